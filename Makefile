@@ -1,0 +1,91 @@
+# make soak    builds, fetches what it needs, makes 60 audio files and a tiny model, soaks, reports
+# make test    every test: linter, vet, tests with -race, a short soak of the real pipeline
+#
+# make soak FAULT=leak:4MiB shows what a failure looks like; see README.md. A recipe that fails makes make itself exit
+# with 2; the pipeline's verdict is the code it names: "Error 1".
+
+.DEFAULT_GOAL := build
+.DELETE_ON_ERROR:
+.ONESHELL:
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+
+# Where whisper.cpp is unpacked to; NATIVE=none builds and tests without it.
+NATIVE ?= .build/native
+FAULT ?=
+FILES ?= 60
+
+# go-nvml's headers deprecate functions that its bindings still name.
+export CGO_CFLAGS := -O2 -g -Wno-deprecated-declarations
+
+# with_native sets up the environment and the build tag of the native pipeline, where it could be had.
+with_native = tags=; if [ "$(NATIVE)" != none ] && [ -f $(NATIVE)/env ]; then . $(NATIVE)/env; tags=-tags=whisper; fi
+
+.PHONY: build
+build: bin/vramsoak pipeline
+
+# Go knows better than make what is out of date.
+.PHONY: bin/vramsoak
+bin/vramsoak:
+	go build -o $@ ./cmd/vramsoak
+
+.PHONY: native
+native:
+	@if [ "$(NATIVE)" = none ]; then rm -f bin/gpupipeline; exit 0; fi
+	ci/native.sh $(NATIVE) || [ $$? -eq 3 ]
+
+.PHONY: pipeline
+pipeline: native
+	@$(with_native)
+	if [ "$$tags" ]; then go build $$tags -o bin/gpupipeline ./cmd/gpupipeline; else rm -f bin/gpupipeline; fi
+
+.PHONY: fixtures
+fixtures: bin/vramsoak
+	@bin/vramsoak fixtures audio .build/audio-$(FILES) --count $(FILES) --seconds 5-20 --seed 1
+	bin/vramsoak fixtures model .build/model
+
+.PHONY: soak
+soak: build fixtures
+	@[ -x bin/gpupipeline ] || { echo "make soak: not run: whisper.cpp is not to be had here (see above)" >&2; exit 2; }
+	bin/vramsoak soak --files .build/audio-$(FILES) --feed stdin --timeout 20s --policy ci/vramsoak.yaml -- \
+	  bin/gpupipeline --model .build/model/ggml-soak.bin --out .build/transcripts --stdin $(addprefix --fault ,$(FAULT))
+
+.PHONY: test
+test: build lint vet unit short-soak
+
+.PHONY: lint
+lint:
+	@$(with_native)
+	go tool -modfile=ci/lint/go.mod golangci-lint run $${tags:+--build-tags=whisper} ./...
+
+.PHONY: vet
+vet:
+	@$(with_native)
+	go vet $$tags ./...
+
+.PHONY: unit
+unit:
+	@$(with_native)
+	go test -race $$tags ./...
+
+# A soak of the real pipeline over 8 files, its verdict asserted: pass when clean, fail when it leaks.
+.PHONY: short-soak
+short-soak: build
+	@if [ ! -x bin/gpupipeline ]; then echo "short soak: not run: whisper.cpp is not to be had here"; exit 0; fi
+	ci/short-soak.sh
+
+# The checks that need a GPU.
+.PHONY: test-gpu
+test-gpu:
+	@if ! nvidia-smi -L >/dev/null 2>&1; then echo "GPU checks: not run: no NVIDIA driver on this machine"; exit 0; fi
+	go test -tags=gpu -count=1 -v -run GPU ./pipeline/meter
+
+# The same 60 files through the pipeline alone and under soak, in turn; prints both and their ratio.
+.PHONY: bench-overhead
+bench-overhead: build fixtures
+	@ci/bench-overhead.sh .build/audio-$(FILES) .build/model/ggml-soak.bin
+
+.PHONY: clean
+clean:
+	rm -rf bin .build

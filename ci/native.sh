@@ -1,0 +1,253 @@
+#!/usr/bin/env bash
+# native.sh DIR: makes whisper.cpp's libraries available below DIR, without root and without touching the system.
+#
+# It writes DIR/env, a file of `export KEY='value'` lines for the shell that builds with -tags whisper:
+#
+#     ci/native.sh .build/native && . .build/native/env && go build -tags whisper ./cmd/gpupipeline
+#
+# The libraries are, in this order: those of WHISPER_PREFIX where that is set; those installed on the system; on Debian
+# and its like, the packages of the newest suite, unpacked below DIR with the libc that they need. A linked and run
+# program proves them before DIR/env is written.
+#
+# EXIT STATUS: 0 DIR/env is there; 2 usage; 3 whisper.cpp cannot be had here (one line says why and what to do).
+set -euo pipefail
+export LC_ALL=C
+
+[ $# -eq 1 ] || { echo "usage: ci/native.sh DIR" >&2; exit 2; }
+mkdir -p "$1"
+dir=$(cd "$1" && pwd -P)
+tmp=$dir/tmp
+log=$dir/log
+
+cannot() {
+	rm -rf "$dir/env" "$dir/stamp" "$tmp"
+	echo "native.sh: whisper.cpp cannot be had here: $1; to build the native pipeline install libwhisper-dev, or set WHISPER_PREFIX to a whisper.cpp installation" >&2
+	exit 3
+}
+
+case $dir in *[\'\",:\ ]*) cannot "the linker's options cannot hold the path $dir (quotes, commas, colons, blanks)" ;; esac
+for tool in gcc ar; do
+	command -v "$tool" >/dev/null || cannot "there is no $tool (install gcc)"
+done
+if command -v flock >/dev/null; then # two makes at once: the second waits and finds the work done
+	exec 9>"$dir/lock"
+	flock 9
+fi
+
+# The stamp says what made env. Anything else there is the leftover of a run that was interrupted, or of a folder that
+# was moved: made anew.
+key="$(cksum <"$0") dir=$dir prefix=${WHISPER_PREFIX-}"
+if [ -f "$dir/env" ] && [ "$(head -n 1 "$dir/stamp" 2>/dev/null)" = "$key" ] && "$dir/smoke" >/dev/null 2>&1; then
+	exit 0
+fi
+rm -rf "$dir/env" "$dir/stamp" "$dir/root" "$dir/include" "$dir/stub" "$dir/smoke" "$tmp"
+mkdir -p "$tmp" "$dir/include" "$dir/stub"
+export TMPDIR=$tmp
+: >"$log"
+
+# smoke INCLUDE LDFLAGS...: links a program as cgo will (the bindings' own list of libraries) and runs it. It prints the
+# version of whisper.cpp and fails where no backend can compute.
+smoke() {
+	local include=$1
+	shift
+	cat >"$tmp/smoke.c" <<-'C'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <whisper.h>
+		#include <ggml-backend.h>
+		#include "backends.h"
+		static void quiet(enum ggml_log_level level, const char *text, void *data) { (void)level, (void)text, (void)data; }
+		int main(void) {
+			whisper_log_set(quiet, NULL);
+			if (ggml_backend_dev_count() == 0 && BACKENDS[0]) ggml_backend_load_all_from_path(BACKENDS);
+			if (ggml_backend_dev_count() == 0) return fprintf(stderr, "no ggml backend in \"%s\"\n", BACKENDS), 1;
+			struct whisper_full_params p = whisper_full_default_params(WHISPER_SAMPLING_GREEDY);
+			if (p.n_threads < 1) return fprintf(stderr, "whisper.h is not of this libwhisper\n"), 1;
+			return puts(whisper_version()), 0;
+		}
+	C
+	echo "#define BACKENDS \"$backends\"" >"$tmp/backends.h"
+	local search=()
+	[ -z "$include" ] || search=(-I "$include")
+	gcc -o "$dir/smoke" -I "$tmp" "${search[@]}" "$tmp/smoke.c" "$@" \
+		-lwhisper -lggml -lggml-base -lggml-cpu -lm -lstdc++ -fopenmp >>"$log" 2>&1 || return 1
+	version=$("$dir/smoke" 2>>"$log") || return 1
+}
+
+# backends_of LIB: the folder of ggml's backend plugins beside the libraries; LIB itself where a build puts them there.
+backends_of() {
+	local found
+	found=$(find "$1/ggml" -maxdepth 1 -type d -name 'backends*' 2>/dev/null | sort | tail -n 1)
+	echo "${found:-$1}"
+}
+
+# stubs LIB: libraries that the bindings name and that are not there under that name. Where the CPU backend is a plugin
+# there is no libggml-cpu to link; gcc without g++ has no libstdc++.so, but whisper.cpp brought a libstdc++.so.6.
+stubs() {
+	if [ -z "$(find "$1" -maxdepth 1 -name 'libggml-cpu.*' -print -quit)" ]; then
+		ar rcs "$dir/stub/libggml-cpu.a"
+	fi
+	local lib
+	for lib in "$1/libstdc++.so.6" "$(gcc -print-file-name=libstdc++.so.6)"; do
+		if [ -e "$lib" ]; then
+			ln -sf "$lib" "$dir/stub/libstdc++.so"
+			break
+		fi
+	done
+}
+
+# finish FROM INCLUDE LDFLAGS...: writes env and the stamp, by rename, so that a half-written one is never read.
+finish() {
+	local from=$1 include=$2 flags="" flag
+	shift 2
+	for flag in "$@"; do flags="$flags${flags:+ }$flag"; done
+	{
+		echo "# whisper.cpp $version, $from; written by ci/native.sh"
+		[ -z "$include" ] || echo "export C_INCLUDE_PATH='$include'"
+		# Setting CGO_CFLAGS replaces Go's default, so that is repeated; go-nvml's headers deprecate what it binds.
+		echo "export CGO_CFLAGS='-g -O2 -Wno-deprecated-declarations'"
+		echo "export CGO_LDFLAGS='$flags'"
+		echo "export WHISPER_BACKENDS='$backends'"
+		echo "export WHISPER_VERSION='$version'"
+	} >"$dir/env.new"
+	mv "$dir/env.new" "$dir/env"
+	printf '%s\n' "$key" "whisper.cpp $version ($from)" "${packages:-}" >"$dir/stamp"
+	rm -rf "$tmp"
+	exit 0
+}
+
+# An installation that the user names.
+if [ -n "${WHISPER_PREFIX-}" ]; then
+	prefix=$(cd "$WHISPER_PREFIX" 2>/dev/null && pwd -P) || cannot "WHISPER_PREFIX=$WHISPER_PREFIX is no folder"
+	[ -f "$prefix/include/whisper.h" ] || cannot "$prefix/include has no whisper.h"
+	library=$(find "$prefix" -maxdepth 3 -name 'libwhisper.*' \( -name '*.so' -o -name '*.a' \) 2>/dev/null | sort | tail -n 1)
+	[ -n "$library" ] || cannot "$prefix has no libwhisper.so or libwhisper.a"
+	lib=$(dirname "$library")
+	backends=$(backends_of "$lib")
+	stubs "$lib"
+	flags=("-L$lib" "-L$dir/stub" "-Wl,-rpath,$lib")
+	smoke "$prefix/include" "${flags[@]}" || cannot "what is in $prefix does not link or run (see $log)"
+	finish "from WHISPER_PREFIX" "$prefix/include" "${flags[@]}"
+fi
+
+# The system's own.
+if echo '#include <whisper.h>' | gcc -E - >/dev/null 2>&1; then
+	lib=$(dirname "$(gcc -print-file-name=libwhisper.so)")
+	backends=$(backends_of "$lib")
+	stubs "$lib"
+	if smoke "" "-L$dir/stub"; then
+		finish "installed on the system" "" "-L$dir/stub"
+	fi
+	echo "native.sh: the system's libwhisper-dev does not link or run (see $log); trying packages" >&2
+	rm -rf "$dir/stub" && mkdir "$dir/stub"
+fi
+
+# Packages of the newest suite, unpacked here.
+for tool in apt-get dpkg; do
+	command -v "$tool" >/dev/null || cannot "libwhisper-dev is not installed and there is no $tool to fetch it with"
+done
+[ -r /etc/os-release ] || cannot "there is no /etc/os-release to tell the release by"
+# shellcheck disable=SC1091
+. /etc/os-release
+case " ${ID-} ${ID_LIKE-} " in
+*" ubuntu "*) suite=devel components="main universe" codename=${UBUNTU_CODENAME:-${VERSION_CODENAME-}} ;;
+*" debian "*) suite=sid components=main codename=${VERSION_CODENAME-} ;;
+*) cannot "no packages are known for ${PRETTY_NAME:-this system}" ;;
+esac
+
+# The machine's own mirror: "URI KEYRING" of the source that has this release's main component. Both of apt's formats.
+mirror() {
+	{
+		{ cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null || true; } | awk '
+			$1 == "deb" {
+				key = ""
+				if (match($0, /\[[^]]*\]/)) {
+					options = substr($0, RSTART + 1, RLENGTH - 2)
+					if (match(options, /signed-by=[^ ]+/)) key = substr(options, RSTART + 10, RLENGTH - 10)
+					sub(/\[[^]]*\]/, "")
+				}
+				for (i = 4; i <= NF; i++) print $3, $i, $2, key
+			}'
+		for file in /etc/apt/sources.list.d/*.sources; do
+			[ -f "$file" ] || continue
+			grep -v '^#' "$file" | awk '
+				function flush(   u, s, c, i, j, k) {
+					if (type ~ /(^| )deb( |$)/ && enabled !~ /^(no|false|0)/)
+						for (i = split(uris, u, " "); i > 0; i--)
+							for (j = split(suites, s, " "); j > 0; j--)
+								for (k = split(comps, c, " "); k > 0; k--) print s[j], c[k], u[i], key
+					type = uris = suites = comps = key = enabled = ""
+				}
+				/^[ \t]*$/ { flush(); next }
+				{ name = tolower($1); value = $0; sub(/^[^:]*:[ \t]*/, "", value) }
+				name == "types:" { type = value }
+				name == "uris:" { uris = value }
+				name == "suites:" { suites = value }
+				name == "components:" { comps = value }
+				name == "enabled:" { enabled = tolower(value) }
+				name == "signed-by:" && value ~ /^\// { key = value }
+				END { flush() }'
+		done
+	} | awk -v suite="$1" '$1 == suite && $2 == "main" && $3 !~ /^cdrom:/ { print $3, $4; exit }'
+}
+read -r uri keyring < <(mirror "$codename") || true
+[ -n "${uri-}" ] || cannot "apt's sources name no mirror of $codename main"
+
+# A private apt: its own sources, lists, cache and an empty status, so that what the packages need is resolved afresh
+# and the machine's package state is neither read nor locked. The machine's configuration stays (proxies), but for the
+# hooks that clean the machine's caches.
+apt=$tmp/apt
+arch=$(dpkg --print-architecture)
+mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/preferences.d"
+: >"$apt/status"
+echo "deb [arch=$arch target=Packages lang=none${keyring:+ signed-by=$keyring}] $uri $suite $components" >"$apt/sources.list"
+cat >"$apt/conf" <<-CONF
+	Dir::State "$apt";
+	Dir::State::lists "$apt/lists";
+	Dir::State::status "$apt/status";
+	Dir::Cache "$apt/cache";
+	Dir::Log "$apt";
+	Dir::Etc::sourcelist "$apt/sources.list";
+	Dir::Etc::sourceparts "/dev/null";
+	Dir::Etc::preferences "/dev/null";
+	Dir::Etc::preferencesparts "$apt/preferences.d";
+	Debug::NoLocking "true";
+	Acquire::Retries "3";
+	Acquire::http::Timeout "20";
+	Acquire::https::Timeout "20";
+	#clear APT::Update::Pre-Invoke;
+	#clear APT::Update::Post-Invoke;
+	#clear APT::Update::Post-Invoke-Success;
+	#clear DPkg::Pre-Invoke;
+	#clear DPkg::Pre-Install-Pkgs;
+	#clear DPkg::Post-Invoke;
+CONF
+if [ "$(id -u)" = 0 ]; then # else root's apt downloads as _apt, which may not write here
+	echo 'APT::Sandbox::User "root";' >>"$apt/conf"
+fi
+private_apt() { apt-get -q -c "$apt/conf" "$@" >>"$log" 2>&1 9>&-; }
+# A mirror that is just being updated gives a hash mismatch; the second try finds it whole.
+fetch() { private_apt update && private_apt install -y --no-install-recommends --download-only libwhisper-dev; }
+echo "native.sh: fetching whisper.cpp's packages (about 20 MB) for $arch" >&2
+fetch || { sleep 3; fetch; } || cannot "the packages of suite $suite could not be fetched: $(grep -E '^(E|W):' "$log" | tail -n 1)"
+
+for deb in "$apt"/cache/archives/*.deb; do
+	dpkg -x "$deb" "$dir/root" >>"$log" 2>&1 || cannot "$(basename "$deb") could not be unpacked (see $log)"
+	packages="${packages-}$(basename "$deb" .deb) "
+done
+library=$(find "$dir/root" -name libwhisper.so -print -quit)
+[ -n "$library" ] || cannot "the packages hold no libwhisper.so"
+lib=$(dirname "$library")
+loader=$(find "$lib" -maxdepth 1 -name 'ld-linux*.so.*' -print -quit)
+[ -n "$loader" ] || cannot "the packages hold no loader"
+# Only these headers: with libc's beside them gcc would mix two libcs.
+cp "$dir"/root/usr/include/whisper.h "$dir"/root/usr/include/ggml*.h "$dir"/root/usr/include/gguf.h "$dir/include/" ||
+	cannot "the packages hold no headers of whisper.cpp"
+backends=$(backends_of "$lib")
+stubs "$lib"
+# The libraries need a newer libc than the system's, so the program runs with the loader and the libc unpacked here.
+# RPATH (--disable-new-dtags), for it holds for the libraries' own needs too; RUNPATH does not.
+flags=("-L$lib" "-L$dir/stub" -lggml -lggml-base -Wl,--allow-shlib-undefined -Wl,--disable-new-dtags
+	"-Wl,-rpath,$lib" "-Wl,--dynamic-linker,$loader")
+smoke "$dir/include" "${flags[@]}" || cannot "the packages of suite $suite do not link or run here (see $log)"
+finish "packages of $suite" "$dir/include" "${flags[@]}"

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+	"vramsoak/reports"
+)
+
+type checkOptions struct {
+	policy string
+	format string
+}
+
+func newCheckCommand() *cobra.Command {
+	opts := checkOptions{}
+	cmd := &cobra.Command{
+		Use:   "check LOG...",
+		Short: "Judge logs that exist already",
+		Long: `Check reads the memory checkpoints of a log and judges whether memory is given back: recovery of each cleanup,
+peak, growth over files, out of memory, completeness, consistency. Several logs are read as one, in the order given.
+LOG is a file, also one compressed with gzip or zstd, or - for standard input.
+
+The policy is the file given; else, for a log that vramsoak wrote, the one that the run was made with; else
+vramsoak.yaml in the current folder; else the defaults.`,
+		Example: `  vramsoak check run.log
+  vramsoak check runs/2026-11-20T02-00-00Z/soak.log --format json
+  python transcribe.py *.mp3 2>&1 | vramsoak check -`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return runCheck(cmd.OutOrStdout(), args, opts) },
+	}
+	cmd.Flags().StringVar(&opts.policy, "policy", "", "policy `file` (YAML): thresholds, expected checkpoints, which checks gate")
+	cmd.Flags().StringVar(&opts.format, "format", "text", "text, json, junit or markdown")
+	return cmd
+}
+
+func runCheck(out io.Writer, logs []string, opts checkOptions) error {
+	write, err := reportWriter(opts.format)
+	if err != nil {
+		return err
+	}
+	tl, err := timeline(logs)
+	if err != nil {
+		return err
+	}
+	policy, _, err := policyFor(opts.policy, tl)
+	if err != nil {
+		return err
+	}
+	report := check.Judge(tl, policy)
+	if err := write(out, tl, report); err != nil {
+		return err
+	}
+	return verdict(report)
+}
+
+// A reportFunc writes a report in one format.
+type reportFunc func(io.Writer, *parser.Timeline, *check.Report) error
+
+// reportWriter is what writes a report in a format of --format.
+func reportWriter(format string) (reportFunc, error) {
+	switch format {
+	case "text":
+		return writeText, nil
+	case "json":
+		return writeJSON, nil
+	case "junit":
+		return reports.JUnit, nil
+	case "markdown":
+		return reports.Markdown, nil
+	}
+	return nil, fmt.Errorf("expected --format text, json, junit or markdown, found %q", format)
+}
+
+func writeJSON(w io.Writer, _ *parser.Timeline, r *check.Report) error { return r.WriteJSON(w) }
+
+// writeText fits the text to where it goes: a terminal, or a pipe.
+func writeText(w io.Writer, tl *parser.Timeline, r *check.Report) error {
+	opts := reports.TextOptions{}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		opts.Terminal = true
+		opts.Color = os.Getenv("NO_COLOR") == "" // no-color.org
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			opts.Width = width
+		}
+	}
+	return reports.Text(w, tl, r, opts)
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"vramsoak/fixtures"
+	"vramsoak/parser"
+)
+
+func newFixturesCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "fixtures",
+		Short: "Make inputs to soak with: audio batches and a tiny model",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newFixturesAudioCommand(), newFixturesModelCommand())
+	return cmd
+}
+
+func newFixturesAudioCommand() *cobra.Command {
+	spec := fixtures.AudioSpec{}
+	seconds := ""
+	cmd := &cobra.Command{
+		Use:   "audio DIR",
+		Short: "Write a batch of WAV files with two voices in turn, and a manifest",
+		Long: `Audio writes 16 kHz mono WAV files of two synthetic voices that speak in turn, and manifest.json, which tells who
+speaks when. The same flags give the same bytes; a batch that is there already is left as it is.`,
+		Example: `  vramsoak fixtures audio batch --count 60 --seconds 5-20 --seed 1`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if spec.MinSeconds, spec.MaxSeconds, err = secondsRange(seconds); err != nil {
+				return err
+			}
+			return runFixturesAudio(cmd.OutOrStdout(), args[0], spec)
+		},
+	}
+	cmd.Flags().IntVar(&spec.Count, "count", 60, "number of files")
+	cmd.Flags().StringVar(&seconds, "seconds", "5-20", "length of the files: a `range` over which they spread, or one number")
+	cmd.Flags().Uint64Var(&spec.Seed, "seed", 1, "seed of everything random")
+	return cmd
+}
+
+// secondsRange reads "5-20", or "5" for 5-5.
+func secondsRange(s string) (from, to float64, err error) {
+	first, second, isRange := strings.Cut(s, "-")
+	if !isRange {
+		second = first
+	}
+	from, err1 := strconv.ParseFloat(strings.TrimSpace(first), 64)
+	to, err2 := strconv.ParseFloat(strings.TrimSpace(second), 64)
+	if err1 != nil || err2 != nil {
+		return 0, 0, fmt.Errorf("expected --seconds as a range such as 5-20, found %q", s)
+	}
+	return from, to, nil
+}
+
+func runFixturesAudio(out io.Writer, dir string, spec fixtures.AudioSpec) error {
+	manifest, err := fixtures.WriteAudio(dir, spec)
+	if err != nil {
+		return err
+	}
+	total := 0.0
+	for _, f := range manifest.Files {
+		total += f.Seconds
+	}
+	_, err = fmt.Fprintf(out, "%s: %d files, %.0f s of audio\n", dir, len(manifest.Files), total)
+	return err
+}
+
+// modelName is the file that fixtures model writes.
+const modelName = "ggml-soak.bin"
+
+func newFixturesModelCommand() *cobra.Command {
+	seed := uint64(0)
+	cmd := &cobra.Command{
+		Use:   "model DIR",
+		Short: "Write a tiny Whisper model with random weights, " + modelName,
+		Long: `Model writes a Whisper model in whisper.cpp's ggml format, one layer deep and 128 wide (about 30 MB), with random
+weights. whisper.cpp loads and runs it as it does a real one; the text it writes is noise.`,
+		Example: `  vramsoak fixtures model models`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runFixturesModel(cmd.OutOrStdout(), args[0], seed)
+		},
+	}
+	cmd.Flags().Uint64Var(&seed, "seed", 1, "seed of the weights")
+	return cmd
+}
+
+func runFixturesModel(out io.Writer, dir string, seed uint64) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	path := filepath.Join(dir, modelName)
+	if err := fixtures.WriteWhisperModel(path, seed); err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%s: %s\n", path, parser.FormatBytes(info.Size()))
+	return err
+}

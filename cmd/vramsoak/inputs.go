@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"vramsoak/fixtures"
+	"vramsoak/harness"
+)
+
+// inputs are the files of a batch, in order. Each source is a folder (its manifest.json, or else every file in it by
+// name), a manifest, a list (.txt, one path a line), or a file itself.
+func inputs(sources []string) ([]harness.Input, error) {
+	var all []harness.Input
+	for _, source := range sources {
+		files, err := inputsOf(source)
+		if err != nil {
+			return nil, fmt.Errorf("--files %s: %w", source, err)
+		}
+		all = append(all, files...)
+	}
+	return all, nil
+}
+
+func inputsOf(source string) ([]harness.Input, error) {
+	info, err := os.Stat(source)
+	if err != nil {
+		return nil, errors.Unwrap(err) // the caller names the path
+	}
+	switch {
+	case info.IsDir():
+		manifest := filepath.Join(source, fixtures.ManifestName)
+		if _, err := os.Stat(manifest); err == nil {
+			return fromManifest(manifest)
+		}
+		return fromFolder(source)
+	case filepath.Ext(source) == ".json":
+		return fromManifest(source)
+	case filepath.Ext(source) == ".txt":
+		return fromList(source)
+	}
+	return []harness.Input{{Path: source}}, nil
+}
+
+func fromManifest(path string) ([]harness.Input, error) {
+	manifest, err := fixtures.ReadManifest(path)
+	if err != nil {
+		return nil, err
+	}
+	files := make([]harness.Input, 0, len(manifest.Files))
+	for _, f := range manifest.Files {
+		files = append(files, harness.Input{Path: filepath.Join(filepath.Dir(path), f.Path), AudioSeconds: f.Seconds})
+	}
+	return files, nil
+}
+
+func fromFolder(dir string) ([]harness.Input, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var files []harness.Input
+	for _, e := range entries {
+		if e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") {
+			files = append(files, harness.Input{Path: filepath.Join(dir, e.Name())})
+		}
+	}
+	if len(files) == 0 {
+		return nil, errors.New("expected files in the folder, found none")
+	}
+	return files, nil
+}
+
+func fromList(path string) ([]harness.Input, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	var files []harness.Input
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		if line := strings.TrimRight(lines.Text(), "\r"); line != "" {
+			files = append(files, harness.Input{Path: line})
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, errors.New("expected one path a line, found none")
+	}
+	return slices.Clip(files), nil
+}

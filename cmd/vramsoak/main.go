@@ -1,0 +1,95 @@
+// Vramsoak soaks GPU pipelines over long batches, reads the memory checkpoints that they log, and fails where memory is
+// not given back.
+//
+// See vramsoak --help, and the README for how to soak a pipeline of your own.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"vramsoak/harness/check"
+)
+
+// Exit codes, as every command's help states them.
+const (
+	exitPass      = 0
+	exitFail      = 1
+	exitTrouble   = 2
+	exitUndecided = 3
+)
+
+const exitStatus = `
+EXIT STATUS
+  0  pass
+  1  a check failed
+  2  trouble: wrong usage, input that cannot be read, no checkpoints in it
+  3  undecided: the log cannot tell; the report says what would decide it
+`
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+// run is the whole program but for the exit: the one place where an error becomes a code.
+func run(args []string) int {
+	root := newRootCommand()
+	root.SetArgs(args)
+	err := root.ExecuteContext(context.Background())
+	if verdict, ok := errors.AsType[verdictError](err); ok {
+		switch check.Verdict(verdict) {
+		case check.Fail:
+			return exitFail
+		case check.Undecided:
+			return exitUndecided
+		}
+		return exitPass
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "vramsoak: %v\n", err)
+		return exitTrouble
+	}
+	return exitPass
+}
+
+// A verdictError carries a verdict that is not pass out of a command that did its work and printed its result.
+type verdictError check.Verdict
+
+func (v verdictError) Error() string { return "verdict: " + string(v) }
+
+// verdict is nil for a pass.
+func verdict(r *check.Report) error {
+	if r.Verdict == check.Pass {
+		return nil
+	}
+	return verdictError(r.Verdict)
+}
+
+func newRootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "vramsoak",
+		Short: "Soak GPU pipelines over long batches and fail where memory is not given back",
+		Long: `vramsoak runs a GPU pipeline over a long batch of files, reads the memory checkpoints that the pipeline logs,
+and fails the build when memory is not given back.`,
+		Example: `  # Judge a log that you have
+  vramsoak check run.log
+
+  # Soak your own pipeline: one process a file, each killed after 10 minutes
+  vramsoak soak --files audio/ --timeout 10m -- python transcribe.py {}
+
+  # See where the memory goes
+  vramsoak plot run.log -o memory.png`,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetHelpTemplate(root.HelpTemplate() + exitStatus)
+	root.AddCommand(
+		newSoakCommand(), newCheckCommand(), newParseCommand(), newPlotCommand(), newFixturesCommand(), newDoctorCommand(),
+	)
+	return root
+}

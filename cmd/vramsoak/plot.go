@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"vramsoak/harness/check"
+	"vramsoak/reports"
+)
+
+type plotOptions struct {
+	output string
+	policy string
+	size   reports.PlotOptions
+}
+
+func newPlotCommand() *cobra.Command {
+	opts := plotOptions{}
+	cmd := &cobra.Command{
+		Use:   "plot LOG... -o memory.{png,svg,pdf}",
+		Short: "Plot memory over time",
+		Long: `Plot draws allocated, reserved and device used over time, with the boundaries of files, the stages, the 70 and 85 %
+lines, the high-water mark, and the cleanups that failed. The ending of the output's name is the format.`,
+		Example: `  vramsoak plot run.log -o memory.png
+  vramsoak plot runs/*/soak.log -o nights.svg --width 2400`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return runPlot(args, opts) },
+	}
+	cmd.Flags().StringVarP(&opts.output, "output", "o", "memory.png", "`file` to write: .png, .svg or .pdf")
+	cmd.Flags().StringVar(&opts.policy, "policy", "", "policy `file`, for what counts as a failed cleanup")
+	cmd.Flags().IntVar(&opts.size.Width, "width", 1600, "width in pixels")
+	cmd.Flags().IntVar(&opts.size.Height, "height", 900, "height in pixels")
+	return cmd
+}
+
+func runPlot(logs []string, opts plotOptions) error {
+	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(opts.output)), ".")
+	tl, err := timeline(logs)
+	if err != nil {
+		return err
+	}
+	policy, _, err := policyFor(opts.policy, tl)
+	if err != nil {
+		return err
+	}
+	return writeFile(opts.output, func(w io.Writer) error {
+		return reports.Plot(w, format, tl, check.Judge(tl, policy), opts.size)
+	})
+}
+
+// writeFile writes a whole file or none: a reader never sees half of it.
+func writeFile(path string, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name()) // the first error is the one to tell
+		}
+	}()
+	if err := write(f); err != nil {
+		_ = f.Close()
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	if err := f.Chmod(0o644); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

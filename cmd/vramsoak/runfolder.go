@@ -1,0 +1,134 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"vramsoak/harness"
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+	"vramsoak/pipeline/meter"
+	"vramsoak/reports"
+)
+
+// makeRunFolder makes a folder named by the time, UTC: runs/2026-11-20T02-00-00Z. Runs that begin in the same second get
+// "-2", "-3" and so on.
+func makeRunFolder(parent string, now time.Time) (string, error) {
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return "", err
+	}
+	base := filepath.Join(parent, now.UTC().Format("2006-01-02T15-04-05Z"))
+	dir := base
+	for n := 2; ; n++ {
+		err := os.Mkdir(dir, 0o755)
+		if !errors.Is(err, fs.ErrExist) {
+			return dir, err
+		}
+		dir = fmt.Sprintf("%s-%d", base, n)
+	}
+}
+
+// runJSON is run.json: what ran, where, with what. The log has the rest.
+type runJSON struct {
+	Schema   string         `json:"schema"`
+	Version  string         `json:"version"`
+	Command  []string       `json:"command"`
+	Commit   string         `json:"commit,omitempty"` // git commit of the folder it ran in
+	Host     string         `json:"host"`
+	GPUs     []gpuJSON      `json:"gpus"`
+	Driver   string         `json:"driver,omitempty"`
+	Config   configJSON     `json:"config"`
+	Started  time.Time      `json:"started"`
+	Seconds  float64        `json:"seconds"`
+	Reason   string         `json:"reason"`
+	Statuses map[string]int `json:"statuses"` // files by how they ended
+}
+
+type gpuJSON struct {
+	Name  string `json:"name"`
+	Total int64  `json:"total"` // bytes
+}
+
+type configJSON struct {
+	Files        []string `json:"files"` // as given by --files
+	Count        int      `json:"count"`
+	Feed         string   `json:"feed"`
+	Timeout      float64  `json:"timeout"` // seconds
+	Grace        float64  `json:"grace"`   // seconds
+	OnCrash      string   `json:"on_crash"`
+	RestartEvery int      `json:"restart_every"`
+}
+
+func runInfo(cfg harness.Config, opts soakOptions, nvml *meter.NVML, started time.Time, outcome *harness.Outcome) runJSON {
+	info := runJSON{
+		Schema: "vramsoak.run/1", Version: cfg.Version, Command: cfg.Command, Commit: gitCommit(), GPUs: []gpuJSON{},
+		Config: configJSON{
+			Files: opts.files, Count: len(cfg.Files), Feed: string(cfg.Feed), Timeout: cfg.Timeout.Seconds(),
+			Grace: cfg.Grace.Seconds(), OnCrash: string(cfg.OnCrash), RestartEvery: cfg.RestartEvery,
+		},
+		Started: started.UTC().Truncate(time.Millisecond), Seconds: outcome.Duration.Seconds(), Reason: outcome.Reason,
+		Statuses: map[string]int{},
+	}
+	info.Host, _ = os.Hostname() // "" where the system does not know
+	if nvml != nil {
+		info.Driver = nvml.Driver()
+		for _, g := range nvml.Devices() {
+			info.GPUs = append(info.GPUs, gpuJSON{Name: g.Name, Total: g.Total})
+		}
+	}
+	for status, n := range outcome.Counts {
+		info.Statuses[string(status)] = n
+	}
+	return info
+}
+
+// gitCommit is the commit of the folder that the pipeline ran in, "" outside of a repository or without git.
+func gitCommit() string {
+	out, err := exec.Command("git", "rev-parse", "HEAD").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func writeRunJSON(dir string, info runJSON) error {
+	return writeFile(filepath.Join(dir, "run.json"), func(w io.Writer) error {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		return enc.Encode(info)
+	})
+}
+
+// writeRunFolder writes the reports beside the log.
+func writeRunFolder(dir string, tl *parser.Timeline, report *check.Report) error {
+	for _, file := range []struct {
+		name  string
+		write reportFunc
+	}{
+		{"verdict.json", writeJSON},
+		{"junit.xml", reports.JUnit},
+		{"summary.md", reports.Markdown},
+		{"memory.png", plotAs("png")},
+		{"memory.svg", plotAs("svg")},
+	} {
+		if err := writeFile(filepath.Join(dir, file.name), func(w io.Writer) error { return file.write(w, tl, report) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func plotAs(format string) reportFunc {
+	return func(w io.Writer, tl *parser.Timeline, r *check.Report) error {
+		return reports.Plot(w, format, tl, r, reports.PlotOptions{})
+	}
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vramsoak/harness"
+	"vramsoak/harness/check"
+	"vramsoak/pipeline/meter"
+)
+
+type soakOptions struct {
+	files        []string
+	feed         string
+	timeout      time.Duration
+	grace        time.Duration
+	onCrash      string
+	restartEvery int
+	policy       string
+	runs         string
+	format       string
+}
+
+func newSoakCommand() *cobra.Command {
+	opts := soakOptions{}
+	cmd := &cobra.Command{
+		Use:   "soak [flags] -- COMMAND...",
+		Short: "Run a pipeline over a batch, judge it, write the run folder",
+		Long: `Soak runs a command over a batch of files and watches its memory. The command prints a checkpoint line before and
+after what it frees; vramsoak passes its lines through to soak.log, adds its own (files, exits, samples of the device),
+judges the log, and writes the run folder: soak.log, run.json, verdict.json, junit.xml, summary.md, memory.png, memory.svg.
+
+How files reach the command follows from the command:
+  {}       in its arguments is replaced by a path: one process a file
+  {list}   in its arguments is replaced by the path of a list, one path a line: one process for all
+  --feed stdin   writes one path a line to its standard input: one process for all
+  none of these: the command knows its files by itself
+
+A pipeline that works on many files in one process should print which one it works on:
+  [pipeline] file-start path=PATH
+  [pipeline] file-end path=PATH status=ok
+otherwise a file begins where the first checkpoint's name recurs.
+
+No shell is involved. The command's environment gets PYTHONUNBUFFERED=1, and VRAMSOAK_FIRST, the place in the batch of
+the first file that the process is given.`,
+		Example: `  # One process a file
+  vramsoak soak --files audio/ --timeout 10m -- python transcribe.py {}
+
+  # One process for the whole batch, started anew after a crash: where leaks show
+  vramsoak soak --files audio/ -- python transcribe.py --list {list}
+
+  # The native pipeline
+  vramsoak soak --files batch/ --feed stdin -- gpupipeline --model ggml-base.bin --out out --stdin`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("expected a command to run, found none; put it after --, such as: vramsoak soak --files audio/ -- python transcribe.py {}")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runSoak(cmd.Context(), cmd.OutOrStdout(), opts, args)
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&opts.files, "files", nil, "the batch: a `folder`, a manifest.json, a list (.txt) or a file; may be repeated")
+	f.StringVar(&opts.feed, "feed", "", "process, list, stdin or none; the default follows from the command")
+	f.DurationVar(&opts.timeout, "timeout", 0, "end the process when one file takes longer; 0 is no limit")
+	f.DurationVar(&opts.grace, "grace", harness.DefaultGrace, "time from SIGTERM to SIGKILL")
+	f.StringVar(&opts.onCrash, "on-crash", string(harness.CrashRestart), "restart goes on with the next file, stop ends the run")
+	f.IntVar(&opts.restartEvery, "restart-every", 0, "start the process anew after so many files; 0 is never")
+	f.StringVar(&opts.policy, "policy", "", "policy `file` (YAML); default vramsoak.yaml where there is one")
+	f.StringVar(&opts.runs, "runs", "runs", "`folder` in which the run folder is made")
+	f.StringVar(&opts.format, "format", "text", "what to print at the end: text, json, junit or markdown")
+	return cmd
+}
+
+func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []string) error {
+	write, err := reportWriter(opts.format)
+	if err != nil {
+		return err
+	}
+	_, policyText, err := policyFor(opts.policy, nil)
+	if err != nil {
+		return err
+	}
+	files, err := inputs(opts.files)
+	if err != nil {
+		return err
+	}
+	cfg := harness.Config{
+		Command: command, Files: files, Feed: harness.Feed(opts.feed), Timeout: opts.timeout, Grace: opts.grace,
+		OnCrash: harness.OnCrash(opts.onCrash), RestartEvery: opts.restartEvery, Version: version(), Policy: policyText,
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	}
+	if opts.feed == "" {
+		cfg.Feed = harness.FeedOf(command)
+	}
+	nvml, closeNVML := openNVML()
+	defer closeNVML()
+	if nvml != nil {
+		cfg.Device = nvml.Use
+	}
+
+	started := time.Now()
+	cfg.Dir, err = makeRunFolder(opts.runs, started)
+	if err != nil {
+		return err
+	}
+	if err := cfg.Validate(); err != nil {
+		_ = os.Remove(cfg.Dir) // empty: nothing was run
+		return err
+	}
+	ctx, kill, stop := onInterrupt(ctx)
+	defer stop()
+	cfg.Kill = kill
+	display := newDisplay(os.Stderr)
+	cfg.Progress = display.show
+
+	outcome, runErr := harness.Run(ctx, cfg)
+	display.close()
+	if outcome == nil {
+		return runErr
+	}
+	return finish(out, cfg, write, runInfo(cfg, opts, nvml, started, outcome), runErr, outcome)
+}
+
+// finish judges what the run left and writes the run folder. The log is read back from the disk: the verdict is that of
+// vramsoak check.
+func finish(out io.Writer, cfg harness.Config, write reportFunc, info runJSON, runErr error, outcome *harness.Outcome) error {
+	if outcome.Diagnostic != "" {
+		runErr = errors.Join(runErr, errors.New(outcome.Diagnostic))
+	}
+	if err := writeRunJSON(cfg.Dir, info); err != nil {
+		return errors.Join(runErr, err)
+	}
+	tl, err := timeline([]string{filepath.Join(cfg.Dir, harness.LogName)})
+	if err != nil {
+		return errors.Join(runErr, err)
+	}
+	policy, _, err := policyFor("", tl)
+	if err != nil {
+		return errors.Join(runErr, err)
+	}
+	report := check.Judge(tl, policy)
+	if err := writeRunFolder(cfg.Dir, tl, report); err != nil {
+		return errors.Join(runErr, err)
+	}
+	if err := write(out, tl, report); err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "run folder: %s\n", cfg.Dir)
+	if runErr != nil {
+		return runErr
+	}
+	return verdict(report)
+}
+
+// onInterrupt ends the context at the first Ctrl-C (or SIGTERM) and closes kill at the second.
+func onInterrupt(parent context.Context) (ctx context.Context, kill <-chan struct{}, stop func()) {
+	ctx, cancel := context.WithCancel(parent)
+	killed := make(chan struct{})
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-signals:
+			fmt.Fprintln(os.Stderr, "\nending the pipeline; once more to kill it")
+			cancel()
+		case <-done:
+			return
+		}
+		select {
+		case <-signals:
+			close(killed)
+		case <-done:
+		}
+	}()
+	return ctx, killed, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel()
+	}
+}
+
+// openNVML is nil where there is no driver.
+func openNVML() (nvml *meter.NVML, closeNVML func()) {
+	nvml, err := meter.OpenNVML()
+	if err != nil {
+		return nil, func() {}
+	}
+	return nvml, func() { _ = nvml.Close() } // the process is about to end
+}

@@ -1,0 +1,163 @@
+package harness
+
+import (
+	"context"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// heartbeat is the time between two calls of Progress when nothing changes.
+	heartbeat = time.Second
+	// deathLimit is how many times the grace a process is waited for after SIGKILL. One that is stuck in a driver is not
+	// ended by it, and the run must not hang with it.
+	deathLimit = 6
+)
+
+// attend passes on what a process prints, samples it, and ends it where its time is up or the run's is. It returns when
+// the process has ended and all that it printed is passed on.
+func (r *run) attend(ctx context.Context, p *process) death {
+	d := death{pid: p.pid}
+	stop := make(chan struct{})
+	defer close(stop)
+	samples := r.sample(p.pid, stop)
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	limit := newAlarm(r.cfg.Timeout)
+	defer limit.stop()
+
+	// A channel that has said what it has to say is set to nil.
+	output, exited, done := p.output, p.exited, ctx.Done()
+	var toKill, toGiveUp <-chan time.Time
+	end := func(sig syscall.Signal) {
+		r.track.ending = true
+		switch {
+		case sig == unix.SIGKILL:
+			toKill, toGiveUp = nil, time.After(deathLimit*r.cfg.Grace)
+		case toKill == nil && toGiveUp == nil:
+			toKill = time.After(r.cfg.Grace)
+		}
+		p.signal(sig)
+	}
+	interrupt := func(sig syscall.Signal) {
+		if exited != nil { // else it had ended by itself
+			d.interrupted = true
+			end(sig)
+		}
+	}
+	broken := false
+	for output != nil || exited != nil {
+		limit.set(r.track.turn)
+		select {
+		case chunk, ok := <-output:
+			if !ok {
+				output = nil
+				break
+			}
+			r.take(chunk)
+			p.free <- chunk
+		case <-exited:
+			exited, toKill, toGiveUp = nil, nil, nil
+		case s := <-samples:
+			for _, sample := range s {
+				r.log.sample(sample)
+			}
+		case <-limit.rings:
+			if exited != nil && !r.track.ending {
+				r.cfg.Logger.Warn("the process took too long and is ended", "pid", p.pid, "limit", r.cfg.Timeout)
+				d.timeout, r.track.late = true, true
+				end(unix.SIGTERM)
+			}
+		case <-done:
+			done, r.interrupted = nil, true
+			interrupt(unix.SIGTERM)
+		case <-r.kill:
+			r.kill, r.interrupted = nil, true
+			interrupt(unix.SIGKILL)
+		case <-toKill:
+			end(unix.SIGKILL)
+		case <-toGiveUp:
+			d.lost = true
+			p.abandon()
+			output, exited = nil, nil
+		case now := <-beat.C:
+			r.show(now)
+		}
+		if r.log.flush() != nil && !broken {
+			broken = true
+			interrupt(unix.SIGTERM)
+		}
+		if r.track.changed {
+			r.show(time.Now())
+		}
+	}
+	r.pass(r.lines.rest(), true)
+
+	d.last = r.tail.last()
+	if d.lost {
+		return d
+	}
+	switch status := p.cmd.ProcessState.Sys().(syscall.WaitStatus); {
+	case status.Signaled():
+		d.code, d.signal = -1, unix.SignalName(status.Signal())
+	default:
+		d.code = status.ExitStatus()
+	}
+	return d
+}
+
+// take passes on a chunk of what the process printed, as far as its lines are complete.
+func (r *run) take(chunk []byte) {
+	r.tail.add(chunk)
+	for p := range r.lines.cut(chunk) {
+		r.pass(p, false)
+	}
+}
+
+// pass writes a piece to the log between what the harness has to say before and after it. The process's last piece gets
+// the newline that it may lack.
+func (r *run) pass(p piece, last bool) {
+	if p.look {
+		r.track.before(p.text, time.Now())
+	}
+	r.log.pass(p.text)
+	if last {
+		r.log.endLine()
+	}
+	if p.look {
+		r.track.after(time.Now())
+	}
+}
+
+// An alarm rings when a time has passed since a turn.
+type alarm struct {
+	rings <-chan time.Time // nil where there is no limit
+	timer *time.Timer
+	limit time.Duration
+	turn  time.Time
+}
+
+func newAlarm(limit time.Duration) *alarm {
+	a := &alarm{limit: limit}
+	if limit > 0 {
+		a.timer = time.NewTimer(limit)
+		a.rings = a.timer.C
+	}
+	return a
+}
+
+// set moves the alarm where the turn is a new one.
+func (a *alarm) set(turn time.Time) {
+	if a.timer != nil && !turn.Equal(a.turn) {
+		a.turn = turn
+		a.timer.Reset(time.Until(turn.Add(a.limit)))
+	}
+}
+
+func (a *alarm) stop() {
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+}

@@ -1,0 +1,156 @@
+package harness
+
+import (
+	"path/filepath"
+	"slices"
+
+	"vramsoak/parser"
+)
+
+// unknown is the index of a file that is none of the batch's.
+const unknown = -1
+
+// A batch is the files of a run and how far each is. Indices count from 0; the log's count from 1.
+type batch struct {
+	files  []Input
+	begun  []bool
+	status []parser.Status // StatusUnknown until the file has ended
+	left   int             // files that have not begun
+	counts map[parser.Status]int
+
+	audio, doneAudio float64 // seconds, of all files and of those that have ended
+	audioKnown       bool    // of every file
+
+	// Where to look for a file by name: as it was fed, the place that leads to, its base name.
+	byPath, byPlace, byBase map[string][]int
+	// matched says that the pipeline has named a file as it was fed.
+	matched bool
+}
+
+func newBatch(files []Input) *batch {
+	b := &batch{
+		audioKnown: true,
+		counts:     map[parser.Status]int{}, byPath: map[string][]int{}, byPlace: map[string][]int{}, byBase: map[string][]int{},
+	}
+	for _, f := range files {
+		b.add(f)
+	}
+	return b
+}
+
+// add appends a file and returns its index.
+func (b *batch) add(f Input) int {
+	i := len(b.files)
+	b.files = append(b.files, f)
+	b.begun = append(b.begun, false)
+	b.status = append(b.status, parser.StatusUnknown)
+	b.left++
+	b.audio += f.AudioSeconds
+	b.audioKnown = b.audioKnown && f.AudioSeconds > 0
+	for _, at := range []struct {
+		index map[string][]int
+		key   string
+	}{{b.byPath, f.Path}, {b.byPlace, place(f.Path)}, {b.byBase, filepath.Base(f.Path)}} {
+		at.index[at.key] = append(at.index[at.key], i)
+	}
+	return i
+}
+
+// place is where a path leads, as far as can be told without looking.
+func place(path string) string {
+	if p, err := filepath.Abs(path); err == nil {
+		return p
+	}
+	return filepath.Clean(path) // the working directory is gone
+}
+
+func (b *batch) begin(i int) {
+	if !b.begun[i] {
+		b.begun[i] = true
+		b.left--
+	}
+}
+
+// unbegin takes back a begin that turned out to be none.
+func (b *batch) unbegin(i int) {
+	b.begun[i] = false
+	b.left++
+}
+
+// waiting are the first n files that have not begun, or all of them where n is 0.
+func (b *batch) waiting(n int) []int {
+	if n == 0 || n > b.left {
+		n = b.left
+	}
+	indices := make([]int, 0, n)
+	for i := 0; len(indices) < n; i++ {
+		if !b.begun[i] {
+			indices = append(indices, i)
+		}
+	}
+	return indices
+}
+
+// next is the first file of a feed that has not begun.
+func (b *batch) next(fed []int) (int, bool) {
+	for _, i := range fed {
+		if !b.begun[i] {
+			return i, true
+		}
+	}
+	return unknown, false
+}
+
+// find is the file that a pipeline means by a name: the next expected one if it can be, else one that has not begun, else
+// one that has (it is done again). A pipeline may print another path to the same file than the one it was fed, or only
+// its base name where no two files share it.
+func (b *batch) find(name string, fed []int) (int, bool) {
+	candidates := b.byPath[name]
+	if len(candidates) == 0 {
+		candidates = b.byPlace[place(name)]
+	}
+	if len(candidates) == 0 && name != "" {
+		candidates = b.byBase[filepath.Base(name)]
+		for _, i := range candidates {
+			if b.files[i].Path != b.files[candidates[0]].Path {
+				return unknown, false
+			}
+		}
+	}
+	if len(candidates) == 0 {
+		return unknown, false
+	}
+	b.matched = true
+	if next, ok := b.next(fed); ok && slices.Contains(candidates, next) {
+		return next, true
+	}
+	for _, i := range candidates {
+		if !b.begun[i] {
+			return i, true
+		}
+	}
+	return candidates[len(candidates)-1], true
+}
+
+// end gives a file its status; the later word counts where it was done twice.
+func (b *batch) end(i int, s parser.Status) {
+	if old := b.status[i]; old != parser.StatusUnknown {
+		b.counts[old]--
+	} else {
+		b.doneAudio += b.files[i].AudioSeconds
+	}
+	b.status[i] = s
+	b.counts[s]++
+}
+
+// ended is the number of files that have ended.
+func (b *batch) ended() int {
+	n := 0
+	for _, count := range b.counts {
+		n += count
+	}
+	return n
+}
+
+// failed is the number of files that have ended otherwise than well.
+func (b *batch) failed() int { return b.ended() - b.counts[parser.StatusOK] }

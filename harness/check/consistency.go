@@ -1,0 +1,75 @@
+package check
+
+import (
+	"fmt"
+
+	"vramsoak/parser"
+)
+
+// consistency demands allocated <= reserved <= total at every checkpoint, as far as the printed digits tell. A log that
+// breaks it is a wrong log, not a leak.
+func (j *judge) consistency(lane parser.Lane) {
+	f := Finding{Check: Consistency, Subject: j.subject("allocated <= reserved <= total", lane), Unit: Count, Limit: value(0)}
+	compared, broken := 0, 0
+	order := []parser.Quantity{parser.Allocated, parser.Reserved, parser.Total}
+	for file, c := range j.tl.All() {
+		if c.Lane != lane {
+			continue
+		}
+		wrong := ""
+		for i, small := range order {
+			for _, large := range order[i+1:] {
+				s, hasSmall := c.Get(small)
+				l, hasLarge := c.Get(large)
+				if !hasSmall || !hasLarge {
+					continue
+				}
+				compared++
+				if s.Low() > l.High() && wrong == "" {
+					wrong = fmt.Sprintf("%s %s is more than %s %s", small, s, large, l)
+				}
+			}
+		}
+		if wrong == "" {
+			continue
+		}
+		broken++
+		if broken == 1 {
+			f.At = at(c.Pos)
+			f.Message = fmt.Sprintf("%s at %q", wrong, c.Name)
+			if file != nil {
+				f.File = file.Index
+				f.Message += " in " + fileName(file)
+			}
+		}
+	}
+	switch {
+	case broken > 0:
+		f.Verdict, f.Measured = Fail, value(float64(broken))
+		f.Message += "; the log is wrong: see which program wrote it, and in which unit"
+		if broken > 1 {
+			f.Message += fmt.Sprintf(" (%d checkpoints in all)", broken)
+		}
+	case compared == 0:
+		f.Verdict, f.Unit, f.Limit = Skipped, "", nil
+		f.Message = "no checkpoint gives two of the three"
+	default:
+		f.Verdict, f.Measured = Pass, value(0)
+		f.Message = "holds at every checkpoint"
+	}
+	j.add(f)
+}
+
+// unreadable reports the lines that look like records and cannot be read: what they would have said is not judged.
+func (j *judge) unreadable() {
+	if len(j.tl.Bad) == 0 {
+		return
+	}
+	first := j.tl.Bad[0]
+	j.add(Finding{
+		Check: Consistency, Verdict: Undecided, Subject: "unreadable lines", Unit: Count,
+		Measured: value(float64(len(j.tl.Bad))), Limit: value(0), At: at(first.Pos),
+		Message: fmt.Sprintf("%s cannot be read; the first: expected %s, found %q; %s", plural(len(j.tl.Bad), "line"),
+			first.Expected, first.Found, first.Advice),
+	})
+}

@@ -1,0 +1,156 @@
+package check
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"vramsoak/parser"
+)
+
+// The checks, in the order in which a report lists them.
+const (
+	Recovery     = "recovery"
+	Peak         = "peak"
+	Leak         = "leak"
+	OutOfMemory  = "out-of-memory"
+	Completeness = "completeness"
+	Consistency  = "consistency"
+)
+
+// Checks are the names that a policy may gate on or require.
+var Checks = []string{Recovery, Peak, Leak, OutOfMemory, Completeness, Consistency}
+
+// Judge applies every check to the timeline. The report depends on nothing else.
+func Judge(tl *parser.Timeline, policy Policy) *Report {
+	j := &judge{tl: tl, policy: policy}
+	for lane := range j.eachLane() {
+		j.recovery(lane)
+		j.peak(lane)
+		j.leak(lane)
+		j.consistency(lane)
+	}
+	j.outOfMemory()
+	j.completeness()
+	j.unreadable()
+	slices.SortStableFunc(j.findings, func(a, b Finding) int {
+		return slices.Index(Checks, a.Check) - slices.Index(Checks, b.Check)
+	})
+	for i := range j.findings {
+		f := &j.findings[i]
+		f.Gates = slices.Contains(policy.Gate, f.Check)
+	}
+	j.require()
+	return &Report{
+		Schema: Schema, Verdict: whole(j.findings), Files: len(tl.Files), Checkpoints: tl.Checkpoints,
+		HighWater: highWater(tl), Findings: j.findings,
+	}
+}
+
+// whole is the verdict of all: fail if a gating check fails, else undecided if one is, else pass if one was judged.
+func whole(findings []Finding) Verdict {
+	verdict := Undecided // no data is never a pass
+	for _, want := range []Verdict{Pass, Undecided, Fail} {
+		if slices.ContainsFunc(findings, func(f Finding) bool { return f.Gates && f.Verdict == want }) {
+			verdict = want
+		}
+	}
+	return verdict
+}
+
+// judge collects the findings about one timeline.
+type judge struct {
+	tl       *parser.Timeline
+	policy   Policy
+	findings []Finding
+	lanes    []parser.Lane
+}
+
+func (j *judge) add(f Finding) { j.findings = append(j.findings, f) }
+
+// require turns what the policy requires and the log could not give into undecided. A check that was judged anywhere was
+// given.
+func (j *judge) require() {
+	for _, check := range j.policy.Require {
+		of := func(f Finding) bool { return f.Check == check }
+		if !slices.ContainsFunc(j.findings, of) {
+			j.add(Finding{
+				Check: check, Verdict: Undecided, Subject: "the log", Gates: true,
+				Message: "required by the policy, and the log has nothing to judge it by",
+			})
+			continue
+		}
+		if slices.ContainsFunc(j.findings, func(f Finding) bool { return of(f) && f.Verdict != Skipped }) {
+			continue
+		}
+		for i := range j.findings {
+			if f := &j.findings[i]; of(*f) {
+				f.Verdict, f.Gates = Undecided, true
+				f.Message = "required by the policy, but " + f.Message
+			}
+		}
+	}
+}
+
+// eachLane ranges over the devices and ranks that the log has readings of, in order.
+func (j *judge) eachLane() func(yield func(parser.Lane) bool) {
+	seen := map[parser.Lane]bool{}
+	for _, c := range j.tl.All() {
+		seen[c.Lane] = true
+	}
+	for lane := range seen {
+		j.lanes = append(j.lanes, lane)
+	}
+	slices.SortFunc(j.lanes, func(a, b parser.Lane) int {
+		if a.Rank != b.Rank {
+			return a.Rank - b.Rank
+		}
+		return a.Device - b.Device
+	})
+	return slices.Values(j.lanes)
+}
+
+// subject names what a finding is about, with its lane where the log has several.
+func (j *judge) subject(name string, lane parser.Lane) string {
+	if len(j.lanes) < 2 {
+		return name
+	}
+	return fmt.Sprintf("%s (rank %d, device %d)", name, lane.Rank, lane.Device)
+}
+
+// fileName is how a message names a file: "file 12 (0012.wav)".
+func fileName(f *parser.File) string {
+	if f.Path == "" {
+		return fmt.Sprintf("file %d", f.Index)
+	}
+	return fmt.Sprintf("file %d (%s)", f.Index, filepath.Base(f.Path))
+}
+
+// level is what a checkpoint holds: allocated, or what the driver says where the allocator is not logged.
+func level(c *parser.Checkpoint) (parser.Size, bool) {
+	for _, q := range []parser.Quantity{parser.Allocated, parser.Used, parser.Reserved} {
+		if s, ok := c.Get(q); ok {
+			return s, true
+		}
+	}
+	return parser.Size{}, false
+}
+
+func highWater(tl *parser.Timeline) HighWater {
+	var h HighWater
+	for _, c := range tl.All() {
+		h.Allocated = max(h.Allocated, c.Bytes(parser.Allocated), c.Bytes(parser.Peak))
+		h.Reserved = max(h.Reserved, c.Bytes(parser.Reserved))
+		h.Used = max(h.Used, c.Bytes(parser.Used))
+		h.Total = max(h.Total, c.Bytes(parser.Total))
+	}
+	for i := range tl.Samples {
+		h.Used = max(h.Used, tl.Samples[i].Bytes(parser.Used))
+		h.Total = max(h.Total, tl.Samples[i].Bytes(parser.Total))
+	}
+	return h
+}
+
+func at(p parser.Position) *parser.Position { return &p }
+
+func value(f float64) *float64 { return &f }

@@ -1,0 +1,65 @@
+package check
+
+import (
+	"fmt"
+
+	"vramsoak/parser"
+)
+
+// peak compares the high-water mark of a lane with the device's total: up to 70 % is normal, up to the policy's maximum
+// (85 %) a notice, above it critical. The bounds are those at which the transcription pipelines warn.
+func (j *judge) peak(lane parser.Lane) {
+	f := Finding{Check: Peak, Subject: j.subject("high-water mark", lane), Unit: Ratio, Limit: value(float64(j.policy.Peak.Max))}
+	var low, high float64 // bounds of the largest share
+	var top *parser.Checkpoint
+	var file *parser.File
+	var mark, total parser.Size
+	for in, c := range j.tl.All() {
+		t, hasTotal := c.Get(parser.Total)
+		if c.Lane != lane || !hasTotal || t.Bytes <= 0 {
+			continue
+		}
+		size, ok := level(c)
+		if p, has := c.Get(parser.Peak); has && p.Bytes > size.Bytes {
+			size, ok = p, true
+		}
+		if !ok {
+			continue
+		}
+		low = max(low, float64(size.Low())/float64(t.High()))
+		high = max(high, float64(size.High())/float64(max(1, t.Low())))
+		if top == nil || float64(size.Bytes)*float64(total.Bytes) > float64(mark.Bytes)*float64(t.Bytes) {
+			top, file, mark, total = c, in, size, t
+		}
+	}
+	if top == nil {
+		f.Verdict, f.Limit, f.Unit = Skipped, nil, ""
+		f.Message = "the log gives no total of the device beside a reading"
+		j.add(f)
+		return
+	}
+	share := float64(mark.Bytes) / float64(total.Bytes)
+	f.Measured, f.At = value(share), at(top.Pos)
+	where := ""
+	if file != nil {
+		f.File = file.Index
+		where = ", " + fileName(file)
+	}
+	found := fmt.Sprintf("%s of %s (%s) at %s%s", mark, total, percent(share), top.Name, where)
+	maximum := float64(j.policy.Peak.Max)
+	switch {
+	case low > maximum:
+		f.Verdict = Fail
+		f.Message = "critical: " + found + "; take a smaller batch or model, or a larger card"
+	case high > maximum:
+		f.Verdict = Undecided
+		f.Message = found + "; the printed digits do not tell on which side of the limit; log exact bytes to decide it"
+	case share > float64(j.policy.Peak.Notice):
+		f.Verdict = Pass
+		f.Message = "notice: " + found
+	default:
+		f.Verdict = Pass
+		f.Message = found
+	}
+	j.add(f)
+}

@@ -1,0 +1,67 @@
+package check
+
+import (
+	"slices"
+
+	"vramsoak/parser"
+)
+
+// A Policy is what a user demands. In a file (vramsoak.yaml) every part may be left out:
+//
+//	gate: [recovery, peak, leak, out-of-memory, completeness, consistency]
+//	require: [recovery]         # skipped then counts as undecided
+//	recovery: {min: 95%, floor: 1MiB}
+//	peak: {notice: 70%, max: 85%}
+//	leak: {max_growth: 256KiB, min_files: 8, warm_up: 2}
+//	expect:
+//	  checkpoints: [Before Whisper Cleanup, After Whisper Cleanup]
+type Policy struct {
+	// Gate names the checks that decide the verdict of the whole; the others are shown only.
+	Gate []string
+	// Require names the checks that must be judged.
+	Require  []string
+	Recovery RecoveryPolicy
+	Peak     PeakPolicy
+	Leak     LeakPolicy
+	Expect   ExpectPolicy
+}
+
+// RecoveryPolicy is for cleanups and stages.
+type RecoveryPolicy struct {
+	Min   Share  // of what was held, to be freed
+	Floor Amount // at most this much held is nothing to free
+}
+
+// PeakPolicy is for the high-water mark over the device's total.
+type PeakPolicy struct {
+	Notice Share // above it the message says so
+	Max    Share // above it the check fails
+}
+
+// LeakPolicy is for the growth of the idle level.
+type LeakPolicy struct {
+	MaxGrowth Amount // a file
+	MinFiles  int    // in one process, to judge at all
+	WarmUp    int    // files at the start of a process that are left out
+}
+
+// ExpectPolicy is what a log must contain.
+type ExpectPolicy struct {
+	Checkpoints []string // names, in every file that did not end badly
+}
+
+// A Share is a ratio: 0.95, written 95% or 0.95.
+type Share float64
+
+// An Amount is a number of bytes, written 64KiB or 1048576.
+type Amount struct{ Bytes int64 }
+
+// DefaultPolicy gates on every check with the limits that the project documents.
+func DefaultPolicy() Policy {
+	return Policy{
+		Gate:     slices.Clone(Checks),
+		Recovery: RecoveryPolicy{Min: 0.95, Floor: Amount{parser.MiB}},
+		Peak:     PeakPolicy{Notice: 0.70, Max: 0.85},
+		Leak:     LeakPolicy{MaxGrowth: Amount{256 * parser.KiB}, MinFiles: 8, WarmUp: 2},
+	}
+}

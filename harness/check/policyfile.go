@@ -1,0 +1,196 @@
+package check
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	yamlparser "github.com/goccy/go-yaml/parser"
+
+	"vramsoak/parser"
+)
+
+// LoadPolicy reads a policy file. What it does not name is as in [DefaultPolicy]. The error names every mistake, each
+// with its line and column.
+func LoadPolicy(path string) (Policy, error) {
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return Policy{}, fmt.Errorf("reading the policy: %w", err)
+	}
+	return ParsePolicy(src, path)
+}
+
+// ParsePolicy reads a policy from YAML; name stands in its errors.
+func ParsePolicy(src []byte, name string) (Policy, error) {
+	policy := DefaultPolicy()
+	file, err := yamlparser.ParseBytes(src, 0)
+	if err != nil {
+		if syntax, ok := errors.AsType[*yaml.SyntaxError](err); ok {
+			p := syntax.GetToken().Position
+			return Policy{}, fmt.Errorf("%s:%d:%d: not YAML: %s", name, p.Line, p.Column, syntax.GetMessage())
+		}
+		return Policy{}, fmt.Errorf("%s: not YAML: %w", name, err)
+	}
+	r := &policyReader{name: name}
+	switch {
+	case len(file.Docs) > 1:
+		r.fail(file.Docs[1].Body, "one document")
+	case len(file.Docs) == 1 && file.Docs[0].Body != nil:
+		r.mapping(file.Docs[0].Body, policyFields(r, &policy))
+	}
+	if err := errors.Join(r.errs...); err != nil {
+		return Policy{}, err
+	}
+	return policy, nil
+}
+
+// policyFields are the keys of a policy file and what reads them.
+func policyFields(r *policyReader, p *Policy) map[string]func(ast.Node) {
+	checks := func(to *[]string) func(ast.Node) {
+		return func(n ast.Node) {
+			*to = r.strings(n, func(n ast.Node, s string) {
+				if !slices.Contains(Checks, s) {
+					r.fail(n, "one of "+strings.Join(Checks, ", "))
+				}
+			})
+		}
+	}
+	return map[string]func(ast.Node){
+		"gate":    checks(&p.Gate),
+		"require": checks(&p.Require),
+		"recovery": r.nested(map[string]func(ast.Node){
+			"min":   r.share(&p.Recovery.Min),
+			"floor": r.amount(&p.Recovery.Floor),
+		}),
+		"peak": r.nested(map[string]func(ast.Node){
+			"notice": r.share(&p.Peak.Notice),
+			"max":    r.share(&p.Peak.Max),
+		}),
+		"leak": r.nested(map[string]func(ast.Node){
+			"max_growth": r.amount(&p.Leak.MaxGrowth),
+			"min_files":  r.count(&p.Leak.MinFiles, 4),
+			"warm_up":    r.count(&p.Leak.WarmUp, 0),
+		}),
+		"expect": r.nested(map[string]func(ast.Node){
+			"checkpoints": func(n ast.Node) { p.Expect.Checkpoints = r.strings(n, func(ast.Node, string) {}) },
+		}),
+	}
+}
+
+// policyReader collects the mistakes of a policy file.
+type policyReader struct {
+	name string
+	errs []error
+}
+
+func (r *policyReader) fail(n ast.Node, expected string) {
+	p := n.GetToken().Position
+	found := strings.TrimSpace(n.String())
+	if line, _, more := strings.Cut(found, "\n"); more {
+		found = line + " ..."
+	}
+	r.errs = append(r.errs, fmt.Errorf("%s:%d:%d: expected %s, found %q", r.name, p.Line, p.Column, expected, found))
+}
+
+func (r *policyReader) mapping(n ast.Node, fields map[string]func(ast.Node)) {
+	var values []*ast.MappingValueNode
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		values = n.Values
+	case *ast.MappingValueNode:
+		values = []*ast.MappingValueNode{n}
+	default:
+		r.fail(n, "key: value")
+		return
+	}
+	for _, v := range values {
+		read, known := fields[v.Key.String()]
+		if !known {
+			keys := slices.SortedFunc(maps.Keys(fields), cmp.Compare)
+			r.fail(v.Key, "one of the keys "+strings.Join(keys, ", "))
+			continue
+		}
+		read(v.Value)
+	}
+}
+
+func (r *policyReader) nested(fields map[string]func(ast.Node)) func(ast.Node) {
+	return func(n ast.Node) { r.mapping(n, fields) }
+}
+
+func (r *policyReader) strings(n ast.Node, valid func(ast.Node, string)) []string {
+	list, ok := n.(*ast.SequenceNode)
+	if !ok {
+		r.fail(n, "a list")
+		return nil
+	}
+	out := make([]string, 0, len(list.Values))
+	for _, v := range list.Values {
+		s, ok := text(v)
+		if !ok {
+			r.fail(v, "a name")
+			continue
+		}
+		valid(v, s)
+		out = append(out, s)
+	}
+	return out
+}
+
+func (r *policyReader) share(to *Share) func(ast.Node) {
+	return func(n ast.Node) {
+		s, ok := text(n)
+		digits, isPercent := strings.CutSuffix(s, "%")
+		f, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+		if isPercent {
+			f /= 100
+		}
+		if !ok || err != nil || !(f > 0 && f <= 1) {
+			r.fail(n, "a share such as 95% or 0.95, above 0 and up to 1")
+			return
+		}
+		*to = Share(f)
+	}
+}
+
+func (r *policyReader) amount(to *Amount) func(ast.Node) {
+	return func(n ast.Node) {
+		s, ok := text(n)
+		size, err := parser.ParseSize(s)
+		if !ok || err != nil || size.Bytes < 0 {
+			r.fail(n, "an amount such as 256KiB")
+			return
+		}
+		to.Bytes = size.Bytes
+	}
+}
+
+func (r *policyReader) count(to *int, least int) func(ast.Node) {
+	return func(n ast.Node) {
+		s, ok := text(n)
+		i, err := strconv.Atoi(s)
+		if !ok || err != nil || i < least {
+			r.fail(n, fmt.Sprintf("a whole number of %d or more", least))
+			return
+		}
+		*to = i
+	}
+}
+
+// text is a scalar as it is written.
+func text(n ast.Node) (string, bool) {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.IntegerNode, *ast.FloatNode:
+		return n.String(), true
+	}
+	return "", false
+}

@@ -1,0 +1,76 @@
+package check
+
+import (
+	"encoding/json"
+	"io"
+
+	"vramsoak/parser"
+)
+
+// A Verdict is the outcome of a check, or of all of them.
+type Verdict string
+
+// The verdicts.
+const (
+	Pass      Verdict = "pass"      // holds for every value that the printed digits allow
+	Fail      Verdict = "fail"      // broken for every value that the printed digits allow
+	Undecided Verdict = "undecided" // the log cannot tell; the message says what would decide it
+	Skipped   Verdict = "skipped"   // the log has nothing to judge by; never the verdict of the whole
+)
+
+// Units of Finding.Measured and Finding.Limit.
+const (
+	Ratio        = "ratio" // 0.95 is 95 %
+	Bytes        = "bytes"
+	BytesPerFile = "bytes/file"
+	Count        = "count"
+)
+
+// A Finding is what one check found about one subject: a cleanup, a stage, a device, the batch.
+type Finding struct {
+	Check   string  `json:"check"` // "recovery", "peak", "leak", "out-of-memory", "completeness", "consistency"
+	Verdict Verdict `json:"verdict"`
+	Subject string  `json:"subject"` // "Whisper Cleanup"
+	// File is the place in the batch (from 1) of the file that decided the verdict: the first that fails, or the worst
+	// where none does. 0 where the finding is about no single file.
+	File int `json:"file,omitempty"`
+	// Measured and Limit are in Unit; nil where nothing was measured.
+	Measured *float64 `json:"measured,omitempty"`
+	Limit    *float64 `json:"limit,omitempty"`
+	Unit     string   `json:"unit,omitempty"`
+	// Message is one sentence for a person: what was found, where, and what would decide or mend it.
+	Message string `json:"message"`
+	// At is the line of the log that shows it; nil where it is about the whole log.
+	At *parser.Position `json:"at,omitempty"`
+	// Gates says whether the policy lets this check decide the verdict of the whole.
+	Gates bool `json:"gates"`
+}
+
+// HighWater is the largest reading of each kind in a log, in bytes; a field is 0 where the log has no such reading.
+type HighWater struct {
+	Allocated int64 `json:"allocated"`
+	Reserved  int64 `json:"reserved"`
+	Used      int64 `json:"used,omitempty"` // of the device, from checkpoints or samples
+	Total     int64 `json:"total"`
+}
+
+// Schema names the form of a Report in JSON.
+const Schema = "vramsoak.verdict/1"
+
+// A Report is the judgement of a timeline under a policy. Its JSON form is the machine-readable result of vramsoak.
+type Report struct {
+	Schema      string    `json:"schema"`
+	Verdict     Verdict   `json:"verdict"`
+	Files       int       `json:"files"`
+	Checkpoints int       `json:"checkpoints"`
+	HighWater   HighWater `json:"peak"`
+	Findings    []Finding `json:"findings"`
+}
+
+// WriteJSON writes the report as one indented JSON object and a newline.
+func (r *Report) WriteJSON(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(r)
+}

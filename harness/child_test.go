@@ -1,0 +1,230 @@
+package harness
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// envProgram names the program that the test binary is when it runs as a child.
+const envProgram = "HARNESS_TEST_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if name, ok := os.LookupEnv(envProgram); ok {
+		program, ok := programs[name]
+		if !ok {
+			fmt.Println("no such program:", name)
+			os.Exit(99)
+		}
+		program(os.Args[1:])
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// programs are what the test binary can be as a child.
+var programs = map[string]func(args []string){
+	"pipeline":   pipeline,
+	"supervisor": func(args []string) { supervisor(args[0]) },
+	"print": func(args []string) { // its arguments and what the harness gives it
+		first, _ := os.LookupEnv(EnvFirst)
+		input, _ := io.ReadAll(os.Stdin)
+		group, _ := unix.Getpgid(0)
+		fmt.Printf("args=%q first=%s unbuffered=%s stdin=%q leader=%v\n",
+			args, first, os.Getenv("PYTHONUNBUFFERED"), input, group == os.Getpid())
+		fmt.Fprintln(os.Stderr, "to stderr")
+		fmt.Println("to stdout")
+	},
+	"say": func(args []string) { // NUMBER TEXT...: prints and exits with the number
+		fmt.Print(strings.Join(args[1:], " "))
+		code, _ := strconv.Atoi(args[0])
+		os.Exit(code)
+	},
+	"long": func([]string) { // a line of 100 MB among checkpoints
+		fmt.Println("[GPU Memory] Before Work: Allocated: 1.00GB")
+		w := bufio.NewWriterSize(os.Stdout, 1<<20)
+		for range longLine / len(longPiece) {
+			_, _ = w.WriteString(longPiece)
+		}
+		_ = w.WriteByte('\n')
+		_ = w.Flush()
+		fmt.Println("[GPU Memory] After Work: Allocated: 1.00GB")
+	},
+	"halves": func([]string) { // lines in two halves with time for samples between them
+		for range 3 {
+			fmt.Print("[GPU Memory] Before")
+			time.Sleep(50 * time.Millisecond)
+			fmt.Print(" Work: Allocated: 1.00GB\n")
+		}
+	},
+	"parent": func(args []string) { // leaves a child behind that holds the pipe: "group" or "session"
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), envProgram+"=sleep")
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: args[0] == "session"}
+		if err := cmd.Start(); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println("grandchild", cmd.Process.Pid)
+	},
+	"some": func([]string) { // works on up to 100 files
+		paths := bufio.NewScanner(os.Stdin)
+		for n := 0; n < 100 && paths.Scan(); n++ {
+			fmt.Println("[pipeline] file-start path=" + paths.Text())
+			fmt.Println("[pipeline] file-end path=" + paths.Text() + " status=ok")
+		}
+	},
+	"nul":   func([]string) { fmt.Print("a\x00b\n\x00\n") },
+	"sleep": func([]string) { time.Sleep(time.Minute) },
+	"closed": func([]string) { // closes its output and lives for a moment
+		fmt.Println("before")
+		_ = os.Stdout.Close()
+		_ = os.Stderr.Close()
+		time.Sleep(100 * time.Millisecond)
+		os.Exit(7)
+	},
+	"endless": func([]string) { // prints until it cannot
+		for {
+			if _, err := fmt.Println(strings.Repeat("x", 1000)); err != nil {
+				return
+			}
+		}
+	},
+}
+
+const longLine = 100 << 20
+
+var longPiece = strings.Repeat("0123456789abcdef", 256)
+
+// pipeline works on files as a real one does. Its arguments say where they come from: "file PATH", "list PATH" or "stdin".
+// The environment says how: LINES is what it prints of its files (both, starts, ends or none), PREAMBLE is a checkpoint
+// before the first, and FAULT lists what goes wrong in which file of the batch: "crash:2 hang:4"; in file 0, at the start;
+// in file -1, at the end.
+func pipeline(args []string) {
+	var paths []string
+	switch args[0] {
+	case "file":
+		paths = args[1:]
+	case "list":
+		text, err := os.ReadFile(args[1])
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(98)
+		}
+		paths = strings.Fields(string(text))
+	case "stdin":
+		text, _ := io.ReadAll(os.Stdin)
+		paths = strings.Fields(string(text))
+	case "none":
+		paths = strings.Fields("x.wav y.wav z.wav")
+	}
+	faults := map[int]string{}
+	for fault := range strings.FieldsSeq(os.Getenv("FAULT")) {
+		kind, at, _ := strings.Cut(fault, ":")
+		n, _ := strconv.Atoi(at)
+		faults[n] = kind
+	}
+	lines := os.Getenv("LINES")
+	first, _ := strconv.Atoi(os.Getenv(EnvFirst))
+	_ = suffer(faults[0])
+	if name := os.Getenv("PREAMBLE"); name != "" {
+		fmt.Printf("[GPU Memory] %s: Allocated: 1.00GB | Total: 24.00GB\n", name)
+	}
+	for i, path := range paths {
+		if lines == "both" || lines == "starts" {
+			fmt.Println("[pipeline] file-start path=" + path)
+		}
+		fmt.Println("[GPU Memory] Before Work: Allocated: 1.00GB | Reserved: 2.00GB | Total: 24.00GB")
+		status := suffer(faults[first+i])
+		fmt.Println("[GPU Memory] After Work: Allocated: 0.50GB | Reserved: 2.00GB | Total: 24.00GB")
+		if lines == "both" || lines == "ends" {
+			fmt.Println("[pipeline] file-end path=" + path + " status=" + status)
+		}
+	}
+	_ = suffer(faults[-1])
+}
+
+// suffer is what goes wrong; it returns the file's status where the file goes on.
+func suffer(fault string) (status string) {
+	switch fault {
+	case "crash":
+		_ = unix.Kill(os.Getpid(), unix.SIGKILL)
+		time.Sleep(time.Minute)
+	case "hang":
+		time.Sleep(time.Minute)
+	case "stubborn":
+		signal.Ignore(unix.SIGTERM)
+		fmt.Println("not listening")
+		time.Sleep(time.Minute)
+	case "polite": // ends the file when it is asked to end
+		asked := make(chan os.Signal, 1)
+		signal.Notify(asked, unix.SIGTERM)
+		fmt.Println("listening")
+		<-asked
+	case "exit0":
+		os.Exit(0)
+	case "exit3":
+		fmt.Println("Traceback: no module named torch")
+		os.Exit(3)
+	case "oom": // and the pipeline goes on
+		fmt.Println("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB")
+		return "failed"
+	case "oomexit":
+		fmt.Println("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB")
+		os.Exit(1)
+	case "fail":
+		return "failed error=\"no audio\""
+	}
+	return "ok"
+}
+
+// supervisor is a harness of its own, to be killed or starved: its run folder is its argument.
+func supervisor(dir string) {
+	if limit := os.Getenv("LIMIT"); limit != "" { // bytes that a file may have
+		n, _ := strconv.ParseUint(limit, 10, 64)
+		signal.Ignore(unix.SIGXFSZ)
+		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: n, Max: n}); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+	}
+	cfg := Config{
+		Command: []string{os.Args[0], "stdin"}, Feed: FeedStdin, Files: inputs(3), Dir: dir, Grace: 100 * time.Millisecond,
+		Env: []string{envProgram + "=" + os.Getenv("CHILD")},
+	}
+	_, err := Run(context.Background(), cfg)
+	fmt.Println(err)
+}
+
+// inputs are files called f1 to fN.
+func inputs(n int) []Input {
+	files := make([]Input, n)
+	for i := range files {
+		files[i] = Input{Path: fmt.Sprintf("f%d", i+1), AudioSeconds: 10}
+	}
+	return files
+}
+
+// withoutOwn is the log without the harness's lines.
+func withoutOwn(log []byte) []byte {
+	var out []byte
+	for line := range bytes.Lines(log) {
+		if !bytes.HasPrefix(line, []byte("[vramsoak] ")) {
+			out = append(out, line...)
+		}
+	}
+	return out
+}

@@ -1,0 +1,218 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"vramsoak/pipeline/meter"
+)
+
+// A Feed is the way in which files reach the command.
+type Feed string
+
+// The ways to feed a command.
+const (
+	// FeedProcess starts one process a file; "{}" in its arguments stands for the path.
+	FeedProcess Feed = "process"
+	// FeedList starts one process for many files; "{list}" stands for the path of a file with one path a line.
+	FeedList Feed = "list"
+	// FeedStdin starts one process for many files and writes one path a line to its standard input, then closes it.
+	FeedStdin Feed = "stdin"
+	// FeedNone starts one process that knows its files by itself.
+	FeedNone Feed = "none"
+)
+
+const (
+	pathMark = "{}"
+	listMark = "{list}"
+)
+
+// FeedOf is the feed that a command's arguments ask for: FeedList for "{list}", FeedProcess for "{}", else FeedNone.
+func FeedOf(command []string) Feed {
+	holds := func(mark string) bool {
+		return slices.ContainsFunc(command, func(arg string) bool { return strings.Contains(arg, mark) })
+	}
+	switch {
+	case holds(listMark):
+		return FeedList
+	case holds(pathMark):
+		return FeedProcess
+	}
+	return FeedNone
+}
+
+// An OnCrash says what follows when a process dies in the middle of a file or has to be ended.
+type OnCrash string
+
+// What may follow a crash.
+const (
+	// CrashRestart goes on with the remaining files in a new process. It is the default.
+	CrashRestart OnCrash = "restart"
+	// CrashStop ends the run.
+	CrashStop OnCrash = "stop"
+)
+
+// Defaults of a [Config].
+const (
+	DefaultSampleEvery = 100 * time.Millisecond
+	DefaultGrace       = 5 * time.Second
+)
+
+// An Input is one file of the batch.
+type Input struct {
+	Path         string  // as it is given to the command
+	AudioSeconds float64 // length of the audio; 0 where unknown
+}
+
+// A Config says what to run over which files, and where the log goes.
+type Config struct {
+	Command []string // program and arguments
+	Files   []Input
+	Feed    Feed
+
+	// Timeout is how long one file may take, the start of the process included where the process is the file's own, and
+	// how long the wait for the next file to begin may take; 0 is no limit.
+	Timeout time.Duration
+	OnCrash OnCrash
+	// RestartEvery feeds at most so many files to one process; 0 is no limit.
+	RestartEvery int
+	// SampleEvery is the time between two looks at the process's memory.
+	SampleEvery time.Duration
+	// Grace is the time between asking a process to end (SIGTERM) and ending it (SIGKILL).
+	Grace time.Duration
+
+	Dir     string   // run folder, which exists; soak.log is appended to in it
+	Env     []string // "NAME=value", beyond the harness's own environment
+	Version string   // of vramsoak, for the log
+	Policy  string   // text of the policy file by which the log is to be judged, for the log; "" for the defaults
+
+	// Device reads what the driver says a process uses, as [meter.NVML.Use] does; nil where there is no device. A driver
+	// that takes its time delays the samples and nothing else.
+	Device func(pid int) ([]meter.Use, error)
+	// Kill, once it yields or is closed, ends the run as the end of the context does, but without grace.
+	Kill <-chan struct{}
+	// Progress is called when something changed, and once a second. Calls never overlap and are skipped while one is under
+	// way, so that a slow one delays nothing but the return of [Run].
+	Progress func(Progress)
+	Logger   *slog.Logger
+
+	// kill is unix.Kill. A test puts in its place what a process is like that no signal ends.
+	kill func(pid int, sig syscall.Signal) error
+}
+
+// withDefaults fills in what was left out.
+func (c Config) withDefaults() Config {
+	if c.OnCrash == "" {
+		c.OnCrash = CrashRestart
+	}
+	if c.SampleEvery == 0 {
+		c.SampleEvery = DefaultSampleEvery
+	}
+	if c.Grace == 0 {
+		c.Grace = DefaultGrace
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.kill == nil {
+		c.kill = unix.Kill
+	}
+	return c
+}
+
+// Validate names every mistake in the configuration.
+func (c Config) Validate() error {
+	c = c.withDefaults()
+	var errs []error
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+
+	if len(c.Command) == 0 || c.Command[0] == "" {
+		wrong("expected a command to run, found none; put it after --")
+	}
+	marked := FeedOf(c.Command)
+	switch c.Feed {
+	case FeedProcess:
+		if marked != FeedProcess {
+			wrong("expected %s in the command's arguments, where the path of the file goes, found none", pathMark)
+		}
+	case FeedList:
+		if marked != FeedList {
+			wrong("expected %s in the command's arguments, where the path of the list goes, found none", listMark)
+		}
+	case FeedStdin, FeedNone:
+		if marked != FeedNone {
+			wrong("expected a command without %s and %s, because nothing replaces them with feed %s", pathMark, listMark, c.Feed)
+		}
+	default:
+		wrong("expected feed %s, %s, %s or %s, found %q", FeedProcess, FeedList, FeedStdin, FeedNone, c.Feed)
+	}
+	switch {
+	case c.Feed == FeedNone && len(c.Files) > 0:
+		wrong("the command takes no files, but %d are to be fed; put %s or %s into its arguments, or feed stdin",
+			len(c.Files), pathMark, listMark)
+	case c.Feed != FeedNone && len(c.Files) == 0:
+		wrong("expected files to feed, found none")
+	case c.Feed == FeedNone && c.RestartEvery > 0:
+		wrong("cannot restart every %d files a command that takes no files", c.RestartEvery)
+	}
+	for i, file := range c.Files {
+		if err := file.validate(c.Feed); err != nil {
+			wrong("file %d: %w", i+1, err)
+		}
+	}
+	if c.OnCrash != CrashRestart && c.OnCrash != CrashStop {
+		wrong("expected on-crash %s or %s, found %q", CrashRestart, CrashStop, c.OnCrash)
+	}
+	if c.RestartEvery < 0 {
+		wrong("expected to restart every 0 (never) or more files, found %d", c.RestartEvery)
+	}
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{{"timeout", c.Timeout}, {"time between samples", c.SampleEvery}, {"grace", c.Grace}} {
+		if d.value < 0 {
+			wrong("expected a %s of 0 or more, found %v", d.name, d.value)
+		}
+	}
+	for _, entry := range c.Env {
+		if name, _, ok := strings.Cut(entry, "="); !ok || name == "" || strings.ContainsRune(entry, 0) {
+			wrong("expected an environment variable as NAME=value, found %q", entry)
+		}
+	}
+	switch info, err := os.Stat(c.Dir); {
+	case c.Dir == "":
+		wrong("expected a run folder, found none")
+	case err != nil:
+		wrong("run folder: %w", err)
+	case !info.IsDir():
+		wrong("run folder: expected a folder, found the file %s", c.Dir)
+	}
+	return errors.Join(errs...)
+}
+
+// validate says why the file cannot be fed.
+func (f Input) validate(feed Feed) error {
+	switch {
+	case f.Path == "":
+		return errors.New("expected a path, found an empty one")
+	case strings.ContainsRune(f.Path, 0):
+		return fmt.Errorf("path %q holds a NUL byte; rename the file", f.Path)
+	case feed != FeedProcess && strings.ContainsAny(f.Path, "\n\r"):
+		return fmt.Errorf("path %q holds a line break and cannot stand in a list; rename the file or feed %s", f.Path, FeedProcess)
+	case !(f.AudioSeconds >= 0):
+		return fmt.Errorf("expected an audio length of 0 or more seconds, found %v", f.AudioSeconds)
+	}
+	return nil
+}
+
+// logPath is where the run's log is.
+func (c Config) logPath() string { return filepath.Join(c.Dir, LogName) }

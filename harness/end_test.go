@@ -1,0 +1,359 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"vramsoak/parser"
+)
+
+// until waits for something to become true, for a long time if need be.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("still waiting until %s", what)
+		}
+	}
+}
+
+// logSays tells whether a log holds a text by now.
+func logSays(path, text string) func() bool {
+	return func() bool {
+		log, err := os.ReadFile(path)
+		return err == nil && bytes.Contains(log, []byte(text))
+	}
+}
+
+// dead tells whether a process is gone, or a zombie that nobody waits for.
+func dead(pid int) func() bool {
+	return func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+			return true
+		}
+		_, rest, _ := bytes.Cut(stat, []byte(") ")) // "4711 (name) Z ..."
+		return err == nil && bytes.HasPrefix(rest, []byte("Z"))
+	}
+}
+
+// pidIn is the number that follows a word in a log.
+func pidIn(t *testing.T, log []byte, word string) int {
+	t.Helper()
+	_, rest, ok := bytes.Cut(log, []byte(word))
+	digits := bytes.FieldsFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
+	if !ok || len(digits) == 0 {
+		t.Fatalf("no %q in the log:\n%s", word, log)
+	}
+	pid, err := strconv.Atoi(string(digits[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		feed  Feed
+		fault string
+		want  string
+	}{
+		{"list", FeedList, "hang:2", `
+			run 3 list
+			start 1 f1
+			end 1 f1 ok
+			start 2 f2
+			end 2 f2 failed interrupted
+			exit -1 SIGTERM
+			done 2 interrupted`},
+		{"process a file", FeedProcess, "hang:2", `
+			run 3 process
+			start 1 f1
+			end 1 f1 ok
+			exit 0
+			start 2 f2
+			end 2 f2 failed interrupted
+			exit -1 SIGTERM
+			done 2 interrupted`},
+		{"ignored", FeedStdin, "stubborn:2", `
+			run 3 stdin
+			start 1 f1
+			end 1 f1 ok
+			start 2 f2
+			end 2 f2 failed interrupted
+			exit -1 SIGKILL
+			done 2 interrupted`},
+		{"before any file", FeedStdin, "hang:0", `
+			run 3 stdin
+			exit -1 SIGTERM
+			done 0 interrupted`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			cfg := batchOf(t, test.feed, 3, "LINES=both", "FAULT="+test.fault)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			ready := logSays(cfg.logPath(), "sample")
+			if strings.HasSuffix(test.fault, ":2") {
+				ready = logSays(cfg.logPath(), "file-start path=f2")
+			}
+			if test.feed == FeedProcess { // the second process has begun its work
+				ready = func() bool {
+					log, err := os.ReadFile(cfg.logPath())
+					return err == nil && bytes.Count(log, []byte("Before Work")) == 2
+				}
+			}
+			if strings.HasPrefix(test.fault, "stubborn") {
+				ready = logSays(cfg.logPath(), "not listening")
+			}
+			go func() {
+				until(t, "the file has begun", ready)
+				cancel()
+			}()
+			o, log, err := runOf(t, ctx, cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			expect(t, log, test.want)
+			if !o.Interrupted || o.Reason != ReasonInterrupted {
+				t.Errorf("outcome %+v", o)
+			}
+		})
+	}
+}
+
+// The file that a pipeline brings to its end when it is interrupted has ended well.
+func TestInterruptPolite(t *testing.T) {
+	t.Parallel()
+	cfg := batchOf(t, FeedStdin, 2, "LINES=both", "FAULT=polite:1 exit0:2")
+	cfg.Grace = time.Minute
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		until(t, "the file has begun", logSays(cfg.logPath(), "listening"))
+		cancel()
+	}()
+	_, log, err := runOf(t, ctx, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, log, "run 2 stdin\nstart 1 f1\nend 1 f1 ok\nexit 0\ndone 1 interrupted")
+}
+
+func TestInterruptBeforeTheStart(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	o, log, err := runOf(t, ctx, batchOf(t, FeedList, 2, "LINES=both"))
+	if err != nil || !o.Interrupted {
+		t.Errorf("outcome %+v, %v", o, err)
+	}
+	expect(t, log, "run 2 list\ndone 0 interrupted")
+}
+
+// The second interrupt does not wait for the grace to pass.
+func TestSecondInterruptKills(t *testing.T) {
+	t.Parallel()
+	cfg := batchOf(t, FeedStdin, 2, "LINES=both", "FAULT=stubborn:1")
+	cfg.Grace = time.Hour
+	kill := make(chan struct{})
+	cfg.Kill = kill
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		until(t, "the file has begun", logSays(cfg.logPath(), "not listening"))
+		cancel()
+		time.Sleep(50 * time.Millisecond)
+		close(kill)
+	}()
+	o, log, err := runOf(t, ctx, cfg)
+	if err != nil || !o.Interrupted {
+		t.Errorf("outcome %+v, %v", o, err)
+	}
+	expect(t, log, "run 2 stdin\nstart 1 f1\nend 1 f1 failed interrupted\nexit -1 SIGKILL\ndone 1 interrupted")
+}
+
+// A process that not even SIGKILL ends, as one that is stuck in a driver, does not hold up the run.
+func TestProcessThatDoesNotDie(t *testing.T) {
+	t.Parallel()
+	cfg := batchOf(t, FeedStdin, 2, "LINES=both", "FAULT=hang:1")
+	cfg.Timeout, cfg.Grace = hung, 50*time.Millisecond
+	var pid int
+	cfg.kill = func(group int, _ syscall.Signal) error { pid = -group; return nil }
+	o, log, err := runOf(t, t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, log, "run 2 stdin\nstart 1 f1\nend 1 f1 timeout took longer than 4s\ndone 1 stopped")
+	if !strings.Contains(o.Diagnostic, "did not end after SIGKILL") {
+		t.Errorf("diagnostic %q", o.Diagnostic)
+	}
+	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+		t.Error(err)
+	}
+}
+
+// What a process leaves behind is ended with it, or let go where it has left the group.
+func TestGrandchildHoldsThePipe(t *testing.T) {
+	t.Parallel()
+	for _, where := range []string{"group", "session"} {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			cfg := child(t, "parent", FeedProcess, where, "{}")
+			cfg.Files = inputs(2)
+			_, log, err := runOf(t, t.Context(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			expect(t, log, "run 2 process\nstart 1 f1\nend 1 f1 ok\nexit 0\nstart 2 f2\nend 2 f2 ok\nexit 0\ndone 2 done")
+			for rest, n := withoutOwn(log), 0; n < 2; n++ {
+				pid := pidIn(t, rest, "grandchild ")
+				if where == "session" {
+					if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+						t.Errorf("the grandchild did not live: %v", err)
+					}
+				}
+				until(t, "the grandchild is gone", dead(pid))
+				_, rest, _ = bytes.Cut(rest, []byte("\n"))
+			}
+		})
+	}
+}
+
+// A process that prints without end is still interrupted, and its log is whole.
+func TestEndlessOutput(t *testing.T) {
+	t.Parallel()
+	cfg := child(t, "endless", FeedNone)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		until(t, "it has printed", logSays(cfg.logPath(), "xxx"))
+		cancel()
+	}()
+	_, log, err := runOf(t, ctx, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, log, "run 0 none\nexit -1 SIGTERM\ndone 0 interrupted")
+	lines := bytes.Split(bytes.TrimSuffix(withoutOwn(log), []byte("\n")), []byte("\n"))
+	for i, line := range lines {
+		if len(line) != 1000 && i < len(lines)-1 {
+			t.Fatalf("line %d has %d bytes", i+1, len(line))
+		}
+	}
+}
+
+// More paths than a pipe holds, for a process that reads none of them.
+func TestStdinThatIsNotRead(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ code, say string }{{"0", "no file was seen to begin"}, {"2", "before it began a file"}} {
+		t.Run("exit "+test.code, func(t *testing.T) {
+			t.Parallel()
+			cfg := child(t, "say", FeedStdin, test.code, "no thanks\n")
+			cfg.Files = inputs(20_000)
+			o, log, err := runOf(t, t.Context(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			expect(t, log, "run 20000 stdin\nexit "+test.code+"\ndone 0 stopped")
+			if !strings.Contains(o.Diagnostic, test.say) || !strings.Contains(o.Diagnostic, "no thanks") {
+				t.Errorf("diagnostic %q", o.Diagnostic)
+			}
+		})
+	}
+}
+
+// supervise starts a harness of its own, to be killed.
+func supervise(t *testing.T, dir string, env ...string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], dir)
+	cmd.Env = append(os.Environ(), append(env, envProgram+"=supervisor", "LINES=both", "GORACE=atexit_sleep_ms=0")...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, &out
+}
+
+func TestKilledHarness(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, LogName)
+	cmd, out := supervise(t, dir, "CHILD=pipeline", "FAULT=hang:2")
+	until(t, "the second file has begun", logSays(path, "file-start path=f2"))
+	until(t, "there is a sample", logSays(path, "sample"))
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Fatalf("the harness ended by itself: %s", out)
+	}
+	log, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "its child is gone", dead(pidIn(t, log, "pid=")))
+	expect(t, log, "run 3 stdin\nstart 1 f1\nend 1 f1 ok\nstart 2 f2")
+	tl, err := parser.Build(parser.Read(bytes.NewReader(log), LogName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tl.Files) != 2 || tl.Files[0].Status != parser.StatusOK || tl.Files[1].Status != parser.StatusUnknown {
+		t.Errorf("files %+v", tl.Files)
+	}
+}
+
+// The disk is full from the start: nothing is run.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	cfg := batchOf(t, FeedProcess, 2)
+	if err := os.Symlink("/dev/full", cfg.logPath()); err != nil {
+		t.Fatal(err)
+	}
+	o, err := Run(t.Context(), cfg)
+	if !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), "writing the log") {
+		t.Errorf("error %v", err)
+	}
+	if o == nil || o.Processes != 0 || o.Reason != ReasonStopped {
+		t.Errorf("outcome %+v", o)
+	}
+}
+
+// The disk is full in mid-run: the child, which would print for ever, is ended.
+func TestFullDiskLater(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cmd, out := supervise(t, dir, "CHILD=endless", "LIMIT=1000000")
+	timer := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if got := out.String(); !strings.Contains(got, "writing the log") || !strings.Contains(got, "file too large") {
+		t.Errorf("the harness said %q", got)
+	}
+	log, err := os.ReadFile(filepath.Join(dir, LogName))
+	if err != nil || len(log) != 1_000_000 {
+		t.Errorf("%d bytes in the log, %v", len(log), err)
+	}
+	if bytes.Contains(log, []byte("pid=")) { // there was time for a sample
+		until(t, "the child is gone", dead(pidIn(t, log, "pid=")))
+	}
+}

@@ -1,0 +1,170 @@
+package harness
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	chunkSize = 64 << 10 // a pipe's capacity on Linux
+	// After its process has ended, a pipe is read until it is empty. Where something that left the process's group still
+	// holds it open, that ends after drainTime, or drainMax bytes (the most that a pipe can hold) and drainStep later.
+	drainTime = time.Second
+	drainStep = 50 * time.Millisecond
+	drainMax  = 1 << 20
+)
+
+// A process is one run of the command: a process group of its own, with one pipe for standard output and standard error,
+// so that their order is kept.
+type process struct {
+	pid  int
+	cmd  *exec.Cmd
+	kill func(pid int, sig syscall.Signal) error
+	pipe *os.File
+
+	// output yields what the process prints and is closed at its end; chunks go back through free.
+	output chan []byte
+	free   chan []byte
+	// exited is closed when the process has ended, its group is killed, and cmd.ProcessState is set.
+	exited chan struct{}
+
+	mu     sync.Mutex
+	reaped bool
+}
+
+// start starts a process. It is killed when the harness dies, even by SIGKILL; what it started itself is not.
+func start(s spawn, kill func(int, syscall.Signal) error) (*process, error) {
+	cmd := exec.Command(s.argv[0], s.argv[1:]...)
+	cmd.Env = s.env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+
+	pipe, output, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer output.Close()
+	cmd.Stdout, cmd.Stderr = output, output
+	var paths *os.File
+	if s.hasStdin {
+		input, w, err := os.Pipe()
+		if err != nil {
+			pipe.Close()
+			return nil, err
+		}
+		defer input.Close()
+		cmd.Stdin, paths = input, w
+	}
+
+	p := &process{
+		cmd: cmd, kill: kill, pipe: pipe,
+		output: make(chan []byte), free: make(chan []byte, 2), exited: make(chan struct{}),
+	}
+	for range cap(p.free) {
+		p.free <- make([]byte, chunkSize)
+	}
+	started := make(chan error)
+	go func() {
+		// The kernel sends Pdeathsig when the thread that started the process ends. This one lives as long as the process.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			p.wait()
+		}
+	}()
+	if err := <-started; err != nil {
+		pipe.Close()
+		if paths != nil {
+			paths.Close()
+		}
+		return nil, err
+	}
+	p.pid = cmd.Process.Pid
+	go p.read()
+	if paths != nil {
+		go func() {
+			// A process that does not read its input to the end, or at all, fails this; its files tell how far it came.
+			_, _ = io.WriteString(paths, s.stdin)
+			paths.Close()
+		}()
+		go func() {
+			<-p.exited
+			paths.Close()
+		}()
+	}
+	return p, nil
+}
+
+// wait ends when the process has, and leaves nothing of its group.
+func (p *process) wait() {
+	pid := p.cmd.Process.Pid
+	for {
+		// The process stays a zombie here, so that its group's number cannot have become another's when it is killed.
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	p.mu.Lock()
+	_ = unix.Kill(-pid, unix.SIGKILL) // no such process: nothing was left
+	_ = p.cmd.Wait()                  // an exit code or a signal is no error here
+	p.reaped = true
+	p.mu.Unlock()
+	_ = p.pipe.SetReadDeadline(time.Now().Add(drainTime))
+	close(p.exited)
+}
+
+// signal sends a signal to the process's group.
+func (p *process) signal(sig syscall.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.reaped {
+		_ = p.kill(-p.pid, sig) // no such process: it has just ended
+	}
+}
+
+// read passes on what the process prints.
+func (p *process) read() {
+	defer close(p.output)
+	defer p.pipe.Close()
+	left := -1 // bytes that are still read; -1 while there is no limit
+	for left != 0 {
+		chunk := <-p.free
+		if left > 0 {
+			_ = p.pipe.SetReadDeadline(time.Now().Add(drainStep))
+		}
+		n, err := p.pipe.Read(chunk[:chunkSize])
+		if n > 0 {
+			p.output <- chunk[:n]
+		} else {
+			p.free <- chunk
+		}
+		if left > 0 {
+			left = max(0, left-n)
+		}
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded) && left < 0:
+			// What the process itself printed is in the pipe, if the log was slower than the deadline.
+			left = drainMax
+		case err != nil:
+			return
+		}
+	}
+}
+
+// abandon lets go of a process that does not die.
+func (p *process) abandon() {
+	p.pipe.Close()
+	for chunk := range p.output {
+		p.free <- chunk
+	}
+}

@@ -1,0 +1,271 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"vramsoak/parser"
+)
+
+// Reasons for which a run ends, in its last line.
+const (
+	ReasonDone        = "done"
+	ReasonInterrupted = "interrupted"
+	ReasonStopped     = "stopped"
+)
+
+// An Outcome is how a run went. All of it but Diagnostic is in the log too.
+type Outcome struct {
+	Files       int                   // files to be fed; with FeedNone, files that were seen
+	Counts      map[parser.Status]int // files that ended, by status
+	Processes   int                   // processes that were started
+	Duration    time.Duration
+	Interrupted bool
+	Reason      string // ReasonDone, ReasonInterrupted or ReasonStopped
+	// Diagnostic says why a run stopped, with the last lines that the pipeline printed.
+	Diagnostic string
+}
+
+// Failed is the number of files that ended otherwise than well.
+func (o *Outcome) Failed() int {
+	n := 0
+	for status, count := range o.Counts {
+		if status != parser.StatusOK {
+			n += count
+		}
+	}
+	return n
+}
+
+// A run is a run under way. All of it belongs to one goroutine: what processes, samplers and timers have to say comes to
+// it through channels.
+type run struct {
+	cfg   Config
+	log   *journal
+	batch *batch
+	track *tracker
+	board *board
+	lines lines
+	tail  tail
+	// kill is Config.Kill until it has yielded.
+	kill <-chan struct{}
+
+	started   time.Time
+	processes int
+	// interrupted says that the context ended, or Kill yielded.
+	interrupted bool
+}
+
+// Run runs the command over the batch and writes the log. The error is the harness's own trouble: a configuration that
+// cannot be, a command that cannot be started, a log that cannot be written. What the pipeline did is in the outcome,
+// which is nil only if the run did not begin.
+//
+// When the context ends, the pipeline is ended too, the log finished, and the outcome is interrupted.
+func Run(ctx context.Context, cfg Config) (*Outcome, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	log, err := openJournal(cfg.logPath())
+	if err != nil {
+		return nil, err
+	}
+	r := &run{cfg: cfg, log: log, batch: newBatch(cfg.Files), board: newBoard(cfg.Progress), kill: cfg.Kill, started: time.Now()}
+	r.track = &tracker{
+		log: log, batch: r.batch, logger: cfg.Logger, follow: cfg.Feed != FeedProcess, open: cfg.Feed == FeedNone,
+	}
+	log.own(parser.RunStart{
+		Header: parser.Header{Time: r.started}, Files: len(cfg.Files), Feed: string(cfg.Feed),
+		Command: commandLine(cfg.Command), Version: cfg.Version, Policy: cfg.Policy,
+	})
+	v := verdict{reason: ReasonStopped}
+	if err = log.flush(); err == nil {
+		v, err = r.processAll(ctx)
+	}
+	now := time.Now()
+	log.own(parser.RunEnd{
+		Header: parser.Header{Time: now}, Files: len(r.batch.files) - r.batch.left,
+		Seconds: now.Sub(r.started).Seconds(), Reason: v.reason,
+	})
+	if closing := log.close(); err == nil {
+		err = closing
+	}
+	r.show(now)
+	r.board.close()
+	return &Outcome{
+		Files: len(r.batch.files), Counts: r.batch.counts, Processes: r.processes, Duration: now.Sub(r.started),
+		Interrupted: r.interrupted, Reason: v.reason, Diagnostic: v.diagnostic,
+	}, err
+}
+
+// A verdict on a process says whether and why the run ends with it. The run goes on where reason is "".
+type verdict struct {
+	reason     string
+	diagnostic string
+}
+
+// processAll starts processes until every file has begun. Each but the last leaves fewer files than it found, so that
+// this comes to an end.
+func (r *run) processAll(ctx context.Context) (verdict, error) {
+	for {
+		if ctx.Err() != nil || r.interrupted {
+			r.interrupted = true
+			return verdict{reason: ReasonInterrupted}, nil
+		}
+		fed := r.batch.waiting(r.share())
+		if len(fed) == 0 && r.cfg.Feed != FeedNone {
+			return verdict{reason: ReasonDone}, nil
+		}
+		v, err := r.processOne(ctx, fed)
+		if err != nil {
+			return verdict{reason: ReasonStopped}, err
+		}
+		if v.reason != "" {
+			return v, nil
+		}
+	}
+}
+
+// share is how many files one process gets; 0 is all there are.
+func (r *run) share() int {
+	if r.cfg.Feed == FeedProcess {
+		return 1
+	}
+	return r.cfg.RestartEvery
+}
+
+// processOne starts a process, sees it through to its end, and says what follows from that.
+func (r *run) processOne(ctx context.Context, fed []int) (verdict, error) {
+	s, err := r.spawn(fed)
+	if err != nil {
+		return verdict{}, err
+	}
+	now := time.Now()
+	p, err := start(s, r.cfg.kill)
+	if err != nil {
+		return verdict{}, fmt.Errorf("starting the command: %w; check the command after --", err)
+	}
+	r.processes++
+	r.tail.reset()
+	r.track.process(fed, now)
+	if r.cfg.Feed == FeedProcess {
+		r.track.begin(fed[0], Input{}, now)
+	}
+	waiting := r.batch.left
+	d := r.attend(ctx, p)
+
+	now = time.Now()
+	between := r.track.active == nil
+	r.track.finish(d, r.cfg.Timeout, now)
+	if !d.lost {
+		r.log.own(parser.Exit{Header: parser.Header{Time: now}, PID: d.pid, Code: d.code, Signal: d.signal})
+	}
+	if err := r.log.flush(); err != nil {
+		return verdict{}, err
+	}
+	r.show(now)
+	return r.judge(d, between, r.batch.left < waiting), nil
+}
+
+// judge says what follows from the end of a process. between says that it worked on no file then; progress, that files
+// began in it.
+func (r *run) judge(d death, between, progress bool) verdict {
+	stopped := func(what string) verdict {
+		return verdict{ReasonStopped, fmt.Sprintf("the process (pid %d) %s; its last lines:\n%s", d.pid, what, r.tail.lines())}
+	}
+	failed := d.signal != "" || d.code != 0
+	waiting, _ := r.batch.next(r.track.fed)
+	switch {
+	case d.lost:
+		return stopped("did not end after SIGKILL: it is stuck in the kernel, mostly in a device driver; see its state in " +
+			"/proc, the machine may have to be restarted")
+	case d.interrupted:
+		return verdict{reason: ReasonInterrupted}
+	case r.cfg.Feed == FeedProcess:
+		if r.cfg.OnCrash == CrashStop && (d.timeout || d.signal != "") && r.batch.left > 0 {
+			return stopped(d.String() + ", and on-crash is stop")
+		}
+		return verdict{}
+	case r.cfg.Feed == FeedNone:
+		switch {
+		case d.timeout:
+			return stopped(fmt.Sprintf("began no new file within %v and was ended", r.cfg.Timeout))
+		case d.signal != "":
+			return stopped(d.String())
+		case failed && len(r.batch.files) == 0:
+			return stopped(d.String() + " before it began a file")
+		}
+		return verdict{reason: ReasonDone}
+	case waiting == unknown: // all of its files are done; that it says by its exit code that one failed is no crash
+		return verdict{}
+	case !progress && d.timeout:
+		return stopped(fmt.Sprintf("began no file within %v and was ended; raise the timeout if it takes longer to load", r.cfg.Timeout))
+	case !progress && failed:
+		return stopped(d.String() + " before it began a file")
+	case !progress:
+		return stopped(fmt.Sprintf("exited with code 0, but no file was seen to begin; have it read its files from %s and "+
+			"print a line %q for each", r.source(), parser.ProtocolPrefix+" file-start path=..."))
+	case !d.timeout && !failed && !r.track.names && !r.track.ends && r.begun() == 1:
+		return stopped(fmt.Sprintf("exited with code 0, but its checkpoints show only one file of %d; have it print a line %q "+
+			"for each", len(r.track.fed), parser.ProtocolPrefix+" file-start path=..."))
+	case r.cfg.OnCrash == CrashStop && (d.timeout || failed):
+		return stopped(d.String() + ", and on-crash is stop")
+	}
+	what := "the process ended before its files were done"
+	if between {
+		what = "the process ended between files"
+	}
+	r.cfg.Logger.Warn(what+"; the remaining files go to a new one", "end", d.String(), "remaining", r.batch.left)
+	return verdict{}
+}
+
+// begun is how many files of the process have begun.
+func (r *run) begun() int {
+	n := 0
+	for _, i := range r.track.fed {
+		if r.batch.begun[i] {
+			n++
+		}
+	}
+	return n
+}
+
+// source is where a process finds its files.
+func (r *run) source() string {
+	if r.cfg.Feed == FeedStdin {
+		return "standard input"
+	}
+	return "the list"
+}
+
+// show puts the present state before a person.
+func (r *run) show(now time.Time) {
+	p := Progress{
+		Done: r.batch.ended(), Files: len(r.batch.files), Failed: r.batch.failed(), Reading: r.track.reading,
+		Elapsed: now.Sub(r.started),
+	}
+	if r.track.active != nil {
+		p.Current = r.track.active.path
+	}
+	if r.cfg.Feed == FeedNone {
+		p.Files = 0
+	} else {
+		p.Left, p.HasLeft = r.batch.pace(r.started, r.track.lastEnd, now).remaining()
+	}
+	r.track.changed = false
+	r.board.put(p)
+}
+
+// commandLine is a command for a person to read.
+func commandLine(argv []string) string {
+	words := make([]string, len(argv))
+	for i, arg := range argv {
+		words[i] = arg
+		if arg == "" || strings.ContainsAny(arg, " \t\n\"'\\$`*?|&;<>()#") {
+			words[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}

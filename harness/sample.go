@@ -1,0 +1,66 @@
+package harness
+
+import (
+	"time"
+
+	"vramsoak/parser"
+	"vramsoak/pipeline/meter"
+)
+
+// sample looks at a process every now and then until stop is closed. It does so beside the pump, because a driver may
+// take its time to answer, above all when something is wrong with the device.
+func (r *run) sample(pid int, stop <-chan struct{}) <-chan []parser.Sample {
+	samples := make(chan []parser.Sample)
+	go func() {
+		tick := time.NewTicker(r.cfg.SampleEvery)
+		defer tick.Stop()
+		silent := false // the device's error has been told
+		for {
+			s, err := r.look(pid)
+			if err != nil && !silent {
+				r.cfg.Logger.Warn("no device samples", "error", err)
+				silent = true
+			}
+			select {
+			case samples <- s:
+			case <-stop:
+				return
+			}
+			select {
+			case <-tick.C:
+			case <-stop:
+				return
+			}
+		}
+	}()
+	return samples
+}
+
+// look takes the samples of one moment: one for each device that the process uses, or one without a device. There is none
+// of a process that has ended.
+func (r *run) look(pid int) ([]parser.Sample, error) {
+	rss, err := meter.RSS(pid)
+	if err != nil || rss == 0 {
+		return nil, nil
+	}
+	var uses []meter.Use
+	if r.cfg.Device != nil {
+		uses, err = r.cfg.Device(pid)
+	}
+	plain := parser.Sample{Header: parser.Header{Time: time.Now()}, PID: pid, RSS: rss}
+	var samples []parser.Sample
+	for _, use := range uses {
+		if use.Source == "process" && use.Used == 0 {
+			continue // a device that the process has nothing to do with
+		}
+		s := plain
+		s.Lane.Device, s.Source = use.Device, use.Source
+		s.Set(parser.Used, parser.Exact(use.Used))
+		s.Set(parser.Total, parser.Exact(use.Total))
+		samples = append(samples, s)
+	}
+	if len(samples) == 0 {
+		samples = append(samples, plain)
+	}
+	return samples, err
+}

@@ -1,0 +1,291 @@
+package harness
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"vramsoak/parser"
+)
+
+// A tracker tells from what the pipeline prints which file it works on, and writes where files begin and end.
+type tracker struct {
+	log    *journal
+	batch  *batch
+	logger *slog.Logger
+
+	// follow says that files begin and end where the pipeline says so, not with its process; open, that they are not
+	// known beforehand.
+	follow, open bool
+	// names and ends say that the pipeline has printed a file-start line, a file-end line.
+	names, ends bool
+
+	// What follows is of the present process.
+
+	fed    []int // the files it got
+	split  parser.Splitter
+	active *work // nil between files
+	// turn is when the active file began or, between files, the wait for the next one.
+	turn time.Time
+	// ending says that the process is being ended: no file begins any more. late says that it is for want of time: that
+	// the file ends after all does not count any more.
+	ending, late bool
+	said         []parser.FileEnd // by the line that is being passed
+
+	reading parser.Reading // of the last checkpoint
+	lastEnd time.Time      // when a file ended last
+	changed bool           // something that a person watching wants to see
+}
+
+// work is the work on one file.
+type work struct {
+	index int    // unknown where the pipeline named a file that was not fed
+	path  string // in the log
+	name  string // as the pipeline called it
+	audio float64
+	began time.Time
+	// inferred says that a checkpoint showed the beginning, not a line that names the file.
+	inferred bool
+	oom      bool           // an allocation failed
+	said     parser.FileEnd // what the pipeline said of the end, where the process decides
+}
+
+// process prepares for a process that gets these files.
+func (t *tracker) process(fed []int, now time.Time) {
+	t.fed, t.split, t.active, t.turn = fed, parser.Splitter{}, nil, now
+	t.ending, t.late = false, false
+}
+
+// before takes a line that is about to be written to the log.
+func (t *tracker) before(text []byte, now time.Time) {
+	t.said = t.said[:0]
+	for _, rec := range parser.ParseLine(text, parser.Position{}) {
+		switch rec := rec.(type) {
+		case parser.Checkpoint:
+			t.reading, t.changed = rec.Reading, true
+			if t.follow {
+				t.checkpoint(rec, now)
+			}
+		case parser.OutOfMemory:
+			if t.active != nil {
+				t.active.oom = true
+			}
+		case parser.FileStart:
+			if rec.Pipeline && t.follow {
+				t.named(rec, now)
+			}
+		case parser.FileEnd:
+			if rec.Pipeline {
+				t.said = append(t.said, rec)
+			}
+		}
+	}
+}
+
+// after follows once the line is written.
+func (t *tracker) after(now time.Time) {
+	for _, end := range t.said {
+		t.ends = true
+		switch {
+		case t.follow:
+			t.ended(end, now)
+		case t.active != nil:
+			t.active.said = end
+		}
+	}
+}
+
+// checkpoint begins the next file where a checkpoint shows it. When all files that the process got have begun, what
+// recurs belongs to the last.
+func (t *tracker) checkpoint(c parser.Checkpoint, now time.Time) {
+	begins := t.split.Begins(c)
+	if t.names || t.ending || !begins && t.active != nil {
+		return
+	}
+	i, ok := t.batch.next(t.fed)
+	switch {
+	case t.open:
+		i = t.batch.add(Input{})
+	case !ok:
+		return
+	}
+	if t.active != nil {
+		t.end(parser.StatusOK, "", now)
+	}
+	t.begin(i, Input{}, now)
+	t.active.inferred = true
+}
+
+// named begins the file that a line of the pipeline names.
+func (t *tracker) named(start parser.FileStart, now time.Time) {
+	first := !t.names
+	t.names = true
+	if t.ending {
+		return
+	}
+	i := unknown
+	if !t.open {
+		i = t.file(start.Path)
+	}
+	if a := t.active; a != nil {
+		switch {
+		case a.inferred && first && (t.open || i == a.index):
+			// Checkpoints before the first file's name, of a model that is loaded, say, showed the beginning of a file. It was
+			// this one's.
+			a.inferred, a.name, t.turn = false, start.Path, now
+			if t.open {
+				a.path = start.Path
+			}
+			return
+		case a.inferred && first:
+			t.logger.Warn("the pipeline named its first file after its first checkpoint; print file-start earlier",
+				"began", a.path, "named", start.Path)
+			t.batch.unbegin(a.index)
+			t.active = nil
+		case t.ends:
+			t.end(parser.StatusFailed, "the pipeline began the next file without a file-end line for this one", now)
+		default:
+			t.end(parser.StatusOK, "", now)
+		}
+	}
+	input := Input{Path: start.Path, AudioSeconds: start.AudioSeconds}
+	if t.open {
+		i = t.batch.add(input)
+	}
+	t.begin(i, input, now)
+	t.active.name = start.Path
+}
+
+// file is the file that the pipeline means by a name. A pipeline that has never named a file as it was fed has its own
+// words for them, and works in the order of the feed.
+func (t *tracker) file(name string) int {
+	i, ok := t.batch.find(name, t.fed)
+	if !ok && !t.batch.matched {
+		i, _ = t.batch.next(t.fed)
+	}
+	return i
+}
+
+// ended ends the file of which the pipeline says so.
+func (t *tracker) ended(end parser.FileEnd, now time.Time) {
+	if a := t.active; a != nil {
+		i := a.index
+		if end.Path != "" && end.Path != a.name && end.Path != a.path && !t.open {
+			i, _ = t.batch.find(end.Path, t.fed)
+			if i == unknown && !t.batch.matched {
+				i = a.index
+			}
+		}
+		switch {
+		case i != a.index:
+			t.logger.Warn("the pipeline ended a file that it was not working on", "ended", end.Path, "working on", a.path)
+		case t.late:
+		default:
+			t.end(end.Status, end.Error, now)
+		}
+		return
+	}
+	if t.ending {
+		return
+	}
+	// An end without a beginning: of a pipeline that prints only file-end lines.
+	input := Input{Path: end.Path}
+	i := unknown
+	if t.open {
+		i = t.batch.add(input)
+	} else if i = t.file(end.Path); i == unknown || t.batch.begun[i] {
+		t.logger.Warn("the pipeline ended a file that it had not begun", "file", end.Path)
+		return
+	}
+	began := t.turn
+	t.begin(i, input, now)
+	t.active.began = began
+	t.end(end.Status, end.Error, now)
+}
+
+// begin writes that a file begins. What the batch does not know of it is in named.
+func (t *tracker) begin(i int, named Input, now time.Time) {
+	w := &work{index: i, path: named.Path, audio: named.AudioSeconds, began: now}
+	if i != unknown {
+		input := t.batch.files[i]
+		w.path = input.Path
+		if input.AudioSeconds > 0 {
+			w.audio = input.AudioSeconds
+		}
+		t.batch.begin(i)
+	}
+	t.log.own(parser.FileStart{Header: parser.Header{Time: now}, Index: i + 1, Path: w.path, AudioSeconds: w.audio})
+	t.active, t.turn, t.changed = w, now, true
+}
+
+// end writes that the active file has ended.
+func (t *tracker) end(status parser.Status, reason string, now time.Time) {
+	w := t.active
+	if status == parser.StatusFailed && w.oom {
+		status = parser.StatusOOM
+	}
+	t.log.own(parser.FileEnd{
+		Header: parser.Header{Time: now}, Index: w.index + 1, Path: w.path, Status: status,
+		Seconds: now.Sub(w.began).Seconds(), Error: reason,
+	})
+	if w.index != unknown {
+		t.batch.end(w.index, status)
+	}
+	t.active, t.turn, t.lastEnd, t.changed = nil, now, now, true
+}
+
+// A death is how a process ended.
+type death struct {
+	pid    int
+	code   int    // -1 where a signal ended it
+	signal string // "SIGKILL"; "" where it exited by itself
+	// Why the harness ended it, if it did.
+	timeout, interrupted bool
+	// lost says that it was told to end, by SIGKILL at last, and did not.
+	lost bool
+	// last is the last line that it printed.
+	last string
+}
+
+func (d death) String() string {
+	switch {
+	case d.lost:
+		return "did not end after SIGKILL"
+	case d.signal != "":
+		return "was ended by " + d.signal
+	}
+	return fmt.Sprintf("exited with code %d", d.code)
+}
+
+// finish ends the file that was worked on when the process ended.
+func (t *tracker) finish(d death, limit time.Duration, now time.Time) {
+	w := t.active
+	if w == nil {
+		return
+	}
+	status, reason := w.said.Status, w.said.Error
+	switch {
+	case d.timeout:
+		status, reason = parser.StatusTimeout, fmt.Sprintf("took longer than %v", limit)
+	case d.interrupted && status == parser.StatusUnknown:
+		status, reason = parser.StatusFailed, "interrupted"
+	case d.interrupted:
+	case d.signal != "":
+		status, reason = parser.StatusCrashed, "the process "+d.String()
+	case d.code != 0:
+		if reason == "" {
+			reason = "the process " + d.String()
+			if d.last != "" {
+				reason += ": " + d.last
+			}
+		}
+		if status != parser.StatusOOM {
+			status = parser.StatusFailed
+		}
+	case t.follow && t.ends && !w.inferred:
+		status, reason = parser.StatusCrashed, "the process exited with code 0 before the file's end"
+	case status == parser.StatusUnknown:
+		status = parser.StatusOK
+	}
+	t.end(status, reason, now)
+}

@@ -1,0 +1,141 @@
+package parser
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// parseOwn reads a line of the harness or, with pipeline, of a pipeline that names its files. text is what follows the
+// prefix:
+//
+//	[vramsoak] file-start time=2026-11-20T02:00:03.123Z index=12 path=audio/0012.wav audio_seconds=14.250
+//	[vramsoak] sample time=2026-11-20T02:00:03.223Z pid=4711 device=0 used=8053063680 total=25769803776 source=process rss=1
+//	[pipeline] file-start path=audio/0012.wav
+func parseOwn(text []byte, pos Position, pipeline bool) Record {
+	kind, rest, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	f := &fields{values: map[string]string{}, head: Header{Pos: pos}}
+	if err := logfmt(rest, func(key, value string) { f.values[key] = value }); err != nil {
+		return f.bad("key=value fields after "+kind, err.Error())
+	}
+	if s, ok := f.values["time"]; ok {
+		t, err := time.Parse(time.RFC3339, s)
+		if err != nil {
+			return f.bad("an RFC 3339 time after time=", s)
+		}
+		f.head.Time = t.UTC()
+	}
+	rec, known := f.record(kind, pipeline)
+	switch {
+	case f.err != nil:
+		return *f.err
+	case !known && pipeline:
+		return f.bad("file-start or file-end after "+ProtocolPrefix, kind)
+	case !known:
+		return f.bad("an event of the harness after "+HarnessPrefix, kind)
+	}
+	return rec
+}
+
+// fields are the values of one line and the first error in reading them.
+type fields struct {
+	values map[string]string
+	head   Header
+	err    *SyntaxError
+}
+
+func (f *fields) record(kind string, pipeline bool) (rec Record, known bool) {
+	switch kind {
+	case "file-start":
+		return FileStart{
+			Header: f.head, Pipeline: pipeline, Index: f.count("index"), Path: f.values["path"],
+			AudioSeconds: f.seconds("audio_seconds"),
+		}, true
+	case "file-end":
+		return FileEnd{
+			Header: f.head, Pipeline: pipeline, Index: f.count("index"), Path: f.values["path"], Status: f.status(),
+			Seconds: f.seconds("seconds"), Error: f.values["error"],
+		}, true
+	}
+	if pipeline {
+		return nil, false
+	}
+	switch kind {
+	case "run-start":
+		return RunStart{
+			Header: f.head, Files: f.count("files"), Feed: f.values["feed"], Command: f.values["command"],
+			Version: f.values["version"], Policy: f.values["policy"],
+		}, true
+	case "sample":
+		return f.sample(), true
+	case "exit":
+		code := 0
+		if s := f.values["code"]; s == "-1" {
+			code = -1
+		} else {
+			code = f.count("code")
+		}
+		return Exit{Header: f.head, PID: f.count("pid"), Code: code, Signal: f.values["signal"]}, true
+	case "resume":
+		return Resume{Header: f.head, Index: f.count("index")}, true
+	case "run-end":
+		return RunEnd{
+			Header: f.head, Files: f.count("files"), Seconds: f.seconds("seconds"), Reason: f.values["reason"],
+		}, true
+	}
+	return nil, false
+}
+
+func (f *fields) sample() Sample {
+	s := Sample{
+		Header: f.head, PID: f.count("pid"), Lane: Lane{Device: f.count("device")}, Source: f.values["source"],
+		RSS: f.bytes("rss"),
+	}
+	for _, q := range []Quantity{Used, Total} {
+		if _, ok := f.values[q.String()]; ok {
+			s.Set(q, Exact(f.bytes(q.String())))
+		}
+	}
+	return s
+}
+
+// count, seconds, bytes and status read a field, absent as zero, and note the first one that cannot be read.
+
+func (f *fields) count(key string) int { return number(f, key, "a whole number", parseCount) }
+
+func (f *fields) seconds(key string) float64 { return number(f, key, "seconds", parseSeconds) }
+
+func (f *fields) bytes(key string) int64 { return number(f, key, "whole bytes", parseBytes) }
+
+func number[T int | int64 | float64](f *fields, key, expected string, parse func(string) (T, error)) T {
+	s, ok := f.values[key]
+	if !ok {
+		return 0
+	}
+	n, err := parse(s)
+	if err != nil && f.err == nil {
+		bad := f.bad(fmt.Sprintf("%s after %s=", expected, key), s)
+		f.err = &bad
+	}
+	return n
+}
+
+func (f *fields) status() Status {
+	s := Status(f.values["status"])
+	switch s {
+	case StatusOK, StatusFailed, StatusTimeout, StatusCrashed, StatusOOM:
+	default:
+		if f.err == nil {
+			bad := f.bad("status=ok, failed, timeout, crashed or oom", string(s))
+			f.err = &bad
+		}
+	}
+	return s
+}
+
+func (f *fields) bad(expected, found string) SyntaxError {
+	return SyntaxError{
+		Header: f.head, Expected: expected, Found: shorten(strings.ToValidUTF8(found, "�"), 80),
+		Advice: "the line was cut, or written by another version",
+	}
+}

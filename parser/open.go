@@ -1,0 +1,62 @@
+package parser
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// Open opens a log: a file, gzip- and zstd-compressed ones too (told by their first bytes, not by their names), or "-"
+// for standard input. A folder is an error that says what to give instead.
+func Open(path string) (io.ReadCloser, error) {
+	file := os.Stdin
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		info, err := f.Stat()
+		if err != nil || info.IsDir() {
+			err = errors.Join(err, f.Close())
+			if err == nil {
+				err = fmt.Errorf("%s is a folder; give the log in it, such as %s/soak.log", path, path)
+			}
+			return nil, err
+		}
+		file = f
+	}
+	buffered := bufio.NewReaderSize(file, 64<<10)
+	magic, err := buffered.Peek(4)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, errors.Join(fmt.Errorf("reading %s: %w", path, err), file.Close())
+	}
+	switch {
+	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
+		z, err := gzip.NewReader(buffered)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("%s begins like gzip: %w", path, err), file.Close())
+		}
+		return opened{z, func() error { return errors.Join(z.Close(), file.Close()) }}, nil
+	case bytes.HasPrefix(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		// The window is bounded, so that a hostile header cannot ask for gigabytes.
+		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("%s begins like zstd: %w", path, err), file.Close())
+		}
+		return opened{z, func() error { z.Close(); return file.Close() }}, nil
+	}
+	return opened{buffered, file.Close}, nil
+}
+
+type opened struct {
+	io.Reader
+	close func() error
+}
+
+func (o opened) Close() error { return o.close() }

@@ -1,0 +1,112 @@
+package parser
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// usagePattern is the pipelines' word on high usage:
+//
+//	WARNING: GPU memory usage is critically high (87.1%). Consider reducing batch size or using a smaller model.
+//	NOTICE: GPU memory usage is elevated (72.3%). Monitor for potential OOM conditions.
+var usagePattern = regexp.MustCompile(`GPU memory usage is (critically high|elevated) \((\d+(?:\.\d+)?)%\)`)
+
+// failedReading begins the line of a pipeline that could not read its memory:
+//
+//	Failed to log GPU memory: CUDA driver shutting down
+const failedReading = "Failed to log GPU memory: "
+
+func appendWarning(records []Record, line []byte, pos Position) []Record {
+	head := func(at int) (h Header) {
+		h.Pos = pos
+		h.Time, h.Local = findTime(line[:at])
+		return h
+	}
+	if at := bytes.Index(line, []byte(failedReading)); at >= 0 && !bytes.Contains(line[at:], []byte("{")) {
+		text := strings.ToValidUTF8(string(line[at:]), "�")
+		return append(records, Warning{Header: head(at), Level: "failed", Text: shorten(text, 300)})
+	}
+	if !bytes.Contains(line, []byte("GPU memory usage is ")) {
+		return records
+	}
+	m := usagePattern.FindSubmatchIndex(line)
+	if m == nil {
+		return records
+	}
+	percent, err := strconv.ParseFloat(string(line[m[4]:m[5]]), 64)
+	if err != nil {
+		return records // unreachable: the pattern is a number's
+	}
+	level := "critical"
+	if line[m[2]] == 'e' {
+		level = "notice"
+	}
+	text := strings.ToValidUTF8(string(line[m[0]:]), "�")
+	return append(records, Warning{Header: head(m[0]), Level: level, Percent: percent, Text: shorten(text, 300)})
+}
+
+// oomPattern is an allocation that failed, as PyTorch and the native pipeline word it. A quote before it is program
+// source that handles the error, not the error:
+//
+//	if "CUDA out of memory" in str(e):
+var oomPattern = regexp.MustCompile(`(^|[^"'\w])((?:(?:CUDA|HIP|XPU|NPU|MLU) (?:error: )?)?out of memory\. Tried to allocate|(?:CUDA|HIP|XPU|NPU|MLU) (?:error: )?out of memory(?:[^"'\w]|$))`)
+
+const sizePattern = `(\d+(?:\.\d+)? ?(?:[KMGT]i?B|bytes|B))`
+
+// oomFields are the parts of the message, in its wordings:
+//
+//	CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 11.91 GiB total capacity; 9.10 GiB already allocated;
+//	1.20 GiB free; 9.60 GiB reserved in total by PyTorch)
+//	CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 11.91 GiB of which 1.20 GiB is free.
+//	... Of the allocated memory 9.10 GiB is allocated by PyTorch, and 512.00 MiB is reserved by PyTorch but unallocated.
+var oomFields = struct{ requested, total, free, allocated, reserved, unallocated, device *regexp.Regexp }{
+	requested:   regexp.MustCompile(`Tried to allocate ` + sizePattern),
+	total:       regexp.MustCompile(sizePattern + ` total capacity|total capac(?:i)?ty of ` + sizePattern),
+	free:        regexp.MustCompile(sizePattern + ` (?:is )?free`),
+	allocated:   regexp.MustCompile(sizePattern + ` already allocated|allocated memory ` + sizePattern + ` is allocated`),
+	reserved:    regexp.MustCompile(sizePattern + ` (?:reserved in total|cached)`),
+	unallocated: regexp.MustCompile(sizePattern + ` is reserved (?:by \w+ )?but unallocated`),
+	device:      regexp.MustCompile(`(?:GPU|Device|device) (\d{1,4})\b`),
+}
+
+func appendOutOfMemory(records []Record, line []byte, pos Position) []Record {
+	if !bytes.Contains(line, []byte("out of memory")) {
+		return records
+	}
+	m := oomPattern.FindSubmatchIndex(line)
+	if m == nil {
+		return records
+	}
+	text := strings.ToValidUTF8(string(line[m[4]:]), "�")
+	o := OutOfMemory{Header: Header{Pos: pos}, Text: shorten(text, 300)}
+	o.Time, o.Local = findTime(line[:m[4]])
+	find := func(pattern *regexp.Regexp) (Size, bool) {
+		for i, group := range pattern.FindStringSubmatch(text) {
+			if i > 0 && group != "" {
+				size, err := ParseSize(group)
+				return size, err == nil
+			}
+		}
+		return Size{}, false
+	}
+	o.Requested, o.HasRequested = find(oomFields.requested)
+	set := func(q Quantity, pattern *regexp.Regexp) {
+		if size, ok := find(pattern); ok {
+			o.Set(q, size)
+		}
+	}
+	set(Total, oomFields.total)
+	set(Free, oomFields.free)
+	set(Allocated, oomFields.allocated)
+	set(Reserved, oomFields.reserved)
+	if extra, ok := find(oomFields.unallocated); ok {
+		allocated, _ := o.Get(Allocated)
+		o.Set(Reserved, Size{allocated.Bytes + extra.Bytes, allocated.Resolution + extra.Resolution})
+	}
+	if d := oomFields.device.FindStringSubmatch(text); d != nil {
+		o.Lane.Device, _ = strconv.Atoi(d[1])
+	}
+	return append(records, o)
+}

@@ -1,0 +1,342 @@
+package parser_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"vramsoak/parser"
+)
+
+// TestGoldens reads the logs of fixtures/parser. A case holds a log, its records, and its timeline. UPDATE=1 rewrites
+// them; read the difference before you keep it.
+func TestGoldens(t *testing.T) {
+	cases, err := filepath.Glob("../fixtures/parser/*.txtar")
+	if err != nil || len(cases) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, path := range cases {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(archive.Files) == 0 || archive.Files[0].Name != "run.log" {
+				t.Fatalf("%s: expected run.log first", path)
+			}
+			log := archive.Files[0].Data
+			got := []txtar.File{
+				archive.Files[0],
+				{Name: "records", Data: []byte(renderRecords(t, log))},
+				{Name: "timeline", Data: []byte(renderTimeline(t, log))},
+			}
+			if os.Getenv("UPDATE") != "" {
+				archive.Files = got
+				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			for i, f := range got {
+				if i >= len(archive.Files) || archive.Files[i].Name != f.Name {
+					t.Fatalf("%s: no %s; run UPDATE=1 go test ./parser", path, f.Name)
+				}
+				if diff := cmp.Diff(string(archive.Files[i].Data), string(f.Data)); diff != "" {
+					t.Errorf("%s differs (-want +got):\n%s", f.Name, diff)
+				}
+			}
+		})
+	}
+}
+
+// renderRecords is one line a record: its line, its kind, what it says.
+func renderRecords(t *testing.T, log []byte) string {
+	t.Helper()
+	var b strings.Builder
+	for rec, err := range parser.Read(bytes.NewReader(log), "run.log") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%d ", rec.At().Line)
+		switch r := rec.(type) {
+		case parser.Checkpoint:
+			fmt.Fprintf(&b, "checkpoint %q device=%d rank=%d", r.Name, r.Lane.Device, r.Lane.Rank)
+			renderReading(&b, &r.Reading)
+		case parser.Warning:
+			fmt.Fprintf(&b, "warning %s %.1f%%", r.Level, r.Percent)
+		case parser.OutOfMemory:
+			fmt.Fprintf(&b, "out-of-memory requested=%d device=%d", r.Requested.Bytes, r.Lane.Device)
+			renderReading(&b, &r.Reading)
+		case parser.SyntaxError:
+			fmt.Fprintf(&b, "unreadable: expected %s, found %q", r.Expected, r.Found)
+		case parser.FileStart:
+			fmt.Fprintf(&b, "file-start pipeline=%t index=%d path=%q audio=%g", r.Pipeline, r.Index, r.Path, r.AudioSeconds)
+		case parser.FileEnd:
+			fmt.Fprintf(&b, "file-end pipeline=%t index=%d path=%q %s %gs %q", r.Pipeline, r.Index, r.Path, r.Status, r.Seconds, r.Error)
+		case parser.Sample:
+			fmt.Fprintf(&b, "sample pid=%d device=%d source=%q rss=%d", r.PID, r.Lane.Device, r.Source, r.RSS)
+			renderReading(&b, &r.Reading)
+		case parser.Exit:
+			fmt.Fprintf(&b, "exit pid=%d code=%d signal=%q", r.PID, r.Code, r.Signal)
+		case parser.RunStart:
+			fmt.Fprintf(&b, "run-start files=%d feed=%s command=%q version=%q policy=%q", r.Files, r.Feed, r.Command, r.Version, r.Policy)
+		case parser.Resume:
+			fmt.Fprintf(&b, "resume index=%d", r.Index)
+		case parser.RunEnd:
+			fmt.Fprintf(&b, "run-end files=%d %gs %s", r.Files, r.Seconds, r.Reason)
+		default:
+			t.Fatalf("unknown record %T", rec)
+		}
+		if !rec.When().IsZero() {
+			fmt.Fprintf(&b, " @%s", rec.When().Format(parser.TimeLayout))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func renderReading(b *strings.Builder, r *parser.Reading) {
+	for q, s := range r.All() {
+		fmt.Fprintf(b, " %s=%d", q, s.Bytes)
+		if s.Resolution != 0 {
+			fmt.Fprintf(b, "+-%d", s.Resolution)
+		}
+	}
+}
+
+// renderTimeline lists files with their pairs.
+func renderTimeline(t *testing.T, log []byte) string {
+	t.Helper()
+	tl, err := parser.Build(parser.Read(bytes.NewReader(log), "run.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "supervised=%t checkpoints=%d outside=%d samples=%d ooms=%d warnings=%d exits=%d bad=%d\n", tl.Supervised,
+		tl.Checkpoints, len(tl.Outside), len(tl.Samples), len(tl.OOMs), len(tl.Warnings), len(tl.Exits), len(tl.Bad))
+	for i := range tl.Files {
+		f := &tl.Files[i]
+		fmt.Fprintf(&b, "%s index=%d status=%q process=%d lines=%d-%d seconds=%.3f checkpoints=%d ooms=%d\n", f.Name(), f.Index,
+			f.Status, f.Process, f.Pos.Line, f.EndPos.Line, f.Seconds, len(f.Checkpoints), len(f.OOMs))
+		for _, s := range f.Stages {
+			fmt.Fprintf(&b, "  stage %s %d-%d\n", s.Name, s.Before, s.After)
+		}
+		for _, c := range f.Cleanups {
+			fmt.Fprintf(&b, "  cleanup %s %d-%d stage=%d last=%t\n", c.Name, c.Before, c.After, c.Stage, c.Last)
+		}
+		if len(f.Unpaired) > 0 {
+			fmt.Fprintf(&b, "  unpaired %v\n", f.Unpaired)
+		}
+	}
+	return b.String()
+}
+
+func read(t *testing.T, log string) []parser.Record {
+	t.Helper()
+	var all []parser.Record
+	for rec, err := range parser.Read(strings.NewReader(log), "run.log") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, rec)
+	}
+	return all
+}
+
+const line = "[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB (0.7%) | Reserved: 1.02GB (4.3%) | Free: 23.82GB | Total: 24.00GB"
+
+// A line of 100 MB, as a progress bar without newlines writes it, holds two checkpoints and the line numbers stay right.
+func TestReadLongLine(t *testing.T) {
+	filler := strings.Repeat("#", 50<<20)
+	got := read(t, "first\n"+filler+line+filler+line+"\n"+line)
+	if len(got) != 3 {
+		t.Fatalf("got %d records, want 3", len(got))
+	}
+	for i, want := range []int{2, 2, 3} {
+		if c, ok := got[i].(parser.Checkpoint); !ok || got[i].At().Line != want || c.Name != "After Whisper Cleanup" {
+			t.Errorf("record %d is %T at line %d, want the checkpoint at line %d", i, got[i], got[i].At().Line, want)
+		}
+	}
+}
+
+// A record that lies across the edge of the window is read whole, wherever the edge falls in it.
+func TestReadAcrossWindow(t *testing.T) {
+	want := read(t, line)[0].(parser.Checkpoint)
+	for shift := -200; shift <= 50; shift += 10 {
+		got := read(t, strings.Repeat("#", 1<<20+shift)+line+strings.Repeat("#", 1<<20)+"\n")
+		if len(got) != 1 {
+			t.Fatalf("shift %d: got %d records, want 1: %v", shift, len(got), got)
+		}
+		if c := got[0].(parser.Checkpoint); c.Reading != want.Reading || c.Name != want.Name {
+			t.Errorf("shift %d: got %+v, want %+v", shift, c, want)
+		}
+	}
+}
+
+func TestReadError(t *testing.T) {
+	broken := errors.New("the disk is gone")
+	r := io.MultiReader(strings.NewReader(line+"\n"), iotest.ErrReader(broken))
+	records, failures := 0, 0
+	for rec, err := range parser.Read(r, "run.log") {
+		switch {
+		case err != nil:
+			failures++
+			if !errors.Is(err, broken) || !strings.Contains(err.Error(), "run.log after line 2") {
+				t.Errorf("got error %q", err)
+			}
+		case rec != nil:
+			records++
+		}
+	}
+	if records != 1 || failures != 1 {
+		t.Errorf("got %d records and %d errors, want 1 and 1", records, failures)
+	}
+}
+
+// Our own line reads back as what was written.
+func TestCheckpointRoundTrip(t *testing.T) {
+	want := parser.Checkpoint{
+		Header: parser.Header{
+			Pos:  parser.Position{Path: "run.log", Line: 1},
+			Time: time.Date(2026, 11, 20, 2, 0, 3, 123e6, time.UTC),
+		},
+		Name: "Before Whisper Cleanup", Lane: parser.Lane{Device: 1, Rank: 3}, Stream: "side stream",
+	}
+	want.Set(parser.Allocated, parser.Exact(7763421184))
+	want.Set(parser.Reserved, parser.Exact(8053063680))
+	want.Set(parser.Total, parser.Exact(25769803776))
+	want.Set(parser.Holds, parser.Exact(7549747200))
+	text := string(want.AppendLine(nil))
+	// By hand: 7763421184/2^30 = 7.230, over 24 GiB 30.1 %; 8053063680/2^30 = 7.5, 31.25 %; free 24 - 7.23.
+	const human = "2026-11-20T02:00:03.123Z [GPU Memory] Before Whisper Cleanup: Allocated: 7.23GB (30.1%) | " +
+		"Reserved: 7.50GB (31.2%) | Free: 16.77GB | Total: 24.00GB | "
+	if !strings.HasPrefix(text, human) {
+		t.Errorf("wrote %s\nwant  %s...", text, human)
+	}
+	got := read(t, text)
+	if len(got) != 1 {
+		t.Fatalf("got %d records of %q", len(got), text)
+	}
+	c := got[0].(parser.Checkpoint)
+	free, ok := c.Get(parser.Free)
+	if !ok || free.Bytes != 18006650388 { // 16.77 * 2^30, the printed digits: free has no exact value
+		t.Errorf("free is %d", free.Bytes)
+	}
+	for q, s := range want.All() {
+		if g, _ := c.Get(q); g != s {
+			t.Errorf("%s: got %+v, want %+v", q, g, s)
+		}
+	}
+	if c.Header != want.Header || c.Name != want.Name || c.Lane != want.Lane || c.Stream != want.Stream {
+		t.Errorf("got %+v, want %+v", c, want)
+	}
+}
+
+// Every line of the harness reads back as what was written, whatever stands in its strings.
+func TestOwnLinesRoundTrip(t *testing.T) {
+	head := parser.Header{Pos: parser.Position{Path: "run.log", Line: 1}, Time: time.Date(2026, 11, 20, 2, 0, 3, 0, time.UTC)}
+	const nasty = "a b=\"c\"\\ \n\x00é\x1b[0m.wav"
+	sample := parser.Sample{Header: head, PID: 4711, Lane: parser.Lane{Device: 2}, Source: "process", RSS: 1 << 30}
+	sample.Set(parser.Used, parser.Exact(5))
+	sample.Set(parser.Total, parser.Exact(7))
+	for _, want := range []interface {
+		parser.Record
+		AppendLine([]byte) []byte
+	}{
+		parser.RunStart{Header: head, Files: 60, Feed: "list", Command: nasty, Version: "v1", Policy: "peak:\n  max: 85%\n"},
+		parser.FileStart{Header: head, Index: 12, Path: nasty, AudioSeconds: 1.25},
+		parser.FileStart{Header: head, Pipeline: true, Path: "a.wav"},
+		parser.FileEnd{Header: head, Index: 12, Path: nasty, Status: parser.StatusOOM, Seconds: 2.5, Error: nasty},
+		parser.FileEnd{Header: head, Pipeline: true, Path: "", Status: parser.StatusOK},
+		sample,
+		parser.Sample{Header: head, PID: 1, RSS: 5},
+		parser.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGKILL"},
+		parser.Exit{Header: head, PID: 1, Code: 255},
+		parser.Resume{Header: head, Index: 7},
+		parser.RunEnd{Header: head, Files: 60, Seconds: 1.5, Reason: "done"},
+	} {
+		text := want.AppendLine(nil)
+		if bytes.ContainsAny(text, "\n\r") {
+			t.Errorf("%T wrote more than one line: %q", want, text)
+		}
+		got := read(t, string(text))
+		if len(got) != 1 {
+			t.Fatalf("%q gave %d records", text, len(got))
+		}
+		if diff := cmp.Diff(parser.Record(want), got[0], cmp.AllowUnexported(parser.Reading{})); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	cases, err := filepath.Glob("../fixtures/parser/*.txtar")
+	if err != nil || len(cases) == 0 {
+		f.Fatalf("no cases: %v", err)
+	}
+	for _, path := range cases {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(archive.Files[0].Data)
+	}
+	f.Fuzz(func(t *testing.T, log []byte) {
+		last := 1
+		for rec, err := range parser.Read(bytes.NewReader(log), "fuzz") {
+			if err != nil {
+				t.Fatalf("an error from memory: %v", err)
+			}
+			if n := rec.At().Line; n < last || n > bytes.Count(log, []byte("\n"))+1 {
+				t.Fatalf("line %d after line %d", n, last)
+			}
+			last = rec.At().Line
+		}
+		tl, err := parser.Build(parser.Read(bytes.NewReader(log), "fuzz"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkInvariants(t, tl)
+	})
+}
+
+// checkInvariants holds for every timeline.
+func checkInvariants(t *testing.T, tl *parser.Timeline) {
+	t.Helper()
+	total := len(tl.Outside)
+	for i := range tl.Files {
+		f := &tl.Files[i]
+		total += len(f.Checkpoints)
+		pair := func(before, after int) {
+			if before >= after || after >= len(f.Checkpoints) || f.Checkpoints[before].Lane != f.Checkpoints[after].Lane {
+				t.Fatalf("%s: pair %d-%d of %d checkpoints", f.Name(), before, after, len(f.Checkpoints))
+			}
+		}
+		for _, s := range f.Stages {
+			pair(s.Before, s.After)
+		}
+		for _, c := range f.Cleanups {
+			pair(c.Before, c.After)
+			if c.Stage >= 0 {
+				if s := f.Stages[c.Stage]; s.Before > c.Before || s.After < c.After {
+					t.Fatalf("%s: cleanup %d-%d outside of its stage %d-%d", f.Name(), c.Before, c.After, s.Before, s.After)
+				}
+			} else if c.Last {
+				t.Fatalf("%s: the last cleanup of no stage", f.Name())
+			}
+		}
+	}
+	if total != tl.Checkpoints {
+		t.Fatalf("%d checkpoints in files and outside, %d counted", total, tl.Checkpoints)
+	}
+}

@@ -1,0 +1,228 @@
+package parser
+
+import (
+	"fmt"
+	"iter"
+	"math/bits"
+	"time"
+)
+
+// A Position is a line of a log. Line counts from 1, by '\n'; Path is the name given to [Read].
+type Position struct {
+	Path string `json:"path"`
+	Line int    `json:"line"`
+}
+
+func (p Position) String() string { return fmt.Sprintf("%s:%d", p.Path, p.Line) }
+
+// A Record is one thing that a log says: a [Checkpoint], [Warning], [OutOfMemory], [RunStart], [FileStart], [FileEnd],
+// [Sample], [Exit], [Resume], [RunEnd] or [SyntaxError]. They are values: a record may be kept.
+type Record interface {
+	// At is the line that the record was read from.
+	At() Position
+	// When is the time that the line gives, or the zero time where it gives none.
+	When() time.Time
+}
+
+// Header is what every record has: where it stands and what time it gives.
+type Header struct {
+	Pos  Position
+	Time time.Time
+	// Local says that the line gave a time without a zone; Time then holds its digits as if they were UTC.
+	Local bool
+}
+
+// At implements [Record].
+func (h Header) At() Position { return h.Pos }
+
+// When implements [Record].
+func (h Header) When() time.Time { return h.Time }
+
+// A Quantity names one kind of memory reading.
+type Quantity uint8
+
+// The quantities, in PyTorch's words (torch.cuda.memory_stats).
+const (
+	Allocated     Quantity = iota // bytes handed out by the allocator
+	Reserved                      // bytes the allocator holds from the driver ("cached" in older logs)
+	Total                         // bytes of the device
+	Free                          // total minus allocated, as the transcription pipelines print it
+	Peak                          // largest allocated since the last reset
+	Active                        // allocated, plus blocks waiting for a stream
+	InactiveSplit                 // free pieces of blocks that are partly in use
+	Used                          // bytes in use according to the driver (NVML)
+	Holds                         // bytes that the coming cleanup should free
+	quantities
+)
+
+var quantityKeys = [quantities]string{
+	"allocated", "reserved", "total", "free", "peak", "active", "inactive_split", "used", "holds",
+}
+
+// String is the quantity's key in our lines: "inactive_split".
+func (q Quantity) String() string { return quantityKeys[q] }
+
+// A Reading is the quantities that one line gives. The zero value has none.
+type Reading struct {
+	sizes [quantities]Size
+	set   uint16
+}
+
+// Get returns a quantity and whether the line gave it.
+func (r *Reading) Get(q Quantity) (Size, bool) { return r.sizes[q], r.set&(1<<q) != 0 }
+
+// Bytes returns a quantity's bytes, 0 where the line does not give it.
+func (r *Reading) Bytes(q Quantity) int64 { return r.sizes[q].Bytes }
+
+// Set gives a quantity a value.
+func (r *Reading) Set(q Quantity, s Size) {
+	r.sizes[q] = s
+	r.set |= 1 << q
+}
+
+// Len is the number of quantities that the line gave.
+func (r *Reading) Len() int { return bits.OnesCount16(r.set) }
+
+// All ranges over the quantities that the line gave, in the order of their constants.
+func (r *Reading) All() iter.Seq2[Quantity, Size] {
+	return func(yield func(Quantity, Size) bool) {
+		for q := range quantities {
+			if s, ok := r.Get(q); ok && !yield(q, s) {
+				return
+			}
+		}
+	}
+}
+
+// A Lane is one device of one process of a distributed job. Lanes are separate ledgers: nothing is compared across them.
+type Lane struct {
+	Device int // CUDA device ordinal; 0 where the log names none
+	Rank   int // distributed rank; 0 where the log names none
+}
+
+// A Checkpoint is one named reading:
+//
+//	[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB (0.7%) | Reserved: 1.02GB (4.3%) | Free: 23.82GB | Total: 24.00GB
+type Checkpoint struct {
+	Header
+	Name   string // "After Whisper Cleanup"
+	Lane   Lane
+	Stream string // CUDA stream, where the log names one
+	Reading
+}
+
+// A Warning is a pipeline's own word on memory pressure, or that a reading failed:
+//
+//	NOTICE: GPU memory usage is elevated (72.3%). Monitor for potential OOM conditions.
+type Warning struct {
+	Header
+	Level   string  // "notice" (above 70 %), "critical" (above 85 %) or "failed" (no reading could be had)
+	Percent float64 // allocated over total, 0 where Level is "failed"
+	Text    string  // the line's message
+}
+
+// An OutOfMemory is an allocation that failed.
+type OutOfMemory struct {
+	Header
+	Lane Lane
+	// Requested is what was asked for, where the message gives it; see HasRequested.
+	Requested    Size
+	HasRequested bool
+	// Reading has what the message gives of Total, Free, Allocated and Reserved.
+	Reading
+	Text string // the line's message, shortened to 300 bytes
+}
+
+// A RunStart is the harness's first line of a run.
+type RunStart struct {
+	Header
+	Files   int    // number of files in the batch; 0 where unknown
+	Feed    string // how files reach the command: "process", "list" or "stdin"
+	Command string // the command, for a person to read
+	Version string // of vramsoak
+	Policy  string // the policy file's text by which the run is judged; "" for the defaults
+}
+
+// A FileStart says that work on a file begins. The harness writes one; a pipeline that names its files writes one of its
+// own (see [ProtocolPrefix]), which has no Index.
+type FileStart struct {
+	Header
+	Pipeline     bool    // the pipeline's own line, not the harness's
+	Index        int     // place in the batch, from 1; 0 where unknown
+	Path         string  // as fed
+	AudioSeconds float64 // length of the audio; 0 where unknown
+}
+
+// A Status is how a file ended.
+type Status string
+
+// The statuses of a file.
+const (
+	StatusUnknown Status = ""        // the log does not say
+	StatusOK      Status = "ok"      // finished
+	StatusFailed  Status = "failed"  // the pipeline said so, or its process exited non-zero
+	StatusTimeout Status = "timeout" // took longer than allowed and was ended
+	StatusCrashed Status = "crashed" // its process died
+	StatusOOM     Status = "oom"     // out of memory
+)
+
+// A FileEnd says how work on a file ended.
+type FileEnd struct {
+	Header
+	Pipeline bool // the pipeline's own line, not the harness's
+	Index    int  // place in the batch, from 1; 0 where unknown
+	Path     string
+	Status   Status
+	Seconds  float64 // wall time; 0 where unknown
+	Error    string  // the pipeline's reason where it failed
+}
+
+// A Sample is the harness's look at the pipeline from outside.
+type Sample struct {
+	Header
+	PID    int
+	Lane   Lane
+	Source string // where Used is from: "process" (NVML, this process), "device" (NVML, all of it) or "" (no GPU)
+	// Reading has Used and Total of the device where there is one.
+	Reading
+	RSS int64 // resident bytes of the process, from /proc
+}
+
+// An Exit is the end of a pipeline process.
+type Exit struct {
+	Header
+	PID    int
+	Code   int    // exit code; -1 where a signal ended it
+	Signal string // "SIGKILL"; "" where it exited by itself
+}
+
+// A Resume is the harness taking an interrupted run up again.
+type Resume struct {
+	Header
+	Index int // first file of the part that follows, from 1
+}
+
+// A RunEnd is the harness's last line of a run.
+type RunEnd struct {
+	Header
+	Files   int     // files that were fed
+	Seconds float64 // wall time of the run
+	Reason  string  // "done", "interrupted" or "stopped" (after a crash)
+}
+
+// A SyntaxError is a line that looks like a record and cannot be read as one. It is a record: reading goes on after it.
+type SyntaxError struct {
+	Header
+	Expected string // what should stand there
+	Found    string // what stands there, shortened
+	Advice   string // what to do about it; may be empty
+}
+
+// Error is "path:line: expected X, found "Y"; advice".
+func (e SyntaxError) Error() string {
+	s := fmt.Sprintf("%s: expected %s, found %q", e.Pos, e.Expected, e.Found)
+	if e.Advice != "" {
+		s += "; " + e.Advice
+	}
+	return s
+}

@@ -1,0 +1,138 @@
+// Package audio reads audio files as speech engines take them: mono, 16 kHz, float32.
+//
+//	s, err := audio.ReadFile(ctx, "meeting.wav")
+//	text, err := engine.Transcribe(s.PCM)
+//
+// WAV is decoded here, in any common rate, width and channel count. Everything else goes through ffmpeg where it is
+// installed. What a file is, its content says; extensions are not looked at. Errors say where in the file, what was
+// expected, what was found and what to do.
+package audio
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Rate is the sample rate of everything this package returns, in hertz.
+const Rate = 16000
+
+// Samples is decoded audio.
+type Samples struct {
+	PCM []float32 // mono at Rate, each in [-1, 1]; never empty
+
+	// SourceRate, in hertz, and SourceChannels are the file's own. Both are 0 where ffmpeg converted.
+	SourceRate, SourceChannels int
+}
+
+// Seconds returns the duration.
+func (s Samples) Seconds() float64 { return float64(len(s.PCM)) / Rate }
+
+// ReadFile decodes the file at path. A canceled ctx ends it early, ffmpeg included.
+//
+// Memory is the result and small buffers: it follows the bytes that the file has, not those that its header claims.
+func ReadFile(ctx context.Context, path string) (Samples, error) {
+	s, err := readFile(ctx, path)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	if err != nil {
+		return Samples{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+func readFile(ctx context.Context, path string) (Samples, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Samples{}, withoutPath(err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	if info, err := f.Stat(); err != nil {
+		return Samples{}, withoutPath(err)
+	} else if info.IsDir() {
+		return Samples{}, errors.New("expected an audio file, found a directory; name the files in it")
+	}
+	r := bufio.NewReaderSize(contextReader{ctx, f}, 1<<16)
+	head, err := r.Peek(16)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return Samples{}, withoutPath(err)
+	}
+	if len(head) == 0 {
+		return Samples{}, errors.New("byte 0: expected audio, found an empty file; write or copy it again")
+	}
+	if !isWAV(head) {
+		return convert(ctx, path, "WAV", describe(head))
+	}
+	s, err := DecodeWAV(r)
+	if codec, ok := errors.AsType[*codecError](err); ok {
+		return convert(ctx, path, "PCM or float samples", codec.found)
+	}
+	return s, err
+}
+
+// withoutPath strips the path that package os puts in its errors, since ReadFile names it for all.
+func withoutPath(err error) error {
+	if e, ok := errors.AsType[*os.PathError](err); ok {
+		return fmt.Errorf("%s: %w", e.Op, e.Err)
+	}
+	return err
+}
+
+// contextReader fails once its context is canceled, so that a long file or a slow disk does not outlive the caller.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c contextReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}
+
+// isWAV tells from a file's first bytes whether DecodeWAV is to read it. RF64 and BW64 are WAV with 64-bit sizes: EBU
+// Tech 3306, and ITU-R BS.2088.
+func isWAV(head []byte) bool {
+	if len(head) < 12 || string(head[8:12]) != "WAVE" {
+		return false
+	}
+	id := string(head[:4])
+	return id == "RIFF" || id == "RF64" || id == "BW64"
+}
+
+// describe guesses a file's format from its first bytes, for error messages only.
+func describe(head []byte) string {
+	for _, f := range []struct {
+		offset int
+		magic  string
+		name   string
+	}{
+		{0, "fLaC", "FLAC"},
+		{0, "OggS", "Ogg (Vorbis or Opus)"},
+		{0, "ID3", "MP3"},
+		{4, "ftyp", "MP4 or M4A"},
+		{0, "\x1a\x45\xdf\xa3", "Matroska or WebM"},
+		{0, "FORM", "AIFF"},
+		{0, "RIFX", "big-endian WAV"},
+		{0, "RIFF", "RIFF that is not WAV"},
+		{0, "#!AMR", "AMR"},
+		{0, "caff", "Core Audio"},
+		{0, "wvpk", "WavPack"},
+		{0, "\x30\x26\xb2\x75", "WMA"},
+	} {
+		if len(head) >= f.offset && bytes.HasPrefix(head[f.offset:], []byte(f.magic)) {
+			return f.name
+		}
+	}
+	// An MPEG audio frame begins with eleven set bits; the next two are the version and then the layer, never both 0.
+	if len(head) > 1 && head[0] == 0xff && head[1]&0xe0 == 0xe0 && head[1]&0x06 != 0 {
+		return "MP3"
+	}
+	return fmt.Sprintf("an unknown format that begins with %q", head[:min(len(head), 8)])
+}

@@ -1,0 +1,89 @@
+package audio
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// convert decodes a file with ffmpeg. expected and found say, for the error, why it is needed.
+func convert(ctx context.Context, path, expected, found string) (Samples, error) {
+	program, err := exec.LookPath("ffmpeg")
+	if err != nil {
+		return Samples{}, fmt.Errorf("byte 0: expected %s, found %s, and ffmpeg is not in PATH; install ffmpeg, or convert the file to WAV",
+			expected, found)
+	}
+	// The file: prefix keeps ffmpeg from taking a path such as "concat:a|b" or "-y" for something else.
+	cmd := exec.CommandContext(ctx, program, "-nostdin", "-v", "error", "-i", "file:"+path,
+		"-f", "f32le", "-ac", "1", "-ar", strconv.Itoa(Rate), "-")
+	cmd.WaitDelay = 5 * time.Second // a child of ffmpeg must not hold the pipe open after a kill
+	stderr := &tail{}
+	cmd.Stderr = stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return Samples{}, err
+	}
+	if err := cmd.Start(); err != nil {
+		return Samples{}, fmt.Errorf("start ffmpeg: %w", err)
+	}
+	pcm, readErr := readFloats(stdout)
+	if readErr != nil {
+		_ = stdout.Close() // ffmpeg ends on a broken pipe, else Wait would wait for it forever
+	}
+	if err := cmd.Wait(); err != nil && readErr == nil {
+		return Samples{}, fmt.Errorf("found %s, which ffmpeg could not read; write or copy it again (%w: %s)", found, err, stderr)
+	}
+	if readErr != nil {
+		return Samples{}, fmt.Errorf("read from ffmpeg: %w", readErr)
+	}
+	if len(pcm) == 0 {
+		return Samples{}, fmt.Errorf("found %s, in which ffmpeg found no audio; take it out of the batch (%s)", found, stderr)
+	}
+	return Samples{PCM: pcm}, nil
+}
+
+// readFloats reads little-endian float32 samples to the end and clips them to [-1, 1].
+func readFloats(r io.Reader) ([]float32, error) {
+	in := bufio.NewReaderSize(r, 1<<16)
+	var pcm []float32
+	var b [4]byte
+	for {
+		if _, err := io.ReadFull(in, b[:]); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return pcm, nil
+		} else if err != nil {
+			return nil, err
+		}
+		x := math.Float32frombits(binary.LittleEndian.Uint32(b[:]))
+		if math.IsNaN(float64(x)) {
+			return nil, errors.New("expected finite samples, found NaN")
+		}
+		pcm = append(pcm, max(-1, min(1, x)))
+	}
+}
+
+// tail keeps the last part of what is written to it: where ffmpeg says why, however much it said before.
+type tail struct{ text []byte }
+
+const tailSize = 2048
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.text = append(t.text, p[max(0, len(p)-tailSize):]...)
+	t.text = t.text[max(0, len(t.text)-tailSize):]
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	text := strings.Join(strings.Fields(string(t.text)), " ")
+	if text == "" {
+		return "it gave no reason"
+	}
+	return text
+}

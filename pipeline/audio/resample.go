@@ -1,0 +1,138 @@
+package audio
+
+import "math"
+
+// The low-pass filter of the resampler, in units of the lower of the two Nyquist frequencies: all of what lies below 7/8 of
+// it is kept, and nothing above it (-80 dB). At 16 kHz the transition takes the last of the eight kilohertz.
+//
+// A. Oppenheim and R. Schafer, "Discrete-Time Signal Processing", section 7.5.3 (Kaiser's formulas): for an attenuation of
+// A dB, beta = 0.1102 (A - 8.7), and the length is (A - 7.95) / (14.36 df) with df the width of the transition as a share
+// of the rate: here 1/16 of the lower rate, so 80.3 samples of it.
+const (
+	attenuation = 80.0     // dB
+	cutoff      = 15. / 16 // middle of the transition from 7/8 to 1
+	halfLength  = 40       // samples at the lower rate on each side
+)
+
+// resampler converts a stream of samples from one rate to another. It is a polyphase windowed-sinc filter: output n lies at
+// n*down/up input samples, a place between two inputs that recurs every up outputs, so up sets of taps are all there are.
+// They are made when first needed, since rates without a common divisor have thousands and short files meet few.
+//
+// The filter is centered: it neither delays nor lengthens the signal, which is taken as silent before and after.
+type resampler struct {
+	up, down int         // to/from in lowest terms
+	half     int         // taps on each side of a place
+	scale    float64     // cutoff in cycles per input sample, times 2
+	phases   [][]float32 // [n*down mod up]
+	history  []float32   // input from first on
+	first    int64       // index in the stream of history[0]
+	seen     int64       // inputs so far
+	next     int64       // index of the next output
+}
+
+func newResampler(from, to int) *resampler {
+	g := gcd(from, to)
+	r := &resampler{up: to / g, down: from / g}
+	if r.up == r.down {
+		return r
+	}
+	lower := min(1, float64(to)/float64(from)) // of the two rates, as a share of the input's
+	r.half = int(math.Ceil(halfLength / lower))
+	r.scale = cutoff * lower
+	r.phases = make([][]float32, r.up)
+	r.history = make([]float32, r.half-1) // silence before the first sample
+	r.first = -int64(r.half - 1)
+	return r
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// push takes the next samples of the stream and appends the output that they complete to out.
+func (r *resampler) push(out, in []float32) []float32 {
+	if r.up == r.down {
+		return append(out, in...)
+	}
+	r.history = append(r.history, in...)
+	r.seen += int64(len(in))
+	return r.run(out, r.seen)
+}
+
+// flush appends the outputs that waited for samples after the last, so that n inputs have given n*up/down outputs, rounded
+// up.
+func (r *resampler) flush(out []float32) []float32 {
+	if r.up == r.down {
+		return out
+	}
+	r.history = append(r.history, make([]float32, r.half)...)
+	return r.run(out, r.seen+int64(r.half))
+}
+
+// run appends every output whose taps reach only inputs before limit, and drops the history that no later output needs.
+func (r *resampler) run(out []float32, limit int64) []float32 {
+	for {
+		place := r.next * int64(r.down)
+		left := place / int64(r.up)
+		if left+int64(r.half) >= limit {
+			break
+		}
+		taps := r.taps(int(place % int64(r.up)))
+		window := r.history[left-int64(r.half-1)-r.first:][:len(taps)]
+		var sum float32
+		for i, x := range window {
+			sum += x * taps[i]
+		}
+		out = append(out, sum)
+		r.next++
+	}
+	keep := r.next*int64(r.down)/int64(r.up) - int64(r.half-1)
+	if drop := min(keep-r.first, int64(len(r.history))); drop > 0 {
+		r.history = r.history[:copy(r.history, r.history[drop:])]
+		r.first += drop
+	}
+	return out
+}
+
+// taps returns the weights of the 2*half inputs around a place that is phase/up of a sample after the half-th of them. They
+// are scaled to a sum of 1, so that a constant signal keeps its level.
+func (r *resampler) taps(phase int) []float32 {
+	if r.phases[phase] != nil {
+		return r.phases[phase]
+	}
+	const beta = 0.1102 * (attenuation - 8.7)
+	weights := make([]float64, 2*r.half)
+	sum := 0.0
+	for i := range weights {
+		t := float64(i-(r.half-1)) - float64(phase)/float64(r.up) // input samples from the place
+		x := t / float64(r.half)
+		weights[i] = sinc(r.scale*t) * bessel(beta*math.Sqrt(max(0, 1-x*x)))
+		sum += weights[i]
+	}
+	taps := make([]float32, len(weights))
+	for i, weight := range weights {
+		taps[i] = float32(weight / sum)
+	}
+	r.phases[phase] = taps
+	return taps
+}
+
+func sinc(x float64) float64 {
+	if x == 0 {
+		return 1
+	}
+	return math.Sin(math.Pi*x) / (math.Pi * x)
+}
+
+// bessel is the modified Bessel function of the first kind and order 0, by its power series.
+func bessel(x float64) float64 {
+	sum, term := 1.0, 1.0
+	for k := 1.0; term > 1e-12*sum; k++ {
+		term *= x * x / (4 * k * k)
+		sum += term
+	}
+	return sum
+}

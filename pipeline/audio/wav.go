@@ -1,0 +1,282 @@
+package audio
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// Sample rates that DecodeWAV takes, in hertz: telephone to studio.
+const (
+	minRate = 8000
+	maxRate = 192000
+)
+
+// Codes of the fmt chunk: Microsoft's mmreg.h. An extensible header holds the code proper in its last field.
+const (
+	formatPCM        = 1
+	formatFloat      = 3
+	formatExtensible = 0xfffe
+)
+
+// unknownSize in a size field says that the writer could not seek back to fill it in, as ffmpeg does when it writes to a
+// pipe, or that an RF64 file's ds64 chunk has it.
+const unknownSize = 0xffffffff
+
+// codecError is a WAV file whose samples are in an encoding that DecodeWAV leaves to ffmpeg.
+type codecError struct {
+	offset int64
+	found  string
+}
+
+func (e *codecError) Error() string {
+	return fmt.Sprintf("byte %d: expected 8, 16, 24 or 32-bit PCM or 32 or 64-bit float samples, found %s; convert it with ffmpeg",
+		e.offset, e.found)
+}
+
+// DecodeWAV reads a WAV file: 8 to 192 kHz; 8-bit unsigned, 16, 24 or 32-bit integer, or 32 or 64-bit float samples, plain
+// or extensible; any number of channels, of which the mean is taken. Float samples beyond full scale are clipped.
+//
+// Real files are seldom tidy, so this is accepted: chunks before the data in any order, odd chunks without their pad byte,
+// a data size of a stream that was never finished, and a file that ends early, which gives the samples that it has.
+func DecodeWAV(r io.Reader) (Samples, error) {
+	w := &wavReader{r: bufio.NewReader(r)}
+	data, err := w.header()
+	if err != nil {
+		return Samples{}, err
+	}
+	return w.samples(data)
+}
+
+// wavReader knows where in the file it is, for error messages.
+type wavReader struct {
+	r      *bufio.Reader
+	offset int64
+	format wavFormat
+}
+
+// wavFormat is what the fmt chunk says.
+type wavFormat struct {
+	float    bool
+	channels int
+	rate     int // hertz
+	width    int // bytes of one sample of one channel
+}
+
+// read fills p. what names it in the error of a file that ends inside it.
+func (w *wavReader) read(p []byte, what string) error {
+	n, err := io.ReadFull(w.r, p)
+	w.offset += int64(n)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("byte %d: expected %s, found the end of the file; write or copy it again", w.offset, what)
+	}
+	return err
+}
+
+// header reads up to the first sample. It returns the number of bytes of sample data, or math.MaxInt64 where they go on to
+// the end of the file.
+func (w *wavReader) header() (data int64, err error) {
+	var riff [12]byte
+	if err := w.read(riff[:], "a RIFF header"); err != nil {
+		return 0, err
+	}
+	if !isWAV(riff[:]) {
+		return 0, fmt.Errorf("byte 0: expected RIFF....WAVE, found %q; is this a WAV file?", riff)
+	}
+	riffSize := binary.LittleEndian.Uint32(riff[4:])
+	data64 := int64(math.MaxInt64) // the data size that a ds64 chunk gives
+	for {
+		var head [8]byte
+		if err := w.read(head[:], "a data chunk"); err != nil {
+			return 0, err
+		}
+		id, size := string(head[:4]), int64(binary.LittleEndian.Uint32(head[4:]))
+		switch id {
+		case "fmt ":
+			used, err := w.readFormat(size)
+			if err != nil {
+				return 0, err
+			}
+			size -= used
+		case "ds64":
+			var sizes [16]byte // riffSize, dataSize
+			if err := w.read(sizes[:], "the sizes of a ds64 chunk"); err != nil {
+				return 0, err
+			}
+			if n := binary.LittleEndian.Uint64(sizes[8:]); n <= math.MaxInt64 {
+				data64 = int64(n)
+			}
+			size -= int64(len(sizes))
+		case "data":
+			if w.format.width == 0 {
+				return 0, fmt.Errorf("byte %d: expected a fmt chunk before the data, found none; the header is damaged, export the file again",
+					w.offset-8)
+			}
+			switch {
+			case size == unknownSize:
+				return data64, nil
+			case size == 0 && unfinished(riffSize, w.offset):
+				return math.MaxInt64, nil
+			}
+			return size, nil
+		}
+		if err := w.skip(size); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// unfinished tells a recording whose writer never came back to fill in the sizes from one that is truly empty and has
+// chunks after its empty data: in the first, the RIFF size is 0, unknown, or ends where the samples begin.
+func unfinished(riffSize uint32, offset int64) bool {
+	return riffSize == unknownSize || int64(riffSize)+8 <= offset
+}
+
+// skip passes over what is left of a chunk. Chunks of odd size have a pad byte of 0 after them, which some writers forget;
+// no chunk's name begins with 0.
+func (w *wavReader) skip(size int64) error {
+	odd := size&1 == 1
+	for size > 0 {
+		n, err := w.r.Discard(int(min(size, 1<<16)))
+		w.offset += int64(n)
+		size -= int64(n)
+		if errors.Is(err, io.EOF) {
+			return fmt.Errorf("byte %d: expected a data chunk, found the end of the file %d bytes before the end of another chunk; write or copy it again",
+				w.offset, size)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if pad, err := w.r.Peek(1); odd && err == nil && pad[0] == 0 {
+		_, err := w.r.Discard(1)
+		w.offset++
+		return err
+	}
+	return nil
+}
+
+// readFormat reads the fields of a fmt chunk of the given size that matter here, and returns how many bytes that took.
+func (w *wavReader) readFormat(size int64) (int64, error) {
+	start := w.offset
+	if size < 16 {
+		return 0, fmt.Errorf("byte %d: expected a fmt chunk of at least 16 bytes, found %d; the header is damaged, export the file again",
+			start, size)
+	}
+	b := make([]byte, min(size, 40))
+	if err := w.read(b, "a fmt chunk"); err != nil {
+		return 0, err
+	}
+	code := binary.LittleEndian.Uint16(b)
+	channels := int(binary.LittleEndian.Uint16(b[2:]))
+	rate := int64(binary.LittleEndian.Uint32(b[4:]))
+	frame := int(binary.LittleEndian.Uint16(b[12:]))
+	bits := int(binary.LittleEndian.Uint16(b[14:]))
+	if code == formatExtensible && len(b) == 40 {
+		code = binary.LittleEndian.Uint16(b[24:])
+	}
+	switch {
+	case code == formatPCM && (bits == 8 || bits == 16 || bits == 24 || bits == 32):
+	case code == formatFloat && (bits == 32 || bits == 64):
+	default:
+		return 0, &codecError{start, fmt.Sprintf("%d-bit %s", bits, codecName(code))}
+	}
+	if channels == 0 {
+		return 0, fmt.Errorf("byte %d: expected at least one channel, found 0; the header is damaged, export the file again", start+2)
+	}
+	if rate < minRate || rate > maxRate {
+		return 0, fmt.Errorf("byte %d: expected a sample rate of %d to %d Hz, found %d; convert it with ffmpeg -ar %d",
+			start+4, minRate, maxRate, rate, Rate)
+	}
+	if frame != channels*bits/8 {
+		return 0, fmt.Errorf("byte %d: expected %d bytes for %d channels of %d bits, found %d; the header is damaged, export the file again",
+			start+12, channels*bits/8, channels, bits, frame)
+	}
+	w.format = wavFormat{float: code == formatFloat, channels: channels, rate: int(rate), width: bits / 8}
+	return int64(len(b)), nil
+}
+
+// codecName names the encodings that are seen in WAV files, for people.
+func codecName(code uint16) string {
+	names := map[uint16]string{
+		formatPCM: "PCM", formatFloat: "float", formatExtensible: "extensible format without its extension",
+		2: "Microsoft ADPCM", 6: "A-law", 7: "mu-law", 0x11: "IMA ADPCM", 0x31: "GSM 6.10", 0x55: "MP3", 0xff: "AAC",
+	}
+	if name, ok := names[code]; ok {
+		return name
+	}
+	return fmt.Sprintf("encoding %#x", code)
+}
+
+// samples decodes up to size bytes of frames and resamples them as they come.
+func (w *wavReader) samples(size int64) (Samples, error) {
+	frame := w.format.channels * w.format.width // bytes, 65535 at most
+	body := io.LimitReader(w.r, size)
+	buf := make([]byte, (1<<16)/frame*frame)
+	mono := make([]float32, len(buf)/frame)
+	rs := newResampler(w.format.rate, Rate)
+	var pcm []float32
+	for {
+		n, err := io.ReadFull(body, buf)
+		frames := n / frame // a last frame that is cut short is dropped
+		for i := range frames {
+			x := w.mean(buf[i*frame : (i+1)*frame])
+			if math.IsNaN(x) {
+				return Samples{}, fmt.Errorf("byte %d: expected a finite sample, found NaN or infinity; export the file again",
+					w.offset+int64(i*frame))
+			}
+			mono[i] = float32(max(-1, min(1, x)))
+		}
+		w.offset += int64(n)
+		pcm = rs.push(pcm, mono[:frames])
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+		if err != nil {
+			return Samples{}, err
+		}
+	}
+	pcm = rs.flush(pcm)
+	if len(pcm) == 0 {
+		return Samples{}, fmt.Errorf("byte %d: expected samples, found none; the recording is empty", w.offset)
+	}
+	for i, x := range pcm {
+		pcm[i] = max(-1, min(1, x)) // the filter may overshoot
+	}
+	return Samples{PCM: pcm, SourceRate: w.format.rate, SourceChannels: w.format.channels}, nil
+}
+
+// mean returns the mean of the channels of one frame, full scale being 1, or NaN where one of them is not finite.
+func (w *wavReader) mean(frame []byte) float64 {
+	sum := 0.0
+	for b := frame; len(b) > 0; b = b[w.format.width:] {
+		sum += w.sample(b)
+	}
+	if math.IsInf(sum, 0) {
+		return math.NaN()
+	}
+	return sum / float64(w.format.channels)
+}
+
+// sample decodes the first sample of b. Integers are divided by 2^(bits-1), so that the lowest value is -1.
+func (w *wavReader) sample(b []byte) float64 {
+	if w.format.float {
+		if w.format.width == 4 {
+			return float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
+		}
+		return math.Float64frombits(binary.LittleEndian.Uint64(b))
+	}
+	switch w.format.width {
+	case 1:
+		return (float64(b[0]) - 128) / (1 << 7)
+	case 2:
+		return float64(int16(binary.LittleEndian.Uint16(b))) / (1 << 15)
+	case 3:
+		return float64(int32(uint32(b[0])<<8|uint32(b[1])<<16|uint32(b[2])<<24)>>8) / (1 << 23)
+	default:
+		return float64(int32(binary.LittleEndian.Uint32(b))) / (1 << 31)
+	}
+}

@@ -1,0 +1,86 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"vramsoak/parser"
+)
+
+// Faults are failures to order, for testing what watches a pipeline. N is a file's place in the batch.
+type Faults struct {
+	Leak int64    // bytes that each file keeps
+	Keep []string // cleanups that do not free
+	At   map[int]Fault
+}
+
+// A Fault happens at one file.
+type Fault string
+
+// The faults at a file.
+const (
+	FaultOOM   Fault = "oom"   // an allocation of twice the device
+	FaultCrash Fault = "crash" // the process aborts in C
+	FaultHang  Fault = "hang"  // the work never ends
+)
+
+// FaultSpecs is what [Faults.Set] takes, for a usage text.
+const FaultSpecs = "leak:SIZE, keep:NAME, oom:N, crash:N or hang:N"
+
+// Set adds a fault: "leak:4MiB", "keep:Whisper", "oom:20", "crash:20", "hang:20". It implements flag.Value.
+func (f *Faults) Set(spec string) error {
+	kind, value, found := strings.Cut(spec, ":")
+	if !found {
+		return fmt.Errorf("expected %s, found %q", FaultSpecs, spec)
+	}
+	switch kind {
+	case "leak":
+		size, err := parser.ParseSize(value)
+		if err != nil {
+			return fmt.Errorf("leak: %w", err)
+		}
+		if size.Bytes <= 0 {
+			return fmt.Errorf("leak: expected a size above 0, such as leak:4MiB, found %q", value)
+		}
+		f.Leak += size.Bytes
+	case "keep":
+		if value == "" {
+			return errors.New("keep: expected the name of a cleanup, such as keep:Whisper, found nothing")
+		}
+		f.Keep = append(f.Keep, value)
+	case "oom", "crash", "hang":
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 {
+			return fmt.Errorf("%s: expected a file's place in the batch, from 1, such as %s:20, found %q", kind, kind, value)
+		}
+		if other, taken := f.At[n]; taken {
+			return fmt.Errorf("%s: expected one fault at file %d, which has %s already", kind, n, other)
+		}
+		if f.At == nil {
+			f.At = map[int]Fault{}
+		}
+		f.At[n] = Fault(kind)
+	default:
+		return fmt.Errorf("expected %s, found %q", FaultSpecs, spec)
+	}
+	return nil
+}
+
+// String is the faults as Set takes them, separated by blanks.
+func (f *Faults) String() string {
+	var specs []string
+	if f.Leak > 0 {
+		specs = append(specs, fmt.Sprintf("leak:%d", f.Leak))
+	}
+	for _, name := range f.Keep {
+		specs = append(specs, "keep:"+name)
+	}
+	for _, n := range slices.Sorted(maps.Keys(f.At)) {
+		specs = append(specs, fmt.Sprintf("%s:%d", f.At[n], n))
+	}
+	return strings.Join(specs, " ")
+}

@@ -1,0 +1,62 @@
+// Package meter reads how much memory a device has handed out.
+//
+// There are two devices: [GPU], read from the NVIDIA driver through NVML, and [Host], the C allocator of this very process,
+// which stands in where there is no GPU. What runs in C++ behind cgo allocates there, so a pipeline without a GPU still
+// soaks real memory:
+//
+//	host, err := meter.OpenHost()
+//	r, err := host.Read() // allocated, reserved, total, to the byte
+//
+// A harness looks at another process from outside with [NVML.Use] and [RSS].
+package meter
+
+import (
+	"fmt"
+
+	"vramsoak/parser"
+)
+
+// A Device is memory that a pipeline works in: a [GPU] or the [Host].
+type Device interface {
+	// Read returns at least Allocated, Reserved and Total, exact.
+	Read() (parser.Reading, error)
+	// Trim gives back to the system what the allocator holds and nobody uses: torch.cuda.empty_cache.
+	Trim()
+	// Lane says which device it is.
+	Lane() parser.Lane
+}
+
+// An OutOfMemoryError is an allocation that a device refused. Its message is worded as PyTorch's newest, so that every
+// tool that knows the one reads the other.
+type OutOfMemoryError struct {
+	Requested int64 // bytes asked for; 0 where that is not known
+	Device    int
+	Reading   parser.Reading // when it was refused; Allocated, Reserved and Total
+}
+
+func (e *OutOfMemoryError) Error() string {
+	r := e.Reading
+	allocated, reserved, total := r.Bytes(parser.Allocated), r.Bytes(parser.Reserved), r.Bytes(parser.Total)
+	requested := "an unknown size"
+	if e.Requested > 0 {
+		requested = formatSize(e.Requested)
+	}
+	return fmt.Sprintf("out of memory. Tried to allocate %s. Device %d has a total capacity of %s of which %s is free. "+
+		"Of the allocated memory %s is allocated, and %s is reserved but unallocated.",
+		requested, e.Device, formatSize(total), formatSize(max(0, total-reserved)),
+		formatSize(allocated), formatSize(max(0, reserved-allocated)))
+}
+
+// formatSize is format_size of c10/core/CachingDeviceAllocator.h.
+func formatSize(n int64) string {
+	switch {
+	case n <= 1024:
+		return fmt.Sprintf("%d bytes", n)
+	case n <= parser.MiB:
+		return fmt.Sprintf("%.2f KiB", float64(n)/float64(parser.KiB))
+	case n <= parser.GiB:
+		return fmt.Sprintf("%.2f MiB", float64(n)/float64(parser.MiB))
+	default:
+		return fmt.Sprintf("%.2f GiB", float64(n)/float64(parser.GiB))
+	}
+}

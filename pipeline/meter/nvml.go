@@ -1,0 +1,224 @@
+package meter
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"vramsoak/parser"
+)
+
+// ErrNoDriver is in the error of [OpenNVML] on a machine that has no NVIDIA driver: usual, and no failure of anything.
+var ErrNoDriver = errors.New("no NVIDIA driver")
+
+// An NVML is a session with the NVIDIA driver. It may be used from several goroutines.
+type NVML struct {
+	lib     nvml.Interface
+	driver  string
+	devices []nvml.Device
+	infos   []DeviceInfo
+}
+
+// DeviceInfo describes a GPU.
+type DeviceInfo struct {
+	Index int    `json:"index"` // NVML's, in the order of the PCI bus
+	Name  string `json:"name"`  // "NVIDIA H200"
+	UUID  string `json:"uuid"`
+	Bus   string `json:"bus"`   // its place on the PCI bus, "00000000:c1:00.0"
+	Total int64  `json:"total"` // bytes
+}
+
+// OpenNVML opens the driver's library, which is looked for at run time. Close the session after use.
+func OpenNVML() (*NVML, error) { return open(nvml.New()) }
+
+func open(lib nvml.Interface) (n *NVML, err error) {
+	switch ret := lib.Init(); ret {
+	case nvml.SUCCESS:
+	case nvml.ERROR_LIBRARY_NOT_FOUND:
+		return nil, fmt.Errorf("%w: libnvidia-ml.so.1 was not found (in a container, start it with GPU access)", ErrNoDriver)
+	case nvml.ERROR_DRIVER_NOT_LOADED:
+		return nil, fmt.Errorf("%w: libnvidia-ml is there, but the kernel module is not loaded", ErrNoDriver)
+	default:
+		return nil, failed("nvmlInit", ret)
+	}
+	n = &NVML{lib: lib}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.Close())
+		}
+	}()
+	var ret nvml.Return
+	if n.driver, ret = lib.SystemGetDriverVersion(); ret != nvml.SUCCESS {
+		return nil, failed("nvmlSystemGetDriverVersion", ret)
+	}
+	count, ret := lib.DeviceGetCount()
+	if ret != nvml.SUCCESS {
+		return nil, failed("nvmlDeviceGetCount", ret)
+	}
+	for i := range count {
+		device, ret := lib.DeviceGetHandleByIndex(i)
+		if ret != nvml.SUCCESS {
+			return nil, failed(fmt.Sprintf("nvmlDeviceGetHandleByIndex(%d)", i), ret)
+		}
+		info := DeviceInfo{Index: i}
+		if info.Name, ret = device.GetName(); ret != nvml.SUCCESS {
+			return nil, failed("nvmlDeviceGetName", ret)
+		}
+		if info.UUID, ret = device.GetUUID(); ret != nvml.SUCCESS {
+			return nil, failed("nvmlDeviceGetUUID", ret)
+		}
+		pci, ret := device.GetPciInfo()
+		if ret != nvml.SUCCESS {
+			return nil, failed("nvmlDeviceGetPciInfo", ret)
+		}
+		info.Bus = busID(pci)
+		if _, info.Total, err = memory(device); err != nil {
+			return nil, err
+		}
+		n.devices = append(n.devices, device)
+		n.infos = append(n.infos, info)
+	}
+	return n, nil
+}
+
+// Driver is the driver's version: "550.54.15".
+func (n *NVML) Driver() string { return n.driver }
+
+// Devices are the machine's GPUs.
+func (n *NVML) Devices() []DeviceInfo { return n.infos }
+
+// IndexOf is the index of the GPU at a place on the PCI bus, as CUDA gives it: "0000:c1:00.0". CUDA and NVML count GPUs
+// in different orders. It is 0 for a place where there is none.
+func (n *NVML) IndexOf(bus string) int {
+	for _, info := range n.infos {
+		if bus != "" && strings.HasSuffix(info.Bus, strings.ToLower(bus)) { // NVML's domain has eight digits, CUDA's four
+			return info.Index
+		}
+	}
+	return 0
+}
+
+func busID(pci nvml.PciInfo) string {
+	var b []byte
+	for _, c := range pci.BusId {
+		if c == 0 {
+			break
+		}
+		b = append(b, byte(c))
+	}
+	return strings.ToLower(string(b))
+}
+
+// Close ends the session.
+func (n *NVML) Close() error {
+	if ret := n.lib.Shutdown(); ret != nvml.SUCCESS {
+		return failed("nvmlShutdown", ret)
+	}
+	return nil
+}
+
+// A Use is what is in use on one GPU, in bytes.
+type Use struct {
+	Device      int
+	Used, Total int64
+	// Source says whose memory Used is: "process", the process's own, or "device", everything on the device. The words
+	// are those of parser.Sample.
+	Source string
+}
+
+// Use reads what a process uses of every GPU, as nvidia-smi shows it: contexts and libraries included.
+//
+// Inside a container the driver lists pids of another namespace, or none. So where it lists the process on no GPU, the
+// devices' own figures are returned, with Source "device".
+func (n *NVML) Use(pid int) ([]Use, error) {
+	uses := make([]Use, len(n.devices))
+	listed := false
+	own := make([]int64, len(n.devices))
+	for i, device := range n.devices {
+		used, total, err := memory(device)
+		if err != nil {
+			return nil, err
+		}
+		uses[i] = Use{Device: i, Used: used, Total: total, Source: "device"}
+		bytes, ok := usedBy(device, pid)
+		own[i], listed = bytes, listed || ok
+	}
+	if listed {
+		for i := range uses {
+			uses[i].Used, uses[i].Source = own[i], "process"
+		}
+	}
+	return uses, nil
+}
+
+// usedBy is what a process uses of a device and whether the driver says so. A process may stand in the list more than
+// once, for each instance of a GPU that is partitioned (MIG).
+func usedBy(device nvml.Device, pid int) (used int64, listed bool) {
+	processes, ret := device.GetComputeRunningProcesses()
+	if ret != nvml.SUCCESS { // not supported, or not permitted: the device's own figure has to do
+		return 0, false
+	}
+	for _, p := range processes {
+		// NVML_VALUE_NOT_AVAILABLE is ^0: the process is known, its memory is not (WSL, some MIG set-ups).
+		if int(p.Pid) == pid && p.UsedGpuMemory != ^uint64(0) {
+			used += int64(p.UsedGpuMemory)
+			listed = true
+		}
+	}
+	return used, listed
+}
+
+// memory is a device's used and total bytes. The second version of the call does not count what the driver reserves for
+// itself as used; older drivers have only the first.
+func memory(device nvml.Device) (used, total int64, err error) {
+	if m, ret := device.GetMemoryInfo_v2(); ret == nvml.SUCCESS {
+		return int64(m.Used), int64(m.Total), nil
+	}
+	m, ret := device.GetMemoryInfo()
+	if ret != nvml.SUCCESS {
+		return 0, 0, failed("nvmlDeviceGetMemoryInfo", ret)
+	}
+	return int64(m.Used), int64(m.Total), nil
+}
+
+// failed names the call and NVML's own word for what went wrong.
+func failed(call string, ret nvml.Return) error { return fmt.Errorf("%s: %w", call, ret) }
+
+// A GPU is one GPU as this process uses it. The driver knows no allocator, so allocated and reserved are both what is in
+// use, the CUDA context included.
+type GPU struct {
+	nvml  *NVML
+	index int
+}
+
+// GPU returns the GPU of an index below len(Devices()).
+func (n *NVML) GPU(index int) (*GPU, error) {
+	if index < 0 || index >= len(n.devices) {
+		return nil, fmt.Errorf("expected a GPU from 0 to %d, found %d", len(n.devices)-1, index)
+	}
+	return &GPU{n, index}, nil
+}
+
+// Read implements [Device].
+func (g *GPU) Read() (parser.Reading, error) {
+	var r parser.Reading
+	uses, err := g.nvml.Use(os.Getpid())
+	if err != nil {
+		return r, err
+	}
+	use := uses[g.index]
+	for _, q := range []parser.Quantity{parser.Allocated, parser.Reserved, parser.Used} {
+		r.Set(q, parser.Exact(use.Used))
+	}
+	r.Set(parser.Total, parser.Exact(use.Total))
+	return r, nil
+}
+
+// Trim implements [Device]. ggml gives its buffers back to the driver when they are freed, so there is nothing to do.
+func (g *GPU) Trim() {}
+
+// Lane implements [Device].
+func (g *GPU) Lane() parser.Lane { return parser.Lane{Device: g.index} }

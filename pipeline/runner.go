@@ -1,0 +1,237 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"vramsoak/parser"
+	"vramsoak/pipeline/meter"
+)
+
+// A Runner logs checkpoints of a device around stages and cleanups. Its methods may be called from several goroutines.
+type Runner struct {
+	Device meter.Device
+	Log    io.Writer // one Write a line
+	// Keep names cleanups that do not free, as when a variable still refers to the model: what they hold stays until the
+	// next file begins, when a pipeline would assign the variable anew. A fault for testing; empty in earnest.
+	Keep []string
+
+	mu   sync.Mutex
+	line []byte
+	err  error
+	kept []func() error
+}
+
+// Checkpoint logs a reading of the device under a name, and a warning where little is left.
+func (r *Runner) Checkpoint(name string) { r.checkpoint(name, nil) }
+
+// Err is the first error of writing the log.
+func (r *Runner) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// Stage runs work between the checkpoints "Before NAME" and "After NAME". The scope's cleanups run before the second,
+// which then says so: "After NAME (post-cleanup)". That is how the transcription pipelines name it, and in their logs
+// stages without a cleanup have a plain "After NAME".
+//
+// A panic in work is returned as a [*PanicError]. The errors of cleanups are joined to work's.
+func (r *Runner) Stage(ctx context.Context, name string, work func(context.Context, *Scope) error) (err error) {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	r.Checkpoint("Before " + name)
+	after := "After " + name
+	defer func() { r.Checkpoint(after) }()
+	err = r.Scope(ctx, func(ctx context.Context, s *Scope) error {
+		defer func() {
+			if len(s.cleanups) > 0 {
+				after += " (post-cleanup)"
+			}
+		}()
+		return work(ctx, s)
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// Scope runs work and then the cleanups that it registered, the last first. It treats panics and errors as Stage does,
+// and logs nothing of its own.
+func (r *Runner) Scope(ctx context.Context, work func(context.Context, *Scope) error) (err error) {
+	s := &Scope{runner: r}
+	defer func() { err = errors.Join(err, s.close()) }()
+	return guard(func() error { return work(ctx, s) })
+}
+
+// guard runs f and returns its panic as an error. A runtime.Goexit in f goes through.
+func guard(f func() error) (err error) {
+	returned := false
+	defer func() {
+		if !returned {
+			if value := recover(); value != nil { // nil: the goroutine is exiting
+				err = &PanicError{value, debug.Stack()}
+			}
+		}
+	}()
+	err = f()
+	returned = true
+	return err
+}
+
+// A PanicError is a panic of a stage's work or of a cleanup.
+type PanicError struct {
+	Value any
+	Stack []byte // of the goroutine, as the runtime prints it
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// Unwrap returns the value where it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// A Scope holds the cleanups of a stage or of a file.
+type Scope struct {
+	runner   *Runner
+	cleanups []cleanup
+}
+
+type cleanup struct {
+	name  string
+	holds func() int64
+	free  func() error
+}
+
+// Defer registers a cleanup: at the scope's end free runs, between the checkpoints "Before NAME Cleanup" and "After NAME
+// Cleanup". holds, called just before, says how many bytes free should give back; see [Scope.Growth].
+func (s *Scope) Defer(name string, holds func() int64, free func() error) {
+	s.cleanups = append(s.cleanups, cleanup{name, holds, free})
+}
+
+// Growth notes what is allocated now and returns a function that says how much it has grown since. Called before
+// something is loaded, it measures what its cleanup holds: the thing and what work with it added, for cleanups that were
+// registered later have run by then.
+func (s *Scope) Growth() func() int64 {
+	before := s.runner.allocated()
+	return func() int64 { return max(0, s.runner.allocated()-before) }
+}
+
+// close runs the cleanups. One that ends its goroutine does not keep the others from running.
+func (s *Scope) close() (err error) {
+	defer func() {
+		if len(s.cleanups) > 0 {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	for len(s.cleanups) > 0 {
+		last := len(s.cleanups) - 1
+		c := s.cleanups[last]
+		s.cleanups = s.cleanups[:last]
+		if cleanupErr := s.runner.cleanup(c); cleanupErr != nil {
+			err = errors.Join(err, fmt.Errorf("%s Cleanup: %w", c.name, cleanupErr))
+		}
+	}
+	return err
+}
+
+func (r *Runner) cleanup(c cleanup) error {
+	r.checkpoint("Before "+c.name+" Cleanup", c.holds)
+	defer func() {
+		r.Device.Trim()
+		r.Checkpoint("After " + c.name + " Cleanup")
+	}()
+	if slices.Contains(r.Keep, c.name) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.kept = append(r.kept, c.free)
+		return nil
+	}
+	return guard(c.free)
+}
+
+// dropKept frees what the cleanups named in Keep have not.
+func (r *Runner) dropKept() (err error) {
+	r.mu.Lock()
+	kept := r.kept
+	r.kept = nil
+	r.mu.Unlock()
+	for _, free := range kept {
+		err = errors.Join(err, guard(free))
+	}
+	if kept != nil {
+		r.Device.Trim()
+	}
+	return err
+}
+
+// allocated is 0 where the device cannot be read; the next checkpoint says why.
+func (r *Runner) allocated() int64 {
+	reading, err := r.Device.Read()
+	if err != nil {
+		return 0
+	}
+	return reading.Bytes(parser.Allocated)
+}
+
+// Warnings of the transcription pipelines, word for word, at their limits: the share of the device that is allocated.
+const (
+	criticalShare = 0.85
+	elevatedShare = 0.70
+)
+
+func (r *Runner) checkpoint(name string, holds func() int64) {
+	reading, err := r.Device.Read()
+	if err != nil {
+		r.logf("WARNING: Failed to log GPU memory: %v", err)
+		return
+	}
+	if holds != nil {
+		reading.Set(parser.Holds, parser.Exact(holds()))
+	}
+	c := parser.Checkpoint{Name: name, Lane: r.Device.Lane(), Reading: reading}
+	r.write(func(b []byte, now time.Time) []byte {
+		c.Time = now
+		return c.AppendLine(b)
+	})
+	total := reading.Bytes(parser.Total)
+	if total <= 0 {
+		return
+	}
+	switch share := float64(reading.Bytes(parser.Allocated)) / float64(total); {
+	case share > criticalShare:
+		r.logf("WARNING: GPU memory usage is critically high (%.1f%%). Consider reducing batch size or using a smaller model.", 100*share)
+	case share > elevatedShare:
+		r.logf("NOTICE: GPU memory usage is elevated (%.1f%%). Monitor for potential OOM conditions.", 100*share)
+	}
+}
+
+// logf logs a line of text with its time.
+func (r *Runner) logf(format string, args ...any) {
+	r.write(func(b []byte, now time.Time) []byte {
+		b = now.AppendFormat(b, parser.TimeLayout)
+		b = append(b, ' ')
+		return fmt.Appendf(b, format, args...)
+	})
+}
+
+// write logs a line in one Write, so that lines of several goroutines never mix. Times are taken under the lock: they
+// never go back in the log.
+func (r *Runner) write(appendLine func(b []byte, now time.Time) []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.line = append(appendLine(r.line[:0], time.Now().UTC()), '\n')
+	if _, err := r.Log.Write(r.line); err != nil && r.err == nil {
+		r.err = fmt.Errorf("writing the log: %w", err)
+	}
+}

@@ -1,0 +1,281 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vramsoak/parser"
+	"vramsoak/pipeline/meter"
+)
+
+// device is memory that a test fills and empties by hand.
+type device struct {
+	allocated, total int64
+	trims            int
+	err              error
+}
+
+func (d *device) Read() (parser.Reading, error) {
+	var r parser.Reading
+	r.Set(parser.Allocated, parser.Exact(d.allocated))
+	r.Set(parser.Reserved, parser.Exact(d.allocated))
+	r.Set(parser.Total, parser.Exact(d.total))
+	return r, d.err
+}
+
+func (d *device) Trim() { d.trims++ }
+
+func (d *device) Lane() parser.Lane { return parser.Lane{} }
+
+// load takes n bytes; what it returns frees them.
+func (d *device) load(n int64) func() error {
+	d.allocated += n
+	return func() error {
+		d.allocated -= n
+		return nil
+	}
+}
+
+var checkpointPattern = regexp.MustCompile(`^.*\[GPU Memory\] ([^:]+): .*\| allocated=(\d+)(?:.*( holds=\d+))?.*$`)
+
+// brief is the log with a checkpoint as "NAME ALLOCATED holds=N".
+func brief(log string) string {
+	var b strings.Builder
+	for line := range strings.Lines(log) {
+		line = strings.TrimSuffix(line, "\n")
+		fmt.Fprintln(&b, checkpointPattern.ReplaceAllString(line, "$1 $2$3"))
+	}
+	return b.String()
+}
+
+func newRunner(d *device) (*Runner, *bytes.Buffer) {
+	log := new(bytes.Buffer)
+	return &Runner{Device: d, Log: log}, log
+}
+
+func expectLog(t *testing.T, log *bytes.Buffer, want string) {
+	t.Helper()
+	if diff := cmp.Diff(strings.TrimLeft(want, "\n"), brief(log.String())); diff != "" {
+		t.Errorf("log (-expected +found):\n%s", diff)
+	}
+}
+
+// transcription is a stage with a model of 1000 bytes, whose work adds 24 and then ends as the test says.
+func transcription(d *device, r *Runner, end func() error) error {
+	return r.Stage(context.Background(), "Transcription", func(_ context.Context, s *Scope) error {
+		held := s.Growth()
+		free := d.load(1000)
+		s.Defer("Whisper", held, func() error {
+			d.allocated -= 24
+			return free()
+		})
+		d.allocated += 24
+		return end()
+	})
+}
+
+// What a stage logs does not depend on how its work ends.
+const transcriptionLog = `
+Before Transcription 10
+Before Whisper Cleanup 1034 holds=1024
+After Whisper Cleanup 10
+After Transcription (post-cleanup) 10
+`
+
+func TestStageCleansUpOnReturn(t *testing.T) {
+	d := &device{allocated: 10, total: 1 << 40}
+	r, log := newRunner(d)
+	if err := transcription(d, r, func() error { return nil }); err != nil {
+		t.Error(err)
+	}
+	expectLog(t, log, transcriptionLog)
+	if d.trims != 1 {
+		t.Errorf("trimmed %d times", d.trims)
+	}
+}
+
+func TestStageCleansUpOnError(t *testing.T) {
+	d := &device{allocated: 10, total: 1 << 40}
+	r, log := newRunner(d)
+	bad := errors.New("bad audio")
+	err := transcription(d, r, func() error { return bad })
+	if !errors.Is(err, bad) || err.Error() != "Transcription: bad audio" {
+		t.Errorf("found error %v", err)
+	}
+	expectLog(t, log, transcriptionLog)
+}
+
+func TestStageCleansUpOnPanic(t *testing.T) {
+	d := &device{allocated: 10, total: 1 << 40}
+	r, log := newRunner(d)
+	var nowhere []int
+	err := transcription(d, r, func() error { return fmt.Errorf("unreachable %d", nowhere[3]) })
+	p, ok := errors.AsType[*PanicError](err)
+	if !ok || !strings.Contains(string(p.Stack), "TestStageCleansUpOnPanic") {
+		t.Errorf("expected a PanicError with the stack, found %v", err)
+	}
+	if want := "Transcription: panic: runtime error: index out of range [3] with length 0"; err == nil || err.Error() != want {
+		t.Errorf("expected error %q, found %v", want, err)
+	}
+	if _, ok := errors.AsType[runtime.Error](err); !ok {
+		t.Error("the panic's own error is lost")
+	}
+	expectLog(t, log, transcriptionLog)
+}
+
+func TestStageCleansUpOnGoexit(t *testing.T) {
+	d := &device{allocated: 10, total: 1 << 40}
+	r, log := newRunner(d)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		err := transcription(d, r, func() error {
+			runtime.Goexit()
+			return nil
+		})
+		t.Errorf("the stage returned %v", err)
+	}()
+	<-done
+	expectLog(t, log, transcriptionLog)
+}
+
+func TestCleanupsRunLastFirst(t *testing.T) {
+	d := &device{total: 1 << 40}
+	r, log := newRunner(d)
+	err := r.Stage(t.Context(), "Diarization", func(_ context.Context, s *Scope) error {
+		for i, name := range []string{"Model", "Waveform", "Tensors"} {
+			held := s.Growth()
+			free := d.load(int64(i+1) * 100)
+			s.Defer(name, held, free)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	expectLog(t, log, `
+Before Diarization 0
+Before Tensors Cleanup 600 holds=300
+After Tensors Cleanup 300
+Before Waveform Cleanup 300 holds=200
+After Waveform Cleanup 100
+Before Model Cleanup 100 holds=100
+After Model Cleanup 0
+After Diarization (post-cleanup) 0
+`)
+}
+
+// A cleanup that fails, panics or ends its goroutine keeps no other from running.
+func TestFailingCleanups(t *testing.T) {
+	d := &device{total: 1 << 40}
+	r, log := newRunner(d)
+	work := func(goexit bool) error {
+		return r.Stage(context.Background(), "Stage", func(_ context.Context, s *Scope) error {
+			none := func() int64 { return 0 }
+			s.Defer("First", none, func() error { return errors.New("no driver") })
+			s.Defer("Second", none, func() error { panic("twice freed") })
+			s.Defer("Third", none, func() error {
+				if goexit {
+					runtime.Goexit()
+				}
+				return nil
+			})
+			return errors.New("the work failed")
+		})
+	}
+	want := "Stage: the work failed\nSecond Cleanup: panic: twice freed\nFirst Cleanup: no driver"
+	if err := work(false); err == nil || err.Error() != want {
+		t.Errorf("expected error %q, found %v", want, err)
+	}
+	const lines = `Before Stage 0
+Before Third Cleanup 0 holds=0
+After Third Cleanup 0
+Before Second Cleanup 0 holds=0
+After Second Cleanup 0
+Before First Cleanup 0 holds=0
+After First Cleanup 0
+After Stage (post-cleanup) 0
+`
+	expectLog(t, log, lines)
+	log.Reset()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		err := work(true)
+		t.Errorf("the stage returned %v", err)
+	}()
+	<-done
+	expectLog(t, log, lines)
+}
+
+func TestStageWithoutCleanup(t *testing.T) {
+	d := &device{total: 1 << 40}
+	r, log := newRunner(d)
+	nothing := func(context.Context, *Scope) error { return nil }
+	if err := r.Stage(t.Context(), "Audio Preprocessing", nothing); err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	cancel(why)
+	if err := r.Stage(ctx, "Transcription", nothing); !errors.Is(err, why) {
+		t.Errorf("canceled: found error %v", err)
+	}
+	expectLog(t, log, `
+Before Audio Preprocessing 0
+After Audio Preprocessing 0
+`)
+}
+
+// The origin's words, at its limits: above 70 and above 85 per cent of the device.
+func TestWarnings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &device{total: 1000 << 30}
+		r, log := newRunner(d)
+		for _, share := range []int64{700, 701, 850, 851} {
+			d.allocated = share << 30
+			r.Checkpoint("Level")
+		}
+		d.err = errors.New("driver shutting down")
+		r.Checkpoint("Level")
+		expectLog(t, log, `
+Level 751619276800
+Level 752693018624
+2000-01-01T00:00:00.000Z NOTICE: GPU memory usage is elevated (70.1%). Monitor for potential OOM conditions.
+Level 912680550400
+2000-01-01T00:00:00.000Z NOTICE: GPU memory usage is elevated (85.0%). Monitor for potential OOM conditions.
+Level 913754292224
+2000-01-01T00:00:00.000Z WARNING: GPU memory usage is critically high (85.1%). Consider reducing batch size or using a smaller model.
+2000-01-01T00:00:00.000Z WARNING: Failed to log GPU memory: driver shutting down
+`)
+	})
+}
+
+// A line as it stands in the log, the exact tail with what the cleanup holds.
+func TestCheckpointLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &device{total: 24 << 30}
+		r, log := newRunner(d)
+		_ = r.Scope(t.Context(), func(_ context.Context, s *Scope) error {
+			held := s.Growth()
+			s.Defer("Whisper", held, d.load(6<<30))
+			return nil
+		})
+		want := "2000-01-01T00:00:00.000Z [GPU Memory] Before Whisper Cleanup: Allocated: 6.00GB (25.0%) | Reserved: 6.00GB (25.0%) | " +
+			"Free: 18.00GB | Total: 24.00GB | allocated=6442450944 reserved=6442450944 total=25769803776 holds=6442450944 device=0\n"
+		if line, _, _ := strings.Cut(log.String(), "2000-01-01T00:00:00.000Z [GPU Memory] After"); line != want {
+			t.Errorf("expected %q, found %q", want, line)
+		}
+	})
+}
+
+var _ meter.Device = (*device)(nil)

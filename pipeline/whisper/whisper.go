@@ -1,0 +1,90 @@
+//go:build whisper
+
+package whisper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	binding "github.com/ggerganov/whisper.cpp/bindings/go/pkg/whisper"
+)
+
+// A Model is a loaded model with the buffers to compute with. It transcribes one audio at a time.
+type Model struct{ model binding.Model }
+
+// Options of a transcription.
+type Options struct {
+	Language string // "en"; "auto" detects it. A model that knows only English takes both and hears English
+	Threads  int
+}
+
+// A Transcript is what was said.
+type Transcript struct {
+	Language string    `json:"language"`
+	Segments []Segment `json:"segments"`
+}
+
+// A Segment is a stretch of speech. Times are seconds from the start of the audio.
+type Segment struct {
+	Start float64 `json:"start"`
+	End   float64 `json:"end"`
+	Text  string  `json:"text"`
+}
+
+// Load reads a model in ggml format. Call [Init] first, and Close the model after use.
+func Load(path string) (*Model, error) {
+	logError()
+	model, err := binding.New(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, explain(err))
+	}
+	return &Model{model}, nil
+}
+
+// Close frees the model. It must not be used afterwards, but may be closed again.
+func (m *Model) Close() error { return m.model.Close() }
+
+// Transcribe hears mono audio of 16 kHz. When ctx is canceled it stops before the next window of 30 s and returns the
+// cause.
+func (m *Model) Transcribe(ctx context.Context, pcm []float32, o Options) (Transcript, error) {
+	if len(pcm) == 0 {
+		return Transcript{}, errors.New("expected audio, found no samples")
+	}
+	c, err := m.model.NewContext()
+	if err != nil {
+		return Transcript{}, err
+	}
+	switch {
+	case m.model.IsMultilingual():
+		if err := c.SetLanguage(o.Language); err != nil {
+			return Transcript{}, fmt.Errorf("language %q: %w", o.Language, err)
+		}
+	case o.Language != "en" && o.Language != "auto":
+		return Transcript{}, fmt.Errorf("expected language en for a model that knows only English, found %q", o.Language)
+	}
+	c.SetThreads(uint(o.Threads))
+	c.SetTokenTimestamps(false)
+	logError()
+	goOn := func() bool { return ctx.Err() == nil }
+	err = c.Process(pcm, goOn, nil, nil)
+	if cause := context.Cause(ctx); cause != nil { // what was heard until then is no error to whisper.cpp
+		return Transcript{}, cause
+	} else if err != nil {
+		return Transcript{}, explain(err)
+	}
+	t := Transcript{Language: "en", Segments: []Segment{}}
+	if m.model.IsMultilingual() {
+		t.Language = c.DetectedLanguage()
+	}
+	for {
+		s, err := c.NextSegment()
+		if errors.Is(err, io.EOF) {
+			return t, nil
+		} else if err != nil {
+			return t, err
+		}
+		t.Segments = append(t.Segments, Segment{s.Start.Seconds(), s.End.Seconds(), s.Text})
+	}
+}

@@ -1,0 +1,178 @@
+//go:build whisper
+
+package whisper
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"vramsoak/fixtures"
+	"vramsoak/parser"
+	"vramsoak/pipeline/meter"
+)
+
+// model is a file with the tiny model, made once.
+var model string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "whisper")
+		if err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(dir)
+		model = filepath.Join(dir, "tiny.bin")
+		if err := fixtures.WriteWhisperModel(model, 1); err != nil {
+			panic(err)
+		}
+		return m.Run()
+	}())
+}
+
+func initHere(t *testing.T) []Device {
+	t.Helper()
+	devices, err := Init(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return devices
+}
+
+// tone is five seconds of a tone.
+func tone() []float32 {
+	pcm := make([]float32, 5*16000)
+	for i := range pcm {
+		pcm[i] = float32(0.3 * math.Sin(2*math.Pi*220*float64(i)/16000))
+	}
+	return pcm
+}
+
+func TestInitFindsDevices(t *testing.T) {
+	devices := initHere(t)
+	if len(devices) == 0 || devices[0].Name == "" {
+		t.Errorf("devices %+v", devices)
+	}
+	if Version() == "" {
+		t.Error("no version")
+	}
+}
+
+// Real loading and real arithmetic, and all of it is given back.
+func TestTranscribeGivesItsMemoryBack(t *testing.T) {
+	host, err := meter.OpenHost()
+	if err != nil {
+		t.Fatal(err)
+	}
+	initHere(t)
+	allocated := func() int64 {
+		r, err := host.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Bytes(parser.Allocated)
+	}
+	pcm := tone()
+	for round := range 3 {
+		before := allocated()
+		m, err := Load(model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		transcript, err := m.Transcribe(t.Context(), pcm, Options{Language: "en", Threads: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if transcript.Language != "en" || len(transcript.Segments) == 0 {
+			t.Errorf("found %+v", transcript)
+		}
+		for _, s := range transcript.Segments {
+			if s.Start < 0 || s.End < s.Start || s.Text == "" {
+				t.Errorf("bad segment %+v", s)
+			}
+		}
+		during := allocated()
+		if during-before < 30<<20 {
+			t.Errorf("round %d: a model of 30 MB shows as %d bytes", round, during-before)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := m.Close(); err != nil {
+			t.Errorf("closing again: %v", err)
+		}
+		// The first round leaves what libraries set up once.
+		if left := allocated() - before; left > 64<<10 {
+			t.Errorf("round %d: %d of %d bytes were not given back", round, left, during-before)
+		}
+	}
+}
+
+func TestTranscribeStops(t *testing.T) {
+	initHere(t)
+	m, err := Load(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	cancel(why)
+	if _, err := m.Transcribe(ctx, tone(), Options{Language: "en", Threads: 1}); !errors.Is(err, why) {
+		t.Errorf("canceled: found %v", err)
+	}
+	if _, err := m.Transcribe(t.Context(), nil, Options{Language: "en", Threads: 1}); err == nil {
+		t.Error("no samples: expected an error")
+	}
+	if _, err := m.Transcribe(t.Context(), tone(), Options{Language: "de", Threads: 1}); err == nil || !strings.Contains(err.Error(), "only English") {
+		t.Errorf("German for an English model: found %v", err)
+	}
+}
+
+func TestLoadSaysWhy(t *testing.T) {
+	initHere(t)
+	path := filepath.Join(t.TempDir(), "model.bin")
+	if _, err := Load(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing file: found %v", err)
+	}
+	if err := os.WriteFile(path, []byte("RIFF, and no model at all"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Load(path)
+	if err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), "invalid model") {
+		t.Errorf("no model: found %v", err)
+	}
+}
+
+func TestDeviceAlloc(t *testing.T) {
+	host, err := meter.OpenHost()
+	if err != nil {
+		t.Fatal(err)
+	}
+	devices := initHere(t)
+	device := devices[len(devices)-1] // the CPU comes last
+	before, err := host.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 8 << 20
+	free, err := device.Alloc(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	during, err := host.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	free()
+	if grown := during.Bytes(parser.Allocated) - before.Bytes(parser.Allocated); !device.GPU && grown < n {
+		t.Errorf("%d bytes taken: the ledger grew by %d", n, grown)
+	}
+	if _, err := device.Alloc(1 << 60); !errors.Is(err, ErrOutOfMemory) {
+		t.Errorf("more than there is: found %v", err)
+	}
+}

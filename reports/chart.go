@@ -1,0 +1,261 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"image/color"
+	"path"
+	"slices"
+	"strings"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+)
+
+// A chart is what a plot shows, before anything is drawn.
+type chart struct {
+	clock    clock
+	lane     parser.Lane
+	lanes    int
+	quantity parser.Quantity // by which cleanups are judged and the high-water mark is taken
+	series   []series        // in the order of drawing
+	files    []span
+	stages   []span // outer before inner
+	names    []string
+	total    float64 // of the device, bytes; 0 where unknown
+	top      float64 // the largest value of the series and the mark
+	mark     *note   // the high-water mark
+	failed   []note  // the After of cleanups that failed
+	notes    []string
+}
+
+// A series is one line of the plot.
+type series struct {
+	name   string
+	color  color.Color
+	dashed bool
+	points []point
+}
+
+// A span is a file or a stage on the x axis.
+type span struct {
+	from, to float64
+	name     string // of the stage; of a file that did not end well, how it ended
+	index    int    // of the file, from 1; of the stage's name in chart.names
+}
+
+// A note is a point with words. Those without words are only marked.
+type note struct {
+	point
+	text string
+}
+
+// makeChart collects what a plot shows of the lane with the largest reading.
+func makeChart(tl *parser.Timeline, rep *check.Report) *chart {
+	c := &chart{clock: makeClock(tl)}
+	c.lane, c.lanes = busiestLane(tl)
+	c.quantity = mainQuantity(tl, c.lane)
+	c.total = float64(laneTotal(tl, c.lane))
+	c.collectSeries(tl)
+	c.collectSpans(tl)
+	c.findMark(tl)
+	c.findFailed(tl, rep)
+	if c.lanes > 1 {
+		c.notes = append(c.notes, fmt.Sprintf("Shown is %s, the busiest of %d.", laneName(c.lane), c.lanes))
+	}
+	if c.clock.cut > 0 {
+		c.notes = append(c.notes, fmt.Sprintf("The %s between the runs are left out.", c.clock.cut.Round(1e9)))
+	}
+	return c
+}
+
+func (c *chart) collectSeries(tl *parser.Timeline) {
+	ofCheckpoints := func(q parser.Quantity) []point {
+		var out []point
+		for _, at := range tl.All() {
+			if size, ok := at.Get(q); ok && at.Lane == c.lane {
+				out = append(out, point{c.clock.at[at.Pos], float64(size.Bytes)})
+			}
+		}
+		return out
+	}
+	var used, rss []point
+	for i := range tl.Samples {
+		s := &tl.Samples[i]
+		if size, ok := s.Get(parser.Used); ok && s.Lane.Device == c.lane.Device {
+			used = append(used, point{c.clock.at[s.Pos], float64(size.Bytes)})
+		}
+		if s.RSS > 0 {
+			rss = append(rss, point{c.clock.at[s.Pos], float64(s.RSS)})
+		}
+	}
+	if !c.clock.timed { // samples stand between checkpoints, not on their scale
+		used, rss = nil, nil
+	}
+	if len(used) == 0 {
+		used = ofCheckpoints(parser.Used)
+	}
+	c.add("device used", usedColor, used)
+	c.add("reserved", reservedColor, ofCheckpoints(parser.Reserved))
+	c.add("allocated", allocatedColor, ofCheckpoints(parser.Allocated))
+	if len(used) > 0 || len(rss) == 0 {
+		return
+	}
+	// Without a GPU the process's own memory is worth seeing beside the allocator's, unless it would flatten it.
+	_, high := extremes(rss)
+	if largest := rss[high].y; c.top == 0 || largest <= 4*c.top {
+		c.add("resident memory of the process (host)", rssColor, rss)
+		c.series[len(c.series)-1].dashed = true
+	} else {
+		c.notes = append(c.notes, "Resident memory of the process goes up to "+bytesOf(largest)+" and is not drawn: its scale is another.")
+	}
+}
+
+func (c *chart) add(name string, color color.Color, points []point) {
+	if len(points) == 0 {
+		return
+	}
+	slices.SortStableFunc(points, func(a, b point) int { return cmp.Compare(a.x, b.x) })
+	_, high := extremes(points)
+	c.top = max(c.top, points[high].y)
+	c.series = append(c.series, series{name: name, color: color, points: points})
+}
+
+func (c *chart) collectSpans(tl *parser.Timeline) {
+	for i := range tl.Files {
+		f := &tl.Files[i]
+		ended := ""
+		if f.Status != parser.StatusOK && f.Status != parser.StatusUnknown {
+			ended = clean(string(f.Status))
+		}
+		c.files = append(c.files, span{from: c.clock.at[f.Pos], to: c.clock.at[f.EndPos], name: ended, index: f.Index})
+		for _, s := range f.Stages {
+			from, to := &f.Checkpoints[s.Before], &f.Checkpoints[s.After]
+			if from.Lane != c.lane {
+				continue
+			}
+			name := slices.Index(c.names, s.Name)
+			if name < 0 {
+				name = len(c.names)
+				c.names = append(c.names, s.Name)
+			}
+			c.stages = append(c.stages, span{from: c.clock.at[from.Pos], to: c.clock.at[to.Pos], name: s.Name, index: name})
+		}
+	}
+}
+
+// findMark finds the high-water mark: the largest level at a checkpoint, or the largest that one reports.
+func (c *chart) findMark(tl *parser.Timeline) {
+	var most int64
+	var at *parser.Checkpoint
+	var in *parser.File
+	for f, p := range tl.All() {
+		if p.Lane != c.lane {
+			continue
+		}
+		level := p.Bytes(c.quantity)
+		if c.quantity == parser.Allocated {
+			level = max(level, p.Bytes(parser.Peak))
+		}
+		if level > most {
+			most, at, in = level, p, f
+		}
+	}
+	if at == nil {
+		return
+	}
+	text := fmt.Sprintf("highest %s: %s at %s", quantityName(c.quantity), parser.FormatBytes(most), shorten(clean(at.Name), 60))
+	if in != nil {
+		text += ", " + fileLabel(in)
+	}
+	c.mark = &note{point{c.clock.at[at.Pos], float64(most)}, text}
+	c.top = max(c.top, float64(most))
+}
+
+// findFailed marks the After of each cleanup, or stage, that is surely under the limit of a finding that failed, and the
+// line that the finding names. The first of each cleanup gets words; a stage's only where no cleanup failed.
+func (c *chart) findFailed(tl *parser.Timeline, rep *check.Report) {
+	limits, named := c.failedRecoveries(tl, rep)
+	if len(limits) == 0 {
+		return
+	}
+	words := map[string]bool{}
+	var stages []note
+	for i := range tl.Files {
+		f := &tl.Files[i]
+		add := func(name string, after *parser.Checkpoint, r *recovery, into *[]note) {
+			limit, failed := limits[name]
+			if !failed || r == nil || after.Lane != c.lane || !r.surelyBelow(limit) && !named[after.Pos] {
+				return
+			}
+			n := note{point: point{c.clock.at[after.Pos], float64(r.bottom.Bytes)}}
+			if !words[name] && r.held() > 0 {
+				words[name] = true
+				n.text = fmt.Sprintf("%s freed %.1f %%, %s", shorten(clean(name), 40), 100*r.share(), fileLabel(f))
+			}
+			*into = append(*into, n)
+		}
+		for k, r := range recoveries(f, c.quantity) {
+			add(f.Cleanups[k].Name, &f.Checkpoints[f.Cleanups[k].After], r, &c.failed)
+		}
+		for _, s := range f.Stages {
+			add(s.Name, &f.Checkpoints[s.After], stageRecovery(f, s, c.quantity), &stages)
+		}
+	}
+	if len(c.failed) == 0 {
+		c.failed = stages
+	}
+}
+
+// failedRecoveries maps the cleanups and stages whose recovery failed to their limits, and says which lines were named.
+func (c *chart) failedRecoveries(tl *parser.Timeline, rep *check.Report) (map[string]float64, map[parser.Position]bool) {
+	limits, named := map[string]float64{}, map[parser.Position]bool{}
+	consider := func(name string) {
+		if _, done := limits[name]; done {
+			return
+		}
+		if f := recoveryOf(rep, name, c.lane, c.lanes); f != nil && f.Verdict == check.Fail && f.Limit != nil {
+			limits[name] = *f.Limit
+			if f.At != nil {
+				named[*f.At] = true
+			}
+		}
+	}
+	for i := range tl.Files {
+		for _, k := range tl.Files[i].Cleanups {
+			consider(k.Name)
+		}
+		for _, s := range tl.Files[i].Stages {
+			consider(s.Name)
+		}
+	}
+	return limits, named
+}
+
+// fileLabel is a file in a note: "file 12: 0012.wav".
+func fileLabel(f *parser.File) string {
+	if f.Path == "" {
+		return fmt.Sprintf("file %d", f.Index)
+	}
+	return fmt.Sprintf("file %d: %s", f.Index, shortenPath(clean(path.Base(f.Path)), 40))
+}
+
+// headline is the plot's title: the verdict and why.
+func (c *chart) headline(rep *check.Report) string {
+	verdict := strings.ToUpper(string(rep.Verdict))
+	findings := ordered(rep)
+	for _, v := range []check.Verdict{check.Fail, check.Undecided} {
+		if rep.Verdict != v {
+			continue
+		}
+		for _, f := range findings {
+			if f.Verdict == v && f.Gates {
+				return fmt.Sprintf("%s: %s, %s: %s", verdict, clean(f.Check), clean(f.Subject), clean(f.Message))
+			}
+		}
+	}
+	if rep.Verdict == check.Pass {
+		return verdict + ": " + plural(len(withVerdict(findings, check.Pass)), "check") + " passed"
+	}
+	return verdict
+}

@@ -1,0 +1,146 @@
+package reports
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"vramsoak/parser"
+)
+
+// A clock gives every line of a log its place on the x axis: seconds from the start where the log has times, else the
+// number of the checkpoint.
+type clock struct {
+	timed bool
+	cut   time.Duration // between the runs of a resumed batch, left out
+	at    map[parser.Position]float64
+	end   float64 // the last place
+}
+
+// A moment is a line that may have a time.
+type moment struct {
+	pos        parser.Position
+	time       time.Time // zero where it is to be inferred
+	local      bool      // the time has no zone
+	checkpoint bool
+	run        bool // the first line of a later run
+}
+
+// makeClock reads the times of a log. Lines without a time stand between their neighbours: a pipeline may print none
+// while the harness does. Times without a zone are taken only where no line has one, for they may be hours off.
+func makeClock(tl *parser.Timeline) clock {
+	moments := momentsOf(tl)
+	c := clock{at: make(map[parser.Position]float64, len(moments))}
+	var base time.Time
+	known := 0
+	for _, m := range moments {
+		if m.time.IsZero() {
+			continue
+		}
+		known++
+		if base.IsZero() || m.time.Before(base) {
+			base = m.time
+		}
+	}
+	if known >= 2 {
+		c.byTime(moments, base)
+	}
+	if c.end > 0 {
+		c.timed = true
+		return c
+	}
+	n := 0
+	for _, m := range moments {
+		if m.checkpoint {
+			n++
+			c.at[m.pos] = float64(n)
+		} else {
+			c.at[m.pos] = float64(n) + 0.5
+		}
+	}
+	c.end = float64(max(1, n))
+	return c
+}
+
+// momentsOf is the lines of a timeline in the order of the log.
+func momentsOf(tl *parser.Timeline) []moment {
+	var out []moment
+	place, paths := map[parser.Position]int{}, map[string]int{}
+	add := func(m moment) {
+		if i, known := place[m.pos]; known {
+			out[i].checkpoint = out[i].checkpoint || m.checkpoint
+			return
+		}
+		place[m.pos] = len(out)
+		if _, known := paths[m.pos.Path]; !known {
+			paths[m.pos.Path] = len(paths)
+		}
+		out = append(out, m)
+	}
+	for _, c := range tl.All() {
+		add(moment{pos: c.Pos, time: c.Time, local: c.Local, checkpoint: true})
+	}
+	for i := range tl.Samples {
+		s := &tl.Samples[i]
+		add(moment{pos: s.Pos, time: s.Time, local: s.Local})
+	}
+	for i, r := range tl.Runs {
+		add(moment{pos: r.Start.Pos, time: r.Start.Time, local: r.Start.Local, run: i > 0})
+		if r.End != nil {
+			add(moment{pos: r.End.Pos, time: r.End.Time, local: r.End.Local})
+		}
+	}
+	for i := range tl.Files {
+		f := &tl.Files[i]
+		start, end := moment{pos: f.Pos}, moment{pos: f.EndPos}
+		if tl.Supervised { // else the file's times are its checkpoints'
+			start.time, end.time = f.Start, f.End
+		}
+		add(start)
+		add(end)
+	}
+	slices.SortStableFunc(out, func(a, b moment) int {
+		return cmp.Or(cmp.Compare(paths[a.pos.Path], paths[b.pos.Path]), cmp.Compare(a.pos.Line, b.pos.Line))
+	})
+	if slices.ContainsFunc(out, func(m moment) bool { return !m.time.IsZero() && !m.local }) {
+		for i := range out {
+			if out[i].local {
+				out[i].time = time.Time{}
+			}
+		}
+	}
+	return out
+}
+
+// byTime places the moments by their time; those without one evenly between their neighbours.
+func (c *clock) byTime(moments []moment, base time.Time) {
+	var last time.Duration // the latest so far, as the log gives it
+	before := -1           // the last moment that was placed
+	place := func(i int, x float64) {
+		c.at[moments[i].pos] = x
+		c.end = max(c.end, x)
+	}
+	for i, m := range moments {
+		if m.time.IsZero() {
+			continue
+		}
+		since := m.time.Sub(base)
+		if m.run && since > last {
+			c.cut += since - last
+		}
+		last = max(last, since)
+		x := max(0, (since - c.cut).Seconds())
+		from := x
+		if before >= 0 {
+			from = c.at[moments[before].pos]
+		}
+		for j := before + 1; j < i; j++ {
+			place(j, from+(x-from)*float64(j-before)/float64(i-before))
+		}
+		place(i, x)
+		before = i
+	}
+	for j := before + 1; j < len(moments); j++ {
+		place(j, c.at[moments[before].pos])
+	}
+}

@@ -1,0 +1,13 @@
+// Package reports shows a judged timeline to people and to CI systems.
+//
+//	reports.Text(os.Stdout, tl, rep, reports.TextOptions{Terminal: true, Width: 100, Color: true})
+//	reports.JUnit(w, tl, rep)         // for a CI system's test view
+//	reports.Markdown(w, tl, rep)      // for a job summary or a comment
+//	reports.Plot(w, "png", tl, rep, reports.PlotOptions{})
+//
+// Every report is a pure function of the timeline and the judgement: the same input gives the same bytes. None of them
+// judges; what they mark as failed, harness/check found. The JSON form is check.Report's own.
+//
+// Names come from logs, which anybody may write: control characters are replaced, and what a format uses for itself is
+// escaped.
+package reports

@@ -1,0 +1,194 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+)
+
+// ordered is the report's findings in the order in which a person needs them: failing first, those that gate before
+// those that do not, then undecided, passed and skipped; within each, the judge's order.
+func ordered(rep *check.Report) []check.Finding {
+	rank := map[check.Verdict]int{check.Fail: 0, check.Undecided: 1, check.Pass: 2, check.Skipped: 3}
+	out := slices.Clone(rep.Findings)
+	slices.SortStableFunc(out, func(a, b check.Finding) int {
+		if c := cmp.Compare(rank[a.Verdict], rank[b.Verdict]); c != 0 {
+			return c
+		}
+		switch {
+		case a.Gates == b.Gates:
+			return 0
+		case a.Gates:
+			return -1
+		default:
+			return 1
+		}
+	})
+	return out
+}
+
+// withVerdict is the findings that have one of the verdicts.
+func withVerdict(findings []check.Finding, verdicts ...check.Verdict) []check.Finding {
+	var out []check.Finding
+	for _, f := range findings {
+		if slices.Contains(verdicts, f.Verdict) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// verdictWord is how a finding's verdict is called in a table: one that fails and does not gate is only noted.
+func verdictWord(f check.Finding) string {
+	if f.Verdict == check.Fail && !f.Gates {
+		return "noted"
+	}
+	return string(f.Verdict)
+}
+
+// measured is what a finding measured, in units for people: "97.5 %", "7.23 GiB", "4.00 MiB/file".
+func measured(f check.Finding) string {
+	if f.Measured == nil {
+		return ""
+	}
+	limit := math.NaN()
+	if f.Limit != nil {
+		limit = *f.Limit
+	}
+	return quantity(*f.Measured, limit, f.Unit)
+}
+
+// limit is what a finding was held against, with the side that passes: "≥ 95 %". A recovery must reach its
+// limit; everything else must stay within it.
+func limit(f check.Finding) string {
+	if f.Limit == nil {
+		return ""
+	}
+	if f.Unit == check.Count && *f.Limit == 0 {
+		return "0"
+	}
+	text := strings.Replace(quantity(*f.Limit, math.NaN(), f.Unit), ".0 %", " %", 1)
+	if f.Check == check.Recovery {
+		return "≥ " + text
+	}
+	return "≤ " + text
+}
+
+// quantity prints a value in a finding's unit. A ratio gets as many digits as it takes to tell it from the limit: 94.96 %
+// is not 95.0 %.
+func quantity(value, limit float64, unit string) string {
+	switch unit {
+	case check.Ratio:
+		digits := 1
+		for digits < 4 && value != limit && !math.IsNaN(limit) &&
+			strconv.FormatFloat(100*value, 'f', digits, 64) == strconv.FormatFloat(100*limit, 'f', digits, 64) {
+			digits++
+		}
+		return strconv.FormatFloat(100*value, 'f', digits, 64) + " %"
+	case check.Bytes:
+		return bytesOf(value)
+	case check.BytesPerFile:
+		return bytesOf(value) + "/file"
+	default:
+		return strconv.FormatFloat(value, 'f', -1, 64)
+	}
+}
+
+func bytesOf(value float64) string { return parser.FormatBytes(int64(math.Round(value))) }
+
+// location is where a finding was seen: "soak.log:88", or "" where it is about the whole log.
+func location(f check.Finding) string {
+	if f.At == nil {
+		return ""
+	}
+	return clean(f.At.String())
+}
+
+// number prints a count with its thousands set apart: "45,000".
+func number(n int) string {
+	digits := strconv.Itoa(n)
+	sign := ""
+	if n < 0 {
+		sign, digits = "-", digits[1:]
+	}
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return sign + digits
+}
+
+// plural is "1 file" or "60 files".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return number(n) + " " + noun + "s"
+}
+
+// headline is a run in one line: "60 files, 1,140 checkpoints, peak 7.50 GiB allocated (31.3 % of 24.0 GiB)".
+func headline(rep *check.Report) string {
+	s := plural(rep.Files, "file") + ", " + plural(rep.Checkpoints, "checkpoint")
+	if peak := peakText(rep.HighWater); peak != "" {
+		s += ", peak " + peak
+	}
+	return s
+}
+
+// peakText is the high-water mark with its share of the device, by the first reading that the log has.
+func peakText(p check.HighWater) string {
+	bytes, what := p.Allocated, "allocated"
+	switch {
+	case p.Allocated > 0:
+	case p.Used > 0:
+		bytes, what = p.Used, "in use"
+	case p.Reserved > 0:
+		bytes, what = p.Reserved, "reserved"
+	default:
+		return ""
+	}
+	s := parser.FormatBytes(bytes) + " " + what
+	if p.Total > 0 {
+		s += fmt.Sprintf(" (%.1f %% of %s)", 100*float64(bytes)/float64(p.Total), parser.FormatBytes(p.Total))
+	}
+	return s
+}
+
+// clean makes text from a log safe to print on one line: no control characters (a name may hold an escape sequence), no
+// invalid UTF-8, no invisible marks that reorder a line.
+func clean(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\r' || r == '\t':
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+}
+
+// shorten cuts text to at most n runes, with an ellipsis in the place of what is cut.
+func shorten(s string, n int) string {
+	runes := []rune(s)
+	if len(runes) <= n {
+		return s
+	}
+	return strings.TrimRight(string(runes[:max(0, n-3)]), " ") + "..."
+}
+
+// shortenPath cuts a path's front: what tells files apart stands at the end.
+func shortenPath(s string, n int) string {
+	runes := []rune(s)
+	if len(runes) <= n {
+		return s
+	}
+	return "..." + string(runes[len(runes)-max(0, n-3):])
+}

@@ -1,0 +1,93 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+)
+
+// TestGoldens writes every report in text of the cases in testdata. A case holds a log and a judgement of it, then the
+// reports. UPDATE=1 rewrites them; read the difference before you keep it.
+func TestGoldens(t *testing.T) {
+	cases, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(cases) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, path := range cases {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tl, rep := readCase(t, archive)
+			write := func(name string, f func(w *bytes.Buffer) error) txtar.File {
+				var out bytes.Buffer
+				if err := f(&out); err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				return txtar.File{Name: name, Data: out.Bytes()}
+			}
+			got := append(archive.Files[:2:2],
+				write("plain.txt", func(w *bytes.Buffer) error { return Text(w, tl, rep, TextOptions{}) }),
+				write("terminal-80.txt", func(w *bytes.Buffer) error {
+					return Text(w, tl, rep, TextOptions{Terminal: true, Width: 80})
+				}),
+				write("terminal-140-color.txt", func(w *bytes.Buffer) error {
+					return Text(w, tl, rep, TextOptions{Terminal: true, Width: 140, Color: true})
+				}),
+				write("junit.xml", func(w *bytes.Buffer) error { return JUnit(w, tl, rep) }),
+				write("summary.md", func(w *bytes.Buffer) error { return Markdown(w, tl, rep) }),
+			)
+			if os.Getenv("UPDATE") != "" {
+				archive.Files = got
+				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			for i, f := range got {
+				if i >= len(archive.Files) || archive.Files[i].Name != f.Name {
+					t.Fatalf("%s: no %s; run UPDATE=1 go test ./reports", path, f.Name)
+				}
+				if diff := cmp.Diff(string(archive.Files[i].Data), string(f.Data)); diff != "" {
+					t.Errorf("%s differs (-want +got):\n%s", f.Name, diff)
+				}
+			}
+		})
+	}
+}
+
+// readCase reads a case's log and judgement.
+func readCase(t *testing.T, archive *txtar.Archive) (*parser.Timeline, *check.Report) {
+	t.Helper()
+	if len(archive.Files) < 2 || archive.Files[0].Name != "run.log" || archive.Files[1].Name != "report.json" {
+		t.Fatal("expected run.log and report.json first")
+	}
+	tl, err := parser.Build(parser.Read(bytes.NewReader(archive.Files[0].Data), "run.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tl.Bad) > 0 {
+		t.Fatalf("run.log: %v", tl.Bad[0])
+	}
+	dec := json.NewDecoder(bytes.NewReader(archive.Files[1].Data))
+	dec.DisallowUnknownFields()
+	rep := new(check.Report)
+	if err := dec.Decode(rep); err != nil {
+		t.Fatalf("report.json: %v", err)
+	}
+	if rep.Checkpoints != tl.Checkpoints || rep.Files != len(tl.Files) {
+		t.Fatalf("report.json is of %d files and %d checkpoints, run.log has %d and %d", rep.Files, rep.Checkpoints,
+			len(tl.Files), tl.Checkpoints)
+	}
+	return tl, rep
+}

@@ -1,0 +1,242 @@
+package reports
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+)
+
+// The elements of a JUnit file, in the shape of Jenkins' junit-10.xsd.
+type junitSuites struct {
+	XMLName  xml.Name     `xml:"testsuites"`
+	Name     string       `xml:"name,attr"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Errors   int          `xml:"errors,attr"`
+	Time     string       `xml:"time,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name      string      `xml:"name,attr"`
+	Tests     int         `xml:"tests,attr"`
+	Failures  int         `xml:"failures,attr"`
+	Errors    int         `xml:"errors,attr"`
+	Skipped   int         `xml:"skipped,attr"`
+	Time      string      `xml:"time,attr"`
+	Timestamp string      `xml:"timestamp,attr,omitempty"`
+	Cases     []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Name      string        `xml:"name,attr"`
+	Classname string        `xml:"classname,attr"`
+	Time      string        `xml:"time,attr"`
+	Skipped   *junitOutcome `xml:"skipped"`
+	Error     *junitOutcome `xml:"error"`
+	Failure   *junitOutcome `xml:"failure"`
+	SystemOut string        `xml:"system-out,omitempty"`
+}
+
+type junitOutcome struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr,omitempty"`
+	Body    string `xml:",chardata"`
+}
+
+// JUnit writes the judgement as JUnit XML: a suite of findings and, where the log has files, a suite of them, a test case
+// each. A finding that fails is a failure, one that is undecided an error, one that was not judged skipped. What does not
+// gate passes with its message in system-out, so that the file has failures or errors where the verdict is no pass, and only
+// there.
+func JUnit(w io.Writer, tl *parser.Timeline, rep *check.Report) error {
+	stamp := timestamp(tl)
+	checks := junitSuite{Name: "vramsoak checks", Timestamp: stamp}
+	for _, f := range ordered(rep) {
+		checks.add(findingCase(f))
+	}
+	if rep.Verdict != check.Pass && checks.Failures+checks.Errors == 0 { // as where nothing was judged
+		checks.add(junitCase{Name: "verdict", Classname: "vramsoak", Time: junitTime(0), Error: &junitOutcome{
+			Message: "no check that gates could be judged", Type: string(rep.Verdict),
+		}})
+	}
+	suites := junitSuites{Name: "vramsoak", Suites: []junitSuite{checks.done(0)}}
+	if last := lastAttempts(tl); len(last) > 0 {
+		files := junitSuite{Name: "vramsoak files", Timestamp: stamp}
+		gates := filesGate(rep)
+		var sum float64
+		for _, f := range last {
+			files.add(fileCase(f, tl.Supervised, gates))
+			sum += f.Seconds
+		}
+		suites.Suites = append(suites.Suites, files.done(sum))
+	}
+	for _, s := range suites.Suites {
+		suites.Tests += s.Tests
+		suites.Failures += s.Failures
+		suites.Errors += s.Errors
+	}
+	suites.Time = suites.Suites[len(suites.Suites)-1].Time
+	out, err := xml.MarshalIndent(suites, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode JUnit XML: %w", err)
+	}
+	if _, err := w.Write(append([]byte(xml.Header), append(out, '\n')...)); err != nil {
+		return fmt.Errorf("write JUnit XML: %w", err)
+	}
+	return nil
+}
+
+// add appends a test case and counts it.
+func (s *junitSuite) add(c junitCase) {
+	s.Tests++
+	switch {
+	case c.Failure != nil:
+		s.Failures++
+	case c.Error != nil:
+		s.Errors++
+	case c.Skipped != nil:
+		s.Skipped++
+	}
+	s.Cases = append(s.Cases, c)
+}
+
+// done is the suite with its time in seconds.
+func (s *junitSuite) done(seconds float64) junitSuite {
+	s.Time = junitTime(seconds)
+	return *s
+}
+
+func findingCase(f check.Finding) junitCase {
+	c := junitCase{
+		Name: clean(subjectName(f)), Classname: "vramsoak." + clean(f.Check), Time: junitTime(0),
+	}
+	outcome := &junitOutcome{Message: clean(f.Message), Type: clean(f.Check), Body: evidence(f)}
+	switch {
+	case f.Verdict == check.Skipped:
+		c.Skipped = &junitOutcome{Message: outcome.Message}
+	case f.Verdict == check.Pass:
+		c.SystemOut = outcome.Body
+	case !f.Gates:
+		c.SystemOut = "does not gate: " + string(f.Verdict) + "\n" + outcome.Body
+	case f.Verdict == check.Fail:
+		c.Failure = outcome
+	default:
+		outcome.Type = string(f.Verdict)
+		c.Error = outcome
+	}
+	return c
+}
+
+// subjectName is the finding's subject; a test case must have a name.
+func subjectName(f check.Finding) string {
+	if f.Subject == "" {
+		return f.Check
+	}
+	return f.Subject
+}
+
+// evidence is a finding in full: message, numbers, file and line, a line each.
+func evidence(f check.Finding) string {
+	lines := []string{clean(f.Message)}
+	if f.Measured != nil {
+		line := "measured " + measured(f)
+		if f.Limit != nil {
+			line += ", limit " + limit(f)
+		}
+		lines = append(lines, line)
+	}
+	if f.File > 0 {
+		lines = append(lines, "file "+number(f.File))
+	}
+	if f.At != nil {
+		lines = append(lines, "at "+location(f))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// filesGate says whether a file that did not end well is a failure: not where the policy keeps completeness from gating.
+func filesGate(rep *check.Report) bool {
+	judged := false
+	for _, f := range rep.Findings {
+		if f.Check == check.Completeness {
+			if f.Gates {
+				return true
+			}
+			judged = true
+		}
+	}
+	return !judged
+}
+
+// lastAttempts are the files as they ended: after a restart a file may be worked on again, and its last end counts.
+func lastAttempts(tl *parser.Timeline) []*parser.File {
+	var out []*parser.File
+	place := map[int]int{}
+	for i := range tl.Files {
+		f := &tl.Files[i]
+		if at, again := place[f.Index]; again {
+			out[at] = f
+			continue
+		}
+		place[f.Index] = len(out)
+		out = append(out, f)
+	}
+	return out
+}
+
+// fileCase is a file as a test case. supervised says that the log should tell how it ended.
+func fileCase(f *parser.File, supervised, gates bool) junitCase {
+	c := junitCase{Name: clean(f.Name()), Classname: "vramsoak.file", Time: junitTime(f.Seconds)}
+	status := string(f.Status)
+	switch {
+	case f.Status == parser.StatusOK:
+		return c
+	case f.Status == parser.StatusUnknown && !supervised:
+		c.Skipped = &junitOutcome{Message: "the log does not say how the file ended"}
+		return c
+	case f.Status == parser.StatusUnknown:
+		status = "no end"
+	}
+	message := fmt.Sprintf("file %d: %s", f.Index, status)
+	if f.Error != "" {
+		message += ": " + clean(f.Error)
+	}
+	body := fmt.Sprintf("%s\nat %s to line %d", message, clean(f.Pos.String()), f.EndPos.Line)
+	if gates {
+		c.Failure = &junitOutcome{Message: message, Type: status, Body: body}
+	} else {
+		c.SystemOut = "does not gate: " + body
+	}
+	return c
+}
+
+// junitTime is seconds with three decimals and no exponent, as the schema asks.
+func junitTime(seconds float64) string { return strconv.FormatFloat(max(0, seconds), 'f', 3, 64) }
+
+// timestamp is when the log begins, in the schema's form (no zone); "" where it has no times.
+func timestamp(tl *parser.Timeline) string {
+	var first time.Time
+	consider := func(t time.Time) {
+		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
+			first = t
+		}
+	}
+	for _, r := range tl.Runs {
+		consider(r.Start.Time)
+	}
+	if first.IsZero() {
+		for _, c := range tl.All() {
+			consider(c.Time)
+		}
+	}
+	if first.IsZero() {
+		return ""
+	}
+	return first.UTC().Format("2006-01-02T15:04:05")
+}

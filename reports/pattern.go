@@ -1,0 +1,247 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+)
+
+// A pattern is the memory of a typical file: one level per checkpoint name.
+type pattern struct {
+	lane     parser.Lane
+	lanes    int // lanes in the log; the pattern is of the one with the highest peak
+	quantity parser.Quantity
+	files    int   // files with a checkpoint in the lane
+	scale    int64 // bytes of a full bar
+	ofTotal  bool  // scale is the device's total; else it is the peak
+	steps    []step
+}
+
+// A step is one checkpoint of the pattern.
+type step struct {
+	name    string
+	level   int64         // median over files, bytes
+	freed   string        // what a cleanup gave back, on its After; else ""
+	verdict check.Verdict // on the cleanup's recovery; "" where it was not judged
+}
+
+// makePattern reads the pattern out of a timeline. It has no steps where the log has no readings.
+func makePattern(tl *parser.Timeline, rep *check.Report) pattern {
+	p := pattern{}
+	p.lane, p.lanes = busiestLane(tl)
+	p.quantity = mainQuantity(tl, p.lane)
+
+	levels := map[string][]int64{}
+	var order, tail []string
+	add := func(into *[]string, c *parser.Checkpoint) {
+		size, ok := c.Get(p.quantity)
+		if !ok || c.Lane != p.lane {
+			return
+		}
+		if _, known := levels[c.Name]; !known && into != nil {
+			*into = append(*into, c.Name)
+		}
+		levels[c.Name] = append(levels[c.Name], size.Bytes)
+	}
+	for i := range tl.Outside {
+		into := &order
+		if len(tl.Files) > 0 && tl.Outside[i].Pos.Line > tl.Files[0].Pos.Line {
+			into = &tail
+		}
+		add(into, &tl.Outside[i])
+	}
+	// The file with the most checkpoints gives the order; names that only others have follow the name they came after.
+	byLength := make([]*parser.File, len(tl.Files))
+	for i := range tl.Files {
+		byLength[i] = &tl.Files[i]
+	}
+	slices.SortStableFunc(byLength, func(a, b *parser.File) int { return len(b.Checkpoints) - len(a.Checkpoints) })
+	cleanups := map[string]*cleanupStats{}
+	for _, f := range byLength {
+		order = mergeNames(order, f, p, levels)
+		has := false
+		for i := range f.Checkpoints {
+			add(nil, &f.Checkpoints[i])
+			has = has || f.Checkpoints[i].Lane == p.lane
+		}
+		if has {
+			p.files++
+		}
+		for i, r := range recoveries(f, p.quantity) {
+			after := &f.Checkpoints[f.Cleanups[i].After]
+			if r == nil || after.Lane != p.lane {
+				continue
+			}
+			if cleanups[after.Name] == nil {
+				cleanups[after.Name] = &cleanupStats{finding: recoveryOf(rep, f.Cleanups[i].Name, p.lane, p.lanes)}
+			}
+			cleanups[after.Name].add(*r)
+		}
+	}
+	var top int64
+	for _, name := range append(order, tail...) {
+		s := step{name: clean(name), level: median(levels[name])}
+		top = max(top, slices.Max(levels[name]))
+		if c := cleanups[name]; c != nil {
+			s.freed, s.verdict = c.text(), c.verdict()
+		}
+		p.steps = append(p.steps, s)
+	}
+	p.scale = top
+	if total := laneTotal(tl, p.lane); total > 0 && top*10 > total {
+		p.scale, p.ofTotal = total, true
+	}
+	return p
+}
+
+// mergeNames adds the names that the file has and order lacks, each after the name it follows in the file.
+func mergeNames(order []string, f *parser.File, p pattern, known map[string][]int64) []string {
+	at := -1
+	for i := range f.Checkpoints {
+		c := &f.Checkpoints[i]
+		if _, ok := c.Get(p.quantity); !ok || c.Lane != p.lane {
+			continue
+		}
+		if _, ok := known[c.Name]; ok {
+			if j := slices.Index(order, c.Name); j >= 0 {
+				at = j
+			}
+			continue
+		}
+		if at < 0 {
+			at = len(order) - 1
+		}
+		at++
+		order = slices.Insert(order, at, c.Name)
+		known[c.Name] = nil
+	}
+	return order
+}
+
+// cleanupStats are one cleanup over the files.
+type cleanupStats struct {
+	freed   []int64
+	shares  []float64 // of those files where the share can be told
+	finding *check.Finding
+}
+
+func (c *cleanupStats) add(r recovery) {
+	c.freed = append(c.freed, r.freed())
+	if r.judged && r.held() > floor {
+		c.shares = append(c.shares, min(1, r.share())) // more than 1 where it freed what was there before the stage, too
+	}
+}
+
+// text is the median of what was freed: "97.6 % freed", or "51.2 MiB freed" where no share was judged.
+func (c *cleanupStats) text() string {
+	freed := median(c.freed)
+	switch {
+	case len(c.shares) > 0 && (c.finding == nil || c.finding.Verdict != check.Skipped):
+		return fmt.Sprintf("%.1f %% freed", 100*median(c.shares))
+	case freed == 0:
+		return "nothing freed"
+	default:
+		return parser.FormatBytes(freed) + " freed"
+	}
+}
+
+// verdict is the judge's, "" where the cleanup was not judged.
+func (c *cleanupStats) verdict() check.Verdict {
+	if c.finding == nil || c.finding.Verdict == check.Skipped {
+		return ""
+	}
+	return c.finding.Verdict
+}
+
+// median is the middle value, or the lower of the two in the middle: a level that was read, not made up.
+func median[T int64 | float64](values []T) T {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[(len(sorted)-1)/2]
+}
+
+// busiestLane is the lane with the largest reading, and how many lanes the log has.
+func busiestLane(tl *parser.Timeline) (parser.Lane, int) {
+	top := map[parser.Lane]int64{}
+	var lanes []parser.Lane
+	for _, c := range tl.All() {
+		if _, known := top[c.Lane]; !known {
+			lanes = append(lanes, c.Lane)
+		}
+		top[c.Lane] = max(top[c.Lane], c.Bytes(parser.Allocated), c.Bytes(parser.Reserved), c.Bytes(parser.Used))
+	}
+	if len(lanes) == 0 {
+		return parser.Lane{}, 0
+	}
+	return slices.MaxFunc(lanes, func(a, b parser.Lane) int {
+		return cmp.Compare(top[a], top[b])
+	}), len(lanes)
+}
+
+// mainQuantity is the quantity that a lane is shown by: the first of allocated, device used and reserved that it has.
+func mainQuantity(tl *parser.Timeline, lane parser.Lane) parser.Quantity {
+	for _, q := range []parser.Quantity{parser.Allocated, parser.Used} {
+		for _, c := range tl.All() {
+			if _, ok := c.Get(q); ok && c.Lane == lane {
+				return q
+			}
+		}
+	}
+	return parser.Reserved
+}
+
+// laneTotal is the size of the lane's device, 0 where the log has none.
+func laneTotal(tl *parser.Timeline, lane parser.Lane) int64 {
+	var total int64
+	for _, c := range tl.All() {
+		if c.Lane == lane {
+			total = max(total, c.Bytes(parser.Total))
+		}
+	}
+	for i := range tl.Samples {
+		if tl.Samples[i].Lane.Device == lane.Device {
+			total = max(total, tl.Samples[i].Bytes(parser.Total))
+		}
+	}
+	return total
+}
+
+// title says what the pattern shows and what a full bar is.
+func (p pattern) title() string {
+	s := fmt.Sprintf("Memory pattern of a file: %s, median over %s", quantityName(p.quantity), plural(p.files, "file"))
+	if p.lanes > 1 {
+		s += fmt.Sprintf(", %s (the busiest of %d)", laneName(p.lane), p.lanes)
+	}
+	if p.ofTotal {
+		return s + "; a full bar is the device, " + parser.FormatBytes(p.scale)
+	}
+	return s + "; a full bar is the peak, " + parser.FormatBytes(p.scale)
+}
+
+// quantityName is a quantity in words.
+func quantityName(q parser.Quantity) string {
+	if q == parser.Used {
+		return "device used"
+	}
+	return q.String()
+}
+
+func laneName(l parser.Lane) string {
+	if l.Rank != 0 {
+		return fmt.Sprintf("device %d, rank %d", l.Device, l.Rank)
+	}
+	return fmt.Sprintf("device %d", l.Device)
+}
+
+// filled is how many cells of a bar the level fills; anything above nothing fills at least one.
+func (p pattern) filled(level int64, cells int) int {
+	if level <= 0 || p.scale <= 0 {
+		return 0
+	}
+	return min(cells, max(1, int(float64(level)/float64(p.scale)*float64(cells)+0.5)))
+}

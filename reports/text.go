@@ -1,0 +1,303 @@
+package reports
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+)
+
+// TextOptions say where the text is shown. The zero value is for a pipe or a file: plain ASCII of our own (names stay as
+// the log has them), one line per finding.
+type TextOptions struct {
+	Terminal bool
+	Width    int  // columns of the terminal; 0 is 80
+	Color    bool // ANSI colours; only on a terminal
+}
+
+// Text writes the verdict, the findings and the memory pattern of a file.
+func Text(w io.Writer, tl *parser.Timeline, rep *check.Report, opts TextOptions) error {
+	switch {
+	case !opts.Terminal:
+		opts.Width = 100
+	case opts.Width <= 0:
+		opts.Width = 80
+	}
+	opts.Color = opts.Color && opts.Terminal
+	t := &textWriter{TextOptions: opts}
+	findings := ordered(rep)
+	t.wrap(t.paint(rep.Verdict, strings.ToUpper(string(rep.Verdict)))+": "+headline(rep), "")
+	if err := t.findings(findings); err != nil {
+		return err
+	}
+	t.skipped(withVerdict(findings, check.Skipped))
+	t.pattern(makePattern(tl, rep))
+	if _, err := io.WriteString(w, t.String()); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+// A textWriter is a report that is being written.
+type textWriter struct {
+	strings.Builder
+	TextOptions
+}
+
+// findings writes the table of what was judged. On a terminal too narrow for the messages, those of what did not pass
+// follow the table.
+func (t *textWriter) findings(all []check.Finding) error {
+	shown := withVerdict(all, check.Fail, check.Undecided, check.Pass)
+	if len(shown) == 0 {
+		return nil
+	}
+	rows := [][]string{{"Verdict", "Check", "Subject", "File", "Measured", "Limit"}}
+	for _, f := range shown {
+		file := ""
+		if f.File > 0 {
+			file = number(f.File)
+		}
+		rows = append(rows, []string{t.mark(f), clean(f.Check), clean(f.Subject), file, measured(f), limit(f)})
+	}
+	const subjectColumn = 2
+	if !t.Terminal {
+		rows[0] = append(rows[0], "At", "Message")
+		for i, f := range shown {
+			rows[i+1] = append(rows[i+1], location(f), clean(f.Message))
+		}
+		t.WriteByte('\n')
+		return t.table(rows, subjectColumn, 0)
+	}
+	widest := tableWidth(rows)
+	const messageWidth = 40 // a sentence in fewer columns is a tower of words
+	if t.Width-widest >= messageWidth+3 {
+		rows[0] = append(rows[0], "Message")
+		for i, f := range shown {
+			rows[i+1] = append(rows[i+1], withLocation(f))
+		}
+		t.WriteByte('\n')
+		return t.table(rows, len(rows[0])-1, t.Width-widest-3)
+	}
+	t.WriteByte('\n')
+	if err := t.table(rows, subjectColumn, max(12, columnWidth(rows, subjectColumn)-max(0, widest-t.Width))); err != nil {
+		return err
+	}
+	for _, f := range withVerdict(shown, check.Fail, check.Undecided) {
+		t.WriteByte('\n')
+		t.wrap(t.paint(f.Verdict, t.word(f))+" "+clean(f.Check+", "+f.Subject)+": "+withLocation(f), "  ")
+	}
+	return nil
+}
+
+// withLocation is a finding's message, where it did not pass with the line of the log that shows it.
+func withLocation(f check.Finding) string {
+	if f.At == nil || f.Verdict == check.Pass {
+		return clean(f.Message)
+	}
+	return clean(f.Message) + " [" + location(f) + "]"
+}
+
+// table writes rows, the first of them the header. The column named flexible is wrapped at maxWidth, if that is not 0.
+func (t *textWriter) table(rows [][]string, flexible, maxWidth int) error {
+	lines := tw.Off
+	if t.Terminal {
+		lines = tw.On
+	}
+	var out bytes.Buffer
+	row := tw.CellConfig{
+		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
+		Alignment:  tw.CellAlignment{Global: tw.AlignLeft, PerColumn: []tw.Align{3: tw.AlignRight, 4: tw.AlignRight}},
+	}
+	header := row
+	if maxWidth > 0 {
+		row.Formatting.AutoWrap = tw.WrapNormal
+		row.ColMaxWidths.PerColumn = tw.Mapper[int, int]{flexible: maxWidth + 2} // with its padding
+	}
+	for i, a := range row.Alignment.PerColumn {
+		if a == "" {
+			row.Alignment.PerColumn[i] = tw.AlignLeft
+		}
+	}
+	table := tablewriter.NewTable(&out,
+		tablewriter.WithConfig(tablewriter.Config{Header: header, Row: row}),
+		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
+			Borders: tw.BorderNone,
+			Symbols: tw.NewSymbols(tw.StyleLight),
+			Settings: tw.Settings{
+				Separators: tw.Separators{BetweenColumns: lines, BetweenRows: tw.Off},
+				Lines:      tw.Lines{ShowTop: tw.Off, ShowBottom: tw.Off, ShowHeaderLine: lines},
+			},
+		})),
+		tablewriter.WithEastAsian(tw.Off), // else the width of a line depends on the environment
+	)
+	table.Header(rows[0])
+	for _, r := range rows[1:] {
+		if err := table.Append(r); err != nil {
+			return fmt.Errorf("lay out the findings: %w", err)
+		}
+	}
+	if err := table.Render(); err != nil {
+		return fmt.Errorf("lay out the findings: %w", err)
+	}
+	for line := range strings.Lines(out.String()) {
+		line = strings.TrimRight(line, " \n")
+		if !t.Terminal {
+			line = strings.TrimPrefix(line, " ")
+		}
+		t.WriteString(t.ascii(line) + "\n")
+	}
+	return nil
+}
+
+// skipped writes what was not judged, one line a check.
+func (t *textWriter) skipped(findings []check.Finding) {
+	if len(findings) == 0 {
+		return
+	}
+	t.WriteByte('\n')
+	for _, f := range findings {
+		subject := ""
+		if f.Subject != "" {
+			subject = ", " + f.Subject
+		}
+		t.wrap(t.paint(check.Skipped, "skipped")+" "+clean(f.Check+subject)+": "+clean(f.Message), "  ")
+	}
+}
+
+// pattern writes a line per checkpoint: its level, a bar, and what a cleanup freed.
+func (t *textWriter) pattern(p pattern) {
+	if len(p.steps) == 0 {
+		return
+	}
+	t.WriteByte('\n')
+	t.wrap(p.title(), "  ")
+	name, after := 0, 0
+	for _, s := range p.steps {
+		name = max(name, twwidth.Width(s.name))
+		after = max(after, twwidth.Width(s.freed+t.verdictMark(s)))
+	}
+	const level = len("1023.99 MiB") - 2
+	name = min(name, 40)
+	cells := min(40, max(8, t.Width-2-name-2-level-2-2-after))
+	full, empty := "█", "━"
+	if !t.Terminal {
+		full, empty = "#", "-"
+	}
+	for _, s := range p.steps {
+		n := p.filled(s.level, cells)
+		label := s.name
+		if twwidth.Width(label) > name {
+			label = shorten(label, name)
+		}
+		line := fmt.Sprintf("  %s%s  %*s  %s%s  %s%s", label, strings.Repeat(" ", max(0, name-twwidth.Width(label))),
+			level, parser.FormatBytes(s.level), strings.Repeat(full, n), strings.Repeat(empty, cells-n),
+			s.freed, t.paint(s.verdict, t.verdictMark(s)))
+		t.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+}
+
+// verdictMark ends the line of a cleanup that was judged.
+func (t *textWriter) verdictMark(s step) string {
+	if s.verdict == "" {
+		return ""
+	}
+	if !t.Terminal {
+		return ", " + string(s.verdict)
+	}
+	return " " + t.symbol(s.verdict)
+}
+
+// mark is a verdict as a cell of the table.
+func (t *textWriter) mark(f check.Finding) string {
+	return t.paint(f.Verdict, t.word(f))
+}
+
+// word is a verdict with its sign on a terminal, and by itself elsewhere.
+func (t *textWriter) word(f check.Finding) string {
+	if !t.Terminal {
+		return verdictWord(f)
+	}
+	if f.Verdict == check.Fail && !f.Gates {
+		return "! " + verdictWord(f)
+	}
+	return t.symbol(f.Verdict) + " " + verdictWord(f)
+}
+
+func (t *textWriter) symbol(v check.Verdict) string {
+	switch v {
+	case check.Pass:
+		return "✓"
+	case check.Fail:
+		return "✗"
+	case check.Undecided:
+		return "?"
+	default:
+		return "-"
+	}
+}
+
+// paint colours text by verdict.
+func (t *textWriter) paint(v check.Verdict, s string) string {
+	code := map[check.Verdict]string{check.Pass: "32", check.Fail: "31", check.Undecided: "33", check.Skipped: "2"}[v]
+	if !t.Color || code == "" || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// ascii replaces the signs that are ours where the output is no terminal.
+func (t *textWriter) ascii(s string) string {
+	if t.Terminal {
+		return s
+	}
+	return strings.NewReplacer("≥", ">=", "≤", "<=").Replace(s)
+}
+
+// wrap writes one line of prose, on a terminal folded to its width, with what follows the first line indented.
+func (t *textWriter) wrap(s, indent string) {
+	if !t.Terminal {
+		t.WriteString(s + "\n")
+		return
+	}
+	width := 0
+	for i, word := range strings.Fields(s) {
+		n := twwidth.Width(word)
+		switch {
+		case i == 0:
+		case width+1+n > t.Width:
+			t.WriteString("\n" + indent)
+			width = len(indent)
+		default:
+			t.WriteByte(' ')
+			width++
+		}
+		t.WriteString(word)
+		width += n
+	}
+	t.WriteByte('\n')
+}
+
+// tableWidth is the width of the rows as a table: two blanks to a cell and a line between columns.
+func tableWidth(rows [][]string) int {
+	sum := -1
+	for i := range rows[0] {
+		sum += columnWidth(rows, i) + 3
+	}
+	return sum
+}
+
+func columnWidth(rows [][]string, column int) int {
+	widest := 0
+	for _, r := range rows {
+		widest = max(widest, twwidth.Width(r[column]))
+	}
+	return widest
+}
