@@ -96,6 +96,8 @@ stubs() {
 	done
 }
 
+unpacked="" # linker options for running with an unpacked libc
+
 # finish FROM INCLUDE LDFLAGS...: writes env and the stamp, by rename, so that a half-written one is never read.
 finish() {
 	local from=$1 include=$2 flags="" flag
@@ -105,10 +107,12 @@ finish() {
 		echo "# whisper.cpp $version, $from; written by ci/native.sh"
 		[ -z "$include" ] || echo "export C_INCLUDE_PATH='$include'"
 		# Setting CGO_CFLAGS replaces Go's default, so that is repeated; go-nvml's headers deprecate what it binds.
-		echo "export CGO_CFLAGS='-g -O2 -Wno-deprecated-declarations'"
+		echo "export CGO_CFLAGS='-O2 -g -Wno-deprecated-declarations'"
 		echo "export CGO_LDFLAGS='$flags'"
+		# What a program needs to run with the unpacked libc is only for programs that gcc links. In CGO_LDFLAGS it would
+		# get into those too that Go links by itself, a half of it each.
+		[ -z "$unpacked" ] || echo "export GOFLAGS=\"\${GOFLAGS:-} -ldflags=-extldflags=$unpacked\""
 		echo "export WHISPER_BACKENDS='$backends'"
-		echo "export WHISPER_VERSION='$version'"
 	} >"$dir/env.new"
 	mv "$dir/env.new" "$dir/env"
 	printf '%s\n' "$key" "whisper.cpp $version ($from)" "${packages:-}" >"$dir/stamp"
@@ -212,7 +216,8 @@ cat >"$apt/conf" <<-CONF
 	Dir::Etc::preferences "/dev/null";
 	Dir::Etc::preferencesparts "$apt/preferences.d";
 	Debug::NoLocking "true";
-	Acquire::Retries "3";
+	APT::Update::Error-Mode "any";
+	Acquire::Retries "2";
 	Acquire::http::Timeout "20";
 	Acquire::https::Timeout "20";
 	#clear APT::Update::Pre-Invoke;
@@ -229,7 +234,7 @@ private_apt() { apt-get -q -c "$apt/conf" "$@" >>"$log" 2>&1 9>&-; }
 # A mirror that is just being updated gives a hash mismatch; the second try finds it whole.
 fetch() { private_apt update && private_apt install -y --no-install-recommends --download-only libwhisper-dev; }
 echo "native.sh: fetching whisper.cpp's packages (about 20 MB) for $arch" >&2
-fetch || { sleep 3; fetch; } || cannot "the packages of suite $suite could not be fetched: $(grep -E '^(E|W):' "$log" | tail -n 1)"
+fetch || { sleep 3; fetch; } || cannot "the packages of suite $suite could not be fetched: $(grep -E '^(E|W):' "$log" | head -n 1)"
 
 for deb in "$apt"/cache/archives/*.deb; do
 	dpkg -x "$deb" "$dir/root" >>"$log" 2>&1 || cannot "$(basename "$deb") could not be unpacked (see $log)"
@@ -247,7 +252,7 @@ backends=$(backends_of "$lib")
 stubs "$lib"
 # The libraries need a newer libc than the system's, so the program runs with the loader and the libc unpacked here.
 # RPATH (--disable-new-dtags), for it holds for the libraries' own needs too; RUNPATH does not.
-flags=("-L$lib" "-L$dir/stub" -lggml -lggml-base -Wl,--allow-shlib-undefined -Wl,--disable-new-dtags
-	"-Wl,-rpath,$lib" "-Wl,--dynamic-linker,$loader")
-smoke "$dir/include" "${flags[@]}" || cannot "the packages of suite $suite do not link or run here (see $log)"
+unpacked="-Wl,--disable-new-dtags,-rpath,$lib,--dynamic-linker,$loader"
+flags=("-L$lib" "-L$dir/stub" -lggml -lggml-base -Wl,--allow-shlib-undefined)
+smoke "$dir/include" "${flags[@]}" "$unpacked" || cannot "the packages of suite $suite do not link or run here (see $log)"
 finish "packages of $suite" "$dir/include" "${flags[@]}"

@@ -88,7 +88,7 @@ var programs = map[string]func(args []string){
 		}
 	},
 	"nul":   func([]string) { fmt.Print("a\x00b\n\x00\n") },
-	"sleep": func([]string) { time.Sleep(time.Minute) },
+	"sleep": func([]string) { time.Sleep(10 * time.Minute) },
 	"closed": func([]string) { // closes its output and lives for a moment
 		fmt.Println("before")
 		_ = os.Stdout.Close()
@@ -162,13 +162,13 @@ func suffer(fault string) (status string) {
 	switch fault {
 	case "crash":
 		_ = unix.Kill(os.Getpid(), unix.SIGKILL)
-		time.Sleep(time.Minute)
+		time.Sleep(10 * time.Minute)
 	case "hang":
-		time.Sleep(time.Minute)
+		time.Sleep(10 * time.Minute)
 	case "stubborn":
 		signal.Ignore(unix.SIGTERM)
 		fmt.Println("not listening")
-		time.Sleep(time.Minute)
+		time.Sleep(10 * time.Minute)
 	case "polite": // ends the file when it is asked to end
 		asked := make(chan os.Signal, 1)
 		signal.Notify(asked, unix.SIGTERM)

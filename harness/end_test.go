@@ -20,12 +20,14 @@ import (
 	"vramsoak/parser"
 )
 
-// until waits for something to become true, for a long time if need be.
+// until waits for something to become true, for a long time if need be, and fails the test if it does not. Any goroutine
+// may call it.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("still waiting until %s", what)
+			t.Errorf("still waiting until %s", what)
+			return
 		}
 	}
 }
@@ -126,7 +128,7 @@ func TestInterrupt(t *testing.T) {
 				until(t, "the file has begun", ready)
 				cancel()
 			}()
-			o, log, err := runOf(t, ctx, cfg)
+			o, log, err := runOf(ctx, t, cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -149,7 +151,7 @@ func TestInterruptPolite(t *testing.T) {
 		until(t, "the file has begun", logSays(cfg.logPath(), "listening"))
 		cancel()
 	}()
-	_, log, err := runOf(t, ctx, cfg)
+	_, log, err := runOf(ctx, t, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +162,7 @@ func TestInterruptBeforeTheStart(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	o, log, err := runOf(t, ctx, batchOf(t, FeedList, 2, "LINES=both"))
+	o, log, err := runOf(ctx, t, batchOf(t, FeedList, 2, "LINES=both"))
 	if err != nil || !o.Interrupted {
 		t.Errorf("outcome %+v, %v", o, err)
 	}
@@ -182,7 +184,7 @@ func TestSecondInterruptKills(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 		close(kill)
 	}()
-	o, log, err := runOf(t, ctx, cfg)
+	o, log, err := runOf(ctx, t, cfg)
 	if err != nil || !o.Interrupted {
 		t.Errorf("outcome %+v, %v", o, err)
 	}
@@ -196,7 +198,7 @@ func TestProcessThatDoesNotDie(t *testing.T) {
 	cfg.Timeout, cfg.Grace = hung, 50*time.Millisecond
 	var pid int
 	cfg.kill = func(group int, _ syscall.Signal) error { pid = -group; return nil }
-	o, log, err := runOf(t, t.Context(), cfg)
+	o, log, err := runOf(t.Context(), t, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +219,7 @@ func TestGrandchildHoldsThePipe(t *testing.T) {
 			t.Parallel()
 			cfg := child(t, "parent", FeedProcess, where, "{}")
 			cfg.Files = inputs(2)
-			_, log, err := runOf(t, t.Context(), cfg)
+			_, log, err := runOf(t.Context(), t, cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -246,7 +248,7 @@ func TestEndlessOutput(t *testing.T) {
 		until(t, "it has printed", logSays(cfg.logPath(), "xxx"))
 		cancel()
 	}()
-	_, log, err := runOf(t, ctx, cfg)
+	_, log, err := runOf(ctx, t, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +269,7 @@ func TestStdinThatIsNotRead(t *testing.T) {
 			t.Parallel()
 			cfg := child(t, "say", FeedStdin, test.code, "no thanks\n")
 			cfg.Files = inputs(20_000)
-			o, log, err := runOf(t, t.Context(), cfg)
+			o, log, err := runOf(t.Context(), t, cfg)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -50,16 +50,16 @@ func start(s spawn, kill func(int, syscall.Signal) error) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer output.Close()
+	defer func() { _ = output.Close() }()
 	cmd.Stdout, cmd.Stderr = output, output
 	var paths *os.File
 	if s.hasStdin {
 		input, w, err := os.Pipe()
 		if err != nil {
-			pipe.Close()
+			_ = pipe.Close()
 			return nil, err
 		}
-		defer input.Close()
+		defer func() { _ = input.Close() }()
 		cmd.Stdin, paths = input, w
 	}
 
@@ -82,9 +82,9 @@ func start(s spawn, kill func(int, syscall.Signal) error) (*process, error) {
 		}
 	}()
 	if err := <-started; err != nil {
-		pipe.Close()
+		_ = pipe.Close()
 		if paths != nil {
-			paths.Close()
+			_ = paths.Close()
 		}
 		return nil, err
 	}
@@ -94,11 +94,11 @@ func start(s spawn, kill func(int, syscall.Signal) error) (*process, error) {
 		go func() {
 			// A process that does not read its input to the end, or at all, fails this; its files tell how far it came.
 			_, _ = io.WriteString(paths, s.stdin)
-			paths.Close()
+			_ = paths.Close()
 		}()
 		go func() {
 			<-p.exited
-			paths.Close()
+			_ = paths.Close()
 		}()
 	}
 	return p, nil
@@ -135,7 +135,7 @@ func (p *process) signal(sig syscall.Signal) {
 // read passes on what the process prints.
 func (p *process) read() {
 	defer close(p.output)
-	defer p.pipe.Close()
+	defer func() { _ = p.pipe.Close() }()
 	left := -1 // bytes that are still read; -1 while there is no limit
 	for left != 0 {
 		chunk := <-p.free
@@ -163,7 +163,7 @@ func (p *process) read() {
 
 // abandon lets go of a process that does not die.
 func (p *process) abandon() {
-	p.pipe.Close()
+	_ = p.pipe.Close()
 	for chunk := range p.output {
 		p.free <- chunk
 	}

@@ -190,7 +190,7 @@ func (t *tracker) ended(end parser.FileEnd, now time.Time) {
 	}
 	// An end without a beginning: of a pipeline that prints only file-end lines.
 	input := Input{Path: end.Path}
-	i := unknown
+	var i int
 	if t.open {
 		i = t.batch.add(input)
 	} else if i = t.file(end.Path); i == unknown || t.batch.begun[i] {

@@ -335,6 +335,12 @@ func (f *File) pair() {
 	f.nest()
 }
 
+// OfCleanup says whether the checkpoint is a half of a cleanup's pair, be the other half there or not.
+func (c *Checkpoint) OfCleanup() bool {
+	kind, name := pairName(c.Name)
+	return kind != neither && isCleanup(name)
+}
+
 func isCleanup(name string) bool {
 	const word = "cleanup"
 	return len(name) >= len(word) && strings.EqualFold(name[len(name)-len(word):], word)

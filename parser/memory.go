@@ -50,7 +50,7 @@ func appendCheckpoint(records []Record, text string, head Header, cut bool) []Re
 	if !ok {
 		// The line of program source that prints checkpoints is not one, and not a broken one:
 		//	f"[GPU Memory] {stage_name}: Allocated: {allocated:.2f}GB ({allocated_pct:.1f}%) | "
-		if strings.ContainsAny(text, "{}") || !cut && !strings.Contains(strings.ToLower(text), "allocated") {
+		if strings.ContainsAny(text, "{}") || !cut && !looksCut(text) {
 			return records
 		}
 		return append(records, badMemory(head, "a checkpoint's name, then \": Allocated: 7.23GB\"", text))
@@ -70,6 +70,17 @@ func appendCheckpoint(records []Record, text string, head Header, cut bool) []Re
 		records = append(records, *bad)
 	}
 	return records
+}
+
+// looksCut says that text without a readable field was to be a checkpoint: "Before Whisper Cleanup: Allo", or one in
+// another order. Other remarks stand behind the mark too: "[GPU Memory] cache cleared".
+func looksCut(text string) bool {
+	text = strings.ToLower(text)
+	if strings.Contains(text, "allocated") {
+		return true
+	}
+	i := strings.LastIndexByte(text, ':')
+	return i > 0 && strings.HasPrefix("allocated", strings.TrimSpace(text[i+1:]))
 }
 
 // cutName splits at the colon before the first field's label: "Before Whisper Cleanup", "Allocated: 7.23GB (30.1%)".
@@ -203,7 +214,7 @@ func (c *Checkpoint) bad(expected, found string) *SyntaxError {
 func badMemory(head Header, expected, found string) SyntaxError {
 	return SyntaxError{
 		Header: head, Expected: expected, Found: shorten(found, 80),
-		Advice: "the line is left out; if two writers share the log, give each its own or write whole lines",
+		Advice: "what cannot be read is left out; if two writers share the log, give each its own or write whole lines",
 	}
 }
 

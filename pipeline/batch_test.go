@@ -13,10 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func feed(paths ...string) iter.Seq2[string, error] {
@@ -38,7 +38,7 @@ func TestBatch(t *testing.T) {
 		b := &Batch{
 			Runner: r,
 			First:  7,
-			Work: func(ctx context.Context, file *Scope, f File) error {
+			Work: func(_ context.Context, file *Scope, f File) error {
 				time.Sleep(250 * time.Millisecond)
 				file.Defer("Final", func() int64 { return 100 }, d.load(100))
 				switch f.Path {
@@ -170,7 +170,7 @@ func TestBatchEndsEarly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer full.Close()
+	defer func() { _ = full.Close() }() // its writes failed as they should
 	b.Runner = &Runner{Device: d, Log: io.Writer(full)}
 	if result, err := b.Run(t.Context(), feed("1", "3")); err == nil || result.Files != 1 {
 		t.Errorf("full disk: found %+v, %v", result, err)

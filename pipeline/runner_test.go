@@ -11,10 +11,10 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // device is memory that a test fills and empties by hand.

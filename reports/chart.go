@@ -23,7 +23,8 @@ type chart struct {
 	stages   []span // outer before inner
 	names    []string
 	total    float64 // of the device, bytes; 0 where unknown
-	top      float64 // the largest value of the series and the mark
+	high     float64 // the largest reading of the device, bytes
+	top      float64 // the largest value of all that is drawn, bytes
 	mark     *note   // the high-water mark
 	failed   []note  // the After of cleanups that failed
 	notes    []string
@@ -98,6 +99,7 @@ func (c *chart) collectSeries(tl *parser.Timeline) {
 	c.add("device used", usedColor, used)
 	c.add("reserved", reservedColor, ofCheckpoints(parser.Reserved))
 	c.add("allocated", allocatedColor, ofCheckpoints(parser.Allocated))
+	c.high = c.top
 	if len(used) > 0 || len(rss) == 0 {
 		return
 	}
@@ -169,7 +171,7 @@ func (c *chart) findMark(tl *parser.Timeline) {
 		text += ", " + fileLabel(in)
 	}
 	c.mark = &note{point{c.clock.at[at.Pos], float64(most)}, text}
-	c.top = max(c.top, float64(most))
+	c.high, c.top = max(c.high, float64(most)), max(c.top, float64(most))
 }
 
 // findFailed marks the After of each cleanup, or stage, that is surely under the limit of a finding that failed, and the
@@ -179,7 +181,7 @@ func (c *chart) findFailed(tl *parser.Timeline, rep *check.Report) {
 	if len(limits) == 0 {
 		return
 	}
-	words := map[string]bool{}
+	words, begun := map[string]bool{}, births(tl, c.lane, c.quantity)
 	var stages []note
 	for i := range tl.Files {
 		f := &tl.Files[i]
@@ -195,7 +197,7 @@ func (c *chart) findFailed(tl *parser.Timeline, rep *check.Report) {
 			}
 			*into = append(*into, n)
 		}
-		for k, r := range recoveries(f, c.quantity) {
+		for k, r := range recoveries(f, c.quantity, begun) {
 			add(f.Cleanups[k].Name, &f.Checkpoints[f.Cleanups[k].After], r, &c.failed)
 		}
 		for _, s := range f.Stages {

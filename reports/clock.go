@@ -20,14 +20,13 @@ type clock struct {
 // A moment is a line that may have a time.
 type moment struct {
 	pos        parser.Position
-	time       time.Time // zero where it is to be inferred
-	local      bool      // the time has no zone
+	time       time.Time // zero where the log gives none
 	checkpoint bool
 	run        bool // the first line of a later run
 }
 
-// makeClock reads the times of a log. Lines without a time stand between their neighbours: a pipeline may print none
-// while the harness does. Times without a zone are taken only where no line has one, for they may be hours off.
+// makeClock reads the times of a log. A line without a time stands where the line before it does; under the harness there
+// are none such, for its samples date the pipeline's lines.
 func makeClock(tl *parser.Timeline) clock {
 	moments := momentsOf(tl)
 	c := clock{at: make(map[parser.Position]float64, len(moments))}
@@ -78,69 +77,43 @@ func momentsOf(tl *parser.Timeline) []moment {
 		out = append(out, m)
 	}
 	for _, c := range tl.All() {
-		add(moment{pos: c.Pos, time: c.Time, local: c.Local, checkpoint: true})
+		add(moment{pos: c.Pos, time: c.Time, checkpoint: true})
 	}
 	for i := range tl.Samples {
 		s := &tl.Samples[i]
-		add(moment{pos: s.Pos, time: s.Time, local: s.Local})
+		add(moment{pos: s.Pos, time: s.Time})
 	}
 	for i, r := range tl.Runs {
-		add(moment{pos: r.Start.Pos, time: r.Start.Time, local: r.Start.Local, run: i > 0})
+		add(moment{pos: r.Start.Pos, time: r.Start.Time, run: i > 0})
 		if r.End != nil {
-			add(moment{pos: r.End.Pos, time: r.End.Time, local: r.End.Local})
+			add(moment{pos: r.End.Pos, time: r.End.Time})
 		}
 	}
 	for i := range tl.Files {
 		f := &tl.Files[i]
-		start, end := moment{pos: f.Pos}, moment{pos: f.EndPos}
-		if tl.Supervised { // else the file's times are its checkpoints'
-			start.time, end.time = f.Start, f.End
-		}
-		add(start)
-		add(end)
+		add(moment{pos: f.Pos, time: f.Start})
+		add(moment{pos: f.EndPos, time: f.End})
 	}
 	slices.SortStableFunc(out, func(a, b moment) int {
 		return cmp.Or(cmp.Compare(paths[a.pos.Path], paths[b.pos.Path]), cmp.Compare(a.pos.Line, b.pos.Line))
 	})
-	if slices.ContainsFunc(out, func(m moment) bool { return !m.time.IsZero() && !m.local }) {
-		for i := range out {
-			if out[i].local {
-				out[i].time = time.Time{}
-			}
-		}
-	}
 	return out
 }
 
-// byTime places the moments by their time; those without one evenly between their neighbours.
+// byTime places the moments by their time, without what passed between the runs.
 func (c *clock) byTime(moments []moment, base time.Time) {
 	var last time.Duration // the latest so far, as the log gives it
-	before := -1           // the last moment that was placed
-	place := func(i int, x float64) {
-		c.at[moments[i].pos] = x
+	var x float64
+	for _, m := range moments {
+		if !m.time.IsZero() {
+			since := m.time.Sub(base)
+			if m.run && since > last {
+				c.cut += since - last
+			}
+			last = max(last, since)
+			x = max(0, (since - c.cut).Seconds())
+		}
+		c.at[m.pos] = x
 		c.end = max(c.end, x)
-	}
-	for i, m := range moments {
-		if m.time.IsZero() {
-			continue
-		}
-		since := m.time.Sub(base)
-		if m.run && since > last {
-			c.cut += since - last
-		}
-		last = max(last, since)
-		x := max(0, (since - c.cut).Seconds())
-		from := x
-		if before >= 0 {
-			from = c.at[moments[before].pos]
-		}
-		for j := before + 1; j < i; j++ {
-			place(j, from+(x-from)*float64(j-before)/float64(i-before))
-		}
-		place(i, x)
-		before = i
-	}
-	for j := before + 1; j < len(moments); j++ {
-		place(j, c.at[moments[before].pos])
 	}
 }

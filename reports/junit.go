@@ -193,7 +193,7 @@ func lastAttempts(tl *parser.Timeline) []*parser.File {
 // fileCase is a file as a test case. supervised says that the log should tell how it ended.
 func fileCase(f *parser.File, supervised, gates bool) junitCase {
 	c := junitCase{Name: clean(f.Name()), Classname: "vramsoak.file", Time: junitTime(f.Seconds)}
-	status := string(f.Status)
+	status := clean(string(f.Status))
 	switch {
 	case f.Status == parser.StatusOK:
 		return c

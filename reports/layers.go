@@ -2,6 +2,7 @@ package reports
 
 import (
 	"image/color"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -136,8 +137,8 @@ func (p *picture) drawBands(c draw.Canvas, place func([]point) []vg.Point) {
 		lows, highs := envelope(s.points, p.columnsDense())
 		bands[i] = band{place(lows), place(highs)}
 		outline := append([]vg.Point{}, bands[i].high...)
-		for j := len(bands[i].low) - 1; j >= 0; j-- {
-			outline = append(outline, bands[i].low[j])
+		for _, at := range slices.Backward(bands[i].low) {
+			outline = append(outline, at)
 		}
 		c.FillPolygon(tint(s.color, 0.3), outline)
 	}

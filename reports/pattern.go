@@ -60,6 +60,7 @@ func makePattern(tl *parser.Timeline, rep *check.Report) pattern {
 	}
 	slices.SortStableFunc(byLength, func(a, b *parser.File) int { return len(b.Checkpoints) - len(a.Checkpoints) })
 	cleanups := map[string]*cleanupStats{}
+	begun := births(tl, p.lane, p.quantity)
 	for _, f := range byLength {
 		order = mergeNames(order, f, p, levels)
 		has := false
@@ -70,7 +71,7 @@ func makePattern(tl *parser.Timeline, rep *check.Report) pattern {
 		if has {
 			p.files++
 		}
-		for i, r := range recoveries(f, p.quantity) {
+		for i, r := range recoveries(f, p.quantity, begun) {
 			after := &f.Checkpoints[f.Cleanups[i].After]
 			if r == nil || after.Lane != p.lane {
 				continue

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"image/color"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -71,10 +72,13 @@ func (p *picture) columnsDense() int { return max(1, p.columns/p.bucket()) }
 
 func (p *picture) draw(c draw.Canvas, rep *check.Report) {
 	c.SetColor(color.White)
-	c.Fill(c.Rectangle.Path())
+	c.Fill(c.Path())
 	c = draw.Crop(c, 14, -14, 10, -12)
 
 	p.bound()
+	if !p.dense() {
+		p.notes = append(p.notes, "Lines join readings; what memory did between two of them is not known.")
+	}
 	c = p.drawHead(c, rep)
 	c = p.drawFoot(c)
 	const axis, numbers = 36, 18 // the height of the x axis, and of the files' numbers above the data
@@ -99,8 +103,8 @@ func (p *picture) draw(c draw.Canvas, rep *check.Report) {
 	g.X.Tick.Label = textStyle(textSize, inkColor, text.XCenter, text.YTop)
 	g.Y.Tick.Label = textStyle(textSize, inkColor, text.XRight, text.YCenter)
 	g.X.Tick.Length, g.Y.Tick.Length = 5, 0
-	g.Y.LineStyle.Width = 0
-	g.X.LineStyle.Color, g.X.Tick.Color = softColor, softColor
+	g.Y.Width = 0
+	g.X.Color, g.X.Tick.Color = softColor, softColor
 	g.X.Padding, g.Y.Padding = 0, 4
 	if p.stripped() {
 		g.X.Padding = 16
@@ -126,7 +130,7 @@ func (p *picture) bound() {
 		{p.total, "total: ", draw.LineStyle{Color: inkColor, Width: 1.2}},
 	}
 	for i, b := range bounds {
-		if b.value > 1.7*p.top && i < 2 || i == 2 && p.top < 0.8*p.total {
+		if i < 2 && b.value > 1.7*p.high || i == 2 && p.high < 0.8*p.total {
 			break
 		}
 		b.label += bytesOf(b.value)
@@ -134,7 +138,7 @@ func (p *picture) bound() {
 	}
 	if len(p.limits) == 0 {
 		p.notes = append(p.notes, "The 70 % line ("+bytesOf(0.70*p.total)+" of "+bytesOf(p.total)+
-			") lies above this plot: the highest reading is "+ratioText(p.top/p.total)+".")
+			") lies above this plot: the highest reading is "+ratioText(p.high/p.total)+".")
 	}
 }
 
@@ -186,8 +190,8 @@ func (p *picture) drawHead(c draw.Canvas, rep *check.Report) draw.Canvas {
 // drawFoot draws the notes below the plot, and returns what is left of the canvas.
 func (p *picture) drawFoot(c draw.Canvas) draw.Canvas {
 	sty := textStyle(smallSize, softColor, text.XLeft, text.YBottom)
-	for i := len(p.notes) - 1; i >= 0; i-- {
-		c.FillText(sty, vg.Point{X: c.Min.X, Y: c.Min.Y + sty.FontExtents().Descent}, p.encode(fit(sty, p.notes[i], c.Size().X)))
+	for _, n := range slices.Backward(p.notes) {
+		c.FillText(sty, vg.Point{X: c.Min.X, Y: c.Min.Y + sty.FontExtents().Descent}, p.encode(fit(sty, n, c.Size().X)))
 		c.Min.Y += smallSize * 1.4
 	}
 	if len(p.notes) > 0 {
@@ -211,8 +215,7 @@ func (p *picture) drawLegend(c draw.Canvas) draw.Canvas {
 		c.FillText(sty, vg.Point{X: x + swatch + 5, Y: y}, p.encode(name))
 		x += width + gap
 	}
-	for i := len(p.series) - 1; i >= 0; i-- {
-		s := p.series[i]
+	for _, s := range slices.Backward(p.series) {
 		name := s.name
 		if p.dense() {
 			name += " (lowest to highest)"

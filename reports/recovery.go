@@ -36,10 +36,10 @@ func (r recovery) surelyBelow(limit float64) bool {
 }
 
 // recoveries are a file's cleanups by one quantity, in their order; nil for those without readings. A cleanup of no stage
-// is held against what the recovery before it left; the first, against nothing.
-func recoveries(f *parser.File, q parser.Quantity) []*recovery {
+// is held against what the recovery before it left; the first, against the level at which the process began.
+func recoveries(f *parser.File, q parser.Quantity, births map[int]parser.Size) []*recovery {
 	out := make([]*recovery, len(f.Cleanups))
-	left := parser.Exact(0)
+	left := births[f.Process]
 	stage := 0
 	for i, c := range f.Cleanups {
 		for ; stage < len(f.Stages) && f.Stages[stage].After < c.Before; stage++ {
@@ -64,6 +64,32 @@ func recoveries(f *parser.File, q parser.Quantity) []*recovery {
 			left = after
 		}
 		out[i] = r
+	}
+	return out
+}
+
+// births are the levels at which the processes began: at the first checkpoint of each, unless that is a cleanup's.
+func births(tl *parser.Timeline, lane parser.Lane, q parser.Quantity) map[int]parser.Size {
+	out := map[int]parser.Size{}
+	begin := func(process int, c *parser.Checkpoint) {
+		if _, known := out[process]; known || c.Lane != lane {
+			return
+		}
+		out[process] = parser.Exact(0)
+		if !c.OfCleanup() {
+			out[process], _ = c.Get(q)
+		}
+	}
+	for i := range tl.Outside {
+		if c := &tl.Outside[i]; len(tl.Files) > 0 && c.Pos.Line < tl.Files[0].Pos.Line {
+			begin(tl.Files[0].Process, c)
+		}
+	}
+	for i := range tl.Files {
+		f := &tl.Files[i]
+		for k := range f.Checkpoints {
+			begin(f.Process, &f.Checkpoints[k])
+		}
 	}
 	return out
 }

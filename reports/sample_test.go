@@ -199,8 +199,6 @@ func (b *builder) end(after float64) {
 	b.tl.Files = append(b.tl.Files, *b.f)
 }
 
-func ptr(f float64) *float64 { return &f }
-
 // report is a judgement of the sample, written by hand from how the sample is made.
 func (s sample) report() *check.Report {
 	tl := s.timeline()
@@ -218,11 +216,11 @@ func (s sample) report() *check.Report {
 		}
 	}
 	whisper := check.Finding{
-		Check: check.Recovery, Verdict: check.Pass, Subject: "Whisper Cleanup", File: 1, Measured: ptr(1), Limit: ptr(0.95),
+		Check: check.Recovery, Verdict: check.Pass, Subject: "Whisper Cleanup", File: 1, Measured: new(1.0), Limit: new(0.95),
 		Unit: check.Ratio, Message: "Every file gave back at least 100.0 % of what was held.",
 	}
 	if s.keepFrom > 0 {
-		whisper.Verdict, whisper.File, whisper.Measured = check.Fail, s.keepFrom, ptr(0.25)
+		whisper.Verdict, whisper.File, whisper.Measured = check.Fail, s.keepFrom, new(0.25)
 		whisper.Message = fmt.Sprintf("Freed 25.0 %% of 7.40 GiB at file %d and in %d files more; 5.55 GiB stay allocated. Look for a "+
 			"reference to the model that outlives the cleanup.", s.keepFrom, s.files-s.keepFrom)
 		after := tl.Files[s.keepFrom-1].Checkpoints[5]
@@ -230,12 +228,12 @@ func (s sample) report() *check.Report {
 	}
 	add(whisper)
 	add(check.Finding{
-		Check: check.Recovery, Verdict: check.Pass, Subject: "Final Cleanup", File: 1, Measured: ptr(0.978), Limit: ptr(0.95),
+		Check: check.Recovery, Verdict: check.Pass, Subject: "Final Cleanup", File: 1, Measured: new(0.978), Limit: new(0.95),
 		Unit: check.Ratio, Message: "The least that a file gave back is 97.8 %.",
 	})
 	share := float64(r.HighWater.Allocated) / float64(r.HighWater.Total)
 	peak := check.Finding{
-		Check: check.Peak, Verdict: check.Pass, Subject: "device 0", File: 2, Measured: &share, Limit: ptr(0.85),
+		Check: check.Peak, Verdict: check.Pass, Subject: "device 0", File: 2, Measured: &share, Limit: new(0.85),
 		Unit: check.Ratio, Message: "The high-water mark is at Before Whisper Cleanup.",
 	}
 	if share > 0.85 {
@@ -244,22 +242,22 @@ func (s sample) report() *check.Report {
 	add(peak)
 	if s.leak > 0 {
 		add(check.Finding{
-			Check: check.Leak, Verdict: check.Fail, Subject: "idle level", Measured: ptr(float64(s.leak)), Limit: ptr(1024),
+			Check: check.Leak, Verdict: check.Fail, Subject: "idle level", Measured: new(float64(s.leak)), Limit: new(1024.0),
 			Unit:    check.BytesPerFile,
 			Message: fmt.Sprintf("The idle level grows by %s a file and does not stop.", parser.FormatBytes(s.leak)),
 		})
 	} else if s.files >= 8 {
 		add(check.Finding{
-			Check: check.Leak, Verdict: check.Pass, Subject: "idle level", Measured: ptr(0), Limit: ptr(1024),
+			Check: check.Leak, Verdict: check.Pass, Subject: "idle level", Measured: new(0.0), Limit: new(1024.0),
 			Unit: check.BytesPerFile, Message: "The idle level does not grow.",
 		})
 	}
 	complete := check.Finding{
-		Check: check.Completeness, Verdict: check.Pass, Subject: "batch", Measured: ptr(0), Limit: ptr(0), Unit: check.Count,
+		Check: check.Completeness, Verdict: check.Pass, Subject: "batch", Measured: new(0.0), Limit: new(0.0), Unit: check.Count,
 		Message: "Every file that was fed ended ok.",
 	}
 	if s.crashAt > 0 {
-		complete.Verdict, complete.File, complete.Measured = check.Fail, s.crashAt, ptr(1)
+		complete.Verdict, complete.File, complete.Measured = check.Fail, s.crashAt, new(1.0)
 		complete.Message = fmt.Sprintf("File %d crashed: signal: killed.", s.crashAt)
 		complete.At = &tl.Files[s.crashAt-1].EndPos
 	}

@@ -268,7 +268,7 @@ func (t *textWriter) wrap(s, indent string) {
 		return
 	}
 	width := 0
-	for i, word := range strings.Fields(s) {
+	for i, word := range words(s) {
 		n := twwidth.Width(word)
 		switch {
 		case i == 0:
@@ -283,6 +283,22 @@ func (t *textWriter) wrap(s, indent string) {
 		width += n
 	}
 	t.WriteByte('\n')
+}
+
+// words splits text where a line may be broken: not between a number and its unit.
+func words(s string) []string {
+	var out []string
+	for _, word := range strings.Fields(s) {
+		switch strings.TrimRight(word, ".,;:)") {
+		case "%", "B", "KiB", "MiB", "GiB", "TiB":
+			if len(out) > 0 {
+				out[len(out)-1] += " " + word
+				continue
+			}
+		}
+		out = append(out, word)
+	}
+	return out
 }
 
 // tableWidth is the width of the rows as a table: two blanks to a cell and a line between columns.

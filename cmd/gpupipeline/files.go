@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -31,7 +32,7 @@ func paths(ctx context.Context, o *options) iter.Seq2[string, error] {
 				yield("", fmt.Errorf("--list: %w", err))
 				return
 			}
-			defer list.Close()
+			defer func() { _ = list.Close() }() // only read
 			if !each(ctx, list, "--list", yield) {
 				return
 			}
@@ -78,7 +79,7 @@ func each(ctx context.Context, r io.Reader, name string, yield func(string, erro
 			if l.line != "" && !yield(l.line, nil) {
 				return false
 			}
-			if l.err != nil && l.err != io.EOF {
+			if l.err != nil && !errors.Is(l.err, io.EOF) {
 				yield("", fmt.Errorf("%s: %w", name, l.err))
 				return false
 			}
@@ -113,16 +114,9 @@ func write(dir, path string, seconds float64, t whisper.Transcript) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // fails once it has its name, which is as well
-	if err := f.Chmod(0o644); err != nil {
-		f.Close()
-		return err
-	}
+	defer func() { _ = os.Remove(f.Name()) }() // fails once it has its name, which is as well
 	_, err = f.Write(append(data, '\n'))
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
+	if err := errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), filepath.Join(dir, documentName(path)))

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			panic(err)
 		}
-		defer os.RemoveAll(dir)
+		defer func() { _ = os.RemoveAll(dir) }()
 		model, batch = filepath.Join(dir, "tiny.bin"), filepath.Join(dir, "audio")
 		_, err = fixtures.WriteAudio(batch, fixtures.AudioSpec{Count: 6, MinSeconds: 3, MaxSeconds: 6, Seed: 1})
 		if err := errors.Join(err, fixtures.WriteWhisperModel(model, 1)); err != nil {
@@ -342,7 +342,9 @@ func TestStdin(t *testing.T) {
 	next := audioFiles(t)[:3]
 	feed := func() {
 		if len(next) == 0 {
-			stdin.Close()
+			if err := stdin.Close(); err != nil {
+				t.Error(err)
+			}
 			return
 		}
 		if _, err := fmt.Fprintf(stdin, "\n%s\n", next[0]); err != nil {

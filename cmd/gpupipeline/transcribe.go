@@ -58,7 +58,7 @@ func transcribe(ctx context.Context, o *options) (pipeline.Result, error) {
 func report(f pipeline.File, err error) {
 	fmt.Fprintf(os.Stderr, "gpupipeline: file %d, %s: %v\n", f.Index, f.Path, err)
 	if p, ok := errors.AsType[*pipeline.PanicError](err); ok {
-		os.Stderr.Write(p.Stack)
+		fmt.Fprintf(os.Stderr, "%s", p.Stack)
 	}
 }
 

@@ -126,7 +126,7 @@ func (j *judge) pairsClosed() {
 		}
 		for _, n := range file.Unpaired {
 			c := &file.Checkpoints[n]
-			if !pairs[c.Name] && !strings.HasSuffix(c.Name, "Cleanup") {
+			if !pairs[c.Name] && !c.OfCleanup() {
 				continue
 			}
 			open++

@@ -32,7 +32,7 @@ func (j *judge) leak(lane parser.Lane) {
 	end := levels[len(levels)-1]
 	f.Measured, f.Limit, f.Unit = value(slope), value(limit), BytesPerFile
 	f.File, f.At = end.file.Index, at(end.pos)
-	span := fmt.Sprintf("from %s in file %d to %s in file %d", from, first[0].file.Index, to, end.file.Index)
+	span := fmt.Sprintf("from %s (median of files %s) to %s (files %s)", from, fileRange(first), to, fileRange(last))
 	perFile := parser.FormatBytes(int64(math.Round(slope))) + " a file"
 	switch {
 	case slope-margin > limit:
@@ -52,6 +52,15 @@ func (j *judge) leak(lane parser.Lane) {
 		f.Message = fmt.Sprintf("no growth over files to speak of: %s, %s", perFile, span)
 	}
 	j.add(f)
+}
+
+// fileRange is "3-16", or "3".
+func fileRange(levels []idle) string {
+	from, to := levels[0].file.Index, levels[len(levels)-1].file.Index
+	if from == to {
+		return fmt.Sprint(from)
+	}
+	return fmt.Sprintf("%d-%d", from, to)
 }
 
 // An idle is one file's idle level.

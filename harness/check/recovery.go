@@ -15,16 +15,17 @@ import (
 //   - for the last cleanup of a stage, everything above the level at the stage's start;
 //   - for another cleanup inside a stage nothing is known, because other objects live on: it is shown, the stage is
 //     judged;
-//   - outside stages, everything above the level that the file's last complete recovery left; for the first, all of it.
-//     Where such a cleanup leaves memory that the next one frees (a waveform goes, then the model), other objects lived
+//   - outside stages, everything above the level that the file's last complete recovery left; for the first, everything
+//     above the level at which its process began, or all of it where the log begins with the cleanup itself. Where such a cleanup leaves memory that the next one frees (a waveform goes, then the model), other objects lived
 //     on, and it is shown only.
 //
 // A stage is judged the same way from its peak. A stage without a cleanup hands its memory on and is not judged.
 func (j *judge) recovery(lane parser.Lane) {
 	results := &tally{}
+	births := j.births(lane)
 	for i := range j.tl.Files {
 		f := &j.tl.Files[i]
-		j.outerCleanups(results, f, lane)
+		j.outerCleanups(results, f, lane, births[f.Process])
 		for _, c := range f.Cleanups {
 			if c.Stage >= 0 && f.Checkpoints[c.Before].Lane == lane {
 				results.add(c.Name, j.innerCleanup(f, c))
@@ -89,9 +90,34 @@ func hasCleanup(f *parser.File, stage int) bool {
 	return false
 }
 
-// outerCleanups judges the cleanups of a file that no stage encloses.
-func (j *judge) outerCleanups(results *tally, f *parser.File, lane parser.Lane) {
-	left := parser.Exact(0) // what the last complete recovery left
+// births are the levels at which the processes began: at the first checkpoint of each, unless that is a cleanup's.
+func (j *judge) births(lane parser.Lane) map[int]parser.Size {
+	births := map[int]parser.Size{}
+	for i := range j.tl.Outside {
+		if c := &j.tl.Outside[i]; c.Lane == lane && len(j.tl.Files) > 0 && c.Pos.Line < j.tl.Files[0].Pos.Line {
+			births[j.tl.Files[0].Process], _ = level(c)
+			break
+		}
+	}
+	for i := range j.tl.Files {
+		f := &j.tl.Files[i]
+		if _, known := births[f.Process]; known {
+			continue
+		}
+		first := slices.IndexFunc(f.Checkpoints, func(c parser.Checkpoint) bool { return c.Lane == lane })
+		if first < 0 {
+			continue
+		}
+		births[f.Process] = parser.Exact(0)
+		if !f.Checkpoints[first].OfCleanup() {
+			births[f.Process], _ = level(&f.Checkpoints[first])
+		}
+	}
+	return births
+}
+
+// outerCleanups judges the cleanups of a file that no stage encloses. left is the level at which its process began.
+func (j *judge) outerCleanups(results *tally, f *parser.File, lane parser.Lane, left parser.Size) {
 	stage := 0
 	for i, c := range f.Cleanups {
 		if f.Checkpoints[c.Before].Lane != lane {

@@ -104,25 +104,30 @@ func TestUse(t *testing.T) {
 		want []Use
 	}{
 		{
-			"listed", []*gpu{{used: 10 << 30, processes: []nvml.ProcessInfo{theirs, mine(1 << 30)}}},
+			"listed",
+			[]*gpu{{used: 10 << 30, processes: []nvml.ProcessInfo{theirs, mine(1 << 30)}}},
 			[]Use{{0, 1 << 30, total, "process"}},
 		},
 		{
-			"listed on one of two", []*gpu{{used: 9 << 30, processes: []nvml.ProcessInfo{theirs}}, {used: 2 << 30, processes: []nvml.ProcessInfo{mine(2 << 30)}}},
+			"listed on one of two",
+			[]*gpu{{used: 9 << 30, processes: []nvml.ProcessInfo{theirs}}, {used: 2 << 30, processes: []nvml.ProcessInfo{mine(2 << 30)}}},
 			[]Use{{0, 0, total, "process"}, {1, 2 << 30, total, "process"}},
 		},
 		{
-			"listed once for each part of a GPU", []*gpu{{used: 3 << 30, processes: []nvml.ProcessInfo{mine(1 << 30), mine(2 << 30)}}},
+			"listed once for each part of a GPU",
+			[]*gpu{{used: 3 << 30, processes: []nvml.ProcessInfo{mine(1 << 30), mine(2 << 30)}}},
 			[]Use{{0, 3 << 30, total, "process"}},
 		},
 		{
-			"other namespace's pids", []*gpu{{used: 9 << 30, processes: []nvml.ProcessInfo{theirs}}},
+			"other namespace's pids",
+			[]*gpu{{used: 9 << 30, processes: []nvml.ProcessInfo{theirs}}},
 			[]Use{{0, 9 << 30, total, "device"}},
 		},
 		{"empty list", []*gpu{{used: 2 << 30}}, []Use{{0, 2 << 30, total, "device"}}},
 		{"list denied", []*gpu{{used: 2 << 30, denied: true}}, []Use{{0, 2 << 30, total, "device"}}},
 		{
-			"memory not available", []*gpu{{used: 2 << 30, processes: []nvml.ProcessInfo{mine(^uint64(0))}}},
+			"memory not available",
+			[]*gpu{{used: 2 << 30, processes: []nvml.ProcessInfo{mine(^uint64(0))}}},
 			[]Use{{0, 2 << 30, total, "device"}},
 		},
 		{"old driver", []*gpu{{used: 2 << 30, old: true}}, []Use{{0, 2<<30 + 500<<20, total, "device"}}},
@@ -190,7 +195,11 @@ func TestOpenNVML(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer n.Close()
+	defer func() {
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	if n.Driver() == "" {
 		t.Error("a driver without a version")
 	}

@@ -136,8 +136,8 @@ func backends() string {
 		return folder
 	}
 	library := C.GoString(C.library())
-	if real, err := filepath.EvalSymlinks(library); err == nil {
-		library = real
+	if file, err := filepath.EvalSymlinks(library); err == nil {
+		library = file
 	}
 	folder := filepath.Dir(library)
 	if found, err := filepath.Glob(filepath.Join(folder, "ggml", "backends*")); err == nil && len(found) > 0 {

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			panic(err)
 		}
-		defer os.RemoveAll(dir)
+		defer func() { _ = os.RemoveAll(dir) }()
 		model = filepath.Join(dir, "tiny.bin")
 		if err := fixtures.WriteWhisperModel(model, 1); err != nil {
 			panic(err)
@@ -83,7 +83,7 @@ func TestTranscribeGivesItsMemoryBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		transcript, err := m.Transcribe(t.Context(), pcm, Options{Language: "en", Threads: 2})
+		transcript, err := m.Transcribe(t.Context(), pcm, Options{Language: "en", Threads: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,11 @@ func TestTranscribeStops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer m.Close()
+	defer func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	cancel(why)

@@ -1,0 +1,121 @@
+package check_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+)
+
+func TestParsePolicy(t *testing.T) {
+	got, err := check.ParsePolicy([]byte(`
+gate: [recovery, leak]
+require: [recovery]
+recovery: {min: 90%, floor: 2MiB}
+peak:
+  max: 0.9
+leak:
+  max_growth: 64KiB
+  min_files: 20
+  warm_up: 0
+expect:
+  checkpoints:
+    - After Transcription (post-cleanup)
+`), "p.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := check.DefaultPolicy()
+	want.Gate = []string{"recovery", "leak"}
+	want.Require = []string{"recovery"}
+	want.Recovery.Min, want.Recovery.Floor.Bytes = 0.9, 2<<20
+	want.Peak.Max = 0.9
+	want.Leak.MaxGrowth.Bytes, want.Leak.MinFiles, want.Leak.WarmUp = 64<<10, 20, 0
+	want.Expect.Checkpoints = []string{"After Transcription (post-cleanup)"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("policy (-want +got):\n%s", diff)
+	}
+}
+
+// An empty file, or one of comments, asks for nothing but the defaults.
+func TestParsePolicyEmpty(t *testing.T) {
+	for _, src := range []string{"", "# nothing yet\n", "---\n"} {
+		got, err := check.ParsePolicy([]byte(src), "p.yaml")
+		if err != nil || !cmp.Equal(check.DefaultPolicy(), got) {
+			t.Errorf("%q: got %+v, %v", src, got, err)
+		}
+	}
+}
+
+// Every mistake is named with its line and column, in one run.
+func TestParsePolicyErrors(t *testing.T) {
+	for _, c := range []struct{ name, src, want string }{
+		{"several", `gate: [recovery, leaks]
+recovery:
+  min: 150%
+  flor: 1MiB
+peak: 3
+leak: {min_files: few, max_growth: 1 parsec}
+expect:
+  checkpoints: After Whisper Cleanup
+`, `p.yaml:1:18: expected one of recovery, peak, leak, out-of-memory, completeness, consistency, found "leaks"
+p.yaml:3:8: expected a share such as 95% or 0.95, above 0 and up to 1, found "150%"
+p.yaml:4:3: expected one of the keys floor, min, found "flor"
+p.yaml:5:7: expected key: value, found "3"
+p.yaml:6:19: expected a whole number of 4 or more, found "few"
+p.yaml:6:36: expected an amount such as 256KiB, found "1 parsec"
+p.yaml:8:16: expected a list, found "After Whisper Cleanup"`},
+		{"not a mapping", "- recovery\n", `p.yaml:1:1: expected key: value, found "- recovery"`},
+		{"not YAML", "gate: [recovery\n", "p.yaml:1:7: not YAML: sequence end token ']' not found"},
+		{"a key twice", "peak: {max: 85%}\npeak: {max: 90%}\n", `p.yaml:2:1: not YAML: mapping key "peak" already defined at [1:1]`},
+		{"two documents", "gate: [leak]\n---\ngate: [peak]\n", `p.yaml:3:5: expected one document, found "gate: [peak]"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := check.ParsePolicy([]byte(c.src), "p.yaml")
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if diff := cmp.Diff(c.want, err.Error()); diff != "" {
+				t.Errorf("error (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func FuzzParsePolicy(f *testing.F) {
+	f.Add([]byte("gate: [recovery]\nrecovery: {min: 95%}\n"))
+	f.Add([]byte("leak: &a {min_files: 8}\npeak: *a\n"))
+	f.Fuzz(func(t *testing.T, src []byte) {
+		if _, err := check.ParsePolicy(src, "p.yaml"); err != nil && !strings.HasPrefix(err.Error(), "p.yaml:") {
+			t.Fatalf("an error without a place: %v", err)
+		}
+	})
+}
+
+// A verdict on a ratio must hold for every value that the digits allow. The bounds are compared with the extremes over
+// all corners, and with a grid inside: (b - a) / (b - s) for b in 7.225..7.235 GiB and so on.
+func TestVerdictHoldsForAllDigits(t *testing.T) {
+	for _, c := range []struct {
+		before, after string
+		want          check.Verdict
+	}{
+		// held 1.00 GB: after 0.04 is 95.5..96.5 % (0.995-0.045 / 0.995 = 95.48 %), after 0.05 is 94.5..95.5 %.
+		{"1.00GB", "0.04GB", check.Pass},
+		{"1.00GB", "0.05GB", check.Undecided},
+		{"1.00GB", "0.06GB", check.Fail},    // at best 1 - 0.055/1.005 = 94.53 %
+		{"1.0GB", "0.0GB", check.Undecided}, // 0.05/0.95 may be left
+		{"10.0GB", "0.0GB", check.Pass},
+	} {
+		log := "[GPU Memory] Before Model Cleanup: Allocated: " + c.before + "\n[GPU Memory] After Model Cleanup: Allocated: " + c.after + "\n"
+		tl, err := parser.Build(parser.Read(strings.NewReader(log), "run.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := check.Judge(tl, check.DefaultPolicy()).Findings[0]; got.Verdict != c.want {
+			t.Errorf("%s -> %s: got %s (%s), want %s", c.before, c.after, got.Verdict, got.Message, c.want)
+		}
+	}
+}

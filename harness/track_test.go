@@ -1,0 +1,261 @@
+package harness
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"vramsoak/parser"
+)
+
+// tracked is what the log says of the files after a pipeline has printed a text.
+func tracked(t *testing.T, feed Feed, files []Input, text string, d death) (log []byte, b *batch) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), LogName)
+	j, err := openJournal(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = newBatch(files)
+	r := &run{log: j, batch: b}
+	r.track = &tracker{
+		log: j, batch: b, logger: slog.New(slog.DiscardHandler), follow: feed != FeedProcess, open: feed == FeedNone,
+	}
+	r.track.process(b.waiting(0), time.Now())
+	for line := range strings.Lines(text) {
+		r.take([]byte(strings.TrimLeft(line, "\t")))
+	}
+	r.track.finish(d, time.Minute, time.Now())
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+	if log, err = os.ReadFile(path); err != nil {
+		t.Fatal(err)
+	}
+	return log, b
+}
+
+func TestFilesOfAPipeline(t *testing.T) {
+	t.Parallel()
+	fed := func(paths string) (files []Input) {
+		for p := range strings.FieldsSeq(paths) {
+			files = append(files, Input{Path: p})
+		}
+		return files
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const a, b = "[GPU Memory] A: Allocated: 1.00GB\n", "[GPU Memory] B: Allocated: 1.00GB\n"
+	start := func(p string) string { return "[pipeline] file-start path=" + p + "\n" }
+	end := func(p string) string { return "[pipeline] file-end path=" + p + " status=ok\n" }
+	both := func(p string) string { return start(p) + a + b + end(p) }
+	tests := []struct {
+		name, files, text string
+		feed              Feed // list where empty
+		death             death
+		want              string
+	}{
+		{name: "out of order", files: "x y z", text: both("z") + both("x") + both("y"), want: `
+			start 3 z
+			end 3 z ok
+			start 1 x
+			end 1 x ok
+			start 2 y
+			end 2 y ok`},
+		{name: "the same path twice", files: "x x", text: both("x") + both("x"), want: `
+			start 1 x
+			end 1 x ok
+			start 2 x
+			end 2 x ok`},
+		{name: "another way to write the path", files: "audio/x audio/y", text: both("./audio/x") + both(here+"/audio/y"), want: `
+			start 1 audio/x
+			end 1 audio/x ok
+			start 2 audio/y
+			end 2 audio/y ok`},
+		{name: "base names", files: "p/x q/y", text: both("x") + both("y"), want: `
+			start 1 p/x
+			end 1 p/x ok
+			start 2 q/y
+			end 2 q/y ok`},
+		{name: "base names that two files share, after a path that was fed", files: "p/x q/x r/y", text: both("r/y") + both("x"), want: `
+			start 3 r/y
+			end 3 r/y ok
+			start 0 x
+			end 0 x ok`},
+		{name: "names of its own", files: "p/1.wav p/2.wav", text: both("one") + both("two"), want: `
+			start 1 p/1.wav
+			end 1 p/1.wav ok
+			start 2 p/2.wav
+			end 2 p/2.wav ok`},
+		{name: "more names of its own than files", files: "p/1.wav", text: both("one") + both("two"), want: `
+			start 1 p/1.wav
+			end 1 p/1.wav ok
+			start 0 two
+			end 0 two ok`},
+		{name: "a file that was not fed", files: "x y", text: both("x") + both("warm-up") + both("y"), want: `
+			start 1 x
+			end 1 x ok
+			start 0 warm-up
+			end 0 warm-up ok
+			start 2 y
+			end 2 y ok`},
+		{name: "a file again", files: "x y", text: both("x") + both("y") + start("x") + "[pipeline] file-end path=x status=failed error=again\n", want: `
+			start 1 x
+			end 1 x ok
+			start 2 y
+			end 2 y ok
+			start 1 x
+			end 1 x failed again`},
+		{name: "no end, where others have one", files: "x y z", text: both("x") + start("y") + both("z"), want: `
+			start 1 x
+			end 1 x ok
+			start 2 y
+			end 2 y failed the pipeline began the next file without a file-end line for this one
+			start 3 z
+			end 3 z ok`},
+		{name: "an end of another file", files: "x y", text: start("x") + end("y") + end("x"), want: `
+			start 1 x
+			end 1 x ok`},
+		{name: "an end once more", files: "x y", text: both("x") + end("x") + both("y"), want: `
+			start 1 x
+			end 1 x ok
+			start 2 y
+			end 2 y ok`},
+		{name: "an end that cannot be read", files: "x y", text: start("x") + "[pipeline] file-end path=x status=great\n" + start("y"), want: `
+			start 1 x
+			bad line 3
+			end 1 x ok
+			start 2 y
+			end 2 y ok`},
+		{name: "checkpoints that go on recurring", files: "x y", text: a + b + a + b + a + b, want: `
+			start 1 x
+			end 1 x ok
+			start 2 y
+			end 2 y ok`},
+		{name: "checkpoints of two devices", files: "x y", text: "[GPU Memory] A: Allocated: 1.00GB | allocated=1073741824 device=0\n" +
+			"[GPU Memory] A: Allocated: 1.00GB | allocated=1073741824 device=1\n", want: `
+			start 1 x
+			end 1 x ok`},
+		{name: "a checkpoint before the first name", files: "x y", text: b + both("x") + b + both("y"), want: `
+			start 1 x
+			end 1 x ok
+			start 2 y
+			end 2 y ok`},
+		{name: "a checkpoint before the first name, of another file", files: "x y", text: b + both("y") + both("x"), want: `
+			start 1 x
+			start 2 y
+			end 2 y ok
+			start 1 x
+			end 1 x ok`},
+		{name: "a checkpoint before the first name, its own files", feed: FeedNone, text: b + both("x") + both("y"), want: `
+			start 1
+			end 1 x ok
+			start 2 y
+			end 2 y ok`},
+		{name: "its own files twice", feed: FeedNone, text: both("x") + both("x"), want: `
+			start 1 x
+			end 1 x ok
+			start 2 x
+			end 2 x ok`},
+		{name: "its own files, only ends", feed: FeedNone, text: end("x") + end("y"), want: `
+			start 1 x
+			end 1 x ok
+			start 2 y
+			end 2 y ok`},
+		{name: "the harness's words from a pipeline", files: "x y", text: start("x") +
+			"[vramsoak] run-end files=1 seconds=1.000 reason=done\n" + end("x"), want: `
+			start 1 x
+			done 1 done
+			end 1 x ok`},
+		{name: "out of memory in another file", files: "x y", text: start("x") + "CUDA out of memory. Tried to allocate 2.00 GiB\n" +
+			end("x") + start("y") + "[pipeline] file-end path=y status=failed\n", want: `
+			start 1 x
+			end 1 x ok
+			start 2 y
+			end 2 y failed`},
+		{
+			name: "out of memory, then a crash", files: "x", text: start("x") + "CUDA out of memory. Tried to allocate 2.00 GiB\n",
+			death: death{code: -1, signal: "SIGABRT"}, want: `
+			start 1 x
+			end 1 x crashed the process was ended by SIGABRT`,
+		},
+		{name: "died between files", files: "x y", text: both("x"), death: death{code: -1, signal: "SIGSEGV"}, want: `
+			start 1 x
+			end 1 x ok`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if test.feed == "" {
+				test.feed = FeedList
+			}
+			log, _ := tracked(t, test.feed, fed(test.files), test.text, test.death)
+			expect(t, log, test.want)
+		})
+	}
+}
+
+// Where the process is the file, its exit and its own word are both heard, and the worse counts.
+func TestEndOfAProcessAFile(t *testing.T) {
+	t.Parallel()
+	const said = "[pipeline] file-end path=x status="
+	tests := []struct {
+		name, text string
+		death      death
+		want       string
+	}{
+		{"fine", "", death{}, "ok"},
+		{"says ok", said + "ok\n", death{}, "ok"},
+		{"says oom", said + "oom\n", death{}, "oom"},
+		{"says oom and exits so", said + "oom error=\"no room\"\n", death{code: 1}, "oom no room"},
+		{"says ok and exits otherwise", said + "ok\n", death{code: 2, last: "bye"}, "failed the process exited with code 2: bye"},
+		{"says ok and crashes", said + "ok\n", death{code: -1, signal: "SIGSEGV"}, "crashed the process was ended by SIGSEGV"},
+		{"says ok and is interrupted", said + "ok\n", death{code: -1, signal: "SIGTERM", interrupted: true}, "ok"},
+		{"says ok too late", said + "ok\n", death{timeout: true}, "timeout took longer than 1m0s"},
+		{"exits 0 when interrupted", "", death{interrupted: true}, "failed interrupted"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), LogName)
+			j, err := openJournal(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := &run{log: j, batch: newBatch([]Input{{Path: "x"}})}
+			r.track = &tracker{log: j, batch: r.batch, logger: slog.New(slog.DiscardHandler)}
+			r.track.process([]int{0}, time.Now())
+			r.track.begin(0, Input{}, time.Now())
+			r.take([]byte(test.text))
+			r.track.finish(test.death, time.Minute, time.Now())
+			if err := j.close(); err != nil {
+				t.Fatal(err)
+			}
+			log, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			expect(t, log, "start 1 x\nend 1 x "+test.want)
+		})
+	}
+}
+
+// What the harness knows of a file is in its line, else what the pipeline says.
+func TestAudioSeconds(t *testing.T) {
+	t.Parallel()
+	log, b := tracked(t, FeedList, []Input{{Path: "x", AudioSeconds: 12.5}, {Path: "y"}},
+		"[pipeline] file-start path=x audio_seconds=99.000\n[pipeline] file-start path=y audio_seconds=3.250\n", death{})
+	for _, want := range []string{"index=1 path=x audio_seconds=12.500\n", "index=2 path=y audio_seconds=3.250\n"} {
+		if !strings.Contains(string(log), want) {
+			t.Errorf("expected %q in\n%s", want, log)
+		}
+	}
+	if b.counts[parser.StatusOK] != 2 || b.ended() != 2 || b.failed() != 0 || b.left != 0 {
+		t.Errorf("batch %+v", b)
+	}
+}

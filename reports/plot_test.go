@@ -1,0 +1,229 @@
+package reports
+
+import (
+	"bytes"
+	"errors"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+)
+
+// samples are the batches that a plot must be readable for.
+var samples = map[string]sample{
+	"8-clean":        {files: 8, device: true, diarize: true},
+	"8-keep":         {files: 8, device: true, diarize: true, keepFrom: 3, crashAt: 6},
+	"8-printed":      {files: 8, timeless: true, printed: true, total: gib(12)},
+	"8-no-gpu":       {files: 8, processes: true, model: mib(75), total: gib(8)},
+	"60-clean":       {files: 60, device: true, diarize: true},
+	"60-leak":        {files: 60, leak: mib(200), diarize: true},
+	"60-keep":        {files: 60, keepFrom: 12},
+	"60-tight":       {files: 60, device: true, total: gib(8)},
+	"300-clean":      {files: 300},
+	"5000-leak":      {files: 5000, leak: mib(3)},
+	"5000-keep":      {files: 5000, keepFrom: 1200},
+	"1-unsupervised": {files: 1, timeless: true},
+}
+
+// TestPlot draws every sample small and looks at the picture. With PLOTS=DIR it draws them at full size and leaves them
+// there for a person to look at.
+func TestPlot(t *testing.T) {
+	small := PlotOptions{Width: 800, Height: 450}
+	dir := os.Getenv("PLOTS")
+	if dir != "" {
+		small = PlotOptions{Width: 1600, Height: 900}
+	}
+	for name, s := range samples {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := Plot(&out, "png", s.timeline(), s.report(), small); err != nil {
+				t.Fatal(err)
+			}
+			if dir != "" {
+				if err := os.WriteFile(filepath.Join(dir, name+".png"), out.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			lookAt(t, out.Bytes(), small, s)
+		})
+	}
+}
+
+func TestPlotDefaultSize(t *testing.T) {
+	s := sample{files: 3, device: true}
+	var out bytes.Buffer
+	if err := Plot(&out, "png", s.timeline(), s.report(), PlotOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	lookAt(t, out.Bytes(), PlotOptions{Width: 1600, Height: 900}, s)
+}
+
+// TestPlotIsDeterministic draws twice: the same input is to give the same bytes, whatever the time.
+func TestPlotIsDeterministic(t *testing.T) {
+	s := sample{files: 4, keepFrom: 2, diarize: true}
+	for _, format := range PlotFormats {
+		var first, second bytes.Buffer
+		for _, out := range []*bytes.Buffer{&first, &second} {
+			if err := Plot(out, format, s.timeline(), s.report(), PlotOptions{Width: 800, Height: 450}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.Equal(first.Bytes(), second.Bytes()) {
+			t.Errorf("%s differs from one time to the next", format)
+		}
+		if dates := regexp.MustCompile(`D:\d+`).FindAll(first.Bytes(), -1); format == "pdf" &&
+			string(bytes.Join(dates, []byte(" "))) != "D:20000101000000 D:20000101000000" {
+			t.Errorf("the PDF is dated %s", dates)
+		}
+	}
+}
+
+// lookAt decodes a picture and demands its size, white ground, and the colours of what is to be seen.
+func lookAt(t *testing.T, data []byte, want PlotOptions, s sample) {
+	t.Helper()
+	decoded, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, ok := decoded.(*image.RGBA)
+	if size := decoded.Bounds().Size(); !ok || size.X != want.Width || size.Y != want.Height {
+		t.Fatalf("%T of %v pixels, want %+v", decoded, size, want)
+	}
+	pixels := map[color.RGBA]int{}
+	for y := range want.Height {
+		for x := range want.Width {
+			c := img.RGBAAt(x, y)
+			pixels[c]++
+			if edge := x == 0 || y == 0 || x == want.Width-1 || y == want.Height-1; edge && c != (color.RGBA{255, 255, 255, 255}) {
+				t.Fatalf("something is cut off at %d, %d", x, y)
+			}
+		}
+	}
+	seen := map[string]color.NRGBA{"allocated": allocatedColor, "reserved": reservedColor}
+	if s.device {
+		seen["device used"] = usedColor
+	}
+	if s.processes {
+		seen["resident memory"] = rssColor
+	}
+	if s.keepFrom > 0 {
+		seen["failed cleanup"] = failedColor
+	}
+	for what, c := range seen {
+		if n := pixels[color.RGBA(c)]; n < 50 {
+			t.Errorf("%d pixels of %s", n, what)
+		}
+	}
+}
+
+func TestPlotWords(t *testing.T) {
+	for _, c := range []struct {
+		sample sample
+		want   []string
+		not    []string
+	}{
+		{
+			sample{files: 8, keepFrom: 3},
+			[]string{
+				"FAIL: recovery, Whisper Cleanup: Freed 25.0 % of 7.40 GiB", ">allocated<", ">reserved<", ">Transcription<",
+				">cleanup that failed<", ">Whisper Cleanup freed 25.0 %, file 3: 0003.wav<",
+				">highest allocated: 7.59 GiB at Before Whisper Cleanup, file ",
+				">The 70 % line (16.8 GiB of 24.0 GiB) lies above this plot: the highest reading is 32.7 %.<",
+				">Lines join readings; what memory did between two of them is not known.<", ">time from the start (seconds)<", ">8 GiB<", ">file 1<",
+			},
+			[]string{">device used<", ">70 %: 16.8 GiB<"},
+		},
+		{
+			sample{files: 60, leak: mib(200)},
+			[]string{">70 %: 16.8 GiB<", ">85 %: 20.4 GiB<", ">total: 24.0 GiB<", ">file 1<", ">10<", ">60<"},
+			[]string{">cleanup that failed<", "lies above this plot"},
+		},
+		{
+			sample{files: 8, crashAt: 5, device: true},
+			[]string{">5 crashed<", ">device used<"},
+			nil,
+		},
+		{
+			sample{files: 4, timeless: true},
+			[]string{">checkpoint (the log has no times)<"},
+			[]string{"time from the start"},
+		},
+		{
+			sample{files: 4, processes: true, model: mib(75)},
+			[]string{">resident memory of the process (host)<"},
+			[]string{">device used<"},
+		},
+		{
+			sample{files: 5000, keepFrom: 1200},
+			[]string{">allocated (lowest to highest)<", ">4,500<", ">Whisper Cleanup freed 25.0 %, file 1200: 1200.wav<"},
+			[]string{">Transcription<"},
+		},
+	} {
+		var out bytes.Buffer
+		if err := Plot(&out, "svg", c.sample.timeline(), c.sample.report(), PlotOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range c.want {
+			if !strings.Contains(out.String(), w) {
+				t.Errorf("%+v: the plot lacks %q", c.sample, w)
+			}
+		}
+		for _, w := range c.not {
+			if strings.Contains(out.String(), w) {
+				t.Errorf("%+v: the plot has %q", c.sample, w)
+			}
+		}
+	}
+}
+
+// TestPlotMarksFailed demands a mark at each After of the cleanup that failed, and nowhere else.
+func TestPlotMarksFailed(t *testing.T) {
+	s := sample{files: 8, keepFrom: 3, crashAt: 6, diarize: true}
+	tl := s.timeline()
+	c := makeChart(tl, s.report())
+	var want []float64
+	for _, i := range []int{3, 4, 5, 7, 8} {
+		want = append(want, c.clock.at[tl.Files[i-1].Checkpoints[5].Pos])
+	}
+	if len(c.failed) != len(want) {
+		t.Fatalf("%d marks, want %d", len(c.failed), len(want))
+	}
+	for i, n := range c.failed {
+		if n.x != want[i] || n.y < float64(gib(5.5)) || (n.text != "") != (i == 0) {
+			t.Errorf("mark %d: %+v, want it at %v", i, n, want[i])
+		}
+	}
+	if clean := makeChart(tl, &check.Report{Verdict: check.Pass}); len(clean.failed) > 0 {
+		t.Errorf("%d marks where no finding failed", len(clean.failed))
+	}
+}
+
+func TestPlotRefuses(t *testing.T) {
+	s := sample{files: 2}
+	if err := Plot(&bytes.Buffer{}, "gif", s.timeline(), s.report(), PlotOptions{}); err == nil || !strings.Contains(err.Error(), "png, svg, pdf") {
+		t.Errorf("gif: %v", err)
+	}
+	if err := Plot(&bytes.Buffer{}, "png", s.timeline(), s.report(), PlotOptions{Width: 100, Height: 100}); err == nil {
+		t.Error("100 x 100 was drawn")
+	}
+	if err := Plot(&bytes.Buffer{}, "png", &parser.Timeline{}, &check.Report{}, PlotOptions{}); !errors.Is(err, ErrNothingToPlot) {
+		t.Errorf("nothing: %v", err)
+	}
+}
+
+func BenchmarkPlot5000(b *testing.B) {
+	s := sample{files: 5000, device: true}
+	tl, rep := s.timeline(), s.report()
+	for b.Loop() {
+		if err := Plot(&bytes.Buffer{}, "png", tl, rep, PlotOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
