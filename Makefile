@@ -79,7 +79,7 @@ short-soak: build
 .PHONY: test-gpu
 test-gpu:
 	@if ! nvidia-smi -L >/dev/null 2>&1; then echo "GPU checks: not run: no NVIDIA driver on this machine"; exit 0; fi
-	go test -tags=gpu -count=1 -v -run GPU ./pipeline/meter
+	go test -tags=gpu -count=1 -v ./pipeline/meter
 
 # The same 60 files through the pipeline alone and under soak, in turn; prints both and their ratio.
 .PHONY: bench-overhead

@@ -96,7 +96,7 @@ stubs() {
 	done
 }
 
-unpacked="" # linker options for running with an unpacked libc
+running="" # linker options for finding the libraries when the program runs, in one -Wl
 
 # finish FROM INCLUDE LDFLAGS...: writes env and the stamp, by rename, so that a half-written one is never read.
 finish() {
@@ -109,9 +109,9 @@ finish() {
 		# Setting CGO_CFLAGS replaces Go's default, so that is repeated; go-nvml's headers deprecate what it binds.
 		echo "export CGO_CFLAGS='-O2 -g -Wno-deprecated-declarations'"
 		echo "export CGO_LDFLAGS='$flags'"
-		# What a program needs to run with the unpacked libc is only for programs that gcc links. In CGO_LDFLAGS it would
-		# get into those too that Go links by itself, a half of it each.
-		[ -z "$unpacked" ] || echo "export GOFLAGS=\"\${GOFLAGS:-} -ldflags=-extldflags=$unpacked\""
+		# These are only for programs that gcc links. In CGO_LDFLAGS a part of them would get into programs that Go links
+		# by itself, and these would run with one libc's loader and the other libc.
+		[ -z "$running" ] || echo "export GOFLAGS=\"\${GOFLAGS:-} -ldflags=-extldflags=$running\""
 		echo "export WHISPER_BACKENDS='$backends'"
 	} >"$dir/env.new"
 	mv "$dir/env.new" "$dir/env"
@@ -129,8 +129,10 @@ if [ -n "${WHISPER_PREFIX-}" ]; then
 	lib=$(dirname "$library")
 	backends=$(backends_of "$lib")
 	stubs "$lib"
-	flags=("-L$lib" "-L$dir/stub" "-Wl,-rpath,$lib")
-	smoke "$prefix/include" "${flags[@]}" || cannot "what is in $prefix does not link or run (see $log)"
+	# RPATH (--disable-new-dtags), for it holds for the libraries' own needs too; RUNPATH does not.
+	running="-Wl,--disable-new-dtags,-rpath,$lib"
+	flags=("-L$lib" "-L$dir/stub")
+	smoke "$prefix/include" "${flags[@]}" "$running" || cannot "what is in $prefix does not link or run (see $log)"
 	finish "from WHISPER_PREFIX" "$prefix/include" "${flags[@]}"
 fi
 
@@ -251,8 +253,7 @@ cp "$dir"/root/usr/include/whisper.h "$dir"/root/usr/include/ggml*.h "$dir"/root
 backends=$(backends_of "$lib")
 stubs "$lib"
 # The libraries need a newer libc than the system's, so the program runs with the loader and the libc unpacked here.
-# RPATH (--disable-new-dtags), for it holds for the libraries' own needs too; RUNPATH does not.
-unpacked="-Wl,--disable-new-dtags,-rpath,$lib,--dynamic-linker,$loader"
+running="-Wl,--disable-new-dtags,-rpath,$lib,--dynamic-linker,$loader"
 flags=("-L$lib" "-L$dir/stub" -lggml -lggml-base -Wl,--allow-shlib-undefined)
-smoke "$dir/include" "${flags[@]}" "$unpacked" || cannot "the packages of suite $suite do not link or run here (see $log)"
+smoke "$dir/include" "${flags[@]}" "$running" || cannot "the packages of suite $suite do not link or run here (see $log)"
 finish "packages of $suite" "$dir/include" "${flags[@]}"

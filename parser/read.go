@@ -127,7 +127,9 @@ func stripEscapes(b []byte) []byte {
 		}
 		i++
 		if i < len(b) && b[i] == '[' {
-			for i++; i < len(b) && b[i] >= 0x20 && b[i] <= 0x3f; i++ {
+			i++
+			for i < len(b) && b[i] >= 0x20 && b[i] <= 0x3f {
+				i++
 			}
 		}
 	}

@@ -1,6 +1,9 @@
 package parser
 
 import (
+	"iter"
+	"slices"
+	"strconv"
 	"time"
 )
 
@@ -82,13 +85,13 @@ func (f *File) Name() string {
 	if f.Path != "" {
 		return f.Path
 	}
-	return "file " + itoa(f.Index)
+	return "file " + strconv.Itoa(f.Index)
 }
 
 // Idle is the file's last checkpoint in a lane: what is still held when the file is done. It is nil where the lane has
 // no checkpoint in this file.
 func (f *File) Idle(lane Lane) *Checkpoint {
-	for i := len(f.Checkpoints) - 1; i >= 0; i-- {
+	for i := range slices.Backward(f.Checkpoints) {
 		if f.Checkpoints[i].Lane == lane {
 			return &f.Checkpoints[i]
 		}
@@ -96,8 +99,8 @@ func (f *File) Idle(lane Lane) *Checkpoint {
 	return nil
 }
 
-// All ranges over every checkpoint of the timeline, in files and outside them, in no promised order between the two.
-func (tl *Timeline) All() func(yield func(*File, *Checkpoint) bool) {
+// All ranges over every checkpoint of the timeline: first those outside of files, with a nil file, then those in files.
+func (tl *Timeline) All() iter.Seq2[*File, *Checkpoint] {
 	return func(yield func(*File, *Checkpoint) bool) {
 		for i := range tl.Outside {
 			if !yield(nil, &tl.Outside[i]) {

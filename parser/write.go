@@ -190,8 +190,6 @@ func appendField(b []byte, key, value string) []byte {
 
 func seconds(s float64) string { return strconv.FormatFloat(s, 'f', 3, 64) }
 
-func itoa(n int) string { return strconv.Itoa(n) }
-
 // oneLine keeps a name from breaking the line it stands in.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {

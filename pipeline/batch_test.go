@@ -13,10 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func feed(paths ...string) iter.Seq2[string, error] {

@@ -33,15 +33,15 @@ func (d *display) show(p harness.Progress) {
 	if err != nil || width <= 0 {
 		width = 80
 	}
-	// "\x1b[K" clears what a longer line before left.
-	fmt.Fprintf(d.out, "\r%s\x1b[K", fit(progressLine(p), width-1))
+	// "\x1b[K" clears what a longer line before left. A terminal that is gone is no reason to end a soak.
+	_, _ = fmt.Fprintf(d.out, "\r%s\x1b[K", fit(progressLine(p), width-1))
 	d.shown = true
 }
 
 // close leaves the last state on a line of its own.
 func (d *display) close() {
 	if d.shown {
-		fmt.Fprintln(d.out)
+		_, _ = fmt.Fprintln(d.out)
 	}
 }
 

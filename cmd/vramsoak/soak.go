@@ -61,7 +61,7 @@ the first file that the process is given.`,
 
   # The native pipeline
   vramsoak soak --files batch/ --feed stdin -- gpupipeline --model ggml-base.bin --out out --stdin`,
-		Args: func(cmd *cobra.Command, args []string) error {
+		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("expected a command to run, found none; put it after --, such as: vramsoak soak --files audio/ -- python transcribe.py {}")
 			}

@@ -1,0 +1,114 @@
+package parser
+
+import (
+	"slices"
+	"strings"
+)
+
+// The two halves of a pair.
+type half int
+
+const (
+	neither half = iota
+	before
+	after
+)
+
+// pairName splits a checkpoint's name: "After Transcription (post-cleanup)" is the after of "Transcription".
+func pairName(name string) (half, string) {
+	kind := before
+	rest, ok := strings.CutPrefix(name, "Before ")
+	if !ok {
+		kind = after
+		rest, ok = strings.CutPrefix(name, "After ")
+	}
+	if !ok {
+		return neither, name
+	}
+	if open := strings.LastIndex(rest, " ("); open > 0 && strings.HasSuffix(rest, ")") {
+		rest = rest[:open]
+	}
+	return kind, strings.Join(strings.Fields(rest), " ")
+}
+
+// pair finds the file's stages and cleanups. An After closes the latest open Before of its name in its lane; what was
+// opened since and is still open has no After.
+func (f *File) pair() {
+	type opened struct {
+		name string
+		at   int
+	}
+	open := map[Lane][]opened{}
+	for i := range f.Checkpoints {
+		lane := f.Checkpoints[i].Lane
+		kind, name := pairName(f.Checkpoints[i].Name)
+		switch kind {
+		case before:
+			open[lane] = append(open[lane], opened{name, i})
+		case after:
+			stack := open[lane]
+			for j, opener := range slices.Backward(stack) {
+				if opener.name != name {
+					continue
+				}
+				for _, lost := range stack[j+1:] {
+					f.Unpaired = append(f.Unpaired, lost.at)
+				}
+				if isCleanup(name) {
+					f.Cleanups = append(f.Cleanups, Cleanup{Name: name, Before: opener.at, After: i, Stage: -1})
+				} else {
+					f.Stages = append(f.Stages, Stage{Name: name, Before: opener.at, After: i})
+				}
+				open[lane] = stack[:j]
+				break
+			}
+		}
+	}
+	for _, stack := range open {
+		for _, lost := range stack {
+			f.Unpaired = append(f.Unpaired, lost.at)
+		}
+	}
+	slices.Sort(f.Unpaired)
+	slices.SortFunc(f.Stages, func(a, b Stage) int { return a.Before - b.Before })
+	slices.SortFunc(f.Cleanups, func(a, b Cleanup) int { return a.Before - b.Before })
+	f.nest()
+}
+
+// OfCleanup says whether the checkpoint is a half of a cleanup's pair, be the other half there or not.
+func (c *Checkpoint) OfCleanup() bool {
+	kind, name := pairName(c.Name)
+	return kind != neither && isCleanup(name)
+}
+
+func isCleanup(name string) bool {
+	const word = "cleanup"
+	return len(name) >= len(word) && strings.EqualFold(name[len(name)-len(word):], word)
+}
+
+// nest finds each cleanup's innermost stage, and the last cleanup of each stage. Both slices are in the order of Before.
+func (f *File) nest() {
+	last := map[int]int{} // stage -> its last cleanup
+	inside := map[Lane][]int{}
+	next := 0
+	for i := range f.Cleanups {
+		c := &f.Cleanups[i]
+		lane := f.Checkpoints[c.Before].Lane
+		for ; next < len(f.Stages) && f.Stages[next].Before < c.Before; next++ {
+			l := f.Checkpoints[f.Stages[next].Before].Lane
+			inside[l] = append(inside[l], next)
+		}
+		stack := inside[lane]
+		for len(stack) > 0 && f.Stages[stack[len(stack)-1]].After < c.Before {
+			stack = stack[:len(stack)-1]
+		}
+		inside[lane] = stack
+		if len(stack) > 0 {
+			c.Stage = stack[len(stack)-1]
+			last[c.Stage] = i
+		}
+	}
+	for _, i := range last {
+		f.Cleanups[i].Last = true
+	}
+}
