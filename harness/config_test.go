@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"math"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"vramsoak/parser"
 )
 
 func TestFeedOf(t *testing.T) {
@@ -102,5 +105,26 @@ func TestCommandLine(t *testing.T) {
 	got := commandLine([]string{"python", "my script.py", "--in={}", "", "it's"})
 	if want := `python 'my script.py' --in={} '' 'it'\''s'`; got != want {
 		t.Errorf("found %s, expected %s", got, want)
+	}
+}
+
+// The log's first line says what was run and by which policy it is to be judged.
+func TestRunStart(t *testing.T) {
+	t.Parallel()
+	cfg := batchOf(t, FeedList, 2, "LINES=both")
+	cfg.Policy = "peak:\n  critical: 85%\n"
+	_, log, err := runOf(t.Context(), t, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := bytes.Cut(log, []byte("\n"))
+	records := parser.ParseLine(first, parser.Position{})
+	if len(records) != 1 {
+		t.Fatalf("the log begins %q", first)
+	}
+	start, ok := records[0].(parser.RunStart)
+	if !ok || start.Files != 2 || start.Feed != "list" || start.Version != "test" || start.Policy != cfg.Policy ||
+		start.Command != commandLine(cfg.Command) || start.Time.IsZero() {
+		t.Errorf("the log begins %q", first)
 	}
 }

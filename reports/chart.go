@@ -26,7 +26,7 @@ type chart struct {
 	high     float64 // the largest reading of the device, bytes
 	top      float64 // the largest value of all that is drawn, bytes
 	mark     *note   // the high-water mark
-	failed   []note  // the After of cleanups that failed
+	failed   []note  // the After of cleanups that failed, or of stages where no cleanup did
 	notes    []string
 }
 
@@ -60,7 +60,7 @@ func makeChart(tl *parser.Timeline, rep *check.Report) *chart {
 	c.collectSeries(tl)
 	c.collectSpans(tl)
 	c.findMark(tl)
-	c.findFailed(tl, rep)
+	c.findFailed(rep)
 	if c.lanes > 1 {
 		c.notes = append(c.notes, fmt.Sprintf("Shown is %s, the busiest of %d.", laneName(c.lane), c.lanes))
 	}
@@ -174,64 +174,35 @@ func (c *chart) findMark(tl *parser.Timeline) {
 	c.high, c.top = max(c.high, float64(most)), max(c.top, float64(most))
 }
 
-// findFailed marks the After of each cleanup, or stage, that is surely under the limit of a finding that failed, and the
-// line that the finding names. The first of each cleanup gets words; a stage's only where no cleanup failed.
-func (c *chart) findFailed(tl *parser.Timeline, rep *check.Report) {
-	limits, named := c.failedRecoveries(tl, rep)
-	if len(limits) == 0 {
-		return
-	}
-	words, begun := map[string]bool{}, births(tl, c.lane, c.quantity)
+// findFailed marks the After of each cleanup that failed, or of each stage where no cleanup did. The first of each name
+// gets words.
+func (c *chart) findFailed(rep *check.Report) {
 	var stages []note
-	for i := range tl.Files {
-		f := &tl.Files[i]
-		add := func(name string, after *parser.Checkpoint, r *recovery, into *[]note) {
-			limit, failed := limits[name]
-			if !failed || r == nil || after.Lane != c.lane || !r.surelyBelow(limit) && !named[after.Pos] {
-				return
-			}
-			n := note{point: point{c.clock.at[after.Pos], float64(r.bottom.Bytes)}}
-			if !words[name] && r.held() > 0 {
-				words[name] = true
-				n.text = fmt.Sprintf("%s freed %.1f %%, %s", shorten(clean(name), 40), 100*r.share(), fileLabel(f))
-			}
-			*into = append(*into, n)
+	words := map[string]bool{}
+	for i := range rep.Recoveries {
+		r := &rep.Recoveries[i]
+		if r.Verdict != check.Fail || r.Lane != c.lane {
+			continue
 		}
-		for k, r := range recoveries(f, c.quantity, begun) {
-			add(f.Cleanups[k].Name, &f.Checkpoints[f.Cleanups[k].After], r, &c.failed)
+		after := &r.File.Checkpoints[r.After]
+		size, ok := after.Get(c.quantity)
+		if !ok {
+			continue
 		}
-		for _, s := range f.Stages {
-			add(s.Name, &f.Checkpoints[s.After], stageRecovery(f, s, c.quantity), &stages)
+		n := note{point: point{c.clock.at[after.Pos], float64(size.Bytes)}}
+		if !words[r.Name] {
+			words[r.Name] = true
+			n.text = fmt.Sprintf("%s freed %.1f %%, %s", shorten(clean(r.Name), 40), 100*r.Share, fileLabel(r.File))
+		}
+		if r.Stage {
+			stages = append(stages, n)
+		} else {
+			c.failed = append(c.failed, n)
 		}
 	}
 	if len(c.failed) == 0 {
 		c.failed = stages
 	}
-}
-
-// failedRecoveries maps the cleanups and stages whose recovery failed to their limits, and says which lines were named.
-func (c *chart) failedRecoveries(tl *parser.Timeline, rep *check.Report) (map[string]float64, map[parser.Position]bool) {
-	limits, named := map[string]float64{}, map[parser.Position]bool{}
-	consider := func(name string) {
-		if _, done := limits[name]; done {
-			return
-		}
-		if f := recoveryOf(rep, name, c.lane, c.lanes); f != nil && f.Verdict == check.Fail && f.Limit != nil {
-			limits[name] = *f.Limit
-			if f.At != nil {
-				named[*f.At] = true
-			}
-		}
-	}
-	for i := range tl.Files {
-		for _, k := range tl.Files[i].Cleanups {
-			consider(k.Name)
-		}
-		for _, s := range tl.Files[i].Stages {
-			consider(s.Name)
-		}
-	}
-	return limits, named
 }
 
 // fileLabel is a file in a note: "file 12: 0012.wav".

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,8 +14,8 @@ import (
 	"vramsoak/parser"
 )
 
-// TestGoldens writes every report in text of the cases in testdata. A case holds a log and a judgement of it, then the
-// reports. UPDATE=1 rewrites them; read the difference before you keep it.
+// TestGoldens writes every report in text of the cases in testdata. A case holds a log, perhaps a policy to judge it by,
+// then the reports. UPDATE=1 rewrites them; read the difference before you keep it.
 func TestGoldens(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(cases) == 0 {
@@ -28,7 +27,7 @@ func TestGoldens(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tl, rep := readCase(t, archive)
+			tl, rep, given := readCase(t, archive)
 			write := func(name string, f func(w *bytes.Buffer) error) txtar.File {
 				var out bytes.Buffer
 				if err := f(&out); err != nil {
@@ -36,7 +35,7 @@ func TestGoldens(t *testing.T) {
 				}
 				return txtar.File{Name: name, Data: out.Bytes()}
 			}
-			got := append(archive.Files[:2:2],
+			got := append(archive.Files[:given:given],
 				write("plain.txt", func(w *bytes.Buffer) error { return Text(w, tl, rep, TextOptions{}) }),
 				write("terminal-80.txt", func(w *bytes.Buffer) error {
 					return Text(w, tl, rep, TextOptions{Terminal: true, Width: 80})
@@ -66,28 +65,22 @@ func TestGoldens(t *testing.T) {
 	}
 }
 
-// readCase reads a case's log and judgement.
-func readCase(t *testing.T, archive *txtar.Archive) (*parser.Timeline, *check.Report) {
+// readCase reads a case's log and judges it, and says how many of the case's files were given for that.
+func readCase(t *testing.T, archive *txtar.Archive) (tl *parser.Timeline, rep *check.Report, given int) {
 	t.Helper()
-	if len(archive.Files) < 2 || archive.Files[0].Name != "run.log" || archive.Files[1].Name != "report.json" {
-		t.Fatal("expected run.log and report.json first")
+	if len(archive.Files) == 0 || archive.Files[0].Name != "run.log" {
+		t.Fatal("expected run.log first")
 	}
 	tl, err := parser.Build(parser.Read(bytes.NewReader(archive.Files[0].Data), "run.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(tl.Bad) > 0 {
-		t.Fatalf("run.log: %v", tl.Bad[0])
+	policy, given := check.DefaultPolicy(), 1
+	if len(archive.Files) > 1 && archive.Files[1].Name == "vramsoak.yaml" {
+		if policy, err = check.ParsePolicy(archive.Files[1].Data, "vramsoak.yaml"); err != nil {
+			t.Fatal(err)
+		}
+		given++
 	}
-	dec := json.NewDecoder(bytes.NewReader(archive.Files[1].Data))
-	dec.DisallowUnknownFields()
-	rep := new(check.Report)
-	if err := dec.Decode(rep); err != nil {
-		t.Fatalf("report.json: %v", err)
-	}
-	if rep.Checkpoints != tl.Checkpoints || rep.Files != len(tl.Files) {
-		t.Fatalf("report.json is of %d files and %d checkpoints, run.log has %d and %d", rep.Files, rep.Checkpoints,
-			len(tl.Files), tl.Checkpoints)
-	}
-	return tl, rep
+	return tl, check.Judge(tl, policy), given
 }

@@ -20,8 +20,7 @@ const hostile = "a\x00b\x1b[31m]]>\xff<script>&\"'|`*_[x](y)\u202e\r\nc\t@user #
 
 // hostileCase has hostile text wherever text comes from a log.
 func hostileCase() (*parser.Timeline, *check.Report) {
-	s := sample{files: 3, keepFrom: 2}
-	tl := s.timeline()
+	tl := sample{files: 3, keepFrom: 2}.timeline()
 	for i := range tl.Files {
 		f := &tl.Files[i]
 		f.Path, f.Error, f.Status = hostile, hostile, parser.Status(hostile)
@@ -35,7 +34,7 @@ func hostileCase() (*parser.Timeline, *check.Report) {
 			f.Cleanups[j].Name += hostile
 		}
 	}
-	rep := s.report()
+	rep := check.Judge(tl, check.DefaultPolicy())
 	for i := range rep.Findings {
 		f := &rep.Findings[i]
 		f.Subject, f.Message = f.Subject+hostile, f.Message+hostile
@@ -126,8 +125,7 @@ func TestHostileMarkdown(t *testing.T) {
 
 // TestMarkdownLimit has more findings and checkpoints than fit.
 func TestMarkdownLimit(t *testing.T) {
-	s := sample{files: 2}
-	tl, rep := s.timeline(), s.report()
+	tl, rep := sample{files: 2}.judged()
 	rep.Verdict = check.Fail
 	f := &tl.Files[0]
 	for i := range 2000 {

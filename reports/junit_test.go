@@ -11,38 +11,44 @@ import (
 
 // TestJUnitAgreesWithVerdict demands failures or errors where the verdict is no pass, and only there.
 func TestJUnitAgreesWithVerdict(t *testing.T) {
-	crash := sample{files: 3, crashAt: 2}
-	crashed, notGating := crash.report(), crash.report()
-	notGating.Verdict = check.Pass
-	for i := range notGating.Findings {
-		notGating.Findings[i].Gates = notGating.Findings[i].Check != check.Completeness
-	}
-	retried := crash.timeline()
+	crash := sample{files: 3, crashAt: 2}.timeline()
+	retried := sample{files: 3, crashAt: 2}.timeline()
 	again := retried.Files[0]
 	again.Index, again.Path = 2, retried.Files[1].Path
 	retried.Files = append(retried.Files, again)
-	good := sample{files: 3}.report()
-	nothing := &check.Report{Verdict: check.Undecided, Findings: []check.Finding{
-		{Check: check.Peak, Verdict: check.Skipped, Subject: "high-water mark", Message: "no total", Gates: true},
-	}}
 	cut := sample{files: 2}.timeline()
 	cut.Files[1].Status = parser.StatusUnknown
+	short := sample{files: 2}.timeline()
 
+	policy := check.DefaultPolicy()
+	lenient, strict := policy, policy
+	lenient.Gate = []string{check.Recovery, check.Peak, check.Consistency}
+	strict.Require = []string{check.Leak}
+
+	// Nine findings: recovery of two cleanups and a stage, peak, leak, out of memory, two on completeness, consistency.
 	for _, c := range []struct {
 		name             string
 		tl               *parser.Timeline
-		rep              *check.Report
+		policy           check.Policy
+		verdict          check.Verdict
 		tests            int
 		failures, errors int
 	}{
-		{"a crash", crash.timeline(), crashed, 6 + 3, 2, 0},
-		{"a crash that does not gate", crash.timeline(), notGating, 6 + 3, 0, 0},
-		{"a crash, and the file done again", retried, good, 6 + 3, 0, 0},
-		{"nothing judged", &parser.Timeline{}, nothing, 2, 0, 1},
-		{"a run cut short", cut, crashed, 6 + 2, 2, 0},
+		{"a clean run", short, policy, check.Pass, 9 + 2, 0, 0},
+		{"a cleanup and its stage fail", sample{files: 3, keepFrom: 2}.timeline(), policy, check.Fail, 9 + 3, 2, 0},
+		{"a crash", crash, policy, check.Fail, 9 + 3, 2, 0},
+		{"a crash that does not gate", crash, lenient, check.Pass, 9 + 3, 0, 0},
+		{"a crash, and the file done again", retried, policy, check.Pass, 9 + 3, 0, 0},
+		{"too few files for a check that is required", short, strict, check.Undecided, 9 + 2, 0, 1},
+		{"nothing that gates judged", &parser.Timeline{}, lenient, check.Undecided, 3 + 1, 0, 1},
+		{"a run cut short", cut, policy, check.Fail, 9 + 2, 2, 0},
 	} {
+		rep := check.Judge(c.tl, c.policy)
+		if rep.Verdict != c.verdict {
+			t.Errorf("%s: the verdict is %s, want %s", c.name, rep.Verdict, c.verdict)
+		}
 		var out bytes.Buffer
-		if err := JUnit(&out, c.tl, c.rep); err != nil {
+		if err := JUnit(&out, c.tl, rep); err != nil {
 			t.Fatal(err)
 		}
 		var got junitSuites
@@ -53,8 +59,8 @@ func TestJUnitAgreesWithVerdict(t *testing.T) {
 			t.Errorf("%s: %d tests, %d failures, %d errors; want %d, %d, %d\n%s", c.name, got.Tests, got.Failures, got.Errors,
 				c.tests, c.failures, c.errors, out.String())
 		}
-		if passed := got.Failures+got.Errors == 0; passed != (c.rep.Verdict == check.Pass) {
-			t.Errorf("%s: the verdict is %s, and the file says %v", c.name, c.rep.Verdict, passed)
+		if passed := got.Failures+got.Errors == 0; passed != (rep.Verdict == check.Pass) {
+			t.Errorf("%s: the verdict is %s, and the file says %v", c.name, rep.Verdict, passed)
 		}
 	}
 }

@@ -191,7 +191,7 @@ func (p *picture) drawNotes(c draw.Canvas, g *plot.Plot) {
 	}
 }
 
-// drawCross marks a cleanup that failed.
+// drawCross marks a failed recovery.
 func drawCross(c draw.Canvas, at vg.Point) {
 	const r = 4.5
 	for _, s := range []draw.LineStyle{{Color: color.White, Width: 4.5}, {Color: failedColor, Width: 2.2}} {

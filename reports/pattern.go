@@ -59,8 +59,6 @@ func makePattern(tl *parser.Timeline, rep *check.Report) pattern {
 		byLength[i] = &tl.Files[i]
 	}
 	slices.SortStableFunc(byLength, func(a, b *parser.File) int { return len(b.Checkpoints) - len(a.Checkpoints) })
-	cleanups := map[string]*cleanupStats{}
-	begun := births(tl, p.lane, p.quantity)
 	for _, f := range byLength {
 		order = mergeNames(order, f, p, levels)
 		has := false
@@ -71,23 +69,14 @@ func makePattern(tl *parser.Timeline, rep *check.Report) pattern {
 		if has {
 			p.files++
 		}
-		for i, r := range recoveries(f, p.quantity, begun) {
-			after := &f.Checkpoints[f.Cleanups[i].After]
-			if r == nil || after.Lane != p.lane {
-				continue
-			}
-			if cleanups[after.Name] == nil {
-				cleanups[after.Name] = &cleanupStats{finding: recoveryOf(rep, f.Cleanups[i].Name, p.lane, p.lanes)}
-			}
-			cleanups[after.Name].add(*r)
-		}
 	}
+	cleanups := p.cleanups(rep)
 	var top int64
 	for _, name := range append(order, tail...) {
 		s := step{name: clean(name), level: median(levels[name])}
 		top = max(top, slices.Max(levels[name]))
 		if c := cleanups[name]; c != nil {
-			s.freed, s.verdict = c.text(), c.verdict()
+			s.freed, s.verdict = c.text(), c.verdict
 		}
 		p.steps = append(p.steps, s)
 	}
@@ -124,37 +113,55 @@ func mergeNames(order []string, f *parser.File, p pattern, known map[string][]in
 
 // cleanupStats are one cleanup over the files.
 type cleanupStats struct {
-	freed   []int64
-	shares  []float64 // of those files where the share can be told
-	finding *check.Finding
+	freed   []int64       // bytes
+	shares  []float64     // of those files where something was held and the share was judged
+	verdict check.Verdict // fail if it failed anywhere, else undecided, else pass; "" where it was not judged
 }
 
-func (c *cleanupStats) add(r recovery) {
-	c.freed = append(c.freed, r.freed())
-	if r.judged && r.held() > floor {
-		c.shares = append(c.shares, min(1, r.share())) // more than 1 where it freed what was there before the stage, too
+// cleanups are the judge's recoveries in the lane by the name of their After.
+func (p pattern) cleanups(rep *check.Report) map[string]*cleanupStats {
+	out := map[string]*cleanupStats{}
+	for i := range rep.Recoveries {
+		r := &rep.Recoveries[i]
+		if r.Stage || r.Lane != p.lane {
+			continue
+		}
+		after := &r.File.Checkpoints[r.After]
+		_, hasTop := r.File.Checkpoints[r.Before].Get(p.quantity)
+		if _, hasBottom := after.Get(p.quantity); !hasTop || !hasBottom {
+			continue
+		}
+		c := out[after.Name]
+		if c == nil {
+			c = &cleanupStats{}
+			out[after.Name] = c
+		}
+		c.freed = append(c.freed, r.Freed)
+		if r.Verdict == check.Skipped {
+			continue
+		}
+		if !r.Nothing {
+			c.shares = append(c.shares, min(1, r.Share)) // more than 1 where it freed what was there before the stage, too
+		}
+		rank := []check.Verdict{"", check.Pass, check.Undecided, check.Fail}
+		if slices.Index(rank, r.Verdict) > slices.Index(rank, c.verdict) {
+			c.verdict = r.Verdict
+		}
 	}
+	return out
 }
 
 // text is the median of what was freed: "97.6 % freed", or "51.2 MiB freed" where no share was judged.
 func (c *cleanupStats) text() string {
 	freed := median(c.freed)
 	switch {
-	case len(c.shares) > 0 && (c.finding == nil || c.finding.Verdict != check.Skipped):
+	case len(c.shares) > 0:
 		return fmt.Sprintf("%.1f %% freed", 100*median(c.shares))
 	case freed == 0:
 		return "nothing freed"
 	default:
 		return parser.FormatBytes(freed) + " freed"
 	}
-}
-
-// verdict is the judge's, "" where the cleanup was not judged.
-func (c *cleanupStats) verdict() check.Verdict {
-	if c.finding == nil || c.finding.Verdict == check.Skipped {
-		return ""
-	}
-	return c.finding.Verdict
 }
 
 // median is the middle value, or the lower of the two in the middle: a level that was read, not made up.

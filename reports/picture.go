@@ -240,7 +240,7 @@ func (p *picture) drawLegend(c draw.Canvas) draw.Canvas {
 		}
 	}
 	if len(p.failed) > 0 {
-		add("cleanup that failed", func(r vg.Rectangle) {
+		add("failed recovery", func(r vg.Rectangle) {
 			drawCross(c, vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: y})
 		})
 	}

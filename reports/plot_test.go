@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"vramsoak/harness/check"
 	"vramsoak/parser"
 )
@@ -42,8 +44,9 @@ func TestPlot(t *testing.T) {
 	}
 	for name, s := range samples {
 		t.Run(name, func(t *testing.T) {
+			tl, rep := s.judged()
 			var out bytes.Buffer
-			if err := Plot(&out, "png", s.timeline(), s.report(), small); err != nil {
+			if err := Plot(&out, "png", tl, rep, small); err != nil {
 				t.Fatal(err)
 			}
 			if dir != "" {
@@ -58,8 +61,9 @@ func TestPlot(t *testing.T) {
 
 func TestPlotDefaultSize(t *testing.T) {
 	s := sample{files: 3, device: true}
+	tl, rep := s.judged()
 	var out bytes.Buffer
-	if err := Plot(&out, "png", s.timeline(), s.report(), PlotOptions{}); err != nil {
+	if err := Plot(&out, "png", tl, rep, PlotOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	lookAt(t, out.Bytes(), PlotOptions{Width: 1600, Height: 900}, s)
@@ -71,7 +75,8 @@ func TestPlotIsDeterministic(t *testing.T) {
 	for _, format := range PlotFormats {
 		var first, second bytes.Buffer
 		for _, out := range []*bytes.Buffer{&first, &second} {
-			if err := Plot(out, format, s.timeline(), s.report(), PlotOptions{Width: 800, Height: 450}); err != nil {
+			tl, rep := s.judged()
+			if err := Plot(out, format, tl, rep, PlotOptions{Width: 800, Height: 450}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -132,8 +137,8 @@ func TestPlotWords(t *testing.T) {
 		{
 			sample{files: 8, keepFrom: 3},
 			[]string{
-				"FAIL: recovery, Whisper Cleanup: Freed 25.0 % of 7.40 GiB", ">allocated<", ">reserved<", ">Transcription<",
-				">cleanup that failed<", ">Whisper Cleanup freed 25.0 %, file 3: 0003.wav<",
+				"FAIL: recovery, Whisper Cleanup: freed 1.85 GiB of 7.40 GiB (25.0 %) in file 3 (0003.wav)", ">allocated<", ">reserved<", ">Transcription<",
+				">failed recovery<", ">Whisper Cleanup freed 25.0 %, file 3: 0003.wav<",
 				">highest allocated: 7.59 GiB at Before Whisper Cleanup, file ",
 				">The 70 % line (16.8 GiB of 24.0 GiB) lies above this plot: the highest reading is 32.7 %.<",
 				">Lines join readings; what memory did between two of them is not known.<", ">time from the start (seconds)<", ">8 GiB<", ">file 1<",
@@ -143,7 +148,7 @@ func TestPlotWords(t *testing.T) {
 		{
 			sample{files: 60, leak: mib(200)},
 			[]string{">70 %: 16.8 GiB<", ">85 %: 20.4 GiB<", ">total: 24.0 GiB<", ">file 1<", ">10<", ">60<"},
-			[]string{">cleanup that failed<", "lies above this plot"},
+			[]string{">failed recovery<", "lies above this plot"},
 		},
 		{
 			sample{files: 8, crashAt: 5, device: true},
@@ -166,8 +171,9 @@ func TestPlotWords(t *testing.T) {
 			[]string{">Transcription<"},
 		},
 	} {
+		tl, rep := c.sample.judged()
 		var out bytes.Buffer
-		if err := Plot(&out, "svg", c.sample.timeline(), c.sample.report(), PlotOptions{}); err != nil {
+		if err := Plot(&out, "svg", tl, rep, PlotOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, w := range c.want {
@@ -185,9 +191,8 @@ func TestPlotWords(t *testing.T) {
 
 // TestPlotMarksFailed demands a mark at each After of the cleanup that failed, and nowhere else.
 func TestPlotMarksFailed(t *testing.T) {
-	s := sample{files: 8, keepFrom: 3, crashAt: 6, diarize: true}
-	tl := s.timeline()
-	c := makeChart(tl, s.report())
+	tl, rep := sample{files: 8, keepFrom: 3, crashAt: 6, diarize: true}.judged()
+	c := makeChart(tl, rep)
 	var want []float64
 	for _, i := range []int{3, 4, 5, 7, 8} {
 		want = append(want, c.clock.at[tl.Files[i-1].Checkpoints[5].Pos])
@@ -205,12 +210,40 @@ func TestPlotMarksFailed(t *testing.T) {
 	}
 }
 
+// TestPlotMarksStages demands a mark at the After of a stage only where no cleanup failed: 1 GB of 7 is freed, as the cleanup
+// said that it would be.
+func TestPlotMarksStages(t *testing.T) {
+	stage := func(holds string) string {
+		return `[GPU Memory] Before Transcription: Allocated: 1.00GB
+[GPU Memory] Before Whisper Cleanup: Allocated: 8.00GB` + holds + `
+[GPU Memory] After Whisper Cleanup: Allocated: 7.00GB
+[GPU Memory] After Transcription: Allocated: 7.00GB
+`
+	}
+	said := stage(" | holds=1073741824 allocated=8589934592")
+	for _, c := range []struct {
+		log  string
+		want []note
+	}{
+		{strings.ReplaceAll(said, "7.00GB", "7.00GB | allocated=7516192768"), []note{
+			{point{4, float64(gib(7))}, "Transcription freed 14.3 %, file 1"},
+		}},
+		{stage(""), []note{{point{3, float64(gib(7))}, "Whisper Cleanup freed 14.3 %, file 1"}}},
+		{stage("") + "[GPU Memory] Before Transcription: Allocated: 20.00GB | device=1\n", nil}, // that device is shown
+	} {
+		tl, rep := judgeLog(t, c.log, check.DefaultPolicy())
+		if diff := cmp.Diff(c.want, makeChart(tl, rep).failed, cmp.AllowUnexported(note{}, point{})); diff != "" {
+			t.Errorf("%s(-want +got):\n%s", c.log, diff)
+		}
+	}
+}
+
 func TestPlotRefuses(t *testing.T) {
-	s := sample{files: 2}
-	if err := Plot(&bytes.Buffer{}, "gif", s.timeline(), s.report(), PlotOptions{}); err == nil || !strings.Contains(err.Error(), "png, svg, pdf") {
+	tl, rep := sample{files: 2}.judged()
+	if err := Plot(&bytes.Buffer{}, "gif", tl, rep, PlotOptions{}); err == nil || !strings.Contains(err.Error(), "png, svg, pdf") {
 		t.Errorf("gif: %v", err)
 	}
-	if err := Plot(&bytes.Buffer{}, "png", s.timeline(), s.report(), PlotOptions{Width: 100, Height: 100}); err == nil {
+	if err := Plot(&bytes.Buffer{}, "png", tl, rep, PlotOptions{Width: 100, Height: 100}); err == nil {
 		t.Error("100 x 100 was drawn")
 	}
 	if err := Plot(&bytes.Buffer{}, "png", &parser.Timeline{}, &check.Report{}, PlotOptions{}); !errors.Is(err, ErrNothingToPlot) {
@@ -219,8 +252,7 @@ func TestPlotRefuses(t *testing.T) {
 }
 
 func BenchmarkPlot5000(b *testing.B) {
-	s := sample{files: 5000, device: true}
-	tl, rep := s.timeline(), s.report()
+	tl, rep := sample{files: 5000, device: true}.judged()
 	for b.Loop() {
 		if err := Plot(&bytes.Buffer{}, "png", tl, rep, PlotOptions{}); err != nil {
 			b.Fatal(err)

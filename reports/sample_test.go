@@ -127,7 +127,9 @@ func (b *builder) file(index int) {
 			parser.Cleanup{Name: "Diarization Model Cleanup", Before: d + 3, After: d + 4, Stage: 2, Last: true})
 	}
 	c = b.point("Before Final Cleanup", base+wave+kept, 0.1)
-	f.Checkpoints[c].Set(parser.Holds, parser.Exact(wave+kept))
+	if !b.printed {
+		f.Checkpoints[c].Set(parser.Holds, parser.Exact(wave+kept))
+	}
 	b.point("After Final Cleanup", gib(0.1)+b.base, 0.1)
 	f.Cleanups = append(f.Cleanups, parser.Cleanup{Name: "Final Cleanup", Before: c, After: c + 1, Stage: -1})
 	b.end(0.3)
@@ -199,70 +201,8 @@ func (b *builder) end(after float64) {
 	b.tl.Files = append(b.tl.Files, *b.f)
 }
 
-// report is a judgement of the sample, written by hand from how the sample is made.
-func (s sample) report() *check.Report {
+// judged is the batch and the judgement of it.
+func (s sample) judged() (*parser.Timeline, *check.Report) {
 	tl := s.timeline()
-	r := &check.Report{Schema: check.Schema, Verdict: check.Pass, Files: len(tl.Files), Checkpoints: tl.Checkpoints}
-	for _, c := range tl.All() {
-		r.HighWater.Allocated = max(r.HighWater.Allocated, c.Bytes(parser.Allocated))
-		r.HighWater.Reserved = max(r.HighWater.Reserved, c.Bytes(parser.Reserved))
-		r.HighWater.Total = max(r.HighWater.Total, c.Bytes(parser.Total))
-	}
-	add := func(f check.Finding) {
-		f.Gates = true
-		r.Findings = append(r.Findings, f)
-		if f.Verdict == check.Fail {
-			r.Verdict = check.Fail
-		}
-	}
-	whisper := check.Finding{
-		Check: check.Recovery, Verdict: check.Pass, Subject: "Whisper Cleanup", File: 1, Measured: new(1.0), Limit: new(0.95),
-		Unit: check.Ratio, Message: "Every file gave back at least 100.0 % of what was held.",
-	}
-	if s.keepFrom > 0 {
-		whisper.Verdict, whisper.File, whisper.Measured = check.Fail, s.keepFrom, new(0.25)
-		whisper.Message = fmt.Sprintf("Freed 25.0 %% of 7.40 GiB at file %d and in %d files more; 5.55 GiB stay allocated. Look for a "+
-			"reference to the model that outlives the cleanup.", s.keepFrom, s.files-s.keepFrom)
-		after := tl.Files[s.keepFrom-1].Checkpoints[5]
-		whisper.At = &after.Pos
-	}
-	add(whisper)
-	add(check.Finding{
-		Check: check.Recovery, Verdict: check.Pass, Subject: "Final Cleanup", File: 1, Measured: new(0.978), Limit: new(0.95),
-		Unit: check.Ratio, Message: "The least that a file gave back is 97.8 %.",
-	})
-	share := float64(r.HighWater.Allocated) / float64(r.HighWater.Total)
-	peak := check.Finding{
-		Check: check.Peak, Verdict: check.Pass, Subject: "device 0", File: 2, Measured: &share, Limit: new(0.85),
-		Unit: check.Ratio, Message: "The high-water mark is at Before Whisper Cleanup.",
-	}
-	if share > 0.85 {
-		peak.Verdict = check.Fail
-	}
-	add(peak)
-	if s.leak > 0 {
-		add(check.Finding{
-			Check: check.Leak, Verdict: check.Fail, Subject: "idle level", Measured: new(float64(s.leak)), Limit: new(1024.0),
-			Unit:    check.BytesPerFile,
-			Message: fmt.Sprintf("The idle level grows by %s a file and does not stop.", parser.FormatBytes(s.leak)),
-		})
-	} else if s.files >= 8 {
-		add(check.Finding{
-			Check: check.Leak, Verdict: check.Pass, Subject: "idle level", Measured: new(0.0), Limit: new(1024.0),
-			Unit: check.BytesPerFile, Message: "The idle level does not grow.",
-		})
-	}
-	complete := check.Finding{
-		Check: check.Completeness, Verdict: check.Pass, Subject: "batch", Measured: new(0.0), Limit: new(0.0), Unit: check.Count,
-		Message: "Every file that was fed ended ok.",
-	}
-	if s.crashAt > 0 {
-		complete.Verdict, complete.File, complete.Measured = check.Fail, s.crashAt, new(1.0)
-		complete.Message = fmt.Sprintf("File %d crashed: signal: killed.", s.crashAt)
-		complete.At = &tl.Files[s.crashAt-1].EndPos
-	}
-	add(complete)
-	add(check.Finding{Check: check.Consistency, Verdict: check.Pass, Subject: "readings", Message: "Allocated is within reserved, and reserved within total."})
-	add(check.Finding{Check: "dark-memory", Verdict: check.Skipped, Subject: "device 0", Message: "The log has no device readings."})
-	return r
+	return tl, check.Judge(tl, check.DefaultPolicy())
 }

@@ -288,7 +288,7 @@ func (t *textWriter) wrap(s, indent string) {
 // words splits text where a line may be broken: not between a number and its unit.
 func words(s string) []string {
 	var out []string
-	for _, word := range strings.Fields(s) {
+	for word := range strings.FieldsSeq(s) {
 		switch strings.TrimRight(word, ".,;:)") {
 		case "%", "B", "KiB", "MiB", "GiB", "TiB":
 			if len(out) > 0 {

@@ -19,7 +19,7 @@ func (j *judge) completeness() {
 }
 
 func (j *judge) filesEnded() {
-	f := Finding{Check: Completeness, Subject: "files", Unit: Count, Limit: value(0)}
+	f := Finding{Check: Completeness, Subject: "files", Unit: Count, Limit: new(0.0)}
 	if !slices.ContainsFunc(j.tl.Files, func(f parser.File) bool { return f.Status != parser.StatusUnknown }) && !j.tl.Supervised {
 		f.Verdict, f.Unit, f.Limit = Skipped, "", nil
 		f.Message = "the log does not say how files ended; soak the pipeline, or print [pipeline] file-start and file-end"
@@ -51,7 +51,7 @@ func (j *judge) filesEnded() {
 		}
 	}
 	missing := fed - len(last)
-	f.Measured = value(float64(len(bad) + missing))
+	f.Measured = new(float64(len(bad) + missing))
 	var said []string
 	for i, file := range bad {
 		if i == 5 {
@@ -81,7 +81,7 @@ func (j *judge) filesEnded() {
 	}
 	f.Verdict = Fail
 	if len(bad) > 0 {
-		f.File, f.At = bad[0].Index, at(bad[0].EndPos)
+		f.File, f.At = bad[0].Index, new(bad[0].EndPos)
 	}
 	f.Message = fmt.Sprintf("%s; %d of %d files ended ok", strings.Join(said, ", "), len(last)-len(bad), fed)
 	j.add(f)
@@ -105,7 +105,7 @@ func ended(s parser.Status) string {
 // pairsClosed looks for a Before without its After in files that did not end badly. A name that has no After anywhere
 // opens no pair: "Before model setup" may just be a checkpoint.
 func (j *judge) pairsClosed() {
-	f := Finding{Check: Completeness, Subject: "checkpoint pairs", Unit: Count, Limit: value(0)}
+	f := Finding{Check: Completeness, Subject: "checkpoint pairs", Unit: Count, Limit: new(0.0)}
 	pairs := map[string]bool{}
 	closed := 0
 	for i := range j.tl.Files {
@@ -121,7 +121,7 @@ func (j *judge) pairsClosed() {
 	open := 0
 	for i := range j.tl.Files {
 		file := &j.tl.Files[i]
-		if file.Status != parser.StatusOK && file.Status != parser.StatusUnknown {
+		if !j.sound(file) {
 			continue
 		}
 		for _, n := range file.Unpaired {
@@ -131,14 +131,14 @@ func (j *judge) pairsClosed() {
 			}
 			open++
 			if open == 1 {
-				f.File, f.At = file.Index, at(c.Pos)
+				f.File, f.At = file.Index, new(c.Pos)
 				f.Message = fmt.Sprintf("%q in %s has no After", c.Name, fileName(file))
 			}
 		}
 	}
 	switch {
 	case open > 0:
-		f.Verdict, f.Measured = Fail, value(float64(open))
+		f.Verdict, f.Measured = Fail, new(float64(open))
 		if open > 1 {
 			f.Message += fmt.Sprintf(", and %d more", open-1)
 		}
@@ -146,7 +146,7 @@ func (j *judge) pairsClosed() {
 		f.Verdict, f.Unit, f.Limit = Skipped, "", nil
 		f.Message = "no Before/After pair was logged"
 	default:
-		f.Verdict, f.Measured = Pass, value(0)
+		f.Verdict, f.Measured = Pass, new(0.0)
 		f.Message = fmt.Sprintf("%s closed", plural(closed, "pair"))
 	}
 	j.add(f)
@@ -155,13 +155,13 @@ func (j *judge) pairsClosed() {
 // expected demands the policy's checkpoints of every file that did not end badly.
 func (j *judge) expected() {
 	f := Finding{
-		Check: Completeness, Subject: "expected checkpoints", Unit: Count, Limit: value(0), Verdict: Skipped,
+		Check: Completeness, Subject: "expected checkpoints", Unit: Count, Limit: new(0.0), Verdict: Skipped,
 		Message: "no file ended well",
 	}
 	files, missing := 0, 0
 	for i := range j.tl.Files {
 		file := &j.tl.Files[i]
-		if file.Status != parser.StatusOK && file.Status != parser.StatusUnknown {
+		if !j.sound(file) {
 			continue
 		}
 		files++
@@ -171,19 +171,19 @@ func (j *judge) expected() {
 			}
 			missing++
 			if missing == 1 {
-				f.File, f.At = file.Index, at(file.EndPos)
+				f.File, f.At = file.Index, new(file.EndPos)
 				f.Message = fmt.Sprintf("%s lacks %q, which the policy expects", fileName(file), name)
 			}
 		}
 	}
 	switch {
 	case missing > 0:
-		f.Verdict, f.Measured = Fail, value(float64(missing))
+		f.Verdict, f.Measured = Fail, new(float64(missing))
 		if missing > 1 {
 			f.Message += fmt.Sprintf(", and %d more are missing", missing-1)
 		}
 	case files > 0:
-		f.Verdict, f.Measured = Pass, value(0)
+		f.Verdict, f.Measured = Pass, new(0.0)
 		f.Message = fmt.Sprintf("all %d are in %s", len(j.policy.Expect.Checkpoints), ofFiles(files, files))
 	}
 	j.add(f)

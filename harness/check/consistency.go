@@ -9,7 +9,7 @@ import (
 // consistency demands allocated <= reserved <= total at every checkpoint, as far as the printed digits tell. A log that
 // breaks it is a wrong log, not a leak.
 func (j *judge) consistency(lane parser.Lane) {
-	f := Finding{Check: Consistency, Subject: j.subject("allocated <= reserved <= total", lane), Unit: Count, Limit: value(0)}
+	f := Finding{Check: Consistency, Subject: j.subject("allocated <= reserved <= total", lane), Unit: Count, Limit: new(0.0)}
 	compared, broken := 0, 0
 	order := []parser.Quantity{parser.Allocated, parser.Reserved, parser.Total}
 	for file, c := range j.tl.All() {
@@ -35,7 +35,7 @@ func (j *judge) consistency(lane parser.Lane) {
 		}
 		broken++
 		if broken == 1 {
-			f.At = at(c.Pos)
+			f.At = new(c.Pos)
 			f.Message = fmt.Sprintf("%s at %q", wrong, c.Name)
 			if file != nil {
 				f.File = file.Index
@@ -45,7 +45,7 @@ func (j *judge) consistency(lane parser.Lane) {
 	}
 	switch {
 	case broken > 0:
-		f.Verdict, f.Measured = Fail, value(float64(broken))
+		f.Verdict, f.Measured = Fail, new(float64(broken))
 		f.Message += "; the log is wrong: see which program wrote it, and in which unit"
 		if broken > 1 {
 			f.Message += fmt.Sprintf(" (%d checkpoints in all)", broken)
@@ -54,7 +54,7 @@ func (j *judge) consistency(lane parser.Lane) {
 		f.Verdict, f.Unit, f.Limit = Skipped, "", nil
 		f.Message = "no checkpoint gives two of the three"
 	default:
-		f.Verdict, f.Measured = Pass, value(0)
+		f.Verdict, f.Measured = Pass, new(0.0)
 		f.Message = "holds at every checkpoint"
 	}
 	j.add(f)
@@ -68,7 +68,7 @@ func (j *judge) unreadable() {
 	first := j.tl.Bad[0]
 	j.add(Finding{
 		Check: Consistency, Verdict: Undecided, Subject: "unreadable lines", Unit: Count,
-		Measured: value(float64(len(j.tl.Bad))), Limit: value(0), At: at(first.Pos),
+		Measured: new(float64(len(j.tl.Bad))), Limit: new(0.0), At: new(first.Pos),
 		Message: fmt.Sprintf("%s cannot be read; the first: expected %s, found %q; %s", plural(len(j.tl.Bad), "line"),
 			first.Expected, first.Found, first.Advice),
 	})

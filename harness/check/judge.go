@@ -1,7 +1,9 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -23,8 +25,9 @@ var Checks = []string{Recovery, Peak, Leak, OutOfMemory, Completeness, Consisten
 
 // Judge applies every check to the timeline. The report depends on nothing else.
 func Judge(tl *parser.Timeline, policy Policy) *Report {
-	j := &judge{tl: tl, policy: policy}
-	for lane := range j.eachLane() {
+	j := &judge{tl: tl, policy: policy, lanes: lanesOf(tl)}
+	j.recovered = j.recoveries()
+	for _, lane := range j.lanes {
 		j.recovery(lane)
 		j.peak(lane)
 		j.leak(lane)
@@ -43,7 +46,7 @@ func Judge(tl *parser.Timeline, policy Policy) *Report {
 	j.require()
 	return &Report{
 		Schema: Schema, Verdict: whole(j.findings), Files: len(tl.Files), Checkpoints: tl.Checkpoints,
-		HighWater: highWater(tl), Findings: j.findings,
+		HighWater: highWater(tl), Findings: j.findings, Recoveries: j.recovered,
 	}
 }
 
@@ -60,10 +63,11 @@ func whole(findings []Finding) Verdict {
 
 // judge collects the findings about one timeline.
 type judge struct {
-	tl       *parser.Timeline
-	policy   Policy
-	findings []Finding
-	lanes    []parser.Lane
+	tl        *parser.Timeline
+	policy    Policy
+	lanes     []parser.Lane
+	recovered []Recovered
+	findings  []Finding
 }
 
 func (j *judge) add(f Finding) { j.findings = append(j.findings, f) }
@@ -92,22 +96,15 @@ func (j *judge) require() {
 	}
 }
 
-// eachLane ranges over the devices and ranks that the log has readings of, in order.
-func (j *judge) eachLane() func(yield func(parser.Lane) bool) {
+// lanesOf are the devices and ranks that the log has readings of, in order.
+func lanesOf(tl *parser.Timeline) []parser.Lane {
 	seen := map[parser.Lane]bool{}
-	for _, c := range j.tl.All() {
+	for _, c := range tl.All() {
 		seen[c.Lane] = true
 	}
-	for lane := range seen {
-		j.lanes = append(j.lanes, lane)
-	}
-	slices.SortFunc(j.lanes, func(a, b parser.Lane) int {
-		if a.Rank != b.Rank {
-			return a.Rank - b.Rank
-		}
-		return a.Device - b.Device
+	return slices.SortedFunc(maps.Keys(seen), func(a, b parser.Lane) int {
+		return cmp.Or(a.Rank-b.Rank, a.Device-b.Device)
 	})
-	return slices.Values(j.lanes)
 }
 
 // subject names what a finding is about, with its lane where the log has several.
@@ -124,6 +121,12 @@ func fileName(f *parser.File) string {
 		return fmt.Sprintf("file %d", f.Index)
 	}
 	return fmt.Sprintf("file %d (%s)", f.Index, filepath.Base(f.Path))
+}
+
+// sound says that nothing speaks against the file's end: what it leaves behind is what a good file leaves behind. Under
+// the harness a file without an end was cut short; elsewhere logs do not say how files ended.
+func (j *judge) sound(f *parser.File) bool {
+	return f.Status == parser.StatusOK || f.Status == parser.StatusUnknown && !j.tl.Supervised
 }
 
 // level is what a checkpoint holds: allocated, or what the driver says where the allocator is not logged.
@@ -150,7 +153,3 @@ func highWater(tl *parser.Timeline) HighWater {
 	}
 	return h
 }
-
-func at(p parser.Position) *parser.Position { return &p }
-
-func value(f float64) *float64 { return &f }

@@ -30,8 +30,8 @@ func (j *judge) leak(lane parser.Lane) {
 	limit := float64(j.policy.Leak.MaxGrowth.Bytes)
 
 	end := levels[len(levels)-1]
-	f.Measured, f.Limit, f.Unit = value(slope), value(limit), BytesPerFile
-	f.File, f.At = end.file.Index, at(end.pos)
+	f.Measured, f.Limit, f.Unit = new(slope), new(limit), BytesPerFile
+	f.File, f.At = end.file.Index, new(end.pos)
 	span := fmt.Sprintf("from %s (median of files %s) to %s (files %s)", from, fileRange(first), to, fileRange(last))
 	perFile := parser.FormatBytes(int64(math.Round(slope))) + " a file"
 	switch {
@@ -79,7 +79,7 @@ func (j *judge) idleLevels(lane parser.Lane) []idle {
 	for i := range j.tl.Files {
 		f := &j.tl.Files[i]
 		c := f.Idle(lane)
-		if c == nil || f.Status != parser.StatusOK && f.Status != parser.StatusUnknown {
+		if c == nil || !j.sound(f) {
 			continue
 		}
 		size, ok := level(c)

@@ -10,7 +10,7 @@ import (
 
 // outOfMemory lists the allocations that failed. One is recovered where its file ended ok all the same, else fatal.
 func (j *judge) outOfMemory() {
-	f := Finding{Check: OutOfMemory, Subject: "allocations", Unit: Count, Limit: value(0)}
+	f := Finding{Check: OutOfMemory, Subject: "allocations", Unit: Count, Limit: new(0.0)}
 	fatal, recoveredIn := 0, 0
 	var first *parser.OutOfMemory
 	var where *parser.File
@@ -45,7 +45,7 @@ func (j *judge) outOfMemory() {
 			}
 		}
 	}
-	f.Measured = value(float64(fatal))
+	f.Measured = new(float64(fatal))
 	switch {
 	case first == nil:
 		f.Verdict, f.Message = Pass, "no allocation failed"
@@ -58,7 +58,7 @@ func (j *judge) outOfMemory() {
 		f.Verdict = Pass
 		f.Message = fmt.Sprintf("recovered in %s, which ended ok", plural(recoveredIn, "file"))
 	}
-	f.At = at(first.Pos)
+	f.At = new(first.Pos)
 	if where != nil {
 		f.File = where.Index
 		f.Message += ", first in " + fileName(where)

@@ -9,7 +9,7 @@ import (
 // peak compares the high-water mark of a lane with the device's total: up to 70 % is normal, up to the policy's maximum
 // (85 %) a notice, above it critical. The bounds are those at which the transcription pipelines warn.
 func (j *judge) peak(lane parser.Lane) {
-	f := Finding{Check: Peak, Subject: j.subject("high-water mark", lane), Unit: Ratio, Limit: value(float64(j.policy.Peak.Max))}
+	f := Finding{Check: Peak, Subject: j.subject("high-water mark", lane), Unit: Ratio, Limit: new(float64(j.policy.Peak.Max))}
 	var low, high float64 // bounds of the largest share
 	var top *parser.Checkpoint
 	var file *parser.File
@@ -39,7 +39,7 @@ func (j *judge) peak(lane parser.Lane) {
 		return
 	}
 	share := float64(mark.Bytes) / float64(total.Bytes)
-	f.Measured, f.At = value(share), at(top.Pos)
+	f.Measured, f.At = new(share), new(top.Pos)
 	where := ""
 	if file != nil {
 		f.File = file.Index

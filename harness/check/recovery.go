@@ -7,7 +7,32 @@ import (
 	"vramsoak/parser"
 )
 
-// recovery judges each cleanup and each stage that has cleanups: freed / held must reach the policy's share.
+// A Recovered is what one cleanup, or one stage that has cleanups, gave back in one file.
+type Recovered struct {
+	Name  string // "Whisper Cleanup"; of a stage "Transcription"
+	Lane  parser.Lane
+	Stage bool // a stage, not a cleanup
+	File  *parser.File
+	// Before and After are indices into File.Checkpoints: the level falls from the one to the other. For a stage Before is
+	// its peak checkpoint.
+	Before, After int
+
+	// Verdict is Skipped where the log does not tell what was held; Reason then says why. Freed stands all the same, but
+	// Share, Low, High, Held and Nothing are not to be shown.
+	Verdict Verdict
+	Reason  string
+
+	Share     float64 // freed / held by the printed values; above 1 where it freed what was there before, too
+	Low, High float64 // the least and the greatest Share that the printed digits allow; not set where Nothing
+	Freed     int64   // bytes; negative where memory grew; 0 where the checkpoints have no reading
+	Held      parser.Size
+	// Nothing says that no more was held than the policy's floor or the resolution: there was nothing to free, which
+	// passes with a Share of 1.
+	Nothing bool
+}
+
+// recoveries judges each cleanup and each stage that has cleanups, file by file, in the order of the log: freed / held
+// must reach the policy's share.
 //
 // What a cleanup holds is, in this order:
 //
@@ -16,69 +41,37 @@ import (
 //   - for another cleanup inside a stage nothing is known, because other objects live on: it is shown, the stage is
 //     judged;
 //   - outside stages, everything above the level that the file's last complete recovery left; for the first, everything
-//     above the level at which its process began, or all of it where the log begins with the cleanup itself. Where such a cleanup leaves memory that the next one frees (a waveform goes, then the model), other objects lived
-//     on, and it is shown only.
+//     above the level at which its process began, or all of it where the log begins with the cleanup itself. Where such
+//     a cleanup leaves memory that the next one frees, or may have freed (a waveform goes, then the model), other
+//     objects lived on, and it is shown only: the next one decides.
 //
 // A stage is judged the same way from its peak. A stage without a cleanup hands its memory on and is not judged.
-func (j *judge) recovery(lane parser.Lane) {
-	results := &tally{}
-	births := j.births(lane)
+func (j *judge) recoveries() []Recovered {
+	var all []Recovered
+	births := map[parser.Lane]map[int]parser.Size{}
+	for _, lane := range j.lanes {
+		births[lane] = j.births(lane)
+	}
 	for i := range j.tl.Files {
 		f := &j.tl.Files[i]
-		j.outerCleanups(results, f, lane, births[f.Process])
+		begin := len(all)
+		for _, lane := range j.lanes {
+			all = append(all, j.outerCleanups(f, lane, births[lane][f.Process])...)
+		}
 		for _, c := range f.Cleanups {
-			if c.Stage >= 0 && f.Checkpoints[c.Before].Lane == lane {
-				results.add(c.Name, j.innerCleanup(f, c))
+			if c.Stage >= 0 {
+				all = append(all, j.innerCleanup(f, c))
 			}
 		}
 		for s := range f.Stages {
-			if f.Checkpoints[f.Stages[s].Before].Lane == lane && hasCleanup(f, s) {
-				results.add(f.Stages[s].Name, j.stage(f, f.Stages[s]))
+			if hasCleanup(f, s) {
+				all = append(all, j.stage(f, f.Stages[s]))
 			}
 		}
+		// A stage comes after its cleanups.
+		slices.SortStableFunc(all[begin:], func(a, b Recovered) int { return a.After - b.After })
 	}
-	// In the order of the log: a stage comes after its cleanups.
-	slices.SortStableFunc(results.names, func(a, b string) int {
-		return results.of[a][0].at.Line - results.of[b][0].at.Line
-	})
-	for _, name := range results.names {
-		j.add(j.recoveryFinding(j.subject(name, lane), results.of[name]))
-	}
-	if len(results.names) == 0 {
-		j.add(Finding{
-			Check: Recovery, Verdict: Skipped, Subject: j.subject("cleanups", lane),
-			Message: `no cleanup was logged; print a checkpoint "Before X Cleanup" and one "After X Cleanup"`,
-		})
-	}
-}
-
-// A recovered is one cleanup or stage in one file.
-type recovered struct {
-	verdict    Verdict
-	file       *parser.File
-	at         parser.Position
-	share      float64 // freed / held, by the printed values
-	low, high  float64 // what the printed digits allow
-	freed      int64
-	held       parser.Size
-	nothing    bool   // held is under the floor
-	skipReason string // why it is not judged
-}
-
-// tally groups the recoveries by name, in the order of their first appearance.
-type tally struct {
-	names []string
-	of    map[string][]recovered
-}
-
-func (t *tally) add(name string, r recovered) {
-	if t.of == nil {
-		t.of = map[string][]recovered{}
-	}
-	if _, known := t.of[name]; !known {
-		t.names = append(t.names, name)
-	}
-	t.of[name] = append(t.of[name], r)
+	return all
 }
 
 func hasCleanup(f *parser.File, stage int) bool {
@@ -90,12 +83,12 @@ func hasCleanup(f *parser.File, stage int) bool {
 	return false
 }
 
-// births are the levels at which the processes began: at the first checkpoint of each, unless that is a cleanup's.
+// births are the levels at which the processes began: at the first checkpoint of each.
 func (j *judge) births(lane parser.Lane) map[int]parser.Size {
 	births := map[int]parser.Size{}
 	for i := range j.tl.Outside {
 		if c := &j.tl.Outside[i]; c.Lane == lane && len(j.tl.Files) > 0 && c.Pos.Line < j.tl.Files[0].Pos.Line {
-			births[j.tl.Files[0].Process], _ = level(c)
+			births[j.tl.Files[0].Process] = birth(c)
 			break
 		}
 	}
@@ -105,19 +98,25 @@ func (j *judge) births(lane parser.Lane) map[int]parser.Size {
 			continue
 		}
 		first := slices.IndexFunc(f.Checkpoints, func(c parser.Checkpoint) bool { return c.Lane == lane })
-		if first < 0 {
-			continue
-		}
-		births[f.Process] = parser.Exact(0)
-		if !f.Checkpoints[first].OfCleanup() {
-			births[f.Process], _ = level(&f.Checkpoints[first])
+		if first >= 0 {
+			births[f.Process] = birth(&f.Checkpoints[first])
 		}
 	}
 	return births
 }
 
+// birth is the level at which a process began whose first checkpoint is c: nothing, where that is a cleanup's already.
+func birth(c *parser.Checkpoint) parser.Size {
+	if c.OfCleanup() {
+		return parser.Exact(0)
+	}
+	size, _ := level(c)
+	return size
+}
+
 // outerCleanups judges the cleanups of a file that no stage encloses. left is the level at which its process began.
-func (j *judge) outerCleanups(results *tally, f *parser.File, lane parser.Lane, left parser.Size) {
+func (j *judge) outerCleanups(f *parser.File, lane parser.Lane, left parser.Size) []Recovered {
+	var all []Recovered
 	stage := 0
 	for i, c := range f.Cleanups {
 		if f.Checkpoints[c.Before].Lane != lane {
@@ -133,33 +132,37 @@ func (j *judge) outerCleanups(results *tally, f *parser.File, lane parser.Lane, 
 			continue
 		}
 		r := j.ratio(f, c.Before, c.Before, c.After, left)
-		if r.verdict != Pass && i+1 < len(f.Cleanups) && f.Cleanups[i+1].Before == c.After+1 && f.Cleanups[i+1].Stage < 0 {
-			if whole := j.ratio(f, c.Before, c.Before, f.Cleanups[i+1].After, left); whole.verdict == Pass {
-				r.verdict = Skipped
-				r.skipReason = fmt.Sprintf("other objects lived on until %s", f.Cleanups[i+1].Name)
+		r.Name = c.Name
+		if _, said := f.Checkpoints[c.Before].Get(parser.Holds); !said && r.Verdict != Pass && i+1 < len(f.Cleanups) && f.Cleanups[i+1].Before == c.After+1 && f.Cleanups[i+1].Stage < 0 {
+			if whole := j.ratio(f, c.Before, c.Before, f.Cleanups[i+1].After, left); whole.Verdict != Fail {
+				r.Verdict = Skipped
+				r.Reason = fmt.Sprintf("other objects lived on until %s", f.Cleanups[i+1].Name)
 			}
 		}
-		if r.verdict == Pass {
+		if r.Verdict == Pass {
 			left, _ = level(&f.Checkpoints[c.After])
 		}
-		results.add(c.Name, r)
+		all = append(all, r)
 	}
+	return all
 }
 
 // innerCleanup judges a cleanup inside a stage.
-func (j *judge) innerCleanup(f *parser.File, c parser.Cleanup) recovered {
+func (j *judge) innerCleanup(f *parser.File, c parser.Cleanup) Recovered {
 	if _, said := f.Checkpoints[c.Before].Get(parser.Holds); !said && !c.Last {
 		r := j.ratio(f, c.Before, c.Before, c.After, parser.Exact(0))
-		r.verdict = Skipped
-		r.skipReason = "other objects of the stage live on; print holds=BYTES at its Before to have it judged"
+		r.Name, r.Verdict = c.Name, Skipped
+		r.Reason = "other objects of the stage live on; print holds=BYTES at its Before to have it judged"
 		return r
 	}
 	start, _ := level(&f.Checkpoints[f.Stages[c.Stage].Before])
-	return j.ratio(f, c.Before, c.Before, c.After, start)
+	r := j.ratio(f, c.Before, c.Before, c.After, start)
+	r.Name = c.Name
+	return r
 }
 
 // stage judges a stage from the largest level within it.
-func (j *judge) stage(f *parser.File, s parser.Stage) recovered {
+func (j *judge) stage(f *parser.File, s parser.Stage) Recovered {
 	peak := s.Before
 	var most parser.Size
 	for i := s.Before; i <= s.After; i++ {
@@ -171,47 +174,49 @@ func (j *judge) stage(f *parser.File, s parser.Stage) recovered {
 		}
 	}
 	start, _ := level(&f.Checkpoints[s.Before])
-	return j.ratio(f, s.Before, peak, s.After, start)
+	r := j.ratio(f, s.Before, peak, s.After, start)
+	r.Name, r.Stage = s.Name, true
+	return r
 }
 
 // ratio is freed / held where the level goes from the checkpoint high to the checkpoint low, and start is what was there
 // before. A holds= at the checkpoint first is what is held, whatever start is.
-func (j *judge) ratio(f *parser.File, first, high, low int, start parser.Size) recovered {
-	r := recovered{file: f, at: f.Checkpoints[low].Pos}
+func (j *judge) ratio(f *parser.File, first, high, low int, start parser.Size) Recovered {
+	r := Recovered{Lane: f.Checkpoints[first].Lane, File: f, Before: high, After: low}
 	top, hasTop := level(&f.Checkpoints[high])
 	bottom, hasBottom := level(&f.Checkpoints[low])
 	if !hasTop || !hasBottom {
-		r.verdict, r.skipReason = Skipped, "its checkpoints have no allocated, used or reserved reading"
+		r.Verdict, r.Reason = Skipped, "its checkpoints have no allocated, used or reserved reading"
 		return r
 	}
-	r.freed = top.Bytes - bottom.Bytes
+	r.Freed = top.Bytes - bottom.Bytes
 	holds, said := f.Checkpoints[first].Get(parser.Holds)
 	if said {
-		r.held = holds
+		r.Held = holds
 	} else {
-		r.held = parser.Size{Bytes: top.Bytes - start.Bytes, Resolution: top.Resolution + start.Resolution}
+		r.Held = parser.Size{Bytes: top.Bytes - start.Bytes, Resolution: top.Resolution + start.Resolution}
 	}
-	floor := max(j.policy.Recovery.Floor.Bytes, r.held.Resolution)
-	if r.held.Bytes <= floor {
-		r.verdict, r.nothing, r.share = Pass, true, 1
+	floor := max(j.policy.Recovery.Floor.Bytes, r.Held.Resolution)
+	if r.Held.Bytes <= floor {
+		r.Verdict, r.Nothing, r.Share = Pass, true, 1
 		return r
 	}
-	r.share = float64(r.freed) / float64(r.held.Bytes)
+	r.Share = float64(r.Freed) / float64(r.Held.Bytes)
 	if said {
-		freed := parser.Size{Bytes: r.freed, Resolution: top.Resolution + bottom.Resolution}
-		r.low = float64(freed.Bytes-freed.Resolution) / float64(holds.High())
-		r.high = float64(freed.Bytes+freed.Resolution) / float64(holds.Low())
+		freed := parser.Size{Bytes: r.Freed, Resolution: top.Resolution + bottom.Resolution}
+		r.Low = float64(freed.Bytes-freed.Resolution) / float64(holds.High())
+		r.High = float64(freed.Bytes+freed.Resolution) / float64(holds.Low())
 	} else {
-		r.low, r.high = shareBounds(top, bottom, start)
+		r.Low, r.High = shareBounds(top, bottom, start)
 	}
 	minimum := float64(j.policy.Recovery.Min)
 	switch {
-	case r.low >= minimum:
-		r.verdict = Pass
-	case r.high < minimum:
-		r.verdict = Fail
+	case r.Low >= minimum:
+		r.Verdict = Pass
+	case r.High < minimum:
+		r.Verdict = Fail
 	default:
-		r.verdict = Undecided
+		r.Verdict = Undecided
 	}
 	return r
 }
@@ -224,56 +229,3 @@ func shareBounds(top, bottom, start parser.Size) (low, high float64) {
 	high = max(share(top.Low(), bottom.Low(), start.High()), share(top.High(), bottom.Low(), start.High()))
 	return low, high
 }
-
-// recoveryFinding sums up one cleanup or stage over the files.
-func (j *judge) recoveryFinding(subject string, all []recovered) Finding {
-	count := map[Verdict]int{}
-	decided := map[Verdict]*recovered{} // the first that fails; else the one with the least share
-	for i := range all {
-		r := &all[i]
-		count[r.verdict]++
-		if d := decided[r.verdict]; d == nil || r.verdict != Fail && !r.nothing && (d.nothing || r.share < d.share) {
-			decided[r.verdict] = r
-		}
-	}
-	f := Finding{Check: Recovery, Subject: subject, Unit: Ratio, Limit: value(float64(j.policy.Recovery.Min))}
-	for _, v := range []Verdict{Fail, Undecided, Pass, Skipped} {
-		if count[v] > 0 {
-			f.Verdict = v
-			break
-		}
-	}
-	r := decided[f.Verdict]
-	f.File, f.At, f.Measured = r.file.Index, at(r.at), value(r.share)
-	where := fileName(r.file)
-	switch {
-	case f.Verdict == Skipped:
-		f.Measured, f.Limit, f.Unit = nil, nil, ""
-		f.Message = fmt.Sprintf("freed %s in %s, not judged: %s", parser.FormatBytes(r.freed), where, r.skipReason)
-	case f.Verdict == Fail:
-		f.Message = fmt.Sprintf("freed %s of %s (%s) in %s; under %s in %s", parser.FormatBytes(r.freed), r.held,
-			percent(r.share), where, percent(float64(j.policy.Recovery.Min)), ofFiles(count[Fail], len(all)))
-	case f.Verdict == Undecided:
-		f.Message = fmt.Sprintf("the printed digits allow %s to %s of %s in %s; log exact bytes to decide it",
-			percent(r.low), percent(r.high), r.held, where)
-	case r.nothing:
-		f.Measured = nil
-		f.Message = fmt.Sprintf("nothing to free: it held %s or less in %s", parser.FormatBytes(max(
-			j.policy.Recovery.Floor.Bytes, r.held.Resolution)), ofFiles(len(all), len(all)))
-	default:
-		f.Message = fmt.Sprintf("freed %s of %s or better in %s", percent(r.share), r.held, ofFiles(count[Pass], len(all)))
-	}
-	return f
-}
-
-func ofFiles(n, all int) string {
-	switch {
-	case all == 1:
-		return "1 file"
-	case n == all:
-		return fmt.Sprintf("all %d files", all)
-	}
-	return fmt.Sprintf("%d of %d files", n, all)
-}
-
-func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }

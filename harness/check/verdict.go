@@ -65,6 +65,9 @@ type Report struct {
 	Checkpoints int       `json:"checkpoints"`
 	HighWater   HighWater `json:"peak"`
 	Findings    []Finding `json:"findings"`
+	// Recoveries are each cleanup and stage of each file, in the order of the log, which the recovery findings sum up. They
+	// are for reports to show; verdict.json does not have them.
+	Recoveries []Recovered `json:"-"`
 }
 
 // WriteJSON writes the report as one indented JSON object and a newline.

@@ -1,0 +1,171 @@
+package check_test
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+)
+
+// reading is a checkpoint with exact bytes.
+func reading(name string, mib float64, more string) string {
+	n := int64(mib * float64(parser.MiB))
+	return fmt.Sprintf("[GPU Memory] %s: Allocated: %.2fGB | allocated=%d%s\n", name, mib/1024, n, more)
+}
+
+func build(t *testing.T, log string) *parser.Timeline {
+	t.Helper()
+	tl, err := parser.Build(parser.Read(strings.NewReader(log), "run.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tl.Bad) > 0 {
+		t.Fatal(tl.Bad[0])
+	}
+	return tl
+}
+
+// TestRecoveries demands what each cleanup and stage of a file gave back, by hand from the levels in MiB.
+func TestRecoveries(t *testing.T) {
+	tl := build(t, ""+
+		reading("Pipeline Initialization", 100, "")+
+		reading("Before Transcription", 150, "")+
+		reading("Before Waveform Cleanup", 7200, "")+ // the model lives on
+		reading("After Waveform Cleanup", 7150, "")+
+		reading("Before Whisper Cleanup", 7150, "")+
+		reading("After Whisper Cleanup", 850, "")+
+		reading("After Transcription", 495, "")+
+		reading("Before Cache Cleanup", 600, " holds=104857600")+
+		reading("After Cache Cleanup", 580, "")+
+		reading("Idle", 580, "")+
+		reading("Before Final Cleanup", 580, "")+ // above the 495 that the stage left
+		reading("After Final Cleanup", 410, "")+
+		reading("Pipeline Initialization", 100, "")+
+		reading("Before Model Cleanup", 100.5, "")+ // above the 100 at which the process began
+		reading("After Model Cleanup", 100.25, ""))
+
+	type recovered struct {
+		File          int
+		Name          string
+		Stage         bool
+		Before, After int
+		Verdict       check.Verdict
+		Freed, Held   float64 // MiB
+		Percent       float64
+		Nothing       bool
+	}
+	var got []recovered
+	for _, r := range check.Judge(tl, check.DefaultPolicy()).Recoveries {
+		g := recovered{
+			File: r.File.Index, Name: r.Name, Stage: r.Stage, Before: r.Before, After: r.After, Verdict: r.Verdict,
+			Freed: float64(r.Freed) / float64(parser.MiB),
+		}
+		if r.Verdict != check.Skipped {
+			g.Held, g.Percent, g.Nothing = float64(r.Held.Bytes)/float64(parser.MiB), math.Round(1000*r.Share)/10, r.Nothing
+		}
+		if (r.Reason != "") != (r.Verdict == check.Skipped) {
+			t.Errorf("%s is %s, and the reason is %q", r.Name, r.Verdict, r.Reason)
+		}
+		if !r.Nothing && r.Verdict != check.Skipped && (r.Low != r.Share || r.High != r.Share) {
+			t.Errorf("%s: exact bytes allow %v to %v, want %v", r.Name, r.Low, r.High, r.Share)
+		}
+		got = append(got, g)
+	}
+	want := []recovered{
+		{1, "Waveform Cleanup", false, 2, 3, check.Skipped, 50, 0, 0, false},
+		{1, "Whisper Cleanup", false, 4, 5, check.Fail, 6300, 7000, 90, false}, // 7150 - 850 of 7150 - 150
+		{1, "Transcription", true, 2, 6, check.Pass, 6705, 7050, 95.1, false},  // 7200 - 495 of 7200 - 150
+		{1, "Cache Cleanup", false, 7, 8, check.Fail, 20, 100, 20, false},      // of what it says that it holds
+		{1, "Final Cleanup", false, 10, 11, check.Pass, 170, 85, 200, false},   // 580 - 410 of 580 - 495
+		{2, "Model Cleanup", false, 1, 2, check.Pass, 0.25, 0.5, 100, true},    // 100.5 - 100.25 of 100.5 - 100
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("recoveries (-want +got):\n%s", diff)
+	}
+}
+
+// TestRecoveriesOfLanes keeps devices apart, each by its own levels, in the order of the log.
+func TestRecoveriesOfLanes(t *testing.T) {
+	tl := build(t, ""+
+		reading("Before Model Cleanup", 1000, " device=0")+
+		reading("Before Model Cleanup", 2000, " device=1")+
+		reading("After Model Cleanup", 1000, " device=1")+
+		reading("After Model Cleanup", 10, " device=0"))
+	var got []string
+	for _, r := range check.Judge(tl, check.DefaultPolicy()).Recoveries {
+		got = append(got, fmt.Sprintf("device %d: %s, %.1f %%", r.Lane.Device, r.Verdict, 100*r.Share))
+	}
+	if diff := cmp.Diff([]string{"device 1: fail, 50.0 %", "device 0: pass, 99.0 %"}, got); diff != "" {
+		t.Errorf("recoveries (-want +got):\n%s", diff)
+	}
+}
+
+// TestRecoveryIsUndecidedForBoth is of two digits: 5.85 GB to 0.38 GB may be 95 % of the 5.75 GB above the start or not, so
+// that it cannot be told whether the waveform's cleanup failed or the model merely lived on.
+func TestRecoveryIsUndecidedForBoth(t *testing.T) {
+	rep := check.Judge(build(t, `[GPU Memory] Pipeline Initialization: Allocated: 0.10GB
+[GPU Memory] Before Waveform Cleanup: Allocated: 5.85GB
+[GPU Memory] After Waveform Cleanup: Allocated: 5.80GB
+[GPU Memory] Before Model Cleanup: Allocated: 5.80GB
+[GPU Memory] After Model Cleanup: Allocated: 0.38GB
+`), check.DefaultPolicy())
+	var got []check.Verdict
+	for _, r := range rep.Recoveries {
+		got = append(got, r.Verdict)
+	}
+	if !slices.Equal(got, []check.Verdict{check.Skipped, check.Undecided}) || rep.Verdict != check.Undecided {
+		t.Errorf("the whole is %s, the cleanups are %v; want the waveform's skipped, the rest undecided", rep.Verdict, got)
+	}
+}
+
+// TestFindingsSumUpRecoveries holds for every log of fixtures/check: a finding on recovery fails where one of its
+// recoveries does, is else undecided where one is, and passes where one passes; each is summed up once.
+func TestFindingsSumUpRecoveries(t *testing.T) {
+	cases, err := filepath.Glob("../../fixtures/check/*.txtar")
+	if err != nil || len(cases) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, path := range cases {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log := archive.Files[slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == "run.log" })]
+		tl, err := parser.Build(parser.Read(bytes.NewReader(log.Data), "run.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rep := check.Judge(tl, check.DefaultPolicy())
+		order := []check.Verdict{check.Skipped, check.Pass, check.Undecided, check.Fail}
+		want := map[string]check.Verdict{}
+		for i, r := range rep.Recoveries {
+			if w, known := want[r.Name]; !known || slices.Index(order, r.Verdict) > slices.Index(order, w) {
+				want[r.Name] = r.Verdict
+			}
+			if r.Before >= r.After || i > 0 && rep.Recoveries[i-1].File == r.File && rep.Recoveries[i-1].After >= r.After {
+				t.Errorf("%s: %s of %s is out of order", path, r.Name, r.File.Name())
+			}
+		}
+		got := map[string]check.Verdict{}
+		for _, f := range rep.Findings {
+			if f.Check == check.Recovery {
+				got[f.Subject] = f.Verdict
+			}
+		}
+		if len(want) == 0 {
+			want["cleanups"] = check.Skipped
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-recoveries +findings):\n%s", path, diff)
+		}
+	}
+}

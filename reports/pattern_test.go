@@ -1,0 +1,83 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+)
+
+// judgeLog reads a log and judges it.
+func judgeLog(t *testing.T, log string, policy check.Policy) (*parser.Timeline, *check.Report) {
+	t.Helper()
+	tl, err := parser.Build(parser.Read(strings.NewReader(log), "run.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tl.Bad) > 0 {
+		t.Fatal(tl.Bad[0])
+	}
+	return tl, check.Judge(tl, policy)
+}
+
+// cleanup is a file of one cleanup, in GB with two digits.
+func cleanup(before, after float64, more string) string {
+	return fmt.Sprintf("[GPU Memory] Before Model Cleanup: Allocated: %.2fGB%s\n"+
+		"[GPU Memory] After Model Cleanup: Allocated: %.2fGB%s\n", before, more, after, more)
+}
+
+// TestPatternShowsRecovery demands what the pattern says of a cleanup: the judge's shares and verdicts, nothing of its own.
+func TestPatternShowsRecovery(t *testing.T) {
+	policy := check.DefaultPolicy()
+	strict := policy
+	strict.Recovery.Min = 0.98
+	for _, c := range []struct {
+		name   string
+		log    string
+		policy check.Policy
+		want   string
+	}{
+		// 7.05 of 7.23, at least 7.04 of 7.225
+		{"passes", cleanup(7.23, 0.18, ""), policy, "97.5 % freed pass"},
+		{"fails where the policy asks for more", cleanup(7.23, 0.18, ""), strict, "97.5 % freed fail"},
+		// 6.87 of 7.23, at least 6.86 of 7.225 and at most 6.88 of 7.235
+		{"undecided in one file", cleanup(7.23, 0.18, "") + cleanup(7.23, 0.36, ""), policy, "95.0 % freed undecided"},
+		{"fails in one of three", strings.Repeat(cleanup(7.23, 0.18, ""), 2) + cleanup(7.23, 5.68, ""), policy, "97.5 % freed fail"},
+		{"nothing held", cleanup(0, 0, ""), policy, "nothing freed pass"},
+		{"nothing held in most files", strings.Repeat(cleanup(0, 0, ""), 2) + cleanup(7.23, 0.18, ""), policy, "97.5 % freed pass"},
+		{"the busiest device", cleanup(1, 0.01, " | device=0") + cleanup(2, 1, " | device=1"), policy, "50.0 % freed fail"},
+	} {
+		tl, rep := judgeLog(t, c.log, c.policy)
+		for _, s := range makePattern(tl, rep).steps {
+			got := strings.TrimSpace(s.freed + " " + string(s.verdict))
+			if want := map[string]string{"After Model Cleanup": c.want}[s.name]; got != want {
+				t.Errorf("%s: %s says %q, want %q", c.name, s.name, got, want)
+			}
+		}
+	}
+}
+
+// TestPatternShowsWhatIsNotJudged has a cleanup whose objects cannot be told from those that live on.
+func TestPatternShowsWhatIsNotJudged(t *testing.T) {
+	tl, rep := judgeLog(t, `[GPU Memory] Before Diarization: Allocated: 0.10GB
+[GPU Memory] Before Waveform Cleanup: Allocated: 5.75GB
+[GPU Memory] After Waveform Cleanup: Allocated: 5.50GB
+[GPU Memory] Before Model Cleanup: Allocated: 5.50GB
+[GPU Memory] After Model Cleanup: Allocated: 0.10GB
+[GPU Memory] After Diarization: Allocated: 0.10GB
+`, check.DefaultPolicy())
+	got := map[string]string{}
+	for _, s := range makePattern(tl, rep).steps {
+		if s.freed != "" {
+			got[s.name] = s.freed + " " + string(s.verdict)
+		}
+	}
+	want := map[string]string{"After Waveform Cleanup": "256 MiB freed ", "After Model Cleanup": "100.0 % freed pass"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("freed (-want +got):\n%s", diff)
+	}
+}
