@@ -38,30 +38,34 @@ func (f *File) pair() {
 		name string
 		at   int
 	}
+	type key struct {
+		lane Lane
+		name string
+	}
 	open := map[Lane][]opened{}
+	count := map[key]int{} // of those in open, so that only an After that closes something looks for it
 	for i := range f.Checkpoints {
 		lane := f.Checkpoints[i].Lane
 		kind, name := pairName(f.Checkpoints[i].Name)
-		switch kind {
-		case before:
+		switch {
+		case kind == before:
 			open[lane] = append(open[lane], opened{name, i})
-		case after:
+			count[key{lane, name}]++
+		case kind == after && count[key{lane, name}] > 0:
 			stack := open[lane]
-			for j, opener := range slices.Backward(stack) {
-				if opener.name != name {
-					continue
-				}
-				for _, lost := range stack[j+1:] {
-					f.Unpaired = append(f.Unpaired, lost.at)
-				}
-				if isCleanup(name) {
-					f.Cleanups = append(f.Cleanups, Cleanup{Name: name, Before: opener.at, After: i, Stage: -1})
-				} else {
-					f.Stages = append(f.Stages, Stage{Name: name, Before: opener.at, After: i})
-				}
-				open[lane] = stack[:j]
-				break
+			top := stack[len(stack)-1]
+			for ; top.name != name; top = stack[len(stack)-1] {
+				f.Unpaired = append(f.Unpaired, top.at)
+				count[key{lane, top.name}]--
+				stack = stack[:len(stack)-1]
 			}
+			if isCleanup(name) {
+				f.Cleanups = append(f.Cleanups, Cleanup{Name: name, Before: top.at, After: i, Stage: -1})
+			} else {
+				f.Stages = append(f.Stages, Stage{Name: name, Before: top.at, After: i})
+			}
+			count[key{lane, name}]--
+			open[lane] = stack[:len(stack)-1]
 		}
 	}
 	for _, stack := range open {
@@ -105,6 +109,7 @@ func (f *File) nest() {
 		inside[lane] = stack
 		if len(stack) > 0 {
 			c.Stage = stack[len(stack)-1]
+			f.Stages[c.Stage].Cleanups++
 			last[c.Stage] = i
 		}
 	}

@@ -68,6 +68,7 @@ type File struct {
 type Stage struct {
 	Name          string // "Transcription"
 	Before, After int
+	Cleanups      int // number of cleanups whose innermost stage it is
 }
 
 // A Cleanup is a Before/After pair around something freed, as indices into the file's checkpoints.

@@ -111,7 +111,7 @@ func (b *builder) file(index int) {
 	b.point("After Whisper Cleanup", base+wave+kept, 0.2)
 	b.point("After Transcription (post-cleanup)", base+wave+kept, 0.01)
 	f.Stages = append(f.Stages, parser.Stage{Name: "Audio Preprocessing", Before: 1, After: 2},
-		parser.Stage{Name: "Transcription", Before: t, After: t + 3})
+		parser.Stage{Name: "Transcription", Before: t, After: t + 3, Cleanups: 1})
 	f.Cleanups = append(f.Cleanups, parser.Cleanup{Name: "Whisper Cleanup", Before: c, After: c + 1, Stage: 1, Last: true})
 	if b.diarize {
 		d := b.point("Before Diarization", base+wave+kept, 0.05)
@@ -121,7 +121,7 @@ func (b *builder) file(index int) {
 		b.point("Before Diarization Model Cleanup", base+kept+b.model/3, 0.1)
 		b.point("After Diarization Model Cleanup", base+kept, 0.1)
 		b.point("After Diarization (post-cleanup)", base+kept, 0.01)
-		f.Stages = append(f.Stages, parser.Stage{Name: "Diarization", Before: d, After: d + 5})
+		f.Stages = append(f.Stages, parser.Stage{Name: "Diarization", Before: d, After: d + 5, Cleanups: 2})
 		f.Cleanups = append(f.Cleanups,
 			parser.Cleanup{Name: "Waveform Cleanup", Before: d + 1, After: d + 2, Stage: 2},
 			parser.Cleanup{Name: "Diarization Model Cleanup", Before: d + 3, After: d + 4, Stage: 2, Last: true})

@@ -45,15 +45,10 @@ func runCheck(out io.Writer, logs []string, opts checkOptions) error {
 	if err != nil {
 		return err
 	}
-	tl, err := timeline(logs)
+	tl, report, err := judge(logs, opts.policy)
 	if err != nil {
 		return err
 	}
-	policy, _, err := policyFor(opts.policy, tl)
-	if err != nil {
-		return err
-	}
-	report := check.Judge(tl, policy)
 	if err := write(out, tl, report); err != nil {
 		return err
 	}

@@ -82,8 +82,18 @@ func (s *sniffer) noCheckpoints(name string) error {
 	return fmt.Errorf("%s has no checkpoints in %d lines; %s", name, s.lines, want)
 }
 
-// timeline reads and joins several logs.
-func timeline(paths []string) (*parser.Timeline, error) { return parser.Build(records(paths)) }
+// judge reads several logs as one and judges them by the policy of [policyFor].
+func judge(logs []string, policyPath string) (*parser.Timeline, *check.Report, error) {
+	tl, err := parser.Build(records(logs))
+	if err != nil {
+		return nil, nil, err
+	}
+	policy, _, err := policyFor(policyPath, tl)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tl, check.Judge(tl, policy), nil
+}
 
 // defaultPolicy is looked for in the current folder.
 const defaultPolicy = "vramsoak.yaml"

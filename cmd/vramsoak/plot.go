@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"vramsoak/harness/check"
 	"vramsoak/reports"
 )
 
@@ -40,16 +39,12 @@ lines, the high-water mark, and the cleanups that failed. The ending of the outp
 
 func runPlot(logs []string, opts plotOptions) error {
 	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(opts.output)), ".")
-	tl, err := timeline(logs)
-	if err != nil {
-		return err
-	}
-	policy, _, err := policyFor(opts.policy, tl)
+	tl, report, err := judge(logs, opts.policy)
 	if err != nil {
 		return err
 	}
 	return writeFile(opts.output, func(w io.Writer) error {
-		return reports.Plot(w, format, tl, check.Judge(tl, policy), opts.size)
+		return reports.Plot(w, format, tl, report, opts.size)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -12,36 +13,57 @@ import (
 	"vramsoak/parser"
 )
 
-// A display shows the progress of a soak on one line of a terminal. Anywhere else it shows nothing.
+// A display shows the progress of a soak on the last line of a terminal; anywhere else it shows none. What is written to
+// it, warnings, goes above that line. Its output going away is no reason to end a soak.
 type display struct {
-	out   *os.File // nil where it is no terminal
-	shown bool
+	out      *os.File
+	terminal bool
+	mu       sync.Mutex
+	line     string // as it is shown
 }
 
 func newDisplay(out *os.File) *display {
-	if !term.IsTerminal(int(out.Fd())) {
-		out = nil
-	}
-	return &display{out: out}
+	return &display{out: out, terminal: term.IsTerminal(int(out.Fd()))}
 }
 
+// clearLine returns to the start of the line and clears it.
+const clearLine = "\r\x1b[K"
+
 func (d *display) show(p harness.Progress) {
-	if d.out == nil {
+	if !d.terminal {
 		return
 	}
 	width, _, err := term.GetSize(int(d.out.Fd()))
 	if err != nil || width <= 0 {
 		width = 80
 	}
-	// "\x1b[K" clears what a longer line before left. A terminal that is gone is no reason to end a soak.
-	_, _ = fmt.Fprintf(d.out, "\r%s\x1b[K", fit(progressLine(p), width-1))
-	d.shown = true
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.line = fit(progressLine(p), width-1)
+	_, _ = fmt.Fprint(d.out, clearLine, d.line)
+}
+
+// Write writes whole lines.
+func (d *display) Write(b []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.line != "" {
+		_, _ = fmt.Fprint(d.out, clearLine)
+	}
+	n, err := d.out.Write(b)
+	if d.line != "" {
+		_, _ = fmt.Fprint(d.out, d.line)
+	}
+	return n, err
 }
 
 // close leaves the last state on a line of its own.
 func (d *display) close() {
-	if d.shown {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.line != "" {
 		_, _ = fmt.Fprintln(d.out)
+		d.line = ""
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"vramsoak/harness"
-	"vramsoak/harness/check"
 	"vramsoak/pipeline/meter"
 )
 
@@ -97,10 +96,11 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	if err != nil {
 		return err
 	}
+	display := newDisplay(os.Stderr)
 	cfg := harness.Config{
 		Command: command, Files: files, Feed: harness.Feed(opts.feed), Timeout: opts.timeout, Grace: opts.grace,
 		OnCrash: harness.OnCrash(opts.onCrash), RestartEvery: opts.restartEvery, Version: version(), Policy: policyText,
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Progress: display.show, Logger: slog.New(slog.NewTextHandler(display, nil)),
 	}
 	if opts.feed == "" {
 		cfg.Feed = harness.FeedOf(command)
@@ -123,8 +123,6 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	ctx, kill, stop := onInterrupt(ctx)
 	defer stop()
 	cfg.Kill = kill
-	display := newDisplay(os.Stderr)
-	cfg.Progress = display.show
 
 	outcome, runErr := harness.Run(ctx, cfg)
 	display.close()
@@ -143,15 +141,10 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, info runJSON, r
 	if err := writeRunJSON(cfg.Dir, info); err != nil {
 		return errors.Join(runErr, err)
 	}
-	tl, err := timeline([]string{filepath.Join(cfg.Dir, harness.LogName)})
+	tl, report, err := judge([]string{filepath.Join(cfg.Dir, harness.LogName)}, "")
 	if err != nil {
 		return errors.Join(runErr, err)
 	}
-	policy, _, err := policyFor("", tl)
-	if err != nil {
-		return errors.Join(runErr, err)
-	}
-	report := check.Judge(tl, policy)
 	if err := writeRunFolder(cfg.Dir, tl, report); err != nil {
 		return errors.Join(runErr, err)
 	}

@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"vramsoak/parser"
@@ -24,10 +23,12 @@ func (j *judge) outOfMemory() {
 			first, where = o, file
 		}
 	}
-	inFiles := 0
+	inFile := map[parser.Position]bool{}
 	for i := range j.tl.Files {
 		file := &j.tl.Files[i]
-		inFiles += len(file.OOMs)
+		for _, o := range file.OOMs {
+			inFile[o.Pos] = true
+		}
 		switch {
 		case len(file.OOMs) > 0:
 			note(file, &file.OOMs[0], file.Status != parser.StatusOK)
@@ -35,11 +36,9 @@ func (j *judge) outOfMemory() {
 			note(file, &parser.OutOfMemory{Header: parser.Header{Pos: file.EndPos}, Text: "the pipeline reported it"}, true)
 		}
 	}
-	if outside := len(j.tl.OOMs) - inFiles; outside > 0 && fatal == 0 {
+	if fatal == 0 { // one outside of files has nothing that recovered from it
 		for i := range j.tl.OOMs {
-			if !slices.ContainsFunc(j.tl.Files, func(file parser.File) bool {
-				return slices.ContainsFunc(file.OOMs, func(o parser.OutOfMemory) bool { return o.Pos == j.tl.OOMs[i].Pos })
-			}) {
+			if !inFile[j.tl.OOMs[i].Pos] {
 				note(nil, &j.tl.OOMs[i], true)
 				break
 			}
@@ -54,6 +53,9 @@ func (j *judge) outOfMemory() {
 	case fatal > 0:
 		f.Verdict = Fail
 		f.Message = fmt.Sprintf("fatal in %s", plural(fatal, "file"))
+		if where == nil {
+			f.Message = "fatal, outside of any file"
+		}
 	default:
 		f.Verdict = Pass
 		f.Message = fmt.Sprintf("recovered in %s, which ended ok", plural(recoveredIn, "file"))

@@ -64,7 +64,7 @@ func (j *judge) recoveries() []Recovered {
 			}
 		}
 		for s := range f.Stages {
-			if hasCleanup(f, s) {
+			if f.Stages[s].Cleanups > 0 {
 				all = append(all, j.stage(f, f.Stages[s]))
 			}
 		}
@@ -72,15 +72,6 @@ func (j *judge) recoveries() []Recovered {
 		slices.SortStableFunc(all[begin:], func(a, b Recovered) int { return a.After - b.After })
 	}
 	return all
-}
-
-func hasCleanup(f *parser.File, stage int) bool {
-	for _, c := range f.Cleanups {
-		if c.Stage == stage {
-			return true
-		}
-	}
-	return false
 }
 
 // births are the levels at which the processes began: at the first checkpoint of each.
@@ -124,7 +115,7 @@ func (j *judge) outerCleanups(f *parser.File, lane parser.Lane, left parser.Size
 		}
 		for ; stage < len(f.Stages) && f.Stages[stage].After < c.Before; stage++ {
 			s := f.Stages[stage]
-			if f.Checkpoints[s.Before].Lane == lane && hasCleanup(f, stage) {
+			if f.Checkpoints[s.Before].Lane == lane && f.Stages[stage].Cleanups > 0 {
 				left, _ = level(&f.Checkpoints[s.After])
 			}
 		}
