@@ -2,7 +2,6 @@ package parser
 
 import (
 	"iter"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -87,17 +86,6 @@ func (f *File) Name() string {
 		return f.Path
 	}
 	return "file " + strconv.Itoa(f.Index)
-}
-
-// Idle is the file's last checkpoint in a lane: what is still held when the file is done. It is nil where the lane has
-// no checkpoint in this file.
-func (f *File) Idle(lane Lane) *Checkpoint {
-	for i := range slices.Backward(f.Checkpoints) {
-		if f.Checkpoints[i].Lane == lane {
-			return &f.Checkpoints[i]
-		}
-	}
-	return nil
 }
 
 // All ranges over every checkpoint of the timeline: first those outside of files, with a nil file, then those in files.

@@ -127,8 +127,7 @@ func freed(t *testing.T, f parser.File, cleanup string) float64 {
 }
 
 func idle(f parser.File) int64 {
-	c := f.Idle(parser.Lane{})
-	return c.Bytes(parser.Allocated)
+	return f.Checkpoints[len(f.Checkpoints)-1].Bytes(parser.Allocated)
 }
 
 func statuses(tl *parser.Timeline) string {

@@ -12,10 +12,7 @@ func (j *judge) consistency(lane parser.Lane) {
 	f := Finding{Check: Consistency, Subject: j.subject("allocated <= reserved <= total", lane), Unit: Count, Limit: new(0.0)}
 	compared, broken := 0, 0
 	order := []parser.Quantity{parser.Allocated, parser.Reserved, parser.Total}
-	for file, c := range j.tl.All() {
-		if c.Lane != lane {
-			continue
-		}
+	for _, c := range j.readings[lane] {
 		wrong := ""
 		for i, small := range order {
 			for _, large := range order[i+1:] {
@@ -37,9 +34,9 @@ func (j *judge) consistency(lane parser.Lane) {
 		if broken == 1 {
 			f.At = new(c.Pos)
 			f.Message = fmt.Sprintf("%s at %q", wrong, c.Name)
-			if file != nil {
-				f.File = file.Index
-				f.Message += " in " + fileName(file)
+			if c.file != nil {
+				f.File = c.file.Index
+				f.Message += " in " + fileName(c.file)
 			}
 		}
 	}

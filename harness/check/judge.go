@@ -25,10 +25,15 @@ var Checks = []string{Recovery, Peak, Leak, OutOfMemory, Completeness, Consisten
 
 // Judge applies every check to the timeline. The report depends on nothing else.
 func Judge(tl *parser.Timeline, policy Policy) *Report {
-	j := &judge{tl: tl, policy: policy, lanes: lanesOf(tl)}
-	j.recovered = j.recoveries()
+	j := &judge{tl: tl, policy: policy, readings: map[parser.Lane][]reading{}}
+	j.sortReadings()
+	recovered := j.recoveries()
+	byLane := map[parser.Lane][]Recovered{}
+	for _, r := range recovered {
+		byLane[r.Lane] = append(byLane[r.Lane], r)
+	}
 	for _, lane := range j.lanes {
-		j.recovery(lane)
+		j.recovery(lane, byLane[lane])
 		j.peak(lane)
 		j.leak(lane)
 		j.consistency(lane)
@@ -46,7 +51,7 @@ func Judge(tl *parser.Timeline, policy Policy) *Report {
 	j.require()
 	return &Report{
 		Schema: Schema, Verdict: whole(j.findings), Files: len(tl.Files), Checkpoints: tl.Checkpoints,
-		HighWater: highWater(tl), Findings: j.findings, Recoveries: j.recovered,
+		HighWater: highWater(tl), Findings: j.findings, Recoveries: recovered,
 	}
 }
 
@@ -63,11 +68,17 @@ func whole(findings []Finding) Verdict {
 
 // judge collects the findings about one timeline.
 type judge struct {
-	tl        *parser.Timeline
-	policy    Policy
-	lanes     []parser.Lane
-	recovered []Recovered
-	findings  []Finding
+	tl       *parser.Timeline
+	policy   Policy
+	lanes    []parser.Lane // that the log has readings of, in order
+	readings map[parser.Lane][]reading
+	findings []Finding
+}
+
+// A reading is a checkpoint and its file, nil outside of files.
+type reading struct {
+	file *parser.File
+	*parser.Checkpoint
 }
 
 func (j *judge) add(f Finding) { j.findings = append(j.findings, f) }
@@ -96,13 +107,12 @@ func (j *judge) require() {
 	}
 }
 
-// lanesOf are the devices and ranks that the log has readings of, in order.
-func lanesOf(tl *parser.Timeline) []parser.Lane {
-	seen := map[parser.Lane]bool{}
-	for _, c := range tl.All() {
-		seen[c.Lane] = true
+// sortReadings sorts the checkpoints by their lanes; within a lane they stay in order, those outside of files first.
+func (j *judge) sortReadings() {
+	for file, c := range j.tl.All() {
+		j.readings[c.Lane] = append(j.readings[c.Lane], reading{file, c})
 	}
-	return slices.SortedFunc(maps.Keys(seen), func(a, b parser.Lane) int {
+	j.lanes = slices.SortedFunc(maps.Keys(j.readings), func(a, b parser.Lane) int {
 		return cmp.Or(a.Rank-b.Rank, a.Device-b.Device)
 	})
 }

@@ -76,19 +76,20 @@ type idle struct {
 func (j *judge) idleLevels(lane parser.Lane) []idle {
 	of := map[int][]idle{}
 	var longest []idle
-	for i := range j.tl.Files {
-		f := &j.tl.Files[i]
-		c := f.Idle(lane)
-		if c == nil || !j.sound(f) {
+	readings := j.readings[lane]
+	for i, c := range readings {
+		last := i+1 == len(readings) || readings[i+1].file != c.file
+		if c.file == nil || !last || !j.sound(c.file) {
 			continue
 		}
-		size, ok := level(c)
+		size, ok := level(c.Checkpoint)
 		if !ok {
 			continue
 		}
-		of[f.Process] = append(of[f.Process], idle{f, size, c.Bytes(parser.Total), c.Pos})
-		if len(of[f.Process]) > len(longest) {
-			longest = of[f.Process]
+		process := c.file.Process
+		of[process] = append(of[process], idle{c.file, size, c.Bytes(parser.Total), c.Pos})
+		if len(of[process]) > len(longest) {
+			longest = of[process]
 		}
 	}
 	return longest

@@ -14,12 +14,12 @@ func (j *judge) peak(lane parser.Lane) {
 	var top *parser.Checkpoint
 	var file *parser.File
 	var mark, total parser.Size
-	for in, c := range j.tl.All() {
+	for _, c := range j.readings[lane] {
 		t, hasTotal := c.Get(parser.Total)
-		if c.Lane != lane || !hasTotal || t.Bytes <= 0 {
+		if !hasTotal || t.Bytes <= 0 {
 			continue
 		}
-		size, ok := level(c)
+		size, ok := level(c.Checkpoint)
 		if p, has := c.Get(parser.Peak); has && p.Bytes > size.Bytes {
 			size, ok = p, true
 		}
@@ -29,7 +29,7 @@ func (j *judge) peak(lane parser.Lane) {
 		low = max(low, float64(size.Low())/float64(t.High()))
 		high = max(high, float64(size.High())/float64(max(1, t.Low())))
 		if top == nil || float64(size.Bytes)*float64(total.Bytes) > float64(mark.Bytes)*float64(t.Bytes) {
-			top, file, mark, total = c, in, size, t
+			top, file, mark, total = c.Checkpoint, c.file, size, t
 		}
 	}
 	if top == nil {

@@ -48,49 +48,52 @@ type Recovered struct {
 // A stage is judged the same way from its peak. A stage without a cleanup hands its memory on and is not judged.
 func (j *judge) recoveries() []Recovered {
 	var all []Recovered
-	births := map[parser.Lane]map[int]parser.Size{}
-	for _, lane := range j.lanes {
-		births[lane] = j.births(lane)
-	}
+	births := j.births()
 	for i := range j.tl.Files {
 		f := &j.tl.Files[i]
 		begin := len(all)
-		for _, lane := range j.lanes {
-			all = append(all, j.outerCleanups(f, lane, births[lane][f.Process])...)
+		for lane, pairs := range pairsByLane(f) {
+			all = append(all, j.outerCleanups(f, pairs, births[process{lane, f.Process}])...)
 		}
 		for _, c := range f.Cleanups {
 			if c.Stage >= 0 {
 				all = append(all, j.innerCleanup(f, c))
 			}
 		}
-		for s := range f.Stages {
-			if f.Stages[s].Cleanups > 0 {
-				all = append(all, j.stage(f, f.Stages[s]))
+		for _, s := range f.Stages {
+			if s.Cleanups > 0 {
+				all = append(all, j.stage(f, s))
 			}
 		}
 		// A stage comes after its cleanups.
-		slices.SortStableFunc(all[begin:], func(a, b Recovered) int { return a.After - b.After })
+		slices.SortFunc(all[begin:], func(a, b Recovered) int { return a.After - b.After })
 	}
 	return all
 }
 
+// A process is one process's ledger of one device.
+type process struct {
+	lane parser.Lane
+	n    int // counts the processes from 0
+}
+
 // births are the levels at which the processes began: at the first checkpoint of each.
-func (j *judge) births(lane parser.Lane) map[int]parser.Size {
-	births := map[int]parser.Size{}
-	for i := range j.tl.Outside {
-		if c := &j.tl.Outside[i]; c.Lane == lane && len(j.tl.Files) > 0 && c.Pos.Line < j.tl.Files[0].Pos.Line {
-			births[j.tl.Files[0].Process] = birth(c)
-			break
-		}
-	}
-	for i := range j.tl.Files {
-		f := &j.tl.Files[i]
-		if _, known := births[f.Process]; known {
-			continue
-		}
-		first := slices.IndexFunc(f.Checkpoints, func(c parser.Checkpoint) bool { return c.Lane == lane })
-		if first >= 0 {
-			births[f.Process] = birth(&f.Checkpoints[first])
+func (j *judge) births() map[process]parser.Size {
+	births := map[process]parser.Size{}
+	for lane, readings := range j.readings {
+		for _, c := range readings {
+			p := process{lane: lane}
+			switch {
+			case c.file != nil:
+				p.n = c.file.Process
+			case len(j.tl.Files) > 0 && c.Pos.Line < j.tl.Files[0].Pos.Line:
+				p.n = j.tl.Files[0].Process
+			default:
+				continue
+			}
+			if _, known := births[p]; !known {
+				births[p] = birth(c.Checkpoint)
+			}
 		}
 	}
 	return births
@@ -105,18 +108,37 @@ func birth(c *parser.Checkpoint) parser.Size {
 	return size
 }
 
-// outerCleanups judges the cleanups of a file that no stage encloses. left is the level at which its process began.
-func (j *judge) outerCleanups(f *parser.File, lane parser.Lane, left parser.Size) []Recovered {
+// pairs are a file's stages and cleanups in one lane, in the order of their Before.
+type pairs struct {
+	stages   []parser.Stage
+	cleanups []parser.Cleanup
+}
+
+func pairsByLane(f *parser.File) map[parser.Lane]pairs {
+	of := map[parser.Lane]pairs{}
+	for _, s := range f.Stages {
+		lane := f.Checkpoints[s.Before].Lane
+		p := of[lane]
+		p.stages = append(p.stages, s)
+		of[lane] = p
+	}
+	for _, c := range f.Cleanups {
+		lane := f.Checkpoints[c.Before].Lane
+		p := of[lane]
+		p.cleanups = append(p.cleanups, c)
+		of[lane] = p
+	}
+	return of
+}
+
+// outerCleanups judges the cleanups that no stage encloses. left is the level at which their process began.
+func (j *judge) outerCleanups(f *parser.File, p pairs, left parser.Size) []Recovered {
 	var all []Recovered
-	stage := 0
-	for i, c := range f.Cleanups {
-		if f.Checkpoints[c.Before].Lane != lane {
-			continue
-		}
-		for ; stage < len(f.Stages) && f.Stages[stage].After < c.Before; stage++ {
-			s := f.Stages[stage]
-			if f.Checkpoints[s.Before].Lane == lane && f.Stages[stage].Cleanups > 0 {
-				left, _ = level(&f.Checkpoints[s.After])
+	stages := p.stages
+	for i, c := range p.cleanups {
+		for ; len(stages) > 0 && stages[0].After < c.Before; stages = stages[1:] {
+			if stages[0].Cleanups > 0 {
+				left, _ = level(&f.Checkpoints[stages[0].After])
 			}
 		}
 		if c.Stage >= 0 {
@@ -124,10 +146,10 @@ func (j *judge) outerCleanups(f *parser.File, lane parser.Lane, left parser.Size
 		}
 		r := j.ratio(f, c.Before, c.Before, c.After, left)
 		r.Name = c.Name
-		if _, said := f.Checkpoints[c.Before].Get(parser.Holds); !said && r.Verdict != Pass && i+1 < len(f.Cleanups) && f.Cleanups[i+1].Before == c.After+1 && f.Cleanups[i+1].Stage < 0 {
-			if whole := j.ratio(f, c.Before, c.Before, f.Cleanups[i+1].After, left); whole.Verdict != Fail {
+		if _, said := f.Checkpoints[c.Before].Get(parser.Holds); !said && r.Verdict != Pass && i+1 < len(p.cleanups) && follows(p.cleanups[i+1], c) {
+			if whole := j.ratio(f, c.Before, c.Before, p.cleanups[i+1].After, left); whole.Verdict != Fail {
 				r.Verdict = Skipped
-				r.Reason = fmt.Sprintf("other objects lived on until %s", f.Cleanups[i+1].Name)
+				r.Reason = fmt.Sprintf("other objects lived on until %s", p.cleanups[i+1].Name)
 			}
 		}
 		if r.Verdict == Pass {
@@ -137,6 +159,9 @@ func (j *judge) outerCleanups(f *parser.File, lane parser.Lane, left parser.Size
 	}
 	return all
 }
+
+// follows says that next is outside stages too and nothing is logged between the two.
+func follows(next, c parser.Cleanup) bool { return next.Stage < 0 && next.Before == c.After+1 }
 
 // innerCleanup judges a cleanup inside a stage.
 func (j *judge) innerCleanup(f *parser.File, c parser.Cleanup) Recovered {

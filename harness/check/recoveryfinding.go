@@ -8,13 +8,10 @@ import (
 
 // recovery sums up the recoveries of a lane: one finding for each cleanup and stage, in the order of their first
 // appearance.
-func (j *judge) recovery(lane parser.Lane) {
+func (j *judge) recovery(lane parser.Lane, all []Recovered) {
 	var names []string
 	of := map[string][]Recovered{}
-	for _, r := range j.recovered {
-		if r.Lane != lane {
-			continue
-		}
+	for _, r := range all {
 		if _, known := of[r.Name]; !known {
 			names = append(names, r.Name)
 		}
