@@ -48,6 +48,7 @@ fixtures: bin/vramsoak
 .PHONY: soak
 soak: build fixtures
 	@[ -x bin/gpupipeline ] || { echo "make soak: not run: whisper.cpp is not to be had here (see above)" >&2; exit 2; }
+	nvidia-smi -L 2>/dev/null || echo "no GPU here: the device is this machine's memory, the readings are the C allocator's"
 	bin/vramsoak soak --files .build/audio-$(FILES) --feed stdin --timeout 20s --policy ci/vramsoak.yaml -- \
 	  bin/gpupipeline --model .build/model/ggml-soak.bin --out .build/transcripts --stdin $(addprefix --fault ,$(FAULT))
 

@@ -145,6 +145,9 @@ func (c Config) Validate() error {
 			wrong("expected %s in the command's arguments, where the path of the file goes, found none", pathMark)
 		}
 	case FeedList:
+		if slices.ContainsFunc(c.Command, func(arg string) bool { return strings.Contains(arg, pathMark) }) {
+			wrong("expected %s or %s in the command's arguments, found both; a process is given one file or a list", pathMark, listMark)
+		}
 		if marked != FeedList {
 			wrong("expected %s in the command's arguments, where the path of the list goes, found none", listMark)
 		}

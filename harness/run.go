@@ -207,9 +207,10 @@ func (r *run) judge(d death, between, progress bool) verdict {
 	case !progress:
 		return stopped(fmt.Sprintf("exited with code 0, but no file was seen to begin; have it read its files from %s and "+
 			"print a line %q for each", r.source(), parser.ProtocolPrefix+" file-start path=..."))
-	case !d.timeout && !failed && !r.track.names && !r.track.ends && r.begun() == 1:
-		return stopped(fmt.Sprintf("exited with code 0, but its checkpoints show only one file of %d; have it print a line %q "+
-			"for each", len(r.track.fed), parser.ProtocolPrefix+" file-start path=..."))
+	case !d.timeout && !failed && !r.track.names && !r.track.ends:
+		// It may have passed over a file. To give the rest to a new process would call the wrong files done.
+		return stopped(fmt.Sprintf("exited with code 0, but its checkpoints show %d of %d files, and not which; have it print "+
+			"a line %q for each", r.begun(), len(r.track.fed), parser.ProtocolPrefix+" file-start path=..."))
 	case r.cfg.OnCrash == CrashStop && (d.timeout || failed):
 		return stopped(d.String() + ", and on-crash is stop")
 	}

@@ -1,6 +1,10 @@
 package harness
 
-import "strings"
+import (
+	"strings"
+
+	"vramsoak/parser"
+)
 
 const (
 	tailMax     = 4 << 10 // bytes of a process's output that are kept for messages
@@ -23,18 +27,26 @@ func (t *tail) add(b []byte) {
 	t.text = append(t.text, b...)
 }
 
-// split is the last lines with something in them, oldest first. Of a progress bar that draws over itself with '\r', the
-// last state is the line.
+// split is the last lines with something in them, oldest first: without checkpoints and file lines, which say nothing on
+// why a process ended, where there are others. Of a progress bar that draws over itself with '\r', the last state is the
+// line.
 func (t *tail) split() []string {
-	var lines []string
+	var lines, records []string
 	for line := range strings.SplitSeq(string(t.text[max(0, len(t.text)-tailMax):]), "\n") {
 		line = strings.TrimRight(line, " \t\r")
 		if i := strings.LastIndexByte(line, '\r'); i >= 0 {
 			line = line[i+1:]
 		}
-		if line != "" {
+		switch {
+		case line == "":
+		case strings.Contains(line, parser.MemoryPrefix) || strings.HasPrefix(line, parser.ProtocolPrefix):
+			records = append(records, strings.ToValidUTF8(line, "\uFFFD"))
+		default:
 			lines = append(lines, strings.ToValidUTF8(line, "\uFFFD"))
 		}
+	}
+	if len(lines) == 0 {
+		lines = records
 	}
 	return lines[max(0, len(lines)-tailLines):]
 }

@@ -31,11 +31,16 @@ type builder struct {
 	// clock is the harness's last time. It dates the pipeline's lines that have no time, or one without a zone, to
 	// within a sample.
 	clock time.Time
-	last  Position
+	path  string // of the log that is read
 }
 
 func (b *builder) add(rec Record) {
-	b.last = rec.At()
+	if path := rec.At().Path; path != b.path {
+		if b.path != "" && !b.tl.Supervised {
+			b.process++ // levels of two logs are not of one process, as far as anyone knows
+		}
+		b.path = path
+	}
 	switch r := rec.(type) {
 	case Checkpoint:
 		b.date(&r.Header)

@@ -20,7 +20,7 @@ var quantityByKey = func() map[string]Quantity {
 // end, or to the first field that cannot be read.
 func logfmt(text string, field func(key, value string)) error {
 	for {
-		text = strings.TrimLeft(text, " \t|")
+		text = strings.TrimLeft(text, " \t")
 		if text == "" {
 			return nil
 		}
@@ -49,18 +49,6 @@ func logfmt(text string, field func(key, value string)) error {
 		field(key, value)
 		text = rest[len(value):]
 	}
-}
-
-// startsField says whether text begins with a key of ours and '='.
-func startsField(text string) bool {
-	key, _, found := strings.Cut(text, "=")
-	if !found {
-		return false
-	}
-	if _, known := quantityByKey[key]; known {
-		return true
-	}
-	return key == "device" || key == "rank" || key == "stream"
 }
 
 // parseBytes reads a whole, non-negative number of bytes below 4 EiB.

@@ -2,7 +2,9 @@ package parser
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -60,9 +62,7 @@ func appendCheckpoint(records []Record, text string, head Header, cut bool) []Re
 	}
 	c := Checkpoint{Header: head, Name: name}
 	rest, bad := c.readFields(fields)
-	if bad == nil {
-		bad = c.readTail(rest)
-	}
+	bad = cmp.Or(bad, c.readTail(rest))
 	if c.Len() > 0 {
 		records = append(records, c)
 	}
@@ -105,7 +105,7 @@ func (c *Checkpoint) readFields(text string) (rest string, bad *SyntaxError) {
 		label, after, found := strings.Cut(text, ":")
 		q, known := labels[strings.ToLower(strings.TrimSpace(label))]
 		if !found || !known {
-			return text, nil
+			return text, bad
 		}
 		after = strings.TrimLeft(after, " \t")
 		end := sizeEnd(after)
@@ -115,10 +115,11 @@ func (c *Checkpoint) readFields(text string) (rest string, bad *SyntaxError) {
 			return "", c.bad(fmt.Sprintf("a size such as 7.23GB after %q", label+":"), after)
 		case strings.TrimRight(after[:end], "0123456789.+-") == "":
 			return "", c.bad(fmt.Sprintf("a unit such as GB after %q", label+": "+after[:end]), after)
-		case size.Bytes < 0:
-			return "", c.bad(fmt.Sprintf("a size of 0 or more after %q", label+":"), after)
+		case size.Bytes < 0 && q != Free: // free is total minus allocated, and allocated may be more in a wrong log
+			bad = cmp.Or(bad, c.bad(fmt.Sprintf("a size of 0 or more after %q", label+":"), after))
+		default:
+			c.Set(q, size)
 		}
-		c.Set(q, size)
 		text = strings.TrimLeft(after[end:], " \t")
 		if strings.HasPrefix(text, "(") {
 			if _, behind, closed := strings.Cut(text, ")"); closed {
@@ -127,7 +128,7 @@ func (c *Checkpoint) readFields(text string) (rest string, bad *SyntaxError) {
 		}
 		trimmed := strings.TrimLeft(text, " \t")
 		if !strings.HasPrefix(trimmed, "|") {
-			return trimmed, nil
+			return trimmed, bad
 		}
 		text = strings.TrimLeft(trimmed[1:], " \t")
 	}
@@ -153,57 +154,72 @@ func sizeEnd(text string) int {
 	return i
 }
 
-// readTail reads the exact tail of our own line; where it is present it wins. What is no tail is a person's remark:
+// readTail reads the exact tail of our own line; where it is present it wins. What follows it, or stands in its place, is
+// a person's remark or the rest of the logger's wrapper:
 //
 //	[GPU Memory] After Whisper Cleanup: Allocated: 5.42GB (22.6%)  # Should be <1GB
+//	{"msg": "[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB | allocated=193273528 device=0"}
 //
 // An exact value outside of what the printed digits allow comes from a line that was cut: the printed one stays.
-func (c *Checkpoint) readTail(text string) *SyntaxError {
-	if !startsField(text) {
-		return nil
-	}
-	var bad *SyntaxError
-	report := func(expected, found string) {
-		if bad == nil {
-			bad = c.bad(expected, found)
+func (c *Checkpoint) readTail(text string) (bad *SyntaxError) {
+	for {
+		text = strings.TrimLeft(text, " \t|")
+		key, rest, found := strings.Cut(text, "=")
+		q, isQuantity := quantityByKey[key]
+		if !found || !isQuantity && key != "device" && key != "rank" && key != "stream" {
+			return bad
 		}
-	}
-	err := logfmt(text, func(key, value string) {
-		switch key {
-		case "device", "rank":
+		var expected string
+		value, behind := cutValue(rest)
+		switch {
+		case key == "stream":
+			c.Stream = value
+		case isQuantity:
+			expected = c.setExact(q, value)
+		default:
 			n, err := parseCount(value)
-			switch {
-			case err != nil:
-				report("a number after "+key+"=", value)
-			case key == "device":
+			if err != nil {
+				expected = "a number after " + key + "="
+			} else if key == "device" {
 				c.Lane.Device = n
-			default:
+			} else {
 				c.Lane.Rank = n
 			}
-			return
-		case "stream":
-			c.Stream = value
-			return
 		}
-		q, known := quantityByKey[key]
-		if !known {
-			return
+		if expected != "" {
+			bad = cmp.Or(bad, c.bad(expected, value))
 		}
-		exact, err := parseBytes(value)
-		printed, has := c.Get(q)
-		switch {
-		case err != nil:
-			report("bytes after "+key+"=", value)
-		case has && (exact < printed.Low()-1 || exact > printed.High()+1):
-			report(fmt.Sprintf("%s= to agree with the printed %s", key, printed), value)
-		default:
-			c.Set(q, Exact(exact))
-		}
-	})
-	if err != nil {
-		report("key=value fields", err.Error())
+		text = behind
 	}
-	return bad
+}
+
+// setExact sets a quantity to what the tail says, or returns what was expected of it.
+func (c *Checkpoint) setExact(q Quantity, value string) (expected string) {
+	exact, err := parseBytes(value)
+	printed, has := c.Get(q)
+	switch {
+	case err != nil:
+		return "bytes after " + q.String() + "="
+	case has && (exact < printed.Low()-1 || exact > printed.High()+1):
+		return fmt.Sprintf("%s= to agree with the printed %s", q, printed)
+	}
+	c.Set(q, Exact(exact))
+	return ""
+}
+
+// cutValue cuts a value off the text that begins with it. A value ends at a blank, or where a wrapper's quotes and
+// brackets close around the line.
+func cutValue(text string) (value, behind string) {
+	if quoted, err := strconv.QuotedPrefix(text); err == nil {
+		if value, err := strconv.Unquote(quoted); err == nil {
+			return value, text[len(quoted):]
+		}
+	}
+	end := strings.IndexAny(text, " \t|\"'\\,;)]}")
+	if end < 0 {
+		end = len(text)
+	}
+	return text[:end], text[end:]
 }
 
 func (c *Checkpoint) bad(expected, found string) *SyntaxError {

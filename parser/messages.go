@@ -47,11 +47,30 @@ func appendWarning(records []Record, line []byte, pos Position) []Record {
 	return append(records, Warning{Header: head(m[0]), Level: level, Percent: percent, Text: shorten(text, 300)})
 }
 
-// oomPattern is an allocation that failed, as PyTorch and the native pipeline word it. A quote before it is program
-// source that handles the error, not the error:
+// oomPattern is an allocation that failed, in the words of PyTorch, our native pipeline, CTranslate2 (faster-whisper),
+// ggml (whisper.cpp), cuBLAS, cuDNN and ONNX Runtime:
+//
+//	torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB ...
+//	RuntimeError: CUDA failed with error out of memory
+//	ggml_backend_cuda_buffer_type_alloc_buffer: allocating 1024.00 MiB on device 0: cudaMalloc failed: out of memory
+//	RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`
+//	... bfc_arena.cc: Failed to allocate memory for requested buffer of size 4194304
+//
+// A quote before it is program source that handles the error, not the error:
 //
 //	if "CUDA out of memory" in str(e):
-var oomPattern = regexp.MustCompile(`(^|[^"'\w])((?:(?:CUDA|HIP|XPU|NPU|MLU) (?:error: )?)?out of memory\. Tried to allocate|(?:CUDA|HIP|XPU|NPU|MLU) (?:error: )?out of memory(?:[^"'\w]|$))`)
+var oomPattern = regexp.MustCompile(`(^|[^"'\w])(` +
+	`(?:(?:CUDA|HIP|XPU|NPU|MLU) (?:error: )?)?out of memory\. Tried to allocate` +
+	`|(?:CUDA|HIP|XPU|NPU|MLU) (?:error: |failed with error )?out of memory(?:[^"'\w]|$)` +
+	`|(?:cuda|hip)Malloc\w* failed: out of memory` +
+	`|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED|cudaErrorMemoryAllocation` +
+	`|Failed to allocate memory for requested buffer of size)`)
+
+// oomNeedles are what a line must contain to match oomPattern.
+var oomNeedles = [][]byte{
+	[]byte("out of memory"), []byte("STATUS_ALLOC_FAILED"), []byte("cudaErrorMemoryAllocation"),
+	[]byte("Failed to allocate memory"),
+}
 
 const sizePattern = `(\d+(?:\.\d+)? ?(?:[KMGT]i?B|bytes|B))`
 
@@ -72,7 +91,7 @@ var oomFields = struct{ requested, total, free, allocated, reserved, unallocated
 }
 
 func appendOutOfMemory(records []Record, line []byte, pos Position) []Record {
-	if !bytes.Contains(line, []byte("out of memory")) {
+	if !containsAny(line, oomNeedles) {
 		return records
 	}
 	m := oomPattern.FindSubmatchIndex(line)

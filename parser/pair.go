@@ -16,13 +16,14 @@ const (
 
 // pairName splits a checkpoint's name: "After Transcription (post-cleanup)" is the after of "Transcription".
 func pairName(name string) (half, string) {
-	kind := before
-	rest, ok := strings.CutPrefix(name, "Before ")
-	if !ok {
+	word, rest, _ := strings.Cut(name, " ")
+	var kind half
+	switch {
+	case strings.EqualFold(word, "before"):
+		kind = before
+	case strings.EqualFold(word, "after"):
 		kind = after
-		rest, ok = strings.CutPrefix(name, "After ")
-	}
-	if !ok {
+	default:
 		return neither, name
 	}
 	if open := strings.LastIndex(rest, " ("); open > 0 && strings.HasSuffix(rest, ")") {

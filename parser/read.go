@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 )
 
 const (
@@ -77,7 +78,7 @@ func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 func ParseLine(line []byte, pos Position) []Record { return parseLine(line, pos, true) }
 
 func parseLine(line []byte, pos Position, start bool) []Record {
-	if !mayHold(line) {
+	if !containsAny(line, needles) {
 		return nil
 	}
 	var records []Record
@@ -99,18 +100,12 @@ func parseLine(line []byte, pos Position, start bool) []Record {
 }
 
 // needles are what a line must contain to hold a record; nearly every line of a log contains none of them.
-var needles = [][]byte{
-	[]byte(MemoryPrefix), []byte(HarnessPrefix), []byte(ProtocolPrefix),
-	[]byte("GPU memory"), []byte("out of memory"),
-}
+var needles = slices.Concat([][]byte{
+	[]byte(MemoryPrefix), []byte(HarnessPrefix), []byte(ProtocolPrefix), []byte("GPU memory"),
+}, oomNeedles)
 
-func mayHold(line []byte) bool {
-	for _, needle := range needles {
-		if bytes.Contains(line, needle) {
-			return true
-		}
-	}
-	return false
+func containsAny(line []byte, needles [][]byte) bool {
+	return slices.ContainsFunc(needles, func(needle []byte) bool { return bytes.Contains(line, needle) })
 }
 
 // stripEscapes removes terminal control sequences: "\x1b[32m[GPU Memory] ...\x1b[0m". ECMA-48: ESC '[', parameter and

@@ -132,13 +132,30 @@ func plural(n int, noun string) string {
 	return number(n) + " " + noun + "s"
 }
 
-// headline is a run in one line: "60 files, 1,140 checkpoints, peak 7.50 GiB allocated (31.3 % of 24.0 GiB)".
+// headline is a run in one line: "60 files, 1,140 checkpoints, peak 7.50 GiB allocated (31.3 % of 24.0 GiB)". What the
+// log gave nothing to judge by is named: "; not judged: leak, peak".
 func headline(rep *check.Report) string {
 	s := plural(rep.Files, "file") + ", " + plural(rep.Checkpoints, "checkpoint")
 	if peak := peakText(rep.HighWater); peak != "" {
 		s += ", peak " + peak
 	}
+	if missing := notJudged(rep); len(missing) > 0 {
+		s += "; not judged: " + strings.Join(missing, ", ")
+	}
 	return s
+}
+
+// notJudged are the checks that would decide the verdict and were skipped wherever they were tried.
+func notJudged(rep *check.Report) []string {
+	var missing []string
+	for _, name := range check.Checks {
+		of := func(f check.Finding) bool { return f.Check == name && f.Gates }
+		judged := func(f check.Finding) bool { return of(f) && f.Verdict != check.Skipped }
+		if slices.ContainsFunc(rep.Findings, of) && !slices.ContainsFunc(rep.Findings, judged) {
+			missing = append(missing, name)
+		}
+	}
+	return missing
 }
 
 // peakText is the high-water mark with its share of the device, by the first reading that the log has.

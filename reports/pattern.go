@@ -114,6 +114,7 @@ func mergeNames(order []string, f *parser.File, p pattern, known map[string][]in
 // cleanupStats are one cleanup over the files.
 type cleanupStats struct {
 	freed   []int64       // bytes
+	failed  int           // files in which it failed
 	shares  []float64     // of those files where something was held and the share was judged
 	verdict check.Verdict // fail if it failed anywhere, else undecided, else pass; "" where it was not judged
 }
@@ -143,6 +144,9 @@ func (p pattern) cleanups(rep *check.Report) map[string]*cleanupStats {
 		if !r.Nothing {
 			c.shares = append(c.shares, min(1, r.Share)) // more than 1 where it freed what was there before the stage, too
 		}
+		if r.Verdict == check.Fail {
+			c.failed++
+		}
 		rank := []check.Verdict{"", check.Pass, check.Undecided, check.Fail}
 		if slices.Index(rank, r.Verdict) > slices.Index(rank, c.verdict) {
 			c.verdict = r.Verdict
@@ -151,17 +155,20 @@ func (p pattern) cleanups(rep *check.Report) map[string]*cleanupStats {
 	return out
 }
 
-// text is the median of what was freed: "97.6 % freed", or "51.2 MiB freed" where no share was judged.
+// text is the median of what was freed: "97.6 % freed", or "51.2 MiB freed" where no share was judged. A median hides
+// the few files in which the cleanup failed, so these are counted.
 func (c *cleanupStats) text() string {
-	freed := median(c.freed)
+	text := parser.FormatBytes(median(c.freed)) + " freed"
 	switch {
 	case len(c.shares) > 0:
-		return fmt.Sprintf("%.1f %% freed", 100*median(c.shares))
-	case freed == 0:
-		return "nothing freed"
-	default:
-		return parser.FormatBytes(freed) + " freed"
+		text = fmt.Sprintf("%.1f %% freed", 100*median(c.shares))
+	case median(c.freed) == 0:
+		text = "nothing freed"
 	}
+	if c.failed > 0 && c.failed < len(c.freed) {
+		text += fmt.Sprintf(", not in %s", plural(c.failed, "file"))
+	}
+	return text
 }
 
 // median is the middle value, or the lower of the two in the middle: a level that was read, not made up.

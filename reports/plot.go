@@ -29,8 +29,11 @@ type PlotOptions struct {
 	Width, Height int
 }
 
-// The least size at which the words of a plot have room.
-const minWidth, minHeight = 600, 360
+// The least size at which the words of a plot have room, and the most pixels that it may take: 256 MiB of picture.
+const (
+	minWidth, minHeight = 600, 360
+	maxPixels           = 64 << 20
+)
 
 // Plot draws memory over time: allocated, reserved and device used, the files and stages, the bounds of the device, the
 // high-water mark and the cleanups that failed.
@@ -44,6 +47,9 @@ func Plot(w io.Writer, format string, tl *parser.Timeline, rep *check.Report, op
 	if opts.Width < minWidth || opts.Height < minHeight {
 		return fmt.Errorf("a plot of %d x %d pixels has no room for its words; take at least %d x %d",
 			opts.Width, opts.Height, minWidth, minHeight)
+	}
+	if opts.Width > maxPixels/opts.Height {
+		return fmt.Errorf("a plot of %d x %d pixels takes too much memory; take at most %d Mi pixels", opts.Width, opts.Height, maxPixels>>20)
 	}
 	const dpi = 96
 	width, height := vg.Length(opts.Width)*vg.Inch/dpi, vg.Length(opts.Height)*vg.Inch/dpi

@@ -22,7 +22,7 @@ type RecordCounts struct{ Checkpoints, Events, Bad int }
 
 // String is one line for a person: "1140 checkpoints, 130 other records, 0 unreadable lines".
 func (c RecordCounts) String() string {
-	return fmt.Sprintf("%d checkpoints, %d other records, %d unreadable lines", c.Checkpoints, c.Events, c.Bad)
+	return fmt.Sprintf("%s, %s, %s", plural(c.Checkpoints, "checkpoint"), plural(c.Events, "other record"), plural(c.Bad, "unreadable line"))
 }
 
 // Records writes records one a line, as they come: "table" for people, "jsonl" with every field, "csv" with one column a

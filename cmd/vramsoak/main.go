@@ -23,13 +23,21 @@ const (
 	exitUndecided = 3
 )
 
-const exitStatus = `
+// The end of a command's help: of those that judge, and of those that do not.
+const (
+	verdictStatus = `
 EXIT STATUS
   0  pass
   1  a check failed
   2  trouble: wrong usage, input that cannot be read, no checkpoints in it
   3  undecided: the log cannot tell; the report says what would decide it
 `
+	plainStatus = `
+EXIT STATUS
+  0  done
+  2  trouble: wrong usage, input that cannot be read
+`
+)
 
 func main() { os.Exit(run(os.Args[1:])) }
 
@@ -87,9 +95,14 @@ and fails the build when memory is not given back.`,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetHelpTemplate(root.HelpTemplate() + exitStatus)
-	root.AddCommand(
-		newSoakCommand(), newCheckCommand(), newParseCommand(), newPlotCommand(), newFixturesCommand(), newDoctorCommand(),
-	)
+	template := root.HelpTemplate()
+	root.SetHelpTemplate(template + verdictStatus)
+	for _, cmd := range []*cobra.Command{newSoakCommand(), newCheckCommand()} {
+		root.AddCommand(cmd)
+	}
+	for _, cmd := range []*cobra.Command{newParseCommand(), newPlotCommand(), newFixturesCommand(), newDoctorCommand()} {
+		cmd.SetHelpTemplate(template + plainStatus)
+		root.AddCommand(cmd)
+	}
 	return root
 }

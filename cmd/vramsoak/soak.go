@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,7 +99,8 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	}
 	display := newDisplay(os.Stderr)
 	cfg := harness.Config{
-		Command: command, Files: files, Feed: harness.Feed(opts.feed), Timeout: opts.timeout, Grace: opts.grace,
+		Command: command, Files: files, Feed: harness.Feed(opts.feed), Timeout: opts.timeout,
+		Grace:   cmp.Or(opts.grace, 1), // to the harness 0 is the default, here it is none
 		OnCrash: harness.OnCrash(opts.onCrash), RestartEvery: opts.restartEvery, Version: version(), Policy: policyText,
 		Progress: display.show, Logger: slog.New(slog.NewTextHandler(display, nil)),
 	}
@@ -143,7 +145,7 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, info runJSON, r
 	}
 	tl, report, err := judge([]string{filepath.Join(cfg.Dir, harness.LogName)}, "")
 	if err != nil {
-		return errors.Join(runErr, err)
+		return cmp.Or(runErr, err) // a run that failed to begin has no checkpoints either
 	}
 	if err := writeRunFolder(cfg.Dir, tl, report); err != nil {
 		return errors.Join(runErr, err)

@@ -59,6 +59,9 @@ func (j *judge) filesEnded() {
 			break
 		}
 		text := fmt.Sprintf("%s %s", fileName(file), ended(file.Status))
+		if n := len(file.Checkpoints); n > 0 && file.Status != parser.StatusOOM {
+			text += fmt.Sprintf(", last at %q", file.Checkpoints[n-1].Name)
+		}
 		if file.Error != "" {
 			text += " (" + file.Error + ")"
 		}

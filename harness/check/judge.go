@@ -13,15 +13,15 @@ import (
 // The checks, in the order in which a report lists them.
 const (
 	Recovery     = "recovery"
-	Peak         = "peak"
 	Leak         = "leak"
+	Peak         = "peak"
 	OutOfMemory  = "out-of-memory"
 	Completeness = "completeness"
 	Consistency  = "consistency"
 )
 
 // Checks are the names that a policy may gate on or require.
-var Checks = []string{Recovery, Peak, Leak, OutOfMemory, Completeness, Consistency}
+var Checks = []string{Recovery, Leak, Peak, OutOfMemory, Completeness, Consistency}
 
 // Judge applies every check to the timeline. The report depends on nothing else.
 func Judge(tl *parser.Timeline, policy Policy) *Report {

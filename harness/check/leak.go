@@ -10,48 +10,66 @@ import (
 
 // leak judges the growth of the idle level (the level at a file's last checkpoint) over the files of one process: the
 // difference between the medians of the first and of the last quarter of the files, after the warm-up, over the distance
-// between their middles. The resolution of the readings bounds it from both sides.
+// between their middles. The resolution of the readings bounds it from both sides. Growth is told from noise by the
+// middle halves of the two quarters: they must lie apart.
 func (j *judge) leak(lane parser.Lane) {
 	f := Finding{Check: Leak, Subject: j.subject("idle level", lane)}
-	levels := j.idleLevels(lane)
-	if need := j.policy.Leak.MinFiles; len(levels) < need {
+	all := j.idleLevels(lane)
+	if need := j.policy.Leak.MinFiles; len(all) < need {
 		f.Verdict = Skipped
-		f.Message = fmt.Sprintf("growth over files needs at least %d files in one process, the log has %d", need, len(levels))
+		f.Message = fmt.Sprintf("growth over files needs at least %d files in one process, the longest one here has %d", need, len(all))
 		j.add(f)
 		return
 	}
-	levels = levels[min(j.policy.Leak.WarmUp, len(levels)-2):]
-	quarter := max(1, len(levels)/4)
+	levels := all[min(j.policy.Leak.WarmUp, len(all)-2):]
+	quarter := quarterOf(len(levels))
 	first, last := levels[:quarter], levels[len(levels)-quarter:]
-	from, to := medianLevel(first), medianLevel(last)
+	from, to := quantile(first, 0.5), quantile(last, 0.5)
 	distance := float64(len(levels) - quarter)
 	slope := float64(to.Bytes-from.Bytes) / distance
 	margin := float64(to.Resolution+from.Resolution) / distance
 	limit := float64(j.policy.Leak.MaxGrowth.Bytes)
 
 	end := levels[len(levels)-1]
-	f.Measured, f.Limit, f.Unit = new(slope), new(limit), BytesPerFile
-	f.File, f.At = end.file.Index, new(end.pos)
-	span := fmt.Sprintf("from %s (median of files %s) to %s (files %s)", from, fileRange(first), to, fileRange(last))
-	perFile := parser.FormatBytes(int64(math.Round(slope))) + " a file"
-	switch {
-	case slope-margin > limit:
+	f.Measured, f.Limit, f.Unit, f.At = new(slope), new(limit), BytesPerFile, new(end.pos)
+	growth := fmt.Sprintf("%s a file, from %s (median of files %s) to %s (files %s)",
+		parser.FormatBytes(int64(math.Round(slope))), from, fileRange(first), to, fileRange(last))
+	switch apart := quantile(last, 0.25).Bytes > quantile(first, 0.75).Bytes; {
+	case slope-margin > limit && apart:
 		f.Verdict = Fail
-		f.Message = fmt.Sprintf("growth over files: %s, %s", perFile, span)
-		if total := end.total; total > 0 && slope > 0 {
-			f.Message += fmt.Sprintf("; out of memory in about %.0f files at this rate",
-				max(0, float64(total-end.size.Bytes)/slope))
+		f.Message = "growth over files: " + growth
+		if end.total > 0 {
+			f.Message += fmt.Sprintf("; out of memory in about %.0f files at this rate, as a file takes %s at its peak",
+				math.Max(0, float64(end.total-end.peak)/slope), parser.FormatBytes(end.peak-end.size.Bytes))
 		}
+	case slope-margin > limit:
+		f.Verdict = Undecided
+		f.Message = "growth over files, or the noise of the idle level: " + growth + "; more files in one process would decide it"
 	case slope+margin > limit:
 		f.Verdict = Undecided
-		files := math.Ceil(float64(to.Resolution+from.Resolution) / limit * 4 / 3)
-		f.Message = fmt.Sprintf("the printed digits allow %s to %s a file; about %.0f files in one process, or exact bytes, would decide it",
-			parser.FormatBytes(int64(slope-margin)), parser.FormatBytes(int64(slope+margin)), max(files, float64(len(levels)+1)))
+		f.Message = fmt.Sprintf("the printed digits allow %s to %s a file; %d files in one process, or exact bytes, would decide it",
+			parser.FormatBytes(int64(slope-margin)), parser.FormatBytes(int64(slope+margin)), j.filesToDecide(slope, margin*distance, len(all)))
 	default:
 		f.Verdict = Pass
-		f.Message = fmt.Sprintf("no growth over files to speak of: %s, %s", perFile, span)
+		f.Message = "no growth over files to speak of: " + growth
 	}
 	j.add(f)
+}
+
+func quarterOf(levels int) int { return max(1, levels/4) }
+
+// filesToDecide is how many files it takes until the resolution, a number of bytes, no longer hides a growth over the
+// limit, if the slope stays as it is.
+func (j *judge) filesToDecide(slope, resolution float64, files int) int {
+	limit := float64(j.policy.Leak.MaxGrowth.Bytes)
+	for {
+		files++
+		levels := files - j.policy.Leak.WarmUp
+		margin := resolution / float64(levels-quarterOf(levels))
+		if slope+margin <= limit || slope-margin > limit || files >= 1e6 {
+			return files
+		}
+	}
 }
 
 // fileRange is "3-16", or "3".
@@ -66,28 +84,47 @@ func fileRange(levels []idle) string {
 // An idle is one file's idle level.
 type idle struct {
 	file  *parser.File
+	name  string // of the checkpoint
 	size  parser.Size
+	peak  int64 // largest level in the file, bytes
 	total int64
 	pos   parser.Position
 }
 
-// idleLevels are those of the process that worked on the most files. A file that did not end well says nothing about
-// what a good one leaves behind.
+// idleLevels are those of the process that worked on the most files. A file that did not end well, or ends with another
+// checkpoint than most, says nothing about what a good one leaves behind.
 func (j *judge) idleLevels(lane parser.Lane) []idle {
-	of := map[int][]idle{}
-	var longest []idle
+	var all []idle
+	endings := map[string]int{}
+	usual := ""
+	var peak int64
 	readings := j.readings[lane]
 	for i, c := range readings {
-		last := i+1 == len(readings) || readings[i+1].file != c.file
-		if c.file == nil || !last || !j.sound(c.file) {
+		if c.file == nil {
 			continue
 		}
 		size, ok := level(c.Checkpoint)
-		if !ok {
+		peak = max(peak, size.Bytes)
+		if i+1 < len(readings) && readings[i+1].file == c.file {
 			continue
 		}
-		process := c.file.Process
-		of[process] = append(of[process], idle{c.file, size, c.Bytes(parser.Total), c.Pos})
+		if ok && j.sound(c.file) {
+			all = append(all, idle{c.file, c.Name, size, peak, c.Bytes(parser.Total), c.Pos})
+			endings[c.Name]++
+			if endings[c.Name] > endings[usual] {
+				usual = c.Name
+			}
+		}
+		peak = 0
+	}
+	of := map[int][]idle{}
+	var longest []idle
+	for _, l := range all {
+		if l.name != usual {
+			continue
+		}
+		process := l.file.Process
+		of[process] = append(of[process], l)
 		if len(of[process]) > len(longest) {
 			longest = of[process]
 		}
@@ -95,8 +132,9 @@ func (j *judge) idleLevels(lane parser.Lane) []idle {
 	return longest
 }
 
-// medianLevel is the median by bytes, with the coarsest resolution.
-func medianLevel(levels []idle) parser.Size {
+// quantile is the level below which the share q of the levels lies, between two of them their mean by distance, with the
+// coarsest resolution of all. See Hyndman and Fan, Sample Quantiles in Statistical Packages (1996), definition 7.
+func quantile(levels []idle, q float64) parser.Size {
 	bytes := make([]int64, 0, len(levels))
 	var resolution int64
 	for _, l := range levels {
@@ -104,10 +142,11 @@ func medianLevel(levels []idle) parser.Size {
 		resolution = max(resolution, l.size.Resolution)
 	}
 	slices.Sort(bytes)
-	middle := len(bytes) / 2
-	median := bytes[middle]
-	if len(bytes)%2 == 0 {
-		median = (bytes[middle-1] + bytes[middle]) / 2
+	at := q * float64(len(bytes)-1)
+	i := int(at)
+	value := bytes[i]
+	if i+1 < len(bytes) {
+		value += int64(math.Round((at - float64(i)) * float64(bytes[i+1]-bytes[i])))
 	}
-	return parser.Size{Bytes: median, Resolution: resolution}
+	return parser.Size{Bytes: value, Resolution: resolution}
 }

@@ -7,20 +7,16 @@ import (
 	"vramsoak/parser"
 )
 
-// outOfMemory lists the allocations that failed. One is recovered where its file ended ok all the same, else fatal.
+// outOfMemory judges the allocations that failed, by file: recovered where the file ended ok all the same, else fatal. A
+// log that does not say how its files ended leaves it open where the file went on to its last checkpoint: so it does after
+// a fallback, and so it does where the clean-up after the error prints its checkpoints.
 func (j *judge) outOfMemory() {
 	f := Finding{Check: OutOfMemory, Subject: "allocations", Unit: Count, Limit: new(0.0)}
-	fatal, recoveredIn := 0, 0
-	var first *parser.OutOfMemory
-	var where *parser.File
-	note := func(file *parser.File, o *parser.OutOfMemory, bad bool) {
-		if bad {
-			fatal++
-		} else {
-			recoveredIn++
-		}
-		if first == nil || bad && fatal == 1 {
-			first, where = o, file
+	count := map[Verdict]int{} // of files
+	first := map[Verdict]failure{}
+	note := func(v Verdict, next failure) {
+		if count[v]++; count[v] == 1 {
+			first[v] = next
 		}
 	}
 	inFile := map[parser.Position]bool{}
@@ -31,42 +27,59 @@ func (j *judge) outOfMemory() {
 		}
 		switch {
 		case len(file.OOMs) > 0:
-			note(file, &file.OOMs[0], file.Status != parser.StatusOK)
+			note(j.outcome(file), failure{file, &file.OOMs[0]})
 		case file.Status == parser.StatusOOM:
-			note(file, &parser.OutOfMemory{Header: parser.Header{Pos: file.EndPos}, Text: "the pipeline reported it"}, true)
+			note(Fail, failure{file, &parser.OutOfMemory{Header: parser.Header{Pos: file.EndPos}, Text: "the pipeline reported it"}})
 		}
 	}
-	if fatal == 0 { // one outside of files has nothing that recovered from it
-		for i := range j.tl.OOMs {
-			if !inFile[j.tl.OOMs[i].Pos] {
-				note(nil, &j.tl.OOMs[i], true)
-				break
-			}
+	for i := range j.tl.OOMs {
+		if o := &j.tl.OOMs[i]; !inFile[o.Pos] && count[Fail] == 0 { // nothing that could have recovered from it
+			note(Fail, failure{nil, o})
 		}
 	}
-	f.Measured = new(float64(fatal))
+	f.Measured = new(float64(count[Fail]))
 	switch {
-	case first == nil:
-		f.Verdict, f.Message = Pass, "no allocation failed"
-		j.add(f)
-		return
-	case fatal > 0:
-		f.Verdict = Fail
-		f.Message = fmt.Sprintf("fatal in %s", plural(fatal, "file"))
-		if where == nil {
+	case count[Fail] > 0:
+		f.Verdict, f.Message = Fail, "fatal in "+plural(count[Fail], "file")
+		if first[Fail].file == nil {
 			f.Message = "fatal, outside of any file"
 		}
+	case count[Undecided] > 0:
+		f.Verdict = Undecided
+		f.Message = fmt.Sprintf("fatal or recovered in %s; the log does not say how files ended, print [pipeline] file-end",
+			plural(count[Undecided], "file"))
+	case count[Pass] > 0:
+		f.Verdict, f.Message = Pass, fmt.Sprintf("recovered in %s, which ended ok", plural(count[Pass], "file"))
 	default:
-		f.Verdict = Pass
-		f.Message = fmt.Sprintf("recovered in %s, which ended ok", plural(recoveredIn, "file"))
+		f.Verdict, f.Message = Pass, "no out-of-memory message"
+		j.add(f)
+		return
 	}
-	f.At = new(first.Pos)
-	if where != nil {
-		f.File = where.Index
-		f.Message += ", first in " + fileName(where)
+	shown := first[f.Verdict]
+	f.At = new(shown.oom.Pos)
+	if shown.file != nil {
+		f.File = shown.file.Index
+		f.Message += ", first in " + fileName(shown.file)
 	}
-	f.Message += ": " + describe(first)
+	f.Message += ": " + describe(shown.oom)
 	j.add(f)
+}
+
+// A failure is an allocation that failed, and its file, nil outside of files.
+type failure struct {
+	file *parser.File
+	oom  *parser.OutOfMemory
+}
+
+// outcome says what became of a file in which an allocation failed.
+func (j *judge) outcome(f *parser.File) Verdict {
+	switch last := len(f.Checkpoints) - 1; {
+	case f.Status == parser.StatusOK:
+		return Pass
+	case j.sound(f) && len(f.Unpaired) == 0 && last >= 0 && f.Checkpoints[last].Pos.Line > f.OOMs[len(f.OOMs)-1].Pos.Line:
+		return Undecided
+	}
+	return Fail
 }
 
 // describe says what was asked for and what was there.

@@ -14,6 +14,7 @@ func (j *judge) peak(lane parser.Lane) {
 	var top *parser.Checkpoint
 	var file *parser.File
 	var mark, total parser.Size
+	var reserved int64
 	for _, c := range j.readings[lane] {
 		t, hasTotal := c.Get(parser.Total)
 		if !hasTotal || t.Bytes <= 0 {
@@ -26,6 +27,7 @@ func (j *judge) peak(lane parser.Lane) {
 		if !ok {
 			continue
 		}
+		reserved = max(reserved, c.Bytes(parser.Reserved))
 		low = max(low, float64(size.Low())/float64(t.High()))
 		high = max(high, float64(size.High())/float64(max(1, t.Low())))
 		if top == nil || float64(size.Bytes)*float64(total.Bytes) > float64(mark.Bytes)*float64(t.Bytes) {
@@ -46,6 +48,9 @@ func (j *judge) peak(lane parser.Lane) {
 		where = ", " + fileName(file)
 	}
 	found := fmt.Sprintf("%s of %s (%s) at %s%s", mark, total, percent(share), top.Name, where)
+	if reserved > mark.Bytes {
+		found += fmt.Sprintf("; reserved up to %s (%s)", parser.FormatBytes(reserved), percent(float64(reserved)/float64(total.Bytes)))
+	}
 	maximum := float64(j.policy.Peak.Max)
 	switch {
 	case low > maximum:

@@ -8,7 +8,7 @@ import (
 
 // A Policy is what a user demands. In a file (vramsoak.yaml) every part may be left out:
 //
-//	gate: [recovery, peak, leak, out-of-memory, completeness, consistency]
+//	gate: [recovery, leak, peak, out-of-memory, completeness, consistency]
 //	require: [recovery]         # skipped then counts as undecided
 //	recovery: {min: 95%, floor: 1MiB}
 //	peak: {notice: 70%, max: 85%}

@@ -61,7 +61,7 @@ peak: 3
 leak: {min_files: few, max_growth: 1 parsec}
 expect:
   checkpoints: After Whisper Cleanup
-`, `p.yaml:1:18: expected one of recovery, peak, leak, out-of-memory, completeness, consistency, found "leaks"
+`, `p.yaml:1:18: expected one of recovery, leak, peak, out-of-memory, completeness, consistency, found "leaks"
 p.yaml:3:8: expected a share such as 95% or 0.95, above 0 and up to 1, found "150%"
 p.yaml:4:3: expected one of the keys floor, min, found "flor"
 p.yaml:5:7: expected key: value, found "3"

@@ -137,7 +137,7 @@ func (j *judge) outerCleanups(f *parser.File, p pairs, left parser.Size) []Recov
 	stages := p.stages
 	for i, c := range p.cleanups {
 		for ; len(stages) > 0 && stages[0].After < c.Before; stages = stages[1:] {
-			if stages[0].Cleanups > 0 {
+			if stages[0].Cleanups > 0 && j.stage(f, stages[0]).Verdict == Pass {
 				left, _ = level(&f.Checkpoints[stages[0].After])
 			}
 		}
