@@ -5,60 +5,76 @@ import (
 	"time"
 )
 
-// Build makes the timeline of a stream of records. It returns what it has so far along with an I/O error.
+// Build makes the timeline of a stream of records, of one log or of several after one another. It returns what it has so
+// far along with an I/O error.
 //
-// Where the log has the harness's lines, its files are those. Otherwise they begin where the pipeline names one, else
-// where the first checkpoint recurs; see [Splitter].
+// Where a log has the harness's lines, its files are those. Otherwise they begin where the pipeline names one, else where
+// the first checkpoint recurs; see [Splitter]. Nothing is carried from one log to the next: each is a run of its own.
 func Build(records iter.Seq2[Record, error]) (*Timeline, error) {
 	b := &builder{tl: &Timeline{}}
 	for rec, err := range records {
 		if err != nil {
-			b.finish()
+			b.endLog()
 			return b.tl, err
 		}
 		b.add(rec)
 	}
-	b.finish()
+	b.endLog()
+	for i := range b.tl.Files {
+		b.tl.Files[i].pair()
+	}
+	for i := range b.tl.Outside {
+		b.tl.Outside[i].pair()
+	}
 	return b.tl, nil
 }
 
-// builder holds the timeline and the file that is open.
+// builder holds the timeline and what is open.
 type builder struct {
-	tl       *Timeline
-	file     *File // nil between files
-	splitter Splitter
-	process  int
+	tl      *Timeline
+	file    *File // nil between files
+	stretch *File // nil but between files
+	run     int
+	process int
+	log     logState
+}
+
+// A logState is what is known of the log that is read.
+type logState struct {
+	last       Position
+	supervised bool
+	splitter   Splitter
 	// clock is the harness's last time. It dates the pipeline's lines that have no time, or one without a zone, to
 	// within a sample.
 	clock time.Time
-	path  string // of the log that is read
+	// files and outside are how many the timeline had when the log began.
+	files, outside int
 }
 
 func (b *builder) add(rec Record) {
-	if path := rec.At().Path; path != b.path {
-		if b.path != "" && !b.tl.Supervised {
-			b.process++ // levels of two logs are not of one process, as far as anyone knows
+	// A line before the last one is of another log with the same name: one log given twice.
+	if at := rec.At(); at.Path != b.log.last.Path || at.Line < b.log.last.Line {
+		if b.log.last != (Position{}) {
+			b.endLog()
+			b.run++
+			b.process++
 		}
-		b.path = path
+		b.log = logState{files: len(b.tl.Files), outside: len(b.tl.Outside)}
 	}
+	b.log.last = rec.At()
 	switch r := rec.(type) {
 	case Checkpoint:
 		b.date(&r.Header)
 		b.boundary(r)
 		b.tl.Checkpoints++
-		if b.file == nil {
-			b.tl.Outside = append(b.tl.Outside, r)
-			return
-		}
-		b.file.Checkpoints = append(b.file.Checkpoints, r)
-		b.touch(r.Header)
+		f := b.place(r.Header)
+		f.Checkpoints = append(f.Checkpoints, r)
+		f.touch(r.Header)
 	case OutOfMemory:
 		b.date(&r.Header)
-		b.tl.OOMs = append(b.tl.OOMs, r)
-		if b.file != nil {
-			b.file.OOMs = append(b.file.OOMs, r)
-			b.touch(r.Header)
-		}
+		f := b.place(r.Header)
+		f.OOMs = append(f.OOMs, r)
+		f.touch(r.Header)
 	case Warning:
 		b.date(&r.Header)
 		b.tl.Warnings = append(b.tl.Warnings, r)
@@ -78,15 +94,12 @@ func (b *builder) add(rec Record) {
 		b.tl.Samples = append(b.tl.Samples, r)
 	case Exit:
 		b.supervised(r.Header)
+		b.stretch = nil // a file that is open gets its end yet
+		r.Process = b.process
 		b.tl.Exits = append(b.tl.Exits, r)
 		b.process++
 	case RunStart:
-		b.close()
-		b.supervised(r.Header)
-		if len(b.tl.Files) > 0 {
-			b.process++
-		}
-		b.tl.Runs = append(b.tl.Runs, Run{Start: r})
+		b.startRun(r)
 	case Resume:
 		b.close()
 		b.supervised(r.Header)
@@ -94,7 +107,7 @@ func (b *builder) add(rec Record) {
 	case RunEnd:
 		b.close()
 		b.supervised(r.Header)
-		if n := len(b.tl.Runs); n > 0 {
+		if n := len(b.tl.Runs); n > 0 && b.tl.Runs[n-1].Number == b.run {
 			b.tl.Runs[n-1].End = &r
 		}
 	}
@@ -102,58 +115,83 @@ func (b *builder) add(rec Record) {
 
 // supervised notes a line of the harness.
 func (b *builder) supervised(h Header) {
-	b.tl.Supervised = true
+	b.log.supervised = true
 	if !h.Time.IsZero() {
-		b.clock = h.Time
+		b.log.clock = h.Time
 	}
 }
 
 // date gives a pipeline's record the harness's clock where its own time is missing or of an unknown zone.
 func (b *builder) date(h *Header) {
-	if (h.Time.IsZero() || h.Local) && !b.clock.IsZero() {
-		h.Time, h.Local = b.clock, false
+	if (h.Time.IsZero() || h.Local) && !b.log.clock.IsZero() {
+		h.Time, h.Local = b.log.clock, false
 	}
+}
+
+// startRun begins a run, which is a new one where the log had anything before.
+func (b *builder) startRun(r RunStart) {
+	b.close()
+	b.supervised(r.Header)
+	n := len(b.tl.Runs)
+	if len(b.tl.Files) > b.log.files || len(b.tl.Outside) > b.log.outside || n > 0 && b.tl.Runs[n-1].Number == b.run {
+		b.run++
+		b.process++
+	}
+	b.tl.Runs = append(b.tl.Runs, Run{Number: b.run, Start: r})
 }
 
 // boundary begins a file where a log without the harness's lines shows one.
 func (b *builder) boundary(rec Record) {
-	if b.tl.Supervised || !b.splitter.Begins(rec) {
+	if b.log.supervised || !b.log.splitter.Begins(rec) {
 		return
 	}
 	start := FileStart{Header: Header{Pos: rec.At(), Time: rec.When()}}
 	if named, ok := rec.(FileStart); ok {
 		start = named
 	}
+	start.Index = len(b.tl.Files) - b.log.files + 1
 	b.open(start)
+}
+
+// place is where a record of the pipeline belongs: the open file, else the stretch between files.
+func (b *builder) place(h Header) *File {
+	switch {
+	case b.file != nil:
+		return b.file
+	case b.stretch == nil:
+		b.tl.Outside = append(b.tl.Outside, File{
+			Outside: true, Supervised: b.log.supervised, Run: b.run, Process: b.process,
+			Pos: h.Pos, EndPos: h.Pos, Start: h.Time, End: h.Time,
+		})
+		b.stretch = &b.tl.Outside[len(b.tl.Outside)-1]
+	}
+	return b.stretch
 }
 
 func (b *builder) open(start FileStart) {
 	b.close()
-	index := start.Index
-	if index == 0 {
-		index = len(b.tl.Files) + 1
-	}
 	b.tl.Files = append(b.tl.Files, File{
-		Index: index, Path: start.Path, AudioSeconds: start.AudioSeconds, Process: b.process,
+		Index: start.Index, Path: start.Path, AudioSeconds: start.AudioSeconds,
+		Supervised: b.log.supervised, Run: b.run, Process: b.process,
 		Pos: start.Pos, EndPos: start.Pos, Start: start.Time, End: start.Time,
 	})
 	b.file = &b.tl.Files[len(b.tl.Files)-1]
 }
 
-// touch extends the open file to a record of its own.
-func (b *builder) touch(h Header) {
-	b.file.EndPos = h.Pos
-	if b.file.Start.IsZero() {
-		b.file.Start = h.Time
+// touch extends the file to a record of its own.
+func (f *File) touch(h Header) {
+	f.EndPos = h.Pos
+	if f.Start.IsZero() {
+		f.Start = h.Time
 	}
 	if !h.Time.IsZero() {
-		b.file.End = h.Time
+		f.End = h.Time
 	}
 }
 
 // end closes the file. The pipeline's word does so only where the harness has none.
 func (b *builder) end(r FileEnd) {
-	if r.Pipeline && b.tl.Supervised {
+	if r.Pipeline && b.log.supervised {
 		if b.file != nil {
 			b.file.Error = r.Error
 		}
@@ -165,7 +203,7 @@ func (b *builder) end(r FileEnd) {
 	if b.file == nil {
 		return
 	}
-	b.touch(r.Header)
+	b.file.touch(r.Header)
 	b.file.Status, b.file.Seconds = r.Status, r.Seconds
 	if r.Error != "" {
 		b.file.Error = r.Error
@@ -173,23 +211,18 @@ func (b *builder) end(r FileEnd) {
 	b.close()
 }
 
+// close ends the open file, or the stretch between files.
 func (b *builder) close() {
-	if b.file == nil {
-		return
+	if f := b.file; f != nil && f.Seconds == 0 && !f.Start.IsZero() {
+		f.Seconds = max(0, f.End.Sub(f.Start).Seconds()) // a clock may go back
 	}
-	if b.file.Seconds == 0 && !b.file.Start.IsZero() {
-		b.file.Seconds = max(0, b.file.End.Sub(b.file.Start).Seconds()) // a clock may go back
-	}
-	b.file = nil
+	b.file, b.stretch = nil, nil
 }
 
-func (b *builder) finish() {
+func (b *builder) endLog() {
 	b.close()
-	if !b.tl.Supervised {
+	if !b.log.supervised && !b.log.splitter.named && len(b.tl.Files)-b.log.files == 1 {
 		b.splitPreamble()
-	}
-	for i := range b.tl.Files {
-		b.tl.Files[i].pair()
 	}
 }
 
@@ -197,10 +230,7 @@ func (b *builder) finish() {
 // its first file, has a first checkpoint that never recurs. Its files then begin at the first checkpoint that does recur
 // and does not stand between a Before and its After.
 func (b *builder) splitPreamble() {
-	if len(b.tl.Files) != 1 || b.splitter.named {
-		return
-	}
-	whole := b.tl.Files[0]
+	whole := b.tl.Files[b.log.files]
 	count := map[string]int{}
 	for i := range whole.Checkpoints {
 		count[whole.Checkpoints[i].Name]++
@@ -223,20 +253,21 @@ func (b *builder) splitPreamble() {
 	if first <= 0 {
 		return
 	}
-	b.tl.Files = nil
-	b.tl.Outside = append(b.tl.Outside, whole.Checkpoints[:first]...)
-	b.splitter = Splitter{}
+	b.tl.Files = b.tl.Files[:b.log.files]
+	b.log.splitter = Splitter{}
 	ooms := whole.OOMs
-	for _, c := range whole.Checkpoints[first:] {
-		if b.splitter.Begins(c) {
-			b.open(FileStart{Header: Header{Pos: c.Pos, Time: c.Time}})
+	for i, c := range whole.Checkpoints {
+		if i >= first {
+			b.boundary(c)
 		}
 		for len(ooms) > 0 && ooms[0].Pos.Line < c.Pos.Line {
-			b.file.OOMs = append(b.file.OOMs, ooms[0])
+			f := b.place(ooms[0].Header)
+			f.OOMs = append(f.OOMs, ooms[0])
 			ooms = ooms[1:]
 		}
-		b.file.Checkpoints = append(b.file.Checkpoints, c)
-		b.touch(c.Header)
+		f := b.place(c.Header)
+		f.Checkpoints = append(f.Checkpoints, c)
+		f.touch(c.Header)
 	}
 	b.file.OOMs = append(b.file.OOMs, ooms...)
 	b.close()

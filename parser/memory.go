@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -75,13 +76,15 @@ func appendCheckpoint(records []Record, text string, head Header, cut bool) []Re
 // looksCut says that text without a readable field was to be a checkpoint: "Before Whisper Cleanup: Allo", or one in
 // another order. Other remarks stand behind the mark too: "[GPU Memory] cache cleared".
 func looksCut(text string) bool {
-	text = strings.ToLower(text)
-	if strings.Contains(text, "allocated") {
+	if allocatedNumber.MatchString(text) {
 		return true
 	}
 	i := strings.LastIndexByte(text, ':')
-	return i > 0 && strings.HasPrefix("allocated", strings.TrimSpace(text[i+1:]))
+	return i > 0 && strings.HasPrefix("allocated", strings.ToLower(strings.TrimSpace(text[i+1:])))
 }
+
+// allocatedNumber tells "After Whisper Cleanup allocated 0.18GB" from "Deallocated 12 tensors".
+var allocatedNumber = regexp.MustCompile(`(?i)\ballocated\b\s*(?:[:=]|\d)`)
 
 // cutName splits at the colon before the first field's label: "Before Whisper Cleanup", "Allocated: 7.23GB (30.1%)".
 func cutName(text string) (name, fields string, ok bool) {

@@ -86,6 +86,12 @@ func (c *Checkpoint) OfCleanup() bool {
 	return kind != neither && isCleanup(name)
 }
 
+// IsAfter says whether the checkpoint is an After.
+func (c *Checkpoint) IsAfter() bool {
+	kind, _ := pairName(c.Name)
+	return kind == after
+}
+
 func isCleanup(name string) bool {
 	const word = "cleanup"
 	return len(name) >= len(word) && strings.EqualFold(name[len(name)-len(word):], word)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -122,12 +123,11 @@ func renderTimeline(t *testing.T, log []byte) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "supervised=%t checkpoints=%d outside=%d samples=%d ooms=%d warnings=%d exits=%d bad=%d\n", tl.Supervised,
-		tl.Checkpoints, len(tl.Outside), len(tl.Samples), len(tl.OOMs), len(tl.Warnings), len(tl.Exits), len(tl.Bad))
-	for i := range tl.Files {
-		f := &tl.Files[i]
-		fmt.Fprintf(&b, "%s index=%d status=%q process=%d lines=%d-%d seconds=%.3f checkpoints=%d ooms=%d\n", f.Name(), f.Index,
-			f.Status, f.Process, f.Pos.Line, f.EndPos.Line, f.Seconds, len(f.Checkpoints), len(f.OOMs))
+	fmt.Fprintf(&b, "checkpoints=%d runs=%d samples=%d warnings=%d exits=%d bad=%d\n", tl.Checkpoints, len(tl.Runs),
+		len(tl.Samples), len(tl.Warnings), len(tl.Exits), len(tl.Bad))
+	for _, f := range slices.Concat(tl.Outside, tl.Files) {
+		fmt.Fprintf(&b, "%s index=%d status=%q supervised=%t run=%d process=%d lines=%d-%d seconds=%.3f checkpoints=%d ooms=%d\n",
+			f.Name(), f.Index, f.Status, f.Supervised, f.Run, f.Process, f.Pos.Line, f.EndPos.Line, f.Seconds, len(f.Checkpoints), len(f.OOMs))
 		for _, s := range f.Stages {
 			fmt.Fprintf(&b, "  stage %s %d-%d\n", s.Name, s.Before, s.After)
 		}
@@ -313,9 +313,8 @@ func FuzzRead(f *testing.F) {
 // checkInvariants holds for every timeline.
 func checkInvariants(t *testing.T, tl *parser.Timeline) {
 	t.Helper()
-	total := len(tl.Outside)
-	for i := range tl.Files {
-		f := &tl.Files[i]
+	total := 0
+	for _, f := range slices.Concat(tl.Outside, tl.Files) {
 		total += len(f.Checkpoints)
 		pair := func(before, after int) {
 			if before >= after || after >= len(f.Checkpoints) || f.Checkpoints[before].Lane != f.Checkpoints[after].Lane {

@@ -191,9 +191,10 @@ type Sample struct {
 // An Exit is the end of a pipeline process.
 type Exit struct {
 	Header
-	PID    int
-	Code   int    // exit code; -1 where a signal ended it
-	Signal string // "SIGKILL"; "" where it exited by itself
+	PID     int
+	Code    int    // exit code; -1 where a signal ended it
+	Signal  string // "SIGKILL"; "" where it exited by itself
+	Process int    // as in File.Process; known only in a timeline
 }
 
 // A Resume is the harness taking an interrupted run up again.

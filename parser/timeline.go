@@ -12,12 +12,11 @@ type Timeline struct {
 	Runs []Run
 	// Files are the files in the order in which work on them began.
 	Files []File
-	// Outside are checkpoints that belong to no file: a model that is loaded before the first file.
-	Outside []Checkpoint
+	// Outside are the stretches between files that hold checkpoints or out-of-memory messages: a model that is loaded
+	// before the first file. Each is paired like a file.
+	Outside []File
 	// Samples are the harness's looks at the process from outside.
 	Samples []Sample
-	// OOMs are the out-of-memory messages, those inside files too.
-	OOMs []OutOfMemory
 	// Warnings are the pipeline's own warnings.
 	Warnings []Warning
 	// Exits are the ends of pipeline processes.
@@ -26,28 +25,32 @@ type Timeline struct {
 	Bad []SyntaxError
 	// Checkpoints is the number of checkpoints read, in files or outside.
 	Checkpoints int
-	// Supervised says that the log has the harness's lines, so that files, their ends and processes are known, not
-	// inferred.
-	Supervised bool
 }
 
 // A Run is one run of the harness.
 type Run struct {
-	Start RunStart
+	Number int // as in File.Run
+	Start  RunStart
 	// End is nil where the run was killed before it could write its last line.
 	End *RunEnd
 }
 
 // A File is the work on one file of the batch.
 type File struct {
-	Index        int    // place in the batch, from 1
+	// Index is the place in the batch, from 1; 0 for a file that the pipeline named and was not fed, and outside of files.
+	Index        int
 	Path         string // as the log names it; "" where it does not
+	Outside      bool   // not a file, but a stretch between files
 	AudioSeconds float64
 	Status       Status
 	Error        string  // why it failed, where the pipeline said so
 	Seconds      float64 // wall time from start to end, 0 where unknown
-	// Process counts the pipeline's processes from 0; allocator levels are comparable within one.
-	Process int
+	// Supervised says that its log has the harness's lines, so that files, their ends and processes are known, not
+	// inferred.
+	Supervised bool
+	// Run counts the runs from 0, and Process the pipeline's processes, over all logs. Allocator levels are comparable
+	// within a process.
+	Run, Process int
 	// Pos and EndPos are the file's first and last line in the log.
 	Pos, EndPos Position
 	// Start and End are zero where the log has no times.
@@ -57,7 +60,7 @@ type File struct {
 	// Stages and Cleanups refer to Checkpoints by index and are in the order of their Before.
 	Stages   []Stage
 	Cleanups []Cleanup
-	// Unpaired are indices of "Before ..." checkpoints that have no After, and of "After ..." that have no Before.
+	// Unpaired are indices of "Before ..." checkpoints that have no After.
 	Unpaired []int
 	// OOMs are the out-of-memory messages during this file.
 	OOMs []OutOfMemory
@@ -82,25 +85,41 @@ type Cleanup struct {
 
 // Name is the file's path, or "file 12" where the log names none.
 func (f *File) Name() string {
-	if f.Path != "" {
+	switch {
+	case f.Outside:
+		return "outside of files"
+	case f.Path != "":
 		return f.Path
 	}
 	return "file " + strconv.Itoa(f.Index)
 }
 
-// All ranges over every checkpoint of the timeline: first those outside of files, with a nil file, then those in files.
+// LastAttempts are the files without those that were done again in their run, in the order of the log. A file that was
+// not fed has no place in the batch and is no attempt at another.
+func (tl *Timeline) LastAttempts() []*File {
+	type place struct{ run, index int }
+	last := map[place]int{}
+	for i := range tl.Files {
+		last[place{tl.Files[i].Run, tl.Files[i].Index}] = i
+	}
+	var files []*File
+	for i := range tl.Files {
+		if f := &tl.Files[i]; f.Index == 0 || last[place{f.Run, f.Index}] == i {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// All ranges over every checkpoint of the timeline: first those outside of files, then those in files.
 func (tl *Timeline) All() iter.Seq2[*File, *Checkpoint] {
 	return func(yield func(*File, *Checkpoint) bool) {
-		for i := range tl.Outside {
-			if !yield(nil, &tl.Outside[i]) {
-				return
-			}
-		}
-		for i := range tl.Files {
-			f := &tl.Files[i]
-			for j := range f.Checkpoints {
-				if !yield(f, &f.Checkpoints[j]) {
-					return
+		for _, files := range [][]File{tl.Outside, tl.Files} {
+			for i := range files {
+				for j := range files[i].Checkpoints {
+					if !yield(&files[i], &files[i].Checkpoints[j]) {
+						return
+					}
 				}
 			}
 		}

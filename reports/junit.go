@@ -66,12 +66,12 @@ func JUnit(w io.Writer, tl *parser.Timeline, rep *check.Report) error {
 		}})
 	}
 	suites := junitSuites{Name: "vramsoak", Suites: []junitSuite{checks.done(0)}}
-	if last := lastAttempts(tl); len(last) > 0 {
+	if last := tl.LastAttempts(); len(last) > 0 {
 		files := junitSuite{Name: "vramsoak files", Timestamp: stamp}
 		gates := filesGate(rep)
 		var sum float64
 		for _, f := range last {
-			files.add(fileCase(f, tl.Supervised, gates))
+			files.add(fileCase(f, gates))
 			sum += f.Seconds
 		}
 		suites.Suites = append(suites.Suites, files.done(sum))
@@ -174,30 +174,14 @@ func filesGate(rep *check.Report) bool {
 	return !judged
 }
 
-// lastAttempts are the files as they ended: after a restart a file may be worked on again, and its last end counts.
-func lastAttempts(tl *parser.Timeline) []*parser.File {
-	var out []*parser.File
-	place := map[int]int{}
-	for i := range tl.Files {
-		f := &tl.Files[i]
-		if at, again := place[f.Index]; again {
-			out[at] = f
-			continue
-		}
-		place[f.Index] = len(out)
-		out = append(out, f)
-	}
-	return out
-}
-
-// fileCase is a file as a test case. supervised says that the log should tell how it ended.
-func fileCase(f *parser.File, supervised, gates bool) junitCase {
+// fileCase is a file as a test case.
+func fileCase(f *parser.File, gates bool) junitCase {
 	c := junitCase{Name: clean(f.Name()), Classname: "vramsoak.file", Time: junitTime(f.Seconds)}
 	status := clean(string(f.Status))
 	switch {
 	case f.Status == parser.StatusOK:
 		return c
-	case f.Status == parser.StatusUnknown && !supervised:
+	case f.Status == parser.StatusUnknown && !f.Supervised:
 		c.Skipped = &junitOutcome{Message: "the log does not say how the file ended"}
 		return c
 	case f.Status == parser.StatusUnknown:

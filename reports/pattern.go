@@ -48,10 +48,12 @@ func makePattern(tl *parser.Timeline, rep *check.Report) pattern {
 	}
 	for i := range tl.Outside {
 		into := &order
-		if len(tl.Files) > 0 && tl.Outside[i].Pos.Line > tl.Files[0].Pos.Line {
+		if len(tl.Files) > 0 && tl.Outside[i].Process >= tl.Files[0].Process && tl.Outside[i].Pos.Line > tl.Files[0].Pos.Line {
 			into = &tail
 		}
-		add(into, &tl.Outside[i])
+		for k := range tl.Outside[i].Checkpoints {
+			add(into, &tl.Outside[i].Checkpoints[k])
+		}
 	}
 	// The file with the most checkpoints gives the order; names that only others have follow the name they came after.
 	byLength := make([]*parser.File, len(tl.Files))
@@ -87,6 +89,10 @@ func makePattern(tl *parser.Timeline, rep *check.Report) pattern {
 	return p
 }
 
+// searched is how many names are kept in the order of the files. A log with more of them numbers its checkpoints, and
+// looking each up would take forever.
+const searched = 1000
+
 // mergeNames adds the names that the file has and order lacks, each after the name it follows in the file.
 func mergeNames(order []string, f *parser.File, p pattern, known map[string][]int64) []string {
 	at := -1
@@ -96,12 +102,12 @@ func mergeNames(order []string, f *parser.File, p pattern, known map[string][]in
 			continue
 		}
 		if _, ok := known[c.Name]; ok {
-			if j := slices.Index(order, c.Name); j >= 0 {
+			if j := slices.Index(order[:min(len(order), searched)], c.Name); j >= 0 {
 				at = j
 			}
 			continue
 		}
-		if at < 0 {
+		if at < 0 || len(order) > searched {
 			at = len(order) - 1
 		}
 		at++

@@ -37,15 +37,15 @@ func (s sample) timeline() *parser.Timeline {
 	if s.model == 0 {
 		s.model = gib(7.4)
 	}
-	b := builder{sample: s, tl: &parser.Timeline{Supervised: !s.timeless}, now: start}
-	if b.tl.Supervised {
+	b := builder{sample: s, tl: &parser.Timeline{}, now: start}
+	if !s.timeless {
 		b.line++
 		b.tl.Runs = []parser.Run{{Start: parser.RunStart{Header: b.header(), Files: s.files, Command: "gpupipeline"}}}
 	}
 	for i := 1; i <= s.files; i++ {
 		b.file(i)
 	}
-	if b.tl.Supervised {
+	if !s.timeless {
 		b.line++
 		b.tl.Runs[0].End = &parser.RunEnd{Header: b.header(), Files: s.files, Reason: "done"}
 	}
@@ -82,7 +82,7 @@ func (b *builder) file(index int) {
 	length := 6 + 12*b.jitter() // seconds
 	f := parser.File{
 		Index: index, Path: fmt.Sprintf("audio/%04d.wav", index), AudioSeconds: length * 10,
-		Status: parser.StatusOK, Pos: b.header().Pos, Start: b.header().Time,
+		Status: parser.StatusOK, Supervised: !b.timeless, Pos: b.header().Pos, Start: b.header().Time,
 	}
 	if b.processes {
 		f.Process = index - 1

@@ -103,7 +103,7 @@ const defaultPolicy = "vramsoak.yaml"
 // empty for the defaults.
 func policyFor(path string, tl *parser.Timeline) (policy check.Policy, text string, err error) {
 	if path == "" && tl != nil && len(tl.Runs) > 0 {
-		start := tl.Runs[len(tl.Runs)-1].Start
+		start := tl.Runs[0].Start // the harness's first line; what a pipeline prints comes after it
 		policy, err = check.ParsePolicy([]byte(start.Policy), start.Pos.String()+": policy")
 		return policy, start.Policy, err
 	}

@@ -12,6 +12,7 @@ import (
 // that the policy expects are there.
 func (j *judge) completeness() {
 	j.filesEnded()
+	j.processesEnded()
 	j.pairsClosed()
 	if len(j.policy.Expect.Checkpoints) > 0 {
 		j.expected()
@@ -20,37 +21,35 @@ func (j *judge) completeness() {
 
 func (j *judge) filesEnded() {
 	f := Finding{Check: Completeness, Subject: "files", Unit: Count, Limit: new(0.0)}
-	if !slices.ContainsFunc(j.tl.Files, func(f parser.File) bool { return f.Status != parser.StatusUnknown }) && !j.tl.Supervised {
+	// A file may be worked on again after a restart: its last end counts. A log that does not say how files ended has
+	// nothing to say here.
+	known := slices.DeleteFunc(j.tl.LastAttempts(), func(f *parser.File) bool {
+		return f.Status == parser.StatusUnknown && !f.Supervised
+	})
+	if len(known) == 0 && len(j.tl.Runs) == 0 {
 		f.Verdict, f.Unit, f.Limit = Skipped, "", nil
 		f.Message = "the log does not say how files ended; soak the pipeline, or print [pipeline] file-start and file-end"
 		j.add(f)
 		return
 	}
-	// A file may be worked on again after a restart: its last end counts.
-	last := map[int]*parser.File{}
-	for i := range j.tl.Files {
-		last[j.tl.Files[i].Index] = &j.tl.Files[i]
-	}
-	var bad []*parser.File
-	for _, file := range last {
-		if file.Status != parser.StatusOK {
-			bad = append(bad, file)
+	bad := slices.DeleteFunc(slices.Clone(known), func(f *parser.File) bool { return f.Status == parser.StatusOK })
+	begun := map[int]int{} // run -> files of its batch
+	for _, file := range known {
+		if file.Index != 0 {
+			begun[file.Run]++
 		}
 	}
-	slices.SortFunc(bad, func(a, b *parser.File) int { return a.Index - b.Index })
-	fed, cut := len(last), ""
+	missing, cut := 0, ""
 	for _, run := range j.tl.Runs {
-		fed = max(fed, run.Start.Files)
-	}
-	if n := len(j.tl.Runs); n > 0 {
-		switch end := j.tl.Runs[n-1].End; {
-		case end == nil:
+		missing += max(0, run.Start.Files-begun[run.Number])
+		switch {
+		case run.End == nil:
 			cut = "the run was cut short"
-		case end.Reason != "done":
-			cut = "the run was " + end.Reason
+		case run.End.Reason != "done":
+			cut = "the run was " + run.End.Reason
 		}
 	}
-	missing := fed - len(last)
+	fed := len(known) + missing
 	f.Measured = new(float64(len(bad) + missing))
 	var said []string
 	for i, file := range bad {
@@ -86,7 +85,53 @@ func (j *judge) filesEnded() {
 	if len(bad) > 0 {
 		f.File, f.At = bad[0].Index, new(bad[0].EndPos)
 	}
-	f.Message = fmt.Sprintf("%s; %d of %d files ended ok", strings.Join(said, ", "), len(last)-len(bad), fed)
+	f.Message = fmt.Sprintf("%s; %d of %d files ended ok", strings.Join(said, ", "), len(known)-len(bad), fed)
+	j.add(f)
+}
+
+// processesEnded looks for processes that did not end well though all of their files did: one that dies between files, or
+// hangs when it is done. A process that fails because a file failed is the file's finding.
+func (j *judge) processesEnded() {
+	if len(j.tl.Exits) == 0 {
+		return // a log without the harness's lines, or a run that was cut short before the first
+	}
+	explained := map[int]bool{}
+	interrupted := map[int]bool{}
+	for _, run := range j.tl.Runs {
+		interrupted[run.Number] = run.End != nil && run.End.Reason == "interrupted"
+	}
+	for i := range j.tl.Files {
+		if f := &j.tl.Files[i]; f.Status != parser.StatusOK || interrupted[f.Run] {
+			explained[f.Process] = true
+		}
+	}
+	f := Finding{Check: Completeness, Verdict: Pass, Subject: "processes", Unit: Count, Limit: new(0.0)}
+	bad := 0
+	for i := range j.tl.Exits {
+		e := &j.tl.Exits[i]
+		if e.Code == 0 && e.Signal == "" || explained[e.Process] {
+			continue
+		}
+		if bad++; bad > 1 {
+			continue
+		}
+		f.Verdict, f.At = Fail, new(e.Pos)
+		f.Message = fmt.Sprintf("process %d exited with code %d", e.PID, e.Code)
+		if e.Signal != "" {
+			f.Message = fmt.Sprintf("process %d was ended by %s", e.PID, e.Signal)
+		}
+		f.Message += ", though each of its files ended ok"
+	}
+	f.Measured = new(float64(bad))
+	switch {
+	case bad > 1:
+		f.Message += fmt.Sprintf("; so did %d more", bad-1)
+	case bad == 0:
+		f.Message = plural(len(j.tl.Exits), "process") + " ended well, or for a file's reason"
+		if len(j.tl.Exits) > 1 {
+			f.Message = fmt.Sprintf("%d processes ended well, or for a file's reason", len(j.tl.Exits))
+		}
+	}
 	j.add(f)
 }
 

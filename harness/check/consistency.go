@@ -34,10 +34,8 @@ func (j *judge) consistency(lane parser.Lane) {
 		if broken == 1 {
 			f.At = new(c.Pos)
 			f.Message = fmt.Sprintf("%s at %q", wrong, c.Name)
-			if c.file != nil {
-				f.File = c.file.Index
-				f.Message += " in " + fileName(c.file)
-			}
+			f.File = c.file.Index
+			f.Message += ", " + fileName(c.file)
 		}
 	}
 	switch {
@@ -59,6 +57,7 @@ func (j *judge) consistency(lane parser.Lane) {
 
 // unreadable reports the lines that look like records and cannot be read: what they would have said is not judged.
 func (j *judge) unreadable() {
+	j.failedReadings()
 	if len(j.tl.Bad) == 0 {
 		return
 	}
@@ -69,4 +68,22 @@ func (j *judge) unreadable() {
 		Message: fmt.Sprintf("%s cannot be read; the first: expected %s, found %q; %s", plural(len(j.tl.Bad), "line"),
 			first.Expected, first.Found, first.Advice),
 	})
+}
+
+// failedReadings reports the checkpoints that the pipeline could not take: "Failed to log GPU memory: ...".
+func (j *judge) failedReadings() {
+	f := Finding{Check: Consistency, Verdict: Undecided, Subject: "failed readings", Unit: Count, Limit: new(0.0)}
+	n := 0
+	for i := range j.tl.Warnings {
+		if w := &j.tl.Warnings[i]; w.Level == "failed" {
+			if n++; n == 1 {
+				f.At, f.Message = new(w.Pos), w.Text
+			}
+		}
+	}
+	if n > 0 {
+		f.Measured = new(float64(n))
+		f.Message = fmt.Sprintf("the pipeline could not read its memory %s; the first: %s", plural(n, "time"), f.Message)
+		j.add(f)
+	}
 }

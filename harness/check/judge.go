@@ -25,7 +25,7 @@ var Checks = []string{Recovery, Leak, Peak, OutOfMemory, Completeness, Consisten
 
 // Judge applies every check to the timeline. The report depends on nothing else.
 func Judge(tl *parser.Timeline, policy Policy) *Report {
-	j := &judge{tl: tl, policy: policy, readings: map[parser.Lane][]reading{}}
+	j := &judge{tl: tl, policy: policy, readings: map[parser.Lane][]reading{}, levels: map[parser.Lane]parser.Quantity{}}
 	j.sortReadings()
 	recovered := j.recoveries()
 	byLane := map[parser.Lane][]Recovered{}
@@ -72,10 +72,13 @@ type judge struct {
 	policy   Policy
 	lanes    []parser.Lane // that the log has readings of, in order
 	readings map[parser.Lane][]reading
+	// levels is the quantity by which each lane is judged: allocated, or what the driver says where the allocator is not
+	// logged. One for all, because allocated and reserved are not to be compared.
+	levels   map[parser.Lane]parser.Quantity
 	findings []Finding
 }
 
-// A reading is a checkpoint and its file, nil outside of files.
+// A reading is a checkpoint and the file, or the stretch between files, that it is in.
 type reading struct {
 	file *parser.File
 	*parser.Checkpoint
@@ -109,8 +112,22 @@ func (j *judge) require() {
 
 // sortReadings sorts the checkpoints by their lanes; within a lane they stay in order, those outside of files first.
 func (j *judge) sortReadings() {
+	has := map[parser.Lane]map[parser.Quantity]bool{}
 	for file, c := range j.tl.All() {
 		j.readings[c.Lane] = append(j.readings[c.Lane], reading{file, c})
+		if has[c.Lane] == nil {
+			has[c.Lane] = map[parser.Quantity]bool{}
+		}
+		for q := range c.All() {
+			has[c.Lane][q] = true
+		}
+	}
+	for lane := range j.readings {
+		for _, q := range []parser.Quantity{parser.Reserved, parser.Used, parser.Allocated} { // the last one is the best
+			if has[lane][q] {
+				j.levels[lane] = q
+			}
+		}
 	}
 	j.lanes = slices.SortedFunc(maps.Keys(j.readings), func(a, b parser.Lane) int {
 		return cmp.Or(a.Rank-b.Rank, a.Device-b.Device)
@@ -127,8 +144,13 @@ func (j *judge) subject(name string, lane parser.Lane) string {
 
 // fileName is how a message names a file: "file 12 (0012.wav)".
 func fileName(f *parser.File) string {
-	if f.Path == "" {
-		return fmt.Sprintf("file %d", f.Index)
+	switch {
+	case f.Outside:
+		return "what was logged outside of files"
+	case f.Path == "":
+		return f.Name()
+	case f.Index == 0:
+		return filepath.Base(f.Path) + " (which was not fed)"
 	}
 	return fmt.Sprintf("file %d (%s)", f.Index, filepath.Base(f.Path))
 }
@@ -136,18 +158,11 @@ func fileName(f *parser.File) string {
 // sound says that nothing speaks against the file's end: what it leaves behind is what a good file leaves behind. Under
 // the harness a file without an end was cut short; elsewhere logs do not say how files ended.
 func (j *judge) sound(f *parser.File) bool {
-	return f.Status == parser.StatusOK || f.Status == parser.StatusUnknown && !j.tl.Supervised
+	return f.Status == parser.StatusOK || f.Status == parser.StatusUnknown && !f.Supervised
 }
 
-// level is what a checkpoint holds: allocated, or what the driver says where the allocator is not logged.
-func level(c *parser.Checkpoint) (parser.Size, bool) {
-	for _, q := range []parser.Quantity{parser.Allocated, parser.Used, parser.Reserved} {
-		if s, ok := c.Get(q); ok {
-			return s, true
-		}
-	}
-	return parser.Size{}, false
-}
+// level is what a checkpoint holds, by the quantity of its lane.
+func (j *judge) level(c *parser.Checkpoint) (parser.Size, bool) { return c.Get(j.levels[c.Lane]) }
 
 func highWater(tl *parser.Timeline) HighWater {
 	var h HighWater

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,16 +12,32 @@ import (
 // leak judges the growth of the idle level (the level at a file's last checkpoint) over the files of one process: the
 // difference between the medians of the first and of the last quarter of the files, after the warm-up, over the distance
 // between their middles. The resolution of the readings bounds it from both sides. Growth is told from noise by the
-// middle halves of the two quarters: they must lie apart.
+// middle halves of the two quarters: they must lie apart. Of several processes the worst one is reported.
 func (j *judge) leak(lane parser.Lane) {
-	f := Finding{Check: Leak, Subject: j.subject("idle level", lane)}
-	all := j.idleLevels(lane)
-	if need := j.policy.Leak.MinFiles; len(all) < need {
-		f.Verdict = Skipped
-		f.Message = fmt.Sprintf("growth over files needs at least %d files in one process, the longest one here has %d", need, len(all))
-		j.add(f)
-		return
+	need, longest := j.policy.Leak.MinFiles, 0
+	var worst *Finding
+	order := []Verdict{Pass, Undecided, Fail}
+	for _, all := range j.idleLevels(lane) {
+		longest = max(longest, len(all))
+		if len(all) < need {
+			continue
+		}
+		f := j.growth(j.subject("idle level", lane), all)
+		if worst == nil || cmp.Or(slices.Index(order, f.Verdict)-slices.Index(order, worst.Verdict),
+			cmp.Compare(*f.Measured, *worst.Measured)) > 0 {
+			worst = &f
+		}
 	}
+	if worst == nil {
+		worst = &Finding{Check: Leak, Verdict: Skipped, Subject: j.subject("idle level", lane), Message: fmt.Sprintf(
+			"growth over files needs at least %d files in one process, the longest one here has %d", need, longest)}
+	}
+	j.add(*worst)
+}
+
+// growth judges the files of one process.
+func (j *judge) growth(subject string, all []idle) Finding {
+	f := Finding{Check: Leak, Subject: subject}
 	levels := all[min(j.policy.Leak.WarmUp, len(all)-2):]
 	quarter := quarterOf(len(levels))
 	first, last := levels[:quarter], levels[len(levels)-quarter:]
@@ -53,7 +70,7 @@ func (j *judge) leak(lane parser.Lane) {
 		f.Verdict = Pass
 		f.Message = "no growth over files to speak of: " + growth
 	}
-	j.add(f)
+	return f
 }
 
 func quarterOf(levels int) int { return max(1, levels/4) }
@@ -91,19 +108,19 @@ type idle struct {
 	pos   parser.Position
 }
 
-// idleLevels are those of the process that worked on the most files. A file that did not end well, or ends with another
-// checkpoint than most, says nothing about what a good one leaves behind.
-func (j *judge) idleLevels(lane parser.Lane) []idle {
+// idleLevels are those of each process. A file that did not end well, or ends with another checkpoint than most, says
+// nothing about what a good one leaves behind.
+func (j *judge) idleLevels(lane parser.Lane) [][]idle {
 	var all []idle
 	endings := map[string]int{}
 	usual := ""
 	var peak int64
 	readings := j.readings[lane]
 	for i, c := range readings {
-		if c.file == nil {
+		if c.file.Outside {
 			continue
 		}
-		size, ok := level(c.Checkpoint)
+		size, ok := j.level(c.Checkpoint)
 		peak = max(peak, size.Bytes)
 		if i+1 < len(readings) && readings[i+1].file == c.file {
 			continue
@@ -117,19 +134,19 @@ func (j *judge) idleLevels(lane parser.Lane) []idle {
 		}
 		peak = 0
 	}
-	of := map[int][]idle{}
-	var longest []idle
+	var processes [][]idle
+	last := -1 // the files of a process follow one another
 	for _, l := range all {
 		if l.name != usual {
 			continue
 		}
-		process := l.file.Process
-		of[process] = append(of[process], l)
-		if len(of[process]) > len(longest) {
-			longest = of[process]
+		if l.file.Process != last {
+			processes = append(processes, nil)
+			last = l.file.Process
 		}
+		processes[len(processes)-1] = append(processes[len(processes)-1], l)
 	}
-	return longest
+	return processes
 }
 
 // quantile is the level below which the share q of the levels lies, between two of them their mean by distance, with the

@@ -12,19 +12,20 @@ import (
 // a fallback, and so it does where the clean-up after the error prints its checkpoints.
 func (j *judge) outOfMemory() {
 	f := Finding{Check: OutOfMemory, Subject: "allocations", Unit: Count, Limit: new(0.0)}
-	count := map[Verdict]int{} // of files
+	count := map[Verdict]int{} // of files and stretches between them
 	first := map[Verdict]failure{}
 	note := func(v Verdict, next failure) {
 		if count[v]++; count[v] == 1 {
 			first[v] = next
 		}
 	}
-	inFile := map[parser.Position]bool{}
+	for i := range j.tl.Outside {
+		if f := &j.tl.Outside[i]; len(f.OOMs) > 0 {
+			note(Fail, failure{f, &f.OOMs[0]}) // nothing that could have recovered from it
+		}
+	}
 	for i := range j.tl.Files {
 		file := &j.tl.Files[i]
-		for _, o := range file.OOMs {
-			inFile[o.Pos] = true
-		}
 		switch {
 		case len(file.OOMs) > 0:
 			note(j.outcome(file), failure{file, &file.OOMs[0]})
@@ -32,40 +33,36 @@ func (j *judge) outOfMemory() {
 			note(Fail, failure{file, &parser.OutOfMemory{Header: parser.Header{Pos: file.EndPos}, Text: "the pipeline reported it"}})
 		}
 	}
-	for i := range j.tl.OOMs {
-		if o := &j.tl.OOMs[i]; !inFile[o.Pos] && count[Fail] == 0 { // nothing that could have recovered from it
-			note(Fail, failure{nil, o})
-		}
-	}
 	f.Measured = new(float64(count[Fail]))
 	switch {
 	case count[Fail] > 0:
-		f.Verdict, f.Message = Fail, "fatal in "+plural(count[Fail], "file")
-		if first[Fail].file == nil {
-			f.Message = "fatal, outside of any file"
+		f.Verdict, f.Message = Fail, fmt.Sprintf("fatal in %d places", count[Fail])
+		if count[Fail] == 1 {
+			f.Message = "fatal"
 		}
 	case count[Undecided] > 0:
 		f.Verdict = Undecided
-		f.Message = fmt.Sprintf("fatal or recovered in %s; the log does not say how files ended, print [pipeline] file-end",
-			plural(count[Undecided], "file"))
+		f.Message = "fatal or recovered, the log does not say how files ended (print [pipeline] file-end)"
 	case count[Pass] > 0:
-		f.Verdict, f.Message = Pass, fmt.Sprintf("recovered in %s, which ended ok", plural(count[Pass], "file"))
+		f.Verdict, f.Message = Pass, "recovered, the file ended ok"
+		if count[Pass] > 1 {
+			f.Message = fmt.Sprintf("recovered %d times, the files ended ok", count[Pass])
+		}
 	default:
 		f.Verdict, f.Message = Pass, "no out-of-memory message"
 		j.add(f)
 		return
 	}
 	shown := first[f.Verdict]
-	f.At = new(shown.oom.Pos)
-	if shown.file != nil {
-		f.File = shown.file.Index
-		f.Message += ", first in " + fileName(shown.file)
+	f.File, f.At = shown.file.Index, new(shown.oom.Pos)
+	if count[f.Verdict] > 1 {
+		f.Message += ", first"
 	}
-	f.Message += ": " + describe(shown.oom)
+	f.Message += fmt.Sprintf(" in %s: %s", fileName(shown.file), describe(shown.oom))
 	j.add(f)
 }
 
-// A failure is an allocation that failed, and its file, nil outside of files.
+// A failure is an allocation that failed, and the file, or stretch between files, that it is in.
 type failure struct {
 	file *parser.File
 	oom  *parser.OutOfMemory

@@ -20,7 +20,7 @@ func (j *judge) peak(lane parser.Lane) {
 		if !hasTotal || t.Bytes <= 0 {
 			continue
 		}
-		size, ok := level(c.Checkpoint)
+		size, ok := j.level(c.Checkpoint)
 		if p, has := c.Get(parser.Peak); has && p.Bytes > size.Bytes {
 			size, ok = p, true
 		}
@@ -42,12 +42,8 @@ func (j *judge) peak(lane parser.Lane) {
 	}
 	share := float64(mark.Bytes) / float64(total.Bytes)
 	f.Measured, f.At = new(share), new(top.Pos)
-	where := ""
-	if file != nil {
-		f.File = file.Index
-		where = ", " + fileName(file)
-	}
-	found := fmt.Sprintf("%s of %s (%s) at %s%s", mark, total, percent(share), top.Name, where)
+	f.File = file.Index
+	found := fmt.Sprintf("%s of %s (%s) at %s, %s", mark, total, percent(share), top.Name, fileName(file))
 	if reserved > mark.Bytes {
 		found += fmt.Sprintf("; reserved up to %s (%s)", parser.FormatBytes(reserved), percent(float64(reserved)/float64(total.Bytes)))
 	}

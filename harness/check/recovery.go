@@ -41,71 +41,72 @@ type Recovered struct {
 //   - for another cleanup inside a stage nothing is known, because other objects live on: it is shown, the stage is
 //     judged;
 //   - outside stages, everything above the level that the file's last complete recovery left; for the first, everything
-//     above the level at which its process began, or all of it where the log begins with the cleanup itself. Where such
-//     a cleanup leaves memory that the next one frees, or may have freed (a waveform goes, then the model), other
-//     objects lived on, and it is shown only: the next one decides.
+//     above the level at which its process began, or all of it where the log begins with the cleanup itself or the level
+//     has not risen since. Where such a cleanup leaves memory that the next ones free, or may have freed (a waveform
+//     goes, then the model), other objects lived on, and it is shown only: the next ones decide.
 //
 // A stage is judged the same way from its peak. A stage without a cleanup hands its memory on and is not judged.
 func (j *judge) recoveries() []Recovered {
 	var all []Recovered
 	births := j.births()
-	for i := range j.tl.Files {
-		f := &j.tl.Files[i]
-		begin := len(all)
-		for lane, pairs := range pairsByLane(f) {
-			all = append(all, j.outerCleanups(f, pairs, births[process{lane, f.Process}])...)
+	for _, files := range [][]parser.File{j.tl.Files, j.tl.Outside} {
+		for i := range files {
+			all = append(all, j.recoveriesOf(&files[i], births)...)
 		}
-		for _, c := range f.Cleanups {
-			if c.Stage >= 0 {
-				all = append(all, j.innerCleanup(f, c))
-			}
-		}
-		for _, s := range f.Stages {
-			if s.Cleanups > 0 {
-				all = append(all, j.stage(f, s))
-			}
-		}
-		// A stage comes after its cleanups.
-		slices.SortFunc(all[begin:], func(a, b Recovered) int { return a.After - b.After })
 	}
+	return all
+}
+
+func (j *judge) recoveriesOf(f *parser.File, births map[process]parser.Size) []Recovered {
+	var all []Recovered
+	peaks := j.stagePeaks(f)
+	for s, stage := range f.Stages {
+		if stage.Cleanups > 0 {
+			all = append(all, j.stage(f, stage, peaks[s]))
+		}
+	}
+	passed := map[int]bool{} // by the stage's After
+	for _, r := range all {
+		passed[r.After] = r.Verdict == Pass
+	}
+	for lane, p := range pairsByLane(f) {
+		all = append(all, j.outerCleanups(f, p, births[process{lane, f.Process}], passed)...)
+	}
+	for _, c := range f.Cleanups {
+		if c.Stage >= 0 {
+			all = append(all, j.innerCleanup(f, c))
+		}
+	}
+	// A stage comes after its cleanups.
+	slices.SortFunc(all, func(a, b Recovered) int { return a.After - b.After })
 	return all
 }
 
 // A process is one process's ledger of one device.
 type process struct {
 	lane parser.Lane
-	n    int // counts the processes from 0
+	n    int // as in parser.File
 }
 
-// births are the levels at which the processes began: at the first checkpoint of each.
+// births are the levels at which the processes began: at the first checkpoint of each, or nothing, where that closes
+// something already. Lines of one process are of one log.
 func (j *judge) births() map[process]parser.Size {
 	births := map[process]parser.Size{}
+	line := map[process]int{}
 	for lane, readings := range j.readings {
 		for _, c := range readings {
-			p := process{lane: lane}
-			switch {
-			case c.file != nil:
-				p.n = c.file.Process
-			case len(j.tl.Files) > 0 && c.Pos.Line < j.tl.Files[0].Pos.Line:
-				p.n = j.tl.Files[0].Process
-			default:
+			p := process{lane, c.file.Process}
+			if at, known := line[p]; known && at <= c.Pos.Line {
 				continue
 			}
-			if _, known := births[p]; !known {
-				births[p] = birth(c.Checkpoint)
+			line[p] = c.Pos.Line
+			births[p] = parser.Size{}
+			if !c.OfCleanup() && !c.IsAfter() {
+				births[p], _ = j.level(c.Checkpoint)
 			}
 		}
 	}
 	return births
-}
-
-// birth is the level at which a process began whose first checkpoint is c: nothing, where that is a cleanup's already.
-func birth(c *parser.Checkpoint) parser.Size {
-	if c.OfCleanup() {
-		return parser.Exact(0)
-	}
-	size, _ := level(c)
-	return size
 }
 
 // pairs are a file's stages and cleanups in one lane, in the order of their Before.
@@ -131,78 +132,149 @@ func pairsByLane(f *parser.File) map[parser.Lane]pairs {
 	return of
 }
 
-// outerCleanups judges the cleanups that no stage encloses. left is the level at which their process began.
-func (j *judge) outerCleanups(f *parser.File, p pairs, left parser.Size) []Recovered {
+// outerCleanups judges the cleanups that no stage encloses. birth is the level at which their process began, passed says
+// which stages recovered, by their After.
+func (j *judge) outerCleanups(f *parser.File, p pairs, birth parser.Size, passed map[int]bool) []Recovered {
 	var all []Recovered
+	left, closed := birth, false // closed: left is what a recovery left
 	stages := p.stages
+	finishers := j.finishers(f, p.cleanups)
 	for i, c := range p.cleanups {
 		for ; len(stages) > 0 && stages[0].After < c.Before; stages = stages[1:] {
-			if stages[0].Cleanups > 0 && j.stage(f, stages[0]).Verdict == Pass {
-				left, _ = level(&f.Checkpoints[stages[0].After])
+			if passed[stages[0].After] {
+				left, _ = j.level(&f.Checkpoints[stages[0].After])
+				closed = true
 			}
 		}
 		if c.Stage >= 0 {
 			continue
 		}
-		r := j.ratio(f, c.Before, c.Before, c.After, left)
+		start := left
+		if !closed && !j.born(f, c, birth) {
+			start = parser.Size{}
+		}
+		r := j.ratio(f, c.Before, c.Before, c.After, start)
 		r.Name = c.Name
-		if _, said := f.Checkpoints[c.Before].Get(parser.Holds); !said && r.Verdict != Pass && i+1 < len(p.cleanups) && follows(p.cleanups[i+1], c) {
-			if whole := j.ratio(f, c.Before, c.Before, p.cleanups[i+1].After, left); whole.Verdict != Fail {
+		if _, said := f.Checkpoints[c.Before].Get(parser.Holds); !said && r.Verdict != Pass && finishers[i] > i {
+			last := p.cleanups[finishers[i]]
+			if whole := j.ratio(f, c.Before, c.Before, last.After, start); whole.Verdict != Fail {
 				r.Verdict = Skipped
-				r.Reason = fmt.Sprintf("other objects lived on until %s", p.cleanups[i+1].Name)
+				r.Reason = "other objects lived on until " + last.Name
 			}
 		}
 		if r.Verdict == Pass {
-			left, _ = level(&f.Checkpoints[c.After])
+			left, _ = j.level(&f.Checkpoints[c.After])
+			closed = true
 		}
 		all = append(all, r)
 	}
 	return all
 }
 
-// follows says that next is outside stages too and nothing is logged between the two.
-func follows(next, c parser.Cleanup) bool { return next.Stage < 0 && next.Before == c.After+1 }
+// born says that what the cleanup frees came after the process was born: the level rose above its first one, and does not
+// fall below it. A model that was loaded before the first checkpoint is the cleanup's to free.
+func (j *judge) born(f *parser.File, c parser.Cleanup, birth parser.Size) bool {
+	top, _ := j.level(&f.Checkpoints[c.Before])
+	bottom, _ := j.level(&f.Checkpoints[c.After])
+	return top.Bytes-birth.Bytes > max(j.policy.Recovery.Floor.Bytes, top.Resolution+birth.Resolution) &&
+		bottom.High() >= birth.Low()
+}
+
+// finishers tell for each cleanup outside of stages which later one, or itself, leaves the least of those that follow it
+// without anything being allocated in between.
+func (j *judge) finishers(f *parser.File, cleanups []parser.Cleanup) []int {
+	of := make([]int, len(cleanups))
+	for i := len(cleanups) - 1; i >= 0; i-- {
+		of[i] = i
+		if i+1 == len(cleanups) || cleanups[i].Stage >= 0 || cleanups[i+1].Stage >= 0 {
+			continue
+		}
+		after, ok := j.level(&f.Checkpoints[cleanups[i].After])
+		next, okNext := j.level(&f.Checkpoints[cleanups[i+1].Before])
+		if !ok || !okNext || next.Low()-after.High() > j.policy.Recovery.Floor.Bytes {
+			continue
+		}
+		least, _ := j.level(&f.Checkpoints[cleanups[of[i+1]].After])
+		if least.Bytes < after.Bytes {
+			of[i] = of[i+1]
+		}
+	}
+	return of
+}
 
 // innerCleanup judges a cleanup inside a stage.
 func (j *judge) innerCleanup(f *parser.File, c parser.Cleanup) Recovered {
-	if _, said := f.Checkpoints[c.Before].Get(parser.Holds); !said && !c.Last {
-		r := j.ratio(f, c.Before, c.Before, c.After, parser.Exact(0))
-		r.Name, r.Verdict = c.Name, Skipped
-		r.Reason = "other objects of the stage live on; print holds=BYTES at its Before to have it judged"
-		return r
-	}
-	start, _ := level(&f.Checkpoints[f.Stages[c.Stage].Before])
+	start, hasStart := j.level(&f.Checkpoints[f.Stages[c.Stage].Before])
 	r := j.ratio(f, c.Before, c.Before, c.After, start)
 	r.Name = c.Name
+	if _, said := f.Checkpoints[c.Before].Get(parser.Holds); said || r.Verdict == Skipped {
+		return r
+	}
+	switch {
+	case !c.Last:
+		r.Verdict = Skipped
+		r.Reason = "other objects of the stage live on; print holds=BYTES at its Before to have it judged"
+	case !hasStart:
+		r.Verdict, r.Reason = Skipped, "the stage's Before has no such reading"
+	}
 	return r
 }
 
-// stage judges a stage from the largest level within it.
-func (j *judge) stage(f *parser.File, s parser.Stage) Recovered {
-	peak := s.Before
-	var most parser.Size
-	for i := s.Before; i <= s.After; i++ {
-		if f.Checkpoints[i].Lane != f.Checkpoints[s.Before].Lane {
-			continue
-		}
-		if size, ok := level(&f.Checkpoints[i]); ok && size.Bytes > most.Bytes {
-			peak, most = i, size
-		}
-	}
-	start, _ := level(&f.Checkpoints[s.Before])
+// stage judges a stage from its peak, the index of the checkpoint with the largest level within it.
+func (j *judge) stage(f *parser.File, s parser.Stage, peak int) Recovered {
+	start, hasStart := j.level(&f.Checkpoints[s.Before])
 	r := j.ratio(f, s.Before, peak, s.After, start)
 	r.Name, r.Stage = s.Name, true
+	if !hasStart && r.Verdict != Skipped {
+		r.Verdict, r.Reason = Skipped, "its Before has no such reading"
+	}
 	return r
+}
+
+// stagePeaks are the peaks of a file's stages, in one pass: stages of a lane nest, and what an inner one reaches the outer
+// one does too.
+func (j *judge) stagePeaks(f *parser.File) []int {
+	peaks := make([]int, len(f.Stages))
+	if len(peaks) == 0 {
+		return peaks
+	}
+	opens, closes := map[int]int{}, map[int]int{} // checkpoint -> stage
+	for s, stage := range f.Stages {
+		opens[stage.Before], closes[stage.After] = s, s
+		peaks[s] = stage.Before
+	}
+	open := map[parser.Lane][]int{}
+	raise := func(lane parser.Lane, at int) {
+		if stack := open[lane]; len(stack) > 0 {
+			s := stack[len(stack)-1]
+			size, ok := j.level(&f.Checkpoints[at])
+			if most, _ := j.level(&f.Checkpoints[peaks[s]]); ok && size.Bytes > most.Bytes {
+				peaks[s] = at
+			}
+		}
+	}
+	for i := range f.Checkpoints {
+		lane := f.Checkpoints[i].Lane
+		if s, ok := opens[i]; ok {
+			open[lane] = append(open[lane], s)
+		}
+		raise(lane, i)
+		if s, ok := closes[i]; ok {
+			open[lane] = open[lane][:len(open[lane])-1]
+			raise(lane, peaks[s])
+		}
+	}
+	return peaks
 }
 
 // ratio is freed / held where the level goes from the checkpoint high to the checkpoint low, and start is what was there
 // before. A holds= at the checkpoint first is what is held, whatever start is.
 func (j *judge) ratio(f *parser.File, first, high, low int, start parser.Size) Recovered {
 	r := Recovered{Lane: f.Checkpoints[first].Lane, File: f, Before: high, After: low}
-	top, hasTop := level(&f.Checkpoints[high])
-	bottom, hasBottom := level(&f.Checkpoints[low])
+	top, hasTop := j.level(&f.Checkpoints[high])
+	bottom, hasBottom := j.level(&f.Checkpoints[low])
 	if !hasTop || !hasBottom {
-		r.Verdict, r.Reason = Skipped, "its checkpoints have no allocated, used or reserved reading"
+		r.Verdict, r.Reason = Skipped, fmt.Sprintf("its checkpoints do not both have %s", j.levels[r.Lane])
 		return r
 	}
 	r.Freed = top.Bytes - bottom.Bytes
@@ -212,16 +284,19 @@ func (j *judge) ratio(f *parser.File, first, high, low int, start parser.Size) R
 	} else {
 		r.Held = parser.Size{Bytes: top.Bytes - start.Bytes, Resolution: top.Resolution + start.Resolution}
 	}
-	floor := max(j.policy.Recovery.Floor.Bytes, r.Held.Resolution)
-	if r.Held.Bytes <= floor {
+	floor := j.policy.Recovery.Floor.Bytes
+	if r.Held.Bytes <= max(floor, r.Held.Resolution) {
 		r.Verdict, r.Nothing, r.Share = Pass, true, 1
+		if bottom.Low()-top.High() > floor { // it took memory
+			r.Verdict, r.Nothing, r.Share = Fail, false, 0
+		}
 		return r
 	}
 	r.Share = float64(r.Freed) / float64(r.Held.Bytes)
 	if said {
 		freed := parser.Size{Bytes: r.Freed, Resolution: top.Resolution + bottom.Resolution}
 		r.Low = float64(freed.Bytes-freed.Resolution) / float64(holds.High())
-		r.High = float64(freed.Bytes+freed.Resolution) / float64(holds.Low())
+		r.High = float64(freed.Bytes+freed.Resolution) / float64(max(1, holds.Low()))
 	} else {
 		r.Low, r.High = shareBounds(top, bottom, start)
 	}

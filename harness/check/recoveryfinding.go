@@ -53,6 +53,9 @@ func (j *judge) recoveryFinding(subject string, all []Recovered) Finding {
 	case f.Verdict == Skipped:
 		f.Measured, f.Limit, f.Unit = nil, nil, ""
 		f.Message = fmt.Sprintf("freed %s in %s, not judged: %s", parser.FormatBytes(r.Freed), where, r.Reason)
+	case f.Verdict == Fail && r.Freed < 0:
+		f.Message = fmt.Sprintf("memory grew by %s in %s; under %s freed in %s", parser.FormatBytes(-r.Freed), where,
+			percent(float64(j.policy.Recovery.Min)), ofFiles(count[Fail], len(all)))
 	case f.Verdict == Fail:
 		f.Message = fmt.Sprintf("freed %s of %s (%s) in %s; under %s in %s", parser.FormatBytes(r.Freed), r.Held,
 			percent(r.Share), where, percent(float64(j.policy.Recovery.Min)), ofFiles(count[Fail], len(all)))
