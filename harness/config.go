@@ -38,16 +38,18 @@ const (
 
 // FeedOf is the feed that a command's arguments ask for: FeedList for "{list}", FeedProcess for "{}", else FeedNone.
 func FeedOf(command []string) Feed {
-	holds := func(mark string) bool {
-		return slices.ContainsFunc(command, func(arg string) bool { return strings.Contains(arg, mark) })
-	}
 	switch {
-	case holds(listMark):
+	case holds(command, listMark):
 		return FeedList
-	case holds(pathMark):
+	case holds(command, pathMark):
 		return FeedProcess
 	}
 	return FeedNone
+}
+
+// holds says whether an argument of the command contains the mark.
+func holds(command []string, mark string) bool {
+	return slices.ContainsFunc(command, func(arg string) bool { return strings.Contains(arg, mark) })
 }
 
 // An OnCrash says what follows when a process dies in the middle of a file or has to be ended.
@@ -95,9 +97,9 @@ type Config struct {
 	Version string   // of vramsoak, for the log
 	Policy  string   // text of the policy file by which the log is to be judged, for the log; "" for the defaults
 
-	// Device reads what the driver says a process uses, as [meter.NVML.Use] does; nil where there is no device. A driver
-	// that takes its time delays the samples and nothing else.
-	Device func(pid int) ([]meter.Use, error)
+	// Device reads what the driver says the process and its descendants use, as [meter.NVML.Use] does; nil where there is
+	// no device. A driver that takes its time delays the samples and nothing else.
+	Device func(pids []int) ([]meter.Use, error)
 	// Kill, once it yields or is closed, ends the run as the end of the context does, but without grace.
 	Kill <-chan struct{}
 	// Progress is called when something changed, and once a second. Calls never overlap and are skipped while one is under
@@ -145,16 +147,13 @@ func (c Config) Validate() error {
 			wrong("expected %s in the command's arguments, where the path of the file goes, found none", pathMark)
 		}
 	case FeedList:
-		if slices.ContainsFunc(c.Command, func(arg string) bool { return strings.Contains(arg, pathMark) }) {
+		switch {
+		case marked != FeedList:
+			wrong("expected %s in the command's arguments, where the path of the list goes, found none", listMark)
+		case holds(c.Command, pathMark):
 			wrong("expected %s or %s in the command's arguments, found both; a process is given one file or a list", pathMark, listMark)
 		}
-		if marked != FeedList {
-			wrong("expected %s in the command's arguments, where the path of the list goes, found none", listMark)
-		}
-	case FeedStdin, FeedNone:
-		if marked != FeedNone {
-			wrong("expected a command without %s and %s, because nothing replaces them with feed %s", pathMark, listMark, c.Feed)
-		}
+	case FeedStdin, FeedNone: // what looks like a mark is an argument like any other
 	default:
 		wrong("expected feed %s, %s, %s or %s, found %q", FeedProcess, FeedList, FeedStdin, FeedNone, c.Feed)
 	}

@@ -51,7 +51,7 @@ func TestValidate(t *testing.T) {
 		{"empty", func(c *Config) { *c = Config{} }, []string{"expected a command", "expected feed process, list", "expected files to feed", "expected a run folder"}},
 		{"no mark", func(c *Config) { c.Command = []string{"cmd"} }, []string{"expected {} in the command's arguments"}},
 		{"no list mark", func(c *Config) { c.Feed = FeedList }, []string{"expected {list} in the command's arguments"}},
-		{"mark with stdin", func(c *Config) { c.Feed = FeedStdin }, []string{"nothing replaces them with feed stdin"}},
+		{"both marks", func(c *Config) { c.Command, c.Feed = []string{"cmd", "{}", "{list}"}, FeedList }, []string{"found both"}},
 		{"files for none", func(c *Config) { c.Command, c.Feed = []string{"cmd"}, FeedNone }, []string{"takes no files, but 2"}},
 		{"restarts of none", func(c *Config) {
 			c.Command, c.Feed, c.Files, c.RestartEvery = []string{"cmd"}, FeedNone, nil, 3

@@ -133,7 +133,7 @@ func TestInterrupt(t *testing.T) {
 				t.Fatal(err)
 			}
 			expect(t, log, test.want)
-			if !o.Interrupted || o.Reason != ReasonInterrupted {
+			if o.Reason != ReasonInterrupted {
 				t.Errorf("outcome %+v", o)
 			}
 		})
@@ -163,7 +163,7 @@ func TestInterruptBeforeTheStart(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	o, log, err := runOf(ctx, t, batchOf(t, FeedList, 2, "LINES=both"))
-	if err != nil || !o.Interrupted {
+	if err != nil || o.Reason != ReasonInterrupted {
 		t.Errorf("outcome %+v, %v", o, err)
 	}
 	expect(t, log, "run 2 list\ndone 0 interrupted")
@@ -185,7 +185,7 @@ func TestSecondInterruptKills(t *testing.T) {
 		close(kill)
 	}()
 	o, log, err := runOf(ctx, t, cfg)
-	if err != nil || !o.Interrupted {
+	if err != nil || o.Reason != ReasonInterrupted {
 		t.Errorf("outcome %+v, %v", o, err)
 	}
 	expect(t, log, "run 2 stdin\nstart 1 f1\nend 1 f1 failed interrupted\nexit -1 SIGKILL\ndone 1 interrupted")

@@ -18,25 +18,13 @@ const (
 
 // An Outcome is how a run went. All of it but Diagnostic is in the log too.
 type Outcome struct {
-	Files       int                   // files to be fed; with FeedNone, files that were seen
-	Counts      map[parser.Status]int // files that ended, by status
-	Processes   int                   // processes that were started
-	Duration    time.Duration
-	Interrupted bool
-	Reason      string // ReasonDone, ReasonInterrupted or ReasonStopped
+	Files     int                   // files to be fed; with FeedNone, files that were seen
+	Counts    map[parser.Status]int // files that ended, by status
+	Processes int                   // processes that were started
+	Duration  time.Duration
+	Reason    string // ReasonDone, ReasonInterrupted or ReasonStopped
 	// Diagnostic says why a run stopped, with the last lines that the pipeline printed.
 	Diagnostic string
-}
-
-// Failed is the number of files that ended otherwise than well.
-func (o *Outcome) Failed() int {
-	n := 0
-	for status, count := range o.Counts {
-		if status != parser.StatusOK {
-			n += count
-		}
-	}
-	return n
 }
 
 // A run is a run under way. All of it belongs to one goroutine: what processes, samplers and timers have to say comes to
@@ -96,7 +84,7 @@ func Run(ctx context.Context, cfg Config) (*Outcome, error) {
 	r.board.close()
 	return &Outcome{
 		Files: len(r.batch.files), Counts: r.batch.counts, Processes: r.processes, Duration: now.Sub(r.started),
-		Interrupted: r.interrupted, Reason: v.reason, Diagnostic: v.diagnostic,
+		Reason: v.reason, Diagnostic: v.diagnostic,
 	}, err
 }
 
@@ -184,7 +172,7 @@ func (r *run) judge(d death, between, progress bool) verdict {
 	case d.interrupted:
 		return verdict{reason: ReasonInterrupted}
 	case r.cfg.Feed == FeedProcess:
-		if r.cfg.OnCrash == CrashStop && (d.timeout || d.signal != "") && r.batch.left > 0 {
+		if r.cfg.OnCrash == CrashStop && (d.timeout || failed) && r.batch.left > 0 {
 			return stopped(d.String() + ", and on-crash is stop")
 		}
 		return verdict{}

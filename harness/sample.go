@@ -36,16 +36,22 @@ func (r *run) sample(pid int, stop <-chan struct{}) <-chan []parser.Sample {
 	return samples
 }
 
-// look takes the samples of one moment: one for each device that the process uses, or one without a device. There is none
-// of a process that has ended.
+// look takes the samples of one moment, of the process and its descendants together: one for each device that they use,
+// or one without a device. There is none of a process that has ended.
 func (r *run) look(pid int) ([]parser.Sample, error) {
-	rss, err := meter.RSS(pid)
-	if err != nil || rss == 0 {
+	pids := meter.Tree(pid)
+	var rss int64
+	for _, p := range pids {
+		pages, _ := meter.RSS(p) // 0 where it has ended since
+		rss += pages
+	}
+	if rss == 0 {
 		return nil, nil
 	}
 	var uses []meter.Use
+	var err error
 	if r.cfg.Device != nil {
-		uses, err = r.cfg.Device(pid)
+		uses, err = r.cfg.Device(pids)
 	}
 	plain := parser.Sample{Header: parser.Header{Time: time.Now()}, PID: pid, RSS: rss}
 	var samples []parser.Sample

@@ -169,7 +169,7 @@ func TestTrouble(t *testing.T) {
 		},
 		{
 			name: "checkpoints that do not recur", feed: FeedList, files: 3, env: []string{"LINES=none", "PREAMBLE=Model Loaded"},
-			say: []string{"show only one file of 3"}, want: `
+			say: []string{"show 1 of 3 files"}, want: `
 			run 3 list
 			start 1 f1
 			end 1 f1 ok

@@ -185,7 +185,7 @@ type Sample struct {
 	Source string // where Used is from: "process" (NVML, this process), "device" (NVML, all of it) or "" (no GPU)
 	// Reading has Used and Total of the device where there is one.
 	Reading
-	RSS int64 // resident bytes of the process, from /proc
+	RSS int64 // resident bytes of the process and its descendants, from /proc
 }
 
 // An Exit is the end of a pipeline process.

@@ -92,8 +92,6 @@ func quantity(value, limit float64, unit string) string {
 			digits++
 		}
 		return strconv.FormatFloat(100*value, 'f', digits, 64) + " %"
-	case check.Bytes:
-		return bytesOf(value)
 	case check.BytesPerFile:
 		return bytesOf(value) + "/file"
 	default:

@@ -172,6 +172,9 @@ func (t *textWriter) skipped(findings []check.Finding) {
 	}
 }
 
+// patternRows is how many checkpoints a pattern shows. A log with more of them numbers its checkpoints.
+const patternRows = 60
+
 // pattern writes a line per checkpoint: its level, a bar, and what a cleanup freed.
 func (t *textWriter) pattern(p pattern) {
 	if len(p.steps) == 0 {
@@ -191,7 +194,11 @@ func (t *textWriter) pattern(p pattern) {
 	if !t.Terminal {
 		full, empty = "#", "-"
 	}
-	for _, s := range p.steps {
+	for i, s := range p.steps {
+		if i == patternRows {
+			t.WriteString(fmt.Sprintf("  and %d more\n", len(p.steps)-i))
+			break
+		}
 		n := p.filled(s.level, cells)
 		label := s.name
 		if twwidth.Width(label) > name {

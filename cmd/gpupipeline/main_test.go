@@ -256,8 +256,9 @@ func TestFaults(t *testing.T) {
 		if diff := cmp.Diff(wholeFile, names(log.Files[1])); diff != "" {
 			t.Error(diff)
 		}
-		if len(log.OOMs) != 1 || log.OOMs[0].Requested.High() < 2*log.OOMs[0].Bytes(parser.Total)-log.OOMs[0].Requested.Resolution*4 {
-			t.Errorf("out of memory: %+v", log.OOMs)
+		ooms := log.Files[1].OOMs
+		if len(ooms) != 1 || ooms[0].Requested.High() < 2*ooms[0].Bytes(parser.Total)-ooms[0].Requested.Resolution*4 {
+			t.Errorf("out of memory: %+v", ooms)
 		}
 	})
 	t.Run("crash", func(t *testing.T) {

@@ -24,7 +24,8 @@ func newCheckCommand() *cobra.Command {
 		Use:   "check LOG...",
 		Short: "Judge logs that exist already",
 		Long: `Check reads the memory checkpoints of a log and judges whether memory is given back: recovery of each cleanup,
-peak, growth over files, out of memory, completeness, consistency. Several logs are read as one, in the order given.
+peak, growth over files, out of memory, completeness, consistency. Several logs are
+judged together, each as a run of its own.
 LOG is a file, also one compressed with gzip or zstd, or - for standard input.
 
 The policy is the file given; else, for a log that vramsoak wrote, the one that the run was made with; else

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -67,7 +68,7 @@ func (d *display) close() {
 	}
 }
 
-// progressLine is "23/60 files, 1 failed  allocated 130 MiB  reserved 158 MiB  left 0:21".
+// progressLine is "23/60 files, 1 failed  allocated 130 MiB  reserved 158 MiB  left 0:21  0024.wav".
 func progressLine(p harness.Progress) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d", p.Done)
@@ -90,6 +91,9 @@ func progressLine(p harness.Progress) string {
 		fmt.Fprintf(&b, "  left %s", clock(p.Left))
 	default:
 		fmt.Fprintf(&b, "  %s", clock(p.Elapsed))
+	}
+	if p.Current != "" {
+		b.WriteString("  " + filepath.Base(p.Current))
 	}
 	return b.String()
 }

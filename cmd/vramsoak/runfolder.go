@@ -38,18 +38,19 @@ func makeRunFolder(parent string, now time.Time) (string, error) {
 
 // runJSON is run.json: what ran, where, with what. The log has the rest.
 type runJSON struct {
-	Schema   string         `json:"schema"`
-	Version  string         `json:"version"`
-	Command  []string       `json:"command"`
-	Commit   string         `json:"commit,omitempty"` // git commit of the folder it ran in
-	Host     string         `json:"host"`
-	GPUs     []gpuJSON      `json:"gpus"`
-	Driver   string         `json:"driver,omitempty"`
-	Config   configJSON     `json:"config"`
-	Started  time.Time      `json:"started"`
-	Seconds  float64        `json:"seconds"`
-	Reason   string         `json:"reason"`
-	Statuses map[string]int `json:"statuses"` // files by how they ended
+	Schema    string         `json:"schema"`
+	Version   string         `json:"version"`
+	Command   []string       `json:"command"`
+	Commit    string         `json:"commit,omitempty"` // git commit of the folder that vramsoak ran in
+	Host      string         `json:"host"`
+	GPUs      []gpuJSON      `json:"gpus"`
+	Driver    string         `json:"driver,omitempty"`
+	Config    configJSON     `json:"config"`
+	Started   time.Time      `json:"started"`
+	Seconds   float64        `json:"seconds"`
+	Reason    string         `json:"reason"`
+	Statuses  map[string]int `json:"statuses"`  // files by how they ended
+	Processes int            `json:"processes"` // that were started
 }
 
 type gpuJSON struct {
@@ -75,7 +76,7 @@ func runInfo(cfg harness.Config, opts soakOptions, nvml *meter.NVML, started tim
 			Grace: cfg.Grace.Seconds(), OnCrash: string(cfg.OnCrash), RestartEvery: cfg.RestartEvery,
 		},
 		Started: started.UTC().Truncate(time.Millisecond), Seconds: outcome.Duration.Seconds(), Reason: outcome.Reason,
-		Statuses: map[string]int{},
+		Statuses: map[string]int{}, Processes: outcome.Processes,
 	}
 	info.Host, _ = os.Hostname() // "" where the system does not know
 	if nvml != nil {
@@ -90,7 +91,7 @@ func runInfo(cfg harness.Config, opts soakOptions, nvml *meter.NVML, started tim
 	return info
 }
 
-// gitCommit is the commit of the folder that the pipeline ran in, "" outside of a repository or without git.
+// gitCommit is the commit of the current folder, "" outside of a repository or without git.
 func gitCommit() string {
 	out, err := exec.Command("git", "rev-parse", "HEAD").Output()
 	if err != nil {

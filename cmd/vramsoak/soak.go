@@ -137,6 +137,7 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 // finish judges what the run left and writes the run folder. The log is read back from the disk: the verdict is that of
 // vramsoak check.
 func finish(out io.Writer, cfg harness.Config, write reportFunc, info runJSON, runErr error, outcome *harness.Outcome) error {
+	defer fmt.Fprintf(os.Stderr, "run folder: %s\n", cfg.Dir)
 	if outcome.Diagnostic != "" { // why it stopped; the log that there is is judged all the same
 		fmt.Fprintf(os.Stderr, "vramsoak: %s\n", outcome.Diagnostic)
 	}
@@ -153,7 +154,6 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, info runJSON, r
 	if err := write(out, tl, report); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "run folder: %s\n", cfg.Dir)
 	if runErr != nil {
 		return runErr
 	}

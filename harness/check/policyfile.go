@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,17 +16,8 @@ import (
 	"vramsoak/parser"
 )
 
-// LoadPolicy reads a policy file. What it does not name is as in [DefaultPolicy]. The error names every mistake, each
-// with its line and column.
-func LoadPolicy(path string) (Policy, error) {
-	src, err := os.ReadFile(path)
-	if err != nil {
-		return Policy{}, fmt.Errorf("reading the policy: %w", err)
-	}
-	return ParsePolicy(src, path)
-}
-
-// ParsePolicy reads a policy from YAML; name stands in its errors.
+// ParsePolicy reads a policy from YAML; name stands in its errors. What it does not name is as in [DefaultPolicy]. The
+// error names every mistake, each with its line and column.
 func ParsePolicy(src []byte, name string) (Policy, error) {
 	policy := DefaultPolicy()
 	file, err := yamlparser.ParseBytes(src, 0)

@@ -21,7 +21,6 @@ const (
 // Units of Finding.Measured and Finding.Limit.
 const (
 	Ratio        = "ratio" // 0.95 is 95 %
-	Bytes        = "bytes"
 	BytesPerFile = "bytes/file"
 	Count        = "count"
 )

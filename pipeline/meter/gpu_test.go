@@ -27,7 +27,7 @@ func TestNvidiaSMI(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	uses, err := n.Use(os.Getpid())
+	uses, err := n.Use([]int{os.Getpid()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
@@ -124,16 +125,17 @@ func (n *NVML) Close() error {
 type Use struct {
 	Device      int
 	Used, Total int64
-	// Source says whose memory Used is: "process", the process's own, or "device", everything on the device. The words
+	// Source says whose memory Used is: "process", that of the processes asked for, or "device", everything on the device. The words
 	// are those of parser.Sample.
 	Source string
 }
 
-// Use reads what a process uses of every GPU, as nvidia-smi shows it: contexts and libraries included.
+// Use reads what processes use of every GPU together, as nvidia-smi shows it: contexts and libraries included. They are
+// one process, or a [Tree].
 //
-// Inside a container the driver lists pids of another namespace, or none. So where it lists the process on no GPU, the
+// Inside a container the driver lists pids of another namespace, or none. So where it lists the processes on no GPU, the
 // devices' own figures are returned, with Source "device".
-func (n *NVML) Use(pid int) ([]Use, error) {
+func (n *NVML) Use(pids []int) ([]Use, error) {
 	uses := make([]Use, len(n.devices))
 	listed := false
 	own := make([]int64, len(n.devices))
@@ -143,7 +145,7 @@ func (n *NVML) Use(pid int) ([]Use, error) {
 			return nil, err
 		}
 		uses[i] = Use{Device: i, Used: used, Total: total, Source: "device"}
-		bytes, ok := usedBy(device, pid)
+		bytes, ok := usedBy(device, pids)
 		own[i], listed = bytes, listed || ok
 	}
 	if listed {
@@ -154,16 +156,16 @@ func (n *NVML) Use(pid int) ([]Use, error) {
 	return uses, nil
 }
 
-// usedBy is what a process uses of a device and whether the driver says so. A process may stand in the list more than
+// usedBy is what processes use of a device and whether the driver says so. A process may stand in the list more than
 // once, for each instance of a GPU that is partitioned (MIG).
-func usedBy(device nvml.Device, pid int) (used int64, listed bool) {
+func usedBy(device nvml.Device, pids []int) (used int64, listed bool) {
 	processes, ret := device.GetComputeRunningProcesses()
 	if ret != nvml.SUCCESS { // not supported, or not permitted: the device's own figure has to do
 		return 0, false
 	}
 	for _, p := range processes {
 		// NVML_VALUE_NOT_AVAILABLE is ^0: the process is known, its memory is not (WSL, some MIG set-ups).
-		if int(p.Pid) == pid && p.UsedGpuMemory != ^uint64(0) {
+		if slices.Contains(pids, int(p.Pid)) && p.UsedGpuMemory != ^uint64(0) {
 			used += int64(p.UsedGpuMemory)
 			listed = true
 		}
@@ -205,7 +207,7 @@ func (n *NVML) GPU(index int) (*GPU, error) {
 // Read implements [Device].
 func (g *GPU) Read() (parser.Reading, error) {
 	var r parser.Reading
-	uses, err := g.nvml.Use(os.Getpid())
+	uses, err := g.nvml.Use([]int{os.Getpid()})
 	if err != nil {
 		return r, err
 	}

@@ -133,7 +133,7 @@ func TestUse(t *testing.T) {
 		{"old driver", []*gpu{{used: 2 << 30, old: true}}, []Use{{0, 2<<30 + 500<<20, total, "device"}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := openMock(t, test.gpus...).Use(pid)
+			got, err := openMock(t, test.gpus...).Use([]int{pid})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -203,7 +203,7 @@ func TestOpenNVML(t *testing.T) {
 	if n.Driver() == "" {
 		t.Error("a driver without a version")
 	}
-	uses, err := n.Use(os.Getpid())
+	uses, err := n.Use([]int{os.Getpid()})
 	if err != nil || len(uses) != len(n.Devices()) {
 		t.Errorf("%d devices, %d uses, %v", len(n.Devices()), len(uses), err)
 	}

@@ -3,6 +3,8 @@ package meter
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -24,4 +26,26 @@ func RSS(pid int) (int64, error) {
 		return 0, fmt.Errorf("%s: expected a number of resident pages, found %q", path, fields[1])
 	}
 	return pages * int64(os.Getpagesize()), nil
+}
+
+// Tree is a process and its descendants: a pipeline is often started by another program (uv run, torchrun, a script). One
+// whose parent has ended is no longer found.
+func Tree(pid int) []int {
+	pids := []int{pid}
+	for i := 0; i < len(pids); i++ {
+		// Children stand with the thread that started them.
+		lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pids[i])) // the pattern is good
+		for _, list := range lists {
+			text, err := os.ReadFile(list)
+			if err != nil {
+				continue // it has ended
+			}
+			for _, field := range strings.FieldsSeq(string(text)) {
+				if child, err := strconv.Atoi(field); err == nil && !slices.Contains(pids, child) {
+					pids = append(pids, child)
+				}
+			}
+		}
+	}
+	return pids
 }

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"vramsoak/fixtures"
@@ -77,23 +75,18 @@ func fromFolder(dir string) ([]harness.Input, error) {
 }
 
 func fromList(path string) ([]harness.Input, error) {
-	f, err := os.Open(path)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // only read
 	var files []harness.Input
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		if line := strings.TrimRight(lines.Text(), "\r"); line != "" {
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimRight(line, "\r\n"); line != "" {
 			files = append(files, harness.Input{Path: line})
 		}
-	}
-	if err := lines.Err(); err != nil {
-		return nil, err
 	}
 	if len(files) == 0 {
 		return nil, errors.New("expected one path a line, found none")
 	}
-	return slices.Clip(files), nil
+	return files, nil
 }
