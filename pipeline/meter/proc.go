@@ -40,7 +40,7 @@ func Tree(pid int) []int {
 			if err != nil {
 				continue // it has ended
 			}
-			for _, field := range strings.FieldsSeq(string(text)) {
+			for field := range strings.FieldsSeq(string(text)) {
 				if child, err := strconv.Atoi(field); err == nil && !slices.Contains(pids, child) {
 					pids = append(pids, child)
 				}
