@@ -196,7 +196,7 @@ func (t *textWriter) pattern(p pattern) {
 	}
 	for i, s := range p.steps {
 		if i == patternRows {
-			t.WriteString(fmt.Sprintf("  and %d more\n", len(p.steps)-i))
+			t.WriteString("  and " + number(len(p.steps)-i) + " more\n")
 			break
 		}
 		n := p.filled(s.level, cells)
