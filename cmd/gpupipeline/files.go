@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/google/renameio/v2"
+
 	"vramsoak/pipeline/whisper"
 )
 
@@ -110,14 +112,5 @@ func write(dir, path string, seconds float64, t whisper.Transcript) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".transcript-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // fails once it has its name, which is as well
-	_, err = f.Write(append(data, '\n'))
-	if err := errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), filepath.Join(dir, documentName(path)))
+	return renameio.WriteFile(filepath.Join(dir, documentName(path)), append(data, '\n'), 0o644, renameio.WithTempDir(dir))
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/renameio/v2"
+
 	"vramsoak/harness"
 	"vramsoak/harness/check"
 	"vramsoak/parser"
@@ -132,4 +134,17 @@ func plotAs(format string) reportFunc {
 	return func(w io.Writer, tl *parser.Timeline, r *check.Report) error {
 		return reports.Plot(w, format, tl, r, reports.PlotOptions{})
 	}
+}
+
+// writeFile writes a whole file or none: a reader never sees half of it.
+func writeFile(path string, write func(io.Writer) error) error {
+	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithTempDir(filepath.Dir(path)))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Cleanup() }() // of what was not finished
+	if err := write(f); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return f.CloseAtomicallyReplace()
 }
