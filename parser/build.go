@@ -72,9 +72,12 @@ func (b *builder) add(rec Record) {
 		f.touch(r.Header)
 	case OutOfMemory:
 		b.date(&r.Header)
-		f := b.place(r.Header)
+		f := b.justFailed()
+		if f == nil {
+			f = b.place(r.Header)
+			f.touch(r.Header)
+		}
 		f.OOMs = append(f.OOMs, r)
-		f.touch(r.Header)
 	case Warning:
 		b.date(&r.Header)
 		b.tl.Warnings = append(b.tl.Warnings, r)
@@ -111,6 +114,19 @@ func (b *builder) add(rec Record) {
 			b.tl.Runs[n-1].End = &r
 		}
 	}
+}
+
+// justFailed is the file that ended badly and is followed by nothing yet, nil where there is none: programs print the error
+// of a file once more when they are done with it.
+func (b *builder) justFailed() *File {
+	if b.file != nil || b.stretch != nil || len(b.tl.Files) == b.log.files {
+		return nil
+	}
+	f := &b.tl.Files[len(b.tl.Files)-1]
+	if f.Process != b.process || f.Status == StatusOK || f.Status == StatusUnknown {
+		return nil
+	}
+	return f
 }
 
 // supervised notes a line of the harness.

@@ -79,7 +79,7 @@ func (s *sniffer) noCheckpoints(name string) error {
 	case s.nul > 0:
 		return fmt.Errorf("%s has no checkpoints and looks like a binary file (NUL at byte %d); %s", name, s.nul, want)
 	}
-	return fmt.Errorf("%s has no checkpoints in %d lines; %s", name, s.lines, want)
+	return fmt.Errorf("%s has no checkpoints (lines read: %d); %s", name, s.lines, want)
 }
 
 // judge reads several logs as one and judges them by the policy of [policyFor].

@@ -58,8 +58,8 @@ func (j *judge) filesEnded() {
 			break
 		}
 		text := fmt.Sprintf("%s %s", fileName(file), ended(file.Status))
-		if n := len(file.Checkpoints); n > 0 && file.Status != parser.StatusOOM {
-			text += fmt.Sprintf(", last at %q", file.Checkpoints[n-1].Name)
+		if at := lastBegun(file); at != "" {
+			text += fmt.Sprintf(", last at %q", at)
 		}
 		if file.Error != "" {
 			text += " (" + file.Error + ")"
@@ -87,6 +87,18 @@ func (j *judge) filesEnded() {
 	}
 	f.Message = fmt.Sprintf("%s; %d of %d files ended ok", strings.Join(said, ", "), len(known)-len(bad), fed)
 	j.add(f)
+}
+
+// lastBegun is the last checkpoint before a file's bad end, "" where it has none. The cleanups that a program makes when
+// it fails or is told to end say nothing on where it was.
+func lastBegun(f *parser.File) string {
+	for i := range slices.Backward(f.Checkpoints) {
+		c := &f.Checkpoints[i]
+		if f.Status == parser.StatusCrashed || f.Status == parser.StatusUnknown || !c.OfCleanup() && !c.IsAfter() {
+			return c.Name
+		}
+	}
+	return ""
 }
 
 // processesEnded looks for processes that did not end well though all of their files did: one that dies between files, or
