@@ -28,7 +28,7 @@ build: bin/vramsoak pipeline
 # Go knows better than make what is out of date.
 .PHONY: bin/vramsoak
 bin/vramsoak:
-	go build -o $@ ./cmd/vramsoak
+	go build -buildvcs=auto -o $@ ./cmd/vramsoak
 
 .PHONY: native
 native:
