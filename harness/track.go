@@ -47,6 +47,7 @@ type work struct {
 	// inferred says that a checkpoint showed the beginning, not a line that names the file.
 	inferred bool
 	oom      bool           // an allocation failed
+	oomLast  bool           // and no checkpoint followed
 	said     parser.FileEnd // what the pipeline said of the end, where the process decides
 }
 
@@ -66,9 +67,12 @@ func (t *tracker) before(text []byte, now time.Time) {
 			if t.follow {
 				t.checkpoint(rec, now)
 			}
+			if t.active != nil {
+				t.active.oomLast = false
+			}
 		case parser.OutOfMemory:
 			if t.active != nil {
-				t.active.oom = true
+				t.active.oom, t.active.oomLast = true, true
 			}
 		case parser.FileStart:
 			if rec.Pipeline && t.follow {
@@ -110,7 +114,7 @@ func (t *tracker) checkpoint(c parser.Checkpoint, now time.Time) {
 		return
 	}
 	if t.active != nil {
-		t.end(parser.StatusOK, "", now)
+		t.end(t.unsaid(), "", now)
 	}
 	t.begin(i, Input{}, now)
 	t.active.inferred = true
@@ -145,7 +149,7 @@ func (t *tracker) named(start parser.FileStart, now time.Time) {
 		case t.ends:
 			t.end(parser.StatusFailed, "the pipeline began the next file without a file-end line for this one", now)
 		default:
-			t.end(parser.StatusOK, "", now)
+			t.end(t.unsaid(), "", now)
 		}
 	}
 	input := Input{Path: start.Path, AudioSeconds: start.AudioSeconds}
@@ -234,6 +238,14 @@ func (t *tracker) end(status parser.Status, reason string, now time.Time) {
 	t.active, t.turn, t.lastEnd, t.changed = nil, now, now, true
 }
 
+// unsaid is the status of a file of which the pipeline does not say how it ended.
+func (t *tracker) unsaid() parser.Status {
+	if t.active.oomLast {
+		return parser.StatusOOM
+	}
+	return parser.StatusOK
+}
+
 // A death is how a process ended.
 type death struct {
 	pid    int
@@ -285,7 +297,7 @@ func (t *tracker) finish(d death, limit time.Duration, now time.Time) {
 	case t.follow && t.ends && !w.inferred:
 		status, reason = parser.StatusCrashed, "the process exited with code 0 before the file's end"
 	case status == parser.StatusUnknown:
-		status = parser.StatusOK
+		status = t.unsaid()
 	}
 	t.end(status, reason, now)
 }

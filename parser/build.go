@@ -1,6 +1,7 @@
 package parser
 
 import (
+	"cmp"
 	"iter"
 	"time"
 )
@@ -49,6 +50,8 @@ type logState struct {
 	clock time.Time
 	// files and outside are how many the timeline had when the log began.
 	files, outside int
+	// paths is the place in the timeline of each file that the log named.
+	paths map[string]int
 }
 
 func (b *builder) add(rec Record) {
@@ -59,7 +62,7 @@ func (b *builder) add(rec Record) {
 			b.run++
 			b.process++
 		}
-		b.log = logState{files: len(b.tl.Files), outside: len(b.tl.Outside)}
+		b.log = logState{files: len(b.tl.Files), outside: len(b.tl.Outside), paths: map[string]int{}}
 	}
 	b.log.last = rec.At()
 	switch r := rec.(type) {
@@ -110,9 +113,12 @@ func (b *builder) add(rec Record) {
 	case RunEnd:
 		b.close()
 		b.supervised(r.Header)
-		if n := len(b.tl.Runs); n > 0 && b.tl.Runs[n-1].Number == b.run {
-			b.tl.Runs[n-1].End = &r
+		n := len(b.tl.Runs)
+		if n == 0 || b.tl.Runs[n-1].Number != b.run { // the head of the log is missing
+			b.tl.Runs = append(b.tl.Runs, Run{Number: b.run})
+			n++
 		}
+		b.tl.Runs[n-1].End = &r
 	}
 }
 
@@ -192,6 +198,9 @@ func (b *builder) open(start FileStart) {
 		Pos: start.Pos, EndPos: start.Pos, Start: start.Time, End: start.Time,
 	})
 	b.file = &b.tl.Files[len(b.tl.Files)-1]
+	if start.Path != "" {
+		b.log.paths[start.Path] = len(b.tl.Files) - 1
+	}
 }
 
 // touch extends the file to a record of its own.
@@ -205,7 +214,7 @@ func (f *File) touch(h Header) {
 	}
 }
 
-// end closes the file. The pipeline's word does so only where the harness has none.
+// end ends a file. The pipeline's word does so only where the harness has none.
 func (b *builder) end(r FileEnd) {
 	if r.Pipeline && b.log.supervised {
 		if b.file != nil {
@@ -216,15 +225,55 @@ func (b *builder) end(r FileEnd) {
 	if !r.Pipeline {
 		b.supervised(r.Header)
 	}
-	if b.file == nil {
+	f := b.ended(r)
+	if f == nil {
 		return
 	}
-	b.file.touch(r.Header)
-	b.file.Status, b.file.Seconds = r.Status, r.Seconds
+	f.touch(r.Header)
+	f.Status, f.Seconds = r.Status, r.Seconds
+	f.Path = cmp.Or(f.Path, r.Path)
 	if r.Error != "" {
-		b.file.Error = r.Error
+		f.Error = r.Error
 	}
-	b.close()
+	if !r.Pipeline && !f.Supervised { // the head of the log is missing
+		f.Supervised, f.Index, f.Path = true, r.Index, r.Path
+	}
+	if f == b.file {
+		b.close()
+	}
+}
+
+// ended is the file that a line ends: the open one, or an earlier one of that path; else, for a pipeline that prints no
+// beginnings, the stretch since the last file, or nothing at all, was the work on it. It is nil where the end of a file is
+// only said again.
+func (b *builder) ended(r FileEnd) *File {
+	if b.file != nil && (r.Path == "" || b.file.Path == "" || b.file.Path == r.Path || b.file.Supervised) {
+		return b.file
+	}
+	if i, known := b.log.paths[r.Path]; known {
+		if f := &b.tl.Files[i]; f.Status == StatusUnknown {
+			return f
+		}
+		return nil
+	}
+	stretch := b.stretch
+	if b.file != nil {
+		stretch = nil
+	}
+	start := FileStart{Header: r.Header, Index: r.Index, Path: r.Path}
+	if start.Index == 0 {
+		start.Index = len(b.tl.Files) - b.log.files + 1
+	}
+	if stretch == nil {
+		b.open(start)
+		return b.file
+	}
+	work := *stretch
+	b.tl.Outside = b.tl.Outside[:len(b.tl.Outside)-1]
+	start.Pos, start.Time = work.Pos, work.Start
+	b.open(start)
+	b.file.Checkpoints, b.file.OOMs = work.Checkpoints, work.OOMs
+	return b.file
 }
 
 // close ends the open file, or the stretch between files.
@@ -237,7 +286,8 @@ func (b *builder) close() {
 
 func (b *builder) endLog() {
 	b.close()
-	if !b.log.supervised && !b.log.splitter.named && len(b.tl.Files)-b.log.files == 1 {
+	inferred := !b.log.supervised && !b.log.splitter.named
+	if inferred && len(b.tl.Files)-b.log.files == 1 && b.tl.Files[b.log.files].Status == StatusUnknown {
 		b.splitPreamble()
 	}
 }

@@ -97,10 +97,11 @@ func isCleanup(name string) bool {
 	return len(name) >= len(word) && strings.EqualFold(name[len(name)-len(word):], word)
 }
 
-// nest finds each cleanup's innermost stage, and the last cleanup of each stage. Both slices are in the order of Before.
+// nest finds each cleanup's innermost stage, and the last cleanup within each stage, those of inner stages counted. Both
+// slices are in the order of Before.
 func (f *File) nest() {
-	last := map[int]int{} // stage -> its last cleanup
 	inside := map[Lane][]int{}
+	before := map[Lane]int{} // the cleanup before in the lane
 	next := 0
 	for i := range f.Cleanups {
 		c := &f.Cleanups[i]
@@ -115,12 +116,14 @@ func (f *File) nest() {
 		}
 		inside[lane] = stack
 		if len(stack) > 0 {
-			c.Stage = stack[len(stack)-1]
+			c.Stage, c.Last = stack[len(stack)-1], true
 			f.Stages[c.Stage].Cleanups++
-			last[c.Stage] = i
 		}
-	}
-	for _, i := range last {
-		f.Cleanups[i].Last = true
+		if n, known := before[lane]; known {
+			if b := &f.Cleanups[n]; b.Stage >= 0 && c.Before < f.Stages[b.Stage].After {
+				b.Last = false
+			}
+		}
+		before[lane] = i
 	}
 }

@@ -79,7 +79,7 @@ type Cleanup struct {
 	Before, After int
 	// Stage is the index of the innermost stage that encloses the cleanup, -1 where there is none.
 	Stage int
-	// Last says that no later cleanup lies in the same stage; always false without a stage.
+	// Last says that no later cleanup lies in the same stage, or in one within it; always false without a stage.
 	Last bool
 }
 

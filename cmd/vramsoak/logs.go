@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"slices"
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
@@ -103,7 +104,10 @@ const defaultPolicy = "vramsoak.yaml"
 // empty for the defaults.
 func policyFor(path string, tl *parser.Timeline) (policy check.Policy, text string, err error) {
 	if path == "" && tl != nil && len(tl.Runs) > 0 {
-		start := tl.Runs[0].Start // the harness's first line; what a pipeline prints comes after it
+		start, err := policyRun(tl)
+		if err != nil {
+			return check.Policy{}, "", err
+		}
 		policy, err = check.ParsePolicy([]byte(start.Policy), start.Pos.String()+": policy")
 		return policy, start.Policy, err
 	}
@@ -120,4 +124,22 @@ func policyFor(path string, tl *parser.Timeline) (policy check.Policy, text stri
 	}
 	policy, err = check.ParsePolicy(src, name)
 	return policy, string(src), err
+}
+
+// policyRun is the run by whose policy the logs are judged: the first of each log counts, what a pipeline prints comes after
+// it, and they must agree.
+func policyRun(tl *parser.Timeline) (parser.RunStart, error) {
+	seen := map[string]bool{}
+	first := tl.Runs[0].Start
+	for _, run := range tl.Runs {
+		if log := run.Start.Pos.Path; !seen[log] && run.Start.Policy != first.Policy {
+			return first, fmt.Errorf("%s was made with another policy than %s; give the one to judge by with --policy", log, first.Pos.Path)
+		}
+		seen[run.Start.Pos.Path] = true
+	}
+	bare := func(f parser.File) bool { return !f.Supervised }
+	if first.Policy != "" && (slices.ContainsFunc(tl.Files, bare) || slices.ContainsFunc(tl.Outside, bare)) {
+		return first, fmt.Errorf("%s was made with a policy and the other logs without; give the one to judge by with --policy", first.Pos.Path)
+	}
+	return first, nil
 }

@@ -24,9 +24,13 @@ func (j *judge) filesEnded() {
 	// A file may be worked on again after a restart: its last end counts. A log that does not say how files ended has
 	// nothing to say here.
 	known := slices.DeleteFunc(j.tl.LastAttempts(), func(f *parser.File) bool {
-		return f.Status == parser.StatusUnknown && !f.Supervised
+		return !j.tells[f.Run]
 	})
-	if len(known) == 0 && len(j.tl.Runs) == 0 {
+	fedBy := 0
+	for _, run := range j.tl.Runs {
+		fedBy += run.Start.Files
+	}
+	if len(known) == 0 && fedBy == 0 {
 		f.Verdict, f.Unit, f.Limit = Skipped, "", nil
 		f.Message = "the log does not say how files ended; soak the pipeline, or print [pipeline] file-start and file-end"
 		j.add(f)
@@ -162,33 +166,18 @@ func ended(s parser.Status) string {
 	return string(s)
 }
 
-// pairsClosed looks for a Before without its After in files that did not end badly. A name that has no After anywhere
-// opens no pair: "Before model setup" may just be a checkpoint.
+// pairsClosed looks for a Before without its After in files that did not end badly.
 func (j *judge) pairsClosed() {
 	f := Finding{Check: Completeness, Subject: "checkpoint pairs", Unit: Count, Limit: new(0.0)}
-	pairs := map[string]bool{}
-	closed := 0
+	closed, open := 0, 0
+	names := j.pairNames()
 	for i := range j.tl.Files {
 		file := &j.tl.Files[i]
-		for _, s := range file.Stages {
-			pairs[file.Checkpoints[s.Before].Name] = true
-		}
-		for _, c := range file.Cleanups {
-			pairs[file.Checkpoints[c.Before].Name] = true
-		}
 		closed += len(file.Stages) + len(file.Cleanups)
-	}
-	open := 0
-	for i := range j.tl.Files {
-		file := &j.tl.Files[i]
 		if !j.sound(file) {
 			continue
 		}
-		for _, n := range file.Unpaired {
-			c := &file.Checkpoints[n]
-			if !pairs[c.Name] && !c.OfCleanup() {
-				continue
-			}
+		for _, c := range lost(file, names) {
 			open++
 			if open == 1 {
 				f.File, f.At = file.Index, new(c.Pos)
@@ -207,9 +196,43 @@ func (j *judge) pairsClosed() {
 		f.Message = "no Before/After pair was logged"
 	default:
 		f.Verdict, f.Measured = Pass, new(0.0)
-		f.Message = fmt.Sprintf("%s closed", plural(closed, "pair"))
+		f.Message = plural(closed, "pair") + " closed"
 	}
 	j.add(f)
+}
+
+// A pairName is the name of a Before in a run.
+type pairName struct {
+	run  int
+	name string
+}
+
+// pairNames are the Befores that have an After somewhere in their run.
+func (j *judge) pairNames() map[pairName]bool {
+	names := map[pairName]bool{}
+	for i := range j.tl.Files {
+		f := &j.tl.Files[i]
+		for _, s := range f.Stages {
+			names[pairName{f.Run, f.Checkpoints[s.Before].Name}] = true
+		}
+		for _, c := range f.Cleanups {
+			names[pairName{f.Run, f.Checkpoints[c.Before].Name}] = true
+		}
+	}
+	return names
+}
+
+// lost are a file's Befores that should have an After. A name that has none anywhere opens no pair: "Before model setup"
+// may just be a checkpoint. And where files are told by the recurring checkpoints of one rank, the others may be behind.
+func lost(f *parser.File, names map[pairName]bool) []*parser.Checkpoint {
+	var all []*parser.Checkpoint
+	for _, n := range f.Unpaired {
+		c := &f.Checkpoints[n]
+		if (names[pairName{f.Run, c.Name}] || c.OfCleanup()) && (f.Supervised || c.Lane == f.Checkpoints[0].Lane) {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // expected demands the policy's checkpoints of every file that did not end badly.

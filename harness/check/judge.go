@@ -25,8 +25,13 @@ var Checks = []string{Recovery, Leak, Peak, OutOfMemory, Completeness, Consisten
 
 // Judge applies every check to the timeline. The report depends on nothing else.
 func Judge(tl *parser.Timeline, policy Policy) *Report {
-	j := &judge{tl: tl, policy: policy, readings: map[parser.Lane][]reading{}, levels: map[parser.Lane]parser.Quantity{}}
+	j := &judge{tl: tl, policy: policy, readings: map[parser.Lane][]reading{}, levels: map[ledger]parser.Quantity{}, tells: map[int]bool{}}
 	j.sortReadings()
+	for i := range tl.Files {
+		if f := &tl.Files[i]; f.Supervised || f.Status != parser.StatusUnknown {
+			j.tells[f.Run] = true
+		}
+	}
 	recovered := j.recoveries()
 	byLane := map[parser.Lane][]Recovered{}
 	for _, r := range recovered {
@@ -72,10 +77,18 @@ type judge struct {
 	policy   Policy
 	lanes    []parser.Lane // that the log has readings of, in order
 	readings map[parser.Lane][]reading
-	// levels is the quantity by which each lane is judged: allocated, or what the driver says where the allocator is not
-	// logged. One for all, because allocated and reserved are not to be compared.
-	levels   map[parser.Lane]parser.Quantity
+	// levels is the quantity by which a lane is judged in a run: the one that most of its readings have, allocated before
+	// what the driver says. One for all, because allocated and reserved are not to be compared.
+	levels map[ledger]parser.Quantity
+	// tells says of a run that the log tells how its files ended.
+	tells    map[int]bool
 	findings []Finding
+}
+
+// A ledger is one device of one rank in one run.
+type ledger struct {
+	run  int
+	lane parser.Lane
 }
 
 // A reading is a checkpoint and the file, or the stretch between files, that it is in.
@@ -112,22 +125,28 @@ func (j *judge) require() {
 
 // sortReadings sorts the checkpoints by their lanes; within a lane they stay in order, those outside of files first.
 func (j *judge) sortReadings() {
-	has := map[parser.Lane]map[parser.Quantity]bool{}
+	candidates := [...]parser.Quantity{parser.Allocated, parser.Used, parser.Reserved}
+	counts := map[ledger]*[len(candidates)]int{}
 	for file, c := range j.tl.All() {
 		j.readings[c.Lane] = append(j.readings[c.Lane], reading{file, c})
-		if has[c.Lane] == nil {
-			has[c.Lane] = map[parser.Quantity]bool{}
+		l := ledger{file.Run, c.Lane}
+		if counts[l] == nil {
+			counts[l] = new([len(candidates)]int)
 		}
-		for q := range c.All() {
-			has[c.Lane][q] = true
-		}
-	}
-	for lane := range j.readings {
-		for _, q := range []parser.Quantity{parser.Reserved, parser.Used, parser.Allocated} { // the last one is the best
-			if has[lane][q] {
-				j.levels[lane] = q
+		for i, q := range candidates {
+			if _, has := c.Get(q); has {
+				counts[l][i]++
 			}
 		}
+	}
+	for l, count := range counts {
+		best := 0
+		for i, n := range count {
+			if n > count[best] {
+				best = i
+			}
+		}
+		j.levels[l] = candidates[best]
 	}
 	j.lanes = slices.SortedFunc(maps.Keys(j.readings), func(a, b parser.Lane) int {
 		return cmp.Or(a.Rank-b.Rank, a.Device-b.Device)
@@ -155,14 +174,16 @@ func fileName(f *parser.File) string {
 	return fmt.Sprintf("file %d (%s)", f.Index, filepath.Base(f.Path))
 }
 
-// sound says that nothing speaks against the file's end: what it leaves behind is what a good file leaves behind. Under
-// the harness a file without an end was cut short; elsewhere logs do not say how files ended.
+// sound says that nothing speaks against the file's end: what it leaves behind is what a good file leaves behind. In a log
+// that tells how files ended, one without an end was cut short.
 func (j *judge) sound(f *parser.File) bool {
-	return f.Status == parser.StatusOK || f.Status == parser.StatusUnknown && !f.Supervised
+	return f.Status == parser.StatusOK || f.Status == parser.StatusUnknown && !j.tells[f.Run]
 }
 
-// level is what a checkpoint holds, by the quantity of its lane.
-func (j *judge) level(c *parser.Checkpoint) (parser.Size, bool) { return c.Get(j.levels[c.Lane]) }
+// level is what a file's checkpoint holds, by the quantity of its ledger.
+func (j *judge) level(f *parser.File, c *parser.Checkpoint) (parser.Size, bool) {
+	return c.Get(j.levels[ledger{f.Run, c.Lane}])
+}
 
 func highWater(tl *parser.Timeline) HighWater {
 	var h HighWater

@@ -112,24 +112,29 @@ type idle struct {
 // nothing about what a good one leaves behind.
 func (j *judge) idleLevels(lane parser.Lane) [][]idle {
 	var all []idle
-	endings := map[string]int{}
-	usual := ""
+	type ending struct {
+		process int
+		name    string
+	}
+	endings := map[ending]int{}
+	usual := map[int]string{}
 	var peak int64
 	readings := j.readings[lane]
 	for i, c := range readings {
 		if c.file.Outside {
 			continue
 		}
-		size, ok := j.level(c.Checkpoint)
+		size, ok := j.level(c.file, c.Checkpoint)
 		peak = max(peak, size.Bytes)
 		if i+1 < len(readings) && readings[i+1].file == c.file {
 			continue
 		}
 		if ok && j.sound(c.file) {
 			all = append(all, idle{c.file, c.Name, size, peak, c.Bytes(parser.Total), c.Pos})
-			endings[c.Name]++
-			if endings[c.Name] > endings[usual] {
-				usual = c.Name
+			e := ending{c.file.Process, c.Name}
+			endings[e]++
+			if endings[e] > endings[ending{e.process, usual[e.process]}] {
+				usual[e.process] = c.Name
 			}
 		}
 		peak = 0
@@ -137,7 +142,7 @@ func (j *judge) idleLevels(lane parser.Lane) [][]idle {
 	var processes [][]idle
 	last := -1 // the files of a process follow one another
 	for _, l := range all {
-		if l.name != usual {
+		if l.name != usual[l.file.Process] {
 			continue
 		}
 		if l.file.Process != last {

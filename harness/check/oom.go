@@ -1,7 +1,9 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"vramsoak/parser"
@@ -14,23 +16,9 @@ func (j *judge) outOfMemory() {
 	f := Finding{Check: OutOfMemory, Subject: "allocations", Unit: Count, Limit: new(0.0)}
 	count := map[Verdict]int{} // of files and stretches between them
 	first := map[Verdict]failure{}
-	note := func(v Verdict, next failure) {
-		if count[v]++; count[v] == 1 {
-			first[v] = next
-		}
-	}
-	for i := range j.tl.Outside {
-		if f := &j.tl.Outside[i]; len(f.OOMs) > 0 {
-			note(Fail, failure{f, &f.OOMs[0]}) // nothing that could have recovered from it
-		}
-	}
-	for i := range j.tl.Files {
-		file := &j.tl.Files[i]
-		switch {
-		case len(file.OOMs) > 0:
-			note(j.outcome(file), failure{file, &file.OOMs[0]})
-		case file.Status == parser.StatusOOM:
-			note(Fail, failure{file, &parser.OutOfMemory{Header: parser.Header{Pos: file.EndPos}, Text: "the pipeline reported it"}})
+	for _, next := range j.failures() {
+		if count[next.verdict]++; count[next.verdict] == 1 {
+			first[next.verdict] = next
 		}
 	}
 	f.Measured = new(float64(count[Fail]))
@@ -62,18 +50,56 @@ func (j *judge) outOfMemory() {
 	j.add(f)
 }
 
-// A failure is an allocation that failed, and the file, or stretch between files, that it is in.
+// A failure is an allocation that failed, the first one in its file or stretch between files, and what became of that.
 type failure struct {
-	file *parser.File
-	oom  *parser.OutOfMemory
+	verdict Verdict
+	file    *parser.File
+	oom     *parser.OutOfMemory
 }
 
+// failures are those of the timeline, in the order of the log.
+func (j *judge) failures() []failure {
+	var all []failure
+	for i := range j.tl.Outside {
+		if f := &j.tl.Outside[i]; len(f.OOMs) > 0 {
+			all = append(all, failure{Fail, f, &f.OOMs[0]}) // there is nothing that could have recovered from it
+		}
+	}
+	last := map[*parser.File]bool{}
+	status := map[place]parser.Status{}
+	for _, f := range j.tl.LastAttempts() {
+		last[f] = true
+		status[place{f.Run, f.Index}] = f.Status
+	}
+	names := j.pairNames()
+	for i := range j.tl.Files {
+		f := &j.tl.Files[i]
+		again := !last[f] && status[place{f.Run, f.Index}] == parser.StatusOK
+		switch {
+		case len(f.OOMs) > 0 && again:
+			all = append(all, failure{Pass, f, &f.OOMs[0]})
+		case len(f.OOMs) > 0:
+			all = append(all, failure{j.outcome(f, names), f, &f.OOMs[0]})
+		case f.Status == parser.StatusOOM && !again:
+			o := &parser.OutOfMemory{Header: parser.Header{Pos: f.EndPos}, Text: "the pipeline reported it"}
+			all = append(all, failure{Fail, f, o})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b failure) int {
+		return cmp.Or(a.file.Run-b.file.Run, a.oom.Pos.Line-b.oom.Pos.Line)
+	})
+	return all
+}
+
+// A place is one in the batch of a run.
+type place struct{ run, index int }
+
 // outcome says what became of a file in which an allocation failed.
-func (j *judge) outcome(f *parser.File) Verdict {
+func (j *judge) outcome(f *parser.File, names map[pairName]bool) Verdict {
 	switch last := len(f.Checkpoints) - 1; {
 	case f.Status == parser.StatusOK:
 		return Pass
-	case j.sound(f) && len(f.Unpaired) == 0 && last >= 0 && f.Checkpoints[last].Pos.Line > f.OOMs[len(f.OOMs)-1].Pos.Line:
+	case j.sound(f) && len(lost(f, names)) == 0 && last >= 0 && f.Checkpoints[last].Pos.Line > f.OOMs[len(f.OOMs)-1].Pos.Line:
 		return Undecided
 	}
 	return Fail

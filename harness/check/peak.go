@@ -20,7 +20,7 @@ func (j *judge) peak(lane parser.Lane) {
 		if !hasTotal || t.Bytes <= 0 {
 			continue
 		}
-		size, ok := j.level(c.Checkpoint)
+		size, ok := j.level(c.file, c.Checkpoint)
 		if p, has := c.Get(parser.Peak); has && p.Bytes > size.Bytes {
 			size, ok = p, true
 		}

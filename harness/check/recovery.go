@@ -67,7 +67,7 @@ func (j *judge) recoveriesOf(f *parser.File, births map[process]parser.Size) []R
 	}
 	passed := map[int]bool{} // by the stage's After
 	for _, r := range all {
-		passed[r.After] = r.Verdict == Pass
+		passed[r.After] = r.Verdict == Pass && !r.Nothing
 	}
 	for lane, p := range pairsByLane(f) {
 		all = append(all, j.outerCleanups(f, p, births[process{lane, f.Process}], passed)...)
@@ -102,7 +102,7 @@ func (j *judge) births() map[process]parser.Size {
 			line[p] = c.Pos.Line
 			births[p] = parser.Size{}
 			if !c.OfCleanup() && !c.IsAfter() {
-				births[p], _ = j.level(c.Checkpoint)
+				births[p], _ = j.level(c.file, c.Checkpoint)
 			}
 		}
 	}
@@ -137,12 +137,12 @@ func pairsByLane(f *parser.File) map[parser.Lane]pairs {
 func (j *judge) outerCleanups(f *parser.File, p pairs, birth parser.Size, passed map[int]bool) []Recovered {
 	var all []Recovered
 	left, closed := birth, false // closed: left is what a recovery left
-	stages := p.stages
+	stages := slices.SortedFunc(slices.Values(p.stages), func(a, b parser.Stage) int { return a.After - b.After })
 	finishers := j.finishers(f, p.cleanups)
 	for i, c := range p.cleanups {
 		for ; len(stages) > 0 && stages[0].After < c.Before; stages = stages[1:] {
 			if passed[stages[0].After] {
-				left, _ = j.level(&f.Checkpoints[stages[0].After])
+				left, _ = j.level(f, &f.Checkpoints[stages[0].After])
 				closed = true
 			}
 		}
@@ -162,8 +162,8 @@ func (j *judge) outerCleanups(f *parser.File, p pairs, birth parser.Size, passed
 				r.Reason = "other objects lived on until " + last.Name
 			}
 		}
-		if r.Verdict == Pass {
-			left, _ = j.level(&f.Checkpoints[c.After])
+		if _, said := f.Checkpoints[c.Before].Get(parser.Holds); !said && r.Verdict == Pass {
+			left, _ = j.level(f, &f.Checkpoints[c.After])
 			closed = true
 		}
 		all = append(all, r)
@@ -174,10 +174,10 @@ func (j *judge) outerCleanups(f *parser.File, p pairs, birth parser.Size, passed
 // born says that what the cleanup frees came after the process was born: the level rose above its first one, and does not
 // fall below it. A model that was loaded before the first checkpoint is the cleanup's to free.
 func (j *judge) born(f *parser.File, c parser.Cleanup, birth parser.Size) bool {
-	top, _ := j.level(&f.Checkpoints[c.Before])
-	bottom, _ := j.level(&f.Checkpoints[c.After])
+	top, _ := j.level(f, &f.Checkpoints[c.Before])
+	bottom, _ := j.level(f, &f.Checkpoints[c.After])
 	return top.Bytes-birth.Bytes > max(j.policy.Recovery.Floor.Bytes, top.Resolution+birth.Resolution) &&
-		bottom.High() >= birth.Low()
+		bottom.High()+j.policy.Recovery.Floor.Bytes >= birth.Low()
 }
 
 // finishers tell for each cleanup outside of stages which later one, or itself, leaves the least of those that follow it
@@ -189,12 +189,12 @@ func (j *judge) finishers(f *parser.File, cleanups []parser.Cleanup) []int {
 		if i+1 == len(cleanups) || cleanups[i].Stage >= 0 || cleanups[i+1].Stage >= 0 {
 			continue
 		}
-		after, ok := j.level(&f.Checkpoints[cleanups[i].After])
-		next, okNext := j.level(&f.Checkpoints[cleanups[i+1].Before])
+		after, ok := j.level(f, &f.Checkpoints[cleanups[i].After])
+		next, okNext := j.level(f, &f.Checkpoints[cleanups[i+1].Before])
 		if !ok || !okNext || next.Low()-after.High() > j.policy.Recovery.Floor.Bytes {
 			continue
 		}
-		least, _ := j.level(&f.Checkpoints[cleanups[of[i+1]].After])
+		least, _ := j.level(f, &f.Checkpoints[cleanups[of[i+1]].After])
 		if least.Bytes < after.Bytes {
 			of[i] = of[i+1]
 		}
@@ -204,7 +204,7 @@ func (j *judge) finishers(f *parser.File, cleanups []parser.Cleanup) []int {
 
 // innerCleanup judges a cleanup inside a stage.
 func (j *judge) innerCleanup(f *parser.File, c parser.Cleanup) Recovered {
-	start, hasStart := j.level(&f.Checkpoints[f.Stages[c.Stage].Before])
+	start, hasStart := j.level(f, &f.Checkpoints[f.Stages[c.Stage].Before])
 	r := j.ratio(f, c.Before, c.Before, c.After, start)
 	r.Name = c.Name
 	if _, said := f.Checkpoints[c.Before].Get(parser.Holds); said || r.Verdict == Skipped {
@@ -222,7 +222,7 @@ func (j *judge) innerCleanup(f *parser.File, c parser.Cleanup) Recovered {
 
 // stage judges a stage from its peak, the index of the checkpoint with the largest level within it.
 func (j *judge) stage(f *parser.File, s parser.Stage, peak int) Recovered {
-	start, hasStart := j.level(&f.Checkpoints[s.Before])
+	start, hasStart := j.level(f, &f.Checkpoints[s.Before])
 	r := j.ratio(f, s.Before, peak, s.After, start)
 	r.Name, r.Stage = s.Name, true
 	if !hasStart && r.Verdict != Skipped {
@@ -247,8 +247,8 @@ func (j *judge) stagePeaks(f *parser.File) []int {
 	raise := func(lane parser.Lane, at int) {
 		if stack := open[lane]; len(stack) > 0 {
 			s := stack[len(stack)-1]
-			size, ok := j.level(&f.Checkpoints[at])
-			if most, _ := j.level(&f.Checkpoints[peaks[s]]); ok && size.Bytes > most.Bytes {
+			size, ok := j.level(f, &f.Checkpoints[at])
+			if most, _ := j.level(f, &f.Checkpoints[peaks[s]]); ok && size.Bytes > most.Bytes {
 				peaks[s] = at
 			}
 		}
@@ -271,10 +271,10 @@ func (j *judge) stagePeaks(f *parser.File) []int {
 // before. A holds= at the checkpoint first is what is held, whatever start is.
 func (j *judge) ratio(f *parser.File, first, high, low int, start parser.Size) Recovered {
 	r := Recovered{Lane: f.Checkpoints[first].Lane, File: f, Before: high, After: low}
-	top, hasTop := j.level(&f.Checkpoints[high])
-	bottom, hasBottom := j.level(&f.Checkpoints[low])
+	top, hasTop := j.level(f, &f.Checkpoints[high])
+	bottom, hasBottom := j.level(f, &f.Checkpoints[low])
 	if !hasTop || !hasBottom {
-		r.Verdict, r.Reason = Skipped, fmt.Sprintf("its checkpoints do not both have %s", j.levels[r.Lane])
+		r.Verdict, r.Reason = Skipped, fmt.Sprintf("its checkpoints do not both have %s", j.levels[ledger{f.Run, r.Lane}])
 		return r
 	}
 	r.Freed = top.Bytes - bottom.Bytes
