@@ -39,7 +39,7 @@ func (j *judge) leak(lane parser.Lane) {
 func (j *judge) growth(subject string, all []idle) Finding {
 	f := Finding{Check: Leak, Subject: subject}
 	levels := all[min(j.policy.Leak.WarmUp, len(all)-2):]
-	quarter := quarterOf(len(levels))
+	quarter := max(1, len(levels)/4)
 	first, last := levels[:quarter], levels[len(levels)-quarter:]
 	from, to := quantile(first, 0.5), quantile(last, 0.5)
 	distance := float64(len(levels) - quarter)
@@ -65,7 +65,7 @@ func (j *judge) growth(subject string, all []idle) Finding {
 	case slope+margin > limit:
 		f.Verdict = Undecided
 		f.Message = fmt.Sprintf("the printed digits allow %s to %s a file; %d files in one process, or exact bytes, would decide it",
-			parser.FormatBytes(int64(slope-margin)), parser.FormatBytes(int64(slope+margin)), j.filesToDecide(slope, margin*distance, len(all)))
+			parser.FormatBytes(int64(slope-margin)), parser.FormatBytes(int64(slope+margin)), j.filesToDecide(slope, margin*distance))
 	default:
 		f.Verdict = Pass
 		f.Message = "no growth over files to speak of: " + growth
@@ -73,20 +73,13 @@ func (j *judge) growth(subject string, all []idle) Finding {
 	return f
 }
 
-func quarterOf(levels int) int { return max(1, levels/4) }
-
-// filesToDecide is how many files it takes until the resolution, a number of bytes, no longer hides a growth over the
-// limit, if the slope stays as it is.
-func (j *judge) filesToDecide(slope, resolution float64, files int) int {
-	limit := float64(j.policy.Leak.MaxGrowth.Bytes)
-	for {
-		files++
-		levels := files - j.policy.Leak.WarmUp
-		margin := resolution / float64(levels-quarterOf(levels))
-		if slope+margin <= limit || slope-margin > limit || files >= 1e6 {
-			return files
-		}
-	}
+// filesToDecide is how many files of one process it takes until the resolution, a number of bytes, no longer hides on which
+// side of the limit a growth lies, if it stays as it is.
+func (j *judge) filesToDecide(slope, resolution float64) int {
+	gap := math.Max(1, math.Abs(float64(j.policy.Leak.MaxGrowth.Bytes)-slope))
+	distance := int(math.Ceil(resolution / gap))
+	// The least n with n - n/4 >= distance, the quarters being whole: see growth.
+	return j.policy.Leak.WarmUp + distance + (distance-1)/3
 }
 
 // fileRange is "3-16", or "3".

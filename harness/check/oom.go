@@ -65,17 +65,15 @@ func (j *judge) failures() []failure {
 			all = append(all, failure{Fail, f, &f.OOMs[0]}) // there is nothing that could have recovered from it
 		}
 	}
-	last := map[*parser.File]bool{}
-	status := map[place]parser.Status{}
+	type place struct{ run, index int }
+	endedOK := map[place]bool{} // at the last attempt
 	for _, f := range j.tl.LastAttempts() {
-		last[f] = true
-		status[place{f.Run, f.Index}] = f.Status
+		endedOK[place{f.Run, f.Index}] = f.Index != 0 && f.Status == parser.StatusOK
 	}
 	names := j.pairNames()
 	for i := range j.tl.Files {
 		f := &j.tl.Files[i]
-		again := !last[f] && status[place{f.Run, f.Index}] == parser.StatusOK
-		switch {
+		switch again := endedOK[place{f.Run, f.Index}]; {
 		case len(f.OOMs) > 0 && again:
 			all = append(all, failure{Pass, f, &f.OOMs[0]})
 		case len(f.OOMs) > 0:
@@ -90,9 +88,6 @@ func (j *judge) failures() []failure {
 	})
 	return all
 }
-
-// A place is one in the batch of a run.
-type place struct{ run, index int }
 
 // outcome says what became of a file in which an allocation failed.
 func (j *judge) outcome(f *parser.File, names map[pairName]bool) Verdict {
