@@ -1,20 +1,47 @@
 package parser
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"time"
 )
 
-// parseOwn reads a line of the harness or, with pipeline, of a pipeline that names its files. text is what follows the
-// prefix:
+// ownDialect is that of the harness:
 //
 //	[vramsoak] file-start time=2026-11-20T02:00:03.123Z index=12 path=audio/0012.wav audio_seconds=14.250
 //	[vramsoak] sample time=2026-11-20T02:00:03.223Z pid=4711 device=0 used=8053063680 total=25769803776 source=process rss=1
+var ownDialect = dialect{
+	name:    "vramsoak",
+	needles: []string{HarnessPrefix},
+	read: func(l *line, at int) int {
+		return readOwn(l, at, HarnessPrefix, false)
+	},
+}
+
+// protocolDialect is that of a pipeline that names its files:
+//
 //	[pipeline] file-start path=audio/0012.wav
-func parseOwn(text []byte, pos Position, pipeline bool) Record {
+var protocolDialect = dialect{
+	name:    "pipeline",
+	needles: []string{ProtocolPrefix},
+	read: func(l *line, at int) int {
+		return readOwn(l, at, ProtocolPrefix, true)
+	},
+}
+
+// readOwn reads a line that begins with the prefix: in the middle of one it is quoted.
+func readOwn(l *line, at int, prefix string, pipeline bool) (end int) {
+	if len(bytes.TrimLeft(l.text[:at], " \t")) > 0 || l.cut() {
+		return 0
+	}
+	l.add(parseOwn(l.text[at+len(prefix):], l.header(at), pipeline))
+	return len(l.text)
+}
+
+func parseOwn(text []byte, head Header, pipeline bool) Record {
 	kind, rest, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
-	f := &fields{values: map[string]string{}, head: Header{Pos: pos}}
+	f := &fields{values: map[string]string{}, head: head}
 	if err := logfmt(rest, func(key, value string) { f.values[key] = value }); err != nil {
 		return f.bad("key=value fields after "+kind, err.Error())
 	}

@@ -1,53 +1,12 @@
 package parser
 
 import (
-	"bytes"
 	"regexp"
 	"strconv"
 	"strings"
 )
 
-// usagePattern is the pipelines' word on high usage:
-//
-//	WARNING: GPU memory usage is critically high (87.1%). Consider reducing batch size or using a smaller model.
-//	NOTICE: GPU memory usage is elevated (72.3%). Monitor for potential OOM conditions.
-var usagePattern = regexp.MustCompile(`GPU memory usage is (critically high|elevated) \((\d+(?:\.\d+)?)%\)`)
-
-// failedReading begins the line of a pipeline that could not read its memory:
-//
-//	Failed to log GPU memory: CUDA driver shutting down
-const failedReading = "Failed to log GPU memory: "
-
-func appendWarning(records []Record, line []byte, pos Position) []Record {
-	head := func(at int) (h Header) {
-		h.Pos = pos
-		h.Time, h.Local = findTime(line[:at])
-		return h
-	}
-	if at := bytes.Index(line, []byte(failedReading)); at >= 0 && !bytes.Contains(line[at:], []byte("{")) {
-		text := strings.ToValidUTF8(string(line[at:]), "�")
-		return append(records, Warning{Header: head(at), Level: "failed", Text: shorten(text, 300)})
-	}
-	if !bytes.Contains(line, []byte("GPU memory usage is ")) {
-		return records
-	}
-	m := usagePattern.FindSubmatchIndex(line)
-	if m == nil {
-		return records
-	}
-	percent, err := strconv.ParseFloat(string(line[m[4]:m[5]]), 64)
-	if err != nil {
-		return records // unreachable: the pattern is a number's
-	}
-	level := "critical"
-	if line[m[2]] == 'e' {
-		level = "notice"
-	}
-	text := strings.ToValidUTF8(string(line[m[0]:]), "�")
-	return append(records, Warning{Header: head(m[0]), Level: level, Percent: percent, Text: shorten(text, 300)})
-}
-
-// oomPattern is an allocation that failed, in the words of PyTorch, our native pipeline, CTranslate2 (faster-whisper),
+// outOfMemoryDialect is an allocation that failed, in the words of PyTorch, our native pipeline, CTranslate2 (faster-whisper),
 // ggml (whisper.cpp), cuBLAS, cuDNN and ONNX Runtime:
 //
 //	torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB ...
@@ -59,18 +18,18 @@ func appendWarning(records []Record, line []byte, pos Position) []Record {
 // A quote before it is program source that handles the error, not the error:
 //
 //	if "CUDA out of memory" in str(e):
+var outOfMemoryDialect = dialect{
+	name:    "out-of-memory",
+	needles: []string{"out of memory", "STATUS_ALLOC_FAILED", "cudaErrorMemoryAllocation", "Failed to allocate memory"},
+	read:    readOutOfMemory,
+}
+
 var oomPattern = regexp.MustCompile(`(^|[^"'\w])(` +
 	`(?:(?:CUDA|HIP|XPU|NPU|MLU) (?:error: )?)?out of memory\. Tried to allocate` +
 	`|(?:CUDA|HIP|XPU|NPU|MLU) (?:error: |failed with error )?out of memory(?:[^"'\w]|$)` +
 	`|(?:cuda|hip)Malloc\w* failed: out of memory` +
 	`|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED|cudaErrorMemoryAllocation` +
 	`|Failed to allocate memory for requested buffer of size)`)
-
-// oomNeedles are what a line must contain to match oomPattern.
-var oomNeedles = [][]byte{
-	[]byte("out of memory"), []byte("STATUS_ALLOC_FAILED"), []byte("cudaErrorMemoryAllocation"),
-	[]byte("Failed to allocate memory"),
-}
 
 const sizePattern = `(\d+(?:\.\d+)? ?(?:[KMGT]i?B|bytes|B))`
 
@@ -90,17 +49,14 @@ var oomFields = struct{ requested, total, free, allocated, reserved, unallocated
 	device:      regexp.MustCompile(`(?:GPU|Device|device) (\d{1,4})\b`),
 }
 
-func appendOutOfMemory(records []Record, line []byte, pos Position) []Record {
-	if !containsAny(line, oomNeedles) {
-		return records
-	}
-	m := oomPattern.FindSubmatchIndex(line)
+func readOutOfMemory(l *line, at int) (end int) {
+	from := max(0, at-64)
+	m := oomPattern.FindSubmatchIndex(l.text[from:])
 	if m == nil {
-		return records
+		return 0
 	}
-	text := strings.ToValidUTF8(string(line[m[4]:]), "�")
-	o := OutOfMemory{Header: Header{Pos: pos}, Text: shorten(text, 300)}
-	o.Time, o.Local = findTime(line[:m[4]])
+	text := strings.ToValidUTF8(string(l.text[from+m[4]:]), "�")
+	o := OutOfMemory{Header: l.header(from + m[4]), Text: shorten(text, 300)}
 	find := func(pattern *regexp.Regexp) (Size, bool) {
 		for i, group := range pattern.FindStringSubmatch(text) {
 			if i > 0 && group != "" {
@@ -127,5 +83,6 @@ func appendOutOfMemory(records []Record, line []byte, pos Position) []Record {
 	if d := oomFields.device.FindStringSubmatch(text); d != nil {
 		o.Lane.Device, _ = strconv.Atoi(d[1])
 	}
-	return append(records, o)
+	l.add(o)
+	return len(l.text)
 }

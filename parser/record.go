@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math/bits"
+	"strings"
 	"time"
 )
 
@@ -15,7 +16,7 @@ type Position struct {
 
 func (p Position) String() string { return fmt.Sprintf("%s:%d", p.Path, p.Line) }
 
-// A Record is one thing that a log says: a [Checkpoint], [Warning], [OutOfMemory], [RunStart], [FileStart], [FileEnd],
+// A Record is one thing that a log says: a [Checkpoint], [Change], [Event], [Warning], [OutOfMemory], [RunStart], [FileStart], [FileEnd],
 // [Sample], [Exit], [Resume], [RunEnd] or [SyntaxError]. They are values: a record may be kept.
 type Record interface {
 	// At is the line that the record was read from.
@@ -30,6 +31,8 @@ type Header struct {
 	Time time.Time
 	// Local says that the line gave a time without a zone; Time then holds its digits as if they were UTC.
 	Local bool
+	// Dialect is the one that the line is written in: "transcription".
+	Dialect string
 }
 
 // At implements [Record].
@@ -46,21 +49,31 @@ const (
 	Allocated     Quantity = iota // bytes handed out by the allocator
 	Reserved                      // bytes the allocator holds from the driver ("cached" in older logs)
 	Total                         // bytes of the device
-	Free                          // total minus allocated, as the transcription pipelines print it
+	Free                          // bytes left: total minus allocated in the transcription pipelines, by the driver elsewhere
 	Peak                          // largest allocated since the last reset
+	PeakReserved                  // largest reserved since the last reset
 	Active                        // allocated, plus blocks waiting for a stream
 	InactiveSplit                 // free pieces of blocks that are partly in use
 	Used                          // bytes in use according to the driver (NVML)
 	Holds                         // bytes that the coming cleanup should free
+	Buffer                        // bytes of one buffer or model: a part of what is allocated, not a level
 	quantities
 )
 
 var quantityKeys = [quantities]string{
-	"allocated", "reserved", "total", "free", "peak", "active", "inactive_split", "used", "holds",
+	"allocated", "reserved", "total", "free", "peak", "peak_reserved", "active", "inactive_split", "used", "holds", "buffer",
 }
 
 // String is the quantity's key in our lines: "inactive_split".
 func (q Quantity) String() string { return quantityKeys[q] }
+
+// ParseQuantity is the quantity of a key.
+func ParseQuantity(key string) (Quantity, error) {
+	if q, ok := quantityByKey[key]; ok {
+		return q, nil
+	}
+	return 0, fmt.Errorf("expected a quantity (%s), found %q", strings.Join(quantityKeys[:], ", "), key)
+}
 
 // A Reading is the quantities that one line gives. The zero value has none.
 type Reading struct {
@@ -108,8 +121,43 @@ type Checkpoint struct {
 	Name   string // "After Whisper Cleanup"
 	Lane   Lane
 	Stream string // CUDA stream, where the log names one
+	// Sampled says that the reading was taken by the clock or the step, not at a place in the program that has a name: it
+	// begins no file and is half of no pair.
+	Sampled bool
 	Reading
 }
+
+// A Change is a difference between two levels, as the log gives it; the bytes may be negative. It is not a level.
+//
+//	Memory freed - Allocated: 1.20GB, Cached: 2.00GB
+type Change struct {
+	Header
+	Name string // "Memory freed"
+	Lane Lane
+	Reading
+}
+
+// An Event is what a pipeline does about its memory, without a reading.
+//
+//	CLEANUP: GPU memory cleared
+type Event struct {
+	Header
+	Kind EventKind
+	Lane Lane
+	Text string // the line's message, shortened to 300 bytes
+}
+
+// An EventKind is one kind of event.
+type EventKind string
+
+// The kinds of events.
+const (
+	EventCacheCleared EventKind = "cache-cleared" // the allocator gave its cache back
+	EventCleanup      EventKind = "cleanup"       // objects were let go
+	EventPeakReset    EventKind = "peak-reset"    // the peak statistics begin anew
+	EventProgress     EventKind = "progress"      // so many batches or files are done
+	EventFallback     EventKind = "fallback"      // a smaller batch, one by one, or without a model, after a failure
+)
 
 // A Warning is a pipeline's own word on memory pressure, or that a reading failed:
 //

@@ -1,0 +1,175 @@
+package parser_test
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"vramsoak/parser"
+)
+
+// TestFieldLogs reads logs of the field: files that other programs wrote and their authors published, in
+// fixtures/logs (INDEX.md there names their origin). Each folder has a file expected.txt that says what is in its logs:
+//
+//	file: train.log
+//	  by: grep -c MemAllocated= train.log
+//	  readings: 43
+//	  by: grep -oP 'MaxMemAllocated=\K[0-9.]+' train.log | sort -n | tail -1
+//	  peak: peak=20.55GB
+//	  dialects: deepspeed
+//
+// The numbers are those that the command of the by line before them printed, never the parser's. Readings are
+// checkpoints. peak gives the largest of a quantity, as many as are worth it; changes, events, ooms, warnings and bad (the
+// unreadable lines) are 0 where they are not given.
+func TestFieldLogs(t *testing.T) {
+	folders, err := filepath.Glob("../fixtures/logs/*/")
+	if err != nil || len(folders) == 0 {
+		t.Fatalf("no folders: %v", err)
+	}
+	for _, folder := range folders {
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			continue
+		}
+		expected := readExpected(t, filepath.Join(folder, "expected.txt"))
+		files, err := os.ReadDir(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if file.Name() == "expected.txt" {
+				continue
+			}
+			path := filepath.Join(folder, file.Name())
+			t.Run(filepath.Base(folder)+"/"+file.Name(), func(t *testing.T) {
+				want, known := expected[file.Name()]
+				if !known {
+					t.Fatalf("%s/expected.txt does not say what is in it", folder)
+				}
+				want.compare(t, contents(t, path))
+			})
+			delete(expected, file.Name())
+		}
+		for name := range expected {
+			t.Errorf("%s: %s is not there", folder, name)
+		}
+	}
+}
+
+// A content is what is in a log.
+type content struct {
+	counts   map[string]int // by the words of expected.txt
+	peaks    map[parser.Quantity]int64
+	dialects []string
+}
+
+func readExpected(t *testing.T, path string) map[string]*content {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	all := map[string]*content{}
+	var c *content
+	lines := bufio.NewScanner(f)
+	for n := 1; lines.Scan(); n++ {
+		key, value, found := strings.Cut(strings.TrimSpace(lines.Text()), ": ")
+		switch {
+		case strings.TrimSpace(lines.Text()) == "" || strings.HasPrefix(lines.Text(), "#") || key == "by":
+		case !found || c == nil && key != "file":
+			t.Fatalf("%s:%d: expected key: value", path, n)
+		case key == "file":
+			c = &content{counts: map[string]int{}, peaks: map[parser.Quantity]int64{}}
+			all[value] = c
+		case key == "dialects":
+			if c.dialects = strings.Fields(value); value == "none" {
+				c.dialects = nil
+			}
+		case key == "peak":
+			for field := range strings.FieldsSeq(value) {
+				name, text, _ := strings.Cut(field, "=")
+				q, err := parser.ParseQuantity(name)
+				if err != nil {
+					t.Fatalf("%s:%d: %v", path, n, err)
+				}
+				size, err := parser.ParseSize(text)
+				if err != nil {
+					t.Fatalf("%s:%d: %v", path, n, err)
+				}
+				c.peaks[q] = size.Bytes
+			}
+		default:
+			count, err := strconv.Atoi(value)
+			if err != nil || !slices.Contains([]string{"readings", "changes", "events", "ooms", "warnings", "bad"}, key) {
+				t.Fatalf("%s:%d: expected a count after %s", path, n, key)
+			}
+			c.counts[key] = count
+		}
+	}
+	return all
+}
+
+func contents(t *testing.T, path string) *content {
+	t.Helper()
+	r, err := parser.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	c := &content{counts: map[string]int{}, peaks: map[parser.Quantity]int64{}}
+	for rec, err := range parser.Read(r, path) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch r := rec.(type) {
+		case parser.Checkpoint:
+			c.counts["readings"]++
+			for q, s := range r.All() {
+				c.peaks[q] = max(c.peaks[q], s.Bytes)
+			}
+			c.dialects = append(c.dialects, r.Dialect)
+		case parser.Change:
+			c.counts["changes"]++
+			c.dialects = append(c.dialects, r.Dialect)
+		case parser.Event:
+			c.counts["events"]++
+			c.dialects = append(c.dialects, r.Dialect)
+		case parser.OutOfMemory:
+			c.counts["ooms"]++
+			c.dialects = append(c.dialects, r.Dialect)
+		case parser.Warning:
+			c.counts["warnings"]++
+			c.dialects = append(c.dialects, r.Dialect)
+		case parser.SyntaxError:
+			c.counts["bad"]++
+			t.Log(r.Error())
+		}
+	}
+	slices.Sort(c.dialects)
+	c.dialects = slices.Compact(c.dialects)
+	return c
+}
+
+func (c *content) compare(t *testing.T, got *content) {
+	t.Helper()
+	for _, key := range []string{"readings", "changes", "events", "ooms", "warnings", "bad"} {
+		if got.counts[key] != c.counts[key] {
+			t.Errorf("%s: got %d, want %d", key, got.counts[key], c.counts[key])
+		}
+	}
+	for q, want := range c.peaks {
+		if got.peaks[q] != want {
+			t.Errorf("peak %s: got %d bytes, want %d", q, got.peaks[q], want)
+		}
+	}
+	slices.SortFunc(c.dialects, cmp.Compare)
+	if a, b := fmt.Sprint(got.dialects), fmt.Sprint(c.dialects); a != b {
+		t.Errorf("dialects: got %s, want %s", a, b)
+	}
+}

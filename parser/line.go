@@ -1,0 +1,158 @@
+package parser
+
+import (
+	"bytes"
+	"strings"
+)
+
+// A line is what a dialect reads: one line of a log, or the piece of one that ends with '\r', without its end and
+// without terminal escapes. Through it the dialect reaches the lines around, and adds its records.
+type line struct {
+	text []byte
+
+	s          *scanner
+	start, end int // in the window, of the line as it is there
+	number     int // of the line in the window, from 0
+	first      int // where the lines begin that a dialect reads together
+	clean      []byte
+}
+
+// set goes to the line that window[start:end] is.
+func (l *line) set(start, end, number int) {
+	l.start, l.end, l.number = start, end, number
+	l.text = l.s.win.buf[start:end]
+	if bytes.IndexByte(l.text, 0x1b) >= 0 {
+		l.clean = stripEscapes(l.clean[:0], l.text)
+		l.text = l.clean
+	}
+}
+
+// peek is the text of the n-th line after this one, from 1; ok is false where the log, or what of it is at hand (some 64
+// KiB), ends before.
+func (l *line) peek(n int) (text []byte, ok bool) {
+	start, end := l.end, l.end
+	for range n {
+		if start, end, ok = l.s.win.lineAfter(end); !ok {
+			return nil, false
+		}
+	}
+	return plain(l.s.win.buf[start:end]), true
+}
+
+// next goes on to the line after this one, which must be there: see peek.
+func (l *line) next() {
+	start, end, ok := l.s.win.lineAfter(l.end)
+	if ok {
+		l.set(start, end, l.number+bytes.Count(l.s.win.buf[l.end:start], newline))
+	}
+}
+
+// previous is the text of the n-th line before this one, from 1.
+func (l *line) previous(n int) (text []byte, ok bool) {
+	start, end := l.start, l.start
+	for range n {
+		if start, end, ok = l.s.win.lineBefore(start); !ok {
+			return nil, false
+		}
+	}
+	return plain(l.s.win.buf[start:end]), true
+}
+
+// cut says that the line begins before what is at hand of it: it is longer than margin, and the text is not its beginning.
+func (l *line) cut() bool {
+	return l.start > 0 && l.s.win.buf[l.start-1] != '\n' && l.s.win.buf[l.start-1] != '\r'
+}
+
+// position is where the line stands; its number counts from the window's first line, see [batch].
+func (l *line) position() Position { return Position{Path: l.s.path, Line: l.number + 1} }
+
+// header is that of a record that begins at an offset of the text. Its time is the one that stands before the record;
+// where several lines are read together and this one has none, it is that of the first.
+func (l *line) header(at int) Header {
+	h := Header{Pos: l.position(), Dialect: l.s.reading}
+	h.Time, h.Local = findTime(l.text[:at])
+	if h.Time.IsZero() && l.first < l.start {
+		_, end := l.s.win.lineAround(l.first)
+		h.Time, h.Local = findTime(plain(l.s.win.buf[l.first:end]))
+	}
+	return h
+}
+
+// checkpoint adds a checkpoint that begins at an offset of the text, to be filled in. The pointer is good until the next
+// record is added.
+func (l *line) checkpoint(at int, name string) *Checkpoint {
+	out := l.s.out
+	out.entries = append(out.entries, entry{})
+	c := &out.entries[len(out.entries)-1].Checkpoint
+	c.Header, c.Name = l.header(at), name
+	return c
+}
+
+// undo takes the last record back: there was nothing in it after all.
+func (l *line) undo() { l.s.out.entries = l.s.out.entries[:len(l.s.out.entries)-1] }
+
+// add adds a record, with its header from [line.header].
+func (l *line) add(rec Record) {
+	if c, ok := rec.(Checkpoint); ok {
+		l.s.out.entries = append(l.s.out.entries, entry{Checkpoint: c})
+		return
+	}
+	l.s.out.entries = append(l.s.out.entries, entry{other: rec})
+}
+
+// bad adds an error: text[at:] looks like a record, and another thing was expected there.
+func (l *line) bad(at int, expected, advice string) {
+	l.add(SyntaxError{
+		Header: l.header(at), Expected: expected, Found: shorten(strings.ToValidUTF8(string(l.text[at:]), "�"), 80),
+		Advice: advice,
+	})
+}
+
+// open makes the lines that follow rows of the table, in the place of an earlier table of the same dialect.
+func (l *line) open(t table) { l.s.openTable(t) }
+
+// str is a string of the text: valid UTF-8, without blanks around, and shared with the earlier ones that are equal.
+func (l *line) str(b []byte) string { return l.s.str(b) }
+
+// plain is a line without terminal escapes.
+func plain(b []byte) []byte {
+	if bytes.IndexByte(b, 0x1b) < 0 {
+		return b
+	}
+	return stripEscapes(nil, b)
+}
+
+// stripEscapes appends b to dst without terminal control sequences: "\x1b[32m[GPU Memory] ...\x1b[0m". ECMA-48: ESC '[',
+// parameter and intermediate bytes 0x20-0x3f, one final byte 0x40-0x7e; any other ESC takes one byte with it.
+func stripEscapes(dst, b []byte) []byte {
+	for i := 0; i < len(b); i++ {
+		if b[i] != 0x1b {
+			dst = append(dst, b[i])
+			continue
+		}
+		i++
+		if i < len(b) && b[i] == '[' {
+			i++
+			for i < len(b) && b[i] >= 0x20 && b[i] <= 0x3f {
+				i++
+			}
+		}
+	}
+	return dst
+}
+
+// message is the text from an offset on, shortened to 300 bytes.
+func (l *line) message(at int) string {
+	return shorten(strings.ToValidUTF8(string(l.text[at:min(len(l.text), at+400)]), "�"), 300)
+}
+
+// shorten cuts s to at most n bytes at a rune's edge.
+func shorten(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xc0 == 0x80 {
+		n--
+	}
+	return s[:n] + "..."
+}

@@ -1,0 +1,170 @@
+package parser
+
+import (
+	"bytes"
+	"math"
+)
+
+// A decimal is a number as a log prints it: "7.23" is 723 with two decimals.
+type decimal struct {
+	digits   int64
+	decimals int
+}
+
+// cutNumber cuts a number, with a sign or without, off the text that begins with it. ok is false where there is none, or
+// one of more than 18 digits; decimals behind the eighteenth digit are passed over.
+func cutNumber(text []byte) (n decimal, rest []byte, ok bool) {
+	i, count := 0, 0
+	negative := false
+	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
+		negative = text[0] == '-'
+		i++
+	}
+	for ; i < len(text) && isDigit(text[i]); i++ {
+		if count++; count > 18 {
+			return decimal{}, text, false
+		}
+		n.digits = n.digits*10 + int64(text[i]-'0')
+	}
+	if i < len(text) && text[i] == '.' && (count > 0 || i+1 < len(text) && isDigit(text[i+1])) {
+		for i++; i < len(text) && isDigit(text[i]); i++ {
+			if count++; count <= 18 {
+				n.digits = n.digits*10 + int64(text[i]-'0')
+				n.decimals++
+			}
+		}
+	}
+	if negative {
+		n.digits = -n.digits
+	}
+	return n, text[i:], count > 0
+}
+
+// times is the number of units as a size: its resolution is half of the last printed digit, or 0 for whole bytes. ok is
+// false above 4 EiB.
+func (n decimal) times(unit int64) (s Size, ok bool) {
+	scale := pow10[n.decimals]
+	// Both are exact, so that the quotient is the float nearest to the printed number.
+	scaled := float64(n.digits) / scale * float64(unit)
+	if math.Abs(scaled) >= 1<<62 {
+		return Size{}, false
+	}
+	s.Bytes = int64(math.Round(scaled))
+	if unit > 1 {
+		s.Resolution = int64(float64(unit) / 2 / scale)
+	}
+	return s, true
+}
+
+var pow10 = func() (p [19]float64) {
+	for i := range p {
+		p[i] = math.Pow10(i)
+	}
+	return p
+}()
+
+// Decimal units, in bytes, of the few programs that divide by powers of 1000.
+const (
+	kB = int64(1e3)
+	mB = int64(1e6)
+	gB = int64(1e9)
+)
+
+// cutUnit cuts a unit off the text that begins with it, after blanks: "GB", "GiB", "MB", "bytes", in any case. The SI
+// spellings are binary, as the programs that print them divide by powers of 1024. Without a unit bytes is 0.
+func cutUnit(text []byte) (unit int64, rest []byte) {
+	for len(text) > 0 && (text[0] == ' ' || text[0] == '\t') {
+		text = text[1:]
+	}
+	end := 0
+	for end < len(text) && (text[end]|0x20 >= 'a' && text[end]|0x20 <= 'z') {
+		end++
+	}
+	word := text[:end]
+	switch {
+	case end == 0:
+		return 0, text
+	case end == 1 || end == 2 && word[1]|0x20 == 'b' || end == 3 && word[1]|0x20 == 'i' && word[2]|0x20 == 'b':
+		switch word[0] | 0x20 {
+		case 'b':
+			if end == 1 {
+				return 1, text[1:]
+			}
+		case 'k':
+			return KiB, text[end:]
+		case 'm':
+			return MiB, text[end:]
+		case 'g':
+			return GiB, text[end:]
+		case 't':
+			return TiB, text[end:]
+		}
+	case bytes.EqualFold(word, []byte("bytes")), bytes.EqualFold(word, []byte("byte")):
+		return 1, text[end:]
+	}
+	return 0, text
+}
+
+// cutSize cuts a number and its unit, binary, off the text that begins with them, after blanks. A number without a unit is
+// one of bare units; bare is 0 where one must be there.
+func cutSize(text []byte, bare int64) (s Size, rest []byte, ok bool) {
+	n, rest, ok := cutNumber(bytes.TrimLeft(text, " \t"))
+	if !ok {
+		return Size{}, text, false
+	}
+	unit, behind := cutUnit(rest)
+	if unit == 0 {
+		unit, behind = bare, rest
+	}
+	if unit == 0 {
+		return Size{}, text, false
+	}
+	s, ok = n.times(unit)
+	return s, behind, ok
+}
+
+// cutDecimalSize is cutSize for a program whose kB, MB and GB are powers of 1000; KiB, MiB and GiB stay what they are.
+func cutDecimalSize(text []byte) (s Size, rest []byte, ok bool) {
+	n, behind, ok := cutNumber(bytes.TrimLeft(text, " \t"))
+	if !ok {
+		return Size{}, text, false
+	}
+	unit, rest := cutUnit(behind)
+	if word := bytes.TrimSpace(behind[:len(behind)-len(rest)]); len(word) < 3 {
+		switch unit {
+		case KiB:
+			unit = kB
+		case MiB:
+			unit = mB
+		case GiB:
+			unit = gB
+		case TiB:
+			unit = 1000 * gB
+		}
+	}
+	if unit == 0 {
+		return Size{}, text, false
+	}
+	s, ok = n.times(unit)
+	return s, rest, ok
+}
+
+// cutPrefix is bytes.CutPrefix for a string.
+func cutPrefix(text []byte, prefix string) (rest []byte, ok bool) {
+	if len(text) < len(prefix) || string(text[:len(prefix)]) != prefix {
+		return text, false
+	}
+	return text[len(prefix):], true
+}
+
+// cutInt cuts a whole number of things off the text: a device, a rank.
+func cutInt(text []byte) (n int, rest []byte, ok bool) {
+	i := 0
+	for ; i < len(text) && isDigit(text[i]) && i < 9; i++ {
+		n = n*10 + int(text[i]-'0')
+	}
+	if i == 0 || i < len(text) && isDigit(text[i]) {
+		return 0, text, false
+	}
+	return n, text[i:], true
+}

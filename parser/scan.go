@@ -1,0 +1,219 @@
+package parser
+
+import (
+	"bytes"
+	"strings"
+)
+
+// A batch is what a scanner found in a window. Line numbers count from the window's first line, 1.
+type batch struct {
+	entries []entry
+	lines   int // '\n' in the window
+	// end is where the reading ended, as an offset in the window's buffer: window.to, or behind it where the last block of
+	// lines reaches further.
+	end int
+	// tables are those that are open at the end.
+	tables []openTable
+}
+
+// An entry is a record: a checkpoint, which most are, by value, or another one.
+type entry struct {
+	Checkpoint
+	other Record
+}
+
+// record is the entry as a record, of a window before which the log has so many lines.
+func (e *entry) record(lines int) Record {
+	switch r := e.other.(type) {
+	case nil:
+		e.Pos.Line += lines
+		return e.Checkpoint
+	case Change:
+		r.Pos.Line += lines
+		return r
+	case Event:
+		r.Pos.Line += lines
+		return r
+	case Warning:
+		r.Pos.Line += lines
+		return r
+	case OutOfMemory:
+		r.Pos.Line += lines
+		return r
+	case RunStart:
+		r.Pos.Line += lines
+		return r
+	case FileStart:
+		r.Pos.Line += lines
+		return r
+	case FileEnd:
+		r.Pos.Line += lines
+		return r
+	case Sample:
+		r.Pos.Line += lines
+		return r
+	case Exit:
+		r.Pos.Line += lines
+		return r
+	case Resume:
+		r.Pos.Line += lines
+		return r
+	case RunEnd:
+		r.Pos.Line += lines
+		return r
+	case SyntaxError:
+		r.Pos.Line += lines
+		return r
+	}
+	return e.other
+}
+
+type openTable struct {
+	dialect string
+	table   table
+}
+
+// A scanner reads the lines of windows. It is used by one goroutine at a time.
+type scanner struct {
+	path    string
+	matcher *matcher
+
+	win     window
+	out     *batch
+	tables  []openTable
+	reading string // the dialect that reads
+	line    line
+	names   map[string]string
+}
+
+func newScanner(path string, m *matcher) *scanner {
+	s := &scanner{path: path, matcher: m, names: map[string]string{}}
+	s.line.s = s
+	return s
+}
+
+// scan reads the lines that begin in win.buf[win.from:win.to], with the tables that are open before them. Those before
+// skip are read already, with a block of lines that begins before the window.
+func (s *scanner) scan(win window, skip int, tables []openTable, out *batch) {
+	s.win, s.out, s.tables = win, out, tables
+	counted, number := win.from, 0
+	escapes := bytes.IndexByte(win.buf[win.from:win.to], 0x1b) >= 0
+	pos := max(win.from, skip)
+	for pos < win.to {
+		var hit, start int
+		var set uint8
+		if len(s.tables) > 0 || escapes {
+			// Each line is looked at: it may be a row, and a needle may have an escape in it.
+			start = pos
+			s.advance(&counted, &number, start)
+			s.line.set(start, win.lineEnd(start), number)
+			if s.row() {
+				pos = s.after(s.line.end)
+				continue
+			}
+			if hit, set = s.matcher.next(s.line.text, 0); set == 0 {
+				pos = s.after(s.line.end)
+				continue
+			}
+		} else {
+			// A needle may lie across the window's end, in a line that is longer than a window.
+			if hit, set = s.matcher.next(win.buf[:min(len(win.buf), win.to+needleMax)], pos); set == 0 {
+				break
+			}
+			var end int
+			start, end = win.lineAround(hit)
+			if start = max(start, pos); start >= win.to {
+				break
+			}
+			s.advance(&counted, &number, start)
+			s.line.set(start, end, number)
+			hit -= start
+		}
+		s.read(hit, set)
+		pos = s.after(s.line.end)
+	}
+	s.advance(&counted, &number, win.to)
+	out.lines, out.end, out.tables = number, max(pos, win.to), s.tables
+}
+
+// advance counts the lines up to an offset.
+func (s *scanner) advance(counted, number *int, to int) {
+	if to > *counted {
+		*number += bytes.Count(s.win.buf[*counted:to], newline)
+		*counted = to
+	}
+}
+
+// after is where to go on behind a line's end.
+func (s *scanner) after(end int) int { return max(s.win.skipBreak(end), end) }
+
+// read gives the line to the dialects, from the first needle on. They may go on to the lines that follow.
+func (s *scanner) read(at int, set uint8) {
+	for low := 0; set != 0; {
+		if end := s.try(low, at, set); end > 0 {
+			low, at = end, end
+		} else {
+			at++
+		}
+		at, set = s.matcher.next(s.line.text, at)
+	}
+}
+
+// try offers the needles with their print at an offset to their dialects, and returns where the one that reads it ends, 0
+// where none does. What stands before low is read already.
+func (s *scanner) try(low, at int, set uint8) (end int) {
+	l := &s.line
+	before, entries := *l, len(s.out.entries)
+	for n, start := range s.matcher.needles(l.text, at, set) {
+		if start < low {
+			continue
+		}
+		for _, d := range n.d {
+			s.reading, l.first = d.name, l.start
+			if end = d.read(l, start); end > 0 {
+				return end
+			}
+			s.out.entries = s.out.entries[:entries]
+			if l.start != before.start {
+				l.set(before.start, before.end, before.number)
+			}
+		}
+	}
+	return 0
+}
+
+// row gives the line to the open tables.
+func (s *scanner) row() bool {
+	for _, t := range s.tables {
+		s.reading, s.line.first = t.dialect, s.line.start
+		if t.table.row(&s.line) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *scanner) openTable(t table) {
+	for i := range s.tables {
+		if s.tables[i].dialect == s.reading {
+			s.tables[i].table = t
+			return
+		}
+	}
+	s.tables = append(s.tables, openTable{s.reading, t})
+}
+
+// namesMax bounds the strings that a scanner shares: a log may give every record a name of its own.
+const namesMax = 4096
+
+func (s *scanner) str(b []byte) string {
+	b = bytes.TrimSpace(b)
+	if name, ok := s.names[string(b)]; ok {
+		return name
+	}
+	name := strings.ToValidUTF8(string(b), "�")
+	if len(s.names) < namesMax && len(b) < 256 {
+		s.names[string(b)] = name
+	}
+	return name
+}

@@ -1,0 +1,332 @@
+package parser
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// transcriptionDialect is that of the transcription pipelines, and of our own lines, in every wrapper that they put around
+// them:
+//
+//	[GPU Memory] Before Transcription: Allocated: 0.23GB (1.0%) | Reserved: 0.68GB (2.8%) | Free: 23.32GB | Total: 24.00GB
+//	[2026-01-10 02:14:07.123] [INFO] [GPU Memory] Before Transcription: Allocated: ...
+//	2026-01-10 02:14:07,123 - pipeline - INFO - [GPU Memory] Before Transcription: Allocated: ...
+//	  [GPU Memory] After Whisper Cleanup:  Allocated: 0.18GB (0.7%)   ✅
+//
+// A checkpoint ends where the next begins, so a line into which two were torn gives both, and an error for what was lost.
+// With them come the pipelines' own warnings:
+//
+//	WARNING: GPU memory usage is critically high (87.1%). Consider reducing batch size or using a smaller model.
+//	NOTICE: GPU memory usage is elevated (72.3%). Monitor for potential OOM conditions.
+//	Failed to log GPU memory: CUDA driver shutting down
+var transcriptionDialect = dialect{
+	name:    "transcription",
+	needles: []string{MemoryPrefix, highUsage, failedReading},
+	read: func(l *line, at int) int {
+		switch l.text[at] {
+		case MemoryPrefix[0]:
+			return readCheckpoint(l, at)
+		case highUsage[0]:
+			return readHighUsage(l, at)
+		}
+		return readFailedReading(l, at)
+	},
+}
+
+const (
+	highUsage     = "GPU memory usage is "
+	failedReading = "Failed to log GPU memory: "
+)
+
+// nameMax is the longest name of a checkpoint, in bytes.
+const nameMax = 4 << 10
+
+// readCheckpoint reads the checkpoint whose mark stands at an offset.
+func readCheckpoint(l *line, at int) (end int) {
+	text := l.text[at+len(MemoryPrefix):]
+	end = len(l.text)
+	if next := bytes.Index(text, []byte(MemoryPrefix)); next >= 0 {
+		text, end = text[:next], at+len(MemoryPrefix)+next
+	}
+	name, fields, ok := cutName(text)
+	if !ok || len(name) > nameMax {
+		// The line of program source that prints checkpoints is not one, and not a broken one:
+		//	f"[GPU Memory] {stage_name}: Allocated: {allocated:.2f}GB ({allocated_pct:.1f}%) | "
+		if bytes.ContainsAny(text, "{}") || end == len(l.text) && !looksCut(text) && len(text) <= nameMax {
+			return end
+		}
+		l.badCheckpoint(at, "a checkpoint's name, then \": Allocated: 7.23GB\"", text)
+		return end
+	}
+	if isTemplate(name) || isTemplate(firstField(fields)) {
+		return end
+	}
+	c := l.checkpoint(at, l.str(name))
+	rest, bad := readFields(c, fields)
+	bad = cmp.Or(bad, readTail(c, rest))
+	if c.Len() == 0 {
+		l.undo()
+	}
+	if bad != nil {
+		l.badCheckpoint(at, bad.expected, bad.found)
+	}
+	return end
+}
+
+// isTemplate says that a text has braces: it is of the source of the program that prints, not what it prints.
+func isTemplate(text []byte) bool {
+	return bytes.IndexByte(text, '{') >= 0 || bytes.IndexByte(text, '}') >= 0
+}
+
+// A mistake is a place in a line that cannot be read.
+type mistake struct {
+	expected string
+	found    []byte
+}
+
+func (l *line) badCheckpoint(at int, expected string, found []byte) {
+	l.add(SyntaxError{
+		Header: l.header(at), Expected: expected,
+		Found:  shorten(strings.ToValidUTF8(string(bytes.TrimSpace(found[:min(len(found), 200)])), "�"), 80),
+		Advice: "what cannot be read is left out; if two writers share the log, give each its own or write whole lines",
+	})
+}
+
+// looksCut says that text without a readable field was to be a checkpoint: "Before Whisper Cleanup: Allo", or one in
+// another order. Other remarks stand behind the mark too: "[GPU Memory] cache cleared".
+func looksCut(text []byte) bool {
+	if allocatedNumber.Match(text) {
+		return true
+	}
+	i := bytes.LastIndexByte(text, ':')
+	return i > 0 && strings.HasPrefix("allocated", strings.ToLower(string(bytes.TrimSpace(text[i+1:]))))
+}
+
+// allocatedNumber tells "After Whisper Cleanup allocated 0.18GB" from "Deallocated 12 tensors".
+var allocatedNumber = regexp.MustCompile(`(?i)\ballocated\b\s*(?:[:=]|\d)`)
+
+// cutName splits at the colon before the first field's label: "Before Whisper Cleanup", "Allocated: 7.23GB (30.1%)".
+func cutName(text []byte) (name, fields []byte, ok bool) {
+	for from := 0; ; {
+		i := bytes.IndexByte(text[from:], ':')
+		if i < 0 {
+			return nil, nil, false
+		}
+		from += i + 1
+		rest := trimBlanks(text[from:])
+		if _, _, known := cutLabel(rest); known && from > 1 {
+			return bytes.TrimSpace(text[:from-1]), rest, true
+		}
+	}
+}
+
+func trimBlanks(b []byte) []byte {
+	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
+		b = b[1:]
+	}
+	return b
+}
+
+// labels are the fields for people, as the transcription pipelines print them. The documents write them in lower case
+// too, and "Cached" is the older word for reserved.
+var labels = []struct {
+	word string
+	q    Quantity
+}{
+	{"allocated", Allocated},
+	{"reserved", Reserved},
+	{"free", Free},
+	{"total", Total},
+	{"cached", Reserved},
+	{"used", Used},
+	{"peak", Peak},
+}
+
+// cutLabel cuts a field's label and the colon behind it off the text that begins with them.
+func cutLabel(text []byte) (q Quantity, rest []byte, ok bool) {
+	for i := range labels {
+		word := labels[i].word
+		if len(text) <= len(word) || text[0]|0x20 != word[0] || !equalFold(text[:len(word)], word) {
+			continue
+		}
+		rest = text[len(word):]
+		if rest[0] != ':' {
+			if rest = trimBlanks(rest); len(rest) == 0 || rest[0] != ':' {
+				return 0, nil, false
+			}
+		}
+		return labels[i].q, rest[1:], true
+	}
+	return 0, nil, false
+}
+
+// equalFold says whether b is the lower-case ASCII word of its length in any case.
+func equalFold(b []byte, word string) bool {
+	for i := range b {
+		if b[i]|0x20 != word[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func firstField(fields []byte) []byte {
+	_, rest, _ := bytes.Cut(fields, []byte(":"))
+	rest = trimBlanks(rest)
+	if i := bytes.IndexByte(rest, ' '); i >= 0 {
+		rest = rest[:i]
+	}
+	return rest
+}
+
+// readFields reads "Allocated: 7.23GB (30.1%) | Reserved: 7.50GB (31.3%) | ..." and returns what follows the last field.
+func readFields(c *Checkpoint, text []byte) (rest []byte, bad *mistake) {
+	for {
+		q, after, known := cutLabel(text)
+		if !known {
+			return text, bad
+		}
+		label := bytes.TrimRight(text[:len(text)-len(after)-1], " \t")
+		after = trimBlanks(after)
+		n, behind, ok := cutNumber(after)
+		unit, end := cutUnit(behind)
+		size, fits := n.times(max(unit, 1))
+		switch {
+		case !ok || !fits || unit == 0 && startsWord(behind):
+			return nil, &mistake{fmt.Sprintf("a size such as 7.23GB after %q", string(label)+":"), after}
+		case unit == 0:
+			number := after[:len(after)-len(behind)]
+			return nil, &mistake{fmt.Sprintf("a unit such as GB after %q", string(label)+": "+string(number)), after}
+		case size.Bytes < 0 && q != Free: // free is total minus allocated, and allocated may be more in a wrong log
+			if bad == nil {
+				bad = &mistake{fmt.Sprintf("a size of 0 or more after %q", string(label)+":"), after}
+			}
+		default:
+			c.Set(q, size)
+		}
+		text = trimBlanks(end)
+		if len(text) > 0 && text[0] == '(' {
+			if i := bytes.IndexByte(text, ')'); i >= 0 {
+				text = trimBlanks(text[i+1:])
+			}
+		}
+		if len(text) == 0 || text[0] != '|' {
+			return text, bad
+		}
+		text = trimBlanks(text[1:])
+	}
+}
+
+// startsWord says that a word follows, after blanks.
+func startsWord(b []byte) bool {
+	b = trimBlanks(b)
+	return len(b) > 0 && (b[0]|0x20 >= 'a' && b[0]|0x20 <= 'z' || b[0] == '.')
+}
+
+// readTail reads the exact tail of our own line; where it is present it wins. What follows it, or stands in its place, is
+// a person's remark or the rest of the logger's wrapper:
+//
+//	[GPU Memory] After Whisper Cleanup: Allocated: 5.42GB (22.6%)  # Should be <1GB
+//	{"msg": "[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB | allocated=193273528 device=0"}
+//
+// An exact value outside of what the printed digits allow comes from a line that was cut: the printed one stays.
+func readTail(c *Checkpoint, text []byte) (bad *mistake) {
+	for {
+		text = bytes.TrimLeft(text, " \t|")
+		i := bytes.IndexByte(text, '=')
+		if i < 0 || i > 16 {
+			return bad
+		}
+		key, rest := text[:i], text[i+1:]
+		q, isQuantity := quantityByKey[string(key)]
+		if !isQuantity && string(key) != "device" && string(key) != "rank" && string(key) != "stream" {
+			return bad
+		}
+		var expected string
+		value, behind := cutValue(rest)
+		switch {
+		case string(key) == "stream":
+			c.Stream = strings.ToValidUTF8(string(value), "�")
+		case isQuantity:
+			expected = setExact(c, q, value)
+		default:
+			n, after, ok := cutInt(value)
+			switch {
+			case !ok || len(after) > 0:
+				expected = "a number after " + string(key) + "="
+			case string(key) == "device":
+				c.Lane.Device = n
+			default:
+				c.Lane.Rank = n
+			}
+		}
+		if expected != "" && bad == nil {
+			bad = &mistake{expected, value}
+		}
+		text = behind
+	}
+}
+
+// setExact sets a quantity to what the tail says, or returns what was expected of it.
+func setExact(c *Checkpoint, q Quantity, value []byte) (expected string) {
+	n, rest, ok := cutNumber(value)
+	printed, has := c.Get(q)
+	switch {
+	case !ok || len(rest) > 0 || n.decimals > 0 || !isDigit(value[0]) || n.digits >= 1<<62:
+		return "bytes after " + q.String() + "="
+	case has && (n.digits < printed.Low()-1 || n.digits > printed.High()+1):
+		return fmt.Sprintf("%s= to agree with the printed %s", q, printed)
+	}
+	c.Set(q, Exact(n.digits))
+	return ""
+}
+
+// cutValue cuts a value off the text that begins with it. A value ends at a blank, or where a wrapper's quotes and
+// brackets close around the line.
+func cutValue(text []byte) (value, behind []byte) {
+	if len(text) > 0 && text[0] == '"' {
+		if quoted, err := strconv.QuotedPrefix(string(text)); err == nil {
+			if value, err := strconv.Unquote(quoted); err == nil {
+				return []byte(value), text[len(quoted):]
+			}
+		}
+	}
+	end := bytes.IndexAny(text, " \t|\"'\\,;)]}")
+	if end < 0 {
+		end = len(text)
+	}
+	return text[:end], text[end:]
+}
+
+// usagePattern is the rest of the pipelines' word on high usage.
+var usagePattern = regexp.MustCompile(`^(critically high|elevated) \((\d+(?:\.\d+)?)%\)`)
+
+func readHighUsage(l *line, at int) (end int) {
+	m := usagePattern.FindSubmatchIndex(l.text[at+len(highUsage):])
+	if m == nil {
+		return 0
+	}
+	rest := l.text[at+len(highUsage):]
+	percent, err := strconv.ParseFloat(string(rest[m[4]:m[5]]), 64)
+	if err != nil {
+		return 0 // unreachable: the pattern is a number's
+	}
+	level := "critical"
+	if rest[m[2]] == 'e' {
+		level = "notice"
+	}
+	l.add(Warning{Header: l.header(at), Level: level, Percent: percent, Text: l.message(at)})
+	return at + len(highUsage) + m[1]
+}
+
+func readFailedReading(l *line, at int) (end int) {
+	if isTemplate(l.text[at:]) {
+		return 0
+	}
+	l.add(Warning{Header: l.header(at), Level: "failed", Text: l.message(at)})
+	return len(l.text)
+}

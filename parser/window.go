@@ -1,0 +1,81 @@
+package parser
+
+import "bytes"
+
+var newline = []byte{'\n'}
+
+// A window is a piece of a log. The lines that begin in buf[from:to] are to be read; margin bytes before and after them
+// are at hand, so far as the log has them.
+type window struct {
+	buf      []byte
+	from, to int
+}
+
+const (
+	// margin is how much of the log around a window is at hand: the longest block of lines that a dialect reads together,
+	// such as PyTorch's memory_summary, and the longest line that is looked at as a whole.
+	margin = 64 << 10
+)
+
+// lineAround is the line in which an offset of the window stands, without its end. It is cut where it reaches further
+// than margin to either side.
+func (w *window) lineAround(at int) (start, end int) {
+	start = at
+	for low := max(0, at-margin); start > low && w.buf[start-1] != '\n' && w.buf[start-1] != '\r'; {
+		start--
+	}
+	return start, w.lineEnd(at)
+}
+
+// lineEnd is where the line ends that reaches over an offset.
+func (w *window) lineEnd(at int) int {
+	rest := w.buf[at:min(len(w.buf), at+margin)]
+	if i := bytes.IndexByte(rest, '\n'); i >= 0 {
+		rest = rest[:i]
+	}
+	if i := bytes.IndexByte(rest, '\r'); i >= 0 {
+		rest = rest[:i]
+	}
+	return at + len(rest)
+}
+
+// lineAfter is the line that follows the one that ends at an offset.
+func (w *window) lineAfter(end int) (start, stop int, ok bool) {
+	start = w.skipBreak(end)
+	if start == end || start >= len(w.buf) {
+		return 0, 0, false
+	}
+	return start, w.lineEnd(start), true
+}
+
+// skipBreak is where the next line begins: behind '\n', '\r' or "\r\n".
+func (w *window) skipBreak(end int) int {
+	if end < len(w.buf) && w.buf[end] == '\r' {
+		end++
+		if end < len(w.buf) && w.buf[end] != '\n' {
+			return end
+		}
+	}
+	if end < len(w.buf) && w.buf[end] == '\n' {
+		end++
+	}
+	return end
+}
+
+// lineBefore is the line before the one that begins at an offset.
+func (w *window) lineBefore(start int) (from, end int, ok bool) {
+	end = start
+	if end > 0 && w.buf[end-1] == '\n' {
+		end--
+	}
+	if end > 0 && w.buf[end-1] == '\r' && (end < start || w.buf[start-1] == '\r') {
+		end--
+	}
+	if end == start {
+		return 0, 0, false
+	}
+	for from = end; from > 0 && from > end-margin && w.buf[from-1] != '\n' && w.buf[from-1] != '\r'; {
+		from--
+	}
+	return from, end, true
+}
