@@ -2,42 +2,72 @@ package parser
 
 import (
 	"cmp"
+	"io"
 	"iter"
+	"slices"
 	"time"
 )
 
 // Build makes the timeline of a stream of records, of one log or of several after one another. It returns what it has so
-// far along with an I/O error.
-//
-// Where a log has the harness's lines, its files are those. Otherwise they begin where the pipeline names one, else where
-// the first checkpoint recurs; see [Splitter]. Nothing is carried from one log to the next: each is a run of its own.
+// far along with an I/O error. See [Builder].
 func Build(records iter.Seq2[Record, error]) (*Timeline, error) {
-	b := &builder{tl: &Timeline{}}
+	b := &Builder{}
 	for rec, err := range records {
 		if err != nil {
-			b.endLog()
-			return b.tl, err
+			return b.Timeline(), err
 		}
 		b.add(rec)
 	}
-	b.endLog()
-	for i := range b.tl.Files {
-		b.tl.Files[i].pair()
-	}
-	for i := range b.tl.Outside {
-		b.tl.Outside[i].pair()
-	}
-	return b.tl, nil
+	return b.Timeline(), nil
 }
 
-// builder holds the timeline and what is open.
-type builder struct {
-	tl      *Timeline
+// A Builder makes the timeline of one log after another. The zero value is ready.
+//
+// Where a log has the harness's lines, its files are those. Otherwise they begin where the pipeline names one, else where
+// the first checkpoint recurs; see [Splitter]. Nothing is carried from one log to the next: each is a run of its own.
+type Builder struct {
+	// Done, where it is set, gets each file, and each stretch between files, when its last checkpoint is read. Afterwards
+	// its checkpoints and pairs are gone, so that a log takes memory by its files, not by its checkpoints. How a file ended
+	// may be known only later.
+	Done func(*File)
+
+	tl      Timeline
 	file    *File // nil between files
 	stretch *File // nil but between files
 	run     int
 	process int
 	log     logState
+
+	pairs  File         // the last file that was paired
+	unused []Checkpoint // an array for the next file
+}
+
+// Read adds a log.
+func (b *Builder) Read(r io.Reader, name string) error {
+	for batch, err := range batches(r, name, allDialects) {
+		for i := range batch.entries {
+			if e := &batch.entries[i]; e.other != nil {
+				b.add(e.record(batch.line))
+			} else {
+				e.Pos.Line += batch.line
+				b.enter(e.Pos)
+				b.checkpoint(&e.Checkpoint)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SoFar is the timeline as far as it is built: the file that is open, and the end of the log, are not in it yet.
+func (b *Builder) SoFar() *Timeline { return &b.tl }
+
+// Timeline is that of the logs so far; nothing is to be added after.
+func (b *Builder) Timeline() *Timeline {
+	b.endLog()
+	return &b.tl
 }
 
 // A logState is what is known of the log that is read.
@@ -54,9 +84,9 @@ type logState struct {
 	paths map[string]int
 }
 
-func (b *builder) add(rec Record) {
-	// A line before the last one is of another log with the same name: one log given twice.
-	if at := rec.At(); at.Path != b.log.last.Path || at.Line < b.log.last.Line {
+// enter notes the line of a record. One before the last is of another log with the same name: one log given twice.
+func (b *Builder) enter(at Position) {
+	if at.Line < b.log.last.Line || at.Path != b.log.last.Path {
 		if b.log.last != (Position{}) {
 			b.endLog()
 			b.run++
@@ -64,15 +94,35 @@ func (b *builder) add(rec Record) {
 		}
 		b.log = logState{files: len(b.tl.Files), outside: len(b.tl.Outside), paths: map[string]int{}}
 	}
-	b.log.last = rec.At()
+	b.log.last = at
+}
+
+func (b *Builder) checkpoint(c *Checkpoint) {
+	b.date(&c.Header)
+	if !b.log.supervised && b.log.splitter.begins(c) {
+		b.begin(FileStart{Header: Header{Pos: c.Pos, Time: c.Time}})
+	}
+	b.tl.Checkpoints++
+	f := b.place(c.Header)
+	if f.Checkpoints == nil {
+		f.Checkpoints, b.unused = b.unused[:0], nil
+	}
+	f.Checkpoints = append(f.Checkpoints, *c)
+	f.touch(c.Header)
+	switch n := len(f.Checkpoints); {
+	case n < settleAt || n&(n-1) != 0:
+	case b.oneFile():
+		b.splitPreamble()
+	case f.Outside && !slices.ContainsFunc(f.Checkpoints, func(c Checkpoint) bool { return !c.Sampled }):
+		b.closeStretch() // samples pair with nothing that follows
+	}
+}
+
+func (b *Builder) add(rec Record) {
+	b.enter(rec.At())
 	switch r := rec.(type) {
 	case Checkpoint:
-		b.date(&r.Header)
-		b.boundary(r)
-		b.tl.Checkpoints++
-		f := b.place(r.Header)
-		f.Checkpoints = append(f.Checkpoints, r)
-		f.touch(r.Header)
+		b.checkpoint(&r)
 	case OutOfMemory:
 		b.date(&r.Header)
 		f := b.justFailed()
@@ -88,7 +138,9 @@ func (b *builder) add(rec Record) {
 		b.tl.Bad = append(b.tl.Bad, r)
 	case FileStart:
 		if r.Pipeline {
-			b.boundary(r)
+			if begins := b.log.splitter.Begins(r); begins && !b.log.supervised {
+				b.begin(r)
+			}
 			return
 		}
 		b.supervised(r.Header)
@@ -100,7 +152,7 @@ func (b *builder) add(rec Record) {
 		b.tl.Samples = append(b.tl.Samples, r)
 	case Exit:
 		b.supervised(r.Header)
-		b.stretch = nil // a file that is open gets its end yet
+		b.closeStretch() // a file that is open gets its end yet
 		r.Process = b.process
 		b.tl.Exits = append(b.tl.Exits, r)
 		b.process++
@@ -124,7 +176,7 @@ func (b *builder) add(rec Record) {
 
 // justFailed is the file that ended badly and is followed by nothing yet, nil where there is none: programs print the error
 // of a file once more when they are done with it.
-func (b *builder) justFailed() *File {
+func (b *Builder) justFailed() *File {
 	if b.file != nil || b.stretch != nil || len(b.tl.Files) == b.log.files {
 		return nil
 	}
@@ -136,7 +188,7 @@ func (b *builder) justFailed() *File {
 }
 
 // supervised notes a line of the harness.
-func (b *builder) supervised(h Header) {
+func (b *Builder) supervised(h Header) {
 	b.log.supervised = true
 	if !h.Time.IsZero() {
 		b.log.clock = h.Time
@@ -144,14 +196,14 @@ func (b *builder) supervised(h Header) {
 }
 
 // date gives a pipeline's record the harness's clock where its own time is missing or of an unknown zone.
-func (b *builder) date(h *Header) {
+func (b *Builder) date(h *Header) {
 	if (h.Time.IsZero() || h.Local) && !b.log.clock.IsZero() {
 		h.Time, h.Local = b.log.clock, false
 	}
 }
 
 // startRun begins a run, which is a new one where the log had anything before.
-func (b *builder) startRun(r RunStart) {
+func (b *Builder) startRun(r RunStart) {
 	b.close()
 	b.supervised(r.Header)
 	n := len(b.tl.Runs)
@@ -162,21 +214,14 @@ func (b *builder) startRun(r RunStart) {
 	b.tl.Runs = append(b.tl.Runs, Run{Number: b.run, Start: r})
 }
 
-// boundary begins a file where a log without the harness's lines shows one.
-func (b *builder) boundary(rec Record) {
-	if b.log.supervised || !b.log.splitter.Begins(rec) {
-		return
-	}
-	start := FileStart{Header: Header{Pos: rec.At(), Time: rec.When()}}
-	if named, ok := rec.(FileStart); ok {
-		start = named
-	}
+// begin begins a file where a log without the harness's lines shows one.
+func (b *Builder) begin(start FileStart) {
 	start.Index = len(b.tl.Files) - b.log.files + 1
 	b.open(start)
 }
 
 // place is where a record of the pipeline belongs: the open file, else the stretch between files.
-func (b *builder) place(h Header) *File {
+func (b *Builder) place(h Header) *File {
 	switch {
 	case b.file != nil:
 		return b.file
@@ -190,7 +235,7 @@ func (b *builder) place(h Header) *File {
 	return b.stretch
 }
 
-func (b *builder) open(start FileStart) {
+func (b *Builder) open(start FileStart) {
 	b.close()
 	b.tl.Files = append(b.tl.Files, File{
 		Index: start.Index, Path: start.Path, AudioSeconds: start.AudioSeconds,
@@ -215,7 +260,7 @@ func (f *File) touch(h Header) {
 }
 
 // end ends a file. The pipeline's word does so only where the harness has none.
-func (b *builder) end(r FileEnd) {
+func (b *Builder) end(r FileEnd) {
 	if r.Pipeline && b.log.supervised {
 		if b.file != nil {
 			b.file.Error = r.Error
@@ -246,7 +291,7 @@ func (b *builder) end(r FileEnd) {
 // ended is the file that a line ends: the open one, or an earlier one of that path; else, for a pipeline that prints no
 // beginnings, the stretch since the last file, or nothing at all, was the work on it. It is nil where the end of a file is
 // only said again.
-func (b *builder) ended(r FileEnd) *File {
+func (b *Builder) ended(r FileEnd) *File {
 	if b.file != nil && (r.Path == "" || b.file.Path == "" || b.file.Path == r.Path || b.file.Supervised) {
 		return b.file
 	}
@@ -269,7 +314,7 @@ func (b *builder) ended(r FileEnd) *File {
 		return b.file
 	}
 	work := *stretch
-	b.tl.Outside = b.tl.Outside[:len(b.tl.Outside)-1]
+	b.tl.Outside, b.stretch = b.tl.Outside[:len(b.tl.Outside)-1], nil
 	start.Pos, start.Time = work.Pos, work.Start
 	b.open(start)
 	b.file.Checkpoints, b.file.OOMs = work.Checkpoints, work.OOMs
@@ -277,26 +322,76 @@ func (b *builder) ended(r FileEnd) *File {
 }
 
 // close ends the open file, or the stretch between files.
-func (b *builder) close() {
-	if f := b.file; f != nil && f.Seconds == 0 && !f.Start.IsZero() {
-		f.Seconds = max(0, f.End.Sub(f.Start).Seconds()) // a clock may go back
+func (b *Builder) close() {
+	if f := b.file; f != nil {
+		if f.Seconds == 0 && !f.Start.IsZero() {
+			f.Seconds = max(0, f.End.Sub(f.Start).Seconds()) // a clock may go back
+		}
+		b.file = nil
+		b.done(f)
 	}
-	b.file, b.stretch = nil, nil
+	b.closeStretch()
 }
 
-func (b *builder) endLog() {
-	b.close()
-	inferred := !b.log.supervised && !b.log.splitter.named
-	if inferred && len(b.tl.Files)-b.log.files == 1 && b.tl.Files[b.log.files].Status == StatusUnknown {
-		b.splitPreamble()
+func (b *Builder) closeStretch() {
+	if f := b.stretch; f != nil {
+		b.stretch = nil
+		b.done(f)
 	}
 }
+
+// done pairs a file's checkpoints: a file with the same ones as the last has the same pairs.
+func (b *Builder) done(f *File) {
+	if f.alike(&b.pairs) {
+		f.Stages, f.Cleanups, f.Unpaired = b.pairs.Stages, b.pairs.Cleanups, b.pairs.Unpaired
+	} else {
+		f.pair()
+		b.pairs = *f
+		if b.Done != nil {
+			b.pairs.Checkpoints = slices.Clone(f.Checkpoints)
+		}
+	}
+	if b.Done != nil {
+		b.Done(f)
+		b.unused = f.Checkpoints[:0]
+		f.Checkpoints, f.Stages, f.Cleanups, f.Unpaired = nil, nil, nil, nil
+	}
+}
+
+// alike says whether two files have the same checkpoints in the same order.
+func (f *File) alike(other *File) bool {
+	if len(f.Checkpoints) != len(other.Checkpoints) {
+		return false
+	}
+	for i := range f.Checkpoints {
+		if a, b := &f.Checkpoints[i], &other.Checkpoints[i]; a.Name != b.Name || a.Lane != b.Lane || a.Sampled != b.Sampled {
+			return false
+		}
+	}
+	return true
+}
+
+func (b *Builder) endLog() {
+	if b.oneFile() {
+		b.splitPreamble()
+	}
+	b.close()
+}
+
+// oneFile says that files are told by the checkpoint that recurs, and that the log's first one has not.
+func (b *Builder) oneFile() bool {
+	return b.file != nil && len(b.tl.Files)-b.log.files == 1 && !b.log.supervised && !b.log.splitter.named
+}
+
+// settleAt is how many checkpoints a log may have before it is settled where its files begin, and how many samples outside
+// of files are kept together. It bounds what a log without end takes.
+const settleAt = 1 << 13
 
 // splitPreamble mends what the splitter cannot know while it reads: a program that logs some checkpoints once, before
 // its first file, has a first checkpoint that never recurs. Its files then begin at the first checkpoint that does recur
 // and does not stand between a Before and its After.
-func (b *builder) splitPreamble() {
-	whole := b.tl.Files[b.log.files]
+func (b *Builder) splitPreamble() {
+	whole := *b.file
 	count := map[string]int{}
 	for i := range whole.Checkpoints {
 		count[whole.Checkpoints[i].Name]++
@@ -320,11 +415,12 @@ func (b *builder) splitPreamble() {
 		return
 	}
 	b.tl.Files = b.tl.Files[:b.log.files]
-	b.log.splitter = Splitter{}
+	b.file, b.log.splitter = nil, Splitter{}
 	ooms := whole.OOMs
-	for i, c := range whole.Checkpoints {
-		if i >= first {
-			b.boundary(c)
+	for i := range whole.Checkpoints {
+		c := &whole.Checkpoints[i]
+		if i >= first && b.log.splitter.begins(c) {
+			b.begin(FileStart{Header: Header{Pos: c.Pos, Time: c.Time}})
 		}
 		for len(ooms) > 0 && ooms[0].Pos.Line < c.Pos.Line {
 			f := b.place(ooms[0].Header)
@@ -332,9 +428,8 @@ func (b *builder) splitPreamble() {
 			ooms = ooms[1:]
 		}
 		f := b.place(c.Header)
-		f.Checkpoints = append(f.Checkpoints, c)
+		f.Checkpoints = append(f.Checkpoints, *c)
 		f.touch(c.Header)
 	}
 	b.file.OOMs = append(b.file.OOMs, ooms...)
-	b.close()
 }

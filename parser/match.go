@@ -16,8 +16,13 @@ import (
 type matcher struct {
 	buckets [8][]needle
 	// masks[i][b] are the buckets that have a print with byte b at place i.
-	masks [printLen][256]uint8
+	masks  [printLen][256]uint8
+	tables teddyTables
 }
+
+// teddyTables are masks by nibbles, so that sixteen entries will do: tables[i][0] by the low one of the byte at place i,
+// tables[i][1] by the high one. Each is there twice, for the two halves of a vector.
+type teddyTables [printLen][2][32]uint8
 
 const (
 	printLen  = 4
@@ -57,6 +62,10 @@ func newMatcher(set []*dialect) *matcher {
 		m.buckets[k] = append(m.buckets[k], n)
 		for j, c := range n.print() {
 			m.masks[j][c] |= 1 << k
+			for _, half := range []int{0, 16} {
+				m.tables[j][0][half+int(c&15)] |= 1 << k
+				m.tables[j][1][half+int(c>>4)] |= 1 << k
+			}
 		}
 	}
 	return m
@@ -65,16 +74,33 @@ func newMatcher(set []*dialect) *matcher {
 // next is the first place from an offset on where the print of a needle stands that is there as a whole, and the buckets
 // in which to look for it; set is 0 where there is none.
 func (m *matcher) next(text []byte, from int) (at int, set uint8) {
-	for at = from; at+printLen <= len(text); at++ {
-		set = m.masks[0][text[at]] & m.masks[1][text[at+1]] & m.masks[2][text[at+2]] & m.masks[3][text[at+3]]
-		if set == 0 {
-			continue
+	at = from
+	for hasTeddy {
+		var skipped int
+		skipped, set = teddy(text[min(at, len(text)):], &m.tables)
+		if at += skipped; set == 0 {
+			break
 		}
-		for range m.needles(text, at, set) {
+		if m.any(text, at, set) {
+			return at, set
+		}
+		at++
+	}
+	for ; at+printLen <= len(text); at++ {
+		set = m.masks[0][text[at]] & m.masks[1][text[at+1]] & m.masks[2][text[at+2]] & m.masks[3][text[at+3]]
+		if set != 0 && m.any(text, at, set) {
 			return at, set
 		}
 	}
 	return len(text), 0
+}
+
+// any says whether a needle of some buckets stands in the text with its print at an offset.
+func (m *matcher) any(text []byte, at int, set uint8) bool {
+	for range m.needles(text, at, set) {
+		return true
+	}
+	return false
 }
 
 // needles ranges over those needles of some buckets that stand in the text with their print at an offset, and where they

@@ -14,7 +14,7 @@ import (
 
 // Open opens a log: a file, gzip- and zstd-compressed ones too (told by their first bytes, not by their names), or "-"
 // for standard input. A folder is an error that says what to give instead.
-func Open(path string) (io.ReadCloser, error) {
+func Open(path string) (*Log, error) {
 	file := os.Stdin
 	if path != "-" {
 		f, err := os.Open(path)
@@ -42,21 +42,28 @@ func Open(path string) (io.ReadCloser, error) {
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%s begins like gzip: %w", path, err), file.Close())
 		}
-		return opened{z, func() error { return errors.Join(z.Close(), file.Close()) }}, nil
+		return &Log{Reader: z, close: func() error { return errors.Join(z.Close(), file.Close()) }}, nil
 	case bytes.HasPrefix(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		// The window is bounded, so that a hostile header cannot ask for gigabytes.
 		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%s begins like zstd: %w", path, err), file.Close())
 		}
-		return opened{z, func() error { z.Close(); return file.Close() }}, nil
+		return &Log{Reader: z, close: func() error { z.Close(); return file.Close() }}, nil
 	}
-	return opened{buffered, file.Close}, nil
+	log := &Log{Reader: buffered, close: file.Close}
+	if path != "-" { // which may be a file that is read from the middle on
+		log.file = file
+	}
+	return log, nil
 }
 
-type opened struct {
+// A Log is a log that is open.
+type Log struct {
 	io.Reader
+	file  *os.File // nil where what is read is not the file's own bytes
 	close func() error
 }
 
-func (o opened) Close() error { return o.close() }
+// Close closes the log's file.
+func (l *Log) Close() error { return l.close() }

@@ -5,89 +5,210 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
+	"runtime"
 )
-
-// chunk is how much of a log is read at once, beside the margins.
-const chunk = 1 << 20
 
 // Read yields the records of a log in its order. name stands in their positions. A line that looks like a record and
 // cannot be read is a [SyntaxError] record; an I/O error is yielded once, with a nil record, and ends the reading.
 //
 // Lines may be of any length and hold any bytes: a '\r' ends a piece of a line as '\n' does (progress bars), and terminal
-// escapes are passed over. Memory is constant.
+// escapes are passed over. Memory is constant. A file is read on all processors.
 func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		s := newScanner(name, newMatcher(dialects))
-		var out batch
-		var tables []openTable
-		win := window{}
-		line := 0
-		skip := 0 // what the last window read of this one
-		for done := false; !done; {
-			err := win.fill(r)
-			done = err != nil
-			win.cut(done)
-			out.entries = out.entries[:0]
-			s.scan(win, skip, tables, &out)
-			for i := range out.entries {
-				if !yield(out.entries[i].record(line), nil) {
+		for b, err := range batches(r, name, allDialects) {
+			for i := range b.entries {
+				if !yield(b.entries[i].record(b.line), nil) {
 					return
 				}
 			}
-			line += out.lines
-			tables = out.tables
-			skip = win.slide(out.end)
-			if done && !errors.Is(err, io.EOF) {
-				yield(nil, fmt.Errorf("reading %s after line %d: %w", name, line, err))
+			if err != nil {
+				yield(nil, err)
+				return
 			}
 		}
 	}
 }
 
-// fill reads until the window has a chunk and what follows it, or the log ends.
-func (w *window) fill(r io.Reader) error {
-	for len(w.buf) < w.from+chunk+margin {
-		if cap(w.buf)-len(w.buf) < 64<<10 {
-			grown := make([]byte, len(w.buf), 2*margin+chunk+64<<10)
-			copy(grown, w.buf)
-			w.buf = grown
+var allDialects = newMatcher(dialects)
+
+// batches yields what is in a log, window by window. A batch is good until the next one.
+//
+// Windows are scanned ahead of their turn, as if no table were open and no block of lines reached into them. Where that
+// turns out wrong, the window is scanned again in its turn; so the result is that of reading from the first line to the
+// last.
+func batches(r io.Reader, name string, m *matcher) iter.Seq2[*batch, error] {
+	return func(yield func(*batch, error) bool) {
+		workers := runtime.GOMAXPROCS(0)
+		ahead := make(chan *job, workers+1) // in the log's order
+		work := make(chan *job)
+		stop := make(chan struct{})
+		defer close(stop)
+		free := make(chan *job, workers+3)
+		for range cap(free) {
+			free <- &job{done: make(chan struct{}, 1)}
 		}
-		n, err := r.Read(w.buf[len(w.buf):cap(w.buf)])
-		w.buf = w.buf[:len(w.buf)+n]
-		if err != nil {
-			return err
+		go feed(newSource(r), free, ahead, work, stop)
+		for range workers {
+			go func() {
+				s := newScanner(name, m)
+				for j := range work {
+					j.scan(s)
+				}
+			}()
+		}
+		s := newScanner(name, m)
+		var tables []openTable
+		line, skip := 0, int64(0)
+		for j := range ahead {
+			<-j.done
+			if len(tables) > 0 || skip > j.offset+int64(j.win.from) {
+				j.out.entries = j.out.entries[:0]
+				s.scan(j.win, int(max(0, skip-j.offset)), tables, &j.out)
+			}
+			tables, skip = j.out.tables, j.offset+int64(j.out.end)
+			j.out.line = line
+			line += j.out.lines
+			err := j.err
+			if errors.Is(err, io.EOF) {
+				err = nil
+			} else if err != nil {
+				err = fmt.Errorf("reading %s after line %d: %w", name, line, err)
+			}
+			if !yield(&j.out, err) || err != nil {
+				return
+			}
+			free <- j
 		}
 	}
-	return nil
 }
 
-// cut sets where the window ends: behind the last line that ends in it, or with the log.
-func (w *window) cut(last bool) {
-	if last {
-		w.to = len(w.buf)
-		return
+// A job is a window and what was found in it.
+type job struct {
+	win    window
+	offset int64 // of win.buf in the log
+	read   func(*job)
+	err    error // io.EOF for the last window
+	out    batch
+	done   chan struct{}
+}
+
+func (j *job) scan(s *scanner) {
+	if j.read != nil {
+		j.read(j)
 	}
-	w.to = len(w.buf) - margin
-	for i := w.to; i > max(w.from, w.to-margin); i-- {
-		if b := w.buf[i-1]; b == '\n' || b == '\r' && w.buf[i] != '\n' {
-			w.to = i
+	j.out.entries = j.out.entries[:0]
+	s.scan(j.win, 0, nil, &j.out)
+	j.done <- struct{}{}
+}
+
+// feed gives jobs to the workers until the log ends.
+func feed(src source, free <-chan *job, ahead, work chan<- *job, stop <-chan struct{}) {
+	defer close(ahead)
+	defer close(work)
+	for last := false; !last; {
+		var j *job
+		select {
+		case j = <-free:
+		case <-stop:
+			return
+		}
+		last = src.next(j)
+		select {
+		case ahead <- j:
+		case <-stop:
+			return
+		}
+		select {
+		case work <- j:
+		case <-stop:
 			return
 		}
 	}
 }
 
-// slide makes the window's rest the beginning of the next one, and translates an offset.
-func (w *window) slide(offset int) int {
-	drop := max(0, w.to-margin)
-	w.buf = w.buf[:copy(w.buf, w.buf[drop:])]
-	w.from = w.to - drop
-	return offset - drop
+// A source cuts a log into windows.
+type source interface {
+	// next prepares a job for the next window and says whether it is the last one. What may be done by a worker is left to
+	// its read.
+	next(j *job) (last bool)
+}
+
+func newSource(r io.Reader) source {
+	if log, ok := r.(*Log); ok && log.file != nil {
+		if info, err := log.file.Stat(); err == nil && info.Mode().IsRegular() {
+			return &fileSource{file: log.file, size: info.Size()}
+		}
+	}
+	return &streamSource{r: r}
+}
+
+// chunk is how much of a log is read at once, beside the margins.
+const chunk = 1 << 20
+
+// A fileSource cuts a file, which the workers read at their windows' places. What is appended while it is read is not
+// looked at.
+type fileSource struct {
+	file     *os.File
+	size, at int64
+}
+
+func (f *fileSource) next(j *job) (last bool) {
+	from, to := f.at, f.at+chunk
+	f.at = to
+	j.offset = max(0, from-margin)
+	j.read = func(j *job) {
+		want := min(f.size, to+margin) - j.offset
+		if int64(cap(j.win.buf)) < want {
+			j.win.buf = make([]byte, chunk+2*margin)
+		}
+		j.win.buf = j.win.buf[:want]
+		n, err := f.file.ReadAt(j.win.buf, j.offset)
+		j.win.buf, j.err = j.win.buf[:n], err
+		// Both neighbours cut at the same place.
+		j.win.from = j.win.cut(int(from - j.offset))
+		j.win.to = j.win.cut(int(to - j.offset))
+	}
+	return to >= f.size
+}
+
+// A streamSource reads one window after the other.
+type streamSource struct {
+	r    io.Reader
+	rest []byte // the margin before the next window, and what of it is read already
+	from int    // in rest
+	pos  int64  // of rest in the log
+}
+
+func (s *streamSource) next(j *job) (last bool) {
+	j.read, j.offset = nil, s.pos
+	if cap(j.win.buf) == 0 {
+		j.win.buf = make([]byte, chunk+2*margin)
+	}
+	buf := j.win.buf[:cap(j.win.buf)]
+	n := copy(buf, s.rest)
+	var err error
+	for n < len(buf) && err == nil {
+		var k int
+		k, err = s.r.Read(buf[n:])
+		n += k
+	}
+	j.win.buf, j.win.from, j.win.to, j.err = buf[:n], s.from, n, err
+	if err != nil {
+		return true
+	}
+	j.win.to = j.win.cut(n - margin)
+	drop := max(0, j.win.to-margin)
+	s.rest = append(s.rest[:0], buf[drop:n]...)
+	s.from = j.win.to - drop
+	s.pos += int64(drop)
+	return false
 }
 
 // ParseLine reads one line of a log, with or without its newline, and returns the records that it holds: mostly none or
 // one, more where '\r' or a torn write put several on one line.
 func ParseLine(line []byte, pos Position) []Record {
-	s := newScanner(pos.Path, lineMatcher)
+	s := newScanner(pos.Path, allDialects)
 	var out batch
 	s.scan(window{buf: line, to: len(line)}, 0, nil, &out)
 	if len(out.entries) == 0 {
@@ -99,5 +220,3 @@ func ParseLine(line []byte, pos Position) []Record {
 	}
 	return records
 }
-
-var lineMatcher = newMatcher(dialects)

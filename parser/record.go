@@ -84,6 +84,9 @@ type Reading struct {
 // Get returns a quantity and whether the line gave it.
 func (r *Reading) Get(q Quantity) (Size, bool) { return r.sizes[q], r.set&(1<<q) != 0 }
 
+// Has says whether the line gave a quantity.
+func (r *Reading) Has(q Quantity) bool { return r.set&(1<<q) != 0 }
+
 // Bytes returns a quantity's bytes, 0 where the line does not give it.
 func (r *Reading) Bytes(q Quantity) int64 { return r.sizes[q].Bytes }
 

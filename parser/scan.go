@@ -8,6 +8,7 @@ import (
 // A batch is what a scanner found in a window. Line numbers count from the window's first line, 1.
 type batch struct {
 	entries []entry
+	line    int // how many lines the log has before the window
 	lines   int // '\n' in the window
 	// end is where the reading ended, as an offset in the window's buffer: window.to, or behind it where the last block of
 	// lines reaches further.

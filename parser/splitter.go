@@ -14,14 +14,19 @@ func (s *Splitter) Begins(rec Record) bool {
 		s.named = true
 		return r.Pipeline
 	case Checkpoint:
-		if s.named {
-			return false
-		}
-		if s.first == nil {
-			s.first = &r
-			return true
-		}
-		return r.Name == s.first.Name && r.Lane == s.first.Lane
+		return s.begins(&r)
 	}
 	return false
+}
+
+func (s *Splitter) begins(c *Checkpoint) bool {
+	switch {
+	case s.named || c.Sampled:
+		return false
+	case s.first == nil:
+		first := *c
+		s.first = &first
+		return true
+	}
+	return c.Name == s.first.Name && c.Lane == s.first.Lane
 }

@@ -1,6 +1,7 @@
 package parser
 
 import (
+	"cmp"
 	"iter"
 	"strconv"
 	"time"
@@ -109,6 +110,23 @@ func (tl *Timeline) LastAttempts() []*File {
 		}
 	}
 	return files
+}
+
+// InOrder ranges over the files, and the stretches between them, in the order of the logs.
+func (tl *Timeline) InOrder() iter.Seq[*File] {
+	return func(yield func(*File) bool) {
+		files, outside := tl.Files, tl.Outside
+		for len(files)+len(outside) > 0 {
+			next := &outside
+			if len(outside) == 0 || len(files) > 0 && cmp.Or(files[0].Run-outside[0].Run, files[0].Pos.Line-outside[0].Pos.Line) < 0 {
+				next = &files
+			}
+			if !yield(&(*next)[0]) {
+				return
+			}
+			*next = (*next)[1:]
+		}
+	}
 }
 
 // All ranges over every checkpoint of the timeline: first those outside of files, then those in files.

@@ -14,8 +14,22 @@ type window struct {
 const (
 	// margin is how much of the log around a window is at hand: the longest block of lines that a dialect reads together,
 	// such as PyTorch's memory_summary, and the longest line that is looked at as a whole.
-	margin = 64 << 10
+	margin = 32 << 10
 )
+
+// cut is where to cut the window near an offset: behind the last line that ends before it, or right there in a line that is
+// longer than margin.
+func (w *window) cut(near int) int {
+	if near >= len(w.buf) {
+		return len(w.buf)
+	}
+	for i := near; i > max(0, near-margin); i-- {
+		if b := w.buf[i-1]; b == '\n' || b == '\r' && w.buf[i] != '\n' {
+			return i
+		}
+	}
+	return near
+}
 
 // lineAround is the line in which an offset of the window stands, without its end. It is cut where it reaches further
 // than margin to either side.

@@ -82,5 +82,5 @@ func readCase(t *testing.T, archive *txtar.Archive) (tl *parser.Timeline, rep *c
 		}
 		given++
 	}
-	return tl, check.Judge(tl, policy), given
+	return tl, check.Of(tl, policy), given
 }

@@ -34,7 +34,7 @@ func hostileCase() (*parser.Timeline, *check.Report) {
 			f.Cleanups[j].Name += hostile
 		}
 	}
-	rep := check.Judge(tl, check.DefaultPolicy())
+	rep := check.Of(tl, check.DefaultPolicy())
 	for i := range rep.Findings {
 		f := &rep.Findings[i]
 		f.Subject, f.Message = f.Subject+hostile, f.Message+hostile

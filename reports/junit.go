@@ -215,8 +215,8 @@ func timestamp(tl *parser.Timeline) string {
 		consider(r.Start.Time)
 	}
 	if first.IsZero() {
-		for _, c := range tl.All() {
-			consider(c.Time)
+		for f := range tl.InOrder() {
+			consider(f.Start)
 		}
 	}
 	if first.IsZero() {

@@ -43,7 +43,7 @@ func TestJUnitAgreesWithVerdict(t *testing.T) {
 		{"nothing that gates judged", &parser.Timeline{}, lenient, check.Undecided, 3 + 1, 0, 1},
 		{"a run cut short", cut, policy, check.Fail, 9 + 2, 2, 0},
 	} {
-		rep := check.Judge(c.tl, c.policy)
+		rep := check.Of(c.tl, c.policy)
 		if rep.Verdict != c.verdict {
 			t.Errorf("%s: the verdict is %s, want %s", c.name, rep.Verdict, c.verdict)
 		}

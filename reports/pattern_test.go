@@ -21,7 +21,7 @@ func judgeLog(t *testing.T, log string, policy check.Policy) (*parser.Timeline, 
 	if len(tl.Bad) > 0 {
 		t.Fatal(tl.Bad[0])
 	}
-	return tl, check.Judge(tl, policy)
+	return tl, check.Of(tl, policy)
 }
 
 // cleanup is a file of one cleanup, in GB with two digits.

@@ -204,5 +204,5 @@ func (b *builder) end(after float64) {
 // judged is the batch and the judgement of it.
 func (s sample) judged() (*parser.Timeline, *check.Report) {
 	tl := s.timeline()
-	return tl, check.Judge(tl, check.DefaultPolicy())
+	return tl, check.Of(tl, check.DefaultPolicy())
 }

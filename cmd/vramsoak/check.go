@@ -46,7 +46,7 @@ func runCheck(out io.Writer, logs []string, opts checkOptions) error {
 	if err != nil {
 		return err
 	}
-	tl, report, err := judge(logs, opts.policy)
+	tl, report, err := judgeFiles(logs, opts.policy)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,11 +18,11 @@ import (
 func newFixturesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fixtures",
-		Short: "Make inputs to soak with: audio batches and a tiny model",
+		Short: "Make inputs: audio batches and a tiny model to soak with, large logs to read",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newFixturesAudioCommand(), newFixturesModelCommand())
+	cmd.AddCommand(newFixturesAudioCommand(), newFixturesModelCommand(), newFixturesLogCommand())
 	return cmd
 }
 
@@ -110,4 +111,33 @@ func runFixturesModel(out io.Writer, dir string, seed uint64) error {
 	}
 	_, err = fmt.Fprintf(out, "%s: %s\n", path, parser.FormatBytes(info.Size()))
 	return err
+}
+
+func newFixturesLogCommand() *cobra.Command {
+	spec := fixtures.LogSpec{}
+	size := ""
+	cmd := &cobra.Command{
+		Use:   "log FILE",
+		Short: "Write the log of a long transcription batch, of any size",
+		Long: `Log writes what a transcription pipeline logs over thousands of files, every cleanup complete. The kinds: mixed, one
+line in nine a checkpoint; none, without checkpoints; only, nothing else; progress, with carriage returns for newlines.
+The same flags give the same bytes. It is what the speed of vramsoak check is measured on.`,
+		Example: `  vramsoak fixtures log big.log --size 1GB`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := parser.ParseSize(size)
+			if err != nil {
+				return fmt.Errorf("--size: %w", err)
+			}
+			if !slices.Contains(fixtures.LogKinds, spec.Kind) {
+				return fmt.Errorf("expected --kind %s, found %q", strings.Join(fixtures.LogKinds, ", "), spec.Kind)
+			}
+			spec.Size = n.Bytes
+			return fixtures.WriteLog(args[0], spec)
+		},
+	}
+	cmd.Flags().StringVar(&size, "size", "1GB", "`size` of the file, at least")
+	cmd.Flags().StringVar(&spec.Kind, "kind", fixtures.LogKinds[0], strings.Join(fixtures.LogKinds, ", "))
+	cmd.Flags().Uint64Var(&spec.Seed, "seed", 1, "seed of everything random")
+	return cmd
 }

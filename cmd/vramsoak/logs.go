@@ -24,21 +24,16 @@ func records(paths []string) iter.Seq2[parser.Record, error] {
 	}
 }
 
-// readLog yields the records of one log and says whether to go on. A log without a checkpoint is an error: it is the
-// wrong file, or a pipeline that logs nothing to judge.
+// readLog yields the records of one log and says whether to go on.
 func readLog(path string, yield func(parser.Record, error) bool) bool {
-	r, err := parser.Open(path)
+	log, err := parser.Open(path)
 	if err != nil {
 		return yield(nil, err)
 	}
-	defer func() { _ = r.Close() }() // only read
-	name := path
-	if path == "-" {
-		name = "standard input"
-	}
-	seen := &sniffer{Reader: r}
+	defer func() { _ = log.Close() }() // only read
+	seen := &sniffer{Reader: log}
 	checkpoints := 0
-	for rec, err := range parser.Read(seen, name) {
+	for rec, err := range parser.Read(seen, displayName(path)) {
 		if _, ok := rec.(parser.Checkpoint); ok {
 			checkpoints++
 		}
@@ -47,9 +42,17 @@ func readLog(path string, yield func(parser.Record, error) bool) bool {
 		}
 	}
 	if checkpoints == 0 {
-		return yield(nil, seen.noCheckpoints(name))
+		return yield(nil, seen.noCheckpoints(displayName(path)))
 	}
 	return true
+}
+
+// displayName is what positions call a log.
+func displayName(path string) string {
+	if path == "-" {
+		return "standard input"
+	}
+	return path
 }
 
 // A sniffer notes what passes through it, to tell later why nothing was found in it.
@@ -83,9 +86,54 @@ func (s *sniffer) noCheckpoints(name string) error {
 	return fmt.Errorf("%s has no checkpoints (lines read: %d); %s", name, s.lines, want)
 }
 
-// judge reads several logs as one and judges them by the policy of [policyFor].
+// timeline reads several logs as one.
+func timeline(paths []string, b *parser.Builder) (*parser.Timeline, error) {
+	for _, path := range paths {
+		if err := addLog(b, path); err != nil {
+			return nil, err
+		}
+	}
+	return b.Timeline(), nil
+}
+
+// addLog adds a log. One without a checkpoint is an error: it is the wrong file, or a pipeline that logs nothing to judge.
+func addLog(b *parser.Builder, path string) error {
+	log, err := parser.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }() // only read
+	name, before := displayName(path), b.SoFar().Checkpoints
+	if path == "-" {
+		seen := &sniffer{Reader: log}
+		if err := b.Read(seen, name); err != nil || b.SoFar().Checkpoints > before {
+			return err
+		}
+		return seen.noCheckpoints(name)
+	}
+	if err := b.Read(log, name); err != nil || b.SoFar().Checkpoints > before {
+		return err
+	}
+	return sniff(path)
+}
+
+// sniff says why a log has no checkpoints.
+func sniff(path string) error {
+	log, err := parser.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }() // only read
+	seen := &sniffer{Reader: log}
+	if _, err := io.Copy(io.Discard, seen); err != nil {
+		return err
+	}
+	return seen.noCheckpoints(path)
+}
+
+// judge reads several logs as one and judges them by the policy of [policyFor]. The timeline has the checkpoints too.
 func judge(logs []string, policyPath string) (*parser.Timeline, *check.Report, error) {
-	tl, err := parser.Build(records(logs))
+	tl, err := timeline(logs, &parser.Builder{})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -93,7 +141,35 @@ func judge(logs []string, policyPath string) (*parser.Timeline, *check.Report, e
 	if err != nil {
 		return nil, nil, err
 	}
-	return tl, check.Judge(tl, policy), nil
+	return tl, check.Of(tl, policy), nil
+}
+
+// judgeFiles is judge without keeping the checkpoints, so that logs of any length can be judged.
+func judgeFiles(logs []string, policyPath string) (*parser.Timeline, *check.Report, error) {
+	var j *check.Judge
+	var text string
+	var failed error
+	b := &parser.Builder{}
+	b.Done = func(f *parser.File) {
+		if j == nil {
+			var policy check.Policy
+			policy, text, failed = policyFor(policyPath, b.SoFar())
+			j = check.New(policy)
+		}
+		j.Add(f)
+	}
+	tl, err := timeline(logs, b)
+	if err != nil {
+		return nil, nil, err
+	}
+	_, whole, err := policyFor(policyPath, tl)
+	switch {
+	case failed != nil || err != nil:
+		return nil, nil, errors.Join(failed, err)
+	case whole != text: // the run that the policy is of was not known at the first file
+		return judge(logs, policyPath)
+	}
+	return tl, j.Report(tl), nil
 }
 
 // defaultPolicy is looked for in the current folder.

@@ -10,7 +10,7 @@ import (
 
 // completeness demands that every file that was fed ended ok, that every Before has its After, and that the checkpoints
 // that the policy expects are there.
-func (j *judge) completeness() {
+func (j *Judge) completeness() {
 	j.filesEnded()
 	j.processesEnded()
 	j.pairsClosed()
@@ -19,7 +19,7 @@ func (j *judge) completeness() {
 	}
 }
 
-func (j *judge) filesEnded() {
+func (j *Judge) filesEnded() {
 	f := Finding{Check: Completeness, Subject: "files", Unit: Count, Limit: new(0.0)}
 	// A file may be worked on again after a restart: its last end counts. A log that does not say how files ended has
 	// nothing to say here.
@@ -62,7 +62,7 @@ func (j *judge) filesEnded() {
 			break
 		}
 		text := fmt.Sprintf("%s %s", fileName(file), ended(file.Status))
-		if at := lastBegun(file); at != "" {
+		if at := j.lastBegun(file); at != "" {
 			text += fmt.Sprintf(", last at %q", at)
 		}
 		if file.Error != "" {
@@ -93,21 +93,38 @@ func (j *judge) filesEnded() {
 	j.add(f)
 }
 
-// lastBegun is the last checkpoint before a file's bad end, "" where it has none. The cleanups that a program makes when
-// it fails or is told to end say nothing on where it was.
-func lastBegun(f *parser.File) string {
+// summarize keeps of a file's checkpoints what the report needs.
+func summarize(f *parser.File) summary {
+	var s summary
+	if n := len(f.Checkpoints); n > 0 {
+		s.last, s.name = f.Checkpoints[n-1].Pos, f.Checkpoints[n-1].Name
+	}
 	for i := range slices.Backward(f.Checkpoints) {
-		c := &f.Checkpoints[i]
-		if f.Status == parser.StatusCrashed || f.Status == parser.StatusUnknown || !c.OfCleanup() && !c.IsAfter() {
-			return c.Name
+		if c := &f.Checkpoints[i]; !c.OfCleanup() && !c.IsAfter() {
+			s.begun = c.Name
+			break
 		}
 	}
-	return ""
+	return s
+}
+
+// lastBegun is the last checkpoint before a file's bad end, "" where it has none. The cleanups that a program makes when
+// it fails or is told to end say nothing on where it was.
+func (j *Judge) lastBegun(f *parser.File) string {
+	i := 0
+	for &j.tl.Files[i] != f {
+		i++
+	}
+	s := &j.files[i]
+	if f.Status == parser.StatusCrashed || f.Status == parser.StatusUnknown {
+		return s.name
+	}
+	return s.begun
 }
 
 // processesEnded looks for processes that did not end well though all of their files did: one that dies between files, or
 // hangs when it is done. A process that fails because a file failed is the file's finding.
-func (j *judge) processesEnded() {
+func (j *Judge) processesEnded() {
 	if len(j.tl.Exits) == 0 {
 		return // a log without the harness's lines, or a run that was cut short before the first
 	}
@@ -167,22 +184,18 @@ func ended(s parser.Status) string {
 }
 
 // pairsClosed looks for a Before without its After in files that did not end badly.
-func (j *judge) pairsClosed() {
+func (j *Judge) pairsClosed() {
 	f := Finding{Check: Completeness, Subject: "checkpoint pairs", Unit: Count, Limit: new(0.0)}
-	closed, open := 0, 0
-	names := j.pairNames()
-	for i := range j.tl.Files {
-		file := &j.tl.Files[i]
-		closed += len(file.Stages) + len(file.Cleanups)
-		if !j.sound(file) {
+	closed, open := j.closed, 0
+	for _, b := range j.lostBefores() {
+		file := j.file(b.file)
+		if b.file.outside || !j.sound(file) {
 			continue
 		}
-		for _, c := range lost(file, names) {
-			open++
-			if open == 1 {
-				f.File, f.At = file.Index, new(c.Pos)
-				f.Message = fmt.Sprintf("%q in %s has no After", c.Name, fileName(file))
-			}
+		open++
+		if open == 1 {
+			f.File, f.At = file.Index, new(b.pos)
+			f.Message = fmt.Sprintf("%q in %s has no After", b.name, fileName(file))
 		}
 	}
 	switch {
@@ -207,56 +220,78 @@ type pairName struct {
 	name string
 }
 
-// pairNames are the Befores that have an After somewhere in their run.
-func (j *judge) pairNames() map[pairName]bool {
-	names := map[pairName]bool{}
-	for i := range j.tl.Files {
-		f := &j.tl.Files[i]
-		for _, s := range f.Stages {
-			names[pairName{f.Run, f.Checkpoints[s.Before].Name}] = true
-		}
-		for _, c := range f.Cleanups {
-			names[pairName{f.Run, f.Checkpoints[c.Before].Name}] = true
-		}
-	}
-	return names
+// A lostBefore is a Before without its After.
+type lostBefore struct {
+	file    fileRef
+	name    string
+	cleanup bool
+	pos     parser.Position
 }
 
-// lost are a file's Befores that should have an After. A name that has none anywhere opens no pair: "Before model setup"
-// may just be a checkpoint. And where files are told by the recurring checkpoints of one rank, the others may be behind.
-func lost(f *parser.File, names map[pairName]bool) []*parser.Checkpoint {
-	var all []*parser.Checkpoint
-	for _, n := range f.Unpaired {
-		c := &f.Checkpoints[n]
-		if (names[pairName{f.Run, c.Name}] || c.OfCleanup()) && (f.Supervised || c.Lane == f.Checkpoints[0].Lane) {
-			all = append(all, c)
+// complete notes which pairs the file has, and what it lacks.
+func (j *Judge) complete(f *parser.File, ref fileRef) {
+	if !f.Outside {
+		j.closed += len(f.Stages) + len(f.Cleanups)
+	}
+	if !j.plan.fits(f) { // else they are noted already
+		for _, s := range f.Stages {
+			j.paired[pairName{f.Run, f.Checkpoints[s.Before].Name}] = true
+		}
+		for _, c := range f.Cleanups {
+			j.paired[pairName{f.Run, f.Checkpoints[c.Before].Name}] = true
 		}
 	}
-	return all
+	if f.Outside {
+		return
+	}
+	for _, n := range f.Unpaired {
+		// Where files are told by the recurring checkpoints of one rank, the others may be behind.
+		if c := &f.Checkpoints[n]; f.Supervised || c.Lane == f.Checkpoints[0].Lane {
+			j.lost = append(j.lost, lostBefore{ref, c.Name, c.OfCleanup(), c.Pos})
+		}
+	}
+	for _, name := range j.policy.Expect.Checkpoints {
+		if !slices.ContainsFunc(f.Checkpoints, func(c parser.Checkpoint) bool { return c.Name == name }) {
+			j.missing = append(j.missing, missingName{ref, name})
+		}
+	}
+}
+
+// lostBefores are the Befores that should have an After. A name that has none anywhere in its run opens no pair: "Before
+// model setup" may just be a checkpoint.
+func (j *Judge) lostBefores() []lostBefore {
+	return slices.DeleteFunc(slices.Clone(j.lost), func(b lostBefore) bool {
+		return !b.cleanup && !j.paired[pairName{j.file(b.file).Run, b.name}]
+	})
+}
+
+// A missingName is a checkpoint that the policy expects and a file lacks.
+type missingName struct {
+	file fileRef
+	name string
 }
 
 // expected demands the policy's checkpoints of every file that did not end badly.
-func (j *judge) expected() {
+func (j *Judge) expected() {
 	f := Finding{
 		Check: Completeness, Subject: "expected checkpoints", Unit: Count, Limit: new(0.0), Verdict: Skipped,
 		Message: "no file ended well",
 	}
 	files, missing := 0, 0
 	for i := range j.tl.Files {
-		file := &j.tl.Files[i]
+		if j.sound(&j.tl.Files[i]) {
+			files++
+		}
+	}
+	for _, m := range j.missing {
+		file := j.file(m.file)
 		if !j.sound(file) {
 			continue
 		}
-		files++
-		for _, name := range j.policy.Expect.Checkpoints {
-			if slices.ContainsFunc(file.Checkpoints, func(c parser.Checkpoint) bool { return c.Name == name }) {
-				continue
-			}
-			missing++
-			if missing == 1 {
-				f.File, f.At = file.Index, new(file.EndPos)
-				f.Message = fmt.Sprintf("%s lacks %q, which the policy expects", fileName(file), name)
-			}
+		missing++
+		if missing == 1 {
+			f.File, f.At = file.Index, new(file.EndPos)
+			f.Message = fmt.Sprintf("%s lacks %q, which the policy expects", fileName(file), m.name)
 		}
 	}
 	switch {

@@ -6,37 +6,50 @@ import (
 	"vramsoak/parser"
 )
 
-// consistency demands allocated <= reserved <= total at every checkpoint, as far as the printed digits tell. A log that
-// breaks it is a wrong log, not a leak.
-func (j *judge) consistency(lane parser.Lane) {
-	f := Finding{Check: Consistency, Subject: j.subject("allocated <= reserved <= total", lane), Unit: Count, Limit: new(0.0)}
-	compared, broken := 0, 0
-	order := []parser.Quantity{parser.Allocated, parser.Reserved, parser.Total}
-	for _, c := range j.readings[lane] {
-		wrong := ""
-		for i, small := range order {
-			for _, large := range order[i+1:] {
-				s, hasSmall := c.Get(small)
-				l, hasLarge := c.Get(large)
-				if !hasSmall || !hasLarge {
-					continue
-				}
-				compared++
-				if s.Low() > l.High() && wrong == "" {
-					wrong = fmt.Sprintf("%s %s is more than %s %s", small, s, large, l)
+// An orderMark counts the readings that break allocated <= reserved <= total.
+type orderMark struct {
+	compared, broken int
+	first            string // what is wrong at the first that does
+	pos              parser.Position
+	file             fileRef
+}
+
+// order is what must not fall.
+var order = [...]parser.Quantity{parser.Allocated, parser.Reserved, parser.Total}
+
+func (o *orderMark) add(file fileRef, c *parser.Checkpoint) {
+	wrong := false
+	for i, small := range order {
+		s, has := c.Get(small)
+		if !has {
+			continue
+		}
+		for _, large := range order[i+1:] {
+			l, has := c.Get(large)
+			if !has {
+				continue
+			}
+			o.compared++
+			if s.Low() > l.High() && !wrong {
+				wrong = true
+				if o.broken++; o.broken == 1 {
+					o.first = fmt.Sprintf("%s %s is more than %s %s at %q", small, s, large, l, c.Name)
+					o.pos, o.file = c.Pos, file
 				}
 			}
 		}
-		if wrong == "" {
-			continue
-		}
-		broken++
-		if broken == 1 {
-			f.At = new(c.Pos)
-			f.Message = fmt.Sprintf("%s at %q", wrong, c.Name)
-			f.File = c.file.Index
-			f.Message += ", " + fileName(c.file)
-		}
+	}
+}
+
+// consistency demands allocated <= reserved <= total at every checkpoint, as far as the printed digits tell. A log that
+// breaks it is a wrong log, not a leak.
+func (j *Judge) consistency(ledger *ledger) {
+	f := Finding{Check: Consistency, Subject: j.subject("allocated <= reserved <= total", ledger.lane), Unit: Count, Limit: new(0.0)}
+	compared, broken := ledger.order.compared, ledger.order.broken
+	if broken > 0 {
+		file := j.file(ledger.order.file)
+		f.At, f.File = new(ledger.order.pos), file.Index
+		f.Message = ledger.order.first + ", " + fileName(file)
 	}
 	switch {
 	case broken > 0:
@@ -56,7 +69,7 @@ func (j *judge) consistency(lane parser.Lane) {
 }
 
 // unreadable reports the lines that look like records and cannot be read: what they would have said is not judged.
-func (j *judge) unreadable() {
+func (j *Judge) unreadable() {
 	j.failedReadings()
 	if len(j.tl.Bad) == 0 {
 		return
@@ -71,7 +84,7 @@ func (j *judge) unreadable() {
 }
 
 // failedReadings reports the checkpoints that the pipeline could not take: "Failed to log GPU memory: ...".
-func (j *judge) failedReadings() {
+func (j *Judge) failedReadings() {
 	f := Finding{Check: Consistency, Verdict: Undecided, Subject: "failed readings", Unit: Count, Limit: new(0.0)}
 	n := 0
 	for i := range j.tl.Warnings {

@@ -1,7 +1,7 @@
 // Package check judges a timeline: did each cleanup give its memory back, does the idle level grow, was the card big
 // enough, did every file end well.
 //
-//	report := check.Judge(timeline, check.DefaultPolicy())
+//	report := check.Of(timeline, check.DefaultPolicy())
 //
 // A verdict is pass or fail only where it holds for every value that the log's printed digits allow; what the log cannot
 // tell is undecided, and what it gives no reading for is skipped, with the reason. No data is never a pass.

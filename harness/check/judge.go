@@ -3,7 +3,6 @@ package check
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 
@@ -23,25 +22,111 @@ const (
 // Checks are the names that a policy may gate on or require.
 var Checks = []string{Recovery, Leak, Peak, OutOfMemory, Completeness, Consistency}
 
-// Judge applies every check to the timeline. The report depends on nothing else.
-func Judge(tl *parser.Timeline, policy Policy) *Report {
-	j := &judge{tl: tl, policy: policy, readings: map[parser.Lane][]reading{}, levels: map[ledger]parser.Quantity{}, tells: map[int]bool{}}
-	j.sortReadings()
+// Of applies every check to a timeline. The report depends on nothing else.
+func Of(tl *parser.Timeline, policy Policy) *Report {
+	j := New(policy)
+	j.keep = true
+	for f := range tl.InOrder() {
+		j.Add(f)
+	}
+	return j.Report(tl)
+}
+
+// A Judge applies the checks to the files of a log while it is read, so that their checkpoints need not be kept.
+type Judge struct {
+	policy Policy
+	keep   bool // Report.Recoveries
+	// files and outside are what is left of each file, and of each stretch between files, as in the timeline.
+	files, outside []summary
+	ledgers        []*ledger
+	open           []*ledger // of the file that is judged
+	byLane         map[parser.Lane]*ledger
+	plan           plan
+	closed         int // pairs
+	paired         map[pairName]bool
+	lost           []lostBefore
+	missing        []missingName
+	highWater      HighWater
+	recoveries     []Recovered
+
+	// Of the report.
+
+	tl       *parser.Timeline
+	tells    map[int]bool // runs of which the log tells how their files ended
+	findings []Finding
+}
+
+// New is a judge who has seen nothing yet.
+func New(policy Policy) *Judge {
+	return &Judge{policy: policy, byLane: map[parser.Lane]*ledger{}, paired: map[pairName]bool{}}
+}
+
+// A fileRef is a file of the timeline, or a stretch between files.
+type fileRef struct {
+	n       int32
+	outside bool
+}
+
+func (j *Judge) file(r fileRef) *parser.File {
+	if r.outside {
+		return &j.tl.Outside[r.n]
+	}
+	return &j.tl.Files[r.n]
+}
+
+// A summary is what the report needs of a file's checkpoints.
+type summary struct {
+	last  parser.Position // of the last checkpoint; none where there is none
+	begun string          // see lastBegun
+	name  string          // of the last checkpoint
+}
+
+// Add judges the next file, or stretch between files, in the order of the log.
+func (j *Judge) Add(f *parser.File) {
+	ref := fileRef{int32(len(j.files)), f.Outside}
+	all := &j.files
+	if f.Outside {
+		all = &j.outside
+		ref.n = int32(len(j.outside))
+	}
+	*all = append(*all, summarize(f))
+	j.openLedgers(f)
+	var l *ledger
+	for i := range f.Checkpoints {
+		c := &f.Checkpoints[i]
+		if l == nil || l.lane != c.Lane {
+			l = j.byLane[c.Lane]
+		}
+		l.add(ref, c)
+		j.highWater.add(c)
+	}
+	j.closeLedgers(f, ref)
+	j.complete(f, ref)
+	recovered := j.recoveriesOf(f, ref)
+	for i := range recovered {
+		recovered[i].sum.add(&recovered[i])
+	}
+	if j.keep {
+		j.recoveries = append(j.recoveries, recovered...)
+	}
+}
+
+// Report sums up. The timeline is that of the files that were added.
+func (j *Judge) Report(tl *parser.Timeline) *Report {
+	j.tl, j.tells, j.findings = tl, map[int]bool{}, nil
 	for i := range tl.Files {
 		if f := &tl.Files[i]; f.Supervised || f.Status != parser.StatusUnknown {
 			j.tells[f.Run] = true
 		}
 	}
-	recovered := j.recoveries()
-	byLane := map[parser.Lane][]Recovered{}
-	for _, r := range recovered {
-		byLane[r.Lane] = append(byLane[r.Lane], r)
-	}
-	for _, lane := range j.lanes {
-		j.recovery(lane, byLane[lane])
-		j.peak(lane)
-		j.leak(lane)
-		j.consistency(lane)
+	slices.SortFunc(j.ledgers, func(a, b *ledger) int {
+		return cmp.Or(a.lane.Rank-b.lane.Rank, a.lane.Device-b.lane.Device)
+	})
+	for _, l := range j.ledgers {
+		j.recovery(l)
+		j.peak(l)
+		j.leak(l)
+		j.consistency(l)
 	}
 	j.outOfMemory()
 	j.completeness()
@@ -51,12 +136,17 @@ func Judge(tl *parser.Timeline, policy Policy) *Report {
 	})
 	for i := range j.findings {
 		f := &j.findings[i]
-		f.Gates = slices.Contains(policy.Gate, f.Check)
+		f.Gates = slices.Contains(j.policy.Gate, f.Check)
 	}
 	j.require()
+	mark := j.highWater
+	for i := range tl.Samples {
+		mark.Used = max(mark.Used, tl.Samples[i].Bytes(parser.Used))
+		mark.Total = max(mark.Total, tl.Samples[i].Bytes(parser.Total))
+	}
 	return &Report{
 		Schema: Schema, Verdict: whole(j.findings), Files: len(tl.Files), Checkpoints: tl.Checkpoints,
-		HighWater: highWater(tl), Findings: j.findings, Recoveries: recovered,
+		HighWater: mark, Findings: j.findings, Recoveries: j.recoveries,
 	}
 }
 
@@ -71,37 +161,11 @@ func whole(findings []Finding) Verdict {
 	return verdict
 }
 
-// judge collects the findings about one timeline.
-type judge struct {
-	tl       *parser.Timeline
-	policy   Policy
-	lanes    []parser.Lane // that the log has readings of, in order
-	readings map[parser.Lane][]reading
-	// levels is the quantity by which a lane is judged in a run: the one that most of its readings have, allocated before
-	// what the driver says. One for all, because allocated and reserved are not to be compared.
-	levels map[ledger]parser.Quantity
-	// tells says of a run that the log tells how its files ended.
-	tells    map[int]bool
-	findings []Finding
-}
-
-// A ledger is one device of one rank in one run.
-type ledger struct {
-	run  int
-	lane parser.Lane
-}
-
-// A reading is a checkpoint and the file, or the stretch between files, that it is in.
-type reading struct {
-	file *parser.File
-	*parser.Checkpoint
-}
-
-func (j *judge) add(f Finding) { j.findings = append(j.findings, f) }
+func (j *Judge) add(f Finding) { j.findings = append(j.findings, f) }
 
 // require turns what the policy requires and the log could not give into undecided. A check that was judged anywhere was
 // given.
-func (j *judge) require() {
+func (j *Judge) require() {
 	for _, check := range j.policy.Require {
 		of := func(f Finding) bool { return f.Check == check }
 		if !slices.ContainsFunc(j.findings, of) {
@@ -123,39 +187,9 @@ func (j *judge) require() {
 	}
 }
 
-// sortReadings sorts the checkpoints by their lanes; within a lane they stay in order, those outside of files first.
-func (j *judge) sortReadings() {
-	candidates := [...]parser.Quantity{parser.Allocated, parser.Used, parser.Reserved}
-	counts := map[ledger]*[len(candidates)]int{}
-	for file, c := range j.tl.All() {
-		j.readings[c.Lane] = append(j.readings[c.Lane], reading{file, c})
-		l := ledger{file.Run, c.Lane}
-		if counts[l] == nil {
-			counts[l] = new([len(candidates)]int)
-		}
-		for i, q := range candidates {
-			if _, has := c.Get(q); has {
-				counts[l][i]++
-			}
-		}
-	}
-	for l, count := range counts {
-		best := 0
-		for i, n := range count {
-			if n > count[best] {
-				best = i
-			}
-		}
-		j.levels[l] = candidates[best]
-	}
-	j.lanes = slices.SortedFunc(maps.Keys(j.readings), func(a, b parser.Lane) int {
-		return cmp.Or(a.Rank-b.Rank, a.Device-b.Device)
-	})
-}
-
 // subject names what a finding is about, with its lane where the log has several.
-func (j *judge) subject(name string, lane parser.Lane) string {
-	if len(j.lanes) < 2 {
+func (j *Judge) subject(name string, lane parser.Lane) string {
+	if len(j.ledgers) < 2 {
 		return name
 	}
 	return fmt.Sprintf("%s (rank %d, device %d)", name, lane.Rank, lane.Device)
@@ -176,26 +210,6 @@ func fileName(f *parser.File) string {
 
 // sound says that nothing speaks against the file's end: what it leaves behind is what a good file leaves behind. In a log
 // that tells how files ended, one without an end was cut short.
-func (j *judge) sound(f *parser.File) bool {
+func (j *Judge) sound(f *parser.File) bool {
 	return f.Status == parser.StatusOK || f.Status == parser.StatusUnknown && !j.tells[f.Run]
-}
-
-// level is what a file's checkpoint holds, by the quantity of its ledger.
-func (j *judge) level(f *parser.File, c *parser.Checkpoint) (parser.Size, bool) {
-	return c.Get(j.levels[ledger{f.Run, c.Lane}])
-}
-
-func highWater(tl *parser.Timeline) HighWater {
-	var h HighWater
-	for _, c := range tl.All() {
-		h.Allocated = max(h.Allocated, c.Bytes(parser.Allocated), c.Bytes(parser.Peak))
-		h.Reserved = max(h.Reserved, c.Bytes(parser.Reserved))
-		h.Used = max(h.Used, c.Bytes(parser.Used))
-		h.Total = max(h.Total, c.Bytes(parser.Total))
-	}
-	for i := range tl.Samples {
-		h.Used = max(h.Used, tl.Samples[i].Bytes(parser.Used))
-		h.Total = max(h.Total, tl.Samples[i].Bytes(parser.Total))
-	}
-	return h
 }

@@ -48,7 +48,7 @@ func TestCases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := render(check.Judge(tl, policy))
+			got := render(check.Of(tl, policy))
 			if os.Getenv("UPDATE") != "" {
 				if want < 0 {
 					archive.Files = append(archive.Files, txtar.File{Name: "want"})

@@ -13,30 +13,30 @@ import (
 // difference between the medians of the first and of the last quarter of the files, after the warm-up, over the distance
 // between their middles. The resolution of the readings bounds it from both sides. Growth is told from noise by the
 // middle halves of the two quarters: they must lie apart. Of several processes the worst one is reported.
-func (j *judge) leak(lane parser.Lane) {
+func (j *Judge) leak(l *ledger) {
 	need, longest := j.policy.Leak.MinFiles, 0
 	var worst *Finding
 	order := []Verdict{Pass, Undecided, Fail}
-	for _, all := range j.idleLevels(lane) {
+	for _, all := range j.idleLevels(l) {
 		longest = max(longest, len(all))
 		if len(all) < need {
 			continue
 		}
-		f := j.growth(j.subject("idle level", lane), all)
+		f := j.growth(j.subject("idle level", l.lane), all)
 		if worst == nil || cmp.Or(slices.Index(order, f.Verdict)-slices.Index(order, worst.Verdict),
 			cmp.Compare(*f.Measured, *worst.Measured)) > 0 {
 			worst = &f
 		}
 	}
 	if worst == nil {
-		worst = &Finding{Check: Leak, Verdict: Skipped, Subject: j.subject("idle level", lane), Message: fmt.Sprintf(
+		worst = &Finding{Check: Leak, Verdict: Skipped, Subject: j.subject("idle level", l.lane), Message: fmt.Sprintf(
 			"growth over files needs at least %d files in one process, the longest one here has %d", need, longest)}
 	}
 	j.add(*worst)
 }
 
 // growth judges the files of one process.
-func (j *judge) growth(subject string, all []idle) Finding {
+func (j *Judge) growth(subject string, all []idle) Finding {
 	f := Finding{Check: Leak, Subject: subject}
 	levels := all[min(j.policy.Leak.WarmUp, len(all)-2):]
 	quarter := max(1, len(levels)/4)
@@ -75,7 +75,7 @@ func (j *judge) growth(subject string, all []idle) Finding {
 
 // filesToDecide is how many files of one process it takes until the resolution, a number of bytes, no longer hides on which
 // side of the limit a growth lies, if it stays as it is.
-func (j *judge) filesToDecide(slope, resolution float64) int {
+func (j *Judge) filesToDecide(slope, resolution float64) int {
 	gap := math.Max(1, math.Abs(float64(j.policy.Leak.MaxGrowth.Bytes)-slope))
 	distance := int(math.Ceil(resolution / gap))
 	// The least n with n - n/4 >= distance, the quarters being whole: see growth.
@@ -93,7 +93,9 @@ func fileRange(levels []idle) string {
 
 // An idle is one file's idle level.
 type idle struct {
-	file  *parser.File
+	file  *parser.File // of the report
+	ref   fileRef
+	of    parser.Quantity
 	name  string // of the checkpoint
 	size  parser.Size
 	peak  int64 // largest level in the file, bytes
@@ -101,48 +103,49 @@ type idle struct {
 	pos   parser.Position
 }
 
-// idleLevels are those of each process. A file that did not end well, or ends with another checkpoint than most, says
-// nothing about what a good one leaves behind.
-func (j *judge) idleLevels(lane parser.Lane) [][]idle {
-	var all []idle
+// idle notes the file's idle level.
+func (l *ledger) idle(ref fileRef) {
+	if c := l.last; c != nil {
+		if size, ok := l.get(c); ok {
+			l.idles = append(l.idles, idle{
+				ref: ref, of: l.level, name: c.Name, size: size, peak: l.most, total: c.Bytes(parser.Total), pos: c.Pos,
+			})
+		}
+	}
+}
+
+// idleLevels are those of each process, in the order of the log. A file that did not end well, or ends with another
+// checkpoint than most, says nothing about what a good one leaves behind.
+func (j *Judge) idleLevels(l *ledger) [][]idle {
 	type ending struct {
 		process int
 		name    string
+		of      parser.Quantity
 	}
-	endings := map[ending]int{}
-	usual := map[int]string{}
-	var peak int64
-	readings := j.readings[lane]
-	for i, c := range readings {
-		if c.file.Outside {
+	var all []idle
+	count := map[ending]int{}
+	usual := map[int]ending{}
+	for _, i := range l.idles {
+		if i.file = j.file(i.ref); !j.sound(i.file) {
 			continue
 		}
-		size, ok := j.level(c.file, c.Checkpoint)
-		peak = max(peak, size.Bytes)
-		if i+1 < len(readings) && readings[i+1].file == c.file {
-			continue
+		all = append(all, i)
+		e := ending{i.file.Process, i.name, i.of}
+		if count[e]++; count[e] > count[usual[e.process]] {
+			usual[e.process] = e
 		}
-		if ok && j.sound(c.file) {
-			all = append(all, idle{c.file, c.Name, size, peak, c.Bytes(parser.Total), c.Pos})
-			e := ending{c.file.Process, c.Name}
-			endings[e]++
-			if endings[e] > endings[ending{e.process, usual[e.process]}] {
-				usual[e.process] = c.Name
-			}
-		}
-		peak = 0
 	}
 	var processes [][]idle
 	last := -1 // the files of a process follow one another
-	for _, l := range all {
-		if l.name != usual[l.file.Process] {
+	for _, i := range all {
+		if (ending{i.file.Process, i.name, i.of}) != usual[i.file.Process] {
 			continue
 		}
-		if l.file.Process != last {
+		if i.file.Process != last {
 			processes = append(processes, nil)
-			last = l.file.Process
+			last = i.file.Process
 		}
-		processes[len(processes)-1] = append(processes[len(processes)-1], l)
+		processes[len(processes)-1] = append(processes[len(processes)-1], i)
 	}
 	return processes
 }

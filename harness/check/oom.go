@@ -12,7 +12,7 @@ import (
 // outOfMemory judges the allocations that failed, by file: recovered where the file ended ok all the same, else fatal. A
 // log that does not say how its files ended leaves it open where the file went on to its last checkpoint: so it does after
 // a fallback, and so it does where the clean-up after the error prints its checkpoints.
-func (j *judge) outOfMemory() {
+func (j *Judge) outOfMemory() {
 	f := Finding{Check: OutOfMemory, Subject: "allocations", Unit: Count, Limit: new(0.0)}
 	count := map[Verdict]int{} // of files and stretches between them
 	first := map[Verdict]failure{}
@@ -58,7 +58,7 @@ type failure struct {
 }
 
 // failures are those of the timeline, in the order of the log.
-func (j *judge) failures() []failure {
+func (j *Judge) failures() []failure {
 	var all []failure
 	for i := range j.tl.Outside {
 		if f := &j.tl.Outside[i]; len(f.OOMs) > 0 {
@@ -70,14 +70,17 @@ func (j *judge) failures() []failure {
 	for _, f := range j.tl.LastAttempts() {
 		endedOK[place{f.Run, f.Index}] = f.Index != 0 && f.Status == parser.StatusOK
 	}
-	names := j.pairNames()
+	lost := map[fileRef]bool{}
+	for _, b := range j.lostBefores() {
+		lost[b.file] = true
+	}
 	for i := range j.tl.Files {
 		f := &j.tl.Files[i]
 		switch again := endedOK[place{f.Run, f.Index}]; {
 		case len(f.OOMs) > 0 && again:
 			all = append(all, failure{Pass, f, &f.OOMs[0]})
 		case len(f.OOMs) > 0:
-			all = append(all, failure{j.outcome(f, names), f, &f.OOMs[0]})
+			all = append(all, failure{j.outcome(i, lost[fileRef{n: int32(i)}]), f, &f.OOMs[0]})
 		case f.Status == parser.StatusOOM && !again:
 			o := &parser.OutOfMemory{Header: parser.Header{Pos: f.EndPos}, Text: "the pipeline reported it"}
 			all = append(all, failure{Fail, f, o})
@@ -89,12 +92,13 @@ func (j *judge) failures() []failure {
 	return all
 }
 
-// outcome says what became of a file in which an allocation failed.
-func (j *judge) outcome(f *parser.File, names map[pairName]bool) Verdict {
-	switch last := len(f.Checkpoints) - 1; {
+// outcome says what became of a file in which an allocation failed. lost says that it has a Before without its After.
+func (j *Judge) outcome(n int, lost bool) Verdict {
+	f, last := &j.tl.Files[n], j.files[n].last
+	switch {
 	case f.Status == parser.StatusOK:
 		return Pass
-	case j.sound(f) && len(lost(f, names)) == 0 && last >= 0 && f.Checkpoints[last].Pos.Line > f.OOMs[len(f.OOMs)-1].Pos.Line:
+	case j.sound(f) && !lost && last.Line > f.OOMs[len(f.OOMs)-1].Pos.Line:
 		return Undecided
 	}
 	return Fail

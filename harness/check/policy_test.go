@@ -114,7 +114,7 @@ func TestVerdictHoldsForAllDigits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := check.Judge(tl, check.DefaultPolicy()).Findings[0]; got.Verdict != c.want {
+		if got := check.Of(tl, check.DefaultPolicy()).Findings[0]; got.Verdict != c.want {
 			t.Errorf("%s -> %s: got %s (%s), want %s", c.before, c.after, got.Verdict, got.Message, c.want)
 		}
 	}

@@ -72,5 +72,5 @@ func judge(t *testing.T, logs ...[]byte) *check.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return check.Judge(tl, check.DefaultPolicy())
+	return check.Of(tl, check.DefaultPolicy())
 }

@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"slices"
 
 	"vramsoak/parser"
 )
@@ -29,10 +28,13 @@ type Recovered struct {
 	// Nothing says that no more was held than the policy's floor or the resolution: there was nothing to free, which
 	// passes with a Share of 1.
 	Nothing bool
+
+	sum *recoverySum
+	ref fileRef
 }
 
-// recoveries judges each cleanup and each stage that has cleanups, file by file, in the order of the log: freed / held
-// must reach the policy's share.
+// recoveriesOf judges each cleanup of a file and each stage that has cleanups, in the order of their Afters: freed / held
+// must reach the policy's share. What it returns is good until the next file.
 //
 // What a cleanup holds is, in this order:
 //
@@ -46,116 +48,101 @@ type Recovered struct {
 //     goes, then the model), other objects lived on, and it is shown only: the next ones decide.
 //
 // A stage is judged the same way from its peak. A stage without a cleanup hands its memory on and is not judged.
-func (j *judge) recoveries() []Recovered {
-	var all []Recovered
-	births := j.births()
-	for _, files := range [][]parser.File{j.tl.Files, j.tl.Outside} {
-		for i := range files {
-			all = append(all, j.recoveriesOf(&files[i], births)...)
+func (j *Judge) recoveriesOf(f *parser.File, ref fileRef) []Recovered {
+	if len(f.Cleanups) == 0 {
+		return nil
+	}
+	p := j.planFor(f)
+	p.stagePeaks(f)
+	for i := range p.lanes {
+		lane := &p.lanes[i]
+		for _, s := range lane.stages {
+			r := &p.results[p.stageSlots[s]]
+			j.stage(r, lane.ledger, f, s, p.peaks[s])
+			p.passed[s] = r.Verdict == Pass && !r.Nothing
+		}
+		j.outerCleanups(p, lane, f)
+		for _, c := range lane.cleanups {
+			if cleanup := &f.Cleanups[c]; cleanup.Stage >= 0 {
+				j.innerCleanup(&p.results[p.cleanupSlots[c]], lane.ledger, f, cleanup)
+			}
 		}
 	}
-	return all
-}
-
-func (j *judge) recoveriesOf(f *parser.File, births map[process]parser.Size) []Recovered {
-	var all []Recovered
-	peaks := j.stagePeaks(f)
-	for s, stage := range f.Stages {
-		if stage.Cleanups > 0 {
-			all = append(all, j.stage(f, stage, peaks[s]))
-		}
+	for i := range p.results {
+		p.results[i].ref = ref
 	}
-	passed := map[int]bool{} // by the stage's After
-	for _, r := range all {
-		passed[r.After] = r.Verdict == Pass && !r.Nothing
-	}
-	for lane, p := range pairsByLane(f) {
-		all = append(all, j.outerCleanups(f, p, births[process{lane, f.Process}], passed)...)
-	}
-	for _, c := range f.Cleanups {
-		if c.Stage >= 0 {
-			all = append(all, j.innerCleanup(f, c))
-		}
-	}
-	// A stage comes after its cleanups.
-	slices.SortFunc(all, func(a, b Recovered) int { return a.After - b.After })
-	return all
+	return p.results
 }
 
 // innerCleanup judges a cleanup inside a stage.
-func (j *judge) innerCleanup(f *parser.File, c parser.Cleanup) Recovered {
-	start, hasStart := j.level(f, &f.Checkpoints[f.Stages[c.Stage].Before])
-	r := j.ratio(f, c.Before, c.Before, c.After, start)
+func (j *Judge) innerCleanup(r *Recovered, l *ledger, f *parser.File, c *parser.Cleanup) {
+	start, hasStart := l.get(&f.Checkpoints[f.Stages[c.Stage].Before])
+	j.ratio(r, l, f, c.Before, c.Before, c.After, start)
 	r.Name = c.Name
-	if _, said := f.Checkpoints[c.Before].Get(parser.Holds); said || r.Verdict == Skipped {
-		return r
-	}
 	switch {
+	case f.Checkpoints[c.Before].Has(parser.Holds) || r.Verdict == Skipped:
 	case !c.Last:
 		r.Verdict = Skipped
 		r.Reason = "other objects of the stage live on; print holds=BYTES at its Before to have it judged"
 	case !hasStart:
 		r.Verdict, r.Reason = Skipped, "the stage's Before has no such reading"
 	}
-	return r
 }
 
 // stage judges a stage from its peak, the index of the checkpoint with the largest level within it.
-func (j *judge) stage(f *parser.File, s parser.Stage, peak int) Recovered {
-	start, hasStart := j.level(f, &f.Checkpoints[s.Before])
-	r := j.ratio(f, s.Before, peak, s.After, start)
-	r.Name, r.Stage = s.Name, true
+func (j *Judge) stage(r *Recovered, l *ledger, f *parser.File, s, peak int) {
+	stage := &f.Stages[s]
+	start, hasStart := l.get(&f.Checkpoints[stage.Before])
+	j.ratio(r, l, f, stage.Before, peak, stage.After, start)
+	r.Name, r.Stage = stage.Name, true
 	if !hasStart && r.Verdict != Skipped {
 		r.Verdict, r.Reason = Skipped, "its Before has no such reading"
 	}
-	return r
 }
 
-// stagePeaks are the peaks of a file's stages, in one pass: stages of a lane nest, and what an inner one reaches the outer
-// one does too.
-func (j *judge) stagePeaks(f *parser.File) []int {
-	peaks := make([]int, len(f.Stages))
-	if len(peaks) == 0 {
-		return peaks
+// stagePeaks finds the peaks of a file's stages, in one pass: stages of a lane nest, and what an inner one reaches the
+// outer one does too.
+func (p *plan) stagePeaks(f *parser.File) {
+	for s := range f.Stages {
+		p.peaks[s] = f.Stages[s].Before
 	}
-	opens, closes := map[int]int{}, map[int]int{} // checkpoint -> stage
-	for s, stage := range f.Stages {
-		opens[stage.Before], closes[stage.After] = s, s
-		peaks[s] = stage.Before
-	}
-	open := map[parser.Lane][]int{}
-	raise := func(lane parser.Lane, at int) {
-		if stack := open[lane]; len(stack) > 0 {
-			s := stack[len(stack)-1]
-			size, ok := j.level(f, &f.Checkpoints[at])
-			if most, _ := j.level(f, &f.Checkpoints[peaks[s]]); ok && size.Bytes > most.Bytes {
-				peaks[s] = at
-			}
+	for i := range p.laneOf {
+		if p.laneOf[i] < 0 {
+			continue
+		}
+		lane := &p.lanes[p.laneOf[i]]
+		if s := p.opens[i]; s >= 0 {
+			lane.stack = append(lane.stack, s)
+		}
+		p.raise(lane, f, i)
+		if s := p.closes[i]; s >= 0 {
+			lane.stack = lane.stack[:len(lane.stack)-1]
+			p.raise(lane, f, p.peaks[s])
 		}
 	}
-	for i := range f.Checkpoints {
-		lane := f.Checkpoints[i].Lane
-		if s, ok := opens[i]; ok {
-			open[lane] = append(open[lane], s)
-		}
-		raise(lane, i)
-		if s, ok := closes[i]; ok {
-			open[lane] = open[lane][:len(open[lane])-1]
-			raise(lane, peaks[s])
-		}
+}
+
+// raise makes a checkpoint the peak of the innermost open stage if it is higher.
+func (p *plan) raise(lane *lanePlan, f *parser.File, at int) {
+	if len(lane.stack) == 0 {
+		return
 	}
-	return peaks
+	s := lane.stack[len(lane.stack)-1]
+	size, ok := lane.ledger.get(&f.Checkpoints[at])
+	if most, _ := lane.ledger.get(&f.Checkpoints[p.peaks[s]]); ok && size.Bytes > most.Bytes {
+		p.peaks[s] = at
+	}
 }
 
 // ratio is freed / held where the level goes from the checkpoint high to the checkpoint low, and start is what was there
 // before. A holds= at the checkpoint first is what is held, whatever start is.
-func (j *judge) ratio(f *parser.File, first, high, low int, start parser.Size) Recovered {
-	r := Recovered{Lane: f.Checkpoints[first].Lane, File: f, Before: high, After: low}
-	top, hasTop := j.level(f, &f.Checkpoints[high])
-	bottom, hasBottom := j.level(f, &f.Checkpoints[low])
+func (j *Judge) ratio(r *Recovered, ledger *ledger, f *parser.File, first, high, low int, start parser.Size) {
+	*r = Recovered{Lane: ledger.lane, File: f, Before: high, After: low, sum: r.sum}
+	top, hasTop := ledger.get(&f.Checkpoints[high])
+	bottom, hasBottom := ledger.get(&f.Checkpoints[low])
 	if !hasTop || !hasBottom {
-		r.Verdict, r.Reason = Skipped, fmt.Sprintf("its checkpoints do not both have %s", j.levels[ledger{f.Run, r.Lane}])
-		return r
+		r.Verdict, r.Reason = Skipped, fmt.Sprintf("its checkpoints do not both have %s", ledger.level)
+		return
 	}
 	r.Freed = top.Bytes - bottom.Bytes
 	holds, said := f.Checkpoints[first].Get(parser.Holds)
@@ -170,7 +157,7 @@ func (j *judge) ratio(f *parser.File, first, high, low int, start parser.Size) R
 		if bottom.Low()-top.High() > floor { // it took memory
 			r.Verdict, r.Nothing, r.Share = Fail, false, 0
 		}
-		return r
+		return
 	}
 	r.Share = float64(r.Freed) / float64(r.Held.Bytes)
 	if said {
@@ -189,7 +176,6 @@ func (j *judge) ratio(f *parser.File, first, high, low int, start parser.Size) R
 	default:
 		r.Verdict = Undecided
 	}
-	return r
 }
 
 // shareBounds are the least and the greatest (top - bottom) / (top - start) over the intervals of the three. For top >

@@ -61,7 +61,7 @@ func TestRecoveries(t *testing.T) {
 		Nothing       bool
 	}
 	var got []recovered
-	for _, r := range check.Judge(tl, check.DefaultPolicy()).Recoveries {
+	for _, r := range check.Of(tl, check.DefaultPolicy()).Recoveries {
 		g := recovered{
 			File: r.File.Index, Name: r.Name, Stage: r.Stage, Before: r.Before, After: r.After, Verdict: r.Verdict,
 			Freed: float64(r.Freed) / float64(parser.MiB),
@@ -98,7 +98,7 @@ func TestRecoveriesOfLanes(t *testing.T) {
 		reading("After Model Cleanup", 1000, " device=1")+
 		reading("After Model Cleanup", 10, " device=0"))
 	var got []string
-	for _, r := range check.Judge(tl, check.DefaultPolicy()).Recoveries {
+	for _, r := range check.Of(tl, check.DefaultPolicy()).Recoveries {
 		got = append(got, fmt.Sprintf("device %d: %s, %.1f %%", r.Lane.Device, r.Verdict, 100*r.Share))
 	}
 	if diff := cmp.Diff([]string{"device 1: fail, 50.0 %", "device 0: pass, 99.0 %"}, got); diff != "" {
@@ -109,7 +109,7 @@ func TestRecoveriesOfLanes(t *testing.T) {
 // TestRecoveryIsUndecidedForBoth is of two digits: 5.85 GB to 0.38 GB may be 95 % of the 5.75 GB above the start or not, so
 // that it cannot be told whether the waveform's cleanup failed or the model merely lived on.
 func TestRecoveryIsUndecidedForBoth(t *testing.T) {
-	rep := check.Judge(build(t, `[GPU Memory] Pipeline Initialization: Allocated: 0.10GB
+	rep := check.Of(build(t, `[GPU Memory] Pipeline Initialization: Allocated: 0.10GB
 [GPU Memory] Before Waveform Cleanup: Allocated: 5.85GB
 [GPU Memory] After Waveform Cleanup: Allocated: 5.80GB
 [GPU Memory] Before Model Cleanup: Allocated: 5.80GB

@@ -6,68 +6,91 @@ import (
 	"vramsoak/parser"
 )
 
-// recovery sums up the recoveries of a lane: one finding for each cleanup and stage, in the order of their first
+// A recoverySum sums up one cleanup or stage of a ledger over the files.
+type recoverySum struct {
+	name string
+	all  int
+	of   map[Verdict]*recoveryCount
+}
+
+type recoveryCount struct {
+	n       int
+	decided Recovered // the first that fails; else the one with the least share
+	at      parser.Position
+}
+
+// sum is that of a cleanup or stage.
+func (l *ledger) sum(name string) *recoverySum {
+	s := l.named[name]
+	if s == nil {
+		s = &recoverySum{name: name, of: map[Verdict]*recoveryCount{}}
+		l.named[name] = s
+		l.sums = append(l.sums, s)
+	}
+	return s
+}
+
+func (s *recoverySum) add(r *Recovered) {
+	s.all++
+	c := s.of[r.Verdict]
+	if c == nil {
+		c = &recoveryCount{}
+		s.of[r.Verdict] = c
+	}
+	d := &c.decided
+	if c.n++; c.n == 1 || r.Verdict != Fail && !r.Nothing && (d.Nothing || r.Share < d.Share) {
+		*d = *r
+		d.File = nil // of which only the reference is kept
+		c.at = r.File.Checkpoints[r.After].Pos
+	}
+}
+
+// recovery sums up the recoveries of a ledger: one finding for each cleanup and stage, in the order of their first
 // appearance.
-func (j *judge) recovery(lane parser.Lane, all []Recovered) {
-	var names []string
-	of := map[string][]Recovered{}
-	for _, r := range all {
-		if _, known := of[r.Name]; !known {
-			names = append(names, r.Name)
-		}
-		of[r.Name] = append(of[r.Name], r)
+func (j *Judge) recovery(l *ledger) {
+	for _, s := range l.sums {
+		j.add(j.recoveryFinding(j.subject(s.name, l.lane), s))
 	}
-	for _, name := range names {
-		j.add(j.recoveryFinding(j.subject(name, lane), of[name]))
-	}
-	if len(names) == 0 {
+	if len(l.sums) == 0 {
 		j.add(Finding{
-			Check: Recovery, Verdict: Skipped, Subject: j.subject("cleanups", lane),
+			Check: Recovery, Verdict: Skipped, Subject: j.subject("cleanups", l.lane),
 			Message: `no cleanup was logged; print a checkpoint "Before X Cleanup" and one "After X Cleanup"`,
 		})
 	}
 }
 
 // recoveryFinding sums up one cleanup or stage over the files.
-func (j *judge) recoveryFinding(subject string, all []Recovered) Finding {
-	count := map[Verdict]int{}
-	decided := map[Verdict]*Recovered{} // the first that fails; else the one with the least share
-	for i := range all {
-		r := &all[i]
-		count[r.Verdict]++
-		if d := decided[r.Verdict]; d == nil || r.Verdict != Fail && !r.Nothing && (d.Nothing || r.Share < d.Share) {
-			decided[r.Verdict] = r
-		}
-	}
+func (j *Judge) recoveryFinding(subject string, s *recoverySum) Finding {
 	f := Finding{Check: Recovery, Subject: subject, Unit: Ratio, Limit: new(float64(j.policy.Recovery.Min))}
 	for _, v := range []Verdict{Fail, Undecided, Pass, Skipped} {
-		if count[v] > 0 {
+		if s.of[v] != nil {
 			f.Verdict = v
 			break
 		}
 	}
-	r := decided[f.Verdict]
-	f.File, f.At, f.Measured = r.File.Index, new(r.File.Checkpoints[r.After].Pos), new(r.Share)
-	where := fileName(r.File)
+	c := s.of[f.Verdict]
+	r, file := &c.decided, j.file(c.decided.ref)
+	f.File, f.At, f.Measured = file.Index, new(c.at), new(r.Share)
+	where := fileName(file)
 	switch {
 	case f.Verdict == Skipped:
 		f.Measured, f.Limit, f.Unit = nil, nil, ""
 		f.Message = fmt.Sprintf("freed %s in %s, not judged: %s", parser.FormatBytes(r.Freed), where, r.Reason)
 	case f.Verdict == Fail && r.Freed < 0:
 		f.Message = fmt.Sprintf("memory grew by %s in %s; under %s freed in %s", parser.FormatBytes(-r.Freed), where,
-			percent(float64(j.policy.Recovery.Min)), ofFiles(count[Fail], len(all)))
+			percent(float64(j.policy.Recovery.Min)), ofFiles(c.n, s.all))
 	case f.Verdict == Fail:
 		f.Message = fmt.Sprintf("freed %s of %s (%s) in %s; under %s in %s", parser.FormatBytes(r.Freed), r.Held,
-			percent(r.Share), where, percent(float64(j.policy.Recovery.Min)), ofFiles(count[Fail], len(all)))
+			percent(r.Share), where, percent(float64(j.policy.Recovery.Min)), ofFiles(c.n, s.all))
 	case f.Verdict == Undecided:
 		f.Message = fmt.Sprintf("the printed digits allow %s to %s of %s in %s; log exact bytes to decide it",
 			percent(r.Low), percent(r.High), r.Held, where)
 	case r.Nothing:
 		f.Measured = nil
 		f.Message = fmt.Sprintf("nothing to free: it held %s or less in %s", parser.FormatBytes(max(
-			j.policy.Recovery.Floor.Bytes, r.Held.Resolution)), ofFiles(count[Pass], len(all)))
+			j.policy.Recovery.Floor.Bytes, r.Held.Resolution)), ofFiles(c.n, s.all))
 	default:
-		f.Message = fmt.Sprintf("freed %s of %s or better in %s", percent(r.Share), r.Held, ofFiles(count[Pass], len(all)))
+		f.Message = fmt.Sprintf("freed %s of %s or better in %s", percent(r.Share), r.Held, ofFiles(c.n, s.all))
 	}
 	return f
 }

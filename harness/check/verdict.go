@@ -53,6 +53,13 @@ type HighWater struct {
 	Total     int64 `json:"total"`
 }
 
+func (h *HighWater) add(c *parser.Checkpoint) {
+	h.Allocated = max(h.Allocated, c.Bytes(parser.Allocated), c.Bytes(parser.Peak))
+	h.Reserved = max(h.Reserved, c.Bytes(parser.Reserved), c.Bytes(parser.PeakReserved))
+	h.Used = max(h.Used, c.Bytes(parser.Used))
+	h.Total = max(h.Total, c.Bytes(parser.Total))
+}
+
 // Schema names the form of a Report in JSON.
 const Schema = "vramsoak.verdict/1"
 

@@ -1,0 +1,111 @@
+package check
+
+import (
+	"vramsoak/parser"
+)
+
+// A ledger is what is known of one device of one rank.
+type ledger struct {
+	lane parser.Lane
+
+	// Of the file that is judged.
+
+	open  bool
+	level parser.Quantity // by which it is judged
+	count [len(levels)]int
+	last  *parser.Checkpoint // at a place with a name
+	most  int64              // largest level
+
+	// Of the process that is judged: its first reading, where that is not a cleanup's and not an After.
+
+	process int
+	born    bool
+	birth   parser.Reading
+
+	sums  []*recoverySum // in the order of their first appearance
+	named map[string]*recoverySum
+	peak  peakMark
+	idles []idle
+	order orderMark
+}
+
+// levels are the quantities by which a file may be judged, in a ledger by one: the one that most of its readings have, the
+// first of these where several are as frequent. One for all, because allocated and reserved are not to be compared.
+var levels = [...]parser.Quantity{parser.Allocated, parser.Used, parser.Reserved}
+
+// openLedgers begins the file in the ledgers that it has readings of.
+func (j *Judge) openLedgers(f *parser.File) {
+	var l *ledger
+	for i := range f.Checkpoints {
+		c := &f.Checkpoints[i]
+		if l == nil || l.lane != c.Lane {
+			l = j.ledger(c.Lane)
+		}
+		if !l.open {
+			l.open, l.last, l.most, l.count = true, nil, 0, [len(levels)]int{}
+			j.open = append(j.open, l)
+			l.bear(f, c)
+		}
+		for q, of := range levels {
+			if c.Has(of) {
+				l.count[q]++
+			}
+		}
+	}
+	for _, l := range j.open {
+		best := 0
+		for q, n := range l.count {
+			if n > l.count[best] {
+				best = q
+			}
+		}
+		l.level = levels[best]
+	}
+}
+
+func (j *Judge) ledger(lane parser.Lane) *ledger {
+	l := j.byLane[lane]
+	if l == nil {
+		l = &ledger{lane: lane, named: map[string]*recoverySum{}}
+		j.byLane[lane] = l
+		j.ledgers = append(j.ledgers, l)
+	}
+	return l
+}
+
+// bear notes the first reading of a process: what it began with, or nothing where that closes something already.
+func (l *ledger) bear(f *parser.File, c *parser.Checkpoint) {
+	if l.born && l.process == f.Process {
+		return
+	}
+	l.born, l.process, l.birth = true, f.Process, parser.Reading{}
+	if !c.OfCleanup() && !c.IsAfter() {
+		l.birth = c.Reading
+	}
+}
+
+// closeLedgers ends the file.
+func (j *Judge) closeLedgers(f *parser.File, ref fileRef) {
+	for _, l := range j.open {
+		if !f.Outside {
+			l.idle(ref)
+		}
+		l.open = false
+	}
+	j.open = j.open[:0]
+}
+
+// add takes the next reading of the file.
+func (l *ledger) add(ref fileRef, c *parser.Checkpoint) {
+	if size, ok := l.get(c); ok {
+		l.most = max(l.most, size.Bytes)
+	}
+	if !c.Sampled {
+		l.last = c
+	}
+	l.peak.add(l.level, ref, c)
+	l.order.add(ref, c)
+}
+
+// get is a checkpoint's level.
+func (l *ledger) get(c *parser.Checkpoint) (parser.Size, bool) { return c.Get(l.level) }
