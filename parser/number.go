@@ -43,6 +43,14 @@ func cutNumber(text []byte) (n decimal, rest []byte, ok bool) {
 // times is the number of units as a size: its resolution is half of the last printed digit, or 0 for whole bytes. ok is
 // false above 4 EiB.
 func (n decimal) times(unit int64) (s Size, ok bool) {
+	if n.digits >= 0 && n.digits < 1<<24 && n.decimals <= 9 && unit <= GiB { // all that is usual, in whole numbers
+		p := pow10int[n.decimals]
+		s.Bytes = (n.digits*unit + p/2) / p
+		if unit > 1 {
+			s.Resolution = unit / 2 / p
+		}
+		return s, true
+	}
 	scale := pow10[n.decimals]
 	// Both are exact, so that the quotient is the float nearest to the printed number.
 	scaled := float64(n.digits) / scale * float64(unit)
@@ -55,6 +63,8 @@ func (n decimal) times(unit int64) (s Size, ok bool) {
 	}
 	return s, true
 }
+
+var pow10int = [10]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}
 
 var pow10 = func() (p [19]float64) {
 	for i := range p {

@@ -190,20 +190,20 @@ func readFields(c *Checkpoint, text []byte) (rest []byte, bad *mistake) {
 		if !known {
 			return text, bad
 		}
-		label := bytes.TrimRight(text[:len(text)-len(after)-1], " \t")
+		label := text[:len(text)-len(after)-1]
 		after = trimBlanks(after)
 		n, behind, ok := cutNumber(after)
 		unit, end := cutUnit(behind)
 		size, fits := n.times(max(unit, 1))
 		switch {
 		case !ok || !fits || unit == 0 && startsWord(behind):
-			return nil, &mistake{fmt.Sprintf("a size such as 7.23GB after %q", string(label)+":"), after}
+			return nil, &mistake{fmt.Sprintf("a size such as 7.23GB after %q", string(bytes.TrimSpace(label))+":"), after}
 		case unit == 0:
 			number := after[:len(after)-len(behind)]
-			return nil, &mistake{fmt.Sprintf("a unit such as GB after %q", string(label)+": "+string(number)), after}
+			return nil, &mistake{fmt.Sprintf("a unit such as GB after %q", string(bytes.TrimSpace(label))+": "+string(number)), after}
 		case size.Bytes < 0 && q != Free: // free is total minus allocated, and allocated may be more in a wrong log
 			if bad == nil {
-				bad = &mistake{fmt.Sprintf("a size of 0 or more after %q", string(label)+":"), after}
+				bad = &mistake{fmt.Sprintf("a size of 0 or more after %q", string(bytes.TrimSpace(label))+":"), after}
 			}
 		default:
 			c.Set(q, size)

@@ -17,13 +17,13 @@ const (
 	margin = 32 << 10
 )
 
-// cut is where to cut the window near an offset: behind the last line that ends before it, or right there in a line that is
-// longer than margin.
-func (w *window) cut(near int) int {
+// cut is where to cut the window near an offset: behind the last line that ends before it and after low, or right there in
+// a line that is longer than margin.
+func (w *window) cut(low, near int) int {
 	if near >= len(w.buf) {
 		return len(w.buf)
 	}
-	for i := near; i > max(0, near-margin); i-- {
+	for i := near; i > max(low, near-margin); i-- {
 		if b := w.buf[i-1]; b == '\n' || b == '\r' && w.buf[i] != '\n' {
 			return i
 		}

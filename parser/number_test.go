@@ -1,0 +1,36 @@
+package parser
+
+import (
+	"math/big"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+)
+
+// Both ways of [decimal.times] give the nearest whole byte, and the resolution rounded down.
+func TestTimes(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 100_000 {
+		n := decimal{random.Int64N(1 << (1 + random.IntN(40))), random.IntN(10)}
+		unit := []int64{1, KiB, MiB, GiB, mB, gB}[random.IntN(6)]
+		got, ok := n.times(unit)
+		p := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n.decimals)), nil)
+		exact := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(n.digits), big.NewInt(unit)), p)
+		diff := new(big.Rat).Sub(exact, new(big.Rat).SetInt64(got.Bytes))
+		// Half a byte, and what a float64 cannot say.
+		limit := new(big.Rat).SetFloat64(0.5 + float64(got.Bytes)/(1<<52))
+		if !ok && exact.Cmp(new(big.Rat).SetInt64(1<<61)) > 0 {
+			continue
+		}
+		if !ok || diff.Abs(diff).Cmp(limit) > 0 {
+			t.Fatalf("%d with %d decimals of %d bytes: got %d, want %s", n.digits, n.decimals, unit, got.Bytes, exact.FloatString(3))
+		}
+		want := int64(0)
+		if unit > 1 {
+			want = new(big.Int).Quo(big.NewInt(unit/2), p).Int64()
+		}
+		if d := got.Resolution - want; d < 0 || d > 1 {
+			t.Fatalf("resolution of %s of %d bytes: got %d, want %d", strconv.Itoa(n.decimals), unit, got.Resolution, want)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package parser
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A log gives the same records wherever it is cut into windows, and whether it is read as a file or as a stream.
+func TestWindows(t *testing.T) {
+	for name, log := range windowLogs(t) {
+		whole := dump(t, &streamSource{r: bytes.NewReader(log), chunk: len(log) + 1})
+		path := filepath.Join(t.TempDir(), "log")
+		if err := os.WriteFile(path, log, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for _, chunk := range []int{1, 61, 4096, 70_001} {
+			if len(log)/chunk > 2000 {
+				continue
+			}
+			file, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for kind, src := range map[string]source{
+				"stream": &streamSource{r: bytes.NewReader(log), chunk: chunk},
+				"file":   &fileSource{file: file, size: int64(len(log)), chunk: int64(chunk)},
+			} {
+				if got := dump(t, src); got != whole {
+					t.Errorf("%s as a %s in windows of %d bytes: %s", name, kind, chunk, firstDifference(got, whole))
+				}
+			}
+			_ = file.Close()
+		}
+	}
+}
+
+// windowLogs are the logs of the goldens and of the field, and some that are nothing but trouble at the edges.
+func windowLogs(t *testing.T) map[string][]byte {
+	const line = "[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB (0.7%) | Total: 24.00GB"
+	logs := map[string][]byte{
+		"carriage returns": []byte(strings.Repeat(line+"\r", 300)),
+		"crlf":             []byte(strings.Repeat(line+"\r\n\r\nx\r\n", 300)),
+		"one long line":    []byte(strings.Repeat(strings.Repeat("#", 5000)+line, 60)),
+		"empty lines":      []byte(strings.Repeat("\n\r\r\n\n", 300) + line),
+		"no end":           []byte("x\n" + line),
+	}
+	for _, dir := range []string{"../fixtures/parser", "../fixtures/logs"} {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			logs[path], err = os.ReadFile(path)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return logs
+}
+
+func dump(t *testing.T, src source) string {
+	t.Helper()
+	var b strings.Builder
+	for batch, err := range batches(src, "log", allDialects) {
+		for i := range batch.entries {
+			fmt.Fprintf(&b, "%+v\n", batch.entries[i].record(batch.line))
+		}
+		if err != nil && err != io.EOF {
+			t.Fatal(err)
+		}
+	}
+	return b.String()
+}
+
+func firstDifference(a, b string) string {
+	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range as {
+		if i >= len(bs) || as[i] != bs[i] {
+			return fmt.Sprintf("record %d is %s", i, as[i])
+		}
+	}
+	return fmt.Sprintf("%d records are missing", len(bs)-len(as))
+}
