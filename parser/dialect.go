@@ -27,6 +27,12 @@ var dialects = []*dialect{
 	&protocolDialect,
 	&transcriptionDialect,
 	&outOfMemoryDialect,
+	&vllmDialect,
+	&sglangDialect,
+	&ggmlDialect,
+	&ollamaDialect,
+	&comfyDialect,
+	&unslothDialect,
 }
 
 // Dialects are the names of the dialects that logs are read in.

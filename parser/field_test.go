@@ -28,7 +28,7 @@ import (
 // checkpoints. peak gives the largest of a quantity, as many as are worth it; changes, events, ooms, warnings and bad (the
 // unreadable lines) are 0 where they are not given.
 func TestFieldLogs(t *testing.T) {
-	folders, err := filepath.Glob("../fixtures/logs/*/")
+	folders, err := filepath.Glob("../fixtures/logs/*")
 	if err != nil || len(folders) == 0 {
 		t.Fatalf("no folders: %v", err)
 	}

@@ -1,0 +1,194 @@
+package parser
+
+import "bytes"
+
+// comfyDialect is that of ComfyUI (comfy/model_management.py, comfy/model_patcher.py) and of the programs that share its
+// memory management, Stable Diffusion WebUI Forge (backend/memory_management.py) and, for the footer, AUTOMATIC1111's
+// (modules/call_queue.py). MB is 1<<20, GB is 1<<30.
+//
+//	[2026-02-19 23:43:51.129] Total VRAM 6144 MB, total RAM 32717 MB
+//	[2026-02-19 23:58:20.238] loaded partially; 3139.74 MB usable, 2595.99 MB loaded, 9143.55 MB offloaded, ...
+//	[2026-02-19 23:56:39.559] loaded completely;  7672.25 MB loaded, full load: True
+//	loaded completely 9.5367431640625e+25 1639.406135559082 True
+//	Unloaded partially: 512.00 MB freed, 2083.99 MB remains loaded, 0.00 MB buffer reserved, lowvram patches: 0
+//
+// What is loaded is a part. What is usable is a budget, and what is offloaded is on the host: they give nothing, and
+// neither does a model that is loaded to the host, as the next line then says:
+//
+//	CLIP/text encoder model load device: cpu, offload device: cpu, current: cpu, dtype: torch.float16
+//
+// Forge says what is free before it loads, and lets go of models:
+//
+//	[Unload] Trying to free 8991.55 MB for cuda:0 with 0 models keep loaded ... Current free memory is 5973.43 MB ...
+//	Unload model KModel Done.
+//	[Memory Management] Target: KModel, Free GPU: 14000.00 MB, Model Require: 9569.49 MB, ..., All loaded to GPU.
+//	[Memory Management] Target: KModel, Free GPU: 6144.00 MB, ..., CPU Swap Loaded (blocked method): 3000.00 MB,
+//	GPU Loaded: 6569.49 MB
+//	[Memory Management] Current Free GPU Memory: 5973.43 MB
+//	Memory cleanup has taken 1.93 seconds
+//
+// The footer under a picture has the peaks while it was made: of active and reserved memory, and of what the driver had in
+// use. The peak of active memory is that of allocated, with what waits for a stream:
+//
+//	Torch active/reserved: 4567/5678 MiB, Sys VRAM: 7890/24576 MiB (32.1%)
+//	A: 2.91 GB, R: 3.31 GB, Sys: 4.5/8 GB (56.3%)
+var comfyDialect = dialect{
+	name: "comfyui",
+	needles: []string{
+		"Total VRAM ", "loaded partially", "loaded completely", "Unloaded partially: ", " models unloaded.",
+		"[Memory Management] ", "Current free memory is ", "[Unload] Trying to free ", "Memory cleanup has taken ",
+		"Torch active/reserved: ", " GB, Sys: ", "Got an OOM, unloading all loaded models",
+	},
+	read: readComfy,
+}
+
+func readComfy(l *line, at int) (end int) {
+	text := l.text[at:]
+	starts := func(s string) bool { return len(text) >= len(s) && string(text[:len(s)]) == s }
+	switch {
+	case starts("Total VRAM "):
+		s, end, ok := l.sizeAt(at, at+len("Total VRAM "))
+		if !ok || !bytes.HasPrefix(l.text[end:], []byte(", total RAM ")) {
+			return 0
+		}
+		l.part(at, "total VRAM", Lane{}, Total, s)
+		return end
+	case starts("loaded "):
+		return readComfyLoaded(l, at)
+	case starts("Unloaded "):
+		return readComfyUnloaded(l, at)
+	case starts("[Memory "):
+		return readForge(l, at)
+	case starts("Current free memory is "):
+		s, end, ok := l.sizeAt(at, at+len("Current free memory is "))
+		if ok {
+			l.part(at, "free memory", comfyLane(l.text[:at]), Free, s)
+		}
+		return end
+	case starts("Torch "), starts(" GB, "):
+		return readFooter(l, at)
+	case starts(" models unloaded."):
+		if n := lastWord(l.text[:at]); len(n) == 0 || !isDigit(n[0]) || n[0] == '0' {
+			return 0
+		}
+	case starts("[Unload] "):
+		if bytes.Index(firstBytes(text, near), []byte(" ... Unload model ")) < 0 || quoted(l.text, at) {
+			return 0
+		}
+		l.comfyEvent(at, EventCleanup)
+		return at + len("[Unload] Trying to free ")
+	case starts("Memory cleanup"):
+		if _, _, ok := cutNumber(text[len("Memory cleanup has taken "):]); !ok {
+			return 0
+		}
+	}
+	if quoted(l.text, at) {
+		return 0
+	}
+	l.comfyEvent(at, EventCleanup)
+	return len(l.text)
+}
+
+func (l *line) comfyEvent(at int, kind EventKind) {
+	from := at - len(lastWord(l.text[:at]))
+	l.add(Event{Header: l.header(at), Kind: kind, Lane: comfyLane(firstBytes(l.text[at:], near)), Text: l.message(from)})
+}
+
+// comfyLane is the lane of "for cuda:0 with".
+func comfyLane(text []byte) (lane Lane) {
+	text = lastBytes(text, near)
+	if i := bytes.LastIndex(text, []byte(" for cuda:")); i >= 0 {
+		lane.Device, _, _ = cutInt(text[i+len(" for cuda:"):])
+	}
+	return lane
+}
+
+// readComfyLoaded reads how much of a model was loaded.
+func readComfyLoaded(l *line, at int) (end int) {
+	// Both have two words: "loaded partially", "loaded completely".
+	rest := bytes.TrimLeft(l.text[at+len("loaded "):], "abcdefghijklmnopqrstuvwxyz")
+	var s Size
+	var ok bool
+	if fields, found := cutPrefix(rest, ";"); found {
+		before, _, loaded := bytes.Cut(firstBytes(fields, near), []byte(" MB loaded"))
+		if !loaded || isTemplate(before) {
+			return l.comfyTorn(at, fields)
+		}
+		s, rest, ok = cutSize(lastWord(before), MiB)
+	} else {
+		// The first number is usable, and 1e32 bytes where there is no limit: 9.5367431640625e+25.
+		fields := bytes.Fields(firstBytes(rest, 100))
+		if len(fields) < 3 || !isDigit(fields[0][0]) {
+			return 0
+		}
+		s, rest, ok = cutSize(fields[1], MiB)
+	}
+	if !ok || len(rest) > 0 || s.Bytes < 0 {
+		return 0
+	}
+	if next, ok := l.peek(1); ok && bytes.Index(next, []byte("load device: cpu")) >= 0 {
+		return len(l.text)
+	}
+	l.part(at, l.comfyModel()+" loaded", Lane{}, Buffer, s)
+	return len(l.text)
+}
+
+// comfyTorn says that a line of fields such as "3139.74 MB usable, 2595.99 MB lo" was cut.
+func (l *line) comfyTorn(at int, fields []byte) (end int) {
+	_, rest, ok := cutNumber(trimBlanks(fields))
+	if ok && len(rest) < 40 && bytes.HasPrefix([]byte(" MB usable, "), rest[:min(len(rest), len(" MB usable, "))]) {
+		l.bad(at, "how much is loaded, such as 2595.99 MB loaded", "what cannot be read is left out; the line was cut")
+		return len(l.text)
+	}
+	return 0
+}
+
+// comfyModel is the name of the model that is loaded, where one is: "Requested to load Lumina2".
+func (l *line) comfyModel() string {
+	name := "model"
+	for n := 1; n <= 4; n++ {
+		before, ok := l.previous(n)
+		if !ok {
+			break
+		}
+		if bytes.Index(before, []byte("loaded ")) >= 0 && bytes.Index(before, []byte(" MB")) >= 0 {
+			break
+		}
+		_, model, ok := bytes.Cut(before, []byte("Requested to load "))
+		if !ok {
+			continue
+		}
+		if name != "model" {
+			return "model" // two were requested, and either may be loaded
+		}
+		if i := bytes.IndexByte(model, ' '); i > 0 {
+			model = model[:i]
+		}
+		if name = l.str(model); len(name) == 0 || len(name) > 80 {
+			return "model"
+		}
+	}
+	return name
+}
+
+// readComfyUnloaded reads what was let go of a model, and what remains of it.
+func readComfyUnloaded(l *line, at int) (end int) {
+	freed, after, ok := l.sizeAt(at, at+len("Unloaded partially: "))
+	if !ok {
+		return after
+	}
+	rest, ok := cutPrefix(l.text[after:], " freed, ")
+	if !ok {
+		return 0
+	}
+	remains, end, ok := l.sizeAt(at, len(l.text)-len(rest))
+	if !ok {
+		return end
+	}
+	change := Change{Header: l.header(at), Name: "model unloaded"}
+	freed.Bytes = -freed.Bytes
+	change.Set(Buffer, freed)
+	l.add(change)
+	l.part(at, "model loaded", Lane{}, Buffer, remains)
+	return len(l.text)
+}

@@ -1,0 +1,77 @@
+package parser
+
+import "bytes"
+
+// What the dialects of the inference servers share.
+
+// part adds a reading that is no place in the program that has a name: what one buffer, model or cache takes, or a level
+// that a server logs as it starts. Servers load a second model (for drafts) under the same names, which are no sign of a
+// new file. A negative size is the difference of two levels, between which another process gave memory back.
+func (l *line) part(at int, name string, lane Lane, q Quantity, s Size) {
+	if s.Bytes < 0 {
+		change := Change{Header: l.header(at), Name: name, Lane: lane}
+		change.Set(q, s)
+		l.add(change)
+		return
+	}
+	c := l.checkpoint(at, name)
+	c.Lane, c.Sampled = lane, true
+	c.Set(q, s)
+}
+
+// sizeAt reads the size that stands at an offset, after blanks; end is where it ends, 0 where there is none. Where the line
+// was torn in it, it adds an error for the reading that begins at an offset, and ok is false with an end.
+func (l *line) sizeAt(at, from int) (s Size, end int, ok bool) {
+	text := l.text[from:]
+	if s, rest, ok := cutSize(text, 0); ok {
+		return s, len(l.text) - len(rest), true
+	}
+	n, rest, number := cutNumber(trimBlanks(text))
+	unit, _ := cutUnit(rest)
+	_, fits := n.times(max(unit, 1))
+	if number && (len(bytes.TrimSpace(rest)) == 0 || !fits) {
+		l.bad(at, "a size such as 5.79 GiB", "what cannot be read is left out; the line was cut, or two writers share the log")
+		return Size{}, len(l.text), false
+	}
+	return Size{}, 0, false
+}
+
+// near bounds how far a dialect looks for what belongs to the text at a needle: a line may be long, and full of needles.
+const near = 1 << 10
+
+// lastBytes is the end of a text, of so many bytes at most.
+func lastBytes(text []byte, n int) []byte { return text[max(0, len(text)-n):] }
+
+// firstBytes is the beginning of a text, of so many bytes at most.
+func firstBytes(text []byte, n int) []byte { return text[:min(len(text), n)] }
+
+// quoted says that what stands at an offset is quoted: it is of program source, or of a text about it.
+func quoted(text []byte, at int) bool {
+	return at > 0 && (text[at-1] == '"' || text[at-1] == '\'' || text[at-1] == '`')
+}
+
+// parallelRank is the rank that words such as "Worker_TP1", "EngineCore_DP0" or "TP0 EP0" give: that of the only
+// parallelism among tensor, data and pipeline. Experts lie across the ranks of those, so theirs is not looked at. With
+// two of them no number is that of the process, and it is 0.
+func parallelRank(words []byte) (rank int) {
+	kinds := 0
+	for len(words) > 0 {
+		var word []byte
+		if i := bytes.IndexAny(words, "_ "); i >= 0 {
+			word, words = words[:i], words[i+1:]
+		} else {
+			word, words = words, nil
+		}
+		if len(word) < 3 || word[1] != 'P' || word[0] != 'T' && word[0] != 'D' && word[0] != 'P' {
+			continue
+		}
+		if n, rest, ok := cutInt(word[2:]); ok && len(rest) == 0 {
+			rank = n
+			kinds++
+		}
+	}
+	if kinds != 1 {
+		return 0
+	}
+	return rank
+}
