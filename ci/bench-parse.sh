@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# bench-parse.sh [SIZE [ROUNDS]]: vramsoak check on large logs, against the searches that people use, in turns.
+#
+# It makes one log of each kind (vramsoak fixtures log) below .build/bench, reads each once so that it is in the page
+# cache, and prints the medians of ROUNDS rounds, their ratios, and check's memory. What docs/parse.md shows is its
+# output.
+set -euo pipefail
+export LC_ALL=C
+size=${1:-1GB} rounds=${2:-5}
+dir=.build/bench
+mkdir -p "$dir"
+
+# ripgrep: the one that is installed, else Debian's package, unpacked here.
+rg=$(command -v rg || true)
+if [ -z "$rg" ]; then
+	rg=$dir/ripgrep/usr/bin/rg
+	if [ ! -x "$rg" ] && command -v apt-get >/dev/null; then
+		(cd "$dir" && apt-get -q download ripgrep >apt.log 2>&1 && dpkg -x ripgrep_*.deb ripgrep) || true
+	fi
+fi
+[ -x "$rg" ] || { echo "bench-parse: ripgrep cannot be had here ($dir/apt.log says why); install it" >&2; exit 2; }
+
+seconds() { # seconds COMMAND...: its wall time; what it prints and how it exits does not count
+	local start end
+	start=$(date +%s.%N)
+	"$@" >/dev/null 2>&1 || true
+	end=$(date +%s.%N)
+	awk "BEGIN { printf \"%.3f\n\", $end - $start }"
+}
+search() { grep 'GPU Memory' "$1" | awk '{ print $6 }'; }
+median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'; }
+
+echo "$(nproc) processors, $(awk -F': ' '/model name/ { print $2; exit }' /proc/cpuinfo), $("$rg" --version | head -n 1), $(date +%F)"
+echo
+echo "| log | checkpoints | rg -c | grep, awk | check | check/rg | check/grep, awk | MB/s | memory MiB | allowed MiB |"
+echo "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
+for kind in mixed none only progress; do
+	log=$dir/$kind-$size.log
+	[ -f "$log" ] || bin/vramsoak fixtures log "$log" --kind "$kind" --size "$size"
+	cat "$log" >/dev/null
+	tmp=$(mktemp -d "$dir/times.XXXXXX")
+	trap 'rm -rf "$tmp"' EXIT
+	for ((i = 0; i < rounds; i++)); do
+		seconds "$rg" -c 'GPU Memory' "$log" >>"$tmp/rg"
+		seconds search "$log" >>"$tmp/grep"
+		seconds bin/vramsoak check "$log" >>"$tmp/check"
+	done
+	checkpoints=$({ bin/vramsoak check --format json "$log" 2>/dev/null || true; } | sed -n 's/^  "checkpoints": \([0-9]*\),$/\1/p')
+	memory=$({ /usr/bin/time -f 'KiB %M' bin/vramsoak check "$log" >/dev/null || true; } 2>&1 | sed -n 's/^KiB //p')
+	awk -v kind="$kind" -v n="${checkpoints:-0}" -v r="$(median "$tmp/rg")" -v g="$(median "$tmp/grep")" -v c="$(median "$tmp/check")" \
+		-v size="$(stat -c %s "$log")" -v kib="${memory:-0}" 'BEGIN {
+		printf "| %s | %d | %.2f s | %.2f s | %.2f s | %.2f | %.2f | %.0f | %.0f | %.0f |\n",
+			kind, n, r, g, c, c / r, c / g, size / 1e6 / c, kib / 1024, 32 + 64 * n / 1048576 }'
+	rm -rf "$tmp"
+done
