@@ -78,8 +78,12 @@ type logState struct {
 	// clock is the harness's last time. It dates the pipeline's lines that have no time, or one without a zone, to
 	// within a sample.
 	clock time.Time
-	// files and outside are how many the timeline had when the log began.
-	files, outside int
+	// fallback is the line of the last word on one.
+	fallback int
+	// files, outside and checkpoints are how many the timeline had when the log began.
+	files, outside, checkpoints int
+	// settled says that it is known how files begin, so that those that are closed are final.
+	settled bool
 	// paths is the place in the timeline of each file that the log named.
 	paths map[string]int
 }
@@ -92,7 +96,9 @@ func (b *Builder) enter(at Position) {
 			b.run++
 			b.process++
 		}
-		b.log = logState{files: len(b.tl.Files), outside: len(b.tl.Outside), paths: map[string]int{}}
+		b.log = logState{
+			files: len(b.tl.Files), outside: len(b.tl.Outside), checkpoints: b.tl.Checkpoints, paths: map[string]int{},
+		}
 	}
 	b.log.last = at
 }
@@ -109,13 +115,17 @@ func (b *Builder) checkpoint(c *Checkpoint) {
 	}
 	f.Checkpoints = append(f.Checkpoints, *c)
 	f.touch(c.Header)
-	switch n := len(f.Checkpoints); {
-	case n < settleAt || n&(n-1) != 0:
-	case b.oneFile():
-		b.splitPreamble()
-	case f.Outside && !slices.ContainsFunc(f.Checkpoints, func(c Checkpoint) bool { return !c.Sampled }):
+	switch {
+	case !b.log.settled && b.tl.Checkpoints-b.log.checkpoints >= settleAt:
+		b.settle()
+	case f.Outside && len(f.Checkpoints)%settleAt == 0 && f.sampled():
 		b.closeStretch() // samples pair with nothing that follows
 	}
+}
+
+// sampled says that the file's checkpoints were all taken by the clock or the step.
+func (f *File) sampled() bool {
+	return !slices.ContainsFunc(f.Checkpoints, func(c Checkpoint) bool { return !c.Sampled })
 }
 
 func (b *Builder) add(rec Record) {
@@ -130,7 +140,12 @@ func (b *Builder) add(rec Record) {
 			f = b.place(r.Header)
 			f.touch(r.Header)
 		}
+		r.Fallback = r.Pos.Line == b.log.fallback || f.saidAgain(&r)
 		f.OOMs = append(f.OOMs, r)
+	case Event:
+		if r.Kind == EventFallback {
+			b.fellBack(r.Pos)
+		}
 	case Warning:
 		b.date(&r.Header)
 		b.tl.Warnings = append(b.tl.Warnings, r)
@@ -140,6 +155,9 @@ func (b *Builder) add(rec Record) {
 		if r.Pipeline {
 			if begins := b.log.splitter.Begins(r); begins && !b.log.supervised {
 				b.begin(r)
+			}
+			if !b.log.settled {
+				b.settle()
 			}
 			return
 		}
@@ -187,9 +205,37 @@ func (b *Builder) justFailed() *File {
 	return f
 }
 
+// fellBack notes that the pipeline went on with less after what failed, on this line or before.
+func (b *Builder) fellBack(at Position) {
+	b.log.fallback = at.Line
+	f := cmp.Or(b.file, b.stretch)
+	if f == nil {
+		return
+	}
+	for i := range slices.Backward(f.OOMs) {
+		if f.OOMs[i].Fallback {
+			break
+		}
+		f.OOMs[i].Fallback = true
+	}
+}
+
+// saidAgain says that the message is that of the last failure, printed once more: with its traceback, or by the program's
+// next layer. What was done about the one was done about the other.
+func (f *File) saidAgain(r *OutOfMemory) bool {
+	if len(f.OOMs) == 0 {
+		return false
+	}
+	last := &f.OOMs[len(f.OOMs)-1]
+	return last.Fallback && last.Text == r.Text && r.Pos.Line-last.Pos.Line < 64
+}
+
 // supervised notes a line of the harness.
 func (b *Builder) supervised(h Header) {
 	b.log.supervised = true
+	if !b.log.settled {
+		b.settle()
+	}
 	if !h.Time.IsZero() {
 		b.log.clock = h.Time
 	}
@@ -342,6 +388,9 @@ func (b *Builder) closeStretch() {
 
 // done pairs a file's checkpoints: a file with the same ones as the last has the same pairs.
 func (b *Builder) done(f *File) {
+	if !b.log.settled {
+		return // it may be split again
+	}
 	if f.alike(&b.pairs) {
 		f.Stages, f.Cleanups, f.Unpaired = b.pairs.Stages, b.pairs.Cleanups, b.pairs.Unpaired
 	} else {
@@ -372,64 +421,26 @@ func (f *File) alike(other *File) bool {
 }
 
 func (b *Builder) endLog() {
-	if b.oneFile() {
-		b.splitPreamble()
+	if !b.log.settled {
+		b.settle()
 	}
 	b.close()
 }
 
-// oneFile says that files are told by the checkpoint that recurs, and that the log's first one has not.
-func (b *Builder) oneFile() bool {
-	return b.file != nil && len(b.tl.Files)-b.log.files == 1 && !b.log.supervised && !b.log.splitter.named
-}
-
-// settleAt is how many checkpoints a log may have before it is settled where its files begin, and how many samples outside
+// settleAt is how many checkpoints a log may have before it is settled how files begin in it, and how many samples outside
 // of files are kept together. It bounds what a log without end takes.
 const settleAt = 1 << 13
 
-// splitPreamble mends what the splitter cannot know while it reads: a program that logs some checkpoints once, before
-// its first file, has a first checkpoint that never recurs. Its files then begin at the first checkpoint that does recur
-// and does not stand between a Before and its After.
-func (b *Builder) splitPreamble() {
-	whole := *b.file
-	count := map[string]int{}
-	for i := range whole.Checkpoints {
-		count[whole.Checkpoints[i].Name]++
+// settle decides how files begin in the log, and lets those go that have ended.
+func (b *Builder) settle() {
+	if !b.log.supervised && !b.log.splitter.named {
+		b.splitAgain()
 	}
-	first := -1
-	open := map[string]bool{}
-	for i := range whole.Checkpoints {
-		kind, name := pairName(whole.Checkpoints[i].Name)
-		if len(open) == 0 && kind != after && count[whole.Checkpoints[i].Name] > 1 {
-			first = i
-			break
-		}
-		switch kind {
-		case before:
-			open[name] = true
-		case after:
-			delete(open, name)
+	b.log.settled = true
+	closed := Timeline{Files: b.tl.Files[b.log.files:], Outside: b.tl.Outside[b.log.outside:]}
+	for f := range closed.InOrder() {
+		if f != b.file && f != b.stretch {
+			b.done(f)
 		}
 	}
-	if first <= 0 {
-		return
-	}
-	b.tl.Files = b.tl.Files[:b.log.files]
-	b.file, b.log.splitter = nil, Splitter{}
-	ooms := whole.OOMs
-	for i := range whole.Checkpoints {
-		c := &whole.Checkpoints[i]
-		if i >= first && b.log.splitter.begins(c) {
-			b.begin(FileStart{Header: Header{Pos: c.Pos, Time: c.Time}})
-		}
-		for len(ooms) > 0 && ooms[0].Pos.Line < c.Pos.Line {
-			f := b.place(ooms[0].Header)
-			f.OOMs = append(f.OOMs, ooms[0])
-			ooms = ooms[1:]
-		}
-		f := b.place(c.Header)
-		f.Checkpoints = append(f.Checkpoints, *c)
-		f.touch(c.Header)
-	}
-	b.file.OOMs = append(b.file.OOMs, ooms...)
 }

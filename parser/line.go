@@ -70,13 +70,19 @@ func (l *line) position() Position { return Position{Path: l.s.path, Line: l.num
 // where several lines are read together and this one has none, it is that of the first.
 func (l *line) header(at int) Header {
 	h := Header{Pos: l.position(), Dialect: l.s.reading}
-	h.Time, h.Local = findTime(l.text[:at])
+	// At the line's beginning or close before the record, so that a long line of many records is not searched again for each.
+	h.Time, h.Local = findTime(l.text[:min(at, timeMargin)])
+	if h.Time.IsZero() && at > timeMargin {
+		h.Time, h.Local = findTime(l.text[max(timeMargin-len("2006-01-02T15:04:05"), at-timeMargin):at])
+	}
 	if h.Time.IsZero() && l.first < l.start {
 		_, end := l.s.win.lineAround(l.first)
 		h.Time, h.Local = findTime(plain(l.s.win.buf[l.first:end]))
 	}
 	return h
 }
+
+const timeMargin = 512
 
 // checkpoint adds a checkpoint that begins at an offset of the text, to be filled in. The pointer is good until the next
 // record is added.
@@ -103,7 +109,7 @@ func (l *line) add(rec Record) {
 // bad adds an error: text[at:] looks like a record, and another thing was expected there.
 func (l *line) bad(at int, expected, advice string) {
 	l.add(SyntaxError{
-		Header: l.header(at), Expected: expected, Found: shorten(strings.ToValidUTF8(string(l.text[at:]), "�"), 80),
+		Header: l.header(at), Expected: expected, Found: shorten(strings.ToValidUTF8(string(l.text[at:min(len(l.text), at+200)]), "�"), 80),
 		Advice: advice,
 	})
 }

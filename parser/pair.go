@@ -14,9 +14,22 @@ const (
 	after
 )
 
-// pairName splits a checkpoint's name: "After Transcription (post-cleanup)" is the after of "Transcription".
+// pairName splits a checkpoint's name: "After Transcription (post-cleanup)" is the after of "Transcription", "Training batch -
+// After" that of "Training batch", "GPU memory after cleanup" that of "GPU memory cleanup".
 func pairName(name string) (half, string) {
 	word, rest, _ := strings.Cut(name, " ")
+	if !strings.EqualFold(word, "before") && !strings.EqualFold(word, "after") {
+		if i := strings.LastIndexByte(name, ' '); i > 0 {
+			switch op, last := name[:i], name[i+1:]; {
+			case strings.HasSuffix(op, " -"):
+				word, rest = last, op[:len(op)-len(" -")]
+			case isCleanup(last):
+				if i = strings.LastIndexByte(op, ' '); i > 0 {
+					word, rest = op[i+1:], op[:i+1]+last
+				}
+			}
+		}
+	}
 	var kind half
 	switch {
 	case strings.EqualFold(word, "before"):
@@ -47,7 +60,7 @@ func (f *File) pair() {
 	count := map[key]int{} // of those in open, so that only an After that closes something looks for it
 	for i := range f.Checkpoints {
 		lane := f.Checkpoints[i].Lane
-		kind, name := pairName(f.Checkpoints[i].Name)
+		kind, name := f.Checkpoints[i].half()
 		switch {
 		case kind == before:
 			open[lane] = append(open[lane], opened{name, i})
@@ -80,15 +93,23 @@ func (f *File) pair() {
 	f.nest()
 }
 
+// half is the checkpoint's half of a pair. One that was taken by the clock is none, whatever it is called.
+func (c *Checkpoint) half() (half, string) {
+	if c.Sampled {
+		return neither, c.Name
+	}
+	return pairName(c.Name)
+}
+
 // OfCleanup says whether the checkpoint is a half of a cleanup's pair, be the other half there or not.
 func (c *Checkpoint) OfCleanup() bool {
-	kind, name := pairName(c.Name)
+	kind, name := c.half()
 	return kind != neither && isCleanup(name)
 }
 
 // IsAfter says whether the checkpoint is an After.
 func (c *Checkpoint) IsAfter() bool {
-	kind, _ := pairName(c.Name)
+	kind, _ := c.half()
 	return kind == after
 }
 

@@ -182,6 +182,8 @@ type OutOfMemory struct {
 	// Reading has what the message gives of Total, Free, Allocated and Reserved.
 	Reading
 	Text string // the line's message, shortened to 300 bytes
+	// Fallback says that the pipeline then said how it goes on with less: see [EventFallback]. Known only in a timeline.
+	Fallback bool
 }
 
 // A RunStart is the harness's first line of a run.

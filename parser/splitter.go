@@ -1,10 +1,18 @@
 package parser
 
+import (
+	"slices"
+	"strings"
+)
+
 // A Splitter finds where files begin in what a pipeline prints by itself: where it names a file, else where the file's
-// first checkpoint recurs. The harness uses it while a pipeline runs, [Build] on a log without the harness's lines.
+// first checkpoint recurs; one that is sampled begins none. The harness uses it while a pipeline runs, [Build] on a log
+// without the harness's lines.
 type Splitter struct {
 	first *Checkpoint
 	named bool
+	// counted says that the number in the first checkpoint's name counts the files.
+	counted bool
 }
 
 // Begins says whether a file begins with this record.
@@ -28,5 +36,114 @@ func (s *Splitter) begins(c *Checkpoint) bool {
 		s.first = &first
 		return true
 	}
-	return c.Name == s.first.Name && c.Lane == s.first.Lane
+	return c.Lane == s.first.Lane && (c.Name == s.first.Name || s.counted && Uncounted(c.Name) == Uncounted(s.first.Name))
+}
+
+// splitAgain mends what the splitter cannot know while it reads: a program that logs some checkpoints once, before its
+// first file, has a first checkpoint that never recurs, or a cleanup that recurs only when something fails. Its files then
+// begin at the first checkpoint that does recur and does not stand between a Before and its After.
+func (b *Builder) splitAgain() {
+	files := b.tl.Files[b.log.files:]
+	ended := func(f File) bool { return f.Status != StatusUnknown || len(f.Checkpoints) == 0 }
+	if len(files) == 0 || slices.ContainsFunc(files, ended) || len(files) > 1 && !files[0].Checkpoints[0].OfCleanup() {
+		return
+	}
+	var checkpoints []Checkpoint
+	var ooms []OutOfMemory
+	for _, f := range files {
+		checkpoints, ooms = append(checkpoints, f.Checkpoints...), append(ooms, f.OOMs...)
+	}
+	first, counted := fileStart(checkpoints, len(files))
+	if first < 0 || first == 0 && !counted {
+		return
+	}
+	b.tl.Files, b.file, b.stretch = b.tl.Files[:b.log.files], nil, nil
+	b.log.splitter = Splitter{counted: counted}
+	for i := range checkpoints {
+		c := &checkpoints[i]
+		if i >= first && b.log.splitter.begins(c) {
+			b.begin(FileStart{Header: Header{Pos: c.Pos, Time: c.Time}})
+		}
+		for len(ooms) > 0 && ooms[0].Pos.Line < c.Pos.Line {
+			f := b.place(ooms[0].Header)
+			f.OOMs = append(f.OOMs, ooms[0])
+			ooms = ooms[1:]
+		}
+		f := b.place(c.Header)
+		f.Checkpoints = append(f.Checkpoints, *c)
+		f.touch(c.Header)
+	}
+	b.file.OOMs = append(b.file.OOMs, ooms...)
+}
+
+// fileStart is the checkpoint with which the first file begins, -1 where none recurs, in a log that has so many files by
+// its very first checkpoint. counted says that it recurs with another number.
+func fileStart(checkpoints []Checkpoint, files int) (first int, counted bool) {
+	count := map[string]int{}
+	afters := map[string]int{} // that are to come: "Before model setup" may have none
+	for i := range checkpoints {
+		c := &checkpoints[i]
+		if kind, name := c.half(); kind == after {
+			afters[name]++
+		}
+		if !c.Sampled {
+			count[c.Name]++
+			if bare := Uncounted(c.Name); bare != c.Name {
+				count[bare]++
+			}
+		}
+	}
+	first, number := -1, -1
+	open := map[string]bool{}
+	for i := range checkpoints {
+		c := &checkpoints[i]
+		kind, name := c.half()
+		if len(open) == 0 && kind != after && !c.Sampled && (files == 1 || !c.OfCleanup()) {
+			if count[c.Name] > files {
+				first = i
+				break
+			}
+			if number < 0 && isCounted(c.Name) && count[Uncounted(c.Name)] >= max(2, files) {
+				number = i
+			}
+		}
+		switch {
+		case kind == before && afters[name] > 0:
+			open[name] = true
+		case kind == after:
+			afters[name]--
+			delete(open, name)
+		}
+	}
+	if number >= 0 && (first < 0 || count[Uncounted(checkpoints[number].Name)] >= count[checkpoints[first].Name]) {
+		return number, true
+	}
+	return first, false
+}
+
+// Uncounted is a name without its numbers: that of "Epoch 3 start" and of "Epoch 4 start".
+func Uncounted(name string) string {
+	if !strings.ContainsAny(name, "0123456789") {
+		return name
+	}
+	var b strings.Builder
+	for i := 0; i < len(name); i++ {
+		switch {
+		case !isDigit(name[i]):
+			b.WriteByte(name[i])
+		case i == 0 || !isDigit(name[i-1]):
+			b.WriteByte('#')
+		}
+	}
+	return b.String()
+}
+
+// isCounted says that a name counts what a batch is made of: "Epoch 3 start".
+func isCounted(name string) bool {
+	word, rest, _ := strings.Cut(name, " ")
+	switch strings.ToLower(word) {
+	case "epoch", "iteration", "round", "batch", "step", "file", "video", "item", "job":
+		return rest != "" && isDigit(rest[0])
+	}
+	return false
 }

@@ -97,10 +97,17 @@ func (j *Judge) filesEnded() {
 func summarize(f *parser.File) summary {
 	var s summary
 	if n := len(f.Checkpoints); n > 0 {
-		s.last, s.name = f.Checkpoints[n-1].Pos, f.Checkpoints[n-1].Name
+		s.name = f.Checkpoints[n-1].Name
 	}
 	for i := range slices.Backward(f.Checkpoints) {
-		if c := &f.Checkpoints[i]; !c.OfCleanup() && !c.IsAfter() {
+		c := &f.Checkpoints[i]
+		if c.OfCleanup() {
+			continue
+		}
+		if s.work.Line == 0 {
+			s.work = c.Pos
+		}
+		if !c.IsAfter() {
 			s.begun = c.Name
 			break
 		}

@@ -76,9 +76,9 @@ func (j *Judge) file(r fileRef) *parser.File {
 
 // A summary is what the report needs of a file's checkpoints.
 type summary struct {
-	last  parser.Position // of the last checkpoint; none where there is none
-	begun string          // see lastBegun
-	name  string          // of the last checkpoint
+	name  string          // of the last checkpoint; "" where there is none
+	begun string          // of the last that is no cleanup's and no After: see lastBegun
+	work  parser.Position // of the last that is no cleanup's
 }
 
 // Add judges the next file, or stretch between files, in the order of the log.
@@ -97,7 +97,7 @@ func (j *Judge) Add(f *parser.File) {
 		if l == nil || l.lane != c.Lane {
 			l = j.byLane[c.Lane]
 		}
-		l.add(ref, c)
+		l.add(f.Run, ref, c)
 		j.highWater.add(c)
 	}
 	j.closeLedgers(f, ref)
@@ -122,6 +122,7 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 	slices.SortFunc(j.ledgers, func(a, b *ledger) int {
 		return cmp.Or(a.lane.Rank-b.lane.Rank, a.lane.Device-b.lane.Device)
 	})
+	j.addTotals()
 	for _, l := range j.ledgers {
 		j.recovery(l)
 		j.peak(l)

@@ -22,11 +22,12 @@ type ledger struct {
 	born    bool
 	birth   parser.Reading
 
-	sums  []*recoverySum // in the order of their first appearance
-	named map[string]*recoverySum
-	peak  peakMark
-	idles []idle
-	order orderMark
+	sums   []*recoverySum // in the order of their first appearance
+	byName map[string]*recoverySum
+	named  bool // not every reading is a sample
+	peak   peakMark
+	idles  []idle
+	order  orderMark
 }
 
 // levels are the quantities by which a file may be judged, in a ledger by one: the one that most of its readings have, the
@@ -47,8 +48,12 @@ func (j *Judge) openLedgers(f *parser.File) {
 			l.bear(f, c)
 		}
 		for q, of := range levels {
-			if c.Has(of) {
+			switch {
+			case !c.Has(of):
+			case c.Sampled:
 				l.count[q]++
+			default:
+				l.count[q] += 1 << 32 // cleanups and files are judged by named ones
 			}
 		}
 	}
@@ -66,7 +71,7 @@ func (j *Judge) openLedgers(f *parser.File) {
 func (j *Judge) ledger(lane parser.Lane) *ledger {
 	l := j.byLane[lane]
 	if l == nil {
-		l = &ledger{lane: lane, named: map[string]*recoverySum{}}
+		l = &ledger{lane: lane, byName: map[string]*recoverySum{}}
 		j.byLane[lane] = l
 		j.ledgers = append(j.ledgers, l)
 	}
@@ -75,8 +80,8 @@ func (j *Judge) ledger(lane parser.Lane) *ledger {
 
 // bear notes the first reading of a process: what it began with, or nothing where that closes something already.
 func (l *ledger) bear(f *parser.File, c *parser.Checkpoint) {
-	if l.born && l.process == f.Process {
-		return
+	if l.born && l.process == f.Process || c.Sampled && !c.Has(levels[0]) && !c.Has(levels[1]) && !c.Has(levels[2]) {
+		return // the latter is the device's total, or a peak
 	}
 	l.born, l.process, l.birth = true, f.Process, parser.Reading{}
 	if !c.OfCleanup() && !c.IsAfter() {
@@ -96,14 +101,14 @@ func (j *Judge) closeLedgers(f *parser.File, ref fileRef) {
 }
 
 // add takes the next reading of the file.
-func (l *ledger) add(ref fileRef, c *parser.Checkpoint) {
+func (l *ledger) add(run int, ref fileRef, c *parser.Checkpoint) {
 	if size, ok := l.get(c); ok {
 		l.most = max(l.most, size.Bytes)
 	}
 	if !c.Sampled {
-		l.last = c
+		l.last, l.named = c, true
 	}
-	l.peak.add(l.level, ref, c)
+	l.peak.add(l.level, run, ref, c)
 	l.order.add(ref, c)
 }
 

@@ -32,9 +32,13 @@ func (j *Judge) outOfMemory() {
 		f.Verdict = Undecided
 		f.Message = "fatal or recovered, the log does not say how files ended (print [pipeline] file-end)"
 	case count[Pass] > 0:
-		f.Verdict, f.Message = Pass, "recovered, the file ended ok"
+		one, many := "the file ended ok", "the files ended ok"
+		if shown := first[Pass].file; shown.Status == parser.StatusUnknown && fellBack(shown) {
+			one, many = "the pipeline fell back", "the pipeline fell back or the files ended ok"
+		}
+		f.Verdict, f.Message = Pass, "recovered, "+one
 		if count[Pass] > 1 {
-			f.Message = fmt.Sprintf("recovered %d times, the files ended ok", count[Pass])
+			f.Message = fmt.Sprintf("recovered %d times, %s", count[Pass], many)
 		}
 	default:
 		f.Verdict, f.Message = Pass, "no out-of-memory message"
@@ -62,7 +66,11 @@ func (j *Judge) failures() []failure {
 	var all []failure
 	for i := range j.tl.Outside {
 		if f := &j.tl.Outside[i]; len(f.OOMs) > 0 {
-			all = append(all, failure{Fail, f, &f.OOMs[0]}) // there is nothing that could have recovered from it
+			verdict := Fail // there is nothing that could have recovered from it
+			if fellBack(f) {
+				verdict = Pass
+			}
+			all = append(all, failure{verdict, f, &f.OOMs[0]})
 		}
 	}
 	type place struct{ run, index int }
@@ -94,14 +102,19 @@ func (j *Judge) failures() []failure {
 
 // outcome says what became of a file in which an allocation failed. lost says that it has a Before without its After.
 func (j *Judge) outcome(n int, lost bool) Verdict {
-	f, last := &j.tl.Files[n], j.files[n].last
+	f := &j.tl.Files[n]
 	switch {
-	case f.Status == parser.StatusOK:
+	case f.Status == parser.StatusOK, j.sound(f) && fellBack(f):
 		return Pass
-	case j.sound(f) && !lost && last.Line > f.OOMs[len(f.OOMs)-1].Pos.Line:
+	case j.sound(f) && !lost && j.files[n].work.Line > f.OOMs[len(f.OOMs)-1].Pos.Line: // else it only cleaned up
 		return Undecided
 	}
 	return Fail
+}
+
+// fellBack says that the pipeline said after each failure in the file how it goes on.
+func fellBack(f *parser.File) bool {
+	return !slices.ContainsFunc(f.OOMs, func(o parser.OutOfMemory) bool { return !o.Fallback })
 }
 
 // describe says what was asked for and what was there.

@@ -6,34 +6,97 @@ import (
 	"vramsoak/parser"
 )
 
-// A peakMark is the high-water mark of a ledger, by its share of the device's total.
+// A peakMark is the high-water mark of a ledger.
 type peakMark struct {
-	low, high   float64 // bounds of the largest share
-	mark, total parser.Size
-	reserved    int64
-	name        string // of the checkpoint; "" before the first
-	pos         parser.Position
-	file        fileRef
-	seen        bool
+	of   mark // by the share of the total that the reading has beside it
+	runs []runMark
+	// low and high are the bounds of the largest share.
+	low, high float64
+	reserved  int64
 }
 
-func (p *peakMark) add(level parser.Quantity, file fileRef, c *parser.Checkpoint) {
-	t, hasTotal := c.Get(parser.Total)
-	if !hasTotal || t.Bytes <= 0 {
-		return
-	}
+// A runMark is for the readings of a run that have no total beside them.
+type runMark struct {
+	run   int
+	total parser.Size // the device's; many programs print it once
+	alone mark        // the highest by its size
+}
+
+// A mark is a reading that may be the highest.
+type mark struct {
+	seen        bool
+	size, total parser.Size
+	name        string // of the checkpoint
+	pos         parser.Position
+	file        fileRef
+}
+
+func (p *peakMark) add(level parser.Quantity, run int, file fileRef, c *parser.Checkpoint) {
+	r := p.run(run)
+	r.addTotal(&c.Reading)
 	size, ok := c.Get(level)
 	if m, has := c.Get(parser.Peak); has && m.Bytes > size.Bytes {
 		size, ok = m, true
 	}
+	p.reserved = max(p.reserved, c.Bytes(parser.Reserved), c.Bytes(parser.PeakReserved))
 	if !ok {
 		return
 	}
-	p.reserved = max(p.reserved, c.Bytes(parser.Reserved))
-	p.low = max(p.low, float64(size.Low())/float64(t.High()))
-	p.high = max(p.high, float64(size.High())/float64(max(1, t.Low())))
-	if !p.seen || float64(size.Bytes)*float64(p.total.Bytes) > float64(p.mark.Bytes)*float64(t.Bytes) {
-		p.seen, p.mark, p.total, p.name, p.pos, p.file = true, size, t, c.Name, c.Pos, file
+	if total, has := c.Get(parser.Total); has && total.Bytes > 0 {
+		p.raise(mark{true, size, total, c.Name, c.Pos, file})
+	} else if !r.alone.seen || size.Bytes > r.alone.size.Bytes {
+		r.alone = mark{true, size, parser.Size{}, c.Name, c.Pos, file}
+	}
+}
+
+// raise compares a mark that has a total with the highest.
+func (p *peakMark) raise(m mark) {
+	p.low = max(p.low, float64(m.size.Low())/float64(m.total.High()))
+	p.high = max(p.high, float64(m.size.High())/float64(max(1, m.total.Low())))
+	if !p.of.seen || float64(m.size.Bytes)*float64(p.of.total.Bytes) > float64(p.of.size.Bytes)*float64(m.total.Bytes) {
+		p.of = m
+	}
+}
+
+// run is the mark of a run. The runs follow one another.
+func (p *peakMark) run(n int) *runMark {
+	if len(p.runs) == 0 || p.runs[len(p.runs)-1].run != n {
+		p.runs = append(p.runs, runMark{run: n})
+	}
+	return &p.runs[len(p.runs)-1]
+}
+
+// addTotal notes the device's total: of several the one with the most digits.
+func (r *runMark) addTotal(reading *parser.Reading) {
+	t, has := reading.Get(parser.Total)
+	if has && t.Bytes > 0 && (r.total.Bytes == 0 || t.Resolution < r.total.Resolution) {
+		r.total = t
+	}
+}
+
+// addTotals takes the totals that do not stand at checkpoints: those of out-of-memory messages, and of the harness's
+// samples where they are of one run.
+func (j *Judge) addTotals() {
+	add := func(run int, lane parser.Lane, reading *parser.Reading) {
+		if l := j.byLane[lane]; l != nil {
+			for i := range l.peak.runs {
+				if l.peak.runs[i].run == run {
+					l.peak.runs[i].addTotal(reading)
+				}
+			}
+		}
+	}
+	for _, files := range [][]parser.File{j.tl.Outside, j.tl.Files} {
+		for i := range files {
+			for k := range files[i].OOMs {
+				add(files[i].Run, files[i].OOMs[k].Lane, &files[i].OOMs[k].Reading)
+			}
+		}
+	}
+	if len(j.tl.Runs) == 1 {
+		for i := range j.tl.Samples {
+			add(j.tl.Runs[0].Number, j.tl.Samples[i].Lane, &j.tl.Samples[i].Reading)
+		}
 	}
 }
 
@@ -42,19 +105,31 @@ func (p *peakMark) add(level parser.Quantity, file fileRef, c *parser.Checkpoint
 func (j *Judge) peak(l *ledger) {
 	f := Finding{Check: Peak, Subject: j.subject("high-water mark", l.lane), Unit: Ratio, Limit: new(float64(j.policy.Peak.Max))}
 	p := &l.peak
-	if !p.seen {
+	total := false
+	for _, r := range p.runs {
+		total = total || r.total.Bytes > 0
+		if r.alone.seen && r.total.Bytes > 0 {
+			r.alone.total = r.total
+			p.raise(r.alone)
+		}
+	}
+	if !p.of.seen {
 		f.Verdict, f.Limit, f.Unit = Skipped, nil, ""
-		f.Message = "the log gives no total of the device beside a reading"
+		f.Message = `the log gives no total of the device; print it once, as in ` +
+			`"[GPU Memory] Start: Allocated: 0.00GB | Total: 24.00GB"`
+		if total {
+			f.Message = "the log gives the device's total, and no level that could be compared with it"
+		}
 		j.add(f)
 		return
 	}
-	file, mark, total, reserved := j.file(p.file), p.mark, p.total, p.reserved
-	share := float64(mark.Bytes) / float64(total.Bytes)
-	f.Measured, f.At = new(share), new(p.pos)
+	file, mark, of, reserved := j.file(p.of.file), p.of.size, p.of.total, p.reserved
+	share := float64(mark.Bytes) / float64(of.Bytes)
+	f.Measured, f.At = new(share), new(p.of.pos)
 	f.File = file.Index
-	found := fmt.Sprintf("%s of %s (%s) at %s, %s", mark, total, percent(share), p.name, fileName(file))
+	found := fmt.Sprintf("%s of %s (%s) at %s, %s", mark, of, percent(share), p.of.name, fileName(file))
 	if reserved > mark.Bytes {
-		found += fmt.Sprintf("; reserved up to %s (%s)", parser.FormatBytes(reserved), percent(float64(reserved)/float64(total.Bytes)))
+		found += fmt.Sprintf("; reserved up to %s (%s)", parser.FormatBytes(reserved), percent(float64(reserved)/float64(of.Bytes)))
 	}
 	maximum := float64(j.policy.Peak.Max)
 	switch {

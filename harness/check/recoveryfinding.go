@@ -21,10 +21,10 @@ type recoveryCount struct {
 
 // sum is that of a cleanup or stage.
 func (l *ledger) sum(name string) *recoverySum {
-	s := l.named[name]
+	s := l.byName[name]
 	if s == nil {
 		s = &recoverySum{name: name, of: map[Verdict]*recoveryCount{}}
-		l.named[name] = s
+		l.byName[name] = s
 		l.sums = append(l.sums, s)
 	}
 	return s
