@@ -37,6 +37,20 @@ var dialects = []*dialect{
 	&ollamaDialect,
 	&comfyDialect,
 	&unslothDialect,
+	&deepspeedDialect,
+	&megatronDialect,
+	&fairseqDialect,
+	&peftDialect,
+	&swinDialect,
+	&detrDialect,
+	&detectron2Dialect,
+	&yoloxDialect,
+	&slowfastDialect,
+	&openmmlabDialect,
+	&yoloDialect,
+	&trainerDialect,
+	&nanotronDialect,
+	&colossalaiDialect,
 }
 
 // Dialects are the names of the dialects that logs are read in.
