@@ -48,9 +48,18 @@ var dialects = []*dialect{
 	&slowfastDialect,
 	&openmmlabDialect,
 	&yoloDialect,
-	&trainerDialect,
 	&nanotronDialect,
 	&colossalaiDialect,
+	&memorySummaryDialect,
+	&memoryStatsDialect,
+	&torchPrintDialect,
+	&oumiDialect,
+	&hfTrainerDialect,
+	&nanoGPTDialect,
+	&axolotlDialect,
+	&torchtitanDialect,
+	&torchtuneDialect,
+	&composerDialect,
 }
 
 // Dialects are the names of the dialects that logs are read in.

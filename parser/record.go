@@ -179,7 +179,7 @@ type OutOfMemory struct {
 	// Requested is what was asked for, where the message gives it; see HasRequested.
 	Requested    Size
 	HasRequested bool
-	// Reading has what the message gives of Total, Free, Allocated and Reserved.
+	// Reading has what the message gives of Total, Free, Allocated, Reserved, Active and Used (by this process).
 	Reading
 	Text string // the line's message, shortened to 300 bytes
 	// Fallback says that the pipeline then said how it goes on with less: see [EventFallback]. Known only in a timeline.

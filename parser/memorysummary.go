@@ -1,0 +1,120 @@
+package parser
+
+import "bytes"
+
+// memorySummaryDialect is that of torch.cuda.memory_summary(), whole or abbreviated:
+//
+//	|===========================================================================|
+//	|                  PyTorch CUDA memory summary, device ID 0                 |
+//	|---------------------------------------------------------------------------|
+//	|            CUDA OOMs: 0            |        cudaMalloc retries: 0         |
+//	|===========================================================================|
+//	|        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  |
+//	|---------------------------------------------------------------------------|
+//	| Allocated memory      |   5624 MiB |   5673 MiB |  22536 MiB |  16911 MiB |
+//	|       from large pool |   5543 MiB |   5589 MiB |   8875 MiB |   3332 MiB |
+//
+// Older versions print MB and KB for the same units, and have no row of requested memory. Sizes are rounded down
+// (torch/cuda/memory.py, _format_size), see [cutFloored].
+var memorySummaryDialect = dialect{
+	name:    "memory-summary",
+	needles: []string{" memory summary, device ID "},
+	read:    readMemorySummary,
+}
+
+// memorySummaryRows are the table's rows for all pools, and what their first two columns are.
+var memorySummaryRows = []struct {
+	label         string
+	current, peak Quantity
+}{
+	{"Allocated memory", Allocated, Peak},
+	{"Active memory", Active, quantities},
+	{"GPU reserved memory", Reserved, PeakReserved},
+	{"Non-releasable memory", InactiveSplit, quantities},
+}
+
+// memorySummaryLines is more than the lines of a table.
+const memorySummaryLines = 64
+
+func readMemorySummary(l *line, at int) (end int) {
+	if !bytes.HasPrefix(bytes.TrimLeft(l.text[:at], " \t│"), []byte("|")) && !bytes.Contains(l.text[:at], []byte("| ")) {
+		return 0
+	}
+	device, _, ok := cutInt(bytes.TrimLeft(l.text[at+len(" memory summary, device ID "):], " "))
+	if !ok {
+		return 0
+	}
+	c := l.checkpoint(at, "memory summary")
+	c.Lane.Device, c.Sampled = device, true
+	if text, ok := l.previous(1); ok && c.Time.IsZero() {
+		c.Time, c.Local = findTime(text[:min(len(text), 256)]) // the table's first line follows the logger's prefix
+	}
+	rows := 0
+	counts := true // the table has totals: cudaMallocAsync keeps none, nor what is not releasable
+	for range memorySummaryLines {
+		text, ok := l.peek(1)
+		text = text[:min(len(text), 512)]
+		bar := bytes.IndexByte(text, '|')
+		if !ok || bar < 0 || bytes.Contains(text, []byte(" memory summary, ")) ||
+			rows > 0 && bytes.Contains(text[bar:], []byte("|====")) {
+			break
+		}
+		l.next()
+		cells := bytes.Split(text[bar+1:], []byte("|"))
+		label := string(bytes.TrimSpace(cells[0]))
+		for _, row := range memorySummaryRows {
+			if row.label != label || len(cells) < 3 {
+				continue
+			}
+			current, ok1 := cutFloored(cells[1])
+			peak, ok2 := cutFloored(cells[2])
+			if ok1 && !ok2 {
+				c.Set(row.current, current)
+			}
+			if !ok1 || !ok2 {
+				if c.Len() == 0 {
+					l.undo()
+				}
+				l.bad(0, "a size such as 5624 MiB under Cur Usage and Peak Usage", "the rows behind it are left out")
+				return len(l.text)
+			}
+			rows++
+			if row.current == Allocated && len(cells) > 3 {
+				total, ok := cutFloored(cells[3])
+				counts = !ok || total.Bytes > 0 || current.Bytes == 0
+			}
+			if row.current != InactiveSplit || counts {
+				c.Set(row.current, current)
+			}
+			if row.peak != quantities {
+				c.Set(row.peak, peak)
+			}
+		}
+	}
+	if rows == 0 {
+		l.undo()
+		l.bad(0, "the rows of a memory summary", "the log was cut, or its lines were mixed with others")
+	}
+	return len(l.text)
+}
+
+// cutFloored reads a whole number of units that was rounded down: "5624 MiB" is any size from 5624 to 5625 MiB, and becomes
+// the middle, so that Low and High are those two. Bytes are exact.
+func cutFloored(text []byte) (s Size, ok bool) {
+	n, rest, ok := cutNumber(bytes.TrimSpace(text))
+	unit, _ := cutUnit(rest)
+	if !ok || unit == 0 || n.decimals > 0 {
+		return Size{}, false
+	}
+	return floored(n, unit)
+}
+
+// floored is a number of units that was rounded down, see [cutFloored].
+func floored(n decimal, unit int64) (s Size, ok bool) {
+	n.digits, n.decimals = n.digits/int64(pow10[n.decimals]), 0
+	s, ok = n.times(unit)
+	if ok && unit > 1 {
+		s.Bytes += unit / 2
+	}
+	return s, ok
+}

@@ -1,0 +1,275 @@
+package parser
+
+import (
+	"bytes"
+	"strings"
+)
+
+// outOfMemoryDialect is an allocation that failed on a device, in the words of PyTorch and its forks, JAX and TensorFlow,
+// CuPy and RMM, ONNX Runtime, TensorRT, CTranslate2 (faster-whisper), ggml (whisper.cpp, llama.cpp), PaddlePaddle, vLLM, and
+// of the libraries below them:
+//
+//	torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB. GPU 0 has a total capacity of 63.42 GiB ...
+//	!!! Exception during processing !!! Allocation on device 0 would exceed allowed memory. (out of memory)
+//	RuntimeError: CUDA failed with error out of memory
+//	jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 33762398024 bytes.
+//	... OOM when allocating tensor with shape[16,16,1440,1920] and type float on /job:.../device:GPU:0 by allocator GPU_0_bfc
+//	cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 1,600,000,000 bytes (allocated so far: 2,281,307,136 bytes).
+//	MemoryError: std::bad_alloc: out_of_memory: CUDA error at: .../cuda_memory_resource.hpp:69: cudaErrorMemoryAllocation ...
+//	ggml_backend_cuda_buffer_type_alloc_buffer: allocating 13285.50 MiB on device 0: cudaMalloc failed: out of memory
+//	RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`
+//	ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing ...
+//
+// An error that is printed twice is two records. Host memory gives none, nor does program source that handles the error, or
+// advice about it:
+//
+//	if "CUDA out of memory" in str(e):
+//	To avoid CUDA out of memory, reduce the batch size.
+var outOfMemoryDialect = dialect{
+	name: "out-of-memory",
+	needles: []string{
+		"out of memory", "Out of memory", "Out of Memory", "OUT OF MEMORY", "Allocation on device", "ALLOC_FAILED",
+		"cudaErrorMemoryAllocation", "hipErrorOutOfMemory", "ERROR_OUT_OF_MEMORY", "OUT_OF_DEVICE_MEMORY", "OutOfDeviceMemory",
+		"out of device memory", "bad_alloc: out_of_memory", "OOM when allocating tensor",
+		"Failed to allocate memory for requested buffer of size ", "Requested amount of GPU memory (",
+		"No available memory for the cache blocks",
+	},
+	read: readOutOfMemory,
+}
+
+func readOutOfMemory(l *line, at int) (end int) {
+	start, ok := failedAllocation(l, at)
+	if !ok {
+		return 0
+	}
+	m := gatherFailure(l, start)
+	f := m.read()
+	switch quoted := isQuoted(l.text, start); {
+	case quoted && f.Len() == 0 && !bytes.HasPrefix(l.text[m.end:], []byte(`\n`)):
+		return 0
+	case !f.HasRequested && f.Len() == 0 && isSpokenOf(l.text, start):
+		return 0
+	}
+	f.Header, f.Text = l.header(start), l.message(start)
+	f.Lane.Device, f.Lane.Rank = m.device(), rankBefore(l.text[:start])
+	l.add(f)
+	for range m.lines {
+		l.next()
+	}
+	if m.lines > 0 {
+		return len(l.text)
+	}
+	return m.next
+}
+
+// failedAllocation says whether the words at an offset are of an allocation that failed on a device, and where the message
+// begins.
+func failedAllocation(l *line, at int) (start int, ok bool) {
+	text := l.text
+	before, rest := text[max(0, at-128):at], text[at:]
+	switch {
+	case bytes.HasPrefix(rest, []byte("Allocation on device")):
+		return at, isAsyncFailure(rest)
+	case bytes.HasPrefix(rest, []byte("OOM when")):
+		return at, !bytes.Contains(rest[:min(len(rest), 512)], []byte("by allocator cpu")) &&
+			!bytes.Contains(rest[:min(len(rest), 512)], []byte("by allocator mklcpu"))
+	case bytes.HasPrefix(rest, []byte("bad_alloc")), bytes.HasPrefix(rest, []byte("Failed to")),
+		bytes.HasPrefix(rest, []byte("Requested amount")), bytes.HasPrefix(rest, []byte("No available")),
+		bytes.HasPrefix(rest, []byte("out of device")):
+		return at, true
+	case len(rest) < 13 || rest[3] != ' ':
+		// The name of an error is a word of its own: CUBLAS_STATUS_ALLOC_FAILED, vk::Device::allocateMemory: ErrorOutOfDeviceMemory.
+		for start = at; start > 0 && at-start < 64 && isWordByte(text[start-1]); {
+			start--
+		}
+		return requestBefore(text, start), true
+	}
+	rest = rest[len("out of memory"):]
+	if bytes.HasPrefix(rest, []byte(" trying to allocate ")) {
+		// Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB with freed_by_count=0. The caller indicates that
+		// this is not a failure, ...
+		return at, bytes.HasSuffix(before, []byte("_bfc) ran ")) && bytes.Contains(before, []byte("(GPU_")) &&
+			!bytes.Contains(rest[:min(len(rest), 512)], []byte("not a failure"))
+	}
+	if start, ok = deviceBefore(text, at); ok {
+		if bytes.HasPrefix(rest, []byte(")")) && tensorRTFollows(l) {
+			return 0, false
+		}
+		return requestBefore(text, start), true
+	}
+	switch {
+	case bytes.HasPrefix(rest, []byte(". Tried to allocate ")):
+		return at, len(rest) > 20 && isDigit(rest[20])
+	case bytes.HasPrefix(rest, []byte(" allocating ")):
+		return at, bytes.Contains(rest[:min(len(rest), 128)], []byte("(allocated so far: ")) || isXLA(before)
+	case bytes.HasPrefix(rest, []byte(" while trying to allocate ")):
+		return at, isXLA(before)
+	case bytes.HasPrefix(rest, []byte(" in memory space hbm")):
+		return at, true
+	case bytes.HasPrefix(rest, []byte(" error on GPU ")):
+		return at, len(rest) > 14 && isDigit(rest[14])
+	case bytes.HasPrefix(rest, []byte(" at line ")):
+		// Error out of memory at line 380 in file /mmfs1/gscratch/.../bitsandbytes/csrc/pythonInterface.cpp
+		return at, bytes.HasSuffix(before, []byte("Error "))
+	case bytes.HasSuffix(before, []byte("reason: ")):
+		// Error while calling cudaMalloc(&data, new_size*sizeof(float)) in file .../cuda_data_ptr.cpp:28. code: 2, reason: ...
+		return at, bytes.Contains(text[max(0, at-512):at], []byte("cudaMalloc("))
+	}
+	return 0, false
+}
+
+func isXLA(before []byte) bool {
+	return bytes.Contains(before, []byte("RESOURCE_EXHAUSTED")) || bytes.Contains(before, []byte("Resource exhausted")) ||
+		bytes.Contains(before, []byte("XlaRuntimeError"))
+}
+
+// isAsyncFailure tells the message of cudaMallocAsync. PyTorch gives the device as a byte, which is that character: for
+// device 0 it ends the text.
+//
+//	torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)
+//	torch.OutOfMemoryError: Allocation on device
+func isAsyncFailure(rest []byte) bool {
+	rest = bytes.TrimLeft(rest[len("Allocation on device"):], " 0123456789\x00\x01\x02\x03\x04\x05\x06\x07\x08\x0b\x0c\x0e\x0f")
+	return len(bytes.TrimSpace(rest)) == 0 || bytes.HasPrefix(rest, []byte("would exceed allowed memory"))
+}
+
+// tensorRTFollows says that one of the next lines gives the same failure with its size:
+//
+//	[E] [defaultAllocator.cpp::allocate::57] Error Code 1: Cuda Runtime (out of memory)
+//	[W] Requested amount of GPU memory (20132809216 bytes) could not be allocated. There may not be enough free memory ...
+func tensorRTFollows(l *line) bool {
+	text, ok := l.peek(1)
+	return ok && bytes.Contains(text[:min(len(text), 256)], []byte("Requested amount of GPU memory ("))
+}
+
+// devices begin the words for a device and its software; links may stand between one and "out of memory":
+//
+//	CUDA error: out of memory
+//	cudaMalloc retry failed: out of memory
+//	CUDA error 2 at ggml-cuda.cu:7233: out of memory
+//	MPS backend out of memory (MPS allocated: 17.36 GB, other allocations: 613.56 MB, max allowed: 18.13 GB).
+//	NCCL WARN Cuda failure 2 'out of memory'
+var (
+	devices = []string{
+		"cuda", "hip", "xpu", "npu", "mlu", "gcu", "musa", "mps", "gpu", "rocm", "cudnn", "cublas", "cumem", "nccl", "rccl",
+		"sycl", "opencl", "vulkan", "metal", "maca",
+	}
+	links = []string{
+		"error", "failure", "failed", "runtime", "driver", "backend", "api", "with", "retry", "call", "device", "is", "ran",
+		"cu", "cuh", "cpp",
+	}
+)
+
+// deviceBefore looks for a device before the words "out of memory".
+func deviceBefore(text []byte, at int) (start int, ok bool) {
+	for end := at; at-end < 96; {
+		for end > 0 && at-end < 96 && !isWordByte(text[end-1]) {
+			if bytes.IndexByte([]byte(" :(),'.-"), text[end-1]) < 0 {
+				return 0, false
+			}
+			end--
+		}
+		start = end
+		for start > 0 && end-start < 64 && isWordByte(text[start-1]) {
+			start--
+		}
+		word := text[start:end]
+		if isDevice(word) {
+			return start, true
+		}
+		if !isLink(word) {
+			return 0, false
+		}
+		end = start
+	}
+	return 0, false
+}
+
+func isDevice(word []byte) bool {
+	for _, name := range devices {
+		if len(word) >= len(name) && strings.EqualFold(string(word[:len(name)]), name) &&
+			(len(word) == len(name) || word[len(name)] < 'a' || word[len(name)] > 'z') {
+			return true
+		}
+	}
+	return false
+}
+
+func isLink(word []byte) bool {
+	for _, link := range links {
+		if strings.EqualFold(string(word), link) {
+			return true
+		}
+	}
+	return len(word) > 0 && len(bytes.Trim(word, "0123456789")) == 0
+}
+
+func isWordByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+}
+
+// requestBefore moves a message's beginning back to what was asked for, where that stands before it:
+//
+//	... allocating 1024.00 MiB on device 0: cudaMalloc failed: out of memory
+//	... failed to allocate 1.50G (1610612736 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory
+func requestBefore(text []byte, start int) int {
+	low := max(0, start-96)
+	for _, word := range []string{"allocating ", "failed to allocate ", "allocation of size "} {
+		i := bytes.LastIndex(text[low:start], []byte(word))
+		if i >= 0 && isDigit(text[low+i+len(word)]) {
+			return low + i
+		}
+	}
+	return start
+}
+
+// isQuoted says that the text at an offset stands in quotes, as in program source. The quotes of a JSON line are none.
+func isQuoted(text []byte, at int) bool {
+	if at == 0 {
+		return false
+	}
+	head := bytes.TrimLeft(text[:min(len(text), 128)], " \t")
+	if bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head, []byte(`":`)) {
+		return false
+	}
+	before := text[max(0, at-512):at]
+	if bytes.IndexByte([]byte("\"'`"), before[len(before)-1]) >= 0 || bytes.Count(before, []byte(`"`))%2 == 1 {
+		return true
+	}
+	single := 0
+	for i, c := range before {
+		if c == '\'' && !(i > 0 && i+1 < len(before) && isWordByte(before[i-1]) && isWordByte(before[i+1])) {
+			single++
+		}
+	}
+	return single%2 == 1
+}
+
+// isSpokenOf says that a text without any size is a remark or advice, not the error.
+func isSpokenOf(text []byte, at int) bool {
+	before := bytes.ToLower(text[max(0, at-120):at])
+	if start := bytes.TrimLeft(text, " \t"); bytes.HasPrefix(start, []byte("#")) || bytes.HasPrefix(start, []byte("//")) {
+		return true
+	}
+	for _, word := range []string{"if ", "avoid", "prevent", "when ", "case of ", "might ", "may ", "could ", "can ", "# "} {
+		i := bytes.Index(before, []byte(word))
+		if i == 0 || i > 0 && !isWordByte(before[i-1]) {
+			return true
+		}
+	}
+	rest := text[at:min(len(text), at+96)]
+	return bytes.Contains(rest, []byte("memory errors")) || bytes.Contains(rest, []byte("memory? "))
+}
+
+// rankBefore is the rank that torchrun puts before a line: "[rank3]: Traceback (most recent call last):".
+func rankBefore(text []byte) int {
+	i := bytes.Index(text[:min(len(text), 256)], []byte("[rank"))
+	if i < 0 {
+		return 0
+	}
+	n, rest, ok := cutInt(text[i+len("[rank"):])
+	if !ok || len(rest) == 0 || rest[0] != ']' {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,95 @@
+package parser
+
+import "bytes"
+
+// torchtuneDialect is that of torchtune (torchtune/training/memory.py, metric_logging.py):
+//
+//	INFO:torchtune.utils._logging:Memory stats after model init:
+//		GPU peak memory allocation: 2.33 GiB
+//		GPU peak memory reserved: 2.34 GiB
+//		GPU peak memory active: 2.33 GiB
+//	Step 1 | loss:1.93 lr:5e-06 tokens_per_second_per_gpu:1500.1 peak_memory_active:5.1 peak_memory_alloc:4.512502193450928 ...
+//	INFO:torchtune.utils.logging:Memory Stats after model init:
+//	{'peak_memory_active': 9.478172672, 'peak_memory_alloc': 8.953868288, 'peak_memory_reserved': 11.112808448}
+//
+// Until August 2024 it divided by 10^9 and said GB. A number without a unit is told by its digits: see [cutTorchtune].
+var torchtuneDialect = dialect{
+	name: "torchtune",
+	needles: []string{
+		"peak memory allocation: ", "peak memory alloc: ", "peak memory reserved: ", "peak memory active: ",
+		"peak_memory_alloc", "peak_memory_reserved",
+	},
+	read: func(l *line, at int) int {
+		if l.text[at+len("peak")] == ' ' {
+			return readTorchtune(l, at)
+		}
+		if !startsKeyed(l, at, torchtuneKeys) {
+			return 0
+		}
+		c := l.checkpoint(at, "step")
+		c.Sampled = true
+		r, end := readKeyed(l, at, torchtuneKeys, func([]byte) bool { return false }, cutTorchtune)
+		c.Reading = r
+		return end
+	},
+}
+
+var torchtuneKeys = []keyed{
+	{"peak_memory_alloc", Peak},
+	{"peak_memory_reserved", PeakReserved},
+}
+
+// readTorchtune reads the lines that follow a message, from the first.
+func readTorchtune(l *line, at int) (end int) {
+	c := l.checkpoint(at, "peak memory")
+	c.Sampled = true
+	if text, ok := l.previous(1); ok {
+		text = text[:min(len(text), 512)]
+		if _, place, ok := bytes.Cut(text, []byte("emory stats ")); ok && len(place) < 128 {
+			c.Name, c.Sampled = l.str(bytes.TrimRight(place, ": \r")), false
+		} else if _, place, ok := bytes.Cut(text, []byte("emory Stats ")); ok && len(place) < 128 {
+			c.Name, c.Sampled = l.str(bytes.TrimRight(place, ": \r")), false
+		}
+	}
+	text := l.text[at:]
+	for range 3 {
+		label, rest, ok := bytes.Cut(text, []byte(": "))
+		size, _, isSize := cutDecimalSize(rest)
+		if !ok || !isSize || size.Bytes < 0 {
+			break
+		}
+		switch string(label) {
+		case "peak memory allocation", "peak memory alloc":
+			c.Set(Peak, size)
+		case "peak memory reserved":
+			c.Set(PeakReserved, size)
+		}
+		next, ok := l.peek(1)
+		i := bytes.Index(next[:min(len(next), 128)], []byte(" peak memory "))
+		if !ok || i < 0 {
+			break
+		}
+		l.next()
+		text = next[i+1:]
+	}
+	if c.Len() == 0 {
+		l.undo()
+		return 0
+	}
+	return len(l.text)
+}
+
+// cutTorchtune reads a number of gigabytes that was not rounded. One of bytes over 10^9 has at most nine decimals, and is a
+// multiple of the 512 bytes that PyTorch allocates in; one over 2^30 is that but by accident.
+func cutTorchtune(value []byte) (s Size, ok bool) {
+	n, _, ok := cutNumber(value)
+	if !ok {
+		return Size{}, false
+	}
+	unit := GiB
+	if n.decimals >= 7 && n.decimals <= 9 && n.digits < 1e15 && n.digits*int64(pow10[9-n.decimals])%512 == 0 {
+		unit = gB
+	}
+	s, ok = n.times(unit)
+	return Exact(s.Bytes), ok
+}
