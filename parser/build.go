@@ -44,7 +44,7 @@ type Builder struct {
 
 // Read adds a log.
 func (b *Builder) Read(r io.Reader, name string) error {
-	for batch, err := range batches(newSource(r), name, allDialects) {
+	for batch, err := range readLog(r, name, allDialects) {
 		for i := range batch.entries {
 			if e := &batch.entries[i]; e.other != nil {
 				b.add(e.record(batch.line))

@@ -3,6 +3,7 @@ package parser
 import (
 	"bytes"
 	"strings"
+	"time"
 )
 
 // A line is what a dialect reads: one line of a log, or the piece of one that ends with '\r', without its end and
@@ -15,11 +16,14 @@ type line struct {
 	number     int // of the line in the window, from 0
 	first      int // where the lines begin that a dialect reads together
 	clean      []byte
+	// clock is where the text's first time stands, so far as it has been looked for, up to sought; -1 where there is none.
+	clock, sought int
 }
 
 // set goes to the line that window[start:end] is.
 func (l *line) set(start, end, number int) {
 	l.start, l.end, l.number = start, end, number
+	l.clock, l.sought = -1, 0
 	l.text = l.s.win.buf[start:end]
 	if bytes.IndexByte(l.text, 0x1b) >= 0 {
 		l.clean = stripEscapes(l.clean[:0], l.text)
@@ -70,11 +74,7 @@ func (l *line) position() Position { return Position{Path: l.s.path, Line: l.num
 // where several lines are read together and this one has none, it is that of the first.
 func (l *line) header(at int) Header {
 	h := Header{Pos: l.position(), Dialect: l.s.reading}
-	// At the line's beginning or close before the record, so that a long line of many records is not searched again for each.
-	h.Time, h.Local = findTime(l.text[:min(at, timeMargin)])
-	if h.Time.IsZero() && at > timeMargin {
-		h.Time, h.Local = findTime(l.text[max(timeMargin-len("2006-01-02T15:04:05"), at-timeMargin):at])
-	}
+	h.Time, h.Local = l.timeBefore(at)
 	if h.Time.IsZero() && l.first < l.start {
 		_, end := l.s.win.lineAround(l.first)
 		h.Time, h.Local = findTime(plain(l.s.win.buf[l.first:end]))
@@ -82,7 +82,18 @@ func (l *line) header(at int) Header {
 	return h
 }
 
-const timeMargin = 512
+// timeBefore is the first time before an offset of the text. A line of many records is looked through once.
+func (l *line) timeBefore(at int) (t time.Time, local bool) {
+	if l.clock < 0 && at > l.sought {
+		l.clock = timeIn(l.text[:at], l.sought)
+		l.sought = max(l.sought, at-timeLen+1)
+	}
+	if l.clock < 0 || l.clock+timeLen > at {
+		return time.Time{}, false
+	}
+	t, local, _ = timeAt(l.text[l.clock:at])
+	return t, local
+}
 
 // checkpoint adds a checkpoint that begins at an offset of the text, to be filled in. The pointer is good until the next
 // record is added.
@@ -109,7 +120,7 @@ func (l *line) add(rec Record) {
 // bad adds an error: text[at:] looks like a record, and another thing was expected there.
 func (l *line) bad(at int, expected, advice string) {
 	l.add(SyntaxError{
-		Header: l.header(at), Expected: expected, Found: shorten(strings.ToValidUTF8(string(l.text[at:min(len(l.text), at+200)]), "�"), 80),
+		Header: l.header(at), Expected: expected, Found: shorten(strings.ToValidUTF8(string(l.text[at:]), "�"), 80),
 		Advice: advice,
 	})
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Open opens a log: a file, gzip- and zstd-compressed ones too (told by their first bytes, not by their names), or "-"
-// for standard input. A folder is an error that says what to give instead.
+// for standard input. UTF-16 with a byte order mark is read as UTF-8. A folder is an error that says what to give instead.
 func Open(path string) (*Log, error) {
 	file := os.Stdin
 	if path != "-" {
@@ -42,17 +42,18 @@ func Open(path string) (*Log, error) {
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%s begins like gzip: %w", path, err), file.Close())
 		}
-		return &Log{Reader: z, close: func() error { return errors.Join(z.Close(), file.Close()) }}, nil
+		return &Log{Reader: inUTF8(z), close: func() error { return errors.Join(z.Close(), file.Close()) }}, nil
 	case bytes.HasPrefix(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		// The window is bounded, so that a hostile header cannot ask for gigabytes.
 		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%s begins like zstd: %w", path, err), file.Close())
 		}
-		return &Log{Reader: z, close: func() error { z.Close(); return file.Close() }}, nil
+		return &Log{Reader: inUTF8(z), close: func() error { z.Close(); return file.Close() }}, nil
 	}
-	log := &Log{Reader: buffered, close: file.Close}
-	if path != "-" { // which may be a file that is read from the middle on
+	log := &Log{Reader: inUTF8(buffered), close: file.Close}
+	marked := bytes.HasPrefix(magic, []byte{0xef, 0xbb, 0xbf})
+	if path != "-" && !marked && log.Reader == io.Reader(buffered) { // standard input may be read from its middle on
 		log.file = file
 	}
 	return log, nil

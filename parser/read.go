@@ -2,7 +2,6 @@ package parser
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"os"
@@ -13,10 +12,12 @@ import (
 // cannot be read is a [SyntaxError] record; an I/O error is yielded once, with a nil record, and ends the reading.
 //
 // Lines may be of any length and hold any bytes: a '\r' ends a piece of a line as '\n' does (progress bars), and terminal
-// escapes are passed over. Memory is constant. A file is read on all processors.
+// escapes are passed over. Memory is constant. A file is read on all processors. Files of other forms are told by how they
+// begin: of a Jupyter notebook the outputs are read, each line at its place in the file; a device memory profile of JAX
+// (pprof) is one reading a device.
 func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		for b, err := range batches(newSource(r), name, allDialects) {
+		for b, err := range readLog(r, name, allDialects) {
 			for i := range b.entries {
 				if !yield(b.entries[i].record(b.line), nil) {
 					return
@@ -31,6 +32,25 @@ func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 }
 
 var allDialects = newMatcher(dialects)
+
+// readLog yields what is in a log, of whatever form.
+func readLog(r io.Reader, name string, m *matcher) iter.Seq2[*batch, error] {
+	form, r := formOf(r)
+	if form == nil {
+		return batches(newSource(r), name, m)
+	}
+	return func(yield func(*batch, error) bool) {
+		form.read(r, name, m, func(rec Record, err error) bool {
+			b := batch{}
+			if c, ok := rec.(Checkpoint); ok {
+				b.entries = []entry{{Checkpoint: c}}
+			} else if rec != nil {
+				b.entries = []entry{{other: rec}}
+			}
+			return yield(&b, err)
+		})
+	}
+}
 
 // batches yields what is in a log, window by window. A batch is good until the next one.
 //
@@ -73,7 +93,7 @@ func batches(src source, name string, m *matcher) iter.Seq2[*batch, error] {
 			if errors.Is(err, io.EOF) {
 				err = nil
 			} else if err != nil {
-				err = fmt.Errorf("reading %s after line %d: %w", name, line, err)
+				err = readError(name, line, err)
 			}
 			if !yield(&j.out, err) || err != nil {
 				return

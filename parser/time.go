@@ -11,15 +11,26 @@ import "time"
 //
 // local says that no zone stood there; the time then holds the digits as UTC. Without a time it is zero.
 func findTime(b []byte) (t time.Time, local bool) {
-	for i := 0; i+19 <= len(b); i++ {
+	if i := timeIn(b, 0); i >= 0 {
+		t, local, _ = timeAt(b[i:])
+	}
+	return t, local
+}
+
+// timeLen is the length of a time without a fraction and a zone.
+const timeLen = len("2006-01-02T15:04:05")
+
+// timeIn is where the first time stands in a text from an offset on, -1 where there is none.
+func timeIn(b []byte, from int) int {
+	for i := from; i+timeLen <= len(b); i++ {
 		if i > 0 && isDigit(b[i-1]) {
 			continue
 		}
-		if t, local, ok := timeAt(b[i:]); ok {
-			return t, local
+		if _, _, ok := timeAt(b[i:]); ok {
+			return i
 		}
 	}
-	return time.Time{}, false
+	return -1
 }
 
 func timeAt(b []byte) (t time.Time, local, ok bool) {

@@ -1,0 +1,72 @@
+package parser
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// A form is what a file is written in whose records are not simply in its lines. It yields the records and says whether
+// to go on, as an iterator does.
+type form struct {
+	// is tells the form by how the file begins.
+	is   func(head []byte) bool
+	read func(r io.Reader, name string, m *matcher, yield func(Record, error) bool)
+}
+
+// forms are all that are known.
+var forms = []form{
+	{isNotebook, readNotebook},
+	{isProfile, readProfile},
+}
+
+// headMax is how much of a file is looked at to tell its form.
+const headMax = 64 << 10
+
+// formOf tells the form of a log, nil for lines, and gives all of the log to be read.
+func formOf(r io.Reader) (f *form, all io.Reader) {
+	head := make([]byte, headMax)
+	if log, ok := r.(*Log); ok && log.file != nil {
+		n, _ := log.file.ReadAt(head, 0) // an error comes again
+		return formIn(head[:n]), r
+	}
+	n, err := io.ReadFull(r, head)
+	head = head[:n]
+	switch {
+	case err == nil:
+		all = io.MultiReader(bytes.NewReader(head), r)
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		all = bytes.NewReader(head)
+	default:
+		all = io.MultiReader(bytes.NewReader(head), &sticky{err: err})
+	}
+	return formIn(head), all
+}
+
+func formIn(head []byte) *form {
+	for i := range forms {
+		if forms[i].is(head) {
+			return &forms[i]
+		}
+	}
+	return nil
+}
+
+// A sticky reader gives its error again and again.
+type sticky struct {
+	r   io.Reader
+	err error
+}
+
+func (s *sticky) Read(p []byte) (n int, err error) {
+	if s.err == nil {
+		n, s.err = s.r.Read(p)
+	}
+	return n, s.err
+}
+
+// readError is the I/O error that ends the reading of a log.
+func readError(name string, line int, err error) error {
+	return fmt.Errorf("reading %s after line %d: %w", name, line, err)
+}

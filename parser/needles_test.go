@@ -1,0 +1,19 @@
+package parser
+
+import (
+	"strings"
+	"testing"
+)
+
+// A line of nothing but needles, with numbers behind them or without, is read in a time that grows with its length. Where
+// each needle cost as much as the line is long, this would run for hours.
+func TestHostileNeedles(t *testing.T) {
+	for _, d := range dialects {
+		for _, needle := range d.needles {
+			for _, behind := range []string{"", " ", "1 ", "1.00 GB ", "a: 1 b=2 (", "\"", "1\n"} {
+				for range Read(strings.NewReader(strings.Repeat(needle+behind, 64<<10/len(needle+behind))), "hostile.log") {
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package parser
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+// isNotebook says that a file is a Jupyter notebook: an object that begins with a key of theirs, in which another stands.
+//
+//	{"cells": [{"cell_type": "code", ...}], "metadata": {...}, "nbformat": 4, "nbformat_minor": 5}
+//	{"metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0, "worksheets": [{"cells": [...]}]}
+func isNotebook(head []byte) bool {
+	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
+	text, ok := cutPrefix(text, "{")
+	if !ok {
+		return false
+	}
+	text = bytes.TrimLeft(text, " \t\r\n")
+	for _, first := range []string{`"cells"`, `"metadata"`, `"nbformat"`, `"nbformat_minor"`, `"worksheets"`} {
+		rest, ok := cutPrefix(text, first)
+		if rest = bytes.TrimLeft(rest, " \t\r\n"); !ok || len(rest) == 0 || rest[0] != ':' {
+			continue
+		}
+		for _, key := range []string{`"nbformat"`, `"cell_type"`, `"kernelspec"`} {
+			if bytes.Contains(text, []byte(key)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// A notebook reads the outputs of a Jupyter notebook's cells as lines of a log. An output is text that the program
+// printed, a value's text or an error; source, markdown, images and HTML are passed over.
+//
+//	"outputs": [
+//	 {
+//	  "name": "stdout",
+//	  "output_type": "stream",
+//	  "text": [
+//	   "[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB (0.7%)\n",
+//
+// A line stands where its string does in the file.
+type notebook struct {
+	json  *jsonReader
+	name  string
+	yield func(Record, error) bool
+
+	scanner *scanner
+	out     batch
+	win     window
+	skip    int
+	// lines are where the window's lines stand in the file, from the first on, and begun says that the last has bytes.
+	lines []int
+	begun bool
+	cr    bool // the last byte was '\r'
+	// reason is the message of the output's error, to be read where no traceback repeats it.
+	reason     []byte
+	reasonLine int
+	traced     bool
+}
+
+// errStopped ends the reading of a notebook whose records nobody wants any more.
+var errStopped = errors.New("stopped")
+
+func readNotebook(r io.Reader, name string, m *matcher, yield func(Record, error) bool) {
+	n := &notebook{json: newJSONReader(r), name: name, yield: yield, scanner: newScanner(name, m), lines: []int{1}}
+	err := n.file()
+	if errors.Is(err, errStopped) || n.scan(true) != nil {
+		return
+	}
+	bad, ok := errors.AsType[*jsonError](err)
+	switch {
+	case ok:
+		found := bad.found
+		if found == "" {
+			found = "the end"
+		}
+		yield(SyntaxError{
+			Header:   Header{Pos: Position{Path: name, Line: n.json.line}, Dialect: "notebook"},
+			Expected: bad.expected, Found: found,
+			Advice: "the notebook is cut off or broken here; the outputs before are read, those after are not",
+		}, nil)
+	case err != nil:
+		yield(nil, readError(name, n.json.line, err))
+	}
+}
+
+// file reads the notebook, or several that were put after one another.
+func (n *notebook) file() error {
+	if bom, _ := n.json.r.Peek(3); string(bom) == "\ufeff" {
+		n.json.drop(3)
+	}
+	for {
+		if n.json.next() != '{' {
+			return n.json.mistake("a notebook, an object in braces")
+		}
+		if err := n.json.object(n.member); err != nil {
+			return err
+		}
+		if n.json.next() == 0 {
+			if _, err := n.json.r.Peek(1); !errors.Is(err, io.EOF) {
+				return err
+			}
+			return nil
+		}
+	}
+}
+
+func (n *notebook) member(key string) error {
+	if key == "worksheets" { // until version 3
+		return n.json.array(func() error { return n.json.object(n.sheet) })
+	}
+	return n.sheet(key)
+}
+
+func (n *notebook) sheet(key string) error {
+	if key != "cells" {
+		return n.json.skip()
+	}
+	return n.json.array(func() error { return n.json.object(n.cell) })
+}
+
+func (n *notebook) cell(key string) error {
+	if key != "outputs" {
+		return n.json.skip()
+	}
+	return n.json.array(func() error {
+		n.reason, n.traced = n.reason[:0], false
+		if err := n.json.object(n.output); err != nil {
+			return err
+		}
+		return n.endReason()
+	})
+}
+
+// output reads a member of an output:
+//
+//	{"output_type": "stream", "name": "stdout", "text": [...]}
+//	{"output_type": "execute_result", "data": {"text/plain": [...], "text/html": [...]}, ...}
+//	{"output_type": "error", "ename": "OutOfMemoryError", "evalue": "CUDA out of memory. ...", "traceback": [...]}
+//	{"output_type": "pyout", "text": [...], "html": [...], ...}    (until version 3)
+func (n *notebook) output(key string) error {
+	switch key {
+	case "text":
+		return n.text(false)
+	case "traceback":
+		return n.text(true)
+	case "data":
+		return n.json.object(func(key string) error {
+			if key == "text/plain" {
+				return n.text(false)
+			}
+			return n.json.skip()
+		})
+	case "evalue":
+		if n.json.next() == '"' {
+			n.reason, n.reasonLine = n.reason[:0], n.json.line
+			return n.json.text(func(b []byte) error {
+				n.reason = append(n.reason, b[:min(len(b), margin-len(n.reason))]...)
+				return nil
+			})
+		}
+	}
+	return n.json.skip()
+}
+
+// text reads a string or an array of strings, which together are a text, or each a part of a traceback.
+func (n *notebook) text(traceback bool) error {
+	part := func() error {
+		if n.json.next() != '"' {
+			return n.json.skip()
+		}
+		line := n.json.line
+		err := n.json.text(func(b []byte) error { return n.write(b, line) })
+		if err == nil && traceback {
+			n.traced = true
+			err = n.endLine(line)
+		}
+		return err
+	}
+	if n.json.next() != '[' {
+		if err := part(); err != nil {
+			return err
+		}
+	} else if err := n.json.array(part); err != nil {
+		return err
+	}
+	return n.endLine(n.json.line)
+}
+
+// endReason reads the error's message. A traceback ends with it: there it is read already.
+func (n *notebook) endReason() error {
+	if n.traced || len(n.reason) == 0 {
+		return nil
+	}
+	line := max(n.reasonLine, n.lines[len(n.lines)-1])
+	if err := n.write(n.reason, line); err != nil {
+		return err
+	}
+	return n.endLine(line)
+}
+
+// write appends a piece of an output that stands in a line of the file. A '\r' becomes '\n', which is the same to a
+// scanner, so that what a progress bar wrote is found where it stands in the file too.
+func (n *notebook) write(b []byte, line int) error {
+	for len(b) > 0 {
+		if n.cr && b[0] == '\n' {
+			b, n.cr = b[1:], false
+			continue
+		}
+		i := bytes.IndexAny(b, "\n\r")
+		piece := b
+		if i >= 0 {
+			piece = b[:i]
+		}
+		if !n.begun {
+			n.lines[len(n.lines)-1] = line
+		}
+		n.begun, n.cr = n.begun || len(piece) > 0, false
+		n.win.buf = append(n.win.buf, piece...)
+		b = b[len(piece):]
+		if i >= 0 {
+			n.cr = b[0] == '\r'
+			b = b[1:]
+			n.win.buf = append(n.win.buf, '\n')
+			n.lines = append(n.lines, line)
+			n.begun = false
+		}
+		if len(n.win.buf) >= n.win.from+chunk+margin {
+			if err := n.scan(false); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// endLine ends a line that is begun, where an output ends.
+func (n *notebook) endLine(line int) error {
+	n.cr = false
+	if !n.begun {
+		return nil
+	}
+	return n.write(newline, line)
+}
+
+// scan yields the records of the window.
+func (n *notebook) scan(last bool) error {
+	n.win.to = len(n.win.buf)
+	if !last {
+		n.win.to = n.win.cut(n.win.from, len(n.win.buf)-margin)
+	}
+	n.out.entries = n.out.entries[:0]
+	n.scanner.scan(n.win, n.skip, n.out.tables, &n.out)
+	for i := range n.out.entries {
+		e := &n.out.entries[i]
+		at := e.Pos.Line
+		if e.other != nil {
+			at = e.other.At().Line
+		}
+		if !n.yield(e.record(n.lines[at-1]-at), nil) {
+			return errStopped
+		}
+	}
+	n.lines = n.lines[:copy(n.lines, n.lines[n.out.lines:])]
+	drop := max(0, n.win.to-margin)
+	n.win.buf = n.win.buf[:copy(n.win.buf, n.win.buf[drop:])]
+	n.win.from, n.skip = n.win.to-drop, n.out.end-drop
+	return nil
+}

@@ -1,0 +1,209 @@
+package parser_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/tools/txtar"
+
+	"vramsoak/parser"
+)
+
+// The outputs of real notebooks, taken out by encoding/json, give the same records as the notebooks, and each stands in the
+// line of the file that has its text.
+func TestNotebookField(t *testing.T) {
+	paths, err := filepath.Glob("../fixtures/logs/*/*.ipynb")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no notebooks: %v", err)
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Each line of the outputs becomes a checkpoint of our own, so that all of them must be found.
+			text := outputs(t, data)
+			for _, mark := range []string{"MiB", "memory", "total", "GPU"} {
+				marked := bytes.ReplaceAll(data, []byte(mark), []byte("[GPU Memory] X: Allocated: 1GB"))
+				want := read(t, strings.ReplaceAll(text, mark, "[GPU Memory] X: Allocated: 1GB"))
+				got := read(t, string(marked))
+				opts := cmp.Options{
+					cmpopts.IgnoreFields(parser.Header{}, "Pos"), cmp.AllowUnexported(parser.Reading{}),
+				}
+				if diff := cmp.Diff(want, got, opts); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", mark, diff)
+				}
+				lines := strings.Split(string(marked), "\n")
+				for _, rec := range got {
+					if c, ok := rec.(parser.Checkpoint); ok && c.Dialect == "transcription" && !strings.Contains(lines[rec.At().Line-1], "[GPU Memory]") {
+						t.Errorf("%s: a checkpoint at line %d: %s", mark, rec.At().Line, lines[rec.At().Line-1])
+					}
+				}
+			}
+		})
+	}
+}
+
+// outputs is the text of a notebook's outputs, each ended by a newline.
+func outputs(t *testing.T, notebook []byte) string {
+	t.Helper()
+	var nb struct {
+		Cells []struct {
+			Outputs []struct {
+				Text      any
+				Data      map[string]any
+				Traceback []string
+			}
+		}
+	}
+	if err := json.Unmarshal(notebook, &nb); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	add := func(text any) {
+		switch text := text.(type) {
+		case string:
+			b.WriteString(text)
+		case []any:
+			for _, part := range text {
+				b.WriteString(part.(string))
+			}
+		}
+		b.WriteByte('\n')
+	}
+	for _, c := range nb.Cells {
+		for _, o := range c.Outputs {
+			add(o.Text)
+			add(o.Data["text/plain"])
+			add(strings.Join(o.Traceback, "\n"))
+		}
+	}
+	return b.String()
+}
+
+const notebookHead = `{"cells": [{"cell_type": "code", "outputs": [`
+
+// A notebook that is cut off anywhere gives the records before and an error, nothing else.
+func TestNotebookCut(t *testing.T) {
+	archive, err := txtar.ParseFile("../fixtures/parser/notebook.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := bytes.TrimSpace(archive.Files[0].Data)
+	whole := read(t, string(log))
+	for n := 100; n < len(log); n++ {
+		got := read(t, string(log[:n]))
+		bad, ok := got[len(got)-1].(parser.SyntaxError)
+		if !ok || bad.Pos.Line != bytes.Count(log[:n], []byte("\n"))+1 {
+			t.Fatalf("cut at %d: got %v last", n, got[len(got)-1])
+		}
+		if len(got)-1 > len(whole) {
+			t.Fatalf("cut at %d: got %d records of %d", n, len(got)-1, len(whole))
+		}
+	}
+}
+
+// An image of 256 MB, and a text of 100 MB without a line's end, are passed over in constant memory.
+func TestNotebookLarge(t *testing.T) {
+	text := `{"output_type": "stream", "text": ["` + line + `\n"]},` + "\n"
+	log := io.MultiReader(
+		strings.NewReader(notebookHead+"\n"+text+`{"data": {"image/png": "`), io.LimitReader(repeat(`iVBORw0KGgo\n`), 256<<20/12*12),
+		strings.NewReader(`"}},`+"\n"+text+`{"text": "`), io.LimitReader(repeat(`#`), 100<<20),
+		strings.NewReader(line+`"}]}], "nbformat": 4}`),
+	)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var at []int
+	for rec, err := range parser.Read(log, "large.ipynb") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := rec.(parser.Checkpoint); !ok {
+			t.Errorf("got %v", rec)
+		}
+		at = append(at, rec.At().Line)
+	}
+	runtime.ReadMemStats(&after)
+	if diff := cmp.Diff([]int{2, 4, 5}, at); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 32<<20 {
+		t.Errorf("took %d bytes of memory", used)
+	}
+}
+
+type repeat string
+
+func (r repeat) Read(p []byte) (n int, err error) {
+	for len(p)-n >= len(r) {
+		n += copy(p[n:], r)
+	}
+	if n == 0 {
+		return copy(p, r), nil
+	}
+	return n, nil
+}
+
+func TestNotebookHostile(t *testing.T) {
+	for name, log := range map[string]string{
+		"deep":       notebookHead + strings.Repeat(`[`, 1<<20),
+		"deep sheet": `{"worksheets": ` + strings.Repeat(`[{"worksheets": `, 1<<20) + `"nbformat"`,
+		"long key":   `{"nbformat": 4, "` + strings.Repeat("k", 1<<20) + `": 1}`,
+		"long word":  `{"nbformat": 4, "cells": ` + strings.Repeat("9", 1<<20) + `}`,
+	} {
+		if got := read(t, log); len(got) > 1 {
+			t.Errorf("%s: got %d records", name, len(got))
+		}
+	}
+	broken := errors.New("the disk is gone")
+	for _, head := range []string{notebookHead, notebookHead + `{"text": "` + strings.Repeat("#", 1<<20)} {
+		failures := 0
+		for rec, err := range parser.Read(io.MultiReader(strings.NewReader(head), iotest.ErrReader(broken)), "run.ipynb") {
+			if rec != nil || !errors.Is(err, broken) {
+				t.Errorf("got %v, %v", rec, err)
+			}
+			failures++
+		}
+		if failures != 1 {
+			t.Errorf("got %d errors, want 1", failures)
+		}
+	}
+}
+
+func FuzzNotebook(f *testing.F) {
+	for _, name := range []string{"notebook", "notebook-v3", "notebook-broken"} {
+		archive, err := txtar.ParseFile("../fixtures/parser/" + name + ".txtar")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(archive.Files[0].Data)
+	}
+	// Fuzzing begins in the outputs of a cell, whence it reaches all there is to read.
+	f.Fuzz(func(t *testing.T, rest []byte) {
+		log := append([]byte(notebookHead), rest...)
+		last := 1
+		for rec, err := range parser.Read(bytes.NewReader(log), "fuzz") {
+			if err != nil {
+				t.Fatalf("an error from memory: %v", err)
+			}
+			if n := rec.At().Line; n < last || n > bytes.Count(log, []byte("\n"))+1 {
+				t.Fatalf("line %d after line %d", n, last)
+			}
+			last = rec.At().Line
+			if bad, ok := rec.(parser.SyntaxError); ok && bad.Dialect == "notebook" && json.Valid(log) {
+				t.Fatalf("%v in valid JSON", bad)
+			}
+		}
+	})
+}

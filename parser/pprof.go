@@ -1,0 +1,214 @@
+package parser
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+// A device memory profile is what jax.profiler.save_device_memory_profile writes: a gzipped pprof profile of the arrays and
+// executables that are alive. PyClient::HeapProfile (xla/python/py_client.cc) gives its samples two values,
+// allocations/count and space/bytes, and labels:
+//
+//	kind=buffer      device=cuda:0  (gpu:0, rocm:0, TPU_0(process=0,(0,0,0,0)), TFRT_CPU_0)
+//	kind=executable
+//
+// The buffers of a device are what its allocator has handed out. Executables have no device: their code is a reading of its
+// own. Buffers of TFRT_CPU_0 are in host memory and no reading.
+const jaxDialect = "jax"
+
+const (
+	// profileMax and profileMessages bound what a profile takes in memory. Real ones have some kilobytes and a few
+	// messages for each line of the program.
+	profileMax      = 32 << 20
+	profileMessages = 1 << 20
+)
+
+// isProfile says that a file is a pprof profile, a protocol buffer whose first field is a sample type: field 1, of two
+// indices of strings.
+//
+//	0a 04 08 01 10 02
+func isProfile(head []byte) bool {
+	if len(head) < 4 || head[0] != 1<<3|2 || head[1] < 2 || head[1] > 22 || len(head) < 2+int(head[1]) {
+		return false
+	}
+	text := head[2 : 2+head[1]]
+	for len(text) > 0 {
+		if text[0] != 1<<3 && text[0] != 2<<3 {
+			return false
+		}
+		_, n := binary.Uvarint(text[1:])
+		if n <= 0 {
+			return false
+		}
+		text = text[1+n:]
+	}
+	return true
+}
+
+func readProfile(r io.Reader, name string, _ *matcher, yield func(Record, error) bool) {
+	data, err := io.ReadAll(io.LimitReader(r, profileMax+1))
+	if err != nil {
+		yield(nil, readError(name, 0, err))
+		return
+	}
+	p := deviceProfile{header: Header{Pos: Position{Path: name, Line: 1}, Dialect: jaxDialect}}
+	for _, rec := range p.read(data) {
+		if !yield(rec, nil) {
+			return
+		}
+	}
+}
+
+type deviceProfile struct{ header Header }
+
+// read is the records of a profile, or what is wrong with it.
+func (p *deviceProfile) read(data []byte) []Record {
+	const whole = "a whole profile in the pprof format"
+	switch n, ok := countMessages(data, 2); {
+	case len(data) > profileMax:
+		return p.bad(fmt.Sprintf("a profile of at most %s", FormatBytes(profileMax)), "more")
+	case n > profileMessages:
+		return p.bad(fmt.Sprintf("a profile of at most %d messages", profileMessages), "more")
+	case !ok:
+		return p.bad(whole, "a message that is cut off or broken")
+	}
+	prof, err := profile.ParseUncompressed(data)
+	if err == nil {
+		err = prof.CheckValid()
+	}
+	if err != nil {
+		return p.bad(whole, err.Error())
+	}
+	space := slices.IndexFunc(prof.SampleType, func(t *profile.ValueType) bool { return t.Type == "space" && t.Unit == "bytes" })
+	if space < 0 {
+		var types []string
+		for _, t := range prof.SampleType {
+			types = append(types, t.Type+"/"+t.Unit)
+		}
+		return p.bad("the sample types allocations/count and space/bytes of a device memory profile", strings.Join(types, " "))
+	}
+	if prof.TimeNanos != 0 {
+		p.header.Time = time.Unix(0, prof.TimeNanos).UTC()
+	}
+	return p.sum(prof.Sample, space)
+}
+
+func (p *deviceProfile) bad(expected, found string) []Record {
+	return []Record{SyntaxError{
+		Header: p.header, Expected: expected, Found: shorten(strings.ToValidUTF8(found, "�"), 80),
+		Advice: "give what jax.profiler.save_device_memory_profile wrote",
+	}}
+}
+
+// sum adds up the samples: one checkpoint a device, and one for the executables.
+func (p *deviceProfile) sum(samples []*profile.Sample, space int) (records []Record) {
+	buffers := map[int]int64{} // by device
+	var executables int64
+	hasExecutables := false
+	host := ""
+	for _, s := range samples {
+		bytes := s.Value[space]
+		kind, device := label(s, "kind"), label(s, "device")
+		n, onHost, ok := jaxDevice(device)
+		sum := executables
+		if kind == "buffer" {
+			sum = buffers[n]
+		}
+		switch {
+		case bytes < 0 || sum+bytes >= 1<<62:
+			return p.bad("bytes from 0 to 4 EiB", strconv.FormatInt(bytes, 10))
+		case kind == "executable":
+			executables, hasExecutables = executables+bytes, true
+		case kind != "buffer":
+			return p.bad("a sample's kind, buffer or executable", kind)
+		case onHost:
+			host = device
+		case !ok:
+			return p.bad("a buffer's device such as cuda:0 or TPU_0", device)
+		default:
+			buffers[n] = sum + bytes
+		}
+	}
+	reading := func(name string, device int, q Quantity, bytes int64) {
+		c := Checkpoint{Header: p.header, Name: name, Lane: Lane{Device: device}, Sampled: true}
+		c.Set(q, Exact(bytes))
+		records = append(records, c)
+	}
+	for _, device := range slices.Sorted(maps.Keys(buffers)) {
+		reading("buffers", device, Allocated, buffers[device])
+	}
+	if hasExecutables && host == "" || len(buffers) > 0 && hasExecutables {
+		reading("executables", 0, Buffer, executables)
+	}
+	if len(records) == 0 {
+		text := "the profile has no buffers"
+		if host != "" {
+			text = "the profile's buffers are on " + shorten(strings.ToValidUTF8(host, "�"), 80) + ", in host memory"
+		}
+		records = append(records, Warning{Header: p.header, Level: "failed", Text: text})
+	}
+	return records
+}
+
+func label(s *profile.Sample, key string) string {
+	if values := s.Label[key]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
+// jaxDevice is the number of a device: "cuda:0", "TPU_0(process=0,(0,0,0,0))"; host says that its memory is the host's:
+// "TFRT_CPU_0", "cpu:0", "interpreter:0".
+func jaxDevice(device string) (n int, host, ok bool) {
+	device, _, _ = strings.Cut(device, "(")
+	i := strings.LastIndexAny(device, ":_")
+	if i <= 0 {
+		return 0, false, false
+	}
+	n, rest, ok := cutInt([]byte(device[i+1:]))
+	platform := strings.ToLower(device[:i])
+	return n, strings.HasSuffix(platform, "cpu") || platform == "host" || platform == "interpreter", ok && len(rest) == 0
+}
+
+// countMessages counts the fields of a protocol buffer that have a length, so many levels deep: reading each takes some
+// hundred bytes. ok is false where the outer level cannot be read.
+func countMessages(data []byte, levels int) (n int, ok bool) {
+	for len(data) > 0 {
+		tag, size := binary.Uvarint(data)
+		if size <= 0 {
+			return n, false
+		}
+		data = data[size:]
+		length, skip := uint64(0), 0
+		switch tag & 7 {
+		case 0:
+			_, skip = binary.Uvarint(data)
+		case 1:
+			skip = 8
+		case 2:
+			length, skip = binary.Uvarint(data)
+		case 5:
+			skip = 4
+		}
+		if skip <= 0 || skip > len(data) || length > uint64(len(data)-skip) {
+			return n, false
+		}
+		if tag&7 == 2 {
+			n++
+			if levels > 1 {
+				inner, _ := countMessages(data[skip:skip+int(length)], levels-1)
+				n += inner
+			}
+		}
+		data = data[skip+int(length):]
+	}
+	return n, true
+}

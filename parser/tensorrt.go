@@ -1,0 +1,227 @@
+package parser
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// tensorrtDialect is that of TensorRT and of TensorRT-LLM, in every logger that is put around them:
+//
+//	[03/02/2023-11:33:45] [TRT] [I] [MemUsageChange] Init CUDA: CPU +291, GPU +0, now: CPU 2635, GPU 1410 (MiB)
+//	[I] [MemUsageChange] TensorRT-managed allocation in engine deserialization: CPU +0, GPU +8, now: CPU 0, GPU 8 (MiB)
+//	[TRT]    [MemUsageSnapshot] End constructing builder kernel library: CPU 1495 MiB, GPU 3815 MiB
+//	[I] [TRT] [MemUsageStats] Peak memory usage of TRT CPU/GPU memory allocators: CPU 113 MiB, GPU 1112 MiB
+//	[I] [TRT] Total Activation Memory: 22118400          (since 10.8 "22118400 bytes")
+//	[TensorRT-LLM][INFO] [MemUsageChange] Allocated 1134.01 MiB for execution context memory.
+//	[TensorRT-LLM][INFO] Memory usage when calculating max tokens in paged kv cache: total: 79.10 GiB, available: 70.48 GiB
+//	[TRT] [W] Requested amount of GPU memory (2833252352 bytes) could not be allocated. There may not be enough free memory ...
+//	[TRT] [E] [myelinResourceManager.cpp::allocate::196] Error Code 2: OutOfMemory (Requested size was 71603093760 bytes.)
+//
+// What is in use "now" is the whole device's, and that of TensorRT's own allocators where it says TensorRT-managed. The
+// memory of the host gives nothing. Loggers that wrap long lines put a break into them.
+var tensorrtDialect = dialect{
+	name: "tensorrt",
+	needles: []string{
+		memUsageChange, "[MemUsageSnapshot] ", "[MemUsageStats] Peak memory usage of TRT", "Total Activation Memory: ",
+		"Total Weights Memory: ", "Scratch Memory: ", "Device Persistent Memory: ", pagedCache, trtRequested, trtOutOfMemory,
+	},
+	read: func(l *line, at int) int {
+		rest := l.text[at:]
+		switch {
+		case bytes.HasPrefix(rest, []byte(memUsageChange+"Allocated ")):
+			return readTRTAllocated(l, at)
+		case rest[0] == '[':
+			return readMemUsage(l, at)
+		case bytes.HasPrefix(rest, []byte(pagedCache)):
+			return readPagedCache(l, at)
+		case bytes.HasPrefix(rest, []byte(trtRequested)), bytes.HasPrefix(rest, []byte(trtOutOfMemory)):
+			return readTRTOutOfMemory(l, at)
+		}
+		return readTRTBuffer(l, at)
+	},
+}
+
+const (
+	memUsageChange = "[MemUsageChange] "
+	pagedCache     = "Memory usage when calculating max tokens in paged kv cache: total: "
+	trtRequested   = "Requested amount of GPU memory ("
+	trtOutOfMemory = "Error Code 2: OutOfMemory ("
+)
+
+// memUsage is what stands behind the mark: the name, the change and the level of a MemUsageChange, or the name and the
+// level of the others.
+var memUsage = regexp.MustCompile(`^\[MemUsage\w+\] ([^{}]{1,120}?): ` +
+	`(?:CPU [+-]\d+, GPU ([+-]\d+), now: CPU -?\d+, GPU (\d+) \(MiB\)|CPU \d+ MiB, GPU (\d+) MiB)`)
+
+// memUsageBegun tells a record that was cut from its template: "CPU +N, GPU +N".
+var memUsageBegun = regexp.MustCompile(`^\[MemUsage\w+\] [^{}]{1,120}?: CPU [+-]?\d`)
+
+// memUsageMax is the longest of these records, in bytes.
+const memUsageMax = 256
+
+func readMemUsage(l *line, at int) (end int) {
+	text := l.text[at:min(len(l.text), at+memUsageMax)]
+	m := memUsage.FindSubmatchIndex(text)
+	end = at
+	var h Header
+	if m != nil {
+		h = l.trtHeader(at)
+	} else {
+		// A logger broke the line at a blank.
+		//	[TRT] [I] [MemUsageChange] Init cuDNN: CPU +1, GPU -5, now: CPU 2008, GPU
+		//	3895 (MiB)
+		first := bytes.TrimRight(text, " \t")
+		var joined []byte
+		if at+len(text) == len(l.text) {
+			next, _ := l.peek(1)
+			joined = append(append(bytes.Clone(first), ' '), bytes.TrimLeft(next[:min(len(next), memUsageMax)], " \t")...)
+			m = memUsage.FindSubmatchIndex(joined)
+		}
+		if m == nil {
+			if memUsageBegun.Match(text) {
+				l.bad(at, "the memory of the CPU and of the GPU in MiB", "what cannot be read is left out")
+				return len(l.text)
+			}
+			return 0
+		}
+		text, h = joined, l.trtHeader(at)
+		l.next()
+		end = len(l.text) - len(bytes.TrimLeft(l.text, " \t")) - len(first) - 1
+	}
+	end += m[1]
+	group := func(i int) (s Size, ok bool) {
+		if m[2*i] < 0 {
+			return Size{}, false
+		}
+		s, _, ok = cutSize(text[m[2*i]:m[2*i+1]], MiB)
+		return s, ok
+	}
+	name, q := l.str(text[m[2]:m[3]]), Used
+	switch {
+	case bytes.HasPrefix(text, []byte("[MemUsageStats]")):
+		name, q = strings.TrimPrefix(name, "Peak memory usage of "), Peak
+	case bytes.HasPrefix(text[m[2]:m[3]], []byte("TensorRT-managed")):
+		q = Allocated
+	}
+	now, ok := group(3)
+	if !ok {
+		now, ok = group(4)
+	}
+	if !ok {
+		return 0 // a number of more than 18 digits
+	}
+	c := Checkpoint{Header: h, Name: name, Sampled: true}
+	c.Set(q, now)
+	l.add(c)
+	if size, ok := group(2); ok {
+		change := Change{Header: h, Name: name}
+		change.Set(q, size)
+		l.add(change)
+	}
+	return end
+}
+
+// readTRTAllocated reads "[MemUsageChange] Allocated 43.29 MB GPU memory for runtime buffers." and "... Allocated 1.28 GiB
+// for max tokens in paged KV cache (5248)."; MB is 1024^2 (MemoryCounters::bytesToString).
+func readTRTAllocated(l *line, at int) (end int) {
+	size, rest, ok := cutSize(l.text[at+len(memUsageChange+"Allocated "):], 0)
+	rest, _ = cutPrefix(rest, " GPU memory")
+	name, found := cutPrefix(rest, " for ")
+	if i := bytes.IndexAny(name, ".(,"); i >= 0 {
+		name = name[:i]
+	}
+	if name = bytes.TrimSpace(name); !ok || !found || len(name) == 0 || len(name) > 120 || size.Bytes < 0 {
+		return 0
+	}
+	c := Checkpoint{Header: l.trtHeader(at), Name: l.str(name), Sampled: true}
+	c.Set(Buffer, size)
+	l.add(c)
+	return len(l.text)
+}
+
+// readTRTBuffer reads "Total Activation Memory: 22118400", what an engine needs. Others print such words with a unit.
+func readTRTBuffer(l *line, at int) (end int) {
+	for _, first := range []string{"Total ", "Max "} {
+		if bytes.HasSuffix(l.text[:at], []byte(first)) {
+			at -= len(first)
+		}
+	}
+	label, value, _ := bytes.Cut(l.text[at:min(len(l.text), at+memUsageMax)], []byte(": "))
+	size, rest, ok := cutNumber(value)
+	if _, ok := cutPrefix(rest, " bytes"); ok {
+		rest = rest[len(" bytes"):]
+	}
+	scope, name, _ := bytes.Cut(label, []byte(" "))
+	if !ok || size.decimals > 0 || size.digits < 0 || string(scope) != "Total" && string(scope) != "Max" ||
+		len(bytes.TrimSpace(rest)) > 0 && bytes.IndexByte([]byte("[\"'\\,)"), rest[0]) < 0 {
+		return 0
+	}
+	c := Checkpoint{Header: l.trtHeader(at), Name: l.str(bytes.ToLower(name)), Sampled: true}
+	c.Set(Buffer, Exact(size.digits))
+	l.add(c)
+	return at + len(label) + len(": ") + len(value) - len(rest)
+}
+
+func readPagedCache(l *line, at int) (end int) {
+	total, rest, ok := cutSize(l.text[at+len(pagedCache):], 0)
+	rest, found := cutPrefix(rest, ", available: ")
+	free, rest, isSize := cutSize(rest, 0)
+	if !ok || !found || !isSize {
+		if text := l.text[at:min(len(l.text), at+memUsageMax)]; isTemplate(text) || bytes.IndexByte(text, '%') >= 0 {
+			return 0
+		}
+		l.bad(at, "total and available memory", "what cannot be read is left out")
+		return len(l.text)
+	}
+	c := Checkpoint{Header: l.trtHeader(at), Name: "max tokens in paged kv cache", Sampled: true}
+	c.Set(Total, total)
+	c.Set(Free, free)
+	l.add(c)
+	return len(l.text) - len(rest)
+}
+
+// readTRTOutOfMemory reads the two lines on an allocation that failed. In quotes it is the source of a program that handles
+// the error.
+func readTRTOutOfMemory(l *line, at int) (end int) {
+	if at > 0 && (l.text[at-1] == '"' || l.text[at-1] == '\'') {
+		return 0
+	}
+	_, rest, _ := bytes.Cut(l.text[at:], []byte("("))
+	rest, inner := cutPrefix(rest, "Requested size was ")
+	size, rest, ok := cutSize(rest, 0)
+	if !ok && (inner || !bytes.HasPrefix(rest, []byte("no further information)"))) {
+		return 0
+	}
+	l.add(OutOfMemory{Header: l.trtHeader(at), Requested: size, HasRequested: ok, Text: l.message(at)})
+	return len(l.text)
+}
+
+// trtHeader is the header of a record whose time is written as TensorRT does, month first: "[03/02/2023-11:33:45]". It is
+// the last before the record, as one line may have two.
+func (l *line) trtHeader(at int) Header {
+	h := l.header(at)
+	before := l.text[max(0, at-memUsageMax):at]
+	if !h.Time.IsZero() {
+		return h
+	}
+	for i := len(before) - len("02/2023-11:33:45"); i >= 3; i-- {
+		if before[i-1] == '/' && before[i+2] == '/' && before[i+7] == '-' {
+			h.Time, h.Local = usTime(before[i-3 : i+16])
+			break
+		}
+	}
+	return h
+}
+
+// usTime reads "03/02/2023-11:33:45".
+func usTime(b []byte) (t time.Time, local bool) {
+	iso := []byte("yyyy-mm-dd hh:mm:ss")
+	copy(iso, b[6:10])
+	copy(iso[5:], b[:2])
+	copy(iso[8:], b[3:5])
+	copy(iso[11:], b[11:])
+	t, local, _ = timeAt(iso)
+	return t, local
+}
