@@ -128,6 +128,16 @@ func (l *line) bad(at int, expected, advice string) {
 // open makes the lines that follow rows of the table, in the place of an earlier table of the same dialect.
 func (l *line) open(t table) { l.s.openTable(t) }
 
+// opened is the table that the dialect has open, nil where it has none.
+func (l *line) opened() table {
+	for _, t := range l.s.tables {
+		if t.dialect == l.s.reading {
+			return t.table
+		}
+	}
+	return nil
+}
+
 // str is a string of the text: valid UTF-8, without blanks around, and shared with the earlier ones that are equal.
 func (l *line) str(b []byte) string { return l.s.str(b) }
 
@@ -140,22 +150,53 @@ func plain(b []byte) []byte {
 }
 
 // stripEscapes appends b to dst without terminal control sequences: "\x1b[32m[GPU Memory] ...\x1b[0m". ECMA-48: ESC '[',
-// parameter and intermediate bytes 0x20-0x3f, one final byte 0x40-0x7e; any other ESC takes one byte with it.
+// parameter and intermediate bytes 0x20-0x3f, one final byte 0x40-0x7e; ESC, intermediate bytes 0x20-0x2f ("\x1b(B"), one
+// final byte; ESC ']' and a title, up to BEL or ESC '\'. A cursor that goes right over blanks ("\x1b[12C") leaves them.
 func stripEscapes(dst, b []byte) []byte {
+	blanks := len(b) + 1<<10 // no line grows to more than this by them
 	for i := 0; i < len(b); i++ {
 		if b[i] != 0x1b {
 			dst = append(dst, b[i])
 			continue
 		}
 		i++
-		if i < len(b) && b[i] == '[' {
-			i++
-			for i < len(b) && b[i] >= 0x20 && b[i] <= 0x3f {
+		if i == len(b) {
+			break
+		}
+		switch {
+		case b[i] == '[':
+			from := i + 1
+			for i++; i < len(b) && b[i] >= 0x20 && b[i] <= 0x3f; {
+				i++
+			}
+			if i < len(b) && b[i] == 'C' {
+				n, rest, ok := cutInt(b[from:i])
+				for ; ok && len(rest) == 0 && n > 0 && n < 256 && blanks > 0; n-- {
+					dst = append(dst, ' ')
+					blanks--
+				}
+			}
+		case b[i] == ']':
+			if n := titleEnd(b[i:]); n > 0 {
+				i += n - 1
+			}
+		default:
+			for i < len(b) && b[i] >= 0x20 && b[i] <= 0x2f {
 				i++
 			}
 		}
 	}
 	return dst
+}
+
+// titleEnd is the length of a title that ends within 256 bytes, 0 where none does.
+func titleEnd(b []byte) int {
+	for i, c := range b[:min(len(b), 256)] {
+		if c == 0x07 || c == '\\' && b[i-1] == 0x1b {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // message is the text from an offset on, shortened to 300 bytes.

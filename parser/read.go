@@ -100,6 +100,12 @@ func batches(src source, name string, m *matcher) iter.Seq2[*batch, error] {
 			}
 			free <- j
 		}
+		if len(tables) > 0 { // the log ends
+			out := batch{line: line}
+			if s.finish(tables, &out); len(out.entries) > 0 {
+				yield(&out, nil)
+			}
+		}
 	}
 }
 
@@ -230,14 +236,18 @@ func (s *streamSource) next(j *job) (last bool) {
 // one, more where '\r' or a torn write put several on one line.
 func ParseLine(line []byte, pos Position) []Record {
 	s := newScanner(pos.Path, allDialects)
-	var out batch
+	var out, rest batch
 	s.scan(window{buf: line, to: len(line)}, 0, nil, &out)
-	if len(out.entries) == 0 {
+	s.finish(out.tables, &rest)
+	if len(out.entries)+len(rest.entries) == 0 {
 		return nil
 	}
-	records := make([]Record, 0, len(out.entries))
+	records := make([]Record, 0, len(out.entries)+len(rest.entries))
 	for i := range out.entries {
 		records = append(records, out.entries[i].record(pos.Line-1))
+	}
+	for i := range rest.entries {
+		records = append(records, rest.entries[i].record(pos.Line-1+out.lines))
 	}
 	return records
 }

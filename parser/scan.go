@@ -2,6 +2,7 @@ package parser
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -69,6 +70,17 @@ func (e *entry) record(lines int) Record {
 	return e.other
 }
 
+// move puts the entry at another line of the window.
+func (e *entry) move(line int) {
+	rec := e.record(0)
+	from := rec.At().Line
+	if e.other == nil {
+		e.Pos.Line = line
+		return
+	}
+	e.other = e.record(line - from)
+}
+
 type openTable struct {
 	dialect string
 	table   table
@@ -97,8 +109,14 @@ func newScanner(path string, m *matcher) *scanner {
 // skip are read already, with a block of lines that begins before the window.
 func (s *scanner) scan(win window, skip int, tables []openTable, out *batch) {
 	s.win, s.out, s.tables = win, out, tables
+	for _, t := range tables {
+		if sc, ok := t.table.(*screen); ok {
+			sc.enter(win)
+		}
+	}
 	counted, number := win.from, 0
-	escapes := bytes.IndexByte(win.buf[win.from:win.to], 0x1b) >= 0
+	// The last line may reach beyond the window.
+	escapes := win.to > win.from && bytes.IndexByte(win.buf[win.from:max(win.to, win.lineEnd(win.to-1))], 0x1b) >= 0
 	pos := max(win.from, skip)
 	for pos < win.to {
 		var hit, start int
@@ -108,6 +126,9 @@ func (s *scanner) scan(win window, skip int, tables []openTable, out *batch) {
 			start = pos
 			s.advance(&counted, &number, start)
 			s.line.set(start, win.lineEnd(start), number)
+			if escapes {
+				s.openScreen(win.buf[start:s.line.end])
+			}
 			if s.row() {
 				pos = s.after(s.line.end)
 				continue
@@ -135,6 +156,11 @@ func (s *scanner) scan(win window, skip int, tables []openTable, out *batch) {
 	}
 	s.advance(&counted, &number, win.to)
 	out.lines, out.end, out.tables = number, max(pos, win.to), s.tables
+	for _, t := range s.tables {
+		if sc, ok := t.table.(*screen); ok {
+			sc.leave(win, out)
+		}
+	}
 }
 
 // advance counts the lines up to an offset.
@@ -192,6 +218,21 @@ func (s *scanner) row() bool {
 		}
 	}
 	return false
+}
+
+// finish reads what is left of the tables that are open where the log ends.
+func (s *scanner) finish(tables []openTable, out *batch) {
+	s.out = out
+	for _, t := range tables {
+		if sc, ok := t.table.(*screen); ok {
+			sc.end(s)
+		}
+	}
+}
+
+// closeTable closes the table of a dialect.
+func (s *scanner) closeTable(dialect string) {
+	s.tables = slices.DeleteFunc(slices.Clone(s.tables), func(t openTable) bool { return t.dialect == dialect })
 }
 
 func (s *scanner) openTable(t table) {

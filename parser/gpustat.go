@@ -1,0 +1,55 @@
+package parser
+
+import "bytes"
+
+// gpustatDialect is gpustat's line for each device, under one with the host's name and the time, and that of its likes:
+//
+//	node1  Fri Nov 20 02:00:03 2026  535.54.03
+//	[0] NVIDIA GeForce RTX 3090 | 45'C,  12 %,  18 / 350 W |  1234 / 24576 MB | user(567M)
+//	[0] | A100-PCIE-40GB | 65'C | 75 % | 33409 / 40536 MB | user(33407M)
+var gpustatDialect = dialect{
+	name:    "gpustat",
+	needles: []string{" MB |", " MB\t|"},
+	read:    readGPUStat,
+}
+
+func readGPUStat(l *line, at int) (end int) {
+	cell := l.text[:at]
+	if len(cell) > smiRowMax {
+		return 0
+	}
+	i := bytes.LastIndexByte(cell, '|')
+	if i < 0 {
+		return 0
+	}
+	number := cell[:i]
+	open := bytes.IndexByte(number, '[')
+	if open < 0 || !bytes.ContainsAny(number, "%?") {
+		return 0
+	}
+	device, rest, ok := cutInt(number[open+1:])
+	if !ok || len(rest) == 0 || rest[0] != ']' {
+		return 0
+	}
+	used, rest, ok := cutSize(cell[i+1:], MiB)
+	if !ok {
+		return 0
+	}
+	if rest = trimBlanks(rest); len(rest) == 0 || rest[0] != '/' {
+		return 0
+	}
+	total, rest, ok := cutSize(rest[1:], MiB)
+	if !ok || len(bytes.TrimSpace(rest)) > 0 {
+		return 0
+	}
+	c := l.checkpoint(open, "gpustat")
+	c.Lane.Device, c.Sampled = device, true
+	c.Set(Used, used)
+	c.Set(Total, total)
+	if device < 32 {
+		if head, ok := l.previous(device + 1); ok {
+			findDate(head).give(c)
+		}
+	}
+	return len(l.text)
+}

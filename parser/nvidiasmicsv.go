@@ -1,0 +1,324 @@
+package parser
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// nvidiaSMICSVDialect is what nvidia-smi prints with --format=csv, and the like of it that other programs write: rows under
+// a header that names the columns, in any order, and the unit of each. The header may be repeated for every poll:
+//
+//	timestamp, index, name, pci.bus_id, utilization.gpu [%], memory.used [MiB], memory.free [MiB], memory.total [MiB]
+//	2023/06/22 18:56:56.252, 0, NVIDIA GeForce RTX 2070, 00000000:01:00.0, 22 %, 841 MiB, 7140 MiB, 8192 MiB
+//	pid, process_name, used_gpu_memory [MiB]
+//	2123797, /opt/conda/envs/aucum/bin/python, 1826 MiB
+//	timestamp,gpu_util(%),memory_used(MB),memory_total(MB),memory_util(%),temperature(C)
+//	1747068123.41,37,2210.94,15360.00,14.39,61
+//	device,VRAM Total Memory (B),VRAM Total Used Memory (B)
+//	card0,17163091968,10485760
+//
+// Each row is one reading of a device, or of one process in it, which is a part. "[N/A]", "[Not Supported]" and the like are
+// none. Memory that the driver keeps for itself (memory.reserved) is not PyTorch's reserved and is left out.
+//
+// A device is known by its index, else by its UUID or bus id, which count in the order in which they appear; see
+// [csvHead.device] for rows with neither.
+//
+// Rows without a header, as of --format=csv,noheader, do not say whether memory is used, free or there in total:
+//
+//	2 %, 588 MiB
+//
+// They are one error a log, and no reading.
+var nvidiaSMICSVDialect = dialect{
+	name: "nvidia-smi-csv",
+	needles: []string{
+		"memory.used", "memory.free", "memory.total", "used_memory", "used_gpu_memory",
+		"memory_used", "memory_free", "memory_total", "mem_used", "mem_free", "mem_total", "vram_used", "vram_free", "vram_total",
+		"memory_usage", "mem_usage", "vram_usage", "memoryUsed", "memoryFree", "memoryTotal",
+		"Memory Used", "Memory Free", "Memory Total", "Memory_Used", "Memory_Free", "Memory_Total", "Memory Usage",
+		"Used Memory", "Free Memory", "Total Memory", "VRAM Used", "VRAM Total", "memory used", "memory free", "memory total",
+		mebibytes, percentage,
+	},
+	read: readCSV,
+}
+
+var comma = []byte{','}
+
+const (
+	mebibytes    = " MiB"
+	percentage   = " %, "
+	csvRowMax    = 4 << 10 // longest row, in bytes
+	csvFieldsMax = 64
+	csvHeadsMax  = 4   // headers whose rows may stand in turn in one log
+	csvIDsMax    = 256 // devices that are known by a name
+)
+
+// readCSV reads a header, or finds that a row has none.
+func readCSV(l *line, at int) (end int) {
+	if len(l.text) > csvRowMax {
+		return 0
+	}
+	if l.text[at] == ' ' {
+		if before := l.text[:at]; bytes.Contains(before, []byte(mebibytes)) || bytes.Contains(before, []byte(percentage)) {
+			return 0 // the line was looked at there
+		}
+		return readHeadless(l)
+	}
+	if !leadsHeader(l.text, at) {
+		return 0
+	}
+	h := newCSVHead(l.text)
+	if h == nil {
+		return 0
+	}
+	t := l.csvTables()
+	i := slices.IndexFunc(t.heads, func(o *csvHead) bool { return o.text == h.text })
+	if i >= 0 {
+		h = t.heads[i]
+		t.heads = slices.Delete(t.heads, i, i+1)
+	}
+	t.heads = slices.Insert(t.heads, 0, h)
+	t.heads = t.heads[:min(len(t.heads), csvHeadsMax)]
+	h.begin(l)
+	return len(l.text)
+}
+
+// csvTables are the headers of a log that rows are read by, the last one first.
+type csvTables struct {
+	heads []*csvHead
+	// ids are the devices that UUIDs and bus ids name.
+	ids      map[string]int
+	next     [2]int // number of the next UUID and of the next bus id
+	headless bool   // rows without a header are reported
+}
+
+// csvTables are those of the log.
+func (l *line) csvTables() *csvTables {
+	if t, ok := l.opened().(*csvTables); ok {
+		return t
+	}
+	t := &csvTables{ids: map[string]int{}}
+	l.open(t)
+	return t
+}
+
+// row implements [table].
+func (t *csvTables) row(l *line) bool {
+	if len(l.text) > csvRowMax || len(l.text) == 0 {
+		return false
+	}
+	commas := bytes.Count(l.text, comma)
+	if commas == 0 && !slices.ContainsFunc(t.heads, func(h *csvHead) bool { return len(h.columns) == 1 }) {
+		return false
+	}
+	spans := splitCSV(l.text)
+	for _, merge := range []bool{false, true} {
+		for _, h := range t.heads {
+			if merge != (len(spans) > len(h.columns)) {
+				continue
+			}
+			if fields, ok := h.fit(l, spans); ok {
+				h.follow(l)
+				h.add(l, t, fields)
+				return true
+			}
+		}
+	}
+	for _, h := range t.heads {
+		if h.torn(l.text, spans) {
+			l.bad(0, "a row of "+strconv.Itoa(len(h.columns))+" columns, as in the header",
+				"what cannot be read is left out; if two writers share the log, give each its own or write whole lines")
+			return true
+		}
+	}
+	return false
+}
+
+// add adds the readings of a row: one for each device that the columns name.
+func (h *csvHead) add(l *line, t *csvTables, fields [][]byte) {
+	device := h.device(l, t, fields)
+	if h.process >= 0 || h.pid >= 0 {
+		var pid, name []byte
+		if h.pid >= 0 {
+			pid = fields[h.pid]
+		}
+		if h.process >= 0 {
+			name = fields[h.process]
+		}
+		for i, col := range h.columns {
+			if size, ok := col.size(fields[i]); ok && col.q == Used {
+				c := l.checkpoint(len(l.text), processName(l, pid, name))
+				c.Lane.Device, c.Sampled = device, true
+				c.Set(Buffer, size)
+				h.date(c, fields)
+				return
+			}
+		}
+		return
+	}
+	for first, col := range h.columns {
+		if !col.first {
+			continue
+		}
+		c := l.checkpoint(len(l.text), h.name)
+		c.Sampled = true
+		if c.Lane.Device = device; col.device >= 0 {
+			c.Lane.Device = col.device
+		}
+		for i := first; i < len(h.columns); i++ {
+			if size, ok := h.columns[i].size(fields[i]); ok && h.columns[i].device == col.device {
+				c.Set(h.columns[i].q, size)
+			}
+		}
+		if c.Len() == 0 {
+			l.undo()
+			continue
+		}
+		h.date(c, fields)
+	}
+}
+
+// date gives a reading the row's time where it is in seconds since 1970.
+func (h *csvHead) date(c *Checkpoint, fields [][]byte) {
+	if h.time < 0 || !c.Time.IsZero() {
+		return
+	}
+	if t, ok := csvTime(fields[h.time]); ok {
+		c.Time, c.Local = t, false
+	}
+}
+
+// csvTime is a time of day, or one in seconds or milliseconds since 1970.
+func csvTime(b []byte) (t time.Time, ok bool) {
+	if t, _ = findTime(b); !t.IsZero() {
+		return t, true
+	}
+	n, rest, ok := cutNumber(b)
+	if !ok || len(rest) > 0 || n.decimals > 9 {
+		return time.Time{}, false
+	}
+	scale := int64(pow10[n.decimals])
+	whole, part := n.digits/scale, n.digits%scale*int64(pow10[9-n.decimals])
+	switch {
+	case whole > 1e9 && whole < 1e10:
+		return time.Unix(whole, part).UTC(), true
+	case whole > 1e12 && whole < 1e13:
+		return time.UnixMilli(whole).UTC(), true
+	}
+	return time.Time{}, false
+}
+
+// processName is what a process's share of a device is called: "process 2123797 (python)".
+func processName(l *line, pid, name []byte) string {
+	b := []byte("process")
+	if len(pid) > 0 {
+		b = append(append(b, ' '), pid...)
+	}
+	if i := bytes.LastIndexByte(name, '\\'); i >= 0 { // C:\Program Files\app\app.exe
+		name = name[i+1:]
+	} else {
+		program, _, _ := bytes.Cut(name, []byte{' '})
+		if i := bytes.LastIndexByte(program, '/'); i >= 0 && i+1 < len(program) {
+			name = program[i+1:]
+		}
+	}
+	if len(name) > 0 {
+		b = append(append(append(b, " ("...), name[:min(len(name), 64)]...), ')')
+	}
+	return l.str(b)
+}
+
+// splitCSV is where the fields of a row begin and end, without blanks and quotes around them.
+func splitCSV(text []byte) [][2]int {
+	var spans [][2]int
+	for from := 0; len(spans) < csvFieldsMax; {
+		for from < len(text) && (text[from] == ' ' || text[from] == '\t') {
+			from++
+		}
+		end := from
+		quoted := from < len(text) && text[from] == '"'
+		if quoted {
+			if i := bytes.IndexByte(text[from+1:], '"'); i >= 0 {
+				end = from + 1 + i
+			} else {
+				quoted = false
+			}
+		}
+		next := len(text)
+		if i := bytes.IndexByte(text[end:], ','); i >= 0 {
+			next = end + i
+		}
+		if quoted && len(bytes.TrimSpace(text[end+1:next])) == 0 {
+			spans = append(spans, [2]int{from + 1, end})
+		} else {
+			stop := next
+			for stop > from && (text[stop-1] == ' ' || text[stop-1] == '\t') {
+				stop--
+			}
+			spans = append(spans, [2]int{from, stop})
+		}
+		if next == len(text) {
+			break
+		}
+		from = next + 1
+	}
+	return spans
+}
+
+// readHeadless reports rows that have no header before them, once in a log.
+func readHeadless(l *line) (end int) {
+	if !headlessRow(l.text) && !headlessColumn(l) {
+		return 0
+	}
+	if t := l.csvTables(); !t.headless {
+		t.headless = true
+		l.bad(0, `the header of such rows before them, with "memory.used [MiB]" in it`,
+			"run nvidia-smi without noheader, or describe the rows with --dialect-file")
+	}
+	return len(l.text)
+}
+
+// headlessRow says that a line can be nothing else than a row of nvidia-smi: there is an amount of memory in it, and beside
+// it another thing as nvidia-smi prints it.
+//
+//	2 %, 588 MiB
+//	2024/01/01 10:00:00.123, NVIDIA A100-SXM4-40GB, 45 %, 1234 MiB, 40960 MiB
+func headlessRow(text []byte) bool {
+	memory, other, texts := 0, 0, 0
+	for _, span := range splitCSV(text) {
+		f := text[span[0]:span[1]]
+		n, unit, number := cutNumber(f)
+		switch {
+		case number && n.decimals == 0 && string(unit) == mebibytes:
+			memory++
+		case number && (string(unit) == " %" || string(unit) == " W" || string(unit) == " MHz"):
+			other++
+		case isSMITime(f) || isDeviceID(f) || isPState(f):
+			other++
+		case number && len(unit) == 0 || isAbsent(f) && len(f) > 0:
+		default:
+			texts++
+		}
+	}
+	return memory > 0 && memory+other > 1 && texts <= 2 && (other > 0 || texts == 0)
+}
+
+// isPState is a performance state: "P0" to "P15".
+func isPState(f []byte) bool {
+	return (len(f) == 2 || len(f) == 3) && f[0] == 'P' && isDigit(f[1]) && isDigit(f[len(f)-1])
+}
+
+// headlessColumn says that the line, and one beside it, are nothing but an amount of memory.
+func headlessColumn(l *line) bool {
+	alone := func(text []byte) bool {
+		n, unit, ok := cutNumber(text)
+		return ok && n.decimals == 0 && string(bytes.TrimRight(unit, " ")) == mebibytes
+	}
+	if !alone(l.text) {
+		return false
+	}
+	before, _ := l.previous(1)
+	after, _ := l.peek(1)
+	return alone(before) || alone(after)
+}
