@@ -2,150 +2,184 @@ package parser
 
 import (
 	"bytes"
-	"cmp"
+	"encoding/binary"
 	"iter"
 	"math/bits"
-	"slices"
 )
 
 // A matcher finds the needles of a set of dialects, all in one pass, so that one more dialect costs the others nothing.
 //
 // It is the Teddy algorithm of Hyperscan (and of Rust's aho-corasick): each needle is told by four bytes of it, its print,
-// chosen to be rare in logs. The needles are dealt to eight buckets, and for each of the four places a table says which
-// buckets have a print with that byte there. Where the four tables agree on a bucket, its needles are compared.
+// chosen to be rare in logs. The prints are dealt to eight buckets, and for each of the four places a table says which
+// buckets have a print with that byte there. Where the four tables agree on a bucket, the print is looked up: in a small
+// filter first, then in a table.
 type matcher struct {
-	buckets [8][]needle
+	// prints is a hash table, by open addressing. One that more than 64 needles share is there several times.
+	prints []*print
+	shift  int // of a print's hash to the right, to its place
 	// masks[i][b] are the buckets that have a print with byte b at place i.
 	masks  [printLen][256]uint8
 	tables teddyTables
 }
 
-// teddyTables are masks by nibbles, so that sixteen entries will do: tables[i][0] by the low one of the byte at place i,
-// tables[i][1] by the high one. Each is there twice, for the two halves of a vector.
-type teddyTables [printLen][2][32]uint8
+type teddyTables struct {
+	// nibbles are masks by nibbles, so that sixteen entries will do: nibbles[i][0] by the low one of the byte at place i,
+	// nibbles[i][1] by the high one. Each is there twice, for the two halves of a vector.
+	nibbles [printLen][2][32]uint8
+	// filter has a bit for each print, and so for one in a hundred and fifty of all others.
+	filter [1 << filterBits / 32]uint32
+}
+
+const filterBits = 13
 
 const (
 	printLen  = 4
 	needleMax = 64 // longest needle, in bytes
 )
 
-type needle struct {
-	text []byte
-	at   int // of the print in the text
-	d    []*dialect
+// A print is four bytes by which needles are told, sixty-four at most.
+type print struct {
+	bytes   uint32
+	needles []needle
+	// around[i][b] are those needles, one bit each, that may have byte b at the i-th of the places around the print.
+	around [len(places)][256]uint64
 }
 
-func (n *needle) print() []byte { return n.text[n.at : n.at+printLen] }
+// places are where around a print it is looked whether a needle may stand there, from the print's first byte on.
+var places = [...]int{-4, -1, printLen}
 
-func newMatcher(set []*dialect) *matcher {
-	m := &matcher{}
-	var needles []needle
-	at := map[string]int{}
-	for _, d := range set {
-		for _, text := range d.needles {
-			i, known := at[text]
-			if !known {
-				i = len(needles)
-				at[text] = i
-				needles = append(needles, needle{text: []byte(text), at: rarest(text)})
-			}
-			needles[i].d = append(needles[i].d, d)
+type needle struct {
+	text  []byte
+	at    int // of the print in the text
+	d     []*dialect
+	order int // of the first of them
+}
+
+func (p *print) add(n *needle) {
+	bit := uint64(1) << len(p.needles)
+	p.needles = append(p.needles, *n)
+	for i, place := range places {
+		if at := n.at + place; at >= 0 && at < len(n.text) {
+			p.around[i][n.text[at]] |= bit
+			continue
+		}
+		for c := range p.around[i] {
+			p.around[i][c] |= bit
 		}
 	}
-	// Similar prints share a bucket, so that its tables have few bytes at each place. The longer of two needles that begin
-	// alike comes first.
-	slices.SortStableFunc(needles, func(a, b needle) int {
-		return cmp.Or(bytes.Compare(a.print(), b.print()), len(b.text)-len(a.text))
-	})
-	for i, n := range needles {
-		k := i * len(m.buckets) / len(needles)
-		m.buckets[k] = append(m.buckets[k], n)
-		for j, c := range n.print() {
-			m.masks[j][c] |= 1 << k
-			for _, half := range []int{0, 16} {
-				m.tables[j][0][half+int(c&15)] |= 1 << k
-				m.tables[j][1][half+int(c>>4)] |= 1 << k
+}
+
+// candidates are the needles that may stand in the text with the print at an offset, one bit each.
+func (p *print) candidates(text []byte, at int) uint64 {
+	set := uint64(1)<<len(p.needles) - 1
+	for i, place := range places {
+		if near := at + place; near >= 0 && near < len(text) {
+			set &= p.around[i][text[near]]
+		}
+	}
+	return set
+}
+
+func newMatcher(set []*dialect) *matcher {
+	byText := map[string]*needle{}
+	var needles []*needle
+	for order, d := range set {
+		for _, text := range d.needles {
+			if byText[text] == nil {
+				byText[text] = &needle{text: []byte(text), order: order}
+				needles = append(needles, byText[text])
+			}
+			byText[text].d = append(byText[text].d, d)
+		}
+	}
+	choosePrints(needles)
+	size := bits.Len(uint(8 * len(needles))) // at most an eighth of the places are taken
+	m := &matcher{prints: make([]*print, 1<<size), shift: 32 - size}
+	var buckets []bucket
+	for _, n := range needles {
+		word := n.text[n.at : n.at+printLen]
+		key := binary.LittleEndian.Uint32(word)
+		i := m.place(key)
+		for m.prints[i] != nil && (m.prints[i].bytes != key || len(m.prints[i].needles) == 64) {
+			i = m.after(i)
+		}
+		if m.prints[i] == nil {
+			m.prints[i] = &print{bytes: key}
+			bit := key * hashFactor >> (32 - filterBits)
+			m.tables.filter[bit/32] |= 1 << (bit % 32)
+			buckets = append(buckets, newBucket(word))
+		}
+		m.prints[i].add(n)
+	}
+	for k, b := range deal(buckets) {
+		for _, word := range b.prints {
+			for i, c := range word {
+				m.masks[i][c] |= 1 << k
+				for _, half := range []int{0, 16} {
+					m.tables.nibbles[i][0][half+int(c&15)] |= 1 << k
+					m.tables.nibbles[i][1][half+int(c>>4)] |= 1 << k
+				}
 			}
 		}
 	}
 	return m
 }
 
-// next is the first place from an offset on where the print of a needle stands that is there as a whole, and the buckets
-// in which to look for it; set is 0 where there is none.
-func (m *matcher) next(text []byte, from int) (at int, set uint8) {
+// hashFactor is 2^32 over the golden ratio (Knuth, The Art of Computer Programming 3, 6.4).
+const hashFactor = 0x9e3779b1
+
+// place is where in the table a print stands, or behind which.
+func (m *matcher) place(p uint32) int { return int(p * hashFactor >> m.shift) }
+
+// after is the place behind another.
+func (m *matcher) after(i int) int { return (i + 1) & (len(m.prints) - 1) }
+
+// next is the first place from an offset on where the print of a needle stands that is there as a whole, -1 where there is
+// none.
+func (m *matcher) next(text []byte, from int) (at int) {
 	at = from
 	for hasTeddy {
-		var skipped int
-		skipped, set = teddy(text[min(at, len(text)):], &m.tables)
-		if at += skipped; set == 0 {
+		skipped, found := teddy(text[min(at, len(text)):], &m.tables)
+		if at += skipped; !found {
 			break
 		}
-		if m.any(text, at, set) {
-			return at, set
+		if m.any(text, at) {
+			return at
 		}
 		at++
 	}
 	for ; at+printLen <= len(text); at++ {
-		set = m.masks[0][text[at]] & m.masks[1][text[at+1]] & m.masks[2][text[at+2]] & m.masks[3][text[at+3]]
-		if set != 0 && m.any(text, at, set) {
-			return at, set
+		set := m.masks[0][text[at]] & m.masks[1][text[at+1]] & m.masks[2][text[at+2]] & m.masks[3][text[at+3]]
+		if set != 0 && m.any(text, at) {
+			return at
 		}
 	}
-	return len(text), 0
+	return -1
 }
 
-// any says whether a needle of some buckets stands in the text with its print at an offset.
-func (m *matcher) any(text []byte, at int, set uint8) bool {
-	for range m.needles(text, at, set) {
+// any says whether a needle stands in the text with its print at an offset.
+func (m *matcher) any(text []byte, at int) bool {
+	for range m.needles(text, at) {
 		return true
 	}
 	return false
 }
 
-// needles ranges over those needles of some buckets that stand in the text with their print at an offset, and where they
-// begin.
-func (m *matcher) needles(text []byte, at int, set uint8) iter.Seq2[*needle, int] {
+// needles ranges over those needles that stand in the text with their print at an offset, and where they begin.
+func (m *matcher) needles(text []byte, at int) iter.Seq2[*needle, int] {
 	return func(yield func(*needle, int) bool) {
-		for ; set != 0; set &= set - 1 {
-			bucket := m.buckets[bits.TrailingZeros8(set)]
-			for i := range bucket {
-				n := &bucket[i]
+		word := binary.LittleEndian.Uint32(text[at:])
+		for i := m.place(word); m.prints[i] != nil; i = m.after(i) {
+			p := m.prints[i]
+			if p.bytes != word {
+				continue
+			}
+			for set := p.candidates(text, at); set != 0; set &= set - 1 {
+				n := &p.needles[bits.TrailingZeros64(set)]
 				if start := at - n.at; start >= 0 && bytes.HasPrefix(text[start:], n.text) && !yield(n, start) {
 					return
 				}
 			}
 		}
 	}
-}
-
-// rarest is the offset of the four bytes of a needle that are the rarest in logs.
-func rarest(text string) int {
-	best, at := -1, 0
-	for i := 0; i+printLen <= len(text); i++ {
-		sum := 0
-		for _, c := range []byte(text[i : i+printLen]) {
-			sum += rarity(c)
-		}
-		if sum > best {
-			best, at = sum, i
-		}
-	}
-	return at
-}
-
-// rarity is how seldom a byte is in logs, roughly, in bits: letters after their frequency in English text, digits and
-// the punctuation of logs as in the logs of fixtures/logs.
-func rarity(c byte) int {
-	switch {
-	case c == ' ' || c == '0' || c == 'e' || c == '.':
-		return 3
-	case bytes.IndexByte([]byte("atoinsr123-_/:,\"="), c) >= 0:
-		return 4
-	case c >= 'a' && c <= 'z' || c >= '4' && c <= '9':
-		return 5
-	case c >= 'A' && c <= 'Z' || c == '(' || c == ')' || c == '|':
-		return 7
-	}
-	return 8
 }

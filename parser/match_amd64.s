@@ -1,10 +1,10 @@
 #include "textflag.h"
 
-// func teddy(text []byte, tables *teddyTables) (at int, set uint8)
+// func teddy(text []byte, tables *teddyTables) (at int, found bool)
 //
 // One round looks at 32 places: for each of the four bytes of a print, the nibbles of text[at+j:at+j+32] choose from the
 // two tables of place j the buckets that have such a byte there; what is left when all eight are and-ed has the whole
-// print, up to the mixing of nibbles.
+// print, up to the mixing of nibbles and of prints. Of those places, the ones go out whose print is not in the filter.
 TEXT ·teddy(SB), NOSPLIT, $0-41
 	MOVQ text_base+0(FP), SI
 	MOVQ text_len+8(FP), CX
@@ -17,6 +17,7 @@ TEXT ·teddy(SB), NOSPLIT, $0-41
 	VMOVDQU 160(DX), Y13
 	VMOVDQU 192(DX), Y14
 	VMOVDQU 224(DX), Y15
+	LEAQ 256(DX), R11    // the filter
 	MOVQ $0x0f0f0f0f0f0f0f0f, AX
 	VMOVQ AX, X7
 	VPBROADCASTQ X7, Y7
@@ -63,35 +64,42 @@ round:
 	VPAND Y3, Y2, Y2
 	VPAND Y2, Y0, Y0
 	VPTEST Y0, Y0
-	JNZ found
+	JNZ some
 
+next:
 	ADDQ $32, AX
 	CMPQ AX, CX
 	JLE round
 
 none:
 	MOVQ AX, at+32(FP)
-	MOVB $0, set+40(FP)
+	MOVB $0, found+40(FP)
 	VZEROUPPER
 	RET
 
-found:
+some:
 	VPCMPEQB Y6, Y0, Y1
 	VPMOVMSKB Y1, BX
-	NOTL BX
-	BSFL BX, BX
-	ADDQ BX, AX
-	MOVQ AX, at+32(FP)
-	// Byte BX of Y0 are the buckets.
-	CMPQ BX, $16
-	JLT low
-	VEXTRACTI128 $1, Y0, X0
-	SUBQ $16, BX
+	NOTL BX              // the places that are left, one bit each
 
-low:
-	VMOVQ BX, X2
-	VPSHUFB X2, X0, X0
-	VMOVQ X0, BX
-	MOVB BX, set+40(FP)
+place:
+	BSFL BX, R8
+	ADDQ AX, R8
+	MOVL (SI)(R8*1), R9
+	IMULL $0x9e3779b1, R9
+	SHRL $19, R9         // the print's bit in the filter
+	MOVL R9, R10
+	SHRL $5, R10
+	MOVL (R11)(R10*4), R10
+	BTL R9, R10
+	JCS found
+	LEAL -1(BX), R9
+	ANDL R9, BX
+	JNZ place
+	JMP next
+
+found:
+	MOVQ R8, at+32(FP)
+	MOVB $1, found+40(FP)
 	VZEROUPPER
 	RET

@@ -4,4 +4,4 @@ package parser
 
 const hasTeddy = false
 
-func teddy([]byte, *teddyTables) (at int, set uint8) { return 0, 0 }
+func teddy([]byte, *teddyTables) (at int, found bool) { return 0, false }

@@ -97,6 +97,7 @@ type scanner struct {
 	reading string // the dialect that reads
 	line    line
 	names   map[string]string
+	hits    []hit // in the line, not tried yet
 }
 
 func newScanner(path string, m *matcher) *scanner {
@@ -120,7 +121,6 @@ func (s *scanner) scan(win window, skip int, tables []openTable, out *batch) {
 	pos := max(win.from, skip)
 	for pos < win.to {
 		var hit, start int
-		var set uint8
 		if len(s.tables) > 0 || escapes {
 			// Each line is looked at: it may be a row, and a needle may have an escape in it.
 			start = pos
@@ -133,13 +133,13 @@ func (s *scanner) scan(win window, skip int, tables []openTable, out *batch) {
 				pos = s.after(s.line.end)
 				continue
 			}
-			if hit, set = s.matcher.next(s.line.text, 0); set == 0 {
+			if hit = s.matcher.next(s.line.text, 0); hit < 0 {
 				pos = s.after(s.line.end)
 				continue
 			}
 		} else {
 			// A needle may lie across the window's end, in a line that is longer than a window.
-			if hit, set = s.matcher.next(win.buf[:min(len(win.buf), win.to+needleMax)], pos); set == 0 {
+			if hit = s.matcher.next(win.buf[:min(len(win.buf), win.to+needleMax)], pos); hit < 0 {
 				break
 			}
 			var end int
@@ -151,7 +151,7 @@ func (s *scanner) scan(win window, skip int, tables []openTable, out *batch) {
 			s.line.set(start, end, number)
 			hit -= start
 		}
-		s.read(hit, set)
+		s.read(hit)
 		pos = s.after(s.line.end)
 	}
 	s.advance(&counted, &number, win.to)
@@ -174,36 +174,67 @@ func (s *scanner) advance(counted, number *int, to int) {
 // after is where to go on behind a line's end.
 func (s *scanner) after(end int) int { return max(s.win.skipBreak(end), end) }
 
-// read gives the line to the dialects, from the first needle on. They may go on to the lines that follow.
-func (s *scanner) read(at int, set uint8) {
-	for low := 0; set != 0; {
-		if end := s.try(low, at, set); end > 0 {
-			low, at = end, end
-		} else {
-			at++
+// read gives the line to the dialects: that one first whose needle begins first, from the needle on whose print stands at
+// an offset. They may go on to the lines that follow.
+func (s *scanner) read(at int) {
+	l := &s.line
+	s.hits = s.hits[:0]
+	for low := 0; ; {
+		// A needle that begins before the first of those that are found has its print within needleMax of it.
+		for at >= 0 && (len(s.hits) == 0 || at < s.hits[0].start+needleMax) {
+			for n, start := range s.matcher.needles(l.text, at) {
+				s.hit(hit{start, n})
+			}
+			at = s.matcher.next(l.text, at+1)
 		}
-		at, set = s.matcher.next(s.line.text, at)
+		if len(s.hits) == 0 {
+			return
+		}
+		first := s.hits[0]
+		s.hits = s.hits[:copy(s.hits, s.hits[1:])]
+		if first.start < low {
+			continue
+		}
+		start := l.start
+		if end := s.try(first); end > 0 {
+			low = end
+			if l.start != start {
+				s.hits, at = s.hits[:0], 0
+			}
+			if at >= 0 && at < end {
+				at = s.matcher.next(l.text, end)
+			}
+		}
 	}
 }
 
-// try offers the needles with their print at an offset to their dialects, and returns where the one that reads it ends, 0
-// where none does. What stands before low is read already.
-func (s *scanner) try(low, at int, set uint8) (end int) {
+// A hit is a needle that begins at an offset of the line.
+type hit struct {
+	start int
+	*needle
+}
+
+// hit adds a hit in the order in which they are tried.
+func (s *scanner) hit(h hit) {
+	i := len(s.hits)
+	for i > 0 && (s.hits[i-1].start > h.start || s.hits[i-1].start == h.start && s.hits[i-1].order > h.order) {
+		i--
+	}
+	s.hits = slices.Insert(s.hits, i, h)
+}
+
+// try offers a needle to its dialects, and returns where the one that reads it ends, 0 where none does.
+func (s *scanner) try(h hit) (end int) {
 	l := &s.line
 	before, entries := *l, len(s.out.entries)
-	for n, start := range s.matcher.needles(l.text, at, set) {
-		if start < low {
-			continue
+	for _, d := range h.d {
+		s.reading, l.first = d.name, l.start
+		if end = d.read(l, h.start); end > 0 {
+			return end
 		}
-		for _, d := range n.d {
-			s.reading, l.first = d.name, l.start
-			if end = d.read(l, start); end > 0 {
-				return end
-			}
-			s.out.entries = s.out.entries[:entries]
-			if l.start != before.start {
-				l.set(before.start, before.end, before.number)
-			}
+		s.out.entries = s.out.entries[:entries]
+		if l.start != before.start {
+			l.set(before.start, before.end, before.number)
 		}
 	}
 	return 0

@@ -1,0 +1,160 @@
+package parser
+
+import (
+	"bytes"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// choosePrints gives each needle its print: the fewer there are in all, the less often the tables take other text for one.
+// So the print that the most needles share comes first, and of those the rarer in logs.
+func choosePrints(needles []*needle) {
+	left := slices.Clone(needles)
+	for len(left) > 0 {
+		shared := map[string]int{}
+		for _, n := range left {
+			seen := map[string]bool{}
+			for i := 0; i+printLen <= len(n.text); i++ {
+				if word := string(n.text[i : i+printLen]); !seen[word] {
+					seen[word] = true
+					shared[word]++
+				}
+			}
+		}
+		best, most := "", 0.0
+		for word, n := range shared {
+			bits := 0.0
+			for _, c := range []byte(word) {
+				bits -= math.Log2(frequency(c))
+			}
+			if score := float64(n) * bits; score > most || score == most && word < best {
+				best, most = word, score
+			}
+		}
+		left = slices.DeleteFunc(left, func(n *needle) bool {
+			n.at = max(0, bytes.Index(n.text, []byte(best)))
+			return bytes.Contains(n.text, []byte(best))
+		})
+	}
+}
+
+// A bucket is prints that share a bit in a matcher's tables.
+type bucket struct {
+	prints [][]byte
+	// low and high are the nibbles at each place.
+	low, high [printLen]uint16
+	// chance is how often a place in a log looks like one of the prints.
+	chance float64
+}
+
+func newBucket(word []byte) bucket {
+	b := bucket{prints: [][]byte{word}}
+	for i, c := range word {
+		b.low[i], b.high[i] = 1<<(c&15), 1<<(c>>4)
+	}
+	b.estimate()
+	return b
+}
+
+func (b *bucket) estimate() {
+	b.chance = 1
+	for i := range printLen {
+		sum := 0.0
+		for high := b.high[i]; high != 0; high &= high - 1 {
+			for low := b.low[i]; low != 0; low &= low - 1 {
+				sum += frequency(byte(bits.TrailingZeros16(high)<<4 | bits.TrailingZeros16(low)))
+			}
+		}
+		b.chance *= sum
+	}
+}
+
+// with is the bucket of both buckets' prints, without these.
+func (b *bucket) with(other *bucket) bucket {
+	both := bucket{low: b.low, high: b.high}
+	for i := range printLen {
+		both.low[i] |= other.low[i]
+		both.high[i] |= other.high[i]
+	}
+	both.estimate()
+	return both
+}
+
+// deal merges buckets until there are eight, each time the two that together look like logs the least more often than by
+// themselves.
+func deal(buckets []bucket) []bucket {
+	// best are the best partners of each bucket among those before it; -1 where it has none any more.
+	type partner struct {
+		of   int
+		cost float64
+	}
+	best := make([]partner, len(buckets))
+	compare := func(a, b int) {
+		both := buckets[a].with(&buckets[b])
+		if cost := both.chance - buckets[a].chance - buckets[b].chance; best[a].of < 0 || cost < best[a].cost {
+			best[a] = partner{b, cost}
+		}
+	}
+	search := func(a int) {
+		best[a] = partner{of: -1}
+		for b := range a {
+			if buckets[b].prints != nil {
+				compare(a, b)
+			}
+		}
+	}
+	for a := range buckets {
+		search(a)
+	}
+	for left := len(buckets); left > 8; left-- {
+		a := -1
+		for i := range best {
+			if best[i].of >= 0 && (a < 0 || best[i].cost < best[a].cost) {
+				a = i
+			}
+		}
+		b := best[a].of
+		both := buckets[b].with(&buckets[a])
+		both.prints = append(buckets[b].prints, buckets[a].prints...)
+		buckets[b], buckets[a] = both, bucket{}
+		best[a].of = -1
+		for i := b; i < len(buckets); i++ {
+			switch {
+			case buckets[i].prints == nil:
+			case i == b || best[i].of == a || best[i].of == b:
+				search(i)
+			default:
+				compare(i, b)
+			}
+		}
+	}
+	var dealt []bucket
+	for _, b := range buckets {
+		if b.prints != nil {
+			dealt = append(dealt, b)
+		}
+	}
+	return dealt
+}
+
+// frequency is the share of a byte in logs.
+func frequency(c byte) float64 {
+	if c < 128 {
+		return float64(frequencies[c]) / 100_000
+	}
+	return 1e-5
+}
+
+// frequencies are how often each ASCII byte is among 100,000 of the logs of fixtures/logs and of those of fixtures.WriteLog,
+// 1 at least.
+var frequencies = [128]uint16{
+	115, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1472, 1, 1, 66, 1, 1,
+	1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 23, 1, 1, 1, 1,
+	16068, 288, 433, 330, 3, 430, 11, 327, 369, 367, 135, 133, 1466, 3195, 2839, 945,
+	3943, 2235, 2564, 1256, 1110, 1160, 1098, 855, 860, 914, 1715, 28, 73, 942, 127, 14,
+	14, 272, 499, 201, 136, 217, 365, 130, 97, 512, 5, 103, 107, 537, 409, 459,
+	398, 14, 139, 272, 406, 164, 73, 37, 34, 16, 13, 783, 93, 764, 146, 1594,
+	39, 2968, 708, 1526, 1440, 4920, 903, 909, 945, 3078, 66, 425, 1905, 1695, 2598, 3105,
+	1560, 78, 2757, 3492, 3205, 1273, 446, 512, 212, 520, 138, 18, 413, 17, 48, 1,
+}
