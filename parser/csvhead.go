@@ -24,7 +24,7 @@ func leadsHeader(text []byte, at int) bool {
 	if i := bytes.IndexByte(text[at:], ','); i >= 0 {
 		end = at + i
 	}
-	if end-from > 256 || newCSVColumn(columnName(text[from:end], from == 0)).kind != csvMemory {
+	if end-from > csvNameMax || newCSVColumn(columnName(text[from:end], from == 0)).kind != csvMemory {
 		return false
 	}
 	for from > 0 {

@@ -50,6 +50,7 @@ const (
 	percentage   = " %, "
 	csvRowMax    = 4 << 10 // longest row, in bytes
 	csvFieldsMax = 64
+	csvNameMax   = 96 // longest name of a column with what a logger puts before it, in bytes
 	csvHeadsMax  = 4   // headers whose rows may stand in turn in one log
 	csvIDsMax    = 256 // devices that are known by a name
 )

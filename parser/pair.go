@@ -42,7 +42,10 @@ func pairName(name string) (half, string) {
 	if open := strings.LastIndex(rest, " ("); open > 0 && strings.HasSuffix(rest, ")") {
 		rest = rest[:open]
 	}
-	return kind, strings.Join(strings.Fields(rest), " ")
+	if rest = strings.TrimSpace(rest); strings.Contains(rest, "  ") || strings.ContainsAny(rest, "\t\n\v\f\r") {
+		rest = strings.Join(strings.Fields(rest), " ")
+	}
+	return kind, rest
 }
 
 // pair finds the file's stages and cleanups. An After closes the latest open Before of its name in its lane; what was

@@ -24,9 +24,13 @@ func choosePrints(needles []*needle) {
 		}
 		best, most := "", 0.0
 		for word, n := range shared {
-			bits := 0.0
+			bits, spoken := 0.0, true
 			for _, c := range []byte(word) {
 				bits -= math.Log2(frequency(c))
+				spoken = spoken && (c == ' ' || c >= 'a' && c <= 'z')
+			}
+			if spoken { // the letters of words follow one another, so that "ing " is far more frequent than its letters say
+				bits /= 8
 			}
 			if score := float64(n) * bits; score > most || score == most && word < best {
 				best, most = word, score
