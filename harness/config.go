@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
 )
 
@@ -96,6 +97,10 @@ type Config struct {
 	Env     []string // "NAME=value", beyond the harness's own environment
 	Version string   // of vramsoak, for the log
 	Policy  string   // text of the policy file by which the log is to be judged, for the log; "" for the defaults
+
+	// Dialects are those in which the pipeline's lines are read; nil is all built-in ones. They must be those of Policy, so
+	// that the log is judged by what the harness saw.
+	Dialects *parser.Set
 
 	// Device reads what the driver says the process and its descendants use, as [meter.NVML.Use] does; nil where there is
 	// no device. A driver that takes its time delays the samples and nothing else.

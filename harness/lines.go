@@ -3,6 +3,8 @@ package harness
 import (
 	"bytes"
 	"iter"
+
+	"vramsoak/parser"
 )
 
 // lineMax is how much of an unfinished line is held back. A line of 100 MB passes in pieces of this size.
@@ -11,7 +13,8 @@ const lineMax = 1 << 20
 // lines cuts what a pipeline prints into lines. An unfinished line is held back until its end has come, so that the
 // harness can put its own lines before it: "file-start" before the pipeline's first word on the file.
 type lines struct {
-	held []byte
+	dialects *parser.Set
+	held     []byte
 }
 
 // A piece is some of the pipeline's bytes, in order: a line with its newline, several lines of no interest, or a part of
@@ -42,7 +45,7 @@ func (l *lines) cut(chunk []byte) iter.Seq[piece] {
 				end = i + 1
 			}
 		}
-		for p := range pieces(l.held[:end]) {
+		for p := range pieces(l.held[:end], l.dialects) {
 			if !yield(p) {
 				break
 			}
@@ -51,13 +54,15 @@ func (l *lines) cut(chunk []byte) iter.Seq[piece] {
 	}
 }
 
-// pieces yields the lines that may hold a record one by one, and what lies between them at once.
-func pieces(text []byte) iter.Seq[piece] {
+// pieces yields the lines that may hold a record of one of the dialects one by one, and what lies between them at once.
+// Nearly no line does, and parsing is for those that do.
+func pieces(text []byte, dialects *parser.Set) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
-		at := 0
-		for hit := range hits(text) {
-			if hit < at {
-				continue // in the line that was yielded for an earlier one
+		for at := 0; at < len(text); {
+			hit, ok := dialects.Next(text, at)
+			if !ok {
+				yield(piece{text: text[at:]})
+				return
 			}
 			begin := at + bytes.LastIndexByte(text[at:hit], '\n') + 1
 			if begin > at && !yield(piece{text: text[at:begin]}) {
@@ -71,9 +76,6 @@ func pieces(text []byte) iter.Seq[piece] {
 				return
 			}
 		}
-		if at < len(text) {
-			yield(piece{text: text[at:]})
-		}
 	}
 }
 
@@ -82,36 +84,4 @@ func (l *lines) rest() piece {
 	text := l.held
 	l.held = nil
 	return piece{text, true}
-}
-
-// needles are what a line must contain to hold a record that the harness acts on: "[GPU Memory]" and "out of memory" share
-// the first. Nearly no line does, and parsing is for those that do.
-var needles = [...][]byte{[]byte("emory"), []byte("[pipeline]")}
-
-// hits yields where needles are, in order.
-func hits(text []byte) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		var next [len(needles)]int // where each needle is next; behind the text where it is not
-		find := func(k, from int) {
-			next[k] = len(text)
-			if i := bytes.Index(text[from:], needles[k]); i >= 0 {
-				next[k] = from + i
-			}
-		}
-		for k := range needles {
-			find(k, 0)
-		}
-		for {
-			k := 0
-			for other := range next {
-				if next[other] < next[k] {
-					k = other
-				}
-			}
-			if next[k] == len(text) || !yield(next[k]) {
-				return
-			}
-			find(k, next[k]+len(needles[k]))
-		}
-	}
 }

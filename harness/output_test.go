@@ -238,12 +238,13 @@ func TestNeedles(t *testing.T) {
 		string(parser.FileEnd{Pipeline: true, Path: "x", Status: parser.StatusOK}.AppendLine(nil)),
 		"RuntimeError: CUDA error: out of memory",
 		"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB",
+		"\x1b[32m[GPU \x1b[1mMemory]\x1b[0m x: Allocated: 1.00GB",
 	} {
 		if len(parser.ParseLine([]byte(line), parser.Position{})) == 0 {
 			t.Errorf("the parser finds nothing in %q", line)
 		}
 		looked := false
-		for p := range pieces([]byte(line + "\n")) {
+		for p := range pieces([]byte(line+"\n"), nil) {
 			looked = p.look
 		}
 		if !looked {

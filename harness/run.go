@@ -61,8 +61,10 @@ func Run(ctx context.Context, cfg Config) (*Outcome, error) {
 		return nil, err
 	}
 	r := &run{cfg: cfg, log: log, batch: newBatch(cfg.Files), board: newBoard(cfg.Progress), kill: cfg.Kill, started: time.Now()}
+	r.lines.dialects = cfg.Dialects
 	r.track = &tracker{
-		log: log, batch: r.batch, logger: cfg.Logger, follow: cfg.Feed != FeedProcess, open: cfg.Feed == FeedNone,
+		log: log, batch: r.batch, dialects: cfg.Dialects, logger: cfg.Logger, follow: cfg.Feed != FeedProcess,
+		open: cfg.Feed == FeedNone,
 	}
 	log.own(parser.RunStart{
 		Header: parser.Header{Time: r.started}, Files: len(cfg.Files), Feed: string(cfg.Feed),

@@ -10,9 +10,10 @@ import (
 
 // A tracker tells from what the pipeline prints which file it works on, and writes where files begin and end.
 type tracker struct {
-	log    *journal
-	batch  *batch
-	logger *slog.Logger
+	log      *journal
+	batch    *batch
+	dialects *parser.Set
+	logger   *slog.Logger
 
 	// follow says that files begin and end where the pipeline says so, not with its process; open, that they are not
 	// known beforehand.
@@ -60,11 +61,11 @@ func (t *tracker) process(fed []int, now time.Time) {
 // before takes a line that is about to be written to the log.
 func (t *tracker) before(text []byte, now time.Time) {
 	t.said = t.said[:0]
-	for _, rec := range parser.ParseLine(text, parser.Position{}) {
+	for _, rec := range t.dialects.ParseLine(text, parser.Position{}) {
 		switch rec := rec.(type) {
 		case parser.Checkpoint:
 			t.reading, t.changed = rec.Reading, true
-			if t.follow {
+			if t.follow && !rec.Sampled {
 				t.checkpoint(rec, now)
 			}
 			if t.active != nil {

@@ -30,6 +30,8 @@ type Builder struct {
 	// its checkpoints and pairs are gone, so that a log takes memory by its files, not by its checkpoints. How a file ended
 	// may be known only later.
 	Done func(*File)
+	// Dialects are those that Read reads logs in.
+	Dialects *Set
 
 	tl      Timeline
 	file    *File // nil between files
@@ -44,7 +46,7 @@ type Builder struct {
 
 // Read adds a log.
 func (b *Builder) Read(r io.Reader, name string) error {
-	for batch, err := range readLog(r, name, allDialects) {
+	for batch, err := range readLog(r, name, b.Dialects.needles()) {
 		for i := range batch.entries {
 			if e := &batch.entries[i]; e.other != nil {
 				b.add(e.record(batch.line))
@@ -78,6 +80,8 @@ type logState struct {
 	// clock is the harness's last time. It dates the pipeline's lines that have no time, or one without a zone, to
 	// within a sample.
 	clock time.Time
+	// calendar dates the lines that give no date, or no year.
+	calendar calendar
 	// fallback is the line of the last word on one.
 	fallback int
 	// files, outside and checkpoints are how many the timeline had when the log began.
@@ -153,6 +157,7 @@ func (b *Builder) add(rec Record) {
 		b.tl.Bad = append(b.tl.Bad, r)
 	case FileStart:
 		if r.Pipeline {
+			b.date(&r.Header)
 			if begins := b.log.splitter.Begins(r); begins && !b.log.supervised {
 				b.begin(r)
 			}
@@ -164,6 +169,9 @@ func (b *Builder) add(rec Record) {
 		b.supervised(r.Header)
 		b.open(r)
 	case FileEnd:
+		if r.Pipeline {
+			b.date(&r.Header)
+		}
 		b.end(r)
 	case Sample:
 		b.supervised(r.Header)
@@ -241,11 +249,14 @@ func (b *Builder) supervised(h Header) {
 	}
 }
 
-// date gives a pipeline's record the harness's clock where its own time is missing or of an unknown zone.
+// date gives a pipeline's record the harness's clock where its own time is missing, without a date or of an unknown zone.
+// Without the harness, days and years that the log leaves out are counted.
 func (b *Builder) date(h *Header) {
-	if (h.Time.IsZero() || h.Local) && !b.log.clock.IsZero() {
-		h.Time, h.Local = b.log.clock, false
+	if (h.Time.IsZero() || h.Local || h.Dateless || h.Yearless) && !b.log.clock.IsZero() {
+		h.Time, h.Local, h.Dateless, h.Yearless = b.log.clock, false, false, false
+		return
 	}
+	b.log.calendar.date(h)
 }
 
 // startRun begins a run, which is a new one where the log had anything before.

@@ -188,8 +188,7 @@ func isSMITime(f []byte) bool {
 	if len(f) != 23 || f[4] != '/' || f[19] != '.' {
 		return false
 	}
-	_, _, ok := timeAt(f)
-	return ok
+	return !timeAt(f).IsZero()
 }
 
 // isDeviceID is a UUID or a bus id: "GPU-4d9f...", "00000000:01:00.0".

@@ -3,7 +3,6 @@ package parser
 import (
 	"bytes"
 	"strings"
-	"time"
 )
 
 // A line is what a dialect reads: one line of a log, or the piece of one that ends with '\r', without its end and
@@ -16,14 +15,13 @@ type line struct {
 	number     int // of the line in the window, from 0
 	first      int // where the lines begin that a dialect reads together
 	clean      []byte
-	// clock is where the text's first time stands, so far as it has been looked for, up to sought; -1 where there is none.
-	clock, sought int
+	stamps     lineStamps
+	tried      uint64 // the user's dialects that have tried the line
 }
 
 // set goes to the line that window[start:end] is.
 func (l *line) set(start, end, number int) {
-	l.start, l.end, l.number = start, end, number
-	l.clock, l.sought = -1, 0
+	l.start, l.end, l.number, l.stamps, l.tried = start, end, number, lineStamps{}, 0
 	l.text = l.s.win.buf[start:end]
 	if bytes.IndexByte(l.text, 0x1b) >= 0 {
 		l.clean = stripEscapes(l.clean[:0], l.text)
@@ -73,26 +71,15 @@ func (l *line) position() Position { return Position{Path: l.s.path, Line: l.num
 // header is that of a record that begins at an offset of the text. Its time is the one that stands before the record;
 // where several lines are read together and this one has none, it is that of the first.
 func (l *line) header(at int) Header {
-	h := Header{Pos: l.position(), Dialect: l.s.reading}
-	h.Time, h.Local = l.timeBefore(at)
-	if h.Time.IsZero() && l.first < l.start {
+	t := l.stamps.of(l.text, at)
+	if t.IsZero() && l.first < l.start {
 		_, end := l.s.win.lineAround(l.first)
-		h.Time, h.Local = findTime(plain(l.s.win.buf[l.first:end]))
+		first := plain(l.s.win.buf[l.first:end])
+		t = new(lineStamps).of(first, len(first))
 	}
+	h := Header{Pos: l.position(), Dialect: l.s.reading}
+	t.into(&h)
 	return h
-}
-
-// timeBefore is the first time before an offset of the text. A line of many records is looked through once.
-func (l *line) timeBefore(at int) (t time.Time, local bool) {
-	if l.clock < 0 && at > l.sought {
-		l.clock = timeIn(l.text[:at], l.sought)
-		l.sought = max(l.sought, at-timeLen+1)
-	}
-	if l.clock < 0 || l.clock+timeLen > at {
-		return time.Time{}, false
-	}
-	t, local, _ = timeAt(l.text[l.clock:at])
-	return t, local
 }
 
 // checkpoint adds a checkpoint that begins at an offset of the text, to be filled in. The pointer is good until the next

@@ -20,6 +20,8 @@ type matcher struct {
 	// masks[i][b] are the buckets that have a print with byte b at place i.
 	masks  [printLen][256]uint8
 	tables teddyTables
+	// each are the dialects without needles: they try each line.
+	each []*dialect
 }
 
 type teddyTables struct {
@@ -83,7 +85,11 @@ func (p *print) candidates(text []byte, at int) uint64 {
 func newMatcher(set []*dialect) *matcher {
 	byText := map[string]*needle{}
 	var needles []*needle
+	var each []*dialect
 	for order, d := range set {
+		if len(d.needles) == 0 {
+			each = append(each, d)
+		}
 		for _, text := range d.needles {
 			if byText[text] == nil {
 				byText[text] = &needle{text: []byte(text), order: order}
@@ -94,7 +100,7 @@ func newMatcher(set []*dialect) *matcher {
 	}
 	choosePrints(needles)
 	size := bits.Len(uint(8 * len(needles))) // at most an eighth of the places are taken
-	m := &matcher{prints: make([]*print, 1<<size), shift: 32 - size}
+	m := &matcher{prints: make([]*print, 1<<size), shift: 32 - size, each: each}
 	var buckets []bucket
 	for _, n := range needles {
 		word := n.text[n.at : n.at+printLen]

@@ -47,7 +47,7 @@ func readMemorySummary(l *line, at int) (end int) {
 	c := l.checkpoint(at, "memory summary")
 	c.Lane.Device, c.Sampled = device, true
 	if text, ok := l.previous(1); ok && c.Time.IsZero() {
-		c.Time, c.Local = findTime(text[:min(len(text), 256)]) // the table's first line follows the logger's prefix
+		findStamp(text[:min(len(text), 256)]).into(&c.Header) // the table's first line follows the logger's prefix
 	}
 	rows := 0
 	counts := true // the table has totals: cudaMallocAsync keeps none, nor what is not releasable

@@ -50,7 +50,7 @@ const (
 	percentage   = " %, "
 	csvRowMax    = 4 << 10 // longest row, in bytes
 	csvFieldsMax = 64
-	csvNameMax   = 96 // longest name of a column with what a logger puts before it, in bytes
+	csvNameMax   = 96  // longest name of a column with what a logger puts before it, in bytes
 	csvHeadsMax  = 4   // headers whose rows may stand in turn in one log
 	csvIDsMax    = 256 // devices that are known by a name
 )
@@ -185,29 +185,15 @@ func (h *csvHead) date(c *Checkpoint, fields [][]byte) {
 	if h.time < 0 || !c.Time.IsZero() {
 		return
 	}
-	if t, ok := csvTime(fields[h.time]); ok {
-		c.Time, c.Local = t, false
+	if t := findStamp(fields[h.time]); !t.IsZero() {
+		t.into(&c.Header)
 	}
 }
 
-// csvTime is a time of day, or one in seconds or milliseconds since 1970.
+// csvTime is a column's time: of the day, with a date or without, or in seconds or milliseconds since 1970.
 func csvTime(b []byte) (t time.Time, ok bool) {
-	if t, _ = findTime(b); !t.IsZero() {
-		return t, true
-	}
-	n, rest, ok := cutNumber(b)
-	if !ok || len(rest) > 0 || n.decimals > 9 {
-		return time.Time{}, false
-	}
-	scale := int64(pow10[n.decimals])
-	whole, part := n.digits/scale, n.digits%scale*int64(pow10[9-n.decimals])
-	switch {
-	case whole > 1e9 && whole < 1e10:
-		return time.Unix(whole, part).UTC(), true
-	case whole > 1e12 && whole < 1e13:
-		return time.UnixMilli(whole).UTC(), true
-	}
-	return time.Time{}, false
+	s := findStamp(b)
+	return s.Time, !s.IsZero()
 }
 
 // processName is what a process's share of a device is called: "process 2123797 (python)".

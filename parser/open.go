@@ -12,6 +12,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
+// The first bytes of compressed files.
+var (
+	gzipMagic = []byte{0x1f, 0x8b}
+	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+)
+
 // Open opens a log: a file, gzip- and zstd-compressed ones too (told by their first bytes, not by their names), or "-"
 // for standard input. UTF-16 with a byte order mark is read as UTF-8. A folder is an error that says what to give instead.
 func Open(path string) (*Log, error) {
@@ -37,13 +43,13 @@ func Open(path string) (*Log, error) {
 		return nil, errors.Join(fmt.Errorf("reading %s: %w", path, err), file.Close())
 	}
 	switch {
-	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
+	case bytes.HasPrefix(magic, gzipMagic):
 		z, err := gzip.NewReader(buffered)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%s begins like gzip: %w", path, err), file.Close())
 		}
 		return &Log{Reader: inUTF8(z), close: func() error { return errors.Join(z.Close(), file.Close()) }}, nil
-	case bytes.HasPrefix(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+	case bytes.HasPrefix(magic, zstdMagic):
 		// The window is bounded, so that a hostile header cannot ask for gigabytes.
 		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
 		if err != nil {

@@ -15,9 +15,12 @@ import (
 // escapes are passed over. Memory is constant. A file is read on all processors. Files of other forms are told by how they
 // begin: of a Jupyter notebook the outputs are read, each line at its place in the file; a device memory profile of JAX
 // (pprof) is one reading a device.
-func Read(r io.Reader, name string) iter.Seq2[Record, error] {
+func Read(r io.Reader, name string) iter.Seq2[Record, error] { return (*Set)(nil).Read(r, name) }
+
+// recordsOf are the records of the batches.
+func recordsOf(batches iter.Seq2[*batch, error]) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		for b, err := range readLog(r, name, allDialects) {
+		for b, err := range batches {
 			for i := range b.entries {
 				if !yield(b.entries[i].record(b.line), nil) {
 					return
@@ -30,8 +33,6 @@ func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 		}
 	}
 }
-
-var allDialects = newMatcher(dialects)
 
 // readLog yields what is in a log, of whatever form.
 func readLog(r io.Reader, name string, m *matcher) iter.Seq2[*batch, error] {
@@ -215,16 +216,24 @@ func (s *streamSource) next(j *job) (last bool) {
 	buf := j.win.buf[:cap(j.win.buf)]
 	n := copy(buf, s.rest)
 	var err error
-	for n < len(buf) && err == nil {
+	quiet := s.from // where to cut because no more is there for now
+	for n < len(buf) && err == nil && quiet == s.from {
 		var k int
 		k, err = s.r.Read(buf[n:])
 		n += k
+		if errors.Is(err, errQuiet) {
+			quiet, err = lastLineEnd(buf[:n], s.from), nil
+		}
 	}
 	j.win.buf, j.win.from, j.win.to, j.err = buf[:n], s.from, n, err
-	if err != nil {
+	switch {
+	case err != nil:
 		return true
+	case quiet > s.from:
+		j.win.buf, j.win.to = buf[:quiet], quiet // the line that has no end yet is no part of a block
+	default:
+		j.win.to = j.win.cut(s.from, n-margin)
 	}
-	j.win.to = j.win.cut(s.from, n-margin)
 	drop := max(0, j.win.to-margin)
 	s.rest = append(s.rest[:0], buf[drop:n]...)
 	s.from = j.win.to - drop
@@ -234,8 +243,10 @@ func (s *streamSource) next(j *job) (last bool) {
 
 // ParseLine reads one line of a log, with or without its newline, and returns the records that it holds: mostly none or
 // one, more where '\r' or a torn write put several on one line.
-func ParseLine(line []byte, pos Position) []Record {
-	s := newScanner(pos.Path, allDialects)
+func ParseLine(line []byte, pos Position) []Record { return (*Set)(nil).ParseLine(line, pos) }
+
+func parseLine(line []byte, pos Position, m *matcher) []Record {
+	s := newScanner(pos.Path, m)
 	var out, rest batch
 	s.scan(window{buf: line, to: len(line)}, 0, nil, &out)
 	s.finish(out.tables, &rest)

@@ -107,8 +107,11 @@ func renderRecords(t *testing.T, log []byte) string {
 		default:
 			t.Fatalf("unknown record %T", rec)
 		}
-		if !rec.When().IsZero() {
-			fmt.Fprintf(&b, " @%s", rec.When().Format(parser.TimeLayout))
+		switch h := rec.Head(); {
+		case h.Dateless || h.Yearless:
+			fmt.Fprintf(&b, " @%s", h.FormatTime())
+		case !h.Time.IsZero():
+			fmt.Fprintf(&b, " @%s", h.Time.Format(parser.TimeLayout))
 		}
 		b.WriteByte('\n')
 	}

@@ -16,13 +16,15 @@ type Position struct {
 
 func (p Position) String() string { return fmt.Sprintf("%s:%d", p.Path, p.Line) }
 
-// A Record is one thing that a log says: a [Checkpoint], [Change], [Event], [Warning], [OutOfMemory], [RunStart], [FileStart], [FileEnd],
-// [Sample], [Exit], [Resume], [RunEnd] or [SyntaxError]. They are values: a record may be kept.
+// A Record is one thing that a log says: a [Checkpoint], [Change], [Event], [Warning], [OutOfMemory], [RunStart],
+// [FileStart], [FileEnd], [Sample], [Exit], [Resume], [RunEnd] or [SyntaxError]. They are values: a record may be kept.
 type Record interface {
 	// At is the line that the record was read from.
 	At() Position
 	// When is the time that the line gives, or the zero time where it gives none.
 	When() time.Time
+	// Head is what every record has.
+	Head() Header
 }
 
 // Header is what every record has: where it stands and what time it gives.
@@ -31,8 +33,30 @@ type Header struct {
 	Time time.Time
 	// Local says that the line gave a time without a zone; Time then holds its digits as if they were UTC.
 	Local bool
+	// Dateless says that the line gave a time of day alone; Time then is on January 1 of the year 0. Yearless says that it
+	// gave no year; Time then is in the year 0. [Build] counts the days or years from there on.
+	Dateless, Yearless bool
 	// Dialect is the one that the line is written in: "transcription".
 	Dialect string
+}
+
+// FormatTime is the time as the line gives it, to the millisecond: RFC 3339, without a zone where the line has none,
+// "--11-20T02:00:03.123" (ISO 8601:2000) without a year, "02:00:03.123" without a date; "" where it gives no time.
+func (h Header) FormatTime() string {
+	if h.Time.IsZero() {
+		return ""
+	}
+	layout := TimeLayout
+	switch {
+	case h.Dateless:
+		layout = TimeLayout[len("2006-01-02T"):]
+	case h.Yearless:
+		layout = "--" + TimeLayout[len("2006-"):]
+	}
+	if h.Local {
+		layout = strings.TrimSuffix(layout, "Z07:00")
+	}
+	return h.Time.Format(layout)
 }
 
 // At implements [Record].
@@ -40,6 +64,9 @@ func (h Header) At() Position { return h.Pos }
 
 // When implements [Record].
 func (h Header) When() time.Time { return h.Time }
+
+// Head implements [Record].
+func (h Header) Head() Header { return h }
 
 // A Quantity names one kind of memory reading.
 type Quantity uint8

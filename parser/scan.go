@@ -121,15 +121,15 @@ func (s *scanner) scan(win window, skip int, tables []openTable, out *batch) {
 	pos := max(win.from, skip)
 	for pos < win.to {
 		var hit, start int
-		if len(s.tables) > 0 || escapes {
-			// Each line is looked at: it may be a row, and a needle may have an escape in it.
+		if len(s.tables) > 0 || escapes || len(s.matcher.each) > 0 {
+			// Each line is looked at: it may be a row, or of a dialect without needles, and a needle may have an escape in it.
 			start = pos
 			s.advance(&counted, &number, start)
 			s.line.set(start, win.lineEnd(start), number)
 			if escapes {
 				s.openScreen(win.buf[start:s.line.end])
 			}
-			if s.row() {
+			if s.row() || s.each() {
 				pos = s.after(s.line.end)
 				continue
 			}
@@ -245,6 +245,17 @@ func (s *scanner) row() bool {
 	for _, t := range s.tables {
 		s.reading, s.line.first = t.dialect, s.line.start
 		if t.table.row(&s.line) {
+			return true
+		}
+	}
+	return false
+}
+
+// each gives the line to the dialects without needles.
+func (s *scanner) each() bool {
+	for _, d := range s.matcher.each {
+		s.reading, s.line.first = d.name, s.line.start
+		if d.read(&s.line, 0) > 0 {
 			return true
 		}
 	}

@@ -18,7 +18,7 @@ func BenchmarkBatches(b *testing.B) {
 		info, _ := log.file.Stat()
 		b.SetBytes(info.Size())
 		n := 0
-		for batch, err := range batches(newSource(log), path, allDialects) {
+		for batch, err := range batches(newSource(log), path, allDialects()) {
 			if err != nil {
 				b.Fatal(err)
 			}

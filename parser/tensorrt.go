@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
-	"time"
 )
 
 // tensorrtDialect is that of TensorRT and of TensorRT-LLM, in every logger that is put around them:
@@ -198,30 +197,21 @@ func readTRTOutOfMemory(l *line, at int) (end int) {
 	return len(l.text)
 }
 
-// trtHeader is the header of a record whose time is written as TensorRT does, month first: "[03/02/2023-11:33:45]". It is
-// the last before the record, as one line may have two.
+// trtHeader is the header of a record whose time is written as TensorRT does: "[03/02/2023-11:33:45]". It is the last before
+// the record, as one line may have two; another logger's, with a zone, goes before it.
 func (l *line) trtHeader(at int) Header {
 	h := l.header(at)
-	before := l.text[max(0, at-memUsageMax):at]
-	if !h.Time.IsZero() {
+	if !h.Time.IsZero() && !h.Local {
 		return h
 	}
+	before := l.text[max(0, at-memUsageMax):at]
 	for i := len(before) - len("02/2023-11:33:45"); i >= 3; i-- {
 		if before[i-1] == '/' && before[i+2] == '/' && before[i+7] == '-' {
-			h.Time, h.Local = usTime(before[i-3 : i+16])
+			if t := timeAt(before[i-3 : i+16]); !t.IsZero() {
+				t.into(&h)
+			}
 			break
 		}
 	}
 	return h
-}
-
-// usTime reads "03/02/2023-11:33:45".
-func usTime(b []byte) (t time.Time, local bool) {
-	iso := []byte("yyyy-mm-dd hh:mm:ss")
-	copy(iso, b[6:10])
-	copy(iso[5:], b[:2])
-	copy(iso[8:], b[3:5])
-	copy(iso[11:], b[11:])
-	t, local, _ = timeAt(iso)
-	return t, local
 }

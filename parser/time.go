@@ -1,88 +1,199 @@
 package parser
 
-import "time"
+import (
+	"bytes"
+	"time"
+)
 
-// findTime looks for the time in what stands before a record:
-//
-//	2026-11-20T02:00:03.123Z
-//	[2026-01-10 02:14:07.123] [INFO]
-//	2026-01-10 02:14:07,123 - pipeline - INFO -
-//	2026-01-10 02:14:07+01:00
-//
-// local says that no zone stood there; the time then holds the digits as UTC. Without a time it is zero.
-func findTime(b []byte) (t time.Time, local bool) {
-	if i := timeIn(b, 0); i >= 0 {
-		t, local, _ = timeAt(b[i:])
+// clockAt reads the time whose first colon stands at an offset, with the date and the zone around it: b[start:end] is what
+// it takes up.
+func clockAt(b []byte, colon int) (s stamp, start, end int) {
+	if colon < 1 || colon+2 >= len(b) || !isDigit(b[colon-1]) || !isDigit(b[colon+1]) || !isDigit(b[colon+2]) {
+		return stamp{}, 0, 0
 	}
-	return t, local
+	start = colon - 1
+	if start > 0 && isDigit(b[start-1]) {
+		start--
+	}
+	if start > 0 && isDigit(b[start-1]) {
+		return stamp{}, 0, 0
+	}
+	short := colon-start == 1
+	c := clock{hour: digits(b[start:colon]), minute: digits(b[colon+1 : colon+3])}
+	rest, ok := c.cutSeconds(b[colon+3:])
+	if !ok {
+		return stamp{}, 0, 0
+	}
+	d, from := dateBefore(b[:start])
+	switch d.gap {
+	case noDate:
+		if short || !c.hasSeconds {
+			return stamp{}, 0, 0
+		}
+	case noYear:
+		if !c.hasSeconds {
+			return stamp{}, 0, 0
+		}
+		if start = from; isMonth(b[start:]) {
+			rest = d.cutYear(rest)
+		}
+	default:
+		start = from
+	}
+	s = c.on(d)
+	if rest, ok = s.cutZone(rest); ok {
+		s.local = false
+		if s.dateless || s.yearless {
+			s.Time = s.AddDate(-s.Year(), 0, 0)
+		}
+		if s.dateless {
+			s.Time = s.AddDate(0, 0, 1-s.YearDay())
+		}
+	}
+	return s, start, len(b) - len(rest)
 }
 
-// timeLen is the length of a time without a fraction and a zone.
-const timeLen = len("2006-01-02T15:04:05")
-
-// timeIn is where the first time stands in a text from an offset on, -1 where there is none.
-func timeIn(b []byte, from int) int {
-	for i := from; i+timeLen <= len(b); i++ {
-		if i > 0 && isDigit(b[i-1]) {
-			continue
-		}
-		if _, _, ok := timeAt(b[i:]); ok {
-			return i
-		}
-	}
-	return -1
+// A clock is a time of day.
+type clock struct {
+	hour, minute, second, nanos int
+	hasSeconds                  bool
 }
 
-func timeAt(b []byte) (t time.Time, local, ok bool) {
-	for i, c := range []byte("dddd-dd-ddxdd:dd:dd") {
-		switch {
-		case c == 'd' && !isDigit(b[i]),
-			c == 'x' && b[i] != 'T' && b[i] != ' ' && b[i] != 't',
-			c == '-' && b[i] != '-' && b[i] != '/',
-			c == ':' && b[i] != ':':
-			return time.Time{}, false, false
-		}
-	}
-	number := func(from, to int) (n int) {
-		for _, c := range b[from:to] {
-			n = n*10 + int(c-'0')
-		}
-		return n
-	}
-	month, day := number(5, 7), number(8, 10)
-	hour, minute, second := number(11, 13), number(14, 16), number(17, 19)
-	if month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60 {
-		return time.Time{}, false, false
-	}
-	rest := b[19:]
-	nanos := 0
-	if len(rest) > 1 && (rest[0] == '.' || rest[0] == ',') && isDigit(rest[1]) {
-		rest = rest[1:]
-		for scale := 100_000_000; len(rest) > 0 && isDigit(rest[0]); scale /= 10 {
-			nanos += int(rest[0]-'0') * scale
+// cutSeconds cuts ":03", a fraction and AM or PM off the text behind "02:00". RMM puts a colon before the fraction:
+//
+//	[1051543][23:16:01:785372][error ]
+func (c *clock) cutSeconds(rest []byte) (behind []byte, ok bool) {
+	if len(rest) >= 3 && rest[0] == ':' && isDigit(rest[1]) && isDigit(rest[2]) {
+		c.second, c.hasSeconds = digits(rest[1:3]), true
+		rest = rest[3:]
+		if len(rest) > 1 && (rest[0] == '.' || rest[0] == ',' || rest[0] == ':' && countDigits(rest[1:]) == 6) && isDigit(rest[1]) {
 			rest = rest[1:]
+			for scale := 100_000_000; len(rest) > 0 && isDigit(rest[0]); scale /= 10 {
+				c.nanos += int(rest[0]-'0') * scale
+				rest = rest[1:]
+			}
 		}
 	}
-	t = time.Date(number(0, 4), time.Month(month), day, hour, minute, second, nanos, time.UTC)
-	switch {
-	case len(rest) > 0 && (rest[0] == 'Z' || rest[0] == 'z'):
-		return t, false, true
-	case len(rest) >= 5 && (rest[0] == '+' || rest[0] == '-') && isDigit(rest[1]) && isDigit(rest[2]):
-		minutes := rest[3:]
-		if minutes[0] == ':' {
-			minutes = minutes[1:]
+	if len(rest) > 0 && (rest[0] == ':' && c.hasSeconds && len(rest) > 1 && isHex(rest[1]) || isDigit(rest[0])) {
+		return nil, false // the address 00:1a:2b:3c:4d:5e
+	}
+	if len(rest) >= 3 && rest[0] == ' ' && rest[2] == 'M' && (rest[1] == 'A' || rest[1] == 'P') && (len(rest) == 3 || !inWord(rest[3])) {
+		if c.hour < 1 || c.hour > 12 {
+			return nil, false
 		}
-		if len(minutes) < 2 || !isDigit(minutes[0]) || !isDigit(minutes[1]) {
-			return t, true, true
+		c.hour %= 12
+		if rest[1] == 'P' {
+			c.hour += 12
 		}
-		offset := time.Duration(int(rest[1]-'0')*10+int(rest[2]-'0'))*time.Hour +
-			time.Duration(int(minutes[0]-'0')*10+int(minutes[1]-'0'))*time.Minute
-		if rest[0] == '+' {
+		rest = rest[3:]
+	}
+	return rest, c.hour <= 23 && c.minute <= 59 && c.second <= 60
+}
+
+// on is the time on a date.
+func (c clock) on(d date) stamp {
+	s := stamp{local: true, dateless: d.gap == noDate, yearless: d.gap == noYear}
+	s.Time = time.Date(d.year, time.Month(d.month), d.day, c.hour, c.minute, c.second, c.nanos, time.UTC)
+	if d.day > 28 && c.second < 60 && s.Day() != d.day {
+		return stamp{} // February 30
+	}
+	return s
+}
+
+// cutZone cuts a zone off the text that begins with it, and moves the time to UTC: "Z", "+01:00", "+0100", "+01",
+// " -0800", " UTC". Other words name more than one zone each.
+func (s *stamp) cutZone(rest []byte) (behind []byte, ok bool) {
+	text := trimBlanks(rest)
+	blank := len(text) < len(rest)
+	if len(text) == 0 {
+		return rest, false
+	}
+	switch text[0] {
+	case 'Z', 'z':
+		if !blank && (len(text) == 1 || !inWord(text[1])) {
+			return text[1:], true
+		}
+	case 'U', 'G':
+		if len(text) >= 3 && (string(text[:3]) == "UTC" || string(text[:3]) == "GMT") && (len(text) == 3 || !inWord(text[3])) {
+			return text[3:], true
+		}
+	case '+', '-':
+		behind = text[1:]
+		n := countDigits(behind)
+		if n != 4 && n != 2 {
+			return rest, false
+		}
+		hours, minutes := digits(behind[:2]), 0
+		colon := n == 2 && len(behind) > 2 && behind[2] == ':' && countDigits(behind[3:]) == 2
+		switch {
+		case colon:
+			minutes, behind = digits(behind[3:5]), behind[5:]
+		case n == 4:
+			minutes, behind = digits(behind[2:4]), behind[4:]
+		case blank: // " -12 MiB"
+			return rest, false
+		default:
+			behind = behind[2:]
+		}
+		if hours > 14 || minutes > 59 {
+			return rest, false
+		}
+		offset := time.Duration(hours)*time.Hour + time.Duration(minutes)*time.Minute
+		if text[0] == '+' {
 			offset = -offset
 		}
-		return t.Add(offset), false, true
+		s.Time = s.Add(offset)
+		return behind, true
 	}
-	return t, true, true
+	return rest, false
+}
+
+// findCompact looks for 20261120T020003Z.
+func findCompact(b []byte) stamp {
+	for at := 0; ; at++ {
+		i := bytes.IndexByte(b[at:], 'T')
+		if i < 0 {
+			return stamp{}
+		}
+		at += i
+		if at < 8 || countDigits(b[at+1:]) != 6 {
+			continue
+		}
+		d, from := dateBefore(b[:at+1])
+		if at-from != 8 {
+			continue
+		}
+		c := clock{hour: digits(b[at+1 : at+3]), minute: digits(b[at+3 : at+5])}
+		rest, ok := c.cutSeconds(append([]byte{':'}, b[at+5:]...))
+		if s := c.on(d); ok && !s.IsZero() {
+			_, zoned := s.cutZone(rest)
+			s.local = !zoned
+			return s
+		}
+	}
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func isHex(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
+
+// inWord says that a byte is part of a word.
+func inWord(c byte) bool {
+	return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c >= 0x80
+}
+
+// countDigits is the number of digits that the text begins with.
+func countDigits(b []byte) (n int) {
+	for n < len(b) && isDigit(b[n]) {
+		n++
+	}
+	return n
+}
+
+// digits is the number that a few digits are.
+func digits(b []byte) (n int) {
+	for _, c := range b {
+		n = n*10 + int(c-'0')
+	}
+	return n
+}

@@ -177,7 +177,7 @@ func equalFold(b []byte, word string) bool {
 func firstField(fields []byte) []byte {
 	_, rest, _ := bytes.Cut(fields, []byte(":"))
 	rest = trimBlanks(rest)
-	if i := bytes.IndexByte(rest, ' '); i >= 0 {
+	if i := bytes.IndexAny(rest, " \"'"); i >= 0 { // {"log":"[GPU Memory] A: Allocated: 1.00GB","stream":"stderr"}
 		rest = rest[:i]
 	}
 	return rest

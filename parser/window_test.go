@@ -68,7 +68,7 @@ func windowLogs(t *testing.T) map[string][]byte {
 func dump(t *testing.T, src source) string {
 	t.Helper()
 	var b strings.Builder
-	for batch, err := range batches(src, "log", allDialects) {
+	for batch, err := range batches(src, "log", allDialects()) {
 		for i := range batch.entries {
 			fmt.Fprintf(&b, "%+v\n", batch.entries[i].record(batch.line))
 		}

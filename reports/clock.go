@@ -29,6 +29,7 @@ type moment struct {
 // are none such, for its samples date the pipeline's lines.
 func makeClock(tl *parser.Timeline) clock {
 	moments := momentsOf(tl)
+	oneCalendar(moments)
 	c := clock{at: make(map[parser.Position]float64, len(moments))}
 	var base time.Time
 	known := 0
@@ -60,6 +61,32 @@ func makeClock(tl *parser.Timeline) clock {
 	c.end = float64(max(1, n))
 	return c
 }
+
+// oneCalendar takes the times away that cannot be set against the others: those without a date in a log that has dates
+// elsewhere and, where one log has dates and another none, all of them.
+func oneCalendar(moments []moment) {
+	dated := map[string]bool{} // by log, of those that have times
+	for _, m := range moments {
+		if !m.time.IsZero() {
+			dated[m.pos.Path] = dated[m.pos.Path] || hasDate(m.time)
+		}
+	}
+	some, all := false, true
+	for _, is := range dated {
+		some, all = some || is, all && is
+	}
+	if !some {
+		return
+	}
+	for i := range moments {
+		if m := &moments[i]; !all || !hasDate(m.time) {
+			m.time = time.Time{}
+		}
+	}
+}
+
+// hasDate says that a time of a timeline is of a known day. [parser.Build] counts the others from the year 0 on.
+func hasDate(t time.Time) bool { return t.Year() >= 1970 }
 
 // momentsOf is the lines of a timeline in the order of the log.
 func momentsOf(tl *parser.Timeline) []moment {

@@ -59,6 +59,24 @@ func TestClock(t *testing.T) {
 			true,
 			[]float64{0, 5.5},
 		},
+		{
+			"times of the day are counted on past midnight",
+			"[23:59:58] [GPU Memory] A" + reading + "[00:00:03] [GPU Memory] B" + reading + "[00:00:02] [GPU Memory] C" + reading,
+			true,
+			[]float64{0, 5, 4},
+		},
+		{
+			"and past New Year",
+			"Dec 31 23:59:58 [GPU Memory] A" + reading + "Jan  1 00:00:01 [GPU Memory] B" + reading,
+			true,
+			[]float64{0, 3},
+		},
+		{
+			"what comes before the first date has no place among dates",
+			"[02:00:00] [GPU Memory] A" + reading + "[2026-11-20 02:00:01] [GPU Memory] B" + reading + "[02:00:02] [GPU Memory] C" + reading,
+			true,
+			[]float64{0, 0, 1},
+		},
 	} {
 		got, k := places(t, c.log)
 		if k.timed != c.timed {
@@ -67,6 +85,29 @@ func TestClock(t *testing.T) {
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
+	}
+}
+
+// TestClockOfTwoLogs sets one log with dates beside one without: their times cannot be compared, the checkpoints are counted.
+func TestClockOfTwoLogs(t *testing.T) {
+	const reading = ": Allocated: 1.00GB\n"
+	tl, err := parser.Build(func(yield func(parser.Record, error) bool) {
+		for name, log := range map[string]string{
+			"dated.log":    "[2026-11-20 02:00:01] [GPU Memory] A" + reading + "[2026-11-20 02:00:03] [GPU Memory] B" + reading,
+			"dateless.log": "[02:00:01] [GPU Memory] A" + reading + "[02:00:03] [GPU Memory] B" + reading,
+		} {
+			for rec, err := range parser.Read(strings.NewReader(log), name) {
+				if !yield(rec, err) {
+					return
+				}
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := makeClock(tl); c.timed || c.end != 4 {
+		t.Errorf("timed is %v, end %v", c.timed, c.end)
 	}
 }
 

@@ -203,11 +203,11 @@ func fileCase(f *parser.File, gates bool) junitCase {
 // junitTime is seconds with three decimals and no exponent, as the schema asks.
 func junitTime(seconds float64) string { return strconv.FormatFloat(max(0, seconds), 'f', 3, 64) }
 
-// timestamp is when the log begins, in the schema's form (no zone); "" where it has no times.
+// timestamp is when the log begins, in the schema's form (no zone); "" where it has no dates.
 func timestamp(tl *parser.Timeline) string {
 	var first time.Time
 	consider := func(t time.Time) {
-		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
+		if hasDate(t) && (first.IsZero() || t.Before(first)) {
 			first = t
 		}
 	}

@@ -2,11 +2,14 @@ package reports
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,22 +20,21 @@ import (
 // RecordFormats are the formats of [Records].
 var RecordFormats = []string{"table", "jsonl", "csv"}
 
-// RecordCounts says what a log held.
-type RecordCounts struct{ Checkpoints, Events, Bad int }
-
-// String is one line for a person: "1140 checkpoints, 130 other records, 0 unreadable lines".
-func (c RecordCounts) String() string {
-	return fmt.Sprintf("%s, %s, %s", plural(c.Checkpoints, "checkpoint"), plural(c.Events, "other record"), plural(c.Bad, "unreadable line"))
+// RecordOptions say how records are written.
+type RecordOptions struct {
+	Format string
+	// Live writes each record out at once, for a log that grows.
+	Live bool
 }
 
 // Records writes records one a line, as they come: "table" for people, "jsonl" with every field, "csv" with one column a
 // quantity. Sizes in jsonl and csv are bytes; jsonl adds "<quantity>_resolution" (half the last printed digit, in bytes)
 // where a size is not exact. An error of the stream is returned after what came before it is written.
-func Records(w io.Writer, records iter.Seq2[parser.Record, error], format string) (RecordCounts, error) {
+func Records(w io.Writer, records iter.Seq2[parser.Record, error], opts RecordOptions) (RecordCounts, error) {
 	var counts RecordCounts
 	buf := bufio.NewWriter(w)
 	var write func(record) error
-	switch format {
+	switch opts.Format {
 	case "table":
 		write = func(r record) error { return r.writeRow(buf) }
 	case "jsonl":
@@ -41,7 +43,7 @@ func Records(w io.Writer, records iter.Seq2[parser.Record, error], format string
 		write = func(r record) error { return enc.Encode(r.fields()) }
 	case "csv":
 		c := csv.NewWriter(buf)
-		if err := c.Write(csvHeader); err != nil {
+		if err := c.Write(csvHeader()); err != nil {
 			return counts, err
 		}
 		write = func(r record) error {
@@ -50,7 +52,7 @@ func Records(w io.Writer, records iter.Seq2[parser.Record, error], format string
 			return err
 		}
 	default:
-		return counts, fmt.Errorf("expected a format of %s, found %q", strings.Join(RecordFormats, ", "), format)
+		return counts, fmt.Errorf("expected a format of %s, found %q", strings.Join(RecordFormats, ", "), opts.Format)
 	}
 	for rec, err := range records {
 		if err != nil {
@@ -59,16 +61,12 @@ func Records(w io.Writer, records iter.Seq2[parser.Record, error], format string
 			}
 			return counts, err
 		}
-		r := flatten(rec)
-		switch rec.(type) {
-		case parser.Checkpoint:
-			counts.Checkpoints++
-		case parser.SyntaxError:
-			counts.Bad++
-		default:
-			counts.Events++
+		counts.add(rec)
+		err = write(flatten(rec))
+		if err == nil && opts.Live {
+			err = buf.Flush()
 		}
-		if err := write(r); err != nil {
+		if err != nil {
 			return counts, fmt.Errorf("write the records: %w", err)
 		}
 	}
@@ -78,11 +76,67 @@ func Records(w io.Writer, records iter.Seq2[parser.Record, error], format string
 	return counts, nil
 }
 
+// RecordCounts says what a log held.
+type RecordCounts struct {
+	Readings map[string]int // records that give an amount of memory, by dialect
+	Events   int            // other records
+	Bad      int            // unreadable lines
+}
+
+func (c *RecordCounts) add(rec parser.Record) {
+	switch _, bad := rec.(parser.SyntaxError); {
+	case bad:
+		c.Bad++
+	case !IsReading(rec):
+		c.Events++
+	default:
+		if c.Readings == nil {
+			c.Readings = map[string]int{}
+		}
+		c.Readings[rec.Head().Dialect]++
+	}
+}
+
+// IsReading says that a record gives an amount of memory.
+func IsReading(rec parser.Record) bool {
+	switch r := rec.(type) {
+	case parser.Checkpoint, parser.Change, parser.OutOfMemory:
+		return true
+	case parser.Sample:
+		return r.Len() > 0
+	}
+	return false
+}
+
+// String is one line for a person: "1,140 readings (transcription 1,120, out-of-memory 20), 12 events, 3 unreadable lines".
+func (c RecordCounts) String() string {
+	all := 0
+	for _, n := range c.Readings {
+		all += n
+	}
+	s := plural(all, "reading")
+	if all > 0 {
+		names := slices.SortedFunc(maps.Keys(c.Readings), func(a, b string) int {
+			return cmp.Or(c.Readings[b]-c.Readings[a], cmp.Compare(a, b))
+		})
+		for i, name := range names {
+			names[i] = name + " " + number(c.Readings[name])
+		}
+		s += " (" + strings.Join(names, ", ") + ")"
+	}
+	s += ", " + plural(c.Events, "event")
+	if c.Bad > 0 {
+		s += ", " + plural(c.Bad, "unreadable line")
+	}
+	return s
+}
+
 // A record is a parser.Record with its parts in common columns.
 type record struct {
 	parser.Record
 	kind    string
 	name    string         // a checkpoint's name, a file's path, a message
+	sampled bool           // of a checkpoint
 	reading parser.Reading // none for most events
 	more    []field        // what has no column of its own
 }
@@ -103,11 +157,18 @@ func flatten(rec parser.Record) record {
 	add := func(key string, value any) { r.more = append(r.more, field{key, value}) }
 	switch v := rec.(type) {
 	case parser.Checkpoint:
-		r.kind, r.name, r.reading = "checkpoint", v.Name, v.Reading
+		r.kind, r.name, r.reading, r.sampled = "checkpoint", v.Name, v.Reading, v.Sampled
 		lane(v.Lane)
 		if v.Stream != "" {
 			add("stream", v.Stream)
 		}
+	case parser.Change:
+		r.kind, r.name, r.reading = "change", v.Name, v.Reading
+		lane(v.Lane)
+	case parser.Event:
+		r.kind, r.name = "event", v.Text
+		add("event", string(v.Kind))
+		lane(v.Lane)
 	case parser.Warning:
 		r.kind, r.name = "warning", v.Text
 		add("level", v.Level)
@@ -162,38 +223,21 @@ func flatten(rec parser.Record) record {
 	return r
 }
 
-// time is the record's time as RFC 3339, without a zone where the log gave none.
-func (r record) time() string {
-	t := r.When()
-	switch {
-	case t.IsZero():
-		return ""
-	case r.local():
-		return t.Format("2006-01-02T15:04:05.000")
-	}
-	return t.Format(parser.TimeLayout)
-}
-
-func (r record) local() bool {
-	switch v := r.Record.(type) {
-	case parser.Checkpoint:
-		return v.Local
-	case parser.Warning:
-		return v.Local
-	case parser.OutOfMemory:
-		return v.Local
-	}
-	return false
-}
-
 // fields is the record as a JSON object.
 func (r record) fields() map[string]any {
-	m := map[string]any{"path": r.At().Path, "line": r.At().Line, "kind": r.kind}
-	if t := r.time(); t != "" {
+	head := r.Head()
+	m := map[string]any{"path": head.Pos.Path, "line": head.Pos.Line, "kind": r.kind}
+	if t := head.FormatTime(); t != "" {
 		m["time"] = t
+	}
+	if head.Dialect != "" {
+		m["dialect"] = head.Dialect
 	}
 	if r.name != "" {
 		m["name"] = r.name
+	}
+	if r.sampled {
+		m["sampled"] = true
 	}
 	for q, s := range r.reading.All() {
 		m[q.String()] = s.Bytes
@@ -209,19 +253,27 @@ func (r record) fields() map[string]any {
 	return m
 }
 
-var csvHeader = []string{
-	"path", "line", "time", "kind", "name", "allocated", "reserved", "free", "total", "peak", "active", "inactive_split",
-	"used", "holds", "more",
+// csvQuantities are the columns of the quantities.
+var csvQuantities = []parser.Quantity{
+	parser.Allocated, parser.Reserved, parser.Free, parser.Total, parser.Peak, parser.PeakReserved, parser.Active,
+	parser.InactiveSplit, parser.Used, parser.Buffer, parser.Holds,
 }
 
-// csvQuantities are the columns from "allocated" to "holds".
-var csvQuantities = []parser.Quantity{
-	parser.Allocated, parser.Reserved, parser.Free, parser.Total, parser.Peak, parser.Active, parser.InactiveSplit,
-	parser.Used, parser.Holds,
+func csvHeader() []string {
+	header := []string{"path", "line", "time", "dialect", "kind", "name", "sampled"}
+	for _, q := range csvQuantities {
+		header = append(header, q.String())
+	}
+	return append(header, "more")
 }
 
 func (r record) row() []string {
-	row := []string{r.At().Path, strconv.Itoa(r.At().Line), r.time(), r.kind, r.name}
+	head := r.Head()
+	sampled := ""
+	if r.sampled {
+		sampled = "true"
+	}
+	row := []string{head.Pos.Path, strconv.Itoa(head.Pos.Line), head.FormatTime(), head.Dialect, r.kind, r.name, sampled}
 	for _, q := range csvQuantities {
 		cell := ""
 		if s, ok := r.reading.Get(q); ok {
@@ -245,23 +297,48 @@ func (r record) extras() string {
 
 // writeRow writes the record for a person. Columns are of fixed width, so that a table of any length streams.
 func (r record) writeRow(w io.Writer) error {
+	head := r.Head()
 	clock := ""
-	if t := r.When(); !t.IsZero() {
-		clock = t.Format(time.TimeOnly + ".000")
+	if !head.Time.IsZero() {
+		clock = head.Time.Format(time.TimeOnly + ".000")
 	}
-	text := r.name
-	if extras := r.extras(); r.kind != "checkpoint" && extras != "" {
-		text = strings.TrimSpace(text + "  " + extras)
-	}
-	line := fmt.Sprintf("%7d  %-12s  %-13s  %s", r.At().Line, clock, r.kind, text)
-	if r.kind == "checkpoint" {
-		line = fmt.Sprintf("%-76s", line)
-		for _, q := range []parser.Quantity{parser.Allocated, parser.Reserved, parser.Used, parser.Total, parser.Holds} {
-			if s, ok := r.reading.Get(q); ok {
-				line += fmt.Sprintf("  %s %s", q, s)
-			}
-		}
-	}
+	line := fmt.Sprintf("%7d  %-12s  %-13s  %s", head.Pos.Line, clock, head.Dialect, r.describe())
 	_, err := fmt.Fprintln(w, strings.TrimRight(line, " "))
 	return err
+}
+
+// describe is what the record says, in columns.
+func (r record) describe() string {
+	text := clean(r.name)
+	extras := clean(r.extras())
+	switch r.Record.(type) {
+	case parser.Checkpoint, parser.Change:
+	default:
+		if extras != "" {
+			text = strings.TrimSpace(text + "  " + extras)
+		}
+		return fmt.Sprintf("%-13s  %s", r.kind, text)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-13s  %-38s", r.kind, text)
+	_, derived := r.reading.Get(parser.Allocated)
+	derived = derived && r.reading.Bytes(parser.Total) > 0
+	for _, q := range csvQuantities {
+		size, ok := r.reading.Get(q)
+		if !ok || q == parser.Free && derived {
+			continue
+		}
+		sign := ""
+		if r.kind == "change" && size.Bytes > 0 {
+			sign = "+"
+		}
+		fmt.Fprintf(&b, "  %s %s%s", strings.ReplaceAll(q.String(), "_", " "), sign, size)
+	}
+	if extras != "" {
+		b.WriteString("  " + extras)
+	}
+	if r.sampled {
+		b.WriteString("  sampled")
+	}
+	return b.String()
 }

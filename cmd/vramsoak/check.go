@@ -14,7 +14,7 @@ import (
 )
 
 type checkOptions struct {
-	policy string
+	read   readOptions
 	format string
 }
 
@@ -29,14 +29,15 @@ judged together, each as a run of its own.
 LOG is a file, also one compressed with gzip or zstd, or - for standard input.
 
 The policy is the file given; else, for a log that vramsoak wrote, the one that the run was made with; else
-vramsoak.yaml in the current folder; else the defaults.`,
+vramsoak.yaml in the current folder; else the defaults. It may hold dialects of your own.` + dialectHelp(),
 		Example: `  vramsoak check run.log
   vramsoak check runs/2026-11-20T02-00-00Z/soak.log --format json
   python transcribe.py *.mp3 2>&1 | vramsoak check -`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runCheck(cmd.OutOrStdout(), args, opts) },
 	}
-	cmd.Flags().StringVar(&opts.policy, "policy", "", "policy `file` (YAML): thresholds, expected checkpoints, which checks gate")
+	cmd.Flags().StringVar(&opts.read.policy, "policy", "", "policy `file` (YAML): thresholds, expected checkpoints, which checks gate")
+	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	cmd.Flags().StringVar(&opts.format, "format", "text", "text, json, junit or markdown")
 	return cmd
 }
@@ -46,7 +47,7 @@ func runCheck(out io.Writer, logs []string, opts checkOptions) error {
 	if err != nil {
 		return err
 	}
-	tl, report, err := judgeFiles(logs, opts.policy)
+	tl, report, err := opts.read.judgeFiles(logs)
 	if err != nil {
 		return err
 	}

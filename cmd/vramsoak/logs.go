@@ -5,59 +5,39 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"slices"
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/reports"
 )
 
-// records yields the records of several logs as if they were one.
-func records(paths []string) iter.Seq2[parser.Record, error] {
-	return func(yield func(parser.Record, error) bool) {
-		for _, path := range paths {
-			if !readLog(path, yield) {
-				return
-			}
-		}
-	}
-}
-
-// readLog yields the records of one log and says whether to go on.
-func readLog(path string, yield func(parser.Record, error) bool) bool {
-	log, err := parser.Open(path)
+// readLog yields the records of one log and says whether to go on. A log without a reading is an error: it is the wrong
+// file, or a pipeline that logs nothing.
+func (o readOptions) readLog(path string, yield func(parser.Record, error) bool) bool {
+	log, d, err := o.open(path)
 	if err != nil {
 		return yield(nil, err)
 	}
 	defer func() { _ = log.Close() }() // only read
-	seen := &sniffer{Reader: log}
-	checkpoints := 0
-	for rec, err := range parser.Read(seen, displayName(path)) {
-		if _, ok := rec.(parser.Checkpoint); ok {
-			checkpoints++
-		}
+	found := false
+	for rec, err := range d.set.Read(log, displayName(path)) {
+		found = found || err == nil && reports.IsReading(rec)
 		if !yield(rec, err) || err != nil {
 			return false
 		}
 	}
-	if checkpoints == 0 {
-		return yield(nil, seen.noCheckpoints(displayName(path)))
+	if !found {
+		return yield(nil, o.nothing(path, log, d, "readings"))
 	}
 	return true
-}
-
-// displayName is what positions call a log.
-func displayName(path string) string {
-	if path == "-" {
-		return "standard input"
-	}
-	return path
 }
 
 // A sniffer notes what passes through it, to tell later why nothing was found in it.
 type sniffer struct {
 	io.Reader
+	io.Closer
 	bytes, lines int
 	nul          int // offset of the first NUL byte, from 1
 }
@@ -75,77 +55,75 @@ func (s *sniffer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (s *sniffer) noCheckpoints(name string) error {
-	const want = `expected lines such as "[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB (0.7%) | ..."`
-	switch {
-	case s.bytes == 0:
-		return fmt.Errorf("%s is empty; %s", name, want)
-	case s.nul > 0:
-		return fmt.Errorf("%s has no checkpoints and looks like a binary file (NUL at byte %d); %s", name, s.nul, want)
-	}
-	return fmt.Errorf("%s has no checkpoints (lines read: %d); %s", name, s.lines, want)
-}
-
-// timeline reads several logs as one.
-func timeline(paths []string, b *parser.Builder) (*parser.Timeline, error) {
-	for _, path := range paths {
-		if err := addLog(b, path); err != nil {
-			return nil, err
+// nothing says why a log that has been read has nothing of what was looked for.
+func (o readOptions) nothing(path string, log io.Reader, d dialects, what string) error {
+	seen, streamed := log.(*sniffer)
+	if !streamed {
+		again, err := parser.Open(path)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = again.Close() }() // only read
+		seen = &sniffer{Reader: again}
+		if _, err := io.Copy(io.Discard, seen); err != nil {
+			return err
 		}
 	}
-	return b.Timeline(), nil
+	name, want := displayName(path), o.wanted(d)
+	switch {
+	case seen.bytes == 0:
+		return fmt.Errorf("%s is empty; %s", name, want)
+	case seen.nul > 0:
+		return fmt.Errorf("%s has no %s and looks like a binary file (NUL at byte %d); %s", name, what, seen.nul, want)
+	}
+	return fmt.Errorf("%s has no %s (lines read: %d); %s", name, what, seen.lines, want)
+}
+
+// timeline reads several logs as one, and says in which of the user's dialects each was read.
+func (o readOptions) timeline(paths []string, b *parser.Builder) (tl *parser.Timeline, read []dialects, err error) {
+	for _, path := range paths {
+		d, err := o.addLog(b, path)
+		if err != nil {
+			return nil, nil, err
+		}
+		read = append(read, d)
+	}
+	return b.Timeline(), read, nil
 }
 
 // addLog adds a log. One without a checkpoint is an error: it is the wrong file, or a pipeline that logs nothing to judge.
-func addLog(b *parser.Builder, path string) error {
-	log, err := parser.Open(path)
+func (o readOptions) addLog(b *parser.Builder, path string) (dialects, error) {
+	log, d, err := o.open(path)
 	if err != nil {
-		return err
+		return d, err
 	}
 	defer func() { _ = log.Close() }() // only read
-	name, before := displayName(path), b.SoFar().Checkpoints
-	if path == "-" {
-		seen := &sniffer{Reader: log}
-		if err := b.Read(seen, name); err != nil || b.SoFar().Checkpoints > before {
-			return err
-		}
-		return seen.noCheckpoints(name)
+	before := b.SoFar().Checkpoints
+	b.Dialects = d.set
+	if err := b.Read(log, displayName(path)); err != nil || b.SoFar().Checkpoints > before {
+		return d, err
 	}
-	if err := b.Read(log, name); err != nil || b.SoFar().Checkpoints > before {
-		return err
-	}
-	return sniff(path)
-}
-
-// sniff says why a log has no checkpoints.
-func sniff(path string) error {
-	log, err := parser.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = log.Close() }() // only read
-	seen := &sniffer{Reader: log}
-	if _, err := io.Copy(io.Discard, seen); err != nil {
-		return err
-	}
-	return seen.noCheckpoints(path)
+	return d, o.nothing(path, log, d, "checkpoints")
 }
 
 // judge reads several logs as one and judges them by the policy of [policyFor]. The timeline has the checkpoints too.
-func judge(logs []string, policyPath string) (*parser.Timeline, *check.Report, error) {
-	tl, err := timeline(logs, &parser.Builder{})
+func (o readOptions) judge(logs []string) (*parser.Timeline, *check.Report, error) {
+	tl, read, err := o.timeline(logs, &parser.Builder{})
 	if err != nil {
 		return nil, nil, err
 	}
-	policy, _, err := policyFor(policyPath, tl)
+	policy, _, err := policyFor(o.policy, tl)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := sameDialects(logs, read, policy); err != nil {
 		return nil, nil, err
 	}
 	return tl, check.Of(tl, policy), nil
 }
 
 // judgeFiles is judge without keeping the checkpoints, so that logs of any length can be judged.
-func judgeFiles(logs []string, policyPath string) (*parser.Timeline, *check.Report, error) {
+func (o readOptions) judgeFiles(logs []string) (*parser.Timeline, *check.Report, error) {
 	var j *check.Judge
 	var text string
 	var failed error
@@ -153,23 +131,37 @@ func judgeFiles(logs []string, policyPath string) (*parser.Timeline, *check.Repo
 	b.Done = func(f *parser.File) {
 		if j == nil {
 			var policy check.Policy
-			policy, text, failed = policyFor(policyPath, b.SoFar())
+			policy, text, failed = policyFor(o.policy, b.SoFar())
 			j = check.New(policy)
 		}
 		j.Add(f)
 	}
-	tl, err := timeline(logs, b)
+	tl, read, err := o.timeline(logs, b)
 	if err != nil {
 		return nil, nil, err
 	}
-	_, whole, err := policyFor(policyPath, tl)
+	policy, whole, err := policyFor(o.policy, tl)
 	switch {
 	case failed != nil || err != nil:
 		return nil, nil, errors.Join(failed, err)
 	case whole != text: // the run that the policy is of was not known at the first file
-		return judge(logs, policyPath)
+		return o.judge(logs)
+	}
+	if err := sameDialects(logs, read, policy); err != nil {
+		return nil, nil, err
 	}
 	return tl, j.Report(tl), nil
+}
+
+// sameDialects says which log was read in other dialects than those of the policy that it is judged by.
+func sameDialects(logs []string, read []dialects, policy check.Policy) error {
+	for i, d := range read {
+		if !slices.Equal(d.user, policy.Dialects) {
+			return fmt.Errorf("%s was read in other dialects than those of the policy that it is judged by; give the policy with --policy",
+				logs[i])
+		}
+	}
+	return nil
 }
 
 // defaultPolicy is looked for in the current folder.

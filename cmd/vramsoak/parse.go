@@ -1,42 +1,196 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"slices"
+	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"vramsoak/harness/check"
+	"vramsoak/parser"
 	"vramsoak/reports"
 )
 
+type parseOptions struct {
+	read        readOptions
+	dialectFile string
+	format      string
+	follow      bool
+}
+
 func newParseCommand() *cobra.Command {
-	format := ""
+	opts := parseOptions{}
 	cmd := &cobra.Command{
 		Use:   "parse LOG...",
 		Short: "Print the records of a log",
-		Long: `Parse prints what vramsoak reads in a log, one record a line: checkpoints, warnings, out-of-memory messages, the
-harness's own lines, and the lines that look like one of these and cannot be read. It judges nothing.`,
+		Long: `Parse prints what vramsoak reads in a log, one record a line: checkpoints, changes, events, warnings, out-of-memory
+messages, the harness's own lines, and the lines that look like one of these and cannot be read. It judges nothing.
+At the end it says, on standard error, how many of them there were in each dialect.
+
+A dialect of your own is a regular expression of Go's with named groups, in a YAML file that has the key dialects, as
+vramsoak.yaml may:
+
+  dialects:
+    - name: ours
+      pattern: 'step \d+ (?P<checkpoint>after \w+): VRAM (?P<used>[\d.]+) of (?P<total>[\d.]+)'
+      unit: MiB        # of numbers without one
+      decimal: false   # true: kB, MB and GB are powers of 1000
+
+With --dialect-file parse shows which lines the patterns match, what their groups are and what is read from them; for the
+dialects that match nothing it says which part of the pattern is not there.
+
+With --follow parse goes on as the log grows, also when it is replaced or truncated, until Ctrl-C (or SIGTERM).
+Groups: ` + wrapNames(parser.GroupNames(), len("Groups: ")) + `.` + dialectHelp(),
 		Example: `  vramsoak parse run.log
   vramsoak parse run.log --format csv > run.csv
-  vramsoak parse run.log --format jsonl | jq 'select(.kind == "checkpoint") | .allocated'`,
+  vramsoak parse run.log --format jsonl | jq 'select(.kind == "checkpoint") | .allocated'
+  vramsoak parse --dialect-file my.yaml run.log
+  vramsoak parse --follow run.log`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runParse(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, format)
+			if opts.follow {
+				return runFollow(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args, opts)
+			}
+			if opts.dialectFile != "" && !cmd.Flags().Changed("format") {
+				return runTryout(cmd.OutOrStdout(), args, opts)
+			}
+			return runParse(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, opts)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "table", "table, jsonl or csv")
+	f := cmd.Flags()
+	f.StringVar(&opts.format, "format", "table", "table, jsonl or csv")
+	f.StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
+	f.StringVar(&opts.dialectFile, "dialect-file", "", "YAML `file` with dialects of your own; without --format, show what they match")
+	f.BoolVarP(&opts.follow, "follow", "f", false, "go on as the log grows")
 	return cmd
 }
 
-func runParse(out, diagnostics io.Writer, logs []string, format string) error {
-	if !slices.Contains(reports.RecordFormats, format) {
-		return fmt.Errorf("expected --format table, jsonl or csv, found %q", format)
+// useDialectFile reads logs in the dialects of the file that the user names, in the place of a policy's.
+func (o *parseOptions) useDialectFile() error {
+	if o.dialectFile == "" {
+		return nil
 	}
-	counts, err := reports.Records(out, records(logs), format)
+	o.read.policy = o.dialectFile
+	_, err := dialectsOf(o.dialectFile, "")
+	return err
+}
+
+func runParse(out, diagnostics io.Writer, logs []string, opts parseOptions) error {
+	if !slices.Contains(reports.RecordFormats, opts.format) {
+		return fmt.Errorf("expected --format table, jsonl or csv, found %q", opts.format)
+	}
+	if err := opts.useDialectFile(); err != nil {
+		return err
+	}
+	records := func(yield func(parser.Record, error) bool) {
+		for _, path := range logs {
+			if !opts.read.readLog(path, yield) {
+				return
+			}
+		}
+	}
+	counts, err := reports.Records(out, records, reports.RecordOptions{Format: opts.format})
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(diagnostics, counts)
 	return err
+}
+
+// runFollow prints the records of a log that grows, until it is told to end.
+func runFollow(ctx context.Context, out, diagnostics io.Writer, logs []string, opts parseOptions) error {
+	if len(logs) != 1 {
+		return fmt.Errorf("expected one log to follow, found %d", len(logs))
+	}
+	if err := opts.useDialectFile(); err != nil {
+		return err
+	}
+	path := logs[0]
+	var head []byte
+	if path != "-" {
+		var err error
+		if head, err = headOf(path); err != nil {
+			return err
+		}
+	}
+	d, err := opts.read.dialects(head, displayName(path))
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	notice := func(text string) { _, _ = fmt.Fprintln(diagnostics, text) } // a word beside the records
+	counts, err := reports.Records(out, d.set.Follow(ctx, path, displayName(path), notice),
+		reports.RecordOptions{Format: opts.format, Live: true})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(diagnostics, counts)
+	return err
+}
+
+// runTryout shows what the dialects of a file make of logs.
+func runTryout(out io.Writer, logs []string, opts parseOptions) error {
+	dialects, err := dialectsOf(opts.dialectFile, opts.read.dialect)
+	if err != nil {
+		return err
+	}
+	records, err := reports.Tryout(out, func(yield func(parser.Trial, error) bool) {
+		for _, path := range logs {
+			if !tryLog(path, dialects, yield) {
+				return
+			}
+		}
+	}, dialects)
+	if err == nil && records == 0 {
+		err = fmt.Errorf("%s: nothing is read in %s", opts.dialectFile, strings.Join(logs, ", "))
+	}
+	return err
+}
+
+func tryLog(path string, dialects []parser.UserDialect, yield func(parser.Trial, error) bool) bool {
+	log, err := parser.Open(path)
+	if err != nil {
+		return yield(parser.Trial{}, err)
+	}
+	defer func() { _ = log.Close() }() // only read
+	for trial, err := range parser.Try(log, displayName(path), dialects) {
+		if !yield(trial, err) || err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// dialectsOf are the dialects in a file, or the one of a name.
+func dialectsOf(file, name string) ([]parser.UserDialect, error) {
+	src, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("dialects: %w", err)
+	}
+	policy, err := check.ParsePolicy(src, file)
+	if err != nil {
+		return nil, err
+	}
+	if len(policy.Dialects) == 0 {
+		return nil, errors.New(file + ` has no dialects; expected them under the key "dialects", see vramsoak parse --help`)
+	}
+	if name == "" {
+		return policy.Dialects, nil
+	}
+	var names []string
+	for _, d := range policy.Dialects {
+		if d.Name == name {
+			return []parser.UserDialect{d}, nil
+		}
+		names = append(names, d.Name)
+	}
+	return nil, fmt.Errorf("expected a dialect of %s (%s), found %q", file, strings.Join(names, ", "), name)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vramsoak/harness"
+	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
 )
 
@@ -89,7 +90,11 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	if err != nil {
 		return err
 	}
-	_, policyText, err := policyFor(opts.policy, nil)
+	policy, policyText, err := policyFor(opts.policy, nil)
+	if err != nil {
+		return err
+	}
+	dialects, err := parser.NewSet("", policy.Dialects...)
 	if err != nil {
 		return err
 	}
@@ -102,7 +107,7 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 		Command: command, Files: files, Feed: harness.Feed(opts.feed), Timeout: opts.timeout,
 		Grace:   cmp.Or(opts.grace, 1), // to the harness 0 is the default, here it is none
 		OnCrash: harness.OnCrash(opts.onCrash), RestartEvery: opts.restartEvery, Version: version(), Policy: policyText,
-		Progress: display.show, Logger: slog.New(slog.NewTextHandler(display, nil)),
+		Dialects: dialects, Progress: display.show, Logger: slog.New(slog.NewTextHandler(display, nil)),
 	}
 	if opts.feed == "" {
 		cfg.Feed = harness.FeedOf(command)
@@ -144,7 +149,7 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, info runJSON, r
 	if err := writeRunJSON(cfg.Dir, info); err != nil {
 		return errors.Join(runErr, err)
 	}
-	tl, report, err := judge([]string{filepath.Join(cfg.Dir, harness.LogName)}, "")
+	tl, report, err := readOptions{}.judge([]string{filepath.Join(cfg.Dir, harness.LogName)})
 	if err != nil {
 		return cmp.Or(runErr, err) // a run that failed to begin has no checkpoints either
 	}

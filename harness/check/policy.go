@@ -15,6 +15,8 @@ import (
 //	leak: {max_growth: 256KiB, min_files: 8, warm_up: 2}
 //	expect:
 //	  checkpoints: [Before Whisper Cleanup, After Whisper Cleanup]
+//	dialects:                   # lines of your own, see parser.UserDialect
+//	  - {name: ours, pattern: 'VRAM (?P<used>[\d.]+) of (?P<total>[\d.]+)', unit: MiB}
 type Policy struct {
 	// Gate names the checks that decide the verdict of the whole; the others are shown only.
 	Gate []string
@@ -24,6 +26,8 @@ type Policy struct {
 	Peak     PeakPolicy
 	Leak     LeakPolicy
 	Expect   ExpectPolicy
+	// Dialects are the user's own. Logs are read in them and in the built-in ones.
+	Dialects []parser.UserDialect
 }
 
 // RecoveryPolicy is for cleanups and stages.

@@ -24,6 +24,11 @@ leak:
 expect:
   checkpoints:
     - After Transcription (post-cleanup)
+dialects:
+  - name: ours
+    pattern: 'VRAM (?P<used>[\d.]+) of (?P<total>[\d.]+)'
+    unit: MiB
+  - {name: server, pattern: "mem=(?P<allocated>\\S+)", decimal: true}
 `), "p.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -35,6 +40,10 @@ expect:
 	want.Peak.Max = 0.9
 	want.Leak.MaxGrowth.Bytes, want.Leak.MinFiles, want.Leak.WarmUp = 64<<10, 20, 0
 	want.Expect.Checkpoints = []string{"After Transcription (post-cleanup)"}
+	want.Dialects = []parser.UserDialect{
+		{Name: "ours", Pattern: `VRAM (?P<used>[\d.]+) of (?P<total>[\d.]+)`, Unit: "MiB"},
+		{Name: "server", Pattern: `mem=(?P<allocated>\S+)`, Decimal: true},
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("policy (-want +got):\n%s", diff)
 	}
@@ -68,10 +77,37 @@ p.yaml:5:7: expected key: value, found "3"
 p.yaml:6:19: expected a whole number of 4 or more, found "few"
 p.yaml:6:36: expected an amount such as 256KiB, found "1 parsec"
 p.yaml:8:16: expected a list, found "After Whisper Cleanup"`},
+		{"dialects", `dialects:
+  - name: transcription
+    pattern: '(?P<used>\d*)'
+  - name: one
+    pattern: 'VRAM (?P<usde>\d+'
+    unit: kB10
+  - name: one
+    pattern: |
+      VRAM \d+
+    decimal: yes
+  - pattern: 'VRAM (?P<used>\d+)'
+  - name: [two]
+    colour: red
+  - three
+gate: [leak]
+`, `p.yaml:2:11: expected a name that no built-in dialect has (` + strings.Join(parser.Dialects(), ", ") + `), found "transcription"
+p.yaml:3:14: expected a pattern that does not match the empty string, found "'(?P<used>\\d*)'"
+p.yaml:6:11: expected a unit of bytes, KiB, MiB, GiB or TiB (or kB, MB, GB, TB), found "kB10"
+p.yaml:5:14: expected a regular expression of Go's (missing closing ): VRAM (?P<usde>\d+), found "'VRAM (?P<usde>\\d+'"
+p.yaml:10:14: expected true or false, found "yes"
+p.yaml:8:14: expected a group that reads memory, such as (?P<allocated>[\d.]+), or a (?P<file>...), found "| ..."
+p.yaml:8:14: expected a pattern of one line (in YAML one behind | ends with a line break: put it in quotes), found "| ..."
+p.yaml:7:11: expected a name that no other dialect has, found "one"
+p.yaml:11:5: expected a name and a pattern, found "pattern: 'VRAM (?P<used>\\d+)'"
+p.yaml:12:11: expected a text after name:, found "[two]"
+p.yaml:13:5: expected one of the keys decimal, name, pattern, unit, found "colour"
+p.yaml:14:5: expected key: value, found "three"`},
 		{"not a mapping", "- recovery\n", `p.yaml:1:1: expected key: value, found "- recovery"`},
 		{"not YAML", "gate: [recovery\n", "p.yaml:1:7: not YAML: sequence end token ']' not found"},
 		{"a key twice", "peak: {max: 85%}\npeak: {max: 90%}\n", `p.yaml:2:1: not YAML: mapping key "peak" already defined at [1:1]`},
-		{"two documents", "gate: [leak]\n---\ngate: [peak]\n", `p.yaml:3:5: expected one document, found "gate: [peak]"`},
+		{"two documents", "gate: [leak]\n---\ngate: [peak]\n", `p.yaml:3:1: expected one document, found "gate: [peak]"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := check.ParsePolicy([]byte(c.src), "p.yaml")

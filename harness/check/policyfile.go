@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	yamlparser "github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 
 	"vramsoak/parser"
 )
@@ -71,6 +72,7 @@ func policyFields(r *policyReader, p *Policy) map[string]func(ast.Node) {
 		"expect": r.nested(map[string]func(ast.Node){
 			"checkpoints": func(n ast.Node) { p.Expect.Checkpoints = r.strings(n, func(ast.Node, string) {}) },
 		}),
+		"dialects": r.dialects(&p.Dialects),
 	}
 }
 
@@ -81,12 +83,25 @@ type policyReader struct {
 }
 
 func (r *policyReader) fail(n ast.Node, expected string) {
-	p := n.GetToken().Position
+	p := place(n)
 	found := strings.TrimSpace(n.String())
 	if line, _, more := strings.Cut(found, "\n"); more {
 		found = line + " ..."
 	}
 	r.errs = append(r.errs, fmt.Errorf("%s:%d:%d: expected %s, found %q", r.name, p.Line, p.Column, expected, found))
+}
+
+// place is where a node begins: a block of keys at the first one, not at its colon.
+func place(n ast.Node) *token.Position {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		if !n.IsFlowStyle && len(n.Values) > 0 {
+			return n.Values[0].Key.GetToken().Position
+		}
+	case *ast.MappingValueNode:
+		return n.Key.GetToken().Position
+	}
+	return n.GetToken().Position
 }
 
 func (r *policyReader) mapping(n ast.Node, fields map[string]func(ast.Node)) {
@@ -115,14 +130,19 @@ func (r *policyReader) nested(fields map[string]func(ast.Node)) func(ast.Node) {
 	return func(n ast.Node) { r.mapping(n, fields) }
 }
 
-func (r *policyReader) strings(n ast.Node, valid func(ast.Node, string)) []string {
+// list is the items of a list.
+func (r *policyReader) list(n ast.Node) []ast.Node {
 	list, ok := n.(*ast.SequenceNode)
 	if !ok {
 		r.fail(n, "a list")
 		return nil
 	}
-	out := make([]string, 0, len(list.Values))
-	for _, v := range list.Values {
+	return list.Values
+}
+
+func (r *policyReader) strings(n ast.Node, valid func(ast.Node, string)) []string {
+	var out []string
+	for _, v := range r.list(n) {
 		s, ok := text(v)
 		if !ok {
 			r.fail(v, "a name")
@@ -132,6 +152,63 @@ func (r *policyReader) strings(n ast.Node, valid func(ast.Node, string)) []strin
 		out = append(out, s)
 	}
 	return out
+}
+
+// dialects reads the list of the user's dialects.
+func (r *policyReader) dialects(to *[]parser.UserDialect) func(ast.Node) {
+	return func(n ast.Node) {
+		names := map[string]bool{}
+		for _, item := range r.list(n) {
+			d, name := r.dialect(item)
+			if name == nil {
+				continue
+			}
+			if names[d.Name] {
+				r.fail(name, "a name that no other dialect has")
+			}
+			names[d.Name] = true
+			*to = append(*to, d)
+		}
+	}
+}
+
+// dialect reads one; name is nil where it has none.
+func (r *policyReader) dialect(item ast.Node) (d parser.UserDialect, name ast.Node) {
+	places := map[string]ast.Node{} // of the fields that could be read
+	field := func(key string, to *string) func(ast.Node) {
+		return func(n ast.Node) {
+			s, ok := text(n)
+			if !ok {
+				r.fail(n, "a text after "+key+":")
+				return
+			}
+			*to, places[key] = s, n
+		}
+	}
+	before := len(r.errs)
+	r.mapping(item, map[string]func(ast.Node){
+		"name":    field("name", &d.Name),
+		"pattern": field("pattern", &d.Pattern),
+		"unit":    field("unit", &d.Unit),
+		"decimal": func(n ast.Node) {
+			b, ok := n.(*ast.BoolNode)
+			if !ok {
+				r.fail(n, "true or false")
+				return
+			}
+			d.Decimal = b.Value
+		},
+	})
+	if len(r.errs) == before && (places["name"] == nil || places["pattern"] == nil) {
+		r.fail(item, "a name and a pattern")
+		return d, places["name"]
+	}
+	for _, m := range d.Mistakes() {
+		if n := places[m.Field]; n != nil {
+			r.fail(n, m.Expected)
+		}
+	}
+	return d, places["name"]
 }
 
 func (r *policyReader) share(to *Share) func(ast.Node) {
@@ -179,6 +256,8 @@ func text(n ast.Node) (string, bool) {
 	switch n := n.(type) {
 	case *ast.StringNode:
 		return n.Value, true
+	case *ast.LiteralNode: // behind | or >
+		return n.Value.Value, true
 	case *ast.IntegerNode, *ast.FloatNode:
 		return n.String(), true
 	}

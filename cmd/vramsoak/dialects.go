@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"vramsoak/parser"
+)
+
+// readOptions say how logs are read.
+type readOptions struct {
+	// policy is the file with the user's dialects; "" for the one by which [policyFor] judges.
+	policy string
+	// dialect is the only one that is read; "" for all.
+	dialect string
+}
+
+// headMax is how much of a log is searched for the harness's first line, which keeps the policy that the run was made with.
+const headMax = 1 << 20
+
+// open opens a log, and says in which dialects it is to be read. What is no file comes as a [sniffer].
+func (o readOptions) open(path string) (log io.ReadCloser, d dialects, err error) {
+	log, err = parser.Open(path)
+	if err != nil {
+		return nil, dialects{}, err
+	}
+	head := make([]byte, headMax)
+	n, _ := io.ReadFull(log, head) // an error comes again when the log is read
+	if d, err = o.dialects(head[:n], displayName(path)); err != nil {
+		_ = log.Close() // only read
+		return nil, dialects{}, err
+	}
+	if info, err := os.Stat(path); path != "-" && err == nil && info.Mode().IsRegular() {
+		_ = log.Close() // only read
+		log, err = parser.Open(path)
+		return log, d, err
+	}
+	return &sniffer{Reader: io.MultiReader(bytes.NewReader(head[:n]), log), Closer: log}, d, nil
+}
+
+// headOf is how a file begins, as far as it is there.
+func headOf(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // only read
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, err
+	}
+	head, _ := io.ReadAll(io.LimitReader(file, headMax)) // an error comes again when the log is read
+	return head, nil
+}
+
+// dialects are those in which a log is read.
+type dialects struct {
+	user []parser.UserDialect // besides the built-in ones
+	set  *parser.Set
+}
+
+// dialects are those for a log that begins with head.
+func (o readOptions) dialects(head []byte, name string) (d dialects, err error) {
+	tl := &parser.Timeline{}
+	own, err := parser.NewSet("vramsoak")
+	if err != nil {
+		return d, err
+	}
+	for rec, err := range own.Read(bytes.NewReader(head), name) {
+		if err != nil {
+			return d, err
+		}
+		if start, ok := rec.(parser.RunStart); ok {
+			tl.Runs = []parser.Run{{Start: start}}
+			break
+		}
+	}
+	policy, _, err := policyFor(o.policy, tl)
+	if err != nil {
+		return d, err
+	}
+	d.user = policy.Dialects
+	d.set, err = parser.NewSet(o.dialect, d.user...)
+	return d, err
+}
+
+// displayName is what positions call a log.
+func displayName(path string) string {
+	if path == "-" {
+		return "standard input"
+	}
+	return path
+}
+
+// dialectHelp is the end of the help of a command that reads logs.
+func dialectHelp() string {
+	return "\n\nDialects, for --dialect, besides your own: " + wrapNames(parser.Dialects(), 43) + "."
+}
+
+// wrapNames is a list of names in lines of 116 columns, the first of which begins at a column.
+func wrapNames(names []string, column int) string {
+	var b strings.Builder
+	for i, name := range names {
+		switch {
+		case i == 0:
+		case column+len(name)+3 > 116:
+			b.WriteString(",\n")
+			column = 0
+		default:
+			b.WriteString(", ")
+			column += 2
+		}
+		b.WriteString(name)
+		column += len(name)
+	}
+	return b.String()
+}
+
+const dialectUsage = "read the log in the dialect of this `name` only; see the help"
+
+// wanted says what was looked for in a log.
+func (o readOptions) wanted(d dialects) string {
+	if o.dialect != "" {
+		return "expected lines of the dialect " + o.dialect
+	}
+	names := parser.Dialects()
+	for _, u := range d.user {
+		names = append(names, u.Name)
+	}
+	return fmt.Sprintf("expected lines such as %q, or of another dialect (%s); those of your own: vramsoak parse --dialect-file",
+		"[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB (0.7%) | ...", strings.Join(names, ", "))
+}

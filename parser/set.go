@@ -1,0 +1,100 @@
+package parser
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A Set is the dialects in which logs are read. The nil set is all built-in ones.
+type Set struct {
+	matcher *matcher
+}
+
+// allDialects are the needles of all built-in dialects.
+var allDialects = sync.OnceValue(func() *matcher { return newMatcher(dialects) })
+
+// NewSet is the set of all dialects, the built-in ones and the user's, which come first. Where force is not empty it names
+// the only one that is read; the harness's own lines, and those by which a pipeline names its files, always are. The error
+// names every mistake.
+func NewSet(force string, user ...UserDialect) (*Set, error) {
+	if force == "" && len(user) == 0 {
+		return nil, nil
+	}
+	var errs []error
+	var all []*dialect
+	names := map[string]bool{}
+	for _, d := range user {
+		for _, m := range d.Mistakes() {
+			errs = append(errs, fmt.Errorf("dialect %q: %s: expected %s", d.Name, m.Field, m.Expected))
+		}
+		if names[d.Name] {
+			errs = append(errs, fmt.Errorf("dialect %q: name: expected one that no other dialect has", d.Name))
+		}
+		names[d.Name] = true
+	}
+	if len(user) > userDialectsMax {
+		errs = append(errs, fmt.Errorf("expected at most %d dialects, found %d", userDialectsMax, len(user)))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	for i, d := range user {
+		all = append(all, d.compiled(i))
+	}
+	all = append(all, dialects...)
+	if force != "" {
+		i := slices.IndexFunc(all, func(d *dialect) bool { return d.name == force })
+		if i < 0 {
+			known := make([]string, len(all))
+			for i, d := range all {
+				known[i] = d.name
+			}
+			return nil, fmt.Errorf("expected a dialect (%s), found %q", strings.Join(known, ", "), force)
+		}
+		forced := all[i]
+		all = []*dialect{&ownDialect, &protocolDialect}
+		if !slices.Contains(all, forced) {
+			all = append(all, forced)
+		}
+	}
+	return &Set{newMatcher(all)}, nil
+}
+
+func (set *Set) needles() *matcher {
+	if set == nil {
+		return allDialects()
+	}
+	return set.matcher
+}
+
+// Read is [Read] in the dialects of the set.
+func (set *Set) Read(r io.Reader, name string) iter.Seq2[Record, error] {
+	return recordsOf(readLog(r, name, set.needles()))
+}
+
+// ParseLine is [ParseLine] in the dialects of the set.
+func (set *Set) ParseLine(line []byte, pos Position) []Record {
+	return parseLine(line, pos, set.needles())
+}
+
+// Next is the first place from an offset on where a line that may hold a record has something to show for it, false where
+// no line does: reading is for those lines. A terminal escape may hide a needle, and dialects without needles try each line.
+func (set *Set) Next(text []byte, from int) (at int, ok bool) {
+	m := set.needles()
+	if len(m.each) > 0 {
+		return from, from < len(text)
+	}
+	if at = m.next(text, from); at < 0 {
+		at = len(text)
+	}
+	if escape := bytes.IndexByte(text[from:at], 0x1b); escape >= 0 {
+		return from + escape, true
+	}
+	return at, at < len(text)
+}

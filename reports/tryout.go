@@ -1,0 +1,179 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+
+	"vramsoak/parser"
+)
+
+// around is how much of a line is shown before and behind what a pattern's groups match, in bytes.
+const around = 40
+
+// Tryout writes what the user's dialects make of a log, for a person who writes a pattern: each line that matches, with the
+// groups marked in it and the records below it, then for each dialect how many lines did, or why none may have. It returns
+// how many records were read.
+func Tryout(w io.Writer, trials iter.Seq2[parser.Trial, error], dialects []parser.UserDialect) (records int, err error) {
+	tallies := map[string]*tally{}
+	for _, d := range dialects {
+		tallies[d.Name] = &tally{}
+	}
+	for trial, err := range trials {
+		if err != nil {
+			return records, err
+		}
+		tallies[trial.Dialect].add(&trial)
+		records += len(trial.Records)
+		if _, err := io.WriteString(w, shown(&trial)); err != nil {
+			return records, fmt.Errorf("write the trial: %w", err)
+		}
+	}
+	var b strings.Builder
+	if records > 0 {
+		b.WriteByte('\n')
+	}
+	for _, d := range dialects {
+		fmt.Fprintf(&b, "%s: %s\n", d.Name, tallies[d.Name].summary(d))
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return records, fmt.Errorf("write the trial: %w", err)
+	}
+	return records, nil
+}
+
+// shown is a line that matches, with what was read below it; "" for one that does not match.
+func shown(t *parser.Trial) string {
+	if !t.Matched() {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%7d  %-13s  %s\n", t.Pos.Line, t.Dialect, marked(t))
+	if len(t.Records) == 0 {
+		fmt.Fprintf(&b, "%24snothing is read: no group of a reading takes part\n", "")
+	}
+	for _, rec := range t.Records {
+		fmt.Fprintf(&b, "%24s%s", "", strings.TrimRight(flatten(rec).describe(), " "))
+		if at := rec.Head().FormatTime(); at != "" && IsReading(rec) {
+			b.WriteString("  at " + at)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// A tally is what became of a dialect.
+type tally struct {
+	lines, readings, files, bad int
+	near                        int // lines with a literal of the pattern, which does not match them
+	nearAt                      parser.Position
+	nearText                    string
+}
+
+func (t *tally) add(trial *parser.Trial) {
+	if !trial.Matched() {
+		if t.near++; t.near == 1 {
+			t.nearAt, t.nearText = trial.Pos, shorten(clean(strings.TrimSpace(trial.Text)), 80)
+		}
+		return
+	}
+	t.lines++
+	for _, rec := range trial.Records {
+		switch rec.(type) {
+		case parser.Checkpoint:
+			t.readings++
+		case parser.FileStart:
+			t.files++
+		case parser.SyntaxError:
+			t.bad++
+		}
+	}
+}
+
+func (t *tally) summary(d parser.UserDialect) string {
+	if t.lines == 0 {
+		return "no line matches; " + t.hint(d)
+	}
+	s := plural(t.lines, "line") + ", " + plural(t.readings, "reading")
+	if t.files > 0 {
+		s += ", " + plural(t.files, "file")
+	}
+	if t.bad > 0 {
+		s += ", " + number(t.bad) + " unreadable"
+	}
+	if t.near > 0 {
+		s += "; " + t.nearMiss(d)
+	}
+	return s + "; " + howFound(d)
+}
+
+// hint is why no line may match.
+func (t *tally) hint(d parser.UserDialect) string {
+	switch {
+	case t.near > 0:
+		return t.nearMiss(d)
+	case len(d.Literals()) == 0:
+		return howFound(d)
+	}
+	return "no line has " + literals(d) + ", which the pattern demands"
+}
+
+func (t *tally) nearMiss(d parser.UserDialect) string {
+	return fmt.Sprintf("%s with %s the pattern does not match, the first %s: %q", plural(t.near, "line"), literals(d), t.nearAt, t.nearText)
+}
+
+// howFound says how the lines of a dialect are found in a log.
+func howFound(d parser.UserDialect) string {
+	if len(d.Literals()) == 0 {
+		return "each line is tried, which takes longer, as the pattern demands no literal of 4 bytes or more in a line"
+	}
+	return "found by " + literals(d)
+}
+
+func literals(d parser.UserDialect) string {
+	quoted := make([]string, 0, 8)
+	for _, s := range d.Literals() {
+		quoted = append(quoted, fmt.Sprintf("%q", s))
+	}
+	return strings.Join(quoted, " or ")
+}
+
+// marked is the line with its groups marked: "VRAM <used=1234> of <total=24564>".
+func marked(t *parser.Trial) string {
+	if len(t.Groups) == 0 {
+		return shorten(clean(t.Text), 2*around)
+	}
+	from, to := t.Groups[0].Start, 0
+	for _, g := range t.Groups {
+		to = max(to, g.End)
+	}
+	var b strings.Builder
+	before, behind := clean(t.Text[:from]), clean(t.Text[to:])
+	if cut := len(before) - around; cut > 0 {
+		before = "..." + strings.ToValidUTF8(before[cut:], "")
+	}
+	b.WriteString(before)
+	at := from
+	var open []int // where the groups end that are not closed yet
+	emit := func(end int) {
+		b.WriteString(clean(t.Text[at:end]))
+		at = end
+	}
+	closeUntil := func(limit int) {
+		for len(open) > 0 && open[len(open)-1] <= limit {
+			emit(open[len(open)-1])
+			b.WriteByte('>')
+			open = open[:len(open)-1]
+		}
+	}
+	for _, g := range t.Groups {
+		closeUntil(g.Start)
+		emit(max(at, g.Start))
+		b.WriteString("<" + g.Name + "=")
+		open = append(open, g.End)
+	}
+	closeUntil(to)
+	b.WriteString(shorten(behind, around))
+	return b.String()
+}
