@@ -20,6 +20,8 @@ type matcher struct {
 	// masks[i][b] are the buckets that have a print with byte b at place i.
 	masks  [printLen][256]uint8
 	tables teddyTables
+	// reach is how far behind its beginning a needle's print may stand.
+	reach int
 	// each are the dialects without needles: they try each line.
 	each []*dialect
 }
@@ -103,6 +105,7 @@ func newMatcher(set []*dialect) *matcher {
 	m := &matcher{prints: make([]*print, 1<<size), shift: 32 - size, each: each}
 	var buckets []bucket
 	for _, n := range needles {
+		m.reach = max(m.reach, n.at)
 		word := n.text[n.at : n.at+printLen]
 		key := binary.LittleEndian.Uint32(word)
 		i := m.place(key)

@@ -11,6 +11,7 @@ import (
 // So the print that the most needles share comes first, and of those the rarer in logs.
 func choosePrints(needles []*needle) {
 	left := slices.Clone(needles)
+	chosen := map[string]bool{}
 	for len(left) > 0 {
 		shared := map[string]int{}
 		for _, n := range left {
@@ -36,10 +37,14 @@ func choosePrints(needles []*needle) {
 				best, most = word, score
 			}
 		}
-		left = slices.DeleteFunc(left, func(n *needle) bool {
-			n.at = max(0, bytes.Index(n.text, []byte(best)))
-			return bytes.Contains(n.text, []byte(best))
-		})
+		left = slices.DeleteFunc(left, func(n *needle) bool { return bytes.Contains(n.text, []byte(best)) })
+		chosen[best] = true
+	}
+	// A needle that has several is told by the first, so that it is known soon where it begins.
+	for _, n := range needles {
+		for !chosen[string(n.text[n.at:n.at+printLen])] {
+			n.at++
+		}
 	}
 }
 

@@ -180,8 +180,8 @@ func (s *scanner) read(at int) {
 	l := &s.line
 	s.hits = s.hits[:0]
 	for low := 0; ; {
-		// A needle that begins before the first of those that are found has its print within needleMax of it.
-		for at >= 0 && (len(s.hits) == 0 || at < s.hits[0].start+needleMax) {
+		// A needle that begins before the first of those that are found has its print within reach of it.
+		for at >= 0 && (len(s.hits) == 0 || at < s.hits[0].start+s.matcher.reach) {
 			for n, start := range s.matcher.needles(l.text, at) {
 				s.hit(hit{start, n})
 			}
