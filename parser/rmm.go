@@ -46,7 +46,7 @@ var rmmDialect = dialect{
 
 const (
 	rmmColumns    = "Time,Action,Pointer,Size,Stream"
-	rmmOldColumns = "Event Type,Device ID,Address,Stream,Size (bytes),Free Memory"
+	rmmOldColumns = "Event Type,Device ID,Address"
 	rmmFailure    = "][FAILURE "
 	rmmError      = "RMM failure at"
 	rmmCUDAError  = "CUDA error (failed to allocate "
@@ -66,7 +66,7 @@ func readRMMHeader(l *line) (end int) {
 		t.fields, t.first = 6, 1
 	case rmmColumns:
 		t.fields = 5
-	case rmmOldColumns + ",Total Memory,Current Allocs,Start,End,Elapsed,Location":
+	case rmmOldColumns + ",Stream,Size (bytes),Free Memory,Total Memory,Current Allocs,Start,End,Elapsed,Location":
 		t.fields, t.old = 8, true
 	default:
 		return 0
