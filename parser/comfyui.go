@@ -72,7 +72,7 @@ func readComfy(l *line, at int) (end int) {
 			return 0
 		}
 	case starts("[Unload] "):
-		if bytes.Index(firstBytes(text, near), []byte(" ... Unload model ")) < 0 || quoted(l.text, at) {
+		if !bytes.Contains(firstBytes(text, near), []byte(" ... Unload model ")) || quoted(l.text, at) {
 			return 0
 		}
 		l.comfyEvent(at, EventCleanup)
@@ -126,7 +126,7 @@ func readComfyLoaded(l *line, at int) (end int) {
 	if !ok || len(rest) > 0 || s.Bytes < 0 {
 		return 0
 	}
-	if next, ok := l.peek(1); ok && bytes.Index(next, []byte("load device: cpu")) >= 0 {
+	if next, ok := l.peek(1); ok && bytes.Contains(next, []byte("load device: cpu")) {
 		return len(l.text)
 	}
 	l.part(at, l.comfyModel()+" loaded", Lane{}, Buffer, s)
@@ -151,7 +151,7 @@ func (l *line) comfyModel() string {
 		if !ok {
 			break
 		}
-		if bytes.Index(before, []byte("loaded ")) >= 0 && bytes.Index(before, []byte(" MB")) >= 0 {
+		if bytes.Contains(before, []byte("loaded ")) && bytes.Contains(before, []byte(" MB")) {
 			break
 		}
 		_, model, ok := bytes.Cut(before, []byte("Requested to load "))

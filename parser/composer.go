@@ -44,7 +44,7 @@ func cutComposer(value []byte) (s Size, ok bool) {
 	if s, ok = n.times(gB); !ok {
 		return Size{}, false
 	}
-	for whole := int64(gB); s.Bytes >= whole && whole < 1e16; whole *= 10 {
+	for whole := gB; s.Bytes >= whole && whole < 1e16; whole *= 10 {
 		s.Resolution = max(s.Resolution, whole/20_000) // 0.5e-4 of the first digit's unit
 	}
 	return s, true

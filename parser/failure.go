@@ -32,8 +32,8 @@ func gatherFailure(l *line, start int) failure {
 	}
 	if i := bytes.Index(text, triedTo); i >= 0 {
 		rest := text[i+len(triedTo):]
-		if j := bytes.Index(rest, triedTo); j >= 0 {
-			k := max(0, bytes.LastIndex(rest[:j], []byte("out of memory")))
+		if before, _, ok := bytes.Cut(rest, triedTo); ok {
+			k := max(0, bytes.LastIndex(before, []byte("out of memory")))
 			text, m.next = text[:i+len(triedTo)+k], start+i+len(triedTo)+k
 		}
 	}
@@ -207,12 +207,12 @@ func (m *failure) read() (o OutOfMemory) {
 }
 
 func (o *OutOfMemory) take(q Quantity, s Size) {
-	switch {
-	case q == requested:
+	switch q {
+	case requested:
 		if !o.HasRequested {
 			o.Requested, o.HasRequested = s, true
 		}
-	case q == unallocated:
+	case unallocated:
 		allocated, _ := o.Get(Allocated)
 		o.Set(Reserved, Size{allocated.Bytes + s.Bytes, allocated.Resolution + s.Resolution})
 	default:

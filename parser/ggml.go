@@ -209,7 +209,7 @@ func (l *line) whisperDevice() (device int, ok bool) {
 		}
 		_, name, using := bytes.Cut(before[i:], []byte(": using "))
 		if !using {
-			if bytes.Index(before[i:], []byte(": no GPU found")) >= 0 {
+			if bytes.Contains(before[i:], []byte(": no GPU found")) {
 				return 0, false
 			}
 			continue // "found GPU device 0: CUDA0 (type: 1, cnt: 0)"
@@ -231,7 +231,7 @@ func readGGMLDevice(l *line, at int) (end int) {
 	}
 	device, rest, ok := cutInt(before[i+len("Device "):])
 	name, found := cutPrefix(rest, ": ")
-	if !ok || !found || bytes.Index(name, []byte("VMM: ")) < 0 {
+	if !ok || !found || !bytes.Contains(name, []byte("VMM: ")) {
 		return 0
 	}
 	total, end, ok := l.sizeAt(at, at+len(", VRAM: "))

@@ -47,8 +47,8 @@ func (l *line) isFit() bool {
 		if !ok {
 			return false
 		}
-		if bytes.Index(before, []byte("memory_breakdown_print: |")) < 0 {
-			return bytes.Index(before, []byte("fit_impl: ")) >= 0
+		if !bytes.Contains(before, []byte("memory_breakdown_print: |")) {
+			return bytes.Contains(before, []byte("fit_impl: "))
 		}
 	}
 	return false

@@ -150,8 +150,8 @@ func stripEscapes(dst, b []byte) []byte {
 		if i == len(b) {
 			break
 		}
-		switch {
-		case b[i] == '[':
+		switch b[i] {
+		case '[':
 			from := i + 1
 			for i++; i < len(b) && b[i] >= 0x20 && b[i] <= 0x3f; {
 				i++
@@ -163,7 +163,7 @@ func stripEscapes(dst, b []byte) []byte {
 					blanks--
 				}
 			}
-		case b[i] == ']':
+		case ']':
 			if n := titleEnd(b[i:]); n > 0 {
 				i += n - 1
 			}

@@ -15,7 +15,7 @@ import (
 // filter first, then in a table.
 type matcher struct {
 	// prints is a hash table, by open addressing. One that more than 64 needles share is there several times.
-	prints []*print
+	prints []*imprint
 	shift  int // of a print's hash to the right, to its place
 	// masks[i][b] are the buckets that have a print with byte b at place i.
 	masks  [printLen][256]uint8
@@ -41,8 +41,8 @@ const (
 	needleMax = 64 // longest needle, in bytes
 )
 
-// A print is four bytes by which needles are told, sixty-four at most.
-type print struct {
+// An imprint is four bytes by which needles are told, sixty-four at most.
+type imprint struct {
 	bytes   uint32
 	needles []needle
 	// around[i][b] are those needles, one bit each, that may have byte b at the i-th of the places around the print.
@@ -59,7 +59,7 @@ type needle struct {
 	order int // of the first of them
 }
 
-func (p *print) add(n *needle) {
+func (p *imprint) add(n *needle) {
 	bit := uint64(1) << len(p.needles)
 	p.needles = append(p.needles, *n)
 	for i, place := range places {
@@ -74,7 +74,7 @@ func (p *print) add(n *needle) {
 }
 
 // candidates are the needles that may stand in the text with the print at an offset, one bit each.
-func (p *print) candidates(text []byte, at int) uint64 {
+func (p *imprint) candidates(text []byte, at int) uint64 {
 	set := uint64(1)<<len(p.needles) - 1
 	for i, place := range places {
 		if near := at + place; near >= 0 && near < len(text) {
@@ -102,7 +102,7 @@ func newMatcher(set []*dialect) *matcher {
 	}
 	choosePrints(needles)
 	size := bits.Len(uint(8 * len(needles))) // at most an eighth of the places are taken
-	m := &matcher{prints: make([]*print, 1<<size), shift: 32 - size, each: each}
+	m := &matcher{prints: make([]*imprint, 1<<size), shift: 32 - size, each: each}
 	var buckets []bucket
 	for _, n := range needles {
 		m.reach = max(m.reach, n.at)
@@ -113,7 +113,7 @@ func newMatcher(set []*dialect) *matcher {
 			i = m.after(i)
 		}
 		if m.prints[i] == nil {
-			m.prints[i] = &print{bytes: key}
+			m.prints[i] = &imprint{bytes: key}
 			bit := key * hashFactor >> (32 - filterBits)
 			m.tables.filter[bit/32] |= 1 << (bit % 32)
 			buckets = append(buckets, newBucket(word))

@@ -11,7 +11,11 @@ func TestHostileNeedles(t *testing.T) {
 	for _, d := range dialects {
 		for _, needle := range d.needles {
 			for _, behind := range []string{"", " ", "1 ", "1.00 GB ", "a: 1 b=2 (", "\"", "1\n"} {
-				for range Read(strings.NewReader(strings.Repeat(needle+behind, 64<<10/len(needle+behind))), "hostile.log") {
+				log := strings.Repeat(needle+behind, 64<<10/len(needle+behind))
+				for _, err := range Read(strings.NewReader(log), "hostile.log") {
+					if err != nil {
+						t.Fatal(err)
+					}
 				}
 			}
 		}

@@ -243,12 +243,11 @@ func newProcessRow(cell []byte) *smiRow {
 		return nil
 	}
 	behind := name
-	if isInstance(word()) && isInstance(word()) && isPID(word()) && isProcessType(word()) {
-		name = behind
+	gpu, compute, pid, kind := word(), word(), word(), word()
+	name = behind
+	if isInstance(gpu) && isInstance(compute) && isPID(pid) && isProcessType(kind) {
 		word()
 		word()
-	} else {
-		name = behind
 	}
 	if row.pid = word(); !isPID(row.pid) {
 		return nil

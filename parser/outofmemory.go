@@ -238,7 +238,7 @@ func isQuoted(text []byte, at int) bool {
 	}
 	single := 0
 	for i, c := range before {
-		if c == '\'' && !(i > 0 && i+1 < len(before) && isWordByte(before[i-1]) && isWordByte(before[i+1])) {
+		if c == '\'' && (i <= 0 || i+1 >= len(before) || !isWordByte(before[i-1]) || !isWordByte(before[i+1])) {
 			single++
 		}
 	}

@@ -125,7 +125,7 @@ func cutWord(text []byte) (word string, rest []byte, ok bool) {
 func readPeftMax(l *line, at int) (end int) {
 	text := l.text[at:]
 	i := bytes.IndexByte(text, ':') + 2
-	unit, isJSON := int64(MiB), text[i-3] == '"'
+	unit, isJSON := MiB, text[i-3] == '"'
 	if isJSON {
 		unit = 1
 	}

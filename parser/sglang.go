@@ -163,7 +163,7 @@ func readSGLangCache(l *line, at int) (end int) {
 // readSGLangTotals reads the totals of the devices, in their order.
 func readSGLangTotals(l *line, at int) (end int) {
 	rest := l.text[at+len(sglangTotals):]
-	for device := 0; device < 1024; device++ {
+	for device := range 1024 {
 		n, after, ok := cutNumber(trimBlanks(rest))
 		s, fits := n.times(MiB)
 		if !ok || !fits || s.Bytes < 0 || len(after) == 0 || after[0] != ',' && after[0] != ']' {

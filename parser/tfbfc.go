@@ -307,7 +307,7 @@ var tfTypes = map[string]uint64{
 	"int64": 8, "uint64": 8, "double": 8, "complex64": 8, "complex128": 16,
 }
 
-// readXLAOutOfMemory reads "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 19.59GiB." and "... 4000000000 bytes."
+// readXLAOutOfMemory reads "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 19.59GiB." and "... 4000000000 bytes.".
 func readXLAOutOfMemory(l *line, at int) (end int) {
 	size, _, ok := cutSize(l.text[at+len(xlaOutOfMemory):], 0)
 	if !ok || at > 0 && (l.text[at-1] == '"' || l.text[at-1] == '\'') {

@@ -97,10 +97,12 @@ func readTorchPrint(l *line, at int) (end int) {
 				break
 			}
 		}
-		text, ok := l.peek(1)
-		if device, ok = cutGPU(text); !ok {
+		text, _ := l.peek(1)
+		next, ok := cutGPU(text)
+		if !ok {
 			break
 		}
+		device = next
 		if text, ok = l.peek(2); !ok {
 			break
 		}

@@ -25,7 +25,7 @@ func readUnsloth(l *line, at int) (end int) {
 	before := lastBytes(l.text[:at], near)
 	switch l.text[at+1] {
 	case 'a': // "Max memory: "
-		if bytes.Index(before, []byte("/|")) < 0 && bytes.Index(before, []byte("GPU = ")) < 0 {
+		if !bytes.Contains(before, []byte("/|")) && !bytes.Contains(before, []byte("GPU = ")) {
 			return 0
 		}
 		s, end, ok := l.sizeAt(at, at+len("Max memory: "))
@@ -34,7 +34,7 @@ func readUnsloth(l *line, at int) (end int) {
 		}
 		return end
 	case 'w': // " with VRAM = "
-		if bytes.Index(before, []byte("Unsloth: ")) < 0 {
+		if !bytes.Contains(before, []byte("Unsloth: ")) {
 			return 0
 		}
 		s, end, ok := l.sizeAt(at, at+len(" with VRAM = "))

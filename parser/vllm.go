@@ -226,7 +226,7 @@ var vllmActualNames = map[string]string{
 	"weight": "model weights", "peak activation": "activation peak", "CUDAGraph memory": "graph capturing",
 }
 
-// readVLLMActual reads "14.08 GiB for weight, 1.97 GiB for peak activation, and 0.67 GiB for CUDAGraph memory."
+// readVLLMActual reads "14.08 GiB for weight, 1.97 GiB for peak activation, and 0.67 GiB for CUDAGraph memory.".
 func readVLLMActual(l *line, at int) (end int) {
 	lane := vllmLane(l.text[:at])
 	for from := at + len(vllmActual); ; {
@@ -296,9 +296,9 @@ func readVLLMOnDevice(l *line, at int) (end int) {
 	if !ok || len(rest) == 0 || rest[0] != '/' {
 		return 0
 	}
-	total, rest, ok := cutSize(rest[1:], 0)
+	total, rest, sized := cutSize(rest[1:], 0)
 	free, fits := n.times(GiB)
-	if rest, ok = cutPrefix(rest, ") on startup"); !ok || !fits {
+	if rest, ok = cutPrefix(rest, ") on startup"); !ok || !sized || !fits {
 		return 0
 	}
 	if short, ok := cutPrefix(rest, " is less than desired GPU memory utilization ("); ok {

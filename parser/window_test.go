@@ -2,6 +2,7 @@ package parser
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -72,7 +73,7 @@ func dump(t *testing.T, src source) string {
 		for i := range batch.entries {
 			fmt.Fprintf(&b, "%+v\n", batch.entries[i].record(batch.line))
 		}
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			t.Fatal(err)
 		}
 	}

@@ -124,7 +124,7 @@ line in nine a checkpoint; none, without checkpoints; only, nothing else; progre
 The same flags give the same bytes. It is what the speed of vramsoak check is measured on.`,
 		Example: `  vramsoak fixtures log big.log --size 1GB`,
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			n, err := parser.ParseSize(size)
 			if err != nil {
 				return fmt.Errorf("--size: %w", err)
