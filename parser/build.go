@@ -113,12 +113,12 @@ func (b *Builder) checkpoint(c *Checkpoint) {
 		b.begin(FileStart{Header: Header{Pos: c.Pos, Time: c.Time}})
 	}
 	b.tl.Checkpoints++
-	f := b.place(c.Header)
+	f := b.place(&c.Header)
 	if f.Checkpoints == nil {
 		f.Checkpoints, b.unused = b.unused[:0], nil
 	}
 	f.Checkpoints = append(f.Checkpoints, *c)
-	f.touch(c.Header)
+	f.touch(&c.Header)
 	switch {
 	case !b.log.settled && b.tl.Checkpoints-b.log.checkpoints >= settleAt:
 		b.settle()
@@ -141,8 +141,8 @@ func (b *Builder) add(rec Record) {
 		b.date(&r.Header)
 		f := b.justFailed()
 		if f == nil {
-			f = b.place(r.Header)
-			f.touch(r.Header)
+			f = b.place(&r.Header)
+			f.touch(&r.Header)
 		}
 		r.Fallback = r.Pos.Line == b.log.fallback || f.saidAgain(&r)
 		f.OOMs = append(f.OOMs, r)
@@ -278,7 +278,7 @@ func (b *Builder) begin(start FileStart) {
 }
 
 // place is where a record of the pipeline belongs: the open file, else the stretch between files.
-func (b *Builder) place(h Header) *File {
+func (b *Builder) place(h *Header) *File {
 	switch {
 	case b.file != nil:
 		return b.file
@@ -306,7 +306,7 @@ func (b *Builder) open(start FileStart) {
 }
 
 // touch extends the file to a record of its own.
-func (f *File) touch(h Header) {
+func (f *File) touch(h *Header) {
 	f.EndPos = h.Pos
 	if f.Start.IsZero() {
 		f.Start = h.Time
@@ -331,7 +331,7 @@ func (b *Builder) end(r FileEnd) {
 	if f == nil {
 		return
 	}
-	f.touch(r.Header)
+	f.touch(&r.Header)
 	f.Status, f.Seconds = r.Status, r.Seconds
 	f.Path = cmp.Or(f.Path, r.Path)
 	if r.Error != "" {

@@ -20,8 +20,6 @@ type matcher struct {
 	// masks[i][b] are the buckets that have a print with byte b at place i.
 	masks  [printLen][256]uint8
 	tables teddyTables
-	// reach is how far behind its beginning a needle's print may stand.
-	reach int
 	// each are the dialects without needles: they try each line.
 	each []*dialect
 }
@@ -57,6 +55,8 @@ type needle struct {
 	at    int // of the print in the text
 	d     []*dialect
 	order int // of the first of them
+	// reach is how far behind its beginning the print of another may stand that begins there or before it.
+	reach int
 }
 
 func (p *imprint) add(n *needle) {
@@ -105,7 +105,7 @@ func newMatcher(set []*dialect) *matcher {
 	m := &matcher{prints: make([]*imprint, 1<<size), shift: 32 - size, each: each}
 	var buckets []bucket
 	for _, n := range needles {
-		m.reach = max(m.reach, n.at)
+		n.reach = reachOf(n, needles)
 		word := n.text[n.at : n.at+printLen]
 		key := binary.LittleEndian.Uint32(word)
 		i := m.place(key)

@@ -48,6 +48,19 @@ func choosePrints(needles []*needle) {
 	}
 }
 
+// reachOf is a needle's reach: how far behind its beginning the print of another may stand that begins there or before it.
+func reachOf(n *needle, needles []*needle) (reach int) {
+	for _, o := range needles {
+		for shift := 0; shift <= o.at-n.at; shift++ { // o begins so much before n, and its print stands behind that of n
+			tail := o.text[shift:]
+			if same := min(len(tail), len(n.text)); string(tail[:same]) == string(n.text[:same]) {
+				reach = max(reach, o.at-shift+1)
+			}
+		}
+	}
+	return reach
+}
+
 // A bucket is prints that share a bit in a matcher's tables.
 type bucket struct {
 	prints [][]byte

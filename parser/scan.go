@@ -174,18 +174,23 @@ func (s *scanner) advance(counted, number *int, to int) {
 // after is where to go on behind a line's end.
 func (s *scanner) after(end int) int { return max(s.win.skipBreak(end), end) }
 
-// read gives the line to the dialects: that one first whose needle begins first, from the needle on whose print stands at
-// an offset. They may go on to the lines that follow.
-func (s *scanner) read(at int) {
+// read gives the line to the dialects: that one first whose needle begins first, of those whose prints stand at an offset or
+// behind it. They may go on to the lines that follow.
+func (s *scanner) read(from int) {
 	l := &s.line
 	s.hits = s.hits[:0]
 	for low := 0; ; {
-		// A needle that begins before the first of those that are found has its print within reach of it.
-		for at >= 0 && (len(s.hits) == 0 || at < s.hits[0].start+s.matcher.reach) {
+		// A needle that begins before the first of those that are found may have its print behind it.
+		for from < len(l.text) && (len(s.hits) == 0 || from < s.hits[0].start+s.hits[0].reach) {
+			at := s.matcher.next(l.text, from)
+			if at < 0 {
+				from = len(l.text)
+				break
+			}
 			for n, start := range s.matcher.needles(l.text, at) {
 				s.hit(hit{start, n})
 			}
-			at = s.matcher.next(l.text, at+1)
+			from = at + 1
 		}
 		if len(s.hits) == 0 {
 			return
@@ -197,12 +202,9 @@ func (s *scanner) read(at int) {
 		}
 		start := l.start
 		if end := s.try(first); end > 0 {
-			low = end
+			low, from = end, max(from, end)
 			if l.start != start {
-				s.hits, at = s.hits[:0], 0
-			}
-			if at >= 0 && at < end {
-				at = s.matcher.next(l.text, end)
+				s.hits, from = s.hits[:0], end
 			}
 		}
 	}

@@ -65,13 +65,13 @@ func (b *Builder) splitAgain() {
 			b.begin(FileStart{Header: Header{Pos: c.Pos, Time: c.Time}})
 		}
 		for len(ooms) > 0 && ooms[0].Pos.Line < c.Pos.Line {
-			f := b.place(ooms[0].Header)
+			f := b.place(&ooms[0].Header)
 			f.OOMs = append(f.OOMs, ooms[0])
 			ooms = ooms[1:]
 		}
-		f := b.place(c.Header)
+		f := b.place(&c.Header)
 		f.Checkpoints = append(f.Checkpoints, *c)
-		f.touch(c.Header)
+		f.touch(&c.Header)
 	}
 	b.file.OOMs = append(b.file.OOMs, ooms...)
 }
