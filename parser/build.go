@@ -56,6 +56,7 @@ func (b *Builder) Read(r io.Reader, name string) error {
 				b.checkpoint(&e.Checkpoint)
 			}
 		}
+		b.tl.Lines += batch.lines
 		if err != nil {
 			return err
 		}

@@ -26,8 +26,9 @@ type matcher struct {
 
 type teddyTables struct {
 	// nibbles are masks by nibbles, so that sixteen entries will do: nibbles[i][0] by the low one of the byte at place i,
-	// nibbles[i][1] by the high one. Each is there twice, for the two halves of a vector.
-	nibbles [printLen][2][32]uint8
+	// nibbles[i][1] by the high one. Each is there twice, for the two halves of a vector. The places are those of the print
+	// and two behind it.
+	nibbles [printLen + 2][2][32]uint8
 	// filter has a bit for each print, and so for one in a hundred and fifty of all others.
 	filter [1 << filterBits / 32]uint32
 }
@@ -103,7 +104,7 @@ func newMatcher(set []*dialect) *matcher {
 	choosePrints(needles)
 	size := bits.Len(uint(8 * len(needles))) // at most an eighth of the places are taken
 	m := &matcher{prints: make([]*imprint, 1<<size), shift: 32 - size, each: each}
-	var buckets []bucket
+	var imprints []*imprint
 	for _, n := range needles {
 		n.reach = reachOf(n, needles)
 		word := n.text[n.at : n.at+printLen]
@@ -116,18 +117,20 @@ func newMatcher(set []*dialect) *matcher {
 			m.prints[i] = &imprint{bytes: key}
 			bit := key * hashFactor >> (32 - filterBits)
 			m.tables.filter[bit/32] |= 1 << (bit % 32)
-			buckets = append(buckets, newBucket(word))
+			imprints = append(imprints, m.prints[i])
 		}
 		m.prints[i].add(n)
 	}
-	for k, b := range deal(buckets) {
-		for _, word := range b.prints {
-			for i, c := range word {
-				m.masks[i][c] |= 1 << k
-				for _, half := range []int{0, 16} {
-					m.tables.nibbles[i][0][half+int(c&15)] |= 1 << k
-					m.tables.nibbles[i][1][half+int(c>>4)] |= 1 << k
-				}
+	for k, b := range deal(imprints) {
+		for _, p := range b.prints {
+			for i := range printLen {
+				m.masks[i][byte(p.bytes>>(8*i))] |= 1 << k
+			}
+		}
+		for i := range m.tables.nibbles {
+			for nibble := range 32 {
+				m.tables.nibbles[i][0][nibble] |= uint8(b.low[i]>>(nibble%16)&1) << k
+				m.tables.nibbles[i][1][nibble] |= uint8(b.high[i]>>(nibble%16)&1) << k
 			}
 		}
 	}

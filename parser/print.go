@@ -63,17 +63,24 @@ func reachOf(n *needle, needles []*needle) (reach int) {
 
 // A bucket is prints that share a bit in a matcher's tables.
 type bucket struct {
-	prints [][]byte
-	// low and high are the nibbles at each place.
-	low, high [printLen]uint16
+	prints []*imprint
+	// low and high are the nibbles that may stand at each place.
+	low, high [printLen + 2]uint16
 	// chance is how often a place in a log looks like one of the prints.
 	chance float64
 }
 
-func newBucket(word []byte) bucket {
-	b := bucket{prints: [][]byte{word}}
-	for i, c := range word {
-		b.low[i], b.high[i] = 1<<(c&15), 1<<(c>>4)
+func newBucket(p *imprint) bucket {
+	b := bucket{prints: []*imprint{p}}
+	for i := range b.low {
+		for _, n := range p.needles {
+			if at := n.at + i; at < len(n.text) {
+				b.low[i] |= 1 << (n.text[at] & 15)
+				b.high[i] |= 1 << (n.text[at] >> 4)
+			} else { // anything
+				b.low[i], b.high[i] = 0xffff, 0xffff
+			}
+		}
 	}
 	b.estimate()
 	return b
@@ -81,7 +88,7 @@ func newBucket(word []byte) bucket {
 
 func (b *bucket) estimate() {
 	b.chance = 1
-	for i := range printLen {
+	for i := range b.low {
 		sum := 0.0
 		for high := b.high[i]; high != 0; high &= high - 1 {
 			for low := b.low[i]; low != 0; low &= low - 1 {
@@ -95,7 +102,7 @@ func (b *bucket) estimate() {
 // with is the bucket of both buckets' prints, without these.
 func (b *bucket) with(other *bucket) bucket {
 	both := bucket{low: b.low, high: b.high}
-	for i := range printLen {
+	for i := range b.low {
 		both.low[i] |= other.low[i]
 		both.high[i] |= other.high[i]
 	}
@@ -105,7 +112,11 @@ func (b *bucket) with(other *bucket) bucket {
 
 // deal merges buckets until there are eight, each time the two that together look like logs the least more often than by
 // themselves.
-func deal(buckets []bucket) []bucket {
+func deal(prints []*imprint) []bucket {
+	var buckets []bucket
+	for _, p := range prints {
+		buckets = append(buckets, newBucket(p))
+	}
 	// best are the best partners of each bucket among those before it; -1 where it has none any more.
 	type partner struct {
 		of   int

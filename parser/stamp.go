@@ -52,7 +52,7 @@ func (l *lineStamps) of(text []byte, at int) stamp {
 		l.before = findStamp(text[:begin])
 	}
 	l.at = begin
-	if l.before.worth() < 4 && bytes.ContainsAny(text[:begin], "{=") {
+	if l.before.worth() < 4 && (bytes.IndexByte(text[:begin], '{') >= 0 || bytes.IndexByte(text[:begin], '=') >= 0) {
 		if !l.looked {
 			l.keyed, l.looked = keyedTime(text), true
 		}

@@ -26,6 +26,8 @@ type Timeline struct {
 	Bad []SyntaxError
 	// Checkpoints is the number of checkpoints read, in files or outside.
 	Checkpoints int
+	// Lines is the number of line ends read.
+	Lines int
 }
 
 // A Run is one run of the harness.

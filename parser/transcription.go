@@ -62,7 +62,7 @@ func readCheckpoint(l *line, at int) (end int) {
 		l.badCheckpoint(at, "a checkpoint's name, then \": Allocated: 7.23GB\"", text)
 		return end
 	}
-	if isTemplate(name) || isTemplate(firstField(fields)) {
+	if isTemplate(text) && (isTemplate(name) || isTemplate(firstField(fields))) {
 		return end
 	}
 	c := l.checkpoint(at, l.str(name))

@@ -29,7 +29,7 @@ func (o readOptions) readLog(path string, yield func(parser.Record, error) bool)
 		}
 	}
 	if !found {
-		return yield(nil, o.nothing(path, log, d, "readings"))
+		return yield(nil, o.nothing(path, log, d, "readings", 0))
 	}
 	return true
 }
@@ -55,8 +55,12 @@ func (s *sniffer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// nothing says why a log that has been read has nothing of what was looked for.
-func (o readOptions) nothing(path string, log io.Reader, d dialects, what string) error {
+// sniffed is how much of a log is looked at for why nothing was found in it, where it is known how many lines it has.
+const sniffed = 1 << 20
+
+// nothing says why a log that has been read has nothing of what was looked for. lines are its lines, 0 where they were not
+// counted.
+func (o readOptions) nothing(path string, log io.Reader, d dialects, what string, lines int) error {
 	seen, streamed := log.(*sniffer)
 	if !streamed {
 		again, err := parser.Open(path)
@@ -65,9 +69,14 @@ func (o readOptions) nothing(path string, log io.Reader, d dialects, what string
 		}
 		defer func() { _ = again.Close() }() // only read
 		seen = &sniffer{Reader: again}
-		if _, err := io.Copy(io.Discard, seen); err != nil {
+		part := io.Reader(seen)
+		if lines > 0 {
+			part = io.LimitReader(seen, sniffed)
+		}
+		if _, err := io.Copy(io.Discard, part); err != nil {
 			return err
 		}
+		seen.lines = max(seen.lines, lines)
 	}
 	name, want := displayName(path), o.wanted(d)
 	switch {
@@ -98,12 +107,12 @@ func (o readOptions) addLog(b *parser.Builder, path string) (dialects, error) {
 		return d, err
 	}
 	defer func() { _ = log.Close() }() // only read
-	before := b.SoFar().Checkpoints
+	checkpoints, lines := b.SoFar().Checkpoints, b.SoFar().Lines
 	b.Dialects = d.set
-	if err := b.Read(log, displayName(path)); err != nil || b.SoFar().Checkpoints > before {
+	if err := b.Read(log, displayName(path)); err != nil || b.SoFar().Checkpoints > checkpoints {
 		return d, err
 	}
-	return d, o.nothing(path, log, d, "checkpoints")
+	return d, o.nothing(path, log, d, "checkpoints", b.SoFar().Lines-lines)
 }
 
 // judge reads several logs as one and judges them by the policy of [policyFor]. The timeline has the checkpoints too.

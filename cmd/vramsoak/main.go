@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -39,7 +40,11 @@ EXIT STATUS
 `
 )
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() {
+	// Of a long log little is kept, and kept to the end: waiting until there is as much garbage again would only take memory.
+	debug.SetGCPercent(40)
+	os.Exit(run(os.Args[1:]))
+}
 
 // run is the whole program but for the exit: the one place where an error becomes a code.
 func run(args []string) int {
