@@ -56,7 +56,7 @@ func (f *follower) want(records ...string) {
 			if !ok || got != want {
 				f.t.Fatalf("got %q, want %q (%v)", got, want, f.err)
 			}
-		case <-time.After(5 * time.Second):
+		case <-time.After(time.Minute):
 			f.t.Fatalf("%q does not come", want)
 		}
 	}
@@ -79,7 +79,7 @@ func (f *follower) notice(want string) {
 		if got != want {
 			f.t.Fatalf("got the notice %q, want %q", got, want)
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		f.t.Fatalf("no notice %q", want)
 	}
 }
@@ -123,16 +123,16 @@ func TestFollowGrowth(t *testing.T) {
 		}
 	}
 	// More than a window at once, and a line that is longer than one.
-	f.append("\n" + strings.Repeat("#", 3<<20) + "\n" + strings.Repeat("noise\n", 300_000) + "[GPU Memory] F" + reading)
-	f.want("11 E4", "300013 F")
+	f.append("\n" + strings.Repeat("#", 1<<20) + "\n" + strings.Repeat("noise\n", 100_000) + "[GPU Memory] F" + reading)
+	f.want("11 E4", "100013 F")
 	start := time.Now()
 	f.append("[GPU Memory] G" + reading)
-	f.want("300014 G")
+	f.want("100014 G")
 	t.Logf("a record took %v", time.Since(start))
 	f.append("[GPU Memory] H: Allocated: 1.00GB")
 	f.none()
 	f.cancel()
-	f.want("300015 H") // what there is at the end is read
+	f.want("100015 H") // what there is at the end is read
 	if got, ok := <-f.records; ok || f.err != nil {
 		t.Errorf("got %q, %v behind the end", got, f.err)
 	}

@@ -302,7 +302,7 @@ func (r record) writeRow(w io.Writer) error {
 	if !head.Time.IsZero() {
 		clock = head.Time.Format(time.TimeOnly + ".000")
 	}
-	line := fmt.Sprintf("%7d  %-12s  %-13s  %s", head.Pos.Line, clock, head.Dialect, r.describe())
+	line := fmt.Sprintf("%7d  %-12s  %-14s  %s", head.Pos.Line, clock, head.Dialect, r.describe())
 	_, err := fmt.Fprintln(w, strings.TrimRight(line, " "))
 	return err
 }

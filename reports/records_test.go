@@ -46,12 +46,12 @@ func someRecords() iter.Seq2[parser.Record, error] {
 
 func TestRecords(t *testing.T) {
 	for format, want := range map[string]string{
-		"table": `      1  02:00:03.000  trainer        checkpoint     step                                    free 1.00 GiB  peak 3.00 GiB  peak reserved 4.00 GiB  device=1  sampled
-      2  02:00:03.005  laxai          change         Memory freed                            allocated -1.00 GiB  reserved +1.00 MiB
-      3                ggml           checkpoint     CUDA0 KV�[0m buffer                     buffer 2.00 MiB
-      4                laxai          event          CLEANUP: GPU memory cleared  event=cache-cleared
-      5                vramsoak       sample         pid=7 rss=1048576
-      6                vramsoak       sample         pid=7 rss=1048576 source=process
+		"table": `      1  02:00:03.000  trainer         checkpoint     step                                    free 1.00 GiB  peak 3.00 GiB  peak reserved 4.00 GiB  device=1  sampled
+      2  02:00:03.005  laxai           change         Memory freed                            allocated -1.00 GiB  reserved +1.00 MiB
+      3                ggml            checkpoint     CUDA0 KV�[0m buffer                     buffer 2.00 MiB
+      4                laxai           event          CLEANUP: GPU memory cleared  event=cache-cleared
+      5                vramsoak        sample         pid=7 rss=1048576
+      6                vramsoak        sample         pid=7 rss=1048576 source=process
 `,
 		"csv": `path,line,time,dialect,kind,name,sampled,allocated,reserved,free,total,peak,peak_reserved,active,inactive_split,used,buffer,holds,more
 run.log,1,02:00:03.000,trainer,checkpoint,step,true,,,1073741824,,3221225472,4294967296,,,,,,device=1

@@ -49,12 +49,12 @@ func shown(t *parser.Trial) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%7d  %-13s  %s\n", t.Pos.Line, t.Dialect, marked(t))
+	fmt.Fprintf(&b, "%7d  %-14s  %s\n", t.Pos.Line, t.Dialect, marked(t))
 	if len(t.Records) == 0 {
-		fmt.Fprintf(&b, "%24snothing is read: no group of a reading takes part\n", "")
+		fmt.Fprintf(&b, "%25snothing is read: no group of a reading takes part\n", "")
 	}
 	for _, rec := range t.Records {
-		fmt.Fprintf(&b, "%24s%s", "", strings.TrimRight(flatten(rec).describe(), " "))
+		fmt.Fprintf(&b, "%25s%s", "", strings.TrimRight(flatten(rec).describe(), " "))
 		if at := rec.Head().FormatTime(); at != "" && IsReading(rec) {
 			b.WriteString("  at " + at)
 		}
