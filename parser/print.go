@@ -1,44 +1,57 @@
 package parser
 
 import (
-	"bytes"
 	"math"
 	"math/bits"
-	"slices"
 )
 
 // choosePrints gives each needle its print: the fewer there are in all, the less often the tables take other text for one.
 // So the print that the most needles share comes first, and of those the rarer in logs.
 func choosePrints(needles []*needle) {
-	left := slices.Clone(needles)
+	type word struct {
+		text string
+		in   []int // needles
+		bits float64
+	}
+	var words []*word
+	byText := map[string]*word{}
+	for n := range needles {
+		for i := 0; i+printLen <= len(needles[n].text); i++ {
+			text := string(needles[n].text[i : i+printLen])
+			w := byText[text]
+			if w == nil {
+				w = &word{text: text, bits: rarity(text)}
+				byText[text] = w
+				words = append(words, w)
+			}
+			if len(w.in) == 0 || w.in[len(w.in)-1] != n {
+				w.in = append(w.in, n)
+			}
+		}
+	}
 	chosen := map[string]bool{}
-	for len(left) > 0 {
-		shared := map[string]int{}
-		for _, n := range left {
-			seen := map[string]bool{}
-			for i := 0; i+printLen <= len(n.text); i++ {
-				if word := string(n.text[i : i+printLen]); !seen[word] {
-					seen[word] = true
-					shared[word]++
+	has := make([]bool, len(needles))
+	for {
+		var best *word
+		most := 0.0
+		for _, w := range words {
+			left := 0
+			for _, n := range w.in {
+				if !has[n] {
+					left++
 				}
 			}
-		}
-		best, most := "", 0.0
-		for word, n := range shared {
-			bits, spoken := 0.0, true
-			for _, c := range []byte(word) {
-				bits -= math.Log2(frequency(c))
-				spoken = spoken && (c == ' ' || c >= 'a' && c <= 'z')
-			}
-			if spoken { // the letters of words follow one another, so that "ing " is far more frequent than its letters say
-				bits /= 8
-			}
-			if score := float64(n) * bits; score > most || score == most && word < best {
-				best, most = word, score
+			if score := float64(left) * w.bits; score > most {
+				best, most = w, score
 			}
 		}
-		left = slices.DeleteFunc(left, func(n *needle) bool { return bytes.Contains(n.text, []byte(best)) })
-		chosen[best] = true
+		if best == nil {
+			break
+		}
+		chosen[best.text] = true
+		for _, n := range best.in {
+			has[n] = true
+		}
 	}
 	// A needle that has several is told by the first, so that it is known soon where it begins.
 	for _, n := range needles {
@@ -46,6 +59,20 @@ func choosePrints(needles []*needle) {
 			n.at++
 		}
 	}
+}
+
+// rarity is how seldom a word is in logs, in bits. The letters of words follow one another, so that "ing " is far more
+// frequent than its letters say.
+func rarity(word string) (bits float64) {
+	spoken := true
+	for _, c := range []byte(word) {
+		bits -= math.Log2(frequency(c))
+		spoken = spoken && isSpoken(c)
+	}
+	if spoken {
+		return bits / 8
+	}
+	return bits
 }
 
 // reachOf is a needle's reach: how far behind its beginning the print of another may stand that begins there or before it.
@@ -89,10 +116,14 @@ func newBucket(p *imprint) bucket {
 func (b *bucket) estimate() {
 	b.chance = 1
 	for i := range b.low {
+		if b.low[i]&b.high[i] == 0xffff {
+			b.chance *= anything
+			continue
+		}
 		sum := 0.0
 		for high := b.high[i]; high != 0; high &= high - 1 {
 			for low := b.low[i]; low != 0; low &= low - 1 {
-				sum += frequency(byte(bits.TrailingZeros16(high)<<4 | bits.TrailingZeros16(low)))
+				sum += weights[bits.TrailingZeros16(high)<<4|bits.TrailingZeros16(low)]
 			}
 		}
 		b.chance *= sum
@@ -170,6 +201,27 @@ func deal(prints []*imprint) []bucket {
 	}
 	return dealt
 }
+
+// weights are how likely a byte is to follow others that look like a print. The letters of words stand together, so that
+// they are likelier than their share in logs says, and the others less likely. The factors are what leaves the fewest false
+// prints in logs with sentences in them.
+var weights = func() (w [256]float64) {
+	for c := range w {
+		if w[c] = frequency(byte(c)) / 2; isSpoken(byte(c)) {
+			w[c] *= 8
+		}
+	}
+	return w
+}()
+
+var anything = func() (sum float64) {
+	for _, w := range weights {
+		sum += w
+	}
+	return sum
+}()
+
+func isSpoken(c byte) bool { return c == ' ' || c >= 'a' && c <= 'z' }
 
 // frequency is the share of a byte in logs.
 func frequency(c byte) float64 {
