@@ -32,7 +32,7 @@ var axolotlDialect = dialect{
 		r, end := readKeyed(l, at, axolotlKeys, func(text []byte) bool { return bytes.Contains(text, []byte("memory/")) },
 			func(value []byte) (Size, bool) {
 				n, _, ok := cutNumber(value)
-				s, fits := rounded(n, 2, GiB)
+				s, fits := n.rounded(2).times(GiB)
 				return s, ok && fits
 			})
 		c.Reading = r

@@ -27,8 +27,8 @@ func Build(records iter.Seq2[Record, error]) (*Timeline, error) {
 // the first checkpoint recurs; see [Splitter]. Nothing is carried from one log to the next: each is a run of its own.
 type Builder struct {
 	// Done, where it is set, gets each file, and each stretch between files, when its last checkpoint is read. Afterwards
-	// its checkpoints and pairs are gone, so that a log takes memory by its files, not by its checkpoints. How a file ended
-	// may be known only later.
+	// its checkpoints and pairs are gone, but for those of the first files, [Kept] checkpoints in all, so that a log takes
+	// memory by its files. How a file ended may be known only later.
 	Done func(*File)
 	// Dialects are those that Read reads logs in.
 	Dialects *Set
@@ -40,6 +40,7 @@ type Builder struct {
 	process int
 	log     logState
 
+	kept   int          // checkpoints, of those that are done
 	pairs  File         // the last file that was paired
 	unused []Checkpoint // an array for the next file
 }
@@ -412,12 +413,18 @@ func (b *Builder) done(f *File) {
 			b.pairs.Checkpoints = slices.Clone(f.Checkpoints)
 		}
 	}
-	if b.Done != nil {
-		b.Done(f)
+	if b.Done == nil {
+		return
+	}
+	b.Done(f)
+	if b.kept += len(f.Checkpoints); b.kept > Kept {
 		b.unused = f.Checkpoints[:0]
 		f.Checkpoints, f.Stages, f.Cleanups, f.Unpaired = nil, nil, nil, nil
 	}
 }
+
+// Kept is how many checkpoints stay in the timeline of a [Builder] with Done: enough to show what a file looks like.
+const Kept = 1 << 13
 
 // alike says whether two files have the same checkpoints in the same order.
 func (f *File) alike(other *File) bool {

@@ -31,7 +31,7 @@ var colossalaiDialect = dialect{
 const needleColossal = ": GPU: allocated "
 
 func readColossalReport(l *line, at int) (end int) {
-	if isTemplate(firstOf(l.text[at:], nearby)) {
+	if isTemplate(firstBytes(l.text[at:], nearby)) {
 		return 0
 	}
 	var reading Reading
@@ -50,7 +50,7 @@ func readColossalReport(l *line, at int) (end int) {
 		rest = behind
 	}
 	// The logger's prefix ends with a level: "INFO: ".
-	name := lastOf(l.text[:at], nearby)
+	name := lastBytes(l.text[:at], nearby)
 	for _, level := range []string{"INFO: ", "INFO - ", "] "} {
 		if i := bytes.LastIndex(name, []byte(level)); i >= 0 {
 			name = name[i+len(level):]

@@ -66,15 +66,13 @@ const (
 	needleWorkspace      = "Free memory : "
 )
 
-const tornAdvice = "what cannot be read is left out; if two writers share the log, give each its own or write whole lines"
-
 // readSeeMemoryUsage reads "MA 1.69 GB  Max_MA 1.69 GB  CA 1.7 GB  Max_CA 2 GB". The first three are rounded to two decimals,
 // of which Python leaves out zeros at the end; Max_CA is a whole number.
 func readSeeMemoryUsage(l *line, at int) (end int) {
 	start := max(0, at-nearby)
 	text := bytes.TrimRight(l.text[start:at], " \t\\")
 	from := bytes.LastIndex(text, []byte("MA "))
-	if from < 0 || from > 0 && inLabel(text[from-1]) || isTemplate(text[from:]) {
+	if from < 0 || from > 0 && isWordByte(text[from-1]) || isTemplate(text[from:]) {
 		return 0
 	}
 	allocated, rest, ok := cutRounded(text[from+len("MA "):], 2)
@@ -110,7 +108,7 @@ func readSeeMemoryUsage(l *line, at int) (end int) {
 // that came between.
 func (l *line) messageBefore(at int) string {
 	const marker, unnamed = "see_memory_usage] ", "see_memory_usage"
-	prefix := bytes.TrimSpace(lastOf(l.text[:at], nearby))
+	prefix := bytes.TrimSpace(lastBytes(l.text[:at], nearby))
 	marked := bytes.HasSuffix(prefix, []byte(marker[:len(marker)-1]))
 	for n := 1; n <= 16; n++ {
 		text, ok := l.previous(n)
@@ -164,8 +162,8 @@ func readMemstats(l *line, at int) (end int) {
 	if bytes.HasPrefix(rest, []byte("STAGE=")) {
 		return readPipelinePeak(l, at)
 	}
-	i := bytes.Index(firstOf(rest, nearby), []byte(" device="))
-	j := bytes.Index(firstOf(rest, nearby), []byte(" current alloc="))
+	i := bytes.Index(firstBytes(rest, nearby), []byte(" device="))
+	j := bytes.Index(firstBytes(rest, nearby), []byte(" current alloc="))
 	if i < 0 || j < i || isTemplate(rest[:j]) {
 		return 0
 	}
@@ -179,7 +177,7 @@ func readMemstats(l *line, at int) (end int) {
 		after, known := cutPrefix(trimBlanks(rest), f.label)
 		s, behind, ok := cutSize(after, 0)
 		if !known || !ok {
-			if isTemplate(firstOf(rest, nearby)) {
+			if isTemplate(firstBytes(rest, nearby)) {
 				return 0
 			}
 			l.bad(len(l.text)-len(rest), "a size such as 1.2345GB after \""+f.label+"\"", tornAdvice)
@@ -193,7 +191,7 @@ func readMemstats(l *line, at int) (end int) {
 		rest = behind
 	}
 	var lane Lane
-	before := lastOf(l.text[:at], nearby)
+	before := lastBytes(l.text[:at], nearby)
 	if k := bytes.LastIndex(before, []byte("RANK=")); k >= 0 {
 		lane.Rank, _, _ = cutInt(before[k+len("RANK="):])
 	}
@@ -206,7 +204,7 @@ func readMemstats(l *line, at int) (end int) {
 
 func readPipelinePeak(l *line, at int) (end int) {
 	rest := l.text[at:]
-	i, j := bytes.Index(firstOf(rest, nearby), []byte(" RANK=")), bytes.Index(firstOf(rest, nearby), []byte(" max-alloc: "))
+	i, j := bytes.Index(firstBytes(rest, nearby), []byte(" RANK=")), bytes.Index(firstBytes(rest, nearby), []byte(" max-alloc: "))
 	if i < 0 || j < i || isTemplate(rest[:j]) {
 		return 0
 	}
@@ -227,7 +225,7 @@ func readPipelinePeak(l *line, at int) (end int) {
 
 func readThroughput(l *line, at int) (end int) {
 	rest := l.text[at+len(needleMemAllocated):]
-	if len(rest) == 0 || !isDigit(rest[0]) || at > 0 && inLabel(l.text[at-1]) {
+	if len(rest) == 0 || !isDigit(rest[0]) || at > 0 && isWordByte(l.text[at-1]) {
 		return 0
 	}
 	allocated, rest, ok := cutRounded(rest, 2)
@@ -246,7 +244,7 @@ func readThroughput(l *line, at int) (end int) {
 
 func readBreakdown(l *line, at int) (end int) {
 	rest := l.text[at:]
-	if isTemplate(firstOf(rest, nearby)) {
+	if isTemplate(firstBytes(rest, nearby)) {
 		return 0
 	}
 	var sizes [4]Size

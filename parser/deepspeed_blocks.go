@@ -33,7 +33,7 @@ func cutGigaBytes(text []byte) (q Quantity, s Size, at int, ok bool) {
 func readGigaBytes(l *line, at int) (end int) {
 	// What stands before the needle tells the reading: "Max Memory Allocated ", "Max cache Allocated ".
 	start := max(0, at-len("Max c"))
-	q, s, from, ok := cutGigaBytes(firstOf(l.text[start:], nearby))
+	q, s, from, ok := cutGigaBytes(firstBytes(l.text[start:], nearby))
 	if from += start; !ok || from > at {
 		return 0
 	}
@@ -97,9 +97,6 @@ func readWorkspace(l *line, at int) (end int) {
 // nearby is how far from a needle the rest of a reading is looked for, in bytes.
 const nearby = 512
 
-func lastOf(b []byte, n int) []byte  { return b[max(0, len(b)-n):] }
-func firstOf(b []byte, n int) []byte { return b[:min(len(b), n)] }
-
 // megatronRank is the N of the last "[Rank N]" in what stands before a reading, and where it stands, -1 where there is none.
 func megatronRank(text []byte) (rank, at int) {
 	if at = bytes.LastIndex(text, []byte("[Rank ")); at < 0 {
@@ -110,47 +107,4 @@ func megatronRank(text []byte) (rank, at int) {
 		return 0, -1
 	}
 	return rank, at
-}
-
-// cutRounded is cutSize for a number that the program rounds to so many decimals, of which Python leaves out zeros at the
-// end: "1.7 GB" of round(x, 2) is 1.70.
-func cutRounded(text []byte, decimals int) (s Size, rest []byte, ok bool) {
-	n, rest, ok := cutNumber(trimBlanks(text))
-	unit, rest := cutUnit(rest)
-	if !ok || unit == 0 || n.digits < 0 {
-		return Size{}, text, false
-	}
-	s, ok = n.rounded(decimals).times(unit)
-	return s, rest, ok
-}
-
-// rounded is the number with at least so many decimals.
-func (n decimal) rounded(decimals int) decimal {
-	for n.decimals < decimals && n.digits < 1e15 && n.digits > -1e15 {
-		n.digits *= 10
-		n.decimals++
-	}
-	return n
-}
-
-// cutFloat is cutNumber for a float as Python prints it: "15492.84619140625", "4.76837158203125e-07".
-func cutFloat(text []byte) (n decimal, rest []byte, ok bool) {
-	n, rest, ok = cutNumber(text)
-	if !ok || len(rest) < 3 || rest[0] != 'e' || rest[1] != '-' {
-		return n, rest, ok
-	}
-	power, behind, isNumber := cutInt(rest[2:])
-	if !isNumber {
-		return n, rest, ok
-	}
-	for n.decimals += power; n.decimals >= len(pow10) && n.digits != 0; n.decimals-- {
-		n.digits /= 10
-	}
-	n.decimals = min(n.decimals, len(pow10)-1)
-	return n, behind, true
-}
-
-// inLabel says that a byte is of a word, so that a label behind it is the end of a longer one.
-func inLabel(b byte) bool {
-	return b|0x20 >= 'a' && b|0x20 <= 'z' || b == '_' || isDigit(b)
 }

@@ -1,11 +1,5 @@
 package parser
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
-
 // A dialect is the way in which one program prints its memory. Each stands in a file of its own, with the lines that it
 // reads.
 type dialect struct {
@@ -77,15 +71,6 @@ func Dialects() []string {
 		names = append(names, d.name)
 	}
 	return names
-}
-
-// dialectNamed is the dialect of that name, for --dialect.
-func dialectNamed(name string) (*dialect, error) {
-	i := slices.IndexFunc(dialects, func(d *dialect) bool { return d.name == name })
-	if i < 0 {
-		return nil, fmt.Errorf("expected a dialect (%s), found %q", strings.Join(Dialects(), ", "), name)
-	}
-	return dialects[i], nil
 }
 
 // A table is a part of a log whose lines mean nothing without its head: the rows of a CSV file. It stays open to the end

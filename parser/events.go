@@ -1,7 +1,6 @@
 package parser
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"time"
@@ -32,7 +31,7 @@ var protocolDialect = dialect{
 
 // readOwn reads a line that begins with the prefix: in the middle of one it is quoted.
 func readOwn(l *line, at int, prefix string, pipeline bool) (end int) {
-	if len(bytes.TrimLeft(l.text[:at], " \t")) > 0 || l.cut() {
+	if len(trimBlanks(l.text[:at])) > 0 || l.cut() {
 		return 0
 	}
 	l.add(parseOwn(l.text[at+len(prefix):], l.header(at), pipeline))

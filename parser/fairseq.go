@@ -51,7 +51,7 @@ var fairseqKeys = []struct {
 func readFairseq(l *line, at int) (end int) {
 	// A prefix names the statistics: "train_gb_free", "valid_gb_free"; cuda_ is of the key.
 	from := at
-	for from > 0 && at-from < 64 && inLabel(l.text[from-1]) {
+	for from > 0 && at-from < 64 && isWordByte(l.text[from-1]) {
 		from--
 	}
 	prefix, _ := bytes.CutSuffix(l.text[from:at], []byte("cuda_"))
@@ -75,7 +75,7 @@ func readFairseq(l *line, at int) (end int) {
 		rest = next
 	}
 	if reading.Len() == 0 {
-		if i := bytes.IndexAny(firstOf(rest, 32), "0123456789"); i > 0 && len(bytes.Trim(rest[:i], "abcdefglortu_\": =")) == 0 {
+		if i := bytes.IndexAny(firstBytes(rest, 32), "0123456789"); i > 0 && len(bytes.Trim(rest[:i], "abcdefglortu_\": =")) == 0 {
 			l.bad(from, "a number of GiB such as gb_free=23.1", tornAdvice)
 			return from + len(prefix) + i
 		}
@@ -83,7 +83,7 @@ func readFairseq(l *line, at int) (end int) {
 	}
 	c := l.checkpoint(from, "train_inner")
 	c.Sampled, c.Reading = true, reading
-	switch text := firstOf(l.text[:from], nearby); {
+	switch text := firstBytes(l.text[:from], nearby); {
 	case len(prefix) > 0:
 		c.Name = l.str(bytes.TrimRight(prefix, "_"))
 	case bytes.Contains(text, []byte("| train |")) || bytes.Contains(text, []byte("[train]")):
@@ -107,7 +107,7 @@ func cutFairseq(text []byte) (q Quantity, s Size, rest []byte, ok bool) {
 			n, behind, isNumber := cutNumber(trimBlanks(value))
 			number := trimBlanks(value)
 			number = number[:len(number)-len(behind)]
-			if !isNumber || number[len(number)-1] == '.' || len(behind) > 0 && (inLabel(behind[0]) || behind[0] == '.') {
+			if !isNumber || number[len(number)-1] == '.' || len(behind) > 0 && (isWordByte(behind[0]) || behind[0] == '.') {
 				return 0, Size{}, text, false
 			}
 			s, ok = n.rounded(1).times(GiB)

@@ -112,6 +112,9 @@ func (l *line) bad(at int, expected, advice string) {
 	})
 }
 
+// tornAdvice is for a record that was cut, or that another writer wrote into.
+const tornAdvice = "what cannot be read is left out; if two writers share the log, give each its own or write whole lines"
+
 // open makes the lines that follow rows of the table, in the place of an earlier table of the same dialect.
 func (l *line) open(t table) { l.s.openTable(t) }
 

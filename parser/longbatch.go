@@ -97,7 +97,7 @@ func readVRAMUsage(l *line, at int) (end int) {
 		l.bad(at, "a size such as 3.21GB", "the line was cut")
 		return len(l.text)
 	case !hasPeak && len(bytes.TrimSpace(rest)) > 0 && bytes.HasPrefix([]byte(" (peak: "), rest):
-		l.bad(at+len(l.text[at:])-len(rest), "(peak: 4.56GB)", "the line was cut")
+		l.bad(len(l.text)-len(rest), "(peak: 4.56GB)", "the line was cut")
 	}
 	c := l.checkpoint(at, "VRAM usage")
 	c.Set(Allocated, level)

@@ -42,7 +42,7 @@ func readMegatron(l *line, at int) (end int) {
 	} else if i := bytes.LastIndexByte(name, '('); i >= 0 && bytes.HasSuffix(bytes.TrimSpace(name), []byte(")")) {
 		name = name[i:]
 	}
-	if name = bytes.TrimSpace(name); isTemplate(firstOf(l.text[at:], nearby)) {
+	if name = bytes.TrimSpace(name); isTemplate(firstBytes(l.text[at:], nearby)) {
 		return 0
 	}
 	reportTornRank(l, start, start+max(from, 0))

@@ -97,24 +97,3 @@ func readMemorySummary(l *line, at int) (end int) {
 	}
 	return len(l.text)
 }
-
-// cutFloored reads a whole number of units that was rounded down: "5624 MiB" is any size from 5624 to 5625 MiB, and becomes
-// the middle, so that Low and High are those two. Bytes are exact.
-func cutFloored(text []byte) (s Size, ok bool) {
-	n, rest, ok := cutNumber(bytes.TrimSpace(text))
-	unit, _ := cutUnit(rest)
-	if !ok || unit == 0 || n.decimals > 0 {
-		return Size{}, false
-	}
-	return floored(n, unit)
-}
-
-// floored is a number of units that was rounded down, see [cutFloored].
-func floored(n decimal, unit int64) (s Size, ok bool) {
-	n.digits, n.decimals = n.digits/int64(pow10[n.decimals]), 0
-	s, ok = n.times(unit)
-	if ok && unit > 1 {
-		s.Bytes += unit / 2
-	}
-	return s, ok
-}

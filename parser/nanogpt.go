@@ -52,7 +52,7 @@ func readNanoGPT(l *line, at int) (end int) {
 		}
 		return len(l.text) - len(rest)
 	}
-	head := bytes.TrimLeft(l.text[:at], " \t")
+	head := trimBlanks(l.text[:at])
 	number, ok := cutPrefix(head, "allocating ")
 	if !ok {
 		number, ok = cutPrefix(head, "allocated ")

@@ -37,7 +37,7 @@ func readNanotron(l *line, at int) (end int) {
 		return at + len(needleNanotron)
 	}
 	name := "memory"
-	before := bytes.TrimRight(lastOf(l.text[:from], nearby), " ")
+	before := bytes.TrimRight(lastBytes(l.text[:from], nearby), " ")
 	if i := bytes.LastIndexByte(before, '['); i >= 0 && before[len(before)-1] == ']' && len(before)-i < 100 {
 		if inner := before[i+1 : len(before)-1]; bytes.IndexByte(inner, '|') < 0 {
 			name = l.str(inner)

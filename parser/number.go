@@ -118,7 +118,7 @@ func cutUnit(text []byte) (unit int64, rest []byte) {
 // cutSize cuts a number and its unit, binary, off the text that begins with them, after blanks. A number without a unit is
 // one of bare units; bare is 0 where one must be there.
 func cutSize(text []byte, bare int64) (s Size, rest []byte, ok bool) {
-	n, rest, ok := cutNumber(bytes.TrimLeft(text, " \t"))
+	n, rest, ok := cutNumber(trimBlanks(text))
 	if !ok {
 		return Size{}, text, false
 	}
@@ -135,7 +135,7 @@ func cutSize(text []byte, bare int64) (s Size, rest []byte, ok bool) {
 
 // cutDecimalSize is cutSize for a program whose kB, MB and GB are powers of 1000; KiB, MiB and GiB stay what they are.
 func cutDecimalSize(text []byte) (s Size, rest []byte, ok bool) {
-	n, behind, ok := cutNumber(bytes.TrimLeft(text, " \t"))
+	n, behind, ok := cutNumber(trimBlanks(text))
 	if !ok {
 		return Size{}, text, false
 	}
@@ -159,12 +159,63 @@ func cutDecimalSize(text []byte) (s Size, rest []byte, ok bool) {
 	return s, rest, ok
 }
 
-// cutPrefix is bytes.CutPrefix for a string.
-func cutPrefix(text []byte, prefix string) (rest []byte, ok bool) {
-	if len(text) < len(prefix) || string(text[:len(prefix)]) != prefix {
-		return text, false
+// cutRounded is cutSize for a number that the program rounds to so many decimals, of which Python leaves out zeros at the
+// end: "1.7 GB" of round(x, 2) is 1.70.
+func cutRounded(text []byte, decimals int) (s Size, rest []byte, ok bool) {
+	n, rest, ok := cutNumber(trimBlanks(text))
+	unit, rest := cutUnit(rest)
+	if !ok || unit == 0 || n.digits < 0 {
+		return Size{}, text, false
 	}
-	return text[len(prefix):], true
+	s, ok = n.rounded(decimals).times(unit)
+	return s, rest, ok
+}
+
+// rounded is the number with at least so many decimals.
+func (n decimal) rounded(decimals int) decimal {
+	for n.decimals < decimals && n.digits < 1e15 && n.digits > -1e15 {
+		n.digits *= 10
+		n.decimals++
+	}
+	return n
+}
+
+// cutFloored reads a whole number of units that was rounded down: "5624 MiB" is any size from 5624 to 5625 MiB, and becomes
+// the middle, so that Low and High are those two. Bytes are exact.
+func cutFloored(text []byte) (s Size, ok bool) {
+	n, rest, ok := cutNumber(bytes.TrimSpace(text))
+	unit, _ := cutUnit(rest)
+	if !ok || unit == 0 || n.decimals > 0 {
+		return Size{}, false
+	}
+	return floored(n, unit)
+}
+
+// floored is a number of units that was rounded down, see [cutFloored].
+func floored(n decimal, unit int64) (s Size, ok bool) {
+	n.digits, n.decimals = n.digits/int64(pow10[n.decimals]), 0
+	s, ok = n.times(unit)
+	if ok && unit > 1 {
+		s.Bytes += unit / 2
+	}
+	return s, ok
+}
+
+// cutFloat is cutNumber for a float as Python prints it: "15492.84619140625", "4.76837158203125e-07".
+func cutFloat(text []byte) (n decimal, rest []byte, ok bool) {
+	n, rest, ok = cutNumber(text)
+	if !ok || len(rest) < 3 || rest[0] != 'e' || rest[1] != '-' {
+		return n, rest, ok
+	}
+	power, behind, isNumber := cutInt(rest[2:])
+	if !isNumber {
+		return n, rest, ok
+	}
+	for n.decimals += power; n.decimals >= len(pow10) && n.digits != 0; n.decimals-- {
+		n.digits /= 10
+	}
+	n.decimals = min(n.decimals, len(pow10)-1)
+	return n, behind, true
 }
 
 // cutInt cuts a whole number of things off the text: a device, a rank.

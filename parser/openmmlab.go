@@ -48,10 +48,10 @@ func readOpenMMLab(l *line, at int) (end int) {
 
 // textStep is the word before the counters, "Epoch(train)", "Iter", where the line is of a trainer.
 func textStep(l *line, at int) string {
-	if !bytes.Contains(lastOf(l.text[:at], nearby), []byte("time: ")) {
+	if !bytes.Contains(lastBytes(l.text[:at], nearby), []byte("time: ")) {
 		return ""
 	}
-	before := firstOf(l.text[:at], nearby)
+	before := firstBytes(l.text[:at], nearby)
 	for _, word := range []string{"Epoch", "Iter"} {
 		i := bytes.Index(before, []byte(word))
 		if i < 0 {
@@ -68,7 +68,7 @@ func textStep(l *line, at int) string {
 
 // jsonStep is the mode of a line of JSON that is a trainer's, "train" where it has none.
 func jsonStep(l *line) string {
-	text := bytes.TrimLeft(firstOf(l.text, 32*nearby), " \t")
+	text := trimBlanks(firstBytes(l.text, 32*nearby))
 	if len(text) == 0 || text[0] != '{' || !bytes.Contains(text, []byte(`time": `)) {
 		return ""
 	}

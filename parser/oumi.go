@@ -63,7 +63,7 @@ func readOumiDevice(l *line, at int, rest []byte) (end int) {
 		next string
 	}{{Total, "GiB Free: "}, {Free, "GiB Allocated: "}, {Allocated, "GiB Cached: "}, {Reserved, "GiB]"}} {
 		n, behind, ok := cutNumber(rest)
-		size, fits := rounded(n, 2, GiB)
+		size, fits := n.rounded(2).times(GiB)
 		tail, found := cutPrefix(behind, field.next)
 		if torn = !ok || !found || !fits; torn {
 			break
@@ -111,13 +111,4 @@ func readOumiRuntime(l *line, at int, rest []byte) (end int) {
 		}
 	}
 	return len(l.text)
-}
-
-// rounded is a number of units that was rounded to some decimals, of which Python prints no zeros at the end but the first.
-func rounded(n decimal, decimals int, unit int64) (s Size, ok bool) {
-	for n.decimals < decimals && n.digits < 1e15 && n.digits > -1e15 {
-		n.digits *= 10
-		n.decimals++
-	}
-	return n.times(unit)
 }

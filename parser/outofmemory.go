@@ -204,10 +204,6 @@ func isLink(word []byte) bool {
 	return len(word) > 0 && len(bytes.Trim(word, "0123456789")) == 0
 }
 
-func isWordByte(c byte) bool {
-	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
-}
-
 // requestBefore moves a message's beginning back to what was asked for, where that stands before it:
 //
 //	... allocating 1024.00 MiB on device 0: cudaMalloc failed: out of memory
@@ -228,7 +224,7 @@ func isQuoted(text []byte, at int) bool {
 	if at == 0 {
 		return false
 	}
-	head := bytes.TrimLeft(text[:min(len(text), 128)], " \t")
+	head := trimBlanks(text[:min(len(text), 128)])
 	if bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head, []byte(`":`)) {
 		return false
 	}
@@ -248,7 +244,7 @@ func isQuoted(text []byte, at int) bool {
 // isSpokenOf says that a text without any size is a remark or advice, not the error.
 func isSpokenOf(text []byte, at int) bool {
 	before := bytes.ToLower(text[max(0, at-120):at])
-	if start := bytes.TrimLeft(text, " \t"); bytes.HasPrefix(start, []byte("#")) || bytes.HasPrefix(start, []byte("//")) {
+	if start := trimBlanks(text); bytes.HasPrefix(start, []byte("#")) || bytes.HasPrefix(start, []byte("//")) {
 		return true
 	}
 	for _, word := range []string{"if ", "avoid", "prevent", "when ", "case of ", "might ", "may ", "could ", "can ", "# "} {

@@ -89,7 +89,7 @@ func readPeft(l *line, at int, label string) (end int) {
 	n, behind, ok := cutNumber(value)
 	s, fits := n.times(MiB)
 	isChange := what[1] == '(' && !isTotal
-	if !ok || !fits || n.decimals > 0 || n.digits < 0 && !isChange || len(behind) > 0 && inLabel(behind[0]) {
+	if !ok || !fits || n.decimals > 0 || n.digits < 0 && !isChange || len(behind) > 0 && isWordByte(behind[0]) {
 		l.bad(from, "a number of MiB after \""+label+"...\"", tornAdvice)
 		return at + len(label)
 	}
@@ -115,7 +115,7 @@ func readPeft(l *line, at int, label string) (end int) {
 // cutWord cuts a word of letters off the text: "train", "eval".
 func cutWord(text []byte) (word string, rest []byte, ok bool) {
 	n := 0
-	for n < len(text) && n < 32 && inLabel(text[n]) {
+	for n < len(text) && n < 32 && isWordByte(text[n]) {
 		n++
 	}
 	return string(text[:n]), text[n:], n > 0

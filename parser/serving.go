@@ -39,12 +39,6 @@ func (l *line) sizeAt(at, from int) (s Size, end int, ok bool) {
 // near bounds how far a dialect looks for what belongs to the text at a needle: a line may be long, and full of needles.
 const near = 1 << 10
 
-// lastBytes is the end of a text, of so many bytes at most.
-func lastBytes(text []byte, n int) []byte { return text[max(0, len(text)-n):] }
-
-// firstBytes is the beginning of a text, of so many bytes at most.
-func firstBytes(text []byte, n int) []byte { return text[:min(len(text), n)] }
-
 // quoted says that what stands at an offset is quoted: it is of program source, or of a text about it.
 func quoted(text []byte, at int) bool {
 	return at > 0 && (text[at-1] == '"' || text[at-1] == '\'' || text[at-1] == '`')

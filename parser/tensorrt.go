@@ -75,7 +75,7 @@ func readMemUsage(l *line, at int) (end int) {
 		var joined []byte
 		if at+len(text) == len(l.text) {
 			next, _ := l.peek(1)
-			joined = append(append(bytes.Clone(first), ' '), bytes.TrimLeft(next[:min(len(next), memUsageMax)], " \t")...)
+			joined = append(append(bytes.Clone(first), ' '), trimBlanks(next[:min(len(next), memUsageMax)])...)
 			m = memUsage.FindSubmatchIndex(joined)
 		}
 		if m == nil {
@@ -87,7 +87,7 @@ func readMemUsage(l *line, at int) (end int) {
 		}
 		text, h = joined, l.trtHeader(at)
 		l.next()
-		end = len(l.text) - len(bytes.TrimLeft(l.text, " \t")) - len(first) - 1
+		end = len(l.text) - len(trimBlanks(l.text)) - len(first) - 1
 	}
 	end += m[1]
 	group := func(i int) (s Size, ok bool) {

@@ -111,7 +111,7 @@ func isMessageKey(key []byte) bool {
 // leadingEpoch is the time that a line begins with as the seconds since 1970: "1700000000.123 ", "[1700000000.123] ". A
 // kernel's "[12345.678]" counts from its start and is none.
 func leadingEpoch(b []byte) stamp {
-	b = bytes.TrimLeft(b, " \t")
+	b = trimBlanks(b)
 	b = bytes.TrimLeft(b[:min(len(b), 64)], "[(\"'")
 	s, rest := cutEpoch(b)
 	if len(rest) > 0 && bytes.IndexByte([]byte(" \t])\"',;:|"), rest[0]) < 0 {

@@ -148,7 +148,7 @@ func readForumPrint(l *line, at int) (end int) {
 		if !ok {
 			break
 		}
-		text = bytes.TrimLeft(text, " \t")
+		text = trimBlanks(text)
 		found := false
 		for _, p := range forumPrintLabels {
 			rest, ok := cutPrefix(text, p.label)

@@ -92,7 +92,7 @@ func (l *line) badCheckpoint(at int, expected string, found []byte) {
 	l.add(SyntaxError{
 		Header: l.header(at), Expected: expected,
 		Found:  shorten(strings.ToValidUTF8(string(bytes.TrimSpace(found[:min(len(found), 200)])), "�"), 80),
-		Advice: "what cannot be read is left out; if two writers share the log, give each its own or write whole lines",
+		Advice: tornAdvice,
 	})
 }
 
@@ -122,13 +122,6 @@ func cutName(text []byte) (name, fields []byte, ok bool) {
 			return bytes.TrimSpace(text[:from-1]), rest, true
 		}
 	}
-}
-
-func trimBlanks(b []byte) []byte {
-	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
-		b = b[1:]
-	}
-	return b
 }
 
 // labels are the fields for people, as the transcription pipelines print them. The documents write them in lower case

@@ -57,10 +57,10 @@ func (d UserDialect) Mistakes() []DialectMistake {
 	wrong := func(field, format string, args ...any) {
 		all = append(all, DialectMistake{field, fmt.Sprintf(format, args...)})
 	}
-	switch _, err := dialectNamed(d.Name); {
+	switch {
 	case !dialectName.MatchString(d.Name):
 		wrong("name", "a name of lower-case letters, digits, '.', '_' and '-'")
-	case err == nil:
+	case slices.Contains(Dialects(), d.Name):
 		wrong("name", "a name that no built-in dialect has (%s)", strings.Join(Dialects(), ", "))
 	}
 	if d.Unit != "" && d.unit() == 0 {

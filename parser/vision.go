@@ -85,7 +85,7 @@ var slowfastDialect = dialect{
 func readStepField(l *line, at int, f stepField) (end int) {
 	known := false
 	for _, word := range f.among {
-		known = known || bytes.Contains(lastOf(l.text[:at], 8*nearby), []byte(word))
+		known = known || bytes.Contains(lastBytes(l.text[:at], 8*nearby), []byte(word))
 	}
 	value := l.text[at+len(f.label):]
 	if !known || len(value) == 0 || !isDigit(value[0]) {
@@ -108,7 +108,7 @@ func readStepField(l *line, at int, f stepField) (end int) {
 // stepName is what the line says that it is about: "Train" of "Train: [0/50][0/6]", "Epoch" of "Epoch: [0]  [ 10/128]",
 // "train_iter" of a JSON line's "_type".
 func (l *line) stepName(at int) string {
-	before := firstOf(l.text[:at], 8*nearby)
+	before := firstBytes(l.text[:at], 8*nearby)
 	if _, rest, ok := bytes.Cut(before, []byte(`"_type": "`)); ok {
 		if kind, _, ok := bytes.Cut(rest, []byte(`"`)); ok && len(kind) < 64 {
 			return l.str(kind)
@@ -117,7 +117,7 @@ func (l *line) stepName(at int) string {
 	for _, mark := range []string{": [", ":  ["} {
 		i := bytes.Index(before, []byte(mark))
 		from := i
-		for from > 0 && inLabel(before[from-1]) {
+		for from > 0 && isWordByte(before[from-1]) {
 			from--
 		}
 		if i > from {

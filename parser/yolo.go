@@ -10,7 +10,7 @@ import "bytes"
 //	 0/299      4.15G    0.09471    0.06054    0.05342         73        640: 100%|████| 8/8 [00:05<00:00,  1.4it/s]
 //	Epoch   gpu_mem       box       obj       cls     total    labels  img_size
 //
-// It has three significant digits ("%.3g"), and G are 1e9 bytes: DECIMAL. ultralytics went over to 2**30 after 8.3.63, which
+// It has three significant digits ("%.3g"), and G are 1e9 bytes. ultralytics went over to 2**30 after 8.3.63, which
 // the line of its version tells; that line also gives the devices:
 //
 //	Ultralytics 8.3.100 🚀 Python-3.11.12 torch-2.6.0+cu124 CUDA:0 (Tesla T4, 15095MiB)

@@ -167,7 +167,7 @@ func (c *chart) findMark(tl *parser.Timeline) {
 		return
 	}
 	text := fmt.Sprintf("highest %s: %s at %s", quantityName(c.quantity), parser.FormatBytes(most), shorten(clean(at.Name), 60))
-	if in != nil {
+	if len(tl.Files) > 0 {
 		text += ", " + fileLabel(in)
 	}
 	c.mark = &note{point{c.clock.at[at.Pos], float64(most)}, text}
@@ -207,10 +207,16 @@ func (c *chart) findFailed(rep *check.Report) {
 
 // fileLabel is a file in a note: "file 12: 0012.wav".
 func fileLabel(f *parser.File) string {
-	if f.Path == "" {
+	name := shortenPath(clean(path.Base(f.Path)), 40)
+	switch {
+	case f.Outside:
+		return f.Name()
+	case f.Path == "":
 		return fmt.Sprintf("file %d", f.Index)
+	case f.Index == 0: // the pipeline named it and was not fed it
+		return name
 	}
-	return fmt.Sprintf("file %d: %s", f.Index, shortenPath(clean(path.Base(f.Path)), 40))
+	return fmt.Sprintf("file %d: %s", f.Index, name)
 }
 
 // headline is the plot's title: the verdict and why.

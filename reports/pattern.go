@@ -15,6 +15,7 @@ type pattern struct {
 	lanes    int // lanes in the log; the pattern is of the one with the highest peak
 	quantity parser.Quantity
 	files    int   // files with a checkpoint in the lane
+	partial  bool  // the timeline has not kept all checkpoints
 	scale    int64 // bytes of a full bar
 	ofTotal  bool  // scale is the device's total; else it is the peak
 	steps    []step
@@ -72,6 +73,11 @@ func makePattern(tl *parser.Timeline, rep *check.Report) pattern {
 			p.files++
 		}
 	}
+	kept := 0
+	for f := range tl.InOrder() {
+		kept += len(f.Checkpoints)
+	}
+	p.partial = kept < tl.Checkpoints
 	cleanups := p.cleanups(rep)
 	var top int64
 	for _, name := range append(order, tail...) {
@@ -234,7 +240,11 @@ func laneTotal(tl *parser.Timeline, lane parser.Lane) int64 {
 
 // title says what the pattern shows and what a full bar is.
 func (p pattern) title() string {
-	s := fmt.Sprintf("Memory pattern of a file: %s, median over %s", quantityName(p.quantity), plural(p.files, "file"))
+	of := plural(p.files, "file")
+	if p.partial {
+		of = "the first " + of
+	}
+	s := fmt.Sprintf("Memory pattern of a file: %s, median over %s", quantityName(p.quantity), of)
 	if p.lanes > 1 {
 		s += fmt.Sprintf(", %s (the busiest of %d)", laneName(p.lane), p.lanes)
 	}

@@ -21,8 +21,8 @@ import (
 // PlotFormats are the formats that [Plot] writes.
 var PlotFormats = []string{"png", "svg", "pdf"}
 
-// ErrNothingToPlot says that a timeline has no reading.
-var ErrNothingToPlot = errors.New("the log has no memory reading to plot")
+// ErrNothingToPlot says that a timeline has no level over time; a peak, a total and a part of the memory are none.
+var ErrNothingToPlot = errors.New("the log has no reading of allocated, reserved or used memory to plot")
 
 // PlotOptions are the size of a plot in pixels, at 96 to the inch. The zero value is 1600 x 900.
 type PlotOptions struct {

@@ -238,6 +238,22 @@ func TestPlotMarksStages(t *testing.T) {
 	}
 }
 
+func TestHighWaterMarkOutsideOfFiles(t *testing.T) {
+	poll := "Sun Jan 25 17:25:39 2026\n| 30%   35C    P0    99W / 300W |   1835MiB / 46068MiB |     30%      Default |\n"
+	for _, c := range []struct{ log, want string }{
+		{poll, "highest device used: 1.79 GiB at nvidia-smi"},
+		{
+			poll + "[pipeline] file-start path=a.wav\n" + strings.Replace(poll, " 1835MiB", "  835MiB", 1),
+			"highest device used: 1.79 GiB at nvidia-smi, outside of files",
+		},
+	} {
+		tl, rep := judgeLog(t, c.log, check.DefaultPolicy())
+		if mark := makeChart(tl, rep).mark; mark == nil || mark.text != c.want {
+			t.Errorf("%s: expected the mark %q, found %+v", c.log, c.want, mark)
+		}
+	}
+}
+
 func TestPlotRefuses(t *testing.T) {
 	tl, rep := sample{files: 2}.judged()
 	if err := Plot(&bytes.Buffer{}, "gif", tl, rep, PlotOptions{}); err == nil || !strings.Contains(err.Error(), "png, svg, pdf") {

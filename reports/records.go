@@ -23,6 +23,8 @@ var RecordFormats = []string{"table", "jsonl", "csv"}
 // RecordOptions say how records are written.
 type RecordOptions struct {
 	Format string
+	// Names puts the name of each log above its records in a table.
+	Names bool
 	// Live writes each record out at once, for a log that grows.
 	Live bool
 }
@@ -36,7 +38,16 @@ func Records(w io.Writer, records iter.Seq2[parser.Record, error], opts RecordOp
 	var write func(record) error
 	switch opts.Format {
 	case "table":
-		write = func(r record) error { return r.writeRow(buf) }
+		last := ""
+		write = func(r record) error {
+			if path := r.Head().Pos.Path; opts.Names && path != last {
+				last = path
+				if _, err := fmt.Fprintf(buf, "==> %s <==\n", clean(path)); err != nil {
+					return err
+				}
+			}
+			return r.writeRow(buf)
+		}
 	case "jsonl":
 		enc := json.NewEncoder(buf)
 		enc.SetEscapeHTML(false)

@@ -126,10 +126,14 @@ func (o readOptions) wanted(d dialects) string {
 	if o.dialect != "" {
 		return "expected lines of the dialect " + o.dialect
 	}
-	names := parser.Dialects()
-	for _, u := range d.user {
-		names = append(names, u.Name)
+	own := "lines of your own: vramsoak parse --dialect-file"
+	if len(d.user) > 0 {
+		names := make([]string, len(d.user))
+		for i, u := range d.user {
+			names[i] = u.Name
+		}
+		own = "your own dialects were tried too (" + strings.Join(names, ", ") + ")"
 	}
-	return fmt.Sprintf("expected lines such as %q, or of another dialect (%s); those of your own: vramsoak parse --dialect-file",
-		"[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB (0.7%) | ...", strings.Join(names, ", "))
+	return fmt.Sprintf("expected lines such as %q, or of another dialect (vramsoak parse --help lists them); %s",
+		"[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB (0.7%) | ...", own)
 }

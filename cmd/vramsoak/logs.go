@@ -22,14 +22,18 @@ func (o readOptions) readLog(path string, yield func(parser.Record, error) bool)
 	}
 	defer func() { _ = log.Close() }() // only read
 	found := false
+	var bad *parser.SyntaxError // the first
 	for rec, err := range d.set.Read(log, displayName(path)) {
 		found = found || err == nil && reports.IsReading(rec)
+		if e, is := rec.(parser.SyntaxError); is && bad == nil {
+			bad = &e
+		}
 		if !yield(rec, err) || err != nil {
 			return false
 		}
 	}
 	if !found {
-		return yield(nil, o.nothing(path, log, d, "readings", 0))
+		return yield(nil, nothing(path, log, "readings", o.remark(d, bad, nil), 0))
 	}
 	return true
 }
@@ -55,12 +59,24 @@ func (s *sniffer) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// remark is what to say of a log in which nothing was found to read: its first unreadable line or failed allocation, else
+// what was expected.
+func (o readOptions) remark(d dialects, bad *parser.SyntaxError, oom *parser.OutOfMemory) string {
+	switch {
+	case oom != nil:
+		return fmt.Sprintf("an allocation failed at %s, which vramsoak parse shows; %s", oom.Pos, o.wanted(d))
+	case bad != nil:
+		return fmt.Sprintf("the first line that cannot be read: %v", *bad)
+	}
+	return o.wanted(d)
+}
+
 // sniffed is how much of a log is looked at for why nothing was found in it, where it is known how many lines it has.
 const sniffed = 1 << 20
 
-// nothing says why a log that has been read has nothing of what was looked for. lines are its lines, 0 where they were not
-// counted.
-func (o readOptions) nothing(path string, log io.Reader, d dialects, what string, lines int) error {
+// nothing says why a log that has been read has nothing of what was looked for, with a remark. lines are its lines, 0 where
+// they were not counted.
+func nothing(path string, log io.Reader, what, remark string, lines int) error {
 	seen, streamed := log.(*sniffer)
 	if !streamed {
 		again, err := parser.Open(path)
@@ -78,14 +94,14 @@ func (o readOptions) nothing(path string, log io.Reader, d dialects, what string
 		}
 		seen.lines = max(seen.lines, lines)
 	}
-	name, want := displayName(path), o.wanted(d)
+	name := displayName(path)
 	switch {
 	case seen.bytes == 0:
-		return fmt.Errorf("%s is empty; %s", name, want)
+		return fmt.Errorf("%s is empty; %s", name, remark)
 	case seen.nul > 0:
-		return fmt.Errorf("%s has no %s and looks like a binary file (NUL at byte %d); %s", name, what, seen.nul, want)
+		return fmt.Errorf("%s has no %s and looks like a binary file (NUL at byte %d); %s", name, what, seen.nul, remark)
 	}
-	return fmt.Errorf("%s has no %s (lines read: %d); %s", name, what, seen.lines, want)
+	return fmt.Errorf("%s has no %s (lines read: %d); %s", name, what, seen.lines, remark)
 }
 
 // timeline reads several logs as one, and says in which of the user's dialects each was read.
@@ -112,7 +128,21 @@ func (o readOptions) addLog(b *parser.Builder, path string) (dialects, error) {
 	if err := b.Read(log, displayName(path)); err != nil || b.SoFar().Checkpoints > checkpoints {
 		return d, err
 	}
-	return d, o.nothing(path, log, d, "checkpoints", b.SoFar().Lines-lines)
+	bad, oom := firstTroubles(b.Timeline(), displayName(path))
+	return d, nothing(path, log, "checkpoints", o.remark(d, bad, oom), b.SoFar().Lines-lines)
+}
+
+// firstTroubles are a log's first unreadable line and its first failed allocation, nil where it has none.
+func firstTroubles(tl *parser.Timeline, name string) (bad *parser.SyntaxError, oom *parser.OutOfMemory) {
+	if i := slices.IndexFunc(tl.Bad, func(e parser.SyntaxError) bool { return e.Pos.Path == name }); i >= 0 {
+		bad = &tl.Bad[i]
+	}
+	for f := range tl.InOrder() {
+		if len(f.OOMs) > 0 && f.OOMs[0].Pos.Path == name {
+			return bad, &f.OOMs[0]
+		}
+	}
+	return bad, nil
 }
 
 // judge reads several logs as one and judges them by the policy of [policyFor]. The timeline has the checkpoints too.

@@ -43,11 +43,12 @@ vramsoak.yaml may:
       unit: MiB        # of numbers without one
       decimal: false   # true: kB, MB and GB are powers of 1000
 
+Groups: ` + wrapNames(parser.GroupNames(), len("Groups: ")) + `.
+
 With --dialect-file parse shows which lines the patterns match, what their groups are and what is read from them; for the
 dialects that match nothing it says which part of the pattern is not there.
 
-With --follow parse goes on as the log grows, also when it is replaced or truncated, until Ctrl-C (or SIGTERM).
-Groups: ` + wrapNames(parser.GroupNames(), len("Groups: ")) + `.` + dialectHelp(),
+With --follow parse goes on as the log grows, also when it is replaced or truncated, until Ctrl-C (or SIGTERM).` + dialectHelp(),
 		Example: `  vramsoak parse run.log
   vramsoak parse run.log --format csv > run.csv
   vramsoak parse run.log --format jsonl | jq 'select(.kind == "checkpoint") | .allocated'
@@ -55,6 +56,9 @@ Groups: ` + wrapNames(parser.GroupNames(), len("Groups: ")) + `.` + dialectHelp(
   vramsoak parse --follow run.log`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(reports.RecordFormats, opts.format) {
+				return fmt.Errorf("expected --format table, jsonl or csv, found %q", opts.format)
+			}
 			if opts.follow {
 				return runFollow(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args, opts)
 			}
@@ -83,9 +87,6 @@ func (o *parseOptions) useDialectFile() error {
 }
 
 func runParse(out, diagnostics io.Writer, logs []string, opts parseOptions) error {
-	if !slices.Contains(reports.RecordFormats, opts.format) {
-		return fmt.Errorf("expected --format table, jsonl or csv, found %q", opts.format)
-	}
 	if err := opts.useDialectFile(); err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ func runParse(out, diagnostics io.Writer, logs []string, opts parseOptions) erro
 			}
 		}
 	}
-	counts, err := reports.Records(out, records, reports.RecordOptions{Format: opts.format})
+	counts, err := reports.Records(out, records, reports.RecordOptions{Format: opts.format, Names: len(logs) > 1})
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ var Checks = []string{Recovery, Leak, Peak, OutOfMemory, Completeness, Consisten
 // Of applies every check to a timeline. The report depends on nothing else.
 func Of(tl *parser.Timeline, policy Policy) *Report {
 	j := New(policy)
-	j.keep = true
+	j.all = true
 	for f := range tl.InOrder() {
 		j.Add(f)
 	}
@@ -35,7 +35,8 @@ func Of(tl *parser.Timeline, policy Policy) *Report {
 // A Judge applies the checks to the files of a log while it is read, so that their checkpoints need not be kept.
 type Judge struct {
 	policy Policy
-	keep   bool // Report.Recoveries
+	kept   int  // checkpoints of the files whose recoveries are kept
+	all    bool // of all files
 	// files and outside are what is left of each file, and of each stretch between files, as in the timeline.
 	files, outside []summary
 	ledgers        []*ledger
@@ -106,7 +107,7 @@ func (j *Judge) Add(f *parser.File) {
 	for i := range recovered {
 		recovered[i].sum.add(&recovered[i])
 	}
-	if j.keep {
+	if j.kept += len(f.Checkpoints); j.all || j.kept <= parser.Kept {
 		j.recoveries = append(j.recoveries, recovered...)
 	}
 }
@@ -140,6 +141,9 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 		f.Gates = slices.Contains(j.policy.Gate, f.Check)
 	}
 	j.require()
+	for i := range j.recoveries {
+		j.recoveries[i].File = j.file(j.recoveries[i].ref)
+	}
 	mark := j.highWater
 	for i := range tl.Samples {
 		mark.Used = max(mark.Used, tl.Samples[i].Bytes(parser.Used))

@@ -71,7 +71,7 @@ type Report struct {
 	Checkpoints int       `json:"checkpoints"`
 	HighWater   HighWater `json:"peak"`
 	Findings    []Finding `json:"findings"`
-	// Recoveries are each cleanup and stage of each file, in the order of the log, which the recovery findings sum up. They
+	// Recoveries are each cleanup and stage of each file that the timeline has checkpoints of, in the order of the log. They
 	// are for reports to show; verdict.json does not have them.
 	Recoveries []Recovered `json:"-"`
 }

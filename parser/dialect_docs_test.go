@@ -1,0 +1,33 @@
+package parser
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// The table of docs/parse.md has a row for each dialect, and for no other.
+func TestDialectsDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../docs/parse.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(doc), "| `--dialect` |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	rows := map[string]bool{}
+	for row := range strings.Lines(table) {
+		if rest, ok := strings.CutPrefix(row, "| `"); ok {
+			name, _, _ := strings.Cut(rest, "`")
+			rows[name] = true
+		}
+	}
+	for _, name := range Dialects() {
+		if !rows[name] {
+			t.Errorf("docs/parse.md: expected a row for the dialect `%s`, found none", name)
+		}
+		delete(rows, name)
+	}
+	for name := range rows {
+		t.Errorf("docs/parse.md has a row for `%s`, which is no dialect", name)
+	}
+}

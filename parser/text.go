@@ -1,0 +1,31 @@
+package parser
+
+// What the dialects share to look at a text.
+
+// firstBytes is the beginning of a text, of so many bytes at most.
+func firstBytes(text []byte, n int) []byte { return text[:min(len(text), n)] }
+
+// lastBytes is the end of a text, of so many bytes at most.
+func lastBytes(text []byte, n int) []byte { return text[max(0, len(text)-n):] }
+
+// trimBlanks is the text without the blanks and tabs that it begins with.
+func trimBlanks(b []byte) []byte {
+	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
+		b = b[1:]
+	}
+	return b
+}
+
+// cutPrefix is bytes.CutPrefix for a string.
+func cutPrefix(text []byte, prefix string) (rest []byte, ok bool) {
+	if len(text) < len(prefix) || string(text[:len(prefix)]) != prefix {
+		return text, false
+	}
+	return text[len(prefix):], true
+}
+
+// isWordByte says that a byte is of a word or a key, in ASCII: where one stands before a label, the label is the end of a
+// longer one.
+func isWordByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+}
