@@ -44,10 +44,17 @@ func cutNumber(text []byte) (n decimal, rest []byte, ok bool) {
 // false above 4 EiB.
 func (n decimal) times(unit int64) (s Size, ok bool) {
 	if n.digits >= 0 && n.digits < 1<<24 && n.decimals <= 9 && unit <= GiB { // all that is usual, in whole numbers
-		p := pow10int[n.decimals]
-		s.Bytes = (n.digits*unit + p/2) / p
-		if unit > 1 {
-			s.Resolution = unit / 2 / p
+		half := unit / 2
+		switch n.decimals { // constants divide faster
+		case 0:
+			s.Bytes, s.Resolution = n.digits*unit, half
+		case 1:
+			s.Bytes, s.Resolution = (n.digits*unit+5)/10, half/10
+		case 2:
+			s.Bytes, s.Resolution = (n.digits*unit+50)/100, half/100
+		default:
+			p := pow10int[n.decimals]
+			s.Bytes, s.Resolution = (n.digits*unit+p/2)/p, half/p
 		}
 		return s, true
 	}

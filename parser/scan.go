@@ -97,6 +97,7 @@ type scanner struct {
 	reading string // the dialect that reads
 	line    line
 	names   map[string]string
+	recent  [64]string // of names, by a few of their bytes: most logs say the same again and again
 	hits    []hit // in the line, not tried yet
 }
 
@@ -294,7 +295,15 @@ const namesMax = 4096
 
 func (s *scanner) str(b []byte) string {
 	b = bytes.TrimSpace(b)
+	if len(b) == 0 {
+		return ""
+	}
+	recent := &s.recent[(len(b)+int(b[0])+7*int(b[len(b)/2]))%len(s.recent)]
+	if *recent == string(b) {
+		return *recent
+	}
 	if name, ok := s.names[string(b)]; ok {
+		*recent = name
 		return name
 	}
 	name := strings.ToValidUTF8(string(b), "�")

@@ -62,7 +62,7 @@ func readCheckpoint(l *line, at int) (end int) {
 		l.badCheckpoint(at, "a checkpoint's name, then \": Allocated: 7.23GB\"", text)
 		return end
 	}
-	if isTemplate(text) && (isTemplate(name) || isTemplate(firstField(fields))) {
+	if isTemplate(name) {
 		return end
 	}
 	c := l.checkpoint(at, l.str(name))
@@ -70,6 +70,9 @@ func readCheckpoint(l *line, at int) (end int) {
 	bad = cmp.Or(bad, readTail(c, rest))
 	if c.Len() == 0 {
 		l.undo()
+		if isTemplate(firstField(fields)) {
+			return end
+		}
 	}
 	if bad != nil {
 		l.badCheckpoint(at, bad.expected, bad.found)
@@ -124,37 +127,44 @@ func cutName(text []byte) (name, fields []byte, ok bool) {
 	}
 }
 
-// labels are the fields for people, as the transcription pipelines print them. The documents write them in lower case
-// too, and "Cached" is the older word for reserved.
-var labels = []struct {
-	word string
-	q    Quantity
-}{
-	{"allocated", Allocated},
-	{"reserved", Reserved},
-	{"free", Free},
-	{"total", Total},
-	{"cached", Reserved},
-	{"used", Used},
-	{"peak", Peak},
+// labelOf is the quantity whose field for people begins with a letter, and the field's label. The transcription pipelines
+// print them capitalized, the documents write them in lower case too, and "Cached" is the older word for reserved.
+func labelOf(first byte) (word string, q Quantity) {
+	switch first | 0x20 {
+	case 'a':
+		return "allocated", Allocated
+	case 'r':
+		return "reserved", Reserved
+	case 'f':
+		return "free", Free
+	case 't':
+		return "total", Total
+	case 'c':
+		return "cached", Reserved
+	case 'u':
+		return "used", Used
+	case 'p':
+		return "peak", Peak
+	}
+	return "", 0
 }
 
 // cutLabel cuts a field's label and the colon behind it off the text that begins with them.
 func cutLabel(text []byte) (q Quantity, rest []byte, ok bool) {
-	for i := range labels {
-		word := labels[i].word
-		if len(text) <= len(word) || text[0]|0x20 != word[0] || !equalFold(text[:len(word)], word) {
-			continue
-		}
-		rest = text[len(word):]
-		if rest[0] != ':' {
-			if rest = trimBlanks(rest); len(rest) == 0 || rest[0] != ':' {
-				return 0, nil, false
-			}
-		}
-		return labels[i].q, rest[1:], true
+	if len(text) == 0 {
+		return 0, nil, false
 	}
-	return 0, nil, false
+	word, q := labelOf(text[0])
+	if word == "" || len(text) <= len(word) || !equalFold(text[:len(word)], word) {
+		return 0, nil, false
+	}
+	rest = text[len(word):]
+	if rest[0] != ':' {
+		if rest = trimBlanks(rest); len(rest) == 0 || rest[0] != ':' {
+			return 0, nil, false
+		}
+	}
+	return q, rest[1:], true
 }
 
 // equalFold says whether b is the lower-case ASCII word of its length in any case.

@@ -43,6 +43,9 @@ func (p *peakMark) add(level parser.Quantity, run int, file fileRef, c *parser.C
 		return
 	}
 	if total, has := c.Get(parser.Total); has && total.Bytes > 0 {
+		if p.of.seen && total == p.of.total && size.Resolution == p.of.size.Resolution && size.Bytes <= p.of.size.Bytes {
+			return // as nearly always
+		}
 		p.raise(mark{true, size, total, c.Name, c.Pos, file})
 	} else if !r.alone.seen || size.Bytes > r.alone.size.Bytes {
 		r.alone = mark{true, size, parser.Size{}, c.Name, c.Pos, file}
