@@ -65,7 +65,7 @@ func batches(src source, name string, m *matcher) iter.Seq2[*batch, error] {
 		work := make(chan *job)
 		stop := make(chan struct{})
 		defer close(stop)
-		free := make(chan *job, workers+3)
+		free := make(chan *job, workers+2)
 		for range cap(free) {
 			free <- &job{done: make(chan struct{}, 1)}
 		}

@@ -98,7 +98,7 @@ type scanner struct {
 	line    line
 	names   map[string]string
 	recent  [64]string // of names, by a few of their bytes: most logs say the same again and again
-	hits    []hit // in the line, not tried yet
+	hits    []hit      // in the line, not tried yet
 }
 
 func newScanner(path string, m *matcher) *scanner {

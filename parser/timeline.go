@@ -100,14 +100,21 @@ func (f *File) Name() string {
 // LastAttempts are the files without those that were done again in their run, in the order of the log. A file that was
 // not fed has no place in the batch and is no attempt at another.
 func (tl *Timeline) LastAttempts() []*File {
+	again := func(a, b *File) bool { return a.Run == b.Run && a.Index <= b.Index }
+	once := true // nothing was done again, as nearly always
+	for i := 1; i < len(tl.Files); i++ {
+		once = once && !again(&tl.Files[i], &tl.Files[i-1])
+	}
 	type place struct{ run, index int }
 	last := map[place]int{}
-	for i := range tl.Files {
-		last[place{tl.Files[i].Run, tl.Files[i].Index}] = i
+	if !once {
+		for i := range tl.Files {
+			last[place{tl.Files[i].Run, tl.Files[i].Index}] = i
+		}
 	}
 	var files []*File
 	for i := range tl.Files {
-		if f := &tl.Files[i]; f.Index == 0 || last[place{f.Run, f.Index}] == i {
+		if f := &tl.Files[i]; once || f.Index == 0 || last[place{f.Run, f.Index}] == i {
 			files = append(files, f)
 		}
 	}

@@ -104,8 +104,8 @@ func summarize(f *parser.File) summary {
 		if c.OfCleanup() {
 			continue
 		}
-		if s.work.Line == 0 {
-			s.work = c.Pos
+		if s.work == 0 {
+			s.work = c.Pos.Line
 		}
 		if !c.IsAfter() {
 			s.begun = c.Name

@@ -77,9 +77,9 @@ func (j *Judge) file(r fileRef) *parser.File {
 
 // A summary is what the report needs of a file's checkpoints.
 type summary struct {
-	name  string          // of the last checkpoint; "" where there is none
-	begun string          // of the last that is no cleanup's and no After: see lastBegun
-	work  parser.Position // of the last that is no cleanup's
+	name  string // of the last checkpoint; "" where there is none
+	begun string // of the last that is no cleanup's and no After: see lastBegun
+	work  int    // line of the last that is no cleanup's
 }
 
 // Add judges the next file, or stretch between files, in the order of the log.

@@ -52,9 +52,9 @@ func (j *Judge) growth(subject string, all []idle) Finding {
 	limit := float64(j.policy.Leak.MaxGrowth.Bytes)
 
 	end := levels[len(levels)-1]
-	f.Measured, f.Limit, f.Unit, f.At = new(slope), new(limit), BytesPerFile, new(end.pos)
+	f.Measured, f.Limit, f.Unit, f.At = new(slope), new(limit), BytesPerFile, new(parser.Position{Path: j.file(end.file).Pos.Path, Line: end.line})
 	growth := fmt.Sprintf("%s a file, from %s (median of files %s) to %s (files %s)",
-		parser.FormatBytes(int64(math.Round(slope))), from, fileRange(first), to, fileRange(last))
+		parser.FormatBytes(int64(math.Round(slope))), from, j.fileRange(first), to, j.fileRange(last))
 	switch apart := quantile(last, 0.25).Bytes > quantile(first, 0.75).Bytes; {
 	case slope-margin > limit && apart:
 		f.Verdict = Fail
@@ -87,8 +87,8 @@ func (j *Judge) filesToDecide(slope, resolution float64) int {
 }
 
 // fileRange is "3-16", or "3".
-func fileRange(levels []idle) string {
-	from, to := levels[0].file.Index, levels[len(levels)-1].file.Index
+func (j *Judge) fileRange(levels []idle) string {
+	from, to := j.file(levels[0].file).Index, j.file(levels[len(levels)-1].file).Index
 	if from == to {
 		return fmt.Sprint(from)
 	}
@@ -97,14 +97,13 @@ func fileRange(levels []idle) string {
 
 // An idle is one file's idle level.
 type idle struct {
-	file  *parser.File // of the report
-	ref   fileRef
+	file  fileRef
 	of    parser.Quantity
-	name  string // of the checkpoint, without its numbers
+	line  int    // of the checkpoint
+	name  string // its, without its numbers
 	size  parser.Size
 	peak  int64 // largest level in the file, bytes
 	total int64
-	pos   parser.Position
 }
 
 // idle notes the file's idle level.
@@ -112,7 +111,8 @@ func (l *ledger) idle(ref fileRef) {
 	if c := l.last; c != nil {
 		if size, ok := l.get(c); ok {
 			l.idles = append(l.idles, idle{
-				ref: ref, of: l.level, name: parser.Uncounted(c.Name), size: size, peak: l.most, total: c.Bytes(parser.Total), pos: c.Pos,
+				file: ref, of: l.level, line: c.Pos.Line, name: parser.Uncounted(c.Name), size: size, peak: l.most,
+				total: c.Bytes(parser.Total),
 			})
 		}
 	}
@@ -126,30 +126,29 @@ func (j *Judge) idleLevels(l *ledger) [][]idle {
 		name    string
 		of      parser.Quantity
 	}
-	var all []idle
+	// The levels are filtered in their place: there may be many.
+	all := slices.DeleteFunc(l.idles, func(i idle) bool { return !j.sound(j.file(i.file)) })
 	count := map[ending]int{}
 	usual := map[int]ending{}
-	for _, i := range l.idles {
-		if i.file = j.file(i.ref); !j.sound(i.file) {
-			continue
-		}
-		all = append(all, i)
-		e := ending{i.file.Process, i.name, i.of}
+	for _, i := range all {
+		e := ending{j.file(i.file).Process, i.name, i.of}
 		if count[e]++; count[e] > count[usual[e.process]] {
 			usual[e.process] = e
 		}
 	}
+	all = slices.DeleteFunc(all, func(i idle) bool {
+		process := j.file(i.file).Process
+		return ending{process, i.name, i.of} != usual[process]
+	})
+	l.idles = all
 	var processes [][]idle
-	last := -1 // the files of a process follow one another
-	for _, i := range all {
-		if (ending{i.file.Process, i.name, i.of}) != usual[i.file.Process] {
-			continue
+	for len(all) > 0 { // the files of a process follow one another
+		n := 1
+		for n < len(all) && j.file(all[n].file).Process == j.file(all[0].file).Process {
+			n++
 		}
-		if i.file.Process != last {
-			processes = append(processes, nil)
-			last = i.file.Process
-		}
-		processes[len(processes)-1] = append(processes[len(processes)-1], i)
+		processes = append(processes, all[:n])
+		all = all[n:]
 	}
 	return processes
 }

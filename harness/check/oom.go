@@ -106,7 +106,7 @@ func (j *Judge) outcome(n int, lost bool) Verdict {
 	switch {
 	case f.Status == parser.StatusOK, j.sound(f) && fellBack(f):
 		return Pass
-	case j.sound(f) && !lost && j.files[n].work.Line > f.OOMs[len(f.OOMs)-1].Pos.Line: // else it only cleaned up
+	case j.sound(f) && !lost && j.files[n].work > f.OOMs[len(f.OOMs)-1].Pos.Line: // else it only cleaned up
 		return Undecided
 	}
 	return Fail
