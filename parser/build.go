@@ -296,6 +296,9 @@ func (b *Builder) place(h *Header) *File {
 
 func (b *Builder) open(start FileStart) {
 	b.close()
+	if len(b.tl.Files) == cap(b.tl.Files) { // append grows by a quarter only, and copies as often
+		b.tl.Files = slices.Grow(b.tl.Files, max(64, len(b.tl.Files)))
+	}
 	b.tl.Files = append(b.tl.Files, File{
 		Index: start.Index, Path: start.Path, AudioSeconds: start.AudioSeconds,
 		Supervised: b.log.supervised, Run: b.run, Process: b.process,

@@ -23,7 +23,7 @@ type line struct {
 func (l *line) set(start, end, number int) {
 	l.start, l.end, l.number, l.stamps, l.tried = start, end, number, lineStamps{}, 0
 	l.text = l.s.win.buf[start:end]
-	if bytes.IndexByte(l.text, 0x1b) >= 0 {
+	if (l.s.escapes || end > l.s.win.to) && bytes.IndexByte(l.text, 0x1b) >= 0 {
 		l.clean = stripEscapes(l.clean[:0], l.text)
 		l.text = l.clean
 	}

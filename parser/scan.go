@@ -99,6 +99,7 @@ type scanner struct {
 	names   map[string]string
 	recent  [64]string // of names, by a few of their bytes: most logs say the same again and again
 	hits    []hit      // in the line, not tried yet
+	escapes bool       // there is an escape in the lines of the window
 }
 
 func newScanner(path string, m *matcher) *scanner {
@@ -118,16 +119,16 @@ func (s *scanner) scan(win window, skip int, tables []openTable, out *batch) {
 	}
 	counted, number := win.from, 0
 	// The last line may reach beyond the window.
-	escapes := win.to > win.from && bytes.IndexByte(win.buf[win.from:max(win.to, win.lineEnd(win.to-1))], 0x1b) >= 0
+	s.escapes = win.to > win.from && bytes.IndexByte(win.buf[win.from:max(win.to, win.lineEnd(win.to-1))], 0x1b) >= 0
 	pos := max(win.from, skip)
 	for pos < win.to {
 		var hit, start int
-		if len(s.tables) > 0 || escapes || len(s.matcher.each) > 0 {
+		if len(s.tables) > 0 || s.escapes || len(s.matcher.each) > 0 {
 			// Each line is looked at: it may be a row, or of a dialect without needles, and a needle may have an escape in it.
 			start = pos
 			s.advance(&counted, &number, start)
 			s.line.set(start, win.lineEnd(start), number)
-			if escapes {
+			if s.escapes {
 				s.openScreen(win.buf[start:s.line.end])
 			}
 			if s.row() || s.each() {
@@ -177,13 +178,16 @@ func (s *scanner) after(end int) int { return max(s.win.skipBreak(end), end) }
 
 // read gives the line to the dialects: that one first whose needle begins first, of those whose prints stand at an offset or
 // behind it. They may go on to the lines that follow.
-func (s *scanner) read(from int) {
+func (s *scanner) read(at int) {
 	l := &s.line
 	s.hits = s.hits[:0]
+	from := at // where to search on; at is the next place, where it is known
 	for low := 0; ; {
 		// A needle that begins before the first of those that are found may have its print behind it.
 		for from < len(l.text) && (len(s.hits) == 0 || from < s.hits[0].start+s.hits[0].reach) {
-			at := s.matcher.next(l.text, from)
+			if at < 0 {
+				at = s.matcher.next(l.text, from)
+			}
 			if at < 0 {
 				from = len(l.text)
 				break
@@ -191,7 +195,7 @@ func (s *scanner) read(from int) {
 			for n, start := range s.matcher.needles(l.text, at) {
 				s.hit(hit{start, n})
 			}
-			from = at + 1
+			at, from = -1, at+1
 		}
 		if len(s.hits) == 0 {
 			return

@@ -42,7 +42,7 @@ EXIT STATUS
 
 func main() {
 	// Of a long log little is kept, and kept to the end: waiting until there is as much garbage again would only take memory.
-	debug.SetGCPercent(70)
+	debug.SetGCPercent(50)
 	os.Exit(run(os.Args[1:]))
 }
 
