@@ -148,6 +148,7 @@ func (b *Builder) add(rec Record) {
 		}
 		r.Fallback = r.Pos.Line == b.log.fallback || f.saidAgain(&r)
 		f.OOMs = append(f.OOMs, r)
+		b.tl.Failures++
 	case Event:
 		if r.Kind == EventFallback {
 			b.fellBack(r.Pos)

@@ -63,7 +63,10 @@ func readMegatron(l *line, at int) (end int) {
 		// all that can be missing, and then the decimals are there.
 		whole := n.decimals > 0 && (i >= 3 || bytes.HasPrefix(trimBlanks(behind), []byte("|")))
 		if !known || !ok || !fits || !whole || n.digits < 0 {
-			torn = f.label
+			torn = "a number of MB after \"" + f.label + "\""
+			if known && ok && n.decimals > 0 {
+				torn += ", and the field behind it"
+			}
 			break
 		}
 		if n.decimals != 2 {
@@ -82,7 +85,7 @@ func readMegatron(l *line, at int) (end int) {
 		l.add(c)
 	}
 	if torn != "" {
-		l.bad(len(l.text)-len(rest), "a number of MB after \""+torn+"\"", tornAdvice)
+		l.bad(len(l.text)-len(rest), torn, tornAdvice)
 	}
 	return len(l.text) - len(rest)
 }

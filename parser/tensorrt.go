@@ -25,6 +25,7 @@ var tensorrtDialect = dialect{
 	needles: []string{
 		memUsageChange, "[MemUsageSnapshot] ", "[MemUsageStats] Peak memory usage of TRT", "Total Activation Memory: ",
 		"Total Weights Memory: ", "Scratch Memory: ", "Device Persistent Memory: ", pagedCache, trtRequested, trtOutOfMemory,
+		llmProfiled, llmPeak, llmFree,
 	},
 	read: func(l *line, at int) int {
 		rest := l.text[at:]
@@ -37,6 +38,12 @@ var tensorrtDialect = dialect{
 			return readPagedCache(l, at)
 		case bytes.HasPrefix(rest, []byte(trtRequested)), bytes.HasPrefix(rest, []byte(trtOutOfMemory)):
 			return readTRTOutOfMemory(l, at)
+		case bytes.HasPrefix(rest, []byte(llmProfiled)):
+			return readLLMProfiled(l, at)
+		case bytes.HasPrefix(rest, []byte(llmPeak)):
+			return readLLMPeak(l, at)
+		case bytes.HasPrefix(rest, []byte(llmFree)):
+			return readLLMFree(l, at)
 		}
 		return readTRTBuffer(l, at)
 	},

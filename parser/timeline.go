@@ -28,6 +28,8 @@ type Timeline struct {
 	Checkpoints int
 	// Lines is the number of line ends read.
 	Lines int
+	// Failures is the number of out-of-memory messages read, in files or outside.
+	Failures int
 }
 
 // A Run is one run of the harness.

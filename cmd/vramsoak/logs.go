@@ -33,7 +33,7 @@ func (o readOptions) readLog(path string, yield func(parser.Record, error) bool)
 		}
 	}
 	if !found {
-		return yield(nil, nothing(path, log, "readings", o.remark(d, bad, nil), 0))
+		return yield(nil, nothing(path, log, "readings", o.remark(d, bad), 0))
 	}
 	return true
 }
@@ -59,13 +59,9 @@ func (s *sniffer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// remark is what to say of a log in which nothing was found to read: its first unreadable line or failed allocation, else
-// what was expected.
-func (o readOptions) remark(d dialects, bad *parser.SyntaxError, oom *parser.OutOfMemory) string {
-	switch {
-	case oom != nil:
-		return fmt.Sprintf("an allocation failed at %s, which vramsoak parse shows; %s", oom.Pos, o.wanted(d))
-	case bad != nil:
+// remark is what to say of a log in which nothing was found to read: its first unreadable line, else what was expected.
+func (o readOptions) remark(d dialects, bad *parser.SyntaxError) string {
+	if bad != nil {
 		return fmt.Sprintf("the first line that cannot be read: %v", *bad)
 	}
 	return o.wanted(d)
@@ -116,33 +112,29 @@ func (o readOptions) timeline(paths []string, b *parser.Builder) (tl *parser.Tim
 	return b.Timeline(), read, nil
 }
 
-// addLog adds a log. One without a checkpoint is an error: it is the wrong file, or a pipeline that logs nothing to judge.
+// addLog adds a log. One without a checkpoint or an out-of-memory message is an error: it is the wrong file, or a pipeline
+// that logs nothing to judge.
 func (o readOptions) addLog(b *parser.Builder, path string) (dialects, error) {
 	log, d, err := o.open(path)
 	if err != nil {
 		return d, err
 	}
 	defer func() { _ = log.Close() }() // only read
-	checkpoints, lines := b.SoFar().Checkpoints, b.SoFar().Lines
+	judged := func() int { return b.SoFar().Checkpoints + b.SoFar().Failures }
+	before, lines := judged(), b.SoFar().Lines
 	b.Dialects = d.set
-	if err := b.Read(log, displayName(path)); err != nil || b.SoFar().Checkpoints > checkpoints {
+	if err := b.Read(log, displayName(path)); err != nil || judged() > before {
 		return d, err
 	}
-	bad, oom := firstTroubles(b.Timeline(), displayName(path))
-	return d, nothing(path, log, "checkpoints", o.remark(d, bad, oom), b.SoFar().Lines-lines)
+	return d, nothing(path, log, "checkpoints", o.remark(d, firstBad(b.SoFar(), displayName(path))), b.SoFar().Lines-lines)
 }
 
-// firstTroubles are a log's first unreadable line and its first failed allocation, nil where it has none.
-func firstTroubles(tl *parser.Timeline, name string) (bad *parser.SyntaxError, oom *parser.OutOfMemory) {
+// firstBad is a log's first unreadable line, nil where it has none.
+func firstBad(tl *parser.Timeline, name string) *parser.SyntaxError {
 	if i := slices.IndexFunc(tl.Bad, func(e parser.SyntaxError) bool { return e.Pos.Path == name }); i >= 0 {
-		bad = &tl.Bad[i]
+		return &tl.Bad[i]
 	}
-	for f := range tl.InOrder() {
-		if len(f.OOMs) > 0 && f.OOMs[0].Pos.Path == name {
-			return bad, &f.OOMs[0]
-		}
-	}
-	return bad, nil
+	return nil
 }
 
 // judge reads several logs as one and judges them by the policy of [policyFor]. The timeline has the checkpoints too.

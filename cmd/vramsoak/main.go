@@ -30,7 +30,7 @@ const (
 EXIT STATUS
   0  pass
   1  a check failed
-  2  trouble: wrong usage, input that cannot be read, no checkpoints in it
+  2  trouble: wrong usage, input that cannot be read, nothing in it to judge
   3  undecided: the log cannot tell; the report says what would decide it
 `
 	plainStatus = `

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"vramsoak/parser"
 )
@@ -99,7 +100,7 @@ func (j *Judge) Add(f *parser.File) {
 			l = j.byLane[c.Lane]
 		}
 		l.add(f.Run, ref, c)
-		j.highWater.add(c)
+		j.highWater.add(&c.Reading)
 	}
 	j.closeLedgers(f, ref)
 	j.complete(f, ref)
@@ -133,6 +134,7 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 	j.outOfMemory()
 	j.completeness()
 	j.unreadable()
+	j.findings = fold(j.findings)
 	slices.SortStableFunc(j.findings, func(a, b Finding) int {
 		return slices.Index(Checks, a.Check) - slices.Index(Checks, b.Check)
 	})
@@ -154,6 +156,35 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 		HighWater: mark, Findings: j.findings, Recoveries: j.recoveries,
 	}
 }
+
+// fold makes one finding of those that say the same of several ledgers, where nothing is measured: a job of 64 ranks has no
+// total 64 times.
+func fold(findings []Finding) []Finding {
+	type same struct {
+		check   string
+		verdict Verdict
+		subject string
+		message string
+	}
+	first := map[same]int{}
+	count := map[same]int{}
+	var folded []Finding
+	for _, f := range findings {
+		subject, _, ofLedger := strings.Cut(f.Subject, ledgerMark)
+		key := same{f.Check, f.Verdict, subject, f.Message}
+		if i, seen := first[key]; seen && ofLedger && (f.Verdict == Skipped || f.Verdict == Pass && f.Check == Consistency) {
+			count[key]++
+			folded[i].Subject = fmt.Sprintf("%s (%d alike)", subject, count[key])
+			continue
+		}
+		first[key], count[key] = len(folded), 1
+		folded = append(folded, f)
+	}
+	return folded
+}
+
+// ledgerMark begins the name of a ledger in a finding's subject.
+const ledgerMark = " (rank "
 
 // whole is the verdict of all: fail if a gating check fails, else undecided if one is, else pass if one was judged.
 func whole(findings []Finding) Verdict {
@@ -197,7 +228,7 @@ func (j *Judge) subject(name string, lane parser.Lane) string {
 	if len(j.ledgers) < 2 {
 		return name
 	}
-	return fmt.Sprintf("%s (rank %d, device %d)", name, lane.Rank, lane.Device)
+	return fmt.Sprintf("%s%s%d, device %d)", name, ledgerMark, lane.Rank, lane.Device)
 }
 
 // fileName is how a message names a file: "file 12 (0012.wav)".

@@ -67,8 +67,11 @@ func (j *Judge) failures() []failure {
 	for i := range j.tl.Outside {
 		if f := &j.tl.Outside[i]; len(f.OOMs) > 0 {
 			verdict := Fail // there is nothing that could have recovered from it
-			if fellBack(f) {
+			switch {
+			case fellBack(f):
 				verdict = Pass
+			case !j.tells[f.Run] && j.outside[i].work > f.OOMs[len(f.OOMs)-1].Pos.Line: // a training run went on
+				verdict = Undecided
 			}
 			all = append(all, failure{verdict, f, &f.OOMs[0]})
 		}

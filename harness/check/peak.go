@@ -89,10 +89,18 @@ func (j *Judge) addTotals() {
 			}
 		}
 	}
-	for _, files := range [][]parser.File{j.tl.Outside, j.tl.Files} {
+	for outside, files := range [][]parser.File{j.tl.Files, j.tl.Outside} {
 		for i := range files {
 			for k := range files[i].OOMs {
-				add(files[i].Run, files[i].OOMs[k].Lane, &files[i].OOMs[k].Reading)
+				o := &files[i].OOMs[k]
+				add(files[i].Run, o.Lane, &o.Reading)
+				j.highWater.add(&o.Reading)
+				// It has the level at which it failed, too.
+				size, ok := o.Get(parser.Allocated)
+				total, hasTotal := o.Get(parser.Total)
+				if l := j.byLane[o.Lane]; l != nil && ok && hasTotal && total.Bytes > 0 {
+					l.peak.raise(mark{true, size, total, "the failed allocation", o.Pos, fileRef{int32(i), outside == 1}})
+				}
 			}
 		}
 	}

@@ -53,11 +53,11 @@ type HighWater struct {
 	Total     int64 `json:"total"`
 }
 
-func (h *HighWater) add(c *parser.Checkpoint) {
-	h.Allocated = max(h.Allocated, c.Bytes(parser.Allocated), c.Bytes(parser.Peak))
-	h.Reserved = max(h.Reserved, c.Bytes(parser.Reserved), c.Bytes(parser.PeakReserved))
-	h.Used = max(h.Used, c.Bytes(parser.Used))
-	h.Total = max(h.Total, c.Bytes(parser.Total))
+func (h *HighWater) add(r *parser.Reading) {
+	h.Allocated = max(h.Allocated, r.Bytes(parser.Allocated), r.Bytes(parser.Peak))
+	h.Reserved = max(h.Reserved, r.Bytes(parser.Reserved), r.Bytes(parser.PeakReserved))
+	h.Used = max(h.Used, r.Bytes(parser.Used))
+	h.Total = max(h.Total, r.Bytes(parser.Total))
 }
 
 // Schema names the form of a Report in JSON.
