@@ -87,6 +87,13 @@ test-gpu:
 bench-overhead: build fixtures
 	@ci/bench-overhead.sh .build/audio-$(FILES) .build/model/ggml-soak.bin
 
+# vramsoak check on large logs of four kinds (SIZE each) against ripgrep and against grep with awk, in turns; prints the table of
+# docs/parse.md.
+SIZE ?= 1GB
+.PHONY: bench-parse
+bench-parse: bin/vramsoak
+	@ci/bench-parse.sh $(SIZE)
+
 .PHONY: clean
 clean:
 	rm -rf bin .build

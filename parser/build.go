@@ -161,7 +161,11 @@ func (b *Builder) add(rec Record) {
 	case FileStart:
 		if r.Pipeline {
 			b.date(&r.Header)
+			first := !b.log.splitter.named
 			if begins := b.log.splitter.Begins(r); begins && !b.log.supervised {
+				if first && !b.log.settled {
+					b.unsplit()
+				}
 				b.begin(r)
 			}
 			if !b.log.settled {

@@ -76,6 +76,25 @@ func (b *Builder) splitAgain() {
 	b.file.OOMs = append(b.file.OOMs, ooms...)
 }
 
+// unsplit takes back the files that recurring checkpoints have shown, where the pipeline names its first file: what came
+// before, of a model that is loaded, say, is outside of files. A file of which it said how it ended is one.
+func (b *Builder) unsplit() {
+	files := b.tl.Files[b.log.files:]
+	if len(files) == 0 || slices.ContainsFunc(files, func(f File) bool { return f.Status != StatusUnknown }) {
+		return
+	}
+	whole := files[0]
+	for i := range files[1:] {
+		f := &files[i+1]
+		whole.Checkpoints, whole.OOMs = append(whole.Checkpoints, f.Checkpoints...), append(whole.OOMs, f.OOMs...)
+		whole.EndPos, whole.End = f.EndPos, f.End
+	}
+	whole.Outside, whole.Index, whole.Path, whole.Seconds = true, 0, "", 0
+	b.tl.Files, b.file = b.tl.Files[:b.log.files], nil
+	b.tl.Outside = append(b.tl.Outside, whole)
+	b.stretch = &b.tl.Outside[len(b.tl.Outside)-1]
+}
+
 // fileStart is the checkpoint with which the first file begins, -1 where none recurs, in a log that has so many files by
 // its very first checkpoint. counted says that it recurs with another number.
 func fileStart(checkpoints []Checkpoint, files int) (first int, counted bool) {

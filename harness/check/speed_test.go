@@ -2,27 +2,43 @@ package check_test
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
+	"vramsoak/fixtures"
 	"vramsoak/harness/check"
 	"vramsoak/parser"
 )
 
+// BenchmarkCheck reads and judges logs of 64 MiB. Against the searches that people use it is measured by make bench-parse.
 func BenchmarkCheck(b *testing.B) {
-	path := os.Getenv("BENCH_LOG")
-	if path == "" {
-		b.Skip()
-	}
-	for b.Loop() {
-		log, err := parser.Open(path)
-		if err != nil {
-			b.Fatal(err)
-		}
-		j := check.New(check.DefaultPolicy())
-		bl := &parser.Builder{Done: j.Add}
-		if err := bl.Read(log, "x"); err != nil {
-			b.Fatal(err)
-		}
-		j.Report(bl.Timeline())
+	for _, kind := range fixtures.LogKinds {
+		b.Run(kind, func(b *testing.B) {
+			path := filepath.Join(b.TempDir(), "run.log")
+			if err := fixtures.WriteLog(path, fixtures.LogSpec{Kind: kind, Size: 64 << 20, Seed: 1}); err != nil {
+				b.Fatal(err)
+			}
+			info, err := os.Stat(path)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(info.Size())
+			b.ReportAllocs()
+			for b.Loop() {
+				log, err := parser.Open(path)
+				if err != nil {
+					b.Fatal(err)
+				}
+				j := check.New(check.DefaultPolicy())
+				builder := &parser.Builder{Done: j.Add}
+				if err := builder.Read(log, path); err != nil {
+					b.Fatal(err)
+				}
+				j.Report(builder.Timeline())
+				if err := log.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

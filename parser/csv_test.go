@@ -1,0 +1,36 @@
+package parser_test
+
+import (
+	"bytes"
+	"testing"
+
+	"vramsoak/parser"
+)
+
+// FuzzCSV reads rows under a header of columns that a program chose, of nvidia-smi and the like.
+func FuzzCSV(f *testing.F) {
+	for _, header := range []string{
+		"timestamp, index, memory.used [MiB], memory.total [MiB]",
+		"memory.used, memory.free", "uuid, name, memory.used [MiB]", "pid, process_name, used_gpu_memory [MiB]",
+		"timestamp,gpu_util(%),memory_used(MB),memory_total(MB)", "# gpu   pwr    fb  bar1\n# Idx    W    MB    MB",
+	} {
+		f.Add([]byte(header), []byte("2024/01/02 03:04:05.678, 0, 1234 MiB, 24564 MiB\n2024/01/02 03:04:05.678, 1, [N/A], 24564 MiB\n"))
+		f.Add([]byte(header), []byte("GPU-1, \"A, B\", 12\n    0    80  1234     5\n1,python,7 MiB"))
+	}
+	f.Fuzz(func(t *testing.T, header, rows []byte) {
+		log := append(append(bytes.Clone(header), '\n'), rows...)
+		last := 1
+		for rec, err := range parser.Read(bytes.NewReader(log), "fuzz") {
+			if err != nil {
+				t.Fatalf("an error from memory: %v", err)
+			}
+			if n := rec.At().Line; n < last || n > bytes.Count(log, []byte("\n"))+1 {
+				t.Fatalf("line %d after line %d", n, last)
+			}
+			last = rec.At().Line
+			if c, ok := rec.(parser.Checkpoint); ok && (c.Bytes(parser.Used) < 0 || c.Bytes(parser.Total) < 0) {
+				t.Fatalf("got %+v", c)
+			}
+		}
+	})
+}
