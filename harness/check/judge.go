@@ -186,11 +186,12 @@ func fold(findings []Finding) []Finding {
 // ledgerMark begins the name of a ledger in a finding's subject.
 const ledgerMark = " (rank "
 
-// whole is the verdict of all: fail if a gating check fails, else undecided if one is, else pass if one was judged.
+// whole is the verdict of all: fail if a gating check fails, else undecided if one is, else pass if one was judged. That no
+// allocation failed is not enough to pass: so it is in a log that has nothing to judge by.
 func whole(findings []Finding) Verdict {
 	verdict := Undecided // no data is never a pass
 	for _, want := range []Verdict{Pass, Undecided, Fail} {
-		if slices.ContainsFunc(findings, func(f Finding) bool { return f.Gates && f.Verdict == want }) {
+		if slices.ContainsFunc(findings, func(f Finding) bool { return f.Gates && f.Verdict == want && !f.absent }) {
 			verdict = want
 		}
 	}

@@ -116,9 +116,9 @@ func (j *Judge) addTotals() {
 func (j *Judge) peak(l *ledger) {
 	f := Finding{Check: Peak, Subject: j.subject("high-water mark", l.lane), Unit: Ratio, Limit: new(float64(j.policy.Peak.Max))}
 	p := &l.peak
-	total := false
+	total, level := false, p.of.seen
 	for _, r := range p.runs {
-		total = total || r.total.Bytes > 0
+		total, level = total || r.total.Bytes > 0, level || r.alone.seen
 		if r.alone.seen && r.total.Bytes > 0 {
 			r.alone.total = r.total
 			p.raise(r.alone)
@@ -128,8 +128,11 @@ func (j *Judge) peak(l *ledger) {
 		f.Verdict, f.Limit, f.Unit = Skipped, nil, ""
 		f.Message = `the log gives no total of the device; print it once, as in ` +
 			`"[GPU Memory] Start: Allocated: 0.00GB | Total: 24.00GB"`
-		if total {
+		switch {
+		case !level && total:
 			f.Message = "the log gives the device's total, and no level that could be compared with it"
+		case !level:
+			f.Message = "the log gives no level of memory, only parts of it or what is left"
 		}
 		j.add(f)
 		return

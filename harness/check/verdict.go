@@ -43,6 +43,8 @@ type Finding struct {
 	At *parser.Position `json:"at,omitempty"`
 	// Gates says whether the policy lets this check decide the verdict of the whole.
 	Gates bool `json:"gates"`
+	// absent says that it passes because the log is silent.
+	absent bool
 }
 
 // HighWater is the largest reading of each kind in a log, in bytes; a field is 0 where the log has no such reading.
