@@ -32,12 +32,19 @@ import "bytes"
 //
 //	Torch active/reserved: 4567/5678 MiB, Sys VRAM: 7890/24576 MiB (32.1%)
 //	A: 2.91 GB, R: 3.31 GB, Sys: 4.5/8 GB (56.3%)
+//
+// The nodes for video models (HunyuanVideoWrapper, WanVideoWrapper, KJNodes) say what sampling took:
+//
+//	[2025-02-17 03:10:14.236] Allocated memory: memory=12.735 GB
+//	[2025-02-17 03:10:14.236] Max allocated memory: max_memory=17.211 GB
+//	[Sampling] Max reserved memory: max_reserved=19.500 GB
 var comfyDialect = dialect{
 	name: "comfyui",
 	needles: []string{
 		"Total VRAM ", "loaded partially", "loaded completely", "Unloaded partially: ", " models unloaded.",
 		"[Memory Management] ", "Current free memory is ", "[Unload] Trying to free ", "Memory cleanup has taken ",
 		"Torch active/reserved: ", " GB, Sys: ", "Got an OOM, unloading all loaded models",
+		"Allocated memory: memory=", "llocated memory: max_memory=", "eserved memory: max_reserved=",
 	},
 	read: readComfy,
 }
@@ -65,6 +72,12 @@ func readComfy(l *line, at int) (end int) {
 			l.part(at, "free memory", comfyLane(l.text[:at]), Free, s)
 		}
 		return end
+	case starts("Allocated memory: memory="):
+		return readNodeMemory(l, at, at, Allocated)
+	case starts("llocated memory: max_memory="):
+		return readNodeMemory(l, at, at-len("Max a"), Peak)
+	case starts("eserved memory: max_reserved="):
+		return readNodeMemory(l, at, at-len("Max r"), PeakReserved)
 	case starts("Torch "), starts(" GB, "):
 		return readFooter(l, at)
 	case starts(" models unloaded."):
@@ -92,6 +105,19 @@ func readComfy(l *line, at int) (end int) {
 func (l *line) comfyEvent(at int, kind EventKind) {
 	from := at - len(lastWord(l.text[:at]))
 	l.add(Event{Header: l.header(at), Kind: kind, Lane: comfyLane(firstBytes(l.text[at:], near)), Text: l.message(from)})
+}
+
+// readNodeMemory reads the value of a variable that is printed with its name.
+func readNodeMemory(l *line, at, from int, q Quantity) (end int) {
+	if word := l.text[max(0, from):at]; from < 0 || from < at && !bytes.EqualFold(word[:len("max ")], []byte("max ")) {
+		return 0
+	}
+	equals := bytes.IndexByte(l.text[at:], '=')
+	s, end, ok := l.sizeAt(from, at+equals+1)
+	if ok && s.Bytes >= 0 {
+		l.part(from, "memory", Lane{}, q, s)
+	}
+	return end
 }
 
 // comfyLane is the lane of "for cuda:0 with".

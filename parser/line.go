@@ -15,6 +15,8 @@ type line struct {
 	number     int // of the line in the window, from 0
 	first      int // where the lines begin that a dialect reads together
 	clean      []byte
+	docker     []byte // the whole line, where the text is the program's in one of Docker's
+	inner      []byte
 	stamps     lineStamps
 	tried      uint64 // the user's dialects that have tried the line
 }
@@ -22,8 +24,13 @@ type line struct {
 // set goes to the line that window[start:end] is.
 func (l *line) set(start, end, number int) {
 	l.start, l.end, l.number, l.stamps, l.tried = start, end, number, lineStamps{}, 0
-	l.text = l.s.win.buf[start:end]
-	if (l.s.escapes || end > l.s.win.to) && bytes.IndexByte(l.text, 0x1b) >= 0 {
+	l.text, l.docker = withoutHole(l.s.win.buf[start:end]), nil
+	if l.s.win.docker && isDocker(l.text) {
+		l.docker = l.text
+		l.inner = appendDocker(l.inner[:0], l.text)
+		l.text = withoutHole(l.inner)
+	}
+	if (l.s.escapes || l.docker != nil || end > l.s.win.to) && bytes.IndexByte(l.text, 0x1b) >= 0 {
 		l.clean = stripEscapes(l.clean[:0], l.text)
 		l.text = l.clean
 	}
@@ -38,7 +45,7 @@ func (l *line) peek(n int) (text []byte, ok bool) {
 			return nil, false
 		}
 	}
-	return plain(l.s.win.buf[start:end]), true
+	return plain(l.s.win.buf[start:end], l.s.win.docker), true
 }
 
 // next goes on to the line after this one, which must be there: see peek.
@@ -57,7 +64,7 @@ func (l *line) previous(n int) (text []byte, ok bool) {
 			return nil, false
 		}
 	}
-	return plain(l.s.win.buf[start:end]), true
+	return plain(l.s.win.buf[start:end], l.s.win.docker), true
 }
 
 // cut says that the line begins before what is at hand of it: it is longer than margin, and the text is not its beginning.
@@ -71,10 +78,15 @@ func (l *line) position() Position { return Position{Path: l.s.path, Line: l.num
 // header is that of a record that begins at an offset of the text. Its time is the one that stands before the record;
 // where several lines are read together and this one has none, it is that of the first.
 func (l *line) header(at int) Header {
-	t := l.stamps.of(l.text, at)
+	var t stamp
+	if l.docker != nil {
+		t = l.stamps.of(l.docker, len(dockerLog))
+	} else {
+		t = l.stamps.of(l.text, at)
+	}
 	if t.IsZero() && l.first < l.start {
 		_, end := l.s.win.lineAround(l.first)
-		first := plain(l.s.win.buf[l.first:end])
+		first := plain(l.s.win.buf[l.first:end], l.s.win.docker)
 		t = new(lineStamps).of(first, len(first))
 	}
 	h := Header{Pos: l.position(), Dialect: l.s.reading}
@@ -131,12 +143,25 @@ func (l *line) opened() table {
 // str is a string of the text: valid UTF-8, without blanks around, and shared with the earlier ones that are equal.
 func (l *line) str(b []byte) string { return l.s.str(b) }
 
-// plain is a line without terminal escapes.
-func plain(b []byte) []byte {
+// plain is the text of a line, see [line]; docker says that it may be one of Docker's.
+func plain(b []byte, docker bool) []byte {
+	b = withoutHole(b)
+	if docker && isDocker(b) {
+		b = appendDocker(nil, b)
+	}
 	if bytes.IndexByte(b, 0x1b) < 0 {
 		return b
 	}
 	return stripEscapes(nil, b)
+}
+
+// withoutHole is a line without the NULs before it. They are a hole in the file: it was truncated, by "> run.log" or by
+// logrotate's copytruncate, while a program went on writing behind what it had written.
+func withoutHole(b []byte) []byte {
+	if len(b) == 0 || b[0] != 0 {
+		return b
+	}
+	return bytes.TrimLeft(b, "\x00")
 }
 
 // stripEscapes appends b to dst without terminal control sequences: "\x1b[32m[GPU Memory] ...\x1b[0m". ECMA-48: ESC '[',

@@ -14,6 +14,10 @@ import "bytes"
 //	| Allocated memory      |   5624 MiB |   5673 MiB |  22536 MiB |  16911 MiB |
 //	|       from large pool |   5543 MiB |   5589 MiB |   8875 MiB |   3332 MiB |
 //
+// A notebook whose cell ends with the call shows the string as Python writes it, in one line:
+//
+//	'|===========================================================================|\n|                  PyTorch CUDA memory ...
+//
 // Older versions print MB and KB for the same units, and have no row of requested memory. Sizes are rounded down
 // (torch/cuda/memory.py, _format_size), see [cutFloored].
 var memorySummaryDialect = dialect{
@@ -51,15 +55,23 @@ func readMemorySummary(l *line, at int) (end int) {
 	}
 	rows := 0
 	counts := true // the table has totals: cudaMallocAsync keeps none, nor what is not releasable
+	written, isWritten := cutPrefix(bytes.TrimLeft(l.text[at+len(" memory summary, device ID "):], " 0123456789"), `|\n|`)
 	for range memorySummaryLines {
-		text, ok := l.peek(1)
+		var text []byte
+		if isWritten {
+			text, written, ok = bytes.Cut(written, []byte(`\n`))
+		} else {
+			text, ok = l.peek(1)
+		}
 		text = text[:min(len(text), 512)]
 		bar := bytes.IndexByte(text, '|')
 		if !ok || bar < 0 || bytes.Contains(text, []byte(" memory summary, ")) ||
 			rows > 0 && bytes.Contains(text[bar:], []byte("|====")) {
 			break
 		}
-		l.next()
+		if !isWritten {
+			l.next()
+		}
 		cells := bytes.Split(text[bar+1:], []byte("|"))
 		label := string(bytes.TrimSpace(cells[0]))
 		for _, row := range memorySummaryRows {
@@ -94,6 +106,9 @@ func readMemorySummary(l *line, at int) (end int) {
 	if rows == 0 {
 		l.undo()
 		l.bad(0, "the rows of a memory summary", "the log was cut, or its lines were mixed with others")
+	}
+	if isWritten {
+		return len(l.text) - len(written)
 	}
 	return len(l.text)
 }

@@ -11,7 +11,7 @@ func TestHostileNeedles(t *testing.T) {
 	for _, d := range dialects {
 		for _, needle := range d.needles {
 			for _, behind := range []string{"", " ", "1 ", "1.00 GB ", "a: 1 b=2 (", "\"", "1\n"} {
-				log := strings.Repeat(needle+behind, 64<<10/len(needle+behind))
+				log := strings.Repeat(needle+behind, 16<<10/len(needle+behind))
 				for _, err := range Read(strings.NewReader(log), "hostile.log") {
 					if err != nil {
 						t.Fatal(err)

@@ -131,6 +131,8 @@ func (p *deviceProfile) sum(samples []*profile.Sample, space int) (records []Rec
 			return p.bad("a sample's kind, buffer or executable", kind)
 		case onHost:
 			host = device
+		case device == "":
+			return p.bad("a buffer's device such as cuda:0, which the profiles of old versions of jaxlib do not have", device)
 		case !ok:
 			return p.bad("a buffer's device such as cuda:0 or TPU_0", device)
 		default:

@@ -74,7 +74,7 @@ func TestProfile(t *testing.T) {
 		},
 		"no device": {
 			marshal(t, jaxProfile(t, "buffer - 1 7")),
-			"1 unreadable: expected a buffer's device such as cuda:0 or TPU_0, found \"\"\n",
+			"1 unreadable: expected a buffer's device such as cuda:0, which the profiles of old versions of jaxlib do not have, found \"\"\n",
 		},
 		"another kind": {
 			marshal(t, jaxProfile(t, "page gpu:0 1 7")),

@@ -178,12 +178,18 @@ const chunk = 1 << 19
 type fileSource struct {
 	file            *os.File
 	size, chunk, at int64
+	docker          bool
 }
 
 func (f *fileSource) next(j *job) (last bool) {
+	if f.at == 0 {
+		var head [len(dockerLog)]byte
+		n, _ := f.file.ReadAt(head[:], 0) // an error comes again
+		f.docker = isDocker(head[:n])
+	}
 	from, to := f.at, f.at+f.chunk
 	f.at = to
-	j.offset = max(0, from-margin)
+	j.offset, j.win.docker = max(0, from-margin), f.docker
 	j.read = func(j *job) {
 		want := min(f.size, to+margin) - j.offset
 		if int64(cap(j.win.buf)) < want {
@@ -206,6 +212,8 @@ type streamSource struct {
 	rest  []byte // the margin before the next window, and what of it is read already
 	from  int    // in rest
 	pos   int64  // of rest in the log
+
+	docker bool
 }
 
 func (s *streamSource) next(j *job) (last bool) {
@@ -225,7 +233,11 @@ func (s *streamSource) next(j *job) (last bool) {
 			quiet, err = lastLineEnd(buf[:n], s.from), nil
 		}
 	}
-	j.win.buf, j.win.from, j.win.to, j.err = buf[:n], s.from, n, err
+	if s.pos == 0 && s.from == 0 {
+		s.docker = isDocker(buf[:n])
+	}
+	j.win = window{buf: buf[:n], from: s.from, to: n, docker: s.docker}
+	j.err = err
 	switch {
 	case err != nil:
 		return true
@@ -248,7 +260,7 @@ func ParseLine(line []byte, pos Position) []Record { return (*Set)(nil).ParseLin
 func parseLine(line []byte, pos Position, m *matcher) []Record {
 	s := newScanner(pos.Path, m)
 	var out, rest batch
-	s.scan(window{buf: line, to: len(line)}, 0, nil, &out)
+	s.scan(window{buf: line, to: len(line), docker: isDocker(line)}, 0, nil, &out)
 	s.finish(out.tables, &rest)
 	if len(out.entries)+len(rest.entries) == 0 {
 		return nil

@@ -123,8 +123,8 @@ func (s *scanner) scan(win window, skip int, tables []openTable, out *batch) {
 	pos := max(win.from, skip)
 	for pos < win.to {
 		var hit, start int
-		if len(s.tables) > 0 || s.escapes || len(s.matcher.each) > 0 {
-			// Each line is looked at: it may be a row, or of a dialect without needles, and a needle may have an escape in it.
+		if len(s.tables) > 0 || s.escapes || win.docker || len(s.matcher.each) > 0 {
+			// Each line is looked at: it may be a row, or of a dialect without needles, and a needle may have escapes in it.
 			start = pos
 			s.advance(&counted, &number, start)
 			s.line.set(start, win.lineEnd(start), number)
@@ -151,7 +151,7 @@ func (s *scanner) scan(win window, skip int, tables []openTable, out *batch) {
 			}
 			s.advance(&counted, &number, start)
 			s.line.set(start, end, number)
-			hit -= start
+			hit -= end - len(s.line.text) // where the text begins: there may be a hole before it
 		}
 		s.read(hit)
 		pos = s.after(s.line.end)

@@ -16,10 +16,18 @@ import "bytes"
 //	Memory Usage:
 //	Allocated: 1.2 GB
 //	Cached:    2.0 GB
+//
+// and, on one line, with the words behind the sizes:
+//
+//	  GPU Memory: 1.03 GB allocated, 1.27 GB reserved
+//	[Step 10] GPU Memory: 3.10GB allocated, 3.52GB reserved, 3.30GB peak
+//	  GPU 1: 5.12GB allocated, 5.60GB reserved, 79.10GB total
 var torchPrintDialect = dialect{
-	name:    "torch-print",
-	needles: []string{"Total memory: ", "Memory allocated: ", "Memory reserved: ", "Memory cached: ", "Memory Usage:"},
-	read:    readTorchPrint,
+	name: "torch-print",
+	needles: []string{
+		"Total memory: ", "Memory allocated: ", "Memory reserved: ", "Memory cached: ", "Memory Usage:", "B allocated, ",
+	},
+	read: readTorchPrint,
 }
 
 // torchPrintLabels begin the lines of a block, without the blanks before them.
@@ -51,6 +59,9 @@ const torchPrintBlocks = 32
 func readTorchPrint(l *line, at int) (end int) {
 	if bytes.HasPrefix(l.text[at:], []byte("Memory Usage:")) {
 		return readForumPrint(l, at)
+	}
+	if l.text[at] == 'B' {
+		return readWordedPrint(l, at)
 	}
 	if _, _, ok := cutTorchPrint(l.text); !ok {
 		return 0
@@ -170,4 +181,69 @@ func readForumPrint(l *line, at int) (end int) {
 		return 0
 	}
 	return len(l.text)
+}
+
+var wordedPrintWords = []struct {
+	word string
+	q    Quantity
+}{
+	{" allocated", Allocated},
+	{" reserved", Reserved},
+	{" cached", Reserved},
+	{" peak", Peak},
+	{" total", Total},
+	{" free", Free},
+}
+
+// readWordedPrint reads sizes with their words behind them. At least what is allocated and what is reserved must stand
+// there, as disks and budgets are allocated too.
+func readWordedPrint(l *line, at int) (end int) {
+	from := at
+	for from > 0 && bytes.IndexByte([]byte("0123456789. KMGTi"), l.text[from-1]) >= 0 {
+		from--
+	}
+	before := bytes.TrimRight(lastBytes(l.text[:from], near), " ")
+	if len(before) == 0 || before[len(before)-1] != ':' {
+		return 0
+	}
+	var r Reading
+	rest := l.text[from:]
+	for {
+		s, behind, ok := cutSize(rest, 0)
+		if !ok || s.Bytes < 0 {
+			break
+		}
+		found := false
+		for _, w := range wordedPrintWords {
+			after, ok := cutPrefix(behind, w.word)
+			if _, has := r.Get(w.q); !ok || has || len(after) > 0 && isWord(after[0]) {
+				continue
+			}
+			r.Set(w.q, s)
+			rest, found = after, true
+			break
+		}
+		if !found {
+			break
+		}
+		after, ok := cutPrefix(rest, ", ")
+		if !ok {
+			if after, ok = cutPrefix(rest, " / "); !ok {
+				break
+			}
+		}
+		rest = after
+	}
+	_, allocated := r.Get(Allocated)
+	if _, reserved := r.Get(Reserved); !allocated || !reserved {
+		return 0
+	}
+	c := l.checkpoint(from, "GPU memory")
+	c.Reading, c.Sampled = r, true
+	if i := bytes.LastIndex(before, []byte("GPU ")); i >= 0 {
+		if device, ok := cutGPU(before[i:]); ok {
+			c.Lane.Device = device
+		}
+	}
+	return len(l.text) - len(rest)
 }

@@ -107,7 +107,7 @@ func pieces(r io.Reader, name string) iter.Seq2[logPiece, error] {
 			text, err := buffered.ReadSlice('\n')
 			whole := len(text) > 0 && text[len(text)-1] == '\n'
 			for piece := range bytes.FieldsFuncSeq(text, func(r rune) bool { return r == '\r' || r == '\n' }) {
-				if !yield(logPiece{plain(piece), Position{name, n}}, nil) {
+				if !yield(logPiece{plain(piece, true), Position{name, n}}, nil) {
 					return
 				}
 			}

@@ -120,7 +120,7 @@ func (l *line) vllmSize(at, from int, name string, q Quantity, behind ...string)
 		return end
 	}
 	rest := l.text[end:]
-	known := len(bytes.TrimSpace(rest)) == 0 || bytes.IndexByte([]byte(".,;)\"'`"), rest[0]) >= 0
+	known := len(bytes.TrimSpace(rest)) == 0 || bytes.IndexByte([]byte(".,;)\"'`\\"), rest[0]) >= 0
 	for _, b := range behind {
 		_, found := cutPrefix(rest, b)
 		known = known || found

@@ -9,6 +9,7 @@ var newline = []byte{'\n'}
 type window struct {
 	buf      []byte
 	from, to int
+	docker   bool // the log is one of Docker's, see [dockerLog]
 }
 
 const (
