@@ -2,6 +2,7 @@ package parser
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -98,8 +99,10 @@ func (l *line) header(at int) Header {
 // record is added.
 func (l *line) checkpoint(at int, name string) *Checkpoint {
 	out := l.s.out
-	out.entries = append(out.entries, entry{})
-	c := &out.entries[len(out.entries)-1].Checkpoint
+	n := len(out.entries)
+	out.entries = slices.Grow(out.entries, 1)[:n+1]
+	out.entries[n] = entry{}
+	c := &out.entries[n].Checkpoint
 	c.Header, c.Name = l.header(at), name
 	return c
 }

@@ -233,15 +233,15 @@ func (s *scanner) hit(h hit) {
 // try offers a needle to its dialects, and returns where the one that reads it ends, 0 where none does.
 func (s *scanner) try(h hit) (end int) {
 	l := &s.line
-	before, entries := *l, len(s.out.entries)
+	start, stop, number, entries := l.start, l.end, l.number, len(s.out.entries)
 	for _, d := range h.d {
 		s.reading, l.first = d.name, l.start
 		if end = d.read(l, h.start); end > 0 {
 			return end
 		}
 		s.out.entries = s.out.entries[:entries]
-		if l.start != before.start {
-			l.set(before.start, before.end, before.number)
+		if l.start != start {
+			l.set(start, stop, number)
 		}
 	}
 	return 0
