@@ -27,7 +27,12 @@ seconds() { # seconds COMMAND...: its wall time; what it prints and how it exits
 	end=$(date +%s.%N)
 	awk "BEGIN { printf \"%.3f\n\", $end - $start }"
 }
-search() { grep 'GPU Memory' "$1" | awk '{ print $6 }'; }
+search() { # a log that is one line has to be cut into lines first
+	case $1 in
+	*/progress-*) tr '\r' '\n' <"$1" | grep 'GPU Memory' | awk '{ print $6 }' ;;
+	*) grep 'GPU Memory' "$1" | awk '{ print $6 }' ;;
+	esac
+}
 median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'; }
 
 echo "$(nproc) processors, $(awk -F': ' '/model name/ { print $2; exit }' /proc/cpuinfo), $("$rg" --version | head -n 1), $(date +%F)"
