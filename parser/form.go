@@ -32,9 +32,12 @@ func formOf(r io.Reader) (f *form, all io.Reader) {
 		return formIn(head[:n]), r
 	}
 	n, err := io.ReadFull(r, head)
+	for n == 0 && errors.Is(err, errQuiet) {
+		n, err = io.ReadFull(r, head)
+	}
 	head = head[:n]
 	switch {
-	case err == nil:
+	case err == nil || errors.Is(err, errQuiet):
 		all = io.MultiReader(bytes.NewReader(head), r)
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		all = bytes.NewReader(head)

@@ -1,18 +1,22 @@
 package parser
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"io"
 	"iter"
 	"os"
 	"runtime"
+	"strings"
 )
 
 // Read yields the records of a log in its order. name stands in their positions. A line that looks like a record and
 // cannot be read is a [SyntaxError] record; an I/O error is yielded once, with a nil record, and ends the reading.
 //
 // Lines may be of any length and hold any bytes: a '\r' ends a piece of a line as '\n' does (progress bars), and terminal
-// escapes are passed over. Memory is constant. A file is read on all processors. Files of other forms are told by how they
+// escapes are passed over. Memory is constant. A file is read on all processors; what a pipe gives is read when nothing more
+// has come for a moment. Files of other forms are told by how they
 // begin: of a Jupyter notebook the outputs are read, each line at its place in the file; a device memory profile of JAX
 // (pprof) is one reading a device.
 func Read(r io.Reader, name string) iter.Seq2[Record, error] { return (*Set)(nil).Read(r, name) }
@@ -36,12 +40,18 @@ func recordsOf(batches iter.Seq2[*batch, error]) iter.Seq2[Record, error] {
 
 // readLog yields what is in a log, of whatever form.
 func readLog(r io.Reader, name string, m *matcher) iter.Seq2[*batch, error] {
-	form, r := formOf(r)
-	if form == nil {
-		return batches(newSource(r), name, m)
-	}
 	return func(yield func(*batch, error) bool) {
-		form.read(r, name, m, func(rec Record, err error) bool {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		if mayWait(r) {
+			r = newPipe(ctx, r)
+		}
+		form, r := formOf(r)
+		if form == nil {
+			batches(newSource(r), name, m)(yield)
+			return
+		}
+		form.read(patient{r}, name, m, func(rec Record, err error) bool {
 			b := batch{}
 			if c, ok := rec.(Checkpoint); ok {
 				b.entries = []entry{{Checkpoint: c}}
@@ -51,6 +61,29 @@ func readLog(r io.Reader, name string, m *matcher) iter.Seq2[*batch, error] {
 			return yield(&b, err)
 		})
 	}
+}
+
+// mayWait says that a reader may have nothing for now, as a pipe has, so that what has come is to be read meanwhile.
+func mayWait(r io.Reader) bool {
+	switch r := r.(type) {
+	case *Log:
+		return r.file == nil
+	case *tail, *pipe, *bytes.Reader, *strings.Reader:
+		return false
+	}
+	return true
+}
+
+// A patient reader waits where another says that there is nothing for now.
+type patient struct{ io.Reader }
+
+func (p patient) Read(b []byte) (n int, err error) {
+	for n, err = p.Reader.Read(b); errors.Is(err, errQuiet); n, err = p.Reader.Read(b) {
+		if n > 0 {
+			return n, nil
+		}
+	}
+	return n, err
 }
 
 // batches yields what is in a log, window by window. A batch is good until the next one.

@@ -215,6 +215,33 @@ func TestReadError(t *testing.T) {
 	}
 }
 
+// What a program prints into a pipe is read while it waits for an answer to it.
+func TestReadLive(t *testing.T) {
+	r, w := io.Pipe()
+	answered := make(chan struct{})
+	go func() {
+		_, _ = io.WriteString(w, line+"\n")
+		<-answered
+		_, _ = io.WriteString(w, line+"\n")
+		_ = w.Close()
+	}()
+	n := 0
+	for rec, err := range parser.Read(r, "pipe") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n++; n == 1 {
+			close(answered)
+		}
+		if rec.At().Line != n {
+			t.Errorf("record %d is at line %d", n, rec.At().Line)
+		}
+	}
+	if n != 2 {
+		t.Errorf("got %d records, want 2", n)
+	}
+}
+
 // Our own line reads back as what was written.
 func TestCheckpointRoundTrip(t *testing.T) {
 	want := parser.Checkpoint{
