@@ -37,7 +37,9 @@ func formOf(r io.Reader) (f *form, all io.Reader) {
 	}
 	head = head[:n]
 	switch {
-	case err == nil || errors.Is(err, errQuiet):
+	case errors.Is(err, errQuiet): // which is to be heard by who reads on, too
+		all = io.MultiReader(bytes.NewReader(head), &quietOnce{}, r)
+	case err == nil:
 		all = io.MultiReader(bytes.NewReader(head), r)
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		all = bytes.NewReader(head)
@@ -54,6 +56,17 @@ func formIn(head []byte) *form {
 		}
 	}
 	return nil
+}
+
+// A quietOnce says once that there is nothing for now, and ends.
+type quietOnce struct{ said bool }
+
+func (q *quietOnce) Read([]byte) (int, error) {
+	if q.said {
+		return 0, io.EOF
+	}
+	q.said = true
+	return 0, errQuiet
 }
 
 // A sticky reader gives its error again and again.
