@@ -205,10 +205,8 @@ type chunkRead struct {
 func newPipe(ctx context.Context, r io.Reader) *pipe {
 	p := &pipe{ctx: ctx, chunks: make(chan chunkRead)}
 	go func() {
-		// One is filled while the other is read: it is asked for the next only when it is read.
-		bufs := [2][]byte{make([]byte, margin), make([]byte, margin)}
-		for i := 0; ; i++ {
-			buf := bufs[i%2]
+		for {
+			buf := make([]byte, margin)
 			n, err := r.Read(buf)
 			select {
 			case p.chunks <- chunkRead{buf[:n], err}:

@@ -1,14 +1,12 @@
 package parser
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"iter"
 	"os"
 	"runtime"
-	"strings"
 )
 
 // Read yields the records of a log in its order. name stands in their positions. A line that looks like a record and
@@ -65,13 +63,11 @@ func readLog(r io.Reader, name string, m *matcher) iter.Seq2[*batch, error] {
 
 // mayWait says that a reader may have nothing for now, as a pipe has, so that what has come is to be read meanwhile.
 func mayWait(r io.Reader) bool {
-	switch r := r.(type) {
-	case *Log:
-		return r.file == nil
-	case *tail, *pipe, *bytes.Reader, *strings.Reader:
-		return false
+	switch r.(type) {
+	case *os.File, *io.PipeReader:
+		return true
 	}
-	return true
+	return false
 }
 
 // A patient reader waits where another says that there is nothing for now.
