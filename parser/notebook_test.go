@@ -192,15 +192,7 @@ func FuzzNotebook(f *testing.F) {
 	// Fuzzing begins in the outputs of a cell, whence it reaches all there is to read.
 	f.Fuzz(func(t *testing.T, rest []byte) {
 		log := append([]byte(notebookHead), rest...)
-		last := 1
-		for rec, err := range parser.Read(bytes.NewReader(log), "fuzz") {
-			if err != nil {
-				t.Fatalf("an error from memory: %v", err)
-			}
-			if n := rec.At().Line; n < last || n > bytes.Count(log, []byte("\n"))+1 {
-				t.Fatalf("line %d after line %d", n, last)
-			}
-			last = rec.At().Line
+		for rec := range fuzzed(t, log, "fuzz") {
 			if bad, ok := rec.(parser.SyntaxError); ok && bad.Dialect == "notebook" && json.Valid(log) {
 				t.Fatalf("%v in valid JSON", bad)
 			}

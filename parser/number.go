@@ -140,25 +140,32 @@ func cutSize(text []byte, bare int64) (s Size, rest []byte, ok bool) {
 	return s, behind, ok
 }
 
-// cutDecimalSize is cutSize for a program whose kB, MB and GB are powers of 1000; KiB, MiB and GiB stay what they are.
+// cutDecimalUnit is cutUnit for a program whose kB, MB and GB are powers of 1000; KiB, MiB and GiB stay what they are.
+func cutDecimalUnit(text []byte) (unit int64, rest []byte) {
+	unit, rest = cutUnit(text)
+	if len(bytes.TrimSpace(text[:len(text)-len(rest)])) == 3 {
+		return unit, rest
+	}
+	switch unit {
+	case KiB:
+		unit = kB
+	case MiB:
+		unit = mB
+	case GiB:
+		unit = gB
+	case TiB:
+		unit = 1000 * gB
+	}
+	return unit, rest
+}
+
+// cutDecimalSize is cutSize with the units of cutDecimalUnit, one of which must be there.
 func cutDecimalSize(text []byte) (s Size, rest []byte, ok bool) {
 	n, behind, ok := cutNumber(trimBlanks(text))
 	if !ok {
 		return Size{}, text, false
 	}
-	unit, rest := cutUnit(behind)
-	if word := bytes.TrimSpace(behind[:len(behind)-len(rest)]); len(word) < 3 {
-		switch unit {
-		case KiB:
-			unit = kB
-		case MiB:
-			unit = mB
-		case GiB:
-			unit = gB
-		case TiB:
-			unit = 1000 * gB
-		}
-	}
+	unit, rest := cutDecimalUnit(behind)
 	if unit == 0 {
 		return Size{}, text, false
 	}

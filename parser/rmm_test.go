@@ -1,7 +1,6 @@
 package parser_test
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -50,15 +49,7 @@ func FuzzRMM(f *testing.F) {
 		f.Add(archive.Files[0].Data)
 	}
 	f.Fuzz(func(t *testing.T, log []byte) {
-		last := 1
-		for rec, err := range parser.Read(bytes.NewReader(log), "fuzz.dev1.csv") {
-			if err != nil {
-				t.Fatalf("an error from memory: %v", err)
-			}
-			if n := rec.At().Line; n < last || n > bytes.Count(log, []byte("\n"))+1 {
-				t.Fatalf("line %d after line %d", n, last)
-			}
-			last = rec.At().Line
+		for rec := range fuzzed(t, log, "fuzz.dev1.csv") {
 			if c, ok := rec.(parser.Checkpoint); ok && c.Dialect == "rmm" && c.Bytes(parser.Allocated) < 0 {
 				t.Fatalf("got %+v", c)
 			}

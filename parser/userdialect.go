@@ -106,20 +106,10 @@ func (d UserDialect) unit() int64 {
 
 // cutUnit is [cutUnit] by what MB means in the dialect.
 func (d UserDialect) cutUnit(text []byte) (unit int64, rest []byte) {
-	unit, rest = cutUnit(text)
-	if d.Decimal && len(bytes.TrimSpace(text[:len(text)-len(rest)])) < 3 {
-		switch unit {
-		case KiB:
-			unit = kB
-		case MiB:
-			unit = mB
-		case GiB:
-			unit = gB
-		case TiB:
-			unit = 1000 * gB
-		}
+	if d.Decimal {
+		return cutDecimalUnit(text)
 	}
-	return unit, rest
+	return cutUnit(text)
 }
 
 // Literals are the strings one of which stands in every line that the pattern matches; nil where the pattern has none of
