@@ -31,6 +31,8 @@ type teddyTables struct {
 	nibbles [printLen + 2][2][32]uint8
 	// filter has a bit for each print, and so for one in a hundred and fifty of all others.
 	filter [1 << filterBits / 32]uint32
+	// six are the same masks as nibbles, by a byte's low six bits.
+	six [printLen + 2][64]uint8
 }
 
 const filterBits = 13
@@ -127,10 +129,19 @@ func newMatcher(set []*dialect) *matcher {
 				m.masks[i][byte(p.bytes>>(8*i))] |= 1 << k
 			}
 		}
-		for i := range m.tables.nibbles {
-			for nibble := range 32 {
-				m.tables.nibbles[i][0][nibble] |= uint8(b.low[i]>>(nibble%16)&1) << k
-				m.tables.nibbles[i][1][nibble] |= uint8(b.high[i]>>(nibble%16)&1) << k
+		for i := range m.tables.six {
+			for low := range uint8(64) {
+				m.tables.six[i][low] |= uint8(b.six[i]>>low&1) << k
+			}
+		}
+		for _, p := range b.prints {
+			for i := range m.tables.nibbles {
+				for _, c := range p.behind(i) {
+					for half := range byte(2) {
+						m.tables.nibbles[i][0][16*half+c&15] |= 1 << k
+						m.tables.nibbles[i][1][16*half+c>>4] |= 1 << k
+					}
+				}
 			}
 		}
 	}
@@ -150,8 +161,8 @@ func (m *matcher) after(i int) int { return (i + 1) & (len(m.prints) - 1) }
 // none.
 func (m *matcher) next(text []byte, from int) (at int) {
 	at = from
-	for hasTeddy {
-		skipped, found := teddy(text[min(at, len(text)):], &m.tables)
+	for search := teddy; search != nil; {
+		skipped, found := search(text[min(at, len(text)):], &m.tables)
 		if at += skipped; !found {
 			break
 		}

@@ -2,11 +2,22 @@ package parser
 
 import "golang.org/x/sys/cpu"
 
-// hasTeddy says whether the processor can do what teddy needs.
-var hasTeddy = cpu.X86.HasAVX2
-
-// teddy is the first place where a print may stand. Where none is found, the places before at are searched; fewer than 38
-// bytes then follow.
+// teddy is the fastest that the processor can do, nil where it can none.
 //
+// It returns the first place where a print may stand. Where none is found, the places before at are searched, which are all
+// but the last few.
+var teddy = func() func(text []byte, tables *teddyTables) (at int, found bool) {
+	switch {
+	case cpu.X86.HasAVX512VBMI && cpu.X86.HasAVX512BW && cpu.X86.HasBMI2:
+		return teddyVBMI
+	case cpu.X86.HasAVX2:
+		return teddyAVX2
+	}
+	return nil
+}()
+
 //go:noescape
-func teddy(text []byte, tables *teddyTables) (at int, found bool)
+func teddyVBMI(text []byte, tables *teddyTables) (at int, found bool)
+
+//go:noescape
+func teddyAVX2(text []byte, tables *teddyTables) (at int, found bool)

@@ -91,40 +91,47 @@ func reachOf(n *needle, needles []*needle) (reach int) {
 // A bucket is prints that share a bit in a matcher's tables.
 type bucket struct {
 	prints []*imprint
-	// low and high are the nibbles that may stand at each place.
-	low, high [printLen + 2]uint16
+	// six are the low six bits that the bytes at each place may have.
+	six [printLen + 2]uint64
 	// chance is how often a place in a log looks like one of the prints.
 	chance float64
 }
 
 func newBucket(p *imprint) bucket {
 	b := bucket{prints: []*imprint{p}}
-	for i := range b.low {
-		for _, n := range p.needles {
-			if at := n.at + i; at < len(n.text) {
-				b.low[i] |= 1 << (n.text[at] & 15)
-				b.high[i] |= 1 << (n.text[at] >> 4)
-			} else { // anything
-				b.low[i], b.high[i] = 0xffff, 0xffff
-			}
+	for i := range b.six {
+		for _, c := range p.behind(i) {
+			b.six[i] |= 1 << (c & 63)
 		}
 	}
 	b.estimate()
 	return b
 }
 
+// behind are the bytes that may stand at a place, counted from the print's first one.
+func (p *imprint) behind(place int) (set []byte) {
+	for _, n := range p.needles {
+		if n.at+place >= len(n.text) {
+			return everyByte
+		}
+		set = append(set, n.text[n.at+place])
+	}
+	return set
+}
+
+var everyByte = func() (all []byte) {
+	for c := range 256 {
+		all = append(all, byte(c))
+	}
+	return all
+}()
+
 func (b *bucket) estimate() {
 	b.chance = 1
-	for i := range b.low {
-		if b.low[i]&b.high[i] == 0xffff {
-			b.chance *= anything
-			continue
-		}
+	for _, six := range b.six {
 		sum := 0.0
-		for high := b.high[i]; high != 0; high &= high - 1 {
-			for low := b.low[i]; low != 0; low &= low - 1 {
-				sum += weights[bits.TrailingZeros16(high)<<4|bits.TrailingZeros16(low)]
-			}
+		for ; six != 0; six &= six - 1 {
+			sum += weights[bits.TrailingZeros64(six)]
 		}
 		b.chance *= sum
 	}
@@ -132,10 +139,9 @@ func (b *bucket) estimate() {
 
 // with is the bucket of both buckets' prints, without these.
 func (b *bucket) with(other *bucket) bucket {
-	both := bucket{low: b.low, high: b.high}
-	for i := range b.low {
-		both.low[i] |= other.low[i]
-		both.high[i] |= other.high[i]
+	both := bucket{six: b.six}
+	for i := range b.six {
+		both.six[i] |= other.six[i]
 	}
 	both.estimate()
 	return both
@@ -202,23 +208,18 @@ func deal(prints []*imprint) []bucket {
 	return dealt
 }
 
-// weights are how likely a byte is to follow others that look like a print. The letters of words stand together, so that
-// they are likelier than their share in logs says, and the others less likely. The factors are what leaves the fewest false
-// prints in logs with sentences in them.
-var weights = func() (w [256]float64) {
-	for c := range w {
-		if w[c] = frequency(byte(c)) / 2; isSpoken(byte(c)) {
-			w[c] *= 8
+// weights are how likely a byte with these low six bits is to follow others that look like a print. The letters of words
+// stand together, so that they are likelier than their share in logs says, and the others less likely. The factors are what
+// leaves the fewest false prints in logs with sentences in them.
+var weights = func() (w [64]float64) {
+	for c := range 256 {
+		if isSpoken(byte(c)) {
+			w[c%64] += 4 * frequency(byte(c))
+		} else {
+			w[c%64] += frequency(byte(c)) / 2
 		}
 	}
 	return w
-}()
-
-var anything = func() (sum float64) {
-	for _, w := range weights {
-		sum += w
-	}
-	return sum
 }()
 
 func isSpoken(c byte) bool { return c == ' ' || c >= 'a' && c <= 'z' }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"runtime"
+	"sync"
 )
 
 // Read yields the records of a log in its order. name stands in their positions. A line that looks like a record and
@@ -89,32 +90,15 @@ func (p patient) Read(b []byte) (n int, err error) {
 // last.
 func batches(src source, name string, m *matcher) iter.Seq2[*batch, error] {
 	return func(yield func(*batch, error) bool) {
-		workers := runtime.GOMAXPROCS(0)
-		ahead := make(chan *job, workers+1) // in the log's order
-		work := make(chan *job)
-		stop := make(chan struct{})
-		defer close(stop)
-		free := make(chan *job, workers+2)
-		for range cap(free) {
-			free <- &job{done: make(chan struct{}, 1)}
-		}
-		go feed(src, free, ahead, work, stop)
-		for range workers {
-			go func() {
-				s := newScanner(name, m)
-				for j := range work {
-					j.scan(s)
-				}
-			}()
-		}
+		r := newReaders(src, name, m)
+		defer close(r.stop)
 		s := newScanner(name, m)
 		var tables []openTable
 		line, skip := 0, int64(0)
-		for j := range ahead {
+		for j := range r.ahead {
 			<-j.done
 			if len(tables) > 0 || skip > j.offset+int64(j.win.from) {
-				j.out.entries = j.out.entries[:0]
-				s.scan(j.win, int(max(0, skip-j.offset)), tables, &j.out)
+				j.scan(s, skip, tables)
 			}
 			tables, skip = j.out.tables, j.offset+int64(j.out.end)
 			j.out.line = line
@@ -128,7 +112,7 @@ func batches(src source, name string, m *matcher) iter.Seq2[*batch, error] {
 			if !yield(&j.out, err) || err != nil {
 				return
 			}
-			free <- j
+			r.free <- j
 		}
 		if len(tables) > 0 { // the log ends
 			out := batch{line: line}
@@ -143,44 +127,76 @@ func batches(src source, name string, m *matcher) iter.Seq2[*batch, error] {
 type job struct {
 	win    window
 	offset int64 // of win.buf in the log
-	read   func(*job)
-	err    error // io.EOF for the last window
-	out    batch
-	done   chan struct{}
+	// read, where it is set, reads the window into a buffer, which it may have to grow.
+	read func(j *job, buf *[]byte)
+	err  error // io.EOF for the last window
+	out  batch
+	done chan struct{}
 }
 
-func (j *job) scan(s *scanner) {
+// scan reads the window's lines from an offset in the log on, with the tables that are open before them. The buffer is the
+// scanner's own, so that it stays in its processor's cache.
+func (j *job) scan(s *scanner, skip int64, tables []openTable) {
 	if j.read != nil {
-		j.read(j)
+		j.read(j, &s.buf)
 	}
 	j.out.entries = j.out.entries[:0]
-	s.scan(j.win, 0, nil, &j.out)
-	j.done <- struct{}{}
+	s.scan(j.win, int(max(0, skip-j.offset)), tables, &j.out)
 }
 
-// feed gives jobs to the workers until the log ends.
-func feed(src source, free <-chan *job, ahead, work chan<- *job, stop <-chan struct{}) {
-	defer close(ahead)
-	defer close(work)
-	for last := false; !last; {
-		var j *job
+// readers scan the windows of a source, one a processor.
+type readers struct {
+	ahead chan *job // in the log's order
+	free  chan *job
+	stop  chan struct{}
+
+	mu   sync.Mutex
+	src  source
+	last bool // the last window is taken
+}
+
+func newReaders(src source, name string, m *matcher) *readers {
+	workers := runtime.GOMAXPROCS(0)
+	n := 4 * workers
+	r := &readers{ahead: make(chan *job, n), free: make(chan *job, n), stop: make(chan struct{}), src: src}
+	for range n {
+		r.free <- &job{done: make(chan struct{}, 1)}
+	}
+	for range workers {
+		go r.run(newScanner(name, m))
+	}
+	return r
+}
+
+// run scans windows until the log ends, or the reading.
+func (r *readers) run(s *scanner) {
+	for {
 		select {
-		case j = <-free:
-		case <-stop:
-			return
-		}
-		last = src.next(j)
-		select {
-		case ahead <- j:
-		case <-stop:
-			return
-		}
-		select {
-		case work <- j:
-		case <-stop:
+		case j := <-r.free:
+			if !r.take(j) {
+				return
+			}
+			j.scan(s, 0, nil)
+			j.done <- struct{}{}
+		case <-r.stop:
 			return
 		}
 	}
+}
+
+// take gives a job the next window, and says whether there is one.
+func (r *readers) take(j *job) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.last {
+		return false
+	}
+	r.last = r.src.next(j)
+	r.ahead <- j // there is room for all
+	if r.last {
+		close(r.ahead)
+	}
+	return true
 }
 
 // A source cuts a log into windows.
@@ -219,12 +235,12 @@ func (f *fileSource) next(j *job) (last bool) {
 	from, to := f.at, f.at+f.chunk
 	f.at = to
 	j.offset, j.win.docker = max(0, from-margin), f.docker
-	j.read = func(j *job) {
+	j.read = func(j *job, buf *[]byte) {
 		want := min(f.size, to+margin) - j.offset
-		if int64(cap(j.win.buf)) < want {
-			j.win.buf = make([]byte, f.chunk+2*margin)
+		if int64(cap(*buf)) < want {
+			*buf = make([]byte, f.chunk+2*margin)
 		}
-		j.win.buf = j.win.buf[:want]
+		j.win.buf = (*buf)[:want]
 		n, err := f.file.ReadAt(j.win.buf, j.offset)
 		j.win.buf, j.err = j.win.buf[:n], err
 		// Both neighbours cut at the same place.

@@ -91,6 +91,7 @@ type scanner struct {
 	path    string
 	matcher *matcher
 
+	buf     []byte // for windows
 	win     window
 	out     *batch
 	tables  []openTable
