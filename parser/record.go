@@ -3,7 +3,6 @@ package parser
 import (
 	"fmt"
 	"iter"
-	"math/bits"
 	"strings"
 	"time"
 )
@@ -102,29 +101,63 @@ func ParseQuantity(key string) (Quantity, error) {
 	return 0, fmt.Errorf("expected a quantity (%s), found %q", strings.Join(quantityKeys[:], ", "), key)
 }
 
-// A Reading is the quantities that one line gives. The zero value has none.
+// A Reading is the quantities that one line gives. The zero value has none. Lines give four mostly, so that not every
+// quantity has a place of its own.
 type Reading struct {
-	sizes [quantities]Size
-	set   uint16
+	// places has four bits a quantity: its place, from 1, in sizes and then in more; 0 where the line does not give it. The
+	// four highest are the number of places that are taken.
+	places uint64
+	sizes  [readingSizes]Size
+	more   *[quantities - readingSizes]Size // not to be written to: copies share it
 }
 
+const readingSizes = 5
+
+// place is a quantity's, from 1, 0 where it has none.
+func (r *Reading) place(q Quantity) uint64 { return r.places >> (4 * q) & 15 }
+
 // Get returns a quantity and whether the line gave it.
-func (r *Reading) Get(q Quantity) (Size, bool) { return r.sizes[q], r.set&(1<<q) != 0 }
+func (r *Reading) Get(q Quantity) (Size, bool) {
+	place := r.place(q)
+	if i := place - 1; i < readingSizes {
+		return r.sizes[i], true
+	}
+	if place == 0 {
+		return Size{}, false
+	}
+	return r.more[place-1-readingSizes], true
+}
 
 // Has says whether the line gave a quantity.
-func (r *Reading) Has(q Quantity) bool { return r.set&(1<<q) != 0 }
+func (r *Reading) Has(q Quantity) bool { return r.place(q) != 0 }
 
 // Bytes returns a quantity's bytes, 0 where the line does not give it.
-func (r *Reading) Bytes(q Quantity) int64 { return r.sizes[q].Bytes }
+func (r *Reading) Bytes(q Quantity) int64 {
+	s, _ := r.Get(q)
+	return s.Bytes
+}
 
 // Set gives a quantity a value.
 func (r *Reading) Set(q Quantity, s Size) {
-	r.sizes[q] = s
-	r.set |= 1 << q
+	place := r.place(q)
+	if place == 0 {
+		place = uint64(r.Len()) + 1
+		r.places = r.places&(1<<60-1) | place<<(4*q) | place<<60
+	}
+	if place <= readingSizes {
+		r.sizes[place-1] = s
+		return
+	}
+	var more [quantities - readingSizes]Size
+	if r.more != nil {
+		more = *r.more
+	}
+	more[place-1-readingSizes] = s
+	r.more = &more
 }
 
 // Len is the number of quantities that the line gave.
-func (r *Reading) Len() int { return bits.OnesCount16(r.set) }
+func (r *Reading) Len() int { return int(r.places >> 60) }
 
 // All ranges over the quantities that the line gave, in the order of their constants.
 func (r *Reading) All() iter.Seq2[Quantity, Size] {

@@ -71,7 +71,24 @@ func dump(t *testing.T, src source) string {
 	var b strings.Builder
 	for batch, err := range batches(src, "log", allDialects()) {
 		for i := range batch.entries {
-			fmt.Fprintf(&b, "%+v\n", batch.entries[i].record(batch.line))
+			rec := batch.entries[i].record(batch.line)
+			var reading Reading
+			switch r := rec.(type) {
+			case Checkpoint:
+				reading, r.Reading = r.Reading, Reading{}
+				rec = r
+			case Change:
+				reading, r.Reading = r.Reading, Reading{}
+				rec = r
+			case OutOfMemory:
+				reading, r.Reading = r.Reading, Reading{}
+				rec = r
+			}
+			fmt.Fprintf(&b, "%+v", rec)
+			for q, s := range reading.All() {
+				fmt.Fprintf(&b, " %s=%+v", q, s)
+			}
+			b.WriteByte('\n')
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			t.Fatal(err)
