@@ -43,6 +43,7 @@ type Builder struct {
 	kept   int          // checkpoints, of those that are done
 	pairs  File         // the last file that was paired
 	unused []Checkpoint // an array for the next file
+	room   []File       // for the next files
 }
 
 // Read adds a log.
@@ -213,7 +214,7 @@ func (b *Builder) justFailed() *File {
 	if b.file != nil || b.stretch != nil || len(b.tl.Files) == b.log.files {
 		return nil
 	}
-	f := &b.tl.Files[len(b.tl.Files)-1]
+	f := b.tl.Files[len(b.tl.Files)-1]
 	if f.Process != b.process || f.Status == StatusOK || f.Status == StatusUnknown {
 		return nil
 	}
@@ -290,29 +291,37 @@ func (b *Builder) place(h *Header) *File {
 	case b.file != nil:
 		return b.file
 	case b.stretch == nil:
-		b.tl.Outside = append(b.tl.Outside, File{
+		b.stretch = b.newFile(File{
 			Outside: true, Supervised: b.log.supervised, Run: b.run, Process: b.process,
 			Pos: h.Pos, EndPos: h.Pos, Start: h.Time, End: h.Time,
 		})
-		b.stretch = &b.tl.Outside[len(b.tl.Outside)-1]
+		b.tl.Outside = append(b.tl.Outside, b.stretch)
 	}
 	return b.stretch
 }
 
 func (b *Builder) open(start FileStart) {
 	b.close()
-	if len(b.tl.Files) == cap(b.tl.Files) { // append grows by a quarter only, and copies as often
-		b.tl.Files = slices.Grow(b.tl.Files, max(64, len(b.tl.Files)))
-	}
-	b.tl.Files = append(b.tl.Files, File{
+	b.file = b.newFile(File{
 		Index: start.Index, Path: start.Path, AudioSeconds: start.AudioSeconds,
 		Supervised: b.log.supervised, Run: b.run, Process: b.process,
 		Pos: start.Pos, EndPos: start.Pos, Start: start.Time, End: start.Time,
 	})
-	b.file = &b.tl.Files[len(b.tl.Files)-1]
+	b.tl.Files = append(b.tl.Files, b.file)
 	if start.Path != "" {
 		b.log.paths[start.Path] = len(b.tl.Files) - 1
 	}
+}
+
+// newFile takes the room for a file from an array for several: a log may have a hundred thousand.
+func (b *Builder) newFile(f File) *File {
+	if len(b.room) == 0 {
+		b.room = make([]File, 64)
+	}
+	place := &b.room[0]
+	b.room = b.room[1:]
+	*place = f
+	return place
 }
 
 // touch extends the file to a record of its own.
@@ -363,7 +372,7 @@ func (b *Builder) ended(r FileEnd) *File {
 		return b.file
 	}
 	if i, known := b.log.paths[r.Path]; known {
-		if f := &b.tl.Files[i]; f.Status == StatusUnknown {
+		if f := b.tl.Files[i]; f.Status == StatusUnknown {
 			return f
 		}
 		return nil

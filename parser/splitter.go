@@ -44,7 +44,7 @@ func (s *Splitter) begins(c *Checkpoint) bool {
 // begin at the first checkpoint that does recur and does not stand between a Before and its After.
 func (b *Builder) splitAgain() {
 	files := b.tl.Files[b.log.files:]
-	ended := func(f File) bool { return f.Status != StatusUnknown || len(f.Checkpoints) == 0 }
+	ended := func(f *File) bool { return f.Status != StatusUnknown || len(f.Checkpoints) == 0 }
 	if len(files) == 0 || slices.ContainsFunc(files, ended) || len(files) > 1 && !files[0].Checkpoints[0].OfCleanup() {
 		return
 	}
@@ -80,19 +80,18 @@ func (b *Builder) splitAgain() {
 // before, of a model that is loaded, say, is outside of files. A file of which it said how it ended is one.
 func (b *Builder) unsplit() {
 	files := b.tl.Files[b.log.files:]
-	if len(files) == 0 || slices.ContainsFunc(files, func(f File) bool { return f.Status != StatusUnknown }) {
+	if len(files) == 0 || slices.ContainsFunc(files, func(f *File) bool { return f.Status != StatusUnknown }) {
 		return
 	}
 	whole := files[0]
-	for i := range files[1:] {
-		f := &files[i+1]
+	for _, f := range files[1:] {
 		whole.Checkpoints, whole.OOMs = append(whole.Checkpoints, f.Checkpoints...), append(whole.OOMs, f.OOMs...)
 		whole.EndPos, whole.End = f.EndPos, f.End
 	}
 	whole.Outside, whole.Index, whole.Path, whole.Seconds = true, 0, "", 0
 	b.tl.Files, b.file = b.tl.Files[:b.log.files], nil
 	b.tl.Outside = append(b.tl.Outside, whole)
-	b.stretch = &b.tl.Outside[len(b.tl.Outside)-1]
+	b.stretch = b.tl.Outside[len(b.tl.Outside)-1]
 }
 
 // fileStart is the checkpoint with which the first file begins, -1 where none recurs, in a log that has so many files by

@@ -12,10 +12,10 @@ type Timeline struct {
 	// Runs are the harness's runs that the log holds, in order; empty for a log without the harness's lines.
 	Runs []Run
 	// Files are the files in the order in which work on them began.
-	Files []File
+	Files []*File
 	// Outside are the stretches between files that hold checkpoints or out-of-memory messages: a model that is loaded
 	// before the first file. Each is paired like a file.
-	Outside []File
+	Outside []*File
 	// Samples are the harness's looks at the process from outside.
 	Samples []Sample
 	// Warnings are the pipeline's own warnings.
@@ -105,7 +105,7 @@ func (tl *Timeline) LastAttempts() []*File {
 	again := func(a, b *File) bool { return a.Run == b.Run && a.Index <= b.Index }
 	once := true // nothing was done again, as nearly always
 	for i := 1; i < len(tl.Files); i++ {
-		once = once && !again(&tl.Files[i], &tl.Files[i-1])
+		once = once && !again(tl.Files[i], tl.Files[i-1])
 	}
 	type place struct{ run, index int }
 	last := map[place]int{}
@@ -116,7 +116,7 @@ func (tl *Timeline) LastAttempts() []*File {
 	}
 	var files []*File
 	for i := range tl.Files {
-		if f := &tl.Files[i]; once || f.Index == 0 || last[place{f.Run, f.Index}] == i {
+		if f := tl.Files[i]; once || f.Index == 0 || last[place{f.Run, f.Index}] == i {
 			files = append(files, f)
 		}
 	}
@@ -132,7 +132,7 @@ func (tl *Timeline) InOrder() iter.Seq[*File] {
 			if len(outside) == 0 || len(files) > 0 && cmp.Or(files[0].Run-outside[0].Run, files[0].Pos.Line-outside[0].Pos.Line) < 0 {
 				next = &files
 			}
-			if !yield(&(*next)[0]) {
+			if !yield((*next)[0]) {
 				return
 			}
 			*next = (*next)[1:]
@@ -143,10 +143,10 @@ func (tl *Timeline) InOrder() iter.Seq[*File] {
 // All ranges over every checkpoint of the timeline: first those outside of files, then those in files.
 func (tl *Timeline) All() iter.Seq2[*File, *Checkpoint] {
 	return func(yield func(*File, *Checkpoint) bool) {
-		for _, files := range [][]File{tl.Outside, tl.Files} {
+		for _, files := range [][]*File{tl.Outside, tl.Files} {
 			for i := range files {
 				for j := range files[i].Checkpoints {
-					if !yield(&files[i], &files[i].Checkpoints[j]) {
+					if !yield(files[i], &files[i].Checkpoints[j]) {
 						return
 					}
 				}

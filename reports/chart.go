@@ -125,7 +125,7 @@ func (c *chart) add(name string, color color.Color, points []point) {
 
 func (c *chart) collectSpans(tl *parser.Timeline) {
 	for i := range tl.Files {
-		f := &tl.Files[i]
+		f := tl.Files[i]
 		ended := ""
 		if f.Status != parser.StatusOK && f.Status != parser.StatusUnknown {
 			ended = clean(string(f.Status))

@@ -117,7 +117,7 @@ func momentsOf(tl *parser.Timeline) []moment {
 		}
 	}
 	for i := range tl.Files {
-		f := &tl.Files[i]
+		f := tl.Files[i]
 		add(moment{pos: f.Pos, time: f.Start})
 		add(moment{pos: f.EndPos, time: f.End})
 	}

@@ -22,7 +22,7 @@ const hostile = "a\x00b\x1b[31m]]>\xff<script>&\"'|`*_[x](y)\u202e\r\nc\t@user #
 func hostileCase() (*parser.Timeline, *check.Report) {
 	tl := sample{files: 3, keepFrom: 2}.timeline()
 	for i := range tl.Files {
-		f := &tl.Files[i]
+		f := tl.Files[i]
 		f.Path, f.Error, f.Status = hostile, hostile, parser.Status(hostile)
 		for j := range f.Checkpoints {
 			f.Checkpoints[j].Name += hostile
@@ -127,7 +127,7 @@ func TestHostileMarkdown(t *testing.T) {
 func TestMarkdownLimit(t *testing.T) {
 	tl, rep := sample{files: 2}.judged()
 	rep.Verdict = check.Fail
-	f := &tl.Files[0]
+	f := tl.Files[0]
 	for i := range 2000 {
 		for _, v := range []check.Verdict{check.Fail, check.Pass, check.Skipped} {
 			rep.Findings = append(rep.Findings, check.Finding{

@@ -13,9 +13,9 @@ import (
 func TestJUnitAgreesWithVerdict(t *testing.T) {
 	crash := sample{files: 3, crashAt: 2}.timeline()
 	retried := sample{files: 3, crashAt: 2}.timeline()
-	again := retried.Files[0]
+	again := *retried.Files[0]
 	again.Index, again.Path = 2, retried.Files[1].Path
-	retried.Files = append(retried.Files, again)
+	retried.Files = append(retried.Files, &again)
 	cut := sample{files: 2}.timeline()
 	cut.Files[1].Status = parser.StatusUnknown
 	short := sample{files: 2}.timeline()

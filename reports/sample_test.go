@@ -198,7 +198,7 @@ func (b *builder) end(after float64) {
 	if !b.timeless {
 		b.f.Seconds = b.f.End.Sub(b.f.Start).Seconds()
 	}
-	b.tl.Files = append(b.tl.Files, *b.f)
+	b.tl.Files = append(b.tl.Files, b.f)
 }
 
 // judged is the batch and the judgement of it.

@@ -236,7 +236,7 @@ func policyRun(tl *parser.Timeline) (parser.RunStart, error) {
 		}
 		seen[run.Start.Pos.Path] = true
 	}
-	bare := func(f parser.File) bool { return !f.Supervised }
+	bare := func(f *parser.File) bool { return !f.Supervised }
 	if first.Policy != "" && (slices.ContainsFunc(tl.Files, bare) || slices.ContainsFunc(tl.Outside, bare)) {
 		return first, fmt.Errorf("%s was made with a policy and the other logs without; give the one to judge by with --policy", first.Pos.Path)
 	}

@@ -119,7 +119,7 @@ func summarize(f *parser.File) summary {
 // it fails or is told to end say nothing on where it was.
 func (j *Judge) lastBegun(f *parser.File) string {
 	i := 0
-	for &j.tl.Files[i] != f {
+	for j.tl.Files[i] != f {
 		i++
 	}
 	s := &j.files[i]
@@ -141,7 +141,7 @@ func (j *Judge) processesEnded() {
 		interrupted[run.Number] = run.End != nil && run.End.Reason == "interrupted"
 	}
 	for i := range j.tl.Files {
-		if f := &j.tl.Files[i]; f.Status != parser.StatusOK || interrupted[f.Run] {
+		if f := j.tl.Files[i]; f.Status != parser.StatusOK || interrupted[f.Run] {
 			explained[f.Process] = true
 		}
 	}
@@ -286,7 +286,7 @@ func (j *Judge) expected() {
 	}
 	files, missing := 0, 0
 	for i := range j.tl.Files {
-		if j.sound(&j.tl.Files[i]) {
+		if j.sound(j.tl.Files[i]) {
 			files++
 		}
 	}

@@ -71,9 +71,9 @@ type fileRef struct {
 
 func (j *Judge) file(r fileRef) *parser.File {
 	if r.outside {
-		return &j.tl.Outside[r.n]
+		return j.tl.Outside[r.n]
 	}
-	return &j.tl.Files[r.n]
+	return j.tl.Files[r.n]
 }
 
 // A summary is what the report needs of a file's checkpoints.
@@ -117,7 +117,7 @@ func (j *Judge) Add(f *parser.File) {
 func (j *Judge) Report(tl *parser.Timeline) *Report {
 	j.tl, j.tells, j.findings = tl, map[int]bool{}, nil
 	for i := range tl.Files {
-		if f := &tl.Files[i]; f.Supervised || f.Status != parser.StatusUnknown {
+		if f := tl.Files[i]; f.Supervised || f.Status != parser.StatusUnknown {
 			j.tells[f.Run] = true
 		}
 	}

@@ -65,7 +65,7 @@ type failure struct {
 func (j *Judge) failures() []failure {
 	var all []failure
 	for i := range j.tl.Outside {
-		if f := &j.tl.Outside[i]; len(f.OOMs) > 0 {
+		if f := j.tl.Outside[i]; len(f.OOMs) > 0 {
 			verdict := Fail // there is nothing that could have recovered from it
 			switch {
 			case fellBack(f):
@@ -86,7 +86,7 @@ func (j *Judge) failures() []failure {
 		lost[b.file] = true
 	}
 	for i := range j.tl.Files {
-		f := &j.tl.Files[i]
+		f := j.tl.Files[i]
 		switch again := endedOK[place{f.Run, f.Index}]; {
 		case len(f.OOMs) > 0 && again:
 			all = append(all, failure{Pass, f, &f.OOMs[0]})
@@ -105,7 +105,7 @@ func (j *Judge) failures() []failure {
 
 // outcome says what became of a file in which an allocation failed. lost says that it has a Before without its After.
 func (j *Judge) outcome(n int, lost bool) Verdict {
-	f := &j.tl.Files[n]
+	f := j.tl.Files[n]
 	switch {
 	case f.Status == parser.StatusOK, j.sound(f) && fellBack(f):
 		return Pass

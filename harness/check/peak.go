@@ -89,7 +89,7 @@ func (j *Judge) addTotals() {
 			}
 		}
 	}
-	for outside, files := range [][]parser.File{j.tl.Files, j.tl.Outside} {
+	for outside, files := range [][]*parser.File{j.tl.Files, j.tl.Outside} {
 		for i := range files {
 			for k := range files[i].OOMs {
 				o := &files[i].OOMs[k]
