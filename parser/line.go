@@ -81,14 +81,14 @@ func (l *line) position() Position { return Position{Path: l.s.path, Line: l.num
 func (l *line) header(at int) Header {
 	var t stamp
 	if l.docker != nil {
-		t = l.stamps.of(l.docker, len(dockerLog))
+		t = l.stamps.of(l.docker, len(dockerLog), &l.s.stamp)
 	} else {
-		t = l.stamps.of(l.text, at)
+		t = l.stamps.of(l.text, at, &l.s.stamp)
 	}
 	if t.IsZero() && l.first < l.start {
 		_, end := l.s.win.lineAround(l.first)
 		first := plain(l.s.win.buf[l.first:end], l.s.win.docker)
-		t = new(lineStamps).of(first, len(first))
+		t = new(lineStamps).of(first, len(first), &l.s.stamp)
 	}
 	h := Header{Pos: l.position(), Dialect: l.s.reading}
 	t.into(&h)

@@ -45,13 +45,14 @@ const (
 // An imprint is four bytes by which needles are told, sixty-four at most.
 type imprint struct {
 	bytes   uint32
+	all     uint64 // a bit for each needle
 	needles []needle
 	// around[i][b] are those needles, one bit each, that may have byte b at the i-th of the places around the print.
 	around [len(places)][256]uint64
 }
 
 // places are where around a print it is looked whether a needle may stand there, from the print's first byte on.
-var places = [...]int{-4, -1, printLen}
+var places = [...]int{-4, -1, printLen, printLen + 1}
 
 type needle struct {
 	text  []byte
@@ -64,7 +65,7 @@ type needle struct {
 
 func (p *imprint) add(n *needle) {
 	bit := uint64(1) << len(p.needles)
-	p.needles = append(p.needles, *n)
+	p.needles, p.all = append(p.needles, *n), p.all|bit
 	for i, place := range places {
 		if at := n.at + place; at >= 0 && at < len(n.text) {
 			p.around[i][n.text[at]] |= bit
@@ -78,9 +79,9 @@ func (p *imprint) add(n *needle) {
 
 // candidates are the needles that may stand in the text with the print at an offset, one bit each.
 func (p *imprint) candidates(text []byte, at int) uint64 {
-	set := uint64(1)<<len(p.needles) - 1
+	set := p.all
 	for i, place := range places {
-		if near := at + place; near >= 0 && near < len(text) {
+		if near := at + place; uint(near) < uint(len(text)) {
 			set &= p.around[i][text[near]]
 		}
 	}
@@ -182,8 +183,17 @@ func (m *matcher) next(text []byte, from int) (at int) {
 
 // any says whether a needle stands in the text with its print at an offset.
 func (m *matcher) any(text []byte, at int) bool {
-	for range m.needles(text, at) {
-		return true
+	word := binary.LittleEndian.Uint32(text[at:])
+	for i := m.place(word); m.prints[i] != nil; i = m.after(i) {
+		p := m.prints[i]
+		if p.bytes != word {
+			continue
+		}
+		for set := p.candidates(text, at); set != 0; set &= set - 1 {
+			if n := &p.needles[bits.TrailingZeros64(set)]; at >= n.at && bytes.HasPrefix(text[at-n.at:], n.text) {
+				return true
+			}
+		}
 	}
 	return false
 }

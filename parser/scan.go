@@ -100,6 +100,7 @@ type scanner struct {
 	names   map[string]string
 	recent  [64]string // of names, by a few of their bytes: most logs say the same again and again
 	hits    []hit      // in the line, not tried yet
+	stamp   lastStamp
 	escapes bool       // there is an escape in the lines of the window
 }
 

@@ -46,10 +46,15 @@ type lineStamps struct {
 
 // of is the time of a record that begins at an offset of the line. What stands before it counts, or behind a key where a
 // wrapper puts the time last.
-func (l *lineStamps) of(text []byte, at int) stamp {
+func (l *lineStamps) of(text []byte, at int, last *lastStamp) stamp {
 	begin := min(at, stampMargin)
+	if last.recurs(text[:begin], &l.before) {
+		l.at = begin
+		return l.before
+	}
 	if begin < l.at || begin > l.at && l.before.worth() < 3 {
 		l.before = findStamp(text[:begin])
+		last.note(text[:begin], l.before)
 	}
 	l.at = begin
 	if l.before.worth() < 4 && (bytes.IndexByte(text[:begin], '{') >= 0 || bytes.IndexByte(text[:begin], '=') >= 0) {
@@ -64,6 +69,69 @@ func (l *lineStamps) of(text []byte, at int) stamp {
 		return l.behind(text, at)
 	}
 	return l.before
+}
+
+// A lastStamp is the time of an earlier line and what stood before its record. Of the lines that follow most differ from it
+// in the seconds alone, so that only these need be read.
+type lastStamp struct {
+	stamp
+	head []byte // what stood before the record, with the time; empty where there is none to go by
+	// head[second:end] are the seconds, with a fraction or without; second is 0 where the time has none.
+	second, end int
+}
+
+// note keeps the time that was found in what stands before a record.
+func (l *lastStamp) note(head []byte, s stamp) {
+	l.head = l.head[:0]
+	if s.worth() < 3 || len(head) > stampHead || bytes.IndexByte(head, '{') >= 0 || bytes.IndexByte(head, '=') >= 0 {
+		return // by a key another time may be found
+	}
+	// It is the one around the first colon that stands between digits.
+	colon := 1
+	for ; colon+6 <= len(head) && (head[colon] != ':' || !isDigit(head[colon-1]) || !isDigit(head[colon+1])); colon++ {
+	}
+	if colon+6 > len(head) || head[colon+3] != ':' || !isDigit(head[colon+4]) || !isDigit(head[colon+5]) {
+		return
+	}
+	if found, _, _ := clockAt(head, colon); found != s {
+		return
+	}
+	l.second, l.end = colon+4, colon+6
+	if l.end+1 < len(head) && (head[l.end] == '.' || head[l.end] == ',') && isDigit(head[l.end+1]) {
+		l.end += 1 + min(9, countDigits(head[l.end+1:]))
+	}
+	second, nanos, _ := secondsOf(head[l.second:l.end])
+	s.Time = s.Add(-time.Duration(second)*time.Second - time.Duration(nanos))
+	l.stamp, l.head = s, append(l.head, head...)
+}
+
+// recurs says whether what stands before a record is what stood there last, but for the seconds, and gives its time.
+func (l *lastStamp) recurs(head []byte, s *stamp) bool {
+	if len(l.head) != len(head) || len(head) == 0 ||
+		string(head[:l.second]) != string(l.head[:l.second]) || string(head[l.end:]) != string(l.head[l.end:]) {
+		return false
+	}
+	second, nanos, ok := secondsOf(head[l.second:l.end])
+	if !ok || len(head[l.second:l.end]) > 2 && head[l.second+2] != l.head[l.second+2] {
+		return false
+	}
+	*s = l.stamp
+	s.Time = s.Add(time.Duration(second)*time.Second + time.Duration(nanos))
+	return true
+}
+
+// secondsOf reads "03", or "03.123" with one to nine digits behind any byte.
+func secondsOf(b []byte) (second, nanos int, ok bool) {
+	second, ok = digits(b[:2]), isDigit(b[0]) && isDigit(b[1])
+	if len(b) > 3 {
+		for _, c := range b[3:] {
+			nanos, ok = nanos*10+int(c-'0'), ok && isDigit(c)
+		}
+		for n := len(b) - 3; n < 9; n++ {
+			nanos *= 10
+		}
+	}
+	return second, nanos, ok && second < 60
 }
 
 // stampMax is longer than a time with its date, up to the zone.

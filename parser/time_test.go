@@ -177,9 +177,12 @@ func TestFindTime(t *testing.T) {
 		if !found {
 			before, _, _ = strings.Cut(c.line, "|")
 		}
-		var stamps lineStamps
-		if got := stamps.of([]byte(c.line), len(before)).render(); got != c.want {
-			t.Errorf("%q: got %q, want %q", c.line, got, c.want)
+		var last lastStamp
+		for _, line := range []string{c.line, otherDigits(c.line, 1), c.line} {
+			var stamps lineStamps
+			if got := stamps.of([]byte(line), len(before), &last).render(); line == c.line && got != c.want {
+				t.Errorf("%q: got %q, want %q", c.line, got, c.want)
+			}
 		}
 	}
 }
@@ -205,13 +208,59 @@ func TestFindTimeRoundTrip(t *testing.T) {
 	}
 }
 
+// otherDigits is a line whose digits are others, from an offset on.
+func otherDigits(line string, from int) string {
+	b := []byte(line)
+	for i := max(0, from); i < len(b); i++ {
+		if isDigit(b[i]) {
+			b[i] = '0' + (b[i]-'0'+1)%10
+		}
+	}
+	return string(b)
+}
+
+// A line whose time is told by that of the line before gives the time that it gives by itself.
+func TestLastStamp(t *testing.T) {
+	for _, layout := range []string{
+		time.RFC3339Nano, "[2006-01-02 15:04:05.000] [INFO] ", "2006/01/02 15:04:05,000000 - INFO - ", "[rank0]: 2006-01-02 15:04:05 ",
+		time.ANSIC, "Jan 2, 2006 3:04:05 PM ", "2006-01-02T15:04:05.000-07:00 x", "01/02/2006 15:04:05 ", "15:04:05.000 ", "Jan 02 15:04:05 ",
+	} {
+		var last lastStamp
+		recurred := 0
+		at := time.Date(2024, 2, 28, 23, 0, 0, 0, time.FixedZone("", 3600))
+		for range 10_000 {
+			at = at.Add(1234567 * time.Microsecond)
+			text := []byte(at.Format(layout))
+			want := findStamp(text)
+			var s stamp
+			if last.recurs(text, &s) {
+				recurred++
+			}
+			var stamps lineStamps
+			if got := stamps.of(text, len(text), &last); got != want {
+				t.Fatalf("%q: got %v, want %v", text, got, want)
+			}
+		}
+		if dated := findStamp([]byte(at.Format(layout))).worth() >= 3; dated != (recurred > 5000) {
+			t.Errorf("%q: told by the line before: %d of 10,000", layout, recurred)
+		}
+	}
+}
+
 func FuzzFindTime(f *testing.F) {
 	for _, seed := range []string{"2026-11-20T02:00:03.123Z", "Fri Nov 20 02:00:03 CET 2026", `{"ts": 1700000000.123}`, "I1120 02:00:03", "[1:2:3"} {
 		f.Add([]byte(seed), 3)
 	}
 	f.Fuzz(func(t *testing.T, text []byte, at int) {
-		var stamps lineStamps
-		s := stamps.of(text, max(0, min(at, len(text))))
+		at = max(0, min(at, len(text)))
+		var last lastStamp
+		for from := range 8 { // after lines that differ in the digits from some place on
+			new(lineStamps).of([]byte(otherDigits(string(text), at-3*from)), at, &last)
+			if got, want := new(lineStamps).of(text, at, &last), new(lineStamps).of(text, at, new(lastStamp)); got != want {
+				t.Fatalf("%q: got %v, want %v", text, got, want)
+			}
+		}
+		s := new(lineStamps).of(text, at, &last)
 		if y := s.Year(); !s.IsZero() && (s.dateless || s.yearless) != (y == 0) {
 			t.Fatalf("%q: %v, dateless %t, yearless %t", text, s.Time, s.dateless, s.yearless)
 		}
