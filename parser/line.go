@@ -31,10 +31,15 @@ func (l *line) set(start, end, number int) {
 		l.inner = appendDocker(l.inner[:0], l.text)
 		l.text = withoutHole(l.inner)
 	}
-	if (l.s.escapes || l.docker != nil || end > l.s.win.to) && bytes.IndexByte(l.text, 0x1b) >= 0 {
+	if bytes.IndexByte(l.text, escape) >= 0 {
 		l.clean = stripEscapes(l.clean[:0], l.text)
 		l.text = l.clean
 	}
+}
+
+// escaped says that the line has escapes in the log.
+func (l *line) escaped() bool {
+	return len(l.text) < l.end-l.start && bytes.IndexByte(l.s.win.buf[l.start:l.end], escape) >= 0
 }
 
 // peek is the text of the n-th line after this one, from 1; ok is false where the log, or what of it is at hand (some 64
@@ -152,7 +157,7 @@ func plain(b []byte, docker bool) []byte {
 	if docker && isDocker(b) {
 		b = appendDocker(nil, b)
 	}
-	if bytes.IndexByte(b, 0x1b) < 0 {
+	if bytes.IndexByte(b, escape) < 0 {
 		return b
 	}
 	return stripEscapes(nil, b)
@@ -173,7 +178,7 @@ func withoutHole(b []byte) []byte {
 func stripEscapes(dst, b []byte) []byte {
 	blanks := len(b) + 1<<10 // no line grows to more than this by them
 	for i := 0; i < len(b); i++ {
-		if b[i] != 0x1b {
+		if b[i] != escape {
 			dst = append(dst, b[i])
 			continue
 		}
@@ -210,7 +215,7 @@ func stripEscapes(dst, b []byte) []byte {
 // titleEnd is the length of a title that ends within 256 bytes, 0 where none does.
 func titleEnd(b []byte) int {
 	for i, c := range b[:min(len(b), 256)] {
-		if c == 0x07 || c == '\\' && b[i-1] == 0x1b {
+		if c == 0x07 || c == '\\' && b[i-1] == escape {
 			return i + 1
 		}
 	}

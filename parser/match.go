@@ -33,6 +33,8 @@ type teddyTables struct {
 	filter [1 << filterBits / 32]uint32
 	// six are the same masks as nibbles, by a byte's low six bits.
 	six [printLen + 2][64]uint8
+	// newlines and escapes are full of the one byte.
+	newlines, escapes [64]byte
 }
 
 const filterBits = 13
@@ -107,6 +109,9 @@ func newMatcher(set []*dialect) *matcher {
 	choosePrints(needles)
 	size := bits.Len(uint(8 * len(needles))) // at most an eighth of the places are taken
 	m := &matcher{prints: make([]*imprint, 1<<size), shift: 32 - size, each: each}
+	for i := range m.tables.newlines {
+		m.tables.newlines[i], m.tables.escapes[i] = '\n', escape
+	}
 	var imprints []*imprint
 	for _, n := range needles {
 		n.reach = reachOf(n, needles)
@@ -158,28 +163,44 @@ func (m *matcher) place(p uint32) int { return int(p * hashFactor >> m.shift) }
 // after is the place behind another.
 func (m *matcher) after(i int) int { return (i + 1) & (len(m.prints) - 1) }
 
-// next is the first place from an offset on where the print of a needle stands that is there as a whole, -1 where there is
-// none.
-func (m *matcher) next(text []byte, from int) (at int) {
+// next is the first place from an offset on where the print of a needle stands that is there as a whole, or an escape, -1
+// where there is none. lines is the number of line ends before it, from that offset on.
+func (m *matcher) next(text []byte, from int) (at, lines int) {
 	at = from
 	for search := teddy; search != nil; {
-		skipped, found := search(text[min(at, len(text)):], &m.tables)
-		if at += skipped; !found {
+		skipped, ends, found := search(text[min(at, len(text)):], &m.tables)
+		at, lines = at+skipped, lines+ends
+		if !found {
 			break
 		}
-		if m.any(text, at) {
-			return at
+		if text[at] == escape || m.any(text, at) {
+			return at, lines
+		}
+		if text[at] == '\n' { // which looked like a print
+			lines++
 		}
 		at++
 	}
-	for ; at+printLen <= len(text); at++ {
+	for ; at < len(text); at++ {
+		switch text[at] {
+		case escape:
+			return at, lines
+		case '\n':
+			lines++
+		}
+		if at+printLen > len(text) {
+			continue
+		}
 		set := m.masks[0][text[at]] & m.masks[1][text[at+1]] & m.masks[2][text[at+2]] & m.masks[3][text[at+3]]
 		if set != 0 && m.any(text, at) {
-			return at
+			return at, lines
 		}
 	}
-	return -1
+	return -1, lines
 }
+
+// escape begins a terminal's control sequence.
+const escape = 0x1b
 
 // any says whether a needle stands in the text with its print at an offset.
 func (m *matcher) any(text []byte, at int) bool {

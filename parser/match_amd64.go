@@ -4,20 +4,20 @@ import "golang.org/x/sys/cpu"
 
 // teddy is the fastest that the processor can do, nil where it can none.
 //
-// It returns the first place where a print may stand. Where none is found, the places before at are searched, which are all
-// but the last few.
-var teddy = func() func(text []byte, tables *teddyTables) (at int, found bool) {
+// It returns the first place where a print may stand, or an escape does, and the number of line ends before it. Where none is
+// found, the places before at are searched, which are all but the last few.
+var teddy = func() func(text []byte, tables *teddyTables) (at, lines int, found bool) {
 	switch {
-	case cpu.X86.HasAVX512VBMI && cpu.X86.HasAVX512BW && cpu.X86.HasBMI2:
+	case cpu.X86.HasAVX512VBMI && cpu.X86.HasAVX512BW && cpu.X86.HasBMI2 && cpu.X86.HasPOPCNT:
 		return teddyVBMI
-	case cpu.X86.HasAVX2:
+	case cpu.X86.HasAVX2 && cpu.X86.HasPOPCNT:
 		return teddyAVX2
 	}
 	return nil
 }()
 
 //go:noescape
-func teddyVBMI(text []byte, tables *teddyTables) (at int, found bool)
+func teddyVBMI(text []byte, tables *teddyTables) (at, lines int, found bool)
 
 //go:noescape
-func teddyAVX2(text []byte, tables *teddyTables) (at int, found bool)
+func teddyAVX2(text []byte, tables *teddyTables) (at, lines int, found bool)

@@ -1,11 +1,12 @@
 #include "textflag.h"
 
-// func teddyAVX2(text []byte, tables *teddyTables) (at int, found bool)
+// func teddyAVX2(text []byte, tables *teddyTables) (at, lines int, found bool)
 //
 // One round looks at 32 places: for each of the six bytes from there on, the nibbles of text[at+j:at+j+32] choose from the
 // two tables of place j the buckets that may have such a byte there; what is left when all twelve are and-ed has the whole
 // print, up to the mixing of nibbles and of prints. Of those places, the ones go out whose print is not in the filter.
-TEXT ·teddyAVX2(SB), NOSPLIT, $0-41
+// Escapes count as places, and the ends of lines are counted on the way.
+TEXT ·teddyAVX2(SB), NOSPLIT, $0-49
 	MOVQ text_base+0(FP), SI
 	MOVQ text_len+8(FP), CX
 	MOVQ tables+24(FP), DX
@@ -25,12 +26,15 @@ TEXT ·teddyAVX2(SB), NOSPLIT, $0-41
 	MOVQ $0x0f0f0f0f0f0f0f0f, AX
 	VMOVQ AX, X3
 	VPBROADCASTQ X3, Y3
+	XORQ R12, R12        // line ends
 	XORQ AX, AX
 	SUBQ $37, CX         // the last place at which a round may begin
 	JLT none
 
 round:
 	VMOVDQU 0(SI)(AX*1), Y1
+	VPCMPEQB 1792(DX), Y1, Y0
+	VPMOVMSKB Y0, R13    // line ends, one bit each
 	VPSRLW $4, Y1, Y2
 	VPAND Y3, Y1, Y1
 	VPAND Y3, Y2, Y2
@@ -83,17 +87,23 @@ round:
 	VPAND Y1, Y0, Y0
 	VPAND Y2, Y0, Y0
 
+	VMOVDQU 0(SI)(AX*1), Y1
+	VPCMPEQB 1856(DX), Y1, Y1 // escapes
+	VPOR Y1, Y0, Y0
 	VPTEST Y0, Y0
 	JNZ some
 
 next:
+	POPCNTL R13, R13
+	ADDQ R13, R12
 	ADDQ $32, AX
 	CMPQ AX, CX
 	JLE round
 
 none:
 	MOVQ AX, at+32(FP)
-	MOVB $0, found+40(FP)
+	MOVQ R12, lines+40(FP)
+	MOVB $0, found+48(FP)
 	VZEROUPPER
 	RET
 
@@ -107,6 +117,8 @@ place:
 	BSFL BX, R8
 	ADDQ AX, R8
 	MOVL (SI)(R8*1), R9
+	CMPB R9, $0x1b
+	JEQ found
 	IMULL $0x9e3779b1, R9
 	SHRL $19, R9         // the print's bit in the filter
 	MOVL R9, R10
@@ -121,15 +133,24 @@ place:
 
 found:
 	MOVQ R8, at+32(FP)
-	MOVB $1, found+40(FP)
+	MOVQ R8, CX
+	SUBQ AX, CX
+	MOVL $1, R9
+	SHLL CX, R9
+	DECL R9
+	ANDL R9, R13         // those before
+	POPCNTL R13, R13
+	ADDQ R13, R12
+	MOVQ R12, lines+40(FP)
+	MOVB $1, found+48(FP)
 	VZEROUPPER
 	RET
 
-// func teddyVBMI(text []byte, tables *teddyTables) (at int, found bool)
+// func teddyVBMI(text []byte, tables *teddyTables) (at, lines int, found bool)
 //
 // As teddyAVX2, with 64 places a round: VPERMB looks a byte up by its low six bits in a table of 64, which takes the place of
 // both nibbles. The last rounds load only what there is of the text, so that all places are searched.
-TEXT ·teddyVBMI(SB), NOSPLIT, $0-41
+TEXT ·teddyVBMI(SB), NOSPLIT, $0-49
 	MOVQ text_base+0(FP), SI
 	MOVQ text_len+8(FP), CX
 	MOVQ tables+24(FP), DX
@@ -140,6 +161,9 @@ TEXT ·teddyVBMI(SB), NOSPLIT, $0-41
 	VMOVDQU64 1600(DX), Z7
 	VMOVDQU64 1664(DX), Z8
 	VMOVDQU64 1728(DX), Z9
+	VMOVDQU64 1792(DX), Z16  // line ends
+	VMOVDQU64 1856(DX), Z17  // escapes
+	XORQ R14, R14            // how many line ends
 	XORQ AX, AX
 	SUBQ $69, CX             // the last place at which a whole round may begin
 	JLT tail
@@ -151,6 +175,9 @@ round:
 	VMOVDQU64 3(SI)(AX*1), Z13
 	VMOVDQU64 4(SI)(AX*1), Z14
 	VMOVDQU64 5(SI)(AX*1), Z15
+	VPCMPEQB Z16, Z10, K2
+	VPCMPEQB Z17, Z10, K3
+	KMOVQ K2, R15            // line ends, one bit each
 	VPERMB Z4, Z10, Z10
 	VPERMB Z5, Z11, Z11
 	VPERMB Z6, Z12, Z12
@@ -160,11 +187,14 @@ round:
 	VPTERNLOGD $0x80, Z10, Z11, Z12 // all three
 	VPTERNLOGD $0x80, Z13, Z14, Z15
 	VPTESTMB Z12, Z15, K1
+	KORQ K1, K3, K1
 	KMOVQ K1, BX             // the places that are left, one bit each
 	TESTQ BX, BX
 	JNZ place
 
 next:
+	POPCNTQ R15, R15
+	ADDQ R15, R14
 	ADDQ $64, AX
 	CMPQ AX, CX
 	JLE round
@@ -198,6 +228,9 @@ tail:
 	SHRQ $1, R13
 	KMOVQ R13, K1
 	VMOVDQU8.Z 5(SI)(AX*1), K1, Z15
+	VPCMPEQB Z16, Z10, K2, K1
+	VPCMPEQB Z17, Z10, K2, K3
+	KMOVQ K1, R15
 	VPERMB Z4, Z10, Z10
 	VPERMB Z5, Z11, Z11
 	VPERMB Z6, Z12, Z12
@@ -207,16 +240,17 @@ tail:
 	VPTERNLOGD $0x80, Z10, Z11, Z12
 	VPTERNLOGD $0x80, Z13, Z14, Z15
 	VPTESTMB Z12, Z15, K2, K1
+	KORQ K1, K3, K1
 	KMOVQ K1, BX
 	TESTQ BX, BX
-	JNZ place
-	ADDQ $64, AX
-	JMP tail
+	JZ next
 
 place:
 	BSFQ BX, R8
 	ADDQ AX, R8
 	MOVL (SI)(R8*1), R9
+	CMPB R9, $0x1b
+	JEQ found
 	IMULL $0x9e3779b1, R9
 	SHRL $19, R9
 	MOVL R9, R10
@@ -230,14 +264,23 @@ place:
 	JMP next
 
 none:
-	MOVQ text_len+8(FP), AX
+	ADDQ $66, CX             // all but the last three bytes are searched
+	XORQ AX, AX
+	CMPQ CX, AX
+	CMOVQGT CX, AX
 	MOVQ AX, at+32(FP)
-	MOVB $0, found+40(FP)
+	MOVQ R14, lines+40(FP)
+	MOVB $0, found+48(FP)
 	VZEROUPPER
 	RET
 
 found:
 	MOVQ R8, at+32(FP)
-	MOVB $1, found+40(FP)
+	SUBQ AX, R8
+	BZHIQ R8, R15, R15       // those before
+	POPCNTQ R15, R15
+	ADDQ R15, R14
+	MOVQ R14, lines+40(FP)
+	MOVB $1, found+48(FP)
 	VZEROUPPER
 	RET

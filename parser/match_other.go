@@ -3,4 +3,4 @@
 package parser
 
 // teddy is nil: there is none for this processor.
-var teddy func(text []byte, tables *teddyTables) (at int, found bool)
+var teddy func(text []byte, tables *teddyTables) (at, lines int, found bool)

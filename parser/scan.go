@@ -86,6 +86,9 @@ type openTable struct {
 	table   table
 }
 
+// A place is where a line of a window begins, and how many the window has before it.
+type place struct{ start, number int }
+
 // A scanner reads the lines of windows. It is used by one goroutine at a time.
 type scanner struct {
 	path    string
@@ -101,7 +104,6 @@ type scanner struct {
 	recent  [64]string // of names, by a few of their bytes: most logs say the same again and again
 	hits    []hit      // in the line, not tried yet
 	stamp   lastStamp
-	escapes bool       // there is an escape in the lines of the window
 }
 
 func newScanner(path string, m *matcher) *scanner {
@@ -119,59 +121,53 @@ func (s *scanner) scan(win window, skip int, tables []openTable, out *batch) {
 			sc.enter(win)
 		}
 	}
-	counted, number := win.from, 0
-	// The last line may reach beyond the window.
-	s.escapes = win.to > win.from && bytes.IndexByte(win.buf[win.from:max(win.to, win.lineEnd(win.to-1))], 0x1b) >= 0
 	pos := max(win.from, skip)
+	number := bytes.Count(win.buf[win.from:min(pos, win.to)], newline) // of the line at pos
+	last := place{win.from, 0}
 	for pos < win.to {
-		var hit, start int
-		if len(s.tables) > 0 || s.escapes || win.docker || len(s.matcher.each) > 0 {
-			// Each line is looked at: it may be a row, or of a dialect without needles, and a needle may have escapes in it.
-			start = pos
-			s.advance(&counted, &number, start)
-			s.line.set(start, win.lineEnd(start), number)
-			if s.escapes {
-				s.openScreen(win.buf[start:s.line.end])
-			}
-			if s.row() || s.each() {
-				pos = s.after(s.line.end)
-				continue
-			}
-			if hit = s.matcher.next(s.line.text, 0); hit < 0 {
-				pos = s.after(s.line.end)
-				continue
-			}
-		} else {
-			// A needle may lie across the window's end, in a line that is longer than a window.
-			if hit = s.matcher.next(win.buf[:min(len(win.buf), win.to+needleMax)], pos); hit < 0 {
+		hit, start, end := -1, pos, 0
+		if len(s.tables) == 0 && !win.docker && len(s.matcher.each) == 0 {
+			// Only lines with a needle are looked at. It may lie across the window's end, in a line that is longer than a window.
+			text := win.buf[:min(len(win.buf), win.to+needleMax)]
+			var lines int
+			if hit, lines = s.matcher.next(text, pos); hit < 0 {
+				last = place{win.to, number + lines - bytes.Count(text[win.to:], newline)}
 				break
 			}
-			var end int
 			start, end = win.lineAround(hit)
 			if start = max(start, pos); start >= win.to {
 				break
 			}
-			s.advance(&counted, &number, start)
-			s.line.set(start, end, number)
-			hit -= end - len(s.line.text) // where the text begins: there may be a hole before it
+			number += lines
+			hit -= start
+		} else {
+			end = win.lineEnd(start) // it may be a row, or of a dialect without needles
 		}
-		s.read(hit)
-		pos = s.after(s.line.end)
+		last = place{start, number}
+		s.line.set(start, end, number)
+		if s.line.escaped() {
+			s.openScreen(win.buf[start:end])
+			hit = -1 // there may be escapes before it, or in it
+		}
+		if hit >= 0 {
+			hit -= end - start - len(s.line.text) // there may be a hole before the text
+			s.read(hit)
+		} else if !s.row() && !s.each() {
+			if hit, _ = s.matcher.next(s.line.text, 0); hit >= 0 {
+				s.read(hit)
+			}
+		}
+		pos, number = s.after(s.line.end), s.line.number
+		if pos > s.line.end && win.buf[pos-1] == '\n' {
+			number++
+		}
 	}
-	s.advance(&counted, &number, win.to)
-	out.lines, out.end, out.tables = number, max(pos, win.to), s.tables
+	out.lines = last.number + bytes.Count(win.buf[last.start:win.to], newline)
+	out.end, out.tables = max(pos, win.to), s.tables
 	for _, t := range s.tables {
 		if sc, ok := t.table.(*screen); ok {
 			sc.leave(win, out)
 		}
-	}
-}
-
-// advance counts the lines up to an offset.
-func (s *scanner) advance(counted, number *int, to int) {
-	if to > *counted {
-		*number += bytes.Count(s.win.buf[*counted:to], newline)
-		*counted = to
 	}
 }
 
@@ -188,7 +184,7 @@ func (s *scanner) read(at int) {
 		// A needle that begins before the first of those that are found may have its print behind it.
 		for from < len(l.text) && (len(s.hits) == 0 || from < s.hits[0].start+s.hits[0].reach) {
 			if at < 0 {
-				at = s.matcher.next(l.text, from)
+				at, _ = s.matcher.next(l.text, from)
 			}
 			if at < 0 {
 				from = len(l.text)

@@ -1,7 +1,6 @@
 package parser
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -90,11 +89,8 @@ func (set *Set) Next(text []byte, from int) (at int, ok bool) {
 	if len(m.each) > 0 {
 		return from, from < len(text)
 	}
-	if at = m.next(text, from); at < 0 {
-		at = len(text)
+	if at, _ = m.next(text, from); at < 0 {
+		return len(text), false
 	}
-	if escape := bytes.IndexByte(text[from:at], 0x1b); escape >= 0 {
-		return from + escape, true
-	}
-	return at, at < len(text)
+	return at, true
 }
