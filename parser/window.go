@@ -1,6 +1,10 @@
 package parser
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
 
 var newline = []byte{'\n'}
 
@@ -35,11 +39,25 @@ func (w *window) cut(low, near int) int {
 // lineAround is the line in which an offset of the window stands, without its end. It is cut where it reaches further
 // than margin to either side.
 func (w *window) lineAround(at int) (start, end int) {
-	start = at
-	for low := max(0, at-margin); start > low && w.buf[start-1] != '\n' && w.buf[start-1] != '\r'; {
-		start--
+	low := max(0, at-margin)
+	return low + lastBreak(w.buf[low:at]), w.lineEnd(at)
+}
+
+// lastBreak is the offset behind the last '\n' or '\r' of a text, 0 where there is none. It looks at eight bytes at a time.
+func lastBreak(b []byte) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	zeros := func(x uint64) uint64 { return ^((x&^tops + ^uint64(tops)) | x) & tops } // the top bit of each byte that is 0
+	for len(b) >= 8 {
+		eight := binary.LittleEndian.Uint64(b[len(b)-8:])
+		if found := zeros(eight^'\n'*ones) | zeros(eight^'\r'*ones); found != 0 {
+			return len(b) - bits.LeadingZeros64(found)/8
+		}
+		b = b[:len(b)-8]
 	}
-	return start, w.lineEnd(at)
+	for len(b) > 0 && b[len(b)-1] != '\n' && b[len(b)-1] != '\r' {
+		b = b[:len(b)-1]
+	}
+	return len(b)
 }
 
 // lineEnd is where the line ends that reaches over an offset.
@@ -89,8 +107,6 @@ func (w *window) lineBefore(start int) (from, end int, ok bool) {
 	if end == start {
 		return 0, 0, false
 	}
-	for from = end; from > 0 && from > end-margin && w.buf[from-1] != '\n' && w.buf[from-1] != '\r'; {
-		from--
-	}
-	return from, end, true
+	low := max(0, end-margin)
+	return low + lastBreak(w.buf[low:end]), end, true
 }

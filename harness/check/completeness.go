@@ -94,20 +94,21 @@ func (j *Judge) filesEnded() {
 }
 
 // summarize keeps of a file's checkpoints what the report needs.
-func summarize(f *parser.File) summary {
+func (j *Judge) summarize(f *parser.File) summary {
 	var s summary
 	if n := len(f.Checkpoints); n > 0 {
 		s.name = f.Checkpoints[n-1].Name
 	}
 	for i := range slices.Backward(f.Checkpoints) {
 		c := &f.Checkpoints[i]
-		if c.OfCleanup() {
+		named := j.naming(c)
+		if named.cleanup {
 			continue
 		}
 		if s.work == 0 {
 			s.work = c.Pos.Line
 		}
-		if !c.IsAfter() {
+		if !named.after {
 			s.begun = c.Name
 			break
 		}

@@ -44,6 +44,7 @@ type Judge struct {
 	open           []*ledger // of the file that is judged
 	byLane         map[parser.Lane]*ledger
 	plan           plan
+	names          map[string]naming
 	closed         int // pairs
 	paired         map[pairName]bool
 	lost           []lostBefore
@@ -60,7 +61,7 @@ type Judge struct {
 
 // New is a judge who has seen nothing yet.
 func New(policy Policy) *Judge {
-	return &Judge{policy: policy, byLane: map[parser.Lane]*ledger{}, paired: map[pairName]bool{}}
+	return &Judge{policy: policy, byLane: map[parser.Lane]*ledger{}, paired: map[pairName]bool{}, names: map[string]naming{}}
 }
 
 // A fileRef is a file of the timeline, or a stretch between files.
@@ -91,7 +92,7 @@ func (j *Judge) Add(f *parser.File) {
 		all = &j.outside
 		ref.n = int32(len(j.outside))
 	}
-	*all = append(*all, summarize(f))
+	*all = append(*all, j.summarize(f))
 	j.openLedgers(f)
 	var l *ledger
 	for i := range f.Checkpoints {
@@ -111,6 +112,29 @@ func (j *Judge) Add(f *parser.File) {
 	if j.kept += len(f.Checkpoints); j.all || j.kept <= parser.Kept {
 		j.recoveries = append(j.recoveries, recovered...)
 	}
+}
+
+// A naming is what the name of a checkpoint says, of which a log has few.
+type naming struct {
+	cleanup, after bool   // where it is not sampled
+	uncounted      string // see parser.Uncounted
+}
+
+// namesMax bounds what is remembered: a log may give every checkpoint a name of its own.
+const namesMax = 4096
+
+func (j *Judge) naming(c *parser.Checkpoint) naming {
+	n, known := j.names[c.Name]
+	if !known {
+		named := parser.Checkpoint{Name: c.Name}
+		n = naming{named.OfCleanup(), named.IsAfter(), parser.Uncounted(c.Name)}
+		if len(j.names) >= namesMax {
+			clear(j.names)
+		}
+		j.names[c.Name] = n
+	}
+	n.cleanup, n.after = n.cleanup && !c.Sampled, n.after && !c.Sampled
+	return n
 }
 
 // Report sums up. The timeline is that of the files that were added.

@@ -107,11 +107,11 @@ type idle struct {
 }
 
 // idle notes the file's idle level.
-func (l *ledger) idle(ref fileRef) {
+func (j *Judge) idle(l *ledger, ref fileRef) {
 	if c := l.last; c != nil {
 		if size, ok := l.get(c); ok {
 			l.idles = append(l.idles, idle{
-				file: ref, of: l.level, line: c.Pos.Line, name: parser.Uncounted(c.Name), size: size, peak: l.most,
+				file: ref, of: l.level, line: c.Pos.Line, name: j.naming(c).uncounted, size: size, peak: l.most,
 				total: c.Bytes(parser.Total),
 			})
 		}

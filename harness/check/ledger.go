@@ -45,7 +45,7 @@ func (j *Judge) openLedgers(f *parser.File) {
 		if !l.open {
 			l.open, l.last, l.most, l.count = true, nil, 0, [len(levels)]int{}
 			j.open = append(j.open, l)
-			l.bear(f, c)
+			j.bear(l, f, c)
 		}
 		for q, of := range levels {
 			switch {
@@ -79,12 +79,12 @@ func (j *Judge) ledger(lane parser.Lane) *ledger {
 }
 
 // bear notes the first reading of a process: what it began with, or nothing where that closes something already.
-func (l *ledger) bear(f *parser.File, c *parser.Checkpoint) {
+func (j *Judge) bear(l *ledger, f *parser.File, c *parser.Checkpoint) {
 	if l.born && l.process == f.Process || c.Sampled && !c.Has(levels[0]) && !c.Has(levels[1]) && !c.Has(levels[2]) {
 		return // the latter is the device's total, or a peak
 	}
 	l.born, l.process, l.birth = true, f.Process, parser.Reading{}
-	if !c.OfCleanup() && !c.IsAfter() {
+	if n := j.naming(c); !n.cleanup && !n.after {
 		l.birth = c.Reading
 	}
 }
@@ -93,7 +93,7 @@ func (l *ledger) bear(f *parser.File, c *parser.Checkpoint) {
 func (j *Judge) closeLedgers(f *parser.File, ref fileRef) {
 	for _, l := range j.open {
 		if !f.Outside {
-			l.idle(ref)
+			j.idle(l, ref)
 		}
 		l.open = false
 	}
