@@ -78,26 +78,28 @@ func (l *line) cut() bool {
 	return l.start > 0 && l.s.win.buf[l.start-1] != '\n' && l.s.win.buf[l.start-1] != '\r'
 }
 
-// position is where the line stands; its number counts from the window's first line, see [batch].
-func (l *line) position() Position { return Position{Path: l.s.path, Line: l.number + 1} }
-
 // header is that of a record that begins at an offset of the text. Its time is the one that stands before the record;
 // where several lines are read together and this one has none, it is that of the first.
-func (l *line) header(at int) Header {
-	var t stamp
+func (l *line) header(at int) (h Header) {
+	l.head(&h, at)
+	return h
+}
+
+// head makes a zero header that of a record, see [line.header].
+func (l *line) head(h *Header, at int) {
+	// The number counts from the window's first line, see [batch].
+	h.Pos.Path, h.Pos.Line, h.Dialect = l.s.path, l.number+1, l.s.reading
+	s := &l.s.stamp
 	if l.docker != nil {
-		t = l.stamps.of(l.docker, len(dockerLog), &l.s.stamp)
-	} else {
-		t = l.stamps.of(l.text, at, &l.s.stamp)
+		l.stamps.of(l.docker, len(dockerLog), s).into(h)
+	} else if begin := min(at, stampMargin); !s.recurs(l.text[:begin], h) {
+		l.stamps.of(l.text, at, s).into(h)
 	}
-	if t.IsZero() && l.first < l.start {
+	if h.Time.IsZero() && l.first < l.start {
 		_, end := l.s.win.lineAround(l.first)
 		first := plain(l.s.win.buf[l.first:end], l.s.win.docker)
-		t = new(lineStamps).of(first, len(first), &l.s.stamp)
+		new(lineStamps).of(first, len(first), s).into(h)
 	}
-	h := Header{Pos: l.position(), Dialect: l.s.reading}
-	t.into(&h)
-	return h
 }
 
 // checkpoint adds a checkpoint that begins at an offset of the text, to be filled in. The pointer is good until the next
@@ -108,7 +110,8 @@ func (l *line) checkpoint(at int, name string) *Checkpoint {
 	out.entries = slices.Grow(out.entries, 1)[:n+1]
 	out.entries[n] = entry{}
 	c := &out.entries[n].Checkpoint
-	c.Header, c.Name = l.header(at), name
+	c.Name = name
+	l.head(&c.Header, at)
 	return c
 }
 

@@ -82,6 +82,9 @@ func (p *imprint) add(n *needle) {
 // candidates are the needles that may stand in the text with the print at an offset, one bit each.
 func (p *imprint) candidates(text []byte, at int) uint64 {
 	set := p.all
+	if set <= 3 {
+		return set // two needles are compared sooner than looked up
+	}
 	for i, place := range places {
 		if near := at + place; uint(near) < uint(len(text)) {
 			set &= p.around[i][text[near]]

@@ -48,10 +48,6 @@ type lineStamps struct {
 // wrapper puts the time last.
 func (l *lineStamps) of(text []byte, at int, last *lastStamp) stamp {
 	begin := min(at, stampMargin)
-	if last.recurs(text[:begin], &l.before) {
-		l.at = begin
-		return l.before
-	}
 	if begin < l.at || begin > l.at && l.before.worth() < 3 {
 		l.before = findStamp(text[:begin])
 		last.note(text[:begin], l.before)
@@ -105,8 +101,8 @@ func (l *lastStamp) note(head []byte, s stamp) {
 	l.stamp, l.head = s, append(l.head, head...)
 }
 
-// recurs says whether what stands before a record is what stood there last, but for the seconds, and gives its time.
-func (l *lastStamp) recurs(head []byte, s *stamp) bool {
+// recurs says whether what stands before a record is what stood there last, but for the seconds, and gives a header its time.
+func (l *lastStamp) recurs(head []byte, h *Header) bool {
 	if len(l.head) != len(head) || len(head) == 0 ||
 		string(head[:l.second]) != string(l.head[:l.second]) || string(head[l.end:]) != string(l.head[l.end:]) {
 		return false
@@ -115,8 +111,8 @@ func (l *lastStamp) recurs(head []byte, s *stamp) bool {
 	if !ok || len(head[l.second:l.end]) > 2 && head[l.second+2] != l.head[l.second+2] {
 		return false
 	}
-	*s = l.stamp
-	s.Time = s.Add(time.Duration(second)*time.Second + time.Duration(nanos))
+	l.into(h)
+	h.Time = h.Time.Add(time.Duration(second*1e9 + nanos))
 	return true
 }
 

@@ -3,6 +3,7 @@ package parser
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -189,6 +190,14 @@ func firstField(fields []byte) []byte {
 // readFields reads "Allocated: 7.23GB (30.1%) | Reserved: 7.50GB (31.3%) | ..." and returns what follows the last field.
 func readFields(c *Checkpoint, text []byte) (rest []byte, bad *mistake) {
 	for {
+		if q, size, n := usualField(text); n > 0 {
+			c.Set(q, size)
+			var more bool
+			if text, more = nextField(text[n:]); !more {
+				return text, bad
+			}
+			continue
+		}
 		q, after, known := cutLabel(text)
 		if !known {
 			return text, bad
@@ -211,18 +220,83 @@ func readFields(c *Checkpoint, text []byte) (rest []byte, bad *mistake) {
 		default:
 			c.Set(q, size)
 		}
-		text = trimBlanks(end)
-		if len(text) > 0 && text[0] == '(' {
-			if i := bytes.IndexByte(text, ')'); i >= 0 {
-				text = trimBlanks(text[i+1:])
-			}
-		}
-		if len(text) == 0 || text[0] != '|' {
+		if text, ok = nextField(end); !ok {
 			return text, bad
 		}
-		text = trimBlanks(text[1:])
 	}
 }
+
+// nextField goes on to the field behind a size: over " (30.1%) | ".
+func nextField(text []byte) (rest []byte, ok bool) {
+	text = trimBlanks(text)
+	if len(text) > 0 && text[0] == '(' {
+		i := 1
+		for i < min(len(text), 8) && text[i] != ')' {
+			i++
+		}
+		if i == 8 {
+			i = bytes.IndexByte(text, ')')
+		}
+		if i > 0 && i < len(text) {
+			text = trimBlanks(text[i+1:])
+		}
+	}
+	if len(text) == 0 || text[0] != '|' {
+		return text, false
+	}
+	return trimBlanks(text[1:]), true
+}
+
+// usualField reads a field in the very form that the pipelines print, "Allocated: 7.23GB", and returns how long it is. Of
+// any other n is 0.
+func usualField(text []byte) (q Quantity, s Size, n int) {
+	if len(text) < 12 {
+		return 0, Size{}, 0
+	}
+	switch word := binary.LittleEndian.Uint64(text); {
+	case word == wordAllocated && text[8] == 'd':
+		q, n = Allocated, len("allocated")
+	case word == wordReserved:
+		q, n = Reserved, len("reserved")
+	case word<<24 == wordTotal:
+		q, n = Total, len("total")
+	case word<<32 == wordFree:
+		q, n = Free, len("free")
+	default:
+		return 0, Size{}, 0
+	}
+	if text[n] != ':' || text[n+1] != ' ' {
+		return 0, Size{}, 0
+	}
+	var number decimal
+	i, first := n+2, n+2
+	for ; i < len(text) && isDigit(text[i]) && i < first+5; i++ {
+		number.digits = number.digits*10 + int64(text[i]-'0')
+	}
+	// Two decimals and the unit.
+	if i == first || i+5 > len(text) || text[i] != '.' || !isDigit(text[i+1]) || !isDigit(text[i+2]) || text[i+4] != 'B' ||
+		i+5 < len(text) && inWord(text[i+5]) {
+		return 0, Size{}, 0
+	}
+	number.digits = number.digits*100 + int64(text[i+1]-'0')*10 + int64(text[i+2]-'0')
+	number.decimals = 2
+	unit := GiB
+	if text[i+3] != 'G' {
+		if unit = MiB; text[i+3] != 'M' {
+			return 0, Size{}, 0
+		}
+	}
+	s, _ = number.times(unit) // which fits
+	return q, s, i + 5
+}
+
+// The labels' first letters, as eight bytes are read.
+var (
+	wordAllocated = binary.LittleEndian.Uint64([]byte("Allocate"))
+	wordReserved  = binary.LittleEndian.Uint64([]byte("Reserved"))
+	wordTotal     = binary.LittleEndian.Uint64([]byte("...Total")) >> 24 << 24
+	wordFree      = binary.LittleEndian.Uint64([]byte("....Free")) >> 32 << 32
+)
 
 // startsWord says that a word follows, after blanks.
 func startsWord(b []byte) bool {
