@@ -63,13 +63,24 @@ func lastBreak(b []byte) int {
 // lineEnd is where the line ends that reaches over an offset.
 func (w *window) lineEnd(at int) int {
 	rest := w.buf[at:min(len(w.buf), at+margin)]
-	if i := bytes.IndexByte(rest, '\n'); i >= 0 {
-		rest = rest[:i]
+	// Lines are short, and one kind of end may be nowhere near: neither is sought where the other has not been.
+	for from, n := 0, 256; ; from, n = n, 4*n {
+		n = min(n, len(rest))
+		piece := rest[from:n]
+		end := bytes.IndexByte(piece, '\n')
+		if end >= 0 {
+			piece = piece[:end]
+		}
+		if i := bytes.IndexByte(piece, '\r'); i >= 0 {
+			end = i
+		}
+		if end >= 0 {
+			return at + from + end
+		}
+		if n == len(rest) {
+			return at + n
+		}
 	}
-	if i := bytes.IndexByte(rest, '\r'); i >= 0 {
-		rest = rest[:i]
-	}
-	return at + len(rest)
 }
 
 // lineAfter is the line that follows the one that ends at an offset.

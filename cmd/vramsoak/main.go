@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -41,8 +40,6 @@ EXIT STATUS
 )
 
 func main() {
-	// Of a long log little is kept, and kept to the end: waiting until there is as much garbage again would only take memory.
-	debug.SetGCPercent(50)
 	os.Exit(run(os.Args[1:]))
 }
 

@@ -92,7 +92,7 @@ func (j *Judge) Add(f *parser.File) {
 		all = &j.outside
 		ref.n = int32(len(j.outside))
 	}
-	*all = append(*all, j.summarize(f))
+	*all = append(room(*all), j.summarize(f))
 	j.openLedgers(f)
 	var l *ledger
 	for i := range f.Checkpoints {
@@ -112,6 +112,15 @@ func (j *Judge) Add(f *parser.File) {
 	if j.kept += len(f.Checkpoints); j.all || j.kept <= parser.Kept {
 		j.recoveries = append(j.recoveries, recovered...)
 	}
+}
+
+// room makes room in a slice that may grow to hundreds of thousands: append by itself grows by a quarter only, and copies as
+// often.
+func room[T any](s []T) []T {
+	if len(s) == cap(s) {
+		return slices.Grow(s, max(16, len(s)))
+	}
+	return s
 }
 
 // A naming is what the name of a checkpoint says, of which a log has few.

@@ -110,7 +110,7 @@ type idle struct {
 func (j *Judge) idle(l *ledger, ref fileRef) {
 	if c := l.last; c != nil {
 		if size, ok := l.get(c); ok {
-			l.idles = append(l.idles, idle{
+			l.idles = append(room(l.idles), idle{
 				file: ref, of: l.level, line: c.Pos.Line, name: j.naming(c).uncounted, size: size, peak: l.most,
 				total: c.Bytes(parser.Total),
 			})
