@@ -2,6 +2,7 @@ package parser
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 	"strings"
 )
@@ -101,7 +102,7 @@ type scanner struct {
 	reading string // the dialect that reads
 	line    line
 	names   map[string]string
-	recent  [64]string // of names, by a few of their bytes: most logs say the same again and again
+	recent  [64]string // of names, see recentPlace: most logs say the same again and again
 	hits    []hit      // in the line, not tried yet
 	stamp   lastStamp
 }
@@ -221,11 +222,13 @@ type hit struct {
 
 // hit adds a hit in the order in which they are tried.
 func (s *scanner) hit(h hit) {
-	i := len(s.hits)
-	for i > 0 && (s.hits[i-1].start > h.start || s.hits[i-1].start == h.start && s.hits[i-1].order > h.order) {
-		i--
+	s.hits = append(s.hits, h)
+	for i := len(s.hits) - 1; i > 0; i-- {
+		if before := s.hits[i-1]; before.start < h.start || before.start == h.start && before.order <= h.order {
+			break
+		}
+		s.hits[i], s.hits[i-1] = s.hits[i-1], h
 	}
-	s.hits = slices.Insert(s.hits, i, h)
 }
 
 // try offers a needle to its dialects, and returns where the one that reads it ends, 0 where none does.
@@ -292,6 +295,17 @@ func (s *scanner) openTable(t table) {
 	s.tables = append(s.tables, openTable{s.reading, t})
 }
 
+// recentPlace is where in a scanner's recent a string stands: by its first and its last eight bytes.
+func recentPlace(b []byte) int {
+	h := uint64(len(b))
+	if n := len(b); n >= 8 {
+		h += binary.LittleEndian.Uint64(b)*3 + binary.LittleEndian.Uint64(b[n-8:])
+	} else {
+		h += uint64(b[0])<<16 + uint64(b[n/2])<<8 + uint64(b[n-1])
+	}
+	return int(h * 0x9e3779b97f4a7c15 >> 58) // 2^64 over the golden ratio, as hashFactor
+}
+
 // namesMax bounds the strings that a scanner shares: a log may give every record a name of its own.
 const namesMax = 4096
 
@@ -300,7 +314,7 @@ func (s *scanner) str(b []byte) string {
 	if len(b) == 0 {
 		return ""
 	}
-	recent := &s.recent[(len(b)+int(b[0])+7*int(b[len(b)/2]))%len(s.recent)]
+	recent := &s.recent[recentPlace(b)]
 	if *recent == string(b) {
 		return *recent
 	}
