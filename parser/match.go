@@ -54,7 +54,7 @@ type imprint struct {
 }
 
 // places are where around a print it is looked whether a needle may stand there, from the print's first byte on.
-var places = [...]int{-4, -1, printLen, printLen + 1}
+var places = [...]int{printLen + 1, printLen, -1, -4}
 
 type needle struct {
 	text  []byte
@@ -87,7 +87,9 @@ func (p *imprint) candidates(text []byte, at int) uint64 {
 	}
 	for i, place := range places {
 		if near := at + place; uint(near) < uint(len(text)) {
-			set &= p.around[i][text[near]]
+			if set &= p.around[i][text[near]]; set == 0 {
+				break
+			}
 		}
 	}
 	return set

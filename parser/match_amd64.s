@@ -169,6 +169,7 @@ TEXT ·teddyVBMI(SB), NOSPLIT, $0-49
 	JLT tail
 
 round:
+	PREFETCHT0 512(SI)(AX*1) // the text comes from the second cache, and a fifth of the time was waiting for it
 	VMOVDQU64 0(SI)(AX*1), Z10
 	VMOVDQU64 1(SI)(AX*1), Z11
 	VMOVDQU64 2(SI)(AX*1), Z12

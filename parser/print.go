@@ -11,10 +11,12 @@ func choosePrints(needles []*needle) {
 	type word struct {
 		text string
 		in   []int // needles
+		left int   // of these, without a print yet
 		bits float64
 	}
 	var words []*word
 	byText := map[string]*word{}
+	of := make([][]*word, len(needles))
 	for n := range needles {
 		for i := 0; i+printLen <= len(needles[n].text); i++ {
 			text := string(needles[n].text[i : i+printLen])
@@ -26,22 +28,17 @@ func choosePrints(needles []*needle) {
 			}
 			if len(w.in) == 0 || w.in[len(w.in)-1] != n {
 				w.in = append(w.in, n)
+				w.left++
+				of[n] = append(of[n], w)
 			}
 		}
 	}
 	chosen := map[string]bool{}
-	has := make([]bool, len(needles))
 	for {
 		var best *word
 		most := 0.0
 		for _, w := range words {
-			left := 0
-			for _, n := range w.in {
-				if !has[n] {
-					left++
-				}
-			}
-			if score := float64(left) * w.bits; score > most {
+			if score := float64(w.left) * w.bits; score > most {
 				best, most = w, score
 			}
 		}
@@ -50,7 +47,10 @@ func choosePrints(needles []*needle) {
 		}
 		chosen[best.text] = true
 		for _, n := range best.in {
-			has[n] = true
+			for _, w := range of[n] {
+				w.left--
+			}
+			of[n] = nil
 		}
 	}
 	// A needle that has several is told by the first, so that it is known soon where it begins.
@@ -80,6 +80,9 @@ func reachOf(n *needle, needles []*needle) (reach int) {
 	for _, o := range needles {
 		for shift := 0; shift <= o.at-n.at; shift++ { // o begins so much before n, and its print stands behind that of n
 			tail := o.text[shift:]
+			if tail[0] != n.text[0] {
+				continue
+			}
 			if same := min(len(tail), len(n.text)); string(tail[:same]) == string(n.text[:same]) {
 				reach = max(reach, o.at-shift+1)
 			}
@@ -129,6 +132,10 @@ var everyByte = func() (all []byte) {
 func (b *bucket) estimate() {
 	b.chance = 1
 	for _, six := range b.six {
+		if six == math.MaxUint64 {
+			b.chance *= anything
+			continue
+		}
 		sum := 0.0
 		for ; six != 0; six &= six - 1 {
 			sum += weights[bits.TrailingZeros64(six)]
@@ -220,6 +227,13 @@ var weights = func() (w [64]float64) {
 		}
 	}
 	return w
+}()
+
+var anything = func() (sum float64) {
+	for _, w := range weights {
+		sum += w
+	}
+	return sum
 }()
 
 func isSpoken(c byte) bool { return c == ' ' || c >= 'a' && c <= 'z' }

@@ -130,15 +130,20 @@ func (j *Judge) idleLevels(l *ledger) [][]idle {
 	all := slices.DeleteFunc(l.idles, func(i idle) bool { return !j.sound(j.file(i.file)) })
 	count := map[ending]int{}
 	usual := map[int]ending{}
-	for _, i := range all {
-		e := ending{j.file(i.file).Process, i.name, i.of}
-		if count[e]++; count[e] > count[usual[e.process]] {
+	of := func(i idle) ending { return ending{j.file(i.file).Process, i.name, i.of} }
+	for from := 0; from < len(all); {
+		e, n := of(all[from]), 1
+		for from+n < len(all) && of(all[from+n]) == e {
+			n++
+		}
+		if count[e] += n; count[e] > count[usual[e.process]] {
 			usual[e.process] = e
 		}
+		from += n
 	}
 	all = slices.DeleteFunc(all, func(i idle) bool {
-		process := j.file(i.file).Process
-		return ending{process, i.name, i.of} != usual[process]
+		e := of(i)
+		return e != usual[e.process]
 	})
 	l.idles = all
 	var processes [][]idle

@@ -78,8 +78,11 @@ func (j *Judge) failures() []failure {
 	}
 	type place struct{ run, index int }
 	endedOK := map[place]bool{} // at the last attempt
-	for _, f := range j.tl.LastAttempts() {
-		endedOK[place{f.Run, f.Index}] = f.Index != 0 && f.Status == parser.StatusOK
+	failed := func(f *parser.File) bool { return len(f.OOMs) > 0 || f.Status == parser.StatusOOM }
+	if slices.ContainsFunc(j.tl.Files, failed) {
+		for _, f := range j.tl.LastAttempts() {
+			endedOK[place{f.Run, f.Index}] = f.Index != 0 && f.Status == parser.StatusOK
+		}
 	}
 	lost := map[fileRef]bool{}
 	for _, b := range j.lostBefores() {
@@ -87,6 +90,9 @@ func (j *Judge) failures() []failure {
 	}
 	for i := range j.tl.Files {
 		f := j.tl.Files[i]
+		if !failed(f) {
+			continue
+		}
 		switch again := endedOK[place{f.Run, f.Index}]; {
 		case len(f.OOMs) > 0 && again:
 			all = append(all, failure{Pass, f, &f.OOMs[0]})
