@@ -22,8 +22,8 @@ type line struct {
 	tried      uint64 // the user's dialects that have tried the line
 }
 
-// set goes to the line that window[start:end] is.
-func (l *line) set(start, end, number int) {
+// set goes to the line that window[start:end] is; escaped says that there may be escapes in it.
+func (l *line) set(start, end, number int, escaped bool) {
 	l.start, l.end, l.number, l.stamps, l.tried = start, end, number, lineStamps{}, 0
 	l.text, l.docker = withoutHole(l.s.win.buf[start:end]), nil
 	if l.s.win.docker && isDocker(l.text) {
@@ -31,15 +31,10 @@ func (l *line) set(start, end, number int) {
 		l.inner = appendDocker(l.inner[:0], l.text)
 		l.text = withoutHole(l.inner)
 	}
-	if bytes.IndexByte(l.text, escape) >= 0 {
+	if (escaped || l.docker != nil) && bytes.IndexByte(l.text, escape) >= 0 {
 		l.clean = stripEscapes(l.clean[:0], l.text)
 		l.text = l.clean
 	}
-}
-
-// escaped says that the line has escapes in the log.
-func (l *line) escaped() bool {
-	return len(l.text) < l.end-l.start && bytes.IndexByte(l.s.win.buf[l.start:l.end], escape) >= 0
 }
 
 // peek is the text of the n-th line after this one, from 1; ok is false where the log, or what of it is at hand (some 64
@@ -58,7 +53,7 @@ func (l *line) peek(n int) (text []byte, ok bool) {
 func (l *line) next() {
 	start, end, ok := l.s.win.lineAfter(l.end)
 	if ok {
-		l.set(start, end, l.number+bytes.Count(l.s.win.buf[l.end:start], newline))
+		l.set(start, end, l.number+bytes.Count(l.s.win.buf[l.end:start], newline), true)
 	}
 }
 
@@ -96,7 +91,7 @@ func (l *line) head(h *Header, at int) {
 		l.stamps.of(l.text, at, s).into(h)
 	}
 	if h.Time.IsZero() && l.first < l.start {
-		_, end := l.s.win.lineAround(l.first)
+		end, _ := l.s.win.lineEnd(l.first)
 		first := plain(l.s.win.buf[l.first:end], l.s.win.docker)
 		new(lineStamps).of(first, len(first), s).into(h)
 	}

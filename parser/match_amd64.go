@@ -21,3 +21,15 @@ func teddyVBMI(text []byte, tables *teddyTables) (at, lines int, found bool)
 
 //go:noescape
 func teddyAVX2(text []byte, tables *teddyTables) (at, lines int, found bool)
+
+// lineBreak returns the offset of the first line end, '\n' or '\r', and whether an escape stands before it; where there is
+// none, it is how far the text is looked through, which is all but the last few bytes.
+var lineBreak = func() func(text []byte) (at int, escaped bool) {
+	if cpu.X86.HasAVX2 {
+		return lineBreakAVX2
+	}
+	return noLineBreak
+}()
+
+//go:noescape
+func lineBreakAVX2(text []byte) (at int, escaped bool)

@@ -285,3 +285,54 @@ found:
 	MOVB $1, found+48(FP)
 	VZEROUPPER
 	RET
+
+// func lineBreakAVX2(text []byte) (at int, escaped bool)
+TEXT ·lineBreakAVX2(SB), NOSPLIT, $0-33
+	MOVQ text_base+0(FP), SI
+	MOVQ text_len+8(FP), CX
+	MOVQ $0x0a0a0a0a0a0a0a0a, AX
+	VMOVQ AX, X1
+	VPBROADCASTQ X1, Y1
+	MOVQ $0x0d0d0d0d0d0d0d0d, AX
+	VMOVQ AX, X2
+	VPBROADCASTQ X2, Y2
+	MOVQ $0x1b1b1b1b1b1b1b1b, AX
+	VMOVQ AX, X3
+	VPBROADCASTQ X3, Y3
+	XORQ AX, AX
+	XORL DX, DX          // escapes so far, one bit each
+	SUBQ $32, CX         // the last place at which a round may begin
+	JLT none
+
+round:
+	VMOVDQU (SI)(AX*1), Y0
+	VPCMPEQB Y0, Y1, Y4
+	VPCMPEQB Y0, Y2, Y5
+	VPCMPEQB Y0, Y3, Y6
+	VPOR Y4, Y5, Y4
+	VPMOVMSKB Y4, BX
+	VPMOVMSKB Y6, R8
+	TESTL BX, BX
+	JNZ found
+	ORL R8, DX
+	ADDQ $32, AX
+	CMPQ AX, CX
+	JLE round
+
+none:
+	MOVQ AX, at+24(FP)
+	TESTL DX, DX
+	SETNE escaped+32(FP)
+	VZEROUPPER
+	RET
+
+found:
+	MOVL BX, R9
+	NEGL R9
+	ANDL BX, R9
+	DECL R9
+	ANDL R9, R8          // those before
+	ORL R8, DX
+	BSFL BX, BX
+	ADDQ BX, AX
+	JMP none

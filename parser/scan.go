@@ -102,8 +102,8 @@ type scanner struct {
 	reading string // the dialect that reads
 	line    line
 	names   map[string]string
-	recent  [64]string // of names, see recentPlace: most logs say the same again and again
-	hits    []hit      // in the line, not tried yet
+	recent  [256]string // of names, see recentPlace: most logs say the same again and again
+	hits    []hit       // in the line, not tried yet
 	stamp   lastStamp
 }
 
@@ -126,7 +126,7 @@ func (s *scanner) scan(win window, skip int, tables []openTable, out *batch) {
 	number := bytes.Count(win.buf[win.from:min(pos, win.to)], newline) // of the line at pos
 	last := place{win.from, 0}
 	for pos < win.to {
-		hit, start, end := -1, pos, 0
+		hit, start := -1, pos
 		if len(s.tables) == 0 && !win.docker && len(s.matcher.each) == 0 {
 			// Only lines with a needle are looked at. It may lie across the window's end, in a line that is longer than a window.
 			text := win.buf[:min(len(win.buf), win.to+needleMax)]
@@ -135,18 +135,16 @@ func (s *scanner) scan(win window, skip int, tables []openTable, out *batch) {
 				last = place{win.to, number + lines - bytes.Count(text[win.to:], newline)}
 				break
 			}
-			start, end = win.lineAround(hit)
-			if start = max(start, pos); start >= win.to {
+			if start = max(win.lineStart(hit), pos); start >= win.to {
 				break
 			}
 			number += lines
-			hit -= start
-		} else {
-			end = win.lineEnd(start) // it may be a row, or of a dialect without needles
-		}
+		} // else the line may be a row, or of a dialect without needles
+		end, escaped := win.lineEnd(max(start, hit))
+		hit -= start
 		last = place{start, number}
-		s.line.set(start, end, number)
-		if s.line.escaped() {
+		s.line.set(start, end, number, escaped)
+		if escaped {
 			s.openScreen(win.buf[start:end])
 			hit = -1 // there may be escapes before it, or in it
 		}
@@ -242,7 +240,7 @@ func (s *scanner) try(h hit) (end int) {
 		}
 		s.out.entries = s.out.entries[:entries]
 		if l.start != start {
-			l.set(start, stop, number)
+			l.set(start, stop, number, true)
 		}
 	}
 	return 0
@@ -303,7 +301,7 @@ func recentPlace(b []byte) int {
 	} else {
 		h += uint64(b[0])<<16 + uint64(b[n/2])<<8 + uint64(b[n-1])
 	}
-	return int(h * 0x9e3779b97f4a7c15 >> 58) // 2^64 over the golden ratio, as hashFactor
+	return int(h * 0x9e3779b97f4a7c15 >> 56) // 2^64 over the golden ratio, as hashFactor
 }
 
 // namesMax bounds the strings that a scanner shares: a log may give every record a name of its own.

@@ -1,7 +1,6 @@
 package parser
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math/bits"
 )
@@ -36,11 +35,10 @@ func (w *window) cut(low, near int) int {
 	return near
 }
 
-// lineAround is the line in which an offset of the window stands, without its end. It is cut where it reaches further
-// than margin to either side.
-func (w *window) lineAround(at int) (start, end int) {
+// lineStart is where the line begins that reaches over an offset, or margin before.
+func (w *window) lineStart(at int) int {
 	low := max(0, at-margin)
-	return low + lastBreak(w.buf[low:at]), w.lineEnd(at)
+	return low + lastBreak(w.buf[low:at])
 }
 
 // lastBreak is the offset behind the last '\n' or '\r' of a text, 0 where there is none. It looks at eight bytes at a time.
@@ -60,28 +58,18 @@ func lastBreak(b []byte) int {
 	return len(b)
 }
 
-// lineEnd is where the line ends that reaches over an offset.
-func (w *window) lineEnd(at int) int {
+// lineEnd is where the line ends that reaches over an offset, and whether there is an escape from there on.
+func (w *window) lineEnd(at int) (end int, escaped bool) {
 	rest := w.buf[at:min(len(w.buf), at+margin)]
-	// Lines are short, and one kind of end may be nowhere near: neither is sought where the other has not been.
-	for from, n := 0, 256; ; from, n = n, 4*n {
-		n = min(n, len(rest))
-		piece := rest[from:n]
-		end := bytes.IndexByte(piece, '\n')
-		if end >= 0 {
-			piece = piece[:end]
-		}
-		if i := bytes.IndexByte(piece, '\r'); i >= 0 {
-			end = i
-		}
-		if end >= 0 {
-			return at + from + end
-		}
-		if n == len(rest) {
-			return at + n
-		}
+	n, escaped := lineBreak(rest)
+	for ; n < len(rest) && rest[n] != '\n' && rest[n] != '\r'; n++ {
+		escaped = escaped || rest[n] == escape
 	}
+	return at + n, escaped
 }
+
+// noLineBreak is lineBreak where the processor has nothing for it.
+func noLineBreak([]byte) (at int, escaped bool) { return 0, false }
 
 // lineAfter is the line that follows the one that ends at an offset.
 func (w *window) lineAfter(end int) (start, stop int, ok bool) {
@@ -89,7 +77,8 @@ func (w *window) lineAfter(end int) (start, stop int, ok bool) {
 	if start == end || start >= len(w.buf) {
 		return 0, 0, false
 	}
-	return start, w.lineEnd(start), true
+	stop, _ = w.lineEnd(start)
+	return start, stop, true
 }
 
 // skipBreak is where the next line begins: behind '\n', '\r' or "\r\n".
@@ -118,6 +107,5 @@ func (w *window) lineBefore(start int) (from, end int, ok bool) {
 	if end == start {
 		return 0, 0, false
 	}
-	low := max(0, end-margin)
-	return low + lastBreak(w.buf[low:end]), end, true
+	return w.lineStart(end), end, true
 }
