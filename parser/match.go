@@ -3,7 +3,6 @@ package parser
 import (
 	"bytes"
 	"encoding/binary"
-	"iter"
 	"math/bits"
 )
 
@@ -14,7 +13,7 @@ import (
 // buckets have a print with that byte there. Where the four tables agree on a bucket, the print is looked up: in a small
 // filter first, then in a table.
 type matcher struct {
-	// prints is a hash table, by open addressing. One that more than 64 needles share is there several times.
+	// prints is a hash table, by open addressing.
 	prints []*imprint
 	shift  int // of a print's hash to the right, to its place
 	// masks[i][b] are the buckets that have a print with byte b at place i.
@@ -49,6 +48,7 @@ type imprint struct {
 	bytes   uint32
 	all     uint64 // a bit for each needle
 	needles []needle
+	more    *imprint // of the same bytes
 	// around[i][b] are those needles, one bit each, that may have byte b at the i-th of the places around the print.
 	around [len(places)][256]uint64
 }
@@ -79,8 +79,8 @@ func (p *imprint) add(n *needle) {
 	}
 }
 
-// candidates are the needles that may stand in the text with the print at an offset, one bit each.
-func (p *imprint) candidates(text []byte, at int) uint64 {
+// near are the needles that may stand in the text with the print at an offset, by what is around it, one bit each.
+func (p *imprint) near(text []byte, at int) uint64 {
 	set := p.all
 	if set <= 3 {
 		return set // two needles are compared sooner than looked up
@@ -123,11 +123,11 @@ func newMatcher(set []*dialect) *matcher {
 		word := n.text[n.at : n.at+printLen]
 		key := binary.LittleEndian.Uint32(word)
 		i := m.place(key)
-		for m.prints[i] != nil && (m.prints[i].bytes != key || len(m.prints[i].needles) == 64) {
+		for m.prints[i] != nil && m.prints[i].bytes != key {
 			i = m.after(i)
 		}
-		if m.prints[i] == nil {
-			m.prints[i] = &imprint{bytes: key}
+		if p := m.prints[i]; p == nil || len(p.needles) == 64 {
+			m.prints[i] = &imprint{bytes: key, more: p}
 			bit := key * hashFactor >> (32 - filterBits)
 			m.tables.filter[bit/32] |= 1 << (bit % 32)
 			imprints = append(imprints, m.prints[i])
@@ -169,17 +169,21 @@ func (m *matcher) place(p uint32) int { return int(p * hashFactor >> m.shift) }
 func (m *matcher) after(i int) int { return (i + 1) & (len(m.prints) - 1) }
 
 // next is the first place from an offset on where the print of a needle stands that is there as a whole, or an escape, -1
-// where there is none. lines is the number of line ends before it, from that offset on.
-func (m *matcher) next(text []byte, from int) (at, lines int) {
+// where there is none. lines is the number of line ends before it, from that offset on; c are the needles, none at an
+// escape.
+func (m *matcher) next(text []byte, from int) (at, lines int, c candidates) {
 	at = from
 	for search := teddy; search != nil; {
-		skipped, ends, found := search(text[min(at, len(text)):], &m.tables)
+		skipped, ends, stopped := search(text[min(at, len(text)):], &m.tables)
 		at, lines = at+skipped, lines+ends
-		if !found {
+		if !stopped {
 			break
 		}
-		if text[at] == escape || m.any(text, at) {
-			return at, lines
+		if text[at] == escape {
+			return at, lines, candidates{}
+		}
+		if c = m.needles(text, at); c.imprint != nil {
+			return at, lines, c
 		}
 		if text[at] == '\n' { // which looked like a print
 			lines++
@@ -189,56 +193,51 @@ func (m *matcher) next(text []byte, from int) (at, lines int) {
 	for ; at < len(text); at++ {
 		switch text[at] {
 		case escape:
-			return at, lines
+			return at, lines, candidates{}
 		case '\n':
 			lines++
 		}
 		if at+printLen > len(text) {
 			continue
 		}
-		set := m.masks[0][text[at]] & m.masks[1][text[at+1]] & m.masks[2][text[at+2]] & m.masks[3][text[at+3]]
-		if set != 0 && m.any(text, at) {
-			return at, lines
+		if m.masks[0][text[at]]&m.masks[1][text[at+1]]&m.masks[2][text[at+2]]&m.masks[3][text[at+3]] == 0 {
+			continue
+		}
+		if c = m.needles(text, at); c.imprint != nil {
+			return at, lines, c
 		}
 	}
-	return -1, lines
+	return -1, lines, candidates{}
 }
 
 // escape begins a terminal's control sequence.
 const escape = 0x1b
 
-// any says whether a needle stands in the text with its print at an offset.
-func (m *matcher) any(text []byte, at int) bool {
-	word := binary.LittleEndian.Uint32(text[at:])
-	for i := m.place(word); m.prints[i] != nil; i = m.after(i) {
-		p := m.prints[i]
-		if p.bytes != word {
-			continue
-		}
-		for set := p.candidates(text, at); set != 0; set &= set - 1 {
-			if n := &p.needles[bits.TrailingZeros64(set)]; at >= n.at && bytes.HasPrefix(text[at-n.at:], n.text) {
-				return true
-			}
-		}
-	}
-	return false
+// candidates are needles of an imprint, one bit each. More may be in the imprint's more.
+type candidates struct {
+	*imprint
+	set uint64
 }
 
-// needles ranges over those needles that stand in the text with their print at an offset, and where they begin.
-func (m *matcher) needles(text []byte, at int) iter.Seq2[*needle, int] {
-	return func(yield func(*needle, int) bool) {
-		word := binary.LittleEndian.Uint32(text[at:])
-		for i := m.place(word); m.prints[i] != nil; i = m.after(i) {
-			p := m.prints[i]
-			if p.bytes != word {
-				continue
-			}
-			for set := p.candidates(text, at); set != 0; set &= set - 1 {
-				n := &p.needles[bits.TrailingZeros64(set)]
-				if start := at - n.at; start >= 0 && bytes.HasPrefix(text[start:], n.text) && !yield(n, start) {
-					return
-				}
+// needles are those that may stand in the text with their print at an offset, the first of which does; the zero value where
+// none stands there.
+func (m *matcher) needles(text []byte, at int) candidates {
+	word := binary.LittleEndian.Uint32(text[at:])
+	i := m.place(word)
+	for m.prints[i] != nil && m.prints[i].bytes != word {
+		i = m.after(i)
+	}
+	for p := m.prints[i]; p != nil; p = p.more {
+		for set := p.near(text, at); set != 0; set &= set - 1 {
+			if p.needles[bits.TrailingZeros64(set)].standsIn(text, at) {
+				return candidates{p, set}
 			}
 		}
 	}
+	return candidates{}
+}
+
+// standsIn says whether the needle stands in the text with its print at an offset.
+func (n *needle) standsIn(text []byte, at int) bool {
+	return at >= n.at && bytes.HasPrefix(text[at-n.at:], n.text)
 }

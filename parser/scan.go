@@ -3,6 +3,7 @@ package parser
 import (
 	"bytes"
 	"encoding/binary"
+	"math/bits"
 	"slices"
 	"strings"
 )
@@ -103,6 +104,7 @@ type scanner struct {
 	line    line
 	names   map[string]string
 	recent  [256]string // of names, see recentPlace: most logs say the same again and again
+	found   candidates  // where the search stopped
 	hits    []hit       // in the line, not tried yet
 	stamp   lastStamp
 }
@@ -131,7 +133,7 @@ func (s *scanner) scan(win window, skip int, tables []openTable, out *batch) {
 			// Only lines with a needle are looked at. It may lie across the window's end, in a line that is longer than a window.
 			text := win.buf[:min(len(win.buf), win.to+needleMax)]
 			var lines int
-			if hit, lines = s.matcher.next(text, pos); hit < 0 {
+			if hit, lines, s.found = s.matcher.next(text, pos); hit < 0 {
 				last = place{win.to, number + lines - bytes.Count(text[win.to:], newline)}
 				break
 			}
@@ -152,7 +154,7 @@ func (s *scanner) scan(win window, skip int, tables []openTable, out *batch) {
 			hit -= end - start - len(s.line.text) // there may be a hole before the text
 			s.read(hit)
 		} else if !s.row() && !s.each() {
-			if hit, _ = s.matcher.next(s.line.text, 0); hit >= 0 {
+			if hit, _, s.found = s.matcher.next(s.line.text, 0); hit >= 0 {
 				s.read(hit)
 			}
 		}
@@ -178,20 +180,17 @@ func (s *scanner) after(end int) int { return max(s.win.skipBreak(end), end) }
 func (s *scanner) read(at int) {
 	l := &s.line
 	s.hits = s.hits[:0]
-	from := at // where to search on; at is the next place, where it is known
+	from := at // where to search on
 	for low := 0; ; {
 		// A needle that begins before the first of those that are found may have its print behind it.
 		for from < len(l.text) && (len(s.hits) == 0 || from < s.hits[0].start+s.hits[0].reach) {
 			if at < 0 {
-				at, _ = s.matcher.next(l.text, from)
+				if at, _, s.found = s.matcher.next(l.text, from); at < 0 {
+					from = len(l.text)
+					break
+				}
 			}
-			if at < 0 {
-				from = len(l.text)
-				break
-			}
-			for n, start := range s.matcher.needles(l.text, at) {
-				s.hit(hit{start, n})
-			}
+			s.addHits(at)
 			at, from = -1, at+1
 		}
 		if len(s.hits) == 0 {
@@ -216,6 +215,20 @@ func (s *scanner) read(at int) {
 type hit struct {
 	start int
 	*needle
+}
+
+// addHits adds the needles that stand in the line with their print at an offset, of those that were found there.
+func (s *scanner) addHits(at int) {
+	for c := s.found; c.imprint != nil; {
+		for ; c.set != 0; c.set &= c.set - 1 {
+			if n := &c.needles[bits.TrailingZeros64(c.set)]; n.standsIn(s.line.text, at) {
+				s.hit(hit{at - n.at, n})
+			}
+		}
+		if c.imprint = c.more; c.imprint != nil {
+			c.set = c.near(s.line.text, at)
+		}
+	}
 }
 
 // hit adds a hit in the order in which they are tried.

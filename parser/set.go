@@ -89,7 +89,7 @@ func (set *Set) Next(text []byte, from int) (at int, ok bool) {
 	if len(m.each) > 0 {
 		return from, from < len(text)
 	}
-	if at, _ = m.next(text, from); at < 0 {
+	if at, _, _ = m.next(text, from); at < 0 {
 		return len(text), false
 	}
 	return at, true
