@@ -120,11 +120,10 @@ func (l *lastStamp) recurs(head []byte, h *Header) bool {
 func secondsOf(b []byte) (second, nanos int, ok bool) {
 	second, ok = digits(b[:2]), isDigit(b[0]) && isDigit(b[1])
 	if len(b) > 3 {
+		scale := 1_000_000_000
 		for _, c := range b[3:] {
-			nanos, ok = nanos*10+int(c-'0'), ok && isDigit(c)
-		}
-		for n := len(b) - 3; n < 9; n++ {
-			nanos *= 10
+			scale /= 10
+			nanos, ok = nanos+int(c-'0')*scale, ok && isDigit(c)
 		}
 	}
 	return second, nanos, ok && second < 60

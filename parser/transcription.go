@@ -121,9 +121,12 @@ func cutName(text []byte) (name, fields []byte, ok bool) {
 			return nil, nil, false
 		}
 		from += i + 1
+		if len(text) >= from+12 && string(text[from:from+12]) == " Allocated: " && from > 1 {
+			return text[:from-1], text[from+1:], true
+		}
 		rest := trimBlanks(text[from:])
 		if _, _, known := cutLabel(rest); known && from > 1 {
-			return bytes.TrimSpace(text[:from-1]), rest, true
+			return text[:from-1], rest, true
 		}
 	}
 }
@@ -189,15 +192,14 @@ func firstField(fields []byte) []byte {
 
 // readFields reads "Allocated: 7.23GB (30.1%) | Reserved: 7.50GB (31.3%) | ..." and returns what follows the last field.
 func readFields(c *Checkpoint, text []byte) (rest []byte, bad *mistake) {
-	for {
-		if q, size, n := usualField(text); n > 0 {
-			c.Set(q, size)
-			var more bool
-			if text, more = nextField(text[n:]); !more {
-				return text, bad
-			}
-			continue
+	text, read := usualFields(&c.Reading, text)
+	if read {
+		var more bool
+		if text, more = nextField(text); !more {
+			return text, nil
 		}
+	}
+	for {
 		q, after, known := cutLabel(text)
 		if !known {
 			return text, bad
@@ -230,14 +232,7 @@ func readFields(c *Checkpoint, text []byte) (rest []byte, bad *mistake) {
 func nextField(text []byte) (rest []byte, ok bool) {
 	text = trimBlanks(text)
 	if len(text) > 0 && text[0] == '(' {
-		i := 1
-		for i < min(len(text), 8) && text[i] != ')' {
-			i++
-		}
-		if i == 8 {
-			i = bytes.IndexByte(text, ')')
-		}
-		if i > 0 && i < len(text) {
+		if i := bytes.IndexByte(text, ')'); i >= 0 {
 			text = trimBlanks(text[i+1:])
 		}
 	}
@@ -247,47 +242,60 @@ func nextField(text []byte) (rest []byte, ok bool) {
 	return trimBlanks(text[1:]), true
 }
 
-// usualField reads a field in the very form that the pipelines print, "Allocated: 7.23GB", and returns how long it is. Of
-// any other n is 0.
-func usualField(text []byte) (q Quantity, s Size, n int) {
-	if len(text) < 12 {
-		return 0, Size{}, 0
-	}
-	switch word := binary.LittleEndian.Uint64(text); {
-	case word == wordAllocated && text[8] == 'd':
-		q, n = Allocated, len("allocated")
-	case word == wordReserved:
-		q, n = Reserved, len("reserved")
-	case word<<24 == wordTotal:
-		q, n = Total, len("total")
-	case word<<32 == wordFree:
-		q, n = Free, len("free")
-	default:
-		return 0, Size{}, 0
-	}
-	if text[n] != ':' || text[n+1] != ' ' {
-		return 0, Size{}, 0
-	}
-	var number decimal
-	i, first := n+2, n+2
-	for ; i < len(text) && isDigit(text[i]) && i < first+5; i++ {
-		number.digits = number.digits*10 + int64(text[i]-'0')
-	}
-	// Two decimals and the unit.
-	if i == first || i+5 > len(text) || text[i] != '.' || !isDigit(text[i+1]) || !isDigit(text[i+2]) || text[i+4] != 'B' ||
-		i+5 < len(text) && inWord(text[i+5]) {
-		return 0, Size{}, 0
-	}
-	number.digits = number.digits*100 + int64(text[i+1]-'0')*10 + int64(text[i+2]-'0')
-	number.decimals = 2
-	unit := GiB
-	if text[i+3] != 'G' {
-		if unit = MiB; text[i+3] != 'M' {
-			return 0, Size{}, 0
+// usualFields reads the fields in the very form that the pipelines print, "Allocated: 7.23GB (30.1%) | ", at once. It stops
+// before a field that has another form, or behind a size that another thing follows, of which read is true.
+func usualFields(r *Reading, text []byte) (rest []byte, read bool) {
+	for len(text) >= 12 {
+		var q Quantity
+		var i int
+		switch word := binary.LittleEndian.Uint64(text); {
+		case word == wordAllocated && text[8] == 'd':
+			q, i = Allocated, len("allocated")
+		case word == wordReserved:
+			q, i = Reserved, len("reserved")
+		case word<<24 == wordTotal:
+			q, i = Total, len("total")
+		case word<<32 == wordFree:
+			q, i = Free, len("free")
 		}
+		if i == 0 || text[i] != ':' || text[i+1] != ' ' {
+			return trimBlanks(text), false
+		}
+		i += 2
+		first := i
+		var n decimal
+		for ; i < len(text) && text[i]-'0' <= 9 && i < first+5; i++ {
+			n.digits = n.digits*10 + int64(text[i]-'0')
+		}
+		// Two decimals and the unit.
+		if i == first || i+5 > len(text) || text[i] != '.' || text[i+1]-'0' > 9 || text[i+2]-'0' > 9 || text[i+4] != 'B' ||
+			i+5 < len(text) && inWord(text[i+5]) {
+			return trimBlanks(text), false
+		}
+		n.digits = n.digits*100 + int64(text[i+1]-'0')*10 + int64(text[i+2]-'0')
+		n.decimals = 2
+		unit := GiB
+		if text[i+3] != 'G' {
+			if unit = MiB; text[i+3] != 'M' {
+				return trimBlanks(text), false
+			}
+		}
+		size, _ := n.times(unit) // which fits
+		r.Set(q, size)
+		text = text[i+5:]
+		// " (30.1%) | ", or " | "
+		i = 0
+		if len(text) > 10 && text[0] == ' ' && text[1] == '(' {
+			for i = 2; i < 9 && text[i] != ')'; i++ {
+			}
+			i++
+		}
+		if len(text) < i+3 || i > 0 && text[i-1] != ')' || text[i] != ' ' || text[i+1] != '|' || text[i+2] != ' ' {
+			return text, true
+		}
+		text = text[i+3:]
 	}
-	s, _ = number.times(unit) // which fits
-	return q, s, i + 5
+	return trimBlanks(text), false
 }
 
 // The labels' first letters, as eight bytes are read.
