@@ -141,8 +141,8 @@ func (r *Reading) Bytes(q Quantity) int64 {
 func (r *Reading) Set(q Quantity, s Size) {
 	place := r.place(q)
 	if place == 0 {
-		place = uint64(r.Len()) + 1
-		r.places = r.places&(1<<60-1) | place<<(4*q) | place<<60
+		place = r.places>>60 + 1
+		r.places += 1<<60 | place<<(4*q)
 	}
 	if place <= readingSizes {
 		r.sizes[place-1] = s

@@ -322,8 +322,8 @@ func startsWord(b []byte) bool {
 func readTail(c *Checkpoint, text []byte) (bad *mistake) {
 	for {
 		text = bytes.TrimLeft(text, " \t|")
-		i := bytes.IndexByte(text, '=')
-		if i < 0 || i > 16 {
+		i := bytes.IndexByte(text[:min(len(text), 17)], '=')
+		if i < 0 {
 			return bad
 		}
 		key, rest := text[:i], text[i+1:]
