@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # bench-parse.sh [SIZE [ROUNDS]]: vramsoak check on large logs, against the searches that people use, in turns.
 #
-# It makes one log of each kind (vramsoak fixtures log) below .build/bench, reads each once so that it is in the page
-# cache, and prints the medians of ROUNDS rounds, their ratios, and check's memory. What docs/parse.md shows is its
+# It makes one log of each kind (vramsoak fixtures log) below .build/bench, reads it before each round so that it is in the
+# page cache, and prints the medians of ROUNDS rounds, their ratios, and check's memory. What docs/parse.md shows is its
 # output.
 set -euo pipefail
 export LC_ALL=C
@@ -20,8 +20,9 @@ if [ -z "$rg" ]; then
 fi
 [ -x "$rg" ] || { echo "bench-parse: ripgrep cannot be had here ($dir/apt.log says why); install it" >&2; exit 2; }
 
-seconds() { # seconds COMMAND...: its wall time; what it prints and how it exits does not count
+seconds() { # seconds COMMAND... LOG: its wall time; what it prints and how it exits does not count
 	local start end
+	cat "${!#}" >/dev/null
 	start=$(date +%s.%N)
 	"$@" >/dev/null 2>&1 || true
 	end=$(date +%s.%N)
@@ -42,7 +43,6 @@ echo "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
 for kind in mixed none only progress; do
 	log=$dir/$kind-$size.log
 	[ -f "$log" ] || bin/vramsoak fixtures log "$log" --kind "$kind" --size "$size"
-	cat "$log" >/dev/null
 	tmp=$(mktemp -d "$dir/times.XXXXXX")
 	trap 'rm -rf "$tmp"' EXIT
 	for ((i = 0; i < rounds; i++)); do
