@@ -147,16 +147,26 @@ func newMatcher(set []*dialect) *matcher {
 		}
 		for _, p := range b.prints {
 			for i := range m.tables.nibbles {
-				for _, c := range p.behind(i) {
-					for half := range byte(2) {
-						m.tables.nibbles[i][0][16*half+c&15] |= 1 << k
-						m.tables.nibbles[i][1][16*half+c>>4] |= 1 << k
-					}
+				low, high := nibbles(p.behind(i))
+				for n := range m.tables.nibbles[i][0] {
+					m.tables.nibbles[i][0][n] |= uint8(low>>(n%16)&1) << k
+					m.tables.nibbles[i][1][n] |= uint8(high>>(n%16)&1) << k
 				}
 			}
 		}
 	}
 	return m
+}
+
+// nibbles are the low and the high ones of bytes, one bit each.
+func nibbles(set []byte) (low, high uint16) {
+	if len(set) == 256 {
+		return 0xffff, 0xffff
+	}
+	for _, c := range set {
+		low, high = low|1<<(c&15), high|1<<(c>>4)
+	}
+	return low, high
 }
 
 // hashFactor is 2^32 over the golden ratio (Knuth, The Art of Computer Programming 3, 6.4).

@@ -9,17 +9,17 @@ import (
 // So the print that the most needles share comes first, and of those the rarer in logs.
 func choosePrints(needles []*needle) {
 	type word struct {
-		text string
+		text [printLen]byte
 		in   []int // needles
 		left int   // of these, without a print yet
 		bits float64
 	}
 	var words []*word
-	byText := map[string]*word{}
+	byText := map[[printLen]byte]*word{}
 	of := make([][]*word, len(needles))
 	for n := range needles {
 		for i := 0; i+printLen <= len(needles[n].text); i++ {
-			text := string(needles[n].text[i : i+printLen])
+			text := [printLen]byte(needles[n].text[i:])
 			w := byText[text]
 			if w == nil {
 				w = &word{text: text, bits: rarity(text)}
@@ -33,7 +33,7 @@ func choosePrints(needles []*needle) {
 			}
 		}
 	}
-	chosen := map[string]bool{}
+	chosen := map[[printLen]byte]bool{}
 	for {
 		var best *word
 		most := 0.0
@@ -55,7 +55,7 @@ func choosePrints(needles []*needle) {
 	}
 	// A needle that has several is told by the first, so that it is known soon where it begins.
 	for _, n := range needles {
-		for !chosen[string(n.text[n.at:n.at+printLen])] {
+		for !chosen[[printLen]byte(n.text[n.at:])] {
 			n.at++
 		}
 	}
@@ -63,12 +63,14 @@ func choosePrints(needles []*needle) {
 
 // rarity is how seldom a word is in logs, in bits. The letters of words follow one another, so that "ing " is far more
 // frequent than its letters say.
-func rarity(word string) (bits float64) {
+func rarity(word [printLen]byte) (bits float64) {
+	chance := 1.0
 	spoken := true
-	for _, c := range []byte(word) {
-		bits -= math.Log2(frequency(c))
+	for _, c := range word {
+		chance *= frequency(c)
 		spoken = spoken && isSpoken(c)
 	}
+	bits = -math.Log2(chance)
 	if spoken {
 		return bits / 8
 	}
@@ -103,7 +105,8 @@ type bucket struct {
 func newBucket(p *imprint) bucket {
 	b := bucket{prints: []*imprint{p}}
 	for i := range b.six {
-		for _, c := range p.behind(i) {
+		set := p.behind(i)
+		for _, c := range set[:min(len(set), 64)] { // all, or the first of all
 			b.six[i] |= 1 << (c & 63)
 		}
 	}
