@@ -205,8 +205,9 @@ type chunkRead struct {
 func newPipe(ctx context.Context, r io.Reader) *pipe {
 	p := &pipe{ctx: ctx, chunks: make(chan chunkRead)}
 	go func() {
-		for {
-			buf := make([]byte, margin)
+		var bufs [2][margin]byte // the one is read into while the other is read from
+		for i := 0; ; i = 1 - i {
+			buf := bufs[i][:]
 			n, err := r.Read(buf)
 			select {
 			case p.chunks <- chunkRead{buf[:n], err}:

@@ -118,8 +118,8 @@ func TestNotebookCut(t *testing.T) {
 func TestNotebookLarge(t *testing.T) {
 	text := `{"output_type": "stream", "text": ["` + line + `\n"]},` + "\n"
 	log := io.MultiReader(
-		strings.NewReader(notebookHead+"\n"+text+`{"data": {"image/png": "`), io.LimitReader(repeat(`iVBORw0KGgo\n`), 256<<20/12*12),
-		strings.NewReader(`"}},`+"\n"+text+`{"text": "`), io.LimitReader(repeat(`#`), 100<<20),
+		strings.NewReader(notebookHead+"\n"+text+`{"data": {"image/png": "`), io.LimitReader(&repeat{text: `iVBORw0KGgo\n`}, 256<<20/13*13),
+		strings.NewReader(`"}},`+"\n"+text+`{"text": "`), io.LimitReader(&repeat{text: `#`}, 100<<20),
 		strings.NewReader(line+`"}]}], "nbformat": 4}`),
 	)
 	var before, after runtime.MemStats
@@ -143,14 +143,16 @@ func TestNotebookLarge(t *testing.T) {
 	}
 }
 
-type repeat string
+// A repeat is a text again and again.
+type repeat struct {
+	text string
+	at   int // of the text, to go on from
+}
 
-func (r repeat) Read(p []byte) (n int, err error) {
-	for len(p)-n >= len(r) {
-		n += copy(p[n:], r)
-	}
-	if n == 0 {
-		return copy(p, r), nil
+func (r *repeat) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		k := copy(p[n:], r.text[r.at:])
+		n, r.at = n+k, (r.at+k)%len(r.text)
 	}
 	return n, nil
 }

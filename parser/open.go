@@ -27,16 +27,16 @@ func Open(path string) (*Log, error) {
 		if err != nil {
 			return nil, err
 		}
-		info, err := f.Stat()
-		if err != nil || info.IsDir() {
-			err = errors.Join(err, f.Close())
-			if err == nil {
-				err = fmt.Errorf("%s is a folder; give the log in it, such as %s/soak.log", path, path)
-			}
-			return nil, err
-		}
 		file = f
 	}
+	info, err := file.Stat()
+	if err == nil && info.IsDir() {
+		err = fmt.Errorf("%s is a folder; give the log in it, such as %s/soak.log", path, path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	log := &Log{waits: !info.Mode().IsRegular(), close: file.Close}
 	buffered := bufio.NewReaderSize(file, 64<<10)
 	magic, err := buffered.Peek(4)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -48,16 +48,18 @@ func Open(path string) (*Log, error) {
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%s begins like gzip: %w", path, err), file.Close())
 		}
-		return &Log{Reader: inUTF8(z), close: func() error { return errors.Join(z.Close(), file.Close()) }}, nil
+		log.Reader, log.close = inUTF8(z), func() error { return errors.Join(z.Close(), file.Close()) }
+		return log, nil
 	case bytes.HasPrefix(magic, zstdMagic):
 		// The window is bounded, so that a hostile header cannot ask for gigabytes.
 		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%s begins like zstd: %w", path, err), file.Close())
 		}
-		return &Log{Reader: inUTF8(z), close: func() error { z.Close(); return file.Close() }}, nil
+		log.Reader, log.close = inUTF8(z), func() error { z.Close(); return file.Close() }
+		return log, nil
 	}
-	log := &Log{Reader: inUTF8(buffered), close: file.Close}
+	log.Reader = inUTF8(buffered)
 	marked := bytes.HasPrefix(magic, []byte{0xef, 0xbb, 0xbf})
 	if path != "-" && !marked && log.Reader == io.Reader(buffered) { // standard input may be read from its middle on
 		log.file = file
@@ -69,8 +71,13 @@ func Open(path string) (*Log, error) {
 type Log struct {
 	io.Reader
 	file  *os.File // nil where what is read is not the file's own bytes
+	waits bool
 	close func() error
 }
+
+// MayWait says that the log may have nothing for now, as a pipe has or a terminal, so that what has come is to be read
+// meanwhile.
+func (l *Log) MayWait() bool { return l.waits }
 
 // Close closes the log's file.
 func (l *Log) Close() error { return l.close() }

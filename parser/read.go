@@ -62,9 +62,11 @@ func readLog(r io.Reader, name string, m *matcher) iter.Seq2[*batch, error] {
 	}
 }
 
-// mayWait says that a reader may have nothing for now, as a pipe has, so that what has come is to be read meanwhile.
+// mayWait says whether a reader may have nothing for now: see [Log.MayWait].
 func mayWait(r io.Reader) bool {
-	switch r.(type) {
+	switch r := r.(type) {
+	case interface{ MayWait() bool }:
+		return r.MayWait()
 	case *os.File, *io.PipeReader:
 		return true
 	}

@@ -22,23 +22,39 @@ type readOptions struct {
 const headMax = 1 << 20
 
 // open opens a log, and says in which dialects it is to be read. What is no file comes as a [sniffer].
-func (o readOptions) open(path string) (log io.ReadCloser, d dialects, err error) {
-	log, err = parser.Open(path)
+func (o readOptions) open(path string) (_ io.ReadCloser, d dialects, err error) {
+	log, err := parser.Open(path)
 	if err != nil {
 		return nil, dialects{}, err
 	}
 	head := make([]byte, headMax)
-	n, _ := io.ReadFull(log, head) // an error comes again when the log is read
-	if d, err = o.dialects(head[:n], displayName(path)); err != nil {
+	if log.MayWait() {
+		head = firstOf(log, head)
+	} else {
+		n, _ := io.ReadFull(log, head) // an error comes again when the log is read
+		head = head[:n]
+	}
+	if d, err = o.dialects(head, displayName(path)); err != nil {
 		_ = log.Close() // only read
 		return nil, dialects{}, err
 	}
-	if info, err := os.Stat(path); path != "-" && err == nil && info.Mode().IsRegular() {
+	if path != "-" && !log.MayWait() {
 		_ = log.Close() // only read
-		log, err = parser.Open(path)
-		return log, d, err
+		again, err := parser.Open(path)
+		return again, d, err
 	}
-	return &sniffer{Reader: io.MultiReader(bytes.NewReader(head[:n]), log), Closer: log}, d, nil
+	return &sniffer{Log: log, all: io.MultiReader(bytes.NewReader(head), log)}, d, nil
+}
+
+// firstOf is what comes first of what a program may be writing yet: a line, and what comes with it, as far as there is room.
+func firstOf(r io.Reader, buf []byte) (head []byte) {
+	for len(head) < len(buf) && !bytes.Contains(head, []byte{'\n'}) {
+		n, err := r.Read(buf[len(head):])
+		if head = buf[:len(head)+n]; err != nil {
+			break // it comes again when the log is read
+		}
+	}
+	return head
 }
 
 // headOf is how a file begins, as far as it is there.

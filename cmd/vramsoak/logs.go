@@ -40,14 +40,14 @@ func (o readOptions) readLog(path string, yield func(parser.Record, error) bool)
 
 // A sniffer notes what passes through it, to tell later why nothing was found in it.
 type sniffer struct {
-	io.Reader
-	io.Closer
+	*parser.Log
+	all          io.Reader // the log, with what was read of it already
 	bytes, lines int
 	nul          int // offset of the first NUL byte, from 1
 }
 
 func (s *sniffer) Read(p []byte) (int, error) {
-	n, err := s.Reader.Read(p)
+	n, err := s.all.Read(p)
 	if s.nul == 0 {
 		s.nul = bytes.IndexByte(p[:n], 0) + 1
 		if s.nul > 0 {
@@ -80,7 +80,7 @@ func nothing(path string, log io.Reader, what, remark string, lines int) error {
 			return err
 		}
 		defer func() { _ = again.Close() }() // only read
-		seen = &sniffer{Reader: again}
+		seen = &sniffer{Log: again, all: again}
 		part := io.Reader(seen)
 		if lines > 0 {
 			part = io.LimitReader(seen, sniffed)

@@ -97,12 +97,24 @@ func runParse(out, diagnostics io.Writer, logs []string, opts parseOptions) erro
 			}
 		}
 	}
-	counts, err := reports.Records(out, records, reports.RecordOptions{Format: opts.format, Names: len(logs) > 1})
+	counts, err := reports.Records(out, records, reports.RecordOptions{
+		Format: opts.format, Names: len(logs) > 1, Live: slices.ContainsFunc(logs, comesSlowly),
+	})
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(diagnostics, counts)
 	return err
+}
+
+// comesSlowly says that a log is not a file that is there, but what a program may be writing yet.
+func comesSlowly(path string) bool {
+	stat := func() (os.FileInfo, error) { return os.Stat(path) }
+	if path == "-" {
+		stat = os.Stdin.Stat
+	}
+	info, err := stat() // an error comes again
+	return err == nil && !info.Mode().IsRegular()
 }
 
 // runFollow prints the records of a log that grows, until it is told to end.
