@@ -81,17 +81,19 @@ type dialects struct {
 // dialects are those for a log that begins with head.
 func (o readOptions) dialects(head []byte, name string) (d dialects, err error) {
 	tl := &parser.Timeline{}
-	own, err := parser.NewSet("vramsoak")
-	if err != nil {
-		return d, err
-	}
-	for rec, err := range own.Read(bytes.NewReader(head), name) {
+	if bytes.Contains(head, []byte(parser.HarnessPrefix)) {
+		own, err := parser.NewSet("vramsoak")
 		if err != nil {
 			return d, err
 		}
-		if start, ok := rec.(parser.RunStart); ok {
-			tl.Runs = []parser.Run{{Start: start}}
-			break
+		for rec, err := range own.Read(bytes.NewReader(head), name) {
+			if err != nil {
+				return d, err
+			}
+			if start, ok := rec.(parser.RunStart); ok {
+				tl.Runs = []parser.Run{{Start: start}}
+				break
+			}
 		}
 	}
 	policy, _, err := policyFor(o.policy, tl)
