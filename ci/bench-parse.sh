@@ -28,10 +28,11 @@ seconds() { # seconds COMMAND... LOG: its wall time; what it prints and how it e
 	end=$(date +%s.%N)
 	awk "BEGIN { printf \"%.3f\n\", $end - $start }"
 }
-search() { # a log that is one line has to be cut into lines first
+search() { # the peak, as people get it; a log that is one line has to be cut into lines first
+	local peak='$2 + 0 > max { max = $2 + 0 } END { print max }'
 	case $1 in
-	*/progress-*) tr '\r' '\n' <"$1" | grep 'GPU Memory' | awk '{ print $6 }' ;;
-	*) grep 'GPU Memory' "$1" | awk '{ print $6 }' ;;
+	*/progress-*) tr '\r' '\n' <"$1" | grep 'GPU Memory' | awk -F'Allocated: ' "$peak" ;;
+	*) grep 'GPU Memory' "$1" | awk -F'Allocated: ' "$peak" ;;
 	esac
 }
 median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'; }

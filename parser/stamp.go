@@ -84,7 +84,8 @@ func (l *lastStamp) note(head []byte, s stamp) {
 	}
 	// It is the one around the first colon that stands between digits.
 	colon := 1
-	for ; colon+6 <= len(head) && (head[colon] != ':' || !isDigit(head[colon-1]) || !isDigit(head[colon+1])); colon++ {
+	for colon+6 <= len(head) && (head[colon] != ':' || !isDigit(head[colon-1]) || !isDigit(head[colon+1])) {
+		colon++
 	}
 	if colon+6 > len(head) || head[colon+3] != ':' || !isDigit(head[colon+4]) || !isDigit(head[colon+5]) {
 		return

@@ -286,9 +286,9 @@ func usualFields(r *Reading, text []byte) (rest []byte, read bool) {
 		// " (30.1%) | ", or " | "
 		i = 0
 		if len(text) > 10 && text[0] == ' ' && text[1] == '(' {
-			for i = 2; i < 9 && text[i] != ')'; i++ {
+			for i = 3; i < 10 && text[i-1] != ')'; {
+				i++
 			}
-			i++
 		}
 		if len(text) < i+3 || i > 0 && text[i-1] != ')' || text[i] != ' ' || text[i+1] != '|' || text[i+2] != ' ' {
 			return text, true

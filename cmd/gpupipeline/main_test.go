@@ -105,7 +105,7 @@ var wholeFile = []string{
 	"Before Final Cleanup", "After Final Cleanup",
 }
 
-func names(f parser.File) []string {
+func names(f *parser.File) []string {
 	var names []string
 	for _, c := range f.Checkpoints {
 		names = append(names, c.Name)
@@ -114,7 +114,7 @@ func names(f parser.File) []string {
 }
 
 // freed is how much of what a cleanup holds it gave back, in per cent.
-func freed(t *testing.T, f parser.File, cleanup string) float64 {
+func freed(t *testing.T, f *parser.File, cleanup string) float64 {
 	t.Helper()
 	for _, c := range f.Cleanups {
 		if c.Name == cleanup {
@@ -126,7 +126,7 @@ func freed(t *testing.T, f parser.File, cleanup string) float64 {
 	return 0
 }
 
-func idle(f parser.File) int64 {
+func idle(f *parser.File) int64 {
 	return f.Checkpoints[len(f.Checkpoints)-1].Bytes(parser.Allocated)
 }
 
