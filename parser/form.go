@@ -31,9 +31,9 @@ func formOf(r io.Reader) (f *form, all io.Reader) {
 		n, _ := log.file.ReadAt(head, 0) // an error comes again
 		return formIn(head[:n]), r
 	}
-	n, err := io.ReadFull(r, head)
+	n, err := readHead(r, head)
 	for n == 0 && errors.Is(err, errQuiet) {
-		n, err = io.ReadFull(r, head)
+		n, err = readHead(r, head)
 	}
 	head = head[:n]
 	switch {
@@ -41,12 +41,22 @@ func formOf(r io.Reader) (f *form, all io.Reader) {
 		all = io.MultiReader(bytes.NewReader(head), &quietOnce{}, r)
 	case err == nil:
 		all = io.MultiReader(bytes.NewReader(head), r)
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, io.EOF):
 		all = bytes.NewReader(head)
 	default:
 		all = io.MultiReader(bytes.NewReader(head), &sticky{err: err})
 	}
 	return formIn(head), all
+}
+
+// readHead is io.ReadFull with the reader's own error: that of a compressed file that was cut off is io.ErrUnexpectedEOF.
+func readHead(r io.Reader, head []byte) (n int, err error) {
+	for n < len(head) && err == nil {
+		var k int
+		k, err = r.Read(head[n:])
+		n += k
+	}
+	return n, err
 }
 
 func formIn(head []byte) *form {
@@ -84,5 +94,8 @@ func (s *sticky) Read(p []byte) (n int, err error) {
 
 // readError is the I/O error that ends the reading of a log.
 func readError(name string, line int, err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("reading %s after line %d: %w; the compressed file is cut off here, get the whole of it", name, line, err)
+	}
 	return fmt.Errorf("reading %s after line %d: %w", name, line, err)
 }

@@ -244,17 +244,31 @@ func isQuoted(text []byte, at int) bool {
 // isSpokenOf says that a text without any size is a remark or advice, not the error.
 func isSpokenOf(text []byte, at int) bool {
 	before := bytes.ToLower(text[max(0, at-120):at])
+	if isTranscript(text[:at]) {
+		return true
+	}
 	if start := trimBlanks(text); bytes.HasPrefix(start, []byte("#")) || bytes.HasPrefix(start, []byte("//")) {
 		return true
 	}
-	for _, word := range []string{"if ", "avoid", "prevent", "when ", "case of ", "might ", "may ", "could ", "can ", "# "} {
+	for _, word := range []string{"if ", "avoid", "prevent", "when ", "case of ", "might ", "may ", "could ", "can ", "# ", "no ", "without "} {
 		i := bytes.Index(before, []byte(word))
 		if i == 0 || i > 0 && !isWordByte(before[i-1]) {
 			return true
 		}
 	}
 	rest := text[at:min(len(text), at+96)]
-	return bytes.Contains(rest, []byte("memory errors")) || bytes.Contains(rest, []byte("memory? "))
+	return bytes.Contains(rest, []byte("memory errors")) || bytes.Contains(rest, []byte("memory? ")) ||
+		bytes.Contains(rest, []byte("memory is "))
+}
+
+// isTranscript says that the text behind these bytes is what a speech model heard:
+//
+//	[00:00:03.400 --> 00:07:42.600]  so my notebook said CUDA out of memory again
+//	[3.40s --> 462.60s] ...
+func isTranscript(before []byte) bool {
+	const arrow = " --> "
+	i := bytes.Index(before, []byte(arrow))
+	return i > 0 && (isDigit(before[i-1]) || before[i-1] == 's') && i+len(arrow) < len(before) && isDigit(before[i+len(arrow)])
 }
 
 // rankBefore is the rank that torchrun puts before a line: "[rank3]: Traceback (most recent call last):".

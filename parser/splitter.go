@@ -41,11 +41,12 @@ func (s *Splitter) begins(c *Checkpoint) bool {
 
 // splitAgain mends what the splitter cannot know while it reads: a program that logs some checkpoints once, before its
 // first file, has a first checkpoint that never recurs, or a cleanup that recurs only when something fails. Its files then
-// begin at the first checkpoint that does recur and does not stand between a Before and its After.
+// begin at the first checkpoint that does recur and does not stand between a Before and its After. In a log whose head is
+// missing, of one that was rotated, they begin behind the rest of the first file.
 func (b *Builder) splitAgain() {
 	files := b.tl.Files[b.log.files:]
 	ended := func(f *File) bool { return f.Status != StatusUnknown || len(f.Checkpoints) == 0 }
-	if len(files) == 0 || slices.ContainsFunc(files, ended) || len(files) > 1 && !files[0].Checkpoints[0].OfCleanup() {
+	if len(files) == 0 || slices.ContainsFunc(files, ended) {
 		return
 	}
 	var checkpoints []Checkpoint
@@ -53,7 +54,14 @@ func (b *Builder) splitAgain() {
 	for _, f := range files {
 		checkpoints, ooms = append(checkpoints, f.Checkpoints...), append(ooms, f.OOMs...)
 	}
-	first, counted := fileStart(checkpoints, len(files))
+	rest := 0
+	if len(files) > 1 {
+		rest = restOfFile(checkpoints, len(files[0].Checkpoints))
+		if rest == 0 && !checkpoints[0].OfCleanup() {
+			return
+		}
+	}
+	first, counted := fileStart(checkpoints, len(files), rest)
 	if first < 0 || first == 0 && !counted {
 		return
 	}
@@ -94,9 +102,47 @@ func (b *Builder) unsplit() {
 	b.stretch = b.tl.Outside[len(b.tl.Outside)-1]
 }
 
+// restOfFile is how many checkpoints at a log's beginning are of a file whose head is missing, where the very first one recurs
+// after so many: those up to an After whose Before comes only later, or to one that is named for the beginning.
+func restOfFile(checkpoints []Checkpoint, period int) (rest int) {
+	befores := map[string]int{} // that are to come
+	for i := range checkpoints {
+		if kind, name := checkpoints[i].half(); kind == before {
+			befores[name]++
+		}
+	}
+	open := map[string]int{}
+	for i := range checkpoints[:period] {
+		switch kind, name := checkpoints[i].half(); {
+		case kind == before:
+			befores[name]--
+			open[name]++
+		case kind == after && open[name] > 0:
+			open[name]--
+		case kind == after && befores[name] > 0:
+			rest = i + 1
+		}
+	}
+	for i := rest; i < period; i++ {
+		if isBeginning(checkpoints[i].Name) {
+			return i
+		}
+	}
+	return rest
+}
+
+// isBeginning says that a checkpoint is named for the beginning of a file's work, as the transcription pipelines' first is.
+func isBeginning(name string) bool {
+	words := strings.Fields(strings.ToLower(name))
+	if len(words) > 1 && (words[0] == "pipeline" || words[0] == "file") {
+		words = words[1:]
+	}
+	return len(words) == 1 && slices.Contains([]string{"initialization", "initial", "init", "start", "begin"}, words[0])
+}
+
 // fileStart is the checkpoint with which the first file begins, -1 where none recurs, in a log that has so many files by
-// its very first checkpoint. counted says that it recurs with another number.
-func fileStart(checkpoints []Checkpoint, files int) (first int, counted bool) {
+// its very first checkpoint, and begins with a rest of so many checkpoints. counted says that it recurs with another number.
+func fileStart(checkpoints []Checkpoint, files, rest int) (first int, counted bool) {
 	count := map[string]int{}
 	afters := map[string]int{} // that are to come: "Before model setup" may have none
 	for i := range checkpoints {
@@ -116,8 +162,8 @@ func fileStart(checkpoints []Checkpoint, files int) (first int, counted bool) {
 	for i := range checkpoints {
 		c := &checkpoints[i]
 		kind, name := c.half()
-		if len(open) == 0 && kind != after && !c.Sampled && (files == 1 || !c.OfCleanup()) {
-			if count[c.Name] > files {
+		if i >= rest && len(open) == 0 && kind != after && !c.Sampled && (files == 1 || !c.OfCleanup()) {
+			if count[c.Name] > files || rest > 0 && count[c.Name] >= max(2, files-1) {
 				first = i
 				break
 			}
