@@ -156,6 +156,20 @@ func (r *Reading) Set(q Quantity, s Size) {
 	r.more = &more
 }
 
+// Equal says whether two readings give the same. They are not to be compared with ==, which looks at where the quantities
+// are kept too.
+func (r *Reading) Equal(other *Reading) bool {
+	if r.Len() != other.Len() {
+		return false
+	}
+	for q, s := range r.All() {
+		if o, ok := other.Get(q); !ok || o != s {
+			return false
+		}
+	}
+	return true
+}
+
 // Len is the number of quantities that the line gave.
 func (r *Reading) Len() int { return int(r.places >> 60) }
 

@@ -46,9 +46,10 @@ func (o readOptions) open(path string) (_ io.ReadCloser, d dialects, err error) 
 	return &sniffer{Log: log, all: io.MultiReader(bytes.NewReader(head), log)}, d, nil
 }
 
-// firstOf is what comes first of what a program may be writing yet: a line, and what comes with it, as far as there is room.
+// firstOf is what comes first of what a program may be writing yet: a line, be its end a progress bar's, and what comes with
+// it, as far as there is room.
 func firstOf(r io.Reader, buf []byte) (head []byte) {
-	for len(head) < len(buf) && !bytes.Contains(head, []byte{'\n'}) {
+	for len(head) < len(buf) && !bytes.ContainsAny(head, "\r\n") {
 		n, err := r.Read(buf[len(head):])
 		if head = buf[:len(head)+n]; err != nil {
 			break // it comes again when the log is read

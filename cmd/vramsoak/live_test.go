@@ -10,8 +10,14 @@ import (
 	"testing"
 )
 
-// What a program writes into a pipe is shown as it comes: the second line is written when the first is seen.
+// What a program writes into a pipe is shown as it comes: the second line is written when the first is seen. A progress bar's
+// end with '\r' alone, which is known to be the end when another byte has come.
 func TestParseLive(t *testing.T) {
+	t.Run("lines", func(t *testing.T) { testParseLive(t, "\n") })
+	t.Run("progress", func(t *testing.T) { testParseLive(t, "\r ") })
+}
+
+func testParseLive(t *testing.T, end string) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Skip(err)
@@ -24,7 +30,7 @@ func TestParseLive(t *testing.T) {
 			return
 		}
 		for _, name := range []string{"first", "second"} {
-			if _, err := io.WriteString(w, "[GPU Memory] "+name+": Allocated: 1.00GB\n"); err != nil {
+			if _, err := io.WriteString(w, "[GPU Memory] "+name+": Allocated: 1.00GB"+end); err != nil {
 				t.Error(err)
 			}
 			<-seen
