@@ -220,7 +220,7 @@ func fold(findings []Finding) []Finding {
 const ledgerMark = " (rank "
 
 // whole is the verdict of all: fail if a gating check fails, else undecided if one is, else pass if one was judged. That no
-// allocation failed is not enough to pass: so it is in a log that has nothing to judge by.
+// allocation failed and no reading contradicts itself is not enough to pass: so it is in a log that has nothing to judge by.
 func whole(findings []Finding) Verdict {
 	verdict := Undecided // no data is never a pass
 	for _, want := range []Verdict{Pass, Undecided, Fail} {

@@ -43,7 +43,7 @@ type Finding struct {
 	At *parser.Position `json:"at,omitempty"`
 	// Gates says whether the policy lets this check decide the verdict of the whole.
 	Gates bool `json:"gates"`
-	// absent says that it passes because the log is silent.
+	// absent says that it passes because nothing speaks against it: no memory was seen to be given back.
 	absent bool
 }
 
