@@ -156,9 +156,9 @@ func (r *Reading) Set(q Quantity, s Size) {
 	r.more = &more
 }
 
-// Equal says whether two readings give the same. They are not to be compared with ==, which looks at where the quantities
+// SameSizes says whether two readings give the same. They are not to be compared with ==, which looks at where the quantities
 // are kept too.
-func (r *Reading) Equal(other *Reading) bool {
+func (r *Reading) SameSizes(other *Reading) bool {
 	if r.Len() != other.Len() {
 		return false
 	}

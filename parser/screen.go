@@ -270,7 +270,7 @@ func (sc *screen) fresh(lines [][]byte) map[int]bool {
 // given says that a reading is among the last ones, with its time: tmux paints anew what another window has covered.
 func (sc *screen) given(c *Checkpoint) bool {
 	return !c.Time.IsZero() && slices.ContainsFunc(sc.polls, func(p Checkpoint) bool {
-		return p.Name == c.Name && p.Lane == c.Lane && p.Time.Equal(c.Time) && p.Reading.Equal(&c.Reading)
+		return p.Name == c.Name && p.Lane == c.Lane && p.Time.Equal(c.Time) && p.SameSizes(&c.Reading)
 	})
 }
 
