@@ -14,7 +14,7 @@ import (
 // cannot be read is a [SyntaxError] record; an I/O error is yielded once, with a nil record, and ends the reading.
 //
 // Lines may be of any length and hold any bytes: a '\r' ends a piece of a line as '\n' does (progress bars), and terminal
-// escapes are passed over. Memory is constant. A file is read on all processors; what a pipe gives is read when nothing more
+// escapes are passed over. Memory is constant. A file is read on several processors; what a pipe gives is read when nothing more
 // has come for a moment. Files of other forms are told by how they
 // begin: of a Jupyter notebook the outputs are read, each line at its place in the file; a device memory profile of JAX
 // (pprof) is one reading a device.
@@ -146,6 +146,9 @@ func (j *job) scan(s *scanner, skip int64, tables []openTable) {
 	s.scan(j.win, int(max(0, skip-j.offset)), tables, &j.out)
 }
 
+// readersMax is how many readers there are at most: more would wait for who takes the records, and take memory.
+const readersMax = 8
+
 // readers scan the windows of a source, one a processor.
 type readers struct {
 	ahead chan *job // in the log's order
@@ -158,7 +161,7 @@ type readers struct {
 }
 
 func newReaders(src source, name string, m *matcher) *readers {
-	workers := runtime.GOMAXPROCS(0)
+	workers := min(runtime.GOMAXPROCS(0), readersMax)
 	n := 4 * workers
 	r := &readers{ahead: make(chan *job, n), free: make(chan *job, n), stop: make(chan struct{}), src: src}
 	for range n {

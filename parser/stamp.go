@@ -72,7 +72,7 @@ func (l *lineStamps) of(text []byte, at int, last *lastStamp) stamp {
 type lastStamp struct {
 	stamp
 	head []byte // what stood before the record, with the time; empty where there is none to go by
-	// head[second:end] are the seconds, with a fraction or without; second is 0 where the time has none.
+	// head[second:end] are the seconds, with a fraction or without.
 	second, end int
 }
 
