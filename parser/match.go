@@ -139,19 +139,17 @@ func newMatcher(set []*dialect) *matcher {
 			for i := range printLen {
 				m.masks[i][byte(p.bytes>>(8*i))] |= 1 << k
 			}
-		}
-		for i := range m.tables.six {
-			for low := range uint8(64) {
-				m.tables.six[i][low] |= uint8(b.six[i]>>low&1) << k
-			}
-		}
-		for _, p := range b.prints {
 			for i := range m.tables.nibbles {
 				low, high := nibbles(p.behind(i))
 				for n := range m.tables.nibbles[i][0] {
 					m.tables.nibbles[i][0][n] |= uint8(low>>(n%16)&1) << k
 					m.tables.nibbles[i][1][n] |= uint8(high>>(n%16)&1) << k
 				}
+			}
+		}
+		for i := range m.tables.six {
+			for low := range uint8(64) {
+				m.tables.six[i][low] |= uint8(b.six[i]>>low&1) << k
 			}
 		}
 	}

@@ -113,6 +113,8 @@ type Reading struct {
 
 const readingSizes = 5
 
+const _ = 15 - quantities // a place has four bits
+
 // place is a quantity's, from 1, 0 where it has none.
 func (r *Reading) place(q Quantity) uint64 { return r.places >> (4 * q) & 15 }
 

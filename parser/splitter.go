@@ -103,7 +103,8 @@ func (b *Builder) unsplit() {
 }
 
 // restOfFile is how many checkpoints at a log's beginning are of a file whose head is missing, where the very first one recurs
-// after so many: those up to an After whose Before comes only later, or to one that is named for the beginning.
+// after so many: those up to an After whose Before comes only later, and from there to one that is named for the beginning,
+// unless it stands in a pair.
 func restOfFile(checkpoints []Checkpoint, period int) (rest int) {
 	befores := map[string]int{} // that are to come
 	for i := range checkpoints {
@@ -111,33 +112,34 @@ func restOfFile(checkpoints []Checkpoint, period int) (rest int) {
 			befores[name]++
 		}
 	}
-	open := map[string]int{}
+	open, pairs := map[string]int{}, 0
+	beginning := -1
 	for i := range checkpoints[:period] {
 		switch kind, name := checkpoints[i].half(); {
 		case kind == before:
 			befores[name]--
 			open[name]++
+			pairs++
 		case kind == after && open[name] > 0:
 			open[name]--
+			pairs--
 		case kind == after && befores[name] > 0:
-			rest = i + 1
+			rest, beginning = i+1, -1
+		case beginning < 0 && pairs == 0 && isBeginning(name):
+			beginning = i
 		}
 	}
-	for i := rest; i < period; i++ {
-		if isBeginning(checkpoints[i].Name) {
-			return i
-		}
-	}
-	return rest
+	return max(rest, beginning)
 }
 
-// isBeginning says that a checkpoint is named for the beginning of a file's work, as the transcription pipelines' first is.
+// isBeginning says that a checkpoint is named for the beginning of a file's work, as the transcription pipelines' first is:
+// "Pipeline Initialization". A mere "Start" may be that of anything.
 func isBeginning(name string) bool {
-	words := strings.Fields(strings.ToLower(name))
-	if len(words) > 1 && (words[0] == "pipeline" || words[0] == "file") {
-		words = words[1:]
+	switch strings.ToLower(name) {
+	case "initialization", "pipeline initialization", "file initialization", "pipeline start", "file start":
+		return true
 	}
-	return len(words) == 1 && slices.Contains([]string{"initialization", "initial", "init", "start", "begin"}, words[0])
+	return false
 }
 
 // fileStart is the checkpoint with which the first file begins, -1 where none recurs, in a log that has so many files by

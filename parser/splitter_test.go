@@ -6,6 +6,34 @@ import (
 	"testing"
 )
 
+// logOf is a log of so many files with these checkpoints, without the first few.
+func logOf(files int, names []string, cut int) string {
+	var lines []string
+	for range files {
+		for _, name := range names {
+			lines = append(lines, fmt.Sprintf("[GPU Memory] %s: Allocated: 1.00GB\n", name))
+		}
+	}
+	return strings.Join(lines[cut:], "")
+}
+
+// A log that has its head has all of its files, whatever their checkpoints are called.
+func TestSplitWithHead(t *testing.T) {
+	for _, names := range [][]string{
+		{"Load model", "Start", "Encoded", "End"},
+		{"Before File", "Pipeline Initialization", "Before Whisper Cleanup", "After Whisper Cleanup", "After File"},
+		{"Before model setup", "Initial", "Encoded"},
+	} {
+		tl, err := Build(Read(strings.NewReader(logOf(12, names, 0)), "log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(tl.Files) != 12 || len(tl.Outside) > 0 || tl.Files[0].Checkpoints[0].Name != names[0] {
+			t.Errorf("%q: %d files from %q on, %d stretches outside", names, len(tl.Files), tl.Files[0].Checkpoints[0].Name, len(tl.Outside))
+		}
+	}
+}
+
 // A log whose head is missing has the files of the whole one, but for what is left of the first.
 func TestSplitWithoutHead(t *testing.T) {
 	for _, names := range [][]string{
@@ -16,15 +44,8 @@ func TestSplitWithoutHead(t *testing.T) {
 			"Before Final Cleanup", "After Final Cleanup",
 		},
 	} {
-		var lines []string
-		for range 12 {
-			for _, name := range names {
-				lines = append(lines, fmt.Sprintf("[GPU Memory] %s: Allocated: 1.00GB\n", name))
-			}
-		}
 		for cut := range 2*len(names) + 1 {
-			log := strings.Join(lines[cut:], "")
-			tl, err := Build(Read(strings.NewReader(log), "log"))
+			tl, err := Build(Read(strings.NewReader(logOf(12, names, cut)), "log"))
 			if err != nil {
 				t.Fatal(err)
 			}
