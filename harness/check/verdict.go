@@ -76,6 +76,8 @@ type Report struct {
 	// Recoveries are each cleanup and stage of each file that the timeline has checkpoints of, in the order of the log. They
 	// are for reports to show; verdict.json does not have them.
 	Recoveries []Recovered `json:"-"`
+	// Measured is what the run measured, file by file. verdict.json does not have it.
+	Measured *Measurements `json:"-"`
 }
 
 // WriteJSON writes the report as one indented JSON object and a newline.
