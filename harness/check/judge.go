@@ -186,7 +186,7 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 	}
 	return &Report{
 		Schema: Schema, Verdict: whole(j.findings), Files: len(tl.Files), Checkpoints: tl.Checkpoints,
-		HighWater: mark, Findings: j.findings, Recoveries: j.recoveries,
+		HighWater: mark, Findings: j.findings, Recoveries: j.recoveries, Measured: j.measure(),
 	}
 }
 

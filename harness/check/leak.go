@@ -111,7 +111,7 @@ func (j *Judge) idle(l *ledger, ref fileRef) {
 	if c := l.last; c != nil {
 		if size, ok := l.get(c); ok {
 			l.idles = append(room(l.idles), idle{
-				file: ref, of: l.level, line: c.Pos.Line, name: j.naming(c).uncounted, size: size, peak: l.most,
+				file: ref, of: l.level, line: c.Pos.Line, name: j.naming(c).uncounted, size: size, peak: l.most.Bytes,
 				total: c.Bytes(parser.Total),
 			})
 		}

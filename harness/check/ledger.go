@@ -14,7 +14,7 @@ type ledger struct {
 	level parser.Quantity // by which it is judged
 	count [len(levels)]int
 	last  *parser.Checkpoint // at a place with a name
-	most  int64              // largest level
+	most  parser.Size        // largest level
 
 	// Of the process that is judged: its first reading, where that is not a cleanup's and not an After.
 
@@ -27,7 +27,18 @@ type ledger struct {
 	named  bool // not every reading is a sample
 	peak   peakMark
 	idles  []idle
+	points points
+	// What the files reached, and their stages; what lies beside the level when a file ends. The columns of stages and
+	// recoveries are in sums and stagePeaks.
+	peaks, unused, dark column
+	stagePeaks          []*stagePeak
 	order  orderMark
+}
+
+// A stagePeak is the high-water mark of a stage over the files.
+type stagePeak struct {
+	name string
+	column
 }
 
 // levels are the quantities by which a file may be judged, in a ledger by one: the one that most of its readings have, the
@@ -43,7 +54,7 @@ func (j *Judge) openLedgers(f *parser.File) {
 			l = j.ledger(c.Lane)
 		}
 		if !l.open {
-			l.open, l.last, l.most, l.count = true, nil, 0, [len(levels)]int{}
+			l.open, l.last, l.most, l.count, l.points.next = true, nil, parser.Size{}, [len(levels)]int{}, 0
 			j.open = append(j.open, l)
 			j.bear(l, f, c)
 		}
@@ -94,16 +105,56 @@ func (j *Judge) closeLedgers(f *parser.File, ref fileRef) {
 	for _, l := range j.open {
 		if !f.Outside {
 			j.idle(l, ref)
+			l.endColumns(ref)
 		}
 		l.open = false
 	}
 	j.open = j.open[:0]
 }
 
+// endColumns notes what is known when the file ends.
+func (l *ledger) endColumns(ref fileRef) {
+	if l.most.Bytes > 0 {
+		l.peaks.addLevel(l.level, ref, l.most)
+	}
+	if l.last == nil {
+		return
+	}
+	reserved, hasReserved := l.last.Get(parser.Reserved)
+	difference := func(c *column, a, b parser.Size) {
+		c.add(ref, float64(a.Bytes-b.Bytes), float64(a.Resolution+b.Resolution))
+	}
+	if allocated, ok := l.last.Get(parser.Allocated); ok && hasReserved {
+		difference(&l.unused, reserved, allocated)
+	}
+	if used, ok := l.last.Get(parser.Used); ok && hasReserved {
+		difference(&l.dark, used, reserved)
+	}
+}
+
+// stagePeak is that of a stage.
+func (l *ledger) stagePeak(name string) *stagePeak {
+	for _, p := range l.stagePeaks {
+		if p.name == name {
+			return p
+		}
+	}
+	p := &stagePeak{name: name}
+	if len(l.stagePeaks) < pointsMax {
+		l.stagePeaks = append(l.stagePeaks, p)
+	}
+	return p
+}
+
 // add takes the next reading of the file.
 func (l *ledger) add(run int, ref fileRef, c *parser.Checkpoint) {
 	if size, ok := l.get(c); ok {
-		l.most = max(l.most, size.Bytes)
+		if size.Bytes > l.most.Bytes {
+			l.most = size
+		}
+		if !c.Sampled && !ref.outside {
+			l.points.at(c.Name).level.addLevel(l.level, ref, size)
+		}
 	}
 	if !c.Sampled {
 		l.last, l.named = c, true

@@ -37,6 +37,13 @@ type Metric struct {
 	Values Values `json:"values"`
 }
 
+// Names of metrics.
+const (
+	IdleLevel     = "idle level"           // at a file's last checkpoint
+	UnusedReserve = "reserved - allocated" // there
+	DarkMemory    = "dark memory"          // there: device used - reserved
+)
+
 // Units of metrics, beside Ratio.
 const (
 	Bytes         = "bytes"
@@ -72,4 +79,89 @@ func (v *Values) UnmarshalJSON(b []byte) error {
 		}
 	}
 	return nil
+}
+
+// measure gathers what the run measured, of the files that ended well.
+func (j *Judge) measure() *Measurements {
+	m := &Measurements{}
+	var sound []int32
+	for i, f := range j.tl.Files {
+		if j.sound(f) {
+			sound = append(sound, int32(i))
+			m.Files = append(m.Files, MeasuredFile{Path: f.Path, Index: f.Index, AudioSeconds: f.AudioSeconds, Process: f.Process})
+		}
+	}
+	for _, l := range j.ledgers {
+		add := func(name, unit string, c *column, higherIsBetter bool) {
+			if values := c.over(sound); !values.empty() {
+				m.Metrics = append(m.Metrics, Metric{
+					Name: name, Unit: unit, Rank: l.lane.Rank, Device: l.lane.Device, HigherIsBetter: higherIsBetter,
+					Resolution: c.resolution, Values: values,
+				})
+			}
+		}
+		level := l.idleColumn()
+		add(IdleLevel, Bytes, &level, false)
+		add(UnusedReserve, Bytes, &l.unused, false)
+		add(DarkMemory, Bytes, &l.dark, false)
+		add("peak", Bytes, &l.peaks, false)
+		for _, p := range l.stagePeaks {
+			add("peak of "+p.name, Bytes, &p.column, false)
+		}
+		for _, s := range l.sums {
+			add("recovery of "+s.name, Ratio, &s.shares, true)
+		}
+	}
+	if speed, ok := j.speed(sound); ok {
+		m.Metrics = append(m.Metrics, speed)
+	}
+	return m
+}
+
+func (v Values) empty() bool {
+	for _, x := range v {
+		if !math.IsNaN(x) {
+			return false
+		}
+	}
+	return true
+}
+
+// speed is audio seconds in a second where the log has the lengths of the files, else seconds a file.
+func (j *Judge) speed(sound []int32) (speed Metric, ok bool) {
+	timed, withAudio := 0, 0
+	for _, i := range sound {
+		if f := j.tl.Files[i]; f.Seconds > 0 {
+			timed++
+			if f.AudioSeconds > 0 {
+				withAudio++
+			}
+		}
+	}
+	speed = Metric{Name: "seconds a file", Unit: Seconds, Values: make(Values, len(sound))}
+	byAudio := withAudio == timed
+	if byAudio {
+		speed.Name, speed.Unit, speed.HigherIsBetter = "throughput", TimesRealTime, true
+	}
+	for n, i := range sound {
+		f := j.tl.Files[i]
+		speed.Values[n] = math.NaN()
+		switch {
+		case f.Seconds <= 0:
+		case byAudio:
+			speed.Values[n] = f.AudioSeconds / f.Seconds
+		default:
+			speed.Values[n] = f.Seconds
+		}
+	}
+	return speed, timed > 0
+}
+
+// idleColumn is the idle levels of a ledger.
+func (l *ledger) idleColumn() column {
+	c := column{}
+	for i := range l.idles {
+		c.add(l.idles[i].file, float64(l.idles[i].size.Bytes), float64(l.idles[i].size.Resolution))
+	}
+	return c
 }

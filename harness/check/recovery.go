@@ -49,11 +49,14 @@ type Recovered struct {
 //
 // A stage is judged the same way from its peak. A stage without a cleanup hands its memory on and is not judged.
 func (j *Judge) recoveriesOf(f *parser.File, ref fileRef) []Recovered {
-	if len(f.Cleanups) == 0 {
+	if len(f.Cleanups)+len(f.Stages) == 0 {
 		return nil
 	}
 	p := j.planFor(f)
 	p.stagePeaks(f)
+	if !ref.outside {
+		p.noteStagePeaks(f, ref)
+	}
 	for i := range p.lanes {
 		lane := &p.lanes[i]
 		for _, s := range lane.stages {
@@ -118,6 +121,16 @@ func (p *plan) stagePeaks(f *parser.File) {
 		if s := p.closes[i]; s >= 0 {
 			lane.stack = lane.stack[:len(lane.stack)-1]
 			p.raise(lane, f, p.peaks[s])
+		}
+	}
+}
+
+// noteStagePeaks adds the file to the columns of its stages.
+func (p *plan) noteStagePeaks(f *parser.File, ref fileRef) {
+	for s := range f.Stages {
+		l := p.lanes[p.laneOf[f.Stages[s].Before]].ledger
+		if size, ok := l.get(&f.Checkpoints[p.peaks[s]]); ok {
+			l.stagePeak(f.Stages[s].Name).addLevel(l.level, ref, size)
 		}
 	}
 }

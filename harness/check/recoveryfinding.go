@@ -11,6 +11,8 @@ type recoverySum struct {
 	name string
 	all  int
 	of   map[Verdict]*recoveryCount
+	// shares has freed / held, where that is known and something was held.
+	shares column
 }
 
 type recoveryCount struct {
@@ -32,6 +34,9 @@ func (l *ledger) sum(name string) *recoverySum {
 
 func (s *recoverySum) add(r *Recovered) {
 	s.all++
+	if r.Verdict != Skipped && !r.Nothing && !r.ref.outside {
+		s.shares.add(r.ref, r.Share, (r.High-r.Low)/2)
+	}
 	c := s.of[r.Verdict]
 	if c == nil {
 		c = &recoveryCount{}
