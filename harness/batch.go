@@ -91,7 +91,7 @@ func (b *batch) waiting(n int) []int {
 	return indices
 }
 
-// next is the first file of a feed that has not begun.
+// next is the first file of a feed that has not begun. Feeds are in the order of the batch.
 func (b *batch) next(fed []int) (int, bool) {
 	for _, i := range fed {
 		if !b.begun[i] {
@@ -101,35 +101,51 @@ func (b *batch) next(fed []int) (int, bool) {
 	return unknown, false
 }
 
-// find is the file that a pipeline means by a name: the next expected one if it can be, else one that has not begun, else
-// one that has (it is done again). A pipeline may print another path to the same file than the one it was fed, or only
-// its base name where no two files share it.
-func (b *batch) find(name string, fed []int) (int, bool) {
-	candidates := b.byPath[name]
-	if len(candidates) == 0 {
-		candidates = b.byPlace[place(name)]
+// called are the files that a pipeline may mean by a name. It may print another path to a file than the one it was fed, or
+// only its base name where no two files share it. A path that was fed several times is that many files.
+func (b *batch) called(name string) []int {
+	files := b.byPath[name]
+	if len(files) == 0 {
+		files = b.byPlace[place(name)]
 	}
-	if len(candidates) == 0 && name != "" {
-		candidates = b.byBase[filepath.Base(name)]
-		for _, i := range candidates {
-			if b.files[i].Path != b.files[candidates[0]].Path {
-				return unknown, false
+	if len(files) == 0 && name != "" {
+		files = b.byBase[filepath.Base(name)]
+		for _, i := range files {
+			if b.files[i].Path != b.files[files[0]].Path {
+				return nil
 			}
 		}
 	}
-	if len(candidates) == 0 {
+	b.matched = b.matched || len(files) > 0
+	return files
+}
+
+// find is the file that a pipeline begins by a name: of those that its process was fed the first that has not begun, else
+// the one that is done again, which is the first that did not end well, or the last. Only where its process was fed none of
+// that name it is one that another process was fed, or is to be.
+func (b *batch) find(name string, fed []int) (int, bool) {
+	files := b.called(name)
+	if len(files) == 0 {
 		return unknown, false
 	}
-	b.matched = true
-	if next, ok := b.next(fed); ok && slices.Contains(candidates, next) {
-		return next, true
+	own := slices.DeleteFunc(slices.Clone(files), func(i int) bool {
+		_, found := slices.BinarySearch(fed, i)
+		return !found
+	})
+	if len(own) > 0 {
+		files = own
 	}
-	for _, i := range candidates {
+	for _, i := range files {
 		if !b.begun[i] {
 			return i, true
 		}
 	}
-	return candidates[len(candidates)-1], true
+	for _, i := range files {
+		if s := b.status[i]; s != parser.StatusOK && s != parser.StatusUnknown {
+			return i, true
+		}
+	}
+	return files[len(files)-1], true
 }
 
 // end gives a file its status; the later word counts where it was done twice.

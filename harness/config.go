@@ -79,7 +79,7 @@ type Input struct {
 // A Config says what to run over which files, and where the log goes.
 type Config struct {
 	Command []string // program and arguments
-	Files   []Input
+	Files   []Input  // in the order in which they are fed; a path may stand several times
 	Feed    Feed
 
 	// Timeout is how long one file may take, the start of the process included where the process is the file's own, and

@@ -1,12 +1,14 @@
 package harness
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -243,6 +245,41 @@ func TestLinesBelongToTheirFile(t *testing.T) {
 	want = append(want, "[vramsoak] exit", "[vramsoak] run-end")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+}
+
+// A batch may hold the same files several times. A crash in the second round is that of its file there, and the process
+// after it gets the rest of that round.
+func TestRounds(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		feed  Feed
+		lines string
+	}{{FeedProcess, "both"}, {FeedList, "both"}, {FeedStdin, "both"}, {FeedList, "starts"}, {FeedStdin, "ends"}, {FeedList, "none"}} {
+		t.Run(string(test.feed)+" "+test.lines, func(t *testing.T) {
+			t.Parallel()
+			cfg := batchOf(t, test.feed, 3, "LINES="+test.lines, "FAULT=crash:5")
+			cfg.Files = slices.Repeat(cfg.Files, 2)
+			o, log, err := runOf(t.Context(), t, cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o.Files != 6 || o.Counts[parser.StatusOK] != 5 || o.Counts[parser.StatusCrashed] != 1 || o.Reason != ReasonDone {
+				t.Errorf("outcome %+v", o)
+			}
+			tl, err := parser.Build(parser.Read(bytes.NewReader(log), LogName))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range tl.LastAttempts() {
+				got = append(got, fmt.Sprintf("%d %s %g s %s", f.Index, f.Path, f.AudioSeconds, f.Status))
+			}
+			want := []string{"1 f1 10 s ok", "2 f2 10 s ok", "3 f3 10 s ok", "4 f1 10 s ok", "5 f2 10 s crashed", "6 f3 10 s ok"}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("files (-want +got):\n%s\nlog:\n%s", diff, log)
+			}
+		})
 	}
 }
 

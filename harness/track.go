@@ -3,6 +3,7 @@ package harness
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"vramsoak/parser"
@@ -26,6 +27,7 @@ type tracker struct {
 	fed    []int // the files it got
 	split  parser.Splitter
 	active *work // nil between files
+	last   int   // the file that ended last
 	// turn is when the active file began or, between files, the wait for the next one.
 	turn time.Time
 	// ending says that the process is being ended: no file begins any more. late says that it is for want of time: that
@@ -55,7 +57,7 @@ type work struct {
 // process prepares for a process that gets these files.
 func (t *tracker) process(fed []int, now time.Time) {
 	t.fed, t.split, t.active, t.turn = fed, parser.Splitter{}, nil, now
-	t.ending, t.late = false, false
+	t.last, t.ending, t.late = unknown, false, false
 }
 
 // before takes a line that is about to be written to the log.
@@ -128,24 +130,28 @@ func (t *tracker) named(start parser.FileStart, now time.Time) {
 	if t.ending {
 		return
 	}
+	// Checkpoints before the first file's name, of a model that is loaded, say, showed the beginning of a file. It was this
+	// one's, unless that was not its turn.
+	shown := t.active != nil && t.active.inferred && first
 	i := unknown
 	if !t.open {
+		if shown {
+			t.batch.unbegin(t.active.index)
+		}
 		i = t.file(start.Path)
 	}
 	if a := t.active; a != nil {
 		switch {
-		case a.inferred && first && (t.open || i == a.index):
-			// Checkpoints before the first file's name, of a model that is loaded, say, showed the beginning of a file. It was
-			// this one's.
-			a.inferred, a.name, t.turn = false, start.Path, now
-			if t.open {
-				a.path = start.Path
-			}
+		case shown && t.open:
+			a.inferred, a.name, a.path, t.turn = false, start.Path, start.Path, now
 			return
-		case a.inferred && first:
+		case shown && i == a.index:
+			t.batch.begin(i)
+			a.inferred, a.name, t.turn = false, start.Path, now
+			return
+		case shown:
 			t.logger.Warn("the pipeline named its first file after its first checkpoint; print file-start earlier",
 				"began", a.path, "named", start.Path)
-			t.batch.unbegin(a.index)
 			t.active = nil
 		case t.ends:
 			t.end(parser.StatusFailed, "the pipeline began the next file without a file-end line for this one", now)
@@ -171,18 +177,21 @@ func (t *tracker) file(name string) int {
 	return i
 }
 
+// working says that a name may be the active file's.
+func (t *tracker) working(name string) bool {
+	a := t.active
+	if name == "" || name == a.name || name == a.path || t.open {
+		return true
+	}
+	files := t.batch.called(name)
+	return slices.Contains(files, a.index) || len(files) == 0 && (a.index == unknown || !t.batch.matched)
+}
+
 // ended ends the file of which the pipeline says so.
 func (t *tracker) ended(end parser.FileEnd, now time.Time) {
 	if a := t.active; a != nil {
-		i := a.index
-		if end.Path != "" && end.Path != a.name && end.Path != a.path && !t.open {
-			i, _ = t.batch.find(end.Path, t.fed)
-			if i == unknown && !t.batch.matched {
-				i = a.index
-			}
-		}
 		switch {
-		case i != a.index:
+		case !t.working(end.Path):
 			t.logger.Warn("the pipeline ended a file that it was not working on", "ended", end.Path, "working on", a.path)
 		case t.late:
 		default:
@@ -198,7 +207,7 @@ func (t *tracker) ended(end parser.FileEnd, now time.Time) {
 	var i int
 	if t.open {
 		i = t.batch.add(input)
-	} else if i = t.file(end.Path); i == unknown || t.batch.begun[i] {
+	} else if i = t.file(end.Path); i == unknown || t.batch.begun[i] || t.names && slices.Contains(t.batch.called(end.Path), t.last) {
 		t.logger.Warn("the pipeline ended a file that it had not begun", "file", end.Path)
 		return
 	}
@@ -236,7 +245,7 @@ func (t *tracker) end(status parser.Status, reason string, now time.Time) {
 	if w.index != unknown {
 		t.batch.end(w.index, status)
 	}
-	t.active, t.turn, t.lastEnd, t.changed = nil, now, now, true
+	t.active, t.last, t.turn, t.lastEnd, t.changed = nil, w.index, now, now, true
 }
 
 // unsaid is the status of a file of which the pipeline does not say how it ended.

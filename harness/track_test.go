@@ -72,6 +72,89 @@ func TestFilesOfAPipeline(t *testing.T) {
 			end 1 x ok
 			start 2 x
 			end 2 x ok`},
+		{name: "two rounds", files: "x y x y", text: both("x") + both("y") + both("x") + both("y"), want: `
+			start 1 x
+			end 1 x ok
+			start 2 y
+			end 2 y ok
+			start 3 x
+			end 3 x ok
+			start 4 y
+			end 4 y ok`},
+		{name: "two rounds, each in another order", files: "x y y x", text: both("x") + both("y") + both("y") + both("x"), want: `
+			start 1 x
+			end 1 x ok
+			start 2 y
+			end 2 y ok
+			start 3 y
+			end 3 y ok
+			start 4 x
+			end 4 x ok`},
+		{name: "two rounds, sorted by the pipeline", files: "x y x y", text: both("x") + both("x") + both("y") + both("y"), want: `
+			start 1 x
+			end 1 x ok
+			start 3 x
+			end 3 x ok
+			start 2 y
+			end 2 y ok
+			start 4 y
+			end 4 y ok`},
+		{name: "two rounds, after a checkpoint before the first name", files: "x y x y", text: b + both("x") + both("y") + both("x"), want: `
+			start 1 x
+			end 1 x ok
+			start 2 y
+			end 2 y ok
+			start 3 x
+			end 3 x ok`},
+		{name: "two rounds, only checkpoints", files: "x y x y", text: a + b + a + b + a + b + a + b, want: `
+			start 1 x
+			end 1 x ok
+			start 2 y
+			end 2 y ok
+			start 3 x
+			end 3 x ok
+			start 4 y
+			end 4 y ok`},
+		{name: "two rounds, only ends", files: "x x", text: end("x") + end("x"), want: `
+			start 1 x
+			end 1 x ok
+			start 2 x
+			end 2 x ok`},
+		{name: "two rounds, an end once more", files: "x x", text: both("x") + end("x") + both("x") + end("x"), want: `
+			start 1 x
+			end 1 x ok
+			start 2 x
+			end 2 x ok`},
+		{name: "two rounds, ended by another way to write the path", files: "p/x q/y p/x q/y", text: start("x") + end("./p/x") +
+			start("y") + end(here+"/q/y") + start("x") + end("./p/x"), want: `
+			start 1 p/x
+			end 1 p/x ok
+			start 2 q/y
+			end 2 q/y ok
+			start 3 p/x
+			end 3 p/x ok`},
+		{name: "two rounds, base names that two files share", files: "p/x q/x p/x q/x", text: both("p/x") + both("x"), want: `
+			start 1 p/x
+			end 1 p/x ok
+			start 0 x
+			end 0 x ok`},
+		{name: "two rounds and then one again that failed", files: "x y x y", text: start("x") + "[pipeline] file-end path=x status=failed\n" +
+			both("y") + both("x") + both("y") + both("x"), want: `
+			start 1 x
+			end 1 x failed
+			start 2 y
+			end 2 y ok
+			start 3 x
+			end 3 x ok
+			start 4 y
+			end 4 y ok
+			start 1 x
+			end 1 x ok`},
+		{name: "names of its own after a checkpoint", files: "p/1.wav p/2.wav", text: b + both("one") + both("two"), want: `
+			start 1 p/1.wav
+			end 1 p/1.wav ok
+			start 2 p/2.wav
+			end 2 p/2.wav ok`},
 		{name: "another way to write the path", files: "audio/x audio/y", text: both("./audio/x") + both(here+"/audio/y"), want: `
 			start 1 audio/x
 			end 1 audio/x ok
@@ -198,6 +281,32 @@ func TestFilesOfAPipeline(t *testing.T) {
 			expect(t, log, test.want)
 		})
 	}
+}
+
+// A name is first of all of the files that the process was fed: a path may stand in another process's share too.
+func TestFind(t *testing.T) {
+	t.Parallel()
+	b := newBatch([]Input{{Path: "x"}, {Path: "y"}, {Path: "x"}, {Path: "y"}, {Path: "z"}})
+	find := func(name string, want int, fed ...int) {
+		t.Helper()
+		if got, _ := b.find(name, fed); got != want {
+			t.Errorf("%s of %v is %d, want %d", name, fed, got, want)
+		}
+	}
+	find("x", 0, 0, 1)
+	b.begin(0)
+	find("x", 0, 0, 1) // again, though the next round's has not begun
+	find("x", 2, 0, 1, 2, 3, 4)
+	b.end(0, parser.StatusCrashed)
+	find("x", 2, 1, 2, 3, 4) // in the process after the crash
+	find("z", 4, 0, 1)       // another process's
+	b.begin(2)
+	b.end(2, parser.StatusOK)
+	find("x", 0, 0, 1, 2, 3, 4) // the one that failed
+	find("x", 2, 2, 3)
+	b.end(0, parser.StatusOK)
+	find("x", 2, 0, 1, 2, 3, 4)
+	find("unheard of", unknown, 0, 1)
 }
 
 // Where the process is the file, its exit and its own word are both heard, and the worse counts.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"io"
 	"iter"
+	"path"
 	"slices"
 	"time"
 )
@@ -172,6 +173,7 @@ func (b *Builder) add(rec Record) {
 			if !b.log.settled {
 				b.settle()
 			}
+			b.length(r)
 			return
 		}
 		b.supervised(r.Header)
@@ -310,6 +312,15 @@ func (b *Builder) open(start FileStart) {
 	b.tl.Files = append(b.tl.Files, b.file)
 	if start.Path != "" {
 		b.log.paths[start.Path] = len(b.tl.Files) - 1
+	}
+}
+
+// length takes the length of the open file from the pipeline, where the harness began the file and did not know it: in a
+// process of its own, or at a checkpoint before the name.
+func (b *Builder) length(r FileStart) {
+	f := b.file
+	if f != nil && f.AudioSeconds == 0 && (f.Path == "" || path.Base(r.Path) == path.Base(f.Path)) {
+		f.AudioSeconds = r.AudioSeconds
 	}
 }
 

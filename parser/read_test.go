@@ -139,8 +139,12 @@ func renderTimeline(t *testing.T, log []byte) string {
 	fmt.Fprintf(&b, "checkpoints=%d runs=%d samples=%d warnings=%d exits=%d bad=%d\n", tl.Checkpoints, len(tl.Runs),
 		len(tl.Samples), len(tl.Warnings), len(tl.Exits), len(tl.Bad))
 	for _, f := range slices.Concat(tl.Outside, tl.Files) {
-		fmt.Fprintf(&b, "%s index=%d status=%q supervised=%t run=%d process=%d lines=%d-%d seconds=%.3f checkpoints=%d ooms=%d\n",
+		fmt.Fprintf(&b, "%s index=%d status=%q supervised=%t run=%d process=%d lines=%d-%d seconds=%.3f checkpoints=%d ooms=%d",
 			f.Name(), f.Index, f.Status, f.Supervised, f.Run, f.Process, f.Pos.Line, f.EndPos.Line, f.Seconds, len(f.Checkpoints), len(f.OOMs))
+		if f.AudioSeconds != 0 {
+			fmt.Fprintf(&b, " audio=%g", f.AudioSeconds)
+		}
+		b.WriteByte('\n')
 		for _, s := range f.Stages {
 			fmt.Fprintf(&b, "  stage %s %d-%d\n", s.Name, s.Before, s.After)
 		}

@@ -3,16 +3,23 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"vramsoak/fixtures"
 	"vramsoak/harness"
+	"vramsoak/pipeline/audio"
 )
 
+// batchMax bounds how many files a batch may have once it is repeated: the harness keeps some 100 bytes of each.
+const batchMax = 10_000_000
+
 // inputs are the files of a batch, in order. Each source is a folder (its manifest.json, or else every file in it by
-// name), a manifest, a list (.txt, one path a line), or a file itself.
+// name), a manifest, a list (.txt, one path a line), or a file itself. The length that no manifest gives is that of the
+// header of a WAV file, else unknown.
 func inputs(sources []string) ([]harness.Input, error) {
 	var all []harness.Input
 	for _, source := range sources {
@@ -21,6 +28,35 @@ func inputs(sources []string) ([]harness.Input, error) {
 			return nil, fmt.Errorf("--files %s: %w", source, err)
 		}
 		all = append(all, files...)
+	}
+	for i := range all {
+		if f := &all[i]; f.AudioSeconds == 0 {
+			f.AudioSeconds, _ = audio.WAVSeconds(f.Path)
+		}
+	}
+	return all, nil
+}
+
+// inRounds is the batch fed so many times over, each time in an order of its own where there is a seed. The order depends on
+// nothing but the seed and the number of files.
+func inRounds(files []harness.Input, repeat int, seed *uint64) ([]harness.Input, error) {
+	switch {
+	case repeat < 1:
+		return nil, fmt.Errorf("--repeat %d: expected 1 or more", repeat)
+	case len(files) == 0 && repeat > 1:
+		return nil, errors.New("--repeat: expected files to feed, found none; name them with --files")
+	case len(files) == 0 && seed != nil:
+		return nil, errors.New("--shuffle: expected files to feed, found none; name them with --files")
+	case len(files) > batchMax/repeat:
+		return nil, fmt.Errorf("--repeat %d: expected at most %d files in all, found %d each time", repeat, batchMax, len(files))
+	}
+	all := slices.Repeat(files, repeat)
+	if seed == nil {
+		return all, nil
+	}
+	random := rand.New(rand.NewPCG(*seed, 0))
+	for round := range slices.Chunk(all, len(files)) {
+		random.Shuffle(len(round), func(i, j int) { round[i], round[j] = round[j], round[i] })
 	}
 	return all, nil
 }

@@ -55,11 +55,12 @@ func TestScripts(t *testing.T) {
 
 // pipelineMain is a pipeline as a user's is: a process that prints checkpoints. It takes paths as arguments, or one a line
 // on standard input; --keep keeps the model of every file, --crash-at N dies at file N of the batch, --silent prints
-// nothing, --protocol tells which file it works on.
+// nothing, --protocol tells which file it works on, --leak keeps 1 MiB of every file, --follow 1 MiB for each byte of the
+// last one.
 func pipelineMain() {
 	const model = 512 << 20
 	var files []string
-	keep, silent, protocol, crashAt := false, false, false, 0
+	keep, silent, protocol, leak, follow, crashAt := false, false, false, false, false, 0
 	for args := os.Args[1:]; len(args) > 0; args = args[1:] {
 		switch args[0] {
 		case "--keep":
@@ -68,6 +69,10 @@ func pipelineMain() {
 			silent = true
 		case "--protocol":
 			protocol = true
+		case "--leak":
+			leak = true
+		case "--follow":
+			follow = true
 		case "--crash-at":
 			crashAt, _ = strconv.Atoi(args[1])
 			args = args[1:]
@@ -95,7 +100,8 @@ func pipelineMain() {
 	if err != nil {
 		first = 1
 	}
-	level := int64(1 << 20)
+	const piece = 1 << 20
+	level := int64(piece)
 	say := func(name string) {
 		c := parser.Checkpoint{Name: name}
 		c.Set(parser.Allocated, parser.Exact(level))
@@ -108,7 +114,13 @@ func pipelineMain() {
 			fmt.Println(string(parser.FileStart{Pipeline: true, Path: path}.AppendLine(nil)))
 		}
 		say("Before Transcription")
-		base := level
+		idle := level
+		if leak {
+			idle += piece
+		}
+		if info, err := os.Stat(path); err == nil && follow {
+			idle = piece * (1 + info.Size())
+		}
 		level += model
 		if first+i == crashAt {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
@@ -116,11 +128,11 @@ func pipelineMain() {
 		}
 		say("Before Whisper Cleanup")
 		if !keep {
-			level = base
+			level = idle
 		}
 		say("After Whisper Cleanup")
 		say("After Transcription (post-cleanup)")
-		level = base
+		level = idle
 		if protocol {
 			fmt.Println(string(parser.FileEnd{Pipeline: true, Path: path, Status: parser.StatusOK}.AppendLine(nil)))
 		}

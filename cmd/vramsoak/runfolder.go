@@ -62,7 +62,9 @@ type gpuJSON struct {
 
 type configJSON struct {
 	Files        []string `json:"files"` // as given by --files
-	Count        int      `json:"count"`
+	Count        int      `json:"count"` // of files that were to be fed, in all rounds
+	Repeat       int      `json:"repeat"`
+	Shuffle      *uint64  `json:"shuffle,omitempty"` // seed of the order; none where the order is that of Files
 	Feed         string   `json:"feed"`
 	Timeout      float64  `json:"timeout"` // seconds
 	Grace        float64  `json:"grace"`   // seconds
@@ -74,7 +76,7 @@ func runInfo(cfg harness.Config, opts soakOptions, nvml *meter.NVML, started tim
 	info := runJSON{
 		Schema: "vramsoak.run/1", Version: cfg.Version, Command: cfg.Command, Commit: gitCommit(), GPUs: []gpuJSON{},
 		Config: configJSON{
-			Files: opts.files, Count: len(cfg.Files), Feed: string(cfg.Feed), Timeout: cfg.Timeout.Seconds(),
+			Files: opts.files, Count: len(cfg.Files), Repeat: opts.repeat, Shuffle: opts.shuffle, Feed: string(cfg.Feed), Timeout: cfg.Timeout.Seconds(),
 			Grace: cfg.Grace.Seconds(), OnCrash: string(cfg.OnCrash), RestartEvery: cfg.RestartEvery,
 		},
 		Started: started.UTC().Truncate(time.Millisecond), Seconds: outcome.Duration.Seconds(), Reason: outcome.Reason,

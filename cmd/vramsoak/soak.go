@@ -22,6 +22,8 @@ import (
 
 type soakOptions struct {
 	files        []string
+	repeat       int
+	shuffle      *uint64 // seed; nil where the order is to stay
 	feed         string
 	timeout      time.Duration
 	grace        time.Duration
@@ -34,6 +36,7 @@ type soakOptions struct {
 
 func newSoakCommand() *cobra.Command {
 	opts := soakOptions{}
+	var seed uint64
 	cmd := &cobra.Command{
 		Use:   "soak [flags] -- COMMAND...",
 		Short: "Run a pipeline over a batch, judge it, write the run folder",
@@ -52,6 +55,10 @@ A pipeline that works on many files in one process should print which one it wor
   [pipeline] file-end path=PATH status=ok
 otherwise a file begins where the first checkpoint's name recurs.
 
+Memory that follows the length of the audio looks like a leak where files are sorted by length. --shuffle feeds the
+batch in another order, the same one for the same seed; --repeat feeds it several times over, best four or more, each
+round shuffled by itself. A leak goes on growing all the same.
+
 No shell is involved. The command's environment gets PYTHONUNBUFFERED=1, and VRAMSOAK_FIRST, the place in the batch of
 the first file that the process is given.`,
 		Example: `  # One process a file
@@ -59,6 +66,9 @@ the first file that the process is given.`,
 
   # One process for the whole batch, started anew after a crash: where leaks show
   vramsoak soak --files audio/ -- python transcribe.py --list {list}
+
+  # A leak, or files that get longer?
+  vramsoak soak --files audio/ --repeat 4 --shuffle 1 -- python transcribe.py --list {list}
 
   # The native pipeline
   vramsoak soak --files batch/ --feed stdin -- gpupipeline --model ggml-base.bin --out out --stdin`,
@@ -69,11 +79,16 @@ the first file that the process is given.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("shuffle") {
+				opts.shuffle = &seed
+			}
 			return runSoak(cmd.Context(), cmd.OutOrStdout(), opts, args)
 		},
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&opts.files, "files", nil, "the batch: a `folder`, a manifest.json, a list (.txt) or a file; may be repeated")
+	f.IntVar(&opts.repeat, "repeat", 1, "feed the batch `N` times over")
+	f.Uint64Var(&seed, "shuffle", 0, "feed each round in an order drawn by this `seed`; the default is the order of --files")
 	f.StringVar(&opts.feed, "feed", "", "process, list, stdin or none; the default follows from the command")
 	f.DurationVar(&opts.timeout, "timeout", 0, "end the process when one file takes longer; 0 is no limit")
 	f.DurationVar(&opts.grace, "grace", harness.DefaultGrace, "time from SIGTERM to SIGKILL")
@@ -100,6 +115,9 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	}
 	files, err := inputs(opts.files)
 	if err != nil {
+		return err
+	}
+	if files, err = inRounds(files, opts.repeat, opts.shuffle); err != nil {
 		return err
 	}
 	display := newDisplay(os.Stderr)

@@ -32,7 +32,7 @@ type ledger struct {
 	// recoveries are in sums and stagePeaks.
 	peaks, unused, dark column
 	stagePeaks          []*stagePeak
-	order  orderMark
+	order               orderMark
 }
 
 // A stagePeak is the high-water mark of a stage over the files.

@@ -96,6 +96,10 @@ func TestDecodeWAV(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got.PCM); diff != "" {
 				t.Errorf("samples (-want +got):\n%s", diff)
 			}
+			// The header alone gives the same length. All cases have 16 kHz.
+			if got, ok := WAVSeconds(saved(t, tt.file)); !ok || got != float64(len(tt.want))/16000 {
+				t.Errorf("%g s (%v) by the header, want %d samples", got, ok, len(tt.want))
+			}
 		})
 	}
 }
