@@ -3,6 +3,7 @@
 //	reports.Text(os.Stdout, tl, rep, reports.TextOptions{Terminal: true, Width: 100, Color: true})
 //	reports.JUnit(w, tl, rep)         // for a CI system's test view
 //	reports.Markdown(w, tl, rep)      // for a job summary or a comment
+//	reports.ComparisonText(os.Stdout, c, verdict, opts) // of two runs
 //	reports.Plot(w, "png", tl, rep, reports.PlotOptions{})
 //
 // Every report is a pure function of the timeline and the judgement: the same input gives the same bytes. None of them

@@ -84,22 +84,18 @@ func limit(f check.Finding) string {
 // quantity prints a value in a finding's unit. A ratio gets as many digits as it takes to tell it from the limit: 94.96 %
 // is not 95.0 %.
 func quantity(value, limit float64, unit string) string {
-	switch unit {
-	case check.Ratio:
-		digits := 1
-		for digits < 4 && value != limit && !math.IsNaN(limit) &&
-			strconv.FormatFloat(100*value, 'f', digits, 64) == strconv.FormatFloat(100*limit, 'f', digits, 64) {
-			digits++
-		}
-		return strconv.FormatFloat(100*value, 'f', digits, 64) + " %"
-	case check.BytesPerFile:
-		return bytesOf(value) + "/file"
-	default:
-		return strconv.FormatFloat(value, 'f', -1, 64)
+	if unit != check.Ratio {
+		return check.Quantity(value, unit)
 	}
+	digits := 1
+	for digits < 4 && value != limit && !math.IsNaN(limit) &&
+		strconv.FormatFloat(100*value, 'f', digits, 64) == strconv.FormatFloat(100*limit, 'f', digits, 64) {
+		digits++
+	}
+	return strconv.FormatFloat(100*value, 'f', digits, 64) + " %"
 }
 
-func bytesOf(value float64) string { return parser.FormatBytes(int64(math.Round(value))) }
+func bytesOf(value float64) string { return check.Quantity(value, check.Bytes) }
 
 // location is where a finding was seen: "soak.log:88", or "" where it is about the whole log.
 func location(f check.Finding) string {

@@ -18,8 +18,7 @@ const MarkdownLimit = 60_000
 func Markdown(w io.Writer, tl *parser.Timeline, rep *check.Report) error {
 	m := markdown{left: MarkdownLimit}
 	findings := ordered(rep)
-	sign := map[check.Verdict]string{check.Pass: "✅", check.Fail: "❌", check.Undecided: "⚠️"}[rep.Verdict]
-	m.add(fmt.Sprintf("## %s vramsoak: %s\n\n%s\n", sign, escape(string(rep.Verdict), 40), escape(headline(rep), 400)))
+	m.add(fmt.Sprintf("## %s vramsoak: %s\n\n%s\n", verdictSign(rep.Verdict), escape(string(rep.Verdict), 40), escape(headline(rep), 400)))
 
 	pattern := patternTable(makePattern(tl, rep))
 	// What failed comes first, but not at the cost of the pattern: it is short unless the log is odd.
@@ -32,6 +31,10 @@ func Markdown(w io.Writer, tl *parser.Timeline, rep *check.Report) error {
 		return fmt.Errorf("write the summary: %w", err)
 	}
 	return nil
+}
+
+func verdictSign(v check.Verdict) string {
+	return map[check.Verdict]string{check.Pass: "✅", check.Fail: "❌", check.Undecided: "⚠️"}[v]
 }
 
 // A markdown is a summary that is being written within a limit of bytes.
@@ -116,7 +119,7 @@ func patternTable(p pattern) mdTable {
 		n := p.filled(s.level, cells)
 		freed := s.freed
 		if s.verdict != "" {
-			freed += map[check.Verdict]string{check.Pass: " ✅", check.Fail: " ❌", check.Undecided: " ⚠️"}[s.verdict]
+			freed = strings.TrimRight(freed+" "+verdictSign(s.verdict), " ")
 		}
 		t.rows = append(t.rows, fmt.Sprintf("| %s | %s | `%s` | %s |\n", escape(s.name, 120), parser.FormatBytes(s.level),
 			strings.Repeat("█", n)+strings.Repeat("─", cells-n), freed))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/olekukonko/tablewriter"
@@ -25,14 +26,7 @@ type TextOptions struct {
 
 // Text writes the verdict, the findings and the memory pattern of a file.
 func Text(w io.Writer, tl *parser.Timeline, rep *check.Report, opts TextOptions) error {
-	switch {
-	case !opts.Terminal:
-		opts.Width = 100
-	case opts.Width <= 0:
-		opts.Width = 80
-	}
-	opts.Color = opts.Color && opts.Terminal
-	t := &textWriter{TextOptions: opts}
+	t := newTextWriter(opts)
 	findings := ordered(rep)
 	t.wrap(t.paint(rep.Verdict, strings.ToUpper(string(rep.Verdict)))+": "+headline(rep), "")
 	if err := t.findings(findings); err != nil {
@@ -51,6 +45,20 @@ type textWriter struct {
 	strings.Builder
 	TextOptions
 }
+
+func newTextWriter(opts TextOptions) *textWriter {
+	switch {
+	case !opts.Terminal:
+		opts.Width = 100
+	case opts.Width <= 0:
+		opts.Width = 80
+	}
+	opts.Color = opts.Color && opts.Terminal
+	return &textWriter{TextOptions: opts}
+}
+
+// findingNumbers are the columns File and Measured.
+var findingNumbers = []int{3, 4}
 
 // findings writes the table of what was judged. On a terminal too narrow for the messages, those of what did not pass
 // follow the table.
@@ -74,7 +82,7 @@ func (t *textWriter) findings(all []check.Finding) error {
 			rows[i+1] = append(rows[i+1], location(f), clean(f.Message))
 		}
 		t.WriteByte('\n')
-		return t.table(rows, subjectColumn, 0)
+		return t.table(rows, findingNumbers, subjectColumn, 0)
 	}
 	widest := tableWidth(rows)
 	const messageWidth = 40 // a sentence in fewer columns is a tower of words
@@ -84,10 +92,10 @@ func (t *textWriter) findings(all []check.Finding) error {
 			rows[i+1] = append(rows[i+1], withLocation(f))
 		}
 		t.WriteByte('\n')
-		return t.table(rows, len(rows[0])-1, t.Width-widest-3)
+		return t.table(rows, findingNumbers, len(rows[0])-1, t.Width-widest-3)
 	}
 	t.WriteByte('\n')
-	if err := t.table(rows, subjectColumn, max(12, columnWidth(rows, subjectColumn)-max(0, widest-t.Width))); err != nil {
+	if err := t.table(rows, findingNumbers, subjectColumn, max(12, columnWidth(rows, subjectColumn)-max(0, widest-t.Width))); err != nil {
 		return err
 	}
 	for _, f := range withVerdict(shown, check.Fail, check.Undecided) {
@@ -105,8 +113,9 @@ func withLocation(f check.Finding) string {
 	return clean(f.Message) + " [" + location(f) + "]"
 }
 
-// table writes rows, the first of them the header. The column named flexible is wrapped at maxWidth, if that is not 0.
-func (t *textWriter) table(rows [][]string, flexible, maxWidth int) error {
+// table writes rows, the first of them the header, with numbers in the columns to be aligned on the right. The column named
+// flexible is wrapped at maxWidth, if that is not 0.
+func (t *textWriter) table(rows [][]string, numbers []int, flexible, maxWidth int) error {
 	lines := tw.Off
 	if t.Terminal {
 		lines = tw.On
@@ -114,17 +123,15 @@ func (t *textWriter) table(rows [][]string, flexible, maxWidth int) error {
 	var out bytes.Buffer
 	row := tw.CellConfig{
 		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
-		Alignment:  tw.CellAlignment{Global: tw.AlignLeft, PerColumn: []tw.Align{3: tw.AlignRight, 4: tw.AlignRight}},
+		Alignment:  tw.CellAlignment{Global: tw.AlignLeft, PerColumn: slices.Repeat([]tw.Align{tw.AlignLeft}, len(rows[0]))},
+	}
+	for _, i := range numbers {
+		row.Alignment.PerColumn[i] = tw.AlignRight
 	}
 	header := row
 	if maxWidth > 0 {
 		row.Formatting.AutoWrap = tw.WrapNormal
 		row.ColMaxWidths.PerColumn = tw.Mapper[int, int]{flexible: maxWidth + 2} // with its padding
-	}
-	for i, a := range row.Alignment.PerColumn {
-		if a == "" {
-			row.Alignment.PerColumn[i] = tw.AlignLeft
-		}
 	}
 	table := tablewriter.NewTable(&out,
 		tablewriter.WithConfig(tablewriter.Config{Header: header, Row: row}),
@@ -141,11 +148,11 @@ func (t *textWriter) table(rows [][]string, flexible, maxWidth int) error {
 	table.Header(rows[0])
 	for _, r := range rows[1:] {
 		if err := table.Append(r); err != nil {
-			return fmt.Errorf("lay out the findings: %w", err)
+			return fmt.Errorf("lay out the table: %w", err)
 		}
 	}
 	if err := table.Render(); err != nil {
-		return fmt.Errorf("lay out the findings: %w", err)
+		return fmt.Errorf("lay out the table: %w", err)
 	}
 	for line := range strings.Lines(out.String()) {
 		line = strings.TrimRight(line, " \n")
@@ -229,13 +236,20 @@ func (t *textWriter) mark(f check.Finding) string {
 
 // word is a verdict with its sign on a terminal, and by itself elsewhere.
 func (t *textWriter) word(f check.Finding) string {
+	if f.Verdict != check.Fail || f.Gates {
+		return t.symbolWord(f.Verdict)
+	}
 	if !t.Terminal {
 		return verdictWord(f)
 	}
-	if f.Verdict == check.Fail && !f.Gates {
-		return "! " + verdictWord(f)
+	return "! " + verdictWord(f)
+}
+
+func (t *textWriter) symbolWord(v check.Verdict) string {
+	if !t.Terminal {
+		return string(v)
 	}
-	return t.symbol(f.Verdict) + " " + verdictWord(f)
+	return t.symbol(v) + " " + string(v)
 }
 
 func (t *textWriter) symbol(v check.Verdict) string {

@@ -14,8 +14,9 @@ import (
 )
 
 type checkOptions struct {
-	read   readOptions
-	format string
+	read      readOptions
+	baselines []string
+	format    string
 }
 
 func newCheckCommand() *cobra.Command {
@@ -24,20 +25,22 @@ func newCheckCommand() *cobra.Command {
 		Use:   "check LOG...",
 		Short: "Judge logs that exist already",
 		Long: `Check reads the memory checkpoints of a log and judges whether memory is given back: recovery of each cleanup,
-peak, growth over files, out of memory, completeness, consistency. Several logs are
-judged together, each as a run of its own.
+peak, growth over files, out of memory, completeness, consistency, and with --baseline whether it got worse. Several
+logs are judged together, each as a run of its own.
 LOG is a file, also one compressed with gzip or zstd, or - for standard input.
 
 The policy is the file given; else, for a log that vramsoak wrote, the one that the run was made with; else
 vramsoak.yaml in the current folder; else the defaults. It may hold dialects of your own.` + dialectHelp(),
 		Example: `  vramsoak check run.log
   vramsoak check runs/2026-11-20T02-00-00Z/soak.log --format json
+  vramsoak check run.log --baseline last-good.json --baseline anchor.json
   python transcribe.py *.mp3 2>&1 | vramsoak check -`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runCheck(cmd.OutOrStdout(), args, opts) },
 	}
 	cmd.Flags().StringVar(&opts.read.policy, "policy", "", "policy `file` (YAML): thresholds, expected checkpoints, which checks gate")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
+	cmd.Flags().StringArrayVar(&opts.baselines, "baseline", nil, baselineUsage)
 	cmd.Flags().StringVar(&opts.format, "format", "text", "text, json, junit or markdown")
 	return cmd
 }
@@ -47,9 +50,20 @@ func runCheck(out io.Writer, logs []string, opts checkOptions) error {
 	if err != nil {
 		return err
 	}
+	refs, err := opts.read.references(opts.baselines)
+	if err != nil {
+		return err
+	}
 	tl, report, err := opts.read.judgeFiles(logs)
 	if err != nil {
 		return err
+	}
+	if len(refs) > 0 {
+		info, err := runOf(logs, tl)
+		if err != nil {
+			return err
+		}
+		refs.join(report, info)
 	}
 	if err := write(out, tl, report); err != nil {
 		return err
@@ -77,8 +91,12 @@ func reportWriter(format string) (reportFunc, error) {
 
 func writeJSON(w io.Writer, _ *parser.Timeline, r *check.Report) error { return r.WriteJSON(w) }
 
-// writeText fits the text to where it goes: a terminal, or a pipe.
 func writeText(w io.Writer, tl *parser.Timeline, r *check.Report) error {
+	return reports.Text(w, tl, r, textOptions(w))
+}
+
+// textOptions fit text to where it goes: a terminal, or a pipe.
+func textOptions(w io.Writer) reports.TextOptions {
 	opts := reports.TextOptions{}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		opts.Terminal = true
@@ -87,5 +105,5 @@ func writeText(w io.Writer, tl *parser.Timeline, r *check.Report) error {
 			opts.Width = width
 		}
 	}
-	return reports.Text(w, tl, r, opts)
+	return opts
 }

@@ -99,10 +99,12 @@ and fails the build when memory is not given back.`,
 	}
 	template := root.HelpTemplate()
 	root.SetHelpTemplate(template + verdictStatus)
-	for _, cmd := range []*cobra.Command{newSoakCommand(), newCheckCommand()} {
+	for _, cmd := range []*cobra.Command{newSoakCommand(), newCheckCommand(), newCompareCommand()} {
 		root.AddCommand(cmd)
 	}
-	for _, cmd := range []*cobra.Command{newParseCommand(), newPlotCommand(), newFixturesCommand(), newDoctorCommand()} {
+	for _, cmd := range []*cobra.Command{
+		newBaselineCommand(), newParseCommand(), newPlotCommand(), newFixturesCommand(), newDoctorCommand(),
+	} {
 		cmd.SetHelpTemplate(template + plainStatus)
 		root.AddCommand(cmd)
 	}

@@ -38,6 +38,12 @@ func makeRunFolder(parent string, now time.Time) (string, error) {
 	}
 }
 
+// Files of a run folder.
+const (
+	runJSONName = "run.json"
+	verdictName = "verdict.json"
+)
+
 // runJSON is run.json: what ran, where, with what. The log has the rest.
 type runJSON struct {
 	Schema    string         `json:"schema"`
@@ -70,14 +76,16 @@ type configJSON struct {
 	Grace        float64  `json:"grace"`   // seconds
 	OnCrash      string   `json:"on_crash"`
 	RestartEvery int      `json:"restart_every"`
+	Baselines    []string `json:"baselines,omitempty"` // as given by --baseline
 }
 
 func runInfo(cfg harness.Config, opts soakOptions, nvml *meter.NVML, started time.Time, outcome *harness.Outcome) runJSON {
 	info := runJSON{
 		Schema: "vramsoak.run/1", Version: cfg.Version, Command: cfg.Command, Commit: gitCommit(), GPUs: []gpuJSON{},
 		Config: configJSON{
-			Files: opts.files, Count: len(cfg.Files), Repeat: opts.repeat, Shuffle: opts.shuffle, Feed: string(cfg.Feed), Timeout: cfg.Timeout.Seconds(),
-			Grace: cfg.Grace.Seconds(), OnCrash: string(cfg.OnCrash), RestartEvery: cfg.RestartEvery,
+			Files: opts.files, Count: len(cfg.Files), Repeat: opts.repeat, Shuffle: opts.shuffle, Feed: string(cfg.Feed),
+			Timeout: cfg.Timeout.Seconds(), Grace: cfg.Grace.Seconds(), OnCrash: string(cfg.OnCrash),
+			RestartEvery: cfg.RestartEvery, Baselines: opts.baselines,
 		},
 		Started: started.UTC().Truncate(time.Millisecond), Seconds: outcome.Duration.Seconds(), Reason: outcome.Reason,
 		Statuses: map[string]int{}, Processes: outcome.Processes,
@@ -105,7 +113,7 @@ func gitCommit() string {
 }
 
 func writeRunJSON(dir string, info runJSON) error {
-	return writeFile(filepath.Join(dir, "run.json"), func(w io.Writer) error {
+	return writeFile(filepath.Join(dir, runJSONName), func(w io.Writer) error {
 		enc := json.NewEncoder(w)
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
@@ -119,7 +127,7 @@ func writeRunFolder(dir string, tl *parser.Timeline, report *check.Report) error
 		name  string
 		write reportFunc
 	}{
-		{"verdict.json", writeJSON},
+		{verdictName, writeJSON},
 		{"junit.xml", reports.JUnit},
 		{"summary.md", reports.Markdown},
 		{"memory.png", plotAs("png")},

@@ -30,6 +30,7 @@ type soakOptions struct {
 	onCrash      string
 	restartEvery int
 	policy       string
+	baselines    []string
 	runs         string
 	format       string
 }
@@ -70,6 +71,9 @@ the first file that the process is given.`,
   # A leak, or files that get longer?
   vramsoak soak --files audio/ --repeat 4 --shuffle 1 -- python transcribe.py --list {list}
 
+  # Fail also where it got worse than the last good run, or than the one that was pinned
+  vramsoak soak --files audio/ --baseline last-good.json --baseline anchor.json -- python transcribe.py {}
+
   # The native pipeline
   vramsoak soak --files batch/ --feed stdin -- gpupipeline --model ggml-base.bin --out out --stdin`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -95,6 +99,7 @@ the first file that the process is given.`,
 	f.StringVar(&opts.onCrash, "on-crash", string(harness.CrashRestart), "restart goes on with the next file, stop ends the run")
 	f.IntVar(&opts.restartEvery, "restart-every", 0, "start the process anew after so many files; 0 is never")
 	f.StringVar(&opts.policy, "policy", "", "policy `file` (YAML); default vramsoak.yaml where there is one")
+	f.StringArrayVar(&opts.baselines, "baseline", nil, baselineUsage)
 	f.StringVar(&opts.runs, "runs", "runs", "`folder` in which the run folder is made")
 	f.StringVar(&opts.format, "format", "text", "what to print at the end: text, json, junit or markdown")
 	return cmd
@@ -110,6 +115,10 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 		return err
 	}
 	dialects, err := parser.NewSet("", policy.Dialects...)
+	if err != nil {
+		return err
+	}
+	refs, err := readOptions{policy: opts.policy}.references(opts.baselines)
 	if err != nil {
 		return err
 	}
@@ -154,12 +163,14 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	if outcome == nil {
 		return runErr
 	}
-	return finish(out, cfg, write, runInfo(cfg, opts, nvml, started, outcome), runErr, outcome)
+	return finish(out, cfg, write, refs, runInfo(cfg, opts, nvml, started, outcome), runErr, outcome)
 }
 
 // finish judges what the run left and writes the run folder. The log is read back from the disk: the verdict is that of
 // vramsoak check.
-func finish(out io.Writer, cfg harness.Config, write reportFunc, info runJSON, runErr error, outcome *harness.Outcome) error {
+func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references, info runJSON, runErr error,
+	outcome *harness.Outcome,
+) error {
 	defer fmt.Fprintf(os.Stderr, "run folder: %s\n", cfg.Dir)
 	if outcome.Diagnostic != "" { // why it stopped; the log that there is is judged all the same
 		fmt.Fprintf(os.Stderr, "vramsoak: %s\n", outcome.Diagnostic)
@@ -171,6 +182,7 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, info runJSON, r
 	if err != nil {
 		return cmp.Or(runErr, err) // a run that failed to begin has no checkpoints either
 	}
+	refs.join(report, info.info())
 	if err := writeRunFolder(cfg.Dir, tl, report); err != nil {
 		return errors.Join(runErr, err)
 	}

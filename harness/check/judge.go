@@ -17,11 +17,12 @@ const (
 	Peak         = "peak"
 	OutOfMemory  = "out-of-memory"
 	Completeness = "completeness"
+	Regression   = "regression" // found by package compare, where there is an earlier run: see Report.Join
 	Consistency  = "consistency"
 )
 
 // Checks are the names that a policy may gate on or require.
-var Checks = []string{Recovery, Leak, Peak, OutOfMemory, Completeness, Consistency}
+var Checks = []string{Recovery, Leak, Peak, OutOfMemory, Completeness, Regression, Consistency}
 
 // Of applies every check to a timeline. The report depends on nothing else.
 func Of(tl *parser.Timeline, policy Policy) *Report {
@@ -167,15 +168,6 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 	j.outOfMemory()
 	j.completeness()
 	j.unreadable()
-	j.findings = fold(j.findings)
-	slices.SortStableFunc(j.findings, func(a, b Finding) int {
-		return slices.Index(Checks, a.Check) - slices.Index(Checks, b.Check)
-	})
-	for i := range j.findings {
-		f := &j.findings[i]
-		f.Gates = slices.Contains(j.policy.Gate, f.Check)
-	}
-	j.require()
 	for i := range j.recoveries {
 		j.recoveries[i].File = j.file(j.recoveries[i].ref)
 	}
@@ -184,10 +176,27 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 		mark.Used = max(mark.Used, tl.Samples[i].Bytes(parser.Used))
 		mark.Total = max(mark.Total, tl.Samples[i].Bytes(parser.Total))
 	}
-	return &Report{
-		Schema: Schema, Verdict: whole(j.findings), Files: len(tl.Files), Checkpoints: tl.Checkpoints,
-		HighWater: mark, Findings: j.findings, Recoveries: j.recoveries, Measured: j.measure(),
+	report := &Report{
+		Schema: Schema, Files: len(tl.Files), Checkpoints: tl.Checkpoints, HighWater: mark, Recoveries: j.recoveries, Policy: j.policy,
+		Measured: j.measure(),
 	}
+	report.Join(fold(j.findings)...)
+	return report
+}
+
+// Join adds findings to those of the log, and gives the verdict of all.
+func (r *Report) Join(findings ...Finding) {
+	r.found = append(r.found, findings...)
+	slices.SortStableFunc(r.found, func(a, b Finding) int {
+		return slices.Index(Checks, a.Check) - slices.Index(Checks, b.Check)
+	})
+	r.Findings = slices.Clone(r.found)
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		f.Gates = slices.Contains(r.Policy.Gate, f.Check)
+	}
+	r.Findings = required(r.Policy.Require, r.Findings)
+	r.Verdict = whole(r.Findings)
 }
 
 // fold makes one finding of those that say the same of several ledgers, where nothing is measured: a job of 64 ranks has no
@@ -233,28 +242,33 @@ func whole(findings []Finding) Verdict {
 
 func (j *Judge) add(f Finding) { j.findings = append(j.findings, f) }
 
-// require turns what the policy requires and the log could not give into undecided. A check that was judged anywhere was
+// required turns what the policy requires and the log could not give into undecided. A check that was judged anywhere was
 // given.
-func (j *Judge) require() {
-	for _, check := range j.policy.Require {
+func required(checks []string, findings []Finding) []Finding {
+	for _, check := range checks {
 		of := func(f Finding) bool { return f.Check == check }
-		if !slices.ContainsFunc(j.findings, of) {
-			j.add(Finding{
+		if !slices.ContainsFunc(findings, of) {
+			f := Finding{
 				Check: check, Verdict: Undecided, Subject: "the log", Gates: true,
 				Message: "required by the policy, and the log has nothing to judge it by",
-			})
+			}
+			if check == Regression {
+				f.Message = "required by the policy, and there is no earlier run to compare with; give one with --baseline"
+			}
+			findings = append(findings, f)
 			continue
 		}
-		if slices.ContainsFunc(j.findings, func(f Finding) bool { return of(f) && f.Verdict != Skipped }) {
+		if slices.ContainsFunc(findings, func(f Finding) bool { return of(f) && f.Verdict != Skipped }) {
 			continue
 		}
-		for i := range j.findings {
-			if f := &j.findings[i]; of(*f) {
+		for i := range findings {
+			if f := &findings[i]; of(*f) {
 				f.Verdict, f.Gates = Undecided, true
 				f.Message = "required by the policy, but " + f.Message
 			}
 		}
 	}
+	return findings
 }
 
 // subject names what a finding is about, with its lane where the log has several.

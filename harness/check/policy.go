@@ -8,11 +8,12 @@ import (
 
 // A Policy is what a user demands. In a file (vramsoak.yaml) every part may be left out:
 //
-//	gate: [recovery, leak, peak, out-of-memory, completeness, consistency]
+//	gate: [recovery, leak, peak, out-of-memory, completeness, regression, consistency]
 //	require: [recovery]         # skipped then counts as undecided
 //	recovery: {min: 95%, floor: 1MiB}
 //	peak: {notice: 70%, max: 85%}
 //	leak: {max_growth: 256KiB, min_files: 8, warm_up: 2}
+//	regression: {min_effect: 1%, min_bytes: 8MiB, min_slowdown: 1%, false_alarms: 0.1%, exact: false}
 //	expect:
 //	  checkpoints: [Before Whisper Cleanup, After Whisper Cleanup]
 //	dialects:                   # lines of your own, see parser.UserDialect
@@ -25,7 +26,9 @@ type Policy struct {
 	Recovery RecoveryPolicy
 	Peak     PeakPolicy
 	Leak     LeakPolicy
-	Expect   ExpectPolicy
+	// Regression is for the comparison with earlier runs, where they are given.
+	Regression RegressionPolicy
+	Expect     ExpectPolicy
 	// Dialects are the user's own. Logs are read in them and in the built-in ones.
 	Dialects []parser.UserDialect
 }
@@ -49,6 +52,17 @@ type LeakPolicy struct {
 	WarmUp    int    // files at the start of a process that are left out
 }
 
+// RegressionPolicy is for how much worse than in an earlier run a metric may be. What is in bytes may be worse by the
+// larger of two amounts.
+type RegressionPolicy struct {
+	MinEffect   Share  // of the earlier run's median: what is in bytes, and ratios
+	MinBytes    Amount // what is in bytes
+	MinSlowdown Share  // of the earlier run's median: times and throughput
+	FalseAlarms Share  // the share of comparisons of like runs that may fail, over all of their metrics
+	// Exact compares memory and ratios byte by byte, for runs without any noise: any difference for the worse fails.
+	Exact bool
+}
+
 // ExpectPolicy is what a log must contain.
 type ExpectPolicy struct {
 	Checkpoints []string // names, in every file that did not end badly
@@ -67,5 +81,8 @@ func DefaultPolicy() Policy {
 		Recovery: RecoveryPolicy{Min: 0.95, Floor: Amount{parser.MiB}},
 		Peak:     PeakPolicy{Notice: 0.70, Max: 0.85},
 		Leak:     LeakPolicy{MaxGrowth: Amount{256 * parser.KiB}, MinFiles: 8, WarmUp: 2},
+		Regression: RegressionPolicy{
+			MinEffect: 0.01, MinBytes: Amount{8 * parser.MiB}, MinSlowdown: 0.01, FalseAlarms: 0.001,
+		},
 	}
 }

@@ -21,6 +21,7 @@ leak:
   max_growth: 64KiB
   min_files: 20
   warm_up: 0
+regression: {min_effect: 2%, min_bytes: 16MiB, min_slowdown: 10%, false_alarms: 1%, exact: true}
 expect:
   checkpoints:
     - After Transcription (post-cleanup)
@@ -39,6 +40,9 @@ dialects:
 	want.Recovery.Min, want.Recovery.Floor.Bytes = 0.9, 2<<20
 	want.Peak.Max = 0.9
 	want.Leak.MaxGrowth.Bytes, want.Leak.MinFiles, want.Leak.WarmUp = 64<<10, 20, 0
+	want.Regression = check.RegressionPolicy{
+		MinEffect: 0.02, MinBytes: check.Amount{Bytes: 16 << 20}, MinSlowdown: 0.1, FalseAlarms: 0.01, Exact: true,
+	}
 	want.Expect.Checkpoints = []string{"After Transcription (post-cleanup)"}
 	want.Dialects = []parser.UserDialect{
 		{Name: "ours", Pattern: `VRAM (?P<used>[\d.]+) of (?P<total>[\d.]+)`, Unit: "MiB"},
@@ -70,7 +74,7 @@ peak: 3
 leak: {min_files: few, max_growth: 1 parsec}
 expect:
   checkpoints: After Whisper Cleanup
-`, `p.yaml:1:18: expected one of recovery, leak, peak, out-of-memory, completeness, consistency, found "leaks"
+`, `p.yaml:1:18: expected one of recovery, leak, peak, out-of-memory, completeness, regression, consistency, found "leaks"
 p.yaml:3:8: expected a share such as 95% or 0.95, above 0 and up to 1, found "150%"
 p.yaml:4:3: expected one of the keys floor, min, found "flor"
 p.yaml:5:7: expected key: value, found "3"

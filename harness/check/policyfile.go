@@ -69,6 +69,13 @@ func policyFields(r *policyReader, p *Policy) map[string]func(ast.Node) {
 			"min_files":  r.count(&p.Leak.MinFiles, 4),
 			"warm_up":    r.count(&p.Leak.WarmUp, 0),
 		}),
+		"regression": r.nested(map[string]func(ast.Node){
+			"min_effect":   r.share(&p.Regression.MinEffect),
+			"min_bytes":    r.amount(&p.Regression.MinBytes),
+			"min_slowdown": r.share(&p.Regression.MinSlowdown),
+			"false_alarms": r.share(&p.Regression.FalseAlarms),
+			"exact":        r.flag(&p.Regression.Exact),
+		}),
 		"expect": r.nested(map[string]func(ast.Node){
 			"checkpoints": func(n ast.Node) { p.Expect.Checkpoints = r.strings(n, func(ast.Node, string) {}) },
 		}),
@@ -190,14 +197,7 @@ func (r *policyReader) dialect(item ast.Node) (d parser.UserDialect, name ast.No
 		"name":    field("name", &d.Name),
 		"pattern": field("pattern", &d.Pattern),
 		"unit":    field("unit", &d.Unit),
-		"decimal": func(n ast.Node) {
-			b, ok := n.(*ast.BoolNode)
-			if !ok {
-				r.fail(n, "true or false")
-				return
-			}
-			d.Decimal = b.Value
-		},
+		"decimal": r.flag(&d.Decimal),
 	})
 	if len(r.errs) == before && (places["name"] == nil || places["pattern"] == nil) {
 		r.fail(item, "a name and a pattern")
@@ -248,6 +248,17 @@ func (r *policyReader) count(to *int, least int) func(ast.Node) {
 			return
 		}
 		*to = i
+	}
+}
+
+func (r *policyReader) flag(to *bool) func(ast.Node) {
+	return func(n ast.Node) {
+		b, ok := n.(*ast.BoolNode)
+		if !ok {
+			r.fail(n, "true or false")
+			return
+		}
+		*to = b.Value
 	}
 }
 

@@ -27,7 +27,7 @@ const (
 
 // A Finding is what one check found about one subject: a cleanup, a stage, a device, the batch.
 type Finding struct {
-	Check   string  `json:"check"` // "recovery", "peak", "leak", "out-of-memory", "completeness", "consistency"
+	Check   string  `json:"check"` // "recovery", "peak", "leak", "out-of-memory", "completeness", "regression", "consistency"
 	Verdict Verdict `json:"verdict"`
 	Subject string  `json:"subject"` // "Whisper Cleanup"
 	// File is the place in the batch (from 1) of the file that decided the verdict: the first that fails, or the worst
@@ -76,6 +76,10 @@ type Report struct {
 	// Recoveries are each cleanup and stage of each file that the timeline has checkpoints of, in the order of the log. They
 	// are for reports to show; verdict.json does not have them.
 	Recoveries []Recovered `json:"-"`
+	// Policy is what it was judged by.
+	Policy Policy `json:"-"`
+	// found are the findings as they were made, before the policy's demands.
+	found []Finding
 	// Measured is what the run measured, file by file. verdict.json does not have it.
 	Measured *Measurements `json:"-"`
 }

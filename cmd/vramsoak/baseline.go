@@ -1,0 +1,119 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"vramsoak/harness"
+	"vramsoak/harness/check"
+	"vramsoak/reports"
+)
+
+func newBaselineCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "baseline",
+		Short: "Keep what a run measured, to compare later ones with",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newBaselineSaveCommand(), newBaselineShowCommand())
+	return cmd
+}
+
+type baselineSaveOptions struct {
+	read   readOptions
+	output string
+	force  bool
+}
+
+func newBaselineSaveCommand() *cobra.Command {
+	opts := baselineSaveOptions{}
+	cmd := &cobra.Command{
+		Use:   "save RUN|LOG -o baseline.json",
+		Short: "Write what a run measured, file by file, as a small JSON file",
+		Long: `Save writes what a run measured: a line a file and a line a metric. The file is made to be kept in a repository and
+read in a review. A run that did not pass is refused: a baseline of it would excuse the next one.` + dialectHelp(),
+		Example: `  vramsoak baseline save runs/2026-11-20T02-00-00Z -o baseline.json
+  vramsoak soak --files audio/ --baseline baseline.json -- python transcribe.py {}`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return runBaselineSave(args[0], opts) },
+	}
+	cmd.Flags().StringVarP(&opts.output, "output", "o", "baseline.json", "`file` to write")
+	cmd.Flags().BoolVar(&opts.force, "force", false, "also of a run that did not pass")
+	cmd.Flags().StringVar(&opts.read.policy, "policy", "", "policy `file` (YAML) by which the run must pass")
+	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
+	return cmd
+}
+
+func runBaselineSave(path string, opts baselineSaveOptions) error {
+	m, err := opts.read.measured(path)
+	if err != nil {
+		return err
+	}
+	if len(m.Metrics) == 0 {
+		return fmt.Errorf("%s: expected a file that ended well and has readings, found none; there is nothing to compare with", path)
+	}
+	given, err := soakVerdict(path)
+	if err != nil {
+		return err
+	}
+	if given != "" && given != check.Pass {
+		m.Run.Verdict = given
+	}
+	if v := m.Run.Verdict; v != check.Pass && !opts.force {
+		return fmt.Errorf("%s did not pass (%s), and a baseline of it would excuse the next run; see why with vramsoak check, "+
+			"or save it all the same with --force", path, v)
+	}
+	return writeFile(opts.output, m.WriteJSON)
+}
+
+// soakVerdict is the verdict that a soak gave and left in its run folder; "" where there is none. It tells of a regression,
+// which the log by itself does not.
+func soakVerdict(path string) (check.Verdict, error) {
+	dir := path
+	if filepath.Base(path) == harness.LogName {
+		dir = filepath.Dir(path)
+	} else if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return "", nil // a log from elsewhere
+	}
+	name := filepath.Join(dir, verdictName)
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	var given struct {
+		Verdict check.Verdict `json:"verdict"`
+	}
+	if err := json.Unmarshal(text, &given); err != nil {
+		return "", fmt.Errorf("%s: expected the verdict that vramsoak soak wrote there: %w", name, err)
+	}
+	return given.Verdict, nil
+}
+
+func newBaselineShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "show BASELINE",
+		Short:   "Show what a baseline, a run or a log holds to be compared",
+		Example: `  vramsoak baseline show baseline.json`,
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runBaselineShow(cmd.OutOrStdout(), args[0]) },
+	}
+}
+
+func runBaselineShow(out io.Writer, path string) error {
+	m, err := readOptions{}.measured(path)
+	if err != nil {
+		return err
+	}
+	return reports.BaselineText(out, m.Baseline, textOptions(out))
+}

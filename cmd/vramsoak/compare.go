@@ -1,0 +1,110 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"vramsoak/harness/check"
+	"vramsoak/harness/compare"
+	"vramsoak/reports"
+)
+
+type compareOptions struct {
+	read   readOptions
+	format string
+	exact  bool
+}
+
+func newCompareCommand() *cobra.Command {
+	opts := compareOptions{}
+	cmd := &cobra.Command{
+		Use:   "compare BASE NEW",
+		Short: "Tell whether a run needs more memory, or more time, than an earlier one",
+		Long: `Compare holds NEW against BASE, metric by metric, each file against the same file: idle level, reserved - allocated,
+dark memory, peaks, recoveries, throughput. A metric fails where it is certain that it got worse by more than
+1 % (of memory, by more than 8 MiB too), passes where it is certain that it did not, and is undecided else.
+BASE and NEW are run folders, logs, or baselines that vramsoak baseline save wrote.
+
+The limits are those of the policy, found for NEW as vramsoak check finds it.` + dialectHelp(),
+		Example: `  vramsoak compare runs/2026-11-19T02-00-00Z runs/2026-11-20T02-00-00Z
+  vramsoak compare baseline.json run.log --format markdown
+
+  # Two runs without any noise, such as simulated ones
+  vramsoak compare base.log new.log --exact`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runCompare(cmd.OutOrStdout(), args[0], args[1], opts)
+		},
+	}
+	cmd.Flags().StringVar(&opts.read.policy, "policy", "", "policy `file` (YAML): by how much a metric may be worse")
+	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
+	cmd.Flags().StringVar(&opts.format, "format", "text", "text, json or markdown")
+	cmd.Flags().BoolVar(&opts.exact, "exact", false, "memory and recoveries byte by byte, as the policy's regression: {exact: true}")
+	return cmd
+}
+
+func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) error {
+	write, err := comparisonWriter(opts.format)
+	if err != nil {
+		return err
+	}
+	base, err := opts.read.measured(basePath)
+	if err != nil {
+		return err
+	}
+	run, err := opts.read.measured(newPath)
+	if err != nil {
+		return err
+	}
+	report := run.report
+	if report == nil {
+		policy, _, err := policyFor(opts.read.policy, nil)
+		if err != nil {
+			return err
+		}
+		report = &check.Report{Files: len(run.Files), Policy: policy}
+	}
+	policy := report.Policy
+	policy.Gate, policy.Require = []string{check.Regression}, nil
+	policy.Regression.Exact = policy.Regression.Exact || opts.exact
+	c := compare.Compare(base.Baseline, run.Baseline, policy.Regression)
+	only := &check.Report{
+		Schema: check.Schema, Files: report.Files, Checkpoints: report.Checkpoints, HighWater: report.HighWater, Policy: policy,
+	}
+	only.Join(c.Findings("")...)
+	if err := write(out, c, only); err != nil {
+		return err
+	}
+	return verdict(only)
+}
+
+// comparisonWriter is what writes a comparison in a format of --format.
+func comparisonWriter(format string) (func(io.Writer, *compare.Comparison, *check.Report) error, error) {
+	switch format {
+	case "text":
+		return func(w io.Writer, c *compare.Comparison, r *check.Report) error {
+			return reports.ComparisonText(w, c, r.Verdict, textOptions(w))
+		}, nil
+	case "json":
+		return writeComparisonJSON, nil
+	case "markdown":
+		return func(w io.Writer, c *compare.Comparison, r *check.Report) error {
+			return reports.ComparisonMarkdown(w, c, r.Verdict)
+		}, nil
+	}
+	return nil, fmt.Errorf("expected --format text, json or markdown, found %q", format)
+}
+
+// writeComparisonJSON writes a verdict as vramsoak check does, and in the same object what was compared.
+func writeComparisonJSON(w io.Writer, c *compare.Comparison, r *check.Report) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(struct {
+		*check.Report
+		*compare.Comparison
+	}{r, c})
+}

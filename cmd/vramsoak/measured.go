@@ -1,0 +1,158 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"vramsoak/harness"
+	"vramsoak/harness/check"
+	"vramsoak/harness/compare"
+	"vramsoak/parser"
+)
+
+// A measured run is one that can be compared.
+type measured struct {
+	*compare.Baseline
+	// report judges its log; nil for a baseline that was saved.
+	report *check.Report
+}
+
+// measured reads a run folder, a log, or a saved baseline.
+func (o readOptions) measured(path string) (measured, error) {
+	log := path
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		log = filepath.Join(path, harness.LogName)
+		if _, err := os.Stat(log); err != nil {
+			return measured{}, fmt.Errorf("%s: expected a run folder with %s in it, or a log, or a baseline: %w", path, harness.LogName, err)
+		}
+	}
+	saved, err := isBaseline(log)
+	if err != nil {
+		return measured{}, err
+	}
+	if saved {
+		b, err := readBaseline(log)
+		return measured{Baseline: b}, err
+	}
+	tl, report, err := o.judgeFiles([]string{log})
+	if err != nil {
+		return measured{}, err
+	}
+	info, err := runOf([]string{log}, tl)
+	if err != nil {
+		return measured{}, err
+	}
+	info.Log, info.Verdict = displayName(path), report.Verdict
+	return measured{compare.New(*report.Measured, info), report}, nil
+}
+
+// ourJSON is how an object of vramsoak's begins. A log may have lines of JSON too.
+var ourJSON = regexp.MustCompile(`^\s*\{\s*"schema"\s*:\s*"vramsoak\.`)
+
+// isBaseline tells a saved baseline, or what was meant as one, from a log.
+func isBaseline(path string) (bool, error) {
+	if path == "-" {
+		return false, nil
+	}
+	head, err := headOf(path)
+	if err != nil {
+		return false, err
+	}
+	return ourJSON.Match(head), nil
+}
+
+func readBaseline(path string) (*compare.Baseline, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	b, err := compare.ReadBaseline(f, path)
+	if err != nil {
+		return nil, err
+	}
+	b.Run.Log = path
+	return b, nil
+}
+
+// runOf says which run a log is of: what run.json beside it says, and else its first line. Of several logs nothing is said.
+func runOf(logs []string, tl *parser.Timeline) (compare.RunInfo, error) {
+	info := compare.RunInfo{}
+	if len(logs) != 1 {
+		return info, nil
+	}
+	if len(tl.Runs) > 0 {
+		start := tl.Runs[0].Start
+		info.Started, info.Version = start.Time, start.Version
+		if start.Command != "" {
+			info.Command = []string{start.Command}
+		}
+	}
+	if filepath.Base(logs[0]) != harness.LogName {
+		return info, nil
+	}
+	path := filepath.Join(filepath.Dir(logs[0]), runJSONName)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return info, nil
+	}
+	if err != nil {
+		return info, err
+	}
+	var run runJSON
+	if err := json.Unmarshal(text, &run); err != nil {
+		return info, fmt.Errorf("%s: expected what vramsoak soak wrote there: %w; without the file the log can be compared all the same", path, err)
+	}
+	return run.info(), nil
+}
+
+// info is what a baseline keeps of run.json.
+func (r runJSON) info() compare.RunInfo {
+	gpus := make([]string, len(r.GPUs))
+	for i, g := range r.GPUs {
+		gpus[i] = g.Name
+	}
+	return compare.RunInfo{
+		Started: r.Started, Commit: r.Commit, Host: r.Host, GPU: strings.Join(gpus, ", "), Driver: r.Driver, Version: r.Version,
+		Command: r.Command,
+	}
+}
+
+// references are the earlier runs that a run is held against.
+type references []measured
+
+const baselineUsage = "compare with an earlier `run`: a saved baseline, a run folder or a log; repeat it for a second one, such as an anchor that stays"
+
+func (o readOptions) references(paths []string) (references, error) {
+	var all references
+	for _, path := range paths {
+		m, err := o.measured(path)
+		if err != nil {
+			return nil, fmt.Errorf("--baseline %w", err)
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// join adds to a report how its run compares with each reference, and notes on standard error where the runs differ otherwise.
+func (refs references) join(report *check.Report, run compare.RunInfo) {
+	now := compare.New(*report.Measured, run)
+	for _, ref := range refs {
+		name := ""
+		if len(refs) > 1 {
+			name = ref.Run.Log
+		}
+		c := compare.Compare(ref.Baseline, now, report.Policy.Regression)
+		report.Join(c.Findings(name)...)
+		for _, r := range c.Remarks {
+			fmt.Fprintf(os.Stderr, "vramsoak: compared with %s: %s\n", ref.Run.Log, r)
+		}
+	}
+}

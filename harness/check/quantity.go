@@ -1,0 +1,35 @@
+package check
+
+import (
+	"math"
+	"strconv"
+
+	"vramsoak/parser"
+)
+
+// Quantity prints a value in one of the units of metrics and findings, for people: "7.23 GiB", "97.5 %", "12.4 s",
+// "31.2 x real time", "4.00 MiB/file", "3".
+func Quantity(value float64, unit string) string {
+	switch unit {
+	case Bytes:
+		return parser.FormatBytes(int64(math.Round(value)))
+	case BytesPerFile:
+		return parser.FormatBytes(int64(math.Round(value))) + "/file"
+	case Ratio:
+		return strconv.FormatFloat(100*value, 'f', 1, 64) + " %"
+	case Seconds:
+		return significant(value) + " s"
+	case TimesRealTime:
+		return significant(value) + " " + TimesRealTime
+	}
+	return strconv.FormatFloat(value, 'f', -1, 64)
+}
+
+// significant prints three digits that matter, and never an exponent: "0.0124", "12.4", "1240".
+func significant(value float64) string {
+	digits := 2
+	if value != 0 && !math.IsInf(value, 0) {
+		digits -= int(math.Floor(math.Log10(math.Abs(value))))
+	}
+	return strconv.FormatFloat(value, 'f', min(max(digits, 0), 9), 64)
+}

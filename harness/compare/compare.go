@@ -1,0 +1,239 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"vramsoak/harness/check"
+)
+
+// A Comparison is a run held against an earlier one, metric by metric.
+type Comparison struct {
+	Base RunInfo `json:"base"`
+	New  RunInfo `json:"new"`
+	// Files are those that both runs have; BaseFiles and NewFiles all that ended well.
+	Files     int `json:"paired_files"`
+	BaseFiles int `json:"base_files"`
+	NewFiles  int `json:"new_files"`
+	// Remarks say where the runs differ otherwise, by host, GPU, driver or command, and that the base failed.
+	Remarks []string `json:"remarks,omitempty"`
+	Changes []Change `json:"metrics"`
+}
+
+// A Change is by how much a metric is another than in the earlier run.
+type Change struct {
+	Name           string        `json:"name"`
+	Unit           string        `json:"unit"` // of every amount here, as in check.Metric
+	Rank           int           `json:"rank,omitempty"`
+	Device         int           `json:"device,omitempty"`
+	HigherIsBetter bool          `json:"higher_is_better,omitempty"`
+	Verdict        check.Verdict `json:"verdict"`
+	// Message is one sentence for a person.
+	Message string `json:"message"`
+	// Paired says that each file was compared with itself. Files is how many were, or else how many the run with fewer has.
+	Paired bool `json:"paired"`
+	Files  int  `json:"files"`
+	// Base and New are the medians of the compared files.
+	Base float64 `json:"base"`
+	New  float64 `json:"new"`
+	// Difference is by how much the new run is above the base, below where it is negative, of a usual file. It is no
+	// difference of the medians.
+	Difference float64 `json:"difference"`
+	// Interval holds the true difference with the probability Confidence, whatever the printed digits hide; nil where there are
+	// too few files for any, and where metrics are compared exactly.
+	Interval *Interval `json:"interval,omitempty"`
+	// Relative is the difference over Base, 0 where Base is.
+	Relative float64 `json:"relative"`
+	// Limit is by how much the metric may be worse.
+	Limit float64 `json:"limit"`
+	// P is the probability that chance makes a metric look that much worse than Limit, corrected for the number of metrics;
+	// nil where nothing was tested.
+	P *float64 `json:"p,omitempty"`
+	// File is the first file, by its place in the batch, that an exact comparison found worse.
+	File int `json:"file,omitempty"`
+
+	lane bool // there are several: the subject names it
+}
+
+// An Interval is from Low to High.
+type Interval struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// Compare holds a run against an earlier one.
+func Compare(base, now *Baseline, policy check.RegressionPolicy) *Comparison {
+	c := &Comparison{
+		Base: base.Run, New: now.Run, BaseFiles: len(base.Files), NewFiles: len(now.Files), Remarks: remarks(base.Run, now.Run),
+	}
+	paired := pairs(base.Files, now.Files)
+	c.Files = len(paired)
+	var tests []*test
+	for _, m := range matched(base.Metrics, now.Metrics) {
+		of := cmp.Or(m.new, m.base)
+		t := &test{policy: policy, Change: &Change{
+			Name: of.Name, Unit: of.Unit, Rank: of.Rank, Device: of.Device, HigherIsBetter: of.HigherIsBetter,
+		}}
+		tests = append(tests, t)
+		if m.base == nil || m.new == nil || m.base.Unit != m.new.Unit {
+			t.skipUnmatched(m)
+			continue
+		}
+		t.sample(m.base, m.new, paired)
+		switch enough := min(c.BaseFiles, c.NewFiles) >= leastFiles; {
+		case t.Files == 0:
+			t.skip("no file that ended well has it in both runs")
+		case t.exact():
+			t.compareExactly(now.Files)
+		case t.Files < leastFiles && enough:
+			t.skip(fmt.Sprintf("%s have it in both runs, and %d are the least to judge by", plural(t.Files, "file"), leastFiles))
+		default:
+			t.run()
+		}
+	}
+	correct(tests)
+	lanes := map[[2]int]bool{}
+	for _, t := range tests {
+		t.decide()
+		lanes[[2]int{t.Rank, t.Device}] = true
+	}
+	for _, t := range tests {
+		t.lane = len(lanes) > 1
+		c.Changes = append(c.Changes, *t.Change)
+	}
+	return c
+}
+
+// leastFiles is how many files it takes for an interval: the 6 signs of 6 differences agree by chance in one of 64 times at
+// each end, which is less than the 2.5 % that an interval leaves out there.
+const leastFiles = 6
+
+// A match is a metric of both runs; one of them is nil where only the other has it.
+type match struct{ base, new *check.Metric }
+
+// matched are the metrics by name, rank and device, in the order of the base, then those that are new.
+func matched(base, now []check.Metric) []match {
+	type key struct {
+		name         string
+		rank, device int
+		nth          int // of that name
+	}
+	var all []match
+	at := map[key]int{}
+	find := func(m *check.Metric, has func(match) bool) int {
+		for k := (key{name: m.Name, rank: m.Rank, device: m.Device}); ; k.nth++ {
+			i, known := at[k]
+			if !known {
+				at[k] = len(all)
+				all = append(all, match{})
+				return at[k]
+			}
+			if !has(all[i]) {
+				return i
+			}
+		}
+	}
+	for i := range base {
+		all[find(&base[i], func(m match) bool { return m.base != nil })].base = &base[i]
+	}
+	for i := range now {
+		all[find(&now[i], func(m match) bool { return m.new != nil })].new = &now[i]
+	}
+	return all
+}
+
+// remarks are what is to be known of two runs beside the measurements.
+func remarks(base, now RunInfo) []string {
+	var all []string
+	add := func(what, was, is string) {
+		if was != "" && is != "" && was != is {
+			all = append(all, fmt.Sprintf("another %s: %q, in the base %q", what, is, was))
+		}
+	}
+	if base.Verdict == check.Fail {
+		all = append(all, "the base failed when it was judged by itself")
+	}
+	add("host", base.Host, now.Host)
+	add("GPU", base.GPU, now.GPU)
+	add("driver", base.Driver, now.Driver)
+	add("command", strings.Join(base.Command, " "), strings.Join(now.Command, " "))
+	return all
+}
+
+// correct gives every test its probability among all of them, by Holm (A Simple Sequentially Rejective Multiple Test
+// Procedure, 1979): the least one is multiplied by their number, the next by one less, and so on, and none gets less than
+// the one before.
+func correct(tests []*test) {
+	var tested []*test
+	for _, t := range tests {
+		if t.P != nil {
+			tested = append(tested, t)
+		}
+	}
+	slices.SortStableFunc(tested, func(a, b *test) int { return cmp.Compare(*a.P, *b.P) })
+	least := 0.0
+	for i, t := range tested {
+		least = max(least, math.Min(1, *t.P*float64(len(tested)-i)))
+		*t.P = least
+		t.tests = len(tested)
+	}
+}
+
+// Findings are those of the check "regression", one a metric. Where a run is held against several earlier ones, reference
+// names this one; else it is empty.
+func (c *Comparison) Findings(reference string) []check.Finding {
+	var all []check.Finding
+	for i := range c.Changes {
+		all = append(all, c.Changes[i].finding(reference))
+	}
+	if len(all) == 0 {
+		all = append(all, check.Finding{
+			Check: check.Regression, Verdict: check.Skipped, Subject: against("metrics", reference),
+			Message: "neither run has a file that ended well with anything measured",
+		})
+	}
+	return all
+}
+
+func (c *Change) finding(reference string) check.Finding {
+	f := check.Finding{
+		Check: check.Regression, Verdict: c.Verdict, Subject: against(c.Subject(), reference), File: c.File, Message: c.Message,
+	}
+	if c.Verdict != check.Skipped {
+		f.Measured, f.Limit, f.Unit = new(c.Worse()), new(c.Limit), c.Unit
+	}
+	return f
+}
+
+func against(subject, reference string) string {
+	if reference == "" {
+		return subject
+	}
+	return subject + ", against " + reference
+}
+
+// Subject is the name of the metric, with rank and device where there are several.
+func (c *Change) Subject() string {
+	if !c.lane {
+		return c.Name
+	}
+	return fmt.Sprintf("%s (rank %d, device %d)", c.Name, c.Rank, c.Device)
+}
+
+// Worse is the difference in the bad direction: negative where the new run is better.
+func (c *Change) Worse() float64 {
+	if c.HigherIsBetter {
+		return 0 - c.Difference
+	}
+	return c.Difference
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

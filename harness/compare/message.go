@@ -1,0 +1,109 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"vramsoak/harness/check"
+)
+
+// moved is "rose by 300 MiB (+3.1 %, 95 % interval 290 MiB to 310 MiB) from 9.50 GiB, over the same 60 files".
+func (t *test) moved() string {
+	where := ", over the same " + plural(t.Files, "file")
+	if !t.Paired {
+		where = fmt.Sprintf(", over %s and %d others", plural(len(t.base), "file"), len(t.new))
+	}
+	word := "rose by "
+	switch {
+	case t.unchanged():
+		return "unchanged at " + t.amount(t.Base) + where
+	case t.Difference == 0:
+		word = "changed by "
+	case t.Difference < 0:
+		word = "fell by "
+	}
+	return word + t.difference(math.Abs(t.Difference)) + t.around() + " from " + t.amount(t.Base) + where
+}
+
+func (t *test) amount(v float64) string { return check.Quantity(v, t.Unit) }
+
+// unchanged says that there is no difference, however the digits fall and whichever files are looked at.
+func (t *test) unchanged() bool {
+	return t.Interval != nil && t.Interval.Low == 0 && t.Interval.High == 0
+}
+
+// difference is an amount of change: of two shares in points, a hundredth each.
+func (t *test) difference(v float64) string {
+	if t.Unit == check.Ratio {
+		return fmt.Sprintf("%.1f points", 100*v)
+	}
+	return t.amount(v)
+}
+
+// around is " (+3.1 %, 95 % interval 290 MiB to 310 MiB)", of times " (+3.1 %, 95 % interval +2.9 % to +3.3 %)".
+func (t *test) around() string {
+	var parts []string
+	if t.Base != 0 {
+		parts = append(parts, percent(t.Relative))
+	}
+	if t.Interval != nil {
+		low, high := t.difference(t.Interval.Low), t.difference(t.Interval.High)
+		if t.logarithm {
+			low, high = percent(t.Interval.Low/t.Base), percent(t.Interval.High/t.Base)
+		}
+		parts = append(parts, fmt.Sprintf("%.0f %% interval %s to %s", 100*Confidence, low, high))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+func percent(share float64) string { return fmt.Sprintf("%+.1f %%", 100*share) }
+
+// undecided says what was seen, why it does not tell, and what would.
+func (t *test) undecided() string {
+	alarms := float64(t.policy.FalseAlarms)
+	least := t.leastCertain()
+	switch {
+	case t.Interval == nil || t.best.low > t.margin && t.Files < least:
+		return fmt.Sprintf("%s; so few files may differ by chance: %d in both runs can decide it", t.moved(), least)
+	case t.seen.high <= t.margin || t.seen.low > t.margin && t.best.low <= t.margin:
+		return fmt.Sprintf("%s; the printed digits hide which side of %s it is on: exact bytes would decide it", t.moved(), t.difference(t.Limit))
+	}
+	// The width of an interval goes with the root of the number of files.
+	factor := 0.0
+	switch seen := t.seen.estimate; {
+	case seen <= t.margin:
+		factor = (t.seen.high - seen) / (t.margin - seen - (t.worst.high - t.seen.high))
+	default:
+		certain := normalQuantile(alarms/float64(t.tests)) / normalQuantile(tail)
+		factor = certain * (seen - t.seen.low) / (seen - t.margin - (t.seen.low - t.best.low))
+	}
+	need := math.Ceil(float64(t.Files) * factor * factor)
+	if !(factor > 0) || need > mostFiles {
+		return fmt.Sprintf("%s; that is too near to the %s that is allowed to be told by files", t.moved(), t.difference(t.Limit))
+	}
+	return fmt.Sprintf("%s, and %s is allowed; about %d files in both runs would decide it", t.moved(), t.difference(t.Limit),
+		max(int(need), t.Files+1, least))
+}
+
+// mostFiles is how many files a message asks for at most.
+const mostFiles = 10_000
+
+// leastCertain is how many files in each run it takes for the probability of chance to be able to fall to that of a false
+// alarm: all of the signs agree with the probability 1/2^n, two samples lie apart with n! n! / (2n)!.
+func (t *test) leastCertain() int {
+	alpha := float64(t.policy.FalseAlarms) / float64(max(1, t.tests))
+	n, p := 0, 1.0
+	for n < leastFiles || p > alpha {
+		n++
+		if t.Paired {
+			p /= 2
+		} else {
+			p *= float64(n) / float64(4*n-2)
+		}
+	}
+	return n
+}

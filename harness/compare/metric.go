@@ -1,0 +1,193 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+
+	"vramsoak/harness/check"
+)
+
+// A test is one metric while it is judged. Inside, values are turned so that more is worse, and times are logarithms: a
+// machine that is slower is so by a share of each file's time, be the file long or short.
+type test struct {
+	*Change
+	policy check.RegressionPolicy
+	// base and new are the values of the files that are compared, in Unit; of the same files in the same order where Paired.
+	base, new []float64
+	files     []pair
+	// baseDigits and newDigits are the resolutions of the two, in Unit.
+	baseDigits, newDigits float64
+	logarithm             bool
+	// best, seen and worst are the shifts where the digits hide as much in favour of the new run as they can, nothing, and as
+	// much against it as they can; margin is the limit, all as the values are inside.
+	best, seen, worst shift
+	margin            float64
+	tests             int // that the probability is corrected for
+}
+
+// sample takes the values that both runs have: of the same files where at least half of the smaller run has a partner.
+func (t *test) sample(base, now *check.Metric, paired []pair) {
+	for _, p := range paired {
+		if b, n := base.Values[p.base], now.Values[p.new]; !math.IsNaN(b) && !math.IsNaN(n) {
+			t.base, t.new, t.files = append(t.base, b), append(t.new, n), append(t.files, p)
+		}
+	}
+	allBase, allNew := present(base.Values), present(now.Values)
+	t.Paired = 2*len(t.base) >= min(len(allBase), len(allNew))
+	if !t.Paired {
+		t.base, t.new = allBase, allNew
+	}
+	t.Files = min(len(t.base), len(t.new))
+	t.baseDigits, t.newDigits = base.Resolution, now.Resolution
+	if t.Files == 0 {
+		return
+	}
+	t.Base, t.New = median(t.base), median(t.new)
+	t.Limit = float64(t.policy.MinEffect) * math.Abs(t.Base)
+	switch t.Unit {
+	case check.Bytes:
+		t.Limit = max(t.Limit, float64(t.policy.MinBytes.Bytes))
+	case check.Seconds, check.TimesRealTime:
+		t.Limit = float64(t.policy.MinSlowdown) * math.Abs(t.Base)
+		t.logarithm = positive(t.base, t.baseDigits) && positive(t.new, t.newDigits)
+	}
+}
+
+func present(values check.Values) []float64 {
+	var all []float64
+	for _, v := range values {
+		if !math.IsNaN(v) {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+func positive(values []float64, digits float64) bool {
+	for _, v := range values {
+		if v-digits <= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// run tests whether the metric is worse by more than the limit.
+func (t *test) run() {
+	t.margin = t.Limit
+	if t.logarithm {
+		if t.margin = math.Log1p(float64(t.policy.MinSlowdown)); t.HigherIsBetter {
+			t.margin = -math.Log1p(-float64(t.policy.MinSlowdown))
+		}
+	}
+	t.seen = t.shift(0)
+	t.best, t.worst = t.seen, t.seen
+	if t.baseDigits+t.newDigits > 0 {
+		t.best, t.worst = t.shift(-1), t.shift(1)
+	}
+	t.Difference = t.outside(t.seen.estimate)
+	if t.Base != 0 {
+		t.Relative = t.Difference / math.Abs(t.Base)
+	}
+	if !math.IsInf(t.best.low, 0) {
+		a, b := t.outside(t.best.low), t.outside(t.worst.high)
+		t.Interval = &Interval{min(a, b), max(a, b)}
+	}
+	first, second := t.inside(t.base, t.baseDigits), t.inside(t.new, -t.newDigits)
+	for i := range second {
+		second[i] -= t.margin
+	}
+	if t.Paired {
+		t.P = new(signedRank(less(second, first)))
+	} else {
+		t.P = new(rankSum(first, second))
+	}
+}
+
+// shift is how much worse the new values are where the printed digits hide all that they can in a direction: 1 is against
+// the new run, -1 in its favour, 0 takes the values as they are printed.
+func (t *test) shift(direction float64) shift {
+	first, second := t.inside(t.base, -direction*t.baseDigits), t.inside(t.new, direction*t.newDigits)
+	if t.Paired {
+		return pairedShift(less(second, first))
+	}
+	return unpairedShift(first, second)
+}
+
+func less(second, first []float64) []float64 {
+	d := make([]float64, len(second))
+	for i := range d {
+		d[i] = second[i] - first[i]
+	}
+	return d
+}
+
+// inside turns values so that more is worse, each made worse by some digits.
+func (t *test) inside(values []float64, worse float64) []float64 {
+	sign := 1.0
+	if t.HigherIsBetter {
+		sign = -1
+	}
+	turned := make([]float64, len(values))
+	for i, v := range values {
+		v += sign * worse
+		if t.logarithm {
+			v = math.Log(v)
+		}
+		turned[i] = sign * v
+	}
+	return turned
+}
+
+// outside is a shift as a difference in Unit: of a logarithm, what it is of the base's median.
+func (t *test) outside(shift float64) float64 {
+	if t.HigherIsBetter {
+		shift = 0 - shift
+	}
+	if t.logarithm {
+		return t.Base * math.Expm1(shift)
+	}
+	return shift
+}
+
+// exact says that the metric is compared byte by byte. Times never are: no machine is that steady.
+func (t *test) exact() bool {
+	return t.policy.Exact && (t.Unit == check.Bytes || t.Unit == check.Ratio)
+}
+
+// decide gives the verdict of what was tested.
+func (t *test) decide() {
+	if t.P == nil {
+		return
+	}
+	switch {
+	case *t.P <= float64(t.policy.FalseAlarms) && t.best.low > t.margin:
+		t.Verdict = check.Fail
+		t.Message = fmt.Sprintf("%s; at most %s is allowed", t.moved(), t.difference(t.Limit))
+	case t.worst.high < 0:
+		t.Verdict = check.Pass
+		t.Message = "better: " + t.moved()
+	case t.unchanged():
+		t.Verdict = check.Pass
+		t.Message = t.moved()
+	case t.worst.high <= t.margin:
+		t.Verdict = check.Pass
+		t.Message = "no worse than is allowed: " + t.moved()
+	default:
+		t.Verdict = check.Undecided
+		t.Message = t.undecided()
+	}
+}
+
+func (t *test) skip(why string) { t.Verdict, t.Message = check.Skipped, why }
+
+func (t *test) skipUnmatched(m match) {
+	switch {
+	case m.new == nil:
+		t.skip("only the base has it")
+	case m.base == nil:
+		t.skip("the base does not have it")
+	default:
+		t.skip(fmt.Sprintf("the base has it in %s, the new run in %s", m.base.Unit, m.new.Unit))
+	}
+}

@@ -1,0 +1,109 @@
+package compare
+
+import (
+	"math"
+	"path/filepath"
+	"strings"
+
+	"vramsoak/harness/check"
+)
+
+// A pair is the same file in both runs, by its place in each.
+type pair struct{ base, new int }
+
+// pairs finds the files that both runs have, in the order of the base: those of the same path; then those whose paths end
+// alike and that no other file could be, so that a batch may have moved to another folder. The second time that a run has a
+// file goes with the second time of the other. Files of which both runs know how long they are, and not the same, are two
+// files. Where no file of either run has a name, and both have as many, they go by their order.
+func pairs(base, now []check.MeasuredFile) []pair {
+	if nameless(base) && nameless(now) {
+		var all []pair
+		for i := range base {
+			if len(base) == len(now) && alike(base[i], now[i]) {
+				all = append(all, pair{i, i})
+			}
+		}
+		return all
+	}
+	partner := make([]int, len(base))
+	for i := range partner {
+		partner[i] = -1
+	}
+	taken := make([]bool, len(now))
+	basePaths, nowPaths := paths(base), paths(now)
+	depths := []int{math.MaxInt} // the whole path, and then less and less of its end
+	for depth := deepest; depth > 0; depth-- {
+		depths = append(depths, depth)
+	}
+	for _, depth := range depths {
+		there := byTail(nowPaths, depth, func(i int) bool { return taken[i] })
+		for tail, here := range byTail(basePaths, depth, func(i int) bool { return partner[i] >= 0 }) {
+			other := there[tail]
+			if !onePath(base, here) || !onePath(now, other) {
+				continue
+			}
+			for k := range min(len(here), len(other)) {
+				if alike(base[here[k]], now[other[k]]) {
+					partner[here[k]], taken[other[k]] = other[k], true
+				}
+			}
+		}
+	}
+	var all []pair
+	for i, j := range partner {
+		if j >= 0 {
+			all = append(all, pair{i, j})
+		}
+	}
+	return all
+}
+
+func nameless(files []check.MeasuredFile) bool {
+	for _, f := range files {
+		if f.Path != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// alike says that nothing speaks against two files being one: lengths are printed to a hundredth of a second or better.
+func alike(a, b check.MeasuredFile) bool {
+	return a.AudioSeconds == 0 || b.AudioSeconds == 0 || math.Abs(a.AudioSeconds-b.AudioSeconds) <= 0.01
+}
+
+// deepest is how many folders may tell files of the same name apart, where a batch has moved.
+const deepest = 16
+
+// paths are the folders and the last name of each file; nil where it has no name.
+func paths(files []check.MeasuredFile) [][]string {
+	all := make([][]string, len(files))
+	for i, f := range files {
+		if f.Path != "" {
+			all[i] = strings.Split(filepath.ToSlash(filepath.Clean(f.Path)), "/")
+		}
+	}
+	return all
+}
+
+// byTail are the files without a partner by the last so many names of their paths, or the whole path where it has fewer.
+func byTail(paths [][]string, depth int, done func(int) bool) map[string][]int {
+	all := map[string][]int{}
+	for i, p := range paths {
+		if p != nil && !done(i) {
+			key := strings.Join(p[max(0, len(p)-depth):], "/")
+			all[key] = append(all[key], i)
+		}
+	}
+	return all
+}
+
+// onePath says that files are all the same one.
+func onePath(files []check.MeasuredFile, which []int) bool {
+	for _, i := range which {
+		if files[i].Path != files[which[0]].Path {
+			return false
+		}
+	}
+	return true
+}

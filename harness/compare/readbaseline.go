@@ -1,0 +1,190 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"vramsoak/harness/check"
+)
+
+// baselineMax is the most bytes that are read as a baseline: one of 10,000 files has 3 MiB.
+const baselineMax = 64 << 20
+
+// ReadBaseline reads what [Baseline.WriteJSON] wrote; name stands in its errors, which say the line and the column.
+func ReadBaseline(r io.Reader, name string) (*Baseline, error) {
+	src, err := io.ReadAll(io.LimitReader(r, baselineMax+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if len(src) > baselineMax {
+		return nil, fmt.Errorf("%s: expected a baseline of at most %d MiB; save it again from the run", name, baselineMax>>20)
+	}
+	d := &baselineReader{src: src, name: name, dec: json.NewDecoder(bytes.NewReader(src))}
+	if err := d.schema(); err != nil {
+		return nil, err
+	}
+	b := &Baseline{}
+	if err := d.object(map[string]func() error{
+		"schema":  func() error { return d.value(&b.Schema, "a string") },
+		"run":     func() error { return d.value(&b.Run, "an object that says which run it was") },
+		"files":   func() error { return d.files(b) },
+		"metrics": func() error { return d.metrics(b) },
+	}); err != nil {
+		return nil, err
+	}
+	for i, m := range b.Metrics {
+		if len(m.Values) != len(b.Files) {
+			return nil, d.fail(d.places[i], fmt.Sprintf("expected a value for each of the %d files of the metric %q, found %d", len(b.Files), m.Name, len(m.Values)))
+		}
+	}
+	return New(b.Measurements, b.Run), nil
+}
+
+// A baselineReader walks through a baseline and knows where it is.
+type baselineReader struct {
+	src    []byte
+	name   string
+	dec    *json.Decoder
+	places []int64 // of the metrics
+}
+
+// fail is an error at an offset.
+func (d *baselineReader) fail(offset int64, what string) error {
+	before := d.src[:min(max(offset, 0), int64(len(d.src)))]
+	line := bytes.Count(before, []byte{'\n'}) + 1
+	column := len(before) - bytes.LastIndexByte(before, '\n')
+	return fmt.Errorf("%s:%d:%d: %s", d.name, line, column, what)
+}
+
+// schema refuses what is no baseline, or one of another version, before anything else of it is looked at.
+func (d *baselineReader) schema() error {
+	var head struct {
+		Schema *string `json:"schema"`
+	}
+	err := json.Unmarshal(d.src, &head)
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return d.fail(syntax.Offset-1, fmt.Sprintf("expected JSON: %v", syntax))
+	}
+	if err != nil || head.Schema == nil {
+		return d.fail(0, fmt.Sprintf("expected a baseline, an object with \"schema\": %q, found none; vramsoak baseline save makes one", Schema))
+	}
+	if *head.Schema != Schema {
+		at := max(0, bytes.Index(d.src, []byte(`"schema"`)))
+		return d.fail(int64(at), fmt.Sprintf("expected the schema %q, found %q; save the baseline again from its run with this vramsoak: "+
+			"vramsoak baseline save", Schema, *head.Schema))
+	}
+	return nil
+}
+
+// next is the offset of what comes next.
+func (d *baselineReader) next() int64 {
+	offset := d.dec.InputOffset()
+	for offset < int64(len(d.src)) && strings.IndexByte(" \t\r\n,:", d.src[offset]) >= 0 {
+		offset++
+	}
+	return offset
+}
+
+// open reads the start of an object or a list.
+func (d *baselineReader) open(delim json.Delim, what string) error {
+	offset := d.next()
+	if token, err := d.dec.Token(); err != nil || token != delim {
+		return d.fail(offset, "expected "+what)
+	}
+	return nil
+}
+
+// object reads an object by what reads each of its keys.
+func (d *baselineReader) object(fields map[string]func() error) error {
+	if err := d.open('{', "an object"); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for d.dec.More() {
+		offset := d.next()
+		token, err := d.dec.Token()
+		if err != nil {
+			return d.fail(offset, err.Error())
+		}
+		key, _ := token.(string)
+		read, known := fields[key]
+		if !known || seen[key] {
+			return d.fail(offset, fmt.Sprintf("expected one of the keys schema, run, files, metrics, each once, found %q", key))
+		}
+		seen[key] = true
+		if err := read(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// value reads a value.
+func (d *baselineReader) value(to any, what string) error {
+	offset := d.next()
+	var raw json.RawMessage
+	if err := d.dec.Decode(&raw); err != nil {
+		return d.fail(offset, err.Error())
+	}
+	strict := json.NewDecoder(bytes.NewReader(raw))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(to); err != nil {
+		return d.fail(offset, fmt.Sprintf("expected %s: %s", what, strings.TrimPrefix(err.Error(), "json: ")))
+	}
+	return nil
+}
+
+func (d *baselineReader) files(b *Baseline) error {
+	if err := d.open('[', "a list of files"); err != nil {
+		return err
+	}
+	for d.dec.More() {
+		var f check.MeasuredFile
+		if err := d.value(&f, `a file such as {"path":"a.wav","index":1,"process":0}`); err != nil {
+			return err
+		}
+		b.Files = append(b.Files, f)
+	}
+	return d.close()
+}
+
+func (d *baselineReader) metrics(b *Baseline) error {
+	if err := d.open('[', "a list of metrics"); err != nil {
+		return err
+	}
+	for d.dec.More() {
+		var m check.Metric
+		offset := d.next()
+		if err := d.value(&m, `a metric such as {"name":"peak","unit":"bytes","values":[1073741824]}`); err != nil {
+			return err
+		}
+		switch m.Unit {
+		case check.Bytes, check.Ratio, check.Seconds, check.TimesRealTime:
+		default:
+			return d.fail(offset, fmt.Sprintf("expected a metric with the unit %s, %s, %s or %s, found %q",
+				check.Bytes, check.Ratio, check.Seconds, check.TimesRealTime, m.Unit))
+		}
+		if m.Name == "" || m.Resolution < 0 {
+			return d.fail(offset, "expected a metric with a name and a resolution of 0 or more")
+		}
+		for _, v := range append(m.Values, m.Resolution) {
+			if math.Abs(v) > 1<<62 {
+				return d.fail(offset, fmt.Sprintf("expected numbers of less than 2^62, found %g", v))
+			}
+		}
+		d.places = append(d.places, offset)
+		b.Metrics = append(b.Metrics, m)
+	}
+	return d.close()
+}
+
+// close reads the end of a list.
+func (d *baselineReader) close() error {
+	_, err := d.dec.Token()
+	return err // the source is known to be JSON
+}

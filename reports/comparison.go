@@ -1,0 +1,234 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"vramsoak/harness/check"
+	"vramsoak/harness/compare"
+)
+
+// ComparisonText writes a comparison of two runs and its verdict: a table with the worst metric first, and what is to be said
+// of those that did not pass.
+func ComparisonText(w io.Writer, c *compare.Comparison, verdict check.Verdict, opts TextOptions) error {
+	t := newTextWriter(opts)
+	changes := worstFirst(c.Changes)
+	t.wrap(t.paint(verdict, strings.ToUpper(string(verdict)))+": "+comparisonHeadline(c), "")
+	t.WriteByte('\n')
+	t.wrap("base: "+runLine(c.Base), "  ")
+	t.wrap("new: "+runLine(c.New), "  ")
+	for _, r := range c.Remarks {
+		t.wrap("note: "+clean(r), "  ")
+	}
+	if err := t.changes(changes); err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if c.Verdict == check.Fail || c.Verdict == check.Undecided {
+			t.WriteByte('\n')
+			t.wrap(t.paint(c.Verdict, t.symbolWord(c.Verdict))+" "+clean(c.Subject())+": "+clean(c.Message), "  ")
+		}
+	}
+	t.notCompared(changes)
+	if _, err := io.WriteString(w, t.String()); err != nil {
+		return fmt.Errorf("write the comparison: %w", err)
+	}
+	return nil
+}
+
+// changeNumbers are the columns Base to Files.
+var changeNumbers = []int{2, 3, 4, 5, 6}
+
+// changes writes the table of what was compared. On a terminal that is too narrow for it, the interval and the
+// probability are left out.
+func (t *textWriter) changes(all []compare.Change) error {
+	rows := [][]string{{"Verdict", "Metric", "Base", "New", "Change", "Files", "p", "95 % interval"}}
+	for _, c := range all {
+		if c.Verdict != check.Skipped {
+			rows = append(rows, append([]string{t.paint(c.Verdict, t.symbolWord(c.Verdict))}, changeCells(c)...))
+		}
+	}
+	if len(rows) == 1 {
+		return nil
+	}
+	t.WriteByte('\n')
+	const metricColumn, kept = 1, 6
+	if t.Terminal && tableWidth(rows) > t.Width {
+		for i := range rows {
+			rows[i] = rows[i][:kept]
+		}
+	}
+	numbers := slices.DeleteFunc(slices.Clone(changeNumbers), func(i int) bool { return i >= len(rows[0]) })
+	maxWidth := 0
+	if widest := tableWidth(rows); t.Terminal && widest > t.Width {
+		maxWidth = max(12, columnWidth(rows, metricColumn)-(widest-t.Width))
+	}
+	return t.table(rows, numbers, metricColumn, maxWidth)
+}
+
+// notCompared writes the metrics that were skipped, a line each.
+func (t *textWriter) notCompared(changes []compare.Change) {
+	first := true
+	for _, c := range changes {
+		if c.Verdict != check.Skipped {
+			continue
+		}
+		if first {
+			t.WriteByte('\n')
+			first = false
+		}
+		t.wrap(t.paint(check.Skipped, "skipped")+" "+clean(c.Subject())+": "+clean(c.Message), "  ")
+	}
+}
+
+// ComparisonMarkdown writes a comparison of two runs as a summary for a CI job or a comment.
+func ComparisonMarkdown(w io.Writer, c *compare.Comparison, verdict check.Verdict) error {
+	m := markdown{left: MarkdownLimit}
+	m.add(fmt.Sprintf("## %s vramsoak compare: %s\n\n%s\n\n- base: %s\n- new: %s\n", verdictSign(verdict), verdict,
+		escape(comparisonHeadline(c), 400), escape(runLine(c.Base), 400), escape(runLine(c.New), 400)))
+	for _, r := range c.Remarks {
+		m.add("- note: " + escape(r, 400) + "\n")
+	}
+	changes := worstFirst(c.Changes)
+	table := func(verdicts ...check.Verdict) mdTable {
+		t := mdTable{header: "\n| Verdict | Metric | Base | New | Change | Files | p | 95 % interval | Finding |\n" +
+			"|---|---|--:|--:|--:|--:|--:|--:|---|\n"}
+		for _, c := range changes {
+			if slices.Contains(verdicts, c.Verdict) {
+				cells := changeCells(c)
+				cells[0] = escape(cells[0], 120)
+				t.rows = append(t.rows, fmt.Sprintf("| %s | %s | %s |\n", c.Verdict, strings.Join(cells, " | "), escape(c.Message, 600)))
+			}
+		}
+		return t
+	}
+	m.table(table(check.Fail, check.Undecided), 0)
+	m.fold("Passed", table(check.Pass))
+	m.fold("Not compared", table(check.Skipped))
+	if _, err := io.WriteString(w, m.String()); err != nil {
+		return fmt.Errorf("write the comparison: %w", err)
+	}
+	return nil
+}
+
+// BaselineText writes what a baseline holds: the run, and a line a metric.
+func BaselineText(w io.Writer, b *compare.Baseline, opts TextOptions) error {
+	t := newTextWriter(opts)
+	t.wrap(runLine(b.Run)+"; "+plural(len(b.Files), "file"), "  ")
+	if len(b.Run.Command) > 0 {
+		t.wrap("command: "+clean(strings.Join(b.Run.Command, " ")), "  ")
+	}
+	rows := [][]string{{"Metric", "Files", "Least", "Median", "Most"}}
+	for _, m := range b.Metrics {
+		values := slices.DeleteFunc(slices.Clone(m.Values), math.IsNaN)
+		if len(values) == 0 {
+			continue
+		}
+		slices.Sort(values)
+		row := []string{clean(m.Name), number(len(values))}
+		if m.Rank != 0 || m.Device != 0 {
+			row[0] += fmt.Sprintf(" (rank %d, device %d)", m.Rank, m.Device)
+		}
+		// Of an even number, the lower of the two in the middle: a value that the run had.
+		for _, v := range []float64{values[0], values[(len(values)-1)/2], values[len(values)-1]} {
+			row = append(row, check.Quantity(v, m.Unit))
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) > 1 {
+		t.WriteByte('\n')
+		if err := t.table(rows, []int{1, 2, 3, 4}, 0, 0); err != nil {
+			return err
+		}
+	}
+	if _, err := io.WriteString(w, t.String()); err != nil {
+		return fmt.Errorf("write the baseline: %w", err)
+	}
+	return nil
+}
+
+// worstFirst is failing metrics first, then undecided, passed and skipped ones; within each, what got worse by the largest
+// share.
+func worstFirst(all []compare.Change) []compare.Change {
+	rank := map[check.Verdict]int{check.Fail: 0, check.Undecided: 1, check.Pass: 2, check.Skipped: 3}
+	worse := func(c compare.Change) float64 { return math.Copysign(c.Relative, c.Worse()) }
+	out := slices.Clone(all)
+	slices.SortStableFunc(out, func(a, b compare.Change) int {
+		return cmp.Or(cmp.Compare(rank[a.Verdict], rank[b.Verdict]), cmp.Compare(worse(b), worse(a)))
+	})
+	return out
+}
+
+// changeCells are a metric's name, both medians, the change, the number of files, the probability and the interval.
+func changeCells(c compare.Change) []string {
+	cells := []string{clean(c.Subject()), "", "", "", "", "", ""}
+	if c.Verdict == check.Skipped {
+		return cells
+	}
+	cells[1], cells[2] = check.Quantity(c.Base, c.Unit), check.Quantity(c.New, c.Unit)
+	cells[3], cells[4] = relative(c.Difference, c), number(c.Files)
+	if c.P != nil {
+		cells[5] = probability(*c.P)
+	}
+	if c.Interval != nil {
+		cells[6] = relative(c.Interval.Low, c) + " to " + relative(c.Interval.High, c)
+	}
+	return cells
+}
+
+// relative is a difference as a share of the base, or by itself where the base is nothing.
+func relative(difference float64, c compare.Change) string {
+	if c.Base == 0 {
+		return check.Quantity(difference, c.Unit)
+	}
+	if difference == 0 {
+		return "0 %"
+	}
+	return fmt.Sprintf("%+.1f %%", 100*difference/math.Abs(c.Base))
+}
+
+func probability(p float64) string {
+	if p < 0.0001 {
+		return "<0.0001"
+	}
+	return strconv.FormatFloat(p, 'f', 4, 64)
+}
+
+// comparisonHeadline is "2 of 12 metrics worse, 1 undecided; 60 files in both runs".
+func comparisonHeadline(c *compare.Comparison) string {
+	count := map[check.Verdict]int{}
+	for _, m := range c.Changes {
+		count[m.Verdict]++
+	}
+	judged := len(c.Changes) - count[check.Skipped]
+	s := fmt.Sprintf("%s of %s worse", number(count[check.Fail]), plural(judged, "metric"))
+	if n := count[check.Undecided]; n > 0 {
+		s += fmt.Sprintf(", %s undecided", number(n))
+	}
+	if c.Files == 0 {
+		return s + fmt.Sprintf("; no file in both runs, %s in the base and %s in the new one", number(c.BaseFiles), number(c.NewFiles))
+	}
+	return s + "; " + plural(c.Files, "file") + " in both runs"
+}
+
+// runLine is "runs/x/soak.log, 2026-11-20T02:00:00Z, commit 33395edd1b92, on builder, NVIDIA A10, driver 550.54".
+func runLine(r compare.RunInfo) string {
+	parts := []string{cmp.Or(r.Log, "a run")}
+	if !r.Started.IsZero() {
+		parts = append(parts, r.Started.UTC().Format(time.RFC3339))
+	}
+	for _, p := range []struct{ before, what string }{
+		{"commit ", r.Commit[:min(len(r.Commit), 12)]}, {"on ", r.Host}, {"", r.GPU}, {"driver ", r.Driver}, {"verdict ", string(r.Verdict)},
+	} {
+		if p.what != "" {
+			parts = append(parts, p.before+p.what)
+		}
+	}
+	return clean(strings.Join(parts, ", "))
+}

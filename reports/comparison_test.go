@@ -1,0 +1,77 @@
+package reports
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vramsoak/harness/check"
+	"vramsoak/harness/compare"
+)
+
+// aComparison is a run of 20 files against another, with a metric for each verdict, a hostile name and remarks.
+func aComparison() *compare.Comparison {
+	metric := func(name, unit string, higherIsBetter bool, at func(i int) float64) check.Metric {
+		m := check.Metric{Name: name, Unit: unit, HigherIsBetter: higherIsBetter}
+		for i := range 20 {
+			m.Values = append(m.Values, at(i))
+		}
+		return m
+	}
+	run := func(peak, noise, recovered, speed float64, info compare.RunInfo, more ...check.Metric) *compare.Baseline {
+		m := check.Measurements{Metrics: append([]check.Metric{
+			metric("idle level", check.Bytes, false, func(int) float64 { return 1 << 20 }),
+			metric("peak", check.Bytes, false, func(int) float64 { return peak }),
+			metric("peak of a | b\x1b[31m", check.Bytes, false, func(i int) float64 { return 1<<30 + noise*float64(i*7%20-8) }),
+			metric("recovery of Whisper Cleanup", check.Ratio, true, func(int) float64 { return recovered }),
+			metric("throughput", check.TimesRealTime, true, func(int) float64 { return speed }),
+		}, more...)}
+		for i := range 20 {
+			m.Files = append(m.Files, check.MeasuredFile{Path: string(rune('a'+i)) + ".wav", Index: i + 1})
+		}
+		return compare.New(m, info)
+	}
+	dark := metric("dark memory", check.Bytes, false, func(int) float64 { return 500 << 20 })
+	base := run(7<<30, 0, 0.98, 30, compare.RunInfo{
+		Log: "last-good.json", Commit: "33395edd1b92b3a7", GPU: "NVIDIA A10", Host: "builder", Verdict: check.Pass,
+	}, dark)
+	now := run(8<<30, 2<<20, 0.96, 33, compare.RunInfo{Log: "runs/x/soak.log", GPU: "NVIDIA L4", Host: "builder", Driver: "550.54"})
+	return compare.Compare(base, now, check.DefaultPolicy().Regression)
+}
+
+// TestComparison writes a comparison in every form. UPDATE=1 rewrites the goldens; read the difference before you keep it.
+func TestComparison(t *testing.T) {
+	c := aComparison()
+	for name, write := range map[string]func(w *bytes.Buffer) error{
+		"plain.txt": func(w *bytes.Buffer) error { return ComparisonText(w, c, check.Fail, TextOptions{}) },
+		"terminal-80.txt": func(w *bytes.Buffer) error {
+			return ComparisonText(w, c, check.Fail, TextOptions{Terminal: true, Width: 80})
+		},
+		"terminal-140.txt": func(w *bytes.Buffer) error {
+			return ComparisonText(w, c, check.Fail, TextOptions{Terminal: true, Width: 140})
+		},
+		"summary.md": func(w *bytes.Buffer) error { return ComparisonMarkdown(w, c, check.Fail) },
+	} {
+		var out bytes.Buffer
+		if err := write(&out); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		path := filepath.Join("testdata", "comparison", name)
+		if os.Getenv("UPDATE") != "" {
+			if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatalf("%v; run UPDATE=1 go test ./reports", err)
+		}
+		if diff := cmp.Diff(string(want), out.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
