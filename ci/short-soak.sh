@@ -31,5 +31,5 @@ soak() {
 }
 
 soak clean 0 '"verdict": "pass"'
-soak leak 1 'growth over files' leak:4MiB
+soak leak 1 'grows by 4.00 MiB a file' leak:4MiB
 soak crash 1 'file 5 .* crashed' crash:5

@@ -12,17 +12,23 @@ import (
 
 // The checks, in the order in which a report lists them.
 const (
-	Recovery     = "recovery"
-	Leak         = "leak"
-	Peak         = "peak"
-	OutOfMemory  = "out-of-memory"
-	Completeness = "completeness"
-	Regression   = "regression" // found by package compare, where there is an earlier run: see Report.Join
-	Consistency  = "consistency"
+	Recovery      = "recovery"
+	Leak          = "leak"
+	Fragmentation = "fragmentation"
+	DarkGrowth    = "dark-memory"
+	Drift         = "drift"
+	Throughput    = "throughput"
+	Peak          = "peak"
+	OutOfMemory   = "out-of-memory"
+	Completeness  = "completeness"
+	Regression    = "regression" // found by package compare, where there is an earlier run: see Report.Join
+	Consistency   = "consistency"
 )
 
 // Checks are the names that a policy may gate on or require.
-var Checks = []string{Recovery, Leak, Peak, OutOfMemory, Completeness, Regression, Consistency}
+var Checks = []string{
+	Recovery, Leak, Fragmentation, DarkGrowth, Drift, Throughput, Peak, OutOfMemory, Completeness, Regression, Consistency,
+}
 
 // Of applies every check to a timeline. The report depends on nothing else.
 func Of(tl *parser.Timeline, policy Policy) *Report {
@@ -162,9 +168,12 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 	for _, l := range j.ledgers {
 		j.recovery(l)
 		j.peak(l)
-		j.leak(l)
+		if j.leak(l) {
+			j.drifts(l)
+		}
 		j.consistency(l)
 	}
+	j.throughput()
 	j.outOfMemory()
 	j.completeness()
 	j.unreadable()

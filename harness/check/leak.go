@@ -1,98 +1,132 @@
 package check
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"slices"
+	"strings"
 
 	"vramsoak/parser"
 )
 
-// leak judges the growth of the idle level (the level at a file's last checkpoint) over the files of one process: the
-// difference between the medians of the first and of the last quarter of the files, after the warm-up, over the distance
-// between their middles. The resolution of the readings bounds it from both sides. Growth is told from noise by the
-// middle halves of the two quarters: they must lie apart. Of several processes the worst one is reported.
-func (j *Judge) leak(l *ledger) {
-	need, longest := j.policy.Leak.MinFiles, 0
-	var worst *Finding
-	order := []Verdict{Pass, Undecided, Fail}
-	for _, all := range j.idleLevels(l) {
-		longest = max(longest, len(all))
-		if len(all) < need {
-			continue
-		}
-		f := j.growth(j.subject("idle level", l.lane), all)
-		if worst == nil || cmp.Or(slices.Index(order, f.Verdict)-slices.Index(order, worst.Verdict),
-			cmp.Compare(*f.Measured, *worst.Measured)) > 0 {
-			worst = &f
-		}
-	}
-	if worst == nil {
-		worst = &Finding{Check: Leak, Verdict: Skipped, Subject: j.subject("idle level", l.lane), Message: fmt.Sprintf(
-			"growth over files needs at least %d files in one process, the longest one here has %d", need, longest)}
+// leak judges the growth of the idle level (the level at a file's last checkpoint) over the files of each process, and
+// reports the worst: see package shape for how growth is told from noise, warm-up, steps and clearing. judged is false where
+// there is none, or too few files.
+func (j *Judge) leak(l *ledger) (judged bool) {
+	usual := j.idleLevels(l)
+	d := drift{
+		check: Leak, subject: j.subject(IdleLevel, l.lane), unit: Bytes, limit: float64(j.policy.Leak.MaxGrowth.Bytes),
+		missing: "no file has an idle level, which is the last checkpoint that it has a reading at",
 	}
 	if !l.named {
-		worst.Message = `every reading is a sample, and none tells what a file leaves behind; print one at the end of each, as in ` +
+		d.missing = `every reading is a sample, and none tells what a file leaves behind; print one at the end of each, as in ` +
 			`"[GPU Memory] After File: Allocated: 0.18GB"`
+		usual = nil
 	}
-	j.add(*worst)
-}
-
-// growth judges the files of one process.
-func (j *Judge) growth(subject string, all []idle) Finding {
-	f := Finding{Check: Leak, Subject: subject}
-	levels := all[min(j.policy.Leak.WarmUp, len(all)-2):]
-	quarter := max(1, len(levels)/4)
-	first, last := levels[:quarter], levels[len(levels)-quarter:]
-	from, to := quantile(first, 0.5), quantile(last, 0.5)
-	distance := float64(len(levels) - quarter)
-	slope := float64(to.Bytes-from.Bytes) / distance
-	margin := float64(to.Resolution+from.Resolution) / distance
-	limit := float64(j.policy.Leak.MaxGrowth.Bytes)
-
-	end := levels[len(levels)-1]
-	f.Measured, f.Limit, f.Unit, f.At = new(slope), new(limit), BytesPerFile, new(parser.Position{Path: j.file(end.file).Pos.Path, Line: end.line})
-	growth := fmt.Sprintf("%s a file, from %s (median of files %s) to %s (files %s)",
-		parser.FormatBytes(int64(math.Round(slope))), from, j.fileRange(first), to, j.fileRange(last))
-	switch apart := quantile(last, 0.25).Bytes > quantile(first, 0.75).Bytes; {
-	case slope-margin > limit && apart:
-		f.Verdict = Fail
-		f.Message = "growth over files: " + growth
-		if end.total > 0 {
-			f.Message += fmt.Sprintf("; out of memory in about %.0f files at this rate, as a file takes %s at its peak",
-				math.Max(0, float64(end.total-end.peak)/slope), parser.FormatBytes(end.peak-end.size.Bytes))
+	w := j.worst(&d, usual)
+	if w.of == nil {
+		j.add(w.finding)
+		return false
+	}
+	end := w.of.of(l, len(w.of.files)-1)
+	w.finding.At = &parser.Position{Path: j.file(end.file).Pos.Path, Line: end.line}
+	if w.finding.Verdict == Fail {
+		for _, more := range []string{j.entersAt(l, w), j.runsOut(l, w, end)} {
+			if more != "" {
+				w.finding.Message += "; " + more
+			}
 		}
-	case slope-margin > limit:
-		f.Verdict = Undecided
-		f.Message = "growth over files, or the noise of the idle level: " + growth + "; more files in one process would decide it"
-	case slope+margin > limit:
-		f.Verdict = Undecided
-		f.Message = fmt.Sprintf("the printed digits allow %s to %s a file; %d files in one process, or exact bytes, would decide it",
-			parser.FormatBytes(int64(slope-margin)), parser.FormatBytes(int64(slope+margin)), j.filesToDecide(slope, margin*distance))
-	default:
-		f.Verdict = Pass
-		f.Message = "no growth over files to speak of: " + growth
 	}
-	return f
+	j.add(w.finding)
+	return true
 }
 
-// filesToDecide is how many files of one process it takes until the resolution, a number of bytes, no longer hides on which
-// side of the limit a growth lies, if it stays as it is.
-func (j *Judge) filesToDecide(slope, resolution float64) int {
-	gap := math.Max(1, math.Abs(float64(j.policy.Leak.MaxGrowth.Bytes)-slope))
-	distance := int(math.Ceil(resolution / gap))
-	// The least n with n - n/4 >= distance, the quarters being whole: see growth.
-	return j.policy.Leak.WarmUp + distance + (distance-1)/3
+// of is the idle level that a value of the process is.
+func (p *processValues) of(l *ledger, at int) *idle {
+	i, _ := slices.BinarySearchFunc(l.idles, p.files[at], func(i idle, file int32) int { return int(i.file.n - file) })
+	return &l.idles[i]
 }
 
-// fileRange is "3-16", or "3".
-func (j *Judge) fileRange(levels []idle) string {
-	from, to := j.file(levels[0].file).Index, j.file(levels[len(levels)-1].file).Index
-	if from == to {
-		return fmt.Sprint(from)
+// cards are sizes of GPU memory that people have, in GiB.
+var cards = []int64{8, 12, 16, 24}
+
+// runsOut says after how many files memory is gone at this rate, on this device and on others. A file takes what the
+// highest one took, above what lay idle before it.
+func (j *Judge) runsOut(l *ledger, w worstProcess, end *idle) string {
+	need := int64(0)
+	level := end.size.Bytes
+	for i := range w.of.files {
+		need = max(need, w.of.of(l, i).peak-w.of.of(l, i).size.Bytes)
 	}
-	return fmt.Sprintf("%d-%d", from, to)
+	slope := *w.finding.Measured
+	files := func(total int64) string {
+		if n := int64(float64(total-level-need) / slope); n > 0 {
+			return groups(n)
+		}
+		return "none"
+	}
+	for _, f := range slices.Backward(j.tl.Files) {
+		if f.Process == w.of.process && len(f.OOMs) > 0 {
+			return fmt.Sprintf("memory ran out in %s", fileName(f))
+		}
+	}
+	var parts []string
+	if end.total > 0 {
+		parts = append(parts, fmt.Sprintf("%s here", files(end.total)))
+	}
+	for _, card := range cards {
+		parts = append(parts, fmt.Sprintf("%s on %d GiB", files(card*parser.GiB), card))
+	}
+	return fmt.Sprintf("files until out of memory, each taking %s at its peak: %s", parser.FormatBytes(need), strings.Join(parts, ", "))
+}
+
+// groups is a number with its thousands apart: 12,345.
+func groups(n int64) string {
+	s := fmt.Sprint(n)
+	for at := len(s) - 3; at > 0; at -= 3 {
+		s = s[:at] + "," + s[at:]
+	}
+	return s
+}
+
+// entersAt names the checkpoint at which what stays behind shows first: from there on, to the end of a file, the level is
+// never again as low as the file before left it. Where the level is high at first because the file is worked on, it is the
+// first checkpoint after that at which no more is left than in the end.
+func (j *Judge) entersAt(l *ledger, w worstProcess) string {
+	from := w.result.From
+	files := w.of.files[from:]
+	before := w.of.values[from:]
+	if len(files) < 2 {
+		return ""
+	}
+	slope := *w.finding.Measured
+	var above []float64 // of each point, above the idle level of the file before, the mean over the files
+	var names []string
+	for _, p := range l.points.all {
+		values := p.level.over(files)
+		sum, n := 0.0, 0
+		for i := 1; i < len(files); i++ {
+			if values[i] == values[i] { // not NaN
+				sum += values[i] - before[i-1]
+				n++
+			}
+		}
+		if p.level.of == l.level && n > len(files)/2 {
+			above, names = append(above, sum/float64(n)), append(names, p.name)
+		}
+	}
+	first := len(above)
+	for first > 0 && above[first-1] > slope/2 {
+		first--
+	}
+	if first == len(above) || first == 0 {
+		return "" // not in a file's checkpoints
+	}
+	least := slices.Min(above[first:])
+	for i := first; ; i++ {
+		if above[i] <= least+slope/2 {
+			return fmt.Sprintf("it shows first at %s", names[i])
+		}
+	}
 }
 
 // An idle is one file's idle level.
@@ -120,7 +154,7 @@ func (j *Judge) idle(l *ledger, ref fileRef) {
 
 // idleLevels are those of each process, in the order of the log. A file that did not end well, or ends with another
 // checkpoint than most, says nothing about what a good one leaves behind.
-func (j *Judge) idleLevels(l *ledger) [][]idle {
+func (j *Judge) idleLevels(l *ledger) []processValues {
 	type ending struct {
 		process int
 		name    string
@@ -141,38 +175,10 @@ func (j *Judge) idleLevels(l *ledger) [][]idle {
 		}
 		from += n
 	}
-	all = slices.DeleteFunc(all, func(i idle) bool {
+	l.idles = slices.DeleteFunc(all, func(i idle) bool {
 		e := of(i)
 		return e != usual[e.process]
 	})
-	l.idles = all
-	var processes [][]idle
-	for len(all) > 0 { // the files of a process follow one another
-		n := 1
-		for n < len(all) && j.file(all[n].file).Process == j.file(all[0].file).Process {
-			n++
-		}
-		processes = append(processes, all[:n])
-		all = all[n:]
-	}
-	return processes
-}
-
-// quantile is the level below which the share q of the levels lies, between two of them their mean by distance, with the
-// coarsest resolution of all. See Hyndman and Fan, Sample Quantiles in Statistical Packages (1996), definition 7.
-func quantile(levels []idle, q float64) parser.Size {
-	bytes := make([]int64, 0, len(levels))
-	var resolution int64
-	for _, l := range levels {
-		bytes = append(bytes, l.size.Bytes)
-		resolution = max(resolution, l.size.Resolution)
-	}
-	slices.Sort(bytes)
-	at := q * float64(len(bytes)-1)
-	i := int(at)
-	value := bytes[i]
-	if i+1 < len(bytes) {
-		value += int64(math.Round((at - float64(i)) * float64(bytes[i+1]-bytes[i])))
-	}
-	return parser.Size{Bytes: value, Resolution: resolution}
+	c := l.idleColumn()
+	return j.processes(&c)
 }

@@ -35,10 +35,10 @@ type ledger struct {
 	order               orderMark
 }
 
-// A stagePeak is the high-water mark of a stage over the files.
+// A stagePeak is the high-water mark of a stage over the files, and how far it lies above the level at the stage's start.
 type stagePeak struct {
-	name string
-	column
+	name       string
+	peak, took column
 }
 
 // levels are the quantities by which a file may be judged, in a ledger by one: the one that most of its readings have, the

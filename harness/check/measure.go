@@ -106,7 +106,7 @@ func (j *Judge) measure() *Measurements {
 		add(DarkMemory, Bytes, &l.dark, false)
 		add("peak", Bytes, &l.peaks, false)
 		for _, p := range l.stagePeaks {
-			add("peak of "+p.name, Bytes, &p.column, false)
+			add("peak of "+p.name, Bytes, &p.peak, false)
 		}
 		for _, s := range l.sums {
 			add("recovery of "+s.name, Ratio, &s.shares, true)

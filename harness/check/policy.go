@@ -3,16 +3,20 @@ package check
 import (
 	"slices"
 
+	"vramsoak/harness/shape"
 	"vramsoak/parser"
 )
 
 // A Policy is what a user demands. In a file (vramsoak.yaml) every part may be left out:
 //
-//	gate: [recovery, leak, peak, out-of-memory, completeness, regression, consistency]
+//	gate: [recovery, leak, fragmentation, dark-memory, peak, out-of-memory, completeness, regression, consistency]
 //	require: [recovery]         # skipped then counts as undecided
 //	recovery: {min: 95%, floor: 1MiB}
 //	peak: {notice: 70%, max: 85%}
-//	leak: {max_growth: 256KiB, min_files: 8, warm_up: 2}
+//	leak: {max_growth: 192KiB, min_files: 8, warm_up: 0}
+//	fragmentation: {max_growth: 1MiB}
+//	dark_memory: {max_growth: 1MiB}
+//	drift: {max_change: 5%}
 //	regression: {min_effect: 1%, min_bytes: 8MiB, min_slowdown: 1%, false_alarms: 0.1%, exact: false}
 //	expect:
 //	  checkpoints: [Before Whisper Cleanup, After Whisper Cleanup]
@@ -26,6 +30,9 @@ type Policy struct {
 	Recovery RecoveryPolicy
 	Peak     PeakPolicy
 	Leak     LeakPolicy
+	// Fragmentation is for reserved - allocated at a file's last checkpoint, DarkMemory for device used - reserved there.
+	Fragmentation, DarkMemory GrowthPolicy
+	Drift                     DriftPolicy
 	// Regression is for the comparison with earlier runs, where they are given.
 	Regression RegressionPolicy
 	Expect     ExpectPolicy
@@ -45,11 +52,22 @@ type PeakPolicy struct {
 	Max    Share // above it the check fails
 }
 
-// LeakPolicy is for the growth of the idle level.
+// LeakPolicy is for the growth of the idle level. How many files it takes, and how many are left out, is so for all that
+// is judged over files.
 type LeakPolicy struct {
 	MaxGrowth Amount // a file
-	MinFiles  int    // in one process, to judge at all
+	MinFiles  int    // in one process, to judge at all; at least shape.LeastFiles
 	WarmUp    int    // files at the start of a process that are left out
+}
+
+// GrowthPolicy is for what grows over files.
+type GrowthPolicy struct {
+	MaxGrowth Amount // a file
+}
+
+// DriftPolicy is for the peaks of stages, recoveries and speed.
+type DriftPolicy struct {
+	MaxChange Share // of the median, for the worse, over a run
 }
 
 // RegressionPolicy is for how much worse than in an earlier run a metric may be. What is in bytes may be worse by the
@@ -74,13 +92,18 @@ type Share float64
 // An Amount is a number of bytes, written 64KiB or 1048576.
 type Amount struct{ Bytes int64 }
 
-// DefaultPolicy gates on every check with the limits that the project documents.
+// DefaultPolicy gates on every check but drift and throughput, with the limits that the project documents.
 func DefaultPolicy() Policy {
 	return Policy{
-		Gate:     slices.Clone(Checks),
-		Recovery: RecoveryPolicy{Min: 0.95, Floor: Amount{parser.MiB}},
-		Peak:     PeakPolicy{Notice: 0.70, Max: 0.85},
-		Leak:     LeakPolicy{MaxGrowth: Amount{256 * parser.KiB}, MinFiles: 8, WarmUp: 2},
+		Gate: slices.DeleteFunc(slices.Clone(Checks), func(check string) bool {
+			return check == Drift || check == Throughput // a sign of something else, mostly
+		}),
+		Recovery:      RecoveryPolicy{Min: 0.95, Floor: Amount{parser.MiB}},
+		Peak:          PeakPolicy{Notice: 0.70, Max: 0.85},
+		Leak:          LeakPolicy{MaxGrowth: Amount{192 * parser.KiB}, MinFiles: shape.LeastFiles},
+		Fragmentation: GrowthPolicy{MaxGrowth: Amount{parser.MiB}},
+		DarkMemory:    GrowthPolicy{MaxGrowth: Amount{parser.MiB}},
+		Drift:         DriftPolicy{MaxChange: 0.05},
 		Regression: RegressionPolicy{
 			MinEffect: 0.01, MinBytes: Amount{8 * parser.MiB}, MinSlowdown: 0.01, FalseAlarms: 0.001,
 		},

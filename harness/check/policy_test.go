@@ -74,11 +74,11 @@ peak: 3
 leak: {min_files: few, max_growth: 1 parsec}
 expect:
   checkpoints: After Whisper Cleanup
-`, `p.yaml:1:18: expected one of recovery, leak, peak, out-of-memory, completeness, regression, consistency, found "leaks"
+`, `p.yaml:1:18: expected one of recovery, leak, fragmentation, dark-memory, drift, throughput, peak, out-of-memory, completeness, regression, consistency, found "leaks"
 p.yaml:3:8: expected a share such as 95% or 0.95, above 0 and up to 1, found "150%"
 p.yaml:4:3: expected one of the keys floor, min, found "flor"
 p.yaml:5:7: expected key: value, found "3"
-p.yaml:6:19: expected a whole number of 4 or more, found "few"
+p.yaml:6:19: expected a whole number of 8 or more, found "few"
 p.yaml:6:36: expected an amount such as 256KiB, found "1 parsec"
 p.yaml:8:16: expected a list, found "After Whisper Cleanup"`},
 		{"dialects", `dialects:

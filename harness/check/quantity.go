@@ -3,6 +3,7 @@ package check
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"vramsoak/parser"
 )
@@ -10,11 +11,12 @@ import (
 // Quantity prints a value in one of the units of metrics and findings, for people: "7.23 GiB", "97.5 %", "12.4 s",
 // "31.2 x real time", "4.00 MiB/file", "3".
 func Quantity(value float64, unit string) string {
+	if of, ok := strings.CutSuffix(unit, PerFile); ok {
+		return Quantity(value, of) + PerFile
+	}
 	switch unit {
 	case Bytes:
 		return parser.FormatBytes(int64(math.Round(value)))
-	case BytesPerFile:
-		return parser.FormatBytes(int64(math.Round(value))) + "/file"
 	case Ratio:
 		return strconv.FormatFloat(100*value, 'f', 1, 64) + " %"
 	case Seconds:

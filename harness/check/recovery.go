@@ -129,8 +129,16 @@ func (p *plan) stagePeaks(f *parser.File) {
 func (p *plan) noteStagePeaks(f *parser.File, ref fileRef) {
 	for s := range f.Stages {
 		l := p.lanes[p.laneOf[f.Stages[s].Before]].ledger
-		if size, ok := l.get(&f.Checkpoints[p.peaks[s]]); ok {
-			l.stagePeak(f.Stages[s].Name).addLevel(l.level, ref, size)
+		peak, ok := l.get(&f.Checkpoints[p.peaks[s]])
+		if !ok {
+			continue
+		}
+		column := l.stagePeak(f.Stages[s].Name)
+		column.peak.addLevel(l.level, ref, peak)
+		if start, ok := l.get(&f.Checkpoints[f.Stages[s].Before]); ok {
+			column.took.addLevel(l.level, ref, parser.Size{
+				Bytes: peak.Bytes - start.Bytes, Resolution: peak.Resolution + start.Resolution,
+			})
 		}
 	}
 }

@@ -21,7 +21,8 @@ const (
 // Units of Finding.Measured and Finding.Limit.
 const (
 	Ratio        = "ratio" // 0.95 is 95 %
-	BytesPerFile = "bytes/file"
+	PerFile      = "/file" // ends a unit that changes over files
+	BytesPerFile = Bytes + PerFile
 	Count        = "count"
 )
 

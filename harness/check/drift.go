@@ -1,0 +1,319 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"vramsoak/harness/shape"
+)
+
+// A drift is a series over files that is looked at for growth.
+type drift struct {
+	check, subject string
+	unit           string
+	limit          float64 // growth a file that is allowed
+	falls          bool    // it is a fall that is looked for
+	missing        string  // why it cannot be judged, where it has no values at all
+}
+
+// processValues are a column's in one process. The files of a process follow one another.
+type processValues struct {
+	process    int
+	files      []int32
+	values     []float64
+	resolution float64
+}
+
+// A worstProcess is the finding on the process that is the worst of all.
+type worstProcess struct {
+	finding Finding
+	of      *processValues // nil where none could be judged
+	result  shape.Result
+}
+
+// processes cuts a column, without the files that did not end well.
+func (j *Judge) processes(c *column) []processValues {
+	var all []processValues
+	for i, n := range c.files {
+		f := j.tl.Files[n]
+		if !j.sound(f) {
+			continue
+		}
+		if len(all) == 0 || all[len(all)-1].process != f.Process {
+			all = append(all, processValues{process: f.Process, resolution: c.resolution})
+		}
+		p := &all[len(all)-1]
+		p.files, p.values = append(p.files, n), append(p.values, c.values[i])
+	}
+	return all
+}
+
+// worst judges each process, and takes the worst.
+func (j *Judge) worst(d *drift, all []processValues) worstProcess {
+	need := j.policy.Leak.MinFiles
+	order := []Verdict{Pass, Undecided, Fail}
+	worst := worstProcess{finding: Finding{Check: d.check, Verdict: Skipped, Subject: d.subject, Message: d.missing}}
+	longest := 0
+	for i := range all {
+		p := &all[i]
+		skip := min(j.policy.Leak.WarmUp, len(p.files))
+		p.files, p.values = p.files[skip:], p.values[skip:]
+		longest = max(longest, len(p.files))
+		if len(p.files) < need {
+			continue
+		}
+		r := shape.Of(j.series(d, p))
+		f := j.driftFinding(d, p, &r)
+		if worst.of == nil || cmp.Or(slices.Index(order, f.Verdict)-slices.Index(order, worst.finding.Verdict),
+			cmp.Compare(*f.Measured, *worst.finding.Measured)) > 0 {
+			worst = worstProcess{f, p, r}
+		}
+	}
+	if worst.of == nil && len(all) > 0 {
+		worst.finding.Message = fmt.Sprintf("growth over files needs at least %d files in one process, the longest one here has %d",
+			need, longest)
+	}
+	return worst
+}
+
+// grainOf is the least difference that means anything. Allocations are rounded up to 512 bytes (kMinBlockSize in PyTorch's
+// CUDACachingAllocator.cpp).
+func grainOf(unit string) float64 {
+	switch unit {
+	case Bytes:
+		return 512
+	case Seconds:
+		return 1e-3
+	}
+	return 1e-6
+}
+
+// rounded leaves out the digits that only the arithmetic gives.
+func rounded(v float64, unit string) float64 {
+	digit := grainOf(unit) / (1 << 20)
+	return math.Round(v/digit)*digit + 0 // never -0
+}
+
+func (j *Judge) series(d *drift, p *processValues) shape.Series {
+	s := shape.Series{Values: p.values, Resolution: p.resolution, Grain: grainOf(d.unit)}
+	if d.falls {
+		s.Values = make([]float64, len(p.values))
+		for i, v := range p.values {
+			s.Values[i] = -v
+		}
+	}
+	for _, n := range p.files {
+		s.Audio = append(s.Audio, j.tl.Files[n].AudioSeconds)
+	}
+	return s
+}
+
+// driftFinding is the verdict on one process. Growth fails where it is certain and its estimate is above the limit for
+// every value that the digits allow; it passes where the whole interval is under the limit.
+func (j *Judge) driftFinding(d *drift, p *processValues, r *shape.Result) Finding {
+	f := Finding{
+		Check: d.check, Subject: d.subject, Measured: new(rounded(r.Slope.Estimate, d.unit)), Limit: new(d.limit), Unit: d.unit + PerFile,
+	}
+	amount := func(v float64) string { return Quantity(v, d.unit) }
+	grows := "grows"
+	if d.falls {
+		grows = "falls"
+	}
+	growth := fmt.Sprintf("%s a file (95 %%: %s to %s)", amount(r.Slope.Estimate), amount(r.Slope.Low), amount(r.Slope.High))
+	form := j.form(d, p, r)
+	upSteps := r.Shape == shape.Steps && r.Size > 0
+	switch {
+	case r.Growing && r.Slope.Estimate-r.Rounding > d.limit:
+		f.Verdict = Fail
+		since := ""
+		if r.From > 0 {
+			since = " since " + j.fileAt(p, r.From)
+		}
+		f.Message = fmt.Sprintf("%s by %s%s, and goes on%s", grows, growth, since, form)
+	case r.Slope.High <= d.limit && !upSteps:
+		f.Verdict = Pass
+		f.Message = fmt.Sprintf("no growth to speak of: %s%s", growth, form)
+	case r.Growing:
+		f.Verdict = Undecided
+		f.Message = fmt.Sprintf("%s by %s, which may be more than the %s that are allowed%s; %s", grows, growth,
+			amount(d.limit), form, wouldDecide(d, r))
+	case upSteps:
+		f.Verdict = Undecided
+		f.Message = fmt.Sprintf("two steps up look like growth in leaps%s; more files in one process would tell", form)
+	default:
+		f.Verdict = Undecided
+		f.Message = fmt.Sprintf("cannot be told from growth of up to %s a file%s; a leak would have shown from %s a file on; %s",
+			amount(r.Slope.High), form, amount(r.Detectable), wouldDecide(d, r))
+	}
+	return f
+}
+
+// form says what else the series does.
+func (j *Judge) form(d *drift, p *processValues, r *shape.Result) string {
+	amount := func(v float64) string {
+		if d.falls {
+			v = -v
+		}
+		return Quantity(v, d.unit)
+	}
+	s := ""
+	switch r.Shape {
+	case shape.WarmUp:
+		s = fmt.Sprintf(", after a warm-up of %s until %s", amount(r.Size), j.fileAt(p, r.From))
+	case shape.Step:
+		s = fmt.Sprintf(", beside one step of %s at %s", amount(r.Size), j.fileAt(p, r.From))
+	case shape.Steps:
+		s = fmt.Sprintf(", beside two steps of together %s, the first at %s", amount(r.Size), j.fileAt(p, r.From))
+	case shape.Sawtooth:
+		s = fmt.Sprintf(", beside what is cleared every %d files, up to %s", r.Period, amount(r.Size))
+	}
+	if r.FollowsAudio && math.Abs(r.PerSecond) > grainOf(d.unit) {
+		s += fmt.Sprintf(", beside %s for each second of audio", amount(r.PerSecond))
+	}
+	return s
+}
+
+// fileAt names the file of a value.
+func (j *Judge) fileAt(p *processValues, at int) string { return fileName(j.tl.Files[p.files[at]]) }
+
+// filesMax is how many files are worth advising.
+const filesMax = 10_000
+
+// wouldDecide says how many files or digits it takes. The standard error of a slope falls with the power 3/2 of the number of
+// files, what digits hide with the number.
+func wouldDecide(d *drift, r *shape.Result) string {
+	if r.Ordered && !r.Growing {
+		return "the files grow longer in the order of the batch, or shorter, and memory may follow them: soak --shuffle tells"
+	}
+	noise := r.Slope.High - r.Slope.Estimate - r.Rounding
+	files := func(rounding float64) int {
+		for n := float64(r.Files); n <= filesMax; n *= 1.02 {
+			times := float64(r.Files) / n
+			left := noise*math.Pow(times, 1.5) + rounding*times
+			if left <= math.Abs(d.limit-r.Slope.Estimate) {
+				return int(math.Ceil(n))
+			}
+		}
+		return 0
+	}
+	switch exact, printed := files(0), files(r.Rounding); {
+	case r.Rounding > 0 && exact == r.Files && printed > 0:
+		return fmt.Sprintf("exact bytes, or about %d files in one process, would decide it", printed)
+	case r.Rounding > 0 && exact == r.Files:
+		return "exact bytes would decide it"
+	case printed > 0:
+		return fmt.Sprintf("about %d files in one process would decide it", printed)
+	}
+	return "more files in one process would decide it"
+}
+
+// drifts judges what grows beside the idle level, where that could be judged.
+func (j *Judge) drifts(l *ledger) {
+	j.add(j.worst(&drift{
+		check: Fragmentation, subject: j.subject(UnusedReserve, l.lane), unit: Bytes,
+		limit:   float64(j.policy.Fragmentation.MaxGrowth.Bytes),
+		missing: "no file ends with a checkpoint that has both allocated and reserved",
+	}, j.processes(&l.unused)).finding)
+	j.add(j.worst(&drift{
+		check: DarkGrowth, subject: j.subject(DarkMemory, l.lane), unit: Bytes,
+		limit:   float64(j.policy.DarkMemory.MaxGrowth.Bytes),
+		missing: "no file ends with a checkpoint that has both device used (used=) and reserved",
+	}, j.processes(&l.dark)).finding)
+
+	sum := driftSum{finding: Finding{Check: Drift, Subject: j.subject("stages and recoveries", l.lane)}}
+	for _, p := range l.stagePeaks {
+		j.relative(&sum, drift{check: Drift, subject: j.subject("memory of "+p.name, l.lane), unit: Bytes}, &p.took)
+	}
+	for _, s := range l.sums {
+		j.relative(&sum, drift{check: Drift, subject: j.subject("recovery of "+s.name, l.lane), unit: Ratio, falls: true}, &s.shares)
+	}
+	j.addDrifts(&sum)
+}
+
+// throughput judges whether files take longer and longer.
+func (j *Judge) throughput() {
+	sum := driftSum{finding: Finding{Check: Throughput}}
+	var sound []int32
+	for i, f := range j.tl.Files {
+		if j.sound(f) {
+			sound = append(sound, int32(i))
+		}
+	}
+	if speed, ok := j.speed(sound); ok {
+		sum.finding.Subject = speed.Name
+		c := column{}
+		for i, v := range speed.Values {
+			if !math.IsNaN(v) {
+				c.files, c.values = append(c.files, sound[i]), append(c.values, v)
+			}
+		}
+		j.relative(&sum, drift{check: Throughput, subject: speed.Name, unit: speed.Unit, falls: speed.HigherIsBetter}, &c)
+	}
+	j.addDrifts(&sum)
+}
+
+// A driftSum sums up series of which those that do not fail are told of together.
+type driftSum struct {
+	finding Finding
+	series  int // those that fail not counted
+	unsure  []string
+}
+
+// relative judges a column by how much it changes over a run, as a share of its median.
+func (j *Judge) relative(sum *driftSum, d drift, c *column) {
+	all := j.processes(c)
+	if len(all) == 0 {
+		return
+	}
+	longest := slices.MaxFunc(all, func(a, b processValues) int { return len(a.files) - len(b.files) })
+	d.limit = float64(j.policy.Drift.MaxChange) * math.Abs(median(longest.values)) / float64(len(longest.values))
+	w := j.worst(&d, all)
+	if w.of == nil {
+		return
+	}
+	switch w.finding.Verdict {
+	case Fail:
+		end := j.tl.Files[w.of.files[len(w.of.files)-1]]
+		w.finding.At = new(end.EndPos)
+		j.add(w.finding)
+	case Undecided:
+		sum.unsure = append(sum.unsure, d.subject)
+		sum.series++
+	default:
+		sum.series++
+	}
+}
+
+// addDrifts adds the finding on those that do not fail. There is none where there are no series.
+func (j *Judge) addDrifts(sum *driftSum) {
+	f := &sum.finding
+	change := percent(float64(j.policy.Drift.MaxChange))
+	switch {
+	case sum.series == 0:
+		return
+	case len(sum.unsure) == 0:
+		f.Verdict = Pass
+		f.Message = fmt.Sprintf("%s without a change for the worse by more than %s over the run", series(sum.series), change)
+	default:
+		f.Verdict = Undecided
+		f.Message = fmt.Sprintf("cannot be told from a change by %s over the run, for noise or digits: %s", change, strings.Join(sum.unsure, ", "))
+	}
+	j.add(*f)
+}
+
+func series(n int) string {
+	if n == 1 {
+		return "1 series"
+	}
+	return fmt.Sprintf("%d series", n)
+}
+
+// median is of at least one value, which stay in their order.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}

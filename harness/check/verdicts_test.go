@@ -1,0 +1,418 @@
+package check_test
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"vramsoak/fixtures"
+	"vramsoak/harness/check"
+	"vramsoak/harness/shape"
+	"vramsoak/parser"
+)
+
+var (
+	verdictRuns  = flag.Int("verdicts.runs", 60, "clean runs of each kind")
+	verdictTable = flag.String("verdicts.table", "", "`file` for the table of docs/check.md")
+)
+
+const mib = 1 << 20
+
+// timeline is a log of the series: one checkpoint a file.
+func timeline(s *fixtures.LevelSeries) *parser.Timeline {
+	tl := &parser.Timeline{}
+	for i, bytes := range s.Bytes {
+		c := parser.Checkpoint{Name: "After File"}
+		c.Pos.Line = i + 1
+		c.Set(parser.Allocated, parser.Size{Bytes: bytes, Resolution: s.Resolution})
+		tl.Files = append(tl.Files, &parser.File{
+			Index: i + 1, AudioSeconds: s.AudioSeconds[i], Status: parser.StatusOK, Supervised: true, Pos: c.Pos, EndPos: c.Pos,
+			Checkpoints: []parser.Checkpoint{c},
+		})
+	}
+	return tl
+}
+
+func leakOf(r *check.Report) check.Finding {
+	return r.Findings[slices.IndexFunc(r.Findings, func(f check.Finding) bool { return f.Check == check.Leak })]
+}
+
+func seriesOf(s *fixtures.LevelSeries) shape.Series {
+	values := make([]float64, len(s.Bytes))
+	for i := range values {
+		values[i] = float64(s.Bytes[i])
+	}
+	return shape.Series{Values: values, Audio: s.AudioSeconds, Resolution: float64(s.Resolution), Grain: 512}
+}
+
+// The rules that people use, for comparison.
+var rules = []struct {
+	name  string
+	leaks func(y []float64) bool
+}{
+	{"last > first + 5 %", func(y []float64) bool { return y[len(y)-1] > 1.05*y[0] }},
+	{"R² > 0.6", func(y []float64) bool { slope, r2 := leastSquares(y); return slope > 0 && r2 > 0.6 }},
+	{"Mann-Kendall", func(y []float64) bool { return mannKendall(y) > 3.09 }}, // 0.1 %, one-sided
+}
+
+func leastSquares(y []float64) (slope, r2 float64) {
+	n := float64(len(y))
+	var sx, sy, xx, xy, yy float64
+	for i, v := range y {
+		x := float64(i)
+		sx, sy, xx, xy, yy = sx+x, sy+v, xx+x*x, xy+x*v, yy+v*v
+	}
+	xx, xy, yy = xx-sx*sx/n, xy-sx*sy/n, yy-sy*sy/n
+	if yy <= 0 {
+		return 0, 0
+	}
+	return xy / xx, xy * xy / (xx * yy)
+}
+
+// mannKendall is the statistic of Mann (1945) and Kendall (1975) in standard deviations, with the correction for ties.
+func mannKendall(y []float64) float64 {
+	n := float64(len(y))
+	s := 0.0
+	for j := range y {
+		for i := range j {
+			switch {
+			case y[j] > y[i]:
+				s++
+			case y[j] < y[i]:
+				s--
+			}
+		}
+	}
+	variance := n * (n - 1) * (2*n + 5)
+	ties := map[float64]float64{}
+	for _, v := range y {
+		ties[v]++
+	}
+	for _, t := range ties {
+		variance -= t * (t - 1) * (2*t + 5)
+	}
+	if variance <= 0 || s == 0 {
+		return 0
+	}
+	return (s - math.Copysign(1, s)) / math.Sqrt(variance/18)
+}
+
+// A tally counts the verdicts on runs of one kind.
+type tally struct {
+	runs, failed, undecided, passed int
+	rules                           [3]int
+	covered, named                  int // the interval covers the growth; the shape is the one that was made
+}
+
+// judgeAll judges runs of one kind. name says whether a result is named right; nil does not ask.
+func judgeAll(spec fixtures.LevelSpec, runs int, name func(*shape.Result) bool) tally {
+	spec.Files = 50
+	var all tally
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	workers := runtime.GOMAXPROCS(0)
+	for w := range workers {
+		wg.Go(func() {
+			var t tally
+			for seed := w; seed < runs; seed += workers {
+				s := spec
+				s.Seed = uint64(seed)
+				t.judge(s, name)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			all.add(&t)
+		})
+	}
+	wg.Wait()
+	return all
+}
+
+func (t *tally) judge(spec fixtures.LevelSpec, name func(*shape.Result) bool) {
+	levels := fixtures.Levels(spec)
+	t.runs++
+	switch leakOf(check.Of(timeline(&levels), check.DefaultPolicy())).Verdict {
+	case check.Fail:
+		t.failed++
+	case check.Undecided:
+		t.undecided++
+	case check.Pass:
+		t.passed++
+	}
+	series := seriesOf(&levels)
+	for i, rule := range rules {
+		if rule.leaks(series.Values) {
+			t.rules[i]++
+		}
+	}
+	if name == nil {
+		return
+	}
+	r := shape.Of(series)
+	if growth := spec.Growth * mib; r.Slope.Low <= growth && growth <= r.Slope.High {
+		t.covered++
+	}
+	if name(&r) {
+		t.named++
+	}
+}
+
+func (t *tally) add(u *tally) {
+	t.runs, t.failed, t.undecided, t.passed = t.runs+u.runs, t.failed+u.failed, t.undecided+u.undecided, t.passed+u.passed
+	t.covered, t.named = t.covered+u.covered, t.named+u.named
+	for i := range u.rules {
+		t.rules[i] += u.rules[i]
+	}
+}
+
+func share(n, of int) float64 { return 100 * float64(n) / float64(of) }
+
+// digits are how logs print levels.
+var digits = []struct {
+	name string
+	mib  float64
+}{{"exact", 0}, {"0.01 GB", 10.24}, {"0.1 GB", 102.4}}
+
+// sigmas are those of the noise that a kind is made with, MiB.
+func sigmas(kind string) []float64 {
+	switch kind {
+	case "white":
+		return []float64{0, 5, 20, 50}
+	case "autoregressive":
+		return []float64{20}
+	}
+	return []float64{5, 20}
+}
+
+// TestVerdicts judges the labelled corpus. With -verdicts.runs=10000 it is the proof that docs/check.md shows; a test run
+// judges fewer, and fails where so many wrong verdicts would be there by chance in one case of 10,000 only.
+func TestVerdicts(t *testing.T) {
+	out := io.Discard
+	if *verdictTable != "" {
+		f, err := os.Create(*verdictTable)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		out = f
+	}
+	runs := *verdictRuns
+	falseAlarms(t, out, runs)
+	demands(t, out, max(runs/5, 60))
+	names(t, out, max(runs/10, 40))
+	if *verdictTable != "" {
+		leaks(out, runs/20)
+		speed(out)
+	}
+}
+
+// falseAlarms are the clean kinds.
+func falseAlarms(t *testing.T, out io.Writer, runs int) {
+	fmt.Fprintf(out, "False alarms, %% of %d clean runs of 50 files each:\n\n| series | noise, MiB | printed | vramsoak | of these "+
+		"undecided |", runs)
+	for _, rule := range rules {
+		fmt.Fprintf(out, " %s |", rule.name)
+	}
+	fmt.Fprintf(out, "\n|---|--:|---|%s\n", strings.Repeat("--:|", 2+len(rules)))
+	for _, kind := range fixtures.LevelKinds {
+		for _, sigma := range sigmas(kind) {
+			for _, digit := range digits {
+				tally := judgeAll(fixtures.LevelSpec{Kind: kind, Sigma: sigma, Digit: digit.mib}, runs, nil)
+				fmt.Fprintf(out, "| %s | %g | %s | %.2f | %.1f |", kind, sigma, digit.name, share(tally.failed, runs), share(tally.undecided, runs))
+				for _, n := range tally.rules {
+					fmt.Fprintf(out, " %.1f |", share(n, runs))
+				}
+				fmt.Fprintln(out)
+				if most := mostByChance(runs, 0.001); tally.failed > most {
+					t.Errorf("%s, noise of %g MiB, %s: %d of %d clean runs fail, at most %d are as many as 0.1 %%", kind, sigma, digit.name,
+						tally.failed, runs, most)
+				}
+			}
+		}
+	}
+}
+
+// mostByChance is how many of n are there at a probability p, at most: exactly the share of a proof of 10,000, and else as many
+// as chance leaves above in one case of 10,000.
+func mostByChance(n int, p float64) int {
+	if n >= 10_000 {
+		return int(p * float64(n))
+	}
+	term := math.Pow(1-p, float64(n))
+	sum := term
+	k := 0
+	for ; sum < 0.9999; k++ {
+		term *= p / (1 - p) * float64(n-k) / float64(k+1)
+		sum += term
+	}
+	return k
+}
+
+// A demand is on runs that leak.
+type demand struct {
+	name         string
+	spec         fixtures.LevelSpec
+	found, never float64 // least share found, most passed; %
+	best         float64 // % that the best test finds that knows the noise; 0 where it was not worked out
+	coverage     bool
+}
+
+func white(sigma, growth, digit float64) fixtures.LevelSpec {
+	return fixtures.LevelSpec{Kind: "white", Sigma: sigma, Growth: growth, Digit: digit}
+}
+
+// demands are the rows of leaking runs.
+func demands(t *testing.T, out io.Writer, runs int) {
+	ar := white(20, 4, 0)
+	ar.Kind = "autoregressive"
+	arOne := ar
+	arOne.Growth = 1
+	late := white(5, 4, 0)
+	late.Start = 25
+	fmt.Fprintf(out, "\nLeaks found, %% of %d runs of 50 files each:\n\n| leak | found | demanded | passed | best test | interval covers |",
+		runs)
+	for _, rule := range rules {
+		fmt.Fprintf(out, " %s |", rule.name)
+	}
+	fmt.Fprintf(out, "\n|---|%s\n", strings.Repeat("--:|", 5+len(rules)))
+	for _, d := range []demand{
+		{name: "1 MiB a file, noise 20 MiB, exact", spec: white(20, 1, 0), found: 86, never: 0.1, best: best(20, 1, 0), coverage: true},
+		{name: "1 MiB a file, noise 20 MiB, 0.01 GB", spec: white(20, 1, 10.24), found: 86, never: 0.1, best: best(20, 1, 0), coverage: true},
+		{name: "2 MiB a file, noise 20 MiB, exact", spec: white(20, 2, 0), found: 99.5, best: best(20, 2, 0), coverage: true},
+		{name: "2 MiB a file, noise 20 MiB, 0.01 GB", spec: white(20, 2, 10.24), found: 99.5, best: best(20, 2, 0), coverage: true},
+		{name: "4 MiB a file, autoregressive 20 MiB, exact", spec: ar, found: 95, best: best(20, 4, 0.6), coverage: true},
+		{name: "1 MiB a file, autoregressive 20 MiB, exact", spec: arOne, best: best(20, 1, 0.6), never: 1, coverage: true},
+		{name: "4 MiB a file from file 25 on, noise 5 MiB, exact", spec: late, found: 95},
+		{name: "0.5 MiB a file, no noise, 0.01 GB", spec: white(0, 0.5, 10.24)},
+		{name: "0.2 MiB a file, no noise, 0.01 GB", spec: white(0, 0.2, 10.24)},
+	} {
+		tally := judgeAll(d.spec, runs, func(*shape.Result) bool { return true })
+		demanded, best, covers := "", "", ""
+		if d.found > 0 {
+			demanded = fmt.Sprint(d.found)
+		}
+		if d.best > 0 {
+			best = fmt.Sprintf("%.1f", d.best)
+		}
+		if d.coverage {
+			covers = fmt.Sprintf("%.1f", share(tally.covered, runs))
+		}
+		fmt.Fprintf(out, "| %s | %.1f | %s | %.2f | %s | %s |", d.name, share(tally.failed, runs), demanded, share(tally.passed, runs), best, covers)
+		for _, n := range tally.rules {
+			fmt.Fprintf(out, " %.1f |", share(n, runs))
+		}
+		fmt.Fprintln(out)
+		if most := mostByChance(runs, 1-d.found/100); runs-tally.failed > most && d.found > 0 {
+			t.Errorf("%s: %d of %d found, demanded are %g %%", d.name, tally.failed, runs, d.found)
+		}
+		if most := mostByChance(runs, d.never/100); tally.passed > most {
+			t.Errorf("%s: %d of %d passed", d.name, tally.passed, runs)
+		}
+		if c := share(tally.covered, runs); d.coverage && runs >= 2000 && (c < 93 || c > 97) {
+			t.Errorf("%s: the interval covers the growth in %.1f %%", d.name, c)
+		}
+	}
+}
+
+// best is the power of the test that knows the noise: the slope of generalized least squares lies that many of its standard
+// errors above 0, and 3.09 of them are needed for a false alarm in 1,000.
+func best(sigma, growth, phi float64) float64 {
+	const n = 50
+	// The information on the slope of autoregressive noise, centred: from the first value, and from each difference.
+	inner := sigma * math.Sqrt(1-phi*phi)
+	var s11, s12, s22 float64
+	for i := range n {
+		u, v := math.Sqrt(1-phi*phi), 0.0
+		if i > 0 {
+			u, v = 1-phi, float64(i)-phi*float64(i-1)
+		}
+		s11, s12, s22 = s11+u*u, s12+u*v, s22+v*v
+	}
+	se := inner / math.Sqrt(s22-s12*s12/s11)
+	return 100 * 0.5 * math.Erfc((3.09-growth/se)/math.Sqrt2)
+}
+
+// names says how often a shape is called by its name, with growth and without.
+func names(t *testing.T, out io.Writer, runs int) {
+	fmt.Fprintf(out, "\nNamed right, %% of %d runs, exact bytes:\n\n| series | noise, MiB | by itself | with 4 MiB a file on top |\n|---|--:|--:|--:|\n", runs)
+	for _, c := range []struct {
+		kind string
+		is   []shape.Shape
+	}{
+		{"white", []shape.Shape{shape.Flat}},
+		{"warm-up", []shape.Shape{shape.WarmUp}},
+		{"step", []shape.Shape{shape.Step}},
+		{"sawtooth-5", []shape.Shape{shape.Sawtooth}},
+		{"sawtooth-10", []shape.Shape{shape.Sawtooth}},
+	} {
+		for _, sigma := range []float64{5, 20} {
+			clean := judgeAll(fixtures.LevelSpec{Kind: c.kind, Sigma: sigma}, runs, func(r *shape.Result) bool {
+				return slices.Contains(c.is, r.Shape) && !r.Growing
+			})
+			leaking := judgeAll(fixtures.LevelSpec{Kind: c.kind, Sigma: sigma, Growth: 4}, runs, func(r *shape.Result) bool { return r.Growing })
+			fmt.Fprintf(out, "| %s | %g | %.1f | %.1f |\n", c.kind, sigma, share(clean.named, runs), share(leaking.named, runs))
+			for _, n := range []int{clean.named, leaking.named} {
+				if most := mostByChance(runs, 0.02); runs-n > most {
+					t.Errorf("%s, noise of %g MiB: %d of %d named right, demanded are 98 %%", c.kind, sigma, n, runs)
+				}
+			}
+		}
+	}
+}
+
+// leaks is the whole grid of leaking runs.
+func leaks(out io.Writer, runs int) {
+	rates := []float64{0.2, 0.5, 1, 2, 4, 16}
+	fmt.Fprintf(out, "\nLeaks found / undecided, %% of %d runs of 50 files each, exact bytes, by MiB a file:\n\n| series | noise, MiB |", runs)
+	for _, r := range rates {
+		fmt.Fprintf(out, " %g |", r)
+	}
+	fmt.Fprintf(out, "\n|---|--:|%s\n", strings.Repeat("--:|", len(rates)))
+	row := func(name string, spec fixtures.LevelSpec) {
+		fmt.Fprintf(out, "| %s | %g |", name, spec.Sigma)
+		for _, rate := range rates {
+			spec.Growth = rate
+			tally := judgeAll(spec, runs, nil)
+			fmt.Fprintf(out, " %.0f / %.0f |", share(tally.failed, runs), share(tally.undecided, runs))
+		}
+		fmt.Fprintln(out)
+	}
+	for _, kind := range fixtures.LevelKinds {
+		for _, sigma := range sigmas(kind) {
+			row(kind, fixtures.LevelSpec{Kind: kind, Sigma: sigma})
+		}
+	}
+	for _, sigma := range []float64{0, 5, 20} {
+		row("from file 25 on", fixtures.LevelSpec{Kind: "white", Sigma: sigma, Start: 25})
+		row("in one file of ten", fixtures.LevelSpec{Kind: "white", Sigma: sigma, Every: 10})
+		row("slows down after 100 files", fixtures.LevelSpec{Kind: "white", Sigma: sigma, Saturates: 100})
+	}
+}
+
+// speed is how long a judgement takes.
+func speed(out io.Writer) {
+	fmt.Fprintf(out, "\n| files | judged in | memory |\n|--:|--:|--:|\n")
+	for _, files := range []int{60, 1000, 10_000, 100_000} {
+		levels := fixtures.Levels(fixtures.LevelSpec{Kind: "autoregressive", Files: files, Sigma: 20, Growth: 0.01})
+		tl := timeline(&levels)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		start := time.Now()
+		check.Of(tl, check.DefaultPolicy())
+		took := time.Since(start)
+		runtime.ReadMemStats(&after)
+		fmt.Fprintf(out, "| %d | %v | %s |\n", files, took.Round(100*time.Microsecond), parser.FormatBytes(int64(after.TotalAlloc-before.TotalAlloc)))
+	}
+}

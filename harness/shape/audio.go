@@ -1,0 +1,86 @@
+package shape
+
+import (
+	"math"
+)
+
+// Audio is the lengths of the files' audio, where they may explain the series: a longer file needs more.
+type audio struct {
+	seconds []float64 // nil where they are not known, or all the same
+	ordered bool      // they grow, or shrink, with the files
+	rate    float64   // how much a second adds, roughly
+}
+
+// orderedCorrelation is the correlation of length and order from which on they are hard to tell apart.
+const orderedCorrelation = 0.5
+
+func newAudio(s Series, x []float64) audio {
+	if s.Audio == nil {
+		return audio{}
+	}
+	r := correlation(s.Audio, x)
+	if math.IsNaN(r) { // all are as long
+		return audio{}
+	}
+	return audio{seconds: s.Audio, ordered: math.Abs(r) > orderedCorrelation, rate: rate(s.Values, s.Audio)}
+}
+
+// cleaned is [cleaned] of what the length of the audio does not explain.
+func (a *audio) cleaned(y []float64, floor float64) (clean []float64, outliers []int) {
+	if a.seconds == nil {
+		return cleaned(y, floor)
+	}
+	rest := make([]float64, len(y))
+	for i := range y {
+		rest[i] = y[i] - a.rate*a.seconds[i]
+	}
+	clean, outliers = cleaned(rest, floor)
+	for i := range clean {
+		clean[i] += a.rate * a.seconds[i]
+	}
+	return clean, outliers
+}
+
+// rateLag is how far apart files are that are compared: between near ones nothing else has changed much.
+const rateLag = 3
+
+// rate is the median of the slopes between near files, after Theil (1950) and Sen (1968): outliers do not move it.
+func rate(y, seconds []float64) float64 {
+	most := 0.0
+	for i := range seconds[1:] {
+		most = max(most, math.Abs(seconds[i+1]-seconds[i]))
+	}
+	var slopes []float64
+	for i := range y {
+		for j := max(0, i-rateLag); j < i; j++ {
+			if d := seconds[i] - seconds[j]; math.Abs(d) > most/10 {
+				slopes = append(slopes, (y[i]-y[j])/d)
+			}
+		}
+	}
+	if len(slopes) == 0 {
+		return 0
+	}
+	return median(slopes)
+}
+
+// correlation is Pearson's; NaN where one of them does not vary.
+func correlation(a, b []float64) float64 {
+	n := float64(len(a))
+	var sa, sb float64
+	for i := range a {
+		sa += a[i]
+		sb += b[i]
+	}
+	var aa, bb, ab float64
+	for i := range a {
+		da, db := a[i]-sa/n, b[i]-sb/n
+		aa += da * da
+		bb += db * db
+		ab += da * db
+	}
+	if aa <= 1e-12*sa*sa {
+		return math.NaN()
+	}
+	return ab / math.Sqrt(aa*bb)
+}

@@ -1,0 +1,132 @@
+package shape
+
+import "math"
+
+// Bounds of what is searched for, in values: the least number on either side of a step, and behind a break after which
+// growth goes on.
+const (
+	sideMin  = 3
+	afterMin = 6
+)
+
+// candidates fits each shape, at its best place, by itself and with growth on top of it.
+func (b *bench) candidates() {
+	b.add(model{shape: Flat})
+	b.add(model{shape: Flat, growing: true}, b.line)
+	b.steps()
+	b.warmUps()
+	b.lateGrowth()
+	b.sawtooths()
+}
+
+func (b *bench) add(m model, columns ...[]float64) {
+	if fitted, ok := b.model(m, columns...); ok {
+		b.all = append(b.all, fitted)
+	}
+}
+
+// search finds the file of the least residuals among those at places from..to-1 of the series.
+func (b *bench) search(from, to int, columns func(k float64) [][]float64) (at float64, ok bool) {
+	best := math.Inf(1)
+	for i := max(0, from); i < min(to, len(b.x)); i++ {
+		if rss, _ := b.rss(columns(b.x[i])...); rss < best {
+			best, at, ok = rss, b.x[i], true
+		}
+	}
+	return at, ok
+}
+
+// refined searches beside a file, between files: a warm-up may end there.
+func (b *bench) refined(k float64, columns func(k float64) [][]float64) float64 {
+	at, best := k, math.Inf(1)
+	width := b.x[1] - b.x[0]
+	for tenth := -9.0; tenth <= 9; tenth++ {
+		here := k + tenth/10*width
+		if rss, _ := b.rss(columns(here)...); rss < best {
+			best, at = rss, here
+		}
+	}
+	return at
+}
+
+func (b *bench) steps() {
+	n := len(b.y)
+	one := func(k float64) [][]float64 { return [][]float64{b.step(k)} }
+	if k, ok := b.search(sideMin, n-sideMin+1, one); ok {
+		b.add(model{shape: Step, breaks: []float64{k}, searched: 1}, b.step(k))
+		// The second step beside the first, and then the first anew.
+		second, _ := b.search(sideMin, n-sideMin+1, func(j float64) [][]float64 { return [][]float64{b.step(k), b.step(j)} })
+		first, ok := b.search(sideMin, n-sideMin+1, func(j float64) [][]float64 { return [][]float64{b.step(j), b.step(second)} })
+		if ok {
+			b.add(model{shape: Steps, breaks: []float64{min(first, second), max(first, second)}, searched: 2},
+				b.step(first), b.step(second))
+		}
+	}
+	growing := func(k float64) [][]float64 { return [][]float64{b.step(k), b.line} }
+	if k, ok := b.search(sideMin, n-sideMin+1, growing); ok {
+		b.add(model{shape: Step, growing: true, breaks: []float64{k}, searched: 1}, growing(k)...)
+	}
+}
+
+// warmUps are a rise that ends, evenly or in a decay. One that has not ended in half the files is none.
+func (b *bench) warmUps() {
+	n := len(b.y)
+	even := func(k float64) [][]float64 { return [][]float64{b.upTo(k)} }
+	if k, ok := b.search(1, n/2+1, even); ok {
+		k = b.refined(k, even)
+		b.add(model{shape: WarmUp, breaks: []float64{k}, searched: 1}, even(k)...)
+	}
+	growing := func(k float64) [][]float64 { return [][]float64{b.upTo(k), b.line} }
+	if k, ok := b.search(1, n-afterMin, growing); ok {
+		k = b.refined(k, growing)
+		b.add(model{shape: WarmUp, growing: true, breaks: []float64{k}, searched: 1}, growing(k)...)
+	}
+	for _, growing := range []bool{false, true} {
+		columns := func(tau float64) [][]float64 {
+			if growing {
+				return [][]float64{b.decay(tau), b.line}
+			}
+			return [][]float64{b.decay(tau)}
+		}
+		best, at := math.Inf(1), 0.0
+		files := b.x[n-1] - b.x[0]
+		// After three time constants 5 % are left: in half the files.
+		for tau := 1.0; tau <= files/6; tau *= 1.05 {
+			if rss, _ := b.rss(columns(tau)...); rss < best {
+				best, at = rss, tau
+			}
+		}
+		if at > 0 {
+			b.add(model{shape: WarmUp, growing: growing, tau: at, searched: 1}, columns(at)...)
+		}
+	}
+}
+
+func (b *bench) lateGrowth() {
+	late := func(k float64) [][]float64 { return [][]float64{b.from(k)} }
+	if k, ok := b.search(2, len(b.y)-afterMin, late); ok {
+		b.add(model{shape: Flat, growing: true, breaks: []float64{k}, searched: 1}, late(k)...)
+	}
+}
+
+// periodMax is the longest period of a sawtooth that is looked for, in files.
+const periodMax = 32
+
+func (b *bench) sawtooths() {
+	if b.x[1]-b.x[0] != 1 { // of blocks
+		return
+	}
+	best, period, offset := math.Inf(1), 0, 0
+	for p := 3; p <= min(len(b.y)/3, periodMax); p++ {
+		for o := range p {
+			if rss, rise := b.rss(b.sawtooth(p, o)); rss < best && rise > 0 {
+				best, period, offset = rss, p, o
+			}
+		}
+	}
+	if period > 0 {
+		tooth := b.sawtooth(period, offset)
+		b.add(model{shape: Sawtooth, period: period, searched: 1}, tooth)
+		b.add(model{shape: Sawtooth, growing: true, period: period, searched: 1}, tooth, b.line)
+	}
+}

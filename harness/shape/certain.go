@@ -1,0 +1,80 @@
+package shape
+
+import "math"
+
+// favour is by how much a shape that does not grow must fit better to be preferred, in units of the information criterion: less
+// than 2 is "not worth more than a bare mention" (Kass and Raftery 1995).
+const favour = 2
+
+// certain says whether growth is: no other shape explains the series, the slope is far enough above 0, and the second half of
+// the series goes on growing.
+func (b *bench) certain(growing, clean *model, resolution float64) bool {
+	t := (growing.slope() - b.rounding(growing, resolution)) / b.se(growing)
+	return growing.bic() > clean.bic()-favour && t > b.needed(growing) && b.goesOn(growing)
+}
+
+// needed is how many standard errors the slope must be above 0.
+func (b *bench) needed(m *model) float64 {
+	t := criticalT(len(b.y), m.phi)
+	if m.searched > 0 {
+		t += criticalBreak
+	}
+	return t
+}
+
+// se is the standard error of a model's slope. Values that were put in the place of outliers lie too well: the residuals
+// are too small by about their share, and so is the number of values.
+func (b *bench) se(m *model) float64 { return m.se() / b.trust }
+
+// goesOn says that the second half of the series does not contradict the growth: its own slope is certain, or within two
+// standard errors of half the growth or more. A warm-up of a form that no model has is told from growth by that.
+func (b *bench) goesOn(growing *model) bool {
+	half := len(b.y) / 2
+	r := regression{y: b.y[half:]}
+	for _, c := range append(b.fixed[:len(b.fixed):len(b.fixed)], b.line) {
+		r.columns = append(r.columns, c[half:])
+	}
+	s, ok := r.solve(growing.phi)
+	if !ok {
+		return true
+	}
+	slope := s.beta[len(r.columns)-1]
+	se := growing.noise * math.Sqrt(s.last) / b.trust
+	return slope > criticalT(len(r.y), growing.phi)*se || slope > growing.slope()/2-2*se
+}
+
+// rounding is by how much the digits may hide a slope, in either direction. Where a line passes within half a digit of every
+// value, there is no noise to speak of, and it is as far as lines that do so differ. Else noise carries values over the edges of
+// digits, and little is left (see hidden): at worst the first half of the values is off in one direction, and the second half in
+// the other, which moves the slope by 3 times as much over their number.
+func (b *bench) rounding(m *model, resolution float64) float64 {
+	if resolution == 0 {
+		return 0
+	}
+	if len(m.columns) == 2 && m.shape == Flat && m.searched == 0 {
+		low, high := math.Inf(-1), math.Inf(1)
+		for j := range b.y {
+			for i := range j {
+				rise, files := b.y[j]-b.y[i], b.x[j]-b.x[i]
+				low, high = max(low, (rise-2*resolution)/files), min(high, (rise+2*resolution)/files)
+			}
+		}
+		if low <= high {
+			return max(high-m.slope(), m.slope()-low)
+		}
+	}
+	files := b.x[len(b.x)-1] - b.x[0] + 1
+	if len(m.breaks) > 0 {
+		files = b.x[len(b.x)-1] - m.breaks[len(m.breaks)-1] + 1
+	}
+	return 3 * hidden(resolution, m.sigma) / max(1, files)
+}
+
+// hidden is how far off the mean of readings may be that are rounded to a digit, half of which is the resolution, with noise of
+// a standard deviation of sigma before the rounding: the first term of the Fourier series of the error (Widrow and Kollár,
+// Quantization Noise, 2008). The deviation that is seen has that of the rounding in it, a twelfth of the digit's square.
+func hidden(resolution, sigma float64) float64 {
+	digit := 2 * resolution
+	before := max(0, sigma*sigma-digit*digit/12) / (digit * digit)
+	return min(resolution, digit/math.Pi*math.Exp(-2*math.Pi*math.Pi*before))
+}

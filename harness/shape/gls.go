@@ -1,0 +1,122 @@
+package shape
+
+import "math"
+
+// A regression is y = columns * beta + e where e follows an autoregression of order one: each e is phi times the one before
+// it, and noise. It is fitted by generalized least squares (Prais and Winsten 1954: the first value counts too, weighted).
+type regression struct {
+	y       []float64
+	columns [][]float64
+}
+
+// maxColumns bounds a regression: constant, length of the audio, two of a shape, and growth.
+const maxColumns = 5
+
+// A solution is a regression's at one phi.
+type solution struct {
+	beta [maxColumns]float64
+	rss  float64 // sum of the squared residuals, whitened
+	det  float64 // log of the determinant of X'X
+	last float64 // of its inverse, the last element of the diagonal
+}
+
+// solve fits at a given phi. ok is false where the columns depend on one another.
+func (r *regression) solve(phi float64) (s solution, ok bool) {
+	p := len(r.columns)
+	var a [maxColumns][maxColumns + 1]float64 // X'X, X'y
+	var row [maxColumns + 1]float64
+	first := math.Sqrt(1 - phi*phi)
+	for i, y := range r.y {
+		if i == 0 {
+			for j, c := range r.columns {
+				row[j] = first * c[0]
+			}
+			row[p] = first * y
+		} else {
+			for j, c := range r.columns {
+				row[j] = c[i] - phi*c[i-1]
+			}
+			row[p] = y - phi*r.y[i-1]
+		}
+		for j := range p {
+			for k := j; k <= p; k++ {
+				a[j][k] += row[j] * row[k]
+			}
+		}
+		s.rss += row[p] * row[p]
+	}
+	// Cholesky: X'X = U'U; the last column becomes z of U'z = X'y, and what z explains leaves the residuals.
+	for j := range p {
+		whole := a[j][j]
+		for k := range j {
+			for m := j; m <= p; m++ {
+				a[j][m] -= a[k][j] * a[k][m]
+			}
+			whole += a[k][j] * a[k][j]
+		}
+		if !(a[j][j] > 1e-10*whole) {
+			return s, false
+		}
+		u := math.Sqrt(a[j][j])
+		for m := j; m <= p; m++ {
+			a[j][m] /= u
+		}
+		s.det += 2 * math.Log(u)
+		s.rss -= a[j][p] * a[j][p]
+	}
+	s.rss = max(0, s.rss)
+	for j := p - 1; j >= 0; j-- {
+		s.beta[j] = a[j][p]
+		for k := j + 1; k < p; k++ {
+			s.beta[j] -= a[j][k] * s.beta[k]
+		}
+		s.beta[j] /= a[j][j]
+	}
+	s.last = 1 / (a[p-1][p-1] * a[p-1][p-1])
+	return s, true
+}
+
+// A fit is a regression at the phi that explains it best.
+type fit struct {
+	solution
+	phi      float64
+	sigma    float64 // standard deviation of e
+	noise    float64 // of the noise that is added to e at each step
+	evidence float64 // twice the log likelihood, at the phi that is best for it
+	error    float64 // standard error of the last coefficient, over all phi by how likely they are
+}
+
+// Beyond phiMax a series of some fifty values cannot be told from one that drifts by itself.
+const (
+	phiMax  = 0.9
+	phiStep = 0.05
+)
+
+// fit finds phi by restricted maximum likelihood, which is nearly unbiased where the plain one is not (Patterson and
+// Thompson 1971). Standard deviations below floor are no better explanation than floor, because the digits do not show
+// them, and none is below grain.
+func (r *regression) fit(floor, grain float64) (f fit, ok bool) {
+	n, p := float64(len(r.y)), float64(len(r.columns))
+	restricted, plain := math.Inf(-1), math.Inf(-1)
+	var likely, squares float64 // in units of the best restricted likelihood so far
+	for step := 0; phiStep*float64(step) < phiMax+phiStep/2; step++ {
+		phi := phiStep * float64(step)
+		s, solved := r.solve(phi)
+		if !solved {
+			return f, false
+		}
+		jacobian := math.Log(1 - phi*phi)
+		plain = max(plain, jacobian-n*math.Log(max(s.rss/n, floor*floor)))
+		variance := max(s.rss, n*grain*grain) / (n - p)
+		l := jacobian - (n-p)*math.Log(variance) - s.det
+		if l > restricted {
+			rescale := math.Exp((restricted - l) / 2)
+			likely, squares, restricted = likely*rescale, squares*rescale, l
+			f = fit{solution: s, phi: phi, sigma: math.Sqrt(variance / (1 - phi*phi)), noise: math.Sqrt(variance)}
+		}
+		weight := math.Exp((l - restricted) / 2)
+		likely, squares = likely+weight, squares+weight*variance*s.last
+	}
+	f.evidence, f.error = plain, math.Sqrt(squares/likely)
+	return f, true
+}

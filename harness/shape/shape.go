@@ -1,0 +1,187 @@
+package shape
+
+import (
+	"math"
+	"slices"
+)
+
+// A Shape is what a series does over the files, beside growth that goes on.
+type Shape string
+
+// The shapes.
+const (
+	Flat     Shape = "flat"
+	WarmUp   Shape = "warm-up"  // changes at first, and then no more
+	Step     Shape = "step"     // changes once
+	Steps    Shape = "steps"    // changes twice
+	Sawtooth Shape = "sawtooth" // grows and is cleared, again and again
+)
+
+// A Series is one reading a file.
+type Series struct {
+	// Values has one a file, in the order in which they were worked on; NaN where there is none.
+	Values []float64
+	// Audio is the length of each file's audio, in seconds; nil where they are not known.
+	Audio []float64
+	// Resolution is half the last digit that the values were printed with; 0 where they are exact.
+	Resolution float64
+	// Grain is the least difference that means anything: 512 bytes for allocations, which are rounded up to it.
+	Grain float64
+}
+
+// An Interval is an estimate with the bounds within which the truth lies in 95 % of cases.
+type Interval struct{ Estimate, Low, High float64 }
+
+// A Result is what a series does. Its Shape is "" for a series too short to say.
+type Result struct {
+	Shape Shape
+	// Growing says that it grows and goes on growing. Noise looks so in under 0.1 % of cases.
+	Growing bool
+	// Slope is the growth a file at the end of the series. What the digits hide lies within its bounds.
+	Slope Interval
+	// Rounding is by how much the digits alone may hide growth, a file, in either direction.
+	Rounding float64
+	// Detectable is the least growth a file that would mostly have been found.
+	Detectable float64
+	// From is the index of the value from which on it grows; of a step, where the first one is; of a warm-up, where it ends.
+	From int
+	// Size is how much the steps or the warm-up add, or what a sawtooth rises to.
+	Size float64
+	// Period is that of a sawtooth, in files.
+	Period int
+	// FollowsAudio says that the length of the audio counts, and was allowed for; a second adds PerSecond.
+	FollowsAudio bool
+	PerSecond    float64
+	// Ordered says that the audio grows longer with the files, or shorter: what follows it looks like growth.
+	Ordered bool
+	// Phi is the autocorrelation of the noise, Sigma its standard deviation.
+	Phi, Sigma float64
+	// Outliers are the indices of values that were left out.
+	Outliers []int
+	// Files is the number of values that there are.
+	Files int
+}
+
+// LeastFiles is how many values a series must have to be judged.
+const LeastFiles = 8
+
+// valuesMax bounds what is fitted. A longer series is fitted as the means of blocks, and its last values by themselves too,
+// because growth that began late is lost in blocks.
+const valuesMax = 256
+
+// Of judges a series.
+func Of(s Series) Result {
+	s, index := present(s)
+	n := len(s.Values)
+	if n < LeastFiles {
+		return Result{Files: n}
+	}
+	r := judge(s, index)
+	if n > valuesMax && !r.Growing {
+		last := s
+		last.Values, index = s.Values[n-valuesMax:], index[n-valuesMax:]
+		if s.Audio != nil {
+			last.Audio = s.Audio[n-valuesMax:]
+		}
+		if tail := judge(last, index); tail.Growing {
+			r = tail
+		}
+	}
+	r.Files = n
+	return r
+}
+
+// present leaves out what is missing. index has the places of what is there. Lengths of the audio are left out where one is not
+// known.
+func present(s Series) (there Series, index []int) {
+	there = Series{Resolution: s.Resolution, Grain: s.Grain}
+	for i, v := range s.Values {
+		if !math.IsNaN(v) {
+			there.Values, index = append(there.Values, v), append(index, i)
+			if s.Audio != nil {
+				there.Audio = append(there.Audio, s.Audio[i])
+			}
+		}
+	}
+	if slices.ContainsFunc(there.Audio, func(a float64) bool { return !(a > 0) }) {
+		there.Audio = nil
+	}
+	return there, index
+}
+
+// judge judges a series without gaps, whose values have the given indices.
+func judge(s Series, index []int) Result {
+	x := make([]float64, len(index))
+	for i := range index {
+		x[i] = float64(index[i])
+	}
+	a := newAudio(s, x)
+	floor := max(s.Resolution/math.Sqrt(3), s.Grain) // the standard deviation of what rounding does
+	y, outliers := a.cleaned(s.Values, floor)
+	trust := float64(len(y)-len(outliers)) / float64(len(y))
+	y, x, a.seconds = blocks(y), blocks(x), blocks(a.seconds)
+
+	b := newBench(y, x, &a, floor, s.Grain)
+	b.trust = trust
+	clean, growing := b.best()
+	r := Result{Shape: clean.shape, Ordered: a.ordered}
+	m := b.beside(clean)
+	if growing != nil && b.certain(growing, clean, s.Resolution) {
+		r.Growing, r.Shape, m = true, growing.shape, growing
+	}
+	r.Rounding = b.rounding(m, s.Resolution)
+	half := studentT(float64(len(y)-len(m.columns)))*m.error/b.trust + r.Rounding
+	r.Slope = Interval{m.slope(), m.slope() - half, m.slope() + half}
+	r.Detectable = b.needed(m)*b.se(m) + r.Rounding
+	r.Phi, r.Sigma = m.phi, m.sigma
+	if len(b.fixed) > 1 {
+		r.FollowsAudio, r.PerSecond = true, m.beta[1]
+	}
+	for _, i := range outliers {
+		r.Outliers = append(r.Outliers, index[i])
+	}
+	r.describe(m, b, index)
+	return r
+}
+
+// describe says where the shape breaks, and by how much.
+func (r *Result) describe(m *model, b *bench, index []int) {
+	at := 0.0
+	shape := m.beta[len(b.fixed):]
+	switch {
+	case m.shape == Step:
+		at, r.Size = m.breaks[0], shape[0]
+	case m.shape == Steps:
+		at, r.Size = m.breaks[0], shape[0]+shape[1]
+	case m.shape == WarmUp && m.tau > 0:
+		at, r.Size = b.x[0]+3*m.tau, shape[0]
+	case m.shape == WarmUp:
+		at, r.Size = m.breaks[0], shape[0]*(m.breaks[0]-b.x[0])
+	case m.shape == Sawtooth:
+		r.Period, r.Size = m.period, shape[0]*float64(m.period-1)
+	case len(m.breaks) > 0:
+		at = m.breaks[0]
+	}
+	for r.From < len(index)-1 && float64(index[r.From]) < at {
+		r.From++
+	}
+	r.From = index[r.From]
+}
+
+// blocks are the means of valuesMax or fewer blocks of a longer series.
+func blocks(v []float64) []float64 {
+	if len(v) <= valuesMax {
+		return v
+	}
+	size := (len(v) + valuesMax - 1) / valuesMax
+	means := make([]float64, 0, valuesMax)
+	for len(v) >= size { // what is left over is less than a block
+		sum := 0.0
+		for _, x := range v[:size] {
+			sum += x
+		}
+		means = append(means, sum/float64(size))
+		v = v[size:]
+	}
+	return means
+}
