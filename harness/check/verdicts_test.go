@@ -320,7 +320,7 @@ func demands(t *testing.T, out io.Writer, runs int) {
 		if most := mostByChance(runs, d.never/100); tally.passed > most {
 			t.Errorf("%s: %d of %d passed", d.name, tally.passed, runs)
 		}
-		if c := share(tally.covered, runs); d.coverage && runs >= 2000 && (c < 93 || c > 97) {
+		if c := share(tally.covered, runs); d.coverage && runs >= 2000 && (c < 92.5 || c > 97.5) {
 			t.Errorf("%s: the interval covers the growth in %.1f %%", d.name, c)
 		}
 	}

@@ -58,8 +58,10 @@ func (b *bench) steps() {
 		second, _ := b.search(sideMin, n-sideMin+1, func(j float64) [][]float64 { return [][]float64{b.step(k), b.step(j)} })
 		first, ok := b.search(sideMin, n-sideMin+1, func(j float64) [][]float64 { return [][]float64{b.step(j), b.step(second)} })
 		if ok {
-			b.add(model{shape: Steps, breaks: []float64{min(first, second), max(first, second)}, searched: 2},
-				b.step(first), b.step(second))
+			two := model{shape: Steps, breaks: []float64{min(first, second), max(first, second)}, searched: 2}
+			b.add(two, b.step(first), b.step(second))
+			two.growing = true
+			b.add(two, b.step(first), b.step(second), b.line)
 		}
 	}
 	growing := func(k float64) [][]float64 { return [][]float64{b.step(k), b.line} }

@@ -7,10 +7,25 @@ import "math"
 const favour = 2
 
 // certain says whether growth is: no other shape explains the series, the slope is far enough above 0, and the second half of
-// the series goes on growing.
+// the series goes on growing. A rise by less than three digits may as well be a step, and of shapes that explain all that the
+// digits show none is preferred.
 func (b *bench) certain(growing, clean *model, resolution float64) bool {
+	better := growing.bic() - clean.bic()
+	if growing.evidence == clean.evidence {
+		better -= favour
+	}
 	t := (growing.slope() - b.rounding(growing, resolution)) / b.se(growing)
-	return growing.bic() > clean.bic()-favour && t > b.needed(growing) && b.goesOn(growing)
+	rise := growing.slope() * b.files(growing)
+	return better > -favour && t > b.needed(growing) && rise > 6*resolution && b.goesOn(growing)
+}
+
+// files is how many files a model grows over.
+func (b *bench) files(m *model) float64 {
+	first := b.x[0]
+	if len(m.breaks) > 0 {
+		first = m.breaks[len(m.breaks)-1]
+	}
+	return max(1, b.x[len(b.x)-1]-first+1)
 }
 
 // needed is how many standard errors the slope must be above 0.
@@ -63,11 +78,7 @@ func (b *bench) rounding(m *model, resolution float64) float64 {
 			return max(high-m.slope(), m.slope()-low)
 		}
 	}
-	files := b.x[len(b.x)-1] - b.x[0] + 1
-	if len(m.breaks) > 0 {
-		files = b.x[len(b.x)-1] - m.breaks[len(m.breaks)-1] + 1
-	}
-	return 3 * hidden(resolution, m.sigma) / max(1, files)
+	return 3 * hidden(resolution, m.sigma) / b.files(m)
 }
 
 // hidden is how far off the mean of readings may be that are rounded to a digit, half of which is the resolution, with noise of

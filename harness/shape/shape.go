@@ -69,6 +69,10 @@ const LeastFiles = 8
 // because growth that began late is lost in blocks.
 const valuesMax = 256
 
+// normal95 is how many standard errors hold the truth in 95 % of cases. The errors are over all autocorrelations, which adds what
+// a t distribution would.
+const normal95 = 1.96
+
 // Of judges a series.
 func Of(s Series) Result {
 	s, index := present(s)
@@ -126,12 +130,16 @@ func judge(s Series, index []int) Result {
 	clean, growing := b.best()
 	r := Result{Shape: clean.shape, Ordered: a.ordered}
 	m := b.beside(clean)
-	if growing != nil && b.certain(growing, clean, s.Resolution) {
+	if growing != nil && !b.certain(growing, clean, s.Resolution) {
+		growing = nil
+	}
+	if growing != nil {
 		r.Growing, r.Shape, m = true, growing.shape, growing
 	}
 	r.Rounding = b.rounding(m, s.Resolution)
-	half := studentT(float64(len(y)-len(m.columns)))*m.error/b.trust + r.Rounding
-	r.Slope = Interval{m.slope(), m.slope() - half, m.slope() + half}
+	slope, se := b.slope(m, r.Growing)
+	half := normal95*se + r.Rounding
+	r.Slope = Interval{slope, slope - half, slope + half}
 	r.Detectable = b.needed(m)*b.se(m) + r.Rounding
 	r.Phi, r.Sigma = m.phi, m.sigma
 	if len(b.fixed) > 1 {

@@ -1,0 +1,76 @@
+package shape
+
+import "math"
+
+// slope is the growth at the end of the series and its standard error. An interval from the best fit alone would be too
+// narrow: the error is over all places at which the model may break, and over all phi by how likely they are. Where another
+// shape than growth explains the series, and not flat, it is over all models that grow too (Bayesian model averaging with the
+// information criterion for the weights: Raftery 1995).
+func (b *bench) slope(m *model, growing bool) (estimate, se float64) {
+	if growing || m.shape == Flat {
+		mean, variance := b.overBreaks(m, m.error)
+		return mean, math.Sqrt(variance) / b.trust
+	}
+	best := math.Inf(-1)
+	for i := range b.all {
+		if b.all[i].growing {
+			best = max(best, b.all[i].bic())
+		}
+	}
+	var average mixture
+	for i := range b.all {
+		if m := &b.all[i]; m.growing {
+			mean, variance := b.overBreaks(m, m.se())
+			if average.weight == 0 {
+				average.origin = mean
+			}
+			average.add(math.Exp((m.bic()-best)/2), mean, variance)
+		}
+	}
+	mean, variance := average.moments()
+	return mean, math.Sqrt(variance) / b.trust
+}
+
+// overBreaks is the slope of a model with a standard error, averaged over the places of its break.
+func (b *bench) overBreaks(m *model, se float64) (mean, variance float64) {
+	if len(m.breaks) != 1 {
+		return m.slope(), se * se
+	}
+	wider := (se / m.se()) * (se / m.se())
+	average := mixture{origin: m.slope()}
+	average.add(1, m.slope(), se*se)
+	for _, k := range b.x[1 : len(b.x)-sideMin+1] {
+		r := regression{b.y, append(b.fixed[:len(b.fixed):len(b.fixed)], b.broken(m.shape, k)...)}
+		if s, ok := r.solve(m.phi); ok {
+			weight := math.Exp((m.rss - s.rss) / (2 * m.noise * m.noise))
+			average.add(min(weight, 1), s.beta[len(r.columns)-1], m.noise*m.noise*s.last*wider)
+		}
+	}
+	return average.moments()
+}
+
+// broken are the columns of a shape that breaks at file k and goes on growing.
+func (b *bench) broken(shape Shape, k float64) [][]float64 {
+	switch shape {
+	case Step:
+		return [][]float64{b.step(k), b.line}
+	case WarmUp:
+		return [][]float64{b.upTo(k), b.line}
+	}
+	return [][]float64{b.from(k)}
+}
+
+// A mixture is of distributions with weights. Its sums are of distances from an origin, which keeps their digits.
+type mixture struct{ origin, weight, mean, square float64 }
+
+func (m *mixture) add(weight, mean, variance float64) {
+	mean -= m.origin
+	m.weight += weight
+	m.mean += weight * mean
+	m.square += weight * (variance + mean*mean)
+}
+
+func (m *mixture) moments() (mean, variance float64) {
+	mean = m.mean / m.weight
+	return m.origin + mean, max(0, m.square/m.weight-mean*mean)
+}
