@@ -72,6 +72,13 @@ func (j *Judge) worst(d *drift, all []processValues) worstProcess {
 			worst = worstProcess{f, p, r}
 		}
 	}
+	if worst.of != nil {
+		t := Trend{Finding: worst.finding, Unit: d.unit, Values: worst.of.values, Result: worst.result}
+		for _, n := range worst.of.files {
+			t.Files = append(t.Files, j.tl.Files[n])
+		}
+		j.trends = append(j.trends, t)
+	}
 	if worst.of == nil && len(all) > 0 {
 		worst.finding.Message = fmt.Sprintf("growth over files needs at least %d files in one process, the longest one here has %d",
 			need, longest)

@@ -64,6 +64,7 @@ type Judge struct {
 	tl       *parser.Timeline
 	tells    map[int]bool // runs of which the log tells how their files ended
 	findings []Finding
+	trends   []Trend
 }
 
 // New is a judge who has seen nothing yet.
@@ -155,7 +156,7 @@ func (j *Judge) naming(c *parser.Checkpoint) naming {
 
 // Report sums up. The timeline is that of the files that were added.
 func (j *Judge) Report(tl *parser.Timeline) *Report {
-	j.tl, j.tells, j.findings = tl, map[int]bool{}, nil
+	j.tl, j.tells, j.findings, j.trends = tl, map[int]bool{}, nil, nil
 	for i := range tl.Files {
 		if f := tl.Files[i]; f.Supervised || f.Status != parser.StatusUnknown {
 			j.tells[f.Run] = true
@@ -187,7 +188,7 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 	}
 	report := &Report{
 		Schema: Schema, Files: len(tl.Files), Checkpoints: tl.Checkpoints, HighWater: mark, Recoveries: j.recoveries, Policy: j.policy,
-		Measured: j.measure(),
+		Measured: j.measure(), Trends: j.trends,
 	}
 	report.Join(fold(j.findings)...)
 	return report

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 
+	"vramsoak/harness/shape"
 	"vramsoak/parser"
 )
 
@@ -63,6 +64,15 @@ func (h *HighWater) add(r *parser.Reading) {
 	h.Total = max(h.Total, r.Bytes(parser.Total))
 }
 
+// A Trend is a series over the files of one process.
+type Trend struct {
+	Finding Finding // on it
+	Unit    string
+	Files   []*parser.File
+	Values  []float64 // one a file
+	Result  shape.Result
+}
+
 // Schema names the form of a Report in JSON.
 const Schema = "vramsoak.verdict/1"
 
@@ -81,6 +91,9 @@ type Report struct {
 	Policy Policy `json:"-"`
 	// found are the findings as they were made, before the policy's demands.
 	found []Finding
+	// Trends are the series over files that were judged, each in the process that decided its finding. verdict.json does not
+	// have them.
+	Trends []Trend `json:"-"`
 	// Measured is what the run measured, file by file. verdict.json does not have it.
 	Measured *Measurements `json:"-"`
 }

@@ -30,6 +30,15 @@ func (m *model) slope() float64 { return m.beta[len(m.columns)-1] }
 // se is its standard error.
 func (m *model) se() float64 { return m.noise * math.Sqrt(m.last) }
 
+// at is what the model is at a place of the series.
+func (m *model) at(i int) float64 {
+	v := 0.0
+	for j, c := range m.columns {
+		v += m.beta[j] * c[i]
+	}
+	return v
+}
+
 // A bench fits shapes to one series.
 type bench struct {
 	y     []float64

@@ -58,6 +58,8 @@ type Result struct {
 	Phi, Sigma float64
 	// Outliers are the indices of values that were left out.
 	Outliers []int
+	// Fitted is what the shape, with growth where there is some, is at each value; NaN where there is no value.
+	Fitted []float64
 	// Files is the number of values that there are.
 	Files int
 }
@@ -75,6 +77,7 @@ const normal95 = 1.96
 
 // Of judges a series.
 func Of(s Series) Result {
+	all := len(s.Values)
 	s, index := present(s)
 	n := len(s.Values)
 	if n < LeastFiles {
@@ -92,6 +95,11 @@ func Of(s Series) Result {
 		}
 	}
 	r.Files = n
+	fitted := slices.Repeat([]float64{math.NaN()}, all)
+	for i, v := range r.Fitted { // of the last values, where the others were left out
+		fitted[index[len(index)-len(r.Fitted)+i]] = v
+	}
+	r.Fitted = fitted
 	return r
 }
 
@@ -149,6 +157,9 @@ func judge(s Series, index []int) Result {
 		r.Outliers = append(r.Outliers, index[i])
 	}
 	r.describe(m, b, index)
+	for i := range index {
+		r.Fitted = append(r.Fitted, m.at(min(i*len(y)/len(index), len(y)-1))) // a block's
+	}
 	return r
 }
 
