@@ -66,6 +66,12 @@ func (j *Judge) worst(d *drift, all []processValues) worstProcess {
 			continue
 		}
 		r := shape.Of(j.series(d, p))
+		if math.Abs(r.Size) < d.limit { // too little to speak of
+			if r.Shape != shape.Flat {
+				r.From = 0
+			}
+			r.Shape = shape.Flat
+		}
 		f := j.driftFinding(d, p, &r)
 		if worst.of == nil || cmp.Or(slices.Index(order, f.Verdict)-slices.Index(order, worst.finding.Verdict),
 			cmp.Compare(*f.Measured, *worst.finding.Measured)) > 0 {

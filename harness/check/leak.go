@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -88,16 +89,12 @@ func groups(n int64) string {
 	return s
 }
 
-// entersAt names the checkpoint at which what stays behind shows first: from there on, to the end of a file, the level is
-// never again as low as the file before left it. Where the level is high at first because the file is worked on, it is the
-// first checkpoint after that at which no more is left than in the end.
+// entersAt names the checkpoints between which the level of a file rises for good: from there on, to the end of the file, it is
+// never again as low as the file before left it. Where it is higher still at first, because the file is worked on, it names
+// the checkpoint too at which no more is left than in the end.
 func (j *Judge) entersAt(l *ledger, w worstProcess) string {
 	from := w.result.From
-	files := w.of.files[from:]
-	before := w.of.values[from:]
-	if len(files) < 2 {
-		return ""
-	}
+	files, before := w.of.files[from:], w.of.values[from:]
 	slope := *w.finding.Measured
 	var above []float64 // of each point, above the idle level of the file before, the mean over the files
 	var names []string
@@ -105,7 +102,7 @@ func (j *Judge) entersAt(l *ledger, w worstProcess) string {
 		values := p.level.over(files)
 		sum, n := 0.0, 0
 		for i := 1; i < len(files); i++ {
-			if values[i] == values[i] { // not NaN
+			if !math.IsNaN(values[i]) {
 				sum += values[i] - before[i-1]
 				n++
 			}
@@ -118,13 +115,22 @@ func (j *Judge) entersAt(l *ledger, w worstProcess) string {
 	for first > 0 && above[first-1] > slope/2 {
 		first--
 	}
-	if first == len(above) || first == 0 {
-		return "" // not in a file's checkpoints
+	if first == len(above) {
+		return "" // not in the checkpoints that files have in common
 	}
+	after := "the end of the file before"
+	if first > 0 {
+		after = names[first-1]
+	}
+	enters := fmt.Sprintf("it enters between %s and %s", after, names[first])
 	least := slices.Min(above[first:])
 	for i := first; ; i++ {
-		if above[i] <= least+slope/2 {
-			return fmt.Sprintf("it shows first at %s", names[i])
+		switch {
+		case above[i] > least+slope/2:
+		case i == first:
+			return enters
+		default:
+			return fmt.Sprintf("%s, and is what %s leaves", enters, names[i])
 		}
 	}
 }

@@ -86,11 +86,11 @@ func Of(s Series) Result {
 	r := judge(s, index)
 	if n > valuesMax && !r.Growing {
 		last := s
-		last.Values, index = s.Values[n-valuesMax:], index[n-valuesMax:]
+		last.Values = s.Values[n-valuesMax:]
 		if s.Audio != nil {
 			last.Audio = s.Audio[n-valuesMax:]
 		}
-		if tail := judge(last, index); tail.Growing {
+		if tail := judge(last, index[n-valuesMax:]); tail.Growing {
 			r = tail
 		}
 	}
