@@ -94,6 +94,11 @@ SIZE ?= 1GB
 bench-parse: bin/vramsoak
 	@ci/bench-parse.sh $(SIZE)
 
+# False alarms and power of the change points; prints the tables of docs/history.md.
+.PHONY: bench-history
+bench-history:
+	go test -run 'TestFalseAlarms|TestPower' -bench Find -benchtime 2x -v ./harness/history/changepoint -args -histories 2000 -tries 100
+
 .PHONY: clean
 clean:
 	rm -rf bin .build

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -38,21 +39,32 @@ const (
 // Plot draws memory over time: allocated, reserved and device used, the files and stages, the bounds of the device, the
 // high-water mark and the cleanups that failed.
 func Plot(w io.Writer, format string, tl *parser.Timeline, rep *check.Report, opts PlotOptions) error {
-	if opts.Width == 0 {
-		opts.Width = 1600
-	}
-	if opts.Height == 0 {
-		opts.Height = 900
-	}
-	if opts.Width < minWidth || opts.Height < minHeight {
+	return drawing(w, format, opts, func(c draw.Canvas, encode func(string) string) error {
+		chart := makeChart(tl, rep)
+		if len(chart.series) == 0 {
+			return ErrNothingToPlot
+		}
+		p := &picture{chart: chart, columns: opts.width() - 200, encode: encode}
+		p.draw(c, rep)
+		return nil
+	})
+}
+
+func (o PlotOptions) width() int  { return cmp.Or(o.Width, 1600) }
+func (o PlotOptions) height() int { return cmp.Or(o.Height, 900) }
+
+// drawing draws on a canvas of the format and writes it. encode gives text as the format's fonts have it.
+func drawing(w io.Writer, format string, opts PlotOptions, drawOn func(c draw.Canvas, encode func(string) string) error) error {
+	if opts.width() < minWidth || opts.height() < minHeight {
 		return fmt.Errorf("a plot of %d x %d pixels has no room for its words; take at least %d x %d",
-			opts.Width, opts.Height, minWidth, minHeight)
+			opts.width(), opts.height(), minWidth, minHeight)
 	}
-	if opts.Width > maxPixels/opts.Height {
-		return fmt.Errorf("a plot of %d x %d pixels takes too much memory; take at most %d Mi pixels", opts.Width, opts.Height, maxPixels>>20)
+	if opts.width() > maxPixels/opts.height() {
+		return fmt.Errorf("a plot of %d x %d pixels takes too much memory; take at most %d Mi pixels",
+			opts.width(), opts.height(), maxPixels>>20)
 	}
 	const dpi = 96
-	width, height := vg.Length(opts.Width)*vg.Inch/dpi, vg.Length(opts.Height)*vg.Inch/dpi
+	width, height := vg.Length(opts.width())*vg.Inch/dpi, vg.Length(opts.height())*vg.Inch/dpi
 	var canvas vg.CanvasWriterTo
 	encode := func(s string) string { return s }
 	switch format {
@@ -66,12 +78,9 @@ func Plot(w io.Writer, format string, tl *parser.Timeline, rep *check.Report, op
 	default:
 		return fmt.Errorf("unknown plot format %q; take one of %s", format, strings.Join(PlotFormats, ", "))
 	}
-	c := makeChart(tl, rep)
-	if len(c.series) == 0 {
-		return ErrNothingToPlot
+	if err := drawOn(draw.NewCanvas(canvas, width, height), encode); err != nil {
+		return err
 	}
-	p := &picture{chart: c, columns: opts.Width - 200, encode: encode}
-	p.draw(draw.NewCanvas(canvas, width, height), rep)
 
 	var out bytes.Buffer
 	if _, err := canvas.WriteTo(&out); err != nil {

@@ -103,7 +103,7 @@ and fails the build when memory is not given back.`,
 		root.AddCommand(cmd)
 	}
 	for _, cmd := range []*cobra.Command{
-		newBaselineCommand(), newParseCommand(), newPlotCommand(), newFixturesCommand(), newDoctorCommand(),
+		newBaselineCommand(), newHistoryCommand(), newParseCommand(), newPlotCommand(), newFixturesCommand(), newDoctorCommand(),
 	} {
 		cmd.SetHelpTemplate(template + plainStatus)
 		root.AddCommand(cmd)

@@ -17,7 +17,7 @@ import (
 //	fragmentation: {max_growth: 1MiB}
 //	dark_memory: {max_growth: 1MiB}
 //	drift: {max_change: 5%}
-//	regression: {min_effect: 1%, min_bytes: 8MiB, min_slowdown: 1%, false_alarms: 0.1%, exact: false}
+//	regression: {min_effect: 1%, min_bytes: 8MiB, min_slowdown: 5%, false_alarms: 0.1%, exact: false}
 //	expect:
 //	  checkpoints: [Before Whisper Cleanup, After Whisper Cleanup]
 //	dialects:                   # lines of your own, see parser.UserDialect
@@ -105,7 +105,7 @@ func DefaultPolicy() Policy {
 		DarkMemory:    GrowthPolicy{MaxGrowth: Amount{parser.MiB}},
 		Drift:         DriftPolicy{MaxChange: 0.05},
 		Regression: RegressionPolicy{
-			MinEffect: 0.01, MinBytes: Amount{8 * parser.MiB}, MinSlowdown: 0.01, FalseAlarms: 0.001,
+			MinEffect: 0.01, MinBytes: Amount{8 * parser.MiB}, MinSlowdown: 0.05, FalseAlarms: 0.001,
 		},
 	}
 }

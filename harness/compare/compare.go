@@ -202,8 +202,8 @@ func (c *Change) finding(reference string) check.Finding {
 	f := check.Finding{
 		Check: check.Regression, Verdict: c.Verdict, Subject: against(c.Subject(), reference), File: c.File, Message: c.Message,
 	}
-	if c.Unit == check.Seconds || c.Unit == check.TimesRealTime {
-		f.Check = check.Throughput // which does not gate by default: machines are not that steady
+	if c.Verdict == check.Undecided && (c.Unit == check.Seconds || c.Unit == check.TimesRealTime) {
+		f.Check = check.Throughput // which does not gate by default: few machines are steady enough to tell
 	}
 	if c.Verdict != check.Skipped {
 		f.Measured, f.Limit, f.Unit = new(c.Worse()), new(c.Limit), c.Unit

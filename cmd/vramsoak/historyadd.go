@@ -1,0 +1,146 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vramsoak/harness"
+	"vramsoak/harness/check"
+	"vramsoak/harness/history"
+)
+
+type historyAddOptions struct {
+	*historyOptions
+	read    readOptions
+	commit  string
+	started string
+}
+
+func newHistoryAddCommand(shared *historyOptions) *cobra.Command {
+	opts := historyAddOptions{historyOptions: shared}
+	cmd := &cobra.Command{
+		Use:   "add RUN|LOG...",
+		Short: "Add runs to the history",
+		Long: `Add judges runs and stores what they measured. RUN is a folder that vramsoak soak wrote, LOG any log that vramsoak
+check reads, or a baseline. A run that was added before is not added twice. A run whose number was printed is on the disk.
+
+When a run began and of which commit it is, a run folder tells; for a log say it with --started and --commit.` + dialectHelp(),
+		Example: `  vramsoak history add runs/2026-11-20T02-00-00Z --suite nightly
+  vramsoak history add run.log --started 2026-11-20T02:00:00Z --commit "$(git rev-parse HEAD)"
+
+  # Everything that is there already
+  vramsoak history add runs/*/`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runHistoryAdd(cmd.Context(), cmd.OutOrStdout(), args, opts)
+		},
+	}
+	cmd.Flags().StringVar(&opts.commit, "commit", "", "git `commit` of what ran")
+	cmd.Flags().StringVar(&opts.started, "started", "", "`time` at which the run began, as 2026-11-20T02:00:00Z")
+	cmd.Flags().StringVar(&opts.read.policy, "policy", "", "policy `file` (YAML) by which the run is judged")
+	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
+	return cmd
+}
+
+func runHistoryAdd(ctx context.Context, out io.Writer, paths []string, opts historyAddOptions) error {
+	started := time.Time{}
+	if opts.started != "" {
+		var err error
+		if started, err = time.Parse(time.RFC3339, opts.started); err != nil {
+			return fmt.Errorf("expected --started as 2026-11-20T02:00:00Z, found %q", opts.started)
+		}
+	}
+	if len(paths) > 1 && (opts.started != "" || opts.commit != "") {
+		return errors.New("--started and --commit are of one run; add the others by themselves")
+	}
+	if opts.suite == "" {
+		return errors.New("expected --suite to be a name, found none")
+	}
+	return opts.with(ctx, history.Create, func(s *history.Store) error {
+		for _, path := range paths {
+			run, err := opts.run(path, started)
+			if err != nil {
+				return err
+			}
+			id, added, err := s.Add(ctx, run)
+			if err != nil {
+				return err
+			}
+			what := "added as"
+			if !added {
+				what = "is already"
+			}
+			if _, err := fmt.Fprintf(out, "%s %s run %d of suite %s\n", path, what, id, opts.suite); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// run reads a run and judges it.
+func (o historyAddOptions) run(path string, started time.Time) (history.Run, error) {
+	digest, err := digestOf(path)
+	if err != nil {
+		return history.Run{}, err
+	}
+	m, err := o.read.measured(path)
+	if err != nil {
+		return history.Run{}, err
+	}
+	if m.Run.Verdict, err = worseVerdict(path, m.Run.Verdict); err != nil {
+		return history.Run{}, err
+	}
+	info := &m.Run
+	info.Commit = cmp.Or(o.commit, info.Commit)
+	if !started.IsZero() {
+		info.Started = started
+	}
+	if info.Started.Year() < 1970 { // a log may have times without a date
+		return history.Run{}, fmt.Errorf("%s does not tell on which day it began; say so with --started 2026-11-20T02:00:00Z", path)
+	}
+	report := m.report
+	if report == nil { // a saved baseline
+		report = &check.Report{Files: len(m.Files)}
+	}
+	return history.NewRun(o.suite, digest, m.Baseline, report), nil
+}
+
+// worseVerdict is the verdict of a log, or the worse one that its soak gave: that also tells of a regression.
+func worseVerdict(path string, judged check.Verdict) (check.Verdict, error) {
+	given, err := soakVerdict(path)
+	if err != nil || given == "" || given == check.Pass {
+		return judged, err
+	}
+	return given, nil
+}
+
+// digestOf is the SHA-256 of a run's log.
+func digestOf(path string) (string, error) {
+	if path == "-" {
+		return "", errors.New("expected a run folder or a file, found standard input; a run is told from others by its file")
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, harness.LogName)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("expected a run folder with %s in it, or a log, or a baseline: %w", harness.LogName, err)
+	}
+	defer func() { _ = f.Close() }() // only read
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

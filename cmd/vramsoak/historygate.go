@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vramsoak/harness/check"
+	"vramsoak/harness/history"
+	"vramsoak/reports"
+)
+
+type historyGateOptions struct {
+	*historyOptions
+	policy string
+	accept bool
+	note   string
+}
+
+func newHistoryGateCommand(shared *historyOptions) *cobra.Command {
+	opts := historyGateOptions{historyOptions: shared}
+	cmd := &cobra.Command{
+		Use:   "gate [RUN]",
+		Short: "Fail where the newest runs are worse than those before, unless that is known",
+		Long: fmt.Sprintf(`Gate judges the newest run of a suite, or the one of the given number, against all before it. It fails where a level got
+worse, in that run or in an earlier one, and did not come back. It goes on to fail until that is mended, or accepted:
+gate --accept stores that the regressions of now are known, and from then on they are noticed and pass.
+
+A suite needs %d runs; with fewer the verdict is undecided.`, history.MinRuns),
+		Example: `  vramsoak history gate --suite nightly
+
+  # A larger model is meant to need more
+  vramsoak history gate --suite nightly --accept --note "whisper large-v3"`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runHistoryGate(cmd.Context(), cmd.OutOrStdout(), args, opts)
+		},
+	}
+	cmd.Flags().StringVar(&opts.policy, "policy", "", "policy `file` (YAML): how large a change must be, under regression")
+	cmd.Flags().BoolVar(&opts.accept, "accept", false, "store that the regressions of now are known, and pass")
+	cmd.Flags().StringVar(&opts.note, "note", "", "why they are accepted")
+	return cmd
+}
+
+func runHistoryGate(ctx context.Context, out io.Writer, args []string, opts historyGateOptions) error {
+	if opts.note != "" && !opts.accept {
+		return errors.New("--note says why a regression is accepted; give it with --accept")
+	}
+	policy, _, err := policyFor(opts.policy, nil)
+	if err != nil {
+		return err
+	}
+	return opts.with(ctx, history.Open, func(s *history.Store) error {
+		h, err := s.Load(ctx, opts.suite)
+		if err != nil {
+			return err
+		}
+		if len(args) > 0 {
+			id, err := runNumber(args[0])
+			if err != nil {
+				return err
+			}
+			if h, err = h.Until(id); err != nil {
+				return err
+			}
+		}
+		o := h.Gate(policy.Regression)
+		if opts.accept && len(o.New) > 0 {
+			accepted := o.Acceptances(h, time.Now(), opts.note)
+			if err := s.Accept(ctx, accepted); err != nil {
+				return err
+			}
+			h.Accepted = append(h.Accepted, accepted...)
+			o = h.Gate(policy.Regression)
+		}
+		if err := reports.Gate(out, h, o, textOptions(out)); err != nil {
+			return err
+		}
+		if o.Verdict == check.Pass {
+			return nil
+		}
+		return verdictError(o.Verdict)
+	})
+}

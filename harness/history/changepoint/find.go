@@ -1,0 +1,218 @@
+package changepoint
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// MinSegment is the least number of values between two changes, and between a change and the ends of the series.
+const MinSegment = 3
+
+// Find returns the places of the values with which a new level begins, in ascending order. The probability that it finds
+// any in a series without change is at most level. The values must be finite.
+func Find(values []float64, level float64) []int {
+	var found []int
+	todo := [][2]int{{0, len(values)}}
+	for len(todo) > 0 {
+		from, to := todo[0][0], todo[0][1]
+		todo = todo[1:]
+		if at, ok := split(values[from:to], level); ok {
+			found = append(found, from+at)
+			todo = append(todo, [2]int{from, from + at}, [2]int{from + at, to})
+		}
+	}
+	slices.Sort(found)
+	return settle(values, found)
+}
+
+// settle moves each change to the best place between its neighbours, now that they are known.
+func settle(values []float64, found []int) []int {
+	for i := range found {
+		from, to := 0, len(values)
+		if i > 0 {
+			from = found[i-1]
+		}
+		if i+1 < len(found) {
+			to = found[i+1]
+		}
+		found[i] = from + place(sums(scores(values[from:to])))
+	}
+	return found
+}
+
+// split finds the best split of a series and says whether it is significant.
+func split(values []float64, level float64) (at int, significant bool) {
+	if len(values) < 2*MinSegment {
+		return 0, false
+	}
+	x := scores(values)
+	sum, layers := sums(x), intervals(len(x))
+	most, from, to := best(layers, sum)
+	if most < 1e-9 || !rare(layers, x, most*(1-1e-9), level) { // the same sum in another order may differ in its last digits
+		return 0, false
+	}
+	return from + place(sum[from:to+1]), true
+}
+
+// farthest is how far from the median a value counts, in standard deviations of normal noise.
+const farthest = 3
+
+// scores are values about their median, in units of their scatter, far ones drawn in (Huber 1964, "Robust estimation of a
+// location parameter", Ann. Math. Stat. 35). The scatter is the median distance from the median, or where half the values
+// are the same, the median of the other distances. The sum of the scores is 0.
+func scores(values []float64) []float64 {
+	middle := Median(values)
+	distances := make([]float64, len(values))
+	for i, v := range values {
+		distances[i] = math.Abs(v - middle)
+	}
+	scale := Median(distances)
+	if scale == 0 {
+		scale = Median(slices.DeleteFunc(distances, func(d float64) bool { return d == 0 }))
+	}
+	x := make([]float64, len(values))
+	mean := 0.0
+	for i, v := range values {
+		if v != middle {
+			z := (v - middle) / (1.4826 * scale) // the factor makes the scale a normal standard deviation
+			x[i] = max(-farthest, min(farthest, z))
+		}
+		mean += x[i] / float64(len(x))
+	}
+	for i := range x {
+		x[i] -= mean
+	}
+	return x
+}
+
+// A layer is the intervals of one length, each half over the next one.
+type layer struct {
+	length int
+	starts []int
+	tries  []try // near the ends every split, farther from them every fourth part of the distance
+}
+
+// A try is one split of an interval.
+type try struct {
+	before int     // number of values
+	share  float64 // of the interval
+	weight float64
+}
+
+// intervals are the seeded intervals of a series of n values, the whole series first, each layer half as long as the last.
+func intervals(n int) []layer {
+	var layers []layer
+	for count, length := 1, n; length >= 2*MinSegment; count, length = 2*count+1, length/2 {
+		l := layer{length: length, starts: make([]int, count)}
+		for i := range l.starts {
+			if count > 1 {
+				l.starts[i] = i * (n - length) / (count - 1)
+			}
+		}
+		add := func(k int) { l.tries = append(l.tries, try{k, float64(k) / float64(length), weight(k, length)}) }
+		for k := MinSegment; k <= length/2; k += max(1, k/4) {
+			add(k)
+			if 2*k < length {
+				add(length - k)
+			}
+		}
+		layers = append(layers, l)
+	}
+	return layers
+}
+
+// weight makes a difference of sums one of means in units of its standard deviation. In an interval of L values of which the
+// first k have the sum S of a total T, the statistic is |S - kT/L| sqrt(L / (k (L-k))): the CUSUM, which for normal noise is
+// the likelihood ratio (Hawkins 1977, "Testing a sequence of observations for a shift in location", JASA 72).
+func weight(k, length int) float64 {
+	return math.Sqrt(float64(length) / (float64(k) * float64(length-k)))
+}
+
+// sums are the sums of the first 0, 1, 2 ... values.
+func sums(x []float64) []float64 {
+	sum := make([]float64, len(x)+1)
+	for i, v := range x {
+		sum[i+1] = sum[i] + v
+	}
+	return sum
+}
+
+// place is the best of all splits of a series.
+func place(sum []float64) int {
+	at, most, n := 0, -1.0, len(sum)-1
+	slope := (sum[n] - sum[0]) / float64(n)
+	for k := MinSegment; k <= n-MinSegment; k++ {
+		if v := math.Abs(sum[k]-sum[0]-float64(k)*slope) * weight(k, n); v > most {
+			at, most = k, v
+		}
+	}
+	return at
+}
+
+// best is the interval with the largest statistic.
+func best(layers []layer, sum []float64) (most float64, from, to int) {
+	for _, l := range layers {
+		for _, start := range l.starts {
+			base := sum[start]
+			all := sum[start+l.length] - base
+			for _, t := range l.tries {
+				if v := math.Abs(sum[start+t.before]-base-t.share*all) * t.weight; v > most {
+					most, from, to = v, start, start+l.length
+				}
+			}
+		}
+	}
+	return most, from, to
+}
+
+// rare says whether random orders of the values reach the statistic with a probability of at most level. If order means
+// nothing, at most b of N random orders do so with a probability of at most (b+1)/(N+1) (Dwass 1957, "Modified randomization
+// tests for nonparametric hypotheses", Ann. Math. Stat. 28). A larger b loses less to the luck of the draw and takes longer;
+// in a series without change the search ends soon (Besag and Clifford 1991, "Sequential Monte Carlo p-values", Biometrika 78).
+func rare(layers []layer, x []float64, most, level float64) bool {
+	allowed := min(9, 200/len(x))
+	random := rand.New(rand.NewPCG(seed(x), 0))
+	shuffle := shuffler(x, random)
+	sum := make([]float64, len(x)+1)
+	reached := 0
+	for n := int(math.Ceil(float64(allowed+1)/level)) - 1; n > 0; n-- {
+		for i, v := range shuffle() {
+			sum[i+1] = sum[i] + v
+		}
+		if reaches(layers, sum, most) {
+			if reached++; reached > allowed {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// reaches says whether any split does; it is best in the loop that takes the time.
+func reaches(layers []layer, sum []float64, most float64) bool {
+	for i := range layers {
+		l := &layers[i]
+		for _, start := range l.starts {
+			part := sum[start : start+l.length+1]
+			base := part[0]
+			all := part[l.length] - base
+			for _, t := range l.tries {
+				if v := (part[t.before] - base - t.share*all) * t.weight; v >= most || v <= -most {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// Median is the middle value, or the mean of the two in the middle; NaN of none.
+func Median(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}

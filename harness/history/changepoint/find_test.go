@@ -1,0 +1,108 @@
+package changepoint_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"vramsoak/harness/history/changepoint"
+)
+
+// levels is a series of so many values about each level, 1 below and above it in turn.
+func levels(pairs ...float64) []float64 {
+	var out []float64
+	for i := 0; i < len(pairs); i += 2 {
+		for n := range int(pairs[i]) {
+			out = append(out, pairs[i+1]+float64(2*(n%2)-1))
+		}
+	}
+	return out
+}
+
+func TestFind(t *testing.T) {
+	wild := levels(30, 100, 30, 110)
+	wild[10], wild[45] = 5000, -3000
+	for _, tt := range []struct {
+		name   string
+		values []float64
+		want   []int
+	}{
+		{"none", nil, nil},
+		{"too short", levels(5, 100), nil},
+		{"level", levels(60, 100), nil},
+		{"all the same", make([]float64, 60), nil},
+		{"a step", levels(30, 100, 30, 110), []int{30}},
+		{"a step down", levels(30, 110, 30, 100), []int{30}},
+		{"no noise", append(make([]float64, 30), 1, 1, 1, 1, 1, 1, 1, 1), []int{30}},
+		{"mended later", levels(40, 100, 20, 110, 40, 100), []int{40, 60}},
+		{"two steps", levels(30, 100, 30, 110, 30, 120), []int{30, 60}},
+		{"the newest five", levels(55, 100, 5, 120), []int{55}},
+		{"two wild nights", wild, []int{30}},
+		{"one wild night", append(levels(30, 100), append([]float64{9000}, levels(30, 100)...)...), nil},
+		{"huge", levels(30, 1e15, 30, 2e15), []int{30}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := changepoint.Find(tt.values, 0.001)
+			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("places (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestFindIsOfNoUnit: bytes, GiB or anything between give the same changes.
+func TestFindIsOfNoUnit(t *testing.T) {
+	values := levels(40, 100, 20, 103, 40, 100)
+	want := changepoint.Find(values, 0.001)
+	for _, unit := range []float64{1e-12, 1024, -1, 1e12} {
+		scaled := make([]float64, len(values))
+		for i, v := range values {
+			scaled[i] = 7*unit + v*unit
+		}
+		if diff := cmp.Diff(want, changepoint.Find(scaled, 0.001)); diff != "" {
+			t.Errorf("in units of %g (-want +got):\n%s", unit, diff)
+		}
+	}
+}
+
+func TestRecent(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		values     []float64
+		resolution float64
+		want       int // 0 for none
+	}{
+		{"too few before", levels(7, 100, 3, 500), 0, 0},
+		{"level", levels(30, 100), 0, 0},
+		{"one night", levels(30, 100, 1, 120), 0, 30},
+		{"one night, lower", levels(30, 100, 1, 80), 0, 30},
+		{"four nights", levels(30, 100, 4, 120), 0, 30},
+		{"within the noise", levels(30, 100, 1, 102), 0, 0},
+		{"no noise", append(make([]float64, 10), 5), 0, 10},
+		{"no noise but that of rounding", append(make([]float64, 10), 5), 3, 0},
+		{"longer ago", levels(30, 100, 12, 120), 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			at, found := changepoint.Recent(tt.values, tt.resolution, 0.001)
+			if at != tt.want || found != (tt.want > 0) {
+				t.Errorf("Recent = %d, %v, want %d", at, found, tt.want)
+			}
+		})
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for _, tt := range []struct {
+		values []float64
+		want   float64
+	}{{[]float64{3, 1, 2}, 2}, {[]float64{4, 1, 3, 2}, 2.5}, {[]float64{7}, 7}} {
+		if got := changepoint.Median(tt.values); got != tt.want {
+			t.Errorf("Median(%v) = %v, want %v", tt.values, got, tt.want)
+		}
+	}
+	if got := changepoint.Median(nil); !math.IsNaN(got) {
+		t.Errorf("Median of none = %v, want NaN", got)
+	}
+}

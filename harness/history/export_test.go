@@ -1,0 +1,49 @@
+package history
+
+import (
+	"context"
+	"os"
+	"strings"
+)
+
+// Fixture fills an empty database with what version 1 left, for the tests with every backend.
+func Fixture(ctx context.Context, s *Store) error {
+	text, err := os.ReadFile("testdata/version1.sql")
+	if err != nil {
+		return err
+	}
+	for statement := range strings.SplitSeq(s.backend.words.Replace(string(text)), ";\n") {
+		if strings.TrimSpace(statement) == "" {
+			continue
+		}
+		if _, err := s.db.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// OpenWith opens a history with the first n migrations of the program and then those of a test.
+func OpenWith(ctx context.Context, name string, n int, more ...[]string) (*Store, error) {
+	list := append([]migration{}, migrations[:n]...)
+	for _, m := range more {
+		list = append(list, m)
+	}
+	return open(ctx, name, true, list)
+}
+
+// OpenBare opens a database without looking at its schema.
+func OpenBare(ctx context.Context, name string) (*Store, error) {
+	if isPostgres(name) {
+		db, err := openPostgres(name)
+		return &Store{db: db, backend: &postgresBackend, name: name}, err
+	}
+	db, err := openSQLite(ctx, name, true)
+	return &Store{db: db, backend: &sqliteBackend, name: name}, err
+}
+
+// Version is the version of a store's schema.
+func (s *Store) Version(ctx context.Context) (int, error) { return schemaVersion(ctx, s.db, s.backend) }
+
+// IsPostgres says whether a history is in PostgreSQL.
+func IsPostgres(name string) bool { return isPostgres(name) }

@@ -1,0 +1,170 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"vramsoak/harness/check"
+)
+
+// A History is what a suite's runs measured, in the order of their start. Everything that is judged is judged by it.
+type History struct {
+	Suite    string
+	Runs     []Entry
+	Series   []Series
+	Accepted []Acceptance
+}
+
+// A Series is one statistic of one metric, run by run.
+type Series struct {
+	SeriesKey
+	Unit           string // as of [check.Metric], or [check.BytesPerFile]
+	HigherIsBetter bool
+	Resolution     float64   // the coarsest of its values, see [check.Metric]
+	Runs           []int     // places in History.Runs of the runs that have a value
+	Values         []float64 // of each
+}
+
+// A SeriesKey names a series.
+type SeriesKey struct {
+	Metric    string
+	Statistic string
+	Rank      int
+	Device    int
+}
+
+// String is a series for a person: "peak, worst", with its device or rank where that is not 0.
+func (k SeriesKey) String() string {
+	s := k.Metric + ", " + k.Statistic
+	if k.Rank > 0 {
+		s += fmt.Sprintf(", rank %d", k.Rank)
+	}
+	if k.Device > 0 {
+		s += fmt.Sprintf(", device %d", k.Device)
+	}
+	return s
+}
+
+// An Acceptance says that a person knows of a regression.
+type Acceptance struct {
+	SeriesKey
+	Run  int64   // the first bad run
+	Step float64 // by how much it was worse, in the series' unit
+	At   time.Time
+	Note string
+}
+
+// Load reads a suite: its runs, the series of its metrics, and which regressions were accepted.
+func (s *Store) Load(ctx context.Context, suite string) (*History, error) {
+	h := &History{Suite: suite}
+	var err error
+	if h.Runs, err = s.List(ctx, suite); err != nil {
+		return nil, err
+	}
+	place := map[int64]int{}
+	for i, r := range h.Runs {
+		place[r.ID] = i
+	}
+	type row struct {
+		run int64
+		scalar
+	}
+	rows, err := query(ctx, s, func(rows *sql.Rows) (r row, err error) {
+		err = rows.Scan(&r.run, &r.metric, &r.statistic, &r.rank, &r.device, &r.unit, &r.higherIsBetter, &r.resolution, &r.value)
+		return r, err
+	}, `SELECT v.run_id, v.metric, v.statistic, v.rank, v.device, v.unit, v.higher_is_better, v.resolution, v.value
+		FROM vramsoak_values v JOIN vramsoak_runs r ON r.id = v.run_id WHERE r.suite = $1 ORDER BY r.started, r.id`, text(suite))
+	if err != nil {
+		return nil, err
+	}
+	series := map[SeriesKey]*Series{}
+	for _, r := range rows {
+		i, known := place[r.run]
+		if !known { // added since the runs were read
+			continue
+		}
+		key := SeriesKey{r.metric, r.statistic, r.rank, r.device}
+		if series[key] == nil {
+			series[key] = &Series{SeriesKey: key, Unit: r.unit, HigherIsBetter: r.higherIsBetter}
+		}
+		one := series[key]
+		one.Resolution = max(one.Resolution, r.resolution)
+		one.Runs = append(one.Runs, i)
+		one.Values = append(one.Values, r.value)
+	}
+	for _, one := range series {
+		h.Series = append(h.Series, *one)
+	}
+	slices.SortFunc(h.Series, func(a, b Series) int { return a.compare(b.SeriesKey) })
+	h.Accepted, err = s.accepted(ctx, suite)
+	return h, err
+}
+
+// compare orders series as a report does: what is of the whole run first, then by name.
+func (k SeriesKey) compare(other SeriesKey) int {
+	return cmp.Or(
+		cmp.Compare(importance(k.Metric), importance(other.Metric)), cmp.Compare(k.Metric, other.Metric),
+		cmp.Compare(slices.Index(Statistics, k.Statistic), slices.Index(Statistics, other.Statistic)),
+		cmp.Compare(k.Rank, other.Rank), cmp.Compare(k.Device, other.Device),
+	)
+}
+
+func importance(metric string) int {
+	first := []string{"peak", check.IdleLevel, check.UnusedReserve, check.DarkMemory}
+	if i := slices.Index(first, metric); i >= 0 {
+		return i
+	}
+	return len(first)
+}
+
+func (s *Store) accepted(ctx context.Context, suite string) ([]Acceptance, error) {
+	return query(ctx, s, func(rows *sql.Rows) (a Acceptance, err error) {
+		at := int64(0)
+		err = rows.Scan(&a.Run, &a.Metric, &a.Statistic, &a.Rank, &a.Device, &a.Step, &at, &a.Note)
+		a.At = time.UnixMicro(at).UTC()
+		return a, err
+	}, `SELECT a.run_id, a.metric, a.statistic, a.rank, a.device, a.step, a.accepted, a.note
+		FROM vramsoak_accepted a JOIN vramsoak_runs r ON r.id = a.run_id WHERE r.suite = $1 ORDER BY a.id`, text(suite))
+}
+
+// Accept stores that regressions are known, all or none. Of one that is stored already, the larger step counts.
+func (s *Store) Accept(ctx context.Context, all []Acceptance) error {
+	err := inTransaction(ctx, s.db, s.backend, func(tx *sql.Tx) error {
+		for _, a := range all {
+			_, err := tx.ExecContext(ctx, `INSERT INTO vramsoak_accepted
+				(run_id, metric, statistic, rank, device, step, accepted, note) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+				ON CONFLICT (run_id, metric, statistic, rank, device)
+				DO UPDATE SET step = excluded.step, accepted = excluded.accepted, note = excluded.note
+				WHERE excluded.step > vramsoak_accepted.step`,
+				a.Run, a.Metric, a.Statistic, a.Rank, a.Device, a.Step, a.At.UnixMicro(), text(a.Note))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return s.fail("nothing was accepted", err)
+	}
+	return nil
+}
+
+// Until is the history as it was when a run was the newest.
+func (h *History) Until(run int64) (*History, error) {
+	last := slices.IndexFunc(h.Runs, func(e Entry) bool { return e.ID == run })
+	if last < 0 {
+		return nil, fmt.Errorf("suite %s has no run %d; vramsoak history list shows those that it has", h.Suite, run)
+	}
+	out := &History{Suite: h.Suite, Runs: h.Runs[:last+1], Accepted: h.Accepted}
+	for _, s := range h.Series {
+		n, _ := slices.BinarySearch(s.Runs, last+1)
+		if s.Runs, s.Values = s.Runs[:n], s.Values[:n]; n > 0 {
+			out.Series = append(out.Series, s)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,163 @@
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"vramsoak/harness/check"
+	"vramsoak/harness/compare"
+)
+
+// DefaultSuite is the suite of runs that name none.
+const DefaultSuite = "default"
+
+// A Run is what the history keeps of a run.
+type Run struct {
+	// Suite groups the runs that are comparable: the same pipeline and batch.
+	Suite string `json:"suite"`
+	// Digest tells logs apart. The same suite, start, host and digest is the same run.
+	Digest      string           `json:"digest"`
+	Baseline    compare.Baseline `json:"baseline"`
+	Files       int              `json:"files"`
+	Checkpoints int              `json:"checkpoints"`
+	HighWater   check.HighWater  `json:"peak"`
+	// Findings are those that failed or could not be decided.
+	Findings []check.Finding `json:"findings"`
+	// Growth is by subject of the leak check, bytes a file: the largest, where there are several processes.
+	Growth map[string]float64 `json:"growth,omitempty"`
+}
+
+// NewRun is what is kept of a run and of its report.
+func NewRun(suite, digest string, baseline *compare.Baseline, report *check.Report) Run {
+	r := Run{
+		Suite: suite, Digest: digest, Baseline: *baseline, Files: report.Files, Checkpoints: report.Checkpoints,
+		HighWater: report.HighWater, Findings: []check.Finding{},
+	}
+	for _, f := range report.Findings {
+		if f.Verdict == check.Fail || f.Verdict == check.Undecided {
+			r.Findings = append(r.Findings, f)
+		}
+		if f.Check != check.Leak || f.Unit != check.BytesPerFile || f.Measured == nil || f.Verdict == check.Skipped {
+			continue
+		}
+		if r.Growth == nil {
+			r.Growth = map[string]float64{}
+		}
+		if most, has := r.Growth[f.Subject]; !has || *f.Measured > most {
+			r.Growth[f.Subject] = *f.Measured
+		}
+	}
+	return r
+}
+
+// An Entry is a run in a list.
+type Entry struct {
+	ID      int64
+	Suite   string
+	Started time.Time
+	Commit  string // git; "" where unknown
+	Host    string
+	GPU     string
+	Driver  string
+	Version string // of vramsoak
+	Log     string // as the user named it
+	Verdict check.Verdict
+	Files   int
+}
+
+// Statistics of a metric over the files of a run.
+const (
+	MedianOf   = "median"
+	P95        = "p95" // the value that 95 % of the files do not exceed; of those where higher is better, do not fall below
+	Worst      = "worst"
+	GrowthRate = "growth" // of the leak check, bytes a file
+)
+
+// Statistics are all of them.
+var Statistics = []string{MedianOf, P95, Worst, GrowthRate}
+
+// A scalar is one statistic of one metric.
+type scalar struct {
+	metric, statistic, unit string
+	rank, device            int
+	higherIsBetter          bool
+	resolution, value       float64
+}
+
+// scalars are what trends are made of.
+func (r *Run) scalars() []scalar {
+	var out []scalar
+	for _, m := range r.Baseline.Metrics {
+		values := slices.DeleteFunc(slices.Clone(m.Values), func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+		if len(values) == 0 {
+			continue
+		}
+		slices.Sort(values)
+		if m.HigherIsBetter {
+			slices.Reverse(values)
+		}
+		for statistic, q := range map[string]float64{MedianOf: 0.5, P95: 0.95, Worst: 1} {
+			out = append(out, scalar{
+				metric: m.Name, statistic: statistic, unit: m.Unit, rank: m.Rank, device: m.Device,
+				higherIsBetter: m.HigherIsBetter, resolution: m.Resolution, value: quantile(values, q),
+			})
+		}
+	}
+	for subject, growth := range r.Growth {
+		out = append(out, scalar{metric: subject, statistic: GrowthRate, unit: check.BytesPerFile, value: growth})
+	}
+	return out
+}
+
+// quantile is that of ordered values: Hyndman and Fan 1996, "Sample quantiles in statistical packages", definition 7.
+func quantile(ordered []float64, q float64) float64 {
+	at := q * float64(len(ordered)-1)
+	i := int(at)
+	if i+1 >= len(ordered) {
+		return ordered[len(ordered)-1]
+	}
+	return ordered[i] + (at-float64(i))*(ordered[i+1]-ordered[i])
+}
+
+// largeDetail is from how many bytes on a run is stored compressed; below, any SQL client can read it.
+const largeDetail = 16 << 10
+
+// encode is the run as it is stored: JSON, where it is large compressed with zstd.
+func (r *Run) encode() ([]byte, error) {
+	text, err := json.Marshal(r)
+	if err != nil || len(text) < largeDetail {
+		return text, err
+	}
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		return nil, err
+	}
+	return z.EncodeAll(text, nil), z.Close()
+}
+
+// maxDetail bounds what a stored run may unpack to.
+const maxDetail = 1 << 30
+
+func decode(detail []byte) (*Run, error) {
+	if zstdMagic := []byte{0x28, 0xB5, 0x2F, 0xFD}; bytes.HasPrefix(detail, zstdMagic) { // RFC 8878
+		z, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxDetail))
+		if err != nil {
+			return nil, err
+		}
+		defer z.Close()
+		if detail, err = z.DecodeAll(detail, nil); err != nil {
+			return nil, fmt.Errorf("the stored run cannot be unpacked: %w", err)
+		}
+	}
+	r := &Run{}
+	if err := json.Unmarshal(detail, r); err != nil {
+		return nil, fmt.Errorf("the stored run cannot be read: %w", err)
+	}
+	return r, nil
+}

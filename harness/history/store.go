@@ -1,0 +1,197 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// A Store is a history in a database. It may be used by several goroutines, and the database by several programs.
+type Store struct {
+	db      *sql.DB
+	backend *backend
+	name    string
+}
+
+// Open opens a history that exists: an SQLite file by its path, or postgres://user@host/database. An error for a file that
+// is not there wraps [io/fs.ErrNotExist].
+func Open(ctx context.Context, name string) (*Store, error) {
+	return open(ctx, name, false, migrations)
+}
+
+// Create opens a history, and makes an SQLite file that is not there, with its folder.
+func Create(ctx context.Context, name string) (*Store, error) {
+	return open(ctx, name, true, migrations)
+}
+
+func open(ctx context.Context, name string, create bool, list []migration) (*Store, error) {
+	s := &Store{name: display(name), backend: &sqliteBackend}
+	var err error
+	if isPostgres(name) {
+		s.backend = &postgresBackend
+		s.db, err = openPostgres(name)
+	} else {
+		s.db, err = openSQLite(ctx, name, create)
+	}
+	if err == nil {
+		err = migrate(ctx, s.db, s.backend, list)
+	}
+	if err != nil {
+		if s.db != nil {
+			_ = s.db.Close() // the first error says why
+		}
+		return nil, s.fail("cannot be opened", err)
+	}
+	return s, nil
+}
+
+// Close closes the database.
+func (s *Store) Close() error { return s.db.Close() }
+
+// fail says which history failed at what, and what to do.
+func (s *Store) fail(what string, err error) error {
+	if a := advice(err); a != "" {
+		return fmt.Errorf("history %s: %s: %w (%s)", s.name, what, err, a)
+	}
+	return fmt.Errorf("history %s: %s: %w", s.name, what, err)
+}
+
+// Add stores a run and says under which number. A run that is stored already keeps its number, and added is false. Where err
+// is nil the run is on the disk; otherwise nothing of it is stored.
+func (s *Store) Add(ctx context.Context, r Run) (id int64, added bool, err error) {
+	if r.Suite == "" || r.Digest == "" || r.Baseline.Run.Started.IsZero() {
+		return 0, false, errors.New("expected a run with a suite, a digest and the time of its start")
+	}
+	detail, err := r.encode()
+	if err != nil {
+		return 0, false, err
+	}
+	info := r.Baseline.Run
+	key := []any{text(r.Suite), info.Started.UnixMicro(), text(info.Host), text(r.Digest)}
+	err = inTransaction(ctx, s.db, s.backend, func(tx *sql.Tx) error {
+		find := func() error {
+			return tx.QueryRowContext(ctx,
+				"SELECT id FROM vramsoak_runs WHERE suite = $1 AND started = $2 AND host = $3 AND digest = $4", key...).Scan(&id)
+		}
+		if err := find(); !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		err := tx.QueryRowContext(ctx, `INSERT INTO vramsoak_runs
+			(suite, started, host, digest, commit_id, gpu, driver, version, log, verdict, files, detail)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+			ON CONFLICT (suite, started, host, digest) DO NOTHING RETURNING id`,
+			append(key, text(info.Commit), text(info.GPU), text(info.Driver), text(info.Version), text(info.Log),
+				string(info.Verdict), r.Files, detail)...).Scan(&id)
+		if errors.Is(err, sql.ErrNoRows) { // another program has just added it
+			return find()
+		}
+		if err != nil {
+			return err
+		}
+		added = true
+		return insertValues(ctx, tx, id, r.scalars())
+	})
+	if err != nil {
+		return 0, false, s.fail("the run was not stored", err)
+	}
+	return id, added, nil
+}
+
+// insertValues inserts many rows with one statement; databases limit the parameters of one, SQLite to 32766.
+func insertValues(ctx context.Context, tx *sql.Tx, id int64, all []scalar) error {
+	const columns, most = 9, 1000
+	for len(all) > 0 {
+		part := all[:min(most, len(all))]
+		all = all[len(part):]
+		query := strings.Builder{}
+		query.WriteString(`INSERT INTO vramsoak_values
+			(run_id, metric, statistic, rank, device, unit, higher_is_better, resolution, value) VALUES `)
+		var args []any
+		for i, v := range part {
+			if i > 0 {
+				query.WriteString(", ")
+			}
+			for c := range columns {
+				fmt.Fprintf(&query, "%c$%d", "(,"[min(c, 1)], i*columns+c+1)
+			}
+			query.WriteByte(')')
+			better := 0
+			if v.higherIsBetter {
+				better = 1
+			}
+			args = append(args, id, text(v.metric), v.statistic, v.rank, v.device, v.unit, better, v.resolution, v.value)
+		}
+		query.WriteString(" ON CONFLICT DO NOTHING") // names of a log that differ only in what text cannot hold
+		if _, err := tx.ExecContext(ctx, query.String(), args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// longest is how many bytes of a text are stored: an index of PostgreSQL takes no row of more than 2704.
+const longest = 1000
+
+// text is a string as every database can hold it: PostgreSQL takes neither NUL nor what is not UTF-8.
+func text(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s[:min(len(s), longest)], "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// entryColumns are what [Store.List] reads.
+const entryColumns = "id, suite, started, host, commit_id, gpu, driver, version, log, verdict, files"
+
+func scanEntry(row interface{ Scan(...any) error }, more ...any) (e Entry, err error) {
+	started := int64(0)
+	err = row.Scan(append([]any{
+		&e.ID, &e.Suite, &started, &e.Host, &e.Commit, &e.GPU, &e.Driver, &e.Version, &e.Log, &e.Verdict, &e.Files,
+	}, more...)...)
+	e.Started = time.UnixMicro(started).UTC()
+	return e, err
+}
+
+// List lists the runs of a suite, or where suite is "" of all, in the order of their start.
+func (s *Store) List(ctx context.Context, suite string) ([]Entry, error) {
+	return query(ctx, s, func(rows *sql.Rows) (Entry, error) { return scanEntry(rows) },
+		"SELECT "+entryColumns+" FROM vramsoak_runs WHERE suite = $1 OR $1 = '' ORDER BY started, id", text(suite))
+}
+
+// Get is a run by its number.
+func (s *Store) Get(ctx context.Context, id int64) (Entry, *Run, error) {
+	var detail []byte
+	e, err := scanEntry(s.db.QueryRowContext(ctx, "SELECT "+entryColumns+", detail FROM vramsoak_runs WHERE id = $1", id), &detail)
+	if errors.Is(err, sql.ErrNoRows) {
+		return e, nil, fmt.Errorf("history %s has no run %d; vramsoak history list shows those that it has", s.name, id)
+	}
+	if err != nil {
+		return e, nil, s.fail("cannot be read", err)
+	}
+	run, err := decode(detail)
+	if err != nil {
+		return e, nil, fmt.Errorf("history %s: run %d: %w", s.name, id, err)
+	}
+	return e, run, nil
+}
+
+// query reads the rows of a query.
+func query[T any](ctx context.Context, s *Store, scan func(*sql.Rows) (T, error), q string, args ...any) ([]T, error) {
+	rows, err := s.db.QueryContext(ctx, q, args...)
+	if err != nil {
+		return nil, s.fail("cannot be read", err)
+	}
+	defer func() { _ = rows.Close() }() // Err has what there is to tell
+	var out []T
+	for rows.Next() {
+		row, err := scan(rows)
+		if err != nil {
+			return nil, s.fail("cannot be read", err)
+		}
+		out = append(out, row)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, s.fail("cannot be read", err)
+	}
+	return out, nil
+}

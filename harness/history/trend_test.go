@@ -1,0 +1,184 @@
+package history_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"vramsoak/harness/check"
+	"vramsoak/harness/history"
+)
+
+// nights is a history with one series of the given values, one a night.
+func nights(metric, unit string, higherIsBetter bool, values ...float64) *history.History {
+	statistic := history.MedianOf
+	if strings.HasPrefix(metric, "peak") {
+		statistic = history.Worst
+	}
+	s := history.Series{SeriesKey: history.SeriesKey{Metric: metric, Statistic: statistic}, Unit: unit, HigherIsBetter: higherIsBetter}
+	h := &history.History{Suite: "nightly"}
+	for i, v := range values {
+		h.Runs = append(h.Runs, history.Entry{ID: int64(100 + i), Started: firstNight.AddDate(0, 0, i)})
+		if !math.IsNaN(v) {
+			s.Runs = append(s.Runs, i)
+			s.Values = append(s.Values, v)
+		}
+	}
+	h.Series = []history.Series{s}
+	return h
+}
+
+// around is so many nights at each level, with 1 more or less in turn.
+func around(unit float64, pairs ...float64) []float64 {
+	var out []float64
+	for i := 0; i < len(pairs); i += 2 {
+		for n := range int(pairs[i]) {
+			out = append(out, unit*(pairs[i+1]+float64(2*(n%2)-1)))
+		}
+	}
+	return out
+}
+
+const mib = 1 << 20
+
+var policy = check.DefaultPolicy().Regression
+
+func TestChanges(t *testing.T) {
+	gap := around(mib, 30, 500, 30, 600)
+	gap[29], gap[30] = math.NaN(), math.NaN()
+	for _, tt := range []struct {
+		name string
+		h    *history.History
+		want []history.Change
+	}{
+		{"level", nights("peak", check.Bytes, false, around(mib, 60, 500)...), nil},
+		{"a rise", nights("peak", check.Bytes, false, around(mib, 30, 500, 30, 600)...), []history.Change{
+			{Good: 29, Bad: 30, Before: 500 * mib, After: 600 * mib, Worse: true, Lasting: true, Runs: 30},
+		}},
+		{"nights without a value", nights("peak", check.Bytes, false, gap...), []history.Change{
+			{Good: 28, Bad: 31, Before: 499 * mib, After: 601 * mib, Worse: true, Lasting: true, Runs: 29},
+		}},
+		{"mended", nights("peak", check.Bytes, false, around(mib, 30, 500, 30, 600, 30, 500)...), []history.Change{
+			{Good: 29, Bad: 30, Before: 500 * mib, After: 600 * mib, Worse: true, Runs: 30},
+			{Good: 59, Bad: 60, Before: 600 * mib, After: 500 * mib, Runs: 30},
+		}},
+		{"mended in part", nights("peak", check.Bytes, false, around(mib, 30, 500, 30, 600, 30, 550)...), []history.Change{
+			{Good: 29, Bad: 30, Before: 500 * mib, After: 600 * mib, Worse: true, Lasting: true, Runs: 30},
+			{Good: 59, Bad: 60, Before: 600 * mib, After: 550 * mib, Runs: 30},
+		}},
+		{"tonight", nights("peak", check.Bytes, false, around(mib, 30, 500, 1, 600)...), []history.Change{
+			{Good: 29, Bad: 30, Before: 500 * mib, After: 599 * mib, Worse: true, Lasting: true, Runs: 1, Young: true},
+		}},
+		// The noise is 25 MiB, 1.4826 times that a standard deviation: 11 (37.1 / 100)^2 = 1.5.
+		{"a rise in noise", nights("peak", check.Bytes, false, around(25*mib, 30, 20, 30, 24)...), []history.Change{
+			{Good: 29, Bad: 30, Before: 500 * mib, After: 600 * mib, Worse: true, Lasting: true, Runs: 30, Off: 1},
+		}},
+		{"less than 8 MiB", nights("peak", check.Bytes, false, around(mib/10, 30, 500, 30, 560)...), nil},
+		{"less than 1 %", nights("peak", check.Bytes, false, around(mib, 30, 5000, 30, 5040)...), nil},
+		{"slower", nights("throughput", check.TimesRealTime, true, around(1, 30, 50, 30, 40)...), []history.Change{
+			{Good: 29, Bad: 30, Before: 50, After: 40, Worse: true, Lasting: true, Runs: 30},
+		}},
+		{"faster", nights("throughput", check.TimesRealTime, true, around(1, 30, 40, 30, 50)...), []history.Change{
+			{Good: 29, Bad: 30, Before: 40, After: 50, Runs: 30},
+		}},
+		{"a recovery 0.4 % less", nights("recovery of X", check.Ratio, true, around(0.0001, 30, 9900, 30, 9860)...), nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for i := range tt.want {
+				tt.want[i].Series = &tt.h.Series[0]
+			}
+			if diff := cmp.Diff(tt.want, tt.h.Changes(tt.h.Judged(), policy), cmpopts.EquateEmpty(), cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+				t.Errorf("changes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestGate(t *testing.T) {
+	accepted := func(h *history.History, night int, step float64) *history.History {
+		h.Accepted = append(h.Accepted, history.Acceptance{SeriesKey: h.Series[0].SeriesKey, Run: h.Runs[night].ID, Step: step * mib})
+		return h
+	}
+	rise := func() *history.History { return nights("peak", check.Bytes, false, around(mib, 30, 500, 30, 600)...) }
+	for _, tt := range []struct {
+		name       string
+		h          *history.History
+		want       check.Verdict
+		fresh, old int
+		reason     string
+	}{
+		{"no runs", &history.History{Suite: "nightly"}, check.Undecided, 0, 0, "has no runs"},
+		{"eight runs", nights("peak", check.Bytes, false, around(mib, 8, 500)...), check.Undecided, 0, 0, "at least 9 are needed"},
+		{"nine runs", nights("peak", check.Bytes, false, around(mib, 9, 500)...), check.Pass, 0, 0, ""},
+		{
+			"nothing measured tonight", nights("peak", check.Bytes, false, append(around(mib, 20, 500), math.NaN())...),
+			check.Undecided, 0, 0, "run 120 measured nothing",
+		},
+		{"a rise", rise(), check.Fail, 1, 0, ""},
+		{"a known rise", accepted(rise(), 30, 100), check.Pass, 0, 1, ""},
+		{"accepted where it was seen first", accepted(rise(), 33, 100), check.Pass, 0, 1, ""},
+		{"another was accepted", accepted(rise(), 20, 100), check.Fail, 1, 0, ""},
+		{"a smaller one was accepted", accepted(rise(), 30, 60), check.Fail, 1, 0, ""},
+		{"mended", nights("peak", check.Bytes, false, around(mib, 30, 500, 30, 600, 30, 500)...), check.Pass, 0, 0, ""},
+		{"better", nights("peak", check.Bytes, false, around(mib, 30, 600, 30, 500)...), check.Pass, 0, 0, ""},
+		{
+			"known, and one more tonight", accepted(nights("peak", check.Bytes, false, around(mib, 30, 500, 30, 600, 1, 700)...), 30, 100),
+			check.Fail, 1, 1, "",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := tt.h.Gate(policy)
+			if o.Verdict != tt.want || len(o.New) != tt.fresh || len(o.Known) != tt.old || !strings.Contains(o.Reason, tt.reason) {
+				t.Errorf("Gate = %s (%s), %d new, %d known, want %s (%s), %d new, %d known",
+					o.Verdict, o.Reason, len(o.New), len(o.Known), tt.want, tt.reason, tt.fresh, tt.old)
+			}
+		})
+	}
+}
+
+// TestAccept: what was accepted is known from then on, also when more nights have shown its place more clearly.
+func TestAccept(t *testing.T) {
+	onEach(t, func(t *testing.T, name string) {
+		s := create(t, name)
+		for n := range 41 {
+			level := 500.0 + float64(n%2)
+			if n >= 40 {
+				level = 600
+			}
+			add(t, s, night(n, level, level-10, level-20))
+		}
+		load := func() *history.History {
+			h, err := s.Load(t.Context(), "nightly")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return h
+		}
+		h := load()
+		o := h.Gate(policy)
+		if o.Verdict != check.Fail || len(o.New) != 1 {
+			t.Fatalf("a rise tonight: %+v", o)
+		}
+		at := time.Date(2026, 10, 11, 9, 0, 0, 0, time.UTC)
+		for range 2 { // twice is once
+			if err := s.Accept(t.Context(), o.Acceptances(h, at, "a larger model")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for n := 41; n < 50; n++ {
+			add(t, s, night(n, 600, 590, 580))
+		}
+		h = load()
+		o = h.Gate(policy)
+		if o.Verdict != check.Pass || len(o.Known) != 1 || len(h.Accepted) != 1 {
+			t.Fatalf("after it was accepted: %+v", o)
+		}
+		if k := o.Known[0]; k.Note != "a larger model" || !k.At.Equal(at) || k.Bad != 40 || k.Young {
+			t.Errorf("the known one: %+v", k)
+		}
+	})
+}

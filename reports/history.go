@@ -1,0 +1,233 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"vramsoak/harness/check"
+	"vramsoak/harness/history"
+)
+
+// HistoryList writes a table of runs.
+func HistoryList(w io.Writer, runs []history.Entry, opts TextOptions) error {
+	t := newTextWriter(opts)
+	rows := [][]string{{"Run", "Suite", "Started", "Commit", "Verdict", "Files", "Host", "Log"}}
+	for _, e := range runs {
+		rows = append(rows, []string{
+			strconv.FormatInt(e.ID, 10), clean(e.Suite), e.Started.Format("2006-01-02 15:04"), shortCommit(e),
+			t.paint(e.Verdict, t.symbolWord(e.Verdict)), number(e.Files), clean(e.Host), clean(e.Log),
+		})
+	}
+	if err := t.table(rows, []int{0, 5}, 7, 0); err != nil {
+		return err
+	}
+	return t.flush(w)
+}
+
+// flush writes what the writer gathered.
+func (t *textWriter) flush(w io.Writer) error {
+	if _, err := io.WriteString(w, t.String()); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+// shortCommit is a commit as git shortens it, "" where it is not known.
+func shortCommit(e history.Entry) string { return clean(e.Commit[:min(len(e.Commit), 7)]) }
+
+// entryName is a run in a sentence: "run 41 (2026-10-11, 5d6e7f8)".
+func entryName(e history.Entry) string {
+	s := fmt.Sprintf("run %d (%s", e.ID, e.Started.Format("2006-01-02"))
+	if commit := shortCommit(e); commit != "" {
+		s += ", " + commit
+	}
+	return s + ")"
+}
+
+// HistoryRun writes what the history keeps of a run: what it was, the series that it has values in, what did not pass.
+func HistoryRun(w io.Writer, e history.Entry, run *history.Run, series []history.Series, opts TextOptions) error {
+	t := newTextWriter(opts)
+	t.wrap(fmt.Sprintf("%s of suite %s: %s, %s, %s", entryName(e), clean(e.Suite),
+		t.paint(e.Verdict, strings.ToUpper(string(e.Verdict))), plural(run.Files, "file"), plural(run.Checkpoints, "checkpoint")), "")
+	t.wrap(runLine(run.Baseline.Run), "  ")
+	// A metric a row, a statistic a column.
+	rows := [][]string{{"Metric", "Median", "P95", "Worst", "Growth"}}
+	for i, s := range series {
+		name := seriesName(s.SeriesKey, false)
+		if i == 0 || seriesName(series[i-1].SeriesKey, false) != name {
+			rows = append(rows, make([]string, len(rows[0])))
+			rows[len(rows)-1][0] = name
+		}
+		column := 1 + slices.Index(history.Statistics, s.Statistic)
+		rows[len(rows)-1][column] = check.Quantity(s.Values[len(s.Values)-1], s.Unit)
+	}
+	t.WriteByte('\n')
+	if err := t.table(rows, []int{1, 2, 3, 4}, 0, 0); err != nil {
+		return err
+	}
+	for _, f := range run.Findings {
+		t.WriteByte('\n')
+		t.wrap(t.paint(f.Verdict, t.symbolWord(f.Verdict))+" "+clean(f.Check+", "+f.Subject)+": "+clean(f.Message), "  ")
+	}
+	return t.flush(w)
+}
+
+// seriesName is a series for a person; which statistic it is is left out where the table says so.
+func seriesName(k history.SeriesKey, statistic bool) string {
+	if !statistic {
+		k.Statistic = ""
+	}
+	return clean(strings.TrimSuffix(strings.Replace(k.String(), ", ,", ",", 1), ", "))
+}
+
+// Trend writes the changes in a suite's history, and those for the worse that last in a sentence each.
+func Trend(w io.Writer, h *history.History, series []*history.Series, changes []history.Change, opts TextOptions) error {
+	t := newTextWriter(opts)
+	t.wrap(trendHeadline(h, series, changes), "")
+	if len(changes) > 0 {
+		rows := [][]string{{"Series", "Change", "", "First run", "Run before", "From", "To", "Runs"}}
+		for _, c := range changes {
+			rows = append(rows, []string{
+				seriesName(c.Series.SeriesKey, true), t.direction(c), changeSize(c), runCell(h.Runs[c.Bad]), runCell(h.Runs[c.Good]),
+				check.Quantity(c.Before, c.Series.Unit), check.Quantity(c.After, c.Series.Unit), number(c.Runs),
+			})
+		}
+		t.WriteByte('\n')
+		numbers, maxWidth := []int{2, 5, 6, 7}, 0
+		if t.Terminal && tableWidth(rows) > t.Width { // what is left out, the sentences have
+			const kept = 4
+			for i := range rows {
+				rows[i] = rows[i][:kept]
+			}
+			numbers = numbers[:1]
+			maxWidth = max(12, columnWidth(rows, 0)-max(0, tableWidth(rows)-t.Width))
+		}
+		if err := t.table(rows, numbers, 0, maxWidth); err != nil {
+			return err
+		}
+	}
+	for _, c := range changes {
+		if c.Lasting {
+			t.WriteByte('\n')
+			t.wrap(regression(h, c), "  ")
+		}
+	}
+	return t.flush(w)
+}
+
+// trendHeadline is "suite nightly: 60 runs from 2026-09-01 to 2026-10-30, 12 series, 1 change".
+func trendHeadline(h *history.History, series []*history.Series, changes []history.Change) string {
+	s := fmt.Sprintf("suite %s: %s", clean(h.Suite), plural(len(h.Runs), "run"))
+	if n := len(h.Runs); n > 0 {
+		s += fmt.Sprintf(" from %s to %s", h.Runs[0].Started.Format("2006-01-02"), h.Runs[n-1].Started.Format("2006-01-02"))
+	}
+	changed := "no change"
+	if len(changes) > 0 {
+		changed = plural(len(changes), "change")
+	}
+	return s + fmt.Sprintf(", %d series, %s", len(series), changed)
+}
+
+// direction is a change in a word.
+func (t *textWriter) direction(c history.Change) string {
+	switch {
+	case c.Lasting:
+		return t.paint(check.Fail, "worse")
+	case c.Worse:
+		return "worse, mended"
+	}
+	return t.paint(check.Pass, "better")
+}
+
+// changeSize is a change for a person: "+96.0 MiB (+16.7 %)".
+func changeSize(c history.Change) string {
+	step := c.After - c.Before
+	share := ""
+	if c.Before != 0 {
+		share = fmt.Sprintf("%+.1f %%", 100*step/math.Abs(c.Before))
+	}
+	switch c.Series.Unit {
+	case check.Bytes, check.BytesPerFile:
+		sign := ""
+		if step > 0 {
+			sign = "+"
+		}
+		size := sign + check.Quantity(step, c.Series.Unit)
+		if share == "" {
+			return size
+		}
+		return size + " (" + share + ")"
+	case check.Ratio:
+		return fmt.Sprintf("%+.1f points", 100*step)
+	}
+	return share
+}
+
+// runCell is a run in a table: "41 2026-10-11 5d6e7f8".
+func runCell(e history.Entry) string {
+	return strings.TrimSpace(fmt.Sprintf("%d %s %s", e.ID, e.Started.Format("2006-01-02"), shortCommit(e)))
+}
+
+// regression is a change for the worse in a sentence, with where to look for its cause.
+func regression(h *history.History, c history.Change) string {
+	good, bad := h.Runs[c.Good], h.Runs[c.Bad]
+	sentences := []string{fmt.Sprintf("%s: %s up to %s, %s since %s.", seriesName(c.Series.SeriesKey, true),
+		check.Quantity(c.Before, c.Series.Unit), entryName(good), check.Quantity(c.After, c.Series.Unit), entryName(bad))}
+	add := func(format string, args ...any) { sentences = append(sentences, fmt.Sprintf(format, args...)) }
+	switch {
+	case good.Commit != "" && good.Commit == bad.Commit:
+		add("Both are of the same commit: the cause is not in the repository.")
+	case good.Commit != "" && bad.Commit != "":
+		add("The cause is between %s and %s (git log %[1]s..%[2]s).", shortCommit(good), shortCommit(bad))
+	}
+	for _, d := range []struct{ what, was, is string }{
+		{"host", good.Host, bad.Host},
+		{"GPU", good.GPU, bad.GPU},
+		{"driver", good.Driver, bad.Driver},
+		{"vramsoak", good.Version, bad.Version},
+	} {
+		if d.was != d.is {
+			add("The %s changed too: %s, before %s.", d.what, cmp.Or(clean(d.is), "unknown"), cmp.Or(clean(d.was), "unknown"))
+		}
+	}
+	if c.Off > 0 {
+		add("The first run of the new level may be %s earlier or later.", plural(c.Off, "run"))
+	}
+	if c.Young {
+		add("So far that is %s, told by the size of the step alone.", plural(c.Runs, "run"))
+	}
+	return strings.Join(sentences, " ")
+}
+
+// Gate writes a suite's judgement: what is new, and what was known.
+func Gate(w io.Writer, h *history.History, o history.Outcome, opts TextOptions) error {
+	t := newTextWriter(opts)
+	s := t.paint(o.Verdict, strings.ToUpper(string(o.Verdict))) + ": "
+	switch {
+	case o.Verdict == check.Undecided:
+		s += o.Reason
+	case len(o.New) > 0:
+		s += plural(len(o.New), "new regression") + " up to " + entryName(o.Newest)
+	default:
+		s += fmt.Sprintf("no new regression up to %s, %d series judged", entryName(o.Newest), o.Judged)
+	}
+	t.wrap(s, "")
+	for _, c := range o.New {
+		t.WriteByte('\n')
+		t.wrap("new: "+regression(h, c), "  ")
+	}
+	for _, k := range o.Known {
+		t.WriteByte('\n')
+		s := "known, accepted on " + k.At.Format("2006-01-02")
+		if k.Note != "" {
+			s += " (" + clean(k.Note) + ")"
+		}
+		t.wrap(s+": "+regression(h, k.Change), "  ")
+	}
+	return t.flush(w)
+}

@@ -1,0 +1,111 @@
+package reports_test
+
+import (
+	"bytes"
+	"fmt"
+	"image/png"
+	"strings"
+	"testing"
+	"time"
+
+	"vramsoak/harness/check"
+	"vramsoak/harness/history"
+	"vramsoak/reports"
+)
+
+const mib = 1 << 20
+
+// months is a history of 60 nights, of whose peak the level rises by 512 MiB with run 41, where the driver changed too.
+func months() *history.History {
+	h := &history.History{Suite: "nightly", Series: []history.Series{
+		{SeriesKey: history.SeriesKey{Metric: "peak", Statistic: history.Worst, Device: 1}, Unit: check.Bytes},
+		{SeriesKey: history.SeriesKey{Metric: "throughput", Statistic: history.MedianOf}, Unit: check.TimesRealTime, HigherIsBetter: true},
+	}}
+	for n := range 60 {
+		e := history.Entry{
+			ID: int64(n + 1), Suite: "nightly", Started: time.Date(2026, 9, 1+n, 2, 0, 0, 0, time.UTC), Commit: fmt.Sprintf("c%02d1234567", n+1),
+			Driver: "550.54", Verdict: check.Pass, Files: 60, Log: "soak.log",
+		}
+		peak := 2048.0 + float64(n%3)
+		if n >= 40 {
+			peak += 512
+			e.Driver = "560.28"
+		}
+		h.Runs = append(h.Runs, e)
+		for i, v := range []float64{peak * mib, 30 + float64(n%2)} {
+			h.Series[i].Runs = append(h.Series[i].Runs, n)
+			h.Series[i].Values = append(h.Series[i].Values, v)
+		}
+	}
+	return h
+}
+
+func TestTrend(t *testing.T) {
+	h := months()
+	var out strings.Builder
+	changes := h.Changes(h.Judged(), check.DefaultPolicy().Regression)
+	if err := reports.Trend(&out, h, h.Judged(), changes, reports.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"suite nightly: 60 runs from 2026-09-01 to 2026-10-30, 2 series, 1 change\n",
+		"peak, worst, device 1: 2.00 GiB up to run 40 (2026-10-10, c401234), 2.50 GiB since run 41 (2026-10-11, c411234).",
+		"(git log c401234..c411234). The driver changed too: 560.28, before 550.54.\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("expected %q in:\n%s", want, out.String())
+		}
+	}
+	h.Runs[40].Commit = h.Runs[39].Commit
+	out.Reset()
+	if err := reports.Trend(&out, h, h.Judged(), changes, reports.TextOptions{Terminal: true, Width: 70}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "Both are of the same") {
+		t.Errorf("of one commit:\n%s", out.String())
+	}
+	for line := range strings.Lines(out.String()) {
+		if n := len([]rune(line)); n > 71 {
+			t.Errorf("a line of %d columns: %s", n, line)
+		}
+	}
+}
+
+func TestTrendPlot(t *testing.T) {
+	h := months()
+	changes := h.Changes(h.Judged(), check.DefaultPolicy().Regression)
+	for _, format := range reports.PlotFormats {
+		var first, second bytes.Buffer
+		for _, w := range []*bytes.Buffer{&first, &second} {
+			if err := reports.TrendPlot(w, format, h, h.Judged(), changes, reports.PlotOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.Equal(first.Bytes(), second.Bytes()) {
+			t.Errorf("%s: the same history gives other bytes", format)
+		}
+		switch format {
+		case "png":
+			size, err := png.DecodeConfig(&first)
+			if err != nil || size.Width != 1600 || size.Height != 360 {
+				t.Errorf("a picture of %d x %d, %v, want 1600 x 360: what changed is one series", size.Width, size.Height, err)
+			}
+		case "svg":
+			for _, want := range []string{"peak, worst, device 1", "+512 MiB (+25.0 %), run 41, c411234", "2026-09-01", "2.4 GiB"} {
+				if !strings.Contains(first.String(), want) {
+					t.Errorf("expected %q in the SVG", want)
+				}
+			}
+			if strings.Contains(first.String(), "throughput") {
+				t.Error("a series that did not change is shown beside one that did")
+			}
+		}
+	}
+	if err := reports.TrendPlot(&bytes.Buffer{}, "png", h, nil, nil, reports.PlotOptions{}); err == nil {
+		t.Error("a plot of nothing")
+	}
+	one := &history.History{Suite: "s", Runs: h.Runs[:1], Series: []history.Series{{Unit: check.Ratio, Runs: []int{0}, Values: []float64{0}}}}
+	if err := reports.TrendPlot(&bytes.Buffer{}, "png", one, []*history.Series{&one.Series[0]}, nil, reports.PlotOptions{}); err != nil {
+		t.Errorf("a single run whose value is 0: %v", err)
+	}
+}
