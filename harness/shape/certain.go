@@ -34,6 +34,9 @@ func (b *bench) needed(m *model) float64 {
 	if m.searched > 0 {
 		t += criticalBreak
 	}
+	if len(b.fixed) > 1 {
+		t += criticalAudio
+	}
 	return t
 }
 

@@ -31,6 +31,10 @@ var critical = [len(criticalFiles)][len(criticalPhi)]float64{
 // the one was taken at which growth shows best. By simulation, too: with it such slopes add under 0.02 %.
 const criticalBreak = 4.5
 
+// criticalAudio is what it needs more where the length of the audio was allowed for: how much a second adds is found from the
+// same values, by which outliers are known too.
+const criticalAudio = 0.2
+
 // criticalT is the table at a number of values and a phi.
 func criticalT(files int, phi float64) float64 {
 	// In the logarithm of the number of values.
