@@ -99,6 +99,15 @@ bench-parse: bin/vramsoak
 bench-history:
 	go test -run 'TestFalseAlarms|TestPower' -bench Find -benchtime 2x -v ./harness/history/changepoint -args -histories 2000 -tries 100
 
+# The verdicts on a labelled corpus of clean and leaking runs, 10,000 of each clean kind; prints the tables of docs/verdicts.md.
+RUNS ?= 10000
+.PHONY: bench-verdicts
+bench-verdicts:
+	@mkdir -p .build
+	go test ./harness/shape -count=1 -run TestFrontier -v -frontier.runs=400000 | grep 'the best rule'
+	go test ./harness/check -count=1 -run TestVerdicts -timeout 60m -verdicts.runs=$(RUNS) -verdicts.table=$$PWD/.build/verdicts.md
+	cat .build/verdicts.md
+
 .PHONY: clean
 clean:
 	rm -rf bin .build

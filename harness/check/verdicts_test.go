@@ -3,7 +3,6 @@ package check_test
 import (
 	"flag"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"runtime"
@@ -21,7 +20,7 @@ import (
 
 var (
 	verdictRuns  = flag.Int("verdicts.runs", 60, "clean runs of each kind")
-	verdictTable = flag.String("verdicts.table", "", "`file` for the table of docs/check.md")
+	verdictTable = flag.String("verdicts.table", "", "`file` for the tables of docs/verdicts.md")
 )
 
 const mib = 1 << 20
@@ -192,34 +191,26 @@ func sigmas(kind string) []float64 {
 	return []float64{5, 20}
 }
 
-// TestVerdicts judges the labelled corpus. With -verdicts.runs=10000 it is the proof that docs/check.md shows; a test run
+// TestVerdicts judges the labelled corpus. With -verdicts.runs=10000 it is the proof that docs/verdicts.md shows; a test run
 // judges fewer, and fails where so many wrong verdicts would be there by chance in one case of 10,000 only.
 func TestVerdicts(t *testing.T) {
-	out := io.Discard
-	if *verdictTable != "" {
-		f, err := os.Create(*verdictTable)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() {
-			if err := f.Close(); err != nil {
-				t.Error(err)
-			}
-		}()
-		out = f
-	}
+	out := &strings.Builder{}
 	runs := *verdictRuns
 	falseAlarms(t, out, runs)
 	demands(t, out, max(runs/5, 60))
 	names(t, out, max(runs/10, 40))
-	if *verdictTable != "" {
-		leaks(out, runs/20)
-		speed(out)
+	if *verdictTable == "" {
+		return
+	}
+	leaks(out, runs/20)
+	speed(out)
+	if err := os.WriteFile(*verdictTable, []byte(out.String()), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
 // falseAlarms are the clean kinds.
-func falseAlarms(t *testing.T, out io.Writer, runs int) {
+func falseAlarms(t *testing.T, out *strings.Builder, runs int) {
 	fmt.Fprintf(out, "False alarms, %% of %d clean runs of 50 files each:\n\n| series | noise, MiB | printed | vramsoak | "+
 		"undecided |", runs)
 	for _, rule := range rules {
@@ -276,7 +267,7 @@ func white(sigma, growth, digit float64) fixtures.LevelSpec {
 
 // demands are the rows of leaking runs. 90 % of the leaks of 1 MiB a file are as many as no rule can find that keeps false alarms
 // under 0.1 % of white and of autocorrelated series, and does not know which they are: see TestFrontier in package shape.
-func demands(t *testing.T, out io.Writer, runs int) {
+func demands(t *testing.T, out *strings.Builder, runs int) {
 	ar := white(20, 4, 0)
 	ar.Kind = "autoregressive"
 	arOne := ar
@@ -347,7 +338,7 @@ func best(sigma, growth, phi float64) float64 {
 }
 
 // names says how often a shape is called by its name, with growth and without.
-func names(t *testing.T, out io.Writer, runs int) {
+func names(t *testing.T, out *strings.Builder, runs int) {
 	fmt.Fprintf(out, "\nNamed right, %% of %d runs, exact bytes:\n\n| series | noise, MiB | by itself | with 4 MiB a file on top |\n|---|--:|--:|--:|\n", runs)
 	for _, c := range []struct {
 		kind string
@@ -375,7 +366,7 @@ func names(t *testing.T, out io.Writer, runs int) {
 }
 
 // leaks is the whole grid of leaking runs.
-func leaks(out io.Writer, runs int) {
+func leaks(out *strings.Builder, runs int) {
 	rates := []float64{0.2, 0.5, 1, 2, 4, 16}
 	fmt.Fprintf(out, "\nLeaks found / undecided, %% of %d runs of 50 files each, exact bytes, by MiB a file:\n\n| series | noise, MiB |", runs)
 	for _, r := range rates {
@@ -404,7 +395,7 @@ func leaks(out io.Writer, runs int) {
 }
 
 // speed is how long a judgement takes.
-func speed(out io.Writer) {
+func speed(out *strings.Builder) {
 	fmt.Fprintf(out, "\n| files | judged in | memory |\n|--:|--:|--:|\n")
 	for _, files := range []int{60, 1000, 10_000, 100_000} {
 		levels := fixtures.Levels(fixtures.LevelSpec{Kind: "autoregressive", Files: files, Sigma: 20, Growth: 0.01})

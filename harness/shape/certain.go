@@ -1,6 +1,9 @@
 package shape
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // favour is by how much a shape that does not grow must fit better to be preferred, in units of the information criterion: less
 // than 2 is "not worth more than a bare mention" (Kass and Raftery 1995).
@@ -49,7 +52,7 @@ func (b *bench) se(m *model) float64 { return m.se() / b.trust }
 func (b *bench) goesOn(growing *model) bool {
 	half := len(b.y) / 2
 	r := regression{y: b.y[half:]}
-	for _, c := range append(b.fixed[:len(b.fixed):len(b.fixed)], b.line) {
+	for _, c := range append(slices.Clip(b.fixed), b.line) {
 		r.columns = append(r.columns, c[half:])
 	}
 	s, ok := r.solve(growing.phi)

@@ -1,6 +1,9 @@
 package shape
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // slope is the growth at the end of the series and its standard error. An interval from the best fit alone would be too
 // narrow: the error is over all places at which the model may break, and over all phi by how likely they are. Where another
@@ -40,7 +43,7 @@ func (b *bench) overBreaks(m *model, se float64) (mean, variance float64) {
 	average := mixture{origin: m.slope()}
 	average.add(1, m.slope(), se*se)
 	for _, k := range b.x[1 : len(b.x)-sideMin+1] {
-		r := regression{b.y, append(b.fixed[:len(b.fixed):len(b.fixed)], b.broken(m.shape, k)...)}
+		r := regression{b.y, append(slices.Clip(b.fixed), b.broken(m.shape, k)...)}
 		if s, ok := r.solve(m.phi); ok {
 			weight := math.Exp((m.rss - s.rss) / (2 * m.noise * m.noise))
 			average.add(min(weight, 1), s.beta[len(r.columns)-1], m.noise*m.noise*s.last*wider)
