@@ -1,10 +1,8 @@
 package shape
 
-import (
-	"math"
-)
+import "math"
 
-// Audio is the lengths of the files' audio, where they may explain the series: a longer file needs more.
+// An audio is the lengths of the files' audio, where they may explain the series: a longer file needs more.
 type audio struct {
 	seconds []float64 // nil where they are not known, or all the same
 	ordered bool      // they grow, or shrink, with the files
@@ -79,7 +77,7 @@ func correlation(a, b []float64) float64 {
 		bb += db * db
 		ab += da * db
 	}
-	if aa <= 1e-12*sa*sa {
+	if aa <= 1e-12*sa*sa/n {
 		return math.NaN()
 	}
 	return ab / math.Sqrt(aa*bb)

@@ -39,9 +39,8 @@ func (b *bench) search(from, to int, columns func(k float64) [][]float64) (at fl
 // refined searches beside a file, between files: a warm-up may end there.
 func (b *bench) refined(k float64, columns func(k float64) [][]float64) float64 {
 	at, best := k, math.Inf(1)
-	width := b.x[1] - b.x[0]
 	for tenth := -9.0; tenth <= 9; tenth++ {
-		here := k + tenth/10*width
+		here := k + tenth/10*b.width
 		if rss, _ := b.rss(columns(here)...); rss < best {
 			best, at = rss, here
 		}
@@ -49,14 +48,31 @@ func (b *bench) refined(k float64, columns func(k float64) [][]float64) float64 
 	return at
 }
 
+// file is [bench.search] for what changes at a file: in a series of blocks at one within a block, closer and closer.
+func (b *bench) file(from, to int, columns func(k float64) [][]float64) (at float64, ok bool) {
+	at, ok = b.search(from, to, columns)
+	best := math.Inf(1)
+	for stride := b.width; ok && stride > 1; {
+		stride = max(1, stride/10)
+		around := at
+		for tenth := -9.0; tenth <= 9; tenth++ {
+			here := math.Round(around + tenth*stride)
+			if rss, _ := b.rss(columns(here)...); rss < best {
+				best, at = rss, here
+			}
+		}
+	}
+	return at, ok
+}
+
 func (b *bench) steps() {
 	n := len(b.y)
 	one := func(k float64) [][]float64 { return [][]float64{b.step(k)} }
-	if k, ok := b.search(sideMin, n-sideMin+1, one); ok {
+	if k, ok := b.file(sideMin, n-sideMin+1, one); ok {
 		b.add(model{shape: Step, breaks: []float64{k}, searched: 1}, b.step(k))
 		// The second step beside the first, and then the first anew.
-		second, _ := b.search(sideMin, n-sideMin+1, func(j float64) [][]float64 { return [][]float64{b.step(k), b.step(j)} })
-		first, ok := b.search(sideMin, n-sideMin+1, func(j float64) [][]float64 { return [][]float64{b.step(j), b.step(second)} })
+		second, _ := b.file(sideMin, n-sideMin+1, func(j float64) [][]float64 { return [][]float64{b.step(k), b.step(j)} })
+		first, ok := b.file(sideMin, n-sideMin+1, func(j float64) [][]float64 { return [][]float64{b.step(j), b.step(second)} })
 		if ok {
 			two := model{shape: Steps, breaks: []float64{min(first, second), max(first, second)}, searched: 2}
 			b.add(two, b.step(first), b.step(second))
@@ -65,12 +81,13 @@ func (b *bench) steps() {
 		}
 	}
 	growing := func(k float64) [][]float64 { return [][]float64{b.step(k), b.line} }
-	if k, ok := b.search(sideMin, n-sideMin+1, growing); ok {
+	if k, ok := b.file(sideMin, n-sideMin+1, growing); ok {
 		b.add(model{shape: Step, growing: true, breaks: []float64{k}, searched: 1}, growing(k)...)
 	}
 }
 
-// warmUps are a rise that ends, evenly or in a decay. One that has not ended in half the files is none.
+// warmUps are a change that ends, evenly or in a decay. One that has not ended in half the files is none, but for an even one with
+// growth on top: that is growth that slows down, or speeds up, at one file.
 func (b *bench) warmUps() {
 	n := len(b.y)
 	even := func(k float64) [][]float64 { return [][]float64{b.upTo(k)} }
@@ -106,7 +123,7 @@ func (b *bench) warmUps() {
 
 func (b *bench) lateGrowth() {
 	late := func(k float64) [][]float64 { return [][]float64{b.from(k)} }
-	if k, ok := b.search(2, len(b.y)-afterMin, late); ok {
+	if k, ok := b.file(2, len(b.y)-afterMin, late); ok {
 		b.add(model{shape: Flat, growing: true, breaks: []float64{k}, searched: 1}, late(k)...)
 	}
 }
@@ -115,7 +132,7 @@ func (b *bench) lateGrowth() {
 const periodMax = 32
 
 func (b *bench) sawtooths() {
-	if b.x[1]-b.x[0] != 1 { // of blocks
+	if b.blocks() { // they hide it
 		return
 	}
 	best, period, offset := math.Inf(1), 0, 0

@@ -1,9 +1,6 @@
 package shape
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // favour is by how much a shape that does not grow must fit better to be preferred, in units of the information criterion: less
 // than 2 is "not worth more than a bare mention" (Kass and Raftery 1995).
@@ -31,6 +28,22 @@ func (b *bench) files(m *model) float64 {
 	return max(1, b.x[len(b.x)-1]-first+1)
 }
 
+// chosen is the model that describes the series, and the one that growth is read from: the same, but where the audio grows longer
+// by as much with each file, or shorter, which cannot be told from growth.
+func (b *bench) chosen(resolution float64) (m, growth *model, grows bool) {
+	clean, growing := b.best()
+	if growing != nil && b.certain(growing, clean, resolution) {
+		return growing, growing, true
+	}
+	if line, ok := b.model(model{shape: Flat, growing: true}, b.line); ok && line.slope() < 0 && line.bic() > clean.bic() {
+		return &line, &line, false // no shape: it falls
+	}
+	if with, ok := b.beside(clean); ok {
+		return &with, &with, false
+	}
+	return clean, new(b.bare()), false
+}
+
 // needed is how many standard errors the slope must be above 0.
 func (b *bench) needed(m *model) float64 {
 	t := criticalT(len(b.y), m.phi)
@@ -51,9 +64,12 @@ func (b *bench) se(m *model) float64 { return m.se() / b.trust }
 // standard errors of half the growth or more. A warm-up of a form that no model has is told from growth by that.
 func (b *bench) goesOn(growing *model) bool {
 	half := len(b.y) / 2
-	r := regression{y: b.y[half:]}
-	for _, c := range append(slices.Clip(b.fixed), b.line) {
-		r.columns = append(r.columns, c[half:])
+	r := regression{y: b.y[half:], columns: [][]float64{b.fixed[0][half:], b.line[half:]}}
+	if len(b.fixed) > 1 {
+		with := regression{r.y, [][]float64{b.fixed[0][half:], b.fixed[1][half:], b.line[half:]}}
+		if _, ok := with.solve(growing.phi); ok { // the audio varies in the second half too, and not as a line
+			r = with
+		}
 	}
 	s, ok := r.solve(growing.phi)
 	if !ok {
@@ -89,9 +105,20 @@ func (b *bench) rounding(m *model, resolution float64) float64 {
 
 // hidden is how far off the mean of readings may be that are rounded to a digit, half of which is the resolution, with noise of
 // a standard deviation of sigma before the rounding: the first term of the Fourier series of the error (Widrow and Kollár,
-// Quantization Noise, 2008). The deviation that is seen has that of the rounding in it, a twelfth of the digit's square.
+// Quantization Noise, 2008), or, where there is so little noise that the other terms count, what it carries over the one edge
+// that is near. The deviation that is seen has that of the rounding in it, a twelfth of the digit's square.
 func hidden(resolution, sigma float64) float64 {
 	digit := 2 * resolution
-	before := max(0, sigma*sigma-digit*digit/12) / (digit * digit)
-	return min(resolution, digit/math.Pi*math.Exp(-2*math.Pi*math.Pi*before))
+	before := math.Sqrt(max(0, sigma*sigma-digit*digit/12)) / digit
+	if before == 0 {
+		return resolution
+	}
+	off := math.Exp(-2*math.Pi*math.Pi*before*before) / math.Pi
+	if density := before * math.Sqrt(2*math.Pi); density < 1 {
+		// At d from the edge the mean is 1/2 - d off, less the share of the readings that lie beyond it: most where the density
+		// of the noise is 1.
+		d := before * math.Sqrt(-2*math.Log(density))
+		off = max(off, 0.5-d-0.5*math.Erfc(d/before/math.Sqrt2))
+	}
+	return digit * off
 }

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// besideMax is how many values on one side a value is compared with: shorter bursts are outliers.
+	// besideMax is how many values on one side a value is compared with: bursts of up to as many are outliers.
 	besideMax = 5
 	// outlierLimit is how many standard deviations from the values on both sides make an outlier.
 	outlierLimit = 5
@@ -16,8 +16,9 @@ const (
 
 // cleaned is the series with its outliers put back to the values beside them, and their places. An outlier lies above the
 // medians of the values on both sides, or below both, so that steps and steep growth have none: the Hampel identifier
-// (Davies and Gather 1993) with its window cut in two. At the ends there is one side only. What was put back may uncover
-// others: it is done until none is found.
+// (Davies and Gather 1993) with its window cut in two. At the ends there is one side only: of the last two values, those that
+// lie no farther off than the values before them among themselves go on with a steep growth. What was put back may uncover others:
+// it is done until none is found.
 func cleaned(y []float64, floor float64) (clean []float64, outliers []int) {
 	clean = slices.Clone(y)
 	if len(y) <= 2*besideMax {
@@ -64,7 +65,9 @@ func apart(y []float64) (off, level []float64, typical float64) {
 		case i < 2:
 			off[i], level[i] = b, right
 		case i >= n-2:
-			off[i], level[i] = math.Abs(a), left
+			if before := y[i-besideMax : i]; math.Abs(a) > slices.Max(before)-slices.Min(before) {
+				off[i], level[i] = math.Abs(a), left
+			}
 		case (a > 0) == (b > 0) && math.Abs(a) < math.Abs(b):
 			off[i], level[i] = math.Abs(a), left
 		case (a > 0) == (b > 0):

@@ -6,7 +6,7 @@
 //
 // The method, step by step:
 //
-//  1. Outliers, bursts of up to two files, are put back to what is beside them (clean.go).
+//  1. Outliers, bursts of up to five files, are put back to what is beside them (clean.go).
 //  2. Each shape is fitted with and without growth on top of it, by generalized least squares with noise that is
 //     autocorrelated by phi, which restricted maximum likelihood finds (gls.go, models.go).
 //  3. The best fit that grows is compared with the best that does not by the Bayesian information criterion, a searched

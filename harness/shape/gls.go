@@ -45,6 +45,7 @@ func (r *regression) solve(phi float64) (s solution, ok bool) {
 		}
 		s.rss += row[p] * row[p]
 	}
+	squares := s.rss
 	// Cholesky: X'X = U'U; the last column becomes z of U'z = X'y, and what z explains leaves the residuals.
 	for j := range p {
 		whole := a[j][j]
@@ -64,7 +65,6 @@ func (r *regression) solve(phi float64) (s solution, ok bool) {
 		s.det += 2 * math.Log(u)
 		s.rss -= a[j][p] * a[j][p]
 	}
-	s.rss = max(0, s.rss)
 	for j := p - 1; j >= 0; j-- {
 		s.beta[j] = a[j][p]
 		for k := j + 1; k < p; k++ {
@@ -73,7 +73,26 @@ func (r *regression) solve(phi float64) (s solution, ok bool) {
 		s.beta[j] /= a[j][j]
 	}
 	s.last = 1 / (a[p-1][p-1] * a[p-1][p-1])
+	if s.rss < 1e-6*squares { // the difference of two large sums
+		s.rss = r.residuals(&s.beta, phi)
+	}
 	return s, true
+}
+
+// residuals is the sum of their squares, whitened.
+func (r *regression) residuals(beta *[maxColumns]float64, phi float64) float64 {
+	sum, before := 0.0, 0.0
+	for i, e := range r.y {
+		for j, c := range r.columns {
+			e -= beta[j] * c[i]
+		}
+		white := e - phi*before
+		if i == 0 {
+			white = math.Sqrt(1-phi*phi) * e
+		}
+		sum, before = sum+white*white, e
+	}
+	return sum
 }
 
 // A fit is a regression at the phi that explains it best.

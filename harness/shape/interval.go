@@ -30,6 +30,9 @@ func (b *bench) slope(m *model, growing bool) (estimate, se float64) {
 			average.add(math.Exp((m.bic()-best)/2), mean, variance)
 		}
 	}
+	if average.weight == 0 { // none of them can be fitted
+		return m.slope(), m.error / b.trust
+	}
 	mean, variance := average.moments()
 	return mean, math.Sqrt(variance) / b.trust
 }

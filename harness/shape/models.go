@@ -45,6 +45,7 @@ type bench struct {
 	x     []float64   // numbers of the files
 	fixed [][]float64 // columns that every model has: the constant, and the length of the audio where it counts
 	line  []float64
+	width float64 // how many files a value stands for: 1, and more in a series of blocks
 	floor float64 // see regression.fit
 	grain float64
 	// trust is the share of the values that were measured, and not put in the place of outliers.
@@ -53,16 +54,20 @@ type bench struct {
 }
 
 func newBench(y, x []float64, a *audio, floor, grain float64) *bench {
-	b := &bench{y: y, x: x, floor: floor, grain: grain, trust: 1}
-	b.line = b.column(func(x float64) float64 { return x })
+	b := &bench{y: y, x: x, width: 1, floor: floor, grain: grain, trust: 1}
+	b.line = b.column(func(x float64) float64 { return x - b.x[0] }) // of files far from 0, x is nearly a constant
 	b.fixed = [][]float64{b.column(func(float64) float64 { return 1 })}
 	if a.seconds != nil {
-		if a.ordered || b.explains(a.seconds) {
-			b.fixed = append(b.fixed, a.seconds)
+		seconds, _ := centred(a.seconds) // lengths that hardly differ are nearly a constant
+		if a.ordered || b.explains(seconds) {
+			b.fixed = append(b.fixed, seconds)
 		}
 	}
 	return b
 }
+
+// blocks says that the values are means of blocks.
+func (b *bench) blocks() bool { return b.width > 1 }
 
 // explains says whether a column makes a line fit better, or none.
 func (b *bench) explains(column []float64) bool {
@@ -95,13 +100,18 @@ func (b *bench) best() (clean, growing *model) {
 	return clean, growing
 }
 
-// beside is growth on top of a model without it.
-func (b *bench) beside(m *model) *model {
-	with := *m
+// beside is growth on top of a model without it. ok is false where the length of the audio, or the shape, is a line itself.
+func (b *bench) beside(m *model) (with model, ok bool) {
+	with = *m
 	with.growing = true
-	if fitted, ok := b.model(with, append(m.columns[len(b.fixed):len(m.columns):len(m.columns)], b.line)...); ok {
-		return &fitted
-	}
+	return b.model(with, append(m.columns[len(b.fixed):len(m.columns):len(m.columns)], b.line)...)
+}
+
+// bare is growth and nothing else: all that changes from file to file, whatever it is from.
+func (b *bench) bare() model {
+	alone := *b
+	alone.fixed = b.fixed[:1]
+	m, _ := alone.model(model{shape: Flat, growing: true}, b.line)
 	return m
 }
 
@@ -135,19 +145,14 @@ func (b *bench) column(f func(x float64) float64) []float64 {
 	return c
 }
 
-// step is 1 from file k on.
+// step is 1 from file k on; in a block, the share of it.
 func (b *bench) step(k float64) []float64 {
-	return b.column(func(x float64) float64 {
-		if x >= k {
-			return 1
-		}
-		return 0
-	})
+	return b.column(func(x float64) float64 { return min(1, max(0, (x+(b.width-1)/2-k+1)/b.width)) })
 }
 
 // upTo rises up to file k.
 func (b *bench) upTo(k float64) []float64 {
-	return b.column(func(x float64) float64 { return min(x, k) })
+	return b.column(func(x float64) float64 { return min(x, k) - b.x[0] })
 }
 
 // from rises from file k on.

@@ -19,7 +19,7 @@ const (
 
 // A Series is one reading a file.
 type Series struct {
-	// Values has one a file, in the order in which they were worked on; NaN where there is none.
+	// Values has one a file, in the order in which they were worked on, finite; NaN where there is none.
 	Values []float64
 	// Audio is the length of each file's audio, in seconds; nil where they are not known.
 	Audio []float64
@@ -41,7 +41,7 @@ type Result struct {
 	Slope Interval
 	// Rounding is by how much the digits alone may hide growth, a file, in either direction.
 	Rounding float64
-	// Detectable is the least growth a file that would mostly have been found.
+	// Detectable is the growth a file that is found in half of such series, and more growth in more of them.
 	Detectable float64
 	// From is the index of the value from which on it grows; of a step, where the first one is; of a warm-up, where it ends.
 	From int
@@ -54,7 +54,8 @@ type Result struct {
 	PerSecond    float64
 	// Ordered says that the audio grows longer with the files, or shorter: what follows it looks like growth.
 	Ordered bool
-	// Phi is the autocorrelation of the noise, Sigma its standard deviation.
+	// Phi is the autocorrelation of the noise, Sigma its standard deviation: in a series of more than 256 values, of the means of
+	// blocks.
 	Phi, Sigma float64
 	// Outliers are the indices of values that were left out.
 	Outliers []int
@@ -84,13 +85,13 @@ func Of(s Series) Result {
 		return Result{Files: n}
 	}
 	r := judge(s, index)
-	if n > valuesMax && !r.Growing {
+	if n > valuesMax {
 		last := s
 		last.Values = s.Values[n-valuesMax:]
 		if s.Audio != nil {
 			last.Audio = s.Audio[n-valuesMax:]
 		}
-		if tail := judge(last, index[n-valuesMax:]); tail.Growing {
+		if tail := judge(last, index[n-valuesMax:]); tail.Growing && (!r.Growing || tail.Slope.Low > r.Slope.High) {
 			r = tail
 		}
 	}
@@ -128,27 +129,29 @@ func judge(s Series, index []int) Result {
 		x[i] = float64(index[i])
 	}
 	a := newAudio(s, x)
-	floor := max(s.Resolution/math.Sqrt(3), s.Grain) // the standard deviation of what rounding does
-	y, outliers := a.cleaned(s.Values, floor)
+	y, middle := centred(s.Values)
+	grain := max(s.Grain, 1e-15*largest(s.Values), 1e-100) // no arithmetic shows less
+	deviation := s.Resolution / math.Sqrt(3)               // of what rounding does
+	y, outliers := a.cleaned(y, max(deviation, grain))
 	trust := float64(len(y)-len(outliers)) / float64(len(y))
+	grain = max(grain, 1e-10*largest(y)) // nor do sums of squares
 	y, x, a.seconds = blocks(y), blocks(x), blocks(a.seconds)
 
-	b := newBench(y, x, &a, floor, s.Grain)
+	b := newBench(y, x, &a, max(deviation, grain), grain)
 	b.trust = trust
-	clean, growing := b.best()
-	r := Result{Shape: clean.shape, Ordered: a.ordered}
-	m := b.beside(clean)
-	if growing != nil && !b.certain(growing, clean, s.Resolution) {
-		growing = nil
+	if last := len(x) - 1; len(index) > valuesMax {
+		b.width = (x[last] - x[0]) / float64(last)
 	}
-	if growing != nil {
-		r.Growing, r.Shape, m = true, growing.shape, growing
-	}
-	r.Rounding = b.rounding(m, s.Resolution)
-	slope, se := b.slope(m, r.Growing)
+	m, growth, grows := b.chosen(s.Resolution)
+	r := Result{Shape: m.shape, Growing: grows, Ordered: a.ordered, Rounding: b.rounding(growth, s.Resolution)}
+	slope, se := b.slope(growth, grows)
 	half := normal95*se + r.Rounding
 	r.Slope = Interval{slope, slope - half, slope + half}
-	r.Detectable = b.needed(m)*b.se(m) + r.Rounding
+	r.Detectable = b.needed(growth)*b.se(growth) + r.Rounding
+	if m != growth { // all, or nothing, of it is growth
+		r.Slope = Interval{slope, min(slope, 0) - half, max(slope, 0) + half}
+		r.Detectable += math.Abs(slope)
+	}
 	r.Phi, r.Sigma = m.phi, m.sigma
 	if len(b.fixed) > 1 {
 		r.FollowsAudio, r.PerSecond = true, m.beta[1]
@@ -157,11 +160,24 @@ func judge(s Series, index []int) Result {
 		r.Outliers = append(r.Outliers, index[i])
 	}
 	r.describe(m, b, index)
-	for i := range index {
-		r.Fitted = append(r.Fitted, m.at(min(i*len(y)/len(index), len(y)-1))) // a block's
+	for i := range index { // what is left over has the last block's
+		r.Fitted = append(r.Fitted, middle+m.at(min(i/blockSize(len(index)), len(y)-1)))
 	}
 	return r
 }
+
+// centred are the values less their median: the squares of what is left lose fewer digits.
+func centred(v []float64) (less []float64, middle float64) {
+	less = slices.Clone(v)
+	middle = median(slices.Clone(v))
+	for i := range less {
+		less[i] -= middle
+	}
+	return less, middle
+}
+
+// largest is the largest absolute value.
+func largest(v []float64) float64 { return max(slices.Max(v), -slices.Min(v)) }
 
 // describe says where the shape breaks, and by how much.
 func (r *Result) describe(m *model, b *bench, index []int) {
@@ -187,12 +203,15 @@ func (r *Result) describe(m *model, b *bench, index []int) {
 	r.From = index[r.From]
 }
 
+// blockSize is how many of so many values a block has.
+func blockSize(n int) int { return (n + valuesMax - 1) / valuesMax }
+
 // blocks are the means of valuesMax or fewer blocks of a longer series.
 func blocks(v []float64) []float64 {
 	if len(v) <= valuesMax {
 		return v
 	}
-	size := (len(v) + valuesMax - 1) / valuesMax
+	size := blockSize(len(v))
 	means := make([]float64, 0, valuesMax)
 	for len(v) >= size { // what is left over is less than a block
 		sum := 0.0

@@ -1,0 +1,58 @@
+package shape
+
+import (
+	"math"
+	"testing"
+)
+
+func TestRate(t *testing.T) {
+	seconds := []float64{60, 300, 120, 240, 90, 330, 150, 600, 30, 270}
+	y := made(len(seconds), func(i int) float64 { return 1000 + 2*seconds[i] })
+	if got := rate(y, seconds); got != 2 {
+		t.Errorf("rate %g, each second adds 2", got)
+	}
+	y[4] += 1e6 // the median of the slopes does not move
+	if got := rate(y, seconds); got != 2 {
+		t.Errorf("with an outlier: rate %g, each second adds 2", got)
+	}
+	for i := range y { // growth shows in near files least
+		y[i] = 2*seconds[i] + float64(i)
+	}
+	if got := rate(y, seconds); math.Abs(got-2) > 0.02 {
+		t.Errorf("with growth: rate %g, each second adds 2", got)
+	}
+	if got := rate([]float64{1, 5, 3}, []float64{60, 60, 60}); got != 0 {
+		t.Errorf("all as long: rate %g", got)
+	}
+}
+
+// TestCorrelation: of 1, 2, 3 and 1, 3, 2 it is 0.5, by hand: 1 over the root of 2 times 2.
+func TestCorrelation(t *testing.T) {
+	for _, c := range []struct {
+		a, b []float64
+		want float64
+	}{
+		{[]float64{1, 2, 3}, []float64{1, 3, 2}, 0.5},
+		{[]float64{1, 2, 3}, []float64{5, 7, 9}, 1},
+		{[]float64{3, 2, 1}, []float64{5, 7, 9}, -1},
+		{[]float64{0, 1, 0, 1}, []float64{0, 0, 1, 1}, 0},
+	} {
+		if got := correlation(c.a, c.b); !near(got, c.want, 1e-12) {
+			t.Errorf("%v %v: %g, want %g", c.a, c.b, got, c.want)
+		}
+	}
+	if got := correlation([]float64{0.1, 0.1, 0.1}, []float64{1, 2, 3}); !math.IsNaN(got) {
+		t.Errorf("of a constant: %g", got)
+	}
+}
+
+// TestAudioHardlyDiffers: lengths that differ by a millisecond count, or do not; how many files there are makes no difference.
+func TestAudioHardlyDiffers(t *testing.T) {
+	for _, n := range []int{8, 60, 100_000} {
+		seconds := made(n, func(i int) float64 { return 300 + 0.1*float64(2*i/n) })
+		x := made(n, func(i int) float64 { return float64(i) })
+		if a := newAudio(Series{Values: x, Audio: seconds}, x); a.seconds == nil || !a.ordered {
+			t.Errorf("%d files, the second half longer by 0.1 s: not ordered", n)
+		}
+	}
+}

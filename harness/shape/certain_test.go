@@ -1,0 +1,94 @@
+package shape
+
+import (
+	"math"
+	"testing"
+)
+
+// flatOf is a bench of a series, and a line through it of the given slope.
+func flatOf(y []float64, slope float64) (*bench, *model) {
+	x := made(len(y), func(i int) float64 { return float64(i) })
+	b := newBench(y, x, &audio{}, 1, 1)
+	m := model{shape: Flat, growing: true, regression: regression{y, [][]float64{b.fixed[0], b.line}}}
+	m.beta[1] = slope
+	return b, &m
+}
+
+// TestRounding is worked by hand, with a digit of 1.
+func TestRounding(t *testing.T) {
+	constant, flat := flatOf(make([]float64, 10), 0)
+	// Through bands of half a digit above and below 0, 0, 1, 1 go lines from a slope of 0 (0.5 all along) to 2/3 (from -0.5 to
+	// 1.5); that of least squares has 0.4.
+	stairs, line := flatOf([]float64{0, 0, 1, 1}, 0.4)
+	// No line is within half a digit of each: the first half is off by what is hidden, all of half a digit without noise, and the
+	// second half in the other direction.
+	rough, noisy := flatOf([]float64{0, 5, 0}, 0)
+	late := *noisy
+	late.breaks, late.searched = []float64{1}, 1
+	for _, c := range []struct {
+		name             string
+		b                *bench
+		m                *model
+		resolution, want float64
+	}{
+		{"exact", constant, flat, 0, 0},
+		{"constant", constant, flat, 0.5, 1.0 / 9}, // from half a digit below to half above, over 9 files
+		{"staircase", stairs, line, 0.5, 0.4},
+		{"no line", rough, noisy, 0.5, 3 * 0.5 / 3},
+		{"behind a break", rough, &late, 0.5, 3 * 0.5 / 2},
+	} {
+		if got := c.b.rounding(c.m, c.resolution); !near(got, c.want, 1e-12) {
+			t.Errorf("%s: %g, by hand it is %g", c.name, got, c.want)
+		}
+	}
+}
+
+// TestHidden holds it against its definition: how far the mean of rounded readings is off, at the level where it is most.
+func TestHidden(t *testing.T) {
+	if got := hidden(0.5, 0); got != 0.5 {
+		t.Errorf("without noise %g of half a digit is hidden", got)
+	}
+	if got := hidden(0.5, 1); got > 1e-8 {
+		t.Errorf("with noise of a digit, %g of one is hidden", got)
+	}
+	for _, sigma := range []float64{0.02, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5} {
+		worst := 0.0
+		for level := 0.0; level < 0.5; level += 0.001 {
+			mean := 0.0
+			for k := -9.0; k <= 9; k++ { // k is read where the noise carries the level to within half a digit of it
+				mean += k * (normal((k+0.5-level)/sigma) - normal((k-0.5-level)/sigma))
+			}
+			worst = max(worst, math.Abs(mean-level))
+		}
+		// Seen is the deviation of both, noise and rounding.
+		for _, digit := range []float64{1, 10} {
+			if got := hidden(digit/2, digit*math.Sqrt(sigma*sigma+1.0/12)); math.Abs(got-digit*worst) > digit*0.002 {
+				t.Errorf("noise of %g digits: %g digits hidden, by definition it is %g", sigma, got/digit, worst)
+			}
+		}
+	}
+}
+
+// normal is the distribution function of the standard normal distribution.
+func normal(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
+
+// TestGoesOnWithoutAudio: the audio does not vary in the second half, which is flat after a rise that no shape has.
+func TestGoesOnWithoutAudio(t *testing.T) {
+	y := made(40, func(i int) float64 { return mib * math.Sqrt(float64(min(i, 20))) })
+	x := made(40, func(i int) float64 { return float64(i) })
+	seconds := made(40, func(i int) float64 {
+		if i >= 20 {
+			return 300
+		}
+		return 300 + 60*float64(i%3)
+	})
+	b := newBench(y, x, &audio{seconds: seconds, ordered: true}, 512, 512)
+	growing, ok := b.model(model{shape: Flat, growing: true}, b.line)
+	if !ok || len(growing.columns) != 3 {
+		t.Fatalf("%d columns", len(growing.columns))
+	}
+	growing.noise = mib / 100
+	if b.goesOn(&growing) {
+		t.Error("goes on in a half that is flat")
+	}
+}

@@ -1,0 +1,383 @@
+package shape
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+const mib = 1 << 20
+
+// bytes is a series of exact bytes.
+func bytes(n int, f func(i int) float64) Series {
+	return Series{Values: made(n, f), Grain: 512}
+}
+
+// byAudio is a level of 100 MiB, a tenth of one for each second of audio, which grows with the files give or take, and a leak.
+func byAudio(n int, leak float64) Series {
+	seconds := made(n, func(i int) float64 { return 300 + 50*float64(i) + 120*float64(i*7%5) })
+	s := bytes(n, func(i int) float64 { return mib * (100 + 0.1*seconds[i] + leak*float64(i)) })
+	s.Audio = seconds
+	return s
+}
+
+// after is how much of a leak there is in a file, where it begins behind another.
+func after(i, start int) float64 { return float64(max(0, i-start)) }
+
+// TestOf judges series without noise, or next to none. What is expected is how they were made.
+func TestOf(t *testing.T) {
+	gaps := func(s Series, every int) Series {
+		for i := range s.Values {
+			if i%every == 1 {
+				s.Values[i] = math.NaN()
+			}
+		}
+		return s
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	noise := made(100_000, func(int) float64 { return mib / 8 * r.NormFloat64() })
+	for _, c := range []struct {
+		name   string
+		series Series
+		want   Result  // of it Shape, Growing, From, Size, Period, FollowsAudio, PerSecond, Ordered and Files
+		slope  float64 // that it was made with
+	}{
+		{"nothing", Series{}, Result{}, 0},
+		{"7 values", bytes(7, func(i int) float64 { return mib * float64(i) }), Result{Files: 7}, 0},
+		{"7 values among 100", Series{Values: with(made(100, func(int) float64 { return math.NaN() }), map[int]float64{
+			3: 1, 9: 2, 20: 3, 30: 4, 31: 5, 32: 6, 99: 7,
+		})}, Result{Files: 7}, 0},
+		{"8 values that grow", bytes(8, func(i int) float64 { return mib * (100 + float64(i)) }), Result{Shape: Flat, Growing: true}, mib},
+		{"8 values that do not", bytes(8, func(int) float64 { return 100 * mib }), Result{Shape: Flat}, 0},
+		{"constant", bytes(50, func(int) float64 { return 100 * mib }), Result{Shape: Flat}, 0},
+		{"all 0", bytes(50, func(int) float64 { return 0 }), Result{Shape: Flat}, 0},
+		{"constant, with no grain", Series{Values: made(50, func(int) float64 { return 0.1 })}, Result{Shape: Flat}, 0},
+		{"two values in turn", bytes(50, func(i int) float64 { return mib * (100 + 30*float64(i%2)) }), Result{Shape: Flat}, 0},
+		{"an exact leak", bytes(50, func(i int) float64 { return mib * (100 + 4*float64(i)) }), Result{Shape: Flat, Growing: true}, 4 * mib},
+		{"an exact leak of one allocation", bytes(50, func(i int) float64 { return 100*mib + 512*float64(i) }), Result{Shape: Flat, Growing: true}, 512},
+		{"and on a large device", bytes(50, func(i int) float64 { return 8e10 + 512*float64(i) }), Result{Shape: Flat, Growing: true}, 512},
+		{"a fall", bytes(50, func(i int) float64 { return mib * (500 - 4*float64(i)) }), Result{Shape: Flat}, -4 * mib},
+		{
+			"a leak from file 25 on", bytes(50, func(i int) float64 { return mib * (100 + 4*after(i, 25)) }),
+			Result{Shape: Flat, Growing: true, From: 25},
+			4 * mib,
+		},
+		{
+			"a leak with gaps", gaps(bytes(60, func(i int) float64 { return mib * (100 + 4*float64(i)) }), 3),
+			Result{Shape: Flat, Growing: true},
+			4 * mib,
+		},
+		{
+			"a leak from file 30 on with gaps", gaps(bytes(60, func(i int) float64 { return mib * (100 + 4*after(i, 30)) }), 4),
+			Result{Shape: Flat, Growing: true, From: 30},
+			4 * mib,
+		},
+		{
+			"an even warm-up", bytes(50, func(i int) float64 { return mib * (100 + 30*min(float64(i), 10)) }),
+			Result{Shape: WarmUp, From: 10, Size: 300 * mib},
+			0,
+		},
+		{
+			"an even warm-up, then a leak", bytes(50, func(i int) float64 { return mib * (100 + 30*min(float64(i), 10) + 2*float64(i)) }),
+			Result{Shape: WarmUp, Growing: true, From: 10, Size: 300 * mib},
+			2 * mib,
+		},
+		{
+			"a warm-up that decays", bytes(60, func(i int) float64 { return mib * (100 + 300*(1-math.Exp(-float64(i)/4))) }),
+			Result{Shape: WarmUp, From: 12, Size: 300 * mib},
+			0, // 5 % are left after 3 times 4 files
+		},
+		{
+			"a warm-up of one file", bytes(50, func(i int) float64 { return mib * (100 + 300*min(float64(i), 1)) }),
+			Result{Shape: WarmUp, From: 1, Size: 300 * mib},
+			0,
+		},
+		{"one step", bytes(50, func(i int) float64 { return mib * (100 + 300*min(1, after(i, 29))) }), Result{Shape: Step, From: 30, Size: 300 * mib}, 0},
+		{
+			"one step down with gaps", gaps(bytes(50, func(i int) float64 { return mib * (500 - 300*min(1, after(i, 29))) }), 7),
+			Result{Shape: Step, From: 30, Size: -300 * mib},
+			0,
+		},
+		{
+			"one step, and a leak", bytes(50, func(i int) float64 { return mib * (100 + 300*min(1, after(i, 29)) + 4*float64(i)) }),
+			Result{Shape: Step, Growing: true, From: 30, Size: 300 * mib},
+			4 * mib,
+		},
+		{
+			"two steps", bytes(60, func(i int) float64 { return mib * (100 + 300*min(1, after(i, 19)) + 200*min(1, after(i, 39))) }),
+			Result{Shape: Steps, From: 20, Size: 500 * mib},
+			0,
+		},
+		{
+			"a sawtooth", bytes(50, func(i int) float64 { return mib * (100 + 8*float64((i+2)%5)) }),
+			Result{Shape: Sawtooth, Period: 5, Size: 32 * mib},
+			0,
+		},
+		{
+			"a sawtooth on a leak", bytes(50, func(i int) float64 { return mib * (100 + 8*float64(i%10) + float64(i)) }),
+			Result{Shape: Sawtooth, Growing: true, Period: 10, Size: 72 * mib},
+			mib,
+		},
+		{
+			"a sawtooth, the second file of which is missing",
+			Series{Values: with(made(60, func(i int) float64 {
+				return mib * (100 + 8*float64(i%5))
+			}), map[int]float64{1: math.NaN()}), Grain: 512},
+			Result{Shape: Sawtooth, Period: 5, Size: 32 * mib, Files: 59},
+			0,
+		},
+		{
+			"follows the audio, sorted by length", byAudio(50, 0),
+			Result{Shape: Flat, FollowsAudio: true, PerSecond: 0.1 * mib, Ordered: true},
+			0,
+		},
+		{
+			"follows the audio, sorted by length, and leaks", byAudio(50, 4),
+			Result{Shape: Flat, Growing: true, FollowsAudio: true, PerSecond: 0.1 * mib, Ordered: true},
+			4 * mib,
+		},
+		{
+			"300 values, the last 50 leak", bytes(300, func(i int) float64 { return mib*(100+after(i, 250)) + noise[i] }),
+			Result{Shape: Flat, Growing: true, From: 250},
+			mib,
+		},
+		{
+			"100,000 values, the last 100 leak", bytes(100_000, func(i int) float64 { return mib*(100+after(i, 99_900)) + noise[i] }),
+			Result{Shape: Flat, Growing: true, From: 99_900},
+			mib,
+		},
+		{
+			"100,000 values, half of them missing, the last 100 leak",
+			gaps(bytes(100_000, func(i int) float64 { return mib*(100+after(i, 99_900)) + noise[i] }), 2),
+			Result{Shape: Flat, Growing: true, From: 99_900, Files: 50_000},
+			mib,
+		},
+		{
+			"100,000 values that leak one allocation every 8", bytes(100_000, func(i int) float64 { return 8e10 + 512*float64(i/8) }),
+			Result{Shape: Flat, Growing: true},
+			64,
+		},
+		{"100,000 values that do not", bytes(100_000, func(i int) float64 { return 100*mib + noise[i] }), Result{Shape: Flat}, 0},
+		{
+			"100,000 values with a step", bytes(100_000, func(i int) float64 { return mib * (100 + 300*min(1, after(i, 49_999))) }),
+			Result{Shape: Step, From: 50_000, Size: 300 * mib},
+			0,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.want.Files == 0 {
+				for _, v := range c.series.Values {
+					if !math.IsNaN(v) {
+						c.want.Files++
+					}
+				}
+			}
+			got := Of(c.series)
+			invariants(t, got, c.series)
+			block := max(1, blockSize(got.Files)) // places are known to a block, or to what noise leaves of a break
+			if got.Shape != c.want.Shape || got.Growing != c.want.Growing || got.Period != c.want.Period || got.Files != c.want.Files ||
+				max(got.From, c.want.From)-min(got.From, c.want.From) >= 2*block || block == 1 && got.From != c.want.From {
+				t.Errorf("got %+v\nwant %+v", got, c.want)
+			}
+			if got.FollowsAudio != c.want.FollowsAudio || got.Ordered != c.want.Ordered || !near(got.PerSecond, c.want.PerSecond, 1e-3) {
+				t.Errorf("audio %v, %g a second, ordered %v; want %v, %g, %v", got.FollowsAudio, got.PerSecond, got.Ordered,
+					c.want.FollowsAudio, c.want.PerSecond, c.want.Ordered)
+			}
+			if !near(got.Size, c.want.Size, 0.01) {
+				t.Errorf("size %g, made with %g", got.Size, c.want.Size)
+			}
+			slack := 0.0
+			if c.want.Shape == WarmUp { // its time constant is one of a grid, and slightly off
+				slack = c.want.Size / 5000
+			}
+			if got.Slope.Low-slack > c.slope || c.slope > got.Slope.High+slack || c.slope != 0 && !near(got.Slope.Estimate, c.slope, 0.01) {
+				t.Errorf("slope %+v, made with %g", got.Slope, c.slope)
+			}
+			if len(got.Outliers) > 0 {
+				t.Errorf("outliers %v", got.Outliers)
+			}
+		})
+	}
+}
+
+// invariants hold for whatever is judged.
+func invariants(t testing.TB, r Result, s Series) {
+	t.Helper()
+	for _, v := range []float64{
+		r.Slope.Low, r.Slope.Estimate, r.Slope.High, r.Rounding, r.Detectable, r.Size, r.PerSecond, r.Phi, r.Sigma,
+	} {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			t.Errorf("not finite: %+v", r)
+			break
+		}
+	}
+	if !(r.Slope.Low <= r.Slope.Estimate && r.Slope.Estimate <= r.Slope.High) || r.Rounding < 0 || r.Detectable < 0 || r.Sigma < 0 {
+		t.Errorf("the estimate is not within its bounds, or something is below 0: %+v", r)
+	}
+	if r.Growing && !(r.Slope.Estimate > 0) {
+		t.Errorf("grows by %g", r.Slope.Estimate)
+	}
+	if (r.Shape == "") != (r.Files < LeastFiles) || (r.Period > 0) != (r.Shape == Sawtooth) {
+		t.Errorf("shape %q of %d files with a period of %d", r.Shape, r.Files, r.Period)
+	}
+	if r.Shape != "" && len(r.Fitted) != len(s.Values) {
+		t.Errorf("%d of %d fitted", len(r.Fitted), len(s.Values))
+	}
+	present := func(i int) bool { return i >= 0 && i < len(s.Values) && !math.IsNaN(s.Values[i]) }
+	if r.Shape != "" && !present(r.From) {
+		t.Errorf("From %d is no value", r.From)
+	}
+	for i, v := range r.Fitted {
+		if math.IsInf(v, 0) || math.IsNaN(v) && present(i) && r.Files <= valuesMax || !math.IsNaN(v) && !present(i) {
+			t.Errorf("fitted %g at %d, where %g was seen", v, i, s.Values[i])
+			break
+		}
+	}
+	if !slices.IsSorted(r.Outliers) || slices.ContainsFunc(r.Outliers, func(i int) bool { return !present(i) }) {
+		t.Errorf("outliers %v", r.Outliers)
+	}
+}
+
+// TestOfAudioAsEvenAsALine: where each file is longer than the one before by the same length, growth cannot be told from what the
+// audio takes. It may be all of what is seen, or nothing.
+func TestOfAudioAsEvenAsALine(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		step, grow float64 // seconds and bytes a file
+	}{
+		{"longer and longer", 60, 6 * mib},
+		{"shorter and shorter", -10, -mib},
+		{"not following it", 60, 0},
+	} {
+		s := bytes(30, func(i int) float64 { return 500*mib + c.grow*float64(i) })
+		s.Audio = made(30, func(i int) float64 { return 600 + c.step*float64(i) })
+		r := Of(s)
+		invariants(t, r, s)
+		if r.Growing || !r.Ordered || r.Slope.Low > min(0, c.grow) || r.Slope.High < max(0, c.grow) || !near(r.Slope.Estimate, c.grow, 1e-6) {
+			t.Errorf("%s: %+v", c.name, r)
+		}
+		if r.Detectable < math.Abs(c.grow) {
+			t.Errorf("%s: as much as %g could not be detected, and %g could", c.name, c.grow, r.Detectable)
+		}
+		if !r.FollowsAudio || !near(r.PerSecond, c.grow/c.step, 1e-6) {
+			t.Errorf("%s: %g a second", c.name, r.PerSecond)
+		}
+	}
+}
+
+// TestOfAudioThatHardlyDiffers: in one file it is a millisecond longer.
+func TestOfAudioThatHardlyDiffers(t *testing.T) {
+	for n := LeastFiles; n < 40; n++ {
+		for _, more := range []float64{1e-5, 1e-4, 1e-3, 1e-2} {
+			s := bytes(n, func(i int) float64 { return mib * (100 + float64(i%2)) })
+			s.Audio = with(made(n, func(int) float64 { return 300 }), map[int]float64{n - 1: 300 + more})
+			r := Of(s)
+			invariants(t, r, s)
+			if r.Growing {
+				t.Errorf("%d files, %g s: %+v", n, more, r)
+			}
+		}
+	}
+}
+
+// TestOfFitted: without noise the shape is the series.
+func TestOfFitted(t *testing.T) {
+	for name, s := range map[string]Series{
+		"a late leak": bytes(50, func(i int) float64 { return mib * (100 + 4*after(i, 25)) }),
+		"a step":      bytes(50, func(i int) float64 { return mib * (100 + 300*min(1, after(i, 29))) }),
+		"by audio":    byAudio(50, 4),
+	} {
+		for i, v := range Of(s).Fitted {
+			if math.Abs(v-s.Values[i]) > 512 {
+				t.Errorf("%s: fitted %g at %d, where %g was seen", name, v, i, s.Values[i])
+				break
+			}
+		}
+	}
+}
+
+func TestOfOutliers(t *testing.T) {
+	s := bytes(60, func(i int) float64 { return mib * (100 + 4*float64(i)) })
+	s.Values[10] = math.NaN() // indices are those of the series
+	s.Values[20] += 500 * mib
+	s.Values[40] += 300 * mib
+	r := Of(s)
+	invariants(t, r, s)
+	if !r.Growing || !slices.Equal(r.Outliers, []int{20, 40}) || !near(r.Slope.Estimate, 4*mib, 0.01) {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestOfRounded: a leak of a tenth of a digit a file makes a staircase.
+func TestOfRounded(t *testing.T) {
+	const digit = 1e7
+	s := Series{Values: made(60, func(i int) float64 { return 1e9 + digit*math.Round(float64(i)/10) }), Resolution: digit / 2, Grain: 512}
+	r := Of(s)
+	invariants(t, r, s)
+	if !r.Growing || r.Slope.Low > digit/10 || r.Slope.High < digit/10 || r.Rounding <= 0 || r.Rounding > digit/59 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestPresent(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		name          string
+		values, audio []float64
+		want          []float64
+		wantAudio     []float64
+		index         []int
+	}{
+		{"all", []float64{1, 2}, []float64{60, 90}, []float64{1, 2}, []float64{60, 90}, []int{0, 1}},
+		{"gaps", []float64{nan, 1, nan, 2, nan}, []float64{10, 20, 30, 40, 50}, []float64{1, 2}, []float64{20, 40}, []int{1, 3}},
+		{"no audio", []float64{1, nan, 2}, nil, []float64{1, 2}, nil, []int{0, 2}},
+		{"audio not known of one", []float64{1, 2}, []float64{60, nan}, []float64{1, 2}, nil, []int{0, 1}},
+		{"audio of 0", []float64{1, 2}, []float64{0, 60}, []float64{1, 2}, nil, []int{0, 1}},
+		{"audio not known where there is no value", []float64{1, nan}, []float64{60, nan}, []float64{1}, []float64{60}, []int{0}},
+		{"nothing", []float64{nan}, []float64{60}, nil, nil, nil},
+	} {
+		got, index := present(Series{Values: c.values, Audio: c.audio, Resolution: 5, Grain: 7})
+		if !slices.Equal(got.Values, c.want) || !slices.Equal(got.Audio, c.wantAudio) || !slices.Equal(index, c.index) ||
+			got.Resolution != 5 || got.Grain != 7 {
+			t.Errorf("%s: %+v %v", c.name, got, index)
+		}
+	}
+}
+
+func TestBlocks(t *testing.T) {
+	for _, c := range []struct {
+		n, blocks   int
+		first, last float64
+	}{
+		{0, 0, 0, 0},
+		{255, 255, 0, 254},
+		{256, 256, 0, 255},
+		{257, 128, 0.5, 254.5}, // blocks of 2, and one left over
+		{512, 256, 0.5, 510.5},
+		{513, 171, 1, 511},         // blocks of 3
+		{100_000, 255, 195, 99509}, // of 391: (0 + 390) / 2, and (254*391 + 255*391 - 1) / 2
+	} {
+		got := blocks(made(c.n, func(i int) float64 { return float64(i) }))
+		if len(got) != c.blocks || c.n > 0 && (got[0] != c.first || got[len(got)-1] != c.last) {
+			t.Errorf("%d values: %d blocks, %v ... %v", c.n, len(got), got[0], got[len(got)-1])
+		}
+	}
+}
+
+func BenchmarkOf(b *testing.B) {
+	for _, n := range []int{60, 1000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			r := rand.New(rand.NewPCG(1, 1))
+			noise := autoregressive(r, n, 0.6)
+			s := bytes(n, func(i int) float64 { return mib * (200 + 20*noise[i]) })
+			s.Audio = made(n, func(int) float64 { return 240 + 120*r.Float64() })
+			b.SetBytes(int64(8 * n))
+			b.ReportAllocs()
+			for b.Loop() {
+				Of(s)
+			}
+		})
+	}
+}
