@@ -1,6 +1,9 @@
 package shape
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Bounds of what is searched for, in values: the least number on either side of a step, and behind a break after which
 // growth goes on.
@@ -9,10 +12,13 @@ const (
 	afterMin = 6
 )
 
-// candidates fits each shape, at its best place, by itself and with growth on top of it.
+// candidates fits each shape, at its best place, by itself and with growth on top of it. What does not change at all is flat.
 func (b *bench) candidates() {
 	b.add(model{shape: Flat})
 	b.add(model{shape: Flat, growing: true}, b.line)
+	if slices.Min(b.y) == slices.Max(b.y) {
+		return
+	}
 	b.steps()
 	b.warmUps()
 	b.lateGrowth()
@@ -25,15 +31,26 @@ func (b *bench) add(m model, columns ...[]float64) {
 	}
 }
 
+// searchEach is how many values a series has at most of which each place is looked at. In a longer one it is every second, or
+// third, and then those beside the best: the residuals change little from one to the next.
+const searchEach = 64
+
 // search finds the file of the least residuals among those at places from..to-1 of the series.
 func (b *bench) search(from, to int, columns func(k float64) [][]float64) (at float64, ok bool) {
-	best := math.Inf(1)
-	for i := max(0, from); i < min(to, len(b.x)); i++ {
-		if rss, _ := b.rss(columns(b.x[i])...); rss < best {
-			best, at, ok = rss, b.x[i], true
+	best, place := math.Inf(1), 0
+	look := func(from, to, stride int) {
+		for i := max(0, from); i < min(to, len(b.x)); i += stride {
+			if rss, _ := b.rss(columns(b.x[i])...); rss < best {
+				best, place, ok = rss, i, true
+			}
 		}
 	}
-	return at, ok
+	stride := 1 + (len(b.x)-1)/searchEach
+	look(from, to, stride)
+	if stride > 1 {
+		look(max(from, place-stride+1), min(to, place+stride), 1)
+	}
+	return b.x[place], ok
 }
 
 // refined searches beside a file, between files: a warm-up may end there.
@@ -110,7 +127,7 @@ func (b *bench) warmUps() {
 		best, at := math.Inf(1), 0.0
 		files := b.x[n-1] - b.x[0]
 		// After three time constants 5 % are left: in half the files.
-		for tau := 1.0; tau <= files/6; tau *= 1.05 {
+		for tau := b.width; tau <= files/6; tau *= 1.05 {
 			if rss, _ := b.rss(columns(tau)...); rss < best {
 				best, at = rss, tau
 			}

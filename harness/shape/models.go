@@ -167,5 +167,5 @@ func (b *bench) decay(tau float64) []float64 {
 
 // sawtooth rises from 0 to period-1, again and again.
 func (b *bench) sawtooth(period, offset int) []float64 {
-	return b.column(func(x float64) float64 { return math.Mod(x+float64(offset), float64(period)) })
+	return b.column(func(x float64) float64 { return float64((int(x) + offset) % period) })
 }

@@ -68,9 +68,12 @@ type Result struct {
 // LeastFiles is how many values a series must have to be judged.
 const LeastFiles = 8
 
-// valuesMax bounds what is fitted. A longer series is fitted as the means of blocks, and its last values by themselves too,
-// because growth that began late is lost in blocks.
-const valuesMax = 256
+// A series of more than valuesMax values is fitted as the means of blocksMax or fewer blocks, and as many of its last values by
+// themselves too, because growth that began late is lost in blocks.
+const (
+	valuesMax = 256
+	blocksMax = 128
+)
 
 // normal95 is how many standard errors hold the truth in 95 % of cases. The errors are over all autocorrelations, which adds what
 // a t distribution would.
@@ -87,11 +90,11 @@ func Of(s Series) Result {
 	r := judge(s, index)
 	if n > valuesMax {
 		last := s
-		last.Values = s.Values[n-valuesMax:]
+		last.Values = s.Values[n-blocksMax:]
 		if s.Audio != nil {
-			last.Audio = s.Audio[n-valuesMax:]
+			last.Audio = s.Audio[n-blocksMax:]
 		}
-		if tail := judge(last, index[n-valuesMax:]); tail.Growing && (!r.Growing || tail.Slope.Low > r.Slope.High) {
+		if tail := judge(last, index[n-blocksMax:]); tail.Growing && (!r.Growing || tail.Slope.Low > r.Slope.High) {
 			r = tail
 		}
 	}
@@ -203,16 +206,21 @@ func (r *Result) describe(m *model, b *bench, index []int) {
 	r.From = index[r.From]
 }
 
-// blockSize is how many of so many values a block has.
-func blockSize(n int) int { return (n + valuesMax - 1) / valuesMax }
+// blockSize is how many of so many values a block has: 1 where there are no blocks.
+func blockSize(n int) int {
+	if n <= valuesMax {
+		return 1
+	}
+	return (n + blocksMax - 1) / blocksMax
+}
 
-// blocks are the means of valuesMax or fewer blocks of a longer series.
+// blocks are the means of the blocks of a series.
 func blocks(v []float64) []float64 {
-	if len(v) <= valuesMax {
+	size := blockSize(len(v))
+	if size == 1 {
 		return v
 	}
-	size := blockSize(len(v))
-	means := make([]float64, 0, valuesMax)
+	means := make([]float64, 0, blocksMax)
 	for len(v) >= size { // what is left over is less than a block
 		sum := 0.0
 		for _, x := range v[:size] {

@@ -354,10 +354,10 @@ func TestBlocks(t *testing.T) {
 		{0, 0, 0, 0},
 		{255, 255, 0, 254},
 		{256, 256, 0, 255},
-		{257, 128, 0.5, 254.5}, // blocks of 2, and one left over
-		{512, 256, 0.5, 510.5},
-		{513, 171, 1, 511},         // blocks of 3
-		{100_000, 255, 195, 99509}, // of 391: (0 + 390) / 2, and (254*391 + 255*391 - 1) / 2
+		{257, 85, 1, 253}, // blocks of 3, and two left over
+		{512, 128, 1.5, 509.5},
+		{513, 102, 2, 507},             // blocks of 5
+		{100_000, 127, 390.5, 98922.5}, // of 782: (0 + 781) / 2, and (126*782 + 127*782 - 1) / 2
 	} {
 		got := blocks(made(c.n, func(i int) float64 { return float64(i) }))
 		if len(got) != c.blocks || c.n > 0 && (got[0] != c.first || got[len(got)-1] != c.last) {
