@@ -190,7 +190,7 @@ func relative(difference float64, c compare.Change) string {
 	if difference == 0 {
 		return "0 %"
 	}
-	return fmt.Sprintf("%+.1f %%", 100*difference/math.Abs(c.Base))
+	return check.Change(difference / math.Abs(c.Base))
 }
 
 func probability(p float64) string {

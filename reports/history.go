@@ -149,7 +149,7 @@ func changeSize(c history.Change) string {
 	step := c.After - c.Before
 	share := ""
 	if c.Before != 0 {
-		share = fmt.Sprintf("%+.1f %%", 100*step/math.Abs(c.Before))
+		share = check.Change(step / math.Abs(c.Before))
 	}
 	switch c.Series.Unit {
 	case check.Bytes, check.BytesPerFile:

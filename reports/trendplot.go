@@ -158,7 +158,7 @@ func (p *trendPlot) ticks(s *history.Series) []plot.Tick {
 	digits := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
 	var out []plot.Tick
 	for i := math.Ceil(low / unit / step); i*step*unit <= high; i++ {
-		out = append(out, plot.Tick{Value: i * step * unit, Label: strconv.FormatFloat(i*step, 'f', digits, 64) + name})
+		out = append(out, plot.Tick{Value: i * step * unit, Label: strconv.FormatFloat(i*step+0, 'f', digits, 64) + name})
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -25,6 +26,14 @@ func Quantity(value float64, unit string) string {
 		return significant(value) + " " + TimesRealTime
 	}
 	return strconv.FormatFloat(value, 'f', -1, 64)
+}
+
+// Change prints how much larger a value is than another, as a share of that: "+5.3 %", "-1.0 %", and from ten times on "x 202".
+func Change(share float64) string {
+	if share >= 9 {
+		return "x " + strconv.FormatFloat(share+1, 'f', 0, 64)
+	}
+	return fmt.Sprintf("%+.1f %%", 100*share)
 }
 
 // significant prints three digits that matter, and never an exponent: "0.0124", "12.4", "1240".

@@ -45,12 +45,12 @@ func (t *test) difference(v float64) string {
 func (t *test) around() string {
 	var parts []string
 	if t.Base != 0 {
-		parts = append(parts, percent(t.Relative))
+		parts = append(parts, check.Change(t.Relative))
 	}
 	if t.Interval != nil {
 		low, high := t.difference(t.Interval.Low), t.difference(t.Interval.High)
 		if t.logarithm {
-			low, high = percent(t.Interval.Low/t.Base), percent(t.Interval.High/t.Base)
+			low, high = check.Change(t.Interval.Low/t.Base), check.Change(t.Interval.High/t.Base)
 		}
 		parts = append(parts, fmt.Sprintf("%.0f %% interval %s to %s", 100*Confidence, low, high))
 	}
@@ -60,7 +60,6 @@ func (t *test) around() string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-func percent(share float64) string { return fmt.Sprintf("%+.1f %%", 100*share) }
 
 // undecided says what was seen, why it does not tell, and what would.
 func (t *test) undecided() string {
