@@ -60,7 +60,6 @@ func (t *test) around() string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-
 // undecided says what was seen, why it does not tell, and what would.
 func (t *test) undecided() string {
 	alarms := float64(t.policy.FalseAlarms)

@@ -125,14 +125,16 @@ func (b *bench) warmUps() {
 			return [][]float64{b.decay(tau)}
 		}
 		best, at := math.Inf(1), 0.0
-		files := b.x[n-1] - b.x[0]
-		// After three time constants 5 % are left: in half the files.
-		for tau := b.width; tau <= files/6; tau *= 1.05 {
-			if rss, _ := b.rss(columns(tau)...); rss < best {
-				best, at = rss, tau
+		look := func(from, to, factor float64) {
+			for tau := from; tau <= to; tau *= factor {
+				if rss, _ := b.rss(columns(tau)...); rss < best {
+					best, at = rss, tau
+				}
 			}
 		}
+		look(b.width, (b.x[n-1]-b.x[0])/6, 1.05) // after three time constants 5 % are left: in half the files
 		if at > 0 {
+			look(at/1.05, at*1.05, 1.005)
 			b.add(model{shape: WarmUp, growing: growing, tau: at, searched: 1}, columns(at)...)
 		}
 	}
@@ -145,16 +147,16 @@ func (b *bench) lateGrowth() {
 	}
 }
 
-// periodMax is the longest period of a sawtooth that is looked for, in files.
-const periodMax = 32
+// offsetsMax bounds the offsets at which a sawtooth of one period is looked for.
+const offsetsMax = 32
 
 func (b *bench) sawtooths() {
 	if b.blocks() { // they hide it
 		return
 	}
 	best, period, offset := math.Inf(1), 0, 0
-	for p := 3; p <= min(len(b.y)/3, periodMax); p++ {
-		for o := range p {
+	for p := 3; p <= len(b.y)/3; p++ {
+		for o := 0; o < p; o += 1 + (p-1)/offsetsMax {
 			if rss, rise := b.rss(b.sawtooth(p, o)); rss < best && rise > 0 {
 				best, period, offset = rss, p, o
 			}

@@ -94,7 +94,10 @@ func Of(s Series) Result {
 		if s.Audio != nil {
 			last.Audio = s.Audio[n-blocksMax:]
 		}
-		if tail := judge(last, index[n-blocksMax:]); tail.Growing && (!r.Growing || tail.Slope.Low > r.Slope.High) {
+		tail := judge(last, index[n-blocksMax:])
+		// Growth that began late ends higher than all that came before; the rise of a long sawtooth does not.
+		higher := tail.Fitted != nil && tail.Fitted[blocksMax-1] > slices.Max(blocks(s.Values[:n-blocksMax]))
+		if tail.Growing && higher && (!r.Growing || tail.Slope.Low > r.Slope.High) {
 			r = tail
 		}
 	}
@@ -192,7 +195,7 @@ func (r *Result) describe(m *model, b *bench, index []int) {
 	case m.shape == Steps:
 		at, r.Size = m.breaks[0], shape[0]+shape[1]
 	case m.shape == WarmUp && m.tau > 0:
-		at, r.Size = b.x[0]+3*m.tau, shape[0]
+		at, r.Size = b.x[0]+math.Round(3*m.tau), shape[0]
 	case m.shape == WarmUp:
 		at, r.Size = m.breaks[0], shape[0]*(m.breaks[0]-b.x[0])
 	case m.shape == Sawtooth:
