@@ -103,7 +103,8 @@ and fails the build when memory is not given back.`,
 		root.AddCommand(cmd)
 	}
 	for _, cmd := range []*cobra.Command{
-		newBaselineCommand(), newHistoryCommand(), newParseCommand(), newPlotCommand(), newFixturesCommand(), newDoctorCommand(),
+		newBaselineCommand(), newHistoryCommand(), newCalibrateCommand(), newParseCommand(), newPlotCommand(), newFixturesCommand(),
+		newDoctorCommand(),
 	} {
 		cmd.SetHelpTemplate(template + plainStatus)
 		root.AddCommand(cmd)

@@ -92,9 +92,9 @@ func (j *Judge) worst(d *drift, all []processValues) worstProcess {
 	return worst
 }
 
-// grainOf is the least difference that means anything. Allocations are rounded up to 512 bytes (kMinBlockSize in PyTorch's
-// CUDACachingAllocator.cpp).
-func grainOf(unit string) float64 {
+// Grain is the least difference that means anything, of values in one of the units of metrics. Allocations are rounded up
+// to 512 bytes (kMinBlockSize in PyTorch's CUDACachingAllocator.cpp).
+func Grain(unit string) float64 {
 	switch unit {
 	case Bytes:
 		return 512
@@ -106,12 +106,12 @@ func grainOf(unit string) float64 {
 
 // rounded leaves out the digits that only the arithmetic gives.
 func rounded(v float64, unit string) float64 {
-	digit := grainOf(unit) / (1 << 20)
+	digit := Grain(unit) / (1 << 20)
 	return math.Round(v/digit)*digit + 0 // never -0
 }
 
 func (j *Judge) series(d *drift, p *processValues) shape.Series {
-	s := shape.Series{Values: p.values, Resolution: p.resolution, Grain: grainOf(d.unit)}
+	s := shape.Series{Values: p.values, Resolution: p.resolution, Grain: Grain(d.unit)}
 	if d.falls {
 		s.Values = make([]float64, len(p.values))
 		for i, v := range p.values {
@@ -124,8 +124,26 @@ func (j *Judge) series(d *drift, p *processValues) shape.Series {
 	return s
 }
 
-// driftFinding is the verdict on one process. Growth fails where it is certain and its estimate is above the limit for
-// every value that the digits allow; it passes where the whole interval is under the limit.
+// GrowthVerdict is the verdict on a series that may grow by the limit a file. Growth fails where it is certain and its estimate
+// is above the limit for every value that the digits allow; it passes where the whole interval is under the limit. Two steps
+// up, together more than the limit, may be growth in leaps. A series that is too short for a shape is undecided.
+func GrowthVerdict(r *shape.Result, limit float64) Verdict {
+	switch {
+	case r.Shape == "":
+		return Undecided
+	case r.Growing && r.Slope.Estimate-r.Rounding > limit:
+		return Fail
+	case r.Slope.High <= limit && !stepsUp(r, limit):
+		return Pass
+	}
+	return Undecided
+}
+
+func stepsUp(r *shape.Result, limit float64) bool {
+	return r.Shape == shape.Steps && r.Size > 0 && r.Size >= limit
+}
+
+// driftFinding is the verdict on one process.
 func (j *Judge) driftFinding(d *drift, p *processValues, r *shape.Result) Finding {
 	f := Finding{
 		Check: d.check, Subject: d.subject, Measured: new(rounded(r.Slope.Estimate, d.unit)), Limit: new(d.limit), Unit: d.unit + PerFile,
@@ -137,27 +155,22 @@ func (j *Judge) driftFinding(d *drift, p *processValues, r *shape.Result) Findin
 	}
 	growth := fmt.Sprintf("%s a file (95 %%: %s to %s)", amount(r.Slope.Estimate), amount(r.Slope.Low), amount(r.Slope.High))
 	form := j.form(d, p, r)
-	upSteps := r.Shape == shape.Steps && r.Size > 0
+	f.Verdict = GrowthVerdict(r, d.limit)
 	switch {
-	case r.Growing && r.Slope.Estimate-r.Rounding > d.limit:
-		f.Verdict = Fail
+	case f.Verdict == Fail:
 		since := ""
 		if r.From > 0 {
 			since = " since " + j.fileAt(p, r.From)
 		}
 		f.Message = fmt.Sprintf("%s by %s%s, and goes on%s", grows, growth, since, form)
-	case r.Slope.High <= d.limit && !upSteps:
-		f.Verdict = Pass
+	case f.Verdict == Pass:
 		f.Message = fmt.Sprintf("no growth to speak of: %s%s", growth, form)
 	case r.Growing:
-		f.Verdict = Undecided
 		f.Message = fmt.Sprintf("%s by %s, which may be more than the %s that are allowed%s; %s", grows, growth,
 			amount(d.limit), form, wouldDecide(d, r))
-	case upSteps:
-		f.Verdict = Undecided
+	case stepsUp(r, d.limit):
 		f.Message = fmt.Sprintf("two steps up look like growth in leaps%s; more files in one process would tell", form)
 	default:
-		f.Verdict = Undecided
 		f.Message = fmt.Sprintf("cannot be told from growth of up to %s a file%s; a leak would have shown from %s a file on; %s",
 			amount(r.Slope.High), form, amount(r.Detectable), wouldDecide(d, r))
 	}
@@ -183,7 +196,7 @@ func (j *Judge) form(d *drift, p *processValues, r *shape.Result) string {
 	case shape.Sawtooth:
 		s = fmt.Sprintf(", beside what is cleared every %d files, up to %s", r.Period, amount(r.Size))
 	}
-	if r.FollowsAudio && math.Abs(r.PerSecond) > grainOf(d.unit) {
+	if r.FollowsAudio && math.Abs(r.PerSecond) > Grain(d.unit) {
 		s += fmt.Sprintf(", beside %s for each second of audio", amount(r.PerSecond))
 	}
 	return s

@@ -43,14 +43,14 @@ var postgresBackend = backend{
 	lock:  "SELECT pg_advisory_xact_lock(7236280172)",
 }
 
-// isPostgres says whether a history is in PostgreSQL: its name is a URL.
-func isPostgres(name string) bool {
+// IsPostgres says whether a history is in PostgreSQL: its name is a URL.
+func IsPostgres(name string) bool {
 	return strings.HasPrefix(name, "postgres://") || strings.HasPrefix(name, "postgresql://")
 }
 
 // display is a history's name without a password.
 func display(name string) string {
-	if !isPostgres(name) {
+	if !IsPostgres(name) {
 		return name
 	}
 	u, err := url.Parse(name)

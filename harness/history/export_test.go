@@ -34,7 +34,7 @@ func OpenWith(ctx context.Context, name string, n int, more ...[]string) (*Store
 
 // OpenBare opens a database without looking at its schema.
 func OpenBare(ctx context.Context, name string) (*Store, error) {
-	if isPostgres(name) {
+	if IsPostgres(name) {
 		db, err := openPostgres(name)
 		return &Store{db: db, backend: &postgresBackend, name: name}, err
 	}
@@ -44,6 +44,3 @@ func OpenBare(ctx context.Context, name string) (*Store, error) {
 
 // Version is the version of a store's schema.
 func (s *Store) Version(ctx context.Context) (int, error) { return schemaVersion(ctx, s.db, s.backend) }
-
-// IsPostgres says whether a history is in PostgreSQL.
-func IsPostgres(name string) bool { return isPostgres(name) }

@@ -30,7 +30,7 @@ func Create(ctx context.Context, name string) (*Store, error) {
 func open(ctx context.Context, name string, create bool, list []migration) (*Store, error) {
 	s := &Store{name: display(name), backend: &sqliteBackend}
 	var err error
-	if isPostgres(name) {
+	if IsPostgres(name) {
 		s.backend = &postgresBackend
 		s.db, err = openPostgres(name)
 	} else {

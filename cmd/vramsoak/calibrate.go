@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"vramsoak/harness/calibrate"
+	"vramsoak/harness/check"
+	"vramsoak/harness/compare"
+	"vramsoak/harness/history"
+	"vramsoak/reports"
+)
+
+type calibrateOptions struct {
+	read        readOptions
+	suite       string
+	last        int
+	all         bool
+	falseAlarms percentage
+	power       percentage
+	tries       int
+	seed        uint64
+	format      string
+}
+
+func newCalibrateCommand() *cobra.Command {
+	opts := calibrateOptions{falseAlarms: 0.001, power: 0.9}
+	cmd := &cobra.Command{
+		Use:   "calibrate HISTORY|RUN...",
+		Short: "Tell how often the policy fires on clean runs, how small a leak it catches, and which limits would do",
+		Long: `Calibrate takes runs of one suite that are known to be clean and tells what the policy does on them. The noise of the
+runs is dealt anew many times, and each try is judged as a soak is; each run is compared with each other one. It says how
+often the gate would have fired, from which leak and which regression on it fires reliably, how many clean runs would be
+undecided, and which limits keep a stated rate of false alarms.
+
+RUN is a run folder, a log, or a baseline; HISTORY a database of vramsoak history, of which --suite names the runs. Runs that
+failed are left out. The policy is found for the last run as vramsoak check finds it.` + dialectHelp(),
+		Example: `  vramsoak calibrate runs/*/
+  vramsoak calibrate runs/history.db --suite nightly --last 20
+  vramsoak calibrate runs/*/ --policy ci/vramsoak.yaml --false-alarms 1% --format json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runCalibrate(cmd.Context(), cmd.OutOrStdout(), args, opts)
+		},
+	}
+	cmd.Flags().StringVar(&opts.read.policy, "policy", "", "policy `file` (YAML) to calibrate")
+	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
+	cmd.Flags().StringVar(&opts.suite, "suite", history.DefaultSuite, "`name` of the runs of a history")
+	cmd.Flags().IntVar(&opts.last, "last", 30, "take the `n` newest runs of a history")
+	cmd.Flags().BoolVar(&opts.all, "all", false, "take runs that failed too: alarms that are known to have been false")
+	cmd.Flags().Var(&opts.falseAlarms, "false-alarms", "the `share` of clean runs that may fail")
+	cmd.Flags().Var(&opts.power, "power", "the `share` of leaks to be caught, and of clean runs to be decided")
+	cmd.Flags().IntVar(&opts.tries, "resamples", 4000, "how many `tries` there are for each check")
+	cmd.Flags().Uint64Var(&opts.seed, "seed", 1, "`number` that the tries are drawn by")
+	cmd.Flags().StringVar(&opts.format, "format", "text", "text or json")
+	return cmd
+}
+
+func runCalibrate(ctx context.Context, out io.Writer, paths []string, opts calibrateOptions) error {
+	if opts.format != "text" && opts.format != "json" {
+		return fmt.Errorf("expected --format text or json, found %q", opts.format)
+	}
+	if opts.last < calibrate.LeastRuns {
+		return fmt.Errorf("expected --last %d or more, found %d", calibrate.LeastRuns, opts.last)
+	}
+	if opts.suite == "" {
+		return errors.New("expected --suite to be a name, found none: noise is that of one suite")
+	}
+	for i, path := range paths {
+		if slices.Contains(paths[:i], path) {
+			return fmt.Errorf("expected each run once, found %s twice; a run that is counted twice says nothing more", path)
+		}
+	}
+	var runs []*compare.Baseline
+	var last *check.Report // of the last run, nil where it is no log
+	for _, path := range paths {
+		more, report, err := opts.runs(ctx, path)
+		if err != nil {
+			return err
+		}
+		runs, last = append(runs, more...), report
+	}
+	policy, _, err := policyFor(opts.read.policy, nil)
+	if last != nil {
+		policy, err = last.Policy, nil
+	}
+	if err != nil {
+		return err
+	}
+	r, err := calibrate.Of(runs, policy, calibrate.Options{
+		FalseAlarms: float64(opts.falseAlarms), Power: float64(opts.power), Tries: opts.tries, Seed: opts.seed, All: opts.all,
+	})
+	if err != nil {
+		return err
+	}
+	if opts.format == "json" {
+		enc := json.NewEncoder(out)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		return enc.Encode(r)
+	}
+	return reports.CalibrationText(out, r, textOptions(out))
+}
+
+// runs are those of a history, or a run by itself, with its report where it is a log.
+func (o calibrateOptions) runs(ctx context.Context, path string) ([]*compare.Baseline, *check.Report, error) {
+	if isHistory, err := isHistory(path); err != nil || isHistory {
+		if err != nil {
+			return nil, nil, err
+		}
+		runs, err := o.fromHistory(ctx, path)
+		return runs, nil, err
+	}
+	m, err := o.read.measured(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	m.Run.Log = displayName(path)
+	m.Run.Verdict, err = worseVerdict(path, m.Run.Verdict)
+	return []*compare.Baseline{m.Baseline}, m.report, err
+}
+
+// isHistory tells a history from a run. An SQLite file begins so: https://www.sqlite.org/fileformat.html.
+func isHistory(path string) (bool, error) {
+	if history.IsPostgres(path) {
+		return true, nil
+	}
+	if info, err := os.Stat(path); path == "-" || err == nil && info.IsDir() {
+		return false, nil
+	}
+	head, err := headOf(path)
+	return strings.HasPrefix(string(head), "SQLite format 3\x00"), err
+}
+
+// fromHistory reads the newest runs of the suite, in the order of their start.
+func (o calibrateOptions) fromHistory(ctx context.Context, name string) (runs []*compare.Baseline, err error) {
+	store, err := history.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	entries, err := store.List(ctx, o.suite)
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) == 0 {
+		return nil, fmt.Errorf("expected runs of suite %s in the history, found none; vramsoak history list --suite \"\" shows all suites", o.suite)
+	}
+	for _, e := range entries[max(0, len(entries)-o.last):] {
+		_, run, err := store.Get(ctx, e.ID)
+		if err != nil {
+			return nil, err
+		}
+		b := run.Baseline
+		b.Run.Log, b.Run.Verdict = fmt.Sprintf("run %d", e.ID), e.Verdict
+		runs = append(runs, &b)
+	}
+	return runs, nil
+}
+
+// A percentage is a flag such as 0.1% or 0.001.
+type percentage float64
+
+// String implements pflag.Value.
+func (p *percentage) String() string { return strconv.FormatFloat(100*float64(*p), 'g', 6, 64) + "%" }
+
+// Set implements pflag.Value.
+func (p *percentage) Set(s string) error {
+	digits, isPercent := strings.CutSuffix(strings.TrimSpace(s), "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	if isPercent {
+		v /= 100
+	}
+	if err != nil || !(v > 0 && v < 1) {
+		return errors.New("expected a share such as 0.1% or 0.001, above 0 and below 1")
+	}
+	*p = percentage(v)
+	return nil
+}
+
+// Type implements pflag.Value.
+func (*percentage) Type() string { return "share" }

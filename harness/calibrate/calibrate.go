@@ -1,0 +1,110 @@
+package calibrate
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"vramsoak/harness/check"
+	"vramsoak/harness/compare"
+)
+
+// Schema names the form of a Report in JSON.
+const Schema = "vramsoak.calibration/1"
+
+// Options say what to calibrate for.
+type Options struct {
+	FalseAlarms float64 // the share of clean runs that may fail
+	Power       float64 // the share of leaks that are to be found, and of clean runs that are to pass
+	Tries       int     // for each check
+	Seed        uint64
+	All         bool // runs that failed are taken too
+}
+
+// A Report is what a policy does on clean runs.
+type Report struct {
+	Schema      string   `json:"schema"`
+	Runs        []string `json:"runs"`     // as the user named them
+	LeftOut     []string `json:"left_out"` // those that failed
+	FalseAlarms float64  `json:"false_alarms"`
+	Power       float64  `json:"power"`
+	Tries       int      `json:"tries"`
+	Seed        uint64   `json:"seed"`
+	// Growth is by check: leak, fragmentation and dark-memory, those that gate.
+	Growth []Growth `json:"growth"`
+	// Regression is on the comparison of runs; nil where it does not gate.
+	Regression *Regression `json:"regression,omitempty"`
+	// Policy is what to put into a policy file, a line each; none where the present limits do.
+	Policy []string `json:"policy"`
+}
+
+// LeastRuns is how many clean runs it takes: to see that two of them differ.
+const LeastRuns = 2
+
+// Of calibrates a policy on runs, in the order of time.
+func Of(runs []*compare.Baseline, policy check.Policy, o Options) (*Report, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	r := &Report{
+		Schema: Schema, FalseAlarms: o.FalseAlarms, Power: o.Power, Tries: o.Tries, Seed: o.Seed,
+		Runs: []string{}, LeftOut: []string{}, Growth: []Growth{}, Policy: []string{},
+	}
+	var clean []*compare.Baseline
+	for _, b := range runs {
+		if b.Run.Verdict == check.Fail && !o.All {
+			r.LeftOut = append(r.LeftOut, b.Run.Log)
+			continue
+		}
+		clean, r.Runs = append(clean, b), append(r.Runs, b.Run.Log)
+	}
+	if len(clean) < LeastRuns {
+		return nil, fmt.Errorf("expected at least %d runs that did not fail, found %d%s", LeastRuns, len(clean), leftOut(r.LeftOut))
+	}
+	for _, g := range growths(policy) {
+		if slices.Contains(policy.Gate, g.Check) {
+			g.calibrate(clean, policy, o)
+			r.Growth = append(r.Growth, g.Growth)
+			r.Policy = append(r.Policy, g.lines()...)
+		}
+	}
+	if slices.Contains(policy.Gate, check.Regression) {
+		r.Regression = regressionOf(clean, &policy, o)
+		r.Policy = append(r.Policy, r.Regression.lines(policy.Regression)...)
+	}
+	return r, nil
+}
+
+func leftOut(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d failed and may have leaked, of which the first is %s: take them too with --all if they did not",
+		len(names), names[0])
+}
+
+// random is the source of random numbers of one try: the same for the same seed, whatever else is tried, and in whichever order.
+func random(seed uint64, what string, try int) *rand.Rand {
+	hash := uint64(14695981039346656037) // FNV-1a
+	for _, c := range []byte(what) {
+		hash = (hash ^ uint64(c)) * 1099511628211
+	}
+	return rand.New(rand.NewPCG(seed^hash, uint64(try)))
+}
+
+// each does something for every number below n, on all processors.
+func each(n int, do func(i int)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,68 @@
+package calibrate
+
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/mathext"
+)
+
+// A Rate is how often something happened, with the interval that holds its probability in 95 % of cases.
+type Rate struct {
+	Count int     `json:"count"`
+	Of    int     `json:"of"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+// outside is the probability that an interval does not hold the truth.
+const outside = 0.05
+
+// rateOf is the interval of Clopper and Pearson (The Use of Confidence or Fiducial Limits Illustrated in the Case of the
+// Binomial, 1934). Where nothing or everything was counted there is one end only, and it gets all of the 5 %: of 0 in n that
+// is about 3/n (Hanley and Lippman-Hand, If Nothing Goes Wrong, Is Everything All Right?, 1983).
+func rateOf(count, of int) Rate {
+	r := Rate{Count: count, Of: of, High: 1}
+	k, n := float64(count), float64(of)
+	switch {
+	case of == 0:
+	case count == 0:
+		r.High = mathext.InvRegIncBeta(1, n, 1-outside)
+	case count == of:
+		r.Low = mathext.InvRegIncBeta(n, 1, outside)
+	default:
+		r.Low = mathext.InvRegIncBeta(k, n-k+1, outside/2)
+		r.High = mathext.InvRegIncBeta(k+1, n-k, 1-outside/2)
+	}
+	return r
+}
+
+// Share is the estimate.
+func (r Rate) Share() float64 {
+	if r.Of == 0 {
+		return 0
+	}
+	return float64(r.Count) / float64(r.Of)
+}
+
+// leastTries is how many tries without an alarm it takes to show that alarms are rarer than a target.
+func leastTries(target float64) int {
+	n := 1
+	for rateOf(0, n).High > target {
+		n += max(1, n/1000)
+	}
+	return n
+}
+
+// check says what cannot be calibrated for.
+func (o Options) check() error {
+	switch {
+	case !(o.FalseAlarms > 0 && o.FalseAlarms < 1):
+		return fmt.Errorf("expected a rate of false alarms between 0 and 100 %%, found %g", o.FalseAlarms)
+	case !(o.Power > 0 && o.Power < 1):
+		return fmt.Errorf("expected a power between 0 and 100 %%, found %g", o.Power)
+	case rateOf(0, o.Tries).High > o.FalseAlarms || o.Tries < 1:
+		return fmt.Errorf("%d tries cannot show that false alarms are rarer than %g %%; at least %d can", o.Tries, 100*o.FalseAlarms,
+			leastTries(o.FalseAlarms))
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+package calibrate
+
+import (
+	"math"
+	"slices"
+
+	"vramsoak/harness/check"
+	"vramsoak/harness/compare"
+)
+
+// Regression is what the comparison of runs does on clean ones.
+type Regression struct {
+	// Pairs says how often a pair of clean runs failed, in any metric. Its interval counts independent pairs only, of which
+	// there are half as many as runs (Hoeffding, Probability Inequalities for Sums of Bounded Random Variables, 1963, section 5).
+	Pairs     Rate `json:"pairs"`
+	Undecided int  `json:"undecided"` // pairs that did not fail and could not be decided
+	// Shuffled says how often runs failed that differ by chance only: two runs that exchanged what they measured, or halves of one.
+	Shuffled Rate     `json:"shuffled"`
+	Metrics  []Metric `json:"metrics"`
+	Fine     bool     `json:"fine"` // the limits of the policy do
+	// MinEffect, MinBytes and MinSlowdown are the least readable limits from those of the policy on that do, where Enough says
+	// that there are any.
+	Enough      bool    `json:"enough"`
+	MinEffect   float64 `json:"min_effect"`
+	MinBytes    float64 `json:"min_bytes"`
+	MinSlowdown float64 `json:"min_slowdown"`
+}
+
+// Metric is what the comparison does on one metric. Amounts are in Unit.
+type Metric struct {
+	Name      string  `json:"name"`
+	Unit      string  `json:"unit"`
+	Rank      int     `json:"rank,omitempty"`
+	Device    int     `json:"device,omitempty"`
+	Base      float64 `json:"base"`  // a usual run's median
+	Limit     float64 `json:"limit"` // by which it may be worse
+	Pairs     int     `json:"pairs"` // of runs that both have it
+	Fired     int     `json:"fired"` // of these
+	Undecided int     `json:"undecided"`
+	Shuffled  int     `json:"shuffled"` // shuffles in which it failed
+	// Catches is the least shift that fails with the power that was asked for; nil where so few files never fail.
+	Catches *float64 `json:"catches,omitempty"`
+	// Enough is the least limit at which no pair or shuffle fails and, where the metric must be decided, enough of the pairs
+	// pass; nil where none is.
+	Enough *float64 `json:"enough,omitempty"`
+}
+
+// mostPairs bounds the pairs of runs that are compared; of more, so many are drawn.
+const mostPairs = 100
+
+// A regression is the comparison of runs while it is calibrated.
+type regression struct {
+	Regression
+	runs     []*compare.Baseline
+	whole    *check.Policy
+	policy   check.RegressionPolicy // its part
+	o        Options
+	observed [][]edges // of each pair, by metric
+	shuffles []edges   // of the metrics that failed in shuffles
+}
+
+func regressionOf(runs []*compare.Baseline, policy *check.Policy, o Options) *Regression {
+	g := &regression{runs: runs, whole: policy, policy: policy.Regression, o: o}
+	g.comparePairs()
+	g.compareShuffles()
+	g.sumUp()
+	g.propose()
+	return &g.Regression
+}
+
+func (g *regression) comparePairs() {
+	var pairs [][2]int
+	for a := range g.runs {
+		for b := range g.runs {
+			if a != b {
+				pairs = append(pairs, [2]int{a, b})
+			}
+		}
+	}
+	random(g.o.Seed, "pairs", 0).Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
+	pairs = pairs[:min(len(pairs), mostPairs)]
+	g.observed = make([][]edges, len(pairs))
+	each(len(pairs), func(i int) {
+		base, now := g.runs[pairs[i][0]], g.runs[pairs[i][1]]
+		g.observed[i] = edgesOf(base, now, g.whole, func(check.Verdict) bool { return true })
+	})
+	fired := 0
+	for _, metrics := range g.observed {
+		switch {
+		case slices.ContainsFunc(metrics, edges.failed):
+			fired++
+		case slices.ContainsFunc(metrics, func(e edges) bool { return e.undecided() && !e.loose }):
+			g.Undecided++
+		}
+	}
+	independent := len(g.runs) / 2
+	g.Pairs = rateOf(int(math.Ceil(float64(fired*independent)/float64(len(pairs)))), independent)
+	g.Pairs.Count, g.Pairs.Of = fired, len(pairs)
+}
+
+func (g *regression) compareShuffles() {
+	var alike [][2]int // runs of the same files
+	for b := range g.runs {
+		for a := range b {
+			if sameFiles(g.runs[a], g.runs[b]) {
+				alike = append(alike, [2]int{a, b})
+			}
+		}
+	}
+	found := make([][]edges, g.o.Tries)
+	each(g.o.Tries, func(i int) {
+		r := random(g.o.Seed, "shuffles", i)
+		var base, now *compare.Baseline
+		if i%2 == 0 && len(alike) > 0 {
+			pair := alike[i/2%len(alike)]
+			base, now = exchanged(r, g.runs[pair[0]], g.runs[pair[1]])
+		} else {
+			base, now = halves(r, g.runs[i/2%len(g.runs)])
+		}
+		found[i] = edgesOf(base, now, g.whole, func(v check.Verdict) bool { return v == check.Fail })
+	})
+	fired := 0
+	for _, metrics := range found {
+		if len(metrics) > 0 {
+			fired++
+			for _, e := range metrics {
+				e.passes = math.Inf(1) // what is to pass are pairs of runs
+				g.shuffles = append(g.shuffles, e)
+			}
+		}
+	}
+	g.Shuffled = rateOf(fired, g.o.Tries)
+}
+
+// sumUp gathers what there is on each metric.
+func (g *regression) sumUp() {
+	at := map[metricKey]int{}
+	var all [][]edges
+	for _, metrics := range g.observed {
+		for _, e := range metrics {
+			i, known := at[e.metricKey]
+			if !known {
+				i = len(all)
+				at[e.metricKey], all = i, append(all, nil)
+			}
+			all[i] = append(all[i], e)
+		}
+	}
+	g.Metrics = make([]Metric, len(all))
+	for i, pairs := range all {
+		m := &g.Metrics[i]
+		m.Name, m.Unit, m.Rank, m.Device, m.Pairs = pairs[0].name, pairs[0].unit, pairs[0].rank, pairs[0].device, len(pairs)
+		bases, needed := make([]float64, len(pairs)), make([]float64, len(pairs))
+		quiet := math.Inf(-1)
+		for k, e := range pairs {
+			bases[k], needed[k] = e.base, e.passes
+			if e.loose {
+				needed[k] = 0
+			}
+			quiet = max(quiet, e.fires)
+			if e.failed() {
+				m.Fired++
+			}
+			if e.undecided() {
+				m.Undecided++
+			}
+		}
+		for _, e := range g.shuffles {
+			if e.metricKey == pairs[0].metricKey {
+				quiet = max(quiet, e.fires)
+				m.Shuffled++
+			}
+		}
+		m.Base = quantile(bases, 0.5)
+		usual := edges{metricKey: pairs[0].metricKey, base: m.Base}
+		limit := usual.limit(float64(g.policy.MinEffect), float64(g.policy.MinBytes.Bytes), float64(g.policy.MinSlowdown))
+		m.Limit = usual.amount(limit)
+		if enough := max(0, quiet, quantile(needed, g.o.Power)); !math.IsInf(enough, 0) {
+			m.Enough = new(usual.amount(enough))
+		}
+		for k, e := range pairs {
+			needed[k] = e.caughtAt(limit)
+		}
+		if caught := quantile(needed, g.o.Power); !math.IsInf(caught, 0) {
+			m.Catches = new(usual.amount(caught))
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"vramsoak/harness/calibrate"
+	"vramsoak/harness/check"
+)
+
+// CalibrationText writes what a policy does on clean runs: a sentence a check, a table of what is compared, what the number of runs
+// can tell, and the limits that are proposed.
+func CalibrationText(w io.Writer, r *calibrate.Report, opts TextOptions) error {
+	t := newTextWriter(opts)
+	t.wrap(fmt.Sprintf("%s taken as clean: %s", plural(len(r.Runs), "run"), runNames(r.Runs)), "  ")
+	if len(r.LeftOut) > 0 {
+		t.wrap(fmt.Sprintf("left out, because they failed: %s; --all takes them too", runNames(r.LeftOut)), "  ")
+	}
+	for _, g := range r.Growth {
+		t.WriteByte('\n')
+		t.wrap(clean(g.Check+", "+g.Subject)+": "+growthSentence(g, r.Power), "  ")
+	}
+	if r.Regression != nil {
+		if err := t.regressionRates(r); err != nil {
+			return err
+		}
+	}
+	t.WriteByte('\n')
+	t.wrap(canTell(r), "")
+	t.WriteByte('\n')
+	t.proposal(r)
+	return t.flush(w)
+}
+
+// namesMax is how many runs are named.
+const namesMax = 4
+
+func runNames(names []string) string {
+	shown := strings.Join(names[:min(len(names), namesMax)], ", ")
+	if more := len(names) - namesMax; more > 0 {
+		shown += fmt.Sprintf(" and %s more", number(more))
+	}
+	return clean(shown)
+}
+
+// growthSentence is "5 series as they were: 0 failed, 3 undecided; would have fired in 3 of 2,000 tries (0.15 %, at most
+// 0.44 %); catches a leak from 1.30 MiB a file on (in 90 % of cases); of clean runs 62 % would be undecided ...".
+func growthSentence(g calibrate.Growth, power float64) string {
+	if g.Skipped != "" {
+		return "not tried: " + clean(g.Skipped)
+	}
+	parts := []string{
+		fmt.Sprintf("%s series as they were: %s failed, %s undecided", number(g.Series), number(g.Failed), number(g.Unsure)),
+		"would have fired in " + rate(g.Fired, "tries"),
+	}
+	if g.Catches != nil {
+		parts = append(parts, fmt.Sprintf("catches a leak from %s a file on (in %s of cases)", bytesOf(*g.Catches), share(power)))
+	} else {
+		parts = append(parts, fmt.Sprintf("catches no leak in %s of cases, however large", share(power)))
+	}
+	undecided := fmt.Sprintf("of clean runs %s would be undecided at the present limit, %s a file", share(g.Undecided.Share()), bytesOf(g.Limit))
+	switch {
+	case g.Undecided.Count == 0:
+		undecided = fmt.Sprintf("no clean run would be undecided at the present limit, %s a file", bytesOf(g.Limit))
+	case g.FilesToPass > 0:
+		undecided += fmt.Sprintf("; about %s files in one process, in place of %s, would decide %s of them", number(g.FilesToPass),
+			number(g.Files), share(power))
+	}
+	parts = append(parts, undecided)
+	switch {
+	case g.Fine && g.Enough != nil && *g.Enough < g.Limit/2:
+		parts = append(parts, fmt.Sprintf("that limit does, and so would %s", bytesOf(*g.Enough)))
+	case g.Fine:
+		parts = append(parts, "that limit does")
+	case g.Enough == nil:
+		parts = append(parts, "no limit does; more files in one process are needed")
+	default:
+		parts = append(parts, fmt.Sprintf("%s would do", bytesOf(*g.Enough)))
+	}
+	if g.Noise > 0 {
+		parts = append(parts, fmt.Sprintf("noise: %s", bytesOf(g.Noise)))
+	} else {
+		parts = append(parts, "no noise")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// rate is "3 of 2,000 tries (0.15 %, at most 0.44 %)", "0 of 2,000 tries (below 0.15 %)".
+func rate(r calibrate.Rate, noun string) string {
+	s := fmt.Sprintf("%s of %s %s", number(r.Count), number(r.Of), noun)
+	if r.Count == 0 {
+		return s + " (below " + share(r.High) + ")"
+	}
+	return s + fmt.Sprintf(" (%s, at most %s)", share(r.Share()), share(r.High))
+}
+
+// share is a ratio in percent, with two digits that matter: "0.15 %", "62 %".
+func share(v float64) string {
+	percent := 100 * v
+	digits := 0
+	if percent > 0 && percent < 10 {
+		digits = min(4, 1-int(math.Floor(math.Log10(percent))))
+	}
+	text := strconv.FormatFloat(percent, 'f', digits, 64)
+	if strings.Contains(text, ".") {
+		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	}
+	return text + " %"
+}
+
+// regressionRates writes what the comparison of runs does: a sentence, and a row a metric.
+func (t *textWriter) regressionRates(r *calibrate.Report) error {
+	g := r.Regression
+	t.WriteByte('\n')
+	t.wrap(fmt.Sprintf("%s: each run against each other one would have fired in %s, and %s of the others would be undecided; "+
+		"where files of the runs are exchanged by chance it would have fired in %s", check.Regression, rate(g.Pairs, "pairs"),
+		number(g.Undecided), rate(g.Shuffled, "tries")), "  ")
+	rows := [][]string{{"Metric", "Usual", "Limit", "Pairs", "Fired", "Undecided", "Shuffles fired", "Catches from", "Enough"}}
+	amount := func(m calibrate.Metric, v *float64) string {
+		if v == nil {
+			return "too few files"
+		}
+		if m.Unit == check.Ratio {
+			return fmt.Sprintf("%.1f points", 100**v)
+		}
+		s := check.Quantity(*v, m.Unit)
+		if m.Base != 0 {
+			s += fmt.Sprintf(" (%s)", share(*v/math.Abs(m.Base)))
+		}
+		return s
+	}
+	for _, m := range g.Metrics {
+		name := clean(m.Name)
+		if m.Rank != 0 || m.Device != 0 {
+			name += fmt.Sprintf(" (rank %d, device %d)", m.Rank, m.Device)
+		}
+		rows = append(rows, []string{
+			name, check.Quantity(m.Base, m.Unit), amount(m, &m.Limit), number(m.Pairs), number(m.Fired), number(m.Undecided),
+			number(m.Shuffled), amount(m, m.Catches), amount(m, m.Enough),
+		})
+	}
+	if len(rows) == 1 {
+		return nil
+	}
+	t.WriteByte('\n')
+	maxWidth := 0
+	if widest := tableWidth(rows); t.Terminal && widest > t.Width {
+		maxWidth = max(12, columnWidth(rows, 0)-(widest-t.Width))
+	}
+	return t.table(rows, []int{1, 2, 3, 4, 5, 6, 7, 8}, 0, maxWidth)
+}
+
+// canTell says what the number of runs can and cannot support.
+func canTell(r *calibrate.Report) string {
+	runs := len(r.Runs)
+	s := fmt.Sprintf("What this can tell: the tries are made of the noise of these %s, so their rates hold for runs such as these. "+
+		"What fewer than one run in %s does is not among them", plural(runs, "run"), number(runs))
+	if r.Regression == nil {
+		return s + "."
+	}
+	return s + fmt.Sprintf(", and of the pairs only %s are independent: by themselves they say that false alarms are at most %s.",
+		number(runs/2), share(r.Regression.Pairs.High))
+}
+
+// proposal writes the lines for a policy file.
+func (t *textWriter) proposal(r *calibrate.Report) {
+	target := fmt.Sprintf("at most %s false alarms and %s of clean runs decided", share(r.FalseAlarms), share(r.Power))
+	missing := withoutLimit(r)
+	if len(missing) > 0 {
+		t.wrap(fmt.Sprintf("For %s: no limit does for %s.", target, strings.Join(missing, ", ")), "")
+	}
+	switch {
+	case len(r.Policy) > 0:
+		t.wrap(fmt.Sprintf("Proposed for %s, in a policy file (vramsoak.yaml):", target), "")
+		t.WriteByte('\n')
+		for _, line := range r.Policy {
+			t.WriteString(line + "\n")
+		}
+	case missing == nil:
+		t.wrap(fmt.Sprintf("The present limits do for %s.", target), "")
+	}
+}
+
+// withoutLimit are the checks for which no limit does.
+func withoutLimit(r *calibrate.Report) []string {
+	var all []string
+	for _, g := range r.Growth {
+		if g.Skipped == "" && !g.Fine && g.Enough == nil {
+			all = append(all, g.Check)
+		}
+	}
+	if r.Regression != nil && !r.Regression.Enough {
+		all = append(all, check.Regression)
+	}
+	return all
+}
