@@ -94,6 +94,11 @@ SIZE ?= 1GB
 bench-parse: bin/vramsoak
 	@ci/bench-parse.sh $(SIZE)
 
+# The pictures of docs/check.md.
+.PHONY: docs-pictures
+docs-pictures:
+	PICTURES=$(CURDIR)/docs go test -count=1 -run TestDocsPictures ./reports
+
 # False alarms and power of the change points; prints the tables of docs/history.md.
 .PHONY: bench-history
 bench-history:

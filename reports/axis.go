@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/plot"
 
+	"vramsoak/harness/check"
 	"vramsoak/parser"
 )
 
@@ -22,32 +23,44 @@ func niceStep(length float64, n int) float64 {
 	return 10 * power
 }
 
-// byteTicks are the marks of an axis from 0 to top bytes, at round numbers of one IEC unit.
-func byteTicks(top float64) []plot.Tick {
-	units := []struct {
-		name  string
-		bytes int64
-	}{{"TiB", parser.TiB}, {"GiB", parser.GiB}, {"MiB", parser.MiB}, {"KiB", parser.KiB}}
-	unit := units[len(units)-1]
-	for _, u := range units {
-		if top >= 1.5*float64(u.bytes) {
-			unit = u
-			break
-		}
+// valueTicks are at most about so many marks of an axis of values in a unit of findings, at round numbers of one IEC unit where
+// they are bytes.
+func valueTicks(bottom, top float64, unit string, most int) []plot.Tick {
+	scale, suffix := 1.0, ""
+	switch unit {
+	case check.Bytes:
+		scale, suffix = byteScale(bottom, top)
+	case check.Ratio:
+		scale, suffix = 0.01, " %"
+	case check.Seconds:
+		suffix = " s"
+	case check.TimesRealTime:
+		suffix = " x"
 	}
-	step := niceStep(top/float64(unit.bytes), 7)
+	step := niceStep((top-bottom)/scale, most)
+	digits := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
 	var ticks []plot.Tick
-	for i := 0; ; i++ {
-		value := float64(i) * step
-		if value*float64(unit.bytes) > top*(1+1e-9) {
-			return ticks
-		}
-		label := strconv.FormatFloat(value, 'f', max(0, -int(math.Floor(math.Log10(step)))), 64) + " " + unit.name
+	for i := math.Ceil(bottom/scale/step - 1e-9); i*step*scale <= top+1e-9*(top-bottom); i++ {
+		label := grouped(strconv.FormatFloat(i*step, 'f', digits, 64)) + suffix
 		if i == 0 {
 			label = "0"
 		}
-		ticks = append(ticks, plot.Tick{Value: value * float64(unit.bytes), Label: label})
+		ticks = append(ticks, plot.Tick{Value: i * step * scale, Label: label})
 	}
+	return ticks
+}
+
+// byteScale is the unit for an axis of so many bytes: the largest in which its marks have two digits behind the point at most.
+func byteScale(bottom, top float64) (bytes float64, suffix string) {
+	for _, u := range []struct {
+		name  string
+		bytes int64
+	}{{" TiB", parser.TiB}, {" GiB", parser.GiB}, {" MiB", parser.MiB}, {" KiB", parser.KiB}} {
+		if size := float64(u.bytes); max(math.Abs(bottom), math.Abs(top)) >= 1.5*size && top-bottom >= size/20 {
+			return size, u.name
+		}
+	}
+	return 1, " B"
 }
 
 // timeTicks are the marks of an axis of so many seconds, and what their labels are in.
@@ -86,11 +99,11 @@ func timeTicks(seconds float64) ([]plot.Tick, string) {
 	return ticks, unit
 }
 
-// countTicks are the marks of an axis of checkpoint numbers.
-func countTicks(last float64) []plot.Tick {
-	step := max(1, niceStep(last, 10))
+// countTicks are at most about so many marks of an axis of numbers of files or checkpoints.
+func countTicks(first, last float64, most int) []plot.Tick {
+	step := max(1, niceStep(max(1, last-first), most))
 	var ticks []plot.Tick
-	for x := step; x <= last; x += step {
+	for x := math.Ceil(first/step) * step; x <= last; x += step {
 		ticks = append(ticks, plot.Tick{Value: x, Label: number(int(x))})
 	}
 	return ticks

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/plot"
 
+	"vramsoak/harness/check"
 	"vramsoak/parser"
 )
 
@@ -17,17 +18,17 @@ func labelsOf(ticks []plot.Tick) []string {
 	return out
 }
 
-func TestByteTicks(t *testing.T) {
+func TestValueTicks(t *testing.T) {
 	for _, c := range []struct {
 		top  float64
 		want []string
 	}{
 		{8.5 * float64(parser.GiB), []string{"0", "2 GiB", "4 GiB", "6 GiB", "8 GiB"}},
 		{1.6 * float64(parser.GiB), []string{"0", "0.5 GiB", "1.0 GiB", "1.5 GiB"}},
-		{1.2 * float64(parser.GiB), []string{"0", "200 MiB", "400 MiB", "600 MiB", "800 MiB", "1000 MiB", "1200 MiB"}},
+		{1.2 * float64(parser.GiB), []string{"0", "200 MiB", "400 MiB", "600 MiB", "800 MiB", "1,000 MiB", "1,200 MiB"}},
 		{100 * float64(parser.MiB), []string{"0", "20 MiB", "40 MiB", "60 MiB", "80 MiB", "100 MiB"}},
 	} {
-		if diff := cmp.Diff(c.want, labelsOf(byteTicks(c.top))); diff != "" {
+		if diff := cmp.Diff(c.want, labelsOf(valueTicks(0, c.top, check.Bytes, 7))); diff != "" {
 			t.Errorf("up to %.0f bytes (-want +got):\n%s", c.top, diff)
 		}
 	}

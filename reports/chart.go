@@ -6,7 +6,6 @@ import (
 	"image/color"
 	"path"
 	"slices"
-	"strings"
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
@@ -217,24 +216,4 @@ func fileLabel(f *parser.File) string {
 		return name
 	}
 	return fmt.Sprintf("file %d: %s", f.Index, name)
-}
-
-// headline is the plot's title: the verdict and why.
-func (c *chart) headline(rep *check.Report) string {
-	verdict := strings.ToUpper(string(rep.Verdict))
-	findings := ordered(rep)
-	for _, v := range []check.Verdict{check.Fail, check.Undecided} {
-		if rep.Verdict != v {
-			continue
-		}
-		for _, f := range findings {
-			if f.Verdict == v && f.Gates {
-				return fmt.Sprintf("%s: %s, %s: %s", verdict, clean(f.Check), clean(f.Subject), clean(f.Message))
-			}
-		}
-	}
-	if rep.Verdict == check.Pass {
-		return verdict + ": " + plural(len(withVerdict(findings, check.Pass)), "check") + " passed"
-	}
-	return verdict
 }

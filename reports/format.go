@@ -13,25 +13,28 @@ import (
 	"vramsoak/parser"
 )
 
-// ordered is the report's findings in the order in which a person needs them: failing first, those that gate before
-// those that do not, then undecided, passed and skipped; within each, the judge's order.
+// ordered is the report's findings in the order in which a person needs them; within each kind, the judge's order.
 func ordered(rep *check.Report) []check.Finding {
-	rank := map[check.Verdict]int{check.Fail: 0, check.Undecided: 1, check.Pass: 2, check.Skipped: 3}
 	out := slices.Clone(rep.Findings)
-	slices.SortStableFunc(out, func(a, b check.Finding) int {
-		if c := cmp.Compare(rank[a.Verdict], rank[b.Verdict]); c != 0 {
-			return c
-		}
-		switch {
-		case a.Gates == b.Gates:
-			return 0
-		case a.Gates:
-			return -1
-		default:
-			return 1
-		}
-	})
+	slices.SortStableFunc(out, byVerdict)
 	return out
+}
+
+// byVerdict compares findings by their verdict: failing first, those that gate before those that do not, then undecided, passed
+// and skipped.
+func byVerdict(a, b check.Finding) int {
+	rank := []check.Verdict{check.Fail, check.Undecided, check.Pass, check.Skipped}
+	if c := cmp.Compare(slices.Index(rank, a.Verdict), slices.Index(rank, b.Verdict)); c != 0 {
+		return c
+	}
+	switch {
+	case a.Gates == b.Gates:
+		return 0
+	case a.Gates:
+		return -1
+	default:
+		return 1
+	}
 }
 
 // withVerdict is the findings that have one of the verdicts.
@@ -106,16 +109,21 @@ func location(f check.Finding) string {
 }
 
 // number prints a count with its thousands set apart: "45,000".
-func number(n int) string {
-	digits := strconv.Itoa(n)
-	sign := ""
-	if n < 0 {
-		sign, digits = "-", digits[1:]
+func number(n int) string { return grouped(strconv.Itoa(n)) }
+
+// grouped sets the thousands of a decimal number apart.
+func grouped(digits string) string {
+	sign, fraction := "", ""
+	if rest, negative := strings.CutPrefix(digits, "-"); negative {
+		sign, digits = "-", rest
+	}
+	if point := strings.IndexByte(digits, '.'); point >= 0 {
+		digits, fraction = digits[:point], digits[point:]
 	}
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
 	}
-	return sign + digits
+	return sign + digits + fraction
 }
 
 // plural is "1 file" or "60 files".
@@ -129,12 +137,18 @@ func plural(n int, noun string) string {
 // headline is a run in one line: "60 files, 1,140 checkpoints, peak 7.50 GiB allocated (31.3 % of 24.0 GiB)". What the
 // log gave nothing to judge by is named: "; not judged: leak, peak".
 func headline(rep *check.Report) string {
+	s := extent(rep)
+	if missing := notJudged(rep); len(missing) > 0 {
+		s += "; not judged: " + strings.Join(missing, ", ")
+	}
+	return s
+}
+
+// extent is a run in one line, without what was not judged.
+func extent(rep *check.Report) string {
 	s := plural(rep.Files, "file") + ", " + plural(rep.Checkpoints, "checkpoint")
 	if peak := peakText(rep.HighWater); peak != "" {
 		s += ", peak " + peak
-	}
-	if missing := notJudged(rep); len(missing) > 0 {
-		s += "; not judged: " + strings.Join(missing, ", ")
 	}
 	return s
 }

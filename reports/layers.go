@@ -93,17 +93,6 @@ func (p *picture) group(width vg.Length) int {
 	return int(niceStep(float64(n), int(width/apart)))
 }
 
-func (p *picture) drawGrid(c draw.Canvas, g *plot.Plot) {
-	_, y := g.Transforms(&c)
-	for _, t := range g.Y.Tick.Marker.Ticks(g.Y.Min, g.Y.Max) {
-		style := draw.LineStyle{Color: gridColor, Width: 0.8}
-		if t.Value == 0 {
-			style.Color = softColor
-		}
-		c.StrokeLine2(style, c.Min.X, y(t.Value), c.Max.X, y(t.Value))
-	}
-}
-
 // drawSeries draws each series as a line, or where files are narrow as the band between its lowest and highest readings.
 func (p *picture) drawSeries(c draw.Canvas, g *plot.Plot) {
 	x, y := g.Transforms(&c)

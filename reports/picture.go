@@ -5,47 +5,17 @@ import (
 	"slices"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
 	"vramsoak/harness/check"
 )
 
-// The palette is Okabe and Ito's, which is told apart with any colour vision (Color Universal Design, 2008).
-var (
-	allocatedColor = color.NRGBA{R: 0x00, G: 0x72, B: 0xB2, A: 0xFF}
-	reservedColor  = color.NRGBA{R: 0xE6, G: 0x9F, B: 0x00, A: 0xFF}
-	usedColor      = color.NRGBA{R: 0x00, G: 0x9E, B: 0x73, A: 0xFF}
-	rssColor       = color.NRGBA{R: 0xCC, G: 0x79, B: 0xA7, A: 0xFF}
-	failedColor    = color.NRGBA{R: 0xD5, G: 0x5E, B: 0x00, A: 0xFF}
-
-	inkColor  = color.Gray{Y: 0x20}
-	softColor = color.Gray{Y: 0x60}
-	gridColor = color.Gray{Y: 0xE6}
-	bandColor = color.Gray{Y: 0xF4}
-
-	stageColors = []color.NRGBA{
-		{R: 0x56, G: 0xB4, B: 0xE9, A: 0xFF},
-		{R: 0xF0, G: 0xE4, B: 0x42, A: 0xFF},
-		{R: 0xCC, G: 0x79, B: 0xA7, A: 0xFF},
-		{R: 0x99, G: 0x99, B: 0x99, A: 0xFF},
-		{R: 0x8C, G: 0xD1, B: 0xB9, A: 0xFF},
-	}
-)
-
-// Sizes of type, in points.
-const (
-	titleSize = 15
-	textSize  = 11
-	smallSize = 10
-)
-
 // A picture is a chart that is being drawn.
 type picture struct {
 	*chart
-	columns int                 // pixels of the data's width, about
-	encode  func(string) string // text as the format's fonts have it
+	page
+	columns int // pixels of the data's width, about
 	limits  []limitLine
 }
 
@@ -56,12 +26,6 @@ type limitLine struct {
 	style draw.LineStyle
 }
 
-// layer is a part of the picture that is drawn over the data's area.
-type layer func(c draw.Canvas, p *plot.Plot)
-
-// Plot implements [plot.Plotter].
-func (l layer) Plot(c draw.Canvas, p *plot.Plot) { l(c, p) }
-
 // How files and stages are shown depends on the room there is for each.
 func (p *picture) perFile() float64  { return float64(p.columns) / float64(max(1, len(p.files))) }
 func (p *picture) tinted() bool      { return len(p.files) <= 12 }                  // stages over the whole height
@@ -71,23 +35,19 @@ func (p *picture) bucket() int       { return max(1, int(2*p.perFile()+0.999)) }
 func (p *picture) columnsDense() int { return max(1, p.columns/p.bucket()) }
 
 func (p *picture) draw(c draw.Canvas, rep *check.Report) {
-	c.SetColor(color.White)
-	c.Fill(c.Path())
-	c = draw.Crop(c, 14, -14, 10, -12)
-
+	c = blank(c)
 	p.bound()
 	if !p.dense() {
 		p.notes = append(p.notes, "Lines join readings; what memory did between two of them is not known.")
 	}
 	c = p.drawHead(c, rep)
-	c = p.drawFoot(c)
+	c = p.drawFoot(c, p.notes)
 	const axis, numbers = 36, 18 // the height of the x axis, and of the files' numbers above the data
 	top := p.scale(c.Size().Y - axis - numbers)
 
-	g := plot.New()
-	g.BackgroundColor = nil
+	g := newAxes()
 	g.Y.Min, g.Y.Max = 0, top
-	g.Y.Tick.Marker = plot.ConstantTicks(byteTicks(top))
+	g.Y.Tick.Marker = plot.ConstantTicks(valueTicks(0, top, check.Bytes, 7))
 	g.X.Min, g.X.Max = 0, p.clock.end
 	if p.clock.timed {
 		ticks, unit := timeTicks(p.clock.end)
@@ -95,21 +55,13 @@ func (p *picture) draw(c draw.Canvas, rep *check.Report) {
 		g.X.Label.Text = "time from the start (" + unit + ")"
 	} else {
 		g.X.Min = 0.5
-		g.X.Tick.Marker = plot.ConstantTicks(countTicks(p.clock.end))
+		g.X.Tick.Marker = plot.ConstantTicks(countTicks(1, p.clock.end, 10))
 		g.X.Label.Text = "checkpoint (the log has no times)"
 	}
-	g.X.Label.TextStyle = textStyle(textSize, inkColor, text.XCenter, text.YBottom)
-	g.X.Label.Padding = 4
-	g.X.Tick.Label = textStyle(textSize, inkColor, text.XCenter, text.YTop)
-	g.Y.Tick.Label = textStyle(textSize, inkColor, text.XRight, text.YCenter)
-	g.X.Tick.Length, g.Y.Tick.Length = 5, 0
-	g.Y.Width = 0
-	g.X.Color, g.X.Tick.Color = softColor, softColor
-	g.X.Padding, g.Y.Padding = 0, 4
 	if p.stripped() {
 		g.X.Padding = 16
 	}
-	g.Add(layer(p.drawFiles), layer(p.drawGrid), layer(p.drawSeries), layer(p.drawLimits), layer(p.drawNotes))
+	g.Add(layer(p.drawFiles), layer(drawGrid), layer(p.drawSeries), layer(p.drawLimits), layer(p.drawNotes))
 	right := vg.Length(10)
 	if len(p.limits) > 0 {
 		right = 96
@@ -168,89 +120,57 @@ func (p *picture) worded() []note {
 
 // drawHead draws title, a line of numbers and the legend, and returns what is left of the canvas.
 func (p *picture) drawHead(c draw.Canvas, rep *check.Report) draw.Canvas {
-	line := func(size vg.Length, ink color.Color, s string) {
-		sty := textStyle(size, ink, text.XLeft, text.YTop)
-		c.FillText(sty, vg.Point{X: c.Min.X, Y: c.Max.Y}, p.encode(fit(sty, s, c.Size().X)))
-		c.Max.Y -= size * 1.45
-	}
-	ink := map[check.Verdict]color.Color{check.Pass: allocatedColor, check.Fail: failedColor}[rep.Verdict]
-	if ink == nil {
-		ink = inkColor
-	}
-	line(titleSize, ink, p.headline(rep))
+	c = p.drawLine(c, titleSize, verdictInk(rep.Verdict), verdictLine(rep))
 	sub := headline(rep)
 	if n := len(withVerdict(rep.Findings, check.Fail)); n > 1 {
 		sub += "; " + number(n) + " findings failed"
 	}
-	line(textSize, inkColor, sub)
+	c = p.drawLine(c, textSize, inkColor, sub)
 	c.Max.Y -= 5
-	return p.drawLegend(c)
+	return p.drawLegend(c, p.legend())
 }
 
-// drawFoot draws the notes below the plot, and returns what is left of the canvas.
-func (p *picture) drawFoot(c draw.Canvas) draw.Canvas {
-	sty := textStyle(smallSize, softColor, text.XLeft, text.YBottom)
-	for _, n := range slices.Backward(p.notes) {
-		c.FillText(sty, vg.Point{X: c.Min.X, Y: c.Min.Y + sty.FontExtents().Descent}, p.encode(fit(sty, n, c.Size().X)))
-		c.Min.Y += smallSize * 1.4
-	}
-	if len(p.notes) > 0 {
-		c.Min.Y += 4
-	}
-	return c
-}
-
-// drawLegend draws what the colours mean, in as many rows as it takes, and returns what is left of the canvas.
-func (p *picture) drawLegend(c draw.Canvas) draw.Canvas {
-	const swatch, gap, row = 22, 18, textSize * 1.5
-	sty := textStyle(textSize, inkColor, text.XLeft, text.YCenter)
-	x, y := c.Min.X, c.Max.Y-row/2
-	add := func(name string, thumb func(r vg.Rectangle)) {
-		name = fit(sty, name, c.Size().X-swatch-gap)
-		width := swatch + 5 + sty.Width(name)
-		if x > c.Min.X && x+width > c.Max.X {
-			x, y = c.Min.X, y-row
-		}
-		thumb(vg.Rectangle{Min: vg.Point{X: x, Y: y - 5}, Max: vg.Point{X: x + swatch, Y: y + 5}})
-		c.FillText(sty, vg.Point{X: x + swatch + 5, Y: y}, p.encode(name))
-		x += width + gap
+// legend is what the colours mean.
+func (p *picture) legend() []legendEntry {
+	var out []legendEntry
+	add := func(name string, thumb func(c draw.Canvas, r vg.Rectangle)) {
+		out = append(out, legendEntry{name, thumb})
 	}
 	for _, s := range slices.Backward(p.series) {
 		name := s.name
 		if p.dense() {
 			name += " (lowest to highest)"
 		}
-		add(name, func(r vg.Rectangle) {
+		add(name, func(c draw.Canvas, r vg.Rectangle) {
 			if p.dense() {
-				c.FillPolygon(tint(s.color, 0.3), corners(r))
-				c.StrokeLine2(draw.LineStyle{Color: s.color, Width: 1.4}, r.Min.X, r.Max.Y, r.Max.X, r.Max.Y)
-				c.StrokeLine2(draw.LineStyle{Color: s.color, Width: 1.4}, r.Min.X, r.Min.Y, r.Max.X, r.Min.Y)
+				drawBandThumb(c, r, s.color)
 				return
 			}
+			y := (r.Min.Y + r.Max.Y) / 2
 			c.StrokeLine2(s.style(), r.Min.X, y, r.Max.X, y)
 		})
 	}
 	if p.tinted() || p.stripped() {
 		for i, name := range p.names {
+			stage := func(c draw.Canvas, r vg.Rectangle) { c.FillPolygon(p.stageColor(i), corners(r)) }
 			if i >= len(stageColors) {
-				add("other stages", func(r vg.Rectangle) { c.FillPolygon(p.stageColor(i), corners(r)) })
+				add("other stages", stage)
 				break
 			}
-			add(shorten(clean(name), 40), func(r vg.Rectangle) { c.FillPolygon(p.stageColor(i), corners(r)) })
+			add(shorten(clean(name), 40), stage)
 		}
 	}
 	if len(p.failed) > 0 {
-		add("failed recovery", func(r vg.Rectangle) {
-			drawCross(c, vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: y})
-		})
+		add("failed recovery", func(c draw.Canvas, r vg.Rectangle) { drawCross(c, middle(r)) })
 	}
 	if p.mark != nil {
-		add("high-water mark", func(r vg.Rectangle) {
-			drawMark(c, vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: y - markHeight/2})
+		add("high-water mark", func(c draw.Canvas, r vg.Rectangle) {
+			at := middle(r)
+			at.Y -= markHeight / 2
+			drawMark(c, at)
 		})
 	}
-	c.Max.Y = y - row/2 - 4
-	return c
+	return out
 }
 
 // stageColor is a stage's colour by its name's place; light where it lies under the data.
@@ -271,13 +191,6 @@ func (s series) style() draw.LineStyle {
 		sty.Dashes = []vg.Length{5, 3}
 	}
 	return sty
-}
-
-// tint mixes a colour with white: 1 leaves it, 0 is white.
-func tint(c color.Color, strength float64) color.Color {
-	r, g, b, _ := c.RGBA()
-	mix := func(v uint32) uint8 { return uint8(255 - strength*(255-float64(v>>8)) + 0.5) }
-	return color.NRGBA{R: mix(r), G: mix(g), B: mix(b), A: 0xFF}
 }
 
 func ratioText(f float64) string { return quantity(f, f, check.Ratio) }

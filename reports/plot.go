@@ -19,13 +19,13 @@ import (
 	"vramsoak/parser"
 )
 
-// PlotFormats are the formats that [Plot] writes.
+// PlotFormats are the formats that plots are written in.
 var PlotFormats = []string{"png", "svg", "pdf"}
 
 // ErrNothingToPlot says that a timeline has no level over time; a peak, a total and a part of the memory are none.
 var ErrNothingToPlot = errors.New("the log has no reading of allocated, reserved or used memory to plot")
 
-// PlotOptions are the size of a plot in pixels, at 96 to the inch. The zero value is 1600 x 900.
+// PlotOptions are the size of a plot in pixels, at 96 to the inch. The zero value is 1600 x 900, or as high as its panels need.
 type PlotOptions struct {
 	Width, Height int
 }
@@ -44,7 +44,7 @@ func Plot(w io.Writer, format string, tl *parser.Timeline, rep *check.Report, op
 		if len(chart.series) == 0 {
 			return ErrNothingToPlot
 		}
-		p := &picture{chart: chart, columns: opts.width() - 200, encode: encode}
+		p := &picture{chart: chart, page: page{encode}, columns: opts.width() - 200}
 		p.draw(c, rep)
 		return nil
 	})

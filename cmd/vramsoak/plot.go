@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
@@ -12,37 +13,54 @@ import (
 
 type plotOptions struct {
 	output string
+	over   string
 	read   readOptions
 	size   reports.PlotOptions
 }
+
+// What a plot may be drawn over.
+const (
+	overTime  = "time"
+	overFiles = "files"
+)
 
 func newPlotCommand() *cobra.Command {
 	opts := plotOptions{}
 	cmd := &cobra.Command{
 		Use:   "plot LOG... -o memory.{png,svg,pdf}",
-		Short: "Plot memory over time",
+		Short: "Plot memory over time, or what is judged over files",
 		Long: `Plot draws allocated, reserved and device used over time, with the boundaries of files, the stages, the 70 and 85 %
-lines, the high-water mark, and the cleanups that failed. The ending of the output's name is the format.` + dialectHelp(),
+lines, the high-water mark, and the cleanups that failed. With --over files it draws what the leak, fragmentation, dark-memory,
+drift and throughput checks judge: the value of each file, the shape that was found, and the growth with its 95 % interval. The
+ending of the output's name is the format.` + dialectHelp(),
 		Example: `  vramsoak plot run.log -o memory.png
+  vramsoak plot run.log --over files -o drift.png
   vramsoak plot runs/*/soak.log -o nights.svg --width 2400`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return runPlot(args, opts) },
 	}
 	cmd.Flags().StringVarP(&opts.output, "output", "o", "memory.png", "`file` to write: .png, .svg or .pdf")
-	cmd.Flags().StringVar(&opts.read.policy, "policy", "", "policy `file`, for what counts as a failed cleanup")
+	cmd.Flags().StringVar(&opts.over, "over", overTime, "what the plot is drawn over: time or files")
+	cmd.Flags().StringVar(&opts.read.policy, "policy", "", "policy `file`, for what counts as a failed cleanup, and as growth")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	cmd.Flags().IntVar(&opts.size.Width, "width", 1600, "width in pixels")
-	cmd.Flags().IntVar(&opts.size.Height, "height", 900, "height in pixels")
+	cmd.Flags().IntVar(&opts.size.Height, "height", 0, "height in pixels; 0 is 900, over files as high as the panels need")
 	return cmd
 }
 
 func runPlot(logs []string, opts plotOptions) error {
+	if opts.over != overTime && opts.over != overFiles {
+		return fmt.Errorf("--over %s: expected time or files", opts.over)
+	}
 	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(opts.output)), ".")
 	tl, report, err := opts.read.judge(logs)
 	if err != nil {
 		return err
 	}
 	return writeFile(opts.output, func(w io.Writer) error {
+		if opts.over == overFiles {
+			return reports.PlotOverFiles(w, format, report, opts.size)
+		}
 		return reports.Plot(w, format, tl, report, opts.size)
 	})
 }

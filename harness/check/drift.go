@@ -79,7 +79,7 @@ func (j *Judge) worst(d *drift, all []processValues) worstProcess {
 		}
 	}
 	if worst.of != nil {
-		t := Trend{Finding: worst.finding, Unit: d.unit, Values: worst.of.values, Result: worst.result}
+		t := Trend{Finding: worst.finding, Unit: d.unit, Values: worst.of.values, Falls: d.falls, Result: worst.result}
 		for _, n := range worst.of.files {
 			t.Files = append(t.Files, j.tl.Files[n])
 		}
@@ -186,14 +186,15 @@ func (j *Judge) form(d *drift, p *processValues, r *shape.Result) string {
 		return Quantity(v, d.unit)
 	}
 	s := ""
-	switch r.Shape {
-	case shape.WarmUp:
+	switch {
+	case r.Shape == shape.WarmUp && r.Growing && r.Size < 0: // it grows faster than before
+	case r.Shape == shape.WarmUp:
 		s = fmt.Sprintf(", after a warm-up of %s until %s", amount(r.Size), j.fileAt(p, r.From))
-	case shape.Step:
+	case r.Shape == shape.Step:
 		s = fmt.Sprintf(", beside one step of %s at %s", amount(r.Size), j.fileAt(p, r.From))
-	case shape.Steps:
+	case r.Shape == shape.Steps:
 		s = fmt.Sprintf(", beside two steps of together %s, the first at %s", amount(r.Size), j.fileAt(p, r.From))
-	case shape.Sawtooth:
+	case r.Shape == shape.Sawtooth:
 		s = fmt.Sprintf(", beside what is cleared every %d files, up to %s", r.Period, amount(r.Size))
 	}
 	if r.FollowsAudio && math.Abs(r.PerSecond) > Grain(d.unit) {

@@ -70,7 +70,9 @@ type Trend struct {
 	Unit    string
 	Files   []*parser.File
 	Values  []float64 // one a file
-	Result  shape.Result
+	// Falls says that it is a fall that was looked for. Result is then on the values times -1.
+	Falls  bool
+	Result shape.Result
 }
 
 // Schema names the form of a Report in JSON.

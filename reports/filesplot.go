@@ -1,0 +1,182 @@
+package reports
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot/vg/draw"
+
+	"vramsoak/harness/check"
+	"vramsoak/harness/shape"
+)
+
+// A filesPanel shows one series over files, before anything is drawn.
+type filesPanel struct {
+	finding check.Finding
+	unit    string
+	files   []point // the values of the files that count, x being the number of the file
+	outside []point // outliers
+	fitted  []point
+	// low and high are the fitted shape, tilted as far as the bounds of the growth go, where growth counts.
+	low, high []point
+	mark      *note // where growth counts from, on the fitted shape
+	// bottom and top are the least and the largest of what the axis shows. An outlier may lie outside.
+	bottom, top float64
+}
+
+// PlotOverFiles draws what is judged over files (see [check.Report.Trends]), a panel for each series, the worst first: the value of
+// each file, the shape that was found, and the bounds of the growth.
+func PlotOverFiles(w io.Writer, format string, rep *check.Report, opts PlotOptions) error {
+	if len(rep.Trends) == 0 {
+		return noSeries(rep)
+	}
+	p := &filesPicture{}
+	for i := range rep.Trends {
+		t := &rep.Trends[i]
+		p.panels = append(p.panels, newFilesPanel(t, slices.Contains(rep.Policy.Gate, t.Finding.Check)))
+	}
+	slices.SortStableFunc(p.panels, func(a, b *filesPanel) int { return byVerdict(a.finding, b.finding) })
+	opts = p.arrange(opts)
+	return drawing(w, format, opts, func(c draw.Canvas, encode func(string) string) error {
+		p.page = page{encode}
+		p.draw(c, rep)
+		return nil
+	})
+}
+
+// noSeries says why there are none: what the leak check says, which looks at what most logs have.
+func noSeries(rep *check.Report) error {
+	for _, f := range rep.Findings {
+		if f.Check == check.Leak && f.Verdict == check.Skipped {
+			return fmt.Errorf("nothing to plot over files: %s", f.Message)
+		}
+	}
+	return errors.New("nothing to plot over files: the log has no series over files that could be judged")
+}
+
+func newFilesPanel(t *check.Trend, gates bool) *filesPanel {
+	p := &filesPanel{finding: t.Finding, unit: t.Unit}
+	p.finding.Gates = gates
+	sign := 1.0
+	if t.Falls {
+		sign = -1
+	}
+	x := fileNumbers(t)
+	r := &t.Result
+	outlier := map[int]bool{}
+	for _, i := range r.Outliers {
+		outlier[i] = true
+	}
+	for i, v := range t.Values {
+		if outlier[i] {
+			p.outside = append(p.outside, point{x[i], v})
+		} else {
+			p.files = append(p.files, point{x[i], v})
+		}
+		if fit := sign * r.Fitted[i]; !math.IsNaN(fit) {
+			p.fitted = append(p.fitted, point{x[i], fit})
+			if i >= r.From {
+				files := float64(i) - pivot(r)
+				a, b := fit+sign*(r.Slope.Low-r.Slope.Estimate)*files, fit+sign*(r.Slope.High-r.Slope.Estimate)*files
+				p.low, p.high = append(p.low, point{x[i], min(a, b)}), append(p.high, point{x[i], max(a, b)})
+			}
+		}
+	}
+	if words := markText(t, int(x[r.From])); words != "" {
+		p.mark = &note{point{x[r.From], sign * r.Fitted[r.From]}, words}
+	}
+	p.scale(r.Rounding)
+	return p
+}
+
+// pivot is the place about which a line may be tilted: the middle of what it goes through, or the file at which growth begins,
+// because what is before that file holds it there.
+func pivot(r *shape.Result) float64 {
+	from, last := float64(r.From), float64(len(r.Fitted)-1)
+	if r.Growing && r.Shape == shape.Flat && r.From > 0 {
+		return from
+	}
+	return (from + last) / 2
+}
+
+// fileNumbers are the places in the batch where they are known and ascend, else those in the process, from 1.
+func fileNumbers(t *check.Trend) []float64 {
+	x := make([]float64, len(t.Files))
+	for i, f := range t.Files {
+		if x[i] = float64(f.Index); f.Index < 1 || i > 0 && x[i] <= x[i-1] {
+			for i := range x {
+				x[i] = float64(i + 1)
+			}
+			return x
+		}
+	}
+	return x
+}
+
+// markText says what is at the file from which on growth counts; "" where that is the first one.
+func markText(t *check.Trend, file int) string {
+	r := &t.Result
+	size := r.Size
+	grows := "grows"
+	if t.Falls {
+		size, grows = -size, "falls"
+	}
+	amount := check.Quantity(size, t.Unit)
+	switch {
+	case r.From == 0:
+		return ""
+	case r.Shape == shape.WarmUp && (r.Size > 0 || !r.Growing):
+		return fmt.Sprintf("warm-up of %s ends at file %s", amount, number(file))
+	case r.Shape == shape.Step:
+		return fmt.Sprintf("step of %s at file %s", amount, number(file))
+	case r.Shape == shape.Steps:
+		return fmt.Sprintf("first of two steps, together %s, at file %s", amount, number(file))
+	case r.Growing:
+		return fmt.Sprintf("%s from file %s on", grows, number(file))
+	}
+	return ""
+}
+
+// scale chooses what the axis shows: what the limit lets it grow over the files, where that is within four times what the values
+// do, so that growth that is allowed looks small, and else so much; at least what the digits hide, and a hundredth of the level.
+// Outliers that would press the others to the ground stay outside.
+func (p *filesPanel) scale(rounding float64) {
+	p.bottom, p.top = math.Inf(1), math.Inf(-1)
+	hold := func(points ...point) {
+		for _, at := range points {
+			p.bottom, p.top = min(p.bottom, at.y), max(p.top, at.y)
+		}
+	}
+	hold(p.files...)
+	hold(p.fitted...)
+	negative := p.bottom < 0
+	least := 0.01 * max(math.Abs(p.bottom), math.Abs(p.top))
+	if p.finding.Limit != nil {
+		files := float64(len(p.files))
+		least = max(least, rounding*files, min(*p.finding.Limit*files, 4*(p.top-p.bottom)))
+	}
+	if least == 0 {
+		least = 1
+	}
+	if missing := least - (p.top - p.bottom); missing > 0 {
+		p.bottom, p.top = p.bottom-missing/2, p.top+missing/2
+	}
+	if p.bottom < 0 && !negative {
+		p.bottom, p.top = 0, p.top-p.bottom
+	}
+	span := p.top - p.bottom
+	for _, at := range p.outside {
+		if at.y > p.bottom-span/2 && at.y < p.top+span/2 {
+			p.bottom, p.top = min(p.bottom, at.y), max(p.top, at.y)
+		}
+	}
+}
+
+// title is the panel's first line.
+func (p *filesPanel) title() string {
+	return strings.ToUpper(verdictWord(p.finding)) + ": " + clean(p.finding.Check) + ", " + clean(p.finding.Subject)
+}
