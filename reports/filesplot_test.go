@@ -107,7 +107,7 @@ func TestPlotOverFilesWords(t *testing.T) {
 		},
 		{
 			"warm-up", overFiles(t, docsPictures[2].judged(t), PlotOptions{}),
-			[]string{">PASS: leak, idle level<", ">warm-up of 411 MiB ends at file 12<"},
+			[]string{">PASS: leak, idle level<", ">warm-up of 410 MiB ends at file 12<"},
 			nil,
 		},
 		{
