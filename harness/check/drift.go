@@ -148,7 +148,7 @@ func (j *Judge) driftFinding(d *drift, p *processValues, r *shape.Result) Findin
 	f := Finding{
 		Check: d.check, Subject: d.subject, Measured: new(rounded(r.Slope.Estimate, d.unit)), Limit: new(d.limit), Unit: d.unit + PerFile,
 	}
-	amount := func(v float64) string { return Quantity(v, d.unit) }
+	amount := func(v float64) string { return strings.TrimSuffix(Quantity(v, d.unit+PerFile), PerFile) }
 	grows := "grows"
 	if d.falls {
 		grows = "falls"
@@ -171,7 +171,7 @@ func (j *Judge) driftFinding(d *drift, p *processValues, r *shape.Result) Findin
 	case stepsUp(r, d.limit):
 		f.Message = fmt.Sprintf("two steps up look like growth in leaps%s; more files in one process would tell", form)
 	default:
-		f.Message = fmt.Sprintf("cannot be told from growth of up to %s a file%s; a leak would have shown from %s a file on; %s",
+		f.Message = fmt.Sprintf("growth of up to %s a file cannot be ruled out%s; a leak would have shown from %s a file on; %s",
 			amount(r.Slope.High), form, amount(r.Detectable), wouldDecide(d, r))
 	}
 	return f

@@ -12,7 +12,10 @@ import (
 // Quantity prints a value in one of the units of metrics and findings, for people: "7.23 GiB", "97.5 %", "12.4 s",
 // "31.2 x real time", "4.00 MiB/file", "3".
 func Quantity(value float64, unit string) string {
-	if of, ok := strings.CutSuffix(unit, PerFile); ok {
+	switch of, perFile := strings.CutSuffix(unit, PerFile); {
+	case perFile && of == Ratio: // little, a file
+		return significant(100*value) + " %" + PerFile
+	case perFile:
 		return Quantity(value, of) + PerFile
 	}
 	switch unit {
