@@ -95,7 +95,7 @@ func FormatBytes(n int64) string {
 	}
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
 	i := 0
-	for f >= 1023.995 && i < len(units)-1 {
+	for f >= 1023.5 && i < len(units)-1 {
 		f /= 1024
 		i++
 	}

@@ -97,7 +97,7 @@ func TestPlotOverFilesWords(t *testing.T) {
 		},
 		{
 			"late growth", overFiles(t, docsPictures[0].judged(t), PlotOptions{}),
-			[]string{">FAIL: leak, idle level<", ">300 MiB<", ">grows from file 21 on<"},
+			[]string{">FAIL: leak, idle level<", ">300 MiB<", ">grows from file 22 on<"},
 			nil,
 		},
 		{

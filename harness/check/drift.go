@@ -133,7 +133,7 @@ func GrowthVerdict(r *shape.Result, limit float64) Verdict {
 		return Undecided
 	case r.Growing && r.Slope.Estimate-r.Rounding > limit:
 		return Fail
-	case r.Slope.High <= limit && !stepsUp(r, limit):
+	case r.Slope.High <= limit && !stepsUp(r, limit) && r.Ends <= limit:
 		return Pass
 	}
 	return Undecided
@@ -159,10 +159,12 @@ func (j *Judge) driftFinding(d *drift, p *processValues, r *shape.Result) Findin
 	switch {
 	case f.Verdict == Fail:
 		since := ""
-		if r.From > 0 {
+		if r.From > 0 && (r.Shape == shape.Flat || r.Shape == shape.WarmUp) {
 			since = " since " + j.fileAt(p, r.From)
 		}
 		f.Message = fmt.Sprintf("%s by %s%s, and goes on%s", grows, growth, since, form)
+	case f.Verdict == Pass && r.Growing:
+		f.Message = fmt.Sprintf("%s by %s, which is allowed%s", grows, growth, form)
 	case f.Verdict == Pass:
 		f.Message = fmt.Sprintf("no growth to speak of: %s%s", growth, form)
 	case r.Growing:
@@ -170,11 +172,21 @@ func (j *Judge) driftFinding(d *drift, p *processValues, r *shape.Result) Findin
 			amount(d.limit), form, wouldDecide(d, r))
 	case stepsUp(r, d.limit):
 		f.Message = fmt.Sprintf("two steps up look like growth in leaps%s; more files in one process would tell", form)
+	case r.Ends > d.limit:
+		f.Message = fmt.Sprintf("ends %s above the level of the files before%s; more files in one process would tell whether it stays there, "+
+			"or grows", Quantity(r.Ends, d.unit), form)
 	default:
-		f.Message = fmt.Sprintf("growth of up to %s a file cannot be ruled out%s; a leak would have shown from %s a file on; %s",
-			amount(r.Slope.High), form, amount(r.Detectable), wouldDecide(d, r))
+		f.Message = fmt.Sprintf("%s of up to %s a file cannot be ruled out%s; it would have shown from %s a file on; %s",
+			growthOrFall(d), amount(r.Slope.High), form, amount(r.Detectable), wouldDecide(d, r))
 	}
 	return f
+}
+
+func growthOrFall(d *drift) string {
+	if d.falls {
+		return "a fall"
+	}
+	return "growth"
 }
 
 // form says what else the series does.
@@ -198,7 +210,7 @@ func (j *Judge) form(d *drift, p *processValues, r *shape.Result) string {
 		s = fmt.Sprintf(", beside what is cleared every %d files, up to %s", r.Period, amount(r.Size))
 	}
 	if r.FollowsAudio && math.Abs(r.PerSecond) > Grain(d.unit) {
-		s += fmt.Sprintf(", beside %s for each second of audio", amount(r.PerSecond))
+		s += fmt.Sprintf(", besides following the length of the audio (%s a second)", amount(r.PerSecond))
 	}
 	return s
 }
@@ -210,40 +222,52 @@ func (j *Judge) fileAt(p *processValues, at int) string { return fileName(j.tl.F
 const filesMax = 10_000
 
 // wouldDecide says how many files or digits it takes. The standard error of a slope falls with the power 3/2 of the number of
-// files, what digits hide with the number.
+// files, what digits hide with the number. What looks like more than the limit has to become certain, else the interval has to
+// come under the limit.
 func wouldDecide(d *drift, r *shape.Result) string {
 	if r.Ordered && !r.Growing {
 		return "the files grow longer in the order of the batch, or shorter, and memory may follow them: soak --shuffle tells"
 	}
-	noise := r.Slope.High - r.Slope.Estimate - r.Rounding
+	noise, room := r.Slope.High-r.Slope.Estimate-r.Rounding, d.limit-r.Slope.Estimate
+	if room < 0 && !r.Growing {
+		noise, room = r.Detectable-r.Rounding, r.Slope.Estimate
+	}
 	files := func(rounding float64) int {
 		for n := float64(r.Files); n <= filesMax; n *= 1.02 {
 			times := float64(r.Files) / n
-			left := noise*math.Pow(times, 1.5) + rounding*times
-			if left <= math.Abs(d.limit-r.Slope.Estimate) {
+			if noise*math.Pow(times, 1.5)+rounding*times <= math.Abs(room) {
 				return int(math.Ceil(n))
 			}
 		}
 		return 0
 	}
-	switch exact, printed := files(0), files(r.Rounding); {
-	case r.Rounding > 0 && exact == r.Files && printed > 0:
-		return fmt.Sprintf("exact bytes, or about %d files in one process, would decide it", printed)
+	printed, exact := files(r.Rounding), files(0)
+	number := func(n int) string { return fmt.Sprintf("about %d files in one process", n) }
+	switch {
+	case r.Rounding > 0 && exact == r.Files && printed > r.Files:
+		return fmt.Sprintf("exact bytes, or %s, would decide it", number(printed))
 	case r.Rounding > 0 && exact == r.Files:
 		return "exact bytes would decide it"
-	case printed > 0:
-		return fmt.Sprintf("about %d files in one process would decide it", printed)
+	case r.Rounding > noise/4 && exact > 0:
+		return fmt.Sprintf("exact bytes, and %s, would decide it", number(exact))
+	case printed > r.Files:
+		return number(printed) + " would decide it"
 	}
 	return "more files in one process would decide it"
 }
 
 // drifts judges what grows beside the idle level, where that could be judged.
 func (j *Judge) drifts(l *ledger) {
-	j.add(j.worst(&drift{
+	unused := j.worst(&drift{
 		check: Fragmentation, subject: j.subject(UnusedReserve, l.lane), unit: Bytes,
 		limit:   float64(j.policy.Fragmentation.MaxGrowth.Bytes),
 		missing: "no file ends with a checkpoint that has both allocated and reserved",
-	}, j.processes(&l.unused)).finding)
+	}, j.processes(&l.unused)).finding
+	if unused.Verdict == Fail {
+		unused.Message += "; the allocator holds more and more that it does not hand out: in PyTorch try " +
+			"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or empty the cache between files"
+	}
+	j.add(unused)
 	j.add(j.worst(&drift{
 		check: DarkGrowth, subject: j.subject(DarkMemory, l.lane), unit: Bytes,
 		limit:   float64(j.policy.DarkMemory.MaxGrowth.Bytes),

@@ -31,7 +31,7 @@ func (j *Judge) leak(l *ledger) (judged bool) {
 	end := w.of.of(l, len(w.of.files)-1)
 	w.finding.At = &parser.Position{Path: j.file(end.file).Pos.Path, Line: end.line}
 	if w.finding.Verdict == Fail {
-		for _, more := range []string{j.entersAt(l, w), j.runsOut(l, w, end)} {
+		for _, more := range []string{j.entersAt(l, w), j.runsOut(l, w, end), j.lengthsUnknown(w)} {
 			if more != "" {
 				w.finding.Message += "; " + more
 			}
@@ -45,6 +45,16 @@ func (j *Judge) leak(l *ledger) (judged bool) {
 func (p *processValues) of(l *ledger, at int) *idle {
 	i, _ := slices.BinarySearchFunc(l.idles, p.files[at], func(i idle, file int32) int { return int(i.file.n - file) })
 	return &l.idles[i]
+}
+
+// lengthsUnknown warns of what cannot be allowed for.
+func (j *Judge) lengthsUnknown(w worstProcess) string {
+	for _, n := range w.of.files {
+		if j.tl.Files[n].AudioSeconds > 0 {
+			return ""
+		}
+	}
+	return "the log has no lengths of files: if they grow longer in the order of the batch, it may be that (soak --shuffle tells)"
 }
 
 // cards are sizes of GPU memory that people have, in GiB.
@@ -77,7 +87,7 @@ func (j *Judge) runsOut(l *ledger, w worstProcess, end *idle) string {
 	for _, card := range cards {
 		parts = append(parts, fmt.Sprintf("%s on %d GiB", files(card*parser.GiB), card))
 	}
-	return fmt.Sprintf("files until out of memory, each taking %s at its peak: %s", parser.FormatBytes(need), strings.Join(parts, ", "))
+	return fmt.Sprintf("files until out of memory, of which each takes %s at its peak: %s", parser.FormatBytes(need), strings.Join(parts, ", "))
 }
 
 // groups is a number with its thousands apart: 12,345.
@@ -122,7 +132,7 @@ func (j *Judge) entersAt(l *ledger, w worstProcess) string {
 	if first > 0 {
 		after = names[first-1]
 	}
-	enters := fmt.Sprintf("it enters between %s and %s", after, names[first])
+	enters := fmt.Sprintf("it is taken between %s and %s", after, names[first])
 	least := slices.Min(above[first:])
 	for i := first; ; i++ {
 		switch {
@@ -130,7 +140,7 @@ func (j *Judge) entersAt(l *ledger, w worstProcess) string {
 		case i == first:
 			return enters
 		default:
-			return fmt.Sprintf("%s, and is what %s leaves", enters, names[i])
+			return fmt.Sprintf("%s, and still held at %s", enters, names[i])
 		}
 	}
 }

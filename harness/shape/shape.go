@@ -43,7 +43,7 @@ type Result struct {
 	Rounding float64
 	// Detectable is the growth a file that is found in half of such series, and more growth in more of them.
 	Detectable float64
-	// From is the index of the value from which on it grows; of a step, where the first one is; of a warm-up, where it ends.
+	// From is the index of the first value that is higher, where growth begins late; of a step, where the first one is; of a warm-up, where it ends.
 	From int
 	// Size is how much the steps or the warm-up add, or what a sawtooth rises to.
 	Size float64
@@ -57,6 +57,8 @@ type Result struct {
 	// Phi is the autocorrelation of the noise, Sigma its standard deviation: in a series of more than 256 values, of the means of
 	// blocks.
 	Phi, Sigma float64
+	// Ends is how far the last value lies above the ones before, where it was left out: a step that comes last, or an outlier.
+	Ends float64
 	// Outliers are the indices of values that were left out.
 	Outliers []int
 	// Fitted is what the shape, with growth where there is some, is at each value; NaN where there is no value.
@@ -138,7 +140,9 @@ func judge(s Series, index []int) Result {
 	y, middle := centred(s.Values)
 	grain := max(s.Grain, 1e-15*largest(s.Values), 1e-100) // no arithmetic shows less
 	deviation := s.Resolution / math.Sqrt(3)               // of what rounding does
+	raw := y[len(y)-1]
 	y, outliers := a.cleaned(y, max(deviation, grain))
+	ends := raw - y[len(y)-1]
 	trust := float64(len(y)-len(outliers)) / float64(len(y))
 	grain = max(grain, 1e-10*largest(y)) // nor do sums of squares
 	y, x, a.seconds = blocks(y), blocks(x), blocks(a.seconds)
@@ -149,7 +153,7 @@ func judge(s Series, index []int) Result {
 		b.width = (x[last] - x[0]) / float64(last)
 	}
 	m, growth, grows := b.chosen(s.Resolution)
-	r := Result{Shape: m.shape, Growing: grows, Ordered: a.ordered, Rounding: b.rounding(growth, s.Resolution)}
+	r := Result{Shape: m.shape, Growing: grows, Ordered: a.ordered, Ends: ends, Rounding: b.rounding(growth, s.Resolution)}
 	slope, se := b.slope(growth, grows)
 	half := normal95*se + r.Rounding
 	r.Slope = Interval{slope, slope - half, slope + half}
@@ -201,7 +205,7 @@ func (r *Result) describe(m *model, b *bench, index []int) {
 	case m.shape == Sawtooth:
 		r.Period, r.Size = m.period, shape[0]*float64(m.period-1)
 	case len(m.breaks) > 0:
-		at = m.breaks[0]
+		at = m.breaks[0] + 1 // the first that is higher
 	}
 	for r.From < len(index)-1 && float64(index[r.From]) < at {
 		r.From++

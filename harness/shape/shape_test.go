@@ -61,7 +61,7 @@ func TestOf(t *testing.T) {
 		{"a fall", bytes(50, func(i int) float64 { return mib * (500 - 4*float64(i)) }), Result{Shape: Flat}, -4 * mib},
 		{
 			"a leak from file 25 on", bytes(50, func(i int) float64 { return mib * (100 + 4*after(i, 25)) }),
-			Result{Shape: Flat, Growing: true, From: 25},
+			Result{Shape: Flat, Growing: true, From: 26},
 			4 * mib,
 		},
 		{
@@ -71,7 +71,7 @@ func TestOf(t *testing.T) {
 		},
 		{
 			"a leak from file 30 on with gaps", gaps(bytes(60, func(i int) float64 { return mib * (100 + 4*after(i, 30)) }), 4),
-			Result{Shape: Flat, Growing: true, From: 30},
+			Result{Shape: Flat, Growing: true, From: 31},
 			4 * mib,
 		},
 		{
