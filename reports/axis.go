@@ -41,7 +41,7 @@ func valueTicks(bottom, top float64, unit string, most int) []plot.Tick {
 	digits := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
 	var ticks []plot.Tick
 	for i := math.Ceil(bottom/scale/step - 1e-9); i*step*scale <= top+1e-9*(top-bottom); i++ {
-		label := grouped(strconv.FormatFloat(i*step, 'f', digits, 64)) + suffix
+		label := check.Grouped(strconv.FormatFloat(i*step, 'f', digits, 64)) + suffix
 		if i == 0 {
 			label = "0"
 		}
