@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 
@@ -27,7 +28,8 @@ func niceStep(length float64, n int) float64 {
 // they are bytes.
 func valueTicks(bottom, top float64, unit string, most int) []plot.Tick {
 	scale, suffix := 1.0, ""
-	switch unit {
+	of, overFiles := strings.CutSuffix(unit, check.PerFile)
+	switch of {
 	case check.Bytes:
 		scale, suffix = byteScale(bottom, top)
 	case check.Ratio:
@@ -37,11 +39,14 @@ func valueTicks(bottom, top float64, unit string, most int) []plot.Tick {
 	case check.TimesRealTime:
 		suffix = " x"
 	}
+	if overFiles {
+		suffix += check.PerFile
+	}
 	step := niceStep((top-bottom)/scale, most)
 	digits := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
 	var ticks []plot.Tick
 	for i := math.Ceil(bottom/scale/step - 1e-9); i*step*scale <= top+1e-9*(top-bottom); i++ {
-		label := grouped(strconv.FormatFloat(i*step, 'f', digits, 64)) + suffix
+		label := check.Grouped(strconv.FormatFloat(i*step, 'f', digits, 64)) + suffix
 		if i == 0 {
 			label = "0"
 		}

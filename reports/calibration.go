@@ -133,12 +133,8 @@ func (t *textWriter) regressionRates(r *calibrate.Report) error {
 		return s
 	}
 	for _, m := range g.Metrics {
-		name := clean(m.Name)
-		if m.Rank != 0 || m.Device != 0 {
-			name += fmt.Sprintf(" (rank %d, device %d)", m.Rank, m.Device)
-		}
 		rows = append(rows, []string{
-			name, check.Quantity(m.Base, m.Unit), amount(m, &m.Limit), number(m.Pairs), number(m.Fired), number(m.Undecided),
+			metricName(m.Name, m.Rank, m.Device), check.Quantity(m.Base, m.Unit), amount(m, &m.Limit), number(m.Pairs), number(m.Fired), number(m.Undecided),
 			number(m.Shuffled), amount(m, m.Catches), amount(m, m.Enough),
 		})
 	}
@@ -146,11 +142,7 @@ func (t *textWriter) regressionRates(r *calibrate.Report) error {
 		return nil
 	}
 	t.WriteByte('\n')
-	maxWidth := 0
-	if widest := tableWidth(rows); t.Terminal && widest > t.Width {
-		maxWidth = max(12, columnWidth(rows, 0)-(widest-t.Width))
-	}
-	return t.table(rows, []int{1, 2, 3, 4, 5, 6, 7, 8}, 0, maxWidth)
+	return t.table(rows, []int{1, 2, 3, 4, 5, 6, 7, 8}, 0, t.squeezed(rows, 0))
 }
 
 // canTell says what the number of runs can and cannot support.

@@ -36,10 +36,7 @@ func ComparisonText(w io.Writer, c *compare.Comparison, verdict check.Verdict, o
 		}
 	}
 	t.notCompared(changes)
-	if _, err := io.WriteString(w, t.String()); err != nil {
-		return fmt.Errorf("write the comparison: %w", err)
-	}
-	return nil
+	return t.flush(w)
 }
 
 // changeNumbers are the columns Base to Files.
@@ -65,11 +62,7 @@ func (t *textWriter) changes(all []compare.Change) error {
 		}
 	}
 	numbers := slices.DeleteFunc(slices.Clone(changeNumbers), func(i int) bool { return i >= len(rows[0]) })
-	maxWidth := 0
-	if widest := tableWidth(rows); t.Terminal && widest > t.Width {
-		maxWidth = max(12, columnWidth(rows, metricColumn)-(widest-t.Width))
-	}
-	return t.table(rows, numbers, metricColumn, maxWidth)
+	return t.table(rows, numbers, metricColumn, t.squeezed(rows, metricColumn))
 }
 
 // notCompared writes the metrics that were skipped, a line each.
@@ -131,10 +124,7 @@ func BaselineText(w io.Writer, b *compare.Baseline, opts TextOptions) error {
 			continue
 		}
 		slices.Sort(values)
-		row := []string{clean(m.Name), number(len(values))}
-		if m.Rank != 0 || m.Device != 0 {
-			row[0] += fmt.Sprintf(" (rank %d, device %d)", m.Rank, m.Device)
-		}
+		row := []string{metricName(m.Name, m.Rank, m.Device), number(len(values))}
 		// Of an even number, the lower of the two in the middle: a value that the run had.
 		for _, v := range []float64{values[0], values[(len(values)-1)/2], values[len(values)-1]} {
 			row = append(row, check.Quantity(v, m.Unit))
@@ -147,10 +137,15 @@ func BaselineText(w io.Writer, b *compare.Baseline, opts TextOptions) error {
 			return err
 		}
 	}
-	if _, err := io.WriteString(w, t.String()); err != nil {
-		return fmt.Errorf("write the baseline: %w", err)
+	return t.flush(w)
+}
+
+// metricName is a metric for a person, with its rank and device where they are not the first.
+func metricName(name string, rank, device int) string {
+	if rank != 0 || device != 0 {
+		name += fmt.Sprintf(" (rank %d, device %d)", rank, device)
 	}
-	return nil
+	return clean(name)
 }
 
 // worstFirst is failing metrics first, then undecided, passed and skipped ones; within each, what got worse by the largest

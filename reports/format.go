@@ -109,22 +109,7 @@ func location(f check.Finding) string {
 }
 
 // number prints a count with its thousands set apart: "45,000".
-func number(n int) string { return grouped(strconv.Itoa(n)) }
-
-// grouped sets the thousands of a decimal number apart.
-func grouped(digits string) string {
-	sign, fraction := "", ""
-	if rest, negative := strings.CutPrefix(digits, "-"); negative {
-		sign, digits = "-", rest
-	}
-	if point := strings.IndexByte(digits, '.'); point >= 0 {
-		digits, fraction = digits[:point], digits[point:]
-	}
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return sign + digits + fraction
-}
+func number(n int) string { return check.Grouped(strconv.Itoa(n)) }
 
 // plural is "1 file" or "60 files".
 func plural(n int, noun string) string {

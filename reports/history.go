@@ -29,14 +29,6 @@ func HistoryList(w io.Writer, runs []history.Entry, opts TextOptions) error {
 	return t.flush(w)
 }
 
-// flush writes what the writer gathered.
-func (t *textWriter) flush(w io.Writer) error {
-	if _, err := io.WriteString(w, t.String()); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	return nil
-}
-
 // shortCommit is a commit as git shortens it, "" where it is not known.
 func shortCommit(e history.Entry) string { return clean(e.Commit[:min(len(e.Commit), 7)]) }
 
@@ -82,7 +74,7 @@ func seriesName(k history.SeriesKey, statistic bool) string {
 	if !statistic {
 		k.Statistic = ""
 	}
-	return clean(strings.TrimSuffix(strings.Replace(k.String(), ", ,", ",", 1), ", "))
+	return clean(k.String())
 }
 
 // Trend writes the changes in a suite's history, and those for the worse that last in a sentence each.
@@ -98,16 +90,15 @@ func Trend(w io.Writer, h *history.History, series []*history.Series, changes []
 			})
 		}
 		t.WriteByte('\n')
-		numbers, maxWidth := []int{2, 5, 6, 7}, 0
+		numbers := []int{2, 5, 6, 7}
 		if t.Terminal && tableWidth(rows) > t.Width { // what is left out, the sentences have
 			const kept = 4
 			for i := range rows {
 				rows[i] = rows[i][:kept]
 			}
 			numbers = numbers[:1]
-			maxWidth = max(12, columnWidth(rows, 0)-max(0, tableWidth(rows)-t.Width))
 		}
-		if err := t.table(rows, numbers, 0, maxWidth); err != nil {
+		if err := t.table(rows, numbers, 0, t.squeezed(rows, 0)); err != nil {
 			return err
 		}
 	}

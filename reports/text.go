@@ -34,10 +34,7 @@ func Text(w io.Writer, tl *parser.Timeline, rep *check.Report, opts TextOptions)
 	}
 	t.skipped(withVerdict(findings, check.Skipped))
 	t.pattern(makePattern(tl, rep))
-	if _, err := io.WriteString(w, t.String()); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	return nil
+	return t.flush(w)
 }
 
 // A textWriter is a report that is being written.
@@ -55,6 +52,14 @@ func newTextWriter(opts TextOptions) *textWriter {
 	}
 	opts.Color = opts.Color && opts.Terminal
 	return &textWriter{TextOptions: opts}
+}
+
+// flush writes what the writer gathered.
+func (t *textWriter) flush(w io.Writer) error {
+	if _, err := io.WriteString(w, t.String()); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
 }
 
 // findingNumbers are the columns File and Measured.
@@ -95,7 +100,7 @@ func (t *textWriter) findings(all []check.Finding) error {
 		return t.table(rows, findingNumbers, len(rows[0])-1, t.Width-widest-3)
 	}
 	t.WriteByte('\n')
-	if err := t.table(rows, findingNumbers, subjectColumn, max(12, columnWidth(rows, subjectColumn)-max(0, widest-t.Width))); err != nil {
+	if err := t.table(rows, findingNumbers, subjectColumn, t.squeezed(rows, subjectColumn)); err != nil {
 		return err
 	}
 	for _, f := range withVerdict(shown, check.Fail, check.Undecided) {
@@ -329,6 +334,16 @@ func tableWidth(rows [][]string) int {
 		sum += columnWidth(rows, i) + 3
 	}
 	return sum
+}
+
+// squeezed is the width of a column at which the table fits a terminal, but for tables that are wide without it; 0 where it fits
+// already.
+func (t *textWriter) squeezed(rows [][]string, column int) int {
+	excess := tableWidth(rows) - t.Width
+	if !t.Terminal || excess <= 0 {
+		return 0
+	}
+	return max(12, columnWidth(rows, column)-excess)
 }
 
 func columnWidth(rows [][]string, column int) int {

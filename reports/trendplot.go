@@ -7,17 +7,14 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"vramsoak/harness/check"
 	"vramsoak/harness/history"
 	"vramsoak/harness/history/changepoint"
-	"vramsoak/parser"
 )
 
 // mostPanels is how many series a trend draws, each in a panel.
@@ -29,8 +26,8 @@ const panelHeight, panelsAround = 230, 90
 // A trendPlot is a trend that is being drawn.
 type trendPlot struct {
 	*history.History
+	page
 	changes []history.Change
-	encode  func(string) string
 }
 
 // TrendPlot draws series run by run, with their levels and the runs at which they changed: those that changed, or where none
@@ -50,7 +47,7 @@ func TrendPlot(
 		opts.Height = max(minHeight, panelsAround+panelHeight*len(shown))
 	}
 	return drawing(w, format, opts, func(c draw.Canvas, encode func(string) string) error {
-		p := &trendPlot{h, changes, encode}
+		p := &trendPlot{h, page{encode}, changes}
 		headline := trendHeadline(h, series, changes)
 		if len(shown) < len(series) {
 			headline += fmt.Sprintf("; shown are %s", number(len(shown)))
@@ -61,14 +58,10 @@ func TrendPlot(
 }
 
 func (p *trendPlot) draw(c draw.Canvas, series []*history.Series, headline string) {
-	c.SetColor(color.White)
-	c.Fill(c.Path())
-	c = draw.Crop(c, 14, -24, 10, -12)
-	title := textStyle(titleSize, inkColor, text.XLeft, text.YTop)
-	c.FillText(title, vg.Point{X: c.Min.X, Y: c.Max.Y}, p.encode(fit(title, headline, c.Size().X)))
-	c.Max.Y -= titleSize * 1.45
-	p.legend(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: c.Max.Y - textSize*1.5}, Max: c.Max}})
-	c.Max.Y -= textSize * 2
+	c = draw.Crop(blank(c), 0, -10, 0, 0) // the last date stands over the edge of the data
+	c = p.drawLine(c, titleSize, inkColor, headline)
+	c = p.drawLegend(c, p.legend())
+	c.Max.Y -= 2
 	const dates = 20
 	height := (c.Size().Y - dates) / vg.Length(len(series))
 	// The widest numbers decide where all panels begin, so that the runs stand below one another.
@@ -91,21 +84,19 @@ func (p *trendPlot) draw(c draw.Canvas, series []*history.Series, headline strin
 	}
 }
 
-func (p *trendPlot) legend(c draw.Canvas) {
-	sty := textStyle(textSize, inkColor, text.XLeft, text.YCenter)
-	x, y := c.Min.X, (c.Min.Y+c.Max.Y)/2
-	for _, item := range []struct {
-		name string
-		draw func()
-	}{
-		{"a run", func() { c.DrawGlyph(runGlyph, vg.Point{X: x + 8, Y: y}) }},
-		{"the level: median of the runs between two changes", func() { c.StrokeLine2(levelLine, x, y, x+16, y) }},
-		{"first run that is worse", func() { c.StrokeLine2(changeLine(failedColor), x+8, y-6, x+8, y+6) }},
-		{"first run that is better", func() { c.StrokeLine2(changeLine(usedColor), x+8, y-6, x+8, y+6) }},
-	} {
-		item.draw()
-		c.FillText(sty, vg.Point{X: x + 22, Y: y}, p.encode(item.name))
-		x += 22 + sty.Width(item.name) + 18
+func (p *trendPlot) legend() []legendEntry {
+	upright := func(ink color.Color) func(draw.Canvas, vg.Rectangle) {
+		return func(c draw.Canvas, r vg.Rectangle) {
+			c.StrokeLine2(changeLine(ink), middle(r).X, r.Min.Y, middle(r).X, r.Max.Y)
+		}
+	}
+	return []legendEntry{
+		{"a run", func(c draw.Canvas, r vg.Rectangle) { c.DrawGlyph(runGlyph, middle(r)) }},
+		{"the level: median of the runs between two changes", func(c draw.Canvas, r vg.Rectangle) {
+			c.StrokeLine2(levelLine, r.Min.X, middle(r).Y, r.Max.X, middle(r).Y)
+		}},
+		{"first run that is worse", upright(failedColor)},
+		{"first run that is better", upright(usedColor)},
 	}
 }
 
@@ -134,33 +125,7 @@ func bounds(s *history.Series) (low, high float64) {
 // ticks are some four round numbers within the bounds.
 func (p *trendPlot) ticks(s *history.Series) []plot.Tick {
 	low, high := bounds(s)
-	unit, name := 1.0, ""
-	switch s.Unit {
-	case check.Bytes, check.BytesPerFile:
-		name = " B"
-		for _, u := range []struct {
-			bytes int64
-			name  string
-		}{{parser.KiB, " KiB"}, {parser.MiB, " MiB"}, {parser.GiB, " GiB"}} {
-			if max(math.Abs(low), math.Abs(high)) >= 1.5*float64(u.bytes) {
-				unit, name = float64(u.bytes), u.name
-			}
-		}
-		if s.Unit == check.BytesPerFile {
-			name += "/file"
-		}
-	case check.Ratio:
-		unit, name = 0.01, " %"
-	case check.Seconds:
-		name = " s"
-	}
-	step := niceStep((high-low)/unit, 5)
-	digits := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
-	var out []plot.Tick
-	for i := math.Ceil(low / unit / step); i*step*unit <= high; i++ {
-		out = append(out, plot.Tick{Value: i * step * unit, Label: strconv.FormatFloat(i*step+0, 'f', digits, 64) + name})
-	}
-	return out
+	return valueTicks(low, high, s.Unit, 5)
 }
 
 // panel draws one series.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -60,12 +61,8 @@ func runBaselineSave(path string, opts baselineSaveOptions) error {
 	if len(m.Metrics) == 0 {
 		return fmt.Errorf("%s: expected a file that ended well and has readings, found none; there is nothing to compare with", path)
 	}
-	given, err := soakVerdict(path)
-	if err != nil {
+	if m.Run.Verdict, err = worseVerdict(path, m.Run.Verdict); err != nil {
 		return err
-	}
-	if given != "" && given != check.Pass {
-		m.Run.Verdict = given
 	}
 	if v := m.Run.Verdict; v != check.Pass && !opts.force {
 		return fmt.Errorf("%s did not pass (%s), and a baseline of it would excuse the next run; see why with vramsoak check, "+
@@ -98,6 +95,19 @@ func soakVerdict(path string) (check.Verdict, error) {
 		return "", fmt.Errorf("%s: expected the verdict that vramsoak soak wrote there: %w", name, err)
 	}
 	return given.Verdict, nil
+}
+
+// worseVerdict is the verdict of a log, or that of its soak where that is the worse one.
+func worseVerdict(path string, judged check.Verdict) (check.Verdict, error) {
+	given, err := soakVerdict(path)
+	if err != nil {
+		return "", err
+	}
+	rank := []check.Verdict{check.Pass, check.Undecided, check.Fail}
+	if slices.Index(rank, given) > slices.Index(rank, judged) {
+		return given, nil
+	}
+	return judged, nil
 }
 
 func newBaselineShowCommand() *cobra.Command {

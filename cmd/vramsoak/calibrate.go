@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -103,10 +102,7 @@ func runCalibrate(ctx context.Context, out io.Writer, paths []string, opts calib
 		return err
 	}
 	if opts.format == "json" {
-		enc := json.NewEncoder(out)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(r)
+		return writeIndented(out, r)
 	}
 	return reports.CalibrationText(out, r, textOptions(out))
 }
@@ -175,12 +171,8 @@ func (p *percentage) String() string { return strconv.FormatFloat(100*float64(*p
 
 // Set implements pflag.Value.
 func (p *percentage) Set(s string) error {
-	digits, isPercent := strings.CutSuffix(strings.TrimSpace(s), "%")
-	v, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
-	if isPercent {
-		v /= 100
-	}
-	if err != nil || !(v > 0 && v < 1) {
+	v, ok := check.ParseShare(s)
+	if !ok || v == 1 {
 		return errors.New("expected a share such as 0.1% or 0.001, above 0 and below 1")
 	}
 	*p = percentage(v)

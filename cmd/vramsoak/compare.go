@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -25,7 +24,8 @@ func newCompareCommand() *cobra.Command {
 		Short: "Tell whether a run needs more memory, or more time, than an earlier one",
 		Long: `Compare holds NEW against BASE, metric by metric, each file against the same file: idle level, reserved - allocated,
 dark memory, peaks, recoveries, throughput. A metric fails where it is certain that it got worse by more than
-1 % (of memory, by more than 8 MiB too), passes where it is certain that it did not, and is undecided else.
+1 % (of memory, by more than 8 MiB too; of times, by more than 5 %), passes where it is certain that it did not, and is
+undecided else.
 BASE and NEW are run folders, logs, or baselines that vramsoak baseline save wrote.
 
 The limits are those of the policy, found for NEW as vramsoak check finds it.` + dialectHelp(),
@@ -100,10 +100,7 @@ func comparisonWriter(format string) (func(io.Writer, *compare.Comparison, *chec
 
 // writeComparisonJSON writes a verdict as vramsoak check does, and in the same object what was compared.
 func writeComparisonJSON(w io.Writer, c *compare.Comparison, r *check.Report) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(struct {
+	return writeIndented(w, struct {
 		*check.Report
 		*compare.Comparison
 	}{r, c})

@@ -116,15 +116,6 @@ func (o historyAddOptions) run(path string, started time.Time) (history.Run, err
 	return history.NewRun(o.suite, digest, m.Baseline, report), nil
 }
 
-// worseVerdict is the verdict of a log, or the worse one that its soak gave: that also tells of a regression.
-func worseVerdict(path string, judged check.Verdict) (check.Verdict, error) {
-	given, err := soakVerdict(path)
-	if err != nil || given == "" || given == check.Pass {
-		return judged, err
-	}
-	return given, nil
-}
-
 // digestOf is the SHA-256 of a run's log.
 func digestOf(path string) (string, error) {
 	if path == "-" {

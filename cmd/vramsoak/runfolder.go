@@ -113,12 +113,15 @@ func gitCommit() string {
 }
 
 func writeRunJSON(dir string, info runJSON) error {
-	return writeFile(filepath.Join(dir, runJSONName), func(w io.Writer) error {
-		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(info)
-	})
+	return writeFile(filepath.Join(dir, runJSONName), func(w io.Writer) error { return writeIndented(w, info) })
+}
+
+// writeIndented writes JSON as people read it.
+func writeIndented(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
 }
 
 // writeRunFolder writes the reports beside the log.

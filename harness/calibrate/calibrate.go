@@ -2,6 +2,8 @@ package calibrate
 
 import (
 	"fmt"
+	"hash/fnv"
+	"io"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -55,6 +57,12 @@ func Of(runs []*compare.Baseline, policy check.Policy, o Options) (*Report, erro
 	}
 	var clean []*compare.Baseline
 	for _, b := range runs {
+		for _, m := range b.Metrics { // a history is not read by compare.ReadBaseline, which sees to that
+			if len(m.Values) != len(b.Files) {
+				return nil, fmt.Errorf("%s: expected a value for each of its %d files in the metric %q, found %d; what is stored of the run is "+
+					"damaged: leave it out", b.Run.Log, len(b.Files), m.Name, len(m.Values))
+			}
+		}
 		if b.Run.Verdict == check.Fail && !o.All {
 			r.LeftOut = append(r.LeftOut, b.Run.Log)
 			continue
@@ -88,11 +96,9 @@ func leftOut(names []string) string {
 
 // random is the source of random numbers of one try: the same for the same seed, whatever else is tried, and in whichever order.
 func random(seed uint64, what string, try int) *rand.Rand {
-	hash := uint64(14695981039346656037) // FNV-1a
-	for _, c := range []byte(what) {
-		hash = (hash ^ uint64(c)) * 1099511628211
-	}
-	return rand.New(rand.NewPCG(seed^hash, uint64(try)))
+	hash := fnv.New64a()
+	_, _ = io.WriteString(hash, what) // a hash takes anything
+	return rand.New(rand.NewPCG(seed^hash.Sum64(), uint64(try)))
 }
 
 // each does something for every number below n, on all processors.

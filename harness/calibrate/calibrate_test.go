@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -169,6 +170,9 @@ func TestTrouble(t *testing.T) {
 	runs := levels(3, fixtures.LevelSpec{Kind: "white", Files: 20, Sigma: 5})
 	failed := *runs[0]
 	failed.Run.Verdict = check.Fail
+	damaged := *runs[1]
+	damaged.Metrics = slices.Clone(damaged.Metrics)
+	damaged.Metrics[0].Values = damaged.Metrics[0].Values[:3]
 	for _, c := range []struct {
 		runs []*compare.Baseline
 		o    calibrate.Options
@@ -177,6 +181,7 @@ func TestTrouble(t *testing.T) {
 		{runs[:1], options(300), "expected at least 2 runs that did not fail, found 1"},
 		{[]*compare.Baseline{&failed, runs[1]}, options(300), "found 1; 1 failed and may have leaked, of which the first is run 0: take them too with --all"},
 		{runs, options(298), "298 tries cannot show that false alarms are rarer than 1 %; at least 299 can"}, // 0.99^299 < 0.05
+		{[]*compare.Baseline{runs[0], &damaged}, options(300), "run 1: expected a value for each of its 20 files in the metric \"idle level\", found 3"},
 		{runs, calibrate.Options{FalseAlarms: 0, Power: 0.9, Tries: 10}, "expected a rate of false alarms between 0 and 100 %"},
 		{runs, calibrate.Options{FalseAlarms: 0.1, Power: 1, Tries: 100}, "expected a power between 0 and 100 %"},
 	} {

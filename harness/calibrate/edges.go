@@ -97,13 +97,16 @@ func edgesOf(base, now *compare.Baseline, whole *check.Policy, asked func(check.
 			ranks = compare.Compare(base, now, policy)
 		}
 		change := &ranks.Changes[i]
+		key := metricKey{change.Name, change.Unit, change.Rank, change.Device, change.HigherIsBetter}
+		if key.timed() && change.Base == 0 { // nothing is a share of it
+			continue
+		}
 		tests := 0
 		for k := range ranks.Changes {
 			if ranks.Changes[k].P != nil {
 				tests++
 			}
 		}
-		key := metricKey{change.Name, change.Unit, change.Rank, change.Device, change.HigherIsBetter}
 		e := edges{metricKey: key, verdict: c.Changes[i].Verdict, base: change.Base, fires: math.Inf(-1), passes: math.Inf(1)}
 		// Where times are not decided, it is throughput that is not: see compare.Comparison.Findings.
 		e.loose = e.timed() && !slices.Contains(whole.Gate, check.Throughput)

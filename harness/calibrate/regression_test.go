@@ -115,3 +115,17 @@ func TestExact(t *testing.T) {
 		t.Errorf("found %+v, proposed %q", r.Regression.Pairs, r.Policy)
 	}
 }
+
+// Of times whose median is 0, which no log has, nothing is a share: there is nothing to find limits for.
+func TestTimesOfNothing(t *testing.T) {
+	m := check.Measurements{Metrics: []check.Metric{{Name: "seconds a file", Unit: check.Seconds}}}
+	for i := range 101 {
+		m.Files = append(m.Files, check.MeasuredFile{Path: fmt.Sprintf("%d.wav", i), Index: i + 1})
+		m.Metrics[0].Values = append(m.Metrics[0].Values, float64(max(0, i-51)))
+	}
+	run := compare.New(m, compare.RunInfo{})
+	r := calibrated(t, []*compare.Baseline{run, run}, only(check.Regression), options(300))
+	if g := r.Regression; len(g.Metrics) != 0 || g.Pairs.Count != 0 || !g.Fine {
+		t.Errorf("found %+v, expected no metric", g)
+	}
+}

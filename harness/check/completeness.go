@@ -71,7 +71,7 @@ func (j *Judge) filesEnded() {
 		said = append(said, text)
 	}
 	if missing > 0 {
-		said = append(said, fmt.Sprintf("%s never begun", plural(missing, "file")))
+		said = append(said, fmt.Sprintf("%s never begun", Plural(missing, "file")))
 	}
 	if cut != "" {
 		said = append(said, cut)
@@ -168,7 +168,7 @@ func (j *Judge) processesEnded() {
 	case bad > 1:
 		f.Message += fmt.Sprintf("; so did %d more", bad-1)
 	case bad == 0:
-		f.Message = plural(len(j.tl.Exits), "process") + " ended well, or for a file's reason"
+		f.Message = Plural(len(j.tl.Exits), "process") + " ended well, or for a file's reason"
 		if len(j.tl.Exits) > 1 {
 			f.Message = fmt.Sprintf("%d processes ended well, or for a file's reason", len(j.tl.Exits))
 		}
@@ -217,7 +217,7 @@ func (j *Judge) pairsClosed() {
 		f.Message = "no Before/After pair was logged"
 	default:
 		f.Verdict, f.Measured = Pass, new(0.0)
-		f.Message = plural(closed, "pair") + " closed"
+		f.Message = Plural(closed, "pair") + " closed"
 	}
 	j.add(f)
 }

@@ -85,7 +85,7 @@ func (j *Judge) unreadable() {
 	j.add(Finding{
 		Check: Consistency, Verdict: Undecided, Subject: "unreadable lines", Unit: Count,
 		Measured: new(float64(len(j.tl.Bad))), Limit: new(0.0), At: new(first.Pos),
-		Message: fmt.Sprintf("%s cannot be read; the first: expected %s, found %q; %s", plural(len(j.tl.Bad), "line"),
+		Message: fmt.Sprintf("%s cannot be read; the first: expected %s, found %q; %s", Plural(len(j.tl.Bad), "line"),
 			first.Expected, first.Found, first.Advice),
 	})
 }
@@ -103,7 +103,7 @@ func (j *Judge) failedReadings() {
 	}
 	if n > 0 {
 		f.Measured = new(float64(n))
-		f.Message = fmt.Sprintf("the pipeline could not read its memory %s; the first: %s", plural(n, "time"), f.Message)
+		f.Message = fmt.Sprintf("the pipeline could not read its memory %s; the first: %s", Plural(n, "time"), f.Message)
 		j.add(f)
 	}
 }

@@ -1,5 +1,5 @@
-// Package check judges a timeline: did each cleanup give its memory back, does the idle level grow, was the card big
-// enough, did every file end well.
+// Package check judges a timeline: did each cleanup give its memory back, does anything grow over the files (the idle level,
+// what is reserved and unused, what the allocator does not see, stages, times), was the card big enough, did every file end well.
 //
 //	report := check.Of(timeline, check.DefaultPolicy())
 //

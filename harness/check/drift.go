@@ -320,7 +320,7 @@ func (j *Judge) relative(sum *driftSum, d drift, c *column) {
 		return
 	}
 	longest := slices.MaxFunc(all, func(a, b processValues) int { return len(a.files) - len(b.files) })
-	d.limit = float64(j.policy.Drift.MaxChange) * math.Abs(median(longest.values)) / float64(len(longest.values))
+	d.limit = float64(j.policy.Drift.MaxChange) * math.Abs(Median(longest.values)) / float64(len(longest.values))
 	w := j.worst(&d, all)
 	if w.of == nil {
 		return
@@ -347,7 +347,7 @@ func (j *Judge) addDrifts(sum *driftSum) {
 		return
 	case len(sum.unsure) == 0:
 		f.Verdict = Pass
-		f.Message = fmt.Sprintf("%s without a change for the worse by more than %s over the run", series(sum.series), change)
+		f.Message = fmt.Sprintf("%d series without a change for the worse by more than %s over the run", sum.series, change)
 	default:
 		f.Verdict = Undecided
 		f.Message = fmt.Sprintf("cannot be told from a change by %s over the run, for noise or digits: %s", change, strings.Join(sum.unsure, ", "))
@@ -355,15 +355,8 @@ func (j *Judge) addDrifts(sum *driftSum) {
 	j.add(*f)
 }
 
-func series(n int) string {
-	if n == 1 {
-		return "1 series"
-	}
-	return fmt.Sprintf("%d series", n)
-}
-
-// median is of at least one value, which stay in their order.
-func median(values []float64) float64 {
+// Median is of at least one value, which stay in their order.
+func Median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"vramsoak/parser"
@@ -71,7 +72,7 @@ func (j *Judge) runsOut(l *ledger, w worstProcess, end *idle) string {
 	slope := *w.finding.Measured
 	files := func(total int64) string {
 		if n := int64(float64(total-level-need) / slope); n > 0 {
-			return groups(n)
+			return Grouped(strconv.FormatInt(n, 10))
 		}
 		return "none"
 	}
@@ -88,15 +89,6 @@ func (j *Judge) runsOut(l *ledger, w worstProcess, end *idle) string {
 		parts = append(parts, fmt.Sprintf("%s on %d GiB", files(card*parser.GiB), card))
 	}
 	return fmt.Sprintf("files until out of memory, of which each takes %s at its peak: %s", parser.FormatBytes(need), strings.Join(parts, ", "))
-}
-
-// groups is a number with its thousands apart: 12,345.
-func groups(n int64) string {
-	s := fmt.Sprint(n)
-	for at := len(s) - 3; at > 0; at -= 3 {
-		s = s[:at] + "," + s[at:]
-	}
-	return s
 }
 
 // entersAt names the checkpoints between which the level of a file rises for good: from there on, to the end of the file, it is

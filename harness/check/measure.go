@@ -127,6 +127,9 @@ func (v Values) empty() bool {
 	return true
 }
 
+// valueMax bounds the values of metrics, as the parser does bytes: of absurd lengths and times the squares would be no numbers.
+const valueMax = 1 << 62
+
 // speed is audio seconds in a second where the log has the lengths of the files, else seconds a file.
 func (j *Judge) speed(sound []int32) (speed Metric, ok bool) {
 	timed, withAudio := 0, 0
@@ -146,12 +149,12 @@ func (j *Judge) speed(sound []int32) (speed Metric, ok bool) {
 	for n, i := range sound {
 		f := j.tl.Files[i]
 		speed.Values[n] = math.NaN()
-		switch {
-		case f.Seconds <= 0:
-		case byAudio:
-			speed.Values[n] = f.AudioSeconds / f.Seconds
-		default:
-			speed.Values[n] = f.Seconds
+		v := f.Seconds
+		if byAudio {
+			v = f.AudioSeconds / f.Seconds
+		}
+		if f.Seconds > 0 && v <= valueMax {
+			speed.Values[n] = v
 		}
 	}
 	return speed, timed > 0

@@ -77,3 +77,18 @@ func TestValuesJSON(t *testing.T) {
 		}
 	}
 }
+
+// A speed that is no finite number is none: a baseline, which is JSON, could not hold it.
+func TestMeasuredAbsurdSpeed(t *testing.T) {
+	log := strings.Replace(threeFiles, "audio_seconds=10\n", "audio_seconds=1e308\n", 1)
+	log = strings.Replace(log, "seconds=2\n", "seconds=1e-3\n", 1)
+	b := parser.Builder{}
+	if err := b.Read(strings.NewReader(log), "run.log"); err != nil {
+		t.Fatal(err)
+	}
+	metrics := check.Of(b.Timeline(), check.DefaultPolicy()).Measured.Metrics
+	speed := metrics[len(metrics)-1]
+	if diff := cmp.Diff(check.Values{math.NaN(), 4}, speed.Values, cmpopts.EquateNaNs()); diff != "" || speed.Name != "throughput" {
+		t.Errorf("%s: %s", speed.Name, diff)
+	}
+}

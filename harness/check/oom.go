@@ -142,10 +142,3 @@ func describe(o *parser.OutOfMemory) string {
 	}
 	return strings.Join(parts, ", ")
 }
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}

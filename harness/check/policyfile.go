@@ -218,17 +218,23 @@ func (r *policyReader) dialect(item ast.Node) (d parser.UserDialect, name ast.No
 func (r *policyReader) share(to *Share) func(ast.Node) {
 	return func(n ast.Node) {
 		s, ok := text(n)
-		digits, isPercent := strings.CutSuffix(s, "%")
-		f, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
-		if isPercent {
-			f /= 100
-		}
-		if !ok || err != nil || !(f > 0 && f <= 1) {
+		share, valid := ParseShare(s)
+		if !ok || !valid {
 			r.fail(n, "a share such as 95% or 0.95, above 0 and up to 1")
 			return
 		}
-		*to = Share(f)
+		*to = share
 	}
+}
+
+// ParseShare reads a share as policies have it: "95%" or "0.95". ok is false for what is none, or not above 0 and up to 1.
+func ParseShare(s string) (share Share, ok bool) {
+	digits, isPercent := strings.CutSuffix(strings.TrimSpace(s), "%")
+	f, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	if isPercent {
+		f /= 100
+	}
+	return Share(f), err == nil && f > 0 && f <= 1
 }
 
 func (r *policyReader) amount(to *Amount) func(ast.Node) {

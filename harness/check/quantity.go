@@ -20,7 +20,8 @@ func Quantity(value float64, unit string) string {
 	}
 	switch unit {
 	case Bytes:
-		return parser.FormatBytes(int64(math.Round(value)))
+		const most = 1<<63 - 1024 // of the floating-point numbers that are an int64
+		return parser.FormatBytes(int64(math.Round(max(-most, min(most, value)))))
 	case Ratio:
 		return strconv.FormatFloat(100*value, 'f', 1, 64) + " %"
 	case Seconds:
@@ -46,4 +47,27 @@ func significant(value float64) string {
 		digits -= int(math.Floor(math.Log10(math.Abs(value))))
 	}
 	return strconv.FormatFloat(value, 'f', min(max(digits, 0), 9), 64)
+}
+
+// Grouped sets the thousands of a decimal number apart: "45,000".
+func Grouped(digits string) string {
+	sign, fraction := "", ""
+	if rest, negative := strings.CutPrefix(digits, "-"); negative {
+		sign, digits = "-", rest
+	}
+	if point := strings.IndexByte(digits, '.'); point >= 0 {
+		digits, fraction = digits[:point], digits[point:]
+	}
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return sign + digits + fraction
+}
+
+// Plural is "1 file" or "60 files".
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -29,7 +29,7 @@ const (
 
 // A Finding is what one check found about one subject: a cleanup, a stage, a device, the batch.
 type Finding struct {
-	Check   string  `json:"check"` // "recovery", "peak", "leak", "out-of-memory", "completeness", "regression", "consistency"
+	Check   string  `json:"check"` // one of Checks
 	Verdict Verdict `json:"verdict"`
 	Subject string  `json:"subject"` // "Whisper Cleanup"
 	// File is the place in the batch (from 1) of the file that decided the verdict: the first that fails, or the worst

@@ -89,7 +89,7 @@ func Compare(base, now *Baseline, policy check.RegressionPolicy) *Comparison {
 		case t.exact():
 			t.compareExactly(now.Files)
 		case t.Files < leastFiles && enough:
-			t.skip(fmt.Sprintf("%s have it in both runs, and %d are the least to judge by", plural(t.Files, "file"), leastFiles))
+			t.skip(fmt.Sprintf("%s have it in both runs, and %d are the least to judge by", check.Plural(t.Files, "file"), leastFiles))
 		default:
 			t.run()
 		}
@@ -232,11 +232,4 @@ func (c *Change) Worse() float64 {
 		return 0 - c.Difference
 	}
 	return c.Difference
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -41,7 +41,7 @@ func (t *test) compareExactly(files []check.MeasuredFile) {
 	if t.Base != 0 {
 		t.Relative = t.Difference / math.Abs(t.Base)
 	}
-	total := plural(len(changes), "file")
+	total := check.Plural(len(changes), "file")
 	switch {
 	case worse > 0:
 		f := files[t.files[first].new]

@@ -10,9 +10,9 @@ import (
 
 // moved is "rose by 300 MiB (+3.1 %, 95 % interval 290 MiB to 310 MiB) from 9.50 GiB, over the same 60 files".
 func (t *test) moved() string {
-	where := ", over the same " + plural(t.Files, "file")
+	where := ", over the same " + check.Plural(t.Files, "file")
 	if !t.Paired {
-		where = fmt.Sprintf(", over %s and %d others", plural(len(t.base), "file"), len(t.new))
+		where = fmt.Sprintf(", over %s and %d others", check.Plural(len(t.base), "file"), len(t.new))
 	}
 	word := "rose by "
 	switch {

@@ -42,7 +42,7 @@ func (t *test) sample(base, now *check.Metric, paired []pair) {
 	if t.Files == 0 {
 		return
 	}
-	t.Base, t.New = median(t.base), median(t.new)
+	t.Base, t.New = check.Median(t.base), check.Median(t.new)
 	t.Limit = float64(t.policy.MinEffect) * math.Abs(t.Base)
 	switch t.Unit {
 	case check.Bytes:

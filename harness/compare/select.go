@@ -1,9 +1,6 @@
 package compare
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // kth is the k-th smallest, from 1, of numbers that need not be kept: atMost counts those that are v or less. It halves the
 // range of all floating-point numbers in their order, which takes 64 steps at most.
@@ -44,11 +41,4 @@ func middle(count int, atMost func(v float64) int) float64 {
 		return lower
 	}
 	return lower + (kth(count/2+1, atMost)-lower)/2
-}
-
-// median is that of values, which are not empty.
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return sorted[(n-1)/2] + (sorted[n/2]-sorted[(n-1)/2])/2
 }

@@ -37,9 +37,13 @@ type SeriesKey struct {
 	Device    int
 }
 
-// String is a series for a person: "peak, worst", with its device or rank where that is not 0.
+// String is a series for a person: "peak, worst", with its device or rank where that is not 0, and without a statistic where it
+// has none.
 func (k SeriesKey) String() string {
-	s := k.Metric + ", " + k.Statistic
+	s := k.Metric
+	if k.Statistic != "" {
+		s += ", " + k.Statistic
+	}
 	if k.Rank > 0 {
 		s += fmt.Sprintf(", rank %d", k.Rank)
 	}

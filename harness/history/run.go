@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -102,15 +103,18 @@ func (r *Run) scalars() []scalar {
 		if m.HigherIsBetter {
 			slices.Reverse(values)
 		}
-		for statistic, q := range map[string]float64{MedianOf: 0.5, P95: 0.95, Worst: 1} {
+		for _, of := range []struct {
+			statistic string
+			quantile  float64
+		}{{MedianOf, 0.5}, {P95, 0.95}, {Worst, 1}} {
 			out = append(out, scalar{
-				metric: m.Name, statistic: statistic, unit: m.Unit, rank: m.Rank, device: m.Device,
-				higherIsBetter: m.HigherIsBetter, resolution: m.Resolution, value: quantile(values, q),
+				metric: m.Name, statistic: of.statistic, unit: m.Unit, rank: m.Rank, device: m.Device,
+				higherIsBetter: m.HigherIsBetter, resolution: m.Resolution, value: quantile(values, of.quantile),
 			})
 		}
 	}
-	for subject, growth := range r.Growth {
-		out = append(out, scalar{metric: subject, statistic: GrowthRate, unit: check.BytesPerFile, value: growth})
+	for _, subject := range slices.Sorted(maps.Keys(r.Growth)) {
+		out = append(out, scalar{metric: subject, statistic: GrowthRate, unit: check.BytesPerFile, value: r.Growth[subject]})
 	}
 	return out
 }

@@ -15,6 +15,6 @@
 //     that was found by simulation (critical.go), and the second half of the series does not contradict it.
 //
 // Mann and Kendall's test and Theil and Sen's slope, which are used for this elsewhere, see less: with the correction for
-// autocorrelation that they need, they find 85 % of what this finds 89 % of, and they cannot tell a step from growth. docs/verdicts.md
+// autocorrelation that they need, they find 85 % of what this finds 89 % of, and they cannot tell a step from growth. docs/check.md
 // has the table, make bench-verdicts prints it.
 package shape
