@@ -83,6 +83,10 @@ func runCalibrate(ctx context.Context, out io.Writer, paths []string, opts calib
 	var last *check.Report // of the last run, nil where it is no log
 	for _, path := range paths {
 		more, report, err := opts.runs(ctx, path)
+		if _, empty := errors.AsType[nothingError](err); empty && len(paths) > 1 {
+			fmt.Fprintf(os.Stderr, "vramsoak: left out: %v\n", err)
+			continue
+		}
 		if err != nil {
 			return err
 		}

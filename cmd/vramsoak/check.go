@@ -27,7 +27,7 @@ func newCheckCommand() *cobra.Command {
 		Long: `Check reads the memory checkpoints of a log and judges whether memory is given back: recovery of each cleanup,
 peak, growth over files, out of memory, completeness, consistency, and with --baseline whether it got worse. Several
 logs are judged together, each as a run of its own.
-LOG is a file, also one compressed with gzip or zstd, or - for standard input.
+LOG is a file, also one compressed with gzip or zstd, a run folder, or - for standard input.
 
 The policy is the file given; else, for a log that vramsoak wrote, the one that the run was made with; else
 vramsoak.yaml in the current folder; else the defaults. It may hold dialects of your own.` + dialectHelp(),
@@ -36,7 +36,7 @@ vramsoak.yaml in the current folder; else the defaults. It may hold dialects of 
   vramsoak check run.log --baseline last-good.json --baseline anchor.json
   python transcribe.py *.mp3 2>&1 | vramsoak check -`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return runCheck(cmd.OutOrStdout(), args, opts) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runCheck(cmd.OutOrStdout(), logsIn(args), opts) },
 	}
 	cmd.Flags().StringVar(&opts.read.policy, "policy", "", "policy `file` (YAML): thresholds, expected checkpoints, which checks gate")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)

@@ -46,11 +46,16 @@ Runs are compared within a suite: the same pipeline over the same batch.`,
 	return cmd
 }
 
+// name is where the history is.
+func (o *historyOptions) name() string {
+	return cmp.Or(o.db, os.Getenv("VRAMSOAK_HISTORY"), defaultHistory)
+}
+
 // with opens the history for one command.
 func (o *historyOptions) with(
 	ctx context.Context, open func(context.Context, string) (*history.Store, error), do func(*history.Store) error,
 ) error {
-	store, err := open(ctx, cmp.Or(o.db, os.Getenv("VRAMSOAK_HISTORY"), defaultHistory))
+	store, err := open(ctx, o.name())
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -66,7 +67,12 @@ func runHistoryAdd(ctx context.Context, out io.Writer, paths []string, opts hist
 	if opts.suite == "" {
 		return errors.New("expected --suite to be a name, found none")
 	}
+	_, err := os.Stat(opts.name())
+	fresh := !history.IsPostgres(opts.name()) && errors.Is(err, fs.ErrNotExist)
 	return opts.with(ctx, history.Create, func(s *history.Store) error {
+		if fresh {
+			fmt.Fprintf(os.Stderr, "vramsoak: %s is a new history\n", opts.name())
+		}
 		for _, path := range paths {
 			run, err := opts.run(path, started)
 			if err != nil {

@@ -59,6 +59,9 @@ func runHistoryGate(ctx context.Context, out io.Writer, args []string, opts hist
 		if err != nil {
 			return err
 		}
+		if len(h.Runs) == 0 {
+			return fmt.Errorf("expected runs of suite %s in the history, found none; vramsoak history list --suite \"\" shows all suites", opts.suite)
+		}
 		if len(args) > 0 {
 			id, err := runNumber(args[0])
 			if err != nil {

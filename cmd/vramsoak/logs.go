@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
+	"vramsoak/harness"
 	"vramsoak/harness/check"
 	"vramsoak/parser"
 	"vramsoak/reports"
@@ -70,6 +72,11 @@ func (o readOptions) remark(d dialects, bad *parser.SyntaxError) string {
 // sniffed is how much of a log is looked at for why nothing was found in it, where it is known how many lines it has.
 const sniffed = 1 << 20
 
+// A nothingError says that a log can be read, and has nothing of what was looked for.
+type nothingError string
+
+func (e nothingError) Error() string { return string(e) }
+
 // nothing says why a log that has been read has nothing of what was looked for, with a remark. lines are its lines, 0 where
 // they were not counted.
 func nothing(path string, log io.Reader, what, remark string, lines int) error {
@@ -93,11 +100,11 @@ func nothing(path string, log io.Reader, what, remark string, lines int) error {
 	name := displayName(path)
 	switch {
 	case seen.bytes == 0:
-		return fmt.Errorf("%s is empty; %s", name, remark)
+		return nothingError(fmt.Sprintf("%s is empty; %s", name, remark))
 	case seen.nul > 0:
-		return fmt.Errorf("%s has no %s and looks like a binary file (NUL at byte %d); %s", name, what, seen.nul, remark)
+		return nothingError(fmt.Sprintf("%s has no %s and looks like a binary file (NUL at byte %d); %s", name, what, seen.nul, remark))
 	}
-	return fmt.Errorf("%s has no %s (lines read: %d); %s", name, what, seen.lines, remark)
+	return nothingError(fmt.Sprintf("%s has no %s (lines read: %d); %s", name, what, seen.lines, remark))
 }
 
 // timeline reads several logs as one, and says in which of the user's dialects each was read.
@@ -135,6 +142,18 @@ func firstBad(tl *parser.Timeline, name string) *parser.SyntaxError {
 		return &tl.Bad[i]
 	}
 	return nil
+}
+
+// logsIn are the logs of run folders, and the paths that are something else as they are.
+func logsIn(paths []string) []string {
+	logs := slices.Clone(paths)
+	for i, path := range logs {
+		log := filepath.Join(path, harness.LogName)
+		if info, err := os.Stat(log); err == nil && info.Mode().IsRegular() {
+			logs[i] = log
+		}
+	}
+	return logs
 }
 
 // judge reads several logs as one and judges them by the policy of [policyFor]. The timeline has the checkpoints too.

@@ -37,7 +37,7 @@ ending of the output's name is the format.` + dialectHelp(),
   vramsoak plot run.log --over files -o drift.png
   vramsoak plot runs/*/soak.log -o nights.svg --width 2400`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return runPlot(args, opts) },
+		RunE: func(_ *cobra.Command, args []string) error { return runPlot(logsIn(args), opts) },
 	}
 	cmd.Flags().StringVarP(&opts.output, "output", "o", "memory.png", "`file` to write: .png, .svg or .pdf")
 	cmd.Flags().StringVar(&opts.over, "over", overTime, "what the plot is drawn over: time or files")

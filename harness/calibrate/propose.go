@@ -35,7 +35,7 @@ func (g *regression) does() bool {
 		decidable, pass := false, true
 		for _, e := range metrics {
 			limit := e.limit(g.MinEffect, g.MinBytes, g.MinSlowdown)
-			if e.fires > limit {
+			if e.fires >= limit { // at its edge one more file decides
 				return false
 			}
 			if e.mustPass() {
@@ -50,7 +50,7 @@ func (g *regression) does() bool {
 		}
 	}
 	for _, e := range g.shuffles {
-		if e.fires > e.limit(g.MinEffect, g.MinBytes, g.MinSlowdown) {
+		if e.fires >= e.limit(g.MinEffect, g.MinBytes, g.MinSlowdown) {
 			return false
 		}
 	}
@@ -97,10 +97,10 @@ func (g *regression) raise(share float64) {
 		}
 	}
 	raised := func(to *float64, limits []float64, needed float64) {
-		if needed <= *to {
+		if needed < *to {
 			return
 		}
-		if limit, ok := readable(limits, needed); ok {
+		if limit, ok := readable(limits, needed*1.001); ok {
 			*to = limit
 		}
 	}

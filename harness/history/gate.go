@@ -57,7 +57,7 @@ func (h *History) Gate(policy check.RegressionPolicy) Outcome {
 		o.Verdict, o.Reason = check.Undecided, fmt.Sprintf("run %d measured nothing: none of its files ended well", o.Newest.ID)
 	case o.Judged == 0:
 		o.Verdict, o.Reason = check.Undecided, fmt.Sprintf(
-			"suite %s has %d runs that measured the same; at least %d are needed", h.Suite, most, MinRuns)
+			"suite %s has %d comparable runs; at least %d are needed", h.Suite, most, MinRuns)
 	}
 	for _, c := range h.Changes(h.Judged(), policy) {
 		if !c.Lasting {
