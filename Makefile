@@ -104,7 +104,7 @@ docs-pictures:
 bench-history:
 	go test -run 'TestFalseAlarms|TestPower' -bench Find -benchtime 2x -v ./harness/history/changepoint -args -histories 2000 -tries 100
 
-# The verdicts on a labelled corpus of clean and leaking runs, 10,000 of each clean kind; prints the tables of docs/check.md.
+# The verdicts on a labelled corpus of clean and leaking runs, 10,000 of each clean kind; prints the tables of docs/verdicts.md.
 RUNS ?= 10000
 .PHONY: bench-verdicts
 bench-verdicts:

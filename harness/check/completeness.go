@@ -168,10 +168,11 @@ func (j *Judge) processesEnded() {
 	case bad > 1:
 		f.Message += fmt.Sprintf("; so did %d more", bad-1)
 	case bad == 0:
-		f.Message = Plural(len(j.tl.Exits), "process") + " ended well, or for a file's reason"
-		if len(j.tl.Exits) > 1 {
-			f.Message = fmt.Sprintf("%d processes ended well, or for a file's reason", len(j.tl.Exits))
+		processes := "1 process"
+		if n := len(j.tl.Exits); n > 1 {
+			processes = fmt.Sprintf("%d processes", n)
 		}
+		f.Message = processes + " ended well, or for a file's reason"
 	}
 	j.add(f)
 }

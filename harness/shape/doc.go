@@ -14,7 +14,8 @@
 //  4. Growth is certain where that comparison favours it, the slope is more standard errors above 0 than a table allows
 //     that was found by simulation (critical.go), and the second half of the series does not contradict it.
 //
-// Mann and Kendall's test and Theil and Sen's slope, which are used for this elsewhere, see less: with the correction for
-// autocorrelation that they need, they find 85 % of what this finds 89 % of, and they cannot tell a step from growth. docs/check.md
-// has the table, make bench-verdicts prints it.
+// Mann and Kendall's test, which is used for this elsewhere, takes noise that resembles itself from file to file for growth (5 % of
+// clean series at a nominal 0.1 %), and cannot tell a warm-up or a step from growth: it calls nine in ten of them leaks.
+// Corrected for autocorrelation it sees less than this, because it sees ranks only. docs/verdicts.md has the tables, and make
+// bench-verdicts prints them.
 package shape
