@@ -14,7 +14,7 @@ import (
 func Quantity(value float64, unit string) string {
 	switch of, perFile := strings.CutSuffix(unit, PerFile); {
 	case perFile && of == Ratio: // little, a file
-		return significant(100*value) + " %" + PerFile
+		return strconv.FormatFloat(math.Round(100*value*1e4)/1e4+0, 'f', -1, 64) + " %" + PerFile
 	case perFile:
 		return Quantity(value, of) + PerFile
 	}
