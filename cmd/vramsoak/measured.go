@@ -49,7 +49,7 @@ func (o readOptions) measured(path string) (measured, error) {
 		return measured{}, err
 	}
 	info.Log, info.Verdict = displayName(path), report.Verdict
-	return measured{compare.New(*report.Measured, info), report}, nil
+	return measured{compare.New(*report.Measured(), info), report}, nil
 }
 
 // ourJSON is how an object of vramsoak's begins. A log may have lines of JSON too.
@@ -143,7 +143,7 @@ func (o readOptions) references(paths []string) (references, error) {
 
 // join adds to a report how its run compares with each reference, and notes on standard error where the runs differ otherwise.
 func (refs references) join(report *check.Report, run compare.RunInfo) {
-	now := compare.New(*report.Measured, run)
+	now := compare.New(*report.Measured(), run)
 	for _, ref := range refs {
 		name := ""
 		if len(refs) > 1 {

@@ -13,9 +13,21 @@ type column struct {
 	files      []int32         // places in the timeline
 	values     []float64
 	resolution float64 // the largest
+	// most bounds the files; 0 is no bound. Of more of them every second is kept, every fourth, and so on: those whose number
+	// has none of the bits of skip.
+	most int
+	skip int32
 }
 
 func (c *column) add(ref fileRef, value, resolution float64) {
+	if ref.n&c.skip != 0 {
+		return
+	}
+	if c.most > 0 && len(c.files) == c.most {
+		c.thin(2*c.skip + 1)
+		c.add(ref, value, resolution)
+		return
+	}
 	c.files, c.values = append(room(c.files), ref.n), append(room(c.values), value)
 	c.resolution = max(c.resolution, resolution)
 }
@@ -53,6 +65,9 @@ type point struct {
 	level column
 }
 
+// pointFiles bounds the files of which the levels at a point are kept.
+const pointFiles = 1024
+
 // pointsMax bounds the points that are told apart: a log may give every checkpoint a name of its own.
 const pointsMax = 256
 
@@ -61,6 +76,19 @@ type points struct {
 	all  []*point
 	next int
 	rest point // what is not told apart
+}
+
+// thin leaves out the files whose number has any of the bits.
+func (c *column) thin(skip int32) {
+	c.skip = skip
+	kept := 0
+	for i, n := range c.files {
+		if n&skip == 0 {
+			c.files[kept], c.values[kept] = n, c.values[i]
+			kept++
+		}
+	}
+	c.files, c.values = c.files[:kept], c.values[:kept]
 }
 
 // at is the point of the file's next checkpoint.
@@ -80,7 +108,7 @@ func (p *points) at(full string) *point {
 			return &p.rest
 		}
 		at = p.next
-		p.all = slices.Insert(p.all, at, &point{name: name})
+		p.all = slices.Insert(p.all, at, &point{name: name, level: column{most: pointFiles}})
 	}
 	p.next = at + 1
 	p.all[at].full = full

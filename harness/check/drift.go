@@ -25,6 +25,35 @@ type processValues struct {
 	files      []int32
 	values     []float64
 	resolution float64
+	thinned    bool // values of some files were not kept: see column.most
+}
+
+// span is how many files there are from the first to the last, those whose values were not kept included.
+func (p *processValues) span() int {
+	if !p.thinned {
+		return len(p.files)
+	}
+	return int(p.files[len(p.files)-1]-p.files[0]) + 1
+}
+
+// spread puts the values at their places among all files of the span.
+func (p *processValues) spread(values []float64) []float64 {
+	if !p.thinned {
+		return values
+	}
+	all := slices.Repeat([]float64{math.NaN()}, p.span())
+	for i, n := range p.files {
+		all[n-p.files[0]] = values[i]
+	}
+	return all
+}
+
+// at is the place in the timeline of a value of the span.
+func (p *processValues) at(i int) int32 {
+	if p.thinned {
+		return p.files[0] + int32(i)
+	}
+	return p.files[i]
 }
 
 // A worstProcess is the finding on the process that is the worst of all.
@@ -37,16 +66,25 @@ type worstProcess struct {
 // processes cuts a column, without the files that did not end well.
 func (j *Judge) processes(c *column) []processValues {
 	var all []processValues
+	first := 0 // of the last process, in the column
 	for i, n := range c.files {
 		f := j.tl.Files[n]
 		if !j.sound(f) {
 			continue
 		}
 		if len(all) == 0 || all[len(all)-1].process != f.Process {
-			all = append(all, processValues{process: f.Process, resolution: c.resolution})
+			all = append(all, processValues{process: f.Process, resolution: c.resolution, thinned: c.skip > 0})
 		}
 		p := &all[len(all)-1]
-		p.files, p.values = append(p.files, n), append(p.values, c.values[i])
+		switch {
+		case len(p.files) == 0: // the files of a process follow one another in the column, mostly all of them
+			p.files, p.values = c.files[i:i+1:i+1], c.values[i:i+1:i+1]
+			first = i
+		case first+len(p.files) == i:
+			p.files, p.values = c.files[first:i+1:i+1], c.values[first:i+1:i+1]
+		default:
+			p.files, p.values = append(p.files, n), append(p.values, c.values[i])
+		}
 	}
 	return all
 }
@@ -78,10 +116,10 @@ func (j *Judge) worst(d *drift, all []processValues) worstProcess {
 			worst = worstProcess{f, p, r}
 		}
 	}
-	if worst.of != nil {
-		t := Trend{Finding: worst.finding, Unit: d.unit, Values: worst.of.values, Falls: d.falls, Result: worst.result}
-		for _, n := range worst.of.files {
-			t.Files = append(t.Files, j.tl.Files[n])
+	if worst.of != nil && j.all {
+		t := Trend{Finding: worst.finding, Unit: d.unit, Values: worst.of.spread(worst.of.values), Falls: d.falls, Result: worst.result}
+		for i := range t.Values {
+			t.Files = append(t.Files, j.tl.Files[worst.of.at(i)])
 		}
 		j.trends = append(j.trends, t)
 	}
@@ -118,8 +156,16 @@ func (j *Judge) series(d *drift, p *processValues) shape.Series {
 			s.Values[i] = -v
 		}
 	}
-	for _, n := range p.files {
-		s.Audio = append(s.Audio, j.tl.Files[n].AudioSeconds)
+	if p.thinned {
+		s.Values = p.spread(s.Values)
+		return s
+	}
+	s.Audio = make([]float64, len(p.files))
+	for i, n := range p.files {
+		if s.Audio[i] = j.tl.Files[n].AudioSeconds; s.Audio[i] == 0 { // lengths are known of all, or of none
+			s.Audio = nil
+			break
+		}
 	}
 	return s
 }
@@ -216,7 +262,7 @@ func (j *Judge) form(d *drift, p *processValues, r *shape.Result) string {
 }
 
 // fileAt names the file of a value.
-func (j *Judge) fileAt(p *processValues, at int) string { return fileName(j.tl.Files[p.files[at]]) }
+func (j *Judge) fileAt(p *processValues, at int) string { return fileName(j.tl.Files[p.at(at)]) }
 
 // filesMax is how many files are worth advising.
 const filesMax = 10_000
@@ -320,7 +366,7 @@ func (j *Judge) relative(sum *driftSum, d drift, c *column) {
 		return
 	}
 	longest := slices.MaxFunc(all, func(a, b processValues) int { return len(a.files) - len(b.files) })
-	d.limit = float64(j.policy.Drift.MaxChange) * math.Abs(Median(longest.values)) / float64(len(longest.values))
+	d.limit = float64(j.policy.Drift.MaxChange) * math.Abs(Median(longest.values)) / float64(longest.span())
 	w := j.worst(&d, all)
 	if w.of == nil {
 		return

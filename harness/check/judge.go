@@ -188,7 +188,7 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 	}
 	report := &Report{
 		Schema: Schema, Files: len(tl.Files), Checkpoints: tl.Checkpoints, HighWater: mark, Recoveries: j.recoveries, Policy: j.policy,
-		Measured: j.measure(), Trends: j.trends,
+		Trends: j.trends, judge: j,
 	}
 	report.Join(fold(j.findings)...)
 	return report

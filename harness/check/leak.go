@@ -109,7 +109,7 @@ func (j *Judge) entersAt(l *ledger, w worstProcess) string {
 				n++
 			}
 		}
-		if p.level.of == l.level && n > len(files)/2 {
+		if p.level.of == l.level && n*int(p.level.skip+1) > len(files)/2 {
 			above, names = append(above, sum/float64(n)), append(names, p.name)
 		}
 	}

@@ -35,6 +35,9 @@ type ledger struct {
 	order               orderMark
 }
 
+// columnFiles is of how many files the columns are kept: a log may have millions.
+const columnFiles = 8192
+
 // A stagePeak is the high-water mark of a stage over the files, and how far it lies above the level at the stage's start.
 type stagePeak struct {
 	name       string
@@ -83,6 +86,7 @@ func (j *Judge) ledger(lane parser.Lane) *ledger {
 	l := j.byLane[lane]
 	if l == nil {
 		l = &ledger{lane: lane, byName: map[string]*recoverySum{}}
+		l.peaks.most, l.unused.most, l.dark.most = columnFiles, columnFiles, columnFiles
 		j.byLane[lane] = l
 		j.ledgers = append(j.ledgers, l)
 	}
@@ -139,7 +143,7 @@ func (l *ledger) stagePeak(name string) *stagePeak {
 			return p
 		}
 	}
-	p := &stagePeak{name: name}
+	p := &stagePeak{name: name, peak: column{most: columnFiles}, took: column{most: columnFiles}}
 	if len(l.stagePeaks) < pointsMax {
 		l.stagePeaks = append(l.stagePeaks, p)
 	}

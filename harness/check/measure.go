@@ -81,7 +81,10 @@ func (v *Values) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// measure gathers what the run measured, of the files that ended well.
+// Measured is what the run measured, file by file, of the files that ended well. It is gathered when it is asked for: of a
+// long log it is much.
+func (r *Report) Measured() *Measurements { return r.judge.measure() }
+
 func (j *Judge) measure() *Measurements {
 	m := &Measurements{}
 	var sound []int32

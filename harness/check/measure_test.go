@@ -39,7 +39,7 @@ func TestMeasured(t *testing.T) {
 	if err := b.Read(strings.NewReader(threeFiles), "run.log"); err != nil {
 		t.Fatal(err)
 	}
-	got := check.Of(b.Timeline(), check.DefaultPolicy()).Measured
+	got := check.Of(b.Timeline(), check.DefaultPolicy()).Measured()
 	want := &check.Measurements{
 		Files: []check.MeasuredFile{
 			{Path: "a.wav", Index: 1, AudioSeconds: 10}, {Path: "c.wav", Index: 3, AudioSeconds: 20},
@@ -86,7 +86,7 @@ func TestMeasuredAbsurdSpeed(t *testing.T) {
 	if err := b.Read(strings.NewReader(log), "run.log"); err != nil {
 		t.Fatal(err)
 	}
-	metrics := check.Of(b.Timeline(), check.DefaultPolicy()).Measured.Metrics
+	metrics := check.Of(b.Timeline(), check.DefaultPolicy()).Measured().Metrics
 	speed := metrics[len(metrics)-1]
 	if diff := cmp.Diff(check.Values{math.NaN(), 4}, speed.Values, cmpopts.EquateNaNs()); diff != "" || speed.Name != "throughput" {
 		t.Errorf("%s: %s", speed.Name, diff)

@@ -25,7 +25,7 @@ type recoveryCount struct {
 func (l *ledger) sum(name string) *recoverySum {
 	s := l.byName[name]
 	if s == nil {
-		s = &recoverySum{name: name, of: map[Verdict]*recoveryCount{}}
+		s = &recoverySum{name: name, of: map[Verdict]*recoveryCount{}, shares: column{most: columnFiles}}
 		l.byName[name] = s
 		l.sums = append(l.sums, s)
 	}

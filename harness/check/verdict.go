@@ -94,10 +94,9 @@ type Report struct {
 	// found are the findings as they were made, before the policy's demands.
 	found []Finding
 	// Trends are the series over files that were judged, each in the process that decided its finding. verdict.json does not
-	// have them.
+	// have them, and neither has the report of a [Judge] that was given the files one by one.
 	Trends []Trend `json:"-"`
-	// Measured is what the run measured, file by file. verdict.json does not have it.
-	Measured *Measurements `json:"-"`
+	judge  *Judge  // for Measured
 }
 
 // WriteJSON writes the report as one indented JSON object and a newline.

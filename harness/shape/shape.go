@@ -81,6 +81,9 @@ const (
 // a t distribution would.
 const normal95 = 1.96
 
+// looked is how many values of a series are looked at, at most: of a longer one every second, or third.
+const looked = 8192
+
 // Of judges a series.
 func Of(s Series) Result {
 	all := len(s.Values)
@@ -89,7 +92,15 @@ func Of(s Series) Result {
 	if n < LeastFiles {
 		return Result{Files: n}
 	}
-	r := judge(s, index)
+	at := index
+	r := Result{}
+	if n > looked {
+		var some Series
+		some, at = every((n+looked-1)/looked, s, index)
+		r = judge(some, at)
+	} else {
+		r = judge(s, index)
+	}
 	if n > valuesMax {
 		last := s
 		last.Values = s.Values[n-blocksMax:]
@@ -100,13 +111,18 @@ func Of(s Series) Result {
 		// Growth that began late ends higher than all that came before; the rise of a long sawtooth does not.
 		higher := tail.Fitted != nil && tail.Fitted[blocksMax-1] > slices.Max(blocks(s.Values[:n-blocksMax]))
 		if tail.Growing && higher && (!r.Growing || tail.Slope.Low > r.Slope.High) {
-			r = tail
+			r, at = tail, index[n-blocksMax:]
 		}
 	}
 	r.Files = n
 	fitted := slices.Repeat([]float64{math.NaN()}, all)
-	for i, v := range r.Fitted { // of the last values, where the others were left out
-		fitted[index[len(index)-len(r.Fitted)+i]] = v
+	next, last := 0, math.NaN()
+	for _, i := range index { // those that were not looked at have the value of the one before
+		if next < len(at) && at[next] == i {
+			last = r.Fitted[next]
+			next++
+		}
+		fitted[i] = last
 	}
 	r.Fitted = fitted
 	return r
@@ -115,7 +131,17 @@ func Of(s Series) Result {
 // present leaves out what is missing. index has the places of what is there. Lengths of the audio are left out where one is not
 // known.
 func present(s Series) (there Series, index []int) {
-	there = Series{Resolution: s.Resolution, Grain: s.Grain}
+	n := 0
+	for _, v := range s.Values {
+		if !math.IsNaN(v) {
+			n++
+		}
+	}
+	there = Series{Resolution: s.Resolution, Grain: s.Grain, Values: make([]float64, 0, n)}
+	index = make([]int, 0, n)
+	if s.Audio != nil {
+		there.Audio = make([]float64, 0, n)
+	}
 	for i, v := range s.Values {
 		if !math.IsNaN(v) {
 			there.Values, index = append(there.Values, v), append(index, i)
@@ -128,6 +154,19 @@ func present(s Series) (there Series, index []int) {
 		there.Audio = nil
 	}
 	return there, index
+}
+
+// every thins a series out.
+func every(step int, s Series, index []int) (Series, []int) {
+	some := Series{Resolution: s.Resolution, Grain: s.Grain}
+	var at []int
+	for i := 0; i < len(index); i += step {
+		some.Values, at = append(some.Values, s.Values[i]), append(at, index[i])
+		if s.Audio != nil {
+			some.Audio = append(some.Audio, s.Audio[i])
+		}
+	}
+	return some, at
 }
 
 // judge judges a series without gaps, whose values have the given indices.
