@@ -35,7 +35,8 @@ type ledger struct {
 	order               orderMark
 }
 
-// columnFiles is of how many files the columns are kept: a log may have millions.
+// columnFiles is of how many files the columns are kept that gate nothing: a log may have millions. Those that gate are whole,
+// because a process of few files would be left with too few of them.
 const columnFiles = 8192
 
 // A stagePeak is the high-water mark of a stage over the files, and how far it lies above the level at the stage's start.
@@ -86,7 +87,7 @@ func (j *Judge) ledger(lane parser.Lane) *ledger {
 	l := j.byLane[lane]
 	if l == nil {
 		l = &ledger{lane: lane, byName: map[string]*recoverySum{}}
-		l.peaks.most, l.unused.most, l.dark.most = columnFiles, columnFiles, columnFiles
+		l.peaks.most = columnFiles
 		j.byLane[lane] = l
 		j.ledgers = append(j.ledgers, l)
 	}

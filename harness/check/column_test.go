@@ -1,0 +1,57 @@
+package check
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"vramsoak/parser"
+)
+
+// TestColumnThins adds files 0 to 9 to a column of four: the fifth thins it to even ones, and file 8 to every fourth.
+func TestColumnThins(t *testing.T) {
+	c := column{most: 4}
+	for n := range int32(10) {
+		c.add(fileRef{n: n}, float64(10*n), 0)
+	}
+	if want := []int32{0, 4, 8}; !slices.Equal(c.files, want) {
+		t.Errorf("files %v, want %v", c.files, want)
+	}
+	got := c.over([]int32{0, 1, 8})
+	if diff := cmp.Diff(Values{0, math.NaN(), 80}, got, cmpopts.EquateNaNs()); diff != "" {
+		t.Error(diff)
+	}
+	p := processValues{files: c.files, values: c.values, thinned: true}
+	nan := math.NaN()
+	if diff := cmp.Diff([]float64{0, nan, nan, nan, 40, nan, nan, nan, 80}, p.spread(p.values), cmpopts.EquateNaNs()); diff != "" {
+		t.Error(diff)
+	}
+	if p.span() != 9 || p.at(8) != 8 {
+		t.Errorf("a span of %d that ends at %d", p.span(), p.at(8))
+	}
+}
+
+// TestLongRunOfShortProcesses: of 20,000 files in processes of ten, in each of which 4 MiB a file are reserved and not
+// allocated, the growth is found.
+func TestLongRunOfShortProcesses(t *testing.T) {
+	tl := &parser.Timeline{}
+	for i := range 20_000 {
+		c := parser.Checkpoint{Name: "After File"}
+		c.Pos.Line = i + 1
+		c.Set(parser.Allocated, parser.Exact(100<<20))
+		c.Set(parser.Reserved, parser.Exact(200<<20+int64(i%10)*4<<20))
+		tl.Files = append(tl.Files, &parser.File{
+			Index: i + 1, Process: i / 10, Status: parser.StatusOK, Supervised: true, Pos: c.Pos, EndPos: c.Pos,
+			Checkpoints: []parser.Checkpoint{c},
+		})
+	}
+	for _, f := range Of(tl, DefaultPolicy()).Findings {
+		switch {
+		case f.Check == Fragmentation && f.Verdict != Fail, f.Check == Leak && f.Verdict != Pass:
+			t.Errorf("%s: %s: %s", f.Check, f.Verdict, f.Message)
+		}
+	}
+}
