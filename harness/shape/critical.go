@@ -9,11 +9,12 @@ var (
 )
 
 // critical is how many standard errors above 0 the slope of a line must be, by the number of values and the
-// autocorrelation that was found in them, so that in series without growth it is so in under 0.1 % of cases: of white
-// noise and of noise with a phi of 0.6, and in at most 0.2 % for a phi of 0.3 (0.16 % of 20,000 with 50 values). A phi that is found is uncertain:
-// one that is found low in a short series may be high, and then the standard error is far too small, which is why a t
-// distribution does not do. Found by simulating hundreds of thousands of series for each number of values: thresholds that find most
-// lines of 5.2 standard errors at that rate of false alarms (as in TestFrontier), smoothed by hand, and those for 50 values
+// autocorrelation that was found in them, so that with 50 values and no growth it is so in under 0.1 % of cases, of white
+// noise and of noise with a phi of 0.6; with a phi of 0.3 it is so in 0.16 %, and with 12 values and a phi of 0.6 in 0.19 %.
+// A phi that is found is uncertain: one that is found low in a short series may be high, and then the standard error is far
+// too small, which is why a t distribution does not do.
+//
+// Found by simulating hundreds of thousands of series for each number of values: thresholds that find most lines of 5.2 standard errors at that rate of false alarms (as in TestFrontier), smoothed by hand, and those for 50 values
 // lowered or raised by what the whole method then did. TestCritical counts the false alarms again.
 var critical = [len(criticalFiles)][len(criticalPhi)]float64{
 	{9.7, 9.5, 9.3, 9.0, 9.0, 8.0, 7.5, 7.0, 6.5, 6.0},
