@@ -14,8 +14,9 @@ var (
 // A phi that is found is uncertain: one that is found low in a short series may be high, and then the standard error is far
 // too small, which is why a t distribution does not do.
 //
-// Found by simulating hundreds of thousands of series for each number of values: thresholds that find most lines of 5.2 standard errors at that rate of false alarms (as in TestFrontier), smoothed by hand, and those for 50 values
-// lowered or raised by what the whole method then did. TestCritical counts the false alarms again.
+// Found by simulating hundreds of thousands of series for each number of values: thresholds that find most lines of 5.2
+// standard errors at that rate of false alarms (as in TestFrontier), smoothed by hand, and those for 50 values lowered or
+// raised by what the whole method then did. TestCritical counts the false alarms again.
 var critical = [len(criticalFiles)][len(criticalPhi)]float64{
 	{9.7, 9.5, 9.3, 9.0, 9.0, 8.0, 7.5, 7.0, 6.5, 6.0},
 	{7.2, 9.0, 9.0, 9.0, 9.0, 8.5, 7.5, 6.5, 6.0, 6.0},
