@@ -1,0 +1,12 @@
+package speakers
+
+// A Turn is a stretch in which one speaker speaks. Times are seconds from the start of the audio. Turns of different
+// speakers may overlap.
+type Turn struct {
+	Start   float64 `json:"start"`
+	End     float64 `json:"end"`
+	Speaker string  `json:"speaker"`
+}
+
+// Seconds is how long the turn lasts.
+func (t Turn) Seconds() float64 { return t.End - t.Start }
