@@ -90,7 +90,7 @@ func (f *fields) record(kind string, pipeline bool) (rec Record, known bool) {
 	case "run-start":
 		return RunStart{
 			Header: f.head, Files: f.count("files"), Feed: f.values["feed"], Command: f.values["command"],
-			Version: f.values["version"], Policy: f.values["policy"],
+			Version: f.values["version"], Policy: f.values["policy"], Until: f.seconds("until"),
 		}, true
 	case "sample":
 		return f.sample(), true
@@ -101,12 +101,15 @@ func (f *fields) record(kind string, pipeline bool) (rec Record, known bool) {
 		} else {
 			code = f.count("code")
 		}
-		return Exit{Header: f.head, PID: f.count("pid"), Code: code, Signal: f.values["signal"]}, true
+		return Exit{
+			Header: f.head, PID: f.count("pid"), Code: code, Signal: f.values["signal"], Reason: ExitReason(f.values["reason"]),
+		}, true
 	case "resume":
-		return Resume{Header: f.head, Index: f.count("index")}, true
+		return Resume{Header: f.head, Index: f.count("index"), Cut: f.bytes("cut"), Reason: f.values["reason"]}, true
 	case "run-end":
 		return RunEnd{
 			Header: f.head, Files: f.count("files"), Seconds: f.seconds("seconds"), Reason: f.values["reason"],
+			Error: f.values["error"],
 		}, true
 	}
 	return nil, false

@@ -99,12 +99,15 @@ func renderRecords(t *testing.T, log []byte) string {
 			renderReading(&b, &r.Reading)
 		case parser.Exit:
 			fmt.Fprintf(&b, "exit pid=%d code=%d signal=%q", r.PID, r.Code, r.Signal)
+			renderMore(&b, "reason", r.Reason)
 		case parser.RunStart:
 			fmt.Fprintf(&b, "run-start files=%d feed=%s command=%q version=%q policy=%q", r.Files, r.Feed, r.Command, r.Version, r.Policy)
+			renderMore(&b, "until", r.Until)
 		case parser.Resume:
-			fmt.Fprintf(&b, "resume index=%d", r.Index)
+			fmt.Fprintf(&b, "resume index=%d cut=%d reason=%q", r.Index, r.Cut, r.Reason)
 		case parser.RunEnd:
 			fmt.Fprintf(&b, "run-end files=%d %gs %s", r.Files, r.Seconds, r.Reason)
+			renderMore(&b, "error", r.Error)
 		default:
 			t.Fatalf("unknown record %T", rec)
 		}
@@ -125,6 +128,14 @@ func renderReading(b *strings.Builder, r *parser.Reading) {
 		if s.Resolution != 0 {
 			fmt.Fprintf(b, "+-%d", s.Resolution)
 		}
+	}
+}
+
+// renderMore is for fields that lines have since later.
+func renderMore[T comparable](b *strings.Builder, key string, value T) {
+	var none T
+	if value != none {
+		fmt.Fprintf(b, " %s=%v", key, value)
 	}
 }
 
@@ -307,8 +318,11 @@ func TestOwnLinesRoundTrip(t *testing.T) {
 		parser.Sample{Header: head, PID: 1, RSS: 5},
 		parser.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGKILL"},
 		parser.Exit{Header: head, PID: 1, Code: 255},
-		parser.Resume{Header: head, Index: 7},
+		parser.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGTERM", Reason: parser.ExitInterrupted},
+		parser.Resume{Header: head, Index: 7, Cut: 117, Reason: "killed"},
 		parser.RunEnd{Header: head, Files: 60, Seconds: 1.5, Reason: "done"},
+		parser.RunEnd{Header: head, Files: 60, Seconds: 1.5, Reason: "stopped", Error: nasty},
+		parser.RunStart{Header: head, Feed: "stdin", Command: "x", Version: "v1", Until: 28800},
 	} {
 		text := want.AppendLine(nil)
 		if bytes.ContainsAny(text, "\n\r") {

@@ -270,6 +270,9 @@ type RunStart struct {
 	Command string // the command, for a person to read
 	Version string // of vramsoak
 	Policy  string // the policy file's text by which the run is judged; "" for the defaults
+	// Until is how many seconds the run is to soak, with the batch over and over; 0 where it ends with the batch. Files is
+	// then 0: how many there will be is not known.
+	Until float64
 }
 
 // A FileStart says that work on a file begins. The harness writes one; a pipeline that names its files writes one of its
@@ -323,13 +326,28 @@ type Exit struct {
 	PID     int
 	Code    int    // exit code; -1 where a signal ended it
 	Signal  string // "SIGKILL"; "" where it exited by itself
+	Reason  ExitReason
 	Process int    // as in File.Process; known only in a timeline
 }
 
-// A Resume is the harness taking an interrupted run up again.
+// An ExitReason says why the harness ended a process.
+type ExitReason string
+
+// The reasons for which the harness ends a process.
+const (
+	ExitByItself    ExitReason = ""            // the harness did not end it
+	ExitTimeout     ExitReason = "timeout"     // it took too long
+	ExitInterrupted ExitReason = "interrupted" // the run was interrupted
+	ExitUntil       ExitReason = "until"       // the time that the run was to soak is over
+)
+
+// A Resume is the harness taking a run up again that did not come to its end.
 type Resume struct {
 	Header
-	Index int // first file of the part that follows, from 1
+	Index int   // first file of the part that follows, from 1; 0 where none is left
+	Cut   int64 // bytes that were cut off the log: its torn end
+	// Reason is how the part before ended: "killed", or the reason of its [RunEnd], which no longer counts.
+	Reason string
 }
 
 // A RunEnd is the harness's last line of a run.
@@ -338,6 +356,7 @@ type RunEnd struct {
 	Files   int     // files that were fed
 	Seconds float64 // wall time of the run
 	Reason  string  // "done", "interrupted" or "stopped" (after a crash)
+	Error   string  // why it was stopped
 }
 
 // A SyntaxError is a line that looks like a record and cannot be read as one. It is a record: reading goes on after it.

@@ -118,6 +118,9 @@ func (r RunStart) AppendLine(b []byte) []byte {
 	if r.Policy != "" {
 		b = appendField(b, "policy", r.Policy)
 	}
+	if r.Until > 0 {
+		b = appendField(b, "until", seconds(r.Until))
+	}
 	return b
 }
 
@@ -142,13 +145,18 @@ func (r Exit) AppendLine(b []byte) []byte {
 	if r.Signal != "" {
 		b = appendField(b, "signal", r.Signal)
 	}
+	if r.Reason != ExitByItself {
+		b = appendField(b, "reason", string(r.Reason))
+	}
 	return b
 }
 
 // AppendLine appends the record as a line of the harness.
 func (r Resume) AppendLine(b []byte) []byte {
 	b = appendHead(b, r.Header, false, "resume")
-	return appendField(b, "index", strconv.Itoa(r.Index))
+	b = appendField(b, "index", strconv.Itoa(r.Index))
+	b = appendField(b, "cut", strconv.FormatInt(r.Cut, 10))
+	return appendField(b, "reason", r.Reason)
 }
 
 // AppendLine appends the record as a line of the harness.
@@ -156,7 +164,11 @@ func (r RunEnd) AppendLine(b []byte) []byte {
 	b = appendHead(b, r.Header, false, "run-end")
 	b = appendField(b, "files", strconv.Itoa(r.Files))
 	b = appendField(b, "seconds", seconds(r.Seconds))
-	return appendField(b, "reason", r.Reason)
+	b = appendField(b, "reason", r.Reason)
+	if r.Error != "" {
+		b = appendField(b, "error", r.Error)
+	}
+	return b
 }
 
 func appendHead(b []byte, h Header, pipeline bool, kind string) []byte {

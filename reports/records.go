@@ -213,20 +213,31 @@ func flatten(rec parser.Record) record {
 		add("pid", v.PID)
 		add("code", v.Code)
 		add("signal", v.Signal)
+		if v.Reason != parser.ExitByItself {
+			add("reason", string(v.Reason))
+		}
 	case parser.RunStart:
 		r.kind, r.name = "run-start", v.Command
 		add("files", v.Files)
 		add("feed", v.Feed)
 		add("version", v.Version)
 		add("policy", v.Policy)
+		if v.Until > 0 {
+			add("until", v.Until)
+		}
 	case parser.Resume:
 		r.kind = "resume"
 		add("index", v.Index)
+		add("cut", v.Cut)
+		add("reason", v.Reason)
 	case parser.RunEnd:
 		r.kind = "run-end"
 		add("files", v.Files)
 		add("seconds", v.Seconds)
 		add("reason", v.Reason)
+		if v.Error != "" {
+			add("error", v.Error)
+		}
 	case parser.SyntaxError:
 		r.kind = "unreadable"
 		r.name = fmt.Sprintf("expected %s, found %q; %s", v.Expected, v.Found, v.Advice)
