@@ -7,8 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"time"
 
 	binding "github.com/ggerganov/whisper.cpp/bindings/go/pkg/whisper"
+
+	"vramsoak/pipeline/speakers"
 )
 
 // A Model is a loaded model with the buffers to compute with. It transcribes one audio at a time.
@@ -22,15 +26,8 @@ type Options struct {
 
 // A Transcript is what was said.
 type Transcript struct {
-	Language string    `json:"language"`
-	Segments []Segment `json:"segments"`
-}
-
-// A Segment is a stretch of speech. Times are seconds from the start of the audio.
-type Segment struct {
-	Start float64 `json:"start"`
-	End   float64 `json:"end"`
-	Text  string  `json:"text"`
+	Language string             `json:"language"`
+	Segments []speakers.Segment `json:"segments"`
 }
 
 // Load reads a model in ggml format. Call [Init] first, and Close the model after use.
@@ -65,7 +62,7 @@ func (m *Model) Transcribe(ctx context.Context, pcm []float32, o Options) (Trans
 		return Transcript{}, fmt.Errorf("expected language en for a model that knows only English, found %q", o.Language)
 	}
 	c.SetThreads(uint(o.Threads))
-	c.SetTokenTimestamps(false)
+	c.SetTokenTimestamps(true) // else only segments have times
 	logError()
 	goOn := func() bool { return ctx.Err() == nil }
 	err = c.Process(pcm, goOn, nil, nil)
@@ -74,7 +71,7 @@ func (m *Model) Transcribe(ctx context.Context, pcm []float32, o Options) (Trans
 	} else if err != nil {
 		return Transcript{}, explain(err)
 	}
-	t := Transcript{Language: "en", Segments: []Segment{}}
+	t := Transcript{Language: "en", Segments: []speakers.Segment{}}
 	if m.model.IsMultilingual() {
 		t.Language = c.DetectedLanguage()
 	}
@@ -85,6 +82,23 @@ func (m *Model) Transcribe(ctx context.Context, pcm []float32, o Options) (Trans
 		} else if err != nil {
 			return t, err
 		}
-		t.Segments = append(t.Segments, Segment{s.Start.Seconds(), s.End.Seconds(), s.Text})
+		t.Segments = append(t.Segments, speakers.Segment{
+			Start: s.Start.Seconds(), End: s.End.Seconds(), Text: strings.ToValidUTF8(s.Text, "\uFFFD"), Words: words(c, s),
+		})
 	}
+}
+
+// words are a segment's. Whisper.cpp puts a token's times where its text would be spoken at an even pace between the
+// timestamps that the model gave, moved to where the audio is loud; a few of them stick out of the segment.
+func words(c binding.Context, s binding.Segment) []speakers.Word {
+	within := func(t time.Duration) float64 { return min(max(t, s.Start), s.End).Seconds() }
+	var tokens []speakers.Token
+	for _, t := range s.Tokens {
+		if c.IsText(t) { // not one of the model's own, such as a time or the end
+			tokens = append(tokens, speakers.Token{
+				Text: t.Text, Start: within(t.Start), End: within(t.End), Probability: float64(t.P),
+			})
+		}
+	}
+	return speakers.JoinTokens(tokens)
 }

@@ -91,8 +91,18 @@ func TestTranscribeGivesItsMemoryBack(t *testing.T) {
 			t.Errorf("found %+v", transcript)
 		}
 		for _, s := range transcript.Segments {
-			if s.Start < 0 || s.End < s.Start || s.Text == "" {
+			if s.Start < 0 || s.End < s.Start || s.Text == "" || len(s.Words) == 0 {
 				t.Errorf("bad segment %+v", s)
+			}
+			var said string
+			for _, w := range s.Words {
+				said += w.Text
+				if w.Start < s.Start || w.End < w.Start || w.End > s.End || w.Probability <= 0 || w.Probability > 1 {
+					t.Errorf("bad word %+v in the segment from %g to %g s", w, s.Start, s.End)
+				}
+			}
+			if strings.TrimSpace(said) != s.Text {
+				t.Errorf("the words of %q are %q", s.Text, said)
 			}
 		}
 		during := allocated()
