@@ -81,7 +81,7 @@ func TestInterrupt(t *testing.T) {
 			end 1 f1 ok
 			start 2 f2
 			end 2 f2 failed interrupted
-			exit -1 SIGTERM
+			exit -1 SIGTERM interrupted
 			done 2 interrupted`},
 		{"process a file", FeedProcess, "hang:2", `
 			run 3 process
@@ -90,7 +90,7 @@ func TestInterrupt(t *testing.T) {
 			exit 0
 			start 2 f2
 			end 2 f2 failed interrupted
-			exit -1 SIGTERM
+			exit -1 SIGTERM interrupted
 			done 2 interrupted`},
 		{"ignored", FeedStdin, "stubborn:2", `
 			run 3 stdin
@@ -98,11 +98,11 @@ func TestInterrupt(t *testing.T) {
 			end 1 f1 ok
 			start 2 f2
 			end 2 f2 failed interrupted
-			exit -1 SIGKILL
+			exit -1 SIGKILL interrupted
 			done 2 interrupted`},
 		{"before any file", FeedStdin, "hang:0", `
 			run 3 stdin
-			exit -1 SIGTERM
+			exit -1 SIGTERM interrupted
 			done 0 interrupted`},
 	}
 	for _, test := range tests {
@@ -155,7 +155,7 @@ func TestInterruptPolite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, log, "run 2 stdin\nstart 1 f1\nend 1 f1 ok\nexit 0\ndone 1 interrupted")
+	expect(t, log, "run 2 stdin\nstart 1 f1\nend 1 f1 ok\nexit 0 interrupted\ndone 1 interrupted")
 }
 
 func TestInterruptBeforeTheStart(t *testing.T) {
@@ -188,7 +188,7 @@ func TestSecondInterruptKills(t *testing.T) {
 	if err != nil || o.Reason != ReasonInterrupted {
 		t.Errorf("outcome %+v, %v", o, err)
 	}
-	expect(t, log, "run 2 stdin\nstart 1 f1\nend 1 f1 failed interrupted\nexit -1 SIGKILL\ndone 1 interrupted")
+	expect(t, log, "run 2 stdin\nstart 1 f1\nend 1 f1 failed interrupted\nexit -1 SIGKILL interrupted\ndone 1 interrupted")
 }
 
 // A process that not even SIGKILL ends, as one that is stuck in a driver, does not hold up the run.
@@ -252,7 +252,7 @@ func TestEndlessOutput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, log, "run 0 none\nexit -1 SIGTERM\ndone 0 interrupted")
+	expect(t, log, "run 0 none\nexit -1 SIGTERM interrupted\ndone 0 interrupted")
 	lines := bytes.Split(bytes.TrimSuffix(withoutOwn(log), []byte("\n")), []byte("\n"))
 	for i, line := range lines {
 		if len(line) != 1000 && i < len(lines)-1 {

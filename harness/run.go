@@ -149,11 +149,8 @@ func (r *run) processOne(ctx context.Context, fed []int) (verdict, error) {
 	now = time.Now()
 	between := r.track.active == nil
 	r.track.finish(d, r.cfg.Timeout, now)
-	if d.timeout && between && d.code == 0 && d.signal == "" {
-		d.signal = "SIGTERM" // told to end, and obeyed: it hung all the same
-	}
 	if !d.lost {
-		r.log.own(parser.Exit{Header: parser.Header{Time: now}, PID: d.pid, Code: d.code, Signal: d.signal})
+		r.log.own(parser.Exit{Header: parser.Header{Time: now}, PID: d.pid, Code: d.code, Signal: d.signal, Reason: d.reason()})
 	}
 	if err := r.log.flush(); err != nil {
 		return verdict{}, err

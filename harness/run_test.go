@@ -90,7 +90,7 @@ func events(t *testing.T, log []byte) []string {
 				add("end %d %s %s %s", r.Index, r.Path, r.Status, r.Error)
 			}
 		case parser.Exit:
-			add("exit %d %s", r.Code, r.Signal)
+			add("exit %d %s %s", r.Code, r.Signal, r.Reason)
 		case parser.RunEnd:
 			add("done %d %s", r.Files, r.Reason)
 		case parser.SyntaxError:

@@ -269,6 +269,17 @@ type death struct {
 	last string
 }
 
+// reason is why the harness ended the process, if it did.
+func (d death) reason() parser.ExitReason {
+	switch {
+	case d.timeout:
+		return parser.ExitTimeout
+	case d.interrupted:
+		return parser.ExitInterrupted
+	}
+	return parser.ExitByItself
+}
+
 func (d death) String() string {
 	switch {
 	case d.lost:

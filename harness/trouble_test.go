@@ -190,7 +190,7 @@ func TestTrouble(t *testing.T) {
 			end 1 f1 ok
 			start 2 f2
 			end 2 f2 timeout took longer than 4s
-			exit -1 SIGTERM
+			exit -1 SIGTERM timeout
 			start 3 f3
 			end 3 f3 ok
 			exit 0
@@ -203,7 +203,7 @@ func TestTrouble(t *testing.T) {
 			end 1 f1 ok
 			start 2 f2
 			end 2 f2 timeout took longer than 4s
-			exit -1 SIGTERM
+			exit -1 SIGTERM timeout
 			done 2 stopped`,
 		},
 		{
@@ -214,7 +214,7 @@ func TestTrouble(t *testing.T) {
 			end 1 f1 ok
 			start 2 f2
 			end 2 f2 timeout took longer than 4s
-			exit -1 SIGKILL
+			exit -1 SIGKILL timeout
 			start 3 f3
 			end 3 f3 ok
 			exit 0
@@ -226,7 +226,7 @@ func TestTrouble(t *testing.T) {
 			run 2 stdin
 			start 1 f1
 			end 1 f1 timeout took longer than 4s
-			exit 0
+			exit 0 timeout
 			start 2 f2
 			end 2 f2 ok
 			exit 0
@@ -238,7 +238,7 @@ func TestTrouble(t *testing.T) {
 			run 2 process
 			start 1 f1
 			end 1 f1 timeout took longer than 4s
-			exit -1 SIGKILL
+			exit -1 SIGKILL timeout
 			start 2 f2
 			end 2 f2 ok
 			exit 0
@@ -248,7 +248,7 @@ func TestTrouble(t *testing.T) {
 			name: "hang before any file", feed: FeedList, files: 2, env: []string{"FAULT=hang:0"},
 			change: func(c *Config) { c.Timeout = hung }, say: []string{"began no file within 4s"}, want: `
 			run 2 list
-			exit -1 SIGTERM
+			exit -1 SIGTERM timeout
 			done 0 stopped`,
 		},
 		{
@@ -257,7 +257,7 @@ func TestTrouble(t *testing.T) {
 			run 1 list
 			start 1 f1
 			end 1 f1 ok
-			exit -1 SIGTERM
+			exit -1 SIGTERM timeout
 			done 1 done`,
 		},
 		{name: "restart every 2", feed: FeedList, files: 5, change: func(c *Config) { c.RestartEvery = 2 }, want: `
@@ -309,7 +309,7 @@ func TestTrouble(t *testing.T) {
 			end 1 ok
 			start 2
 			end 2 timeout took longer than 4s
-			exit -1 SIGTERM
+			exit -1 SIGTERM timeout
 			done 2 stopped`,
 		},
 		{

@@ -192,6 +192,10 @@ func (b *Builder) add(rec Record) {
 		r.Process = b.process
 		b.tl.Exits = append(b.tl.Exits, r)
 		b.process++
+	case Orphan:
+		b.supervised(r.Header)
+		r.Process = b.process
+		b.tl.Orphans = append(b.tl.Orphans, r)
 	case RunStart:
 		b.startRun(r)
 	case Resume:

@@ -90,7 +90,7 @@ func (f *fields) record(kind string, pipeline bool) (rec Record, known bool) {
 	case "run-start":
 		return RunStart{
 			Header: f.head, Files: f.count("files"), Feed: f.values["feed"], Command: f.values["command"],
-			Version: f.values["version"], Policy: f.values["policy"], Until: f.seconds("until"),
+			Version: f.values["version"], Policy: f.values["policy"], ID: f.values["id"], Until: f.seconds("until"),
 		}, true
 	case "sample":
 		return f.sample(), true
@@ -103,6 +103,11 @@ func (f *fields) record(kind string, pipeline bool) (rec Record, known bool) {
 		}
 		return Exit{
 			Header: f.head, PID: f.count("pid"), Code: code, Signal: f.values["signal"], Reason: ExitReason(f.values["reason"]),
+		}, true
+	case "orphan":
+		return Orphan{
+			Header: f.head, PID: f.count("pid"), Command: f.values["command"], RSS: f.bytes("rss"),
+			Ended: f.values["ended"] == "true",
 		}, true
 	case "resume":
 		return Resume{Header: f.head, Index: f.count("index"), Cut: f.bytes("cut"), Reason: f.values["reason"]}, true

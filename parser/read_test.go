@@ -309,7 +309,7 @@ func TestOwnLinesRoundTrip(t *testing.T) {
 		parser.Record
 		AppendLine([]byte) []byte
 	}{
-		parser.RunStart{Header: head, Files: 60, Feed: "list", Command: nasty, Version: "v1", Policy: "peak:\n  max: 85%\n"},
+		parser.RunStart{Header: head, Files: 60, Feed: "list", Command: nasty, Version: "v1", Policy: "peak:\n  max: 85%\n", ID: "4711-9f3a"},
 		parser.FileStart{Header: head, Index: 12, Path: nasty, AudioSeconds: 1.25},
 		parser.FileStart{Header: head, Pipeline: true, Path: "a.wav"},
 		parser.FileEnd{Header: head, Index: 12, Path: nasty, Status: parser.StatusOOM, Seconds: 2.5, Error: nasty},
@@ -320,6 +320,9 @@ func TestOwnLinesRoundTrip(t *testing.T) {
 		parser.Exit{Header: head, PID: 1, Code: 255},
 		parser.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGTERM", Reason: parser.ExitInterrupted},
 		parser.Resume{Header: head, Index: 7, Cut: 117, Reason: "killed"},
+		parser.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGTERM", Reason: "overuse"},
+		parser.Orphan{Header: head, PID: 4712, Command: nasty, RSS: 1 << 20, Ended: true},
+		parser.Orphan{Header: head, PID: 4712, Command: "python -m workers"},
 		parser.RunEnd{Header: head, Files: 60, Seconds: 1.5, Reason: "done"},
 		parser.RunEnd{Header: head, Files: 60, Seconds: 1.5, Reason: "stopped", Error: nasty},
 		parser.RunStart{Header: head, Feed: "stdin", Command: "x", Version: "v1", Until: 28800},

@@ -16,7 +16,7 @@ type Position struct {
 func (p Position) String() string { return fmt.Sprintf("%s:%d", p.Path, p.Line) }
 
 // A Record is one thing that a log says: a [Checkpoint], [Change], [Event], [Warning], [OutOfMemory], [RunStart],
-// [FileStart], [FileEnd], [Sample], [Exit], [Resume], [RunEnd] or [SyntaxError]. They are values: a record may be kept.
+// [FileStart], [FileEnd], [Sample], [Exit], [Orphan], [Resume], [RunEnd] or [SyntaxError]. They are values: a record may be kept.
 type Record interface {
 	// At is the line that the record was read from.
 	At() Position
@@ -270,6 +270,7 @@ type RunStart struct {
 	Command string // the command, for a person to read
 	Version string // of vramsoak
 	Policy  string // the policy file's text by which the run is judged; "" for the defaults
+	ID      string // marks the run's processes, in their environment; "" in logs of older versions
 	// Until is how many seconds the run is to soak, with the batch over and over; 0 where it ends with the batch. Files is
 	// then 0: how many there will be is not known.
 	Until float64
@@ -330,6 +331,17 @@ type Exit struct {
 	Process int    // as in File.Process; known only in a timeline
 }
 
+// An Orphan is a process that the pipeline left behind: it outlived the process that the harness had started, or was still
+// there when a later harness took the run up again.
+type Orphan struct {
+	Header
+	PID     int
+	Command string // its command line, shortened
+	RSS     int64  // resident bytes
+	Ended   bool   // the harness ended it; else it runs on
+	Process int    // as in File.Process; known only in a timeline
+}
+
 // An ExitReason says why the harness ended a process.
 type ExitReason string
 
@@ -338,6 +350,7 @@ const (
 	ExitByItself    ExitReason = ""            // the harness did not end it
 	ExitTimeout     ExitReason = "timeout"     // it took too long
 	ExitInterrupted ExitReason = "interrupted" // the run was interrupted
+	ExitOveruse     ExitReason = "overuse"     // it used more of the device than the run allows
 	ExitUntil       ExitReason = "until"       // the time that the run was to soak is over
 )
 

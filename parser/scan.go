@@ -59,6 +59,9 @@ func (e *entry) record(lines int) Record {
 	case Exit:
 		r.Pos.Line += lines
 		return r
+	case Orphan:
+		r.Pos.Line += lines
+		return r
 	case Resume:
 		r.Pos.Line += lines
 		return r

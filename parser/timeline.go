@@ -22,6 +22,8 @@ type Timeline struct {
 	Warnings []Warning
 	// Exits are the ends of pipeline processes.
 	Exits []Exit
+	// Orphans are the processes that the pipeline left behind.
+	Orphans []Orphan
 	// Bad are the lines that look like records and cannot be read.
 	Bad []SyntaxError
 	// Checkpoints is the number of checkpoints read, in files or outside.

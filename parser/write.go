@@ -115,6 +115,9 @@ func (r RunStart) AppendLine(b []byte) []byte {
 	b = appendField(b, "feed", r.Feed)
 	b = appendField(b, "version", r.Version)
 	b = appendField(b, "command", r.Command)
+	if r.ID != "" {
+		b = appendField(b, "id", r.ID)
+	}
 	if r.Policy != "" {
 		b = appendField(b, "policy", r.Policy)
 	}
@@ -149,6 +152,15 @@ func (r Exit) AppendLine(b []byte) []byte {
 		b = appendField(b, "reason", string(r.Reason))
 	}
 	return b
+}
+
+// AppendLine appends the record as a line of the harness.
+func (r Orphan) AppendLine(b []byte) []byte {
+	b = appendHead(b, r.Header, false, "orphan")
+	b = appendField(b, "pid", strconv.Itoa(r.PID))
+	b = appendField(b, "command", r.Command)
+	b = appendField(b, "rss", strconv.FormatInt(r.RSS, 10))
+	return appendField(b, "ended", strconv.FormatBool(r.Ended))
 }
 
 // AppendLine appends the record as a line of the harness.

@@ -216,11 +216,19 @@ func flatten(rec parser.Record) record {
 		if v.Reason != parser.ExitByItself {
 			add("reason", string(v.Reason))
 		}
+	case parser.Orphan:
+		r.kind, r.name = "orphan", v.Command
+		add("pid", v.PID)
+		add("rss", v.RSS)
+		add("ended", v.Ended)
 	case parser.RunStart:
 		r.kind, r.name = "run-start", v.Command
 		add("files", v.Files)
 		add("feed", v.Feed)
 		add("version", v.Version)
+		if v.ID != "" {
+			add("id", v.ID)
+		}
 		add("policy", v.Policy)
 		if v.Until > 0 {
 			add("until", v.Until)

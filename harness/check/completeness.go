@@ -150,18 +150,15 @@ func (j *Judge) processesEnded() {
 	bad := 0
 	for i := range j.tl.Exits {
 		e := &j.tl.Exits[i]
-		if e.Code == 0 && e.Signal == "" || explained[e.Process] {
+		// One that is told to end because it hung has hung, also where it then exits in good order.
+		if e.Code == 0 && e.Signal == "" && e.Reason != parser.ExitTimeout || explained[e.Process] {
 			continue
 		}
 		if bad++; bad > 1 {
 			continue
 		}
 		f.Verdict, f.At = Fail, new(e.Pos)
-		f.Message = fmt.Sprintf("process %d exited with code %d", e.PID, e.Code)
-		if e.Signal != "" {
-			f.Message = fmt.Sprintf("process %d was ended by %s", e.PID, e.Signal)
-		}
-		f.Message += ", though each of its files ended ok"
+		f.Message = exited(e) + ", though each of its files ended ok"
 	}
 	f.Measured = new(float64(bad))
 	switch {
@@ -175,6 +172,18 @@ func (j *Judge) processesEnded() {
 		f.Message = processes + " ended well, or for a file's reason"
 	}
 	j.add(f)
+}
+
+// exited says how a process ended.
+func exited(e *parser.Exit) string {
+	how := fmt.Sprintf("exited with code %d", e.Code)
+	if e.Signal != "" {
+		how = "was ended by " + e.Signal
+	}
+	if e.Reason == parser.ExitTimeout {
+		how = "hung and " + how
+	}
+	return fmt.Sprintf("process %d %s", e.PID, how)
 }
 
 // ended is a status as a verb.
