@@ -1,0 +1,135 @@
+package speakers
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// Align says who said what: every word gets a speaker as [Assign] gives them, and a segment is cut where the speaker
+// changes, as [Split] does. A segment without words gets the speaker of its own time. The segments that came in stay as
+// they are.
+func Align(segments []Segment, turns []Turn) []Segment {
+	index := newIndex(turns)
+	var aligned []Segment
+	for _, s := range segments {
+		s.Words = slices.Clone(s.Words)
+		for i := range s.Words {
+			s.Words[i].Speaker = index.speaker(s.Words[i].Start, s.Words[i].End)
+		}
+		s.Speaker = index.speaker(s.Start, s.End)
+		aligned = append(aligned, s)
+	}
+	return Split(aligned)
+}
+
+// Assign gives every word the speaker whose turns overlap it longest, and where none does, the speaker of the turn that
+// is nearest in time: assign_word_speakers with fill_nearest of WhisperX (m-bain/whisperX, whisperx/diarize.py). Of two
+// equally long or near it is the one who spoke first. Without turns there are no speakers.
+func Assign(words []Word, turns []Turn) {
+	index := newIndex(turns)
+	for i := range words {
+		words[i].Speaker = index.speaker(words[i].Start, words[i].End)
+	}
+}
+
+// Split cuts segments where the speaker of their words changes. The first part keeps the segment's start and the last
+// one its end; between, a part lasts from its first word's start to its last one's end. Segments without words are whole.
+func Split(segments []Segment) []Segment {
+	var parts []Segment
+	for _, s := range segments {
+		rest := s.Words
+		if len(rest) == 0 {
+			parts = append(parts, s)
+		}
+		for len(rest) > 0 {
+			n := 1
+			for n < len(rest) && rest[n].Speaker == rest[0].Speaker {
+				n++
+			}
+			part := Segment{
+				Start: rest[0].Start, End: rest[n-1].End,
+				Speaker: rest[0].Speaker, Text: joinWords(rest[:n]), Words: rest[:n:n],
+			}
+			if len(rest) == len(s.Words) {
+				part.Start = s.Start
+			}
+			if rest = rest[n:]; len(rest) == 0 {
+				part.End = max(part.Start, s.End)
+			}
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+func joinWords(words []Word) string {
+	var b strings.Builder
+	for _, w := range words {
+		b.WriteString(w.Text)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// An index finds the turns at a time.
+type index struct {
+	turns []Turn // by start
+	last  []int  // last[i] is which of turns[:i+1] ends last
+}
+
+func newIndex(turns []Turn) *index {
+	x := &index{turns: slices.Clone(turns)}
+	slices.SortStableFunc(x.turns, func(a, b Turn) int { return cmp.Compare(a.Start, b.Start) })
+	x.last = make([]int, len(turns))
+	for i := 1; i < len(turns); i++ {
+		x.last[i] = x.last[i-1]
+		if x.turns[i].End > x.turns[x.last[i]].End {
+			x.last[i] = i
+		}
+	}
+	return x
+}
+
+// speaker is who speaks longest between start and end, else nearest to it.
+func (x *index) speaker(start, end float64) string {
+	after := sort.Search(len(x.turns), func(i int) bool { return x.turns[i].Start >= end })
+	type share struct {
+		speaker string
+		seconds float64
+	}
+	var shares []share // the one who spoke first comes last
+	for i := after - 1; i >= 0 && x.turns[x.last[i]].End > start; i-- {
+		t := x.turns[i]
+		overlap := min(t.End, end) - max(t.Start, start)
+		if overlap <= 0 {
+			continue
+		}
+		at := slices.IndexFunc(shares, func(s share) bool { return s.speaker == t.Speaker })
+		if at < 0 {
+			shares = append(shares, share{t.Speaker, overlap})
+			continue
+		}
+		shares[at].seconds += overlap
+	}
+	if len(shares) > 0 {
+		best := shares[0]
+		for _, s := range shares[1:] {
+			if s.seconds >= best.seconds {
+				best = s
+			}
+		}
+		return best.speaker
+	}
+	switch {
+	case len(x.turns) == 0:
+		return ""
+	case after == 0:
+		return x.turns[0].Speaker
+	}
+	before := x.turns[x.last[after-1]]
+	if after < len(x.turns) && x.turns[after].Start-end < start-before.End {
+		return x.turns[after].Speaker
+	}
+	return before.Speaker
+}

@@ -1,0 +1,92 @@
+package speakers
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+)
+
+// WriteSRT writes segments as SubRip subtitles, each with its speaker in front as WhisperX has it:
+//
+//	1
+//	00:00:00,050 --> 00:00:02,300
+//	[SPEAKER_00]: So you came.
+//
+// Segments without text are left out. A subtitle lasts a millisecond at least, for players take none that last no time.
+func WriteSRT(w io.Writer, segments []Segment) error {
+	var b bytes.Buffer
+	for i, c := range cues(segments) {
+		if c.Speaker != "" {
+			c.Text = "[" + c.Speaker + "]: " + c.Text
+		}
+		fmt.Fprintf(&b, "%d\n%s --> %s\n%s\n\n", i+1, clock(c.from, ","), clock(c.to, ","), c.Text)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// WriteVTT writes segments as WebVTT (https://www.w3.org/TR/webvtt1), each with its speaker as a voice:
+//
+//	WEBVTT
+//
+//	00:00:00.050 --> 00:00:02.300
+//	<v SPEAKER_00>So you came.
+//
+// Segments are left out, and short ones last, as by [WriteSRT].
+func WriteVTT(w io.Writer, segments []Segment) error {
+	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;") // else "-->" would begin another cue
+	b := bytes.NewBufferString("WEBVTT\n\n")
+	for _, c := range cues(segments) {
+		c.Text = escape.Replace(c.Text)
+		if c.Speaker != "" {
+			c.Text = "<v " + escape.Replace(c.Speaker) + ">" + c.Text
+		}
+		fmt.Fprintf(b, "%s --> %s\n%s\n\n", clock(c.from, "."), clock(c.to, "."), c.Text)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// A cue is a segment as subtitles have it: text on one line, because an empty line would end it.
+type cue struct {
+	Segment
+	from, to int64 // milliseconds
+}
+
+// cues are the segments with text by their start: both formats want them in that order.
+func cues(segments []Segment) []cue {
+	var cues []cue
+	for _, s := range segments {
+		s.Text, s.Speaker = oneLine(s.Text), oneLine(s.Speaker)
+		if s.Text == "" {
+			continue
+		}
+		from := milliseconds(s.Start)
+		cues = append(cues, cue{s, from, max(from+1, milliseconds(s.End))})
+	}
+	slices.SortStableFunc(cues, func(a, b cue) int { return cmp.Compare(a.from, b.from) })
+	return cues
+}
+
+func oneLine(s string) string {
+	return strings.Join(strings.Fields(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", " "), "\uFFFD")), " ")
+}
+
+// milliseconds is 0 for times before the start of the audio, and for what is no time.
+func milliseconds(seconds float64) int64 {
+	const most = 1e9 // seconds; 31 years
+	if !(seconds > 0) {
+		return 0
+	}
+	return int64(math.Round(min(seconds, most) * 1000))
+}
+
+// clock is 01:02:03,004, with more digits for the hours where it takes them.
+func clock(ms int64, point string) string {
+	s := ms / 1000
+	return fmt.Sprintf("%02d:%02d:%02d%s%03d", s/3600, s/60%60, s%60, point, ms%1000)
+}
