@@ -96,10 +96,13 @@ func TestSamples(t *testing.T) {
 	}{
 		{"no device", nil, " rss="},
 		{"process", func([]int) ([]meter.Use, error) {
-			return []meter.Use{{Device: 0, Total: 100, Source: "process"}, {Device: 1, Used: 7, Total: 100, Source: "process"}}, nil
-		}, " device=1 used=7 total=100 source=process rss="},
+			return []meter.Use{
+				{Device: 0, Total: 100, Source: "process", DeviceUsed: 3, Others: 3},
+				{Device: 1, Used: 7, Total: 100, Source: "process", DeviceUsed: 12, Others: 4},
+			}, nil
+		}, " device=1 used=7 total=100 source=process device_used=12 others=4 rss="},
 		{"device", func([]int) ([]meter.Use, error) {
-			return []meter.Use{{Device: 0, Used: 0, Total: 100, Source: "device"}}, nil
+			return []meter.Use{{Device: 0, Used: 0, Total: 100, Source: "device", DeviceUsed: 9}}, nil
 		}, " device=0 used=0 total=100 source=device rss="},
 		{"broken", func([]int) ([]meter.Use, error) { return nil, errors.New("GPU is lost") }, " rss="},
 	}

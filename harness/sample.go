@@ -56,13 +56,16 @@ func (r *run) look(pid int) ([]parser.Sample, error) {
 	plain := parser.Sample{Header: parser.Header{Time: time.Now()}, PID: pid, RSS: rss}
 	var samples []parser.Sample
 	for _, use := range uses {
-		if use.Source == "process" && use.Used == 0 {
+		if use.Source == parser.SourceProcess && use.Used == 0 {
 			continue // a device that the process has nothing to do with
 		}
 		s := plain
 		s.Lane.Device, s.Source = use.Device, use.Source
 		s.Set(parser.Used, parser.Exact(use.Used))
 		s.Set(parser.Total, parser.Exact(use.Total))
+		if use.Source == parser.SourceProcess {
+			s.DeviceUsed, s.Others = use.DeviceUsed, use.Others
+		}
 		samples = append(samples, s)
 	}
 	if len(samples) == 0 {

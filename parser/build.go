@@ -196,6 +196,15 @@ func (b *Builder) add(rec Record) {
 		b.supervised(r.Header)
 		r.Process = b.process
 		b.tl.Orphans = append(b.tl.Orphans, r)
+	case Idle:
+		b.supervised(r.Header)
+		r.Run = b.run
+		b.tl.Idles = append(b.tl.Idles, r)
+	case Holder:
+		b.supervised(r.Header)
+		if n := len(b.tl.Idles); n > 0 && b.tl.Idles[n-1].Run == b.run {
+			b.tl.Idles[n-1].Holders = append(b.tl.Idles[n-1].Holders, r)
+		}
 	case RunStart:
 		b.startRun(r)
 	case Resume:

@@ -109,6 +109,15 @@ func (f *fields) record(kind string, pipeline bool) (rec Record, known bool) {
 			Header: f.head, PID: f.count("pid"), Command: f.values["command"], RSS: f.bytes("rss"),
 			Ended: f.values["ended"] == "true",
 		}, true
+	case "idle":
+		return f.idle(), true
+	case "holder":
+		h := Holder{
+			Header: f.head, Lane: Lane{Device: f.count("device")}, PID: f.count("pid"), Command: f.values["command"],
+			Ours: f.flag("ours"),
+		}
+		f.sizes(&h.Reading, Used)
+		return h, true
 	case "resume":
 		return Resume{Header: f.head, Index: f.count("index"), Cut: f.bytes("cut"), Reason: f.values["reason"]}, true
 	case "run-end":
@@ -123,14 +132,34 @@ func (f *fields) record(kind string, pipeline bool) (rec Record, known bool) {
 func (f *fields) sample() Sample {
 	s := Sample{
 		Header: f.head, PID: f.count("pid"), Lane: Lane{Device: f.count("device")}, Source: f.values["source"],
-		RSS: f.bytes("rss"),
+		DeviceUsed: f.bytes("device_used"), Others: f.bytes("others"), RSS: f.bytes("rss"),
 	}
-	for _, q := range []Quantity{Used, Total} {
+	f.sizes(&s.Reading, Used, Total)
+	return s
+}
+
+func (f *fields) idle() Idle {
+	i := Idle{
+		Header: f.head, Lane: Lane{Device: f.count("device")}, GPU: f.count("device"), Settled: f.flag("settled"),
+		Phase: Phase(f.values["phase"]),
+	}
+	if _, ok := f.values["gpu"]; ok {
+		i.GPU = f.count("gpu")
+	}
+	if i.Phase != PhaseBefore && i.Phase != PhaseAfter {
+		f.expected("phase=before or after", string(i.Phase))
+	}
+	f.sizes(&i.Reading, Used, Total)
+	return i
+}
+
+// sizes reads the quantities that are there.
+func (f *fields) sizes(r *Reading, quantities ...Quantity) {
+	for _, q := range quantities {
 		if _, ok := f.values[q.String()]; ok {
-			s.Set(q, Exact(f.bytes(q.String())))
+			r.Set(q, Exact(f.bytes(q.String())))
 		}
 	}
-	return s
 }
 
 // count, seconds, bytes and status read a field, absent as zero, and note the first one that cannot be read.
@@ -141,17 +170,33 @@ func (f *fields) seconds(key string) float64 { return number(f, key, "seconds", 
 
 func (f *fields) bytes(key string) int64 { return number(f, key, "whole bytes", parseBytes) }
 
+// flag is true or false, which is what is absent too.
+func (f *fields) flag(key string) bool {
+	s, ok := f.values[key]
+	if ok && s != "true" && s != "false" {
+		f.expected("true or false after "+key+"=", s)
+	}
+	return s == "true"
+}
+
 func number[T int | int64 | float64](f *fields, key, expected string, parse func(string) (T, error)) T {
 	s, ok := f.values[key]
 	if !ok {
 		return 0
 	}
 	n, err := parse(s)
-	if err != nil && f.err == nil {
-		bad := f.bad(fmt.Sprintf("%s after %s=", expected, key), s)
-		f.err = &bad
+	if err != nil {
+		f.expected(fmt.Sprintf("%s after %s=", expected, key), s)
 	}
 	return n
+}
+
+// expected notes the first error.
+func (f *fields) expected(what, found string) {
+	if f.err == nil {
+		bad := f.bad(what, found)
+		f.err = &bad
+	}
 }
 
 func (f *fields) status() Status {
@@ -159,10 +204,7 @@ func (f *fields) status() Status {
 	switch s {
 	case StatusOK, StatusFailed, StatusTimeout, StatusCrashed, StatusOOM:
 	default:
-		if f.err == nil {
-			bad := f.bad("status=ok, failed, timeout, crashed or oom", string(s))
-			f.err = &bad
-		}
+		f.expected("status=ok, failed, timeout, crashed or oom", string(s))
 	}
 	return s
 }

@@ -97,6 +97,15 @@ func renderRecords(t *testing.T, log []byte) string {
 		case parser.Sample:
 			fmt.Fprintf(&b, "sample pid=%d device=%d source=%q rss=%d", r.PID, r.Lane.Device, r.Source, r.RSS)
 			renderReading(&b, &r.Reading)
+			if r.DeviceUsed+r.Others > 0 {
+				fmt.Fprintf(&b, " device_used=%d others=%d", r.DeviceUsed, r.Others)
+			}
+		case parser.Idle:
+			fmt.Fprintf(&b, "idle device=%d gpu=%d phase=%s settled=%t", r.Lane.Device, r.GPU, r.Phase, r.Settled)
+			renderReading(&b, &r.Reading)
+		case parser.Holder:
+			fmt.Fprintf(&b, "holder device=%d pid=%d command=%q ours=%t", r.Lane.Device, r.PID, r.Command, r.Ours)
+			renderReading(&b, &r.Reading)
 		case parser.Exit:
 			fmt.Fprintf(&b, "exit pid=%d code=%d signal=%q", r.PID, r.Code, r.Signal)
 			renderMore(&b, "reason", r.Reason)
@@ -149,6 +158,9 @@ func renderTimeline(t *testing.T, log []byte) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "checkpoints=%d runs=%d samples=%d warnings=%d exits=%d bad=%d\n", tl.Checkpoints, len(tl.Runs),
 		len(tl.Samples), len(tl.Warnings), len(tl.Exits), len(tl.Bad))
+	for _, i := range tl.Idles {
+		fmt.Fprintf(&b, "idle %s run=%d holders=%d\n", i.Phase, i.Run, len(i.Holders))
+	}
 	for _, f := range slices.Concat(tl.Outside, tl.Files) {
 		fmt.Fprintf(&b, "%s index=%d status=%q supervised=%t run=%d process=%d lines=%d-%d seconds=%.3f checkpoints=%d ooms=%d",
 			f.Name(), f.Index, f.Status, f.Supervised, f.Run, f.Process, f.Pos.Line, f.EndPos.Line, f.Seconds, len(f.Checkpoints), len(f.OOMs))
@@ -305,6 +317,13 @@ func TestOwnLinesRoundTrip(t *testing.T) {
 	sample := parser.Sample{Header: head, PID: 4711, Lane: parser.Lane{Device: 2}, Source: "process", RSS: 1 << 30}
 	sample.Set(parser.Used, parser.Exact(5))
 	sample.Set(parser.Total, parser.Exact(7))
+	shared := sample
+	shared.DeviceUsed, shared.Others = 6, 1
+	idle := parser.Idle{Header: head, Lane: parser.Lane{Device: 1}, GPU: 3, Settled: true, Phase: parser.PhaseAfter}
+	idle.Set(parser.Used, parser.Exact(0))
+	idle.Set(parser.Total, parser.Exact(7))
+	holder := parser.Holder{Header: head, Lane: parser.Lane{Device: 1}, PID: 4711, Command: nasty, Ours: true}
+	holder.Set(parser.Used, parser.Exact(6))
 	for _, want := range []interface {
 		parser.Record
 		AppendLine([]byte) []byte
@@ -314,8 +333,9 @@ func TestOwnLinesRoundTrip(t *testing.T) {
 		parser.FileStart{Header: head, Pipeline: true, Path: "a.wav"},
 		parser.FileEnd{Header: head, Index: 12, Path: nasty, Status: parser.StatusOOM, Seconds: 2.5, Error: nasty},
 		parser.FileEnd{Header: head, Pipeline: true, Path: "", Status: parser.StatusOK},
-		sample,
+		sample, shared, idle, holder,
 		parser.Sample{Header: head, PID: 1, RSS: 5},
+		parser.Holder{Header: head, PID: 1},
 		parser.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGKILL"},
 		parser.Exit{Header: head, PID: 1, Code: 255},
 		parser.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGTERM", Reason: parser.ExitInterrupted},

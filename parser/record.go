@@ -16,7 +16,8 @@ type Position struct {
 func (p Position) String() string { return fmt.Sprintf("%s:%d", p.Path, p.Line) }
 
 // A Record is one thing that a log says: a [Checkpoint], [Change], [Event], [Warning], [OutOfMemory], [RunStart],
-// [FileStart], [FileEnd], [Sample], [Exit], [Orphan], [Resume], [RunEnd] or [SyntaxError]. They are values: a record may be kept.
+// [FileStart], [FileEnd], [Sample], [Exit], [Orphan], [Idle], [Holder], [Resume], [RunEnd] or [SyntaxError]. They are values: a
+// record may be kept.
 type Record interface {
 	// At is the line that the record was read from.
 	At() Position
@@ -315,10 +316,62 @@ type Sample struct {
 	Header
 	PID    int
 	Lane   Lane
-	Source string // where Used is from: "process" (NVML, this process), "device" (NVML, all of it) or "" (no GPU)
+	Source string // whose memory Used is, by NVML: SourceProcess or SourceDevice; "" without a GPU
 	// Reading has Used and Total of the device where there is one.
 	Reading
-	RSS int64 // resident bytes of the process and its descendants, from /proc
+	// DeviceUsed is everything in use on the device, in bytes, where Used is the process's; 0 where the line does not give it.
+	// Others is what the driver says of it is other processes', 0 where it names none.
+	DeviceUsed, Others int64
+	RSS                int64 // resident bytes of the process and its descendants, from /proc
+}
+
+// OfDevice is what is in use on the whole device, in bytes, and whether the line gives it.
+func (s *Sample) OfDevice() (int64, bool) {
+	used, ok := s.Get(Used)
+	if ok && s.Source == SourceDevice {
+		return used.Bytes, true
+	}
+	return s.DeviceUsed, s.DeviceUsed > 0
+}
+
+// Whose memory a [Sample]'s Used is.
+const (
+	SourceProcess = "process" // that of the process and its descendants
+	SourceDevice  = "device"  // all of the device's: the driver does not tell processes apart
+)
+
+// An Idle is what is in use on a device while no process of the run lives.
+type Idle struct {
+	Header
+	Lane  Lane
+	GPU   int   // the driver's number of the device, where Lane has the pipeline's
+	Phase Phase // of the run
+	// Settled says that the driver's figure had stopped moving; else the harness gave up waiting for that.
+	Settled bool
+	Reading // Used and Total of the device
+	// Holders are the processes that hold its memory, as far as the driver names them, and Run is as in File.Run; known only
+	// in a timeline.
+	Holders []Holder
+	Run     int
+}
+
+// A Phase is a side of a run.
+type Phase string
+
+// The sides of a run.
+const (
+	PhaseBefore Phase = "before" // the first process starts
+	PhaseAfter  Phase = "after"  // the last process has ended
+)
+
+// A Holder is a process that holds memory of the device of the [Idle] before it.
+type Holder struct {
+	Header
+	Lane    Lane
+	PID     int
+	Command string // "" where it cannot be told: a process of another container
+	Reading        // Used, where the driver tells it
+	Ours    bool   // an earlier run of vramsoak left it
 }
 
 // An Exit is the end of a pipeline process.

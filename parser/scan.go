@@ -62,6 +62,12 @@ func (e *entry) record(lines int) Record {
 	case Orphan:
 		r.Pos.Line += lines
 		return r
+	case Idle:
+		r.Pos.Line += lines
+		return r
+	case Holder:
+		r.Pos.Line += lines
+		return r
 	case Resume:
 		r.Pos.Line += lines
 		return r

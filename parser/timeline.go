@@ -18,6 +18,8 @@ type Timeline struct {
 	Outside []*File
 	// Samples are the harness's looks at the process from outside.
 	Samples []Sample
+	// Idles are the devices before the first process of a run and after its last one.
+	Idles []Idle
 	// Warnings are the pipeline's own warnings.
 	Warnings []Warning
 	// Exits are the ends of pipeline processes.

@@ -115,6 +115,8 @@ func IsReading(rec parser.Record) bool {
 		return true
 	case parser.Sample:
 		return r.Len() > 0
+	case parser.Idle:
+		return true
 	}
 	return false
 }
@@ -208,6 +210,23 @@ func flatten(rec parser.Record) record {
 		add("rss", v.RSS)
 		lane(v.Lane)
 		add("source", v.Source)
+		if v.DeviceUsed > 0 {
+			add("device_used", v.DeviceUsed)
+		}
+		if v.Others > 0 {
+			add("others", v.Others)
+		}
+	case parser.Idle:
+		r.kind, r.reading = "idle", v.Reading
+		lane(v.Lane)
+		add("gpu", v.GPU)
+		add("phase", string(v.Phase))
+		add("settled", v.Settled)
+	case parser.Holder:
+		r.kind, r.name, r.reading = "holder", v.Command, v.Reading
+		lane(v.Lane)
+		add("pid", v.PID)
+		add("ours", v.Ours)
 	case parser.Exit:
 		r.kind = "exit"
 		add("pid", v.PID)
@@ -342,7 +361,7 @@ func (r record) describe() string {
 	text := clean(r.name)
 	extras := clean(r.extras())
 	switch r.Record.(type) {
-	case parser.Checkpoint, parser.Change:
+	case parser.Checkpoint, parser.Change, parser.Idle, parser.Holder:
 	default:
 		if extras != "" {
 			text = strings.TrimSpace(text + "  " + extras)

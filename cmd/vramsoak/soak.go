@@ -142,7 +142,7 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	nvml, closeNVML := openNVML()
 	defer closeNVML()
 	if nvml != nil {
-		cfg.Device = nvml.Use
+		cfg.Device = nvml.View(nvml.Visible(os.LookupEnv(meter.VisibleDevices))).Use
 	}
 
 	started := time.Now()

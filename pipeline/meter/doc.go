@@ -7,7 +7,7 @@
 //	host, err := meter.OpenHost()
 //	r, err := host.Read() // allocated, reserved, total, to the byte
 //
-// A harness looks at another process from outside with [NVML.Use] and [RSS].
+// A harness looks at other processes from outside with [View.Use] and [RSS], and at a GPU by itself with [View.Occupied].
 package meter
 
 import (

@@ -123,55 +123,41 @@ func (n *NVML) Close() error {
 
 // A Use is what is in use on one GPU, in bytes.
 type Use struct {
-	Device      int
+	Device      int // as CUDA counts it in the processes asked for: see [View]
+	GPU         int // as NVML does
 	Used, Total int64
-	// Source says whose memory Used is: "process", that of the processes asked for, or "device", everything on the device. The words
-	// are those of parser.Sample.
+	// Source says whose memory Used is: [parser.SourceProcess], that of the processes asked for, or [parser.SourceDevice],
+	// everything on the device.
 	Source string
+	// DeviceUsed is everything on the device. Others is what the driver says other processes use of it, 0 where it names none.
+	DeviceUsed, Others int64
 }
 
-// Use reads what processes use of every GPU together, as nvidia-smi shows it: contexts and libraries included. They are
-// one process, or a [Tree].
-//
-// Inside a container the driver lists pids of another namespace, or none. So where it lists the processes on no GPU, the
-// devices' own figures are returned, with Source "device".
-func (n *NVML) Use(pids []int) ([]Use, error) {
-	uses := make([]Use, len(n.devices))
-	listed := false
-	own := make([]int64, len(n.devices))
-	for i, device := range n.devices {
-		used, total, err := memory(device)
-		if err != nil {
-			return nil, err
-		}
-		uses[i] = Use{Device: i, Used: used, Total: total, Source: "device"}
-		bytes, ok := usedBy(device, pids)
-		own[i], listed = bytes, listed || ok
-	}
-	if listed {
-		for i := range uses {
-			uses[i].Used, uses[i].Source = own[i], "process"
-		}
-	}
-	return uses, nil
-}
+// Use reads what processes use of every GPU together, see [View.Use].
+func (n *NVML) Use(pids []int) ([]Use, error) { return n.View(n.all()).Use(pids) }
 
-// usedBy is what processes use of a device and whether the driver says so. A process may stand in the list more than
-// once, for each instance of a GPU that is partitioned (MIG).
-func usedBy(device nvml.Device, pids []int) (used int64, listed bool) {
+// usedBy is what processes use of a device and whether the driver says so, and what others use. A process may stand in the
+// list more than once, for each instance of a GPU that is partitioned (MIG).
+func usedBy(device nvml.Device, pids []int) (used, others int64, listed bool) {
 	processes, ret := device.GetComputeRunningProcesses()
 	if ret != nvml.SUCCESS { // not supported, or not permitted: the device's own figure has to do
-		return 0, false
+		return 0, 0, false
 	}
 	for _, p := range processes {
-		// NVML_VALUE_NOT_AVAILABLE is ^0: the process is known, its memory is not (WSL, some MIG set-ups).
-		if slices.Contains(pids, int(p.Pid)) && p.UsedGpuMemory != ^uint64(0) {
+		switch {
+		case p.UsedGpuMemory == notAvailable:
+		case slices.Contains(pids, int(p.Pid)):
 			used += int64(p.UsedGpuMemory)
 			listed = true
+		default:
+			others += int64(p.UsedGpuMemory)
 		}
 	}
-	return used, listed
+	return used, others, listed
 }
+
+// notAvailable is NVML_VALUE_NOT_AVAILABLE: the process is known, its memory is not (WSL, some MIG set-ups).
+const notAvailable = ^uint64(0)
 
 // memory is a device's used and total bytes. The second version of the call does not count what the driver reserves for
 // itself as used; older drivers have only the first.

@@ -19,6 +19,7 @@ const total = 40 << 30
 type gpu struct {
 	used      uint64
 	processes []nvml.ProcessInfo
+	drawing   []nvml.ProcessInfo
 	denied    bool // the list of processes may not be read
 	old       bool // the driver has only the first version of the memory call
 }
@@ -47,6 +48,12 @@ func (g *gpu) device(index int) nvml.Device {
 				return nil, nvml.ERROR_NO_PERMISSION
 			}
 			return g.processes, nvml.SUCCESS
+		},
+		GetGraphicsRunningProcessesFunc: func() ([]nvml.ProcessInfo, nvml.Return) {
+			if g.denied {
+				return nil, nvml.ERROR_NO_PERMISSION
+			}
+			return g.drawing, nvml.SUCCESS
 		},
 	}
 }
@@ -106,31 +113,31 @@ func TestUse(t *testing.T) {
 		{
 			"listed",
 			[]*gpu{{used: 10 << 30, processes: []nvml.ProcessInfo{theirs, mine(1 << 30)}}},
-			[]Use{{0, 1 << 30, total, "process"}},
+			[]Use{{0, 0, 1 << 30, total, "process", 10 << 30, 9 << 30}},
 		},
 		{
 			"listed on one of two",
 			[]*gpu{{used: 9 << 30, processes: []nvml.ProcessInfo{theirs}}, {used: 2 << 30, processes: []nvml.ProcessInfo{mine(2 << 30)}}},
-			[]Use{{0, 0, total, "process"}, {1, 2 << 30, total, "process"}},
+			[]Use{{0, 0, 0, total, "process", 9 << 30, 9 << 30}, {1, 1, 2 << 30, total, "process", 2 << 30, 0}},
 		},
 		{
 			"listed once for each part of a GPU",
 			[]*gpu{{used: 3 << 30, processes: []nvml.ProcessInfo{mine(1 << 30), mine(2 << 30)}}},
-			[]Use{{0, 3 << 30, total, "process"}},
+			[]Use{{0, 0, 3 << 30, total, "process", 3 << 30, 0}},
 		},
 		{
 			"other namespace's pids",
 			[]*gpu{{used: 9 << 30, processes: []nvml.ProcessInfo{theirs}}},
-			[]Use{{0, 9 << 30, total, "device"}},
+			[]Use{{0, 0, 9 << 30, total, "device", 9 << 30, 0}},
 		},
-		{"empty list", []*gpu{{used: 2 << 30}}, []Use{{0, 2 << 30, total, "device"}}},
-		{"list denied", []*gpu{{used: 2 << 30, denied: true}}, []Use{{0, 2 << 30, total, "device"}}},
+		{"empty list", []*gpu{{used: 2 << 30}}, []Use{{0, 0, 2 << 30, total, "device", 2 << 30, 0}}},
+		{"list denied", []*gpu{{used: 2 << 30, denied: true}}, []Use{{0, 0, 2 << 30, total, "device", 2 << 30, 0}}},
 		{
 			"memory not available",
 			[]*gpu{{used: 2 << 30, processes: []nvml.ProcessInfo{mine(^uint64(0))}}},
-			[]Use{{0, 2 << 30, total, "device"}},
+			[]Use{{0, 0, 2 << 30, total, "device", 2 << 30, 0}},
 		},
-		{"old driver", []*gpu{{used: 2 << 30, old: true}}, []Use{{0, 2<<30 + 500<<20, total, "device"}}},
+		{"old driver", []*gpu{{used: 2 << 30, old: true}}, []Use{{0, 0, 2<<30 + 500<<20, total, "device", 2<<30 + 500<<20, 0}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := openMock(t, test.gpus...).Use([]int{pid})

@@ -1,0 +1,75 @@
+package meter
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+)
+
+// An Occupancy is what is on one GPU, whoever put it there.
+type Occupancy struct {
+	Device, GPU int // as in [Use]
+	Used, Total int64
+	// Holders are the processes that the driver names, those that hold most first. In a container it may name none.
+	Holders []Holder
+}
+
+// A Holder is a process that holds memory of a GPU.
+type Holder struct {
+	PID     int
+	Used    int64 // bytes; see HasUsed
+	HasUsed bool  // false where the driver knows the process and not its memory
+	// Command is what was started, "" where that cannot be told: the pid is of another namespace, or the process is gone.
+	Command string
+	// Run is the process's mark of a run of vramsoak, "" where it has none or may not be read: see [Proc.Run].
+	Run string
+}
+
+// Occupied reads what is on the view's GPUs. Proc is where processes are looked up.
+func (v *View) Occupied(proc Proc) ([]Occupancy, error) {
+	all := make([]Occupancy, len(v.gpus))
+	for i, gpu := range v.gpus {
+		device := v.nvml.devices[gpu]
+		used, total, err := memory(device)
+		if err != nil {
+			return nil, fmt.Errorf("GPU %d: %w", gpu, err)
+		}
+		all[i] = Occupancy{Device: i, GPU: gpu, Used: used, Total: total, Holders: holders(device, proc)}
+	}
+	return all, nil
+}
+
+// holders are the processes on a device, each once. Those that draw are no less holders than those that compute.
+func holders(device nvml.Device, proc Proc) []Holder {
+	var all []Holder
+	for _, list := range []func() ([]nvml.ProcessInfo, nvml.Return){device.GetComputeRunningProcesses, device.GetGraphicsRunningProcesses} {
+		processes, ret := list()
+		if ret != nvml.SUCCESS {
+			continue // not supported, or not permitted
+		}
+		seen := len(all) // a process that computes and draws stands in both lists with the same memory
+		for _, p := range processes {
+			pid := int(p.Pid)
+			i := slices.IndexFunc(all, func(h Holder) bool { return h.PID == pid })
+			switch {
+			case i < 0:
+				all = append(all, Holder{PID: pid})
+				i = len(all) - 1
+			case i < seen:
+				continue
+			}
+			if p.UsedGpuMemory != notAvailable { // each instance of a partitioned GPU has an entry
+				all[i].Used, all[i].HasUsed = all[i].Used+int64(p.UsedGpuMemory), true
+			}
+		}
+	}
+	for i := range all {
+		if h := &all[i]; proc.OnGPU(h.PID) {
+			h.Command, h.Run = proc.Command(h.PID), proc.Run(h.PID)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Holder) int { return cmp.Compare(b.Used, a.Used) })
+	return all
+}

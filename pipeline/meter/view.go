@@ -1,0 +1,99 @@
+package meter
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"vramsoak/parser"
+)
+
+// VisibleDevices is the environment variable that says which GPUs CUDA shows a process, and in which order.
+const VisibleDevices = "CUDA_VISIBLE_DEVICES"
+
+// A View is the GPUs that concern a pipeline, in its order: what CUDA calls device 0 there is the first.
+type View struct {
+	nvml *NVML
+	gpus []int // NVML's indices
+}
+
+// View is a view of the GPUs of these indices; see [NVML.Visible].
+func (n *NVML) View(gpus []int) *View { return &View{n, gpus} }
+
+// GPUs are NVML's indices of the view's GPUs.
+func (v *View) GPUs() []int { return v.gpus }
+
+func (n *NVML) all() []int {
+	gpus := make([]int, len(n.infos))
+	for i := range gpus {
+		gpus[i] = i
+	}
+	return gpus
+}
+
+// Visible are the GPUs that a value of CUDA_VISIBLE_DEVICES names, as CUDA reads it (CUDA C++ Programming Guide, "CUDA
+// Environment Variables"): indices, or UUIDs or what of one tells it from the others ("GPU-8932f937"), with a comma between
+// them; what follows an entry that names no GPU is not seen, and an empty value shows none. set says that the variable is
+// there: all GPUs are visible where it is not. An instance of a partitioned GPU ("MIG-...") does not tell its GPU: all are
+// taken.
+//
+// An index is taken for NVML's. CUDA counts alike where the GPUs are of one kind, or CUDA_DEVICE_ORDER is PCI_BUS_ID.
+func (n *NVML) Visible(value string, set bool) []int {
+	if !set || strings.HasPrefix(value, "MIG-") {
+		return n.all()
+	}
+	var gpus []int
+	for entry := range strings.SplitSeq(value, ",") {
+		gpu, ok := n.find(strings.TrimSpace(entry))
+		if !ok || slices.Contains(gpus, gpu) {
+			break
+		}
+		gpus = append(gpus, gpu)
+	}
+	return gpus
+}
+
+// find is the one GPU that an index or the beginning of a UUID names.
+func (n *NVML) find(entry string) (gpu int, ok bool) {
+	if !strings.HasPrefix(entry, "GPU-") {
+		i, err := strconv.Atoi(entry)
+		return i, err == nil && i >= 0 && i < len(n.infos)
+	}
+	for i, info := range n.infos {
+		if strings.HasPrefix(info.UUID, entry) {
+			if ok {
+				return 0, false
+			}
+			gpu, ok = i, true
+		}
+	}
+	return gpu, ok
+}
+
+// Use reads what processes use of the view's GPUs together, as nvidia-smi shows it: contexts and libraries included. They
+// are one process, or a [Tree].
+//
+// Inside a container the driver lists pids of another namespace, or none. So where it lists the processes on no GPU, the
+// devices' own figures are returned, with Source "device".
+func (v *View) Use(pids []int) ([]Use, error) {
+	uses := make([]Use, len(v.gpus))
+	own := make([]Use, len(v.gpus))
+	listed := false
+	for i, gpu := range v.gpus {
+		device := v.nvml.devices[gpu]
+		used, total, err := memory(device)
+		if err != nil {
+			return nil, fmt.Errorf("GPU %d: %w", gpu, err)
+		}
+		uses[i] = Use{Device: i, GPU: gpu, Used: used, Total: total, Source: parser.SourceDevice, DeviceUsed: used}
+		bytes, others, ok := usedBy(device, pids)
+		own[i] = uses[i]
+		own[i].Used, own[i].Source, own[i].Others = bytes, parser.SourceProcess, others
+		listed = listed || ok
+	}
+	if listed {
+		return own, nil
+	}
+	return uses, nil
+}

@@ -1,0 +1,202 @@
+package meter
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+	"github.com/NVIDIA/go-nvml/pkg/nvml/mock/dgxa100"
+	"github.com/google/go-cmp/cmp"
+
+	"vramsoak/parser"
+)
+
+// openDGX opens go-nvml's own mock of a DGX A100, eight GPUs of 40 GiB. It has no lists of processes and only the first version
+// of the memory call; what stands on the GPUs is given.
+func openDGX(t *testing.T, on map[int][]nvml.ProcessInfo) (*NVML, []*dgxa100.Device) {
+	t.Helper()
+	server := dgxa100.New()
+	devices := make([]*dgxa100.Device, len(server.Devices))
+	for i := range server.Devices {
+		d := server.Devices[i].(*dgxa100.Device)
+		devices[i] = d
+		d.UUID = fmt.Sprintf("GPU-%d0000000-aaaa-bbbb-cccc-dddddddddddd", i)
+		d.GetMemoryInfo_v2Func = func() (nvml.Memory_v2, nvml.Return) { return nvml.Memory_v2{}, nvml.ERROR_FUNCTION_NOT_FOUND }
+		for _, p := range on[i] {
+			d.MemoryInfo.Used += p.UsedGpuMemory
+		}
+		d.GetComputeRunningProcessesFunc = func() ([]nvml.ProcessInfo, nvml.Return) { return on[i], nvml.SUCCESS }
+		d.GetGraphicsRunningProcessesFunc = func() ([]nvml.ProcessInfo, nvml.Return) { return nil, nvml.ERROR_NOT_SUPPORTED }
+	}
+	n, err := open(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return n, devices
+}
+
+// The forms that CUDA takes, and where it stops reading.
+func TestVisible(t *testing.T) {
+	n, _ := openDGX(t, nil)
+	all := []int{0, 1, 2, 3, 4, 5, 6, 7}
+	for value, want := range map[string][]int{
+		"3":                  {3},
+		"2,0":                {2, 0},
+		" 2 , 0 ":            {2, 0},
+		"":                   nil,
+		"-1":                 nil,
+		"NoDevFiles":         nil,
+		"1,-1,2":             {1},
+		"1,8,2":              {1},
+		"1,1,2":              {1},
+		"GPU-5":              {5},
+		"GPU-5,GPU-60000000": {5, 6},
+		"GPU-":               nil,
+		"GPU-9,1":            nil,
+		"MIG-0123":           all,
+	} {
+		if got := n.Visible(value, true); !slices.Equal(got, want) {
+			t.Errorf("%q shows %v, want %v", value, got, want)
+		}
+	}
+	if got := n.Visible("", false); !slices.Equal(got, all) {
+		t.Errorf("without the variable %v are visible", got)
+	}
+}
+
+// What the GPUs that the pipeline does not see hold is not its use, and its devices count from 0.
+func TestViewOfDGX(t *testing.T) {
+	const pid, child, tenant = 100, 101, 7
+	n, _ := openDGX(t, map[int][]nvml.ProcessInfo{
+		0: {{Pid: tenant, UsedGpuMemory: 9 << 30}},
+		3: {{Pid: pid, UsedGpuMemory: 1 << 30}, {Pid: child, UsedGpuMemory: 2 << 30}, {Pid: tenant, UsedGpuMemory: 4 << 30}},
+	})
+	if n.Driver() != "550.54.15" || len(n.Devices()) != 8 {
+		t.Errorf("driver %s with %d devices", n.Driver(), len(n.Devices()))
+	}
+	view := n.View(n.Visible("3,1", true))
+	got, err := view.Use([]int{pid, child})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Use{
+		{Device: 0, GPU: 3, Used: 3 << 30, Total: total, Source: parser.SourceProcess, DeviceUsed: 7 << 30, Others: 4 << 30},
+		{Device: 1, GPU: 1, Total: total, Source: parser.SourceProcess},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if got, err = n.View(n.Visible("", true)).Use([]int{pid}); err != nil || len(got) != 0 {
+		t.Errorf("no GPU is visible, and %+v are in use, %v", got, err)
+	}
+}
+
+func TestUseSaysWhichGPUFailed(t *testing.T) {
+	n, devices := openDGX(t, nil)
+	devices[2].GetMemoryInfoFunc = func() (nvml.Memory, nvml.Return) { return nvml.Memory{}, nvml.ERROR_GPU_IS_LOST }
+	_, err := n.View([]int{0, 2}).Use(nil)
+	_, err2 := n.View([]int{0, 2}).Occupied(Proc(t.TempDir()))
+	for _, err := range []error{err, err2} {
+		if err == nil || !strings.HasPrefix(err.Error(), "GPU 2: nvmlDeviceGetMemoryInfo: ") {
+			t.Errorf("found %v", err)
+		}
+	}
+	if _, err := n.View([]int{0}).Use(nil); err != nil {
+		t.Errorf("a GPU that is well: %v", err)
+	}
+}
+
+// A proc is a folder as /proc is: a process for each, with its command and environment, and whether it has a GPU open.
+type process struct {
+	pid              int
+	command, environ string
+	gpu              bool
+}
+
+func procOf(t *testing.T, processes ...process) Proc {
+	t.Helper()
+	root := t.TempDir()
+	for _, p := range processes {
+		dir := filepath.Join(root, fmt.Sprint(p.pid))
+		if err := os.MkdirAll(filepath.Join(dir, "fd"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string]string{"cmdline": p.command, "environ": p.environ} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		to := "/dev/null"
+		if p.gpu {
+			to = "/dev/nvidia0"
+		}
+		if err := os.Symlink(to, filepath.Join(dir, "fd", "3")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Proc(root)
+}
+
+func TestOccupied(t *testing.T) {
+	const gone = 8
+	n := openMock(t, &gpu{
+		used: 12 << 30,
+		processes: []nvml.ProcessInfo{
+			{Pid: 5, UsedGpuMemory: 1 << 30},
+			{Pid: 6, UsedGpuMemory: ^uint64(0)},
+			{Pid: 7, UsedGpuMemory: 2 << 30},
+			{Pid: 7, UsedGpuMemory: 3 << 30},
+			{Pid: gone, UsedGpuMemory: 1 << 20},
+			{Pid: 9, UsedGpuMemory: 2 << 20},
+		},
+		drawing: []nvml.ProcessInfo{{Pid: 5, UsedGpuMemory: 1 << 30}, {Pid: 10, UsedGpuMemory: 4 << 20}},
+	}, &gpu{used: 3 << 20, denied: true})
+	proc := procOf(t,
+		process{5, "python\x00train.py\x00", "HOME=/root\x00VRAMSOAK_RUN=runs/1\x00", true},
+		process{6, "python\x00\nx\x00", "XVRAMSOAK_RUN=1\x00", true},
+		process{7, strings.Repeat("é", 200), "", true},
+		process{9, "of another namespace", "VRAMSOAK_RUN=2", false},
+		process{10, "Xorg", "", true},
+	)
+	got, err := n.View(n.all()).Occupied(proc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Occupancy{
+		{0, 0, 12 << 30, total, []Holder{
+			{7, 5 << 30, true, strings.Repeat("é", 100) + "...", ""},
+			{5, 1 << 30, true, "python train.py", "runs/1"},
+			{10, 4 << 20, true, "Xorg", ""},
+			{9, 2 << 20, true, "", ""},
+			{gone, 1 << 20, true, "", ""},
+			{6, 0, false, "python  x", ""},
+		}},
+		{1, 1, 3 << 20, total, nil},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The process that runs this is to be found in the true /proc.
+func TestProc(t *testing.T) {
+	proc := Proc("/proc")
+	if got := proc.Command(os.Getpid()); !strings.HasPrefix(got, os.Args[0]) && len(os.Args[0]) < commandMax {
+		t.Errorf("the test's command is %q", got)
+	}
+	if proc.OnGPU(os.Getpid()) {
+		t.Error("the test has a GPU open")
+	}
+	if proc.Command(-1) != "" || proc.Run(-1) != "" {
+		t.Error("a process that is none has a command or a run")
+	}
+}
