@@ -25,7 +25,8 @@ func TestJUnitAgreesWithVerdict(t *testing.T) {
 	lenient.Gate = []string{check.Recovery, check.Peak, check.Consistency}
 	strict.Require = []string{check.Leak}
 
-	// Nine findings: recovery of two cleanups and a stage, peak, leak, out of memory, two on completeness, consistency.
+	// Thirteen findings: recovery of two cleanups and a stage, leak, fragmentation, dark memory, drift, throughput, peak, out of
+	// memory, two on completeness, consistency.
 	for _, c := range []struct {
 		name             string
 		tl               *parser.Timeline
@@ -34,14 +35,14 @@ func TestJUnitAgreesWithVerdict(t *testing.T) {
 		tests            int
 		failures, errors int
 	}{
-		{"a clean run", short, policy, check.Pass, 9 + 2, 0, 0},
-		{"a cleanup and its stage fail", sample{files: 3, keepFrom: 2}.timeline(), policy, check.Fail, 9 + 3, 2, 0},
-		{"a crash", crash, policy, check.Fail, 9 + 3, 2, 0},
-		{"a crash that does not gate", crash, lenient, check.Pass, 9 + 3, 0, 0},
-		{"a crash, and the file done again", retried, policy, check.Pass, 9 + 3, 0, 0},
-		{"too few files for a check that is required", short, strict, check.Undecided, 9 + 2, 0, 1},
-		{"nothing that gates judged", &parser.Timeline{}, lenient, check.Undecided, 3 + 1, 0, 1},
-		{"a run cut short", cut, policy, check.Fail, 9 + 2, 2, 0},
+		{"a clean run", short, policy, check.Pass, 13 + 2, 0, 0},
+		{"a cleanup and its stage fail", sample{files: 3, keepFrom: 2}.timeline(), policy, check.Fail, 13 + 3, 2, 0},
+		{"a crash", crash, policy, check.Fail, 13 + 3, 2, 0},
+		{"a crash that does not gate", crash, lenient, check.Pass, 13 + 3, 0, 0},
+		{"a crash, and the file done again", retried, policy, check.Pass, 13 + 3, 0, 0},
+		{"too few files for a check that is required", short, strict, check.Undecided, 13 + 2, 0, 1},
+		{"nothing that gates judged", &parser.Timeline{}, lenient, check.Undecided, 4 + 1, 0, 1},
+		{"a run cut short", cut, policy, check.Fail, 13 + 2, 2, 0},
 	} {
 		rep := check.Of(c.tl, c.policy)
 		if rep.Verdict != c.verdict {

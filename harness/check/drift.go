@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"vramsoak/harness/shape"
+	"vramsoak/parser"
 )
 
 // A drift is a series over files that is looked at for growth.
@@ -302,7 +303,7 @@ func wouldDecide(d *drift, r *shape.Result) string {
 	return "more files in one process would decide it"
 }
 
-// drifts judges what grows beside the idle level, where that could be judged.
+// drifts judges what grows beside the idle level.
 func (j *Judge) drifts(l *ledger) {
 	unused := j.worst(&drift{
 		check: Fragmentation, subject: j.subject(UnusedReserve, l.lane), unit: Bytes,
@@ -314,14 +315,23 @@ func (j *Judge) drifts(l *ledger) {
 			"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or empty the cache between files"
 	}
 	j.add(unused)
+	j.share(l)
 	j.add(j.worst(&drift{
 		check: DarkGrowth, subject: j.subject(DarkMemory, l.lane), unit: Bytes,
 		limit:   float64(j.policy.DarkMemory.MaxGrowth.Bytes),
 		missing: "no file ends with a checkpoint that has both device used (used=) and reserved",
 	}, j.processes(&l.dark)).finding)
 
-	sum := driftSum{finding: Finding{Check: Drift, Subject: j.subject("stages and recoveries", l.lane)}}
+	sum := driftSum{finding: Finding{Check: Drift, Verdict: Skipped, Subject: j.subject("stages and recoveries", l.lane)}}
+	floor := j.policy.Recovery.Floor.Bytes
+	sum.finding.Message = "no stage was logged, and no cleanup that had anything to free"
+	if len(l.stagePeaks) > 0 {
+		sum.finding.Message = fmt.Sprintf("no stage takes more than %s, and no cleanup had anything to free", parser.FormatBytes(floor))
+	}
 	for _, p := range l.stagePeaks {
+		if len(p.took.values) == 0 || Median(p.took.values) <= float64(floor) { // of so little, changes are noise
+			continue
+		}
 		j.relative(&sum, drift{check: Drift, subject: j.subject("memory of "+p.name, l.lane), unit: Bytes}, &p.took)
 	}
 	for _, s := range l.sums {
@@ -332,7 +342,9 @@ func (j *Judge) drifts(l *ledger) {
 
 // throughput judges whether files take longer and longer.
 func (j *Judge) throughput() {
-	sum := driftSum{finding: Finding{Check: Throughput}}
+	sum := driftSum{finding: Finding{
+		Check: Throughput, Verdict: Skipped, Subject: "throughput", Message: "the log has no time that a file took",
+	}}
 	var sound []int32
 	for i, f := range j.tl.Files {
 		if j.sound(f) {
@@ -356,6 +368,7 @@ func (j *Judge) throughput() {
 type driftSum struct {
 	finding Finding
 	series  int // those that fail not counted
+	failed  bool
 	unsure  []string
 }
 
@@ -369,10 +382,12 @@ func (j *Judge) relative(sum *driftSum, d drift, c *column) {
 	d.limit = float64(j.policy.Drift.MaxChange) * math.Abs(Median(longest.values)) / float64(longest.span())
 	w := j.worst(&d, all)
 	if w.of == nil {
+		sum.finding.Message = w.finding.Message
 		return
 	}
 	switch w.finding.Verdict {
 	case Fail:
+		sum.failed = true
 		end := j.tl.Files[w.of.files[len(w.of.files)-1]]
 		w.finding.At = new(end.EndPos)
 		j.add(w.finding)
@@ -384,13 +399,14 @@ func (j *Judge) relative(sum *driftSum, d drift, c *column) {
 	}
 }
 
-// addDrifts adds the finding on those that do not fail. There is none where there are no series.
+// addDrifts adds the finding on those that do not fail.
 func (j *Judge) addDrifts(sum *driftSum) {
 	f := &sum.finding
 	change := percent(float64(j.policy.Drift.MaxChange))
 	switch {
+	case sum.series == 0 && sum.failed:
+		return // it was told
 	case sum.series == 0:
-		return
 	case len(sum.unsure) == 0:
 		f.Verdict = Pass
 		f.Message = fmt.Sprintf("%d series without a change for the worse by more than %s over the run", sum.series, change)

@@ -108,7 +108,7 @@ func (j *Judge) Add(f *parser.File) {
 		if l == nil || l.lane != c.Lane {
 			l = j.byLane[c.Lane]
 		}
-		l.add(f.Run, ref, c)
+		l.add(f, ref, c)
 		j.highWater.add(&c.Reading)
 	}
 	j.closeLedgers(f, ref)
@@ -169,9 +169,8 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 	for _, l := range j.ledgers {
 		j.recovery(l)
 		j.peak(l)
-		if j.leak(l) {
-			j.drifts(l)
-		}
+		j.leak(l)
+		j.drifts(l)
 		j.consistency(l)
 	}
 	j.throughput()

@@ -11,9 +11,8 @@ import (
 )
 
 // leak judges the growth of the idle level (the level at a file's last checkpoint) over the files of each process, and
-// reports the worst: see package shape for how growth is told from noise, warm-up, steps and clearing. judged is false where
-// there is none, or too few files.
-func (j *Judge) leak(l *ledger) (judged bool) {
+// reports the worst: see package shape for how growth is told from noise, warm-up, steps and clearing.
+func (j *Judge) leak(l *ledger) {
 	usual := j.idleLevels(l)
 	d := drift{
 		check: Leak, subject: j.subject(IdleLevel, l.lane), unit: Bytes, limit: float64(j.policy.Leak.MaxGrowth.Bytes),
@@ -27,7 +26,7 @@ func (j *Judge) leak(l *ledger) (judged bool) {
 	w := j.worst(&d, usual)
 	if w.of == nil {
 		j.add(w.finding)
-		return false
+		return
 	}
 	end := w.of.of(l, len(w.of.files)-1)
 	w.finding.At = &parser.Position{Path: j.file(end.file).Pos.Path, Line: end.line}
@@ -39,7 +38,6 @@ func (j *Judge) leak(l *ledger) (judged bool) {
 		}
 	}
 	j.add(w.finding)
-	return true
 }
 
 // of is the idle level that a value of the process is.

@@ -15,6 +15,8 @@ type ledger struct {
 	count [len(levels)]int
 	last  *parser.Checkpoint // at a place with a name
 	most  parser.Size        // largest level
+	// mostReserved is the largest reserved.
+	mostReserved parser.Size
 
 	// Of the process that is judged: its first reading, where that is not a cleanup's and not an After.
 
@@ -26,13 +28,14 @@ type ledger struct {
 	byName map[string]*recoverySum
 	named  bool // not every reading is a sample
 	peak   peakMark
+	share  shareMark
 	idles  []idle
 	points points
-	// What the files reached, and their stages; what lies beside the level when a file ends. The columns of stages and
+	// What the files reached, in their level and in reserved, and their stages; what lies beside the level when a file ends. The columns of stages and
 	// recoveries are in sums and stagePeaks.
-	peaks, unused, dark column
-	stagePeaks          []*stagePeak
-	order               orderMark
+	peaks, reserves, unused, dark column
+	stagePeaks                    []*stagePeak
+	order                         orderMark
 }
 
 // columnFiles is of how many files the columns are kept that gate nothing: a log may have millions. Those that gate are whole,
@@ -58,7 +61,7 @@ func (j *Judge) openLedgers(f *parser.File) {
 			l = j.ledger(c.Lane)
 		}
 		if !l.open {
-			l.open, l.last, l.most, l.count, l.points.next = true, nil, parser.Size{}, [len(levels)]int{}, 0
+			l.open, l.last, l.most, l.mostReserved, l.count, l.points.next = true, nil, parser.Size{}, parser.Size{}, [len(levels)]int{}, 0
 			j.open = append(j.open, l)
 			j.bear(l, f, c)
 		}
@@ -87,7 +90,8 @@ func (j *Judge) ledger(lane parser.Lane) *ledger {
 	l := j.byLane[lane]
 	if l == nil {
 		l = &ledger{lane: lane, byName: map[string]*recoverySum{}}
-		l.peaks.most = columnFiles
+		l.peaks.most, l.reserves.most = columnFiles, columnFiles
+		l.share.limit = float64(j.policy.Fragmentation.MaxShare)
 		j.byLane[lane] = l
 		j.ledgers = append(j.ledgers, l)
 	}
@@ -122,6 +126,9 @@ func (l *ledger) endColumns(ref fileRef) {
 	if l.most.Bytes > 0 {
 		l.peaks.addLevel(l.level, ref, l.most)
 	}
+	if l.mostReserved.Bytes > 0 {
+		l.reserves.addLevel(parser.Reserved, ref, l.mostReserved)
+	}
 	if l.last == nil {
 		return
 	}
@@ -152,7 +159,7 @@ func (l *ledger) stagePeak(name string) *stagePeak {
 }
 
 // add takes the next reading of the file.
-func (l *ledger) add(run int, ref fileRef, c *parser.Checkpoint) {
+func (l *ledger) add(f *parser.File, ref fileRef, c *parser.Checkpoint) {
 	if size, ok := l.get(c); ok {
 		if size.Bytes > l.most.Bytes {
 			l.most = size
@@ -161,10 +168,16 @@ func (l *ledger) add(run int, ref fileRef, c *parser.Checkpoint) {
 			l.points.at(c.Name).level.addLevel(l.level, ref, size)
 		}
 	}
+	for _, q := range [...]parser.Quantity{parser.Reserved, parser.PeakReserved} {
+		if size, ok := c.Get(q); ok && size.Bytes > l.mostReserved.Bytes {
+			l.mostReserved = size
+		}
+	}
 	if !c.Sampled {
 		l.last, l.named = c, true
 	}
-	l.peak.add(l.level, run, ref, c)
+	l.peak.add(l.level, f.Run, ref, c)
+	l.share.add(f.Process, ref, c)
 	l.order.add(ref, c)
 }
 

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+
+	"vramsoak/parser"
 )
 
 // Measurements are what a run measured, file by file: what drifts are looked for in, and what two runs are compared by.
@@ -23,8 +25,8 @@ type MeasuredFile struct {
 
 // A Metric is one quantity over the files of a run, on one device of one rank.
 type Metric struct {
-	// Name is "idle level", "reserved - allocated", "dark memory", "peak", "peak of Transcription",
-	// "recovery of Whisper Cleanup", "throughput" or "seconds a file".
+	// Name is "idle level", "reserved - allocated", "dark memory", "peak", "peak reserved",
+	// "peak of Transcription", "recovery of Whisper Cleanup", "throughput" or "seconds a file".
 	Name   string `json:"name"`
 	Unit   string `json:"unit"` // Bytes, Ratio, TimesRealTime or Seconds
 	Rank   int    `json:"rank,omitempty"`
@@ -41,8 +43,12 @@ type Metric struct {
 const (
 	IdleLevel     = "idle level"           // at a file's last checkpoint
 	UnusedReserve = "reserved - allocated" // there
+	PeakReserved  = "peak reserved"        // the largest in the file
 	DarkMemory    = "dark memory"          // there: device used - reserved
 )
+
+// PeakShare is what the largest reserve of a process is judged by.
+const PeakShare = "share at the peak"
 
 // Units of metrics, beside Ratio.
 const (
@@ -108,6 +114,9 @@ func (j *Judge) measure() *Measurements {
 		add(UnusedReserve, Bytes, &l.unused, false)
 		add(DarkMemory, Bytes, &l.dark, false)
 		add("peak", Bytes, &l.peaks, false)
+		if l.level != parser.Reserved { // else that is the peak already
+			add(PeakReserved, Bytes, &l.reserves, false)
+		}
 		for _, p := range l.stagePeaks {
 			add("peak of "+p.name, Bytes, &p.peak, false)
 		}

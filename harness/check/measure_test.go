@@ -49,6 +49,7 @@ func TestMeasured(t *testing.T) {
 			{Name: "reserved - allocated", Unit: "bytes", Values: check.Values{800, 2000}},
 			{Name: "dark memory", Unit: "bytes", Values: check.Values{700, math.NaN()}},
 			{Name: "peak", Unit: "bytes", Values: check.Values{20000100, 40000200}},
+			{Name: "peak reserved", Unit: "bytes", Values: check.Values{30000000, 50000000}},
 			{Name: "peak of Transcription", Unit: "bytes", Values: check.Values{20000100, 40000200}},
 			{Name: "recovery of Whisper Cleanup", Unit: "ratio", HigherIsBetter: true, Values: check.Values{1, 0.75}},
 			{Name: "recovery of Transcription", Unit: "ratio", HigherIsBetter: true, Values: check.Values{

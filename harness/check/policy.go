@@ -14,7 +14,7 @@ import (
 //	recovery: {min: 95%, floor: 1MiB}
 //	peak: {notice: 70%, max: 85%}
 //	leak: {max_growth: 192KiB, min_files: 8, warm_up: 0}
-//	fragmentation: {max_growth: 1MiB}
+//	fragmentation: {max_growth: 1MiB, max_share: 20%}
 //	dark_memory: {max_growth: 1MiB}
 //	drift: {max_change: 5%}
 //	regression: {min_effect: 1%, min_bytes: 8MiB, min_slowdown: 5%, false_alarms: 0.1%, exact: false}
@@ -30,9 +30,11 @@ type Policy struct {
 	Recovery RecoveryPolicy
 	Peak     PeakPolicy
 	Leak     LeakPolicy
-	// Fragmentation is for reserved - allocated at a file's last checkpoint, DarkMemory for device used - reserved there.
-	Fragmentation, DarkMemory GrowthPolicy
-	Drift                     DriftPolicy
+	// Fragmentation is for reserved - allocated at a file's last checkpoint, and for the share of the largest reserve that was
+	// never handed out.
+	Fragmentation FragmentationPolicy
+	DarkMemory    GrowthPolicy // device used - reserved at a file's last checkpoint
+	Drift         DriftPolicy
 	// Regression is for the comparison with earlier runs, where they are given.
 	Regression RegressionPolicy
 	Expect     ExpectPolicy
@@ -58,6 +60,14 @@ type LeakPolicy struct {
 	MaxGrowth Amount // a file
 	MinFiles  int    // in one process, to judge at all; at least shape.LeastFiles
 	WarmUp    int    // files at the start of a process that are left out
+}
+
+// FragmentationPolicy is for what the allocator holds and does not hand out.
+type FragmentationPolicy struct {
+	MaxGrowth Amount // a file
+	// MaxShare is of the largest reserve of a process, never handed out; 0 is no limit, and what a policy has that does not
+	// name it: an allocator may well hold a cache.
+	MaxShare Share
 }
 
 // GrowthPolicy is for what grows over files.
@@ -101,7 +111,7 @@ func DefaultPolicy() Policy {
 		Recovery:      RecoveryPolicy{Min: 0.95, Floor: Amount{parser.MiB}},
 		Peak:          PeakPolicy{Notice: 0.70, Max: 0.85},
 		Leak:          LeakPolicy{MaxGrowth: Amount{192 * parser.KiB}, MinFiles: shape.LeastFiles},
-		Fragmentation: GrowthPolicy{MaxGrowth: Amount{parser.MiB}},
+		Fragmentation: FragmentationPolicy{MaxGrowth: Amount{parser.MiB}},
 		DarkMemory:    GrowthPolicy{MaxGrowth: Amount{parser.MiB}},
 		Drift:         DriftPolicy{MaxChange: 0.05},
 		Regression: RegressionPolicy{

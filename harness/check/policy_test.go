@@ -21,6 +21,7 @@ leak:
   max_growth: 64KiB
   min_files: 20
   warm_up: 0
+fragmentation: {max_growth: 2MiB, max_share: 20%}
 regression: {min_effect: 2%, min_bytes: 16MiB, min_slowdown: 10%, false_alarms: 1%, exact: true}
 expect:
   checkpoints:
@@ -40,6 +41,7 @@ dialects:
 	want.Recovery.Min, want.Recovery.Floor.Bytes = 0.9, 2<<20
 	want.Peak.Max = 0.9
 	want.Leak.MaxGrowth.Bytes, want.Leak.MinFiles, want.Leak.WarmUp = 64<<10, 20, 0
+	want.Fragmentation = check.FragmentationPolicy{MaxGrowth: check.Amount{Bytes: 2 << 20}, MaxShare: 0.2}
 	want.Regression = check.RegressionPolicy{
 		MinEffect: 0.02, MinBytes: check.Amount{Bytes: 16 << 20}, MinSlowdown: 0.1, FalseAlarms: 0.01, Exact: true,
 	}
@@ -74,13 +76,18 @@ peak: 3
 leak: {min_files: few, max_growth: 1 parsec}
 expect:
   checkpoints: After Whisper Cleanup
+fragmentation:
+  max_share: 0
+  max_shrae: 20%
 `, `p.yaml:1:18: expected one of recovery, leak, fragmentation, dark-memory, drift, throughput, peak, out-of-memory, completeness, regression, consistency, found "leaks"
 p.yaml:3:8: expected a share such as 95% or 0.95, above 0 and up to 1, found "150%"
 p.yaml:4:3: expected one of the keys floor, min, found "flor"
 p.yaml:5:7: expected key: value, found "3"
 p.yaml:6:19: expected a whole number of 8 or more, found "few"
 p.yaml:6:36: expected an amount such as 256KiB, found "1 parsec"
-p.yaml:8:16: expected a list, found "After Whisper Cleanup"`},
+p.yaml:8:16: expected a list, found "After Whisper Cleanup"
+p.yaml:10:14: expected a share such as 95% or 0.95, above 0 and up to 1, found "0"
+p.yaml:11:3: expected one of the keys max_growth, max_share, found "max_shrae"`},
 		{"dialects", `dialects:
   - name: transcription
     pattern: '(?P<used>\d*)'

@@ -70,9 +70,12 @@ func policyFields(r *policyReader, p *Policy) map[string]func(ast.Node) {
 			"min_files":  r.count(&p.Leak.MinFiles, shape.LeastFiles),
 			"warm_up":    r.count(&p.Leak.WarmUp, 0),
 		}),
-		"fragmentation": r.nested(map[string]func(ast.Node){"max_growth": r.amount(&p.Fragmentation.MaxGrowth)}),
-		"dark_memory":   r.nested(map[string]func(ast.Node){"max_growth": r.amount(&p.DarkMemory.MaxGrowth)}),
-		"drift":         r.nested(map[string]func(ast.Node){"max_change": r.share(&p.Drift.MaxChange)}),
+		"fragmentation": r.nested(map[string]func(ast.Node){
+			"max_growth": r.amount(&p.Fragmentation.MaxGrowth),
+			"max_share":  r.share(&p.Fragmentation.MaxShare),
+		}),
+		"dark_memory": r.nested(map[string]func(ast.Node){"max_growth": r.amount(&p.DarkMemory.MaxGrowth)}),
+		"drift":       r.nested(map[string]func(ast.Node){"max_change": r.share(&p.Drift.MaxChange)}),
 		"regression": r.nested(map[string]func(ast.Node){
 			"min_effect":   r.share(&p.Regression.MinEffect),
 			"min_bytes":    r.amount(&p.Regression.MinBytes),

@@ -48,7 +48,7 @@ func (h *History) Judged() []*Series {
 	for i := range h.Series {
 		s := &h.Series[i]
 		statistic := MedianOf
-		if s.Metric == "peak" || strings.HasPrefix(s.Metric, "peak of ") {
+		if s.Metric == "peak" || s.Metric == check.PeakReserved || strings.HasPrefix(s.Metric, "peak of ") {
 			statistic = Worst
 		}
 		if s.Statistic == statistic || s.Statistic == GrowthRate {
