@@ -80,6 +80,16 @@ var programs = map[string]func(args []string){
 		}
 		fmt.Println("grandchild", cmd.Process.Pid)
 	},
+	"daemon": func([]string) { // does not listen to SIGTERM, and is alone in its session
+		signal.Ignore(unix.SIGTERM)
+		fmt.Println("daemon", os.Getpid(), "parent", os.Getppid())
+		time.Sleep(10 * time.Minute)
+	},
+	"daemons": func([]string) { // starts a daemon and lives on
+		launch("daemon")
+		fmt.Println("pipeline", os.Getpid())
+		time.Sleep(10 * time.Minute)
+	},
 	"some": func([]string) { // works on up to 100 files
 		paths := bufio.NewScanner(os.Stdin)
 		for n := 0; n < 100 && paths.Scan(); n++ {
@@ -103,6 +113,19 @@ var programs = map[string]func(args []string){
 			}
 		}
 	},
+}
+
+// launch starts a program in a session of its own.
+func launch(program string, args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), envProgram+"="+program)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	return cmd
 }
 
 const longLine = 100 << 20

@@ -40,6 +40,7 @@ type run struct {
 	// kill is Config.Kill until it has yielded.
 	kill <-chan struct{}
 
+	id        string // in the environment of its processes
 	started   time.Time
 	processes int
 	// interrupted says that the context ended, or Kill yielded.
@@ -61,6 +62,7 @@ func Run(ctx context.Context, cfg Config) (*Outcome, error) {
 		return nil, err
 	}
 	r := &run{cfg: cfg, log: log, batch: newBatch(cfg.Files), board: newBoard(cfg.Progress), kill: cfg.Kill, started: time.Now()}
+	r.id = newRunID()
 	r.lines.dialects = cfg.Dialects
 	r.track = &tracker{
 		log: log, batch: r.batch, dialects: cfg.Dialects, logger: cfg.Logger, follow: cfg.Feed != FeedProcess,
@@ -68,7 +70,7 @@ func Run(ctx context.Context, cfg Config) (*Outcome, error) {
 	}
 	log.own(parser.RunStart{
 		Header: parser.Header{Time: r.started}, Files: len(cfg.Files), Feed: string(cfg.Feed),
-		Command: commandLine(cfg.Command), Version: cfg.Version, Policy: cfg.Policy,
+		Command: commandLine(cfg.Command), Version: cfg.Version, Policy: cfg.Policy, ID: r.id,
 	})
 	v := verdict{reason: ReasonStopped}
 	if err = log.flush(); err == nil {

@@ -381,7 +381,7 @@ type Exit struct {
 	Code    int    // exit code; -1 where a signal ended it
 	Signal  string // "SIGKILL"; "" where it exited by itself
 	Reason  ExitReason
-	Process int    // as in File.Process; known only in a timeline
+	Process int // as in File.Process; known only in a timeline
 }
 
 // An Orphan is a process that the pipeline left behind: it outlived the process that the harness had started, or was still

@@ -1,0 +1,118 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"vramsoak/parser"
+)
+
+// bystander is a process that is none of the harness's business.
+func bystander(t *testing.T, program string, env ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), append(env, envProgram+"="+program)...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return cmd
+}
+
+// idOf is the id of the run in a log.
+func idOf(t *testing.T, log []byte) string {
+	t.Helper()
+	for rec, err := range parser.Read(bytes.NewReader(log), LogName) {
+		if start, ok := rec.(parser.RunStart); ok && err == nil {
+			return start.ID
+		}
+	}
+	t.Fatalf("no run in the log:\n%s", log)
+	return ""
+}
+
+// A daemon outlives a harness that is killed. It is not touched while the harness lives; afterwards it is found by the run's
+// id, and ended though it does not listen to SIGTERM, and nothing else is.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, LogName)
+	cmd, _ := supervise(t, dir, "CHILD=daemons")
+	until(t, "there is a daemon", logSays(path, "daemon "))
+	log, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, id := pidIn(t, log, "daemon "), idOf(t, log)
+	other := bystander(t, "sleep", EnvRun+"=0123456789abcdef", EnvHarness+"=1-1")
+	left, err := Leftovers(id)
+	if err != nil || len(left) != 0 {
+		t.Errorf("of a harness that lives: %+v, %v", left, err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	until(t, "the pipeline is gone with its harness", dead(pidIn(t, log, "pipeline ")))
+
+	left, err = Leftovers(id)
+	if err != nil || len(left) != 1 || left[0].PID != pid || left[0].Run != id || left[0].RSS <= 0 {
+		t.Fatalf("leftovers %+v, %v; the daemon is %d", left, err, pid)
+	}
+	all, err := Leftovers("")
+	if err != nil || !slices.ContainsFunc(all, func(l Leftover) bool { return l.PID == pid }) ||
+		!slices.ContainsFunc(all, func(l Leftover) bool { return l.PID == other.Process.Pid }) {
+		t.Errorf("leftovers of any run: %+v, %v", all, err)
+	}
+	if running := Sweep(t.Context(), left, 100*time.Millisecond); len(running) != 0 {
+		t.Errorf("still running: %+v", running)
+	}
+	if !dead(pid)() || dead(other.Process.Pid)() {
+		t.Error("the daemon should be gone, the bystander there")
+	}
+}
+
+// Without grace once the context has ended.
+func TestSweepInAHurry(t *testing.T) {
+	t.Parallel()
+	stubborn := bystander(t, "daemon")
+	p, ok := readProc(stubborn.Process.Pid)
+	if !ok {
+		t.Fatal("no such process")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if running := Sweep(ctx, []Leftover{p.leftover("")}, time.Hour); len(running) != 0 {
+		t.Errorf("still running: %+v", running)
+	}
+}
+
+// A process is known by its start, not only by its number.
+func TestSignalToALaterProcess(t *testing.T) {
+	t.Parallel()
+	cmd := bystander(t, "sleep")
+	p, ok := readProc(cmd.Process.Pid)
+	if !ok || !p.runs() {
+		t.Fatalf("%+v does not run", p)
+	}
+	earlier := p
+	earlier.born--
+	earlier.signal(unix.SIGKILL)
+	if running := Sweep(t.Context(), []Leftover{{PID: p.pid, proc: earlier}}, time.Hour); len(running) != 0 {
+		t.Errorf("the earlier process runs: %+v", running)
+	}
+	if !p.runs() {
+		t.Error("the later process got a signal")
+	}
+}
