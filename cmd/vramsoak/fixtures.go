@@ -18,7 +18,7 @@ import (
 func newFixturesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fixtures",
-		Short: "Make inputs: audio batches and a tiny model to soak with, large logs to read",
+		Short: "Make inputs: audio batches and tiny models to soak with, large logs to read",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -77,40 +77,54 @@ func runFixturesAudio(out io.Writer, dir string, spec fixtures.AudioSpec) error 
 	return err
 }
 
-// modelName is the file that fixtures model writes.
+// modelName is the Whisper model that fixtures model writes.
 const modelName = "ggml-soak.bin"
 
 func newFixturesModelCommand() *cobra.Command {
-	seed := uint64(0)
+	spec := fixtures.DiarizationSpec{}
+	size := ""
 	cmd := &cobra.Command{
 		Use:   "model DIR",
-		Short: "Write a tiny Whisper model with random weights, " + modelName,
+		Short: "Write tiny models with weights of their own: " + modelName + ", " + fixtures.SegmentationName + ", " + fixtures.EmbeddingName,
 		Long: `Model writes a Whisper model in whisper.cpp's ggml format, one layer deep and 128 wide (about 30 MB), with random
-weights. whisper.cpp loads and runs it as it does a real one; the text it writes is noise.`,
-		Example: `  vramsoak fixtures model models`,
-		Args:    cobra.ExactArgs(1),
+weights, and the two models of a diarization for sherpa-onnx in ONNX format. The engines load and run them as they do real
+ones. What the Whisper model says is noise; the diarization is right for the two voices of vramsoak fixtures audio, and
+means nothing for others.`,
+		Example: `  vramsoak fixtures model models
+  vramsoak fixtures model models --embedding-size 48MiB`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runFixturesModel(cmd.OutOrStdout(), args[0], seed)
+			n, err := parser.ParseSize(size)
+			if err != nil {
+				return fmt.Errorf("--embedding-size: %w", err)
+			}
+			spec.EmbeddingSize = n.Bytes
+			return runFixturesModel(cmd.OutOrStdout(), args[0], spec)
 		},
 	}
-	cmd.Flags().Uint64Var(&seed, "seed", 1, "seed of the weights")
+	cmd.Flags().Uint64Var(&spec.Seed, "seed", 1, "seed of the weights")
+	cmd.Flags().StringVar(&size, "embedding-size", "0B", "`size` that the embedding model has at least; 0B makes the smallest")
 	return cmd
 }
 
-func runFixturesModel(out io.Writer, dir string, seed uint64) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+func runFixturesModel(out io.Writer, dir string, spec fixtures.DiarizationSpec) error {
+	if err := fixtures.WriteDiarizationModels(dir, spec); err != nil {
 		return err
 	}
-	path := filepath.Join(dir, modelName)
-	if err := fixtures.WriteWhisperModel(path, seed); err != nil {
+	if err := fixtures.WriteWhisperModel(filepath.Join(dir, modelName), spec.Seed); err != nil {
 		return err
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
+	for _, name := range []string{modelName, fixtures.SegmentationName, fixtures.EmbeddingName} {
+		path := filepath.Join(dir, name)
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(out, "%s: %s\n", path, parser.FormatBytes(info.Size())); err != nil {
+			return err
+		}
 	}
-	_, err = fmt.Fprintf(out, "%s: %s\n", path, parser.FormatBytes(info.Size()))
-	return err
+	return nil
 }
 
 func newFixturesLogCommand() *cobra.Command {

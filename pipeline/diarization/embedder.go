@@ -1,0 +1,103 @@
+package diarization
+
+import (
+	"errors"
+	"fmt"
+
+	sherpa "github.com/k2-fsa/sherpa-onnx-go-linux"
+)
+
+// EmbedderConfig says how to embed.
+type EmbedderConfig struct {
+	Model    string // path of the embedding model
+	Threads  int    // that compute on the CPU; 0 means 1
+	Provider string // cpu or cuda; "" means cpu
+}
+
+// Validate reports every mistake in the configuration at once, those of the model included.
+func (c EmbedderConfig) Validate() error {
+	_, err := c.inspect()
+	return err
+}
+
+func (c EmbedderConfig) inspect() (properties, error) {
+	var errs []error
+	if c.Threads < 0 || c.Threads > maxThreads {
+		errs = append(errs, fmt.Errorf("threads: expected 1 to %d, or 0 for 1, found %d", maxThreads, c.Threads))
+	}
+	_, provider := c.defaults()
+	errs = append(errs, checkProvider(provider))
+	p, err := inspect(c.Model, Embedding, runtimeLimits())
+	return p, errors.Join(append(errs, err)...)
+}
+
+// maxThreads is more than any machine has cores.
+const maxThreads = 1024
+
+func (c EmbedderConfig) defaults() (threads int, provider string) {
+	provider = c.Provider
+	if provider == "" {
+		provider = "cpu"
+	}
+	return max(c.Threads, 1), provider
+}
+
+// An Embedder is a loaded embedding model. It embeds one voice at a time.
+type Embedder struct {
+	engine *sherpa.SpeakerEmbeddingExtractor
+	dim    int
+}
+
+// OpenEmbedder checks the model and loads it. Close the Embedder after use.
+func OpenEmbedder(c EmbedderConfig) (*Embedder, error) {
+	p, err := c.inspect()
+	if err != nil {
+		return nil, err
+	}
+	threads, provider := c.defaults()
+	engine := sherpa.NewSpeakerEmbeddingExtractor(&sherpa.SpeakerEmbeddingExtractorConfig{Model: c.Model, NumThreads: threads, Provider: provider})
+	if engine == nil {
+		return nil, fmt.Errorf("sherpa-onnx does not load %s; what it says is on stderr", c.Model)
+	}
+	return &Embedder{engine, p.dim}, nil
+}
+
+// Close frees the model. The Embedder must not be used afterwards, but may be closed again.
+func (e *Embedder) Close() {
+	if e.engine != nil {
+		sherpa.DeleteSpeakerEmbeddingExtractor(e.engine)
+		e.engine = nil
+	}
+}
+
+// Dim is the number of elements of an embedding.
+func (e *Embedder) Dim() int { return e.dim }
+
+// shortest is the least audio that is embedded, 0.1 s: less has next to nothing of a voice in it, and of less than a
+// frame (25 ms) sherpa-onnx makes no features.
+const shortest = sampleRate / 10
+
+// Embed turns a voice, mono audio of 16 kHz with samples from -1 to 1, into a vector of Dim elements. The cosine of two
+// vectors' angle tells how alike the voices are; their lengths mean nothing.
+func (e *Embedder) Embed(samples []float32) ([]float32, error) {
+	if len(samples) < shortest {
+		return nil, fmt.Errorf("expected at least %.1f s of a voice, found %.3f s", seconds(shortest), seconds(len(samples)))
+	}
+	if len(samples) > longestVoice {
+		return nil, fmt.Errorf("expected at most %.0f s of a voice, found %.0f s; take a part of it", seconds(longestVoice), seconds(len(samples)))
+	}
+	if err := checkSamples(samples); err != nil {
+		return nil, err
+	}
+	stream := e.engine.CreateStream()
+	defer sherpa.DeleteOnlineStream(stream)
+	stream.AcceptWaveform(sampleRate, samples)
+	stream.InputFinished()
+	if !e.engine.IsReady(stream) {
+		return nil, fmt.Errorf("%.3f s of audio give no features", seconds(len(samples)))
+	}
+	return e.engine.Compute(stream), nil
+}
+
+// longestVoice keeps the sizes of features in 32 bits.
+const longestVoice = 4 * 3600 * sampleRate

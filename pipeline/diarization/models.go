@@ -1,0 +1,179 @@
+package diarization
+
+import "fmt"
+
+// Limits of what a model may say of itself. They are far beyond any real one, and keep what is computed from them in
+// sherpa-onnx's 32-bit integers and in memory.
+const (
+	maxWindow   = 60 * sampleRate
+	maxLocal    = 16
+	maxDim      = 1 << 16
+	maxFeatures = 1024
+)
+
+// segmentation checks what sherpa-onnx's offline-speaker-segmentation-pyannote-model.cc reads and
+// offline-speaker-diarization-pyannote-impl.h computes with, in version 1.12.20.
+func (c *check) segmentation() properties {
+	c.number("sample_rate", sampleRate, sampleRate)
+	// A window is shifted by a tenth of itself, in whole samples, which are divided by; the receptive field shift is too.
+	window := c.number("window_size", sampleRate/10, maxWindow)
+	field := c.number("receptive_field_size", 1, maxWindow)
+	shift := c.number("receptive_field_shift", 1, maxWindow)
+	speakers := c.number("num_speakers", 1, maxLocal)
+	overlap := c.number("powerset_max_classes", 1, 2)
+	classes := c.number("num_classes", 1, 1+maxLocal+maxLocal*maxLocal)
+	frames := int64(free)
+	if window > 0 && field > 0 && shift > 0 {
+		// Frames are added up into an array that has window / shift of them for a window.
+		switch most := window / shift; {
+		case field > window:
+			c.wrong("metadata receptive_field_size: expected at most the window of %d samples, found %d", window, field)
+		case shift > field:
+			c.wrong("metadata receptive_field_shift: expected at most the receptive field of %d samples, found %d", field, shift)
+		case most < minFrames:
+			c.wrong("metadata receptive_field_shift: expected at least %d frames in a window of %d samples, found %d", minFrames, window, most)
+		default:
+			frames = int64(window-field)/int64(shift) + 1
+		}
+	}
+	want := int64(free)
+	if speakers > 0 && overlap > 0 {
+		n, sum := 1+speakers, fmt.Sprintf("1 + %d speakers", speakers)
+		if overlap == 2 {
+			pairs := speakers * (speakers - 1) / 2
+			n, sum = n+pairs, fmt.Sprintf("%s + %d pairs of them", sum, pairs)
+		}
+		if classes != 0 && classes != n {
+			c.wrong("metadata num_classes: expected %d (%s), found %d", n, sum, classes)
+		}
+		want = int64(n)
+	}
+	if len(c.inputs) != 1 {
+		c.wrong("inputs: expected 1, the samples, found %d", len(c.inputs))
+	} else {
+		length := int64(free)
+		if window > 0 {
+			length = int64(window)
+		}
+		c.tensor("input", c.inputs[0], floatType, 1, 1, length)
+	}
+	if len(c.outputs) == 0 {
+		c.wrong("outputs: expected the classes of each frame, found none")
+	} else {
+		c.tensor("output", c.outputs[0], floatType, 1, frames, want)
+		c.produced(c.outputs[0], want)
+	}
+	return properties{window: window, frame: shift, speakers: speakers}
+}
+
+// minFrames: sherpa-onnx embeds what a speaker says in a window from ten frames on, and ends the process where that is
+// shorter than one frame of features; at a receptive field shift of a hundred samples or more it never is.
+const minFrames = 10
+
+// embedding checks what sherpa-onnx's speaker-embedding-extractor-*.cc read, in version 1.12.20.
+func (c *check) embedding() properties {
+	framework := c.word("framework", "wespeaker", "3d-speaker", "nemo")
+	c.word("language")
+	c.number("sample_rate", 8000, 48000)
+	dim := c.number("output_dim", 1, maxDim)
+	want := int64(free)
+	if dim > 0 {
+		want = int64(dim)
+	}
+	switch framework {
+	case "wespeaker", "3d-speaker":
+		c.number("normalize_samples", 0, 1)
+		c.word("feature_normalize_type", "", "global-mean")
+		if len(c.inputs) != 1 {
+			c.wrong("inputs: expected 1, the features, found %d", len(c.inputs))
+		} else {
+			c.tensor("input", c.inputs[0], floatType, 1, free, 80) // frames, and the bands that sherpa-onnx computes
+		}
+		if len(c.outputs) == 0 {
+			c.wrong("outputs: expected the embedding, found none")
+		} else {
+			c.tensor("output", c.outputs[0], floatType, free, want)
+			c.produced(c.outputs[0], want)
+		}
+	case "nemo":
+		features := int64(c.number("feat_dim", 1, maxFeatures))
+		if features == 0 {
+			features = free
+		}
+		size := c.number("window_size_ms", 1, 1000)
+		if stride := c.number("window_stride_ms", 1, 1000); size > 0 && stride > size {
+			c.wrong("metadata window_stride_ms: expected at most the window of %d ms, found %d", size, stride)
+		}
+		c.word("feature_normalize_type", "", "per_feature")
+		c.word("window_type", "", "hann", "hanning", "hamming", "povey", "rectangular", "blackman", "sine")
+		if len(c.inputs) != 2 {
+			c.wrong("inputs: expected 2, the features and their number of frames, found %d", len(c.inputs))
+		} else {
+			c.tensor("input", c.inputs[0], floatType, 1, features, free)
+			c.tensor("input", c.inputs[1], int64Type, 1)
+		}
+		if len(c.outputs) < 2 {
+			c.wrong("outputs: expected 2, the classes and the embedding, found %d", len(c.outputs))
+		} else {
+			c.tensor("output", c.outputs[1], floatType, free, want)
+			c.produced(c.outputs[1], want)
+		}
+	}
+	return properties{dim: dim}
+}
+
+// produced checks an output's last dimension where the file leaves it open (exporters do after a squeeze or a batch
+// norm), by the weights that it is computed with. sherpa-onnx takes it from the metadata and reads or writes beyond the
+// output where it is another.
+func (c *check) produced(v value, want int64) {
+	if want == free || v.hasShape && len(v.shape) > 0 && v.shape[len(v.shape)-1] != free {
+		return
+	}
+	if n := c.width(v.name, maxSteps); n != free && n != want {
+		c.wrong("output %q: expected a last dimension of %d, as the metadata has it, found weights that make it %d", v.name, want, n)
+	}
+}
+
+// maxSteps is how far back width looks for weights.
+const maxSteps = 16
+
+// width is the last dimension of what a node gives, as far as the weights tell; else free.
+func (c *check) width(name string, steps int) int64 {
+	n, ok := c.producers[name]
+	if !ok || steps == 0 || len(n.inputs) == 0 {
+		return free
+	}
+	dimension := func(input, index int) int64 {
+		if input >= len(n.inputs) {
+			return free
+		}
+		shape, ok := c.weights[n.inputs[input]]
+		if index < 0 {
+			index += len(shape)
+		}
+		if !ok || index < 0 || index >= len(shape) {
+			return free
+		}
+		return shape[index]
+	}
+	switch n.op {
+	case "Identity", "Relu", "Tanh", "Sigmoid", "Softmax", "LogSoftmax":
+		return c.width(n.inputs[0], steps-1)
+	case "MatMul":
+		return dimension(1, -1)
+	case "Gemm":
+		if n.transposed {
+			return dimension(1, 0)
+		}
+		return dimension(1, 1)
+	case "Add", "Sub", "Mul", "Div":
+		// A vector of more than one number is as wide as what it is added to, or is stretched over.
+		for input := range n.inputs {
+			if w := dimension(input, -1); w > 1 {
+				return w
+			}
+		}
+		return c.width(n.inputs[0], steps-1)
+	}
+	return free
+}

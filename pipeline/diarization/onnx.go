@@ -1,0 +1,362 @@
+package diarization
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// A model is what a check looks at in an ONNX file: all but the weights. Messages and field numbers are those of
+// onnx/onnx.proto in github.com/onnx/onnx.
+type model struct {
+	ir       int64
+	opset    int64 // of the standard operators; 0 where none is named
+	metadata map[string]string
+	graph    bool // there is one
+
+	inputs, outputs []value
+	weights         map[string][]int64 // shapes by name
+	producers       map[string]node    // by the name of the output
+	mistakes        []error            // of single tensors
+	parts           int                // nodes, their inputs and outputs, weights, values, entries of metadata
+}
+
+// A value is an input or an output of the graph.
+type value struct {
+	name     string
+	element  int64 // TensorProto.DataType; 0 where the value is no tensor
+	shape    []int64
+	hasShape bool
+}
+
+// free is a dimension that the file leaves open, by a name or by nothing.
+const free = -1
+
+// A node is an operation.
+type node struct {
+	op              string
+	inputs, outputs []string
+	transposed      bool // Gemm's transB
+}
+
+// Limits of what is kept of a file. Models for diarization have a few thousand nodes.
+const (
+	maxParts    = 1 << 20
+	maxMistakes = 10
+	maxRank     = 64 // dimensions; no tensor has so many
+)
+
+// part counts what is kept of the file.
+func (m *model) part(at int64) error {
+	if m.parts++; m.parts > maxParts {
+		return &malformed{at, fmt.Sprintf("expected a model of at most %d nodes and weights, found more", maxParts)}
+	}
+	return nil
+}
+
+// readModel reads the file's structure. An error means that it is no ONNX model at all.
+func readModel(file io.ReaderAt, size int64) (*model, error) {
+	m := &model{metadata: map[string]string{}, weights: map[string][]int64{}, producers: map[string]node{}}
+	s := &source{file: file, size: size}
+	err := s.fields(span{0, size}, func(f field) error {
+		switch {
+		case f.number == 1 && f.kind == protowire.VarintType:
+			m.ir = int64(f.value)
+		case f.number == 7 && f.kind == protowire.BytesType:
+			m.graph = true
+			return m.readGraph(s, f.span)
+		case f.number == 8 && f.kind == protowire.BytesType:
+			return m.readOpset(s, f.span)
+		case f.number == 14 && f.kind == protowire.BytesType:
+			return m.readMetadata(s, f.span)
+		}
+		return nil
+	})
+	return m, err
+}
+
+func (m *model) readOpset(s *source, in span) error {
+	domain, version := "", int64(0)
+	err := s.fields(in, func(f field) (err error) {
+		switch {
+		case f.number == 1 && f.kind == protowire.BytesType:
+			domain, err = s.text(f.span)
+		case f.number == 2 && f.kind == protowire.VarintType:
+			version = int64(f.value)
+		}
+		return err
+	})
+	if domain == "" || domain == "ai.onnx" {
+		m.opset = max(m.opset, version)
+	}
+	return err
+}
+
+// readMetadata reads an entry. Of a key that stands twice the last value holds, as in ONNX Runtime; a script that adds
+// metadata twice leaves such a file.
+func (m *model) readMetadata(s *source, in span) error {
+	key, value := "", ""
+	err := s.fields(in, func(f field) (err error) {
+		switch {
+		case f.kind != protowire.BytesType || f.len() > longestText: // a license, say
+		case f.number == 1:
+			key, err = s.text(f.span)
+		case f.number == 2:
+			value, err = s.text(f.span)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	m.metadata[key] = value
+	return m.part(in.start)
+}
+
+func (m *model) readGraph(s *source, in span) error {
+	return s.fields(in, func(f field) error {
+		if f.kind != protowire.BytesType {
+			return nil
+		}
+		if err := m.part(f.start); err != nil {
+			return err
+		}
+		switch f.number {
+		case 1:
+			return m.readNode(s, f.span)
+		case 5:
+			return m.readWeights(s, f.span)
+		case 11, 12:
+			v, err := readValue(s, f.span)
+			if err != nil {
+				return err
+			}
+			if f.number == 11 {
+				m.inputs = append(m.inputs, v)
+			} else {
+				m.outputs = append(m.outputs, v)
+			}
+		}
+		return nil
+	})
+}
+
+func (m *model) readNode(s *source, in span) error {
+	var n node
+	err := s.fields(in, func(f field) error {
+		if f.kind != protowire.BytesType {
+			return nil
+		}
+		switch f.number {
+		case 1, 2, 4:
+			text, err := s.text(f.span)
+			if err != nil {
+				return err
+			}
+			switch f.number {
+			case 1:
+				n.inputs = append(n.inputs, text)
+			case 2:
+				n.outputs = append(n.outputs, text)
+			case 4:
+				n.op = text
+			}
+			return m.part(f.start)
+		case 5:
+			return m.readAttribute(s, f.span, &n)
+		}
+		return nil
+	})
+	for _, output := range n.outputs {
+		m.producers[output] = n
+	}
+	return err
+}
+
+// readAttribute looks for the one attribute that a shape depends on, and checks tensors in attributes (constants).
+func (m *model) readAttribute(s *source, in span, n *node) error {
+	name, number := "", int64(0)
+	err := s.fields(in, func(f field) (err error) {
+		switch {
+		case f.number == 1 && f.kind == protowire.BytesType:
+			name, err = s.text(f.span)
+		case f.number == 3 && f.kind == protowire.VarintType:
+			number = int64(f.value)
+		case f.number == 5 && f.kind == protowire.BytesType:
+			_, _, err = m.readTensor(s, f.span)
+		}
+		return err
+	})
+	n.transposed = n.transposed || name == "transB" && number == 1
+	return err
+}
+
+func (m *model) readWeights(s *source, in span) error {
+	name, shape, err := m.readTensor(s, in)
+	m.weights[name] = shape
+	return err
+}
+
+// readValue reads a ValueInfoProto: the name, and a TypeProto whose tensor has an element type and a shape.
+func readValue(s *source, in span) (value, error) {
+	var v value
+	bytes := func(in span, number protowire.Number, visit func(span) error) error {
+		return s.fields(in, func(f field) error {
+			if f.number == number && f.kind == protowire.BytesType {
+				return visit(f.span)
+			}
+			return nil
+		})
+	}
+	err := s.fields(in, func(f field) (err error) {
+		switch {
+		case f.kind != protowire.BytesType:
+		case f.number == 1:
+			v.name, err = s.text(f.span)
+		case f.number == 2:
+			err = bytes(f.span, 1, func(tensor span) error {
+				return s.fields(tensor, func(f field) error {
+					switch {
+					case f.number == 1 && f.kind == protowire.VarintType:
+						v.element = int64(f.value)
+					case f.number == 2 && f.kind == protowire.BytesType:
+						v.hasShape = true
+						return bytes(f.span, 1, func(dim span) error {
+							if len(v.shape) >= maxRank {
+								return &malformed{dim.start, fmt.Sprintf("expected at most %d dimensions", maxRank)}
+							}
+							v.shape = append(v.shape, free)
+							return s.fields(dim, func(f field) error {
+								if f.number == 1 && f.kind == protowire.VarintType {
+									v.shape[len(v.shape)-1] = int64(f.value)
+								}
+								return nil
+							})
+						})
+					}
+					return nil
+				})
+			})
+		}
+		return err
+	})
+	return v, err
+}
+
+// sizes of a tensor's elements in bytes, by TensorProto.DataType; 0 for strings. Complex numbers, which have two values
+// each, are in no network for speakers.
+var sizes = map[int64]int64{
+	1: 4, 2: 1, 3: 1, 4: 2, 5: 2, 6: 4, 7: 8, 8: 0, 9: 1, 10: 2, 11: 8, 12: 4, 13: 8, 16: 2, 17: 1, 18: 1, 19: 1, 20: 1,
+}
+
+// readTensor reads a TensorProto's name and shape and checks that it has as many values as the shape says.
+func (m *model) readTensor(s *source, in span) (name string, shape []int64, err error) {
+	var (
+		element  int64
+		raw      int64 = -1 // bytes
+		values   int64      // in the fields of single types
+		external bool
+	)
+	dimension := func(v uint64) error {
+		if len(shape) >= maxRank {
+			return &malformed{in.start, fmt.Sprintf("expected at most %d dimensions", maxRank)}
+		}
+		shape = append(shape, int64(v))
+		return nil
+	}
+	count := func(uint64) error { values++; return nil }
+	err = s.fields(in, func(f field) (err error) {
+		packed := f.kind == protowire.BytesType
+		switch f.number {
+		case 1:
+			if packed {
+				return s.numbers(f.span, dimension)
+			}
+			return dimension(f.value)
+		case 2:
+			element = int64(f.value)
+		case 4, 10: // float_data, double_data
+			size := int64(4)
+			if f.number == 10 {
+				size = 8
+			}
+			values += f.len() / size
+		case 5, 7, 11: // int32_data, int64_data, uint64_data
+			if packed {
+				return s.numbers(f.span, count)
+			}
+			values++
+		case 6: // string_data
+			values++
+		case 8:
+			if packed {
+				name, err = s.text(f.span)
+			}
+		case 9:
+			raw = f.len()
+		case 14: // data_location
+			external = f.value == 1
+		}
+		return err
+	})
+	if err != nil {
+		return name, shape, err
+	}
+	m.checkTensor(name, element, shape, raw, values, external)
+	return name, shape, nil
+}
+
+// checkTensor keeps a mistake for a tensor whose values and shape do not fit: ONNX Runtime aborts on it.
+func (m *model) checkTensor(name string, element int64, shape []int64, raw, values int64, external bool) {
+	wrong := func(format string, args ...any) {
+		if len(m.mistakes) < maxMistakes {
+			m.mistakes = append(m.mistakes, fmt.Errorf("tensor %q: "+format, append([]any{name}, args...)...))
+		}
+	}
+	size, known := sizes[element]
+	count := int64(1)
+	for _, n := range shape {
+		if n < 0 || n > 0 && count > math.MaxInt64/16/n {
+			wrong("expected a shape that fits into memory, found %v", shape)
+			return
+		}
+		count *= n
+	}
+	switch {
+	case external:
+		wrong("expected its values in the file, found a reference to another file; save the model with its weights inside")
+	case !known:
+		wrong("expected an element type of onnx.proto other than complex, found %d", element)
+	case raw >= 0 && size > 0 && raw != count*size:
+		wrong("expected %d bytes for the shape %v, found %d", count*size, shape, raw)
+	case raw < 0 && values != count:
+		wrong("expected %d values for the shape %v, found %d", count, shape, values)
+	}
+}
+
+// openModel reads the structure of the file at path.
+func openModel(path string) (*model, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // read only
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("expected a file, found a %s", kindOfFile(info.Mode()))
+	}
+	return readModel(file, info.Size())
+}
+
+func kindOfFile(mode os.FileMode) string {
+	if mode.IsDir() {
+		return "folder"
+	}
+	return "special file (" + mode.Type().String() + ")"
+}

@@ -1,0 +1,154 @@
+package diarization
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// A source is a protobuf message in a file that is read in place: weights are passed over, so that a model of gigabytes
+// takes a few KiB to look at.
+type source struct {
+	file io.ReaderAt
+	size int64
+
+	buffer [4096]byte
+	from   int64 // where in the file the buffer's content begins
+	filled int
+}
+
+// peek returns up to n bytes (at most a quarter of the buffer) at offset; fewer at the end of the file.
+func (s *source) peek(offset int64, n int) ([]byte, error) {
+	if offset < s.from || offset+int64(n) > s.from+int64(s.filled) {
+		filled, err := s.file.ReadAt(s.buffer[:min(int64(len(s.buffer)), s.size-offset)], offset)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		s.from, s.filled = offset, filled
+	}
+	at := int(offset - s.from)
+	return s.buffer[at:min(at+n, s.filled)], nil
+}
+
+// A field is one of a message. Of a varint or a fixed number value is set, of bytes (strings, messages, packed numbers)
+// where in the file they stand.
+type field struct {
+	number protowire.Number
+	kind   protowire.Type
+	value  uint64
+	span
+}
+
+// A span is a part of the file.
+type span struct{ start, end int64 }
+
+func (s span) len() int64 { return s.end - s.start }
+
+// malformed is a file that is no protobuf message, or one that is cut off.
+type malformed struct {
+	at   int64
+	what string
+}
+
+func (e *malformed) Error() string { return fmt.Sprintf("byte %d: %s", e.at, e.what) }
+
+// fields calls visit for each field of the message in the span, until it returns an error.
+func (s *source) fields(in span, visit func(field) error) error {
+	for at := in.start; at < in.end; {
+		f, next, err := s.field(at, in.end)
+		if err != nil {
+			return err
+		}
+		if err := visit(f); err != nil {
+			return err
+		}
+		at = next
+	}
+	return nil
+}
+
+// field reads the field at offset, of a message that ends at end, and returns where the next one begins.
+func (s *source) field(offset, end int64) (field, int64, error) {
+	head, err := s.peek(offset, int(min(end-offset, 20))) // a tag and a varint, ten bytes each at most
+	if err != nil {
+		return field{}, 0, err
+	}
+	number, kind, n := protowire.ConsumeTag(head)
+	if n < 0 {
+		return field{}, 0, &malformed{offset, "no field begins here"}
+	}
+	f := field{number: number, kind: kind, span: span{offset + int64(n), 0}}
+	rest := head[n:]
+	switch kind {
+	case protowire.VarintType:
+		f.value, n = protowire.ConsumeVarint(rest)
+	case protowire.Fixed32Type:
+		var v uint32
+		v, n = protowire.ConsumeFixed32(rest)
+		f.value = uint64(v)
+	case protowire.Fixed64Type:
+		f.value, n = protowire.ConsumeFixed64(rest)
+	case protowire.BytesType:
+		var length uint64
+		length, n = protowire.ConsumeVarint(rest)
+		if n > 0 {
+			f.start += int64(n)
+			if left := end - f.start; length > uint64(left) {
+				return field{}, 0, &malformed{offset, fmt.Sprintf("a field of %d bytes begins here and %d are left", length, left)}
+			}
+			f.end = f.start + int64(length)
+			return f, f.end, nil
+		}
+	default:
+		return field{}, 0, &malformed{offset, "a group begins here, which ONNX does not have"}
+	}
+	if n < 0 {
+		return field{}, 0, &malformed{offset, "a field begins here that does not end"}
+	}
+	f.end = f.start + int64(n)
+	return f, f.end, nil
+}
+
+// longestText is more than any name or value has that matters here.
+const longestText = 1 << 16
+
+// text is the string in the span.
+func (s *source) text(in span) (string, error) {
+	if in.len() > longestText {
+		return "", &malformed{in.start, fmt.Sprintf("expected a name of at most %d bytes, found %d", longestText, in.len())}
+	}
+	if in.len() <= int64(len(s.buffer))/4 {
+		b, err := s.peek(in.start, int(in.len()))
+		if err == nil && int64(len(b)) < in.len() {
+			err = io.ErrUnexpectedEOF // the file has become shorter
+		}
+		return string(b), err
+	}
+	b := make([]byte, in.len())
+	_, err := s.file.ReadAt(b, in.start)
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return string(b), err
+}
+
+// numbers calls visit for the varints of a packed field.
+func (s *source) numbers(in span, visit func(uint64) error) error {
+	for at := in.start; at < in.end; {
+		b, err := s.peek(at, int(min(in.end-at, 10)))
+		if err != nil {
+			return err
+		}
+		v, n := protowire.ConsumeVarint(b)
+		if n < 0 {
+			return &malformed{at, "a number begins here that does not end"}
+		}
+		if err := visit(v); err != nil {
+			return err
+		}
+		at += int64(n)
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package diarization
+
+/*
+#cgo LDFLAGS: -ldl -Wl,-rpath,$ORIGIN/lib
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+
+// The beginning of onnxruntime_c_api.h's OrtApiBase, which never changes.
+typedef struct {
+	const void *(*get_api)(uint32_t version);
+	const char *(*get_version)(void);
+} api_base;
+
+typedef const api_base *(*get_api_base)(void);
+
+static get_api_base find(void) { return (get_api_base)dlsym(RTLD_DEFAULT, "OrtGetApiBase"); }
+
+static const char *onnxruntime_version(void) {
+	get_api_base get = find();
+	return get ? get()->get_version() : "";
+}
+
+// The file that ONNX Runtime was loaded from.
+static const char *onnxruntime_file(void) {
+	Dl_info info;
+	get_api_base get = find();
+	return get && dladdr((void *)get, &info) ? info.dli_fname : "";
+}
+*/
+import "C"
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// Version is that of the ONNX Runtime in use, such as "1.17.1".
+func Version() string { return C.GoString(C.onnxruntime_version()) }
+
+var runtimeLimits = sync.OnceValue(func() limits { return limitsOf(Version()) })
+
+// checkProvider refuses what would end the process ("trt"), and what sherpa-onnx would quietly compute on the CPU: a
+// provider that it does not know, and CUDA where the library was built without.
+func checkProvider(provider string) error {
+	switch provider {
+	case "cpu":
+		return nil
+	case "cuda":
+		// A build for CUDA has its kernels in a library of their own, beside itself.
+		file := C.GoString(C.onnxruntime_file())
+		if resolved, err := filepath.EvalSymlinks(file); err == nil {
+			file = resolved
+		}
+		const kernels = "libonnxruntime_providers_cuda.so"
+		if _, err := os.Stat(filepath.Join(filepath.Dir(file), kernels)); err != nil {
+			return fmt.Errorf("provider cuda: expected an ONNX Runtime that is built for CUDA, found %s without %s beside it; "+
+				"build with SHERPA_PREFIX set to a GPU build of sherpa-onnx, or use the provider cpu", file, kernels)
+		}
+		return nil
+	}
+	return fmt.Errorf("provider: expected cpu or cuda, found %q", provider)
+}

@@ -1,0 +1,196 @@
+package diarization
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	sherpa "github.com/k2-fsa/sherpa-onnx-go-linux"
+
+	"vramsoak/pipeline/speakers"
+)
+
+// sampleRate of all audio here, in hertz.
+const sampleRate = 16000
+
+// Config says how to diarize.
+type Config struct {
+	Segmentation string  // path of the segmentation model
+	Embedding    string  // path of the embedding model
+	Speakers     int     // how many there are; 0 where that is not known
+	Threshold    float64 // where it is not: cosine distance within a cluster, 0 to 2, larger for fewer speakers; 0 means 0.5
+	Threads      int     // that compute on the CPU; 0 means 1
+	Provider     string  // cpu or cuda; "" means cpu
+}
+
+// Validate reports every mistake in the configuration at once, those of the models included.
+func (c Config) Validate() error {
+	_, err := c.inspect()
+	return err
+}
+
+func (c Config) inspect() (properties, error) {
+	var errs []error
+	if c.Speakers < 0 || c.Speakers > maxSpeakers {
+		errs = append(errs, fmt.Errorf("speakers: expected 0 (not known) to %d, found %d", maxSpeakers, c.Speakers))
+	}
+	if !(c.Threshold >= 0 && c.Threshold <= 2) { // NaN fails too
+		errs = append(errs, fmt.Errorf("threshold: expected a cosine distance of 0 to 2, found %g", c.Threshold))
+	}
+	segmentation, err := inspect(c.Segmentation, Segmentation, runtimeLimits())
+	errs = append(errs, err, c.embedder().Validate())
+	return segmentation, errors.Join(errs...)
+}
+
+// maxSpeakers is more than any recording has.
+const maxSpeakers = 1000
+
+func (c Config) embedder() EmbedderConfig {
+	return EmbedderConfig{Model: c.Embedding, Threads: c.Threads, Provider: c.Provider}
+}
+
+// A Diarizer is a pair of loaded models. It diarizes one recording at a time.
+type Diarizer struct {
+	engine     *sherpa.OfflineSpeakerDiarization
+	properties properties
+	speakers   int
+}
+
+// Turns shorter than minTurn are dropped, pauses of a speaker shorter than minPause closed. In seconds; sherpa-onnx's
+// defaults.
+const minTurn, minPause = 0.3, 0.5
+
+// Open checks the models and loads them. Close the Diarizer after use.
+func Open(c Config) (*Diarizer, error) {
+	p, err := c.inspect()
+	if err != nil {
+		return nil, err
+	}
+	threads, provider := c.embedder().defaults()
+	threshold := c.Threshold
+	if threshold == 0 {
+		threshold = 0.5
+	}
+	config := &sherpa.OfflineSpeakerDiarizationConfig{
+		Segmentation: sherpa.OfflineSpeakerSegmentationModelConfig{
+			Pyannote:   sherpa.OfflineSpeakerSegmentationPyannoteModelConfig{Model: c.Segmentation},
+			NumThreads: threads,
+			Provider:   provider,
+		},
+		Embedding:      sherpa.SpeakerEmbeddingExtractorConfig{Model: c.Embedding, NumThreads: threads, Provider: provider},
+		Clustering:     sherpa.FastClusteringConfig{NumClusters: c.Speakers, Threshold: float32(threshold)},
+		MinDurationOn:  minTurn,
+		MinDurationOff: minPause,
+	}
+	engine := sherpa.NewOfflineSpeakerDiarization(config)
+	if engine == nil {
+		return nil, fmt.Errorf("sherpa-onnx does not load %s with %s; what it says is on stderr", c.Segmentation, c.Embedding)
+	}
+	return &Diarizer{engine, p, c.Speakers}, nil
+}
+
+// Close frees the models. The Diarizer must not be used afterwards, but may be closed again.
+func (d *Diarizer) Close() {
+	if d.engine != nil {
+		sherpa.DeleteOfflineSpeakerDiarization(d.engine)
+		d.engine = nil
+	}
+}
+
+// Diarize says who speaks when in mono audio of 16 kHz, samples from -1 to 1. Turns are in order of their start and lie
+// within the audio; turns of different speakers may overlap. The speakers are named as pyannote.audio names them,
+// SPEAKER_00 and so on, in the order in which they are first heard.
+//
+// Memory and time grow with the square of the length, for all windows' voices are compared with each other; audio of many
+// hours is refused (with pyannote's models, of more than 4 h 17 min). It cannot be stopped.
+func (d *Diarizer) Diarize(samples []float32) ([]speakers.Turn, error) {
+	if err := checkSamples(samples); err != nil {
+		return nil, err
+	}
+	if longest := d.longest(); len(samples) > longest {
+		return nil, fmt.Errorf("expected at most %.0f s of audio, found %.0f s; split the file", float64(longest)/sampleRate, seconds(len(samples)))
+	}
+	if len(samples) == 0 {
+		return nil, nil
+	}
+	segments := d.engine.Process(d.pad(samples, 1))
+	if d.speakers > 0 && len(samples) <= d.properties.window && countSpeakers(segments) > d.speakers {
+		// In a single window the segmentation's speakers are taken as they are, however many were asked for. In two they
+		// are clustered.
+		segments = d.engine.Process(d.pad(samples, 2))
+	}
+	return turns(segments, seconds(len(samples))), nil
+}
+
+func seconds(samples int) float64 { return float64(samples) / sampleRate }
+
+// shift is by how many samples windows follow each other.
+func (d *Diarizer) shift() int { return int(0.1 * float64(d.properties.window)) }
+
+// longest is the most samples that can be diarized: sherpa-onnx counts the pairs of voices, one for each speaker in each
+// window, in 32 bits.
+func (d *Diarizer) longest() int {
+	const voices = 46340 // 46341 x 46340 is more than 2^31 - 1
+	windows := voices/d.properties.speakers - 1
+	return min(d.properties.window+windows*d.shift(), math.MaxInt32/2)
+}
+
+// pad returns the samples with silence after them to the end of a window, and of at least as many windows as asked for.
+//
+// sherpa-onnx does so itself, but then leaves out what lies after the audio's end when it computes embeddings: a model
+// that hears a voice in the silence only, ten frames of it, makes it end the process.
+func (d *Diarizer) pad(samples []float32, windows int) []float32 {
+	n := max(len(samples), d.properties.window+(windows-1)*d.shift())
+	if rest := (n - d.properties.window) % d.shift(); rest > 0 {
+		n += d.shift() - rest
+	}
+	if n == len(samples) {
+		return samples
+	}
+	padded := make([]float32, n)
+	copy(padded, samples)
+	return padded
+}
+
+func countSpeakers(segments []sherpa.OfflineSpeakerDiarizationSegment) int {
+	seen := map[int]bool{}
+	for _, s := range segments {
+		seen[s.Speaker] = true
+	}
+	return len(seen)
+}
+
+// turns are the segments within the first end seconds. Segments come in order of their start.
+func turns(segments []sherpa.OfflineSpeakerDiarizationSegment, end float64) []speakers.Turn {
+	var list []speakers.Turn
+	names := map[int]string{}
+	for _, s := range segments {
+		t := speakers.Turn{Start: max(0, milliseconds(s.Start)), End: min(milliseconds(s.End), end)}
+		if t.Start >= t.End { // after the audio's end
+			continue
+		}
+		if names[s.Speaker] == "" {
+			names[s.Speaker] = fmt.Sprintf("SPEAKER_%02d", len(names))
+		}
+		t.Speaker = names[s.Speaker]
+		list = append(list, t)
+	}
+	return list
+}
+
+// milliseconds rounds a time to them, which is finer than a model's frames: a float32 has no more digits after an hour.
+func milliseconds(t float32) float64 { return math.Round(float64(t)*1000) / 1000 }
+
+// loudest is what no audio that is scaled to 1 comes near; sums of squares of more do not fit into a float32.
+const loudest = 1000
+
+// checkSamples refuses what the models' arithmetic turns into infinities, of which clustering throws an exception that
+// ends the process.
+func checkSamples(samples []float32) error {
+	for i, v := range samples {
+		if !(v >= -loudest && v <= loudest) {
+			return fmt.Errorf("sample %d (%.3f s): expected -1 to 1, found %g; decode the audio anew", i, seconds(i), v)
+		}
+	}
+	return nil
+}
