@@ -16,13 +16,15 @@ import (
 //	00:00:00,050 --> 00:00:02,300
 //	[SPEAKER_00]: So you came.
 //
-// Segments without text are left out. A subtitle lasts a millisecond at least, for players take none that last no time.
+// Segments without text are left out. SubRip has no escapes: an "-->" in the text, which readers take for the times of the
+// next subtitle, becomes an arrow. A subtitle lasts a millisecond at least, for players take none that last no time.
 func WriteSRT(w io.Writer, segments []Segment) error {
 	var b bytes.Buffer
 	for i, c := range cues(segments) {
 		if c.Speaker != "" {
 			c.Text = "[" + c.Speaker + "]: " + c.Text
 		}
+		c.Text = strings.ReplaceAll(c.Text, "-->", "→")
 		fmt.Fprintf(&b, "%d\n%s --> %s\n%s\n\n", i+1, clock(c.from, ","), clock(c.to, ","), c.Text)
 	}
 	_, err := w.Write(b.Bytes())

@@ -40,7 +40,7 @@ Nobody
 
 5
 01:01:01,001 --> 01:01:02,250
-[SPEAKER_01]: R&D <b>is</b> a --> b
+[SPEAKER_01]: R&D <b>is</b> a → b
 
 `
 	var b bytes.Buffer
