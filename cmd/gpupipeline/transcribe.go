@@ -21,7 +21,7 @@ import (
 // transcribe runs the batch.
 func transcribe(ctx context.Context, o *options) (pipeline.Result, error) {
 	var none pipeline.Result
-	host, err := meter.OpenHost()
+	host, err := meter.OpenHost(meter.MallocFixed)
 	if err != nil {
 		return none, err
 	}

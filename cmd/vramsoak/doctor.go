@@ -65,7 +65,7 @@ func diagnoseGPUs() []diagnosis {
 }
 
 func diagnoseMemory() diagnosis {
-	host, err := meter.OpenHost()
+	host, err := meter.OpenHost(meter.MallocFixed)
 	if err != nil {
 		return diagnosis{"host memory", false, err.Error()}
 	}

@@ -4,7 +4,7 @@
 // which stands in where there is no GPU. What runs in C++ behind cgo allocates there, so a pipeline without a GPU still
 // soaks real memory:
 //
-//	host, err := meter.OpenHost()
+//	host, err := meter.OpenHost(meter.MallocFixed)
 //	r, err := host.Read() // allocated, reserved, total, to the byte
 //
 // A harness looks at other processes from outside with [View.Use] and [RSS], and at a GPU by itself with [View.Occupied].

@@ -41,17 +41,32 @@ type Host struct {
 	total int64
 }
 
-// OpenHost prepares the C allocator to be read, and must run before the allocations to be measured.
-//
-// It sets two of the allocator's options, so that what is measured is the pipeline and not glibc's adaption to it. The
-// mapping threshold stays at its initial 128 KiB. By default glibc raises it up to 32 MiB whenever a mapped block is
-// freed, so that a buffer that had a mapping of its own for the first file lies in the heap for later ones, where a
-// small survivor above it keeps its pages reserved: over 60 files through whisper.cpp the idle level's reserved went from
-// 17 to 86 MB within six files by default, and to 13 MB with the threshold fixed. And threads share one arena. Which
-// thread runs a cgo call is up to Go's scheduler, and an arena's holes stay reserved when its thread never runs again.
-func OpenHost() (*Host, error) {
-	C.mallopt(C.M_MMAP_THRESHOLD, 128<<10)
-	C.mallopt(C.M_ARENA_MAX, 1)
+// A Malloc is how the C allocator works while it is a [Host].
+type Malloc string
+
+const (
+	// MallocFixed sets two of the allocator's options, so that what is measured is the pipeline and not glibc's adaption to
+	// it. The mapping threshold stays at its initial 128 KiB. By default glibc raises it up to 32 MiB whenever a mapped block
+	// is freed, so that a buffer that had a mapping of its own for the first file lies in the heap for later ones, where a
+	// small survivor above it keeps its pages reserved: over 60 files through whisper.cpp the idle level's reserved went from
+	// 17 to 86 MB within six files by default, and to 13 MB with the threshold fixed. And threads share one arena. Which
+	// thread runs a cgo call is up to Go's scheduler, and an arena's holes stay reserved when its thread never runs again.
+	MallocFixed Malloc = "fixed"
+	// MallocDefault leaves the allocator as it is, and so shows how memory fragments in it.
+	MallocDefault Malloc = "default"
+)
+
+// OpenHost prepares the C allocator to be read, and must run before the allocations to be measured. A process has one
+// allocator: what was once fixed stays so.
+func OpenHost(m Malloc) (*Host, error) {
+	switch m {
+	case MallocFixed:
+		C.mallopt(C.M_MMAP_THRESHOLD, 128<<10)
+		C.mallopt(C.M_ARENA_MAX, 1)
+	case MallocDefault:
+	default:
+		return nil, fmt.Errorf("expected the C allocator fixed or default, found %q", m)
+	}
 	total, err := hostTotal("/proc", "/sys/fs/cgroup")
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 
 func openHost(t *testing.T) *Host {
 	t.Helper()
-	h, err := OpenHost()
+	h, err := OpenHost(MallocFixed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func TestInitFindsDevices(t *testing.T) {
 
 // Real loading and real arithmetic, and all of it is given back.
 func TestTranscribeGivesItsMemoryBack(t *testing.T) {
-	host, err := meter.OpenHost()
+	host, err := meter.OpenHost(meter.MallocFixed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestLoadSaysWhy(t *testing.T) {
 }
 
 func TestDeviceAlloc(t *testing.T) {
-	host, err := meter.OpenHost()
+	host, err := meter.OpenHost(meter.MallocFixed)
 	if err != nil {
 		t.Fatal(err)
 	}
