@@ -185,6 +185,7 @@ func (b *Builder) add(rec Record) {
 		b.end(r)
 	case Sample:
 		b.supervised(r.Header)
+		r.Run = b.run
 		b.tl.Samples = append(b.tl.Samples, r)
 	case Exit:
 		b.supervised(r.Header)

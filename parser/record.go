@@ -323,6 +323,7 @@ type Sample struct {
 	// Others is what the driver says of it is other processes', 0 where it names none.
 	DeviceUsed, Others int64
 	RSS                int64 // resident bytes of the process and its descendants, from /proc
+	Run                int   // as in File.Run; known only in a timeline
 }
 
 // OfDevice is what is in use on the whole device, in bytes, and whether the line gives it.

@@ -24,6 +24,7 @@ func Markdown(w io.Writer, tl *parser.Timeline, rep *check.Report) error {
 	// What failed comes first, but not at the cost of the pattern: it is short unless the log is odd.
 	reserve := min(pattern.size(), MarkdownLimit/3)
 	m.table(findingTable(withVerdict(findings, check.Fail, check.Undecided)), reserve)
+	m.notes(rep.Notes, reserve)
 	m.table(pattern, 0)
 	m.fold("Passed", findingTable(withVerdict(findings, check.Pass)))
 	m.fold("Not judged", findingTable(withVerdict(findings, check.Skipped)))
@@ -74,6 +75,20 @@ func (m *markdown) table(t mdTable, reserve int) {
 			return
 		}
 		m.add(row)
+	}
+}
+
+// notes writes a list of what is to be known beside the findings, as far as there is room.
+func (m *markdown) notes(notes []string, reserve int) {
+	for i, note := range notes {
+		item := "- " + escape(note, 400) + "\n"
+		if i == 0 {
+			item = "\n" + item
+		}
+		if len(item)+reserve > m.left {
+			return
+		}
+		m.add(item)
 	}
 }
 

@@ -33,6 +33,7 @@ func Text(w io.Writer, tl *parser.Timeline, rep *check.Report, opts TextOptions)
 		return err
 	}
 	t.skipped(withVerdict(findings, check.Skipped))
+	t.notes(rep.Notes)
 	t.pattern(makePattern(tl, rep))
 	return t.flush(w)
 }
@@ -181,6 +182,16 @@ func (t *textWriter) skipped(findings []check.Finding) {
 			subject = ", " + f.Subject
 		}
 		t.wrap(t.paint(check.Skipped, "skipped")+" "+clean(f.Check+subject)+": "+clean(f.Message), "  ")
+	}
+}
+
+// notes writes what is to be known beside the findings.
+func (t *textWriter) notes(notes []string) {
+	if len(notes) > 0 {
+		t.WriteByte('\n')
+	}
+	for _, note := range notes {
+		t.wrap("note: "+clean(note), "  ")
 	}
 }
 

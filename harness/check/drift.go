@@ -316,11 +316,7 @@ func (j *Judge) drifts(l *ledger) {
 	}
 	j.add(unused)
 	j.share(l)
-	j.add(j.worst(&drift{
-		check: DarkGrowth, subject: j.subject(DarkMemory, l.lane), unit: Bytes,
-		limit:   float64(j.policy.DarkMemory.MaxGrowth.Bytes),
-		missing: "no file ends with a checkpoint that has both device used (used=) and reserved",
-	}, j.processes(&l.dark)).finding)
+	j.darkMemory(l)
 
 	sum := driftSum{finding: Finding{Check: Drift, Verdict: Skipped, Subject: j.subject("stages and recoveries", l.lane)}}
 	floor := j.policy.Recovery.Floor.Bytes

@@ -166,6 +166,7 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 		return cmp.Or(a.lane.Rank-b.lane.Rank, a.lane.Device-b.lane.Device)
 	})
 	j.addTotals()
+	j.joinSamples()
 	for _, l := range j.ledgers {
 		j.recovery(l)
 		j.peak(l)
@@ -187,7 +188,7 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 	}
 	report := &Report{
 		Schema: Schema, Files: len(tl.Files), Checkpoints: tl.Checkpoints, HighWater: mark, Recoveries: j.recoveries, Policy: j.policy,
-		Trends: j.trends, judge: j,
+		Trends: j.trends, Notes: j.notes(), judge: j,
 	}
 	report.Join(fold(j.findings)...)
 	return report

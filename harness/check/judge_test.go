@@ -91,5 +91,8 @@ func render(r *check.Report) string {
 		}
 		fmt.Fprintf(&b, "\n    %s\n", f.Message)
 	}
+	for _, note := range r.Notes {
+		fmt.Fprintf(&b, "note: %s\n", note)
+	}
 	return b.String()
 }

@@ -33,9 +33,10 @@ type ledger struct {
 	points points
 	// What the files reached, in their level and in reserved, and their stages; what lies beside the level when a file ends. The columns of stages and
 	// recoveries are in sums and stagePeaks.
-	peaks, reserves, unused, dark column
-	stagePeaks                    []*stagePeak
-	order                         orderMark
+	peaks, reserves, unused column
+	dark                    darkLedger
+	stagePeaks              []*stagePeak
+	order                   orderMark
 }
 
 // columnFiles is of how many files the columns are kept that gate nothing: a log may have millions. Those that gate are whole,
@@ -114,7 +115,7 @@ func (j *Judge) closeLedgers(f *parser.File, ref fileRef) {
 	for _, l := range j.open {
 		if !f.Outside {
 			j.idle(l, ref)
-			l.endColumns(ref)
+			l.endColumns(ref, f.Supervised)
 		}
 		l.open = false
 	}
@@ -122,7 +123,7 @@ func (j *Judge) closeLedgers(f *parser.File, ref fileRef) {
 }
 
 // endColumns notes what is known when the file ends.
-func (l *ledger) endColumns(ref fileRef) {
+func (l *ledger) endColumns(ref fileRef, supervised bool) {
 	if l.most.Bytes > 0 {
 		l.peaks.addLevel(l.level, ref, l.most)
 	}
@@ -139,9 +140,7 @@ func (l *ledger) endColumns(ref fileRef) {
 	if allocated, ok := l.last.Get(parser.Allocated); ok && hasReserved {
 		difference(&l.unused, reserved, allocated)
 	}
-	if used, ok := l.last.Get(parser.Used); ok && hasReserved {
-		difference(&l.dark, used, reserved)
-	}
+	l.dark.end(ref, l.last, supervised)
 }
 
 // stagePeak is that of a stage.

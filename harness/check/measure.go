@@ -112,7 +112,9 @@ func (j *Judge) measure() *Measurements {
 		level := l.idleColumn()
 		add(IdleLevel, Bytes, &level, false)
 		add(UnusedReserve, Bytes, &l.unused, false)
-		add(DarkMemory, Bytes, &l.dark, false)
+		if l.dark.ours() {
+			add(DarkMemory, Bytes, l.dark.values(), false)
+		}
 		add("peak", Bytes, &l.peaks, false)
 		if l.level != parser.Reserved { // else that is the peak already
 			add(PeakReserved, Bytes, &l.reserves, false)

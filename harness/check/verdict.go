@@ -86,6 +86,8 @@ type Report struct {
 	Checkpoints int       `json:"checkpoints"`
 	HighWater   HighWater `json:"peak"`
 	Findings    []Finding `json:"findings"`
+	// Notes are what a reader should know beside the findings, a sentence each.
+	Notes []string `json:"notes,omitempty"`
 	// Recoveries are each cleanup and stage of each file that the timeline has checkpoints of, in the order of the log. They
 	// are for reports to show; verdict.json does not have them.
 	Recoveries []Recovered `json:"-"`

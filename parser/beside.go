@@ -1,0 +1,88 @@
+package parser
+
+import (
+	"sort"
+	"time"
+)
+
+// nearest is how far from a moment a sample may be to say something about it: ten samples at the harness's usual rate.
+const nearest = time.Second
+
+// A Beside finds what the driver said around the moments of a log: the second ledger, beside that of the allocator.
+type Beside struct {
+	ledgers map[driverKey]*DriverLedger
+	devices map[int][]int // of each run that has samples
+}
+
+type driverKey struct{ run, device int }
+
+// NewBeside prepares a timeline's samples to be looked up.
+func NewBeside(tl *Timeline) *Beside {
+	b := &Beside{ledgers: map[driverKey]*DriverLedger{}, devices: map[int][]int{}}
+	for i := range tl.Samples {
+		s := &tl.Samples[i]
+		if !s.Has(Used) {
+			continue
+		}
+		key := driverKey{s.Run, s.Lane.Device}
+		l := b.ledgers[key]
+		if l == nil {
+			l = &DriverLedger{Source: s.Source}
+			b.ledgers[key] = l
+			b.devices[s.Run] = append(b.devices[s.Run], s.Lane.Device)
+		}
+		// Before a process has a context the driver does not name it, and all of the device's use is what there is.
+		if s.Source == SourceProcess && l.Source != SourceProcess {
+			l.Source, l.samples = s.Source, nil
+		}
+		if s.Source == l.Source {
+			l.samples = append(l.samples, s)
+		}
+	}
+	return b
+}
+
+// Of is the driver's ledger of a device in a run, nil where there is none. alone says that the log's checkpoints are of one
+// device: it is then the one that the driver saw in use, whatever its number. A pipeline that chooses its GPU by itself
+// counts otherwise than the driver.
+func (b *Beside) Of(run, device int, alone bool) *DriverLedger {
+	if l := b.ledgers[driverKey{run, device}]; l != nil || !alone || len(b.devices[run]) != 1 {
+		return l
+	}
+	return b.ledgers[driverKey{run, b.devices[run][0]}]
+}
+
+// A DriverLedger is the samples of one device in one run.
+type DriverLedger struct {
+	Source  string // whose memory it is: SourceProcess or SourceDevice
+	samples []*Sample
+}
+
+// At is what was in use at the moment of a line: between what the last sample before and the first one after it say, both
+// included. Memory that was taken and given back between the two samples is not seen. Where one of them is missing, further
+// away than a second, or of another process, it is unknown.
+//
+// The samples around are found by time, beginning from where the line stands: a pipeline that gives its lines no times is
+// known to within a sample, and a clock that jumps leads no further astray than that.
+func (l *DriverLedger) At(h Header) (used Size, ok bool) {
+	after := sort.Search(len(l.samples), func(i int) bool { return l.samples[i].Pos.Line > h.Pos.Line })
+	for after > 0 && l.samples[after-1].Time.After(h.Time) {
+		after--
+	}
+	for after < len(l.samples) && l.samples[after].Time.Before(h.Time) {
+		after++
+	}
+	if after == 0 || after == len(l.samples) {
+		return Size{}, false
+	}
+	a, b := l.samples[after-1], l.samples[after]
+	if a.PID != b.PID || h.Time.Sub(a.Time) > nearest || b.Time.Sub(h.Time) > nearest {
+		return Size{}, false
+	}
+	low, high := a.Bytes(Used), b.Bytes(Used)
+	if low > high {
+		low, high = high, low
+	}
+	half := (high - low + 1) / 2
+	return Size{Bytes: low + half, Resolution: half}, true
+}
