@@ -22,27 +22,28 @@ func (r *run) attend(ctx context.Context, p *process) death {
 	d := death{pid: p.pid}
 	stop := make(chan struct{})
 	defer close(stop)
-	samples := r.sample(p.pid, stop)
+	samples := r.sample(p, stop)
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	limit := newAlarm(r.cfg.Timeout)
 	defer limit.stop()
 
 	// A channel that has said what it has to say is set to nil.
-	output, exited, done := p.output, p.exited, ctx.Done()
+	output, ended, exited, done := p.output, p.ended, p.exited, ctx.Done()
 	var toKill, toGiveUp <-chan time.Time
 	end := func(sig syscall.Signal) {
 		r.track.ending = true
 		switch {
 		case sig == unix.SIGKILL:
 			toKill, toGiveUp = nil, time.After(deathLimit*r.cfg.Grace)
+			p.hasten()
 		case toKill == nil && toGiveUp == nil:
 			toKill = time.After(r.cfg.Grace)
 		}
 		p.signal(sig)
 	}
 	interrupt := func(sig syscall.Signal) {
-		if exited != nil { // else it had ended by itself
+		if ended != nil { // else it had ended by itself
 			d.interrupted = true
 			end(sig)
 		}
@@ -58,14 +59,20 @@ func (r *run) attend(ctx context.Context, p *process) death {
 			}
 			r.take(chunk)
 			p.free <- chunk
+			if ended == nil {
+				d.at = time.Now()
+			}
+		case <-ended:
+			ended, toKill, toGiveUp = nil, nil, nil
+			d.at = time.Now()
 		case <-exited:
-			exited, toKill, toGiveUp = nil, nil, nil
+			exited = nil
 		case s := <-samples:
 			for _, sample := range s {
 				r.log.sample(sample)
 			}
 		case <-limit.rings:
-			if exited != nil && !r.track.ending {
+			if ended != nil && !r.track.ending {
 				r.cfg.Logger.Warn("the process took too long and is ended", "pid", p.pid, "limit", r.cfg.Timeout)
 				d.timeout, r.track.late = true, true
 				end(unix.SIGTERM)
@@ -76,13 +83,15 @@ func (r *run) attend(ctx context.Context, p *process) death {
 		case <-r.kill:
 			r.kill, r.interrupted = nil, true
 			interrupt(unix.SIGKILL)
+			p.hasten() // what a process left behind that ended by itself
 		case <-toKill:
 			end(unix.SIGKILL)
 		case <-toGiveUp:
-			d.lost = true
+			d.lost, d.at = true, time.Now()
 			p.abandon()
 			output, exited = nil, nil
 		case now := <-beat.C:
+			p.family.reap()
 			r.show(now)
 		}
 		if r.log.flush() != nil && !broken {
@@ -94,11 +103,15 @@ func (r *run) attend(ctx context.Context, p *process) death {
 		}
 	}
 	r.pass(r.lines.rest(), true)
+	if d.at.Before(r.track.turn) { // its last word began a file
+		d.at = r.track.turn
+	}
 
 	d.last = r.tail.last()
 	if d.lost {
 		return d
 	}
+	d.left, d.running = p.left, p.running
 	switch status := p.cmd.ProcessState.Sys().(syscall.WaitStatus); {
 	case status.Signaled():
 		d.code, d.signal = -1, unix.SignalName(status.Signal())

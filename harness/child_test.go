@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -69,16 +70,38 @@ var programs = map[string]func(args []string){
 			fmt.Print(" Work: Allocated: 1.00GB\n")
 		}
 	},
-	"parent": func(args []string) { // leaves a child behind that holds the pipe: "group" or "session"
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), envProgram+"=sleep")
-		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: args[0] == "session"}
-		if err := cmd.Start(); err != nil {
-			fmt.Println(err)
-			os.Exit(1)
+	"parent": func(args []string) { // leaves a child behind that holds the pipe, where its argument says
+		switch args[0] {
+		case "group": // its own
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), envProgram+"=sleep")
+			cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+			if err := cmd.Start(); err != nil {
+				fmt.Println(err)
+				os.Exit(1)
+			}
+			fmt.Println("grandchild", cmd.Process.Pid)
+		case "session": // one of its own
+			fmt.Println("grandchild", launch("sleep").Process.Pid)
+		case "daemon": // and its parent ends first
+			_ = launch("parent", "session").Wait()
+		case "bare": // without the mark; it is seen while its parent lives
+			_ = os.Unsetenv(EnvRun)
+			_ = os.Unsetenv(EnvHarness)
+			fmt.Println("grandchild", launch("sleep").Process.Pid)
+			waitForGo()
+		case "helper": // that ends soon after
+			launch("moment")
 		}
-		fmt.Println("grandchild", cmd.Process.Pid)
+	},
+	"moment": func([]string) { time.Sleep(100 * time.Millisecond) },
+	"breeder": func([]string) { // starts daemons that end, and one that does not
+		for range 20 {
+			_ = launch("parent", "helper").Wait()
+		}
+		_ = launch("parent", "session").Wait()
+		fmt.Println("all are started")
+		waitForGo()
 	},
 	"daemon": func([]string) { // does not listen to SIGTERM, and is alone in its session
 		signal.Ignore(unix.SIGTERM)
@@ -113,6 +136,13 @@ var programs = map[string]func(args []string){
 			}
 		}
 	},
+}
+
+// waitForGo waits for a file that a test makes.
+func waitForGo() {
+	for _, err := os.Stat(os.Getenv("GO")); err != nil; _, err = os.Stat(os.Getenv("GO")) {
+		time.Sleep(20 * time.Millisecond)
+	}
 }
 
 // launch starts a program in a session of its own.
@@ -226,7 +256,8 @@ func supervisor(dir string) {
 	}
 	cfg := Config{
 		Command: []string{os.Args[0], "stdin"}, Feed: FeedStdin, Files: inputs(3), Dir: dir, Grace: 100 * time.Millisecond,
-		Env: []string{envProgram + "=" + os.Getenv("CHILD")},
+		Env:    []string{envProgram + "=" + os.Getenv("CHILD"), "GO=" + filepath.Join(dir, "go")},
+		Reaper: os.Getenv("REAPER") != "",
 	}
 	_, err := Run(context.Background(), cfg)
 	fmt.Println(err)

@@ -105,6 +105,9 @@ type Config struct {
 	// Device reads what the driver says the process and its descendants use, as [meter.NVML.Use] does; nil where there is
 	// no device. A driver that takes its time delays the samples and nothing else.
 	Device func(pids []int) ([]meter.Use, error)
+	// Reaper makes this process the parent of what the pipeline leaves behind, and has it wait for every child that ends: for
+	// programs that start no other processes while they run one.
+	Reaper bool
 	// Kill, once it yields or is closed, ends the run as the end of the context does, but without grace.
 	Kill <-chan struct{}
 	// Progress is called when something changed, and once a second. Calls never overlap and are skipped while one is under
@@ -112,6 +115,8 @@ type Config struct {
 	Progress func(Progress)
 	Logger   *slog.Logger
 
+	// settle is how long what a process leaves behind may take to end by itself, up to the grace but where a test sets it.
+	settle time.Duration
 	// kill is unix.Kill. A test puts in its place what a process is like that no signal ends.
 	kill func(pid int, sig syscall.Signal) error
 }
@@ -129,6 +134,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.settle == 0 {
+		c.settle = min(settleTime, c.Grace)
 	}
 	if c.kill == nil {
 		c.kill = unix.Kill

@@ -211,33 +211,6 @@ func TestProcessThatDoesNotDie(t *testing.T) {
 	}
 }
 
-// What a process leaves behind is ended with it, or let go where it has left the group.
-func TestGrandchildHoldsThePipe(t *testing.T) {
-	t.Parallel()
-	for _, where := range []string{"group", "session"} {
-		t.Run(where, func(t *testing.T) {
-			t.Parallel()
-			cfg := child(t, "parent", FeedProcess, where, "{}")
-			cfg.Files = inputs(2)
-			_, log, err := runOf(t.Context(), t, cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			expect(t, log, "run 2 process\nstart 1 f1\nend 1 f1 ok\nexit 0\nstart 2 f2\nend 2 f2 ok\nexit 0\ndone 2 done")
-			for rest, n := withoutOwn(log), 0; n < 2; n++ {
-				pid := pidIn(t, rest, "grandchild ")
-				if where == "session" {
-					if err := unix.Kill(pid, unix.SIGKILL); err != nil {
-						t.Errorf("the grandchild did not live: %v", err)
-					}
-				}
-				until(t, "the grandchild is gone", dead(pid))
-				_, rest, _ = bytes.Cut(rest, []byte("\n"))
-			}
-		})
-	}
-}
-
 // A process that prints without end is still interrupted, and its log is whole.
 func TestEndlessOutput(t *testing.T) {
 	t.Parallel()

@@ -33,15 +33,22 @@ type process struct {
 	// output yields what the process prints and is closed at its end; chunks go back through free.
 	output chan []byte
 	free   chan []byte
-	// exited is closed when the process has ended, its group is killed, and cmd.ProcessState is set.
-	exited chan struct{}
+	// ended is closed when the process has ended; exited, when what it left behind is ended too, and cmd.ProcessState, left
+	// and running are set.
+	ended, exited chan struct{}
+	// left are the processes that it left behind; running, those that could not be ended.
+	left, running []Leftover
+
+	family *family
+	hurry  chan struct{} // closed when nothing is waited for any more that can be killed
 
 	mu     sync.Mutex
+	hasty  bool // hurry is closed
 	reaped bool
 }
 
 // start starts a process. It is killed when the harness dies, even by SIGKILL; what it started itself is not.
-func start(s spawn, kill func(int, syscall.Signal) error) (*process, error) {
+func start(s spawn, family *family, kill func(int, syscall.Signal) error) (*process, error) {
 	cmd := exec.Command(s.argv[0], s.argv[1:]...)
 	cmd.Env = s.env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -64,8 +71,9 @@ func start(s spawn, kill func(int, syscall.Signal) error) (*process, error) {
 	}
 
 	p := &process{
-		cmd: cmd, kill: kill, pipe: pipe,
-		output: make(chan []byte), free: make(chan []byte, 2), exited: make(chan struct{}),
+		cmd: cmd, kill: kill, pipe: pipe, family: family,
+		output: make(chan []byte), free: make(chan []byte, 2),
+		ended: make(chan struct{}), exited: make(chan struct{}), hurry: make(chan struct{}),
 	}
 	for range cap(p.free) {
 		p.free <- make([]byte, chunkSize)
@@ -75,7 +83,12 @@ func start(s spawn, kill func(int, syscall.Signal) error) (*process, error) {
 		// The kernel sends Pdeathsig when the thread that started the process ends. This one lives as long as the process.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
+		children.Lock()
 		err := cmd.Start()
+		if err == nil {
+			children.pids[cmd.Process.Pid] = true
+		}
+		children.Unlock()
 		started <- err
 		if err == nil {
 			p.wait()
@@ -104,9 +117,10 @@ func start(s spawn, kill func(int, syscall.Signal) error) (*process, error) {
 	return p, nil
 }
 
-// wait ends when the process has, and leaves nothing of its group.
+// wait ends when the process has, and leaves nothing of its family.
 func (p *process) wait() {
 	pid := p.cmd.Process.Pid
+	leader, _ := readProc(pid)
 	for {
 		// The process stays a zombie here, so that its group's number cannot have become another's when it is killed.
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -114,9 +128,14 @@ func (p *process) wait() {
 			break
 		}
 	}
+	close(p.ended)
+	p.left, p.running = p.family.end(leader, p.hurry)
 	p.mu.Lock()
 	_ = unix.Kill(-pid, unix.SIGKILL) // no such process: nothing was left
-	_ = p.cmd.Wait()                  // an exit code or a signal is no error here
+	children.Lock()
+	_ = p.cmd.Wait() // an exit code or a signal is no error here
+	delete(children.pids, pid)
+	children.Unlock()
 	p.reaped = true
 	p.mu.Unlock()
 	_ = p.pipe.SetReadDeadline(time.Now().Add(drainTime))
@@ -129,6 +148,16 @@ func (p *process) signal(sig syscall.Signal) {
 	defer p.mu.Unlock()
 	if !p.reaped {
 		_ = p.kill(-p.pid, sig) // no such process: it has just ended
+	}
+}
+
+// hasten has nothing more waited for that can be killed.
+func (p *process) hasten() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.hasty {
+		p.hasty = true
+		close(p.hurry)
 	}
 }
 

@@ -41,6 +41,7 @@ type run struct {
 	kill <-chan struct{}
 
 	id        string // in the environment of its processes
+	reaper    bool   // descendants whose parents end become this process's children
 	started   time.Time
 	processes int
 	// interrupted says that the context ended, or Kill yielded.
@@ -63,6 +64,7 @@ func Run(ctx context.Context, cfg Config) (*Outcome, error) {
 	}
 	r := &run{cfg: cfg, log: log, batch: newBatch(cfg.Files), board: newBoard(cfg.Progress), kill: cfg.Kill, started: time.Now()}
 	r.id = newRunID()
+	r.reaper = cfg.Reaper && becomeReaper()
 	r.lines.dialects = cfg.Dialects
 	r.track = &tracker{
 		log: log, batch: r.batch, dialects: cfg.Dialects, logger: cfg.Logger, follow: cfg.Feed != FeedProcess,
@@ -135,7 +137,7 @@ func (r *run) processOne(ctx context.Context, fed []int) (verdict, error) {
 		return verdict{}, err
 	}
 	now := time.Now()
-	p, err := start(s, r.cfg.kill)
+	p, err := start(s, r.newFamily(), r.cfg.kill)
 	if err != nil {
 		return verdict{}, fmt.Errorf("starting the command: %w; check the command after --", err)
 	}
@@ -148,16 +150,17 @@ func (r *run) processOne(ctx context.Context, fed []int) (verdict, error) {
 	waiting := r.batch.left
 	d := r.attend(ctx, p)
 
-	now = time.Now()
+	now = d.at
 	between := r.track.active == nil
 	r.track.finish(d, r.cfg.Timeout, now)
+	r.orphans(d.left, d.running)
 	if !d.lost {
 		r.log.own(parser.Exit{Header: parser.Header{Time: now}, PID: d.pid, Code: d.code, Signal: d.signal, Reason: d.reason()})
 	}
 	if err := r.log.flush(); err != nil {
 		return verdict{}, err
 	}
-	r.show(now)
+	r.show(time.Now())
 	return r.judge(d, between, r.batch.left < waiting), nil
 }
 

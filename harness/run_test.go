@@ -91,6 +91,8 @@ func events(t *testing.T, log []byte) []string {
 			}
 		case parser.Exit:
 			add("exit %d %s %s", r.Code, r.Signal, r.Reason)
+		case parser.Orphan:
+			add("orphan %s", map[bool]string{true: "ended", false: "runs"}[r.Ended])
 		case parser.RunEnd:
 			add("done %d %s", r.Files, r.Reason)
 		case parser.SyntaxError:

@@ -9,14 +9,14 @@ import (
 
 // sample looks at a process every now and then until stop is closed. It does so beside the pump, because a driver may
 // take its time to answer, above all when something is wrong with the device.
-func (r *run) sample(pid int, stop <-chan struct{}) <-chan []parser.Sample {
+func (r *run) sample(p *process, stop <-chan struct{}) <-chan []parser.Sample {
 	samples := make(chan []parser.Sample)
 	go func() {
 		tick := time.NewTicker(r.cfg.SampleEvery)
 		defer tick.Stop()
 		silent := false // the device's error has been told
 		for {
-			s, err := r.look(pid)
+			s, err := r.look(p.pid, p.family)
 			if err != nil && !silent {
 				r.cfg.Logger.Warn("no device samples", "error", err)
 				silent = true
@@ -36,10 +36,10 @@ func (r *run) sample(pid int, stop <-chan struct{}) <-chan []parser.Sample {
 	return samples
 }
 
-// look takes the samples of one moment, of the process and its descendants together: one for each device that they use,
+// look takes the samples of one moment, of the process and its family together: one for each device that they use,
 // or one without a device. There is none of a process that has ended.
-func (r *run) look(pid int) ([]parser.Sample, error) {
-	pids := meter.Tree(pid)
+func (r *run) look(pid int, f *family) ([]parser.Sample, error) {
+	pids := f.members(pid)
 	var rss int64
 	for _, p := range pids {
 		pages, _ := meter.RSS(p) // 0 where it has ended since

@@ -267,6 +267,10 @@ type death struct {
 	lost bool
 	// last is the last line that it printed.
 	last string
+	// at is when it ended, or its last word was passed on. What it left behind ended later, or, where it could not be ended,
+	// is running.
+	at            time.Time
+	left, running []Leftover
 }
 
 // reason is why the harness ended the process, if it did.

@@ -134,7 +134,7 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 		Command: command, Files: files, Feed: harness.Feed(opts.feed), Timeout: opts.timeout,
 		Grace:   cmp.Or(opts.grace, 1), // to the harness 0 is the default, here it is none
 		OnCrash: harness.OnCrash(opts.onCrash), RestartEvery: opts.restartEvery, Version: version(), Policy: policyText,
-		Dialects: dialects, Progress: display.show, Logger: slog.New(slog.NewTextHandler(display, nil)),
+		Dialects: dialects, Progress: display.show, Reaper: true, Logger: slog.New(slog.NewTextHandler(display, nil)),
 	}
 	if opts.feed == "" {
 		cfg.Feed = harness.FeedOf(command)

@@ -33,17 +33,28 @@ func RSS(pid int) (int64, error) {
 func Tree(pid int) []int {
 	pids := []int{pid}
 	for i := 0; i < len(pids); i++ {
-		// Children stand with the thread that started them.
-		lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pids[i])) // the pattern is good
-		for _, list := range lists {
-			text, err := os.ReadFile(list)
-			if err != nil {
-				continue // it has ended
+		for _, child := range Children(pids[i]) {
+			if !slices.Contains(pids, child) {
+				pids = append(pids, child)
 			}
-			for field := range strings.FieldsSeq(string(text)) {
-				if child, err := strconv.Atoi(field); err == nil && !slices.Contains(pids, child) {
-					pids = append(pids, child)
-				}
+		}
+	}
+	return pids
+}
+
+// Children are the processes that a process is the parent of, those that have ended and were not waited for among them.
+func Children(pid int) []int {
+	var pids []int
+	// They stand with the thread that started them.
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is good
+	for _, list := range lists {
+		text, err := os.ReadFile(list)
+		if err != nil {
+			continue // it has ended
+		}
+		for field := range strings.FieldsSeq(string(text)) {
+			if child, err := strconv.Atoi(field); err == nil {
+				pids = append(pids, child)
 			}
 		}
 	}

@@ -1,0 +1,176 @@
+package harness
+
+import (
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"vramsoak/pipeline/meter"
+)
+
+// settleTime is how long the processes that a pipeline leaves behind may take to end by themselves, as helpers do that see
+// their pipe close, before they are called left behind. The grace limits it.
+const settleTime = time.Second
+
+// newcomers is how many times it is looked again for processes that those which are ended start in the meantime.
+const newcomers = 3
+
+// A family is one process that the harness started and whatever that one started, directly or not: what is in its process
+// group, what carries the run's mark in its environment, what was seen among its descendants, and the children of those. A
+// daemon leaves the group, and its parent; it does not lose the mark.
+type family struct {
+	run           string // id
+	settle, grace time.Duration
+	// reaper says that the descendants whose parents end become this process's children.
+	reaper bool
+
+	mu   sync.Mutex
+	seen map[int]proc // descendants of the leader
+	// other are children of this process that are none of the family's.
+	other map[int]proc
+}
+
+func (r *run) newFamily() *family {
+	return &family{
+		run: r.id, settle: r.cfg.settle, grace: r.cfg.Grace, reaper: r.reaper, seen: map[int]proc{}, other: map[int]proc{},
+	}
+}
+
+// children are the processes that the package has started and waits for. The lock is held where one starts, so that none
+// can be seen that is not in it.
+var children = struct {
+	sync.Mutex
+	pids map[int]bool
+}{pids: map[int]bool{}}
+
+// becomeReaper makes this process the parent of all descendants whose parent ends, if the kernel can.
+func becomeReaper() bool { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil }
+
+// members are the leader and the rest of the family, of what left its parent only what has become this process's child.
+func (f *family) members(leader int) []int {
+	pids := meter.Tree(leader)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, pid := range pids {
+		if _, known := f.seen[pid]; !known {
+			if p, ok := readProc(pid); ok {
+				f.seen[pid] = p
+			}
+		}
+	}
+	if !f.reaper {
+		return pids
+	}
+	for _, pid := range meter.Children(os.Getpid()) {
+		if pid != leader && f.adopted(pid) {
+			pids = append(pids, meter.Tree(pid)...)
+		}
+	}
+	return pids
+}
+
+// adopted says that a child of this process is of the family. What was found out about one is not looked at again.
+func (f *family) adopted(pid int) bool {
+	p, ok := readProc(pid)
+	switch {
+	case !ok || f.other[pid].born == p.born:
+		return false
+	case f.seen[pid].born == p.born:
+		return true
+	case f.marked(p):
+		f.seen[pid] = p
+		return true
+	}
+	f.other[pid] = p
+	return false
+}
+
+// left are the processes of the family that outlived its leader, which has ended and was not waited for yet.
+func (f *family) left(leader proc) []proc {
+	var all []proc
+	if f.reaper { // they are below this process
+		for _, pid := range meter.Tree(os.Getpid()) {
+			if p, ok := readProc(pid); ok {
+				all = append(all, p)
+			}
+		}
+	} else {
+		all, _ = procs() // an error would have shown before
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	family := map[int]bool{}
+	for _, p := range all {
+		switch {
+		case p.pid == leader.pid || p.pid == os.Getpid() || p.born < leader.born:
+		case p.group == leader.pid, f.seen[p.pid].born == p.born, f.marked(p):
+			family[p.pid] = true
+		}
+	}
+	for grown := len(family) > 0; grown; {
+		grown = false
+		for _, p := range all {
+			if family[p.parent] && !family[p.pid] {
+				family[p.pid], grown = true, true
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(p proc) bool { return !family[p.pid] || p.state == 'Z' || p.state == 'X' })
+}
+
+func (f *family) marked(p proc) bool { return p.ours() && p.environ(EnvRun)[0] == f.run }
+
+// end ends what outlived the leader, and says what that was and what of it still runs. When hurry is closed it waits no
+// longer than it must.
+func (f *family) end(leader proc, hurry <-chan struct{}) (left, running []Leftover) {
+	over := time.After(f.settle)
+	found := f.left(leader)
+	for waiting := true; waiting && len(found) > 0; {
+		select {
+		case <-time.After(lookAgain):
+		case <-over:
+			waiting = false
+		case <-hurry:
+			waiting = false
+		}
+		f.reap()
+		found = f.left(leader)
+	}
+	for range newcomers {
+		var fresh []Leftover
+		for _, p := range found {
+			if !slices.ContainsFunc(left, func(l Leftover) bool { return l.proc.pid == p.pid && l.proc.born == p.born }) {
+				fresh = append(fresh, p.leftover(f.run))
+			}
+		}
+		if len(fresh) == 0 {
+			break
+		}
+		left = append(left, fresh...)
+		running = append(running, end(fresh, f.grace, hurry)...)
+		f.reap()
+		found = f.left(leader)
+	}
+	return left, running
+}
+
+// reap waits for the children that others left to this process and that have ended, so that they do not stay in the
+// machine's table of processes. What the package started is waited for where it was started.
+func (f *family) reap() {
+	if !f.reaper {
+		return
+	}
+	children.Lock()
+	defer children.Unlock()
+	for _, pid := range meter.Children(os.Getpid()) {
+		if children.pids[pid] {
+			continue
+		}
+		if p, ok := readProc(pid); ok && p.state == 'Z' && p.parent == os.Getpid() {
+			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) // it has ended: there is something to wait for
+		}
+	}
+}

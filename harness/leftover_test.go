@@ -1,0 +1,130 @@
+package harness
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"vramsoak/parser"
+	"vramsoak/pipeline/meter"
+)
+
+// orphansIn are the processes that a log names as left behind, and whether each was ended.
+func orphansIn(t *testing.T, log []byte) []parser.Orphan {
+	t.Helper()
+	var found []parser.Orphan
+	for rec, err := range parser.Read(bytes.NewReader(log), LogName) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o, ok := rec.(parser.Orphan); ok {
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+// What a process leaves behind is ended with it, whichever way it got away, and named. The file itself ended well.
+func TestLeftovers(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"group", "session", "daemon", "bare"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			cfg := child(t, "parent", FeedProcess, how, "{}")
+			cfg.Files = inputs(1)
+			sign := filepath.Join(cfg.Dir, "go")
+			cfg.Env = append(cfg.Env, "GO="+sign)
+			go func() { // the second sample after its word was begun when the grandchild was there
+				until(t, "the grandchild was seen", func() bool {
+					log, _ := os.ReadFile(cfg.logPath())
+					_, log, _ = bytes.Cut(log, []byte("grandchild"))
+					return how != "bare" || bytes.Count(log, []byte("sample")) >= 2
+				})
+				_ = os.WriteFile(sign, nil, 0o644)
+			}()
+			o, log, err := runOf(t.Context(), t, cfg)
+			if err != nil || o.Reason != ReasonDone {
+				t.Fatalf("outcome %+v, %v", o, err)
+			}
+			expect(t, log, "run 1 process\nstart 1 f1\nend 1 f1 ok\norphan ended\nexit 0\ndone 1 done")
+			pid := pidIn(t, log, "grandchild ")
+			until(t, "the grandchild is gone", dead(pid))
+			found := orphansIn(t, log)
+			if len(found) != 1 || found[0].PID != pid || found[0].RSS <= 0 || !strings.Contains(found[0].Command, filepath.Base(os.Args[0])) {
+				t.Errorf("the log names %+v, the grandchild was %d", found, pid)
+			}
+		})
+	}
+}
+
+// Processes that end soon after, as helpers do when they see that theirs has, were not left behind.
+func TestHelpersThatEnd(t *testing.T) {
+	t.Parallel()
+	cfg := child(t, "parent", FeedProcess, "helper", "{}")
+	cfg.Files, cfg.settle = inputs(1), time.Minute
+	_, log, err := runOf(t.Context(), t, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, log, "run 1 process\nstart 1 f1\nend 1 f1 ok\nexit 0\ndone 1 done")
+}
+
+// What is not of the run stays: a process of another run, and one without a mark.
+func TestBystandersLive(t *testing.T) {
+	t.Parallel()
+	cfg := child(t, "parent", FeedProcess, "session", "{}")
+	cfg.Files = inputs(1)
+	other, plain := bystander(t, "sleep", EnvRun+"=0123456789abcdef"), bystander(t, "sleep")
+	_, log, err := runOf(t.Context(), t, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := orphansIn(t, log); len(found) != 1 {
+		t.Errorf("left behind: %+v", found)
+	}
+	for _, cmd := range []int{other.Process.Pid, plain.Process.Pid} {
+		if dead(cmd)() {
+			t.Errorf("the bystander %d was ended", cmd)
+		}
+	}
+}
+
+// A process that starts a daemon for each file: their samples count, and none stays a zombie, though their parents are gone.
+func TestReaper(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, LogName)
+	cmd, out := supervise(t, dir, "CHILD=breeder", "REAPER=1")
+	defer func() { _ = cmd.Wait() }()
+	defer func() { _ = cmd.Process.Kill() }()
+	until(t, "the daemons are started", logSays(path, "all are started"))
+	log, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pipeline := pidIn(t, log, "pid=")
+	daemon := pidIn(t, log, "grandchild ")
+	until(t, "only the pipeline and its daemon are the harness's children", func() bool {
+		pids := meter.Children(cmd.Process.Pid)
+		return fmt.Sprint(pids) == fmt.Sprint([]int{pipeline, daemon}) || fmt.Sprint(pids) == fmt.Sprint([]int{daemon, pipeline})
+	})
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if log, err = os.ReadFile(path); err != nil {
+		t.Fatal(err)
+	}
+	if found := orphansIn(t, log); len(found) != 1 || found[0].PID != daemon || !found[0].Ended {
+		t.Errorf("left behind: %+v", found)
+	}
+	if !dead(daemon)() {
+		t.Error("the daemon lives")
+	}
+}
