@@ -23,13 +23,15 @@ type Fault string
 
 // The faults at a file.
 const (
-	FaultOOM   Fault = "oom"   // an allocation of twice the device
-	FaultCrash Fault = "crash" // the process aborts in C
-	FaultHang  Fault = "hang"  // the work never ends
+	FaultOOM      Fault = "oom"       // an allocation of twice the device
+	FaultOOMBatch Fault = "oom-batch" // the same, in every batch of enrollment with more than one item
+	FaultOOMItem  Fault = "oom-item"  // the same, in every batch of enrollment
+	FaultCrash    Fault = "crash"     // the process aborts in C
+	FaultHang     Fault = "hang"      // the work never ends
 )
 
 // FaultSpecs is what [Faults.Set] takes, for a usage text.
-const FaultSpecs = "leak:SIZE, keep:NAME, oom:N, crash:N or hang:N"
+const FaultSpecs = "leak:SIZE, keep:NAME, oom:N, oom-batch:N, oom-item:N, crash:N or hang:N"
 
 // Set adds a fault: "leak:4MiB", "keep:Whisper", "oom:20", "crash:20", "hang:20". It implements flag.Value.
 func (f *Faults) Set(spec string) error {
@@ -52,7 +54,7 @@ func (f *Faults) Set(spec string) error {
 			return errors.New("keep: expected the name of a cleanup, such as keep:Whisper, found nothing")
 		}
 		f.Keep = append(f.Keep, value)
-	case "oom", "crash", "hang":
+	case "oom", "oom-batch", "oom-item", "crash", "hang":
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 {
 			return fmt.Errorf("%s: expected a file's place in the batch, from 1, such as %s:20, found %q", kind, kind, value)

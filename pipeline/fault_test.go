@@ -8,7 +8,7 @@ import (
 
 func TestFaults(t *testing.T) {
 	var f Faults
-	for _, spec := range []string{"leak:4MiB", "leak:512", "keep:Whisper", "oom:3", "crash:20", "hang:1"} {
+	for _, spec := range []string{"leak:4MiB", "leak:512", "keep:Whisper", "oom:3", "crash:20", "hang:1", "oom-batch:4", "oom-item:5"} {
 		if err := f.Set(spec); err != nil {
 			t.Error(err)
 		}
@@ -16,21 +16,21 @@ func TestFaults(t *testing.T) {
 	want := Faults{
 		Leak: 4<<20 + 512,
 		Keep: []string{"Whisper"},
-		At:   map[int]Fault{3: FaultOOM, 20: FaultCrash, 1: FaultHang},
+		At:   map[int]Fault{3: FaultOOM, 20: FaultCrash, 1: FaultHang, 4: FaultOOMBatch, 5: FaultOOMItem},
 	}
 	if diff := cmp.Diff(want, f); diff != "" {
 		t.Error(diff)
 	}
-	if got, want := f.String(), "leak:4194816 keep:Whisper hang:1 oom:3 crash:20"; got != want {
+	if got, want := f.String(), "leak:4194816 keep:Whisper hang:1 oom:3 oom-batch:4 oom-item:5 crash:20"; got != want {
 		t.Errorf("expected %q, found %q", want, got)
 	}
 }
 
 func TestBadFaults(t *testing.T) {
 	for spec, want := range map[string]string{
-		"":           `expected leak:SIZE, keep:NAME, oom:N, crash:N or hang:N, found ""`,
-		"crash":      `expected leak:SIZE, keep:NAME, oom:N, crash:N or hang:N, found "crash"`,
-		"burn:3":     `expected leak:SIZE, keep:NAME, oom:N, crash:N or hang:N, found "burn:3"`,
+		"":           `expected leak:SIZE, keep:NAME, oom:N, oom-batch:N, oom-item:N, crash:N or hang:N, found ""`,
+		"crash":      `expected leak:SIZE, keep:NAME, oom:N, oom-batch:N, oom-item:N, crash:N or hang:N, found "crash"`,
+		"burn:3":     `expected leak:SIZE, keep:NAME, oom:N, oom-batch:N, oom-item:N, crash:N or hang:N, found "burn:3"`,
 		"leak:4Mega": `leak: expected a unit of B, KiB, MiB, GiB or TiB (GB reads as GiB), found "mega" in "4Mega"`,
 		"leak:0":     `leak: expected a size above 0, such as leak:4MiB, found "0"`,
 		"leak:-1MiB": `leak: expected a size above 0, such as leak:4MiB, found "-1MiB"`,

@@ -4,24 +4,48 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
-
-	"github.com/google/renameio/v2"
-
-	"vramsoak/pipeline/whisper"
 )
 
-// paths yields the files of the batch: the arguments, then the list's, then stdin's.
+// paths yields the files of the batch in the order to work on them.
 func paths(ctx context.Context, o *options) iter.Seq2[string, error] {
+	if o.order != "smallest" {
+		return given(ctx, o)
+	}
+	return func(yield func(string, error) bool) {
+		var all []string
+		for path, err := range given(ctx, o) {
+			if err != nil {
+				yield("", err)
+				return
+			}
+			all = append(all, path)
+		}
+		sizes := make(map[string]int64, len(all))
+		for _, path := range all {
+			if info, err := os.Stat(path); err == nil { // a file that is not there comes first, and fails by itself
+				sizes[path] = info.Size()
+			}
+		}
+		slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(sizes[a], sizes[b]) })
+		for _, path := range all {
+			if !yield(path, nil) {
+				return
+			}
+		}
+	}
+}
+
+// given yields the arguments, then the list's paths, then stdin's.
+func given(ctx context.Context, o *options) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for _, path := range o.paths {
 			if !yield(path, nil) {
@@ -87,30 +111,4 @@ func each(ctx context.Context, r io.Reader, name string, yield func(string, erro
 			}
 		}
 	}
-}
-
-// A document is a transcript as it is written to a file.
-type document struct {
-	Path    string  `json:"path"`
-	Seconds float64 `json:"seconds"` // of audio
-	whisper.Transcript
-}
-
-// documentName is the transcript's file name: the audio's, and a digest of its path, for a batch may hold a/1.wav and
-// b/1.wav. It depends on nothing else, so that a process that takes the batch up again names files as the first did.
-func documentName(path string) string {
-	digest := sha256.Sum256([]byte(filepath.Clean(path)))
-	return fmt.Sprintf("%s-%x.json", filepath.Base(path), digest[:6])
-}
-
-// write writes a transcript into dir by rename: under its name there is a whole one or none. No dir, no transcript.
-func write(dir, path string, seconds float64, t whisper.Transcript) error {
-	if dir == "" {
-		return nil
-	}
-	data, err := json.MarshalIndent(document{path, seconds, t}, "", "  ")
-	if err != nil {
-		return err
-	}
-	return renameio.WriteFile(filepath.Join(dir, documentName(path)), append(data, '\n'), 0o644, renameio.WithTempDir(dir))
 }

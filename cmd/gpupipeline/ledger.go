@@ -3,31 +3,34 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
+	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
 	"vramsoak/pipeline/whisper"
 )
 
-// A ledger is the device that the checkpoints read.
+// A ledger is the device that the checkpoints read: the GPU, or the C allocator of this process and of its workers
+// together.
 type ledger struct {
-	meter.Device
-	gpu  *whisper.Device // nil where the ledger is the host's allocator
-	nvml *meter.NVML
-}
+	host *meter.Host
+	// Where the ledger is a GPU: nil else.
+	gpu    *meter.GPU
+	device *whisper.Device // the same, as ggml knows it
+	nvml   *meter.NVML
 
-func (l *ledger) close() {
-	if l.nvml != nil {
-		_ = l.nvml.Close() // the process ends; there is nothing to save
-	}
+	mu      sync.Mutex
+	workers map[*worker]bool
 }
 
 // openLedger chooses the device. Whisper.cpp takes the first GPU that it finds; where it finds none, what the driver
 // says about a GPU has nothing to do with the pipeline.
 func openLedger(name string, host *meter.Host, devices []whisper.Device) (*ledger, error) {
-	onHost := &ledger{Device: host}
+	onHost := &ledger{host: host, workers: map[*worker]bool{}}
 	if name == "host" {
 		return onHost, nil
 	}
@@ -52,9 +55,120 @@ func openLedger(name string, host *meter.Host, devices []whisper.Device) (*ledge
 		}
 		return nil, fmt.Errorf("--device nvml: %w", err)
 	}
-	device, err := driver.GPU(driver.IndexOf(gpu.Bus))
+	reads, err := driver.GPU(driver.IndexOf(gpu.Bus))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("--device nvml: %w", err), driver.Close())
 	}
-	return &ledger{Device: device, gpu: gpu, nvml: driver}, nil
+	l := &ledger{host: host, gpu: reads, device: gpu, nvml: driver, workers: map[*worker]bool{}}
+	reads.Others = l.pids
+	return l, nil
+}
+
+func (l *ledger) close() {
+	if l.nvml != nil {
+		_ = l.nvml.Close() // the process ends; there is nothing to save
+	}
+}
+
+// Read implements [meter.Device]. Of a worker that has died nothing is left to be counted.
+func (l *ledger) Read() (parser.Reading, error) {
+	if l.gpu != nil {
+		return l.gpu.Read()
+	}
+	r, err := l.host.Read()
+	if err != nil {
+		return r, err
+	}
+	sum := Memory{r.Bytes(parser.Allocated), r.Bytes(parser.Reserved)}
+	for _, w := range l.living() {
+		var m Memory
+		if err := w.call(context.Background(), "Memory", None{}, &m); err == nil {
+			sum.Allocated += m.Allocated
+			sum.Reserved += m.Reserved
+		}
+	}
+	r.Set(parser.Allocated, parser.Exact(sum.Allocated))
+	r.Set(parser.Reserved, parser.Exact(sum.Reserved))
+	return r, nil
+}
+
+// Trim implements [meter.Device].
+func (l *ledger) Trim() {
+	if l.gpu != nil {
+		l.gpu.Trim()
+		return
+	}
+	l.host.Trim()
+	for _, w := range l.living() {
+		_ = w.call(context.Background(), "Trim", None{}, &None{}) // a worker that has died has nothing to give back
+	}
+}
+
+// Lane implements [meter.Device].
+func (l *ledger) Lane() parser.Lane {
+	if l.gpu != nil {
+		return l.gpu.Lane()
+	}
+	return l.host.Lane()
+}
+
+func (l *ledger) add(w *worker) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.workers[w] = true
+}
+
+func (l *ledger) remove(w *worker) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.workers, w)
+}
+
+func (l *ledger) living() []*worker {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	workers := make([]*worker, 0, len(l.workers))
+	for w := range l.workers {
+		workers = append(workers, w)
+	}
+	return workers
+}
+
+// pids are the living workers'.
+func (l *ledger) pids() []int {
+	var pids []int
+	for _, w := range l.living() {
+		pids = append(pids, w.cmd.Process.Pid)
+	}
+	return pids
+}
+
+// leak takes n bytes of the device and forgets them.
+func (l *ledger) leak(n int64) error {
+	if l.gpu == nil {
+		_, err := l.host.Alloc(n)
+		return err
+	}
+	_, err := l.device.Alloc(n)
+	return l.outOfMemory(err, n)
+}
+
+// overdraw asks for more than there is.
+func (l *ledger) overdraw() error {
+	reading, err := l.Read()
+	if err != nil {
+		return err
+	}
+	return l.leak(2 * reading.Bytes(parser.Total))
+}
+
+// outOfMemory puts the device's reading into an error of an engine's for want of memory; other errors it returns as they
+// are.
+func (l *ledger) outOfMemory(err error, requested int64) error {
+	if !errors.Is(err, whisper.ErrOutOfMemory) {
+		return err
+	}
+	oom := &meter.OutOfMemoryError{Requested: requested, Device: l.Lane().Device}
+	oom.Reading, _ = l.Read() // an unread device leaves the message's other sizes at 0
+	return fmt.Errorf("%w (%w)", oom, err)
 }

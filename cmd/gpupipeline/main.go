@@ -1,6 +1,7 @@
 //go:build whisper
 
-// Gpupipeline transcribes a batch of audio files with whisper.cpp and logs its memory at every step.
+// Gpupipeline transcribes a batch of audio files with whisper.cpp, says who speaks with sherpa-onnx, and logs its memory at
+// every step.
 //
 // It is a process of its own because what runs in it may crash. See --help.
 package main
@@ -20,55 +21,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"runtime/debug"
-	"strconv"
 	"syscall"
 
 	"vramsoak/pipeline"
+	"vramsoak/pipeline/diarization"
 	"vramsoak/pipeline/whisper"
 )
-
-const usage = `gpupipeline transcribes audio files with whisper.cpp and logs its memory at every step.
-
-USAGE
-  gpupipeline --model FILE [flags] AUDIO...
-  gpupipeline --model FILE [flags] --list FILE
-  gpupipeline --model FILE [flags] --stdin
-
-EXAMPLES
-  gpupipeline --model tiny.bin --out transcripts audio/*.wav
-  find audio -name '*.wav' | gpupipeline --model tiny.bin --stdin
-  gpupipeline --model tiny.bin --fault leak:4MiB --fault crash:20 --list batch.txt
-
-The log goes to stdout: a line for each checkpoint, and one where each file begins and ends. A file that fails does not
-end the batch; why it failed is in the log and on stderr.
-
-FLAGS
-  --model FILE     model in ggml format
-  --out DIR        write a JSON transcript for each file into DIR
-  --list FILE      read paths from FILE, one a line
-  --stdin          read paths from stdin, one a line, and work on each as it comes
-  --language CODE  what is spoken; auto detects it (en)
-  --threads N      CPU threads (the CPUs, at most 4)
-  --device NAME    what the readings are of: host, the C allocator of this process; nvml, the GPU; auto, the GPU where
-                   whisper.cpp uses one (auto)
-  --first N        place in the batch of the first file (VRAMSOAK_FIRST from the environment, else 1)
-  --fault SPEC     fail on purpose, to test what watches; may be given again:
-                     leak:SIZE  each file keeps SIZE             keep:NAME  the cleanup Whisper or Final does not free
-                     oom:N      file N asks for twice the device  crash:N    the process aborts at file N
-                     hang:N     file N never ends
-  --verbose        whisper.cpp's own log on stderr
-  --version        print the version of whisper.cpp and the devices that it finds
-  --help           print this
-
-EXIT STATUS
-  0    every file is transcribed
-  1    a file failed
-  2    trouble: wrong usage, no model, no files, the log cannot be written
-  130  interrupted (SIGINT); the file in work was cleaned up. A second signal ends the process at once
-  143  terminated (SIGTERM), likewise
-`
 
 func main() {
 	// A crash in C ends the process with a signal and not with Go's exit code 2, which means wrong usage here. An abort,
@@ -78,6 +37,9 @@ func main() {
 	if err := waitPassively(); err != nil {
 		fmt.Fprintf(os.Stderr, "gpupipeline: %v\n", err)
 		os.Exit(2)
+	}
+	if len(os.Args) == 2 && os.Args[1] == workerFlag {
+		os.Exit(serve())
 	}
 	os.Exit(run(os.Args[1:]))
 }
@@ -96,16 +58,8 @@ func waitPassively() error {
 	return syscall.Exec("/proc/self/exe", os.Args, os.Environ())
 }
 
-type options struct {
-	model, out, list, language, device string
-	stdin, verbose, version            bool
-	threads, first                     int
-	faults                             pipeline.Faults
-	paths                              []string
-}
-
 func run(args []string) int {
-	o, err := parse(args)
+	o, err := parse(args, os.Getenv)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Print(usage)
 		return 0
@@ -116,7 +70,7 @@ func run(args []string) int {
 		if o.version {
 			err = printVersion(os.Stdout)
 		} else {
-			result, err = transcribe(ctx, o)
+			result, err = process(ctx, o)
 		}
 	}
 	if stop, ok := errors.AsType[interrupt](err); ok {
@@ -134,62 +88,12 @@ func run(args []string) int {
 	return 0
 }
 
-func parse(args []string) (*options, error) {
-	o := &options{first: 1}
-	var errs []error
-	if first := os.Getenv("VRAMSOAK_FIRST"); first != "" {
-		n, err := strconv.Atoi(first)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("VRAMSOAK_FIRST: expected a file's place in the batch, from 1, found %q", first))
-		} else {
-			o.first = n
-		}
-	}
-	flags := flag.NewFlagSet("gpupipeline", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	flags.StringVar(&o.model, "model", "", "")
-	flags.StringVar(&o.out, "out", "", "")
-	flags.StringVar(&o.list, "list", "", "")
-	flags.BoolVar(&o.stdin, "stdin", false, "")
-	flags.StringVar(&o.language, "language", "en", "")
-	flags.IntVar(&o.threads, "threads", min(4, runtime.NumCPU()), "")
-	flags.StringVar(&o.device, "device", "auto", "")
-	flags.IntVar(&o.first, "first", o.first, "")
-	flags.Var(&o.faults, "fault", "")
-	flags.BoolVar(&o.verbose, "verbose", false, "")
-	flags.BoolVar(&o.version, "version", false, "")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil, err
-		}
-		return nil, errors.Join(append(errs, fmt.Errorf("%w; see gpupipeline --help", err))...)
-	}
-	o.paths = flags.Args()
-	if o.version {
-		return o, nil
-	}
-	expect := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf(format, args...))
-		}
-	}
-	expect(o.model != "", "--model: expected a model file, found none")
-	expect(o.threads >= 1, "--threads: expected 1 or more, found %d", o.threads)
-	expect(o.first >= 1, "--first: expected 1 or more, found %d", o.first)
-	expect(o.device == "auto" || o.device == "host" || o.device == "nvml", "--device: expected auto, host or nvml, found %q", o.device)
-	expect(len(o.paths) > 0 || o.list != "" || o.stdin, "expected audio files, --list or --stdin, found none")
-	for _, name := range o.faults.Keep {
-		expect(name == "Whisper" || name == "Final", "--fault: expected keep:Whisper or keep:Final, found keep:%s", name)
-	}
-	return o, errors.Join(errs...)
-}
-
 func printVersion(w io.Writer) error {
 	devices, err := whisper.Init(false)
 	if err != nil {
 		return err
 	}
-	text := fmt.Appendf(nil, "whisper.cpp %s\n", whisper.Version())
+	text := fmt.Appendf(nil, "whisper.cpp %s\nONNX Runtime %s\n", whisper.Version(), diarization.Version())
 	for _, d := range devices {
 		text = fmt.Appendf(text, "%s: %s\n", d.Name, d.Description)
 	}

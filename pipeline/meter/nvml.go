@@ -178,6 +178,9 @@ func failed(call string, ret nvml.Return) error { return fmt.Errorf("%s: %w", ca
 // A GPU is one GPU as this process uses it. The driver knows no allocator, so allocated and reserved are both what is in
 // use, the CUDA context included.
 type GPU struct {
+	// Others, where set, are the processes whose use counts too: a pipeline's own workers.
+	Others func() []int
+
 	nvml  *NVML
 	index int
 }
@@ -187,13 +190,17 @@ func (n *NVML) GPU(index int) (*GPU, error) {
 	if index < 0 || index >= len(n.devices) {
 		return nil, fmt.Errorf("expected a GPU from 0 to %d, found %d", len(n.devices)-1, index)
 	}
-	return &GPU{n, index}, nil
+	return &GPU{nvml: n, index: index}, nil
 }
 
 // Read implements [Device].
 func (g *GPU) Read() (parser.Reading, error) {
 	var r parser.Reading
-	uses, err := g.nvml.Use([]int{os.Getpid()})
+	pids := []int{os.Getpid()}
+	if g.Others != nil {
+		pids = append(pids, g.Others()...)
+	}
+	uses, err := g.nvml.Use(pids)
 	if err != nil {
 		return r, err
 	}

@@ -1,0 +1,80 @@
+//go:build whisper
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"vramsoak/pipeline"
+	"vramsoak/pipeline/meter"
+	"vramsoak/pipeline/whisper"
+)
+
+// process works on the batch.
+func process(ctx context.Context, o *options) (pipeline.Result, error) {
+	var none pipeline.Result
+	host, err := meter.OpenHost(meter.Malloc(o.malloc))
+	if err != nil {
+		return none, err
+	}
+	devices, err := whisper.Init(o.verbose)
+	if err != nil {
+		return none, err
+	}
+	ledger, err := openLedger(o.device, host, devices)
+	if err != nil {
+		return none, err
+	}
+	defer ledger.close()
+	if err := checkFiles(o); err != nil {
+		return none, err
+	}
+	w := &work{
+		options: o,
+		runner:  &pipeline.Runner{Device: ledger, Log: os.Stdout, Keep: o.faults.Keep},
+		host:    host,
+		ledger:  ledger,
+		engines: newEngines(o, host, ledger),
+	}
+	if o.diarizes() {
+		if err := w.engines.warmUp(); err != nil {
+			return none, err
+		}
+	}
+	ledger.Trim()
+	batch := &pipeline.Batch{Runner: w.runner, First: o.first, Work: w.file, Failed: report}
+	result, err := batch.Run(ctx, paths(ctx, o))
+	if err == nil && result.Files == 0 {
+		err = errors.New("expected audio files, found no path")
+	}
+	return result, err
+}
+
+// checkFiles looks at what the batch needs before the first file waits for it. It names every mistake.
+func checkFiles(o *options) error {
+	var errs []error
+	if info, err := os.Stat(o.model); err != nil {
+		errs = append(errs, fmt.Errorf("--model: %w", err))
+	} else if info.IsDir() {
+		errs = append(errs, fmt.Errorf("--model: expected a file, found the folder %s", o.model))
+	}
+	if o.out != "" {
+		if err := os.MkdirAll(o.out, 0o777); err != nil {
+			errs = append(errs, fmt.Errorf("--out: %w", err))
+		}
+	}
+	if o.diarizes() {
+		errs = append(errs, o.diarization().Validate())
+	}
+	return errors.Join(errs...)
+}
+
+func report(f pipeline.File, err error) {
+	fmt.Fprintf(os.Stderr, "gpupipeline: file %d, %s: %v\n", f.Index, f.Path, err)
+	if p, ok := errors.AsType[*pipeline.PanicError](err); ok {
+		fmt.Fprintf(os.Stderr, "%s", p.Stack)
+	}
+}

@@ -1,0 +1,74 @@
+//go:build whisper
+
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/renameio/v2"
+
+	"vramsoak/pipeline/speakers"
+)
+
+// A document is what was found in a file, as its JSON has it. Times are seconds.
+type document struct {
+	Path     string  `json:"path"`
+	Seconds  float64 `json:"seconds"` // of audio
+	Language string  `json:"language"`
+	// Segments have words, and speakers where there was a diarization.
+	Segments []speakers.Segment `json:"segments"`
+	Turns    []speakers.Turn    `json:"turns,omitempty"`
+}
+
+// formats write a document, by the name of the format, which is the extension too.
+var formats = map[string]func(io.Writer, *document) error{
+	"json": func(w io.Writer, d *document) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(d)
+	},
+	"srt":  func(w io.Writer, d *document) error { return speakers.WriteSRT(w, d.Segments) },
+	"vtt":  func(w io.Writer, d *document) error { return speakers.WriteVTT(w, d.Segments) },
+	"rttm": func(w io.Writer, d *document) error { return speakers.WriteRTTM(w, audioName(d.Path), d.Turns) },
+}
+
+// audioName is what RTTM calls an audio: its file's name without the extension, as pyannote does.
+func audioName(path string) string {
+	name := filepath.Base(path)
+	return strings.TrimSuffix(name, filepath.Ext(name))
+}
+
+// allFormats are the names in the order that a person reads them.
+var allFormats = []string{"json", "srt", "vtt", "rttm"}
+
+// documentName is a document's file name: the audio's, and a digest of its path, for a batch may hold a/1.wav and
+// b/1.wav. It depends on nothing else, so that a process that takes the batch up again names files as the first did.
+func documentName(path, format string) string {
+	digest := sha256.Sum256([]byte(filepath.Clean(path)))
+	return fmt.Sprintf("%s-%x.%s", filepath.Base(path), digest[:6], format)
+}
+
+// write writes a document into dir, in each format by rename: under its name there is a whole one or none. No dir, no
+// document.
+func (d *document) write(dir string, names []string) error {
+	if dir == "" {
+		return nil
+	}
+	for _, format := range names {
+		var b bytes.Buffer
+		if err := formats[format](&b, d); err != nil {
+			return fmt.Errorf("%s: %w", format, err)
+		}
+		path := filepath.Join(dir, documentName(d.Path, format))
+		if err := renameio.WriteFile(path, b.Bytes(), 0o644, renameio.WithTempDir(dir)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,245 @@
+//go:build whisper
+
+package main
+
+// #include <stdlib.h>
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"vramsoak/pipeline"
+	"vramsoak/pipeline/diarization"
+	"vramsoak/pipeline/meter"
+	"vramsoak/pipeline/speakers"
+	"vramsoak/pipeline/whisper"
+)
+
+// A transcriber hears audio: a model in this process, or one in a worker.
+type transcriber interface {
+	Transcribe(ctx context.Context, o whisper.Options) (whisper.Transcript, error)
+	// fail does what a fault orders in the process that transcribes.
+	fail(ctx context.Context, fault pipeline.Fault) error
+	Close() error
+}
+
+// A diarizer finds who speaks when: models in this process, or in a worker.
+type diarizer interface {
+	Diarize(ctx context.Context) ([]speakers.Turn, error)
+	Close() error
+}
+
+// An embedder measures voices: a model in this process, or one in a worker.
+type embedder interface {
+	// Embed measures a batch of clips, which is in memory at once.
+	Embed(ctx context.Context, clips []Clip) ([][]float32, error)
+	Close() error
+}
+
+// A Clip is a part of the audio, in samples.
+type Clip struct{ Start, End int }
+
+// Len is the number of samples.
+func (c Clip) Len() int { return c.End - c.Start }
+
+// EngineSettings are what engines are loaded by. They travel to workers.
+type EngineSettings struct {
+	Malloc      meter.Malloc
+	Verbose     bool
+	Model       string // of whisper.cpp
+	Diarization diarization.Config
+}
+
+func (s *EngineSettings) embedder() diarization.EmbedderConfig {
+	d := s.Diarization
+	return diarization.EmbedderConfig{Model: d.Embedding, Threads: d.Threads, Provider: d.Provider}
+}
+
+// engines load the engines, each for one stage of one file: in this process, or in a worker where the stage is isolated.
+type engines struct {
+	settings EngineSettings
+	isolated map[string]bool // by the name of the stage
+	host     *meter.Host
+	ledger   *ledger // nil in a worker
+}
+
+// The stages that can be isolated. Enrollment goes with diarization.
+const (
+	stageWhisper     = "whisper"
+	stageDiarization = "diarization"
+)
+
+func newEngines(o *options, host *meter.Host, l *ledger) *engines {
+	e := &engines{
+		settings: EngineSettings{
+			Malloc: meter.Malloc(o.malloc), Verbose: o.verbose, Model: o.model, Diarization: o.diarization(),
+		},
+		isolated: map[string]bool{},
+		host:     host,
+		ledger:   l,
+	}
+	for _, stage := range o.isolate {
+		e.isolated[stage] = true
+	}
+	return e
+}
+
+func (e *engines) transcriber(ctx context.Context, pcm []float32) (transcriber, error) {
+	if e.isolated[stageWhisper] {
+		w, err := e.worker(ctx, stageWhisper, "LoadWhisper", pcm)
+		return remoteTranscriber{w}, err
+	}
+	model, err := whisper.Load(e.settings.Model)
+	return localTranscriber{model, pcm}, err
+}
+
+func (e *engines) diarizer(ctx context.Context, pcm []float32) (diarizer, error) {
+	if e.isolated[stageDiarization] {
+		w, err := e.worker(ctx, stageDiarization, "LoadDiarizer", pcm)
+		return remoteDiarizer{w}, err
+	}
+	models, err := diarization.Open(e.settings.Diarization)
+	return localDiarizer{models, pcm}, err
+}
+
+func (e *engines) embedder(ctx context.Context, pcm []float32) (embedder, error) {
+	if e.isolated[stageDiarization] {
+		w, err := e.worker(ctx, stageDiarization, "LoadEmbedder", pcm)
+		return remoteEmbedder{w}, err
+	}
+	model, err := diarization.OpenEmbedder(e.settings.embedder())
+	return localEmbedder{model, e.host, pcm}, err
+}
+
+// warmUp loads and frees a model of diarization before the first file, for with the first one ONNX Runtime sets up what it keeps until
+// the process ends (5 MB): that is no file's memory. In workers it ends with them.
+func (e *engines) warmUp() error {
+	if e.isolated[stageDiarization] {
+		return nil
+	}
+	model, err := diarization.OpenEmbedder(e.settings.embedder())
+	if err != nil {
+		return fmt.Errorf("--embedding: %w", err)
+	}
+	model.Close()
+	return nil
+}
+
+// worker starts a process for a stage and has it load an engine.
+func (e *engines) worker(ctx context.Context, stage, load string, pcm []float32) (*worker, error) {
+	w, err := startWorker(ctx, stage, e.ledger, pcm)
+	if err != nil {
+		return nil, err
+	}
+	err = w.call(ctx, "Open", e.settings, &None{})
+	if err == nil {
+		err = w.call(ctx, load, None{}, &None{})
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+type localTranscriber struct {
+	*whisper.Model
+	pcm []float32
+}
+
+func (l localTranscriber) Transcribe(ctx context.Context, o whisper.Options) (whisper.Transcript, error) {
+	return l.Model.Transcribe(ctx, l.pcm, o)
+}
+
+func (localTranscriber) fail(ctx context.Context, fault pipeline.Fault) error {
+	if fault == pipeline.FaultHang {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	abort()
+	return nil
+}
+
+// abort ends the process as a GGML_ASSERT does.
+func abort() { C.abort() }
+
+type remoteTranscriber struct{ *worker }
+
+func (r remoteTranscriber) Transcribe(ctx context.Context, o whisper.Options) (t whisper.Transcript, err error) {
+	err = r.call(ctx, "Transcribe", o, &t)
+	return t, err
+}
+
+func (r remoteTranscriber) fail(ctx context.Context, fault pipeline.Fault) error {
+	if fault == pipeline.FaultHang {
+		return r.call(ctx, "Hang", None{}, &None{})
+	}
+	return r.call(ctx, "Crash", None{}, &None{})
+}
+
+type localDiarizer struct {
+	*diarization.Diarizer
+	pcm []float32
+}
+
+func (l localDiarizer) Diarize(context.Context) ([]speakers.Turn, error) {
+	return l.Diarizer.Diarize(l.pcm)
+}
+
+func (l localDiarizer) Close() error {
+	l.Diarizer.Close()
+	return nil
+}
+
+type remoteDiarizer struct{ *worker }
+
+func (r remoteDiarizer) Diarize(ctx context.Context) (turns []speakers.Turn, err error) {
+	err = r.call(ctx, "Diarize", None{}, &turns)
+	return turns, err
+}
+
+type localEmbedder struct {
+	*diarization.Embedder
+	host *meter.Host
+	pcm  []float32
+}
+
+// Embed copies the clips of the batch beside each other, as they go onto a device.
+func (l localEmbedder) Embed(ctx context.Context, clips []Clip) (voices [][]float32, err error) {
+	var samples int64
+	for _, c := range clips {
+		samples += int64(c.Len())
+	}
+	batch, err := l.host.Alloc(4 * samples)
+	if err != nil {
+		return nil, err
+	}
+	defer batch.Free()
+	rest := batch.Floats()
+	for _, c := range clips {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		clip := rest[:copy(rest, l.pcm[c.Start:c.End])]
+		voice, err := l.Embedder.Embed(clip)
+		if err != nil {
+			return nil, err
+		}
+		voices = append(voices, voice)
+		rest = rest[c.Len():]
+	}
+	return voices, nil
+}
+
+func (l localEmbedder) Close() error {
+	l.Embedder.Close()
+	return nil
+}
+
+type remoteEmbedder struct{ *worker }
+
+func (r remoteEmbedder) Embed(ctx context.Context, clips []Clip) (voices [][]float32, err error) {
+	err = r.call(ctx, "Embed", clips, &voices)
+	return voices, err
+}

@@ -1,0 +1,102 @@
+//go:build whisper
+
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"vramsoak/parser"
+)
+
+// Paths on stdin are worked on as they come: the next is written only when the one before is done.
+func TestStdin(t *testing.T) {
+	cmd := command(t, "--model", model, "--stdin")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	next := audioFiles(t)[:3]
+	feed := func() {
+		if len(next) == 0 {
+			if err := stdin.Close(); err != nil {
+				t.Error(err)
+			}
+			return
+		}
+		if _, err := fmt.Fprintf(stdin, "\n%s\n", next[0]); err != nil {
+			t.Fatal(err)
+		}
+		next = next[1:]
+	}
+	feed()
+	ended := 0
+	for record, err := range parser.Read(stdout, "log") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if end, ok := record.(parser.FileEnd); ok {
+			if end.Status != parser.StatusOK {
+				t.Errorf("%+v", end)
+			}
+			ended++
+			feed()
+		}
+	}
+	if err := cmd.Wait(); err != nil || ended != 3 {
+		t.Errorf("%d files ended, %v", ended, err)
+	}
+}
+
+func TestList(t *testing.T) {
+	list := filepath.Join(t.TempDir(), "batch.txt")
+	if err := os.WriteFile(list, []byte(strings.Join(audioFiles(t)[:2], "\r\n")), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if log, stderr, exit := gpupipeline(t, "--model", model, "--list", list); exit != "0" || statuses(log) != "ok ok" {
+		t.Errorf("exit %s, files %s, stderr %s", exit, statuses(log), stderr)
+	}
+}
+
+// The smallest files come first, those that are not there before them; equal ones stay as they were given.
+func TestOrder(t *testing.T) {
+	files := audioFiles(t)
+	sizes := map[string]int64{}
+	for _, path := range files {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes[path] = info.Size()
+	}
+	given := append(slices.Clone(files), filepath.Join(batch, "missing.wav"))
+	want := slices.Clone(given)
+	slices.SortStableFunc(want, func(a, b string) int { return cmp.Compare(sizes[a], sizes[b]) })
+	if slices.Equal(given, want) {
+		t.Fatal("the batch is in order already")
+	}
+	for order, want := range map[string][]string{"given": given, "smallest": want} {
+		var got []string
+		for path, err := range paths(t.Context(), &options{order: order, paths: given}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, path)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: expected %q, found %q", order, want, got)
+		}
+	}
+}

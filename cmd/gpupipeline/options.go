@@ -1,0 +1,251 @@
+//go:build whisper
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"vramsoak/pipeline"
+	"vramsoak/pipeline/diarization"
+	"vramsoak/pipeline/meter"
+)
+
+const usage = `gpupipeline transcribes audio files, says who speaks, and logs its memory at every step.
+
+USAGE
+  gpupipeline --model FILE [--segmentation FILE --embedding FILE] [flags] AUDIO...
+  gpupipeline --model FILE [--segmentation FILE --embedding FILE] [flags] --list FILE
+  gpupipeline --model FILE [--segmentation FILE --embedding FILE] [flags] --stdin
+
+EXAMPLES
+  gpupipeline --model tiny.bin --out transcripts audio/*.wav
+  gpupipeline --model tiny.bin --segmentation seg.onnx --embedding voice.onnx --formats json,srt,rttm --out out --list batch.txt
+  find audio -name '*.wav' | gpupipeline --model tiny.bin --stdin
+  gpupipeline --model tiny.bin --fault leak:4MiB --fault crash:20 --list batch.txt
+
+Whisper.cpp transcribes. Where the two models of diarization are given, sherpa-onnx then finds who speaks when, and
+words and segments get their speakers.
+
+The log goes to stdout: a line for each checkpoint, and one where each file begins and ends. A file that fails does not
+end the batch; why it failed is in the log and on stderr.
+
+FILES
+  --list FILE      read paths from FILE, one a line
+  --stdin          read paths from stdin, one a line, and work on each as it comes
+  --order NAME     given; smallest, the smallest files first, for which all paths are read before the first is worked on (given)
+  --first N        place in the batch of the first file (VRAMSOAK_FIRST from the environment, else 1)
+  --out DIR        write what was found in each file into DIR
+  --formats LIST   of json, srt, vtt and rttm, with commas between (json)
+
+TRANSCRIPTION
+  --model FILE     model in ggml format
+  --language CODE  what is spoken; auto detects it (en)
+  --threads N      CPU threads (the CPUs, at most 4)
+
+DIARIZATION
+  --segmentation FILE       model in ONNX format that finds where voices are: pyannote's, as sherpa-onnx has it
+  --embedding FILE          model in ONNX format that measures a voice: of WeSpeaker, 3D-Speaker or NeMo
+  --speakers N              how many speakers there are; 0 finds out (0)
+  --threshold X             how different voices must be to be two speakers', 0 to 2; for --speakers 0 (0.5)
+  --provider NAME           cpu or cuda; cuda needs sherpa-onnx's GPU libraries first in LD_LIBRARY_PATH (cpu)
+  --diarization-threads N   CPU threads (1)
+  --fast                    no diarization (ENABLE_FAST_PATH=true)
+
+MEMORY
+  --isolate LIST        of whisper and diarization, with a comma between: each stage in a process of its own, which ends with the
+                        stage and so gives everything back. A crash in it fails the file and not the batch
+  --malloc NAME         fixed, the C allocator with one arena and a fixed threshold for mapping; default, as glibc has it (fixed)
+  --device NAME         what the readings are of: host, the C allocator of this process and its workers; nvml, the GPU; auto, the
+                        GPU where whisper.cpp uses one (auto)
+
+OTHER
+  --fault SPEC     fail on purpose, to test what watches; may be given again:
+                     leak:SIZE    each file keeps SIZE           keep:NAME    a cleanup that does not free: Whisper, Waveform,
+                                                                              "Diarization Model", "Alignment Tensors" or Final
+                     oom:N        file N asks for twice the      crash:N      the process that transcribes aborts at file N
+                                  device
+                     hang:N       file N never ends
+  --verbose        whisper.cpp's own log on stderr
+  --version        print the versions of the engines and the devices that whisper.cpp finds
+  --help           print this
+
+ENVIRONMENT
+  Flags win over ENABLE_FAST_PATH and VRAMSOAK_FIRST, whose meaning is that of the flags that name them.
+
+EXIT STATUS
+  0    every file is transcribed
+  1    a file failed
+  2    trouble: wrong usage, no model, no files, the log cannot be written
+  130  interrupted (SIGINT); the file in work was cleaned up. A second signal ends the process at once
+  143  terminated (SIGTERM), likewise
+`
+
+type options struct {
+	// Files.
+	paths            []string
+	list, order, out string
+	stdin            bool
+	first            int
+	formats          []string
+	// Transcription.
+	model, language string
+	threads         int
+	// Diarization.
+	segmentation, embedding, provider string
+	speakers, diarizationThreads      int
+	threshold                         float64
+	fast                              bool
+	// Memory.
+	isolate        []string
+	malloc, device string
+	// Other.
+	faults           pipeline.Faults
+	verbose, version bool
+}
+
+// diarizes says whether speakers are looked for.
+func (o *options) diarizes() bool { return o.segmentation != "" && !o.fast }
+
+// diarization is the configuration of sherpa-onnx.
+func (o *options) diarization() diarization.Config {
+	return diarization.Config{
+		Segmentation: o.segmentation, Embedding: o.embedding, Speakers: o.speakers, Threshold: o.threshold,
+		Threads: o.diarizationThreads, Provider: o.provider,
+	}
+}
+
+// parse reads the arguments, with the environment for what they do not give. It names every mistake.
+func parse(args []string, getenv func(string) string) (*options, error) {
+	env := &environment{getenv: getenv}
+	o := &options{formats: []string{"json"}}
+	flags := flag.NewFlagSet("gpupipeline", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&o.list, "list", "", "")
+	flags.BoolVar(&o.stdin, "stdin", false, "")
+	flags.StringVar(&o.order, "order", "given", "")
+	flags.IntVar(&o.first, "first", env.number(1, "VRAMSOAK_FIRST"), "")
+	flags.StringVar(&o.out, "out", "", "")
+	flags.Func("formats", "", words(&o.formats, allFormats))
+	flags.StringVar(&o.model, "model", "", "")
+	flags.StringVar(&o.language, "language", "en", "")
+	flags.IntVar(&o.threads, "threads", min(4, runtime.NumCPU()), "")
+	flags.StringVar(&o.segmentation, "segmentation", "", "")
+	flags.StringVar(&o.embedding, "embedding", "", "")
+	flags.IntVar(&o.speakers, "speakers", 0, "")
+	flags.Float64Var(&o.threshold, "threshold", 0.5, "")
+	flags.StringVar(&o.provider, "provider", "cpu", "")
+	flags.IntVar(&o.diarizationThreads, "diarization-threads", 1, "")
+	flags.BoolVar(&o.fast, "fast", env.yes("ENABLE_FAST_PATH"), "")
+	flags.Func("isolate", "", words(&o.isolate, []string{stageWhisper, stageDiarization}))
+	flags.StringVar(&o.malloc, "malloc", string(meter.MallocFixed), "")
+	flags.StringVar(&o.device, "device", "auto", "")
+	flags.Var(&o.faults, "fault", "")
+	flags.BoolVar(&o.verbose, "verbose", false, "")
+	flags.BoolVar(&o.version, "version", false, "")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		}
+		return nil, errors.Join(append(env.errs, fmt.Errorf("%w; see gpupipeline --help", err))...)
+	}
+	o.paths = flags.Args()
+	if o.version {
+		return o, nil
+	}
+	return o, errors.Join(append(env.errs, o.check()...)...)
+}
+
+// cleanups are those that a fault may keep from freeing.
+var cleanups = []string{"Whisper", "Waveform", "Diarization Model", "Alignment Tensors", "Final"}
+
+func (o *options) check() (errs []error) {
+	expect := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	oneOf := func(name, value string, allowed ...string) {
+		expect(slices.Contains(allowed, value), "--%s: expected %s, found %q", name, either(allowed), value)
+	}
+	expect(o.model != "", "--model: expected a model file, found none")
+	expect((o.segmentation == "") == (o.embedding == ""),
+		"--segmentation, --embedding: expected both models of diarization or none of them, found one")
+	oneOf("order", o.order, "given", "smallest")
+	expect(o.first >= 1, "--first: expected 1 or more, found %d", o.first)
+	expect(o.threads >= 1, "--threads: expected 1 or more, found %d", o.threads)
+	expect(o.speakers >= 0, "--speakers: expected 0 or more, found %d", o.speakers)
+	expect(o.threshold > 0 && o.threshold <= 2, "--threshold: expected more than 0 and at most 2, found %g", o.threshold)
+	oneOf("provider", o.provider, "cpu", "cuda")
+	expect(o.diarizationThreads >= 1, "--diarization-threads: expected 1 or more, found %d", o.diarizationThreads)
+	oneOf("malloc", o.malloc, string(meter.MallocFixed), string(meter.MallocDefault))
+	oneOf("device", o.device, "auto", "host", "nvml")
+	expect(len(o.paths) > 0 || o.list != "" || o.stdin, "expected audio files, --list or --stdin, found none")
+	for _, name := range o.faults.Keep {
+		expect(slices.Contains(cleanups, name), "--fault: expected keep: with %s, found keep:%s", either(cleanups), name)
+	}
+	return errs
+}
+
+// either is "a, b or c".
+func either(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// words reads a list of words with commas between, each of which must be allowed.
+func words(into *[]string, allowed []string) func(string) error {
+	return func(s string) error {
+		*into = nil
+		for name := range strings.SplitSeq(s, ",") {
+			if !slices.Contains(allowed, name) {
+				return fmt.Errorf("expected %s, with commas between, found %q", either(allowed), name)
+			}
+			if !slices.Contains(*into, name) {
+				*into = append(*into, name)
+			}
+		}
+		return nil
+	}
+}
+
+// An environment gives defaults and keeps what could not be read of them.
+type environment struct {
+	getenv func(string) string
+	errs   []error
+}
+
+// number is the first of the variables that is set.
+func (e *environment) number(otherwise int, variables ...string) int {
+	for _, name := range variables {
+		text := e.getenv(name)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			e.errs = append(e.errs, fmt.Errorf("%s: expected a whole number from 1, found %q", name, text))
+			return otherwise
+		}
+		return n
+	}
+	return otherwise
+}
+
+func (e *environment) yes(name string) bool {
+	text := e.getenv(name)
+	if text == "" {
+		return false
+	}
+	yes, err := strconv.ParseBool(strings.ToLower(text))
+	if err != nil {
+		e.errs = append(e.errs, fmt.Errorf("%s: expected true or false, found %q", name, text))
+	}
+	return yes
+}

@@ -1,0 +1,146 @@
+//go:build whisper
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vramsoak/parser"
+	"vramsoak/pipeline/meter"
+)
+
+// A stage in a worker logs what the stage in the process does: its memory is in the ledger while it lives, and all of it is
+// given back.
+func TestIsolatedTranscription(t *testing.T) {
+	files := audioFiles(t)[:3]
+	read := func(args ...string) string {
+		out := t.TempDir()
+		log, stderr, exit := gpupipeline(t, append(append([]string{"--model", model, "--device", "host", "--out", out}, args...), files...)...)
+		if exit != "0" || stderr != "" || statuses(log) != "ok ok ok" {
+			t.Fatalf("%v: exit %s, files %s, stderr %s", args, exit, statuses(log), stderr)
+		}
+		for _, f := range log.Files {
+			if diff := cmp.Diff(wholeFile, names(f)); diff != "" {
+				t.Error(diff)
+			}
+			// The model has 30 MB.
+			if held := holds(t, f, "Whisper Cleanup"); held < 30_000_000 {
+				t.Errorf("%v: the transcription holds %d bytes", args, held)
+			}
+			if got := freed(t, f, "Whisper Cleanup"); got < 99.9 {
+				t.Errorf("%v: Whisper Cleanup freed %.2f %%", args, got)
+			}
+		}
+		var all []byte
+		for _, path := range files {
+			text, err := os.ReadFile(filepath.Join(out, documentName(path, "json")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, text...)
+		}
+		return string(all)
+	}
+	if diff := cmp.Diff(read(), read("--isolate", "whisper")); diff != "" {
+		t.Errorf("transcripts of a worker differ:\n%s", diff)
+	}
+}
+
+// A crash in a worker fails its file; the files after it have workers of their own.
+func TestWorkerCrash(t *testing.T) {
+	log, stderr, exit := gpupipeline(t, append([]string{"--model", model, "--isolate", "whisper", "--fault", "crash:2"}, audioFiles(t)[:3]...)...)
+	if exit != "1" || statuses(log) != "ok failed ok" || !strings.Contains(stderr, "gpupipeline: 1 of 3 files failed\n") {
+		t.Fatalf("exit %s, files %s, stderr %s", exit, statuses(log), stderr)
+	}
+	if want := "Transcription: the process of stage whisper ended: signal: aborted"; !strings.HasPrefix(log.Files[1].Error, want) {
+		t.Errorf("expected error %q, found %q", want, log.Files[1].Error)
+	}
+	if diff := cmp.Diff(wholeFile, names(log.Files[1])); diff != "" {
+		t.Error(diff)
+	}
+	if grown := idle(log.Files[2]) - idle(log.Files[0]); grown > 64<<10 {
+		t.Errorf("the crash left %d bytes", grown)
+	}
+}
+
+// What ends the process ends its worker too: a signal, which also cleans up, and a kill, which nobody can answer.
+func TestNoOrphans(t *testing.T) {
+	for _, test := range []struct {
+		signal syscall.Signal
+		exit   string
+	}{{syscall.SIGTERM, "143"}, {syscall.SIGKILL, "killed"}} {
+		var log bytes.Buffer
+		cmd := command(t, "--model", model, "--isolate", "whisper", "--fault", "hang:1", audioFiles(t)[0])
+		cmd.Stdout = &log
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var worker int
+		await(t, "worker", func() bool {
+			for _, pid := range meter.Tree(cmd.Process.Pid)[1:] {
+				if args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil && bytes.Contains(args, []byte(workerFlag)) {
+					worker = pid
+				}
+			}
+			return worker != 0
+		})
+		if err := cmd.Process.Signal(test.signal); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // how it ended is looked at here
+		if got := ending(cmd); got != test.exit {
+			t.Errorf("%v: exit %s", test.signal, got)
+		}
+		await(t, "end of the worker", func() bool {
+			args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", worker))
+			return err != nil || !bytes.Contains(args, []byte(workerFlag)) // gone, or a zombie that nobody waits for
+		})
+		if test.signal == syscall.SIGTERM {
+			tl := timeline(t, &log)
+			if statuses(tl) != "failed" || !strings.Contains(tl.Files[0].Error, "interrupted: terminated") {
+				t.Errorf("files %s: %+v", statuses(tl), tl.Files)
+			}
+			if all := names(tl.Files[0]); all[len(all)-1] != "After Final Cleanup" {
+				t.Errorf("the file was not cleaned up: %q", all)
+			}
+		}
+	}
+}
+
+func TestWorkerAlone(t *testing.T) {
+	log, stderr, exit := gpupipeline(t, workerFlag)
+	if exit != "2" || len(log.Files) != 0 || !strings.Contains(stderr, "--worker is for gpupipeline itself") {
+		t.Errorf("exit %s, stderr %q", exit, stderr)
+	}
+}
+
+// await polls; a loaded machine may take long.
+func await(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("no %s", what)
+		}
+	}
+}
+
+func holds(t *testing.T, f *parser.File, cleanup string) int64 {
+	t.Helper()
+	for _, c := range f.Cleanups {
+		if c.Name == cleanup {
+			before := f.Checkpoints[c.Before]
+			return before.Bytes(parser.Holds)
+		}
+	}
+	t.Errorf("%s has no %s", f.Path, cleanup)
+	return 0
+}
