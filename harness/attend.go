@@ -27,6 +27,9 @@ func (r *run) attend(ctx context.Context, p *process) death {
 	defer beat.Stop()
 	limit := newAlarm(r.cfg.Timeout)
 	defer limit.stop()
+	soaked := newAlarm(r.cfg.Until)
+	defer soaked.stop()
+	soaked.set(r.started)
 
 	// A channel that has said what it has to say is set to nil.
 	output, ended, exited, done := p.output, p.ended, p.exited, ctx.Done()
@@ -90,9 +93,14 @@ func (r *run) attend(ctx context.Context, p *process) death {
 			d.lost, d.at = true, time.Now()
 			p.abandon()
 			output, exited = nil, nil
+		case <-soaked.rings:
 		case now := <-beat.C:
 			p.family.reap()
 			r.show(now)
+		}
+		if exited != nil && !r.track.ending && r.track.active == nil && r.over(time.Now()) {
+			d.over = true
+			end(unix.SIGTERM)
 		}
 		if r.log.flush() != nil && !broken {
 			broken = true

@@ -17,6 +17,10 @@ type batch struct {
 	status []parser.Status // StatusUnknown until the file has ended
 	left   int             // files that have not begun
 	counts map[parser.Status]int
+	// bad is how often a file has ended otherwise than well.
+	bad map[int]int
+	// torn are files that have not begun because what was done of them is lost; they are done whatever the time.
+	torn map[int]bool
 
 	audio, doneAudio float64 // seconds, of all files and of those that have ended
 	audioKnown       bool    // of every file
@@ -29,8 +33,8 @@ type batch struct {
 
 func newBatch(files []Input) *batch {
 	b := &batch{
-		audioKnown: true,
-		counts:     map[parser.Status]int{}, byPath: map[string][]int{}, byPlace: map[string][]int{}, byBase: map[string][]int{},
+		audioKnown: true, bad: map[int]int{}, torn: map[int]bool{},
+		counts: map[parser.Status]int{}, byPath: map[string][]int{}, byPlace: map[string][]int{}, byBase: map[string][]int{},
 	}
 	for _, f := range files {
 		b.add(f)
@@ -68,6 +72,7 @@ func (b *batch) begin(i int) {
 	if !b.begun[i] {
 		b.begun[i] = true
 		b.left--
+		delete(b.torn, i)
 	}
 }
 
@@ -157,6 +162,9 @@ func (b *batch) end(i int, s parser.Status) {
 	}
 	b.status[i] = s
 	b.counts[s]++
+	if s != parser.StatusOK {
+		b.bad[i]++
+	}
 }
 
 // ended is the number of files that have ended.

@@ -38,6 +38,8 @@ func TestMain(m *testing.M) {
 // programs are what the test binary can be as a child.
 var programs = map[string]func(args []string){
 	"pipeline":   pipeline,
+	"steady":     steady,
+	"mortal":     mortal,
 	"supervisor": func(args []string) { supervisor(args[0]) },
 	"print": func(args []string) { // its arguments and what the harness gives it
 		first, _ := os.LookupEnv(EnvFirst)

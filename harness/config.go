@@ -88,6 +88,22 @@ type Config struct {
 	OnCrash OnCrash
 	// RestartEvery feeds at most so many files to one process; 0 is no limit.
 	RestartEvery int
+	// MaxRestarts ends the run instead of starting a process anew after so many crashes; 0 is no limit.
+	MaxRestarts int
+	// BackOff is the time between a crash and the process after it: twice as long after each crash, up to [BackOffMax],
+	// until a file ends well again; 0 is none.
+	BackOff time.Duration
+	// RetryFailed is how many times a file that did not end well is done again, when all others are done.
+	RetryFailed int
+	// Until is how long the run soaks; 0 is until the batch is done. When it is over, the file that is worked on is brought
+	// to its end, and the process is ended.
+	Until time.Duration
+	// More yields files to be fed when those that there are do not suffice, and none where there are no more; it may be nil.
+	// With Resume it yields the files that the log knows again.
+	More func() []Input
+	// Resume goes on with the run whose log is in the run folder, as far as it came, rather than beginning one.
+	Resume bool
+
 	// SampleEvery is the time between two looks at the process's memory.
 	SampleEvery time.Duration
 	// Grace is the time between asking a process to end (SIGTERM) and ending it (SIGKILL).
@@ -190,10 +206,11 @@ func (c Config) Validate() error {
 	if c.RestartEvery < 0 {
 		wrong("expected to restart every 0 (never) or more files, found %d", c.RestartEvery)
 	}
+	errs = append(errs, c.validateRestarts())
 	for _, d := range []struct {
 		name  string
 		value time.Duration
-	}{{"timeout", c.Timeout}, {"time between samples", c.SampleEvery}, {"grace", c.Grace}} {
+	}{{"timeout", c.Timeout}, {"time between samples", c.SampleEvery}, {"grace", c.Grace}, {"back-off", c.BackOff}, {"time to soak", c.Until}} {
 		if d.value < 0 {
 			wrong("expected a %s of 0 or more, found %v", d.name, d.value)
 		}

@@ -3,6 +3,8 @@ package harness
 import (
 	"fmt"
 	"os"
+
+	"vramsoak/parser"
 )
 
 // LogName is the name of the log in the run folder.
@@ -19,7 +21,9 @@ type journal struct {
 	// open says that the last of the pipeline's bytes was no newline; queue then holds the harness's lines until it is.
 	open  bool
 	queue []byte
-	err   error // the first write that failed; nothing is written after it
+	// due says that something was added that the machine's end must not take back.
+	due bool
+	err error // the first write that failed; nothing is written after it
 }
 
 // A line is a record that has a line in the log.
@@ -28,15 +32,19 @@ type line interface {
 }
 
 func openJournal(path string) (*journal, error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	file, err := openLog(path)
 	if err != nil {
-		return nil, fmt.Errorf("opening the log: %w", err)
+		return nil, err
 	}
 	return &journal{file: file}, nil
 }
 
 // own adds a line of the harness.
 func (j *journal) own(l line) {
+	switch l.(type) {
+	case parser.RunStart, parser.Resume, parser.FileEnd, parser.RunEnd:
+		j.due = true
+	}
 	if j.open {
 		j.queue = append(l.AppendLine(j.queue), '\n')
 		return
@@ -71,11 +79,17 @@ func (j *journal) endLine() {
 	}
 }
 
-// flush writes what was added since the last flush.
+// flush writes what was added since the last flush. With the end of a file it waits until the disk has it, so that not even
+// the end of the machine takes more than the file that was worked on.
 func (j *journal) flush() error {
 	if j.err == nil && len(j.out) > 0 {
-		if _, err := j.file.Write(j.out); err != nil {
-			j.err = fmt.Errorf("writing the log: %w; the run was ended, the log holds what came before; make room and run again", err)
+		_, err := j.file.Write(j.out)
+		if err == nil && j.due && len(j.queue) == 0 {
+			j.due = false
+			err = syncData(j.file)
+		}
+		if err != nil {
+			j.err = fmt.Errorf("writing the log: %w; the run was ended, the log holds what came before; make room, then resume the run", err)
 		}
 	}
 	j.out = j.out[:0]

@@ -23,6 +23,8 @@ type Outcome struct {
 	Processes int                   // processes that were started
 	Duration  time.Duration
 	Reason    string // ReasonDone, ReasonInterrupted or ReasonStopped
+	// Ended says that the run that was to be resumed had come to its end before: nothing was done.
+	Ended bool
 	// Diagnostic says why a run stopped, with the last lines that the pipeline printed.
 	Diagnostic string
 }
@@ -40,10 +42,12 @@ type run struct {
 	// kill is Config.Kill until it has yielded.
 	kill <-chan struct{}
 
-	id        string // in the environment of its processes
-	reaper    bool   // descendants whose parents end become this process's children
+	id     string // in the environment of its processes
+	reaper bool   // descendants whose parents end become this process's children
+	// started is when the run began, less the time between its parts where it was resumed.
 	started   time.Time
 	processes int
+	restarts  restarts
 	// interrupted says that the context ended, or Kill yielded.
 	interrupted bool
 }
@@ -70,27 +74,37 @@ func Run(ctx context.Context, cfg Config) (*Outcome, error) {
 		log: log, batch: r.batch, dialects: cfg.Dialects, logger: cfg.Logger, follow: cfg.Feed != FeedProcess,
 		open: cfg.Feed == FeedNone,
 	}
-	log.own(parser.RunStart{
-		Header: parser.Header{Time: r.started}, Files: len(cfg.Files), Feed: string(cfg.Feed),
-		Command: commandLine(cfg.Command), Version: cfg.Version, Policy: cfg.Policy, ID: r.id,
-	})
+	if cfg.Until > 0 {
+		r.track.over = r.over
+	}
+	r.restarts = restarts{max: cfg.MaxRestarts, first: cfg.BackOff}
 	v := verdict{reason: ReasonStopped}
-	if err = log.flush(); err == nil {
+	ended, err := r.begin(ctx)
+	switch {
+	case ended:
+		v.reason = ReasonDone
+	case err != nil && cfg.Resume: // the log is as it was
+		_ = log.close()
+		r.board.close()
+		return nil, err
+	case err == nil:
 		v, err = r.processAll(ctx)
 	}
 	now := time.Now()
-	log.own(parser.RunEnd{
-		Header: parser.Header{Time: now}, Files: len(r.batch.files) - r.batch.left,
-		Seconds: now.Sub(r.started).Seconds(), Reason: v.reason,
-	})
+	if !ended {
+		log.own(parser.RunEnd{
+			Header: parser.Header{Time: now}, Files: len(r.batch.files) - r.batch.left,
+			Seconds: now.Sub(r.started).Seconds(), Reason: v.reason, Error: v.why(),
+		})
+	}
 	if closing := log.close(); err == nil {
 		err = closing
 	}
 	r.show(now)
 	r.board.close()
 	return &Outcome{
-		Files: len(r.batch.files), Counts: r.batch.counts, Processes: r.processes, Duration: now.Sub(r.started),
-		Reason: v.reason, Diagnostic: v.diagnostic,
+		Files: r.files(), Counts: r.batch.counts, Processes: r.processes, Duration: now.Sub(r.started),
+		Reason: v.reason, Ended: ended, Diagnostic: v.diagnostic,
 	}, err
 }
 
@@ -98,6 +112,20 @@ func Run(ctx context.Context, cfg Config) (*Outcome, error) {
 type verdict struct {
 	reason     string
 	diagnostic string
+}
+
+// why is the diagnostic without the process's last lines.
+func (v verdict) why() string {
+	line, _, _ := strings.Cut(v.diagnostic, "\n")
+	return strings.TrimSuffix(line, tailFollows)
+}
+
+// tailFollows comes before the last lines of a process.
+const tailFollows = "; its last lines:"
+
+// stopped says why the run ends with a process.
+func (r *run) stopped(d death, what string) verdict {
+	return verdict{ReasonStopped, fmt.Sprintf("the process (pid %d) %s%s\n%s", d.pid, what, tailFollows, r.tail.lines())}
 }
 
 // processAll starts processes until every file has begun. Each but the last leaves fewer files than it found, so that
@@ -108,7 +136,11 @@ func (r *run) processAll(ctx context.Context) (verdict, error) {
 			r.interrupted = true
 			return verdict{reason: ReasonInterrupted}, nil
 		}
-		fed := r.batch.waiting(r.share())
+		r.rest(ctx)
+		if ctx.Err() != nil || r.interrupted {
+			continue
+		}
+		fed := r.feed(time.Now())
 		if len(fed) == 0 && r.cfg.Feed != FeedNone {
 			return verdict{reason: ReasonDone}, nil
 		}
@@ -147,29 +179,33 @@ func (r *run) processOne(ctx context.Context, fed []int) (verdict, error) {
 	if r.cfg.Feed == FeedProcess {
 		r.track.begin(fed[0], Input{}, now)
 	}
-	waiting := r.batch.left
+	waiting, ok := r.batch.left, r.batch.counts[parser.StatusOK]
 	d := r.attend(ctx, p)
 
 	now = d.at
 	between := r.track.active == nil
 	r.track.finish(d, r.cfg.Timeout, now)
 	r.orphans(d.left, d.running)
+	restarted := r.restarts.n
+	v := r.judge(d, between, r.batch.left < waiting, r.batch.counts[parser.StatusOK] > ok)
 	if !d.lost {
-		r.log.own(parser.Exit{Header: parser.Header{Time: now}, PID: d.pid, Code: d.code, Signal: d.signal, Reason: d.reason()})
+		exit := parser.Exit{Header: parser.Header{Time: now}, PID: d.pid, Code: d.code, Signal: d.signal, Reason: d.reason()}
+		if r.restarts.n > restarted {
+			exit.Restarts = r.restarts.n
+		}
+		r.log.own(exit)
 	}
 	if err := r.log.flush(); err != nil {
 		return verdict{}, err
 	}
 	r.show(time.Now())
-	return r.judge(d, between, r.batch.left < waiting), nil
+	return v, nil
 }
 
 // judge says what follows from the end of a process. between says that it worked on no file then; progress, that files
-// began in it.
-func (r *run) judge(d death, between, progress bool) verdict {
-	stopped := func(what string) verdict {
-		return verdict{ReasonStopped, fmt.Sprintf("the process (pid %d) %s; its last lines:\n%s", d.pid, what, r.tail.lines())}
-	}
+// began in it, and well, that some ended well.
+func (r *run) judge(d death, between, progress, well bool) verdict {
+	stopped := func(what string) verdict { return r.stopped(d, what) }
 	failed := d.signal != "" || d.code != 0
 	waiting, _ := r.batch.next(r.track.fed)
 	switch {
@@ -178,11 +214,16 @@ func (r *run) judge(d death, between, progress bool) verdict {
 			"/proc, the machine may have to be restarted")
 	case d.interrupted:
 		return verdict{reason: ReasonInterrupted}
+	case d.over:
+		return verdict{reason: ReasonDone}
 	case r.cfg.Feed == FeedProcess:
-		if r.cfg.OnCrash == CrashStop && (d.timeout || failed) && r.batch.left > 0 {
+		switch {
+		case !d.timeout && !failed || r.batch.left == 0:
+			return verdict{}
+		case r.cfg.OnCrash == CrashStop:
 			return stopped(d.String() + ", and on-crash is stop")
 		}
-		return verdict{}
+		return r.restart(d, well)
 	case r.cfg.Feed == FeedNone:
 		switch {
 		case d.timeout:
@@ -213,8 +254,21 @@ func (r *run) judge(d death, between, progress bool) verdict {
 	if between {
 		what = "the process ended between files"
 	}
+	if d.timeout || failed {
+		if v := r.restart(d, well); v.reason != "" {
+			return v
+		}
+	}
 	r.cfg.Logger.Warn(what+"; the remaining files go to a new one", "end", d.String(), "remaining", r.batch.left)
 	return verdict{}
+}
+
+// files is how many files the run has, or by now had.
+func (r *run) files() int {
+	if r.cfg.Until > 0 {
+		return len(r.batch.files) - r.batch.left
+	}
+	return len(r.batch.files)
 }
 
 // begun is how many files of the process have begun.
@@ -245,9 +299,12 @@ func (r *run) show(now time.Time) {
 	if r.track.active != nil {
 		p.Current = r.track.active.path
 	}
-	if r.cfg.Feed == FeedNone {
+	switch {
+	case r.cfg.Feed == FeedNone:
 		p.Files = 0
-	} else {
+	case r.cfg.Until > 0:
+		p.Files, p.Left, p.HasLeft = 0, max(0, r.cfg.Until-p.Elapsed), true
+	default:
 		p.Left, p.HasLeft = r.batch.pace(r.started, r.track.lastEnd, now).remaining()
 	}
 	r.track.changed = false

@@ -19,6 +19,8 @@ type tracker struct {
 	// follow says that files begin and end where the pipeline says so, not with its process; open, that they are not
 	// known beforehand.
 	follow, open bool
+	// over says that no further file is to begin; nil where there is no such time.
+	over func(now time.Time) bool
 	// names and ends say that the pipeline has printed a file-start line, a file-end line.
 	names, ends bool
 
@@ -110,14 +112,17 @@ func (t *tracker) checkpoint(c parser.Checkpoint, now time.Time) {
 		return
 	}
 	i, ok := t.batch.next(t.fed)
-	switch {
-	case t.open:
-		i = t.batch.add(Input{})
-	case !ok:
+	if !ok && !t.open {
 		return
 	}
 	if t.active != nil {
 		t.end(t.unsaid(), "", now)
+	}
+	if t.enough(now) {
+		return
+	}
+	if t.open {
+		i = t.batch.add(Input{})
 	}
 	t.begin(i, Input{}, now)
 	t.active.inferred = true
@@ -158,6 +163,9 @@ func (t *tracker) named(start parser.FileStart, now time.Time) {
 		default:
 			t.end(t.unsaid(), "", now)
 		}
+	}
+	if t.enough(now) {
+		return
 	}
 	input := Input{Path: start.Path, AudioSeconds: start.AudioSeconds}
 	if t.open {
@@ -256,13 +264,16 @@ func (t *tracker) unsaid() parser.Status {
 	return parser.StatusOK
 }
 
+// sayInterrupted is the error of a file that the end of the run took its process from: a run that is resumed does it again.
+const sayInterrupted = "interrupted"
+
 // A death is how a process ended.
 type death struct {
 	pid    int
 	code   int    // -1 where a signal ended it
 	signal string // "SIGKILL"; "" where it exited by itself
 	// Why the harness ended it, if it did.
-	timeout, interrupted bool
+	timeout, interrupted, over bool
 	// lost says that it was told to end, by SIGKILL at last, and did not.
 	lost bool
 	// last is the last line that it printed.
@@ -280,6 +291,8 @@ func (d death) reason() parser.ExitReason {
 		return parser.ExitTimeout
 	case d.interrupted:
 		return parser.ExitInterrupted
+	case d.over:
+		return parser.ExitUntil
 	}
 	return parser.ExitByItself
 }
@@ -305,7 +318,7 @@ func (t *tracker) finish(d death, limit time.Duration, now time.Time) {
 	case d.timeout:
 		status, reason = parser.StatusTimeout, fmt.Sprintf("took longer than %v", limit)
 	case d.interrupted && status == parser.StatusUnknown:
-		status, reason = parser.StatusFailed, "interrupted"
+		status, reason = parser.StatusFailed, sayInterrupted
 	case d.interrupted:
 	case d.signal != "":
 		status, reason = parser.StatusCrashed, "the process "+d.String()

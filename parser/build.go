@@ -212,16 +212,23 @@ func (b *Builder) add(rec Record) {
 		b.close()
 		b.supervised(r.Header)
 		b.process++
+		run := b.thisRun()
+		run.Resumes, run.End = append(run.Resumes, r), nil
 	case RunEnd:
 		b.close()
 		b.supervised(r.Header)
-		n := len(b.tl.Runs)
-		if n == 0 || b.tl.Runs[n-1].Number != b.run { // the head of the log is missing
-			b.tl.Runs = append(b.tl.Runs, Run{Number: b.run})
-			n++
-		}
-		b.tl.Runs[n-1].End = &r
+		b.thisRun().End = &r
 	}
+}
+
+// thisRun is the run that a line of the harness belongs to.
+func (b *Builder) thisRun() *Run {
+	n := len(b.tl.Runs)
+	if n == 0 || b.tl.Runs[n-1].Number != b.run { // the head of the log is missing
+		b.tl.Runs = append(b.tl.Runs, Run{Number: b.run})
+		n++
+	}
+	return &b.tl.Runs[n-1]
 }
 
 // justFailed is the file that ended badly and is followed by nothing yet, nil where there is none: programs print the error

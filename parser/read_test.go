@@ -109,6 +109,7 @@ func renderRecords(t *testing.T, log []byte) string {
 		case parser.Exit:
 			fmt.Fprintf(&b, "exit pid=%d code=%d signal=%q", r.PID, r.Code, r.Signal)
 			renderMore(&b, "reason", r.Reason)
+			renderMore(&b, "restarts", r.Restarts)
 		case parser.RunStart:
 			fmt.Fprintf(&b, "run-start files=%d feed=%s command=%q version=%q policy=%q", r.Files, r.Feed, r.Command, r.Version, r.Policy)
 			renderMore(&b, "until", r.Until)
@@ -339,6 +340,7 @@ func TestOwnLinesRoundTrip(t *testing.T) {
 		parser.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGKILL"},
 		parser.Exit{Header: head, PID: 1, Code: 255},
 		parser.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGTERM", Reason: parser.ExitInterrupted},
+		parser.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGKILL", Restarts: 3},
 		parser.Resume{Header: head, Index: 7, Cut: 117, Reason: "killed"},
 		parser.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGTERM", Reason: "overuse"},
 		parser.Orphan{Header: head, PID: 4712, Command: nasty, RSS: 1 << 20, Ended: true},

@@ -378,11 +378,13 @@ type Holder struct {
 // An Exit is the end of a pipeline process.
 type Exit struct {
 	Header
-	PID     int
-	Code    int    // exit code; -1 where a signal ended it
-	Signal  string // "SIGKILL"; "" where it exited by itself
-	Reason  ExitReason
-	Process int // as in File.Process; known only in a timeline
+	PID    int
+	Code   int    // exit code; -1 where a signal ended it
+	Signal string // "SIGKILL"; "" where it exited by itself
+	Reason ExitReason
+	// Restarts is how often a crash has made a new process necessary in the run, this one's counted; 0 where this one does not.
+	Restarts int
+	Process  int // as in File.Process; known only in a timeline
 }
 
 // An Orphan is a process that the pipeline left behind: it outlived the process that the harness had started, or was still

@@ -40,7 +40,9 @@ type Timeline struct {
 type Run struct {
 	Number int // as in File.Run
 	Start  RunStart
-	// End is nil where the run was killed before it could write its last line.
+	// Resumes are where it was taken up again.
+	Resumes []Resume
+	// End is nil where the run, or its last part, was killed before it could write its last line.
 	End *RunEnd
 }
 

@@ -187,6 +187,9 @@ func (r Exit) AppendLine(b []byte) []byte {
 	if r.Reason != ExitByItself {
 		b = appendField(b, "reason", string(r.Reason))
 	}
+	if r.Restarts > 0 {
+		b = appendField(b, "restarts", strconv.Itoa(r.Restarts))
+	}
 	return b
 }
 

@@ -235,6 +235,9 @@ func flatten(rec parser.Record) record {
 		if v.Reason != parser.ExitByItself {
 			add("reason", string(v.Reason))
 		}
+		if v.Restarts > 0 {
+			add("restarts", v.Restarts)
+		}
 	case parser.Orphan:
 		r.kind, r.name = "orphan", v.Command
 		add("pid", v.PID)
