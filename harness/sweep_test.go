@@ -50,6 +50,7 @@ func TestSweep(t *testing.T) {
 	path := filepath.Join(dir, LogName)
 	cmd, _ := supervise(t, dir, "CHILD=daemons")
 	until(t, "there is a daemon", logSays(path, "daemon "))
+	until(t, "it has said who it is", logSays(path, "pipeline "))
 	log, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 func (j *Judge) completeness() {
 	j.filesEnded()
 	j.processesEnded()
+	j.leftBehind()
 	j.pairsClosed()
 	if len(j.policy.Expect.Checkpoints) > 0 {
 		j.expected()
@@ -150,8 +151,9 @@ func (j *Judge) processesEnded() {
 	bad := 0
 	for i := range j.tl.Exits {
 		e := &j.tl.Exits[i]
-		// One that is told to end because it hung has hung, also where it then exits in good order.
-		if e.Code == 0 && e.Signal == "" && e.Reason != parser.ExitTimeout || explained[e.Process] {
+		// One that is told to end because it hung, or used too much, did so, also where it then exits in good order.
+		told := e.Reason == parser.ExitTimeout || e.Reason == parser.ExitOveruse
+		if e.Code == 0 && e.Signal == "" && !told || explained[e.Process] {
 			continue
 		}
 		if bad++; bad > 1 {
@@ -180,8 +182,11 @@ func exited(e *parser.Exit) string {
 	if e.Signal != "" {
 		how = "was ended by " + e.Signal
 	}
-	if e.Reason == parser.ExitTimeout {
+	switch e.Reason {
+	case parser.ExitTimeout:
 		how = "hung and " + how
+	case parser.ExitOveruse:
+		how = "used more of the device than the run allowed, and " + how
 	}
 	return fmt.Sprintf("process %d %s", e.PID, how)
 }

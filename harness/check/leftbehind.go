@@ -1,0 +1,66 @@
+package check
+
+import (
+	"fmt"
+
+	"vramsoak/parser"
+)
+
+// leftBehind looks for processes that outlived the one that the harness had started: what they hold is not given back by its
+// end, and where no harness ends them it adds up. Those that a process leaves which crashes, or which the harness ends, are
+// that end's and are told; those of one that came to its end by itself are a failure, and so is what cannot be ended.
+func (j *Judge) leftBehind() {
+	if len(j.tl.Orphans) == 0 {
+		return
+	}
+	orderly := map[int]*parser.Exit{}
+	for i := range j.tl.Exits {
+		if e := &j.tl.Exits[i]; e.Signal == "" && e.Reason == parser.ExitByItself {
+			orderly[e.Process] = e
+		}
+	}
+	bad, running := 0, 0
+	var first, stuck *parser.Orphan
+	for i := range j.tl.Orphans {
+		o := &j.tl.Orphans[i]
+		if !o.Ended {
+			if running++; running == 1 {
+				stuck = o
+			}
+		}
+		if orderly[o.Process] != nil {
+			if bad++; bad == 1 {
+				first = o
+			}
+		}
+	}
+	f := Finding{
+		Check: Completeness, Verdict: Fail, Subject: "processes left behind", Unit: Count, Limit: new(0.0),
+		Measured: new(float64(max(bad, running))),
+	}
+	switch {
+	case running > 0:
+		f.At = new(stuck.Pos)
+		f.Message = fmt.Sprintf("%s does not end, not even after SIGKILL: what it holds is missing from the device; "+
+			"see its state in /proc, the machine may have to be restarted", orphan(stuck))
+		if running > 1 {
+			f.Message += fmt.Sprintf(", and %d more", running-1)
+		}
+	case bad > 0:
+		f.At = new(first.Pos)
+		f.Message = fmt.Sprintf("%s was still there when process %d had ended, and was ended; have the pipeline end what it "+
+			"starts, or its memory is not given back", orphan(first), orderly[first.Process].PID)
+		if bad > 1 {
+			f.Message += fmt.Sprintf(", and %d more", bad-1)
+		}
+	default:
+		f.Verdict = Pass
+		f.Message = fmt.Sprintf("%d, of processes that crashed or were ended; they were ended too", len(j.tl.Orphans))
+	}
+	j.add(f)
+}
+
+// orphan names a process that was left behind.
+func orphan(o *parser.Orphan) string {
+	return fmt.Sprintf("process %d (%s; %s resident)", o.PID, o.Command, parser.FormatBytes(o.RSS))
+}
