@@ -68,6 +68,7 @@ vet:
 .PHONY: unit
 unit:
 	@$(with_native)
+	command -v python3 >/dev/null || echo "Python: not run: no python3 here; what is printed from Python, and its examples, are not tested"
 	go test -race $$tags ./...
 
 # A soak of the real pipeline over 8 files, its verdict asserted: pass when clean, fail when it leaks.

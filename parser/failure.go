@@ -102,6 +102,11 @@ func (m *failure) goesOn(next []byte) bool {
 	if i < 0 || bytes.Contains(next, []byte("out of memory")) || len(next) == 0 {
 		return false
 	}
+	for _, prefix := range []string{MemoryPrefix, HarnessPrefix, ProtocolPrefix} { // a message that is cut, and the next record
+		if bytes.Contains(next, []byte(prefix)) {
+			return false
+		}
+	}
 	rest := bytes.TrimSpace(m.text[i+len(triedTo)-1:])
 	switch {
 	case bytes.Contains(rest, []byte("unallocated")), bytes.Contains(rest, []byte("by PyTorch)")),

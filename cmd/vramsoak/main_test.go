@@ -30,27 +30,30 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		UpdateScripts:       os.Getenv("UPDATE") != "",
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": func(ts *testscript.TestScript, neg bool, args []string) {
-				if neg || len(args) < 2 {
-					ts.Fatalf("usage: exits CODE COMMAND...")
-				}
-				want, err := strconv.Atoi(args[0])
-				ts.Check(err)
-				got := 0
-				if err := ts.Exec(args[1], args[2:]...); err != nil {
-					exit, ok := errors.AsType[*exec.ExitError](err)
-					if !ok {
-						ts.Fatalf("%v", err)
-					}
-					got = exit.ExitCode()
-				}
-				if got != want {
-					ts.Fatalf("exit code %d, want %d", got, want)
-				}
-			},
-		},
+		Cmds:                scriptCommands,
 	})
+}
+
+// scriptCommands are what scripts have beside testscript's own.
+var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	"exits": func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) < 2 {
+			ts.Fatalf("usage: exits CODE COMMAND...")
+		}
+		want, err := strconv.Atoi(args[0])
+		ts.Check(err)
+		got := 0
+		if err := ts.Exec(args[1], args[2:]...); err != nil {
+			exit, ok := errors.AsType[*exec.ExitError](err)
+			if !ok {
+				ts.Fatalf("%v", err)
+			}
+			got = exit.ExitCode()
+		}
+		if got != want {
+			ts.Fatalf("exit code %d, want %d", got, want)
+		}
+	},
 }
 
 // pipelineMain is a pipeline as a user's is: a process that prints checkpoints. It takes paths as arguments, or one a line

@@ -320,10 +320,8 @@ func (j *Judge) drifts(l *ledger) {
 
 	sum := driftSum{finding: Finding{Check: Drift, Verdict: Skipped, Subject: j.subject("stages and recoveries", l.lane)}}
 	floor := j.policy.Recovery.Floor.Bytes
-	sum.finding.Message = "no stage was logged, and no cleanup that had anything to free"
-	if len(l.stagePeaks) > 0 {
-		sum.finding.Message = fmt.Sprintf("no stage takes more than %s, and no cleanup had anything to free", parser.FormatBytes(floor))
-	}
+	sum.finding.Message = fmt.Sprintf("no file that ended well has a stage that takes more than %s, or a cleanup that had anything to free",
+		parser.FormatBytes(floor))
 	for _, p := range l.stagePeaks {
 		if len(p.took.values) == 0 || Median(p.took.values) <= float64(floor) { // of so little, changes are noise
 			continue
@@ -339,7 +337,7 @@ func (j *Judge) drifts(l *ledger) {
 // throughput judges whether files take longer and longer.
 func (j *Judge) throughput() {
 	sum := driftSum{finding: Finding{
-		Check: Throughput, Verdict: Skipped, Subject: "throughput", Message: "the log has no time that a file took",
+		Check: Throughput, Verdict: Skipped, Subject: "throughput", Message: "no file that ended well has a time that it took",
 	}}
 	var sound []int32
 	for i, f := range j.tl.Files {

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestPythonExamples runs what README.md and docs/soak.md tell a Python user to write and to run, with stand-ins for torch and
+// whisper. Each script of testdata/python names its document in a file; of that document it has transcribe.py, the first
+// Python in it, and command.sh, the first command that runs it.
+func TestPythonExamples(t *testing.T) {
+	pipelines, err := filepath.Abs("../../fixtures/pipelines")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/python",
+		RequireExplicitExec: true,
+		Cmds:                scriptCommands,
+		Setup: func(env *testscript.Env) error {
+			document, err := os.ReadFile(filepath.Join(env.WorkDir, "document"))
+			if err != nil {
+				return err
+			}
+			text, err := os.ReadFile(filepath.Join("../..", strings.TrimSpace(string(document))))
+			if err != nil {
+				return err
+			}
+			program := regexp.MustCompile("(?s)\n```python\n(.*?)```\n").FindSubmatch(text)
+			command := regexp.MustCompile(`\n    (vramsoak soak .* python3 transcribe\.py.*\n)`).FindSubmatch(text)
+			if program == nil || command == nil {
+				return errors.New("expected a Python program, and a command that runs it as transcribe.py; found none")
+			}
+			env.Setenv("PYTHONPATH", pipelines+string(filepath.ListSeparator)+filepath.Join(pipelines, "testdata/standin"))
+			env.Setenv("PYTHONDONTWRITEBYTECODE", "1")
+			return errors.Join(
+				os.WriteFile(filepath.Join(env.WorkDir, "transcribe.py"), program[1], 0o644),
+				os.WriteFile(filepath.Join(env.WorkDir, "command.sh"), command[1], 0o644),
+			)
+		},
+	})
+}
