@@ -60,6 +60,7 @@ var longBatchEvents = []eventWording{
 	{"Falling back to sequential extraction", EventFallback, ""},
 	{"Attempting GPU recovery and retry with smaller batch", EventFallback, ""},
 	{"GPU loading failed, falling back to CPU", EventFallback, ""},
+	{"Falling back to the fast path: ", EventFallback, ""}, // gpupipeline, which else uses these words too
 }
 
 // readErrorMemory reads "GPU memory: 1.2GB / 16.0GB", in decimal GB.

@@ -42,6 +42,7 @@ func (b *Batch) Run(ctx context.Context, paths iter.Seq2[string, error]) (Result
 		w      worker
 	)
 	defer w.stop()
+	b.Runner.Clear("at start")
 	for path, err := range paths {
 		if err != nil {
 			return result, err
@@ -79,6 +80,8 @@ func (b *Batch) file(ctx context.Context, f File) (err error) {
 		if oom, ok := errors.AsType[*meter.OutOfMemoryError](err); ok {
 			end.Status = parser.StatusOOM
 			r.logf("ERROR: %v", oom)
+			r.Clear("before the next file")
+			r.advise(Situation{Refused: oom})
 		}
 		r.write(func(line []byte, now time.Time) []byte {
 			end.Time, end.Seconds = now, time.Since(start).Seconds()
@@ -88,6 +91,7 @@ func (b *Batch) file(ctx context.Context, f File) (err error) {
 	if err := r.dropKept(); err != nil {
 		return err
 	}
+	r.beginFile()
 	r.Checkpoint("Pipeline Initialization")
 	return r.Scope(ctx, func(ctx context.Context, s *Scope) error { return b.Work(ctx, s, f) })
 }

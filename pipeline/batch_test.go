@@ -70,6 +70,7 @@ func TestBatch(t *testing.T) {
 		}
 		const levels = "Pipeline Initialization 0\nBefore Final Cleanup 100 holds=100\nAfter Final Cleanup 0\n"
 		expectLog(t, log, `
+2000-01-01T00:00:00.000Z Cleared GPU cache at start
 [pipeline] file-start time=2000-01-01T00:00:00.000Z path=good.wav
 `+levels+`[pipeline] file-end time=2000-01-01T00:00:00.250Z path=good.wav status=ok seconds=0.250
 [pipeline] file-start time=2000-01-01T00:00:00.250Z path=panics.wav
@@ -80,6 +81,7 @@ func TestBatch(t *testing.T) {
 `+levels+`[pipeline] file-end time=2000-01-01T00:00:01.000Z path=exits.wav status=failed seconds=0.250 error="the work called runtime.Goexit"
 [pipeline] file-start time=2000-01-01T00:00:01.000Z path=big.wav
 `+levels+`2000-01-01T00:00:01.250Z ERROR: `+oom+`
+2000-01-01T00:00:01.250Z Cleared GPU cache before the next file
 [pipeline] file-end time=2000-01-01T00:00:01.250Z path=big.wav status=oom seconds=0.250 error="Transcription: `+oom+`"
 [pipeline] file-start time=2000-01-01T00:00:01.250Z path=last.wav
 `+levels+`[pipeline] file-end time=2000-01-01T00:00:01.500Z path=last.wav status=ok seconds=0.250
@@ -133,6 +135,7 @@ After Whisper Cleanup 1034
 After Transcription (post-cleanup) 1034
 `
 		expectLog(t, log, `
+2000-01-01T00:00:00.000Z Cleared GPU cache at start
 [pipeline] file-start time=2000-01-01T00:00:00.000Z path=1
 `+levels+`[pipeline] file-end time=2000-01-01T00:00:00.000Z path=1 status=ok seconds=0.000
 [pipeline] file-start time=2000-01-01T00:00:00.000Z path=2

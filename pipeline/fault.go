@@ -24,8 +24,8 @@ type Fault string
 // The faults at a file.
 const (
 	FaultOOM      Fault = "oom"       // an allocation of twice the device
-	FaultOOMBatch Fault = "oom-batch" // the same, in every batch of enrollment with more than one item
-	FaultOOMItem  Fault = "oom-item"  // the same, in every batch of enrollment
+	FaultOOMBatch Fault = "oom-batch" // voice enrollment has memory for no more than one clip; see [Enrollment]
+	FaultOOMItem  Fault = "oom-item"  // nor for that
 	FaultCrash    Fault = "crash"     // the process aborts in C
 	FaultHang     Fault = "hang"      // the work never ends
 )

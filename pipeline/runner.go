@@ -21,11 +21,21 @@ type Runner struct {
 	// Keep names cleanups that do not free, as when a variable still refers to the model: what they hold stays until the
 	// next file begins, when a pipeline would assign the variable anew. A fault for testing; empty in earnest.
 	Keep []string
+	// KeepCache never gives back to the system what the allocator holds and nobody uses, so that it can be seen to pile up.
+	KeepCache bool
+	// Describe, where set, adds to a situation what the runner does not know of it, before there is advice for it.
+	Describe func(*Situation)
 
-	mu   sync.Mutex
-	line []byte
-	err  error
-	kept []func() error
+	mu      sync.Mutex
+	line    []byte
+	err     error
+	kept    []func() error
+	batches int // of voice enrollment
+
+	// Of the file in work, as in [Situation].
+	files        int
+	first, start int64
+	held         map[string]int64
 }
 
 // Checkpoint logs a reading of the device under a name, and a warning where little is left.
@@ -146,9 +156,13 @@ func (s *Scope) close() (err error) {
 }
 
 func (r *Runner) cleanup(c cleanup) error {
-	r.checkpoint("Before "+c.name+" Cleanup", c.holds)
+	r.checkpoint("Before "+c.name+" Cleanup", func() int64 {
+		held := c.holds()
+		r.gaveBack(c.name, held)
+		return held
+	})
 	defer func() {
-		r.Device.Trim()
+		r.trim()
 		r.Checkpoint("After " + c.name + " Cleanup")
 	}()
 	if slices.Contains(r.Keep, c.name) {
@@ -170,7 +184,7 @@ func (r *Runner) dropKept() (err error) {
 		err = errors.Join(err, guard(free))
 	}
 	if kept != nil {
-		r.Device.Trim()
+		r.trim()
 	}
 	return err
 }

@@ -24,12 +24,13 @@ type device struct {
 	err              error
 }
 
-func (d *device) Read() (parser.Reading, error) {
-	var r parser.Reading
+func (d *device) Read() (parser.Reading, error) { return d.reading(), d.err }
+
+func (d *device) reading() (r parser.Reading) {
 	r.Set(parser.Allocated, parser.Exact(d.allocated))
 	r.Set(parser.Reserved, parser.Exact(d.allocated))
 	r.Set(parser.Total, parser.Exact(d.total))
-	return r, d.err
+	return r
 }
 
 func (d *device) Trim() { d.trims++ }

@@ -1,0 +1,146 @@
+package pipeline
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"vramsoak/parser"
+	"vramsoak/pipeline/meter"
+)
+
+// A Situation is what is known when a device refuses memory. All sizes are bytes.
+type Situation struct {
+	Refused *meter.OutOfMemoryError
+
+	Clips int // in the batch that was refused; 0 where it was none
+	Fits  int // clips in the batches that were not refused; 0 where that was not tried
+
+	Files        int   // that this process has worked on, this one included; 0 where unknown
+	First, Start int64 // allocated when the process's first file began, and when this one did
+	// Held is what the file's cleanups gave back until now, by their names without "Cleanup".
+	Held map[string]int64
+
+	Models    int64   // what the models hold that are loaded when memory is short
+	Audio     int64   // what grows with the length of the file
+	Seconds   float64 // of the file's audio; 0 where unknown
+	KeepCache bool    // the cache is never cleared
+	Isolated  bool    // stages have processes of their own
+}
+
+// worth is the share of the device that advice must gain, where it alone does not make room.
+const worth = 0.05
+
+const suffices = "; that alone is enough"
+
+// minSplit is the length of audio, in seconds, below which a file is not worth splitting: whisper looks at 30 s at once.
+const minSplit = 60.0
+
+// Advise says what would help, what gains most first, each with its figures. It leaves out what does not apply or would
+// gain next to nothing.
+func (s Situation) Advise() []string {
+	type advice struct {
+		gain int64
+		text string
+	}
+	var all []advice
+	reading := s.Refused.Reading
+	total, allocated := reading.Bytes(parser.Total), reading.Bytes(parser.Allocated)
+	free := max(0, total-allocated)
+	missing := s.Refused.Requested - free
+	if missing <= 0 { // there was enough, but not in one piece
+		missing = s.Refused.Requested
+	}
+	tooMuch := total > 0 && s.Refused.Requested > total
+	add := func(gain int64, smaller bool, format string, args ...any) {
+		enough := missing > 0 && gain >= missing
+		if gain <= 0 || !enough && float64(gain) < worth*float64(total) || tooMuch && !smaller {
+			return
+		}
+		text := fmt.Sprintf(format, args...)
+		if enough {
+			text += suffices
+		}
+		all = append(all, advice{gain, text})
+	}
+	size := parser.FormatBytes
+
+	if s.Clips > 1 && s.Refused.Requested > 0 {
+		clip := s.Refused.Requested / int64(s.Clips)
+		fits := cmp.Or(s.Fits, int(min(max(1, free/max(1, clip)), int64(s.Clips)-1)))
+		text := fmt.Sprintf("smaller batches: %d clips asked for %s, batches of %d ask for %s (--enroll-batch %d)",
+			s.Clips, size(s.Refused.Requested), fits, size(clip*int64(fits)), fits)
+		if gain := clip * int64(s.Clips-fits); s.Fits > 0 { // as was seen
+			all = append(all, advice{gain, text + suffices})
+		} else {
+			add(gain, true, "%s", text)
+		}
+	}
+	unused := max(0, reading.Bytes(parser.Reserved)-allocated)
+	grown := int64(0)
+	if s.Files > 1 {
+		grown = max(0, s.Start-s.First)
+	}
+	if s.KeepCache {
+		add(unused, false, "clear the cache: %s is reserved and not in use (--clear-every 5)", size(unused))
+	} else if unused >= s.Refused.Requested && s.Refused.Requested > 0 {
+		grown += unused // enough is free in all, and in pieces
+	}
+	if s.Files > 1 {
+		add(grown, false, "restart the process every %d files: over %d files %s came to be held or split up (vramsoak soak --restart-every %d)",
+			max(1, s.Files/2), s.Files, size(grown), max(1, s.Files/2))
+	}
+	// The next smaller Whisper model takes half the memory or less: whisper.cpp, README.md, "Memory usage".
+	add(s.Models/2, true, "a smaller model: the models hold %s of %s", size(s.Models), size(total))
+	if s.Seconds >= minSplit {
+		add(s.Audio/2, true, "split the file: its %.0f s of audio hold %s, half of it holds half", s.Seconds, size(s.Audio))
+	}
+	if !s.Isolated {
+		add(s.Start, false, "stages in processes of their own: %s stayed allocated between files (--isolate whisper,diarization)", size(s.Start))
+	}
+	slices.SortStableFunc(all, func(a, b advice) int { return cmp.Compare(b.gain, a.gain) })
+	var texts []string
+	for _, a := range all {
+		texts = append(texts, a.text)
+	}
+	if tooMuch && len(texts) == 0 {
+		texts = append(texts, fmt.Sprintf("a larger device: %s are more than all of its %s", size(s.Refused.Requested), size(total)))
+	}
+	return texts
+}
+
+// advise logs advice for a situation, to which it adds what the runner and [Runner.Describe] know.
+func (r *Runner) advise(s Situation) {
+	r.mu.Lock()
+	s.Files, s.First, s.Start, s.Held, s.KeepCache = r.files, r.first, r.start, maps.Clone(r.held), r.KeepCache
+	r.mu.Unlock()
+	if r.Describe != nil {
+		r.Describe(&s)
+	}
+	for _, text := range s.Advise() {
+		r.logf("ADVICE: %s", text)
+	}
+}
+
+// beginFile notes the level at which a file begins.
+func (r *Runner) beginFile() {
+	level := r.allocated()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.files++; r.files == 1 {
+		r.first = level
+	}
+	r.start = level
+	clear(r.held)
+}
+
+// gaveBack notes what a cleanup is to give back.
+func (r *Runner) gaveBack(name string, bytes int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.held == nil {
+		r.held = map[string]int64{}
+	}
+	r.held[name] = max(r.held[name], bytes)
+}

@@ -1,0 +1,61 @@
+package pipeline
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"vramsoak/parser"
+)
+
+// A Share is a part of the memory that is free: a fraction of it or an amount. The zero Share is all of it.
+type Share struct {
+	fraction float64 // above 0 and at most 1; 0 where it is an amount or nothing
+	bytes    int64
+	text     string // as it was given
+}
+
+// Fraction is the share 1/n.
+func Fraction(n int) Share { return Share{fraction: 1 / float64(n), text: fmt.Sprintf("1/%d", n)} }
+
+// Set reads "1/8", "12.5%" or an amount such as "512MiB". It implements flag.Value.
+func (s *Share) Set(text string) error {
+	text = strings.TrimSpace(text)
+	bad := func(found string) error {
+		return fmt.Errorf("expected a part of the free memory above 0 and at most all of it, such as 1/8, 12.5%% or 512MiB, found %q", found)
+	}
+	part, whole, isFraction := strings.Cut(text, "/")
+	percent, isPercent := strings.CutSuffix(text, "%")
+	if isPercent && !isFraction {
+		part, whole = percent, "100"
+	}
+	if isFraction || isPercent {
+		p, errPart := strconv.ParseFloat(strings.TrimSpace(part), 64)
+		w, errWhole := strconv.ParseFloat(strings.TrimSpace(whole), 64)
+		if errPart != nil || errWhole != nil || !(p > 0 && p <= w) || p/w == 0 || p/w != p/w {
+			return bad(text)
+		}
+		*s = Share{fraction: p / w, text: text}
+		return nil
+	}
+	size, err := parser.ParseSize(text)
+	if err != nil || size.Bytes <= 0 {
+		return bad(text)
+	}
+	*s = Share{bytes: size.Bytes, text: text}
+	return nil
+}
+
+// String is the share as it was given.
+func (s *Share) String() string { return s.text }
+
+// Of is how many of the free bytes the share is.
+func (s Share) Of(free int64) int64 {
+	switch {
+	case s.fraction > 0:
+		return int64(s.fraction * float64(free))
+	case s.bytes > 0:
+		return min(s.bytes, free)
+	}
+	return free
+}
