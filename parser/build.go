@@ -213,6 +213,7 @@ func (b *Builder) add(rec Record) {
 		b.supervised(r.Header)
 		b.process++
 		run := b.thisRun()
+		r.Process = b.process
 		run.Resumes, run.End = append(run.Resumes, r), nil
 	case RunEnd:
 		b.close()

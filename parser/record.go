@@ -416,7 +416,8 @@ type Resume struct {
 	Index int   // first file of the part that follows, from 1; 0 where none is left
 	Cut   int64 // bytes that were cut off the log: its torn end
 	// Reason is how the part before ended: "killed", or the reason of its [RunEnd], which no longer counts.
-	Reason string
+	Reason  string
+	Process int // the first that follows, as in File.Process; known only in a timeline
 }
 
 // A RunEnd is the harness's last line of a run.

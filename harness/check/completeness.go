@@ -12,6 +12,7 @@ import (
 // that the policy expects are there.
 func (j *Judge) completeness() {
 	j.filesEnded()
+	j.interruptions()
 	j.processesEnded()
 	j.leftBehind()
 	j.pairsClosed()
@@ -27,6 +28,7 @@ func (j *Judge) filesEnded() {
 	known := slices.DeleteFunc(j.tl.LastAttempts(), func(f *parser.File) bool {
 		return !j.tells[f.Run]
 	})
+	attempts := attemptsOf(j.tl, j.tl.LastAttempts())
 	fedBy := 0
 	for _, run := range j.tl.Runs {
 		fedBy += run.Start.Files
@@ -52,6 +54,9 @@ func (j *Judge) filesEnded() {
 			cut = "the run was cut short"
 		case run.End.Reason != "done":
 			cut = "the run was " + run.End.Reason
+			if run.End.Error != "" {
+				cut += ": " + run.End.Error
+			}
 		}
 	}
 	fed := len(known) + missing
@@ -69,6 +74,9 @@ func (j *Judge) filesEnded() {
 		if file.Error != "" {
 			text += " (" + file.Error + ")"
 		}
+		if n := attempts.failed[batchPlace{file.Run, file.Index}]; n > 0 {
+			text += fmt.Sprintf(", as in %s before", Plural(n, "attempt"))
+		}
 		said = append(said, text)
 	}
 	if missing > 0 {
@@ -83,6 +91,9 @@ func (j *Judge) filesEnded() {
 		if fed == 1 {
 			f.Message = "the file ended ok"
 		}
+		if retried := attempts.retried(known); retried != "" {
+			f.Message += "; " + retried
+		}
 		j.add(f)
 		return
 	}
@@ -91,6 +102,9 @@ func (j *Judge) filesEnded() {
 		f.File, f.At = bad[0].Index, new(bad[0].EndPos)
 	}
 	f.Message = fmt.Sprintf("%s; %d of %d files ended ok", strings.Join(said, ", "), len(known)-len(bad), fed)
+	if retried := attempts.retried(known); retried != "" {
+		f.Message += "; " + retried
+	}
 	j.add(f)
 }
 
@@ -132,7 +146,8 @@ func (j *Judge) lastBegun(f *parser.File) string {
 }
 
 // processesEnded looks for processes that did not end well though all of their files did: one that dies between files, or
-// hangs when it is done. A process that fails because a file failed is the file's finding.
+// hangs when it is done. A process that fails because a file failed is the file's finding, and that the run's end ended one
+// is the run's.
 func (j *Judge) processesEnded() {
 	if len(j.tl.Exits) == 0 {
 		return // a log without the harness's lines, or a run that was cut short before the first
@@ -153,7 +168,8 @@ func (j *Judge) processesEnded() {
 		e := &j.tl.Exits[i]
 		// One that is told to end because it hung, or used too much, did so, also where it then exits in good order.
 		told := e.Reason == parser.ExitTimeout || e.Reason == parser.ExitOveruse
-		if e.Code == 0 && e.Signal == "" && !told || explained[e.Process] {
+		if e.Code == 0 && e.Signal == "" && !told || explained[e.Process] ||
+			e.Reason == parser.ExitInterrupted || e.Reason == parser.ExitUntil {
 			continue
 		}
 		if bad++; bad > 1 {

@@ -90,12 +90,22 @@ func (j *Judge) processes(c *column) []processValues {
 	return all
 }
 
-// worst judges each process, and takes the worst.
+// worst judges each process, and takes the worst. What an interruption left too short to tell does not weigh against a longer
+// process that was well.
 func (j *Judge) worst(d *drift, all []processValues) worstProcess {
 	need := j.policy.Leak.MinFiles
 	order := []Verdict{Pass, Undecided, Fail}
 	worst := worstProcess{finding: Finding{Check: d.check, Verdict: Skipped, Subject: d.subject, Message: d.missing}}
 	longest := 0
+	cut := j.cutShort(all)
+	short := make([]worstProcess, 0, len(cut)) // undecided
+	well := 0                                  // length of the longest that passes
+	take := func(w worstProcess) {
+		if worst.of == nil || cmp.Or(slices.Index(order, w.finding.Verdict)-slices.Index(order, worst.finding.Verdict),
+			cmp.Compare(*w.finding.Measured, *worst.finding.Measured)) > 0 {
+			worst = w
+		}
+	}
 	for i := range all {
 		p := &all[i]
 		skip := min(j.policy.Leak.WarmUp, len(p.files))
@@ -112,9 +122,18 @@ func (j *Judge) worst(d *drift, all []processValues) worstProcess {
 			r.Shape = shape.Flat
 		}
 		f := j.driftFinding(d, p, &r)
-		if worst.of == nil || cmp.Or(slices.Index(order, f.Verdict)-slices.Index(order, worst.finding.Verdict),
-			cmp.Compare(*f.Measured, *worst.finding.Measured)) > 0 {
-			worst = worstProcess{f, p, r}
+		switch {
+		case f.Verdict == Pass:
+			well = max(well, len(p.files))
+		case f.Verdict == Undecided && cut[p.process]:
+			short = append(short, worstProcess{f, p, r})
+			continue
+		}
+		take(worstProcess{f, p, r})
+	}
+	for _, w := range short {
+		if len(w.of.files) >= well {
+			take(w)
 		}
 	}
 	if worst.of != nil && j.all {

@@ -187,7 +187,7 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 		mark.Total = max(mark.Total, tl.Samples[i].Bytes(parser.Total))
 	}
 	report := &Report{
-		Schema: Schema, Files: len(tl.Files), Checkpoints: tl.Checkpoints, HighWater: mark, Recoveries: j.recoveries, Policy: j.policy,
+		Schema: Schema, Files: len(tl.LastAttempts()), Checkpoints: tl.Checkpoints, HighWater: mark, Recoveries: j.recoveries, Policy: j.policy,
 		Trends: j.trends, Notes: j.notes(), judge: j,
 	}
 	report.Join(fold(j.findings)...)

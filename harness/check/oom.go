@@ -76,12 +76,11 @@ func (j *Judge) failures() []failure {
 			all = append(all, failure{verdict, f, &f.OOMs[0]})
 		}
 	}
-	type place struct{ run, index int }
-	endedOK := map[place]bool{} // at the last attempt
+	endedOK := map[batchPlace]bool{} // at the last attempt
 	failed := func(f *parser.File) bool { return len(f.OOMs) > 0 || f.Status == parser.StatusOOM }
 	if slices.ContainsFunc(j.tl.Files, failed) {
 		for _, f := range j.tl.LastAttempts() {
-			endedOK[place{f.Run, f.Index}] = f.Index != 0 && f.Status == parser.StatusOK
+			endedOK[batchPlace{f.Run, f.Index}] = f.Index != 0 && f.Status == parser.StatusOK
 		}
 	}
 	lost := map[fileRef]bool{}
@@ -93,7 +92,7 @@ func (j *Judge) failures() []failure {
 		if !failed(f) {
 			continue
 		}
-		switch again := endedOK[place{f.Run, f.Index}]; {
+		switch again := endedOK[batchPlace{f.Run, f.Index}]; {
 		case len(f.OOMs) > 0 && again:
 			all = append(all, failure{Pass, f, &f.OOMs[0]})
 		case len(f.OOMs) > 0:

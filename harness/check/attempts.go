@@ -1,0 +1,121 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"vramsoak/parser"
+)
+
+// A batchPlace is a file's in the batch of a run.
+type batchPlace struct{ run, index int }
+
+// attempts are what became of the files that were begun several times.
+type attempts struct {
+	// failed is how often a file ended otherwise than well before its last attempt; lost, how often what was done of it did
+	// not count, because the run was interrupted.
+	failed, lost map[batchPlace]int
+}
+
+func attemptsOf(tl *parser.Timeline, last []*parser.File) attempts {
+	a := attempts{map[batchPlace]int{}, map[batchPlace]int{}}
+	if len(last) == len(tl.Files) {
+		return a
+	}
+	counts := map[*parser.File]bool{}
+	for _, f := range last {
+		counts[f] = true
+	}
+	for _, f := range tl.Files {
+		switch at := (batchPlace{f.Run, f.Index}); {
+		case counts[f] || f.Status == parser.StatusOK:
+		case wasInterrupted(f):
+			a.lost[at]++
+		default:
+			a.failed[at]++
+		}
+	}
+	return a
+}
+
+// wasInterrupted says that the end of the run, not of the work, ended the file.
+func wasInterrupted(f *parser.File) bool {
+	return f.Status == parser.StatusUnknown || f.Status == parser.StatusFailed && f.Error == "interrupted"
+}
+
+// retried says how many files ended well after they had not, "" where none did.
+func (a attempts) retried(last []*parser.File) string {
+	n := 0
+	for _, f := range last {
+		if f.Status == parser.StatusOK && a.failed[batchPlace{f.Run, f.Index}] > 0 {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return Plural(n, "file") + " needed a retry"
+}
+
+// interruptions reports where the run was taken up again. It is no failure: what was lost was done again.
+func (j *Judge) interruptions() {
+	f := Finding{Check: Completeness, Verdict: Pass, Subject: "interruptions", Unit: Count, absent: true}
+	var reasons []string // in the order of the log
+	count := map[string]int{}
+	n, cut := 0, int64(0)
+	for _, run := range j.tl.Runs {
+		for _, r := range run.Resumes {
+			if n++; n == 1 {
+				f.At = new(r.Pos)
+			}
+			if count[r.Reason]++; count[r.Reason] == 1 {
+				reasons = append(reasons, r.Reason)
+			}
+			cut += r.Cut
+		}
+	}
+	if n == 0 {
+		return
+	}
+	f.Measured = new(float64(n))
+	for i, reason := range reasons {
+		if count[reason] > 1 {
+			reasons[i] += fmt.Sprintf(" %d times", count[reason])
+		}
+	}
+	f.Message = "the run was " + strings.Join(reasons, " and ") + ", and taken up again"
+	if again := len(attemptsOf(j.tl, j.tl.LastAttempts()).lost); again == 1 {
+		f.Message += "; 1 file was done again"
+	} else if again > 1 {
+		f.Message += fmt.Sprintf("; %d files were done again", again)
+	}
+	if cut > 0 {
+		f.Message += fmt.Sprintf("; %s cut off the torn end of the log", bytesWere(cut))
+	}
+	j.add(f)
+}
+
+func bytesWere(n int64) string {
+	if n == 1 {
+		return "1 byte was"
+	}
+	return parser.FormatBytes(n) + " were"
+}
+
+// cutShort are the processes that the run's interruptions ended or followed, of those that are given in order.
+func (j *Judge) cutShort(all []processValues) map[int]bool {
+	cut := map[int]bool{}
+	for _, run := range j.tl.Runs {
+		for _, r := range run.Resumes {
+			i, _ := slices.BinarySearchFunc(all, r.Process, func(p processValues, process int) int { return p.process - process })
+			if i > 0 {
+				cut[all[i-1].process] = true
+			}
+			if i < len(all) {
+				cut[all[i].process] = true
+			}
+		}
+	}
+	return cut
+}
