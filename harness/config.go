@@ -68,6 +68,7 @@ const (
 const (
 	DefaultSampleEvery = 100 * time.Millisecond
 	DefaultGrace       = 5 * time.Second
+	DefaultSettleLimit = 30 * time.Second // for those who set it; without it the devices are not looked at
 )
 
 // An Input is one file of the batch.
@@ -124,6 +125,14 @@ type Config struct {
 	// Reaper makes this process the parent of what the pipeline leaves behind, and has it wait for every child that ends: for
 	// programs that start no other processes while they run one.
 	Reaper bool
+	// Occupied reads what is on the devices, as [meter.View.Occupied] does, and SettleLimit is how long the run waits for it to
+	// stop moving, before the first process and after the last: see [Settle]. Where Occupied is nil or SettleLimit is 0 it does
+	// not look.
+	Occupied    func() ([]meter.Occupancy, error)
+	SettleLimit time.Duration
+	// MaxIdleUsed is how much may be in use on a device before the first process; the run does not begin where it is more. Nil
+	// is any amount.
+	MaxIdleUsed *Limit
 	// Kill, once it yields or is closed, ends the run as the end of the context does, but without grace.
 	Kill <-chan struct{}
 	// Progress is called when something changed, and once a second. Calls never overlap and are skipped while one is under
@@ -210,10 +219,20 @@ func (c Config) Validate() error {
 	for _, d := range []struct {
 		name  string
 		value time.Duration
-	}{{"timeout", c.Timeout}, {"time between samples", c.SampleEvery}, {"grace", c.Grace}, {"back-off", c.BackOff}, {"time to soak", c.Until}} {
+	}{
+		{"timeout", c.Timeout},
+		{"time between samples", c.SampleEvery},
+		{"grace", c.Grace},
+		{"back-off", c.BackOff},
+		{"time to soak", c.Until},
+		{"limit for the device to settle", c.SettleLimit},
+	} {
 		if d.value < 0 {
 			wrong("expected a %s of 0 or more, found %v", d.name, d.value)
 		}
+	}
+	if c.MaxIdleUsed != nil && c.SettleLimit == 0 {
+		wrong("expected a limit for the device to settle, where it may have at most %v in use, found none", *c.MaxIdleUsed)
 	}
 	for _, entry := range c.Env {
 		if name, _, ok := strings.Cut(entry, "="); !ok || name == "" || strings.ContainsRune(entry, 0) {

@@ -88,7 +88,7 @@ func Run(ctx context.Context, cfg Config) (*Outcome, error) {
 		r.board.close()
 		return nil, err
 	case err == nil:
-		v, err = r.processAll(ctx)
+		v, err = r.soak(ctx)
 	}
 	now := time.Now()
 	if !ended {

@@ -341,40 +341,6 @@ const (
 	SourceDevice  = "device"  // all of the device's: the driver does not tell processes apart
 )
 
-// An Idle is what is in use on a device while no process of the run lives.
-type Idle struct {
-	Header
-	Lane  Lane
-	GPU   int   // the driver's number of the device, where Lane has the pipeline's
-	Phase Phase // of the run
-	// Settled says that the driver's figure had stopped moving; else the harness gave up waiting for that.
-	Settled bool
-	Reading // Used and Total of the device
-	// Holders are the processes that hold its memory, as far as the driver names them, and Run is as in File.Run; known only
-	// in a timeline.
-	Holders []Holder
-	Run     int
-}
-
-// A Phase is a side of a run.
-type Phase string
-
-// The sides of a run.
-const (
-	PhaseBefore Phase = "before" // the first process starts
-	PhaseAfter  Phase = "after"  // the last process has ended
-)
-
-// A Holder is a process that holds memory of the device of the [Idle] before it.
-type Holder struct {
-	Header
-	Lane    Lane
-	PID     int
-	Command string // "" where it cannot be told: a process of another container
-	Reading        // Used, where the driver tells it
-	Ours    bool   // an earlier run of vramsoak left it
-}
-
 // An Exit is the end of a pipeline process.
 type Exit struct {
 	Header

@@ -146,36 +146,6 @@ func (r Sample) AppendLine(b []byte) []byte {
 	return appendField(b, "rss", strconv.FormatInt(r.RSS, 10))
 }
 
-// AppendLine appends the record as a line of the harness, without its holders.
-func (r Idle) AppendLine(b []byte) []byte {
-	b = appendHead(b, r.Header, false, "idle")
-	b = appendField(b, "device", strconv.Itoa(r.Lane.Device))
-	if r.GPU != r.Lane.Device {
-		b = appendField(b, "gpu", strconv.Itoa(r.GPU))
-	}
-	b = appendField(b, "used", strconv.FormatInt(r.Bytes(Used), 10))
-	b = appendField(b, "total", strconv.FormatInt(r.Bytes(Total), 10))
-	b = appendField(b, "settled", strconv.FormatBool(r.Settled))
-	return appendField(b, "phase", string(r.Phase))
-}
-
-// AppendLine appends the record as a line of the harness.
-func (r Holder) AppendLine(b []byte) []byte {
-	b = appendHead(b, r.Header, false, "holder")
-	b = appendField(b, "device", strconv.Itoa(r.Lane.Device))
-	b = appendField(b, "pid", strconv.Itoa(r.PID))
-	if r.Command != "" {
-		b = appendField(b, "command", r.Command)
-	}
-	if used, ok := r.Get(Used); ok {
-		b = appendField(b, "used", strconv.FormatInt(used.Bytes, 10))
-	}
-	if r.Ours {
-		b = appendField(b, "ours", "true")
-	}
-	return b
-}
-
 // AppendLine appends the record as a line of the harness.
 func (r Exit) AppendLine(b []byte) []byte {
 	b = appendHead(b, r.Header, false, "exit")

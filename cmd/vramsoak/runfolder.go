@@ -76,6 +76,8 @@ type configJSON struct {
 	Grace        float64  `json:"grace"`   // seconds
 	OnCrash      string   `json:"on_crash"`
 	RestartEvery int      `json:"restart_every"`
+	SettleLimit  float64  `json:"settle_limit"` // seconds
+	MaxIdleUsed  string   `json:"max_idle_used,omitempty"`
 	Baselines    []string `json:"baselines,omitempty"` // as given by --baseline
 }
 

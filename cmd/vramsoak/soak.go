@@ -29,6 +29,8 @@ type soakOptions struct {
 	grace        time.Duration
 	onCrash      string
 	restartEvery int
+	settleLimit  time.Duration
+	maxIdleUsed  string
 	policy       string
 	baselines    []string
 	runs         string
@@ -59,6 +61,10 @@ otherwise a file begins where the first checkpoint's name recurs.
 Memory that follows the length of the audio looks like a leak where files are sorted by length. --shuffle feeds the
 batch in another order, the same one for the same seed; --repeat feeds it several times over, best four or more, each
 round shuffled by itself. A leak goes on growing all the same.
+
+Where there is a GPU, the run begins when what is in use on it has stopped moving, --settle-limit at most, and the log says
+what that is and which processes hold it; so when the last process has ended. With --max-idle-used a GPU that holds more is
+refused: exit status 2.
 
 No shell is involved. The command's environment gets PYTHONUNBUFFERED=1, and VRAMSOAK_FIRST, the place in the batch of
 the first file that the process is given.`,
@@ -98,6 +104,10 @@ the first file that the process is given.`,
 	f.DurationVar(&opts.grace, "grace", harness.DefaultGrace, "time from SIGTERM to SIGKILL")
 	f.StringVar(&opts.onCrash, "on-crash", string(harness.CrashRestart), "restart goes on with the next file, stop ends the run")
 	f.IntVar(&opts.restartEvery, "restart-every", 0, "start the process anew after so many files; 0 is never")
+	f.DurationVar(&opts.settleLimit, "settle-limit", harness.DefaultSettleLimit,
+		"before and after the run, wait at most so long until what is in use on the GPUs stops moving; 0 does not look")
+	f.StringVar(&opts.maxIdleUsed, "max-idle-used", "",
+		"do not begin where more than this `amount` of a GPU's memory is in use, such as 512MiB or 5%; default any")
 	f.StringVar(&opts.policy, "policy", "", "policy `file` (YAML); default vramsoak.yaml where there is one")
 	f.StringArrayVar(&opts.baselines, "baseline", nil, baselineUsage)
 	f.StringVar(&opts.runs, "runs", "runs", "`folder` in which the run folder is made")
@@ -132,9 +142,13 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	display := newDisplay(os.Stderr)
 	cfg := harness.Config{
 		Command: command, Files: files, Feed: harness.Feed(opts.feed), Timeout: opts.timeout,
-		Grace:   cmp.Or(opts.grace, 1), // to the harness 0 is the default, here it is none
-		OnCrash: harness.OnCrash(opts.onCrash), RestartEvery: opts.restartEvery, Version: version(), Policy: policyText,
+		SettleLimit: opts.settleLimit,
+		Grace:       cmp.Or(opts.grace, 1), // to the harness 0 is the default, here it is none
+		OnCrash:     harness.OnCrash(opts.onCrash), RestartEvery: opts.restartEvery, Version: version(), Policy: policyText,
 		Dialects: dialects, Progress: display.show, Reaper: true, Logger: slog.New(slog.NewTextHandler(display, nil)),
+	}
+	if cfg.MaxIdleUsed, err = idleLimit(opts.maxIdleUsed); err != nil {
+		return err
 	}
 	if opts.feed == "" {
 		cfg.Feed = harness.FeedOf(command)
@@ -142,7 +156,8 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	nvml, closeNVML := openNVML()
 	defer closeNVML()
 	if nvml != nil {
-		cfg.Device = nvml.View(nvml.Visible(os.LookupEnv(meter.VisibleDevices))).Use
+		gpus := nvml.View(nvml.Visible(os.LookupEnv(meter.VisibleDevices)))
+		cfg.Device, cfg.Occupied = gpus.Use, gpus.Occupied
 	}
 
 	started := time.Now()
@@ -172,7 +187,7 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	outcome *harness.Outcome,
 ) error {
 	defer fmt.Fprintf(os.Stderr, "run folder: %s\n", cfg.Dir)
-	if outcome.Diagnostic != "" { // why it stopped; the log that there is is judged all the same
+	if outcome.Diagnostic != "" && runErr == nil { // why it stopped; the log that there is is judged all the same
 		fmt.Fprintf(os.Stderr, "vramsoak: %s\n", outcome.Diagnostic)
 	}
 	if err := writeRunJSON(cfg.Dir, info); err != nil {
@@ -221,6 +236,18 @@ func onInterrupt(parent context.Context) (ctx context.Context, kill <-chan struc
 		close(done)
 		cancel()
 	}
+}
+
+// idleLimit reads --max-idle-used; nil is any amount.
+func idleLimit(text string) (*harness.Limit, error) {
+	if text == "" {
+		return nil, nil
+	}
+	limit, err := harness.ParseLimit(text)
+	if err != nil {
+		return nil, fmt.Errorf("--max-idle-used: %w", err)
+	}
+	return &limit, nil
 }
 
 // openNVML is nil where there is no driver.

@@ -23,11 +23,13 @@ const (
 	Completeness  = "completeness"
 	Regression    = "regression" // found by package compare, where there is an earlier run: see Report.Join
 	Consistency   = "consistency"
+	CleanStart    = "clean-start"
 )
 
 // Checks are the names that a policy may gate on or require.
 var Checks = []string{
 	Recovery, Leak, Fragmentation, DarkGrowth, Drift, Throughput, Peak, OutOfMemory, Completeness, Regression, Consistency,
+	CleanStart,
 }
 
 // Of applies every check to a timeline. The report depends on nothing else.
@@ -178,6 +180,7 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 	j.outOfMemory()
 	j.completeness()
 	j.unreadable()
+	j.cleanStart()
 	for i := range j.recoveries {
 		j.recoveries[i].File = j.file(j.recoveries[i].ref)
 	}

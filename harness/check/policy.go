@@ -17,6 +17,7 @@ import (
 //	fragmentation: {max_growth: 1MiB, max_share: 20%}
 //	dark_memory: {max_growth: 1MiB}
 //	drift: {max_change: 5%}
+//	clean_start: {max_used: 512MiB, max_left: 64MiB}
 //	regression: {min_effect: 1%, min_bytes: 8MiB, min_slowdown: 5%, false_alarms: 0.1%, exact: false}
 //	expect:
 //	  checkpoints: [Before Whisper Cleanup, After Whisper Cleanup]
@@ -35,6 +36,7 @@ type Policy struct {
 	Fragmentation FragmentationPolicy
 	DarkMemory    GrowthPolicy // device used - reserved at a file's last checkpoint
 	Drift         DriftPolicy
+	CleanStart    CleanStartPolicy
 	// Regression is for the comparison with earlier runs, where they are given.
 	Regression RegressionPolicy
 	Expect     ExpectPolicy
@@ -80,6 +82,12 @@ type DriftPolicy struct {
 	MaxChange Share // of the median, for the worse, over a run
 }
 
+// CleanStartPolicy is for what is in use on a device while no process of the run lives.
+type CleanStartPolicy struct {
+	MaxUsed Amount // before the first process
+	MaxLeft Amount // more, after the last one, other tenants' left out
+}
+
 // RegressionPolicy is for how much worse than in an earlier run a metric may be. What is in bytes may be worse by the
 // larger of two amounts.
 type RegressionPolicy struct {
@@ -102,11 +110,11 @@ type Share float64
 // An Amount is a number of bytes, written 64KiB or 1048576.
 type Amount struct{ Bytes int64 }
 
-// DefaultPolicy gates on every check but drift and throughput, with the limits that the project documents.
+// DefaultPolicy gates on every check but drift, throughput and clean start, with the limits that the project documents.
 func DefaultPolicy() Policy {
 	return Policy{
 		Gate: slices.DeleteFunc(slices.Clone(Checks), func(check string) bool {
-			return check == Drift || check == Throughput // a sign of something else, mostly
+			return check == Drift || check == Throughput || check == CleanStart // a sign of something else, mostly
 		}),
 		Recovery:      RecoveryPolicy{Min: 0.95, Floor: Amount{parser.MiB}},
 		Peak:          PeakPolicy{Notice: 0.70, Max: 0.85},
@@ -114,6 +122,7 @@ func DefaultPolicy() Policy {
 		Fragmentation: FragmentationPolicy{MaxGrowth: Amount{parser.MiB}},
 		DarkMemory:    GrowthPolicy{MaxGrowth: Amount{parser.MiB}},
 		Drift:         DriftPolicy{MaxChange: 0.05},
+		CleanStart:    CleanStartPolicy{MaxUsed: Amount{512 * parser.MiB}, MaxLeft: Amount{64 * parser.MiB}},
 		Regression: RegressionPolicy{
 			MinEffect: 0.01, MinBytes: Amount{8 * parser.MiB}, MinSlowdown: 0.05, FalseAlarms: 0.001,
 		},

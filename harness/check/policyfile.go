@@ -76,6 +76,10 @@ func policyFields(r *policyReader, p *Policy) map[string]func(ast.Node) {
 		}),
 		"dark_memory": r.nested(map[string]func(ast.Node){"max_growth": r.amount(&p.DarkMemory.MaxGrowth)}),
 		"drift":       r.nested(map[string]func(ast.Node){"max_change": r.share(&p.Drift.MaxChange)}),
+		"clean_start": r.nested(map[string]func(ast.Node){
+			"max_used": r.amount(&p.CleanStart.MaxUsed),
+			"max_left": r.amount(&p.CleanStart.MaxLeft),
+		}),
 		"regression": r.nested(map[string]func(ast.Node){
 			"min_effect":   r.share(&p.Regression.MinEffect),
 			"min_bytes":    r.amount(&p.Regression.MinBytes),

@@ -3,7 +3,10 @@ package meter
 import (
 	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
@@ -21,14 +24,15 @@ type Holder struct {
 	PID     int
 	Used    int64 // bytes; see HasUsed
 	HasUsed bool  // false where the driver knows the process and not its memory
-	// Command is what was started, "" where that cannot be told: the pid is of another namespace, or the process is gone.
-	Command string
-	// Run is the process's mark of a run of vramsoak, "" where it has none or may not be read: see [Proc.Run].
-	Run string
+	// Here says that the pid is that of a process here. In a container the driver's pids are of another namespace, and the same
+	// number is another process there, or none.
+	Here bool
 }
 
-// Occupied reads what is on the view's GPUs. Proc is where processes are looked up.
-func (v *View) Occupied(proc Proc) ([]Occupancy, error) {
+// Occupied reads what is on the view's GPUs.
+func (v *View) Occupied() ([]Occupancy, error) { return v.occupied("/proc") }
+
+func (v *View) occupied(proc string) ([]Occupancy, error) {
 	all := make([]Occupancy, len(v.gpus))
 	for i, gpu := range v.gpus {
 		device := v.nvml.devices[gpu]
@@ -42,7 +46,7 @@ func (v *View) Occupied(proc Proc) ([]Occupancy, error) {
 }
 
 // holders are the processes on a device, each once. Those that draw are no less holders than those that compute.
-func holders(device nvml.Device, proc Proc) []Holder {
+func holders(device nvml.Device, proc string) []Holder {
 	var all []Holder
 	for _, list := range []func() ([]nvml.ProcessInfo, nvml.Return){device.GetComputeRunningProcesses, device.GetGraphicsRunningProcesses} {
 		processes, ret := list()
@@ -66,10 +70,25 @@ func holders(device nvml.Device, proc Proc) []Holder {
 		}
 	}
 	for i := range all {
-		if h := &all[i]; proc.OnGPU(h.PID) {
-			h.Command, h.Run = proc.Command(h.PID), proc.Run(h.PID)
-		}
+		all[i].Here = onGPU(proc, all[i].PID)
 	}
 	slices.SortStableFunc(all, func(a, b Holder) int { return cmp.Compare(b.Used, a.Used) })
 	return all
+}
+
+// onGPU says that a process may be one that the driver named: it has a GPU's file open, or its files may not be seen.
+func onGPU(proc string, pid int) bool {
+	dir := filepath.Join(proc, fmt.Sprint(pid), "fd")
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return os.IsPermission(err)
+	}
+	for _, f := range files {
+		// /dev/nvidia0, /dev/nvidiactl; under WSL /dev/dxg.
+		if to, err := os.Readlink(filepath.Join(dir, f.Name())); err == nil &&
+			(strings.HasPrefix(to, "/dev/nvidia") || to == "/dev/dxg") {
+			return true
+		}
+	}
+	return false
 }

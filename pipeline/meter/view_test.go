@@ -104,7 +104,7 @@ func TestUseSaysWhichGPUFailed(t *testing.T) {
 	n, devices := openDGX(t, nil)
 	devices[2].GetMemoryInfoFunc = func() (nvml.Memory, nvml.Return) { return nvml.Memory{}, nvml.ERROR_GPU_IS_LOST }
 	_, err := n.View([]int{0, 2}).Use(nil)
-	_, err2 := n.View([]int{0, 2}).Occupied(Proc(t.TempDir()))
+	_, err2 := n.View([]int{0, 2}).Occupied()
 	for _, err := range []error{err, err2} {
 		if err == nil || !strings.HasPrefix(err.Error(), "GPU 2: nvmlDeviceGetMemoryInfo: ") {
 			t.Errorf("found %v", err)
@@ -115,35 +115,20 @@ func TestUseSaysWhichGPUFailed(t *testing.T) {
 	}
 }
 
-// A proc is a folder as /proc is: a process for each, with its command and environment, and whether it has a GPU open.
-type process struct {
-	pid              int
-	command, environ string
-	gpu              bool
-}
-
-func procOf(t *testing.T, processes ...process) Proc {
+// procOf is a folder as /proc is: for each process the file that it has open.
+func procOf(t *testing.T, open map[int]string) string {
 	t.Helper()
 	root := t.TempDir()
-	for _, p := range processes {
-		dir := filepath.Join(root, fmt.Sprint(p.pid))
-		if err := os.MkdirAll(filepath.Join(dir, "fd"), 0o755); err != nil {
+	for pid, file := range open {
+		dir := filepath.Join(root, fmt.Sprint(pid), "fd")
+		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		for name, text := range map[string]string{"cmdline": p.command, "environ": p.environ} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		to := "/dev/null"
-		if p.gpu {
-			to = "/dev/nvidia0"
-		}
-		if err := os.Symlink(to, filepath.Join(dir, "fd", "3")); err != nil {
+		if err := os.Symlink(file, filepath.Join(dir, "3")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return Proc(root)
+	return root
 }
 
 func TestOccupied(t *testing.T) {
@@ -160,43 +145,27 @@ func TestOccupied(t *testing.T) {
 		},
 		drawing: []nvml.ProcessInfo{{Pid: 5, UsedGpuMemory: 1 << 30}, {Pid: 10, UsedGpuMemory: 4 << 20}},
 	}, &gpu{used: 3 << 20, denied: true})
-	proc := procOf(t,
-		process{5, "python\x00train.py\x00", "HOME=/root\x00VRAMSOAK_RUN=runs/1\x00", true},
-		process{6, "python\x00\nx\x00", "XVRAMSOAK_RUN=1\x00", true},
-		process{7, strings.Repeat("é", 200), "", true},
-		process{9, "of another namespace", "VRAMSOAK_RUN=2", false},
-		process{10, "Xorg", "", true},
-	)
-	got, err := n.View(n.all()).Occupied(proc)
+	got, err := n.View(n.all()).occupied(procOf(t, map[int]string{
+		5: "/dev/nvidia0", 6: "/dev/nvidiactl", 7: "/dev/dxg", 9: "/dev/null", 10: "/dev/nvidia-uvm",
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []Occupancy{
 		{0, 0, 12 << 30, total, []Holder{
-			{7, 5 << 30, true, strings.Repeat("é", 100) + "...", ""},
-			{5, 1 << 30, true, "python train.py", "runs/1"},
-			{10, 4 << 20, true, "Xorg", ""},
-			{9, 2 << 20, true, "", ""},
-			{gone, 1 << 20, true, "", ""},
-			{6, 0, false, "python  x", ""},
+			{7, 5 << 30, true, true},
+			{5, 1 << 30, true, true},
+			{10, 4 << 20, true, true},
+			{9, 2 << 20, true, false},
+			{gone, 1 << 20, true, false},
+			{6, 0, false, true},
 		}},
 		{1, 1, 3 << 20, total, nil},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-}
-
-// The process that runs this is to be found in the true /proc.
-func TestProc(t *testing.T) {
-	proc := Proc("/proc")
-	if got := proc.Command(os.Getpid()); !strings.HasPrefix(got, os.Args[0]) && len(os.Args[0]) < commandMax {
-		t.Errorf("the test's command is %q", got)
-	}
-	if proc.OnGPU(os.Getpid()) {
+	if onGPU("/proc", os.Getpid()) {
 		t.Error("the test has a GPU open")
-	}
-	if proc.Command(-1) != "" || proc.Run(-1) != "" {
-		t.Error("a process that is none has a command or a run")
 	}
 }

@@ -1,0 +1,96 @@
+package check
+
+import (
+	"fmt"
+
+	"vramsoak/parser"
+)
+
+// Subjects of [CleanStart].
+const (
+	startSubject = "device before the run"
+	endSubject   = "device after the run"
+)
+
+// cleanStart judges whether the devices were idle when a run began, and came back to that when its last process had ended.
+// A log without the harness's look at them has no such finding: without a GPU there is nothing to say.
+func (j *Judge) cleanStart() {
+	var before []*parser.Idle
+	several := false
+	for i := range j.tl.Idles {
+		several = several || j.tl.Idles[i].Lane != j.tl.Idles[0].Lane
+	}
+	subject := func(s string, i *parser.Idle) string {
+		if several {
+			return fmt.Sprintf("%s (GPU %d)", s, i.GPU)
+		}
+		return s
+	}
+	for n := range j.tl.Idles {
+		i := &j.tl.Idles[n]
+		if i.Phase == parser.PhaseBefore {
+			before = append(before, i)
+			j.add(j.startFinding(i, subject(startSubject, i)))
+			continue
+		}
+		// The level is that of the run's beginning; where it was resumed, the first one's.
+		for _, b := range before {
+			if b.Run == i.Run && b.Lane == i.Lane {
+				j.add(j.endFinding(b, i, subject(endSubject, i)))
+				break
+			}
+		}
+	}
+}
+
+func (j *Judge) startFinding(i *parser.Idle, subject string) Finding {
+	limit := j.policy.CleanStart.MaxUsed.Bytes
+	used := i.Bytes(parser.Used)
+	f := Finding{
+		Check: CleanStart, Verdict: Pass, Subject: subject, Measured: new(float64(used)), Limit: new(float64(limit)), Unit: Bytes,
+		At: &i.Pos,
+	}
+	f.Message = fmt.Sprintf("%s of %s in use before the first file%s", parser.FormatBytes(used), parser.FormatBytes(i.Bytes(parser.Total)),
+		parser.HeldBy(i.Holders))
+	if used > limit {
+		f.Verdict = Fail
+	}
+	if !i.Settled {
+		f.Verdict = Fail
+		f.Message += "; it was still moving when the run began: what the device gives back or takes for another is in the run's figures"
+	}
+	return f
+}
+
+// endFinding compares the device's use without other tenants', as far as the driver names them.
+func (j *Judge) endFinding(before, after *parser.Idle, subject string) Finding {
+	limit := j.policy.CleanStart.MaxLeft.Bytes
+	left := own(after) - own(before)
+	f := Finding{
+		Check: CleanStart, Verdict: Pass, Subject: subject, Measured: new(float64(left)), Limit: new(float64(limit)), Unit: Bytes,
+		At: &after.Pos,
+	}
+	what := "back at its idle level"
+	if left > limit {
+		f.Verdict = Fail
+		what = "not back at its idle level"
+	}
+	f.Message = fmt.Sprintf("%s: %s in use, and %s before the run%s", what, parser.FormatBytes(after.Bytes(parser.Used)),
+		parser.FormatBytes(before.Bytes(parser.Used)), parser.HeldBy(after.Holders))
+	if f.Verdict == Fail && !after.Settled {
+		f.Verdict = Undecided
+		f.Message += "; it was still moving when the harness gave up waiting: a longer --settle-limit would decide it"
+	}
+	return f
+}
+
+// own is what is in use without the memory of other tenants.
+func own(i *parser.Idle) int64 {
+	used := i.Bytes(parser.Used)
+	for k := range i.Holders {
+		if h := &i.Holders[k]; !h.Ours {
+			used -= h.Bytes(parser.Used)
+		}
+	}
+	return max(0, used)
+}

@@ -1,0 +1,239 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"vramsoak/parser"
+	"vramsoak/pipeline/meter"
+)
+
+// A gpu is a device as a test would have it: what is in use over the readings, the last of them for good.
+type gpu struct {
+	mu      sync.Mutex
+	used    []int64
+	holders []meter.Holder
+	err     error
+	reads   int
+}
+
+func (g *gpu) occupied() ([]meter.Occupancy, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	used := g.used[min(g.reads, len(g.used)-1)]
+	g.reads++
+	return []meter.Occupancy{{Device: 0, GPU: 3, Used: used, Total: 1000 << 20, Holders: g.holders}}, g.err
+}
+
+func TestSettle(t *testing.T) {
+	const mib = 1 << 20
+	moving := make([]int64, 1000)
+	for i := range moving {
+		moving[i] = int64(i)
+	}
+	for _, test := range []struct {
+		name    string
+		used    []int64
+		limit   time.Duration
+		want    int64
+		settled bool
+		after   time.Duration
+	}{
+		{"still from the start", []int64{7 * mib}, 30 * time.Second, 7 * mib, true, time.Second},
+		{"given back", []int64{900 * mib, 500 * mib, 7 * mib}, 30 * time.Second, 7 * mib, true, 1500 * time.Millisecond},
+		{"still for a while, then less", []int64{900, 900, 900, 900, 5}, 30 * time.Second, 5, true, 2 * time.Second},
+		{"moves for ever", moving, 10 * time.Second, 40, false, 10 * time.Second},
+		{"no time to tell", []int64{7}, 900 * time.Millisecond, 7, false, 900 * time.Millisecond},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				g := &gpu{used: test.used}
+				got, err := Settle(t.Context(), g.occupied, test.limit)
+				if err != nil || len(got) != 1 {
+					t.Fatal(got, err)
+				}
+				// At the limit itself, a reading may be taken or not.
+				used := got[0].Bytes(parser.Used)
+				if used != test.want && (test.settled || used != test.want-1) || got[0].Settled != test.settled || got[0].GPU != 3 {
+					t.Errorf("found %d, %+v", used, got[0])
+				}
+				if took := time.Since(began); took != test.after {
+					t.Errorf("it took %v, want %v", took, test.after)
+				}
+			})
+		})
+	}
+}
+
+func TestSettleWithoutAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := make(chan struct{})
+		defer close(answer)
+		hangs := func() ([]meter.Occupancy, error) { <-answer; return nil, nil }
+		if _, err := Settle(t.Context(), hangs, 30*time.Second); !errors.Is(err, errSilent) || !strings.Contains(err.Error(), "within 30s") {
+			t.Errorf("a driver that hangs: %v", err)
+		}
+		lost := errors.New("GPU is lost")
+		broken := &gpu{used: []int64{0}, err: lost}
+		if _, err := Settle(t.Context(), broken.occupied, 30*time.Second); !errors.Is(err, lost) {
+			t.Errorf("a driver that fails: %v", err)
+		}
+		none := func() ([]meter.Occupancy, error) { return nil, nil }
+		if got, err := Settle(t.Context(), none, 30*time.Second); err != nil || len(got) != 0 {
+			t.Errorf("no devices: %v, %v", got, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		if _, err := Settle(ctx, (&gpu{used: []int64{0}}).occupied, 30*time.Second); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 300*time.Millisecond {
+			t.Errorf("an end of the context: %v after %v", err, time.Since(began))
+		}
+	})
+}
+
+// idleLines are the lines of a log on its devices, without their times.
+func idleLines(log []byte) string {
+	var b strings.Builder
+	for line := range strings.Lines(string(log)) {
+		kind, rest, _ := strings.Cut(strings.TrimPrefix(line, "[vramsoak] "), " ")
+		if kind == "idle" || kind == "holder" || kind == "file-start" || kind == "run-end" {
+			_, fields, _ := strings.Cut(rest, " ")
+			if kind == "file-start" || kind == "run-end" {
+				fields = "\n"
+			}
+			b.WriteString(kind + " " + fields)
+		}
+	}
+	return b.String()
+}
+
+// The devices stand in the log before the first file and after the last one, with what holds them.
+func TestPreflight(t *testing.T) {
+	t.Parallel()
+	left := bystander(t, "sleep", EnvRun+"=0123456789abcdef", EnvHarness+"=1-1")
+	cfg := batchOf(t, FeedList, 2, "LINES=both")
+	g := &gpu{used: []int64{9 << 20}, holders: []meter.Holder{
+		{PID: left.Process.Pid, Used: 5 << 20, HasUsed: true, Here: true},
+		{PID: os.Getpid(), Used: 3 << 20, HasUsed: true, Here: true},
+		{PID: left.Process.Pid, Used: 1 << 20, HasUsed: true}, // of another namespace
+		{PID: 1 << 30, Here: true},                            // gone
+	}}
+	cfg.Occupied, cfg.SettleLimit, cfg.MaxIdleUsed = g.occupied, time.Minute, &Limit{Share: 0.01}
+	_, log, err := runOf(t.Context(), t, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := fmt.Sprintf(`idle device=0 gpu=3 used=9437184 total=1048576000 settled=true phase=PHASE
+holder device=0 pid=%d command=%s used=5242880 ours=true
+holder device=0 pid=%d command=%s used=3145728
+holder device=0 pid=%d used=1048576
+holder device=0 pid=1073741824
+`, left.Process.Pid, os.Args[0], os.Getpid(), quotedCommand(t), left.Process.Pid)
+	want := strings.Replace(held, "PHASE", "before", 1) + "file-start \nfile-start \n" + strings.Replace(held, "PHASE", "after", 1) + "run-end \n"
+	if got := idleLines(log); got != want {
+		t.Errorf("found\n%swant\n%s", got, want)
+	}
+}
+
+// quotedCommand is this process's command as a line of the log has it.
+func quotedCommand(t *testing.T) string {
+	t.Helper()
+	p, ok := readProc(os.Getpid())
+	if !ok {
+		t.Fatal("this process is not there")
+	}
+	line := string(parser.Holder{Command: p.command()}.AppendLine(nil))
+	_, line, _ = strings.Cut(line, "command=")
+	return line
+}
+
+// A device that holds too much is refused, with what holds it; the log says so, and no process was started.
+func TestPreflightRefuses(t *testing.T) {
+	t.Parallel()
+	left := bystander(t, "sleep", EnvRun+"=0123456789abcdef", EnvHarness+"=1-1")
+	cfg := batchOf(t, FeedList, 2, "LINES=both")
+	g := &gpu{used: []int64{900 << 20}, holders: []meter.Holder{{PID: left.Process.Pid, Used: 800 << 20, HasUsed: true, Here: true}}}
+	cfg.Occupied, cfg.SettleLimit, cfg.MaxIdleUsed = g.occupied, time.Minute, &Limit{Bytes: 512 << 20}
+	o, log, err := runOf(t.Context(), t, cfg)
+	want := fmt.Sprintf("GPU 3: expected at most 512 MiB in use before the first file, found 900 MiB of 1000 MiB, held by pid %d (%s) 800 MiB, "+
+		"left by a run of vramsoak; vramsoak doctor --free ends what is left", left.Process.Pid, os.Args[0])
+	if err == nil || err.Error() != want {
+		t.Errorf("found %v, want %s", err, want)
+	}
+	if o == nil || o.Processes != 0 || o.Reason != ReasonStopped {
+		t.Errorf("outcome %+v", o)
+	}
+	if got := idleLines(log); !strings.HasPrefix(got, "idle ") || !strings.HasSuffix(got, "run-end \n") || strings.Contains(got, "file-start") {
+		t.Errorf("the log has\n%s", got)
+	}
+
+	g = &gpu{used: []int64{0}, err: errors.New("GPU is lost")}
+	cfg = batchOf(t, FeedList, 2, "LINES=both")
+	cfg.Occupied, cfg.SettleLimit, cfg.MaxIdleUsed = g.occupied, time.Minute, &Limit{Bytes: 512 << 20}
+	if _, _, err := runOf(t.Context(), t, cfg); err == nil || !strings.Contains(err.Error(), "GPU is lost; without --max-idle-used") {
+		t.Errorf("a driver that fails: %v", err)
+	}
+	cfg = batchOf(t, FeedList, 2, "LINES=both")
+	cfg.Occupied, cfg.SettleLimit = g.occupied, time.Minute
+	if o, log, err := runOf(t.Context(), t, cfg); err != nil || o.Reason != ReasonDone || strings.Contains(idleLines(log), "idle") {
+		t.Errorf("a driver that fails where nothing is demanded of the device: %+v, %v", o, err)
+	}
+}
+
+// Neither Ctrl-C nor the second one has to wait until a device settles.
+func TestInterruptedPreflight(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"context", "kill"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			kill := make(chan struct{}, 1)
+			cfg := batchOf(t, FeedList, 2, "LINES=both")
+			g := &gpu{used: []int64{0}}
+			cfg.SettleLimit, cfg.Kill = time.Hour, kill
+			cfg.Occupied = func() ([]meter.Occupancy, error) {
+				if how == "kill" {
+					select {
+					case kill <- struct{}{}:
+					default:
+					}
+				} else {
+					cancel()
+				}
+				all, err := g.occupied()
+				all[0].Used = int64(g.reads) // moves for ever
+				return all, err
+			}
+			o, log, err := runOf(ctx, t, cfg)
+			if err != nil || o.Reason != ReasonInterrupted || o.Processes != 0 || strings.Contains(idleLines(log), "idle") {
+				t.Errorf("outcome %+v, %v", o, err)
+			}
+		})
+	}
+}
+
+func TestLimit(t *testing.T) {
+	for text, want := range map[string]struct {
+		of   int64
+		back string
+	}{"512MiB": {512 << 20, "512 MiB"}, "5%": {50 << 20, "5%"}, "0": {0, "0 B"}, "2.5 %": {25 << 20, "2.5%"}, "1GB": {1 << 30, "1.00 GiB"}} {
+		l, err := ParseLimit(text)
+		if err != nil || l.Of(1000<<20) != want.of || l.String() != want.back {
+			t.Errorf("%s is %v, %d of 1000 MiB, %v", text, l, l.Of(1000<<20), err)
+		}
+	}
+	for _, text := range []string{"", "x", "-1", "-5%", "0%", "101%", "NaN%", "%"} {
+		if l, err := ParseLimit(text); err == nil {
+			t.Errorf("%q is %v", text, l)
+		}
+	}
+}
