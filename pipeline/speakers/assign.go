@@ -16,9 +16,9 @@ func Align(segments []Segment, turns []Turn) []Segment {
 	for _, s := range segments {
 		s.Words = slices.Clone(s.Words)
 		for i := range s.Words {
-			s.Words[i].Speaker = index.speaker(s.Words[i].Start, s.Words[i].End)
+			s.Words[i].Speaker = index.nearest(s.Words[i].Start, s.Words[i].End)
 		}
-		s.Speaker = index.speaker(s.Start, s.End)
+		s.Speaker = index.nearest(s.Start, s.End)
 		aligned = append(aligned, s)
 	}
 	return Split(aligned)
@@ -30,7 +30,7 @@ func Align(segments []Segment, turns []Turn) []Segment {
 func Assign(words []Word, turns []Turn) {
 	index := newIndex(turns)
 	for i := range words {
-		words[i].Speaker = index.speaker(words[i].Start, words[i].End)
+		words[i].Speaker = index.nearest(words[i].Start, words[i].End)
 	}
 }
 
@@ -91,36 +91,12 @@ func newIndex(turns []Turn) *index {
 	return x
 }
 
-// speaker is who speaks longest between start and end, else nearest to it.
-func (x *index) speaker(start, end float64) string {
-	after := sort.Search(len(x.turns), func(i int) bool { return x.turns[i].Start >= end })
-	type share struct {
-		speaker string
-		seconds float64
+// nearest is who speaks longest between start and end, else nearest to it.
+func (x *index) nearest(start, end float64) string {
+	if speaker, ok := x.speaker(start, end); ok {
+		return speaker
 	}
-	var shares []share // the one who spoke first comes last
-	for i := after - 1; i >= 0 && x.turns[x.last[i]].End > start; i-- {
-		t := x.turns[i]
-		overlap := min(t.End, end) - max(t.Start, start)
-		if overlap <= 0 {
-			continue
-		}
-		at := slices.IndexFunc(shares, func(s share) bool { return s.speaker == t.Speaker })
-		if at < 0 {
-			shares = append(shares, share{t.Speaker, overlap})
-			continue
-		}
-		shares[at].seconds += overlap
-	}
-	if len(shares) > 0 {
-		best := shares[0]
-		for _, s := range shares[1:] {
-			if s.seconds >= best.seconds {
-				best = s
-			}
-		}
-		return best.speaker
-	}
+	after := x.after(end)
 	switch {
 	case len(x.turns) == 0:
 		return ""
@@ -132,4 +108,38 @@ func (x *index) speaker(start, end float64) string {
 		return x.turns[after].Speaker
 	}
 	return before.Speaker
+}
+
+// after is the first turn that begins at a time or later.
+func (x *index) after(time float64) int {
+	return sort.Search(len(x.turns), func(i int) bool { return x.turns[i].Start >= time })
+}
+
+// speaker is who speaks longest between start and end, and not ok where nobody does.
+func (x *index) speaker(start, end float64) (speaker string, ok bool) {
+	type share struct {
+		speaker string
+		seconds float64
+	}
+	var shares []share // the one who spoke first comes last
+	for i := x.after(end) - 1; i >= 0 && x.turns[x.last[i]].End > start; i-- {
+		t := x.turns[i]
+		overlap := min(t.End, end) - max(t.Start, start)
+		if overlap <= 0 && (start < end || t.End <= start) { // what lasts no time is within a turn or is not
+			continue
+		}
+		at := slices.IndexFunc(shares, func(s share) bool { return s.speaker == t.Speaker })
+		if at < 0 {
+			shares = append(shares, share{t.Speaker, overlap})
+			continue
+		}
+		shares[at].seconds += overlap
+	}
+	best := share{seconds: -1}
+	for _, s := range shares {
+		if s.seconds >= best.seconds {
+			best = s
+		}
+	}
+	return best.speaker, len(shares) > 0
 }

@@ -1,0 +1,168 @@
+package speakers
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+)
+
+// Errors is what is wrong with a diarization, in seconds of speech. Where two speak at once, a second is two seconds.
+type Errors struct {
+	Reference  float64 `json:"reference"`   // speech in the reference
+	Missed     float64 `json:"missed"`      // speech of the reference that the diarization has not
+	FalseAlarm float64 `json:"false_alarm"` // speech of the diarization that the reference has not
+	Confusion  float64 `json:"confusion"`   // speech that the diarization has as another speaker's
+	// Mapping is who a speaker of the diarization is in the reference. Speakers who are nobody's are not in it.
+	Mapping map[string]string `json:"mapping,omitempty"`
+}
+
+// Rate is the diarization error rate: missed, false alarm and confusion over the reference's speech. It is 0 for a silent
+// diarization of a silent reference and 1 for any other of that.
+func (e Errors) Rate() float64 {
+	wrong := e.Missed + e.FalseAlarm + e.Confusion
+	switch {
+	case e.Reference > 0:
+		return wrong / e.Reference
+	case wrong > 0:
+		return 1
+	}
+	return 0
+}
+
+// Add adds the errors of another audio: the rate of the sum is that of all audio, long files counting for more. Mappings
+// are of one audio, so the sum has none.
+func (e *Errors) Add(other Errors) {
+	e.Reference += other.Reference
+	e.Missed += other.Missed
+	e.FalseAlarm += other.FalseAlarm
+	e.Confusion += other.Confusion
+	e.Mapping = nil
+}
+
+// Compare finds the errors of a diarization as NIST's Rich Transcription evaluations define them (the RT-09
+// evaluation plan of 2009, md-eval.pl), which is also what pyannote.metrics' DiarizationErrorRate does: at each time, of r speakers in
+// the reference and h in the diarization, max(0, r-h) are missed, max(0, h-r) are false alarm, and of the min(r, h) others
+// those are confused who are not mapped to one another, by the one-to-one mapping of speakers that makes the confusion
+// least.
+//
+// Not scored is the time within collar seconds of where a turn of the reference begins or ends: 0.25 in NIST's
+// evaluations. Pyannote's collar is the sum of both sides, so twice this one. Turns that last no time are nobody's.
+func Compare(reference, hypothesis []Turn, collar float64) Errors {
+	ref, hyp := newTrack(reference), newTrack(hypothesis)
+	times := slices.Concat(ref.times, hyp.times)
+	var skipped *track
+	if collar > 0 {
+		skipped = newTrack(collars(ref.turns, collar))
+		times = append(times, skipped.times...)
+	}
+	slices.Sort(times)
+	times = slices.Compact(times)
+
+	var e Errors
+	var both float64 // seconds in which somebody could be right
+	together := make([][]float64, len(ref.names))
+	for r := range together {
+		together[r] = make([]float64, len(hyp.names))
+	}
+	for i := 1; i < len(times); i++ {
+		at, seconds := times[i-1], times[i]-times[i-1]
+		nRef, nHyp := ref.enter(at), hyp.enter(at)
+		if skipped != nil && skipped.enter(at) > 0 {
+			continue
+		}
+		e.Reference += seconds * float64(nRef)
+		e.Missed += seconds * float64(max(0, nRef-nHyp))
+		e.FalseAlarm += seconds * float64(max(0, nHyp-nRef))
+		both += seconds * float64(min(nRef, nHyp))
+		for r := range ref.names {
+			for h := range hyp.names {
+				if ref.speaking[r] > 0 && hyp.speaking[h] > 0 {
+					together[r][h] += seconds
+				}
+			}
+		}
+	}
+	right := 0.0
+	e.Mapping = map[string]string{}
+	for r, h := range match(together) {
+		if h >= 0 {
+			right += together[r][h]
+			e.Mapping[hyp.names[h]] = ref.names[r]
+		}
+	}
+	e.Confusion = max(0, both-right)
+	return e
+}
+
+// collars are the times around where turns begin and end.
+func collars(turns []Turn, collar float64) []Turn {
+	var around []Turn
+	for _, t := range turns {
+		around = append(around, Turn{Start: t.Start - collar, End: t.Start + collar}, Turn{Start: t.End - collar, End: t.End + collar})
+	}
+	return around
+}
+
+// A track goes through turns in time and knows who speaks.
+type track struct {
+	turns    []Turn
+	names    []string
+	times    []float64 // where somebody begins or ends
+	begins   []change
+	ends     []change
+	speaking []int // turns of each speaker that are on
+	voices   int   // speakers who speak
+}
+
+// A change is where a speaker's turn begins or ends.
+type change struct {
+	at      float64
+	speaker int
+}
+
+func newTrack(turns []Turn) *track {
+	t := &track{}
+	numbers := map[string]int{}
+	for _, turn := range turns {
+		if !(turn.End > turn.Start) || math.IsInf(turn.Start, 0) || math.IsInf(turn.End, 0) {
+			continue
+		}
+		t.turns = append(t.turns, turn)
+		numbers[turn.Speaker] = 0
+	}
+	t.names = slices.Sorted(maps.Keys(numbers))
+	for i, name := range t.names {
+		numbers[name] = i
+	}
+	for _, turn := range t.turns {
+		n := numbers[turn.Speaker]
+		t.begins = append(t.begins, change{turn.Start, n})
+		t.ends = append(t.ends, change{turn.End, n})
+		t.times = append(t.times, turn.Start, turn.End)
+	}
+	byTime := func(a, b change) int { return cmp.Compare(a.at, b.at) }
+	slices.SortFunc(t.begins, byTime)
+	slices.SortFunc(t.ends, byTime)
+	t.speaking = make([]int, len(t.names))
+	return t
+}
+
+// enter goes on to a time, which is no earlier than the last, and returns how many speakers speak from there on.
+func (t *track) enter(at float64) int {
+	for len(t.begins) > 0 && t.begins[0].at <= at {
+		n := t.begins[0].speaker
+		if t.speaking[n]++; t.speaking[n] == 1 {
+			t.voices++
+		}
+		t.begins = t.begins[1:]
+	}
+	for len(t.ends) > 0 && t.ends[0].at <= at {
+		n := t.ends[0].speaker
+		if t.speaking[n]--; t.speaking[n] == 0 {
+			t.voices--
+		}
+		t.ends = t.ends[1:]
+	}
+	return t.voices
+}
