@@ -74,6 +74,7 @@ func (r *run) attend(ctx context.Context, p *process) death {
 			for _, sample := range s {
 				r.log.sample(sample)
 			}
+			r.excess = r.excess.or(r.sampled(s))
 		case <-limit.rings:
 			if ended != nil && !r.track.ending {
 				r.cfg.Logger.Warn("the process took too long and is ended", "pid", p.pid, "limit", r.cfg.Timeout)
@@ -98,10 +99,21 @@ func (r *run) attend(ctx context.Context, p *process) death {
 			p.family.reap()
 			r.show(now)
 		}
-		if exited != nil && !r.track.ending && r.track.active == nil && r.over(time.Now()) {
+		if ended != nil && !r.track.ending && r.track.active == nil && r.over(time.Now()) {
 			d.over = true
 			end(unix.SIGTERM)
 		}
+		if r.excess.what != "" && ended != nil {
+			switch {
+			case !r.track.ending:
+				r.cfg.Logger.Warn("the process is ended before the device is full", "pid", p.pid, "because", r.excess.what)
+				d.overuse, r.track.late = r.excess.what, true
+				end(unix.SIGTERM)
+			case r.excess.far && d.overuse != "" && toGiveUp == nil:
+				end(unix.SIGKILL)
+			}
+		}
+		r.excess = overuse{}
 		if r.log.flush() != nil && !broken {
 			broken = true
 			interrupt(unix.SIGTERM)
@@ -142,6 +154,10 @@ func (r *run) take(chunk []byte) {
 func (r *run) pass(p piece, last bool) {
 	if p.look {
 		r.track.before(p.text, time.Now())
+		if r.track.read {
+			r.track.read = false
+			r.excess = r.excess.or(r.logged(&r.track.reading, r.track.lane))
+		}
 	}
 	r.log.pass(p.text)
 	if last {

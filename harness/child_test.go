@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -114,6 +115,23 @@ var programs = map[string]func(args []string){
 		launch("daemon")
 		fmt.Println("pipeline", os.Getpid())
 		time.Sleep(10 * time.Minute)
+	},
+	"grow": func(args []string) { // takes more and more memory for the first file, up to half a GiB
+		if args[0] != "f1" {
+			return
+		}
+		signal.Ignore(unix.SIGTERM)
+		var held [][]byte
+		for range 64 {
+			block := make([]byte, 8<<20)
+			for i := 0; i < len(block); i += 4096 {
+				block[i] = 1
+			}
+			held = append(held, block)
+			time.Sleep(5 * time.Millisecond)
+		}
+		time.Sleep(10 * time.Minute)
+		runtime.KeepAlive(held)
 	},
 	"some": func([]string) { // works on up to 100 files
 		paths := bufio.NewScanner(os.Stdin)

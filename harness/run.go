@@ -48,6 +48,8 @@ type run struct {
 	started   time.Time
 	processes int
 	restarts  restarts
+	machine   int64   // bytes of its memory, where they are a limit; else 0
+	excess    overuse // in the process's last word
 	// interrupted says that the context ended, or Kill yielded.
 	interrupted bool
 }
@@ -69,6 +71,7 @@ func Run(ctx context.Context, cfg Config) (*Outcome, error) {
 	r := &run{cfg: cfg, log: log, batch: newBatch(cfg.Files), board: newBoard(cfg.Progress), kill: cfg.Kill, started: time.Now()}
 	r.id = newRunID()
 	r.reaper = cfg.Reaper && becomeReaper()
+	r.machine = cfg.machineMemory()
 	r.lines.dialects = cfg.Dialects
 	r.track = &tracker{
 		log: log, batch: r.batch, dialects: cfg.Dialects, logger: cfg.Logger, follow: cfg.Feed != FeedProcess,
@@ -206,7 +209,7 @@ func (r *run) processOne(ctx context.Context, fed []int) (verdict, error) {
 // began in it, and well, that some ended well.
 func (r *run) judge(d death, between, progress, well bool) verdict {
 	stopped := func(what string) verdict { return r.stopped(d, what) }
-	failed := d.signal != "" || d.code != 0
+	failed := d.signal != "" || d.code != 0 || d.overuse != ""
 	waiting, _ := r.batch.next(r.track.fed)
 	switch {
 	case d.lost:
@@ -228,7 +231,7 @@ func (r *run) judge(d death, between, progress, well bool) verdict {
 		switch {
 		case d.timeout:
 			return stopped(fmt.Sprintf("began no new file within %v and was ended", r.cfg.Timeout))
-		case d.signal != "":
+		case d.signal != "" || d.overuse != "":
 			return stopped(d.String())
 		case failed && len(r.batch.files) == 0:
 			return stopped(d.String() + " before it began a file")

@@ -38,8 +38,10 @@ type tracker struct {
 	said         []parser.FileEnd // by the line that is being passed
 
 	reading parser.Reading // of the last checkpoint
-	lastEnd time.Time      // when a file ended last
-	changed bool           // something that a person watching wants to see
+	lane    parser.Lane
+	read    bool      // there was one since it was last asked
+	lastEnd time.Time // when a file ended last
+	changed bool      // something that a person watching wants to see
 }
 
 // work is the work on one file.
@@ -68,7 +70,7 @@ func (t *tracker) before(text []byte, now time.Time) {
 	for _, rec := range t.dialects.ParseLine(text, parser.Position{}) {
 		switch rec := rec.(type) {
 		case parser.Checkpoint:
-			t.reading, t.changed = rec.Reading, true
+			t.reading, t.lane, t.read, t.changed = rec.Reading, rec.Lane, true, true
 			if t.follow && !rec.Sampled {
 				t.checkpoint(rec, now)
 			}
@@ -274,6 +276,7 @@ type death struct {
 	signal string // "SIGKILL"; "" where it exited by itself
 	// Why the harness ended it, if it did.
 	timeout, interrupted, over bool
+	overuse                    string // of what, if that is why
 	// lost says that it was told to end, by SIGKILL at last, and did not.
 	lost bool
 	// last is the last line that it printed.
@@ -289,6 +292,8 @@ func (d death) reason() parser.ExitReason {
 	switch {
 	case d.timeout:
 		return parser.ExitTimeout
+	case d.overuse != "":
+		return parser.ExitOveruse
 	case d.interrupted:
 		return parser.ExitInterrupted
 	case d.over:
@@ -301,6 +306,8 @@ func (d death) String() string {
 	switch {
 	case d.lost:
 		return "did not end after SIGKILL"
+	case d.overuse != "":
+		return "was ended because " + d.overuse
 	case d.signal != "":
 		return "was ended by " + d.signal
 	}
@@ -317,6 +324,8 @@ func (t *tracker) finish(d death, limit time.Duration, now time.Time) {
 	switch {
 	case d.timeout:
 		status, reason = parser.StatusTimeout, fmt.Sprintf("took longer than %v", limit)
+	case d.overuse != "":
+		status, reason = parser.StatusOOM, d.overuse
 	case d.interrupted && status == parser.StatusUnknown:
 		status, reason = parser.StatusFailed, sayInterrupted
 	case d.interrupted:

@@ -67,7 +67,7 @@ func OpenHost(m Malloc) (*Host, error) {
 	default:
 		return nil, fmt.Errorf("expected the C allocator fixed or default, found %q", m)
 	}
-	total, err := hostTotal("/proc", "/sys/fs/cgroup")
+	total, err := HostMemory()
 	if err != nil {
 		return nil, err
 	}
@@ -133,6 +133,9 @@ func (b *Block) Free() {
 	C.free(b.p)
 	b.p, b.n = nil, 0
 }
+
+// HostMemory is the machine's memory in bytes, or what the control group allows where that is less.
+func HostMemory() (int64, error) { return hostTotal("/proc", "/sys/fs/cgroup") }
 
 // hostTotal is MemTotal, or the least memory.max of the process's control group (version 2) and those above it.
 func hostTotal(proc, cgroups string) (int64, error) {
