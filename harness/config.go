@@ -105,8 +105,8 @@ type Config struct {
 	// Resume goes on with the run whose log is in the run folder, as far as it came, rather than beginning one.
 	Resume bool
 
-	// MaxDeviceUsed ends a process when more of its device is in use than this, before it takes the device down; see
-	// [Limit]. Where there is no Device it is the machine's memory.
+	// MaxDeviceUsed ends a process when more of its device is in use than this, before it takes the device down; the
+	// zero value is no limit. Where there is no Device it is the machine's memory.
 	MaxDeviceUsed Limit
 
 	// SampleEvery is the time between two looks at the process's memory.
@@ -219,7 +219,7 @@ func (c Config) Validate() error {
 	if c.RestartEvery < 0 {
 		wrong("expected to restart every 0 (never) or more files, found %d", c.RestartEvery)
 	}
-	errs = append(errs, c.validateRestarts(), c.MaxDeviceUsed.validate())
+	errs = append(errs, c.validateRestarts(), c.validateOveruse())
 	for _, d := range []struct {
 		name  string
 		value time.Duration

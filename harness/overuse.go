@@ -3,41 +3,17 @@ package harness
 import (
 	"errors"
 	"fmt"
-	"strconv"
 
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
 )
 
-// A Limit is how much of a device may be in use: a share of it or, where that is 0, so many bytes. The zero value is none.
-type Limit struct {
-	Share float64 // above 0 and up to 1
-	Bytes int64
-}
-
-// IsZero says that there is no limit.
-func (l Limit) IsZero() bool { return l == Limit{} }
-
-func (l Limit) String() string {
-	if l.Share > 0 {
-		return strconv.FormatFloat(100*l.Share, 'f', -1, 64) + "%"
+// validateOveruse names what is wrong with the limit of a device's use.
+func (c Config) validateOveruse() error {
+	if l := c.MaxDeviceUsed; l != (Limit{}) && (l.Share < 0 || l.Share > 1 || l.Share == 0 && l.Bytes <= 0) {
+		return errors.New("expected a limit of a device's use as a share above 0 and up to 1, or as bytes above 0")
 	}
-	return parser.FormatBytes(l.Bytes)
-}
-
-func (l Limit) validate() error {
-	if l.IsZero() || l.Share > 0 && l.Share <= 1 && l.Bytes == 0 || l.Share == 0 && l.Bytes > 0 {
-		return nil
-	}
-	return errors.New("expected a limit of a device's use as a share above 0 and up to 1, or as bytes above 0")
-}
-
-// of is the limit in bytes, of a device of this size.
-func (l Limit) of(total int64) int64 {
-	if l.Share > 0 {
-		return int64(l.Share * float64(total))
-	}
-	return l.Bytes
+	return nil
 }
 
 // An overuse is more use of a device than the run allows.
@@ -49,8 +25,8 @@ type overuse struct {
 
 // overuse compares a use with the limit. Total is 0 where it is not known: a share cannot be judged then.
 func (l Limit) overuse(used, total int64, subject, whose string) overuse {
-	limit := l.of(total)
-	if l.IsZero() || limit <= 0 || used <= limit {
+	limit := l.Of(total)
+	if limit <= 0 || used <= limit {
 		return overuse{}
 	}
 	size := parser.FormatBytes(used)
@@ -103,7 +79,7 @@ func (o overuse) or(other overuse) overuse {
 // machineMemory is the machine's memory, or what the control group allows of it; 0 where no limit asks for it or it is not
 // known.
 func (c Config) machineMemory() int64 {
-	if c.MaxDeviceUsed.IsZero() || c.Device != nil {
+	if c.MaxDeviceUsed == (Limit{}) || c.Device != nil {
 		return 0
 	}
 	total, err := meter.HostMemory()

@@ -11,7 +11,7 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-func TestLimit(t *testing.T) {
+func TestOveruse(t *testing.T) {
 	t.Parallel()
 	const gib = parser.GiB
 	tests := []struct {
@@ -35,8 +35,8 @@ func TestLimit(t *testing.T) {
 			t.Errorf("%s: %+v", test.name, got)
 		}
 	}
-	for _, bad := range []Limit{{Share: 1.1}, {Share: -1}, {Bytes: -1}, {Share: 0.5, Bytes: 1}} {
-		if bad.validate() == nil {
+	for _, bad := range []Limit{{Share: 1.1}, {Share: -1}, {Bytes: -1}, {Share: 1.1, Bytes: 1}} {
+		if (Config{MaxDeviceUsed: bad}).validateOveruse() == nil {
 			t.Errorf("%+v is valid", bad)
 		}
 	}
@@ -63,20 +63,24 @@ func TestOveruseOfASample(t *testing.T) {
 	}{
 		{"within", device, []parser.Sample{sample(parser.SourceProcess, 50, 90)}, ""},
 		{
-			"others fill it", device, []parser.Sample{sample(parser.SourceProcess, 50, 91)},
+			"others fill it", device,
+			[]parser.Sample{sample(parser.SourceProcess, 50, 91)},
 			"91 B of 100 B of device 1 were in use, 50 B of it by the pipeline, more than the 90% that the run allows",
 		},
 		{
-			"the whole device", device, []parser.Sample{sample(parser.SourceDevice, 91, 0)},
+			"the whole device", device,
+			[]parser.Sample{sample(parser.SourceDevice, 91, 0)},
 			"91 B of 100 B of device 1 were in use, more than the 90% that the run allows",
 		},
 		{"no device just now", device, []parser.Sample{sample("", 0, 0)}, ""},
 		{
-			"no device at all", nil, []parser.Sample{sample("", 0, 0)},
+			"no device at all", nil,
+			[]parser.Sample{sample("", 0, 0)},
 			"99 B of 100 B of the machine's memory were in use by the pipeline, more than the 90% that the run allows",
 		},
 		{
-			"the worst of two", device, []parser.Sample{sample(parser.SourceDevice, 91, 0), sample(parser.SourceDevice, 99, 0)},
+			"the worst of two", device,
+			[]parser.Sample{sample(parser.SourceDevice, 91, 0), sample(parser.SourceDevice, 99, 0)},
 			"99 B of 100 B of device 1 were in use, more than the 90% that the run allows",
 		},
 	}
@@ -103,7 +107,7 @@ func TestOveruseOfADevice(t *testing.T) {
 		return []meter.Use{use}, nil
 	}
 	o, log, err := runOf(t.Context(), t, cfg)
-	if err != nil || o.Reason != ReasonDone || o.Counts[parser.StatusOOM] != 1 {
+	if err != nil || o.Reason != ReasonDone || o.Counts[parser.StatusFailed] != 1 {
 		t.Errorf("outcome %+v, %v", o, err)
 	}
 	expect(t, log, `
@@ -111,7 +115,7 @@ func TestOveruseOfADevice(t *testing.T) {
 		start 1 f1
 		end 1 f1 ok
 		start 2 f2
-		end 2 f2 oom 22.0 GiB of 24.0 GiB of device 0 were in use, 20.0 GiB of it by the pipeline, more than the 90% that the run allows
+		end 2 f2 failed 22.0 GiB of 24.0 GiB of device 0 were in use, 20.0 GiB of it by the pipeline, more than the 90% that the run allows
 		exit -1 SIGTERM overuse
 		start 3 f3
 		end 3 f3 ok
@@ -130,7 +134,7 @@ func TestOveruseByACheckpoint(t *testing.T) {
 		t.Errorf("outcome %+v, %v", o, err)
 	}
 	events := events(t, log)
-	if len(events) < 4 || !strings.HasPrefix(events[2], "end 1 f1 oom 2.00 GiB of 24.0 GiB of device 0 were in use") ||
+	if len(events) < 4 || !strings.HasPrefix(events[2], "end 1 f1 failed 2.00 GiB of 24.0 GiB of device 0 were in use") ||
 		!strings.HasSuffix(events[3], " overuse") {
 		t.Errorf("events %q", events)
 	}
@@ -142,7 +146,7 @@ func TestOveruseByAGrowingProcess(t *testing.T) {
 	cfg := child(t, "grow", FeedProcess, "{}")
 	cfg.Files, cfg.MaxDeviceUsed = inputs(2), Limit{Bytes: 200 * parser.MiB}
 	o, log, err := runOf(t.Context(), t, cfg)
-	if err != nil || o.Reason != ReasonDone || o.Counts[parser.StatusOOM] != 1 || o.Counts[parser.StatusOK] != 1 {
+	if err != nil || o.Reason != ReasonDone || o.Counts[parser.StatusFailed] != 1 || o.Counts[parser.StatusOK] != 1 {
 		t.Errorf("outcome %+v, %v", o, err)
 	}
 	events := events(t, log)

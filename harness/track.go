@@ -325,7 +325,7 @@ func (t *tracker) finish(d death, limit time.Duration, now time.Time) {
 	case d.timeout:
 		status, reason = parser.StatusTimeout, fmt.Sprintf("took longer than %v", limit)
 	case d.overuse != "":
-		status, reason = parser.StatusOOM, d.overuse
+		status, reason = parser.StatusFailed, d.overuse
 	case d.interrupted && status == parser.StatusUnknown:
 		status, reason = parser.StatusFailed, sayInterrupted
 	case d.interrupted:

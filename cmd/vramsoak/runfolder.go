@@ -76,7 +76,8 @@ type configJSON struct {
 	Grace        float64  `json:"grace"`   // seconds
 	OnCrash      string   `json:"on_crash"`
 	RestartEvery int      `json:"restart_every"`
-	SettleLimit  float64  `json:"settle_limit"` // seconds
+	MaxUsed      string   `json:"max_device_used,omitempty"` // as given by --max-device-used
+	SettleLimit  float64  `json:"settle_limit"`              // seconds
 	MaxIdleUsed  string   `json:"max_idle_used,omitempty"`
 	Baselines    []string `json:"baselines,omitempty"` // as given by --baseline
 }
@@ -87,7 +88,7 @@ func runInfo(cfg harness.Config, opts soakOptions, nvml *meter.NVML, started tim
 		Config: configJSON{
 			Files: opts.files, Count: len(cfg.Files), Repeat: opts.repeat, Shuffle: opts.shuffle, Feed: string(cfg.Feed),
 			Timeout: cfg.Timeout.Seconds(), Grace: cfg.Grace.Seconds(), OnCrash: string(cfg.OnCrash),
-			RestartEvery: cfg.RestartEvery, Baselines: opts.baselines,
+			RestartEvery: cfg.RestartEvery, MaxUsed: opts.maxUsed, Baselines: opts.baselines,
 		},
 		Started: started.UTC().Truncate(time.Millisecond), Seconds: outcome.Duration.Seconds(), Reason: outcome.Reason,
 		Statuses: map[string]int{}, Processes: outcome.Processes,

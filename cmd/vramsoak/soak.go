@@ -8,9 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,6 +29,7 @@ type soakOptions struct {
 	restartEvery int
 	settleLimit  time.Duration
 	maxIdleUsed  string
+	maxUsed      string
 	policy       string
 	baselines    []string
 	runs         string
@@ -108,6 +107,7 @@ the first file that the process is given.`,
 		"before and after the run, wait at most so long until what is in use on the GPUs stops moving; 0 does not look")
 	f.StringVar(&opts.maxIdleUsed, "max-idle-used", "",
 		"do not begin where more than this `amount` of a GPU's memory is in use, such as 512MiB or 5%; default any")
+	f.StringVar(&opts.maxUsed, "max-device-used", "", "end the process when more of its device is in use: a `share` such as 90%, or a size")
 	f.StringVar(&opts.policy, "policy", "", "policy `file` (YAML); default vramsoak.yaml where there is one")
 	f.StringArrayVar(&opts.baselines, "baseline", nil, baselineUsage)
 	f.StringVar(&opts.runs, "runs", "runs", "`folder` in which the run folder is made")
@@ -139,12 +139,16 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	if files, err = inRounds(files, opts.repeat, opts.shuffle); err != nil {
 		return err
 	}
+	maxUsed, err := deviceLimit(opts.maxUsed)
+	if err != nil {
+		return err
+	}
 	display := newDisplay(os.Stderr)
 	cfg := harness.Config{
 		Command: command, Files: files, Feed: harness.Feed(opts.feed), Timeout: opts.timeout,
-		SettleLimit: opts.settleLimit,
-		Grace:       cmp.Or(opts.grace, 1), // to the harness 0 is the default, here it is none
-		OnCrash:     harness.OnCrash(opts.onCrash), RestartEvery: opts.restartEvery, Version: version(), Policy: policyText,
+		SettleLimit: opts.settleLimit, MaxDeviceUsed: maxUsed,
+		Grace:   cmp.Or(opts.grace, 1), // to the harness 0 is the default, here it is none
+		OnCrash: harness.OnCrash(opts.onCrash), RestartEvery: opts.restartEvery, Version: version(), Policy: policyText,
 		Dialects: dialects, Progress: display.show, Reaper: true, Logger: slog.New(slog.NewTextHandler(display, nil)),
 	}
 	if cfg.MaxIdleUsed, err = idleLimit(opts.maxIdleUsed); err != nil {
@@ -208,34 +212,6 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 		return runErr
 	}
 	return verdict(report)
-}
-
-// onInterrupt ends the context at the first Ctrl-C (or SIGTERM) and closes kill at the second.
-func onInterrupt(parent context.Context) (ctx context.Context, kill <-chan struct{}, stop func()) {
-	ctx, cancel := context.WithCancel(parent)
-	killed := make(chan struct{})
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	done := make(chan struct{})
-	go func() {
-		select {
-		case <-signals:
-			fmt.Fprintln(os.Stderr, "\nending the pipeline; once more to kill it")
-			cancel()
-		case <-done:
-			return
-		}
-		select {
-		case <-signals:
-			close(killed)
-		case <-done:
-		}
-	}()
-	return ctx, killed, func() {
-		signal.Stop(signals)
-		close(done)
-		cancel()
-	}
 }
 
 // idleLimit reads --max-idle-used; nil is any amount.

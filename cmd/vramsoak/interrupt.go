@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// onInterrupt ends the context at the first Ctrl-C, SIGTERM, or SIGHUP of a terminal that is closed, and closes kill at the
+// second.
+func onInterrupt(parent context.Context) (ctx context.Context, kill <-chan struct{}, stop func()) {
+	ctx, cancel := context.WithCancel(parent)
+	killed := make(chan struct{})
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	// A reader of our output that ends, with the terminal or before, must not end the run: writes to it fail, and no more.
+	// To ignore the signal would have the pipeline ignore it too.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-signals:
+			fmt.Fprintln(os.Stderr, "\nending the pipeline; once more to kill it")
+			cancel()
+		case <-done:
+			return
+		}
+		select {
+		case <-signals:
+			close(killed)
+		case <-done:
+		}
+	}()
+	return ctx, killed, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel()
+	}
+}
