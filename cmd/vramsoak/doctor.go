@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,29 +17,66 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
+type doctorOptions struct {
+	gpu, free, yes bool
+	run            string
+}
+
 func newDoctorCommand() *cobra.Command {
-	return &cobra.Command{
+	opts := doctorOptions{}
+	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what this machine can do: driver, GPU, libraries, disk",
+		Short: "Say what this machine can do, what holds its GPUs, and end what an earlier run left",
 		Long: `Doctor looks for what a soak may use, and says for each what follows where it is missing. It needs none of it: logs
-can be judged anywhere.`,
+can be judged anywhere.
+
+With --gpu it looks at the GPUs alone, those that CUDA_VISIBLE_DEVICES shows: how much of each is in use, whether that has
+settled, and which processes hold it, as far as the driver names them.
+
+With --free it ends processes that a run of vramsoak left behind whose harness is gone, as after kill -9: those that carry
+the run's id in their environment, and are of this user. It lists them and asks before; --yes does not ask. Each gets SIGTERM,
+and SIGKILL where it has not ended after five seconds. Processes of a soak that is at work are never among them.
+Where nobody can be asked, and where a process does not end, the exit status is 2; no for an answer is 0.`,
+		Example: `  vramsoak doctor --gpu
+  vramsoak doctor --free
+  vramsoak doctor --free --yes --gpu`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.OutOrStdout()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd, opts) },
 	}
+	cmd.Flags().BoolVar(&opts.gpu, "gpu", false, "show what is in use on the GPUs, and what holds it")
+	cmd.Flags().BoolVar(&opts.free, "free", false, "end what earlier runs left behind, after asking")
+	cmd.Flags().BoolVar(&opts.yes, "yes", false, "with --free: do not ask")
+	cmd.Flags().StringVar(&opts.run, "run", "", "with --free: only what the run of this `id` left, which is in the first line of its soak.log")
+	return cmd
 }
 
-// A diagnosis is one line of doctor.
-type diagnosis struct {
-	what  string
-	ok    bool
-	found string // or what follows from its absence
-}
-
-func runDoctor(out io.Writer) error {
+func runDoctor(cmd *cobra.Command, opts doctorOptions) error {
+	if !opts.free && (opts.yes || cmd.Flags().Changed("run")) {
+		return errors.New("expected --yes and --run together with --free, which is what they are for")
+	}
+	if cmd.Flags().Changed("run") && opts.run == "" {
+		return errors.New("expected the id of a run after --run, found none; it is in the first line of its soak.log")
+	}
+	out := cmd.OutOrStdout()
+	if opts.free {
+		if err := free(cmd.Context(), os.Stdin, out, opts); err != nil {
+			return err
+		}
+	}
+	switch {
+	case opts.gpu:
+		return showGPUs(cmd.Context(), out)
+	case opts.free:
+		return nil
+	}
 	var all []diagnosis
 	all = append(all, diagnosis{"vramsoak", true, fmt.Sprintf("%s, %s, %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)})
 	all = append(all, diagnoseGPUs()...)
 	all = append(all, diagnoseMemory(), diagnosePipeline(), diagnoseFFmpeg(), diagnoseDisk())
+	return writeDiagnoses(out, all)
+}
+
+func writeDiagnoses(out io.Writer, all []diagnosis) error {
 	for _, d := range all {
 		mark := "ok  "
 		if !d.ok {
@@ -51,10 +89,17 @@ func runDoctor(out io.Writer) error {
 	return nil
 }
 
+// A diagnosis is one line of doctor.
+type diagnosis struct {
+	what  string
+	ok    bool
+	found string // or what follows from its absence
+}
+
 func diagnoseGPUs() []diagnosis {
 	nvml, err := meter.OpenNVML()
 	if err != nil {
-		return []diagnosis{{"NVIDIA driver", false, fmt.Sprintf("%v; samples then have no device figures", err)}}
+		return []diagnosis{noDriver(err)}
 	}
 	defer func() { _ = nvml.Close() }() // only read
 	all := []diagnosis{{"NVIDIA driver", true, nvml.Driver()}}
@@ -62,6 +107,10 @@ func diagnoseGPUs() []diagnosis {
 		all = append(all, diagnosis{fmt.Sprintf("GPU %d", i), true, fmt.Sprintf("%s, %s", g.Name, parser.FormatBytes(g.Total))})
 	}
 	return all
+}
+
+func noDriver(err error) diagnosis {
+	return diagnosis{"NVIDIA driver", false, fmt.Sprintf("%v; samples then have no device figures", err)}
 }
 
 func diagnoseMemory() diagnosis {

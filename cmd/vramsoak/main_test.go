@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"vramsoak/parser"
+	"vramsoak/pipeline/meter"
 )
 
 func TestMain(m *testing.M) {
@@ -30,7 +31,17 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		UpdateScripts:       os.Getenv("UPDATE") != "",
-		Cmds:                scriptCommands,
+		Condition: func(name string) (bool, error) {
+			if name != "gpu" { // there is an NVIDIA driver
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			nvml, err := meter.OpenNVML()
+			if err == nil {
+				err = nvml.Close()
+			}
+			return err == nil, nil
+		},
+		Cmds: scriptCommands,
 	})
 }
 

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vramsoak/parser"
+	"vramsoak/pipeline/meter"
+)
+
+// What doctor --gpu shows of two GPUs, one of them held and moving.
+func TestDiagnoseIdles(t *testing.T) {
+	idle := func(gpu int, used int64, settled bool) parser.Idle {
+		i := parser.Idle{GPU: gpu, Settled: settled}
+		i.Set(parser.Used, parser.Exact(used))
+		i.Set(parser.Total, parser.Exact(80<<30))
+		return i
+	}
+	held := idle(1, 9<<30, false)
+	held.Holders = []parser.Holder{{PID: 17, Command: "python transcribe.py", Ours: true}, {PID: 18}}
+	held.Holders[0].Set(parser.Used, parser.Exact(8<<30))
+	devices := []meter.DeviceInfo{{Name: "NVIDIA H100"}, {Name: "NVIDIA A100"}}
+	for _, test := range []struct {
+		idles []parser.Idle
+		want  string
+	}{
+		{[]parser.Idle{idle(0, 3<<20, true), held}, `ok    GPU 0            NVIDIA H100, 3.00 MiB of 80.0 GiB in use, settled
+ok    GPU 1            NVIDIA A100, 9.00 GiB of 80.0 GiB in use, still moving after 5s
+                       held by pid 17 (python transcribe.py) 8.00 GiB, left by a run of vramsoak
+                       held by pid 18
+`},
+		{nil, "none  GPUs             CUDA_VISIBLE_DEVICES shows none of 2\n"},
+	} {
+		var out bytes.Buffer
+		if err := writeDiagnoses(&out, diagnoseIdles(devices, test.idles)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, out.String()); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestConfirm(t *testing.T) {
+	for answer, want := range map[string]bool{"y\n": true, "YES\n": true, " y ": true, "": false, "\n": false, "n\n": false, "yep\n": false} {
+		var out bytes.Buffer
+		got, err := confirm(strings.NewReader(answer), &out, "End it?")
+		if err != nil || got != want || out.String() != "End it? [y/N] " {
+			t.Errorf("%q is %v, %v after %q", answer, got, err, out.String())
+		}
+	}
+}
