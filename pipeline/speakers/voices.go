@@ -1,0 +1,149 @@
+package speakers
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+)
+
+// Voices tells speakers apart over many audios. A diarization numbers the speakers of each audio anew; by the embeddings
+// of their voices they get the same name wherever they speak.
+type Voices struct {
+	threshold float64
+	dim       int
+	known     []voice
+}
+
+// A voice is known by the sum of its embeddings, each of length 1: its direction is their mean's.
+type voice struct {
+	name string
+	sum  []float64
+}
+
+// NewVoices returns voices of which none is known yet. Embeddings whose cosine similarity is below the threshold, between
+// -1 and 1, are of different voices; where one model's embeddings part is in its documentation, 0.5 is usual.
+func NewVoices(threshold float64) *Voices { return &Voices{threshold: threshold} }
+
+// Enroll makes a voice known by a name, or adds to what is known of it.
+func (v *Voices) Enroll(name string, embeddings ...[]float32) error {
+	sum, err := v.direction(embeddings)
+	if err != nil {
+		return fmt.Errorf("voice of %s: %w", name, err)
+	}
+	v.dim = len(sum)
+	v.add(name, sum)
+	return nil
+}
+
+func (v *Voices) add(name string, sum []float64) {
+	at := slices.IndexFunc(v.known, func(k voice) bool { return k.name == name })
+	if at < 0 {
+		v.known = append(v.known, voice{name, sum})
+		return
+	}
+	for i, x := range sum {
+		v.known[at].sum[i] += x
+	}
+}
+
+// Name gives the speakers of one audio, each with the embeddings of his or her turns, the names of the voices that theirs
+// are most like: one to one, so that two speakers of an audio are never one voice. Who is like no known voice gets a new
+// name, SPEAKER_00 and so on, and is known by it from then on. What is known of the others grows by these embeddings.
+func (v *Voices) Name(embeddings map[string][][]float32) (map[string]string, error) {
+	labels := slices.Sorted(maps.Keys(embeddings))
+	sums := make([][]float64, len(labels))
+	for i, label := range labels {
+		sum, err := v.direction(embeddings[label])
+		if err != nil {
+			return nil, fmt.Errorf("voice of %s: %w", label, err)
+		}
+		if i > 0 && len(sum) != len(sums[0]) {
+			return nil, fmt.Errorf("voice of %s: expected embeddings of %d numbers, found %d", label, len(sums[0]), len(sum))
+		}
+		sums[i] = sum
+	}
+	weights := make([][]float64, len(labels))
+	for i := range labels {
+		weights[i] = make([]float64, len(v.known))
+		for k := range v.known {
+			if s := cosine(sums[i], v.known[k].sum); s >= v.threshold {
+				weights[i][k] = 2 + s // above 0, which is no pair, and nearly as good as another: all that can be are paired
+			}
+		}
+	}
+	names := map[string]string{}
+	for i, k := range match(weights) {
+		if k >= 0 {
+			names[labels[i]] = v.known[k].name
+		}
+	}
+	for i, label := range labels {
+		if names[label] == "" {
+			names[label] = v.newName()
+		}
+		v.dim = len(sums[i])
+		v.add(names[label], sums[i])
+	}
+	return names, nil
+}
+
+func (v *Voices) newName() string {
+	for n := 0; ; n++ {
+		name := fmt.Sprintf("SPEAKER_%02d", n)
+		if !slices.ContainsFunc(v.known, func(k voice) bool { return k.name == name }) {
+			return name
+		}
+	}
+}
+
+// direction is the sum of embeddings, each made as long as the others.
+func (v *Voices) direction(embeddings [][]float32) ([]float64, error) {
+	if len(embeddings) == 0 {
+		return nil, fmt.Errorf("expected an embedding, found none")
+	}
+	sum := make([]float64, len(embeddings[0]))
+	for _, e := range embeddings {
+		if len(e) != len(sum) || v.dim > 0 && len(e) != v.dim {
+			return nil, fmt.Errorf("expected embeddings of %d numbers, found %d", cmp.Or(v.dim, len(sum)), len(e))
+		}
+		length := 0.0
+		for _, x := range e {
+			length += float64(x) * float64(x)
+		}
+		length = math.Sqrt(length)
+		if !(length > 0) || math.IsInf(length, 0) {
+			return nil, fmt.Errorf("expected an embedding of some length, found %g", length)
+		}
+		for i, x := range e {
+			sum[i] += float64(x) / length
+		}
+	}
+	return sum, nil
+}
+
+// cosine is the cosine of the angle between a and b, 0 where one of them has no length.
+func cosine(a, b []float64) float64 {
+	var dot, aa, bb float64
+	for i := range a {
+		dot += a[i] * b[i]
+		aa += a[i] * a[i]
+		bb += b[i] * b[i]
+	}
+	if aa == 0 || bb == 0 {
+		return 0
+	}
+	return dot / math.Sqrt(aa*bb)
+}
+
+// Rename gives turns the names of their speakers. Who has none keeps the label.
+func Rename(turns []Turn, names map[string]string) []Turn {
+	renamed := slices.Clone(turns)
+	for i := range renamed {
+		if name, ok := names[renamed[i].Speaker]; ok {
+			renamed[i].Speaker = name
+		}
+	}
+	return renamed
+}

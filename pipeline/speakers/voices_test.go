@@ -1,0 +1,98 @@
+package speakers
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// at is an embedding of some length in the plane of two voices, by its angle to the first in degrees.
+func at(degrees, length float64) []float32 {
+	sin, cos := math.Sincos(degrees * math.Pi / 180)
+	return []float32{float32(length * cos), float32(length * sin)}
+}
+
+func name(t *testing.T, v *Voices, embeddings map[string][][]float32, want map[string]string) {
+	t.Helper()
+	got, err := v.Name(embeddings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The two voices of a conversation, which the diarization of the next audio numbers the other way round.
+func TestVoicesOverAudios(t *testing.T) {
+	v := NewVoices(0.8) // 37 degrees
+	name(t, v, map[string][][]float32{"0": {at(0, 1), at(4, 10)}, "1": {at(90, 1)}}, map[string]string{"0": "SPEAKER_00", "1": "SPEAKER_01"})
+	name(t, v, map[string][][]float32{"0": {at(85, 3)}, "1": {at(-5, 0.1)}}, map[string]string{"0": "SPEAKER_01", "1": "SPEAKER_00"})
+	name(t, v, map[string][][]float32{"0": {at(180, 1)}}, map[string]string{"0": "SPEAKER_02"})
+	name(t, v, map[string][][]float32{"0": {at(172, 1)}, "1": {at(10, 1)}}, map[string]string{"0": "SPEAKER_02", "1": "SPEAKER_00"})
+	name(t, v, nil, map[string]string{})
+}
+
+func TestVoicesEnrolled(t *testing.T) {
+	v := NewVoices(0.8)
+	for who, degrees := range map[string]float64{"Ann": 0, "SPEAKER_00": 180} {
+		if err := v.Enroll(who, at(degrees, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Two of an audio are not both Ann: the one who is more like her is, and the other is new. SPEAKER_00 is taken.
+	name(t, v, map[string][][]float32{"0": {at(20, 1)}, "1": {at(3, 1)}}, map[string]string{"0": "SPEAKER_01", "1": "Ann"})
+	// What is known is the mean: 0 and 3 and these. The third lies 38 degrees from Ann's first and 35 from her mean.
+	if err := v.Enroll("Ann", at(-10, 1)); err != nil {
+		t.Fatal(err)
+	}
+	name(t, v, map[string][][]float32{"0": {at(-38, 1)}}, map[string]string{"0": "Ann"})
+}
+
+// Both can be paired, if the one that is a little more like the other's voice yields.
+func TestVoicesPairAll(t *testing.T) {
+	v := NewVoices(0.8)
+	for who, degrees := range map[string]float64{"A": 0, "B": 40} {
+		if err := v.Enroll(who, at(degrees, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// To A and B: x is 30 and 10 degrees away, y 70 and 30.
+	name(t, v, map[string][][]float32{"x": {at(30, 1)}, "y": {at(70, 1)}}, map[string]string{"x": "A", "y": "B"})
+}
+
+func TestVoicesSayWhatIsWrong(t *testing.T) {
+	v := NewVoices(0.8)
+	if err := v.Enroll("Ann", at(0, 1)); err != nil {
+		t.Fatal(err)
+	}
+	nan := float32(math.NaN())
+	for want, embeddings := range map[string][][]float32{
+		"voice of 0: expected an embedding, found none":                nil,
+		"voice of 0: expected embeddings of 2 numbers, found 3":        {{1, 2, 3}},
+		"voice of 0: expected an embedding of some length, found 0":    {at(0, 1), {0, 0}},
+		"voice of 0: expected an embedding of some length, found NaN":  {{nan, 1}},
+		"voice of 0: expected an embedding of some length, found +Inf": {{float32(math.Inf(1)), 1}},
+	} {
+		if _, err := v.Name(map[string][][]float32{"0": embeddings}); err == nil || err.Error() != want {
+			t.Errorf("expected error %q, found %v", want, err)
+		}
+	}
+	fresh := NewVoices(0.8)
+	if _, err := fresh.Name(map[string][][]float32{"0": {{1, 2, 3}}, "1": {{1, 2}}}); err == nil || !strings.Contains(err.Error(), "3 numbers, found 2") {
+		t.Errorf("found %v", err)
+	}
+	if err := fresh.Enroll("Bo", []float32{1}); err != nil {
+		t.Errorf("after a mistake: %v", err)
+	}
+}
+
+func TestRename(t *testing.T) {
+	turns := []Turn{{0, 1, "a"}, {1, 2, "b"}}
+	got := Rename(turns, map[string]string{"a": "Ann"})
+	if diff := cmp.Diff([]Turn{{0, 1, "Ann"}, {1, 2, "b"}}, got); diff != "" || turns[0].Speaker != "a" {
+		t.Error(diff)
+	}
+}
