@@ -77,11 +77,11 @@ short-soak: build
 	@if [ ! -x bin/gpupipeline ]; then echo "short soak: not run: whisper.cpp is not to be had here"; exit 0; fi
 	ci/short-soak.sh
 
-# The checks that need a GPU.
+# The checks that need a GPU: NVML's readings, and soaks of both pipelines (ci/gpu-soak.sh). Without one they say so.
 .PHONY: test-gpu
-test-gpu:
-	@if ! nvidia-smi -L >/dev/null 2>&1; then echo "GPU checks: not run: no NVIDIA driver on this machine"; exit 0; fi
-	go test -tags=gpu -count=1 -v ./pipeline/meter
+test-gpu: build
+	@if nvidia-smi -L >/dev/null 2>&1; then go test -tags=gpu -count=1 -v ./pipeline/meter; fi
+	ci/gpu-soak.sh
 
 # The same 60 files through the pipeline alone and under soak, in turn; prints both and their ratio.
 .PHONY: bench-overhead
