@@ -27,4 +27,7 @@
 //	[pipeline] file-end path=audio/0001.wav status=ok seconds=0.412
 //
 // Cleanups run however the work ends: by return, error, panic or runtime.Goexit. Nothing here knows an engine.
+//
+// [Runner.Enroll] embeds voices in batches that halve when memory runs out; memory.go has the policy of when memory is
+// given back, and [Situation.Advise] what the log advises where there was too little.
 package pipeline

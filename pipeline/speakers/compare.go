@@ -91,7 +91,9 @@ func Compare(reference, hypothesis []Turn, collar float64) Errors {
 			e.Mapping[hyp.names[h]] = ref.names[r]
 		}
 	}
-	e.Confusion = max(0, both-right)
+	if e.Confusion = both - right; e.Confusion < 1e-9 { // what rounding leaves of sums of seconds
+		e.Confusion = 0
+	}
 	return e
 }
 
