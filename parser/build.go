@@ -38,6 +38,7 @@ type Builder struct {
 	file    *File // nil between files
 	stretch *File // nil but between files
 	run     int
+	batch   int
 	process int
 	log     logState
 
@@ -92,6 +93,9 @@ type logState struct {
 	files, outside, checkpoints int
 	// settled says that it is known how files begin, so that those that are closed are final.
 	settled bool
+	// worker says that the log is of a worker that sees one GPU alone, as its device 0.
+	worker bool
+	gpu    int
 	// paths is the place in the timeline of each file that the log named.
 	paths map[string]int
 }
@@ -104,6 +108,7 @@ func (b *Builder) enter(at Position) {
 			b.run++
 			b.process++
 		}
+		b.batch = b.run
 		b.log = logState{
 			files: len(b.tl.Files), outside: len(b.tl.Outside), checkpoints: b.tl.Checkpoints, paths: map[string]int{},
 		}
@@ -113,6 +118,7 @@ func (b *Builder) enter(at Position) {
 
 func (b *Builder) checkpoint(c *Checkpoint) {
 	b.date(&c.Header)
+	b.log.number(&c.Lane)
 	if !b.log.supervised && b.log.splitter.begins(c) {
 		b.begin(FileStart{Header: Header{Pos: c.Pos, Time: c.Time}})
 	}
@@ -143,6 +149,7 @@ func (b *Builder) add(rec Record) {
 		b.checkpoint(&r)
 	case OutOfMemory:
 		b.date(&r.Header)
+		b.log.number(&r.Lane)
 		f := b.justFailed()
 		if f == nil {
 			f = b.place(&r.Header)
@@ -185,6 +192,7 @@ func (b *Builder) add(rec Record) {
 		b.end(r)
 	case Sample:
 		b.supervised(r.Header)
+		b.log.number(&r.Lane)
 		r.Run = b.run
 		b.tl.Samples = append(b.tl.Samples, r)
 	case Exit:
@@ -199,10 +207,12 @@ func (b *Builder) add(rec Record) {
 		b.tl.Orphans = append(b.tl.Orphans, r)
 	case Idle:
 		b.supervised(r.Header)
+		b.log.number(&r.Lane)
 		r.Run = b.run
 		b.tl.Idles = append(b.tl.Idles, r)
 	case Holder:
 		b.supervised(r.Header)
+		b.log.number(&r.Lane)
 		if n := len(b.tl.Idles); n > 0 && b.tl.Idles[n-1].Run == b.run {
 			b.tl.Idles[n-1].Holders = append(b.tl.Idles[n-1].Holders, r)
 		}
@@ -226,7 +236,7 @@ func (b *Builder) add(rec Record) {
 func (b *Builder) thisRun() *Run {
 	n := len(b.tl.Runs)
 	if n == 0 || b.tl.Runs[n-1].Number != b.run { // the head of the log is missing
-		b.tl.Runs = append(b.tl.Runs, Run{Number: b.run})
+		b.tl.Runs = append(b.tl.Runs, Run{Number: b.run, Batch: b.batch})
 		n++
 	}
 	return &b.tl.Runs[n-1]
@@ -300,7 +310,36 @@ func (b *Builder) startRun(r RunStart) {
 		b.run++
 		b.process++
 	}
-	b.tl.Runs = append(b.tl.Runs, Run{Number: b.run, Start: r})
+	b.batch = b.batchOf(r)
+	b.tl.Runs = append(b.tl.Runs, Run{Number: b.run, Batch: b.batch, Start: r})
+}
+
+// batchOf is the batch of a run that begins: its own, or that of a worker beside which it works.
+func (b *Builder) batchOf(r RunStart) int {
+	if r.Workers == 0 || r.ID == "" {
+		return b.run
+	}
+	if b.log.last.Line == 1 {
+		b.log.worker, b.log.gpu = true, r.GPU
+	}
+	batch := b.run
+	for _, other := range b.tl.Runs {
+		if other.Start.Workers == r.Workers && other.Start.RunID() == r.RunID() {
+			batch = other.Batch
+		}
+	}
+	again := func(other Run) bool { return other.Batch == batch && other.Start.GPU == r.GPU }
+	if slices.ContainsFunc(b.tl.Runs, again) { // the same log was given twice
+		return b.run
+	}
+	return batch
+}
+
+// number gives a worker's device the number that it has among those of all workers.
+func (l *logState) number(lane *Lane) {
+	if l.worker && lane.Device == 0 {
+		lane.Device = l.gpu
+	}
 }
 
 // begin begins a file where a log without the harness's lines shows one.
@@ -316,7 +355,7 @@ func (b *Builder) place(h *Header) *File {
 		return b.file
 	case b.stretch == nil:
 		b.stretch = b.newFile(File{
-			Outside: true, Supervised: b.log.supervised, Run: b.run, Process: b.process,
+			Outside: true, Supervised: b.log.supervised, Run: b.run, Batch: b.batch, Process: b.process,
 			Pos: h.Pos, EndPos: h.Pos, Start: h.Time, End: h.Time,
 		})
 		b.tl.Outside = append(b.tl.Outside, b.stretch)
@@ -328,7 +367,7 @@ func (b *Builder) open(start FileStart) {
 	b.close()
 	b.file = b.newFile(File{
 		Index: start.Index, Path: start.Path, AudioSeconds: start.AudioSeconds,
-		Supervised: b.log.supervised, Run: b.run, Process: b.process,
+		Supervised: b.log.supervised, Run: b.run, Batch: b.batch, Process: b.process,
 		Pos: start.Pos, EndPos: start.Pos, Start: start.Time, End: start.Time,
 	})
 	b.tl.Files = append(b.tl.Files, b.file)

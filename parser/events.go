@@ -91,6 +91,7 @@ func (f *fields) record(kind string, pipeline bool) (rec Record, known bool) {
 		return RunStart{
 			Header: f.head, Files: f.count("files"), Feed: f.values["feed"], Command: f.values["command"],
 			Version: f.values["version"], Policy: f.values["policy"], ID: f.values["id"], Until: f.seconds("until"),
+			Workers: f.count("workers"), GPU: f.count("gpu"),
 		}, true
 	case "sample":
 		return f.sample(), true

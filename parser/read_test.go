@@ -113,6 +113,8 @@ func renderRecords(t *testing.T, log []byte) string {
 		case parser.RunStart:
 			fmt.Fprintf(&b, "run-start files=%d feed=%s command=%q version=%q policy=%q", r.Files, r.Feed, r.Command, r.Version, r.Policy)
 			renderMore(&b, "until", r.Until)
+			renderMore(&b, "workers", r.Workers)
+			renderMore(&b, "gpu", r.GPU)
 		case parser.Resume:
 			fmt.Fprintf(&b, "resume index=%d cut=%d reason=%q", r.Index, r.Cut, r.Reason)
 		case parser.RunEnd:
@@ -348,6 +350,7 @@ func TestOwnLinesRoundTrip(t *testing.T) {
 		parser.RunEnd{Header: head, Files: 60, Seconds: 1.5, Reason: "done"},
 		parser.RunEnd{Header: head, Files: 60, Seconds: 1.5, Reason: "stopped", Error: nasty},
 		parser.RunStart{Header: head, Feed: "stdin", Command: "x", Version: "v1", Until: 28800},
+		parser.RunStart{Header: head, Files: 60, Feed: "list", Command: "x", Version: "v1", ID: "9f3a-gpu1", Workers: 2, GPU: 1},
 	} {
 		text := want.AppendLine(nil)
 		if bytes.ContainsAny(text, "\n\r") {

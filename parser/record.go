@@ -3,6 +3,7 @@ package parser
 import (
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -275,6 +276,22 @@ type RunStart struct {
 	// Until is how many seconds the run is to soak, with the batch over and over; 0 where it ends with the batch. Files is
 	// then 0: how many there will be is not known.
 	Until float64
+	// Workers is on how many GPUs the run works at once, 0 where it does not say: a log then is of one of them, of the GPU of
+	// this number, and Files counts those of all.
+	Workers, GPU int
+}
+
+// WorkerID is the ID of the worker of a GPU, in a run of this id.
+func WorkerID(run string, gpu int) string { return run + workerMark + strconv.Itoa(gpu) }
+
+const workerMark = "-gpu"
+
+// RunID is the id of the run: what the IDs of its workers share.
+func (r RunStart) RunID() string {
+	if r.Workers == 0 {
+		return r.ID
+	}
+	return strings.TrimSuffix(r.ID, workerMark+strconv.Itoa(r.GPU))
 }
 
 // A FileStart says that work on a file begins. The harness writes one; a pipeline that names its files writes one of its

@@ -39,6 +39,7 @@ type Timeline struct {
 // A Run is one run of the harness.
 type Run struct {
 	Number int // as in File.Run
+	Batch  int // as in File.Batch
 	Start  RunStart
 	// Resumes are where it was taken up again.
 	Resumes []Resume
@@ -62,6 +63,8 @@ type File struct {
 	// Run counts the runs from 0, and Process the pipeline's processes, over all logs. Allocator levels are comparable
 	// within a process.
 	Run, Process int
+	// Batch is the run that counts the files: Run, or for those that several workers shared that of the first of them.
+	Batch int
 	// Pos and EndPos are the file's first and last line in the log.
 	Pos, EndPos Position
 	// Start and End are zero where the log has no times.
@@ -108,25 +111,40 @@ func (f *File) Name() string {
 // LastAttempts are the files without those that were done again in their run, in the order of the log. A file that was
 // not fed has no place in the batch and is no attempt at another.
 func (tl *Timeline) LastAttempts() []*File {
-	again := func(a, b *File) bool { return a.Run == b.Run && a.Index <= b.Index }
+	again := func(a, b *File) bool { return a.Batch == b.Batch && (a.Run != b.Run || a.Index <= b.Index) }
 	once := true // nothing was done again, as nearly always
 	for i := 1; i < len(tl.Files); i++ {
 		once = once && !again(tl.Files[i], tl.Files[i-1])
 	}
-	type place struct{ run, index int }
+	type place struct{ batch, index int }
 	last := map[place]int{}
 	if !once {
-		for i := range tl.Files {
-			last[place{tl.Files[i].Run, tl.Files[i].Index}] = i
+		for i, f := range tl.Files {
+			at := place{f.Batch, f.Index}
+			if before, known := last[at]; !known || f.replaces(tl.Files[before]) {
+				last[at] = i
+			}
 		}
 	}
 	var files []*File
 	for i := range tl.Files {
-		if f := tl.Files[i]; once || f.Index == 0 || last[place{f.Run, f.Index}] == i {
+		if f := tl.Files[i]; once || f.Index == 0 || last[place{f.Batch, f.Index}] == i {
 			files = append(files, f)
 		}
 	}
 	return files
+}
+
+// replaces says that the work on a file is the later attempt at it than another one that stands before it. Of two workers'
+// logs neither stands before the other: what ended well was not done again.
+func (f *File) replaces(other *File) bool {
+	if f.Run == other.Run {
+		return true
+	}
+	if ok := f.Status == StatusOK; ok != (other.Status == StatusOK) {
+		return ok
+	}
+	return !f.Start.Before(other.Start)
 }
 
 // InOrder ranges over the files, and the stretches between them, in the order of the logs.

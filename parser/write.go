@@ -124,6 +124,10 @@ func (r RunStart) AppendLine(b []byte) []byte {
 	if r.Until > 0 {
 		b = appendField(b, "until", seconds(r.Until))
 	}
+	if r.Workers > 0 {
+		b = appendField(b, "workers", strconv.Itoa(r.Workers))
+		b = appendField(b, "gpu", strconv.Itoa(r.GPU))
+	}
 	return b
 }
 

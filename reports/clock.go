@@ -111,7 +111,7 @@ func momentsOf(tl *parser.Timeline) []moment {
 		add(moment{pos: s.Pos, time: s.Time})
 	}
 	for i, r := range tl.Runs {
-		add(moment{pos: r.Start.Pos, time: r.Start.Time, run: i > 0})
+		add(moment{pos: r.Start.Pos, time: r.Start.Time, run: i > 0 && r.Batch == r.Number})
 		if r.End != nil {
 			add(moment{pos: r.End.Pos, time: r.End.Time})
 		}

@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser"
 )
 
-// A batchPlace is a file's in the batch of a run.
-type batchPlace struct{ run, index int }
+// A batchPlace is a file's in a batch, see parser.File.
+type batchPlace struct{ batch, index int }
 
 // attempts are what became of the files that were begun several times.
 type attempts struct {
@@ -28,7 +28,7 @@ func attemptsOf(tl *parser.Timeline, last []*parser.File) attempts {
 		counts[f] = true
 	}
 	for _, f := range tl.Files {
-		switch at := (batchPlace{f.Run, f.Index}); {
+		switch at := (batchPlace{f.Batch, f.Index}); {
 		case counts[f] || f.Status == parser.StatusOK:
 		case wasInterrupted(f):
 			a.lost[at]++
@@ -48,7 +48,7 @@ func wasInterrupted(f *parser.File) bool {
 func (a attempts) retried(last []*parser.File) string {
 	n := 0
 	for _, f := range last {
-		if f.Status == parser.StatusOK && a.failed[batchPlace{f.Run, f.Index}] > 0 {
+		if f.Status == parser.StatusOK && a.failed[batchPlace{f.Batch, f.Index}] > 0 {
 			n++
 		}
 	}
@@ -66,13 +66,19 @@ func (j *Judge) interruptions() {
 	n, cut := 0, int64(0)
 	for _, run := range j.tl.Runs {
 		for _, r := range run.Resumes {
+			cut += r.Cut
+		}
+	}
+	for _, workers := range j.batches() {
+		// An interruption is all workers'; one that was done by then was not taken up again.
+		run := slices.MaxFunc(workers, func(a, b *parser.Run) int { return len(a.Resumes) - len(b.Resumes) })
+		for _, r := range run.Resumes {
 			if n++; n == 1 {
 				f.At = new(r.Pos)
 			}
 			if count[r.Reason]++; count[r.Reason] == 1 {
 				reasons = append(reasons, r.Reason)
 			}
-			cut += r.Cut
 		}
 	}
 	if n == 0 {

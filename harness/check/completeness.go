@@ -29,36 +29,15 @@ func (j *Judge) filesEnded() {
 		return !j.tells[f.Run]
 	})
 	attempts := attemptsOf(j.tl, j.tl.LastAttempts())
-	fedBy := 0
-	for _, run := range j.tl.Runs {
-		fedBy += run.Start.Files
-	}
-	if len(known) == 0 && fedBy == 0 {
+	fedAny := slices.ContainsFunc(j.tl.Runs, func(run parser.Run) bool { return run.Start.Files > 0 })
+	if len(known) == 0 && !fedAny {
 		f.Verdict, f.Unit, f.Limit = Skipped, "", nil
 		f.Message = "the log does not say how files ended; soak the pipeline, or print [pipeline] file-start and file-end"
 		j.add(f)
 		return
 	}
 	bad := slices.DeleteFunc(slices.Clone(known), func(f *parser.File) bool { return f.Status == parser.StatusOK })
-	begun := map[int]int{} // run -> files of its batch
-	for _, file := range known {
-		if file.Index != 0 {
-			begun[file.Run]++
-		}
-	}
-	missing, cut := 0, ""
-	for _, run := range j.tl.Runs {
-		missing += max(0, run.Start.Files-begun[run.Number])
-		switch {
-		case run.End == nil:
-			cut = "the run was cut short"
-		case run.End.Reason != "done":
-			cut = "the run was " + run.End.Reason
-			if run.End.Error != "" {
-				cut += ": " + run.End.Error
-			}
-		}
-	}
+	missing, unsaid, cut := j.neverBegun(known)
 	fed := len(known) + missing
 	f.Measured = new(float64(len(bad) + missing))
 	var said []string
@@ -74,17 +53,15 @@ func (j *Judge) filesEnded() {
 		if file.Error != "" {
 			text += " (" + file.Error + ")"
 		}
-		if n := attempts.failed[batchPlace{file.Run, file.Index}]; n > 0 {
+		if n := attempts.failed[batchPlace{file.Batch, file.Index}]; n > 0 {
 			text += fmt.Sprintf(", as in %s before", Plural(n, "attempt"))
 		}
 		said = append(said, text)
 	}
 	if missing > 0 {
-		said = append(said, fmt.Sprintf("%s never begun", Plural(missing, "file")))
+		said = append(said, Plural(missing, "file")+" never begun"+unsaid)
 	}
-	if cut != "" {
-		said = append(said, cut)
-	}
+	said = append(said, cut...)
 	if len(said) == 0 {
 		f.Verdict = Pass
 		f.Message = fmt.Sprintf("all %d files ended ok", fed)

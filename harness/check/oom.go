@@ -80,7 +80,7 @@ func (j *Judge) failures() []failure {
 	failed := func(f *parser.File) bool { return len(f.OOMs) > 0 || f.Status == parser.StatusOOM }
 	if slices.ContainsFunc(j.tl.Files, failed) {
 		for _, f := range j.tl.LastAttempts() {
-			endedOK[batchPlace{f.Run, f.Index}] = f.Index != 0 && f.Status == parser.StatusOK
+			endedOK[batchPlace{f.Batch, f.Index}] = f.Index != 0 && f.Status == parser.StatusOK
 		}
 	}
 	lost := map[fileRef]bool{}
@@ -92,7 +92,7 @@ func (j *Judge) failures() []failure {
 		if !failed(f) {
 			continue
 		}
-		switch again := endedOK[batchPlace{f.Run, f.Index}]; {
+		switch again := endedOK[batchPlace{f.Batch, f.Index}]; {
 		case len(f.OOMs) > 0 && again:
 			all = append(all, failure{Pass, f, &f.OOMs[0]})
 		case len(f.OOMs) > 0:

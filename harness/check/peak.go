@@ -77,8 +77,7 @@ func (r *runMark) addTotal(reading *parser.Reading) {
 	}
 }
 
-// addTotals takes the totals that do not stand at checkpoints: those of out-of-memory messages, and of the harness's
-// samples where they are of one run.
+// addTotals takes the totals that do not stand at checkpoints: those of out-of-memory messages, and of the harness's samples.
 func (j *Judge) addTotals() {
 	add := func(run int, lane parser.Lane, reading *parser.Reading) {
 		if l := j.byLane[lane]; l != nil {
@@ -104,10 +103,9 @@ func (j *Judge) addTotals() {
 			}
 		}
 	}
-	if len(j.tl.Runs) == 1 {
-		for i := range j.tl.Samples {
-			add(j.tl.Runs[0].Number, j.tl.Samples[i].Lane, &j.tl.Samples[i].Reading)
-		}
+	for i := range j.tl.Samples {
+		s := &j.tl.Samples[i]
+		add(s.Run, s.Lane, &s.Reading)
 	}
 }
 
