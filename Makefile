@@ -1,7 +1,8 @@
-# make soak    builds, fetches what it needs, makes 60 audio files and a tiny model, soaks, reports
+# make soak    builds, fetches what it needs, makes 60 audio files and tiny models, soaks, reports
 # make test    every test: linter, vet, tests with -race, a short soak of the real pipeline
 #
-# make soak FAULT=leak:4MiB shows what a failure looks like; see README.md. A recipe that fails makes make itself exit
+# make soak FAULT=leak:4MiB shows what a failure looks like, and ARGS='--isolate whisper' gives the pipeline further flags; see
+# README.md and bin/gpupipeline --help. A recipe that fails makes make itself exit
 # with 2; the pipeline's verdict is the code it names: "Error 1".
 
 .DEFAULT_GOAL := build
@@ -14,6 +15,7 @@ MAKEFLAGS += --no-print-directory
 # Where whisper.cpp is unpacked to; NATIVE=none builds and tests without it.
 NATIVE ?= .build/native
 FAULT ?=
+ARGS ?=
 FILES ?= 60
 
 # go-nvml's headers deprecate functions that its bindings still name.
@@ -43,14 +45,16 @@ pipeline: native
 .PHONY: fixtures
 fixtures: bin/vramsoak
 	@bin/vramsoak fixtures audio .build/audio-$(FILES) --count $(FILES) --seconds 5-20 --seed 1
-	bin/vramsoak fixtures model .build/model
+	bin/vramsoak fixtures model .build/model --embedding-size 48MiB
 
 .PHONY: soak
 soak: build fixtures
 	@[ -x bin/gpupipeline ] || { echo "make soak: not run: whisper.cpp is not to be had here (see above)" >&2; exit 2; }
 	nvidia-smi -L 2>/dev/null || echo "no GPU here: the device is this machine's memory, the readings are the C allocator's"
 	bin/vramsoak soak --files .build/audio-$(FILES) --feed stdin --timeout 20s --policy ci/vramsoak.yaml -- \
-	  bin/gpupipeline --model .build/model/ggml-soak.bin --out .build/transcripts --stdin $(addprefix --fault ,$(FAULT))
+	  bin/gpupipeline --model .build/model/ggml-soak.bin --segmentation .build/model/segmentation.onnx \
+	  --embedding .build/model/embedding.onnx --out .build/transcripts --formats json,srt,vtt,rttm \
+	  --truth .build/audio-$(FILES)/manifest.json --stdin $(addprefix --fault ,$(FAULT)) $(ARGS)
 
 .PHONY: test
 test: build lint vet unit short-soak

@@ -1,24 +1,28 @@
 #!/usr/bin/env bash
-# Soaks the native pipeline over 8 files three times and asserts the exit code and the verdict: clean (pass), leaking and
-# crashing (fail, and for the reason that was planted). It also judges the log again, which must give the same verdict.
+# Soaks the native pipeline over 8 files of two voices several times and asserts the exit code and the verdict: clean (pass, with all
+# nineteen checkpoints in every file and the right speakers), leaking and crashing (fail, and for the reason that was planted), and
+# crashing in a process of its own (the file fails, the batch does not). It also judges the log again, which must give the same
+# verdict.
 set -euo pipefail
 
 dir=$(mktemp -d .build/short-soak.XXXXXX)
 trap 'rm -rf "$dir"' EXIT
 bin/vramsoak fixtures audio "$dir/audio" --count 8 --seconds 2-6 --seed 7 >/dev/null
-bin/vramsoak fixtures model .build/model >/dev/null
+bin/vramsoak fixtures model "$dir/model" >/dev/null
 
 fail() {
   echo "short soak: $1" >&2
   exit 1
 }
 
-# soak NAME EXIT PATTERN [FAULT]: the exit code, and what verdict.json must contain.
+# soak NAME EXIT PATTERN [FLAG...]: the exit code, and what verdict.json must contain.
 soak() {
-  local name=$1 want=$2 pattern=$3 fault=${4:-} code=0
+  local name=$1 want=$2 pattern=$3 code=0
   local runs=$dir/$name
+  shift 3
   bin/vramsoak soak --files "$dir/audio" --feed stdin --timeout 60s --policy ci/vramsoak.yaml --runs "$runs" -- \
-    bin/gpupipeline --model .build/model/ggml-soak.bin --out "$dir/out" --stdin ${fault:+--fault "$fault"} \
+    bin/gpupipeline --model "$dir/model/ggml-soak.bin" --segmentation "$dir/model/segmentation.onnx" \
+    --embedding "$dir/model/embedding.onnx" --truth "$dir/audio/manifest.json" --out "$dir/out" --stdin "$@" \
     >"$dir/$name.txt" 2>&1 || code=$?
   [ "$code" -eq "$want" ] || { cat "$dir/$name.txt"; fail "$name: expected exit $want, found $code"; }
   grep -q "$pattern" "$runs"/*/verdict.json || { cat "$dir/$name.txt"; fail "$name: expected $pattern in the verdict"; }
@@ -30,6 +34,16 @@ soak() {
   echo "short soak: $name: exit $want as it should"
 }
 
-soak clean 0 '"verdict": "pass"'
-soak leak 1 'grows by 4.00 MiB a file' leak:4MiB
-soak crash 1 'file 5 .* crashed' crash:5
+# speakers NAME: the diarization error rate over all files is 5 % at most.
+speakers() {
+  local rate
+  rate=$(sed -n 's/.*gpupipeline: 8 files: diarization error rate \([0-9.]*\) %.*/\1/p' "$dir/$1"/*/soak.log)
+  awk -v rate="$rate" 'BEGIN { exit !(rate != "" && rate <= 5) }' || fail "$1: expected a diarization error rate of 5 % at most, found ${rate:-none}"
+  echo "short soak: $1: diarization error rate $rate %"
+}
+
+soak clean 0 '"checkpoints": 152' # 8 x 19
+speakers clean
+soak leak 1 'grows by 4.00 MiB a file' --fault leak:4MiB
+soak crash 1 'file 5 .* crashed' --fault crash:5
+soak isolated 1 'file 5 .*stage whisper ended.*7 of 8 files ended ok' --isolate whisper,diarization --fault crash:5

@@ -119,7 +119,7 @@ func (r *Runner) advise(s Situation) {
 		r.Describe(&s)
 	}
 	for _, text := range s.Advise() {
-		r.logf("ADVICE: %s", text)
+		r.Logf("ADVICE: %s", text)
 	}
 }
 

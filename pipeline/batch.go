@@ -79,7 +79,7 @@ func (b *Batch) file(ctx context.Context, f File) (err error) {
 		}
 		if oom, ok := errors.AsType[*meter.OutOfMemoryError](err); ok {
 			end.Status = parser.StatusOOM
-			r.logf("ERROR: %v", oom)
+			r.Logf("ERROR: %v", oom)
 			r.Clear("before the next file")
 			r.advise(Situation{Refused: oom})
 		}

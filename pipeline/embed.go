@@ -74,8 +74,8 @@ func (r *Runner) Enroll(ctx context.Context, e Enrollment, clips [][]float32) (e
 				refused = &Situation{Refused: oom, Clips: n}
 			}
 			size = n / 2
-			r.logf("WARNING: %v", oom)
-			r.logf("Attempting GPU recovery and retry with smaller batch: %d of %d clips", size, n)
+			r.Logf("WARNING: %v", oom)
+			r.Logf("Attempting GPU recovery and retry with smaller batch: %d of %d clips", size, n)
 			r.Clear("before a smaller batch")
 		case err != nil:
 			return nil, fmt.Errorf("voice enrollment: clip %d of %d: %w", len(embeddings)+1, len(clips), err)
@@ -167,8 +167,8 @@ func (r *Runner) FastPath(err error) bool {
 	if !ok {
 		return false
 	}
-	r.logf("WARNING: %v", oom)
-	r.logf("Falling back to the fast path: no diarization for this file")
+	r.Logf("WARNING: %v", oom)
+	r.Logf("Falling back to the fast path: no diarization for this file")
 	r.Clear("before the fast path")
 	r.advise(Situation{Refused: oom})
 	return true

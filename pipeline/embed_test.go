@@ -214,7 +214,7 @@ func TestEnrollFaults(t *testing.T) {
 		t.Errorf("oom-item: found %v", err)
 	}
 	log.Reset()
-	b := &Batch{Runner: r, First: 1, Work: func(ctx context.Context, _ *Scope, f File) error {
+	b := &Batch{Runner: r, First: 1, Work: func(ctx context.Context, _ *Scope, _ File) error {
 		_, err := r.Enroll(ctx, e, given)
 		if err != nil && r.FastPath(err) {
 			return nil

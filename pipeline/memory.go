@@ -24,7 +24,7 @@ func (r *Runner) Clear(when string) {
 		return
 	}
 	r.Device.Trim()
-	r.logf("Cleared GPU cache %s", when)
+	r.Logf("Cleared GPU cache %s", when)
 }
 
 // trim is Clear without a word.

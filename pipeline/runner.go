@@ -207,7 +207,7 @@ const (
 func (r *Runner) checkpoint(name string, holds func() int64) {
 	reading, err := r.Device.Read()
 	if err != nil {
-		r.logf("WARNING: Failed to log GPU memory: %v", err)
+		r.Logf("WARNING: Failed to log GPU memory: %v", err)
 		return
 	}
 	if holds != nil {
@@ -224,14 +224,14 @@ func (r *Runner) checkpoint(name string, holds func() int64) {
 	}
 	switch share := float64(reading.Bytes(parser.Allocated)) / float64(total); {
 	case share > criticalShare:
-		r.logf("WARNING: GPU memory usage is critically high (%.1f%%). Consider reducing batch size or using a smaller model.", 100*share)
+		r.Logf("WARNING: GPU memory usage is critically high (%.1f%%). Consider reducing batch size or using a smaller model.", 100*share)
 	case share > elevatedShare:
-		r.logf("NOTICE: GPU memory usage is elevated (%.1f%%). Monitor for potential OOM conditions.", 100*share)
+		r.Logf("NOTICE: GPU memory usage is elevated (%.1f%%). Monitor for potential OOM conditions.", 100*share)
 	}
 }
 
-// logf logs a line of text with its time.
-func (r *Runner) logf(format string, args ...any) {
+// Logf logs a line of text with its time.
+func (r *Runner) Logf(format string, args ...any) {
 	r.write(func(b []byte, now time.Time) []byte {
 		b = now.AppendFormat(b, parser.TimeLayout)
 		b = append(b, ' ')

@@ -10,6 +10,7 @@ import (
 
 	"vramsoak/pipeline"
 	"vramsoak/pipeline/meter"
+	"vramsoak/pipeline/speakers"
 	"vramsoak/pipeline/whisper"
 )
 
@@ -29,32 +30,39 @@ func process(ctx context.Context, o *options) (pipeline.Result, error) {
 		return none, err
 	}
 	defer ledger.close()
-	if err := checkFiles(o); err != nil {
+	truth, err := checkFiles(o)
+	if err != nil {
 		return none, err
 	}
 	w := &work{
 		options: o,
-		runner:  &pipeline.Runner{Device: ledger, Log: os.Stdout, Keep: o.faults.Keep},
+		runner:  &pipeline.Runner{Device: ledger, Log: os.Stdout, Keep: o.faults.Keep, KeepCache: o.clearEvery == 0},
 		host:    host,
 		ledger:  ledger,
-		engines: newEngines(o, host, ledger),
+		engines: newEngines(o, ledger),
+		// What is as different as two speakers of a file is two speakers of the batch.
+		voices: speakers.NewVoices(1 - o.threshold),
+		truth:  truth,
 	}
+	w.runner.Describe = w.describe
 	if o.diarizes() {
 		if err := w.engines.warmUp(); err != nil {
 			return none, err
 		}
 	}
-	ledger.Trim()
 	batch := &pipeline.Batch{Runner: w.runner, First: o.first, Work: w.file, Failed: report}
 	result, err := batch.Run(ctx, paths(ctx, o))
 	if err == nil && result.Files == 0 {
 		err = errors.New("expected audio files, found no path")
 	}
+	if w.total.files > 0 {
+		fmt.Fprintf(os.Stderr, "gpupipeline: %d files: %v\n", w.total.files, &w.total)
+	}
 	return result, err
 }
 
-// checkFiles looks at what the batch needs before the first file waits for it. It names every mistake.
-func checkFiles(o *options) error {
+// checkFiles looks at what the batch needs before the first file waits for it, and reads the truth. It names every mistake.
+func checkFiles(o *options) (t truth, err error) {
 	var errs []error
 	if info, err := os.Stat(o.model); err != nil {
 		errs = append(errs, fmt.Errorf("--model: %w", err))
@@ -69,7 +77,12 @@ func checkFiles(o *options) error {
 	if o.diarizes() {
 		errs = append(errs, o.diarization().Validate())
 	}
-	return errors.Join(errs...)
+	if o.truth != "" {
+		if t, err = readTruth(o.truth); err != nil {
+			errs = append(errs, fmt.Errorf("--truth: %w", err))
+		}
+	}
+	return t, errors.Join(errs...)
 }
 
 func report(f pipeline.File, err error) {

@@ -4,14 +4,17 @@ package main
 
 import (
 	"context"
+	"math"
 
 	"vramsoak/pipeline"
+	"vramsoak/pipeline/audio"
 	"vramsoak/pipeline/speakers"
 )
 
 // diarize finds who speaks when. The waveform is the stage's own, as a GPU pipeline loads it onto the device for this stage and
 // drops it before the model.
 func (w *work) diarize(ctx context.Context, pcm []float32) (turns []speakers.Turn, err error) {
+	w.runner.Clear("before diarization")
 	err = w.runner.Stage(ctx, "Diarization", func(ctx context.Context, s *pipeline.Scope) error {
 		held := s.Growth()
 		var model diarizer
@@ -41,12 +44,80 @@ func (w *work) diarize(ctx context.Context, pcm []float32) (turns []speakers.Tur
 	return turns, err
 }
 
-// align gives the words and segments of a document their speakers.
-func (w *work) align(ctx context.Context, d *document) error {
-	return w.runner.Stage(ctx, "Speaker Alignment", func(_ context.Context, s *pipeline.Scope) error {
+// align gives the words and segments of a document their speakers, and the speakers their voices.
+func (w *work) align(ctx context.Context, f pipeline.File, pcm []float32, d *document) error {
+	return w.runner.Stage(ctx, "Speaker Alignment", func(ctx context.Context, s *pipeline.Scope) error {
 		held := s.Growth()
-		s.Defer("Alignment Tensors", held, func() error { return nil })
+		var model embedder
+		s.Defer("Alignment Tensors", held, func() error {
+			if model == nil {
+				return nil
+			}
+			return model.Close()
+		})
+		if !w.noEnroll && len(d.Turns) > 0 {
+			loaded, err := w.engines.embedder(ctx)
+			if err != nil {
+				return w.ledger.outOfMemory(err, 0)
+			}
+			model = loaded
+			if err := w.enroll(ctx, f, model, pcm, d); err != nil {
+				return err
+			}
+		}
 		d.Segments = speakers.Align(d.Segments, d.Turns)
 		return nil
 	})
+}
+
+// enroll measures the speakers' voices and names them as in the files before: the diarization numbers the speakers of each file anew.
+func (w *work) enroll(ctx context.Context, f pipeline.File, model embedder, pcm []float32, d *document) error {
+	turns, clips := clips(d.Turns, pcm)
+	embeddings, err := w.runner.Enroll(ctx, pipeline.Enrollment{
+		Batching: pipeline.Batching{Size: w.enrollBatch, Memory: w.batchMemory, ClearEvery: w.clearEvery},
+		Alloc:    pipeline.HostTensor(w.host),
+		Embed: func(ctx context.Context, clip []float32) ([]float32, error) {
+			embedding, err := model.Embed(ctx, clip)
+			return embedding, w.ledger.outOfMemory(err, 0)
+		},
+		Fault: w.faults.At[f.Index],
+	}, clips)
+	if err != nil {
+		return err
+	}
+	voices := map[string][][]float32{}
+	for i, t := range turns {
+		voices[t.Speaker] = append(voices[t.Speaker], embeddings[i])
+	}
+	names, err := w.voices.Name(voices)
+	if err != nil {
+		return err
+	}
+	for _, t := range d.Turns {
+		if names[t.Speaker] == "" {
+			names[t.Speaker] = unknownVoice // whose own label another voice may have
+		}
+	}
+	d.Turns = speakers.Rename(d.Turns, names)
+	return nil
+}
+
+// unknownVoice is the name of speakers of whom too little is heard.
+const unknownVoice = "UNKNOWN"
+
+// The turns that are enrolled, in seconds: shorter ones have next to nothing of a voice in them, and of longer ones the beginning
+// says what the rest would.
+const shortestClip, longestClip = 0.1, 30.0
+
+// clips are the samples of the turns that are long enough, and those turns.
+func clips(all []speakers.Turn, pcm []float32) (turns []speakers.Turn, clips [][]float32) {
+	for _, t := range all {
+		first := int(t.Start * audio.Rate)
+		last := min(int(min(t.End, t.Start+longestClip)*audio.Rate), len(pcm))
+		if last-first < int(math.Ceil(shortestClip*audio.Rate)) {
+			continue
+		}
+		turns, clips = append(turns, t), append(clips, pcm[first:last])
+	}
+	return turns, clips
 }

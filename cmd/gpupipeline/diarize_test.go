@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,7 +32,7 @@ func TestDiarization(t *testing.T) {
 			if diff := cmp.Diff(nineteen, names(f)); diff != "" {
 				t.Error(diff)
 			}
-			for _, cleanup := range []string{"Whisper", "Waveform", "Diarization Model", "Final"} {
+			for _, cleanup := range cleanups {
 				if got := freed(t, f, cleanup+" Cleanup"); got < 95 || got > 105 {
 					t.Errorf("%s: %s freed %.1f %%", f.Path, cleanup, got)
 				}
@@ -53,6 +54,37 @@ func TestDiarization(t *testing.T) {
 	}
 }
 
+// Memory for fewer voices at a time makes batches smaller and changes nothing in what is found; memory for none leaves the file
+// without speakers, and says so. Either way it ends well, and the log's reader knows that the pipeline helped itself.
+func TestEnrollmentOutOfMemory(t *testing.T) {
+	files := audioFiles(t)[:3]
+	out := t.TempDir()
+	log, stderr, exit := gpupipeline(t, append(withModels("--out", out, "--fault", "oom-batch:2", "--fault", "oom-item:3"), files...)...)
+	if exit != "0" || statuses(log) != "ok ok ok" {
+		t.Fatalf("exit %s, files %s, stderr %s", exit, statuses(log), stderr)
+	}
+	if want := "gpupipeline: file 3, " + files[2] + ": no diarization for want of memory: "; !strings.HasPrefix(stderr, want) || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("expected the line %q, found %q", want, stderr)
+	}
+	for i, f := range log.Files {
+		if diff := cmp.Diff(nineteen, names(f)); diff != "" {
+			t.Error(diff)
+		}
+		if i == 0 != (len(f.OOMs) == 0) {
+			t.Errorf("file %d: %+v", i+1, f.OOMs)
+		}
+		for _, oom := range f.OOMs {
+			if !oom.Fallback {
+				t.Errorf("file %d: no fallback after %s", i+1, oom.Text)
+			}
+		}
+		d := readDocument(t, out, f.Path)
+		if spoken := len(d.Turns) > 0 && d.Segments[0].Speaker != ""; spoken != (i < 2) || spoken != (d.Fallback == "") || len(d.Segments) == 0 {
+			t.Errorf("file %d: %d turns, first speaker %q, fallback %q", i+1, len(d.Turns), d.Segments[0].Speaker, d.Fallback)
+		}
+	}
+}
+
 // documents is all that was written, by name.
 func documents(t *testing.T, dir string) string {
 	t.Helper()
@@ -70,4 +102,17 @@ func documents(t *testing.T, dir string) string {
 		b.Write(text)
 	}
 	return b.String()
+}
+
+// readDocument reads what was written of a file.
+func readDocument(t *testing.T, dir, path string) (d document) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, documentName(path, "json")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
 }

@@ -24,6 +24,9 @@ type document struct {
 	// Segments have words, and speakers where there was a diarization.
 	Segments []speakers.Segment `json:"segments"`
 	Turns    []speakers.Turn    `json:"turns,omitempty"`
+	// Fallback says what was left out for want of memory.
+	Fallback string `json:"fallback,omitempty"`
+	Truth    *score `json:"truth,omitempty"`
 }
 
 // formats write a document, by the name of the format, which is the extension too.

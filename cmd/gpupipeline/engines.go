@@ -33,16 +33,9 @@ type diarizer interface {
 
 // An embedder measures voices: a model in this process, or one in a worker.
 type embedder interface {
-	// Embed measures a batch of clips, which is in memory at once.
-	Embed(ctx context.Context, clips []Clip) ([][]float32, error)
+	Embed(ctx context.Context, clip []float32) ([]float32, error)
 	Close() error
 }
-
-// A Clip is a part of the audio, in samples.
-type Clip struct{ Start, End int }
-
-// Len is the number of samples.
-func (c Clip) Len() int { return c.End - c.Start }
 
 // EngineSettings are what engines are loaded by. They travel to workers.
 type EngineSettings struct {
@@ -61,8 +54,7 @@ func (s *EngineSettings) embedder() diarization.EmbedderConfig {
 type engines struct {
 	settings EngineSettings
 	isolated map[string]bool // by the name of the stage
-	host     *meter.Host
-	ledger   *ledger // nil in a worker
+	ledger   *ledger         // nil in a worker
 }
 
 // The stages that can be isolated. Enrollment goes with diarization.
@@ -71,13 +63,12 @@ const (
 	stageDiarization = "diarization"
 )
 
-func newEngines(o *options, host *meter.Host, l *ledger) *engines {
+func newEngines(o *options, l *ledger) *engines {
 	e := &engines{
 		settings: EngineSettings{
 			Malloc: meter.Malloc(o.malloc), Verbose: o.verbose, Model: o.model, Diarization: o.diarization(),
 		},
 		isolated: map[string]bool{},
-		host:     host,
 		ledger:   l,
 	}
 	for _, stage := range o.isolate {
@@ -104,13 +95,13 @@ func (e *engines) diarizer(ctx context.Context, pcm []float32) (diarizer, error)
 	return localDiarizer{models, pcm}, err
 }
 
-func (e *engines) embedder(ctx context.Context, pcm []float32) (embedder, error) {
+func (e *engines) embedder(ctx context.Context) (embedder, error) {
 	if e.isolated[stageDiarization] {
-		w, err := e.worker(ctx, stageDiarization, "LoadEmbedder", pcm)
+		w, err := e.worker(ctx, stageDiarization, "LoadEmbedder", nil)
 		return remoteEmbedder{w}, err
 	}
 	model, err := diarization.OpenEmbedder(e.settings.embedder())
-	return localEmbedder{model, e.host, pcm}, err
+	return localEmbedder{model}, err
 }
 
 // warmUp loads and frees a model of diarization before the first file, for with the first one ONNX Runtime sets up what it keeps until
@@ -199,37 +190,10 @@ func (r remoteDiarizer) Diarize(ctx context.Context) (turns []speakers.Turn, err
 	return turns, err
 }
 
-type localEmbedder struct {
-	*diarization.Embedder
-	host *meter.Host
-	pcm  []float32
-}
+type localEmbedder struct{ *diarization.Embedder }
 
-// Embed copies the clips of the batch beside each other, as they go onto a device.
-func (l localEmbedder) Embed(ctx context.Context, clips []Clip) (voices [][]float32, err error) {
-	var samples int64
-	for _, c := range clips {
-		samples += int64(c.Len())
-	}
-	batch, err := l.host.Alloc(4 * samples)
-	if err != nil {
-		return nil, err
-	}
-	defer batch.Free()
-	rest := batch.Floats()
-	for _, c := range clips {
-		if err := context.Cause(ctx); err != nil {
-			return nil, err
-		}
-		clip := rest[:copy(rest, l.pcm[c.Start:c.End])]
-		voice, err := l.Embedder.Embed(clip)
-		if err != nil {
-			return nil, err
-		}
-		voices = append(voices, voice)
-		rest = rest[c.Len():]
-	}
-	return voices, nil
+func (l localEmbedder) Embed(_ context.Context, clip []float32) ([]float32, error) {
+	return l.Embedder.Embed(clip)
 }
 
 func (l localEmbedder) Close() error {
@@ -239,7 +203,7 @@ func (l localEmbedder) Close() error {
 
 type remoteEmbedder struct{ *worker }
 
-func (r remoteEmbedder) Embed(ctx context.Context, clips []Clip) (voices [][]float32, err error) {
-	err = r.call(ctx, "Embed", clips, &voices)
-	return voices, err
+func (r remoteEmbedder) Embed(ctx context.Context, clip []float32) (voice []float32, err error) {
+	err = r.call(ctx, "Embed", bytesOf(clip), &voice)
+	return voice, err
 }

@@ -30,8 +30,8 @@ EXAMPLES
   find audio -name '*.wav' | gpupipeline --model tiny.bin --stdin
   gpupipeline --model tiny.bin --fault leak:4MiB --fault crash:20 --list batch.txt
 
-Whisper.cpp transcribes. Where the two models of diarization are given, sherpa-onnx then finds who speaks when, and
-words and segments get their speakers.
+Whisper.cpp transcribes. Where the two models of diarization are given, sherpa-onnx then finds who speaks when; each turn's voice
+is measured (enrollment), so that a speaker has one name in all files of the process; and words and segments get their speakers.
 
 The log goes to stdout: a line for each checkpoint, and one where each file begins and ends. A file that fails does not
 end the batch; why it failed is in the log and on stderr.
@@ -43,6 +43,8 @@ FILES
   --first N        place in the batch of the first file (VRAMSOAK_FIRST from the environment, else 1)
   --out DIR        write what was found in each file into DIR
   --formats LIST   of json, srt, vtt and rttm, with commas between (json)
+  --truth FILE     manifest that says who speaks when, as vramsoak fixtures audio writes it: log for each file and print in the
+                   end the diarization error rate and the share of words that have the right speaker
 
 TRANSCRIPTION
   --model FILE     model in ggml format
@@ -57,8 +59,13 @@ DIARIZATION
   --provider NAME           cpu or cuda; cuda needs sherpa-onnx's GPU libraries first in LD_LIBRARY_PATH (cpu)
   --diarization-threads N   CPU threads (1)
   --fast                    no diarization (ENABLE_FAST_PATH=true)
+  --no-enroll               diarization without enrollment (SKIP_VOICE_EMBEDDINGS=true)
+  --enroll-batch N          turns whose voices are measured at a time (VOICE_ENROLLMENT_BATCH_SIZE, else EMBEDDING_BATCH_SIZE,
+                            else 4)
 
 MEMORY
+  --batch-memory SHARE  of the device's free memory, that a batch of enrollment may take: smaller batches where less is free (1/8)
+  --clear-every N       give cached memory back after N batches of enrollment, and after every cleanup; 0 never does (5)
   --isolate LIST        of whisper and diarization, with a comma between: each stage in a process of its own, which ends with the
                         stage and so gives everything back. A crash in it fails the file and not the batch
   --malloc NAME         fixed, the C allocator with one arena and a fixed threshold for mapping; default, as glibc has it (fixed)
@@ -71,13 +78,16 @@ OTHER
                                                                               "Diarization Model", "Alignment Tensors" or Final
                      oom:N        file N asks for twice the      crash:N      the process that transcribes aborts at file N
                                   device
+                     oom-batch:N  at file N enrollment has no    oom-item:N   nor for a single turn
+                                  memory for more than a turn
                      hang:N       file N never ends
   --verbose        whisper.cpp's own log on stderr
   --version        print the versions of the engines and the devices that whisper.cpp finds
   --help           print this
 
 ENVIRONMENT
-  Flags win over ENABLE_FAST_PATH and VRAMSOAK_FIRST, whose meaning is that of the flags that name them.
+  Flags win over ENABLE_FAST_PATH, SKIP_VOICE_EMBEDDINGS, VOICE_ENROLLMENT_BATCH_SIZE, EMBEDDING_BATCH_SIZE and VRAMSOAK_FIRST,
+  whose meaning is that of the flags that name them.
 
 EXIT STATUS
   0    every file is transcribed
@@ -94,6 +104,7 @@ type options struct {
 	stdin            bool
 	first            int
 	formats          []string
+	truth            string
 	// Transcription.
 	model, language string
 	threads         int
@@ -101,8 +112,11 @@ type options struct {
 	segmentation, embedding, provider string
 	speakers, diarizationThreads      int
 	threshold                         float64
-	fast                              bool
+	fast, noEnroll                    bool
+	enrollBatch                       int
 	// Memory.
+	batchMemory    pipeline.Share
+	clearEvery     int
 	isolate        []string
 	malloc, device string
 	// Other.
@@ -124,7 +138,7 @@ func (o *options) diarization() diarization.Config {
 // parse reads the arguments, with the environment for what they do not give. It names every mistake.
 func parse(args []string, getenv func(string) string) (*options, error) {
 	env := &environment{getenv: getenv}
-	o := &options{formats: []string{"json"}}
+	o := &options{formats: []string{"json"}, batchMemory: pipeline.Fraction(8)}
 	flags := flag.NewFlagSet("gpupipeline", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&o.list, "list", "", "")
@@ -133,6 +147,7 @@ func parse(args []string, getenv func(string) string) (*options, error) {
 	flags.IntVar(&o.first, "first", env.number(1, "VRAMSOAK_FIRST"), "")
 	flags.StringVar(&o.out, "out", "", "")
 	flags.Func("formats", "", words(&o.formats, allFormats))
+	flags.StringVar(&o.truth, "truth", "", "")
 	flags.StringVar(&o.model, "model", "", "")
 	flags.StringVar(&o.language, "language", "en", "")
 	flags.IntVar(&o.threads, "threads", min(4, runtime.NumCPU()), "")
@@ -143,6 +158,10 @@ func parse(args []string, getenv func(string) string) (*options, error) {
 	flags.StringVar(&o.provider, "provider", "cpu", "")
 	flags.IntVar(&o.diarizationThreads, "diarization-threads", 1, "")
 	flags.BoolVar(&o.fast, "fast", env.yes("ENABLE_FAST_PATH"), "")
+	flags.BoolVar(&o.noEnroll, "no-enroll", env.yes("SKIP_VOICE_EMBEDDINGS"), "")
+	flags.IntVar(&o.enrollBatch, "enroll-batch", env.number(4, "VOICE_ENROLLMENT_BATCH_SIZE", "EMBEDDING_BATCH_SIZE"), "")
+	flags.Var(&o.batchMemory, "batch-memory", "")
+	flags.IntVar(&o.clearEvery, "clear-every", 5, "")
 	flags.Func("isolate", "", words(&o.isolate, []string{stageWhisper, stageDiarization}))
 	flags.StringVar(&o.malloc, "malloc", string(meter.MallocFixed), "")
 	flags.StringVar(&o.device, "device", "auto", "")
@@ -177,6 +196,7 @@ func (o *options) check() (errs []error) {
 	expect(o.model != "", "--model: expected a model file, found none")
 	expect((o.segmentation == "") == (o.embedding == ""),
 		"--segmentation, --embedding: expected both models of diarization or none of them, found one")
+	expect(o.truth == "" || o.segmentation != "", "--truth: expected the models of diarization too, which it judges, found none")
 	oneOf("order", o.order, "given", "smallest")
 	expect(o.first >= 1, "--first: expected 1 or more, found %d", o.first)
 	expect(o.threads >= 1, "--threads: expected 1 or more, found %d", o.threads)
@@ -184,6 +204,8 @@ func (o *options) check() (errs []error) {
 	expect(o.threshold > 0 && o.threshold <= 2, "--threshold: expected more than 0 and at most 2, found %g", o.threshold)
 	oneOf("provider", o.provider, "cpu", "cuda")
 	expect(o.diarizationThreads >= 1, "--diarization-threads: expected 1 or more, found %d", o.diarizationThreads)
+	expect(o.enrollBatch >= 1, "--enroll-batch: expected 1 or more, found %d", o.enrollBatch)
+	expect(o.clearEvery >= 0, "--clear-every: expected 0 or more, found %d", o.clearEvery)
 	oneOf("malloc", o.malloc, string(meter.MallocFixed), string(meter.MallocDefault))
 	oneOf("device", o.device, "auto", "host", "nvml")
 	expect(len(o.paths) > 0 || o.list != "" || o.stdin, "expected audio files, --list or --stdin, found none")

@@ -56,22 +56,29 @@ func TestHelpAndVersion(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	for _, test := range []struct {
 		env, args string
-		first     int
-		fast      bool
+		want      options
 	}{
-		{"", "", 1, false},
-		{"ENABLE_FAST_PATH=True", "", 1, true},
-		{"ENABLE_FAST_PATH=true VRAMSOAK_FIRST=21", "--fast=false", 21, false},
-		{"VRAMSOAK_FIRST=21", "--first 3", 3, false},
+		{"", "", options{enrollBatch: 4, first: 1}},
+		{"ENABLE_FAST_PATH=true", "", options{enrollBatch: 4, first: 1, fast: true}},
+		{"ENABLE_FAST_PATH=True SKIP_VOICE_EMBEDDINGS=1", "--fast=false", options{enrollBatch: 4, first: 1, noEnroll: true}},
+		{"VOICE_ENROLLMENT_BATCH_SIZE=8 EMBEDDING_BATCH_SIZE=256", "", options{enrollBatch: 8, first: 1}},
+		{"EMBEDDING_BATCH_SIZE=256 VRAMSOAK_FIRST=21", "", options{enrollBatch: 256, first: 21}},
+		{"EMBEDDING_BATCH_SIZE=256 VRAMSOAK_FIRST=21", "--enroll-batch 2 --first 3", options{enrollBatch: 2, first: 3}},
 	} {
 		o, err := parse(strings.Fields("--model m "+test.args+" a.wav"), variables(test.env))
-		if err != nil || o.first != test.first || o.fast != test.fast {
-			t.Errorf("%s %s: found %+v, %v", test.env, test.args, o, err)
+		if err != nil {
+			t.Errorf("%s %s: %v", test.env, test.args, err)
+			continue
+		}
+		got := options{enrollBatch: o.enrollBatch, first: o.first, fast: o.fast, noEnroll: o.noEnroll}
+		if got.enrollBatch != test.want.enrollBatch || got.first != test.want.first || got.fast != test.want.fast || got.noEnroll != test.want.noEnroll {
+			t.Errorf("%s %s: expected %+v, found %+v", test.env, test.args, test.want, got)
 		}
 	}
-	_, err := parse([]string{"--model", "m", "a.wav"}, variables("VRAMSOAK_FIRST=x ENABLE_FAST_PATH=maybe"))
+	_, err := parse([]string{"--model", "m", "a.wav"}, variables("VRAMSOAK_FIRST=x ENABLE_FAST_PATH=maybe VOICE_ENROLLMENT_BATCH_SIZE=0"))
 	for _, want := range []string{
 		`VRAMSOAK_FIRST: expected a whole number from 1, found "x"`, `ENABLE_FAST_PATH: expected true or false, found "maybe"`,
+		`VOICE_ENROLLMENT_BATCH_SIZE: expected a whole number from 1, found "0"`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("expected %s, found %v", want, err)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"strings"
 	"syscall"
@@ -27,20 +28,21 @@ func TestSignalCleansUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		var log bytes.Buffer
-		for lines := 0; lines < 11+5; { // up to "Before Transcription" of the second file
-			var b [1]byte
-			if _, err := stdout.Read(b[:]); err != nil {
+		lines := bufio.NewReader(stdout)
+		for begun := 0; begun < 2; { // up to "Before Transcription" of the second file
+			line, err := lines.ReadString('\n')
+			if err != nil {
 				t.Fatal(err)
 			}
-			log.Write(b[:])
-			if b[0] == '\n' {
-				lines++
+			log.WriteString(line)
+			if strings.Contains(line, "] Before Transcription: ") {
+				begun++
 			}
 		}
 		if err := cmd.Process.Signal(test.signal); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := log.ReadFrom(stdout); err != nil {
+		if _, err := log.ReadFrom(lines); err != nil {
 			t.Fatal(err)
 		}
 		_ = cmd.Wait() // its exit code is looked at below

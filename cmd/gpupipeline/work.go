@@ -4,10 +4,13 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"os"
 
 	"vramsoak/pipeline"
 	"vramsoak/pipeline/audio"
 	"vramsoak/pipeline/meter"
+	"vramsoak/pipeline/speakers"
 	"vramsoak/pipeline/whisper"
 )
 
@@ -18,6 +21,11 @@ type work struct {
 	host    *meter.Host
 	ledger  *ledger
 	engines *engines
+	voices  *speakers.Voices
+	truth   truth // empty without --truth
+	total   score
+	// seconds of audio that the file in work has; 0 until it is read.
+	seconds float64
 }
 
 // file is one file's way through the pipeline. The samples lie in the C allocator's memory, where the ledger of a machine
@@ -37,22 +45,39 @@ func (w *work) file(ctx context.Context, file *pipeline.Scope, f pipeline.File) 
 	}
 	d := &document{
 		Path:     f.Path,
-		Seconds:  audio.Samples{PCM: pcm.Floats()}.Seconds(),
+		Seconds:  w.seconds,
 		Language: transcript.Language,
 		Segments: transcript.Segments,
 	}
 	if w.diarizes() {
-		if d.Turns, err = w.diarize(ctx, pcm.Floats()); err != nil {
+		if err := w.speakers(ctx, f, pcm.Floats(), d); err != nil {
 			return err
 		}
-		if err := w.align(ctx, d); err != nil {
-			return err
-		}
+	}
+	if d.Truth = w.truth.score(d); d.Truth != nil {
+		w.total.add(d.Truth)
+		w.runner.Logf("INFO: %s", d.Truth)
 	}
 	return d.write(w.out, w.formats)
 }
 
+// speakers finds who speaks when and gives it to the document. Where memory does not suffice for it, the document has no
+// speakers, and says so.
+func (w *work) speakers(ctx context.Context, f pipeline.File, pcm []float32, d *document) (err error) {
+	said := d.Segments
+	if d.Turns, err = w.diarize(ctx, pcm); err == nil {
+		err = w.align(ctx, f, pcm, d)
+	}
+	if err == nil || !w.runner.FastPath(err) {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "gpupipeline: file %d, %s: no diarization for want of memory: %v\n", f.Index, f.Path, err)
+	d.Segments, d.Turns, d.Fallback = said, nil, "fast path: no diarization for want of memory"
+	return nil
+}
+
 func (w *work) preprocess(ctx context.Context, f pipeline.File, pcm *meter.Block) error {
+	w.seconds = 0
 	return w.runner.Stage(ctx, "Audio Preprocessing", func(ctx context.Context, _ *pipeline.Scope) error {
 		samples, err := audio.ReadFile(ctx, f.Path)
 		if err != nil {
@@ -64,6 +89,7 @@ func (w *work) preprocess(ctx context.Context, f pipeline.File, pcm *meter.Block
 		}
 		*pcm = *block
 		copy(pcm.Floats(), samples.PCM)
+		w.seconds = samples.Seconds()
 		if w.faults.Leak > 0 {
 			return w.ledger.leak(w.faults.Leak)
 		}
@@ -72,6 +98,7 @@ func (w *work) preprocess(ctx context.Context, f pipeline.File, pcm *meter.Block
 }
 
 func (w *work) transcribe(ctx context.Context, f pipeline.File, pcm []float32) (t whisper.Transcript, err error) {
+	w.runner.Clear("before transcription")
 	err = w.runner.Stage(ctx, "Transcription", func(ctx context.Context, s *pipeline.Scope) error {
 		held := s.Growth()
 		model, err := w.engines.transcriber(ctx, pcm)
@@ -89,4 +116,14 @@ func (w *work) transcribe(ctx context.Context, f pipeline.File, pcm []float32) (
 		return w.ledger.outOfMemory(err, 0)
 	})
 	return t, err
+}
+
+// describe adds to a shortage of memory what this pipeline knows of it.
+func (w *work) describe(s *pipeline.Situation) {
+	for _, model := range []string{"Whisper", "Diarization Model", "Alignment Tensors"} {
+		s.Models = max(s.Models, s.Held[model])
+	}
+	s.Audio = s.Held["Waveform"] + s.Held["Final"]
+	s.Seconds = w.seconds
+	s.Isolated = len(w.isolate) > 0
 }

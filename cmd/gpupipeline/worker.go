@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"strings"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -84,7 +83,7 @@ func shared(pcm []float32) (*os.File, error) {
 		return nil, err
 	}
 	f := os.NewFile(uintptr(fd), "audio")
-	if _, err := f.Write(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(pcm))), 4*len(pcm))); err != nil {
+	if _, err := f.Write(bytesOf(pcm)); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
