@@ -280,3 +280,19 @@ func TestCheckpointLine(t *testing.T) {
 }
 
 var _ meter.Device = (*device)(nil)
+
+func TestKeepCache(t *testing.T) {
+	d := &device{total: 1 << 40}
+	r, log := newRunner(d)
+	r.KeepCache = true
+	b := &Batch{Runner: r, First: 1, Work: func(context.Context, *Scope, File) error {
+		r.Clear("before transcription")
+		return errors.Join(transcription(d, r, func() error { return nil }), &meter.OutOfMemoryError{Requested: 1})
+	}}
+	if _, err := b.Run(t.Context(), feed("1", "2")); err != nil {
+		t.Error(err)
+	}
+	if d.trims != 0 || strings.Contains(log.String(), "Cleared") {
+		t.Errorf("trimmed %d times, log\n%s", d.trims, log)
+	}
+}
