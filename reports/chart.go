@@ -18,6 +18,7 @@ type chart struct {
 	lanes    int
 	quantity parser.Quantity // by which cleanups are judged and the high-water mark is taken
 	series   []series        // in the order of drawing
+	dark     []gap           // in the order of the log
 	files    []span
 	stages   []span // outer before inner
 	names    []string
@@ -60,6 +61,7 @@ func makeChart(tl *parser.Timeline, rep *check.Report) *chart {
 	c.collectSpans(tl)
 	c.findMark(tl)
 	c.findFailed(rep)
+	c.addNotes(rep)
 	if c.lanes > 1 {
 		c.notes = append(c.notes, fmt.Sprintf("Shown is %s, the busiest of %d.", laneName(c.lane), c.lanes))
 	}
@@ -67,6 +69,21 @@ func makeChart(tl *parser.Timeline, rep *check.Report) *chart {
 		c.notes = append(c.notes, fmt.Sprintf("The %s between the runs are left out.", c.clock.cut.Round(1e9)))
 	}
 	return c
+}
+
+// addNotes takes over what the report says beside its verdict, and that the run did not begin or end with an idle device.
+func (c *chart) addNotes(rep *check.Report) {
+	for _, f := range withVerdict(rep.Findings, check.Fail, check.Undecided) {
+		if f.Check == check.CleanStart {
+			c.notes = append(c.notes, clean(f.Check+", "+f.Subject+": "+f.Message))
+		}
+	}
+	for i, note := range rep.Notes {
+		if i == 3 {
+			break
+		}
+		c.notes = append(c.notes, clean(note))
+	}
 }
 
 func (c *chart) collectSeries(tl *parser.Timeline) {
@@ -79,26 +96,46 @@ func (c *chart) collectSeries(tl *parser.Timeline) {
 		}
 		return out
 	}
-	var used, rss []point
+	var used, whole, rss []point
+	device, sampled := c.driverDevice(tl)
+	others := false
 	for i := range tl.Samples {
 		s := &tl.Samples[i]
-		if size, ok := s.Get(parser.Used); ok && s.Lane.Device == c.lane.Device {
-			used = append(used, point{c.clock.at[s.Pos], float64(size.Bytes)})
+		if size, ok := s.Get(parser.Used); ok && sampled && s.Lane.Device == device {
+			at := c.clock.at[s.Pos]
+			used = append(used, point{at, float64(size.Bytes)})
+			if all, ok := s.OfDevice(); ok {
+				whole = append(whole, point{at, float64(all)})
+			}
+			others = others || s.Others > 0
 		}
 		if s.RSS > 0 {
 			rss = append(rss, point{c.clock.at[s.Pos], float64(s.RSS)})
 		}
 	}
 	if !c.clock.timed { // samples stand between checkpoints, not on their scale
-		used, rss = nil, nil
+		used, whole, rss = nil, nil, nil
 	}
 	if len(used) == 0 {
 		used = ofCheckpoints(parser.Used)
 	}
-	c.add("device used", usedColor, used)
+	usedName := "device used"
+	if others {
+		usedName = "device used by the process"
+	}
+	c.add(usedName, usedColor, used)
 	c.add("reserved", reservedColor, ofCheckpoints(parser.Reserved))
+	if c.clock.timed {
+		c.dark = c.gaps(tl)
+	}
 	c.add("allocated", allocatedColor, ofCheckpoints(parser.Allocated))
 	c.high = c.top
+	if others && len(whole) > 0 { // under the others, and its height is not the pipeline's
+		c.add("device used, all processes", softColor, whole)
+		last := len(c.series) - 1
+		c.series[last].dashed = true
+		c.series = slices.Insert(c.series[:last], 0, c.series[last])
+	}
 	if len(used) > 0 || len(rss) == 0 {
 		return
 	}

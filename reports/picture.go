@@ -61,7 +61,7 @@ func (p *picture) draw(c draw.Canvas, rep *check.Report) {
 	if p.stripped() {
 		g.X.Padding = 16
 	}
-	g.Add(layer(p.drawFiles), layer(drawGrid), layer(p.drawSeries), layer(p.drawLimits), layer(p.drawNotes))
+	g.Add(layer(p.drawFiles), layer(drawGrid), layer(p.drawGaps), layer(p.drawSeries), layer(p.drawLimits), layer(p.drawNotes))
 	right := vg.Length(10)
 	if len(p.limits) > 0 {
 		right = 96
@@ -148,6 +148,12 @@ func (p *picture) legend() []legendEntry {
 			}
 			y := (r.Min.Y + r.Max.Y) / 2
 			c.StrokeLine2(s.style(), r.Min.X, y, r.Max.X, y)
+		})
+	}
+	if len(p.dark) > 0 && !p.dense() {
+		add("dark memory, at checkpoints", func(c draw.Canvas, r vg.Rectangle) {
+			x := middle(r).X
+			c.StrokeLine2(draw.LineStyle{Color: tint(usedColor, gapTint), Width: gapWidth}, x, r.Min.Y, x, r.Max.Y)
 		})
 	}
 	if p.tinted() || p.stripped() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"vramsoak/harness"
@@ -42,12 +43,12 @@ func diagnoseIdles(devices []meter.DeviceInfo, idles []parser.Idle) []diagnosis 
 		if !idle.Settled {
 			state = fmt.Sprintf("still moving after %v", doctorSettle)
 		}
-		found := fmt.Sprintf("%s, %s of %s in use, %s", devices[idle.GPU].Name, parser.FormatBytes(idle.Bytes(parser.Used)),
-			parser.FormatBytes(idle.Bytes(parser.Total)), state)
+		lines := []string{fmt.Sprintf("%s, %s of %s in use, %s", devices[idle.GPU].Name, parser.FormatBytes(idle.Bytes(parser.Used)),
+			parser.FormatBytes(idle.Bytes(parser.Total)), state)}
 		for k := range idle.Holders {
-			found += fmt.Sprintf("\n%22s held by %s", "", idle.Holders[k].String())
+			lines = append(lines, fmt.Sprintf("%22s held by %s", "", idle.Holders[k].String()))
 		}
-		all = append(all, diagnosis{fmt.Sprintf("GPU %d", idle.GPU), true, found})
+		all = append(all, diagnosis{fmt.Sprintf("GPU %d", idle.GPU), true, strings.Join(lines, "\n")})
 	}
 	return all
 }

@@ -1,0 +1,90 @@
+package reports
+
+import (
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"vramsoak/parser"
+)
+
+// A gap is dark memory at a checkpoint: what is known to lie between reserved and device used. Between checkpoints it is not
+// known, because the allocator does not tell there what it holds.
+type gap struct{ at, reserved, used float64 }
+
+// gaps are those of the lane's checkpoints. Where a checkpoint has no device used, the driver's samples beside it say how much
+// there was at least.
+func (c *chart) gaps(tl *parser.Timeline) []gap {
+	beside := parser.NewBeside(tl)
+	samples := !c.shared(tl)
+	var out []gap
+	for f, at := range tl.All() {
+		reserved, ok := at.Get(parser.Reserved)
+		if !ok || at.Lane != c.lane {
+			continue
+		}
+		used, ok := at.Get(parser.Used)
+		if !ok && samples {
+			if driver := beside.Of(f.Run, c.lane.Device, c.lanes == 1); driver != nil {
+				used, ok = driver.At(at.Header)
+			}
+		}
+		g := gap{c.clock.at[at.Pos], float64(reserved.Bytes + reserved.Resolution), float64(used.Bytes - used.Resolution)}
+		if ok && g.used > g.reserved {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// drawGaps draws a bar at each checkpoint, where there is room to see it.
+func (p *picture) drawGaps(c draw.Canvas, g *plot.Plot) {
+	if p.dense() {
+		return
+	}
+	x, y := g.Transforms(&c)
+	style := draw.LineStyle{Color: tint(usedColor, gapTint), Width: gapWidth}
+	last := vg.Length(-gapWidth)
+	for _, d := range p.dark {
+		if at := x(d.at); at-last >= 1 { // more bars would hide each other
+			c.StrokeLine2(style, at, y(d.reserved), at, y(d.used))
+			last = at
+		}
+	}
+}
+
+// How the bars look.
+const (
+	gapTint  = 0.45
+	gapWidth = 3.5
+)
+
+// driverDevice is the number by which the driver's samples call the lane's device: its own, or the only one that they have where the
+// log has but one lane. ok is false where they have none of it.
+func (c *chart) driverDevice(tl *parser.Timeline) (device int, ok bool) {
+	seen := map[int]bool{}
+	for i := range tl.Samples {
+		if s := &tl.Samples[i]; s.Has(parser.Used) {
+			seen[s.Lane.Device] = true
+		}
+	}
+	if seen[c.lane.Device] {
+		return c.lane.Device, true
+	}
+	if len(seen) == 1 && c.lanes == 1 {
+		for device = range seen {
+			return device, true
+		}
+	}
+	return 0, false
+}
+
+// shared says that several ranks work on the lane's device: the driver's samples are of all of them together.
+func (c *chart) shared(tl *parser.Timeline) bool {
+	for _, at := range tl.All() {
+		if at.Lane.Device == c.lane.Device && at.Lane != c.lane {
+			return true
+		}
+	}
+	return false
+}
