@@ -1,0 +1,71 @@
+package check_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+)
+
+// What rounded figures decide, the exact ones decide the same way; and without a peak, no peak that may have been between the
+// checkpoints decides it otherwise.
+func TestShareHoldsForAllDigits(t *testing.T) {
+	const gib = float64(parser.GiB)
+	policy := check.DefaultPolicy()
+	policy.Fragmentation.MaxShare = 0.2
+	verdict := func(allocated, reserved, peak int64, exact, peaked bool) check.Verdict {
+		line := fmt.Sprintf("[GPU Memory] A: Allocated: %.2fGB | Reserved: %.2fGB", float64(allocated)/gib, float64(reserved)/gib)
+		if peaked {
+			line += fmt.Sprintf(" | Peak: %.2fGB", float64(peak)/gib)
+		}
+		if exact {
+			line += fmt.Sprintf(" | allocated=%d reserved=%d", allocated, reserved)
+			if peaked {
+				line += fmt.Sprintf(" peak=%d", peak)
+			}
+		}
+		tl, err := parser.Build(parser.Read(strings.NewReader(line+"\n"), "run.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range check.Of(tl, policy).Findings {
+			if f.Subject == check.PeakShare {
+				return f.Verdict
+			}
+		}
+		t.Fatalf("%s: no finding", line)
+		return ""
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	count := map[check.Verdict]int{}
+	for range 400 {
+		reserved := parser.GiB/2 + random.Int64N(parser.GiB)
+		peak := int64(float64(reserved) * (0.7 + 0.3*random.Float64())) // on both sides of the limit
+		allocated := int64(float64(peak) * (0.9 + 0.1*random.Float64()))
+		// By hand: the share is (reserved - peak) / reserved.
+		want := check.Pass
+		if float64(reserved-peak) > 0.2*float64(reserved) {
+			want = check.Fail
+		}
+		if got := verdict(allocated, reserved, peak, true, true); got != want {
+			t.Fatalf("%d of %d at the peak: %s, want %s", peak, reserved, got, want)
+		}
+		for _, c := range []struct{ exact, peaked bool }{{false, true}, {true, false}, {false, false}} {
+			got := verdict(allocated, reserved, peak, c.exact, c.peaked)
+			if count[got]++; got != want && got != check.Undecided {
+				t.Fatalf("%d, %d of %d at the peak, %+v: %s, and it is a %s", allocated, peak, reserved, c, got, want)
+			}
+			if !c.peaked && got == check.Fail {
+				t.Fatalf("%d of %d: %s without a peak", allocated, reserved, got)
+			}
+		}
+	}
+	for _, v := range []check.Verdict{check.Pass, check.Fail, check.Undecided} {
+		if count[v] < 40 {
+			t.Errorf("%s in %d cases only: this proves little", v, count[v])
+		}
+	}
+}
