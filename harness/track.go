@@ -209,7 +209,7 @@ func (t *tracker) ended(end parser.FileEnd, now time.Time) {
 		}
 		return
 	}
-	if t.ending {
+	if t.ending || t.enough(t.turn) {
 		return
 	}
 	// An end without a beginning: of a pipeline that prints only file-end lines.

@@ -6,9 +6,10 @@ import "time"
 // the end of its list it is started anew.
 const aheadMax = 10_000
 
-// over says that the time to soak is over. Files of which the run lost what was done are done all the same.
+// over says that the time to soak is over. One file is done whatever the time, and so are those of which the run lost what was
+// done before.
 func (r *run) over(now time.Time) bool {
-	return r.cfg.Until > 0 && now.Sub(r.started) >= r.cfg.Until && len(r.batch.torn) == 0
+	return r.cfg.Until > 0 && now.Sub(r.started) >= r.cfg.Until && len(r.batch.torn) == 0 && r.batch.ended() > 0
 }
 
 // feed is the files that the next process gets, none where the run is done.

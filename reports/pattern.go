@@ -57,7 +57,7 @@ func makePattern(tl *parser.Timeline, rep *check.Report) pattern {
 		}
 	}
 	// The file with the most checkpoints gives the order; names that only others have follow the name they came after.
-	byLength := slices.Clone(tl.Files)
+	byLength := slices.Clone(tl.LastAttempts())
 	slices.SortStableFunc(byLength, func(a, b *parser.File) int { return len(b.Checkpoints) - len(a.Checkpoints) })
 	for _, f := range byLength {
 		order = mergeNames(order, f, p, levels)

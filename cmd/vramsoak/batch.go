@@ -37,28 +37,32 @@ func inputs(sources []string) ([]harness.Input, error) {
 	return all, nil
 }
 
-// inRounds is the batch fed so many times over, each time in an order of its own where there is a seed. The order depends on
-// nothing but the seed and the number of files.
-func inRounds(files []harness.Input, repeat int, seed *uint64) ([]harness.Input, error) {
+// inRounds is the batch fed so many times over, each time in an order of its own where there is a seed; more yields one
+// further round each time. The order depends on nothing but the seed and the number of files.
+func inRounds(files []harness.Input, repeat int, seed *uint64) (all []harness.Input, more func() []harness.Input, err error) {
 	switch {
 	case repeat < 1:
-		return nil, fmt.Errorf("--repeat %d: expected 1 or more", repeat)
+		return nil, nil, fmt.Errorf("--repeat %d: expected 1 or more", repeat)
 	case len(files) == 0 && repeat > 1:
-		return nil, errors.New("--repeat: expected files to feed, found none; name them with --files")
+		return nil, nil, errors.New("--repeat: expected files to feed, found none; name them with --files")
 	case len(files) == 0 && seed != nil:
-		return nil, errors.New("--shuffle: expected files to feed, found none; name them with --files")
+		return nil, nil, errors.New("--shuffle: expected files to feed, found none; name them with --files")
 	case len(files) > batchMax/repeat:
-		return nil, fmt.Errorf("--repeat %d: expected at most %d files in all, found %d each time", repeat, batchMax, len(files))
+		return nil, nil, fmt.Errorf("--repeat %d: expected at most %d files in all, found %d each time", repeat, batchMax, len(files))
 	}
-	all := slices.Repeat(files, repeat)
-	if seed == nil {
-		return all, nil
+	more = func() []harness.Input { return files }
+	if seed != nil {
+		random := rand.New(rand.NewPCG(*seed, 0))
+		more = func() []harness.Input {
+			round := slices.Clone(files)
+			random.Shuffle(len(round), func(i, j int) { round[i], round[j] = round[j], round[i] })
+			return round
+		}
 	}
-	random := rand.New(rand.NewPCG(*seed, 0))
-	for round := range slices.Chunk(all, len(files)) {
-		random.Shuffle(len(round), func(i, j int) { round[i], round[j] = round[j], round[i] })
+	for range repeat {
+		all = append(all, more()...)
 	}
-	return all, nil
+	return all, more, nil
 }
 
 func inputsOf(source string) ([]harness.Input, error) {

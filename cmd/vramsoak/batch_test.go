@@ -36,7 +36,7 @@ func TestInRounds(t *testing.T) {
 		for name := range strings.SplitSeq(test.files, "") {
 			files = append(files, harness.Input{Path: name, AudioSeconds: 1})
 		}
-		all, err := inRounds(files, test.repeat, test.seed)
+		all, _, err := inRounds(files, test.repeat, test.seed)
 		if err != nil {
 			t.Fatal(err)
 		}

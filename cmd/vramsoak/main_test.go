@@ -2,15 +2,18 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -69,12 +72,15 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 
 // pipelineMain is a pipeline as a user's is: a process that prints checkpoints. It takes paths as arguments, or one a line
 // on standard input; --keep keeps the model of every file, --crash-at N dies at file N of the batch, --silent prints
-// nothing, --protocol tells which file it works on, --leak keeps 1 MiB of every file, --follow 1 MiB for each byte of the
+// nothing, --once FAULT is what happens at file N of the batch the first time it comes there: fail:N, crash:N, kill:N (of the
+// soak), interrupt:N (of the soak), --pace takes so long over each checkpoint, --protocol tells which file it works on, --leak keeps 1 MiB of every file, --follow 1 MiB for each byte of the
 // last one.
 func pipelineMain() {
 	const model = 512 << 20
 	var files []string
 	keep, silent, protocol, leak, follow, crashAt := false, false, false, false, false, 0
+	pace := time.Duration(0)
+	once := func(int) (failed bool) { return false }
 	for args := os.Args[1:]; len(args) > 0; args = args[1:] {
 		switch args[0] {
 		case "--keep":
@@ -89,6 +95,12 @@ func pipelineMain() {
 			follow = true
 		case "--crash-at":
 			crashAt, _ = strconv.Atoi(args[1])
+			args = args[1:]
+		case "--pace":
+			pace, _ = time.ParseDuration(args[1])
+			args = args[1:]
+		case "--once":
+			once = faultOf(args[1])
 			args = args[1:]
 		case "--list":
 			text, err := os.ReadFile(args[1])
@@ -122,6 +134,7 @@ func pipelineMain() {
 		c.Set(parser.Reserved, parser.Exact(level))
 		c.Set(parser.Total, parser.Exact(8<<30))
 		fmt.Println(string(c.AppendLine(nil)))
+		time.Sleep(pace)
 	}
 	for i, path := range slices.Clone(files) {
 		if protocol {
@@ -136,6 +149,10 @@ func pipelineMain() {
 			idle = piece * (1 + info.Size())
 		}
 		level += model
+		status := parser.StatusOK
+		if once(first + i) {
+			status = parser.StatusFailed
+		}
 		if first+i == crashAt {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}
@@ -148,7 +165,44 @@ func pipelineMain() {
 		say("After Transcription (post-cleanup)")
 		level = idle
 		if protocol {
-			fmt.Println(string(parser.FileEnd{Pipeline: true, Path: path, Status: parser.StatusOK}.AppendLine(nil)))
+			fmt.Println(string(parser.FileEnd{Pipeline: true, Path: path, Status: status}.AppendLine(nil)))
 		}
+	}
+}
+
+// awaitLog waits until a soak's log, in a folder of the current one, has all that was printed on a file so far.
+func awaitLog(file int) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		logs, _ := filepath.Glob("*/*/soak.log")
+		for _, log := range logs {
+			text, _ := os.ReadFile(log)
+			i := bytes.LastIndex(text, []byte("[vramsoak] file-start"))
+			if i >= 0 && bytes.Contains(text[i:], fmt.Appendf(nil, " index=%d ", file)) && bytes.Contains(text[i:], []byte("Before Transcription")) &&
+				!bytes.Contains(text[i:], []byte("[vramsoak] run-end")) {
+				return
+			}
+		}
+	}
+}
+
+// faultOf is a fault that happens once: a file in the current folder remembers it.
+func faultOf(fault string) func(file int) (failed bool) {
+	kind, at, _ := strings.Cut(fault, ":")
+	return func(file int) bool {
+		if strconv.Itoa(file) != at || os.Mkdir("did-"+kind, 0o755) != nil {
+			return false
+		}
+		awaitLog(file)
+		victim, sig := os.Getppid(), syscall.SIGKILL
+		switch kind {
+		case "fail":
+			return true
+		case "crash":
+			victim = os.Getpid()
+		case "interrupt":
+			sig = syscall.SIGINT
+		}
+		_ = syscall.Kill(victim, sig)
+		select {}
 	}
 }

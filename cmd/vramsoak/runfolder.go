@@ -79,19 +79,37 @@ type configJSON struct {
 	MaxUsed      string   `json:"max_device_used,omitempty"` // as given by --max-device-used
 	SettleLimit  float64  `json:"settle_limit"`              // seconds
 	MaxIdleUsed  string   `json:"max_idle_used,omitempty"`
+	MaxRestarts  int      `json:"max_restarts"`
+	BackOff      float64  `json:"back_off"` // seconds
+	RetryFailed  int      `json:"retry_failed"`
+	Until        float64  `json:"until,omitempty"`     // seconds
 	Baselines    []string `json:"baselines,omitempty"` // as given by --baseline
+
+	// What it takes to resume the run, beside the files in batch.jsonl.
+
+	Folder string              `json:"folder"`           // in which vramsoak ran
+	Flags  map[string][]string `json:"flags"`            // as given
+	Policy string              `json:"policy,omitempty"` // text
 }
 
-func runInfo(cfg harness.Config, opts soakOptions, nvml *meter.NVML, started time.Time, outcome *harness.Outcome) runJSON {
+// reasonRunning is the reason of a run that has not ended, or was killed.
+const reasonRunning = "running"
+
+// runInfo is what there is to say when the run begins.
+func runInfo(cfg harness.Config, opts soakOptions, nvml *meter.NVML, started time.Time) (runJSON, error) {
 	info := runJSON{
 		Schema: "vramsoak.run/1", Version: cfg.Version, Command: cfg.Command, Commit: gitCommit(), GPUs: []gpuJSON{},
 		Config: configJSON{
 			Files: opts.files, Count: len(cfg.Files), Repeat: opts.repeat, Shuffle: opts.shuffle, Feed: string(cfg.Feed),
 			Timeout: cfg.Timeout.Seconds(), Grace: cfg.Grace.Seconds(), OnCrash: string(cfg.OnCrash),
-			RestartEvery: cfg.RestartEvery, MaxUsed: opts.maxUsed, Baselines: opts.baselines,
+			RestartEvery: cfg.RestartEvery, MaxRestarts: cfg.MaxRestarts, BackOff: cfg.BackOff.Seconds(),
+			RetryFailed: cfg.RetryFailed, Until: cfg.Until.Seconds(), MaxUsed: opts.maxUsed,
+			SettleLimit: cfg.SettleLimit.Seconds(), MaxIdleUsed: opts.maxIdleUsed, Baselines: opts.baselines, Flags: opts.given, Policy: cfg.Policy,
 		},
-		Started: started.UTC().Truncate(time.Millisecond), Seconds: outcome.Duration.Seconds(), Reason: outcome.Reason,
-		Statuses: map[string]int{}, Processes: outcome.Processes,
+		Started: started.UTC().Truncate(time.Millisecond), Reason: reasonRunning, Statuses: map[string]int{},
+	}
+	if cfg.Until > 0 {
+		info.Config.Count = 0 // nobody knows
 	}
 	info.Host, _ = os.Hostname() // "" where the system does not know
 	if nvml != nil {
@@ -100,10 +118,19 @@ func runInfo(cfg harness.Config, opts soakOptions, nvml *meter.NVML, started tim
 			info.GPUs = append(info.GPUs, gpuJSON{Name: g.Name, Total: g.Total})
 		}
 	}
+	var err error
+	info.Config.Folder, err = os.Getwd()
+	return info, err
+}
+
+// ended adds how the run went.
+func (r runJSON) ended(outcome *harness.Outcome) runJSON {
+	r.Seconds, r.Reason, r.Processes = outcome.Duration.Seconds(), outcome.Reason, outcome.Processes
+	r.Statuses = map[string]int{}
 	for status, n := range outcome.Counts {
-		info.Statuses[string(status)] = n
+		r.Statuses[string(status)] = n
 	}
-	return info
+	return r
 }
 
 // gitCommit is the commit of the current folder, "" outside of a repository or without git.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vramsoak/harness"
+	"vramsoak/harness/check"
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
 )
@@ -30,6 +31,12 @@ type soakOptions struct {
 	settleLimit  time.Duration
 	maxIdleUsed  string
 	maxUsed      string
+	maxRestarts  int
+	backOff      time.Duration
+	retryFailed  int
+	until        time.Duration
+	resume       string
+	given        map[string][]string // flags
 	policy       string
 	baselines    []string
 	runs         string
@@ -82,16 +89,28 @@ the first file that the process is given.`,
   # The native pipeline
   vramsoak soak --files batch/ --feed stdin -- gpupipeline --model ggml-base.bin --out out --stdin`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if len(args) == 0 && opts.resume == "" {
 				return errors.New("expected a command to run, found none; put it after --, such as: vramsoak soak --files audio/ -- python transcribe.py {}")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			var past *resumed
+			if opts.resume != "" {
+				var err error
+				if past, err = takeUp(cmd, opts.resume, args); err != nil {
+					return err
+				}
+				args = past.command
+			}
 			if cmd.Flags().Changed("shuffle") {
 				opts.shuffle = &seed
 			}
-			return runSoak(cmd.Context(), cmd.OutOrStdout(), opts, args)
+			if opts.until > 0 && cmd.Flags().Changed("repeat") {
+				return errors.New("--until feeds the batch until the time is over, --repeat so many times; give one of them")
+			}
+			opts.given = givenFlags(cmd.Flags())
+			return runSoak(cmd.Context(), cmd.OutOrStdout(), opts, args, past)
 		},
 	}
 	f := cmd.Flags()
@@ -108,6 +127,11 @@ the first file that the process is given.`,
 	f.StringVar(&opts.maxIdleUsed, "max-idle-used", "",
 		"do not begin where more than this `amount` of a GPU's memory is in use, such as 512MiB or 5%; default any")
 	f.StringVar(&opts.maxUsed, "max-device-used", "", "end the process when more of its device is in use: a `share` such as 90%, or a size")
+	f.IntVar(&opts.maxRestarts, "max-restarts", 0, "end the run instead of starting the process anew after more than `N` crashes; 0 is no limit")
+	f.DurationVar(&opts.backOff, "back-off", 0, "wait so long after a crash, twice as long after each further one until a file ends well, at most 5m")
+	f.IntVar(&opts.retryFailed, "retry-failed", 0, "do files that did not end well again at the end, up to `N` times each")
+	f.DurationVar(&opts.until, "until", 0, "soak for so long, with the batch over and over, and end with the file that is worked on then")
+	f.StringVar(&opts.resume, "resume", "", "go on with the run of this `folder`, which was killed, interrupted or stopped; no command is needed")
 	f.StringVar(&opts.policy, "policy", "", "policy `file` (YAML); default vramsoak.yaml where there is one")
 	f.StringArrayVar(&opts.baselines, "baseline", nil, baselineUsage)
 	f.StringVar(&opts.runs, "runs", "runs", "`folder` in which the run folder is made")
@@ -115,12 +139,13 @@ the first file that the process is given.`,
 	return cmd
 }
 
-func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []string) error {
+// runSoak begins a run, or goes on with one of the past.
+func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []string, past *resumed) error {
 	write, err := reportWriter(opts.format)
 	if err != nil {
 		return err
 	}
-	policy, policyText, err := policyFor(opts.policy, nil)
+	policy, policyText, err := opts.judgedBy(past)
 	if err != nil {
 		return err
 	}
@@ -132,11 +157,12 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	if err != nil {
 		return err
 	}
-	files, err := inputs(opts.files)
+	batch, err := opts.batch(past)
 	if err != nil {
 		return err
 	}
-	if files, err = inRounds(files, opts.repeat, opts.shuffle); err != nil {
+	files, more, err := inRounds(batch, opts.repeat, opts.shuffle)
+	if err != nil {
 		return err
 	}
 	maxUsed, err := deviceLimit(opts.maxUsed)
@@ -148,7 +174,8 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 		Command: command, Files: files, Feed: harness.Feed(opts.feed), Timeout: opts.timeout,
 		SettleLimit: opts.settleLimit, MaxDeviceUsed: maxUsed,
 		Grace:   cmp.Or(opts.grace, 1), // to the harness 0 is the default, here it is none
-		OnCrash: harness.OnCrash(opts.onCrash), RestartEvery: opts.restartEvery, Version: version(), Policy: policyText,
+		OnCrash: harness.OnCrash(opts.onCrash), RestartEvery: opts.restartEvery, MaxRestarts: opts.maxRestarts,
+		BackOff: opts.backOff, RetryFailed: opts.retryFailed, Until: opts.until, Resume: past != nil, Version: version(), Policy: policyText,
 		Dialects: dialects, Progress: display.show, Reaper: true, Logger: slog.New(slog.NewTextHandler(display, nil)),
 	}
 	if cfg.MaxIdleUsed, err = idleLimit(opts.maxIdleUsed); err != nil {
@@ -157,6 +184,9 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	if opts.feed == "" {
 		cfg.Feed = harness.FeedOf(command)
 	}
+	if opts.until > 0 {
+		cfg.More = more
+	}
 	nvml, closeNVML := openNVML()
 	defer closeNVML()
 	if nvml != nil {
@@ -164,13 +194,10 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 		cfg.Device, cfg.Occupied = gpus.Use, gpus.Occupied
 	}
 
-	started := time.Now()
-	cfg.Dir, err = makeRunFolder(opts.runs, started)
-	if err != nil {
-		return err
-	}
-	if err := cfg.Validate(); err != nil {
-		_ = os.Remove(cfg.Dir) // empty: nothing was run
+	var info runJSON
+	if past != nil {
+		cfg.Dir, info = past.dir, past.info
+	} else if cfg.Dir, info, err = newRun(cfg, opts, nvml, batch); err != nil {
 		return err
 	}
 	ctx, kill, stop := onInterrupt(ctx)
@@ -182,7 +209,42 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	if outcome == nil {
 		return runErr
 	}
-	return finish(out, cfg, write, refs, runInfo(cfg, opts, nvml, started, outcome), runErr, outcome)
+	return finish(out, cfg, write, refs, info.ended(outcome), runErr, outcome)
+}
+
+// judgedBy is the policy of the run.
+func (o soakOptions) judgedBy(past *resumed) (policy check.Policy, text string, err error) {
+	if past != nil {
+		return past.policy, past.info.Config.Policy, nil
+	}
+	return policyFor(o.policy, nil)
+}
+
+// batch is one round of the run's files.
+func (o soakOptions) batch(past *resumed) ([]harness.Input, error) {
+	if past != nil {
+		return readBatch(past.dir)
+	}
+	return inputs(o.files)
+}
+
+// newRun makes a run folder, with all that it takes to resume the run before its first process is started.
+func newRun(cfg harness.Config, opts soakOptions, nvml *meter.NVML, batch []harness.Input) (dir string, info runJSON, err error) {
+	started := time.Now()
+	if cfg.Dir, err = makeRunFolder(opts.runs, started); err != nil {
+		return "", info, err
+	}
+	if err := cfg.Validate(); err != nil {
+		_ = os.Remove(cfg.Dir) // empty: nothing was run
+		return "", info, err
+	}
+	if info, err = runInfo(cfg, opts, nvml, started); err != nil {
+		return "", info, err
+	}
+	if err := writeBatch(cfg.Dir, batch); err != nil {
+		return "", info, err
+	}
+	return cfg.Dir, info, writeRunJSON(cfg.Dir, info)
 }
 
 // finish judges what the run left and writes the run folder. The log is read back from the disk: the verdict is that of
@@ -193,6 +255,9 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	defer fmt.Fprintf(os.Stderr, "run folder: %s\n", cfg.Dir)
 	if outcome.Diagnostic != "" && runErr == nil { // why it stopped; the log that there is is judged all the same
 		fmt.Fprintf(os.Stderr, "vramsoak: %s\n", outcome.Diagnostic)
+	}
+	if outcome.Ended {
+		fmt.Fprintf(os.Stderr, "vramsoak: the run has come to its end; nothing is left to resume\n")
 	}
 	if err := writeRunJSON(cfg.Dir, info); err != nil {
 		return errors.Join(runErr, err)

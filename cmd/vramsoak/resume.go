@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"vramsoak/harness"
+	"vramsoak/harness/check"
+)
+
+// batchName is the file of a run folder that has the files of one round, one a line, in the order of --files: what the
+// folders held when the run began.
+const batchName = "batch.jsonl"
+
+// A batchLine is one of them.
+type batchLine struct {
+	Path string `json:"path"`
+	// Bytes is the path where it is not UTF-8, and cannot stand in JSON.
+	Bytes        []byte  `json:"path_bytes,omitempty"`
+	AudioSeconds float64 `json:"audio_seconds,omitempty"`
+}
+
+func writeBatch(dir string, files []harness.Input) error {
+	return writeFile(filepath.Join(dir, batchName), func(w io.Writer) error {
+		buffered := bufio.NewWriter(w)
+		enc := json.NewEncoder(buffered)
+		enc.SetEscapeHTML(false)
+		for _, f := range files {
+			line := batchLine{Path: f.Path, AudioSeconds: f.AudioSeconds}
+			if !utf8.ValidString(f.Path) {
+				line.Bytes = []byte(f.Path)
+			}
+			if err := enc.Encode(line); err != nil {
+				return err
+			}
+		}
+		return buffered.Flush()
+	})
+}
+
+func readBatch(dir string) ([]harness.Input, error) {
+	path := filepath.Join(dir, batchName)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	var files []harness.Input
+	for dec := json.NewDecoder(bufio.NewReader(f)); ; {
+		var line batchLine
+		switch err := dec.Decode(&line); {
+		case errors.Is(err, io.EOF):
+			return files, nil
+		case err != nil:
+			return nil, fmt.Errorf("%s: file %d: expected what vramsoak soak wrote there: %w", path, len(files)+1, err)
+		}
+		if line.Bytes != nil {
+			line.Path = string(line.Bytes)
+		}
+		files = append(files, harness.Input{Path: line.Path, AudioSeconds: line.AudioSeconds})
+	}
+}
+
+// perRun are the flags that a run and its resumption each have for themselves.
+var perRun = []string{"resume", "runs", "format"}
+
+// givenFlags are the flags that were given, with their values.
+func givenFlags(flags *pflag.FlagSet) map[string][]string {
+	given := map[string][]string{}
+	flags.Visit(func(f *pflag.Flag) {
+		if !slices.Contains(perRun, f.Name) {
+			given[f.Name] = flagValues(f)
+		}
+	})
+	return given
+}
+
+func flagValues(f *pflag.Flag) []string {
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		return list.GetSlice()
+	}
+	return []string{f.Value.String()}
+}
+
+// A resumed is a run folder that is taken up again.
+type resumed struct {
+	dir     string
+	info    runJSON
+	policy  check.Policy
+	command []string
+}
+
+// takeUp reads a run folder, gives the command the flags that the run was begun with, and goes to the folder that it was
+// begun in. What was given beside --resume must not contradict them.
+func takeUp(cmd *cobra.Command, dir string, command []string) (*resumed, error) {
+	run, err := readRunFolder(dir)
+	if err != nil {
+		return nil, fmt.Errorf("--resume: %w", err)
+	}
+	if err := run.contradicts(cmd.Flags(), command); err != nil {
+		return nil, err
+	}
+	for name, values := range run.info.Config.Flags {
+		if cmd.Flags().Changed(name) {
+			continue // it was given again
+		}
+		for _, value := range values {
+			if err := cmd.Flags().Set(name, value); err != nil {
+				return nil, fmt.Errorf("--resume: %s: flag %s: %w; resume it with the version that began it, %s",
+					filepath.Join(dir, runJSONName), name, err, run.info.Version)
+			}
+		}
+	}
+	return run, run.enter()
+}
+
+func readRunFolder(dir string) (*resumed, error) {
+	path := filepath.Join(dir, runJSONName)
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s: expected a run folder, found no %s in it; nothing was run there, start a new run", dir, runJSONName)
+	case err != nil:
+		return nil, err
+	}
+	run := &resumed{dir: dir}
+	if err := json.Unmarshal(text, &run.info); err != nil {
+		return nil, fmt.Errorf("%s: expected what vramsoak soak wrote there: %w", path, err)
+	}
+	run.command = run.info.Command
+	if run.info.Config.Folder == "" || len(run.command) == 0 {
+		return nil, fmt.Errorf("%s: expected the folder and the command that the run was begun with, found none; an earlier version "+
+			"(%s) wrote it, start a new run", path, run.info.Version)
+	}
+	if run.policy, err = check.ParsePolicy([]byte(run.info.Config.Policy), path+": policy"); err != nil {
+		return nil, err
+	}
+	return run, nil
+}
+
+// contradicts names what was given and is not as the run was begun.
+func (r *resumed) contradicts(flags *pflag.FlagSet, command []string) error {
+	var errs []error
+	if len(command) > 0 && !slices.Equal(command, r.command) {
+		errs = append(errs, fmt.Errorf("--resume: the command is not the run's, which is %s; leave it out", strings.Join(r.command, " ")))
+	}
+	flags.Visit(func(f *pflag.Flag) {
+		recorded, known := r.info.Config.Flags[f.Name]
+		switch given := flagValues(f); {
+		case f.Name == "runs":
+			errs = append(errs, errors.New("--resume: --runs is where new runs are made; leave it out"))
+		case slices.Contains(perRun, f.Name) || known && slices.Equal(given, recorded):
+		case known:
+			errs = append(errs, fmt.Errorf("--resume: --%s is %s in the run, and was given as %s; leave it out", f.Name,
+				strings.Join(recorded, ", "), strings.Join(given, ", ")))
+		default:
+			errs = append(errs, fmt.Errorf("--resume: the run was begun without --%s; leave it out, or start a new run", f.Name))
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// enter goes to the folder that the run was begun in: its paths begin there.
+func (r *resumed) enter() error {
+	here, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	if here == r.info.Config.Folder {
+		return nil
+	}
+	if r.dir, err = filepath.Abs(r.dir); err != nil {
+		return err
+	}
+	if err := os.Chdir(r.info.Config.Folder); err != nil {
+		return fmt.Errorf("--resume: going to the folder that the run was begun in: %w", err)
+	}
+	return nil
+}
