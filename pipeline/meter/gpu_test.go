@@ -31,6 +31,15 @@ func TestNvidiaSMI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	occupied, err := n.View(n.Visible("", false)).Occupied()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range occupied {
+		if o.Used < 0 || o.Used > o.Total || o.Total != n.Devices()[o.GPU].Total {
+			t.Errorf("%+v", o)
+		}
+	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	if len(lines) != len(n.Devices()) || len(lines) != len(uses) {
 		t.Fatalf("nvidia-smi lists %d GPUs, NVML %d, and %d in use", len(lines), len(n.Devices()), len(uses))

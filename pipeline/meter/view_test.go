@@ -95,6 +95,19 @@ func TestViewOfDGX(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	occupied, err := view.occupied(procOf(t, map[int]string{pid: "/dev/nvidia3", tenant: "/dev/null"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := []Occupancy{
+		{Device: 0, GPU: 3, Used: 7 << 30, Total: total, Holders: []Holder{
+			{PID: tenant, Used: 4 << 30, HasUsed: true}, {PID: child, Used: 2 << 30, HasUsed: true}, {PID: pid, Used: 1 << 30, HasUsed: true, Here: true},
+		}},
+		{Device: 1, GPU: 1, Total: total},
+	}
+	if diff := cmp.Diff(held, occupied); diff != "" {
+		t.Error(diff)
+	}
 	if got, err = n.View(n.Visible("", true)).Use([]int{pid}); err != nil || len(got) != 0 {
 		t.Errorf("no GPU is visible, and %+v are in use, %v", got, err)
 	}
