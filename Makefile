@@ -40,7 +40,7 @@ native:
 .PHONY: pipeline
 pipeline: native
 	@$(with_native)
-	if [ "$$tags" ]; then go build $$tags -o bin/gpupipeline ./cmd/gpupipeline; else rm -f bin/gpupipeline; fi
+	if [ "$$tags" ]; then go build $$tags -o bin/gpupipeline ./cmd/gpupipeline; ci/sherpa.sh bin/lib; else rm -f bin/gpupipeline; fi
 
 .PHONY: fixtures
 fixtures: bin/vramsoak

@@ -3,7 +3,9 @@ package diarization
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,14 +68,35 @@ var scripts = map[Kind]string{
 	Embedding:    "scripts/wespeaker, scripts/3dspeaker or scripts/nemo/speaker-verification",
 }
 
+// inspect checks the file at path.
 func inspect(path string, kind Kind, most limits) (properties, error) {
-	m, err := openModel(path)
+	file, err := os.Open(path)
 	if err != nil {
-		if bad, ok := errors.AsType[*malformed](err); ok {
-			err = fmt.Errorf("expected an ONNX model, found what cannot be read as one (%w); the file is damaged, cut off or "+
-				"of another format: copy or export it anew", bad)
-		}
-		return properties{}, describe(path, err)
+		return properties{}, err
+	}
+	defer func() { _ = file.Close() }() // read only
+	info, err := file.Stat()
+	if err != nil {
+		return properties{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return properties{}, fmt.Errorf("%s: expected an ONNX model, found no regular file", path)
+	}
+	p, err := judge(file, info.Size(), kind, most)
+	if err != nil {
+		return properties{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return p, nil
+}
+
+// judge checks a file of size bytes.
+func judge(file io.ReaderAt, size int64, kind Kind, most limits) (properties, error) {
+	m, err := readModel(file, size)
+	if bad, ok := errors.AsType[*malformed](err); ok {
+		return properties{}, fmt.Errorf("expected an ONNX model, found what cannot be read as one (%w); the file is damaged, cut off or "+
+			"of another format: copy or export it anew", bad)
+	} else if err != nil {
+		return properties{}, err
 	}
 	c := &check{model: m, mistakes: m.mistakes}
 	c.header(most)
@@ -85,17 +108,9 @@ func inspect(path string, kind Kind, most limits) (properties, error) {
 		p = c.embedding()
 	}
 	if err := errors.Join(c.mistakes...); err != nil {
-		return properties{}, describe(path, fmt.Errorf("%w\nexport the model with %s of github.com/k2-fsa/sherpa-onnx", err, scripts[kind]))
+		return properties{}, fmt.Errorf("%w\nexport the model with %s of github.com/k2-fsa/sherpa-onnx", err, scripts[kind])
 	}
 	return p, nil
-}
-
-// describe puts the file's name before an error that has none.
-func describe(path string, err error) error {
-	if strings.Contains(err.Error(), path) {
-		return err
-	}
-	return fmt.Errorf("%s: %w", path, err)
 }
 
 // check collects a model's mistakes.

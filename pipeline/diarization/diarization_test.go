@@ -1,12 +1,16 @@
 package diarization
 
 import (
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"vramsoak/fixtures"
+	"vramsoak/parser"
 	"vramsoak/pipeline/audio"
+	"vramsoak/pipeline/meter"
 	"vramsoak/pipeline/speakers"
 )
 
@@ -115,5 +119,239 @@ func TestDiarizeHearsTheRightSpeakers(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestDiarizeOfLittle(t *testing.T) {
+	d := open(t, config())
+	_, voices := batch(t, fixtures.AudioSpec{Count: 1, MinSeconds: 4, MaxSeconds: 4, Seed: 1})
+	voice := voices[0]
+	for _, tt := range []struct {
+		name    string
+		samples []float32
+	}{
+		{"no samples", nil},
+		{"one sample", make([]float32, 1)},
+		{"10 ms", make([]float32, sampleRate/100)},
+		{"10 ms of a voice", voice[sampleRate : sampleRate+sampleRate/100]},
+		{"silence", make([]float32, 3*sampleRate)},
+		{"silence of a window", make([]float32, 10*sampleRate)},
+		{"silence of many windows", make([]float32, 25*sampleRate+1)},
+	} {
+		turns, err := d.Diarize(tt.samples)
+		if err != nil || len(turns) != 0 {
+			t.Errorf("%s: found %v, %v", tt.name, turns, err)
+		}
+	}
+}
+
+// A file that ends in the middle of a word, wherever that is in a window, ends where it ends.
+func TestTurnsLieWithinTheAudio(t *testing.T) {
+	d := open(t, config())
+	_, voices := batch(t, fixtures.AudioSpec{Count: 1, MinSeconds: 14, MaxSeconds: 14, Seed: 4})
+	for _, n := range []int{8000, 9999, 40001, 159999, 160000, 160001, 160100, 175999, 176000, 176001, 200123, 14 * sampleRate} {
+		turns, err := d.Diarize(voices[0][:n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n > sampleRate && len(turns) == 0 {
+			t.Errorf("%d samples: no turns", n)
+		}
+		last := 0.0
+		for _, turn := range turns {
+			if turn.Start < last || turn.End <= turn.Start || turn.End > seconds(n) {
+				t.Errorf("%d samples: turn %+v after %g s, of %g s", n, turn, last, seconds(n))
+			}
+			last = turn.Start
+		}
+	}
+}
+
+// one is the audio with the silence where B speaks.
+func one(f fixtures.AudioFile, samples []float32) []float32 {
+	alone := append([]float32(nil), samples...)
+	for _, turn := range f.Turns {
+		if turn.Speaker == fixtures.SpeakerB {
+			clear(alone[int(turn.Start*sampleRate):int(turn.End*sampleRate)])
+		}
+	}
+	return alone
+}
+
+func TestDiarizeOneSpeaker(t *testing.T) {
+	d := open(t, config())
+	m, files := batch(t, fixtures.AudioSpec{Count: 2, MinSeconds: 8, MaxSeconds: 24, Seed: 5})
+	for i, f := range m.Files {
+		turns, err := d.Diarize(one(f, files[i]))
+		if err != nil || len(turns) == 0 {
+			t.Fatalf("found %v, %v", turns, err)
+		}
+		for _, turn := range turns {
+			if turn.Speaker != "SPEAKER_00" {
+				t.Errorf("%.2f s: found %+v", f.Seconds, turn)
+			}
+		}
+	}
+}
+
+// As many as asked for and no more, in a single window too, where sherpa-onnx by itself takes what the segmentation says.
+func TestSpeakersAreNotMoreThanAskedFor(t *testing.T) {
+	c := config()
+	c.Speakers = 1
+	d := open(t, c)
+	_, files := batch(t, fixtures.AudioSpec{Count: 2, MinSeconds: 8, MaxSeconds: 16, Seed: 5})
+	for _, samples := range files {
+		turns, err := d.Diarize(samples)
+		if err != nil || len(turns) == 0 {
+			t.Fatalf("found %v, %v", turns, err)
+		}
+		for _, turn := range turns {
+			if turn.Speaker != "SPEAKER_00" {
+				t.Errorf("found %+v", turn)
+			}
+		}
+	}
+}
+
+func TestDiarizeRefuses(t *testing.T) {
+	d := open(t, config())
+	for _, v := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 32768} {
+		samples := make([]float32, sampleRate)
+		samples[8000] = v
+		if _, err := d.Diarize(samples); err == nil || !strings.Contains(err.Error(), "sample 8000 (0.500 s): expected -1 to 1, found") {
+			t.Errorf("%g: found %v", v, err)
+		}
+	}
+	// 3 speakers in each of 15446 windows: 46338 voices, whose pairs are the most that 32 bits count. The last window begins
+	// 15445 s after the first.
+	if got := d.longest(); got != (10+15445)*sampleRate {
+		t.Errorf("the longest audio is %d samples", got)
+	}
+}
+
+func TestConfigNamesEveryMistake(t *testing.T) {
+	c := Config{Segmentation: "none.onnx", Embedding: filepath.Join(models, fixtures.SegmentationName), Speakers: -1, Threshold: math.NaN(), Threads: -2, Provider: "trt"}
+	_, err := Open(c)
+	for _, want := range []string{
+		"speakers: expected 0 (not known) to 1000, found -1", "threshold: expected a cosine distance of 0 to 2, found NaN",
+		"threads: expected 1 to 1024, or 0 for 1, found -2", `provider: expected cpu or cuda, found "trt"`,
+		"none.onnx", "metadata framework: expected",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("expected %s, found %v", want, err)
+		}
+	}
+	// The library that the module brings has no CUDA, and would compute on the CPU without a word in the result.
+	c = config()
+	c.Provider = "cuda"
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "libonnxruntime_providers_cuda.so") || !strings.Contains(err.Error(), "SHERPA_PREFIX") {
+		t.Errorf("found %v", err)
+	}
+}
+
+func TestEmbedTellsVoicesApart(t *testing.T) {
+	e, err := OpenEmbedder(config().embedder())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if e.Dim() != 64 {
+		t.Errorf("%d elements", e.Dim())
+	}
+	m, files := batch(t, fixtures.AudioSpec{Count: 3, MinSeconds: 10, MaxSeconds: 20, Seed: 6})
+	type voice struct {
+		speaker   string
+		embedding []float32
+	}
+	var voices []voice
+	for i, f := range m.Files {
+		for _, turn := range f.Turns {
+			v, err := e.Embed(files[i][int(turn.Start*sampleRate):int(turn.End*sampleRate)])
+			if err != nil || len(v) != e.Dim() {
+				t.Fatalf("found %d elements, %v", len(v), err)
+			}
+			voices = append(voices, voice{turn.Speaker, v})
+		}
+	}
+	for i, a := range voices {
+		for _, b := range voices[:i] {
+			if c := cosine(a.embedding, b.embedding); (a.speaker == b.speaker) != (c > 0.5) {
+				t.Errorf("%s and %s: cosine %.3f", a.speaker, b.speaker, c)
+			}
+		}
+	}
+	for _, samples := range [][]float32{nil, make([]float32, 1599), {float32(math.NaN())}} {
+		if _, err := e.Embed(samples); err == nil {
+			t.Errorf("%d samples: expected an error", len(samples))
+		}
+	}
+	if v, err := e.Embed(make([]float32, 1600)); err != nil || len(v) != 64 {
+		t.Errorf("0.1 s: found %v, %v", v, err)
+	}
+}
+
+func cosine(a, b []float32) float64 {
+	var ab, aa, bb float64
+	for i := range a {
+		ab += float64(a[i]) * float64(b[i])
+		aa += float64(a[i]) * float64(a[i])
+		bb += float64(b[i]) * float64(b[i])
+	}
+	return ab / math.Sqrt(aa*bb)
+}
+
+// What is opened is given back when it is closed, over and over: with a model of 8 MiB, whose weights show.
+func TestCloseGivesTheMemoryBack(t *testing.T) {
+	host, err := meter.OpenHost(meter.MallocFixed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	allocated := func() int64 {
+		r, err := host.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Bytes(parser.Allocated)
+	}
+	dir := t.TempDir()
+	const size = 8 << 20
+	if err := fixtures.WriteDiarizationModels(dir, fixtures.DiarizationSpec{Seed: 1, EmbeddingSize: size}); err != nil {
+		t.Fatal(err)
+	}
+	c := Config{Segmentation: filepath.Join(dir, fixtures.SegmentationName), Embedding: filepath.Join(dir, fixtures.EmbeddingName), Threads: 2}
+	_, files := batch(t, fixtures.AudioSpec{Count: 1, MinSeconds: 12, MaxSeconds: 12, Seed: 1})
+	cycle := func() (held int64) {
+		before := allocated()
+		d, err := Open(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Diarize(files[0]); err != nil {
+			t.Fatal(err)
+		}
+		held = allocated() - before
+		d.Close()
+		d.Close()
+		e, err := OpenEmbedder(c.embedder())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Embed(files[0]); err != nil {
+			t.Fatal(err)
+		}
+		e.Close()
+		e.Close()
+		return held
+	}
+	cycle() // leaves what the libraries set up once, about 5 MiB
+	start := allocated()
+	const cycles = 8
+	for range cycles {
+		if held := cycle(); held < size {
+			t.Errorf("a model of %d bytes shows as %d", size, held)
+		}
+	}
+	if left := allocated() - start; left > cycles*64<<10 {
+		t.Errorf("%d cycles left %d bytes", cycles, left)
 	}
 }

@@ -22,18 +22,16 @@ func (c *check) segmentation() properties {
 	speakers := c.number("num_speakers", 1, maxLocal)
 	overlap := c.number("powerset_max_classes", 1, 2)
 	classes := c.number("num_classes", 1, 1+maxLocal+maxLocal*maxLocal)
-	frames := int64(free)
+	most := 0 // frames in a window
 	if window > 0 && field > 0 && shift > 0 {
-		// Frames are added up into an array that has window / shift of them for a window.
-		switch most := window / shift; {
+		// Frames are added up over windows into an array in which each window has room for so many.
+		switch most = window / shift; {
 		case field > window:
 			c.wrong("metadata receptive_field_size: expected at most the window of %d samples, found %d", window, field)
 		case shift > field:
 			c.wrong("metadata receptive_field_shift: expected at most the receptive field of %d samples, found %d", field, shift)
 		case most < minFrames:
 			c.wrong("metadata receptive_field_shift: expected at least %d frames in a window of %d samples, found %d", minFrames, window, most)
-		default:
-			frames = int64(window-field)/int64(shift) + 1
 		}
 	}
 	want := int64(free)
@@ -60,8 +58,11 @@ func (c *check) segmentation() properties {
 	if len(c.outputs) == 0 {
 		c.wrong("outputs: expected the classes of each frame, found none")
 	} else {
-		c.tensor("output", c.outputs[0], floatType, 1, frames, want)
+		c.tensor("output", c.outputs[0], floatType, 1, free, want)
 		c.produced(c.outputs[0], want)
+		if shape := c.outputs[0].shape; most > 0 && len(shape) == 3 && shape[1] > int64(most) {
+			c.wrong("output %q: expected at most %d frames of a window, found %d", c.outputs[0].name, most, shape[1])
+		}
 	}
 	return properties{window: window, frame: shift, speakers: speakers}
 }

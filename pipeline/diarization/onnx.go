@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -335,28 +334,4 @@ func (m *model) checkTensor(name string, element int64, shape []int64, raw, valu
 	case raw < 0 && values != count:
 		wrong("expected %d values for the shape %v, found %d", count, shape, values)
 	}
-}
-
-// openModel reads the structure of the file at path.
-func openModel(path string) (*model, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }() // read only
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("expected a file, found a %s", kindOfFile(info.Mode()))
-	}
-	return readModel(file, info.Size())
-}
-
-func kindOfFile(mode os.FileMode) string {
-	if mode.IsDir() {
-		return "folder"
-	}
-	return "special file (" + mode.Type().String() + ")"
 }
