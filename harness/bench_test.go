@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"vramsoak/parser"
 )
 
 // BenchmarkTake passes on what a chatty pipeline prints: a checkpoint in every fifty lines.
@@ -29,5 +32,24 @@ func BenchmarkTake(b *testing.B) {
 		if err := r.log.flush(); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkFileEnd is what a file costs the log: its lines, and the wait until the disk has them.
+func BenchmarkFileEnd(b *testing.B) {
+	j, err := openJournal(filepath.Join(b.TempDir(), LogName))
+	if err != nil {
+		b.Fatal(err)
+	}
+	now := time.Now()
+	for b.Loop() {
+		j.own(parser.FileStart{Header: parser.Header{Time: now}, Index: 1, Path: "audio/0001.wav", AudioSeconds: 10})
+		j.own(parser.FileEnd{Header: parser.Header{Time: now}, Index: 1, Path: "audio/0001.wav", Status: parser.StatusOK, Seconds: 1})
+		if err := j.flush(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := j.close(); err != nil {
+		b.Fatal(err)
 	}
 }

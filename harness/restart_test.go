@@ -1,0 +1,184 @@
+package harness
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"vramsoak/parser"
+)
+
+// The time between a crash and the next process doubles up to its limit, and begins anew when a file has ended well.
+func TestBackOff(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		first time.Duration
+		well  string // per crash, whether files ended well before
+		want  string
+	}{
+		{"none", 0, "...", "0s 0s 0s"},
+		{"doubles", time.Second, ".....", "1s 2s 4s 8s 16s"},
+		{"limit", time.Minute, "......", "1m0s 2m0s 4m0s 5m0s 5m0s 5m0s"},
+		{"longer than the limit", 10 * time.Minute, "...", "10m0s 10m0s 10m0s"},
+		{"progress", time.Second, "...+..+", "1s 2s 4s 1s 2s 4s 1s"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := &run{cfg: Config{Logger: slog.New(slog.DiscardHandler)}, restarts: restarts{first: test.first}}
+				var waited []string
+				for _, well := range test.well {
+					if !r.restarts.crash(well == '+') {
+						t.Fatal("there is no limit")
+					}
+					begin := time.Now()
+					r.rest(t.Context())
+					waited = append(waited, time.Since(begin).String())
+					r.rest(t.Context()) // once is enough
+				}
+				if got := strings.Join(waited, " "); got != test.want {
+					t.Errorf("waited %s, expected %s", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+// The end of the run does not wait.
+func TestBackOffInterrupted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		r := &run{cfg: Config{Logger: slog.New(slog.DiscardHandler)}, restarts: restarts{pause: time.Hour}}
+		r.rest(ctx)
+		kill := make(chan struct{})
+		close(kill)
+		r.kill, r.restarts.pause = kill, time.Hour
+		r.rest(t.Context())
+		if waited := time.Since(begin); waited != 3*time.Second || !r.interrupted {
+			t.Errorf("waited %v, interrupted %v", waited, r.interrupted)
+		}
+	})
+}
+
+// What a run does about files that fail and processes that die.
+func TestRestarts(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		feed   Feed
+		files  int
+		env    string
+		change func(*Config)
+		want   string
+		say    string
+	}{
+		{"retry in a list", FeedList, 3, "FAULT=fail:2", func(c *Config) { c.RetryFailed = 2 }, `
+			run 3 list
+			start 1 f1
+			end 1 f1 ok
+			start 2 f2
+			end 2 f2 failed no audio
+			start 3 f3
+			end 3 f3 ok
+			exit 0
+			start 2 f2
+			end 2 f2 failed no audio
+			exit 0
+			start 2 f2
+			end 2 f2 failed no audio
+			exit 0
+			done 3 done`, ""},
+		{"retry of a crash in a process a file", FeedProcess, 2, "FAULT=crash:1", func(c *Config) { c.RetryFailed = 1 }, `
+			run 2 process
+			start 1 f1
+			end 1 f1 crashed the process was ended by SIGKILL
+			exit -1 SIGKILL
+			start 2 f2
+			end 2 f2 ok
+			exit 0
+			start 1 f1
+			end 1 f1 crashed the process was ended by SIGKILL
+			exit -1 SIGKILL
+			done 2 done`, ""},
+		{"so many restarts", FeedStdin, 4, "FAULT=crash:1 crash:2 crash:3", func(c *Config) { c.MaxRestarts = 2 }, `
+			run 4 stdin
+			start 1 f1
+			end 1 f1 crashed the process was ended by SIGKILL
+			exit -1 SIGKILL
+			start 2 f2
+			end 2 f2 crashed the process was ended by SIGKILL
+			exit -1 SIGKILL
+			start 3 f3
+			end 3 f3 crashed the process was ended by SIGKILL
+			exit -1 SIGKILL
+			done 3 stopped`, "was ended by SIGKILL, and it was restarted 2 times already"},
+		{"as many crashes as restarts", FeedProcess, 3, "FAULT=exit3:1 crash:2", func(c *Config) { c.MaxRestarts = 2 }, `
+			run 3 process
+			start 1 f1
+			end 1 f1 failed the process exited with code 3: Traceback: no module named torch
+			exit 3
+			start 2 f2
+			end 2 f2 crashed the process was ended by SIGKILL
+			exit -1 SIGKILL
+			start 3 f3
+			end 3 f3 ok
+			exit 0
+			done 3 done`, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			cfg := batchOf(t, test.feed, test.files, "LINES=both", test.env)
+			test.change(&cfg)
+			o, log, err := runOf(t.Context(), t, cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			expect(t, log, test.want)
+			if !strings.Contains(o.Diagnostic, test.say) || (test.say == "") != (o.Diagnostic == "") {
+				t.Errorf("diagnostic %q", o.Diagnostic)
+			}
+		})
+	}
+}
+
+// By time, files are fed for as long as it takes; a process is given many at once, and ended between two of them.
+func TestUntil(t *testing.T) {
+	t.Parallel()
+	for _, lines := range []string{"both", "starts", "ends", "none"} {
+		t.Run(lines, func(t *testing.T) {
+			t.Parallel()
+			cfg := batchOf(t, FeedStdin, 2, "LINES="+lines)
+			cfg.Until = 200 * time.Millisecond
+			rounds := 0
+			cfg.More = func() []Input { rounds++; return inputs(2) }
+			o, log, err := runOf(t.Context(), t, cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o.Reason != ReasonDone || o.Files == 0 || o.Counts[parser.StatusOK] != o.Files || rounds < aheadMax/2-1 {
+				t.Errorf("outcome %+v after %d rounds", o, rounds)
+			}
+			tl, err := parser.Build(parser.Read(strings.NewReader(string(log)), LogName))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, f := range tl.Files {
+				if want := inputs(2)[i%2].Path; f.Index != i+1 || f.Path != want || f.Status != parser.StatusOK {
+					t.Fatalf("file %d: %d %s %s", i+1, f.Index, f.Path, f.Status)
+				}
+			}
+			if start := tl.Runs[0].Start; start.Files != 0 || start.Until != 0.2 {
+				t.Errorf("the log begins %+v", start)
+			}
+		})
+	}
+}
