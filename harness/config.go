@@ -123,7 +123,7 @@ type Config struct {
 	// that the log is judged by what the harness saw.
 	Dialects *parser.Set
 
-	// Device reads what the driver says the process and its descendants use, as [meter.NVML.Use] does; nil where there is
+	// Device reads what the driver says the process and its descendants use, as [meter.View.Use] does; nil where there is
 	// no device. A driver that takes its time delays the samples and nothing else.
 	Device func(pids []int) ([]meter.Use, error)
 	// Reaper makes this process the parent of what the pipeline leaves behind, and has it wait for every child that ends: for

@@ -175,6 +175,10 @@ func TestPreflightRefuses(t *testing.T) {
 		t.Errorf("the log has\n%s", got)
 	}
 
+	if !strings.Contains(string(log), ` reason=stopped error="GPU 3: expected at most 512 MiB in use`) {
+		t.Errorf("the log's end does not say why:\n%s", log)
+	}
+
 	g = &gpu{used: []int64{0}, err: errors.New("GPU is lost")}
 	cfg = batchOf(t, FeedList, 2, "LINES=both")
 	cfg.Occupied, cfg.SettleLimit, cfg.MaxIdleUsed = g.occupied, time.Minute, &Limit{Bytes: 512 << 20}

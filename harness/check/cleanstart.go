@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 
 	"vramsoak/parser"
 )
@@ -9,6 +10,7 @@ import (
 // Subjects of [CleanStart].
 const (
 	startSubject = "device before the run"
+	againSubject = "device before the run went on"
 	endSubject   = "device after the run"
 )
 
@@ -29,8 +31,15 @@ func (j *Judge) cleanStart() {
 	for n := range j.tl.Idles {
 		i := &j.tl.Idles[n]
 		if i.Phase == parser.PhaseBefore {
+			if j.refused(n) {
+				continue
+			}
+			what := startSubject
+			if slices.ContainsFunc(before, func(b *parser.Idle) bool { return b.Run == i.Run && b.Lane == i.Lane }) {
+				what = againSubject
+			}
 			before = append(before, i)
-			j.add(j.startFinding(i, subject(startSubject, i)))
+			j.add(j.startFinding(i, subject(what, i)))
 			continue
 		}
 		// The level is that of the run's beginning; where it was resumed, the first one's.
@@ -43,6 +52,20 @@ func (j *Judge) cleanStart() {
 	}
 }
 
+// refused says that nothing was begun after a look at the devices until the next one: the run was refused, and resumed later.
+func (j *Judge) refused(n int) bool {
+	i := &j.tl.Idles[n]
+	for k := range j.tl.Idles[n+1:] {
+		next := &j.tl.Idles[n+1+k]
+		if next.Run == i.Run && next.Lane == i.Lane && next.Phase == parser.PhaseBefore {
+			within := func(run, line int) bool { return run == i.Run && line > i.Pos.Line && line < next.Pos.Line }
+			return !slices.ContainsFunc(j.tl.Files, func(f *parser.File) bool { return within(f.Run, f.Pos.Line) }) &&
+				!slices.ContainsFunc(j.tl.Samples, func(s parser.Sample) bool { return within(s.Run, s.Pos.Line) })
+		}
+	}
+	return false
+}
+
 func (j *Judge) startFinding(i *parser.Idle, subject string) Finding {
 	limit := j.policy.CleanStart.MaxUsed.Bytes
 	used := i.Bytes(parser.Used)
@@ -50,7 +73,7 @@ func (j *Judge) startFinding(i *parser.Idle, subject string) Finding {
 		Check: CleanStart, Verdict: Pass, Subject: subject, Measured: new(float64(used)), Limit: new(float64(limit)), Unit: Bytes,
 		At: &i.Pos,
 	}
-	f.Message = fmt.Sprintf("%s of %s in use before the first file%s", parser.FormatBytes(used), parser.FormatBytes(i.Bytes(parser.Total)),
+	f.Message = fmt.Sprintf("%s of %s in use%s", parser.FormatBytes(used), parser.FormatBytes(i.Bytes(parser.Total)),
 		parser.HeldBy(i.Holders))
 	if used > limit {
 		f.Verdict = Fail
