@@ -72,6 +72,9 @@ Where there is a GPU, the run begins when what is in use on it has stopped movin
 what that is and which processes hold it; so when the last process has ended. With --max-idle-used a GPU that holds more is
 refused: exit status 2.
 
+After a kill, a crash of the machine or Ctrl-C, --resume RUN goes on with the file that was worked on; files that ended are
+not done again, and no command is needed.
+
 No shell is involved. The command's environment gets PYTHONUNBUFFERED=1, and VRAMSOAK_FIRST, the place in the batch of
 the first file that the process is given.`,
 		Example: `  # One process a file
@@ -82,6 +85,12 @@ the first file that the process is given.`,
 
   # A leak, or files that get longer?
   vramsoak soak --files audio/ --repeat 4 --shuffle 1 -- python transcribe.py --list {list}
+
+  # Go on with a run that was killed, interrupted or stopped
+  vramsoak soak --resume runs/2026-11-20T02-00-00Z
+
+  # Soak for a night, and do not give up at a crash
+  vramsoak soak --files audio/ --until 8h --shuffle 1 --back-off 10s --feed stdin -- python transcribe.py
 
   # Fail also where it got worse than the last good run, or than the one that was pinned
   vramsoak soak --files audio/ --baseline last-good.json --baseline anchor.json -- python transcribe.py {}
