@@ -97,7 +97,9 @@ var programs = map[string]func(args []string){
 			launch("moment")
 		}
 	},
-	"moment": func([]string) { time.Sleep(100 * time.Millisecond) },
+	"onGPU":   onGPU,
+	"mortals": mortals,
+	"moment":  func([]string) { time.Sleep(100 * time.Millisecond) },
 	"breeder": func([]string) { // starts daemons that end, and one that does not
 		for range 20 {
 			_ = launch("parent", "helper").Wait()

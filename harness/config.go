@@ -144,6 +144,9 @@ type Config struct {
 	Progress func(Progress)
 	Logger   *slog.Logger
 
+	// gpu is the GPU of the worker, of so many workers, that this is the configuration of: see [RunAll].
+	gpu     *int
+	workers int
 	// settle is how long what a process leaves behind may take to end by itself, up to the grace but where a test sets it.
 	settle time.Duration
 	// kill is unix.Kill. A test puts in its place what a process is like that no signal ends.

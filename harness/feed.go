@@ -54,6 +54,7 @@ func (r *run) spawn(fed []int) (spawn, error) {
 	}
 	s.env = append(os.Environ(), envUnbuffered, EnvFirst+"="+strconv.Itoa(first))
 	s.env = append(s.env, r.cfg.Env...)
+	s.env = append(s.env, r.cfg.gpuEnv()...)
 	s.env = append(s.env, marks(r.id)...)
 	return s, nil
 }

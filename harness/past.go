@@ -40,7 +40,7 @@ type reader struct {
 // interrupted, have not begun. A pipeline may print what looks like a line of the harness: one that does not fit the batch
 // is passed over.
 func readPast(log io.Reader, cfg Config, b *batch, more func(count int)) (past, error) {
-	r := &reader{batch: b, more: more, ahead: aheadMax + len(cfg.Files), open: unknown, live: map[int]bool{}}
+	r := &reader{batch: b, more: more, ahead: max(1, cfg.workers)*aheadMax + len(cfg.Files), open: unknown, live: map[int]bool{}}
 	for rec, err := range cfg.Dialects.Read(log, cfg.logPath()) {
 		if err != nil {
 			return past{}, fmt.Errorf("reading the log: %w", err)
@@ -166,6 +166,8 @@ func (p *past) contradicts(cfg Config) error {
 	differs("feed", p.start.Feed, want.Feed)
 	differs("command", p.start.Command, want.Command)
 	differs("until", p.start.Until, want.Until)
+	differs("workers", p.start.Workers, want.Workers)
+	differs("gpu", p.start.GPU, want.GPU)
 	if p.start.Policy != want.Policy {
 		errs = append(errs, fmt.Errorf("%s: expected the policy that the run is to go on with, found another; resume it with its own", cfg.logPath()))
 	}

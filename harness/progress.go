@@ -17,6 +17,11 @@ type Progress struct {
 	// Left is an estimate of the time that the remaining files take; HasLeft is false where nothing is known yet.
 	Left    time.Duration
 	HasLeft bool
+	// Workers is the same of each worker, where there are several, and GPU the worker's.
+	Workers []Progress
+	GPU     int
+
+	pace pace
 }
 
 // pace is what an estimate of the time left is made of.

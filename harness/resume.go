@@ -23,25 +23,37 @@ func (c Config) runStart(now time.Time) parser.RunStart {
 	if c.Until > 0 {
 		start.Files = 0
 	}
+	if c.gpu != nil {
+		start.Workers, start.GPU = c.workers, *c.gpu
+	}
 	return start
 }
 
 // begin writes the first line of the run, or of the part of it that follows. ended says that the run has come to its end
 // before.
 func (r *run) begin(ctx context.Context) (ended bool, err error) {
-	start := r.cfg.runStart(r.started)
-	start.ID = r.id
 	if !r.cfg.Resume {
-		r.log.own(start)
+		r.log.own(r.firstLine())
 		return false, r.log.flush()
 	}
 	p, cut, err := r.takeUp()
 	if err != nil {
 		return false, err
 	}
+	return r.goOn(ctx, p, cut)
+}
+
+func (r *run) firstLine() parser.RunStart {
+	start := r.cfg.runStart(r.started)
+	start.ID = r.id
+	return start
+}
+
+// goOn begins the part of the run that follows what is past.
+func (r *run) goOn(ctx context.Context, p past, cut int64) (ended bool, err error) {
 	resume := parser.Resume{Header: parser.Header{Time: r.started}, Index: 1, Cut: cut, Reason: reasonKilled}
 	if p.start == nil { // it was killed before its first line
-		r.log.own(start)
+		r.log.own(r.firstLine())
 	} else {
 		r.id = cmp.Or(p.start.ID, r.id)
 		r.processes, r.restarts.n, r.track.names, r.track.ends = p.processes, p.restarts, p.names, p.ends

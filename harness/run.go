@@ -52,6 +52,11 @@ type run struct {
 	excess    overuse // in the process's last word
 	// interrupted says that the context ended, or Kill yielded.
 	interrupted bool
+	// queue is where the files come from that several workers share; nil where there is one. Of a worker's batch, the files
+	// that it was not given count as begun: once shared, those that are new too. dealt says that it was given files for its
+	// first process.
+	queue         *queue
+	shared, dealt bool
 }
 
 // Run runs the command over the batch and writes the log. The error is the harness's own trouble: a configuration that
@@ -63,13 +68,33 @@ func Run(ctx context.Context, cfg Config) (*Outcome, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	cfg = cfg.withDefaults()
+	r, err := newRun(cfg.withDefaults(), newRunID())
+	if err != nil {
+		return nil, err
+	}
+	v := verdict{reason: ReasonStopped}
+	ended, err := r.begin(ctx)
+	switch {
+	case ended:
+		v.reason = ReasonDone
+	case err != nil && cfg.Resume: // the log is as it was
+		r.discard()
+		return nil, err
+	case err == nil:
+		v, err = r.soak(ctx)
+	}
+	return r.finish(v, ended, err)
+}
+
+// newRun opens the log of a run of this id.
+func newRun(cfg Config, id string) (*run, error) {
 	log, err := openJournal(cfg.logPath())
 	if err != nil {
 		return nil, err
 	}
-	r := &run{cfg: cfg, log: log, batch: newBatch(cfg.Files), board: newBoard(cfg.Progress), kill: cfg.Kill, started: time.Now()}
-	r.id = newRunID()
+	r := &run{
+		cfg: cfg, log: log, batch: newBatch(cfg.Files), board: newBoard(cfg.Progress), kill: cfg.Kill, id: id, started: time.Now(),
+	}
 	r.reaper = cfg.Reaper && becomeReaper()
 	r.machine = cfg.machineMemory()
 	r.lines.dialects = cfg.Dialects
@@ -81,26 +106,25 @@ func Run(ctx context.Context, cfg Config) (*Outcome, error) {
 		r.track.over = r.over
 	}
 	r.restarts = restarts{max: cfg.MaxRestarts, first: cfg.BackOff}
-	v := verdict{reason: ReasonStopped}
-	ended, err := r.begin(ctx)
-	switch {
-	case ended:
-		v.reason = ReasonDone
-	case err != nil && cfg.Resume: // the log is as it was
-		_ = log.close()
-		r.board.close()
-		return nil, err
-	case err == nil:
-		v, err = r.soak(ctx)
-	}
+	return r, nil
+}
+
+// discard lets go of a run that did not begin.
+func (r *run) discard() {
+	_ = r.log.close()
+	r.board.close()
+}
+
+// finish writes the run's last line, unless it had ended before, and says how it went.
+func (r *run) finish(v verdict, ended bool, err error) (*Outcome, error) {
 	now := time.Now()
 	if !ended {
-		log.own(parser.RunEnd{
-			Header: parser.Header{Time: now}, Files: len(r.batch.files) - r.batch.left,
+		r.log.own(parser.RunEnd{
+			Header: parser.Header{Time: now}, Files: r.worked(),
 			Seconds: now.Sub(r.started).Seconds(), Reason: v.reason, Error: v.why(),
 		})
 	}
-	if closing := log.close(); err == nil {
+	if closing := r.log.close(); err == nil {
 		err = closing
 	}
 	r.show(now)
@@ -143,8 +167,11 @@ func (r *run) processAll(ctx context.Context) (verdict, error) {
 		if ctx.Err() != nil || r.interrupted {
 			continue
 		}
-		fed := r.feed(time.Now())
-		if len(fed) == 0 && r.cfg.Feed != FeedNone {
+		fed := r.feed(ctx, time.Now())
+		switch {
+		case r.interrupted:
+			continue
+		case len(fed) == 0 && r.cfg.Feed != FeedNone:
 			return verdict{reason: ReasonDone}, nil
 		}
 		v, err := r.processOne(ctx, fed)
@@ -154,6 +181,7 @@ func (r *run) processAll(ctx context.Context) (verdict, error) {
 		if v.reason != "" {
 			return v, nil
 		}
+		r.giveBack()
 	}
 }
 
@@ -221,7 +249,7 @@ func (r *run) judge(d death, between, progress, well bool) verdict {
 		return verdict{reason: ReasonDone}
 	case r.cfg.Feed == FeedProcess:
 		switch {
-		case !d.timeout && !failed || r.batch.left == 0:
+		case !d.timeout && !failed || r.batch.left == 0 && r.queue.empty():
 			return verdict{}
 		case r.cfg.OnCrash == CrashStop:
 			return stopped(d.String() + ", and on-crash is stop")
@@ -269,9 +297,17 @@ func (r *run) judge(d death, between, progress, well bool) verdict {
 // files is how many files the run has, or by now had.
 func (r *run) files() int {
 	if r.cfg.Until > 0 {
-		return len(r.batch.files) - r.batch.left
+		return r.worked()
 	}
 	return len(r.batch.files)
+}
+
+// worked is how many files this run, or this worker of it, has begun.
+func (r *run) worked() int {
+	if r.queue != nil { // of the others it does not know
+		return r.batch.ended()
+	}
+	return len(r.batch.files) - r.batch.left
 }
 
 // begun is how many files of the process have begun.
@@ -308,7 +344,8 @@ func (r *run) show(now time.Time) {
 	case r.cfg.Until > 0:
 		p.Files, p.Left, p.HasLeft = 0, max(0, r.cfg.Until-p.Elapsed), true
 	default:
-		p.Left, p.HasLeft = r.batch.pace(r.started, r.track.lastEnd, now).remaining()
+		p.pace = r.batch.pace(r.started, r.track.lastEnd, now)
+		p.Left, p.HasLeft = p.pace.remaining()
 	}
 	r.track.changed = false
 	r.board.put(p)

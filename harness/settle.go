@@ -104,14 +104,16 @@ func idles(all []meter.Occupancy, settled bool) ([]parser.Idle, error) {
 
 // soak is processAll between two looks at the devices.
 func (r *run) soak(ctx context.Context) (verdict, error) {
-	if r.cfg.Occupied == nil || r.cfg.SettleLimit == 0 {
-		return r.processAll(ctx)
-	}
 	if err := r.preflight(ctx); err != nil {
 		return verdict{ReasonStopped, err.Error()}, err
 	}
+	return r.work(ctx)
+}
+
+// work is processAll and the look at the devices after it.
+func (r *run) work(ctx context.Context) (verdict, error) {
 	v, err := r.processAll(ctx)
-	if err == nil && v.reason != ReasonInterrupted {
+	if err == nil && v.reason != ReasonInterrupted && r.looks() {
 		if _, err := r.settle(ctx, parser.PhaseAfter); err != nil {
 			r.cfg.Logger.Warn("the device was not looked at after the run", "error", err)
 		}
@@ -119,8 +121,14 @@ func (r *run) soak(ctx context.Context) (verdict, error) {
 	return v, err
 }
 
+// looks says that the devices are looked at before the run and after it.
+func (r *run) looks() bool { return r.cfg.Occupied != nil && r.cfg.SettleLimit > 0 }
+
 // preflight looks at the devices before the first process, and refuses to begin where they hold too much.
 func (r *run) preflight(ctx context.Context) error {
+	if !r.looks() {
+		return nil
+	}
 	found, err := r.settle(ctx, parser.PhaseBefore)
 	switch most := r.cfg.MaxIdleUsed; {
 	case ctx.Err() != nil || r.interrupted:

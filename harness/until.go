@@ -1,6 +1,9 @@
 package harness
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // aheadMax is how many files a process is given at once that is to work until a time, or for as long as there are files: by
 // the end of its list it is started anew.
@@ -13,7 +16,10 @@ func (r *run) over(now time.Time) bool {
 }
 
 // feed is the files that the next process gets, none where the run is done.
-func (r *run) feed(now time.Time) []int {
+func (r *run) feed(ctx context.Context, now time.Time) []int {
+	if r.queue != nil {
+		return r.draw(ctx, now)
+	}
 	if r.over(now) {
 		return nil
 	}
@@ -33,6 +39,9 @@ func (r *run) feed(now time.Time) []int {
 
 // refill adds the files that come next, where there are any.
 func (r *run) refill() bool {
+	if r.queue != nil {
+		return r.learn() || r.queue.grow() && r.learn()
+	}
 	if r.cfg.More == nil {
 		return false
 	}

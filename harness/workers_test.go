@@ -1,0 +1,443 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+	"vramsoak/pipeline/meter"
+)
+
+// onGPU is a pipeline that says which GPU it sees. Its arguments are paths, or the path of a list, or none: it reads its
+// standard input then. WRONG says what goes wrong on which GPU in which file: "3:start:dead 0:f2:crash"; a file called "start"
+// is before the first.
+func onGPU(args []string) {
+	gpu := os.Getenv(EnvGPU)
+	wrong := map[string]string{}
+	for w := range strings.FieldsSeq(os.Getenv("WRONG")) {
+		at, what, _ := strings.Cut(w, "=")
+		wrong[at] = what
+	}
+	mishap := func(path string) {
+		for _, at := range []string{gpu + ":" + path, gpu + ":*"} {
+			switch what := wrong[at]; {
+			case at == gpu+":*" && path == "start":
+			case what == "wait":
+				waitForGo()
+			case what == "once": // and not a second time
+				mark := os.Getenv("GO") + "-" + path
+				if _, err := os.Stat(mark); err != nil {
+					_ = os.WriteFile(mark, nil, 0o644)
+					os.Exit(3)
+				}
+			case what == "dead":
+				fmt.Println("CUDA error: device lost")
+				os.Exit(3)
+			}
+		}
+	}
+	mishap("start")
+	var paths []string
+	for _, arg := range args {
+		if text, err := os.ReadFile(arg); err == nil {
+			paths = append(paths, strings.Fields(string(text))...)
+		} else {
+			paths = append(paths, arg)
+		}
+	}
+	if len(args) == 0 {
+		var b bytes.Buffer
+		_, _ = b.ReadFrom(os.Stdin)
+		paths = strings.Fields(b.String())
+	}
+	for _, path := range paths {
+		fmt.Println("[pipeline] file-start path=" + path)
+		fmt.Printf("sees %s of %s by %s\n", os.Getenv(meter.VisibleDevices), gpu, os.Getenv("CUDA_DEVICE_ORDER"))
+		fmt.Println("[GPU Memory] Before Work: Allocated: 1.00GB | Reserved: 2.00GB | Total: 24.00GB | allocated=1073741824 device=0")
+		mishap(path)
+		fmt.Println("[GPU Memory] After Work: Allocated: 0.50GB | Reserved: 2.00GB | Total: 24.00GB | allocated=536870912 device=0")
+		fmt.Println("[pipeline] file-end path=" + path + " status=ok")
+	}
+}
+
+// onTwo is a run of onGPU over n files on the GPUs 0 and 3.
+func onTwo(t *testing.T, feed Feed, n int, wrong string) Config {
+	t.Helper()
+	cfg := child(t, "onGPU", feed, map[Feed][]string{FeedProcess: {pathMark}, FeedList: {listMark}}[feed]...)
+	cfg.Files = inputs(n)
+	cfg.Env = append(cfg.Env, "WRONG="+wrong, "GO="+filepath.Join(cfg.Dir, "go"))
+	return cfg
+}
+
+var twoGPUs = []Worker{{GPU: 0}, {GPU: 3}}
+
+// runAll runs on the GPUs 0 and 3, and returns their logs too. It fails the test where the run does not end.
+func runAll(ctx context.Context, t *testing.T, cfg Config) (*Outcome, [2]string, error) {
+	t.Helper()
+	type result struct {
+		outcome *Outcome
+		err     error
+	}
+	done := make(chan result, 1)
+	go func() {
+		o, err := RunAll(ctx, cfg, twoGPUs)
+		done <- result{o, err}
+	}()
+	select {
+	case r := <-done:
+		return r.outcome, workerLogs(t, cfg.Dir), r.err
+	case <-time.After(2 * time.Minute):
+		t.Fatal("the run does not end")
+		return nil, [2]string{}, nil
+	}
+}
+
+func workerLogs(t *testing.T, dir string) (logs [2]string) {
+	t.Helper()
+	for i, w := range twoGPUs {
+		text, err := os.ReadFile(filepath.Join(WorkerDir(dir, w.GPU), LogName))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		logs[i] = string(text)
+	}
+	return logs
+}
+
+// together is the timeline of both logs.
+func timelineOf(t *testing.T, logs [2]string) *parser.Timeline {
+	t.Helper()
+	b := &parser.Builder{}
+	for i, log := range logs {
+		if err := b.Read(strings.NewReader(log), fmt.Sprintf("gpu-%d/soak.log", twoGPUs[i].GPU)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.Timeline()
+}
+
+// filesFinding is what completeness says of the files in both logs.
+func filesFinding(t *testing.T, logs [2]string) check.Finding {
+	t.Helper()
+	r := check.Of(timelineOf(t, logs), check.DefaultPolicy())
+	i := slices.IndexFunc(r.Findings, func(f check.Finding) bool { return f.Check == check.Completeness && f.Subject == "files" })
+	return r.Findings[i]
+}
+
+// begun are the paths of the files that began in a log, in its order.
+func begun(t *testing.T, log string) []string {
+	t.Helper()
+	var paths []string
+	for rec, err := range parser.Read(strings.NewReader(log), LogName) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if start, ok := rec.(parser.FileStart); ok && !start.Pipeline {
+			paths = append(paths, start.Path)
+		}
+	}
+	return paths
+}
+
+// whenLogged makes the file that a pipeline waits for, once a worker's log has the text so many times.
+func whenLogged(t *testing.T, cfg Config, gpu int, text string, times int) {
+	t.Helper()
+	stop := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			log, _ := os.ReadFile(filepath.Join(WorkerDir(cfg.Dir, gpu), LogName))
+			if bytes.Count(log, []byte(text)) >= times {
+				_ = os.WriteFile(filepath.Join(cfg.Dir, "go"), nil, 0o644)
+				return
+			}
+			select {
+			case <-stop:
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		close(stop)
+		<-done
+	})
+}
+
+// Every file is done once, by one of the workers, whose processes see their GPU and no other. Dealt files are those of every
+// other place.
+func TestWorkers(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name    string
+		feed    Feed
+		restart int
+		dealt   bool
+	}{{"process", FeedProcess, 0, false}, {"list", FeedList, 0, true}, {"stdin", FeedStdin, 0, true}, {"list, two at a time", FeedList, 2, false}} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			cfg := onTwo(t, test.feed, 7, "")
+			cfg.RestartEvery = test.restart
+			o, logs, err := runAll(t.Context(), t, cfg)
+			if err != nil || o.Files != 7 || o.Counts[parser.StatusOK] != 7 || o.Reason != ReasonDone {
+				t.Fatalf("outcome %+v, %v", o, err)
+			}
+			zero, three := begun(t, logs[0]), begun(t, logs[1])
+			all := slices.Sorted(slices.Values(append(slices.Clone(zero), three...)))
+			if diff := cmp.Diff([]string{"f1", "f2", "f3", "f4", "f5", "f6", "f7"}, all); diff != "" {
+				t.Errorf("files (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([][]string{{"f1", "f3", "f5", "f7"}, {"f2", "f4", "f6"}}, [][]string{zero, three}); test.dealt && diff != "" {
+				t.Errorf("dealt (-want +got):\n%s", diff)
+			}
+			for i, sees := range []string{"sees 0 of 0 by PCI_BUS_ID", "sees 3 of 3 by PCI_BUS_ID"} {
+				if n, of := strings.Count(logs[i], sees), strings.Count(logs[i], "sees "); n != of || n != len([][]string{zero, three}[i]) {
+					t.Errorf("%d of %d files, %q", n, of, sees)
+				}
+				if !strings.Contains(logs[i], fmt.Sprintf(" workers=2 gpu=%d\n", twoGPUs[i].GPU)) {
+					t.Errorf("the first line of %q", logs[i])
+				}
+			}
+			if f := filesFinding(t, logs); f.Verdict != check.Pass || f.Message != "all 7 files ended ok" {
+				t.Errorf("finding %+v", f)
+			}
+		})
+	}
+}
+
+// While one GPU works on one file, the other does all the rest.
+func TestUnevenWorkers(t *testing.T) {
+	t.Parallel()
+	for _, feed := range []Feed{FeedProcess, FeedStdin} {
+		cfg := onTwo(t, feed, 6, "3:*=wait")
+		cfg.RestartEvery = map[Feed]int{FeedStdin: 1}[feed]
+		whenLogged(t, cfg, 0, "[vramsoak] exit ", 5)
+		o, logs, err := runAll(t.Context(), t, cfg)
+		if err != nil || o.Counts[parser.StatusOK] != 6 {
+			t.Fatalf("outcome %+v, %v", o, err)
+		}
+		if zero, three := begun(t, logs[0]), begun(t, logs[1]); len(zero) != 5 || len(three) != 1 {
+			t.Errorf("%s: GPU 0 did %v, GPU 3 did %v", feed, zero, three)
+		}
+	}
+}
+
+// A GPU that is lost leaves its files to the other, and the verdict says so.
+func TestWorkerThatDiesForGood(t *testing.T) {
+	t.Parallel()
+	for _, feed := range []Feed{FeedList, FeedStdin} {
+		o, logs, err := runAll(t.Context(), t, onTwo(t, feed, 6, "3:start=dead"))
+		if err != nil || o.Counts[parser.StatusOK] != 6 || o.Reason != ReasonStopped ||
+			!strings.HasPrefix(o.Diagnostic, "GPU 3: the process (pid ") || !strings.Contains(o.Diagnostic, "device lost") {
+			t.Fatalf("outcome %+v, %v", o, err)
+		}
+		if zero := begun(t, logs[0]); len(zero) != 6 {
+			t.Errorf("GPU 0 did %v", zero)
+		}
+		f := filesFinding(t, logs)
+		if f.Verdict != check.Fail || !strings.HasPrefix(f.Message, "the worker of GPU 3 was stopped: the process (pid ") ||
+			!strings.HasSuffix(f.Message, "exited with code 3 before it began a file; 6 of 6 files ended ok") {
+			t.Errorf("finding %+v", f)
+		}
+	}
+}
+
+// One that dies in every file does so as often as it may. Its first process's end is waited for, so that there are files left.
+func TestWorkerThatMayNotRestart(t *testing.T) {
+	t.Parallel()
+	cfg := onTwo(t, FeedProcess, 6, "3:*=dead 0:f1=wait")
+	cfg.MaxRestarts = 1
+	whenLogged(t, cfg, 3, "[vramsoak] run-end ", 1)
+	o, logs, err := runAll(t.Context(), t, cfg)
+	if err != nil || o.Counts[parser.StatusOK] != 4 || o.Counts[parser.StatusFailed] != 2 || o.Reason != ReasonStopped {
+		t.Fatalf("outcome %+v, %v", o, err)
+	}
+	if zero, three := begun(t, logs[0]), begun(t, logs[1]); len(zero) != 4 || len(three) != 2 {
+		t.Errorf("GPU 0 did %v, GPU 3 did %v", zero, three)
+	}
+}
+
+// What a worker did not begin when its process crashed is anybody's: here the other's, who has nothing left.
+func TestFilesOfACrashGoBack(t *testing.T) {
+	t.Parallel()
+	cfg := onTwo(t, FeedList, 8, "3:f2=dead")
+	cfg.BackOff = time.Hour // GPU 3 does nothing more; the other goes on at once
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		for strings.Count(workerLogs(t, cfg.Dir)[0], "[vramsoak] exit ") < 2 && ctx.Err() == nil {
+			time.Sleep(5 * time.Millisecond)
+		}
+		cancel()
+	}()
+	o, logs, err := runAll(ctx, t, cfg)
+	if err != nil || o.Counts[parser.StatusOK] != 7 || o.Counts[parser.StatusFailed] != 1 {
+		t.Fatalf("outcome %+v, %v", o, err)
+	}
+	if diff := cmp.Diff([]string{"f1", "f3", "f5", "f7", "f4", "f6", "f8"}, begun(t, logs[0])); diff != "" {
+		t.Errorf("files of GPU 0 (-want +got):\n%s", diff)
+	}
+}
+
+// A file that failed is done again on its GPU.
+func TestRetryStaysOnItsGPU(t *testing.T) {
+	t.Parallel()
+	for _, feed := range []Feed{FeedProcess, FeedList} {
+		cfg := onTwo(t, feed, 4, "0:f1=once 3:f2=once")
+		cfg.RetryFailed = 1
+		o, logs, err := runAll(t.Context(), t, cfg)
+		if err != nil || o.Counts[parser.StatusOK] != 4 || o.Reason != ReasonDone {
+			t.Fatalf("outcome %+v, %v", o, err)
+		}
+		for i, path := range []string{"f1", "f2"} {
+			if n := strings.Count(strings.Join(begun(t, logs[i]), " "), path); n != 2 {
+				t.Errorf("%s: %s began %d times on its GPU", feed, path, n)
+			}
+		}
+		if f := filesFinding(t, logs); f.Verdict != check.Pass || f.Message != "all 4 files ended ok; 2 files needed a retry" {
+			t.Errorf("finding %+v", f)
+		}
+	}
+}
+
+// With on-crash stop, one worker's end is the run's.
+func TestWorkersStopTogether(t *testing.T) {
+	t.Parallel()
+	cfg := onTwo(t, FeedProcess, 6, "3:f2=dead 0:f1=wait")
+	cfg.OnCrash = CrashStop
+	o, logs, err := runAll(t.Context(), t, cfg)
+	if err != nil || o.Reason != ReasonStopped {
+		t.Fatalf("outcome %+v, %v", o, err)
+	}
+	f := filesFinding(t, logs)
+	if f.Verdict != check.Fail || !strings.Contains(f.Message, "4 files never begun") || !strings.Contains(f.Message, "the worker of GPU 0 was interrupted") ||
+		!strings.Contains(f.Message, "the worker of GPU 3 was stopped") {
+		t.Errorf("finding %+v", f)
+	}
+}
+
+// One Ctrl-C is for all, and so is the second.
+func TestInterruptedWorkers(t *testing.T) {
+	t.Parallel()
+	for _, kills := range []bool{false, true} {
+		cfg := onTwo(t, FeedList, 6, "0:f1=wait 3:f2=wait")
+		kill := make(chan struct{}, 1)
+		cfg.Kill = kill
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			for {
+				logs := workerLogs(t, cfg.Dir)
+				if strings.Contains(logs[0], "Before Work") && strings.Contains(logs[1], "Before Work") || ctx.Err() != nil {
+					break
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+			if kills {
+				kill <- struct{}{}
+			} else {
+				cancel()
+			}
+		}()
+		o, logs, err := runAll(ctx, t, cfg)
+		cancel()
+		if err != nil || o.Reason != ReasonInterrupted || o.Counts[parser.StatusFailed] != 2 {
+			t.Fatalf("outcome %+v, %v", o, err)
+		}
+		f := filesFinding(t, logs)
+		if !strings.Contains(f.Message, "4 files never begun, the run was interrupted; 0 of 6") {
+			t.Errorf("finding %+v", f)
+		}
+	}
+}
+
+// A soak by time goes on with further files on both GPUs, and each ends with the file that it works on.
+func TestWorkersUntil(t *testing.T) {
+	t.Parallel()
+	for _, feed := range []Feed{FeedProcess, FeedStdin} {
+		cfg := onTwo(t, feed, 2, "")
+		cfg.Until = 500 * time.Millisecond
+		cfg.More = func() []Input { return inputs(2) }
+		o, logs, err := runAll(t.Context(), t, cfg)
+		if err != nil || o.Reason != ReasonDone || o.Files < 2 || o.Counts[parser.StatusOK] != o.Files {
+			t.Fatalf("outcome %+v, %v", o, err)
+		}
+		tl := timelineOf(t, logs)
+		if len(tl.Files) != o.Files || len(tl.LastAttempts()) != o.Files {
+			t.Errorf("%d files, %d of them different, want %d", len(tl.Files), len(tl.LastAttempts()), o.Files)
+		}
+	}
+}
+
+// No process starts where one of the devices is not fit.
+func TestWorkersPreflight(t *testing.T) {
+	t.Parallel()
+	cfg := onTwo(t, FeedProcess, 4, "")
+	cfg.SettleLimit, cfg.MaxIdleUsed = time.Minute, &Limit{Bytes: 512 << 20}
+	clean, dirty := &gpu{used: []int64{0}}, &gpu{used: []int64{900 << 20}}
+	o, err := RunAll(t.Context(), cfg, []Worker{{GPU: 0, Occupied: clean.occupied}, {GPU: 3, Occupied: dirty.occupied}})
+	if err == nil || !strings.HasPrefix(err.Error(), "GPU 3: expected at most 512 MiB in use") || o == nil || o.Processes != 0 {
+		t.Errorf("outcome %+v, %v", o, err)
+	}
+}
+
+func TestWorkersThatCannotBe(t *testing.T) {
+	t.Parallel()
+	cfg := onTwo(t, FeedProcess, 2, "")
+	for want, workers := range map[string][]Worker{
+		"expected GPUs to work on, found none":      nil,
+		"expected each GPU once, found GPU 1 again": {{GPU: 1}, {GPU: 1}},
+		"expected the number of a GPU, found -1":    {{GPU: -1}},
+	} {
+		if _, err := RunAll(t.Context(), cfg, workers); err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+	none := batchOf(t, FeedNone, 0)
+	none.Files = nil
+	if _, err := RunAll(t.Context(), none, twoGPUs); err == nil || !strings.HasPrefix(err.Error(), "cannot share the files of a command") {
+		t.Errorf("error %v", err)
+	}
+	missing := onTwo(t, FeedList, 4, "")
+	missing.Command[0] = filepath.Join(missing.Dir, "no-such-command")
+	o, logs, err := runAll(t.Context(), t, missing)
+	if !errors.Is(err, os.ErrNotExist) || strings.Count(err.Error(), "no-such-command") != 1 || o == nil {
+		t.Errorf("outcome %+v, %v", o, err)
+	}
+	for _, log := range logs {
+		if !strings.Contains(log, "run-end") {
+			t.Errorf("log %q", log)
+		}
+	}
+}
+
+// Both workers in one line, and the time left by what both do.
+func TestProgressOfWorkers(t *testing.T) {
+	t.Parallel()
+	p := together([]Progress{
+		{Done: 4, Files: 20, GPU: 0, Elapsed: 40 * time.Second, pace: pace{
+			done: 4, left: 16, doneAudio: 400, leftAudio: 1600, audioKnown: true, spent: 40 * time.Second, since: 5 * time.Second,
+		}},
+		{Done: 6, Failed: 1, Files: 20, GPU: 3, Elapsed: 41 * time.Second, pace: pace{
+			done: 6, left: 14, doneAudio: 600, leftAudio: 1400, audioKnown: true, spent: 38 * time.Second, since: 3 * time.Second,
+		}},
+	})
+	// 1000 s of audio are done in 40 s, and 1000 s are left; 3 s of that time have passed.
+	if p.Done != 10 || p.Failed != 1 || p.Files != 20 || !p.HasLeft || p.Left != 37*time.Second || p.Elapsed != 41*time.Second || len(p.Workers) != 2 {
+		t.Errorf("progress %+v", p)
+	}
+	if p := together([]Progress{{Files: 20}, {}}); p.HasLeft {
+		t.Errorf("progress of nothing %+v", p)
+	}
+}
