@@ -97,6 +97,10 @@ func (r *run) attend(ctx context.Context, p *process) death {
 		case <-soaked.rings:
 		case now := <-beat.C:
 			p.family.reap()
+			if r.astray == nil && r.watch() != nil {
+				r.cfg.Logger.Error("the run is ended", "error", r.astray)
+				interrupt(unix.SIGTERM)
+			}
 			r.show(now)
 		}
 		if ended != nil && !r.track.ending && r.track.active == nil && r.over(time.Now()) {

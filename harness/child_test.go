@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -135,6 +136,26 @@ var programs = map[string]func(args []string){
 		time.Sleep(10 * time.Minute)
 		runtime.KeepAlive(held)
 	},
+	"mute": func([]string) { // closes its output and lives on
+		fmt.Println("before")
+		_ = os.Stdout.Close()
+		_ = os.Stderr.Close()
+		time.Sleep(10 * time.Minute)
+	},
+	"flood": func([]string) { // as much as fast as it can, among checkpoints
+		fmt.Println("[GPU Memory] Before Work: Allocated: 1.00GB")
+		chunk := []byte(strings.Repeat(strings.Repeat("x", 99)+"\n", 10_000))
+		for range floodSize / len(chunk) {
+			_, _ = os.Stdout.Write(chunk)
+		}
+		fmt.Println("[GPU Memory] After Work: Allocated: 1.00GB")
+	},
+	"zombies": func([]string) { // its children end and it waits for none
+		for range 20 {
+			launch("say", "0")
+		}
+		time.Sleep(200 * time.Millisecond)
+	},
 	"some": func([]string) { // works on up to 100 files
 		paths := bufio.NewScanner(os.Stdin)
 		for n := 0; n < 100 && paths.Scan(); n++ {
@@ -180,7 +201,10 @@ func launch(program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-const longLine = 100 << 20
+const (
+	longLine  = 100 << 20
+	floodSize = 200_000_000
+)
 
 var longPiece = strings.Repeat("0123456789abcdef", 256)
 
@@ -280,6 +304,15 @@ func supervisor(dir string) {
 		Command: []string{os.Args[0], "stdin"}, Feed: FeedStdin, Files: inputs(3), Dir: dir, Grace: 100 * time.Millisecond,
 		Env:    []string{envProgram + "=" + os.Getenv("CHILD"), "GO=" + filepath.Join(dir, "go")},
 		Reaper: os.Getenv("REAPER") != "",
+	}
+	if script := os.Getenv("SCRIPT"); script != "" {
+		cfg.Command, cfg.Feed, cfg.RestartEvery = []string{"sh", "-c", script, listMark}, FeedList, 1
+	}
+	if os.Getenv("NOBODY") != "" {
+		if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(65534), syscall.Setuid(65534)); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
 	}
 	_, err := Run(context.Background(), cfg)
 	fmt.Println(err)

@@ -149,6 +149,8 @@ type Config struct {
 	workers int
 	// settle is how long what a process leaves behind may take to end by itself, up to the grace but where a test sets it.
 	settle time.Duration
+	// wall is what the log's times are of a moment; nil is the moment's own. A test has it jump.
+	wall func(time.Time) time.Time
 	// kill is unix.Kill. A test puts in its place what a process is like that no signal ends.
 	kill func(pid int, sig syscall.Signal) error
 }

@@ -3,6 +3,7 @@ package harness
 import (
 	"fmt"
 	"os"
+	"time"
 
 	"vramsoak/parser"
 )
@@ -24,6 +25,19 @@ type journal struct {
 	// due says that something was added that the machine's end must not take back.
 	due bool
 	err error // the first write that failed; nothing is written after it
+	// size is what the file had when it was last looked at, and what was written since; 0 before the first look.
+	size int64
+	// wall is what the clock on the wall shows at a moment, for the log; nil is the moment's own. No decision is taken by it: it
+	// may jump.
+	wall func(time.Time) time.Time
+}
+
+// head is the header of a line that tells of a moment.
+func (j *journal) head(now time.Time) parser.Header {
+	if j.wall != nil {
+		now = j.wall(now)
+	}
+	return parser.Header{Time: now}
 }
 
 // A line is a record that has a line in the log.
@@ -83,7 +97,10 @@ func (j *journal) endLine() {
 // the end of the machine takes more than the file that was worked on.
 func (j *journal) flush() error {
 	if j.err == nil && len(j.out) > 0 {
-		_, err := j.file.Write(j.out)
+		n, err := j.file.Write(j.out)
+		if j.size > 0 {
+			j.size += int64(n)
+		}
 		if err == nil && j.due && len(j.queue) == 0 {
 			j.due = false
 			err = syncData(j.file)

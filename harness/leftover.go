@@ -80,16 +80,20 @@ func (f *family) adopted(pid int) bool {
 		return false
 	case f.seen[pid].born == p.born:
 		return true
-	case f.marked(p):
-		f.seen[pid] = p
-		return true
 	}
-	f.other[pid] = p
-	return false
+	marked, known := f.marked(p)
+	switch {
+	case marked:
+		f.seen[pid] = p
+	case known:
+		f.other[pid] = p
+	}
+	return marked
 }
 
 // left are the processes of the family that outlived its leader, which has ended and was not waited for yet.
-func (f *family) left(leader proc) []proc {
+// unsure says that one may be of it that has not begun its program yet: it has no environment.
+func (f *family) left(leader proc) (left []proc, unsure bool) {
 	var all []proc
 	if f.reaper { // they are below this process
 		for _, pid := range meter.Tree(os.Getpid()) {
@@ -106,11 +110,15 @@ func (f *family) left(leader proc) []proc {
 	for _, p := range all {
 		switch {
 		case p.pid == leader.pid || p.pid == os.Getpid() || p.born < leader.born:
-		case p.group == leader.pid, f.seen[p.pid].born == p.born, f.marked(p):
+		case p.group == leader.pid, f.seen[p.pid].born == p.born:
 			family[p.pid] = true
+		default:
+			marked, known := f.marked(p)
+			family[p.pid] = marked
+			unsure = unsure || !known && p.state != 'Z'
 		}
 	}
-	for grown := len(family) > 0; grown; {
+	for grown := true; grown; {
 		grown = false
 		for _, p := range all {
 			if family[p.parent] && !family[p.pid] {
@@ -118,17 +126,24 @@ func (f *family) left(leader proc) []proc {
 			}
 		}
 	}
-	return slices.DeleteFunc(all, func(p proc) bool { return !family[p.pid] || p.state == 'Z' || p.state == 'X' })
+	return slices.DeleteFunc(all, func(p proc) bool { return !family[p.pid] || p.state == 'Z' || p.state == 'X' }), unsure
 }
 
-func (f *family) marked(p proc) bool { return p.ours() && p.environ(EnvRun)[0] == f.run }
+// marked says whether the process carries the run's mark, and whether that is known.
+func (f *family) marked(p proc) (marked, known bool) {
+	if !p.ours() {
+		return false, true
+	}
+	values, known := p.environ(EnvRun)
+	return values[0] == f.run, known
+}
 
 // end ends what outlived the leader, and says what that was and what of it still runs. When hurry is closed it waits no
 // longer than it must.
 func (f *family) end(leader proc, hurry <-chan struct{}) (left, running []Leftover) {
 	over := time.After(f.settle)
-	found := f.left(leader)
-	for waiting := true; waiting && len(found) > 0; {
+	found, unsure := f.left(leader)
+	for waiting := true; waiting && (len(found) > 0 || unsure); {
 		select {
 		case <-time.After(lookAgain):
 		case <-over:
@@ -137,7 +152,7 @@ func (f *family) end(leader proc, hurry <-chan struct{}) (left, running []Leftov
 			waiting = false
 		}
 		f.reap()
-		found = f.left(leader)
+		found, unsure = f.left(leader)
 	}
 	for range newcomers {
 		var fresh []Leftover
@@ -152,7 +167,7 @@ func (f *family) end(leader proc, hurry <-chan struct{}) (left, running []Leftov
 		left = append(left, fresh...)
 		running = append(running, end(fresh, f.grace, hurry)...)
 		f.reap()
-		found = f.left(leader)
+		found, _ = f.left(leader)
 	}
 	return left, running
 }

@@ -154,7 +154,7 @@ func (r *reader) part() {
 
 // contradicts says where the log is not of the run that is to be taken up again.
 func (p *past) contradicts(cfg Config) error {
-	want := cfg.runStart(time.Time{})
+	want := cfg.runStart(parser.Header{})
 	var errs []error
 	differs := func(what string, found, expected any) {
 		if found != expected {

@@ -85,13 +85,13 @@ func (p proc) signal(sig unix.Signal) {
 	}
 }
 
-// environ is the value of a variable in the environment that the process was started with; "" where it has none, or may not
-// be looked at.
-func (p proc) environ(names ...string) []string {
-	values := make([]string, len(names))
+// environ are the values of variables in the environment that the process was started with; "" where it has none, or may not
+// be looked at. ok is false where it has no environment at all, as before its program has begun.
+func (p proc) environ(names ...string) (values []string, ok bool) {
+	values = make([]string, len(names))
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
 	if err != nil {
-		return values
+		return values, true
 	}
 	for entry := range bytes.SplitSeq(text, []byte{0}) {
 		for i, name := range names {
@@ -100,7 +100,7 @@ func (p proc) environ(names ...string) []string {
 			}
 		}
 	}
-	return values
+	return values, len(text) > 0
 }
 
 // ours says that the process is of this user and in this PID namespace, where its number means what it says.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"vramsoak/parser"
 )
@@ -15,9 +14,9 @@ import (
 const reasonKilled = "killed"
 
 // runStart is the log's first line.
-func (c Config) runStart(now time.Time) parser.RunStart {
+func (c Config) runStart(head parser.Header) parser.RunStart {
 	start := parser.RunStart{
-		Header: parser.Header{Time: now}, Files: len(c.Files), Feed: string(c.Feed), Command: commandLine(c.Command),
+		Header: head, Files: len(c.Files), Feed: string(c.Feed), Command: commandLine(c.Command),
 		Version: c.Version, Policy: c.Policy, Until: c.Until.Seconds(),
 	}
 	if c.Until > 0 {
@@ -44,14 +43,14 @@ func (r *run) begin(ctx context.Context) (ended bool, err error) {
 }
 
 func (r *run) firstLine() parser.RunStart {
-	start := r.cfg.runStart(r.started)
+	start := r.cfg.runStart(r.log.head(r.started))
 	start.ID = r.id
 	return start
 }
 
 // goOn begins the part of the run that follows what is past.
 func (r *run) goOn(ctx context.Context, p past, cut int64) (ended bool, err error) {
-	resume := parser.Resume{Header: parser.Header{Time: r.started}, Index: 1, Cut: cut, Reason: reasonKilled}
+	resume := parser.Resume{Header: r.log.head(r.started), Index: 1, Cut: cut, Reason: reasonKilled}
 	if p.start == nil { // it was killed before its first line
 		r.log.own(r.firstLine())
 	} else {

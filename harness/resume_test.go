@@ -132,7 +132,7 @@ func TestResumeRefuses(t *testing.T) {
 	start := func(change func(*Config)) string {
 		cfg := good
 		change(&cfg)
-		return string(cfg.runStart(time.Now()).AppendLine(nil)) + "\n"
+		return string(cfg.runStart(parser.Header{}).AppendLine(nil)) + "\n"
 	}
 	for _, test := range []struct{ name, log, want string }{
 		{"other files", start(func(c *Config) { c.Files = inputs(3) }), "expected files 2, as the run is to go on with, found 3"},
@@ -186,7 +186,7 @@ func TestResumeUntil(t *testing.T) {
 	cfg := batchOf(t, FeedStdin, 3, "LINES=both")
 	cfg.Until, cfg.Resume = 5*time.Second, true
 	cfg.More = func() []Input { return inputs(3) }
-	head := cfg.runStart(time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC))
+	head := cfg.runStart(parser.Header{Time: time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC)})
 	log := string(head.AppendLine(nil)) + "\n"
 	for i := range 7 { // in the third round, after seven seconds
 		at := parser.Header{Time: head.Time.Add(time.Duration(i+1) * time.Second)}

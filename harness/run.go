@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -25,6 +26,8 @@ type Outcome struct {
 	Reason    string // ReasonDone, ReasonInterrupted or ReasonStopped
 	// Ended says that the run that was to be resumed had come to its end before: nothing was done.
 	Ended bool
+	// Rescued is the folder that the log was saved to which was removed from the run folder; "" where it is in its place.
+	Rescued string
 	// Diagnostic says why a run stopped, with the last lines that the pipeline printed.
 	Diagnostic string
 }
@@ -50,6 +53,7 @@ type run struct {
 	restarts  restarts
 	machine   int64   // bytes of its memory, where they are a limit; else 0
 	excess    overuse // in the process's last word
+	astray    error   // the log is not where it was
 	// interrupted says that the context ended, or Kill yielded.
 	interrupted bool
 	// queue is where the files come from that several workers share; nil where there is one. Of a worker's batch, the files
@@ -92,6 +96,7 @@ func newRun(cfg Config, id string) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
+	log.wall = cfg.wall
 	r := &run{
 		cfg: cfg, log: log, batch: newBatch(cfg.Files), board: newBoard(cfg.Progress), kill: cfg.Kill, id: id, started: time.Now(),
 	}
@@ -118,11 +123,21 @@ func (r *run) discard() {
 // finish writes the run's last line, unless it had ended before, and says how it went.
 func (r *run) finish(v verdict, ended bool, err error) (*Outcome, error) {
 	now := time.Now()
+	if missing := r.watch(); err == nil {
+		err = missing
+	}
 	if !ended {
 		r.log.own(parser.RunEnd{
-			Header: parser.Header{Time: now}, Files: r.worked(),
-			Seconds: now.Sub(r.started).Seconds(), Reason: v.reason, Error: v.why(),
+			Header: r.log.head(now), Files: r.worked(),
+			Seconds: now.Sub(r.started).Seconds(), Reason: v.reason, Error: cmp.Or(v.why(), why(err)),
 		})
+	}
+	if r.astray != nil {
+		_ = r.log.flush() // an error is what follows
+	}
+	rescued, missing := r.rescue()
+	if missing != nil {
+		err = missing
 	}
 	if closing := r.log.close(); err == nil {
 		err = closing
@@ -131,8 +146,16 @@ func (r *run) finish(v verdict, ended bool, err error) (*Outcome, error) {
 	r.board.close()
 	return &Outcome{
 		Files: r.files(), Counts: r.batch.counts, Processes: r.processes, Duration: now.Sub(r.started),
-		Reason: v.reason, Ended: ended, Diagnostic: v.diagnostic,
+		Reason: v.reason, Ended: ended, Diagnostic: v.diagnostic, Rescued: rescued,
 	}, err
+}
+
+// why is an error's message, "" where there is none.
+func why(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 // A verdict on a process says whether and why the run ends with it. The run goes on where reason is "".
@@ -195,6 +218,9 @@ func (r *run) share() int {
 
 // processOne starts a process, sees it through to its end, and says what follows from that.
 func (r *run) processOne(ctx context.Context, fed []int) (verdict, error) {
+	if err := r.watch(); err != nil {
+		return verdict{}, err
+	}
 	s, err := r.spawn(fed)
 	if err != nil {
 		return verdict{}, err
@@ -220,7 +246,7 @@ func (r *run) processOne(ctx context.Context, fed []int) (verdict, error) {
 	restarted := r.restarts.n
 	v := r.judge(d, between, r.batch.left < waiting, r.batch.counts[parser.StatusOK] > ok)
 	if !d.lost {
-		exit := parser.Exit{Header: parser.Header{Time: now}, PID: d.pid, Code: d.code, Signal: d.signal, Reason: d.reason()}
+		exit := parser.Exit{Header: r.log.head(now), PID: d.pid, Code: d.code, Signal: d.signal, Reason: d.reason()}
 		if r.restarts.n > restarted {
 			exit.Restarts = r.restarts.n
 		}
@@ -230,7 +256,7 @@ func (r *run) processOne(ctx context.Context, fed []int) (verdict, error) {
 		return verdict{}, err
 	}
 	r.show(time.Now())
-	return v, nil
+	return v, r.watch()
 }
 
 // judge says what follows from the end of a process. between says that it worked on no file then; progress, that files

@@ -53,7 +53,7 @@ func (r *run) look(pid int, f *family) ([]parser.Sample, error) {
 	if r.cfg.Device != nil {
 		uses, err = r.cfg.Device(pids)
 	}
-	plain := parser.Sample{Header: parser.Header{Time: time.Now()}, PID: pid, RSS: rss}
+	plain := parser.Sample{Header: r.log.head(time.Now()), PID: pid, RSS: rss}
 	var samples []parser.Sample
 	for _, use := range uses {
 		if use.Source == parser.SourceProcess && use.Used == 0 {

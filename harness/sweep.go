@@ -40,8 +40,8 @@ type Leftover struct {
 }
 
 // orphan is the log's word on it.
-func (l Leftover) orphan(ended bool, now time.Time) parser.Orphan {
-	return parser.Orphan{Header: parser.Header{Time: now}, PID: l.PID, Command: l.Command, RSS: l.RSS, Ended: ended}
+func (l Leftover) orphan(ended bool, head parser.Header) parser.Orphan {
+	return parser.Orphan{Header: head, PID: l.PID, Command: l.Command, RSS: l.RSS, Ended: ended}
 }
 
 // newRunID is an id that no other run has.
@@ -81,7 +81,7 @@ func Leftovers(run string) ([]Leftover, error) {
 		if _, ok := byPID[p.pid]; !ok || p.state == 'Z' || !p.ours() {
 			continue
 		}
-		mark := p.environ(EnvRun, EnvHarness)
+		mark, _ := p.environ(EnvRun, EnvHarness)
 		if mark[0] != "" && (run == "" || run == mark[0]) && !living[mark[1]] {
 			left = append(left, p.leftover(mark[0]))
 		}
@@ -141,10 +141,10 @@ func (r *run) sweep(ctx context.Context) error {
 
 // orphans writes to the log which processes were left behind, and which of them still run.
 func (r *run) orphans(left, running []Leftover) {
-	now := time.Now()
+	head := r.log.head(time.Now())
 	for _, l := range left {
 		runs := slices.ContainsFunc(running, func(other Leftover) bool { return other.proc == l.proc })
-		r.log.own(l.orphan(!runs, now))
+		r.log.own(l.orphan(!runs, head))
 		if runs {
 			r.cfg.Logger.Warn("a process that the pipeline left behind does not end, not even after SIGKILL",
 				"pid", l.PID, "command", l.Command)

@@ -238,7 +238,7 @@ func (t *tracker) begin(i int, named Input, now time.Time) {
 		}
 		t.batch.begin(i)
 	}
-	t.log.own(parser.FileStart{Header: parser.Header{Time: now}, Index: i + 1, Path: w.path, AudioSeconds: w.audio})
+	t.log.own(parser.FileStart{Header: t.log.head(now), Index: i + 1, Path: w.path, AudioSeconds: w.audio})
 	t.active, t.turn, t.changed = w, now, true
 }
 
@@ -249,7 +249,7 @@ func (t *tracker) end(status parser.Status, reason string, now time.Time) {
 		status = parser.StatusOOM
 	}
 	t.log.own(parser.FileEnd{
-		Header: parser.Header{Time: now}, Index: w.index + 1, Path: w.path, Status: status,
+		Header: t.log.head(now), Index: w.index + 1, Path: w.path, Status: status,
 		Seconds: now.Sub(w.began).Seconds(), Error: reason,
 	})
 	if w.index != unknown {

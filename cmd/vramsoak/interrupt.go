@@ -20,7 +20,8 @@ func onInterrupt(parent context.Context) (ctx context.Context, kill <-chan struc
 	}
 	// A reader of our output that ends, with the terminal or before, must not end the run: writes to it fail, and no more.
 	// To ignore the signal would have the pipeline ignore it too.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	// Nor must a limit on the size of files: the write fails, and is told.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGXFSZ)
 	done := make(chan struct{})
 	go func() {
 		select {

@@ -218,6 +218,9 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	if outcome == nil {
 		return runErr
 	}
+	if outcome.Rescued != "" { // the reports go where the log is
+		cfg.Dir = outcome.Rescued
+	}
 	return finish(out, cfg, write, refs, info.ended(outcome), runErr, outcome)
 }
 
