@@ -115,7 +115,7 @@ func (f *family) left(leader proc) (left []proc, unsure bool) {
 		default:
 			marked, known := f.marked(p)
 			family[p.pid] = marked
-			unsure = unsure || !known && p.state != 'Z'
+			unsure = unsure || !known && p.state != 'Z' && !p.kernel
 		}
 	}
 	for grown := true; grown; {

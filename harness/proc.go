@@ -21,7 +21,12 @@ type proc struct {
 	state              byte // 'Z' for one that has ended and was not waited for
 	// born is when it started, in clock ticks since the machine did: what tells it from a later process of its number.
 	born uint64
+	// kernel says that it is a thread of the kernel's, which has no program and no environment.
+	kernel bool
 }
+
+// kernelThread is PF_KTHREAD of the kernel's include/linux/sched.h.
+const kernelThread = 0x00200000
 
 // readProc reads a process; ok is false where there is none.
 func readProc(pid int) (p proc, ok bool) {
@@ -38,6 +43,8 @@ func readProc(pid int) (p proc, ok bool) {
 	p = proc{pid: pid, state: fields[0][0]}
 	p.parent, _ = strconv.Atoi(fields[1])
 	p.group, _ = strconv.Atoi(fields[2])
+	flags, _ := strconv.ParseUint(fields[6], 10, 64)
+	p.kernel = flags&kernelThread != 0
 	p.born, err = strconv.ParseUint(fields[19], 10, 64)
 	return p, err == nil
 }
