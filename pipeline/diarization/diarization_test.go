@@ -1,6 +1,7 @@
 package diarization
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -18,6 +19,10 @@ import (
 var models string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(printLibrary) != "" {
+		fmt.Print(library())
+		return
+	}
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "diarization")
 		if err != nil {

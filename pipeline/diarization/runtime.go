@@ -40,6 +40,15 @@ import (
 // Version is that of the ONNX Runtime in use, such as "1.17.1".
 func Version() string { return C.GoString(C.onnxruntime_version()) }
 
+// library is the file that ONNX Runtime was loaded from.
+func library() string {
+	file := C.GoString(C.onnxruntime_file())
+	if resolved, err := filepath.EvalSymlinks(file); err == nil {
+		return resolved
+	}
+	return file
+}
+
 var runtimeLimits = sync.OnceValue(func() limits { return limitsOf(Version()) })
 
 // checkProvider refuses what would end the process ("trt"), and what sherpa-onnx would quietly compute on the CPU: a
@@ -50,10 +59,7 @@ func checkProvider(provider string) error {
 		return nil
 	case "cuda":
 		// A build for CUDA has its kernels in a library of their own, beside itself.
-		file := C.GoString(C.onnxruntime_file())
-		if resolved, err := filepath.EvalSymlinks(file); err == nil {
-			file = resolved
-		}
+		file := library()
 		const kernels = "libonnxruntime_providers_cuda.so"
 		if _, err := os.Stat(filepath.Join(filepath.Dir(file), kernels)); err != nil {
 			return fmt.Errorf("provider cuda: expected an ONNX Runtime that is built for CUDA, found %s without %s beside it; "+

@@ -1,0 +1,134 @@
+package diarization
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// printLibrary in the environment makes the test program print where ONNX Runtime was loaded from, and end.
+const printLibrary = "VRAMSOAK_TEST_PRINT_LIBRARY"
+
+// install runs ci/sherpa.sh.
+func install(t *testing.T, dir, prefix string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "../../ci/sherpa.sh", dir)
+	cmd.Env = append(os.Environ(), "SHERPA_PREFIX="+prefix)
+	text, err := cmd.CombinedOutput()
+	return string(text), err
+}
+
+// A program that was moved finds the libraries in lib beside itself, before those of the machine that built it.
+func TestLibrariesBesideTheProgram(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "program")
+	if err := os.WriteFile(program, content, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	where := func() string {
+		cmd := exec.CommandContext(t.Context(), program)
+		cmd.Env = append(os.Environ(), printLibrary+"=1")
+		text, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if got := where(); strings.HasPrefix(got, dir) || !strings.HasSuffix(got, "libonnxruntime.so") {
+		t.Errorf("without lib beside it: loaded %s", got)
+	}
+	lib := filepath.Join(dir, "lib")
+	if text, err := install(t, lib, ""); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if got, want := where(), filepath.Join(lib, "libonnxruntime.so"); got != want {
+		t.Errorf("with lib beside it: loaded %s, want %s", got, want)
+	}
+}
+
+func TestLibrariesOfTheUser(t *testing.T) {
+	lib, prefix := filepath.Join(t.TempDir(), "new", "lib"), t.TempDir()
+	write := func(name, content string) {
+		t.Helper()
+		path := filepath.Join(prefix, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found := func() map[string]string {
+		t.Helper()
+		entries, err := os.ReadDir(lib)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := map[string]string{}
+		for _, e := range entries {
+			content, err := os.ReadFile(filepath.Join(lib, e.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[e.Name()] = string(content)
+		}
+		return files
+	}
+	write("lib/libsherpa-onnx-c-api.so", "sherpa")
+	if text, err := install(t, lib, prefix); err == nil || !strings.Contains(text, "found no libonnxruntime.so there") {
+		t.Errorf("half a build: found %v: %s", err, text)
+	}
+	write("lib/libonnxruntime.so.1", "gpu runtime")
+	if err := os.Symlink("libonnxruntime.so.1", filepath.Join(prefix, "lib/libonnxruntime.so")); err != nil {
+		t.Fatal(err)
+	}
+	write("lib/libonnxruntime_providers_cuda.so", "kernels")
+	if text, err := install(t, lib, prefix); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	want := map[string]string{
+		"libsherpa-onnx-c-api.so": "sherpa", "libonnxruntime.so": "gpu runtime", "libonnxruntime.so.1": "gpu runtime",
+		"libonnxruntime_providers_cuda.so": "kernels",
+	}
+	if diff := cmp.Diff(want, found()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	// What did not change is left as it is.
+	before, err := os.Stat(filepath.Join(lib, "libonnxruntime.so"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("lib/libsherpa-onnx-c-api.so", "newer sherpa")
+	if text, err := install(t, lib, prefix); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	after, err := os.Stat(filepath.Join(lib, "libonnxruntime.so"))
+	if err != nil || !os.SameFile(before, after) || found()["libsherpa-onnx-c-api.so"] != "newer sherpa" {
+		t.Errorf("an update: found %v, %v", found(), err)
+	}
+	// Back to the module's: the kernels of the other build must not be taken for its own.
+	if text, err := install(t, lib, ""); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if files := found(); len(files) != 2 || len(files["libonnxruntime.so"]) < 1<<20 {
+		t.Errorf("back to the module's: found %d files", len(files))
+	}
+	if text, err := install(t, lib, filepath.Join(prefix, "none")); err == nil || !strings.Contains(text, "expected SHERPA_PREFIX to be a folder") {
+		t.Errorf("no folder: found %v: %s", err, text)
+	}
+}
