@@ -199,21 +199,51 @@ func TestDiarizeOneSpeaker(t *testing.T) {
 	}
 }
 
-// As many as asked for and no more, in a single window too, where sherpa-onnx by itself takes what the segmentation says.
+// One where one is asked for: turns do not overlap, and pauses of less than half a second are none.
 func TestSpeakersAreNotMoreThanAskedFor(t *testing.T) {
 	c := config()
 	c.Speakers = 1
 	d := open(t, c)
-	_, files := batch(t, fixtures.AudioSpec{Count: 2, MinSeconds: 8, MaxSeconds: 16, Seed: 5})
-	for _, samples := range files {
+	m, files := batch(t, fixtures.AudioSpec{Count: 2, MinSeconds: 8, MaxSeconds: 16, Seed: 5})
+	for i, samples := range files {
 		turns, err := d.Diarize(samples)
 		if err != nil || len(turns) == 0 {
 			t.Fatalf("found %v, %v", turns, err)
 		}
+		last := -minPause
 		for _, turn := range turns {
-			if turn.Speaker != "SPEAKER_00" {
-				t.Errorf("found %+v", turn)
+			if turn.Speaker != "SPEAKER_00" || turn.Start < last+minPause {
+				t.Errorf("found %+v after %g s", turn, last)
 			}
+			last = turn.End
+		}
+		spoken := m.Files[i].Turns
+		if end := spoken[len(spoken)-1].End; last < end-0.1 || last > end+0.1 {
+			t.Errorf("the last turn ends at %g s, want %g", last, end)
+		}
+	}
+}
+
+// Two voices at once, where one speaker is asked for or found: frames of two speakers and one cluster.
+func TestVoicesAtOnce(t *testing.T) {
+	_, files := batch(t, fixtures.AudioSpec{Count: 2, MinSeconds: 20, MaxSeconds: 20, Seed: 5})
+	both := make([]float32, len(files[0]))
+	for i := range both {
+		both[i] = (files[0][i] + files[1][i]) / 2
+	}
+	for speakers := 1; speakers <= 2; speakers++ {
+		c := config()
+		c.Speakers = speakers
+		turns, err := open(t, c).Diarize(both)
+		if err != nil || len(turns) == 0 {
+			t.Fatalf("found %v, %v", turns, err)
+		}
+		seen := map[string]bool{}
+		for _, turn := range turns {
+			seen[turn.Speaker] = true
+		}
+		if len(seen) != speakers {
+			t.Errorf("%d speakers asked for, found %v", speakers, turns)
 		}
 	}
 }

@@ -9,9 +9,9 @@
 // speakers of the whole. [OpenEmbedder] gives the vectors themselves.
 //
 // sherpa-onnx reports no errors: a model that it cannot use aborts the process, ends it, or corrupts its memory. So models
-// are checked before they are loaded ([Check]), and audio before it is handed over. What a check of the file cannot see
-// (an operator that ONNX Runtime does not know, memory that is used up) still ends the process: whoever uses this package
-// does so in a process that may die.
+// are checked before they are loaded ([Check]; the first time also by ONNX Runtime itself), and audio before it is handed
+// over. What neither sees (a graph that fails on some audio only, memory that is used up) still ends the process: whoever
+// uses this package does so in a process that may die.
 //
 // The libraries come with the module github.com/k2-fsa/sherpa-onnx-go-linux and need no installation. They compute on the
 // CPU; for CUDA a GPU build of both takes their place, see ci/sherpa.sh.

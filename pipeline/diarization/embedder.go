@@ -51,6 +51,9 @@ type Embedder struct {
 // OpenEmbedder checks the model and loads it. Close the Embedder after use.
 func OpenEmbedder(c EmbedderConfig) (*Embedder, error) {
 	p, err := c.inspect()
+	if err == nil {
+		err = try(c.Model)
+	}
 	if err != nil {
 		return nil, err
 	}

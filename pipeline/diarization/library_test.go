@@ -132,3 +132,25 @@ func TestLibrariesOfTheUser(t *testing.T) {
 		t.Errorf("no folder: found %v: %s", err, text)
 	}
 }
+
+// What only ONNX Runtime can tell is an error too, and not the end of the process.
+func TestOpenRefusesWhatTheRuntimeDoesNotLoad(t *testing.T) {
+	for name, change := range map[string]func(*file){
+		"an unknown operator":   func(f *file) { f.nodes[0].op = "Gem" },
+		"inputs that don't fit": func(f *file) { f.nodes[0].inputs = f.nodes[0].inputs[:1] },
+	} {
+		path := saved(t, changed(wespeakerFile(), change).encode())
+		if err := Check(path, Embedding); err != nil {
+			t.Errorf("%s: the file alone shows it: %v", name, err)
+		}
+		c := config()
+		c.Embedding = path
+		_, err := Open(c)
+		_, alone := OpenEmbedder(c.embedder())
+		for _, err := range []error{err, alone} {
+			if err == nil || !strings.Contains(err.Error(), path+": expected a model that ONNX Runtime "+Version()+" loads, found what it does not: ") {
+				t.Errorf("%s: found %v", name, err)
+			}
+		}
+	}
+}

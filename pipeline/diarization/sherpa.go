@@ -63,6 +63,9 @@ const minTurn, minPause = 0.3, 0.5
 // Open checks the models and loads them. Close the Diarizer after use.
 func Open(c Config) (*Diarizer, error) {
 	p, err := c.inspect()
+	if err == nil {
+		err = errors.Join(try(c.Segmentation), try(c.Embedding))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +81,7 @@ func Open(c Config) (*Diarizer, error) {
 			Provider:   provider,
 		},
 		Embedding:      sherpa.SpeakerEmbeddingExtractorConfig{Model: c.Embedding, NumThreads: threads, Provider: provider},
-		Clustering:     sherpa.FastClusteringConfig{NumClusters: c.Speakers, Threshold: float32(threshold)},
+		Clustering:     sherpa.FastClusteringConfig{NumClusters: clusters(c.Speakers), Threshold: float32(threshold)},
 		MinDurationOn:  minTurn,
 		MinDurationOff: minPause,
 	}
@@ -87,6 +90,16 @@ func Open(c Config) (*Diarizer, error) {
 		return nil, fmt.Errorf("sherpa-onnx does not load %s with %s; what it says is on stderr", c.Segmentation, c.Embedding)
 	}
 	return &Diarizer{engine, p, c.Speakers}, nil
+}
+
+// clusters is how many to ask for. One is never asked for: where the segmentation hears two speakers at once and there is
+// one cluster, sherpa-onnx 1.12.20 writes beyond an array (its TopkIndex, mended in pull request 3628). Two become one in
+// turns. Where the number is not known, clustering may still find one.
+func clusters(speakers int) int {
+	if speakers == 1 {
+		return 2
+	}
+	return speakers
 }
 
 // Close frees the models. The Diarizer must not be used afterwards, but may be closed again.
@@ -114,12 +127,12 @@ func (d *Diarizer) Diarize(samples []float32) ([]speakers.Turn, error) {
 		return nil, nil
 	}
 	segments := d.engine.Process(d.pad(samples, 1))
-	if d.speakers > 0 && len(samples) <= d.properties.window && countSpeakers(segments) > d.speakers {
+	if d.speakers > 1 && len(samples) <= d.properties.window && countSpeakers(segments) > d.speakers {
 		// In a single window the segmentation's speakers are taken as they are, however many were asked for. In two they
 		// are clustered.
 		segments = d.engine.Process(d.pad(samples, 2))
 	}
-	return turns(segments, seconds(len(samples))), nil
+	return turns(segments, d.speakers == 1, seconds(len(samples))), nil
 }
 
 func seconds(samples int) float64 { return float64(samples) / sampleRate }
@@ -160,14 +173,22 @@ func countSpeakers(segments []sherpa.OfflineSpeakerDiarizationSegment) int {
 	return len(seen)
 }
 
-// turns are the segments within the first end seconds. Segments come in order of their start.
-func turns(segments []sherpa.OfflineSpeakerDiarizationSegment, end float64) []speakers.Turn {
+// turns are the segments within the first end seconds, of one speaker where there is but one. Segments come in order of
+// their start.
+func turns(segments []sherpa.OfflineSpeakerDiarizationSegment, one bool, end float64) []speakers.Turn {
 	var list []speakers.Turn
 	names := map[int]string{}
 	for _, s := range segments {
 		t := speakers.Turn{Start: max(0, milliseconds(s.Start)), End: min(milliseconds(s.End), end)}
 		if t.Start >= t.End { // after the audio's end
 			continue
+		}
+		if one {
+			s.Speaker = 0
+			if n := len(list); n > 0 && t.Start < list[n-1].End+minPause {
+				list[n-1].End = max(list[n-1].End, t.End)
+				continue
+			}
 		}
 		if names[s.Speaker] == "" {
 			names[s.Speaker] = fmt.Sprintf("SPEAKER_%02d", len(names))
