@@ -64,15 +64,24 @@ func (w *work) file(ctx context.Context, file *pipeline.Scope, f pipeline.File) 
 // speakers finds who speaks when and gives it to the document. Where memory does not suffice for it, the document has no
 // speakers, and says so.
 func (w *work) speakers(ctx context.Context, f pipeline.File, pcm []float32, d *document) (err error) {
-	said := d.Segments
-	if d.Turns, err = w.diarize(ctx, pcm); err == nil {
-		err = w.align(ctx, f, pcm, d)
+	if d.Turns, err = w.diarize(ctx, pcm); err != nil {
+		if err = w.fastPath(f, d, err); err != nil {
+			return err
+		}
 	}
-	if err == nil || !w.runner.FastPath(err) {
+	if err = w.align(ctx, f, pcm, d); err != nil {
+		return w.fastPath(f, d, err)
+	}
+	return nil
+}
+
+// fastPath goes on without speakers after an error for want of memory; others it returns.
+func (w *work) fastPath(f pipeline.File, d *document, err error) error {
+	if !w.runner.FastPath(err) {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "gpupipeline: file %d, %s: no diarization for want of memory: %v\n", f.Index, f.Path, err)
-	d.Segments, d.Turns, d.Fallback = said, nil, "fast path: no diarization for want of memory"
+	d.Turns, d.Fallback = nil, "fast path: no diarization for want of memory"
 	return nil
 }
 

@@ -170,6 +170,12 @@ func TestGPUReadsThisProcess(t *testing.T) {
 	if device.Lane() != (parser.Lane{Device: 1}) {
 		t.Errorf("lane %+v", device.Lane())
 	}
+	worker := nvml.ProcessInfo{Pid: 1 << 22, UsedGpuMemory: 2 << 30}
+	card.processes = append(card.processes, worker)
+	device.Others = func() []int { return []int{int(worker.Pid)} }
+	if reading, err = device.Read(); err != nil || reading.Bytes(parser.Allocated) != 3<<30 {
+		t.Errorf("with a worker: expected %d, found %d, %v", int64(3<<30), reading.Bytes(parser.Allocated), err)
+	}
 	for _, index := range []int{-1, 2} {
 		if _, err := n.GPU(index); err == nil || !strings.Contains(err.Error(), "from 0 to 1") {
 			t.Errorf("GPU %d: found error %v", index, err)
