@@ -17,6 +17,8 @@ NATIVE ?= .build/native
 FAULT ?=
 ARGS ?=
 FILES ?= 60
+# Size of the model that measures voices.
+EMBEDDING ?= 48MiB
 
 # go-nvml's headers deprecate functions that its bindings still name.
 export CGO_CFLAGS := -O2 -g -Wno-deprecated-declarations
@@ -45,7 +47,7 @@ pipeline: native
 .PHONY: fixtures
 fixtures: bin/vramsoak
 	@bin/vramsoak fixtures audio .build/audio-$(FILES) --count $(FILES) --seconds 5-20 --seed 1
-	bin/vramsoak fixtures model .build/model --embedding-size 48MiB
+	bin/vramsoak fixtures model .build/model --embedding-size $(EMBEDDING)
 
 .PHONY: soak
 soak: build fixtures

@@ -79,3 +79,19 @@ func TestBadFilesDoNotEndTheBatch(t *testing.T) {
 		t.Errorf("the log says %q", log.Files[1].Error)
 	}
 }
+
+// The cache is cleared at the start, when one model makes room for another and after enrollment, and within it after so many batches;
+// --clear-every 0 never clears it.
+func TestClearing(t *testing.T) {
+	path := audioFiles(t)[0]
+	cleared := func(every string) int {
+		out, err := command(t, append(withModels("--clear-every", every, "--enroll-batch", "1"), path)...).Output()
+		if err != nil {
+			t.Fatalf("--clear-every %s: %v", every, err)
+		}
+		return strings.Count(string(out), " Cleared GPU cache ")
+	}
+	if never, seldom, often := cleared("0"), cleared("1000"), cleared("1"); never != 0 || seldom != 4 || often <= seldom {
+		t.Errorf("cleared %d times for --clear-every 0, %d for 1000, %d for 1", never, seldom, often)
+	}
+}
