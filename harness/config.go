@@ -99,8 +99,9 @@ type Config struct {
 	// Until is how long the run soaks; 0 is until the batch is done. When it is over, the file that is worked on is brought
 	// to its end, and the process is ended.
 	Until time.Duration
-	// More yields files to be fed when those that there are do not suffice, and none where there are no more; it may be nil.
-	// With Resume it yields the files that the log knows again.
+	// More yields files to be fed when those that there are do not suffice, and none where there are no more; it may be nil. A
+	// process that takes many files is given at least so many at once as RestartEvery says, or else 10,000. With Resume it
+	// yields the files that the log knows again.
 	More func() []Input
 	// Resume goes on with the run whose log is in the run folder, as far as it came, rather than beginning one.
 	Resume bool
@@ -208,7 +209,7 @@ func (c Config) Validate() error {
 	case c.Feed == FeedNone && len(c.Files) > 0:
 		wrong("the command takes no files, but %d are to be fed; put %s or %s into its arguments, or feed stdin",
 			len(c.Files), pathMark, listMark)
-	case c.Feed != FeedNone && len(c.Files) == 0:
+	case c.Feed != FeedNone && len(c.Files) == 0 && c.More == nil:
 		wrong("expected files to feed, found none")
 	case c.Feed == FeedNone && c.RestartEvery > 0:
 		wrong("cannot restart every %d files a command that takes no files", c.RestartEvery)

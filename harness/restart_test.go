@@ -1,9 +1,13 @@
 package harness
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
+	"os"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -180,5 +184,52 @@ func TestUntil(t *testing.T) {
 				t.Errorf("the log begins %+v", start)
 			}
 		})
+	}
+}
+
+// Files may come from a queue that others take from too: each is done once.
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	queue := make(chan Input, 12)
+	for _, f := range inputs(cap(queue)) {
+		queue <- f
+	}
+	close(queue)
+	done := make(chan string, cap(queue))
+	var workers sync.WaitGroup
+	for range 2 {
+		cfg := batchOf(t, FeedProcess, 0, "LINES=both")
+		cfg.More = func() []Input {
+			if f, ok := <-queue; ok {
+				return []Input{f}
+			}
+			return nil
+		}
+		workers.Go(func() {
+			o, err := Run(t.Context(), cfg)
+			if err != nil || o.Reason != ReasonDone || o.Counts[parser.StatusOK] != o.Files {
+				t.Errorf("outcome %+v, %v", o, err)
+			}
+			log, _ := os.ReadFile(cfg.logPath())
+			for rec := range parser.Read(bytes.NewReader(log), LogName) {
+				if end, ok := rec.(parser.FileEnd); ok && !end.Pipeline {
+					done <- end.Path
+				}
+			}
+		})
+	}
+	workers.Wait()
+	close(done)
+	var paths, want []string
+	for p := range done {
+		paths = append(paths, p)
+	}
+	for _, f := range inputs(cap(queue)) {
+		want = append(want, f.Path)
+	}
+	slices.Sort(paths)
+	slices.Sort(want)
+	if !slices.Equal(paths, want) {
+		t.Errorf("done %q", paths)
 	}
 }
