@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // errBusy says that another harness writes the log.
 var errBusy = errors.New("another vramsoak is at work on this run folder; wait for it, or end it first")
+
+// lockTime is how long the lock of a log is waited for.
+const lockTime = 4 * time.Second
 
 // openLog opens the log of a run folder for this harness alone: the lock goes with the harness, however it ends. That there
 // is such a file outlives the machine from here on.
@@ -19,10 +23,10 @@ func openLog(path string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the log: %w", err)
 	}
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
+	if !lock(file) {
 		_ = file.Close()
 		return nil, fmt.Errorf("opening the log: %s: %w", path, errBusy)
-	} // a file system without locks has none to offer
+	}
 	dir := filepath.Dir(path)
 	for _, folder := range []string{dir, filepath.Dir(dir)} {
 		if err := syncFolder(folder); err != nil {
@@ -31,6 +35,20 @@ func openLog(path string) (*os.File, error) {
 		}
 	}
 	return file, nil
+}
+
+// lock takes the lock of a file, which a process that was just killed may have left to a child: one that it had forked and
+// that has not begun its program yet. A file system without locks has none to take.
+func lock(file *os.File) bool {
+	for end := time.Now().Add(lockTime); ; time.Sleep(lockTime / 200) {
+		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return true
+		}
+		if time.Now().After(end) {
+			return false
+		}
+	}
 }
 
 // syncFolder makes sure that the names in a folder are on the disk.

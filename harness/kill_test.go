@@ -175,9 +175,11 @@ func (k *killed) run(ctx context.Context) error {
 	// A pipeline that was killed before its first file stops the run, which is taken up again all the same.
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	for range 3 {
+	for tries := 0; tries < 3; tries++ {
 		o, err := Run(ctx, mortalConfig(k.dir, k.feed, true))
 		switch {
+		case errors.Is(err, errBusy) && ctx.Err() == nil: // what was forked just before the kill is not scheduled
+			tries--
 		case err != nil:
 			return err
 		case o.Reason == ReasonDone:
@@ -209,7 +211,10 @@ func (k *killed) strike(args []string) error {
 		}
 		select {
 		case err := <-ended: // before it came so far
-			if err != nil {
+			switch {
+			case err != nil && strings.Contains(said.String(), errBusy.Error()):
+				return nil // a machine so busy is no place for a second blow
+			case err != nil:
 				return fmt.Errorf("the harness: %w: %s", err, said.String())
 			}
 			return k.tear(log)

@@ -211,7 +211,10 @@ func TestQueue(t *testing.T) {
 				t.Errorf("outcome %+v, %v", o, err)
 			}
 			log, _ := os.ReadFile(cfg.logPath())
-			for rec := range parser.Read(bytes.NewReader(log), LogName) {
+			for rec, err := range parser.Read(bytes.NewReader(log), LogName) {
+				if err != nil {
+					t.Error(err)
+				}
 				if end, ok := rec.(parser.FileEnd); ok && !end.Pipeline {
 					done <- end.Path
 				}
