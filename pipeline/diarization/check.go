@@ -35,7 +35,12 @@ func Check(path string, kind Kind) error {
 type properties struct {
 	window, frame int // samples: what the segmentation model looks at, and from one frame to the next
 	speakers      int // that it tells apart in a window
+	classes       int // of a frame
 	dim           int // of an embedding
+
+	input  [3]int // a shape that the model takes
+	length int    // the value of its second input; 0 where it has none
+	output int    // which output is used
 }
 
 // limits are what an ONNX Runtime takes at most.

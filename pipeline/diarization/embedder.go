@@ -52,7 +52,7 @@ type Embedder struct {
 func OpenEmbedder(c EmbedderConfig) (*Embedder, error) {
 	p, err := c.inspect()
 	if err == nil {
-		err = try(c.Model)
+		err = try(c.Model, p)
 	}
 	if err != nil {
 		return nil, err

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"vramsoak/fixtures"
 )
 
 // printLibrary in the environment makes the test program print where ONNX Runtime was loaded from, and end.
@@ -148,9 +150,57 @@ func TestOpenRefusesWhatTheRuntimeDoesNotLoad(t *testing.T) {
 		_, err := Open(c)
 		_, alone := OpenEmbedder(c.embedder())
 		for _, err := range []error{err, alone} {
-			if err == nil || !strings.Contains(err.Error(), path+": expected a model that ONNX Runtime "+Version()+" loads, found what it does not: ") {
+			if err == nil || !strings.Contains(err.Error(), path+": expected a model that ONNX Runtime "+Version()+" runs, found what it does not: ") {
 				t.Errorf("%s: found %v", name, err)
 			}
 		}
+	}
+}
+
+// A file that leaves dimensions open can say something else in its metadata. sherpa-onnx would write beyond its arrays.
+func TestOpenRefusesWhatComesOutDifferent(t *testing.T) {
+	content, err := os.ReadFile(config().Segmentation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 160000 / 670 frames have room in a window, and 589 come out.
+	c := config()
+	c.Segmentation = saved(t, []byte(strings.Replace(string(content), "receptive_field_shift\x12\x03270", "receptive_field_shift\x12\x03670", 1)))
+	_, err = Open(c)
+	if want := "expected at most 238 frames of a window, found 589"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("expected %s, found %v", want, err)
+	}
+	// The mean of each frame, of which a try has 208.
+	c = config()
+	c.Embedding = saved(t, changed(wespeakerFile(), func(f *file) {
+		f.outputs[0].dims = []any{"B", "D"}
+		f.nodes = []node{{op: "GlobalAveragePool", inputs: []string{"feats"}, outputs: []string{"mean"}}, {op: "Flatten", inputs: []string{"mean"}, outputs: []string{"embs"}}}
+	}).encode())
+	_, err = Open(c)
+	if want := "expected the shape [1, 256], found [1, 208]"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("expected %s, found %v", want, err)
+	}
+}
+
+// NeMo's models take other features, a second input, and have the embedding second. This one is a mean over time.
+func TestNeMo(t *testing.T) {
+	step := func(op, from, to string) node { return node{op: op, inputs: []string{from}, outputs: []string{to}} }
+	c := config()
+	c.Embedding = saved(t, changed(titanetFile(), func(f *file) {
+		f.metadata["output_dim"] = "80"
+		f.outputs = []port{{"logits", 1, []any{"a", 80}}, {"embs", 1, []any{"b", "c"}}}
+		f.nodes = []node{step("GlobalAveragePool", "audio_signal", "a"), step("Flatten", "a", "embs"), step("Relu", "embs", "logits")}
+	}).encode())
+	e, err := OpenEmbedder(c.embedder())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	_, files := batch(t, fixtures.AudioSpec{Count: 1, MinSeconds: 12, MaxSeconds: 12, Seed: 1})
+	if v, err := e.Embed(files[0]); err != nil || len(v) != 80 {
+		t.Errorf("found %v, %v", v, err)
+	}
+	if turns, err := open(t, c).Diarize(files[0]); err != nil || len(turns) == 0 {
+		t.Errorf("found %v, %v", turns, err)
 	}
 }

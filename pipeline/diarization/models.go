@@ -60,11 +60,16 @@ func (c *check) segmentation() properties {
 	} else {
 		c.tensor("output", c.outputs[0], floatType, 1, free, want)
 		c.produced(c.outputs[0], want)
-		if shape := c.outputs[0].shape; most > 0 && len(shape) == 3 && shape[1] > int64(most) {
-			c.wrong("output %q: expected at most %d frames of a window, found %d", c.outputs[0].name, most, shape[1])
-		}
+		c.frames(c.outputs[0], most)
 	}
-	return properties{window: window, frame: shift, speakers: speakers}
+	return properties{window: window, frame: shift, speakers: speakers, classes: classes, input: [3]int{1, 1, window}}
+}
+
+// frames checks an output's number of frames of a window, where it is known and has a limit.
+func (c *check) frames(v value, most int) {
+	if most > 0 && len(v.shape) == 3 && v.shape[1] > int64(most) {
+		c.wrong("output %q: expected at most %d frames of a window, found %d", v.name, most, v.shape[1])
+	}
 }
 
 // minFrames: sherpa-onnx embeds what a speaker says in a window from ten frames on, and ends the process where that is
@@ -81,6 +86,8 @@ func (c *check) embedding() properties {
 	if dim > 0 {
 		want = int64(dim)
 	}
+	const trial = 208 // frames: 2 s, and a multiple of 16 as NeMo's are
+	p := properties{dim: dim, input: [3]int{1, trial, kaldiBands}}
 	switch framework {
 	case "wespeaker", "3d-speaker":
 		c.number("normalize_samples", 0, 1)
@@ -88,7 +95,7 @@ func (c *check) embedding() properties {
 		if len(c.inputs) != 1 {
 			c.wrong("inputs: expected 1, the features, found %d", len(c.inputs))
 		} else {
-			c.tensor("input", c.inputs[0], floatType, 1, free, 80) // frames, and the bands that sherpa-onnx computes
+			c.tensor("input", c.inputs[0], floatType, 1, free, kaldiBands)
 		}
 		if len(c.outputs) == 0 {
 			c.wrong("outputs: expected the embedding, found none")
@@ -101,6 +108,7 @@ func (c *check) embedding() properties {
 		if features == 0 {
 			features = free
 		}
+		p.input, p.length, p.output = [3]int{1, int(features), trial}, trial, 1
 		size := c.number("window_size_ms", 1, 1000)
 		if stride := c.number("window_stride_ms", 1, 1000); size > 0 && stride > size {
 			c.wrong("metadata window_stride_ms: expected at most the window of %d ms, found %d", size, stride)
@@ -120,8 +128,11 @@ func (c *check) embedding() properties {
 			c.produced(c.outputs[1], want)
 		}
 	}
-	return properties{dim: dim}
+	return p
 }
+
+// kaldiBands are the features that sherpa-onnx computes for models other than NeMo's.
+const kaldiBands = 80
 
 // produced checks an output's last dimension where the file leaves it open (exporters do after a squeeze or a batch
 // norm), by the weights that it is computed with. sherpa-onnx takes it from the metadata and reads or writes beyond the

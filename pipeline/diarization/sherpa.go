@@ -25,11 +25,11 @@ type Config struct {
 
 // Validate reports every mistake in the configuration at once, those of the models included.
 func (c Config) Validate() error {
-	_, err := c.inspect()
+	_, _, err := c.inspect()
 	return err
 }
 
-func (c Config) inspect() (properties, error) {
+func (c Config) inspect() (segmentation, embedding properties, err error) {
 	var errs []error
 	if c.Speakers < 0 || c.Speakers > maxSpeakers {
 		errs = append(errs, fmt.Errorf("speakers: expected 0 (not known) to %d, found %d", maxSpeakers, c.Speakers))
@@ -37,9 +37,9 @@ func (c Config) inspect() (properties, error) {
 	if !(c.Threshold >= 0 && c.Threshold <= 2) { // NaN fails too
 		errs = append(errs, fmt.Errorf("threshold: expected a cosine distance of 0 to 2, found %g", c.Threshold))
 	}
-	segmentation, err := inspect(c.Segmentation, Segmentation, runtimeLimits())
-	errs = append(errs, err, c.embedder().Validate())
-	return segmentation, errors.Join(errs...)
+	segmentation, err1 := inspect(c.Segmentation, Segmentation, runtimeLimits())
+	embedding, err2 := c.embedder().inspect()
+	return segmentation, embedding, errors.Join(append(errs, err1, err2)...)
 }
 
 // maxSpeakers is more than any recording has.
@@ -62,9 +62,9 @@ const minTurn, minPause = 0.3, 0.5
 
 // Open checks the models and loads them. Close the Diarizer after use.
 func Open(c Config) (*Diarizer, error) {
-	p, err := c.inspect()
+	p, embedding, err := c.inspect()
 	if err == nil {
-		err = errors.Join(try(c.Segmentation), try(c.Embedding))
+		err = errors.Join(try(c.Segmentation, p), try(c.Embedding, embedding))
 	}
 	if err != nil {
 		return nil, err

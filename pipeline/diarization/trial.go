@@ -11,8 +11,11 @@ package diarization
 // places never change ("Size of version 1 API cannot change" in onnxruntime_c_api.cc). Objects are opaque, a status is NULL
 // where all went well.
 enum {
-	error_message = 2, create_env = 3, create_session = 7, create_options = 10, set_log_severity = 22, set_optimization = 23,
-	set_intra_threads = 24, set_inter_threads = 25, release_env = 92, release_status = 93, release_session = 95, release_options = 100
+	error_message = 2, create_env = 3, create_session = 7, run = 9, create_options = 10, set_log_severity = 22,
+	set_optimization = 23, set_intra_threads = 24, set_inter_threads = 25, input_name = 36, output_name = 37,
+	create_tensor = 49, element_type = 60, dimensions_count = 61, dimensions = 62, type_and_shape = 65, create_memory_info = 69,
+	allocator_free = 76, default_allocator = 78, release_env = 92, release_status = 93, release_memory_info = 94,
+	release_session = 95, release_value = 96, release_shape = 99, release_options = 100
 };
 
 typedef struct {
@@ -20,29 +23,70 @@ typedef struct {
 	const char *(*get_version)(void);
 } api_base;
 
-// load_and_free loads a model and frees it again. It returns what ONNX Runtime has against it, to be freed; NULL for nothing.
-static char *load_and_free(const char *path) {
+enum { float_type = 1, int64_type = 7, max_rank = 8 };
+
+// A trial is what a model is given, zeros of a shape and, where length is not 0, a length; and what came out.
+typedef struct {
+	int64_t shape[3], length;
+	int output;
+	int element;
+	size_t rank;
+	int64_t dims[max_rank];
+	char *message; // what ONNX Runtime has against it; NULL for nothing
+} trial;
+
+#define CALL(index, types, ...) if (!status) status = ((void *(*) types)api[index])(__VA_ARGS__)
+#define RELEASE(index, object) if (object) ((void (*)(void *))api[index])(object)
+
+static void try_model(const char *path, trial *t) {
 	const api_base *(*get)(void) = (const api_base *(*)(void))dlsym(RTLD_DEFAULT, "OrtGetApiBase");
 	void *const *api = get ? get()->get_api(1) : NULL;
-	if (!api) return strdup("there is no ONNX Runtime");
-	void *env = NULL, *options = NULL, *session = NULL, *status;
+	if (!api) {
+		t->message = strdup("there is no ONNX Runtime");
+		return;
+	}
+	void *env = NULL, *options = NULL, *session = NULL, *status = NULL, *allocator = NULL, *memory = NULL, *shape = NULL;
+	void *inputs[2] = {NULL, NULL}, *result = NULL;
+	char *in[2] = {NULL, NULL}, *out = NULL;
 	const int fatal = 4, disabled = 0;
-	status = ((void *(*)(int, const char *, void **))api[create_env])(fatal, "check", &env);
-	if (!status) status = ((void *(*)(void **))api[create_options])(&options);
-	if (!status) status = ((void *(*)(void *, int))api[set_log_severity])(options, fatal);
-	if (!status) status = ((void *(*)(void *, int))api[set_optimization])(options, disabled);
-	if (!status) status = ((void *(*)(void *, int))api[set_intra_threads])(options, 1);
-	if (!status) status = ((void *(*)(void *, int))api[set_inter_threads])(options, 1);
-	if (!status) status = ((void *(*)(void *, const char *, void *, void **))api[create_session])(env, path, options, &session);
-	char *message = NULL;
+	int n = t->length ? 2 : 1;
+	int64_t one = 1;
+	size_t size = t->shape[0] * t->shape[1] * t->shape[2] * sizeof(float);
+	float *zeros = calloc(1, size);
+	CALL(create_env, (int, const char *, void **), fatal, "check", &env);
+	CALL(create_options, (void **), &options);
+	CALL(set_log_severity, (void *, int), options, fatal);
+	CALL(set_optimization, (void *, int), options, disabled);
+	CALL(set_intra_threads, (void *, int), options, 1);
+	CALL(set_inter_threads, (void *, int), options, 1);
+	CALL(create_session, (void *, const char *, void *, void **), env, path, options, &session);
+	CALL(default_allocator, (void **), &allocator);
+	for (int i = 0; i < n; i++) CALL(input_name, (void *, size_t, void *, char **), session, i, allocator, &in[i]);
+	CALL(output_name, (void *, size_t, void *, char **), session, t->output, allocator, &out);
+	CALL(create_memory_info, (int, int, void **), 0, 0, &memory);
+	CALL(create_tensor, (void *, void *, size_t, const int64_t *, size_t, int, void **), memory, zeros, size, t->shape, 3, float_type, &inputs[0]);
+	if (n > 1) CALL(create_tensor, (void *, void *, size_t, const int64_t *, size_t, int, void **), memory, &t->length, sizeof t->length, &one, 1, int64_type, &inputs[1]);
+	CALL(run, (void *, void *, char **, void **, size_t, char **, size_t, void **), session, NULL, in, inputs, n, &out, 1, &result);
+	CALL(type_and_shape, (void *, void **), result, &shape);
+	CALL(element_type, (void *, int *), shape, &t->element);
+	CALL(dimensions_count, (void *, size_t *), shape, &t->rank);
+	if (t->rank <= max_rank) CALL(dimensions, (void *, int64_t *, size_t), shape, t->dims, t->rank);
 	if (status) {
-		message = strdup(((const char *(*)(void *))api[error_message])(status));
+		t->message = strdup(((const char *(*)(void *))api[error_message])(status));
 		((void (*)(void *))api[release_status])(status);
 	}
-	if (session) ((void (*)(void *))api[release_session])(session);
-	if (options) ((void (*)(void *))api[release_options])(options);
-	if (env) ((void (*)(void *))api[release_env])(env);
-	return message;
+	RELEASE(release_shape, shape);
+	RELEASE(release_value, result);
+	for (int i = 0; i < 2; i++) {
+		RELEASE(release_value, inputs[i]);
+		if (in[i]) ((void *(*)(void *, void *))api[allocator_free])(allocator, in[i]);
+	}
+	if (out) ((void *(*)(void *, void *))api[allocator_free])(allocator, out);
+	RELEASE(release_memory_info, memory);
+	RELEASE(release_session, session);
+	RELEASE(release_options, options);
+	RELEASE(release_env, env);
+	free(zeros);
 }
 */
 import "C"
@@ -54,16 +98,17 @@ import (
 	"unsafe"
 )
 
-// tried are the files that ONNX Runtime has loaded once, with what they were like then.
+// tried are the files that ONNX Runtime has run once, with what they were like then.
 var tried = struct {
 	sync.Mutex
 	files map[string]os.FileInfo
 }{files: map[string]os.FileInfo{}}
 
-// try has ONNX Runtime load the model, without sherpa-onnx, whose way of loading it ends the process where this one
-// returns an error: for an operator that ONNX Runtime does not know, or nodes that do not fit together. A file is tried
-// once, for it takes the time and the memory of loading it.
-func try(path string) error {
+// try has ONNX Runtime load the model and run it on silence, without sherpa-onnx, whose way of doing so ends the process
+// where this one returns an error: for an operator that ONNX Runtime does not know, or nodes that do not fit together. And
+// it sees the output's true shape, which a file need not say. A file is tried once, for it takes the time and the memory
+// of loading it.
+func try(path string, p properties) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
@@ -73,12 +118,36 @@ func try(path string) error {
 	if t, ok := tried.files[path]; ok && os.SameFile(t, info) && t.Size() == info.Size() && t.ModTime().Equal(info.ModTime()) {
 		return nil
 	}
+	t := C.trial{length: C.int64_t(p.length), output: C.int(p.output)}
+	for i, n := range p.input {
+		t.shape[i] = C.int64_t(n)
+	}
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
-	if message := C.load_and_free(name); message != nil {
-		defer C.free(unsafe.Pointer(message))
-		return fmt.Errorf("%s: expected a model that ONNX Runtime %s loads, found what it does not: %s", path, Version(), C.GoString(message))
+	C.try_model(name, &t)
+	if t.message != nil {
+		defer C.free(unsafe.Pointer(t.message))
+		return fmt.Errorf("%s: expected a model that ONNX Runtime %s runs, found what it does not: %s", path, Version(), C.GoString(t.message))
+	}
+	dims := make([]int64, t.rank)
+	for i := range min(len(dims), len(t.dims)) {
+		dims[i] = int64(t.dims[i])
+	}
+	c := &check{}
+	c.result(value{name: "of a run on silence", element: int64(t.element), shape: dims, hasShape: true}, p)
+	if len(c.mistakes) > 0 {
+		return fmt.Errorf("%s: %w; export the model anew", path, c.mistakes[0])
 	}
 	tried.files[path] = info
 	return nil
+}
+
+// result checks what a model gives for an input of p's.
+func (c *check) result(v value, p properties) {
+	if p.dim > 0 {
+		c.tensor("output", v, floatType, 1, int64(p.dim))
+		return
+	}
+	c.tensor("output", v, floatType, 1, free, int64(p.classes))
+	c.frames(v, p.window/p.frame)
 }
