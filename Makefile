@@ -94,6 +94,12 @@ test-gpu: build
 bench-overhead: build fixtures
 	@ci/bench-overhead.sh .build/audio-$(FILES) .build/model/ggml-soak.bin
 
+# What the harness itself costs: its memory through 10,000 files, its share of a core.
+.PHONY: bench-harness
+bench-harness: bin/vramsoak
+	@mkdir -p .build
+	ci/bench-harness.sh
+
 # vramsoak check on large logs of four kinds (SIZE each) against ripgrep and against grep with awk, in turns; prints the table of
 # docs/parse.md.
 SIZE ?= 1GB

@@ -31,6 +31,9 @@ type family struct {
 	seen map[int]proc // descendants of the leader
 	// other are children of this process that are none of the family's.
 	other map[int]proc
+	// alive are those that were found last; next is when they are looked for again.
+	alive []int
+	next  time.Time
 }
 
 func (r *run) newFamily() *family {
@@ -49,11 +52,29 @@ var children = struct {
 // becomeReaper makes this process the parent of all descendants whose parent ends, if the kernel can.
 func becomeReaper() bool { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil }
 
-// members are the leader and the rest of the family, of what left its parent only what has become this process's child.
+// A family is left alone searchShare times as long as the search for its members took, searchMax at most: a process may have hundreds
+// of threads, each of which may have children, and the harness is to cost next to nothing.
+const (
+	searchShare = 250
+	searchMax   = 2 * time.Second
+)
+
+// members are the leader and the rest of the family, of what left its parent only what has become this process's child. Of
+// a large family they may be those of a moment ago.
 func (f *family) members(leader int) []int {
-	pids := meter.Tree(leader)
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if began := time.Now(); began.After(f.next) {
+		f.alive = f.search(leader)
+		now := time.Now()
+		f.next = now.Add(min(searchShare*now.Sub(began), searchMax))
+	}
+	return f.alive
+}
+
+// search looks for the members.
+func (f *family) search(leader int) []int {
+	pids := meter.Tree(leader)
 	for _, pid := range pids {
 		if _, known := f.seen[pid]; !known {
 			if p, ok := readProc(pid); ok {

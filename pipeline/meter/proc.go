@@ -1,12 +1,15 @@
 package meter
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // RSS is the resident memory of a process, in bytes, from /proc/PID/statm. A process that is gone is an error that is
@@ -45,18 +48,42 @@ func Tree(pid int) []int {
 // Children are the processes that a process is the parent of, those that have ended and were not waited for among them.
 func Children(pid int) []int {
 	var pids []int
-	// They stand with the thread that started them.
-	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is good
-	for _, list := range lists {
-		text, err := os.ReadFile(list)
+	// They stand with the thread that started them. A process may have hundreds of threads: each is a file to be read, so that
+	// this goes without what package os does beyond that.
+	task, err := os.Open(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return nil // it has ended
+	}
+	threads, _ := task.Readdirnames(-1)
+	var buf []byte
+	for _, thread := range threads {
+		fd, err := unix.Openat(int(task.Fd()), thread+"/children", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if err != nil {
 			continue // it has ended
 		}
-		for field := range strings.FieldsSeq(string(text)) {
-			if child, err := strconv.Atoi(field); err == nil {
+		buf = readAll(fd, buf[:0])
+		_ = unix.Close(fd)
+		for field := range bytes.FieldsSeq(buf) {
+			if child, err := strconv.Atoi(string(field)); err == nil {
 				pids = append(pids, child)
 			}
 		}
 	}
+	_ = task.Close()
 	return pids
+}
+
+// readAll appends what a file holds, as far as it can be read.
+func readAll(fd int, buf []byte) []byte {
+	for {
+		buf = slices.Grow(buf, 512)
+		n, err := unix.Read(fd, buf[len(buf):cap(buf)])
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if n <= 0 {
+			return buf
+		}
+		buf = buf[:len(buf)+n]
+	}
 }

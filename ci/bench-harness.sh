@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# bench-harness.sh [FILES] [LINES]: what the harness itself costs. Prints its largest resident memory through a soak of FILES
+# files by a pipeline that talks much (LINES lines of chatter a file): while the pipeline runs, and with the judging and the
+# plots at the end; and its share of a core at ten samples a second, over a pipeline with 200 threads that does nothing.
+set -euo pipefail
+files=${1:-10000} lines=${2:-100}
+dir=$(mktemp -d .build/bench-harness.XXXXXX)
+trap 'rm -rf "$dir"' EXIT
+seq -f 'audio/%05g.wav' "$files" >"$dir/list.txt"
+
+bin/vramsoak soak --files "$dir/list.txt" --feed stdin --runs "$dir/runs" -- \
+  awk -v lines="$lines" -f fixtures/pipelines/chatty.awk >"$dir/out.txt" 2>"$dir/err.txt" &
+pid=$!
+running=0 most=0
+while rss=$(awk '/^VmHWM:/ { print $2 }' "/proc/$pid/status" 2>/dev/null) && [ -n "$rss" ]; do
+  most=$rss
+  # The log's last line says that the pipeline's part is over.
+  tail -n 1 "$dir"/runs/*/soak.log 2>/dev/null | grep -q '^\[vramsoak\] run-end' || running=$rss
+  sleep 0.02
+done
+wait "$pid" || { cat "$dir/err.txt" >&2; head -n 1 "$dir/out.txt"; }
+printf '%d files, a log of %d MiB: resident memory %.0f MiB while they run, %.0f MiB with the reports\n' \
+  "$files" "$(du -m "$dir"/runs/*/soak.log | cut -f1)" "$((running / 1024))" "$((most / 1024))"
+
+seconds=15
+bin/vramsoak soak --runs "$dir/idle" -- python3 -c '
+import threading, time
+for _ in range(200):
+    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+time.sleep(600)' >/dev/null 2>&1 &
+pid=$!
+sleep 3
+ticks() { awk '{ print $14 + $15 }' "/proc/$pid/stat"; }
+before=$(ticks)
+sleep "$seconds"
+after=$(ticks)
+kill "$pid"
+wait "$pid" || true
+awk "BEGIN { printf \"200 threads, 10 samples a second: %.2f %% of a core\n\", ($after - $before) / $(getconf CLK_TCK) / $seconds * 100 }"
