@@ -58,9 +58,12 @@ func (a attempts) retried(last []*parser.File) string {
 	return Plural(n, "file") + " needed a retry"
 }
 
+// interruptions is the subject of a finding.
+const interruptions = "interruptions"
+
 // interruptions reports where the run was taken up again. It is no failure: what was lost was done again.
 func (j *Judge) interruptions() {
-	f := Finding{Check: Completeness, Verdict: Pass, Subject: "interruptions", Unit: Count, absent: true}
+	f := Finding{Check: Completeness, Verdict: Pass, Subject: interruptions, Unit: Count, absent: true}
 	var reasons []string // in the order of the log
 	count := map[string]int{}
 	n, cut := 0, int64(0)
@@ -124,4 +127,19 @@ func (j *Judge) cutShort(all []processValues) map[int]bool {
 		}
 	}
 	return cut
+}
+
+// attemptNotes tell what a table without messages does not show of a run that passes.
+func (j *Judge) attemptNotes() []string {
+	var notes []string
+	last := j.tl.LastAttempts()
+	if retried := attemptsOf(j.tl, last).retried(last); retried != "" {
+		notes = append(notes, retried+": the last attempt counts")
+	}
+	for i := range j.findings {
+		if f := &j.findings[i]; f.Subject == interruptions {
+			notes = append(notes, f.Message)
+		}
+	}
+	return notes
 }

@@ -18,7 +18,7 @@ func (j *Judge) notes() []string {
 			notes = append(notes, note)
 		}
 	}
-	return append(notes, otherNotes(j.tl)...)
+	return append(append(notes, otherNotes(j.tl)...), j.attemptNotes()...)
 }
 
 // darkNote says how large dark memory is: the finding is on how it grows.
