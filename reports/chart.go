@@ -99,6 +99,7 @@ func (c *chart) collectSeries(tl *parser.Timeline) {
 	var used, whole, rss []point
 	device, sampled := c.driverDevice(tl)
 	others := false
+	elsewhere := c.elsewhere(tl)
 	for i := range tl.Samples {
 		s := &tl.Samples[i]
 		if size, ok := s.Get(parser.Used); ok && sampled && s.Lane.Device == device {
@@ -109,7 +110,7 @@ func (c *chart) collectSeries(tl *parser.Timeline) {
 			}
 			others = others || s.Others > 0
 		}
-		if s.RSS > 0 {
+		if s.RSS > 0 && !elsewhere[s.Run] {
 			rss = append(rss, point{c.clock.at[s.Pos], float64(s.RSS)})
 		}
 	}
@@ -159,9 +160,24 @@ func (c *chart) add(name string, color color.Color, points []point) {
 	c.series = append(c.series, series{name: name, color: color, points: points})
 }
 
+// elsewhere are the runs of workers on other GPUs than that of the lane: at the same time, with files of their own.
+func (c *chart) elsewhere(tl *parser.Timeline) map[int]bool {
+	runs := map[int]bool{}
+	for _, r := range tl.Runs {
+		if r.Start.Workers > 1 && r.Start.GPU != c.lane.Device {
+			runs[r.Number] = true
+		}
+	}
+	return runs
+}
+
 func (c *chart) collectSpans(tl *parser.Timeline) {
+	elsewhere := c.elsewhere(tl)
 	for i := range tl.Files {
 		f := tl.Files[i]
+		if elsewhere[f.Run] {
+			continue
+		}
 		ended := ""
 		if f.Status != parser.StatusOK && f.Status != parser.StatusUnknown {
 			ended = clean(string(f.Status))

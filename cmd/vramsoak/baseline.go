@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"vramsoak/harness"
 	"vramsoak/harness/check"
 	"vramsoak/reports"
 )
@@ -75,8 +74,8 @@ func runBaselineSave(path string, opts baselineSaveOptions) error {
 // which the log by itself does not.
 func soakVerdict(path string) (check.Verdict, error) {
 	dir := path
-	if filepath.Base(path) == harness.LogName {
-		dir = filepath.Dir(path)
+	if folder := runFolderOf([]string{path}); folder != "" {
+		dir = folder
 	} else if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return "", nil // a log from elsewhere
 	}

@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -122,22 +121,30 @@ func (o historyAddOptions) run(path string, started time.Time) (history.Run, err
 	return history.NewRun(o.suite, digest, m.Baseline, report), nil
 }
 
-// digestOf is the SHA-256 of a run's log.
+// digestOf is the SHA-256 of a run's log, or of its workers' logs after one another.
 func digestOf(path string) (string, error) {
 	if path == "-" {
 		return "", errors.New("expected a run folder or a file, found standard input; a run is told from others by its file")
 	}
+	logs := []string{path}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		path = filepath.Join(path, harness.LogName)
+		logs = runLogs(path)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("expected a run folder with %s in it, or a log, or a baseline: %w", harness.LogName, err)
-	}
-	defer func() { _ = f.Close() }() // only read
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
+	for _, log := range logs {
+		if err := copyFile(h, log); err != nil {
+			return "", fmt.Errorf("expected a run folder with %s in it, or a log, or a baseline: %w", harness.LogName, err)
+		}
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func copyFile(w io.Writer, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // only read
+	_, err = io.Copy(w, f)
+	return err
 }

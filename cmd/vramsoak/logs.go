@@ -2,14 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 
-	"vramsoak/harness"
 	"vramsoak/harness/check"
 	"vramsoak/parser"
 	"vramsoak/reports"
@@ -109,14 +108,25 @@ func nothing(path string, log io.Reader, what, remark string, lines int) error {
 
 // timeline reads several logs as one, and says in which of the user's dialects each was read.
 func (o readOptions) timeline(paths []string, b *parser.Builder) (tl *parser.Timeline, read []dialects, err error) {
+	var nothing error // in the first worker's log that has none
 	for _, path := range paths {
 		d, err := o.addLog(b, path)
-		if err != nil {
+		if none, is := errors.AsType[nothingError](err); is && ofWorker(b.SoFar(), displayName(path)) {
+			nothing = cmp.Or(nothing, error(none))
+		} else if err != nil {
 			return nil, nil, err
 		}
 		read = append(read, d)
 	}
+	if tl := b.SoFar(); nothing != nil && tl.Checkpoints+tl.Failures == 0 {
+		return nil, nil, nothing
+	}
 	return b.Timeline(), read, nil
+}
+
+// ofWorker says that a log is of one of several workers: others may have done all the work.
+func ofWorker(tl *parser.Timeline, name string) bool {
+	return slices.ContainsFunc(tl.Runs, func(r parser.Run) bool { return r.Start.Pos.Path == name && r.Start.Workers > 1 })
 }
 
 // addLog adds a log. One without a checkpoint or an out-of-memory message is an error: it is the wrong file, or a pipeline
@@ -146,11 +156,12 @@ func firstBad(tl *parser.Timeline, name string) *parser.SyntaxError {
 
 // logsIn are the logs of run folders, and the paths that are something else as they are.
 func logsIn(paths []string) []string {
-	logs := slices.Clone(paths)
-	for i, path := range logs {
-		log := filepath.Join(path, harness.LogName)
-		if info, err := os.Stat(log); err == nil && info.Mode().IsRegular() {
-			logs[i] = log
+	var logs []string
+	for _, path := range paths {
+		if found := runLogs(path); isFile(found[0]) {
+			logs = append(logs, found...)
+		} else {
+			logs = append(logs, path)
 		}
 	}
 	return logs

@@ -174,7 +174,8 @@ func pipelineMain() {
 func awaitLog(file int) {
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		logs, _ := filepath.Glob("*/*/soak.log")
-		for _, log := range logs {
+		ofWorkers, _ := filepath.Glob("*/*/gpu-*/soak.log")
+		for _, log := range append(logs, ofWorkers...) {
 			text, _ := os.ReadFile(log)
 			i := bytes.LastIndex(text, []byte("[vramsoak] file-start"))
 			if i >= 0 && bytes.Contains(text[i:], fmt.Appendf(nil, " index=%d ", file)) && bytes.Contains(text[i:], []byte("Before Transcription")) &&

@@ -25,26 +25,26 @@ type measured struct {
 
 // measured reads a run folder, a log, or a saved baseline.
 func (o readOptions) measured(path string) (measured, error) {
-	log := path
+	logs := []string{path}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		log = filepath.Join(path, harness.LogName)
-		if _, err := os.Stat(log); err != nil {
+		logs = runLogs(path)
+		if _, err := os.Stat(logs[0]); err != nil {
 			return measured{}, fmt.Errorf("%s: expected a run folder with %s in it, or a log, or a baseline: %w", path, harness.LogName, err)
 		}
 	}
-	saved, err := isBaseline(log)
+	saved, err := isBaseline(logs[0])
 	if err != nil {
 		return measured{}, err
 	}
 	if saved {
-		b, err := readBaseline(log)
+		b, err := readBaseline(logs[0])
 		return measured{Baseline: b}, err
 	}
-	tl, report, err := o.judgeFiles([]string{log})
+	tl, report, err := o.judgeFiles(logs)
 	if err != nil {
 		return measured{}, err
 	}
-	info, err := runOf([]string{log}, tl)
+	info, err := runOf(logs, tl)
 	if err != nil {
 		return measured{}, err
 	}
@@ -81,10 +81,12 @@ func readBaseline(path string) (*compare.Baseline, error) {
 	return b, nil
 }
 
-// runOf says which run a log is of: what run.json beside it says, and else its first line. Of several logs nothing is said.
+// runOf says which run a log is of: what run.json beside it says, and else its first line. Of several logs that are not the
+// workers' of one run nothing is said.
 func runOf(logs []string, tl *parser.Timeline) (compare.RunInfo, error) {
 	info := compare.RunInfo{}
-	if len(logs) != 1 {
+	folder := runFolderOf(logs)
+	if len(logs) != 1 && folder == "" {
 		return info, nil
 	}
 	if len(tl.Runs) > 0 {
@@ -94,10 +96,10 @@ func runOf(logs []string, tl *parser.Timeline) (compare.RunInfo, error) {
 			info.Command = []string{start.Command}
 		}
 	}
-	if filepath.Base(logs[0]) != harness.LogName {
+	if folder == "" {
 		return info, nil
 	}
-	path := filepath.Join(filepath.Dir(logs[0]), runJSONName)
+	path := filepath.Join(folder, runJSONName)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return info, nil

@@ -68,7 +68,8 @@ func (d *display) close() {
 	}
 }
 
-// progressLine is "23/60 files, 1 failed  allocated 130 MiB  reserved 158 MiB  left 0:21  0024.wav".
+// progressLine is "23/60 files, 1 failed  allocated 130 MiB  reserved 158 MiB  left 0:21  0024.wav" or, of several workers,
+// "23/60 files  left 0:21  | GPU 0  allocated 130 MiB  0024.wav  | GPU 1  allocated 131 MiB  0025.wav".
 func progressLine(p harness.Progress) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d", p.Done)
@@ -79,11 +80,7 @@ func progressLine(p harness.Progress) string {
 	if p.Failed > 0 {
 		fmt.Fprintf(&b, ", %d failed", p.Failed)
 	}
-	for _, q := range []parser.Quantity{parser.Allocated, parser.Reserved, parser.Used} {
-		if s, ok := p.Reading.Get(q); ok {
-			fmt.Fprintf(&b, "  %s %s", q, s)
-		}
-	}
+	reading(&b, p.Reading, parser.Allocated, parser.Reserved, parser.Used)
 	switch {
 	case p.Files > 0 && p.Done == p.Files:
 		fmt.Fprintf(&b, "  took %s", clock(p.Elapsed))
@@ -95,7 +92,23 @@ func progressLine(p harness.Progress) string {
 	if p.Current != "" {
 		b.WriteString("  " + filepath.Base(p.Current))
 	}
+	for _, w := range p.Workers {
+		fmt.Fprintf(&b, "  | GPU %d", w.GPU)
+		reading(&b, w.Reading, parser.Allocated)
+		if w.Current != "" {
+			b.WriteString("  " + filepath.Base(w.Current))
+		}
+	}
 	return b.String()
+}
+
+// reading adds what a checkpoint has of these.
+func reading(b *strings.Builder, r parser.Reading, quantities ...parser.Quantity) {
+	for _, q := range quantities {
+		if s, ok := r.Get(q); ok {
+			fmt.Fprintf(b, "  %s %s", q, s)
+		}
+	}
 }
 
 // clock is "0:21", "12:05" or "3:12:05".

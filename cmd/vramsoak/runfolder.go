@@ -83,6 +83,7 @@ type configJSON struct {
 	BackOff      float64  `json:"back_off"` // seconds
 	RetryFailed  int      `json:"retry_failed"`
 	Until        float64  `json:"until,omitempty"`     // seconds
+	Workers      []int    `json:"workers,omitempty"`   // GPUs, with one worker each
 	Baselines    []string `json:"baselines,omitempty"` // as given by --baseline
 
 	// What it takes to resume the run, beside the files in batch.jsonl.
@@ -103,7 +104,7 @@ func runInfo(cfg harness.Config, opts soakOptions, nvml *meter.NVML, started tim
 			Files: opts.files, Count: len(cfg.Files), Repeat: opts.repeat, Shuffle: opts.shuffle, Feed: string(cfg.Feed),
 			Timeout: cfg.Timeout.Seconds(), Grace: cfg.Grace.Seconds(), OnCrash: string(cfg.OnCrash),
 			RestartEvery: cfg.RestartEvery, MaxRestarts: cfg.MaxRestarts, BackOff: cfg.BackOff.Seconds(),
-			RetryFailed: cfg.RetryFailed, Until: cfg.Until.Seconds(), MaxUsed: opts.maxUsed,
+			RetryFailed: cfg.RetryFailed, Until: cfg.Until.Seconds(), Workers: opts.workers, MaxUsed: opts.maxUsed,
 			SettleLimit: cfg.SettleLimit.Seconds(), MaxIdleUsed: opts.maxIdleUsed, Baselines: opts.baselines, Flags: opts.given, Policy: cfg.Policy,
 		},
 		Started: started.UTC().Truncate(time.Millisecond), Reason: reasonRunning, Statuses: map[string]int{},

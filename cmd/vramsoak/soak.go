@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,6 +34,8 @@ type soakOptions struct {
 	backOff      time.Duration
 	retryFailed  int
 	until        time.Duration
+	gpus         string
+	workers      []int // GPUs, with one worker each
 	resume       string
 	given        map[string][]string // flags
 	policy       string
@@ -75,6 +76,9 @@ refused: exit status 2.
 After a kill, a crash of the machine or Ctrl-C, --resume RUN goes on with the file that was worked on; files that ended are
 not done again, and no command is needed.
 
+With --gpus each GPU has a worker: processes that see it alone, as device 0 (CUDA_VISIBLE_DEVICES), with a log of their own
+in the run folder. They share the batch and are judged together: a file counts wherever it was done, a leak within its GPU.
+
 No shell is involved. The command's environment gets PYTHONUNBUFFERED=1, and VRAMSOAK_FIRST, the place in the batch of
 the first file that the process is given.`,
 		Example: `  # One process a file
@@ -88,6 +92,9 @@ the first file that the process is given.`,
 
   # Go on with a run that was killed, interrupted or stopped
   vramsoak soak --resume runs/2026-11-20T02-00-00Z
+
+  # On two GPUs, whichever is free takes the next file
+  vramsoak soak --files audio/ --gpus 0,1 -- python transcribe.py {}
 
   # Soak for a night, and do not give up at a crash
   vramsoak soak --files audio/ --until 8h --shuffle 1 --back-off 10s --feed stdin -- python transcribe.py
@@ -140,6 +147,7 @@ the first file that the process is given.`,
 	f.DurationVar(&opts.backOff, "back-off", 0, "wait so long after a crash, twice as long after each further one until a file ends well, at most 5m")
 	f.IntVar(&opts.retryFailed, "retry-failed", 0, "do files that did not end well again at the end, up to `N` times each")
 	f.DurationVar(&opts.until, "until", 0, "soak for so long, with the batch over and over, and end with the file that is worked on then")
+	f.StringVar(&opts.gpus, "gpus", "", gpusUsage)
 	f.StringVar(&opts.resume, "resume", "", "go on with the run of this `folder`, which was killed, interrupted or stopped; no command is needed")
 	f.StringVar(&opts.policy, "policy", "", "policy `file` (YAML); default vramsoak.yaml where there is one")
 	f.StringArrayVar(&opts.baselines, "baseline", nil, baselineUsage)
@@ -202,6 +210,15 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 		gpus := nvml.View(nvml.Visible(os.LookupEnv(meter.VisibleDevices)))
 		cfg.Device, cfg.Occupied = gpus.Use, gpus.Occupied
 	}
+	if opts.workers, err = opts.gpusOf(past, nvml); err != nil {
+		return err
+	}
+	workers := workersOn(opts.workers, nvml)
+	if len(workers) > 0 {
+		if err := harness.ValidateWorkers(cfg, workers); err != nil {
+			return err
+		}
+	}
 
 	var info runJSON
 	if past != nil {
@@ -213,7 +230,7 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	defer stop()
 	cfg.Kill = kill
 
-	outcome, runErr := harness.Run(ctx, cfg)
+	outcome, runErr := runOn(ctx, cfg, workers)
 	display.close()
 	if outcome == nil {
 		return runErr
@@ -274,7 +291,7 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	if err := writeRunJSON(cfg.Dir, info); err != nil {
 		return errors.Join(runErr, err)
 	}
-	tl, report, err := readOptions{}.judge([]string{filepath.Join(cfg.Dir, harness.LogName)})
+	tl, report, err := readOptions{}.judge(runLogs(cfg.Dir))
 	if err != nil {
 		return cmp.Or(runErr, err) // a run that failed to begin has no checkpoints either
 	}

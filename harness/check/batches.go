@@ -26,8 +26,10 @@ func (j *Judge) neverBegun(known []*parser.File) (missing int, remark string, cu
 		}
 		cut = append(cut, cutOff(workers)...)
 	}
-	if absent > 0 {
-		remark = fmt.Sprintf(" by whom there is a log (the logs of %s are not here)", Plural(absent, "worker"))
+	if absent == 1 {
+		remark = ", or by a worker whose log is not here"
+	} else if absent > 1 {
+		remark = fmt.Sprintf(", or by %d workers whose logs are not here", absent)
 	}
 	if len(cut) > 1 && !slices.ContainsFunc(j.tl.Runs, func(r parser.Run) bool { return r.Start.Workers > 0 }) {
 		cut = cut[len(cut)-1:]
