@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -185,6 +186,9 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	maxUsed, err := deviceLimit(opts.maxUsed)
 	if err != nil {
 		return err
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(25) // memory is the pipeline's, and there is time
 	}
 	display := newDisplay(os.Stderr)
 	cfg := harness.Config{
