@@ -48,10 +48,10 @@ func (r *run) sampled(samples []parser.Sample) (worst overuse) {
 		var o overuse
 		switch used, ok := s.Get(parser.Used); {
 		case ok && s.Source == parser.SourceProcess:
-			o = r.cfg.MaxDeviceUsed.overuse(max(used.Bytes, s.DeviceUsed), s.Bytes(parser.Total), device(s.Lane),
+			o = r.cfg.MaxDeviceUsed.overuse(max(used.Bytes, s.DeviceUsed), s.Bytes(parser.Total), r.device(s.Lane),
 				", "+parser.FormatBytes(used.Bytes)+" of it by the pipeline")
 		case ok:
-			o = r.cfg.MaxDeviceUsed.overuse(used.Bytes, s.Bytes(parser.Total), device(s.Lane), "")
+			o = r.cfg.MaxDeviceUsed.overuse(used.Bytes, s.Bytes(parser.Total), r.device(s.Lane), "")
 		case r.cfg.Device == nil:
 			o = r.cfg.MaxDeviceUsed.overuse(s.RSS, r.machine, "the machine's memory", " by the pipeline")
 		}
@@ -63,10 +63,16 @@ func (r *run) sampled(samples []parser.Sample) (worst overuse) {
 // logged looks for overuse in a checkpoint: the pipeline may know of its device what the harness cannot see.
 func (r *run) logged(reading *parser.Reading, lane parser.Lane) overuse {
 	used := max(reading.Bytes(parser.Allocated), reading.Bytes(parser.Reserved), reading.Bytes(parser.Used))
-	return r.cfg.MaxDeviceUsed.overuse(used, reading.Bytes(parser.Total), device(lane), " by the pipeline's own word")
+	return r.cfg.MaxDeviceUsed.overuse(used, reading.Bytes(parser.Total), r.device(lane), " by the pipeline's own word")
 }
 
-func device(lane parser.Lane) string { return fmt.Sprintf("device %d", lane.Device) }
+// device names a device as reports do: that of a worker by its GPU.
+func (r *run) device(lane parser.Lane) string {
+	if r.cfg.gpu != nil && lane.Device == 0 {
+		lane.Device = *r.cfg.gpu
+	}
+	return fmt.Sprintf("device %d", lane.Device)
+}
 
 // or is the worse one.
 func (o overuse) or(other overuse) overuse {

@@ -135,8 +135,10 @@ func (q *queue) hold(r *run) {
 func (q *queue) giveBack(r *run, files []int, torn map[int]bool, gone bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.waiting = append(q.waiting, files...)
-	slices.Sort(q.waiting)
+	if len(files) > 0 {
+		q.waiting = append(q.waiting, files...)
+		slices.Sort(q.waiting)
+	}
 	for i := range torn {
 		q.torn[i] = true
 	}

@@ -20,8 +20,8 @@ import (
 )
 
 // onGPU is a pipeline that says which GPU it sees. Its arguments are paths, or the path of a list, or none: it reads its
-// standard input then. WRONG says what goes wrong on which GPU in which file: "3:start:dead 0:f2:crash"; a file called "start"
-// is before the first.
+// standard input then. WRONG says what goes wrong on which GPU in which file: "3:start=dead 0:f2=once 0:*=wait"; a file called
+// "start" is before the first.
 func onGPU(args []string) {
 	gpu := os.Getenv(EnvGPU)
 	wrong := map[string]string{}
@@ -35,6 +35,11 @@ func onGPU(args []string) {
 			case at == gpu+":*" && path == "start":
 			case what == "wait":
 				waitForGo()
+			case what == "hang":
+				time.Sleep(10 * time.Minute)
+			case what == "last":
+				waitForGo()
+				os.Exit(3)
 			case what == "once": // and not a second time
 				mark := os.Getenv("GO") + "-" + path
 				if _, err := os.Stat(mark); err != nil {
@@ -315,8 +320,9 @@ func TestRetryStaysOnItsGPU(t *testing.T) {
 // With on-crash stop, one worker's end is the run's.
 func TestWorkersStopTogether(t *testing.T) {
 	t.Parallel()
-	cfg := onTwo(t, FeedProcess, 6, "3:f2=dead 0:f1=wait")
+	cfg := onTwo(t, FeedProcess, 6, "3:f2=last 0:f1=hang")
 	cfg.OnCrash = CrashStop
+	whenLogged(t, cfg, 0, "Before Work", 1)
 	o, logs, err := runAll(t.Context(), t, cfg)
 	if err != nil || o.Reason != ReasonStopped {
 		t.Fatalf("outcome %+v, %v", o, err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -29,60 +30,59 @@ func (o soakOptions) gpusOf(past *resumed, nvml *meter.NVML) ([]int, error) {
 		}
 		text = strings.Join(words, ",")
 	}
-	return gpusOf(text, nvml)
+	value, set := os.LookupEnv(meter.VisibleDevices)
+	switch {
+	case text == "":
+		return nil, nil
+	case strings.HasPrefix(value, "MIG-"):
+		return nil, fmt.Errorf("--gpus: %s names instances of a partitioned GPU (MIG), and workers have whole ones; leave --gpus out, or unset it",
+			meter.VisibleDevices)
+	case nvml == nil:
+		return namedGPUs(text, machineGPUs{})
+	}
+	return namedGPUs(text, machineGPUs{driver: true, count: len(nvml.Devices()), visible: nvml.Visible(value, set)})
 }
 
-// gpusOf are the GPUs that --gpus names, by the driver's numbers; none where it was not given. Without a driver it is not
-// known which there are, and those that are named are taken.
-func gpusOf(text string, nvml *meter.NVML) ([]int, error) {
-	if text == "" {
-		return nil, nil
-	}
-	visible, err := visibleGPUs(nvml)
-	if err != nil {
-		return nil, err
-	}
+// machineGPUs are the GPUs that there are, where a driver tells: so many, of which these are visible to a pipeline.
+type machineGPUs struct {
+	driver  bool
+	count   int
+	visible []int
+}
+
+// namedGPUs are the GPUs that --gpus names, by the driver's numbers. Without a driver it is not known which there are, and
+// those that are named are taken.
+func namedGPUs(text string, there machineGPUs) ([]int, error) {
 	if text == allGPUs {
 		switch {
-		case nvml == nil:
+		case !there.driver:
 			return nil, errors.New("--gpus all: there is no NVIDIA driver to tell which GPUs there are; name them, as in --gpus 0,1")
-		case len(visible) == 0:
+		case len(there.visible) == 0:
 			return nil, fmt.Errorf("--gpus all: expected GPUs, found none that the driver knows and %s shows", meter.VisibleDevices)
 		}
-		return visible, nil
+		return there.visible, nil
 	}
 	var gpus []int
 	var errs []error
+	wrong := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("--gpus %s: expected "+format, append([]any{text}, args...)...))
+	}
 	for entry := range strings.SplitSeq(text, ",") {
 		gpu, err := strconv.ParseUint(strings.TrimSpace(entry), 10, 16)
 		switch n := int(gpu); {
 		case err != nil:
-			errs = append(errs, fmt.Errorf("--gpus %s: expected numbers of GPUs with commas between them, or all, found %q", text, entry))
+			wrong("numbers of GPUs with commas between them, or all, found %q", entry)
 		case slices.Contains(gpus, n):
-			errs = append(errs, fmt.Errorf("--gpus %s: expected each GPU once, found %d again", text, n))
-		case nvml != nil && n >= len(nvml.Devices()):
-			errs = append(errs, fmt.Errorf("--gpus %s: expected GPUs from 0 to %d, which the driver knows, found %d", text, len(nvml.Devices())-1, n))
-		case nvml != nil && !slices.Contains(visible, n):
-			errs = append(errs, fmt.Errorf("--gpus %s: expected GPUs that %s=%s shows, found %d; choose others, or unset it", text,
-				meter.VisibleDevices, os.Getenv(meter.VisibleDevices), n))
+			wrong("each GPU once, found %d again", n)
+		case there.driver && n >= there.count:
+			wrong("GPUs that the driver knows, of which there are %d from 0 on, found %d", there.count, n)
+		case there.driver && !slices.Contains(there.visible, n):
+			wrong("GPUs that %s=%s shows, found %d; choose others, or unset it", meter.VisibleDevices, os.Getenv(meter.VisibleDevices), n)
 		default:
 			gpus = append(gpus, n)
 		}
 	}
 	return gpus, errors.Join(errs...)
-}
-
-// visibleGPUs are those that a process of this environment sees; none without a driver.
-func visibleGPUs(nvml *meter.NVML) ([]int, error) {
-	value, set := os.LookupEnv(meter.VisibleDevices)
-	switch {
-	case strings.HasPrefix(value, "MIG-"):
-		return nil, fmt.Errorf("--gpus: %s names instances of a partitioned GPU (MIG), and workers have whole ones; leave --gpus out, or unset it",
-			meter.VisibleDevices)
-	case nvml == nil:
-		return nil, nil
-	}
-	return nvml.Visible(value, set), nil
 }
 
 // runOn runs on these GPUs or, where there are none, with one worker on what the pipeline sees.
@@ -128,7 +128,14 @@ func isFile(path string) bool {
 func workerLogs(dir string) []string {
 	found, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "gpu-*", harness.LogName)) // the pattern is sound
 	slices.SortFunc(found, func(a, b string) int { return gpuOf(a) - gpuOf(b) })
-	return slices.DeleteFunc(found, func(log string) bool { return gpuOf(log) < 0 })
+	// One that was killed before its first line says nothing.
+	return slices.DeleteFunc(found, func(log string) bool { return gpuOf(log) < 0 || !hasLine(log) })
+}
+
+// hasLine says that a log has a whole line, or a long one.
+func hasLine(log string) bool {
+	head, err := headOf(log)
+	return err == nil && (len(head) == headMax || bytes.IndexByte(head, '\n') >= 0)
 }
 
 // escapeGlob has a path stand for itself in a pattern.
