@@ -36,6 +36,10 @@ type Runner struct {
 	files        int
 	first, start int64
 	held         map[string]int64
+
+	// See Watch.
+	watched bool
+	most    int64 // bytes allocated since the last checkpoint
 }
 
 // Checkpoint logs a reading of the device under a name, and a warning where little is left.
@@ -212,6 +216,9 @@ func (r *Runner) checkpoint(name string, holds func() int64) {
 	}
 	if holds != nil {
 		reading.Set(parser.Holds, parser.Exact(holds()))
+	}
+	if r.watched {
+		reading.Set(parser.Peak, parser.Exact(r.takePeak(reading.Bytes(parser.Allocated))))
 	}
 	c := parser.Checkpoint{Name: name, Lane: r.Device.Lane(), Reading: reading}
 	r.write(func(b []byte, now time.Time) []byte {

@@ -50,6 +50,7 @@ func process(ctx context.Context, o *options) (pipeline.Result, error) {
 			return none, err
 		}
 	}
+	defer w.runner.Watch(pipeline.WatchEvery)()
 	batch := &pipeline.Batch{Runner: w.runner, First: o.first, Work: w.file, Failed: report}
 	result, err := batch.Run(ctx, paths(ctx, o))
 	if err == nil && result.Files == 0 {

@@ -126,6 +126,7 @@ func (e *engines) worker(ctx context.Context, stage, load string, pcm []float32)
 	}
 	err = w.call(ctx, "Open", e.settings, &None{})
 	if err == nil {
+		e.ledger.add(w)
 		err = w.call(ctx, load, None{}, &None{})
 	}
 	if err != nil {

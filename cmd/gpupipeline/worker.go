@@ -38,8 +38,8 @@ const (
 	workerAudio
 )
 
-// startWorker starts a process for a stage, which sees the audio. The process is in the ledger until the worker is closed,
-// and killed when ctx ends: C++ code knows no other way to be stopped. It also dies with this process, or rather with the
+// startWorker starts a process for a stage, which sees the audio. The process is
+// killed when ctx ends: C++ code knows no other way to be stopped. It also dies with this process, or rather with the
 // thread that started it, which is the batch's own.
 func startWorker(ctx context.Context, stage string, l *ledger, pcm []float32) (*worker, error) {
 	audio, err := shared(pcm)
@@ -72,7 +72,6 @@ func startWorker(ctx context.Context, stage string, l *ledger, pcm []float32) (*
 		close(w.ended)
 	}()
 	w.unhook = context.AfterFunc(ctx, w.kill)
-	l.add(w)
 	return w, nil
 }
 
