@@ -26,6 +26,9 @@ type Batch struct {
 	Work func(ctx context.Context, file *Scope, f File) error
 	// Failed, where set, is told of each file that failed.
 	Failed func(f File, err error)
+	// AnyThread lets the work wander over the threads of Go's runtime, as that of a program does that takes no care: each
+	// thread has an arena of the C allocator's, and keeps what engines hold for a thread. By default one thread does it all.
+	AnyThread bool
 }
 
 // A Result counts the files of a batch.
@@ -41,6 +44,7 @@ func (b *Batch) Run(ctx context.Context, paths iter.Seq2[string, error]) (Result
 		result Result
 		w      worker
 	)
+	w.anyThread = b.AnyThread
 	defer w.stop()
 	b.Runner.Clear("at start")
 	for path, err := range paths {
@@ -100,6 +104,8 @@ func (b *Batch) file(ctx context.Context, f File) (err error) {
 // one thread: OpenMP and CUDA keep state for each thread that calls them, and a batch whose files wander over Go's
 // threads grows by that state, which is no leak of the pipeline's.
 type worker struct {
+	anyThread bool
+
 	jobs    chan func() error
 	results chan error
 }
@@ -107,7 +113,7 @@ type worker struct {
 func (w *worker) do(f func() error) error {
 	if w.jobs == nil {
 		w.jobs, w.results = make(chan func() error), make(chan error)
-		go work(w.jobs, w.results)
+		go w.work(w.jobs, w.results)
 	}
 	w.jobs <- f
 	err, alive := <-w.results
@@ -124,8 +130,10 @@ func (w *worker) stop() {
 	}
 }
 
-func work(jobs <-chan func() error, results chan<- error) {
-	runtime.LockOSThread()
+func (w *worker) work(jobs <-chan func() error, results chan<- error) {
+	if !w.anyThread {
+		runtime.LockOSThread()
+	}
 	defer close(results)
 	for f := range jobs {
 		results <- f()

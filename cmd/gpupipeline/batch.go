@@ -51,7 +51,9 @@ func process(ctx context.Context, o *options) (pipeline.Result, error) {
 		}
 	}
 	defer w.runner.Watch(pipeline.WatchEvery)()
-	batch := &pipeline.Batch{Runner: w.runner, First: o.first, Work: w.file, Failed: report}
+	batch := &pipeline.Batch{
+		Runner: w.runner, First: o.first, Work: w.file, Failed: report, AnyThread: meter.Malloc(o.malloc) == meter.MallocDefault,
+	}
 	result, err := batch.Run(ctx, paths(ctx, o))
 	if err == nil && result.Files == 0 {
 		err = errors.New("expected audio files, found no path")
