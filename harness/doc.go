@@ -11,7 +11,8 @@
 // It knows no engine: the pipeline is any command, supervised and measured from outside. No shell is involved. The log
 // holds the pipeline's own bytes untouched and, between its lines, the harness's: which file was worked on when and how
 // it ended, device and resident memory, how processes ended. It is append-only and written as things happen, so that it
-// can be read whatever ends the run, and so that the run can go on where it ends ([Config].Resume). Nothing is judged here; harness/check does that, from the log alone.
+// can be read whatever ends the run, and so that the run can go on where it ends ([Config].Resume). Nothing is judged here;
+// harness/check does that, from the log alone. [RunAll] works on several GPUs at once, with a log for each.
 //
 // A pipeline that takes many files in one process says which one it works on by lines of its own:
 //

@@ -244,9 +244,12 @@ func (t *team) begin(ctx context.Context) error {
 	for _, w := range t.workers {
 		if w.ended {
 			w.leave()
-			continue
 		}
-		_ = w.deal(time.Now())
+	}
+	for _, w := range t.workers {
+		if !w.ended {
+			_ = w.deal(time.Now())
+		}
 		if w.dealt = w.batch.left > 0; w.dealt {
 			t.queue.hold(w.run)
 		}
