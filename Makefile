@@ -75,7 +75,9 @@ vet:
 unit:
 	@$(with_native)
 	command -v python3 >/dev/null || echo "Python: not run: no python3 here; what is printed from Python, and its examples, are not tested"
-	go test -race $$tags ./...
+	scripts=vramsoak/cmd/vramsoak
+	go test -race -timeout 30m $$tags $$(go list $$tags ./... | grep -vx $$scripts)
+	go test -timeout 30m $$scripts
 
 # A soak of the real pipeline over 8 files, its verdict asserted: pass when clean, fail when it leaks.
 .PHONY: short-soak

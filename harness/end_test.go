@@ -202,7 +202,7 @@ func TestProcessThatDoesNotDie(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, log, "run 2 stdin\nstart 1 f1\nend 1 f1 timeout took longer than 4s\ndone 1 stopped")
+	expect(t, log, "run 2 stdin\nstart 1 f1\nend 1 f1 timeout took longer than 8s\ndone 1 stopped")
 	if !strings.Contains(o.Diagnostic, "did not end after SIGKILL") {
 		t.Errorf("diagnostic %q", o.Diagnostic)
 	}

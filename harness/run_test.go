@@ -19,7 +19,7 @@ import (
 )
 
 // hung is a per-file limit that only a hung child reaches, on a machine that is busy with other things too.
-const hung = 4 * time.Second
+const hung = 8 * time.Second
 
 // child is the configuration of a run of one of the programs.
 func child(t *testing.T, program string, feed Feed, args ...string) Config {

@@ -25,15 +25,15 @@ func TestSupervision(t *testing.T) {
 	}{
 		{
 			name: "hangs", program: "sleep", timeout: hung,
-			want: "end 1 f1 timeout took longer than 4s\nexit -1 SIGTERM timeout", files: "hung and was ended after its timeout",
+			want: "end 1 f1 timeout took longer than 8s\nexit -1 SIGTERM timeout", files: "hung and was ended after its timeout",
 		},
 		{
 			name: "ignores SIGTERM", program: "daemon", timeout: hung,
-			want: "end 1 f1 timeout took longer than 4s\nexit -1 SIGKILL timeout", files: "hung and was ended after its timeout",
+			want: "end 1 f1 timeout took longer than 8s\nexit -1 SIGKILL timeout", files: "hung and was ended after its timeout",
 		},
 		{
 			name: "closes its output and lives", program: "mute", timeout: hung,
-			want: "end 1 f1 timeout took longer than 4s\nexit -1 SIGTERM timeout", files: "hung and was ended after its timeout",
+			want: "end 1 f1 timeout took longer than 8s\nexit -1 SIGTERM timeout", files: "hung and was ended after its timeout",
 		},
 		{
 			name: "forks a grandchild", program: "parent", args: []string{"group"},

@@ -189,7 +189,7 @@ func TestTrouble(t *testing.T) {
 			start 1 f1
 			end 1 f1 ok
 			start 2 f2
-			end 2 f2 timeout took longer than 4s
+			end 2 f2 timeout took longer than 8s
 			exit -1 SIGTERM timeout
 			start 3 f3
 			end 3 f3 ok
@@ -202,7 +202,7 @@ func TestTrouble(t *testing.T) {
 			start 1 f1
 			end 1 f1 ok
 			start 2 f2
-			end 2 f2 timeout took longer than 4s
+			end 2 f2 timeout took longer than 8s
 			exit -1 SIGTERM timeout
 			done 2 stopped`,
 		},
@@ -213,7 +213,7 @@ func TestTrouble(t *testing.T) {
 			start 1 f1
 			end 1 f1 ok
 			start 2 f2
-			end 2 f2 timeout took longer than 4s
+			end 2 f2 timeout took longer than 8s
 			exit -1 SIGKILL timeout
 			start 3 f3
 			end 3 f3 ok
@@ -225,7 +225,7 @@ func TestTrouble(t *testing.T) {
 			change: func(c *Config) { c.Timeout, c.Grace = hung, time.Minute }, want: `
 			run 2 stdin
 			start 1 f1
-			end 1 f1 timeout took longer than 4s
+			end 1 f1 timeout took longer than 8s
 			exit 0 timeout
 			start 2 f2
 			end 2 f2 ok
@@ -237,7 +237,7 @@ func TestTrouble(t *testing.T) {
 			change: func(c *Config) { c.Timeout = hung }, want: `
 			run 2 process
 			start 1 f1
-			end 1 f1 timeout took longer than 4s
+			end 1 f1 timeout took longer than 8s
 			exit -1 SIGKILL timeout
 			start 2 f2
 			end 2 f2 ok
@@ -246,7 +246,7 @@ func TestTrouble(t *testing.T) {
 		},
 		{
 			name: "hang before any file", feed: FeedList, files: 2, env: []string{"FAULT=hang:0"},
-			change: func(c *Config) { c.Timeout = hung }, say: []string{"began no file within 4s"}, want: `
+			change: func(c *Config) { c.Timeout = hung }, say: []string{"began no file within 8s"}, want: `
 			run 2 list
 			exit -1 SIGTERM timeout
 			done 0 stopped`,
@@ -303,12 +303,12 @@ func TestTrouble(t *testing.T) {
 			done 2 stopped`},
 		{
 			name: "hang with its own files", feed: FeedNone, env: []string{"FAULT=hang:2", "LINES=none"},
-			change: func(c *Config) { c.Timeout = hung }, say: []string{"began no new file within 4s"}, want: `
+			change: func(c *Config) { c.Timeout = hung }, say: []string{"began no new file within 8s"}, want: `
 			run 0 none
 			start 1
 			end 1 ok
 			start 2
-			end 2 timeout took longer than 4s
+			end 2 timeout took longer than 8s
 			exit -1 SIGTERM timeout
 			done 2 stopped`,
 		},

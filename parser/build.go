@@ -472,7 +472,8 @@ func (b *Builder) ended(r FileEnd) *File {
 // close ends the open file, or the stretch between files.
 func (b *Builder) close() {
 	if f := b.file; f != nil {
-		if f.Seconds == 0 && !f.Start.IsZero() {
+		measured := f.Supervised && f.Status != StatusUnknown // by the harness, however short
+		if f.Seconds == 0 && !measured && !f.Start.IsZero() {
 			f.Seconds = max(0, f.End.Sub(f.Start).Seconds()) // a clock may go back
 		}
 		b.file = nil
