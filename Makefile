@@ -2,8 +2,8 @@
 # make test    every test: linter, vet, tests with -race, a short soak of the real pipeline
 #
 # make soak FAULT=leak:4MiB shows what a failure looks like, and ARGS='--isolate whisper' gives the pipeline further flags; see
-# README.md and bin/gpupipeline --help. A recipe that fails makes make itself exit
-# with 2; the pipeline's verdict is the code it names: "Error 1".
+# README.md and bin/gpupipeline --help. A recipe that fails makes make itself exit with 2; the pipeline's verdict is the code it
+# names: "Error 1".
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
@@ -36,7 +36,7 @@ bin/vramsoak:
 
 .PHONY: native
 native:
-	@if [ "$(NATIVE)" = none ]; then rm -f bin/gpupipeline; exit 0; fi
+	@if [ "$(NATIVE)" = none ]; then echo "NATIVE=none: without whisper.cpp, and so without bin/gpupipeline"; exit 0; fi
 	ci/native.sh $(NATIVE) || [ $$? -eq 3 ]
 
 .PHONY: pipeline
@@ -74,7 +74,7 @@ vet:
 .PHONY: unit
 unit:
 	@$(with_native)
-	command -v python3 >/dev/null || echo "Python: not run: no python3 here; what is printed from Python, and its examples, are not tested"
+	python3 -c '' 2>/dev/null || echo "Python: not run: no python3 here; what is printed from Python, and its examples, are not tested"
 	scripts=vramsoak/cmd/vramsoak
 	go test -race -timeout 30m $$tags $$(go list $$tags ./... | grep -vx $$scripts)
 	go test -timeout 30m $$scripts

@@ -25,7 +25,7 @@ cannot() {
 	exit 3
 }
 
-case $dir in *[\'\",:\ ]*) cannot "the linker's options cannot hold the path $dir (quotes, commas, colons, blanks)" ;; esac
+case $dir in *[\'\",:\ ]*) cannot "the linker's options cannot hold the path $dir (quotes, commas, colons, blanks); put the repository elsewhere" ;; esac
 for tool in gcc ar; do
 	command -v "$tool" >/dev/null || cannot "there is no $tool (install gcc)"
 done

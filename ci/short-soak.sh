@@ -5,6 +5,7 @@
 # verdict.
 set -euo pipefail
 
+mkdir -p .build
 dir=$(mktemp -d .build/short-soak.XXXXXX)
 trap 'rm -rf "$dir"' EXIT
 bin/vramsoak fixtures audio "$dir/audio" --count 8 --seconds 2-6 --seed 7 >/dev/null
