@@ -194,6 +194,14 @@ type Lane struct {
 	Rank   int // distributed rank; 0 where the log names none
 }
 
+// Name is "device 1", or in a log that has ranks "rank 3, device 1".
+func (l Lane) Name(ranks bool) string {
+	if !ranks {
+		return fmt.Sprintf("device %d", l.Device)
+	}
+	return fmt.Sprintf("rank %d, device %d", l.Rank, l.Device)
+}
+
 // A Checkpoint is one named reading:
 //
 //	[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB (0.7%) | Reserved: 1.02GB (4.3%) | Free: 23.82GB | Total: 24.00GB

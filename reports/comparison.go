@@ -12,6 +12,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/compare"
+	"vramsoak/parser"
 )
 
 // ComparisonText writes a comparison of two runs and its verdict: a table with the worst metric first, and what is to be said
@@ -143,7 +144,7 @@ func BaselineText(w io.Writer, b *compare.Baseline, opts TextOptions) error {
 // metricName is a metric for a person, with its rank and device where they are not the first.
 func metricName(name string, rank, device int) string {
 	if rank != 0 || device != 0 {
-		name += fmt.Sprintf(" (rank %d, device %d)", rank, device)
+		name += " (" + parser.Lane{Device: device, Rank: rank}.Name(rank != 0) + ")"
 	}
 	return clean(name)
 }
@@ -195,21 +196,45 @@ func probability(p float64) string {
 	return strconv.FormatFloat(p, 'f', 4, 64)
 }
 
-// comparisonHeadline is "2 of 12 metrics worse, 1 undecided; 60 files in both runs".
+// comparisonHeadline is "2 of 12 metrics worse, 1 undecided, 8 not compared (only the base has them); 60 files in both runs".
 func comparisonHeadline(c *compare.Comparison) string {
-	count := map[check.Verdict]int{}
+	count, only := map[check.Verdict]int{}, map[string]int{}
 	for _, m := range c.Changes {
 		count[m.Verdict]++
+		only[m.Only]++
 	}
 	judged := len(c.Changes) - count[check.Skipped]
 	s := fmt.Sprintf("%s of %s worse", number(count[check.Fail]), plural(judged, "metric"))
 	if n := count[check.Undecided]; n > 0 {
 		s += fmt.Sprintf(", %s undecided", number(n))
 	}
+	if n := count[check.Skipped]; n > 0 {
+		s += fmt.Sprintf(", %s not compared", number(n))
+		if why := onlyIn(only, n); why != "" {
+			s += " (" + why + ")"
+		}
+	}
 	if c.Files == 0 {
 		return s + fmt.Sprintf("; no file in both runs, %s in the base and %s in the new one", number(c.BaseFiles), number(c.NewFiles))
 	}
 	return s + "; " + plural(c.Files, "file") + " in both runs"
+}
+
+// onlyIn says which run alone has the metrics that were not compared, as far as that is why: "only the base has them", or of some
+// of them "only the base has 3 of them".
+func onlyIn(only map[string]int, skipped int) string {
+	var said []string
+	for _, run := range []struct{ key, name string }{{compare.OnlyBase, "the base"}, {compare.OnlyNew, "the new run"}} {
+		switch n := only[run.key]; {
+		case n == skipped && n == 1:
+			said = append(said, "only "+run.name+" has it")
+		case n == skipped:
+			said = append(said, "only "+run.name+" has them")
+		case n > 0:
+			said = append(said, fmt.Sprintf("only %s has %s of them", run.name, number(n)))
+		}
+	}
+	return strings.Join(said, ", ")
 }
 
 // runLine is "runs/x/soak.log, 2026-11-20T02:00:00Z, commit 33395edd1b92, on builder, NVIDIA A10, driver 550.54".

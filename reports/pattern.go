@@ -17,8 +17,9 @@ type pattern struct {
 	files    int   // files with a checkpoint in the lane
 	partial  bool  // the timeline has not kept all checkpoints
 	scale    int64 // bytes of a full bar
-	ofTotal  bool  // scale is the device's total; else it is the peak
+	ofTotal  bool  // scale is the device's total; else it is the highest checkpoint
 	steps    []step
+	rare     int // checkpoints that fewer than half of the files have, and that are no steps
 }
 
 // A step is one checkpoint of the pattern.
@@ -59,12 +60,16 @@ func makePattern(tl *parser.Timeline, rep *check.Report) pattern {
 	// The file with the most checkpoints gives the order; names that only others have follow the name they came after.
 	byLength := slices.Clone(tl.LastAttempts())
 	slices.SortStableFunc(byLength, func(a, b *parser.File) int { return len(b.Checkpoints) - len(a.Checkpoints) })
+	presence := newPresence(append(slices.Clone(order), tail...))
 	for _, f := range byLength {
 		order = mergeNames(order, f, p, levels)
 		has := false
 		for i := range f.Checkpoints {
 			add(nil, &f.Checkpoints[i])
-			has = has || f.Checkpoints[i].Lane == p.lane
+			if f.Checkpoints[i].Lane == p.lane {
+				presence.add(f, f.Checkpoints[i].Name)
+				has = true
+			}
 		}
 		if has {
 			p.files++
@@ -78,8 +83,12 @@ func makePattern(tl *parser.Timeline, rep *check.Report) pattern {
 	cleanups := p.cleanups(rep)
 	var top int64
 	for _, name := range append(order, tail...) {
-		s := step{name: clean(name), level: median(levels[name])}
 		top = max(top, slices.Max(levels[name]))
+		if presence.rare(name, p.files) {
+			p.rare++
+			continue
+		}
+		s := step{name: clean(name), level: median(levels[name])}
 		if c := cleanups[name]; c != nil {
 			s.freed, s.verdict = c.text(), c.verdict
 		}
@@ -90,6 +99,36 @@ func makePattern(tl *parser.Timeline, rep *check.Report) pattern {
 		p.scale, p.ofTotal = total, true
 	}
 	return p
+}
+
+// A presence counts the files that have a checkpoint of a name.
+type presence struct {
+	files  map[string]int
+	last   map[string]*parser.File
+	most   int
+	beside map[string]bool // names that stand outside of files: of them the files say nothing
+}
+
+func newPresence(outside []string) *presence {
+	p := &presence{files: map[string]int{}, last: map[string]*parser.File{}, beside: map[string]bool{}}
+	for _, name := range outside {
+		p.beside[name] = true
+	}
+	return p
+}
+
+func (p *presence) add(f *parser.File, name string) {
+	if p.last[name] != f {
+		p.last[name] = f
+		p.files[name]++
+		p.most = max(p.most, p.files[name])
+	}
+}
+
+// rare says that fewer than half of the files have the checkpoint: a typical file has not, such as "After Transcription (failed)".
+// Where that holds of every name, the log numbers its checkpoints, and none is rarer than the others.
+func (p *presence) rare(name string, files int) bool {
+	return !p.beside[name] && p.most*2 >= files && p.files[name]*2 < files
 }
 
 // searched is how many names are kept in the order of the files. A log with more of them numbers its checkpoints, and
@@ -246,9 +285,14 @@ func (p pattern) title() string {
 		s += fmt.Sprintf(", %s (the busiest of %d)", laneName(p.lane), p.lanes)
 	}
 	if p.ofTotal {
-		return s + "; a full bar is the device, " + parser.FormatBytes(p.scale)
+		s += "; a full bar is the device, " + parser.FormatBytes(p.scale)
+	} else {
+		s += "; a full bar is the highest checkpoint, " + parser.FormatBytes(p.scale)
 	}
-	return s + "; a full bar is the peak, " + parser.FormatBytes(p.scale)
+	if p.rare > 0 {
+		s += fmt.Sprintf("; left out: %s that fewer than half of the files have", plural(p.rare, "checkpoint"))
+	}
+	return s
 }
 
 // quantityName is a quantity in words.
@@ -260,10 +304,7 @@ func quantityName(q parser.Quantity) string {
 }
 
 func laneName(l parser.Lane) string {
-	if l.Rank != 0 {
-		return fmt.Sprintf("device %d, rank %d", l.Device, l.Rank)
-	}
-	return fmt.Sprintf("device %d", l.Device)
+	return l.Name(l.Rank != 0)
 }
 
 // filled is how many cells of a bar the level fills; anything above nothing fills at least one.

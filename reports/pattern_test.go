@@ -81,3 +81,38 @@ func TestPatternShowsWhatIsNotJudged(t *testing.T) {
 		t.Errorf("freed (-want +got):\n%s", diff)
 	}
 }
+
+// TestPatternLeavesOutTheRare: what fewer than half of the files have is no row of a typical file, and is counted; names that stand
+// outside of files are rows, and so are those of a log that numbers its checkpoints.
+func TestPatternLeavesOutTheRare(t *testing.T) {
+	file := func(n int, more string) string {
+		return fmt.Sprintf("[pipeline] file-start path=%d.wav\n%s%s[pipeline] file-end path=%d.wav status=ok\n", n, cleanup(7.23, 0.18, ""), more, n)
+	}
+	failed := "[GPU Memory] After Transcription (failed): Allocated: 9.00GB\n"
+	for _, c := range []struct {
+		name, log   string
+		steps, rare int
+		title       string
+	}{
+		{
+			"one of three", file(1, "") + file(2, failed) + file(3, ""), 2, 1,
+			"a full bar is the highest checkpoint, 9.00 GiB; left out: 1 checkpoint that fewer than half of the files have",
+		},
+		{"one of two", file(1, "") + file(2, failed), 3, 0, "a full bar is the highest checkpoint, 9.00 GiB"},
+		{"before the first file", failed + file(1, "") + file(2, "") + file(3, ""), 3, 0, "a full bar is the highest checkpoint, 9.00 GiB"},
+	} {
+		tl, rep := judgeLog(t, c.log, check.DefaultPolicy())
+		p := makePattern(tl, rep)
+		if len(p.steps) != c.steps || p.rare != c.rare || !strings.HasSuffix(p.title(), c.title) {
+			t.Errorf("%s: %d steps, %d left out, title %q", c.name, len(p.steps), p.rare, p.title())
+		}
+	}
+	numbered := ""
+	for n := range 9 {
+		numbered += fmt.Sprintf("[pipeline] file-start path=%d.wav\n[GPU Memory] Step %d: Allocated: 1.00GB\n", n, n)
+	}
+	tl, rep := judgeLog(t, numbered, check.DefaultPolicy())
+	if p := makePattern(tl, rep); len(p.steps) != 9 || p.rare != 0 {
+		t.Errorf("numbered: %d steps, %d left out", len(p.steps), p.rare)
+	}
+}

@@ -255,6 +255,10 @@ func flatten(rec parser.Record) record {
 		if v.Until > 0 {
 			add("until", v.Until)
 		}
+		if v.Workers > 0 {
+			add("workers", v.Workers)
+			add("gpu", v.GPU)
+		}
 	case parser.Resume:
 		r.kind = "resume"
 		add("index", v.Index)

@@ -64,6 +64,7 @@ type Judge struct {
 	// Of the report.
 
 	tl       *parser.Timeline
+	ranks    bool         // the log has some
 	tells    map[int]bool // runs of which the log tells how their files ended
 	findings []Finding
 	trends   []Trend
@@ -167,6 +168,7 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 	slices.SortFunc(j.ledgers, func(a, b *ledger) int {
 		return cmp.Or(a.lane.Rank-b.lane.Rank, a.lane.Device-b.lane.Device)
 	})
+	j.ranks = slices.ContainsFunc(j.ledgers, func(l *ledger) bool { return l.lane.Rank != 0 })
 	j.addTotals()
 	j.joinSamples()
 	for _, l := range j.ledgers {
@@ -193,7 +195,7 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 		Schema: Schema, Files: len(tl.LastAttempts()), Checkpoints: tl.Checkpoints, HighWater: mark, Recoveries: j.recoveries, Policy: j.policy,
 		Trends: j.trends, Notes: j.notes(), judge: j,
 	}
-	report.Join(fold(j.findings)...)
+	report.Join(fold(j.findings, j.laneMarks())...)
 	return report
 }
 
@@ -213,8 +215,8 @@ func (r *Report) Join(findings ...Finding) {
 }
 
 // fold makes one finding of those that say the same of several ledgers, where nothing is measured: a job of 64 ranks has no
-// total 64 times.
-func fold(findings []Finding) []Finding {
+// total 64 times. marks are what the ledgers' subjects end with.
+func fold(findings []Finding, marks []string) []Finding {
 	type same struct {
 		check   string
 		verdict Verdict
@@ -225,7 +227,10 @@ func fold(findings []Finding) []Finding {
 	count := map[same]int{}
 	var folded []Finding
 	for _, f := range findings {
-		subject, _, ofLedger := strings.Cut(f.Subject, ledgerMark)
+		subject, ofLedger := f.Subject, false
+		for i := 0; i < len(marks) && !ofLedger; i++ {
+			subject, ofLedger = strings.CutSuffix(f.Subject, marks[i])
+		}
 		key := same{f.Check, f.Verdict, subject, f.Message}
 		if i, seen := first[key]; seen && ofLedger && (f.Verdict == Skipped || f.Verdict == Pass && f.Check == Consistency) {
 			count[key]++
@@ -237,9 +242,6 @@ func fold(findings []Finding) []Finding {
 	}
 	return folded
 }
-
-// ledgerMark begins the name of a ledger in a finding's subject.
-const ledgerMark = " (rank "
 
 // whole is the verdict of all: fail if a gating check fails, else undecided if one is, else pass if one was judged. That no
 // allocation failed and no reading contradicts itself is not enough to pass: so it is in a log that has nothing to judge by.
@@ -289,7 +291,18 @@ func (j *Judge) subject(name string, lane parser.Lane) string {
 	if len(j.ledgers) < 2 {
 		return name
 	}
-	return fmt.Sprintf("%s%s%d, device %d)", name, ledgerMark, lane.Rank, lane.Device)
+	return name + laneMark(lane, j.ranks)
+}
+
+func laneMark(lane parser.Lane, ranks bool) string { return " (" + lane.Name(ranks) + ")" }
+
+// laneMarks are the ends of the subjects that name a lane.
+func (j *Judge) laneMarks() []string {
+	marks := make([]string, len(j.ledgers))
+	for i, l := range j.ledgers {
+		marks[i] = laneMark(l.lane, j.ranks)
+	}
+	return marks
 }
 
 // fileName is how a message names a file: "file 12 (0012.wav)".

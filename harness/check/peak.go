@@ -29,13 +29,15 @@ type mark struct {
 	name        string // of the checkpoint
 	pos         parser.Position
 	file        fileRef
+	told        bool // by peak=: the program saw it between two checkpoints
 }
 
 func (p *peakMark) add(level parser.Quantity, run int, file fileRef, c *parser.Checkpoint) {
 	r := p.run(run)
 	r.addTotal(&c.Reading)
 	size, ok := c.Get(level)
-	if m, has := c.Get(parser.Peak); has && m.Bytes > size.Bytes {
+	m, told := c.Get(parser.Peak)
+	if told = told && m.Bytes > size.Bytes; told {
 		size, ok = m, true
 	}
 	p.reserved = max(p.reserved, c.Bytes(parser.Reserved), c.Bytes(parser.PeakReserved))
@@ -46,9 +48,9 @@ func (p *peakMark) add(level parser.Quantity, run int, file fileRef, c *parser.C
 		if p.of.seen && total == p.of.total && size.Resolution == p.of.size.Resolution && size.Bytes <= p.of.size.Bytes {
 			return // as nearly always
 		}
-		p.raise(mark{true, size, total, c.Name, c.Pos, file})
+		p.raise(mark{true, size, total, c.Name, c.Pos, file, told})
 	} else if !r.alone.seen || size.Bytes > r.alone.size.Bytes {
-		r.alone = mark{true, size, parser.Size{}, c.Name, c.Pos, file}
+		r.alone = mark{true, size, parser.Size{}, c.Name, c.Pos, file, told}
 	}
 }
 
@@ -98,7 +100,7 @@ func (j *Judge) addTotals() {
 				size, ok := o.Get(parser.Allocated)
 				total, hasTotal := o.Get(parser.Total)
 				if l := j.byLane[o.Lane]; l != nil && ok && hasTotal && total.Bytes > 0 {
-					l.peak.raise(mark{true, size, total, "the failed allocation", o.Pos, fileRef{int32(i), outside == 1}})
+					l.peak.raise(mark{true, size, total, "the failed allocation", o.Pos, fileRef{int32(i), outside == 1}, false})
 				}
 			}
 		}
@@ -140,6 +142,9 @@ func (j *Judge) peak(l *ledger) {
 	f.Measured, f.At = new(share), new(p.of.pos)
 	f.File = file.Index
 	found := fmt.Sprintf("%s of %s (%s) at %s, %s", mark, of, percent(share), p.of.name, fileName(file))
+	if p.of.told {
+		found += " (peak=)"
+	}
 	if reserved > mark.Bytes {
 		found += fmt.Sprintf("; reserved up to %s (%s)", parser.FormatBytes(reserved), percent(float64(reserved)/float64(of.Bytes)))
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"vramsoak/harness/check"
+	"vramsoak/parser"
 )
 
 // A Comparison is a run held against an earlier one, metric by metric.
@@ -55,8 +56,17 @@ type Change struct {
 	// File is the first file, by its place in the batch, that an exact comparison found worse.
 	File int `json:"file,omitempty"`
 
-	lane bool // there are several: the subject names it
+	// Only is the run that alone has the metric: "base" or "new".
+	Only string `json:"only,omitempty"`
+
+	lane, ranks bool // there are several devices, or ranks too: the subject names them
 }
+
+// The runs that may alone have a metric, as in [Change.Only].
+const (
+	OnlyBase = "base"
+	OnlyNew  = "new"
+)
 
 // An Interval is from Low to High.
 type Interval struct {
@@ -96,12 +106,14 @@ func Compare(base, now *Baseline, policy check.RegressionPolicy) *Comparison {
 	}
 	correct(tests)
 	lanes := map[[2]int]bool{}
+	ranks := false
 	for _, t := range tests {
 		t.decide()
 		lanes[[2]int{t.Rank, t.Device}] = true
+		ranks = ranks || t.Rank != 0
 	}
 	for _, t := range tests {
-		t.lane = len(lanes) > 1
+		t.lane, t.ranks = len(lanes) > 1, ranks
 		c.Changes = append(c.Changes, *t.Change)
 	}
 	return c
@@ -218,12 +230,12 @@ func against(subject, reference string) string {
 	return subject + ", against " + reference
 }
 
-// Subject is the name of the metric, with rank and device where there are several.
+// Subject is the name of the metric, with its device, and its rank, where there are several.
 func (c *Change) Subject() string {
 	if !c.lane {
 		return c.Name
 	}
-	return fmt.Sprintf("%s (rank %d, device %d)", c.Name, c.Rank, c.Device)
+	return fmt.Sprintf("%s (%s)", c.Name, parser.Lane{Device: c.Device, Rank: c.Rank}.Name(c.ranks))
 }
 
 // Worse is the difference in the bad direction: negative where the new run is better.

@@ -236,7 +236,7 @@ func TestFindings(t *testing.T) {
 	second.Device = 1
 	base.Metrics = append(base.Metrics, second)
 	got := compare.Compare(base, now, defaults()).Findings("anchor.json")
-	if len(got) != 2 || got[0].Subject != "peak (rank 0, device 0), against anchor.json" || got[1].Verdict != check.Skipped {
+	if len(got) != 2 || got[0].Subject != "peak (device 0), against anchor.json" || got[1].Verdict != check.Skipped {
 		t.Errorf("got %+v", got)
 	}
 	if got := compare.Compare(&compare.Baseline{}, &compare.Baseline{}, defaults()).Findings(""); len(got) != 1 || got[0].Verdict != check.Skipped {

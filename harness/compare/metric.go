@@ -184,8 +184,10 @@ func (t *test) skip(why string) { t.Verdict, t.Message = check.Skipped, why }
 func (t *test) skipUnmatched(m match) {
 	switch {
 	case m.new == nil:
+		t.Only = OnlyBase
 		t.skip("only the base has it")
 	case m.base == nil:
+		t.Only = OnlyNew
 		t.skip("the base does not have it")
 	default:
 		t.skip(fmt.Sprintf("the base has it in %s, the new run in %s", m.base.Unit, m.new.Unit))
