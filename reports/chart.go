@@ -11,23 +11,25 @@ import (
 	"vramsoak/parser"
 )
 
-// A chart is what a plot shows, before anything is drawn.
-type chart struct {
-	clock    clock
-	lane     parser.Lane
-	lanes    int
-	quantity parser.Quantity // by which cleanups are judged and the high-water mark is taken
-	series   []series        // in the order of drawing
-	dark     []gap           // in the order of the log
-	files    []span
-	stages   []span // outer before inner
-	names    []string
-	total    float64 // of the device, bytes; 0 where unknown
-	high     float64 // the largest reading of the device, bytes
-	top      float64 // the largest value of all that is drawn, bytes
-	mark     *note   // the high-water mark
-	failed   []note  // the After of cleanups that failed, or of stages where no cleanup did
-	notes    []string
+// A Chart is what a plot of memory over time shows, before anything is drawn. It refers to nothing of what it was made of.
+type Chart struct {
+	title, subtitle string // what the report says
+	titleInk        color.Color
+	clock           clock
+	lane            parser.Lane
+	lanes           int
+	quantity        parser.Quantity // by which cleanups are judged and the high-water mark is taken
+	series          []series        // in the order of drawing
+	dark            []gap           // in the order of the log
+	files           []span
+	stages          []span // outer before inner
+	names           []string
+	total           float64 // of the device, bytes; 0 where unknown
+	high            float64 // the largest reading of the device, bytes
+	top             float64 // the largest value of all that is drawn, bytes
+	mark            *note   // the high-water mark
+	failed          []note  // the After of cleanups that failed, or of stages where no cleanup did
+	notes           []string
 }
 
 // A series is one line of the plot.
@@ -51,9 +53,10 @@ type note struct {
 	text string
 }
 
-// makeChart collects what a plot shows of the lane with the largest reading.
-func makeChart(tl *parser.Timeline, rep *check.Report) *chart {
-	c := &chart{clock: makeClock(tl)}
+// makeChart collects what a plot shows of the lane with the largest reading. numbers are the places of the checkpoints in the
+// log, nil where the timeline has all of them.
+func makeChart(tl *parser.Timeline, rep *check.Report, numbers map[parser.Position]int) *Chart {
+	c := &Chart{clock: makeClock(tl, numbers)}
 	c.lane, c.lanes = busiestLane(tl)
 	c.quantity = mainQuantity(tl, c.lane)
 	c.total = float64(laneTotal(tl, c.lane))
@@ -61,6 +64,7 @@ func makeChart(tl *parser.Timeline, rep *check.Report) *chart {
 	c.collectSpans(tl)
 	c.findMark(tl)
 	c.findFailed(rep)
+	c.sum(rep)
 	c.addNotes(rep)
 	if c.lanes > 1 {
 		c.notes = append(c.notes, fmt.Sprintf("Shown is %s, the busiest of %d.", laneName(c.lane), c.lanes))
@@ -71,8 +75,16 @@ func makeChart(tl *parser.Timeline, rep *check.Report) *chart {
 	return c
 }
 
+// sum takes over the verdict.
+func (c *Chart) sum(rep *check.Report) {
+	c.title, c.titleInk, c.subtitle = verdictLine(rep), verdictInk(rep.Verdict), headline(rep)
+	if n := len(withVerdict(rep.Findings, check.Fail)); n > 1 {
+		c.subtitle += "; " + number(n) + " findings failed"
+	}
+}
+
 // addNotes takes over what the report says beside its verdict, and that the run did not begin or end with an idle device.
-func (c *chart) addNotes(rep *check.Report) {
+func (c *Chart) addNotes(rep *check.Report) {
 	for _, f := range withVerdict(rep.Findings, check.Fail, check.Undecided) {
 		if f.Check == check.CleanStart {
 			c.notes = append(c.notes, clean(f.Check+", "+f.Subject+": "+f.Message))
@@ -86,7 +98,7 @@ func (c *chart) addNotes(rep *check.Report) {
 	}
 }
 
-func (c *chart) collectSeries(tl *parser.Timeline) {
+func (c *Chart) collectSeries(tl *parser.Timeline) {
 	ofCheckpoints := func(q parser.Quantity) []point {
 		var out []point
 		for _, at := range tl.All() {
@@ -150,7 +162,7 @@ func (c *chart) collectSeries(tl *parser.Timeline) {
 	}
 }
 
-func (c *chart) add(name string, color color.Color, points []point) {
+func (c *Chart) add(name string, color color.Color, points []point) {
 	if len(points) == 0 {
 		return
 	}
@@ -161,7 +173,7 @@ func (c *chart) add(name string, color color.Color, points []point) {
 }
 
 // elsewhere are the runs of workers on other GPUs than that of the lane: at the same time, with files of their own.
-func (c *chart) elsewhere(tl *parser.Timeline) map[int]bool {
+func (c *Chart) elsewhere(tl *parser.Timeline) map[int]bool {
 	runs := map[int]bool{}
 	for _, r := range tl.Runs {
 		if r.Start.Workers > 1 && r.Start.GPU != c.lane.Device {
@@ -171,7 +183,7 @@ func (c *chart) elsewhere(tl *parser.Timeline) map[int]bool {
 	return runs
 }
 
-func (c *chart) collectSpans(tl *parser.Timeline) {
+func (c *Chart) collectSpans(tl *parser.Timeline) {
 	elsewhere := c.elsewhere(tl)
 	for i := range tl.Files {
 		f := tl.Files[i]
@@ -199,7 +211,7 @@ func (c *chart) collectSpans(tl *parser.Timeline) {
 }
 
 // findMark finds the high-water mark: the largest level at a checkpoint, or the largest that one reports.
-func (c *chart) findMark(tl *parser.Timeline) {
+func (c *Chart) findMark(tl *parser.Timeline) {
 	var most int64
 	var at *parser.Checkpoint
 	var in *parser.File
@@ -228,7 +240,7 @@ func (c *chart) findMark(tl *parser.Timeline) {
 
 // findFailed marks the After of each cleanup that failed, or of each stage where no cleanup did. The first of each name
 // gets words.
-func (c *chart) findFailed(rep *check.Report) {
+func (c *Chart) findFailed(rep *check.Report) {
 	var stages []note
 	words := map[string]bool{}
 	for i := range rep.Recoveries {

@@ -26,8 +26,8 @@ type moment struct {
 }
 
 // makeClock reads the times of a log. A line without a time stands where the line before it does; under the harness there
-// are none such, for its samples date the pipeline's lines.
-func makeClock(tl *parser.Timeline) clock {
+// are none such, for its samples date the pipeline's lines. numbers are as for [makeChart].
+func makeClock(tl *parser.Timeline, numbers map[parser.Position]int) clock {
 	moments := momentsOf(tl)
 	oneCalendar(moments)
 	c := clock{at: make(map[parser.Position]float64, len(moments))}
@@ -53,10 +53,16 @@ func makeClock(tl *parser.Timeline) clock {
 	for _, m := range moments {
 		if m.checkpoint {
 			n++
+			if numbers != nil {
+				n = numbers[m.pos]
+			}
 			c.at[m.pos] = float64(n)
 		} else {
 			c.at[m.pos] = float64(n) + 0.5
 		}
+	}
+	if numbers != nil {
+		n = tl.Checkpoints
 	}
 	c.end = float64(max(1, n))
 	return c
@@ -90,14 +96,9 @@ func hasDate(t time.Time) bool { return t.Year() >= 1970 }
 
 // momentsOf is the lines of a timeline in the order of the log.
 func momentsOf(tl *parser.Timeline) []moment {
-	var out []moment
-	place, paths := map[parser.Position]int{}, map[string]int{}
+	out := make([]moment, 0, len(tl.Samples)+2*len(tl.Files))
+	paths := map[string]int{}
 	add := func(m moment) {
-		if i, known := place[m.pos]; known {
-			out[i].checkpoint = out[i].checkpoint || m.checkpoint
-			return
-		}
-		place[m.pos] = len(out)
 		if _, known := paths[m.pos.Path]; !known {
 			paths[m.pos.Path] = len(paths)
 		}
@@ -124,7 +125,16 @@ func momentsOf(tl *parser.Timeline) []moment {
 	slices.SortStableFunc(out, func(a, b moment) int {
 		return cmp.Or(cmp.Compare(paths[a.pos.Path], paths[b.pos.Path]), cmp.Compare(a.pos.Line, b.pos.Line))
 	})
-	return out
+	n := 0
+	for _, m := range out {
+		if n > 0 && out[n-1].pos == m.pos {
+			out[n-1].checkpoint = out[n-1].checkpoint || m.checkpoint
+			continue
+		}
+		out[n] = m
+		n++
+	}
+	return out[:n]
 }
 
 // byTime places the moments by their time, without what passed between the runs.

@@ -17,7 +17,7 @@ func places(t *testing.T, log string) ([]float64, clock) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := makeClock(tl)
+	c := makeClock(tl, nil)
 	var out []float64
 	for i := range tl.Files {
 		for _, p := range tl.Files[i].Checkpoints {
@@ -106,7 +106,7 @@ func TestClockOfTwoLogs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := makeClock(tl); c.timed || c.end != 4 {
+	if c := makeClock(tl, nil); c.timed || c.end != 4 {
 		t.Errorf("timed is %v, end %v", c.timed, c.end)
 	}
 }

@@ -14,7 +14,7 @@ type gap struct{ at, reserved, used float64 }
 
 // gaps are those of the lane's checkpoints. Where a checkpoint has no device used, the driver's samples beside it say how much
 // there was at least.
-func (c *chart) gaps(tl *parser.Timeline) []gap {
+func (c *Chart) gaps(tl *parser.Timeline) []gap {
 	beside := parser.NewBeside(tl)
 	samples := !c.shared(tl)
 	var out []gap
@@ -61,7 +61,7 @@ const (
 
 // driverDevice is the number by which the driver's samples call the lane's device: its own, or the only one that they have where the
 // log has but one lane. ok is false where they have none of it.
-func (c *chart) driverDevice(tl *parser.Timeline) (device int, ok bool) {
+func (c *Chart) driverDevice(tl *parser.Timeline) (device int, ok bool) {
 	seen := map[int]bool{}
 	for i := range tl.Samples {
 		if s := &tl.Samples[i]; s.Has(parser.Used) {
@@ -80,7 +80,7 @@ func (c *chart) driverDevice(tl *parser.Timeline) (device int, ok bool) {
 }
 
 // shared says that several ranks work on the lane's device: the driver's samples are of all of them together.
-func (c *chart) shared(tl *parser.Timeline) bool {
+func (c *Chart) shared(tl *parser.Timeline) bool {
 	for _, at := range tl.All() {
 		if at.Lane.Device == c.lane.Device && at.Lane != c.lane {
 			return true

@@ -17,7 +17,7 @@ func TestChartOfTwoLedgers(t *testing.T) {
 		t.Fatal(err)
 	}
 	tl, rep, _ := readCase(t, archive)
-	c := makeChart(tl, rep)
+	c := makeChart(tl, rep, nil)
 	var names []string
 	for _, s := range c.series {
 		names = append(names, s.name)
@@ -48,7 +48,7 @@ func TestChartOfTwoLedgers(t *testing.T) {
 	for i := range tl.Samples {
 		tl.Samples[i].Lane.Device = 3
 	}
-	if c := makeChart(tl, rep); len(c.series) != 4 || len(c.dark) == 0 {
+	if c := makeChart(tl, rep, nil); len(c.series) != 4 || len(c.dark) == 0 {
 		t.Errorf("%d series where the driver calls the device 3", len(c.series))
 	}
 	// Of two ranks on one device the driver's samples are not one's.
@@ -59,7 +59,7 @@ func TestChartOfTwoLedgers(t *testing.T) {
 	for i := range tl.Samples {
 		tl.Samples[i].Lane.Device = 0
 	}
-	if c := makeChart(tl, rep); len(c.dark) > 0 {
+	if c := makeChart(tl, rep, nil); len(c.dark) > 0 {
 		t.Error("a gap where two ranks share the device")
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // A picture is a chart that is being drawn.
 type picture struct {
-	*chart
+	*Chart
 	page
 	columns int // pixels of the data's width, about
 	limits  []limitLine
@@ -34,13 +34,13 @@ func (p *picture) dense() bool       { return p.perFile() < 6 && len(p.files) > 
 func (p *picture) bucket() int       { return max(1, int(2*p.perFile()+0.999)) }    // pixels that hold two files
 func (p *picture) columnsDense() int { return max(1, p.columns/p.bucket()) }
 
-func (p *picture) draw(c draw.Canvas, rep *check.Report) {
+func (p *picture) draw(c draw.Canvas) {
 	c = blank(c)
 	p.bound()
 	if !p.dense() {
 		p.notes = append(p.notes, "Lines join readings; what memory did between two of them is not known.")
 	}
-	c = p.drawHead(c, rep)
+	c = p.drawHead(c)
 	c = p.drawFoot(c, p.notes)
 	const axis, numbers = 36, 18 // the height of the x axis, and of the files' numbers above the data
 	top := p.scale(c.Size().Y - axis - numbers)
@@ -119,13 +119,9 @@ func (p *picture) worded() []note {
 }
 
 // drawHead draws title, a line of numbers and the legend, and returns what is left of the canvas.
-func (p *picture) drawHead(c draw.Canvas, rep *check.Report) draw.Canvas {
-	c = p.drawLine(c, titleSize, verdictInk(rep.Verdict), verdictLine(rep))
-	sub := headline(rep)
-	if n := len(withVerdict(rep.Findings, check.Fail)); n > 1 {
-		sub += "; " + number(n) + " findings failed"
-	}
-	c = p.drawLine(c, textSize, inkColor, sub)
+func (p *picture) drawHead(c draw.Canvas) draw.Canvas {
+	c = p.drawLine(c, titleSize, p.titleInk, p.title)
+	c = p.drawLine(c, textSize, inkColor, p.subtitle)
 	c.Max.Y -= 5
 	return p.drawLegend(c, p.legend())
 }

@@ -5,10 +5,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"image"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
+	"git.sr.ht/~sbinet/gg"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -36,16 +39,35 @@ const (
 	maxPixels           = 64 << 20
 )
 
+// Plot draws memory over time, of a timeline that has its checkpoints. See [Chart.Plot].
+func Plot(w io.Writer, format string, tl *parser.Timeline, rep *check.Report, opts PlotOptions) error {
+	return sketchOf(tl, rep, opts).Chart(tl, rep).Plot(w, format, opts)
+}
+
+// sketchOf sketches a timeline that has its checkpoints.
+func sketchOf(tl *parser.Timeline, rep *check.Report, opts PlotOptions) *Sketch {
+	recovered := map[*parser.File][]check.Recovered{}
+	for _, r := range rep.Recoveries {
+		recovered[r.File] = append(recovered[r.File], r)
+	}
+	s := NewSketch(opts)
+	for f := range tl.InOrder() {
+		s.Add(f, recovered[f])
+	}
+	return s
+}
+
 // Plot draws memory over time: allocated, reserved and device used, the files and stages, the bounds of the device, the
 // high-water mark and the cleanups that failed.
-func Plot(w io.Writer, format string, tl *parser.Timeline, rep *check.Report, opts PlotOptions) error {
-	return drawing(w, format, opts, func(c draw.Canvas, encode func(string) string) error {
-		chart := makeChart(tl, rep)
-		if len(chart.series) == 0 {
+func (c *Chart) Plot(w io.Writer, format string, opts PlotOptions) error {
+	return drawing(w, format, opts, func(on draw.Canvas, encode func(string) string) error {
+		if len(c.series) == 0 {
 			return ErrNothingToPlot
 		}
-		p := &picture{chart: chart, page: page{encode}, columns: opts.width() - 200}
-		p.draw(c, rep)
+		chart := *c
+		chart.notes = slices.Clip(chart.notes) // drawing adds some
+		p := &picture{Chart: &chart, page: page{encode}, columns: opts.width() - 200}
+		p.draw(on)
 		return nil
 	})
 }
@@ -69,7 +91,7 @@ func drawing(w io.Writer, format string, opts PlotOptions, drawOn func(c draw.Ca
 	encode := func(s string) string { return s }
 	switch format {
 	case "png":
-		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))}
+		canvas = vgimg.PngCanvas{Canvas: bitmap(opts.width(), opts.height(), dpi)}
 	case "svg":
 		canvas = vgsvg.New(width, height)
 	case "pdf":
@@ -97,6 +119,15 @@ func drawing(w io.Writer, format string, opts PlotOptions, drawOn func(c draw.Ca
 		return fmt.Errorf("write the plot: %w", err)
 	}
 	return nil
+}
+
+// bitmap is an image canvas. vgimg by itself makes the image twice, which of all that a soak's reports hold is the largest.
+func bitmap(width, height, dpi int) *vgimg.Canvas {
+	img := image.NewRGBA(image.Rect(0, 0, width, height))
+	ctx := gg.NewContextForRGBA(img)
+	ctx.SetLineCapButt()
+	ctx.InvertY()
+	return vgimg.NewWith(vgimg.UseImageWithContext(img, ctx), vgimg.UseDPI(dpi))
 }
 
 var pdfDate = regexp.MustCompile(`/(CreationDate|ModDate) \(D:\d{14}\)`)

@@ -192,7 +192,7 @@ func TestPlotWords(t *testing.T) {
 // TestPlotMarksFailed demands a mark at each After of the cleanup that failed, and nowhere else.
 func TestPlotMarksFailed(t *testing.T) {
 	tl, rep := sample{files: 8, keepFrom: 3, crashAt: 6, diarize: true}.judged()
-	c := makeChart(tl, rep)
+	c := makeChart(tl, rep, nil)
 	var want []float64
 	for _, i := range []int{3, 4, 5, 7, 8} {
 		want = append(want, c.clock.at[tl.Files[i-1].Checkpoints[5].Pos])
@@ -205,7 +205,7 @@ func TestPlotMarksFailed(t *testing.T) {
 			t.Errorf("mark %d: %+v, want it at %v", i, n, want[i])
 		}
 	}
-	if clean := makeChart(tl, &check.Report{Verdict: check.Pass}); len(clean.failed) > 0 {
+	if clean := makeChart(tl, &check.Report{Verdict: check.Pass}, nil); len(clean.failed) > 0 {
 		t.Errorf("%d marks where no finding failed", len(clean.failed))
 	}
 }
@@ -232,7 +232,7 @@ func TestPlotMarksStages(t *testing.T) {
 		{stage("") + "[GPU Memory] Before Transcription: Allocated: 20.00GB | device=1\n", nil}, // that device is shown
 	} {
 		tl, rep := judgeLog(t, c.log, check.DefaultPolicy())
-		if diff := cmp.Diff(c.want, makeChart(tl, rep).failed, cmp.AllowUnexported(note{}, point{})); diff != "" {
+		if diff := cmp.Diff(c.want, makeChart(tl, rep, nil).failed, cmp.AllowUnexported(note{}, point{})); diff != "" {
 			t.Errorf("%s(-want +got):\n%s", c.log, diff)
 		}
 	}
@@ -248,7 +248,7 @@ func TestHighWaterMarkOutsideOfFiles(t *testing.T) {
 		},
 	} {
 		tl, rep := judgeLog(t, c.log, check.DefaultPolicy())
-		if mark := makeChart(tl, rep).mark; mark == nil || mark.text != c.want {
+		if mark := makeChart(tl, rep, nil).mark; mark == nil || mark.text != c.want {
 			t.Errorf("%s: expected the mark %q, found %+v", c.log, c.want, mark)
 		}
 	}

@@ -54,7 +54,7 @@ func runCheck(out io.Writer, logs []string, opts checkOptions) error {
 	if err != nil {
 		return err
 	}
-	tl, report, err := opts.read.judgeFiles(logs)
+	tl, report, err := opts.read.judge(logs, nil)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 // readOptions say how logs are read.
 type readOptions struct {
+	trends bool // the report is to have its series over files
 	// policy is the file with the user's dialects; "" for the one by which [policyFor] judges.
 	policy string
 	// dialect is the only one that is read; "" for all.

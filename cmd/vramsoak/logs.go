@@ -167,51 +167,55 @@ func logsIn(paths []string) []string {
 	return logs
 }
 
-// judge reads several logs as one and judges them by the policy of [policyFor]. The timeline has the checkpoints too.
-func (o readOptions) judge(logs []string) (*parser.Timeline, *check.Report, error) {
-	tl, read, err := o.timeline(logs, &parser.Builder{})
-	if err != nil {
-		return nil, nil, err
+// judge reads several logs as one and judges them by the policy of [policyFor], file by file: of the checkpoints only those of
+// the first files are kept, so that logs of any length can be judged. A sketch that is given gets what it takes to plot them.
+func (o readOptions) judge(logs []string, sketch *reports.Sketch) (*parser.Timeline, *check.Report, error) {
+	tl, report, policy, err := o.judgeBy(logs, sketch, nil)
+	if policy != nil {
+		tl, report, _, err = o.judgeBy(logs, sketch, policy)
 	}
-	policy, _, err := policyFor(o.policy, tl)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := sameDialects(logs, read, policy); err != nil {
-		return nil, nil, err
-	}
-	return tl, check.Of(tl, policy), nil
+	return tl, report, err
 }
 
-// judgeFiles is judge without keeping the checkpoints, so that logs of any length can be judged.
-func (o readOptions) judgeFiles(logs []string) (*parser.Timeline, *check.Report, error) {
+// judgeBy judges by a policy, where it is nil by the one that is known at the first file. If that is not the one of the whole,
+// which is then returned, the logs are to be judged again.
+func (o readOptions) judgeBy(logs []string, sketch *reports.Sketch, by *check.Policy) (*parser.Timeline, *check.Report, *check.Policy, error) {
 	var j *check.Judge
 	var text string
 	var failed error
+	if sketch != nil {
+		sketch.Reset()
+	}
 	b := &parser.Builder{}
 	b.Done = func(f *parser.File) {
-		if j == nil {
+		if j == nil && by != nil {
+			j = check.New(*by)
+		} else if j == nil {
 			var policy check.Policy
 			policy, text, failed = policyFor(o.policy, b.SoFar())
 			j = check.New(policy)
 		}
-		j.Add(f)
+		j.Trends = o.trends
+		recovered := j.Add(f)
+		if sketch != nil {
+			sketch.Add(f, recovered)
+		}
 	}
 	tl, read, err := o.timeline(logs, b)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	policy, whole, err := policyFor(o.policy, tl)
-	switch {
-	case failed != nil || err != nil:
-		return nil, nil, errors.Join(failed, err)
-	case whole != text: // the run that the policy is of was not known at the first file
-		return o.judge(logs)
+	if failed != nil || err != nil {
+		return nil, nil, nil, errors.Join(failed, err)
+	}
+	if by == nil && whole != text { // the run that the policy is of was not known at the first file
+		return nil, nil, &policy, nil
 	}
 	if err := sameDialects(logs, read, policy); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return tl, j.Report(tl), nil
+	return tl, j.Report(tl), nil, nil
 }
 
 // sameDialects says which log was read in other dialects than those of the policy that it is judged by.

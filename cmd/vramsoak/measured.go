@@ -40,7 +40,7 @@ func (o readOptions) measured(path string) (measured, error) {
 		b, err := readBaseline(logs[0])
 		return measured{Baseline: b}, err
 	}
-	tl, report, err := o.judgeFiles(logs)
+	tl, report, err := o.judge(logs, nil)
 	if err != nil {
 		return measured{}, err
 	}

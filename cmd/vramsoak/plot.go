@@ -53,7 +53,9 @@ func runPlot(logs []string, opts plotOptions) error {
 		return fmt.Errorf("--over %s: expected time or files", opts.over)
 	}
 	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(opts.output)), ".")
-	tl, report, err := opts.read.judge(logs)
+	opts.read.trends = opts.over == overFiles
+	sketch := reports.NewSketch(opts.size)
+	tl, report, err := opts.read.judge(logs, sketch)
 	if err != nil {
 		return err
 	}
@@ -61,6 +63,6 @@ func runPlot(logs []string, opts plotOptions) error {
 		if opts.over == overFiles {
 			return reports.PlotOverFiles(w, format, report, opts.size)
 		}
-		return reports.Plot(w, format, tl, report, opts.size)
+		return sketch.Chart(tl, report).Plot(w, format, opts.size)
 	})
 }

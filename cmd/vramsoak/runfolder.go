@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -155,8 +156,8 @@ func writeIndented(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// writeRunFolder writes the reports beside the log.
-func writeRunFolder(dir string, tl *parser.Timeline, report *check.Report) error {
+// writeReports writes the reports beside the log, but for the plots.
+func writeReports(dir string, tl *parser.Timeline, report *check.Report) error {
 	for _, file := range []struct {
 		name  string
 		write reportFunc
@@ -164,8 +165,6 @@ func writeRunFolder(dir string, tl *parser.Timeline, report *check.Report) error
 		{verdictName, writeJSON},
 		{"junit.xml", reports.JUnit},
 		{"summary.md", reports.Markdown},
-		{"memory.png", plotAs("png")},
-		{"memory.svg", plotAs("svg")},
 	} {
 		if err := writeFile(filepath.Join(dir, file.name), func(w io.Writer) error { return file.write(w, tl, report) }); err != nil {
 			return err
@@ -174,10 +173,18 @@ func writeRunFolder(dir string, tl *parser.Timeline, report *check.Report) error
 	return nil
 }
 
-func plotAs(format string) reportFunc {
-	return func(w io.Writer, tl *parser.Timeline, r *check.Report) error {
-		return reports.Plot(w, format, tl, r, reports.PlotOptions{})
+// writePlots writes the plots beside the log.
+func writePlots(dir string, chart *reports.Chart) error {
+	for _, format := range []string{"png", "svg"} {
+		debug.FreeOSMemory() // what came before leaves more behind than a picture takes
+		err := writeFile(filepath.Join(dir, "memory."+format), func(w io.Writer) error {
+			return chart.Plot(w, format, reports.PlotOptions{})
+		})
+		if err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // writeFile writes a whole file or none: a reader never sees half of it.

@@ -17,6 +17,7 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
+	"vramsoak/reports"
 )
 
 type soakOptions struct {
@@ -295,21 +296,26 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	if err := writeRunJSON(cfg.Dir, info); err != nil {
 		return errors.Join(runErr, err)
 	}
-	tl, report, err := readOptions{}.judge(runLogs(cfg.Dir))
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(5) // the reports need more than the harness had
+	}
+	debug.FreeOSMemory()
+	sketch := reports.NewSketch(reports.PlotOptions{})
+	tl, report, err := readOptions{}.judge(runLogs(cfg.Dir), sketch)
 	if err != nil {
 		return cmp.Or(runErr, err) // a run that failed to begin has no checkpoints either
 	}
 	refs.join(report, info.info())
-	if err := writeRunFolder(cfg.Dir, tl, report); err != nil {
+	debug.FreeOSMemory()
+	chart := sketch.Chart(tl, report)
+	debug.FreeOSMemory()
+	err = errors.Join(writeReports(cfg.Dir, tl, report), write(out, tl, report))
+	end := cmp.Or(runErr, verdict(report))
+	// The plots come last: all but the chart is let go before a picture is made.
+	if err := errors.Join(err, writePlots(cfg.Dir, chart)); err != nil {
 		return errors.Join(runErr, err)
 	}
-	if err := write(out, tl, report); err != nil {
-		return err
-	}
-	if runErr != nil {
-		return runErr
-	}
-	return verdict(report)
+	return end
 }
 
 // idleLimit reads --max-idle-used; nil is any amount.

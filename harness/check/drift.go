@@ -136,7 +136,7 @@ func (j *Judge) worst(d *drift, all []processValues) worstProcess {
 			take(w)
 		}
 	}
-	if worst.of != nil && j.all {
+	if worst.of != nil && (j.all || j.Trends) {
 		t := Trend{Finding: worst.finding, Unit: d.unit, Values: worst.of.spread(worst.of.values), Falls: d.falls, Result: worst.result}
 		for i := range t.Values {
 			t.Files = append(t.Files, j.tl.Files[worst.of.at(i)])

@@ -44,6 +44,9 @@ func Of(tl *parser.Timeline, policy Policy) *Report {
 
 // A Judge applies the checks to the files of a log while it is read, so that their checkpoints need not be kept.
 type Judge struct {
+	// Trends says that the report is to have its series over files, too.
+	Trends bool
+
 	policy Policy
 	kept   int  // checkpoints of the files whose recoveries are kept
 	all    bool // of all files
@@ -95,8 +98,9 @@ type summary struct {
 	work  int    // line of the last that is no cleanup's
 }
 
-// Add judges the next file, or stretch between files, in the order of the log.
-func (j *Judge) Add(f *parser.File) {
+// Add judges the next file, or stretch between files, in the order of the log. What it says of the file's cleanups and stages is
+// good until the next one.
+func (j *Judge) Add(f *parser.File) []Recovered {
 	ref := fileRef{int32(len(j.files)), f.Outside}
 	all := &j.files
 	if f.Outside {
@@ -123,6 +127,7 @@ func (j *Judge) Add(f *parser.File) {
 	if j.kept += len(f.Checkpoints); j.all || j.kept <= parser.Kept {
 		j.recoveries = append(j.recoveries, recovered...)
 	}
+	return recovered
 }
 
 // room makes room in a slice that may grow to hundreds of thousands: append by itself grows by a quarter only, and copies as

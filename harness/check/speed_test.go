@@ -30,7 +30,7 @@ func BenchmarkCheck(b *testing.B) {
 					b.Fatal(err)
 				}
 				j := check.New(check.DefaultPolicy())
-				builder := &parser.Builder{Done: j.Add}
+				builder := &parser.Builder{Done: func(f *parser.File) { j.Add(f) }}
 				if err := builder.Read(log, path); err != nil {
 					b.Fatal(err)
 				}
