@@ -79,6 +79,11 @@ unit:
 	go test -race -timeout 30m $$tags $$(go list $$tags ./... | grep -vx $$scripts)
 	go test -timeout 30m $$scripts
 
+# More of the runs that are killed at any instant and taken up again: 200 of each kind.
+.PHONY: test-kill
+test-kill:
+	KILL_CASES=200 go test -race -count=1 -timeout 60m -run KilledAtAnyInstant -v ./harness
+
 # A soak of the real pipeline over 8 files, its verdict asserted: pass when clean, fail when it leaks.
 .PHONY: short-soak
 short-soak: build

@@ -3,11 +3,9 @@ package harness
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,11 +15,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/sys/unix"
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
-	"vramsoak/pipeline/meter"
 )
 
 const (
@@ -99,18 +95,30 @@ type whole struct {
 	findings []check.Finding
 }
 
-// A run that is killed at any instant, and taken up again until it is done, does every file once and is judged as one that was
-// not.
-func TestKilledAtAnyInstant(t *testing.T) {
-	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
+// killing is what the cases of a test are drawn by, and how many there are: KILL_SEED and KILL_CASES, as make test-kill has them.
+func killing(t *testing.T, cases int) (seed uint64, n int) {
+	t.Helper()
+	seed = uint64(time.Now().UnixNano())
+	var err error
 	if s := os.Getenv("KILL_SEED"); s != "" {
-		var err error
 		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Logf("KILL_SEED=%d", seed)
+	if s := os.Getenv("KILL_CASES"); s != "" {
+		if cases, err = strconv.Atoi(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("KILL_SEED=%d KILL_CASES=%d", seed, cases)
+	return seed, cases
+}
+
+// A run that is killed at any instant, and taken up again until it is done, does every file once and is judged as one that was
+// not. make test-kill does more of it.
+func TestKilledAtAnyInstant(t *testing.T) {
+	t.Parallel()
+	seed, cases := killing(t, 60)
 	feeds := []Feed{FeedList, FeedStdin, FeedList, FeedStdin, FeedProcess}
 	victims := []victim{harnessDies, pipelineDies, machineDies}
 	clean := map[Feed]whole{}
@@ -122,7 +130,7 @@ func TestKilledAtAnyInstant(t *testing.T) {
 		}
 		clean[feed] = whole{int64(len(log)), findingsOf(t, log)}
 	}
-	const cases, workers = 200, 6
+	const workers = 6
 	next := make(chan int)
 	hit := map[victim]int{}
 	var mu sync.Mutex
@@ -132,9 +140,13 @@ func TestKilledAtAnyInstant(t *testing.T) {
 			for n := range next {
 				feed, dies := feeds[n%len(feeds)], victims[n%len(victims)]
 				random := rand.New(rand.NewPCG(seed, uint64(n)))
-				k := killed{random: random, feed: feed, dir: t.TempDir(), dies: dies, clean: clean[feed]}
+				dir := t.TempDir()
+				path := filepath.Join(dir, LogName)
+				k := killed{feed: feed, dir: dir, clean: clean[feed], assault: assault{
+					random: random, dies: dies, program: "mortal", logs: []string{path}, size: clean[feed].size,
+				}}
 				if err := k.run(t.Context()); err != nil {
-					log, _ := os.ReadFile(filepath.Join(k.dir, LogName))
+					log, _ := os.ReadFile(path)
 					t.Errorf("case %d: %s, feed %s: %v\nlog:\n%q", n, dies, feed, err, log)
 				}
 				mu.Lock()
@@ -156,130 +168,20 @@ func TestKilledAtAnyInstant(t *testing.T) {
 
 // killed is one case.
 type killed struct {
-	random *rand.Rand
-	feed   Feed
-	dir    string
-	dies   victim
-	clean  whole
-	hits   int // how many kills met a run
+	assault
+	feed  Feed
+	dir   string
+	clean whole
 }
 
 func (k *killed) run(ctx context.Context) error {
-	args := []string{k.dir, string(k.feed)}
-	for range 1 + k.random.IntN(2) {
-		if err := k.strike(args); err != nil {
-			return err
-		}
-		args = append(args[:2], "resume")
-	}
-	// A pipeline that was killed before its first file stops the run, which is taken up again all the same.
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
-	defer cancel()
-	for tries := 0; tries < 3; tries++ {
-		o, err := Run(ctx, mortalConfig(k.dir, k.feed, true))
-		switch {
-		case errors.Is(err, errBusy) && ctx.Err() == nil: // what was forked just before the kill is not scheduled
-			tries--
-		case err != nil:
-			return err
-		case o.Reason == ReasonDone:
-			return k.judge(o)
-		case o.Reason == ReasonInterrupted:
-			return errors.New("the run hangs")
-		}
-	}
-	return errors.New("the run stops again and again")
-}
-
-// strike runs a harness and kills when its log has reached a length drawn at random.
-func (k *killed) strike(args []string) error {
-	log := filepath.Join(k.dir, LogName)
-	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env = append(os.Environ(), envProgram+"=mortal", "GORACE=atexit_sleep_ms=0")
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	at := k.random.Int64N(k.clean.size + k.clean.size/8)
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	over := time.After(2 * time.Minute)
-	for {
-		if info, err := os.Stat(log); err == nil && info.Size() >= at {
-			break
-		}
-		select {
-		case err := <-ended: // before it came so far
-			switch {
-			case err != nil && strings.Contains(said.String(), errBusy.Error()):
-				return nil // a machine so busy is no place for a second blow
-			case err != nil:
-				return fmt.Errorf("the harness: %w: %s", err, said.String())
-			}
-			return k.tear(log)
-		case <-over:
-			_ = cmd.Process.Kill()
-			return errors.New("the run hangs")
-		case <-time.After(time.Millisecond):
-		}
-	}
-	if k.dies == pipelineDies {
-		for _, pid := range meter.Tree(cmd.Process.Pid)[1:] {
-			k.hits += killChild(cmd.Process.Pid, pid)
-		}
-		select {
-		case err := <-ended:
-			return err
-		case <-over:
-			_ = cmd.Process.Kill()
-			return errors.New("the run hangs")
-		}
-	}
-	_ = cmd.Process.Kill()
-	if err := <-ended; err != nil {
-		k.hits++
-	}
-	return k.tear(log)
-}
-
-// killChild kills a process if it is still of the harness's.
-func killChild(harness, pid int) int {
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return 0
-	}
-	defer func() { _ = unix.Close(fd) }()
-	if !slices.Contains(meter.Tree(harness), pid) || unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) != nil {
-		return 0
-	}
-	return 1
-}
-
-// tear leaves of the log what the end of the machine may leave: it ends somewhere, and behind are NULs, or what lay on the
-// disk before.
-func (k *killed) tear(log string) error {
-	if k.dies != machineDies {
-		return nil
-	}
-	text, err := os.ReadFile(log)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil // it did not come so far
-	}
+	o, err := k.survive(ctx, []string{k.dir, string(k.feed)}, func(ctx context.Context) (*Outcome, error) {
+		return Run(ctx, mortalConfig(k.dir, k.feed, true))
+	})
 	if err != nil {
 		return err
 	}
-	text = text[:k.random.IntN(len(text)+1)]
-	switch k.random.IntN(3) {
-	case 0:
-		text = append(text, make([]byte, k.random.IntN(10_000))...)
-	case 1:
-		text = append(text, 0xff)
-		for range k.random.IntN(300) {
-			text = append(text, byte(k.random.Uint32()))
-		}
-	}
-	return os.WriteFile(log, text, 0o644)
+	return k.judge(o)
 }
 
 // judge compares the log with that of a run that nothing happened to.
@@ -332,11 +234,13 @@ func findingsOf(t *testing.T, log []byte) []check.Finding {
 	return compared(check.Of(tl, check.DefaultPolicy()))
 }
 
-// compared are the findings without what an interruption may change: the words, the places and the time taken.
+// compared are the findings without what an interruption may change: the words, the places, the time taken, and that a process
+// that was killed with its harness was still there when the run was taken up again.
 func compared(r *check.Report) []check.Finding {
 	var all []check.Finding
 	for _, f := range r.Findings {
-		if f.Subject == "interruptions" || f.Check == check.Throughput {
+		leftBehind := f.Subject == "processes left behind" && f.Verdict == check.Pass
+		if f.Subject == "interruptions" || leftBehind || f.Check == check.Throughput {
 			continue
 		}
 		f.Message, f.At, f.File = "", nil, 0

@@ -85,7 +85,7 @@ func (r *reader) take(rec parser.Record) {
 		switch {
 		case !ok:
 			return
-		case rec.Status == parser.StatusFailed && rec.Error == sayInterrupted:
+		case rec.Status == parser.StatusFailed && rec.Error == parser.Interrupted:
 			r.open = i
 			r.tear()
 		default:

@@ -31,7 +31,7 @@ func madeLog(words string) string {
 		case "start":
 			add(parser.FileStart{Header: head, Index: n, Path: path, AudioSeconds: 10})
 		case "interrupted":
-			add(parser.FileEnd{Header: head, Index: n, Path: path, Status: parser.StatusFailed, Error: sayInterrupted})
+			add(parser.FileEnd{Header: head, Index: n, Path: path, Status: parser.StatusFailed, Error: parser.Interrupted})
 		case "exit":
 			add(parser.Exit{Header: head, PID: 1, Code: n})
 		case "crash":

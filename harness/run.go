@@ -13,7 +13,7 @@ import (
 // Reasons for which a run ends, in its last line.
 const (
 	ReasonDone        = "done"
-	ReasonInterrupted = "interrupted"
+	ReasonInterrupted = parser.Interrupted
 	ReasonStopped     = "stopped"
 )
 

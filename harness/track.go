@@ -266,9 +266,6 @@ func (t *tracker) unsaid() parser.Status {
 	return parser.StatusOK
 }
 
-// sayInterrupted is the error of a file that the end of the run took its process from: a run that is resumed does it again.
-const sayInterrupted = "interrupted"
-
 // A death is how a process ended.
 type death struct {
 	pid    int
@@ -327,7 +324,7 @@ func (t *tracker) finish(d death, limit time.Duration, now time.Time) {
 	case d.overuse != "":
 		status, reason = parser.StatusFailed, d.overuse
 	case d.interrupted && status == parser.StatusUnknown:
-		status, reason = parser.StatusFailed, sayInterrupted
+		status, reason = parser.StatusFailed, parser.Interrupted
 	case d.interrupted:
 	case d.signal != "":
 		status, reason = parser.StatusCrashed, "the process "+d.String()

@@ -41,6 +41,8 @@ type Builder struct {
 	batch   int
 	process int
 	log     logState
+	// resumed says that the last line read was that the run was taken up again, or of a process that it found left behind.
+	resumed bool
 
 	kept   int          // checkpoints, of those that are done
 	pairs  File         // the last file that was paired
@@ -117,6 +119,7 @@ func (b *Builder) enter(at Position) {
 }
 
 func (b *Builder) checkpoint(c *Checkpoint) {
+	b.resumed = false
 	b.date(&c.Header)
 	b.log.number(&c.Lane)
 	if !b.log.supervised && b.log.splitter.begins(c) {
@@ -144,6 +147,8 @@ func (f *File) sampled() bool {
 
 func (b *Builder) add(rec Record) {
 	b.enter(rec.At())
+	resumed := b.resumed
+	b.resumed = false
 	switch r := rec.(type) {
 	case Checkpoint:
 		b.checkpoint(&r)
@@ -203,7 +208,10 @@ func (b *Builder) add(rec Record) {
 		b.process++
 	case Orphan:
 		b.supervised(r.Header)
-		r.Process = b.process
+		r.Run, r.Process, b.resumed = b.run, b.process, resumed
+		if resumed { // of the process that ended with the part before, whose end nobody saw; not of the one that follows
+			r.Process--
+		}
 		b.tl.Orphans = append(b.tl.Orphans, r)
 	case Idle:
 		b.supervised(r.Header)
@@ -225,21 +233,12 @@ func (b *Builder) add(rec Record) {
 		run := b.thisRun()
 		r.Process = b.process
 		run.Resumes, run.End = append(run.Resumes, r), nil
+		b.resumed = true
 	case RunEnd:
 		b.close()
 		b.supervised(r.Header)
 		b.thisRun().End = &r
 	}
-}
-
-// thisRun is the run that a line of the harness belongs to.
-func (b *Builder) thisRun() *Run {
-	n := len(b.tl.Runs)
-	if n == 0 || b.tl.Runs[n-1].Number != b.run { // the head of the log is missing
-		b.tl.Runs = append(b.tl.Runs, Run{Number: b.run, Batch: b.batch})
-		n++
-	}
-	return &b.tl.Runs[n-1]
 }
 
 // justFailed is the file that ended badly and is followed by nothing yet, nil where there is none: programs print the error
@@ -299,47 +298,6 @@ func (b *Builder) date(h *Header) {
 		return
 	}
 	b.log.calendar.date(h)
-}
-
-// startRun begins a run, which is a new one where the log had anything before.
-func (b *Builder) startRun(r RunStart) {
-	b.close()
-	b.supervised(r.Header)
-	n := len(b.tl.Runs)
-	if len(b.tl.Files) > b.log.files || len(b.tl.Outside) > b.log.outside || n > 0 && b.tl.Runs[n-1].Number == b.run {
-		b.run++
-		b.process++
-	}
-	b.batch = b.batchOf(r)
-	b.tl.Runs = append(b.tl.Runs, Run{Number: b.run, Batch: b.batch, Start: r})
-}
-
-// batchOf is the batch of a run that begins: its own, or that of a worker beside which it works.
-func (b *Builder) batchOf(r RunStart) int {
-	if r.Workers == 0 || r.ID == "" {
-		return b.run
-	}
-	if b.log.last.Line == 1 {
-		b.log.worker, b.log.gpu = true, r.GPU
-	}
-	batch := b.run
-	for _, other := range b.tl.Runs {
-		if other.Start.Workers == r.Workers && other.Start.RunID() == r.RunID() {
-			batch = other.Batch
-		}
-	}
-	again := func(other Run) bool { return other.Batch == batch && other.Start.GPU == r.GPU }
-	if slices.ContainsFunc(b.tl.Runs, again) { // the same log was given twice
-		return b.run
-	}
-	return batch
-}
-
-// number gives a worker's device the number that it has among those of all workers.
-func (l *logState) number(lane *Lane) {
-	if l.worker && lane.Device == 0 {
-		lane.Device = l.gpu
-	}
 }
 
 // begin begins a file where a log without the harness's lines shows one.

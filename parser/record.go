@@ -386,7 +386,9 @@ type Orphan struct {
 	Command string // its command line, shortened
 	RSS     int64  // resident bytes
 	Ended   bool   // the harness ended it; else it runs on
-	Process int    // as in File.Process; known only in a timeline
+	// Run and Process are as in File; known only in a timeline. What was found when the run was taken up again is of a
+	// process whose end nobody saw.
+	Run, Process int
 }
 
 // An ExitReason says why the harness ended a process.
@@ -396,7 +398,7 @@ type ExitReason string
 const (
 	ExitByItself    ExitReason = ""            // the harness did not end it
 	ExitTimeout     ExitReason = "timeout"     // it took too long
-	ExitInterrupted ExitReason = "interrupted" // the run was interrupted
+	ExitInterrupted ExitReason = Interrupted   // the run was interrupted
 	ExitOveruse     ExitReason = "overuse"     // it used more of the device than the run allows
 	ExitUntil       ExitReason = "until"       // the time that the run was to soak is over
 )
@@ -411,12 +413,16 @@ type Resume struct {
 	Process int // the first that follows, as in File.Process; known only in a timeline
 }
 
+// Interrupted is the reason of a run's end that came from outside, and the error of the file that its process was taken from:
+// a run that is resumed does it again.
+const Interrupted = "interrupted"
+
 // A RunEnd is the harness's last line of a run.
 type RunEnd struct {
 	Header
 	Files   int     // files that were fed
 	Seconds float64 // wall time of the run
-	Reason  string  // "done", "interrupted" or "stopped" (after a crash)
+	Reason  string  // "done", [Interrupted] or "stopped" (after a crash)
 	Error   string  // why it was stopped
 }
 

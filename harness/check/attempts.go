@@ -41,7 +41,7 @@ func attemptsOf(tl *parser.Timeline, last []*parser.File) attempts {
 
 // wasInterrupted says that the end of the run, not of the work, ended the file.
 func wasInterrupted(f *parser.File) bool {
-	return f.Status == parser.StatusUnknown || f.Status == parser.StatusFailed && f.Error == "interrupted"
+	return f.Status == parser.StatusUnknown || f.Status == parser.StatusFailed && f.Error == parser.Interrupted
 }
 
 // retried says how many files ended well after they had not, "" where none did.

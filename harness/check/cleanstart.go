@@ -88,7 +88,7 @@ func (j *Judge) startFinding(i *parser.Idle, subject string) Finding {
 // endFinding compares the device's use without other tenants', as far as the driver names them.
 func (j *Judge) endFinding(before, after *parser.Idle, subject string) Finding {
 	limit := j.policy.CleanStart.MaxLeft.Bytes
-	left := own(after) - own(before)
+	left := j.own(after) - j.own(before)
 	f := Finding{
 		Check: CleanStart, Verdict: Pass, Subject: subject, Measured: new(float64(left)), Limit: new(float64(limit)), Unit: Bytes,
 		At: &after.Pos,
@@ -107,13 +107,18 @@ func (j *Judge) endFinding(before, after *parser.Idle, subject string) Finding {
 	return f
 }
 
-// own is what is in use without the memory of other tenants.
-func own(i *parser.Idle) int64 {
+// own is what is in use without the memory of other tenants. A process that the run could not end is none.
+func (j *Judge) own(i *parser.Idle) int64 {
 	used := i.Bytes(parser.Used)
 	for k := range i.Holders {
-		if h := &i.Holders[k]; !h.Ours {
+		if h := &i.Holders[k]; !h.Ours && !j.stuck(i.Run, h.PID) {
 			used -= h.Bytes(parser.Used)
 		}
 	}
 	return max(0, used)
+}
+
+// stuck says that the run left a process of this number behind that could not be ended.
+func (j *Judge) stuck(run, pid int) bool {
+	return slices.ContainsFunc(j.tl.Orphans, func(o parser.Orphan) bool { return o.Run == run && o.PID == pid && !o.Ended })
 }

@@ -132,7 +132,7 @@ func (j *Judge) processesEnded() {
 	explained := map[int]bool{}
 	interrupted := map[int]bool{}
 	for _, run := range j.tl.Runs {
-		interrupted[run.Number] = run.End != nil && run.End.Reason == "interrupted"
+		interrupted[run.Number] = run.End != nil && run.End.Reason == parser.Interrupted
 	}
 	for i := range j.tl.Files {
 		if f := j.tl.Files[i]; f.Status != parser.StatusOK || interrupted[f.Run] {

@@ -1,0 +1,54 @@
+package parser
+
+import "slices"
+
+// thisRun is the run that a line of the harness belongs to.
+func (b *Builder) thisRun() *Run {
+	n := len(b.tl.Runs)
+	if n == 0 || b.tl.Runs[n-1].Number != b.run { // the head of the log is missing
+		b.tl.Runs = append(b.tl.Runs, Run{Number: b.run, Batch: b.batch})
+		n++
+	}
+	return &b.tl.Runs[n-1]
+}
+
+// startRun begins a run, which is a new one where the log had anything before.
+func (b *Builder) startRun(r RunStart) {
+	b.close()
+	b.supervised(r.Header)
+	n := len(b.tl.Runs)
+	if len(b.tl.Files) > b.log.files || len(b.tl.Outside) > b.log.outside || n > 0 && b.tl.Runs[n-1].Number == b.run {
+		b.run++
+		b.process++
+	}
+	b.batch = b.batchOf(r)
+	b.tl.Runs = append(b.tl.Runs, Run{Number: b.run, Batch: b.batch, Start: r})
+}
+
+// batchOf is the batch of a run that begins: its own, or that of a worker beside which it works.
+func (b *Builder) batchOf(r RunStart) int {
+	if r.Workers == 0 || r.ID == "" {
+		return b.run
+	}
+	if b.log.last.Line == 1 {
+		b.log.worker, b.log.gpu = true, r.GPU
+	}
+	batch := b.run
+	for _, other := range b.tl.Runs {
+		if other.Start.Workers == r.Workers && other.Start.RunID() == r.RunID() {
+			batch = other.Batch
+		}
+	}
+	again := func(other Run) bool { return other.Batch == batch && other.Start.GPU == r.GPU }
+	if slices.ContainsFunc(b.tl.Runs, again) { // the same log was given twice
+		return b.run
+	}
+	return batch
+}
+
+// number gives a worker's device the number that it has among those of all workers.
+func (l *logState) number(lane *Lane) {
+	if l.worker && lane.Device == 0 {
+		lane.Device = l.gpu
+	}
+}
