@@ -6,7 +6,9 @@ set -euo pipefail
 files=${1:-10000} lines=${2:-100}
 dir=$(mktemp -d .build/bench-harness.XXXXXX)
 trap 'rm -rf "$dir"' EXIT
-seq -f 'audio/%05g.wav' "$files" >"$dir/list.txt"
+mkdir "$dir/audio"
+seq -f "$dir/audio/%05g.wav" "$files" >"$dir/list.txt"
+xargs touch <"$dir/list.txt"
 
 bin/vramsoak soak --files "$dir/list.txt" --feed stdin --runs "$dir/runs" -- \
   awk -v lines="$lines" -f fixtures/pipelines/chatty.awk >"$dir/out.txt" 2>"$dir/err.txt" &

@@ -1,6 +1,7 @@
 package parser
 
 import (
+	"slices"
 	"sort"
 	"time"
 )
@@ -12,13 +13,14 @@ const nearest = time.Second
 type Beside struct {
 	ledgers map[driverKey]*DriverLedger
 	devices map[int][]int // of each run that has samples
+	lanes   []Lane        // of the log's checkpoints
 }
 
 type driverKey struct{ run, device int }
 
-// NewBeside prepares a timeline's samples to be looked up.
-func NewBeside(tl *Timeline) *Beside {
-	b := &Beside{ledgers: map[driverKey]*DriverLedger{}, devices: map[int][]int{}}
+// NewBeside prepares a timeline's samples to be looked up. lanes are those that its checkpoints are of.
+func NewBeside(tl *Timeline, lanes []Lane) *Beside {
+	b := &Beside{ledgers: map[driverKey]*DriverLedger{}, devices: map[int][]int{}, lanes: lanes}
 	for i := range tl.Samples {
 		s := &tl.Samples[i]
 		if !s.Has(Used) {
@@ -42,14 +44,29 @@ func NewBeside(tl *Timeline) *Beside {
 	return b
 }
 
-// Of is the driver's ledger of a device in a run, nil where there is none. alone says that the log's checkpoints are of one
-// device: it is then the one that the driver saw in use, whatever its number. A pipeline that chooses its GPU by itself
-// counts otherwise than the driver.
-func (b *Beside) Of(run, device int, alone bool) *DriverLedger {
-	if l := b.ledgers[driverKey{run, device}]; l != nil || !alone || len(b.devices[run]) != 1 {
-		return l
+// Of is the driver's ledger of a lane in a run, nil where there is none. Where several ranks share the device nothing is known of
+// each: a sample is of all processes together.
+func (b *Beside) Of(run int, lane Lane) *DriverLedger {
+	shared := slices.ContainsFunc(b.lanes, func(l Lane) bool { return l.Device == lane.Device && l != lane })
+	device, ok := b.Device(run, lane)
+	if shared || !ok {
+		return nil
 	}
-	return b.ledgers[driverKey{run, b.devices[run][0]}]
+	return b.ledgers[driverKey{run, device}]
+}
+
+// Device is the number by which the driver calls a lane's device in a run; ok is false where it has no samples of it. Where the
+// log's checkpoints are of one device, it is the one that the driver saw in use, whatever its number: a pipeline that chooses its
+// GPU by itself counts otherwise than the driver.
+func (b *Beside) Device(run int, lane Lane) (device int, ok bool) {
+	if b.ledgers[driverKey{run, lane.Device}] != nil {
+		return lane.Device, true
+	}
+	several := slices.ContainsFunc(b.lanes, func(l Lane) bool { return l.Device != lane.Device })
+	if seen := b.devices[run]; len(seen) == 1 && !several {
+		return seen[0], true
+	}
+	return 0, false
 }
 
 // A DriverLedger is the samples of one device in one run.

@@ -71,7 +71,7 @@ func TestBeside(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			tl, checkpoints := besideLog(t, test.log)
-			ledger := parser.NewBeside(tl).Of(0, 0, true)
+			ledger := parser.NewBeside(tl, []parser.Lane{{}}).Of(0, parser.Lane{})
 			for i, c := range checkpoints {
 				got := "-"
 				if ledger != nil {
@@ -86,8 +86,14 @@ func TestBeside(t *testing.T) {
 		})
 	}
 	tl, _ := besideLog(t, "S 100 7 3 process 30\n")
-	b := parser.NewBeside(tl)
-	if b.Of(0, 0, false) != nil || b.Of(1, 0, true) != nil || b.Of(0, 3, false) == nil {
+	two := []parser.Lane{{}, {Device: 3}}
+	b := parser.NewBeside(tl, two)
+	if b.Of(0, two[0]) != nil || parser.NewBeside(tl, two[:1]).Of(1, two[0]) != nil || b.Of(0, two[1]) == nil {
 		t.Error("a ledger of another device, or of another run")
+	}
+	ranks := []parser.Lane{{Device: 3}, {Device: 3, Rank: 1}}
+	b = parser.NewBeside(tl, ranks)
+	if device, ok := b.Device(0, ranks[0]); b.Of(0, ranks[0]) != nil || !ok || device != 3 {
+		t.Error("a ledger of one of two ranks on a device")
 	}
 }

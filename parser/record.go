@@ -396,11 +396,11 @@ type ExitReason string
 
 // The reasons for which the harness ends a process.
 const (
-	ExitByItself    ExitReason = ""            // the harness did not end it
-	ExitTimeout     ExitReason = "timeout"     // it took too long
-	ExitInterrupted ExitReason = Interrupted   // the run was interrupted
-	ExitOveruse     ExitReason = "overuse"     // it used more of the device than the run allows
-	ExitUntil       ExitReason = "until"       // the time that the run was to soak is over
+	ExitByItself    ExitReason = ""          // the harness did not end it
+	ExitTimeout     ExitReason = "timeout"   // it took too long
+	ExitInterrupted ExitReason = Interrupted // the run was interrupted
+	ExitOveruse     ExitReason = "overuse"   // it used more of the device than the run allows
+	ExitUntil       ExitReason = "until"     // the time that the run was to soak is over
 )
 
 // A Resume is the harness taking a run up again that did not come to its end.

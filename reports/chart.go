@@ -109,11 +109,12 @@ func (c *Chart) collectSeries(tl *parser.Timeline) {
 		return out
 	}
 	var used, whole, rss []point
-	device, sampled := c.driverDevice(tl)
+	beside := parser.NewBeside(tl, lanesOf(tl))
 	others := false
 	elsewhere := c.elsewhere(tl)
 	for i := range tl.Samples {
 		s := &tl.Samples[i]
+		device, sampled := beside.Device(s.Run, c.lane)
 		if size, ok := s.Get(parser.Used); ok && sampled && s.Lane.Device == device {
 			at := c.clock.at[s.Pos]
 			used = append(used, point{at, float64(size.Bytes)})
@@ -139,7 +140,7 @@ func (c *Chart) collectSeries(tl *parser.Timeline) {
 	c.add(usedName, usedColor, used)
 	c.add("reserved", reservedColor, ofCheckpoints(parser.Reserved))
 	if c.clock.timed {
-		c.dark = c.gaps(tl)
+		c.dark = c.gaps(tl, beside)
 	}
 	c.add("allocated", allocatedColor, ofCheckpoints(parser.Allocated))
 	c.high = c.top

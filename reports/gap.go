@@ -14,9 +14,7 @@ type gap struct{ at, reserved, used float64 }
 
 // gaps are those of the lane's checkpoints. Where a checkpoint has no device used, the driver's samples beside it say how much
 // there was at least.
-func (c *Chart) gaps(tl *parser.Timeline) []gap {
-	beside := parser.NewBeside(tl)
-	samples := !c.shared(tl)
+func (c *Chart) gaps(tl *parser.Timeline, beside *parser.Beside) []gap {
 	var out []gap
 	for f, at := range tl.All() {
 		reserved, ok := at.Get(parser.Reserved)
@@ -24,8 +22,8 @@ func (c *Chart) gaps(tl *parser.Timeline) []gap {
 			continue
 		}
 		used, ok := at.Get(parser.Used)
-		if !ok && samples {
-			if driver := beside.Of(f.Run, c.lane.Device, c.lanes == 1); driver != nil {
+		if !ok {
+			if driver := beside.Of(f.Run, c.lane); driver != nil {
 				used, ok = driver.At(at.Header)
 			}
 		}
@@ -58,33 +56,3 @@ const (
 	gapTint  = 0.45
 	gapWidth = 3.5
 )
-
-// driverDevice is the number by which the driver's samples call the lane's device: its own, or the only one that they have where the
-// log has but one lane. ok is false where they have none of it.
-func (c *Chart) driverDevice(tl *parser.Timeline) (device int, ok bool) {
-	seen := map[int]bool{}
-	for i := range tl.Samples {
-		if s := &tl.Samples[i]; s.Has(parser.Used) {
-			seen[s.Lane.Device] = true
-		}
-	}
-	if seen[c.lane.Device] {
-		return c.lane.Device, true
-	}
-	if len(seen) == 1 && c.lanes == 1 {
-		for device = range seen {
-			return device, true
-		}
-	}
-	return 0, false
-}
-
-// shared says that several ranks work on the lane's device: the driver's samples are of all of them together.
-func (c *Chart) shared(tl *parser.Timeline) bool {
-	for _, at := range tl.All() {
-		if at.Lane.Device == c.lane.Device && at.Lane != c.lane {
-			return true
-		}
-	}
-	return false
-}

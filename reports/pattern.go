@@ -246,6 +246,17 @@ func busiestLane(tl *parser.Timeline) (parser.Lane, int) {
 	}), len(lanes)
 }
 
+// lanesOf are the lanes that the log's checkpoints are of.
+func lanesOf(tl *parser.Timeline) []parser.Lane {
+	var lanes []parser.Lane
+	for _, c := range tl.All() {
+		if !slices.Contains(lanes, c.Lane) {
+			lanes = append(lanes, c.Lane)
+		}
+	}
+	return lanes
+}
+
 // mainQuantity is the quantity that a lane is shown by: the first of allocated, device used and reserved that it has.
 func mainQuantity(tl *parser.Timeline, lane parser.Lane) parser.Quantity {
 	for _, q := range []parser.Quantity{parser.Allocated, parser.Used} {

@@ -20,7 +20,7 @@ func newBaselineCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "baseline",
 		Short: "Keep what a run measured, to compare later ones with",
-		Args:  cobra.NoArgs,
+		Args:  wantsNone,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newBaselineSaveCommand(), newBaselineShowCommand())
@@ -42,7 +42,7 @@ func newBaselineSaveCommand() *cobra.Command {
 read in a review. A run that did not pass is refused: a baseline of it would excuse the next one.` + dialectHelp(),
 		Example: `  vramsoak baseline save runs/2026-11-20T02-00-00Z -o baseline.json
   vramsoak soak --files audio/ --baseline baseline.json -- python transcribe.py {}`,
-		Args: cobra.ExactArgs(1),
+		Args: wants(1, 1, "one run folder or log"),
 		RunE: func(_ *cobra.Command, args []string) error { return runBaselineSave(args[0], opts) },
 	}
 	cmd.Flags().StringVarP(&opts.output, "output", "o", "baseline.json", "`file` to write")
@@ -114,7 +114,7 @@ func newBaselineShowCommand() *cobra.Command {
 		Use:     "show BASELINE",
 		Short:   "Show what a baseline, a run or a log holds to be compared",
 		Example: `  vramsoak baseline show baseline.json`,
-		Args:    cobra.ExactArgs(1),
+		Args:    wants(1, 1, "one baseline"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runBaselineShow(cmd.OutOrStdout(), args[0]) },
 	}
 }

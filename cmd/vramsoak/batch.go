@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -19,15 +20,22 @@ const batchMax = 10_000_000
 
 // inputs are the files of a batch, in order. Each source is a folder (its manifest.json, or else every file in it by
 // name), a manifest, a list (.txt, one path a line), or a file itself. The length that no manifest gives is that of the
-// header of a WAV file, else unknown.
+// header of a WAV file, else unknown. The error names everything that is not there.
 func inputs(sources []string) ([]harness.Input, error) {
 	var all []harness.Input
+	var errs []error
 	for _, source := range sources {
 		files, err := inputsOf(source)
+		if err == nil {
+			err = missing(files)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("--files %s: %w", source, err)
+			errs = append(errs, fmt.Errorf("--files %s: %w", source, err))
 		}
 		all = append(all, files...)
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
 	}
 	for i := range all {
 		if f := &all[i]; f.AudioSeconds == 0 {
@@ -35,6 +43,27 @@ func inputs(sources []string) ([]harness.Input, error) {
 		}
 	}
 	return all, nil
+}
+
+// missing is an error where some of the files are not there: a night's soak should not end with them. An address, such as
+// s3://bucket/a.wav, is the command's to look up.
+func missing(files []harness.Input) error {
+	const named = 20
+	var gone []string
+	for _, f := range files {
+		if _, err := os.Stat(f.Path); errors.Is(err, fs.ErrNotExist) && !strings.Contains(f.Path, "://") {
+			gone = append(gone, f.Path)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	text := strings.Join(gone[:min(len(gone), named)], ", ")
+	if n := len(gone) - named; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Errorf("%d of %d files are not there: %s; a list's paths begin in the current folder, a manifest's in its own",
+		len(gone), len(files), text)
 }
 
 // inRounds is the batch fed so many times over, each time in an order of its own where there is a seed; more yields one
@@ -109,11 +138,12 @@ func fromFolder(dir string) ([]harness.Input, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, errors.New("expected files in the folder, found none")
+		return nil, errors.New("expected files in the folder, found none; its folders, and names that begin with a dot, are not looked at")
 	}
 	return files, nil
 }
 
+// fromList reads one path a line. Empty lines, and those that begin with #, are passed over.
 func fromList(path string) ([]harness.Input, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -121,7 +151,8 @@ func fromList(path string) ([]harness.Input, error) {
 	}
 	var files []harness.Input
 	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimRight(line, "\r\n"); line != "" {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#") {
 			files = append(files, harness.Input{Path: line})
 		}
 	}

@@ -88,7 +88,7 @@ func TestInputLengths(t *testing.T) {
 	if diff := cmp.Diff(want, lengths(dir)); diff != "" {
 		t.Errorf("folder (-want +got):\n%s", diff)
 	}
-	write("list.txt", filepath.Join(dir, "a.wav")+"\n"+filepath.Join(dir, "missing.wav")+"\n")
+	write("list.txt", "# a comment\n\n"+filepath.Join(dir, "a.wav")+"\r\n \ns3://bucket/missing.wav\n")
 	want = map[string]float64{"a.wav": 2, "missing.wav": 0}
 	if diff := cmp.Diff(want, lengths(filepath.Join(dir, "list.txt"))); diff != "" {
 		t.Errorf("list (-want +got):\n%s", diff)

@@ -46,7 +46,7 @@ failed are left out. The policy is found for the last run as vramsoak check find
 		Example: `  vramsoak calibrate runs/*/
   vramsoak calibrate runs/history.db --suite nightly --last 20
   vramsoak calibrate runs/*/ --policy ci/vramsoak.yaml --false-alarms 1% --format json`,
-		Args: cobra.MinimumNArgs(1),
+		Args: wants(1, 0, "run folders, or a history"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runCalibrate(cmd.Context(), cmd.OutOrStdout(), args, opts)
 		},

@@ -35,7 +35,7 @@ vramsoak.yaml in the current folder; else the defaults. It may hold dialects of 
   vramsoak check runs/2026-11-20T02-00-00Z/soak.log --format json
   vramsoak check run.log --baseline last-good.json --baseline anchor.json
   python transcribe.py *.mp3 2>&1 | vramsoak check -`,
-		Args: cobra.MinimumNArgs(1),
+		Args: wants(1, 0, "logs or run folders"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runCheck(cmd.OutOrStdout(), logsIn(args), opts) },
 	}
 	cmd.Flags().StringVar(&opts.read.policy, "policy", "", "policy `file` (YAML): thresholds, expected checkpoints, which checks gate")

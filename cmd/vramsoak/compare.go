@@ -34,7 +34,7 @@ The limits are those of the policy, found for NEW as vramsoak check finds it.` +
 
   # Two runs without any noise, such as simulated ones
   vramsoak compare base.log new.log --exact`,
-		Args: cobra.ExactArgs(2),
+		Args: wants(2, 2, "two runs, each a run folder, a log or a baseline"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runCompare(cmd.OutOrStdout(), args[0], args[1], opts)
 		},

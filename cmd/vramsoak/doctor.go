@@ -40,7 +40,7 @@ Where nobody can be asked, and where a process does not end, the exit status is 
 		Example: `  vramsoak doctor --gpu
   vramsoak doctor --free
   vramsoak doctor --free --yes --gpu`,
-		Args: cobra.NoArgs,
+		Args: wantsNone,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd, opts) },
 	}
 	cmd.Flags().BoolVar(&opts.gpu, "gpu", false, "show what is in use on the GPUs, and what holds it")

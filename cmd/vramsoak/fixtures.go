@@ -19,7 +19,7 @@ func newFixturesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fixtures",
 		Short: "Make inputs: audio batches and tiny models to soak with, large logs to read",
-		Args:  cobra.NoArgs,
+		Args:  wantsNone,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newFixturesAudioCommand(), newFixturesModelCommand(), newFixturesLogCommand())
@@ -35,7 +35,7 @@ func newFixturesAudioCommand() *cobra.Command {
 		Long: `Audio writes 16 kHz mono WAV files of two synthetic voices that speak in turn, and manifest.json, which tells who
 speaks when. The same flags give the same bytes; a batch that is there already is left as it is.`,
 		Example: `  vramsoak fixtures audio batch --count 60 --seconds 5-20 --seed 1`,
-		Args:    cobra.ExactArgs(1),
+		Args:    wants(1, 1, "one folder to write to"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if spec.MinSeconds, spec.MaxSeconds, err = secondsRange(seconds); err != nil {
@@ -92,7 +92,7 @@ ones. What the Whisper model says is noise; the diarization is right for the two
 means nothing for others.`,
 		Example: `  vramsoak fixtures model models
   vramsoak fixtures model models --embedding-size 48MiB`,
-		Args: cobra.ExactArgs(1),
+		Args: wants(1, 1, "one folder to write to"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := parser.ParseSize(size)
 			if err != nil {
@@ -137,7 +137,7 @@ func newFixturesLogCommand() *cobra.Command {
 line in nine a checkpoint; none, without checkpoints; only, nothing else; progress, with carriage returns for newlines.
 The same flags give the same bytes. It is what the speed of vramsoak check is measured on.`,
 		Example: `  vramsoak fixtures log big.log --size 1GB`,
-		Args:    cobra.ExactArgs(1),
+		Args:    wants(1, 1, "one file to write"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			n, err := parser.ParseSize(size)
 			if err != nil {

@@ -33,7 +33,7 @@ Runs are compared within a suite: the same pipeline over the same batch.`,
 		Example: `  vramsoak history add runs/2026-11-20T02-00-00Z --suite nightly
   vramsoak history gate --suite nightly
   vramsoak history trend --suite nightly -o trend.png`,
-		Args: cobra.NoArgs,
+		Args: wantsNone,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.PersistentFlags().StringVar(&opts.db, "db", "",

@@ -40,7 +40,7 @@ When a run began and of which commit it is, a run folder tells; for a log say it
 
   # Everything that is there already
   vramsoak history add runs/*/`,
-		Args: cobra.MinimumNArgs(1),
+		Args: wants(1, 0, "logs or run folders"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runHistoryAdd(cmd.Context(), cmd.OutOrStdout(), args, opts)
 		},

@@ -35,7 +35,7 @@ A suite needs %d runs; with fewer the verdict is undecided.`, history.MinRuns),
 
   # A larger model is meant to need more
   vramsoak history gate --suite nightly --accept --note "whisper large-v3"`,
-		Args: cobra.MaximumNArgs(1),
+		Args: wants(0, 1, "one run at most, by its number in the history"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runHistoryGate(cmd.Context(), cmd.OutOrStdout(), args, opts)
 		},

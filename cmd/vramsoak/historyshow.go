@@ -19,7 +19,7 @@ func newHistoryListCommand(opts *historyOptions) *cobra.Command {
 		Use:     "list",
 		Short:   "List the runs of a suite; those of all with --suite \"\"",
 		Example: `  vramsoak history list --suite nightly`,
-		Args:    cobra.NoArgs,
+		Args:    wantsNone,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return opts.with(cmd.Context(), history.Open, func(s *history.Store) error {
 				runs, err := s.List(cmd.Context(), opts.suite)
@@ -37,7 +37,7 @@ func newHistoryShowCommand(opts *historyOptions) *cobra.Command {
 		Use:     "show RUN",
 		Short:   "Show what the history keeps of a run",
 		Example: `  vramsoak history show 41`,
-		Args:    cobra.ExactArgs(1),
+		Args:    wants(1, 1, "one run, by its number in the history"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runHistoryShow(cmd.Context(), cmd.OutOrStdout(), args[0], opts)
 		},
@@ -85,7 +85,7 @@ draws the series with -o. Of peaks it takes the worst file of each run, of other
 leak check measured.`,
 		Example: `  vramsoak history trend --suite nightly
   vramsoak history trend --suite nightly --metric peak -o trend.png`,
-		Args: cobra.NoArgs,
+		Args: wantsNone,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runHistoryTrend(cmd.Context(), cmd.OutOrStdout(), opts)
 		},

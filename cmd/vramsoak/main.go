@@ -94,11 +94,12 @@ and fails the build when memory is not given back.`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          wantsNone,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	template := root.HelpTemplate()
 	root.SetHelpTemplate(template + verdictStatus)
+	root.SetFlagErrorFunc(flagTrouble)
 	for _, cmd := range []*cobra.Command{newSoakCommand(), newCheckCommand(), newCompareCommand()} {
 		root.AddCommand(cmd)
 	}

@@ -54,7 +54,7 @@ With --follow parse goes on as the log grows, also when it is replaced or trunca
   vramsoak parse run.log --format jsonl | jq 'select(.kind == "checkpoint") | .allocated'
   vramsoak parse --dialect-file my.yaml run.log
   vramsoak parse --follow run.log`,
-		Args: cobra.MinimumNArgs(1),
+		Args: wants(1, 0, "a log, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(reports.RecordFormats, opts.format) {
 				return fmt.Errorf("expected --format table, jsonl or csv, found %q", opts.format)

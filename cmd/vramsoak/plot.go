@@ -36,7 +36,7 @@ ending of the output's name is the format.` + dialectHelp(),
 		Example: `  vramsoak plot run.log -o memory.png
   vramsoak plot run.log --over files -o drift.png
   vramsoak plot runs/*/soak.log -o nights.svg --width 2400`,
-		Args: cobra.MinimumNArgs(1),
+		Args: wants(1, 0, "logs or run folders"),
 		RunE: func(_ *cobra.Command, args []string) error { return runPlot(logsIn(args), opts) },
 	}
 	cmd.Flags().StringVarP(&opts.output, "output", "o", "memory.png", "`file` to write: .png, .svg or .pdf")

@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"vramsoak/parser"
@@ -55,22 +54,23 @@ func (d *darkLedger) values() *column {
 // ours says that the values are of the pipeline alone, as far as is known.
 func (d *darkLedger) ours() bool { return len(d.files) > 0 || !d.ofDevice }
 
-// joinSamples gives the ledgers device used from the harness's samples where no checkpoint has it. Where several ranks share a device
-// nothing is known of each: a sample is of all processes together.
+// joinSamples gives the ledgers device used from the harness's samples where no checkpoint has it.
 func (j *Judge) joinSamples() {
-	beside := parser.NewBeside(j.tl)
-	alone := !slices.ContainsFunc(j.ledgers, func(l *ledger) bool { return l.lane.Device != j.ledgers[0].lane.Device })
+	lanes := make([]parser.Lane, len(j.ledgers))
+	for i, l := range j.ledgers {
+		lanes[i] = l.lane
+	}
+	beside := parser.NewBeside(j.tl, lanes)
 	for _, l := range j.ledgers {
 		d := &l.dark
 		d.joined, d.ends, d.unseen, d.blurred, d.ofDevice = column{}, 0, 0, 0, false
-		shared := slices.ContainsFunc(j.ledgers, func(o *ledger) bool { return o != l && o.lane.Device == l.lane.Device })
-		if len(d.files) > 0 || shared {
+		if len(d.files) > 0 {
 			continue
 		}
 		most := darkBlur * j.policy.DarkMemory.MaxGrowth.Bytes / 2
 		for _, e := range d.endings {
 			f := j.file(e.ref)
-			driver := beside.Of(f.Run, l.lane.Device, alone)
+			driver := beside.Of(f.Run, l.lane)
 			if driver == nil {
 				continue
 			}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// wants demands from least to most arguments, any number of them where most is 0; what names them for a person.
+func wants(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= least && (most == 0 || len(args) <= most) {
+			return nil
+		}
+		found := "none"
+		if len(args) > 0 {
+			found = strings.Join(args, " ")
+		}
+		return fmt.Errorf("expected %s, found %s; such as: %s", what, found, example(cmd))
+	}
+}
+
+// example is the first command line of a command's examples.
+func example(cmd *cobra.Command) string {
+	lines := strings.Split(cmd.Example, "\n")
+	i := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), cmd.Root().Name()+" ") })
+	return strings.TrimSpace(lines[max(0, i)])
+}
+
+// wantsNone refuses arguments. Those of a command that only has further ones are names of such that there are not.
+func wantsNone(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case !cmd.HasSubCommands():
+		return fmt.Errorf("%s takes no arguments, found %s; see %s --help", cmd.Name(), strings.Join(args, " "), cmd.CommandPath())
+	}
+	const typos = 2 // letters
+	cmd.SuggestionsMinimumDistance = max(typos, cmd.SuggestionsMinimumDistance)
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("unknown command %q; did you mean %s %s?", args[0], cmd.CommandPath(), strings.Join(near, " or "))
+	}
+	return fmt.Errorf("unknown command %q; see %s --help", args[0], cmd.CommandPath())
+}
+
+// flagTrouble says what is wrong with a flag, and what is expected.
+func flagTrouble(cmd *cobra.Command, err error) error {
+	see := "; see " + cmd.CommandPath() + " --help"
+	if bad, is := errors.AsType[*pflag.InvalidValueError](err); is {
+		f := bad.GetFlag()
+		if what := valueOf(f.Value.Type()); what != "" {
+			return fmt.Errorf("--%s: expected %s, found %q%s", f.Name, what, bad.GetValue(), see)
+		}
+	}
+	return fmt.Errorf("%w%s", err, see)
+}
+
+// valueOf is what a flag of a type takes, "" where its own error says it.
+func valueOf(kind string) string {
+	switch kind {
+	case "int":
+		return "a whole number, such as 4"
+	case "uint64":
+		return "a whole number from 0 on, such as 1"
+	case "float64":
+		return "a number, such as 0.9"
+	case "duration":
+		return "a time, such as 30s, 10m or 8h"
+	case "bool":
+		return "true or false"
+	}
+	return ""
+}
