@@ -147,7 +147,6 @@ func (r *run) attend(ctx context.Context, p *process) death {
 
 // take passes on a chunk of what the process printed, as far as its lines are complete.
 func (r *run) take(chunk []byte) {
-	r.tail.add(chunk)
 	for p := range r.lines.cut(chunk) {
 		r.pass(p, false)
 	}
@@ -157,12 +156,17 @@ func (r *run) take(chunk []byte) {
 // the newline that it may lack.
 func (r *run) pass(p piece, last bool) {
 	if p.look {
+		file := r.track.active
 		r.track.before(p.text, time.Now())
+		if r.track.active != file {
+			r.tail.begin()
+		}
 		if r.track.read {
 			r.track.read = false
 			r.excess = r.excess.or(r.logged(&r.track.reading, r.track.lane))
 		}
 	}
+	r.tail.add(p.text)
 	r.log.pass(p.text)
 	if last {
 		r.log.endLine()

@@ -98,6 +98,17 @@ var programs = map[string]func(args []string){
 			launch("moment")
 		}
 	},
+	"nameless": func([]string) { // leaves a daemon behind that has no environment
+		cmd := exec.Command("sleep", "600")
+		cmd.Env = []string{}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := cmd.Start(); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println("grandchild", cmd.Process.Pid)
+	},
+	"nobody":  becomeNobody,
 	"onGPU":   onGPU,
 	"mortals": mortals,
 	"moment":  func([]string) { time.Sleep(100 * time.Millisecond) },
@@ -309,13 +320,18 @@ func supervisor(dir string) {
 		cfg.Command, cfg.Feed, cfg.RestartEvery = []string{"sh", "-c", script, listMark}, FeedList, 1
 	}
 	if os.Getenv("NOBODY") != "" {
-		if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(65534), syscall.Setuid(65534)); err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
+		becomeNobody(nil)
 	}
 	_, err := Run(context.Background(), cfg)
 	fmt.Println(err)
+}
+
+// becomeNobody makes the process another user's. A root that has no other users, as in a user namespace of its own, cannot.
+func becomeNobody([]string) {
+	if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(65534), syscall.Setuid(65534)); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
 }
 
 // inputs are files called f1 to fN.

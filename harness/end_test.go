@@ -9,8 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -18,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"vramsoak/parser"
+	"vramsoak/pipeline/meter"
 )
 
 // until waits for something to become true, for a long time if need be, and fails the test if it does not. Any goroutine
@@ -196,8 +199,16 @@ func TestProcessThatDoesNotDie(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedStdin, 2, "LINES=both", "FAULT=hang:1")
 	cfg.Timeout, cfg.Grace = hung, 50*time.Millisecond
-	var pid int
-	cfg.kill = func(group int, _ syscall.Signal) error { pid = -group; return nil }
+	var pid atomic.Int64
+	cfg.kill = func(group int, _ syscall.Signal) error { pid.Store(int64(-group)); return nil }
+	cfg.SettleLimit = time.Minute
+	cfg.Occupied = func() ([]meter.Occupancy, error) {
+		device := meter.Occupancy{Used: 1 << 30, Total: 8 << 30}
+		if n := int(pid.Load()); n != 0 {
+			device.Holders = []meter.Holder{{PID: n, Used: 1 << 30, HasUsed: true, Here: true}}
+		}
+		return []meter.Occupancy{device}, nil
+	}
 	o, log, err := runOf(t.Context(), t, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -206,7 +217,10 @@ func TestProcessThatDoesNotDie(t *testing.T) {
 	if !strings.Contains(o.Diagnostic, "did not end after SIGKILL") {
 		t.Errorf("diagnostic %q", o.Diagnostic)
 	}
-	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+	if line := fmt.Sprintf("pid=%d ", pid.Load()); !regexp.MustCompile(`(?m)^\[vramsoak\] holder .*` + line + `.*ours=true$`).Match(log) {
+		t.Errorf("the log does not say that what holds the device is the run's own:\n%s", log)
+	}
+	if err := unix.Kill(int(pid.Load()), unix.SIGKILL); err != nil {
 		t.Error(err)
 	}
 }

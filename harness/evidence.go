@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -47,8 +48,41 @@ func (r *run) watch() error {
 	return r.astray
 }
 
-// rescue saves a log that was removed or replaced, which is there as long as it is open: beside the run folder or, where
-// that cannot be, among the system's temporary files. It returns the folder, and what to do.
+// A shelter is the folder for the logs of a run that were taken away, made for the first of them: beside the run folder or,
+// where that cannot be, among the system's temporary files.
+type shelter struct {
+	run string // its folder
+	mu  sync.Mutex
+	dir string // "" until it is made
+}
+
+func (s *shelter) folder() (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dir != "" {
+		return s.dir, nil
+	}
+	dir := filepath.Clean(s.run) + rescuedSuffix
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		if dir, err = os.MkdirTemp("", "vramsoak-"); err != nil {
+			return "", err
+		}
+	}
+	s.dir = dir
+	return dir, nil
+}
+
+// place is the folder for a log in the shelter: a worker's is in one of its own, as in the run folder.
+func (r *run) place(dir string) (string, error) {
+	if r.cfg.gpu == nil {
+		return dir, nil
+	}
+	dir = WorkerDir(dir, *r.cfg.gpu)
+	return dir, os.Mkdir(dir, 0o755)
+}
+
+// rescue saves a log that was removed or replaced, which is there as long as it is open. It returns the run's shelter, and what
+// to do.
 func (r *run) rescue() (dir string, err error) {
 	if r.watch() == nil {
 		return "", nil
@@ -58,16 +92,33 @@ func (r *run) rescue() (dir string, err error) {
 			return "", r.astray // it was cut: what there is is in its place
 		}
 	}
-	dir = filepath.Clean(r.cfg.Dir) + rescuedSuffix
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		if dir, err = os.MkdirTemp("", "vramsoak-"); err != nil {
-			return "", fmt.Errorf("%w, and the log could not be saved: %w", r.astray, err)
-		}
+	dir, err = r.shelter.folder()
+	place := dir
+	if err == nil {
+		place, err = r.place(dir)
 	}
-	if err := saveLog(filepath.Join(dir, LogName), r.log.file); err != nil {
+	if err == nil {
+		err = saveLog(filepath.Join(place, LogName), r.log.file)
+	}
+	if err != nil {
 		return "", fmt.Errorf("%w, and the log could not be saved: %w", r.astray, err)
 	}
-	return dir, fmt.Errorf("%w, and its log saved in %s; leave a run folder alone until its run is over, and run again", r.astray, dir)
+	return dir, fmt.Errorf("%w, and its log saved in %s; leave a run folder alone until its run is over, and run again", r.astray, place)
+}
+
+// follow puts a copy of a log that is in its place beside those of the run's other workers that were saved, so that what is
+// saved is the whole run's.
+func (r *run) follow(dir string) error {
+	log, err := os.Open(r.log.file.Name())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	place, err := r.place(dir)
+	if err != nil {
+		return err
+	}
+	return saveLog(filepath.Join(place, LogName), log)
 }
 
 // saveLog copies a log, also one that has no name any more.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -46,12 +47,12 @@ func TestEvidenceGoesAway(t *testing.T) {
 				t.Fatal(err)
 			}
 			path := cfg.logPath()
-			pids := make(chan int, 1)
+			logs := make(chan []byte, 1)
 			go func() {
 				until(t, "the second file has begun", logSays(path, "file-start path=f2"))
 				until(t, "there is a sample", logSays(path, "sample"))
 				log, _ := os.ReadFile(path)
-				pids <- pidIn(t, log, "pid=")
+				logs <- log
 				if err := test.take(cfg.Dir, path); err != nil {
 					t.Error(err)
 				}
@@ -63,7 +64,7 @@ func TestEvidenceGoesAway(t *testing.T) {
 			if o == nil || o.Reason != ReasonStopped || (o.Rescued != "") != test.rescued {
 				t.Fatalf("outcome %+v", o)
 			}
-			if pid := <-pids; !dead(pid)() {
+			if pid := pidIn(t, <-logs, "pid="); !dead(pid)() {
 				t.Errorf("process %d lives", pid)
 			}
 			if !test.rescued {
@@ -91,6 +92,48 @@ func TestEvidenceGoesAway(t *testing.T) {
 	}
 }
 
+// The logs of workers are saved together, also where only one of them was taken away.
+func TestWorkersEvidenceGoesAway(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name string
+		take func(dir string) error
+		why  [2]string // how the runs of the workers end
+	}{
+		{"the run folder is removed", os.RemoveAll, [2]string{"stopped", "stopped"}},
+		{"a worker's is removed", func(dir string) error { return os.RemoveAll(WorkerDir(dir, 3)) }, [2]string{"interrupted", "stopped"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			cfg := onTwo(t, FeedStdin, 4, "0:*=hang 3:*=hang")
+			cfg.Dir = filepath.Join(cfg.Dir, "night")
+			if err := os.Mkdir(cfg.Dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				for _, w := range twoGPUs {
+					until(t, "a file has begun", logSays(filepath.Join(WorkerDir(cfg.Dir, w.GPU), LogName), "file-start path=f"))
+				}
+				if err := test.take(cfg.Dir); err != nil {
+					t.Error(err)
+				}
+			}()
+			o, _, err := runAll(t.Context(), t, cfg)
+			if err == nil || !strings.Contains(err.Error(), "its log saved in "+WorkerDir(cfg.Dir+rescuedSuffix, 3)) {
+				t.Errorf("error %v", err)
+			}
+			if o == nil || o.Rescued != cfg.Dir+rescuedSuffix || o.Reason != ReasonStopped {
+				t.Fatalf("outcome %+v", o)
+			}
+			for i, log := range workerLogs(t, o.Rescued) {
+				if !strings.Contains(log, " reason="+test.why[i]) || strings.Count(log, "[vramsoak] file-end ") != 1 {
+					t.Errorf("the log of GPU %d: %q", twoGPUs[i].GPU, log)
+				}
+			}
+		})
+	}
+}
+
 // Permission bits do not bind root: a harness of another user's, whose run folder cannot be written to from the first
 // process on, as where a file system is mounted again as read-only after an error. The log is open and goes on; the list for
 // the second process cannot be written.
@@ -98,6 +141,11 @@ func TestReadOnlyRunFolder(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become another user")
+	}
+	try := exec.Command(os.Args[0])
+	try.Env = append(os.Environ(), envProgram+"=nobody")
+	if said, err := try.CombinedOutput(); err != nil {
+		t.Skipf("this root cannot become another user: %s", said)
 	}
 	dir := t.TempDir()
 	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o777)); err != nil { // another user reaches it

@@ -24,13 +24,13 @@ const newcomers = 3
 type family struct {
 	run           string // id
 	settle, grace time.Duration
-	// reaper says that the descendants whose parents end become this process's children.
-	reaper bool
+	// reaper says that the descendants whose parents end become this process's children; alone, that it has no others but
+	// those that it started.
+	reaper, alone bool
+	others        *others
 
 	mu   sync.Mutex
 	seen map[int]proc // descendants of the leader
-	// other are children of this process that are none of the family's.
-	other map[int]proc
 	// alive are those that were found last; next is when they are looked for again.
 	alive []int
 	next  time.Time
@@ -38,8 +38,31 @@ type family struct {
 
 func (r *run) newFamily() *family {
 	return &family{
-		run: r.id, settle: r.cfg.settle, grace: r.cfg.Grace, reaper: r.reaper, seen: map[int]proc{}, other: map[int]proc{},
+		run: r.id, settle: r.cfg.settle, grace: r.cfg.Grace, reaper: r.reaper, alone: r.alone && r.reaper, others: r.others,
+		seen: map[int]proc{},
 	}
+}
+
+// others are processes that are none of a run's, as far as can be told.
+type others struct {
+	mu   sync.Mutex
+	born map[int]uint64 // by number
+}
+
+func (o *others) has(p proc) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	born, known := o.born[p.pid]
+	return known && born == p.born
+}
+
+func (o *others) add(p proc) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.born == nil {
+		o.born = map[int]uint64{}
+	}
+	o.born[p.pid] = p.born
 }
 
 // children are the processes that the package has started and waits for. The lock is held where one starts, so that none
@@ -49,11 +72,18 @@ var children = struct {
 	pids map[int]bool
 }{pids: map[int]bool{}}
 
+// started says that the package has started the process.
+func started(pid int) bool {
+	children.Lock()
+	defer children.Unlock()
+	return children.pids[pid]
+}
+
 // becomeReaper makes this process the parent of all descendants whose parent ends, if the kernel can.
 func becomeReaper() bool { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil }
 
-// A family is left alone searchShare times as long as the search for its members took, searchMax at most: a process may have hundreds
-// of threads, each of which may have children, and the harness is to cost next to nothing.
+// A family is left alone searchShare times as long as the search for its members took, searchMax at most: a process may have
+// hundreds of threads, each of which may have children, and the harness is to cost next to nothing.
 const (
 	searchShare = 250
 	searchMax   = 2 * time.Second
@@ -86,7 +116,7 @@ func (f *family) search(leader int) []int {
 		return pids
 	}
 	for _, pid := range meter.Children(os.Getpid()) {
-		if pid != leader && f.adopted(pid) {
+		if pid != leader && f.adopted(pid, f.seen[leader]) {
 			pids = append(pids, meter.Tree(pid)...)
 		}
 	}
@@ -94,27 +124,27 @@ func (f *family) search(leader int) []int {
 }
 
 // adopted says that a child of this process is of the family. What was found out about one is not looked at again.
-func (f *family) adopted(pid int) bool {
+func (f *family) adopted(pid int, leader proc) bool {
 	p, ok := readProc(pid)
 	switch {
-	case !ok || f.other[pid].born == p.born:
+	case !ok || p.born < leader.born || f.others.has(p):
 		return false
 	case f.seen[pid].born == p.born:
 		return true
 	}
-	marked, known := f.marked(p)
+	ours, known := f.ours(p)
 	switch {
-	case marked:
+	case ours:
 		f.seen[pid] = p
 	case known:
-		f.other[pid] = p
+		f.others.add(p)
 	}
-	return marked
+	return ours
 }
 
 // left are the processes of the family that outlived its leader, which has ended and was not waited for yet.
-// unsure says that one may be of it that has not begun its program yet: it has no environment.
-func (f *family) left(leader proc) (left []proc, unsure bool) {
+// unsure are those that may be of it and have not begun their program yet: they have no environment.
+func (f *family) left(leader proc) (left, unsure []proc) {
 	var all []proc
 	if f.reaper { // they are below this process
 		for _, pid := range meter.Tree(os.Getpid()) {
@@ -134,9 +164,11 @@ func (f *family) left(leader proc) (left []proc, unsure bool) {
 		case p.group == leader.pid, f.seen[p.pid].born == p.born:
 			family[p.pid] = true
 		default:
-			marked, known := f.marked(p)
-			family[p.pid] = marked
-			unsure = unsure || !known && p.state != 'Z' && !p.kernel
+			ours, known := f.ours(p)
+			family[p.pid] = ours
+			if !known && p.state != 'Z' && !p.kernel && !f.others.has(p) {
+				unsure = append(unsure, p)
+			}
 		}
 	}
 	for grown := true; grown; {
@@ -150,8 +182,12 @@ func (f *family) left(leader proc) (left []proc, unsure bool) {
 	return slices.DeleteFunc(all, func(p proc) bool { return !family[p.pid] || p.state == 'Z' || p.state == 'X' }), unsure
 }
 
-// marked says whether the process carries the run's mark, and whether that is known.
-func (f *family) marked(p proc) (marked, known bool) {
+// ours says whether the process is of the run, and whether that is known: it carries its mark, or is a child of this process
+// that can be nothing else.
+func (f *family) ours(p proc) (ours, known bool) {
+	if f.alone && p.parent == os.Getpid() && !started(p.pid) {
+		return true, true
+	}
 	if !p.ours() {
 		return false, true
 	}
@@ -164,7 +200,7 @@ func (f *family) marked(p proc) (marked, known bool) {
 func (f *family) end(leader proc, hurry <-chan struct{}) (left, running []Leftover) {
 	over := time.After(f.settle)
 	found, unsure := f.left(leader)
-	for waiting := true; waiting && (len(found) > 0 || unsure); {
+	for waiting := true; waiting && len(found)+len(unsure) > 0; {
 		select {
 		case <-time.After(lookAgain):
 		case <-over:
@@ -174,6 +210,9 @@ func (f *family) end(leader proc, hurry <-chan struct{}) (left, running []Leftov
 		}
 		f.reap()
 		found, unsure = f.left(leader)
+	}
+	for _, p := range unsure { // it was started without an environment; the next process's end does not wait for it again
+		f.others.add(p)
 	}
 	for range newcomers {
 		var fresh []Leftover

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -58,6 +60,58 @@ func TestLeftovers(t *testing.T) {
 				t.Errorf("the log names %+v, the grandchild was %d", found, pid)
 			}
 		})
+	}
+}
+
+// A daemon that was started without an environment does not carry the run's mark. It is the pipeline's all the same where this
+// process has no other children.
+func TestNamelessDaemon(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cmd, out := supervise(t, dir, "CHILD=nameless", "REAPER=1")
+	timer := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	log, err := os.ReadFile(filepath.Join(dir, LogName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := pidIn(t, log, "grandchild ")
+	if found := orphansIn(t, log); len(found) != 1 || found[0].PID != pid || !found[0].Ended || found[0].Command != "sleep 600" {
+		t.Errorf("left behind: %+v, the daemon was %d", found, pid)
+	}
+	until(t, "the daemon is gone", dead(pid))
+}
+
+// Where a process without an environment may be another's, it stays, and only one end of a process waits for what it becomes.
+func TestNamelessBystander(t *testing.T) { // not parallel: the children of other tests would be looked at too
+	leader := bystander(t, "sleep").Process.Pid
+	p, ok := readProc(leader)
+	if !ok {
+		t.Fatal("no such process")
+	}
+	cmd := exec.Command("sleep", "600")
+	cmd.Env = []string{}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Wait() }()
+	defer func() { _ = cmd.Process.Kill() }()
+	known := &others{}
+	for n := range 2 {
+		f := &family{run: "0123456789abcdef", settle: 100 * time.Millisecond, reaper: true, others: known, seen: map[int]proc{}}
+		if _, unsure := f.left(p); len(unsure) != 1-n {
+			t.Errorf("round %d: not known what they are: %+v", n, unsure)
+		}
+		if left, running := f.end(p, nil); len(left)+len(running) != 0 {
+			t.Errorf("left %+v, running %+v", left, running)
+		}
+	}
+	if dead(cmd.Process.Pid)() {
+		t.Error("the bystander was ended")
 	}
 }
 

@@ -263,8 +263,11 @@ func TestTail(t *testing.T) {
 		l.add(fmt.Appendf(nil, "line %d\n", i))
 	}
 	l.add([]byte("10%\r20%\r\n\n\xff" + strings.Repeat("y", 300)))
-	want := "  line 4992\n  line 4993\n  line 4994\n  line 4995\n  line 4996\n  line 4997\n  line 4998\n  line 4999\n  20%\n  \uFFFD" +
-		strings.Repeat("y", 300)
+	want := ""
+	for i := 4982; i < 5000; i++ {
+		want += fmt.Sprintf("  line %d\n", i)
+	}
+	want += "  20%\n  \uFFFD" + strings.Repeat("y", 300)
 	if diff := cmp.Diff(want, l.lines()); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
@@ -274,5 +277,40 @@ func TestTail(t *testing.T) {
 	l.add(bytes.Repeat([]byte("z"), 100_000))
 	if len(l.text) > 2*tailMax {
 		t.Errorf("%d bytes are kept", len(l.text))
+	}
+}
+
+// Neither the end of a checkpoint that was cut off nor what was said of another file is the reason why one failed.
+func TestLastLine(t *testing.T) {
+	t.Parallel()
+	var c parser.Checkpoint
+	c.Name = "Before Work"
+	c.Set(parser.Allocated, parser.Exact(1<<20))
+	checkpoint := append(c.AppendLine(nil), '\n')
+	var l tail
+	l.add([]byte("and they lived happily ever after in file 6\n"))
+	for n := range 3 * tailMax { // the window begins at each place in a line
+		l.add(checkpoint[n%len(checkpoint) : n%len(checkpoint)+1])
+		if got := l.last(); n > 2*tailMax && n%len(checkpoint) == len(checkpoint)-1 && got != "" {
+			t.Fatalf("after %d bytes: %q", n, got)
+		}
+	}
+	l.reset()
+	l.add([]byte("of file 6\n"))
+	l.begin()
+	l.add(checkpoint)
+	if got := l.last(); got != "" {
+		t.Errorf("found %q, of another file", got)
+	}
+	if got := l.lines(); got != "  of file 6" {
+		t.Errorf("lines %q", got)
+	}
+	l.add([]byte("no such model\n"))
+	if got := l.last(); got != "no such model" {
+		t.Errorf("found %q", got)
+	}
+	l.add(bytes.Repeat([]byte("x"), tailMax+10)) // a line of which only a part is kept, and no other
+	if got := l.last(); len(got) != lastLineMax+3 {
+		t.Errorf("found %q", got)
 	}
 }

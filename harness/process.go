@@ -120,7 +120,7 @@ func start(s spawn, family *family, kill func(int, syscall.Signal) error) (*proc
 // wait ends when the process has, and leaves nothing of its family.
 func (p *process) wait() {
 	pid := p.cmd.Process.Pid
-	leader, _ := readProc(pid)
+	leader, known := readProc(pid)
 	for {
 		// The process stays a zombie here, so that its group's number cannot have become another's when it is killed.
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -129,7 +129,9 @@ func (p *process) wait() {
 		}
 	}
 	close(p.ended)
-	p.left, p.running = p.family.end(leader, p.hurry)
+	if known { // else there is no /proc to find them by
+		p.left, p.running = p.family.end(leader, p.hurry)
+	}
 	p.mu.Lock()
 	_ = unix.Kill(-pid, unix.SIGKILL) // no such process: nothing was left
 	children.Lock()

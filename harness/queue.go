@@ -205,7 +205,11 @@ func (r *run) draw(ctx context.Context, now time.Time) []int {
 			return nil
 		}
 		soaked := newAlarm(r.cfg.Until)
-		soaked.set(r.started)
+		if spent := now.Sub(r.started); spent < r.cfg.Until {
+			soaked.set(r.started)
+		} else { // it has rung, and what is left is to be done all the same
+			soaked.stop()
+		}
 		select {
 		case <-later:
 		case <-soaked.rings:

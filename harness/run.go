@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
 	"vramsoak/parser"
+	"vramsoak/pipeline/meter"
 )
 
 // Reasons for which a run ends, in its last line.
@@ -53,7 +55,15 @@ type run struct {
 	restarts  restarts
 	machine   int64   // bytes of its memory, where they are a limit; else 0
 	excess    overuse // in the process's last word
-	astray    error   // the log is not where it was
+	// stuck are the processes that could not be ended.
+	stuck map[int]bool
+	// alone says that every child of this process that it did not start is the pipeline's; others are processes of which it is
+	// known that they are not, or not known what they are.
+	alone  bool
+	others *others
+	// shelter is where the log is saved to if it is taken away.
+	shelter *shelter
+	astray  error // the log is not where it was
 	// interrupted says that the context ended, or Kill yielded.
 	interrupted bool
 	// queue is where the files come from that several workers share; nil where there is one. Of a worker's batch, the files
@@ -99,7 +109,9 @@ func newRun(cfg Config, id string) (*run, error) {
 	log.wall = cfg.wall
 	r := &run{
 		cfg: cfg, log: log, batch: newBatch(cfg.Files), board: newBoard(cfg.Progress), kill: cfg.Kill, id: id, started: time.Now(),
+		stuck: map[int]bool{}, others: &others{}, shelter: &shelter{run: cfg.Dir},
 	}
+	r.alone = cfg.Reaper && cfg.workers <= 1 && len(meter.Children(os.Getpid())) == 0 // a program may have children from before its exec
 	r.reaper = cfg.Reaper && becomeReaper()
 	r.machine = cfg.machineMemory()
 	r.lines.dialects = cfg.Dialects
@@ -178,8 +190,8 @@ func (r *run) stopped(d death, what string) verdict {
 	return verdict{ReasonStopped, fmt.Sprintf("the process (pid %d) %s%s\n%s", d.pid, what, tailFollows, r.tail.lines())}
 }
 
-// processAll starts processes until every file has begun. Each but the last leaves fewer files than it found, so that
-// this comes to an end.
+// processAll starts processes until no file is left: of the batch, of those that come after it ([Config.More]) and of those
+// that are to be done again ([Config.RetryFailed]). A process that begins none is the last.
 func (r *run) processAll(ctx context.Context) (verdict, error) {
 	for {
 		if ctx.Err() != nil || r.interrupted {
@@ -243,6 +255,9 @@ func (r *run) processOne(ctx context.Context, fed []int) (verdict, error) {
 	between := r.track.active == nil
 	r.track.finish(d, r.cfg.Timeout, now)
 	r.orphans(d.left, d.running)
+	if d.lost {
+		r.stuck[d.pid] = true
+	}
 	restarted := r.restarts.n
 	v := r.judge(d, between, r.batch.left < waiting, r.batch.counts[parser.StatusOK] > ok)
 	if !d.lost {

@@ -168,8 +168,10 @@ func (r *run) settle(ctx context.Context, phase parser.Phase) ([]parser.Idle, er
 			r.cfg.Logger.Warn("what is in use on the device did not stop moving", "gpu", idle.GPU, "limit", r.cfg.SettleLimit)
 		}
 		r.log.own(*idle)
-		for _, h := range idle.Holders {
-			r.log.own(h)
+		for k := range idle.Holders {
+			h := &idle.Holders[k]
+			h.Ours = h.Ours || r.stuck[h.PID] // whose harness is this one
+			r.log.own(*h)
 		}
 	}
 	if err == nil {

@@ -146,6 +146,7 @@ func (r *run) orphans(left, running []Leftover) {
 		runs := slices.ContainsFunc(running, func(other Leftover) bool { return other.proc == l.proc })
 		r.log.own(l.orphan(!runs, head))
 		if runs {
+			r.stuck[l.PID] = true
 			r.cfg.Logger.Warn("a process that the pipeline left behind does not end, not even after SIGKILL",
 				"pid", l.PID, "command", l.Command)
 		}

@@ -8,31 +8,53 @@ import (
 
 const (
 	tailMax     = 4 << 10 // bytes of a process's output that are kept for messages
-	tailLines   = 10
-	lastLineMax = 200 // bytes
+	tailLines   = 20      // so that an error of several lines has its first
+	lastLineMax = 200     // bytes
 )
 
 // A tail is the end of what a process printed, for messages that say why it ended.
 type tail struct {
 	text []byte
+	torn bool // it begins in mid-line
+	file int  // where in the text the present file began
 }
 
-func (t *tail) reset() { t.text = t.text[:0] }
+func (t *tail) reset() { *t = tail{text: t.text[:0]} }
+
+// begin notes that a file begins with what follows.
+func (t *tail) begin() { t.file = len(t.text) }
 
 func (t *tail) add(b []byte) {
-	b = b[max(0, len(b)-tailMax):]
+	if n := len(b) - tailMax; n > 0 {
+		*t = tail{text: t.text[:0], torn: b[n-1] != '\n'}
+		b = b[n:]
+	}
 	if len(t.text)+len(b) > 2*tailMax {
-		t.text = append(t.text[:0], t.text[len(t.text)-(tailMax-len(b)):]...)
+		n := len(t.text) - (tailMax - len(b))
+		t.torn = t.text[n-1] != '\n'
+		t.text, t.file = append(t.text[:0], t.text[n:]...), max(0, t.file-n)
 	}
 	t.text = append(t.text, b...)
 }
 
-// split is the last lines with something in them, oldest first: without checkpoints and file lines, which say nothing on
-// why a process ended, where there are others. Of a progress bar that draws over itself with '\r', the last state is the
-// line.
-func (t *tail) split() []string {
-	var lines, records []string
-	for line := range strings.SplitSeq(string(t.text[max(0, len(t.text)-tailMax):]), "\n") {
+// window is what is kept of the text from a place on, from a line's beginning where that is possible: the end of a checkpoint
+// is no word on why a process ended.
+func (t *tail) window(from int) string {
+	torn := t.torn && from == 0
+	if n := len(t.text) - tailMax; n > from {
+		from, torn = n, t.text[n-1] != '\n'
+	}
+	text := string(t.text[from:])
+	if _, rest, ok := strings.Cut(text, "\n"); torn && ok && strings.TrimSpace(rest) != "" {
+		return rest
+	}
+	return text
+}
+
+// split cuts a text into lines with something in them: checkpoints and file lines, which say nothing on why a process ended,
+// and others. Of a progress bar that draws over itself with '\r', the last state is the line.
+func split(text string) (lines, records []string) {
+	for line := range strings.SplitSeq(text, "\n") {
 		line = strings.TrimRight(line, " \t\r")
 		if i := strings.LastIndexByte(line, '\r'); i >= 0 {
 			line = line[i+1:]
@@ -45,24 +67,24 @@ func (t *tail) split() []string {
 			lines = append(lines, strings.ToValidUTF8(line, "\uFFFD"))
 		}
 	}
+	return lines, records
+}
+
+// lines are the process's last lines, indented; records where there are no others.
+func (t *tail) lines() string {
+	lines, records := split(t.window(0))
 	if len(lines) == 0 {
 		lines = records
 	}
-	return lines[max(0, len(lines)-tailLines):]
-}
-
-// lines are the last lines, indented.
-func (t *tail) lines() string {
-	lines := t.split()
 	if len(lines) == 0 {
 		return "  (it printed nothing)"
 	}
-	return "  " + strings.Join(lines, "\n  ")
+	return "  " + strings.Join(lines[max(0, len(lines)-tailLines):], "\n  ")
 }
 
-// last is the last line, shortened.
+// last is the last line since the present file began, shortened; "" where there are records only.
 func (t *tail) last() string {
-	lines := t.split()
+	lines, _ := split(t.window(t.file))
 	if len(lines) == 0 {
 		return ""
 	}

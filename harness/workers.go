@@ -90,6 +90,7 @@ type team struct {
 	cfg     Config
 	queue   *queue
 	workers []*worker
+	shelter *shelter
 	over    chan struct{} // closed when all have ended
 }
 
@@ -104,7 +105,7 @@ type worker struct {
 }
 
 func newTeam(cfg Config, workers []Worker) (*team, error) {
-	t := &team{cfg: cfg, queue: newQueue(cfg.Files, cfg.More), over: make(chan struct{})}
+	t := &team{cfg: cfg, queue: newQueue(cfg.Files, cfg.More), shelter: &shelter{run: cfg.Dir}, over: make(chan struct{})}
 	kill := t.passOn(cfg.Kill)
 	view := &overview{show: cfg.Progress, all: make([]Progress, len(workers))}
 	if err := syncFolder(filepath.Dir(cfg.Dir)); err != nil {
@@ -131,7 +132,7 @@ func newTeam(cfg Config, workers []Worker) (*team, error) {
 			t.discard()
 			return nil, err
 		}
-		r.queue = t.queue
+		r.queue, r.shelter = t.queue, t.shelter
 		t.workers = append(t.workers, &worker{run: r, gpu: w.GPU, v: verdict{reason: ReasonStopped}})
 	}
 	return t, nil
@@ -318,6 +319,15 @@ func (t *team) outcome() (*Outcome, error) {
 	}
 	if t.cfg.Until == 0 {
 		all.Files = len(t.queue.files)
+	}
+	if all.Rescued = t.shelter.dir; all.Rescued != "" {
+		for _, w := range t.workers {
+			if w.out.Rescued == "" {
+				if err := w.follow(all.Rescued); err != nil && !errors.Is(err, os.ErrNotExist) { // which its worker has told
+					errs = append(errs, fmt.Errorf("copying the log of GPU %d to %s: %w", w.gpu, all.Rescued, err))
+				}
+			}
+		}
 	}
 	all.Diagnostic = strings.Join(why, "\n")
 	return all, errors.Join(errs...)

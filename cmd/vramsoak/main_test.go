@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -25,7 +26,20 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"vramsoak": main,
 		"pipeline": pipelineMain,
+		"attached": attachedMain,
 	})
+}
+
+// attachedMain runs the command that its arguments are as one that a terminal started: SIGHUP does what it does by default, also
+// where nohup had the tests ignore it. A program cannot be started with a signal that is caught; it gets the default.
+func attachedMain() {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	path, err := exec.LookPath(os.Args[1])
+	if err == nil {
+		err = syscall.Exec(path, os.Args[1:], os.Environ())
+	}
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(99)
 }
 
 // TestScripts runs the command lines of testdata/script. "exits N COMMAND..." runs a command that must end with code N.
