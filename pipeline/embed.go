@@ -12,7 +12,7 @@ import (
 // Batching says how large the batches of voice enrollment are.
 type Batching struct {
 	Size       int   // clips in a batch at most, 1 or more
-	Memory     Share // of the memory that is free when the batch begins: what the batch's tensor may take
+	Memory     Share // of the tensors' device that is free when the batch begins: what the batch's tensor may take
 	ClearEvery int   // batches, over all files, after which the cache is cleared; 0: never
 }
 
@@ -38,6 +38,8 @@ func HostTensor(h *meter.Host) func(bytes int64) (Tensor, error) {
 // A batch is a tensor on the device. The engine is given one row of it after the other, for it takes no batches.
 type Enrollment struct {
 	Batching
+	// Device is where the tensors lie. It need not be the runner's: an engine on the CPU is given memory of the host.
+	Device meter.Device
 	// Alloc takes memory of the device, and Embed embeds a clip. What either cannot have memory for is a
 	// [*meter.OutOfMemoryError].
 	Alloc func(bytes int64) (Tensor, error)
@@ -61,11 +63,11 @@ func (r *Runner) Enroll(ctx context.Context, e Enrollment, clips [][]float32) (e
 	var refused *Situation
 	for len(embeddings) < len(clips) {
 		rest := clips[len(embeddings):]
-		n, err := r.fit(e.Memory, rest[:min(size, len(rest))])
+		n, err := e.fit(rest[:min(size, len(rest))])
 		if err != nil {
 			return nil, fmt.Errorf("voice enrollment: %w", err)
 		}
-		done, err := r.batch(ctx, e, rest[:n])
+		done, err := e.batch(ctx, rest[:n])
 		embeddings = append(embeddings, done...)
 		oom, outOfMemory := errors.AsType[*meter.OutOfMemoryError](err)
 		switch {
@@ -73,18 +75,23 @@ func (r *Runner) Enroll(ctx context.Context, e Enrollment, clips [][]float32) (e
 			if refused == nil {
 				refused = &Situation{Refused: oom, Clips: n}
 			}
+			refused.Fits = 0 // what fitted before this does not always
 			size = n / 2
 			r.Logf("WARNING: %v", oom)
 			r.Logf("Attempting GPU recovery and retry with smaller batch: %d of %d clips", size, n)
 			r.Clear("before a smaller batch")
 		case err != nil:
 			return nil, fmt.Errorf("voice enrollment: clip %d of %d: %w", len(embeddings)+1, len(clips), err)
-		case e.ClearEvery > 0 && r.countBatch()%e.ClearEvery == 0 && len(embeddings) < len(clips):
-			r.Clear(fmt.Sprintf("after %d batches of voice enrollment", e.ClearEvery))
+		default:
+			if refused != nil {
+				refused.Fits = max(refused.Fits, n)
+			}
+			if e.ClearEvery > 0 && r.countBatch()%e.ClearEvery == 0 && len(embeddings) < len(clips) {
+				r.Clear(fmt.Sprintf("after %d batches of voice enrollment", e.ClearEvery))
+			}
 		}
 	}
 	if refused != nil {
-		refused.Fits = size
 		r.advise(*refused)
 	}
 	return embeddings, nil
@@ -92,12 +99,12 @@ func (r *Runner) Enroll(ctx context.Context, e Enrollment, clips [][]float32) (e
 
 // fit is how many of the clips, from the first on, go into a tensor of a share of the memory that is free now: one at
 // least.
-func (r *Runner) fit(share Share, clips [][]float32) (int, error) {
-	reading, err := r.Device.Read()
+func (e Enrollment) fit(clips [][]float32) (int, error) {
+	reading, err := e.Device.Read()
 	if err != nil {
 		return 0, err
 	}
-	room := share.Of(max(0, reading.Bytes(parser.Total)-reading.Bytes(parser.Allocated)))
+	room := e.Memory.Of(max(0, reading.Bytes(parser.Total)-reading.Bytes(parser.Allocated)))
 	n := len(clips)
 	for n > 1 && tensorBytes(clips[:n]) > room {
 		n--
@@ -114,13 +121,13 @@ func tensorBytes(clips [][]float32) int64 {
 }
 
 // batch embeds clips that lie in one tensor. Of a batch that fails it returns what it embedded before.
-func (r *Runner) batch(ctx context.Context, e Enrollment, clips [][]float32) (embeddings [][]float32, err error) {
+func (e Enrollment) batch(ctx context.Context, clips [][]float32) (embeddings [][]float32, err error) {
 	bytes := tensorBytes(clips)
 	if bytes == 0 {
 		return nil, errors.New("expected audio, found no samples")
 	}
 	if e.Fault == FaultOOMItem || e.Fault == FaultOOMBatch && len(clips) > 1 {
-		reading, err := r.Device.Read()
+		reading, err := e.Device.Read()
 		if err != nil {
 			return nil, err
 		}

@@ -21,6 +21,7 @@ func (d *device) enrollment(b Batching) (e Enrollment, sizes *[]int64) {
 	sizes = new([]int64)
 	return Enrollment{
 		Batching: b,
+		Device:   d,
 		Alloc: func(n int64) (Tensor, error) {
 			if n > d.total-d.allocated {
 				return Tensor{}, &meter.OutOfMemoryError{Requested: n, Reading: d.reading()}
@@ -245,6 +246,27 @@ func TestEnrollFaults(t *testing.T) {
 	}
 }
 
+// The tensors may lie on another device than the one that the checkpoints read: what is free there counts, and what a fault asks for
+// is more than that one has.
+func TestEnrollOnAnotherDevice(t *testing.T) {
+	gpu, host := &device{total: 8 << 20}, &device{total: 64 << 20}
+	r, _ := newRunner(gpu)
+	e, sizes := host.enrollment(Batching{Size: 4, Memory: Fraction(8)})
+	given, want := clips(1<<19, 1<<19, 1<<19, 1<<19) // of 2 MiB
+	got, err := r.Enroll(t.Context(), e, given)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	if diff := cmp.Diff([]int64{8 << 20}, *sizes); diff != "" {
+		t.Errorf("an eighth of the host is 8 MiB: %s", diff)
+	}
+	e.Fault = FaultOOMItem
+	_, err = r.Enroll(t.Context(), e, given)
+	if oom, ok := errors.AsType[*meter.OutOfMemoryError](err); !ok || oom.Requested != 130<<20 {
+		t.Errorf("oom-item: found %v", err)
+	}
+}
+
 func TestEnrollFails(t *testing.T) {
 	d := &device{total: 1 << 30}
 	r, _ := newRunner(d)
@@ -294,6 +316,7 @@ func TestEnrollOnTheHost(t *testing.T) {
 	given, _ := clips(samples, samples/2, samples)
 	e := Enrollment{
 		Batching: Batching{Size: 3, Memory: Fraction(2)},
+		Device:   host,
 		Alloc:    HostTensor(host),
 		Embed: func(_ context.Context, clip []float32) ([]float32, error) {
 			if grown := r.allocated() - before; grown < 3*4*samples {

@@ -38,8 +38,9 @@ type Runner struct {
 	held         map[string]int64
 
 	// See Watch.
-	watched bool
-	most    int64 // bytes allocated since the last checkpoint
+	watched     bool
+	most        int64 // bytes allocated since the last checkpoint
+	checkpoints int   // that have told their peak
 }
 
 // Checkpoint logs a reading of the device under a name, and a warning where little is left.

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -22,7 +23,7 @@ func Fraction(n int) Share { return Share{fraction: 1 / float64(n), text: fmt.Sp
 func (s *Share) Set(text string) error {
 	text = strings.TrimSpace(text)
 	bad := func(found string) error {
-		return fmt.Errorf("expected a part of the free memory above 0 and at most all of it, such as 1/8, 12.5%% or 512MiB, found %q", found)
+		return fmt.Errorf("expected a part of the free memory above 0 and at most all of it, such as 1/8, 12.5%% or 512MiB (a number needs a unit), found %q", found)
 	}
 	part, whole, isFraction := strings.Cut(text, "/")
 	percent, isPercent := strings.CutSuffix(text, "%")
@@ -32,14 +33,14 @@ func (s *Share) Set(text string) error {
 	if isFraction || isPercent {
 		p, errPart := strconv.ParseFloat(strings.TrimSpace(part), 64)
 		w, errWhole := strconv.ParseFloat(strings.TrimSpace(whole), 64)
-		if errPart != nil || errWhole != nil || !(p > 0 && p <= w) || p/w == 0 || p/w != p/w {
+		if errPart != nil || errWhole != nil || !(p > 0 && p <= w) || p/w == 0 || math.IsNaN(p/w) {
 			return bad(text)
 		}
 		*s = Share{fraction: p / w, text: text}
 		return nil
 	}
 	size, err := parser.ParseSize(text)
-	if err != nil || size.Bytes <= 0 {
+	if _, number := strconv.ParseFloat(text, 64); number == nil || err != nil || size.Bytes <= 0 { // 2 would be two bytes, or all of it twice
 		return bad(text)
 	}
 	*s = Share{bytes: size.Bytes, text: text}

@@ -56,3 +56,33 @@ func TestWatch(t *testing.T) {
 		}
 	})
 }
+
+// A slowDevice is read, and then something happens before the reading arrives.
+type slowDevice struct {
+	*device
+	meanwhile func()
+}
+
+func (d *slowDevice) Read() (parser.Reading, error) {
+	reading, err := d.device.Read()
+	if f := d.meanwhile; f != nil {
+		d.meanwhile = nil
+		f()
+	}
+	return reading, err
+}
+
+// A look that began before a checkpoint and arrives after it says nothing of the time since.
+func TestWatchDropsWhatIsStale(t *testing.T) {
+	d := &slowDevice{device: &device{allocated: 1000, total: 1 << 40}}
+	r, _ := newRunner(d.device)
+	r.Device, r.watched = d, true
+	d.meanwhile = func() {
+		d.allocated = 10
+		r.Checkpoint("After Whisper Cleanup")
+	}
+	r.look()
+	if peak := r.takePeak(20); peak != 20 {
+		t.Errorf("expected a peak of 20 bytes since the checkpoint, found %d", peak)
+	}
+}

@@ -50,7 +50,11 @@ func process(ctx context.Context, o *options) (pipeline.Result, error) {
 			return none, err
 		}
 	}
-	defer w.runner.Watch(pipeline.WatchEvery)()
+	every := pipeline.WatchEvery
+	if ledger.gpu != nil {
+		every = pipeline.WatchGPUEvery
+	}
+	defer w.runner.Watch(every)()
 	batch := &pipeline.Batch{
 		Runner: w.runner, First: o.first, Work: w.file, Failed: report, AnyThread: meter.Malloc(o.malloc) == meter.MallocDefault,
 	}

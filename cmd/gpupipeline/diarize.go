@@ -75,6 +75,7 @@ func (w *work) enroll(ctx context.Context, f pipeline.File, model embedder, pcm 
 	turns, clips := clips(d.Turns, pcm)
 	embeddings, err := w.runner.Enroll(ctx, pipeline.Enrollment{
 		Batching: pipeline.Batching{Size: w.enrollBatch, Memory: w.batchMemory, ClearEvery: w.clearEvery},
+		Device:   w.host,
 		Alloc:    pipeline.HostTensor(w.host),
 		Embed: func(ctx context.Context, clip []float32) ([]float32, error) {
 			embedding, err := model.Embed(ctx, clip)

@@ -200,11 +200,11 @@ func (g *GPU) Read() (parser.Reading, error) {
 	if g.Others != nil {
 		pids = append(pids, g.Others()...)
 	}
-	uses, err := g.nvml.Use(pids)
+	uses, err := g.nvml.View([]int{g.index}).Use(pids)
 	if err != nil {
 		return r, err
 	}
-	use := uses[g.index]
+	use := uses[0]
 	for _, q := range []parser.Quantity{parser.Allocated, parser.Reserved, parser.Used} {
 		r.Set(q, parser.Exact(use.Used))
 	}

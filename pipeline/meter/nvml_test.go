@@ -22,6 +22,7 @@ type gpu struct {
 	drawing   []nvml.ProcessInfo
 	denied    bool // the list of processes may not be read
 	old       bool // the driver has only the first version of the memory call
+	lost      bool // with old: nor does that answer
 }
 
 func (g *gpu) device(index int) nvml.Device {
@@ -41,6 +42,9 @@ func (g *gpu) device(index int) nvml.Device {
 			return nvml.Memory_v2{Total: total, Used: g.used, Reserved: 500 << 20}, nvml.SUCCESS
 		},
 		GetMemoryInfoFunc: func() (nvml.Memory, nvml.Return) {
+			if g.lost {
+				return nvml.Memory{}, nvml.ERROR_GPU_IS_LOST
+			}
 			return nvml.Memory{Total: total, Used: g.used + 500<<20}, nvml.SUCCESS
 		},
 		GetComputeRunningProcessesFunc: func() ([]nvml.ProcessInfo, nvml.Return) {
@@ -153,7 +157,8 @@ func TestUse(t *testing.T) {
 
 func TestGPUReadsThisProcess(t *testing.T) {
 	card := &gpu{used: 10 << 30, processes: []nvml.ProcessInfo{{Pid: uint32(os.Getpid()), UsedGpuMemory: 1 << 30}}}
-	n := openMock(t, &gpu{}, card)
+	other := &gpu{old: true}
+	n := openMock(t, other, card)
 	device, err := n.GPU(1)
 	if err != nil {
 		t.Fatal(err)
@@ -175,6 +180,10 @@ func TestGPUReadsThisProcess(t *testing.T) {
 	device.Others = func() []int { return []int{int(worker.Pid)} }
 	if reading, err = device.Read(); err != nil || reading.Bytes(parser.Allocated) != 3<<30 {
 		t.Errorf("with a worker: expected %d, found %d, %v", int64(3<<30), reading.Bytes(parser.Allocated), err)
+	}
+	other.lost = true
+	if _, err = device.Read(); err != nil {
+		t.Errorf("another GPU that is lost: %v", err)
 	}
 	for _, index := range []int{-1, 2} {
 		if _, err := n.GPU(index); err == nil || !strings.Contains(err.Error(), "from 0 to 1") {

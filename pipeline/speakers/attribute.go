@@ -12,9 +12,9 @@ type Attribution struct {
 	Outside int `json:"outside"` // words that were said while nobody speaks there, which are neither right nor wrong
 }
 
-// Accuracy is the share of words that have the right speaker, 1 where there are none: 1 less the word diarization error
-// rate (L. El Shafey, H. Soltau and I. Shafran, "Joint speech recognition and speaker diarization via sequence
-// transduction", Interspeech 2019).
+// Accuracy is the share of words that have the right speaker, 1 where there are none. It is like 1 less the word
+// diarization error rate (L. El Shafey, H. Soltau and I. Shafran, "Joint speech recognition and speaker diarization via
+// sequence transduction", Interspeech 2019), but by time: what was said is not compared with a reference's words.
 func (a Attribution) Accuracy() float64 {
 	if a.Words == 0 {
 		return 1

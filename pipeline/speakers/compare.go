@@ -40,11 +40,11 @@ func (e *Errors) Add(other Errors) {
 	e.Mapping = nil
 }
 
-// Compare finds the errors of a diarization as NIST's Rich Transcription evaluations define them (the RT-09
-// evaluation plan of 2009, md-eval.pl), which is also what pyannote.metrics' DiarizationErrorRate does: at each time, of r speakers in
-// the reference and h in the diarization, max(0, r-h) are missed, max(0, h-r) are false alarm, and of the min(r, h) others
-// those are confused who are not mapped to one another, by the one-to-one mapping of speakers that makes the confusion
-// least.
+// Compare finds the errors of a diarization as NIST's Rich Transcription evaluations define them (the RT-09 evaluation
+// plan of 2009, md-eval.pl), which is also what pyannote.metrics' DiarizationErrorRate does: at each time, of r speakers
+// in the reference and h in the diarization, max(0, r-h) are missed, max(0, h-r) are false alarm, and of the min(r, h)
+// others those are confused who are not mapped to one another, by the one-to-one mapping of speakers that makes the
+// confusion least.
 //
 // Not scored is the time within collar seconds of where a turn of the reference begins or ends: 0.25 in NIST's
 // evaluations. Pyannote's collar is the sum of both sides, so twice this one. Turns that last no time are nobody's.
@@ -101,7 +101,8 @@ func Compare(reference, hypothesis []Turn, collar float64) Errors {
 func collars(turns []Turn, collar float64) []Turn {
 	var around []Turn
 	for _, t := range turns {
-		around = append(around, Turn{Start: t.Start - collar, End: t.Start + collar}, Turn{Start: t.End - collar, End: t.End + collar})
+		around = append(around,
+			Turn{Start: t.Start - collar, End: t.Start + collar}, Turn{Start: t.End - collar, End: t.End + collar})
 	}
 	return around
 }

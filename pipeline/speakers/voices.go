@@ -26,17 +26,7 @@ type voice struct {
 // -1 and 1, are of different voices; where one model's embeddings part is in its documentation, 0.5 is usual.
 func NewVoices(threshold float64) *Voices { return &Voices{threshold: threshold} }
 
-// Enroll makes a voice known by a name, or adds to what is known of it.
-func (v *Voices) Enroll(name string, embeddings ...[]float32) error {
-	sum, err := v.direction(embeddings)
-	if err != nil {
-		return fmt.Errorf("voice of %s: %w", name, err)
-	}
-	v.dim = len(sum)
-	v.add(name, sum)
-	return nil
-}
-
+// add makes a voice known by a name, or adds to what is known of it.
 func (v *Voices) add(name string, sum []float64) {
 	at := slices.IndexFunc(v.known, func(k voice) bool { return k.name == name })
 	if at < 0 {
@@ -81,21 +71,12 @@ func (v *Voices) Name(embeddings map[string][][]float32) (map[string]string, err
 	}
 	for i, label := range labels {
 		if names[label] == "" {
-			names[label] = v.newName()
+			names[label] = fmt.Sprintf("SPEAKER_%02d", len(v.known))
 		}
 		v.dim = len(sums[i])
 		v.add(names[label], sums[i])
 	}
 	return names, nil
-}
-
-func (v *Voices) newName() string {
-	for n := 0; ; n++ {
-		name := fmt.Sprintf("SPEAKER_%02d", n)
-		if !slices.ContainsFunc(v.known, func(k voice) bool { return k.name == name }) {
-			return name
-		}
-	}
 }
 
 // direction is the sum of embeddings, each made as long as the others.

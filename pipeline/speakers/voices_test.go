@@ -35,39 +35,27 @@ func TestVoicesOverAudios(t *testing.T) {
 	name(t, v, nil, map[string]string{})
 }
 
-func TestVoicesEnrolled(t *testing.T) {
+func TestVoicesAreTheirMean(t *testing.T) {
 	v := NewVoices(0.8)
-	for who, degrees := range map[string]float64{"Ann": 0, "SPEAKER_00": 180} {
-		if err := v.Enroll(who, at(degrees, 1)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// Two of an audio are not both Ann: the one who is more like her is, and the other is new. SPEAKER_00 is taken.
-	name(t, v, map[string][][]float32{"0": {at(20, 1)}, "1": {at(3, 1)}}, map[string]string{"0": "SPEAKER_01", "1": "Ann"})
-	// What is known is the mean: 0 and 3 and these. The third lies 38 degrees from Ann's first and 35 from her mean.
-	if err := v.Enroll("Ann", at(-10, 1)); err != nil {
-		t.Fatal(err)
-	}
-	name(t, v, map[string][][]float32{"0": {at(-38, 1)}}, map[string]string{"0": "Ann"})
+	name(t, v, map[string][][]float32{"0": {at(0, 1)}, "1": {at(180, 1)}}, map[string]string{"0": "SPEAKER_00", "1": "SPEAKER_01"})
+	// Two of an audio are not both the first: the one who is more like it is, and the other is new.
+	name(t, v, map[string][][]float32{"0": {at(20, 1)}, "1": {at(3, 1)}}, map[string]string{"0": "SPEAKER_02", "1": "SPEAKER_00"})
+	// What is known is the mean: 0 and 3 and this. The next lies 38 degrees from the first and 36 from the mean.
+	name(t, v, map[string][][]float32{"0": {at(-10, 1)}}, map[string]string{"0": "SPEAKER_00"})
+	name(t, v, map[string][][]float32{"0": {at(-38, 1)}}, map[string]string{"0": "SPEAKER_00"})
 }
 
 // Both can be paired, if the one that is a little more like the other's voice yields.
 func TestVoicesPairAll(t *testing.T) {
 	v := NewVoices(0.8)
-	for who, degrees := range map[string]float64{"A": 0, "B": 40} {
-		if err := v.Enroll(who, at(degrees, 1)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// To A and B: x is 30 and 10 degrees away, y 70 and 30.
-	name(t, v, map[string][][]float32{"x": {at(30, 1)}, "y": {at(70, 1)}}, map[string]string{"x": "A", "y": "B"})
+	name(t, v, map[string][][]float32{"a": {at(0, 1)}, "b": {at(40, 1)}}, map[string]string{"a": "SPEAKER_00", "b": "SPEAKER_01"})
+	// To these: x is 30 and 10 degrees away, y 70 and 30.
+	name(t, v, map[string][][]float32{"x": {at(30, 1)}, "y": {at(70, 1)}}, map[string]string{"x": "SPEAKER_00", "y": "SPEAKER_01"})
 }
 
 func TestVoicesSayWhatIsWrong(t *testing.T) {
 	v := NewVoices(0.8)
-	if err := v.Enroll("Ann", at(0, 1)); err != nil {
-		t.Fatal(err)
-	}
+	name(t, v, map[string][][]float32{"0": {at(0, 1)}}, map[string]string{"0": "SPEAKER_00"})
 	nan := float32(math.NaN())
 	for want, embeddings := range map[string][][]float32{
 		"voice of 0: expected an embedding, found none":                nil,
@@ -84,9 +72,7 @@ func TestVoicesSayWhatIsWrong(t *testing.T) {
 	if _, err := fresh.Name(map[string][][]float32{"0": {{1, 2, 3}}, "1": {{1, 2}}}); err == nil || !strings.Contains(err.Error(), "3 numbers, found 2") {
 		t.Errorf("found %v", err)
 	}
-	if err := fresh.Enroll("Bo", []float32{1}); err != nil {
-		t.Errorf("after a mistake: %v", err)
-	}
+	name(t, fresh, map[string][][]float32{"0": {{1}}}, map[string]string{"0": "SPEAKER_00"}) // after a mistake
 }
 
 func TestRename(t *testing.T) {
