@@ -108,7 +108,8 @@ finish() {
 		[ -z "$include" ] || echo "export C_INCLUDE_PATH='$include'"
 		# Setting CGO_CFLAGS replaces Go's default, so that is repeated; go-nvml's headers deprecate what it binds.
 		echo "export CGO_CFLAGS='-O2 -g -Wno-deprecated-declarations'"
-		echo "export CGO_LDFLAGS='$flags'"
+		# The user's own options stay. Where env is read twice these do not come twice: Go would build anew.
+		echo "case \" \${CGO_LDFLAGS-} \" in *' $flags '*) ;; *) export CGO_LDFLAGS=\"$flags\${CGO_LDFLAGS:+ \$CGO_LDFLAGS}\" ;; esac"
 		# These are only for programs that gcc links. In CGO_LDFLAGS a part of them would get into programs that Go links
 		# by itself, and these would run with one libc's loader and the other libc.
 		[ -z "$running" ] || echo "export GOFLAGS=\"\${GOFLAGS:-} -ldflags=-extldflags=$running\""

@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"vramsoak/pipeline"
+	"vramsoak/pipeline/diarization"
 	"vramsoak/pipeline/meter"
 	"vramsoak/pipeline/speakers"
 	"vramsoak/pipeline/whisper"
@@ -45,10 +48,8 @@ func process(ctx context.Context, o *options) (pipeline.Result, error) {
 		truth:  truth,
 	}
 	w.runner.Describe = w.describe
-	if o.diarizes() {
-		if err := w.engines.warmUp(); err != nil {
-			return none, err
-		}
+	if err := w.engines.warmUp(ctx, o); err != nil {
+		return none, err
 	}
 	every := pipeline.WatchEvery
 	if ledger.gpu != nil {
@@ -62,14 +63,25 @@ func process(ctx context.Context, o *options) (pipeline.Result, error) {
 	if err == nil && result.Files == 0 {
 		err = errors.New("expected audio files, found no path")
 	}
+	if err == nil && truth != nil && w.known == 0 {
+		err = truth.none(result.Files)
+	}
 	if w.total.files > 0 {
-		fmt.Fprintf(os.Stderr, "gpupipeline: %d files: %v\n", w.total.files, &w.total)
+		fmt.Fprintf(os.Stderr, "gpupipeline: %s: %v\n", files(w.total.files), &w.total)
 	}
 	return result, err
 }
 
+// files counts files: "1 file".
+func files(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
+}
+
 // checkFiles looks at what the batch needs before the first file waits for it, and reads the truth. It names every mistake.
-func checkFiles(o *options) (t truth, err error) {
+func checkFiles(o *options) (t *truth, err error) {
 	var errs []error
 	if info, err := os.Stat(o.model); err != nil {
 		errs = append(errs, fmt.Errorf("--model: %w", err))
@@ -82,14 +94,38 @@ func checkFiles(o *options) (t truth, err error) {
 		}
 	}
 	if o.diarizes() {
-		errs = append(errs, o.diarization().Validate())
+		errs = append(errs, checkDiarization(o))
 	}
 	if o.truth != "" {
 		if t, err = readTruth(o.truth); err != nil {
 			errs = append(errs, fmt.Errorf("--truth: %w", err))
+		} else if len(o.paths) > 0 && !slices.ContainsFunc(o.paths, t.knows) {
+			errs = append(errs, t.none(len(o.paths)))
 		}
 	}
 	return t, errors.Join(errs...)
+}
+
+// checkDiarization checks what the files of the models show, and the rest of the configuration.
+func checkDiarization(o *options) error {
+	errs := []error{flagged(o.diarization().Validate())}
+	segmentation := diarization.Check(o.segmentation, diarization.Segmentation)
+	embedding := diarization.Check(o.embedding, diarization.Embedding)
+	if segmentation != nil && embedding != nil &&
+		diarization.Check(o.segmentation, diarization.Embedding) == nil && diarization.Check(o.embedding, diarization.Segmentation) == nil {
+		return errors.Join(append(errs, fmt.Errorf("--segmentation, --embedding: these two look swapped: %s measures voices, and %s finds where they are",
+			o.segmentation, o.embedding))...)
+	}
+	return errors.Join(append(errs, named("--segmentation", segmentation), named("--embedding", embedding))...)
+}
+
+// flagged puts dashes before the mistakes of a configuration of diarization, each of which begins with what the flag is called, too.
+func flagged(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := strings.ReplaceAll("\n"+err.Error(), "\n", "\n--")
+	return errors.New(strings.TrimPrefix(strings.ReplaceAll(text, "\n--threads:", "\n--diarization-threads:"), "\n"))
 }
 
 func report(f pipeline.File, err error) {

@@ -95,3 +95,19 @@ func TestClearing(t *testing.T) {
 		t.Errorf("cleared %d times for --clear-every 0, %d for 1000, %d for 1", never, seldom, often)
 	}
 }
+
+// A recording that was cut off is transcribed as far as it goes, and the log says how much is not there.
+func TestCutOffAudio(t *testing.T) {
+	whole, err := os.ReadFile(audioFiles(t)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "cut.wav")
+	if err := os.WriteFile(path, whole[:len(whole)-32000], 0o666); err != nil { // 1 s
+		t.Fatal(err)
+	}
+	out, err := command(t, "--model", model, path).Output()
+	if want := " WARNING: " + path + ": the file ends 1.0 s before its header says; what is there is "; err != nil || !strings.Contains(string(out), want) {
+		t.Errorf("%v: expected %q in the log, found\n%s", err, want, out)
+	}
+}

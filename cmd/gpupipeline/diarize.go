@@ -35,11 +35,11 @@ func (w *work) diarize(ctx context.Context, pcm []float32) (turns []speakers.Tur
 		copy(waveform.Floats(), pcm)
 		loaded, err := w.engines.diarizer(ctx, waveform.Floats())
 		if err != nil {
-			return w.ledger.outOfMemory(err, 0)
+			return refusal(err, w.ledger.diarization(w.provider), 0)
 		}
 		model = loaded
 		turns, err = model.Diarize(ctx)
-		return w.ledger.outOfMemory(err, 0)
+		return refusal(err, w.ledger.diarization(w.provider), 0)
 	})
 	return turns, err
 }
@@ -58,7 +58,7 @@ func (w *work) align(ctx context.Context, f pipeline.File, pcm []float32, d *doc
 		if !w.noEnroll && len(d.Turns) > 0 {
 			loaded, err := w.engines.embedder(ctx)
 			if err != nil {
-				return w.ledger.outOfMemory(err, 0)
+				return refusal(err, w.ledger.diarization(w.provider), 0)
 			}
 			model = loaded
 			if err := w.enroll(ctx, f, model, pcm, d); err != nil {
@@ -79,7 +79,7 @@ func (w *work) enroll(ctx context.Context, f pipeline.File, model embedder, pcm 
 		Alloc:    pipeline.HostTensor(w.host),
 		Embed: func(ctx context.Context, clip []float32) ([]float32, error) {
 			embedding, err := model.Embed(ctx, clip)
-			return embedding, w.ledger.outOfMemory(err, 0)
+			return embedding, refusal(err, w.ledger.diarization(w.provider), 0)
 		},
 		Fault: w.faults.At[f.Index],
 	}, clips)

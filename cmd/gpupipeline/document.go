@@ -10,6 +10,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/renameio/v2"
 
@@ -51,10 +52,18 @@ func audioName(path string) string {
 var allFormats = []string{"json", "srt", "vtt", "rttm"}
 
 // documentName is a document's file name: the audio's, and a digest of its path, for a batch may hold a/1.wav and
-// b/1.wav. It depends on nothing else, so that a process that takes the batch up again names files as the first did.
+// b/1.wav. It depends on nothing else, so that a process that takes the batch up again names files as the first did. Of a long
+// name it has the beginning: file systems take 255 bytes, and while it is written the name is longer.
 func documentName(path, format string) string {
+	const most = 200
 	digest := sha256.Sum256([]byte(filepath.Clean(path)))
-	return fmt.Sprintf("%s-%x.%s", filepath.Base(path), digest[:6], format)
+	name := filepath.Base(path)
+	for end := most; len(name) > most; end-- {
+		if utf8.RuneStart(name[end]) || end == most-utf8.UTFMax {
+			name = name[:end]
+		}
+	}
+	return fmt.Sprintf("%s-%x.%s", name, digest[:6], format)
 }
 
 // write writes a document into dir, in each format by rename: under its name there is a whole one or none. No dir, no

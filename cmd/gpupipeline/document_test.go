@@ -7,6 +7,20 @@ import (
 	"testing"
 )
 
+// A file system takes names of 255 bytes.
+func TestDocumentNameOfALongName(t *testing.T) {
+	for name, want := range map[string]string{
+		strings.Repeat("a", 200):       strings.Repeat("a", 200) + "-",
+		strings.Repeat("a", 250):       strings.Repeat("a", 200) + "-",
+		"a" + strings.Repeat("ü", 125): "a" + strings.Repeat("ü", 99) + "-",
+		strings.Repeat("\x80", 250):    strings.Repeat("\x80", 196) + "-",
+	} {
+		if got := documentName(name, "json"); !strings.HasPrefix(got, want) || len(got) > len(want)+len("0123456789ab.json") {
+			t.Errorf("%q: found %q", name, got)
+		}
+	}
+}
+
 // Files of one name in two folders have two transcripts, and a file has the same name in every process.
 func TestDocumentName(t *testing.T) {
 	a, b := documentName("day1/call.wav", "json"), documentName("day2/call.wav", "json")

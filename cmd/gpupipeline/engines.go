@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"vramsoak/pipeline"
 	"vramsoak/pipeline/diarization"
@@ -43,11 +44,8 @@ type EngineSettings struct {
 	Verbose     bool
 	Model       string // of whisper.cpp
 	Diarization diarization.Config
-}
-
-func (s *EngineSettings) embedder() diarization.EmbedderConfig {
-	d := s.Diarization
-	return diarization.EmbedderConfig{Model: d.Embedding, Threads: d.Threads, Provider: d.Provider}
+	// Tried are the models of diarization that another process has tried.
+	Tried []diarization.Trial
 }
 
 // engines load the engines, each for one stage of one file: in this process, or in a worker where the stage is isolated.
@@ -100,22 +98,74 @@ func (e *engines) embedder(ctx context.Context) (embedder, error) {
 		w, err := e.worker(ctx, stageDiarization, "LoadEmbedder", nil)
 		return remoteEmbedder{w}, err
 	}
-	model, err := diarization.OpenEmbedder(e.settings.embedder())
+	model, err := diarization.OpenEmbedder(e.settings.Diarization.Embedder())
 	return localEmbedder{model}, err
 }
 
-// warmUp loads and frees a model of diarization before the first file, for with the first one ONNX Runtime sets up what it keeps until
-// the process ends (5 MB): that is no file's memory. In workers it ends with them.
-func (e *engines) warmUp() error {
+// warmUp loads and frees the models before the first file, each where its stage will run, so that what is wrong with one is said
+// before there is any work. And with the first model an engine sets up what it keeps until the process ends (ONNX Runtime 5 MB), which
+// is no file's memory; in workers it ends with them. That memory is too little for a model the files say, each for itself.
+func (e *engines) warmUp(ctx context.Context, o *options) error {
+	errs := []error{e.warmWhisper(ctx, o.language)}
+	if o.diarizes() {
+		errs = append(errs, e.warmDiarization(ctx))
+	}
+	return errors.Join(slices.DeleteFunc(errs, outOfMemory)...)
+}
+
+func (e *engines) warmWhisper(ctx context.Context, language string) error {
+	if e.isolated[stageWhisper] {
+		_, err := e.warmWorker(ctx, stageWhisper, "WarmWhisper", language)
+		return err
+	}
+	model, err := whisper.Load(e.settings.Model)
+	if err != nil {
+		return named("--model", err)
+	}
+	return errors.Join(named("--language", model.CheckLanguage(language)), model.Close())
+}
+
+func (e *engines) warmDiarization(ctx context.Context) (err error) {
 	if e.isolated[stageDiarization] {
+		e.settings.Tried, err = e.warmWorker(ctx, stageDiarization, "WarmDiarization", "")
+		return err
+	}
+	d := e.settings.Diarization
+	if err := errors.Join(named("--segmentation", diarization.Try(d.Segmentation, diarization.Segmentation)),
+		named("--embedding", diarization.Try(d.Embedding, diarization.Embedding))); err != nil {
+		return err
+	}
+	models, err := diarization.Open(d)
+	if err != nil {
+		return named("--segmentation, --embedding", err)
+	}
+	models.Close()
+	return nil
+}
+
+// warmWorker warms up in a process of the stage's own and returns which models were tried there.
+func (e *engines) warmWorker(ctx context.Context, stage, method, language string) (tried []diarization.Trial, err error) {
+	w, err := startWorker(ctx, stage, e.ledger, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err = w.call(ctx, "Open", e.settings, &None{}); err == nil {
+		err = w.call(ctx, method, language, &tried)
+	}
+	return tried, errors.Join(err, w.Close())
+}
+
+// named puts the flag before what is wrong with what it names.
+func named(flag string, err error) error {
+	if err == nil {
 		return nil
 	}
-	model, err := diarization.OpenEmbedder(e.settings.embedder())
-	if err != nil {
-		return fmt.Errorf("--embedding: %w", err)
-	}
-	model.Close()
-	return nil
+	return fmt.Errorf("%s: %w", flag, err)
+}
+
+// outOfMemory says whether an engine's error is for want of memory.
+func outOfMemory(err error) bool {
+	return errors.Is(err, whisper.ErrOutOfMemory) || errors.Is(err, diarization.ErrOutOfMemory) || errors.Is(err, errWorkerOutOfMemory)
 }
 
 // worker starts a process for a stage and has it load an engine.

@@ -44,7 +44,7 @@ func paths(ctx context.Context, o *options) iter.Seq2[string, error] {
 	}
 }
 
-// given yields the arguments, then the list's paths, then stdin's.
+// given yields the arguments, the list's paths, or stdin's.
 func given(ctx context.Context, o *options) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for _, path := range o.paths {
@@ -102,11 +102,11 @@ func each(ctx context.Context, r io.Reader, name string, yield func(string, erro
 			if !ok {
 				return true
 			}
-			if l.line != "" && !yield(l.line, nil) {
+			if l.err != nil && !errors.Is(l.err, io.EOF) { // the line may be half a path
+				yield("", fmt.Errorf("%s: %w", name, l.err))
 				return false
 			}
-			if l.err != nil && !errors.Is(l.err, io.EOF) {
-				yield("", fmt.Errorf("%s: %w", name, l.err))
+			if l.line != "" && !yield(l.line, nil) {
 				return false
 			}
 		}

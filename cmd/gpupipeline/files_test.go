@@ -4,12 +4,15 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"vramsoak/parser"
 )
@@ -98,5 +101,23 @@ func TestOrder(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: expected %q, found %q", order, want, got)
 		}
+	}
+}
+
+// A list that cannot be read on ends the batch before what may be half a path is worked on.
+func TestListBreaksOff(t *testing.T) {
+	broken := errors.New("input/output error")
+	var got []string
+	for path, err := range func(yield func(string, error) bool) {
+		each(t.Context(), io.MultiReader(strings.NewReader("a.wav\nb/long-na"), iotest.ErrReader(broken)), "--list", yield)
+	} {
+		if err != nil {
+			got = append(got, err.Error())
+			continue
+		}
+		got = append(got, path)
+	}
+	if want := []string{"a.wav", "--list: input/output error"}; !slices.Equal(got, want) {
+		t.Errorf("expected %q, found %q", want, got)
 	}
 }

@@ -150,7 +150,7 @@ func (l *ledger) leak(n int64) error {
 		return err
 	}
 	_, err := l.device.Alloc(n)
-	return l.outOfMemory(err, n)
+	return refusal(err, l, n)
 }
 
 // overdraw asks for more than there is.
@@ -162,13 +162,20 @@ func (l *ledger) overdraw() error {
 	return l.leak(2 * reading.Bytes(parser.Total))
 }
 
-// outOfMemory puts the device's reading into an error of an engine's for want of memory; other errors it returns as they
-// are.
-func (l *ledger) outOfMemory(err error, requested int64) error {
-	if !errors.Is(err, whisper.ErrOutOfMemory) {
+// diarization is the device that sherpa-onnx computes on.
+func (l *ledger) diarization(provider string) meter.Device {
+	if l.gpu != nil && provider == "cpu" {
+		return l.host
+	}
+	return l
+}
+
+// refusal puts a device's reading into an error of an engine's for want of memory; other errors it returns as they are.
+func refusal(err error, device meter.Device, requested int64) error {
+	if !outOfMemory(err) {
 		return err
 	}
-	oom := &meter.OutOfMemoryError{Requested: requested, Device: l.Lane().Device}
-	oom.Reading, _ = l.Read() // an unread device leaves the message's other sizes at 0
+	oom := &meter.OutOfMemoryError{Requested: requested, Device: device.Lane().Device}
+	oom.Reading, _ = device.Read() // an unread device leaves the message's other sizes at 0
 	return fmt.Errorf("%w (%w)", oom, err)
 }

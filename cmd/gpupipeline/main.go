@@ -55,7 +55,23 @@ func waitPassively() error {
 	if err := os.Setenv(policy, "passive"); err != nil {
 		return err
 	}
-	return syscall.Exec("/proc/self/exe", os.Args, os.Environ())
+	return syscall.Exec(executable(), os.Args, os.Environ())
+}
+
+// executable is this program's file. The system names a process by what was executed: of /proc/self/exe, which is always there, tools
+// would show "exe". So that is taken only where the file has since been removed or replaced.
+func executable() string {
+	const always = "/proc/self/exe"
+	path, err := os.Executable()
+	if err != nil {
+		return always
+	}
+	file, err1 := os.Stat(path)
+	running, err2 := os.Stat(always)
+	if errors.Join(err1, err2) != nil || !os.SameFile(file, running) {
+		return always
+	}
+	return path
 }
 
 func run(args []string) int {

@@ -55,14 +55,26 @@ func audioFiles(t *testing.T) []string {
 	return files
 }
 
+// variablesRead change what gpupipeline does.
+var variablesRead = []string{
+	"ENABLE_FAST_PATH", "SKIP_VOICE_EMBEDDINGS", "VOICE_ENROLLMENT_BATCH_SIZE", "EMBEDDING_BATCH_SIZE", "VRAMSOAK_FIRST",
+	"OMP_WAIT_POLICY", "GLIBC_TUNABLES",
+}
+
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !slices.Contains(args, "--device") && !slices.Contains(args, workerFlag) {
+		args = append([]string{"--device", "host"}, args...) // on a machine with a GPU, too
+	}
 	cmd := exec.CommandContext(t.Context(), self, args...)
-	cmd.Env = append(os.Environ(), child+"=1", "VRAMSOAK_FIRST=")
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains(variablesRead, name) || strings.HasPrefix(name, "MALLOC_")
+	}), child+"=1")
 	return cmd
 }
 

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -41,10 +42,13 @@ FILES
   --stdin          read paths from stdin, one a line, and work on each as it comes
   --order NAME     given; smallest, the smallest files first, for which all paths are read before the first is worked on (given)
   --first N        place in the batch of the first file (VRAMSOAK_FIRST from the environment, else 1)
-  --out DIR        write what was found in each file into DIR
-  --formats LIST   of json, srt, vtt and rttm, with commas between (json)
-  --truth FILE     manifest that says who speaks when, as vramsoak fixtures audio writes it: log for each file and print in the
-                   end the diarization error rate and the share of words that have the right speaker
+                   Paths come from AUDIO, --list or --stdin, one of them
+  --out DIR        write what was found in each file into DIR, as NAME-DIGEST.FORMAT: the file's name, of a long one the first 200
+                   bytes, and twelve digits of the SHA-256 of its path
+  --formats LIST   of json, srt, vtt and rttm, with commas between; with --out (json)
+  --truth FILE     says who speaks when: a manifest as vramsoak fixtures audio writes it, or FILE.rttm, which names files without
+                   folder and extension. Log for each file and print in the end the diarization error rate and the share of words
+                   that have the right speaker
 
 TRANSCRIPTION
   --model FILE     model in ggml format
@@ -64,7 +68,8 @@ DIARIZATION
                             else 4)
 
 MEMORY
-  --batch-memory SHARE  of the device's free memory, that a batch of enrollment may take: smaller batches where less is free (1/8)
+  --batch-memory SHARE  what a batch of enrollment may take: a part of the free memory of the machine, such as 1/8 or 12.5%, or a
+                        size, such as 512MiB. Smaller batches where less is free (1/8)
   --clear-every N       give cached memory back after N batches of enrollment, and after every cleanup; 0 never does (5)
   --isolate LIST        of whisper and diarization, with a comma between: each stage in a process of its own, which ends with the
                         stage and so gives everything back. A crash in it fails the file and not the batch
@@ -92,7 +97,7 @@ ENVIRONMENT
 EXIT STATUS
   0    every file is transcribed
   1    a file failed
-  2    trouble: wrong usage, no model, no files, the log cannot be written
+  2    trouble: wrong usage, a model that cannot be used, no files, the log cannot be written
   130  interrupted (SIGINT); the file in work was cleaned up. A second signal ends the process at once
   143  terminated (SIGTERM), likewise
 `
@@ -104,6 +109,7 @@ type options struct {
 	stdin            bool
 	first            int
 	formats          []string
+	formatsGiven     bool
 	truth            string
 	// Transcription.
 	model, language string
@@ -126,6 +132,14 @@ type options struct {
 
 // diarizes says whether speakers are looked for.
 func (o *options) diarizes() bool { return o.segmentation != "" && !o.fast }
+
+// withoutSpeakers says why no speakers are looked for.
+func (o *options) withoutSpeakers() string {
+	if o.fast {
+		return "--fast (or ENABLE_FAST_PATH)"
+	}
+	return "no --segmentation and --embedding"
+}
 
 // diarization is the configuration of sherpa-onnx.
 func (o *options) diarization() diarization.Config {
@@ -172,14 +186,20 @@ func parse(args []string, getenv func(string) string) (*options, error) {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil, err
 		}
-		return nil, errors.Join(append(env.errs, fmt.Errorf("%w; see gpupipeline --help", err))...)
+		return nil, errors.Join(append(env.errs, fmt.Errorf("%s; see gpupipeline --help", twoDashes(err)))...)
 	}
+	flags.Visit(func(f *flag.Flag) { o.formatsGiven = o.formatsGiven || f.Name == "formats" })
 	o.paths = flags.Args()
 	if o.version {
 		return o, nil
 	}
 	return o, errors.Join(append(env.errs, o.check()...)...)
 }
+
+// oneDash is where package flag names a flag, with one dash as in Go's own tools.
+var oneDash = regexp.MustCompile(`(flag|for|defined:|argument:) -(\w)`)
+
+func twoDashes(err error) string { return oneDash.ReplaceAllString(err.Error(), "$1 --$2") }
 
 // cleanups are those that a fault may keep from freeing.
 var cleanups = []string{"Whisper", "Waveform", "Diarization Model", "Alignment Tensors", "Final"}
@@ -196,7 +216,9 @@ func (o *options) check() (errs []error) {
 	expect(o.model != "", "--model: expected a model file, found none")
 	expect((o.segmentation == "") == (o.embedding == ""),
 		"--segmentation, --embedding: expected both models of diarization or none of them, found one")
-	expect(o.truth == "" || o.segmentation != "", "--truth: expected the models of diarization too, which it judges, found none")
+	expect(o.truth == "" || o.diarizes(), "--truth: expected a diarization, which it judges, found %s", o.withoutSpeakers())
+	expect(!o.formatsGiven || o.out != "", "--formats: expected --out too, the folder for what is written, found none")
+	expect(!slices.Contains(o.formats, "rttm") || o.diarizes(), "--formats rttm: expected a diarization, whose turns it has, found %s", o.withoutSpeakers())
 	oneOf("order", o.order, "given", "smallest")
 	expect(o.first >= 1, "--first: expected 1 or more, found %d", o.first)
 	expect(o.threads >= 1, "--threads: expected 1 or more, found %d", o.threads)
@@ -208,7 +230,22 @@ func (o *options) check() (errs []error) {
 	expect(o.clearEvery >= 0, "--clear-every: expected 0 or more, found %d", o.clearEvery)
 	oneOf("malloc", o.malloc, string(meter.MallocFixed), string(meter.MallocDefault))
 	oneOf("device", o.device, "auto", "host", "nvml")
-	expect(len(o.paths) > 0 || o.list != "" || o.stdin, "expected audio files, --list or --stdin, found none")
+	var sources []string
+	for _, source := range []struct {
+		given bool
+		name  string
+	}{{len(o.paths) > 0, "audio files"}, {o.list != "", "--list"}, {o.stdin, "--stdin"}} {
+		if source.given {
+			sources = append(sources, source.name)
+		}
+	}
+	expect(len(sources) > 0, "expected audio files, --list or --stdin, found none")
+	expect(len(sources) < 2, "expected audio files, --list or --stdin, found %s", strings.Join(sources, " and "))
+	for n, fault := range o.faults.At {
+		enrolls := o.diarizes() && !o.noEnroll
+		expect(enrolls || fault != pipeline.FaultOOMBatch && fault != pipeline.FaultOOMItem,
+			"--fault %s:%d: expected enrollment, of which it takes the memory, found none: it needs the models of diarization, without --fast and --no-enroll", fault, n)
+	}
 	for _, name := range o.faults.Keep {
 		expect(slices.Contains(cleanups, name), "--fault: expected keep: with %s, found keep:%s", either(cleanups), name)
 	}

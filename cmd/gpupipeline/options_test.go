@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,21 @@ func TestTrouble(t *testing.T) {
 	if err := os.WriteFile(empty, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
+	write := func(name string, change func([]byte) []byte, from string) string {
+		text, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, change(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	cut := write("cut.bin", func(b []byte) []byte { return b[:len(b)/2] }, model)
+	broken := write("broken.onnx", func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("MatMul"), []byte("MatMuk")) }, embedding)
+	names := strings.NewReplacer("MODELS", strings.Join(withModels(), " "), "MODEL", model, "SEGMENTATION", segmentation, "EMBEDDING", embedding,
+		"EMPTY", empty, "WHISPER", model, "CUT", cut, "BROKEN", broken, "LIST", empty, "DIR", dir)
 	for _, test := range []struct{ args, want string }{
 		{"", "--model: expected a model file, found none\nexpected audio files, --list or --stdin, found none"},
 		{"--model MODEL", "expected audio files, --list or --stdin, found none"},
@@ -33,11 +49,33 @@ func TestTrouble(t *testing.T) {
 		{"--model MODEL --order length a.wav", `--order: expected given or smallest, found "length"`},
 		{"--model MODEL --fault burn:1 a.wav", `expected leak:SIZE, keep:NAME, oom:N, oom-batch:N, oom-item:N, crash:N or hang:N, found "burn:1"`},
 		{"--model MODEL --fault keep:Model a.wav", "--fault: expected keep: with Whisper, Waveform, Diarization Model, Alignment Tensors or Final, found keep:Model"},
-		{"--nonsense", "flag provided but not defined: -nonsense; see gpupipeline --help"},
+		{"--nonsense", "flag provided but not defined: --nonsense; see gpupipeline --help"},
+		{"--model MODEL --threads x a.wav", `invalid value "x" for flag --threads: `},
+		{"--model MODEL --batch-memory 2 a.wav", `for flag --batch-memory: expected a part of the free memory`},
+		{"--model MODEL --list LIST a.wav", "expected audio files, --list or --stdin, found audio files and --list"},
+		{"--model MODEL --list LIST --stdin", "found --list and --stdin"},
+		{"--model MODEL --formats json a.wav", "--formats: expected --out too"},
+		{"--model MODEL --formats rttm --out DIR a.wav", "--formats rttm: expected a diarization, whose turns it has, found no --segmentation and --embedding"},
+		{"--model MODEL --truth t.json a.wav", "--truth: expected a diarization, which it judges, found no --segmentation and --embedding"},
+		{"MODELS --truth t.json --fast a.wav", "--truth: expected a diarization, which it judges, found --fast (or ENABLE_FAST_PATH)"},
+		{"--model MODEL --fault oom-item:2 a.wav", "--fault oom-item:2: expected enrollment, of which it takes the memory, found none"},
+		{"MODELS --no-enroll --fault oom-batch:2 a.wav", "--fault oom-batch:2: expected enrollment"},
+		{"--model MODEL --segmentation EMBEDDING --embedding SEGMENTATION a.wav", "--segmentation, --embedding: these two look swapped"},
+		{"--model MODEL --segmentation EMPTY --embedding EMBEDDING a.wav", "--segmentation: EMPTY: is empty"},
+		{"--model MODEL --segmentation SEGMENTATION --embedding WHISPER a.wav", "--embedding: WHISPER: expected an ONNX model"},
+		{"MODELS --provider cuda --speakers 2000 a.wav", "--speakers: expected 0 (not known) to 1000, found 2000\n--provider cuda: expected an ONNX Runtime"},
+		{"--model EMPTY a.wav", "--model: EMPTY: is empty"},
+		{"--model SEGMENTATION a.wav", "--model: SEGMENTATION: expected a model in ggml format"},
+		{"--model CUT a.wav", "--model: CUT: "},
+		{"--model CUT --isolate whisper a.wav", "--model: CUT: "},
+		{"--model MODEL --language xx a.wav", `--language: expected en for a model that knows only English, found "xx"`},
+		{"--model MODEL --language xx --isolate whisper a.wav", `--language: expected en for a model`},
+		{"--model MODEL --segmentation SEGMENTATION --embedding BROKEN a.wav", "--embedding: BROKEN: expected a model that ONNX Runtime"},
+		{"--model MODEL --segmentation SEGMENTATION --embedding BROKEN --isolate diarization a.wav", "--embedding: BROKEN: expected a model that ONNX Runtime"},
 	} {
-		log, stderr, exit := gpupipeline(t, strings.Fields(strings.ReplaceAll(test.args, "MODEL", model))...)
-		if exit != "2" || len(log.Files) != 0 || !strings.Contains(stderr, test.want) {
-			t.Errorf("%s: exit %s, stderr %q, expected %q", test.args, exit, stderr, test.want)
+		log, stderr, exit := gpupipeline(t, strings.Fields(names.Replace(test.args))...)
+		if want := names.Replace(test.want); exit != "2" || len(log.Files) != 0 || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit %s, stderr %q, expected %q", test.args, exit, stderr, want)
 		}
 	}
 }

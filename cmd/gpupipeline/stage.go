@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"vramsoak/parser"
+	"vramsoak/pipeline/diarization"
 	"vramsoak/pipeline/meter"
 	"vramsoak/pipeline/speakers"
 	"vramsoak/pipeline/whisper"
@@ -86,7 +87,23 @@ func (s *Stage) Open(settings EngineSettings, _ *None) (err error) {
 		return err
 	}
 	s.engines = &engines{settings: settings}
+	diarization.Trust(settings.Tried)
 	return nil
+}
+
+// WarmWhisper says whether the model of a transcription can be used, and for a language.
+func (s *Stage) WarmWhisper(language string, _ *[]diarization.Trial) error {
+	if _, err := whisper.Init(s.engines.settings.Verbose); err != nil {
+		return err
+	}
+	return marked(s.engines.warmWhisper(context.Background(), language))
+}
+
+// WarmDiarization says whether the models of a diarization can be used, and which it tried.
+func (s *Stage) WarmDiarization(_ string, tried *[]diarization.Trial) error {
+	err := s.engines.warmDiarization(context.Background())
+	*tried = diarization.Trials()
+	return marked(err)
 }
 
 // LoadWhisper loads the model of a transcription.
@@ -113,7 +130,7 @@ func (s *Stage) LoadDiarizer(None, *None) (err error) {
 // Diarize finds who speaks when.
 func (s *Stage) Diarize(_ None, turns *[]speakers.Turn) (err error) {
 	*turns, err = s.diarizer.Diarize(context.Background())
-	return marked(err)
+	return err
 }
 
 // LoadEmbedder loads the model that measures voices.
@@ -125,7 +142,7 @@ func (s *Stage) LoadEmbedder(None, *None) (err error) {
 // Embed measures the voice of a clip, samples as their bytes: as numbers they would take net/rpc ten times as long.
 func (s *Stage) Embed(clip []byte, voice *[]float32) (err error) {
 	*voice, err = s.embedder.Embed(context.Background(), samplesOf(clip))
-	return marked(err)
+	return err
 }
 
 // Memory is what the C allocator of this process has handed out and holds.
@@ -166,7 +183,7 @@ func bytesOf(pcm []float32) []byte {
 }
 
 func marked(err error) error {
-	if _, refused := errors.AsType[*meter.OutOfMemoryError](err); refused || errors.Is(err, whisper.ErrOutOfMemory) {
+	if outOfMemory(err) {
 		return errors.New(oomMark + err.Error())
 	}
 	return err

@@ -4,32 +4,64 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 
 	"vramsoak/fixtures"
 	"vramsoak/pipeline/speakers"
 )
 
-// A truth says who speaks when in files, by their absolute paths.
-type truth map[string][]speakers.Turn
+// A truth says who speaks when in files.
+type truth struct {
+	path  string                     // where it is from
+	turns map[string][]speakers.Turn // by key
+	key   func(path string) string   // what a file is called in it
+}
 
-// readTruth reads the manifest of a batch of audio.
-func readTruth(path string) (truth, error) {
+// readTruth reads the manifest of a batch of audio, which names paths, or RTTM, which names files without folder and extension.
+func readTruth(path string) (*truth, error) {
+	if strings.EqualFold(filepath.Ext(path), ".rttm") {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = f.Close() }() // only read
+		turns, err := speakers.ReadRTTM(f, path)
+		return &truth{path, turns, func(path string) string { return speakers.RTTMField(audioName(path)) }}, err
+	}
 	manifest, err := fixtures.ReadManifest(path)
 	if err != nil {
 		return nil, err
 	}
-	t := truth{}
+	t := &truth{path, map[string][]speakers.Turn{}, absolute}
 	for _, f := range manifest.Files {
-		name, err := filepath.Abs(filepath.Join(filepath.Dir(path), f.Path))
-		if err != nil {
-			return nil, err
-		}
+		name := absolute(filepath.Join(filepath.Dir(path), f.Path))
+		t.turns[name] = nil
 		for _, turn := range f.Turns {
-			t[name] = append(t[name], speakers.Turn{Start: turn.Start, End: turn.End, Speaker: turn.Speaker})
+			t.turns[name] = append(t.turns[name], speakers.Turn{Start: turn.Start, End: turn.End, Speaker: turn.Speaker})
 		}
 	}
 	return t, nil
+}
+
+// absolute is the absolute path, or the path as it is where there is no working folder.
+func absolute(path string) string {
+	if name, err := filepath.Abs(path); err == nil {
+		return name
+	}
+	return filepath.Clean(path)
+}
+
+// knows says whether the truth has a file.
+func (t *truth) knows(path string) bool {
+	_, known := t.turns[t.key(path)]
+	return known
+}
+
+// none is the error where it has none of n files.
+func (t *truth) none(n int) error {
+	return fmt.Errorf("--truth: none of the %s is in %s", files(n), t.path)
 }
 
 // A score says how far a document is from the truth.
@@ -44,15 +76,11 @@ type score struct {
 
 // score compares a document with the truth, nothing around the turns' ends being left out. It is nil for a file that the truth does
 // not know.
-func (t truth) score(d *document) *score {
-	name, err := filepath.Abs(d.Path)
-	if err != nil {
-		return nil // without a working folder
-	}
-	turns, known := t[name]
-	if !known {
+func (t *truth) score(d *document) *score {
+	if !t.knows(d.Path) {
 		return nil
 	}
+	turns := t.turns[t.key(d.Path)]
 	s := &score{Errors: speakers.Compare(turns, d.Turns, 0)}
 	var words []speakers.Word
 	for _, segment := range d.Segments {
@@ -79,6 +107,7 @@ func (s *score) sum() *score {
 //
 //	diarization error rate 1.2 %: missed 0.10 s, false alarm 0.05 s, confused 0.00 s of 12.34 s; 15 of 16 words (93.8 %) have the right speaker
 func (s *score) String() string {
-	return fmt.Sprintf("diarization error rate %.1f %%: missed %.2f s, false alarm %.2f s, confused %.2f s of %.2f s; %d of %d words (%.1f %%) have the right speaker",
+	return fmt.Sprintf("diarization error rate %.1f %%: missed %.2f s, false alarm %.2f s, confused %.2f s of %.2f s; "+
+		"%d of %d words (%.1f %%) have the right speaker",
 		100*s.ErrorRate, s.Errors.Missed, s.Errors.FalseAlarm, s.Errors.Confusion, s.Errors.Reference, s.Words.Right, s.Words.Words, 100*s.WordAccuracy)
 }

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"bytes"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,11 +48,11 @@ func TestTruth(t *testing.T) {
 // A score counts what is right; a file that the manifest does not have is not judged.
 func TestScore(t *testing.T) {
 	all, err := readTruth(filepath.Join(batch, "manifest.json"))
-	if err != nil || len(all) != 6 {
-		t.Fatalf("%d files, %v", len(all), err)
+	if err != nil || len(all.turns) != 6 {
+		t.Fatalf("%v, %v", all, err)
 	}
 	path := audioFiles(t)[0]
-	right := all[path]
+	right := all.turns[path]
 	segment := speakers.Segment{Words: []speakers.Word{{Text: " a", Start: right[0].Start, End: right[0].End, Speaker: right[0].Speaker}}}
 	d := &document{Path: path, Turns: right, Segments: []speakers.Segment{segment}}
 	if s := all.score(d); s.ErrorRate != 0 || s.WordAccuracy != 1 || s.Words.Right != 1 {
@@ -62,5 +64,45 @@ func TestScore(t *testing.T) {
 	}
 	if s := all.score(&document{Path: "elsewhere.wav"}); s != nil {
 		t.Errorf("another file: %+v", s)
+	}
+}
+
+// RTTM names files without their folders; it is a truth like any other.
+func TestTruthInRTTM(t *testing.T) {
+	files := audioFiles(t)[:2]
+	manifest, err := readTruth(filepath.Join(batch, "manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := speakers.WriteRTTM(&text, audioName(files[1]), manifest.turns[files[1]]); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "truth.rttm")
+	if err := os.WriteFile(path, text.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	log, stderr, exit := gpupipeline(t, append(withModels("--truth", path), files...)...)
+	if exit != "0" || statuses(log) != "ok ok" || !strings.HasPrefix(stderr, "gpupipeline: 1 file: diarization error rate ") {
+		t.Errorf("exit %s, files %s, stderr %q", exit, statuses(log), stderr)
+	}
+}
+
+// A truth that has none of the files is a mistake: said at once where the files are known, else in the end.
+func TestTruthOfOtherFiles(t *testing.T) {
+	files := audioFiles(t)[:1]
+	path := filepath.Join(t.TempDir(), "truth.rttm")
+	if err := os.WriteFile(path, []byte("SPEAKER other 1 0.0 1.0 <NA> <NA> A <NA> <NA>\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	list := filepath.Join(t.TempDir(), "list.txt")
+	if err := os.WriteFile(list, []byte(files[0]), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{"": files, "ok": {"--list", list}} {
+		log, stderr, exit := gpupipeline(t, append(withModels("--truth", path), args...)...)
+		if exit != "2" || statuses(log) != want || stderr != "gpupipeline: --truth: none of the 1 file is in "+path+"\n" {
+			t.Errorf("%v: exit %s, files %s, stderr %q", args, exit, statuses(log), stderr)
+		}
 	}
 }

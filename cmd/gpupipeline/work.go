@@ -22,7 +22,8 @@ type work struct {
 	ledger  *ledger
 	engines *engines
 	voices  *speakers.Voices
-	truth   truth // empty without --truth
+	truth   *truth // nil without --truth
+	known   int    // files that it has
 	total   score
 	// seconds of audio that the file in work has; 0 until it is read.
 	seconds float64
@@ -31,6 +32,9 @@ type work struct {
 // file is one file's way through the pipeline. The samples lie in the C allocator's memory, where the ledger of a machine
 // without a GPU sees them, as it would see a tensor.
 func (w *work) file(ctx context.Context, file *pipeline.Scope, f pipeline.File) error {
+	if w.truth != nil && w.truth.knows(f.Path) {
+		w.known++
+	}
 	pcm := new(meter.Block)
 	file.Defer("Final", pcm.Len, func() error {
 		pcm.Free()
@@ -54,9 +58,11 @@ func (w *work) file(ctx context.Context, file *pipeline.Scope, f pipeline.File) 
 			return err
 		}
 	}
-	if d.Truth = w.truth.score(d); d.Truth != nil {
-		w.total.add(d.Truth)
-		w.runner.Logf("INFO: %s", d.Truth)
+	if w.truth != nil {
+		if d.Truth = w.truth.score(d); d.Truth != nil {
+			w.total.add(d.Truth)
+			w.runner.Logf("INFO: %s", d.Truth)
+		}
 	}
 	return d.write(w.out, w.formats)
 }
@@ -99,6 +105,10 @@ func (w *work) preprocess(ctx context.Context, f pipeline.File, pcm *meter.Block
 		*pcm = *block
 		copy(pcm.Floats(), samples.PCM)
 		w.seconds = samples.Seconds()
+		if samples.Missing > 0 {
+			w.runner.Logf("WARNING: %s: the file ends %.1f s before its header says; what is there is %.1f s: record or copy it again",
+				f.Path, samples.Missing, w.seconds)
+		}
 		if w.faults.Leak > 0 {
 			return w.ledger.leak(w.faults.Leak)
 		}
@@ -112,7 +122,7 @@ func (w *work) transcribe(ctx context.Context, f pipeline.File, pcm []float32) (
 		held := s.Growth()
 		model, err := w.engines.transcriber(ctx, pcm)
 		if err != nil {
-			return w.ledger.outOfMemory(err, 0)
+			return refusal(err, w.ledger, 0)
 		}
 		s.Defer("Whisper", held, model.Close)
 		switch fault := w.faults.At[f.Index]; fault {
@@ -122,7 +132,7 @@ func (w *work) transcribe(ctx context.Context, f pipeline.File, pcm []float32) (
 			return model.fail(ctx, fault)
 		}
 		t, err = model.Transcribe(ctx, whisper.Options{Language: w.language, Threads: w.threads})
-		return w.ledger.outOfMemory(err, 0)
+		return refusal(err, w.ledger, 0)
 	})
 	return t, err
 }

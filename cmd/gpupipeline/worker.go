@@ -6,16 +6,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/rpc"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
-	"vramsoak/pipeline/whisper"
+	"vramsoak/pipeline/diarization"
 )
 
 // A worker is a process of its own for the work of one stage on one file. It is this program again, which serves the
@@ -27,10 +29,24 @@ type worker struct {
 	ledger *ledger
 	// unhook undoes that the end of the context kills the process.
 	unhook func() bool
-	// ended is closed when the process has ended and state says how.
+	// ended is closed when the process has ended and state says how; last is what it said last.
 	ended chan struct{}
 	state *os.ProcessState
+	last  *tail
 }
+
+// A tail keeps the end of what is written to it.
+type tail struct{ text []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	const most = 4 << 10
+	t.text = append(t.text, p...)
+	t.text = t.text[max(0, len(t.text)-most):]
+	return len(p), nil
+}
+
+// errWorkerOutOfMemory is in the error of a worker whose memory ran out.
+var errWorkerOutOfMemory = errors.New("out of memory")
 
 // The files that a worker finds open.
 const (
@@ -38,9 +54,9 @@ const (
 	workerAudio
 )
 
-// startWorker starts a process for a stage, which sees the audio. The process is
-// killed when ctx ends: C++ code knows no other way to be stopped. It also dies with this process, or rather with the
-// thread that started it, which is the batch's own.
+// startWorker starts a process for a stage, which sees the audio. The process is killed when ctx ends: C++ code knows no
+// other way to be stopped. It also dies with this process, or rather with the thread that started it, which is the batch's
+// own.
 func startWorker(ctx context.Context, stage string, l *ledger, pcm []float32) (*worker, error) {
 	audio, err := shared(pcm)
 	if err != nil {
@@ -57,15 +73,17 @@ func startWorker(ctx context.Context, stage string, l *ledger, pcm []float32) (*
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command("/proc/self/exe", workerFlag)
+	cmd := exec.Command(executable(), workerFlag)
 	cmd.Args[0] = os.Args[0]
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr // stdout is the log's
+	last := &tail{}
+	said := io.MultiWriter(last, os.Stderr)
+	cmd.Stdout, cmd.Stderr = said, said // stdout is the log's
 	cmd.ExtraFiles = []*os.File{theirs, audio}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the process of stage %s: %w", stage, err), conn.Close())
 	}
-	w := &worker{stage: stage, cmd: cmd, client: rpc.NewClient(conn), ledger: l, ended: make(chan struct{})}
+	w := &worker{stage: stage, cmd: cmd, client: rpc.NewClient(conn), ledger: l, ended: make(chan struct{}), last: last}
 	go func() {
 		_ = cmd.Wait() // the state says it too
 		w.state = cmd.ProcessState
@@ -99,17 +117,31 @@ func (w *worker) call(ctx context.Context, method string, args, reply any) error
 	}
 	if said, ok := errors.AsType[rpc.ServerError](err); ok {
 		if text, oom := strings.CutPrefix(string(said), oomMark); oom {
-			return fmt.Errorf("%s: %w", text, whisper.ErrOutOfMemory)
+			return fmt.Errorf("%s: %w", text, errWorkerOutOfMemory)
 		}
 		return said
 	}
-	w.kill() // where it closed its socket and lives
-	<-w.ended
-	hint := ""
-	if status, ok := w.state.Sys().(syscall.WaitStatus); ok && status.Signal() == syscall.SIGKILL {
-		hint = "; the system kills a process when memory runs out"
+	return w.death()
+}
+
+// death says how the process ended. What engines in C++ do where memory runs out is to throw an exception that nobody catches, which
+// says so on stderr; or they touch pages that the system does not have, which then kills the process.
+func (w *worker) death() error {
+	select {
+	case <-w.ended:
+	case <-time.After(10 * time.Second):
+		w.kill()
+		<-w.ended
+		return fmt.Errorf("the process of stage %s did not answer any more and was killed", w.stage)
 	}
-	return fmt.Errorf("the process of stage %s ended: %v%s", w.stage, w.state, hint)
+	err := fmt.Errorf("the process of stage %s ended: %v", w.stage, w.state)
+	switch status, _ := w.state.Sys().(syscall.WaitStatus); {
+	case status.Signal() == syscall.SIGKILL:
+		return fmt.Errorf("%w; the system kills a process when memory runs out: %w", err, errWorkerOutOfMemory)
+	case diarization.SaysOutOfMemory(string(w.last.text)):
+		return fmt.Errorf("%w: %w", err, errWorkerOutOfMemory)
+	}
+	return err
 }
 
 func (w *worker) kill() { _ = w.cmd.Process.Kill() } // it may have ended
@@ -120,8 +152,5 @@ func (w *worker) Close() error {
 	w.kill()
 	<-w.ended
 	w.ledger.remove(w)
-	if err := w.client.Close(); !errors.Is(err, rpc.ErrShutdown) { // the connection broke when the process ended
-		return err
-	}
-	return nil
+	return w.client.Close()
 }

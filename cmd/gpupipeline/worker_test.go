@@ -4,9 +4,11 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -78,12 +80,20 @@ func TestNoOrphans(t *testing.T) {
 		signal syscall.Signal
 		exit   string
 	}{{syscall.SIGTERM, "143"}, {syscall.SIGKILL, "killed"}} {
-		var log bytes.Buffer
+		log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = log.Close() }() // it is read by its name
 		cmd := command(t, "--model", model, "--isolate", "whisper", "--fault", "hang:1", audioFiles(t)[0])
-		cmd.Stdout = &log
+		cmd.Stdout = log
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
+		await(t, "transcription", func() bool { // before it models are tried, in workers that end
+			text, err := os.ReadFile(log.Name())
+			return err == nil && bytes.Contains(text, []byte("Before Transcription"))
+		})
 		var worker int
 		await(t, "worker", func() bool {
 			for _, pid := range meter.Tree(cmd.Process.Pid)[1:] {
@@ -93,6 +103,12 @@ func TestNoOrphans(t *testing.T) {
 			}
 			return worker != 0
 		})
+		for _, pid := range []int{cmd.Process.Pid, worker} {
+			name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+			if want := filepath.Base(cmd.Path); err != nil || strings.TrimSpace(string(name)) != want[:min(15, len(want))] {
+				t.Errorf("the system calls process %d %s, %v", pid, name, err)
+			}
+		}
 		if err := cmd.Process.Signal(test.signal); err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +121,11 @@ func TestNoOrphans(t *testing.T) {
 			return err != nil || !bytes.Contains(args, []byte(workerFlag)) // gone, or a zombie that nobody waits for
 		})
 		if test.signal == syscall.SIGTERM {
-			tl := timeline(t, &log)
+			text, err := os.ReadFile(log.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+			tl := timeline(t, bytes.NewReader(text))
 			if statuses(tl) != "failed" || !strings.Contains(tl.Files[0].Error, "interrupted: terminated") {
 				t.Errorf("files %s: %+v", statuses(tl), tl.Files)
 			}
@@ -120,6 +140,54 @@ func TestWorkerAlone(t *testing.T) {
 	log, stderr, exit := gpupipeline(t, workerFlag)
 	if exit != "2" || len(log.Files) != 0 || !strings.Contains(stderr, "--worker is for gpupipeline itself") {
 		t.Errorf("exit %s, stderr %q", exit, stderr)
+	}
+}
+
+// Memory that runs out in a worker is told from other ends: the system kills it, or an engine says so and aborts.
+func TestWorkerOutOfMemory(t *testing.T) {
+	t.Setenv(child, "1")
+	host, err := meter.OpenHost(meter.MallocFixed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &ledger{host: host, workers: map[*worker]bool{}}
+	for end, want := range map[string]string{
+		"kill":      "the process of stage diarization ended: signal: killed; the system kills a process when memory runs out: out of memory",
+		"bad_alloc": "the process of stage diarization ended: signal: aborted: out of memory",
+		"crash":     "the process of stage diarization ended: signal: aborted",
+	} {
+		w, err := startWorker(t.Context(), stageDiarization, l, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m Memory
+		if err = w.call(t.Context(), "Open", EngineSettings{Malloc: meter.MallocFixed}, &None{}); err == nil {
+			err = w.call(t.Context(), "Memory", None{}, &m)
+		}
+		if err != nil || m.Allocated == 0 {
+			t.Fatalf("%+v, %v", m, err)
+		}
+		switch end {
+		case "kill":
+			w.kill()
+			err = w.call(t.Context(), "Memory", None{}, &m)
+		case "bad_alloc":
+			if _, err := w.last.Write([]byte("terminate called after throwing an instance of 'std::bad_alloc'\n")); err != nil {
+				t.Fatal(err)
+			}
+			err = w.call(t.Context(), "Crash", None{}, &None{})
+		default:
+			err = w.call(t.Context(), "Crash", None{}, &None{})
+		}
+		if err == nil || err.Error() != want || outOfMemory(err) != (end != "crash") {
+			t.Errorf("%s: found %v", end, err)
+		}
+		if _, ok := errors.AsType[*meter.OutOfMemoryError](refusal(err, l.diarization("cpu"), 0)); ok != (end != "crash") {
+			t.Errorf("%s: a file would not go on by itself: %v", end, err)
+		}
+		if err := w.Close(); err != nil {
+			t.Errorf("%s: closing: %v", end, err)
+		}
 	}
 }
 
@@ -143,4 +211,25 @@ func holds(t *testing.T, f *parser.File, cleanup string) int64 {
 	}
 	t.Errorf("%s has no %s", f.Path, cleanup)
 	return 0
+}
+
+// What one worker has tried before the batch those of the files need not try again.
+func TestWorkersTrustTheWarmUp(t *testing.T) {
+	t.Setenv(child, "1")
+	o, err := parse(withModels("--isolate", "diarization", "a.wav"), variables(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEngines(o, &ledger{workers: map[*worker]bool{}})
+	if err := e.warmDiarization(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var tried []string
+	for _, trial := range e.settings.Tried {
+		tried = append(tried, trial.Path)
+	}
+	slices.Sort(tried)
+	if diff := cmp.Diff([]string{embedding, segmentation}, tried); diff != "" {
+		t.Error(diff)
+	}
 }

@@ -25,6 +25,9 @@ const Rate = 16000
 type Samples struct {
 	PCM []float32 // mono at Rate, each in [-1, 1]; never empty
 
+	// Missing is how many seconds more a WAV file's header says it has: it was cut off. 0 where it is whole or cannot be told.
+	Missing float64
+
 	// SourceRate, in hertz, and SourceChannels are the file's own. Both are 0 where ffmpeg converted.
 	SourceRate, SourceChannels int
 }

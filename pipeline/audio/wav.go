@@ -22,6 +22,10 @@ const (
 	formatExtensible = 0xfffe
 )
 
+// Sizes from placeholder on are those of writers that could not seek back and did not say so: SoX writes 0x7ffff000, arecord
+// 0x7fffffff or 0x80000000.
+const placeholder = 0x7ffff000
+
 // unknownSize in a size field says that the writer could not seek back to fill it in, as ffmpeg does when it writes to a
 // pipe, or that an RF64 file's ds64 chunk has it.
 const unknownSize = 0xffffffff
@@ -219,6 +223,7 @@ func (w *wavReader) samples(size int64) (Samples, error) {
 	mono := make([]float32, len(buf)/frame)
 	rs := newResampler(w.format.rate, Rate)
 	var pcm []float32
+	read := int64(0)
 	for {
 		n, err := io.ReadFull(body, buf)
 		frames := n / frame // a last frame that is cut short is dropped
@@ -231,6 +236,7 @@ func (w *wavReader) samples(size int64) (Samples, error) {
 			mono[i] = float32(max(-1, min(1, x)))
 		}
 		w.offset += int64(n)
+		read += int64(n)
 		pcm = rs.push(pcm, mono[:frames])
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			break
@@ -246,7 +252,11 @@ func (w *wavReader) samples(size int64) (Samples, error) {
 	for i, x := range pcm {
 		pcm[i] = max(-1, min(1, x)) // the filter may overshoot
 	}
-	return Samples{PCM: pcm, SourceRate: w.format.rate, SourceChannels: w.format.channels}, nil
+	s := Samples{PCM: pcm, SourceRate: w.format.rate, SourceChannels: w.format.channels}
+	if size < placeholder || size > unknownSize && size < math.MaxInt64 { // in RF64 it may well be so large
+		s.Missing = float64((size-read)/int64(frame)) / float64(w.format.rate)
+	}
+	return s, nil
 }
 
 // mean returns the mean of the channels of one frame, full scale being 1, or NaN where one of them is not finite.

@@ -87,6 +87,9 @@ func inspect(path string, kind Kind, most limits) (properties, error) {
 	if !info.Mode().IsRegular() {
 		return properties{}, fmt.Errorf("%s: expected an ONNX model, found no regular file", path)
 	}
+	if info.Size() == 0 {
+		return properties{}, fmt.Errorf("%s: is empty: expected an ONNX model; copy or export it anew", path)
+	}
 	p, err := judge(file, info.Size(), kind, most)
 	if err != nil {
 		return properties{}, fmt.Errorf("%s: %w", path, err)

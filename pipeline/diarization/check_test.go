@@ -191,6 +191,9 @@ func TestCheckRefusesWhatIsNoModel(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "expected") || !strings.Contains(err.Error(), "export") {
 			t.Errorf("%s: found %v", name, err)
 		}
+		if (err != nil && strings.Contains(err.Error(), "is empty")) != (len(content) == 0) {
+			t.Errorf("%s: found %v", name, err)
+		}
 	}
 	for n := range whole { // wherever it is cut off
 		if _, err := judge(strings.NewReader(string(whole[:n])), int64(n), Segmentation, limits{}); err == nil {

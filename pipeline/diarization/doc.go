@@ -9,7 +9,7 @@
 // speakers of the whole. [OpenEmbedder] gives the vectors themselves.
 //
 // sherpa-onnx reports no errors: a model that it cannot use aborts the process, ends it, or corrupts its memory. So models
-// are checked before they are loaded ([Check]; the first time also by ONNX Runtime itself), and audio before it is handed
+// are checked before they are loaded ([Check]; the first time also by ONNX Runtime itself, [Try]), and audio before it is handed
 // over. What neither sees (a graph that fails on some audio only, memory that is used up) still ends the process: whoever
 // uses this package does so in a process that may die.
 //

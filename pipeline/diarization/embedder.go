@@ -14,21 +14,19 @@ type EmbedderConfig struct {
 	Provider string // cpu or cuda; "" means cpu
 }
 
-// Validate reports every mistake in the configuration at once, those of the model included.
-func (c EmbedderConfig) Validate() error {
-	_, err := c.inspect()
-	return err
+func (c EmbedderConfig) inspect() (properties, error) {
+	p, err := inspect(c.Model, Embedding, runtimeLimits())
+	return p, errors.Join(c.validate(), err)
 }
 
-func (c EmbedderConfig) inspect() (properties, error) {
+// validate reports every mistake but the model's.
+func (c EmbedderConfig) validate() error {
 	var errs []error
 	if c.Threads < 0 || c.Threads > maxThreads {
 		errs = append(errs, fmt.Errorf("threads: expected 1 to %d, or 0 for 1, found %d", maxThreads, c.Threads))
 	}
 	_, provider := c.defaults()
-	errs = append(errs, checkProvider(provider))
-	p, err := inspect(c.Model, Embedding, runtimeLimits())
-	return p, errors.Join(append(errs, err)...)
+	return errors.Join(append(errs, checkProvider(provider))...)
 }
 
 // maxThreads is more than any machine has cores.
@@ -45,7 +43,6 @@ func (c EmbedderConfig) defaults() (threads int, provider string) {
 // An Embedder is a loaded embedding model. It embeds one voice at a time.
 type Embedder struct {
 	engine *sherpa.SpeakerEmbeddingExtractor
-	dim    int
 }
 
 // OpenEmbedder checks the model and loads it. Close the Embedder after use.
@@ -62,7 +59,7 @@ func OpenEmbedder(c EmbedderConfig) (*Embedder, error) {
 	if engine == nil {
 		return nil, fmt.Errorf("sherpa-onnx does not load %s; what it says is on stderr", c.Model)
 	}
-	return &Embedder{engine, p.dim}, nil
+	return &Embedder{engine}, nil
 }
 
 // Close frees the model. The Embedder must not be used afterwards, but may be closed again.
@@ -73,14 +70,11 @@ func (e *Embedder) Close() {
 	}
 }
 
-// Dim is the number of elements of an embedding.
-func (e *Embedder) Dim() int { return e.dim }
-
 // shortest is the least audio that is embedded, 0.1 s: less has next to nothing of a voice in it, and of less than a
 // frame (25 ms) sherpa-onnx makes no features.
 const shortest = sampleRate / 10
 
-// Embed turns a voice, mono audio of 16 kHz with samples from -1 to 1, into a vector of Dim elements. The cosine of two
+// Embed turns a voice, mono audio of 16 kHz with samples from -1 to 1, into a vector. The cosine of two
 // vectors' angle tells how alike the voices are; their lengths mean nothing.
 func (e *Embedder) Embed(samples []float32) ([]float32, error) {
 	if len(samples) < shortest {

@@ -1,6 +1,7 @@
 package diarization
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -148,12 +149,30 @@ func TestOpenRefusesWhatTheRuntimeDoesNotLoad(t *testing.T) {
 		c := config()
 		c.Embedding = path
 		_, err := Open(c)
-		_, alone := OpenEmbedder(c.embedder())
+		_, alone := OpenEmbedder(c.Embedder())
 		for _, err := range []error{err, alone} {
 			if err == nil || !strings.Contains(err.Error(), path+": expected a model that ONNX Runtime "+Version()+" runs, found what it does not: ") {
 				t.Errorf("%s: found %v", name, err)
 			}
 		}
+	}
+}
+
+// A model that memory does not suffice for is no bad model. This one wants 2^48 bytes, which no process has addresses for.
+func TestTrySaysThatMemoryRanOut(t *testing.T) {
+	const n = 1 << 23
+	step := func(op string, ports ...string) node {
+		last := len(ports) - 1
+		return node{op: op, inputs: ports[:last], outputs: ports[last:]}
+	}
+	path := saved(t, changed(titanetFile(), func(f *file) {
+		f.metadata["output_dim"] = "80"
+		f.outputs = []port{{"logits", 1, []any{"a", "b"}}, {"embs", 1, []any{"c", "d"}}}
+		f.tensors = []tensor{{name: "v", element: 1, dims: []int64{n, 1}, raw: 4 * n}, {name: "w", element: 1, dims: []int64{1, n}, raw: 4 * n}}
+		f.nodes = []node{step("GlobalAveragePool", "audio_signal", "m"), step("Flatten", "m", "embs"), step("Add", "v", "w", "logits")}
+	}).encode())
+	if err := Try(path, Embedding); !errors.Is(err, ErrOutOfMemory) {
+		t.Errorf("found %v", err)
 	}
 }
 
@@ -191,7 +210,7 @@ func TestNeMo(t *testing.T) {
 		f.outputs = []port{{"logits", 1, []any{"a", 80}}, {"embs", 1, []any{"b", "c"}}}
 		f.nodes = []node{step("GlobalAveragePool", "audio_signal", "a"), step("Flatten", "a", "embs"), step("Relu", "embs", "logits")}
 	}).encode())
-	e, err := OpenEmbedder(c.embedder())
+	e, err := OpenEmbedder(c.Embedder())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,29 +2,17 @@ package diarization
 
 /*
 #cgo LDFLAGS: -ldl -Wl,-rpath,$ORIGIN/lib
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <stdint.h>
-
-// The beginning of onnxruntime_c_api.h's OrtApiBase, which never changes.
-typedef struct {
-	const void *(*get_api)(uint32_t version);
-	const char *(*get_version)(void);
-} api_base;
-
-typedef const api_base *(*get_api_base)(void);
-
-static get_api_base find(void) { return (get_api_base)dlsym(RTLD_DEFAULT, "OrtGetApiBase"); }
+#include "onnxruntime.h"
 
 static const char *onnxruntime_version(void) {
-	get_api_base get = find();
+	get_api_base get = find_onnxruntime();
 	return get ? get()->get_version() : "";
 }
 
 // The file that ONNX Runtime was loaded from.
 static const char *onnxruntime_file(void) {
 	Dl_info info;
-	get_api_base get = find();
+	get_api_base get = find_onnxruntime();
 	return get && dladdr((void *)get, &info) ? info.dli_fname : "";
 }
 */

@@ -23,13 +23,14 @@ type Config struct {
 	Provider     string  // cpu or cuda; "" means cpu
 }
 
-// Validate reports every mistake in the configuration at once, those of the models included.
-func (c Config) Validate() error {
-	_, _, err := c.inspect()
-	return err
+func (c Config) inspect() (segmentation, embedding properties, err error) {
+	segmentation, err1 := inspect(c.Segmentation, Segmentation, runtimeLimits())
+	embedding, err2 := inspect(c.Embedding, Embedding, runtimeLimits())
+	return segmentation, embedding, errors.Join(c.Validate(), err1, err2)
 }
 
-func (c Config) inspect() (segmentation, embedding properties, err error) {
+// Validate reports every mistake in the configuration at once, but those of the models: see [Check] and [Try].
+func (c Config) Validate() error {
 	var errs []error
 	if c.Speakers < 0 || c.Speakers > maxSpeakers {
 		errs = append(errs, fmt.Errorf("speakers: expected 0 (not known) to %d, found %d", maxSpeakers, c.Speakers))
@@ -37,15 +38,14 @@ func (c Config) inspect() (segmentation, embedding properties, err error) {
 	if !(c.Threshold >= 0 && c.Threshold <= 2) { // NaN fails too
 		errs = append(errs, fmt.Errorf("threshold: expected a cosine distance of 0 to 2, found %g", c.Threshold))
 	}
-	segmentation, err1 := inspect(c.Segmentation, Segmentation, runtimeLimits())
-	embedding, err2 := c.embedder().inspect()
-	return segmentation, embedding, errors.Join(append(errs, err1, err2)...)
+	return errors.Join(append(errs, c.Embedder().validate())...)
 }
 
 // maxSpeakers is more than any recording has.
 const maxSpeakers = 1000
 
-func (c Config) embedder() EmbedderConfig {
+// Embedder is the configuration of the embedding alone.
+func (c Config) Embedder() EmbedderConfig {
 	return EmbedderConfig{Model: c.Embedding, Threads: c.Threads, Provider: c.Provider}
 }
 
@@ -69,7 +69,7 @@ func Open(c Config) (*Diarizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	threads, provider := c.embedder().defaults()
+	threads, provider := c.Embedder().defaults()
 	threshold := c.Threshold
 	if threshold == 0 {
 		threshold = 0.5

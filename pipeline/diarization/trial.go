@@ -1,15 +1,12 @@
 package diarization
 
 /*
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <stdint.h>
+#include "onnxruntime.h"
 #include <stdlib.h>
 #include <string.h>
 
-// ONNX Runtime's C interface, of which the module brings the library and no header: a table of functions whose first 102
-// places never change ("Size of version 1 API cannot change" in onnxruntime_c_api.cc). Objects are opaque, a status is NULL
-// where all went well.
+// ONNX Runtime's C interface is a table of functions whose first 102 places never change ("Size of version 1 API cannot
+// change" in onnxruntime_c_api.cc). Objects are opaque, a status is NULL where all went well.
 enum {
 	error_message = 2, create_env = 3, create_session = 7, run = 9, create_options = 10, set_log_severity = 22,
 	set_optimization = 23, set_intra_threads = 24, set_inter_threads = 25, input_name = 36, output_name = 37,
@@ -17,11 +14,6 @@ enum {
 	allocator_free = 76, default_allocator = 78, release_env = 92, release_status = 93, release_memory_info = 94,
 	release_session = 95, release_value = 96, release_shape = 99, release_options = 100
 };
-
-typedef struct {
-	void *const *(*get_api)(uint32_t version);
-	const char *(*get_version)(void);
-} api_base;
 
 enum { float_type = 1, int64_type = 7, max_rank = 8 };
 
@@ -39,7 +31,7 @@ typedef struct {
 #define RELEASE(index, object) if (object) ((void (*)(void *))api[index])(object)
 
 static void try_model(const char *path, trial *t) {
-	const api_base *(*get)(void) = (const api_base *(*)(void))dlsym(RTLD_DEFAULT, "OrtGetApiBase");
+	get_api_base get = find_onnxruntime();
 	void *const *api = get ? get()->get_api(1) : NULL;
 	if (!api) {
 		t->message = strdup("there is no ONNX Runtime");
@@ -53,6 +45,10 @@ static void try_model(const char *path, trial *t) {
 	int64_t one = 1;
 	size_t size = t->shape[0] * t->shape[1] * t->shape[2] * sizeof(float);
 	float *zeros = calloc(1, size);
+	if (!zeros) {
+		t->message = strdup("Failed to allocate memory for the input");
+		return;
+	}
 	CALL(create_env, (int, const char *, void **), fatal, "check", &env);
 	CALL(create_options, (void **), &options);
 	CALL(set_log_severity, (void *, int), options, fatal);
@@ -92,17 +88,65 @@ static void try_model(const char *path, trial *t) {
 import "C"
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"sync"
+	"time"
 	"unsafe"
 )
 
-// tried are the files that ONNX Runtime has run once, with what they were like then.
+// ErrOutOfMemory is in the error of loading a model for which there is too little memory.
+var ErrOutOfMemory = errors.New("out of memory")
+
+// SaysOutOfMemory tells a message of ONNX Runtime's, or the last words of a process that it ended, that are for want of memory:
+//
+//	std::bad_alloc
+//	Failed to allocate memory for requested buffer of size 268435456
+func SaysOutOfMemory(text string) bool {
+	return strings.Contains(text, "bad_alloc") || strings.Contains(text, "Failed to allocate memory")
+}
+
+// A Trial is a model that ONNX Runtime has run once, and what its file was like then.
+type Trial struct {
+	Path     string
+	Size     int64 // bytes
+	Modified time.Time
+}
+
 var tried = struct {
 	sync.Mutex
-	files map[string]os.FileInfo
-}{files: map[string]os.FileInfo{}}
+	files map[string]Trial
+}{files: map[string]Trial{}}
+
+// Trials are those of this process, for another one to trust.
+func Trials() []Trial {
+	tried.Lock()
+	defer tried.Unlock()
+	return slices.Collect(maps.Values(tried.files))
+}
+
+// Trust spares this process the trials of another one.
+func Trust(trials []Trial) {
+	tried.Lock()
+	defer tried.Unlock()
+	for _, t := range trials {
+		tried.files[t.Path] = t
+	}
+}
+
+// Try says whether the model at path can be used, as [Check] does and by a run on silence. What is missing may be memory:
+// [ErrOutOfMemory].
+func Try(path string, kind Kind) error {
+	p, err := inspect(path, kind, runtimeLimits())
+	if err != nil {
+		return err
+	}
+	return try(path, p)
+}
 
 // try has ONNX Runtime load the model and run it on silence, without sherpa-onnx, whose way of doing so ends the process
 // where this one returns an error: for an operator that ONNX Runtime does not know, or nodes that do not fit together. And
@@ -115,7 +159,7 @@ func try(path string, p properties) error {
 	}
 	tried.Lock()
 	defer tried.Unlock()
-	if t, ok := tried.files[path]; ok && os.SameFile(t, info) && t.Size() == info.Size() && t.ModTime().Equal(info.ModTime()) {
+	if t, ok := tried.files[path]; ok && t.Size == info.Size() && t.Modified.Equal(info.ModTime()) {
 		return nil
 	}
 	t := C.trial{length: C.int64_t(p.length), output: C.int(p.output)}
@@ -127,6 +171,9 @@ func try(path string, p properties) error {
 	C.try_model(name, &t)
 	if t.message != nil {
 		defer C.free(unsafe.Pointer(t.message))
+		if said := C.GoString(t.message); SaysOutOfMemory(said) {
+			return fmt.Errorf("%s: %w: ONNX Runtime says: %s", path, ErrOutOfMemory, said)
+		}
 		return fmt.Errorf("%s: expected a model that ONNX Runtime %s runs, found what it does not: %s", path, Version(), C.GoString(t.message))
 	}
 	dims := make([]int64, t.rank)
@@ -138,7 +185,7 @@ func try(path string, p properties) error {
 	if len(c.mistakes) > 0 {
 		return fmt.Errorf("%s: %w; export the model anew", path, c.mistakes[0])
 	}
-	tried.files[path] = info
+	tried.files[path] = Trial{path, info.Size(), info.ModTime()}
 	return nil
 }
 

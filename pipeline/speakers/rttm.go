@@ -20,13 +20,14 @@ import (
 func WriteRTTM(w io.Writer, uri string, turns []Turn) error {
 	var b bytes.Buffer
 	for _, t := range turns {
-		fmt.Fprintf(&b, "SPEAKER %s 1 %.3f %.3f <NA> <NA> %s <NA> <NA>\n", rttmField(uri), t.Start, t.Seconds(), rttmField(t.Speaker))
+		fmt.Fprintf(&b, "SPEAKER %s 1 %.3f %.3f <NA> <NA> %s <NA> <NA>\n", RTTMField(uri), t.Start, t.Seconds(), RTTMField(t.Speaker))
 	}
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-func rttmField(s string) string {
+// RTTMField is what a name is in RTTM.
+func RTTMField(s string) string {
 	if s = strings.Join(strings.Fields(s), "_"); s == "" {
 		return "<NA>"
 	}

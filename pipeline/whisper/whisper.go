@@ -32,6 +32,9 @@ type Transcript struct {
 
 // Load reads a model in ggml format. Call [Init] first, and Close the model after use.
 func Load(path string) (*Model, error) {
+	if err := checkFile(path); err != nil {
+		return nil, err
+	}
 	logError()
 	model, err := binding.New(path)
 	if err != nil {
@@ -43,23 +46,37 @@ func Load(path string) (*Model, error) {
 // Close frees the model. It must not be used afterwards, but may be closed again.
 func (m *Model) Close() error { return m.model.Close() }
 
+// CheckLanguage says whether the model knows a language.
+func (m *Model) CheckLanguage(language string) error {
+	_, err := m.context(language)
+	return err
+}
+
+func (m *Model) context(language string) (binding.Context, error) {
+	c, err := m.model.NewContext()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case m.model.IsMultilingual():
+		if err := c.SetLanguage(language); err != nil {
+			return nil, fmt.Errorf("expected a language that the model knows, such as en, or auto, found %q", language)
+		}
+	case language != "en" && language != "auto":
+		return nil, fmt.Errorf("expected en for a model that knows only English, found %q", language)
+	}
+	return c, nil
+}
+
 // Transcribe hears mono audio of 16 kHz. When ctx is canceled it stops before the next window of 30 s and returns the
 // cause.
 func (m *Model) Transcribe(ctx context.Context, pcm []float32, o Options) (Transcript, error) {
 	if len(pcm) == 0 {
 		return Transcript{}, errors.New("expected audio, found no samples")
 	}
-	c, err := m.model.NewContext()
+	c, err := m.context(o.Language)
 	if err != nil {
 		return Transcript{}, err
-	}
-	switch {
-	case m.model.IsMultilingual():
-		if err := c.SetLanguage(o.Language); err != nil {
-			return Transcript{}, fmt.Errorf("language %q: %w", o.Language, err)
-		}
-	case o.Language != "en" && o.Language != "auto":
-		return Transcript{}, fmt.Errorf("expected language en for a model that knows only English, found %q", o.Language)
 	}
 	c.SetThreads(uint(o.Threads))
 	c.SetTokenTimestamps(true) // else only segments have times

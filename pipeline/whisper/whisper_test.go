@@ -157,7 +157,7 @@ func TestLoadSaysWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Load(path)
-	if err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), "invalid model") {
+	if err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), "expected a model in ggml format") {
 		t.Errorf("no model: found %v", err)
 	}
 }
