@@ -57,10 +57,14 @@ func checkHeader(r io.Reader, size int64) error {
 		most  int32
 	}{
 		{"n_vocab", h.Vocabulary, 1 << 20},
-		{"n_audio_ctx", h.AudioContext, 1 << 16}, {"n_audio_state", h.AudioState, 1 << 15},
-		{"n_audio_head", h.AudioHead, h.AudioState}, {"n_audio_layer", h.AudioLayers, 1 << 10},
-		{"n_text_ctx", h.TextContext, 1 << 16}, {"n_text_state", h.TextState, 1 << 15},
-		{"n_text_head", h.TextHead, h.TextState}, {"n_text_layer", h.TextLayers, 1 << 10},
+		{"n_audio_ctx", h.AudioContext, 1 << 16},
+		{"n_audio_state", h.AudioState, 1 << 15},
+		{"n_audio_head", h.AudioHead, h.AudioState},
+		{"n_audio_layer", h.AudioLayers, 1 << 10},
+		{"n_text_ctx", h.TextContext, 1 << 16},
+		{"n_text_state", h.TextState, 1 << 15},
+		{"n_text_head", h.TextHead, h.TextState},
+		{"n_text_layer", h.TextLayers, 1 << 10},
 		{"n_mels", h.Mels, 1 << 10},
 	} {
 		if n.value < 1 || n.value > n.most {
