@@ -172,7 +172,8 @@ func explain(err error) error {
 	if text == "" {
 		return err
 	}
-	if strings.Contains(text, "out of memory") || strings.Contains(text, "failed to allocate") {
+	// Of CUDA, of a backend's buffer, and of ggml_aligned_malloc.
+	if strings.Contains(text, "out of memory") || strings.Contains(text, "failed to allocate") || strings.Contains(text, "insufficient memory") {
 		return fmt.Errorf("%w: %w: %s", err, ErrOutOfMemory, text)
 	}
 	return fmt.Errorf("%w: %s", err, text)

@@ -23,7 +23,7 @@ type header struct {
 var magic = [4]byte{'l', 'm', 'g', 'g'}
 
 // checkFile refuses what whisper.cpp would take at its word: sizes from which it computes what to allocate, without a look at
-// whether the file has that much, and a file without tensors, which it takes for a test's. Whatever else is wrong it says itself.
+// whether the file has that much, and a file without tensors, which it takes for a test's, or that ends in the last one. Whatever else is wrong it says itself.
 func checkFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -34,7 +34,10 @@ func checkFile(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkHeader(f, info.Size()); err != nil {
+	if err = checkHeader(f, info.Size()); err == nil {
+		err = checkTensors(f, info.Size())
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
