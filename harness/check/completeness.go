@@ -240,6 +240,7 @@ type pairName struct {
 type lostBefore struct {
 	file    fileRef
 	name    string
+	lane    parser.Lane
 	cleanup bool
 	pos     parser.Position
 }
@@ -263,7 +264,7 @@ func (j *Judge) complete(f *parser.File, ref fileRef) {
 	for _, n := range f.Unpaired {
 		// Where files are told by the recurring checkpoints of one rank, the others may be behind.
 		if c := &f.Checkpoints[n]; f.Supervised || c.Lane == f.Checkpoints[0].Lane {
-			j.lost = append(j.lost, lostBefore{ref, c.Name, c.OfCleanup(), c.Pos})
+			j.lost = append(j.lost, lostBefore{ref, c.Name, c.Lane, c.OfCleanup(), c.Pos})
 		}
 	}
 	for _, name := range j.policy.Expect.Checkpoints {

@@ -62,6 +62,7 @@ type worstProcess struct {
 	finding Finding
 	of      *processValues // nil where none could be judged
 	result  shape.Result
+	longest int // files that have a value, of the process that has most; where none could be judged
 }
 
 // processes cuts a column, without the files that did not end well.
@@ -126,10 +127,10 @@ func (j *Judge) worst(d *drift, all []processValues) worstProcess {
 		case f.Verdict == Pass:
 			well = max(well, len(p.files))
 		case f.Verdict == Undecided && cut[p.process]:
-			short = append(short, worstProcess{f, p, r})
+			short = append(short, worstProcess{finding: f, of: p, result: r})
 			continue
 		}
-		take(worstProcess{f, p, r})
+		take(worstProcess{finding: f, of: p, result: r})
 	}
 	for _, w := range short {
 		if len(w.of.files) >= well {
@@ -144,10 +145,30 @@ func (j *Judge) worst(d *drift, all []processValues) worstProcess {
 		j.trends = append(j.trends, t)
 	}
 	if worst.of == nil && len(all) > 0 {
+		worst.longest = longest
 		worst.finding.Message = fmt.Sprintf("growth over files needs at least %d files in one process, the longest one here has %d",
 			need, longest)
+		if most := j.longestProcess() - j.policy.Leak.WarmUp; most > longest {
+			worst.finding.Message = fmt.Sprintf("growth over files needs at least %d files in one process that tell of it, here it is %d of %d",
+				need, longest, most)
+		}
 	}
 	return worst
+}
+
+// longestProcess is how many files that ended well the process has that has most.
+func (j *Judge) longestProcess() int {
+	if j.longest < 0 {
+		j.longest = 0
+		files := map[int]int{}
+		for _, f := range j.tl.Files {
+			if j.sound(f) {
+				files[f.Process]++
+				j.longest = max(j.longest, files[f.Process])
+			}
+		}
+	}
+	return j.longest
 }
 
 // Grain is the least difference that means anything, of values in one of the units of metrics. Allocations are rounded up
@@ -383,6 +404,8 @@ type driftSum struct {
 	series  int // those that fail not counted
 	failed  bool
 	unsure  []string
+	nothing []string // of which there is nothing that could change
+	longest int      // of the series that are too short
 }
 
 // relative judges a column by how much it changes over a run, as a share of its median.
@@ -392,10 +415,18 @@ func (j *Judge) relative(sum *driftSum, d drift, c *column) {
 		return
 	}
 	longest := slices.MaxFunc(all, func(a, b processValues) int { return len(a.files) - len(b.files) })
-	d.limit = float64(j.policy.Drift.MaxChange) * math.Abs(Median(longest.values)) / float64(longest.span())
+	most, level := float64(j.policy.Drift.MaxChange), math.Abs(Median(longest.values))
+	d.limit = most * level / float64(longest.span())
+	enough := len(longest.files)-j.policy.Leak.WarmUp >= j.policy.Leak.MinFiles
+	if enough && (level == 0 || d.unit == Ratio && level < most) { // of a share of nothing any noise would be a change
+		sum.nothing = append(sum.nothing, d.subject)
+		return
+	}
 	w := j.worst(&d, all)
 	if w.of == nil {
-		sum.finding.Message = w.finding.Message
+		if w.longest >= sum.longest {
+			sum.longest, sum.finding.Message = w.longest, w.finding.Message
+		}
 		return
 	}
 	switch w.finding.Verdict {
@@ -419,6 +450,8 @@ func (j *Judge) addDrifts(sum *driftSum) {
 	switch {
 	case sum.series == 0 && sum.failed:
 		return // it was told
+	case sum.series == 0 && sum.longest == 0 && len(sum.nothing) > 0:
+		f.Message = "next to nothing in most files, of which no change can be told: " + strings.Join(sum.nothing, ", ")
 	case sum.series == 0:
 	case len(sum.unsure) == 0:
 		f.Verdict = Pass

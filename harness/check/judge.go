@@ -69,6 +69,7 @@ type Judge struct {
 	tl       *parser.Timeline
 	ranks    bool         // the log has some
 	tells    map[int]bool // runs of which the log tells how their files ended
+	longest  int          // see longestProcess; -1 where it is not known yet
 	findings []Finding
 	trends   []Trend
 }
@@ -164,7 +165,7 @@ func (j *Judge) naming(c *parser.Checkpoint) naming {
 
 // Report sums up. The timeline is that of the files that were added.
 func (j *Judge) Report(tl *parser.Timeline) *Report {
-	j.tl, j.tells, j.findings, j.trends = tl, map[int]bool{}, nil, nil
+	j.tl, j.tells, j.findings, j.trends, j.longest = tl, map[int]bool{}, nil, nil, -1
 	for i := range tl.Files {
 		if f := tl.Files[i]; f.Supervised || f.Status != parser.StatusUnknown {
 			j.tells[f.Run] = true

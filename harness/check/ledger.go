@@ -31,8 +31,8 @@ type ledger struct {
 	share  shareMark
 	idles  []idle
 	points points
-	// What the files reached, in their level and in reserved, and their stages; what lies beside the level when a file ends. The columns of stages and
-	// recoveries are in sums and stagePeaks.
+	// What the files reached, in their level and in reserved, and their stages; what lies beside the level when a file ends.
+	// The columns of stages and recoveries are in sums and stagePeaks.
 	peaks, reserves, unused column
 	dark                    darkLedger
 	stagePeaks              []*stagePeak

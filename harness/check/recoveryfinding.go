@@ -56,12 +56,22 @@ func (j *Judge) recovery(l *ledger) {
 	for _, s := range l.sums {
 		j.add(j.recoveryFinding(j.subject(s.name, l.lane), s))
 	}
-	if len(l.sums) == 0 {
-		j.add(Finding{
-			Check: Recovery, Verdict: Skipped, Subject: j.subject("cleanups", l.lane),
-			Message: `no cleanup was logged; print a checkpoint "Before X Cleanup" and one "After X Cleanup"`,
-		})
+	if len(l.sums) > 0 {
+		return
 	}
+	f := Finding{
+		Check: Recovery, Verdict: Skipped, Subject: j.subject("cleanups", l.lane),
+		Message: `no cleanup was logged; print a checkpoint "Before X Cleanup" and one "After X Cleanup"`,
+	}
+	for _, b := range j.lost {
+		if b.cleanup && b.lane == l.lane {
+			f.At = new(b.pos)
+			f.Message = fmt.Sprintf("no cleanup was logged to its end: %q in %s has no After; print a checkpoint when the cleanup is done, too",
+				b.name, fileName(j.file(b.file)))
+			break
+		}
+	}
+	j.add(f)
 }
 
 // recoveryFinding sums up one cleanup or stage over the files.
