@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"runtime"
 	"slices"
@@ -241,7 +242,8 @@ func (o *options) check() (errs []error) {
 	}
 	expect(len(sources) > 0, "expected audio files, --list or --stdin, found none")
 	expect(len(sources) < 2, "expected audio files, --list or --stdin, found %s", strings.Join(sources, " and "))
-	for n, fault := range o.faults.At {
+	for _, n := range slices.Sorted(maps.Keys(o.faults.At)) {
+		fault := o.faults.At[n]
 		enrolls := o.diarizes() && !o.noEnroll
 		expect(enrolls || fault != pipeline.FaultOOMBatch && fault != pipeline.FaultOOMItem,
 			"--fault %s:%d: expected enrollment, of which it takes the memory, found none: it needs the models of diarization, without --fast and --no-enroll", fault, n)

@@ -7,25 +7,24 @@ import (
 	"strings"
 )
 
-// Align says who said what: every word gets a speaker as [Assign] gives them, and a segment is cut where the speaker
-// changes, as [Split] does. A segment without words gets the speaker of its own time. The segments that came in stay as
-// they are.
+// Align says who said what. Every word gets the speaker whose turns overlap it longest, as assign_word_speakers of WhisperX
+// does (m-bain/whisperX, whisperx/diarize.py), and where none does, the speaker of the turn that is nearest in time. Of two
+// equally long or near it is the one who spoke first. Without turns there are no speakers. A segment is cut where the speaker
+// changes, as [Split] does, and one without words gets the speaker of its own time. The segments that came in stay as they
+// are.
 func Align(segments []Segment, turns []Turn) []Segment {
 	index := newIndex(turns)
 	var aligned []Segment
 	for _, s := range segments {
 		s.Words = slices.Clone(s.Words)
-		index.assign(s.Words)
+		for i := range s.Words {
+			s.Words[i].Speaker = index.nearest(s.Words[i].Start, s.Words[i].End)
+		}
 		s.Speaker = index.nearest(s.Start, s.End)
 		aligned = append(aligned, s)
 	}
 	return Split(aligned)
 }
-
-// Assign gives every word the speaker whose turns overlap it longest, as assign_word_speakers of WhisperX does
-// (m-bain/whisperX, whisperx/diarize.py), and where none does, the speaker of the turn that is nearest in time. Of two
-// equally long or near it is the one who spoke first. Without turns there are no speakers.
-func Assign(words []Word, turns []Turn) { newIndex(turns).assign(words) }
 
 // Split cuts segments where the speaker of their words changes. The first part keeps the segment's start and the last
 // one its end; between, a part lasts from its first word's start to its last one's end. Segments without words are whole.
@@ -82,12 +81,6 @@ func newIndex(turns []Turn) *index {
 		}
 	}
 	return x
-}
-
-func (x *index) assign(words []Word) {
-	for i := range words {
-		words[i].Speaker = x.nearest(words[i].Start, words[i].End)
-	}
 }
 
 // nearest is who speaks longest between start and end, else nearest to it.

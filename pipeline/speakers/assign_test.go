@@ -9,7 +9,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestAssign(t *testing.T) {
+// assign gives the words the speakers that Align gives them.
+func assign(words []Word, turns []Turn) {
+	given := words[:0]
+	for _, s := range Align([]Segment{{Words: words}}, turns) {
+		given = append(given, s.Words...)
+	}
+}
+
+func TestAlignGivesWordsSpeakers(t *testing.T) {
 	turns := []Turn{{4, 6, "B"}, {0, 2, "A"}, {5, 8, "A"}, {9, 10, "C"}} // in no order
 	for _, test := range []struct {
 		name       string
@@ -31,25 +39,25 @@ func TestAssign(t *testing.T) {
 		{"touches a turn's end", 2, 2.2, "A"},
 	} {
 		words := []Word{{Start: test.start, End: test.end}}
-		Assign(words, turns)
+		assign(words, turns)
 		if words[0].Speaker != test.speaker {
 			t.Errorf("%s: expected %s, found %q", test.name, test.speaker, words[0].Speaker)
 		}
 	}
 	words := []Word{{Start: 1, End: 2, Speaker: "A"}}
-	if Assign(words, nil); words[0].Speaker != "" {
+	if assign(words, nil); words[0].Speaker != "" {
 		t.Errorf("without turns: found %q", words[0].Speaker)
 	}
 }
 
 // The index finds what a look at every turn finds.
-func TestAssignAgainstAllTurns(t *testing.T) {
+func TestAlignAgainstAllTurns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		turns := drawTurns(t, "turns", 8)
 		start := rapid.IntRange(0, 40).Draw(t, "start")
 		end := start + rapid.IntRange(0, 10).Draw(t, "length")
 		words := []Word{{Start: float64(start), End: float64(end)}}
-		Assign(words, turns)
+		assign(words, turns)
 		overlaps, nearest := map[string]float64{}, math.Inf(1)
 		for _, turn := range turns {
 			if o := min(turn.End, float64(end)) - max(turn.Start, float64(start)); o > 0 {

@@ -51,7 +51,7 @@ func TestAttributeToTheReference(t *testing.T) {
 			start := float64(rapid.IntRange(0, 40).Draw(t, "start"))
 			words = append(words, Word{Start: start, End: start + float64(rapid.IntRange(0, 3).Draw(t, "length"))})
 		}
-		Assign(words, turns)
+		assign(words, turns)
 		a := Attribute(words, turns)
 		if a.Right != a.Words || a.Words+a.Outside != len(words) {
 			t.Fatalf("%+v of %d", a, len(words))
