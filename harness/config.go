@@ -210,7 +210,7 @@ func (c Config) Validate() error {
 		wrong("the command takes no files, but %d are to be fed; put %s or %s into its arguments, or feed stdin",
 			len(c.Files), pathMark, listMark)
 	case c.Feed != FeedNone && len(c.Files) == 0 && c.More == nil:
-		wrong("expected files to feed, found none")
+		wrong("expected files to feed, found none; name them with --files")
 	case c.Feed == FeedNone && c.RestartEvery > 0:
 		wrong("cannot restart every %d files a command that takes no files", c.RestartEvery)
 	}

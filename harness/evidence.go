@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rescuedSuffix is what the run folder's name gets for the folder that a log is saved to which was removed.
-const rescuedSuffix = ".rescued"
+// RescuedSuffix is what the run folder's name gets for the folder that a log is saved to which was removed.
+const RescuedSuffix = ".rescued"
 
 // errEvidence is in the error of a run whose log was taken away while it went on.
 var errEvidence = errors.New("the run was ended")
@@ -62,7 +62,7 @@ func (s *shelter) folder() (string, error) {
 	if s.dir != "" {
 		return s.dir, nil
 	}
-	dir := filepath.Clean(s.run) + rescuedSuffix
+	dir := filepath.Clean(s.run) + RescuedSuffix
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		if dir, err = os.MkdirTemp("", "vramsoak-"); err != nil {
 			return "", err

@@ -119,10 +119,10 @@ func TestWorkersEvidenceGoesAway(t *testing.T) {
 				}
 			}()
 			o, _, err := runAll(t.Context(), t, cfg)
-			if err == nil || !strings.Contains(err.Error(), "its log saved in "+WorkerDir(cfg.Dir+rescuedSuffix, 3)) {
+			if err == nil || !strings.Contains(err.Error(), "its log saved in "+WorkerDir(cfg.Dir+RescuedSuffix, 3)) {
 				t.Errorf("error %v", err)
 			}
-			if o == nil || o.Rescued != cfg.Dir+rescuedSuffix || o.Reason != ReasonStopped {
+			if o == nil || o.Rescued != cfg.Dir+RescuedSuffix || o.Reason != ReasonStopped {
 				t.Fatalf("outcome %+v", o)
 			}
 			for i, log := range workerLogs(t, o.Rescued) {

@@ -111,7 +111,7 @@ func newTail(ctx context.Context, path string, file *os.File) (*tail, error) {
 	}
 	switch {
 	case err == nil && info.IsDir():
-		err = fmt.Errorf("%s is a folder; give the log in it, such as %s/soak.log", path, path)
+		err = fmt.Errorf("%s is a folder; expected a log, such as the soak.log of a run folder", path)
 	case bytes.HasPrefix(magic, gzipMagic) || bytes.HasPrefix(magic, zstdMagic):
 		err = fmt.Errorf("%s is compressed and cannot be followed; read it without --follow", path)
 	}

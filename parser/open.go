@@ -32,7 +32,7 @@ func Open(path string) (*Log, error) {
 	}
 	info, err := file.Stat()
 	if err == nil && info.IsDir() {
-		err = fmt.Errorf("%s is a folder; give the log in it, such as %s/soak.log", path, path)
+		err = fmt.Errorf("%s is a folder; expected a log, such as the soak.log of a run folder", path)
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())

@@ -36,7 +36,7 @@ vramsoak.yaml in the current folder; else the defaults. It may hold dialects of 
   vramsoak check run.log --baseline last-good.json --baseline anchor.json
   python transcribe.py *.mp3 2>&1 | vramsoak check -`,
 		Args: wants(1, 0, "logs or run folders"),
-		RunE: func(cmd *cobra.Command, args []string) error { return runCheck(cmd.OutOrStdout(), logsIn(args), opts) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runCheck(cmd.OutOrStdout(), args, opts) },
 	}
 	cmd.Flags().StringVar(&opts.read.policy, "policy", "", "policy `file` (YAML): thresholds, expected checkpoints, which checks gate")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
@@ -45,8 +45,12 @@ vramsoak.yaml in the current folder; else the defaults. It may hold dialects of 
 	return cmd
 }
 
-func runCheck(out io.Writer, logs []string, opts checkOptions) error {
+func runCheck(out io.Writer, paths []string, opts checkOptions) error {
 	write, err := reportWriter(opts.format)
+	if err != nil {
+		return err
+	}
+	logs, err := logsIn(paths)
 	if err != nil {
 		return err
 	}
@@ -67,6 +71,9 @@ func runCheck(out io.Writer, logs []string, opts checkOptions) error {
 	}
 	if err := write(out, tl, report); err != nil {
 		return err
+	}
+	if dir := cutShort(logs, tl); dir != "" {
+		fmt.Fprintf(os.Stderr, "vramsoak: the run has not come to its end; unless it is still at work, %s\n", goOn(dir))
 	}
 	return verdict(report)
 }

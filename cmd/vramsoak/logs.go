@@ -129,8 +129,8 @@ func ofWorker(tl *parser.Timeline, name string) bool {
 	return slices.ContainsFunc(tl.Runs, func(r parser.Run) bool { return r.Start.Pos.Path == name && r.Start.Workers > 1 })
 }
 
-// addLog adds a log. One without a checkpoint or an out-of-memory message is an error: it is the wrong file, or a pipeline
-// that logs nothing to judge.
+// addLog adds a log. One without a checkpoint, an out-of-memory message or a file that failed is an error: it is the wrong file, or
+// a pipeline that logs nothing to judge.
 func (o readOptions) addLog(b *parser.Builder, path string) (dialects, error) {
 	log, d, err := o.open(path)
 	if err != nil {
@@ -140,10 +140,17 @@ func (o readOptions) addLog(b *parser.Builder, path string) (dialects, error) {
 	judged := func() int { return b.SoFar().Checkpoints + b.SoFar().Failures }
 	before, lines := judged(), b.SoFar().Lines
 	b.Dialects = d.set
-	if err := b.Read(log, displayName(path)); err != nil || judged() > before {
+	if err := b.Read(log, displayName(path)); err != nil || judged() > before || failedFile(b.SoFar(), displayName(path)) {
 		return d, err
 	}
 	return d, nothing(path, log, "checkpoints", o.remark(d, firstBad(b.SoFar(), displayName(path))), b.SoFar().Lines-lines)
+}
+
+// failedFile says that a file of a log did not end well, by what the log says.
+func failedFile(tl *parser.Timeline, name string) bool {
+	return slices.ContainsFunc(tl.Files, func(f *parser.File) bool {
+		return f.Pos.Path == name && f.Status != parser.StatusOK && f.Status != parser.StatusUnknown
+	})
 }
 
 // firstBad is a log's first unreadable line, nil where it has none.
@@ -152,19 +159,6 @@ func firstBad(tl *parser.Timeline, name string) *parser.SyntaxError {
 		return &tl.Bad[i]
 	}
 	return nil
-}
-
-// logsIn are the logs of run folders, and the paths that are something else as they are.
-func logsIn(paths []string) []string {
-	var logs []string
-	for _, path := range paths {
-		if found := runLogs(path); isFile(found[0]) {
-			logs = append(logs, found...)
-		} else {
-			logs = append(logs, path)
-		}
-	}
-	return logs
 }
 
 // judge reads several logs as one and judges them by the policy of [policyFor], file by file: of the checkpoints only those of

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strings"
 
-	"vramsoak/harness"
 	"vramsoak/harness/check"
 	"vramsoak/harness/compare"
 	"vramsoak/parser"
@@ -25,12 +24,9 @@ type measured struct {
 
 // measured reads a run folder, a log, or a saved baseline.
 func (o readOptions) measured(path string) (measured, error) {
-	logs := []string{path}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		logs = runLogs(path)
-		if _, err := os.Stat(logs[0]); err != nil {
-			return measured{}, fmt.Errorf("%s: expected a run folder with %s in it, or a log, or a baseline: %w", path, harness.LogName, err)
-		}
+	logs, err := logsIn([]string{path})
+	if err != nil {
+		return measured{}, err
 	}
 	saved, err := isBaseline(logs[0])
 	if err != nil {

@@ -37,7 +37,7 @@ ending of the output's name is the format.` + dialectHelp(),
   vramsoak plot run.log --over files -o drift.png
   vramsoak plot runs/*/soak.log -o nights.svg --width 2400`,
 		Args: wants(1, 0, "logs or run folders"),
-		RunE: func(_ *cobra.Command, args []string) error { return runPlot(logsIn(args), opts) },
+		RunE: func(_ *cobra.Command, args []string) error { return runPlot(args, opts) },
 	}
 	cmd.Flags().StringVarP(&opts.output, "output", "o", "memory.png", "`file` to write: .png, .svg or .pdf")
 	cmd.Flags().StringVar(&opts.over, "over", overTime, "what the plot is drawn over: time or files")
@@ -48,9 +48,13 @@ ending of the output's name is the format.` + dialectHelp(),
 	return cmd
 }
 
-func runPlot(logs []string, opts plotOptions) error {
+func runPlot(paths []string, opts plotOptions) error {
 	if opts.over != overTime && opts.over != overFiles {
 		return fmt.Errorf("--over %s: expected time or files", opts.over)
+	}
+	logs, err := logsIn(paths)
+	if err != nil {
+		return err
 	}
 	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(opts.output)), ".")
 	opts.read.trends = opts.over == overFiles

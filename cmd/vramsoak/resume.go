@@ -105,7 +105,10 @@ type resumed struct {
 // takeUp reads a run folder, gives the command the flags that the run was begun with, and goes to the folder that it was
 // begun in. What was given beside --resume must not contradict them.
 func takeUp(cmd *cobra.Command, dir string, command []string) (*resumed, error) {
-	run, err := readRunFolder(dir)
+	run, err := readRunFolder(folderOf(dir))
+	if err == nil {
+		err = run.whole()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("--resume: %w", err)
 	}
@@ -126,18 +129,39 @@ func takeUp(cmd *cobra.Command, dir string, command []string) (*resumed, error) 
 	return run, run.enter()
 }
 
+// folderOf is the run folder of which a file is given, such as its log; any other path is itself.
+func folderOf(path string) string {
+	if !isFile(path) {
+		return path
+	}
+	dir := filepath.Dir(path)
+	if gpuOf(path) >= 0 {
+		dir = filepath.Dir(dir)
+	}
+	if isFile(filepath.Join(dir, runJSONName)) {
+		return dir
+	}
+	return path
+}
+
 func readRunFolder(dir string) (*resumed, error) {
 	path := filepath.Join(dir, runJSONName)
 	text, err := os.ReadFile(path)
 	switch {
+	case err != nil && isFile(dir):
+		return nil, fmt.Errorf("%s: expected a run folder, found a file that is in none", dir)
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s: expected a run folder, found no %s in it; nothing was run there, start a new run", dir, runJSONName)
+		return nil, notARun(dir)
 	case err != nil:
 		return nil, err
 	}
 	run := &resumed{dir: dir}
 	if err := json.Unmarshal(text, &run.info); err != nil {
 		return nil, fmt.Errorf("%s: expected what vramsoak soak wrote there: %w", path, err)
+	}
+	if run.info.Schema != runSchema {
+		return nil, fmt.Errorf("%s: expected the schema %s, as vramsoak soak writes it, found %q; it is another program's, or another version's",
+			path, runSchema, run.info.Schema)
 	}
 	run.command = run.info.Command
 	if run.info.Config.Folder == "" || len(run.command) == 0 {
@@ -148,6 +172,56 @@ func readRunFolder(dir string) (*resumed, error) {
 		return nil, err
 	}
 	return run, nil
+}
+
+// notARun says what is there in place of a run folder.
+func notARun(dir string) error {
+	if !isFolder(dir) {
+		return fmt.Errorf("%s: expected a run folder, found nothing by that name", dir)
+	}
+	entries, err := os.ReadDir(dir)
+	switch newest := newestRun(dir, entries); {
+	case err != nil:
+		return err
+	case newest != "":
+		return fmt.Errorf("%s: expected a run folder, found the folder of runs: the newest is %s", dir, newest)
+	case isFile(runLogs(dir)[0]):
+		return fmt.Errorf("%s: expected a run folder, found a log without the %s that says what was run; the log can be judged with vramsoak "+
+			"check, and to go on a new run is needed", dir, runJSONName)
+	}
+	return fmt.Errorf("%s: expected a run folder, found no %s in it; nothing was run there, start a new run", dir, runJSONName)
+}
+
+// whole demands what it takes to go on: the files, and the log of a run that has written one. Without its log a run would begin
+// anew, over the verdict that it has.
+func (r *resumed) whole() error {
+	if !isFile(filepath.Join(r.dir, batchName)) {
+		return fmt.Errorf("%s: expected a run folder with a %s, the files of the run, found none; copy it from where the run was made, "+
+			"or start a new run", r.dir, batchName)
+	}
+	gone := slices.DeleteFunc(r.logs(), hasLine)
+	saved := filepath.Clean(r.dir) + harness.RescuedSuffix
+	switch all := len(gone) == len(r.logs()); {
+	case len(gone) == 0:
+	case all && isFolder(saved):
+		return fmt.Errorf("%s: the log was removed while the run was at work, and what there was of it is saved in %s; start a new run", r.dir, saved)
+	case r.info.Reason == reasonRunning && !isFile(filepath.Join(r.dir, verdictName)): // it may have been killed before its first line
+	case all || r.info.Reason == harness.ReasonDone:
+		return fmt.Errorf("%s: the log is gone: the run has ended (%s), and %s is missing or empty; start a new run", r.dir, r.info.Reason, gone[0])
+	}
+	return nil
+}
+
+// logs are those that a run writes which has ended.
+func (r *resumed) logs() []string {
+	if len(r.info.Config.Workers) == 0 {
+		return []string{filepath.Join(r.dir, harness.LogName)}
+	}
+	var logs []string
+	for _, gpu := range r.info.Config.Workers {
+		logs = append(logs, filepath.Join(harness.WorkerDir(r.dir, gpu), harness.LogName))
+	}
+	return logs
 }
 
 // contradicts names what was given and is not as the run was begun.

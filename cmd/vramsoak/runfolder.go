@@ -25,15 +25,21 @@ import (
 // makeRunFolder makes a folder named by the time, UTC: runs/2026-11-20T02-00-00Z. Runs that begin in the same second get
 // "-2", "-3" and so on.
 func makeRunFolder(parent string, now time.Time) (string, error) {
+	failed := func(err error) error {
+		return fmt.Errorf("--runs %s: making a run folder in it: %w", parent, bare(err))
+	}
 	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return "", err
+		return "", failed(err)
 	}
 	base := filepath.Join(parent, now.UTC().Format("2006-01-02T15-04-05Z"))
 	dir := base
 	for n := 2; ; n++ {
 		err := os.Mkdir(dir, 0o755)
-		if !errors.Is(err, fs.ErrExist) {
-			return dir, err
+		switch {
+		case err == nil:
+			return dir, nil
+		case !errors.Is(err, fs.ErrExist):
+			return "", failed(err)
 		}
 		dir = fmt.Sprintf("%s-%d", base, n)
 	}
@@ -44,6 +50,9 @@ const (
 	runJSONName = "run.json"
 	verdictName = "verdict.json"
 )
+
+// runSchema names the form of run.json.
+const runSchema = "vramsoak.run/1"
 
 // runJSON is run.json: what ran, where, with what. The log has the rest.
 type runJSON struct {
@@ -100,7 +109,7 @@ const reasonRunning = "running"
 // runInfo is what there is to say when the run begins.
 func runInfo(cfg harness.Config, opts soakOptions, nvml *meter.NVML, started time.Time) (runJSON, error) {
 	info := runJSON{
-		Schema: "vramsoak.run/1", Version: cfg.Version, Command: cfg.Command, Commit: gitCommit(), GPUs: []gpuJSON{},
+		Schema: runSchema, Version: cfg.Version, Command: cfg.Command, Commit: gitCommit(), GPUs: []gpuJSON{},
 		Config: configJSON{
 			Files: opts.files, Count: len(cfg.Files), Repeat: opts.repeat, Shuffle: opts.shuffle, Feed: string(cfg.Feed),
 			Timeout: cfg.Timeout.Seconds(), Grace: cfg.Grace.Seconds(), OnCrash: string(cfg.OnCrash),
@@ -180,7 +189,7 @@ func writePlots(dir string, chart *reports.Chart) error {
 		err := writeFile(filepath.Join(dir, "memory."+format), func(w io.Writer) error {
 			return chart.Plot(w, format, reports.PlotOptions{})
 		})
-		if err != nil {
+		if err != nil && !errors.Is(err, reports.ErrNothingToPlot) { // as where every file failed before it had a checkpoint
 			return err
 		}
 	}
@@ -191,11 +200,27 @@ func writePlots(dir string, chart *reports.Chart) error {
 func writeFile(path string, write func(io.Writer) error) error {
 	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithTempDir(filepath.Dir(path)))
 	if err != nil {
-		return err
+		return fmt.Errorf("writing %s: %w", path, bare(err))
 	}
 	defer func() { _ = f.Cleanup() }() // of what was not finished
 	if err := write(f); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
-	return f.CloseAtomicallyReplace()
+	if err := f.CloseAtomicallyReplace(); err != nil {
+		return fmt.Errorf("writing %s: %w", path, bare(err))
+	}
+	return nil
+}
+
+// bare is an error of the file system without the name of the file: a temporary one's says nothing to a person.
+func bare(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
 }

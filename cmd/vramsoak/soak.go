@@ -124,6 +124,9 @@ the first file that the process is given.`,
 			if cmd.Flags().Changed("shuffle") {
 				opts.shuffle = &seed
 			}
+			if cmd.Flags().Changed("until") && opts.until == 0 {
+				return fmt.Errorf("--until %v: expected how long to soak, such as 8h; leave it out to feed the batch once", opts.until)
+			}
 			if opts.until > 0 && cmd.Flags().Changed("repeat") {
 				return errors.New("--until feeds the batch until the time is over, --repeat so many times; give one of them")
 			}
@@ -206,6 +209,9 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	if opts.feed == "" {
 		cfg.Feed = harness.FeedOf(command)
 	}
+	if mark := harness.FeedOf(command); past == nil && mark != harness.FeedNone && (cfg.Feed == harness.FeedStdin || cfg.Feed == harness.FeedNone) {
+		cfg.Logger.Warn(fmt.Sprintf("with --feed %s the command is given its arguments as they are, {} and {list} too; leave --feed out to have them replaced", cfg.Feed))
+	}
 	if opts.until > 0 {
 		cfg.More = more
 	}
@@ -214,6 +220,8 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	if nvml != nil {
 		gpus := nvml.View(nvml.Visible(os.LookupEnv(meter.VisibleDevices)))
 		cfg.Device, cfg.Occupied = gpus.Use, gpus.Occupied
+	} else if cfg.MaxIdleUsed != nil {
+		cfg.Logger.Info("there is no NVIDIA driver: --max-idle-used has nothing to look at")
 	}
 	if opts.workers, err = opts.gpusOf(past, nvml); err != nil {
 		return err
@@ -231,6 +239,7 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	} else if cfg.Dir, info, err = newRun(cfg, opts, nvml, batch); err != nil {
 		return err
 	}
+	fmt.Fprintf(os.Stderr, "run folder: %s\n", cfg.Dir)
 	ctx, kill, stop := onInterrupt(ctx)
 	defer stop()
 	cfg.Kill = kill
@@ -286,10 +295,12 @@ func newRun(cfg harness.Config, opts soakOptions, nvml *meter.NVML, batch []harn
 func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references, info runJSON, runErr error,
 	outcome *harness.Outcome,
 ) error {
-	defer fmt.Fprintf(os.Stderr, "run folder: %s\n", cfg.Dir)
-	if outcome.Diagnostic != "" && runErr == nil { // why it stopped; the log that there is is judged all the same
-		fmt.Fprintf(os.Stderr, "vramsoak: %s\n", outcome.Diagnostic)
-	}
+	defer func() {
+		fmt.Fprintf(os.Stderr, "run folder: %s\n", cfg.Dir)
+		if cfg.Feed != harness.FeedNone && outcome.Reason != harness.ReasonDone && outcome.Rescued == "" && outcome.Processes > 0 {
+			fmt.Fprintln(os.Stderr, goOn(cfg.Dir))
+		}
+	}()
 	if outcome.Ended {
 		fmt.Fprintf(os.Stderr, "vramsoak: the run has come to its end; nothing is left to resume\n")
 	}
@@ -301,9 +312,22 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	}
 	debug.FreeOSMemory()
 	sketch := reports.NewSketch(reports.PlotOptions{})
-	tl, report, err := readOptions{}.judge(runLogs(cfg.Dir), sketch)
-	if err != nil {
-		return cmp.Or(runErr, err) // a run that failed to begin has no checkpoints either
+	logs := runLogs(cfg.Dir)
+	tl, report, err := readOptions{}.judge(logs, sketch)
+	_, nothing := errors.AsType[nothingError](err)
+	switch {
+	case runErr != nil && err != nil: // a run that failed to begin has no checkpoints either
+		return runErr
+	case nothing && outcome.Diagnostic != "": // which says why there are none
+		return errors.New(outcome.Diagnostic)
+	case nothing:
+		return fmt.Errorf("%w\n%s", err, lastWords(logs))
+	case err != nil:
+		return err
+	case outcome.Diagnostic != "" && runErr == nil: // why it stopped; the log that there is is judged all the same
+		fmt.Fprintf(os.Stderr, "vramsoak: %s\n", outcome.Diagnostic)
+	case tl.Checkpoints == 0:
+		fmt.Fprintf(os.Stderr, "vramsoak: the log has no checkpoints; %s\n", lastWords(logs))
 	}
 	refs.join(report, info.info())
 	debug.FreeOSMemory()

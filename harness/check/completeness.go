@@ -40,9 +40,10 @@ func (j *Judge) filesEnded() {
 	missing, unsaid, cut := j.neverBegun(known)
 	fed := len(known) + missing
 	f.Measured = new(float64(len(bad) + missing))
+	const named = 5
 	var said []string
 	for i, file := range bad {
-		if i == 5 {
+		if i == named {
 			said = append(said, fmt.Sprintf("and %d more", len(bad)-i))
 			break
 		}
@@ -79,6 +80,9 @@ func (j *Judge) filesEnded() {
 		f.File, f.At = bad[0].Index, new(bad[0].EndPos)
 	}
 	f.Message = fmt.Sprintf("%s; %d of %d files ended ok", strings.Join(said, ", "), len(known)-len(bad), fed)
+	if len(bad) == fed && fed > named {
+		f.Message = fmt.Sprintf("%d of %d files failed; the first: %s", fed, fed, said[0])
+	}
 	if retried := attempts.retried(known); retried != "" {
 		f.Message += "; " + retried
 	}
