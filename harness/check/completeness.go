@@ -81,7 +81,7 @@ func (j *Judge) filesEnded() {
 	}
 	f.Message = fmt.Sprintf("%s; %d of %d files ended ok", strings.Join(said, ", "), len(known)-len(bad), fed)
 	if len(bad) == fed && fed > named {
-		f.Message = fmt.Sprintf("%d of %d files failed; the first: %s", fed, fed, said[0])
+		f.Message = fmt.Sprintf("%d of %d files failed; the first: %s", fed, fed, strings.Join(append(said[:1], cut...), ", "))
 	}
 	if retried := attempts.retried(known); retried != "" {
 		f.Message += "; " + retried
