@@ -14,7 +14,8 @@ type Limit struct {
 	Share float64 // of all of the memory, where it is more than 0; Bytes does not count then
 }
 
-// ParseLimit reads an amount such as "512MiB", or a share such as "5%".
+// ParseLimit reads an amount such as "512MiB" or "0", or a share such as "5%". A number without a unit may be meant as
+// either, and is refused.
 func ParseLimit(s string) (Limit, error) {
 	if percent, ok := strings.CutSuffix(s, "%"); ok {
 		share, err := strconv.ParseFloat(strings.TrimSpace(percent), 64)
@@ -22,7 +23,9 @@ func ParseLimit(s string) (Limit, error) {
 			return Limit{Share: share / 100}, nil
 		}
 	} else if size, err := parser.ParseSize(s); err == nil && size.Bytes >= 0 {
-		return Limit{Bytes: size.Bytes}, nil
+		if _, bare := strconv.ParseFloat(s, 64); bare != nil || size.Bytes == 0 {
+			return Limit{Bytes: size.Bytes}, nil
+		}
 	}
 	return Limit{}, fmt.Errorf("expected an amount of memory such as 512MiB, or a share such as 5%%, found %q", s)
 }

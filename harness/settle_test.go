@@ -235,7 +235,7 @@ func TestLimit(t *testing.T) {
 			t.Errorf("%s is %v, %d of 1000 MiB, %v", text, l, l.Of(1000<<20), err)
 		}
 	}
-	for _, text := range []string{"", "x", "-1", "-5%", "0%", "101%", "NaN%", "%"} {
+	for _, text := range []string{"", "x", "5", "-1", "-5%", "0%", "101%", "NaN%", "%"} {
 		if l, err := ParseLimit(text); err == nil {
 			t.Errorf("%q is %v", text, l)
 		}

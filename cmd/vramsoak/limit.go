@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strconv"
 
 	"vramsoak/harness"
 )
@@ -13,8 +12,20 @@ func deviceLimit(s string) (harness.Limit, error) {
 		return harness.Limit{}, nil
 	}
 	limit, err := harness.ParseLimit(s)
-	if _, bare := strconv.ParseFloat(s, 64); err != nil || bare == nil || limit == (harness.Limit{}) {
+	if err != nil || limit == (harness.Limit{}) {
 		return harness.Limit{}, fmt.Errorf("--max-device-used: expected a share such as 90%% or a size such as 20GiB, found %q", s)
 	}
 	return limit, nil
+}
+
+// idleLimit reads --max-idle-used; nil is any amount.
+func idleLimit(text string) (*harness.Limit, error) {
+	if text == "" {
+		return nil, nil
+	}
+	limit, err := harness.ParseLimit(text)
+	if err != nil {
+		return nil, fmt.Errorf("--max-idle-used: %w", err)
+	}
+	return &limit, nil
 }

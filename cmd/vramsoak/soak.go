@@ -342,18 +342,6 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	return end
 }
 
-// idleLimit reads --max-idle-used; nil is any amount.
-func idleLimit(text string) (*harness.Limit, error) {
-	if text == "" {
-		return nil, nil
-	}
-	limit, err := harness.ParseLimit(text)
-	if err != nil {
-		return nil, fmt.Errorf("--max-idle-used: %w", err)
-	}
-	return &limit, nil
-}
-
 // openNVML is nil where there is no driver.
 func openNVML() (nvml *meter.NVML, closeNVML func()) {
 	nvml, err := meter.OpenNVML()
