@@ -6,6 +6,7 @@ require (
 	git.sr.ht/~sbinet/gg v0.7.0
 	github.com/NVIDIA/go-nvml v0.13.1-0
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794
+	github.com/expr-lang/expr v1.17.6
 	github.com/ggerganov/whisper.cpp/bindings/go v0.0.0-20260227185758-9453b4b9be9b
 	github.com/goccy/go-yaml v1.19.2
 	github.com/google/go-cmp v0.7.0

@@ -1,0 +1,228 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/vm"
+
+	"vramsoak/parser"
+)
+
+// An Expr is a number that may depend on the file: 4, "1.5GiB", "ceil(seconds/30)", "min(32, floor(total/4/GiB))". All
+// arithmetic is in float64. The zero Expr is 0.
+type Expr struct {
+	text    string
+	program *vm.Program // nil: constant
+	value   float64
+	salt    uint64 // tells the draws of one expression from those of another
+}
+
+// Vars are what an expression can depend on.
+type Vars struct {
+	Seconds float64 // seconds: length of the file
+	Items   int     // items: of the file in this stage
+	Batch   int     // batch: items of this pass
+	Pass    int     // pass: from 1, within the stage
+	File    int     // file: from 1
+	Files   int     // files: of the run
+	Total   int64   // total: of the card, bytes
+	Free    int64   // free: of the card at the stage's start, bytes
+	Seed    uint64  // of random(low, high)
+}
+
+// env is what a program sees. All are float64, so that nothing wraps around.
+type env struct {
+	Seconds float64                         `expr:"seconds"`
+	Items   float64                         `expr:"items"`
+	Batch   float64                         `expr:"batch"`
+	Pass    float64                         `expr:"pass"`
+	File    float64                         `expr:"file"`
+	Files   float64                         `expr:"files"`
+	Total   float64                         `expr:"total"`
+	Free    float64                         `expr:"free"`
+	Random  func(low, high float64) float64 `expr:"random"`
+	Mod     func(a, b float64) float64      `expr:"mod"`
+}
+
+// names are the variables of expressions; constants and functions are named beside them in messages.
+var (
+	names     = []string{"seconds", "items", "batch", "pass", "file", "files", "total", "free"}
+	constants = map[string]float64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+	functions = []string{"ceil", "floor", "round", "min", "max", "abs"}
+)
+
+// maxNodes bounds an expression. The longest of the fixtures has some 20.
+const maxNodes = 200
+
+// rounding is what a count may lack of a whole number because of the arithmetic: 3 * 0.1 / 0.3.
+const rounding = 1e-9
+
+// maxBytes is more than any card has.
+const maxBytes = float64(1 << 50)
+
+// Constant is the expression of a number.
+func Constant(f float64) Expr {
+	return Expr{text: strconv.FormatFloat(f, 'g', -1, 64), value: f}
+}
+
+// An ExprError says where in an expression it cannot be read.
+type ExprError struct {
+	Column   int // byte of the text, from 0
+	Expected string
+}
+
+func (e *ExprError) Error() string { return fmt.Sprintf("at %d: expected %s", e.Column+1, e.Expected) }
+
+// ParseExpr reads a number, a size or an expression. The error is an [*ExprError].
+func ParseExpr(text string) (Expr, error) {
+	text = strings.TrimSpace(text)
+	e := Expr{text: text}
+	if f, err := strconv.ParseFloat(text, 64); err == nil {
+		e.value = f
+		return e, nil
+	}
+	if size, err := parser.ParseSize(text); err == nil {
+		e.value = float64(size.Bytes)
+		return e, nil
+	}
+	used := &usedNames{}
+	options := []expr.Option{
+		expr.Env(env{}), expr.AsFloat64(), expr.MaxNodes(maxNodes), expr.DisableAllBuiltins(),
+		expr.Patch(toFloats{}), expr.Operator("%", "mod"), expr.Patch(used),
+	}
+	for _, name := range functions {
+		options = append(options, expr.EnableBuiltin(name))
+	}
+	program, err := expr.Compile(text, options...)
+	if err != nil {
+		return Expr{}, exprError(text, err)
+	}
+	e.program = program
+	if !used.any {
+		value, err := e.Eval(Vars{})
+		if err != nil {
+			return Expr{}, &ExprError{Expected: "a finite number (" + err.Error() + ")"}
+		}
+		e.program, e.value = nil, value
+	}
+	return e, nil
+}
+
+// exprError says what expr found, without its picture of the place.
+func exprError(text string, err error) error {
+	found, ok := errors.AsType[*file.Error](err)
+	if !ok {
+		return &ExprError{Expected: "a number, a size or an expression (" + err.Error() + ")"}
+	}
+	column := found.Column
+	if found.Line != 1 {
+		column = 0
+	}
+	message := found.Message
+	if name, unknown := strings.CutPrefix(message, "unknown name "); unknown {
+		all := append(append([]string{"KiB", "MiB", "GiB", "random"}, names...), functions...)
+		message = fmt.Sprintf("unknown name %s; known are %s%s", name, strings.Join(all, ", "), meant(name, all))
+	}
+	return &ExprError{Column: min(column, len(text)), Expected: "a number, a size or an expression (" + message + ")"}
+}
+
+// toFloats makes all numbers float64, and KiB, MiB and GiB numbers.
+type toFloats struct{}
+
+func (toFloats) Visit(node *ast.Node) {
+	switch n := (*node).(type) {
+	case *ast.IntegerNode:
+		ast.Patch(node, &ast.FloatNode{Value: float64(n.Value)})
+	case *ast.IdentifierNode:
+		if value, known := constants[n.Value]; known {
+			ast.Patch(node, &ast.FloatNode{Value: value})
+		}
+	}
+}
+
+// usedNames says whether an expression depends on anything.
+type usedNames struct{ any bool }
+
+func (u *usedNames) Visit(node *ast.Node) {
+	if n, ok := (*node).(*ast.IdentifierNode); ok && n.Value != "mod" {
+		u.any = true
+	}
+}
+
+var machines = sync.Pool{New: func() any { return new(vm.VM) }}
+
+// Eval is the value of the expression. It is an error where that is not a finite number.
+func (e Expr) Eval(v Vars) (float64, error) {
+	if e.program == nil {
+		return e.value, nil
+	}
+	var draws uint64
+	machine := machines.Get().(*vm.VM)
+	defer machines.Put(machine)
+	out, err := machine.Run(e.program, env{
+		Seconds: v.Seconds, Items: float64(v.Items), Batch: float64(v.Batch), Pass: float64(v.Pass),
+		File: float64(v.File), Files: float64(v.Files), Total: float64(v.Total), Free: float64(v.Free),
+		Random: func(low, high float64) float64 {
+			draws++
+			r := rand.New(rand.NewPCG(v.Seed^e.salt, uint64(v.File)<<40|uint64(v.Pass)<<8|draws))
+			return low + (high-low)*r.Float64()
+		},
+		Mod: math.Mod,
+	})
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", e.text, err)
+	}
+	f, ok := out.(float64)
+	if !ok || math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0, fmt.Errorf("expected a finite number from %s, found %v", e.text, out)
+	}
+	return f, nil
+}
+
+// Int is the value as a whole number, rounded down. It is an error where that is negative.
+func (e Expr) Int(v Vars) (int, error) {
+	f, err := e.Eval(v)
+	if err != nil {
+		return 0, err
+	}
+	if f < 0 || f > 1<<40 {
+		return 0, fmt.Errorf("expected a whole number of 0 or more from %s, found %g", e.text, f)
+	}
+	return int(f + rounding), nil
+}
+
+// Size is the value as bytes. It is an error where that is negative.
+func (e Expr) Size(v Vars) (int64, error) {
+	f, err := e.Eval(v)
+	if err != nil {
+		return 0, err
+	}
+	if f < 0 || f > maxBytes {
+		return 0, fmt.Errorf("expected a size of 0 bytes or more from %s, found %g", e.text, f)
+	}
+	return int64(math.Round(f)), nil
+}
+
+// Constant says whether the expression is a number that depends on nothing.
+func (e Expr) Constant() (value float64, ok bool) { return e.value, e.program == nil }
+
+// String is the expression as it was written.
+func (e Expr) String() string { return e.text }
+
+// salted is the expression with draws of its own, those of the name.
+func (e Expr) salted(name string) Expr {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name)) // a hash cannot fail
+	e.salt = h.Sum64()
+	return e
+}

@@ -1,0 +1,295 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"vramsoak/parser"
+)
+
+// Read reads a scenario, or a pipeline file, from YAML; name stands in its errors. The error joins a [*Mistake] for each
+// that was found.
+func Read(src []byte, name string) (*Scenario, error) {
+	r := &reader{path: name, anchors: map[string]ast.Node{}, places: places{}}
+	s := &Scenario{
+		Path:  name,
+		Files: Files{Count: 1, Low: defaultSeconds, High: defaultSeconds, Seed: 1},
+		Costs: DefaultCosts(),
+	}
+	if body := r.document(src); body != nil {
+		ast.Walk(anchored{r.anchors}, body)
+		r.scenario(body, s)
+	}
+	if len(r.errs) > 0 {
+		return nil, errors.Join(r.errs...)
+	}
+	s.places = r.places
+	return s, nil
+}
+
+// defaultSeconds is the length of a file of which nothing is said: five minutes.
+const defaultSeconds = 300.0
+
+func (r *reader) scenario(body ast.Node, s *Scenario) {
+	stages := body
+	var references []func() // names of what may stand further below
+	found := r.mapping(body, fields{
+		"name":            r.text(&s.Name, "a name of one line"),
+		"about":           r.about(&s.About),
+		"gpu":             func(n ast.Node) { r.gpu(n, &s.GPU) },
+		"env":             func(n ast.Node) { s.Env = r.env(n) },
+		"memory_fraction": r.marked("memory_fraction", r.share(&s.MemoryFraction)),
+		"clear_on_start":  r.marked("clear_on_start", r.flag(&s.ClearOnStart)),
+		"files":           func(n ast.Node) { r.files(n, &s.Files) },
+		"models":          func(n ast.Node) { s.Models = r.models(n) },
+		"initialization":  r.text(&s.Initialization, "the name of a checkpoint"),
+		"stages":          func(n ast.Node) { stages = n; s.Stages = r.stages(n, s, &references) },
+		"final":           func(n ast.Node) { s.Final = r.cleanups(n, "final", s, nil, &references) },
+		"clear":           func(n ast.Node) { r.clear(n, s, &references) },
+		"restart_every":   r.marked("restart_every", r.integer(&s.RestartEvery, 0)),
+		"costs": func(n ast.Node) {
+			r.mapping(n, fields{
+				"malloc":      r.seconds(&s.Costs.Malloc, "the time of a cudaMalloc"),
+				"free":        r.seconds(&s.Costs.Free, "the time of a cudaFree"),
+				"synchronize": r.seconds(&s.Costs.Synchronize, "the time of a synchronize"),
+				"load":        r.seconds(&s.Costs.Load, "the time of loading a GiB"),
+			})
+		},
+		"faults": func(n ast.Node) { s.Faults = r.faults(n, s, &references) },
+	})
+	if len(s.Stages) == 0 && len(r.errs) == 0 {
+		expected := "stages: with at least one stage"
+		if found["stages"] == nil {
+			r.add(where(body), expected, "none", "see the example in the documentation of pipeline/scenario")
+		} else {
+			r.fail(stages, expected, "")
+		}
+	}
+	for _, check := range references {
+		check()
+	}
+}
+
+// marked remembers where a value stands.
+func (r *reader) marked(path string, read func(ast.Node)) func(ast.Node) {
+	return func(n ast.Node) {
+		if node := r.resolve(n); node != nil {
+			r.places[path], _ = inside(node)
+		}
+		read(n)
+	}
+}
+
+func (r *reader) about(to *string) func(ast.Node) {
+	return func(n ast.Node) {
+		node := r.resolve(n)
+		if node == nil {
+			return
+		}
+		s, ok := text(node)
+		if !ok {
+			r.fail(node, "a text", "")
+			return
+		}
+		*to = strings.TrimSpace(s)
+	}
+}
+
+// gpu reads the card by name or by size; what is said beside it wins.
+func (r *reader) gpu(n ast.Node, g *GPU) {
+	node := r.resolve(n)
+	if node == nil {
+		return
+	}
+	card := func(n ast.Node) {
+		var name string
+		r.text(&name, "a card such as RTX 5080 or 16GiB")(n)
+		if name == "" {
+			return
+		}
+		known, err := Card(name)
+		if err != nil {
+			r.add(where(r.resolve(n)), "a card such as RTX 5080, or a size such as 16GiB", strconv.Quote(name), cardAdvice(name))
+			return
+		}
+		occupied := g.Occupied
+		*g = known
+		g.Occupied = occupied
+	}
+	if _, scalar := text(node); scalar {
+		r.marked("gpu", card)(node)
+		return
+	}
+	own := GPU{Total: -1, Context: -1}
+	found := r.mapping(node, fields{
+		"card":     r.marked("gpu", card),
+		"total":    r.marked("gpu", r.size(&own.Total, "a size")),
+		"context":  r.marked("gpu.context", r.size(&own.Context, "a size")),
+		"occupied": r.marked("gpu.occupied", r.size(&own.Occupied, "a size")),
+	})
+	if own.Total >= 0 {
+		if found["card"] == nil {
+			*g = sized(own.Total)
+		}
+		g.Total, g.Source = own.Total, "the file"
+	}
+	if own.Context >= 0 {
+		g.Context = own.Context
+	}
+	g.Occupied = own.Occupied
+	if g.Total > 0 && g.Context+g.Occupied >= g.Total {
+		r.fail(node, fmt.Sprintf("context and occupied below the total of %s", parser.FormatBytes(g.Total)), "")
+	}
+}
+
+func (r *reader) env(n ast.Node) map[string]string {
+	env := map[string]string{}
+	all, _ := r.entries(n, 0)
+	for _, e := range all {
+		node := r.resolve(e.value)
+		if node == nil {
+			continue
+		}
+		s, ok := text(node)
+		if b, isBool := node.(*ast.BoolNode); isBool {
+			s, ok = b.GetToken().Value, true
+		}
+		if !ok {
+			r.fail(node, "a text, as the environment has it", "put it in quotes")
+			continue
+		}
+		env[e.key] = s
+		r.places["env."+e.key], _ = inside(node)
+		r.places["env:"+e.key] = where(e.at)
+	}
+	return env
+}
+
+func (r *reader) files(n ast.Node, f *Files) {
+	seed := 1
+	r.mapping(n, fields{
+		"count": r.marked("files.count", r.integer(&f.Count, 1)),
+		"seconds": func(n ast.Node) {
+			node := r.resolve(n)
+			if node == nil {
+				return
+			}
+			s, _ := text(node)
+			low, high, isRange := strings.Cut(s, "-")
+			a, okLow := parseSeconds(strings.TrimSpace(low))
+			b, okHigh := a, true
+			if isRange {
+				b, okHigh = parseSeconds(strings.TrimSpace(high))
+			}
+			if !okLow || !okHigh || a <= 0 || b < a {
+				r.fail(node, "the length of a file such as 300, or from-to such as 60-600 (seconds) or 1m-10m", "")
+				return
+			}
+			f.Low, f.High = a, b
+		},
+		"seed": r.integer(&seed, 0),
+	})
+	f.Seed = uint64(seed)
+}
+
+func (r *reader) faults(n ast.Node, s *Scenario, references *[]func()) []Fault {
+	var all []Fault
+	for _, item := range r.list(n) {
+		f := Fault{Share: 1, FromFile: 1}
+		found := r.mapping(item, fields{
+			"keep":      r.text(&f.Keep, "the id of a model or the name of a tensor"),
+			"share":     r.share(&f.Share),
+			"leak":      r.size(&f.Leak, "a size"),
+			"crash":     r.integer(&f.Crash, 1),
+			"stage":     r.text(&f.Stage, "the name of a stage"),
+			"from_file": r.integer(&f.FromFile, 1),
+		})
+		kinds := slices.DeleteFunc([]string{"keep", "leak", "crash"}, func(k string) bool { return found[k] == nil })
+		if len(kinds) != 1 {
+			r.fail(item, "one of keep, leak and crash", "")
+			continue
+		}
+		*references = append(*references, func() {
+			if f.Keep != "" {
+				r.known(found["keep"], f.Keep, s.holders(nil), "the id of a model or the name of a tensor that stays")
+			}
+			if f.Stage != "" {
+				r.known(found["stage"], f.Stage, s.stageNames(), "the name of a stage")
+			}
+		})
+		all = append(all, f)
+	}
+	return all
+}
+
+func (r *reader) clear(n ast.Node, s *Scenario, references *[]func()) {
+	c := &s.Clear
+	stages := func(key string, to *[]string) func(ast.Node) {
+		return func(n ast.Node) {
+			r.texts(to, "the name of a stage")(n)
+			*references = append(*references, func() {
+				for i, item := range r.list(n) {
+					if i < len(*to) {
+						r.known(item, (*to)[i], s.stageNames(), "the name of a stage")
+					}
+				}
+			})
+			r.marked("clear."+key, func(ast.Node) {})(n)
+		}
+	}
+	r.mapping(n, fields{
+		"every":    r.marked("clear.every", r.integer(&c.Every, 0)),
+		"before":   stages("before", &c.Before),
+		"after":    stages("after", &c.After),
+		"cleanups": r.marked("clear.cleanups", r.flag(&c.Cleanups)),
+	})
+}
+
+// known says, as a mistake, that a name is none of those.
+func (r *reader) known(n ast.Node, name string, all []string, what string) {
+	if name == "" || slices.Contains(all, name) {
+		return
+	}
+	node := r.resolve(n)
+	if node == nil {
+		return
+	}
+	have := "there are none"
+	if len(all) > 0 {
+		have = "there are " + strings.Join(all, ", ")
+	}
+	r.add(where(node), what+meant(name, all), strconv.Quote(name), have)
+}
+
+func (s *Scenario) stageNames() []string {
+	var all []string
+	for _, st := range s.Stages {
+		all = append(all, st.Name)
+	}
+	return all
+}
+
+// holders are the names of all that can be freed: models and tensors that stages up to this one load or allocate; nil is
+// the last stage.
+func (s *Scenario) holders(last *Stage) []string {
+	all := map[string]bool{}
+	for i := range s.Stages {
+		st := &s.Stages[i]
+		for _, id := range st.Models {
+			all[id] = true
+		}
+		for _, t := range st.Tensors {
+			all[t.Name] = true
+		}
+		if last != nil && st.Name == last.Name {
+			break
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}

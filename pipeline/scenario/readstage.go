@@ -1,0 +1,286 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+func (r *reader) models(n ast.Node) []Model {
+	var all []Model
+	for _, item := range r.list(n) {
+		m := Model{DType: "float16", Beams: 1}
+		found := r.mapping(item, fields{
+			"id":       r.text(&m.ID, "an id"),
+			"model":    r.text(&m.Model, "the name of a model"),
+			"dtype":    oneOf(r, &m.DType, dtypes()...),
+			"weights":  r.size(&m.Weights, "the size of the weights"),
+			"resident": r.flag(&m.Resident),
+			"beams":    r.integer(&m.Beams, 1),
+			"tokens":   r.integer(&m.Tokens, 0),
+		})
+		if m.ID == "" {
+			m.ID = m.Model
+		}
+		switch {
+		case len(found) == 0:
+			continue
+		case (found["model"] == nil) == (found["weights"] == nil):
+			r.fail(item, "either a model (its name) or weights (its size)", "")
+		case m.ID == "" && found["id"] == nil:
+			r.fail(item, "an id", "")
+		}
+		if slices.ContainsFunc(all, func(other Model) bool { return other.ID == m.ID }) {
+			r.fail(orElse(found["id"], item), "an id that no other model has", "give each its own id")
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+func orElse(n, other ast.Node) ast.Node {
+	if n == nil {
+		return other
+	}
+	return n
+}
+
+func dtypes() []string {
+	var all []string
+	for name := range elementBytes {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func (r *reader) stages(n ast.Node, s *Scenario, references *[]func()) []Stage {
+	var all []Stage
+	for i, item := range r.list(n) {
+		st, name := r.stage(item, fmt.Sprintf("stages.%d", i), s, references)
+		if st.Name != "" && slices.ContainsFunc(all, func(other Stage) bool { return other.Name == st.Name }) {
+			r.fail(name, "a name that no other stage has", "give each its own name")
+		}
+		all = append(all, st)
+	}
+	return all
+}
+
+// stage reads one, and says where its name stands.
+func (r *reader) stage(item ast.Node, path string, s *Scenario, references *[]func()) (st Stage, name ast.Node) {
+	st = Stage{
+		Items: Constant(1), Batch: Constant(1), ItemSeconds: mustParse("seconds / max(1, items)"), Seconds: Constant(0), OnOOM: OOMFails,
+	}
+	found := r.mapping(item, fields{
+		"name": r.text(&st.Name, "the name of a stage"),
+		"once": r.flag(&st.Once),
+		"models": func(n ast.Node) {
+			r.texts(&st.Models, "the id of a model")(n)
+			ids := st.Models
+			*references = append(*references, func() {
+				for i, item := range r.list(n) {
+					if i < len(ids) {
+						r.known(item, ids[i], s.modelIDs(), "the id of a model")
+					}
+				}
+			})
+		},
+		"items":        r.marked(path+".items", r.expression(&st.Items)),
+		"batch":        r.marked(path+".batch", r.positive(r.expression, &st.Batch, "a batch of 1 or more")),
+		"item_seconds": r.marked(path+".item_seconds", r.expression(&st.ItemSeconds)),
+		"seconds":      r.marked(path+".seconds", r.duration(&st.Seconds)),
+		"tensors":      func(n ast.Node) { st.Tensors = r.tensors(n, path) },
+		"cleanups":     func(ast.Node) {}, // below: they name the tensors
+		"on_oom":       r.marked(path+".on_oom", oneOf(r, &st.OnOOM, OOMFails, OOMHalves, OOMSkips)),
+		"footprint":    func(n ast.Node) { st.Footprint = r.footprint(n) },
+	})
+	if st.Name == "" && found["name"] == nil && len(found) > 0 {
+		r.fail(item, "a name for the stage", `add name: "Transcription"`)
+	}
+	if n := found["cleanups"]; n != nil {
+		st.Cleanups = r.cleanups(n, path, s, &st.Name, references)
+	}
+	st.Items, st.Batch = st.Items.salted(st.Name+".items"), st.Batch.salted(st.Name+".batch")
+	st.ItemSeconds, st.Seconds = st.ItemSeconds.salted(st.Name+".item_seconds"), st.Seconds.salted(st.Name+".seconds")
+	for i := range st.Tensors {
+		st.Tensors[i] = st.Tensors[i].salted(st.Name)
+	}
+	return st, orElse(found["name"], item)
+}
+
+func (t Tensor) salted(stage string) Tensor {
+	at := stage + "." + t.Name
+	t.Size, t.Count = t.Size.salted(at+".size"), t.Count.salted(at+".count")
+	for i := range t.Shape {
+		t.Shape[i] = t.Shape[i].salted(at + "." + strconv.Itoa(i))
+	}
+	return t
+}
+
+// positive reads an expression which, where it is a number, is above 0.
+func (r *reader) positive(read func(*Expr) func(ast.Node), to *Expr, what string) func(ast.Node) {
+	return func(n ast.Node) {
+		e, before := *to, len(r.errs)
+		read(&e)(n)
+		if len(r.errs) > before {
+			return
+		}
+		if f, constant := e.Constant(); constant && f <= 0 {
+			r.fail(r.resolve(n), what, "")
+			return
+		}
+		*to = e
+	}
+}
+
+// duration reads an expression of seconds, or a time with its unit.
+func (r *reader) duration(to *Expr) func(ast.Node) {
+	return func(n ast.Node) {
+		if node := r.resolve(n); node != nil {
+			if s, ok := text(node); ok {
+				if f, ok := parseSeconds(s); ok {
+					*to = Constant(f)
+					return
+				}
+			}
+		}
+		r.expression(to)(n)
+	}
+}
+
+func (r *reader) tensors(n ast.Node, stage string) []Tensor {
+	var all []Tensor
+	for i, item := range r.list(n) {
+		path := fmt.Sprintf("%s.tensors.%d", stage, i)
+		t := Tensor{DType: "float32", Each: WithStage, Count: Constant(1)}
+		found := r.mapping(item, fields{
+			"name": r.text(&t.Name, "the name of a tensor"),
+			"size": r.marked(path+".size", func(n ast.Node) {
+				r.positive(r.expression, &t.Size, "a size above 0")(n)
+				if f, constant := t.Size.Constant(); constant && f > 0 {
+					r.unitless(r.resolve(n), t.Size.String(), int64(f))
+				}
+			}),
+			"shape": r.marked(path+".shape", func(n ast.Node) {
+				for _, item := range r.list(n) {
+					var e Expr
+					r.positive(r.expression, &e, "a dimension above 0")(item)
+					t.Shape = append(t.Shape, e)
+				}
+			}),
+			"dtype":  oneOf(r, &t.DType, dtypes()...),
+			"each":   oneOf(r, &t.Each, Pass, WithStage),
+			"until":  oneOf(r, &t.Until, Pass, WithStage, WithFile, WithRun),
+			"count":  r.marked(path+".count", r.expression(&t.Count)),
+			"stream": r.integer(&t.Stream, 0),
+		})
+		if t.Until == "" {
+			t.Until = t.Each
+		}
+		switch {
+		case len(found) == 0:
+			continue
+		case found["name"] == nil:
+			r.fail(item, "a name for the tensor", "")
+		case (found["size"] == nil) == (found["shape"] == nil):
+			r.fail(item, "either a size or a shape", "")
+		case t.Until == Pass && t.Each != Pass:
+			r.fail(orElse(found["until"], item), "until: stage, file or run for what is allocated once a stage", "or add each: pass")
+		}
+		if t.Name != "" && slices.ContainsFunc(all, func(other Tensor) bool { return other.Name == t.Name }) {
+			r.fail(orElse(found["name"], item), "a name that no other tensor of the stage has", "give each its own name")
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// cleanups reads those of a stage, or those at a file's end where stage is nil.
+func (r *reader) cleanups(n ast.Node, path string, s *Scenario, stage *string, references *[]func()) []Cleanup {
+	var all []Cleanup
+	for _, item := range r.list(n) {
+		var c Cleanup
+		var named ast.Node
+		found := r.mapping(item, fields{
+			"name":        r.text(&c.Name, "the name of a cleanup"),
+			"frees":       func(n ast.Node) { named = n; r.texts(&c.Frees, "the id of a model or the name of a tensor")(n) },
+			"empty_cache": r.flag(&c.EmptyCache),
+		})
+		switch {
+		case len(found) == 0:
+			continue
+		case found["name"] == nil:
+			r.fail(item, "a name for the cleanup", `add name: "Whisper"`)
+		}
+		c.Name = strings.TrimSuffix(c.Name, " Cleanup")
+		if c.Name != "" && slices.ContainsFunc(all, func(other Cleanup) bool { return other.Name == c.Name }) {
+			r.fail(orElse(found["name"], item), "a name that no other cleanup of the stage has", "give each its own name")
+		}
+		if named != nil {
+			frees := c.Frees
+			*references = append(*references, func() {
+				var last *Stage
+				if stage != nil {
+					last = s.Stage(*stage)
+				}
+				for i, item := range r.list(named) {
+					if i < len(frees) {
+						r.known(item, frees[i], s.holders(last), "what this stage or one before it loads or allocates")
+					}
+				}
+			})
+		}
+		r.places[path+".cleanups."+c.Name] = where(item)
+		all = append(all, c)
+	}
+	return all
+}
+
+func (r *reader) footprint(n ast.Node) *Footprint {
+	f := &Footprint{}
+	var slope int64
+	r.mapping(n, fields{
+		"base":       r.size(&f.Base, "a size"),
+		"per_second": r.size(&slope, "a size per second of audio"),
+		"kept":       r.size(&f.Kept, "a size"),
+		"reserved":   r.ratio(&f.Reserved),
+	})
+	f.PerSecond = float64(slope)
+	return f
+}
+
+// ratio reads a number of 1 or more.
+func (r *reader) ratio(to *float64) func(ast.Node) {
+	return func(n ast.Node) {
+		node := r.resolve(n)
+		if node == nil {
+			return
+		}
+		s, _ := text(node)
+		f, err := strconv.ParseFloat(s, 64)
+		if err != nil || !(f >= 1 && f <= 100) {
+			r.fail(node, "a ratio of 1 to 100", "")
+			return
+		}
+		*to = f
+	}
+}
+
+func (s *Scenario) modelIDs() []string {
+	var all []string
+	for _, m := range s.Models {
+		all = append(all, m.ID)
+	}
+	return all
+}
+
+func mustParse(text string) Expr {
+	e, err := ParseExpr(text)
+	if err != nil {
+		panic(err)
+	}
+	return e
+}

@@ -1,0 +1,128 @@
+package scenario
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A Stage is a part of the work on a file, between the checkpoints "Before NAME" and "After NAME". At its start the
+// weights of its models are loaded, where they are not yet; then it makes one forward pass of each model per batch.
+type Stage struct {
+	Name string
+	// Once is for a stage before the first file, not for every file: data that stays, a warm-up.
+	Once   bool
+	Models []string // ids
+	Items  Expr     // of a file: "ceil(seconds/30)"; 1 where the file has none
+	Batch  Expr     // items a pass; 1 where the file has none
+	// ItemSeconds is the audio of one item, in seconds; seconds/items where the file has none.
+	ItemSeconds Expr
+	Tensors     []Tensor
+	Cleanups    []Cleanup
+	Seconds     Expr // that the stage takes, without the costs of memory
+	OnOOM       OnOOM
+	// Footprint is measured. It replaces what models and tensors make up.
+	Footprint *Footprint
+}
+
+// OnOOM is what a stage does when memory runs out.
+type OnOOM string
+
+// What a stage does when memory runs out.
+const (
+	OOMFails  OnOOM = "fail"  // the process ends
+	OOMHalves OnOOM = "halve" // empties the cache and tries again with half the batch, which stays so for this stage
+	OOMSkips  OnOOM = "skip"  // the file is given up, the process goes on
+)
+
+// A Tensor is memory that a stage allocates besides its models' weights and activations.
+type Tensor struct {
+	Name  string
+	Size  Expr   // in bytes; or else
+	Shape []Expr // in elements of
+	DType string
+	Each  Span // allocated each pass, or once a stage
+	Until Span // lives until the end of the pass, stage, file or run, or until a cleanup frees it
+	Count Expr // how many at once; 1 where the file has none
+	// Stream is the CUDA stream it is allocated on; 0 is the default stream.
+	Stream int
+}
+
+// A Span is a time that memory lives.
+type Span string
+
+// Spans, from short to long.
+const (
+	Pass      Span = "pass"
+	WithStage Span = "stage"
+	WithFile  Span = "file"
+	WithRun   Span = "run"
+)
+
+// Bytes is the size of one of the tensor, in bytes.
+func (t Tensor) Bytes(v Vars) (int64, error) {
+	if len(t.Shape) == 0 {
+		return t.Size.Size(v)
+	}
+	bytes := float64(elementBytes[t.DType])
+	for _, e := range t.Shape {
+		n, err := e.Eval(v)
+		if err != nil {
+			return 0, err
+		}
+		if n < 0 {
+			return 0, fmt.Errorf("expected a dimension of 0 or more of tensor %s, found %s = %g", t.Name, e, n)
+		}
+		bytes *= math.Floor(n + rounding)
+	}
+	if bytes > maxBytes {
+		return 0, fmt.Errorf("expected tensor %s below %g TiB, found %g bytes", t.Name, maxBytes/(1<<40), bytes)
+	}
+	return int64(bytes), nil
+}
+
+// elementBytes is the size of an element by the name of its type, in bytes.
+var elementBytes = map[string]int64{
+	"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2, "int16": 2,
+	"int8": 1, "uint8": 1, "bool": 1, "float8": 1,
+}
+
+// A Cleanup frees something between the checkpoints "Before NAME Cleanup" and "After NAME Cleanup".
+type Cleanup struct {
+	Name string
+	// Frees are ids of models and names of tensors. Where the file names none: all that its stage holds, or, in the final
+	// cleanup, all that the file holds.
+	Frees      []string
+	EmptyCache bool // torch.cuda.empty_cache is called, too; see also Clear.Cleanups
+}
+
+// A Footprint is what a stage was measured to take, above what was allocated at its start.
+type Footprint struct {
+	Base      int64   // bytes
+	PerSecond float64 // bytes per second of audio
+	Kept      int64   // bytes still allocated at the stage's end
+	// Reserved is the measured peak of reserved over that of allocated; at least 1, or 0 where it was not measured.
+	Reserved float64
+}
+
+func (s Stage) clone() Stage {
+	s.Models = slices.Clone(s.Models)
+	s.Tensors = slices.Clone(s.Tensors)
+	for i := range s.Tensors {
+		s.Tensors[i].Shape = slices.Clone(s.Tensors[i].Shape)
+	}
+	s.Cleanups = cloneCleanups(s.Cleanups)
+	if s.Footprint != nil {
+		f := *s.Footprint
+		s.Footprint = &f
+	}
+	return s
+}
+
+func cloneCleanups(all []Cleanup) []Cleanup {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Frees = slices.Clone(all[i].Frees)
+	}
+	return all
+}
