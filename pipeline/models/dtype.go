@@ -1,0 +1,56 @@
+package models
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A DType is the kind of number that weights and activations are made of, by PyTorch's names.
+type DType uint8
+
+// Autocast is float32 weights and float16 arithmetic: torch.autocast, and what openai-whisper's fp16=True does with weights that
+// load_model left in float32 (whisper/model.py, Linear: F.linear(x, self.weight.to(x.dtype), ...)).
+const (
+	Float32 DType = iota
+	Float16
+	BFloat16
+	Int8
+	Autocast
+)
+
+var dtypes = [...]struct {
+	name               string
+	weight, arithmetic int64 // bytes
+}{
+	Float32:  {"float32", 4, 4},
+	Float16:  {"float16", 2, 2},
+	BFloat16: {"bfloat16", 2, 2},
+	// bitsandbytes' load_in_8bit and CTranslate2's int8_float16: what goes from layer to layer is float16.
+	Int8:     {"int8", 1, 2},
+	Autocast: {"autocast", 4, 2},
+}
+
+// ParseDType reads a name as torch prints it, with or without "torch.", or one of its usual short forms.
+func ParseDType(name string) (DType, error) {
+	switch strings.TrimPrefix(strings.ToLower(name), "torch.") {
+	case "float32", "float", "fp32":
+		return Float32, nil
+	case "float16", "half", "fp16":
+		return Float16, nil
+	case "bfloat16", "bf16":
+		return BFloat16, nil
+	case "int8":
+		return Int8, nil
+	case "autocast":
+		return Autocast, nil
+	}
+	return 0, fmt.Errorf("dtype %q is not known: use float32, float16, bfloat16, int8 or autocast (float32 weights, float16 arithmetic)", name)
+}
+
+func (d DType) String() string { return dtypes[d].name }
+
+// Bytes is the size of an activation of n elements.
+func (d DType) Bytes(n int) int64 { return dtypes[d].arithmetic * int64(n) }
+
+// WeightBytes is the size of a weight of n elements.
+func (d DType) WeightBytes(n int) int64 { return dtypes[d].weight * int64(n) }

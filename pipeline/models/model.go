@@ -1,0 +1,168 @@
+package models
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A Model is an architecture with its published sizes: the tensors it keeps and those that a pass makes.
+type Model struct {
+	Name   string // short: "whisper-large-v3"
+	ID     string // on Hugging Face: "openai/whisper-large-v3"; "" where it is not there
+	Family string // "whisper"
+	Source string // where the sizes are published
+
+	// Parameters are what training changes; tied ones are there once. Buffers are the other tensors that .to("cuda") moves: running
+	// statistics, fixed positions, filters.
+	Parameters, Buffers []Tensor
+
+	usual   Input                   // what a zero field of an Input means
+	forward func(p *pass, in Input) // one pass
+}
+
+// A Tensor is a weight by its name in the model's state_dict.
+type Tensor struct {
+	Name  string
+	Shape []int // in elements
+}
+
+// Elements is the product of the shape; a scalar has one.
+func (t Tensor) Elements() int {
+	n := 1
+	for _, s := range t.Shape {
+		n *= s
+	}
+	return n
+}
+
+// Bytes is the tensor's size in a model that is loaded as d.
+func (t Tensor) Bytes(d DType) int64 { return d.WeightBytes(t.Elements()) }
+
+// Count is the number of parameters, as model.num_parameters() prints it.
+func (m *Model) Count() int {
+	n := 0
+	for _, t := range m.Parameters {
+		n += t.Elements()
+	}
+	return n
+}
+
+// Weights is what the model holds on the GPU, parameters and buffers, before the allocator rounds each of them up.
+func (m *Model) Weights(d DType) int64 {
+	var n int64
+	for t := range m.Tensors() {
+		n += t.Bytes(d)
+	}
+	return n
+}
+
+// Tensors goes through parameters and buffers in the order in which they are loaded.
+func (m *Model) Tensors() iter.Seq[Tensor] {
+	return func(yield func(Tensor) bool) {
+		for _, t := range m.Parameters {
+			if !yield(t) {
+				return
+			}
+		}
+		for _, t := range m.Buffers {
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// catalogue is every model by its short name. Tensors are a few thousand in all: made once, at the first look.
+var catalogue = sync.OnceValue(func() map[string]*Model {
+	all := map[string]*Model{}
+	for _, family := range [][]*Model{whisper()} {
+		for _, m := range family {
+			all[m.Name] = m
+		}
+	}
+	return all
+})
+
+// aliases are other names in use for a model.
+var aliases = map[string]string{
+	"whisper-large":       "whisper-large-v3", // openai-whisper's "large" since v20231106
+	"whisper-turbo":       "whisper-large-v3-turbo",
+	"whisper-large-turbo": "whisper-large-v3-turbo",
+}
+
+// Lookup finds a model by a Hugging Face id ("openai/whisper-large-v3"), its name ("whisper-large-v3") or, for Whisper, what
+// whisper.load_model takes ("large-v3"). Case does not matter. The models are shared: do not change them.
+func Lookup(name string) (*Model, error) {
+	all := catalogue()
+	for _, m := range all {
+		if m.ID != "" && strings.EqualFold(m.ID, name) {
+			return m, nil
+		}
+	}
+	key := strings.ToLower(name)
+	if i := strings.LastIndexByte(key, '/'); i >= 0 {
+		key = key[i+1:]
+	}
+	for _, k := range []string{key, "whisper-" + key} {
+		if a, ok := aliases[k]; ok {
+			k = a
+		}
+		if m, ok := all[k]; ok {
+			return m, nil
+		}
+	}
+	return nil, fmt.Errorf("model %q is not known: did you mean %s?", name, strings.Join(nearest(key, 3), ", "))
+}
+
+// Names are the short names of all models, sorted.
+func Names() []string { return slices.Sorted(maps.Keys(catalogue())) }
+
+// Family lists the models of a family, smallest weights first.
+func Family(name string) []string {
+	all := catalogue()
+	var names []string
+	for n, m := range all {
+		if m.Family == name {
+			names = append(names, n)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(all[a].Weights(Float16), all[b].Weights(Float16)), strings.Compare(a, b))
+	})
+	return names
+}
+
+// nearest are the n names with the least edit distance to what was asked for, with or without "whisper-" before it.
+func nearest(key string, n int) []string {
+	names := Names()
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Compare(min(levenshtein(key, a), levenshtein("whisper-"+key, a)), min(levenshtein(key, b), levenshtein("whisper-"+key, b)))
+	})
+	return names[:min(n, len(names))]
+}
+
+func levenshtein(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			above := row[j+1]
+			changed := diagonal
+			if a[i] != b[j] {
+				changed++
+			}
+			row[j+1] = min(changed, above+1, row[j]+1)
+			diagonal = above
+		}
+	}
+	return row[len(b)]
+}

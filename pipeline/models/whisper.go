@@ -1,0 +1,161 @@
+package models
+
+import "fmt"
+
+// whisperDims are the dimensions of a Whisper model, by the names of openai-whisper's ModelDimensions.
+type whisperDims struct {
+	name, id                string
+	mels, state, heads      int
+	audioLayers, textLayers int
+	vocab                   int
+}
+
+// whisperSizes: Radford et al., "Robust Speech Recognition via Large-Scale Weak Supervision" (arXiv:2212.04356), table 1, and
+// config.json of each id: num_mel_bins, d_model, encoder_attention_heads, encoder_layers, decoder_layers, vocab_size.
+var whisperSizes = []whisperDims{
+	{"whisper-tiny", "openai/whisper-tiny", 80, 384, 6, 4, 4, 51865},
+	{"whisper-tiny.en", "openai/whisper-tiny.en", 80, 384, 6, 4, 4, 51864},
+	{"whisper-base", "openai/whisper-base", 80, 512, 8, 6, 6, 51865},
+	{"whisper-base.en", "openai/whisper-base.en", 80, 512, 8, 6, 6, 51864},
+	{"whisper-small", "openai/whisper-small", 80, 768, 12, 12, 12, 51865},
+	{"whisper-small.en", "openai/whisper-small.en", 80, 768, 12, 12, 12, 51864},
+	{"whisper-medium", "openai/whisper-medium", 80, 1024, 16, 24, 24, 51865},
+	{"whisper-medium.en", "openai/whisper-medium.en", 80, 1024, 16, 24, 24, 51864},
+	{"whisper-large-v1", "openai/whisper-large", 80, 1280, 20, 32, 32, 51865},
+	{"whisper-large-v2", "openai/whisper-large-v2", 80, 1280, 20, 32, 32, 51865},
+	{"whisper-large-v3", "openai/whisper-large-v3", 128, 1280, 20, 32, 32, 51866},
+	{"whisper-large-v3-turbo", "openai/whisper-large-v3-turbo", 128, 1280, 20, 32, 4, 51866},
+	{"distil-large-v3", "distil-whisper/distil-large-v3", 128, 1280, 20, 32, 2, 51866},
+	{"distil-large-v2", "distil-whisper/distil-large-v2", 80, 1280, 20, 32, 2, 51865},
+	{"distil-medium.en", "distil-whisper/distil-medium.en", 80, 1024, 16, 24, 2, 51864},
+	{"distil-small.en", "distil-whisper/distil-small.en", 80, 768, 12, 12, 4, 51864},
+}
+
+const (
+	whisperFrames    = 3000 // of a 30 s window, 10 ms each (audio.py: N_FRAMES); shorter audio is padded
+	whisperPositions = 1500 // n_audio_ctx: the second convolution halves them
+	whisperText      = 448  // n_text_ctx
+	whisperPrompt    = 4    // <|startoftranscript|> language task <|notimestamps|>
+	cacheGrowths     = 3    // in how many pieces the growth of the text's keys and values is told
+)
+
+func whisper() []*Model {
+	models := make([]*Model, 0, len(whisperSizes))
+	for _, w := range whisperSizes {
+		models = append(models, w.model())
+	}
+	return models
+}
+
+// model has the tensors of transformers' WhisperForConditionalGeneration. proj_out.weight is decoder.embed_tokens.weight and is there once.
+func (w whisperDims) model() *Model {
+	m := &Model{
+		Name: w.name, ID: w.id, Family: "whisper", Source: "arXiv:2212.04356, table 1; huggingface.co/" + w.id + ", config.json",
+		usual: Input{Batch: 1, Seconds: 30, Beams: 1, Tokens: whisperText / 2}, // openai-whisper: sample_len = n_text_ctx // 2
+	}
+	attention := func(s module) {
+		s.linear("k_proj", w.state, w.state, false)
+		s.linear("v_proj", w.state, w.state, true)
+		s.linear("q_proj", w.state, w.state, true)
+		s.linear("out_proj", w.state, w.state, true)
+	}
+	rest := func(s module) {
+		s.linear("fc1", w.state, 4*w.state, true)
+		s.linear("fc2", 4*w.state, w.state, true)
+		s.norm("final_layer_norm", w.state)
+	}
+	encoder := module{m, "model.encoder."}
+	encoder.conv("conv1", true, w.state, w.mels, 3)
+	encoder.conv("conv2", true, w.state, w.state, 3)
+	encoder.in("embed_positions").parameter("weight", whisperPositions, w.state)
+	for i := range w.audioLayers {
+		layer := encoder.in(fmt.Sprintf("layers.%d", i))
+		attention(layer.in("self_attn"))
+		layer.norm("self_attn_layer_norm", w.state)
+		rest(layer)
+	}
+	encoder.norm("layer_norm", w.state)
+	decoder := module{m, "model.decoder."}
+	decoder.in("embed_tokens").parameter("weight", w.vocab, w.state)
+	decoder.in("embed_positions").parameter("weight", whisperText, w.state)
+	var self, cross []string // names of keys and values
+	for i := range w.textLayers {
+		layer := decoder.in(fmt.Sprintf("layers.%d", i))
+		attention(layer.in("self_attn"))
+		layer.norm("self_attn_layer_norm", w.state)
+		attention(layer.in("encoder_attn"))
+		layer.norm("encoder_attn_layer_norm", w.state)
+		rest(layer)
+		for _, kv := range []string{"keys", "values"} {
+			self = append(self, fmt.Sprintf("decoder.layers.%d.self_attn %s", i, kv))
+			cross = append(cross, fmt.Sprintf("decoder.layers.%d.encoder_attn %s", i, kv))
+		}
+	}
+	decoder.norm("layer_norm", w.state)
+	m.forward = func(p *pass, in Input) { w.decode(p, in, w.encode(p, in), self, cross) }
+	return m
+}
+
+// encode is the encoder over windows of 30 s. Its layers all make the same tensors, so the first and the last stand for them.
+func (w whisperDims) encode(p *pass, in Input) ref {
+	d := w.state
+	mel := p.float("mel", in.Batch*w.mels*whisperFrames)
+	if p.d != Float32 {
+		mel = p.op("mel.to(dtype)", in.Batch*w.mels*whisperFrames, mel)
+	}
+	c := p.op("encoder.conv1", in.Batch*d*whisperFrames, mel)
+	p.weight(3 * w.mels * d)
+	c = p.op("encoder.gelu", in.Batch*d*whisperFrames, c)
+	c = p.op("encoder.conv2", in.Batch*d*whisperPositions, c)
+	p.weight(3 * d * d)
+	c = p.op("encoder.gelu", in.Batch*d*whisperPositions, c)
+	x := p.op("encoder.hidden_states", in.Batch*whisperPositions*d, c)
+	for range min(2, w.audioLayers) {
+		x = p.transformer(x, block{tokens: in.Batch * whisperPositions, state: d, heads: w.heads, length: whisperPositions, inner: 4 * d})
+	}
+	return p.op("encoder.layer_norm", in.Batch*whisperPositions*d, x)
+}
+
+// decode writes in.Tokens tokens for each beam. The keys and values of the audio are made once and kept; those of the text grow with each
+// token by torch.cat, which holds the old and the new of one tensor at a time. The many small tensors of a single token are left out.
+func (w whisperDims) decode(p *pass, in Input, audio ref, self, cross []string) {
+	sequences := in.Batch * in.Beams
+	if in.Beams > 1 {
+		audio = p.op("encoder.repeat_interleave", sequences*whisperPositions*w.state, audio)
+	}
+	cached := make([]ref, 0, 64)
+	for _, name := range cross {
+		cached = append(cached, p.op(name, sequences*whisperPositions*w.state, audio))
+		p.weight(w.state * w.state)
+	}
+	tokens := min(in.Tokens, whisperText)
+	prompt := min(whisperPrompt, tokens)
+	x := p.op("decoder.fc1", sequences*prompt*4*w.state)
+	logits := p.op("decoder.logits", sequences*prompt*w.vocab, x)
+	p.weight(w.state * w.vocab)
+	if p.d != Float32 {
+		logits = p.float("decoder.logits.float()", sequences*prompt*w.vocab, logits)
+	}
+	p.float("decoder.log_softmax", sequences*w.vocab, logits)
+	grown := make([]ref, len(self), 64)
+	for g := 1; g <= cacheGrowths; g++ {
+		n := sequences * (tokens * g / cacheGrowths) * w.state
+		for i, name := range self {
+			if g == 1 {
+				grown[i] = p.op(name, n)
+			} else {
+				grown[i] = p.op(name, n, grown[i])
+			}
+		}
+	}
+	logits = p.op("decoder.logits", sequences*w.vocab)
+	p.weight(w.state * w.vocab)
+	if p.d != Float32 {
+		logits = p.float("decoder.logits.float()", sequences*w.vocab, logits)
+	}
+	p.float("decoder.log_softmax", sequences*w.vocab, logits)
+	p.hold(grown...)
+	p.hold(cached...)
+	p.hold(audio)
+	p.result(p.bytes("tokens", 8*int64(sequences*tokens)))
+}
