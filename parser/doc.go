@@ -6,9 +6,9 @@
 //	tl, err := parser.Build(parser.Read(r, "soak.log"))      // files, stages, cleanups, samples
 //
 // A [Record] is one thing that a log says: a [Checkpoint], a [Change], an [OutOfMemory] message, an [Event], a pipeline's
-// [Warning], one of the harness's own lines ([RunStart], [FileStart], [FileEnd], [Sample], [Exit], [Orphan], [Idle],
-// [Holder], [Resume], [RunEnd]), or a line that looks like one of these and cannot be read ([SyntaxError]). A bad line does
-// not end the reading; an I/O error does.
+// [Warning], a [SegmentMap], one of the harness's own lines ([RunStart], [FileStart], [FileEnd], [Sample], [Exit], [Orphan],
+// [Idle], [Holder], [Resume], [RunEnd]), or a line that looks like one of these and cannot be read ([SyntaxError]). A bad line
+// does not end the reading; an I/O error does.
 //
 // A log is read in all dialects at once, see [Dialects]; in one of them only, or in the user's own too, by a [Set].
 //

@@ -18,9 +18,10 @@ var ownDialect = dialect{
 	},
 }
 
-// protocolDialect is that of a pipeline that names its files:
+// protocolDialect is that of a pipeline that names its files, or says what its allocator holds:
 //
 //	[pipeline] file-start path=audio/0012.wav
+//	[pipeline] segments at="file end" device=0 unit=512 map=7f0000000000L:A5000F5000.
 var protocolDialect = dialect{
 	name:    "pipeline",
 	needles: []string{ProtocolPrefix},
@@ -56,7 +57,7 @@ func parseOwn(text []byte, head Header, pipeline bool) Record {
 	case f.err != nil:
 		return *f.err
 	case !known && pipeline:
-		return f.bad("file-start or file-end after "+ProtocolPrefix, kind)
+		return f.bad("file-start, file-end or segments after "+ProtocolPrefix, kind)
 	case !known:
 		return f.bad("an event of the harness after "+HarnessPrefix, kind)
 	}
@@ -82,6 +83,10 @@ func (f *fields) record(kind string, pipeline bool) (rec Record, known bool) {
 			Header: f.head, Pipeline: pipeline, Index: f.count("index"), Path: f.values["path"], Status: f.status(),
 			Seconds: f.seconds("seconds"), Error: f.values["error"],
 		}, true
+	case "segments":
+		if pipeline {
+			return f.segments(), true
+		}
 	}
 	if pipeline {
 		return nil, false

@@ -23,9 +23,10 @@ func Read(r io.Reader, name string) iter.Seq2[Record, error] { return (*Set)(nil
 // recordsOf are the records of the batches.
 func recordsOf(batches iter.Seq2[*batch, error]) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
+		var maps segmentJoiner
 		for b, err := range batches {
 			for i := range b.entries {
-				if !yield(b.entries[i].record(b.line), nil) {
+				if !maps.add(b.entries[i].record(b.line), yield) {
 					return
 				}
 			}
@@ -34,6 +35,7 @@ func recordsOf(batches iter.Seq2[*batch, error]) iter.Seq2[Record, error] {
 				return
 			}
 		}
+		maps.end(yield)
 	}
 }
 
@@ -304,7 +306,7 @@ func (s *streamSource) next(j *job) (last bool) {
 }
 
 // ParseLine reads one line of a log, with or without its newline, and returns the records that it holds: mostly none or
-// one, more where '\r' or a torn write put several on one line.
+// one, more where '\r' or a torn write put several on one line. A line that is a part of a [SegmentMap] has none.
 func ParseLine(line []byte, pos Position) []Record { return (*Set)(nil).ParseLine(line, pos) }
 
 func parseLine(line []byte, pos Position, m *matcher) []Record {
@@ -316,11 +318,18 @@ func parseLine(line []byte, pos Position, m *matcher) []Record {
 		return nil
 	}
 	records := make([]Record, 0, len(out.entries)+len(rest.entries))
+	add := func(rec Record) {
+		if p, is := rec.(segmentPart); !is {
+			records = append(records, rec)
+		} else if p.parts == 1 {
+			records = append(records, join([]segmentPart{p}))
+		}
+	}
 	for i := range out.entries {
-		records = append(records, out.entries[i].record(pos.Line-1))
+		add(out.entries[i].record(pos.Line - 1))
 	}
 	for i := range rest.entries {
-		records = append(records, rest.entries[i].record(pos.Line-1+out.lines))
+		add(rest.entries[i].record(pos.Line - 1 + out.lines))
 	}
 	return records
 }

@@ -120,6 +120,15 @@ func renderRecords(t *testing.T, log []byte) string {
 		case parser.RunEnd:
 			fmt.Fprintf(&b, "run-end files=%d %gs %s", r.Files, r.Seconds, r.Reason)
 			renderMore(&b, "error", r.Error)
+		case parser.SegmentMap:
+			fmt.Fprintf(&b, "segments %q device=%d rank=%d", r.Name, r.Lane.Device, r.Lane.Rank)
+			renderMore(&b, "requested", r.Requested)
+			renderMore(&b, "total", r.Total)
+			renderMore(&b, "used", r.Used)
+			renderMore(&b, "allowed", r.Allowed)
+			for _, s := range r.Segments {
+				fmt.Fprintf(&b, " %x+%d small=%t expandable=%t stream=%x %v", s.Address, s.Size, s.Small, s.Expandable, s.Stream, s.Blocks)
+			}
 		default:
 			t.Fatalf("unknown record %T", rec)
 		}

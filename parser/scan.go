@@ -74,6 +74,9 @@ func (e *entry) record(lines int) Record {
 	case RunEnd:
 		r.Pos.Line += lines
 		return r
+	case segmentPart:
+		r.Pos.Line += lines
+		return r
 	case SyntaxError:
 		r.Pos.Line += lines
 		return r

@@ -115,7 +115,7 @@ func IsReading(rec parser.Record) bool {
 		return true
 	case parser.Sample:
 		return r.Len() > 0
-	case parser.Idle:
+	case parser.Idle, parser.SegmentMap:
 		return true
 	}
 	return false
@@ -152,6 +152,7 @@ type record struct {
 	sampled bool           // of a checkpoint
 	reading parser.Reading // none for most events
 	more    []field        // what has no column of its own
+	deep    []field        // what no column can have: in JSON alone
 }
 
 type field struct {
@@ -272,6 +273,9 @@ func flatten(rec parser.Record) record {
 		if v.Error != "" {
 			add("error", v.Error)
 		}
+	case parser.SegmentMap:
+		r.segments(&v)
+		lane(v.Lane)
 	case parser.SyntaxError:
 		r.kind = "unreadable"
 		r.name = fmt.Sprintf("expected %s, found %q; %s", v.Expected, v.Found, v.Advice)
@@ -305,6 +309,9 @@ func (r record) fields() map[string]any {
 		if f.value != "" {
 			m[f.key] = f.value
 		}
+	}
+	for _, f := range r.deep {
+		m[f.key] = f.value
 	}
 	return m
 }
@@ -368,7 +375,7 @@ func (r record) describe() string {
 	text := clean(r.name)
 	extras := clean(r.extras())
 	switch r.Record.(type) {
-	case parser.Checkpoint, parser.Change, parser.Idle, parser.Holder:
+	case parser.Checkpoint, parser.Change, parser.Idle, parser.Holder, parser.SegmentMap:
 	default:
 		if extras != "" {
 			text = strings.TrimSpace(text + "  " + extras)

@@ -1,0 +1,157 @@
+package parser_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"vramsoak/parser"
+)
+
+// randomMap is a map as an allocator may have it, and at odd sizes as none has.
+func randomMap(r *rand.Rand, segments int) parser.SegmentMap {
+	m := parser.SegmentMap{
+		Lane: parser.Lane{Device: r.IntN(3), Rank: r.IntN(2)}, Name: []string{"file end", "out of memory", "", `a"b`}[r.IntN(4)],
+		Total: r.Int64N(1 << 40), Used: r.Int64N(1 << 40), Requested: r.Int64N(2) * r.Int64N(1<<40), Allowed: r.Int64N(2) * r.Int64N(1<<40),
+	}
+	m.Time = time.UnixMilli(r.Int64N(1e12)).UTC()
+	unit := int64(512)
+	if r.IntN(8) == 0 {
+		unit = 1
+	}
+	address := uint64(0x7f0000000000)
+	for range segments {
+		s := parser.Segment{Address: address, Small: r.IntN(2) == 0, Expandable: r.IntN(4) == 0, Stream: r.Uint64N(2) * r.Uint64()}
+		for range 1 + r.IntN(10) {
+			b := parser.Block{Size: unit * (1 + r.Int64N(1<<r.IntN(20))), State: parser.BlockState(r.IntN(3))}
+			for range 1 + r.IntN(3) {
+				s.Blocks = append(s.Blocks, b)
+				s.Size += b.Size
+			}
+		}
+		m.Segments = append(m.Segments, s)
+		switch address += uint64(s.Size); r.IntN(4) {
+		case 0:
+			address += uint64(r.IntN(100)) << 21
+		case 1:
+			address = r.Uint64()
+		}
+	}
+	return m
+}
+
+var ignoreHeader = cmpopts.IgnoreFields(parser.Header{}, "Pos", "Dialect")
+
+// What is written is read again, whatever it is, alone and between other lines, which it leaves as they are.
+func TestSegmentMapRoundTrip(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range 100 {
+		segments := r.IntN(60)
+		if i == 99 {
+			segments = 10_000
+		}
+		m := randomMap(r, segments)
+		lines := strings.Split(string(m.AppendLine(nil)), "\n")
+		for _, l := range lines {
+			if len(l) > 12<<10 {
+				t.Fatalf("a line of %d bytes: a log of Docker's would have it in pieces", len(l))
+			}
+		}
+		log := strings.Join(lines, "\n[GPU Memory] Peak: Allocated: 1.00GB\n") + "\n"
+		checkpoints := 0
+		var got *parser.SegmentMap
+		for rec := range fuzzed(t, []byte(log), "run.log") {
+			switch rec := rec.(type) {
+			case parser.Checkpoint:
+				checkpoints++
+			case parser.SegmentMap:
+				if got != nil {
+					t.Fatal("two maps")
+				}
+				got = &rec
+			default:
+				t.Fatalf("%v", rec)
+			}
+		}
+		if checkpoints != len(lines)-1 {
+			t.Fatalf("%d checkpoints of %d", checkpoints, len(lines)-1)
+		}
+		if diff := cmp.Diff(&m, got, ignoreHeader); diff != "" {
+			t.Fatalf("%d (-written +read):\n%.4000s", i, diff)
+		}
+		if len(lines) == 1 {
+			alone := parser.ParseLine([]byte(lines[0]), parser.Position{Path: "run.log", Line: 1})
+			if len(alone) != 1 || !cmp.Equal(alone[0], parser.Record(m), ignoreHeader) {
+				t.Fatalf("alone: %v", alone)
+			}
+		}
+	}
+}
+
+// A map of two segments, by hand: of the first, 10 MiB are in use and 10 pin nothing but themselves; the second one can go.
+func TestSegmentSums(t *testing.T) {
+	const mib = 1 << 20
+	m := parser.SegmentMap{Total: 100 * mib, Used: 60 * mib, Segments: []parser.Segment{
+		{Address: 0x7f0000000000, Size: 20 * mib, Blocks: []parser.Block{{10 * mib, parser.BlockAllocated}, {10 * mib, parser.BlockFree}}},
+		{Address: 0x7f0002000000, Size: 8 * mib, Blocks: []parser.Block{{8 * mib, parser.BlockFree}}},
+		{Address: 0x7f0003000000, Size: 2 * mib, Small: true, Blocks: []parser.Block{{mib, parser.BlockPending}, {mib, parser.BlockFree}}},
+		{Address: 0x7f0004000000, Size: 6 * mib, Expandable: true, Blocks: []parser.Block{{2 * mib, parser.BlockAllocated}, {4 * mib, parser.BlockFree}}},
+	}}
+	want := parser.SegmentSums{
+		Reserved: 36 * mib, Allocated: 12 * mib, Pending: mib, Free: 23 * mib, Releasable: 12 * mib, LargestFree: 10 * mib, Segments: 4, Blocks: 7,
+	}
+	if diff := cmp.Diff(want, m.Sums()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got, ok := m.Unreserved(36 * mib); !ok || got != 40*mib {
+		t.Errorf("unreserved: %d, %t", got, ok)
+	}
+	m.Allowed = 50 * mib
+	if got, ok := m.Unreserved(36 * mib); !ok || got != 14*mib {
+		t.Errorf("unreserved of what is allowed: %d, %t", got, ok)
+	}
+}
+
+// A timeline takes no memory for maps, and parts of maps that never come to an end take no more than is said.
+func TestSegmentMapsAreNotKept(t *testing.T) {
+	var log bytes.Buffer
+	for i := range 50_000 { // each would be 400,000 blocks
+		fmt.Fprintf(&log, "[pipeline] segments at=x device=0 rank=%d part=1/2 map=0L:A1*400000.\n", i)
+	}
+	tl, err := parser.Build(parser.Read(&log, "hostile.log"))
+	if err != nil || len(tl.Bad) < 49_000 {
+		t.Fatalf("%d are not read, %v", len(tl.Bad), err)
+	}
+}
+
+func FuzzSegments(f *testing.F) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 10 {
+		m := randomMap(r, 5)
+		f.Add(string(m.AppendLine(nil)))
+	}
+	f.Add("[pipeline] segments at=a device=0 part=1/2 unit=1 map=0L:A1*3;+0Sx@1:F1.\n[pipeline] segments at=a device=0 part=2/2 map=&:P2;+1L:A1.")
+	f.Fuzz(func(t *testing.T, log string) {
+		for rec := range fuzzed(t, []byte(log), "fuzz") {
+			m, ok := rec.(parser.SegmentMap)
+			if !ok {
+				continue
+			}
+			sums := m.Sums()
+			if sums.Allocated+sums.Pending+sums.Free != sums.Reserved || sums.Releasable > sums.Free || sums.LargestFree > sums.Free {
+				t.Fatalf("%+v of %q", sums, log)
+			}
+			for again := range fuzzed(t, m.AppendLine(nil), "fuzz") {
+				if diff := cmp.Diff(parser.Record(m), again, ignoreHeader); diff != "" {
+					t.Fatalf("%q (-first +again):\n%s", log, diff)
+				}
+			}
+		}
+	})
+}
