@@ -1,0 +1,282 @@
+package allocator
+
+import (
+	"math/bits"
+	"strings"
+)
+
+// A token of a configuration: one of , : [ ] or what is between them, without blanks.
+type token struct {
+	text   string
+	offset int
+}
+
+// lexConfig splits a configuration (CUDAAllocatorConfig::lexArgs).
+func lexConfig(conf string) []token {
+	var tokens []token
+	var text []byte
+	var begin int
+	flush := func() {
+		if len(text) > 0 {
+			tokens = append(tokens, token{string(text), begin})
+			text = text[:0]
+		}
+	}
+	for i := range len(conf) {
+		switch c := conf[i]; {
+		case strings.IndexByte(",:[]", c) >= 0:
+			flush()
+			tokens = append(tokens, token{conf[i : i+1], i})
+		case c != ' ':
+			if len(text) == 0 {
+				begin = i
+			}
+			text = append(text, c)
+		}
+	}
+	flush()
+	return tokens
+}
+
+// A configParser stands on a token. What it meets first that is wrong is its err; then all it reads is nothing.
+type configParser struct {
+	*Config
+	conf   string
+	tokens []token
+	at     int
+	err    *ConfigError
+}
+
+// parse sets what a configuration says (CUDAAllocatorConfig::parseArgs). All but expandable_segments and
+// max_non_split_rounding_mb is set to its default first.
+func (c *Config) parse(conf string) error {
+	c.MaxSplitSize = 0
+	c.RoundupPower2Divisions = [roundupIntervals]int64{}
+	c.GarbageCollectionThreshold = 0
+	p := &configParser{Config: c, conf: conf, tokens: lexConfig(conf)}
+	for p.at < len(p.tokens) && p.err == nil {
+		p.option()
+		if p.at++; p.at < len(p.tokens) {
+			p.expect(",")
+			p.at++
+		}
+	}
+	if p.err != nil {
+		return p.err
+	}
+	return nil
+}
+
+// option reads one option; it ends on its last token.
+func (p *configParser) option() {
+	switch key := p.tokens[p.at].text; key {
+	case "max_split_size_mb":
+		// A negative number is a very large one there, which is no limit.
+		p.MaxSplitSize = max(0, p.mebibytes(key))
+	case "max_non_split_rounding_mb":
+		p.MaxNonSplitRounding = p.mebibytes(key)
+	case "garbage_collection_threshold":
+		p.garbageCollectionThreshold()
+	case "roundup_power2_divisions":
+		p.roundupPower2Divisions()
+	case "backend":
+		p.backend()
+	case "expandable_segments":
+		p.ExpandableSegments = p.boolean(key, "")
+	case "release_lock_on_cudamalloc", "release_lock_on_hipmalloc":
+		p.boolean("release_lock_on_cudamalloc", "")
+	case "pinned_use_cuda_host_register", "pinned_use_hip_host_register":
+		p.boolean("pinned_use_cuda_host_register", "Error, expecting pinned_use_cuda_host_register value")
+	case "pinned_use_background_threads":
+		p.boolean(key, "Error, expecting pinned_use_background_threads value")
+	case "pinned_num_register_threads":
+		p.pinnedNumRegisterThreads()
+	default:
+		p.fail("Unrecognized CachingAllocator option: " + key)
+	}
+}
+
+// fail notes the first mistake, at the token on which the parser stands.
+func (p *configParser) fail(text string) {
+	if p.err == nil {
+		p.err = &ConfigError{Offset: len(p.conf), Text: text}
+		if p.at < len(p.tokens) {
+			p.err.Offset = p.tokens[p.at].offset
+		}
+	}
+}
+
+// expect checks the token on which the parser stands (consumeToken).
+func (p *configParser) expect(text string) {
+	if p.at >= len(p.tokens) || p.tokens[p.at].text != text {
+		p.fail("Error parsing CachingAllocator settings, expected " + text)
+	}
+}
+
+// value goes over a colon to a value; missing is the message if there is none.
+func (p *configParser) value(missing string) (string, bool) {
+	p.at++
+	p.expect(":")
+	if p.err == nil {
+		if p.at++; p.at < len(p.tokens) {
+			return p.tokens[p.at].text, true
+		}
+		p.fail(missing)
+	}
+	return "", false
+}
+
+// integer reads a whole number as C++'s stoi.
+func (p *configParser) integer(text string) int64 {
+	n, mistake := stoi(text)
+	if mistake != "" {
+		p.fail(mistake)
+	}
+	return n
+}
+
+// mebibytes reads a number of MiB over 20 and returns bytes; a negative number gives a negative one, as a size_t that is
+// multiplied wraps (parseMaxSplitSize, parseMaxNonSplitRoundingSize).
+func (p *configParser) mebibytes(key string) int64 {
+	text, ok := p.value("Error, expecting " + key + " value")
+	if !ok {
+		return 0
+	}
+	n := p.integer(text)
+	if p.err == nil && n >= 0 && n <= largeBuffer>>20 {
+		p.fail("CachingAllocator option " + key + " too small, must be > 20")
+	}
+	if n < 0 {
+		n = -1 // the largest that 2^64 / 1 MiB allows
+	}
+	return n << 20
+}
+
+// garbageCollectionThreshold is parseGarbageCollectionThreshold.
+func (p *configParser) garbageCollectionThreshold() {
+	text, ok := p.value("Error, expecting garbage_collection_threshold value")
+	if !ok {
+		return
+	}
+	f, mistake := stod(text)
+	switch {
+	case mistake != "":
+		p.fail(mistake)
+	case !(f > 0):
+		p.fail("garbage_collect_threshold too small, set it 0.0~1.0")
+	case !(f < 1):
+		p.fail("garbage_collect_threshold too big, set it 0.0~1.0")
+	default:
+		p.GarbageCollectionThreshold = f
+	}
+}
+
+// boolean reads True or False; missing is the message if there is no value, if that has one of its own.
+func (p *configParser) boolean(key, missing string) bool {
+	expected := "Expected a single True/False argument for " + key
+	if missing == "" {
+		missing = expected
+	}
+	text, ok := p.value(missing)
+	if ok && text != "True" && text != "False" {
+		p.fail(expected)
+	}
+	return text == "True"
+}
+
+// pinnedNumRegisterThreads is parsePinnedNumRegisterThreads.
+func (p *configParser) pinnedNumRegisterThreads() {
+	text, ok := p.value("Error, expecting pinned_num_register_threads value")
+	if !ok {
+		return
+	}
+	switch n := p.integer(text); {
+	case !isPowerOf2(uint64(n)):
+		p.fail("Number of register threads has to be power of 2 ")
+	case n > 128 || n < 0:
+		p.fail("Number of register threads should be less than or equal to 128")
+	}
+}
+
+// backend is parseAllocatorConfig. The other backend can be had in PyTorch, if it is named when the process begins; this
+// package has it not.
+func (p *configParser) backend() {
+	text, ok := p.value("Error parsing backend value")
+	switch {
+	case !ok || text == "native":
+	case text == "cudaMallocAsync":
+		p.fail("Allocator backend parsed at runtime != allocator backend parsed at load time")
+	default:
+		p.fail("Unknown allocator backend, options are native and cudaMallocAsync")
+	}
+}
+
+// roundupPower2Divisions is parseRoundUpPower2Divisions: one number for all intervals, or [MIB:N,MIB:N,>:N].
+func (p *configParser) roundupPower2Divisions() {
+	text, ok := p.value("Error, expecting roundup_power2_divisions value")
+	if !ok {
+		return
+	}
+	if text != "[" {
+		n := p.integer(text)
+		if !isPowerOf2(uint64(n)) {
+			p.fail("For roundups, the divisons has to be power of 2 ")
+		}
+		if p.err == nil {
+			p.fill(0, n)
+		}
+		return
+	}
+	first, last := true, 0
+	for p.at++; p.err == nil && p.at < len(p.tokens) && p.tokens[p.at].text != "]"; p.at++ {
+		start := p.at
+		text, ok := p.value("Error parsing roundup_power2_divisions value")
+		if !ok {
+			return
+		}
+		n := p.integer(text)
+		if n != 0 && !isPowerOf2(uint64(n)) {
+			p.fail("For roundups, the divisons has to be power of 2 or 0 to disable roundup ")
+		}
+		if p.err != nil {
+			return
+		}
+		if interval := p.tokens[start].text; interval == ">" {
+			p.fill(last, n)
+		} else {
+			mib, mistake := stoul(interval)
+			if mistake != "" {
+				p.at = start
+				p.fail(mistake)
+				return
+			}
+			if !isPowerOf2(mib) {
+				p.at = start
+				p.fail("For roundups, the intervals have to be power of 2 ")
+				return
+			}
+			last = min(bits.Len64(mib)-1, roundupIntervals-1)
+			if first {
+				for i := range last {
+					p.RoundupPower2Divisions[i] = n
+				}
+				first = false
+			}
+			p.RoundupPower2Divisions[last] = n
+		}
+		// Where the list ends here without a bracket, PyTorch reads beyond it, and misses the comma.
+		if p.at+1 >= len(p.tokens) || p.tokens[p.at+1].text != "]" {
+			p.at++
+			p.expect(",")
+		}
+	}
+}
+
+// fill sets the divisions of an interval and all after it.
+func (p *configParser) fill(from int, n int64) {
+	for i := from; i < roundupIntervals; i++ {
+		p.RoundupPower2Divisions[i] = n
+	}
+}
+
+func isPowerOf2(n uint64) bool { return n != 0 && n&(n-1) == 0 }

@@ -1,0 +1,146 @@
+package allocator
+
+import "slices"
+
+// Placement says where the driver puts a segment in the address space. The real driver's choice is not documented; it
+// matters only through PyTorch's preference of low addresses among blocks of one size.
+type Placement int
+
+// The placements that the model's driver knows.
+const (
+	FirstFit Placement = iota // the lowest hole that is large enough
+	Up                        // ever higher, no address is used twice
+	Down                      // the highest hole that is large enough
+)
+
+const (
+	grain     = 2 << 20                    // cudaMalloc and cuMemCreate give whole pages of 2 MiB
+	lowestVA  = uint64(0x7f0000000000)     // where addresses begin
+	highestVA = uint64(0x7fff00000000) * 8 // and where they end
+)
+
+// A DeviceConfig describes a card.
+type DeviceConfig struct {
+	Total         int64 // bytes that CUDA reports as the card's memory
+	Overhead      int64 // bytes of those that nobody can have: contexts, other processes
+	Placement     Placement
+	PendingEvents bool // an event is done only after a synchronization, as if the other streams were always busy
+}
+
+// A Device is a card's memory and its driver: cudaMalloc, cudaFree, and the cuMem calls of expandable segments.
+type Device struct {
+	config DeviceConfig
+	used   int64  // bytes taken from Total
+	holes  []hole // free address ranges, in the order of their addresses, never touching
+
+	recorded, synced uint64 // number of the last event recorded, and of the last that is known to be done
+}
+
+type hole struct{ addr, size uint64 }
+
+// NewDevice returns an empty card.
+func NewDevice(c DeviceConfig) *Device {
+	return &Device{config: c, holes: []hole{{lowestVA, highestVA - lowestVA}}}
+}
+
+// Free returns the bytes that cudaMemGetInfo reports as free.
+func (d *Device) Free() int64 { return d.config.Total - d.config.Overhead - d.used }
+
+// Total returns the bytes that cudaMemGetInfo reports as total.
+func (d *Device) Total() int64 { return d.config.Total }
+
+// malloc is cudaMalloc: size bytes, in whole pages.
+func (d *Device) malloc(size int64) (addr uint64, ok bool) {
+	size = pages(size)
+	if !d.take(size) {
+		return 0, false
+	}
+	return d.reserve(uint64(size))
+}
+
+// free is cudaFree of what malloc gave for size. It waits for the device.
+func (d *Device) free(addr uint64, size int64) {
+	d.synchronize()
+	size = pages(size)
+	d.used -= size
+	d.unreserve(addr, uint64(size))
+}
+
+// take is cuMemCreate without a handle: size bytes of the card, a multiple of the page.
+func (d *Device) take(size int64) bool {
+	if size > d.Free() {
+		return false
+	}
+	d.used += size
+	return true
+}
+
+// give is cuMemRelease.
+func (d *Device) give(size int64) { d.used -= size }
+
+// reserve is cuMemAddressReserve: size bytes of the address space. It fails only when that is used up.
+func (d *Device) reserve(size uint64) (addr uint64, ok bool) {
+	if d.config.Placement == Down {
+		for i := len(d.holes) - 1; i >= 0; i-- {
+			if h := &d.holes[i]; h.size >= size {
+				h.size -= size
+				addr = h.addr + h.size
+				if h.size == 0 {
+					d.holes = slices.Delete(d.holes, i, i+1)
+				}
+				return addr, true
+			}
+		}
+		return 0, false
+	}
+	for i := range d.holes {
+		if h := &d.holes[i]; h.size >= size {
+			addr = h.addr
+			h.addr += size
+			h.size -= size
+			if h.size == 0 {
+				d.holes = slices.Delete(d.holes, i, i+1)
+			}
+			return addr, true
+		}
+	}
+	return 0, false
+}
+
+// unreserve is cuMemAddressFree.
+func (d *Device) unreserve(addr, size uint64) {
+	if d.config.Placement == Up {
+		return
+	}
+	i, _ := slices.BinarySearchFunc(d.holes, addr, func(h hole, addr uint64) int {
+		if h.addr < addr {
+			return -1
+		}
+		return 1
+	})
+	before := i > 0 && d.holes[i-1].addr+d.holes[i-1].size == addr
+	after := i < len(d.holes) && addr+size == d.holes[i].addr
+	switch {
+	case before && after:
+		d.holes[i-1].size += size + d.holes[i].size
+		d.holes = slices.Delete(d.holes, i, i+1)
+	case before:
+		d.holes[i-1].size += size
+	case after:
+		d.holes[i].addr, d.holes[i].size = addr, size+d.holes[i].size
+	default:
+		d.holes = slices.Insert(d.holes, i, hole{addr, size})
+	}
+}
+
+// record is cudaEventRecord; it returns the event's number.
+func (d *Device) record() uint64 { d.recorded++; return d.recorded }
+
+// done is cudaEventQuery.
+func (d *Device) done(event uint64) bool { return !d.config.PendingEvents || event <= d.synced }
+
+// synchronize is cudaDeviceSynchronize.
+func (d *Device) synchronize() { d.synced = d.recorded }
+
+// pages rounds up to whole pages.
+func pages(size int64) int64 { return (size + grain - 1) / grain * grain }

@@ -1,0 +1,21 @@
+// Package allocator models PyTorch's CUDA caching allocator exactly: the same calls give the same addresses, statistics,
+// segments, failures and messages as PyTorch 2.6.0 gives on a card, without a card.
+//
+//	dev := allocator.NewDevice(allocator.DeviceConfig{Total: 16 << 30})
+//	conf, err := allocator.ParseConfig(os.Getenv("PYTORCH_CUDA_ALLOC_CONF"))
+//	a := allocator.New(dev, conf)
+//	b, err := a.Malloc(1<<30, 0) // *OutOfMemoryError: PyTorch's message, and what it is made of
+//	a.Free(b)
+//	a.EmptyCache()               // torch.cuda.empty_cache()
+//	a.Stats().Reserved.Peak      // torch.cuda.max_memory_reserved()
+//	a.Snapshot()                 // torch.cuda.memory_snapshot()
+//
+// The rules and the constants are those of the native backend in PyTorch v2.6.0, c10/cuda/CUDACachingAllocator.cpp and
+// c10/cuda/CUDAAllocatorConfig.cpp; each function here names the one there that it follows. What they stand on, the driver,
+// is a [Device]: it counts the card's memory and places segments at addresses, which matters because blocks of one size
+// are taken from the lowest address.
+//
+// Not modelled: the cudaMallocAsync backend, sharing between processes, private pools and CUDA graphs.
+//
+// An Allocator and its Device are for one goroutine at a time.
+package allocator

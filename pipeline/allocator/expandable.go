@@ -1,0 +1,190 @@
+package allocator
+
+import (
+	"cmp"
+	"slices"
+)
+
+// An expandable segment is a range of addresses, larger than the device, into which pages are mapped as they are needed
+// (struct ExpandableSegment).
+type expandable struct {
+	addr uint64
+	size int64 // bytes of addresses
+	page int64 // bytes that are mapped at once: 2 MiB in the small pool, 20 MiB in the large one
+}
+
+// allocExpandable gets a block by mapping pages; 0 if there is no memory for them (try_allocate_expandable_block).
+func (a *Allocator) allocExpandable(p int32, size int64) (int32, error) {
+	i, err := a.expandableBlock(p, size)
+	if err != nil {
+		return 0, err
+	}
+	if b := &a.blocks[i]; !b.is(mapped) && !a.mapBlock(i, min(b.size, size)) {
+		return 0, nil
+	}
+	// It is free, with unmapped addresses behind it; each round maps some of those, which takes in what is before.
+	for a.blocks[i].size < size {
+		next := a.blocks[i].next
+		if !a.mapBlock(next, min(size-a.blocks[i].size, a.blocks[next].size)) {
+			return 0, nil
+		}
+		i = next
+	}
+	a.removeFree(i)
+	return i, nil
+}
+
+// expandableBlock finds the lowest address at which free and unmapped blocks together have size bytes, if need be in a
+// new segment (find_expandable_block).
+func (a *Allocator) expandableBlock(p int32, size int64) (int32, error) {
+	for _, i := range a.pools[p].unmapped {
+		if prev := a.blocks[i].prev; prev != 0 && a.blocks[prev].idle() {
+			i = prev
+		}
+		var room int64
+		for n := i; room < size && n != 0 && a.blocks[n].idle(); n = a.blocks[n].next {
+			room += a.blocks[n].size
+		}
+		if room >= size {
+			return i, nil
+		}
+	}
+	e := expandable{page: largeBuffer}
+	if a.pools[p].small {
+		e.page = smallBuffer
+	}
+	// An eighth more addresses than the device has memory, so that pages can be moved to the end.
+	e.size = (a.device.Total() + a.device.Total()/8 + e.page - 1) / e.page * e.page
+	var ok bool
+	if e.addr, ok = a.device.reserve(uint64(e.size)); !ok {
+		return 0, &DriverError{"cuMemAddressReserve", "out of memory: no addresses are left"}
+	}
+	i := a.newBlock(p, e.addr, e.size)
+	b := &a.blocks[i]
+	b.flags &^= mapped
+	b.segment = a.addSegment(e)
+	a.insertUnmapped(i)
+	return i, nil
+}
+
+// addSegment puts an expandable segment into an unused entry, or a new one.
+func (a *Allocator) addSegment(e expandable) int32 {
+	for i := 1; i < len(a.segments); i++ {
+		if a.segments[i].size == 0 {
+			a.segments[i] = e
+			return int32(i)
+		}
+	}
+	a.segments = append(a.segments, e)
+	return int32(len(a.segments) - 1)
+}
+
+// mapBlock maps pages at the beginning of an unmapped block and puts the result into the cache (map_block).
+func (a *Allocator) mapBlock(i int32, size int64) bool {
+	b := &a.blocks[i]
+	page := a.segments[b.segment].page
+	size = (size + page - 1) / page * page
+	if !a.device.take(size) {
+		return false
+	}
+	addr := b.addr
+	a.removeUnmapped(i)
+	b.flags |= mapped
+	if size < b.size {
+		n := a.newBlock(b.pool, b.addr+uint64(size), b.size-size)
+		b = &a.blocks[i]
+		c := &a.blocks[n]
+		c.flags &^= mapped
+		c.segment = b.segment
+		a.splice(n, i, b.next)
+		a.insertUnmapped(n)
+		b.size = size
+	}
+	a.merge(i, b.prev)
+	a.merge(i, b.next)
+	a.insertFree(i)
+	a.total += size
+	a.stats.Reserved.add(size)
+	a.stats.DeviceMallocs++
+	a.event(SegmentMap, addr, size, b.pool)
+	return true
+}
+
+// unmapBlock unmaps the pages that lie within a free block, and releases the segment if nothing of it is left
+// (unmap_block).
+func (a *Allocator) unmapBlock(i int32) {
+	b := &a.blocks[i]
+	e := a.segments[b.segment]
+	page := uint64(e.page)
+	begin := e.addr + (b.addr-e.addr+page-1)/page*page
+	end := e.addr + (b.addr+uint64(b.size)-e.addr)/page*page
+	if begin >= end {
+		return
+	}
+	size := int64(end - begin)
+	a.device.synchronize()
+	a.device.give(size)
+	a.removeFree(i)
+	if before := int64(begin - b.addr); before > 0 {
+		n := a.newBlock(b.pool, b.addr, before)
+		b = &a.blocks[i]
+		a.blocks[n].segment = b.segment
+		a.splice(n, b.prev, i)
+		a.insertFree(n)
+	}
+	if after := int64(b.addr + uint64(b.size) - end); after > 0 {
+		n := a.newBlock(b.pool, end, after)
+		b = &a.blocks[i]
+		a.blocks[n].segment = b.segment
+		a.splice(n, i, b.next)
+		a.insertFree(n)
+	}
+	b.addr, b.size = begin, size
+	b.flags &^= mapped
+	a.merge(i, b.prev)
+	a.merge(i, b.next)
+	a.insertUnmapped(i)
+	a.total -= size
+	a.stats.Reserved.add(-size)
+	a.stats.DeviceFrees++
+	a.event(SegmentUnmap, begin, size, b.pool)
+
+	if !b.isSplit() { // release_expandable_segment
+		a.removeUnmapped(i)
+		a.segments[b.segment] = expandable{}
+		a.device.unreserve(e.addr, uint64(e.size))
+		a.deleteBlock(i)
+	}
+}
+
+// splice links a new block between two neighbours (Block::splice).
+func (a *Allocator) splice(i, before, after int32) {
+	b := &a.blocks[i]
+	b.prev, b.next = before, after
+	if before != 0 {
+		a.blocks[before].next = i
+	}
+	if after != 0 {
+		a.blocks[after].prev = i
+	}
+}
+
+func (a *Allocator) insertUnmapped(i int32) {
+	p := &a.pools[a.blocks[i].pool]
+	p.unmapped = slices.Insert(p.unmapped, a.unmappedAt(i), i)
+}
+
+func (a *Allocator) removeUnmapped(i int32) {
+	p := &a.pools[a.blocks[i].pool]
+	at := a.unmappedAt(i)
+	p.unmapped = slices.Delete(p.unmapped, at, at+1)
+}
+
+// unmappedAt returns the position of a block's address among a pool's unmapped blocks (BlockComparatorAddress).
+func (a *Allocator) unmappedAt(i int32) int {
+	b := &a.blocks[i]
+	at, _ := slices.BinarySearchFunc(a.pools[b.pool].unmapped, b.addr, func(i int32, addr uint64) int {
+		return cmp.Compare(a.blocks[i].addr, addr)
+	})
+	return at
+}

@@ -1,0 +1,136 @@
+package allocator
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// C++'s string conversions take the longest number at the beginning of a text and leave the rest alone: "64MB" is 64. Their
+// mistakes have only the function's name for a message, which is all that a PyTorch user then sees.
+
+// stoi is std::stoi.
+func stoi(s string) (n int64, mistake string) {
+	neg, digits := cInteger(s)
+	if digits == "" {
+		return 0, "stoi"
+	}
+	u, err := strconv.ParseUint(digits, 10, 64)
+	switch {
+	case err != nil, neg && u > -math.MinInt32, !neg && u > math.MaxInt32:
+		return 0, "stoi"
+	case neg:
+		return -int64(u), ""
+	}
+	return int64(u), ""
+}
+
+// stoul is std::stoul, which takes a sign too.
+func stoul(s string) (n uint64, mistake string) {
+	neg, digits := cInteger(s)
+	u, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil {
+		return 0, "stoul"
+	}
+	if neg {
+		u = -u
+	}
+	return u, ""
+}
+
+// stod is std::stod.
+func stod(s string) (f float64, mistake string) {
+	number := cFloat(strings.TrimLeft(s, cSpace))
+	if number == "" {
+		return 0, "stod"
+	}
+	f, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return 0, "stod"
+	}
+	if a := math.Abs(f); a < 0x1p-1022 && strings.ContainsAny(mantissa(number), "123456789abcdefABCDEF") {
+		return 0, "stod" // ERANGE: too small for all its digits
+	}
+	return f, ""
+}
+
+const cSpace = " \t\n\v\f\r" // of isspace
+
+// cInteger returns the sign and the digits of a whole number at the beginning of a text.
+func cInteger(s string) (neg bool, digits string) {
+	s = strings.TrimLeft(s, cSpace)
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		neg, s = s[0] == '-', s[1:]
+	}
+	return neg, s[:span(s, "0123456789")]
+}
+
+// cFloat returns the number at the beginning of a text, as strtod finds it, in a form that Go reads.
+func cFloat(s string) string {
+	sign := ""
+	rest := s
+	if rest != "" && (rest[0] == '-' || rest[0] == '+') {
+		sign, rest = rest[:1], rest[1:]
+	}
+	lower := strings.ToLower(rest)
+	switch {
+	case strings.HasPrefix(lower, "inf"):
+		return sign + "inf"
+	case strings.HasPrefix(lower, "nan"):
+		return "nan"
+	}
+	digits, exponent, prefix := "0123456789", "e", ""
+	if strings.HasPrefix(lower, "0x") {
+		hex := "0123456789abcdef"
+		if n := span(lower[2:], hex); n > 0 || len(lower) > 3 && lower[2] == '.' && span(lower[3:], hex) > 0 {
+			digits, exponent, prefix = hex, "p", "0x"
+			lower = lower[2:]
+		}
+	}
+	n := span(lower, digits)
+	count := n
+	if n < len(lower) && lower[n] == '.' {
+		fraction := span(lower[n+1:], digits)
+		count += fraction
+		if count > 0 {
+			n += 1 + fraction
+		}
+	}
+	if count == 0 {
+		return ""
+	}
+	number := lower[:n]
+	if rest := lower[n:]; strings.HasPrefix(rest, exponent) {
+		at := 1
+		if len(rest) > 1 && (rest[1] == '-' || rest[1] == '+') {
+			at = 2
+		}
+		if d := span(rest[at:], "0123456789"); d > 0 {
+			return sign + prefix + number + rest[:at+d]
+		}
+	}
+	if prefix != "" {
+		number += "p0" // which Go wants
+	}
+	return sign + prefix + number
+}
+
+// mantissa returns what is before the exponent of a number that cFloat returned.
+func mantissa(number string) string {
+	number = strings.TrimLeft(number, "+-")
+	if hex, ok := strings.CutPrefix(number, "0x"); ok {
+		number, _, _ = strings.Cut(hex, "p")
+		return number
+	}
+	number, _, _ = strings.Cut(number, "e")
+	return number
+}
+
+// span returns how many of a text's first bytes are of a set.
+func span(s, set string) int {
+	n := 0
+	for n < len(s) && strings.IndexByte(set, s[n]) >= 0 {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,67 @@
+package allocator
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// An OutOfMemoryError is an allocation that failed although the cache was given back: torch.cuda.OutOfMemoryError.
+// All are bytes, at the time of the failure.
+type OutOfMemoryError struct {
+	Size        int64  // asked for by the caller
+	Requested   int64  // asked for from the driver: the segment that would have held it, as the message says it
+	Stream      Stream // on which it was asked for
+	Fraction    bool   // a memory fraction was set
+	Allowed     int64  // by that fraction
+	DeviceTotal int64
+	DeviceFree  int64
+	Allocated   int64
+	Reserved    int64
+	LargestFree int64 // the largest free block in the cache that the stream could have taken it from, had it been large enough
+}
+
+// Error is PyTorch's message (DeviceCachingAllocator::malloc).
+func (e *OutOfMemoryError) Error() string {
+	allowed := ""
+	if e.Fraction {
+		allowed = FormatSize(e.Allowed) + " allowed; "
+	}
+	return "CUDA out of memory. Tried to allocate " + FormatSize(e.Requested) +
+		". GPU 0 has a total capacity of " + FormatSize(e.DeviceTotal) +
+		" of which " + FormatSize(e.DeviceFree) + " is free. " + allowed +
+		"Of the allocated memory " + FormatSize(e.Allocated) + " is allocated by PyTorch, and " +
+		FormatSize(e.Reserved-e.Allocated) + " is reserved by PyTorch but unallocated." +
+		" If reserved but unallocated memory is large try setting" +
+		" PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation." +
+		"  See documentation for Memory Management " +
+		" (https://pytorch.org/docs/stable/notes/cuda.html#environment-variables)"
+}
+
+// FormatSize prints bytes as PyTorch's messages do (c10::CachingDeviceAllocator::format_size).
+func FormatSize(bytes int64) string {
+	in := func(unit float64, name string) string {
+		return strconv.FormatFloat(float64(bytes)/unit, 'f', 2, 64) + name
+	}
+	switch {
+	case bytes <= 1<<10:
+		return strconv.FormatInt(bytes, 10) + " bytes"
+	case bytes <= 1<<20:
+		return in(1<<10, " KiB")
+	case bytes <= 1<<30:
+		return in(1<<20, " MiB")
+	}
+	return in(1<<30, " GiB")
+}
+
+// A SizeError is a size that no allocator is asked for: negative, or so large that PyTorch's own arithmetic would wrap.
+type SizeError struct{ Size int64 }
+
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("cannot allocate %d bytes: expected 0 to %d", e.Size, int64(maxSize))
+}
+
+// A DriverError is a CUDA call that fails with another error than out of memory. PyTorch raises it as it is, and the
+// process cannot go on; it happens where PyTorch itself is wrong, or the address space is used up.
+type DriverError struct{ Call, Reason string }
+
+func (e *DriverError) Error() string { return "CUDA error: " + e.Call + ": " + e.Reason }

@@ -1,0 +1,46 @@
+package allocator
+
+// A Stat is a figure and its highest value since the last [Allocator.ResetPeak].
+type Stat struct{ Current, Peak int64 }
+
+func (s *Stat) add(n int64) {
+	s.Current += n
+	s.Peak = max(s.Peak, s.Current)
+}
+
+// Stats are the allocator's figures, as in torch.cuda.memory_stats under the key "….all".
+type Stats struct {
+	// Bytes.
+	Allocated     Stat // in live blocks, rounded: torch.cuda.memory_allocated
+	Reserved      Stat // held from the driver: torch.cuda.memory_reserved
+	Active        Stat // allocated, or freed while other streams still use it
+	InactiveSplit Stat // free, but in a segment of which other parts are in use; expandable segments do not count
+	Requested     Stat // asked for by the callers, of what is active
+
+	// Counts.
+	Segments       Stat // cudaMalloc'ed; expandable segments do not count
+	ActiveBlocks   Stat
+	InactiveSplits Stat
+
+	Retries       int64 // failed cudaMallocs that made the allocator give its cache back and try again
+	OOMs          int64 // allocations that failed
+	DeviceMallocs int64 // calls of cudaMalloc that succeeded, and mappings
+	DeviceFrees   int64 // calls of cudaFree, and unmappings
+
+	OversizeAllocations Stat // live blocks of max_split_size or more
+	OversizeSegments    Stat // segments of max_split_size or more
+}
+
+// Stats returns the figures; they go on changing.
+func (a *Allocator) Stats() *Stats { return &a.stats }
+
+// ResetPeak makes each figure's current value its peak: torch.cuda.reset_peak_memory_stats.
+func (a *Allocator) ResetPeak() {
+	s := &a.stats
+	for _, f := range []*Stat{
+		&s.Allocated, &s.Reserved, &s.Active, &s.InactiveSplit, &s.Requested,
+		&s.Segments, &s.ActiveBlocks, &s.InactiveSplits, &s.OversizeAllocations, &s.OversizeSegments,
+	} {
+		f.Peak = f.Current
+	}
+}

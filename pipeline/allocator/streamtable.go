@@ -1,0 +1,144 @@
+package allocator
+
+import "math/bits"
+
+// An event is recorded on a stream when a block that it uses is freed.
+type event struct {
+	number uint64
+	block  int32
+}
+
+// A streamTable maps streams to their pending events and walks over them in the order in which PyTorch's hash table does
+// (ska::flat_hash_map in c10/util/flat_hash_map.h). The order shows: the peak of inactive splits depends on which of two
+// neighbours is merged first.
+//
+// It is a robin-hood table: a stream's place is where its hash says or a few slots on, and who is further from home has
+// the slot. There are more slots than the hash can say, as many as a stream may be away from home.
+type streamTable struct {
+	slots   []slot
+	buckets int // that the hash can say; 0 before the first insertion
+	lookups int // distance at which the table grows
+	shift   int
+	count   int
+	spare   [][]event // lists that were emptied
+}
+
+type slot struct {
+	distance int8 // from home; -1: empty
+	stream   Stream
+	events   []event
+}
+
+const minLookups = 4
+
+// reset makes the table as new.
+func (t *streamTable) reset() { t.resize(0, minLookups-1, 63) }
+
+func (t *streamTable) resize(buckets, lookups, shift int) {
+	t.buckets, t.lookups, t.shift, t.count = buckets, lookups, shift, 0
+	// The last slot is the end of the walk, which has distance 0 there and is not one of ours.
+	n := max(buckets, 1) + lookups
+	if cap(t.slots) < n {
+		t.slots = make([]slot, n)
+	}
+	t.slots = t.slots[:n]
+	for i := range t.slots {
+		t.slots[i] = slot{distance: -1}
+	}
+	t.slots[n-1].distance = 0
+}
+
+// holds says whether a slot has a stream.
+func (t *streamTable) holds(k int) bool { return t.slots[k].distance >= 0 && k < len(t.slots)-1 }
+
+// home is where the hash puts a stream: the bits of the c10::Stream (device type CUDA is 1, device 0, the handle),
+// times 2^64 over the golden ratio (fibonacci_hash_policy).
+func (t *streamTable) home(s Stream) int {
+	hash := uint64(1)<<56 | uint64(s)*16
+	return int((11400714819323198485 * hash) >> t.shift)
+}
+
+// emplace returns the slot of a stream, which it makes if there is none.
+func (t *streamTable) emplace(s Stream) int {
+	k, distance := t.home(s), 0
+	for ; int(t.slots[k].distance) >= distance; k, distance = k+1, distance+1 {
+		if t.slots[k].stream == s && k < len(t.slots)-1 {
+			return k
+		}
+	}
+	if t.buckets == 0 || distance == t.lookups || t.count+1 > t.buckets/2 {
+		t.grow()
+		return t.emplace(s)
+	}
+	in := slot{int8(distance), s, t.list()}
+	at := k
+	for ; ; k++ {
+		switch here := &t.slots[k]; {
+		case here.distance < 0:
+			*here = in
+			t.count++
+			return at
+		case k == at || here.distance < in.distance:
+			*here, in = in, *here
+			in.distance++
+		default:
+			if in.distance++; int(in.distance) == t.lookups {
+				t.slots[at], in = slot{t.slots[at].distance, in.stream, in.events}, t.slots[at]
+				t.grow()
+				return t.put(in)
+			}
+		}
+	}
+}
+
+// put inserts a stream with its events.
+func (t *streamTable) put(in slot) int {
+	k := t.emplace(in.stream)
+	t.slots[k].events = in.events
+	return k
+}
+
+func (t *streamTable) grow() {
+	old := append([]slot(nil), t.slots[:len(t.slots)-1]...)
+	n := max(minLookups, 2*t.buckets)
+	log := bits.Len(uint(n)) - 1
+	t.resize(n, max(minLookups, log), 64-log)
+	for _, s := range old {
+		if s.distance >= 0 {
+			t.put(s)
+		}
+	}
+}
+
+// erase empties a slot; those behind it that are not at home move up.
+func (t *streamTable) erase(k int) {
+	t.spare = append(t.spare, t.slots[k].events[:0])
+	t.count--
+	for ; t.slots[k+1].distance > 0; k++ {
+		t.slots[k] = t.slots[k+1]
+		t.slots[k].distance--
+	}
+	t.slots[k] = slot{distance: -1}
+}
+
+// clear empties all slots and keeps their number.
+func (t *streamTable) clear() {
+	for k := range t.slots {
+		if t.holds(k) {
+			t.spare = append(t.spare, t.slots[k].events[:0])
+			t.slots[k] = slot{distance: -1}
+		}
+	}
+	t.count = 0
+}
+
+// list returns an empty list for events.
+func (t *streamTable) list() []event {
+	n := len(t.spare)
+	if n == 0 {
+		return nil
+	}
+	l := t.spare[n-1]
+	t.spare = t.spare[:n-1]
+	return l
+}
