@@ -1,0 +1,234 @@
+package validation
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"vramsoak/pipeline/models"
+	"vramsoak/pipeline/scenario"
+)
+
+// confVariable is the environment variable with the settings of PyTorch's allocator.
+const confVariable = "PYTORCH_CUDA_ALLOC_CONF"
+
+// A line is changes of one kind, from the cheapest to the dearest.
+type line struct {
+	kind  Kind
+	steps int
+	at    func(step int) []Edit
+	// graded says that of two steps the dearer one does whatever the cheaper one does, so that the line can be bisected.
+	graded bool
+}
+
+// list is a line of given changes.
+func list(kind Kind, graded bool, changes ...[]Edit) line {
+	return line{kind, len(changes), func(i int) []Edit { return changes[i] }, graded}
+}
+
+// lines are all changes that are looked at, by kind.
+func lines(d *document, s *scenario.Scenario, now Result, stage string) []line {
+	all := []line{settings(d, s)}
+	if s.GPU.Occupied > 0 && !s.ClearOnStart {
+		all = append(all, list(Start, true, []Edit{d.edit(true, "clear_on_start")}))
+	}
+	all = append(all, clears(d, s, stage)...)
+	for i := range s.Stages {
+		all = append(all, batches(d, s, i)...)
+	}
+	all = append(all, restarts(d, s, now)...)
+	for i := range s.Models {
+		all = append(all, formats(d, s, i)...)
+		all = append(all, smaller(d, s, i)...)
+	}
+	all = append(all, code(d, s)...)
+	return slices.DeleteFunc(all, func(l line) bool { return l.steps == 0 })
+}
+
+// settings are the allocator's. Expandable segments come first: where they work, nothing fragments. A split limit must be
+// above 20 MiB, the allocator's own largest segment for what is small (kLargeBuffer); garbage collection goes by the memory
+// fraction, and does nothing without one.
+func settings(d *document, s *scenario.Scenario) line {
+	old := s.Env[confVariable]
+	var changes [][]Edit
+	set := func(more []Edit, settings ...string) {
+		if conf := withSettings(old, settings...); conf != old {
+			e := d.edit(conf, "env", confVariable)
+			e.Export = "export " + confVariable + "=" + conf
+			changes = append(changes, append([]Edit{e}, more...))
+		}
+	}
+	set(nil, "expandable_segments:True")
+	for _, mb := range []int{512, 256, 128, 64, 32} {
+		set(nil, "max_split_size_mb:"+strconv.Itoa(mb))
+	}
+	var fraction []Edit
+	if s.MemoryFraction == 0 {
+		fraction = []Edit{d.edit(0.95, "memory_fraction")}
+	}
+	for _, threshold := range []string{"0.8", "0.6"} {
+		set(fraction, "garbage_collection_threshold:"+threshold)
+	}
+	return list(Setting, false, changes...)
+}
+
+// withSettings is an allocator's configuration with settings in the place of those of the same name.
+func withSettings(conf string, settings ...string) string {
+	var kept []string
+	depth, start := 0, 0
+	for i, r := range conf + "," {
+		switch {
+		case r == '[':
+			depth++
+		case r == ']':
+			depth--
+		case r == ',' && depth == 0:
+			part := strings.TrimSpace(conf[start:min(i, len(conf))])
+			start = i + 1
+			name, _, _ := strings.Cut(part, ":")
+			if part != "" && !slices.ContainsFunc(settings, func(s string) bool { return strings.HasPrefix(s, strings.TrimSpace(name)+":") }) {
+				kept = append(kept, part)
+			}
+		}
+	}
+	return strings.Join(append(kept, settings...), ",")
+}
+
+// clears are the times at which torch.cuda.empty_cache may be called: at cleanups, around the stage that needs most or fails,
+// around all stages; and every so many passes.
+func clears(d *document, s *scenario.Scenario, stage string) []line {
+	var changes [][]Edit
+	if !s.Clear.Cleanups && slices.ContainsFunc(s.Stages, func(st scenario.Stage) bool { return len(st.Cleanups) > 0 }) {
+		changes = append(changes, []Edit{d.edit(true, "clear", "cleanups")})
+	}
+	with := func(old []string, more ...string) []string {
+		out := slices.Clone(old)
+		for _, name := range more {
+			if !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+		return out
+	}
+	around := func(key string, old []string, stages ...string) []Edit {
+		if names := with(old, stages...); len(names) > len(old) {
+			return []Edit{d.edit(names, "clear", key)}
+		}
+		return nil
+	}
+	var every []string
+	for i := range s.Stages {
+		if !s.Stages[i].Once {
+			every = append(every, s.Stages[i].Name)
+		}
+	}
+	for _, edits := range [][]Edit{
+		around("before", s.Clear.Before, stage),
+		around("after", s.Clear.After, stage),
+		around("before", s.Clear.Before, every...),
+		around("after", s.Clear.After, every...),
+	} {
+		if len(edits) > 0 {
+			changes = append(changes, edits)
+		}
+	}
+	passes := [][]Edit{}
+	for _, n := range []int{20, 10, 5, 2, 1} {
+		if s.Clear.Every == 0 || n < s.Clear.Every {
+			passes = append(passes, []Edit{d.edit(n, "clear", "every")})
+		}
+	}
+	return []line{list(Clear, false, changes...), list(Clear, true, passes...)}
+}
+
+// batches are smaller batches of a stage, one item fewer each; of a batch that is an expression, a half of it and so on. And
+// a stage that fails when memory runs out can go on with half the batch.
+func batches(d *document, s *scenario.Scenario, i int) []line {
+	var out []line
+	switch old := d.value("stages", i, "batch").(type) {
+	case uint64:
+		if n := int(min(old, 1<<20)); n > 1 {
+			out = append(out, line{Batch, n - 1, func(step int) []Edit { return []Edit{d.edit(n-1-step, "stages", i, "batch")} }, true})
+		}
+	case string:
+		var changes [][]Edit // below 1 the pass takes one item all the same
+		for _, by := range []int{2, 4, 8, 16} {
+			changes = append(changes, []Edit{d.edit(fmt.Sprintf("max(1, floor((%s)/%d))", old, by), "stages", i, "batch")})
+		}
+		out = append(out, list(Batch, true, changes...))
+	default:
+		return nil
+	}
+	if st := &s.Stages[i]; st.OnOOM == "" || st.OnOOM == scenario.OOMFails {
+		out = append(out, list(Batch, true, []Edit{d.edit(string(scenario.OOMHalves), "stages", i, "on_oom")}))
+	}
+	return out
+}
+
+// restarts begin the process anew after so many files, before it would fail.
+func restarts(d *document, s *scenario.Scenario, now Result) []line {
+	last := now.FirstFailed - 1
+	if s.RestartEvery > 0 {
+		last = min(last, s.RestartEvery-1)
+	}
+	if last < 1 {
+		return nil
+	}
+	return []line{{Restart, last, func(step int) []Edit { return []Edit{d.edit(last-step, "restart_every")} }, true}}
+}
+
+// formats are those of a model's numbers that take less memory.
+func formats(d *document, s *scenario.Scenario, i int) []line {
+	var changes [][]Edit
+	switch s.Models[i].DType {
+	case "float32":
+		changes = append(changes, []Edit{d.edit("float16", "models", i, "dtype")}, []Edit{d.edit("int8", "models", i, "dtype")})
+	case "", "float16", "bfloat16":
+		changes = append(changes, []Edit{d.edit("int8", "models", i, "dtype")})
+	}
+	return []line{list(Format, true, changes...)}
+}
+
+// smaller are the smaller models of a model's family, the largest first.
+func smaller(d *document, s *scenario.Scenario, i int) []line {
+	m, err := models.Lookup(s.Models[i].Model)
+	if err != nil {
+		return nil // one whose weights the file gives
+	}
+	family := models.Family(m.Family)
+	var changes [][]Edit
+	for _, name := range slices.Backward(family[:max(0, slices.Index(family, m.Name))]) {
+		changes = append(changes, []Edit{d.edit(name, "models", i, "model")})
+	}
+	return []line{list(Smaller, true, changes...)}
+}
+
+// code is what the pipeline keeps and need not: its faults, and tensors that outlive the pass that made them.
+func code(d *document, s *scenario.Scenario) []line {
+	var out []line
+	for i := range s.Faults {
+		out = append(out, list(Code, true, []Edit{d.edit(nil, "faults", i)}))
+	}
+	for i := range s.Stages {
+		for k, t := range s.Stages[i].Tensors {
+			if t.Each != scenario.Pass {
+				continue
+			}
+			var changes [][]Edit
+			for _, span := range []scenario.Span{scenario.WithFile, scenario.WithStage, scenario.Pass} {
+				if longer(t.Until, span) {
+					changes = append(changes, []Edit{d.edit(string(span), "stages", i, "tensors", k, "until")})
+				}
+			}
+			out = append(out, list(Code, true, changes...))
+		}
+	}
+	return out
+}
+
+// longer says that a span is longer than another.
+func longer(a, b scenario.Span) bool {
+	spans := []scenario.Span{scenario.Pass, scenario.WithStage, scenario.WithFile, scenario.WithRun}
+	return slices.Index(spans, a) > slices.Index(spans, b)
+}

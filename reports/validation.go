@@ -1,0 +1,214 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+)
+
+// A Validation is the answer whether a batch survives on a card. Sizes are bytes, times seconds; shares are of the card's total.
+type Validation struct {
+	Answer      Answer  `json:"answer"`
+	Scenario    string  `json:"scenario"`
+	Card        string  `json:"card"` // as given: "16GiB", "RTX 5080"
+	Total       int64   `json:"total"`
+	Files       int     `json:"files"`
+	Failed      int     `json:"failed"`                 // files without enough memory
+	FirstFailed int     `json:"first_failed,omitempty"` // from 1
+	Speed       float64 `json:"speed"`                  // seconds of audio in a second, of the files that did not fail
+	// Why says what makes the answer other than fits, in one clause.
+	Why string `json:"why,omitempty"`
+
+	Stages []StageNeed `json:"stages"`
+	// Headroom is what is left of the card at the highest need.
+	Headroom      int64          `json:"headroom"`
+	Fragmentation *FragmentedEnd `json:"fragmentation,omitempty"`
+	// Retry is the first allocation for which the allocator had to give its cache back and ask again, Failure the first that
+	// failed; nil where there was none.
+	Retry   *Refusal `json:"first_retry,omitempty"`
+	Failure *Refusal `json:"first_failure,omitempty"`
+
+	// Smallest is the smallest change that makes the batch fit, Others are the smallest of other kinds, by cost. Simulations
+	// counts the runs it took to find them, the first one included.
+	Smallest    *Change  `json:"smallest_change,omitempty"`
+	Others      []Change `json:"other_changes,omitempty"`
+	Simulations int      `json:"simulations"`
+
+	// Footprints says of each stage whether it was estimated or measured, where a profile was given; Live is what the real
+	// command needed.
+	Footprints []Footprint `json:"footprints,omitempty"`
+	Live       []Footprint `json:"live,omitempty"`
+	Table      *CardTable  `json:"table,omitempty"`
+}
+
+// An Answer is what a validation comes to.
+type Answer string
+
+// The answers.
+const (
+	Fits       Answer = "fits"
+	Tight      Answer = "tight" // it ran, and needs more than the policy's maximum of the card
+	DoesNotFit Answer = "does not fit"
+	Fails      Answer = "fits, but a check fails" // every file has its memory, and it is not given back
+	Unsure     Answer = "undecided"
+)
+
+// A StageNeed is a stage at its highest need of the device: what is allocated, the context and others' memory. What the
+// allocator keeps beyond that it gives back when asked.
+type StageNeed struct {
+	Stage     string  `json:"stage"`
+	File      int     `json:"file"` // from 1
+	Need      int64   `json:"need"`
+	Share     float64 `json:"share"`
+	Allocated int64   `json:"allocated"`
+	Reserved  int64   `json:"reserved"`
+	Used      int64   `json:"used"` // of the device, the allocator's cache included
+	// Cache is what the allocator holds beside that, and gives back when it must.
+	Cache    int64  `json:"cache"`
+	Parts    []Part `json:"parts"`    // of the need
+	Measured bool   `json:"measured"` // its footprint is from a profile or a live run
+}
+
+// A Part is one of the things that a need is made up of: "weights of asr", "tensors: mel".
+type Part struct {
+	What  string `json:"what"`
+	Bytes int64  `json:"bytes"`
+}
+
+// A FragmentedEnd is what the allocator held and did not hand out when files ended.
+type FragmentedEnd struct {
+	Files       int     `json:"files"`
+	First       int64   `json:"first"` // reserved - allocated at the end of the first file
+	Last        int64   `json:"last"`
+	Most        int64   `json:"most"`
+	PerFile     float64 `json:"per_file"`     // of a straight line through all files
+	LargestFree int64   `json:"largest_free"` // block, when the last file ended
+}
+
+// A Refusal is an allocation for which there was no room at first.
+type Refusal struct {
+	File        int    `json:"file"`
+	Stage       string `json:"stage"`
+	What        string `json:"what,omitempty"`
+	Requested   int64  `json:"requested"`
+	FreeInSum   int64  `json:"free_in_sum"` // of the device, and in the allocator's cache
+	LargestFree int64  `json:"largest_free"`
+	Message     string `json:"message,omitempty"` // PyTorch's
+}
+
+// A Change is one or two edits, and what a simulation of all files with them came to.
+type Change struct {
+	Kind   string  `json:"kind"` // "allocator setting", "clear policy", "batch" ...
+	Edits  []Edit  `json:"edits"`
+	Answer Answer  `json:"answer"`
+	Failed int     `json:"failed"`
+	Files  int     `json:"files"`
+	Need   int64   `json:"need"`
+	Share  float64 `json:"share"`
+	Speed  float64 `json:"speed"` // seconds of audio in a second
+	Cost   string  `json:"cost"`  // for a person
+}
+
+// An Edit is a value to be written in the place of another.
+type Edit struct {
+	At     string `json:"at"` // file:line:column
+	Key    string `json:"key"`
+	Old    string `json:"old"`
+	New    string `json:"new"`
+	Export string `json:"export,omitempty"` // the line for a shell, of an environment variable
+}
+
+// A Footprint is a stage's need as it was estimated and as it was measured.
+type Footprint struct {
+	Stage     string  `json:"stage"`
+	Measured  int64   `json:"measured,omitempty"` // 0 where it was not
+	Estimated int64   `json:"estimated,omitempty"`
+	Ratio     float64 `json:"ratio,omitempty"` // measured / estimated
+	Used      string  `json:"used"`            // "measured" or "estimated": by which the batch was validated
+	Note      string  `json:"note,omitempty"`
+}
+
+// A CardTable is the answers of cards by models.
+type CardTable struct {
+	Replaced string      `json:"replaced"` // the model that others are put in the place of
+	Cards    []string    `json:"cards"`
+	Models   []string    `json:"models"`
+	Cells    [][]CardFit `json:"cells"` // by card, then model
+}
+
+// A CardFit is one answer of a table.
+type CardFit struct {
+	Word  string  `json:"word"` // plenty, comfortable, tight or no
+	Share float64 `json:"share"`
+}
+
+// ValidationText writes a validation: the answer in the first line, then the stages, what fails first, and what to change.
+func ValidationText(w io.Writer, v *Validation, rep *check.Report, opts TextOptions) error {
+	t := newTextWriter(opts)
+	t.wrap(t.paint(rep.Verdict, strings.ToUpper(string(v.Answer)))+": "+validationHeadline(v), "")
+	if v.Table != nil {
+		if err := t.cardTable(v.Table); err != nil {
+			return err
+		}
+		return t.flush(w)
+	}
+	if err := t.stageNeeds(v); err != nil {
+		return err
+	}
+	t.room(v)
+	t.refusals(v)
+	for _, f := range withVerdict(ordered(rep), check.Fail, check.Undecided) {
+		t.WriteByte('\n')
+		t.wrap(t.paint(f.Verdict, t.word(f))+" "+clean(f.Check+", "+f.Subject)+": "+clean(f.Message), "  ")
+	}
+	if err := t.footprints("Measured by the profile", v.Footprints); err != nil {
+		return err
+	}
+	if err := t.footprints("Measured live", v.Live); err != nil {
+		return err
+	}
+	if err := t.proposals(v); err != nil {
+		return err
+	}
+	t.notes(rep.Notes)
+	return t.flush(w)
+}
+
+// validationHeadline is "long batch on RTX 5080 (15.5 GiB): 120 of 200 files run out of memory, the first is file 54".
+func validationHeadline(v *Validation) string {
+	s := fmt.Sprintf("%s on %s, %s", clean(v.Scenario), cardName(v), plural(v.Files, "file"))
+	if v.Failed > 0 {
+		s += fmt.Sprintf(": %s %s, the first of them file %s", number(v.Failed), map[bool]string{true: "fails", false: "fail"}[v.Failed == 1], number(v.FirstFailed))
+	} else if len(v.Stages) > 0 {
+		most := highest(v.Stages)
+		s += fmt.Sprintf(": needs up to %s (%s), in %s", parser.FormatBytes(most.Need), shareText(most.Share), clean(most.Stage))
+	}
+	if v.Why != "" {
+		s += "; " + clean(v.Why)
+	}
+	return s
+}
+
+func cardName(v *Validation) string {
+	total := parser.FormatBytes(v.Total)
+	if v.Card == "" || strings.ReplaceAll(v.Card, " ", "") == strings.ReplaceAll(total, " ", "") {
+		return total
+	}
+	return clean(v.Card) + " (" + total + ")"
+}
+
+// highest is the stage with the highest need.
+func highest(stages []StageNeed) StageNeed {
+	most := stages[0]
+	for _, s := range stages[1:] {
+		if s.Need > most.Need {
+			most = s
+		}
+	}
+	return most
+}
+
+func shareText(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }

@@ -1,0 +1,102 @@
+package reports
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vramsoak/harness/check"
+)
+
+// aValidation is a batch that fails by fragmentation, with a profile, a live run, a change of each kind and a hostile name.
+func aValidation() (*Validation, *check.Report) {
+	v := &Validation{
+		Answer: DoesNotFit, Scenario: "long batch\x1b[31m", Card: "RTX 5080", Total: mib(16303), Files: 200, Failed: 148, FirstFailed: 53, Speed: 47.5,
+		Stages: []StageNeed{
+			{
+				Stage: "Enrollment", File: 31, Need: gib(14), Share: float64(gib(14)) / float64(mib(16303)), Allocated: gib(13), Reserved: gib(15), Used: gib(15) + mib(480),
+				Parts: []Part{
+					{"weights of asr", mib(2941)}, {"tensors: buffers", gib(4)}, {"context", mib(480)},
+				},
+			},
+			{Stage: "Transcription", File: 12, Need: gib(9), Share: float64(gib(9)) / float64(mib(16303)), Measured: true, Parts: []Part{{"measured", gib(9)}}},
+		},
+		Headroom:      mib(1903),
+		Fragmentation: &FragmentedEnd{Files: 52, First: mib(20), Last: gib(2), Most: gib(3), PerFile: 40 << 20, LargestFree: mib(700)},
+		Retry:         &Refusal{File: 21, Stage: "Enrollment", Requested: gib(2)},
+		Failure: &Refusal{
+			File: 53, Stage: "Enrollment", What: "tensors: buffers", Requested: gib(2), FreeInSum: gib(3), LargestFree: mib(1200),
+			Message: "CUDA out of memory. Tried to allocate 2.00 GiB.",
+		},
+		Smallest: &Change{
+			Kind: "allocator setting", Answer: Fits, Files: 200, Need: gib(13), Share: 0.81, Speed: 46, Cost: "nothing but the setting",
+			Edits: []Edit{{
+				At: "long.yaml:7:30", Key: "env.PYTORCH_CUDA_ALLOC_CONF", Old: "max_split_size_mb:64", New: "expandable_segments:True",
+				Export: "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+			}},
+		},
+		Others: []Change{
+			{Kind: "batch", Answer: Fits, Files: 200, Need: gib(11), Share: 0.69, Speed: 40, Edits: []Edit{{At: "long.yaml:20:12", Key: "stages[1].batch", Old: "32", New: "9"}}},
+			{Kind: "restart", Answer: Tight, Files: 200, Need: gib(14), Share: 0.88, Speed: 44, Edits: []Edit{{At: "long.yaml:1:1", Key: "restart_every", Old: "none", New: "52"}}},
+		},
+		Simulations: 31,
+		Footprints: []Footprint{
+			{Stage: "Enrollment", Estimated: gib(14), Used: "estimated", Note: "the profile has no such stage"},
+			{Stage: "Transcription", Measured: gib(9), Estimated: gib(8), Ratio: 1.125, Used: "measured"},
+		},
+		Live: []Footprint{{Stage: "Transcription", Measured: gib(9), Estimated: gib(9), Ratio: 1, Used: "estimated"}},
+	}
+	r := &check.Report{Policy: check.DefaultPolicy(), Verdict: check.Fail, Findings: []check.Finding{
+		{Check: check.OutOfMemory, Verdict: check.Fail, Subject: "allocations", Message: "148 of 200 files ran out of memory", Gates: true},
+		{Check: check.Recovery, Verdict: check.Pass, Subject: "Whisper Cleanup", Message: "fine", Gates: true},
+	}}
+	return v, r
+}
+
+// TestValidation writes a validation in every form. UPDATE=1 rewrites the goldens; read the difference before you keep it.
+func TestValidation(t *testing.T) {
+	v, r := aValidation()
+	fits, pass := *v, &check.Report{Verdict: check.Pass}
+	fits.Answer, fits.Failed, fits.Retry, fits.Failure, fits.Smallest, fits.Others, fits.Footprints, fits.Live = Fits, 0, nil, nil, nil, nil, nil, nil
+	none := *v
+	none.Smallest, none.Others = nil, nil
+	table := fits
+	table.Table = &CardTable{
+		Replaced: "asr", Cards: []string{"8 GiB", "16 GiB"}, Models: []string{"whisper-base", "whisper-large-v3"},
+		Cells: [][]CardFit{{{"tight", 0.87}, {"no", 0}}, {{"plenty", 0.43}, {"tight", 0.88}}},
+	}
+	for name, write := range map[string]func(w *bytes.Buffer) error{
+		"plain.txt":       func(w *bytes.Buffer) error { return ValidationText(w, v, r, TextOptions{}) },
+		"terminal-80.txt": func(w *bytes.Buffer) error { return ValidationText(w, v, r, TextOptions{Terminal: true, Width: 80}) },
+		"terminal-140.txt": func(w *bytes.Buffer) error {
+			return ValidationText(w, v, r, TextOptions{Terminal: true, Width: 140})
+		},
+		"fits.txt":      func(w *bytes.Buffer) error { return ValidationText(w, &fits, pass, TextOptions{}) },
+		"no-change.txt": func(w *bytes.Buffer) error { return ValidationText(w, &none, r, TextOptions{}) },
+		"table.txt": func(w *bytes.Buffer) error {
+			return ValidationText(w, &table, pass, TextOptions{Terminal: true, Width: 80})
+		},
+	} {
+		var out bytes.Buffer
+		if err := write(&out); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		path := filepath.Join("testdata", "validation", name)
+		if os.Getenv("UPDATE") != "" {
+			if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatalf("%v; run UPDATE=1 go test ./reports", err)
+		}
+		if diff := cmp.Diff(string(want), out.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
