@@ -105,7 +105,7 @@ and fails the build when memory is not given back.`,
 	}
 	for _, cmd := range []*cobra.Command{
 		newBaselineCommand(), newHistoryCommand(), newCalibrateCommand(), newParseCommand(), newPlotCommand(), newFixturesCommand(),
-		newDoctorCommand(),
+		newDoctorCommand(), newSnapshotCommand(),
 	} {
 		cmd.SetHelpTemplate(template + plainStatus)
 		root.AddCommand(cmd)

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"vramsoak/parser/snapshot"
+	"vramsoak/reports"
+)
+
+type snapshotOptions struct {
+	format string
+	device int
+	pprof  string
+	trace  string
+	show   reports.SnapshotOptions
+}
+
+// allDevices is the device where none is chosen.
+const allDevices = -1
+
+func newSnapshotCommand() *cobra.Command {
+	opts := snapshotOptions{}
+	cmd := &cobra.Command{
+		Use:   "snapshot FILE.pickle",
+		Short: "Show what holds memory in a PyTorch memory snapshot, and what leaked",
+		Long: `Snapshot reads what torch.cuda.memory._dump_snapshot("FILE.pickle") wrote, without Python and without running anything
+that is in the file, and shows what holds memory, by the line of the program that allocated it; the allocations that failed,
+and whether memory was short or in pieces; what was allocated in the recorded history and never given back, in how many
+steps; what keeps free memory from being given back; and what was allocated at the peak.
+
+To record one: torch.cuda.memory._record_memory_history() first, _dump_snapshot at the end or where memory ran out.`,
+		Example: `  vramsoak snapshot oom.pickle
+  vramsoak snapshot oom.pickle --stacks --top 3
+  vramsoak snapshot oom.pickle --pprof oom.pb.gz && go tool pprof -top oom.pb.gz
+  vramsoak snapshot oom.pickle --trace oom.trace && vramsoak replay oom.trace --capacity 24G --conf expandable_segments:True
+  vramsoak snapshot oom.pickle --format json | jq '.devices[0].holds[:3]'`,
+		Args: wants(1, 1, "a snapshot, or - for standard input"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runSnapshot(cmd.OutOrStdout(), args[0], opts) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&opts.format, "format", "text", "text or json")
+	f.IntVar(&opts.show.Top, "top", 10, "rows of each table of the text; 0 for all")
+	f.BoolVar(&opts.show.Stacks, "stacks", false, "whole stacks, in the text and in the profile, PyTorch's own frames too")
+	f.IntVar(&opts.device, "device", allDevices, "this device only; -1 for all")
+	f.StringVar(&opts.pprof, "pprof", "", "write what holds memory, now and at the peak, to this `file` for go tool pprof")
+	f.StringVar(&opts.trace, "trace", "", "write the events of one device to this `file` as a trace for vramsoak replay")
+	return cmd
+}
+
+func runSnapshot(out io.Writer, path string, opts snapshotOptions) error {
+	switch {
+	case opts.format != "text" && opts.format != "json":
+		return fmt.Errorf("expected --format text or json, found %q", opts.format)
+	case opts.show.Top < 0:
+		return fmt.Errorf("expected --top from 0 on, found %d", opts.show.Top)
+	}
+	snap, err := snapshot.Open(path)
+	if err != nil {
+		return err
+	}
+	if err := choose(snap, path, opts.device); err != nil {
+		return err
+	}
+	if opts.pprof != "" {
+		err := writeFile(opts.pprof, func(w io.Writer) error { return reports.SnapshotProfile(w, snap, opts.show.Stacks) })
+		if err != nil {
+			return err
+		}
+	}
+	if opts.trace != "" {
+		if len(snap.Devices) > 1 {
+			return fmt.Errorf("%s has devices %s; a trace is of one: give --device", path, deviceNames(snap))
+		}
+		err := writeFile(opts.trace, func(w io.Writer) error { return snap.Devices[0].WriteTrace(w, snap.Settings) })
+		if err != nil {
+			return err
+		}
+	}
+	analyses := make([]*snapshot.Analysis, len(snap.Devices))
+	for i := range snap.Devices {
+		analyses[i] = snap.Devices[i].Analyze(snap.Annotations)
+	}
+	if opts.format == "json" {
+		return reports.SnapshotJSON(out, displayName(path), analyses)
+	}
+	return reports.SnapshotText(out, analyses, opts.show)
+}
+
+// choose leaves the device that was asked for.
+func choose(snap *snapshot.Snapshot, path string, device int) error {
+	if len(snap.Devices) == 0 {
+		return fmt.Errorf("%s: expected segments or events of a device, found none; take the snapshot while the program holds memory", path)
+	}
+	if device == allDevices {
+		return nil
+	}
+	for _, d := range snap.Devices {
+		if d.Index == device {
+			snap.Devices = []snapshot.Device{d}
+			return nil
+		}
+	}
+	return fmt.Errorf("expected --device of %s (%s), found %d", path, deviceNames(snap), device)
+}
+
+func deviceNames(snap *snapshot.Snapshot) string {
+	names := make([]string, len(snap.Devices))
+	for i, d := range snap.Devices {
+		names[i] = strconv.Itoa(d.Index)
+	}
+	return strings.Join(names, ", ")
+}

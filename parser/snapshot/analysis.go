@@ -1,0 +1,372 @@
+package snapshot
+
+import (
+	"cmp"
+	"slices"
+
+	"vramsoak/parser"
+)
+
+// An Analysis says what a device's memory is used for. All sizes are bytes.
+type Analysis struct {
+	Device int     `json:"device"`
+	Totals Totals  `json:"totals"`
+	Holds  []Usage `json:"holds"` // what holds memory, by site, the largest first
+	Free   Free    `json:"free"`
+	// Trace is what the events tell; nil where there are none, as in a snapshot without a recorded history.
+	Trace *Trace `json:"trace,omitempty"`
+}
+
+// Totals are sums over all segments.
+type Totals struct {
+	Segments  int   `json:"segments"`
+	Blocks    int   `json:"blocks"`    // that are active
+	Reserved  int64 `json:"reserved"`  // held from the driver
+	Allocated int64 `json:"allocated"` // handed out
+	Active    int64 `json:"active"`    // handed out, or given back and still in use by another stream
+	Requested int64 `json:"requested"` // of the active: asked for
+	Private   int64 `json:"private"`   // reserved in private pools, of CUDA graphs
+}
+
+// Rounding is what is lost to rounding: active and not asked for.
+func (t Totals) Rounding() int64 { return t.Active - t.Requested }
+
+// A Usage is what one site holds.
+type Usage struct {
+	Site    Site     `json:"site"`
+	Bytes   int64    `json:"bytes"`
+	Blocks  int      `json:"blocks"`
+	Largest int64    `json:"largest"`
+	Stacks  []*Stack `json:"-"` // the different ones that lead there, the one with most bytes first
+	bytes   map[*Stack]int64
+}
+
+// Free is the memory that the allocator holds and nobody uses.
+type Free struct {
+	Sum int64 `json:"sum"`
+	// Whole is in segments that hold nothing: torch.cuda.empty_cache() gives them back to the driver.
+	Whole int64 `json:"whole"`
+	// InactiveSplit is in segments that hold something, and so cannot be given back.
+	InactiveSplit int64 `json:"inactive_split"`
+	Largest       int64 `json:"largest"` // the largest block
+	// Pins are the sites that keep segments of which at least half is free, those that keep most first.
+	Pins []Pin `json:"pins"`
+}
+
+// A Pin is a site whose blocks keep segments from being given back.
+type Pin struct {
+	Site     Site  `json:"site"` // the one that holds most in each segment
+	Segments int   `json:"segments"`
+	Free     int64 `json:"free"` // in those segments
+	Holds    int64 `json:"holds"`
+}
+
+// A Trace is what happened while the history was recorded.
+type Trace struct {
+	Events int   `json:"events"`
+	Micros int64 `json:"micros"` // from the first event to the last, in microseconds; 0 where times were not recorded
+	// Start is what was held when the first event came: 0 where the recording began with the program, and was not cut
+	// off by its max_entries.
+	StartReserved  int64 `json:"start_reserved"`
+	StartAllocated int64 `json:"start_allocated"`
+	// Unexplained events do not fit to the segments in the file.
+	Unexplained int     `json:"unexplained"`
+	Allocations int     `json:"allocations"`
+	Peak        Moment  `json:"peak"`
+	PeakHolds   []Usage `json:"peak_holds"` // what was allocated at the peak, by site
+	// Kept are the blocks that were allocated in the trace and not given back in it, by site.
+	Kept []Growth      `json:"kept"`
+	OOMs []OutOfMemory `json:"ooms"`
+}
+
+// A Moment is what was held after an event.
+type Moment struct {
+	Event     int   `json:"event"` // its index; -1 before the first
+	Micros    int64 `json:"micros"`
+	Reserved  int64 `json:"reserved"`
+	Allocated int64 `json:"allocated"`
+	// In names what the program was in: an annotation that had begun and not ended.
+	In string `json:"in,omitempty"`
+}
+
+// A Growth is what one site allocated and did not give back.
+type Growth struct {
+	Usage
+	// Steps counts how often it grew: allocations between which nothing was given back, anywhere, are one step. Loading a
+	// model is one; a loop that keeps something of each round has as many as rounds.
+	Steps int `json:"steps"`
+	// From and To are when it first and last grew, as shares of the trace's events.
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
+}
+
+// An OutOfMemory is an allocation that failed.
+type OutOfMemory struct {
+	Event      int   `json:"event"`
+	Micros     int64 `json:"micros"`
+	Requested  int64 `json:"requested"` // rounded by the allocator
+	DeviceFree int64 `json:"device_free"`
+	Reserved   int64 `json:"reserved"`
+	Allocated  int64 `json:"allocated"`
+	Free       int64 `json:"free"`         // in sum, of what is reserved
+	Largest    int64 `json:"largest_free"` // the largest block of it
+	Site       Site  `json:"site"`         // who asked
+	stack      *Stack
+}
+
+// Fragmented says that enough was free in sum, of the driver's and of the allocator's, and not in one piece.
+func (o OutOfMemory) Fragmented() bool {
+	return o.Requested > o.Largest && o.Requested <= o.DeviceFree+o.Free
+}
+
+// Analyze finds out what holds a device's memory. annotations are the snapshot's.
+func (d *Device) Analyze(annotations []Annotation) *Analysis {
+	s := sites{}
+	a := &Analysis{Device: d.Index}
+	traced := d.traced()
+	holds := tally{sites: s, recorded: traced}
+	for _, seg := range d.Segments {
+		a.Totals.Segments++
+		a.Totals.Reserved += seg.Size
+		a.Totals.Allocated += seg.Allocated
+		a.Totals.Active += seg.Active
+		a.Totals.Requested += seg.Requested
+		if seg.Pool != [2]int64{} {
+			a.Totals.Private += seg.Size
+		}
+		for _, b := range seg.Blocks {
+			if b.State == parser.BlockFree {
+				a.Free.Sum += b.Size
+				a.Free.Largest = max(a.Free.Largest, b.Size)
+				continue
+			}
+			a.Totals.Blocks++
+			holds.add(b.Stack, b.Size)
+		}
+		if seg.Active == 0 {
+			a.Free.Whole += seg.Size
+		}
+	}
+	a.Free.InactiveSplit = a.Free.Sum - a.Free.Whole
+	a.Holds = holds.usages()
+	a.Free.Pins = d.pins(s, traced)
+	if len(d.Events) > 0 {
+		a.Trace = d.trace(s, annotations)
+	}
+	return a
+}
+
+// traced says that the events have allocations: that what has no stack was there before.
+func (d *Device) traced() bool {
+	return slices.ContainsFunc(d.Events, func(e Event) bool { return e.Action == Alloc && e.Stack != nil })
+}
+
+// sites are those of all stacks that were looked at.
+type sites map[*Stack]Site
+
+func (s sites) of(stack *Stack, recorded bool) Site {
+	if stack == nil && recorded {
+		return Site{Function: Before}
+	}
+	site, ok := s[stack]
+	if !ok {
+		site = stack.Site()
+		s[stack] = site
+	}
+	return site
+}
+
+// A tally sums blocks up by site.
+type tally struct {
+	sites    sites
+	recorded bool
+	by       map[Site]*Usage
+}
+
+func (t *tally) add(stack *Stack, size int64) *Usage {
+	if t.by == nil {
+		t.by = map[Site]*Usage{}
+	}
+	site := t.sites.of(stack, t.recorded)
+	u := t.by[site]
+	if u == nil {
+		u = &Usage{Site: site, bytes: map[*Stack]int64{}}
+		t.by[site] = u
+	}
+	u.Bytes, u.Blocks, u.Largest = u.Bytes+size, u.Blocks+1, max(u.Largest, size)
+	if stack != nil {
+		if _, ok := u.bytes[stack]; !ok {
+			u.Stacks = append(u.Stacks, stack)
+		}
+		u.bytes[stack] += size
+	}
+	return u
+}
+
+func (t *tally) usages() []Usage {
+	out := make([]Usage, 0, len(t.by))
+	for _, u := range t.by {
+		slices.SortStableFunc(u.Stacks, func(a, b *Stack) int { return cmp.Compare(u.bytes[b], u.bytes[a]) })
+		out = append(out, *u)
+	}
+	slices.SortFunc(out, byBytes)
+	return out
+}
+
+// byBytes is an order without ties: no two sites are the same.
+func byBytes(a, b Usage) int {
+	return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), compareSites(a.Site, b.Site))
+}
+
+func compareSites(a, b Site) int {
+	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Function, b.Function), cmp.Compare(a.Library, b.Library))
+}
+
+// pins are what keeps the segments of which at least half is free.
+func (d *Device) pins(s sites, recorded bool) []Pin {
+	by := map[Site]*Pin{}
+	for _, seg := range d.Segments {
+		if seg.Active == 0 || 2*seg.Active > seg.Size {
+			continue
+		}
+		t := tally{sites: s, recorded: recorded}
+		for _, b := range seg.Blocks {
+			if b.State != parser.BlockFree {
+				t.add(b.Stack, b.Size)
+			}
+		}
+		site := t.usages()[0].Site
+		if by[site] == nil {
+			by[site] = &Pin{Site: site}
+		}
+		p := by[site]
+		p.Segments, p.Free, p.Holds = p.Segments+1, p.Free+seg.Size-seg.Active, p.Holds+seg.Active
+	}
+	out := make([]Pin, 0, len(by))
+	for _, p := range by {
+		out = append(out, *p)
+	}
+	slices.SortFunc(out, func(a, b Pin) int { return cmp.Or(cmp.Compare(b.Free, a.Free), compareSites(a.Site, b.Site)) })
+	return out
+}
+
+// trace goes through the events: once to find the peak and what failed, once more up to the peak.
+func (d *Device) trace(s sites, annotations []Annotation) *Trace {
+	m := d.first()
+	t := &Trace{Events: len(d.Events), StartReserved: m.reserved, StartAllocated: m.allocated, OOMs: []OutOfMemory{}}
+	t.Micros = max(0, d.Events[len(d.Events)-1].Micros-d.Events[0].Micros)
+	t.Peak = Moment{Event: -1, Micros: d.Events[0].Micros, Reserved: m.reserved, Allocated: m.allocated}
+	frees := make([]int, 0, len(d.Events)) // how many blocks were given back before each event
+	completed := 0
+	for i, e := range d.Events {
+		frees = append(frees, completed)
+		switch e.Action {
+		case Alloc:
+			t.Allocations++
+		case FreeCompleted:
+			completed++
+		case OOM:
+			f := m.free()
+			t.OOMs = append(t.OOMs, OutOfMemory{
+				Event: i, Micros: e.Micros, Requested: e.Size, DeviceFree: e.DeviceFree, Reserved: m.reserved, Allocated: m.allocated,
+				Free: f.sum, Largest: f.largest, Site: s.of(e.Stack, false), stack: e.Stack,
+			})
+		}
+		m.do(e, i)
+		if m.allocated > t.Peak.Allocated {
+			t.Peak = Moment{Event: i, Micros: e.Micros, Reserved: m.reserved, Allocated: m.allocated}
+		}
+	}
+	t.Unexplained = m.unexplained
+	t.Kept = m.kept(s, frees)
+	t.Peak.In = within(annotations, d.Index, t.Peak.Micros)
+	t.PeakHolds = d.Holding(t.Peak.Event).usages(s, d.traced())
+	return t
+}
+
+// A Holding is what is allocated at one moment, by stack: a block's stack is nil where it was allocated before the trace.
+type Holding []HeldBlock
+
+// A HeldBlock is a block that is allocated.
+type HeldBlock struct {
+	Stack *Stack
+	Size  int64 // bytes
+}
+
+// Holding is what is allocated after an event, or before the first where that is -1.
+func (d *Device) Holding(event int) Holding {
+	m := d.first()
+	for i := range event + 1 {
+		m.do(d.Events[i], i)
+	}
+	var out Holding
+	for _, sp := range m.spans {
+		for _, h := range sp.held {
+			if !h.pending {
+				out = append(out, HeldBlock{Stack: h.stack, Size: h.size})
+			}
+		}
+	}
+	return out
+}
+
+func (h Holding) usages(s sites, recorded bool) []Usage {
+	t := tally{sites: s, recorded: recorded}
+	for _, b := range h {
+		t.add(b.Stack, b.Size)
+	}
+	return t.usages()
+}
+
+// kept are the blocks that events handed out and that are active still.
+func (m *memory) kept(s sites, frees []int) []Growth {
+	t := tally{sites: s}
+	at := map[*Usage][]int{}
+	for _, sp := range m.spans {
+		for _, h := range sp.held {
+			if h.event >= 0 {
+				u := t.add(h.stack, h.size)
+				at[u] = append(at[u], h.event)
+			}
+		}
+	}
+	bySite := map[Site][]int{}
+	for u, events := range at {
+		slices.Sort(events)
+		bySite[u.Site] = events
+	}
+	out := []Growth{}
+	for _, u := range t.usages() {
+		events := bySite[u.Site]
+		g := Growth{Usage: u, Steps: 1, From: share(events[0], len(frees)), To: share(events[len(events)-1], len(frees))}
+		for i := 1; i < len(events); i++ {
+			if frees[events[i]] > frees[events[i-1]] {
+				g.Steps++
+			}
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+func share(i, n int) float64 { return float64(i) / float64(max(1, n-1)) }
+
+// within is the innermost annotation that had begun and not ended.
+func within(annotations []Annotation, device int, micros int64) string {
+	var open []string
+	for _, a := range annotations {
+		switch {
+		case a.Device != device || a.Micros > micros || micros == 0:
+		case a.Start:
+			open = append(open, a.Name)
+		default:
+			if i := slices.Index(open, a.Name); i >= 0 {
+				open = slices.Delete(open, i, i+1)
+			}
+		}
+	}
+	if len(open) == 0 {
+		return ""
+	}
+	return open[len(open)-1]
+}

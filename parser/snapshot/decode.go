@@ -1,0 +1,454 @@
+package snapshot
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"vramsoak/parser"
+)
+
+// A decoder makes a Snapshot of what the machine made. Nothing is made twice: strings, frames and stacks that a pickle
+// refers to in many places are shared, and what a snapshot has only once cannot be referred to twice.
+type decoder struct {
+	*machine
+	stacks  map[int64]*Stack  // by container
+	frames  map[int64]*Frame  // by container
+	strings map[string]string // the one copy of each
+}
+
+// An object is a dict.
+type object struct {
+	d     *decoder
+	what  string // "a segment"
+	at    uint32
+	items []value // keys and values in turn
+}
+
+// get is the value of a key. Of a key that is there twice it is the last, as in Python.
+func (o object) get(key string) (value, bool) {
+	for i := len(o.items) - 2; i >= 0; i -= 2 {
+		k := o.items[i]
+		if k.kind == text && int(k.size) == len(key) && string(o.d.data[k.n:k.n+int64(k.size)]) == key {
+			return o.items[i+1], true
+		}
+	}
+	return value{}, false
+}
+
+const adviceForm = "if PyTorch wrote it, its form is new: say which version"
+
+func (d *decoder) wrong(at uint32, expected, found string) error {
+	return &FormatError{Path: d.path, Offset: int64(at), Expected: expected, Found: found, Advice: adviceForm}
+}
+
+// object is a dict, which no other part of the snapshot may be.
+func (d *decoder) object(v value, what string, at uint32) (object, error) {
+	if v.kind != dict {
+		return object{}, d.wrong(at, what+" as a dict", v.kind.String())
+	}
+	c := &d.containers[v.n]
+	if c.claimed {
+		return object{}, d.wrong(c.at, what+" that is in one place", "one that two places refer to")
+	}
+	c.claimed = true
+	return d.open(v, what), nil
+}
+
+func (d *decoder) open(v value, what string) object {
+	c := &d.containers[v.n]
+	return object{d: d, what: what, at: c.at, items: c.items}
+}
+
+// items are a list's, which no other part of the snapshot may be.
+func (d *decoder) items(v value, what string, at uint32) ([]value, error) {
+	if v.kind != list {
+		return nil, d.wrong(at, what+" as a list", v.kind.String())
+	}
+	c := &d.containers[v.n]
+	if c.claimed && len(c.items) > 0 {
+		return nil, d.wrong(c.at, what+" in one place", "a list that two places refer to")
+	}
+	c.claimed = true
+	return c.items, nil
+}
+
+// need is the value of a key that must be there.
+func (o object) need(key string, k kind) (value, error) {
+	v, ok := o.get(key)
+	switch {
+	case !ok:
+		return v, o.d.wrong(o.at, fmt.Sprintf("%s with %q", o.what, key), "none")
+	case v.kind != k:
+		return v, o.d.wrong(o.at, fmt.Sprintf("%s whose %q is %s", o.what, key, k), v.kind.String())
+	}
+	return v, nil
+}
+
+// sizeMax is more than any device has, and so little that sums of all blocks of a file stay within 64 bits.
+const sizeMax = int64(1) << 50
+
+// size is a number of bytes.
+func (o object) size(key string) (int64, error) {
+	v, err := o.need(key, integer)
+	if err == nil && (v.n < 0 || v.n > sizeMax) {
+		err = o.d.wrong(o.at, fmt.Sprintf("%s whose %q is from 0 to 1 PiB", o.what, key), fmt.Sprint(v.n))
+	}
+	return v.n, err
+}
+
+func (o object) address(key string) (uint64, error) {
+	v, err := o.need(key, integer)
+	if err == nil && (v.n < 0 || v.n > math.MaxInt64-sizeMax) {
+		err = o.d.wrong(o.at, fmt.Sprintf("%s whose %q is an address", o.what, key), fmt.Sprint(v.n))
+	}
+	return uint64(v.n), err
+}
+
+// text is the string of a key, "" where there is none.
+func (o object) text(key string) string {
+	v, _ := o.get(key)
+	if v.kind != text {
+		return ""
+	}
+	raw := o.d.data[v.n : v.n+int64(v.size)]
+	if s, ok := o.d.strings[string(raw)]; ok {
+		return s
+	}
+	s := o.d.string(v)
+	o.d.strings[string(raw)] = s
+	return s
+}
+
+// int is the number of a key, 0 where there is none.
+func (o object) int(key string) int64 {
+	if v, _ := o.get(key); v.kind == integer {
+		return v.n
+	}
+	return 0
+}
+
+// snapshot is the whole: a dict, or the list of segments that torch.cuda.memory_snapshot() returns.
+func (d *decoder) snapshot(top value) (*Snapshot, error) {
+	s := &Snapshot{}
+	byIndex := map[int]*Device{}
+	device := func(index int) *Device {
+		if byIndex[index] == nil {
+			byIndex[index] = &Device{Index: index}
+		}
+		return byIndex[index]
+	}
+	segments := top
+	if top.kind == dict {
+		o, err := d.object(top, "a snapshot", 0)
+		if err != nil {
+			return nil, err
+		}
+		if segments, err = o.need("segments", list); err != nil {
+			return nil, err
+		}
+		if err := d.traces(o, device); err != nil {
+			return nil, err
+		}
+		if err := d.settings(o, s); err != nil {
+			return nil, err
+		}
+		if err := d.annotations(o, s); err != nil {
+			return nil, err
+		}
+	}
+	items, err := d.items(segments, "a snapshot: a dict, or its segments", 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range items {
+		segment, index, err := d.segment(item)
+		if err != nil {
+			return nil, err
+		}
+		dev := device(index)
+		dev.Segments = append(dev.Segments, segment)
+	}
+	for _, dev := range byIndex {
+		if err := d.order(dev); err != nil {
+			return nil, err
+		}
+		s.Devices = append(s.Devices, *dev)
+	}
+	slices.SortFunc(s.Devices, func(a, b Device) int { return a.Index - b.Index })
+	return s, nil
+}
+
+// order sorts a device's segments by address. No two may overlap.
+func (d *decoder) order(dev *Device) error {
+	slices.SortFunc(dev.Segments, func(a, b Segment) int { return cmp.Compare(a.Address, b.Address) })
+	for i := 1; i < len(dev.Segments); i++ {
+		if before, s := dev.Segments[i-1], dev.Segments[i]; before.Address+uint64(before.Size) > s.Address {
+			return d.wrong(0, "segments that do not overlap",
+				fmt.Sprintf("those at %#x (%d bytes) and at %#x of device %d", before.Address, before.Size, s.Address, dev.Index))
+		}
+	}
+	return nil
+}
+
+// deviceMax is more devices than a machine has.
+const deviceMax = 1 << 12
+
+func (d *decoder) segment(v value) (s Segment, device int, err error) {
+	o, err := d.object(v, "a segment", 0)
+	if err != nil {
+		return s, 0, err
+	}
+	index := o.int("device")
+	if index < 0 || index >= deviceMax {
+		return s, 0, d.wrong(o.at, "a segment's device", fmt.Sprint(index))
+	}
+	if s.Address, err = o.address("address"); err != nil {
+		return s, 0, err
+	}
+	if s.Size, err = o.size("total_size"); err != nil {
+		return s, 0, err
+	}
+	s.Stream, s.Small = uint64(o.int("stream")), o.text("segment_type") == "small"
+	expandable, _ := o.get("is_expandable")
+	s.Expandable = expandable == value{kind: boolean, n: 1}
+	if pool, _ := o.get("segment_pool_id"); pool.kind == list {
+		for i, part := range d.containers[pool.n].items[:min(2, len(d.containers[pool.n].items))] {
+			s.Pool[i] = part.n
+		}
+	}
+	if s.Stack, err = d.stack(o); err != nil {
+		return s, 0, err
+	}
+	blocks, err := o.need("blocks", list)
+	if err != nil {
+		return s, 0, err
+	}
+	items, err := d.items(blocks, "a segment's blocks", o.at)
+	if err != nil {
+		return s, 0, err
+	}
+	s.Blocks = make([]Block, 0, len(items))
+	at := s.Address
+	for _, item := range items {
+		b, err := d.block(item, at, o.at)
+		if err != nil {
+			return s, 0, err
+		}
+		if b.State != parser.BlockFree {
+			s.Active, s.Requested = s.Active+b.Size, s.Requested+b.Requested
+		}
+		if b.State == parser.BlockAllocated {
+			s.Allocated += b.Size
+		}
+		at += uint64(b.Size)
+		s.Blocks = append(s.Blocks, b)
+		if at > s.Address+uint64(s.Size) {
+			break
+		}
+	}
+	if at != s.Address+uint64(s.Size) {
+		return s, 0, d.wrong(o.at, fmt.Sprintf("blocks of %d bytes, as the segment has", s.Size), fmt.Sprintf("%d", at-s.Address))
+	}
+	return s, int(index), nil
+}
+
+var states = map[string]parser.BlockState{
+	"active_allocated": parser.BlockAllocated, "active_pending_free": parser.BlockPending, "inactive": parser.BlockFree,
+	"active_awaiting_free": parser.BlockPending, // PyTorch 2.1 called it so for a while
+}
+
+func (d *decoder) block(v value, address uint64, at uint32) (b Block, err error) {
+	o, err := d.object(v, "a block", at)
+	if err != nil {
+		return b, err
+	}
+	b.Address = address
+	if b.Size, err = o.size("size"); err != nil {
+		return b, err
+	}
+	if b.Size == 0 {
+		return b, d.wrong(o.at, "a block of some bytes", "one of none")
+	}
+	state, ok := states[o.text("state")]
+	if !ok {
+		return b, d.wrong(o.at, `a block whose "state" is active_allocated, active_pending_free or inactive`, fmt.Sprintf("%q", o.text("state")))
+	}
+	b.State = state
+	if b.Stack, err = d.stack(o); err != nil {
+		return b, err
+	}
+	requested := o
+	if history, _ := o.get("history"); history.kind == list && len(d.containers[history.n].items) > 0 {
+		// Until PyTorch 2.0 a block had a history: who had this memory, the last one first.
+		if requested, err = d.object(d.containers[history.n].items[0], "a block's history", o.at); err != nil {
+			return b, err
+		}
+		if b.Stack == nil {
+			if b.Stack, err = d.stack(requested); err != nil {
+				return b, err
+			}
+		}
+		b.Requested = requested.int("real_size")
+	}
+	if v, ok := o.get("requested_size"); ok {
+		b.Requested = v.n
+	}
+	if b.Requested < 0 || b.Requested > b.Size {
+		if state != parser.BlockFree {
+			return b, d.wrong(o.at, fmt.Sprintf("a block of which at most its %d bytes were requested", b.Size), fmt.Sprint(b.Requested))
+		}
+		b.Requested = 0 // of one that was there before it was merged with its neighbours
+	}
+	return b, nil
+}
+
+// stack is an object's frames, nil where there are none.
+func (d *decoder) stack(o object) (*Stack, error) {
+	v, ok := o.get("frames")
+	if !ok || v.kind == none {
+		return nil, nil
+	}
+	if v.kind != list {
+		return nil, d.wrong(o.at, o.what+`'s "frames" as a list`, v.kind.String())
+	}
+	items := d.containers[v.n].items
+	if len(items) == 0 {
+		return nil, nil
+	}
+	if s, ok := d.stacks[v.n]; ok {
+		return s, nil
+	}
+	s := &Stack{Frames: make([]*Frame, len(items))}
+	for i, item := range items {
+		f, err := d.frame(item, d.containers[v.n].at)
+		if err != nil {
+			return nil, err
+		}
+		s.Frames[i] = f
+	}
+	d.stacks[v.n] = s
+	return s, nil
+}
+
+func (d *decoder) frame(v value, at uint32) (*Frame, error) {
+	if v.kind != dict {
+		return nil, d.wrong(at, "a frame as a dict", v.kind.String())
+	}
+	if f, ok := d.frames[v.n]; ok {
+		return f, nil
+	}
+	o := d.open(v, "a frame")
+	f := &Frame{Function: o.text("name"), File: o.text("filename"), Line: int(o.int("line"))}
+	d.frames[v.n] = f
+	return f, nil
+}
+
+// traces are the events of all devices: a list for each.
+func (d *decoder) traces(o object, device func(int) *Device) error {
+	v, ok := o.get("device_traces")
+	if !ok || v.kind == none {
+		return nil
+	}
+	devices, err := d.items(v, `the "device_traces" of a snapshot`, o.at)
+	if err != nil {
+		return err
+	}
+	if len(devices) > deviceMax {
+		return d.wrong(o.at, fmt.Sprintf("traces of at most %d devices", deviceMax), fmt.Sprint(len(devices)))
+	}
+	for index, v := range devices {
+		events, err := d.items(v, "a device's trace", o.at)
+		if err != nil {
+			return err
+		}
+		if len(events) == 0 {
+			continue
+		}
+		dev := device(index)
+		dev.Events = make([]Event, len(events))
+		for i, v := range events {
+			if dev.Events[i], err = d.event(v, o.at); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *decoder) event(v value, at uint32) (e Event, err error) {
+	o, err := d.object(v, "an event", at)
+	if err != nil {
+		return e, err
+	}
+	action, ok := actions[o.text("action")]
+	if !ok {
+		return e, d.wrong(o.at, `an event whose "action" is alloc, free_requested, free_completed, segment_alloc, segment_free, `+
+			"segment_map, segment_unmap, snapshot or oom", fmt.Sprintf("%q", o.text("action")))
+	}
+	e.Action, e.Stream, e.Micros = action, uint64(o.int("stream")), o.int("time_us")
+	if e.Size, err = o.size("size"); err != nil {
+		return e, err
+	}
+	if action == OOM {
+		if e.DeviceFree, err = o.size("device_free"); err != nil {
+			return e, err
+		}
+	} else if e.Address, err = o.address("addr"); err != nil {
+		return e, err
+	}
+	e.Stack, err = d.stack(o)
+	return e, err
+}
+
+// settings are the allocator's, which PyTorch adds since 2.2.
+func (d *decoder) settings(o object, s *Snapshot) error {
+	v, ok := o.get("allocator_settings")
+	if !ok || v.kind == none {
+		return nil
+	}
+	o, err := d.object(v, `the "allocator_settings" of a snapshot`, o.at)
+	if err != nil {
+		return err
+	}
+	s.Settings = &Settings{Conf: o.text("PYTORCH_CUDA_ALLOC_CONF")}
+	if s.Settings.Conf == "" {
+		s.Settings.Conf = o.text("PYTORCH_ALLOC_CONF") // since 2.9
+	}
+	if n := o.int("max_split_size"); n > 0 && n <= sizeMax { // -1, the largest number there is, for no limit
+		s.Settings.MaxSplitSize = n
+	}
+	if v, _ := o.get("roundup_power2_divisions"); v.kind == dict {
+		divisions, err := d.object(v, "roundup_power2_divisions", o.at)
+		if err != nil {
+			return err
+		}
+		for mib := 1; mib <= 32768; mib *= 2 {
+			s.Settings.RoundupPower2Divisions = append(s.Settings.RoundupPower2Divisions, divisions.int(fmt.Sprint(mib)))
+		}
+	}
+	return nil
+}
+
+// annotations are what the program named, which PyTorch adds since 2.6.
+func (d *decoder) annotations(o object, s *Snapshot) error {
+	v, ok := o.get("external_annotations")
+	if !ok || v.kind == none {
+		return nil
+	}
+	items, err := d.items(v, `the "external_annotations" of a snapshot`, o.at)
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		a, err := d.object(item, "an annotation", o.at)
+		if err != nil {
+			return err
+		}
+		s.Annotations = append(s.Annotations, Annotation{
+			Name: a.text("name"), Device: int(a.int("device")), Start: a.text("stage") == "START", Micros: a.int("time_us"),
+		})
+	}
+	return nil
+}

@@ -1,0 +1,284 @@
+package snapshot
+
+import (
+	"cmp"
+	"slices"
+
+	"vramsoak/parser"
+)
+
+// A memory is what an allocator holds at one moment of a trace. It is found from the end: the file has the segments and
+// blocks as they are when the trace ends; undoing all events gives those at its beginning, and doing them again those at
+// any moment between.
+type memory struct {
+	spans                                  []*span // by address
+	reserved, allocated, active, requested int64   // bytes
+	// unexplained counts the events that do not fit: a block that is freed in no segment, handed out twice.
+	unexplained int
+}
+
+// A span is a segment.
+type span struct {
+	address           uint64
+	size              int64
+	small, expandable bool
+	stream            uint64
+	held              []*held // by address
+}
+
+func (s *span) end() uint64 { return s.address + uint64(s.size) }
+
+func (s *span) active() (bytes int64) {
+	for _, h := range s.held {
+		bytes += h.size
+	}
+	return bytes
+}
+
+// A held is a block that is handed out, or given back and still in use by another stream.
+type held struct {
+	address         uint64
+	size, requested int64
+	pending         bool
+	stack           *Stack
+	// event is the one that handed it out, -1 where that was before the trace.
+	event int
+}
+
+const (
+	blockGrain = 512     // kMinBlockSize of CUDACachingAllocator.cpp: sizes are multiples of it
+	smallSize  = 1 << 20 // kSmallSize: larger requests are served from the large pool
+	smallPages = 2 << 20 // kSmallBuffer: the size of the small pool's segments
+)
+
+// last is the memory when the trace ends.
+func (d *Device) last() *memory {
+	m := &memory{}
+	for _, seg := range d.Segments {
+		s := &span{address: seg.Address, size: seg.Size, small: seg.Small, expandable: seg.Expandable, stream: seg.Stream}
+		m.reserved += seg.Size
+		for _, b := range seg.Blocks {
+			if b.State != parser.BlockFree {
+				m.add(s, len(s.held), &held{
+					address: b.Address, size: b.Size, requested: b.Requested, pending: b.State == parser.BlockPending, stack: b.Stack, event: -1,
+				})
+			}
+		}
+		m.spans = append(m.spans, s)
+	}
+	return m
+}
+
+// first is the memory when the trace begins.
+func (d *Device) first() *memory {
+	m := d.last()
+	for _, e := range slices.Backward(d.Events) {
+		switch e.Action {
+		case Alloc:
+			m.remove(e.Address)
+		case FreeRequested:
+			m.wait(e.Address, false)
+		case FreeCompleted: // who had allocated it is not told
+			m.insert(e, nil, -1)
+			m.wait(e.Address, true)
+		case SegmentAlloc, SegmentMap:
+			m.unmap(e)
+		case SegmentFree, SegmentUnmap:
+			m.reserve(e)
+		}
+	}
+	m.unexplained = 0 // what does not fit is counted when the events are done
+	return m
+}
+
+// do changes the memory as an event did.
+func (m *memory) do(e Event, index int) {
+	switch e.Action {
+	case Alloc:
+		m.insert(e, e.Stack, index)
+	case FreeRequested:
+		m.wait(e.Address, true)
+	case FreeCompleted:
+		m.wait(e.Address, true)
+		m.remove(e.Address)
+	case SegmentAlloc, SegmentMap:
+		m.reserve(e)
+	case SegmentFree, SegmentUnmap:
+		m.unmap(e)
+	}
+}
+
+// at is the index of the first span that ends after an address.
+func (m *memory) at(address uint64) int {
+	i, _ := slices.BinarySearchFunc(m.spans, address, func(s *span, a uint64) int {
+		if s.end() <= a {
+			return -1
+		}
+		return 1
+	})
+	return i
+}
+
+// find is the block at an address: its span, and where it is or would be among what the span holds.
+func (m *memory) find(address uint64) (s *span, i int, there bool) {
+	n := m.at(address)
+	if n == len(m.spans) || m.spans[n].address > address {
+		return nil, 0, false
+	}
+	s = m.spans[n]
+	i, there = slices.BinarySearchFunc(s.held, address, func(h *held, a uint64) int { return cmp.Compare(h.address, a) })
+	return s, i, there
+}
+
+func (m *memory) insert(e Event, stack *Stack, index int) {
+	s, i, there := m.find(e.Address)
+	if s == nil || there {
+		m.unexplained++
+		return
+	}
+	room := int64(s.end() - e.Address)
+	if i < len(s.held) {
+		room = int64(s.held[i].address - e.Address)
+	}
+	size := blockSize(s, e.Size, room)
+	if size > room || i > 0 && s.held[i-1].address+uint64(s.held[i-1].size) > e.Address {
+		m.unexplained++
+		return
+	}
+	m.add(s, i, &held{address: e.Address, size: size, requested: min(e.Size, size), stack: stack, event: index})
+}
+
+// blockSize is the size of the block that a request was given, where there is so much room until the next block or the
+// segment's end. The large pool leaves what is not more than 1 MiB with the block (should_split of
+// CUDACachingAllocator.cpp): as no block there is smaller, it cannot be anybody else's.
+func blockSize(s *span, requested, room int64) int64 {
+	size := max(requested+blockGrain-1, blockGrain) / blockGrain * blockGrain
+	if !s.small && !s.expandable && room > size && room-size <= smallSize {
+		return room
+	}
+	return size
+}
+
+func (m *memory) add(s *span, i int, h *held) {
+	s.held = slices.Insert(s.held, i, h)
+	m.active, m.requested = m.active+h.size, m.requested+h.requested
+	if !h.pending {
+		m.allocated += h.size
+	}
+}
+
+func (m *memory) remove(address uint64) {
+	s, i, there := m.find(address)
+	if !there {
+		m.unexplained++
+		return
+	}
+	h := s.held[i]
+	s.held = slices.Delete(s.held, i, i+1)
+	m.active, m.requested = m.active-h.size, m.requested-h.requested
+	if !h.pending {
+		m.allocated -= h.size
+	}
+}
+
+// wait says whether a block is given back and waits for other streams.
+func (m *memory) wait(address uint64, pending bool) {
+	s, i, there := m.find(address)
+	if !there {
+		m.unexplained++
+		return
+	}
+	h := s.held[i]
+	switch {
+	case pending && !h.pending:
+		m.allocated -= h.size
+	case !pending && h.pending:
+		m.allocated += h.size
+	}
+	h.pending = pending
+}
+
+// reserve adds a segment, or a part to an expandable one.
+func (m *memory) reserve(e Event) {
+	i := m.at(e.Address)
+	if e.Size == 0 || i < len(m.spans) && m.spans[i].address < e.Address+uint64(e.Size) {
+		m.unexplained++
+		return
+	}
+	expandable := e.Action == SegmentMap || e.Action == SegmentUnmap
+	s := &span{address: e.Address, size: e.Size, stream: e.Stream, expandable: expandable, small: e.Size == smallPages}
+	m.reserved += e.Size
+	if !expandable {
+		m.spans = slices.Insert(m.spans, i, s)
+		return
+	}
+	if i < len(m.spans) && m.spans[i].expandable && m.spans[i].address == s.end() {
+		next := m.spans[i]
+		s.size, s.held, s.small = s.size+next.size, next.held, next.small
+		m.spans = slices.Delete(m.spans, i, i+1)
+	}
+	if i > 0 && m.spans[i-1].expandable && m.spans[i-1].end() == s.address {
+		before := m.spans[i-1]
+		before.size, before.held = before.size+s.size, append(before.held, s.held...)
+		return
+	}
+	m.spans = slices.Insert(m.spans, i, s)
+}
+
+// unmap takes a segment away, or a part of an expandable one. What it held goes too, which no event that fits does.
+func (m *memory) unmap(e Event) {
+	i := m.at(e.Address)
+	end := e.Address + uint64(e.Size)
+	if i == len(m.spans) || m.spans[i].address > e.Address || m.spans[i].end() < end || e.Size == 0 ||
+		!m.spans[i].expandable && (m.spans[i].address != e.Address || m.spans[i].end() != end) {
+		m.unexplained++
+		return
+	}
+	s := m.spans[i]
+	from, _ := slices.BinarySearchFunc(s.held, e.Address, func(h *held, a uint64) int { return cmp.Compare(h.address, a) })
+	to, _ := slices.BinarySearchFunc(s.held, end, func(h *held, a uint64) int { return cmp.Compare(h.address, a) })
+	for to > from {
+		m.unexplained++
+		m.remove(s.held[from].address)
+		to--
+	}
+	m.reserved -= e.Size
+	head, tail := *s, *s
+	head.size, head.held = int64(e.Address-s.address), slices.Clone(s.held[:from])
+	tail.address, tail.size, tail.held = end, int64(s.end()-end), slices.Clone(s.held[from:])
+	var rest []*span
+	for _, part := range []*span{&head, &tail} {
+		if part.size > 0 {
+			rest = append(rest, part)
+		}
+	}
+	m.spans = slices.Replace(m.spans, i, i+1, rest...)
+}
+
+// free is what the allocator holds and nobody uses.
+type free struct {
+	sum     int64 // bytes
+	whole   int64 // of it in segments that hold nothing: torch.cuda.empty_cache() gives them back to the driver
+	largest int64 // the largest block
+}
+
+func (m *memory) free() (f free) {
+	for _, s := range m.spans {
+		at := s.address
+		gap := func(until uint64) {
+			if until > at {
+				f.sum += int64(until - at)
+				f.largest = max(f.largest, int64(until-at))
+			}
+		}
+		for _, h := range s.held {
+			gap(h.address)
+			at = h.address + uint64(h.size)
+		}
+		gap(s.end())
+		if len(s.held) == 0 {
+			f.whole += s.size
+		}
+	}
+	return f
+}

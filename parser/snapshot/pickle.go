@@ -1,0 +1,431 @@
+package snapshot
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"unicode/utf8"
+)
+
+// A kind is what a pickled value is.
+type kind uint8
+
+const (
+	none kind = iota
+	boolean
+	integer
+	float
+	text
+	list // tuples too: nothing in a snapshot depends on the difference
+	dict
+	mark // on the stack only
+)
+
+func (k kind) String() string {
+	return [...]string{"None", "a boolean", "an integer", "a number", "a string", "a list", "a dict", "a mark"}[k]
+}
+
+// A value is 16 bytes, whatever it is: what it holds lies elsewhere.
+type value struct {
+	kind kind
+	size uint32 // of a text, in bytes
+	// n is the integer, the bits of a float, 1 for True, where a text begins in the pickle, which of the containers a list or
+	// a dict is, how many there were on the stack when a mark was set.
+	n int64
+}
+
+// A container is a list's items, or a dict's keys and values in turn.
+type container struct {
+	items   []value
+	at      uint32 // the byte of the instruction that made it
+	claimed bool   // a part of the snapshot is it already
+}
+
+// MemoryPerByte bounds what reading takes in memory for each byte of a pickle. The dearest instructions are those of one
+// byte that make a container: a value on the stack, one in the memo, one in another container, and the container itself,
+// each in a slice that may be twice as large as what is in it, and was half as large just before.
+const MemoryPerByte = 256
+
+// A machine runs a pickle: the instructions for plain data, of protocols 2 to 5 (pickletools.py of Python describes them).
+type machine struct {
+	path       string
+	data       []byte
+	pos        int // of the next instruction
+	at         int // of this one
+	stack      []value
+	memo       []value
+	containers []container
+}
+
+// Opcodes, with Python's names for them.
+const (
+	opMark            = '('
+	opStop            = '.'
+	opBinInt          = 'J'
+	opBinInt1         = 'K'
+	opBinInt2         = 'M'
+	opNone            = 'N'
+	opBinUnicode      = 'X'
+	opAppend          = 'a'
+	opAppends         = 'e'
+	opBinGet          = 'h'
+	opLongBinGet      = 'j'
+	opEmptyList       = ']'
+	opBinPut          = 'q'
+	opLongBinPut      = 'r'
+	opSetItem         = 's'
+	opTuple           = 't'
+	opEmptyTuple      = ')'
+	opSetItems        = 'u'
+	opEmptyDict       = '}'
+	opBinFloat        = 'G'
+	opProto           = 0x80
+	opTuple1          = 0x85
+	opTuple2          = 0x86
+	opTuple3          = 0x87
+	opNewTrue         = 0x88
+	opNewFalse        = 0x89
+	opLong1           = 0x8a
+	opShortBinUnicode = 0x8c
+	opBinUnicode8     = 0x8d
+	opMemoize         = 0x94
+	opFrame           = 0x95
+)
+
+// refused are the instructions that a snapshot has no use for, and what they would do.
+var refused = map[byte]string{
+	'c': "GLOBAL, which names a function or a class", 'i': "INST, which makes an object", 'o': "OBJ, which makes an object",
+	'R': "REDUCE, which calls a function", 'b': "BUILD, which sets the state of an object", 'P': "PERSID, a reference to elsewhere",
+	'Q': "BINPERSID, a reference to elsewhere", 0x81: "NEWOBJ, which makes an object", 0x92: "NEWOBJ_EX, which makes an object",
+	0x82: "EXT1, which names a class", 0x83: "EXT2, which names a class", 0x84: "EXT4, which names a class",
+	0x93: "STACK_GLOBAL, which names a function or a class", 'B': "BINBYTES", 'C': "SHORT_BINBYTES", 0x8e: "BINBYTES8",
+	0x96: "BYTEARRAY8", 0x97: "NEXT_BUFFER, data outside of the file", 0x98: "READONLY_BUFFER", 0x8f: "EMPTY_SET",
+	0x90: "ADDITEMS of a set", 0x91: "FROZENSET", '0': "POP", '1': "POP_MARK", '2': "DUP", 0x8b: "LONG4, an integer of any size",
+	'I': "INT of protocol 0", 'L': "LONG of protocol 0", 'F': "FLOAT of protocol 0", 'S': "STRING of protocol 0",
+	'U': "SHORT_BINSTRING of Python 2", 'T': "BINSTRING of Python 2", 'V': "UNICODE of protocol 0", 'g': "GET of protocol 0",
+	'p': "PUT of protocol 0", 'd': "DICT of protocol 0", 'l': "LIST of protocol 0",
+}
+
+const (
+	plainData   = "plain data: dicts, lists, tuples, strings, numbers, booleans, None"
+	adviceWrite = `give what torch.cuda.memory._dump_snapshot("FILE.pickle") wrote`
+	adviceWhole = "give the whole file; write it anew where it was cut off"
+)
+
+// A FormatError says where a file is no snapshot. Its text is "PATH: byte OFFSET: expected ..., found ...; what to do".
+type FormatError struct {
+	Path            string
+	Offset          int64
+	Expected, Found string
+	Advice          string
+}
+
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("%s: byte %d: expected %s, found %s; %s", e.Path, e.Offset, e.Expected, e.Found, e.Advice)
+}
+
+func (m *machine) bad(expected, found, advice string) error {
+	return &FormatError{Path: m.path, Offset: int64(m.at), Expected: expected, Found: found, Advice: advice}
+}
+
+// run reads the pickle and returns the object that it makes.
+func (m *machine) run() (value, error) {
+	if err := m.begin(); err != nil {
+		return value{}, err
+	}
+	for {
+		m.at = m.pos
+		op, err := m.take(1, "the next instruction; the last is STOP")
+		if err != nil {
+			return value{}, err
+		}
+		if op[0] == opStop {
+			return m.end()
+		}
+		if err := m.step(op[0]); err != nil {
+			return value{}, err
+		}
+	}
+}
+
+// begin is the protocol, as the first two bytes say.
+func (m *machine) begin() error {
+	const expected = "a pickle of protocol 2 to 5"
+	switch head := m.data[:min(2, len(m.data))]; {
+	case len(head) < 2:
+		return m.bad(expected, fmt.Sprintf("a file of %d bytes", len(m.data)), adviceWhole)
+	case bytes.Equal(head, []byte("PK")):
+		return m.bad(expected, "a zip archive, as torch.save writes", adviceWrite)
+	case head[0] != opProto:
+		return m.bad(expected, fmt.Sprintf("%q", m.data[:min(8, len(m.data))]), adviceWrite)
+	case head[1] < 2 || head[1] > 5:
+		return m.bad(expected, fmt.Sprintf("protocol %d", head[1]), adviceWrite)
+	}
+	m.pos = 2
+	return nil
+}
+
+// end is the pickle's object, which alone is left on the stack.
+func (m *machine) end() (value, error) {
+	if len(m.stack) != 1 || m.stack[0].kind == mark {
+		return value{}, m.bad("one object at STOP", fmt.Sprintf("%d", len(m.stack)), adviceWrite)
+	}
+	if rest := len(m.data) - m.pos; rest > 0 {
+		m.at = m.pos
+		return value{}, m.bad("the end of the file after STOP", fmt.Sprintf("%d bytes more", rest), adviceWrite)
+	}
+	return m.stack[0], nil
+}
+
+// step runs one instruction.
+func (m *machine) step(op byte) error {
+	switch op {
+	case opNone:
+		m.push(value{kind: none})
+	case opNewTrue:
+		m.push(value{kind: boolean, n: 1})
+	case opNewFalse:
+		m.push(value{kind: boolean})
+	case opBinInt, opBinInt1, opBinInt2, opLong1, opBinFloat:
+		return m.number(op)
+	case opShortBinUnicode, opBinUnicode, opBinUnicode8:
+		return m.text(op)
+	case opMark:
+		m.push(value{kind: mark})
+	case opEmptyList, opEmptyTuple:
+		m.make(list, nil)
+	case opEmptyDict:
+		m.make(dict, nil)
+	case opTuple, opTuple1, opTuple2, opTuple3:
+		return m.tuple(op)
+	case opAppend, opAppends, opSetItem, opSetItems:
+		return m.fill(op)
+	case opBinPut, opLongBinPut, opMemoize:
+		return m.put(op)
+	case opBinGet, opLongBinGet:
+		return m.get(op)
+	case opProto:
+		return m.bad("one PROTO, at the beginning", "another", adviceWrite)
+	case opFrame:
+		return m.frame()
+	default:
+		name, ok := refused[op]
+		if !ok {
+			return m.bad("an instruction of a pickle", fmt.Sprintf("byte %#02x", op), adviceWhole)
+		}
+		return m.bad(plainData, "the instruction "+name, "it was not run; do not load the file in Python unless you know who made it")
+	}
+	return nil
+}
+
+func (m *machine) push(v value) { m.stack = append(m.stack, v) }
+
+func (m *machine) make(k kind, items []value) {
+	m.containers = append(m.containers, container{items: items, at: uint32(m.at)})
+	m.push(value{kind: k, n: int64(len(m.containers) - 1)})
+}
+
+// take is the next n bytes.
+func (m *machine) take(n uint64, what string) ([]byte, error) {
+	if n > uint64(len(m.data)-m.pos) {
+		return nil, m.bad(fmt.Sprintf("%s (%d bytes)", what, n), fmt.Sprintf("the end of the file at byte %d", len(m.data)), adviceWhole)
+	}
+	b := m.data[m.pos : m.pos+int(n)]
+	m.pos += int(n)
+	return b, nil
+}
+
+// length is an unsigned number of so many bytes, little endian.
+func (m *machine) length(size uint64) (uint64, error) {
+	b, err := m.take(size, "a length")
+	if err != nil {
+		return 0, err
+	}
+	var all [8]byte
+	copy(all[:], b)
+	return binary.LittleEndian.Uint64(all[:]), nil
+}
+
+func (m *machine) number(op byte) error {
+	size := map[byte]uint64{opBinInt: 4, opBinInt1: 1, opBinInt2: 2, opBinFloat: 8}[op]
+	if op == opLong1 {
+		var err error
+		if size, err = m.length(1); err != nil {
+			return err
+		}
+		if size > 8 {
+			return m.bad("an integer of at most 8 bytes", fmt.Sprintf("one of %d", size), adviceWrite)
+		}
+	}
+	b, err := m.take(size, "a number")
+	if err != nil {
+		return err
+	}
+	v := value{kind: integer}
+	switch op {
+	case opBinInt:
+		v.n = int64(int32(binary.LittleEndian.Uint32(b)))
+	case opBinInt1:
+		v.n = int64(b[0])
+	case opBinInt2:
+		v.n = int64(binary.LittleEndian.Uint16(b))
+	case opBinFloat:
+		v = value{kind: float, n: int64(binary.BigEndian.Uint64(b))}
+	case opLong1: // two's complement: the sign is in the last byte
+		var all [8]byte
+		if len(b) > 0 && b[len(b)-1] >= 0x80 {
+			all = [8]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
+		}
+		copy(all[:], b)
+		v.n = int64(binary.LittleEndian.Uint64(all[:]))
+	}
+	m.push(v)
+	return nil
+}
+
+func (m *machine) text(op byte) error {
+	size := map[byte]uint64{opShortBinUnicode: 1, opBinUnicode: 4, opBinUnicode8: 8}[op]
+	n, err := m.length(size)
+	if err != nil {
+		return err
+	}
+	begin := m.pos
+	b, err := m.take(n, "a string")
+	if err != nil {
+		return err
+	}
+	m.push(value{kind: text, size: uint32(len(b)), n: int64(begin)})
+	return nil
+}
+
+// sinceMark takes what is above the last mark off the stack, and the mark. What it returns is valid until the next push.
+func (m *machine) sinceMark() ([]value, error) {
+	for i := len(m.stack) - 1; i >= 0; i-- {
+		if m.stack[i].kind == mark {
+			items := m.stack[i+1:]
+			m.stack = m.stack[:i]
+			return items, nil
+		}
+	}
+	return nil, m.bad("a MARK before this instruction", "none", adviceWrite)
+}
+
+// top takes n values off the stack, none of them a mark.
+func (m *machine) top(n int) ([]value, error) {
+	if len(m.stack) < n {
+		return nil, m.bad(fmt.Sprintf("%d values on the stack", n), fmt.Sprintf("%d", len(m.stack)), adviceWrite)
+	}
+	items := m.stack[len(m.stack)-n:]
+	for _, v := range items {
+		if v.kind == mark {
+			return nil, m.bad(fmt.Sprintf("%d values on the stack", n), "a MARK", adviceWrite)
+		}
+	}
+	m.stack = m.stack[:len(m.stack)-n]
+	return items, nil
+}
+
+func (m *machine) tuple(op byte) error {
+	var items []value
+	var err error
+	if op == opTuple {
+		items, err = m.sinceMark()
+	} else {
+		items, err = m.top(int(op - opTuple1 + 1))
+	}
+	if err != nil {
+		return err
+	}
+	m.make(list, append([]value(nil), items...))
+	return nil
+}
+
+// fill adds one item (APPEND, SETITEM) or those since the mark to the list or dict that is below them.
+func (m *machine) fill(op byte) error {
+	var items []value
+	var err error
+	k, several := list, op == opAppends || op == opSetItems
+	if op == opSetItem || op == opSetItems {
+		k = dict
+	}
+	switch {
+	case several:
+		items, err = m.sinceMark()
+	case k == list:
+		items, err = m.top(1)
+	default:
+		items, err = m.top(2)
+	}
+	if err != nil {
+		return err
+	}
+	if len(m.stack) == 0 || m.stack[len(m.stack)-1].kind != k {
+		return m.bad(k.String()+" to add to", "another value", adviceWrite)
+	}
+	if k == dict && len(items)%2 != 0 {
+		return m.bad("as many values as keys", fmt.Sprintf("%d of both", len(items)), adviceWrite)
+	}
+	c := &m.containers[m.stack[len(m.stack)-1].n]
+	c.items = append(c.items, items...)
+	return nil
+}
+
+// put keeps the top of the stack in the memo. Python and PyTorch number what they keep from 0 on.
+func (m *machine) put(op byte) error {
+	index := uint64(len(m.memo))
+	if op != opMemoize {
+		var err error
+		if index, err = m.length(map[byte]uint64{opBinPut: 1, opLongBinPut: 4}[op]); err != nil {
+			return err
+		}
+	}
+	if index > uint64(len(m.memo)) {
+		return m.bad(fmt.Sprintf("a place in the memo of at most %d", len(m.memo)), fmt.Sprintf("%d", index), adviceWrite)
+	}
+	if len(m.stack) == 0 || m.stack[len(m.stack)-1].kind == mark {
+		return m.bad("a value to keep", "none", adviceWrite)
+	}
+	v := m.stack[len(m.stack)-1]
+	if index == uint64(len(m.memo)) {
+		m.memo = append(m.memo, v)
+	} else {
+		m.memo[index] = v
+	}
+	return nil
+}
+
+func (m *machine) get(op byte) error {
+	index, err := m.length(map[byte]uint64{opBinGet: 1, opLongBinGet: 4}[op])
+	if err != nil {
+		return err
+	}
+	if index >= uint64(len(m.memo)) {
+		return m.bad(fmt.Sprintf("a place in the memo below %d", len(m.memo)), fmt.Sprintf("%d", index), adviceWrite)
+	}
+	m.push(m.memo[index])
+	return nil
+}
+
+// frame is the head of a part of the file that Python's reader takes in at once: 8 bytes of length.
+func (m *machine) frame() error {
+	n, err := m.length(8)
+	if err != nil {
+		return err
+	}
+	if rest := len(m.data) - m.pos; n > uint64(rest) {
+		return m.bad(fmt.Sprintf("a frame of %d bytes", n), fmt.Sprintf("%d until the end of the file", rest), adviceWhole)
+	}
+	return nil
+}
+
+// string is a text's. What is not UTF-8 (Python escapes file names that are not) is replaced.
+func (m *machine) string(v value) string {
+	b := m.data[v.n : v.n+int64(v.size)]
+	if !utf8.Valid(b) {
+		b = bytes.ToValidUTF8(b, []byte("\uFFFD"))
+	}
+	return string(b)
+}
+
+func (v value) float() float64 { return math.Float64frombits(uint64(v.n)) }

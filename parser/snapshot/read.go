@@ -1,0 +1,81 @@
+package snapshot
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// MaxSize is the largest pickle that is read, in bytes. PyTorch writes some 300 to 1,000 bytes for an event with a stack;
+// its default of 2^63 events is used up by memory, not by this.
+const MaxSize = 2 << 30
+
+// Open reads the snapshot in a file, compressed by gzip or zstd (told by its first bytes) or not, or "-" for standard input.
+func Open(path string) (*Snapshot, error) {
+	file, name := os.Stdin, "standard input"
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = f.Close() }() // only read
+		file, name = f, path
+	}
+	if info, err := file.Stat(); err != nil {
+		return nil, err
+	} else if info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder; expected a snapshot in it, such as %s/snapshot.pickle", path, path)
+	}
+	return Read(file, name)
+}
+
+// Read reads the snapshot that r has, compressed or not; name is what errors call it.
+func Read(r io.Reader, name string) (*Snapshot, error) {
+	data, err := readAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	m := &machine{path: name, data: data}
+	top, err := m.run()
+	if err != nil {
+		return nil, err
+	}
+	d := decoder{machine: m, stacks: map[int64]*Stack{}, frames: map[int64]*Frame{}, strings: map[string]string{}}
+	return d.snapshot(top)
+}
+
+// readAll is what r has, decompressed. The size of what it decompresses to is bounded as that of any pickle is.
+func readAll(r io.Reader) ([]byte, error) {
+	head := make([]byte, 4)
+	n, err := io.ReadFull(r, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, err
+	}
+	r = io.MultiReader(bytes.NewReader(head[:n]), r)
+	switch {
+	case bytes.HasPrefix(head[:n], []byte{0x1f, 0x8b}):
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return nil, fmt.Errorf("it begins like gzip: %w", err)
+		}
+		r = z
+	case bytes.Equal(head[:n], []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
+		if err != nil {
+			return nil, fmt.Errorf("it begins like zstd: %w", err)
+		}
+		defer z.Close()
+		r = z
+	}
+	data, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
+	if err == nil && len(data) > MaxSize {
+		err = fmt.Errorf("expected a pickle of at most %d GiB, found more; record less: "+
+			"torch.cuda.memory._record_memory_history(max_entries=1000000)", MaxSize>>30)
+	}
+	return data, err
+}

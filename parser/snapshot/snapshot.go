@@ -1,0 +1,104 @@
+package snapshot
+
+import "vramsoak/parser"
+
+// A Snapshot is what a file says: the allocators of all devices at one time, and what happened to them before.
+type Snapshot struct {
+	Devices     []Device // those that hold memory or have events, in their order
+	Settings    *Settings
+	Annotations []Annotation // what torch.profiler.record_function and optimizers named, in time
+}
+
+// A Device is one device's allocator.
+type Device struct {
+	Index    int
+	Segments []Segment // by address
+	// Events are what happened last, oldest first: everything since the recording began, unless there was more than its
+	// max_entries. Without a trace there are none, or one.
+	Events []Event
+}
+
+// A Segment is memory that the allocator holds from the driver.
+type Segment struct {
+	Address   uint64
+	Size      int64 // bytes
+	Allocated int64 // bytes of blocks that are handed out
+	Active    int64 // bytes of blocks that are handed out, or wait for another stream
+	Requested int64 // bytes that were asked for, of the active blocks
+	Stream    uint64
+	Small     bool // of the pool for blocks of at most 1 MiB
+	// Expandable segments grow and shrink at their end; this one is a part that is mapped without a gap.
+	Expandable bool
+	Pool       [2]int64 // a private pool's id (of a CUDA graph, of torch.cuda.MemPool); 0, 0 for the common one
+	Stack      *Stack   // where it was allocated; nil where that was not recorded
+	Blocks     []Block  // without gaps, from the segment's address on
+}
+
+// A Block is a part of a segment.
+type Block struct {
+	Address   uint64
+	Size      int64 // bytes
+	Requested int64 // bytes that were asked for; of free blocks, what the last owner asked for, or 0
+	State     parser.BlockState
+	Stack     *Stack // where it was allocated; nil where that was not recorded
+}
+
+// An Action is what an event tells.
+type Action uint8
+
+// The actions of a trace, in the order of PyTorch's TraceEntry.
+const (
+	Alloc         Action = iota // a block is handed out; Size is what was asked for
+	FreeRequested               // it is given back
+	FreeCompleted               // no stream uses it any more: from now on it can be handed out again
+	SegmentAlloc                // cudaMalloc
+	SegmentFree                 // cudaFree
+	SegmentMap                  // an expandable segment grew
+	SegmentUnmap
+	SnapshotTaken // Size is what was active
+	OOM           // Size is what was asked for, rounded; DeviceFree what the driver had
+)
+
+var actions = map[string]Action{
+	"alloc": Alloc, "free_requested": FreeRequested, "free_completed": FreeCompleted, "segment_alloc": SegmentAlloc,
+	"segment_free": SegmentFree, "segment_map": SegmentMap, "segment_unmap": SegmentUnmap, "snapshot": SnapshotTaken, "oom": OOM,
+	// PyTorch 2.0 and older, as Module.cpp called it while a free had one event only.
+	"free": FreeCompleted,
+}
+
+// An Event is one entry of a trace.
+type Event struct {
+	Action     Action
+	Address    uint64 // none of OOM
+	Size       int64  // bytes
+	DeviceFree int64  // bytes, of OOM
+	Stream     uint64
+	Micros     int64  // microseconds since 1970; 0 where that was not recorded
+	Stack      *Stack // nil where that was not recorded
+}
+
+// A Stack is who called whom, innermost first. Blocks and events that have the same one point to the same Stack.
+type Stack struct{ Frames []*Frame }
+
+// A Frame is a line of a function. What PyTorch records of C++ has often no file ("??") and no line (0).
+type Frame struct {
+	Function, File string
+	Line           int
+}
+
+// Settings are the allocator's.
+type Settings struct {
+	Conf string // PYTORCH_CUDA_ALLOC_CONF, as it was given
+	// MaxSplitSize is in bytes; 0 for no limit.
+	MaxSplitSize int64
+	// RoundupPower2Divisions are those of sizes from 1 MiB up to 2, 4 ... 32768 MiB; 0 for rounding to 512 bytes.
+	RoundupPower2Divisions []int64
+}
+
+// An Annotation is the beginning or the end of something with a name.
+type Annotation struct {
+	Name   string
+	Device int
+	Start  bool
+	Micros int64 // microseconds since 1970
+}

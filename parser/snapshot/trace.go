@@ -1,0 +1,209 @@
+package snapshot
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"vramsoak/parser"
+)
+
+// An Op is one line of a trace for vramsoak replay.
+type Op struct {
+	Kind   byte // 'a' allocate, 'f' free, 'e' empty the cache, 'c' configure, '#' a comment
+	ID     int
+	Size   int64 // bytes, of an allocation
+	Stream int
+	Text   string // of a comment or a configuration
+	// Event is the index of the event that the line is made of, -1 for what sets the memory up that was held before.
+	Event int
+}
+
+func (o Op) String() string {
+	switch o.Kind {
+	case 'a':
+		if o.Stream == 0 {
+			return fmt.Sprintf("a %d %d", o.ID, o.Size)
+		}
+		return fmt.Sprintf("a %d %d %d", o.ID, o.Size, o.Stream)
+	case 'f':
+		return fmt.Sprintf("f %d", o.ID)
+	case 'e':
+		return "e"
+	}
+	return string(o.Kind) + " " + o.Text
+}
+
+// WriteTrace writes the device's events as a trace for vramsoak replay. settings are the snapshot's, or nil.
+func (d *Device) WriteTrace(w io.Writer, settings *Settings) error {
+	buf := bufio.NewWriter(w)
+	for op := range d.Ops(settings) {
+		if _, err := fmt.Fprintln(buf, op); err != nil {
+			return err
+		}
+	}
+	return buf.Flush()
+}
+
+// Ops are the device's events as operations of an allocator, preceded by those that build what was held when the first
+// event came.
+//
+// That is found by undoing all events from the segments in the file. Segment after segment is rebuilt, in the order of
+// their addresses: all of it is allocated, what was in use by its own and what was free as fillers, so that the next
+// segment must be a new one; in the end the fillers are freed. A segment that is larger than its first block made it
+// (because it was made for another, long freed) is allocated whole and freed first. This is done without the settings,
+// which come after it: they could round fillers, or leave large blocks whole.
+//
+// An allocation is an "a", with what was asked for. A block is freed when its free was completed, not when it was
+// requested: until then no stream can have it. Segments that were given back are an "e" where nothing that could be given
+// back is left after it, as after torch.cuda.empty_cache() and after a failed cudaMalloc; else they are left to the replayed
+// allocator, which finds out by itself where its card is as large. An allocation that failed is an "a", freed at once, in case it does not.
+func (d *Device) Ops(settings *Settings) iter.Seq[Op] {
+	return func(yield func(Op) bool) {
+		t := tracer{device: d, yield: yield, ids: map[uint64]int{}, streams: map[uint64]int{0: 0}, memory: d.first(), event: -1}
+		t.setUp(settings)
+		for i := range d.Events {
+			if t.stopped {
+				return
+			}
+			t.event = i
+			t.do(i)
+		}
+	}
+}
+
+type tracer struct {
+	device  *Device
+	yield   func(Op) bool
+	stopped bool
+	memory  *memory
+	ids     map[uint64]int // of the blocks that are active, by address
+	last    int            // the last id that was given
+	streams map[uint64]int // streams are pointers; the trace counts them
+	event   int
+}
+
+func (t *tracer) emit(o Op) {
+	o.Event = t.event
+	t.stopped = t.stopped || !t.yield(o)
+}
+
+func (t *tracer) comment(format string, args ...any) {
+	t.emit(Op{Kind: '#', Text: fmt.Sprintf(format, args...)})
+}
+
+func (t *tracer) stream(s uint64) int {
+	n, ok := t.streams[s]
+	if !ok {
+		n = len(t.streams)
+		t.streams[s] = n
+	}
+	return n
+}
+
+// alloc is an allocation of a new id.
+func (t *tracer) alloc(size int64, stream uint64) int {
+	t.last++
+	t.emit(Op{Kind: 'a', ID: t.last, Size: size, Stream: t.stream(stream)})
+	return t.last
+}
+
+func (t *tracer) free(id int) { t.emit(Op{Kind: 'f', ID: id}) }
+
+// setUp builds the memory that was held when the first event came.
+func (t *tracer) setUp(settings *Settings) {
+	t.comment("device %d: %d events", t.device.Index, len(t.device.Events))
+	if len(t.memory.spans) > 0 {
+		t.comment("held when the first event came: %s in %d segments, %s of it allocated",
+			parser.FormatBytes(t.memory.reserved), len(t.memory.spans), parser.FormatBytes(t.memory.allocated))
+	}
+	expandable := false
+	var fillers []int
+	for _, s := range t.memory.spans {
+		if t.stopped {
+			return
+		}
+		if s.expandable != expandable {
+			expandable = s.expandable
+			t.emit(Op{Kind: 'c', Text: "expandable_segments:" + pythonBool(expandable)})
+		}
+		fillers = append(fillers, t.rebuild(s)...)
+	}
+	for _, id := range fillers {
+		t.free(id)
+	}
+	if settings != nil && settings.Conf != "" {
+		t.emit(Op{Kind: 'c', Text: strings.ReplaceAll(settings.Conf, "\n", " ")})
+	}
+	if len(t.memory.spans) > 0 {
+		t.comment("the events")
+	}
+}
+
+func pythonBool(b bool) string {
+	if b {
+		return "True"
+	}
+	return "False"
+}
+
+// rebuild allocates a segment: the blocks that are in use, and fillers, whose ids it returns.
+func (t *tracer) rebuild(s *span) (fillers []int) {
+	if !s.small && len(s.held) > 0 && s.held[0].size != s.size {
+		t.free(t.alloc(s.size, s.stream))
+	}
+	at := s.address
+	fill := func(until uint64) {
+		for at < until {
+			n := int64(until - at)
+			if s.small {
+				n = min(n, smallSize)
+			}
+			fillers = append(fillers, t.alloc(n, s.stream))
+			at += uint64(n)
+		}
+	}
+	for _, h := range s.held {
+		fill(h.address)
+		size := h.size
+		if h.requested > 0 && blockSize(s, h.requested, int64(s.end()-h.address)) == h.size && (s.small || h.requested > smallSize) {
+			size = h.requested
+		}
+		t.ids[h.address] = t.alloc(size, s.stream)
+		at = h.address + uint64(h.size)
+	}
+	fill(s.end())
+	return fillers
+}
+
+// do is one event.
+func (t *tracer) do(i int) {
+	e := t.device.Events[i]
+	switch e.Action {
+	case Alloc:
+		t.ids[e.Address] = t.alloc(e.Size, e.Stream)
+	case FreeCompleted:
+		if id, ok := t.ids[e.Address]; ok {
+			t.free(id)
+			delete(t.ids, e.Address)
+		}
+	case OOM:
+		t.comment("out of memory: %s, of which the driver had %s", parser.FormatBytes(e.Size), parser.FormatBytes(e.DeviceFree))
+		t.free(t.alloc(e.Size, e.Stream))
+	}
+	t.memory.do(e, i)
+	if gives(e) && (i+1 == len(t.device.Events) || !gives(t.device.Events[i+1])) {
+		idle := slices.ContainsFunc(t.memory.spans, func(s *span) bool { return len(s.held) == 0 })
+		if idle {
+			t.comment("some segments were given back")
+		} else {
+			t.emit(Op{Kind: 'e'})
+		}
+	}
+}
+
+// gives says that memory went back to the driver.
+func gives(e Event) bool { return e.Action == SegmentFree || e.Action == SegmentUnmap }

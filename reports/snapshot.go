@@ -1,0 +1,242 @@
+package reports
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"vramsoak/parser"
+	"vramsoak/parser/snapshot"
+)
+
+// SnapshotOptions say how a memory snapshot is shown.
+type SnapshotOptions struct {
+	Top    int  // rows of each table; 0 for all
+	Stacks bool // whole stacks below the sites
+}
+
+// SnapshotJSON writes what memory snapshots tell as one object; sizes are bytes, times microseconds.
+func SnapshotJSON(w io.Writer, path string, devices []*snapshot.Analysis) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(struct {
+		Schema  string               `json:"schema"`
+		Path    string               `json:"path"`
+		Devices []*snapshot.Analysis `json:"devices"`
+	}{"vramsoak.snapshot/1", path, devices})
+}
+
+// SnapshotText writes for people what a memory snapshot tells: totals, what failed, what holds memory, what was never given
+// back, what keeps free memory from being used, the peak.
+func SnapshotText(w io.Writer, devices []*snapshot.Analysis, opts SnapshotOptions) error {
+	t := snapshotText{Writer: bufio.NewWriter(w), opts: opts}
+	for i, a := range devices {
+		if i > 0 {
+			t.line("")
+		}
+		t.totals(a)
+		if a.Trace != nil {
+			t.failures(a.Trace)
+		}
+		t.usages("What holds memory now", a.Holds, a.Totals.Active)
+		if a.Trace != nil && a.Trace.Allocations > 0 {
+			t.kept(a.Trace)
+		}
+		t.free(a.Free)
+		if a.Trace != nil && a.Trace.Allocations > 0 {
+			t.peak(a.Trace)
+		}
+	}
+	return t.Flush()
+}
+
+type snapshotText struct {
+	*bufio.Writer
+	opts SnapshotOptions
+}
+
+// line writes a line; an error comes back when the writer is flushed.
+func (t snapshotText) line(format string, args ...any) {
+	_, _ = fmt.Fprintln(t, strings.TrimRight(fmt.Sprintf(format, args...), " "))
+}
+
+func (t snapshotText) totals(a *snapshot.Analysis) {
+	head := fmt.Sprintf("Device %d: ", a.Device)
+	switch tr := a.Trace; {
+	case tr == nil || tr.Allocations == 0:
+		head += "no history of allocations in the file"
+	default:
+		head += plural(tr.Events, "event")
+		if tr.Micros > 0 {
+			head += " in " + seconds(tr.Micros)
+		}
+		if tr.StartReserved > 0 {
+			head += "; the history begins with " + parser.FormatBytes(tr.StartReserved) + " held already"
+		}
+		if tr.Unexplained > 0 {
+			head += "; " + plural(tr.Unexplained, "event") + " do not fit to its segments"
+		}
+	}
+	t.line("%s", head)
+	sums := a.Totals
+	row := func(name string, bytes int64, what string) {
+		t.line("  %-15s %10s  %s", name, parser.FormatBytes(bytes), what)
+	}
+	row("reserved", sums.Reserved, plural(sums.Segments, "segment")+" from the driver")
+	if sums.Private > 0 {
+		row("  private pools", sums.Private, "of it for CUDA graphs and memory pools of the program's own")
+	}
+	row("allocated", sums.Allocated, shareOf(sums.Allocated, sums.Reserved)+" of it")
+	if sums.Active != sums.Allocated {
+		row("active", sums.Active, "with what is given back and still in use by another stream")
+	}
+	row("requested", sums.Requested, "rounding takes "+parser.FormatBytes(sums.Rounding())+" ("+shareOf(sums.Rounding(), sums.Active)+") more")
+	row("inactive split", a.Free.InactiveSplit, "free, in segments that hold something")
+	row("cached", a.Free.Whole, "free, in segments that hold nothing: torch.cuda.empty_cache() gives them back")
+}
+
+func (t snapshotText) failures(tr *snapshot.Trace) {
+	shown := t.top(len(tr.OOMs))
+	if len(tr.OOMs) > 0 {
+		t.line("\nOut of memory, %s", times(len(tr.OOMs)))
+	}
+	for _, o := range tr.OOMs[:shown] {
+		t.line("  event %s: asked for %s at %s", number(o.Event+1), parser.FormatBytes(o.Requested), siteText(o.Site))
+		t.line("    free were %s of the driver's, and %s of the %s that were reserved, in blocks of at most %s",
+			parser.FormatBytes(o.DeviceFree), parser.FormatBytes(o.Free), parser.FormatBytes(o.Reserved), parser.FormatBytes(o.Largest))
+		if o.Fragmented() {
+			t.line("    fragmentation: enough was free in sum, and not in one piece")
+		} else {
+			t.line("    not enough was free, in one piece or in sum: %s were allocated", parser.FormatBytes(o.Allocated))
+		}
+	}
+	t.more(len(tr.OOMs)-shown, "failure")
+}
+
+func (t snapshotText) usages(title string, usages []snapshot.Usage, whole int64) {
+	t.line("\n%s", title)
+	t.line("  %10s  %6s  %7s  %10s  %s", "bytes", "share", "blocks", "largest", "site")
+	shown := t.top(len(usages))
+	for _, u := range usages[:shown] {
+		t.line("  %10s  %6s  %7s  %10s  %s", parser.FormatBytes(u.Bytes), shareOf(u.Bytes, whole), number(u.Blocks),
+			parser.FormatBytes(u.Largest), siteText(u.Site))
+		t.below(u, 42)
+	}
+	t.more(len(usages)-shown, "site")
+}
+
+func (t snapshotText) kept(tr *snapshot.Trace) {
+	t.line("\nAllocated in this history and never given back")
+	if len(tr.Kept) == 0 {
+		t.line("  nothing")
+		return
+	}
+	t.line("  %10s  %7s  %6s  %10s  %s", "bytes", "blocks", "steps", "when", "site")
+	shown := t.top(len(tr.Kept))
+	for _, g := range tr.Kept[:shown] {
+		t.line("  %10s  %7s  %6s  %10s  %s", parser.FormatBytes(g.Bytes), number(g.Blocks), number(g.Steps),
+			fmt.Sprintf("%.0f-%.0f %%", 100*g.From, 100*g.To), siteText(g.Site))
+		t.below(g.Usage, 43)
+	}
+	t.more(len(tr.Kept)-shown, "site")
+}
+
+func (t snapshotText) free(f snapshot.Free) {
+	t.line("\nFree and not given back: %s, in blocks of at most %s", parser.FormatBytes(f.Sum), parser.FormatBytes(f.Largest))
+	if len(f.Pins) == 0 {
+		t.line("  no segment that holds something is half free or more")
+		return
+	}
+	t.line("  of segments that are half free or more, and cannot be given back because of")
+	t.line("  %10s  %10s  %8s  %s", "free", "held", "segments", "site")
+	shown := t.top(len(f.Pins))
+	for _, p := range f.Pins[:shown] {
+		t.line("  %10s  %10s  %8s  %s", parser.FormatBytes(p.Free), parser.FormatBytes(p.Holds), number(p.Segments), siteText(p.Site))
+		t.library(p.Site, 36)
+	}
+	t.more(len(f.Pins)-shown, "site")
+}
+
+func (t snapshotText) peak(tr *snapshot.Trace) {
+	at := "before the first event"
+	if tr.Peak.Event >= 0 {
+		at = "event " + number(tr.Peak.Event+1)
+	}
+	if tr.Peak.In != "" {
+		at += ", in " + clean(tr.Peak.In)
+	}
+	t.usages(fmt.Sprintf("The peak of this history: %s allocated, %s reserved (%s)",
+		parser.FormatBytes(tr.Peak.Allocated), parser.FormatBytes(tr.Peak.Reserved), at), tr.PeakHolds, tr.Peak.Allocated)
+}
+
+// below is what stands below a site: the library that asked, or the whole stack.
+func (t snapshotText) below(u snapshot.Usage, column int) {
+	if !t.opts.Stacks || len(u.Stacks) == 0 {
+		t.library(u.Site, column)
+		return
+	}
+	for _, f := range u.Stacks[0].Frames {
+		t.line("%*s%s", column, "", frameText(f))
+	}
+	if more := len(u.Stacks) - 1; more > 0 {
+		t.line("%*s(the stack with most bytes; %d others)", column, "", more)
+	}
+}
+
+func (t snapshotText) library(s snapshot.Site, column int) {
+	if s.Library != "" {
+		t.line("%*sin %s", column, "", shortenPath(clean(s.Library), siteWidth))
+	}
+}
+
+// top is how many of n rows are shown.
+func (t snapshotText) top(n int) int {
+	if t.opts.Top == 0 {
+		return n
+	}
+	return min(n, t.opts.Top)
+}
+
+func (t snapshotText) more(n int, noun string) {
+	if n > 0 {
+		t.line("  and %s more: --top 0", plural(n, noun))
+	}
+}
+
+// siteWidth is how much of a site is shown: what tells files apart stands at the end.
+const siteWidth = 90
+
+func siteText(s snapshot.Site) string { return shortenPath(clean(s.String()), siteWidth) }
+
+// frameText is a line of a stack: "train.py:40 main", "at::empty(...)".
+func frameText(f *snapshot.Frame) string {
+	text := clean(f.Function)
+	if f.Line > 0 || f.Python() {
+		text = clean(f.File) + ":" + strconv.Itoa(f.Line) + " " + text
+	}
+	if utf8.RuneCountInString(text) > 2*siteWidth {
+		text = shorten(text, 2*siteWidth)
+	}
+	return text
+}
+
+func shareOf(part, whole int64) string {
+	if whole == 0 {
+		return "0.0 %"
+	}
+	return strconv.FormatFloat(100*float64(part)/float64(whole), 'f', 1, 64) + " %"
+}
+
+func seconds(micros int64) string { return strconv.FormatFloat(float64(micros)/1e6, 'f', 3, 64) + " s" }
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return number(n) + " times"
+}
