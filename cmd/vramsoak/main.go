@@ -104,8 +104,8 @@ and fails the build when memory is not given back.`,
 		root.AddCommand(cmd)
 	}
 	for _, cmd := range []*cobra.Command{
-		newBaselineCommand(), newHistoryCommand(), newCalibrateCommand(), newParseCommand(), newPlotCommand(), newFixturesCommand(),
-		newDoctorCommand(), newSnapshotCommand(),
+		newBaselineCommand(), newHistoryCommand(), newCalibrateCommand(), newParseCommand(), newPlotCommand(), newSimulateCommand(),
+		newSnapshotCommand(), newFixturesCommand(), newDoctorCommand(),
 	} {
 		cmd.SetHelpTemplate(template + plainStatus)
 		root.AddCommand(cmd)

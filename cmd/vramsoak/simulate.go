@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vramsoak/harness"
+	"vramsoak/parser"
+	"vramsoak/pipeline/audio"
+	"vramsoak/pipeline/scenario"
+	"vramsoak/pipeline/simulator"
+)
+
+type simulateOptions struct {
+	files    int
+	stdin    bool
+	pace     float64
+	segments bool
+}
+
+func newSimulateCommand() *cobra.Command {
+	opts := simulateOptions{}
+	cmd := &cobra.Command{
+		Use:   "simulate SCENARIO",
+		Short: "Run a scenario on the virtual GPU; print checkpoint lines",
+		Long: `Simulate runs a pipeline that is written down in YAML over a batch of files, on a model of PyTorch's allocator and a card
+that is not there, and prints the lines that the pipeline would: checkpoints with exact bytes, out-of-memory messages in
+PyTorch's words, which file is worked on, and what the allocator holds block by block at each file's end and when memory runs out.
+So check, plot and soak take it for a pipeline. The same scenario gives the same bytes each time.
+
+Times are virtual: they begin on January 1, 2026, and a stage takes the seconds that the scenario gives it. With --stdin the
+files are those whose paths come, one a line, as from soak --feed stdin; their lengths are read from their headers, where they are WAV
+files, and else drawn from the scenario. Times are then those of the wall clock, for they stand beside the soak's own; with
+--pace one second of it is that many virtual ones, else the simulation runs as fast as it can. The virtual seconds that a file
+took are in its [pipeline] file-end line in both cases.`,
+		Example: `  vramsoak simulate fixtures/scenarios/long-batch-before.yaml | vramsoak check -
+  vramsoak simulate fixtures/scenarios/transcription-after.yaml --files 1000 > run.log
+  vramsoak soak --files audio/ --feed stdin -- vramsoak simulate pipeline.yaml --stdin --pace 1000`,
+		Args: wants(1, 1, "a scenario, which is a YAML file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runSimulate(cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], opts)
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&opts.files, "files", 0, "how many files; 0: as many as the scenario has")
+	f.BoolVar(&opts.stdin, "stdin", false, "work on the files whose paths come on standard input, one a line")
+	f.Float64Var(&opts.pace, "pace", 0, "virtual seconds a second, with --stdin; 0: as fast as it can")
+	f.BoolVar(&opts.segments, "segments", true, "print what the allocator holds at the end of each file")
+	return cmd
+}
+
+func runSimulate(in io.Reader, out, diagnostics io.Writer, path string, opts simulateOptions) error {
+	switch {
+	case opts.files < 0:
+		return fmt.Errorf("--files: expected a whole number from 0 on, found %d", opts.files)
+	case opts.pace < 0:
+		return fmt.Errorf("--pace: expected a number above 0, such as 1000, found %g", opts.pace)
+	case opts.stdin && opts.files > 0:
+		return errors.New("--files, --stdin: expected one of them: standard input says how many files there are")
+	case opts.pace > 0 && !opts.stdin:
+		return errors.New("--pace: expected --stdin beside it; without that times are virtual, and nothing waits")
+	}
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	s, err := scenario.Read(src, path)
+	if err != nil {
+		return err
+	}
+	buffered := bufio.NewWriterSize(out, 64<<10)
+	o := simulator.Options{Files: opts.files, Log: buffered, Segments: opts.segments}
+	if opts.stdin {
+		if o.First, err = firstFile(); err != nil {
+			return err
+		}
+		o.Source, o.EndAtCrash = pathsOf(in, buffered), true
+		o.Clock = wallClock(opts.pace, buffered)
+	}
+	outcome, err := simulator.Run(s, o)
+	if flushed := buffered.Flush(); err == nil && flushed != nil {
+		err = fmt.Errorf("writing the log: %w", flushed)
+	}
+	if errors.Is(err, simulator.ErrCrashed) {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // as a crash is seen from outside
+		select {}
+	}
+	if err == nil {
+		_, _ = fmt.Fprintln(diagnostics, simulated(s, outcome)) // a word beside the lines
+	}
+	return err
+}
+
+// firstFile is the place in the batch of the first file, as a soak says it.
+func firstFile() (int, error) {
+	text := os.Getenv(harness.EnvFirst)
+	if text == "" {
+		return 1, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("%s: expected a whole number from 1, found %q", harness.EnvFirst, text)
+	}
+	return n, nil
+}
+
+// pathsOf are the files whose paths come one a line. What was printed is seen before the next one is waited for.
+func pathsOf(in io.Reader, out *bufio.Writer) iter.Seq2[simulator.File, error] {
+	return func(yield func(simulator.File, error) bool) {
+		for lines := bufio.NewReader(in); ; {
+			if err := out.Flush(); err != nil {
+				yield(simulator.File{}, fmt.Errorf("writing the log: %w", err))
+				return
+			}
+			line, err := lines.ReadString('\n')
+			if path := strings.TrimSpace(line); path != "" {
+				seconds, _ := audio.WAVSeconds(path)
+				if !yield(simulator.File{Path: path, Seconds: seconds}, nil) {
+					return
+				}
+			}
+			if err != nil {
+				if !errors.Is(err, io.EOF) {
+					yield(simulator.File{}, fmt.Errorf("reading paths: %w", err))
+				}
+				return
+			}
+		}
+	}
+}
+
+// wallClock gives lines the time of the wall, at a pace of virtual seconds a second; 0 does not wait.
+func wallClock(pace float64, out *bufio.Writer) func(seconds float64) time.Time {
+	began := time.Now()
+	return func(seconds float64) time.Time {
+		if pace > 0 {
+			if wait := time.Until(began.Add(time.Duration(seconds / pace * float64(time.Second)))); wait > 0 {
+				_ = out.Flush() // an error comes again
+				time.Sleep(wait)
+			}
+		}
+		return time.Now().UTC()
+	}
+}
+
+// simulated says in a line what became of a run.
+func simulated(s *scenario.Scenario, o *simulator.Outcome) string {
+	text := fmt.Sprintf("%d files, %d failed, peak %s allocated, %s reserved of %s; %.1f audio hours per hour",
+		o.Files, o.Failed, parser.FormatBytes(o.Peak.Allocated), parser.FormatBytes(o.Peak.Reserved), parser.FormatBytes(s.GPU.Total),
+		o.AudioHoursPerHour())
+	if o.FirstPressure > 0 {
+		text += fmt.Sprintf("; cached memory had to be released from file %d on", o.FirstPressure)
+	}
+	if f := o.FirstFailure; f != nil {
+		text += fmt.Sprintf("; first failure in file %d: %s", f.File, f.What)
+	}
+	return text
+}

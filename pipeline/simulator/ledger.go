@@ -1,0 +1,110 @@
+package simulator
+
+import (
+	"cmp"
+	"slices"
+
+	"vramsoak/pipeline/allocator"
+)
+
+// A part is the place of a Part in a ledger.
+type part int
+
+// A ledger says what the allocated bytes are for, now and at the highest level since it was last asked.
+type ledger struct {
+	parts     []Part // Bytes are those of now
+	allocated int64
+	top       int64   // the highest level
+	atTop     []int64 // of each part; good unless rising
+	rising    bool    // the level is at its highest now
+}
+
+// part adds a kind of memory, and is its place.
+func (l *ledger) part(kind PartKind, name string) part {
+	l.parts = append(l.parts, Part{Kind: kind, Name: name})
+	l.atTop = append(l.atTop, 0)
+	return part(len(l.parts) - 1)
+}
+
+func (l *ledger) take(p part, bytes int64) {
+	l.parts[p].Bytes += bytes
+	if l.allocated += bytes; l.allocated > l.top {
+		l.top, l.rising = l.allocated, true
+	}
+}
+
+func (l *ledger) give(p part, bytes int64) {
+	l.settle()
+	l.parts[p].Bytes -= bytes
+	l.allocated -= bytes
+}
+
+// move makes memory another part.
+func (l *ledger) move(from, to part, bytes int64) {
+	l.settle()
+	l.parts[from].Bytes -= bytes
+	l.parts[to].Bytes += bytes
+}
+
+// settle notes the parts of the highest level before it is left.
+func (l *ledger) settle() {
+	if !l.rising {
+		return
+	}
+	l.rising = false
+	for i := range l.parts {
+		l.atTop[i] = l.parts[i].Bytes
+	}
+}
+
+// begin begins to look for the highest level anew.
+func (l *ledger) begin() {
+	l.top, l.rising = l.allocated, true
+}
+
+// reset forgets what a process held that is gone.
+func (l *ledger) reset() {
+	for i := range l.parts {
+		l.parts[i].Bytes = 0
+	}
+	l.allocated = 0
+	l.begin()
+}
+
+// highest are the parts of the highest level, the largest first.
+func (l *ledger) highest() []Part {
+	l.settle()
+	return l.nonzero(func(i int) int64 { return l.atTop[i] })
+}
+
+// present are the parts of now, the largest first.
+func (l *ledger) present() []Part {
+	return l.nonzero(func(i int) int64 { return l.parts[i].Bytes })
+}
+
+func (l *ledger) nonzero(bytes func(i int) int64) []Part {
+	var all []Part
+	for i, p := range l.parts {
+		if p.Bytes = bytes(i); p.Bytes > 0 {
+			all = append(all, p)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Part) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	return all
+}
+
+// A holding is memory that is taken and given back together: a model's weights, all tensors of a name.
+type holding struct {
+	name   string
+	part   part
+	blocks []held
+	bytes  int64
+	// cleaned says that a cleanup names it.
+	cleaned bool
+}
+
+// held is one allocation.
+type held struct {
+	block allocator.Block
+	bytes int64
+}

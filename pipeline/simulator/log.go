@@ -1,0 +1,105 @@
+package simulator
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"vramsoak/parser"
+	"vramsoak/pipeline/allocator"
+)
+
+// A logger writes the lines of a pipeline, each in one Write.
+type logger struct {
+	w    io.Writer // nil: no lines
+	at   func() time.Time
+	line []byte
+	err  error
+}
+
+func (l *logger) write(appendLine func([]byte) []byte) {
+	if l.w == nil || l.err != nil {
+		return
+	}
+	l.line = append(appendLine(l.line[:0]), '\n')
+	if _, err := l.w.Write(l.line); err != nil {
+		l.err = fmt.Errorf("writing the log: %w", err)
+	}
+}
+
+// text writes a line of text with its time.
+func (l *logger) text(format string, args ...any) {
+	l.write(func(b []byte) []byte {
+		b = append(l.at().AppendFormat(b, parser.TimeLayout), ' ')
+		return fmt.Appendf(b, format, args...)
+	})
+}
+
+func (l *logger) head() parser.Header { return parser.Header{Time: l.at()} }
+
+// The limits of warnings, and their words, as the pipelines have them: see package pipeline.
+const (
+	criticalShare = 0.85
+	elevatedShare = 0.70
+)
+
+// checkpoint writes a reading of the card under a name. holds is what the coming cleanup should free; nil where none comes.
+func (p *process) checkpoint(name string, holds *int64) {
+	p.charge()
+	peak := p.notePeak()
+	if p.log.w == nil {
+		return
+	}
+	level, total := p.level(), p.scenario.GPU.Total
+	c := parser.Checkpoint{Header: p.log.head(), Name: name}
+	c.Set(parser.Allocated, parser.Exact(level.Allocated))
+	c.Set(parser.Reserved, parser.Exact(level.Reserved))
+	c.Set(parser.Total, parser.Exact(total))
+	c.Set(parser.Peak, parser.Exact(peak.Allocated))
+	c.Set(parser.Used, parser.Exact(level.Used))
+	if holds != nil {
+		c.Set(parser.Holds, parser.Exact(*holds))
+	}
+	p.log.write(c.AppendLine)
+	switch share := float64(level.Allocated) / float64(total); {
+	case share > criticalShare:
+		p.log.text("WARNING: GPU memory usage is critically high (%.1f%%). Consider reducing batch size or using a smaller model.", 100*share)
+	case share > elevatedShare:
+		p.log.text("NOTICE: GPU memory usage is elevated (%.1f%%). Monitor for potential OOM conditions.", 100*share)
+	}
+}
+
+// segments writes what the allocator holds, block by block.
+func (p *process) segments(when string, oom *allocator.OutOfMemoryError) {
+	if p.log.w == nil {
+		return
+	}
+	m := parser.SegmentMap{Header: p.log.head(), Name: when, Total: p.scenario.GPU.Total, Used: p.level().Used}
+	if oom != nil {
+		m.Requested = oom.Requested
+	}
+	if f := p.scenario.MemoryFraction; f > 0 && f < 1 {
+		m.Allowed = int64(f * float64(m.Total))
+	}
+	for _, s := range p.alloc.Snapshot() {
+		segment := parser.Segment{
+			Address: s.Address, Size: s.Size, Small: !s.Large, Expandable: s.Expandable, Stream: uint64(s.Stream),
+		}
+		for _, b := range s.Blocks {
+			segment.Blocks = append(segment.Blocks, parser.Block{Size: b.Size, State: blockState(b.State)})
+		}
+		m.Segments = append(m.Segments, segment)
+	}
+	p.log.write(m.AppendLine)
+}
+
+func blockState(s allocator.BlockState) parser.BlockState {
+	switch s {
+	case allocator.Allocated:
+		return parser.BlockAllocated
+	case allocator.PendingFree:
+		return parser.BlockPending
+	default:
+		return parser.BlockFree
+	}
+}

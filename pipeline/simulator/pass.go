@@ -1,0 +1,135 @@
+package simulator
+
+import (
+	"cmp"
+	"slices"
+
+	"vramsoak/pipeline/models"
+)
+
+// passes are the forward passes of a model, by what they are given.
+type passes struct {
+	of     *models.Model // nil: unknown architecture, no activations
+	dtype  models.DType
+	cached map[models.Input]*pass
+}
+
+// cachedPasses is how many are kept. Files of varying length may make any number of them.
+const cachedPasses = 1024
+
+// A pass is a forward pass as the allocator sees it.
+type pass struct {
+	operations []operation
+	slots      int
+	outputs    []int32 // slots of what outlives the pass
+}
+
+// An operation allocates into a slot, or frees it where bytes are negative.
+type operation struct {
+	bytes int64
+	slot  int32
+}
+
+func (ps *passes) pass(in models.Input) *pass {
+	if p, ok := ps.cached[in]; ok {
+		return p
+	}
+	if ps.cached == nil || len(ps.cached) >= cachedPasses {
+		ps.cached = map[models.Input]*pass{}
+	}
+	p := newPass(ps.of.Forward(in, ps.dtype))
+	ps.cached[in] = p
+	return p
+}
+
+// newPass puts allocations and frees in order: within a step, tensors are allocated before any is freed.
+func newPass(list []models.Activation) *pass {
+	p := &pass{slots: len(list)}
+	ends := make([]int32, 0, len(list)) // slots, by when they are freed
+	for i, a := range list {
+		if a.To == models.Output {
+			p.outputs = append(p.outputs, int32(i))
+		} else {
+			ends = append(ends, int32(i))
+		}
+	}
+	slices.SortStableFunc(ends, func(a, b int32) int { return cmp.Compare(list[a].To, list[b].To) })
+	freed := 0
+	freeBefore := func(step int) {
+		for ; freed < len(ends) && list[ends[freed]].To < step; freed++ {
+			p.operations = append(p.operations, operation{-1, ends[freed]})
+		}
+	}
+	for i, a := range list {
+		freeBefore(a.From)
+		p.operations = append(p.operations, operation{a.Bytes, int32(i)})
+	}
+	freeBefore(models.Output)
+	return p
+}
+
+// forward makes one pass of a model. Where memory runs out all that it took is given back.
+func (p *process) forward(m *model, in models.Input) error {
+	made := m.passes.pass(in)
+	if cap(p.slots) < made.slots {
+		p.slots = make([]held, made.slots)
+	}
+	slots := p.slots[:made.slots]
+	clear(slots)
+	of := m.outputs.part
+	for i := range made.operations {
+		o := &made.operations[i]
+		if o.bytes < 0 {
+			p.free(of, slots[o.slot])
+			slots[o.slot] = held{}
+			continue
+		}
+		h, err := p.malloc(of, o.bytes, 0)
+		if err != nil {
+			for _, h := range slots {
+				if h.bytes > 0 {
+					p.free(of, h)
+				}
+			}
+			return err
+		}
+		slots[o.slot] = h
+	}
+	p.drop(&m.outputs)
+	for _, slot := range made.outputs {
+		m.outputs.add(slots[slot])
+	}
+	return nil
+}
+
+// A repetition finds out that passes have come to repeat each other, so that the rest need not be simulated one by one. The
+// free blocks of PyTorch's allocator are what lies between those in use, for neighbours are merged: where a pass leaves the
+// same segments and the same blocks in use as the pass before, the next one will do the same to the byte. What passes put out
+// may lie in two places in turn, for the old is let go when the new is there.
+type repetition struct {
+	items   int // of the pass
+	events  [3]int64
+	outputs [3][]held // of this pass, and of the two before
+	n       int
+}
+
+// add notes the end of a pass and says after how many more the state is again what it is now; 0 where that is not known.
+func (r *repetition) add(items int, events int64, outputs func(yield func(held) bool)) (period int) {
+	if items != r.items {
+		r.items, r.n = items, 0
+	}
+	oldest := r.outputs[2]
+	r.outputs[2], r.outputs[1] = r.outputs[1], r.outputs[0]
+	r.events[2], r.events[1], r.events[0] = r.events[1], r.events[0], events
+	r.outputs[0] = oldest[:0]
+	for h := range outputs {
+		r.outputs[0] = append(r.outputs[0], h)
+	}
+	r.n++
+	for period := 1; period <= 2; period++ {
+		if r.n > period && r.events[0] == r.events[period] && slices.Equal(r.outputs[0], r.outputs[period]) {
+			return period
+		}
+	}
+	return 0
+}

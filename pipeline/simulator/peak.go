@@ -1,0 +1,34 @@
+package simulator
+
+// notePeak takes the highest levels since it was last asked, and begins anew.
+func (p *process) notePeak() Level {
+	s := p.alloc.Stats()
+	peak := Level{Allocated: s.Allocated.Peak, Reserved: s.Reserved.Peak}
+	// Beside what the allocator reserves nothing on the card changes.
+	peak.Used = p.scenario.GPU.Total - p.device.Free() - s.Reserved.Current + peak.Reserved
+	p.alloc.ResetPeak()
+	p.high.raise(peak)
+	p.outcome.Peak.raise(peak)
+	return peak
+}
+
+func (l *Level) raise(to Level) {
+	l.Allocated, l.Reserved, l.Used = max(l.Allocated, to.Allocated), max(l.Reserved, to.Reserved), max(l.Used, to.Used)
+}
+
+// beginPeak begins to look for the peak of a stage.
+func (p *process) beginPeak() {
+	p.high = Level{}
+	p.ledger.begin()
+}
+
+// endPeak notes the peak of a stage, in the first file that reached it.
+func (p *process) endPeak(st *stage, file int) {
+	peak := &p.outcome.Stages[st.index]
+	if p.high.Allocated > peak.Allocated {
+		peak.File, peak.Allocated = file, p.high.Allocated
+		level := p.level()
+		peak.Parts = p.onCard(p.ledger.highest(), level.Reserved, p.high.Allocated)
+	}
+	peak.Reserved, peak.Used = max(peak.Reserved, p.high.Reserved), max(peak.Used, p.high.Used)
+}

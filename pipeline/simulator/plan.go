@@ -1,0 +1,232 @@
+package simulator
+
+import (
+	"fmt"
+	"slices"
+
+	"vramsoak/pipeline/models"
+	"vramsoak/pipeline/scenario"
+)
+
+// A plan is a scenario with its names looked up.
+type plan struct {
+	ledger ledger
+	models []*model
+	once   []*stage
+	stages []*stage // of each file
+	all    []*stage // in the order of the scenario
+	final  []*cleanup
+	named  map[string][]*holding // by the id of a model or the name of a tensor
+	kept   holding
+	// keeps are faults by what they keep.
+	keeps map[string]scenario.Fault
+}
+
+// A model is one that is loaded onto the card.
+type model struct {
+	scenario.Model
+	sizes   []int64 // of its weights, in the order of loading
+	bytes   int64   // their sum
+	weights holding
+	passes  passes // nil of a model without an architecture
+	// outputs are what the last pass put out.
+	outputs holding
+}
+
+// A stage is one with its models and tensors.
+type stage struct {
+	*scenario.Stage
+	index    int // in the outcome
+	models   []*model
+	tensors  []*tensor
+	measured holding
+	cleanups []*cleanup
+	before   string // names of its checkpoints
+	after    string
+	// clearBefore and clearAfter say that the cache is emptied there.
+	clearBefore, clearAfter bool
+	leaks                   []scenario.Fault
+	crashes                 []scenario.Fault
+	limit                   int // items a pass, after memory ran out; 0: none
+}
+
+// A tensor is one of a stage.
+type tensor struct {
+	*scenario.Tensor
+	holding
+	mark int // allocations that were there before the pass
+}
+
+// isResult says that the tensor is made by the work, not for it.
+func (t *tensor) isResult() bool { return spanOrder(t.Until) > spanOrder(t.Each) }
+
+func spanOrder(s scenario.Span) int {
+	return slices.Index([]scenario.Span{scenario.Pass, scenario.WithStage, scenario.WithFile, scenario.WithRun}, s)
+}
+
+// A cleanup frees holdings.
+type cleanup struct {
+	before, after string
+	frees         []*holding // nil: all that is the stage's or the file's
+	everything    bool
+	emptyCache    bool
+}
+
+// pieces is how a model of unknown architecture is cut up, in bytes: 2048 x 2048 float16 weights, as those of a transformer
+// of some 1.5 billion parameters.
+const pieces = 8 << 20
+
+func newPlan(s *scenario.Scenario) (*plan, error) {
+	p := &plan{named: map[string][]*holding{}, keeps: map[string]scenario.Fault{}}
+	byID := map[string]*model{}
+	for _, of := range s.Models {
+		m, err := p.model(of)
+		if err != nil {
+			return nil, fmt.Errorf("%s: model %s: %w", s.Path, of.ID, err)
+		}
+		p.models = append(p.models, m)
+		byID[of.ID] = m
+	}
+	for i := range s.Stages {
+		st := &stage{
+			Stage: &s.Stages[i], index: i, before: "Before " + s.Stages[i].Name, after: "After " + s.Stages[i].Name,
+			clearBefore: slices.Contains(s.Clear.Before, s.Stages[i].Name), clearAfter: slices.Contains(s.Clear.After, s.Stages[i].Name),
+		}
+		for _, id := range st.Models {
+			m := byID[id]
+			if m == nil {
+				return nil, fmt.Errorf("%s: stage %s: expected the id of a model, found %q", s.Path, st.Name, id)
+			}
+			st.models = append(st.models, m)
+		}
+		for k := range st.Tensors {
+			t := &tensor{Tensor: &st.Tensors[k]}
+			t.holding = holding{name: t.Name, part: p.tensorPart(t.Name)}
+			st.tensors = append(st.tensors, t)
+			p.named[t.Name] = append(p.named[t.Name], &t.holding)
+		}
+		if st.Footprint != nil {
+			st.measured = holding{name: st.Name, part: p.ledger.part(Measured, st.Name)}
+		}
+		if st.Once {
+			p.once = append(p.once, st)
+		} else {
+			p.stages = append(p.stages, st)
+		}
+		p.all = append(p.all, st)
+	}
+	for _, st := range p.all {
+		for _, c := range st.Cleanups {
+			st.cleanups = append(st.cleanups, p.cleanup(c, s.Clear.Cleanups))
+		}
+		if len(st.cleanups) > 0 {
+			st.after += " (post-cleanup)"
+		}
+	}
+	for _, c := range s.Final {
+		p.final = append(p.final, p.cleanup(c, s.Clear.Cleanups))
+	}
+	p.kept = holding{name: "kept", part: p.ledger.part(Kept, "")}
+	return p, p.faults(s)
+}
+
+func (p *plan) model(of scenario.Model) (*model, error) {
+	m := &model{Model: of}
+	m.weights = holding{name: of.ID, part: p.ledger.part(Weights, of.ID)}
+	m.outputs = holding{name: of.ID, part: p.ledger.part(Activations, of.ID)}
+	p.named[of.ID] = append(p.named[of.ID], &m.weights, &m.outputs)
+	if of.Model == "" {
+		for left := of.Weights; left > 0; left -= pieces {
+			m.sizes = append(m.sizes, min(left, pieces))
+		}
+		m.bytes = of.Weights
+		return m, nil
+	}
+	arch, err := models.Lookup(of.Model)
+	if err != nil {
+		return nil, err
+	}
+	d := models.Float16
+	if of.DType != "" {
+		if d, err = models.ParseDType(of.DType); err != nil {
+			return nil, err
+		}
+	}
+	for t := range arch.Tensors() {
+		m.sizes = append(m.sizes, t.Bytes(d))
+	}
+	m.bytes = arch.Weights(d)
+	m.passes = passes{of: arch, dtype: d}
+	return m, nil
+}
+
+// tensorPart is the part of a tensor's name; tensors of several stages may share it.
+func (p *plan) tensorPart(name string) part {
+	for i, known := range p.ledger.parts {
+		if known.Kind == Tensors && known.Name == name {
+			return part(i)
+		}
+	}
+	return p.ledger.part(Tensors, name)
+}
+
+func (p *plan) cleanup(c scenario.Cleanup, empties bool) *cleanup {
+	made := &cleanup{
+		before: "Before " + c.Name + " Cleanup", after: "After " + c.Name + " Cleanup",
+		emptyCache: c.EmptyCache || empties, everything: len(c.Frees) == 0,
+	}
+	for _, name := range c.Frees {
+		for _, h := range p.named[name] {
+			h.cleaned = true
+			made.frees = append(made.frees, h)
+		}
+	}
+	return made
+}
+
+// faults puts each fault where it happens.
+func (p *plan) faults(s *scenario.Scenario) error {
+	for _, f := range s.Faults {
+		if f.Keep != "" {
+			p.keeps[f.Keep] = f
+			continue
+		}
+		if len(p.stages) == 0 {
+			return fmt.Errorf("%s: faults: expected a stage of each file, in which it leaks or crashes", s.Path)
+		}
+		at := p.stages[len(p.stages)-1]
+		if f.Stage != "" {
+			i := slices.IndexFunc(p.all, func(st *stage) bool { return st.Name == f.Stage })
+			if i < 0 {
+				return fmt.Errorf("%s: faults: expected the name of a stage, found %q", s.Path, f.Stage)
+			}
+			at = p.all[i]
+		}
+		if f.Crash > 0 {
+			at.crashes = append(at.crashes, f)
+		} else {
+			at.leaks = append(at.leaks, f)
+		}
+	}
+	return nil
+}
+
+// holdings are all that there are.
+func (p *plan) holdings(yield func(*holding) bool) {
+	for _, m := range p.models {
+		if !yield(&m.weights) || !yield(&m.outputs) {
+			return
+		}
+	}
+	for _, st := range p.all {
+		for _, t := range st.tensors {
+			if !yield(&t.holding) {
+				return
+			}
+		}
+		if !yield(&st.measured) {
+			return
+		}
+	}
+	yield(&p.kept)
+}

@@ -1,0 +1,225 @@
+package simulator
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"vramsoak/pipeline/allocator"
+	"vramsoak/pipeline/scenario"
+)
+
+// A process is one that runs a scenario: its memory, its clock and its log.
+type process struct {
+	*plan
+	scenario *scenario.Scenario
+	config   allocator.Config
+	device   *allocator.Device
+	alloc    *allocator.Allocator
+	outcome  *Outcome
+	log      logger
+
+	occupied int64 // by others
+	now      float64
+	events   int64           // of segments: taken from the driver, given back
+	charged  allocator.Stats // for which the clock has run
+	clears   int64
+	passes   int // since the cache was last emptied by clear.every
+	// repeats says that passes that repeat each other may be told once.
+	repeats bool
+	slots   []held
+	rep     repetition
+	high    Level // of the stage
+	what    part  // the last allocation was for
+}
+
+// start begins the process: its context, and the models that stay.
+func (p *process) start() error {
+	p.device = allocator.NewDevice(allocator.DeviceConfig{
+		Total: p.scenario.GPU.Total, Overhead: min(p.scenario.GPU.Total, p.scenario.GPU.Context+p.occupied),
+	})
+	p.alloc = allocator.New(p.device, p.config)
+	p.charged = allocator.Stats{}
+	p.alloc.OnSegment(func(allocator.SegmentEvent) { p.events++ })
+	p.ledger.reset()
+	for h := range p.holdings {
+		h.blocks, h.bytes = h.blocks[:0], 0
+	}
+	for _, st := range p.all {
+		st.limit = 0
+	}
+	if f := p.scenario.MemoryFraction; f > 0 {
+		if err := p.alloc.SetMemoryFraction(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadResident loads the models that stay.
+func (p *process) loadResident() error {
+	for _, m := range p.models {
+		if m.Resident {
+			if err := p.load(m); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// end ends the process: the driver takes everything back.
+func (p *process) end() {
+	p.charge()
+	p.outcome.Stats.add(p.alloc.Stats(), p.clears)
+	p.clears = 0
+}
+
+func (s *Stats) add(of *allocator.Stats, clears int64) {
+	s.Retries += of.Retries
+	s.OOMs += of.OOMs
+	s.DeviceMallocs += of.DeviceMallocs
+	s.DeviceFrees += of.DeviceFrees
+	s.Clears += clears
+}
+
+func (p *process) malloc(of part, bytes int64, stream int) (held, error) {
+	b, err := p.alloc.Malloc(bytes, allocator.Stream(stream))
+	if err != nil {
+		p.what = of
+		return held{}, err
+	}
+	h := held{b, p.alloc.Size(b)}
+	p.ledger.take(of, h.bytes)
+	return h, nil
+}
+
+func (p *process) free(of part, h held) {
+	p.alloc.Free(h.block)
+	p.ledger.give(of, h.bytes)
+}
+
+func (h *holding) add(m held) {
+	h.blocks = append(h.blocks, m)
+	h.bytes += m.bytes
+}
+
+// take allocates for a holding.
+func (p *process) take(h *holding, bytes int64, stream int) error {
+	m, err := p.malloc(h.part, bytes, stream)
+	if err == nil {
+		h.add(m)
+	}
+	return err
+}
+
+// drop frees a holding.
+func (p *process) drop(h *holding) { p.dropFrom(h, 0) }
+
+// dropFrom frees what a holding took after its first n allocations.
+func (p *process) dropFrom(h *holding, n int) {
+	for _, m := range h.blocks[n:] {
+		p.free(h.part, m)
+		h.bytes -= m.bytes
+	}
+	h.blocks = h.blocks[:n]
+}
+
+// release frees a holding as a cleanup or a function's end does: what a fault keeps stays.
+func (p *process) release(h *holding, file int) {
+	if fault, ok := p.keeps[h.name]; ok && file >= fault.FromFile && h.bytes > 0 {
+		share := fault.Share
+		limit := int64(share * float64(h.bytes))
+		rest := h.blocks[:0]
+		for _, m := range h.blocks {
+			if m.bytes <= limit {
+				limit -= m.bytes
+				p.ledger.move(h.part, p.kept.part, m.bytes)
+				p.kept.add(m)
+				h.bytes -= m.bytes
+			} else {
+				rest = append(rest, m)
+			}
+		}
+		h.blocks = rest
+	}
+	p.drop(h)
+}
+
+// load takes a model's weights, tensor by tensor, unless they are there.
+func (p *process) load(m *model) error {
+	if len(m.weights.blocks) > 0 {
+		return nil
+	}
+	for _, size := range m.sizes {
+		if err := p.take(&m.weights, size, 0); err != nil {
+			p.drop(&m.weights)
+			return err
+		}
+	}
+	p.now += float64(m.bytes) / (1 << 30) * p.scenario.Costs.Load
+	return nil
+}
+
+// emptyCache is torch.cuda.empty_cache: it waits for the device, and gives back what is whole.
+func (p *process) emptyCache() {
+	p.alloc.EmptyCache()
+	p.clears++
+	p.now += p.scenario.Costs.Synchronize
+}
+
+// charge lets the clock run for what the driver was called for since it last did.
+func (p *process) charge() {
+	is, was, cost := p.alloc.Stats(), &p.charged, &p.scenario.Costs
+	p.now += float64(is.DeviceMallocs-was.DeviceMallocs)*cost.Malloc +
+		float64(is.DeviceFrees-was.DeviceFrees)*cost.Free +
+		float64(is.Retries-was.Retries)*cost.Synchronize
+	p.charged = *is
+}
+
+// level is what is in use now.
+func (p *process) level() Level {
+	s := p.alloc.Stats()
+	return Level{s.Allocated.Current, s.Reserved.Current, p.scenario.GPU.Total - p.device.Free()}
+}
+
+// onCard are parts of what is allocated, and what is on the card beside it.
+func (p *process) onCard(allocated []Part, reserved, sum int64) []Part {
+	for _, beside := range []Part{
+		{Cache, "", reserved - sum}, {Context, "", p.scenario.GPU.Context}, {Others, "", p.occupied},
+	} {
+		if beside.Bytes > 0 {
+			allocated = append(allocated, beside)
+		}
+	}
+	return allocated
+}
+
+// environment is what a process's allocator reads of its environment.
+func environment(s *scenario.Scenario) string {
+	if conf, ok := s.Env["PYTORCH_CUDA_ALLOC_CONF"]; ok {
+		return conf
+	}
+	return s.Env["PYTORCH_ALLOC_CONF"]
+}
+
+// repeating says whether an allocator has no memory of the past but what lies where: with garbage collection it counts how
+// long blocks are unused.
+func repeating(conf string) bool { return !strings.Contains(conf, "garbage_collection_threshold") }
+
+// failed makes a failure of an error, nil where it is not the allocator's.
+func (p *process) failed(file int, stage string, err error) *Failure {
+	oom, ok := errors.AsType[*allocator.OutOfMemoryError](err)
+	if !ok {
+		return nil
+	}
+	of := p.ledger.parts[p.what]
+	f := &Failure{File: file, Stage: stage, What: fmt.Sprintf("%s of %s", of.Kind, of.Name), OOM: oom}
+	if of.Name == "" {
+		f.What = string(of.Kind)
+	}
+	level := p.level()
+	f.Parts = p.onCard(slices.Clone(p.ledger.present()), level.Reserved, level.Allocated)
+	return f
+}

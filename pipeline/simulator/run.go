@@ -1,0 +1,269 @@
+package simulator
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	"vramsoak/parser"
+	"vramsoak/pipeline/allocator"
+	"vramsoak/pipeline/scenario"
+)
+
+// Start is when the clock of a run begins, where [Options.Clock] does not say otherwise.
+var Start = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// ErrCrashed is the error of a run that a fault ended; see [Options.EndAtCrash].
+var ErrCrashed = errors.New("the process crashed, as a fault of the scenario has it")
+
+// Options are how a scenario is run.
+type Options struct {
+	Files int       // how many; 0: as many as the scenario has
+	Log   io.Writer // the pipeline's lines, one Write each; nil: none
+	// Segments logs what the allocator holds block by block at the end of each file, not only when memory runs out.
+	Segments bool
+	// Lengths, where set, gives the length of the i-th file (from 1) in seconds; 0: unknown, and drawn from the scenario's.
+	Lengths func(i int) float64
+	// Source, where set, are the files as they come; it ends the run, not Files.
+	Source iter.Seq2[File, error]
+	// First is the place in the batch of the first file; 0 is 1.
+	First int
+	// Clock, where set, is asked for the time of each line, given the virtual seconds since the beginning.
+	Clock func(seconds float64) time.Time
+	// EndAtCrash ends the run where a fault crashes the process, with [ErrCrashed], for a supervisor to start it anew. Else the
+	// next file begins with a new process.
+	EndAtCrash bool
+	// EndAtFailure ends the run with the first file that fails.
+	EndAtFailure bool
+	// EachPass simulates each pass, also where passes have come to repeat each other.
+	EachPass bool
+}
+
+// A File is one of the batch.
+type File struct {
+	Path    string
+	Seconds float64 // of audio; 0: unknown, and drawn from the scenario's
+}
+
+// Run runs a scenario. That memory runs out is no error, but an outcome.
+func Run(s *scenario.Scenario, o Options) (*Outcome, error) {
+	plan, err := newPlan(s)
+	if err != nil {
+		return nil, err
+	}
+	conf := environment(s)
+	config, err := allocator.ParseConfig(conf)
+	if err != nil {
+		return nil, fmt.Errorf("%s: env: PYTORCH_CUDA_ALLOC_CONF: %w", s.Path, err)
+	}
+	p := &process{
+		plan: plan, scenario: s, config: config, outcome: &Outcome{}, occupied: s.GPU.Occupied,
+		repeats: repeating(conf) && !o.EachPass,
+	}
+	for _, st := range p.all {
+		p.outcome.Stages = append(p.outcome.Stages, StagePeak{Stage: st.Name})
+	}
+	p.log = logger{w: o.Log, at: func() time.Time {
+		if o.Clock != nil {
+			return o.Clock(p.now)
+		}
+		return Start.Add(time.Duration(p.now * float64(time.Second)))
+	}}
+	err = p.batch(o)
+	p.outcome.Seconds = p.now
+	return p.outcome, err
+}
+
+// batch works on the files.
+func (p *process) batch(o Options) error {
+	if p.scenario.ClearOnStart {
+		p.occupied = 0
+		p.log.text("CLEANUP: GPU memory cleared at start")
+	}
+	if ok, err := p.begin(); !ok {
+		return err
+	}
+	defer p.end()
+	files := p.outcome.Files
+	first := max(1, o.First)
+	for f, err := range p.files(o, first) {
+		if err != nil {
+			return err
+		}
+		if n := p.scenario.RestartEvery; n > 0 && files-p.outcome.Files == -n {
+			p.end()
+			if ok, err := p.begin(); !ok {
+				return err
+			}
+			files = p.outcome.Files
+		}
+		failed := p.outcome.Failed
+		err = p.file(f, first+p.outcome.Files, o)
+		if err := errors.Join(p.log.err, unexpected(err)); err != nil {
+			return err
+		}
+		if errors.Is(err, errCrash) {
+			if o.EndAtCrash {
+				return ErrCrashed
+			}
+			p.end()
+			if ok, err := p.begin(); !ok {
+				return err
+			}
+			files = p.outcome.Files
+		}
+		if o.EndAtFailure && p.outcome.Failed > failed {
+			return nil
+		}
+	}
+	return nil
+}
+
+// unexpected is an error that is not an outcome: an expression without a value.
+func unexpected(err error) error {
+	if _, oom := errors.AsType[*allocator.OutOfMemoryError](err); oom || errors.Is(err, errCrash) {
+		return nil
+	}
+	return err
+}
+
+// begin begins a process and what it does before its first file. It is not ok where memory runs out in that.
+func (p *process) begin() (ok bool, err error) {
+	if err := p.start(); err != nil {
+		return false, err
+	}
+	err = p.loadResident()
+	if f := p.failed(0, "", err); f != nil {
+		p.outOfMemory(f)
+		return false, p.log.err
+	}
+	for _, st := range p.once {
+		v := scenario.Vars{Files: p.scenario.Files.Count, Seed: p.scenario.Files.Seed}
+		if err := p.runStage(st, v); err != nil {
+			return false, errors.Join(p.log.err, unexpected(err))
+		}
+	}
+	return true, nil
+}
+
+// files are those of the run, with their lengths.
+func (p *process) files(o Options, first int) iter.Seq2[File, error] {
+	of := &p.scenario.Files
+	length := func(i int, known float64) float64 {
+		if known <= 0 && o.Lengths != nil {
+			known = o.Lengths(i)
+		}
+		if known <= 0 {
+			known = of.Length(i)
+		}
+		return known
+	}
+	if o.Source != nil {
+		return func(yield func(File, error) bool) {
+			i := first
+			for f, err := range o.Source {
+				f.Seconds = length(i, f.Seconds)
+				if !yield(f, err) {
+					return
+				}
+				i++
+			}
+		}
+	}
+	n := o.Files
+	if n == 0 {
+		n = of.Count
+	}
+	return func(yield func(File, error) bool) {
+		for i := first; i < first+n; i++ {
+			if !yield(File{fmt.Sprintf("%04d.wav", i), length(i, 0)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// file works on one file.
+func (p *process) file(f File, n int, o Options) error {
+	p.charge()
+	began, retries := p.now, p.charged.Retries
+	p.outcome.Files++
+	p.log.write(func(b []byte) []byte {
+		return parser.FileStart{Header: p.log.head(), Pipeline: true, Path: f.Path, AudioSeconds: f.Seconds}.AppendLine(b)
+	})
+	if p.scenario.Initialization != "" {
+		p.checkpoint(p.scenario.Initialization, nil)
+	}
+	count := o.Files
+	if count == 0 {
+		count = p.scenario.Files.Count
+	}
+	v := scenario.Vars{Seconds: f.Seconds, File: n, Files: count, Seed: p.scenario.Files.Seed}
+	err := p.stagesOf(v)
+	p.charge()
+	done := FileOutcome{
+		AudioSeconds: f.Seconds, Seconds: p.now - began, Idle: p.level(), Retries: p.charged.Retries - retries, Failed: err != nil,
+	}
+	if done.Retries > 0 && p.outcome.FirstPressure == 0 {
+		p.outcome.FirstPressure = n
+	}
+	p.outcome.PerFile = append(p.outcome.PerFile, done)
+	if err != nil {
+		p.outcome.Failed++
+	} else {
+		p.outcome.AudioSeconds += f.Seconds
+	}
+	if errors.Is(err, errCrash) {
+		if p.outcome.FirstFailure == nil {
+			p.outcome.FirstFailure = &Failure{File: n, What: "the process crashed"}
+		}
+		return err
+	}
+	if o.Segments {
+		p.segments("file end", nil)
+	}
+	p.log.write(func(b []byte) []byte {
+		end := parser.FileEnd{Header: p.log.head(), Pipeline: true, Path: f.Path, Status: parser.StatusOK, Seconds: done.Seconds}
+		if err != nil {
+			end.Status, end.Error = parser.StatusOOM, err.Error()
+		}
+		return end.AppendLine(b)
+	})
+	return err
+}
+
+// stagesOf are the stages of a file and what ends it.
+func (p *process) stagesOf(v scenario.Vars) error {
+	var failed error
+	for _, st := range p.stages {
+		if failed = p.runStage(st, v); failed != nil {
+			break
+		}
+	}
+	if errors.Is(failed, errCrash) {
+		return failed
+	}
+	for _, c := range p.final {
+		p.cleanup(c, v.File, p.ofFile)
+	}
+	p.ofFile(func(h *holding) bool { p.release(h, v.File); return true })
+	return failed
+}
+
+// ofFile are the holdings that end with a file.
+func (p *process) ofFile(yield func(*holding) bool) {
+	for _, m := range p.models {
+		if !yield(&m.outputs) || !m.Resident && !yield(&m.weights) {
+			return
+		}
+	}
+	for _, st := range p.stages {
+		for _, t := range st.tensors {
+			if t.Until != scenario.WithRun && !yield(&t.holding) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,339 @@
+package simulator
+
+import (
+	"errors"
+	"fmt"
+
+	"vramsoak/pipeline/models"
+	"vramsoak/pipeline/scenario"
+)
+
+// errCrash is the error of a stage in which the process dies.
+var errCrash = errors.New("the process crashed")
+
+// runStage works on a stage of a file, between its checkpoints. Cleanups run however the work ends, but for a crash.
+func (p *process) runStage(st *stage, v scenario.Vars) error {
+	if st.clearBefore {
+		p.clear("before " + st.Name)
+	}
+	p.checkpoint(st.before, nil)
+	for _, f := range st.crashes {
+		if f.Crash == v.File {
+			return errCrash
+		}
+	}
+	p.beginPeak()
+	err := p.work(st, v)
+	if f := p.failed(v.File, st.Name, err); f != nil {
+		f.Recovered = st.OnOOM == scenario.OOMSkips
+		p.outOfMemory(f)
+		p.rewind(st)
+		if f.Recovered {
+			p.log.text("WARNING: Falling back to the fast path: the file goes on without %s", st.Name)
+			err = nil
+		}
+	}
+	for _, c := range st.cleanups {
+		p.cleanup(c, v.File, func(yield func(*holding) bool) { st.own(yield, true) })
+	}
+	st.own(func(h *holding) bool { p.release(h, v.File); return true }, false)
+	if st.clearAfter {
+		p.clear("after " + st.Name)
+	}
+	p.checkpoint(st.after, nil)
+	p.endPeak(st, v.File)
+	if err != nil {
+		return fmt.Errorf("%s: %w", st.Name, err)
+	}
+	return nil
+}
+
+// own are the holdings that end with the stage, as local variables do; with all, also the models that wait for a cleanup.
+func (st *stage) own(yield func(*holding) bool, all bool) {
+	for _, m := range st.models {
+		if !yield(&m.outputs) || !m.Resident && (all || !m.weights.cleaned) && !yield(&m.weights) {
+			return
+		}
+	}
+	for _, t := range st.tensors {
+		if spanOrder(t.Until) <= spanOrder(scenario.WithStage) && !yield(&t.holding) {
+			return
+		}
+	}
+	if st.Footprint != nil {
+		yield(&st.measured)
+	}
+}
+
+// rewind gives back what passes took that came to no end; what was made before stays until the stage ends.
+func (p *process) rewind(st *stage) {
+	for _, t := range st.tensors {
+		if t.Each == scenario.Pass {
+			p.dropFrom(&t.holding, min(t.mark, len(t.blocks)))
+		}
+	}
+}
+
+// cleanup frees what it names, or else all that its stage or file holds.
+func (p *process) cleanup(c *cleanup, file int, all func(yield func(*holding) bool)) {
+	frees := func(yield func(*holding) bool) {
+		if c.everything {
+			all(yield)
+			return
+		}
+		for _, h := range c.frees {
+			if !yield(h) {
+				return
+			}
+		}
+	}
+	holds := int64(0)
+	for h := range frees {
+		holds += h.bytes
+	}
+	p.checkpoint(c.before, &holds)
+	for h := range frees {
+		p.release(h, file)
+	}
+	if c.emptyCache {
+		p.emptyCache()
+	}
+	p.checkpoint(c.after, nil)
+}
+
+// work is that of a stage: its models, its tensors, its passes.
+func (p *process) work(st *stage, v scenario.Vars) error {
+	v.Total, v.Free = p.scenario.GPU.Total, p.device.Free()
+	items, err := number(st.Items, v)
+	if err != nil {
+		return err
+	}
+	v.Items = items
+	batch, err := number(st.Batch, v)
+	if err != nil {
+		return err
+	}
+	batch = max(1, batch)
+	if st.limit > 0 {
+		batch = min(batch, st.limit)
+	}
+	v.Batch = batch
+	if st.Footprint != nil {
+		if err := p.measured(st, v); err != nil {
+			return err
+		}
+		seconds, err := st.Seconds.Eval(v)
+		p.now += seconds
+		return errors.Join(err, p.leak(st, v.File))
+	}
+	for _, m := range st.models {
+		if err := p.load(m); err != nil {
+			return err
+		}
+	}
+	if err := p.allocate(st, scenario.WithStage, false, v); err != nil {
+		return err
+	}
+	if err := p.makePasses(st, items, batch, v); err != nil {
+		return err
+	}
+	if err := p.allocate(st, scenario.WithStage, true, v); err != nil {
+		return err
+	}
+	return p.leak(st, v.File)
+}
+
+// leak keeps what faults say.
+func (p *process) leak(st *stage, file int) error {
+	for _, f := range st.leaks {
+		if file >= f.FromFile {
+			if err := p.take(&p.kept, f.Leak, 0); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// number is an expression's whole number, 1 where the scenario has none.
+func number(e scenario.Expr, v scenario.Vars) (int, error) {
+	if e.String() == "" {
+		return 1, nil
+	}
+	return e.Int(v)
+}
+
+// makePasses goes through the items of a file.
+func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error {
+	itemSeconds := v.Seconds / float64(max(1, items))
+	if st.ItemSeconds.String() != "" {
+		var err error
+		if itemSeconds, err = st.ItemSeconds.Eval(v); err != nil {
+			return err
+		}
+	}
+	seconds, err := st.Seconds.Eval(v)
+	if err != nil {
+		return err
+	}
+	if items == 0 {
+		p.now += seconds
+		return nil
+	}
+	repeats := p.repeats && p.scenario.Clear.Every == 0
+	for _, t := range st.tensors {
+		repeats = repeats && t.Each != scenario.Pass
+	}
+	p.rep.n = 0
+	for done, n := 0, 1; done < items; n++ {
+		v.Batch, v.Pass = min(batch, items-done), n
+		err := p.onePass(st, itemSeconds, v)
+		if f := p.failed(v.File, st.Name, err); f != nil && st.OnOOM == scenario.OOMHalves && v.Batch > 1 {
+			f.Recovered = true
+			p.outOfMemory(f)
+			p.rewind(st)
+			batch = (v.Batch + 1) / 2
+			st.limit = batch
+			p.log.text("WARNING: Attempting GPU recovery and retry with smaller batch: %d instead of %d", batch, v.Batch)
+			p.clear("before the batch is tried again")
+			v.Batch = batch
+			if seconds, err = st.Seconds.Eval(v); err != nil {
+				return err
+			}
+			p.rep.n = 0
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		made := 1
+		if repeats {
+			if period := p.rep.add(v.Batch, p.events, st.outputs); period > 0 {
+				rest := (items - done) / v.Batch
+				made = 1 + (rest-1)/period*period
+				n += made - 1
+			}
+		}
+		done += made * v.Batch
+		p.now += seconds * float64(made*v.Batch) / float64(items)
+		p.outcome.Stats.Passes += int64(made)
+		if p.passes += made; p.scenario.Clear.Every > 0 && p.passes >= p.scenario.Clear.Every {
+			p.passes = 0
+			p.clear("")
+		}
+	}
+	return nil
+}
+
+// outputs are what the last passes of the stage's models put out.
+func (st *stage) outputs(yield func(held) bool) {
+	for _, m := range st.models {
+		for _, h := range m.outputs.blocks {
+			if !yield(h) {
+				return
+			}
+		}
+	}
+}
+
+// onePass is a pass over a batch.
+func (p *process) onePass(st *stage, itemSeconds float64, v scenario.Vars) error {
+	for _, t := range st.tensors {
+		t.mark = len(t.blocks)
+	}
+	if err := p.allocate(st, scenario.Pass, false, v); err != nil {
+		return err
+	}
+	for _, m := range st.models {
+		if m.passes.of == nil {
+			continue
+		}
+		in := models.Input{Batch: v.Batch, Seconds: itemSeconds, Beams: m.Beams, Tokens: m.Tokens}
+		if err := p.forward(m, in); err != nil {
+			return err
+		}
+	}
+	if err := p.allocate(st, scenario.Pass, true, v); err != nil {
+		return err
+	}
+	for _, t := range st.tensors {
+		if t.Each == scenario.Pass && t.Until == scenario.Pass {
+			p.drop(&t.holding)
+		}
+	}
+	return nil
+}
+
+// allocate takes the tensors of a span, results or others.
+func (p *process) allocate(st *stage, each scenario.Span, results bool, v scenario.Vars) error {
+	for _, t := range st.tensors {
+		if t.Each != each || t.isResult() != results {
+			continue
+		}
+		count, err := number(t.Count, v)
+		if err != nil {
+			return err
+		}
+		for range count {
+			bytes, err := t.Bytes(v)
+			if err != nil {
+				return err
+			}
+			if err := p.take(&t.holding, bytes, t.Stream); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// measuredPiece is how what was measured is cut up, in bytes: of what a stage took in all its log tells, not in what pieces.
+const measuredPiece = 32 << 20
+
+// measuredStream is another stream than that of the work: what is cached of it is not used again, and given back under
+// pressure, as is what a measured stage had reserved beyond what it used.
+const measuredStream = 1 << 10
+
+// measured takes what a stage was measured to take.
+func (p *process) measured(st *stage, v scenario.Vars) error {
+	f := st.Footprint
+	peak := f.Base + int64(f.PerSecond*v.Seconds)
+	cache := int64(max(0, f.Reserved-1) * float64(peak))
+	for _, t := range []struct {
+		bytes  int64
+		stream int
+	}{{cache, measuredStream}, {max(0, peak-f.Kept), 0}} {
+		for left := t.bytes; left > 0; left -= measuredPiece {
+			if err := p.take(&st.measured, min(left, measuredPiece), t.stream); err != nil {
+				return err
+			}
+		}
+		if t.stream == measuredStream {
+			p.drop(&st.measured)
+		}
+	}
+	for left := min(f.Kept, peak); left > 0; left -= measuredPiece {
+		if err := p.take(&p.kept, min(left, measuredPiece), 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clear is torch.cuda.empty_cache where the clear policy asks for it.
+func (p *process) clear(when string) {
+	p.emptyCache()
+	if when != "" {
+		p.log.text("Cleared GPU cache %s", when)
+	}
+}
+
+// outOfMemory logs a failed allocation and what the allocator held.
+func (p *process) outOfMemory(f *Failure) {
+	p.charge()
+	if p.outcome.FirstFailure == nil {
+		p.outcome.FirstFailure = f
+	}
+	p.log.text("ERROR: %v", f.OOM)
+	p.segments("out of memory", f.OOM)
+}
