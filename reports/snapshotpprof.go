@@ -29,8 +29,10 @@ func SnapshotProfile(w io.Writer, snap *snapshot.Snapshot, all bool) error {
 		stacks:    map[*snapshot.Stack][]*profile.Location{},
 		Profile: &profile.Profile{
 			SampleType: []*profile.ValueType{
-				{Type: "inuse_space", Unit: "bytes"}, {Type: "inuse_objects", Unit: "count"},
-				{Type: "peak_space", Unit: "bytes"}, {Type: "peak_objects", Unit: "count"},
+				{Type: "inuse_space", Unit: "bytes"},
+				{Type: "inuse_objects", Unit: "count"},
+				{Type: "peak_space", Unit: "bytes"},
+				{Type: "peak_objects", Unit: "count"},
 			},
 			DefaultSampleType: "inuse_space",
 		},
@@ -120,7 +122,8 @@ func (b *profileBuilder) location(f snapshot.Frame) *profile.Location {
 	key := [2]string{f.Function, f.File}
 	fn := b.functions[key]
 	if fn == nil {
-		fn = &profile.Function{ID: uint64(len(b.Function) + 1), Name: f.Function, SystemName: f.Function, Filename: f.File}
+		// Without a system name pprof takes the name as it is; else it would read "<module>" as a C++ template's arguments.
+		fn = &profile.Function{ID: uint64(len(b.Function) + 1), Name: f.Function, Filename: f.File}
 		b.functions[key] = fn
 		b.Function = append(b.Function, fn)
 	}

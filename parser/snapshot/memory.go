@@ -28,13 +28,6 @@ type span struct {
 
 func (s *span) end() uint64 { return s.address + uint64(s.size) }
 
-func (s *span) active() (bytes int64) {
-	for _, h := range s.held {
-		bytes += h.size
-	}
-	return bytes
-}
-
 // A held is a block that is handed out, or given back and still in use by another stream.
 type held struct {
 	address         uint64

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"math"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -30,7 +30,7 @@ func (k kind) String() string {
 type value struct {
 	kind kind
 	size uint32 // of a text, in bytes
-	// n is the integer, the bits of a float, 1 for True, where a text begins in the pickle, which of the containers a list or
+	// n is the integer, 1 for True, where a text begins in the pickle, which of the containers a list or
 	// a dict is, how many there were on the stack when a mark was set.
 	n int64
 }
@@ -271,7 +271,7 @@ func (m *machine) number(op byte) error {
 	case opBinInt2:
 		v.n = int64(binary.LittleEndian.Uint16(b))
 	case opBinFloat:
-		v = value{kind: float, n: int64(binary.BigEndian.Uint64(b))}
+		v = value{kind: float} // no number of a snapshot that is used has a point
 	case opLong1: // two's complement: the sign is in the last byte
 		var all [8]byte
 		if len(b) > 0 && b[len(b)-1] >= 0x80 {
@@ -301,8 +301,8 @@ func (m *machine) text(op byte) error {
 
 // sinceMark takes what is above the last mark off the stack, and the mark. What it returns is valid until the next push.
 func (m *machine) sinceMark() ([]value, error) {
-	for i := len(m.stack) - 1; i >= 0; i-- {
-		if m.stack[i].kind == mark {
+	for i, v := range slices.Backward(m.stack) {
+		if v.kind == mark {
 			items := m.stack[i+1:]
 			m.stack = m.stack[:i]
 			return items, nil
@@ -427,5 +427,3 @@ func (m *machine) string(v value) string {
 	}
 	return string(b)
 }
-
-func (v value) float() float64 { return math.Float64frombits(uint64(v.n)) }

@@ -1,0 +1,164 @@
+package allocator_test
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vramsoak/parser"
+	"vramsoak/parser/snapshot"
+	"vramsoak/pipeline/allocator"
+)
+
+// TestRecorded holds the model against real GPUs: what real programs asked PyTorch's allocator for, as memory snapshots
+// recorded it, is asked of the model. The driver's choice of addresses is not modelled, so it is given: where the
+// recording has a cudaMalloc, the model's driver has that address and no other, so that a cudaMalloc too many fails. Then
+// every address that the real allocator handed out must be the model's, every cudaMalloc and cudaFree must come at the
+// same event and be of the same size, and in the end all segments must be the same, block by block.
+//
+// Only one recording begins with an empty allocator (silmont2000, mem-snapshot). For the others what was held when the
+// recording began is first built from the file, see [snapshot.Device.Ops]; of the two of 2023 (yiyi), which have no
+// history, that is all.
+func TestRecorded(t *testing.T) {
+	// As Python's own pickle counts them: Counter(e["action"] for t in snapshot["device_traces"] for e in t).
+	recordings := []struct {
+		file string
+		want recorded
+	}{
+		{"jaspersolt-eor_nn-snapshot.pickle", recorded{held: 3, driver: 7, allocations: 1935, frees: 1926}},
+		{"kkaitlyn111-cs336-a2-systems-mory-files-memory-ctx128-forward-.pickle", recorded{held: 227, driver: 289, allocations: 2058, frees: 1155}},
+		{"silmont2000-assignment2-systems-mem-snapshot.pickle", recorded{held: 0, driver: 9, allocations: 36, frees: 26}},
+		{"silmont2000-assignment2-systems-memory-forward-bf16-128.pickle", recorded{held: 43, allocations: 937, frees: 937}},
+		{"wedsonlin-assignment2-systems-ium-128-inference-memory-snapshot.pickle", recorded{held: 98, allocations: 1280, frees: 1280}},
+		{"yiyi-philosophy-llm-inference-1.3b-snapshot.pickle", recorded{held: 257, frees: 1}},
+		{"yiyi-philosophy-llm-inference-oom-snapshot.pickle", recorded{held: 176}},
+	}
+	for _, r := range recordings {
+		t.Run(r.file, func(t *testing.T) {
+			snap, err := snapshot.Open(filepath.Join("../../fixtures/logs/torch_snapshot", r.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(snap.Devices) != 1 {
+				t.Fatalf("%d devices", len(snap.Devices))
+			}
+			if got := replayRecorded(t, &snap.Devices[0], snap.Settings); got != r.want {
+				t.Errorf("replayed %+v, recorded %+v", got, r.want)
+			}
+		})
+	}
+}
+
+// recorded counts what a recording has: segments that were held before it, calls of the driver, allocations, frees.
+type recorded struct{ held, driver, allocations, frees int }
+
+func replayRecorded(t *testing.T, d *snapshot.Device, settings *snapshot.Settings) (n recorded) {
+	t.Helper()
+	driver := allocator.NewDevice(allocator.DeviceConfig{Total: 80 << 30})
+	model := allocator.New(driver, allocator.Config{})
+	var calls []call
+	model.OnSegment(func(e allocator.SegmentEvent) { calls = append(calls, call{int(e.Kind), e.Address, e.Size}) })
+
+	held := heldBefore(d)
+	driver.Place(held...)
+	n.held = len(held)
+	live := map[int]allocator.Block{}
+	next := 0 // the first event that is not done yet
+	for op := range d.Ops(settings) {
+		var want []call // of the driver, from the last operation to this one
+		if op.Event >= 0 {
+			want = driverCalls(d.Events[next : op.Event+1])
+			driver.Place()
+			for _, c := range want {
+				driver.Place([2]uint64{c.address, uint64(c.size)})
+			}
+			next, calls = op.Event+1, nil
+		}
+		switch op.Kind {
+		case 'a':
+			b, err := model.Malloc(op.Size, allocator.Stream(op.Stream))
+			if err != nil {
+				t.Fatalf("event %d: %s: %v", op.Event, op, err)
+			}
+			live[op.ID] = b
+			if op.Event >= 0 {
+				n.allocations++
+				if got, want := model.Address(b), d.Events[op.Event].Address; got != want {
+					t.Fatalf("event %d: %s: the model's address is %#x, the recorded one %#x", op.Event, op, got, want)
+				}
+			}
+		case 'f':
+			model.Free(live[op.ID])
+			if op.Event >= 0 {
+				n.frees++
+			}
+		case 'c':
+			if err := model.Configure(op.Text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if op.Event >= 0 {
+			n.driver += len(want)
+			if !slices.Equal(calls, want) {
+				t.Fatalf("event %d: %s: calls of the model's driver %+v, recorded %+v", op.Event, op, calls, want)
+			}
+		}
+	}
+	if diff := cmp.Diff(inFile(d), inModel(model)); diff != "" {
+		t.Errorf("segments when the recording ends (-recorded +model):\n%s", diff)
+	}
+	return n
+}
+
+// A call is one of the driver's.
+type call struct {
+	kind    int
+	address uint64
+	size    int64
+}
+
+// driverCalls are those that events tell.
+func driverCalls(events []snapshot.Event) (calls []call) {
+	kinds := map[snapshot.Action]allocator.SegmentEventKind{
+		snapshot.SegmentAlloc: allocator.SegmentAlloc, snapshot.SegmentFree: allocator.SegmentFree,
+		snapshot.SegmentMap: allocator.SegmentMap, snapshot.SegmentUnmap: allocator.SegmentUnmap,
+	}
+	for _, e := range events {
+		if kind, ok := kinds[e.Action]; ok {
+			calls = append(calls, call{int(kind), e.Address, e.Size})
+		}
+	}
+	return calls
+}
+
+// heldBefore are the segments in the file that no event made. In none of the recordings was one given back.
+func heldBefore(d *snapshot.Device) (ranges [][2]uint64) {
+	for _, s := range d.Segments {
+		made := slices.ContainsFunc(d.Events, func(e snapshot.Event) bool {
+			return e.Action == snapshot.SegmentAlloc && e.Address == s.Address
+		})
+		if !made {
+			ranges = append(ranges, [2]uint64{s.Address, uint64(s.Size)})
+		}
+	}
+	return ranges
+}
+
+// inFile are the segments in the file, inModel those of the model, in the same words.
+func inFile(d *snapshot.Device) []parser.Segment { return d.Map().Segments }
+
+func inModel(a *allocator.Allocator) (out []parser.Segment) {
+	states := map[allocator.BlockState]parser.BlockState{
+		allocator.Inactive: parser.BlockFree, allocator.Allocated: parser.BlockAllocated, allocator.PendingFree: parser.BlockPending,
+	}
+	for _, s := range a.Snapshot() {
+		seg := parser.Segment{Address: s.Address, Size: s.Size, Small: !s.Large, Expandable: s.Expandable, Stream: uint64(s.Stream)}
+		for _, b := range s.Blocks {
+			seg.Blocks = append(seg.Blocks, parser.Block{Size: b.Size, State: states[b.State]})
+		}
+		out = append(out, seg)
+	}
+	return out
+}
