@@ -1,50 +1,91 @@
 package models
 
-// A block is a layer of a transformer that normalizes first: Whisper, ViT. Qwen2 is one too.
+// A block is the shape of a transformer's layer.
 type block struct {
 	tokens int // of all sequences together
 	length int // of one sequence
 	state  int // width of the residual stream
 	heads  int
-	kv     int // width of keys and of values; 0: state
 	inner  int // width of the feed-forward layer
 }
 
 // scores are the elements of the attention matrix: tokens x heads x length.
 func (b block) scores() int { return b.tokens * b.heads * b.length }
 
-// transformer is one such layer for inference, as transformers' modeling files run it: names are reassigned, so that a tensor ends
-// when its name gets the next one.
+// transformer is one such layer for inference. What the Python frames name stays: the layer's input to its end, the normalized
+// input and q, k and v to the end of the attention.
 func (p *pass) transformer(x ref, b block) ref {
 	n := b.tokens * b.state
-	kv := b.tokens * b.kv
-	if b.kv == 0 {
-		kv = n
-	}
-	normed := p.op("layer_norm", n, x)
-	q := p.op("q_proj", n, normed)
+	normed := p.layerNorm(n, x)
+	y := p.op("residual", n, x, p.projected(b, normed))
+	h := p.layerNorm(n, y)
+	f := p.feedForward(b, h)
+	p.hold(h)
+	y = p.op("residual", n, y, f)
+	p.hold(x)
+	return y
+}
+
+// postNorm is a layer of BERT and of wav2vec 2.0 base, which normalize each sum.
+func (p *pass) postNorm(x ref, b block) ref {
+	n := b.tokens * b.state
+	y := p.op("residual", n, x, p.projected(b, x))
+	y = p.layerNorm(n, y)
+	f := p.feedForward(b, y)
+	z := p.op("residual", n, y, f)
+	z = p.layerNorm(n, z)
+	p.hold(x)
+	return z
+}
+
+// projected is self-attention between its four projections.
+func (p *pass) projected(b block, x ref) ref {
+	n := b.tokens * b.state
+	q := p.op("q_proj", n, x)
 	p.weight(b.state * b.state)
-	k := p.op("k_proj", kv, normed)
-	p.weight(b.state * kv / b.tokens)
-	v := p.op("v_proj", kv, normed)
-	p.weight(b.state * kv / b.tokens)
-	var a ref
-	if p.eager {
-		s := p.op("attention scores", b.scores(), q, k)
-		s = p.op("attention softmax", b.scores(), s)
-		a = p.op("attention", n, s, v)
-	} else {
-		a = p.op("scaled_dot_product_attention", n, q, k, v)
-	}
+	k := p.op("k_proj", n, x)
+	p.weight(b.state * b.state)
+	v := p.op("v_proj", n, x)
+	p.weight(b.state * b.state)
+	a := p.attention(n, b, q, k, v)
 	a = p.op("out_proj", n, a)
 	p.weight(b.state * b.state)
-	p.hold(q, k, v, normed) // local variables of the attention's forward
-	x = p.op("residual", n, x, a)
-	h := p.op("layer_norm", n, x)
-	h = p.op("fc1", b.tokens*b.inner, h)
+	p.hold(q, k, v, x)
+	return a
+}
+
+// attention has a result of n elements.
+func (p *pass) attention(n int, b block, q, k, v ref) ref {
+	if !p.eager {
+		return p.op("scaled_dot_product_attention", n, q, k, v)
+	}
+	s := p.op("attention scores", b.scores(), q, k)
+	if p.d == Float32 {
+		s = p.op("attention softmax", b.scores(), s)
+		return p.op("attention", n, s, v)
+	}
+	f := p.float("attention scores.float()", b.scores(), s)
+	w := p.float("attention softmax", b.scores(), f)
+	w = p.op("attention softmax.to(dtype)", b.scores(), w)
+	p.hold(f)
+	return p.op("attention", n, w, v, f)
+}
+
+func (p *pass) feedForward(b block, x ref) ref {
+	h := p.op("fc1", b.tokens*b.inner, x)
 	p.weight(b.state * b.inner)
-	h = p.op("activation_fn", b.tokens*b.inner, h)
-	h = p.op("fc2", n, h)
+	h = p.op("gelu", b.tokens*b.inner, h)
+	h = p.op("fc2", b.tokens*b.state, h)
 	p.weight(b.state * b.inner)
-	return p.op("residual", n, x, h)
+	return h
+}
+
+// layerNorm is nn.LayerNorm; under autocast it computes in float32 and back.
+func (p *pass) layerNorm(n int, x ref) ref {
+	if p.d != Autocast {
+		return p.op("layer_norm", n, x)
+	}
+	f := p.float("layer_norm.float()", n, x)
+	f = p.float("layer_norm", n, f)
+	return p.op("layer_norm.to(dtype)", n, f)
 }

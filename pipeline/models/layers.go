@@ -1,5 +1,7 @@
 package models
 
+import "fmt"
+
 // A module collects the tensors of a part of a model under its prefix, in the order in which PyTorch registers them.
 type module struct {
 	m      *Model
@@ -31,3 +33,34 @@ func (s module) weights(bias bool, shape ...int) {
 
 // norm is nn.LayerNorm, GroupNorm or InstanceNorm with affine=True.
 func (s module) norm(name string, n int) { s.in(name).weights(true, n) }
+
+// batchNorm is nn.BatchNorm1d and 2d; its running statistics are buffers.
+func (s module) batchNorm(name string, n int) {
+	s.norm(name, n)
+	s.statistics(name, n)
+}
+
+func (s module) statistics(name string, n int) {
+	in := s.in(name)
+	in.buffer("running_mean", n)
+	in.buffer("running_var", n)
+	in.m.Buffers = append(in.m.Buffers, Tensor{Name: in.prefix + "num_batches_tracked", Element: 8})
+}
+
+func (s module) buffer(name string, shape ...int) {
+	s.m.Buffers = append(s.m.Buffers, Tensor{Name: s.prefix + name, Shape: shape})
+}
+
+// lstm is a bidirectional nn.LSTM: four gates a direction and layer.
+func (s module) lstm(name string, in, hidden, layers int) {
+	l := s.in(name)
+	for i := range layers {
+		for _, direction := range []string{"", "_reverse"} {
+			l.parameter(fmt.Sprintf("weight_ih_l%d%s", i, direction), 4*hidden, in)
+			l.parameter(fmt.Sprintf("weight_hh_l%d%s", i, direction), 4*hidden, hidden)
+			l.parameter(fmt.Sprintf("bias_ih_l%d%s", i, direction), 4*hidden)
+			l.parameter(fmt.Sprintf("bias_hh_l%d%s", i, direction), 4*hidden)
+		}
+		in = 2 * hidden
+	}
+}

@@ -29,6 +29,8 @@ type Model struct {
 type Tensor struct {
 	Name  string
 	Shape []int // in elements
+	// Element is the bytes of one element where they do not follow the model's type, else 0.
+	Element int64
 }
 
 // Elements is the product of the shape; a scalar has one.
@@ -41,7 +43,12 @@ func (t Tensor) Elements() int {
 }
 
 // Bytes is the tensor's size in a model that is loaded as d.
-func (t Tensor) Bytes(d DType) int64 { return d.WeightBytes(t.Elements()) }
+func (t Tensor) Bytes(d DType) int64 {
+	if t.Element > 0 {
+		return t.Element * int64(t.Elements())
+	}
+	return d.WeightBytes(t.Elements())
+}
 
 // Count is the number of parameters, as model.num_parameters() prints it.
 func (m *Model) Count() int {
@@ -77,12 +84,12 @@ func (m *Model) Tensors() iter.Seq[Tensor] {
 	}
 }
 
-// catalogue is every model by its short name. Tensors are a few thousand in all: made once, at the first look.
+// catalogue is every model by its short name in lower case. Tensors are a few thousand in all: made once, at the first look.
 var catalogue = sync.OnceValue(func() map[string]*Model {
 	all := map[string]*Model{}
-	for _, family := range [][]*Model{whisper()} {
+	for _, family := range [][]*Model{whisper(), pyannote(), ecapa(), wav2vec2(), qwen2(), bert(), vit(), pix2pix()} {
 		for _, m := range family {
-			all[m.Name] = m
+			all[strings.ToLower(m.Name)] = m
 		}
 	}
 	return all
@@ -120,28 +127,42 @@ func Lookup(name string) (*Model, error) {
 }
 
 // Names are the short names of all models, sorted.
-func Names() []string { return slices.Sorted(maps.Keys(catalogue())) }
+func Names() []string {
+	all := catalogue()
+	names := make([]string, 0, len(all))
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		names = append(names, all[key].Name)
+	}
+	return names
+}
 
 // Family lists the models of a family, smallest weights first.
 func Family(name string) []string {
-	all := catalogue()
-	var names []string
-	for n, m := range all {
+	var family []*Model
+	for _, m := range catalogue() {
 		if m.Family == name {
-			names = append(names, n)
+			family = append(family, m)
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(all[a].Weights(Float16), all[b].Weights(Float16)), strings.Compare(a, b))
+	slices.SortFunc(family, func(a, b *Model) int {
+		return cmp.Or(cmp.Compare(a.Weights(Float16), b.Weights(Float16)), strings.Compare(a.Name, b.Name))
 	})
+	names := make([]string, 0, len(family))
+	for _, m := range family {
+		names = append(names, m.Name)
+	}
 	return names
 }
 
 // nearest are the n names with the least edit distance to what was asked for, with or without "whisper-" before it.
 func nearest(key string, n int) []string {
 	names := Names()
+	distance := func(name string) int {
+		name = strings.ToLower(name)
+		return min(levenshtein(key, name), levenshtein("whisper-"+key, name))
+	}
 	slices.SortStableFunc(names, func(a, b string) int {
-		return cmp.Compare(min(levenshtein(key, a), levenshtein("whisper-"+key, a)), min(levenshtein(key, b), levenshtein("whisper-"+key, b)))
+		return cmp.Compare(distance(a), distance(b))
 	})
 	return names[:min(n, len(names))]
 }

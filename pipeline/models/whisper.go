@@ -109,11 +109,18 @@ func (w whisperDims) encode(p *pass, in Input) ref {
 	c = p.op("encoder.conv2", in.Batch*d*whisperPositions, c)
 	p.weight(3 * d * d)
 	c = p.op("encoder.gelu", in.Batch*d*whisperPositions, c)
-	x := p.op("encoder.hidden_states", in.Batch*whisperPositions*d, c)
+	var x ref
+	if p.d == Autocast { // positions are float32 and win the sum
+		x = p.op("encoder.hidden_states", in.Batch*whisperPositions*d, p.float("encoder.positions", in.Batch*whisperPositions*d, c))
+	} else {
+		x = p.op("encoder.hidden_states", in.Batch*whisperPositions*d, c)
+	}
 	for range min(2, w.audioLayers) {
 		x = p.transformer(x, block{tokens: in.Batch * whisperPositions, state: d, heads: w.heads, length: whisperPositions, inner: 4 * d})
 	}
-	return p.op("encoder.layer_norm", in.Batch*whisperPositions*d, x)
+	y := p.layerNorm(in.Batch*whisperPositions*d, x)
+	p.hold(mel)
+	return y
 }
 
 // decode writes in.Tokens tokens for each beam. The keys and values of the audio are made once and kept; those of the text grow with each

@@ -1,0 +1,107 @@
+package models
+
+import (
+	"fmt"
+	"slices"
+)
+
+// pix2pix is the spectrogram GAN: pix2pix's U-Net generator and 70 x 70 PatchGAN discriminator over spectrograms drawn as images of
+// 256 x 256, as its authors' pytorch-CycleGAN-and-pix2pix builds them (models/networks.py: unet_256, ngf=64; basic, ndf=64; batch norm).
+func pix2pix() []*Model {
+	const source = "arXiv:1611.07004, section 6.1; pytorch-CycleGAN-and-pix2pix, models/networks.py"
+	g := &Model{Name: "pix2pix-generator", Family: "pix2pix", Source: source, usual: Input{Batch: 1}, forward: unet}
+	s := module{g, ""}
+	for i, out := range unetWidths {
+		in := 3
+		if i > 0 {
+			in = unetWidths[i-1]
+		}
+		s.conv(fmt.Sprintf("down.%d.conv", i), false, out, in, 4, 4)
+		if i > 0 && i < len(unetWidths)-1 {
+			s.batchNorm(fmt.Sprintf("down.%d.norm", i), out)
+		}
+	}
+	for i, in := range slices.Backward(unetWidths) {
+		out := 3
+		if i < len(unetWidths)-1 {
+			in *= 2 // the skip is concatenated
+		}
+		if i > 0 {
+			out = unetWidths[i-1]
+		}
+		conv := s.in(fmt.Sprintf("up.%d.conv", i)) // nn.ConvTranspose2d: weight [in, out, kernel...]
+		conv.parameter("weight", in, out, 4, 4)
+		if i > 0 {
+			s.batchNorm(fmt.Sprintf("up.%d.norm", i), out)
+		} else {
+			conv.parameter("bias", out)
+		}
+	}
+	d := &Model{Name: "pix2pix-discriminator", Family: "pix2pix", Source: source, usual: Input{Batch: 1}, forward: patchGAN}
+	s = module{d, ""}
+	in := 6 // the condition and the image
+	for i, out := range patchWidths {
+		ends := i == 0 || i == len(patchWidths)-1
+		s.conv(fmt.Sprintf("model.%d.conv", i), ends, out, in, 4, 4)
+		if !ends {
+			s.batchNorm(fmt.Sprintf("model.%d.norm", i), out)
+		}
+		in = out
+	}
+	return []*Model{g, d}
+}
+
+const ganImage = 256
+
+var (
+	unetWidths  = []int{64, 128, 256, 512, 512, 512, 512, 512} // from the outermost, each of half the side
+	patchWidths = []int{64, 128, 256, 512, 1}
+)
+
+func unet(p *pass, in Input) {
+	x := p.op("real_A", in.Batch*3*ganImage*ganImage)
+	downs := make([]ref, 0, len(unetWidths))
+	side := ganImage
+	for i, c := range unetWidths {
+		side /= 2
+		n := in.Batch * c * side * side
+		y := p.op("down.conv", n, x)
+		if i > 0 && i < len(unetWidths)-1 {
+			y = p.op("down.norm", n, y)
+		}
+		downs = append(downs, y)
+		x = y
+	}
+	for i := range slices.Backward(unetWidths) {
+		c := 3
+		if i > 0 {
+			c = unetWidths[i-1]
+		}
+		side *= 2
+		n := in.Batch * c * side * side
+		x = p.op("up.conv", n, x)
+		if i > 0 {
+			x = p.op("up.norm", n, x)
+			x = p.op("up.cat", 2*n, x, downs[i-1])
+		}
+	}
+	p.result(p.op("tanh", in.Batch*3*ganImage*ganImage, x))
+}
+
+func patchGAN(p *pass, in Input) {
+	x := p.op("cat real_A real_B", in.Batch*6*ganImage*ganImage)
+	side := ganImage
+	for i, c := range patchWidths {
+		if i < 3 {
+			side /= 2
+		} else {
+			side--
+		}
+		n := in.Batch * c * side * side
+		x = p.op("model.conv", n, x)
+		if i > 0 && i < len(patchWidths)-1 {
+			x = p.op("model.norm", n, x)
+		}
+	}
+	p.result(x)
+}

@@ -1,0 +1,102 @@
+package models
+
+import "fmt"
+
+// resnetStages are ResNet34's: blocks of each, with 32 channels in the first and twice as many in each further, of half the length.
+var resnetStages = []int{3, 4, 6, 3}
+
+// wespeaker is pyannote/wespeaker-voxceleb-resnet34-LM, the embedding of pyannote's speaker-diarization-3.1: a ResNet34 over 80 mel bands.
+func wespeaker() *Model {
+	const bands, width, dimension = 80, 32, 256
+	m := &Model{
+		Name: "wespeaker-voxceleb-resnet34-LM", ID: "pyannote/wespeaker-voxceleb-resnet34-LM", Family: "pyannote",
+		Source: "pyannote.audio, models/embedding/wespeaker/resnet.py: ResNet34(80, 256, two_emb_layer=False)",
+		usual:  Input{Batch: 32, Seconds: 10}, // speaker-diarization-3.1, config.yaml: embedding_batch_size: 32
+	}
+	s := module{m, "resnet."}
+	s.conv("conv1", false, width, 1, 3, 3)
+	s.batchNorm("bn1", width)
+	in, out := width, width
+	for i, blocks := range resnetStages {
+		for b := range blocks {
+			block := s.in(fmt.Sprintf("layer%d.%d", i+1, b))
+			block.conv("conv1", false, out, in, 3, 3)
+			block.batchNorm("bn1", out)
+			block.conv("conv2", false, out, out, 3, 3)
+			block.batchNorm("bn2", out)
+			if in != out {
+				block.conv("shortcut.0", false, out, in, 1, 1)
+				block.batchNorm("shortcut.1", out)
+			}
+			in = out
+		}
+		out *= 2
+	}
+	s.linear("seg_1", 2*in*bands/8, dimension, true)
+	m.forward = func(p *pass, in Input) {
+		x, frames := p.kaldiFbank(in, bands)
+		height, channels := bands, width
+		x = p.convBlock("resnet.stem", in.Batch*channels*height*frames, x)
+		for i, blocks := range resnetStages {
+			layer := x // ResNet.forward's own name for it, to the layer's end
+			for b := range blocks {
+				shortcut := i > 0 && b == 0
+				if shortcut {
+					height, frames, channels = (height+1)/2, (frames+1)/2, 2*channels
+				}
+				x = p.basicBlock(in.Batch*channels*height*frames, shortcut, x)
+				p.hold(layer)
+			}
+		}
+		stats := p.pool(in.Batch, channels*height, frames, x)
+		p.result(p.op("resnet.seg_1", in.Batch*dimension, stats))
+	}
+	return m
+}
+
+// convBlock is F.relu(bn(conv(x))); x lives on in the caller.
+func (p *pass) convBlock(name string, n int, x ref) ref {
+	c := p.op(name, n, x)
+	b := p.op(name, n, c)
+	r := p.op(name, n, b)
+	p.hold(x)
+	return r
+}
+
+// basicBlock is BasicBlock.forward: out = relu(bn2(conv2(relu(bn1(conv1(x))))) + shortcut(x)), the sum in place.
+func (p *pass) basicBlock(n int, shortcut bool, x ref) ref {
+	out := p.convBlock("resnet.conv1", n, x)
+	c := p.op("resnet.conv2", n, out)
+	b := p.op("resnet.bn2", n, c)
+	p.hold(out)
+	if shortcut {
+		c = p.op("resnet.shortcut.0", n, x)
+		c = p.op("resnet.shortcut.1", n, c)
+		p.step++ // out += shortcut(x)
+		p.hold(b, c)
+	}
+	r := p.op("resnet.relu", n, b)
+	p.hold(x)
+	return r
+}
+
+// kaldiFbank is torchaudio.compliance.kaldi.fbank over a batch: frames of 25 ms each 10 ms, padded to 512 samples for the transform.
+func (p *pass) kaldiFbank(in Input, bands int) (features ref, frames int) {
+	wave := p.float("waveforms", in.Batch*in.samples())
+	scaled := p.float("waveforms * 32768", in.Batch*in.samples(), wave)
+	frames = convolved(in.samples(), 400, 160)
+	n := in.Batch * frames
+	x := p.float("fbank.remove_dc_offset", n*400, scaled)
+	x = p.float("fbank.preemphasis", n*400, x)
+	x = p.float("fbank.window", n*400, x)
+	x = p.float("fbank.pad", n*512, x)
+	x = p.float("fbank.rfft", n*2*257, x)
+	x = p.float("fbank.abs", n*257, x)
+	x = p.float("fbank.pow", n*257, x)
+	x = p.float("fbank.mm", n*bands, x)
+	x = p.float("fbank.log", n*bands, x)
+	p.hold(scaled)
+	x = p.op("fbank.centered", n*bands, x)
+	p.hold(wave)
+	return x, frames
+}

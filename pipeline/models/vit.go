@@ -1,0 +1,60 @@
+package models
+
+import "fmt"
+
+// vitDims are the arguments of torchvision's vit_b_16 and vit_l_16, over images of 224 x 224 (or spectrograms drawn as such).
+type vitDims struct {
+	name, id                    string
+	state, layers, heads, inner int
+}
+
+func vit() []*Model {
+	return []*Model{
+		vitDims{"vit-b-16", "timm/vit_base_patch16_224.augreg_in1k", 768, 12, 12, 3072}.model(),
+		vitDims{"vit-l-16", "", 1024, 24, 16, 4096}.model(),
+	}
+}
+
+const (
+	vitImage, vitPatch = 224, 16
+	vitTokens          = (vitImage/vitPatch)*(vitImage/vitPatch) + 1 // and the class token
+	vitClasses         = 1000
+)
+
+func (v vitDims) model() *Model {
+	m := &Model{
+		Name: v.name, ID: v.id, Family: "vit", Source: "arXiv:2010.11929, table 1; torchvision/models/vision_transformer.py",
+		usual: Input{Batch: 32},
+	}
+	s := module{m, ""}
+	s.parameter("class_token", 1, 1, v.state)
+	s.conv("conv_proj", true, v.state, 3, vitPatch, vitPatch)
+	s.parameter("encoder.pos_embedding", 1, vitTokens, v.state)
+	for i := range v.layers {
+		layer := s.in(fmt.Sprintf("encoder.layers.encoder_layer_%d", i))
+		layer.norm("ln_1", v.state)
+		layer.parameter("self_attention.in_proj_weight", 3*v.state, v.state)
+		layer.parameter("self_attention.in_proj_bias", 3*v.state)
+		layer.linear("self_attention.out_proj", v.state, v.state, true)
+		layer.norm("ln_2", v.state)
+		layer.linear("mlp.0", v.state, v.inner, true)
+		layer.linear("mlp.3", v.inner, v.state, true)
+	}
+	s.norm("encoder.ln", v.state)
+	s.linear("heads.head", v.state, vitClasses, true)
+	m.forward = func(p *pass, in Input) {
+		tokens := in.Batch * vitTokens
+		n := tokens * v.state
+		images := p.op("images", in.Batch*3*vitImage*vitImage)
+		x := p.op("conv_proj", in.Batch*(vitTokens-1)*v.state, images)
+		x = p.op("cat class_token", n, x)
+		x = p.op("encoder.pos_embedding", n, x)
+		for range min(2, v.layers) {
+			x = p.transformer(x, block{tokens: tokens, state: v.state, heads: v.heads, length: vitTokens, inner: v.inner})
+		}
+		x = p.op("encoder.ln", n, x)
+		p.hold(images)
+		p.result(p.op("heads.head", in.Batch*vitClasses, x))
+	}
+	return m
+}
