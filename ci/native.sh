@@ -14,6 +14,9 @@ set -euo pipefail
 export LC_ALL=C
 
 [ $# -eq 1 ] || { echo "usage: ci/native.sh DIR" >&2; exit 2; }
+here=$(cd "$(dirname "$0")" && pwd -P)
+# shellcheck source=ci/apt.sh
+. "$here/apt.sh"
 mkdir -p "$1"
 dir=$(cd "$1" && pwd -P)
 tmp=$dir/tmp
@@ -36,7 +39,7 @@ fi
 
 # The stamp says what made env. Anything else there is the leftover of a run that was interrupted, or of a folder that
 # was moved: made anew.
-key="$(cksum <"$0") dir=$dir prefix=${WHISPER_PREFIX-}"
+key="$(cat "$0" "$here/apt.sh" | cksum) dir=$dir prefix=${WHISPER_PREFIX-}"
 if [ -f "$dir/env" ] && [ "$(head -n 1 "$dir/stamp" 2>/dev/null)" = "$key" ] && "$dir/smoke" >/dev/null 2>&1; then
 	exit 0
 fi
@@ -162,78 +165,11 @@ case " ${ID-} ${ID_LIKE-} " in
 *) cannot "no packages are known for ${PRETTY_NAME:-this system}" ;;
 esac
 
-# The machine's own mirror: "URI KEYRING" of the source that has this release's main component. Both of apt's formats.
-mirror() {
-	{
-		{ cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null || true; } | awk '
-			$1 == "deb" {
-				key = ""
-				if (match($0, /\[[^]]*\]/)) {
-					options = substr($0, RSTART + 1, RLENGTH - 2)
-					if (match(options, /signed-by=[^ ]+/)) key = substr(options, RSTART + 10, RLENGTH - 10)
-					sub(/\[[^]]*\]/, "")
-				}
-				for (i = 4; i <= NF; i++) print $3, $i, $2, key
-			}'
-		for file in /etc/apt/sources.list.d/*.sources; do
-			[ -f "$file" ] || continue
-			grep -v '^#' "$file" | awk '
-				function flush(   u, s, c, i, j, k) {
-					if (type ~ /(^| )deb( |$)/ && enabled !~ /^(no|false|0)/)
-						for (i = split(uris, u, " "); i > 0; i--)
-							for (j = split(suites, s, " "); j > 0; j--)
-								for (k = split(comps, c, " "); k > 0; k--) print s[j], c[k], u[i], key
-					type = uris = suites = comps = key = enabled = ""
-				}
-				/^[ \t]*$/ { flush(); next }
-				{ name = tolower($1); value = $0; sub(/^[^:]*:[ \t]*/, "", value) }
-				name == "types:" { type = value }
-				name == "uris:" { uris = value }
-				name == "suites:" { suites = value }
-				name == "components:" { comps = value }
-				name == "enabled:" { enabled = tolower(value) }
-				name == "signed-by:" && value ~ /^\// { key = value }
-				END { flush() }'
-		done
-	} | awk -v suite="$1" '$1 == suite && $2 == "main" && $3 !~ /^cdrom:/ { print $3, $4; exit }'
-}
 read -r uri keyring < <(mirror "$codename") || true
 [ -n "${uri-}" ] || cannot "apt's sources name no mirror of $codename main"
 
-# A private apt: its own sources, lists, cache and an empty status, so that what the packages need is resolved afresh
-# and the machine's package state is neither read nor locked. The machine's configuration stays (proxies), but for the
-# hooks that clean the machine's caches.
-apt=$tmp/apt
 arch=$(dpkg --print-architecture)
-mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/preferences.d"
-: >"$apt/status"
-echo "deb [arch=$arch target=Packages lang=none${keyring:+ signed-by=$keyring}] $uri $suite $components" >"$apt/sources.list"
-cat >"$apt/conf" <<-CONF
-	Dir::State "$apt";
-	Dir::State::lists "$apt/lists";
-	Dir::State::status "$apt/status";
-	Dir::Cache "$apt/cache";
-	Dir::Log "$apt";
-	Dir::Etc::sourcelist "$apt/sources.list";
-	Dir::Etc::sourceparts "/dev/null";
-	Dir::Etc::preferences "/dev/null";
-	Dir::Etc::preferencesparts "$apt/preferences.d";
-	Debug::NoLocking "true";
-	APT::Update::Error-Mode "any";
-	Acquire::Retries "2";
-	Acquire::http::Timeout "20";
-	Acquire::https::Timeout "20";
-	#clear APT::Update::Pre-Invoke;
-	#clear APT::Update::Post-Invoke;
-	#clear APT::Update::Post-Invoke-Success;
-	#clear DPkg::Pre-Invoke;
-	#clear DPkg::Pre-Install-Pkgs;
-	#clear DPkg::Post-Invoke;
-CONF
-if [ "$(id -u)" = 0 ]; then # else root's apt downloads as _apt, which may not write here
-	echo 'APT::Sandbox::User "root";' >>"$apt/conf"
-fi
-private_apt() { apt-get -q -c "$apt/conf" "$@" >>"$log" 2>&1 9>&-; }
+configure_apt "$tmp/apt" "$arch" "$uri" "$keyring" "$suite" "$components"
 # A mirror that is just being updated gives a hash mismatch; the second try finds it whole.
 fetch() { private_apt update && private_apt install -y --no-install-recommends --download-only libwhisper-dev; }
 echo "native.sh: fetching whisper.cpp's packages (about 20 MB) for $arch" >&2

@@ -105,7 +105,7 @@ and fails the build when memory is not given back.`,
 	}
 	for _, cmd := range []*cobra.Command{
 		newBaselineCommand(), newHistoryCommand(), newCalibrateCommand(), newParseCommand(), newPlotCommand(), newSimulateCommand(),
-		newSnapshotCommand(), newFixturesCommand(), newDoctorCommand(),
+		newSnapshotCommand(), newReplayCommand(), newFixturesCommand(), newDoctorCommand(),
 	} {
 		cmd.SetHelpTemplate(template + plainStatus)
 		root.AddCommand(cmd)

@@ -1,0 +1,109 @@
+package trace_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"vramsoak/pipeline/allocator/trace"
+)
+
+// minimize writes the shortest trace it finds on which the model and the oracle differ: of one that differs at an operation, it
+// deletes what can go while a difference stays (Zeller's delta debugging). All operations on a block go together.
+func minimize(t *testing.T, s trace.Settings, path string, operation int, short string) {
+	t.Helper()
+	ops := readOps(t, path)
+	if operation > 0 {
+		ops = ops[:min(operation, len(ops))]
+	}
+	try := filepath.Join(t.TempDir(), "try.trace")
+	differs := func(ops []trace.Op) bool {
+		writeTrace(t, try, slices.Values(ops))
+		_, _, err := differOnFile(s, try)
+		return isDifference(err)
+	}
+	if !differs(ops) {
+		t.Logf("%s: the difference does not come again", path)
+		return
+	}
+	for {
+		before := len(ops)
+		ops = shrink(byBlock(ops), differs)
+		single := make([][]trace.Op, 0, len(ops))
+		for _, op := range ops {
+			single = append(single, []trace.Op{op})
+		}
+		ops = shrink(single, differs)
+		if len(ops) == before {
+			break
+		}
+	}
+	writeTrace(t, short, slices.Values(ops))
+}
+
+func isDifference(err error) bool {
+	_, is := err.(*difference) //nolint:errorlint // with what the oracle says on it, it is another failure: a trace that is wrong
+	return is
+}
+
+func readOps(t *testing.T, path string) []trace.Op {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }() // only read
+	var ops []trace.Op
+	for op, err := range trace.Read(file, path) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ops = append(ops, op)
+	}
+	return ops
+}
+
+// byBlock puts the operations on a block together; the others are each by itself.
+func byBlock(ops []trace.Op) [][]trace.Op {
+	var units [][]trace.Op
+	of := map[uint64]int{}
+	for _, op := range ops {
+		switch op.Kind {
+		case trace.Malloc:
+			of[op.ID] = len(units)
+			units = append(units, []trace.Op{op})
+		case trace.Free, trace.RecordStream:
+			if i, is := of[op.ID]; is {
+				units[i] = append(units[i], op)
+			}
+		default:
+			units = append(units, []trace.Op{op})
+		}
+	}
+	return units
+}
+
+// shrink deletes units, large pieces of them first, while the rest differs.
+func shrink(units [][]trace.Op, differs func([]trace.Op) bool) []trace.Op {
+	for size := max(1, len(units)/2); ; size /= 2 {
+		for begin := 0; begin < len(units); {
+			without := slices.Concat(units[:begin], units[min(begin+size, len(units)):])
+			if differs(inOrder(without)) {
+				units = without
+			} else {
+				begin += size
+			}
+		}
+		if size <= 1 {
+			return inOrder(units)
+		}
+	}
+}
+
+// inOrder is the operations of units in the order of their lines.
+func inOrder(units [][]trace.Op) []trace.Op {
+	ops := slices.Concat(units...)
+	slices.SortFunc(ops, func(a, b trace.Op) int { return a.Line - b.Line })
+	return ops
+}

@@ -1,0 +1,226 @@
+package trace
+
+import (
+	"errors"
+	"io"
+	"iter"
+	"strconv"
+	"strings"
+
+	"vramsoak/pipeline/allocator"
+)
+
+// Options say what Replay prints.
+type Options struct {
+	Name       string // of the trace, for errors
+	Quiet      bool   // no line for each operation
+	Segments   bool   // lines for segments that come and go, and for each out of memory
+	NoSnapshot bool   // none at the end
+}
+
+// Totals are what a replay counted.
+type Totals struct {
+	Events      int // operations
+	OutOfMemory int // allocations that failed
+	Live        int // blocks at the end
+	// LastLine is the line in the trace of the last operation.
+	LastLine int
+}
+
+// Replay does to the allocator what the operations say, and prints what the program of ci/oracle prints, to the last byte. It
+// ends at the first operation that cannot be carried out, with an [*Error] or with the allocator's own.
+func Replay(w io.Writer, ops iter.Seq2[Op, error], d *allocator.Device, a *allocator.Allocator, o Options) (Totals, error) {
+	r := &replay{Options: o, device: d, allocator: a, live: newLive(), w: w}
+	if o.Segments {
+		a.OnSegment(r.segment)
+		defer a.OnSegment(nil)
+	}
+	for op, err := range ops {
+		if err == nil {
+			r.now = op
+			err = r.op(&r.now)
+		}
+		if err != nil {
+			return r.totals, errors.Join(err, r.flush(0))
+		}
+	}
+	r.totals.Live = r.live.count
+	r.out = append(r.out, "END live="...)
+	r.out = strconv.AppendInt(r.out, int64(r.live.count), 10)
+	r.out = appendStats(r.out, a.Stats())
+	if !o.NoSnapshot {
+		r.snapshot()
+	}
+	return r.totals, r.flush(0)
+}
+
+// A replay is one that is under way.
+type replay struct {
+	Options
+	device    *allocator.Device
+	allocator *allocator.Allocator
+	live      *live
+	totals    Totals
+	now       Op // here, so that an operation is not an allocation
+	w         io.Writer
+	out       []byte // not written yet
+}
+
+// enough is how much is printed before it is written.
+const enough = 64 << 10
+
+func (r *replay) flush(least int) error {
+	if len(r.out) <= least {
+		return nil
+	}
+	_, err := r.w.Write(r.out)
+	r.out = r.out[:0]
+	return err
+}
+
+// op carries an operation out and prints its line.
+func (r *replay) op(op *Op) error {
+	r.totals.Events++
+	r.totals.LastLine = op.Line
+	if r.Segments && !r.Quiet {
+		r.out = append(op.AppendTo(r.out), '\n')
+	}
+	block, oom, skipped, err := r.run(op)
+	if err != nil {
+		return err
+	}
+	if !r.Quiet {
+		r.line(op, block, oom, skipped)
+	}
+	return r.flush(enough)
+}
+
+// run carries an operation out. It returns the address of the block that it was about, 0 for none.
+func (r *replay) run(op *Op) (address uint64, oom *allocator.OutOfMemoryError, skipped bool, err error) {
+	a := r.allocator
+	switch op.Kind {
+	case Malloc:
+		if _, is := r.live.get(op.ID); is {
+			return 0, nil, false, r.wrong(op, "the ID of no live block")
+		}
+		block, err := a.Malloc(op.Size, op.Stream)
+		if err != nil {
+			r.totals.OutOfMemory++
+			if oom, is := err.(*allocator.OutOfMemoryError); is { //nolint:errorlint // it is not wrapped, and this is once an event
+				return 0, oom, false, nil
+			}
+			return 0, nil, false, r.failed(op, err)
+		}
+		r.live.put(op.ID, block)
+		return r.address(block), nil, false, nil
+	case Free:
+		block, is := r.live.take(op.ID)
+		if !is { // its allocation failed
+			return 0, nil, true, nil
+		}
+		address = r.address(block)
+		a.Free(block)
+	case RecordStream:
+		block, is := r.live.get(op.ID)
+		if !is {
+			return 0, nil, false, r.wrong(op, "the ID of a live block")
+		}
+		address = r.address(block)
+		a.RecordStream(block, op.Stream)
+	case EmptyCache:
+		a.EmptyCache()
+	case ResetPeak:
+		a.ResetPeak()
+	case Synchronize:
+		a.Synchronize()
+	case MemoryFraction:
+		err = a.SetMemoryFraction(op.Fraction)
+	case Configure:
+		err = a.Configure(op.Conf)
+	case Snapshot:
+		r.snapshot()
+	}
+	if err != nil {
+		err = r.failed(op, err)
+	}
+	return address, nil, false, err
+}
+
+func (r *replay) address(b allocator.Block) uint64 {
+	if b == 0 || r.Quiet {
+		return 0
+	}
+	return r.allocator.Address(b)
+}
+
+// wrong is an operation that names a block that it cannot be about.
+func (r *replay) wrong(op *Op, expected string) error {
+	return &Error{Name: r.Name, Line: op.Line, Column: 1, Expected: expected, Found: strconv.Quote(op.String())}
+}
+
+// A Refusal is an operation that the allocator does not carry out.
+type Refusal struct {
+	Name string
+	Line int
+	Op   Op
+	Err  error
+}
+
+func (e *Refusal) Error() string {
+	return e.Name + ":" + strconv.Itoa(e.Line) + ": " + e.Op.String() + ": " + e.Err.Error()
+}
+
+func (e *Refusal) Unwrap() error { return e.Err }
+
+func (r *replay) failed(op *Op, err error) error {
+	return &Refusal{Name: r.Name, Line: op.Line, Op: *op, Err: err}
+}
+
+// line prints what an operation did:
+//
+//	a 1 9437184              0x7f0000000000 alloc=9437184/9437184 resv=20971520/20971520 ...
+func (r *replay) line(op *Op, address uint64, oom *allocator.OutOfMemoryError, skipped bool) {
+	const width = 24 // of the operation
+	begin := len(r.out)
+	b := op.AppendTo(r.out)
+	for len(b) < begin+width {
+		b = append(b, ' ')
+	}
+	switch {
+	case skipped:
+		r.out = append(b, " not live (skipped)\n"...)
+		return
+	case oom != nil:
+		b = append(b, " OOM"...)
+	case address != 0:
+		b = appendHex(append(b, ' '), address)
+	}
+	b = appendStats(b, r.allocator.Stats())
+	if oom != nil {
+		facts, _, _ := strings.Cut(oom.Error(), " If reserved") // what follows is advice, the same every time
+		b = append(append(append(b, "    ! "...), facts...), '\n')
+	}
+	r.out = b
+}
+
+// segment prints a segment that came or went.
+func (r *replay) segment(e allocator.SegmentEvent) {
+	b := append(append(r.out, "    > "...), e.Kind.String()...)
+	b = appendHex(append(b, ' '), e.Address)
+	b = strconv.AppendInt(append(b, ' '), e.Size, 10)
+	b = appendStream(append(b, " stream="...), e.Stream)
+	r.out = append(b, '\n')
+}
+
+// snapshot prints all segments and their blocks.
+func (r *replay) snapshot() {
+	segments := r.allocator.Snapshot()
+	b := strconv.AppendInt(append(r.out, "SNAPSHOT segments="...), int64(len(segments)), 10)
+	b = strconv.AppendInt(append(b, " device_free="...), r.device.Free(), 10)
+	b = strconv.AppendInt(append(b, " device_total="...), r.device.Total(), 10)
+	b = append(b, '\n')
+	for i := range segments {
+		b = appendSegment(b, &segments[i])
+	}
+	r.out = b
+}
