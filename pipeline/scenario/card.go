@@ -2,61 +2,164 @@ package scenario
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"vramsoak/parser"
 )
 
-// Card is a card by its name ("RTX 5080", "NVIDIA GeForce RTX 5080", "rtx5080") or by a size ("16GiB").
+// Card is a card by its name ("RTX 5080", "NVIDIA GeForce RTX 5080", "rtx5080", "5080") or by a size ("16GiB").
 func Card(name string) (GPU, error) {
-	if size, err := parser.ParseSize(name); err == nil && size.Bytes >= leastBare {
-		return sized(size.Bytes), nil
+	if size, err := parser.ParseSize(name); err == nil {
+		if unit := strings.TrimLeft(strings.TrimSpace(name), "0123456789."); unit != "" || size.Bytes >= leastBare {
+			if size.Bytes < leastCard {
+				return GPU{}, fmt.Errorf("expected a card of %s or more, found %q; write 16GiB or RTX 5080", parser.FormatBytes(leastCard), name)
+			}
+			return sized(size.Bytes), nil
+		}
 	}
 	want := plainName(name)
-	for _, c := range cards {
-		if plainName(c.Card) == want {
-			return c, nil
+	for _, tried := range []string{want, "rtx" + want, strings.TrimPrefix(want, "rtx")} {
+		for _, c := range cards {
+			if plainName(c.name) == tried || plainName(c.name+" "+strconv.Itoa(c.gib)+"GB") == tried {
+				return c.gpu(), nil
+			}
 		}
 	}
 	return GPU{}, fmt.Errorf("expected a card such as RTX 5080, or a size such as 16GiB, found %q; %s", name, cardAdvice(name))
 }
 
 // Cards are all that are known by name, the smallest first.
-func Cards() []GPU { return append([]GPU(nil), cards...) }
-
-// plainName leaves out what names of cards are written with or without.
-func plainName(name string) string {
-	name = strings.ToLower(name)
-	for _, word := range []string{"nvidia", "geforce", "tesla", "quadro"} {
-		name = strings.ReplaceAll(name, word, "")
+func Cards() []GPU {
+	all := make([]GPU, len(cards))
+	for i, c := range cards {
+		all[i] = c.gpu()
 	}
-	return strings.NewReplacer(" ", "", "-", "", "_", "").Replace(name)
+	slices.SortStableFunc(all, func(a, b GPU) int { return int((a.Size - b.Size) / parser.MiB) })
+	return all
 }
 
-func cardAdvice(name string) string {
-	var all []string
-	for _, c := range cards {
-		all = append(all, c.Card)
-	}
-	if near := nearest(name, all); near != "" {
-		return fmt.Sprintf("did you mean %q?", near)
-	}
-	return "known are " + strings.Join(all, ", ")
-}
-
-// context is what a CUDA context takes outside of the allocator where the table does not say better.
-const context = 480 * parser.MiB
+// leastCard is less than any card has on which a model runs.
+const leastCard = 64 * parser.MiB
 
 // sized is a card of which only the size is known: all of it is there.
 func sized(bytes int64) GPU {
-	return GPU{Size: bytes, Total: bytes, Context: context, Source: "the size given"}
+	return GPU{Size: bytes, Total: bytes, Context: contextOf(bytes), Source: "the size given"}
 }
 
-var cards = []GPU{
-	{Card: "RTX 5080", Size: 16 * parser.GiB, Total: 16303 * parser.MiB, Context: context, Source: "nvidia-smi"},
+// Contexts: what a process holds outside of PyTorch's allocator once its kernels are loaded, after PyTorch's own
+// messages. "this process has 14.56 GiB memory in use. Of the allocated memory 13.86 GiB is allocated by PyTorch, and
+// 213.20 MiB is reserved" leaves 504 MiB on an RTX 4090, the most on cards below 32 GB (348, 349 and 389 MiB on others;
+// 222 MiB before the first kernel); "94.50 GiB ... 85.16 GiB ... 8.66 GiB" leaves 696 MiB, the most on larger ones (594
+// MiB on an RTX 5090). Who plans takes the most.
+const (
+	smallContext = 504 * parser.MiB
+	largeContext = 696 * parser.MiB
+	largeCard    = 30 * parser.GiB
+)
+
+func contextOf(total int64) int64 {
+	if total < largeCard {
+		return smallContext
+	}
+	return largeContext
 }
 
-// DefaultCosts are those of a scenario that says nothing.
-func DefaultCosts() Costs {
-	return Costs{Malloc: 0.0005, Free: 0.0005, Synchronize: 0.001, Load: 0.5}
+// A card is what is known of it by name.
+type card struct {
+	name string
+	gib  int    // what it is sold with
+	mib  int64  // what CUDA reports as total
+	from string // quoted where torch said so; else the card that has the same memory
+}
+
+// cards: the total is what torch.cuda.get_device_properties reports on Linux, or yolo of it: "CUDA:0 (NVIDIA GeForce RTX
+// 5080, 15840MiB)". It is less than nvidia-smi's total (16303MiB) by what the driver keeps; newer drivers keep more, so
+// that of several figures the least stands here. Windows reports nearly all of nvidia-smi's.
+var cards = []card{
+	{"RTX 2060 SUPER", 8, 7974, "torch: total_memory=7974MB"},
+	{"RTX 2080 Ti", 11, 10825, "torch 2.6: RTX 2080 Ti, 10825MiB (11,020 with older drivers)"},
+	{"RTX 3050", 8, 7833, "as RTX 3060 Ti, whose nvidia-smi total is the same 8192 MiB"},
+	{"RTX 3060", 12, 11931, "torch: total_memory=11931MB (12,044 with older drivers)"},
+	{"RTX 3060 Ti", 8, 7833, "torch 2.11: RTX 3060 Ti, 7833MiB"},
+	{"RTX 3070", 8, 7753, "torch 2.6: RTX 3070, 7753MiB"},
+	{"RTX 3070 Ti", 8, 7753, "as RTX 3070, whose nvidia-smi total is the same 8192 MiB"},
+	{"RTX 3080", 10, 10002, "torch 2.6: RTX 3080, 10002MiB"},
+	{"RTX 3080 Ti", 12, 11931, "as RTX 3060, whose nvidia-smi total is the same 12288 MiB"},
+	{"RTX 3090", 24, 24124, "torch 2.13: RTX 3090, 24124MiB (24,268 with older drivers)"},
+	{"RTX 3090 Ti", 24, 24124, "as RTX 3090"},
+	{"RTX 4060", 8, 7807, "torch 2.5: RTX 4060, 7807MiB"},
+	{"RTX 4060 Ti", 8, 7807, "as RTX 4060, whose nvidia-smi total is the same 8188 MiB"},
+	{"RTX 4060 Ti 16GB", 16, 15934, "as RTX 4070 Ti SUPER, whose nvidia-smi total is 4 MiB less"},
+	{"RTX 4070", 12, 11994, "torch 1.13: RTX 4070, 11994MiB"},
+	{"RTX 4070 SUPER", 12, 11994, "as RTX 4070"},
+	{"RTX 4070 Ti", 12, 11994, "as RTX 4070"},
+	{"RTX 4070 Ti SUPER", 16, 15934, "torch: total_memory=15934MB"},
+	{"RTX 4080", 16, 15944, "as RTX 4080 SUPER (16,049 with older drivers)"},
+	{"RTX 4080 SUPER", 16, 15944, "torch 2.12: RTX 4080 SUPER, 15944MiB"},
+	{"RTX 4090", 24, 24081, "torch 2.5: RTX 4090, 24081MiB (24,217 with older drivers)"},
+	{"RTX 5060", 8, 7689, "nvidia-smi's 8151 MiB less the 462 MiB that the driver keeps of an RTX 5080"},
+	{"RTX 5060 Ti", 16, 15841, "torch: RTX 5060 Ti, total_memory=15841MB"},
+	{"RTX 5070", 12, 11765, "nvidia-smi's 12227 MiB less the 462 MiB that the driver keeps of an RTX 5080"},
+	{"RTX 5070 Ti", 16, 15840, "as RTX 5080, whose nvidia-smi total is the same 16303 MiB"},
+	{"RTX 5080", 16, 15840, "torch: RTX 5080, 15840MiB; PyTorch: a total capacity of 15.47 GiB; nvidia-smi: 16303MiB"},
+	{"RTX 5090", 32, 32102, "torch 2.12: RTX 5090, 32102MiB; PyTorch: a total capacity of 31.36 GiB; nvidia-smi: 32607MiB"},
+	{"RTX A2000 12GB", 12, 12017, "torch 2.1: RTX A2000 12GB, 12017MiB"},
+	{"RTX A4000", 16, 16117, "torch 1.12: RTX A4000, 16117MiB"},
+	{"RTX A5000", 24, 24114, "torch: total_memory=24114MB"},
+	{"RTX A6000", 48, 48497, "as RTX 6000 Ada (48,676 with older drivers)"},
+	{"RTX 6000 Ada", 48, 48497, "torch 2.7: RTX 6000 Ada Generation, 48497MiB"},
+	{"T4", 16, 14930, "torch: Tesla T4, total_memory=14930MB; nvidia-smi: 15360MiB"},
+	{"L4", 24, 22563, "torch 2.11: NVIDIA L4, 22563MiB"},
+	{"A10", 24, 22587, "as A10G"},
+	{"A10G", 24, 22587, "torch: NVIDIA A10G, total_memory=22587MB"},
+	{"A40", 48, 45589, "as L40S, whose nvidia-smi total is the same 46068 MiB"},
+	{"L40", 48, 45589, "as L40S"},
+	{"L40S", 48, 45589, "torch: NVIDIA L40S, total_memory=45589MB"},
+	{"V100 16GB", 16, 16130, "torch: Tesla V100-SXM2-16GB, total_memory=16130MB"},
+	{"V100 32GB", 32, 32510, "PyTorch: 31.75 GiB total capacity; nvidia-smi: 32510MiB"},
+	{"A100 40GB", 40, 40326, "torch: NVIDIA A100-PCIE-40GB, total_memory=40326MB"},
+	{"A100 80GB", 80, 81050, "torch: total= 81050mb beside nvidia-smi's 81920MiB"},
+	{"H100", 80, 81008, "torch: NVIDIA H100 PCIe, total_memory=81008MB (H100 80GB HBM3: 81,082); nvidia-smi: 81559MiB"},
+	{"H100 NVL", 94, 95320, "torch 2.13: NVIDIA H100 NVL, 95320MiB"},
+	{"H20", 96, 97285, "torch: NVIDIA H20, total_memory=97285MB"},
+	{"H200", 141, 143156, "torch: NVIDIA H200, total_memory=143156MB"},
+}
+
+func (c card) gpu() GPU {
+	total := c.mib * parser.MiB
+	return GPU{
+		Card: c.name, Size: int64(c.gib) * parser.GiB, Total: total, Context: contextOf(total), Source: c.from,
+	}
+}
+
+// unsaid are the parts of cards' names with which they are written or not: "NVIDIA GeForce RTX 5080", "A100-SXM4-80GB".
+var unsaid = regexp.MustCompile(`nvidia|geforce|tesla|quadro|generation|pcie|sxm\d?|hbm\d?|[ _-]`)
+
+func plainName(name string) string { return unsaid.ReplaceAllString(strings.ToLower(name), "") }
+
+// cardAdvice names the cards that are near, or all.
+func cardAdvice(name string) string {
+	want := plainName(name)
+	var near, all, plain []string
+	for _, c := range cards {
+		p := plainName(c.name)
+		if len(want) > 1 && strings.HasPrefix(p, want) {
+			near = append(near, c.name)
+		}
+		all, plain = append(all, c.name), append(plain, p)
+	}
+	if len(near) == 0 {
+		for _, tried := range []string{want, "rtx" + want} {
+			if n := nearest(tried, plain); n != "" && len(near) == 0 {
+				near = append(near, all[slices.Index(plain, n)])
+			}
+		}
+	}
+	if len(near) > 0 {
+		return fmt.Sprintf("did you mean %s?", strings.Join(near, " or "))
+	}
+	return "known are " + strings.Join(all, ", ") + "; or give a size"
 }

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,6 +26,7 @@ type Expr struct {
 	program *vm.Program // nil: constant
 	value   float64
 	salt    uint64 // tells the draws of one expression from those of another
+	names   []string
 }
 
 // Vars are what an expression can depend on.
@@ -108,7 +110,8 @@ func ParseExpr(text string) (Expr, error) {
 		return Expr{}, exprError(text, err)
 	}
 	e.program = program
-	if !used.any {
+	e.names = used.names
+	if len(used.names) == 0 {
 		value, err := e.Eval(Vars{})
 		if err != nil {
 			return Expr{}, &ExprError{Expected: "a finite number (" + err.Error() + ")"}
@@ -131,7 +134,10 @@ func exprError(text string, err error) error {
 	message := found.Message
 	if name, unknown := strings.CutPrefix(message, "unknown name "); unknown {
 		all := append(append([]string{"KiB", "MiB", "GiB", "random"}, names...), functions...)
-		message = fmt.Sprintf("unknown name %s; known are %s%s", name, strings.Join(all, ", "), meant(name, all))
+		message = fmt.Sprintf("unknown name %s; known are %s", name, strings.Join(all, ", "))
+		if near := nearest(name, all); near != "" {
+			message = fmt.Sprintf("unknown name %s, did you mean %s?", name, near)
+		}
 	}
 	return &ExprError{Column: min(column, len(text)), Expected: "a number, a size or an expression (" + message + ")"}
 }
@@ -150,12 +156,12 @@ func (toFloats) Visit(node *ast.Node) {
 	}
 }
 
-// usedNames says whether an expression depends on anything.
-type usedNames struct{ any bool }
+// usedNames are what an expression depends on.
+type usedNames struct{ names []string }
 
 func (u *usedNames) Visit(node *ast.Node) {
 	if n, ok := (*node).(*ast.IdentifierNode); ok && n.Value != "mod" {
-		u.any = true
+		u.names = append(u.names, n.Value)
 	}
 }
 
@@ -180,13 +186,21 @@ func (e Expr) Eval(v Vars) (float64, error) {
 		Mod: math.Mod,
 	})
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", e.text, err)
+		return 0, fmt.Errorf("%s: %s", e.text, reason(err))
 	}
 	f, ok := out.(float64)
 	if !ok || math.IsNaN(f) || math.IsInf(f, 0) {
-		return 0, fmt.Errorf("expected a finite number from %s, found %v", e.text, out)
+		return 0, fmt.Errorf("%s = %v", e.text, out)
 	}
 	return f, nil
+}
+
+// reason is an error of the machine without its picture of the place.
+func reason(err error) string {
+	if found, ok := errors.AsType[*file.Error](err); ok {
+		return found.Message
+	}
+	return err.Error()
 }
 
 // Int is the value as a whole number, rounded down. It is an error where that is negative.
@@ -215,6 +229,11 @@ func (e Expr) Size(v Vars) (int64, error) {
 
 // Constant says whether the expression is a number that depends on nothing.
 func (e Expr) Constant() (value float64, ok bool) { return e.value, e.program == nil }
+
+// uses says whether the expression depends on one of those names.
+func (e Expr) uses(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(e.names, name) })
+}
 
 // String is the expression as it was written.
 func (e Expr) String() string { return e.text }

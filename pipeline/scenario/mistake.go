@@ -56,7 +56,7 @@ func meant(name string, names []string) string {
 
 // nearest is the name that takes the fewest changes to become, "" where that is more than a third of its letters.
 func nearest(name string, names []string) string {
-	best, least := "", len(name)/3+1
+	best, least := "", min(len(name)/3+1, len(name)-1)
 	for _, n := range names {
 		if d := distance(strings.ToLower(name), strings.ToLower(n)); d <= least && (best == "" || d < least) {
 			best, least = n, d

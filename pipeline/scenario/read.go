@@ -26,10 +26,16 @@ func Read(src []byte, name string) (*Scenario, error) {
 		ast.Walk(anchored{r.anchors}, body)
 		r.scenario(body, s)
 	}
+	s.places = r.places
+	for _, m := range s.Lint() {
+		if m.Severity == Error {
+			r.errs = append(r.errs, &m)
+		}
+	}
 	if len(r.errs) > 0 {
+		slices.SortStableFunc(r.errs, byPlace)
 		return nil, errors.Join(r.errs...)
 	}
-	s.places = r.places
 	return s, nil
 }
 
@@ -80,7 +86,7 @@ func (r *reader) scenario(body ast.Node, s *Scenario) {
 func (r *reader) marked(path string, read func(ast.Node)) func(ast.Node) {
 	return func(n ast.Node) {
 		if node := r.resolve(n); node != nil {
-			r.places[path], _ = inside(node)
+			r.places[path] = inside(node)
 		}
 		read(n)
 	}
@@ -115,7 +121,11 @@ func (r *reader) gpu(n ast.Node, g *GPU) {
 		}
 		known, err := Card(name)
 		if err != nil {
-			r.add(where(r.resolve(n)), "a card such as RTX 5080, or a size such as 16GiB", strconv.Quote(name), cardAdvice(name))
+			advice := cardAdvice(name)
+			if _, err := parser.ParseSize(name); err == nil {
+				advice = "write its unit: 16GiB"
+			}
+			r.add(where(r.resolve(n)), "a card such as RTX 5080, or a size such as 16GiB", strconv.Quote(name), advice)
 			return
 		}
 		occupied := g.Occupied
@@ -165,7 +175,7 @@ func (r *reader) env(n ast.Node) map[string]string {
 			continue
 		}
 		env[e.key] = s
-		r.places["env."+e.key], _ = inside(node)
+		r.places["env."+e.key] = inside(node)
 		r.places["env:"+e.key] = where(e.at)
 	}
 	return env
@@ -200,8 +210,9 @@ func (r *reader) files(n ast.Node, f *Files) {
 
 func (r *reader) faults(n ast.Node, s *Scenario, references *[]func()) []Fault {
 	var all []Fault
-	for _, item := range r.list(n) {
+	for i, item := range r.list(n) {
 		f := Fault{Share: 1, FromFile: 1}
+		r.places[fmt.Sprintf("faults.%d", i)] = where(item)
 		found := r.mapping(item, fields{
 			"keep":      r.text(&f.Keep, "the id of a model or the name of a tensor"),
 			"share":     r.share(&f.Share),
@@ -226,6 +237,15 @@ func (r *reader) faults(n ast.Node, s *Scenario, references *[]func()) []Fault {
 		all = append(all, f)
 	}
 	return all
+}
+
+// byPlace orders mistakes as they stand in the file.
+func byPlace(a, b error) int {
+	x, y := asMistake(a), asMistake(b)
+	if x.Line != y.Line {
+		return x.Line - y.Line
+	}
+	return x.Column - y.Column
 }
 
 func (r *reader) clear(n ast.Node, s *Scenario, references *[]func()) {
@@ -262,7 +282,7 @@ func (r *reader) known(n ast.Node, name string, all []string, what string) {
 	}
 	have := "there are none"
 	if len(all) > 0 {
-		have = "there are " + strings.Join(all, ", ")
+		have = "there are " + strings.Join(slices.Compact(slices.Clone(all)), ", ")
 	}
 	r.add(where(node), what+meant(name, all), strconv.Quote(name), have)
 }
@@ -291,5 +311,6 @@ func (s *Scenario) holders(last *Stage) []string {
 			break
 		}
 	}
+	delete(all, "") // a tensor without a name, which was said
 	return slices.Sorted(maps.Keys(all))
 }

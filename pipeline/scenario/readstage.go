@@ -7,16 +7,19 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"vramsoak/pipeline/models"
 )
 
 func (r *reader) models(n ast.Node) []Model {
 	var all []Model
-	for _, item := range r.list(n) {
+	for i, item := range r.list(n) {
 		m := Model{DType: "float16", Beams: 1}
+		r.places[fmt.Sprintf("models.%d", i)] = where(item)
 		found := r.mapping(item, fields{
 			"id":       r.text(&m.ID, "an id"),
-			"model":    r.text(&m.Model, "the name of a model"),
-			"dtype":    oneOf(r, &m.DType, dtypes()...),
+			"model":    r.lookup(&m.Model),
+			"dtype":    r.weightType(&m.DType),
 			"weights":  r.size(&m.Weights, "the size of the weights"),
 			"resident": r.flag(&m.Resident),
 			"beams":    r.integer(&m.Beams, 1),
@@ -39,6 +42,37 @@ func (r *reader) models(n ast.Node) []Model {
 		all = append(all, m)
 	}
 	return all
+}
+
+// lookup reads the name of a model that is known.
+func (r *reader) lookup(to *string) func(ast.Node) {
+	return func(n ast.Node) {
+		r.text(to, "the name of a model")(n)
+		if *to == "" {
+			return
+		}
+		if _, err := models.Lookup(*to); err != nil {
+			_, advice, _ := strings.Cut(err.Error(), ": ")
+			r.add(where(r.resolve(n)), "a model that is known", strconv.Quote(*to), advice+" For another one give weights: its size")
+		}
+	}
+}
+
+// weightType reads the type of a model's weights.
+func (r *reader) weightType(to *string) func(ast.Node) {
+	return func(n ast.Node) {
+		var s string
+		r.text(&s, "the type of the weights")(n)
+		if s == "" {
+			return
+		}
+		if _, err := models.ParseDType(s); err != nil {
+			_, advice, _ := strings.Cut(err.Error(), ": ")
+			r.add(where(r.resolve(n)), "the type of the weights", strconv.Quote(s), advice)
+			return
+		}
+		*to = s
+	}
 }
 
 func orElse(n, other ast.Node) ast.Node {

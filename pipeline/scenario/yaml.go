@@ -22,13 +22,18 @@ import (
 
 // Bounds of a file. The largest of the fixtures has some 5 KiB and 150 nodes.
 const (
-	maxSource = 256 << 10 // bytes
-	maxVisits = 20_000    // nodes, those behind an alias counted each time
-	maxDepth  = 64        // of brackets and of aliases within aliases
+	maxSource   = 256 << 10 // bytes
+	maxVisits   = 20_000    // nodes, those behind an alias counted each time
+	maxMistakes = 100
+	maxDepth    = 64 // of brackets and of aliases within aliases
 )
 
-// A place is where something stands in a file; both count from 1.
-type place struct{ line, column int }
+// A place is where something stands in a file; line and column count from 1. It is direct where the text that begins there
+// is written as it is: further into it is further right in the line.
+type place struct {
+	line, column int
+	direct       bool
+}
 
 // places are where the parts of a scenario stand: "clear.every", "stages.0.batch".
 type places map[string]place
@@ -48,7 +53,7 @@ type fields map[string]func(ast.Node)
 // document reads the only document of a file; nil where there is nothing to read.
 func (r *reader) document(src []byte) ast.Node {
 	at := func(line, column int, expected, found, advice string) ast.Node {
-		r.add(place{line, column}, expected, found, advice)
+		r.add(place{line: line, column: column}, expected, found, advice)
 		return nil
 	}
 	if len(src) > maxSource {
@@ -70,7 +75,7 @@ func (r *reader) document(src []byte) ast.Node {
 			line, column, message = max(1, p.Line), max(1, p.Column), syntax.GetMessage()
 		}
 		advice := ""
-		if strings.Contains(message, `\t`) || strings.Contains(message, "tab") {
+		if strings.ContainsAny(message, "\t") {
 			advice = "indent with spaces, not with tabs"
 		}
 		return at(line, column, "YAML", strconv.Quote(message), advice)
@@ -130,10 +135,21 @@ func firstInvalid(src []byte) (line, column int) {
 	return line, column
 }
 
+// add adds a mistake, once where an alias brings it up again.
 func (r *reader) add(p place, expected, found, advice string) {
-	r.errs = append(r.errs, &Mistake{
-		Path: r.path, Line: p.line, Column: p.column, Expected: expected, Found: found, Advice: advice,
-	})
+	m := Mistake{Path: r.path, Line: p.line, Column: p.column, Expected: expected, Found: found, Advice: advice}
+	if len(r.errs) == maxMistakes {
+		m.Expected, m.Found, m.Advice = fmt.Sprintf("at most %d mistakes", maxMistakes-1), "more", "mend these first"
+	}
+	if len(r.errs) > maxMistakes || slices.ContainsFunc(r.errs, func(err error) bool { return *asMistake(err) == m }) {
+		return
+	}
+	r.errs = append(r.errs, &m)
+}
+
+func asMistake(err error) *Mistake {
+	m, _ := errors.AsType[*Mistake](err) // a reader's errors are all of them
+	return m
 }
 
 // fail adds a mistake about a node.
@@ -182,24 +198,25 @@ func where(n ast.Node) place {
 		t = n.Key.GetToken()
 	}
 	if t == nil || t.Position == nil {
-		return place{1, 1}
+		return place{line: 1, column: 1}
 	}
-	return place{max(1, t.Position.Line), max(1, t.Position.Column)}
+	return place{line: max(1, t.Position.Line), column: max(1, t.Position.Column)}
 }
 
-// inside is where the text of a scalar begins: behind its quote. ok is false where a byte of the text is not a character of
-// the line: in a block behind | or >.
-func inside(n ast.Node) (p place, ok bool) {
-	p = where(n)
+// inside is where the text of a scalar begins: behind its quote.
+func inside(n ast.Node) place {
+	p := where(n)
 	switch n := n.(type) {
 	case *ast.StringNode:
-		if t := n.GetToken().Type; t == token.DoubleQuoteType || t == token.SingleQuoteType {
+		t := n.GetToken()
+		if t.Type == token.DoubleQuoteType || t.Type == token.SingleQuoteType {
 			p.column++
 		}
-	case *ast.LiteralNode:
-		return p, false
+		p.direct = !strings.ContainsAny(t.Origin, "\\\n") || !strings.ContainsAny(strings.TrimSpace(t.Origin), "\\\n")
+	case *ast.IntegerNode, *ast.FloatNode:
+		p.direct = true
 	}
-	return p, true
+	return p
 }
 
 // resolve is what a node stands for: behind anchors and aliases. It is nil where that is nothing, which was said.
@@ -311,6 +328,9 @@ func (r *reader) mapping(n ast.Node, known fields) map[string]ast.Node {
 	all, _ := r.entries(n, 0)
 	for _, e := range all {
 		read, ok := known[e.key]
+		if strings.HasPrefix(e.key, "x-") {
+			continue // for anchors
+		}
 		if !ok {
 			keys := slices.SortedFunc(maps.Keys(known), cmp.Compare)
 			r.fail(e.at, "one of the keys "+strings.Join(keys, ", ")+meant(e.key, keys), "")
@@ -511,8 +531,8 @@ func (r *reader) expression(to *Expr) func(ast.Node) {
 		}
 		e, err := ParseExpr(s)
 		if bad, isExpr := errors.AsType[*ExprError](err); isExpr {
-			p, direct := inside(node)
-			if direct {
+			p := inside(node)
+			if p.direct {
 				p.column += utf8.RuneCountInString(s[:min(bad.Column, len(s))])
 			}
 			r.add(p, bad.Expected, shown(node), "")

@@ -1,0 +1,333 @@
+package scenario
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"vramsoak/parser"
+)
+
+// Lint is what is wrong or does nothing although it can be read: see the table in the package's documentation. Of a
+// scenario that [Read] returned it is warnings only, for Read refuses errors; after changes, or on a card that was put in
+// later, it may have errors. It is in the order of the file.
+func (s *Scenario) Lint() []Mistake {
+	l := &linter{s: s}
+	l.environment()
+	l.stages()
+	l.policies()
+	l.models()
+	l.faults()
+	slices.SortStableFunc(l.found, func(a, b Mistake) int {
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Column - b.Column
+	})
+	return l.found
+}
+
+// A linter collects mistakes.
+type linter struct {
+	s     *Scenario
+	found []Mistake
+}
+
+// say adds a mistake about what stands at a path of the scenario, offset bytes into the text there.
+func (l *linter) say(severity Severity, rule, path string, text string, offset int, expected, found, advice string) {
+	p := l.s.places[path]
+	if p.line == 0 {
+		p = place{line: 1, column: 1} // the file does not say it: a scenario made in code
+	}
+	if p.direct {
+		p.column += len([]rune(text[:min(offset, len(text))]))
+	}
+	l.found = append(l.found, Mistake{
+		Path: l.s.Path, Line: p.line, Column: p.column, Severity: severity, Rule: rule,
+		Expected: expected, Found: found, Advice: advice,
+	})
+}
+
+// warn adds a warning about what stands at a path.
+func (l *linter) warn(rule, path, expected, found, advice string) {
+	l.say(Warning, rule, path, "", 0, expected, found, advice)
+}
+
+// fail adds an error about what stands at a path.
+func (l *linter) fail(rule, path, expected, found, advice string) {
+	l.say(Error, rule, path, "", 0, expected, found, advice)
+}
+
+// sampleTotal is the card on which expressions are tried where the file names none.
+const sampleTotal = 16 * parser.GiB
+
+// lengths are those of files on which expressions are tried.
+func (l *linter) lengths() []float64 {
+	f := l.s.Files
+	if f.High > f.Low {
+		return []float64{f.Low, (f.Low + f.High) / 2, f.High}
+	}
+	return []float64{f.Low}
+}
+
+// stages tries all expressions of all stages on the shortest, a middle and the longest file.
+func (l *linter) stages() {
+	for i := range l.s.Stages {
+		st := &l.s.Stages[i]
+		path := fmt.Sprintf("stages.%d", i)
+		if st.Items.uses("items", "batch", "pass") {
+			l.fail("expression", path+".items", "items by seconds, file, files, total and free", quoted(st.Items), "items come first, then the batch")
+			continue
+		}
+		if st.Batch.uses("batch", "pass") {
+			l.fail("expression", path+".batch", "a batch by seconds, items, file, files, total and free", quoted(st.Batch), "")
+			continue
+		}
+		l.batch(st, path)
+		for _, seconds := range l.lengths() {
+			if !l.evaluates(st, path, seconds) {
+				break
+			}
+		}
+	}
+}
+
+func quoted(e Expr) string { return strconv.Quote(e.String()) }
+
+// vars are what a file of that length has at a stage's start.
+func (l *linter) vars(seconds float64) Vars {
+	s := l.s
+	v := Vars{Seconds: seconds, File: 1, Files: max(1, s.Files.Count), Total: s.GPU.Total, Pass: 1, Seed: s.Files.Seed}
+	if v.Total == 0 {
+		v.Total = sampleTotal
+	}
+	v.Free = max(0, v.Total-s.GPU.Context-s.GPU.Occupied)
+	return v
+}
+
+// batch judges the size of a stage's batch.
+func (l *linter) batch(st *Stage, path string) {
+	if f, constant := st.Batch.Constant(); constant && f != math.Trunc(f) {
+		l.fail("batch", path+".batch", "a whole number of items", quoted(st.Batch), fmt.Sprintf("write %d, or floor(...)", max(1, int(f))))
+		return
+	}
+	fits := false
+	var most int
+	for _, seconds := range l.lengths() {
+		v := l.vars(seconds)
+		var err error
+		if v.Items, err = st.Items.Int(v); err != nil {
+			return // evaluates says it
+		}
+		most = max(most, v.Items)
+		b, err := st.Batch.Eval(v)
+		if err != nil {
+			return
+		}
+		if b < 1-rounding {
+			l.fail("batch", path+".batch", "a batch of 1 or more for every file",
+				fmt.Sprintf("%s in a file of %.4g s", shownValue(st.Batch, b), seconds), "write max(1, ...)")
+			return
+		}
+		fits = fits || b <= float64(v.Items)+rounding
+	}
+	if !fits && most > 0 {
+		f, _ := st.Batch.Eval(l.varsWith(st, l.s.Files.High))
+		l.warn("batch", path+".batch", fmt.Sprintf("a batch of up to %d, the items of the longest file", most),
+			shownValue(st.Batch, f), "no batch is ever full: the memory is that of a smaller one")
+	}
+}
+
+// varsWith are the variables of a stage with its items.
+func (l *linter) varsWith(st *Stage, seconds float64) Vars {
+	v := l.vars(seconds)
+	v.Items, _ = st.Items.Int(v) // of what was tried before
+	return v
+}
+
+// evaluates says whether all expressions of a stage have a value for a file of that length.
+func (l *linter) evaluates(st *Stage, path string, seconds float64) bool {
+	before := len(l.found)
+	v := l.vars(seconds)
+	try := func(at string, e Expr) bool {
+		f, err := e.Eval(v)
+		switch {
+		case err != nil:
+			l.fail("expression", path+at, "a number of 0 or more for every file", fmt.Sprintf("%v in a file of %.4g s", err, seconds), "")
+		case f < 0 || f > maxBytes:
+			l.fail("expression", path+at, "a number of 0 or more for every file", fmt.Sprintf("%s in a file of %.4g s", shownValue(e, f), seconds), "")
+		default:
+			return true
+		}
+		return false
+	}
+	if !try(".items", st.Items) {
+		return false
+	}
+	v.Items, _ = st.Items.Int(v) // tried
+	if !try(".batch", st.Batch) {
+		return false
+	}
+	v.Batch, _ = st.Batch.Int(v) // tried
+	v.Batch = min(max(1, v.Batch), max(1, v.Items))
+	try(".item_seconds", st.ItemSeconds)
+	try(".seconds", st.Seconds)
+	for i, t := range st.Tensors {
+		at := fmt.Sprintf(".tensors.%d", i)
+		sound := true
+		for _, e := range t.Shape {
+			sound = try(at+".shape", e) && sound
+		}
+		if len(t.Shape) == 0 {
+			sound = try(at+".size", t.Size)
+		}
+		if _, err := t.Bytes(v); err != nil && sound {
+			l.fail("expression", path+at+".shape", "a tensor of fewer elements", fmt.Sprintf("%v in a file of %.4g s", err, seconds), "")
+		}
+		try(at+".count", t.Count)
+	}
+	return len(l.found) == before
+}
+
+// passes are those of a run, about.
+func (l *linter) passes() float64 {
+	sum := 0.0
+	for i := range l.s.Stages {
+		st := &l.s.Stages[i]
+		v := l.vars((l.s.Files.Low + l.s.Files.High) / 2)
+		items, err := st.Items.Int(v)
+		if err != nil {
+			continue // evaluates says it
+		}
+		v.Items = items
+		batch, err := st.Batch.Int(v)
+		if err != nil {
+			continue
+		}
+		n := math.Ceil(float64(items) / float64(max(1, batch)))
+		if !st.Once {
+			n *= float64(max(1, l.s.Files.Count))
+		}
+		sum += n
+	}
+	return sum
+}
+
+// policies are what is said to happen now and then: does it ever?
+func (l *linter) policies() {
+	s := l.s
+	files := strconv.Itoa(s.Files.Count)
+	if n := l.passes(); s.Clear.Every > 0 && float64(s.Clear.Every) > n {
+		l.warn("clear-never", "clear.every", fmt.Sprintf("at most %.0f, the passes of the whole run", n), strconv.Itoa(s.Clear.Every),
+			"the cache is never emptied by it")
+	}
+	if _, said := s.places["clear.every"]; said && s.Clear.Every == 0 {
+		l.warn("clear-never", "clear.every", "1 or more passes", "0", "0 is never: leave it out")
+	}
+	cleanups := len(s.Final)
+	for _, st := range s.Stages {
+		cleanups += len(st.Cleanups)
+	}
+	if s.Clear.Cleanups && cleanups == 0 {
+		l.warn("clear-never", "clear.cleanups", "cleanups at which to empty the cache", "none", "the cache is never emptied by it")
+	}
+	if _, said := s.places["restart_every"]; said {
+		switch {
+		case s.RestartEvery == 0:
+			l.warn("restart-never", "restart_every", "1 or more files", "0", "0 is never: leave it out")
+		case s.RestartEvery >= s.Files.Count && l.counted():
+			l.warn("restart-never", "restart_every", "less than the "+files+" files of the run", strconv.Itoa(s.RestartEvery), "the process never begins anew")
+		}
+	}
+	if s.MemoryFraction == 1 {
+		l.warn("fraction-one", "memory_fraction", "a share below 1", "1", "1 limits nothing")
+	}
+	if s.ClearOnStart && s.GPU.Occupied == 0 {
+		l.warn("clear-on-start", "clear_on_start", "gpu: {occupied: ...}, which it clears", "nothing occupied", "it does nothing")
+	}
+}
+
+// counted says whether the file says how many files there are; otherwise the command line does.
+func (l *linter) counted() bool {
+	_, said := l.s.places["files.count"]
+	return said
+}
+
+// models looks for models that nobody uses, or that are freed and cannot be.
+func (l *linter) models() {
+	s := l.s
+	for i, m := range s.Models {
+		path := fmt.Sprintf("models.%d", i)
+		used := slices.ContainsFunc(s.Stages, func(st Stage) bool { return slices.Contains(st.Models, m.ID) })
+		if !used && !m.Resident {
+			l.warn("unused-model", path, "a stage that runs it", strconv.Quote(m.ID), "it is never loaded")
+		}
+		if !m.Resident {
+			continue
+		}
+		for j, st := range s.Stages {
+			l.residents(fmt.Sprintf("stages.%d", j), m.ID, st.Cleanups)
+		}
+		l.residents("final", m.ID, s.Final)
+	}
+}
+
+// residents says where a cleanup frees a resident model, or what is already freed.
+func (l *linter) residents(path, id string, cleanups []Cleanup) {
+	for _, c := range cleanups {
+		if slices.Contains(c.Frees, id) {
+			l.fail("resident-freed", path+".cleanups."+c.Name, "a model that is not resident", strconv.Quote(id),
+				"resident: true is for a model that is never freed: leave out one of the two")
+		}
+	}
+}
+
+func (l *linter) faults() {
+	for i, f := range l.s.Faults {
+		first := max(f.Crash, f.FromFile)
+		if l.counted() && first > l.s.Files.Count {
+			l.warn("fault-never", fmt.Sprintf("faults.%d", i), fmt.Sprintf("a file up to %d", l.s.Files.Count), strconv.Itoa(first), "it never happens")
+		}
+	}
+}
+
+// environment judges the variables that PyTorch reads.
+func (l *linter) environment() {
+	env := l.s.Env
+	winner, _ := l.s.AllocConf()
+	for _, name := range sortedKeys(env) {
+		switch {
+		case name == winner:
+			l.conf(name, env[name])
+		case slices.Contains(confVariables, name): // below
+		case name == "PYTORCH_NO_CUDA_MEMORY_CACHING":
+			l.fail("no-caching", "env:"+name, "the caching allocator", name, "PyTorch turns it off where this is set, whatever the value; that is not modelled: leave it out")
+		case strings.HasPrefix(name, "PYTORCH_"):
+			if near := nearest(name, confVariables); near != "" {
+				l.warn("conf-variable", "env:"+name, strconv.Quote(near), strconv.Quote(name), "PyTorch does not read it")
+			}
+		}
+	}
+	for _, name := range confVariables {
+		_, set := env[name]
+		switch {
+		case !set:
+		case name != winner:
+			l.warn("two-confs", "env:"+name, "one of "+winner+" and "+name, "both", winner+" wins and "+name+" is not read: delete one of the two")
+		case name == newVariable:
+			l.warn("conf-variable", "env:"+name, cudaVariable, name, "PyTorch reads it from 2.9 on; older ones ignore it, and the newer ones still read "+cudaVariable)
+		case name == hipVariable:
+			l.warn("conf-variable", "env:"+name, cudaVariable, name, "only PyTorch for AMD cards reads it")
+		}
+	}
+}
+
+// shownValue is an expression with its value, or just the value.
+func shownValue(e Expr, value float64) string {
+	if _, constant := e.Constant(); constant {
+		return e.String()
+	}
+	return fmt.Sprintf("%s = %.4g", e, value)
+}
