@@ -19,22 +19,23 @@ func (p *pass) transformer(x ref, b block) ref {
 	normed := p.layerNorm(n, x)
 	y := p.op("residual", n, x, p.projected(b, normed))
 	h := p.layerNorm(n, y)
-	f := p.feedForward(b, h)
-	p.hold(h)
-	y = p.op("residual", n, y, f)
-	p.hold(x)
-	return y
+	z := p.op("residual", n, y, p.feedForward(b, h))
+	p.hold(x, h)
+	p.joined(y, x)
+	p.joined(z, y)
+	return z
 }
 
 // postNorm is a layer of BERT and of wav2vec 2.0 base, which normalize each sum.
 func (p *pass) postNorm(x ref, b block) ref {
 	n := b.tokens * b.state
-	y := p.op("residual", n, x, p.projected(b, x))
-	y = p.layerNorm(n, y)
-	f := p.feedForward(b, y)
-	z := p.op("residual", n, y, f)
-	z = p.layerNorm(n, z)
-	p.hold(x)
+	s := p.op("residual", n, x, p.projected(b, x))
+	y := p.layerNorm(n, s)
+	t := p.op("residual", n, y, p.feedForward(b, y))
+	z := p.layerNorm(n, t)
+	p.hold(x, y)
+	p.joined(s, x)
+	p.joined(t, y)
 	return z
 }
 
@@ -49,6 +50,7 @@ func (p *pass) projected(b block, x ref) ref {
 	p.weight(b.state * b.state)
 	a := p.attention(n, b, q, k, v)
 	a = p.op("out_proj", n, a)
+	p.unsaved(a)
 	p.weight(b.state * b.state)
 	p.hold(q, k, v, x)
 	return a
@@ -76,6 +78,7 @@ func (p *pass) feedForward(b block, x ref) ref {
 	p.weight(b.state * b.inner)
 	h = p.op("gelu", b.tokens*b.inner, h)
 	h = p.op("fc2", b.tokens*b.state, h)
+	p.unsaved(h)
 	p.weight(b.state * b.inner)
 	return h
 }

@@ -51,7 +51,7 @@ func (b bertDims) model() *Model {
 		y := p.op("token_type_embeddings", n, ids)
 		x = p.op("embeddings", n, x, y)
 		x = p.op("embeddings.LayerNorm", n, x)
-		for range min(2, b.layers) {
+		for range p.layers(b.layers) {
 			x = p.postNorm(x, block{tokens: tokens, state: b.state, heads: b.heads, length: in.Tokens, inner: b.inner})
 		}
 		p.hold(ids)

@@ -71,58 +71,88 @@ func (e ecapaDims) classifier(s module) {
 
 func (e ecapaDims) forward(p *pass, in Input) {
 	const c, part, wide = ecapaWidth, ecapaWidth / ecapaScale, 3 * ecapaWidth
-	wave := p.float("wavs", in.Batch*in.samples())
-	frames := in.samples()/160 + 1 // STFT of 25 ms each 10 ms, centered
+	feats, frames := e.features(p, in)
 	n := in.Batch * frames
-	x := p.float("stft.pad", in.Batch*(in.samples()+400), wave)
-	x = p.float("stft", n*2*201, x)
-	x = p.float("fbank.magnitude", n*201, x)
-	x = p.float("fbank.matmul", n*e.mels, x)
-	feats := p.op("mean_var_norm", n*e.mels, x)
-	tdnn := func(name string, out int, x ref) ref {
-		y := p.op(name, n*out, x)
-		y = p.op(name, n*out, y)
-		y = p.op(name, n*out, y)
-		p.hold(x)
-		return y
-	}
-	x = tdnn("blocks.0", c, feats)
-	outs := make([]ref, 0, 3)
-	for range 3 {
+	xl := make([]ref, 0, 4) // ECAPA_TDNN.forward's own list
+	x := p.tdnn(e.mels, c, in.Batch, frames, 2, feats)
+	xl = append(xl, x)
+	for i := range 3 {
 		residual := x
-		y := tdnn("blocks.tdnn1", c, x)
+		y := p.tdnn(c, c, in.Batch, frames, 0, x)
 		parts := make([]ref, 0, ecapaScale)
 		for j := range ecapaScale - 1 {
 			z := y
 			if j > 0 {
 				z = p.op("res2net_block.sum", n*part, y, parts[j-1])
+				p.unsaved(z)
 			}
-			parts = append(parts, tdnn("res2net_block.blocks", part, z))
+			parts = append(parts, p.tdnn(part, part, in.Batch, frames, i+2, z))
 		}
+		cat := p.op("res2net_block.cat", n*c, parts...)
 		p.hold(y)
-		z := p.op("res2net_block.cat", n*c, parts...)
-		z = tdnn("blocks.tdnn2", c, z)
+		z := p.tdnn(c, c, in.Batch, frames, 0, cat)
 		z = p.op("se_block", n*c, z)
-		x = p.op("blocks.residual", n*c, z, residual)
-		outs = append(outs, x)
+		p.unsaved(z)
+		x = p.op("residual", n*c, z, residual)
+		xl = append(xl, x)
 	}
-	x = p.op("blocks.cat", n*wide, outs...)
-	x = tdnn("mfa", wide, x)
-	p.hold(outs...)
-	a := p.op("asp.mean", n*wide, x)
-	b := p.op("asp.std", n*wide, x)
-	cat := p.op("asp.cat", n*3*wide, x, a, b)
-	p.hold(a, b)
-	y := tdnn("asp.tdnn", ecapaAttention, cat)
-	y = p.op("asp.tanh", n*ecapaAttention, y)
-	y = p.op("asp.conv", n*wide, y)
-	y = p.op("asp.masked_fill", n*wide, y)
-	y = p.op("asp.softmax", n*wide, y)
-	z := p.op("asp.weighted", n*wide, x, y)
-	z = p.op("asp.deviation", n*wide, x, z)
-	z = p.op("asp.weighted square", n*wide, z, y)
-	p.hold(a, b, x, feats, wave)
-	x = p.op("asp", in.Batch*2*wide, z)
-	x = p.op("fc", in.Batch*e.dimension, x)
-	p.result(x)
+	cat := p.op("cat", n*wide, xl[1:]...)
+	x = p.tdnn(wide, wide, in.Batch, frames, 0, cat)
+	stats := p.attentivePool(in.Batch, frames, wide, x)
+	p.hold(xl...)
+	p.hold(feats)
+	p.result(p.op("fc", in.Batch*e.dimension, stats))
+}
+
+// features are speechbrain's Fbank: STFT of 25 ms each 10 ms, centered, without the waveform's mean and variance.
+func (e ecapaDims) features(p *pass, in Input) (feats ref, frames int) {
+	frames = in.samples()/160 + 1
+	n := in.Batch * frames
+	wave := p.float("wavs", in.Batch*in.samples())
+	x := p.float("stft.pad", in.Batch*(in.samples()+400), wave)
+	x = p.float("stft", n*2*201, x) // complex64
+	x = p.float("fbank.spectral_magnitude", n*201, x)
+	x = p.float("fbank.matmul", n*e.mels, x)
+	feats = p.op("mean_var_norm", n*e.mels, x)
+	p.hold(wave)
+	return feats, frames
+}
+
+// tdnn is TDNNBlock.forward: norm(activation(conv(x))). speechbrain's Conv1d pads by a copy, even by nothing (padding "same", reflect).
+func (p *pass) tdnn(in, out, batch, frames, pad int, x ref) ref {
+	padded := p.op("tdnn.conv.reflection_pad", batch*in*(frames+2*pad), x)
+	c := p.op("tdnn.conv", batch*out*frames, padded)
+	a := p.op("tdnn.activation", batch*out*frames, c)
+	y := p.op("tdnn.norm", batch*out*frames, a)
+	p.hold(x)
+	p.unsaved(c)
+	return y
+}
+
+// attentivePool is AttentiveStatisticsPooling.forward with global context.
+func (p *pass) attentivePool(batch, frames, channels int, x ref) ref {
+	n := batch * frames * channels
+	statistics := func(weights ...ref) {
+		m := p.op("asp.weighted", n, append(weights, x)...)
+		mean := p.op("asp.mean", batch*channels, m)
+		d := p.op("asp.deviation", n, x, mean)
+		sq := p.op("asp.pow", n, d)
+		w := p.op("asp.weighted pow", n, append(weights, sq)...)
+		p.op("asp.std", batch*channels, w, mean)
+		p.hold(sq)
+	}
+	statistics()
+	mean := p.op("asp.mean.repeat", n)
+	std := p.op("asp.std.repeat", n)
+	attn := p.op("asp.cat", 3*n, x, mean, std)
+	a := p.tdnn(3*channels, ecapaAttention, batch, frames, 0, attn)
+	a = p.op("asp.tanh", batch*frames*ecapaAttention, a)
+	a = p.op("asp.conv", n, a)
+	p.hold(attn)
+	a = p.op("asp.masked_fill", n, a)
+	a = p.op("asp.softmax", n, a)
+	p.hold(mean, std)
+	statistics(a)
+	p.hold(a)
+	return p.op("asp.pooled_stats", 2*batch*channels, x)
 }

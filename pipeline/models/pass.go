@@ -40,8 +40,11 @@ func (m *Model) AppendForward(dst []Activation, in Input, d DType) []Activation 
 	if in.Tokens < 1 {
 		in.Tokens = max(1, m.usual.Tokens)
 	}
-	p := pass{d: d, eager: in.Eager, list: dst}
+	p := pass{d: d, eager: in.Eager, train: in.Train, list: dst}
 	m.forward(&p, in)
+	if in.Train {
+		p.backward(len(dst), m.Parameters)
+	}
 	return p.list
 }
 
@@ -74,6 +77,9 @@ func Peak(list []Activation) int64 {
 type pass struct {
 	d     DType
 	eager bool
+	train bool
+	spare []ref  // what autograd does not save
+	joins []join // whose gradients live longer
 	list  []Activation
 	step  int
 }
@@ -114,6 +120,30 @@ func (p *pass) result(refs ...ref) {
 	for _, r := range refs {
 		p.list[r].To = Output
 	}
+}
+
+// unsaved says that no backward formula needs these tensors: what only goes into a sum or a concatenation.
+func (p *pass) unsaved(refs ...ref) {
+	if p.train {
+		p.spare = append(p.spare, refs...)
+	}
+}
+
+// joined says that the gradient of a sum or of a concatenation is also that of x, which was made long before it.
+func (p *pass) joined(sum, x ref) {
+	if p.train {
+		p.joins = append(p.joins, join{sum, x})
+	}
+}
+
+type join struct{ sum, x ref }
+
+// layers is how many of n equal layers are written down. For inference two do: all others take the memory that those gave back.
+func (p *pass) layers(n int) int {
+	if p.train {
+		return n
+	}
+	return min(2, n)
 }
 
 // weight is the copy of a weight that autocast makes for one operation.

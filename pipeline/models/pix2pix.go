@@ -59,7 +59,8 @@ var (
 )
 
 func unet(p *pass, in Input) {
-	x := p.op("real_A", in.Batch*3*ganImage*ganImage)
+	data := p.op("real_A", in.Batch*3*ganImage*ganImage)
+	x := data
 	downs := make([]ref, 0, len(unetWidths))
 	side := ganImage
 	for i, c := range unetWidths {
@@ -81,15 +82,19 @@ func unet(p *pass, in Input) {
 		n := in.Batch * c * side * side
 		x = p.op("up.conv", n, x)
 		if i > 0 {
-			x = p.op("up.norm", n, x)
-			x = p.op("up.cat", 2*n, x, downs[i-1])
+			y := p.op("up.norm", n, x)
+			p.unsaved(y)
+			x = p.op("up.cat", 2*n, y, downs[i-1])
+			p.joined(x, downs[i-1])
 		}
 	}
+	p.hold(data)
 	p.result(p.op("tanh", in.Batch*3*ganImage*ganImage, x))
 }
 
 func patchGAN(p *pass, in Input) {
-	x := p.op("cat real_A real_B", in.Batch*6*ganImage*ganImage)
+	data := p.op("cat real_A real_B", in.Batch*6*ganImage*ganImage)
+	x := data
 	side := ganImage
 	for i, c := range patchWidths {
 		if i < 3 {
@@ -103,5 +108,6 @@ func patchGAN(p *pass, in Input) {
 			x = p.op("model.norm", n, x)
 		}
 	}
+	p.hold(data)
 	p.result(x)
 }

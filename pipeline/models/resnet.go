@@ -34,9 +34,10 @@ func wespeaker() *Model {
 	}
 	s.linear("seg_1", 2*in*bands/8, dimension, true)
 	m.forward = func(p *pass, in Input) {
-		x, frames := p.kaldiFbank(in, bands)
+		wave := p.float("waveforms", in.Batch*in.samples())
+		fbank, frames := p.kaldiFbank(in, bands, wave)
 		height, channels := bands, width
-		x = p.convBlock("resnet.stem", in.Batch*channels*height*frames, x)
+		x := p.convBlock(in.Batch*channels*height*frames, fbank)
 		for i, blocks := range resnetStages {
 			layer := x // ResNet.forward's own name for it, to the layer's end
 			for b := range blocks {
@@ -49,25 +50,27 @@ func wespeaker() *Model {
 			}
 		}
 		stats := p.pool(in.Batch, channels*height, frames, x)
+		p.hold(wave, fbank)
 		p.result(p.op("resnet.seg_1", in.Batch*dimension, stats))
 	}
 	return m
 }
 
 // convBlock is F.relu(bn(conv(x))); x lives on in the caller.
-func (p *pass) convBlock(name string, n int, x ref) ref {
-	c := p.op(name, n, x)
-	b := p.op(name, n, c)
-	r := p.op(name, n, b)
+func (p *pass) convBlock(n int, x ref) ref {
+	c := p.op("resnet.conv1", n, x)
+	b := p.op("resnet.bn", n, c)
+	r := p.op("resnet.relu", n, b)
 	p.hold(x)
+	p.unsaved(b)
 	return r
 }
 
 // basicBlock is BasicBlock.forward: out = relu(bn2(conv2(relu(bn1(conv1(x))))) + shortcut(x)), the sum in place.
 func (p *pass) basicBlock(n int, shortcut bool, x ref) ref {
-	out := p.convBlock("resnet.conv1", n, x)
+	out := p.convBlock(n, x)
 	c := p.op("resnet.conv2", n, out)
-	b := p.op("resnet.bn2", n, c)
+	b := p.op("resnet.bn", n, c)
 	p.hold(out)
 	if shortcut {
 		c = p.op("resnet.shortcut.0", n, x)
@@ -77,26 +80,30 @@ func (p *pass) basicBlock(n int, shortcut bool, x ref) ref {
 	}
 	r := p.op("resnet.relu", n, b)
 	p.hold(x)
+	p.unsaved(b)
 	return r
 }
 
-// kaldiFbank is torchaudio.compliance.kaldi.fbank over a batch: frames of 25 ms each 10 ms, padded to 512 samples for the transform.
-func (p *pass) kaldiFbank(in Input, bands int) (features ref, frames int) {
-	wave := p.float("waveforms", in.Batch*in.samples())
-	scaled := p.float("waveforms * 32768", in.Batch*in.samples(), wave)
+// kaldiFbank is torchaudio.compliance.kaldi.fbank over a batch, centered: frames of 25 ms each 10 ms, padded to 512 samples for the
+// transform. It computes in float32.
+func (p *pass) kaldiFbank(in Input, bands int, wave ref) (features ref, frames int) {
+	scaled := p.float("waveforms * (1 << 15)", in.Batch*in.samples(), wave)
 	frames = convolved(in.samples(), 400, 160)
 	n := in.Batch * frames
 	x := p.float("fbank.remove_dc_offset", n*400, scaled)
-	x = p.float("fbank.preemphasis", n*400, x)
+	square := p.float("fbank.log_energy", n*400, x)
+	p.unsaved(square)
+	pad := p.float("fbank.replication_pad", n*401, x)
+	delayed := p.float("fbank.preemphasis", n*400, pad)
+	x = p.float("fbank.preemphasized", n*400, x, pad, delayed)
 	x = p.float("fbank.window", n*400, x)
-	x = p.float("fbank.pad", n*512, x)
-	x = p.float("fbank.rfft", n*2*257, x)
+	x = p.float("fbank.constant_pad", n*512, x)
+	x = p.float("fbank.rfft", n*2*257, x) // complex64
 	x = p.float("fbank.abs", n*257, x)
 	x = p.float("fbank.pow", n*257, x)
 	x = p.float("fbank.mm", n*bands, x)
 	x = p.float("fbank.log", n*bands, x)
-	p.hold(scaled)
 	x = p.op("fbank.centered", n*bands, x)
-	p.hold(wave)
+	p.hold(scaled)
 	return x, frames
 }

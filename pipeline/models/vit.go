@@ -47,14 +47,38 @@ func (v vitDims) model() *Model {
 		n := tokens * v.state
 		images := p.op("images", in.Batch*3*vitImage*vitImage)
 		x := p.op("conv_proj", in.Batch*(vitTokens-1)*v.state, images)
-		x = p.op("cat class_token", n, x)
-		x = p.op("encoder.pos_embedding", n, x)
-		for range min(2, v.layers) {
-			x = p.transformer(x, block{tokens: tokens, state: v.state, heads: v.heads, length: vitTokens, inner: v.inner})
+		cat := p.op("class_token.cat", n, x)
+		input := p.op("encoder.pos_embedding", n, cat)
+		x = input
+		for range p.layers(v.layers) {
+			x = p.vitLayer(x, block{tokens: tokens, state: v.state, heads: v.heads, length: vitTokens, inner: v.inner})
 		}
 		x = p.op("encoder.ln", n, x)
-		p.hold(images)
+		p.hold(images, cat, input) // named by VisionTransformer.forward and Encoder.forward
+		p.unsaved(cat)
 		p.result(p.op("heads.head", in.Batch*vitClasses, x))
 	}
 	return m
+}
+
+// vitLayer is torchvision's EncoderBlock with nn.MultiheadAttention: q, k and v are projected together and copied apart.
+func (p *pass) vitLayer(x ref, b block) ref {
+	n := b.tokens * b.state
+	normed := p.layerNorm(n, x)
+	c := p.op("self_attention.transpose", n, normed)
+	packed := p.op("in_proj", 3*n, c)
+	biased := p.op("in_proj.bias", 3*n, packed)
+	qkv := p.op("qkv.contiguous", 3*n, biased)
+	a := p.attention(n, b, qkv, qkv, qkv)
+	a = p.op("attention.transpose", n, a)
+	o := p.op("out_proj", n, a)
+	p.hold(normed, c, qkv)
+	y := p.op("residual", n, x, o)
+	h := p.layerNorm(n, y)
+	z := p.op("residual", n, y, p.feedForward(b, h))
+	p.hold(x, h)
+	p.unsaved(normed, packed, biased, o)
+	p.joined(y, x)
+	p.joined(z, y)
+	return z
 }

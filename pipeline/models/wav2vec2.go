@@ -92,7 +92,7 @@ func (w wav2vec2Dims) forward(p *pass, in Input) {
 	pos = p.op("pos_conv_embed.gelu", tokens*w.state, pos)
 	x = p.op("encoder.sum", tokens*w.state, x, pos)
 	x = p.op("encoder.layer_norm", tokens*w.state, x)
-	for range min(2, w.layers) {
+	for range p.layers(w.layers) {
 		x = p.transformer(x, block{tokens: tokens, state: w.state, heads: w.heads, length: n, inner: w.inner})
 	}
 	p.hold(features, wave)

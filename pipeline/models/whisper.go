@@ -115,7 +115,7 @@ func (w whisperDims) encode(p *pass, in Input) ref {
 	} else {
 		x = p.op("encoder.hidden_states", in.Batch*whisperPositions*d, c)
 	}
-	for range min(2, w.audioLayers) {
+	for range p.layers(w.audioLayers) {
 		x = p.transformer(x, block{tokens: in.Batch * whisperPositions, state: d, heads: w.heads, length: whisperPositions, inner: 4 * d})
 	}
 	y := p.layerNorm(in.Batch*whisperPositions*d, x)

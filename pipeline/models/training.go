@@ -1,0 +1,55 @@
+package models
+
+import "slices"
+
+// backward goes through the pass in reverse, a step for each operation. What autograd saved of a result ends with the step of its
+// operation; its gradient is made one step earlier and ends there too, unless it is joined. Parameters get their gradients on the way;
+// they live on until optimizer.zero_grad(). The list's first tensor is data and has no gradient.
+func (p *pass) backward(first int, parameters []Tensor) {
+	n := len(p.list) - first
+	end := p.step + 1 + n
+	for i := range n {
+		a := &p.list[first+i]
+		if a.To != Output && !slices.Contains(p.spare, ref(first+i)) {
+			a.To = end - i
+		}
+	}
+	left := len(parameters)
+	for i := n; i > 0; i-- {
+		g := p.bytes("gradient", p.list[first+i-1].Bytes)
+		p.list[g].To++
+		for _, j := range p.joins {
+			if j.sum == ref(first+i-1) {
+				p.list[g].To = end - int(j.x) + first
+			}
+		}
+		if i == 1 {
+			p.list = p.list[:g]
+		}
+		for ; left > 0 && left*n > len(parameters)*(i-1); left-- {
+			p.result(p.with(parameters[left-1].Name+".grad", parameters[left-1].Bytes(p.d)))
+		}
+	}
+}
+
+// AdamStates lists what torch.optim.Adam and AdamW keep from their first step on: exp_avg and exp_avg_sq of each parameter, in the
+// parameter's type (optim/adam.py, _init_group; the step counts stay on the CPU).
+func AdamStates(m *Model, d DType) []Activation {
+	list := make([]Activation, 0, 2*len(m.Parameters))
+	for i, t := range m.Parameters {
+		for _, state := range []string{".exp_avg", ".exp_avg_sq"} {
+			list = append(list, Activation{Name: t.Name + state, Bytes: t.Bytes(d), From: i, To: Output})
+		}
+	}
+	return list
+}
+
+// AdamStep lists what one optimizer.step() holds besides: torch._foreach_sqrt of all exp_avg_sq at once (_multi_tensor_adam, which CUDA
+// gets by default).
+func AdamStep(m *Model, d DType) []Activation {
+	list := make([]Activation, 0, len(m.Parameters))
+	for i, t := range m.Parameters {
+		list = append(list, Activation{Name: t.Name + ".exp_avg_sq_sqrt", Bytes: t.Bytes(d), From: i, To: len(m.Parameters)})
+	}
+	return list
+}
