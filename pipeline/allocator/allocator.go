@@ -74,7 +74,9 @@ func (a *Allocator) Malloc(size int64, s Stream) (Block, error) {
 		}
 		return 0, &SizeError{size}
 	}
-	a.processEvents()
+	if a.pending.count > 0 {
+		a.processEvents()
+	}
 	rounded := a.limits.round(size)
 	p := a.poolOf(rounded, s)
 	i := a.freeBlock(p, rounded)
@@ -130,30 +132,16 @@ func (a *Allocator) freeBlock(p int32, size int64) int32 {
 		a.gcCalls[p&1]++
 	}
 	free := &a.pools[p].free
-	at := free.ceil(size)
-	if at == free.len() {
+	at, ok := free.ceil(size)
+	if !ok {
 		return 0
 	}
-	i := free.entries[at].block
+	i := free.key(at).block()
 	if a.blocks[i].segment != 0 {
-		if a.config.ExpandableSegments {
-			// A block that can grow counts with what it can grow to.
-			for next := at + 1; a.blocks[i].segment != 0 && next < free.len(); next++ {
-				n := free.entries[next].block
-				if a.growable(n) >= a.growable(i) {
-					break
-				}
-				i = n
-			}
-		} else {
-			// They were switched off: none of their blocks is used.
-			for a.blocks[i].segment != 0 {
-				if at++; at == free.len() {
-					return 0
-				}
-				i = free.entries[at].block
-			}
+		if at, ok = a.fitExpandable(free, at); !ok {
+			return 0
 		}
+		i = free.key(at).block()
 	}
 	found := a.blocks[i].size
 	if size < a.limits.maxSplit && found >= a.limits.maxSplit {
@@ -162,8 +150,33 @@ func (a *Allocator) freeBlock(p int32, size int64) int32 {
 	if size >= a.limits.maxSplit && found >= size+a.limits.slack {
 		return 0 // nor for one that would waste too much of it
 	}
-	a.removeFree(i)
+	free.removeAt(at)
 	return i
+}
+
+// fitExpandable goes on from the best fit, where that is of an expandable segment: to the block that can grow the least,
+// or, if they were switched off, to one of another segment.
+func (a *Allocator) fitExpandable(free *freeSet, at cursor) (cursor, bool) {
+	if !a.config.ExpandableSegments {
+		ok := true
+		for ok && a.blocks[free.key(at).block()].segment != 0 {
+			at, ok = free.next(at)
+		}
+		return at, ok
+	}
+	i := free.key(at).block()
+	for a.blocks[i].segment != 0 {
+		next, ok := free.next(at)
+		if !ok {
+			break
+		}
+		n := free.key(next).block()
+		if a.growable(n) >= a.growable(i) {
+			break
+		}
+		at, i = next, n
+	}
+	return at, true
 }
 
 // growable gives the bytes that a block and the unmapped rest behind it have.
@@ -370,18 +383,9 @@ func (a *Allocator) Synchronize() { a.device.synchronize() }
 func (a *Allocator) LargestFree() int64 {
 	var n int64
 	for _, i := range a.inOrder {
-		n = max(n, a.largest(i+1))
+		n = max(n, a.pools[i+1].free.largest())
 	}
 	return n
-}
-
-// largest returns the size of a pool's largest free block.
-func (a *Allocator) largest(p int32) int64 {
-	free := &a.pools[p].free
-	if free.len() == 0 {
-		return 0
-	}
-	return free.entries[free.len()-1].size
 }
 
 func (a *Allocator) outOfMemory(size, rounded int64, p int32) error {
@@ -391,6 +395,6 @@ func (a *Allocator) outOfMemory(size, rounded int64, p int32) error {
 	return &OutOfMemoryError{
 		Size: size, Requested: segmentSize(rounded), Stream: a.pools[p].stream,
 		Fraction: a.fraction, Allowed: a.allowed, DeviceTotal: a.device.Total(), DeviceFree: free,
-		Allocated: a.stats.Allocated.Current, Reserved: a.stats.Reserved.Current, LargestFree: a.largest(p),
+		Allocated: a.stats.Allocated.Current, Reserved: a.stats.Reserved.Current, LargestFree: a.pools[p].free.largest(),
 	}
 }

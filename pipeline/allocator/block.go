@@ -90,12 +90,12 @@ func (a *Allocator) addStream(s Stream) int32 {
 func (a *Allocator) insertFree(i int32) {
 	b := &a.blocks[i]
 	b.gcBase = a.gcCalls[b.pool&1]
-	a.pools[b.pool].free.insert(entry{b.size, b.addr, i})
+	a.pools[b.pool].free.insert(newKey(b.size, b.addr, i))
 }
 
 func (a *Allocator) removeFree(i int32) {
 	b := &a.blocks[i]
-	a.pools[b.pool].free.remove(entry{b.size, b.addr, i})
+	a.pools[b.pool].free.remove(newKey(b.size, b.addr, i))
 }
 
 // merge makes src, a neighbour of dst, a part of it, and returns the bytes gained: 0 if src is in use, or if only one

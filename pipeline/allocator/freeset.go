@@ -1,48 +1,211 @@
 package allocator
 
-import "slices"
+import (
+	"iter"
+	"math/bits"
+	"slices"
+)
 
-// An entry is a free block in a freeSet: its key and its index.
-type entry struct {
-	size  int64
-	addr  uint64
-	block int32
+// A key is a free block as a freeSet orders it: 41 bits of its size and 41 of its address, both in units of 512 bytes,
+// then 32 of its index. Addresses are below 2^50, so nothing is lost.
+type key struct{ hi, lo uint64 }
+
+const (
+	unit     = 9                                    // log2 of 512, of which sizes and addresses are multiples
+	addrBits = 41                                   // of an address in units
+	hiAddr   = 64 - addrBits                        // those of them that are in hi
+	loAddr   = addrBits - hiAddr                    // and in lo
+	tooLarge = int64(1) << (64 - hiAddr + unit - 1) // a size that no block has
+)
+
+func newKey(size int64, addr uint64, block int32) key {
+	addr >>= unit
+	return key{uint64(size)>>unit<<hiAddr | addr>>loAddr, addr<<(64-loAddr) | uint64(uint32(block))}
 }
 
-func (e entry) compare(o entry) int {
-	switch {
-	case e.size != o.size:
-		if e.size < o.size {
-			return -1
-		}
-		return 1
-	case e.addr < o.addr:
-		return -1
-	case e.addr > o.addr:
-		return 1
-	}
-	return 0
+func (k key) size() int64  { return int64(k.hi >> hiAddr << unit) }
+func (k key) block() int32 { return int32(uint32(k.lo)) }
+
+// less returns 1 if k comes before o, else 0, without a branch.
+func (k key) less(o key) uint64 {
+	_, b := bits.Sub64(k.lo, o.lo, 0)
+	_, b = bits.Sub64(k.hi, o.hi, b)
+	return b
 }
 
 // A freeSet holds the free blocks of a pool and a stream in the order of best fit: by size, then by address
 // (BlockComparatorSize; the stream comes first there, here each has its own set).
-type freeSet struct{ entries []entry }
-
-// ceil returns the position of the first block of at least size bytes; len if there is none.
-func (s *freeSet) ceil(size int64) int {
-	i, _ := slices.BinarySearchFunc(s.entries, entry{size: size}, entry.compare)
-	return i
+type freeSet struct {
+	chunks []*chunk // none is empty
+	last   []key    // the last key of each
+	spare  []*chunk
 }
 
-func (s *freeSet) len() int { return len(s.entries) }
+const chunkSize = 64
 
-func (s *freeSet) insert(e entry) {
-	i, _ := slices.BinarySearchFunc(s.entries, e, entry.compare)
-	s.entries = slices.Insert(s.entries, i, e)
+// A chunk is a run of keys; the unused ones are the highest that there is.
+type chunk struct {
+	n    int
+	keys [chunkSize]key
 }
 
-func (s *freeSet) remove(e entry) {
-	if i, ok := slices.BinarySearchFunc(s.entries, e, entry.compare); ok {
-		s.entries = slices.Delete(s.entries, i, i+1)
+var highest = key{^uint64(0), ^uint64(0)}
+
+// A cursor is a place in a freeSet, which holds until the set changes.
+type cursor struct{ chunk, at int }
+
+// seek returns the place of the first key in the chunk that is not before k; n if there is none.
+func (c *chunk) seek(k key) int {
+	at := uint64(0)
+	for step := uint64(chunkSize / 2); step > 0; step /= 2 {
+		at += step & -c.keys[(at+step-1)%chunkSize].less(k)
 	}
+	return int(at)
+}
+
+// seekChunk returns the chunk that k is in, or would be: the first whose last key is not before k, or the last one.
+func (s *freeSet) seekChunk(k key) int {
+	base, n := 0, len(s.last)
+	for n > 1 {
+		half := n / 2
+		base += half & -int(s.last[base+half-1].less(k))
+		n -= half
+	}
+	return base
+}
+
+// ceil returns the place of the smallest block of at least size bytes.
+func (s *freeSet) ceil(size int64) (cursor, bool) {
+	if len(s.chunks) == 0 || size >= tooLarge {
+		return cursor{}, false
+	}
+	k := newKey(size, 0, 0)
+	c := cursor{chunk: s.seekChunk(k)}
+	c.at = s.chunks[c.chunk].seek(k)
+	return c, c.at < s.chunks[c.chunk].n
+}
+
+// end returns the place after the last block.
+func (s *freeSet) end() cursor { return cursor{chunk: len(s.chunks)} }
+
+func (s *freeSet) key(c cursor) key { return s.chunks[c.chunk].keys[c.at] }
+
+func (s *freeSet) next(c cursor) (cursor, bool) {
+	if c.at++; c.at == s.chunks[c.chunk].n {
+		c = cursor{chunk: c.chunk + 1}
+	}
+	return c, c.chunk < len(s.chunks)
+}
+
+func (s *freeSet) prev(c cursor) (cursor, bool) {
+	if c.at--; c.at < 0 {
+		if c.chunk--; c.chunk < 0 {
+			return cursor{}, false
+		}
+		c.at = s.chunks[c.chunk].n - 1
+	}
+	return c, true
+}
+
+// all returns the blocks in order.
+func (s *freeSet) all() iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		for _, c := range s.chunks {
+			for _, k := range c.keys[:c.n] {
+				if !yield(k.block()) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// largest returns the size of the largest block; 0 if there is none.
+func (s *freeSet) largest() int64 {
+	if n := len(s.last); n > 0 {
+		return s.last[n-1].size()
+	}
+	return 0
+}
+
+func (s *freeSet) insert(k key) {
+	if len(s.chunks) == 0 {
+		s.insertChunk(0)
+	}
+	i := s.seekChunk(k)
+	c := s.chunks[i]
+	if c.n == chunkSize-1 {
+		s.split(i)
+		if s.last[i].less(k) == 1 {
+			i++
+		}
+		c = s.chunks[i]
+	}
+	at := c.seek(k)
+	copy(c.keys[at+1:c.n+1], c.keys[at:c.n])
+	c.keys[at] = k
+	c.n++
+	s.last[i] = c.keys[c.n-1]
+}
+
+// remove takes a key out; it must be in.
+func (s *freeSet) remove(k key) {
+	i := s.seekChunk(k)
+	s.removeAt(cursor{i, s.chunks[i].seek(k)})
+}
+
+func (s *freeSet) removeAt(at cursor) {
+	c := s.chunks[at.chunk]
+	copy(c.keys[at.at:c.n], c.keys[at.at+1:c.n+1]) // the unused one behind the last comes along
+	c.n--
+	if c.n == 0 {
+		s.removeChunk(at.chunk)
+		return
+	}
+	s.last[at.chunk] = c.keys[c.n-1]
+	if i := at.chunk; c.n < chunkSize/4 && i+1 < len(s.chunks) && c.n+s.chunks[i+1].n < chunkSize/2 {
+		s.join(i)
+	}
+}
+
+// split moves the upper half of a full chunk into a new one.
+func (s *freeSet) split(i int) {
+	s.insertChunk(i + 1)
+	from, to := s.chunks[i], s.chunks[i+1]
+	half := from.n / 2
+	to.n = copy(to.keys[:], from.keys[half:from.n])
+	for j := half; j < from.n; j++ {
+		from.keys[j] = highest
+	}
+	from.n = half
+	s.last[i], s.last[i+1] = from.keys[half-1], to.keys[to.n-1]
+}
+
+// join moves the chunk after one into it.
+func (s *freeSet) join(i int) {
+	to, from := s.chunks[i], s.chunks[i+1]
+	to.n += copy(to.keys[to.n:], from.keys[:from.n])
+	s.last[i] = s.last[i+1]
+	s.removeChunk(i + 1)
+}
+
+func (s *freeSet) insertChunk(i int) {
+	var c *chunk
+	if n := len(s.spare); n > 0 {
+		c, s.spare = s.spare[n-1], s.spare[:n-1]
+	} else {
+		c = new(chunk)
+	}
+	for j := range c.keys {
+		c.keys[j] = highest
+	}
+	c.n = 0
+	s.chunks = slices.Insert(s.chunks, i, c)
+	s.last = slices.Insert(s.last, i, key{})
+}
+
+func (s *freeSet) removeChunk(i int) {
+	s.spare = append(s.spare, s.chunks[i])
+	s.chunks = slices.Delete(s.chunks, i, i+1)
+	s.last = slices.Delete(s.last, i, i+1)
 }

@@ -16,10 +16,10 @@ func (a *Allocator) collectGarbage() {
 	var sum float64
 	left := a.scratch[:0]
 	for _, s := range a.inOrder {
-		for _, e := range a.pools[s+1].free.entries {
-			if !a.blocks[e.block].isSplit() {
-				sum += age(e.block)
-				left = append(left, e.block)
+		for i := range a.pools[s+1].free.all() {
+			if !a.blocks[i].isSplit() {
+				sum += age(i)
+				left = append(left, i)
 			}
 		}
 	}
@@ -51,28 +51,38 @@ func (a *Allocator) releaseAvailable(p int32, size int64) (bool, error) {
 	}
 	size = max(size, a.limits.maxSplit)
 	free := &a.pools[p].free
-	at := free.ceil(size)
-	if at < free.len() && a.blocks[free.entries[at].block].segment == 0 {
-		return true, a.releaseOversize(free.entries[at].block)
-	}
-	var released int64
-	for at--; at >= 0 && released < size && free.entries[at].size >= a.limits.maxSplit; at-- {
-		e := free.entries[at]
-		if a.blocks[e.block].segment != 0 {
-			continue
+	at, ok := free.ceil(size)
+	if ok {
+		if i := free.key(at).block(); a.blocks[i].segment == 0 {
+			return true, a.releaseOversize(i)
 		}
-		if err := a.releaseOversize(e.block); err != nil {
+	} else {
+		at = free.end()
+	}
+	// The list is made before: releasing changes the cache.
+	list := a.scratch[:0]
+	var released int64
+	for at, ok = free.prev(at); ok && released < size && free.key(at).size() >= a.limits.maxSplit; at, ok = free.prev(at) {
+		if i := free.key(at).block(); a.blocks[i].segment == 0 {
+			list = append(list, i)
+			released += a.blocks[i].size
+		}
+	}
+	a.scratch = list
+	for _, i := range list {
+		if err := a.releaseOversize(i); err != nil {
 			return false, err
 		}
-		released += e.size
 	}
 	return released >= size, nil
 }
 
 // releaseOversize is releaseBlock for a block that may be a part of a segment: one that was split before max_split_size
-// was set. PyTorch frees its address all the same; the driver refuses it, or frees what others still use.
+// was set. PyTorch frees its address all the same, which the driver refuses, or, for the first part, does to all of it.
 func (a *Allocator) releaseOversize(i int32) error {
-	if a.blocks[i].isSplit() {
+	if b := &a.blocks[i]; b.isSplit() {
+		a.stats.DeviceFrees++
+		a.event(SegmentFree, b.addr, b.size, b.pool)
 		return &DriverError{"cudaFree", "invalid argument: a part of a segment, split before max_split_size_mb was set"}
 	}
 	a.releaseBlock(i)
@@ -95,9 +105,9 @@ func (a *Allocator) releaseClass(class int32) {
 	// The list is made before: releasing changes the cache.
 	list := a.scratch[:0]
 	for _, s := range a.inOrder {
-		for _, e := range a.pools[s+class].free.entries {
-			if b := &a.blocks[e.block]; b.segment != 0 || !b.isSplit() {
-				list = append(list, e.block)
+		for i := range a.pools[s+class].free.all() {
+			if b := &a.blocks[i]; b.segment != 0 || !b.isSplit() {
+				list = append(list, i)
 			}
 		}
 	}

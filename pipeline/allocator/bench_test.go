@@ -1,0 +1,120 @@
+package allocator_test
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"vramsoak/pipeline/allocator"
+)
+
+// A step of a replayed trace: size bytes for a slot, or, where size is 0, its free.
+type step struct {
+	slot int32
+	size int64
+}
+
+// randomTrace makes a trace like the oracle's random-trace.py: tensors of up to 4 KiB, up to 1, 10 and 64 MiB, of which
+// liveBytes are held at a time, in two alternating levels. It ends with all freed, so that it can be replayed again.
+func randomTrace(events int, liveBytes int64) (steps []step, slots int) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var live []step
+	var held int64
+	var unused []int32
+	for k := range events {
+		high := float64(liveBytes) * (0.6 + 0.4*float64(k/(events/20+1)%2))
+		p := 0.4
+		if float64(held) < high {
+			p = 0.6
+		}
+		if len(live) == 0 || r.Float64() < p {
+			s := step{size: 1 + r.Int64N(4<<10)}
+			switch c := r.Float64(); {
+			case c >= 0.9:
+				s.size = 10<<20 + r.Int64N(54<<20)
+			case c >= 0.6:
+				s.size = 1<<20 + r.Int64N(9<<20)
+			case c >= 0.3:
+				s.size = 1 + r.Int64N(1<<20)
+			}
+			if n := len(unused); n > 0 {
+				s.slot, unused = unused[n-1], unused[:n-1]
+			} else {
+				s.slot = int32(slots)
+				slots++
+			}
+			live = append(live, s)
+			held += s.size
+			steps = append(steps, s)
+			continue
+		}
+		i := r.IntN(len(live))
+		if len(live) >= 2000 {
+			i = 0
+		}
+		s := live[i]
+		live = append(live[:i], live[i+1:]...)
+		held -= s.size
+		unused = append(unused, s.slot)
+		steps = append(steps, step{slot: s.slot})
+	}
+	for _, s := range live {
+		steps = append(steps, step{slot: s.slot})
+	}
+	return steps, slots
+}
+
+func replay(b *testing.B, a *allocator.Allocator, steps []step, handles []allocator.Block) {
+	for _, s := range steps {
+		if s.size == 0 {
+			a.Free(handles[s.slot])
+			continue
+		}
+		h, err := a.Malloc(s.size, 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		handles[s.slot] = h
+	}
+}
+
+// BenchmarkReplay replays a random trace of 100,000 events again and again on one allocator: what an event costs once the
+// cache is warm, by handle.
+func BenchmarkReplay(b *testing.B) {
+	steps, slots := randomTrace(100_000, 4000<<20)
+	handles := make([]allocator.Block, slots)
+	a := allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 80 << 30}), allocator.Config{})
+	replay(b, a, steps, handles)
+	b.ReportAllocs()
+	n := 0
+	for b.Loop() {
+		replay(b, a, steps, handles)
+		n += len(steps)
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "events/s")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkReplayMemory measures what an allocator with a million live blocks of random sizes holds.
+func BenchmarkReplayMemory(b *testing.B) {
+	const blocks = 1_000_000
+	r := rand.New(rand.NewPCG(3, 4))
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	for b.Loop() {
+		before := heap()
+		a := allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 1 << 50}), allocator.Config{})
+		for range blocks {
+			if _, err := a.Malloc(1+r.Int64N(1<<20), 0); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(heap()-before)/blocks, "B/live-block")
+		runtime.KeepAlive(a)
+	}
+	b.ReportMetric(0, "ns/op")
+}
