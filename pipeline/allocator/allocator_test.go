@@ -2,6 +2,10 @@ package allocator_test
 
 import (
 	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
 	"testing"
 
 	"vramsoak/pipeline/allocator"
@@ -57,5 +61,120 @@ func TestFreeEnoughButNotInOnePiece(t *testing.T) {
 	}
 	if s.Retries != 1 || s.OOMs != 1 || s.DeviceMallocs != 6 || s.DeviceFrees != 1 {
 		t.Errorf("retries %d, OOMs %d, mallocs %d, frees %d; expected 1, 1, 6, 1", s.Retries, s.OOMs, s.DeviceMallocs, s.DeviceFrees)
+	}
+}
+
+// Bad use from outside is an error or nothing.
+func TestBadUse(t *testing.T) {
+	a := allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 100 << 20}), allocator.Config{})
+	for _, size := range []int64{-1, math.MinInt64, math.MaxInt64, 1<<62 + 1} {
+		if _, err := a.Malloc(size, 0); !isType[*allocator.SizeError](err) {
+			t.Errorf("Malloc(%d): %v", size, err)
+		}
+	}
+	for _, size := range []int64{1 << 62, 1 << 50, 101 << 20} {
+		if _, err := a.Malloc(size, 0); !isType[*allocator.OutOfMemoryError](err) {
+			t.Errorf("Malloc(%d): %v", size, err)
+		}
+	}
+	none, err := a.Malloc(0, 0)
+	if none != 0 || err != nil {
+		t.Errorf("Malloc(0) gives %d, %v", none, err)
+	}
+	b, err := a.Malloc(1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Free(b)
+	for _, h := range []allocator.Block{none, b, 77, math.MaxUint32} {
+		a.RecordStream(h, 3)
+		a.Free(h)
+		if a.Address(h) != 0 || a.Size(h) != 0 {
+			t.Errorf("block %d has %d bytes at %#x", h, a.Size(h), a.Address(h))
+		}
+	}
+	for _, f := range []float64{-0.1, 1.1, math.NaN(), math.Inf(1)} {
+		if err := a.SetMemoryFraction(f); err == nil {
+			t.Errorf("SetMemoryFraction(%g) is accepted", f)
+		}
+	}
+	if err := a.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+func isType[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+// PyTorch frees a part of a segment where max_split_size_mb is set after the segment was split, and ends with the driver's
+// error, as the library does for these operations.
+func TestOversizePart(t *testing.T) {
+	a := allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 100 << 20}), allocator.Config{})
+	big, err := a.Malloc(60_000_000, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Free(big)
+	if _, err = a.Malloc(5_000_000, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Configure("max_split_size_mb:30"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = a.Malloc(80_000_000, 0); !isType[*allocator.DriverError](err) {
+		t.Errorf("Malloc: %v, expected an error of the driver", err)
+	}
+	if got := a.LargestFree(); got != 55817216 {
+		t.Errorf("the largest free block has %d bytes, expected 55817216", got)
+	}
+	if err := a.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// As c10::CachingDeviceAllocator::format_size prints.
+func TestFormatSize(t *testing.T) {
+	for bytes, want := range map[int64]string{
+		0: "0 bytes", 1024: "1024 bytes", 1025: "1.00 KiB", 1 << 20: "1024.00 KiB", 1<<20 + 1: "1.00 MiB",
+		1 << 30: "1024.00 MiB", 1<<30 + 1: "1.00 GiB", 25165824000: "23.44 GiB", 5632: "5.50 KiB",
+	} {
+		if got := allocator.FormatSize(bytes); got != want {
+			t.Errorf("%d bytes: %q, expected %q", bytes, got, want)
+		}
+	}
+}
+
+// The walk over the streams is the one of PyTorch's hash table: these orders are what c10/util/flat_hash_map.h printed.
+func TestStreamOrder(t *testing.T) {
+	data, err := os.ReadFile("testdata/stream-order.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := allocator.NewOrder()
+	for n, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
+		op, arg, _ := strings.Cut(line, " ")
+		var s allocator.Stream
+		if op == "insert" || op == "erase" {
+			if _, err := fmt.Sscan(arg, &s); err != nil {
+				t.Fatalf("testdata/stream-order.txt:%d: %v", n+1, err)
+			}
+		}
+		switch op {
+		case "insert":
+			o.Insert(s)
+		case "erase":
+			o.Erase(s)
+		case "clear":
+			o.Clear()
+		case "order":
+			if got := strings.Trim(fmt.Sprint(o.Streams()), "[]"); got != arg {
+				t.Fatalf("testdata/stream-order.txt:%d: %s", n+1, got)
+			}
+		case "#":
+		default:
+			t.Fatalf("testdata/stream-order.txt:%d: expected insert, erase, clear or order, found %q", n+1, op)
+		}
 	}
 }

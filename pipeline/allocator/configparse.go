@@ -71,10 +71,13 @@ func (c *Config) parse(conf string) error {
 func (p *configParser) option() {
 	switch key := p.tokens[p.at].text; key {
 	case "max_split_size_mb":
-		// A negative number is a very large one there, which is no limit.
-		p.MaxSplitSize = max(0, p.mebibytes(key))
+		if n := p.mebibytes(key); p.err == nil {
+			p.MaxSplitSize = max(0, n) // a negative number is a very large one there, which is no limit
+		}
 	case "max_non_split_rounding_mb":
-		p.MaxNonSplitRounding = p.mebibytes(key)
+		if n := p.mebibytes(key); p.err == nil {
+			p.MaxNonSplitRounding = n
+		}
 	case "garbage_collection_threshold":
 		p.garbageCollectionThreshold()
 	case "roundup_power2_divisions":
@@ -82,7 +85,9 @@ func (p *configParser) option() {
 	case "backend":
 		p.backend()
 	case "expandable_segments":
-		p.ExpandableSegments = p.boolean(key, "")
+		if on := p.boolean(key, ""); p.err == nil {
+			p.ExpandableSegments = on
+		}
 	case "release_lock_on_cudamalloc", "release_lock_on_hipmalloc":
 		p.boolean("release_lock_on_cudamalloc", "")
 	case "pinned_use_cuda_host_register", "pinned_use_hip_host_register":

@@ -16,7 +16,7 @@ type expandable struct {
 // allocExpandable gets a block by mapping pages; 0 if there is no memory for them (try_allocate_expandable_block).
 func (a *Allocator) allocExpandable(p int32, size int64) (int32, error) {
 	i, err := a.expandableBlock(p, size)
-	if err != nil {
+	if i == 0 || err != nil {
 		return 0, err
 	}
 	if b := &a.blocks[i]; !b.is(mapped) && !a.mapBlock(i, min(b.size, size)) {
@@ -35,7 +35,7 @@ func (a *Allocator) allocExpandable(p int32, size int64) (int32, error) {
 }
 
 // expandableBlock finds the lowest address at which free and unmapped blocks together have size bytes, if need be in a
-// new segment (find_expandable_block).
+// new segment; 0 if the device has no memory at all (find_expandable_block).
 func (a *Allocator) expandableBlock(p int32, size int64) (int32, error) {
 	for _, i := range a.pools[p].unmapped {
 		if prev := a.blocks[i].prev; prev != 0 && a.blocks[prev].idle() {
@@ -55,6 +55,9 @@ func (a *Allocator) expandableBlock(p int32, size int64) (int32, error) {
 	}
 	// An eighth more addresses than the device has memory, so that pages can be moved to the end.
 	e.size = (a.device.Total() + a.device.Total()/8 + e.page - 1) / e.page * e.page
+	if e.size <= 0 {
+		return 0, nil // a device without memory
+	}
 	var ok bool
 	if e.addr, ok = a.device.reserve(uint64(e.size)); !ok {
 		return 0, &DriverError{"cuMemAddressReserve", "out of memory: no addresses are left"}

@@ -2,6 +2,7 @@ package allocator
 
 import (
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 )
@@ -48,7 +49,7 @@ func stod(s string) (f float64, mistake string) {
 	if err != nil {
 		return 0, "stod"
 	}
-	if a := math.Abs(f); a < 0x1p-1022 && strings.ContainsAny(mantissa(number), "123456789abcdefABCDEF") {
+	if math.Abs(f) < 0x1p-1022 && !exact(number, f) {
 		return 0, "stod" // ERANGE: too small for all its digits
 	}
 	return f, ""
@@ -115,15 +116,17 @@ func cFloat(s string) string {
 	return sign + prefix + number
 }
 
-// mantissa returns what is before the exponent of a number that cFloat returned.
-func mantissa(number string) string {
-	number = strings.TrimLeft(number, "+-")
-	if hex, ok := strings.CutPrefix(number, "0x"); ok {
-		number, _, _ = strings.Cut(hex, "p")
-		return number
+// exact says whether a very small number that cFloat returned is f, and not only near it.
+func exact(number string, f float64) bool {
+	if f == 0 {
+		mantissa, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimLeft(number, "+-"), "0x"), "p")
+		if !strings.Contains(number, "0x") {
+			mantissa, _, _ = strings.Cut(mantissa, "e")
+		}
+		return strings.Trim(mantissa, "0.") == ""
 	}
-	number, _, _ = strings.Cut(number, "e")
-	return number
+	b, _, err := big.ParseFloat(number, 0, 4096, big.ToNearestEven)
+	return err == nil && b.Cmp(big.NewFloat(f)) == 0
 }
 
 // span returns how many of a text's first bytes are of a set.
