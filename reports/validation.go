@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"vramsoak/harness/check"
@@ -26,9 +27,9 @@ type Validation struct {
 	// Headroom is what is left of the card at the highest need.
 	Headroom      int64          `json:"headroom"`
 	Fragmentation *FragmentedEnd `json:"fragmentation,omitempty"`
-	// Retry is the first allocation for which the allocator had to give its cache back and ask again, Failure the first that
-	// failed; nil where there was none.
-	Retry   *Refusal `json:"first_retry,omitempty"`
+	// Retry is the first file in which the allocator had to give its cache back and ask again, 0 where there was none; Failure
+	// the first allocation that failed, nil where there was none.
+	Retry   int      `json:"first_retry,omitempty"`
 	Failure *Refusal `json:"first_failure,omitempty"`
 
 	// Smallest is the smallest change that makes the batch fit, Others are the smallest of other kinds, by cost. Simulations
@@ -41,7 +42,6 @@ type Validation struct {
 	// command needed.
 	Footprints []Footprint `json:"footprints,omitempty"`
 	Live       []Footprint `json:"live,omitempty"`
-	Table      *CardTable  `json:"table,omitempty"`
 }
 
 // An Answer is what a validation comes to.
@@ -97,6 +97,8 @@ type Refusal struct {
 	FreeInSum   int64  `json:"free_in_sum"` // of the device, and in the allocator's cache
 	LargestFree int64  `json:"largest_free"`
 	Message     string `json:"message,omitempty"` // PyTorch's
+	// Recovered says that the file went on all the same.
+	Recovered bool `json:"recovered,omitempty"`
 }
 
 // A Change is one or two edits, and what a simulation of all files with them came to.
@@ -131,36 +133,20 @@ type Footprint struct {
 	Note      string  `json:"note,omitempty"`
 }
 
-// A CardTable is the answers of cards by models.
-type CardTable struct {
-	Replaced string      `json:"replaced"` // the model that others are put in the place of
-	Cards    []string    `json:"cards"`
-	Models   []string    `json:"models"`
-	Cells    [][]CardFit `json:"cells"` // by card, then model
-}
-
-// A CardFit is one answer of a table.
-type CardFit struct {
-	Word  string  `json:"word"` // plenty, comfortable, tight or no
-	Share float64 `json:"share"`
-}
-
 // ValidationText writes a validation: the answer in the first line, then the stages, what fails first, and what to change.
 func ValidationText(w io.Writer, v *Validation, rep *check.Report, opts TextOptions) error {
 	t := newTextWriter(opts)
 	t.wrap(t.paint(rep.Verdict, strings.ToUpper(string(v.Answer)))+": "+validationHeadline(v), "")
-	if v.Table != nil {
-		if err := t.cardTable(v.Table); err != nil {
-			return err
-		}
-		return t.flush(w)
-	}
 	if err := t.stageNeeds(v); err != nil {
 		return err
 	}
 	t.room(v)
 	t.refusals(v)
+	said := []string{check.Peak, check.OutOfMemory, check.Completeness} // by the answer and what fails first
 	for _, f := range withVerdict(ordered(rep), check.Fail, check.Undecided) {
+		if slices.Contains(said, f.Check) {
+			continue
+		}
 		t.WriteByte('\n')
 		t.wrap(t.paint(f.Verdict, t.word(f))+" "+clean(f.Check+", "+f.Subject)+": "+clean(f.Message), "  ")
 	}
@@ -173,7 +159,6 @@ func ValidationText(w io.Writer, v *Validation, rep *check.Report, opts TextOpti
 	if err := t.proposals(v); err != nil {
 		return err
 	}
-	t.notes(rep.Notes)
 	return t.flush(w)
 }
 

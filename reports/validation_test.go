@@ -26,7 +26,7 @@ func aValidation() (*Validation, *check.Report) {
 		},
 		Headroom:      mib(1903),
 		Fragmentation: &FragmentedEnd{Files: 52, First: mib(20), Last: gib(2), Most: gib(3), PerFile: 40 << 20, LargestFree: mib(700)},
-		Retry:         &Refusal{File: 21, Stage: "Enrollment", Requested: gib(2)},
+		Retry:         21,
 		Failure: &Refusal{
 			File: 53, Stage: "Enrollment", What: "tensors: buffers", Requested: gib(2), FreeInSum: gib(3), LargestFree: mib(1200),
 			Message: "CUDA out of memory. Tried to allocate 2.00 GiB.",
@@ -60,12 +60,11 @@ func aValidation() (*Validation, *check.Report) {
 func TestValidation(t *testing.T) {
 	v, r := aValidation()
 	fits, pass := *v, &check.Report{Verdict: check.Pass}
-	fits.Answer, fits.Failed, fits.Retry, fits.Failure, fits.Smallest, fits.Others, fits.Footprints, fits.Live = Fits, 0, nil, nil, nil, nil, nil, nil
+	fits.Answer, fits.Failed, fits.Retry, fits.Failure, fits.Smallest, fits.Others, fits.Footprints, fits.Live = Fits, 0, 0, nil, nil, nil, nil, nil
 	none := *v
 	none.Smallest, none.Others = nil, nil
-	table := fits
-	table.Table = &CardTable{
-		Replaced: "asr", Cards: []string{"8 GiB", "16 GiB"}, Models: []string{"whisper-base", "whisper-large-v3"},
+	table := &CardTable{
+		Scenario: "speech", Files: 50, Replaced: "asr", Cards: []string{"8 GB", "16 GB"}, Models: []string{"whisper-base", "whisper-large-v3"},
 		Cells: [][]CardFit{{{"tight", 0.87}, {"no", 0}}, {{"plenty", 0.43}, {"tight", 0.88}}},
 	}
 	for name, write := range map[string]func(w *bytes.Buffer) error{
@@ -77,7 +76,7 @@ func TestValidation(t *testing.T) {
 		"fits.txt":      func(w *bytes.Buffer) error { return ValidationText(w, &fits, pass, TextOptions{}) },
 		"no-change.txt": func(w *bytes.Buffer) error { return ValidationText(w, &none, r, TextOptions{}) },
 		"table.txt": func(w *bytes.Buffer) error {
-			return ValidationText(w, &table, pass, TextOptions{Terminal: true, Width: 80})
+			return CardTableText(w, table, TextOptions{Terminal: true, Width: 80})
 		},
 	} {
 		var out bytes.Buffer

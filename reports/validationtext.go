@@ -16,6 +16,10 @@ func (t *textWriter) stageNeeds(v *Validation) error {
 	rows := [][]string{{"Stage", "File", "Needs", "Share", "Cache", "Made up of"}}
 	for _, s := range v.Stages {
 		name := clean(s.Stage)
+		if len(s.Parts) == 0 {
+			rows = append(rows, []string{name, "", "", "", "", "not reached"})
+			continue
+		}
 		if s.Measured {
 			name += " (measured)"
 		}
@@ -45,7 +49,9 @@ func partsText(parts []Part) string {
 // room writes what is left of the card, and how the allocator's holdings are cut up after all files.
 func (t *textWriter) room(v *Validation) {
 	t.WriteByte('\n')
-	t.wrap(fmt.Sprintf("headroom: %s of %s", parser.FormatBytes(v.Headroom), parser.FormatBytes(v.Total)), "  ")
+	if v.Failure == nil || v.Failure.Recovered {
+		t.wrap(fmt.Sprintf("headroom: %s of %s", parser.FormatBytes(v.Headroom), parser.FormatBytes(v.Total)), "  ")
+	}
 	f := v.Fragmentation
 	if f == nil {
 		return
@@ -60,12 +66,11 @@ func (t *textWriter) room(v *Validation) {
 	t.wrap(text, "  ")
 }
 
-// refusals writes the first allocation that was refused at first, and the first that failed.
+// refusals writes from when on memory is short, and the first allocation that failed.
 func (t *textWriter) refusals(v *Validation) {
-	if r := v.Retry; r != nil && (v.Failure == nil || *r != *v.Failure) {
+	if v.Retry > 0 && (v.Failure == nil || v.Retry < v.Failure.File) {
 		t.WriteByte('\n')
-		t.wrap(fmt.Sprintf("first under pressure: file %s, %s: %s asked for; the allocator gave its cache back and asked again",
-			number(r.File), clean(r.Stage), parser.FormatBytes(r.Requested)), "  ")
+		t.wrap(fmt.Sprintf("under pressure from file %s on: the allocator gives its cache back and asks the driver again", number(v.Retry)), "  ")
 	}
 	r := v.Failure
 	if r == nil {
@@ -76,9 +81,24 @@ func (t *textWriter) refusals(v *Validation) {
 	if r.What != "" {
 		what = ", " + clean(r.What)
 	}
-	t.wrap(fmt.Sprintf("fails first: file %s, %s%s: %s asked for, %s free in sum, the largest free block is %s", number(r.File),
-		clean(r.Stage), what, parser.FormatBytes(r.Requested), parser.FormatBytes(r.FreeInSum), parser.FormatBytes(r.LargestFree)), "  ")
-	if r.FreeInSum >= r.Requested {
+	where := "before the first file"
+	if r.File > 0 {
+		where = "file " + number(r.File)
+	}
+	if r.Stage != "" {
+		where += ", " + clean(r.Stage)
+	}
+	text := "fails first: "
+	if r.Recovered {
+		text = "fails first, and recovers: "
+	}
+	text += where + what
+	if r.Requested > 0 {
+		text += fmt.Sprintf(": %s asked for, %s free in sum, the largest free block is %s", parser.FormatBytes(r.Requested),
+			parser.FormatBytes(r.FreeInSum), parser.FormatBytes(r.LargestFree))
+	}
+	t.wrap(text, "  ")
+	if r.Requested > 0 && r.FreeInSum >= r.Requested {
 		t.under("this is fragmentation: enough is free, and not in one piece")
 	}
 	if r.Message != "" {
@@ -183,27 +203,4 @@ func proof(c *Change, before float64) string {
 		text += fmt.Sprintf(" (before: %s)", check.Quantity(before, check.TimesRealTime))
 	}
 	return text
-}
-
-// cardTable writes the answers of cards by models.
-func (t *textWriter) cardTable(c *CardTable) error {
-	rows := [][]string{append([]string{"Card"}, c.Models...)}
-	for i, card := range c.Cards {
-		row := []string{clean(card)}
-		for _, fit := range c.Cells[i] {
-			row = append(row, fitText(fit))
-		}
-		rows = append(rows, row)
-	}
-	t.WriteByte('\n')
-	t.wrap("in the place of "+clean(c.Replaced)+":", "  ")
-	return t.table(rows, nil, 0, 0)
-}
-
-// fitText is "tight 88 %".
-func fitText(f CardFit) string {
-	if f.Share <= 0 {
-		return f.Word
-	}
-	return fmt.Sprintf("%s %.0f %%", f.Word, 100*f.Share)
 }

@@ -103,6 +103,9 @@ and fails the build when memory is not given back.`,
 	for _, cmd := range []*cobra.Command{newSoakCommand(), newCheckCommand(), newCompareCommand()} {
 		root.AddCommand(cmd)
 	}
+	validate := newValidateCommand()
+	validate.SetHelpTemplate(template + validateStatus)
+	root.AddCommand(validate)
 	for _, cmd := range []*cobra.Command{
 		newBaselineCommand(), newHistoryCommand(), newCalibrateCommand(), newParseCommand(), newPlotCommand(), newSimulateCommand(),
 		newSnapshotCommand(), newReplayCommand(), newFixturesCommand(), newDoctorCommand(),

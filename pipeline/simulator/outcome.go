@@ -96,6 +96,7 @@ func (f *Failure) Fragmented() bool { return f.OOM != nil && f.Free() >= f.OOM.R
 type FileOutcome struct {
 	AudioSeconds, Seconds float64
 	Idle                  Level // at its end
+	LargestFree           int64 // block of the cache, at its end
 	Retries               int64 // allocations that released cached memory and tried again
 	Failed                bool
 }

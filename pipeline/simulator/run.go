@@ -204,7 +204,8 @@ func (p *process) file(f File, n int, o Options) error {
 	err := p.stagesOf(v)
 	p.charge()
 	done := FileOutcome{
-		AudioSeconds: f.Seconds, Seconds: p.now - began, Idle: p.level(), Retries: p.charged.Retries - retries, Failed: err != nil,
+		AudioSeconds: f.Seconds, Seconds: p.now - began, Idle: p.level(), LargestFree: p.alloc.LargestFree(),
+		Retries: p.charged.Retries - retries, Failed: err != nil,
 	}
 	if done.Retries > 0 && p.outcome.FirstPressure == 0 {
 		p.outcome.FirstPressure = n

@@ -45,22 +45,26 @@ func sized(need int64, files int) Result {
 	return r
 }
 
-func search(t *testing.T, trial Trial) *Found {
+func search(t *testing.T, of func(s *scenario.Scenario, files int) (Result, error)) *Found {
 	t.Helper()
 	s, err := scenario.Read([]byte(file), "search.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := trial(s, 100)
+	now, err := of(s, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var calls atomic.Int32
-	counted := func(s *scenario.Scenario, files int) (Result, error) {
+	counted := func(s *scenario.Scenario, f Files) (Result, error) {
 		calls.Add(1)
-		return trial(s, files)
+		return of(s, f.First+f.Count-1)
 	}
-	found, err := Search([]byte(file), "search.yaml", now, counted, Options{Files: 100, Stage: "Enrollment"})
+	sample := []Files{{1, 1}, {40, 1}}
+	if now.FirstFailed > 0 {
+		sample = []Files{{1, min(100, now.FirstFailed+10)}}
+	}
+	found, err := Search([]byte(file), "search.yaml", now, counted, Options{Files: 100, Stage: "Enrollment", Sample: sample})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,17 +19,17 @@ type Table struct {
 	Cells    [][]Result // by card, then model
 }
 
-// Cards simulates the scenario on cards of all sizes with each model of the family of one of its models: the one of that id,
-// or where it is "" the first that has a family of several.
-func Cards(s *scenario.Scenario, id string, trial Trial, files int) (*Table, error) {
+// Cards simulates the scenario on cards of all sizes with each model of the family of one of its models: the first that has
+// a family of several.
+func Cards(s *scenario.Scenario, trial Trial, files int) (*Table, error) {
 	t := &Table{}
 	at := -1
 	for i := range s.Models {
 		m, err := models.Lookup(s.Models[i].Model)
-		if err != nil || id != "" && s.Models[i].ID != id {
-			continue
+		if err != nil {
+			continue // one whose weights the file gives
 		}
-		if family := models.Family(m.Family); len(family) > 1 || id != "" {
+		if family := models.Family(m.Family); len(family) > 1 {
 			at, t.Models, t.Replaced = i, family, s.Models[i].ID
 			break
 		}
@@ -50,7 +50,7 @@ func Cards(s *scenario.Scenario, id string, trial Trial, files int) (*Table, err
 		card, model := n/len(t.Models), n%len(t.Models)
 		c := s.Clone()
 		c.GPU, c.Models[at].Model = t.Cards[card], t.Models[model]
-		if t.Cells[card][model], err = trial(c, files); err != nil {
+		if t.Cells[card][model], err = trial(c, Files{1, files}); err != nil {
 			return fmt.Errorf("%s with %s on %s: %w", s.Path, t.Models[model], parser.FormatBytes(t.Cards[card].Total), err)
 		}
 		return nil

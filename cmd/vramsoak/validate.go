@@ -1,0 +1,225 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"vramsoak/harness/check"
+	"vramsoak/pipeline/meter"
+	"vramsoak/pipeline/scenario"
+	"vramsoak/pipeline/validation"
+	"vramsoak/reports"
+)
+
+type validateOptions struct {
+	gpu    string
+	files  int
+	policy string
+	format string
+	table  bool
+}
+
+// Status of validate: the codes are those of every command that judges, in its own words.
+const validateStatus = `
+EXIT STATUS
+  0  it fits
+  1  it is tight, does not fit, or a check fails
+  2  trouble: wrong usage, a file that is refused
+  3  undecided: what was measured does not suffice; the report says what would decide it
+`
+
+func newValidateCommand() *cobra.Command {
+	opts := validateOptions{}
+	cmd := &cobra.Command{
+		Use:   "validate CONFIG",
+		Short: "Tell before a batch whether it survives on a card, and the smallest change with which it does",
+		Long: `Validate reads a pipeline file (or a scenario), refuses what is wrong in it with line and column, simulates the batch on
+the virtual GPU, and answers: FITS, TIGHT (it runs, and needs more than 85 % of the card) or DOES NOT FIT. No GPU is needed.
+The simulated run is judged as vramsoak check judges a log, by the same policy.
+
+Where it does not fit it says what fails first, and looks for the smallest change that makes it fit: a setting of the
+allocator, when the cache is cleared, batch sizes, restarts, number formats, smaller models, what the code keeps; one change,
+or else two. Each change that is shown was simulated over all files.
+
+Footprints are estimated from the models' architectures.`,
+		Example: `  vramsoak validate pipeline.yaml --gpu 16GiB --files 500
+  vramsoak validate pipeline.yaml --gpu "RTX 5080"
+
+  # Which card for which model?
+  vramsoak validate pipeline.yaml --table
+
+  # On the GPU of this machine, with what is free on it now
+  vramsoak validate pipeline.yaml --gpu auto`,
+		Args: wants(1, 1, "a pipeline file or a scenario"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("files") && opts.files < 1 {
+				return fmt.Errorf("--files %d: expected 1 or more", opts.files)
+			}
+			return runValidate(cmd.OutOrStdout(), args[0], opts)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&opts.gpu, "gpu", "", "the `card`: a size such as 16GiB, a name such as \"RTX 5080\", or auto; default the file's")
+	f.IntVar(&opts.files, "files", 0, "files of the batch; default the file's count, or 50 for --table")
+	f.StringVar(&opts.policy, "policy", "", "policy `file` (YAML); default vramsoak.yaml where there is one")
+	f.BoolVar(&opts.table, "table", false, "answers of cards from 8 to 80 GB by the models of the family")
+	f.StringVar(&opts.format, "format", "text", "text or json")
+	return cmd
+}
+
+// A subject is what is validated: the file, as it was read and made ready to be simulated.
+type subject struct {
+	*scenario.Scenario
+	src     []byte
+	files   int
+	card    string
+	policy  check.Policy
+	prepare func(*scenario.Scenario) // the card, and what was measured
+}
+
+func runValidate(out io.Writer, path string, opts validateOptions) error {
+	if opts.format != "text" && opts.format != "json" {
+		return fmt.Errorf("expected --format text or json, found %q", opts.format)
+	}
+	s, err := readSubject(path, opts)
+	if err != nil {
+		return err
+	}
+	if opts.table {
+		return writeTable(out, s, opts.format)
+	}
+	v, report, err := answer(s)
+	if err != nil {
+		return err
+	}
+	if opts.format == "json" {
+		err = writeIndented(out, struct {
+			*check.Report
+			Validation *reports.Validation `json:"validation"`
+		}{report, v})
+	} else {
+		err = reports.ValidationText(out, v, report, textOptions(out))
+	}
+	if err != nil {
+		return err
+	}
+	return verdict(report)
+}
+
+func writeTable(out io.Writer, s *subject, format string) error {
+	t, err := s.cardTable()
+	if err != nil {
+		return err
+	}
+	if format == "json" {
+		return writeIndented(out, t)
+	}
+	return reports.CardTableText(out, t, textOptions(out))
+}
+
+// readSubject reads the file, says what the linter has to say, and puts in what the flags name.
+func readSubject(path string, opts validateOptions) (*subject, error) {
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	read, err := scenario.Read(src, path)
+	if err != nil {
+		return nil, err
+	}
+	policy, _, err := policyFor(opts.policy, nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &subject{Scenario: read, src: src, files: read.Files.Count, card: opts.gpu, policy: policy}
+	switch {
+	case opts.files > 0:
+		s.files = opts.files
+	case opts.table:
+		s.files = tableFiles
+	}
+	gpu := read.GPU
+	switch {
+	case opts.gpu == "auto":
+		if gpu, err = thisGPU(); err != nil {
+			return nil, err
+		}
+		s.card = gpu.Card
+	case opts.gpu != "":
+		card, err := scenario.Card(opts.gpu)
+		if err != nil {
+			return nil, fmt.Errorf("--gpu: %w", err)
+		}
+		card.Occupied = gpu.Occupied
+		gpu = card
+	case opts.table:
+	case gpu.Total == 0:
+		return nil, fmt.Errorf("%s: expected a card, found none; name one with --gpu, such as 16GiB or \"RTX 5080\", or in the file: gpu: 16GiB", path)
+	default:
+		s.card = gpu.Card
+	}
+	s.prepare = func(s *scenario.Scenario) {
+		s.GPU = gpu
+	}
+	s.prepare(s.Scenario)
+	var refused []error
+	for _, m := range read.Lint() {
+		if m.Severity == scenario.Error { // on this card
+			refused = append(refused, &m)
+		} else {
+			fmt.Fprintf(os.Stderr, "vramsoak: %v\n", &m)
+		}
+	}
+	return s, errors.Join(refused...)
+}
+
+// thisGPU is the first GPU that a pipeline would see here, with what is in use on it now.
+func thisGPU() (scenario.GPU, error) {
+	nvml, err := meter.OpenNVML()
+	if err != nil {
+		return scenario.GPU{}, fmt.Errorf("--gpu auto: no GPU to be read here (%w); name one: --gpu 16GiB, or --gpu \"RTX 5080\"", err)
+	}
+	defer func() { _ = nvml.Close() }() // only read
+	visible := nvml.Visible(os.LookupEnv(meter.VisibleDevices))
+	if len(visible) == 0 {
+		return scenario.GPU{}, fmt.Errorf("--gpu auto: %s shows none of the GPUs here; name one: --gpu 16GiB", meter.VisibleDevices)
+	}
+	occupied, err := nvml.View(visible[:1]).Occupied()
+	if err != nil {
+		return scenario.GPU{}, fmt.Errorf("--gpu auto: %w", err)
+	}
+	gpu, err := scenario.Card(fmt.Sprint(occupied[0].Total))
+	if err != nil {
+		return scenario.GPU{}, err
+	}
+	gpu.Card, gpu.Occupied, gpu.Source = nvml.Devices()[visible[0]].Name, occupied[0].Used, "NVML"
+	return gpu, nil
+}
+
+// answer is the validation, and the report that its verdict is of.
+func answer(s *subject) (*reports.Validation, *check.Report, error) {
+	v := &reports.Validation{Scenario: s.Name, Card: s.card, Total: s.GPU.Total, Files: s.files}
+	r, err := s.simulate(s.Scenario, validation.Files{First: 1, Count: s.files}, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.describe(s, v)
+	if r.Answer != validation.Fits {
+		stage := r.Highest().Stage
+		if f := r.outcome.FirstFailure; f != nil && f.Stage != "" {
+			stage = f.Stage
+		}
+		found, err := validation.Search(s.src, s.Path, r.Result, s.trial, validation.Options{
+			Files: s.files, Stage: stage, Sample: r.Sample(s.files), Prepare: s.prepare,
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		proposals(v, found, s.Path)
+	}
+	return v, r.report, nil
+}

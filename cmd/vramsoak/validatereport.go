@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+	"vramsoak/pipeline/simulator"
+	"vramsoak/pipeline/validation"
+	"vramsoak/reports"
+)
+
+// answerOf is an answer as reports have it.
+func answerOf(a validation.Answer) reports.Answer {
+	return [...]reports.Answer{reports.Fits, reports.Tight, reports.Fails, reports.DoesNotFit}[a]
+}
+
+// describe puts a simulated run into a validation.
+func (r *simulatedRun) describe(s *subject, v *reports.Validation) {
+	v.Answer, v.Failed, v.FirstFailed, v.Speed = answerOf(r.Answer), r.Failed, r.FirstFailed, r.Speed
+	v.Simulations = 1
+	for _, st := range r.Stages {
+		need := reports.StageNeed{
+			Stage: st.Stage, File: st.File, Need: st.Need, Share: st.Share, Allocated: st.Allocated, Reserved: st.Reserved, Used: st.Used,
+			Cache: st.Cache,
+		}
+		if of := s.Stage(st.Stage); of != nil {
+			need.Measured = of.Footprint != nil
+		}
+		for _, p := range st.Parts {
+			if p.Kind != simulator.Cache {
+				need.Parts = append(need.Parts, reports.Part{What: partName(p), Bytes: p.Bytes})
+			}
+		}
+		v.Stages = append(v.Stages, need)
+	}
+	v.Headroom = v.Total - r.Need
+	if n := len(r.Fragmentation); n > 0 {
+		v.Fragmentation = &reports.FragmentedEnd{
+			Files: n, First: r.Fragmentation[0], Last: r.Fragmentation[n-1], Most: slices.Max(r.Fragmentation),
+			PerFile: validation.PerFile(r.Fragmentation), LargestFree: r.outcome.PerFile[n-1].LargestFree,
+		}
+	}
+	v.Retry = r.outcome.FirstPressure
+	if f := r.outcome.FirstFailure; f != nil {
+		v.Failure = refusal(f)
+	}
+	if r.Answer == validation.Fails {
+		var which []string
+		for _, f := range r.report.Findings {
+			if f.Gates && f.Verdict == check.Fail {
+				which = append(which, f.Check+" of "+f.Subject)
+			}
+		}
+		v.Why = strings.Join(slices.Compact(which), ", ") + " fails"
+	}
+}
+
+// partName is "weights of asr", "tensor mel", "context".
+func partName(p simulator.Part) string {
+	switch {
+	case p.Name == "":
+		return string(p.Kind)
+	case p.Kind == simulator.Tensors:
+		return p.Name
+	}
+	return fmt.Sprintf("%s of %s", p.Kind, p.Name)
+}
+
+// refusal is an allocation that failed. What is free in sum is free on the device or in the cache, as far as a memory
+// fraction allows it.
+func refusal(f *simulator.Failure) *reports.Refusal {
+	r := &reports.Refusal{File: f.File, Stage: f.Stage, What: f.What, Recovered: f.Recovered}
+	if o := f.OOM; o != nil {
+		fresh := o.DeviceFree
+		if o.Fraction {
+			fresh = min(fresh, o.Allowed-o.Reserved)
+		}
+		r.Requested, r.FreeInSum, r.LargestFree = o.Requested, max(0, fresh)+o.Reserved-o.Allocated, max(fresh, o.LargestFree)
+		r.Message = o.Error()
+	}
+	return r
+}
+
+// proposals puts what a search found into a validation.
+func proposals(v *reports.Validation, found *validation.Found, path string) {
+	v.Simulations += found.Simulations
+	if found.Smallest != nil {
+		v.Smallest = new(proposal(*found.Smallest, path))
+	}
+	for _, c := range found.Others {
+		v.Others = append(v.Others, proposal(c, path))
+	}
+}
+
+func proposal(c validation.Change, path string) reports.Change {
+	out := reports.Change{
+		Kind: c.Kind(), Answer: answerOf(c.Answer), Failed: c.Failed, Files: c.Files, Need: c.Need, Share: c.Share, Speed: c.Speed,
+		Cost: c.Cost(),
+	}
+	for _, e := range c.Edits {
+		at := parser.Position{Path: path, Line: e.Line}
+		out.Edits = append(out.Edits, reports.Edit{
+			At: fmt.Sprintf("%s:%d", at, e.Column), Key: e.Key, Old: e.Old, New: e.New, Export: e.Export,
+		})
+	}
+	return out
+}
+
+// tableFiles are the files of each simulation of a table, where --files does not say otherwise.
+const tableFiles = 50
+
+// cardTable answers for cards of all sizes, by the models of a family.
+func (s *subject) cardTable() (*reports.CardTable, error) {
+	found, err := validation.Cards(s.Scenario, s.trial, s.files)
+	if err != nil {
+		return nil, err
+	}
+	t := &reports.CardTable{Schema: reports.CardTableSchema, Scenario: s.Name, Files: s.files, Replaced: found.Replaced, Models: found.Models}
+	for i, card := range found.Cards {
+		t.Cards = append(t.Cards, fmt.Sprintf("%d GB", card.Size/parser.GiB))
+		var row []reports.CardFit
+		for _, r := range found.Cells[i] {
+			word := r.Word(float64(s.policy.Peak.Notice), float64(s.policy.Peak.Max))
+			row = append(row, reports.CardFit{Word: string(word), Share: r.Share})
+		}
+		t.Cells = append(t.Cells, row)
+	}
+	return t, nil
+}

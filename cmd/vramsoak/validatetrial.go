@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+	"vramsoak/pipeline/scenario"
+	"vramsoak/pipeline/simulator"
+	"vramsoak/pipeline/validation"
+)
+
+// A simulated run is one on the virtual GPU, with what there is to say of it.
+type simulatedRun struct {
+	validation.Assessment
+	outcome *simulator.Outcome
+	report  *check.Report // on its log
+}
+
+// trial is a simulation of the search: up to the first file that fails.
+func (s *subject) trial(of *scenario.Scenario, files validation.Files) (validation.Result, error) {
+	r, err := s.simulate(of, files, true)
+	if err != nil {
+		return validation.Result{}, err
+	}
+	return r.Result, nil
+}
+
+// simulate runs a scenario and judges its log as vramsoak check does. Beyond that, what needs more of the card than the
+// policy's maximum fails: check sees what the allocator handed out, and a card must hold the context and what others hold, too.
+func (s *subject) simulate(of *scenario.Scenario, files validation.Files, early bool) (*simulatedRun, error) {
+	var log bytes.Buffer
+	outcome, err := simulator.Run(of, simulator.Options{First: files.First, Files: files.Count, Log: &log, EndAtFailure: early})
+	if err != nil {
+		return nil, err
+	}
+	r := &simulatedRun{Assessment: validation.Assess(of, outcome, float64(s.policy.Peak.Max)), outcome: outcome}
+	if early && r.Answer == validation.DoesNotFit {
+		return r, nil
+	}
+	b := &parser.Builder{}
+	if err := b.Read(&log, of.Path+" (simulated)"); err != nil {
+		return nil, err
+	}
+	r.report = check.Of(b.Timeline(), s.policy)
+	if r.Files < files.Count {
+		r.Files, r.Failed = files.Count, files.Count-r.Files+r.Failed // those that were not begun
+	}
+	fails := func(f check.Finding) bool { return f.Gates && f.Verdict == check.Fail && f.Check != check.Peak }
+	if r.Answer < validation.Fails && slices.ContainsFunc(r.report.Findings, fails) {
+		r.Answer = validation.Fails
+	}
+	r.report.Join(s.onCard(r))
+	return r, nil
+}
+
+// onCard is the finding on what the card must hold. It gates as the peak does.
+func (s *subject) onCard(r *simulatedRun) check.Finding {
+	share := r.Share
+	f := check.Finding{
+		Check: check.Peak, Verdict: check.Pass, Subject: "what the card must hold", Unit: check.Ratio, Measured: &share,
+		Limit: new(float64(s.policy.Peak.Max)),
+	}
+	stage := r.Highest()
+	f.File = stage.File
+	found := fmt.Sprintf("%s of %s in %s, the context and what others hold included", parser.FormatBytes(r.Need),
+		parser.FormatBytes(s.GPU.Total), stage.Stage)
+	switch {
+	case r.Answer == validation.DoesNotFit:
+		f.Verdict, f.File = check.Fail, r.FirstFailed
+		f.Message = found + ", and an allocation failed"
+	case share > float64(s.policy.Peak.Max):
+		f.Verdict = check.Fail
+		f.Message = "critical: " + found
+	case share > float64(s.policy.Peak.Notice):
+		f.Message = "notice: " + found
+	default:
+		f.Message = found
+	}
+	return f
+}

@@ -1,0 +1,125 @@
+package validation
+
+import (
+	"cmp"
+	"slices"
+
+	"vramsoak/pipeline/scenario"
+	"vramsoak/pipeline/simulator"
+)
+
+// An Assessment is what a simulation says about the card.
+type Assessment struct {
+	Result
+	Stages []StageNeed // in the order of the scenario
+	// Fragmentation is what the allocator held and had not handed out, at the end of each file.
+	Fragmentation []int64
+}
+
+// A StageNeed is what the device had to hold for a stage at its peak: all that was allocated, the context, and what others
+// hold. The allocator's cache is not needed: it is given back before an allocation fails. What of it cannot be given back,
+// because a block of its segment is in use, shows as an allocation that fails.
+type StageNeed struct {
+	simulator.StagePeak
+	Need, Cache int64
+	Share       float64 // of the card's total
+}
+
+// Assess sums an outcome up. Above the limit, a share of the card, it is tight.
+func Assess(s *scenario.Scenario, o *simulator.Outcome, limit float64) Assessment {
+	a := Assessment{Result: Result{Files: o.Files, Failed: o.Failed, Speed: o.AudioHoursPerHour()}}
+	for _, st := range o.Stages {
+		n := StageNeed{StagePeak: st}
+		for _, p := range st.Parts {
+			if p.Kind == simulator.Cache {
+				n.Cache += p.Bytes
+			} else {
+				n.Need += p.Bytes
+			}
+		}
+		n.Share = float64(n.Need) / float64(s.GPU.Total)
+		a.Stages = append(a.Stages, n)
+		if n.Need > a.Need {
+			a.Need, a.Share = n.Need, n.Share
+		}
+	}
+	for i := range o.PerFile {
+		a.Fragmentation = append(a.Fragmentation, o.PerFile[i].Fragmentation())
+	}
+	a.FirstFailed = 1 + slices.IndexFunc(o.PerFile, func(f simulator.FileOutcome) bool { return f.Failed })
+	if f := o.FirstFailure; f != nil && !f.Recovered {
+		a.FirstFailed = cmp.Or(a.FirstFailed, max(1, f.File))
+	}
+	switch {
+	case a.FirstFailed > 0:
+		a.Answer = DoesNotFit
+	case a.Share > limit:
+		a.Answer = Tight
+	}
+	return a
+}
+
+// Highest is the stage that needs most.
+func (a Assessment) Highest() StageNeed {
+	if len(a.Stages) == 0 {
+		return StageNeed{}
+	}
+	return slices.MaxFunc(a.Stages, func(x, y StageNeed) int { return cmp.Compare(x.Need, y.Need) })
+}
+
+// Sample are the files that a change must stand before it is simulated over all: where a file failed, those up to it and some
+// more; where a check fails, so many that it can tell; else the files in which stages needed most.
+func (a Assessment) Sample(files int) []Files {
+	const judged = 60 // files; a leak needs some, see vramsoak check
+	switch {
+	case a.FirstFailed > 0:
+		return []Files{{1, min(files, a.FirstFailed+max(3, a.FirstFailed/4))}}
+	case a.Answer == Fails:
+		return []Files{{1, min(files, judged)}}
+	}
+	var out []Files
+	for _, st := range a.Stages {
+		if f := (Files{max(1, st.File), 1}); !slices.Contains(out, f) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// PerFile is the slope of a straight line through values, one a file: the least squares.
+func PerFile(values []int64) float64 {
+	n := float64(len(values))
+	var sumX, sumY, sumXY, sumXX float64
+	for i, v := range values {
+		x, y := float64(i), float64(v)
+		sumX, sumY, sumXY, sumXX = sumX+x, sumY+y, sumXY+x*y, sumXX+x*x
+	}
+	if n < 2 {
+		return 0
+	}
+	return (n*sumXY - sumX*sumY) / (n*sumXX - sumX*sumX)
+}
+
+// A Word is how much of a card a batch needs, in the words of the field's rule of thumb.
+type Word string
+
+// The words. The bounds are those of vramsoak check's peak: up to 70 % is normal, up to 85 % a notice, above it critical.
+const (
+	Plenty      Word = "plenty"
+	Comfortable Word = "comfortable"
+	TightWord   Word = "tight"
+	No          Word = "no"
+)
+
+// Word is the word of a result. The bounds are shares of the card.
+func (r Result) Word(notice, limit float64) Word {
+	switch {
+	case r.Answer == DoesNotFit:
+		return No
+	case r.Share > limit:
+		return TightWord
+	case r.Share > notice:
+		return Comfortable
+	}
+	return Plenty
+}
