@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"vramsoak/parser"
+	"vramsoak/pipeline/scenario/strictyaml"
 )
 
 // Card is a card by its name ("RTX 5080", "NVIDIA GeForce RTX 5080", "rtx5080", "5080") or by a size ("16GiB").
 func Card(name string) (GPU, error) {
 	if size, err := parser.ParseSize(name); err == nil {
-		if unit := strings.TrimLeft(strings.TrimSpace(name), "0123456789."); unit != "" || size.Bytes >= leastBare {
+		if unit := strings.TrimLeft(strings.TrimSpace(name), "0123456789."); unit != "" || size.Bytes >= strictyaml.LeastBare {
 			if size.Bytes < leastCard {
 				return GPU{}, fmt.Errorf("expected a card of %s or more, found %q; write 16GiB or RTX 5080", parser.FormatBytes(leastCard), name)
 			}
@@ -153,7 +154,7 @@ func cardAdvice(name string) string {
 	}
 	if len(near) == 0 {
 		for _, tried := range []string{want, "rtx" + want} {
-			if n := nearest(tried, plain); n != "" && len(near) == 0 {
+			if n := strictyaml.Nearest(tried, plain); n != "" && len(near) == 0 {
 				near = append(near, all[slices.Index(plain, n)])
 			}
 		}

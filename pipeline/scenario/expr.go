@@ -17,6 +17,7 @@ import (
 	"github.com/expr-lang/expr/vm"
 
 	"vramsoak/parser"
+	"vramsoak/pipeline/scenario/strictyaml"
 )
 
 // An Expr is a number that may depend on the file: 4, "1.5GiB", "ceil(seconds/30)", "min(32, floor(total/4/GiB))". All
@@ -68,9 +69,6 @@ const maxNodes = 200
 
 // rounding is what a count may lack of a whole number because of the arithmetic: 3 * 0.1 / 0.3.
 const rounding = 1e-9
-
-// maxBytes is more than any card has.
-const maxBytes = float64(1 << 50)
 
 // Constant is the expression of a number.
 func Constant(f float64) Expr {
@@ -135,7 +133,7 @@ func exprError(text string, err error) error {
 	if name, unknown := strings.CutPrefix(message, "unknown name "); unknown {
 		all := append(append([]string{"KiB", "MiB", "GiB", "random"}, names...), functions...)
 		message = fmt.Sprintf("unknown name %s; known are %s", name, strings.Join(all, ", "))
-		if near := nearest(name, all); near != "" {
+		if near := strictyaml.Nearest(name, all); near != "" {
 			message = fmt.Sprintf("unknown name %s, did you mean %s?", name, near)
 		}
 	}
@@ -221,7 +219,7 @@ func (e Expr) Size(v Vars) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if f < 0 || f > maxBytes {
+	if f < 0 || f > strictyaml.MaxBytes {
 		return 0, fmt.Errorf("expected a size of 0 bytes or more from %s, found %g", e.text, f)
 	}
 	return int64(math.Round(f)), nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"vramsoak/parser"
+	"vramsoak/pipeline/scenario/strictyaml"
 )
 
 // Lint is what is wrong or does nothing although it can be read: see the table in the package's documentation. Of a
@@ -38,14 +39,14 @@ type linter struct {
 // say adds a mistake about what stands at a path of the scenario, offset bytes into the text there.
 func (l *linter) say(severity Severity, rule, path string, text string, offset int, expected, found, advice string) {
 	p := l.s.places[path]
-	if p.line == 0 {
-		p = place{line: 1, column: 1} // the file does not say it: a scenario made in code
+	if p.Line == 0 {
+		p = strictyaml.Place{Line: 1, Column: 1} // the file does not say it: a scenario made in code
 	}
-	if p.direct {
-		p.column += len([]rune(text[:min(offset, len(text))]))
+	if p.Direct {
+		p.Column += len([]rune(text[:min(offset, len(text))]))
 	}
 	l.found = append(l.found, Mistake{
-		Path: l.s.Path, Line: p.line, Column: p.column, Severity: severity, Rule: rule,
+		Path: l.s.Path, Line: p.Line, Column: p.Column, Severity: severity, Rule: rule,
 		Expected: expected, Found: found, Advice: advice,
 	})
 }
@@ -156,7 +157,7 @@ func (l *linter) evaluates(st *Stage, path string, seconds float64) bool {
 		switch {
 		case err != nil:
 			l.fail("expression", path+at, "a number of 0 or more for every file", fmt.Sprintf("%v in a file of %.4g s", err, seconds), "")
-		case f < 0 || f > maxBytes:
+		case f < 0 || f > strictyaml.MaxBytes:
 			l.fail("expression", path+at, "a number of 0 or more for every file", fmt.Sprintf("%s in a file of %.4g s", shownValue(e, f), seconds), "")
 		default:
 			return true
@@ -305,7 +306,7 @@ func (l *linter) environment() {
 		case name == "PYTORCH_NO_CUDA_MEMORY_CACHING":
 			l.fail("no-caching", "env:"+name, "the caching allocator", name, "PyTorch turns it off where this is set, whatever the value; that is not modelled: leave it out")
 		case strings.HasPrefix(name, "PYTORCH_"):
-			if near := nearest(name, confVariables); near != "" {
+			if near := strictyaml.Nearest(name, confVariables); near != "" {
 				l.warn("conf-variable", "env:"+name, strconv.Quote(near), strconv.Quote(name), "PyTorch does not read it")
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"vramsoak/parser"
 	"vramsoak/pipeline/allocator"
+	"vramsoak/pipeline/scenario/strictyaml"
 )
 
 // Variables that hold allocator settings, in the order in which PyTorch looks: the first that is set wins
@@ -127,7 +128,7 @@ func refusal(o option, bad *allocator.ConfigError) (severity Severity, rule stri
 	case !slices.Contains(options, o.key) && !slices.Contains([]string{"release_lock_on_hipmalloc", "pinned_use_hip_host_register"}, o.key):
 		key, _, equals := strings.Cut(o.key, "=")
 		expected = "one of the options " + strings.Join(options, ", ")
-		if near := nearest(key, options); near != "" {
+		if near := strictyaml.Nearest(key, options); near != "" {
 			expected = near
 		}
 		if equals && slices.Contains(options, key) {
@@ -140,7 +141,7 @@ func refusal(o option, bad *allocator.ConfigError) (severity Severity, rule stri
 		return Error, "alloc-backend", o.at, "backend:native", found,
 			"that is the driver's own allocator, which ignores the other settings and is not modelled: the answer would be of another allocator"
 	case o.key == "backend":
-		expected = "native" + meant(o.value, []string{"native", "cudaMallocAsync"})
+		expected = "native" + strictyaml.Meant(o.value, []string{"native", "cudaMallocAsync"})
 	case o.key == "expandable_segments" || strings.HasPrefix(o.key, "release_") || strings.HasPrefix(o.key, "pinned_use_"):
 		expected = "True or False, with a capital letter"
 	case o.key == "max_split_size_mb" || o.key == "max_non_split_rounding_mb":

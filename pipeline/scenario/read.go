@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,33 +10,44 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"vramsoak/parser"
+	"vramsoak/pipeline/scenario/strictyaml"
 )
 
 // Read reads a scenario, or a pipeline file, from YAML; name stands in its errors. The error joins a [*Mistake] for each
 // that was found.
 func Read(src []byte, name string) (*Scenario, error) {
-	r := &reader{path: name, anchors: map[string]ast.Node{}, places: places{}}
+	r := &reader{strictyaml.New(name), places{}}
 	s := &Scenario{
 		Path:  name,
 		Files: Files{Count: 1, Low: defaultSeconds, High: defaultSeconds, Seed: 1},
 		Costs: DefaultCosts(),
 	}
-	if body := r.document(src); body != nil {
-		ast.Walk(anchored{r.anchors}, body)
+	if body := r.Document(src, "a scenario: at least stages:", example); body != nil {
 		r.scenario(body, s)
 	}
 	s.places = r.places
 	for _, m := range s.Lint() {
 		if m.Severity == Error {
-			r.errs = append(r.errs, &m)
+			r.Mistakes = append(r.Mistakes, &m)
 		}
 	}
-	if len(r.errs) > 0 {
-		slices.SortStableFunc(r.errs, byPlace)
-		return nil, errors.Join(r.errs...)
+	if err := r.Err(); err != nil {
+		return nil, err
 	}
 	return s, nil
 }
+
+// example is what to do where there is nothing.
+const example = "see the example in the documentation of pipeline/scenario"
+
+// A reader reads a scenario and remembers where its parts stand.
+type reader struct {
+	*strictyaml.Reader
+	places places
+}
+
+// places are where the parts of a scenario stand: "clear.every", "stages.0.batch".
+type places map[string]strictyaml.Place
 
 // defaultSeconds is the length of a file of which nothing is said: five minutes.
 const defaultSeconds = 300.0
@@ -45,36 +55,36 @@ const defaultSeconds = 300.0
 func (r *reader) scenario(body ast.Node, s *Scenario) {
 	stages := body
 	var references []func() // names of what may stand further below
-	found := r.mapping(body, fields{
-		"name":            r.text(&s.Name, "a name of one line"),
+	found := r.Mapping(body, strictyaml.Fields{
+		"name":            r.Text(&s.Name, "a name of one line"),
 		"about":           r.about(&s.About),
 		"gpu":             func(n ast.Node) { r.gpu(n, &s.GPU) },
 		"env":             func(n ast.Node) { s.Env = r.env(n) },
-		"memory_fraction": r.marked("memory_fraction", r.share(&s.MemoryFraction)),
-		"clear_on_start":  r.marked("clear_on_start", r.flag(&s.ClearOnStart)),
+		"memory_fraction": r.marked("memory_fraction", r.Share(&s.MemoryFraction)),
+		"clear_on_start":  r.marked("clear_on_start", r.Flag(&s.ClearOnStart)),
 		"files":           func(n ast.Node) { r.files(n, &s.Files) },
 		"models":          func(n ast.Node) { s.Models = r.models(n) },
-		"initialization":  r.text(&s.Initialization, "the name of a checkpoint"),
+		"initialization":  r.Text(&s.Initialization, "the name of a checkpoint"),
 		"stages":          func(n ast.Node) { stages = n; s.Stages = r.stages(n, s, &references) },
 		"final":           func(n ast.Node) { s.Final = r.cleanups(n, "final", s, nil, &references) },
 		"clear":           func(n ast.Node) { r.clear(n, s, &references) },
-		"restart_every":   r.marked("restart_every", r.integer(&s.RestartEvery, 0)),
+		"restart_every":   r.marked("restart_every", r.Integer(&s.RestartEvery, 0)),
 		"costs": func(n ast.Node) {
-			r.mapping(n, fields{
-				"malloc":      r.seconds(&s.Costs.Malloc, "the time of a cudaMalloc"),
-				"free":        r.seconds(&s.Costs.Free, "the time of a cudaFree"),
-				"synchronize": r.seconds(&s.Costs.Synchronize, "the time of a synchronize"),
-				"load":        r.seconds(&s.Costs.Load, "the time of loading a GiB"),
+			r.Mapping(n, strictyaml.Fields{
+				"malloc":      r.Seconds(&s.Costs.Malloc, "the time of a cudaMalloc"),
+				"free":        r.Seconds(&s.Costs.Free, "the time of a cudaFree"),
+				"synchronize": r.Seconds(&s.Costs.Synchronize, "the time of a synchronize"),
+				"load":        r.Seconds(&s.Costs.Load, "the time of loading a GiB"),
 			})
 		},
 		"faults": func(n ast.Node) { s.Faults = r.faults(n, s, &references) },
 	})
-	if len(s.Stages) == 0 && len(r.errs) == 0 {
+	if len(s.Stages) == 0 && len(r.Mistakes) == 0 {
 		expected := "stages: with at least one stage"
 		if found["stages"] == nil {
-			r.add(where(body), expected, "none", "see the example in the documentation of pipeline/scenario")
+			r.Add(strictyaml.Where(body), expected, "none", example)
 		} else {
-			r.fail(stages, expected, "")
+			r.Fail(stages, expected, "")
 		}
 	}
 	for _, check := range references {
@@ -85,8 +95,8 @@ func (r *reader) scenario(body ast.Node, s *Scenario) {
 // marked remembers where a value stands.
 func (r *reader) marked(path string, read func(ast.Node)) func(ast.Node) {
 	return func(n ast.Node) {
-		if node := r.resolve(n); node != nil {
-			r.places[path] = inside(node)
+		if node := r.Resolve(n); node != nil {
+			r.places[path] = strictyaml.Inside(node)
 		}
 		read(n)
 	}
@@ -94,13 +104,13 @@ func (r *reader) marked(path string, read func(ast.Node)) func(ast.Node) {
 
 func (r *reader) about(to *string) func(ast.Node) {
 	return func(n ast.Node) {
-		node := r.resolve(n)
+		node := r.Resolve(n)
 		if node == nil {
 			return
 		}
-		s, ok := text(node)
+		s, ok := strictyaml.Scalar(node)
 		if !ok {
-			r.fail(node, "a text", "")
+			r.Fail(node, "a text", "")
 			return
 		}
 		*to = strings.TrimSpace(s)
@@ -109,13 +119,13 @@ func (r *reader) about(to *string) func(ast.Node) {
 
 // gpu reads the card by name or by size; what is said beside it wins.
 func (r *reader) gpu(n ast.Node, g *GPU) {
-	node := r.resolve(n)
+	node := r.Resolve(n)
 	if node == nil {
 		return
 	}
 	card := func(n ast.Node) {
 		var name string
-		r.text(&name, "a card such as RTX 5080 or 16GiB")(n)
+		r.Text(&name, "a card such as RTX 5080 or 16GiB")(n)
 		if name == "" {
 			return
 		}
@@ -125,23 +135,23 @@ func (r *reader) gpu(n ast.Node, g *GPU) {
 			if _, err := parser.ParseSize(name); err == nil {
 				advice = "write its unit: 16GiB"
 			}
-			r.add(where(r.resolve(n)), "a card such as RTX 5080, or a size such as 16GiB", strconv.Quote(name), advice)
+			r.Add(strictyaml.Where(r.Resolve(n)), "a card such as RTX 5080, or a size such as 16GiB", strconv.Quote(name), advice)
 			return
 		}
 		occupied := g.Occupied
 		*g = known
 		g.Occupied = occupied
 	}
-	if _, scalar := text(node); scalar {
+	if _, scalar := strictyaml.Scalar(node); scalar {
 		r.marked("gpu", card)(node)
 		return
 	}
 	own := GPU{Total: -1, Context: -1}
-	found := r.mapping(node, fields{
+	found := r.Mapping(node, strictyaml.Fields{
 		"card":     r.marked("gpu", card),
-		"total":    r.marked("gpu", r.size(&own.Total, "a size")),
-		"context":  r.marked("gpu.context", r.size(&own.Context, "a size")),
-		"occupied": r.marked("gpu.occupied", r.size(&own.Occupied, "a size")),
+		"total":    r.marked("gpu", r.Size(&own.Total, "a size")),
+		"context":  r.marked("gpu.context", r.Size(&own.Context, "a size")),
+		"occupied": r.marked("gpu.occupied", r.Size(&own.Occupied, "a size")),
 	})
 	if own.Total >= 0 {
 		if found["card"] == nil {
@@ -154,76 +164,76 @@ func (r *reader) gpu(n ast.Node, g *GPU) {
 	}
 	g.Occupied = own.Occupied
 	if g.Total > 0 && g.Context+g.Occupied >= g.Total {
-		r.fail(node, fmt.Sprintf("context and occupied below the total of %s", parser.FormatBytes(g.Total)), "")
+		r.Fail(node, fmt.Sprintf("context and occupied below the total of %s", parser.FormatBytes(g.Total)), "")
 	}
 }
 
 func (r *reader) env(n ast.Node) map[string]string {
 	env := map[string]string{}
-	all, _ := r.entries(n, 0)
+	all, _ := r.Entries(n, 0)
 	for _, e := range all {
-		node := r.resolve(e.value)
+		node := r.Resolve(e.Value)
 		if node == nil {
 			continue
 		}
-		s, ok := text(node)
+		s, ok := strictyaml.Scalar(node)
 		if b, isBool := node.(*ast.BoolNode); isBool {
 			s, ok = b.GetToken().Value, true
 		}
 		if !ok {
-			r.fail(node, "a text, as the environment has it", "put it in quotes")
+			r.Fail(node, "a text, as the environment has it", "put it in quotes")
 			continue
 		}
-		env[e.key] = s
-		r.places["env."+e.key] = inside(node)
-		r.places["env:"+e.key] = where(e.at)
+		env[e.Key] = s
+		r.places["env."+e.Key] = strictyaml.Inside(node)
+		r.places["env:"+e.Key] = strictyaml.Where(e.At)
 	}
 	return env
 }
 
 func (r *reader) files(n ast.Node, f *Files) {
 	seed := 1
-	r.mapping(n, fields{
-		"count": r.marked("files.count", r.integer(&f.Count, 1)),
+	r.Mapping(n, strictyaml.Fields{
+		"count": r.marked("files.count", r.Integer(&f.Count, 1)),
 		"seconds": func(n ast.Node) {
-			node := r.resolve(n)
+			node := r.Resolve(n)
 			if node == nil {
 				return
 			}
-			s, _ := text(node)
+			s, _ := strictyaml.Scalar(node)
 			low, high, isRange := strings.Cut(s, "-")
-			a, okLow := parseSeconds(strings.TrimSpace(low))
+			a, okLow := strictyaml.ParseSeconds(strings.TrimSpace(low))
 			b, okHigh := a, true
 			if isRange {
-				b, okHigh = parseSeconds(strings.TrimSpace(high))
+				b, okHigh = strictyaml.ParseSeconds(strings.TrimSpace(high))
 			}
 			if !okLow || !okHigh || a <= 0 || b < a {
-				r.fail(node, "the length of a file such as 300, or from-to such as 60-600 (seconds) or 1m-10m", "")
+				r.Fail(node, "the length of a file such as 300, or from-to such as 60-600 (seconds) or 1m-10m", "")
 				return
 			}
 			f.Low, f.High = a, b
 		},
-		"seed": r.integer(&seed, 0),
+		"seed": r.Integer(&seed, 0),
 	})
 	f.Seed = uint64(seed)
 }
 
 func (r *reader) faults(n ast.Node, s *Scenario, references *[]func()) []Fault {
 	var all []Fault
-	for i, item := range r.list(n) {
+	for i, item := range r.List(n) {
 		f := Fault{Share: 1, FromFile: 1}
-		r.places[fmt.Sprintf("faults.%d", i)] = where(item)
-		found := r.mapping(item, fields{
-			"keep":      r.text(&f.Keep, "the id of a model or the name of a tensor"),
-			"share":     r.share(&f.Share),
-			"leak":      r.size(&f.Leak, "a size"),
-			"crash":     r.integer(&f.Crash, 1),
-			"stage":     r.text(&f.Stage, "the name of a stage"),
-			"from_file": r.integer(&f.FromFile, 1),
+		r.places[fmt.Sprintf("faults.%d", i)] = strictyaml.Where(item)
+		found := r.Mapping(item, strictyaml.Fields{
+			"keep":      r.Text(&f.Keep, "the id of a model or the name of a tensor"),
+			"share":     r.Share(&f.Share),
+			"leak":      r.Size(&f.Leak, "a size"),
+			"crash":     r.Integer(&f.Crash, 1),
+			"stage":     r.Text(&f.Stage, "the name of a stage"),
+			"from_file": r.Integer(&f.FromFile, 1),
 		})
 		kinds := slices.DeleteFunc([]string{"keep", "leak", "crash"}, func(k string) bool { return found[k] == nil })
 		if len(kinds) != 1 {
-			r.fail(item, "one of keep, leak and crash", "")
+			r.Fail(item, "one of keep, leak and crash", "")
 			continue
 		}
 		*references = append(*references, func() {
@@ -239,22 +249,13 @@ func (r *reader) faults(n ast.Node, s *Scenario, references *[]func()) []Fault {
 	return all
 }
 
-// byPlace orders mistakes as they stand in the file.
-func byPlace(a, b error) int {
-	x, y := asMistake(a), asMistake(b)
-	if x.Line != y.Line {
-		return x.Line - y.Line
-	}
-	return x.Column - y.Column
-}
-
 func (r *reader) clear(n ast.Node, s *Scenario, references *[]func()) {
 	c := &s.Clear
 	stages := func(key string, to *[]string) func(ast.Node) {
 		return func(n ast.Node) {
-			r.texts(to, "the name of a stage")(n)
+			r.Texts(to, "the name of a stage")(n)
 			*references = append(*references, func() {
-				for i, item := range r.list(n) {
+				for i, item := range r.List(n) {
 					if i < len(*to) {
 						r.known(item, (*to)[i], s.stageNames(), "the name of a stage")
 					}
@@ -263,11 +264,11 @@ func (r *reader) clear(n ast.Node, s *Scenario, references *[]func()) {
 			r.marked("clear."+key, func(ast.Node) {})(n)
 		}
 	}
-	r.mapping(n, fields{
-		"every":    r.marked("clear.every", r.integer(&c.Every, 0)),
+	r.Mapping(n, strictyaml.Fields{
+		"every":    r.marked("clear.every", r.Integer(&c.Every, 0)),
 		"before":   stages("before", &c.Before),
 		"after":    stages("after", &c.After),
-		"cleanups": r.marked("clear.cleanups", r.flag(&c.Cleanups)),
+		"cleanups": r.marked("clear.cleanups", r.Flag(&c.Cleanups)),
 	})
 }
 
@@ -276,7 +277,7 @@ func (r *reader) known(n ast.Node, name string, all []string, what string) {
 	if name == "" || slices.Contains(all, name) {
 		return
 	}
-	node := r.resolve(n)
+	node := r.Resolve(n)
 	if node == nil {
 		return
 	}
@@ -284,7 +285,7 @@ func (r *reader) known(n ast.Node, name string, all []string, what string) {
 	if len(all) > 0 {
 		have = "there are " + strings.Join(slices.Compact(slices.Clone(all)), ", ")
 	}
-	r.add(where(node), what+meant(name, all), strconv.Quote(name), have)
+	r.Add(strictyaml.Where(node), what+strictyaml.Meant(name, all), strconv.Quote(name), have)
 }
 
 func (s *Scenario) stageNames() []string {

@@ -147,7 +147,7 @@ p.yaml:10:1: expected each key once, found "name"; delete one of the two`},
 		{"two documents", "stages: [{name: A}]\n---\nstages: [{name: B}]\n", `p.yaml:3:1: expected one document, found "stages: [{name: B}]"; put the second one in a file of its own`},
 		{"not UTF-8", "stages: [{name: A}]\nname: \xff\n", `p.yaml:2:7: expected UTF-8, found other bytes; save the file as UTF-8`},
 		{"deep", "stages: " + strings.Repeat("[", 1e5), `p.yaml:1:73: expected at most 64 brackets within each other, found more`},
-		{"large", strings.Repeat("#", 300<<10), `p.yaml:1:1: expected a file of at most 256 KiB, found 300 KiB; is this a scenario?`},
+		{"large", strings.Repeat("#", 300<<10), `p.yaml:1:1: expected a file of at most 256 KiB, found 300 KiB; is this the right file?`},
 		{"alias of itself", "x-a: &a {<<: *a, name: A}\nstages: [*a]\n", `p.yaml:1:14: expected a merge of something else than itself, found "*a"`},
 		{"no anchor", "x-a: &base {name: A}\nstages: [*bsae]\n", `p.yaml:2:10: expected the name of an anchor before it (did you mean "base"?), found "*bsae"`},
 	} {

@@ -9,21 +9,22 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"vramsoak/pipeline/models"
+	"vramsoak/pipeline/scenario/strictyaml"
 )
 
 func (r *reader) models(n ast.Node) []Model {
 	var all []Model
-	for i, item := range r.list(n) {
+	for i, item := range r.List(n) {
 		m := Model{DType: "float16", Beams: 1}
-		r.places[fmt.Sprintf("models.%d", i)] = where(item)
-		found := r.mapping(item, fields{
-			"id":       r.text(&m.ID, "an id"),
+		r.places[fmt.Sprintf("models.%d", i)] = strictyaml.Where(item)
+		found := r.Mapping(item, strictyaml.Fields{
+			"id":       r.Text(&m.ID, "an id"),
 			"model":    r.lookup(&m.Model),
 			"dtype":    r.weightType(&m.DType),
-			"weights":  r.size(&m.Weights, "the size of the weights"),
-			"resident": r.flag(&m.Resident),
-			"beams":    r.integer(&m.Beams, 1),
-			"tokens":   r.integer(&m.Tokens, 0),
+			"weights":  r.Size(&m.Weights, "the size of the weights"),
+			"resident": r.Flag(&m.Resident),
+			"beams":    r.Integer(&m.Beams, 1),
+			"tokens":   r.Integer(&m.Tokens, 0),
 		})
 		if m.ID == "" {
 			m.ID = m.Model
@@ -32,12 +33,12 @@ func (r *reader) models(n ast.Node) []Model {
 		case len(found) == 0:
 			continue
 		case (found["model"] == nil) == (found["weights"] == nil):
-			r.fail(item, "either a model (its name) or weights (its size)", "")
+			r.Fail(item, "either a model (its name) or weights (its size)", "")
 		case m.ID == "" && found["id"] == nil:
-			r.fail(item, "an id", "")
+			r.Fail(item, "an id", "")
 		}
 		if slices.ContainsFunc(all, func(other Model) bool { return other.ID == m.ID }) {
-			r.fail(orElse(found["id"], item), "an id that no other model has", "give each its own id")
+			r.Fail(orElse(found["id"], item), "an id that no other model has", "give each its own id")
 		}
 		all = append(all, m)
 	}
@@ -47,13 +48,13 @@ func (r *reader) models(n ast.Node) []Model {
 // lookup reads the name of a model that is known.
 func (r *reader) lookup(to *string) func(ast.Node) {
 	return func(n ast.Node) {
-		r.text(to, "the name of a model")(n)
+		r.Text(to, "the name of a model")(n)
 		if *to == "" {
 			return
 		}
 		if _, err := models.Lookup(*to); err != nil {
 			_, advice, _ := strings.Cut(err.Error(), ": ")
-			r.add(where(r.resolve(n)), "a model that is known", strconv.Quote(*to), advice+" For another one give weights: its size")
+			r.Add(strictyaml.Where(r.Resolve(n)), "a model that is known", strconv.Quote(*to), advice+" For another one give weights: its size")
 		}
 	}
 }
@@ -62,13 +63,13 @@ func (r *reader) lookup(to *string) func(ast.Node) {
 func (r *reader) weightType(to *string) func(ast.Node) {
 	return func(n ast.Node) {
 		var s string
-		r.text(&s, "the type of the weights")(n)
+		r.Text(&s, "the type of the weights")(n)
 		if s == "" {
 			return
 		}
 		if _, err := models.ParseDType(s); err != nil {
 			_, advice, _ := strings.Cut(err.Error(), ": ")
-			r.add(where(r.resolve(n)), "the type of the weights", strconv.Quote(s), advice)
+			r.Add(strictyaml.Where(r.Resolve(n)), "the type of the weights", strconv.Quote(s), advice)
 			return
 		}
 		*to = s
@@ -93,10 +94,10 @@ func dtypes() []string {
 
 func (r *reader) stages(n ast.Node, s *Scenario, references *[]func()) []Stage {
 	var all []Stage
-	for i, item := range r.list(n) {
+	for i, item := range r.List(n) {
 		st, name := r.stage(item, fmt.Sprintf("stages.%d", i), s, references)
 		if st.Name != "" && slices.ContainsFunc(all, func(other Stage) bool { return other.Name == st.Name }) {
-			r.fail(name, "a name that no other stage has", "give each its own name")
+			r.Fail(name, "a name that no other stage has", "give each its own name")
 		}
 		all = append(all, st)
 	}
@@ -108,14 +109,14 @@ func (r *reader) stage(item ast.Node, path string, s *Scenario, references *[]fu
 	st = Stage{
 		Items: Constant(1), Batch: Constant(1), ItemSeconds: mustParse("seconds / max(1, items)"), Seconds: Constant(0), OnOOM: OOMFails,
 	}
-	found := r.mapping(item, fields{
-		"name": r.text(&st.Name, "the name of a stage"),
-		"once": r.flag(&st.Once),
+	found := r.Mapping(item, strictyaml.Fields{
+		"name": r.Text(&st.Name, "the name of a stage"),
+		"once": r.Flag(&st.Once),
 		"models": func(n ast.Node) {
-			r.texts(&st.Models, "the id of a model")(n)
+			r.Texts(&st.Models, "the id of a model")(n)
 			ids := st.Models
 			*references = append(*references, func() {
-				for i, item := range r.list(n) {
+				for i, item := range r.List(n) {
 					if i < len(ids) {
 						r.known(item, ids[i], s.modelIDs(), "the id of a model")
 					}
@@ -128,11 +129,11 @@ func (r *reader) stage(item ast.Node, path string, s *Scenario, references *[]fu
 		"seconds":      r.marked(path+".seconds", r.duration(&st.Seconds)),
 		"tensors":      func(n ast.Node) { st.Tensors = r.tensors(n, path) },
 		"cleanups":     func(ast.Node) {}, // below: they name the tensors
-		"on_oom":       r.marked(path+".on_oom", oneOf(r, &st.OnOOM, OOMFails, OOMHalves, OOMSkips)),
+		"on_oom":       r.marked(path+".on_oom", strictyaml.OneOf(r.Reader, &st.OnOOM, OOMFails, OOMHalves, OOMSkips)),
 		"footprint":    func(n ast.Node) { st.Footprint = r.footprint(n) },
 	})
 	if st.Name == "" && found["name"] == nil && len(found) > 0 {
-		r.fail(item, "a name for the stage", `add name: "Transcription"`)
+		r.Fail(item, "a name for the stage", `add name: "Transcription"`)
 	}
 	if n := found["cleanups"]; n != nil {
 		st.Cleanups = r.cleanups(n, path, s, &st.Name, references)
@@ -157,13 +158,13 @@ func (t Tensor) salted(stage string) Tensor {
 // positive reads an expression which, where it is a number, is above 0.
 func (r *reader) positive(read func(*Expr) func(ast.Node), to *Expr, what string) func(ast.Node) {
 	return func(n ast.Node) {
-		e, before := *to, len(r.errs)
+		e, before := *to, len(r.Mistakes)
 		read(&e)(n)
-		if len(r.errs) > before {
+		if len(r.Mistakes) > before {
 			return
 		}
 		if f, constant := e.Constant(); constant && f <= 0 {
-			r.fail(r.resolve(n), what, "")
+			r.Fail(r.Resolve(n), what, "")
 			return
 		}
 		*to = e
@@ -173,9 +174,9 @@ func (r *reader) positive(read func(*Expr) func(ast.Node), to *Expr, what string
 // duration reads an expression of seconds, or a time with its unit.
 func (r *reader) duration(to *Expr) func(ast.Node) {
 	return func(n ast.Node) {
-		if node := r.resolve(n); node != nil {
-			if s, ok := text(node); ok {
-				if f, ok := parseSeconds(s); ok {
+		if node := r.Resolve(n); node != nil {
+			if s, ok := strictyaml.Scalar(node); ok {
+				if f, ok := strictyaml.ParseSeconds(s); ok {
 					*to = Constant(f)
 					return
 				}
@@ -187,29 +188,29 @@ func (r *reader) duration(to *Expr) func(ast.Node) {
 
 func (r *reader) tensors(n ast.Node, stage string) []Tensor {
 	var all []Tensor
-	for i, item := range r.list(n) {
+	for i, item := range r.List(n) {
 		path := fmt.Sprintf("%s.tensors.%d", stage, i)
 		t := Tensor{DType: "float32", Each: WithStage, Count: Constant(1)}
-		found := r.mapping(item, fields{
-			"name": r.text(&t.Name, "the name of a tensor"),
+		found := r.Mapping(item, strictyaml.Fields{
+			"name": r.Text(&t.Name, "the name of a tensor"),
 			"size": r.marked(path+".size", func(n ast.Node) {
 				r.positive(r.expression, &t.Size, "a size above 0")(n)
 				if f, constant := t.Size.Constant(); constant && f > 0 {
-					r.unitless(r.resolve(n), t.Size.String(), int64(f))
+					r.Unitless(r.Resolve(n), t.Size.String(), int64(f))
 				}
 			}),
 			"shape": r.marked(path+".shape", func(n ast.Node) {
-				for _, item := range r.list(n) {
+				for _, item := range r.List(n) {
 					var e Expr
 					r.positive(r.expression, &e, "a dimension above 0")(item)
 					t.Shape = append(t.Shape, e)
 				}
 			}),
-			"dtype":  oneOf(r, &t.DType, dtypes()...),
-			"each":   oneOf(r, &t.Each, Pass, WithStage),
-			"until":  oneOf(r, &t.Until, Pass, WithStage, WithFile, WithRun),
+			"dtype":  strictyaml.OneOf(r.Reader, &t.DType, dtypes()...),
+			"each":   strictyaml.OneOf(r.Reader, &t.Each, Pass, WithStage),
+			"until":  strictyaml.OneOf(r.Reader, &t.Until, Pass, WithStage, WithFile, WithRun),
 			"count":  r.marked(path+".count", r.expression(&t.Count)),
-			"stream": r.integer(&t.Stream, 0),
+			"stream": r.Integer(&t.Stream, 0),
 		})
 		if t.Until == "" {
 			t.Until = t.Each
@@ -218,14 +219,14 @@ func (r *reader) tensors(n ast.Node, stage string) []Tensor {
 		case len(found) == 0:
 			continue
 		case found["name"] == nil:
-			r.fail(item, "a name for the tensor", "")
+			r.Fail(item, "a name for the tensor", "")
 		case (found["size"] == nil) == (found["shape"] == nil):
-			r.fail(item, "either a size or a shape", "")
+			r.Fail(item, "either a size or a shape", "")
 		case t.Until == Pass && t.Each != Pass:
-			r.fail(orElse(found["until"], item), "until: stage, file or run for what is allocated once a stage", "or add each: pass")
+			r.Fail(orElse(found["until"], item), "until: stage, file or run for what is allocated once a stage", "or add each: pass")
 		}
 		if t.Name != "" && slices.ContainsFunc(all, func(other Tensor) bool { return other.Name == t.Name }) {
-			r.fail(orElse(found["name"], item), "a name that no other tensor of the stage has", "give each its own name")
+			r.Fail(orElse(found["name"], item), "a name that no other tensor of the stage has", "give each its own name")
 		}
 		all = append(all, t)
 	}
@@ -235,23 +236,23 @@ func (r *reader) tensors(n ast.Node, stage string) []Tensor {
 // cleanups reads those of a stage, or those at a file's end where stage is nil.
 func (r *reader) cleanups(n ast.Node, path string, s *Scenario, stage *string, references *[]func()) []Cleanup {
 	var all []Cleanup
-	for _, item := range r.list(n) {
+	for _, item := range r.List(n) {
 		var c Cleanup
 		var named ast.Node
-		found := r.mapping(item, fields{
-			"name":        r.text(&c.Name, "the name of a cleanup"),
-			"frees":       func(n ast.Node) { named = n; r.texts(&c.Frees, "the id of a model or the name of a tensor")(n) },
-			"empty_cache": r.flag(&c.EmptyCache),
+		found := r.Mapping(item, strictyaml.Fields{
+			"name":        r.Text(&c.Name, "the name of a cleanup"),
+			"frees":       func(n ast.Node) { named = n; r.Texts(&c.Frees, "the id of a model or the name of a tensor")(n) },
+			"empty_cache": r.Flag(&c.EmptyCache),
 		})
 		switch {
 		case len(found) == 0:
 			continue
 		case found["name"] == nil:
-			r.fail(item, "a name for the cleanup", `add name: "Whisper"`)
+			r.Fail(item, "a name for the cleanup", `add name: "Whisper"`)
 		}
 		c.Name = strings.TrimSuffix(c.Name, " Cleanup")
 		if c.Name != "" && slices.ContainsFunc(all, func(other Cleanup) bool { return other.Name == c.Name }) {
-			r.fail(orElse(found["name"], item), "a name that no other cleanup of the stage has", "give each its own name")
+			r.Fail(orElse(found["name"], item), "a name that no other cleanup of the stage has", "give each its own name")
 		}
 		if named != nil {
 			frees := c.Frees
@@ -260,14 +261,14 @@ func (r *reader) cleanups(n ast.Node, path string, s *Scenario, stage *string, r
 				if stage != nil {
 					last = s.Stage(*stage)
 				}
-				for i, item := range r.list(named) {
+				for i, item := range r.List(named) {
 					if i < len(frees) {
 						r.known(item, frees[i], s.holders(last), "what this stage or one before it loads or allocates")
 					}
 				}
 			})
 		}
-		r.places[path+".cleanups."+c.Name] = where(item)
+		r.places[path+".cleanups."+c.Name] = strictyaml.Where(item)
 		all = append(all, c)
 	}
 	return all
@@ -276,10 +277,10 @@ func (r *reader) cleanups(n ast.Node, path string, s *Scenario, stage *string, r
 func (r *reader) footprint(n ast.Node) *Footprint {
 	f := &Footprint{}
 	var slope int64
-	r.mapping(n, fields{
-		"base":       r.size(&f.Base, "a size"),
-		"per_second": r.size(&slope, "a size per second of audio"),
-		"kept":       r.size(&f.Kept, "a size"),
+	r.Mapping(n, strictyaml.Fields{
+		"base":       r.Size(&f.Base, "a size"),
+		"per_second": r.Size(&slope, "a size per second of audio"),
+		"kept":       r.Size(&f.Kept, "a size"),
 		"reserved":   r.ratio(&f.Reserved),
 	})
 	f.PerSecond = float64(slope)
@@ -289,14 +290,14 @@ func (r *reader) footprint(n ast.Node) *Footprint {
 // ratio reads a number of 1 or more.
 func (r *reader) ratio(to *float64) func(ast.Node) {
 	return func(n ast.Node) {
-		node := r.resolve(n)
+		node := r.Resolve(n)
 		if node == nil {
 			return
 		}
-		s, _ := text(node)
+		s, _ := strictyaml.Scalar(node)
 		f, err := strconv.ParseFloat(s, 64)
 		if err != nil || !(f >= 1 && f <= 100) {
-			r.fail(node, "a ratio of 1 to 100", "")
+			r.Fail(node, "a ratio of 1 to 100", "")
 			return
 		}
 		*to = f

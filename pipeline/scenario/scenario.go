@@ -4,6 +4,8 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+
+	"vramsoak/pipeline/scenario/strictyaml"
 )
 
 // A Scenario is a pipeline written down: the card, the allocator's settings, what its stages load and allocate, and when
@@ -35,6 +37,18 @@ type Scenario struct {
 
 	places places
 }
+
+// A Mistake is one thing that is wrong with a file, or likely not what was meant.
+type Mistake = strictyaml.Mistake
+
+// A Severity says what follows from a mistake.
+type Severity = strictyaml.Severity
+
+// What follows from a mistake: the file is refused, or read.
+const (
+	Error   = strictyaml.Error
+	Warning = strictyaml.Warning
+)
 
 // A GPU is the card that a scenario runs on.
 type GPU struct {

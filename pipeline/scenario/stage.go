@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"vramsoak/pipeline/scenario/strictyaml"
 )
 
 // A Stage is a part of the work on a file, between the checkpoints "Before NAME" and "After NAME". At its start the
@@ -75,8 +77,8 @@ func (t Tensor) Bytes(v Vars) (int64, error) {
 		}
 		bytes *= math.Floor(n + rounding)
 	}
-	if bytes > maxBytes {
-		return 0, fmt.Errorf("expected tensor %s below %g TiB, found %g bytes", t.Name, maxBytes/(1<<40), bytes)
+	if bytes > strictyaml.MaxBytes {
+		return 0, fmt.Errorf("expected tensor %s below %g TiB, found %g bytes", t.Name, strictyaml.MaxBytes/(1<<40), bytes)
 	}
 	return int64(bytes), nil
 }

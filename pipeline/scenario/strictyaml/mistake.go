@@ -1,11 +1,11 @@
-package scenario
+package strictyaml
 
 import (
 	"fmt"
 	"strings"
 )
 
-// A Mistake is one thing that is wrong with a file, or likely not what was meant.
+// A Mistake is one thing that is wrong with a file, or likely not what was Meant.
 type Mistake struct {
 	Path         string
 	Line, Column int // from 1; in characters
@@ -46,16 +46,16 @@ func (m *Mistake) Error() string {
 	return b.String()
 }
 
-// meant is ` (did you mean "x"?)` where one of the names is near.
-func meant(name string, names []string) string {
-	if near := nearest(name, names); near != "" {
+// Meant is ` (did you mean "x"?)` where one of the names is near.
+func Meant(name string, names []string) string {
+	if near := Nearest(name, names); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	return ""
 }
 
-// nearest is the name that takes the fewest changes to become, "" where that is more than a third of its letters.
-func nearest(name string, names []string) string {
+// Nearest is the name that takes the fewest changes to become, "" where that is more than a third of its letters.
+func Nearest(name string, names []string) string {
 	best, least := "", min(len(name)/3+1, len(name)-1)
 	for _, n := range names {
 		if d := distance(strings.ToLower(name), strings.ToLower(n)); d <= least && (best == "" || d < least) {
