@@ -21,7 +21,7 @@ func (b bertDims) model() *Model {
 	const vocab, positions, types = 30522, 512, 2
 	m := &Model{
 		Name: b.name, ID: b.id, Family: "bge", Source: "huggingface.co/" + b.id + ", config.json",
-		usual: Input{Batch: 32, Tokens: positions},
+		multiplies: true, usual: Input{Batch: 32, Tokens: positions},
 	}
 	s := module{m, ""}
 	s.in("embeddings.word_embeddings").parameter("weight", vocab, b.state)

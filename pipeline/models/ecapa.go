@@ -4,16 +4,16 @@ import "fmt"
 
 // ecapaDims are what speechbrain's recipes set; the rest is theirs in common.
 type ecapaDims struct {
-	name, id, recipe       string
-	mels, dimension        int
-	blocks, hidden, labels int // of the classifier: blocks 0, hidden dimension: cosine scores against labels
+	name, id, family, recipe string
+	mels, dimension          int
+	blocks, hidden, labels   int // of the classifier: blocks 0, hidden dimension: cosine scores against labels
 }
 
 // ecapa are SpeechBrain's ECAPA-TDNN models: speakers of VoxCeleb, languages of VoxLingua107.
 func ecapa() []*Model {
 	return []*Model{
-		ecapaDims{"spkrec-ecapa-voxceleb", "speechbrain/spkrec-ecapa-voxceleb", "recipes/VoxCeleb/SpeakerRec/hparams/train_ecapa_tdnn.yaml", 80, 192, 0, 192, 7205}.model(),
-		ecapaDims{"lang-id-voxlingua107-ecapa", "speechbrain/lang-id-voxlingua107-ecapa", "recipes/VoxLingua107/lang_id/hparams/train_ecapa.yaml", 60, 256, 1, 512, 107}.model(),
+		ecapaDims{"spkrec-ecapa-voxceleb", "speechbrain/spkrec-ecapa-voxceleb", "speaker-embedding", "recipes/VoxCeleb/SpeakerRec/hparams/train_ecapa_tdnn.yaml", 80, 192, 0, 192, 7205}.model(),
+		ecapaDims{"lang-id-voxlingua107-ecapa", "speechbrain/lang-id-voxlingua107-ecapa", "language-id", "recipes/VoxLingua107/lang_id/hparams/train_ecapa.yaml", 60, 256, 1, 512, 107}.model(),
 	}
 }
 
@@ -26,8 +26,8 @@ const (
 
 func (e ecapaDims) model() *Model {
 	m := &Model{
-		Name: e.name, ID: e.id, Family: "ecapa", Source: "speechbrain, " + e.recipe + "; lobes/models/ECAPA_TDNN.py",
-		usual: Input{Batch: 1, Seconds: 10},
+		Name: e.name, ID: e.id, Family: e.family, Source: "speechbrain, " + e.recipe + "; lobes/models/ECAPA_TDNN.py",
+		multiplies: true, usual: Input{Batch: 1, Seconds: 10},
 	}
 	const c, part, wide = ecapaWidth, ecapaWidth / ecapaScale, 3 * ecapaWidth
 	s := module{m, "embedding_model."}

@@ -14,15 +14,17 @@ import (
 type Model struct {
 	Name   string // short: "whisper-large-v3"
 	ID     string // on Hugging Face: "openai/whisper-large-v3"; "" where it is not there
-	Family string // "whisper"
+	Family string // of models that do the same work, so that a smaller one can take the place: "whisper", "whisper.en", "bge" ...
 	Source string // where the sizes are published
 
 	// Parameters are what training changes; tied ones are there once. Buffers are the other tensors that .to("cuda") moves: running
 	// statistics, fixed positions, filters.
 	Parameters, Buffers []Tensor
 
-	usual   Input                   // what a zero field of an Input means
-	forward func(p *pass, in Input) // one pass
+	// multiplies is whether a pass uses cuBLAS. Convolutions, by cuDNN, do not.
+	multiplies bool
+	usual      Input                   // what a zero field of an Input means
+	forward    func(p *pass, in Input) // one pass
 }
 
 // A Tensor is a weight by its name in the model's state_dict.

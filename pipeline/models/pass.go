@@ -12,6 +12,11 @@ type Input struct {
 	Eager   bool    // attention that makes the score matrix (attn_implementation="eager") instead of scaled_dot_product_attention
 }
 
+// cublasWorkspace is what PyTorch allocates at a handle's first matrix multiplication, CUBLAS_WORKSPACE_CONFIG=:4096:2:16:8
+// (ATen/cuda/CublasHandlePool.cpp, parseChosenWorkspaceSize: 4096 * 1024 * 2 + 16 * 1024 * 8; 32 MiB on Hopper). It then stays until the
+// process ends; here each pass has its own.
+const cublasWorkspace = 8_519_680
+
 // Output is the To of what outlives the pass: its result.
 const Output = math.MaxInt
 
@@ -41,9 +46,16 @@ func (m *Model) AppendForward(dst []Activation, in Input, d DType) []Activation 
 		in.Tokens = max(1, m.usual.Tokens)
 	}
 	p := pass{d: d, eager: in.Eager, train: in.Train, list: dst}
+	if m.multiplies {
+		p.list = append(p.list, Activation{Name: "cuBLAS workspace", Bytes: cublasWorkspace})
+	}
+	first := len(p.list)
 	m.forward(&p, in)
 	if in.Train {
-		p.backward(len(dst), m.Parameters)
+		p.backward(first, m.Parameters)
+	}
+	if m.multiplies {
+		p.list[len(dst)].To = p.step
 	}
 	return p.list
 }

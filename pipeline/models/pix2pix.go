@@ -9,7 +9,7 @@ import (
 // 256 x 256, as its authors' pytorch-CycleGAN-and-pix2pix builds them (models/networks.py: unet_256, ngf=64; basic, ndf=64; batch norm).
 func pix2pix() []*Model {
 	const source = "arXiv:1611.07004, section 6.1; pytorch-CycleGAN-and-pix2pix, models/networks.py"
-	g := &Model{Name: "pix2pix-generator", Family: "pix2pix", Source: source, usual: Input{Batch: 1}, forward: unet}
+	g := &Model{Name: "pix2pix-generator", Family: "pix2pix-generator", Source: source, usual: Input{Batch: 1}, forward: unet}
 	s := module{g, ""}
 	for i, out := range unetWidths {
 		in := 3
@@ -37,7 +37,7 @@ func pix2pix() []*Model {
 			conv.parameter("bias", out)
 		}
 	}
-	d := &Model{Name: "pix2pix-discriminator", Family: "pix2pix", Source: source, usual: Input{Batch: 1}, forward: patchGAN}
+	d := &Model{Name: "pix2pix-discriminator", Family: "pix2pix-discriminator", Source: source, usual: Input{Batch: 1}, forward: patchGAN}
 	s = module{d, ""}
 	in := 6 // the condition and the image
 	for i, out := range patchWidths {

@@ -61,9 +61,9 @@ func (p *pass) sincnet(in Input) (features ref, frames int) {
 func segmentation(name, id string, classes int) *Model {
 	const hidden, layers = 128, 4
 	m := &Model{
-		Name: name, ID: id, Family: "pyannote",
-		Source: "pyannote.audio, models/segmentation/PyanNet.py; huggingface.co/" + id + ", config.yaml",
-		usual:  Input{Batch: 32, Seconds: 10},
+		Name: name, ID: id, Family: "segmentation",
+		Source:     "pyannote.audio, models/segmentation/PyanNet.py; huggingface.co/" + id + ", config.yaml",
+		multiplies: true, usual: Input{Batch: 32, Seconds: 10},
 	}
 	s := module{m, ""}
 	sincnet(s.in("sincnet"))

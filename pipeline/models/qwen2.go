@@ -18,8 +18,8 @@ func qwen2() []*Model {
 
 func (q qwen2Dims) model() *Model {
 	m := &Model{
-		Name: q.name, ID: q.id, Family: "qwen2", Source: "arXiv:2407.10671, table 1; huggingface.co/" + q.id + ", config.json",
-		usual: Input{Batch: 1, Tokens: q.length},
+		Name: q.name, ID: q.id, Family: "gte-Qwen2", Source: "arXiv:2407.10671, table 1; huggingface.co/" + q.id + ", config.json",
+		multiplies: true, usual: Input{Batch: 1, Tokens: q.length},
 	}
 	kv := q.state / q.heads * q.groups
 	s := module{m, ""}
@@ -49,7 +49,11 @@ func (q qwen2Dims) prefill(p *pass, in Input, kv int) {
 	ids := p.bytes("input_ids", 8*int64(tokens))
 	x := p.op("embed_tokens", n, ids)
 	cache := make([]ref, 0, 2*q.layers)
-	for range q.layers {
+	written := p.layers(q.layers)
+	for range q.layers - written { // of these only the keys and values
+		cache = append(cache, p.op("k_embed", tokens*kv), p.op("v_proj", tokens*kv))
+	}
+	for range written {
 		// Qwen2RMSNorm computes in float32: x.to(float32), its square for the variance, the product, and back.
 		normed := p.rmsNorm(n, x)
 		qs := p.op("q_proj", n, normed)

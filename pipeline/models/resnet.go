@@ -9,9 +9,9 @@ var resnetStages = []int{3, 4, 6, 3}
 func wespeaker() *Model {
 	const bands, width, dimension = 80, 32, 256
 	m := &Model{
-		Name: "wespeaker-voxceleb-resnet34-LM", ID: "pyannote/wespeaker-voxceleb-resnet34-LM", Family: "pyannote",
-		Source: "pyannote.audio, models/embedding/wespeaker/resnet.py: ResNet34(80, 256, two_emb_layer=False)",
-		usual:  Input{Batch: 32, Seconds: 10}, // speaker-diarization-3.1, config.yaml: embedding_batch_size: 32
+		Name: "wespeaker-voxceleb-resnet34-LM", ID: "pyannote/wespeaker-voxceleb-resnet34-LM", Family: "speaker-embedding",
+		Source:     "pyannote.audio, models/embedding/wespeaker/resnet.py: ResNet34(80, 256, two_emb_layer=False)",
+		multiplies: true, usual: Input{Batch: 32, Seconds: 10}, // speaker-diarization-3.1, config.yaml: embedding_batch_size: 32
 	}
 	s := module{m, "resnet."}
 	s.conv("conv1", false, width, 1, 3, 3)

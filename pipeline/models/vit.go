@@ -24,7 +24,7 @@ const (
 func (v vitDims) model() *Model {
 	m := &Model{
 		Name: v.name, ID: v.id, Family: "vit", Source: "arXiv:2010.11929, table 1; torchvision/models/vision_transformer.py",
-		usual: Input{Batch: 32},
+		multiplies: true, usual: Input{Batch: 32},
 	}
 	s := module{m, ""}
 	s.parameter("class_token", 1, 1, v.state)

@@ -32,7 +32,7 @@ func (w wav2vec2Dims) model() *Model {
 	const channels = 512
 	m := &Model{
 		Name: w.name, ID: w.id, Family: "wav2vec2", Source: "arXiv:2006.11477; " + w.source,
-		usual: Input{Batch: 1, Seconds: 30},
+		multiplies: true, usual: Input{Batch: 1, Seconds: 30},
 	}
 	s := module{m, "wav2vec2."}
 	if w.masked {

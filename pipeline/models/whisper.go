@@ -1,6 +1,9 @@
 package models
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // whisperDims are the dimensions of a Whisper model, by the names of openai-whisper's ModelDimensions.
 type whisperDims struct {
@@ -47,11 +50,20 @@ func whisper() []*Model {
 	return models
 }
 
+// english says whether the model transcribes English only: the .en ones and all distilled ones.
+func (w whisperDims) english() bool {
+	return strings.HasSuffix(w.name, ".en") || strings.HasPrefix(w.name, "distil-")
+}
+
 // model has the tensors of transformers' WhisperForConditionalGeneration. proj_out.weight is decoder.embed_tokens.weight and is there once.
 func (w whisperDims) model() *Model {
+	family := "whisper"
+	if w.english() {
+		family = "whisper.en"
+	}
 	m := &Model{
-		Name: w.name, ID: w.id, Family: "whisper", Source: "arXiv:2212.04356, table 1; huggingface.co/" + w.id + ", config.json",
-		usual: Input{Batch: 1, Seconds: 30, Beams: 1, Tokens: whisperText / 2}, // openai-whisper: sample_len = n_text_ctx // 2
+		Name: w.name, ID: w.id, Family: family, Source: "arXiv:2212.04356, table 1; huggingface.co/" + w.id + ", config.json",
+		multiplies: true, usual: Input{Batch: 1, Seconds: 30, Beams: 1, Tokens: whisperText / 2}, // openai-whisper: sample_len = n_text_ctx // 2
 	}
 	attention := func(s module) {
 		s.linear("k_proj", w.state, w.state, false)
@@ -92,14 +104,22 @@ func (w whisperDims) model() *Model {
 		}
 	}
 	decoder.norm("layer_norm", w.state)
-	m.forward = func(p *pass, in Input) { w.decode(p, in, w.encode(p, in), self, cross) }
+	m.forward = func(p *pass, in Input) {
+		audio, mel := w.encode(p, in)
+		if in.Train {
+			w.teach(p, in, audio)
+			return
+		}
+		w.decode(p, in, audio, self, cross)
+		p.hold(mel) // transcribe()'s mel_segment
+	}
 	return m
 }
 
 // encode is the encoder over windows of 30 s. Its layers all make the same tensors, so the first and the last stand for them.
-func (w whisperDims) encode(p *pass, in Input) ref {
+func (w whisperDims) encode(p *pass, in Input) (audio, mel ref) {
 	d := w.state
-	mel := p.float("mel", in.Batch*w.mels*whisperFrames)
+	mel = p.float("mel", in.Batch*w.mels*whisperFrames)
 	if p.d != Float32 {
 		mel = p.op("mel.to(dtype)", in.Batch*w.mels*whisperFrames, mel)
 	}
@@ -118,9 +138,9 @@ func (w whisperDims) encode(p *pass, in Input) ref {
 	for range p.layers(w.audioLayers) {
 		x = p.transformer(x, block{tokens: in.Batch * whisperPositions, state: d, heads: w.heads, length: whisperPositions, inner: 4 * d})
 	}
-	y := p.layerNorm(in.Batch*whisperPositions*d, x)
+	audio = p.layerNorm(in.Batch*whisperPositions*d, x)
 	p.hold(mel)
-	return y
+	return audio, mel
 }
 
 // decode writes in.Tokens tokens for each beam. The keys and values of the audio are made once and kept; those of the text grow with each
@@ -146,7 +166,7 @@ func (w whisperDims) decode(p *pass, in Input, audio ref, self, cross []string) 
 	p.float("decoder.log_softmax", sequences*w.vocab, logits)
 	grown := make([]ref, len(self), 64)
 	for g := 1; g <= cacheGrowths; g++ {
-		n := sequences * (tokens * g / cacheGrowths) * w.state
+		n := sequences * ((tokens*g + cacheGrowths - 1) / cacheGrowths) * w.state
 		for i, name := range self {
 			if g == 1 {
 				grown[i] = p.op(name, n)
@@ -165,4 +185,37 @@ func (w whisperDims) decode(p *pass, in Input, audio ref, self, cross []string) 
 	p.hold(cached...)
 	p.hold(audio)
 	p.result(p.bytes("tokens", 8*int64(sequences*tokens)))
+}
+
+// teach is the decoder in training: the whole text at once, each token from the true ones before it.
+func (w whisperDims) teach(p *pass, in Input, audio ref) {
+	tokens := in.Batch * min(in.Tokens, whisperText)
+	n := tokens * w.state
+	b := block{tokens: tokens, state: w.state, heads: w.heads, length: tokens / in.Batch, inner: 4 * w.state}
+	x := p.op("decoder.embeddings", n)
+	for range w.textLayers {
+		y := p.op("residual", n, x, p.projected(b, p.layerNorm(n, x)))
+		q := p.op("encoder_attn.q_proj", n, p.layerNorm(n, y))
+		p.weight(w.state * w.state)
+		k := p.op("encoder_attn.k_proj", in.Batch*whisperPositions*w.state, audio)
+		p.weight(w.state * w.state)
+		v := p.op("encoder_attn.v_proj", in.Batch*whisperPositions*w.state, audio)
+		p.weight(w.state * w.state)
+		a := p.attention(n, block{tokens: tokens, heads: w.heads, length: whisperPositions}, q, k, v)
+		a = p.op("encoder_attn.out_proj", n, a)
+		p.weight(w.state * w.state)
+		p.unsaved(a)
+		z := p.op("residual", n, y, a)
+		o := p.op("residual", n, z, p.feedForward(b, p.layerNorm(n, z)))
+		p.joined(y, x)
+		p.joined(z, y)
+		p.joined(o, z)
+		x = o
+	}
+	x = p.op("decoder.logits", tokens*w.vocab, p.layerNorm(n, x))
+	p.weight(w.state * w.vocab)
+	if p.d != Float32 {
+		x = p.float("decoder.logits.float()", tokens*w.vocab, x)
+	}
+	p.float("cross_entropy.log_softmax", tokens*w.vocab, x)
 }

@@ -5,9 +5,9 @@ import "fmt"
 // xvector is pyannote/embedding: XVectorSincNet, five TDNN layers over SincNet's features.
 func xvector() *Model {
 	m := &Model{
-		Name: "pyannote-embedding", ID: "pyannote/embedding", Family: "pyannote",
-		Source: "pyannote.audio, models/embedding/xvector.py: XVectorSincNet, dimension 512",
-		usual:  Input{Batch: 32, Seconds: 5},
+		Name: "pyannote-embedding", ID: "pyannote/embedding", Family: "speaker-embedding",
+		Source:     "pyannote.audio, models/embedding/xvector.py: XVectorSincNet, dimension 512",
+		multiplies: true, usual: Input{Batch: 32, Seconds: 5},
 	}
 	layers := []struct{ channels, kernel, dilation int }{{512, 5, 1}, {512, 3, 2}, {512, 3, 3}, {512, 1, 1}, {1500, 1, 1}}
 	s := module{m, ""}
