@@ -1,11 +1,14 @@
 package harness
 
 import (
+	"bytes"
 	"context"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"vramsoak/parser"
 )
 
 const (
@@ -152,6 +155,8 @@ func (r *run) take(chunk []byte) {
 	}
 }
 
+var segmentsPrefix = []byte(parser.SegmentsPrefix)
+
 // pass writes a piece to the log between what the harness has to say before and after it. The process's last piece gets
 // the newline that it may lack.
 func (r *run) pass(p piece, last bool) {
@@ -166,7 +171,9 @@ func (r *run) pass(p piece, last bool) {
 			r.excess = r.excess.or(r.logged(&r.track.reading, r.track.lane))
 		}
 	}
-	r.tail.add(p.text)
+	if !bytes.HasPrefix(p.text, segmentsPrefix) { // no word on why a process ended, and longer than what is kept
+		r.tail.add(p.text)
+	}
 	r.log.pass(p.text)
 	if last {
 		r.log.endLine()

@@ -147,6 +147,10 @@ func (f *File) sampled() bool {
 
 func (b *Builder) add(rec Record) {
 	b.enter(rec.At())
+	switch rec.(type) {
+	case SegmentMap, segmentPart:
+		return // a timeline has no place for what is only drawn
+	}
 	resumed := b.resumed
 	b.resumed = false
 	switch r := rec.(type) {

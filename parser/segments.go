@@ -1,6 +1,10 @@
 package parser
 
-import "math"
+import (
+	"iter"
+	"math"
+	"slices"
+)
 
 // A SegmentMap is what an allocator holds from the driver, segment by segment, at one time:
 //
@@ -51,11 +55,57 @@ const (
 // String is "free", "allocated" or "pending".
 func (s BlockState) String() string { return [...]string{"free", "allocated", "pending"}[s] }
 
+// A Piece is a block in its place.
+type Piece struct {
+	Block
+	Offset int64 // in the segment, bytes
+	// Releasable is how much of a free block the driver can have back, in bytes: all of it where nothing of the segment is in
+	// use, the whole pages in it where the segment is expandable.
+	Releasable int64
+}
+
+// The pages by which expandable segments grow and shrink: kLargeBuffer and kSmallBuffer in c10/cuda/CUDACachingAllocator.cpp.
+const (
+	largePage = 20 * MiB
+	smallPage = 2 * MiB
+)
+
+// Pieces are the segment's blocks.
+func (s *Segment) Pieces() iter.Seq[Piece] {
+	page := largePage
+	if s.Small {
+		page = smallPage
+	}
+	whole := s.Whole()
+	return func(yield func(Piece) bool) {
+		at := int64(0)
+		for _, b := range s.Blocks {
+			p := Piece{Block: b, Offset: at}
+			at += b.Size
+			switch {
+			case b.State != BlockFree:
+			case whole:
+				p.Releasable = b.Size
+			case s.Expandable:
+				p.Releasable = max(0, at/page-(p.Offset+page-1)/page) * page
+			}
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// Whole says that nothing of the segment is in use, so that the driver can have it back.
+func (s *Segment) Whole() bool {
+	return !slices.ContainsFunc(s.Blocks, func(b Block) bool { return b.State != BlockFree })
+}
+
 // SegmentSums are a map's sums, in bytes.
 type SegmentSums struct {
 	Reserved, Allocated, Pending int64
-	// Free is what is cached: of it, Releasable is what the driver can have back (the segments with nothing in use, the free
-	// pieces of expandable ones); the rest is pinned by what is in use in the same segment.
+	// Free is what is cached; of it the driver can have Releasable back, see [Piece]. The rest is pinned by what is in use in
+	// the same segment.
 	Free, Releasable int64
 	// LargestFree is the largest free block that a request of more than 1 MiB can have.
 	LargestFree int64
@@ -63,45 +113,32 @@ type SegmentSums struct {
 	Blocks      int
 }
 
-// Pinned is what is free in segments that cannot be given back.
+// Pinned is what is free and cannot be given back.
 func (s *SegmentSums) Pinned() int64 { return s.Free - s.Releasable }
 
 // Sums adds the map up.
 func (m *SegmentMap) Sums() SegmentSums {
 	sums := SegmentSums{Segments: len(m.Segments)}
 	for i := range m.Segments {
-		seg := &m.Segments[i]
-		sums.Reserved += seg.Size
-		sums.Blocks += len(seg.Blocks)
-		whole := seg.Whole()
-		for _, b := range seg.Blocks {
-			switch b.State {
+		s := &m.Segments[i]
+		sums.Reserved += s.Size
+		sums.Blocks += len(s.Blocks)
+		for p := range s.Pieces() {
+			switch p.State {
 			case BlockAllocated:
-				sums.Allocated += b.Size
+				sums.Allocated += p.Size
 			case BlockPending:
-				sums.Pending += b.Size
+				sums.Pending += p.Size
 			default:
-				sums.Free += b.Size
-				if whole || seg.Expandable {
-					sums.Releasable += b.Size
-				}
-				if !seg.Small {
-					sums.LargestFree = max(sums.LargestFree, b.Size)
+				sums.Free += p.Size
+				sums.Releasable += p.Releasable
+				if !s.Small {
+					sums.LargestFree = max(sums.LargestFree, p.Size)
 				}
 			}
 		}
 	}
 	return sums
-}
-
-// Whole says that nothing of the segment is in use, so that the driver can have it back.
-func (s *Segment) Whole() bool {
-	for _, b := range s.Blocks {
-		if b.State != BlockFree {
-			return false
-		}
-	}
-	return true
 }
 
 // Unreserved is what the process could still get from the driver, in bytes, and whether the map tells: as far as it knows what

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/tools/txtar"
 
 	"vramsoak/parser"
 )
@@ -94,27 +97,81 @@ func TestSegmentMapRoundTrip(t *testing.T) {
 	}
 }
 
-// A map of two segments, by hand: of the first, 10 MiB are in use and 10 pin nothing but themselves; the second one can go.
+// A map of four segments, by hand. Of the first, 10 MiB in use pin 10 more; the second one can go; the third is of the small
+// pool. Of the fourth, which can shrink, 50 MiB are free from 10 MiB on: pages of 20 MiB end at 20, 40 and 60.
 func TestSegmentSums(t *testing.T) {
 	const mib = 1 << 20
-	m := parser.SegmentMap{Total: 100 * mib, Used: 60 * mib, Segments: []parser.Segment{
+	m := parser.SegmentMap{Total: 200 * mib, Used: 100 * mib, Segments: []parser.Segment{
 		{Address: 0x7f0000000000, Size: 20 * mib, Blocks: []parser.Block{{10 * mib, parser.BlockAllocated}, {10 * mib, parser.BlockFree}}},
 		{Address: 0x7f0002000000, Size: 8 * mib, Blocks: []parser.Block{{8 * mib, parser.BlockFree}}},
 		{Address: 0x7f0003000000, Size: 2 * mib, Small: true, Blocks: []parser.Block{{mib, parser.BlockPending}, {mib, parser.BlockFree}}},
-		{Address: 0x7f0004000000, Size: 6 * mib, Expandable: true, Blocks: []parser.Block{{2 * mib, parser.BlockAllocated}, {4 * mib, parser.BlockFree}}},
+		{Address: 0x7f0004000000, Size: 60 * mib, Expandable: true, Blocks: []parser.Block{{10 * mib, parser.BlockAllocated}, {50 * mib, parser.BlockFree}}},
 	}}
 	want := parser.SegmentSums{
-		Reserved: 36 * mib, Allocated: 12 * mib, Pending: mib, Free: 23 * mib, Releasable: 12 * mib, LargestFree: 10 * mib, Segments: 4, Blocks: 7,
+		Reserved: 90 * mib, Allocated: 20 * mib, Pending: mib, Free: 69 * mib, Releasable: 48 * mib, LargestFree: 50 * mib, Segments: 4, Blocks: 7,
 	}
 	if diff := cmp.Diff(want, m.Sums()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got, ok := m.Unreserved(36 * mib); !ok || got != 40*mib {
+	if got, ok := m.Unreserved(90 * mib); !ok || got != 100*mib {
 		t.Errorf("unreserved: %d, %t", got, ok)
 	}
-	m.Allowed = 50 * mib
-	if got, ok := m.Unreserved(36 * mib); !ok || got != 14*mib {
+	m.Allowed = 110 * mib
+	if got, ok := m.Unreserved(90 * mib); !ok || got != 20*mib {
 		t.Errorf("unreserved of what is allowed: %d, %t", got, ok)
+	}
+	if got, ok := (&parser.SegmentMap{}).Unreserved(5); ok {
+		t.Errorf("unreserved of an unknown card: %d", got)
+	}
+}
+
+// Maps among a log's lines change nothing of what it says: its timeline is that of the log with a line of no interest in the
+// place of each.
+func TestSegmentMapsDisturbNothing(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	m := randomMap(r, 400)
+	m.Time = time.Time{}
+	maps := strings.Split(string(m.AppendLine(nil)), "\n")
+	if len(maps) < 3 {
+		t.Fatalf("%d lines", len(maps))
+	}
+	var cases []string
+	for _, pattern := range []string{"../fixtures/parser/*.txtar", "../fixtures/check/*.txtar"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no cases: %v", err)
+		}
+		cases = append(cases, found...)
+	}
+	for _, path := range cases {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range archive.Files {
+			if !strings.HasSuffix(f.Name, ".log") || bytes.HasPrefix(f.Data, []byte("{")) {
+				continue // a notebook's lines are not the program's, nor are those that Docker stores
+			}
+			var with, without strings.Builder
+			for i, line := range strings.SplitAfter(string(f.Data), "\n") {
+				if strings.Contains(line, parser.MemoryPrefix) || strings.HasPrefix(line, parser.HarnessPrefix) {
+					with.WriteString(maps[i%len(maps)] + "\n")
+					without.WriteString("loading\n")
+				}
+				with.WriteString(line)
+				without.WriteString(line)
+			}
+			build := func(log string) *parser.Timeline {
+				var b parser.Builder
+				if err := b.Read(strings.NewReader(log), "run.log"); err != nil {
+					t.Fatal(err)
+				}
+				return b.Timeline()
+			}
+			if got, want := build(with.String()), build(without.String()); !reflect.DeepEqual(want, got) {
+				t.Errorf("%s, %s: maps change the timeline:\n%s", path, f.Name, cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })))
+			}
+		}
 	}
 }
 

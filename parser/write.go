@@ -20,6 +20,8 @@ const (
 	//
 	// A pipeline need not print them; without them a file begins where the first checkpoint's name recurs.
 	ProtocolPrefix = "[pipeline]"
+	// SegmentsPrefix begins the lines of a [SegmentMap].
+	SegmentsPrefix = ProtocolPrefix + " segments "
 )
 
 // TimeLayout is how our lines give times: UTC, to the millisecond.
