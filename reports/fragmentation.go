@@ -1,0 +1,112 @@
+package reports
+
+import (
+	"errors"
+	"io"
+	"maps"
+	"slices"
+
+	"gonum.org/v1/plot/vg/draw"
+
+	"vramsoak/parser"
+)
+
+// ErrNoSegments says that a log has no segment maps, and how to get them.
+var ErrNoSegments = errors.New("the log has no segment maps to draw: vramsoak simulate prints them for a scenario, vramlog.py " +
+	"where an allocation failed, at the end of each file with VRAMLOG_SEGMENTS=on, and anywhere by vramlog.segments()")
+
+// A Fragmentation is what a picture of an allocator's segments over time shows. It is made of a stream of records, and takes
+// no more memory for a longer one.
+type Fragmentation struct {
+	lanes map[parser.Lane]*laneSegments
+	other int // segment maps of lanes beyond lanesMax
+
+	splitter   parser.Splitter
+	supervised bool
+	file       int       // that is worked on, from 1; 0 before the first
+	here       *fileMaps // its maps
+	files      int       // number of the last one
+}
+
+// lanesMax is how many devices' segments are kept.
+const lanesMax = 8
+
+// Add takes a record of a log.
+func (f *Fragmentation) Add(rec parser.Record) {
+	switch r := rec.(type) {
+	case parser.FileStart:
+		switch {
+		case !r.Pipeline && !f.supervised:
+			f.supervised = true
+			f.begin(max(r.Index, 1)) // what the pipeline said before was of this one
+		case !r.Pipeline:
+			f.begin(max(r.Index, f.file+1))
+		case f.splitter.Begins(r) && !f.supervised:
+			f.begin(f.file + 1)
+		}
+	case parser.Checkpoint:
+		if !f.supervised && f.splitter.Begins(r) {
+			f.begin(f.file + 1)
+		}
+	case parser.SegmentMap:
+		f.add(&r)
+	}
+}
+
+func (f *Fragmentation) begin(file int) {
+	f.file, f.here = file, nil
+	f.files = max(f.files, file)
+}
+
+func (f *Fragmentation) add(m *parser.SegmentMap) {
+	lane := f.lanes[m.Lane]
+	if lane == nil {
+		if len(f.lanes) == lanesMax {
+			f.other++
+			return
+		}
+		if f.lanes == nil {
+			f.lanes = map[parser.Lane]*laneSegments{}
+		}
+		lane = &laneSegments{lane: m.Lane}
+		f.lanes[m.Lane] = lane
+	}
+	if f.here == nil {
+		f.here = &fileMaps{file: f.file, maps: map[parser.Lane]int{}}
+	}
+	lane.add(m, f.here)
+}
+
+// Plot draws the segments of one device over time, and why an allocation failed.
+func (f *Fragmentation) Plot(w io.Writer, format string, opts PlotOptions) error {
+	return drawing(w, format, opts, func(on draw.Canvas, encode func(string) string) error {
+		lane := f.shown()
+		if lane == nil {
+			return ErrNoSegments
+		}
+		p := newSegmentsPicture(f, lane)
+		p.encode = encode
+		p.draw(on)
+		return nil
+	})
+}
+
+// shown is the device to draw: the first where an allocation failed, else the one that holds most.
+func (f *Fragmentation) shown() *laneSegments {
+	var best *laneSegments
+	for _, lane := range slices.SortedFunc(maps.Keys(f.lanes), func(a, b parser.Lane) int {
+		if a.Rank != b.Rank {
+			return a.Rank - b.Rank
+		}
+		return a.Device - b.Device
+	}) {
+		l := f.lanes[lane]
+		switch {
+		case best == nil, l.failures > 0 && best.failures == 0:
+			best = l
+		case best.failures == 0 && l.high > best.high:
+			best = l
+		}
+	}
+	return best
+}

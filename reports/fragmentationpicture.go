@@ -1,0 +1,341 @@
+package reports
+
+import (
+	"fmt"
+	"image/color"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+)
+
+// A segmentsPicture is the segments of a device that are being drawn: over the files what is reserved, below it what is free,
+// and beside both the moment that says most.
+type segmentsPicture struct {
+	page
+	*laneSegments
+	moment    *frame
+	files     int // 0 where the log has none: the axis then counts maps
+	notes     []string
+	total     float64 // the largest that a map gives, bytes; 0 where none does
+	top, free float64 // the highest of what is reserved, and of what is free, bytes
+	others    bool    // something else is on the device
+}
+
+func newSegmentsPicture(f *Fragmentation, l *laneSegments) *segmentsPicture {
+	p := &segmentsPicture{laneSegments: l, moment: l.moment(), files: f.files}
+	waits := false
+	for _, f := range l.frames {
+		p.total = max(p.total, float64(f.total))
+		p.top = max(p.top, float64(f.total), float64(f.sums.Reserved))
+		p.free = max(p.free, float64(f.free()), float64(f.requested))
+		p.others = p.others || f.others() > 0
+		waits = waits || f.used == 0
+	}
+	if len(f.lanes) > 1 || f.other > 0 {
+		n := number(len(f.lanes))
+		if f.other > 0 {
+			n = "more than " + n
+		}
+		p.notes = append(p.notes, fmt.Sprintf("Shown is %s, of %s.", laneName(l.lane), n))
+	}
+	if l.maps > len(l.frames) {
+		p.notes = append(p.notes, fmt.Sprintf("Shown are %s of %s segment maps: the failed allocations and the extremes among them.",
+			number(len(l.frames)), number(l.maps)))
+	}
+	switch {
+	case p.total == 0:
+		p.notes = append(p.notes, "The maps do not give the size of the card (total=): what the driver has left is not counted.")
+	case waits:
+		p.notes = append(p.notes, "Some maps do not say what else is on the card (used=): all that is not reserved is counted as free.")
+	}
+	return p
+}
+
+// others is what the driver says is in use beside what the allocator holds, in bytes.
+func (f *frame) others() int64 { return max(0, f.used-f.sums.Reserved) }
+
+// where is the file or the map of a frame, in words.
+func (p *segmentsPicture) where(f *frame) string {
+	if p.files == 0 || f.of.file == 0 {
+		return "segment map " + number(f.number)
+	}
+	return "file " + number(f.of.file)
+}
+
+// title is what the picture shows, in one sentence.
+func (p *segmentsPicture) title() (string, color.Color) {
+	f := p.moment
+	free, piece, asked := bytesOf(float64(f.free())), bytesOf(float64(f.piece())), bytesOf(float64(f.requested))
+	if f.requested == 0 {
+		if f.stranded() == 0 {
+			return "No allocation failed; all that was free was in one piece", allocatedColor
+		}
+		return fmt.Sprintf("No allocation failed; at worst %s were free in sum, %s in one piece (%s)", free, piece, p.where(f)), allocatedColor
+	}
+	s := fmt.Sprintf("Out of memory in %s: asked for %s; %s free in sum, ", p.where(f), asked, free)
+	switch {
+	case f.requested > f.free():
+		s += "too little, however it lies"
+	case f.requested > f.piece():
+		s += piece + " in one piece"
+	default:
+		s += "as far as the maps tell, and " + piece + " in one piece"
+	}
+	return s, failedColor
+}
+
+func (p *segmentsPicture) subtitle() string {
+	var parts []string
+	if p.files > 0 {
+		parts = append(parts, plural(p.files, "file"))
+	}
+	parts = append(parts, plural(p.maps, "segment map"))
+	s := strings.Join(parts, ", ") + "; reserved up to " + bytesOf(float64(p.high))
+	if p.total > 0 {
+		s += " of " + bytesOf(p.total)
+	}
+	if p.failures > 1 {
+		s += "; " + number(p.failures) + " allocations failed, the first one is shown"
+	}
+	return s
+}
+
+// Colours of what is in a segment, and their names.
+var (
+	useColors = [uses]color.NRGBA{
+		inUse: allocatedColor, pending: rssColor, pinned: reservedColor, releasable: {R: 0x9B, G: 0xD9, B: 0xC4, A: 0xFF},
+	}
+	useNames    = [uses]string{inUse: "in use", pending: "waits for a stream", pinned: "free, but pinned", releasable: "free, can be given back"}
+	othersColor = color.NRGBA{R: 0xD4, G: 0xD4, B: 0xD4, A: 0xFF}
+	voidColor   = color.NRGBA{R: 0xFF, G: 0xFF, B: 0xFF, A: 0xFF} // of what is not reserved
+)
+
+// How much room the parts have, in points.
+const (
+	sideShare, sideMax = 0.32, 350 // of the width: the moment
+	lowShare           = 0.3       // of the height: what is free
+	markRow            = 20        // above the data: the failed allocations
+)
+
+func (p *segmentsPicture) draw(c draw.Canvas) {
+	c = blank(c)
+	title, ink := p.title()
+	c = p.drawLine(c, titleSize, ink, title)
+	c = p.drawLine(c, textSize, inkColor, p.subtitle())
+	c.Max.Y -= 5
+	c = p.drawLegend(c, p.legend())
+	c = p.drawFoot(c, p.notes)
+	side := min(sideMax, sideShare*c.Size().X)
+	cut := c.Min.Y + lowShare*c.Size().Y
+	upper, lower, table := c, c, c
+	upper.Max.X, lower.Max.X, table.Min.X = c.Max.X-side, c.Max.X-side, c.Max.X-side+14
+	upper.Min.Y, lower.Max.Y, table.Max.Y = cut, cut, cut
+	upper.Max.Y -= markRow
+
+	above, below := p.axes(p.top, upper), p.axes(p.free, lower)
+	above.HideX()
+	ticks, label := p.ticks(lower.Size().X)
+	below.X.Tick.Marker, below.X.Label.Text = plot.ConstantTicks(ticks), label
+	wide := max(labelWidth(above), labelWidth(below))
+	above.Add(layer(p.drawMap), layer(p.drawCard), layer(p.drawMarks))
+	below.Add(layer(drawGrid), layer(p.drawFree), layer(p.drawMarks))
+	upper.Min.X += wide - labelWidth(above)
+	lower.Min.X += wide - labelWidth(below)
+	lower = p.drawLine(draw.Crop(lower, 0, 0, 0, -4), textSize, inkColor, "free memory")
+	above.Draw(upper)
+	below.Draw(lower)
+	data := above.DataCanvas(upper)
+	_, y := above.Transforms(&data)
+	data.Min.X, data.Max.X = table.Min.X, c.Max.X
+	p.drawMoment(data, y)
+	p.drawTable(draw.Crop(table, 0, 0, 0, -12))
+}
+
+// axes are a panel's, of values up to top.
+func (p *segmentsPicture) axes(top float64, c draw.Canvas) *plot.Plot {
+	g := newAxes()
+	g.Y.Min, g.Y.Max = 0, max(1, 1.02*top)
+	g.Y.Tick.Marker = plot.ConstantTicks(valueTicks(0, top, check.Bytes, max(2, int(c.Size().Y/40))))
+	g.X.Min, g.X.Max = p.ends()
+	return g
+}
+
+// ends are those of the x axis: a file reaches from the number before its own to its own.
+func (p *segmentsPicture) ends() (from, to float64) {
+	from = p.at(p.frames[0]) - 1
+	if p.files > 0 {
+		from = float64(max(1, p.frames[0].of.file) - 1)
+	}
+	return from, max(p.at(p.frames[len(p.frames)-1]), from+1)
+}
+
+// at is a frame's place on the x axis.
+func (p *segmentsPicture) at(f *frame) float64 {
+	if p.files == 0 {
+		return float64(f.number)
+	}
+	return float64(f.of.file-1) + float64(f.place)/float64(f.of.maps[p.lane])
+}
+
+func (p *segmentsPicture) ticks(width vg.Length) ([]plot.Tick, string) {
+	from, to := p.ends()
+	label := "file"
+	if p.files == 0 {
+		label = "segment map"
+	}
+	ticks := countTicks(from+1, to, max(2, int(width/70)))
+	for i := range ticks {
+		ticks[i].Value -= 0.5 // in the middle of the file
+	}
+	return ticks, label
+}
+
+func (p *segmentsPicture) legend() []legendEntry {
+	fill := func(ink color.Color) func(c draw.Canvas, r vg.Rectangle) {
+		return func(c draw.Canvas, r vg.Rectangle) {
+			c.FillPolygon(ink, corners(r))
+			c.StrokeLines(draw.LineStyle{Color: color.Gray{Y: 0xA0}, Width: 0.5}, append(corners(r), r.Min))
+		}
+	}
+	var out []legendEntry
+	names := [uses]string{
+		"in use", "freed, a stream may still use it", "free, but pinned by what is in use in the same segment",
+		"free, can be given back to the driver",
+	}
+	for _, use := range []int{inUse, pinned, releasable, pending} {
+		if use != pending || p.has(pending) {
+			out = append(out, legendEntry{names[use], fill(useColors[use])})
+		}
+	}
+	if p.total > 0 {
+		out = append(out, legendEntry{"not reserved", fill(voidColor)})
+	}
+	if p.others {
+		out = append(out, legendEntry{"others, contexts", fill(othersColor)})
+	}
+	if p.failures > 0 {
+		out = append(out, legendEntry{"out of memory", func(c draw.Canvas, r vg.Rectangle) {
+			at := middle(r)
+			at.Y -= markHeight / 2
+			drawFailure(c, at)
+		}})
+	}
+	return out
+}
+
+func (p *segmentsPicture) has(use int) bool {
+	for _, f := range p.frames {
+		for i := range f.bands {
+			if f.bands[i].parts[use] > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// drawFailure is an allocation that failed: a triangle whose tip is at a point.
+func drawFailure(c draw.Canvas, tip vg.Point) {
+	const half = 5
+	c.FillPolygon(failedColor, []vg.Point{tip, {X: tip.X - half, Y: tip.Y + markHeight}, {X: tip.X + half, Y: tip.Y + markHeight}})
+}
+
+// drawCard draws the bounds: the card, and what the process may take of it.
+func (p *segmentsPicture) drawCard(c draw.Canvas, g *plot.Plot) {
+	if p.total == 0 {
+		return
+	}
+	_, y := g.Transforms(&c)
+	at := y(p.total)
+	c.StrokeLine2(draw.LineStyle{Color: inkColor, Width: 1.2}, c.Min.X, at, c.Max.X, at)
+	sty := textStyle(smallSize, inkColor, text.XRight, text.YBottom)
+	c.FillText(sty, vg.Point{X: c.Max.X, Y: at + 2 + sty.FontExtents().Descent}, p.encode("card: "+bytesOf(p.total)))
+}
+
+// drawMarks draws where allocations failed, and which moment is shown beside.
+func (p *segmentsPicture) drawMarks(c draw.Canvas, g *plot.Plot) {
+	x, _ := g.Transforms(&c)
+	last := vg.Length(-100)
+	for _, f := range p.frames {
+		if at := x(p.at(f)); f.requested > 0 && at-last >= 3 {
+			drawFailure(c, vg.Point{X: at, Y: c.Max.Y})
+			last = at
+		}
+	}
+	ink := color.Color(inkColor)
+	if p.moment.requested > 0 {
+		ink = failedColor
+	}
+	at := x(p.at(p.moment))
+	c.StrokeLine2(draw.LineStyle{Color: color.White, Width: 2.6}, at, c.Min.Y, at, c.Max.Y)
+	c.StrokeLine2(draw.LineStyle{Color: ink, Width: 1.4}, at, c.Min.Y, at, c.Max.Y)
+}
+
+// drawFree draws what is free in sum and in one piece, between the two what is of no use to a large request.
+func (p *segmentsPicture) drawFree(c draw.Canvas, g *plot.Plot) {
+	x, y := g.Transforms(&c)
+	var sums, pieces []vg.Point
+	before := c.Min.X
+	for _, f := range p.frames { // a map is drawn as wide as in the map above
+		at := x(p.at(f))
+		for _, at := range []vg.Length{before, at} {
+			sums = append(sums, vg.Point{X: at, Y: y(float64(f.free()))})
+			pieces = append(pieces, vg.Point{X: at, Y: y(float64(f.piece()))})
+		}
+		before = at
+	}
+	around := append([]vg.Point{}, sums...)
+	for i := len(pieces) - 1; i >= 0; i-- {
+		around = append(around, pieces[i])
+	}
+	c.FillPolygon(tint(reservedColor, 0.45), around)
+	c.StrokeLines(draw.LineStyle{Color: reservedColor, Width: 1.6}, sums)
+	c.StrokeLines(draw.LineStyle{Color: inkColor, Width: 2}, pieces)
+	last := vg.Length(-100)
+	for _, f := range p.frames {
+		if at := x(p.at(f)); f.requested > 0 && at-last >= 6 {
+			drawCross(c, vg.Point{X: at, Y: y(float64(f.requested))})
+			last = at
+		}
+	}
+}
+
+// drawTable lists what there is at the moment, by colour.
+func (p *segmentsPicture) drawTable(c draw.Canvas) {
+	f := p.moment
+	type row struct {
+		ink   color.Color
+		name  string
+		bytes int64
+	}
+	rows := []row{
+		{useColors[inUse], useNames[inUse], f.sums.Allocated},
+		{useColors[pending], useNames[pending], f.sums.Pending},
+		{useColors[pinned], useNames[pinned], f.sums.Pinned()},
+		{useColors[releasable], useNames[releasable], f.sums.Releasable},
+		{voidColor, "not reserved", f.unreserved},
+		{othersColor, "others, contexts", f.others()},
+	}
+	name, value := textStyle(textSize, inkColor, text.XLeft, text.YCenter), textStyle(textSize, inkColor, text.XRight, text.YCenter)
+	const line = textSize * 1.5
+	y := c.Max.Y
+	for _, r := range rows {
+		if r.bytes == 0 && r.name != useNames[releasable] && r.name != "not reserved" {
+			continue
+		}
+		if y -= line; y < c.Min.Y {
+			return
+		}
+		box := vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y - 5}, Max: vg.Point{X: c.Min.X + 16, Y: y + 5}}
+		c.FillPolygon(r.ink, corners(box))
+		c.StrokeLines(draw.LineStyle{Color: color.Gray{Y: 0xA0}, Width: 0.5}, append(corners(box), box.Min))
+		c.FillText(name, vg.Point{X: c.Min.X + 22, Y: y}, p.encode(fit(name, r.name, c.Size().X-90)))
+		c.FillText(value, vg.Point{X: c.Max.X, Y: y}, p.encode(parser.FormatBytes(r.bytes)))
+	}
+}
