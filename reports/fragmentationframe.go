@@ -42,6 +42,8 @@ type frame struct {
 	sums       parser.SegmentSums
 	unreserved int64 // what the driver still has for the process; 0 where that is not known
 	bands      []band
+	// largest is where the largest free block begins on top of what is below it, in bytes.
+	largest int64
 }
 
 // free is everything that is not in use, cached or with the driver, in bytes.
@@ -49,6 +51,9 @@ func (f *frame) free() int64 { return f.sums.Free + f.unreserved }
 
 // piece is the largest request that could be had: the largest block, or what the driver has once it got back what it can.
 func (f *frame) piece() int64 { return max(f.sums.LargestFree, f.sums.Releasable+f.unreserved) }
+
+// cached says that the largest piece is a cached block, not what the driver has.
+func (f *frame) cached() bool { return f.sums.LargestFree > f.sums.Releasable+f.unreserved }
 
 // stranded is what is free and not in one piece.
 func (f *frame) stranded() int64 { return f.free() - f.piece() }
@@ -64,14 +69,15 @@ const (
 
 // A band is a part of what is reserved: a block, or several that are too small to be told apart.
 type band struct {
-	size   int64
-	parts  [uses]float32 // shares of it
-	begins bool          // a segment begins with it
+	size  int64
+	parts [uses]float32 // shares of it
+	// segment is the size of the segment that begins with it, 0 where none does.
+	segment int64
 }
 
 const (
 	framesMax = 512 // a picture has no room for more
-	bandsMax  = 768 // nor for more of these on top of one another
+	bandsMax  = 512 // nor for more of these on top of one another
 )
 
 // add takes a map.
@@ -116,25 +122,29 @@ func (f *frame) stack(segments []parser.Segment) {
 	var b band
 	var bytes [uses]int64
 	flush := func() {
-		if b.size > 0 {
-			for i := range bytes {
-				b.parts[i] = float32(bytes[i]) / float32(b.size)
-			}
-			f.bands = append(f.bands, b)
+		if b.size == 0 {
+			return
 		}
+		for i := range bytes {
+			b.parts[i] = float32(bytes[i]) / float32(b.size)
+		}
+		f.bands = append(f.bands, b)
 		b, bytes = band{}, [uses]int64{}
 	}
+	height := int64(0)
 	for i := range segments {
 		s := &segments[i]
-		if b.size+s.Size >= grain {
+		if s.Size >= grain {
 			flush()
-			b.begins = true
+			b.segment = s.Size
 		}
 		for p := range s.Pieces() {
-			if p.Size >= grain || b.size+p.Size > grain && b.size > grain/4 {
-				begins := b.begins && b.size == 0
+			if p.State == parser.BlockFree && !s.Small && p.Size == f.sums.LargestFree {
+				f.largest = height
+			}
+			height += p.Size
+			if p.Size >= grain {
 				flush()
-				b.begins = begins
 			}
 			b.size += p.Size
 			bytes[useOf(p)] += p.Size

@@ -20,8 +20,7 @@ const pixel = vg.Inch / 96
 // blocks.
 func (p *segmentsPicture) drawMap(c draw.Canvas, g *plot.Plot) {
 	x, y := g.Transforms(&c)
-	snap := func(at vg.Length) vg.Length { return vg.Length(math.Round(float64(at/pixel))) * pixel }
-	area := vg.Rectangle{Min: vg.Point{X: snap(c.Min.X), Y: snap(y(0))}, Max: vg.Point{X: snap(c.Max.X), Y: snap(y(p.top))}}
+	area := snapped(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y(0)}, Max: vg.Point{X: c.Max.X, Y: y(p.top)}})
 	img := image.NewNRGBA(image.Rect(0, 0, max(1, int(area.Size().X/pixel+0.5)), max(1, int(area.Size().Y/pixel+0.5))))
 	from := 0
 	for _, f := range p.frames {
@@ -33,19 +32,30 @@ func (p *segmentsPicture) drawMap(c draw.Canvas, g *plot.Plot) {
 	c.StrokeLine2(draw.LineStyle{Color: softColor, Width: 0.8}, c.Min.X, area.Min.Y, c.Max.X, area.Min.Y)
 }
 
+// snapped is a rectangle whose edges lie between pixels.
+func snapped(r vg.Rectangle) vg.Rectangle {
+	for _, at := range []*vg.Length{&r.Min.X, &r.Min.Y, &r.Max.X, &r.Max.Y} {
+		*at = vg.Length(math.Round(float64(*at/pixel))) * pixel
+	}
+	return r
+}
+
+// edgeRows is how many rows of pixels a segment must have for its edge to be drawn.
+const edgeRows = 6
+
 // drawColumn draws a map as wide as its time, the bytes of each row of pixels mixed.
 func (p *segmentsPicture) drawColumn(img *image.NRGBA, from, to int, f *frame) {
 	height := img.Rect.Dy()
 	perRow := p.top / float64(height)
 	rows := make([][uses]float64, height) // bytes
 	begins := make([]bool, height)
-	at, last := 0.0, -1
+	at := 0.0
 	for i := range f.bands {
 		b := &f.bands[i]
 		end := at + float64(b.size)
 		row := int(at / perRow)
-		if b.begins && row > last+3 && row < height { // nearer ones would hide what they part
-			begins[row], last = i > 0, row
+		if float64(b.segment) >= edgeRows*perRow && row < height {
+			begins[row] = i > 0
 		}
 		for ; row < height && float64(row)*perRow < end; row++ {
 			part := min(end, float64(row+1)*perRow) - max(at, float64(row)*perRow)
@@ -59,8 +69,17 @@ func (p *segmentsPicture) drawColumn(img *image.NRGBA, from, to int, f *frame) {
 	if f.total > 0 {
 		others = float64(f.total - f.others())
 	}
+	pin := -pinRows
 	for row, bytes := range rows {
-		ink := mixed(bytes, perRow)
+		parts := shares(bytes, perRow)
+		used, sum := parts[inUse], parts[inUse]+parts[pending]+parts[pinned]+parts[releasable]
+		if used > 0 && used < leastUse*sum && row >= pin+pinRows {
+			for use := range parts {
+				parts[use] *= (1 - leastUse) * sum / (sum - used)
+			}
+			parts[inUse], pin = leastUse*sum, row
+		}
+		ink := mixed(parts)
 		if begins[row] {
 			ink = tintOver(ink)
 		}
@@ -73,23 +92,33 @@ func (p *segmentsPicture) drawColumn(img *image.NRGBA, from, to int, f *frame) {
 	}
 }
 
-// leastUse is how much of a row's colour is that of what is in use, where there is any: a tensor of a few bytes pins a segment,
-// and must be seen.
-const leastUse = 0.6
+// A tensor of a few bytes pins a segment, and must be seen: leastUse is how much of a row's colour is that of what is in use,
+// where there is any, and pinRows how far such rows are apart, so that many of them hide nothing.
+const (
+	leastUse = 0.8
+	pinRows  = 4
+)
 
-// mixed is the colour of a row of so many bytes.
-func mixed(bytes [uses]float64, all float64) color.NRGBA {
-	var parts [uses]float64
-	sum := 0.0
-	for use, n := range bytes {
-		parts[use] = n / all
-		sum += parts[use]
+// shares are those of the colours of a row: mostly that of what it has most of, so that it is one of the legend's.
+func shares(bytes [uses]float64, all float64) (parts [uses]float64) {
+	sum, squares := 0.0, 0.0
+	for _, n := range bytes {
+		sum += n / all
+		squares += n * n
 	}
-	if used := parts[inUse]; used > 0 && used < leastUse && parts[pinned] > 0 {
-		for use := range parts {
-			parts[use] *= (sum - min(sum, leastUse)) / (sum - used)
+	for use, n := range bytes {
+		if n > 0 {
+			parts[use] = n * n / squares * sum
 		}
-		parts[inUse] = min(sum, leastUse)
+	}
+	return parts
+}
+
+// mixed is the colour of a row.
+func mixed(parts [uses]float64) color.NRGBA {
+	sum := 0.0
+	for _, share := range parts {
+		sum += share
 	}
 	var rgb [3]float64
 	add := func(c color.NRGBA, share float64) {
@@ -124,31 +153,51 @@ func (p *segmentsPicture) drawMoment(c draw.Canvas, y func(float64) vg.Length) {
 	}
 	c.FillText(head, vg.Point{X: c.Min.X, Y: y(p.top) + 2 + head.FontExtents().Descent}, p.encode(fit(head, words, width)))
 
-	column := vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y(0)}, Max: vg.Point{X: c.Min.X + 0.3*width, Y: y(p.top)}}
-	img := image.NewNRGBA(image.Rect(0, 0, 1, max(1, int(column.Size().Y/pixel+0.5))))
-	p.drawColumn(img, 0, 1, f)
-	wideImg := image.NewNRGBA(image.Rect(0, 0, max(1, int(column.Size().X/pixel+0.5)), img.Rect.Dy()))
-	for row := range img.Rect.Dy() {
-		for x := range wideImg.Rect.Dx() {
-			wideImg.SetNRGBA(x, row, img.NRGBAAt(0, row))
-		}
-	}
-	c.DrawImage(column, wideImg)
+	column := snapped(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y(0)}, Max: vg.Point{X: c.Min.X + 0.3*width, Y: y(p.top)}})
+	p.fillColumn(c, column, f)
 	c.StrokeLines(draw.LineStyle{Color: softColor, Width: 0.8}, append(corners(column), column.Min))
 
 	bars := p.bars(f)
 	const gap = 12
 	left := column.Max.X + 2*gap
 	each := (c.Max.X - left + gap) / vg.Length(len(bars))
+	if f.cached() {
+		// From the block to its bar.
+		low, high := y(float64(f.largest)), y(float64(f.largest+f.sums.LargestFree))
+		box := vg.Rectangle{Min: vg.Point{X: column.Min.X, Y: low}, Max: vg.Point{X: column.Max.X, Y: high}}
+		c.StrokeLines(draw.LineStyle{Color: inkColor, Width: 2}, append(corners(box), box.Min))
+		c.StrokeLine2(leaderStyle, box.Max.X, low, left, y(0))
+		c.StrokeLine2(leaderStyle, box.Max.X, high, left, y(float64(f.sums.LargestFree)))
+	}
+	if f.requested > 0 {
+		at := y(float64(f.requested))
+		c.StrokeLine2(draw.LineStyle{Color: failedColor, Width: 1, Dashes: []vg.Length{4, 3}}, left, at, c.Max.X, at)
+	}
 	for i, b := range bars {
 		p.drawBar(c, y, vg.Rectangle{
 			Min: vg.Point{X: left + vg.Length(i)*each, Y: y(0)}, Max: vg.Point{X: left + vg.Length(i+1)*each - gap, Y: y(0)},
 		}, b)
 	}
 	c.StrokeLine2(draw.LineStyle{Color: softColor, Width: 0.8}, c.Min.X, y(0), c.Max.X, y(0))
-	if f.requested > 0 {
-		at := y(float64(f.requested))
-		c.StrokeLine2(draw.LineStyle{Color: failedColor, Width: 1, Dashes: []vg.Length{4, 3}}, left, at, c.Max.X, at)
+}
+
+var leaderStyle = draw.LineStyle{Color: color.Gray{Y: 0x90}, Width: 0.8}
+
+// fillColumn fills a rectangle with a map. It is of shapes: two images would make a PDF that differs from one time to the next.
+func (p *segmentsPicture) fillColumn(c draw.Canvas, at vg.Rectangle, f *frame) {
+	img := image.NewNRGBA(image.Rect(0, 0, 1, max(1, int(at.Size().Y/pixel+0.5))))
+	p.drawColumn(img, 0, 1, f)
+	rows := img.Rect.Dy()
+	height := at.Size().Y / vg.Length(rows)
+	for row := 0; row < rows; {
+		end := row + 1
+		for end < rows && img.NRGBAAt(0, end) == img.NRGBAAt(0, row) {
+			end++
+		}
+		c.FillPolygon(img.NRGBAAt(0, row), corners(vg.Rectangle{
+			Min: vg.Point{X: at.Min.X, Y: at.Max.Y - vg.Length(end)*height}, Max: vg.Point{X: at.Max.X, Y: at.Max.Y - vg.Length(row)*height},
+		}))
+		row = end
 	}
 }
 
@@ -168,16 +217,14 @@ type barPart struct {
 func (p *segmentsPicture) bars(f *frame) []bar {
 	driver := []barPart{{useColors[releasable], f.sums.Releasable}, {voidColor, f.unreserved}}
 	piece := bar{[2]string{"in one", "piece"}, driver, f.piece()}
-	if f.sums.LargestFree >= f.sums.Releasable+f.unreserved {
+	if f.cached() {
 		piece.parts = []barPart{{useColors[pinned], f.sums.LargestFree}}
 	}
-	out := []bar{
-		{[2]string{"free", "in sum"}, append([]barPart{{useColors[pinned], f.sums.Pinned()}}, driver...), f.free()}, piece,
-	}
+	out := []bar{piece}
 	if f.requested > 0 {
 		out = append(out, bar{[2]string{"asked", "for"}, []barPart{{failedColor, f.requested}}, f.requested})
 	}
-	return out
+	return append(out, bar{[2]string{"free", "in sum"}, append([]barPart{{useColors[pinned], f.sums.Pinned()}}, driver...), f.free()})
 }
 
 // drawBar draws a bar with its value above it and its name below.
@@ -194,6 +241,14 @@ func (p *segmentsPicture) drawBar(c draw.Canvas, y func(float64) vg.Length, at v
 	c.StrokeLines(draw.LineStyle{Color: softColor, Width: 0.8}, append(corners(at), at.Min))
 	mid := (at.Min.X + at.Max.X) / 2
 	value := textStyle(textSize, inkColor, text.XCenter, text.YBottom)
+	half := value.Width(parser.FormatBytes(b.bytes))/2 + 2
+	if room := at.Size().X/2 + 4; half > room {
+		value = textStyle(textSize*room/half, inkColor, text.XCenter, text.YBottom)
+		half = room
+	}
+	c.FillPolygon(color.White, corners(vg.Rectangle{
+		Min: vg.Point{X: mid - half, Y: at.Max.Y + 1}, Max: vg.Point{X: mid + half, Y: at.Max.Y + 3 + textSize},
+	}))
 	c.FillText(value, vg.Point{X: mid, Y: at.Max.Y + 3 + value.FontExtents().Descent}, p.encode(parser.FormatBytes(b.bytes)))
 	name := textStyle(textSize, inkColor, text.XCenter, text.YTop)
 	for i, line := range b.name {

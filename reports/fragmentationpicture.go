@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"image/color"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -119,7 +120,7 @@ var (
 // How much room the parts have, in points.
 const (
 	sideShare, sideMax = 0.32, 350 // of the width: the moment
-	lowShare           = 0.3       // of the height: what is free
+	lowShare, lowLeast = 0.33, 120 // of the height, and not less: what is free
 	markRow            = 20        // above the data: the failed allocations
 )
 
@@ -132,29 +133,37 @@ func (p *segmentsPicture) draw(c draw.Canvas) {
 	c = p.drawLegend(c, p.legend())
 	c = p.drawFoot(c, p.notes)
 	side := min(sideMax, sideShare*c.Size().X)
-	cut := c.Min.Y + lowShare*c.Size().Y
+	cut := c.Min.Y + min(max(lowShare*c.Size().Y, lowLeast), c.Size().Y/2)
+	const names = 2.6 * textSize // of the bars, below the data
 	upper, lower, table := c, c, c
 	upper.Max.X, lower.Max.X, table.Min.X = c.Max.X-side, c.Max.X-side, c.Max.X-side+14
-	upper.Min.Y, lower.Max.Y, table.Max.Y = cut, cut, cut
+	upper.Min.Y, lower.Max.Y, table.Max.Y = cut, cut, cut-names
+	upper = p.drawLine(upper, textSize, inkColor, "memory of the card: segment on segment, the oldest at the bottom")
 	upper.Max.Y -= markRow
 
 	above, below := p.axes(p.top, upper), p.axes(p.free, lower)
 	above.HideX()
 	ticks, label := p.ticks(lower.Size().X)
 	below.X.Tick.Marker, below.X.Label.Text = plot.ConstantTicks(ticks), label
-	wide := max(labelWidth(above), labelWidth(below))
 	above.Add(layer(p.drawMap), layer(p.drawCard), layer(p.drawMarks))
-	below.Add(layer(drawGrid), layer(p.drawFree), layer(p.drawMarks))
-	upper.Min.X += wide - labelWidth(above)
-	lower.Min.X += wide - labelWidth(below)
-	lower = p.drawLine(draw.Crop(lower, 0, 0, 0, -4), textSize, inkColor, "free memory")
+	below.Add(layer(drawGrid), layer(p.drawFree), layer(p.drawMark))
+	lower = p.drawLegend(draw.Crop(lower, 0, 0, 0, -8), p.freeLegend())
+	lower.Max.Y -= 2
+	upper, lower = aligned(above, upper, below, lower)
 	above.Draw(upper)
 	below.Draw(lower)
 	data := above.DataCanvas(upper)
 	_, y := above.Transforms(&data)
 	data.Min.X, data.Max.X = table.Min.X, c.Max.X
 	p.drawMoment(data, y)
-	p.drawTable(draw.Crop(table, 0, 0, 0, -12))
+	p.drawTable(draw.Crop(table, 0, 0, 0, -4))
+}
+
+// aligned crops the canvases of two plots so that their data are as wide, one above the other.
+func aligned(above *plot.Plot, upper draw.Canvas, below *plot.Plot, lower draw.Canvas) (u, l draw.Canvas) {
+	a, b := above.DataCanvas(upper), below.DataCanvas(lower)
+	left, right := max(a.Min.X, b.Min.X), min(a.Max.X, b.Max.X)
+	return draw.Crop(upper, left-a.Min.X, right-a.Max.X, 0, 0), draw.Crop(lower, left-b.Min.X, right-b.Max.X, 0, 0)
 }
 
 // axes are a panel's, of values up to top.
@@ -229,6 +238,31 @@ func (p *segmentsPicture) legend() []legendEntry {
 	return out
 }
 
+// freeLegend is that of what is free.
+func (p *segmentsPicture) freeLegend() []legendEntry {
+	line := func(sty draw.LineStyle) func(c draw.Canvas, r vg.Rectangle) {
+		return func(c draw.Canvas, r vg.Rectangle) {
+			y := middle(r).Y
+			c.StrokeLine2(sty, r.Min.X, y, r.Max.X, y)
+		}
+	}
+	out := []legendEntry{
+		{"free in sum", line(sumStyle)},
+		{"in one piece", line(pieceStyle)},
+		{"in other pieces", func(c draw.Canvas, r vg.Rectangle) { c.FillPolygon(strandedColor, corners(r)) }},
+	}
+	if p.failures > 0 {
+		out = append(out, legendEntry{"asked for in vain", func(c draw.Canvas, r vg.Rectangle) { drawCross(c, middle(r)) }})
+	}
+	return out
+}
+
+var (
+	sumStyle      = draw.LineStyle{Color: reservedColor, Width: 1.6}
+	pieceStyle    = draw.LineStyle{Color: inkColor, Width: 2}
+	strandedColor = tint(reservedColor, 0.45)
+)
+
 func (p *segmentsPicture) has(use int) bool {
 	for _, f := range p.frames {
 		for i := range f.bands {
@@ -254,11 +288,9 @@ func (p *segmentsPicture) drawCard(c draw.Canvas, g *plot.Plot) {
 	_, y := g.Transforms(&c)
 	at := y(p.total)
 	c.StrokeLine2(draw.LineStyle{Color: inkColor, Width: 1.2}, c.Min.X, at, c.Max.X, at)
-	sty := textStyle(smallSize, inkColor, text.XRight, text.YBottom)
-	c.FillText(sty, vg.Point{X: c.Max.X, Y: at + 2 + sty.FontExtents().Descent}, p.encode("card: "+bytesOf(p.total)))
 }
 
-// drawMarks draws where allocations failed, and which moment is shown beside.
+// drawMarks draws where allocations failed.
 func (p *segmentsPicture) drawMarks(c draw.Canvas, g *plot.Plot) {
 	x, _ := g.Transforms(&c)
 	last := vg.Length(-100)
@@ -268,6 +300,12 @@ func (p *segmentsPicture) drawMarks(c draw.Canvas, g *plot.Plot) {
 			last = at
 		}
 	}
+	p.drawMark(c, g)
+}
+
+// drawMark draws which moment is shown beside.
+func (p *segmentsPicture) drawMark(c draw.Canvas, g *plot.Plot) {
+	x, _ := g.Transforms(&c)
 	ink := color.Color(inkColor)
 	if p.moment.requested > 0 {
 		ink = failedColor
@@ -290,13 +328,13 @@ func (p *segmentsPicture) drawFree(c draw.Canvas, g *plot.Plot) {
 		}
 		before = at
 	}
-	around := append([]vg.Point{}, sums...)
-	for i := len(pieces) - 1; i >= 0; i-- {
-		around = append(around, pieces[i])
+	around := slices.Clone(sums)
+	for _, at := range slices.Backward(pieces) {
+		around = append(around, at)
 	}
-	c.FillPolygon(tint(reservedColor, 0.45), around)
-	c.StrokeLines(draw.LineStyle{Color: reservedColor, Width: 1.6}, sums)
-	c.StrokeLines(draw.LineStyle{Color: inkColor, Width: 2}, pieces)
+	c.FillPolygon(strandedColor, around)
+	c.StrokeLines(sumStyle, sums)
+	c.StrokeLines(pieceStyle, pieces)
 	last := vg.Length(-100)
 	for _, f := range p.frames {
 		if at := x(p.at(f)); f.requested > 0 && at-last >= 6 {

@@ -112,7 +112,8 @@ func drawing(w io.Writer, format string, opts PlotOptions, drawOn func(c draw.Ca
 	switch format {
 	case "pdf":
 		data = undated(data)
-	case "svg": // Arial is as wide as Liberation Sans, which few machines have
+	case "svg": // Arial is as wide as Liberation Sans, which few machines have; images are PNGs, whatever the library calls them
+		data = bytes.ReplaceAll(data, []byte("data:image/jpg;base64,"), []byte("data:image/png;base64,"))
 		data = bytes.ReplaceAll(data, []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
 	}
 	if _, err := w.Write(data); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -14,8 +15,11 @@ import (
 type plotOptions struct {
 	output string
 	over   string
-	read   readOptions
-	size   reports.PlotOptions
+	// fragmentation draws the allocator's segments.
+	fragmentation bool
+
+	read readOptions
+	size reports.PlotOptions
 }
 
 // What a plot may be drawn over.
@@ -31,16 +35,20 @@ func newPlotCommand() *cobra.Command {
 		Short: "Plot memory over time, or what is judged over files",
 		Long: `Plot draws allocated, reserved and device used over time, with the boundaries of files, the stages, the 70 and 85 %
 lines, the high-water mark, and the cleanups that failed. With --over files it draws what the leak, fragmentation, dark-memory,
-drift and throughput checks judge: the value of each file, the shape that was found, and the growth with its 95 % interval. The
-ending of the output's name is the format.` + dialectHelp(),
+drift and throughput checks judge: the value of each file, the shape that was found, and the growth with its 95 % interval. With
+--fragmentation it draws what the allocator holds, segment by segment, where an allocation failed what was free in sum and in
+one piece, and why it did not fit; the log has to have segment maps, as simulate and vramlog.py print them, or is one of
+PyTorch's snapshots. The ending of the output's name is the format.` + dialectHelp(),
 		Example: `  vramsoak plot run.log -o memory.png
   vramsoak plot run.log --over files -o drift.png
+  vramsoak simulate pipeline.yaml > run.log; vramsoak plot run.log --fragmentation -o fragmentation.png
   vramsoak plot runs/*/soak.log -o nights.svg --width 2400`,
 		Args: wants(1, 0, "logs or run folders"),
 		RunE: func(_ *cobra.Command, args []string) error { return runPlot(args, opts) },
 	}
 	cmd.Flags().StringVarP(&opts.output, "output", "o", "memory.png", "`file` to write: .png, .svg or .pdf")
 	cmd.Flags().StringVar(&opts.over, "over", overTime, "what the plot is drawn over: time or files")
+	cmd.Flags().BoolVar(&opts.fragmentation, "fragmentation", false, "draw the allocator's segments over time, and why a request did not fit")
 	cmd.Flags().StringVar(&opts.read.policy, "policy", "", "policy `file`, for what counts as a failed cleanup, and as growth")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	cmd.Flags().IntVar(&opts.size.Width, "width", 1600, "width in pixels")
@@ -52,11 +60,17 @@ func runPlot(paths []string, opts plotOptions) error {
 	if opts.over != overTime && opts.over != overFiles {
 		return fmt.Errorf("--over %s: expected time or files", opts.over)
 	}
+	if opts.fragmentation && opts.over == overFiles {
+		return errors.New("--fragmentation, --over files: expected one of them")
+	}
 	logs, err := logsIn(paths)
 	if err != nil {
 		return err
 	}
 	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(opts.output)), ".")
+	if opts.fragmentation {
+		return runPlotFragmentation(logs, format, opts)
+	}
 	opts.read.trends = opts.over == overFiles
 	sketch := reports.NewSketch(opts.size)
 	tl, report, err := opts.read.judge(logs, sketch)
