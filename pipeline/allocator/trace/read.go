@@ -33,7 +33,14 @@ func Read(r io.Reader, name string) iter.Seq2[Op, error] {
 			if len(text) == 0 {
 				return
 			}
-			l := line{text: bytes.TrimSuffix(text, []byte{'\n'}), canonical: true}
+			text = bytes.TrimSuffix(text, []byte{'\n'})
+			if op := (Op{Line: number}); op.plain(text) {
+				if !yield(op, nil) {
+					return
+				}
+				continue
+			}
+			l := line{text: text, canonical: true}
 			op, something := l.op()
 			if l.bad != nil {
 				l.bad.Name, l.bad.Line = name, number
@@ -54,6 +61,9 @@ func Read(r io.Reader, name string) iter.Seq2[Op, error] {
 	}
 }
 
+// maxStreams bounds the numbers of streams, so that what knows them by number stays small.
+const maxStreams = 1 << 20
+
 // readLong reads the rest of a line.
 func readLong(lines *bufio.Reader, begun []byte) ([]byte, error) {
 	for {
@@ -63,6 +73,42 @@ func readLong(lines *bufio.Reader, begun []byte) ([]byte, error) {
 			return begun, err
 		}
 	}
+}
+
+// plain reads what nearly all lines are, fast: an operation on a block as AppendTo writes it. What it does not read is another
+// operation, written otherwise, or wrong.
+func (o *Op) plain(text []byte) bool {
+	const digits = 18 // of any of so many, the value fits
+	if len(text) < 3 || text[1] != ' ' {
+		return false
+	}
+	var numbers [3]uint64
+	n := 0
+	for i := 1; i < len(text); n++ {
+		if text[i] != ' ' || n == len(numbers) {
+			return false
+		}
+		i++
+		begin, value := i, uint64(0)
+		for ; i < len(text) && text[i]-'0' <= 9; i++ {
+			value = 10*value + uint64(text[i]-'0')
+		}
+		if i == begin || i-begin > digits || text[begin] == '0' && i > begin+1 {
+			return false
+		}
+		numbers[n] = value
+	}
+	o.Kind, o.ID = Kind(text[0]), numbers[0]
+	switch {
+	case o.Kind == Free && n == 1:
+	case o.Kind == Malloc && n >= 2 && numbers[2] < maxStreams:
+		o.Size, o.Stream, o.OnStream = int64(numbers[1]), allocator.Stream(numbers[2]), n == 3
+	case o.Kind == RecordStream && n == 2 && numbers[1] < maxStreams:
+		o.Stream = allocator.Stream(numbers[1])
+	default:
+		return false
+	}
+	return true
 }
 
 // A line is a line of a trace that is being read.
@@ -76,10 +122,10 @@ type line struct {
 
 // op reads the operation; false where there is none, or where it is bad.
 func (l *line) op() (op Op, something bool) {
-	l.blanks(0)
-	if l.ended() {
+	if !l.more() {
 		return op, false
 	}
+	l.canonical = l.at == 0
 	op.Kind = Kind(l.text[l.at])
 	begin := l.at
 	l.at++
@@ -87,7 +133,7 @@ func (l *line) op() (op Op, something bool) {
 	case Malloc:
 		op.ID = l.number("the ID of a block")
 		op.Size = int64(min(l.number("a size in bytes"), math.MaxInt64)) // either is more than any card has
-		if l.blanks(1); !l.ended() {
+		if l.more() {
 			op.Stream, op.OnStream = l.stream(), true
 		}
 	case Free:
@@ -104,7 +150,7 @@ func (l *line) op() (op Op, something bool) {
 		}
 		op.Fraction, l.canonical = fraction, false
 	case Configure:
-		l.blanks(1)
+		l.more()
 		op.Conf = string(l.text[l.at:])
 		l.at = len(l.text)
 	default:
@@ -112,77 +158,71 @@ func (l *line) op() (op Op, something bool) {
 		l.expected("an operation (a, f, s, y, e, r, F, c or S)", l.word())
 		return op, false
 	}
-	if l.blanks(0); !l.ended() {
+	if l.more() {
 		l.expected("the end of the line", l.word())
 	}
 	return op, l.bad == nil
 }
 
-// ended says that only a comment may follow.
-func (l *line) ended() bool {
-	if l.at == len(l.text) {
-		return true
-	}
-	if l.text[l.at] == '#' {
-		l.canonical = false
-		return true
-	}
-	return false
-}
-
-// blanks passes over blanks, of which the canonical form has a number here.
-func (l *line) blanks(canonical int) {
+// more passes over blanks, and says that something other than a comment follows.
+func (l *line) more() bool {
 	begin := l.at
 	for l.at < len(l.text) && isBlank(l.text[l.at]) {
 		l.at++
 	}
-	if n := l.at - begin; n != canonical || n == 1 && l.text[begin] != ' ' {
-		l.canonical = false
+	if l.at == len(l.text) || l.text[l.at] == '#' {
+		l.canonical = l.canonical && begin == len(l.text)
+		return false
 	}
+	l.canonical = l.canonical && l.at == begin+1 && l.text[begin] == ' '
+	return true
 }
 
 // number reads a decimal number. Larger ones than fit are the largest that does, as strtoull has it.
 func (l *line) number(what string) uint64 {
-	l.blanks(1)
-	begin := l.at
-	n := uint64(0)
-	for l.at < len(l.text) {
-		digit := l.text[l.at] - '0'
-		if digit > 9 {
-			break
-		}
-		if n > (math.MaxUint64-uint64(digit))/10 {
-			n, l.canonical = math.MaxUint64, false
+	const digits = 19 // of any of so many, the value fits
+	if !l.more() {
+		l.expected(what, nil)
+		return 0
+	}
+	rest := l.text[l.at:]
+	n, end := uint64(0), 0
+	for end < len(rest) && rest[end]-'0' <= 9 {
+		n = 10*n + uint64(rest[end]-'0')
+		end++
+	}
+	if end > digits {
+		l.canonical = false
+		if parsed, err := strconv.ParseUint(string(rest[:end]), 10, 64); err != nil {
+			n = math.MaxUint64
 		} else {
-			n = 10*n + uint64(digit)
+			n = parsed
 		}
-		l.at++
 	}
-	if l.at == begin || l.at < len(l.text) && !isBlank(l.text[l.at]) && l.text[l.at] != '#' {
-		l.at = begin
+	if end == 0 || end < len(rest) && !isBlank(rest[end]) && rest[end] != '#' {
 		l.expected(what, l.word())
+		return 0
 	}
-	if l.text[min(begin, len(l.text)-1)] == '0' && l.at > begin+1 {
+	if rest[0] == '0' && end > 1 {
 		l.canonical = false
 	}
+	l.at += end
 	return n
 }
 
 func (l *line) stream() allocator.Stream {
-	const most = 1 << 20 // streams, so that what knows them by number stays small
-	begin := l.at
 	n := l.number("a stream, from 0 on")
-	if n >= most {
-		l.at = begin
-		l.blanks(1)
-		l.expected("a stream below "+strconv.Itoa(most), l.word())
+	if n >= maxStreams {
+		l.expected("a stream below "+strconv.Itoa(maxStreams), strconv.AppendUint(nil, n, 10))
 	}
 	return allocator.Stream(n)
 }
 
 // word is what comes next, up to a blank.
 func (l *line) word() []byte {
-	l.blanks(1)
+	for l.at < len(l.text) && isBlank(l.text[l.at]) {
+		l.at++
+	}
 	rest := l.text[l.at:]
 	if end := slices.IndexFunc(rest, isBlank); end >= 0 {
 		rest = rest[:end]
@@ -190,6 +230,9 @@ func (l *line) word() []byte {
 	l.at += len(rest)
 	return rest
 }
+
+// isBlank says what separates words; a carriage return ends lines that were written elsewhere.
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 // expected notes the first thing that is wrong: the word that was just read.
 func (l *line) expected(what string, word []byte) {
@@ -203,6 +246,3 @@ func (l *line) expected(what string, word []byte) {
 	}
 	l.bad = &Error{Column: l.at - len(word) + 1, Expected: what, Found: found}
 }
-
-// isBlank says what separates words; a carriage return ends lines that were written elsewhere.
-func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }

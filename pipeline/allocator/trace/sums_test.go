@@ -1,0 +1,83 @@
+package trace_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"vramsoak/pipeline/allocator"
+	"vramsoak/pipeline/allocator/trace"
+)
+
+const (
+	sums      = "../../../fixtures/allocator/random.sha256"
+	sumSeeds  = 200
+	sumEvents = 1000
+)
+
+// What PyTorch's own allocator prints for random traces over all settings, as sums: a line is a seed, the sum of the trace that it
+// gives, and the sum of what the oracle prints. UPDATE=1 with the oracle (make oracle) makes them anew.
+func TestRandomTraces(t *testing.T) {
+	if os.Getenv("UPDATE") != "" && oracle != "" {
+		updateSums(t)
+	}
+	file, err := os.ReadFile(sums)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Split(strings.TrimSpace(string(file)), "\n")
+	if len(want) != sumSeeds {
+		t.Fatalf("%s: expected %d lines, found %d", sums, sumSeeds, len(want))
+	}
+	for seed, line := range want {
+		var wantSeed int
+		var wantTrace, wantOutput string
+		if _, err := fmt.Sscan(line, &wantSeed, &wantTrace, &wantOutput); err != nil || wantSeed != seed {
+			t.Fatalf("%s:%d: expected a seed and two sums, found %q", sums, seed+1, line)
+		}
+		settings, text := randomText(uint64(seed))
+		config, err := allocator.ParseConfig(settings.Conf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		output := sha256.New()
+		device := settings.Device()
+		_, err = trace.Replay(output, trace.Read(bytes.NewReader(text), "random"), device, allocator.New(device, config),
+			trace.Options{Segments: settings.Segments})
+		if err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+		gotTrace, gotOutput := fmt.Sprintf("%x", sha256.Sum256(text)), fmt.Sprintf("%x", output.Sum(nil))
+		switch {
+		case gotTrace != wantTrace:
+			t.Errorf("seed %d: the trace is another than it was: what it is made of changed, or what memory the model has", seed)
+		case gotOutput != wantOutput:
+			t.Errorf("seed %d: the model prints other lines than PyTorch; make oracle shows which", seed)
+		}
+	}
+}
+
+// randomText is the text of a seed's trace.
+func randomText(seed uint64) (trace.Settings, []byte) {
+	settings, _ := trace.Draw(seed)
+	var text []byte
+	for op := range settings.Random(seed, sumEvents) {
+		text = append(op.AppendTo(text), '\n')
+	}
+	return settings, text
+}
+
+func updateSums(t *testing.T) {
+	t.Helper()
+	var b strings.Builder
+	for seed := range uint64(sumSeeds) {
+		settings, text := randomText(seed)
+		fmt.Fprintf(&b, "%d %x %x\n", seed, sha256.Sum256(text), sha256.Sum256(runOracle(t, settings, text)))
+	}
+	if err := os.WriteFile(sums, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
