@@ -1,6 +1,7 @@
 package trace_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,7 +44,7 @@ func minimize(t *testing.T, s trace.Settings, path string, operation int, short 
 }
 
 func isDifference(err error) bool {
-	_, is := err.(*difference) //nolint:errorlint // with what the oracle says on it, it is another failure: a trace that is wrong
+	_, is := errors.AsType[*difference](err)
 	return is
 }
 

@@ -1,0 +1,38 @@
+package trace
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"vramsoak/pipeline/allocator"
+)
+
+// The table of live blocks is a map: the same comes out of both, whatever IDs there are.
+func TestLive(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for name, id := range map[string]func() uint64{
+		"counted":   func() uint64 { return r.Uint64N(5000) },
+		"addresses": func() uint64 { return 0x7f0000000000 + r.Uint64N(5000)<<21 },
+		"high":      func() uint64 { return ^uint64(0) - r.Uint64N(5000) },
+	} {
+		table, want := newLive(), map[uint64]allocator.Block{}
+		for step := range 50_000 {
+			id, block := id(), allocator.Block(step)
+			got, found := table.get(id)
+			if b, is := want[id]; is != found || b != got {
+				t.Fatalf("%s, step %d: expected %v %v, found %v %v", name, step, b, is, got, found)
+			}
+			if !found {
+				table.put(id, block)
+				want[id] = block
+			} else if got, found := table.take(id); !found || got != want[id] {
+				t.Fatalf("%s, step %d: expected %v, found %v %v", name, step, want[id], got, found)
+			} else {
+				delete(want, id)
+			}
+			if table.count != len(want) {
+				t.Fatalf("%s, step %d: expected %d live blocks, found %d", name, step, len(want), table.count)
+			}
+		}
+	}
+}
