@@ -107,6 +107,25 @@ bench-harness: bin/vramsoak
 	@mkdir -p .build
 	ci/bench-harness.sh
 
+# The model of PyTorch's allocator against PyTorch's own, built by ci/oracle: TRACES random traces of EVENTS operations over all
+# settings, the fuzzer's findings, and what programs did (the snapshots in fixtures/logs/torch_snapshot). Takes some minutes.
+TRACES ?= 200
+EVENTS ?= 100000
+.PHONY: oracle
+oracle: bin/vramsoak
+	@ci/oracle/build.sh .build/oracle || { echo "make oracle: not run: see above" >&2; exit 3; }
+	ci/oracle/record.sh .build/oracle/recorded
+	ORACLE=$(CURDIR)/.build/oracle/replay nice go test -count=1 -timeout 120m -v -run 'Oracle|Recorded|Golden|RandomTraces|Fuzz' \
+	  ./pipeline/allocator/trace -oracle.traces=$(TRACES) -oracle.events=$(EVENTS) -oracle.keep=$(CURDIR)/.build/oracle/differences \
+	  -oracle.recorded=$(CURDIR)/.build/oracle/recorded | grep -vE '^(=== RUN|=== NAME| *--- PASS)'
+
+# Events a second of PyTorch's own allocator and of the model on the same traces, in turns; the model's memory.
+.PHONY: bench-allocator
+bench-allocator: bin/vramsoak
+	@ci/oracle/build.sh .build/oracle || { echo "make bench-allocator: not run: see above" >&2; exit 3; }
+	ORACLE=$(CURDIR)/.build/oracle/replay VRAMSOAK=$(CURDIR)/bin/vramsoak go test -count=1 -run Speed -bench Model -timeout 60m -v \
+	  ./pipeline/allocator/trace | grep -vE '^(=== RUN|--- PASS|PASS|goos|goarch|pkg)'
+
 # vramsoak check on large logs of four kinds (SIZE each) against ripgrep and against grep with awk, in turns; prints the table of
 # docs/parse.md.
 SIZE ?= 1GB

@@ -35,6 +35,18 @@ namespace c10::cuda::_internal {
 C10_CUDA_API void setHasPrimaryContext(bool (*has)(DeviceIndex));
 }
 
+// PyTorch 2.6.0 reads the size of a block after it has given it back and deleted it (release_available_cached_blocks: "release_block(*cur,
+// context); totalReleased += (*cur)->size;"). Mostly the size is there yet; now and then it is not, and PyTorch crashes. So that a trace
+// gives the same every time, what is deleted is freed a little later.
+void operator delete(void* memory) noexcept {
+  static void* waiting[16];
+  static unsigned next = 0;
+  std::free(waiting[next]);
+  waiting[next] = memory;
+  next = (next + 1) % 16;
+}
+void operator delete(void* memory, size_t) noexcept { operator delete(memory); }
+
 namespace {
 
 namespace caching = c10::cuda::CUDACachingAllocator;

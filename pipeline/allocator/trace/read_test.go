@@ -125,4 +125,3 @@ func TestReplayErrors(t *testing.T) {
 		}
 	}
 }
-

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# record.sh DIR: writes traces of what programs did to DIR: of the memory snapshots that PyTorch wrote on real cards.
+set -euo pipefail
+[ $# -eq 1 ] || { echo "usage: ci/oracle/record.sh DIR" >&2; exit 2; }
+rm -rf "$1"
+mkdir -p "$1"
+for snapshot in fixtures/logs/torch_snapshot/*.pickle; do
+	bin/vramsoak snapshot "$snapshot" --device 0 --trace "$1/$(basename "$snapshot" .pickle).trace" >/dev/null
+done
