@@ -102,6 +102,10 @@ var aliases = map[string]string{
 	"whisper-large":       "whisper-large-v3", // openai-whisper's "large" since v20231106
 	"whisper-turbo":       "whisper-large-v3-turbo",
 	"whisper-large-turbo": "whisper-large-v3-turbo",
+	"segmentation-3.0":    "pyannote-segmentation-3.0",
+	"ecapa-tdnn":          "spkrec-ecapa-voxceleb",
+	"vit_b_16":            "vit-b-16", // torchvision's builders
+	"vit_l_16":            "vit-l-16",
 }
 
 // Lookup finds a model by a Hugging Face id ("openai/whisper-large-v3"), its name ("whisper-large-v3") or, for Whisper, what

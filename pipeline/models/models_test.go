@@ -106,7 +106,7 @@ func TestLookup(t *testing.T) {
 	}
 	for name, nearest := range map[string]string{
 		"large-v4": "whisper-large-v3", "wisper-tiny": "whisper-tiny", "pyannote/segmentation-3.1": "pyannote-segmentation-3.0",
-		"bge-smal-en": "bge-small-en-v1.5", "vit_b_16": "vit-b-16",
+		"bge-smal-en": "bge-small-en-v1.5", "vit-b_16": "vit-b-16",
 	} {
 		if _, err := Lookup(name); err == nil || !strings.Contains(err.Error(), nearest) {
 			t.Errorf("%q: %v, expected %s to be named", name, err, nearest)

@@ -10,8 +10,8 @@ type vitDims struct {
 
 func vit() []*Model {
 	return []*Model{
-		vitDims{"vit-b-16", "timm/vit_base_patch16_224.augreg_in1k", 768, 12, 12, 3072}.model(),
-		vitDims{"vit-l-16", "", 1024, 24, 16, 4096}.model(),
+		vitDims{"vit-b-16", "google/vit-base-patch16-224", 768, 12, 12, 3072}.model(),
+		vitDims{"vit-l-16", "google/vit-large-patch16-224", 1024, 24, 16, 4096}.model(),
 	}
 }
 
