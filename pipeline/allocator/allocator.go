@@ -370,7 +370,7 @@ func (a *Allocator) SetMemoryFraction(f float64) error {
 // named go back to their defaults, but for expandable_segments and max_non_split_rounding_mb, which stay. The error is a
 // [*ConfigError]; what stands before the mistake is in force then, as in PyTorch.
 func (a *Allocator) Configure(conf string) error {
-	err := a.config.parse(conf)
+	err := a.config.parse(conf, false)
 	a.limits = a.config.limits()
 	return err
 }

@@ -3,6 +3,7 @@ package allocator
 import (
 	"fmt"
 	"math"
+	"strconv"
 )
 
 // A Config is what PYTORCH_CUDA_ALLOC_CONF says. The zero Config is the default.
@@ -20,22 +21,34 @@ const (
 	unlimited        = math.MaxInt64
 )
 
-// ParseConfig reads a value of PYTORCH_CUDA_ALLOC_CONF. It takes what PyTorch takes and refuses what PyTorch refuses; the
-// error is a [*ConfigError].
+// ParseConfig reads a value of PYTORCH_CUDA_ALLOC_CONF. It takes what PyTorch takes, but for the backend cudaMallocAsync,
+// and refuses what PyTorch refuses; the error is a [*ConfigError].
 func ParseConfig(conf string) (Config, error) {
 	var c Config
-	err := c.parse(conf)
+	err := c.parse(conf, true)
 	return c, err
 }
 
 // A ConfigError is a mistake in a value of PYTORCH_CUDA_ALLOC_CONF.
 type ConfigError struct {
 	Offset int    // in bytes, of the mistake
-	Text   string // PyTorch's own
+	Found  string // what is there; empty at the end
+	Text   string // PyTorch's message; "stoi", "stoul" and "stod" are what it says of what is no number, or too large a one
 }
 
 func (e *ConfigError) Error() string {
-	return fmt.Sprintf("PYTORCH_CUDA_ALLOC_CONF, byte %d: %s", e.Offset, e.Text)
+	text := e.Text
+	switch text {
+	case "stoi", "stoul":
+		text = "expected a whole number below 2^31 (PyTorch says only " + text + ")"
+	case "stod":
+		text = "expected a number between 0 and 1 (PyTorch says only stod)"
+	}
+	found := "found " + strconv.Quote(e.Found)
+	if e.Found == "" {
+		found = "found the end"
+	}
+	return fmt.Sprintf("PYTORCH_CUDA_ALLOC_CONF, byte %d: %s; %s", e.Offset, text, found)
 }
 
 // limits is a Config as the allocator uses it.

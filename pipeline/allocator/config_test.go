@@ -2,6 +2,7 @@ package allocator_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -99,7 +100,7 @@ func TestConfigRefused(t *testing.T) {
 		{"pinned_num_register_threads:", 28, "Error, expecting pinned_num_register_threads value"},
 		{"roundup_power2_divisions:[x:1]", 26, "stoul"},
 		{"backend:x", 8, "Unknown allocator backend, options are native and cudaMallocAsync"},
-		{"backend:cudaMallocAsync", 8, "Allocator backend parsed at runtime != allocator backend parsed at load time"},
+		{"backend:cudaMallocAsync", 8, "PyTorch takes backend:cudaMallocAsync, but this is a model of the native backend; leave it out"},
 	} {
 		_, err := allocator.ParseConfig(c.conf)
 		got, ok := errors.AsType[*allocator.ConfigError](err)
@@ -107,8 +108,8 @@ func TestConfigRefused(t *testing.T) {
 			t.Errorf("%q: %v, expected a mistake", c.conf, err)
 			continue
 		}
-		if want := (allocator.ConfigError{Offset: c.offset, Text: c.text}); *got != want {
-			t.Errorf("%q: %+v, expected %+v", c.conf, *got, want)
+		if got.Offset != c.offset || got.Text != c.text || !strings.HasPrefix(c.conf[got.Offset:], got.Found) {
+			t.Errorf("%q: %+v, expected %q at %d", c.conf, *got, c.text, c.offset)
 		}
 	}
 }
@@ -122,12 +123,29 @@ func TestConfigure(t *testing.T) {
 	if err := a.Configure("roundup_power2_divisions:2,max_split_size_mb:1,expandable_segments:False"); err == nil {
 		t.Error("max_split_size_mb:1 is accepted")
 	}
+	err := a.Configure("roundup_power2_divisions:2,backend:cudaMallocAsync")
+	if e, ok := errors.AsType[*allocator.ConfigError](err); !ok ||
+		e.Text != "Allocator backend parsed at runtime != allocator backend parsed at load time" {
+		t.Errorf("a change of the backend: %v", err)
+	}
 	want := allocator.Config{MaxNonSplitRounding: 40 << 20, ExpandableSegments: true}
 	for i := range want.RoundupPower2Divisions {
 		want.RoundupPower2Divisions[i] = 2
 	}
 	if diff := cmp.Diff(want, a.Config()); diff != "" {
 		t.Errorf("settings (-expected +got):\n%s", diff)
+	}
+}
+
+func TestConfigErrorSaysWhatToDo(t *testing.T) {
+	for conf, want := range map[string]string{
+		"max_split_size_mb:big":    `PYTORCH_CUDA_ALLOC_CONF, byte 18: expected a whole number below 2^31 (PyTorch says only stoi); found "big"`,
+		"expandable_segments:true": `PYTORCH_CUDA_ALLOC_CONF, byte 20: Expected a single True/False argument for expandable_segments; found "true"`,
+		"max_split_size_mb":        `PYTORCH_CUDA_ALLOC_CONF, byte 17: Error parsing CachingAllocator settings, expected :; found the end`,
+	} {
+		if _, err := allocator.ParseConfig(conf); err == nil || err.Error() != want {
+			t.Errorf("%q: %v\nexpected %s", conf, err, want)
+		}
 	}
 }
 

@@ -42,6 +42,7 @@ func lexConfig(conf string) []token {
 type configParser struct {
 	*Config
 	conf   string
+	loads  bool // the process begins with this, it does not run yet
 	tokens []token
 	at     int
 	err    *ConfigError
@@ -49,11 +50,11 @@ type configParser struct {
 
 // parse sets what a configuration says (CUDAAllocatorConfig::parseArgs). All but expandable_segments and
 // max_non_split_rounding_mb is set to its default first.
-func (c *Config) parse(conf string) error {
+func (c *Config) parse(conf string, loads bool) error {
 	c.MaxSplitSize = 0
 	c.RoundupPower2Divisions = [roundupIntervals]int64{}
 	c.GarbageCollectionThreshold = 0
-	p := &configParser{Config: c, conf: conf, tokens: lexConfig(conf)}
+	p := &configParser{Config: c, conf: conf, loads: loads, tokens: lexConfig(conf)}
 	for p.at < len(p.tokens) && p.err == nil {
 		p.option()
 		if p.at++; p.at < len(p.tokens) {
@@ -106,7 +107,7 @@ func (p *configParser) fail(text string) {
 	if p.err == nil {
 		p.err = &ConfigError{Offset: len(p.conf), Text: text}
 		if p.at < len(p.tokens) {
-			p.err.Offset = p.tokens[p.at].offset
+			p.err.Offset, p.err.Found = p.tokens[p.at].offset, p.tokens[p.at].text
 		}
 	}
 }
@@ -203,12 +204,13 @@ func (p *configParser) pinnedNumRegisterThreads() {
 	}
 }
 
-// backend is parseAllocatorConfig. The other backend can be had in PyTorch, if it is named when the process begins; this
-// package has it not.
+// backend is parseAllocatorConfig. A process can begin with the other backend, and cannot change to it.
 func (p *configParser) backend() {
 	text, ok := p.value("Error parsing backend value")
 	switch {
 	case !ok || text == "native":
+	case text == "cudaMallocAsync" && p.loads:
+		p.fail("PyTorch takes backend:cudaMallocAsync, but this is a model of the native backend; leave it out")
 	case text == "cudaMallocAsync":
 		p.fail("Allocator backend parsed at runtime != allocator backend parsed at load time")
 	default:
