@@ -139,7 +139,7 @@ func (t *textWriter) footprints(title string, all []Footprint) error {
 
 // proposals writes the smallest change, with what to edit, and the others that were proved.
 func (t *textWriter) proposals(v *Validation) error {
-	if v.Answer == Fits {
+	if v.Answer == Fits || v.Answer == Unsure {
 		return nil
 	}
 	t.WriteByte('\n')

@@ -208,12 +208,12 @@ func answer(s *subject) (*reports.Validation, *check.Report, error) {
 		return nil, nil, err
 	}
 	r.describe(s, v)
-	if r.Answer != validation.Fits {
+	if r.Answer > validation.Unsure {
 		stage := r.Highest().Stage
 		if f := r.outcome.FirstFailure; f != nil && f.Stage != "" {
 			stage = f.Stage
 		}
-		found, err := validation.Search(s.src, s.Path, r.Result, s.trial, validation.Options{
+		found, err := validation.Search(s.src, s.Path, r.Result, s.trial(r.Answer), validation.Options{
 			Files: s.files, Stage: stage, Sample: r.Sample(s.files), Prepare: s.prepare,
 		})
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // answerOf is an answer as reports have it.
 func answerOf(a validation.Answer) reports.Answer {
-	return [...]reports.Answer{reports.Fits, reports.Tight, reports.Fails, reports.DoesNotFit}[a]
+	return [...]reports.Answer{reports.Fits, reports.Unsure, reports.Tight, reports.Fails, reports.DoesNotFit}[a]
 }
 
 // describe puts a simulated run into a validation.
@@ -114,7 +114,7 @@ const tableFiles = 50
 
 // cardTable answers for cards of all sizes, by the models of a family.
 func (s *subject) cardTable() (*reports.CardTable, error) {
-	found, err := validation.Cards(s.Scenario, s.trial, s.files)
+	found, err := validation.Cards(s.Scenario, s.memoryOnly, s.files)
 	if err != nil {
 		return nil, err
 	}

@@ -19,13 +19,28 @@ type simulatedRun struct {
 	report  *check.Report // on its log
 }
 
-// trial is a simulation of the search: up to the first file that fails.
-func (s *subject) trial(of *scenario.Scenario, files validation.Files) (validation.Result, error) {
-	r, err := s.simulate(of, files, true)
+// trial is a simulation of a search that began at an answer: up to the first file that fails. Its log is judged where all files
+// are simulated, and where it was a check that failed; over fewer, what warms up looks like a leak.
+func (s *subject) trial(began validation.Answer) validation.Trial {
+	return func(of *scenario.Scenario, files validation.Files) (validation.Result, error) {
+		if files.Count < s.files && began != validation.Fails {
+			return s.memoryOnly(of, files)
+		}
+		r, err := s.simulate(of, files, true)
+		if err != nil {
+			return validation.Result{}, err
+		}
+		return r.Result, nil
+	}
+}
+
+// memoryOnly is a simulation up to the first file that fails, of which only the memory is looked at.
+func (s *subject) memoryOnly(of *scenario.Scenario, files validation.Files) (validation.Result, error) {
+	o, err := simulator.Run(of, simulator.Options{First: files.First, Files: files.Count, EndAtFailure: true})
 	if err != nil {
 		return validation.Result{}, err
 	}
-	return r.Result, nil
+	return validation.Assess(of, o, float64(s.policy.Peak.Max)).Result, nil
 }
 
 // simulate runs a scenario and judges its log as vramsoak check does. Beyond that, what needs more of the card than the
@@ -53,6 +68,9 @@ func (s *subject) simulate(of *scenario.Scenario, files validation.Files, early 
 		r.Answer = validation.Fails
 	}
 	r.report.Join(s.onCard(r))
+	if r.Answer == validation.Fits && r.report.Verdict == check.Undecided {
+		r.Answer = validation.Unsure
+	}
 	return r, nil
 }
 

@@ -73,7 +73,7 @@ func (a Assessment) Sample(files int) []Files {
 	const judged = 60 // files; a leak needs some, see vramsoak check
 	switch {
 	case a.FirstFailed > 0:
-		return []Files{{1, min(files, a.FirstFailed+max(3, a.FirstFailed/4))}}
+		return until(a.FirstFailed, files)
 	case a.Answer == Fails:
 		return []Files{{1, min(files, judged)}}
 	}

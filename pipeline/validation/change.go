@@ -11,6 +11,7 @@ type Answer int
 // The answers.
 const (
 	Fits       Answer = iota
+	Unsure            // every file has its memory, and a check cannot tell
 	Tight             // every file has its memory, and the card is nearly full
 	Fails             // every file has its memory, and a check fails, such as one on what is given back
 	DoesNotFit        // an allocation failed for good

@@ -56,20 +56,23 @@ func Search(src []byte, name string, now Result, trial Trial, o Options) (*Found
 		return nil, err
 	}
 	e := &explorer{doc: doc, now: now, trial: trial, opts: o}
-	all := lines(doc, s, now, o.Stage)
-	tried := make([][]Change, len(all))
-	if err := inParallel(len(all), func(i int) (err error) {
-		tried[i], err = e.along(all[i], nil)
-		return err
-	}); err != nil {
+	var courses []*course
+	for _, l := range lines(doc, s, now, o.Stage) {
+		courses = append(courses, &course{line: l, sample: o.Sample})
+	}
+	if err := inParallel(len(courses), func(i int) error { return e.along(courses[i], 0) }); err != nil {
 		return nil, err
 	}
-	proved, err := e.prove(tried)
+	alone := make([]course, len(courses)) // as they were before proofs
+	for i, c := range courses {
+		alone[i] = *c
+	}
+	proved, err := e.prove(courses)
 	if err != nil {
 		return nil, err
 	}
 	if !slices.ContainsFunc(proved, fits) {
-		pairs, err := e.pairs(all, tried)
+		pairs, err := e.pairs(alone)
 		if err != nil {
 			return nil, err
 		}
@@ -106,9 +109,9 @@ type explorer struct {
 	simulations int
 }
 
-// try makes the edits and simulates what came of it: over the sample, or over all files. A result of several parts of the
-// sample is the worst of each.
-func (e *explorer) try(c Change, sample bool) (Change, error) {
+// try makes the edits and simulates what came of it over a sample, or over all files where there is none. The result is the
+// worst of the sample's parts.
+func (e *explorer) try(c Change, sample []Files) (Change, error) {
 	failed := func(err error) (Change, error) { return c, fmt.Errorf("after %s: %w", c.Text(), err) }
 	src, err := e.doc.with(c.Edits)
 	if err != nil {
@@ -122,12 +125,11 @@ func (e *explorer) try(c Change, sample bool) (Change, error) {
 	if e.opts.Prepare != nil {
 		e.opts.Prepare(s)
 	}
-	parts := []Files{{1, e.opts.Files}}
-	if sample && len(e.opts.Sample) > 0 {
-		parts = e.opts.Sample
+	if len(sample) == 0 {
+		sample = []Files{{1, e.opts.Files}}
 	}
 	c.Result = Result{}
-	for _, part := range parts {
+	for _, part := range sample {
 		e.mu.Lock()
 		e.simulations++
 		e.mu.Unlock()
@@ -145,33 +147,43 @@ func (e *explorer) try(c Change, sample bool) (Change, error) {
 	return c, nil
 }
 
-// along tries a line's changes on the sample, together with others that are made anyway, until one makes the batch fit. It
-// returns what it tried, the cheapest first.
-func (e *explorer) along(l line, with []Edit) ([]Change, error) {
-	var tried []Change
+// A course is a line, and how far along it a search has come.
+type course struct {
+	line
+	with   []Edit // other edits that are made anyway
+	sample []Files
+	tried  []Change // on the sample, the cheapest first
+}
+
+// along tries the changes of a line on its sample, from a step on, until one makes the batch fit.
+func (e *explorer) along(l *course, from int) error {
+	l.tried = nil
 	try := func(step int) (bool, error) {
-		c, err := e.try(Change{Kinds: []Kind{l.kind}, Edits: slices.Concat(with, l.at(step)), step: step}, true)
-		tried = append(tried, c)
+		c, err := e.try(Change{Kinds: []Kind{l.kind}, Edits: slices.Concat(l.with, l.at(step)), step: step}, l.sample)
+		l.tried = append(l.tried, c)
 		return c.Answer == Fits, err
 	}
+	if from >= l.steps {
+		return nil
+	}
 	if !l.graded {
-		for step := range l.steps {
+		for step := from; step < l.steps; step++ {
 			if fits, err := try(step); fits || err != nil {
-				return tried, err
+				return err
 			}
 		}
-		return tried, nil
+		return nil
 	}
 	// Where the dearest step does not do, none before it will.
-	low, high := -1, l.steps-1 // low does not fit, high does
+	low, high := from-1, l.steps-1 // low does not fit, high does
 	if fits, err := try(high); !fits || err != nil {
-		return tried, err
+		return err
 	}
 	for high-low > 1 {
 		middle := (low + high) / 2
 		fits, err := try(middle)
 		if err != nil {
-			return tried, err
+			return err
 		}
 		if fits {
 			high = middle
@@ -179,24 +191,22 @@ func (e *explorer) along(l line, with []Edit) ([]Change, error) {
 			low = middle
 		}
 	}
-	slices.SortFunc(tried, func(a, b Change) int { return cmp.Compare(a.step, b.step) })
-	return tried, nil
+	slices.SortFunc(l.tried, func(a, b Change) int { return cmp.Compare(a.step, b.step) })
+	return nil
 }
 
 // prove simulates changes over all files: of each kind the cheapest that fits, by the sample, then the next one, until one
 // does. Where none of a kind fits, the one with which the batch at least runs is proved, if its kind is cheaper than that of
 // all that fit.
-func (e *explorer) prove(tried [][]Change) ([]Change, error) {
-	var byKind [Code + 1][][]Change
-	for _, line := range tried {
-		if len(line) > 0 {
-			kind := line[0].Kinds[0]
-			byKind[kind] = append(byKind[kind], line)
-		}
+func (e *explorer) prove(courses []*course) ([]Change, error) {
+	var byKind [Code + 1][]*course
+	for _, c := range courses {
+		byKind[c.kind] = append(byKind[c.kind], c)
 	}
 	proved := make([][]Change, len(byKind))
+	run := make([][]Change, len(byKind)) // proofs that did not fit, and ran
 	if err := inParallel(len(byKind), func(k int) (err error) {
-		proved[k], err = e.proveFirst(byKind[k], fits)
+		proved[k], run[k], err = e.proveFirst(byKind[k])
 		return err
 	}); err != nil {
 		return nil, err
@@ -205,68 +215,76 @@ func (e *explorer) prove(tried [][]Change) ([]Change, error) {
 		if len(proved[k]) > 0 {
 			break
 		}
-		var err error
-		if proved[k], err = e.proveFirst(byKind[k], e.runs); err != nil {
-			return nil, err
-		}
+		proved[k] = run[k]
 	}
 	return slices.Concat(proved...), nil
 }
 
-// runs says that a change does not make the batch fit, and betters it.
-func (e *explorer) runs(c Change) bool { return !fits(c) && c.Answer < e.now.Answer }
-
-// proveFirst proves the cheapest of those changes of lines that are wanted, and then the next one, until one is as good over
-// all files as over the sample.
-func (e *explorer) proveFirst(tried [][]Change, wanted func(Change) bool) ([]Change, error) {
-	lines := make([][]Change, len(tried))
-	for i, line := range tried {
-		lines[i] = slices.DeleteFunc(slices.Clone(line), func(c Change) bool { return !wanted(c) })
-	}
-	const most = 4 // what none of them proves is not looked for further
-	for range most {
-		lines = slices.DeleteFunc(lines, func(line []Change) bool { return len(line) == 0 })
-		if len(lines) == 0 {
+// proveFirst proves the cheapest change of courses that fits on its sample, then the next one, until one fits over all files.
+// Where none does, run is the best that at least runs.
+func (e *explorer) proveFirst(courses []*course) (proved, run []Change, err error) {
+	const most = 8 // proofs
+	for n := 0; n < most; n++ {
+		best, at := Change{}, (*course)(nil)
+		for _, c := range courses {
+			for _, t := range c.tried {
+				if t.Answer < e.now.Answer && (at == nil || cmp.Or(cmp.Compare(t.Answer, best.Answer), compareCost(t, best)) < 0) {
+					best, at = t, c
+				}
+				if t.Answer == Fits {
+					break // the dearer ones of its line come after it
+				}
+			}
+		}
+		if at == nil || best.Answer > Fits && len(run) > 0 {
 			break
 		}
-		slices.SortStableFunc(lines, func(a, b []Change) int {
-			return cmp.Or(cmp.Compare(a[0].Answer, b[0].Answer), compareCost(a[0], b[0]))
-		})
-		whole, err := e.proof(lines[0][0])
+		whole, err := e.proof(best)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if wanted(whole) {
-			return []Change{whole}, nil
+		if fits(whole) {
+			return []Change{whole}, nil, nil
 		}
-		lines[0] = lines[0][1:]
+		if whole.Answer < e.now.Answer && (len(run) == 0 || whole.Answer < run[0].Answer) {
+			run = []Change{whole}
+		}
+		// The sample does not tell: from here on, all files do.
+		if at.sample = nil; at.at == nil {
+			at.tried = nil // a pair; there is no next step
+		} else if err := e.along(at, best.step+1); err != nil {
+			return nil, nil, err
+		}
 	}
-	return nil, nil
+	return nil, run, nil
 }
+
+// until are the files up to one that failed, and some more.
+func until(failed, files int) []Files { return []Files{{1, min(files, failed+max(3, failed/4))}} }
 
 // proof is a change simulated over all files.
 func (e *explorer) proof(c Change) (Change, error) {
 	if c.Files == e.opts.Files {
 		return c, nil
 	}
-	return e.try(c, false)
+	return e.try(c, nil)
 }
 
 // pairs tries two changes at once: the lines that came furthest alone, each at its best step; where that does, both are taken
 // back as far as they go. The cheapest pair that stands over all files is returned.
-func (e *explorer) pairs(all []line, tried [][]Change) ([]Change, error) {
+func (e *explorer) pairs(alone []course) ([]Change, error) {
 	type half struct {
-		line int
+		course
 		best Change
 	}
 	var halves []half
-	for i, changes := range tried {
-		if len(changes) == 0 {
+	for _, c := range alone {
+		if len(c.tried) == 0 {
 			continue
 		}
-		best := slices.MinFunc(changes, func(a, b Change) int { return compareProgress(a.Result, b.Result) })
+		best := slices.MinFunc(c.tried, func(a, b Change) int { return compareProgress(a.Result, b.Result) })
 		if compareProgress(best.Result, e.now) < 0 {
-			halves = append(halves, half{i, best})
+			halves = append(halves, half{c, best})
 		}
 	}
 	slices.SortStableFunc(halves, func(a, b half) int { return compareProgress(a.best.Result, b.best.Result) })
@@ -281,40 +299,42 @@ func (e *explorer) pairs(all []line, tried [][]Change) ([]Change, error) {
 		}
 	}
 	pairs = pairs[:min(len(pairs), maxPairs)]
-	found := make([][]Change, len(pairs))
+	found := make([]Change, len(pairs))
 	if err := inParallel(len(pairs), func(i int) error {
 		a, b := pairs[i][0], pairs[i][1]
-		both, err := e.try(Change{Kinds: slices.Concat(a.best.Kinds, b.best.Kinds), Edits: slices.Concat(a.best.Edits, b.best.Edits)}, true)
-		found[i] = []Change{both}
+		both, err := e.try(Change{Kinds: slices.Concat(a.best.Kinds, b.best.Kinds), Edits: slices.Concat(a.best.Edits, b.best.Edits)}, e.opts.Sample)
+		found[i] = both
 		if err != nil || !fits(both) {
 			return err
 		}
 		// Each is taken back as far as it goes, the dearer one first.
 		first, second := a.best.Edits, b.best.Edits
-		steps, err := e.along(all[b.line], first)
-		if err != nil {
+		b.with = first
+		if err := e.along(&b.course, 0); err != nil {
 			return err
 		}
-		if k := slices.IndexFunc(steps, fits); k >= 0 {
-			second = steps[k].Edits[len(first):]
+		if k := slices.IndexFunc(b.tried, fits); k >= 0 {
+			second = b.tried[k].Edits[len(first):]
 		}
-		if steps, err = e.along(all[a.line], second); err != nil {
+		a.with = second
+		if err := e.along(&a.course, 0); err != nil {
 			return err
 		}
-		if k := slices.IndexFunc(steps, fits); k >= 0 {
-			both.Result, first = steps[k].Result, steps[k].Edits[len(second):]
+		if k := slices.IndexFunc(a.tried, fits); k >= 0 {
+			both.Result, first = a.tried[k].Result, a.tried[k].Edits[len(second):]
 		}
 		both.Edits = slices.Concat(first, second)
-		found[i] = []Change{both}
+		found[i] = both
 		return nil
 	}); err != nil {
 		return nil, err
 	}
-	proved, err := e.proveFirst(found, fits)
-	if err == nil && len(proved) == 0 {
-		proved, err = e.proveFirst(found, e.runs)
+	courses := make([]*course, len(found)) // of one change each
+	for i, c := range found {
+		courses[i] = &course{tried: []Change{c}}
 	}
-	return proved, err
+	proved, run, err := e.proveFirst(courses)
+	return slices.Concat(proved, run), err
 }
 
 // overlap says that two changes edit the same value, or one a part of the other's.
