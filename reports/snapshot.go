@@ -69,7 +69,7 @@ func (t snapshotText) totals(a *snapshot.Analysis) {
 	head := fmt.Sprintf("Device %d: ", a.Device)
 	switch tr := a.Trace; {
 	case tr == nil || tr.Allocations == 0:
-		head += "no history of allocations in the file"
+		head += "no history of allocations in the file; torch.cuda.memory._record_memory_history() records one"
 	default:
 		head += plural(tr.Events, "event")
 		if tr.Micros > 0 {
@@ -79,7 +79,7 @@ func (t snapshotText) totals(a *snapshot.Analysis) {
 			head += "; the history begins with " + parser.FormatBytes(tr.StartReserved) + " held already"
 		}
 		if tr.Unexplained > 0 {
-			head += "; " + plural(tr.Unexplained, "event") + " do not fit to its segments"
+			head += "; not explained by its segments: " + plural(tr.Unexplained, "event")
 		}
 	}
 	t.line("%s", head)
@@ -107,12 +107,13 @@ func (t snapshotText) failures(tr *snapshot.Trace) {
 	}
 	for _, o := range tr.OOMs[:shown] {
 		t.line("  event %s: asked for %s at %s", number(o.Event+1), parser.FormatBytes(o.Requested), siteText(o.Site))
-		t.line("    free were %s of the driver's, and %s of the %s that were reserved, in blocks of at most %s",
-			parser.FormatBytes(o.DeviceFree), parser.FormatBytes(o.Free), parser.FormatBytes(o.Reserved), parser.FormatBytes(o.Largest))
+		t.line("    the driver had %s free; of %s reserved %s were free, %s of it for such requests, in blocks of at most %s",
+			parser.FormatBytes(o.DeviceFree), parser.FormatBytes(o.Reserved), parser.FormatBytes(o.Free), parser.FormatBytes(o.Usable),
+			parser.FormatBytes(o.Largest))
 		if o.Fragmented() {
 			t.line("    fragmentation: enough was free in sum, and not in one piece")
 		} else {
-			t.line("    not enough was free, in one piece or in sum: %s were allocated", parser.FormatBytes(o.Allocated))
+			t.line("    not enough was free, even in sum: %s were allocated", parser.FormatBytes(o.Allocated))
 		}
 	}
 	t.more(len(tr.OOMs)-shown, "failure")
@@ -120,12 +121,16 @@ func (t snapshotText) failures(tr *snapshot.Trace) {
 
 func (t snapshotText) usages(title string, usages []snapshot.Usage, whole int64) {
 	t.line("\n%s", title)
-	t.line("  %10s  %6s  %7s  %10s  %s", "bytes", "share", "blocks", "largest", "site")
+	if len(usages) == 0 {
+		t.line("  nothing")
+		return
+	}
+	t.line("  %10s  %7s  %7s  %10s  %s", "bytes", "share", "blocks", "largest", "site")
 	shown := t.top(len(usages))
 	for _, u := range usages[:shown] {
-		t.line("  %10s  %6s  %7s  %10s  %s", parser.FormatBytes(u.Bytes), shareOf(u.Bytes, whole), number(u.Blocks),
+		t.line("  %10s  %7s  %7s  %10s  %s", parser.FormatBytes(u.Bytes), shareOf(u.Bytes, whole), number(u.Blocks),
 			parser.FormatBytes(u.Largest), siteText(u.Site))
-		t.below(u, 42)
+		t.below(u, 43)
 	}
 	t.more(len(usages)-shown, "site")
 }

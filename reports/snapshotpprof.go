@@ -18,9 +18,9 @@ import (
 //	inuse_space/bytes    inuse_objects/count    active blocks, when the snapshot was taken
 //	peak_space/bytes     peak_objects/count     allocated blocks at the peak of the history; 0 without one
 //
-// The stacks are Python's, from the innermost line that is not PyTorch's own; with all, they are whole. Each sample has a
+// analyses are those of its devices. The stacks are Python's, from the innermost line that is not PyTorch's own; with all, they are whole. Each sample has a
 // label device. A block without a stack has the one frame that says why.
-func SnapshotProfile(w io.Writer, snap *snapshot.Snapshot, all bool) error {
+func SnapshotProfile(w io.Writer, snap *snapshot.Snapshot, analyses []*snapshot.Analysis, all bool) error {
 	b := profileBuilder{
 		all:       all,
 		functions: map[[2]string]*profile.Function{},
@@ -39,8 +39,8 @@ func SnapshotProfile(w io.Writer, snap *snapshot.Snapshot, all bool) error {
 	}
 	for i := range snap.Devices {
 		d := &snap.Devices[i]
-		a := d.Analyze(snap.Annotations)
-		traced := a.Trace != nil && a.Trace.Allocations > 0
+		t := analyses[i].Trace
+		traced := t != nil && t.Allocations > 0
 		for _, s := range d.Segments {
 			for _, block := range s.Blocks {
 				if block.State != parser.BlockFree {
@@ -51,7 +51,7 @@ func SnapshotProfile(w io.Writer, snap *snapshot.Snapshot, all bool) error {
 		if !traced {
 			continue
 		}
-		for _, h := range d.Holding(a.Trace.Peak.Event) {
+		for _, h := range d.Holding(t.Peak.Event) {
 			b.add(d.Index, h.Stack, traced, 2, h.Size)
 		}
 		b.TimeNanos = max(b.TimeNanos, d.Events[len(d.Events)-1].Micros*int64(time.Microsecond))

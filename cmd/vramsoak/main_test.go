@@ -48,6 +48,11 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		UpdateScripts:       os.Getenv("UPDATE") != "",
+		Setup: func(env *testscript.Env) error {
+			fixtures, err := filepath.Abs("../../fixtures")
+			env.Setenv("FIXTURES", fixtures)
+			return err
+		},
 		Condition: func(name string) (bool, error) {
 			if name != "gpu" { // there is an NVIDIA driver
 				return false, fmt.Errorf("unknown condition %q", name)

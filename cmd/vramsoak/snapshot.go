@@ -17,6 +17,7 @@ type snapshotOptions struct {
 	device int
 	pprof  string
 	trace  string
+	log    string
 	show   reports.SnapshotOptions
 }
 
@@ -38,6 +39,7 @@ To record one: torch.cuda.memory._record_memory_history() first, _dump_snapshot 
   vramsoak snapshot oom.pickle --stacks --top 3
   vramsoak snapshot oom.pickle --pprof oom.pb.gz && go tool pprof -top oom.pb.gz
   vramsoak snapshot oom.pickle --trace oom.trace && vramsoak replay oom.trace --capacity 24G --conf expandable_segments:True
+  vramsoak snapshot oom.pickle --log oom.log && vramsoak plot oom.log --fragmentation -o oom.png
   vramsoak snapshot oom.pickle --format json | jq '.devices[0].holds[:3]'`,
 		Args: wants(1, 1, "a snapshot, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runSnapshot(cmd.OutOrStdout(), args[0], opts) },
@@ -49,6 +51,7 @@ To record one: torch.cuda.memory._record_memory_history() first, _dump_snapshot 
 	f.IntVar(&opts.device, "device", allDevices, "this device only; -1 for all")
 	f.StringVar(&opts.pprof, "pprof", "", "write what holds memory, now and at the peak, to this `file` for go tool pprof")
 	f.StringVar(&opts.trace, "trace", "", "write the events of one device to this `file` as a trace for vramsoak replay")
+	f.StringVar(&opts.log, "log", "", "write its segments, now, at the peak and where memory ran out, to this `file` as lines of a log")
 	return cmd
 }
 
@@ -66,29 +69,44 @@ func runSnapshot(out io.Writer, path string, opts snapshotOptions) error {
 	if err := choose(snap, path, opts.device); err != nil {
 		return err
 	}
-	if opts.pprof != "" {
-		err := writeFile(opts.pprof, func(w io.Writer) error { return reports.SnapshotProfile(w, snap, opts.show.Stacks) })
-		if err != nil {
-			return err
-		}
-	}
-	if opts.trace != "" {
-		if len(snap.Devices) > 1 {
-			return fmt.Errorf("%s has devices %s; a trace is of one: give --device", path, deviceNames(snap))
-		}
-		err := writeFile(opts.trace, func(w io.Writer) error { return snap.Devices[0].WriteTrace(w, snap.Settings) })
-		if err != nil {
-			return err
-		}
+	if opts.trace != "" && len(snap.Devices) > 1 {
+		return fmt.Errorf("%s has devices %s; a trace is of one: give --device", path, deviceNames(snap))
 	}
 	analyses := make([]*snapshot.Analysis, len(snap.Devices))
 	for i := range snap.Devices {
 		analyses[i] = snap.Devices[i].Analyze(snap.Annotations)
 	}
+	for _, f := range []struct {
+		path  string
+		write func(io.Writer) error
+	}{
+		{opts.pprof, func(w io.Writer) error { return reports.SnapshotProfile(w, snap, analyses, opts.show.Stacks) }},
+		{opts.trace, func(w io.Writer) error { return snap.Devices[0].WriteTrace(w, snap.Settings) }},
+		{opts.log, func(w io.Writer) error { return writeMaps(w, snap, analyses) }},
+	} {
+		if f.path == "" {
+			continue
+		}
+		if err := writeFile(f.path, f.write); err != nil {
+			return err
+		}
+	}
 	if opts.format == "json" {
 		return reports.SnapshotJSON(out, displayName(path), analyses)
 	}
 	return reports.SnapshotText(out, analyses, opts.show)
+}
+
+// writeMaps writes the segments of all devices as lines of a log.
+func writeMaps(w io.Writer, snap *snapshot.Snapshot, analyses []*snapshot.Analysis) error {
+	for i := range snap.Devices {
+		for _, m := range snap.Devices[i].Maps(analyses[i].Trace) {
+			if _, err := w.Write(append(m.AppendLine(nil), '\n')); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // choose leaves the device that was asked for.

@@ -108,15 +108,15 @@ type OutOfMemory struct {
 	DeviceFree int64 `json:"device_free"`
 	Reserved   int64 `json:"reserved"`
 	Allocated  int64 `json:"allocated"`
-	Free       int64 `json:"free"`         // in sum, of what is reserved
-	Largest    int64 `json:"largest_free"` // the largest block of it
-	Site       Site  `json:"site"`         // who asked
-	stack      *Stack
+	Free       int64 `json:"free"`   // of what was reserved
+	Usable     int64 `json:"usable"` // of it, in the pool and of the stream of the request: what could have served it, in sum
+	Largest    int64 `json:"largest_free"`
+	Site       Site  `json:"site"` // who asked
 }
 
 // Fragmented says that enough was free in sum, of the driver's and of the allocator's, and not in one piece.
 func (o OutOfMemory) Fragmented() bool {
-	return o.Requested > o.Largest && o.Requested <= o.DeviceFree+o.Free
+	return o.Requested > o.Largest && o.Requested <= o.DeviceFree+o.Usable
 }
 
 // Analyze finds out what holds a device's memory. annotations are the snapshot's.
@@ -266,11 +266,12 @@ func (d *Device) trace(s sites, annotations []Annotation) *Trace {
 		case FreeCompleted:
 			completed++
 		case OOM:
-			f := m.free()
-			t.OOMs = append(t.OOMs, OutOfMemory{
+			o := OutOfMemory{
 				Event: i, Micros: e.Micros, Requested: e.Size, DeviceFree: e.DeviceFree, Reserved: m.reserved, Allocated: m.allocated,
-				Free: f.sum, Largest: f.largest, Site: s.of(e.Stack, false), stack: e.Stack,
-			})
+				Site: s.of(e.Stack, false),
+			}
+			o.Free, o.Usable, o.Largest = m.free(demand{small: e.Size <= smallSize, stream: e.Stream})
+			t.OOMs = append(t.OOMs, o)
 		}
 		m.do(e, i)
 		if m.allocated > t.Peak.Allocated {

@@ -13,8 +13,8 @@ import (
 // refers to in many places are shared, and what a snapshot has only once cannot be referred to twice.
 type decoder struct {
 	*machine
-	stacks  map[int64]*Stack  // by container
-	frames  map[int64]*Frame  // by container
+	stacks  []*Stack          // numbered by the containers that they are, from 1 on
+	frames  []*Frame          // likewise
 	strings map[string]string // the one copy of each
 }
 
@@ -48,16 +48,16 @@ func (d *decoder) object(v value, what string, at uint32) (object, error) {
 	if v.kind != dict {
 		return object{}, d.wrong(at, what+" as a dict", v.kind.String())
 	}
-	c := &d.containers[v.n]
-	if c.claimed {
+	c := d.of(v)
+	if c.made != 0 {
 		return object{}, d.wrong(c.at, what+" that is in one place", "one that two places refer to")
 	}
-	c.claimed = true
+	c.made = claimed
 	return d.open(v, what), nil
 }
 
 func (d *decoder) open(v value, what string) object {
-	c := &d.containers[v.n]
+	c := d.of(v)
 	return object{d: d, what: what, at: c.at, items: c.items}
 }
 
@@ -66,11 +66,11 @@ func (d *decoder) items(v value, what string, at uint32) ([]value, error) {
 	if v.kind != list {
 		return nil, d.wrong(at, what+" as a list", v.kind.String())
 	}
-	c := &d.containers[v.n]
-	if c.claimed && len(c.items) > 0 {
+	c := d.of(v)
+	if c.made != 0 && len(c.items) > 0 {
 		return nil, d.wrong(c.at, what+" in one place", "a list that two places refer to")
 	}
-	c.claimed = true
+	c.made = claimed
 	return c.items, nil
 }
 
@@ -86,14 +86,15 @@ func (o object) need(key string, k kind) (value, error) {
 	return v, nil
 }
 
-// sizeMax is more than any device has, and so little that sums of all blocks of a file stay within 64 bits.
-const sizeMax = int64(1) << 50
+// sizeMax is more than any device has. What a device holds in sum is no more either: rebuilding it in a trace takes an
+// operation for each MiB.
+const sizeMax = int64(1) << 41
 
 // size is a number of bytes.
 func (o object) size(key string) (int64, error) {
 	v, err := o.need(key, integer)
 	if err == nil && (v.n < 0 || v.n > sizeMax) {
-		err = o.d.wrong(o.at, fmt.Sprintf("%s whose %q is from 0 to 1 PiB", o.what, key), fmt.Sprint(v.n))
+		err = o.d.wrong(o.at, fmt.Sprintf("%s whose %q is from 0 to 2 TiB", o.what, key), fmt.Sprint(v.n))
 	}
 	return v.n, err
 }
@@ -180,9 +181,15 @@ func (d *decoder) snapshot(top value) (*Snapshot, error) {
 	return s, nil
 }
 
-// order sorts a device's segments by address. No two may overlap.
+// order sorts a device's segments by address. No two may overlap, nor may all be more than a device has.
 func (d *decoder) order(dev *Device) error {
 	slices.SortFunc(dev.Segments, func(a, b Segment) int { return cmp.Compare(a.Address, b.Address) })
+	sum := int64(0)
+	for _, s := range dev.Segments {
+		if sum += s.Size; sum > sizeMax {
+			return d.wrong(0, "segments of at most 2 TiB in sum", fmt.Sprintf("more on device %d", dev.Index))
+		}
+	}
 	for i := 1; i < len(dev.Segments); i++ {
 		if before, s := dev.Segments[i-1], dev.Segments[i]; before.Address+uint64(before.Size) > s.Address {
 			return d.wrong(0, "segments that do not overlap",
@@ -214,7 +221,7 @@ func (d *decoder) segment(v value) (s Segment, device int, err error) {
 	expandable, _ := o.get("is_expandable")
 	s.Expandable = expandable == value{kind: boolean, n: 1}
 	if pool, _ := o.get("segment_pool_id"); pool.kind == list {
-		for i, part := range d.containers[pool.n].items[:min(2, len(d.containers[pool.n].items))] {
+		for i, part := range d.of(pool).items[:min(2, len(d.of(pool).items))] {
 			s.Pool[i] = part.n
 		}
 	}
@@ -280,9 +287,9 @@ func (d *decoder) block(v value, address uint64, at uint32) (b Block, err error)
 		return b, err
 	}
 	requested := o
-	if history, _ := o.get("history"); history.kind == list && len(d.containers[history.n].items) > 0 {
+	if history, _ := o.get("history"); history.kind == list && len(d.of(history).items) > 0 {
 		// Until PyTorch 2.0 a block had a history: who had this memory, the last one first.
-		if requested, err = d.object(d.containers[history.n].items[0], "a block's history", o.at); err != nil {
+		if requested, err = d.object(d.of(history).items[0], "a block's history", o.at); err != nil {
 			return b, err
 		}
 		if b.Stack == nil {
@@ -313,22 +320,27 @@ func (d *decoder) stack(o object) (*Stack, error) {
 	if v.kind != list {
 		return nil, d.wrong(o.at, o.what+`'s "frames" as a list`, v.kind.String())
 	}
-	items := d.containers[v.n].items
+	items := d.of(v).items
 	if len(items) == 0 {
 		return nil, nil
 	}
-	if s, ok := d.stacks[v.n]; ok {
-		return s, nil
+	c := d.of(v)
+	switch {
+	case c.made == claimed:
+		return nil, d.wrong(c.at, o.what+`'s "frames" as a list of frames`, "a list of another kind")
+	case c.made > 0:
+		return d.stacks[c.made-1], nil
 	}
 	s := &Stack{Frames: make([]*Frame, len(items))}
 	for i, item := range items {
-		f, err := d.frame(item, d.containers[v.n].at)
+		f, err := d.frame(item, d.of(v).at)
 		if err != nil {
 			return nil, err
 		}
 		s.Frames[i] = f
 	}
-	d.stacks[v.n] = s
+	d.stacks = append(d.stacks, s)
+	c.made = uint32(len(d.stacks))
 	return s, nil
 }
 
@@ -336,12 +348,17 @@ func (d *decoder) frame(v value, at uint32) (*Frame, error) {
 	if v.kind != dict {
 		return nil, d.wrong(at, "a frame as a dict", v.kind.String())
 	}
-	if f, ok := d.frames[v.n]; ok {
-		return f, nil
+	c := d.of(v)
+	switch {
+	case c.made == claimed:
+		return nil, d.wrong(c.at, "a frame", "a dict of another kind")
+	case c.made > 0:
+		return d.frames[c.made-1], nil
 	}
 	o := d.open(v, "a frame")
 	f := &Frame{Function: o.text("name"), File: o.text("filename"), Line: int(o.int("line"))}
-	d.frames[v.n] = f
+	d.frames = append(d.frames, f)
+	c.made = uint32(len(d.frames))
 	return f, nil
 }
 

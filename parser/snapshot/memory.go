@@ -248,20 +248,21 @@ func (m *memory) unmap(e Event) {
 	m.spans = slices.Replace(m.spans, i, i+1, rest...)
 }
 
-// free is what the allocator holds and nobody uses.
-type free struct {
-	sum     int64 // bytes
-	whole   int64 // of it in segments that hold nothing: torch.cuda.empty_cache() gives them back to the driver
-	largest int64 // the largest block
+// A demand is a request that free memory is to serve: only blocks of its pool and stream can.
+type demand struct {
+	small  bool
+	stream uint64
 }
 
-func (m *memory) free() (f free) {
+// free is the memory that nobody uses: all of it, and of what can serve a demand, the sum and the largest block.
+func (m *memory) free(d demand) (all, usable, largest int64) {
 	for _, s := range m.spans {
 		at := s.address
 		gap := func(until uint64) {
-			if until > at {
-				f.sum += int64(until - at)
-				f.largest = max(f.largest, int64(until-at))
+			n := int64(until - at)
+			all += n
+			if s.small == d.small && s.stream == d.stream {
+				usable, largest = usable+n, max(largest, n)
 			}
 		}
 		for _, h := range s.held {
@@ -269,9 +270,6 @@ func (m *memory) free() (f free) {
 			at = h.address + uint64(h.size)
 		}
 		gap(s.end())
-		if len(s.held) == 0 {
-			f.whole += s.size
-		}
 	}
-	return f
+	return all, usable, largest
 }

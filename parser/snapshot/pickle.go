@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"unicode/utf8"
 )
@@ -37,10 +38,16 @@ type value struct {
 
 // A container is a list's items, or a dict's keys and values in turn.
 type container struct {
-	items   []value
-	at      uint32 // the byte of the instruction that made it
-	claimed bool   // a part of the snapshot is it already
+	items []value
+	at    uint32 // the byte of the instruction that made it
+	made  uint32 // what the decoder made of it: claimed, or the number of a frame or a stack
 }
+
+// claimed is of a container that a part of the snapshot is.
+const claimed = math.MaxUint32
+
+// Containers are kept in chunks, so that they are never moved.
+const chunk = 1 << 10
 
 // MemoryPerByte bounds what reading takes in memory for each byte of a pickle. The dearest instructions are those of one
 // byte that make a container: a value on the stack, one in the memo, one in another container, and the container itself,
@@ -55,7 +62,7 @@ type machine struct {
 	at         int // of this one
 	stack      []value
 	memo       []value
-	containers []container
+	containers [][]container // in chunks
 }
 
 // Opcodes, with Python's names for them.
@@ -194,9 +201,9 @@ func (m *machine) step(op byte) error {
 	case opMark:
 		m.push(value{kind: mark})
 	case opEmptyList, opEmptyTuple:
-		m.make(list, nil)
+		m.contain(list, nil)
 	case opEmptyDict:
-		m.make(dict, nil)
+		m.contain(dict, nil)
 	case opTuple, opTuple1, opTuple2, opTuple3:
 		return m.tuple(op)
 	case opAppend, opAppends, opSetItem, opSetItems:
@@ -221,10 +228,18 @@ func (m *machine) step(op byte) error {
 
 func (m *machine) push(v value) { m.stack = append(m.stack, v) }
 
-func (m *machine) make(k kind, items []value) {
-	m.containers = append(m.containers, container{items: items, at: uint32(m.at)})
-	m.push(value{kind: k, n: int64(len(m.containers) - 1)})
+func (m *machine) contain(k kind, items []value) {
+	last := len(m.containers) - 1
+	if last < 0 || len(m.containers[last]) == chunk {
+		m.containers = append(m.containers, make([]container, 0, chunk))
+		last++
+	}
+	m.containers[last] = append(m.containers[last], container{items: items, at: uint32(m.at)})
+	m.push(value{kind: k, n: int64(last*chunk + len(m.containers[last]) - 1)})
 }
+
+// of is the container that a list or a dict is.
+func (m *machine) of(v value) *container { return &m.containers[v.n/chunk][v.n%chunk] }
 
 // take is the next n bytes.
 func (m *machine) take(n uint64, what string) ([]byte, error) {
@@ -248,8 +263,17 @@ func (m *machine) length(size uint64) (uint64, error) {
 }
 
 func (m *machine) number(op byte) error {
-	size := map[byte]uint64{opBinInt: 4, opBinInt1: 1, opBinInt2: 2, opBinFloat: 8}[op]
-	if op == opLong1 {
+	var size uint64
+	switch op {
+	case opBinInt1:
+		size = 1
+	case opBinInt2:
+		size = 2
+	case opBinInt:
+		size = 4
+	case opBinFloat:
+		size = 8
+	case opLong1:
 		var err error
 		if size, err = m.length(1); err != nil {
 			return err
@@ -285,7 +309,13 @@ func (m *machine) number(op byte) error {
 }
 
 func (m *machine) text(op byte) error {
-	size := map[byte]uint64{opShortBinUnicode: 1, opBinUnicode: 4, opBinUnicode8: 8}[op]
+	size := uint64(1)
+	switch op {
+	case opBinUnicode:
+		size = 4
+	case opBinUnicode8:
+		size = 8
+	}
 	n, err := m.length(size)
 	if err != nil {
 		return err
@@ -337,7 +367,7 @@ func (m *machine) tuple(op byte) error {
 	if err != nil {
 		return err
 	}
-	m.make(list, append([]value(nil), items...))
+	m.contain(list, append([]value(nil), items...))
 	return nil
 }
 
@@ -366,7 +396,7 @@ func (m *machine) fill(op byte) error {
 	if k == dict && len(items)%2 != 0 {
 		return m.bad("as many values as keys", fmt.Sprintf("%d of both", len(items)), adviceWrite)
 	}
-	c := &m.containers[m.stack[len(m.stack)-1].n]
+	c := m.of(m.stack[len(m.stack)-1])
 	c.items = append(c.items, items...)
 	return nil
 }
@@ -376,7 +406,7 @@ func (m *machine) put(op byte) error {
 	index := uint64(len(m.memo))
 	if op != opMemoize {
 		var err error
-		if index, err = m.length(map[byte]uint64{opBinPut: 1, opLongBinPut: 4}[op]); err != nil {
+		if index, err = m.length(indexSize(op == opLongBinPut)); err != nil {
 			return err
 		}
 	}
@@ -395,8 +425,16 @@ func (m *machine) put(op byte) error {
 	return nil
 }
 
+// indexSize is how many bytes a place in the memo is written in.
+func indexSize(long bool) uint64 {
+	if long {
+		return 4
+	}
+	return 1
+}
+
 func (m *machine) get(op byte) error {
-	index, err := m.length(map[byte]uint64{opBinGet: 1, opLongBinGet: 4}[op])
+	index, err := m.length(indexSize(op == opLongBinGet))
 	if err != nil {
 		return err
 	}

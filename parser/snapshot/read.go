@@ -40,12 +40,16 @@ func Read(r io.Reader, name string) (*Snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
-	m := &machine{path: name, data: data}
+	return (&machine{path: name, data: data}).snapshot()
+}
+
+// snapshot runs the pickle and takes its object for a snapshot.
+func (m *machine) snapshot() (*Snapshot, error) {
 	top, err := m.run()
 	if err != nil {
 		return nil, err
 	}
-	d := decoder{machine: m, stacks: map[int64]*Stack{}, frames: map[int64]*Frame{}, strings: map[string]string{}}
+	d := decoder{machine: m, strings: map[string]string{}}
 	return d.snapshot(top)
 }
 

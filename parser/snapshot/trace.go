@@ -13,7 +13,7 @@ import (
 
 // An Op is one line of a trace for vramsoak replay.
 type Op struct {
-	Kind   byte // 'a' allocate, 'f' free, 'e' empty the cache, 'c' configure, '#' a comment
+	Kind   byte // 'a' allocate, 'f' free, 'e' empty the cache, 'r' reset the peaks, 'c' configure, '#' a comment
 	ID     int
 	Size   int64 // bytes, of an allocation
 	Stream int
@@ -31,8 +31,8 @@ func (o Op) String() string {
 		return fmt.Sprintf("a %d %d %d", o.ID, o.Size, o.Stream)
 	case 'f':
 		return fmt.Sprintf("f %d", o.ID)
-	case 'e':
-		return "e"
+	case 'e', 'r':
+		return string(o.Kind)
 	}
 	return string(o.Kind) + " " + o.Text
 }
@@ -139,6 +139,7 @@ func (t *tracer) setUp(settings *Settings) {
 		t.emit(Op{Kind: 'c', Text: strings.ReplaceAll(settings.Conf, "\n", " ")})
 	}
 	if len(t.memory.spans) > 0 {
+		t.emit(Op{Kind: 'r'}) // the fillers were no peak of the program's
 		t.comment("the events")
 	}
 }

@@ -1,0 +1,195 @@
+package snapshot
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// TestRefuses: what a snapshot cannot have is refused with the byte where it stands, and is not run.
+func TestRefuses(t *testing.T) {
+	const proto = "\x80\x04"
+	segments := func(item string) string { return proto + "}\x8c\x08segments]" + item + "as." }
+	tests := []struct{ name, data, want string }{
+		{
+			"a call", proto + "\x8c\x05posix\x8c\x06system\x93\x8c\x02id\x85R.",
+			"x.pickle: byte 17: expected plain data: dicts, lists, tuples, strings, numbers, booleans, None, found the instruction " +
+				"STACK_GLOBAL, which names a function or a class; it was not run; do not load the file in Python unless you know who made it",
+		},
+		{"a call of protocol 2", "\x80\x02cposix\nsystem\n(X\x02\x00\x00\x00idtR.", "byte 2: expected plain data"},
+		{"a reduction", proto + ")R.", "byte 3: expected plain data: dicts, lists, tuples, strings, numbers, booleans, None, found the instruction REDUCE"},
+		{"an object's state", proto + "}}b.", "byte 4: expected plain data"},
+		{"a persistent id", proto + "Px\n.", "found the instruction PERSID"},
+		{"an extension", proto + "\x82\x01.", "found the instruction EXT1"},
+		{"bytes", proto + "C\x01x.", "found the instruction SHORT_BINBYTES"},
+		{"a set", proto + "\x8f.", "found the instruction EMPTY_SET"},
+		{"a value twice", proto + "]2.", "found the instruction DUP"},
+		{"an unknown instruction", proto + "\xff.", "byte 2: expected an instruction of a pickle, found byte 0xff; give the whole file"},
+		{"nothing", "", "byte 0: expected a pickle of protocol 2 to 5, found a file of 0 bytes"},
+		{"a log", "[GPU Memory] After", `byte 0: expected a pickle of protocol 2 to 5, found "[GPU Mem"; give what torch.cuda.memory._dump_snapshot`},
+		{"a checkpoint", "PK\x03\x04abc", "found a zip archive, as torch.save writes; give what"},
+		{"protocol 6", "\x80\x06].", "found protocol 6"},
+		{"no end", proto + "]", "byte 3: expected the next instruction; the last is STOP (1 bytes), found the end of the file at byte 3; give the whole file"},
+		{"cut off in a string", proto + "\x8c\xffabc", "byte 2: expected a string (255 bytes), found the end of the file at byte 7"},
+		{"a string of 2^63 bytes", proto + "\x8d\x00\x00\x00\x00\x00\x00\x00\x80abc", "byte 2: expected a string (9223372036854775808 bytes)"},
+		{"an integer of 255 bytes", proto + "\x8a\xff", "byte 2: expected an integer of at most 8 bytes, found one of 255"},
+		{"a frame that is longer", proto + "\x95\x09\x00\x00\x00\x00\x00\x00\x00].", "byte 2: expected a frame of 9 bytes, found 2 until the end of the file"},
+		{"a memo with gaps", proto + "]r\xff\xff\xff\xff.", "byte 3: expected a place in the memo of at most 0, found 4294967295"},
+		{"a memo that is empty", proto + "h\x00.", "byte 2: expected a place in the memo below 0, found 0"},
+		{"nothing to keep", proto + "\x94.", "byte 2: expected a value to keep, found none"},
+		{"items of nothing", proto + "(e.", "byte 3: expected a list to add to, found another value"},
+		{"items of a dict", proto + "}(Ke.", "expected"},
+		{"a key alone", proto + "}(K\x01u.", "byte 6: expected as many values as keys, found 1 of both"},
+		{"no mark", proto + "]e.", "byte 3: expected a MARK before this instruction, found none"},
+		{"an item that is a mark", proto + "](a.", "byte 4: expected 1 values on the stack, found a MARK"},
+		{"two objects", proto + "]].", "byte 4: expected one object at STOP, found 2"},
+		{"more after the end", proto + "].]", "byte 4: expected the end of the file after STOP, found 1 bytes more"},
+		{"a number alone", proto + "K\x01.", "byte 0: expected a snapshot: a dict, or its segments as a list, found an integer"},
+		{"a dict of another kind", proto + "}.", `byte 2: expected a snapshot with "segments", found none; if PyTorch wrote it, its form is new`},
+		{"segments that are no dicts", segments("K\x01"), "expected a segment as a dict, found an integer"},
+		{"a segment of nothing", segments("}"), `byte 14: expected a segment with "address", found none`},
+		{"a list in itself", proto + "]\x94h\x00a.", "expected a segment as a dict, found a list"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			snap, err := Read(strings.NewReader(tt.data), "x.pickle")
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%+v\n got %v\nwant %s", snap, err, tt.want)
+			}
+		})
+	}
+}
+
+// TestSharedIsRefused: n references to a segment of n references to a block would be n² blocks of a file of 4n bytes.
+func TestSharedIsRefused(t *testing.T) {
+	const block = "}(\x8c\x04sizeM\x00\x02\x8c\x05state\x8c\x08inactiveu\x94" // the memo's 0
+	const segment = "}(\x8c\x07addressK\x00\x8c\x0atotal_sizeM\x00\x04\x8c\x06blocks](" + block + "%seu\x94"
+	for name, tt := range map[string]struct{ blocks, more, want string }{
+		"blocks":   {"h\x00", "", "byte 42: expected a block that is in one place, found one that two places refer to"},
+		"segments": {"}(\x8c\x04sizeM\x00\x02\x8c\x05state\x8c\x08inactiveu", "h\x01", "byte 4: expected a segment that is in one place"},
+	} {
+		data := "\x80\x04](" + fmt.Sprintf(segment, tt.blocks) + tt.more + "e."
+		_, err := Read(strings.NewReader(data), "x")
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, expected %s", name, err, tt.want)
+		}
+	}
+}
+
+// TestMemory: what reading takes is at most a multiple of the pickle, also of those that are made to take much. Counted is all
+// that is ever allocated, of which what is alive at one time is a part.
+func TestMemory(t *testing.T) {
+	const n = 1 << 18
+	repeat := func(head, item, tail string) []byte {
+		return []byte("\x80\x04" + head + strings.Repeat(item, n/len(item)) + tail)
+	}
+	recorded, err := os.ReadFile(filepath.Join(recordings, "jaspersolt-eor_nn-snapshot.pickle"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{
+		"lists in lists":  repeat("", "](", ""),
+		"lists":           repeat("](", "]", "e."),
+		"kept lists":      repeat("](", "]\x94", "e."),
+		"the same list":   repeat("]\x94(", "h\x00", "e."),
+		"kept":            repeat("]", "\x94", "."),
+		"None":            repeat("](", "N", "e."),
+		"tuples of one":   repeat("N", "\x85", "."),
+		"marks":           repeat("", "(", ""),
+		"frames of dicts": repeat("](}(\x8c\x07addressK\x00\x8c\x0atotal_sizeK\x00\x8c\x06blocks]\x8c\x06frames](", "}", "eue."),
+		"recorded":        recorded,
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Read(bytes.NewReader(data), name)
+		runtime.ReadMemStats(&after)
+		per := float64(after.TotalAlloc-before.TotalAlloc) / float64(len(data))
+		t.Logf("%-16s %5.1f bytes a byte; %v", name, per, err)
+		if per > MemoryPerByte {
+			t.Errorf("%s: %.1f bytes a byte, at most %d", name, per, MemoryPerByte)
+		}
+	}
+}
+
+// TestCompressed reads the same snapshot from what gzip and zstd made of it.
+func TestCompressed(t *testing.T) {
+	plain := pickled(t, segmentsOf(1))
+	var zipped, zst bytes.Buffer
+	gz := gzip.NewWriter(&zipped)
+	zs, err := zstd.NewWriter(&zst)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []interface {
+		Write([]byte) (int, error)
+		Close() error
+	}{gz, zs} {
+		if _, err := w.Write(plain); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, data := range [][]byte{plain, zipped.Bytes(), zst.Bytes()} {
+		snap, err := Read(bytes.NewReader(data), "x")
+		if err != nil || len(snap.Devices) != 1 || len(snap.Devices[0].Segments) != 1 {
+			t.Errorf("%+v, %v", snap, err)
+		}
+	}
+	if _, err := Read(bytes.NewReader(zipped.Bytes()[:zipped.Len()/2]), "x"); err == nil {
+		t.Error("half of a gzip file is read")
+	}
+}
+
+// segmentsOf is a list of segments, as torch.cuda.memory_snapshot() returns it.
+func segmentsOf(n int) []any {
+	var out []any
+	for i := range n {
+		out = append(out, dictOf{
+			"address", 0x7f0000000000 + i<<21, "total_size", 2 << 20, "segment_type", "small",
+			"blocks",
+			[]any{dictOf{"size", 2 << 20, "state", "inactive"}},
+		})
+	}
+	return out
+}
+
+// FuzzRead reads anything: it must end, with a snapshot or an error that names a byte of the file, and what is read must be
+// fit for every use.
+func FuzzRead(f *testing.F) {
+	f.Add(pickled(f, segmentsOf(3)))
+	f.Add(pickled(f, workload()))
+	f.Add([]byte("\x80\x04\x8c\x05posix\x8c\x06system\x93\x8c\x02id\x85R."))
+	if small, err := os.ReadFile(filepath.Join(recordings, "silmont2000-assignment2-systems-mem-snapshot.pickle")); err == nil {
+		f.Add(small)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m := &machine{path: "x", data: data}
+		snap, err := m.snapshot()
+		if bad, ok := errors.AsType[*FormatError](err); ok && (bad.Offset < 0 || bad.Offset > int64(len(data))) {
+			t.Errorf("%v: the file has %d bytes", err, len(data))
+		}
+		if err != nil {
+			return
+		}
+		for i := range snap.Devices {
+			d := &snap.Devices[i]
+			a := d.Analyze(snap.Annotations)
+			if a.Totals.Active+a.Free.Sum != a.Totals.Reserved {
+				t.Errorf("active %d, free %d, reserved %d", a.Totals.Active, a.Free.Sum, a.Totals.Reserved)
+			}
+			if err := d.WriteTrace(&bytes.Buffer{}, snap.Settings); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
