@@ -97,6 +97,7 @@ type FileOutcome struct {
 	AudioSeconds, Seconds float64
 	Idle                  Level // at its end
 	LargestFree           int64 // block of the cache, at its end
+	InactiveSplit         int64 // at its end: free, and pinned by what is in use in the same segments
 	Retries               int64 // allocations that released cached memory and tried again
 	Failed                bool
 }

@@ -205,6 +205,7 @@ func (p *process) file(f File, n int, o Options) error {
 	p.charge()
 	done := FileOutcome{
 		AudioSeconds: f.Seconds, Seconds: p.now - began, Idle: p.level(), LargestFree: p.alloc.LargestFree(),
+		InactiveSplit: p.alloc.Stats().InactiveSplit.Current,
 		Retries: p.charged.Retries - retries, Failed: err != nil,
 	}
 	if done.Retries > 0 && p.outcome.FirstPressure == 0 {
