@@ -108,15 +108,16 @@ func (p *process) forward(m *model, in models.Input) error {
 // may lie in two places in turn, for the old is let go when the new is there.
 type repetition struct {
 	items   int // of the pass
+	seconds float64
 	events  [3]int64
 	outputs [3][]held // of this pass, and of the two before
 	n       int
 }
 
 // add notes the end of a pass and says after how many more the state is again what it is now; 0 where that is not known.
-func (r *repetition) add(items int, events int64, outputs func(yield func(held) bool)) (period int) {
-	if items != r.items {
-		r.items, r.n = items, 0
+func (r *repetition) add(items int, seconds float64, events int64, outputs func(yield func(held) bool)) (period int) {
+	if items != r.items || seconds != r.seconds {
+		r.items, r.seconds, r.n = items, seconds, 0
 	}
 	oldest := r.outputs[2]
 	r.outputs[2], r.outputs[1] = r.outputs[1], r.outputs[0]

@@ -165,13 +165,6 @@ func number(e scenario.Expr, v scenario.Vars) (int, error) {
 
 // makePasses goes through the items of a file.
 func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error {
-	itemSeconds := v.Seconds / float64(max(1, items))
-	if st.ItemSeconds.String() != "" {
-		var err error
-		if itemSeconds, err = st.ItemSeconds.Eval(v); err != nil {
-			return err
-		}
-	}
 	seconds, err := st.Seconds.Eval(v)
 	if err != nil {
 		return err
@@ -187,7 +180,11 @@ func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error
 	p.rep.n = 0
 	for done, n := 0, 1; done < items; n++ {
 		v.Batch, v.Pass = min(batch, items-done), n
-		err := p.onePass(st, itemSeconds, v)
+		itemSeconds, err := itemSeconds(st, v)
+		if err != nil {
+			return err
+		}
+		err = p.onePass(st, itemSeconds, v)
 		if f := p.failed(v.File, st.Name, err); f != nil && st.OnOOM == scenario.OOMHalves && v.Batch > 1 {
 			f.Recovered = true
 			p.outOfMemory(f)
@@ -208,7 +205,7 @@ func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error
 		}
 		made := 1
 		if repeats {
-			if period := p.rep.add(v.Batch, p.events, st.outputs); period > 0 {
+			if period := p.rep.add(v.Batch, itemSeconds, p.events, st.outputs); period > 0 {
 				rest := (items - done) / v.Batch
 				made = 1 + (rest-1)/period*period
 				n += made - 1
@@ -223,6 +220,14 @@ func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error
 		}
 	}
 	return nil
+}
+
+// itemSeconds is the length of the items of a pass, of the longest where they differ: the others are padded.
+func itemSeconds(st *stage, v scenario.Vars) (float64, error) {
+	if st.ItemSeconds.String() == "" {
+		return v.Seconds / float64(max(1, v.Items)), nil
+	}
+	return st.ItemSeconds.Eval(v)
 }
 
 // outputs are what the last passes of the stage's models put out.
