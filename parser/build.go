@@ -91,6 +91,8 @@ type logState struct {
 	calendar calendar
 	// fallback is the line of the last word on one.
 	fallback int
+	// maps are those of failures that are not whole yet.
+	maps segmentJoiner
 	// files, outside and checkpoints are how many the timeline had when the log began.
 	files, outside, checkpoints int
 	// settled says that it is known how files begin, so that those that are closed are final.
@@ -167,6 +169,12 @@ func (b *Builder) add(rec Record) {
 		r.Fallback = r.Pos.Line == b.log.fallback || f.saidAgain(&r)
 		f.OOMs = append(f.OOMs, r)
 		b.tl.Failures++
+	case SegmentMap:
+		b.failedWith(r, nil)
+	case segmentPart:
+		if r.Requested > 0 {
+			b.log.maps.add(r, b.failedWith)
+		}
 	case Event:
 		if r.Kind == EventFallback {
 			b.fellBack(r.Pos)

@@ -42,3 +42,20 @@ func (f *File) saidAgain(r *OutOfMemory) bool {
 	last := &f.OOMs[len(f.OOMs)-1]
 	return last.Fallback && last.Text == r.Text && r.Pos.Line-last.Pos.Line < 64
 }
+
+// failedWith gives the last failure what the allocator held at it.
+func (b *Builder) failedWith(rec Record, _ error) bool {
+	m, ok := rec.(SegmentMap)
+	if !ok || m.Requested == 0 {
+		return true
+	}
+	f := cmp.Or(b.file, b.stretch, b.justFailed())
+	if f == nil || len(f.OOMs) == 0 {
+		return true
+	}
+	if last := &f.OOMs[len(f.OOMs)-1]; last.Held == nil {
+		sums := m.Sums()
+		last.Held = &sums
+	}
+	return true
+}

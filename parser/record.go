@@ -270,6 +270,9 @@ type OutOfMemory struct {
 	Text string // the line's message, shortened to 300 bytes
 	// Fallback says that the pipeline then said how it goes on with less: see [EventFallback]. Known only in a timeline.
 	Fallback bool
+	// Held is what the allocator held then, where a [SegmentMap] of the failure follows the message; nil else. Known only in a
+	// timeline.
+	Held *SegmentSums
 }
 
 // A RunStart is the harness's first line of a run.

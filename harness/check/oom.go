@@ -139,5 +139,19 @@ func describe(o *parser.OutOfMemory) string {
 	if hasReserved && hasAllocated {
 		parts = append(parts, parser.FormatBytes(reserved.Bytes-allocated.Bytes)+" were reserved but unallocated")
 	}
+	if o.Held != nil {
+		parts = append(parts, inOnePiece(o))
+	}
 	return strings.Join(parts, ", ")
+}
+
+// inOnePiece says how large the largest free block was, and whether what was asked for was there in sum all the same: then
+// memory was fragmented.
+func inOnePiece(o *parser.OutOfMemory) string {
+	largest := "the largest free block had " + parser.FormatBytes(o.Held.LargestFree)
+	free, _ := o.Get(parser.Free)
+	if sum := o.Held.Free + free.Bytes; sum >= o.Requested.Bytes && o.Held.LargestFree < o.Requested.Bytes {
+		return largest + ": " + parser.FormatBytes(sum) + " were free in sum, but not in one piece (fragmentation)"
+	}
+	return largest
 }

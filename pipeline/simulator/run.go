@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strings"
 	"time"
 
 	"vramsoak/parser"
@@ -206,7 +207,7 @@ func (p *process) file(f File, n int, o Options) error {
 	done := FileOutcome{
 		AudioSeconds: f.Seconds, Seconds: p.now - began, Idle: p.level(), LargestFree: p.alloc.LargestFree(),
 		InactiveSplit: p.alloc.Stats().InactiveSplit.Current,
-		Retries: p.charged.Retries - retries, Failed: err != nil,
+		Retries:       p.charged.Retries - retries, Failed: err != nil,
 	}
 	if done.Retries > 0 && p.outcome.FirstPressure == 0 {
 		p.outcome.FirstPressure = n
@@ -229,11 +230,17 @@ func (p *process) file(f File, n int, o Options) error {
 	p.log.write(func(b []byte) []byte {
 		end := parser.FileEnd{Header: p.log.head(), Pipeline: true, Path: f.Path, Status: parser.StatusOK, Seconds: done.Seconds}
 		if err != nil {
-			end.Status, end.Error = parser.StatusOOM, err.Error()
+			end.Status, end.Error = parser.StatusOOM, briefly(err)
 		}
 		return end.AppendLine(b)
 	})
 	return err
+}
+
+// briefly is an error without the figures that PyTorch's message goes on with, which stand in its own line.
+func briefly(err error) string {
+	text, _, _ := strings.Cut(err.Error(), ". GPU ")
+	return text
 }
 
 // stagesOf are the stages of a file and what ends it.
