@@ -50,11 +50,12 @@ func (b bertDims) model() *Model {
 		x := p.op("inputs_embeds", n, ids)
 		y := p.op("token_type_embeddings", n, ids)
 		x = p.op("embeddings", n, x, y)
-		x = p.op("embeddings.LayerNorm", n, x)
+		embeddings := p.op("embeddings.LayerNorm", n, x)
+		x = embeddings
 		for range p.layers(b.layers) {
 			x = p.postNorm(x, block{tokens: tokens, state: b.state, heads: b.heads, length: in.Tokens, inner: b.inner})
 		}
-		p.hold(ids)
+		p.hold(ids, embeddings)
 		p.result(x, p.op("pooler", in.Batch*b.state, x))
 	}
 	return m

@@ -54,6 +54,9 @@ func TestPeaksArePyTorchs(t *testing.T) {
 		{"pyannote-segmentation-3.0", Input{Batch: 2, Seconds: 10}, Float32, 21_728_000, 0},
 		{"wespeaker-voxceleb-resnet34-LM", Input{Batch: 2, Seconds: 10}, Float32, 102_833_920 + 1_280_000, 0}, // the ResNet and its caller's waveforms
 		{"spkrec-ecapa-voxceleb", Input{Batch: 2, Seconds: 10}, Float32, 255_879_640, 0.0001},
+		{"bge-small-en-v1.5", Input{Batch: 32, Tokens: 512}, Float32, 277_217_280, 0},
+		{"gte-Qwen2-1.5B-instruct", Input{Batch: 1, Tokens: 512}, Float16, 48_762_880, 0},
+		{"gte-Qwen2-1.5B-instruct", Input{Batch: 8, Tokens: 512}, Float32, 780_173_312, 0},
 		{"whisper-tiny", Input{Batch: 1, Tokens: 24}, Autocast, 51_165_410, 0.02},
 		{"whisper-large-v3", Input{Batch: 1, Beams: 5, Tokens: 224}, Autocast, 1_566_884_020, 0.002},
 		{"whisper-large-v3", Input{Batch: 4, Tokens: 8, Eager: true}, Autocast, 1_879_872_000, 0},

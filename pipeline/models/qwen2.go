@@ -47,7 +47,10 @@ func (q qwen2Dims) prefill(p *pass, in Input, kv int) {
 	tokens := in.Batch * in.Tokens
 	n := tokens * q.state
 	ids := p.bytes("input_ids", 8*int64(tokens))
-	x := p.op("embed_tokens", n, ids)
+	embeddings := p.op("embed_tokens", n, ids)
+	x := embeddings
+	cos := p.op("rotary_emb.cos", tokens*q.state/q.heads)
+	sin := p.op("rotary_emb.sin", tokens*q.state/q.heads)
 	cache := make([]ref, 0, 2*q.layers)
 	written := p.layers(q.layers)
 	for range q.layers - written { // of these only the keys and values
@@ -82,7 +85,7 @@ func (q qwen2Dims) prefill(p *pass, in Input, kv int) {
 	}
 	x = p.rmsNorm(n, x)
 	p.hold(cache...)
-	p.hold(ids)
+	p.hold(ids, embeddings, cos, sin) // named by Qwen2Model.forward
 	p.result(p.op("last_token_pool", in.Batch*q.state, x))
 }
 

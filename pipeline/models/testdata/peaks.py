@@ -1,8 +1,8 @@
 """What PyTorch itself holds at the highest point of a pass, without a GPU: the live storages on the meta device, operation by operation.
 
 Prints the figures of pass_test.go for the models that torchvision and torchaudio have (Debian: python3-torch, python3-torchvision,
-python3-torchaudio, 2.6.0). The others' modules (openai-whisper's model.py, pyannote.audio's sincnet.py and resnet.py, speechbrain's
-ECAPA_TDNN.py, pix2pix's networks.py) were measured in the same way.
+python3-torchaudio, 2.6.0). The others were measured in the same way: openai-whisper's model.py, pyannote.audio's sincnet.py and resnet.py,
+speechbrain's ECAPA_TDNN.py, and modules that do what transformers' modeling_qwen2.py and modeling_bert.py and pix2pix's networks.py do.
 """
 import torch
 import torchaudio
