@@ -108,7 +108,7 @@ and fails the build when memory is not given back.`,
 	root.AddCommand(validate)
 	for _, cmd := range []*cobra.Command{
 		newBaselineCommand(), newHistoryCommand(), newCalibrateCommand(), newParseCommand(), newPlotCommand(), newSimulateCommand(),
-		newSnapshotCommand(), newReplayCommand(), newFixturesCommand(), newDoctorCommand(),
+		newSnapshotCommand(), newReplayCommand(), newProfileCommand(), newFixturesCommand(), newDoctorCommand(),
 	} {
 		cmd.SetHelpTemplate(template + plainStatus)
 		root.AddCommand(cmd)

@@ -276,14 +276,15 @@ func (r *reader) cleanups(n ast.Node, path string, s *Scenario, stage *string, r
 
 func (r *reader) footprint(n ast.Node) *Footprint {
 	f := &Footprint{}
-	var slope int64
+	var slope, kept int64
 	r.Mapping(n, strictyaml.Fields{
-		"base":       r.Size(&f.Base, "a size"),
-		"per_second": r.Size(&slope, "a size per second of audio"),
-		"kept":       r.Size(&f.Kept, "a size"),
-		"reserved":   r.ratio(&f.Reserved),
+		"base":            r.Size(&f.Base, "a size"),
+		"per_second":      r.Size(&slope, "a size per second of audio"),
+		"kept":            r.Size(&f.Kept, "a size"),
+		"kept_per_second": r.Size(&kept, "a size per second of audio"),
+		"reserved":        r.ratio(&f.Reserved),
 	})
-	f.PerSecond = float64(slope)
+	f.PerSecond, f.KeptPerSecond = float64(slope), float64(kept)
 	return f
 }
 

@@ -102,7 +102,9 @@ type Cleanup struct {
 type Footprint struct {
 	Base      int64   // bytes
 	PerSecond float64 // bytes per second of audio
-	Kept      int64   // bytes still allocated at the stage's end
+	// Kept and KeptPerSecond are what is still allocated at the stage's end, until the file's: bytes, and bytes per second of audio.
+	Kept          int64
+	KeptPerSecond float64
 	// Reserved is the measured peak of reserved over that of allocated; at least 1, or 0 where it was not measured.
 	Reserved float64
 }

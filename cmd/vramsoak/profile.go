@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"vramsoak/parser"
+	"vramsoak/pipeline/profile"
+	"vramsoak/reports"
+)
+
+type profileOptions struct {
+	read   readOptions
+	output string
+}
+
+func newProfileCommand() *cobra.Command {
+	opts := profileOptions{}
+	cmd := &cobra.Command{
+		Use:   "profile RUN|LOG... [-o profile.yaml]",
+		Short: "Learn from a soak what each stage takes, for vramsoak validate",
+		Long: `Profile reads a soak's log and learns what each stage takes: memory above its start, by the length of the file, what it
+keeps, how much more is reserved than allocated, what the device has in use beside. vramsoak validate --profile predicts with
+these figures instead of estimates.
+
+Files of several lengths make the better profile: without them there is no saying what a longer one takes. Prints a table;
+with -o it writes the profile, too.` + dialectHelp(),
+		Example: `  vramsoak profile runs/2026-11-20T02-00-00Z -o profile.yaml
+  vramsoak validate pipeline.yaml --gpu "RTX 5080" --profile profile.yaml`,
+		Args: wants(1, 0, "run folders or logs"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runProfile(cmd.OutOrStdout(), args, opts) },
+	}
+	cmd.Flags().StringVarP(&opts.output, "output", "o", "", "`file` to write (YAML)")
+	cmd.Flags().StringVar(&opts.read.policy, "policy", "", "policy `file` (YAML) with dialects of your own")
+	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
+	return cmd
+}
+
+func runProfile(out io.Writer, paths []string, opts profileOptions) error {
+	logs, err := logsIn(paths)
+	if err != nil {
+		return err
+	}
+	tl, _, err := opts.read.timeline(logs, &parser.Builder{})
+	if err != nil {
+		return err
+	}
+	p, err := profile.Learn(tl)
+	if err != nil {
+		return fmt.Errorf("%s: %w", logs[0], err)
+	}
+	if opts.output != "" {
+		if err := writeFile(opts.output, p.Write); err != nil {
+			return err
+		}
+	}
+	return reports.ProfileText(out, shownProfile(p), textOptions(out))
+}
+
+// shownProfile is a profile as reports show it.
+func shownProfile(p *profile.Profile) *reports.Profile {
+	shown := &reports.Profile{Log: p.Log, Files: p.Files, Notes: p.Notes()}
+	for _, s := range p.Stages {
+		shown.Stages = append(shown.Stages, reports.ProfileStage{
+			Name: s.Name, Files: s.Files, Base: s.Base, PerSecond: s.PerSecond, Spread: s.Spread, Kept: s.Kept, KeptPerSecond: s.KeptPerSecond,
+			Reserved: s.Reserved, Seconds: s.Seconds,
+		})
+	}
+	return shown
+}

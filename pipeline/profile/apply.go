@@ -1,0 +1,117 @@
+package profile
+
+import (
+	"fmt"
+	"math"
+
+	"vramsoak/parser"
+	"vramsoak/pipeline/scenario"
+)
+
+// Where a footprint is from.
+const (
+	Measured  = "measured"
+	Estimated = "estimated"
+	Unused    = "unused" // measured, and the scenario has no such stage
+)
+
+// A Comparison is what is known of a stage: what was measured and what the architectures say, in bytes above the stage's start, for
+// a file of Seconds.
+type Comparison struct {
+	Stage   string
+	Used    string // Measured, Estimated or Unused
+	Seconds float64
+	// Measured and Estimated are 0 where they are not known.
+	Measured, Estimated int64
+	Ratio               float64 // Measured / Estimated; 0 where one is not known
+	Note                string  // what to keep in mind; "" where there is nothing
+}
+
+// Apply puts the measured footprints on the stages of the same name, the measured context and what is resident onto the card, and a
+// measured growth among the faults. It says of each stage what is used now and how far apart both figures are.
+func (p *Profile) Apply(s *scenario.Scenario) []Comparison {
+	p.card(s)
+	seconds := s.Files.High
+	var all []Comparison
+	used := map[string]bool{}
+	for i := range s.Stages {
+		st := &s.Stages[i]
+		c := Comparison{Stage: st.Name, Used: Estimated, Seconds: seconds}
+		estimate, err := s.Estimate(st, seconds)
+		if err == nil {
+			c.Estimated = estimate
+		}
+		m := p.stage(st.Name)
+		if m == nil {
+			c.Note = "the profile has no such stage"
+			all = append(all, c)
+			continue
+		}
+		used[st.Name] = true
+		c.Used, c.Measured, c.Note = Measured, m.Upper(seconds), p.note(m, seconds)
+		if c.Estimated > 0 {
+			c.Ratio = float64(c.Measured) / float64(c.Estimated)
+		}
+		st.Footprint = &scenario.Footprint{
+			Base: m.Base + m.Spread, PerSecond: m.PerSecond, Kept: m.Kept, KeptPerSecond: m.KeptPerSecond, Reserved: m.Reserved,
+		}
+		all = append(all, c)
+	}
+	for i := range p.Stages {
+		if m := &p.Stages[i]; !used[m.Name] {
+			all = append(all, Comparison{
+				Stage: m.Name, Used: Unused, Seconds: seconds, Measured: m.Upper(seconds), Note: "the scenario has no such stage",
+			})
+		}
+	}
+	return all
+}
+
+// card puts what is beside the stages where the simulation takes it from.
+func (p *Profile) card(s *scenario.Scenario) {
+	if p.Contexts > 0 {
+		s.GPU.Context = p.Context
+	}
+	resident := false
+	for _, m := range s.Models {
+		resident = resident || m.Resident
+	}
+	if !resident {
+		s.GPU.Context += p.Resident // of the allocator, but like the context it is always there
+	}
+	if p.Growth > 0 {
+		s.Faults = append(s.Faults, scenario.Fault{Leak: p.Growth, Share: 1, FromFile: 1})
+	}
+}
+
+// note says what a measurement does not cover.
+func (p *Profile) note(m *Stage, seconds float64) string {
+	const beyond = 1.1
+	if p.Longest > 0 && seconds > beyond*p.Longest {
+		if m.PerSecond > 0 {
+			return fmt.Sprintf("files of %.4g s, measured up to %.4g s: the line is drawn on", seconds, p.Longest)
+		}
+		return fmt.Sprintf("files of %.4g s, measured up to %.4g s: longer ones may take more", seconds, p.Longest)
+	}
+	return m.Note
+}
+
+// Text is how far apart the figures of a comparison are, in words.
+func (c Comparison) Text() string {
+	switch {
+	case c.Used == Measured && c.Ratio > 0:
+		return fmt.Sprintf("measured %s, estimated %s: %s", parser.FormatBytes(c.Measured), parser.FormatBytes(c.Estimated), apart(c.Ratio))
+	case c.Used == Measured:
+		return "measured " + parser.FormatBytes(c.Measured) + ", no estimate"
+	case c.Used == Estimated:
+		return "estimated " + parser.FormatBytes(c.Estimated) + ", not measured"
+	}
+	return "measured " + parser.FormatBytes(c.Measured) + ", not in the scenario"
+}
+
+func apart(ratio float64) string {
+	if math.Abs(ratio-1) < 0.005 {
+		return "the same"
+	}
+	return fmt.Sprintf("%+.0f %%", 100*(ratio-1))
+}

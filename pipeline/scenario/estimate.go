@@ -1,0 +1,86 @@
+package scenario
+
+import (
+	"fmt"
+	"math"
+
+	"vramsoak/pipeline/models"
+)
+
+// Estimate is what a stage takes above what was allocated at its start, by the sizes of its models and tensors, in bytes: its
+// peak in a file of that many seconds. What an earlier stage loaded and no cleanup freed counts too. The simulation knows
+// better: how it is cut up, and what was there before.
+func (s *Scenario) Estimate(st *Stage, seconds float64) (int64, error) {
+	if f := st.Footprint; f != nil {
+		return f.Base + int64(f.PerSecond*seconds), nil
+	}
+	v := (&linter{s: s}).vars(seconds)
+	items, err := st.Items.Int(v)
+	if err != nil {
+		return 0, err
+	}
+	v.Items = items
+	batch, err := st.Batch.Int(v)
+	if err != nil {
+		return 0, err
+	}
+	v.Batch = min(max(1, batch), max(1, items))
+	passes := int64(math.Ceil(float64(items) / float64(max(1, batch))))
+	weights, pass, err := s.modelBytes(st, v)
+	if err != nil {
+		return 0, err
+	}
+	held := weights
+	for _, t := range st.Tensors {
+		n, err := t.Bytes(v)
+		if err != nil {
+			return 0, err
+		}
+		count, err := t.Count.Int(v)
+		if err != nil {
+			return 0, err
+		}
+		n *= int64(count)
+		switch {
+		case t.Each == Pass && t.Until == Pass:
+			pass += n
+		case t.Each == Pass:
+			held += n * passes
+		default:
+			held += n
+		}
+	}
+	return held + pass, nil
+}
+
+// modelBytes are the weights of a stage's models that are not there for good, and the most that one pass of one of them takes.
+func (s *Scenario) modelBytes(st *Stage, v Vars) (weights, pass int64, err error) {
+	item, err := st.ItemSeconds.Eval(v)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, id := range st.Models {
+		m, ok := s.Model(id)
+		if !ok {
+			return 0, 0, fmt.Errorf("stage %s: expected the id of a model, found %q", st.Name, id)
+		}
+		own := m.Weights
+		if m.Model != "" {
+			d, err := models.ParseDType(m.DType)
+			if err != nil {
+				return 0, 0, err
+			}
+			known, err := models.Lookup(m.Model)
+			if err != nil {
+				return 0, 0, err
+			}
+			own = known.Weights(d)
+			in := models.Input{Batch: v.Batch, Seconds: item, Beams: m.Beams, Tokens: m.Tokens}
+			pass = max(pass, models.Peak(known.Forward(in, d)))
+		}
+		if !m.Resident {
+			weights += own
+		}
+	}
+	return weights, pass, nil
+}

@@ -1,0 +1,78 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"vramsoak/parser"
+)
+
+// A Profile is what the stages of a pipeline took in a run, for people to read.
+type Profile struct {
+	Log    string
+	Files  int
+	Stages []ProfileStage
+	Notes  []string // a line each
+}
+
+// A ProfileStage is a row of it. Sizes are bytes above the stage's start.
+type ProfileStage struct {
+	Name      string
+	Files     int
+	Base      int64   // of a file of no length
+	PerSecond float64 // bytes per second of audio; 0 where there is no slope
+	Spread    int64   // the highest file above that line
+	Kept      int64   // at the stage's end, in a file of no length
+	// KeptPerSecond is what it keeps per second of audio.
+	KeptPerSecond float64
+	Reserved      float64 // over allocated; 0 where it is not known
+	Seconds       float64 // per second of audio; 0 where it is not known
+}
+
+// ProfileText writes a profile as a table, with its notes below.
+func ProfileText(w io.Writer, p *Profile, opts TextOptions) error {
+	t := newTextWriter(opts)
+	t.wrap(fmt.Sprintf("%s: %s that ended well", clean(p.Log), plural(p.Files, "file")), "  ")
+	t.WriteByte('\n')
+	rows := [][]string{{"Stage", "Files", "Base", "Per audio second", "Spread", "Kept", "Reserved", "Time"}}
+	for _, s := range p.Stages {
+		slope, reserved, seconds := "-", "-", "-"
+		if s.PerSecond > 0 {
+			slope = "+ " + parser.FormatBytes(int64(s.PerSecond))
+		}
+		if s.Reserved > 0 {
+			reserved = fmt.Sprintf("x %.2f", s.Reserved)
+		}
+		if s.Seconds > 0 {
+			seconds = strconv.FormatFloat(s.Seconds, 'g', 2, 64) + " s/s"
+		}
+		rows = append(rows, []string{
+			clean(s.Name), strconv.Itoa(s.Files), parser.FormatBytes(s.Base), slope, parser.FormatBytes(s.Spread),
+			keeps(s), reserved, seconds,
+		})
+	}
+	if err := t.table(rows, []int{1, 2, 3, 4, 5, 6, 7}, 0, 0); err != nil {
+		return err
+	}
+	if len(p.Notes) > 0 {
+		t.WriteByte('\n')
+	}
+	for _, note := range p.Notes {
+		t.wrap(clean(note), "  ")
+	}
+	_, err := io.WriteString(w, t.String())
+	return err
+}
+
+// keeps is what a stage keeps, in a cell.
+func keeps(s ProfileStage) string {
+	slope := parser.FormatBytes(int64(s.KeptPerSecond)) + "/s"
+	switch {
+	case s.KeptPerSecond == 0:
+		return parser.FormatBytes(s.Kept)
+	case s.Kept == 0:
+		return slope
+	}
+	return parser.FormatBytes(s.Kept) + " + " + slope
+}
