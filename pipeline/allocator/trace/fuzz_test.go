@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"vramsoak/pipeline/allocator"
@@ -48,6 +51,18 @@ func FuzzAllocator(f *testing.F) {
 		}
 		f.Add(program)
 	}
+	// What the fuzzer kept of its runs, one input a line, as Go writes a string.
+	corpus, err := os.ReadFile("../../../fixtures/allocator/fuzz.txt")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for line := range strings.Lines(string(corpus)) {
+		data, err := strconv.Unquote(strings.TrimSuffix(line, "\n"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add([]byte(data))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		settings, ops := decode(data)
 		config, err := allocator.ParseConfig(settings.Conf)
@@ -56,21 +71,19 @@ func FuzzAllocator(f *testing.F) {
 		}
 		device := settings.Device()
 		a := allocator.New(device, config)
-		refused := false
 		_, err = trace.Replay(io.Discard, checked(t, settings, ops, device, a), device, a, trace.Options{Name: "fuzz"})
-		if err != nil {
-			_, refused = errors.AsType[*allocator.DriverError](err)
-			if !refused {
-				t.Fatal(err)
-			}
+		if _, is := errors.AsType[*allocator.DriverError](err); is {
+			// PyTorch gave the driver a part of a segment, and after that nothing is certain.
+			ops = ops[:len(ops)-1]
+		} else if err != nil {
+			t.Fatal(err)
 		}
 		if oracle == "" {
 			return
 		}
 		path := filepath.Join(t.TempDir(), "fuzz.trace")
 		writeTrace(t, path, slices.Values(ops))
-		_, _, err = differOnFile(settings, path)
-		if err != nil && (!refused || !errors.Is(err, errRefused)) {
+		if _, _, err := differOnFile(settings, path); err != nil {
 			t.Errorf("%v\n%s", err, reproduce(settings, path))
 		}
 	})

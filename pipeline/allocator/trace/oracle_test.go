@@ -22,12 +22,6 @@ import (
 // there. make oracle sets it.
 var oracle = os.Getenv("ORACLE")
 
-// refused is the oracle's exit code where PyTorch refuses an operation.
-const refused = 3
-
-// errRefused is that both refuse the same operation, after they printed the same.
-var errRefused = errors.New("both refuse it")
-
 // oracleCommand is the oracle on a trace, with settings.
 func oracleCommand(s trace.Settings, path string) *exec.Cmd {
 	arguments := []string{path}
@@ -174,13 +168,6 @@ func differ(s trace.Settings, path string, ops iter.Seq2[trace.Op, error]) (trac
 		if more, _ := io.ReadAll(theirs); len(more) > 0 {
 			err = &difference{ours: "(ended)", theirs: firstLine(more)}
 		}
-	}
-	if _, is := errors.AsType[*trace.Refusal](err); is && !isDifference(err) {
-		more, _ := io.ReadAll(theirs) // what is there is compared
-		if ended := cmd.Wait(); ended != nil && len(more) == 0 && cmd.ProcessState.ExitCode() == refused {
-			return totals, a.Stats(), errors.Join(errRefused, err)
-		}
-		return totals, a.Stats(), fmt.Errorf("the model refuses what the oracle does not: %w", err)
 	}
 	if err != nil {
 		if c.ended { // else it may have more to say than anyone reads

@@ -150,7 +150,7 @@ func (l *line) op() (op Op, something bool) {
 		}
 		op.Fraction, l.canonical = fraction, false
 	case Configure:
-		l.more()
+		l.canonical = l.more() && l.canonical
 		op.Conf = string(l.text[l.at:])
 		l.at = len(l.text)
 	default:
