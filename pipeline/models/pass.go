@@ -92,6 +92,7 @@ type pass struct {
 	train bool
 	spare []ref  // what autograd does not save
 	joins []join // whose gradients live longer
+	tied  tie
 	list  []Activation
 	step  int
 }
@@ -149,6 +150,12 @@ func (p *pass) joined(sum, x ref) {
 }
 
 type join struct{ sum, x ref }
+
+// tie is a weight that a lookup uses too: backward of the lookup makes a gradient of its own, dense, and the sum of both.
+type tie struct {
+	lookup   ref
+	elements int
+}
 
 // layers is how many of n equal layers are written down. For inference two do: all others take the memory that those gave back.
 func (p *pass) layers(n int) int {

@@ -23,6 +23,11 @@ func (p *pass) backward(first int, parameters []Tensor) {
 				p.list[g].To = end - int(j.x) + first
 			}
 		}
+		if p.tied.elements > 0 && p.tied.lookup == ref(first+i-1) {
+			for _, name := range []string{"gradient of the other use", "embedding_dense_backward", "their sum"} {
+				p.with(name, p.d.WeightBytes(p.tied.elements))
+			}
+		}
 		if i == 1 {
 			p.list = p.list[:g]
 		}

@@ -7,7 +7,7 @@ type wav2vec2Dims struct {
 	name, id, source            string
 	state, heads, layers, inner int
 	labels                      int
-	large                       bool // feat_extract_norm "layer", with biases, and layers that normalize first
+	stable                      bool // feat_extract_norm "layer", with biases, and do_stable_layer_norm: layers that normalize first
 	masked                      bool // transformers' masked_spec_embed is there
 }
 
@@ -41,8 +41,8 @@ func (w wav2vec2Dims) model() *Model {
 	in := 1
 	for i, c := range wav2vec2Convs {
 		layer := s.in(fmt.Sprintf("feature_extractor.conv_layers.%d", i))
-		layer.conv("conv", w.large, channels, in, c[0])
-		if w.large || i == 0 {
+		layer.conv("conv", w.stable, channels, in, c[0])
+		if w.stable || i == 0 {
 			layer.norm("layer_norm", channels)
 		}
 		in = channels
@@ -76,7 +76,7 @@ func (w wav2vec2Dims) forward(p *pass, in Input) {
 	for i, c := range wav2vec2Convs {
 		n = convolved(n, c[0], c[1])
 		y := p.op("feature_extractor.conv", in.Batch*channels*n, x)
-		if w.large || i == 0 {
+		if w.stable || i == 0 {
 			y = p.op("feature_extractor.norm", in.Batch*channels*n, y)
 		}
 		y = p.op("feature_extractor.gelu", in.Batch*channels*n, y)
@@ -93,7 +93,12 @@ func (w wav2vec2Dims) forward(p *pass, in Input) {
 	x = p.op("encoder.sum", tokens*w.state, x, pos)
 	x = p.op("encoder.layer_norm", tokens*w.state, x)
 	for range p.layers(w.layers) {
-		x = p.transformer(x, block{tokens: tokens, state: w.state, heads: w.heads, length: n, inner: w.inner})
+		b := block{tokens: tokens, state: w.state, heads: w.heads, length: n, inner: w.inner}
+		if w.stable {
+			x = p.transformer(x, b)
+		} else {
+			x = p.postNorm(x, b)
+		}
 	}
 	p.hold(features, wave)
 	x = p.op("lm_head", tokens*w.labels, x)

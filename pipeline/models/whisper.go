@@ -116,7 +116,7 @@ func (w whisperDims) model() *Model {
 	return m
 }
 
-// encode is the encoder over windows of 30 s. Its layers all make the same tensors, so the first and the last stand for them.
+// encode is the encoder over windows of 30 s: shorter audio is padded to them, longer audio is more items. Its layers all make the same tensors, so the first and the last stand for them.
 func (w whisperDims) encode(p *pass, in Input) (audio, mel ref) {
 	d := w.state
 	mel = p.float("mel", in.Batch*w.mels*whisperFrames)
@@ -193,6 +193,7 @@ func (w whisperDims) teach(p *pass, in Input, audio ref) {
 	n := tokens * w.state
 	b := block{tokens: tokens, state: w.state, heads: w.heads, length: tokens / in.Batch, inner: 4 * w.state}
 	x := p.op("decoder.embeddings", n)
+	p.tied = tie{x, w.vocab * w.state} // proj_out
 	for range w.textLayers {
 		y := p.op("residual", n, x, p.projected(b, p.layerNorm(n, x)))
 		q := p.op("encoder_attn.q_proj", n, p.layerNorm(n, y))
@@ -218,4 +219,5 @@ func (w whisperDims) teach(p *pass, in Input, audio ref) {
 		x = p.float("decoder.logits.float()", tokens*w.vocab, x)
 	}
 	p.float("cross_entropy.log_softmax", tokens*w.vocab, x)
+	p.result(x)
 }
