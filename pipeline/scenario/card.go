@@ -152,7 +152,7 @@ func cardAdvice(name string) string {
 		}
 		all, plain = append(all, c.name), append(plain, p)
 	}
-	if len(near) == 0 {
+	if len(near) == 0 && len(want) > 1 {
 		for _, tried := range []string{want, "rtx" + want} {
 			if n := strictyaml.Nearest(tried, plain); n != "" && len(near) == 0 {
 				near = append(near, all[slices.Index(plain, n)])

@@ -87,7 +87,7 @@ func (e *ExprError) Error() string { return fmt.Sprintf("at %d: expected %s", e.
 func ParseExpr(text string) (Expr, error) {
 	text = strings.TrimSpace(text)
 	e := Expr{text: text}
-	if f, err := strconv.ParseFloat(text, 64); err == nil {
+	if f, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
 		e.value = f
 		return e, nil
 	}
@@ -106,6 +106,11 @@ func ParseExpr(text string) (Expr, error) {
 	program, err := expr.Compile(text, options...)
 	if err != nil {
 		return Expr{}, exprError(text, err)
+	}
+	if used.beyond != nil {
+		return Expr{}, &ExprError{
+			Column: min(used.beyond.Location().From, len(text)), Expected: "arithmetic: numbers, names, + - * / % **, comparisons, a ? b : c",
+		}
 	}
 	e.program = program
 	e.names = used.names
@@ -154,12 +159,33 @@ func (toFloats) Visit(node *ast.Node) {
 	}
 }
 
-// usedNames are what an expression depends on.
-type usedNames struct{ names []string }
+// usedNames are what an expression depends on, and the first part of it that is more than arithmetic: the language has loops,
+// texts and lists.
+type usedNames struct {
+	names  []string
+	beyond ast.Node
+}
+
+var operators = []string{"+", "-", "*", "/", "%", "**", "^", "<", ">", "<=", ">=", "==", "!=", "and", "or", "&&", "||", "not", "!"}
 
 func (u *usedNames) Visit(node *ast.Node) {
-	if n, ok := (*node).(*ast.IdentifierNode); ok && n.Value != "mod" {
-		u.names = append(u.names, n.Value)
+	sound := false
+	switch n := (*node).(type) {
+	case *ast.IdentifierNode:
+		if sound = true; n.Value != "mod" {
+			u.names = append(u.names, n.Value)
+		}
+	case *ast.FloatNode, *ast.BoolNode, *ast.ConstantNode, *ast.ConditionalNode, *ast.CallNode:
+		sound = true
+	case *ast.BuiltinNode:
+		sound = slices.Contains(functions, n.Name)
+	case *ast.UnaryNode:
+		sound = slices.Contains(operators, n.Operator)
+	case *ast.BinaryNode:
+		sound = slices.Contains(operators, n.Operator)
+	}
+	if !sound && u.beyond == nil {
+		u.beyond = *node
 	}
 }
 

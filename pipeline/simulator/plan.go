@@ -40,6 +40,7 @@ type stage struct {
 	models   []*model
 	tensors  []*tensor
 	measured holding
+	keeps    holding // of what was measured: until the file's end
 	cleanups []*cleanup
 	before   string // names of its checkpoints
 	after    string
@@ -107,6 +108,7 @@ func newPlan(s *scenario.Scenario) (*plan, error) {
 		}
 		if st.Footprint != nil {
 			st.measured = holding{name: st.Name, part: p.ledger.part(Measured, st.Name)}
+			st.keeps = st.measured
 		}
 		if st.Once {
 			p.once = append(p.once, st)
@@ -224,7 +226,7 @@ func (p *plan) holdings(yield func(*holding) bool) {
 				return
 			}
 		}
-		if !yield(&st.measured) {
+		if !yield(&st.measured) || !yield(&st.keeps) {
 			return
 		}
 	}

@@ -274,5 +274,8 @@ func (p *process) ofFile(yield func(*holding) bool) {
 				return
 			}
 		}
+		if st.Footprint != nil && !yield(&st.keeps) {
+			return
+		}
 	}
 }

@@ -302,12 +302,12 @@ const measuredStream = 1 << 10
 // measured takes what a stage was measured to take.
 func (p *process) measured(st *stage, v scenario.Vars) error {
 	f := st.Footprint
-	peak := f.Base + int64(f.PerSecond*v.Seconds)
+	peak, kept := f.Base+int64(f.PerSecond*v.Seconds), f.Kept+int64(f.KeptPerSecond*v.Seconds)
 	cache := int64(max(0, f.Reserved-1) * float64(peak))
 	for _, t := range []struct {
 		bytes  int64
 		stream int
-	}{{cache, measuredStream}, {max(0, peak-f.Kept), 0}} {
+	}{{cache, measuredStream}, {max(0, peak-kept), 0}} {
 		for left := t.bytes; left > 0; left -= measuredPiece {
 			if err := p.take(&st.measured, min(left, measuredPiece), t.stream); err != nil {
 				return err
@@ -317,8 +317,8 @@ func (p *process) measured(st *stage, v scenario.Vars) error {
 			p.drop(&st.measured)
 		}
 	}
-	for left := min(f.Kept, peak); left > 0; left -= measuredPiece {
-		if err := p.take(&p.kept, min(left, measuredPiece), 0); err != nil {
+	for left := min(kept, peak); left > 0; left -= measuredPiece {
+		if err := p.take(&st.keeps, min(left, measuredPiece), 0); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,64 @@
+package profile_test
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"testing"
+
+	"vramsoak/parser"
+	"vramsoak/pipeline/profile"
+	"vramsoak/pipeline/scenario"
+	"vramsoak/pipeline/simulator"
+)
+
+// What is learnt of a simulated run, whose stages are known, predicts that run: each stage's peak within 5 %, or 32 MiB, in
+// which a footprint is cut up. The profile reads the checkpoints of the log only.
+func TestProfileOfSimulatedRunPredictsIt(t *testing.T) {
+	const files = 12
+	for _, name := range []string{"transcription-after.yaml", "long-batch-after.yaml"} {
+		t.Run(name, func(t *testing.T) {
+			src, err := os.ReadFile("../../fixtures/scenarios/" + name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run := func(s *scenario.Scenario) (*simulator.Outcome, *parser.Timeline) {
+				var log bytes.Buffer
+				out, err := simulator.Run(s, simulator.Options{Files: files, Log: &log})
+				if err != nil {
+					t.Fatal(err)
+				}
+				tl, err := parser.Build(parser.Read(&log, "simulated.log"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return out, tl
+			}
+			s, err := scenario.Read(src, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			known, tl := run(s)
+			p, err := profile.Learn(tl)
+			if err != nil {
+				t.Fatal(err)
+			}
+			measured := s.Clone()
+			for _, c := range p.Apply(measured) {
+				if c.Used != profile.Measured {
+					t.Errorf("%+v", c)
+				}
+				t.Log(c.Stage, c.Text(), c.Note)
+			}
+			predicted, _ := run(measured)
+			for i, want := range known.Stages {
+				got := predicted.Stages[i]
+				off := math.Abs(float64(got.Allocated - want.Allocated))
+				t.Logf("%s: peak %s, predicted %s", want.Stage, parser.FormatBytes(want.Allocated), parser.FormatBytes(got.Allocated))
+				if off > max(0.05*float64(want.Allocated), float64(32*mib)) {
+					t.Errorf("%s: predicted a peak of %s, it is %s", want.Stage, parser.FormatBytes(got.Allocated), parser.FormatBytes(want.Allocated))
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,63 @@
+package scenario_test
+
+import (
+	"strings"
+	"testing"
+
+	"vramsoak/pipeline/scenario"
+)
+
+func TestCard(t *testing.T) {
+	for _, c := range []struct {
+		name, card string
+		mib        int64
+	}{
+		{"RTX 5080", "RTX 5080", 15840}, // PyTorch: a total capacity of 15.47 GiB
+		{"rtx5080", "RTX 5080", 15840},
+		{"5080", "RTX 5080", 15840},
+		{"NVIDIA GeForce RTX 5080", "RTX 5080", 15840},
+		{"RTX-4090", "RTX 4090", 24081},
+		{"Tesla T4", "T4", 14930},
+		{"NVIDIA A100-SXM4-80GB", "A100 80GB", 81050},
+		{"NVIDIA A100-PCIE-40GB", "A100 40GB", 40326},
+		{"NVIDIA H100 80GB HBM3", "H100", 81008},
+		{"NVIDIA RTX 6000 Ada Generation", "RTX 6000 Ada", 48497},
+		{"RTX 4060 Ti", "RTX 4060 Ti", 7807},
+		{"rtx 4060ti 16gb", "RTX 4060 Ti 16GB", 15934},
+		{"16GiB", "", 16384},
+		{"16GB", "", 16384},
+		{"25276502016", "", 24105}, // exact bytes, from a log
+	} {
+		got, err := scenario.Card(c.name)
+		if err != nil || got.Card != c.card || got.Total>>20 != c.mib || got.Context == 0 || got.Source == "" {
+			t.Errorf("%s: got %+v, %v, want %s with %d MiB", c.name, got, err, c.card, c.mib)
+		}
+	}
+	for name, want := range map[string]string{
+		"RTX 5008": "did you mean RTX 5080?",
+		"A100":     "did you mean A100 40GB or A100 80GB?",
+		"v100":     "did you mean V100 16GB or V100 32GB?",
+		"Voodoo 2": "known are RTX 2060 SUPER, ",
+		"16":       "known are ",
+		"1MiB":     "write 16GiB or RTX 5080",
+		"":         "known are ",
+	} {
+		if got, err := scenario.Card(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %+v, %v, want an error with %q", name, got, err, want)
+		}
+	}
+}
+
+// What CUDA has is always less than what a card is sold with, by a tenth at most: "16 GB" are 15.5 GiB.
+func TestCards(t *testing.T) {
+	last := int64(0)
+	for _, c := range scenario.Cards() {
+		if c.Total > c.Size || float64(c.Total) < 0.9*float64(c.Size) || c.Size < last {
+			t.Errorf("%s: %d of %d bytes", c.Card, c.Total, c.Size)
+		}
+		last = c.Size
+		if again, err := scenario.Card(c.Card); err != nil || again != c {
+			t.Errorf("%s: got %+v, %v", c.Card, again, err)
+		}
+	}
+}
