@@ -137,6 +137,10 @@ bench-parse: bin/vramsoak
 .PHONY: docs-pictures
 docs-pictures:
 	PICTURES=$(CURDIR)/docs go test -count=1 -run TestDocsPictures ./reports
+	for story in before after; do \
+		go run ./cmd/vramsoak simulate fixtures/scenarios/long-batch-$$story.yaml | \
+		go run ./cmd/vramsoak plot - --fragmentation -o docs/fragmentation-$$story.png --width 1200 --height 760 || exit 1; \
+	done
 
 # False alarms and power of the change points; prints the tables of docs/history.md.
 .PHONY: bench-history

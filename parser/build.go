@@ -93,6 +93,9 @@ type logState struct {
 	fallback int
 	// maps are those of failures that are not whole yet.
 	maps segmentJoiner
+	// before is a map that came before the message of its failure, nil where there is none.
+	before *SegmentMap
+	held   SegmentSums // of it
 	// files, outside and checkpoints are how many the timeline had when the log began.
 	files, outside, checkpoints int
 	// settled says that it is known how files begin, so that those that are closed are final.
@@ -149,9 +152,15 @@ func (f *File) sampled() bool {
 
 func (b *Builder) add(rec Record) {
 	b.enter(rec.At())
-	switch rec.(type) {
-	case SegmentMap, segmentPart:
-		return // a timeline has no place for what is only drawn
+	switch r := rec.(type) { // of what is only drawn, a timeline keeps what it says of a failure
+	case SegmentMap:
+		b.failedWith(r, nil)
+		return
+	case segmentPart:
+		if r.Requested > 0 {
+			b.log.maps.add(r, b.failedWith)
+		}
+		return
 	}
 	resumed := b.resumed
 	b.resumed = false
@@ -167,14 +176,9 @@ func (b *Builder) add(rec Record) {
 			f.touch(&r.Header)
 		}
 		r.Fallback = r.Pos.Line == b.log.fallback || f.saidAgain(&r)
+		b.heldBefore(&r)
 		f.OOMs = append(f.OOMs, r)
 		b.tl.Failures++
-	case SegmentMap:
-		b.failedWith(r, nil)
-	case segmentPart:
-		if r.Requested > 0 {
-			b.log.maps.add(r, b.failedWith)
-		}
 	case Event:
 		if r.Kind == EventFallback {
 			b.fellBack(r.Pos)

@@ -43,19 +43,37 @@ func (f *File) saidAgain(r *OutOfMemory) bool {
 	return last.Fallback && last.Text == r.Text && r.Pos.Line-last.Pos.Line < 64
 }
 
-// failedWith gives the last failure what the allocator held at it.
+// failedWith gives a failure what the allocator held at it: to the last one, or to the one whose message follows.
 func (b *Builder) failedWith(rec Record, _ error) bool {
 	m, ok := rec.(SegmentMap)
 	if !ok || m.Requested == 0 {
 		return true
 	}
-	f := cmp.Or(b.file, b.stretch, b.justFailed())
-	if f == nil || len(f.OOMs) == 0 {
-		return true
+	sums := m.Sums()
+	if f := cmp.Or(b.file, b.stretch, b.justFailed()); f != nil && len(f.OOMs) > 0 {
+		if last := &f.OOMs[len(f.OOMs)-1]; last.Held == nil && last.isOf(&m) {
+			last.Held = &sums
+			return true
+		}
 	}
-	if last := &f.OOMs[len(f.OOMs)-1]; last.Held == nil {
-		sums := m.Sums()
-		last.Held = &sums
-	}
+	m.Segments = nil
+	b.log.before, b.log.held = &m, sums
 	return true
+}
+
+// heldBefore gives a failure the map that came shortly before its message.
+func (b *Builder) heldBefore(r *OutOfMemory) {
+	if m := b.log.before; m != nil && r.isOf(m) {
+		sums := b.log.held
+		r.Held = &sums
+	}
+	b.log.before = nil
+}
+
+// isOf says that a map may be that of the failure: it stands beside the message, and as much was asked for, as far as the
+// message has digits.
+func (r *OutOfMemory) isOf(m *SegmentMap) bool {
+	near := max(r.Pos.Line-m.Pos.Line, m.Pos.Line-r.Pos.Line) < 64
+	off := max(r.Requested.Bytes-m.Requested, m.Requested-r.Requested.Bytes)
+	return near && (!r.HasRequested || off <= max(blockGrain, 2*r.Requested.Resolution))
 }

@@ -130,7 +130,7 @@ func TestSegmentSums(t *testing.T) {
 func TestSegmentMapsDisturbNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	m := randomMap(r, 400)
-	m.Time = time.Time{}
+	m.Time, m.Requested = time.Time{}, 0 // what an allocation failed with is said with its message
 	maps := strings.Split(string(m.AppendLine(nil)), "\n")
 	if len(maps) < 3 {
 		t.Fatalf("%d lines", len(maps))
@@ -184,6 +184,50 @@ func TestSegmentMapsAreNotKept(t *testing.T) {
 	tl, err := parser.Build(parser.Read(&log, "hostile.log"))
 	if err != nil || len(tl.Bad) < 49_000 {
 		t.Fatalf("%d are not read, %v", len(tl.Bad), err)
+	}
+}
+
+// A map of a failure stands before or behind its message, which has as many digits as PyTorch prints: 29.99 MiB for 31,445,504
+// bytes. The map of another failure is not taken for it.
+func TestSegmentsOfAFailure(t *testing.T) {
+	line := func(requested int64) string {
+		m := parser.SegmentMap{Name: "out of memory", Requested: requested, Segments: []parser.Segment{
+			{Address: 1 << 21, Size: 1024, Blocks: []parser.Block{{Size: requested / 512 / 100 * 512, State: parser.BlockFree}}},
+		}}
+		return string(m.AppendLine(nil)) + "\n"
+	}
+	message := func(size string) string {
+		return "CUDA out of memory. Tried to allocate " + size + ". GPU 0 has a total capacity of 1.00 GiB\n"
+	}
+	const asked, other = 31445504, 41943040
+	for name, c := range map[string]struct {
+		log  string
+		want []int64 // the largest free block of each failure
+	}{
+		"behind":           {message("29.99 MiB") + line(asked), []int64{314368}},
+		"before":           {line(asked) + "\n" + message("29.99 MiB"), []int64{314368}},
+		"twice before":     {line(asked) + message("29.99 MiB") + line(other) + message("40.00 MiB"), []int64{314368, 419328}},
+		"twice behind":     {message("29.99 MiB") + line(asked) + message("40.00 MiB") + line(other), []int64{314368, 419328}},
+		"of another":       {message("29.99 MiB") + line(other) + message("50.00 MiB"), []int64{0, 0}},
+		"far before":       {line(asked) + strings.Repeat("loading\n", 100) + message("29.99 MiB"), []int64{0}},
+		"one without":      {message("29.99 MiB") + line(other) + message("40.00 MiB"), []int64{0, 419328}},
+		"no failure at it": {line(0) + message("29.99 MiB"), []int64{0}},
+	} {
+		tl, err := parser.Build(parser.Read(strings.NewReader("[pipeline] file-start path=a.wav\n"+c.log), "run.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int64
+		for _, o := range tl.Files[0].OOMs {
+			largest := int64(0)
+			if o.Held != nil {
+				largest = o.Held.LargestFree
+			}
+			got = append(got, largest)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

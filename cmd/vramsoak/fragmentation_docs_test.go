@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"vramsoak/parser"
+	"vramsoak/pipeline/scenario"
+	"vramsoak/pipeline/simulator"
+)
+
+// TestFragmentationDocs holds the table of docs/fragmentation.md against the simulator: the first files of its scenario with one change each.
+// UPDATE=1 rewrites it; read the difference before you keep it.
+func TestFragmentationDocs(t *testing.T) {
+	const path = "../../fixtures/scenarios/long-batch-before.yaml"
+	src, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := func(conf string) string { return "env: {PYTORCH_CUDA_ALLOC_CONF: \"" + conf + "\"}\n" }
+	var table strings.Builder
+	for _, c := range []struct{ change, head, old, by string }{
+		{change: "none"},
+		{change: "`empty_cache` every 5 batches", head: "clear: {every: 5, before: [Transcription], after: [Enrollment]}\n"},
+		{change: "batches of 4, not 32", old: "batch: 32", by: "batch: 4"},
+		{change: "`max_split_size_mb:512`", head: env("max_split_size_mb:512")},
+		{change: "`expandable_segments:True`", head: env("expandable_segments:True")},
+	} {
+		if !strings.Contains(string(src), c.old) {
+			t.Fatalf("%s has no %q", path, c.old)
+		}
+		s, err := scenario.Read([]byte(c.head+strings.Replace(string(src), c.old, c.by, 1)), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := simulator.Run(s, simulator.Options{Files: 60})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := "-"
+		if o.FirstFailure != nil {
+			first = fmt.Sprint(o.FirstFailure.File)
+		}
+		fmt.Fprintf(&table, "| %s | %d of %d | %s | %s | %.0f |\n", c.change, o.Failed, o.Files, first, parser.FormatBytes(o.Peak.Reserved),
+			o.AudioHoursPerHour())
+	}
+	const docs = "../../docs/fragmentation.md"
+	text, err := os.ReadFile(docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile(`(?m)(^\| change \| files that fail .*\n\|[-|]+\n)((?:\|.*\n)*)`)
+	found := rows.FindSubmatch(text)
+	if found == nil {
+		t.Fatalf("%s has no table of changes", docs)
+	}
+	if os.Getenv("UPDATE") != "" {
+		text = rows.ReplaceAll(text, []byte("${1}"+table.String()))
+		if err := os.WriteFile(docs, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if got := string(found[2]); got != table.String() {
+		t.Errorf("%s has\n%s, expected\n%s; run UPDATE=1 go test -run TestFragmentationDocs ./cmd/vramsoak", docs, got, table.String())
+	}
+}
