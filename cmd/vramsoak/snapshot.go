@@ -81,7 +81,7 @@ func runSnapshot(out io.Writer, path string, opts snapshotOptions) error {
 		write func(io.Writer) error
 	}{
 		{opts.pprof, func(w io.Writer) error { return reports.SnapshotProfile(w, snap, analyses, opts.show.Stacks) }},
-		{opts.trace, func(w io.Writer) error { return snap.Devices[0].WriteTrace(w, snap.Settings) }},
+		{opts.trace, func(w io.Writer) error { return snap.Devices[0].WriteTrace(w) }},
 		{opts.log, func(w io.Writer) error { return writeMaps(w, snap, analyses) }},
 	} {
 		if f.path == "" {

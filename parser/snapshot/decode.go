@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"vramsoak/parser"
 )
@@ -141,6 +142,7 @@ func (d *decoder) snapshot(top value) (*Snapshot, error) {
 		return byIndex[index]
 	}
 	segments := top
+	var settings *Settings
 	if top.kind == dict {
 		o, err := d.object(top, "a snapshot", 0)
 		if err != nil {
@@ -152,7 +154,7 @@ func (d *decoder) snapshot(top value) (*Snapshot, error) {
 		if err := d.traces(o, device); err != nil {
 			return nil, err
 		}
-		if err := d.settings(o, s); err != nil {
+		if settings, err = d.settings(o); err != nil {
 			return nil, err
 		}
 		if err := d.annotations(o, s); err != nil {
@@ -175,6 +177,7 @@ func (d *decoder) snapshot(top value) (*Snapshot, error) {
 		if err := d.order(dev); err != nil {
 			return nil, err
 		}
+		dev.Settings = settings
 		s.Devices = append(s.Devices, *dev)
 	}
 	slices.SortFunc(s.Devices, func(a, b Device) int { return a.Index - b.Index })
@@ -420,32 +423,35 @@ func (d *decoder) event(v value, at uint32) (e Event, err error) {
 }
 
 // settings are the allocator's, which PyTorch adds since 2.2.
-func (d *decoder) settings(o object, s *Snapshot) error {
+func (d *decoder) settings(o object) (*Settings, error) {
 	v, ok := o.get("allocator_settings")
 	if !ok || v.kind == none {
-		return nil
+		return nil, nil
 	}
 	o, err := d.object(v, `the "allocator_settings" of a snapshot`, o.at)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.Settings = &Settings{Conf: o.text("PYTORCH_CUDA_ALLOC_CONF")}
-	if s.Settings.Conf == "" {
-		s.Settings.Conf = o.text("PYTORCH_ALLOC_CONF") // since 2.9
+	s := &Settings{Conf: o.text("PYTORCH_CUDA_ALLOC_CONF")}
+	if s.Conf == "" {
+		s.Conf = o.text("PYTORCH_ALLOC_CONF") // since 2.9
 	}
-	if n := o.int("max_split_size"); n > 0 && n <= sizeMax { // -1, the largest number there is, for no limit
-		s.Settings.MaxSplitSize = n
+	v, _ = o.get("roundup_power2_divisions")
+	if v.kind != dict {
+		return s, nil
 	}
-	if v, _ := o.get("roundup_power2_divisions"); v.kind == dict {
-		divisions, err := d.object(v, "roundup_power2_divisions", o.at)
-		if err != nil {
-			return err
+	divisions, err := d.object(v, "roundup_power2_divisions", o.at)
+	if err != nil {
+		return nil, err
+	}
+	for i := range s.RoundupPower2Divisions {
+		n := divisions.int(strconv.Itoa(1 << i))
+		if n < 0 || n > 64 || n&(n-1) != 0 { // PyTorch asserts a power of 2; 64 is the most that its documentation has
+			return nil, d.wrong(divisions.at, "roundup_power2_divisions of 0 or a power of 2 up to 64", strconv.FormatInt(n, 10))
 		}
-		for mib := 1; mib <= 32768; mib *= 2 {
-			s.Settings.RoundupPower2Divisions = append(s.Settings.RoundupPower2Divisions, divisions.int(fmt.Sprint(mib)))
-		}
+		s.RoundupPower2Divisions[i] = n
 	}
-	return nil
+	return s, nil
 }
 
 // annotations are what the program named, which PyTorch adds since 2.6.

@@ -5,7 +5,7 @@
 //	for _, d := range snap.Devices {
 //		a := d.Analyze()                     // what holds memory, what was never freed, the peak, the OOMs
 //		m := d.Map()                         // its segments as a parser.SegmentMap
-//		err := d.WriteTrace(w, snap.Settings) // its events as a trace for vramsoak replay
+//		err := d.WriteTrace(w) // its events as a trace for vramsoak replay
 //	}
 //
 // Nothing in a file is ever executed. A pickle is a program for a stack machine, and Python's runs any function that the

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"vramsoak/parser"
@@ -15,6 +16,7 @@ type memory struct {
 	reserved, allocated, active, requested int64   // bytes
 	// unexplained counts the events that do not fit: a block that is freed in no segment, handed out twice.
 	unexplained int
+	divisions   [16]int64 // see Settings
 }
 
 // A span is a segment.
@@ -47,6 +49,9 @@ const (
 // last is the memory when the trace ends.
 func (d *Device) last() *memory {
 	m := &memory{}
+	if d.Settings != nil {
+		m.divisions = d.Settings.RoundupPower2Divisions
+	}
 	for _, seg := range d.Segments {
 		s := &span{address: seg.Address, size: seg.Size, small: seg.Small, expandable: seg.Expandable, stream: seg.Stream}
 		m.reserved += seg.Size
@@ -81,7 +86,30 @@ func (d *Device) first() *memory {
 		}
 	}
 	m.unexplained = 0 // what does not fit is counted when the events are done
+	m.close()
 	return m
+}
+
+// close gives what is not more than 1 MiB between two blocks of the large pool to the first of them, whose it must be, see
+// [memory.blockSize]. When its free was undone the second was not there yet.
+func (m *memory) close() {
+	for _, s := range m.spans {
+		if s.small || s.expandable {
+			continue
+		}
+		for i, h := range s.held {
+			until := s.end()
+			if i+1 < len(s.held) {
+				until = s.held[i+1].address
+			}
+			if rest := int64(until-h.address) - h.size; rest <= smallSize {
+				h.size, m.active = h.size+rest, m.active+rest
+				if !h.pending {
+					m.allocated += rest
+				}
+			}
+		}
+	}
 }
 
 // do changes the memory as an event did.
@@ -133,7 +161,7 @@ func (m *memory) insert(e Event, stack *Stack, index int) {
 	if i < len(s.held) {
 		room = int64(s.held[i].address - e.Address)
 	}
-	size := blockSize(s, e.Size, room)
+	size := m.blockSize(s, e.Size, room)
 	if size > room || i > 0 && s.held[i-1].address+uint64(s.held[i-1].size) > e.Address {
 		m.unexplained++
 		return
@@ -144,12 +172,25 @@ func (m *memory) insert(e Event, stack *Stack, index int) {
 // blockSize is the size of the block that a request was given, where there is so much room until the next block or the
 // segment's end. The large pool leaves what is not more than 1 MiB with the block (should_split of
 // CUDACachingAllocator.cpp): as no block there is smaller, it cannot be anybody else's.
-func blockSize(s *span, requested, room int64) int64 {
-	size := max(requested+blockGrain-1, blockGrain) / blockGrain * blockGrain
+func (m *memory) blockSize(s *span, requested, room int64) int64 {
+	size := m.round(requested)
 	if !s.small && !s.expandable && room > size && room-size <= smallSize {
 		return room
 	}
 	return size
+}
+
+// round is a request's size as the allocator rounds it (round_size and roundup_power2_next_division of
+// CUDACachingAllocator.cpp): to 512 bytes, or to a part of the power of two below it.
+func (m *memory) round(size int64) int64 {
+	size = max(size, blockGrain)
+	power := bits.Len64(uint64(size)) - 1
+	divisions := m.divisions[max(0, min(power-20, len(m.divisions)-1))]
+	grain := int64(blockGrain)
+	if divisions > 1 && size > blockGrain*divisions {
+		grain = max(1, int64(1)<<power/divisions)
+	}
+	return (size + grain - 1) / grain * grain
 }
 
 func (m *memory) add(s *span, i int, h *held) {

@@ -4,8 +4,7 @@ import "vramsoak/parser"
 
 // A Snapshot is what a file says: the allocators of all devices at one time, and what happened to them before.
 type Snapshot struct {
-	Devices     []Device // those that hold memory or have events, in their order
-	Settings    *Settings
+	Devices     []Device     // those that hold memory or have events, in their order
 	Annotations []Annotation // what torch.profiler.record_function and optimizers named, in time
 }
 
@@ -13,6 +12,7 @@ type Snapshot struct {
 type Device struct {
 	Index    int
 	Segments []Segment // by address
+	Settings *Settings // of its allocator; nil in files of PyTorch 2.1 and older
 	// Events are what happened last, oldest first: everything since the recording began, unless there was more than its
 	// max_entries. Without a trace there are none, or one.
 	Events []Event
@@ -86,13 +86,12 @@ type Frame struct {
 	Line           int
 }
 
-// Settings are the allocator's.
+// Settings are an allocator's.
 type Settings struct {
 	Conf string // PYTORCH_CUDA_ALLOC_CONF, as it was given
-	// MaxSplitSize is in bytes; 0 for no limit.
-	MaxSplitSize int64
-	// RoundupPower2Divisions are those of sizes from 1 MiB up to 2, 4 ... 32768 MiB; 0 for rounding to 512 bytes.
-	RoundupPower2Divisions []int64
+	// RoundupPower2Divisions are those of sizes below 2 MiB, below 4, 8 ... 32768 MiB, and of larger ones; 0 for rounding to
+	// 512 bytes.
+	RoundupPower2Divisions [16]int64
 }
 
 // An Annotation is the beginning or the end of something with a name.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -37,10 +38,10 @@ func (o Op) String() string {
 	return string(o.Kind) + " " + o.Text
 }
 
-// WriteTrace writes the device's events as a trace for vramsoak replay. settings are the snapshot's, or nil.
-func (d *Device) WriteTrace(w io.Writer, settings *Settings) error {
+// WriteTrace writes the device's events as a trace for vramsoak replay.
+func (d *Device) WriteTrace(w io.Writer) error {
 	buf := bufio.NewWriter(w)
-	for op := range d.Ops(settings) {
+	for op := range d.Ops() {
 		if _, err := fmt.Fprintln(buf, op); err != nil {
 			return err
 		}
@@ -55,16 +56,17 @@ func (d *Device) WriteTrace(w io.Writer, settings *Settings) error {
 // their addresses: all of it is allocated, what was in use by its own and what was free as fillers, so that the next
 // segment must be a new one; in the end the fillers are freed. A segment that is larger than its first block made it
 // (because it was made for another, long freed) is allocated whole and freed first. This is done without the settings,
-// which come after it: they could round fillers, or leave large blocks whole.
+// which come after it: they could round fillers, or leave large blocks whole. Of expandable segments the parts that are
+// mapped are put side by side.
 //
 // An allocation is an "a", with what was asked for. A block is freed when its free was completed, not when it was
 // requested: until then no stream can have it. Segments that were given back are an "e" where nothing that could be given
 // back is left after it, as after torch.cuda.empty_cache() and after a failed cudaMalloc; else they are left to the replayed
 // allocator, which finds out by itself where its card is as large. An allocation that failed is an "a", freed at once, in case it does not.
-func (d *Device) Ops(settings *Settings) iter.Seq[Op] {
+func (d *Device) Ops() iter.Seq[Op] {
 	return func(yield func(Op) bool) {
 		t := tracer{device: d, yield: yield, ids: map[uint64]int{}, streams: map[uint64]int{0: 0}, memory: d.first(), event: -1}
-		t.setUp(settings)
+		t.setUp()
 		for i := range d.Events {
 			if t.stopped {
 				return
@@ -114,7 +116,7 @@ func (t *tracer) alloc(size int64, stream uint64) int {
 func (t *tracer) free(id int) { t.emit(Op{Kind: 'f', ID: id}) }
 
 // setUp builds the memory that was held when the first event came.
-func (t *tracer) setUp(settings *Settings) {
+func (t *tracer) setUp() {
 	t.comment("device %d: %d events", t.device.Index, len(t.device.Events))
 	if len(t.memory.spans) > 0 {
 		t.comment("held when the first event came: %s in %d segments, %s of it allocated",
@@ -135,7 +137,7 @@ func (t *tracer) setUp(settings *Settings) {
 	for _, id := range fillers {
 		t.free(id)
 	}
-	if settings != nil && settings.Conf != "" {
+	if settings := t.device.Settings; settings != nil && settings.Conf != "" {
 		t.emit(Op{Kind: 'c', Text: strings.ReplaceAll(settings.Conf, "\n", " ")})
 	}
 	if len(t.memory.spans) > 0 {
@@ -153,7 +155,7 @@ func pythonBool(b bool) string {
 
 // rebuild allocates a segment: the blocks that are in use, and fillers, whose ids it returns.
 func (t *tracer) rebuild(s *span) (fillers []int) {
-	if !s.small && len(s.held) > 0 && s.held[0].size != s.size {
+	if !s.small && !s.expandable && len(s.held) > 0 && s.held[0].size != s.size {
 		t.free(t.alloc(s.size, s.stream))
 	}
 	at := s.address
@@ -167,17 +169,41 @@ func (t *tracer) rebuild(s *span) (fillers []int) {
 			at += uint64(n)
 		}
 	}
-	for _, h := range s.held {
-		fill(h.address)
-		size := h.size
-		if h.requested > 0 && blockSize(s, h.requested, int64(s.end()-h.address)) == h.size && (s.small || h.requested > smallSize) {
-			size = h.requested
+	shorten := map[int]*held{} // what stands for a block and for the gap behind it
+	for i, h := range s.held {
+		if gap := h.address - at; !s.small && gap > 0 && gap <= smallSize { // only at the beginning, where a part of an expandable segment was unmapped
+			h = &held{address: at, size: h.size + int64(gap)}
 		}
-		t.ids[h.address] = t.alloc(size, s.stream)
+		fill(h.address)
+		end := s.end()
+		if i+1 < len(s.held) {
+			end = s.held[i+1].address
+		}
 		at = h.address + uint64(h.size)
+		if gap := end - at; !s.small && gap > 0 && gap <= smallSize {
+			// A filler of that size would be of the small pool.
+			shorten[t.alloc(h.size+int64(gap), s.stream)] = s.held[i]
+			at = end
+			continue
+		}
+		t.ids[s.held[i].address] = t.alloc(unrounded(s, h), s.stream)
 	}
 	fill(s.end())
+	// Now the only free block is the one that is freed here; from the end on, so that it is not merged with a gap before it.
+	for _, id := range slices.Backward(slices.Sorted(maps.Keys(shorten))) {
+		h := shorten[id]
+		t.free(id)
+		t.ids[h.address] = t.alloc(unrounded(s, h), s.stream)
+	}
 	return fillers
+}
+
+// unrounded is a size that gives a block its size, without settings: what was asked for, or the block's own.
+func unrounded(s *span, h *held) int64 {
+	if rounded := (h.requested + blockGrain - 1) / blockGrain * blockGrain; rounded == h.size && (s.small || h.requested > smallSize) {
+		return h.requested
+	}
+	return h.size
 }
 
 // do is one event.

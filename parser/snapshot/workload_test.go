@@ -111,7 +111,7 @@ func TestWorkload(t *testing.T) {
 	if len(snap.Devices) != 2 || snap.Devices[0].Index != 0 || snap.Devices[1].Index != 1 {
 		t.Fatalf("%+v", snap.Devices)
 	}
-	if got := snap.Settings.Conf; got != "max_split_size_mb:64" {
+	if got := snap.Devices[1].Settings.Conf; got != "max_split_size_mb:64" {
 		t.Errorf("settings %q", got)
 	}
 	a := snap.Devices[1].Analyze(snap.Annotations)
@@ -188,7 +188,7 @@ func TestMap(t *testing.T) {
 func TestTrace(t *testing.T) {
 	snap := readWorkload(t)
 	var got strings.Builder
-	if err := snap.Devices[1].WriteTrace(&got, snap.Settings); err != nil {
+	if err := snap.Devices[1].WriteTrace(&got); err != nil {
 		t.Fatal(err)
 	}
 	want := `# device 1: 18 events

@@ -44,7 +44,7 @@ func TestRecorded(t *testing.T) {
 			if len(snap.Devices) != 1 {
 				t.Fatalf("%d devices", len(snap.Devices))
 			}
-			if got := replayRecorded(t, &snap.Devices[0], snap.Settings); got != r.want {
+			if got := replayRecorded(t, &snap.Devices[0]); got != r.want {
 				t.Errorf("replayed %+v, recorded %+v", got, r.want)
 			}
 		})
@@ -54,7 +54,7 @@ func TestRecorded(t *testing.T) {
 // recorded counts what a recording has: segments that were held before it, calls of the driver, allocations, frees.
 type recorded struct{ held, driver, allocations, frees int }
 
-func replayRecorded(t *testing.T, d *snapshot.Device, settings *snapshot.Settings) (n recorded) {
+func replayRecorded(t *testing.T, d *snapshot.Device) (n recorded) {
 	t.Helper()
 	driver := allocator.NewDevice(allocator.DeviceConfig{Total: 80 << 30})
 	model := allocator.New(driver, allocator.Config{})
@@ -66,7 +66,7 @@ func replayRecorded(t *testing.T, d *snapshot.Device, settings *snapshot.Setting
 	n.held = len(held)
 	live := map[int]allocator.Block{}
 	next := 0 // the first event that is not done yet
-	for op := range d.Ops(settings) {
+	for op := range d.Ops() {
 		var want []call // of the driver, from the last operation to this one
 		if op.Event >= 0 {
 			want = driverCalls(d.Events[next : op.Event+1])
