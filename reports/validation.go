@@ -144,7 +144,7 @@ func ValidationText(w io.Writer, v *Validation, rep *check.Report, opts TextOpti
 	t.refusals(v)
 	said := []string{check.Peak, check.OutOfMemory, check.Completeness} // by the answer and what fails first
 	for _, f := range withVerdict(ordered(rep), check.Fail, check.Undecided) {
-		if slices.Contains(said, f.Check) {
+		if f.Verdict == check.Fail && slices.Contains(said, f.Check) {
 			continue
 		}
 		t.WriteByte('\n')

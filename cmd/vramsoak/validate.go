@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,11 +17,13 @@ import (
 )
 
 type validateOptions struct {
-	gpu    string
-	files  int
-	policy string
-	format string
-	table  bool
+	gpu     string
+	files   int
+	profile string
+	policy  string
+	format  string
+	table   bool
+	live    liveOptions
 }
 
 // Status of validate: the codes are those of every command that judges, in its own words.
@@ -35,7 +38,7 @@ EXIT STATUS
 func newValidateCommand() *cobra.Command {
 	opts := validateOptions{}
 	cmd := &cobra.Command{
-		Use:   "validate CONFIG",
+		Use:   "validate CONFIG [--live --batch DIR -- COMMAND...]",
 		Short: "Tell before a batch whether it survives on a card, and the smallest change with which it does",
 		Long: `Validate reads a pipeline file (or a scenario), refuses what is wrong in it with line and column, simulates the batch on
 the virtual GPU, and answers: FITS, TIGHT (it runs, and needs more than 85 % of the card) or DOES NOT FIT. No GPU is needed.
@@ -45,29 +48,40 @@ Where it does not fit it says what fails first, and looks for the smallest chang
 allocator, when the cache is cleared, batch sizes, restarts, number formats, smaller models, what the code keeps; one change,
 or else two. Each change that is shown was simulated over all files.
 
-Footprints are estimated from the models' architectures.`,
+Footprints are estimated from the models' architectures. With --profile they are those that vramsoak profile learned from a
+run. --live runs two files of the real command first, and says how far from it the prediction is.`,
 		Example: `  vramsoak validate pipeline.yaml --gpu 16GiB --files 500
-  vramsoak validate pipeline.yaml --gpu "RTX 5080"
+  vramsoak validate pipeline.yaml --gpu "RTX 5080" --profile profile.yaml
 
   # Which card for which model?
   vramsoak validate pipeline.yaml --table
 
-  # On the GPU of this machine, with what is free on it now
-  vramsoak validate pipeline.yaml --gpu auto`,
-		Args: wants(1, 1, "a pipeline file or a scenario"),
+  # On the GPU of this machine, with what is free on it now, after two files of the real command
+  vramsoak validate pipeline.yaml --gpu auto --live --batch audio/ -- python transcribe.py {}`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+				args, opts.live.command = args[:dash], args[dash:]
+			}
+			return wants(1, 1, "a pipeline file or a scenario")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("files") && opts.files < 1 {
 				return fmt.Errorf("--files %d: expected 1 or more", opts.files)
 			}
-			return runValidate(cmd.OutOrStdout(), args[0], opts)
+			if err := opts.live.check(); err != nil {
+				return err
+			}
+			return runValidate(cmd.Context(), cmd.OutOrStdout(), args[0], opts)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&opts.gpu, "gpu", "", "the `card`: a size such as 16GiB, a name such as \"RTX 5080\", or auto; default the file's")
 	f.IntVar(&opts.files, "files", 0, "files of the batch; default the file's count, or 50 for --table")
+	f.StringVar(&opts.profile, "profile", "", "`file` with footprints that vramsoak profile learned from a run")
 	f.StringVar(&opts.policy, "policy", "", "policy `file` (YAML); default vramsoak.yaml where there is one")
 	f.BoolVar(&opts.table, "table", false, "answers of cards from 8 to 80 GB by the models of the family")
 	f.StringVar(&opts.format, "format", "text", "text or json")
+	opts.live.flags(f)
 	return cmd
 }
 
@@ -81,7 +95,7 @@ type subject struct {
 	prepare func(*scenario.Scenario) // the card, and what was measured
 }
 
-func runValidate(out io.Writer, path string, opts validateOptions) error {
+func runValidate(ctx context.Context, out io.Writer, path string, opts validateOptions) error {
 	if opts.format != "text" && opts.format != "json" {
 		return fmt.Errorf("expected --format text or json, found %q", opts.format)
 	}
@@ -92,7 +106,7 @@ func runValidate(out io.Writer, path string, opts validateOptions) error {
 	if opts.table {
 		return writeTable(out, s, opts.format)
 	}
-	v, report, err := answer(s)
+	v, report, err := answer(ctx, s, opts)
 	if err != nil {
 		return err
 	}
@@ -201,25 +215,62 @@ func thisGPU() (scenario.GPU, error) {
 }
 
 // answer is the validation, and the report that its verdict is of.
-func answer(s *subject) (*reports.Validation, *check.Report, error) {
+func answer(ctx context.Context, s *subject, opts validateOptions) (*reports.Validation, *check.Report, error) {
 	v := &reports.Validation{Scenario: s.Name, Card: s.card, Total: s.GPU.Total, Files: s.files}
-	r, err := s.simulate(s.Scenario, validation.Files{First: 1, Count: s.files}, false)
-	if err != nil {
-		return nil, nil, err
-	}
-	r.describe(s, v)
-	if r.Answer > validation.Unsure {
-		stage := r.Highest().Stage
-		if f := r.outcome.FirstFailure; f != nil && f.Stage != "" {
-			stage = f.Stage
+	if opts.profile != "" {
+		var err error
+		if v.Footprints, err = s.measureBy(opts.profile); err != nil {
+			return nil, nil, err
 		}
-		found, err := validation.Search(s.src, s.Path, r.Result, s.trial(r.Answer), validation.Options{
-			Files: s.files, Stage: stage, Sample: r.Sample(s.files), Prepare: s.prepare,
-		})
+	}
+	var predicted *simulatedRun // without what was measured live
+	if opts.live.on {
+		p, err := opts.live.run(ctx, s.policy)
 		if err != nil {
 			return nil, nil, err
 		}
-		proposals(v, found, s.Path)
+		if predicted, err = s.simulate(s.Scenario, s.all(), false); err != nil {
+			return nil, nil, err
+		}
+		v.Live = s.compareLive(p)
 	}
+	r, err := s.simulate(s.Scenario, s.all(), false)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f := doubt(r.Highest().Stage, v.Footprints); f != nil {
+		r.report.Join(*f)
+	}
+	if predicted != nil && differ(predicted.Answer, r.Answer) {
+		r.report.Join(check.Finding{
+			Check: check.Peak, Verdict: check.Undecided, Subject: "live",
+			Message: fmt.Sprintf("by estimates it %s, by two files of the command it %s; soak some fifty, learn a profile from that "+
+				"(vramsoak profile), and validate with --profile", says(predicted.Answer), says(r.Answer)),
+		})
+	}
+	r.settle()
+	r.describe(s, v)
+	if r.Answer <= validation.Unsure {
+		return v, r.report, nil
+	}
+	stage := r.Highest().Stage
+	if f := r.outcome.FirstFailure; f != nil && f.Stage != "" {
+		stage = f.Stage
+	}
+	found, err := validation.Search(s.src, s.Path, r.Result, s.trial(r.Answer), validation.Options{
+		Files: s.files, Stage: stage, Sample: r.Sample(s.files), Prepare: s.prepare,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	proposals(v, found, s.Path)
 	return v, r.report, nil
+}
+
+// all are the files of the batch.
+func (s *subject) all() validation.Files { return validation.Files{First: 1, Count: s.files} }
+
+// says is an answer as the end of a sentence.
+func says(a validation.Answer) string {
+	return [...]string{"fits", "fits", "is tight", "fails a check", "does not fit"}[a]
 }

@@ -68,10 +68,15 @@ func (s *subject) simulate(of *scenario.Scenario, files validation.Files, early 
 		r.Answer = validation.Fails
 	}
 	r.report.Join(s.onCard(r))
+	r.settle()
+	return r, nil
+}
+
+// settle has an answer be no surer than the findings are.
+func (r *simulatedRun) settle() {
 	if r.Answer == validation.Fits && r.report.Verdict == check.Undecided {
 		r.Answer = validation.Unsure
 	}
-	return r, nil
 }
 
 // onCard is the finding on what the card must hold. It gates as the peak does.
