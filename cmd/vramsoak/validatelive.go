@@ -102,7 +102,7 @@ func (o *liveOptions) run(ctx context.Context, policy check.Policy) (*profile.Pr
 // compareLive holds what was measured live against the prediction for files of that length, stage by stage. Where it is far off, what
 // was measured takes the prediction's place, in proportion where the batch has longer files.
 func (s *subject) compareLive(p *profile.Profile) []reports.Footprint {
-	same := s.Scenario.Clone()
+	same := s.Clone()
 	if p.Longest > 0 {
 		same.Files.Low, same.Files.High = p.Longest, p.Longest
 	}

@@ -26,7 +26,7 @@ func (s *subject) measureBy(path string) ([]reports.Footprint, error) {
 		return nil, err
 	}
 	var out []reports.Footprint
-	for _, c := range p.Apply(s.Scenario.Clone()) {
+	for _, c := range p.Apply(s.Clone()) {
 		out = append(out, footprint(c))
 	}
 	s.also(func(of *scenario.Scenario) { p.Apply(of) })

@@ -79,11 +79,14 @@ func (r *simulatedRun) settle() {
 	}
 }
 
+// cardSubject is what the finding of [subject.onCard] is about.
+const cardSubject = "what the card must hold"
+
 // onCard is the finding on what the card must hold. It gates as the peak does.
 func (s *subject) onCard(r *simulatedRun) check.Finding {
 	share := r.Share
 	f := check.Finding{
-		Check: check.Peak, Verdict: check.Pass, Subject: "what the card must hold", Unit: check.Ratio, Measured: &share,
+		Check: check.Peak, Verdict: check.Pass, Subject: cardSubject, Unit: check.Ratio, Measured: &share,
 		Limit: new(float64(s.policy.Peak.Max)),
 	}
 	stage := r.Highest()

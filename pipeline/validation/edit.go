@@ -1,7 +1,9 @@
 package validation
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -114,6 +116,19 @@ func (d *document) with(edits []Edit) ([]byte, error) {
 	if err := yaml.UnmarshalWithOptions(d.src, &tree, yaml.UseOrderedMap()); err != nil {
 		return nil, fmt.Errorf("%s: %w", d.name, err)
 	}
+	// What is taken out of a list is taken from its end on, so that places before it stay what they are.
+	edits = slices.Clone(edits)
+	slices.SortStableFunc(edits, func(a, b Edit) int {
+		switch {
+		case a.value == nil && b.value == nil:
+			return slices.CompareFunc(b.path, a.path, compareKeys)
+		case a.value == nil:
+			return 1
+		case b.value == nil:
+			return -1
+		}
+		return 0
+	})
 	for _, e := range edits {
 		var err error
 		if tree, err = put(tree, e.path, e.value); err != nil {
@@ -121,6 +136,16 @@ func (d *document) with(edits []Edit) ([]byte, error) {
 		}
 	}
 	return yaml.Marshal(tree)
+}
+
+// compareKeys orders indices by their value, and keys by their name.
+func compareKeys(a, b any) int {
+	i, isIndex := a.(int)
+	j, bothAre := b.(int)
+	if isIndex && bothAre {
+		return cmp.Compare(i, j)
+	}
+	return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
 }
 
 // put is a tree with a value at a path. Mappings that are not there are made.

@@ -204,7 +204,8 @@ func smaller(d *document, s *scenario.Scenario, i int) []line {
 	return []line{list(Smaller, true, changes...)}
 }
 
-// code is what the pipeline keeps and need not: its faults, and tensors that outlive the pass that made them.
+// code is what the pipeline keeps and need not: its faults, tensors that outlive the pass that made them, and pieces of data that
+// are all on the card before the first file, where one at a time would do.
 func code(d *document, s *scenario.Scenario) []line {
 	var out []line
 	for i := range s.Faults {
@@ -212,6 +213,9 @@ func code(d *document, s *scenario.Scenario) []line {
 	}
 	for i := range s.Stages {
 		for k, t := range s.Stages[i].Tensors {
+			if n, constant := t.Count.Constant(); constant && n > 1 && s.Stages[i].Once && t.Until == scenario.WithRun {
+				out = append(out, list(Code, true, []Edit{d.edit(1, "stages", i, "tensors", k, "count")}))
+			}
 			if t.Each != scenario.Pass {
 				continue
 			}

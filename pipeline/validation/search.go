@@ -224,7 +224,7 @@ func (e *explorer) prove(courses []*course) ([]Change, error) {
 // Where none does, run is the best that at least runs.
 func (e *explorer) proveFirst(courses []*course) (proved, run []Change, err error) {
 	const most = 8 // proofs
-	for n := 0; n < most; n++ {
+	for range most {
 		best, at := Change{}, (*course)(nil)
 		for _, c := range courses {
 			for _, t := range c.tried {
