@@ -1,21 +1,6 @@
 package allocator
 
-import (
-	"fmt"
-	"math/bits"
-)
-
-// The constants of CUDACachingAllocator.cpp, in bytes.
-const (
-	minBlockSize  = 512      // kMinBlockSize: all sizes are rounded to at least this
-	smallSize     = 1 << 20  // kSmallSize: largest "small" allocation
-	smallBuffer   = 2 << 20  // kSmallBuffer: small allocations are packed in segments of this
-	largeBuffer   = 20 << 20 // kLargeBuffer: large allocations may be packed in segments of this
-	minLargeAlloc = 10 << 20 // kMinLargeAlloc: allocations between 1 and 10 MiB may use kLargeBuffer
-	roundLarge    = 2 << 20  // kRoundLarge: larger segments are rounded up to this
-
-	maxSize = 1 << 62 // above this, rounding would wrap
-)
+import "fmt"
 
 // A Stream is a CUDA stream: 0 is the default one. Its handle is 16 times the number.
 type Stream uint32
@@ -90,102 +75,6 @@ func (a *Allocator) Malloc(size int64, s Stream) (Block, error) {
 		}
 	}
 	return Block(a.take(i, rounded, size)), nil
-}
-
-// round gives the size of the block that serves size bytes (round_size).
-func (l *limits) round(size int64) int64 {
-	if size < minBlockSize {
-		return minBlockSize
-	}
-	if l.rounds {
-		interval := bits.Len64(uint64(size)) - 1 - roundupStart
-		divisions := l.divisions[min(max(interval, 0), roundupIntervals-1)]
-		// One division is the same as none.
-		if divisions > 1 && size > minBlockSize*divisions {
-			return roundupPower2(size, divisions)
-		}
-	}
-	return (size + minBlockSize - 1) &^ (minBlockSize - 1)
-}
-
-// roundupPower2 rounds up to the next of the equal divisions, a power of two of them, between two powers of two
-// (roundup_power2_next_division). It is for sizes of more than 512 bytes a division.
-func roundupPower2(size, divisions int64) int64 {
-	division := int64(1) << (bits.Len64(uint64(size)) - bits.Len64(uint64(divisions)))
-	return (size + division - 1) &^ (division - 1)
-}
-
-// segmentSize gives the size of the segment that serves a rounded size (get_allocation_size).
-func segmentSize(rounded int64) int64 {
-	switch {
-	case rounded <= smallSize:
-		return smallBuffer
-	case rounded < minLargeAlloc:
-		return largeBuffer
-	}
-	return (rounded + roundLarge - 1) / roundLarge * roundLarge
-}
-
-// freeBlock takes the best fit from the cache, 0 if there is none (get_free_block).
-func (a *Allocator) freeBlock(p int32, size int64) int32 {
-	if a.collects() {
-		a.gcCalls[p&1]++
-	}
-	free := &a.pools[p].free
-	at, ok := free.ceil(size)
-	if !ok {
-		return 0
-	}
-	i := free.key(at).block()
-	if a.blocks[i].segment != 0 {
-		if at, ok = a.fitExpandable(free, at); !ok {
-			return 0
-		}
-		i = free.key(at).block()
-	}
-	found := a.blocks[i].size
-	if size < a.limits.maxSplit && found >= a.limits.maxSplit {
-		return 0 // an oversize block is not for a smaller request
-	}
-	if size >= a.limits.maxSplit && found >= size+a.limits.slack {
-		return 0 // nor for one that would waste too much of it
-	}
-	free.removeAt(at)
-	return i
-}
-
-// fitExpandable goes on from the best fit, where that is of an expandable segment: to the block that can grow the least,
-// or, if they were switched off, to one of another segment.
-func (a *Allocator) fitExpandable(free *freeSet, at cursor) (cursor, bool) {
-	if !a.config.ExpandableSegments {
-		ok := true
-		for ok && a.blocks[free.key(at).block()].segment != 0 {
-			at, ok = free.next(at)
-		}
-		return at, ok
-	}
-	i := free.key(at).block()
-	for a.blocks[i].segment != 0 {
-		next, ok := free.next(at)
-		if !ok {
-			break
-		}
-		n := free.key(next).block()
-		if a.growable(n) >= a.growable(i) {
-			break
-		}
-		at, i = next, n
-	}
-	return at, true
-}
-
-// growable gives the bytes that a block and the unmapped rest behind it have.
-func (a *Allocator) growable(i int32) int64 {
-	b := &a.blocks[i]
-	if b.next != 0 && !a.blocks[b.next].is(mapped) {
-		return b.size + a.blocks[b.next].size
-	}
-	return b.size
 }
 
 // newSegment gets a block for which the cache had none: from the driver, if need be after giving back what is cached,

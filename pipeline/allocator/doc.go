@@ -23,7 +23,10 @@
 //
 // Where PyTorch itself goes wrong, the model stops: it gives a [*DriverError] where max_split_size_mb is set while a process
 // runs and a part of a segment is then given back as if it were the whole; PyTorch ends there with the driver's error, or,
-// if it was the segment's first part, goes on with memory that is in use and free at once.
+// if it was the segment's first part, goes on with memory that is in use and free at once. With max_split_size_mb PyTorch
+// 2.6.0 also reads the size of a block after it deleted it (release_available_cached_blocks); the model takes the size that
+// the block had, which is nearly always still there. The library may crash instead: glibc leaves it be with
+// GLIBC_TUNABLES=glibc.malloc.tcache_count=65535.
 //
 // An Allocator and its Device are for one goroutine at a time.
 package allocator

@@ -1,0 +1,63 @@
+package allocator
+
+// freeBlock takes the best fit from the cache, 0 if there is none (get_free_block).
+func (a *Allocator) freeBlock(p int32, size int64) int32 {
+	if a.collects() {
+		a.gcCalls[p&1]++
+	}
+	free := &a.pools[p].free
+	at, ok := free.ceil(size)
+	if !ok {
+		return 0
+	}
+	i := free.key(at).block()
+	if a.blocks[i].segment != 0 {
+		if at, ok = a.fitExpandable(free, at); !ok {
+			return 0
+		}
+		i = free.key(at).block()
+	}
+	found := a.blocks[i].size
+	if size < a.limits.maxSplit && found >= a.limits.maxSplit {
+		return 0 // an oversize block is not for a smaller request
+	}
+	if size >= a.limits.maxSplit && found >= size+a.limits.slack {
+		return 0 // nor for one that would waste too much of it
+	}
+	free.removeAt(at)
+	return i
+}
+
+// fitExpandable goes on from the best fit, where that is of an expandable segment: to the block that can grow the least,
+// or, if they were switched off, to one of another segment.
+func (a *Allocator) fitExpandable(free *freeSet, at cursor) (cursor, bool) {
+	if !a.config.ExpandableSegments {
+		ok := true
+		for ok && a.blocks[free.key(at).block()].segment != 0 {
+			at, ok = free.next(at)
+		}
+		return at, ok
+	}
+	i := free.key(at).block()
+	for a.blocks[i].segment != 0 {
+		next, ok := free.next(at)
+		if !ok {
+			break
+		}
+		n := free.key(next).block()
+		if a.growable(n) >= a.growable(i) {
+			break
+		}
+		at, i = next, n
+	}
+	return at, true
+}
+
+// growable gives the bytes that a block and the unmapped rest behind it have.
+func (a *Allocator) growable(i int32) int64 {
+	b := &a.blocks[i]
+	if b.next != 0 && !a.blocks[b.next].is(mapped) {
+		return b.size + a.blocks[b.next].size
+	}
+	return b.size
+}
