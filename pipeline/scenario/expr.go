@@ -64,8 +64,11 @@ var (
 	functions = []string{"ceil", "floor", "round", "min", "max", "abs"}
 )
 
-// maxNodes bounds an expression. The longest of the fixtures has some 20.
-const maxNodes = 200
+// Bounds of an expression. The longest of the fixtures has some 20 nodes.
+const (
+	maxNodes = 200
+	maxText  = 1000 // bytes
+)
 
 // rounding is what a count may lack of a whole number because of the arithmetic: 3 * 0.1 / 0.3.
 const rounding = 1e-9
@@ -94,6 +97,9 @@ func ParseExpr(text string) (Expr, error) {
 	if size, err := parser.ParseSize(text); err == nil {
 		e.value = float64(size.Bytes)
 		return e, nil
+	}
+	if len(text) > maxText {
+		return Expr{}, &ExprError{Expected: fmt.Sprintf("an expression of at most %d bytes", maxText)}
 	}
 	used := &usedNames{}
 	options := []expr.Option{

@@ -43,6 +43,9 @@ var options = []string{
 	"release_lock_on_cudamalloc", "roundup_power2_divisions",
 }
 
+// maxConf bounds a configuration. All options together are some 300 bytes.
+const maxConf = 1000
+
 // An option is one of a configuration, with its place in it.
 type option struct {
 	text   string
@@ -88,6 +91,10 @@ func (l *linter) conf(variable, conf string) {
 		l.say(severity, rule, "env."+variable, conf, offset, expected, found, advice)
 	}
 	if strings.TrimSpace(conf) == "" {
+		return
+	}
+	if len(conf) > maxConf {
+		at(Error, "alloc-conf", 0, fmt.Sprintf("settings of at most %d bytes", maxConf), strconv.Itoa(len(conf)), "")
 		return
 	}
 	if i := strings.IndexAny(conf, " \t\n"); i >= 0 {
