@@ -18,6 +18,9 @@ var ErrNoSegments = errors.New("the log has no segment maps to draw: vramsoak si
 // A Fragmentation is what a picture of an allocator's segments over time shows. It is made of a stream of records, and takes
 // no more memory for a longer one.
 type Fragmentation struct {
+	// Partial says that allocations may have failed of which the records tell nothing, as in a snapshot.
+	Partial bool
+
 	lanes map[parser.Lane]*laneSegments
 	other int // segment maps of lanes beyond lanesMax
 
@@ -48,6 +51,8 @@ func (f *Fragmentation) Add(rec parser.Record) {
 		if !f.supervised && f.splitter.Begins(r) {
 			f.begin(f.file + 1)
 		}
+	case parser.OutOfMemory:
+		f.Partial = true // it has a map, or else there is none of it
 	case parser.SegmentMap:
 		f.add(&r)
 	}

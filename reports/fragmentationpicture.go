@@ -21,6 +21,7 @@ type segmentsPicture struct {
 	page
 	*laneSegments
 	moment    *frame
+	partial   bool
 	files     int // 0 where the log has none: the axis then counts maps
 	notes     []string
 	total     float64 // the largest that a map gives, bytes; 0 where none does
@@ -29,7 +30,7 @@ type segmentsPicture struct {
 }
 
 func newSegmentsPicture(f *Fragmentation, l *laneSegments) *segmentsPicture {
-	p := &segmentsPicture{laneSegments: l, moment: l.moment(), files: f.files}
+	p := &segmentsPicture{laneSegments: l, moment: l.moment(), partial: f.Partial, files: f.files}
 	waits := false
 	for _, f := range l.frames {
 		p.total = max(p.total, float64(f.total))
@@ -64,7 +65,11 @@ func (f *frame) others() int64 { return max(0, f.used-f.sums.Reserved) }
 // where is the file or the map of a frame, in words.
 func (p *segmentsPicture) where(f *frame) string {
 	if p.files == 0 || f.of.file == 0 {
-		return "segment map " + number(f.number)
+		s := "segment map " + number(f.number)
+		if f.requested == 0 && f.name != "" {
+			s += ", " + shorten(clean(f.name), 40)
+		}
+		return s
 	}
 	return "file " + number(f.of.file)
 }
@@ -74,10 +79,14 @@ func (p *segmentsPicture) title() (string, color.Color) {
 	f := p.moment
 	free, piece, asked := bytesOf(float64(f.free())), bytesOf(float64(f.piece())), bytesOf(float64(f.requested))
 	if f.requested == 0 {
-		if f.stranded() == 0 {
-			return "No allocation failed; all that was free was in one piece", allocatedColor
+		nothing, ink := "No allocation failed", color.Color(allocatedColor)
+		if p.partial {
+			nothing, ink = "No segment map of a failed allocation", inkColor
 		}
-		return fmt.Sprintf("No allocation failed; at worst %s were free in sum, %s in one piece (%s)", free, piece, p.where(f)), allocatedColor
+		if f.stranded() == 0 {
+			return nothing + "; all that was free was in one piece", ink
+		}
+		return fmt.Sprintf("%s; at worst %s were free in sum, %s in one piece (%s)", nothing, free, piece, p.where(f)), ink
 	}
 	s := fmt.Sprintf("Out of memory in %s: asked for %s; %s free in sum, ", p.where(f), asked, free)
 	switch {
@@ -214,8 +223,8 @@ func (p *segmentsPicture) legend() []legendEntry {
 	}
 	var out []legendEntry
 	names := [uses]string{
-		"in use", "freed, a stream may still use it", "free, but pinned by what is in use in the same segment",
-		"free, can be given back to the driver",
+		"in use", "freed, a stream may still use it", "free, but pinned by something in use",
+		"free, can be given back",
 	}
 	for _, use := range []int{inUse, pinned, releasable, pending} {
 		if use != pending || p.has(pending) {
@@ -364,7 +373,7 @@ func (p *segmentsPicture) drawTable(c draw.Canvas) {
 	const line = textSize * 1.5
 	y := c.Max.Y
 	for _, r := range rows {
-		if r.bytes == 0 && r.name != useNames[releasable] && r.name != "not reserved" {
+		if told := r.name == useNames[releasable] || r.name == "not reserved" && p.total > 0; r.bytes == 0 && !told {
 			continue
 		}
 		if y -= line; y < c.Min.Y {

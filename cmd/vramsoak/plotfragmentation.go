@@ -53,14 +53,18 @@ func isSnapshot(path string) bool {
 	return err == nil && (len(head) > 2 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5 || strings.HasSuffix(path, ".pickle"))
 }
 
-// addSnapshot adds the segments of a snapshot, of each device at its end.
+// addSnapshot adds the segments of a snapshot, of each device where they are known.
 func addSnapshot(picture *reports.Fragmentation, path string) error {
 	snap, err := snapshot.Open(path)
 	if err != nil {
 		return err
 	}
+	picture.Partial = true
 	for i := range snap.Devices {
-		picture.Add(snap.Devices[i].Map())
+		d := &snap.Devices[i]
+		for _, m := range d.Maps(d.Analyze(snap.Annotations).Trace) {
+			picture.Add(m)
+		}
 	}
 	return nil
 }
