@@ -1,0 +1,172 @@
+package simulator_test
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"vramsoak/parser"
+	"vramsoak/pipeline/scenario"
+	"vramsoak/pipeline/simulator"
+)
+
+const scenarios = "../../fixtures/scenarios/"
+
+// A story is a scenario that was run, with what its log says.
+type story struct {
+	*simulator.Outcome
+	tl *parser.Timeline
+}
+
+func tell(t *testing.T, name string, o simulator.Options) story {
+	t.Helper()
+	src, err := os.ReadFile(scenarios + name + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, outcome := run(t, string(src), o)
+	tl, err := parser.Build(parser.Read(strings.NewReader(log), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return story{outcome, tl}
+}
+
+// at is a reading of the first file, in GiB.
+func (s story) at(t *testing.T, name string, q parser.Quantity) float64 {
+	t.Helper()
+	for _, f := range s.tl.Files[:1] {
+		for i := range f.Checkpoints {
+			if f.Checkpoints[i].Name == name {
+				return float64(f.Checkpoints[i].Bytes(q)) / float64(parser.GiB)
+			}
+		}
+	}
+	t.Fatalf("no checkpoint %q", name)
+	return 0
+}
+
+// speed is seconds of audio a second, of files from (1) to.
+func (s story) speed(from, to int) float64 {
+	audio, seconds := 0.0, 0.0
+	for _, f := range s.PerFile[from-1 : to] {
+		audio += f.AudioSeconds
+		seconds += f.Seconds
+	}
+	return audio / seconds
+}
+
+// least is the lowest level at a file's end, in GiB.
+func least(s story) float64 {
+	limit := int64(math.MaxInt64)
+	for _, p := range s.PerFile {
+		limit = min(limit, p.Idle.Allocated)
+	}
+	return float64(limit) / float64(parser.GiB)
+}
+
+// TestStories holds the five stories against the figures of the documents that they are from, within 10 %.
+func TestStories(t *testing.T) {
+	few := simulator.Options{Files: 3}
+	transcribed, leaked := tell(t, "transcription-after", few), tell(t, "transcription-before", few)
+	fast, slow := tell(t, "long-batch-before", simulator.Options{EndAtFailure: true}), tell(t, "long-batch-after", simulator.Options{})
+	flat, training := tell(t, "language-identification-after", few), tell(t, "training-after", simulator.Options{})
+	gan, all := tell(t, "gan-vit-after", few), tell(t, "gan-vit-before", few)
+	freed := func(s story, before, after string) float64 {
+		high, low := s.at(t, before, parser.Allocated), s.at(t, after, parser.Allocated)
+		return 100 * (high - low) / high
+	}
+	reading := func(s story, name string) float64 { return s.at(t, name, parser.Allocated) }
+	for _, c := range []struct {
+		what         string
+		origin, ours float64
+	}{
+		{"transcription before: GB before the cleanup", 7.23, reading(leaked, "Before Whisper Cleanup")},
+		{"transcription before: GB after it", 5.42, reading(leaked, "After Whisper Cleanup")},
+		{"transcription before: recovered, %", 25, freed(leaked, "Before Whisper Cleanup", "After Whisper Cleanup")},
+		{"transcription: GB at initialization", 0.1, reading(transcribed, "Pipeline Initialization")},
+		{"transcription: GB after preprocessing", 0.2, reading(transcribed, "After Audio Preprocessing")},
+		{"transcription: GB of Whisper", 7.5, reading(transcribed, "Before Whisper Cleanup")},
+		{"transcription: GB after Whisper", 0.2, reading(transcribed, "After Transcription (post-cleanup)")},
+		{"transcription: Whisper recovered, %", 97, freed(transcribed, "Before Whisper Cleanup", "After Whisper Cleanup")},
+		{"transcription: GB of pyannote", 5.8, reading(transcribed, "Before Waveform Cleanup")},
+		{"transcription: GB after pyannote", 0.2, reading(transcribed, "After Diarization (post-cleanup)")},
+		{"transcription: pyannote recovered, %", 96, freed(transcribed, "Before Waveform Cleanup", "After Diarization (post-cleanup)")},
+		{"transcription: GB at the end", 0.1, reading(transcribed, "After Final Cleanup")},
+		{"long batch before: file of the first retry", 21, float64(fast.FirstPressure)},
+		{"long batch before: file that runs out of memory", 50, float64(fast.FirstFailure.File)},
+		{"long batch: audio hours per hour", 42.5, slow.AudioHoursPerHour()},
+		{"long batch: time against before's first 20 files, %", 112.5, 100 * fast.speed(1, 20) / slow.speed(1, 200)},
+		{"language identification: GB allocated", 2.34, reading(flat, "Before Batch Cleanup")},
+		{"language identification: GB reserved", 2.86, flat.at(t, "Before Batch Cleanup", parser.Reserved)},
+		{"GAN and ViT before: GB of data and models", 15, least(all)},
+		{"GAN and ViT: GB reserved", 4, float64(gan.Peak.Reserved) / float64(parser.GiB)},
+	} {
+		difference := 100 * (c.ours/c.origin - 1)
+		t.Logf("%-52s %8.2f %8.2f %+6.1f %%", c.what, c.origin, c.ours, difference)
+		if math.Abs(difference) > 10 {
+			t.Errorf("%s: got %.2f, want %.2f within 10 %%", c.what, c.ours, c.origin)
+		}
+	}
+	for name, s := range map[string]story{
+		"transcription-after": transcribed, "long-batch-after": slow, "language-identification-after": flat, "gan-vit-after": gan,
+	} {
+		if s.Failed > 0 || s.FirstFailure != nil {
+			t.Errorf("%s: got %d files that failed, want none", name, s.Failed)
+		}
+	}
+	if f := training.FirstFailure; f == nil || !f.Recovered || training.Failed > 0 {
+		t.Errorf("training-after: want an allocation that failed and was recovered from, got %+v, %d files failed", f, training.Failed)
+	}
+	if n := len(transcribed.tl.Files[0].Checkpoints); n != 19 {
+		t.Errorf("transcription-after: got %d checkpoints a file, want nineteen", n)
+	}
+}
+
+// TestFragmentation: when the long batch runs out, what it asks for is there in sum, and the largest free block is too small.
+func TestFragmentation(t *testing.T) {
+	f := tell(t, "long-batch-before", simulator.Options{EndAtFailure: true}).FirstFailure
+	if !f.Fragmented() || f.OOM.LargestFree >= f.OOM.Requested || f.OOM.DeviceFree >= f.OOM.Requested {
+		t.Errorf("got %+v, want free in sum, not in one piece", f.OOM)
+	}
+}
+
+// TestSameBytes: the same scenario gives the same log, and passes that are told once leave what each for itself does.
+func TestSameBytes(t *testing.T) {
+	for _, name := range []string{"transcription-before", "training-after", "language-identification-after", "gan-vit-before"} {
+		src, err := os.ReadFile(scenarios + name + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, _ := run(t, string(src), simulator.Options{Files: 4, Segments: true})
+		again, _ := run(t, string(src), simulator.Options{Files: 4, Segments: true})
+		each, _ := run(t, string(src), simulator.Options{Files: 4, Segments: true, EachPass: true})
+		if first != again {
+			t.Errorf("%s: two runs differ", name)
+		}
+		if first != each {
+			t.Errorf("%s: passes one by one leave another log", name)
+		}
+	}
+}
+
+// BenchmarkTranscription is a thousand files of the transcription story.
+func BenchmarkTranscription(b *testing.B) {
+	src, err := os.ReadFile(scenarios + "transcription-after.yaml")
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := scenario.Read(src, "transcription-after.yaml")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		var log bytes.Buffer
+		if _, err := simulator.Run(s, simulator.Options{Files: 1000, Log: &log}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
