@@ -110,5 +110,6 @@ type Stats struct {
 	Retries, OOMs              int64
 	DeviceMallocs, DeviceFrees int64
 	Clears                     int64 // calls of torch.cuda.empty_cache
-	Passes                     int64 // forward passes, with those that were not simulated one by one
+	Passes                     int64 // forward passes
+	Repeated                   int64 // of those, not simulated one by one: they repeat what those before did
 }

@@ -110,12 +110,12 @@ type repetition struct {
 	items   int // of the pass
 	seconds float64
 	events  [3]int64
-	outputs [3][]held // of this pass, and of the two before
+	outputs [3][]uint64 // addresses; of this pass, and of the two before
 	n       int
 }
 
 // add notes the end of a pass and says after how many more the state is again what it is now; 0 where that is not known.
-func (r *repetition) add(items int, seconds float64, events int64, outputs func(yield func(held) bool)) (period int) {
+func (r *repetition) add(items int, seconds float64, events int64, outputs func(yield func(uint64) bool)) (period int) {
 	if items != r.items || seconds != r.seconds {
 		r.items, r.seconds, r.n = items, seconds, 0
 	}
@@ -123,8 +123,8 @@ func (r *repetition) add(items int, seconds float64, events int64, outputs func(
 	r.outputs[2], r.outputs[1] = r.outputs[1], r.outputs[0]
 	r.events[2], r.events[1], r.events[0] = r.events[1], r.events[0], events
 	r.outputs[0] = oldest[:0]
-	for h := range outputs {
-		r.outputs[0] = append(r.outputs[0], h)
+	for address := range outputs {
+		r.outputs[0] = append(r.outputs[0], address)
 	}
 	r.n++
 	for period := 1; period <= 2; period++ {

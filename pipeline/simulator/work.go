@@ -3,6 +3,7 @@ package simulator
 import (
 	"errors"
 	"fmt"
+	"iter"
 
 	"vramsoak/pipeline/models"
 	"vramsoak/pipeline/scenario"
@@ -205,7 +206,7 @@ func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error
 		}
 		made := 1
 		if repeats {
-			if period := p.rep.add(v.Batch, itemSeconds, p.events, st.outputs); period > 0 {
+			if period := p.rep.add(v.Batch, itemSeconds, p.events, p.outputsOf(st)); period > 0 {
 				rest := (items - done) / v.Batch
 				made = 1 + (rest-1)/period*period
 				n += made - 1
@@ -214,6 +215,7 @@ func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error
 		done += made * v.Batch
 		p.now += seconds * float64(made*v.Batch) / float64(items)
 		p.outcome.Stats.Passes += int64(made)
+		p.outcome.Stats.Repeated += int64(made - 1)
 		if p.passes += made; p.scenario.Clear.Every > 0 && p.passes >= p.scenario.Clear.Every {
 			p.passes = 0
 			p.clear("")
@@ -230,12 +232,14 @@ func itemSeconds(st *stage, v scenario.Vars) (float64, error) {
 	return st.ItemSeconds.Eval(v)
 }
 
-// outputs are what the last passes of the stage's models put out.
-func (st *stage) outputs(yield func(held) bool) {
-	for _, m := range st.models {
-		for _, h := range m.outputs.blocks {
-			if !yield(h) {
-				return
+// outputsOf are the addresses of what the last passes of a stage's models put out.
+func (p *process) outputsOf(st *stage) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		for _, m := range st.models {
+			for _, h := range m.outputs.blocks {
+				if !yield(p.alloc.Address(h.block)) {
+					return
+				}
 			}
 		}
 	}
