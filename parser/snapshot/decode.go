@@ -266,7 +266,7 @@ func (d *decoder) segment(v value) (s Segment, device int, err error) {
 
 var states = map[string]parser.BlockState{
 	"active_allocated": parser.BlockAllocated, "active_pending_free": parser.BlockPending, "inactive": parser.BlockFree,
-	"active_awaiting_free": parser.BlockPending, // PyTorch 2.1 called it so for a while
+	"active_awaiting_free": parser.BlockPending, // as PyTorch's documentation calls it
 }
 
 func (d *decoder) block(v value, address uint64, at uint32) (b Block, err error) {
@@ -291,7 +291,7 @@ func (d *decoder) block(v value, address uint64, at uint32) (b Block, err error)
 	}
 	requested := o
 	if history, _ := o.get("history"); history.kind == list && len(d.of(history).items) > 0 {
-		// Until PyTorch 2.0 a block had a history: who had this memory, the last one first.
+		// In files of 2023 a block has a history: who had this memory, the last one first.
 		if requested, err = d.object(d.of(history).items[0], "a block's history", o.at); err != nil {
 			return b, err
 		}
@@ -422,7 +422,7 @@ func (d *decoder) event(v value, at uint32) (e Event, err error) {
 	return e, err
 }
 
-// settings are the allocator's, which PyTorch adds since 2.2.
+// settings are the allocator's, which older files do not have.
 func (d *decoder) settings(o object) (*Settings, error) {
 	v, ok := o.get("allocator_settings")
 	if !ok || v.kind == none {
@@ -434,7 +434,7 @@ func (d *decoder) settings(o object) (*Settings, error) {
 	}
 	s := &Settings{Conf: o.text("PYTORCH_CUDA_ALLOC_CONF")}
 	if s.Conf == "" {
-		s.Conf = o.text("PYTORCH_ALLOC_CONF") // since 2.9
+		s.Conf = o.text("PYTORCH_ALLOC_CONF") // as the allocator for Intel's cards writes it
 	}
 	v, _ = o.get("roundup_power2_divisions")
 	if v.kind != dict {
@@ -454,7 +454,7 @@ func (d *decoder) settings(o object) (*Settings, error) {
 	return s, nil
 }
 
-// annotations are what the program named, which PyTorch adds since 2.6.
+// annotations are what the program named, which older files do not have.
 func (d *decoder) annotations(o object, s *Snapshot) error {
 	v, ok := o.get("external_annotations")
 	if !ok || v.kind == none {

@@ -3,9 +3,9 @@
 //
 //	snap, err := snapshot.Open("oom.pickle") // a file, compressed ones too
 //	for _, d := range snap.Devices {
-//		a := d.Analyze()                     // what holds memory, what was never freed, the peak, the OOMs
-//		m := d.Map()                         // its segments as a parser.SegmentMap
-//		err := d.WriteTrace(w) // its events as a trace for vramsoak replay
+//		a := d.Analyze(snap.Annotations) // what holds memory, what was never freed, the peak, the OOMs
+//		m := d.Map()                     // its segments as a parser.SegmentMap
+//		err := d.WriteTrace(w)           // its events as a trace for vramsoak replay
 //	}
 //
 // Nothing in a file is ever executed. A pickle is a program for a stack machine, and Python's runs any function that the
@@ -15,6 +15,6 @@
 // nothing recurses as deep as the file says.
 //
 // The format is PyTorch's (torch/csrc/cuda/Module.cpp, torch/csrc/cuda/memory_snapshot.cpp), in all of its forms since
-// 1.13: blocks with a history (until 2.0) or with frames, with and without traces, settings and annotations, a list of
+// 2023: blocks with a history, as they were then, or with frames, with and without traces, settings and annotations, a list of
 // segments alone (torch.cuda.memory_snapshot()), several devices. Keys that are not known are passed over.
 package snapshot

@@ -11,7 +11,7 @@ import (
 
 const recordings = "../../fixtures/logs/torch_snapshot"
 
-// TestRecordings reads what PyTorch 2.0 to 2.9 wrote on real GPUs. The sums are those of the fields that PyTorch wrote beside
+// TestRecordings reads what PyTorch wrote on real GPUs from 2023 to 2026. The sums are those of the fields that PyTorch wrote beside
 // the blocks (allocated_size, active_size, requested_size), as Python's own pickle reads them; the reader sums up blocks. The
 // peaks are those of PyTorch's own allocator on the fake driver, after the events were replayed through it:
 //

@@ -12,7 +12,7 @@ type Snapshot struct {
 type Device struct {
 	Index    int
 	Segments []Segment // by address
-	Settings *Settings // of its allocator; nil in files of PyTorch 2.1 and older
+	Settings *Settings // of its allocator; nil in old files, which do not tell
 	// Events are what happened last, oldest first: everything since the recording began, unless there was more than its
 	// max_entries. Without a trace there are none, or one.
 	Events []Event
@@ -62,8 +62,6 @@ const (
 var actions = map[string]Action{
 	"alloc": Alloc, "free_requested": FreeRequested, "free_completed": FreeCompleted, "segment_alloc": SegmentAlloc,
 	"segment_free": SegmentFree, "segment_map": SegmentMap, "segment_unmap": SegmentUnmap, "snapshot": SnapshotTaken, "oom": OOM,
-	// PyTorch 2.0 and older, as Module.cpp called it while a free had one event only.
-	"free": FreeCompleted,
 }
 
 // An Event is one entry of a trace.
