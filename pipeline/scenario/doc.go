@@ -78,14 +78,14 @@
 //	resident-freed        error    a cleanup frees a model that is said to stay: one of the two is not meant
 //	two-confs             warning  PYTORCH_CUDA_ALLOC_CONF wins over PYTORCH_HIP_ALLOC_CONF and PYTORCH_ALLOC_CONF
 //	conf-variable         warning  a variable that PyTorch 2.6 for CUDA does not read, or a misspelt one
-//	gc-without-fraction   warning  garbage_collection_threshold acts only below a memory_fraction
+//	gc-without-fraction   warning  garbage_collection_threshold acts only where a memory_fraction is set
 //	gc-expandable         warning  expandable segments are never collected
 //	split-expandable      warning  expandable segments are split whatever max_split_size_mb says
 //	option-twice          warning  the last one counts
 //	number-tail           warning  PyTorch reads 64 of 64MB and 64.5
 //	blanks                warning  PyTorch drops them, a shell may end the value there
 //	no-effect             warning  limits above the card, divisions of 1, rounding without a split limit
-//	fraction-one          warning  memory_fraction: 1 limits nothing
+//	fraction-one          warning  memory_fraction: 1 limits nothing (it lets garbage_collection_threshold act)
 //	clear-never           warning  the cache is never emptied by it
 //	clear-on-start        warning  nothing occupies the card
 //	restart-never         warning  more files than the run has, or 0

@@ -242,7 +242,7 @@ func (l *linter) policies() {
 			l.warn("restart-never", "restart_every", "less than the "+files+" files of the run", strconv.Itoa(s.RestartEvery), "the process never begins anew")
 		}
 	}
-	if s.MemoryFraction == 1 {
+	if _, conf := s.AllocConf(); s.MemoryFraction == 1 && !strings.Contains(conf, "garbage_collection_threshold") {
 		l.warn("fraction-one", "memory_fraction", "a share below 1", "1", "1 limits nothing")
 	}
 	if s.ClearOnStart && s.GPU.Occupied == 0 {

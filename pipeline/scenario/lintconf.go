@@ -199,8 +199,8 @@ func (l *linter) together(c allocator.Config, last map[string]option, at func(Se
 	split, gc, rounding := last["max_split_size_mb"], last["garbage_collection_threshold"], last["max_non_split_rounding_mb"]
 	if gc.key != "" && c.GarbageCollectionThreshold > 0 {
 		switch {
-		case l.s.MemoryFraction == 0 || l.s.MemoryFraction == 1:
-			at(Warning, "gc-without-fraction", gc.offset, "memory_fraction: below 1 beside garbage_collection_threshold", "none",
+		case l.s.MemoryFraction == 0: // one of 1 will do: PyTorch asks whether it was set
+			at(Warning, "gc-without-fraction", gc.offset, "memory_fraction: beside garbage_collection_threshold", "none",
 				"without torch.cuda.set_per_process_memory_fraction the threshold does nothing")
 		case c.ExpandableSegments:
 			at(Warning, "gc-expandable", gc.offset, "garbage_collection_threshold without expandable_segments:True", "both",
@@ -210,7 +210,7 @@ func (l *linter) together(c allocator.Config, last map[string]option, at func(Se
 	if c.MaxSplitSize > 0 {
 		if c.ExpandableSegments {
 			at(Warning, "split-expandable", split.offset, "one of max_split_size_mb and expandable_segments:True", "both",
-				"expandable segments are split whatever the limit; it only keeps large free blocks from smaller requests")
+				"expandable segments are used and split whatever the limit: it does nothing")
 		}
 		if total := l.s.GPU.Total; total > 0 && c.MaxSplitSize >= total {
 			at(Warning, "no-effect", split.at, "less than the card's "+parser.FormatBytes(total), split.value+" MiB", "no block is so large: the limit does nothing")
