@@ -1,5 +1,7 @@
 package simulator
 
+import "vramsoak/pipeline/allocator/trace"
+
 // notePeak takes the highest levels since it was last asked, and begins anew.
 func (p *process) notePeak() Level {
 	s := p.alloc.Stats()
@@ -7,6 +9,7 @@ func (p *process) notePeak() Level {
 	// Beside what the allocator reserves nothing on the card changes.
 	peak.Used = p.scenario.GPU.Total - p.device.Free() - s.Reserved.Current + peak.Reserved
 	p.alloc.ResetPeak()
+	p.call(trace.Op{Kind: trace.ResetPeak})
 	p.high.raise(peak)
 	p.outcome.Peak.raise(peak)
 	return peak

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"vramsoak/pipeline/allocator"
+	"vramsoak/pipeline/allocator/trace"
 	"vramsoak/pipeline/scenario"
 )
 
@@ -32,13 +33,26 @@ type process struct {
 	rep     repetition
 	high    Level // of the stage
 	what    part  // the last allocation was for
+
+	trace     func(trace.Settings) func(trace.Op) // nil: not traced
+	called    func(trace.Op)                      // of this process
+	blockless uint64                              // allocations
+}
+
+// call tells the trace of a call of the allocator.
+func (p *process) call(op trace.Op) {
+	if p.called != nil {
+		p.called(op)
+	}
 }
 
 // start begins the process: its context, and the models that stay.
 func (p *process) start() error {
-	p.device = allocator.NewDevice(allocator.DeviceConfig{
-		Total: p.scenario.GPU.Total, Overhead: min(p.scenario.GPU.Total, p.scenario.GPU.Context+p.occupied),
-	})
+	overhead := min(p.scenario.GPU.Total, p.scenario.GPU.Context+p.occupied)
+	p.device = allocator.NewDevice(allocator.DeviceConfig{Total: p.scenario.GPU.Total, Overhead: overhead})
+	if p.trace != nil {
+		p.called = p.trace(trace.Settings{Conf: environment(p.scenario), Capacity: p.scenario.GPU.Total, Overhead: overhead})
+	}
 	p.alloc = allocator.New(p.device, p.config)
 	p.charged = allocator.Stats{}
 	p.alloc.OnSegment(func(allocator.SegmentEvent) { p.events++ })
@@ -53,6 +67,7 @@ func (p *process) start() error {
 		if err := p.alloc.SetMemoryFraction(f); err != nil {
 			return err
 		}
+		p.call(trace.Op{Kind: trace.MemoryFraction, Fraction: f})
 	}
 	return nil
 }
@@ -86,6 +101,12 @@ func (s *Stats) add(of *allocator.Stats, clears int64) {
 
 func (p *process) malloc(of part, bytes int64, stream int) (held, error) {
 	b, err := p.alloc.Malloc(bytes, allocator.Stream(stream))
+	id := uint64(b)
+	if b == 0 { // it failed, or was for nothing
+		p.blockless++
+		id = 1<<32 + p.blockless // of no block
+	}
+	p.call(trace.Op{Kind: trace.Malloc, ID: id, Size: bytes, Stream: allocator.Stream(stream), OnStream: stream != 0})
 	if err != nil {
 		p.what = of
 		return held{}, err
@@ -97,6 +118,9 @@ func (p *process) malloc(of part, bytes int64, stream int) (held, error) {
 
 func (p *process) free(of part, h held) {
 	p.alloc.Free(h.block)
+	if h.block != 0 {
+		p.call(trace.Op{Kind: trace.Free, ID: uint64(h.block)})
+	}
 	p.ledger.give(of, h.bytes)
 }
 
@@ -165,6 +189,7 @@ func (p *process) load(m *model) error {
 // emptyCache is torch.cuda.empty_cache: it waits for the device, and gives back what is whole.
 func (p *process) emptyCache() {
 	p.alloc.EmptyCache()
+	p.call(trace.Op{Kind: trace.EmptyCache})
 	p.clears++
 	p.now += p.scenario.Costs.Synchronize
 }

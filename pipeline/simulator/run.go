@@ -10,6 +10,7 @@ import (
 
 	"vramsoak/parser"
 	"vramsoak/pipeline/allocator"
+	"vramsoak/pipeline/allocator/trace"
 	"vramsoak/pipeline/scenario"
 )
 
@@ -38,6 +39,9 @@ type Options struct {
 	EndAtCrash bool
 	// EndAtFailure ends the run with the first file that fails.
 	EndAtFailure bool
+	// Trace, where set, is told of each process that begins: its card and its settings. What it returns is given the calls of that
+	// process's allocator, of each pass if EachPass is set.
+	Trace func(trace.Settings) func(trace.Op)
 	// EachPass simulates each pass, also where passes have come to repeat each other.
 	EachPass bool
 }
@@ -61,7 +65,7 @@ func Run(s *scenario.Scenario, o Options) (*Outcome, error) {
 	}
 	p := &process{
 		plan: plan, scenario: s, config: config, outcome: &Outcome{}, occupied: s.GPU.Occupied,
-		repeats: repeating(conf) && !o.EachPass,
+		repeats: repeating(conf) && !o.EachPass, trace: o.Trace,
 	}
 	for _, st := range p.all {
 		p.outcome.Stages = append(p.outcome.Stages, StagePeak{Stage: st.Name})
