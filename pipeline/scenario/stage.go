@@ -32,9 +32,9 @@ type OnOOM string
 
 // What a stage does when memory runs out.
 const (
-	OOMFails  OnOOM = "fail"  // the process ends
+	OOMFails  OnOOM = "fail"  // the file fails, and the next one begins
 	OOMHalves OnOOM = "halve" // empties the cache and tries again with half the batch, which stays so for this stage
-	OOMSkips  OnOOM = "skip"  // the file is given up, the process goes on
+	OOMSkips  OnOOM = "skip"  // the stage is given up, the file goes on
 )
 
 // A Tensor is memory that a stage allocates besides its models' weights and activations.
