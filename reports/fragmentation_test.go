@@ -143,12 +143,12 @@ func TestFragmentationTitle(t *testing.T) {
 func TestFragmentationPlot(t *testing.T) {
 	for name, c := range map[string]segmentsCase{
 		"fragmentation-60":    {files: 60, total: 1200, keep: 1 << 20, whole: 3, fails: []int{57, 59}, asked: 200},
-		"fragmentation-2000":  {files: 2000, total: 16000, keep: 512, fails: []int{1200}},
+		"fragmentation-700":   {files: 700, total: 9000, keep: 512, fails: []int{600}},
 		"fragmentation-1":     {files: 1, total: 100, whole: 1},
 		"fragmentation-steps": {files: 9, total: 300, keep: 5 << 20, nameless: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			size := PlotOptions{Width: 800, Height: 450}
+			size := PlotOptions{Width: 600, Height: 400}
 			if os.Getenv("PLOTS") != "" {
 				size = PlotOptions{}
 			}
@@ -178,7 +178,7 @@ func TestFragmentationPlot(t *testing.T) {
 				}
 			}
 			for use, want := range map[int]bool{inUse: true, pinned: c.files > 1, releasable: c.whole > 0} {
-				if n := pixels[useColors[use]]; want && n < 500 {
+				if n := pixels[useColors[use]]; want && n < 200 {
 					t.Errorf("%s: %d pixels", useNames[use], n)
 				}
 			}
@@ -194,7 +194,7 @@ func TestFragmentationIsDeterministic(t *testing.T) {
 	for _, format := range PlotFormats {
 		var first, second bytes.Buffer
 		for _, out := range []*bytes.Buffer{&first, &second} {
-			c := segmentsCase{files: 300, total: 9000, keep: 512, fails: []int{290}}
+			c := segmentsCase{files: 40, total: 900, keep: 512, fails: []int{39}}
 			if err := c.picture().Plot(out, format, PlotOptions{Width: 800, Height: 450}); err != nil {
 				t.Fatal(err)
 			}
@@ -218,11 +218,11 @@ func TestFragmentationIsThinned(t *testing.T) {
 	var f Fragmentation
 	value := func(fr *frame) [4]int64 { return [4]int64{fr.sums.Reserved, fr.free(), fr.piece(), fr.stranded()} }
 	var low, high [4]int64
-	fails := 7001
-	for i := range 10_000 {
+	fails := 1401
+	for i := range 2000 {
 		f.Add(parser.FileStart{Pipeline: true, Path: fmt.Sprint(i)})
 		m := parser.SegmentMap{Name: "file end", Total: 1 << 40}
-		for k := range 1 + r.IntN(20) {
+		for k := range 1 + r.IntN(8) {
 			size := r.Int64N(1 << 30)
 			m.Segments = append(m.Segments, parser.Segment{Address: uint64(k) << 40, Size: 2*size + 512, Blocks: []parser.Block{
 				{Size: size, State: parser.BlockFree}, {Size: 512, State: parser.BlockAllocated}, {Size: size, State: parser.BlockFree},
@@ -296,7 +296,7 @@ func TestFragmentationShown(t *testing.T) {
 // Maps of any numbers make a picture.
 func TestFragmentationOfAnything(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for range 30 {
+	for range 10 {
 		var f Fragmentation
 		for range r.IntN(6) + 1 {
 			if r.IntN(3) == 0 {
