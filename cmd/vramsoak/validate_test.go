@@ -7,6 +7,7 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/pipeline/scenario"
 	"vramsoak/pipeline/validation"
+	"vramsoak/reports"
 )
 
 // The origin's rule of thumb for its pipeline of four models: 8 GB: base or small, tight; 12 GB: medium, comfortable; 16 GB:
@@ -70,4 +71,28 @@ func readPipeline(t *testing.T) *subject {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// Of each story that fails there is a change with which it fits, and with which it was simulated.
+func TestStoriesHaveAChange(t *testing.T) {
+	for story, files := range map[string]int{
+		"gan-vit": 5, "training": 5, "transcription": 12, "language-identification": 6, "long-batch": 60,
+	} {
+		t.Run(story, func(t *testing.T) {
+			s, err := readSubject("../../fixtures/scenarios/"+story+"-before.yaml", validateOptions{files: files})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, report, err := answer(t.Context(), s, validateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v.Answer != reports.DoesNotFit || report.Verdict != check.Fail || v.Failure == nil {
+				t.Errorf("got %s, %s; want that it does not fit, and what fails first", v.Answer, report.Verdict)
+			}
+			if c := v.Smallest; c == nil || c.Answer != reports.Fits || c.Failed > 0 || c.Files != files {
+				t.Errorf("got %+v, want a change that fits, proved over %d files", c, files)
+			}
+		})
+	}
 }
