@@ -33,6 +33,7 @@ type ProfileStage struct {
 // ProfileText writes a profile as a table, with its notes below.
 func ProfileText(w io.Writer, p *Profile, opts TextOptions) error {
 	t := newTextWriter(opts)
+	t.fold = true
 	t.wrap(fmt.Sprintf("%s: %s that ended well", clean(p.Log), plural(p.Files, "file")), "  ")
 	t.WriteByte('\n')
 	rows := [][]string{{"Stage", "Files", "Base", "Per audio second", "Spread", "Kept", "Reserved", "Time"}}

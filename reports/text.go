@@ -42,6 +42,7 @@ func Text(w io.Writer, tl *parser.Timeline, rep *check.Report, opts TextOptions)
 type textWriter struct {
 	strings.Builder
 	TextOptions
+	fold bool // prose and tables are folded without a terminal, too
 }
 
 func newTextWriter(opts TextOptions) *textWriter {
@@ -300,7 +301,7 @@ func (t *textWriter) ascii(s string) string {
 
 // wrap writes one line of prose, on a terminal folded to its width, with what follows the first line indented.
 func (t *textWriter) wrap(s, indent string) {
-	if !t.Terminal {
+	if !t.Terminal && !t.fold {
 		t.WriteString(s + "\n")
 		return
 	}
@@ -327,7 +328,7 @@ func words(s string) []string {
 	var out []string
 	for word := range strings.FieldsSeq(s) {
 		switch strings.TrimRight(word, ".,;:)") {
-		case "%", "B", "KiB", "MiB", "GiB", "TiB":
+		case "%", "B", "KiB", "MiB", "GiB", "TiB", "MiB/file":
 			if len(out) > 0 {
 				out[len(out)-1] += " " + word
 				continue

@@ -3,7 +3,6 @@ package reports
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"vramsoak/harness/check"
@@ -96,7 +95,11 @@ type Refusal struct {
 	Requested   int64  `json:"requested"`
 	FreeInSum   int64  `json:"free_in_sum"` // of the device, and in the allocator's cache
 	LargestFree int64  `json:"largest_free"`
-	Message     string `json:"message,omitempty"` // PyTorch's
+	// Fragmentation says that enough was free, and the card was not full: only not in one piece.
+	Fragmentation bool   `json:"fragmentation,omitempty"`
+	Parts         []Part `json:"parts,omitempty"`   // of what was in use
+	Picture       string `json:"picture,omitempty"` // the command line that draws it
+	Message       string `json:"message,omitempty"` // PyTorch's
 	// Recovered says that the file went on all the same.
 	Recovered bool `json:"recovered,omitempty"`
 }
@@ -114,12 +117,14 @@ type Change struct {
 	Cost   string  `json:"cost"`  // for a person
 }
 
-// An Edit is a value to be written in the place of another.
+// An Edit is a value to be written in the place of another, or a line to be added.
 type Edit struct {
 	At     string `json:"at"` // file:line:column
 	Key    string `json:"key"`
 	Old    string `json:"old"`
 	New    string `json:"new"`
+	Add    string `json:"add,omitempty"`    // the line of YAML, where the file has no old value
+	Under  string `json:"under,omitempty"`  // the key of what Add is to be added to; "" is the file itself
 	Export string `json:"export,omitempty"` // the line for a shell, of an environment variable
 }
 
@@ -133,22 +138,25 @@ type Footprint struct {
 	Note      string  `json:"note,omitempty"`
 }
 
-// ValidationText writes a validation: the answer in the first line, then the stages, what fails first, and what to change.
+// ValidationText writes a validation: the answer, what fails first and why, and the smallest change; below that what each stage
+// needs, and what else was found. It is as wide as the terminal, and 100 columns elsewhere.
 func ValidationText(w io.Writer, v *Validation, rep *check.Report, opts TextOptions) error {
 	t := newTextWriter(opts)
-	t.wrap(t.paint(rep.Verdict, strings.ToUpper(string(v.Answer)))+": "+validationHeadline(v), "")
+	t.fold = true
+	t.wrap(t.paint(rep.Verdict, strings.ToUpper(string(v.Answer)))+": "+validationHeadline(v), "  ")
+	t.refusal(v)
+	if v.Answer == Fails || v.Answer == Unsure {
+		t.found(v, rep)
+	}
+	if err := t.proposals(v); err != nil {
+		return err
+	}
 	if err := t.stageNeeds(v); err != nil {
 		return err
 	}
 	t.room(v)
-	t.refusals(v)
-	said := []string{check.Peak, check.OutOfMemory, check.Completeness} // by the answer and what fails first
-	for _, f := range withVerdict(ordered(rep), check.Fail, check.Undecided) {
-		if f.Verdict == check.Fail && slices.Contains(said, f.Check) {
-			continue
-		}
-		t.WriteByte('\n')
-		t.wrap(t.paint(f.Verdict, t.word(f))+" "+clean(f.Check+", "+f.Subject)+": "+clean(f.Message), "  ")
+	if v.Answer != Fails && v.Answer != Unsure {
+		t.found(v, rep)
 	}
 	if err := t.footprints("Measured by the profile", v.Footprints); err != nil {
 		return err
@@ -156,18 +164,20 @@ func ValidationText(w io.Writer, v *Validation, rep *check.Report, opts TextOpti
 	if err := t.footprints("Measured live", v.Live); err != nil {
 		return err
 	}
-	if err := t.proposals(v); err != nil {
-		return err
-	}
 	return t.flush(w)
 }
 
-// validationHeadline is "long batch on RTX 5080 (15.5 GiB): 120 of 200 files run out of memory, the first is file 54".
+// validationHeadline is "long batch on RTX 5080 (15.5 GiB), 200 files: 49 fail, the first is file 52".
 func validationHeadline(v *Validation) string {
 	s := fmt.Sprintf("%s on %s, %s", clean(v.Scenario), cardName(v), plural(v.Files, "file"))
-	if v.Failed > 0 {
-		s += fmt.Sprintf(": %s %s, the first of them file %s", number(v.Failed), map[bool]string{true: "fails", false: "fail"}[v.Failed == 1], number(v.FirstFailed))
-	} else if len(v.Stages) > 0 {
+	switch {
+	case v.Failed > 0 && v.Failed == v.Files:
+		s += ": all fail"
+	case v.Failed == 1:
+		s += ": file " + number(v.FirstFailed) + " fails"
+	case v.Failed > 0:
+		s += fmt.Sprintf(": %s fail, the first is file %s", number(v.Failed), number(v.FirstFailed))
+	case len(v.Stages) > 0:
 		most := highest(v.Stages)
 		s += fmt.Sprintf(": needs up to %s (%s), in %s", parser.FormatBytes(most.Need), shareText(most.Share), clean(most.Stage))
 	}
@@ -179,7 +189,7 @@ func validationHeadline(v *Validation) string {
 
 func cardName(v *Validation) string {
 	total := parser.FormatBytes(v.Total)
-	if v.Card == "" || strings.ReplaceAll(v.Card, " ", "") == strings.ReplaceAll(total, " ", "") {
+	if size, err := parser.ParseSize(v.Card); v.Card == "" || err == nil && size.Bytes == v.Total {
 		return total
 	}
 	return clean(v.Card) + " (" + total + ")"

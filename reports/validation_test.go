@@ -19,7 +19,7 @@ func aValidation() (*Validation, *check.Report) {
 			{
 				Stage: "Enrollment", File: 31, Need: gib(14), Share: float64(gib(14)) / float64(mib(16303)), Allocated: gib(13), Reserved: gib(15), Used: gib(15) + mib(480),
 				Parts: []Part{
-					{"weights of asr", mib(2941)}, {"tensors: buffers", gib(4)}, {"context", mib(480)},
+					{"weights of asr", mib(2941)}, {"tensors: buffers", gib(4)}, {"context", mib(480)}, {"mel", mib(3)}, {"voices", mib(5)},
 				},
 			},
 			{Stage: "Transcription", File: 12, Need: gib(9), Share: float64(gib(9)) / float64(mib(16303)), Measured: true, Parts: []Part{{"measured", gib(9)}}},
@@ -29,18 +29,18 @@ func aValidation() (*Validation, *check.Report) {
 		Retry:         21,
 		Failure: &Refusal{
 			File: 53, Stage: "Enrollment", What: "tensors: buffers", Requested: gib(2), FreeInSum: gib(3), LargestFree: mib(1200),
-			Message: "CUDA out of memory. Tried to allocate 2.00 GiB.",
+			Fragmentation: true, Picture: "vramsoak simulate long.yaml | vramsoak plot --fragmentation - -o map.png", Message: "CUDA out of memory. Tried to allocate 2.00 GiB.",
 		},
 		Smallest: &Change{
-			Kind: "allocator setting", Answer: Fits, Files: 200, Need: gib(13), Share: 0.81, Speed: 46, Cost: "nothing but the setting",
+			Kind: "allocator setting", Answer: Fits, Files: 200, Need: gib(13), Share: 0.81, Speed: 46, Cost: "nothing",
 			Edits: []Edit{{
 				At: "long.yaml:7:30", Key: "env.PYTORCH_CUDA_ALLOC_CONF", Old: "max_split_size_mb:64", New: "expandable_segments:True",
 				Export: "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
 			}},
 		},
 		Others: []Change{
-			{Kind: "batch", Answer: Fits, Files: 200, Need: gib(11), Share: 0.69, Speed: 40, Edits: []Edit{{At: "long.yaml:20:12", Key: "stages[1].batch", Old: "32", New: "9"}}},
-			{Kind: "restart", Answer: Tight, Files: 200, Need: gib(14), Share: 0.88, Speed: 44, Edits: []Edit{{At: "long.yaml:1:1", Key: "restart_every", Old: "none", New: "52"}}},
+			{Kind: "batch", Cost: "throughput", Answer: Fits, Files: 200, Need: gib(11), Share: 0.69, Speed: 40, Edits: []Edit{{At: "long.yaml:20:12", Key: "stages[1].batch", Old: "32", New: "9"}}},
+			{Kind: "restart", Cost: "time to load the models", Answer: Tight, Files: 200, Need: gib(14), Share: 0.88, Speed: 44, Edits: []Edit{{At: "long.yaml:1:1", Key: "restart_every", Old: "none", New: "52", Add: "restart_every: 52"}}},
 		},
 		Simulations: 31,
 		Footprints: []Footprint{
@@ -63,6 +63,15 @@ func TestValidation(t *testing.T) {
 	fits.Answer, fits.Failed, fits.Retry, fits.Failure, fits.Smallest, fits.Others, fits.Footprints, fits.Live = Fits, 0, 0, nil, nil, nil, nil, nil
 	none := *v
 	none.Smallest, none.Others = nil, nil
+	full := none
+	full.Failure = &Refusal{File: 1, Stage: "Data", What: "data", Requested: gib(2), FreeInSum: gib(1), LargestFree: gib(1), Parts: []Part{{"context", mib(480)}, {"data", gib(13)}}}
+	full.Smallest = &Change{
+		Kind: "clear policy and pipeline's code", Cost: "time, work", Answer: Tight, Files: 200, Need: gib(14), Share: 0.875, Speed: 40,
+		Edits: []Edit{
+			{At: "long.yaml:9:8", Key: "clear.every", Old: "none", New: "5", Add: "every: 5", Under: "clear"},
+			{At: "long.yaml:60:5", Key: "faults[0]", Old: "{keep: asr}", New: "none"},
+		},
+	}
 	table := &CardTable{
 		Scenario: "speech", Files: 50, Replaced: "asr", Cards: []string{"8 GB", "16 GB"}, Models: []string{"whisper-base", "whisper-large-v3"},
 		Cells: [][]CardFit{{{"tight", 0.87}, {"no", 0}}, {{"plenty", 0.43}, {"tight", 0.88}}},
@@ -74,6 +83,7 @@ func TestValidation(t *testing.T) {
 			return ValidationText(w, v, r, TextOptions{Terminal: true, Width: 140})
 		},
 		"fits.txt":      func(w *bytes.Buffer) error { return ValidationText(w, &fits, pass, TextOptions{}) },
+		"full.txt":      func(w *bytes.Buffer) error { return ValidationText(w, &full, r, TextOptions{}) },
 		"no-change.txt": func(w *bytes.Buffer) error { return ValidationText(w, &none, r, TextOptions{}) },
 		"table.txt": func(w *bytes.Buffer) error {
 			return CardTableText(w, table, TextOptions{Terminal: true, Width: 80})

@@ -1,109 +1,71 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
 )
 
-// stageNeeds writes the stages, each with what its highest need is made up of.
-func (t *textWriter) stageNeeds(v *Validation) error {
-	if len(v.Stages) == 0 {
-		return nil
-	}
-	rows := [][]string{{"Stage", "File", "Needs", "Share", "Cache", "Made up of"}}
-	for _, s := range v.Stages {
-		name := clean(s.Stage)
-		if len(s.Parts) == 0 {
-			rows = append(rows, []string{name, "", "", "", "", "not reached"})
-			continue
-		}
-		if s.Measured {
-			name += " (measured)"
-		}
-		rows = append(rows, []string{
-			name, number(s.File), parser.FormatBytes(s.Need), shareText(s.Share), parser.FormatBytes(s.Cache),
-			partsText(s.Parts),
-		})
-	}
-	const partsColumn = 5
-	width := 0
-	if t.Terminal {
-		width = t.squeezed(rows, partsColumn)
-	}
-	t.WriteByte('\n')
-	return t.table(rows, []int{1, 2, 3, 4}, partsColumn, width)
-}
-
-// partsText is "weights of asr 2.88 GiB + tensors 2.00 GiB + context 480 MiB".
-func partsText(parts []Part) string {
-	var words []string
-	for _, p := range parts {
-		words = append(words, clean(p.What)+" "+parser.FormatBytes(p.Bytes))
-	}
-	return strings.Join(words, " + ")
-}
-
-// room writes what is left of the card, and how the allocator's holdings are cut up after all files.
-func (t *textWriter) room(v *Validation) {
-	t.WriteByte('\n')
-	if v.Failure == nil || v.Failure.Recovered {
-		t.wrap(fmt.Sprintf("headroom: %s of %s", parser.FormatBytes(v.Headroom), parser.FormatBytes(v.Total)), "  ")
-	}
-	f := v.Fragmentation
-	if f == nil {
-		return
-	}
-	text := fmt.Sprintf("reserved - allocated at file ends: %s after the first, %s after file %s", parser.FormatBytes(f.First),
-		parser.FormatBytes(f.Last), number(f.Files))
-	if f.Most > max(f.First, f.Last) {
-		text += fmt.Sprintf(", at most %s", parser.FormatBytes(f.Most))
-	}
-	text += fmt.Sprintf("; the trend is %+.2f MiB/file; the largest free block is then %s", f.PerFile/float64(parser.MiB),
-		parser.FormatBytes(f.LargestFree))
-	t.wrap(text, "  ")
-}
-
-// refusals writes from when on memory is short, and the first allocation that failed.
-func (t *textWriter) refusals(v *Validation) {
-	if v.Retry > 0 && (v.Failure == nil || v.Retry < v.Failure.File) {
-		t.WriteByte('\n')
-		t.wrap(fmt.Sprintf("under pressure from file %s on: the allocator gives its cache back and asks the driver again", number(v.Retry)), "  ")
-	}
+// refusal writes the first allocation that failed, and why.
+func (t *textWriter) refusal(v *Validation) {
 	r := v.Failure
 	if r == nil {
 		return
 	}
 	t.WriteByte('\n')
-	what := ""
-	if r.What != "" {
-		what = ", " + clean(r.What)
-	}
 	where := "before the first file"
 	if r.File > 0 {
 		where = "file " + number(r.File)
 	}
-	if r.Stage != "" {
-		where += ", " + clean(r.Stage)
+	for _, more := range []string{r.Stage, r.What} {
+		if more != "" {
+			where += ", " + clean(more)
+		}
 	}
-	text := "fails first: "
+	text := "Fails first: "
 	if r.Recovered {
-		text = "fails first, and recovers: "
+		text = "Fails first, and recovers: "
 	}
-	text += where + what
+	text += where
 	if r.Requested > 0 {
 		text += fmt.Sprintf(": %s asked for, %s free in sum, the largest free block is %s", parser.FormatBytes(r.Requested),
 			parser.FormatBytes(r.FreeInSum), parser.FormatBytes(r.LargestFree))
 	}
 	t.wrap(text, "  ")
-	if r.Requested > 0 && r.FreeInSum >= r.Requested {
-		t.under("this is fragmentation: enough is free, and not in one piece")
+	switch {
+	case r.Requested == 0:
+		if r.Message != "" {
+			t.under(clean(r.Message))
+		}
+	case r.Fragmentation:
+		t.under("This is fragmentation: enough is free, and not in one piece." + map[bool]string{true: " To see it:"}[r.Picture != ""])
+		if r.Picture != "" {
+			t.WriteString("  " + clean(r.Picture) + "\n") // in one line, to be copied
+		}
+	case r.FreeInSum >= r.Requested:
+		t.under("The card is full: what is left is in pieces" + holding(r.Parts))
+	default:
+		t.under(fmt.Sprintf("The card is full: %s more are needed", parser.FormatBytes(r.Requested-r.FreeInSum)) + holding(r.Parts))
 	}
-	if r.Message != "" {
-		t.under(clean(r.Message))
+}
+
+// holding is "; the most of it: data 13.0 GiB".
+func holding(parts []Part) string {
+	if len(parts) == 0 {
+		return ""
 	}
+	most := largestFirst(parts)[0]
+	return fmt.Sprintf("; the most of it: %s %s", clean(most.What), parser.FormatBytes(most.Bytes))
+}
+
+func largestFirst(parts []Part) []Part {
+	return slices.SortedStableFunc(slices.Values(parts), func(a, b Part) int { return cmp.Compare(b.Bytes, a.Bytes) })
 }
 
 // under writes a line that belongs to the one before it.
@@ -114,12 +76,290 @@ func (t *textWriter) under(s string) {
 	t.Width += 2
 }
 
+// proposals writes the smallest change, with what to edit, and the others that were proved.
+func (t *textWriter) proposals(v *Validation) error {
+	if v.Answer == Fits || v.Answer == Unsure {
+		return nil
+	}
+	t.WriteByte('\n')
+	c := v.Smallest
+	if c == nil {
+		t.wrap(fmt.Sprintf("No change found that makes it fit, in %s", plural(v.Simulations, "simulation")), "  ")
+		return nil
+	}
+	makes := "makes it fit"
+	if c.Answer != Fits {
+		makes = "lets it run, though it does not fit well"
+	}
+	t.wrap(fmt.Sprintf("Smallest change that %s: %s, costs %s", makes, clean(c.Kind), clean(c.Cost)), "  ")
+	for _, e := range c.Edits {
+		or := ""
+		if e.Export != "" {
+			t.WriteString("  " + clean(e.Export) + "\n") // in one line, to be copied
+			or = "or "
+		}
+		t.under(or + editText(e))
+		if e.Add != "" {
+			t.WriteString("    " + clean(e.Add) + "\n")
+		}
+	}
+	t.under(proof(c, v))
+	if len(v.Others) > 0 {
+		if err := t.others(v.Others); err != nil {
+			return err
+		}
+	}
+	t.wrap(fmt.Sprintf("Found in %s; the changes shown were simulated over all files.", plural(v.Simulations, "simulation")), "  ")
+	return nil
+}
+
+// editText is "pipeline.yaml:12:10: stages[0].batch: 32 -> 8", or "add to pipeline.yaml:", with the line to be added below it.
+func editText(e Edit) string {
+	path, _, _ := placeOf(e.At)
+	switch {
+	case e.Add != "" && e.Under == "":
+		return fmt.Sprintf("add to %s:", clean(path))
+	case e.Add != "":
+		return fmt.Sprintf("add at %s, under %s:", clean(e.At), clean(e.Under))
+	case e.New == "none":
+		return fmt.Sprintf("take out %s: %s: %s", clean(e.At), clean(e.Key), clean(e.Old))
+	}
+	return fmt.Sprintf("%s: %s: %s -> %s", clean(e.At), clean(e.Key), clean(e.Old), clean(e.New))
+}
+
+// shortEdit is the same where the file has been named: "line 12: stages[0].batch: 32 -> 8".
+func shortEdit(e Edit) string {
+	_, line, _ := placeOf(e.At)
+	switch {
+	case e.Add != "" && e.Under == "":
+		return "add " + clean(e.Add)
+	case e.Add != "":
+		return fmt.Sprintf("line %s, %s: add %s", clean(line), clean(e.Under), clean(e.Add))
+	case e.New == "none":
+		return fmt.Sprintf("line %s: take out %s: %s", clean(line), clean(e.Key), clean(e.Old))
+	}
+	return fmt.Sprintf("line %s: %s: %s -> %s", clean(line), clean(e.Key), clean(e.Old), clean(e.New))
+}
+
+// placeOf takes "file:line:column" apart.
+func placeOf(at string) (path, line, column string) {
+	path = at
+	for _, part := range []*string{&column, &line} {
+		if i := strings.LastIndexByte(path, ':'); i >= 0 {
+			path, *part = path[:i], path[i+1:]
+		}
+	}
+	return path, line, column
+}
+
+// proof is what the simulation of a change came to. The speed before is said where it is that of all files.
+func proof(c *Change, v *Validation) string {
+	failed := "none fails"
+	if c.Failed > 0 {
+		failed = number(c.Failed) + " fail"
+	}
+	text := fmt.Sprintf("proved: %s, %s, needs up to %s (%s), at %s", plural(c.Files, "file"), failed, parser.FormatBytes(c.Need),
+		shareText(c.Share), check.Quantity(c.Speed, check.TimesRealTime))
+	if v.Failed == 0 && v.Speed > 0 && c.Speed > 0 {
+		now, before := check.Quantity(c.Speed, check.TimesRealTime), check.Quantity(v.Speed, check.TimesRealTime)
+		if now != before {
+			text += " (before: " + before + ")"
+		} else if strings.Contains(c.Cost, "throughput") {
+			text += ", as before: the seconds of stages in the file do not depend on batch"
+		}
+	}
+	if c.Answer != Fits {
+		text += ": " + string(c.Answer)
+	}
+	return text
+}
+
+// others writes the changes of other kinds, with what they cost.
+func (t *textWriter) others(all []Change) error {
+	const answer = 1
+	rows := [][]string{{"Other change", "Answer", "Costs", "Needs", "Speed", "Edits"}}
+	fit := true
+	for i := range all {
+		c := &all[i]
+		fit = fit && c.Answer == Fits
+		word := string(c.Answer)
+		if c.Answer == Fails {
+			word = "a check fails"
+		}
+		speed := strings.Replace(check.Quantity(c.Speed, check.TimesRealTime), " real time", "", 1)
+		var edits []string
+		for _, e := range c.Edits {
+			edits = append(edits, shortEdit(e))
+		}
+		rows = append(rows, []string{clean(c.Kind), word, clean(c.Cost), shareText(c.Share), speed, strings.Join(edits, "; ")})
+	}
+	numbers := []int{3, 4}
+	if fit {
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], answer, answer+1)
+		}
+		numbers = []int{2, 3}
+	}
+	t.WriteByte('\n')
+	const narrow = 20 // columns for the edits
+	if t.roomFor(rows) >= narrow {
+		return t.folded(rows, numbers, words, " ", "  ")
+	}
+	t.WriteString("Other changes:\n")
+	for i := range all {
+		c, cells := &all[i], rows[i+1]
+		t.under(fmt.Sprintf("%s: %s; costs %s; %s, needs %s, at %s", clean(c.Kind), cells[len(cells)-1], clean(c.Cost), c.Answer,
+			shareText(c.Share), check.Quantity(c.Speed, check.TimesRealTime)))
+	}
+	return nil
+}
+
+// stageNeeds writes the stages, each with what its highest need is made up of.
+func (t *textWriter) stageNeeds(v *Validation) error {
+	if !slices.ContainsFunc(v.Stages, func(s StageNeed) bool { return len(s.Parts) > 0 }) {
+		return nil
+	}
+	rows := [][]string{{"Stage", "File", "Needs", "Share", "Made up of"}}
+	for _, s := range v.Stages {
+		name := clean(s.Stage)
+		if len(s.Parts) == 0 {
+			rows = append(rows, []string{name, "", "", "", "not reached"})
+			continue
+		}
+		if s.Measured {
+			name += " (measured)"
+		}
+		file := "init"
+		if s.File > 0 {
+			file = number(s.File)
+		}
+		rows = append(rows, []string{name, file, parser.FormatBytes(s.Need), shareText(s.Share), partsText(s)})
+	}
+	t.WriteByte('\n')
+	return t.folded(rows, []int{1, 2, 3}, func(s string) []string { return strings.SplitAfter(s, " + ") }, "", "")
+}
+
+// smallPart is the share of a need from which on a part is named.
+const smallPart = 0.01
+
+// partsText is "weights of asr 2.88 GiB + tensors 2.00 GiB + 3 others 12.0 MiB", the largest first.
+func partsText(s StageNeed) string {
+	parts := largestFirst(s.Parts)
+	small := slices.IndexFunc(parts, func(p Part) bool { return float64(p.Bytes) < smallPart*float64(s.Need) })
+	if small >= 0 && len(parts)-small > 1 {
+		others := Part{What: number(len(parts)-small) + " others"}
+		for _, p := range parts[small:] {
+			others.Bytes += p.Bytes
+		}
+		parts = append(parts[:small:small], others)
+	}
+	var text []string
+	for _, p := range parts {
+		text = append(text, clean(p.What)+" "+parser.FormatBytes(p.Bytes))
+	}
+	return strings.Join(text, " + ")
+}
+
+// folded writes a table whose last column takes the width that is left: its cells are broken between what split makes of them,
+// which sep joins in a line, and go on indented.
+func (t *textWriter) folded(rows [][]string, numbers []int, split func(string) []string, sep, indent string) error {
+	last := len(rows[0]) - 1
+	room := max(t.roomFor(rows), 20)
+	for _, r := range rows {
+		var lines []string
+		line, pieces, sep, indent := "", split(r[last]), sep, indent
+		if slices.ContainsFunc(pieces, func(s string) bool { return twwidth.Width(s) > room+1 }) {
+			pieces, sep, indent = words(r[last]), " ", "  "
+		}
+		for _, word := range pieces {
+			switch {
+			case line == "":
+				line = word
+			case twwidth.Width(line+sep+strings.TrimRight(word, " ")) > room:
+				lines = append(lines, strings.TrimRight(line, " "))
+				line = indent + word
+			default:
+				line += sep + word
+			}
+		}
+		r[last] = strings.Join(append(lines, line), "\n")
+	}
+	return t.table(rows, numbers, last, 0)
+}
+
+// roomFor is the width that a table leaves for its last column.
+func (t *textWriter) roomFor(rows [][]string) int {
+	last := len(rows[0]) - 1
+	room := t.Width - tableWidth(rows) + columnWidth(rows, last)
+	if !t.Terminal {
+		room += last + 1 // there are no lines between columns
+	}
+	return room
+}
+
+// room writes what is left of the card, how the allocator's holdings are cut up after all files, and from when on memory is short.
+func (t *textWriter) room(v *Validation) {
+	blank := "\n"
+	write := func(s string) {
+		t.WriteString(blank)
+		blank = ""
+		t.wrap(s, "  ")
+	}
+	if v.Failure == nil || v.Failure.Recovered {
+		write(fmt.Sprintf("headroom: %s of %s", parser.FormatBytes(v.Headroom), parser.FormatBytes(v.Total)))
+	}
+	if f := v.Fragmentation; f != nil {
+		text := fmt.Sprintf("fragmentation (reserved - allocated): %s after file 1, %s after file %s", parser.FormatBytes(f.First),
+			parser.FormatBytes(f.Last), number(f.Files))
+		if f.Most > max(f.First, f.Last) {
+			text += fmt.Sprintf(", at most %s", parser.FormatBytes(f.Most))
+		}
+		trend := fmt.Sprintf("%+.2f MiB/file", f.PerFile/float64(parser.MiB))
+		if trend == "+0.00 MiB/file" || trend == "-0.00 MiB/file" {
+			trend = "no trend"
+		}
+		write(text + "; " + trend + "; then the largest free block is " + parser.FormatBytes(f.LargestFree))
+	}
+	if v.Retry > 0 && (v.Failure == nil || v.Retry < v.Failure.File) {
+		write(fmt.Sprintf("pressure: from file %s on the allocator gives its cache back to make room", number(v.Retry)))
+	}
+}
+
+// found writes what else the log says: in full where the answer hangs on it, else shortly.
+func (t *textWriter) found(v *Validation, rep *check.Report) {
+	said := []string{check.Peak, check.OutOfMemory, check.Completeness} // by the answer and what fails first
+	var open []string
+	blank := "\n"
+	write := func(f check.Finding, message string) {
+		t.WriteString(blank)
+		blank = ""
+		t.wrap(t.paint(f.Verdict, t.word(f))+" "+clean(f.Check+", "+f.Subject)+": "+clean(message), "  ")
+	}
+	for _, f := range withVerdict(ordered(rep), check.Fail, check.Undecided) {
+		short, _, _ := strings.Cut(f.Message, "; ")
+		switch {
+		case f.Verdict == check.Fail && slices.Contains(said, f.Check):
+		case v.Answer == Fails && f.Verdict == check.Fail, v.Answer == Unsure, f.Check == check.Peak:
+			write(f, f.Message)
+		case f.Verdict == check.Fail:
+			write(f, short)
+		default:
+			open = append(open, clean(f.Check+" of "+f.Subject))
+		}
+	}
+	if len(open) > 0 {
+		t.WriteString(blank)
+		t.wrap(t.paint(check.Undecided, t.symbolWord(check.Undecided))+" "+strings.Join(open, ", ")+": these files do not tell; --format json says more", "  ")
+	}
+}
+
 // footprints writes what was measured beside what was estimated.
 func (t *textWriter) footprints(title string, all []Footprint) error {
 	if len(all) == 0 {
 		return nil
 	}
-	rows := [][]string{{title, "Measured", "Estimated", "Ratio", "Validated by", ""}}
+	rows := [][]string{{title, "Measured", "Estimated", "Ratio", "Used", "Note"}}
+	noted := false
 	for _, f := range all {
 		row := []string{clean(f.Stage), "", "", "", f.Used, clean(f.Note)}
 		if f.Measured > 0 {
@@ -131,76 +371,14 @@ func (t *textWriter) footprints(title string, all []Footprint) error {
 		if f.Ratio > 0 {
 			row[3] = fmt.Sprintf("%.2f", f.Ratio)
 		}
+		noted = noted || f.Note != ""
 		rows = append(rows, row)
 	}
-	t.WriteByte('\n')
-	return t.table(rows, []int{1, 2, 3}, 5, 0)
-}
-
-// proposals writes the smallest change, with what to edit, and the others that were proved.
-func (t *textWriter) proposals(v *Validation) error {
-	if v.Answer == Fits || v.Answer == Unsure {
-		return nil
+	if !noted {
+		for i := range rows {
+			rows[i] = rows[i][:5]
+		}
 	}
 	t.WriteByte('\n')
-	if v.Smallest == nil {
-		t.wrap(fmt.Sprintf("no change found that makes it fit, in %s", plural(v.Simulations, "simulation")), "  ")
-	} else {
-		c := v.Smallest
-		makes := "makes it fit"
-		if c.Answer != Fits {
-			makes = "lets it run, though it does not fit well"
-		}
-		t.wrap(fmt.Sprintf("smallest change that %s (%s):", makes, clean(c.Kind)), "  ")
-		for _, e := range c.Edits {
-			t.under(editText(e))
-			if e.Export != "" {
-				t.under(clean(e.Export))
-			}
-		}
-		t.under(proof(c, v.Speed) + "; costs " + clean(c.Cost))
-		t.wrap(fmt.Sprintf("found in %s, each of all files or up to the first that fails; the changes shown, of all files",
-			plural(v.Simulations, "simulation")), "  ")
-	}
-	if len(v.Others) == 0 {
-		return nil
-	}
-	rows := [][]string{{"Other change", "Answer", "Needs", "Share", "Speed", "Edits"}}
-	for i := range v.Others {
-		c := &v.Others[i]
-		var edits []string
-		for _, e := range c.Edits {
-			edits = append(edits, editText(e))
-		}
-		rows = append(rows, []string{
-			clean(c.Kind), string(c.Answer), parser.FormatBytes(c.Need), shareText(c.Share), check.Quantity(c.Speed, check.TimesRealTime),
-			strings.Join(edits, "; "),
-		})
-	}
-	t.WriteByte('\n')
-	const editsColumn = 5
-	width := 0
-	if t.Terminal {
-		width = t.squeezed(rows, editsColumn)
-	}
-	return t.table(rows, []int{2, 3, 4}, editsColumn, width)
-}
-
-// editText is "pipeline.yaml:12:10: stages[0].batch: 32 -> 8".
-func editText(e Edit) string {
-	return fmt.Sprintf("%s: %s: %s -> %s", clean(e.At), clean(e.Key), clean(e.Old), clean(e.New))
-}
-
-// proof is what the simulation of a change came to.
-func proof(c *Change, before float64) string {
-	failed := "none fails"
-	if c.Failed > 0 {
-		failed = number(c.Failed) + " fail"
-	}
-	text := fmt.Sprintf("proved: %s, %s, needs up to %s (%s): %s, at %s", plural(c.Files, "file"), failed, parser.FormatBytes(c.Need),
-		shareText(c.Share), c.Answer, check.Quantity(c.Speed, check.TimesRealTime))
-	if before > 0 && c.Speed > 0 {
-		text += fmt.Sprintf(" (before: %s)", check.Quantity(before, check.TimesRealTime))
-	}
-	return text
+	return t.folded(rows, []int{1, 2, 3}, words, " ", "  ")
 }

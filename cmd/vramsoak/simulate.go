@@ -22,6 +22,7 @@ import (
 )
 
 type simulateOptions struct {
+	gpu      string
 	files    int
 	stdin    bool
 	pace     float64
@@ -52,6 +53,7 @@ took are in its [pipeline] file-end line in both cases.`,
 		},
 	}
 	f := cmd.Flags()
+	f.StringVar(&opts.gpu, "gpu", "", "the `card`: a size such as 16GiB, a name such as \"RTX 5080\", or auto; default the file's")
 	f.IntVar(&opts.files, "files", 0, "how many files; 0: as many as the scenario has")
 	f.BoolVar(&opts.stdin, "stdin", false, "work on the files whose paths come on standard input, one a line")
 	f.Float64Var(&opts.pace, "pace", 0, "virtual seconds a second, with --stdin; 0: as fast as it can")
@@ -76,6 +78,14 @@ func runSimulate(in io.Reader, out, diagnostics io.Writer, path string, opts sim
 	}
 	s, err := scenario.Read(src, path)
 	if err != nil {
+		return err
+	}
+	if opts.gpu != "" {
+		if s.GPU, err = cardFor(s, opts.gpu); err != nil {
+			return err
+		}
+	}
+	if err := lint(s, diagnostics); err != nil {
 		return err
 	}
 	buffered := bufio.NewWriterSize(out, 64<<10)

@@ -2,15 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"vramsoak/harness/check"
-	"vramsoak/pipeline/meter"
 	"vramsoak/pipeline/scenario"
 	"vramsoak/pipeline/validation"
 	"vramsoak/reports"
@@ -158,18 +157,13 @@ func readSubject(path string, opts validateOptions) (*subject, error) {
 	}
 	gpu := read.GPU
 	switch {
-	case opts.gpu == "auto":
-		if gpu, err = thisGPU(); err != nil {
+	case opts.gpu != "":
+		if gpu, err = cardFor(read, opts.gpu); err != nil {
 			return nil, err
 		}
-		s.card = gpu.Card
-	case opts.gpu != "":
-		card, err := scenario.Card(opts.gpu)
-		if err != nil {
-			return nil, fmt.Errorf("--gpu: %w", err)
+		if opts.gpu == autoGPU {
+			s.card = gpu.Card
 		}
-		card.Occupied = gpu.Occupied
-		gpu = card
 	case opts.table:
 	case gpu.Total == 0:
 		return nil, fmt.Errorf("%s: expected a card, found none; name one with --gpu, such as 16GiB or \"RTX 5080\", or in the file: gpu: 16GiB", path)
@@ -180,38 +174,7 @@ func readSubject(path string, opts validateOptions) (*subject, error) {
 		s.GPU = gpu
 	}
 	s.prepare(s.Scenario)
-	var refused []error
-	for _, m := range read.Lint() {
-		if m.Severity == scenario.Error { // on this card
-			refused = append(refused, &m)
-		} else {
-			fmt.Fprintf(os.Stderr, "vramsoak: %v\n", &m)
-		}
-	}
-	return s, errors.Join(refused...)
-}
-
-// thisGPU is the first GPU that a pipeline would see here, with what is in use on it now.
-func thisGPU() (scenario.GPU, error) {
-	nvml, err := meter.OpenNVML()
-	if err != nil {
-		return scenario.GPU{}, fmt.Errorf("--gpu auto: no GPU to be read here (%w); name one: --gpu 16GiB, or --gpu \"RTX 5080\"", err)
-	}
-	defer func() { _ = nvml.Close() }() // only read
-	visible := nvml.Visible(os.LookupEnv(meter.VisibleDevices))
-	if len(visible) == 0 {
-		return scenario.GPU{}, fmt.Errorf("--gpu auto: %s shows none of the GPUs here; name one: --gpu 16GiB", meter.VisibleDevices)
-	}
-	occupied, err := nvml.View(visible[:1]).Occupied()
-	if err != nil {
-		return scenario.GPU{}, fmt.Errorf("--gpu auto: %w", err)
-	}
-	gpu, err := scenario.Card(fmt.Sprint(occupied[0].Total))
-	if err != nil {
-		return scenario.GPU{}, err
-	}
-	gpu.Card, gpu.Occupied, gpu.Source = nvml.Devices()[visible[0]].Name, occupied[0].Used, "NVML"
-	return gpu, nil
+	return s, lint(read, os.Stderr)
 }
 
 // answer is the validation, and the report that its verdict is of.
@@ -250,6 +213,9 @@ func answer(ctx context.Context, s *subject, opts validateOptions) (*reports.Val
 	}
 	r.settle()
 	r.describe(s, v)
+	if f := v.Failure; f != nil && f.Fragmentation && opts.profile == "" && !opts.live.on {
+		f.Picture = pictureCommand(s.Path, opts)
+	}
 	if r.Answer <= validation.Unsure {
 		return v, r.report, nil
 	}
@@ -265,6 +231,29 @@ func answer(ctx context.Context, s *subject, opts validateOptions) (*reports.Val
 	}
 	proposals(v, found, s.Path)
 	return v, r.report, nil
+}
+
+// pictureCommand is the command line that draws what a batch fails by.
+func pictureCommand(path string, opts validateOptions) string {
+	simulate := "vramsoak simulate " + shellWord(path)
+	if opts.gpu != "" {
+		simulate += " --gpu " + shellWord(opts.gpu)
+	}
+	if opts.files > 0 {
+		simulate += fmt.Sprint(" --files ", opts.files)
+	}
+	return simulate + " | vramsoak plot --fragmentation - -o map.png"
+}
+
+// shellWord is a text as one word of a shell's command line.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:,@%", r)
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // all are the files of the batch.

@@ -29,11 +29,7 @@ func (r *simulatedRun) describe(s *subject, v *reports.Validation) {
 		if of := s.Stage(st.Stage); of != nil {
 			need.Measured = of.Footprint != nil
 		}
-		for _, p := range st.Parts {
-			if p.Kind != simulator.Cache {
-				need.Parts = append(need.Parts, reports.Part{What: partName(p), Bytes: p.Bytes})
-			}
-		}
+		need.Parts = partsOf(st.Parts)
 		v.Stages = append(v.Stages, need)
 	}
 	v.Headroom = v.Total - r.Need
@@ -45,7 +41,7 @@ func (r *simulatedRun) describe(s *subject, v *reports.Validation) {
 	}
 	v.Retry = r.outcome.FirstPressure
 	if f := r.outcome.FirstFailure; f != nil {
-		v.Failure = refusal(f)
+		v.Failure = refusal(f, v.Total, float64(s.policy.Peak.Max))
 	}
 	if r.Answer == validation.Fails {
 		var which []string
@@ -58,30 +54,78 @@ func (r *simulatedRun) describe(s *subject, v *reports.Validation) {
 	}
 }
 
-// partName is "weights of asr", "tensor mel", "context".
+// partsOf are what a need is made up of, without the allocator's cache.
+func partsOf(parts []simulator.Part) []reports.Part {
+	var out []reports.Part
+	for _, p := range parts {
+		if p.Kind != simulator.Cache {
+			out = append(out, reports.Part{What: partName(p), Bytes: p.Bytes})
+		}
+	}
+	return out
+}
+
+// partName is "weights of asr", "mel", "context".
 func partName(p simulator.Part) string {
 	switch {
+	case p.Kind == simulator.Kept:
+		return "kept after use"
+	case p.Kind == simulator.Others:
+		return "other processes"
 	case p.Name == "":
 		return string(p.Kind)
 	case p.Kind == simulator.Tensors:
 		return p.Name
+	case p.Kind == simulator.Measured:
+		return p.Name + " as measured"
 	}
 	return fmt.Sprintf("%s of %s", p.Kind, p.Name)
 }
 
 // refusal is an allocation that failed. What is free in sum is free on the device or in the cache, as far as a memory
-// fraction allows it.
-func refusal(f *simulator.Failure) *reports.Refusal {
-	r := &reports.Refusal{File: f.File, Stage: f.Stage, What: f.What, Recovered: f.Recovered}
+// fraction allows it. It is fragmentation where enough was free, and the card would not have been full with it.
+func refusal(f *simulator.Failure, total int64, full float64) *reports.Refusal {
+	r := &reports.Refusal{File: f.File, Stage: f.Stage, What: f.What, Recovered: f.Recovered, Parts: partsOf(f.Parts)}
+	if kind, name, ok := strings.Cut(f.What, " of "); ok {
+		r.What = partName(simulator.Part{Kind: simulator.PartKind(kind), Name: name})
+	}
 	if o := f.OOM; o != nil {
+		r.Parts = withRest(r.Parts, r.What, o.Allocated+beside(f.Parts))
 		fresh := o.DeviceFree
 		if o.Fraction {
 			fresh = min(fresh, o.Allowed-o.Reserved)
 		}
 		r.Requested, r.FreeInSum, r.LargestFree = o.Requested, max(0, fresh)+o.Reserved-o.Allocated, max(fresh, o.LargestFree)
+		r.Fragmentation = r.FreeInSum >= r.Requested && float64(total-r.FreeInSum+r.Requested) <= full*float64(total)
 		r.Message = o.Error()
 	}
 	return r
+}
+
+// beside is what is on the card beside PyTorch's memory.
+func beside(parts []simulator.Part) int64 {
+	var sum int64
+	for _, p := range parts {
+		if p.Kind == simulator.Context || p.Kind == simulator.Others {
+			sum += p.Bytes
+		}
+	}
+	return sum
+}
+
+// withRest adds what was allocated and is no part yet: of a model or tensors, the pieces that fit before the one that did not.
+func withRest(parts []reports.Part, what string, sum int64) []reports.Part {
+	for _, p := range parts {
+		sum -= p.Bytes
+	}
+	if sum <= 0 {
+		return parts
+	}
+	if i := slices.IndexFunc(parts, func(p reports.Part) bool { return p.What == what }); i >= 0 {
+		parts[i].Bytes += sum
+		return parts
+	}
+	return append(parts, reports.Part{What: what, Bytes: sum})
 }
 
 // proposals puts what a search found into a validation.
@@ -103,7 +147,7 @@ func proposal(c validation.Change, path string) reports.Change {
 	for _, e := range c.Edits {
 		at := parser.Position{Path: path, Line: e.Line}
 		out.Edits = append(out.Edits, reports.Edit{
-			At: fmt.Sprintf("%s:%d", at, e.Column), Key: e.Key, Old: e.Old, New: e.New, Export: e.Export,
+			At: fmt.Sprintf("%s:%d", at, e.Column), Key: e.Key, Old: e.Old, New: e.New, Add: e.Add, Under: e.Under, Export: e.Export,
 		})
 	}
 	return out

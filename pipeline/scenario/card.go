@@ -50,6 +50,15 @@ func sized(bytes int64) GPU {
 	return GPU{Size: bytes, Total: bytes, Context: contextOf(bytes), Source: "the size given"}
 }
 
+// Replaced is another card in the place of this one. What others hold stays, and so does a context that the file gives.
+func (g GPU) Replaced(by GPU) GPU {
+	by.Occupied = g.Occupied
+	if g.OwnContext {
+		by.Context, by.OwnContext = g.Context, true
+	}
+	return by
+}
+
 // Contexts: what a process holds outside of PyTorch's allocator once its kernels are loaded, after PyTorch's own
 // messages. "this process has 14.56 GiB memory in use. Of the allocated memory 13.86 GiB is allocated by PyTorch, and
 // 213.20 MiB is reserved" leaves 504 MiB on an RTX 4090, the most on cards below 32 GB (348, 349 and 389 MiB on others;

@@ -160,7 +160,7 @@ func (r *reader) gpu(n ast.Node, g *GPU) {
 		g.Total, g.Source = own.Total, "the file"
 	}
 	if own.Context >= 0 {
-		g.Context = own.Context
+		g.Context, g.OwnContext = own.Context, true
 	}
 	g.Occupied = own.Occupied
 	if g.Total > 0 && g.Context+g.Occupied >= g.Total {

@@ -58,6 +58,8 @@ type GPU struct {
 	Context  int64  // what the CUDA context, its kernels and libraries take outside of the allocator, in bytes
 	Occupied int64  // what other processes hold: a crashed run's, a desktop's; in bytes
 	Source   string // where Total comes from
+	// OwnContext says that Context is what the file says, and not what is usual for a card.
+	OwnContext bool
 }
 
 // Files are the batch: how many, and how long.

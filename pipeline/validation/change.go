@@ -48,12 +48,13 @@ func (k Kind) String() string {
 	}[k]
 }
 
+// nothing is what a change costs that is only to be made.
+const nothing = "nothing"
+
 // Cost is what a change of the kind costs, for a person.
 func (k Kind) Cost() string {
 	return [...]string{
-		"nothing but the setting", "nothing, where what holds the memory may be ended", "time, for the driver's calls",
-		"throughput", "time, to load the models again", "a little accuracy; measure it on your own data",
-		"accuracy; measure it on your own data", "a change of the pipeline's code",
+		nothing, nothing, "time", "throughput", "time to load the models", "a little accuracy", "accuracy", "work",
 	}[k]
 }
 
@@ -79,9 +80,14 @@ func (c Change) Kind() string {
 func (c Change) Cost() string {
 	var names []string
 	for _, k := range slices.Backward(c.dearestFirst()) {
-		names = append(names, k.Cost())
+		if cost := k.Cost(); cost != nothing {
+			names = append(names, cost)
+		}
 	}
-	return strings.Join(slices.Compact(names), "; ")
+	if len(names) == 0 {
+		return nothing
+	}
+	return strings.Join(slices.Compact(names), ", ")
 }
 
 // Text is the edits in one line.

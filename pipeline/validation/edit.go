@@ -18,6 +18,9 @@ type Edit struct {
 	// Line and Column are where the old value stands, or where its parent does, if the file has no old value; from 1.
 	Line, Column int
 	Old, New     string // as YAML; Old is "none" where the file has none
+	// Add is the line of YAML that is to be added, where the file has no old value, and Under is the key of what it is to be
+	// added to: "" is the file itself.
+	Add, Under string
 	// Export is the line for a shell, where the value is an environment variable.
 	Export string
 
@@ -55,10 +58,25 @@ func (d *document) edit(value any, path ...any) Edit {
 		e.Line, e.Column = at.Line, at.Column
 		if old := d.value(path...); n == len(path) && old != nil {
 			e.Old = oneLine(old)
+			return e
 		}
-		break
+		e.Add, e.Under = added(value, path[n:]), strings.TrimPrefix(yamlPath(path[:n]), "$.")
+		return e
 	}
+	e.Add = added(value, path)
 	return e
+}
+
+// added is a line that puts a value at a path of keys: "clear: {every: 5}"; "" where there is nothing to be added.
+func added(value any, path []any) string {
+	for _, key := range slices.Backward(path) {
+		value = yaml.MapSlice{{Key: key, Value: value}}
+	}
+	line, found := strings.CutPrefix(oneLine(value), "{")
+	if !found || len(path) == 0 {
+		return ""
+	}
+	return strings.TrimSuffix(line, "}")
 }
 
 // node is what stands at a path.

@@ -181,11 +181,14 @@ func restarts(d *document, s *scenario.Scenario, now Result) []line {
 // formats are those of a model's numbers that take less memory.
 func formats(d *document, s *scenario.Scenario, i int) []line {
 	var changes [][]Edit
-	switch s.Models[i].DType {
-	case "float32":
-		changes = append(changes, []Edit{d.edit("float16", "models", i, "dtype")}, []Edit{d.edit("int8", "models", i, "dtype")})
-	case "", "float16", "bfloat16":
-		changes = append(changes, []Edit{d.edit("int8", "models", i, "dtype")})
+	now, err := models.ParseDType(s.Models[i].DType)
+	if err != nil {
+		return nil // the linter refuses it
+	}
+	for _, to := range []models.DType{models.Float16, models.Int8} {
+		if to.WeightBytes(1) < now.WeightBytes(1) {
+			changes = append(changes, []Edit{d.edit(to.String(), "models", i, "dtype")})
+		}
 	}
 	return []line{list(Format, true, changes...)}
 }

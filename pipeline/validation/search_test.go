@@ -201,6 +201,58 @@ func TestEdit(t *testing.T) {
 	}
 }
 
+// A line that an edit says is to be added is YAML that does what the edit does.
+func TestEditAdd(t *testing.T) {
+	d, err := newDocument([]byte(file), "search.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		edit       Edit
+		add, under string
+	}{
+		{d.edit(5, "clear", "every"), "clear: {every: 5}", ""},
+		{d.edit("expandable_segments:True", "env", "PYTORCH_ALLOC_CONF"), `PYTORCH_ALLOC_CONF: "expandable_segments:True"`, "env"},
+		{d.edit("int8", "models", 0, "dtype"), "dtype: int8", "models[0]"},
+		{d.edit([]string{"Enrollment"}, "clear", "before"), "clear: {before: [Enrollment]}", ""},
+		{d.edit(8, "stages", 0, "batch"), "", ""},
+		{d.edit(nil, "faults", 0), "", ""},
+	} {
+		if c.edit.Add != c.add || c.edit.Under != c.under {
+			t.Errorf("%s: got %q under %q, want %q under %q", c.edit.Key, c.edit.Add, c.edit.Under, c.add, c.under)
+		}
+		if c.add != "" && c.under == "" {
+			if _, err := scenario.Read([]byte(file+c.add+"\n"), "added"); err != nil {
+				t.Errorf("%s: %v", c.add, err)
+			}
+		}
+	}
+}
+
+// Float32 weights with float16 arithmetic take less as float16, as float32 ones do.
+func TestFormats(t *testing.T) {
+	for dtype, want := range map[string]string{"float32": "float16 int8", "autocast": "float16 int8", "half": "int8", "int8": ""} {
+		src := []byte(strings.Replace(file, "    resident: true", "    dtype: "+dtype, 1))
+		s, err := scenario.Read(src, "search.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := newDocument(src, "search.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, l := range formats(d, s, 0) {
+			for i := range l.steps {
+				got = append(got, l.at(i)[0].New)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: got %v, want %s", dtype, got, want)
+		}
+	}
+}
+
 func TestWithSettings(t *testing.T) {
 	for _, c := range []struct{ conf, setting, want string }{
 		{"", "a:1", "a:1"},

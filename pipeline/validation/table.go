@@ -42,8 +42,7 @@ func Cards(s *scenario.Scenario, trial Trial, files int) (*Table, error) {
 		if err != nil {
 			return nil, err
 		}
-		card.Occupied = s.GPU.Occupied
-		t.Cards = append(t.Cards, card)
+		t.Cards = append(t.Cards, s.GPU.Replaced(card))
 		t.Cells = append(t.Cells, make([]Result, len(t.Models)))
 	}
 	err := inParallel(len(t.Cards)*len(t.Models), func(n int) (err error) {

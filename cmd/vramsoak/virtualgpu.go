@@ -1,0 +1,69 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"vramsoak/pipeline/meter"
+	"vramsoak/pipeline/scenario"
+)
+
+// autoGPU is the card of this machine.
+const autoGPU = "auto"
+
+// cardFor is the card that --gpu names, in the place of the scenario's.
+func cardFor(s *scenario.Scenario, name string) (scenario.GPU, error) {
+	if name == autoGPU {
+		gpu, err := thisGPU()
+		if err != nil {
+			return gpu, err
+		}
+		occupied := gpu.Occupied // not what the file says of another card
+		gpu = s.GPU.Replaced(gpu)
+		gpu.Occupied = occupied
+		return gpu, nil
+	}
+	card, err := scenario.Card(name)
+	if err != nil {
+		return card, fmt.Errorf("--gpu: %w", err)
+	}
+	return s.GPU.Replaced(card), nil
+}
+
+// thisGPU is the first GPU that a pipeline would see here, with what is in use on it now.
+func thisGPU() (scenario.GPU, error) {
+	nvml, err := meter.OpenNVML()
+	if err != nil {
+		return scenario.GPU{}, fmt.Errorf("--gpu auto: no GPU to be read here (%w); name one: --gpu 16GiB, or --gpu \"RTX 5080\"", err)
+	}
+	defer func() { _ = nvml.Close() }() // only read
+	visible := nvml.Visible(os.LookupEnv(meter.VisibleDevices))
+	if len(visible) == 0 {
+		return scenario.GPU{}, fmt.Errorf("--gpu auto: %s shows none of the GPUs here; name one: --gpu 16GiB", meter.VisibleDevices)
+	}
+	occupied, err := nvml.View(visible[:1]).Occupied()
+	if err != nil {
+		return scenario.GPU{}, fmt.Errorf("--gpu auto: %w", err)
+	}
+	gpu, err := scenario.Card(fmt.Sprint(occupied[0].Total))
+	if err != nil {
+		return scenario.GPU{}, err
+	}
+	gpu.Card, gpu.Occupied, gpu.Source = nvml.Devices()[visible[0]].Name, occupied[0].Used, "NVML"
+	return gpu, nil
+}
+
+// lint refuses what is wrong in a scenario on its card, and says what does nothing.
+func lint(s *scenario.Scenario, diagnostics io.Writer) error {
+	var refused []error
+	for _, m := range s.Lint() {
+		if m.Severity == scenario.Error { // on this card
+			refused = append(refused, &m)
+		} else {
+			_, _ = fmt.Fprintf(diagnostics, "vramsoak: %v\n", &m) // a word beside the result
+		}
+	}
+	return errors.Join(refused...)
+}
