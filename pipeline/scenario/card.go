@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"vramsoak/parser"
-	"vramsoak/pipeline/scenario/strictyaml"
+	"vramsoak/parser/strictyaml"
 )
 
 // Card is a card by its name ("RTX 5080", "NVIDIA GeForce RTX 5080", "rtx5080", "5080") or by a size ("16GiB").

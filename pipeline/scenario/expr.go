@@ -17,7 +17,7 @@ import (
 	"github.com/expr-lang/expr/vm"
 
 	"vramsoak/parser"
-	"vramsoak/pipeline/scenario/strictyaml"
+	"vramsoak/parser/strictyaml"
 )
 
 // An Expr is a number that may depend on the file: 4, "1.5GiB", "ceil(seconds/30)", "min(32, floor(total/4/GiB))". All

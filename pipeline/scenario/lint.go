@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"vramsoak/parser"
-	"vramsoak/pipeline/scenario/strictyaml"
+	"vramsoak/parser/strictyaml"
 )
 
 // Lint is what is wrong or does nothing although it can be read: see the table in the package's documentation. Of a

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"vramsoak/parser"
+	"vramsoak/parser/strictyaml"
 	"vramsoak/pipeline/allocator"
-	"vramsoak/pipeline/scenario/strictyaml"
 )
 
 // Variables that hold allocator settings, in the order in which PyTorch looks: the first that is set wins

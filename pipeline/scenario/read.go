@@ -10,7 +10,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"vramsoak/parser"
-	"vramsoak/pipeline/scenario/strictyaml"
+	"vramsoak/parser/strictyaml"
 )
 
 // Read reads a scenario, or a pipeline file, from YAML; name stands in its errors. The error joins a [*Mistake] for each

@@ -8,8 +8,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"vramsoak/parser/strictyaml"
 	"vramsoak/pipeline/models"
-	"vramsoak/pipeline/scenario/strictyaml"
 )
 
 func (r *reader) models(n ast.Node) []Model {

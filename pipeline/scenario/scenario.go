@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"vramsoak/pipeline/scenario/strictyaml"
+	"vramsoak/parser/strictyaml"
 )
 
 // A Scenario is a pipeline written down: the card, the allocator's settings, what its stages load and allocate, and when
