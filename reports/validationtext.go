@@ -30,7 +30,7 @@ func (t *textWriter) refusal(v *Validation) {
 	}
 	text := "Fails first: "
 	if r.Recovered {
-		text = "Fails first, and recovers: "
+		text = "Runs out of memory, and recovers: "
 	}
 	text += where
 	if r.Requested > 0 {
@@ -236,7 +236,23 @@ func (t *textWriter) stageNeeds(v *Validation) error {
 		rows = append(rows, []string{name, file, parser.FormatBytes(s.Need), shareText(s.Share), partsText(s)})
 	}
 	t.WriteByte('\n')
-	return t.folded(rows, []int{1, 2, 3}, func(s string) []string { return strings.SplitAfter(s, " + ") }, "", "")
+	room := t.roomFor(rows)
+	return t.folded(rows, []int{1, 2, 3}, func(s string) []string { return partsIn(s, room) }, "", "")
+}
+
+// partsIn takes a text of parts apart between them, and within those that are wider than the room.
+func partsIn(s string, room int) []string {
+	var out []string
+	for part := range strings.SplitAfterSeq(s, " + ") {
+		if twwidth.Width(strings.TrimRight(part, " ")) <= room {
+			out = append(out, part)
+			continue
+		}
+		for _, word := range words(part) {
+			out = append(out, word+" ")
+		}
+	}
+	return out
 }
 
 // smallPart is the share of a need from which on a part is named.
@@ -267,11 +283,8 @@ func (t *textWriter) folded(rows [][]string, numbers []int, split func(string) [
 	room := max(t.roomFor(rows), 20)
 	for _, r := range rows {
 		var lines []string
-		line, pieces, sep, indent := "", split(r[last]), sep, indent
-		if slices.ContainsFunc(pieces, func(s string) bool { return twwidth.Width(s) > room+1 }) {
-			pieces, sep, indent = words(r[last]), " ", "  "
-		}
-		for _, word := range pieces {
+		line := ""
+		for _, word := range split(r[last]) {
 			switch {
 			case line == "":
 				line = word
