@@ -49,19 +49,19 @@ func (t *textWriter) refusal(v *Validation) {
 			t.WriteString("  " + clean(r.Picture) + "\n") // in one line, to be copied
 		}
 	case r.FreeInSum >= r.Requested:
-		t.under("The card is full: what is left is in pieces" + holding(r.Parts))
+		t.under("The card is full, and what is left is in pieces" + holding(r.Parts))
 	default:
-		t.under(fmt.Sprintf("The card is full: %s more are needed", parser.FormatBytes(r.Requested-r.FreeInSum)) + holding(r.Parts))
+		t.under(fmt.Sprintf("Too little is free: %s are missing", parser.FormatBytes(r.Requested-r.FreeInSum)) + holding(r.Parts))
 	}
 }
 
-// holding is "; the most of it: data 13.0 GiB".
+// holding is "; what holds most: data 13.0 GiB".
 func holding(parts []Part) string {
 	if len(parts) == 0 {
 		return ""
 	}
 	most := largestFirst(parts)[0]
-	return fmt.Sprintf("; the most of it: %s %s", clean(most.What), parser.FormatBytes(most.Bytes))
+	return fmt.Sprintf("; what holds most: %s %s", clean(most.What), parser.FormatBytes(most.Bytes))
 }
 
 func largestFirst(parts []Part) []Part {
