@@ -17,10 +17,9 @@ type Limit struct {
 // ParseLimit reads an amount such as "512MiB" or "0", or a share such as "5%". A number without a unit may be meant as
 // either, and is refused.
 func ParseLimit(s string) (Limit, error) {
-	if percent, ok := strings.CutSuffix(s, "%"); ok {
-		share, err := strconv.ParseFloat(strings.TrimSpace(percent), 64)
-		if err == nil && share > 0 && share <= 100 {
-			return Limit{Share: share / 100}, nil
+	if strings.HasSuffix(s, "%") {
+		if share, ok := parser.ParseShare(s); ok {
+			return Limit{Share: share}, nil
 		}
 	} else if size, err := parser.ParseSize(s); err == nil && size.Bytes >= 0 {
 		if _, bare := strconv.ParseFloat(s, 64); bare != nil || size.Bytes == 0 {

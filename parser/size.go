@@ -86,6 +86,16 @@ func ParseSize(s string) (Size, error) {
 	return size, nil
 }
 
+// ParseShare reads a ratio above 0 and up to 1: "95%" or "0.95".
+func ParseShare(s string) (share float64, ok bool) {
+	digits, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
+	f, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	if percent {
+		f /= 100
+	}
+	return f, err == nil && f > 0 && f <= 1
+}
+
 // FormatBytes prints bytes in IEC units with three significant digits or so: "512 B", "4.00 MiB", "7.23 GiB", "-3.1 KiB".
 func FormatBytes(n int64) string {
 	sign := ""

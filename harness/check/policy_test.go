@@ -18,7 +18,7 @@ recovery: {min: 90%, floor: 2MiB}
 peak:
   max: 0.9
 leak:
-  max_growth: 64KiB
+  max_growth: 65536
   min_files: 20
   warm_up: 0
 fragmentation: {max_growth: 2MiB, max_share: 20%}
@@ -79,15 +79,15 @@ expect:
 fragmentation:
   max_share: 0
   max_shrae: 20%
-`, `p.yaml:1:18: expected one of recovery, leak, fragmentation, dark-memory, drift, throughput, peak, out-of-memory, completeness, regression, consistency, clean-start, found "leaks"
+`, `p.yaml:1:18: expected one of recovery, leak, fragmentation, dark-memory, drift, throughput, peak, out-of-memory, completeness, regression, consistency, clean-start (did you mean "leak"?), found "leaks"
 p.yaml:3:8: expected a share such as 95% or 0.95, above 0 and up to 1, found "150%"
-p.yaml:4:3: expected one of the keys floor, min, found "flor"
+p.yaml:4:3: expected one of the keys floor, min (did you mean "floor"?), found "flor"
 p.yaml:5:7: expected key: value, found "3"
 p.yaml:6:19: expected a whole number of 8 or more, found "few"
-p.yaml:6:36: expected an amount such as 256KiB, found "1 parsec"
-p.yaml:8:16: expected a list, found "After Whisper Cleanup"
+p.yaml:6:36: expected an amount such as 512MiB, found "1 parsec"
+p.yaml:8:16: expected a list, found "After Whisper Cleanup"; put it in [brackets]
 p.yaml:10:14: expected a share such as 95% or 0.95, above 0 and up to 1, found "0"
-p.yaml:11:3: expected one of the keys max_growth, max_share, found "max_shrae"`},
+p.yaml:11:3: expected one of the keys max_growth, max_share (did you mean "max_share"?), found "max_shrae"`},
 		{"dialects", `dialects:
   - name: transcription
     pattern: '(?P<used>\d*)'
@@ -104,21 +104,24 @@ p.yaml:11:3: expected one of the keys max_growth, max_share, found "max_shrae"`}
   - three
 gate: [leak]
 `, `p.yaml:2:11: expected a name that no built-in dialect has (` + strings.Join(parser.Dialects(), ", ") + `), found "transcription"
-p.yaml:3:14: expected a pattern that does not match the empty string, found "'(?P<used>\\d*)'"
+p.yaml:3:14: expected a pattern that does not match the empty string, found "(?P<used>\\d*)"
+p.yaml:5:14: expected a regular expression of Go's (missing closing ): VRAM (?P<usde>\d+), found "VRAM (?P<usde>\\d+"
 p.yaml:6:11: expected a unit of bytes, KiB, MiB, GiB or TiB (or kB, MB, GB, TB), found "kB10"
-p.yaml:5:14: expected a regular expression of Go's (missing closing ): VRAM (?P<usde>\d+), found "'VRAM (?P<usde>\\d+'"
-p.yaml:10:14: expected true or false, found "yes"
-p.yaml:8:14: expected a group that reads memory, such as (?P<allocated>[\d.]+), or a (?P<file>...), found "| ..."
-p.yaml:8:14: expected a pattern of one line (in YAML one behind | ends with a line break: put it in quotes), found "| ..."
 p.yaml:7:11: expected a name that no other dialect has, found "one"
+p.yaml:8:14: expected a group that reads memory, such as (?P<allocated>[\d.]+), or a (?P<file>...), found "VRAM \\d+"
+p.yaml:8:14: expected a pattern of one line (in YAML one behind | ends with a line break: put it in quotes), found "VRAM \\d+"
+p.yaml:10:14: expected true or false, found "yes"
 p.yaml:11:5: expected a name and a pattern, found "pattern: 'VRAM (?P<used>\\d+)'"
 p.yaml:12:11: expected a text after name:, found "[two]"
 p.yaml:13:5: expected one of the keys decimal, name, pattern, unit, found "colour"
 p.yaml:14:5: expected key: value, found "three"`},
 		{"not a mapping", "- recovery\n", `p.yaml:1:1: expected key: value, found "- recovery"`},
-		{"not YAML", "gate: [recovery\n", "p.yaml:1:7: not YAML: sequence end token ']' not found"},
-		{"a key twice", "peak: {max: 85%}\npeak: {max: 90%}\n", `p.yaml:2:1: not YAML: mapping key "peak" already defined at [1:1]`},
-		{"two documents", "gate: [leak]\n---\ngate: [peak]\n", `p.yaml:3:1: expected one document, found "gate: [peak]"`},
+		{"not YAML", "gate: [recovery\n", `p.yaml:1:7: expected YAML, found "sequence end token ']' not found"`},
+		{"a key twice", "peak: {max: 85%}\npeak: {max: 90%}\n", `p.yaml:2:1: expected each key once, found "peak"; delete one of the two`},
+		{"two documents", "gate: [leak]\n---\ngate: [peak]\n", `p.yaml:3:1: expected one document, found "gate: [peak]"; put the second one in a file of its own`},
+		{"too deep", "gate: " + strings.Repeat("[", 65), `p.yaml:1:71: expected at most 64 brackets within each other, found more`},
+		{"too long", strings.Repeat("#\n", 33<<10), `p.yaml:1:1: expected a file of at most 64.0 KiB, found 66.0 KiB; is this the right file?`},
+		{"an alias", "leak: &a {max_growth: 1MiB}\npeak: *a\n", `p.yaml:1:11: expected one of the keys max, notice, found "max_growth"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := check.ParsePolicy([]byte(c.src), "p.yaml")

@@ -60,7 +60,7 @@ func (r *Reader) Err() error {
 type Fields map[string]func(ast.Node)
 
 // Document reads the only document of a file; nil where there is nothing to read, which was said: what was expected, and what to
-// do.
+// do. A file of which nothing is expected may be empty.
 func (r *Reader) Document(src []byte, expected, advice string) ast.Node {
 	at := func(line, column int, expected, found, advice string) ast.Node {
 		r.Add(Place{Line: line, Column: column}, expected, found, advice)
@@ -96,6 +96,8 @@ func (r *Reader) Document(src []byte, expected, advice string) ast.Node {
 		return d.Body == nil || comment
 	})
 	switch {
+	case len(bodies) == 0 && expected == "":
+		return nil
 	case len(bodies) == 0:
 		return at(1, 1, expected, "an empty file", advice)
 	case len(bodies) > 1:

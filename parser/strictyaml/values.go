@@ -13,20 +13,29 @@ import (
 	"vramsoak/parser"
 )
 
-// Text reads a text that is not empty.
-func (r *Reader) Text(to *string, what string) func(ast.Node) {
+// Value reads a scalar that parse accepts.
+func Value[T any](r *Reader, to *T, expected string, parse func(s string) (T, bool)) func(ast.Node) {
 	return func(n ast.Node) {
 		node := r.Resolve(n)
 		if node == nil {
 			return
 		}
-		s, ok := Scalar(node)
-		if !ok || strings.TrimSpace(s) == "" || strings.ContainsAny(strings.TrimSpace(s), "\n\r") {
-			r.Fail(node, what, "")
-			return
+		if s, ok := Scalar(node); ok {
+			if v, ok := parse(s); ok {
+				*to = v
+				return
+			}
 		}
-		*to = strings.TrimSpace(s)
+		r.Fail(node, expected, "")
 	}
+}
+
+// Text reads a text of one line that is not empty.
+func (r *Reader) Text(to *string, what string) func(ast.Node) {
+	return Value(r, to, what, func(s string) (string, bool) {
+		s = strings.TrimSpace(s)
+		return s, s != "" && !strings.ContainsAny(s, "\n\r")
+	})
 }
 
 // Texts reads a list of texts.
@@ -79,38 +88,39 @@ func (r *Reader) Flag(to *bool) func(ast.Node) {
 
 // Integer reads a whole number.
 func (r *Reader) Integer(to *int, least int) func(ast.Node) {
-	return func(n ast.Node) {
-		node := r.Resolve(n)
-		if node == nil {
-			return
-		}
-		s, ok := Scalar(node)
+	return Value(r, to, fmt.Sprintf("a whole number of %d or more", least), func(s string) (int, bool) {
 		i, err := strconv.ParseInt(s, 10, 32)
-		if !ok || err != nil || int(i) < least {
-			r.Fail(node, fmt.Sprintf("a whole number of %d or more", least), "")
-			return
-		}
-		*to = int(i)
-	}
+		return int(i), err == nil && int(i) >= least
+	})
+}
+
+// Number reads a number within bounds.
+func (r *Reader) Number(to *float64, least, most float64, what string) func(ast.Node) {
+	return Value(r, to, what, func(s string) (float64, bool) {
+		f, err := strconv.ParseFloat(s, 64)
+		return f, err == nil && f >= least && f <= most
+	})
+}
+
+// Bytes reads bytes, with their unit or without.
+func (r *Reader) Bytes(to *int64, what string) func(ast.Node) {
+	return Value(r, to, what+" such as 512MiB", func(s string) (int64, bool) {
+		size, err := parser.ParseSize(s)
+		return size.Bytes, err == nil && size.Bytes >= 0 && float64(size.Bytes) <= MaxBytes
+	})
 }
 
 // Size reads bytes with their unit.
 func (r *Reader) Size(to *int64, what string) func(ast.Node) {
 	return func(n ast.Node) {
+		bytes := int64(-1)
+		if r.Bytes(&bytes, what)(n); bytes < 0 {
+			return
+		}
 		node := r.Resolve(n)
-		if node == nil {
-			return
+		if s, _ := Scalar(node); !r.Unitless(node, s, bytes) {
+			*to = bytes
 		}
-		s, _ := Scalar(node)
-		size, err := parser.ParseSize(s)
-		if err != nil || size.Bytes < 0 || float64(size.Bytes) > MaxBytes {
-			r.Fail(node, what+" such as 512MiB", "")
-			return
-		}
-		if r.Unitless(node, s, size.Bytes) {
-			return
-		}
-		*to = size.Bytes
 	}
 }
 
@@ -131,19 +141,7 @@ func (r *Reader) Unitless(n ast.Node, s string, bytes int64) bool {
 
 // Seconds reads a time of 0 or more: 0.5, 250us, 2m.
 func (r *Reader) Seconds(to *float64, what string) func(ast.Node) {
-	return func(n ast.Node) {
-		node := r.Resolve(n)
-		if node == nil {
-			return
-		}
-		s, _ := Scalar(node)
-		f, ok := ParseSeconds(s)
-		if !ok {
-			r.Fail(node, what+" such as 0.5 (seconds), 250us or 2m", "")
-			return
-		}
-		*to = f
-	}
+	return Value(r, to, what+" such as 0.5 (seconds), 250us or 2m", ParseSeconds)
 }
 
 // ParseSeconds reads a time of 0 or more, in seconds: "0.5", "250us", "2m".
@@ -159,25 +157,12 @@ func ParseSeconds(s string) (float64, bool) {
 	return f, f >= 0 && f <= 1e9 && !math.IsNaN(f)
 }
 
-// Share reads a ratio above 0 and up to 1: 0.75 or 75%.
-func (r *Reader) Share(to *float64) func(ast.Node) {
-	return func(n ast.Node) {
-		node := r.Resolve(n)
-		if node == nil {
-			return
-		}
-		s, _ := Scalar(node)
-		digits, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
-		f, err := strconv.ParseFloat(digits, 64)
-		if percent {
-			f /= 100
-		}
-		if err != nil || !(f > 0 && f <= 1) {
-			r.Fail(node, "a share such as 0.75 or 75%, above 0 and up to 1", "")
-			return
-		}
-		*to = f
-	}
+// Share reads a ratio above 0 and up to 1: 0.95 or 95%.
+func Share[T ~float64](r *Reader, to *T) func(ast.Node) {
+	return Value(r, to, "a share such as 95% or 0.95, above 0 and up to 1", func(s string) (T, bool) {
+		share, ok := parser.ParseShare(s)
+		return T(share), ok
+	})
 }
 
 // Scalar is a scalar as it is written.

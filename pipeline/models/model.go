@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"vramsoak/parser/spelling"
 )
 
 // A Model is an architecture with its published sizes: the tensors it keeps and those that a pass makes.
@@ -165,31 +167,10 @@ func nearest(key string, n int) []string {
 	names := Names()
 	distance := func(name string) int {
 		name = strings.ToLower(name)
-		return min(levenshtein(key, name), levenshtein("whisper-"+key, name))
+		return min(spelling.Distance(key, name), spelling.Distance("whisper-"+key, name))
 	}
 	slices.SortStableFunc(names, func(a, b string) int {
 		return cmp.Compare(distance(a), distance(b))
 	})
 	return names[:min(n, len(names))]
-}
-
-func levenshtein(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			above := row[j+1]
-			changed := diagonal
-			if a[i] != b[j] {
-				changed++
-			}
-			row[j+1] = min(changed, above+1, row[j]+1)
-			diagonal = above
-		}
-	}
-	return row[len(b)]
 }

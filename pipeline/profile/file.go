@@ -136,17 +136,5 @@ func (r reader) stages(n ast.Node) []Stage {
 
 // decimal reads a number of 0 or more.
 func (r reader) decimal(to *float64) func(ast.Node) {
-	return func(n ast.Node) {
-		node := r.Resolve(n)
-		if node == nil {
-			return
-		}
-		s, _ := strictyaml.Scalar(node)
-		f, err := strconv.ParseFloat(s, 64)
-		if err != nil || !(f >= 0 && f <= strictyaml.MaxBytes) {
-			r.Fail(node, "a number of 0 or more", "")
-			return
-		}
-		*to = f
-	}
+	return r.Number(to, 0, strictyaml.MaxBytes, "a number of 0 or more")
 }

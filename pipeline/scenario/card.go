@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"vramsoak/parser"
+	"vramsoak/parser/spelling"
 	"vramsoak/parser/strictyaml"
 )
 
@@ -163,7 +164,7 @@ func cardAdvice(name string) string {
 	}
 	if len(near) == 0 && len(want) > 1 {
 		for _, tried := range []string{want, "rtx" + want} {
-			if n := strictyaml.Nearest(tried, plain); n != "" && len(near) == 0 {
+			if n := spelling.Nearest(tried, plain); n != "" && len(near) == 0 {
 				near = append(near, all[slices.Index(plain, n)])
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/expr-lang/expr/vm"
 
 	"vramsoak/parser"
+	"vramsoak/parser/spelling"
 	"vramsoak/parser/strictyaml"
 )
 
@@ -144,7 +145,7 @@ func exprError(text string, err error) error {
 	if name, unknown := strings.CutPrefix(message, "unknown name "); unknown {
 		all := append(append([]string{"KiB", "MiB", "GiB", "random"}, names...), functions...)
 		message = fmt.Sprintf("unknown name %s; known are %s", name, strings.Join(all, ", "))
-		if near := strictyaml.Nearest(name, all); near != "" {
+		if near := spelling.Nearest(name, all); near != "" {
 			message = fmt.Sprintf("unknown name %s, did you mean %s?", name, near)
 		}
 	}

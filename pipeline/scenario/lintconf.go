@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"vramsoak/parser"
+	"vramsoak/parser/spelling"
 	"vramsoak/parser/strictyaml"
 	"vramsoak/pipeline/allocator"
 )
@@ -135,7 +136,7 @@ func refusal(o option, bad *allocator.ConfigError) (severity Severity, rule stri
 	case !slices.Contains(options, o.key) && !slices.Contains([]string{"release_lock_on_hipmalloc", "pinned_use_hip_host_register"}, o.key):
 		key, _, equals := strings.Cut(o.key, "=")
 		expected = "one of the options " + strings.Join(options, ", ")
-		if near := strictyaml.Nearest(key, options); near != "" {
+		if near := spelling.Nearest(key, options); near != "" {
 			expected = near
 		}
 		if equals && slices.Contains(options, key) {

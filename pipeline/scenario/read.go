@@ -57,10 +57,10 @@ func (r *reader) scenario(body ast.Node, s *Scenario) {
 	var references []func() // names of what may stand further below
 	found := r.Mapping(body, strictyaml.Fields{
 		"name":            r.Text(&s.Name, "a name of one line"),
-		"about":           r.about(&s.About),
+		"about":           strictyaml.Value(r.Reader, &s.About, "a text", func(s string) (string, bool) { return strings.TrimSpace(s), true }),
 		"gpu":             func(n ast.Node) { r.gpu(n, &s.GPU) },
 		"env":             func(n ast.Node) { s.Env = r.env(n) },
-		"memory_fraction": r.marked("memory_fraction", r.Share(&s.MemoryFraction)),
+		"memory_fraction": r.marked("memory_fraction", strictyaml.Share(r.Reader, &s.MemoryFraction)),
 		"clear_on_start":  r.marked("clear_on_start", r.Flag(&s.ClearOnStart)),
 		"files":           func(n ast.Node) { r.files(n, &s.Files) },
 		"models":          func(n ast.Node) { s.Models = r.models(n) },
@@ -99,21 +99,6 @@ func (r *reader) marked(path string, read func(ast.Node)) func(ast.Node) {
 			r.places[path] = strictyaml.Inside(node)
 		}
 		read(n)
-	}
-}
-
-func (r *reader) about(to *string) func(ast.Node) {
-	return func(n ast.Node) {
-		node := r.Resolve(n)
-		if node == nil {
-			return
-		}
-		s, ok := strictyaml.Scalar(node)
-		if !ok {
-			r.Fail(node, "a text", "")
-			return
-		}
-		*to = strings.TrimSpace(s)
 	}
 }
 
@@ -225,7 +210,7 @@ func (r *reader) faults(n ast.Node, s *Scenario, references *[]func()) []Fault {
 		r.places[fmt.Sprintf("faults.%d", i)] = strictyaml.Where(item)
 		found := r.Mapping(item, strictyaml.Fields{
 			"keep":      r.Text(&f.Keep, "the id of a model or the name of a tensor"),
-			"share":     r.Share(&f.Share),
+			"share":     strictyaml.Share(r.Reader, &f.Share),
 			"leak":      r.Size(&f.Leak, "a size"),
 			"crash":     r.Integer(&f.Crash, 1),
 			"stage":     r.Text(&f.Stage, "the name of a stage"),

@@ -96,7 +96,7 @@ restart_every: -1
 p.yaml:4:47: expected a whole number of MiB above 20, found "20"; PyTorch stops at its first allocation: CachingAllocator option max_split_size_mb too small, must be > 20
 p.yaml:4:70: expected True or False, with a capital letter, found "true"; PyTorch stops at its first allocation: Expected a single True/False argument for expandable_segments
 p.yaml:4:75: expected garbage_collection_threshold, found "garbage_colection_threshold:0.8"; PyTorch stops at its first allocation: Unrecognized CachingAllocator option: garbage_colection_threshold
-p.yaml:5:18: expected a share such as 0.75 or 75%, above 0 and up to 1, found "150%"
+p.yaml:5:18: expected a share such as 95% or 0.95, above 0 and up to 1, found "150%"
 p.yaml:7:22: expected a model that is known, found "whisper-larg-v3"; did you mean whisper-large-v3, whisper-large-v1, whisper-large-v2? For another one give weights: its size
 p.yaml:8:10: expected an id that no other model has, found "asr"; give each its own id
 p.yaml:8:24: expected a size with its unit, found "300"; write 300MiB, or 300B if it is so few bytes

@@ -282,27 +282,10 @@ func (r *reader) footprint(n ast.Node) *Footprint {
 		"per_second":      r.Size(&slope, "a size per second of audio"),
 		"kept":            r.Size(&f.Kept, "a size"),
 		"kept_per_second": r.Size(&kept, "a size per second of audio"),
-		"reserved":        r.ratio(&f.Reserved),
+		"reserved":        r.Number(&f.Reserved, 1, 100, "a ratio of 1 to 100"),
 	})
 	f.PerSecond, f.KeptPerSecond = float64(slope), float64(kept)
 	return f
-}
-
-// ratio reads a number of 1 or more.
-func (r *reader) ratio(to *float64) func(ast.Node) {
-	return func(n ast.Node) {
-		node := r.Resolve(n)
-		if node == nil {
-			return
-		}
-		s, _ := strictyaml.Scalar(node)
-		f, err := strconv.ParseFloat(s, 64)
-		if err != nil || !(f >= 1 && f <= 100) {
-			r.Fail(node, "a ratio of 1 to 100", "")
-			return
-		}
-		*to = f
-	}
 }
 
 func (s *Scenario) modelIDs() []string {

@@ -1,0 +1,40 @@
+// Package spelling finds the name that a misspelt one was meant to be.
+package spelling
+
+import "strings"
+
+// Nearest is the name that takes the fewest changes to become, "" where that is more than a third of its letters.
+func Nearest(name string, names []string) string {
+	best, least := "", min(len(name)/3+1, len(name)-1)
+	for _, n := range names {
+		if d := Distance(strings.ToLower(name), strings.ToLower(n)); d <= least && (best == "" || d < least) {
+			best, least = n, d
+		}
+	}
+	return best
+}
+
+// Distance is how many letters must be put in, taken out, changed or swapped with their neighbour to make b of a (optimal
+// string alignment).
+func Distance(a, b string) int {
+	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row := make([]int, len(b)+1)
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			change := 1
+			if a[i-1] == b[j-1] {
+				change = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+change)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}
