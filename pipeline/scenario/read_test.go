@@ -2,6 +2,7 @@ package scenario_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,6 +68,23 @@ func TestReadDocumentedExample(t *testing.T) {
 	}
 	if diff := cmp.Diff([]scenario.Fault{{Keep: "asr", Share: 0.1, FromFile: 150}}, s.Faults); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
+	}
+}
+
+// A stage's tensors are on its stream where they name none.
+func TestReadStreams(t *testing.T) {
+	s, err := scenario.Read([]byte(`gpu: 8GiB
+stages:
+  - name: Enrollment
+    tensors: [{name: a, size: 1MiB}, {name: b, size: 1MiB, stream: 0}, {name: c, size: 1MiB, stream: 1}]
+    stream: 2
+`), "p.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := s.Stages[0]
+	if got, want := []int{st.Stream, st.Tensors[0].Stream, st.Tensors[1].Stream, st.Tensors[2].Stream}, []int{2, 2, 0, 1}; !slices.Equal(got, want) {
+		t.Errorf("streams of the stage and its tensors: got %v, want %v", got, want)
 	}
 }
 

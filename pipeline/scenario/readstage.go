@@ -130,6 +130,7 @@ func (r *reader) stage(item ast.Node, path string, s *Scenario, references *[]fu
 		"tensors":      func(n ast.Node) { st.Tensors = r.tensors(n, path) },
 		"cleanups":     func(ast.Node) {}, // below: they name the tensors
 		"on_oom":       r.marked(path+".on_oom", strictyaml.OneOf(r.Reader, &st.OnOOM, OOMFails, OOMHalves, OOMSkips)),
+		"stream":       r.Integer(&st.Stream, 0),
 		"footprint":    func(n ast.Node) { st.Footprint = r.footprint(n) },
 	})
 	if st.Name == "" && found["name"] == nil && len(found) > 0 {
@@ -142,6 +143,9 @@ func (r *reader) stage(item ast.Node, path string, s *Scenario, references *[]fu
 	st.ItemSeconds, st.Seconds = st.ItemSeconds.salted(st.Name+".item_seconds"), st.Seconds.salted(st.Name+".seconds")
 	for i := range st.Tensors {
 		st.Tensors[i] = st.Tensors[i].salted(st.Name)
+		if st.Tensors[i].Stream == ofStage {
+			st.Tensors[i].Stream = st.Stream
+		}
 	}
 	return st, orElse(found["name"], item)
 }
@@ -186,11 +190,14 @@ func (r *reader) duration(to *Expr) func(ast.Node) {
 	}
 }
 
+// ofStage is the stream of a tensor that names none, until its stage's is known.
+const ofStage = -1
+
 func (r *reader) tensors(n ast.Node, stage string) []Tensor {
 	var all []Tensor
 	for i, item := range r.List(n) {
 		path := fmt.Sprintf("%s.tensors.%d", stage, i)
-		t := Tensor{DType: "float32", Each: WithStage, Count: Constant(1)}
+		t := Tensor{DType: "float32", Each: WithStage, Count: Constant(1), Stream: ofStage}
 		found := r.Mapping(item, strictyaml.Fields{
 			"name": r.Text(&t.Name, "the name of a tensor"),
 			"size": r.marked(path+".size", func(n ast.Node) {

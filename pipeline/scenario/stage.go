@@ -23,6 +23,9 @@ type Stage struct {
 	Cleanups    []Cleanup
 	Seconds     Expr // that the stage takes, without the costs of memory
 	OnOOM       OnOOM
+	// Stream is the CUDA stream that the stage works on: its models' passes, and its tensors where they name none. 0 is the default
+	// stream. What is freed on a stream is cached for that stream.
+	Stream int
 	// Footprint is measured. It replaces what models and tensors make up.
 	Footprint *Footprint
 }

@@ -68,8 +68,9 @@ func newPass(list []models.Activation) *pass {
 	return p
 }
 
-// forward makes one pass of a model. Where memory runs out all that it took is given back.
-func (p *process) forward(m *model, in models.Input) error {
+// forward makes one pass of a model on a stream. Where memory runs out, what it took stays until
+// the process is rewound, so that what is said of the failure has it.
+func (p *process) forward(m *model, in models.Input, stream int) error {
 	made := m.passes.pass(in)
 	if cap(p.slots) < made.slots {
 		p.slots = make([]held, made.slots)
@@ -84,13 +85,9 @@ func (p *process) forward(m *model, in models.Input) error {
 			slots[o.slot] = held{}
 			continue
 		}
-		h, err := p.malloc(of, o.bytes, 0)
+		h, err := p.malloc(of, o.bytes, stream)
 		if err != nil {
-			for _, h := range slots {
-				if h.bytes > 0 {
-					p.free(of, h)
-				}
-			}
+			p.broken, p.brokenOf = slots, of
 			return err
 		}
 		slots[o.slot] = h

@@ -31,8 +31,11 @@ type process struct {
 	repeats bool
 	slots   []held
 	rep     repetition
-	high    Level // of the stage
-	what    part  // the last allocation was for
+	// broken is what a forward pass holds that ran out of memory, and what for.
+	broken   []held
+	brokenOf part
+	high     Level // of the stage
+	what     part  // the last allocation was for
 
 	trace     func(trace.Settings) func(trace.Op) // nil: not traced
 	called    func(trace.Op)                      // of this process
@@ -57,6 +60,7 @@ func (p *process) start() error {
 	p.charged = allocator.Stats{}
 	p.alloc.OnSegment(func(allocator.SegmentEvent) { p.events++ })
 	p.ledger.reset()
+	p.broken = nil
 	for h := range p.holdings {
 		h.blocks, h.bytes = h.blocks[:0], 0
 	}

@@ -68,6 +68,12 @@ func (st *stage) own(yield func(*holding) bool, all bool) {
 
 // rewind gives back what passes took that came to no end; what was made before stays until the stage ends.
 func (p *process) rewind(st *stage) {
+	for _, h := range p.broken {
+		if h.bytes > 0 {
+			p.free(p.brokenOf, h)
+		}
+	}
+	p.broken = nil
 	for _, t := range st.tensors {
 		if t.Each == scenario.Pass {
 			p.dropFrom(&t.holding, min(t.mark, len(t.blocks)))
@@ -258,7 +264,7 @@ func (p *process) onePass(st *stage, itemSeconds float64, v scenario.Vars) error
 			continue
 		}
 		in := models.Input{Batch: v.Batch, Seconds: itemSeconds, Beams: m.Beams, Tokens: m.Tokens}
-		if err := p.forward(m, in); err != nil {
+		if err := p.forward(m, in, st.Stream); err != nil {
 			return err
 		}
 	}
