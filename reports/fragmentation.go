@@ -26,6 +26,7 @@ type Fragmentation struct {
 
 	splitter   parser.Splitter
 	supervised bool
+	named      bool      // the pipeline has named a file, or said how one ended
 	file       int       // that is worked on, from 1; 0 before the first
 	here       *fileMaps // its maps
 	files      int       // number of the last one
@@ -45,8 +46,13 @@ func (f *Fragmentation) Add(rec parser.Record) {
 		case !r.Pipeline:
 			f.begin(max(r.Index, f.file+1))
 		case f.splitter.Begins(r) && !f.supervised:
+			if !f.named {
+				f.unsplit()
+			}
 			f.begin(f.file + 1)
 		}
+	case parser.FileEnd:
+		f.named = true
 	case parser.Checkpoint:
 		if !f.supervised && f.splitter.Begins(r) {
 			f.begin(f.file + 1)
@@ -55,6 +61,17 @@ func (f *Fragmentation) Add(rec parser.Record) {
 		f.Partial = true // it has a map, or else there is none of it
 	case parser.SegmentMap:
 		f.add(&r)
+	}
+}
+
+// unsplit takes back the files that recurring checkpoints have shown, where the pipeline names its first one: what came before
+// was before the first file. [parser.Build] does so, too.
+func (f *Fragmentation) unsplit() {
+	f.named, f.file, f.files = true, 0, 0
+	for _, l := range f.lanes {
+		for _, frame := range l.frames {
+			frame.of.file = 0
+		}
 	}
 }
 

@@ -138,6 +138,34 @@ func TestFragmentationTitle(t *testing.T) {
 	}
 }
 
+// What a pipeline prints before it names its first file is before the first file, and no file of its own.
+func TestFragmentationBeforeFiles(t *testing.T) {
+	c := segmentsCase{files: 8, total: 100, keep: 512, fails: []int{5}}
+	var f Fragmentation
+	for _, name := range []string{"Before Optimizer", "After Optimizer", "Before Optimizer", "After Optimizer"} {
+		f.Add(parser.Checkpoint{Name: name})
+		for rec := range (segmentsCase{files: 1, total: 100, nameless: true}).records() {
+			f.Add(rec)
+		}
+	}
+	for rec := range c.records() {
+		f.Add(rec)
+	}
+	p := newSegmentsPicture(&f, f.shown())
+	title, _ := p.title()
+	got := []string{title, p.subtitle()}
+	want := []string{
+		"Out of memory in file 5: asked for 30.0 MiB; 80.0 MiB free in sum, 20.0 MiB in one piece",
+		"8 files, 13 segment maps; reserved up to 80.0 MiB of 100 MiB",
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if from, to := p.ends(); from != 0 || to != 8 {
+		t.Errorf("the axis goes from %g to %g, want 0 to 8", from, to)
+	}
+}
+
 // What there is shows, in its colour, in the place where it is; and nothing is cut off at the edges. With PLOTS=DIR the pictures
 // are left there for a person to look at.
 func TestFragmentationPlot(t *testing.T) {

@@ -198,6 +198,9 @@ func (p *segmentsPicture) at(f *frame) float64 {
 	if p.files == 0 {
 		return float64(f.number)
 	}
+	if f.of.file == 0 {
+		return 0 // before the first
+	}
 	return float64(f.of.file-1) + float64(f.place)/float64(f.of.maps[p.lane])
 }
 
