@@ -59,7 +59,8 @@ const (
 // allocator keeps beyond that it gives back when asked.
 type StageNeed struct {
 	Stage     string  `json:"stage"`
-	File      int     `json:"file"` // from 1
+	Reached   bool    `json:"reached"` // by any file
+	File      int     `json:"file"`    // from 1
 	Need      int64   `json:"need"`
 	Share     float64 `json:"share"`
 	Allocated int64   `json:"allocated"`

@@ -17,12 +17,12 @@ func aValidation() (*Validation, *check.Report) {
 		Answer: DoesNotFit, Scenario: "long batch\x1b[31m", Card: "RTX 5080", Total: mib(16303), Files: 200, Failed: 148, FirstFailed: 53, Speed: 47.5,
 		Stages: []StageNeed{
 			{
-				Stage: "Enrollment", File: 31, Need: gib(14), Share: float64(gib(14)) / float64(mib(16303)), Allocated: gib(13), Reserved: gib(15), Used: gib(15) + mib(480),
+				Stage: "Enrollment", Reached: true, File: 31, Need: gib(14), Share: float64(gib(14)) / float64(mib(16303)), Allocated: gib(13), Reserved: gib(15), Used: gib(15) + mib(480),
 				Parts: []Part{
 					{"weights of asr", mib(2941)}, {"tensors: buffers", gib(4)}, {"context", mib(480)}, {"mel", mib(3)}, {"voices", mib(5)},
 				},
 			},
-			{Stage: "Transcription", File: 12, Need: gib(9), Share: float64(gib(9)) / float64(mib(16303)), Measured: true, Parts: []Part{{"measured", gib(9)}}},
+			{Stage: "Transcription", Reached: true, File: 12, Need: gib(9), Allocated: gib(9), Share: float64(gib(9)) / float64(mib(16303)), Measured: true, Parts: []Part{{"measured", gib(9)}}},
 		},
 		Headroom:      mib(1903),
 		Fragmentation: &FragmentedEnd{Files: 52, First: mib(20), Last: gib(2), Most: gib(3), PerFile: 40 << 20, LargestFree: mib(700)},

@@ -216,13 +216,13 @@ func (t *textWriter) others(all []Change) error {
 
 // stageNeeds writes the stages, each with what its highest need is made up of.
 func (t *textWriter) stageNeeds(v *Validation) error {
-	if !slices.ContainsFunc(v.Stages, func(s StageNeed) bool { return len(s.Parts) > 0 }) {
+	if !slices.ContainsFunc(v.Stages, func(s StageNeed) bool { return s.Reached }) {
 		return nil
 	}
 	rows := [][]string{{"Stage", "File", "Needs", "Share", "Made up of"}}
 	for _, s := range v.Stages {
 		name := clean(s.Stage)
-		if len(s.Parts) == 0 {
+		if !s.Reached {
 			rows = append(rows, []string{name, "", "", "", "not reached"})
 			continue
 		}
@@ -270,6 +270,9 @@ func partsText(s StageNeed) string {
 		parts = append(parts[:small:small], others)
 	}
 	var text []string
+	if s.Allocated == 0 {
+		text = append(text, "nothing of its own")
+	}
 	for _, p := range parts {
 		text = append(text, clean(p.What)+" "+parser.FormatBytes(p.Bytes))
 	}

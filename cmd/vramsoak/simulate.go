@@ -172,7 +172,14 @@ func simulated(s *scenario.Scenario, o *simulator.Outcome) string {
 		text += fmt.Sprintf("; cached memory had to be released from file %d on", o.FirstPressure)
 	}
 	if f := o.FirstFailure; f != nil {
-		text += fmt.Sprintf("; first failure in file %d: %s", f.File, f.What)
+		what := "failure"
+		if f.OOM != nil {
+			what = "out of memory"
+		}
+		text += fmt.Sprintf("; first %s in file %d: %s", what, f.File, f.What)
+		if f.Recovered {
+			text += ", recovered"
+		}
 	}
 	return text
 }

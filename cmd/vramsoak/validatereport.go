@@ -23,7 +23,7 @@ func (r *simulatedRun) describe(s *subject, v *reports.Validation) {
 	v.Simulations = 1
 	for _, st := range r.Stages {
 		need := reports.StageNeed{
-			Stage: st.Stage, File: st.File, Need: st.Need, Share: st.Share, Allocated: st.Allocated, Reserved: st.Reserved, Used: st.Used,
+			Stage: st.Stage, Reached: st.Reached, File: st.File, Need: st.Need, Share: st.Share, Allocated: st.Allocated, Reserved: st.Reserved, Used: st.Used,
 			Cache: st.Cache,
 		}
 		if of := s.Stage(st.Stage); of != nil {

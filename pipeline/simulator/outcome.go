@@ -40,6 +40,7 @@ func (o *Outcome) AudioHoursPerHour() float64 {
 // A StagePeak is the highest that a stage reached.
 type StagePeak struct {
 	Stage                     string
+	Reached                   bool  // by any file, or before the first
 	File                      int   // in which Allocated was reached first; 0: before the first
 	Allocated, Reserved, Used int64 // the largest of each, not necessarily at one time
 	// Parts are what made up Allocated, the largest first, and what was on the card beside: their sum is what was in use.

@@ -7,7 +7,7 @@ func (p *process) notePeak() Level {
 	s := p.alloc.Stats()
 	peak := Level{Allocated: s.Allocated.Peak, Reserved: s.Reserved.Peak}
 	// Beside what the allocator reserves nothing on the card changes.
-	peak.Used = p.scenario.GPU.Total - p.device.Free() - s.Reserved.Current + peak.Reserved
+	peak.Used = p.device.Total() - p.device.Free() - s.Reserved.Current + peak.Reserved
 	p.alloc.ResetPeak()
 	p.call(trace.Op{Kind: trace.ResetPeak})
 	p.high.raise(peak)
@@ -28,7 +28,8 @@ func (p *process) beginPeak() {
 // endPeak notes the peak of a stage, in the first file that reached it.
 func (p *process) endPeak(st *stage, file int) {
 	peak := &p.outcome.Stages[st.index]
-	if p.high.Allocated > peak.Allocated {
+	if !peak.Reached || p.high.Allocated > peak.Allocated {
+		peak.Reached = true
 		peak.File, peak.Allocated = file, p.high.Allocated
 		level := p.level()
 		peak.Parts = p.onCard(p.ledger.highest(), level.Reserved, p.high.Allocated)

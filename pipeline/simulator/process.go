@@ -21,6 +21,7 @@ type process struct {
 	outcome  *Outcome
 	log      logger
 
+	capacity int64 // of the device
 	occupied int64 // by others
 	now      float64
 	events   int64           // of segments: taken from the driver, given back
@@ -51,10 +52,10 @@ func (p *process) call(op trace.Op) {
 
 // start begins the process: its context, and the models that stay.
 func (p *process) start() error {
-	overhead := min(p.scenario.GPU.Total, p.scenario.GPU.Context+p.occupied)
-	p.device = allocator.NewDevice(allocator.DeviceConfig{Total: p.scenario.GPU.Total, Overhead: overhead})
+	overhead := min(p.capacity, p.scenario.GPU.Context+p.occupied)
+	p.device = allocator.NewDevice(allocator.DeviceConfig{Total: p.capacity, Overhead: overhead})
 	if p.trace != nil {
-		p.called = p.trace(trace.Settings{Conf: environment(p.scenario), Capacity: p.scenario.GPU.Total, Overhead: overhead})
+		p.called = p.trace(trace.Settings{Conf: environment(p.scenario), Capacity: p.capacity, Overhead: overhead})
 	}
 	p.alloc = allocator.New(p.device, p.config)
 	p.charged = allocator.Stats{}
@@ -67,7 +68,7 @@ func (p *process) start() error {
 	for _, st := range p.all {
 		st.limit = 0
 	}
-	if f := p.scenario.MemoryFraction; f > 0 {
+	if f := p.scenario.MemoryFraction; f > 0 && p.capacity != unlimited {
 		if err := p.alloc.SetMemoryFraction(f); err != nil {
 			return err
 		}
@@ -210,7 +211,7 @@ func (p *process) charge() {
 // level is what is in use now.
 func (p *process) level() Level {
 	s := p.alloc.Stats()
-	return Level{s.Allocated.Current, s.Reserved.Current, p.scenario.GPU.Total - p.device.Free()}
+	return Level{s.Allocated.Current, s.Reserved.Current, p.capacity - p.device.Free()}
 }
 
 // onCard are parts of what is allocated, and what is on the card beside it.

@@ -42,9 +42,15 @@ type Options struct {
 	// Trace, where set, is told of each process that begins: its card and its settings. What it returns is given the calls of that
 	// process's allocator, of each pass if EachPass is set.
 	Trace func(trace.Settings) func(trace.Op)
+	// Unlimited puts a device on which nothing runs out in the place of the card, to show what the work needs. Expressions have the
+	// card's total and free.
+	Unlimited bool
 	// EachPass simulates each pass, also where passes have come to repeat each other.
 	EachPass bool
 }
+
+// unlimited is the capacity of a device on which nothing runs out: 16 TiB, of which the address space has room for some fifty.
+const unlimited = 16 << 40
 
 // A File is one of the batch.
 type File struct {
@@ -65,7 +71,11 @@ func Run(s *scenario.Scenario, o Options) (*Outcome, error) {
 	}
 	p := &process{
 		plan: plan, scenario: s, config: config, outcome: &Outcome{}, occupied: s.GPU.Occupied,
-		repeats: repeating(conf) && !o.EachPass, trace: o.Trace,
+		capacity: s.GPU.Total,
+		repeats:  repeating(conf) && !o.EachPass, trace: o.Trace,
+	}
+	if o.Unlimited {
+		p.capacity = unlimited
 	}
 	for _, st := range p.all {
 		p.outcome.Stages = append(p.outcome.Stages, StagePeak{Stage: st.Name})

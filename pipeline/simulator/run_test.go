@@ -37,6 +37,28 @@ stages:
     cleanups: [{name: Whisper, frees: [asr], empty_cache: true}]
 `
 
+// On a device without limit a stage comes to what it needs, and the expressions of the file still go by the card.
+func TestUnlimited(t *testing.T) {
+	const src = `
+gpu: {total: 100MiB, context: 0}
+files: {count: 2, seconds: 60}
+stages:
+  - {name: First, tensors: [{name: most, size: total, each: stage}, {name: more, size: free + 20*MiB, each: stage}]}
+  - {name: Nothing}
+`
+	_, o := run(t, src, simulator.Options{})
+	if o.Failed != 2 || !o.Stages[0].Reached || o.Stages[1].Reached {
+		t.Errorf("on the card: got %d failed, stages %+v", o.Failed, o.Stages)
+	}
+	_, o = run(t, src, simulator.Options{Unlimited: true})
+	if o.Failed != 0 || o.Stages[0].Allocated != 220<<20 {
+		t.Errorf("without limit: got %d failed, %d allocated, want none and %d", o.Failed, o.Stages[0].Allocated, 220<<20)
+	}
+	if s := o.Stages[1]; !s.Reached || s.File != 1 || s.Allocated != 0 {
+		t.Errorf("a stage that takes nothing: %+v", s)
+	}
+}
+
 func TestCheckpoints(t *testing.T) {
 	log, o := run(t, small, simulator.Options{Files: 1})
 	var names []string

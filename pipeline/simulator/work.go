@@ -110,7 +110,7 @@ func (p *process) cleanup(c *cleanup, file int, all func(yield func(*holding) bo
 
 // work is that of a stage: its models, its tensors, its passes.
 func (p *process) work(st *stage, v scenario.Vars) error {
-	v.Total, v.Free = p.scenario.GPU.Total, p.device.Free()
+	v.Total, v.Free = p.scenario.GPU.Total, max(0, p.device.Free()-(p.capacity-p.scenario.GPU.Total))
 	items, err := number(st.Items, v)
 	if err != nil {
 		return err
