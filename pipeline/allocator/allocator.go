@@ -18,11 +18,11 @@ type Allocator struct {
 	blocks []block
 	unused int32 // first unused entry of blocks
 
-	pools      []pool           // two for each stream, small and large
-	streams    map[Stream]int32 // index in pools
-	inOrder    []int32          // the streams' indices in pools, in the order of the streams' numbers
-	lastStream int32            // index in pools
-	gcCalls    [2]uint32        // searches of the small and of the large pools, if garbage collection is on
+	pools   []pool               // two for each stream, small and large
+	streams map[Stream]int32     // index in pools
+	recent  [recentStreams]int32 // the same of those used last
+	inOrder []int32              // the streams' indices in pools, in the order of the streams' numbers
+	gcCalls [2]uint32            // searches of the small and of the large pools, if garbage collection is on
 
 	segments []expandable // expandable segments; 0 is none
 	total    int64        // bytes held from the driver (total_allocated_memory)
@@ -217,6 +217,8 @@ func (a *Allocator) cache(i int32) {
 		}
 		s.InactiveSplits.add(blocks)
 		s.InactiveSplit.add(bytes)
+	} else {
+		a.madeRoom(i)
 	}
 	s.ActiveBlocks.add(-1)
 	s.Active.add(-size)

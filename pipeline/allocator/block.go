@@ -10,6 +10,7 @@ type block struct {
 	addr      uint64
 	size      int64 // bytes, a multiple of 512
 	requested int64 // bytes that the last caller asked for
+	room      int64 // of an unmapped block: bytes that it has with the free block before it and the free and unmapped ones after it, or more
 
 	prev, next int32 // neighbours in the segment; next also links the unused entries of the slice
 	pool       int32 // index in Allocator.pools
@@ -57,18 +58,22 @@ type pool struct {
 	stream   Stream
 	small    bool
 	free     freeSet
-	unmapped []int32 // parts of expandable segments without memory, by address
+	unmapped freeSet // parts of expandable segments without memory, by address: as if all were of one size
 }
+
+// recentStreams is how many streams are found without a look into the map, if their numbers do not collide.
+const recentStreams = 16
 
 // poolOf returns the index of the pool that serves size bytes on a stream (get_pool).
 func (a *Allocator) poolOf(size int64, s Stream) int32 {
-	i := a.lastStream
+	recent := &a.recent[s%recentStreams]
+	i := *recent
 	if a.pools[i].stream != s {
 		var ok bool
 		if i, ok = a.streams[s]; !ok {
 			i = a.addStream(s)
 		}
-		a.lastStream = i
+		*recent = i
 	}
 	if size > smallSize {
 		i++

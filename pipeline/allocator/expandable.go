@@ -1,10 +1,5 @@
 package allocator
 
-import (
-	"cmp"
-	"slices"
-)
-
 // An expandable segment is a range of addresses, larger than the device, into which pages are mapped as they are needed
 // (struct ExpandableSegment).
 type expandable struct {
@@ -37,9 +32,13 @@ func (a *Allocator) allocExpandable(p int32, size int64) (int32, error) {
 // expandableBlock finds the lowest address at which free and unmapped blocks together have size bytes, if need be in a
 // new segment; 0 if the device has no memory at all (find_expandable_block).
 func (a *Allocator) expandableBlock(p int32, size int64) (int32, error) {
-	for _, i := range a.pools[p].unmapped {
-		if prev := a.blocks[i].prev; prev != 0 && a.blocks[prev].idle() {
-			i = prev
+	for i := range a.pools[p].unmapped.from(0) {
+		b := &a.blocks[i]
+		if b.room < size {
+			continue
+		}
+		if b.prev != 0 && a.blocks[b.prev].idle() {
+			i = b.prev
 		}
 		var room int64
 		for n := i; room < size && n != 0 && a.blocks[n].idle(); n = a.blocks[n].next {
@@ -48,6 +47,7 @@ func (a *Allocator) expandableBlock(p int32, size int64) (int32, error) {
 		if room >= size {
 			return i, nil
 		}
+		b.room = room
 	}
 	e := expandable{page: largeBuffer}
 	if a.pools[p].small {
@@ -68,6 +68,20 @@ func (a *Allocator) expandableBlock(p int32, size int64) (int32, error) {
 	b.segment = a.addSegment(e)
 	a.insertUnmapped(i)
 	return i, nil
+}
+
+// madeRoom says that a block became free: the unmapped blocks that it stands beside may have more room than they had, and so
+// may those before it, as far as free blocks join them.
+func (a *Allocator) madeRoom(i int32) {
+	b := &a.blocks[i]
+	if n := b.next; n != 0 && !a.blocks[n].is(mapped) {
+		a.blocks[n].room = unlimited
+	}
+	for i = b.prev; i != 0 && a.blocks[i].idle(); i = b.prev {
+		if b = &a.blocks[i]; !b.is(mapped) {
+			b.room = unlimited
+		}
+	}
 }
 
 // addSegment puts an expandable segment into an unused entry, or a new one.
@@ -106,6 +120,7 @@ func (a *Allocator) mapBlock(i int32, size int64) bool {
 	a.merge(i, b.prev)
 	a.merge(i, b.next)
 	a.insertFree(i)
+	a.madeRoom(i)
 	a.total += size
 	a.stats.Reserved.add(size)
 	a.stats.DeviceMallocs++
@@ -173,21 +188,12 @@ func (a *Allocator) splice(i, before, after int32) {
 }
 
 func (a *Allocator) insertUnmapped(i int32) {
-	p := &a.pools[a.blocks[i].pool]
-	p.unmapped = slices.Insert(p.unmapped, a.unmappedAt(i), i)
+	b := &a.blocks[i]
+	b.room = unlimited
+	a.pools[b.pool].unmapped.insert(newKey(0, b.addr, i))
 }
 
 func (a *Allocator) removeUnmapped(i int32) {
-	p := &a.pools[a.blocks[i].pool]
-	at := a.unmappedAt(i)
-	p.unmapped = slices.Delete(p.unmapped, at, at+1)
-}
-
-// unmappedAt returns the position of a block's address among a pool's unmapped blocks (BlockComparatorAddress).
-func (a *Allocator) unmappedAt(i int32) int {
 	b := &a.blocks[i]
-	at, _ := slices.BinarySearchFunc(a.pools[b.pool].unmapped, b.addr, func(i int32, addr uint64) int {
-		return cmp.Compare(a.blocks[i].addr, addr)
-	})
-	return at
+	a.pools[b.pool].unmapped.remove(newKey(0, b.addr, i))
 }

@@ -128,24 +128,38 @@ func (c *checker) segment(i int32) error {
 	return nil
 }
 
-// pool checks that a pool holds the free blocks, in order, and nothing else.
+// pool checks that a pool holds the free and the unmapped blocks, in order, and nothing else.
 func (c *checker) pool(i int32) error {
-	a, p := c.a, &c.a.pools[i]
-	var before key
-	if len(p.free.last) != len(p.free.chunks) {
-		return fmt.Errorf("%d chunks, %d last keys", len(p.free.chunks), len(p.free.last))
+	p := &c.a.pools[i]
+	err := c.set(&p.free, func(b *block) (int64, bool) {
+		c.free--
+		return b.size, b.pool == i && b.idle() && b.is(mapped)
+	})
+	if err != nil {
+		return err
 	}
-	for n, chunk := range p.free.chunks {
-		if chunk.n == 0 || chunk.n >= chunkSize || p.free.last[n] != chunk.keys[chunk.n-1] {
-			return fmt.Errorf("chunk %d has %d keys, the last %v, expected %v", n, chunk.n, chunk.keys[chunk.n-1], p.free.last[n])
+	return c.set(&p.unmapped, func(b *block) (int64, bool) {
+		c.unmapped--
+		return 0, b.pool == i && !b.is(mapped) && b.room >= c.room(b)
+	})
+}
+
+// set checks the keys of a set, given the size that a block's key has and whether the block belongs there.
+func (c *checker) set(s *freeSet, belongs func(*block) (int64, bool)) error {
+	var before key
+	if len(s.last) != len(s.chunks) {
+		return fmt.Errorf("%d chunks, %d last keys", len(s.chunks), len(s.last))
+	}
+	for n, chunk := range s.chunks {
+		if chunk.n == 0 || chunk.n >= chunkSize || s.last[n] != chunk.keys[chunk.n-1] {
+			return fmt.Errorf("chunk %d has %d keys, the last %v, expected %v", n, chunk.n, chunk.keys[chunk.n-1], s.last[n])
 		}
 		for _, k := range chunk.keys[:chunk.n] {
-			b := &a.blocks[k.block()]
-			if k != newKey(b.size, b.addr, k.block()) || b.pool != i || !b.idle() || !b.is(mapped) || before.less(k) == 0 {
+			b := &c.a.blocks[k.block()]
+			if size, ok := belongs(b); !ok || k != newKey(size, b.addr, k.block()) || before.less(k) == 0 {
 				return fmt.Errorf("key %v after %v for the block %+v", k, before, *b)
 			}
 			before = k
-			c.free--
 		}
 		for _, k := range chunk.keys[chunk.n:] {
 			if k != highest {
@@ -153,14 +167,19 @@ func (c *checker) pool(i int32) error {
 			}
 		}
 	}
-	for n, k := range p.unmapped {
-		b := &a.blocks[k]
-		if b.pool != i || b.is(mapped) || n > 0 && a.blocks[p.unmapped[n-1]].addr >= b.addr {
-			return fmt.Errorf("unmapped block %d is %+v", k, *b)
-		}
-		c.unmapped--
-	}
 	return nil
+}
+
+// room is what an unmapped block has together with the free block before it and all free and unmapped ones after it.
+func (c *checker) room(b *block) int64 {
+	room := b.size
+	if prev := &c.a.blocks[b.prev]; b.prev != 0 && prev.idle() {
+		room += prev.size
+	}
+	for n := b.next; n != 0 && c.a.blocks[n].idle(); n = c.a.blocks[n].next {
+		room += c.a.blocks[n].size
+	}
+	return room
 }
 
 // sums checks the figures.

@@ -59,15 +59,14 @@ var highest = key{^uint64(0), ^uint64(0)}
 // A cursor is a place in a freeSet, which holds until the set changes.
 type cursor struct{ chunk, at int }
 
-// seek returns the place of the first key in the chunk that is not before k; n if there is none. The steps are written
-// out and have no branches: which way they go cannot be foretold.
+// seek returns the place of the first key in the chunk that is not before k; n if there is none. It counts keys before k: of
+// three that part the chunk in four, then of the seven in a part. That has no branches, as which way they go cannot be foretold,
+// and the comparisons do not wait for one another.
 func (c *chunk) seek(k key) int {
-	at := chunkSize / 2 & -c.keys[chunkSize/2-1].less(k)
-	at += chunkSize / 4 & -c.keys[(at+chunkSize/4-1)%chunkSize].less(k)
-	at += chunkSize / 8 & -c.keys[(at+chunkSize/8-1)%chunkSize].less(k)
-	at += chunkSize / 16 & -c.keys[(at+chunkSize/16-1)%chunkSize].less(k)
-	at += 1 & -c.keys[at%chunkSize].less(k)
-	return int(at)
+	const part = chunkSize / 4
+	at := part * int(c.keys[part-1].less(k)+c.keys[2*part-1].less(k)+c.keys[3*part-1].less(k))
+	p := (*[part]key)(c.keys[at%chunkSize:])
+	return at + int(p[0].less(k)+p[1].less(k)+p[2].less(k)+p[3].less(k)+p[4].less(k)+p[5].less(k)+p[6].less(k))
 }
 
 // seekChunk returns the chunk that k is in, or would be: the first whose last key is not before k, or the last one.
@@ -114,14 +113,12 @@ func (s *freeSet) prev(c cursor) (cursor, bool) {
 	return c, true
 }
 
-// all returns the blocks in order.
-func (s *freeSet) all() iter.Seq[int32] {
+// from returns the blocks of at least size bytes in order.
+func (s *freeSet) from(size int64) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
-		for _, c := range s.chunks {
-			for _, k := range c.keys[:c.n] {
-				if !yield(k.block()) {
-					return
-				}
+		for c, ok := s.ceil(size); ok; c, ok = s.next(c) {
+			if !yield(s.key(c).block()) {
+				return
 			}
 		}
 	}

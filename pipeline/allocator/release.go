@@ -16,7 +16,7 @@ func (a *Allocator) collectGarbage() {
 	var sum float64
 	left := a.scratch[:0]
 	for _, s := range a.inOrder {
-		for i := range a.pools[s+1].free.all() {
+		for i := range a.pools[s+1].free.from(minLargeAlloc) {
 			if !a.blocks[i].isSplit() {
 				sum += age(i)
 				left = append(left, i)
@@ -102,10 +102,12 @@ func (a *Allocator) releaseCached() {
 
 // releaseClass does so for the large (1) or the small (0) pools of all streams (release_blocks).
 func (a *Allocator) releaseClass(class int32) {
+	// What is smaller is part of a segment, and holds no page of an expandable one.
+	least := [2]int64{smallBuffer, minLargeAlloc}[class]
 	// The list is made before: releasing changes the cache.
 	list := a.scratch[:0]
 	for _, s := range a.inOrder {
-		for i := range a.pools[s+class].free.all() {
+		for i := range a.pools[s+class].free.from(least) {
 			if b := &a.blocks[i]; b.segment != 0 || !b.isSplit() {
 				list = append(list, i)
 			}

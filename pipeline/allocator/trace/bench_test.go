@@ -59,34 +59,51 @@ func benchmarkReplay(b *testing.B, o trace.Options) {
 	b.ReportMetric(events*float64(b.N)/b.Elapsed().Seconds(), "events/s")
 }
 
+// The speeds are measured of these.
+var workloads = []struct {
+	name, conf string
+	capacity   int64
+	streams    int
+}{
+	{"defaults", "", 80 << 30, 1},
+	{"defaults, memory runs out now and then", "", 4 << 30, 1},
+	{"max_split_size_mb:64", "max_split_size_mb:64", 24 << 30, 1},
+	{"expandable_segments:True", "expandable_segments:True", 24 << 30, 1},
+	{"four streams", "", 24 << 30, 4},
+}
+
 // The model alone: what a simulation pays for an allocation or a free.
 func BenchmarkModel(b *testing.B) {
-	const events = 300_000
-	s, text := workload("", 16<<30, 1, events)
-	var ops []trace.Op
-	for op, err := range trace.Read(bytes.NewReader(text), "bench") {
-		if err != nil {
-			b.Fatal(err)
-		}
-		ops = append(ops, op)
-	}
-	blocks := make([]allocator.Block, events+1)
-	b.ReportAllocs()
-	for b.Loop() {
-		_, a := newAllocator(b, s)
-		for i := range ops {
-			switch op := &ops[i]; op.Kind {
-			case trace.Malloc:
-				blocks[op.ID], _ = a.Malloc(op.Size, op.Stream) // what failed is no block
-			case trace.Free:
-				a.Free(blocks[op.ID])
-			case trace.EmptyCache:
-				a.EmptyCache()
-			case trace.ResetPeak, trace.Synchronize, trace.Snapshot, trace.RecordStream, trace.MemoryFraction, trace.Configure:
+	const events = 2_000_000
+	for _, w := range workloads {
+		b.Run(w.name, func(b *testing.B) {
+			s, text := workload(w.conf, w.capacity, w.streams, events)
+			var ops []trace.Op
+			for op, err := range trace.Read(bytes.NewReader(text), "bench") {
+				if err != nil {
+					b.Fatal(err)
+				}
+				ops = append(ops, op)
 			}
-		}
+			blocks := make([]allocator.Block, events+1)
+			b.ReportAllocs()
+			for b.Loop() {
+				_, a := newAllocator(b, s)
+				for i := range ops {
+					switch op := &ops[i]; op.Kind {
+					case trace.Malloc:
+						blocks[op.ID], _ = a.Malloc(op.Size, op.Stream) // what failed is no block
+					case trace.Free:
+						a.Free(blocks[op.ID])
+					case trace.EmptyCache:
+						a.EmptyCache()
+					case trace.ResetPeak, trace.Synchronize, trace.Snapshot, trace.RecordStream, trace.MemoryFraction, trace.Configure:
+					}
+				}
+			}
+			b.ReportMetric(events*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+		})
 	}
-	b.ReportMetric(events*float64(b.N)/b.Elapsed().Seconds(), "events/s")
 }
 
 // TestSpeed prints how fast the oracle and vramsoak replay the same traces, in turns, in events a second of processor time, and what
@@ -99,17 +116,7 @@ func TestSpeed(t *testing.T) {
 	const events, turns = 2_000_000, 3
 	fmt.Printf("%d events each, medians of %d turns, in events a second of processor time (reading the text included)\n", events, turns)
 	fmt.Printf("%-44s %12s %12s %6s\n", "trace", "PyTorch", "vramsoak", "ratio")
-	for _, w := range []struct {
-		name, conf string
-		capacity   int64
-		streams    int
-	}{
-		{"defaults", "", 80 << 30, 1},
-		{"defaults, memory runs out now and then", "", 4 << 30, 1},
-		{"max_split_size_mb:64", "max_split_size_mb:64", 24 << 30, 1},
-		{"expandable_segments:True", "expandable_segments:True", 24 << 30, 1},
-		{"four streams", "", 24 << 30, 4},
-	} {
+	for _, w := range workloads {
 		s, text := workload(w.conf, w.capacity, w.streams, events)
 		path := filepath.Join(t.TempDir(), "bench.trace")
 		if err := os.WriteFile(path, text, 0o644); err != nil {

@@ -2,7 +2,6 @@ package trace
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -33,7 +32,9 @@ func Read(r io.Reader, name string) iter.Seq2[Op, error] {
 			if len(text) == 0 {
 				return
 			}
-			text = bytes.TrimSuffix(text, []byte{'\n'})
+			if last := len(text) - 1; text[last] == '\n' {
+				text = text[:last]
+			}
 			if op := (Op{Line: number}); op.plain(text) {
 				if !yield(op, nil) {
 					return
