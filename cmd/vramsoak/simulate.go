@@ -27,6 +27,7 @@ type simulateOptions struct {
 	stdin    bool
 	pace     float64
 	segments bool
+	trace    string
 }
 
 func newSimulateCommand() *cobra.Command {
@@ -46,6 +47,7 @@ files, and else drawn from the scenario. Times are then those of the wall clock,
 took are in its [pipeline] file-end line in both cases.`,
 		Example: `  vramsoak simulate fixtures/scenarios/long-batch-before.yaml | vramsoak check -
   vramsoak simulate fixtures/scenarios/transcription-after.yaml --files 1000 > run.log
+  vramsoak simulate pipeline.yaml --trace run.trace > run.log && head -1 run.trace
   vramsoak soak --files audio/ --feed stdin -- vramsoak simulate pipeline.yaml --stdin --pace 1000`,
 		Args: wants(1, 1, "a scenario, which is a YAML file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,6 +59,7 @@ took are in its [pipeline] file-end line in both cases.`,
 	f.IntVar(&opts.files, "files", 0, "how many files; 0: as many as the scenario has")
 	f.BoolVar(&opts.stdin, "stdin", false, "work on the files whose paths come on standard input, one a line")
 	f.Float64Var(&opts.pace, "pace", 0, "virtual seconds a second, with --stdin; 0: as fast as it can")
+	f.StringVar(&opts.trace, "trace", "", "write what the allocator is asked for to this `file` as a trace for vramsoak replay; further processes' to FILE.2 and so on")
 	f.BoolVar(&opts.segments, "segments", true, "print what the allocator holds at the end of each file")
 	return cmd
 }
@@ -97,7 +100,14 @@ func runSimulate(in io.Reader, out, diagnostics io.Writer, path string, opts sim
 		o.Source, o.EndAtCrash = pathsOf(in, buffered), true
 		o.Clock = wallClock(opts.pace, buffered)
 	}
+	traces := processTraces{path: opts.trace}
+	if opts.trace != "" {
+		o.Trace, o.EachPass = traces.begin, true
+	}
 	outcome, err := simulator.Run(s, o)
+	if ended := traces.end(); err == nil {
+		err = ended
+	}
 	if flushed := buffered.Flush(); err == nil && flushed != nil {
 		err = fmt.Errorf("writing the log: %w", flushed)
 	}
