@@ -46,7 +46,11 @@ func (t *textWriter) refusal(v *Validation) {
 	case r.Fragmentation:
 		t.under("This is fragmentation: enough is free, and not in one piece." + map[bool]string{true: " To see it:"}[r.Picture != ""])
 		if r.Picture != "" {
-			t.WriteString("  " + clean(r.Picture) + "\n") // in one line, to be copied
+			command := "  " + clean(r.Picture)
+			if twwidth.Width(command) > t.Width {
+				command = strings.Replace(command, "| ", "|\n    ", 1) // a shell goes on behind a pipe
+			}
+			t.WriteString(command + "\n")
 		}
 	case r.FreeInSum >= r.Requested:
 		t.under("The card is full, and what is left is in pieces" + holding(r.Parts))
