@@ -404,6 +404,7 @@ type driftSum struct {
 	series  int // those that fail not counted
 	failed  bool
 	unsure  []string
+	once    string   // a change for the worse that does not go on
 	nothing []string // of which there is nothing that could change
 	longest int      // of the series that are too short
 }
@@ -440,6 +441,10 @@ func (j *Judge) relative(sum *driftSum, d drift, c *column) {
 		sum.series++
 	default:
 		sum.series++
+		// Files that take longer from one file on, and no longer after that, are no growth, but tell of an allocator under pressure.
+		if r := &w.result; d.check == Throughput && r.Shape != shape.Sawtooth && r.Size > most*level {
+			sum.once = strings.TrimPrefix(j.form(&d, w.of, r), ", ")
+		}
 	}
 }
 
@@ -456,6 +461,9 @@ func (j *Judge) addDrifts(sum *driftSum) {
 	case len(sum.unsure) == 0:
 		f.Verdict = Pass
 		f.Message = fmt.Sprintf("%d series without a change for the worse by more than %s over the run", sum.series, change)
+		if sum.once != "" {
+			f.Message += ", " + sum.once
+		}
 	default:
 		f.Verdict = Undecided
 		f.Message = fmt.Sprintf("cannot be told from a change by %s over the run, for noise or digits: %s", change, strings.Join(sum.unsure, ", "))
