@@ -69,15 +69,9 @@ func (p *process) checkpoint(name string, holds *int64) {
 	}
 }
 
-// segments writes what the allocator holds, block by block.
-func (p *process) segments(when string, oom *allocator.OutOfMemoryError) {
-	if p.log.w == nil {
-		return
-	}
+// segmentMap is what the allocator holds, block by block.
+func (p *process) segmentMap(when string) parser.SegmentMap {
 	m := parser.SegmentMap{Header: p.log.head(), Name: when, Total: p.scenario.GPU.Total, Used: p.level().Used}
-	if oom != nil {
-		m.Requested = oom.Requested
-	}
 	if f := p.scenario.MemoryFraction; f > 0 && f < 1 {
 		m.Allowed = int64(f * float64(m.Total))
 	}
@@ -90,7 +84,7 @@ func (p *process) segments(when string, oom *allocator.OutOfMemoryError) {
 		}
 		m.Segments = append(m.Segments, segment)
 	}
-	p.log.write(m.AppendLine)
+	return m
 }
 
 func blockState(s allocator.BlockState) parser.BlockState {

@@ -77,8 +77,11 @@ type Failure struct {
 	OOM   *allocator.OutOfMemoryError
 	// Recovered says that the file went on all the same: with smaller batches, or without the stage.
 	Recovered bool
-	// Parts are what was on the card.
+	// Parts are what was on the card when the allocation failed.
 	Parts []Part
+	// Wants is what would have been allocated at the most in the pass that failed, or while its stage was made ready, had
+	// every allocation succeeded.
+	Wants int64
 }
 
 // Free is what was there in sum when the allocation failed: cached, and not yet reserved.
@@ -90,15 +93,17 @@ func (f *Failure) Free() int64 {
 	return f.OOM.Reserved - f.OOM.Allocated + max(0, unreserved)
 }
 
-// Fragmented says that what the allocation asked for was there in sum, and not in one piece.
-func (f *Failure) Fragmented() bool { return f.OOM != nil && f.Free() >= f.OOM.Requested }
+// Fragmented says that what the allocation asked for was there in sum, and not in one piece, and all that was still to come
+// in sum, too: with memory in one piece it would have fitted.
+func (f *Failure) Fragmented() bool {
+	return f.OOM != nil && f.Free() >= max(f.OOM.Requested, f.Wants-f.OOM.Allocated)
+}
 
 // A FileOutcome is what became of one file.
 type FileOutcome struct {
 	AudioSeconds, Seconds float64
 	Idle                  Level // at its end
 	LargestFree           int64 // block of the cache, at its end
-	InactiveSplit         int64 // at its end: free, and pinned by what is in use in the same segments
 	Retries               int64 // allocations that released cached memory and tried again
 	Failed                bool
 }

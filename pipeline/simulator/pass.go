@@ -68,8 +68,7 @@ func newPass(list []models.Activation) *pass {
 	return p
 }
 
-// forward makes one pass of a model on a stream. Where memory runs out, what it took stays until
-// the process is rewound, so that what is said of the failure has it.
+// forward makes one pass of a model on a stream. Where memory runs out all that it took is given back.
 func (p *process) forward(m *model, in models.Input, stream int) error {
 	made := m.passes.pass(in)
 	if cap(p.slots) < made.slots {
@@ -87,7 +86,11 @@ func (p *process) forward(m *model, in models.Input, stream int) error {
 		}
 		h, err := p.malloc(of, o.bytes, stream)
 		if err != nil {
-			p.broken, p.brokenOf = slots, of
+			for _, h := range slots {
+				if h.bytes > 0 {
+					p.free(of, h)
+				}
+			}
 			return err
 		}
 		slots[o.slot] = h

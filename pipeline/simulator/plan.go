@@ -73,9 +73,10 @@ type cleanup struct {
 	emptyCache    bool
 }
 
-// pieces is how a model of unknown architecture is cut up, in bytes: 2048 x 2048 float16 weights, as those of a transformer
-// of some 1.5 billion parameters.
-const pieces = 8 << 20
+// pieces is how a model of unknown architecture is cut up, in bytes. From 10 MiB on the allocator takes a segment as large as
+// what is asked for, in steps of 2 MiB (kMinLargeAlloc, kRoundLarge): nothing is reserved beside the size that was given. Real
+// weights leave some percent in their segments, which only their shapes could tell.
+const pieces = 10 << 20
 
 func newPlan(s *scenario.Scenario) (*plan, error) {
 	p := &plan{named: map[string][]*holding{}, keeps: map[string]scenario.Fault{}}
@@ -130,6 +131,11 @@ func newPlan(s *scenario.Scenario) (*plan, error) {
 	}
 	p.kept = holding{name: "kept", part: p.ledger.part(Kept, "")}
 	return p, p.faults(s)
+}
+
+// input is what a pass of the model is given.
+func (m *model) input(batch int, itemSeconds float64) models.Input {
+	return models.Input{Batch: batch, Seconds: itemSeconds, Beams: m.Beams, Tokens: m.Tokens}
 }
 
 func (p *plan) model(of scenario.Model) (*model, error) {

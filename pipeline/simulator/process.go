@@ -1,9 +1,6 @@
 package simulator
 
 import (
-	"errors"
-	"fmt"
-	"slices"
 	"strings"
 
 	"vramsoak/pipeline/allocator"
@@ -32,11 +29,9 @@ type process struct {
 	repeats bool
 	slots   []held
 	rep     repetition
-	// broken is what a forward pass holds that ran out of memory, and what for.
-	broken   []held
-	brokenOf part
-	high     Level // of the stage
-	what     part  // the last allocation was for
+	high    Level // of the stage
+	refused refusal
+	working scenario.Vars // of the pass, or of the stage before its first one
 
 	trace     func(trace.Settings) func(trace.Op) // nil: not traced
 	called    func(trace.Op)                      // of this process
@@ -61,7 +56,6 @@ func (p *process) start() error {
 	p.charged = allocator.Stats{}
 	p.alloc.OnSegment(func(allocator.SegmentEvent) { p.events++ })
 	p.ledger.reset()
-	p.broken = nil
 	for h := range p.holdings {
 		h.blocks, h.bytes = h.blocks[:0], 0
 	}
@@ -113,7 +107,7 @@ func (p *process) malloc(of part, bytes int64, stream int) (held, error) {
 	}
 	p.call(trace.Op{Kind: trace.Malloc, ID: id, Size: bytes, Stream: allocator.Stream(stream), OnStream: stream != 0})
 	if err != nil {
-		p.what = of
+		p.refuse(of)
 		return held{}, err
 	}
 	h := held{b, p.alloc.Size(b)}
@@ -237,19 +231,3 @@ func environment(s *scenario.Scenario) string {
 // repeating says whether an allocator has no memory of the past but what lies where: with garbage collection it counts how
 // long blocks are unused.
 func repeating(conf string) bool { return !strings.Contains(conf, "garbage_collection_threshold") }
-
-// failed makes a failure of an error, nil where it is not the allocator's.
-func (p *process) failed(file int, stage string, err error) *Failure {
-	oom, ok := errors.AsType[*allocator.OutOfMemoryError](err)
-	if !ok {
-		return nil
-	}
-	of := p.ledger.parts[p.what]
-	f := &Failure{File: file, Stage: stage, What: fmt.Sprintf("%s of %s", of.Kind, of.Name), OOM: oom}
-	if of.Name == "" {
-		f.What = string(of.Kind)
-	}
-	level := p.level()
-	f.Parts = p.onCard(slices.Clone(p.ledger.present()), level.Reserved, level.Allocated)
-	return f
-}

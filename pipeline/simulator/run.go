@@ -150,7 +150,7 @@ func (p *process) begin() (ok bool, err error) {
 		return false, err
 	}
 	err = p.loadResident()
-	if f := p.failed(0, "", err); f != nil {
+	if f := p.failed(0, "", err, p.residentWants); f != nil {
 		p.outOfMemory(f)
 		return false, p.log.err
 	}
@@ -220,8 +220,7 @@ func (p *process) file(f File, n int, o Options) error {
 	p.charge()
 	done := FileOutcome{
 		AudioSeconds: f.Seconds, Seconds: p.now - began, Idle: p.level(), LargestFree: p.alloc.LargestFree(),
-		InactiveSplit: p.alloc.Stats().InactiveSplit.Current,
-		Retries:       p.charged.Retries - retries, Failed: err != nil,
+		Retries: p.charged.Retries - retries, Failed: err != nil,
 	}
 	if done.Retries > 0 && p.outcome.FirstPressure == 0 {
 		p.outcome.FirstPressure = n
@@ -238,8 +237,9 @@ func (p *process) file(f File, n int, o Options) error {
 		}
 		return err
 	}
-	if o.Segments {
-		p.segments("file end", nil)
+	if o.Segments && p.log.w != nil {
+		held := p.segmentMap("file end")
+		p.log.write(held.AppendLine)
 	}
 	p.log.write(func(b []byte) []byte {
 		end := parser.FileEnd{Header: p.log.head(), Pipeline: true, Path: f.Path, Status: parser.StatusOK, Seconds: done.Seconds}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"iter"
 
-	"vramsoak/pipeline/models"
+	"vramsoak/pipeline/allocator"
 	"vramsoak/pipeline/scenario"
 )
 
@@ -25,7 +25,7 @@ func (p *process) runStage(st *stage, v scenario.Vars) error {
 	}
 	p.beginPeak()
 	err := p.work(st, v)
-	if f := p.failed(v.File, st.Name, err); f != nil {
+	if f := p.failed(v.File, st.Name, err, func() (int64, error) { return p.stageWants(st) }); f != nil {
 		f.Recovered = st.OnOOM == scenario.OOMSkips
 		p.outOfMemory(f)
 		p.rewind(st)
@@ -68,12 +68,6 @@ func (st *stage) own(yield func(*holding) bool, all bool) {
 
 // rewind gives back what passes took that came to no end; what was made before stays until the stage ends.
 func (p *process) rewind(st *stage) {
-	for _, h := range p.broken {
-		if h.bytes > 0 {
-			p.free(p.brokenOf, h)
-		}
-	}
-	p.broken = nil
 	for _, t := range st.tensors {
 		if t.Each == scenario.Pass {
 			p.dropFrom(&t.holding, min(t.mark, len(t.blocks)))
@@ -125,6 +119,7 @@ func (p *process) work(st *stage, v scenario.Vars) error {
 		batch = min(batch, st.limit)
 	}
 	v.Batch = batch
+	p.working = v
 	if st.Footprint != nil {
 		if err := p.measured(st, v); err != nil {
 			return err
@@ -187,12 +182,17 @@ func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error
 	p.rep.n = 0
 	for done, n := 0, 1; done < items; n++ {
 		v.Batch, v.Pass = min(batch, items-done), n
+		p.working = v
 		itemSeconds, err := itemSeconds(st, v)
 		if err != nil {
 			return err
 		}
 		err = p.onePass(st, itemSeconds, v)
-		if f := p.failed(v.File, st.Name, err); f != nil && st.OnOOM == scenario.OOMHalves && v.Batch > 1 {
+		if err != nil && st.OnOOM == scenario.OOMHalves && v.Batch > 1 {
+			f := p.failed(v.File, st.Name, err, func() (int64, error) { return p.stageWants(st) })
+			if f == nil {
+				return err
+			}
 			f.Recovered = true
 			p.outOfMemory(f)
 			p.rewind(st)
@@ -263,8 +263,7 @@ func (p *process) onePass(st *stage, itemSeconds float64, v scenario.Vars) error
 		if m.passes.of == nil {
 			continue
 		}
-		in := models.Input{Batch: v.Batch, Seconds: itemSeconds, Beams: m.Beams, Tokens: m.Tokens}
-		if err := p.forward(m, in, st.Stream); err != nil {
+		if err := p.forward(m, m.input(v.Batch, itemSeconds), st.Stream); err != nil {
 			return err
 		}
 	}
@@ -309,22 +308,41 @@ const measuredPiece = 32 << 20
 // pressure, as is what a measured stage had reserved beyond what it used.
 const measuredStream = 1 << 10
 
+// footprint is what a stage was measured to take, and how much of that it keeps.
+func footprint(st *stage, v scenario.Vars) (peak, kept int64) {
+	f := st.Footprint
+	return f.Base + int64(f.PerSecond*v.Seconds), f.Kept + int64(f.KeptPerSecond*v.Seconds)
+}
+
+// spare is what a stream can be given without anything cached being given back: what the driver has left, as far as a memory
+// fraction allows it, and what is cached for the stream.
+func (p *process) spare(stream allocator.Stream) int64 {
+	left := p.device.Free()
+	if f := p.scenario.MemoryFraction; f > 0 {
+		left = min(left, int64(f*float64(p.scenario.GPU.Total))-p.level().Reserved)
+	}
+	for _, s := range p.alloc.Snapshot() {
+		if s.Stream == stream {
+			left += s.Size - s.Active
+		}
+	}
+	return left
+}
+
 // measured takes what a stage was measured to take.
 func (p *process) measured(st *stage, v scenario.Vars) error {
-	f := st.Footprint
-	peak, kept := f.Base+int64(f.PerSecond*v.Seconds), f.Kept+int64(f.KeptPerSecond*v.Seconds)
-	cache := int64(max(0, f.Reserved-1) * float64(peak))
-	for _, t := range []struct {
-		bytes  int64
-		stream int
-	}{{cache, measuredStream}, {max(0, peak-kept), 0}} {
-		for left := t.bytes; left > 0; left -= measuredPiece {
-			if err := p.take(&st.measured, min(left, measuredPiece), t.stream); err != nil {
-				return err
-			}
+	peak, kept := footprint(st, v)
+	cache := int64(max(0, st.Footprint.Reserved-1) * float64(peak))
+	// No work fails for want of a cache: there is as much of it as there is room for. Its last piece may take more than its size.
+	for left := min(cache, p.spare(measuredStream)-measuredPiece); left > 0; left -= measuredPiece {
+		if err := p.take(&st.measured, min(left, measuredPiece), measuredStream); err != nil {
+			break
 		}
-		if t.stream == measuredStream {
-			p.drop(&st.measured)
+	}
+	p.drop(&st.measured)
+	for left := peak - kept; left > 0; left -= measuredPiece {
+		if err := p.take(&st.measured, min(left, measuredPiece), 0); err != nil {
+			return err
 		}
 	}
 	for left := min(kept, peak); left > 0; left -= measuredPiece {
@@ -350,5 +368,9 @@ func (p *process) outOfMemory(f *Failure) {
 		p.outcome.FirstFailure = f
 	}
 	p.log.text("ERROR: %v", f.OOM)
-	p.segments("out of memory", f.OOM)
+	if p.log.w != nil {
+		held := p.refused.held
+		held.Header, held.Requested = p.log.head(), f.OOM.Requested
+		p.log.write(held.AppendLine)
+	}
 }

@@ -1,0 +1,115 @@
+package simulator
+
+import (
+	"errors"
+	"fmt"
+
+	"vramsoak/parser"
+	"vramsoak/pipeline/allocator"
+	"vramsoak/pipeline/models"
+	"vramsoak/pipeline/scenario"
+)
+
+// A refusal is what was there when an allocation failed, before the work that asked for it gave back what it had taken.
+type refusal struct {
+	of    part // the allocation was for
+	parts []Part
+	held  parser.SegmentMap
+}
+
+// refuse notes what is there when an allocation fails.
+func (p *process) refuse(of part) {
+	level := p.level()
+	p.refused = refusal{of: of, parts: p.onCard(p.ledger.present(), level.Reserved, level.Allocated)}
+	if p.log.w != nil {
+		p.refused.held = p.segmentMap("out of memory")
+	}
+}
+
+// failed makes a failure of an error, nil where it is not the allocator's. wants is what the work would have come to: see
+// [Failure.Wants].
+func (p *process) failed(file int, stage string, err error, wants func() (int64, error)) *Failure {
+	oom, ok := errors.AsType[*allocator.OutOfMemoryError](err)
+	if !ok {
+		return nil
+	}
+	of := p.ledger.parts[p.refused.of]
+	f := &Failure{File: file, Stage: stage, What: fmt.Sprintf("%s of %s", of.Kind, of.Name), OOM: oom, Parts: p.refused.parts}
+	if of.Name == "" {
+		f.What = string(of.Kind)
+	}
+	var bad error
+	if f.Wants, bad = wants(); bad != nil {
+		f.Wants = oom.Allocated + oom.Requested // an expression without a value, of a pass that did not begin
+	}
+	return f
+}
+
+// residentWants is what would be allocated were all models loaded that stay.
+func (p *process) residentWants() (int64, error) {
+	sum := p.ledger.allocated
+	for _, m := range p.models {
+		if m.Resident && len(m.weights.blocks) == 0 {
+			sum += m.bytes
+		}
+	}
+	return sum, nil
+}
+
+// stageWants is what would be allocated at the most in the pass that failed, or the stage's first one, had it gone on.
+func (p *process) stageWants(st *stage) (int64, error) {
+	v := p.working
+	v.Batch = min(v.Batch, max(1, v.Items))
+	sum := p.ledger.allocated
+	if st.Footprint != nil {
+		peak, _ := footprint(st, v)
+		return sum - st.measured.bytes - st.keeps.bytes + peak, nil
+	}
+	for _, m := range st.models {
+		sum -= p.ledger.parts[m.outputs.part].Bytes - m.outputs.bytes // of a pass that came to no end
+		if len(m.weights.blocks) == 0 {
+			sum += m.bytes
+		}
+	}
+	results := int64(0)
+	for _, t := range st.tensors {
+		count, err := number(t.Count, v)
+		if err != nil {
+			return 0, err
+		}
+		bytes, err := t.Bytes(v)
+		if err != nil {
+			return 0, err
+		}
+		missing := int64(count)*bytes - t.bytes
+		if t.Each == scenario.Pass {
+			for _, h := range t.blocks[:min(t.mark, len(t.blocks))] {
+				missing += h.bytes
+			}
+		}
+		if t.isResult() {
+			results += max(0, missing)
+		} else {
+			sum += max(0, missing)
+		}
+	}
+	item, err := itemSeconds(st, v)
+	if err != nil {
+		return 0, err
+	}
+	most := sum
+	for _, m := range st.models {
+		if m.passes.of == nil {
+			continue
+		}
+		pass := m.passes.of.Forward(m.input(v.Batch, item), m.passes.dtype)
+		most = max(most, sum+models.Peak(pass))
+		for _, a := range pass {
+			if a.To == models.Output {
+				sum += a.Bytes
+			}
+		}
+		sum -= m.outputs.bytes
+	}
+	return max(most, sum+results), nil
+}
