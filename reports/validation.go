@@ -96,7 +96,9 @@ type Refusal struct {
 	Requested   int64  `json:"requested"`
 	FreeInSum   int64  `json:"free_in_sum"` // of the device, and in the allocator's cache
 	LargestFree int64  `json:"largest_free"`
-	// Fragmentation says that enough was free, and the card was not full: only not in one piece.
+	// Missing is what the card lacks for all that was still to come, were all that is free in one piece; 0: nothing.
+	Missing int64 `json:"missing,omitempty"`
+	// Fragmentation says that enough was free for all that was still to come, only not in one piece.
 	Fragmentation bool   `json:"fragmentation,omitempty"`
 	Parts         []Part `json:"parts,omitempty"`   // of what was in use
 	Picture       string `json:"picture,omitempty"` // the command line that draws it

@@ -64,7 +64,7 @@ func TestValidation(t *testing.T) {
 	none := *v
 	none.Smallest, none.Others = nil, nil
 	full := none
-	full.Failure = &Refusal{File: 1, Stage: "Data", What: "data", Requested: gib(2), FreeInSum: gib(1), LargestFree: gib(1), Parts: []Part{{"context", mib(480)}, {"data", gib(13)}}}
+	full.Failure = &Refusal{File: 1, Stage: "Data", What: "data", Requested: gib(2), FreeInSum: gib(1), LargestFree: gib(1), Missing: gib(1), Parts: []Part{{"context", mib(480)}, {"data", gib(13)}}}
 	full.Smallest = &Change{
 		Kind: "clear policy and pipeline's code", Cost: "time, work", Answer: Tight, Files: 200, Need: gib(14), Share: 0.875, Speed: 40,
 		Edits: []Edit{

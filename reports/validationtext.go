@@ -52,10 +52,8 @@ func (t *textWriter) refusal(v *Validation) {
 			}
 			t.WriteString(command + "\n")
 		}
-	case r.FreeInSum >= r.Requested:
-		t.under("The card is full, and what is left is in pieces" + holding(r.Parts))
 	default:
-		t.under(fmt.Sprintf("Too little is free: %s are missing", parser.FormatBytes(r.Requested-r.FreeInSum)) + holding(r.Parts))
+		t.under(fmt.Sprintf("Too little is free: %s are missing", parser.FormatBytes(r.Missing)) + holding(r.Parts))
 	}
 }
 

@@ -41,7 +41,7 @@ func (r *simulatedRun) describe(s *subject, v *reports.Validation) {
 	}
 	v.Retry = r.outcome.FirstPressure
 	if f := r.outcome.FirstFailure; f != nil {
-		v.Failure = refusal(f, v.Total, float64(s.policy.Peak.Max))
+		v.Failure = refusal(f)
 	}
 	if r.Answer == validation.Fails {
 		var which []string
@@ -82,50 +82,18 @@ func partName(p simulator.Part) string {
 	return fmt.Sprintf("%s of %s", p.Kind, p.Name)
 }
 
-// refusal is an allocation that failed. What is free in sum is free on the device or in the cache, as far as a memory
-// fraction allows it. It is fragmentation where enough was free, and the card would not have been full with it.
-func refusal(f *simulator.Failure, total int64, full float64) *reports.Refusal {
+// refusal is an allocation that failed.
+func refusal(f *simulator.Failure) *reports.Refusal {
 	r := &reports.Refusal{File: f.File, Stage: f.Stage, What: f.What, Recovered: f.Recovered, Parts: partsOf(f.Parts)}
 	if kind, name, ok := strings.Cut(f.What, " of "); ok {
 		r.What = partName(simulator.Part{Kind: simulator.PartKind(kind), Name: name})
 	}
 	if o := f.OOM; o != nil {
-		r.Parts = withRest(r.Parts, r.What, o.Allocated+beside(f.Parts))
-		fresh := o.DeviceFree
-		if o.Fraction {
-			fresh = min(fresh, o.Allowed-o.Reserved)
-		}
-		r.Requested, r.FreeInSum, r.LargestFree = o.Requested, max(0, fresh)+o.Reserved-o.Allocated, max(fresh, o.LargestFree)
-		r.Fragmentation = r.FreeInSum >= r.Requested && float64(total-r.FreeInSum+r.Requested) <= full*float64(total)
+		r.Requested, r.FreeInSum, r.LargestFree = o.Requested, f.Free(), f.LargestFree()
+		r.Missing, r.Fragmentation = f.Missing(), f.Fragmented()
 		r.Message = o.Error()
 	}
 	return r
-}
-
-// beside is what is on the card beside PyTorch's memory.
-func beside(parts []simulator.Part) int64 {
-	var sum int64
-	for _, p := range parts {
-		if p.Kind == simulator.Context || p.Kind == simulator.Others {
-			sum += p.Bytes
-		}
-	}
-	return sum
-}
-
-// withRest adds what was allocated and is no part yet: of a model or tensors, the pieces that fit before the one that did not.
-func withRest(parts []reports.Part, what string, sum int64) []reports.Part {
-	for _, p := range parts {
-		sum -= p.Bytes
-	}
-	if sum <= 0 {
-		return parts
-	}
-	if i := slices.IndexFunc(parts, func(p reports.Part) bool { return p.What == what }); i >= 0 {
-		parts[i].Bytes += sum
-		return parts
-	}
-	return append(parts, reports.Part{What: what, Bytes: sum})
 }
 
 // proposals puts what a search found into a validation.

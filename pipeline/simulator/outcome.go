@@ -86,17 +86,31 @@ type Failure struct {
 
 // Free is what was there in sum when the allocation failed: cached, and not yet reserved.
 func (f *Failure) Free() int64 {
+	return f.OOM.Reserved - f.OOM.Allocated + f.unreserved()
+}
+
+// unreserved is what the driver would still give, as far as a memory fraction allows it.
+func (f *Failure) unreserved() int64 {
 	unreserved := f.OOM.DeviceFree
 	if f.OOM.Fraction {
 		unreserved = min(unreserved, f.OOM.Allowed-f.OOM.Reserved)
 	}
-	return f.OOM.Reserved - f.OOM.Allocated + max(0, unreserved)
+	return max(0, unreserved)
 }
+
+// Missing is by how much the card is too small for all that was still to come, were all that is free in one piece; 0: it is
+// not.
+func (f *Failure) Missing() int64 {
+	return max(0, max(f.OOM.Requested, f.Wants-f.OOM.Allocated)-f.Free())
+}
+
+// LargestFree is the largest block that there was, in the cache or not yet reserved.
+func (f *Failure) LargestFree() int64 { return max(f.OOM.LargestFree, f.unreserved()) }
 
 // Fragmented says that what the allocation asked for was there in sum, and not in one piece, and all that was still to come
 // in sum, too: with memory in one piece it would have fitted.
 func (f *Failure) Fragmented() bool {
-	return f.OOM != nil && f.Free() >= max(f.OOM.Requested, f.Wants-f.OOM.Allocated)
+	return f.OOM != nil && f.Missing() == 0
 }
 
 // A FileOutcome is what became of one file.

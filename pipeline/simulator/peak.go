@@ -8,11 +8,16 @@ func (p *process) notePeak() Level {
 	peak := Level{Allocated: s.Allocated.Peak, Reserved: s.Reserved.Peak}
 	// Beside what the allocator reserves nothing on the card changes.
 	peak.Used = p.device.Total() - p.device.Free() - s.Reserved.Current + peak.Reserved
-	p.alloc.ResetPeak()
-	p.call(trace.Op{Kind: trace.ResetPeak})
+	p.forgetPeak()
 	p.high.raise(peak)
 	p.outcome.Peak.raise(peak)
 	return peak
+}
+
+// forgetPeak begins anew to look for the highest levels.
+func (p *process) forgetPeak() {
+	p.alloc.ResetPeak()
+	p.call(trace.Op{Kind: trace.ResetPeak})
 }
 
 func (l *Level) raise(to Level) {

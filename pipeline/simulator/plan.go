@@ -144,8 +144,13 @@ func (p *plan) model(of scenario.Model) (*model, error) {
 	m.outputs = holding{name: of.ID, part: p.ledger.part(Activations, of.ID)}
 	p.named[of.ID] = append(p.named[of.ID], &m.weights, &m.outputs)
 	if of.Model == "" {
-		for left := of.Weights; left > 0; left -= pieces {
-			m.sizes = append(m.sizes, min(left, pieces))
+		for left := of.Weights; left > 0; {
+			size := int64(pieces)
+			if left < 2*pieces {
+				size = left
+			}
+			m.sizes = append(m.sizes, size)
+			left -= size
 		}
 		m.bytes = of.Weights
 		return m, nil

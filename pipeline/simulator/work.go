@@ -333,13 +333,19 @@ func (p *process) spare(stream allocator.Stream) int64 {
 func (p *process) measured(st *stage, v scenario.Vars) error {
 	peak, kept := footprint(st, v)
 	cache := int64(max(0, st.Footprint.Reserved-1) * float64(peak))
-	// No work fails for want of a cache: there is as much of it as there is room for. Its last piece may take more than its size.
-	for left := min(cache, p.spare(measuredStream)-measuredPiece); left > 0; left -= measuredPiece {
-		if err := p.take(&st.measured, min(left, measuredPiece), measuredStream); err != nil {
-			break
+	if cache > 0 {
+		p.notePeak()
+		// No work fails for want of a cache: there is as much of it as there is room for beside the work. Its last piece may take
+		// more than its size.
+		for left := min(cache, p.spare(measuredStream)-peak-measuredPiece); left > 0; left -= measuredPiece {
+			if err := p.take(&st.measured, min(left, measuredPiece), measuredStream); err != nil {
+				break
+			}
 		}
+		p.drop(&st.measured)
+		p.forgetPeak() // of what was never in use
+		p.ledger.begin()
 	}
-	p.drop(&st.measured)
 	for left := peak - kept; left > 0; left -= measuredPiece {
 		if err := p.take(&st.measured, min(left, measuredPiece), 0); err != nil {
 			return err

@@ -1,0 +1,134 @@
+package simulator_test
+
+import (
+	"strings"
+	"testing"
+
+	"vramsoak/parser"
+	"vramsoak/pipeline/simulator"
+)
+
+// refused is the map of segments that a log has of its first failed allocation.
+func refused(t *testing.T, log string) parser.SegmentMap {
+	t.Helper()
+	for record, err := range parser.Read(strings.NewReader(log), "test.log") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, ok := record.(parser.SegmentMap); ok && m.Requested > 0 {
+			return m
+		}
+	}
+	t.Fatal("no map of a failed allocation")
+	return parser.SegmentMap{}
+}
+
+// What is said of a failed allocation is what was there then, as PyTorch's message has it, not what was left when the work
+// had given back what it held.
+func TestRefusalIsOfTheFailure(t *testing.T) {
+	for name, src := range map[string]string{
+		"a pass": `
+gpu: {total: 2GiB, context: 0}
+models: [{id: asr, model: whisper-small, dtype: float16, resident: true}]
+stages: [{name: A, models: [asr], items: 64, item_seconds: 30, batch: 64}]
+`,
+		"weights": `
+gpu: {total: 100MiB, context: 20MiB}
+models: [{id: m, weights: 150MiB}]
+stages: [{name: A, models: [m]}]
+`,
+		"tensors of a pass": `
+gpu: {total: 100MiB, context: 20MiB}
+stages: [{name: A, tensors: [{name: a, size: 30MiB, count: 4, each: pass}]}]
+`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			log, o := run(t, src, simulator.Options{Files: 1})
+			oom := o.FirstFailure.OOM
+			held := refused(t, log)
+			var reserved, allocated int64
+			for _, s := range held.Segments {
+				reserved += s.Size
+				for _, b := range s.Blocks {
+					if b.State == parser.BlockAllocated {
+						allocated += b.Size
+					}
+				}
+			}
+			if reserved != oom.Reserved || allocated != oom.Allocated || held.Used != oom.DeviceTotal-oom.DeviceFree {
+				t.Errorf("the map has %d reserved, %d allocated, %d used; PyTorch's message has %d, %d, %d", reserved, allocated, held.Used,
+					oom.Reserved, oom.Allocated, oom.DeviceTotal-oom.DeviceFree)
+			}
+			sum := int64(0)
+			for _, p := range o.FirstFailure.Parts {
+				sum += p.Bytes
+			}
+			if sum != oom.DeviceTotal-oom.DeviceFree {
+				t.Errorf("parts of %d in all, want the %d that are in use", sum, oom.DeviceTotal-oom.DeviceFree)
+			}
+		})
+	}
+}
+
+// It is fragmentation where memory in one piece would do for all that is still to come, not for the one allocation.
+func TestFragmented(t *testing.T) {
+	for _, c := range []struct {
+		name, src  string
+		fragmented bool
+		missing    int64 // MiB
+	}{
+		// Nine pieces of 10 MiB leave 10 MiB of which 4 are the context's.
+		{"a model larger than the card", "gpu: {total: 100MiB, context: 4MiB}\nmodels: [{id: m, weights: 200MiB, resident: true}]\nstages: [{name: A}]\n", false, 104},
+		// Two files keep 1 MiB each in front of 19 MiB of a segment of 20: of 60 MiB 20 are left, and 18 + 18 + 20 are free.
+		{"in pieces", `
+gpu: {total: 60MiB, context: 0}
+stages:
+  - name: Data
+    once: true
+    tensors: [{name: kept, size: 2MiB, until: run}, {name: first, size: 18MiB}, {name: more, size: 2MiB, until: run}]
+  - {name: A, tensors: [{name: a, size: 38MiB}, {name: b, size: 18MiB}]}
+`, true, 0},
+		// The same with more to come than there is.
+		{"in pieces, and too much", `
+gpu: {total: 60MiB, context: 0}
+stages:
+  - name: Data
+    once: true
+    tensors: [{name: kept, size: 2MiB, until: run}, {name: first, size: 18MiB}, {name: more, size: 2MiB, until: run}]
+  - {name: A, tensors: [{name: a, size: 41MiB}, {name: b, size: 19MiB}]}
+`, false, 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, o := run(t, c.src, simulator.Options{Files: 1})
+			f := o.FirstFailure
+			if f == nil {
+				t.Fatal("nothing failed")
+			}
+			if f.Fragmented() != c.fragmented || f.Missing() != c.missing<<20 {
+				t.Errorf("fragmented: %t, %d missing, want %t, %d MiB: %+v", f.Fragmented(), f.Missing(), c.fragmented, c.missing, f.OOM)
+			}
+		})
+	}
+}
+
+// Weights of which only the size is known take that size, and no more.
+func TestWeightsBySize(t *testing.T) {
+	_, o := run(t, "gpu: {total: 8GiB, context: 504MiB}\nmodels: [{id: m, weights: 6.2GiB, resident: true}]\nstages: [{name: A, models: [m]}]\n", simulator.Options{})
+	if o.FirstFailure != nil || o.Peak.Reserved > o.Peak.Allocated+2<<20 {
+		t.Errorf("got %+v reserved, want what is allocated to 2 MiB", o.Peak)
+	}
+}
+
+// What a measured stage had reserved beside what it used is cache: it neither fails nor counts as used.
+func TestMeasuredCacheFailsNothing(t *testing.T) {
+	src := "gpu: {total: %s, context: 512MiB}\nfiles: {count: 3}\nstages: [{name: T, footprint: {base: 2GiB, reserved: 3}}]\n"
+	for card, reserved := range map[string]int64{"16GiB": 6 << 30, "4GiB": 3 << 30} {
+		_, o := run(t, strings.Replace(src, "%s", card, 1), simulator.Options{})
+		if o.FirstFailure != nil || o.FirstPressure > 0 || o.Peak.Allocated != 2<<30 {
+			t.Errorf("on %s: got %+v, first pressure in file %d, %+v, want 2 GiB allocated and none", card, o.FirstFailure, o.FirstPressure, o.Peak)
+		}
+		if o.Peak.Reserved < reserved || o.Peak.Reserved > reserved+512<<20 {
+			t.Errorf("on %s: got %d reserved, want %d and up to 512 MiB more", card, o.Peak.Reserved, reserved)
+		}
+	}
+}
