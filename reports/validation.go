@@ -41,6 +41,8 @@ type Validation struct {
 	// command needed.
 	Footprints []Footprint `json:"footprints,omitempty"`
 	Live       []Footprint `json:"live,omitempty"`
+	// LiveFailed are the files of the real command that did not end well, or in which memory ran out.
+	LiveFailed []LiveFailure `json:"live_failed,omitempty"`
 }
 
 // An Answer is what a validation comes to.
@@ -147,6 +149,7 @@ func ValidationText(w io.Writer, v *Validation, rep *check.Report, opts TextOpti
 	t := newTextWriter(opts)
 	t.fold = true
 	t.wrap(t.paint(rep.Verdict, strings.ToUpper(string(v.Answer)))+": "+validationHeadline(v), "  ")
+	t.liveFailures(v.LiveFailed)
 	t.refusal(v)
 	if v.Answer == Fails || v.Answer == Unsure {
 		t.found(v, rep)

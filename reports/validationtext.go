@@ -80,7 +80,7 @@ func (t *textWriter) under(s string) {
 
 // proposals writes the smallest change, with what to edit, and the others that were proved.
 func (t *textWriter) proposals(v *Validation) error {
-	if v.Answer == Fits || v.Answer == Unsure {
+	if v.Answer == Fits || v.Answer == Unsure || v.Answer == DoesNotFit && v.Failure == nil { // only the real command failed
 		return nil
 	}
 	t.WriteByte('\n')

@@ -20,8 +20,8 @@ const batchMax = 10_000_000
 
 // inputs are the files of a batch, in order. Each source is a folder (its manifest.json, or else every file in it by
 // name), a manifest, a list (.txt, one path a line), or a file itself. The length that no manifest gives is that of the
-// header of a WAV file, else unknown. The error names everything that is not there.
-func inputs(sources []string) ([]harness.Input, error) {
+// header of a WAV file, else unknown. The error names everything that is not there, and the flag that named it.
+func inputs(flag string, sources []string) ([]harness.Input, error) {
 	var all []harness.Input
 	var errs []error
 	for _, source := range sources {
@@ -30,7 +30,7 @@ func inputs(sources []string) ([]harness.Input, error) {
 			err = missing(files)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("--files %s: %w", source, err))
+			errs = append(errs, fmt.Errorf("%s %s: %w", flag, source, err))
 		}
 		all = append(all, files...)
 	}

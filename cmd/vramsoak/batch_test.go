@@ -74,7 +74,7 @@ func TestInputLengths(t *testing.T) {
 	write("c.wav", string(wav[:44+8000]))
 	lengths := func(source string) map[string]float64 {
 		t.Helper()
-		files, err := inputs([]string{source})
+		files, err := inputs("--files", []string{source})
 		if err != nil {
 			t.Fatal(err)
 		}

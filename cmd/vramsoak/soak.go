@@ -268,7 +268,7 @@ func (o soakOptions) batch(past *resumed) ([]harness.Input, error) {
 	if past != nil {
 		return readBatch(past.dir)
 	}
-	return inputs(o.files)
+	return inputs("--files", o.files)
 }
 
 // newRun makes a run folder, with all that it takes to resume the run before its first process is started.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vramsoak/harness/check"
+	"vramsoak/pipeline/profile"
 	"vramsoak/pipeline/scenario"
 	"vramsoak/pipeline/validation"
 	"vramsoak/reports"
@@ -180,43 +181,53 @@ func readSubject(path string, opts validateOptions) (*subject, error) {
 // answer is the validation, and the report that its verdict is of.
 func answer(ctx context.Context, s *subject, opts validateOptions) (*reports.Validation, *check.Report, error) {
 	v := &reports.Validation{Scenario: s.Name, Card: s.card, Total: s.GPU.Total, Files: s.files}
+	var learned []profile.Comparison
 	if opts.profile != "" {
 		var err error
-		if v.Footprints, err = s.measureBy(opts.profile); err != nil {
+		if learned, err = s.measureBy(opts.profile); err != nil {
 			return nil, nil, err
 		}
+		v.Footprints = footprints(learned)
 	}
+	var live *liveRun
 	var predicted *simulatedRun // without what was measured live
 	if opts.live.on {
-		p, err := opts.live.run(ctx, s.policy)
-		if err != nil {
+		var err error
+		if live, err = opts.live.run(ctx, s.policy, s.Env); err != nil {
 			return nil, nil, err
 		}
 		if predicted, err = s.simulate(s.Scenario, s.all(), false); err != nil {
 			return nil, nil, err
 		}
-		v.Live = s.compareLive(p)
+		v.Live, v.LiveFailed = s.compareLive(live.profile), live.failures
 	}
 	r, err := s.simulate(s.Scenario, s.all(), false)
 	if err != nil {
 		return nil, nil, err
 	}
-	if f := doubt(r.Highest().Stage, v.Footprints); f != nil {
-		r.report.Join(*f)
+	for _, f := range []*check.Finding{doubt(r.Highest().Stage, "the profile", v.Footprints), doubt(r.Highest().Stage, "the command's log", v.Live)} {
+		if f != nil {
+			r.report.Join(*f)
+		}
 	}
-	if predicted != nil && differ(predicted.Answer, r.Answer) {
-		r.report.Join(check.Finding{
-			Check: check.Peak, Verdict: check.Undecided, Subject: "live",
-			Message: fmt.Sprintf("by estimates it %s, by two files of the command it %s; soak some fifty, learn a profile from that "+
-				"(vramsoak profile), and validate with --profile", says(predicted.Answer), says(r.Answer)),
-		})
+	if err := s.longerFiles(r, learned); err != nil {
+		return nil, nil, err
+	}
+	simulated, failed := r.Answer, ""
+	if predicted != nil {
+		r.against(predicted)
+		simulated = r.Answer
+		failed = s.failedLive(r, live)
 	}
 	r.settle()
 	r.describe(s, v)
 	if f := v.Failure; f != nil && f.Fragmentation && opts.profile == "" && !opts.live.on {
 		f.Picture = pictureCommand(s.Path, opts)
 	}
-	if r.Answer <= validation.Unsure {
+	if failed != "" {
+		v.Why = failed
+	}
+	if r.Answer <= validation.Unsure || failed != "" && simulated <= validation.Unsure { // in the file there is nothing to be mended
 		return v, r.report, nil
 	}
 	stage := r.Highest().Stage

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -47,13 +49,24 @@ func (o *liveOptions) check() error {
 		return errors.New("--live: expected a command to run, found none; put it after --, such as: --live --batch audio/ -- python transcribe.py {}")
 	case o.on && len(o.batch) == 0:
 		return errors.New("--live: expected files to feed, found none; name them with --batch")
+	case o.on && o.feed == "" && harness.FeedOf(o.command) == harness.FeedNone:
+		return errors.New("--live: expected {} or {list} in the command's arguments, where the path of the file, or of a list of them, " +
+			"goes, found neither; a command that reads paths from its standard input takes --feed stdin")
 	}
 	return nil
 }
 
-// run runs the real command over the first two files, and learns from its log.
-func (o *liveOptions) run(ctx context.Context, policy check.Policy) (*profile.Profile, error) {
-	files, err := inputs(o.batch)
+// A liveRun is what became of the files that the real command was given.
+type liveRun struct {
+	profile  *profile.Profile // nil where no file ended well
+	total    int64            // of the card; 0 where the log does not say
+	failures []reports.LiveFailure
+}
+
+// run runs the real command over the first two files, and learns from its log. The command has the environment that the file
+// gives.
+func (o *liveOptions) run(ctx context.Context, policy check.Policy, env map[string]string) (*liveRun, error) {
+	files, err := inputs("--batch", o.batch)
 	if err != nil {
 		return nil, err
 	}
@@ -66,10 +79,16 @@ func (o *liveOptions) run(ctx context.Context, policy check.Policy) (*profile.Pr
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // what is left of it is the system's to clear
+	display := newDisplay(os.Stderr)
+	defer display.close()
 	cfg := harness.Config{
 		Command: o.command, Files: files[:min(liveFiles, len(files))], Feed: harness.Feed(o.feed), Timeout: o.timeout,
-		OnCrash: harness.CrashStop, Dir: dir, Version: version(), Dialects: dialects, Reaper: true,
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Dir: dir, Version: version(), Dialects: dialects, Reaper: true, Progress: display.show,
+		// What became of a file is said in the answer.
+		Logger: slog.New(slog.NewTextHandler(display, &slog.HandlerOptions{Level: slog.LevelError})),
+	}
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		cfg.Env = append(cfg.Env, name+"="+env[name])
 	}
 	if o.feed == "" {
 		cfg.Feed = harness.FeedOf(o.command)
@@ -83,25 +102,40 @@ func (o *liveOptions) run(ctx context.Context, policy check.Policy) (*profile.Pr
 	defer stop()
 	cfg.Kill = kill
 	outcome, err := harness.Run(ctx, cfg)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("--live: %w", err)
+	case outcome.Reason == harness.ReasonInterrupted:
+		return nil, errors.New("--live: interrupted")
 	}
 	tl, _, err := readOptions{}.timeline(runLogs(dir), &parser.Builder{})
-	if err == nil {
-		var p *profile.Profile
-		if p, err = profile.Learn(tl); err == nil {
-			return p, nil
-		}
+	if _, nothing := errors.AsType[nothingError](err); nothing && outcome.Diagnostic == "" { // its log is about to go
+		return nil, errors.New("--live: expected checkpoints from the command, found none; have it print lines such as " +
+			"\"[GPU Memory] Before Transcription: Allocated: 0.18GB\", or name its dialect in the policy\n" + lastWords(runLogs(dir)))
 	}
-	if outcome.Diagnostic != "" {
-		err = errors.New(outcome.Diagnostic)
+	switch {
+	case err != nil && outcome.Diagnostic != "": // which says more
+		return nil, errors.New("--live: " + outcome.Diagnostic)
+	case err != nil:
+		return nil, fmt.Errorf("--live: %w", err)
 	}
-	return nil, fmt.Errorf("--live: the command's files tell nothing: %w\n%s", err, lastWords(runLogs(dir)))
+	r := &liveRun{failures: liveFailures(tl), total: totalOf(tl)}
+	r.profile, err = profile.Learn(tl)
+	switch {
+	case outcome.Diagnostic != "" && len(r.failures) == 0: // with the last lines
+		return nil, fmt.Errorf("--live: %s", outcome.Diagnostic)
+	case err != nil && len(r.failures) == 0:
+		return nil, fmt.Errorf("--live: the command's files tell nothing: %w\n%s", err, lastWords(runLogs(dir)))
+	}
+	return r, nil
 }
 
 // compareLive holds what was measured live against the prediction for files of that length, stage by stage. Where it is far off, what
 // was measured takes the prediction's place, in proportion where the batch has longer files.
 func (s *subject) compareLive(p *profile.Profile) []reports.Footprint {
+	if p == nil {
+		return nil
+	}
 	same := s.Clone()
 	if p.Longest > 0 {
 		same.Files.Low, same.Files.High = p.Longest, p.Longest

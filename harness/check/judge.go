@@ -220,6 +220,16 @@ func (r *Report) Join(findings ...Finding) {
 	r.Verdict = whole(r.Findings)
 }
 
+// Unsettle has what fails of a check be undecided, where what it was judged by does not suffice.
+func (r *Report) Unsettle(of string) {
+	for i := range r.found {
+		if f := &r.found[i]; f.Check == of && f.Verdict == Fail {
+			f.Verdict = Undecided
+		}
+	}
+	r.Join()
+}
+
 // fold makes one finding of those that say the same of several ledgers, where nothing is measured: a job of 64 ranks has no
 // total 64 times. marks are what the ledgers' subjects end with.
 func fold(findings []Finding, marks []string) []Finding {

@@ -23,8 +23,11 @@ type Comparison struct {
 	Seconds float64
 	// Measured and Estimated are 0 where they are not known.
 	Measured, Estimated int64
-	Ratio               float64 // Measured / Estimated; 0 where one is not known
-	Note                string  // what to keep in mind; "" where there is nothing
+	// AtMost is more than Measured where such a file is longer than those that were measured, and how the stage grows with the
+	// length is not known: what it may take then.
+	AtMost int64
+	Ratio  float64 // Measured / Estimated; 0 where one is not known
+	Note   string  // what to keep in mind; "" where there is nothing
 }
 
 // Apply puts the measured footprints on the stages of the same name, the measured context and what is resident onto the card, and a
@@ -48,7 +51,8 @@ func (p *Profile) Apply(s *scenario.Scenario) []Comparison {
 			continue
 		}
 		used[st.Name] = true
-		c.Used, c.Measured, c.Note = Measured, m.Upper(seconds), p.note(m, seconds)
+		c.Used, c.Measured, c.Note = Measured, m.Upper(seconds), m.note(seconds)
+		c.AtMost = m.atMost(s.Files)
 		if c.Estimated > 0 {
 			c.Ratio = float64(c.Measured) / float64(c.Estimated)
 		}
@@ -84,16 +88,36 @@ func (p *Profile) card(s *scenario.Scenario) {
 	}
 }
 
-// note says what a measurement does not cover.
-func (p *Profile) note(m *Stage, seconds float64) string {
-	const beyond = 1.1
-	if p.Longest > 0 && seconds > beyond*p.Longest {
-		if m.PerSecond > 0 {
-			return fmt.Sprintf("files of %.4g s, measured up to %.4g s: the line is drawn on", seconds, p.Longest)
-		}
-		return fmt.Sprintf("files of %.4g s, measured up to %.4g s: longer ones may take more", seconds, p.Longest)
+// beyond is how much longer than those that were measured files may be without being called longer.
+const beyond = 1.1
+
+// atMost is what a stage may take in the longest of the files. Of files of several lengths that differ by no more than the spread, on
+// both sides of the middle, the steepest line goes up by that twice from the shortest to the longest. Of files of one length nothing is
+// known: at most the stage takes in proportion to it. Where the log has no lengths its files may have been the shortest.
+func (s *Stage) atMost(files scenario.Files) int64 {
+	upper := s.Upper(files.High)
+	longest := s.Longest
+	if longest == 0 {
+		longest = files.Low
 	}
-	return m.Note
+	switch {
+	case s.PerSecond > 0 || files.High <= beyond*longest:
+		return upper
+	case s.Longest > 0 && s.Longest-s.Shortest >= leastVaried*s.Longest:
+		return upper + int64(2*float64(s.Spread)/(s.Longest-s.Shortest)*(files.High-s.Longest))
+	}
+	return int64(float64(upper) * files.High / longest)
+}
+
+// note says what a measurement does not cover.
+func (s *Stage) note(seconds float64) string {
+	if s.Longest > 0 && seconds > beyond*s.Longest {
+		if s.PerSecond > 0 {
+			return fmt.Sprintf("files of %.4g s, measured up to %.4g s: the line is drawn on", seconds, s.Longest)
+		}
+		return fmt.Sprintf("files of %.4g s, measured up to %.4g s: longer ones may take more", seconds, s.Longest)
+	}
+	return s.Note
 }
 
 // Text is how far apart the figures of a comparison are, in words.

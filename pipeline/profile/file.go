@@ -40,6 +40,9 @@ func (p *Profile) Write(w io.Writer) error {
 	b.WriteString("stages:\n")
 	for _, s := range p.Stages {
 		fmt.Fprintf(&b, "  - name: %s\n    files: %d\n", strconv.Quote(s.Name), s.Files)
+		if s.Shortest != p.Shortest || s.Longest != p.Longest {
+			fmt.Fprintf(&b, "    audio: {shortest: %s, longest: %s} # seconds, of those that the line is drawn through\n", decimal(s.Shortest), decimal(s.Longest))
+		}
 		size("    ", "base", s.Base)
 		fmt.Fprintf(&b, "    per_second: %s # bytes per second of audio\n", decimal(s.PerSecond))
 		size("    ", "spread", s.Spread)
@@ -67,6 +70,11 @@ func Read(src []byte, name string) (*Profile, error) {
 	p := &Profile{}
 	if body := r.Document(src, "a profile, schema: "+Schema, "vramsoak profile RUN -o profile.yaml writes one"); body != nil {
 		r.profile(body, p)
+	}
+	for i := range p.Stages {
+		if s := &p.Stages[i]; s.Longest == 0 {
+			s.Shortest, s.Longest = p.Shortest, p.Longest
+		}
 	}
 	if err := r.Err(); err != nil {
 		return nil, err
@@ -116,9 +124,12 @@ func (r reader) stages(n ast.Node) []Stage {
 			"peak":            r.Size(&s.Peak, "a size"),
 			"kept":            r.Size(&s.Kept, "a size"),
 			"kept_per_second": r.decimal(&s.KeptPerSecond),
-			"reserved":        r.decimal(&s.Reserved),
-			"seconds":         r.decimal(&s.Seconds),
-			"note":            r.Text(&s.Note, "a text of one line"),
+			"audio": func(n ast.Node) {
+				r.Mapping(n, strictyaml.Fields{"shortest": r.decimal(&s.Shortest), "longest": r.decimal(&s.Longest)})
+			},
+			"reserved": r.decimal(&s.Reserved),
+			"seconds":  r.decimal(&s.Seconds),
+			"note":     r.Text(&s.Note, "a text of one line"),
 		})
 		switch {
 		case len(found) == 0:

@@ -217,7 +217,9 @@ func (s *samples) fit(name string) Stage {
 	for _, p := range s.peaks {
 		st.Peak = max(st.Peak, int64(p.y))
 	}
-	st.Base, st.PerSecond, st.Spread, st.Note = line(s.warm(s.peaks, s.hidden))
+	points := s.warm(s.peaks, s.hidden)
+	st.Base, st.PerSecond, st.Spread, st.Note = line(points)
+	st.Shortest, st.Longest = lengths(points)
 	st.Spread = max(s.resolution, st.Spread)
 	st.Kept, st.KeptPerSecond, _, _ = line(s.warm(s.kept, nil))
 	return st
@@ -252,12 +254,18 @@ func (s *samples) warm(points []point, hidden []bool) []point {
 	return all
 }
 
-// slopeOf is the slope over the length of the files; note says why there is none.
-func slopeOf(points []point) (perSecond float64, note string) {
-	shortest, longest := points[0].x, points[0].x
+// lengths are the least and the largest x.
+func lengths(points []point) (shortest, longest float64) {
+	shortest = points[0].x
 	for _, p := range points {
 		shortest, longest = min(shortest, p.x), max(longest, p.x)
 	}
+	return shortest, longest
+}
+
+// slopeOf is the slope over the length of the files; note says why there is none.
+func slopeOf(points []point) (perSecond float64, note string) {
+	shortest, longest := lengths(points)
 	const least = 5 // files through which to draw a line
 	switch {
 	case longest == 0:

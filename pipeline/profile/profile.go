@@ -28,6 +28,9 @@ type Profile struct {
 type Stage struct {
 	Name  string
 	Files int
+	// Shortest and Longest are the lengths of the files that the line is drawn through, in seconds of audio: of all, but for the first
+	// of each process, which loads and warms up, and those whose peak is hidden. 0 where the log does not say.
+	Shortest, Longest float64
 	// Base and PerSecond are the line: bytes above the stage's start, and per second of audio.
 	Base      int64
 	PerSecond float64

@@ -89,11 +89,13 @@ func TestLearn(t *testing.T) {
 			want := profile.Stage{
 				Name: "Transcription", Files: 9, Base: gib, PerSecond: float64(2 * mib), Spread: 512 * mib,
 				Peak: gib + 300*2*mib + 512*mib, KeptPerSecond: 64000, Reserved: 1.25, Seconds: 0.1,
+				Shortest: 90, Longest: 300, // without the first
 			}
 			if peaks == "reset" {
 				want.Reserved = 1
 			}
 			if peaks == "ever" { // the longest file hides the peaks of those after it: only two are left, beside the first
+				want.Shortest = 120
 				want.Base, want.PerSecond = gib+(120+300)*mib+256*mib, 0
 				want.Spread, want.KeptPerSecond, want.Kept = gib+600*mib+512*mib-want.Base, got.KeptPerSecond, got.Kept
 				want.Note = "2 files are too few for a slope over their length, it takes 5"
@@ -188,7 +190,7 @@ profile.yaml:2:8: expected a whole number of 1 or more, found "0"
 profile.yaml:3:16: expected a size with its unit, found "480"; write 480MiB, or 480B if it is so few bytes
 profile.yaml:5:5: expected a name for the stage, found "{base: 1GiB}"
 profile.yaml:6:27: expected a number of 0 or more, found "-1"
-profile.yaml:6:31: expected one of the keys base, files, kept, kept_per_second, name, note, peak, per_second, reserved, seconds, spread (did you mean "base"?), found "bse"
+profile.yaml:6:31: expected one of the keys audio, base, files, kept, kept_per_second, name, note, peak, per_second, reserved, seconds, spread (did you mean "base"?), found "bse"
 profile.yaml:7:12: expected a name that no other stage has, found "A"`,
 		},
 	} {
@@ -226,7 +228,7 @@ stages:
 	want := []profile.Comparison{
 		{
 			Stage: "Transcription", Used: profile.Measured, Seconds: 600, Measured: gib + 1200*mib, Estimated: gib + 600*mib,
-			Ratio: 2224.0 / 1624.0, Note: "files of 600 s, measured up to 300 s: the line is drawn on",
+			AtMost: gib + 1200*mib, Ratio: 2224.0 / 1624.0, Note: "files of 600 s, measured up to 300 s: the line is drawn on",
 		},
 		{Stage: "Diarization", Used: profile.Estimated, Seconds: 600, Estimated: gib, Note: "the profile has no such stage"},
 		{Stage: "Alignment", Used: profile.Unused, Seconds: 600, Note: "the scenario has no such stage"},
@@ -246,6 +248,32 @@ stages:
 	}
 	if text := got[0].Text(); text != "measured 2.17 GiB, estimated 1.59 GiB: +37 %" {
 		t.Errorf("got %q", text)
+	}
+}
+
+// Where the profile has no slope and the batch has longer files, a stage may take more than was measured.
+func TestApplyLonger(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		seconds []int
+		want    int64
+	}{
+		// 120, 300 and 180 s: 1384 MiB in the middle, 240 MiB less than in the longest. Twice that over 180 s, for 300 s more.
+		{"few", []int{60, 120, 300, 180}, gib + 600*mib + 800*mib},
+		{"alike", []int{300, 300, 300, 300, 300, 300}, 2 * (gib + 600*mib)},
+		// The first loads and warms up: one of 150 s is left.
+		{"one", []int{600, 150}, 4 * (gib + 300*mib)},
+		{"slope", []int{60, 120, 300, 180, 240, 90}, gib + 1200*mib},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := scenario.Read([]byte("files: {count: 10, seconds: 60-600}\nstages: [{name: Transcription}]\n"), "p.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := learn(t, batch{seconds: c.seconds}.log()).Apply(s)[0]; got.AtMost != c.want {
+				t.Errorf("got at most %d MiB, measured %d, want at most %d", got.AtMost/mib, got.Measured/mib, c.want/mib)
+			}
+		})
 	}
 }
 
