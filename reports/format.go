@@ -165,7 +165,7 @@ func peakText(p check.HighWater) string {
 	}
 	s := parser.FormatBytes(bytes) + " " + what
 	if p.Total > 0 {
-		s += fmt.Sprintf(" (%.1f %% of %s)", 100*float64(bytes)/float64(p.Total), parser.FormatBytes(p.Total))
+		s += fmt.Sprintf(" (%s of %s)", shareText(float64(bytes)/float64(p.Total)), parser.FormatBytes(p.Total))
 	}
 	return s
 }

@@ -90,7 +90,7 @@ func (p *picture) bound() {
 	}
 	if len(p.limits) == 0 {
 		p.notes = append(p.notes, "The 70 % line ("+bytesOf(0.70*p.total)+" of "+bytesOf(p.total)+
-			") lies above this plot: the highest reading is "+ratioText(p.high/p.total)+".")
+			") lies above this plot: the highest reading is "+shareText(p.high/p.total)+".")
 	}
 }
 
@@ -194,5 +194,3 @@ func (s series) style() draw.LineStyle {
 	}
 	return sty
 }
-
-func ratioText(f float64) string { return quantity(f, f, check.Ratio) }

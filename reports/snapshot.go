@@ -232,9 +232,9 @@ func frameText(f *snapshot.Frame) string {
 
 func shareOf(part, whole int64) string {
 	if whole == 0 {
-		return "0.0 %"
+		return shareText(0)
 	}
-	return strconv.FormatFloat(100*float64(part)/float64(whole), 'f', 1, 64) + " %"
+	return shareText(float64(part) / float64(whole))
 }
 
 func seconds(micros int64) string { return strconv.FormatFloat(float64(micros)/1e6, 'f', 3, 64) + " s" }

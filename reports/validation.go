@@ -212,4 +212,4 @@ func highest(stages []StageNeed) StageNeed {
 	return most
 }
 
-func shareText(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
+func shareText(share float64) string { return check.Quantity(share, check.Ratio) }

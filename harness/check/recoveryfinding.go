@@ -120,4 +120,4 @@ func ofFiles(n, all int) string {
 	return fmt.Sprintf("%d of %d files", n, all)
 }
 
-func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
+func percent(share float64) string { return Quantity(share, Ratio) }

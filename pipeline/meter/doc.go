@@ -14,6 +14,7 @@ import (
 	"fmt"
 
 	"vramsoak/parser"
+	"vramsoak/pipeline/allocator"
 )
 
 // A Device is memory that a pipeline works in: a [GPU] or the [Host].
@@ -39,24 +40,10 @@ func (e *OutOfMemoryError) Error() string {
 	allocated, reserved, total := r.Bytes(parser.Allocated), r.Bytes(parser.Reserved), r.Bytes(parser.Total)
 	requested := "an unknown size"
 	if e.Requested > 0 {
-		requested = formatSize(e.Requested)
+		requested = allocator.FormatSize(e.Requested)
 	}
 	return fmt.Sprintf("out of memory. Tried to allocate %s. Device %d has a total capacity of %s of which %s is free. "+
 		"Of the allocated memory %s is allocated, and %s is reserved but unallocated.",
-		requested, e.Device, formatSize(total), formatSize(max(0, total-reserved)),
-		formatSize(allocated), formatSize(max(0, reserved-allocated)))
-}
-
-// formatSize is format_size of c10/core/CachingDeviceAllocator.h.
-func formatSize(n int64) string {
-	switch {
-	case n <= 1024:
-		return fmt.Sprintf("%d bytes", n)
-	case n <= parser.MiB:
-		return fmt.Sprintf("%.2f KiB", float64(n)/float64(parser.KiB))
-	case n <= parser.GiB:
-		return fmt.Sprintf("%.2f MiB", float64(n)/float64(parser.MiB))
-	default:
-		return fmt.Sprintf("%.2f GiB", float64(n)/float64(parser.GiB))
-	}
+		requested, e.Device, allocator.FormatSize(total), allocator.FormatSize(max(0, total-reserved)),
+		allocator.FormatSize(allocated), allocator.FormatSize(max(0, reserved-allocated)))
 }

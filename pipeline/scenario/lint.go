@@ -316,7 +316,7 @@ func (l *linter) environment() {
 		_, set := env[name]
 		switch {
 		case !set:
-		case name != winner:
+		case winner != "" && name != winner:
 			l.warn("two-confs", "env:"+name, "one of "+winner+" and "+name, "both", winner+" wins and "+name+" is not read: delete one of the two")
 		case name == newVariable:
 			l.warn("conf-variable", "env:"+name, cudaVariable, name, "PyTorch reads it from 2.9 on; older ones ignore it, and the newer ones still read "+cudaVariable)

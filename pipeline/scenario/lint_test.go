@@ -32,6 +32,7 @@ var lintCases = []struct{ rule, src, want string }{
 	{"expression", stage("tensors: [{name: t, shape: [300 - 2 * seconds]}]"), `1:47: expected a number of 0 or more for every file, found 300 - 2 * seconds = -300 in a file of 300 s`},
 	{"expression", stage("items: 10 / batch"), `1:27: expected items by seconds, file, files, total and free, found "10 / batch"; items come first, then the batch`},
 	{"resident-freed", "models: [{id: a, weights: 1GiB, resident: true}]\nstages: [{name: A, models: [a], cleanups: [{name: C, frees: [a]}]}]\n", `2:44: expected a model that is not resident, found "a"; resident: true is for a model that is never freed: leave out one of the two`},
+	{"conf-variable", "env:\n  PYTORCH_HIP_ALLOC_CONF: expandable_segments:true\n", `2:3: warning: expected PYTORCH_CUDA_ALLOC_CONF, found PYTORCH_HIP_ALLOC_CONF; only PyTorch for AMD cards reads it`},
 	{"two-confs", "env:\n  PYTORCH_CUDA_ALLOC_CONF: max_split_size_mb:64\n  PYTORCH_ALLOC_CONF: max_split_size_mb:32\n", `3:3: warning: expected one of PYTORCH_CUDA_ALLOC_CONF and PYTORCH_ALLOC_CONF, found both; PYTORCH_CUDA_ALLOC_CONF wins and PYTORCH_ALLOC_CONF is not read: delete one of the two`},
 	{"two-confs", "env:\n  PYTORCH_HIP_ALLOC_CONF: max_split_size_mb:64\n  PYTORCH_CUDA_ALLOC_CONF: max_split_size_mb:32\n", `2:3: warning: expected one of PYTORCH_CUDA_ALLOC_CONF and PYTORCH_HIP_ALLOC_CONF, found both; PYTORCH_CUDA_ALLOC_CONF wins and PYTORCH_HIP_ALLOC_CONF is not read: delete one of the two`},
 	{"conf-variable", "env: {PYTORCH_ALLOC_CONF: max_split_size_mb:64}\n", `1:7: warning: expected PYTORCH_CUDA_ALLOC_CONF, found PYTORCH_ALLOC_CONF; PyTorch reads it from 2.9 on; older ones ignore it, and the newer ones still read PYTORCH_CUDA_ALLOC_CONF`},
@@ -101,4 +102,17 @@ func lint(t *testing.T, src string) (message, severity string) {
 		all = append(all, m.Error())
 	}
 	return strings.Join(all, "\n"), "warning"
+}
+
+func TestWithSettings(t *testing.T) {
+	for _, c := range []struct{ conf, setting, want string }{
+		{"", "a:1", "a:1"},
+		{"a:2,b:3", "a:1", "b:3,a:1"},
+		{"r:[256:1,512:2,>:8],b:3", "b:4", "r:[256:1,512:2,>:8],b:4"},
+		{" a:1 , b:2 ", "c:3", "a:1,b:2,c:3"},
+	} {
+		if got := scenario.WithSettings(c.conf, c.setting); got != c.want {
+			t.Errorf("WithSettings(%q, %q) = %q, want %q", c.conf, c.setting, got, c.want)
+		}
+	}
 }

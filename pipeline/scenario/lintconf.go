@@ -27,9 +27,9 @@ const (
 var confVariables = []string{cudaVariable, hipVariable, newVariable}
 
 // AllocConf is the allocator's setting that is in force, and the variable that has it; both are "" where none is set. The
-// variable for AMD cards counts only where there is no other.
+// variable for AMD cards is never: the cards here are NVIDIA's.
 func (s *Scenario) AllocConf() (variable, conf string) {
-	for _, name := range []string{cudaVariable, newVariable, hipVariable} {
+	for _, name := range []string{cudaVariable, newVariable} {
 		if conf, set := s.Env[name]; set {
 			return name, conf
 		}
@@ -84,6 +84,18 @@ func optionsOf(conf string) []option {
 		begin = i + 1
 	}
 	return all
+}
+
+// WithSettings is an allocator's configuration with settings in the place of those of the same name.
+func WithSettings(conf string, settings ...string) string {
+	var kept []string
+	for _, o := range optionsOf(conf) {
+		replaced := slices.ContainsFunc(settings, func(s string) bool { return strings.HasPrefix(s, o.key+":") })
+		if text := strings.TrimSpace(o.text); text != "" && !replaced {
+			kept = append(kept, text)
+		}
+	}
+	return strings.Join(append(kept, settings...), ",")
 }
 
 // conf judges a setting: what PyTorch refuses is an error, what does nothing or not what it seems is a warning.

@@ -64,6 +64,12 @@ const (
 	WithRun   Span = "run"
 )
 
+// Outlives says that the span is longer than another.
+func (s Span) Outlives(other Span) bool {
+	spans := []Span{Pass, WithStage, WithFile, WithRun}
+	return slices.Index(spans, s) > slices.Index(spans, other)
+}
+
 // Bytes is the size of one of the tensor, in bytes.
 func (t Tensor) Bytes(v Vars) (int64, error) {
 	if len(t.Shape) == 0 {

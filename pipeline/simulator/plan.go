@@ -59,11 +59,7 @@ type tensor struct {
 }
 
 // isResult says that the tensor is made by the work, not for it.
-func (t *tensor) isResult() bool { return spanOrder(t.Until) > spanOrder(t.Each) }
-
-func spanOrder(s scenario.Span) int {
-	return slices.Index([]scenario.Span{scenario.Pass, scenario.WithStage, scenario.WithFile, scenario.WithRun}, s)
-}
+func (t *tensor) isResult() bool { return t.Until.Outlives(t.Each) }
 
 // A cleanup frees holdings.
 type cleanup struct {

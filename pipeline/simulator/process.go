@@ -50,7 +50,8 @@ func (p *process) start() error {
 	overhead := min(p.capacity, p.scenario.GPU.Context+p.occupied)
 	p.device = allocator.NewDevice(allocator.DeviceConfig{Total: p.capacity, Overhead: overhead})
 	if p.trace != nil {
-		p.called = p.trace(trace.Settings{Conf: environment(p.scenario), Capacity: p.capacity, Overhead: overhead})
+		_, conf := p.scenario.AllocConf()
+		p.called = p.trace(trace.Settings{Conf: conf, Capacity: p.capacity, Overhead: overhead})
 	}
 	p.alloc = allocator.New(p.device, p.config)
 	p.charged = allocator.Stats{}
@@ -218,14 +219,6 @@ func (p *process) onCard(allocated []Part, reserved, sum int64) []Part {
 		}
 	}
 	return allocated
-}
-
-// environment is what a process's allocator reads of its environment.
-func environment(s *scenario.Scenario) string {
-	if conf, ok := s.Env["PYTORCH_CUDA_ALLOC_CONF"]; ok {
-		return conf
-	}
-	return s.Env["PYTORCH_ALLOC_CONF"]
 }
 
 // repeating says whether an allocator has no memory of the past but what lies where: with garbage collection it counts how

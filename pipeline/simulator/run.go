@@ -64,7 +64,7 @@ func Run(s *scenario.Scenario, o Options) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	conf := environment(s)
+	_, conf := s.AllocConf()
 	config, err := allocator.ParseConfig(conf)
 	if err != nil {
 		return nil, fmt.Errorf("%s: env: PYTORCH_CUDA_ALLOC_CONF: %w", s.Path, err)

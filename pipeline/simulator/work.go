@@ -57,7 +57,7 @@ func (st *stage) own(yield func(*holding) bool, all bool) {
 		}
 	}
 	for _, t := range st.tensors {
-		if spanOrder(t.Until) <= spanOrder(scenario.WithStage) && !yield(&t.holding) {
+		if !t.Until.Outlives(scenario.WithStage) && !yield(&t.holding) {
 			return
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	yamlparser "github.com/goccy/go-yaml/parser"
+
+	"vramsoak/parser/strictyaml"
 )
 
 // An Edit is a value of a scenario file that is to be written in the place of another.
@@ -54,7 +56,7 @@ func (d *document) edit(value any, path ...any) Edit {
 		if !ok {
 			continue
 		}
-		at := node.GetToken().Position
+		at := strictyaml.Where(node)
 		e.Line, e.Column = at.Line, at.Column
 		if old := d.value(path...); n == len(path) && old != nil {
 			e.Old = oneLine(old)

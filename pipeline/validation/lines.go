@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"vramsoak/pipeline/models"
 	"vramsoak/pipeline/scenario"
@@ -53,7 +52,7 @@ func settings(d *document, s *scenario.Scenario) line {
 	old := s.Env[confVariable]
 	var changes [][]Edit
 	set := func(more []Edit, settings ...string) {
-		if conf := withSettings(old, settings...); conf != old {
+		if conf := scenario.WithSettings(old, settings...); conf != old {
 			e := d.edit(conf, "env", confVariable)
 			e.Export = "export " + confVariable + "=" + conf
 			changes = append(changes, append([]Edit{e}, more...))
@@ -71,28 +70,6 @@ func settings(d *document, s *scenario.Scenario) line {
 		set(fraction, "garbage_collection_threshold:"+threshold)
 	}
 	return list(Setting, false, changes...)
-}
-
-// withSettings is an allocator's configuration with settings in the place of those of the same name.
-func withSettings(conf string, settings ...string) string {
-	var kept []string
-	depth, start := 0, 0
-	for i, r := range conf + "," {
-		switch {
-		case r == '[':
-			depth++
-		case r == ']':
-			depth--
-		case r == ',' && depth == 0:
-			part := strings.TrimSpace(conf[start:min(i, len(conf))])
-			start = i + 1
-			name, _, _ := strings.Cut(part, ":")
-			if part != "" && !slices.ContainsFunc(settings, func(s string) bool { return strings.HasPrefix(s, strings.TrimSpace(name)+":") }) {
-				kept = append(kept, part)
-			}
-		}
-	}
-	return strings.Join(append(kept, settings...), ",")
 }
 
 // clears are the times at which torch.cuda.empty_cache may be called: at cleanups, around the stage that needs most or fails,
@@ -224,7 +201,7 @@ func code(d *document, s *scenario.Scenario) []line {
 			}
 			var changes [][]Edit
 			for _, span := range []scenario.Span{scenario.WithFile, scenario.WithStage, scenario.Pass} {
-				if longer(t.Until, span) {
+				if t.Until.Outlives(span) {
 					changes = append(changes, []Edit{d.edit(string(span), "stages", i, "tensors", k, "until")})
 				}
 			}
@@ -232,10 +209,4 @@ func code(d *document, s *scenario.Scenario) []line {
 		}
 	}
 	return out
-}
-
-// longer says that a span is longer than another.
-func longer(a, b scenario.Span) bool {
-	spans := []scenario.Span{scenario.Pass, scenario.WithStage, scenario.WithFile, scenario.WithRun}
-	return slices.Index(spans, a) > slices.Index(spans, b)
 }

@@ -172,7 +172,7 @@ func TestEdit(t *testing.T) {
 		text string
 		want func(*scenario.Scenario) bool
 	}{
-		{d.edit("int8", "models", 0, "dtype"), [2]int{6, 7}, "models[0].dtype: none -> int8", func(s *scenario.Scenario) bool { return s.Models[0].DType == "int8" }},
+		{d.edit("int8", "models", 0, "dtype"), [2]int{6, 5}, "models[0].dtype: none -> int8", func(s *scenario.Scenario) bool { return s.Models[0].DType == "int8" }},
 		{d.edit(5, "clear", "every"), [2]int{1, 1}, "clear.every: none -> 5", func(s *scenario.Scenario) bool { return s.Clear.Every == 5 }},
 		{d.edit([]string{"Enrollment"}, "clear", "before"), [2]int{1, 1}, "clear.before: none -> [Enrollment]", func(s *scenario.Scenario) bool { return s.Clear.Before[0] == "Enrollment" }},
 		{
@@ -249,19 +249,6 @@ func TestFormats(t *testing.T) {
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("%s: got %v, want %s", dtype, got, want)
-		}
-	}
-}
-
-func TestWithSettings(t *testing.T) {
-	for _, c := range []struct{ conf, setting, want string }{
-		{"", "a:1", "a:1"},
-		{"a:2,b:3", "a:1", "b:3,a:1"},
-		{"r:[256:1,512:2,>:8],b:3", "b:4", "r:[256:1,512:2,>:8],b:4"},
-		{" a:1 , b:2 ", "c:3", "a:1,b:2,c:3"},
-	} {
-		if got := withSettings(c.conf, c.setting); got != c.want {
-			t.Errorf("withSettings(%q, %q) = %q, want %q", c.conf, c.setting, got, c.want)
 		}
 	}
 }
