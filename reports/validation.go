@@ -23,8 +23,10 @@ type Validation struct {
 	Why string `json:"why,omitempty"`
 
 	Stages []StageNeed `json:"stages"`
-	// Headroom is what is left of the card at the highest need.
-	Headroom      int64          `json:"headroom"`
+	// Headroom is what is left of the card at the highest need, below 0 where it is more than the card has.
+	Headroom int64 `json:"headroom"`
+	// Larger is a card that holds what this one does not, or not well; nil where none was looked for.
+	Larger        *LargerCard    `json:"larger_card,omitempty"`
 	Fragmentation *FragmentedEnd `json:"fragmentation,omitempty"`
 	// Retry is the first file in which the allocator had to give its cache back and ask again, 0 where there was none; Failure
 	// the first allocation that failed, nil where there was none.
@@ -36,6 +38,9 @@ type Validation struct {
 	Smallest    *Change  `json:"smallest_change,omitempty"`
 	Others      []Change `json:"other_changes,omitempty"`
 	Simulations int      `json:"simulations"`
+
+	// Notes are findings on the log that were decided by what the card has to spare, a sentence each.
+	Notes []string `json:"notes,omitempty"`
 
 	// Footprints says of each stage whether it was estimated or measured, where a profile was given; Live is what the real
 	// command needed.
@@ -57,8 +62,16 @@ const (
 	Unsure     Answer = "undecided"
 )
 
+// A LargerCard is the smallest card of a table on which a batch fits.
+type LargerCard struct {
+	Card  string  `json:"card"`            // "24 GB"; "" where it fits on none
+	UpTo  string  `json:"up_to"`           // the largest of the table
+	Share float64 `json:"share,omitempty"` // of it
+}
+
 // A StageNeed is a stage at its highest need of the device: what is allocated, the context and others' memory. What the
-// allocator keeps beyond that it gives back when asked.
+// allocator keeps beyond that it gives back when asked. Where the batch does not fit, it is what the stage would need, and its
+// share may be above 1; Allocated, Reserved and Used are what it came to on the card.
 type StageNeed struct {
 	Stage     string  `json:"stage"`
 	Reached   bool    `json:"reached"` // by any file
@@ -118,8 +131,9 @@ type Change struct {
 	Files  int     `json:"files"`
 	Need   int64   `json:"need"`
 	Share  float64 `json:"share"`
-	Speed  float64 `json:"speed"` // seconds of audio in a second
-	Cost   string  `json:"cost"`  // for a person
+	Speed  float64 `json:"speed"`         // seconds of audio in a second
+	Cost   string  `json:"cost"`          // for a person
+	Why    string  `json:"why,omitempty"` // the answer is not fits, in one clause
 }
 
 // An Edit is a value to be written in the place of another, or a line to be added.
@@ -178,14 +192,24 @@ func validationHeadline(v *Validation) string {
 	s := fmt.Sprintf("%s on %s, %s", clean(v.Scenario), cardName(v), plural(v.Files, "file"))
 	switch {
 	case v.Failed > 0 && v.Failed == v.Files:
-		s += ": all fail"
+		s += ": all fail; "
 	case v.Failed == 1:
-		s += ": file " + number(v.FirstFailed) + " fails"
+		s += ": file " + number(v.FirstFailed) + " fails; "
 	case v.Failed > 0:
-		s += fmt.Sprintf(": %s fail, the first is file %s", number(v.Failed), number(v.FirstFailed))
+		s += fmt.Sprintf(": %s fail, the first is file %s; ", number(v.Failed), number(v.FirstFailed))
 	case len(v.Stages) > 0:
+		s += ": "
+	}
+	if len(v.Stages) > 0 {
 		most := highest(v.Stages)
-		s += fmt.Sprintf(": needs up to %s (%s), in %s", parser.FormatBytes(most.Need), shareText(most.Share), clean(most.Stage))
+		s += fmt.Sprintf("needs up to %s (%s), in %s", parser.FormatBytes(most.Need), shareText(most.Share), clean(most.Stage))
+	}
+	switch l := v.Larger; {
+	case l == nil:
+	case l.Card == "":
+		s += "; no card of up to " + l.UpTo + " holds it"
+	default:
+		s += fmt.Sprintf("; a card of %s holds it (%s)", l.Card, shareText(l.Share))
 	}
 	if v.Why != "" {
 		s += "; " + clean(v.Why)

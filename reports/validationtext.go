@@ -89,10 +89,10 @@ func (t *textWriter) proposals(v *Validation) error {
 		t.wrap(fmt.Sprintf("No change found that makes it fit, in %s", plural(v.Simulations, "simulation")), "  ")
 		return nil
 	}
-	makes := "makes it fit"
-	if c.Answer != Fits {
-		makes = "lets it run, though it does not fit well"
-	}
+	makes := map[Answer]string{
+		Fits: "makes it fit", Unsure: "lets it run; whether it fits in the long run is undecided", Tight: "lets it run, tightly",
+		Fails: "lets it run, though a check fails",
+	}[c.Answer]
 	t.wrap(fmt.Sprintf("Smallest change that %s: %s, costs %s", makes, clean(c.Kind), clean(c.Cost)), "  ")
 	for _, e := range c.Edits {
 		or := ""
@@ -173,6 +173,9 @@ func proof(c *Change, v *Validation) string {
 	if c.Answer != Fits {
 		text += ": " + string(c.Answer)
 	}
+	if c.Why != "" {
+		text += "; " + clean(c.Why)
+	}
 	return text
 }
 
@@ -218,13 +221,13 @@ func (t *textWriter) others(all []Change) error {
 
 // stageNeeds writes the stages, each with what its highest need is made up of.
 func (t *textWriter) stageNeeds(v *Validation) error {
-	if !slices.ContainsFunc(v.Stages, func(s StageNeed) bool { return s.Reached }) {
+	if !slices.ContainsFunc(v.Stages, StageNeed.known) {
 		return nil
 	}
 	rows := [][]string{{"Stage", "File", "Needs", "Share", "Made up of"}}
 	for _, s := range v.Stages {
 		name := clean(s.Stage)
-		if !s.Reached {
+		if !s.known() {
 			rows = append(rows, []string{name, "", "", "", "not reached"})
 			continue
 		}
@@ -257,6 +260,9 @@ func partsIn(s string, room int) []string {
 	return out
 }
 
+// known says that there is a need to show: the stage was reached, on the card or without its limit.
+func (s StageNeed) known() bool { return s.Reached || len(s.Parts) > 0 }
+
 // smallPart is the share of a need from which on a part is named.
 const smallPart = 0.01
 
@@ -272,7 +278,7 @@ func partsText(s StageNeed) string {
 		parts = append(parts[:small:small], others)
 	}
 	var text []string
-	if s.Allocated == 0 {
+	if s.Reached && s.Allocated == 0 {
 		text = append(text, "nothing of its own")
 	}
 	for _, p := range parts {
@@ -340,6 +346,9 @@ func (t *textWriter) room(v *Validation) {
 	}
 	if v.Retry > 0 && (v.Failure == nil || v.Retry < v.Failure.File) {
 		write(fmt.Sprintf("pressure: from file %s on the allocator gives its cache back to make room", number(v.Retry)))
+	}
+	for _, note := range v.Notes {
+		write("note: " + clean(note))
 	}
 }
 

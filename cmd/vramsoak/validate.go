@@ -230,6 +230,9 @@ func answer(ctx context.Context, s *subject, opts validateOptions) (*reports.Val
 	if r.Answer <= validation.Unsure || failed != "" && simulated <= validation.Unsure { // in the file there is nothing to be mended
 		return v, r.report, nil
 	}
+	if err := s.larger(r, v); err != nil {
+		return nil, nil, err
+	}
 	stage := r.Highest().Stage
 	if f := r.outcome.FirstFailure; f != nil && f.Stage != "" {
 		stage = f.Stage

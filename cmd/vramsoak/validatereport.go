@@ -21,10 +21,12 @@ func answerOf(a validation.Answer) reports.Answer {
 func (r *simulatedRun) describe(s *subject, v *reports.Validation) {
 	v.Answer, v.Failed, v.FirstFailed, v.Speed = answerOf(r.Answer), r.Failed, r.FirstFailed, r.Speed
 	v.Simulations = 1
-	for _, st := range r.Stages {
+	needs := r.needs()
+	for i, st := range needs.Stages {
+		on := r.Stages[i] // the card
 		need := reports.StageNeed{
-			Stage: st.Stage, Reached: st.Reached, File: st.File, Need: st.Need, Share: st.Share, Allocated: st.Allocated, Reserved: st.Reserved, Used: st.Used,
-			Cache: st.Cache,
+			Stage: st.Stage, Reached: on.Reached, File: st.File, Need: st.Need, Share: st.Share, Allocated: on.Allocated, Reserved: on.Reserved,
+			Used: on.Used, Cache: on.Cache,
 		}
 		if of := s.Stage(st.Stage); of != nil {
 			need.Measured = of.Footprint != nil
@@ -32,7 +34,8 @@ func (r *simulatedRun) describe(s *subject, v *reports.Validation) {
 		need.Parts = partsOf(st.Parts)
 		v.Stages = append(v.Stages, need)
 	}
-	v.Headroom = v.Total - r.Need
+	v.Headroom = v.Total - needs.Need
+	v.Notes = r.notes
 	if n := len(r.Fragmentation); n > 0 {
 		v.Fragmentation = &reports.FragmentedEnd{
 			Files: n, First: r.Fragmentation[0], Last: r.Fragmentation[n-1], Most: slices.Max(r.Fragmentation),
@@ -44,14 +47,27 @@ func (r *simulatedRun) describe(s *subject, v *reports.Validation) {
 		v.Failure = refusal(f)
 	}
 	if r.Answer == validation.Fails {
-		var which []string
-		for _, f := range r.report.Findings {
-			if f.Gates && f.Verdict == check.Fail {
-				which = append(which, f.Check+" of "+f.Subject)
-			}
-		}
-		v.Why = strings.Join(slices.Compact(which), ", ") + " fails"
+		v.Why = r.why()
 	}
+}
+
+// why names the checks that make an answer other than fits, in one clause.
+func (r *simulatedRun) why() string {
+	of, ends := check.Fail, " fails"
+	switch r.Answer {
+	case validation.Fails:
+	case validation.Unsure:
+		of, ends = check.Undecided, " is undecided"
+	default:
+		return ""
+	}
+	var which []string
+	for _, f := range r.report.Findings {
+		if f.Gates && f.Verdict == of {
+			which = append(which, f.Check+" of "+f.Subject)
+		}
+	}
+	return strings.Join(slices.Compact(which), ", ") + ends
 }
 
 // partsOf are what a need is made up of, without the allocator's cache.
@@ -110,7 +126,7 @@ func proposals(v *reports.Validation, found *validation.Found, path string) {
 func proposal(c validation.Change, path string) reports.Change {
 	out := reports.Change{
 		Kind: c.Kind(), Answer: answerOf(c.Answer), Failed: c.Failed, Files: c.Files, Need: c.Need, Share: c.Share, Speed: c.Speed,
-		Cost: c.Cost(),
+		Cost: c.Cost(), Why: c.Why,
 	}
 	for _, e := range c.Edits {
 		at := parser.Position{Path: path, Line: e.Line}
@@ -132,7 +148,7 @@ func (s *subject) cardTable() (*reports.CardTable, error) {
 	}
 	t := &reports.CardTable{Schema: reports.CardTableSchema, Scenario: s.Name, Files: s.files, Replaced: found.Replaced, Models: found.Models}
 	for i, card := range found.Cards {
-		t.Cards = append(t.Cards, fmt.Sprintf("%d GB", card.Size/parser.GiB))
+		t.Cards = append(t.Cards, sizeName(card))
 		var row []reports.CardFit
 		for _, r := range found.Cells[i] {
 			word := r.Word(float64(s.policy.Peak.Notice), float64(s.policy.Peak.Max))

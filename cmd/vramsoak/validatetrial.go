@@ -17,6 +17,9 @@ type simulatedRun struct {
 	validation.Assessment
 	outcome *simulator.Outcome
 	report  *check.Report // on its log
+	// unlimited is the batch on a device without limit, where an allocation failed on the card.
+	unlimited *validation.Assessment
+	notes     []string // on what was decided by more than the log
 }
 
 // trial is a simulation of a search that began at an answer: up to the first file that fails. Its log is judged where all files
@@ -30,6 +33,7 @@ func (s *subject) trial(began validation.Answer) validation.Trial {
 		if err != nil {
 			return validation.Result{}, err
 		}
+		r.Why = r.why()
 		return r.Result, nil
 	}
 }
@@ -67,6 +71,13 @@ func (s *subject) simulate(of *scenario.Scenario, files validation.Files, early 
 	if r.Answer < validation.Fails && slices.ContainsFunc(r.report.Findings, fails) {
 		r.Answer = validation.Fails
 	}
+	if r.Answer == validation.DoesNotFit {
+		if r.unlimited, err = s.withoutLimit(of, files, outcome); err != nil {
+			return nil, err
+		}
+	} else {
+		s.decideGrowth(r)
+	}
 	r.report.Join(s.onCard(r))
 	r.settle()
 	return r, nil
@@ -84,14 +95,15 @@ const cardSubject = "what the card must hold"
 
 // onCard is the finding on what the card must hold. It gates as the peak does.
 func (s *subject) onCard(r *simulatedRun) check.Finding {
-	share := r.Share
+	needs := r.needs()
+	share := needs.Share
 	f := check.Finding{
 		Check: check.Peak, Verdict: check.Pass, Subject: cardSubject, Unit: check.Ratio, Measured: &share,
 		Limit: new(float64(s.policy.Peak.Max)),
 	}
-	stage := r.Highest()
+	stage := needs.Highest()
 	f.File = stage.File
-	found := fmt.Sprintf("%s of %s in %s, the context and what others hold included", parser.FormatBytes(r.Need),
+	found := fmt.Sprintf("%s of %s in %s, the context and what others hold included", parser.FormatBytes(needs.Need),
 		parser.FormatBytes(s.GPU.Total), stage.Stage)
 	switch {
 	case r.Answer == validation.DoesNotFit:

@@ -25,6 +25,7 @@ type Result struct {
 	Need          int64   // the most that the device had to hold, in bytes: see StageNeed
 	Share         float64 // of the card
 	Speed         float64 // seconds of audio in a second
+	Why           string  // the answer is not fits, in one clause; "" where the need says it
 }
 
 // A Kind is a kind of change. They are in the order of what they cost: the earlier is the smaller change.

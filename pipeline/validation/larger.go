@@ -1,0 +1,34 @@
+package validation
+
+import (
+	"fmt"
+
+	"vramsoak/parser"
+	"vramsoak/pipeline/scenario"
+)
+
+// Larger is the smallest card of a table that is larger than the scenario's and on which the batch fits, as its simulation
+// shows; its Total is 0 where there is none. Those on which the need is more than the limit, a share of the card, are not tried.
+func Larger(s *scenario.Scenario, trial Trial, files int, need int64, limit float64) (card scenario.GPU, on Result, simulations int, err error) {
+	for _, gib := range CardSizes {
+		size := int64(gib) * parser.GiB
+		if size <= max(s.GPU.Size, s.GPU.Total) || float64(need) > limit*float64(size) {
+			continue
+		}
+		sized, err := scenario.Card(fmt.Sprintf("%dGiB", gib))
+		if err != nil {
+			return scenario.GPU{}, Result{}, simulations, err
+		}
+		with := s.Clone()
+		with.GPU = s.GPU.Replaced(sized)
+		simulations++
+		r, err := trial(with, Files{1, files})
+		if err != nil {
+			return scenario.GPU{}, Result{}, simulations, fmt.Errorf("%s on %d GiB: %w", s.Path, gib, err)
+		}
+		if r.Answer == Fits {
+			return with.GPU, r, simulations, nil
+		}
+	}
+	return scenario.GPU{}, Result{}, simulations, nil
+}
