@@ -197,7 +197,7 @@ func (r *Reader) Mapping(n ast.Node, known Fields) map[string]ast.Node {
 	return found
 }
 
-// List is the items of a list. A single name stands for a list of one.
+// List is the items of a list; nil where it is none, which was said.
 func (r *Reader) List(n ast.Node) []ast.Node {
 	node := r.Resolve(n)
 	list, ok := node.(*ast.SequenceNode)

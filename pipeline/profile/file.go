@@ -88,7 +88,7 @@ func (r reader) profile(body ast.Node, p *Profile) {
 	var schema string
 	found := r.Mapping(body, strictyaml.Fields{
 		"schema": strictyaml.OneOf(r.Reader, &schema, Schema),
-		"log":    r.Text(&p.Log, "the log that it was learnt from"),
+		"log":    r.Text(&p.Log, "the log that it was learned from"),
 		"files":  r.Integer(&p.Files, 1),
 		"audio": func(n ast.Node) {
 			r.Mapping(n, strictyaml.Fields{"shortest": r.decimal(&p.Shortest), "longest": r.decimal(&p.Longest)})

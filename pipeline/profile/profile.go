@@ -8,7 +8,7 @@ import (
 
 // A Profile is what a run's stages took. Sizes are bytes, times are seconds.
 type Profile struct {
-	Log   string // that it was learnt from
+	Log   string // that it was learned from
 	Files int    // that ended well
 	// Shortest and Longest are the lengths of the files in seconds of audio; 0 where the log does not say.
 	Shortest, Longest float64

@@ -12,7 +12,7 @@ import (
 	"vramsoak/pipeline/simulator"
 )
 
-// What is learnt of a simulated run, whose stages are known, predicts that run: each stage's peak within 5 %, or 32 MiB, in
+// What is learned of a simulated run, whose stages are known, predicts that run: each stage's peak within 5 %, or 32 MiB, in
 // which a footprint is cut up. The profile reads the checkpoints of the log only.
 func TestProfileOfSimulatedRunPredictsIt(t *testing.T) {
 	const files = 12

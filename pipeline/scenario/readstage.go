@@ -1,7 +1,9 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +40,7 @@ func (r *reader) models(n ast.Node) []Model {
 			r.Fail(item, "an id", "")
 		}
 		if slices.ContainsFunc(all, func(other Model) bool { return other.ID == m.ID }) {
-			r.Fail(orElse(found["id"], item), "an id that no other model has", "give each its own id")
+			r.Fail(cmp.Or(found["id"], item), "an id that no other model has", "give each its own id")
 		}
 		all = append(all, m)
 	}
@@ -74,22 +76,6 @@ func (r *reader) weightType(to *string) func(ast.Node) {
 		}
 		*to = s
 	}
-}
-
-func orElse(n, other ast.Node) ast.Node {
-	if n == nil {
-		return other
-	}
-	return n
-}
-
-func dtypes() []string {
-	var all []string
-	for name := range elementBytes {
-		all = append(all, name)
-	}
-	slices.Sort(all)
-	return all
 }
 
 func (r *reader) stages(n ast.Node, s *Scenario, references *[]func()) []Stage {
@@ -147,7 +133,7 @@ func (r *reader) stage(item ast.Node, path string, s *Scenario, references *[]fu
 			st.Tensors[i].Stream = st.Stream
 		}
 	}
-	return st, orElse(found["name"], item)
+	return st, cmp.Or(found["name"], item)
 }
 
 func (t Tensor) salted(stage string) Tensor {
@@ -213,7 +199,7 @@ func (r *reader) tensors(n ast.Node, stage string) []Tensor {
 					t.Shape = append(t.Shape, e)
 				}
 			}),
-			"dtype":  strictyaml.OneOf(r.Reader, &t.DType, dtypes()...),
+			"dtype":  strictyaml.OneOf(r.Reader, &t.DType, slices.Sorted(maps.Keys(elementBytes))...),
 			"each":   strictyaml.OneOf(r.Reader, &t.Each, Pass, WithStage),
 			"until":  strictyaml.OneOf(r.Reader, &t.Until, Pass, WithStage, WithFile, WithRun),
 			"count":  r.marked(path+".count", r.expression(&t.Count)),
@@ -230,10 +216,10 @@ func (r *reader) tensors(n ast.Node, stage string) []Tensor {
 		case (found["size"] == nil) == (found["shape"] == nil):
 			r.Fail(item, "either a size or a shape", "")
 		case t.Until == Pass && t.Each != Pass:
-			r.Fail(orElse(found["until"], item), "until: stage, file or run for what is allocated once a stage", "or add each: pass")
+			r.Fail(cmp.Or(found["until"], item), "until: stage, file or run for what is allocated once a stage", "or add each: pass")
 		}
 		if t.Name != "" && slices.ContainsFunc(all, func(other Tensor) bool { return other.Name == t.Name }) {
-			r.Fail(orElse(found["name"], item), "a name that no other tensor of the stage has", "give each its own name")
+			r.Fail(cmp.Or(found["name"], item), "a name that no other tensor of the stage has", "give each its own name")
 		}
 		all = append(all, t)
 	}
@@ -259,7 +245,7 @@ func (r *reader) cleanups(n ast.Node, path string, s *Scenario, stage *string, r
 		}
 		c.Name = strings.TrimSuffix(c.Name, " Cleanup")
 		if c.Name != "" && slices.ContainsFunc(all, func(other Cleanup) bool { return other.Name == c.Name }) {
-			r.Fail(orElse(found["name"], item), "a name that no other cleanup of the stage has", "give each its own name")
+			r.Fail(cmp.Or(found["name"], item), "a name that no other cleanup of the stage has", "give each its own name")
 		}
 		if named != nil {
 			frees := c.Frees
