@@ -62,7 +62,7 @@ func addSnapshot(picture *reports.Fragmentation, path string) error {
 	picture.Partial = true
 	for i := range snap.Devices {
 		d := &snap.Devices[i]
-		for _, m := range d.Maps(d.Analyze(snap.Annotations).Trace) {
+		for m := range d.Maps(d.Analyze(snap.Annotations).Trace) {
 			picture.Add(m)
 		}
 	}

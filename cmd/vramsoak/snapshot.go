@@ -51,7 +51,7 @@ To record one: torch.cuda.memory._record_memory_history() first, _dump_snapshot 
 	f.IntVar(&opts.device, "device", allDevices, "this device only; -1 for all")
 	f.StringVar(&opts.pprof, "pprof", "", "write what holds memory, now and at the peak, to this `file` for go tool pprof")
 	f.StringVar(&opts.trace, "trace", "", "write the events of one device to this `file` as a trace for vramsoak replay")
-	f.StringVar(&opts.log, "log", "", "write its segments, now, at the peak and where memory ran out, to this `file` as lines of a log")
+	f.StringVar(&opts.log, "log", "", fmt.Sprintf("write its segments, now, at the peak and where memory ran out (the first %d times), to this `file` as lines of a log", snapshot.MostMaps))
 	return cmd
 }
 
@@ -100,7 +100,7 @@ func runSnapshot(out io.Writer, path string, opts snapshotOptions) error {
 // writeMaps writes the segments of all devices as lines of a log.
 func writeMaps(w io.Writer, snap *snapshot.Snapshot, analyses []*snapshot.Analysis) error {
 	for i := range snap.Devices {
-		for _, m := range snap.Devices[i].Maps(analyses[i].Trace) {
+		for m := range snap.Devices[i].Maps(analyses[i].Trace) {
 			if _, err := w.Write(append(m.AppendLine(nil), '\n')); err != nil {
 				return err
 			}

@@ -109,7 +109,7 @@ type OutOfMemory struct {
 	Reserved   int64 `json:"reserved"`
 	Allocated  int64 `json:"allocated"`
 	Free       int64 `json:"free"`   // of what was reserved
-	Usable     int64 `json:"usable"` // of it, in the pool and of the stream of the request: what could have served it, in sum
+	Usable     int64 `json:"usable"` // of it, in the common pool and of the stream of the request: what could have served it, in sum
 	Largest    int64 `json:"largest_free"`
 	Site       Site  `json:"site"` // who asked
 }

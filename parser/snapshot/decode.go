@@ -91,11 +91,13 @@ func (o object) need(key string, k kind) (value, error) {
 // operation for each MiB.
 const sizeMax = int64(1) << 41
 
-// size is a number of bytes.
-func (o object) size(key string) (int64, error) {
+// size is a number of bytes that a device has.
+func (o object) size(key string) (int64, error) { return o.bytes(key, sizeMax) }
+
+func (o object) bytes(key string, most int64) (int64, error) {
 	v, err := o.need(key, integer)
-	if err == nil && (v.n < 0 || v.n > sizeMax) {
-		err = o.d.wrong(o.at, fmt.Sprintf("%s whose %q is from 0 to 2 TiB", o.what, key), fmt.Sprint(v.n))
+	if err == nil && (v.n < 0 || v.n > most) {
+		err = o.d.wrong(o.at, fmt.Sprintf("%s whose %q is from 0 to %s", o.what, key, parser.FormatBytes(most)), fmt.Sprint(v.n))
 	}
 	return v.n, err
 }
@@ -383,43 +385,49 @@ func (d *decoder) traces(o object, device func(int) *Device) error {
 		if err != nil {
 			return err
 		}
-		if len(events) == 0 {
-			continue
-		}
-		dev := device(index)
-		dev.Events = make([]Event, len(events))
-		for i, v := range events {
-			if dev.Events[i], err = d.event(v, o.at); err != nil {
+		kept := make([]Event, 0, len(events))
+		for _, v := range events {
+			e, known, err := d.event(v, o.at)
+			if err != nil {
 				return err
 			}
+			if known {
+				kept = append(kept, e)
+			}
+		}
+		if len(kept) > 0 {
+			device(index).Events = kept
 		}
 	}
 	return nil
 }
 
-func (d *decoder) event(v value, at uint32) (e Event, err error) {
+// event is one of a trace; not known are those that programs put there for themselves (user_defined, which
+// torch.cuda.memory records for annotations), and those of newer versions.
+func (d *decoder) event(v value, at uint32) (e Event, known bool, err error) {
 	o, err := d.object(v, "an event", at)
 	if err != nil {
-		return e, err
+		return e, false, err
 	}
-	action, ok := actions[o.text("action")]
-	if !ok {
-		return e, d.wrong(o.at, `an event whose "action" is alloc, free_requested, free_completed, segment_alloc, segment_free, `+
-			"segment_map, segment_unmap, snapshot or oom", fmt.Sprintf("%q", o.text("action")))
+	if _, err := o.need("action", text); err != nil {
+		return e, false, err
+	}
+	action, known := actions[o.text("action")]
+	if !known {
+		return e, false, nil
 	}
 	e.Action, e.Stream, e.Micros = action, uint64(o.int("stream")), o.int("time_us")
-	if e.Size, err = o.size("size"); err != nil {
-		return e, err
-	}
-	if action == OOM {
-		if e.DeviceFree, err = o.size("device_free"); err != nil {
-			return e, err
+	if action == OOM { // what nobody has can be asked for: N x N elements of a wrong N
+		if e.Size, err = o.bytes("size", math.MaxInt64); err == nil {
+			e.DeviceFree, err = o.size("device_free")
 		}
-	} else if e.Address, err = o.address("addr"); err != nil {
-		return e, err
+	} else if e.Size, err = o.size("size"); err == nil {
+		e.Address, err = o.address("addr")
 	}
-	e.Stack, err = d.stack(o)
-	return e, err
+	if err == nil {
+		e.Stack, err = d.stack(o)
+	}
+	return e, true, err
 }
 
 // settings are the allocator's, which older files do not have.
@@ -446,8 +454,8 @@ func (d *decoder) settings(o object) (*Settings, error) {
 	}
 	for i := range s.RoundupPower2Divisions {
 		n := divisions.int(strconv.Itoa(1 << i))
-		if n < 0 || n > 64 || n&(n-1) != 0 { // PyTorch asserts a power of 2; 64 is the most that its documentation has
-			return nil, d.wrong(divisions.at, "roundup_power2_divisions of 0 or a power of 2 up to 64", strconv.FormatInt(n, 10))
+		if n < 0 || n&(n-1) != 0 { // PyTorch asserts a power of 2, of any size
+			return nil, d.wrong(divisions.at, "roundup_power2_divisions of 0 or a power of 2", strconv.FormatInt(n, 10))
 		}
 		s.RoundupPower2Divisions[i] = n
 	}

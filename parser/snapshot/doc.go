@@ -16,5 +16,5 @@
 //
 // The format is PyTorch's (torch/csrc/cuda/Module.cpp, torch/csrc/cuda/memory_snapshot.cpp), in all of its forms since
 // 2023: blocks with a history, as they were then, or with frames, with and without traces, settings and annotations, a list of
-// segments alone (torch.cuda.memory_snapshot()), several devices. Keys that are not known are passed over.
+// segments alone (torch.cuda.memory_snapshot()), several devices. Keys and actions that are not known are passed over.
 package snapshot

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"iter"
 	"time"
 
 	"vramsoak/parser"
@@ -25,26 +26,42 @@ func (d *Device) Map() parser.SegmentMap {
 	return m
 }
 
+// MostMaps bounds how many of the allocations that failed [Device.Maps] shows: a program may try again thousands of times, and each
+// map has all blocks.
+const MostMaps = 100
+
 // Maps are the device's segments over the history: when it begins, after the event at which most was allocated, at each
-// allocation that failed, and in the end.
-func (d *Device) Maps(t *Trace) []parser.SegmentMap {
-	var out []parser.SegmentMap
-	if t != nil && t.Allocations > 0 {
-		m := d.first()
-		out = append(out, d.mapOf(m, "history begins", d.Events[0].Micros))
-		for i, e := range d.Events {
-			m.do(e, i)
-			if e.Action == OOM {
-				failed := d.mapOf(m, "out of memory", e.Micros)
-				failed.Requested, failed.Allowed = e.Size, m.reserved+e.DeviceFree // all that the process could have
-				out = append(out, failed)
-			}
-			if i == t.Peak.Event {
-				out = append(out, d.mapOf(m, "peak", e.Micros))
-			}
+// allocation that failed (the first [MostMaps]), and in the end. Each is made when it is asked for.
+func (d *Device) Maps(t *Trace) iter.Seq[parser.SegmentMap] {
+	return func(yield func(parser.SegmentMap) bool) {
+		if t == nil || t.Allocations == 0 || d.maps(t, yield) {
+			yield(d.Map())
 		}
 	}
-	return append(out, d.Map())
+}
+
+// maps are those before the end; false where no more is asked for.
+func (d *Device) maps(t *Trace, yield func(parser.SegmentMap) bool) bool {
+	m := d.first()
+	if !yield(d.mapOf(m, "history begins", d.Events[0].Micros)) {
+		return false
+	}
+	failures := 0
+	for i, e := range d.Events {
+		m.do(e, i)
+		if e.Action == OOM && failures < MostMaps {
+			failures++
+			failed := d.mapOf(m, "out of memory", e.Micros)
+			failed.Requested, failed.Allowed = e.Size, m.reserved+e.DeviceFree // all that the process could have
+			if !yield(failed) {
+				return false
+			}
+		}
+		if i == t.Peak.Event && !yield(d.mapOf(m, "peak", e.Micros)) {
+			return false
+		}
+	}
+	return true
 }
 
 func (d *Device) mapOf(m *memory, name string, micros int64) parser.SegmentMap {

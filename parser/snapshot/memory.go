@@ -17,6 +17,8 @@ type memory struct {
 	// unexplained counts the events that do not fit: a block that is freed in no segment, handed out twice.
 	unexplained int
 	divisions   [16]int64 // see Settings
+	// pools are the private pools of the segments that events allocated, by the event. Only the segments in the file tell.
+	pools map[int][2]int64
 }
 
 // A span is a segment.
@@ -25,7 +27,8 @@ type span struct {
 	size              int64
 	small, expandable bool
 	stream            uint64
-	held              []*held // by address
+	pool              [2]int64 // see Segment
+	held              []*held  // by address
 }
 
 func (s *span) end() uint64 { return s.address + uint64(s.size) }
@@ -48,12 +51,12 @@ const (
 
 // last is the memory when the trace ends.
 func (d *Device) last() *memory {
-	m := &memory{}
+	m := &memory{pools: map[int][2]int64{}}
 	if d.Settings != nil {
 		m.divisions = d.Settings.RoundupPower2Divisions
 	}
 	for _, seg := range d.Segments {
-		s := &span{address: seg.Address, size: seg.Size, small: seg.Small, expandable: seg.Expandable, stream: seg.Stream}
+		s := &span{address: seg.Address, size: seg.Size, small: seg.Small, expandable: seg.Expandable, stream: seg.Stream, pool: seg.Pool}
 		m.reserved += seg.Size
 		for _, b := range seg.Blocks {
 			if b.State != parser.BlockFree {
@@ -70,7 +73,7 @@ func (d *Device) last() *memory {
 // first is the memory when the trace begins.
 func (d *Device) first() *memory {
 	m := d.last()
-	for _, e := range slices.Backward(d.Events) {
+	for i, e := range slices.Backward(d.Events) {
 		switch e.Action {
 		case Alloc:
 			m.remove(e.Address)
@@ -80,9 +83,12 @@ func (d *Device) first() *memory {
 			m.insert(e, nil, -1)
 			m.wait(e.Address, true)
 		case SegmentAlloc, SegmentMap:
+			if n := m.at(e.Address); n < len(m.spans) && m.spans[n].pool != [2]int64{} {
+				m.pools[i] = m.spans[n].pool
+			}
 			m.unmap(e)
 		case SegmentFree, SegmentUnmap:
-			m.reserve(e)
+			m.reserve(e, i)
 		}
 	}
 	m.unexplained = 0 // what does not fit is counted when the events are done
@@ -123,7 +129,7 @@ func (m *memory) do(e Event, index int) {
 		m.wait(e.Address, true)
 		m.remove(e.Address)
 	case SegmentAlloc, SegmentMap:
-		m.reserve(e)
+		m.reserve(e, index)
 	case SegmentFree, SegmentUnmap:
 		m.unmap(e)
 	}
@@ -187,7 +193,7 @@ func (m *memory) round(size int64) int64 {
 	power := bits.Len64(uint64(size)) - 1
 	divisions := m.divisions[max(0, min(power-20, len(m.divisions)-1))]
 	grain := int64(blockGrain)
-	if divisions > 1 && size > blockGrain*divisions {
+	if divisions > 1 && (size-1)/blockGrain >= divisions { // more than 512 bytes a division
 		grain = max(1, int64(1)<<power/divisions)
 	}
 	return (size + grain - 1) / grain * grain
@@ -233,14 +239,16 @@ func (m *memory) wait(address uint64, pending bool) {
 }
 
 // reserve adds a segment, or a part to an expandable one.
-func (m *memory) reserve(e Event) {
+func (m *memory) reserve(e Event, index int) {
 	i := m.at(e.Address)
 	if e.Size == 0 || i < len(m.spans) && m.spans[i].address < e.Address+uint64(e.Size) {
 		m.unexplained++
 		return
 	}
 	expandable := e.Action == SegmentMap || e.Action == SegmentUnmap
-	s := &span{address: e.Address, size: e.Size, stream: e.Stream, expandable: expandable, small: e.Size == smallPages}
+	s := &span{
+		address: e.Address, size: e.Size, stream: e.Stream, expandable: expandable, small: e.Size == smallPages, pool: m.pools[index],
+	}
 	m.reserved += e.Size
 	if !expandable {
 		m.spans = slices.Insert(m.spans, i, s)
@@ -248,7 +256,7 @@ func (m *memory) reserve(e Event) {
 	}
 	if i < len(m.spans) && m.spans[i].expandable && m.spans[i].address == s.end() {
 		next := m.spans[i]
-		s.size, s.held, s.small = s.size+next.size, next.held, next.small
+		s.size, s.held, s.small, s.pool = s.size+next.size, next.held, next.small, next.pool
 		m.spans = slices.Delete(m.spans, i, i+1)
 	}
 	if i > 0 && m.spans[i-1].expandable && m.spans[i-1].end() == s.address {
@@ -289,7 +297,8 @@ func (m *memory) unmap(e Event) {
 	m.spans = slices.Replace(m.spans, i, i+1, rest...)
 }
 
-// A demand is a request that free memory is to serve: only blocks of its pool and stream can.
+// A demand is a request that free memory is to serve: only blocks of its size and stream can, and none of private pools. An event
+// does not tell whether the request was one of a private pool itself, as seldom ones are, while a CUDA graph is captured.
 type demand struct {
 	small  bool
 	stream uint64
@@ -302,7 +311,7 @@ func (m *memory) free(d demand) (all, usable, largest int64) {
 		gap := func(until uint64) {
 			n := int64(until - at)
 			all += n
-			if s.small == d.small && s.stream == d.stream {
+			if s.small == d.small && s.stream == d.stream && s.pool == ([2]int64{}) {
 				usable, largest = usable+n, max(largest, n)
 			}
 		}

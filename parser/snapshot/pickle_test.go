@@ -190,6 +190,12 @@ func FuzzRead(f *testing.F) {
 			if err := d.WriteTrace(&bytes.Buffer{}); err != nil {
 				t.Error(err)
 			}
+			for m := range d.Maps(a.Trace) {
+				m.AppendLine(nil)
+			}
+			if len(d.Events) > 0 {
+				d.Holding(len(d.Events) - 1)
+			}
 		}
 	})
 }

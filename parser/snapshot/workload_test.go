@@ -227,7 +227,7 @@ func TestMaps(t *testing.T) {
 	snap := readWorkload(t)
 	d := &snap.Devices[1]
 	var got []string
-	for _, m := range d.Maps(d.Analyze(nil).Trace) {
+	for m := range d.Maps(d.Analyze(nil).Trace) {
 		sums := m.Sums()
 		got = append(got, fmt.Sprintf("%s %s: %d reserved, %d allocated, %d largest free, %d requested, %d allowed",
 			m.Time.Format("05.000"), m.Name, sums.Reserved/mib, sums.Allocated/mib, sums.LargestFree/mib, m.Requested/mib, m.Allowed/mib))
