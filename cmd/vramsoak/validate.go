@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -70,6 +71,10 @@ run. --live runs two files of the real command first, and says how far from it t
 			}
 			if err := opts.live.check(); err != nil {
 				return err
+			}
+			if opts.table && (opts.gpu != "" || opts.profile != "" || opts.live.on) {
+				return errors.New("--table: expected none of --gpu, --profile and --live beside it; it is of cards of all sizes and models of all " +
+					"sizes, and what was measured is of one")
 			}
 			return runValidate(cmd.Context(), cmd.OutOrStdout(), args[0], opts)
 		},
@@ -242,6 +247,9 @@ func answer(ctx context.Context, s *subject, opts validateOptions) (*reports.Val
 	})
 	if err != nil {
 		return nil, nil, err
+	}
+	for _, err := range found.Refused {
+		fmt.Fprintf(os.Stderr, "vramsoak: %v\n", err)
 	}
 	proposals(v, found, s.Path)
 	return v, r.report, nil

@@ -68,8 +68,11 @@ func (s *subject) simulate(of *scenario.Scenario, files validation.Files, early 
 		r.Files, r.Failed = files.Count, files.Count-r.Files+r.Failed // those that were not begun
 	}
 	fails := func(f check.Finding) bool { return f.Gates && f.Verdict == check.Fail && f.Check != check.Peak }
-	if r.Answer < validation.Fails && slices.ContainsFunc(r.report.Findings, fails) {
+	switch {
+	case r.Answer < validation.Fails && slices.ContainsFunc(r.report.Findings, fails):
 		r.Answer = validation.Fails
+	case r.Answer < validation.Tight && r.report.Verdict == check.Fail:
+		r.Answer = validation.Tight // by check's peak
 	}
 	if r.Answer == validation.DoesNotFit {
 		if r.unlimited, err = s.withoutLimit(of, files, outcome); err != nil {
@@ -93,7 +96,8 @@ func (r *simulatedRun) settle() {
 // cardSubject is what the finding of [subject.onCard] is about.
 const cardSubject = "what the card must hold"
 
-// onCard is the finding on what the card must hold. It gates as the peak does.
+// onCard is the finding on what the card must hold. Where it fails it gates whatever the policy says, for the question is whether
+// the batch fits.
 func (s *subject) onCard(r *simulatedRun) check.Finding {
 	needs := r.needs()
 	share := needs.Share
@@ -117,5 +121,6 @@ func (s *subject) onCard(r *simulatedRun) check.Finding {
 	default:
 		f.Message = found
 	}
+	f.Gates = f.Verdict == check.Fail
 	return f
 }

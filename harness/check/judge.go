@@ -205,7 +205,7 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 	return report
 }
 
-// Join adds findings to those of the log, and gives the verdict of all.
+// Join adds findings to those of the log, and gives the verdict of all. A finding that gates does so whatever the policy says.
 func (r *Report) Join(findings ...Finding) {
 	r.found = append(r.found, findings...)
 	slices.SortStableFunc(r.found, func(a, b Finding) int {
@@ -214,7 +214,7 @@ func (r *Report) Join(findings ...Finding) {
 	r.Findings = slices.Clone(r.found)
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		f.Gates = slices.Contains(r.Policy.Gate, f.Check)
+		f.Gates = f.Gates || slices.Contains(r.Policy.Gate, f.Check)
 	}
 	r.Findings = required(r.Policy.Require, r.Findings)
 	r.Verdict = whole(r.Findings)

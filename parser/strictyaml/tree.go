@@ -99,12 +99,29 @@ func (r *Reader) Resolve(n ast.Node) ast.Node {
 			return nil
 		case nil:
 			return nil
+		case *ast.IntegerNode:
+			if otherwise := fmt.Sprint(node.Value); r.octal(node, otherwise) {
+				return nil
+			}
+			return n
 		default:
 			return n
 		}
 	}
 	r.Fail(n, "an alias of something else than itself", "")
 	return nil
+}
+
+// octal says, as a mistake, that a number is one thing by its digits and another by YAML: 010 is 8.
+func (r *Reader) octal(n *ast.IntegerNode, value string) bool {
+	digits := strings.ReplaceAll(n.GetToken().Value, "_", "")
+	if decimal, err := strconv.ParseInt(digits, 10, 64); err != nil || strconv.FormatInt(decimal, 10) == value {
+		return false
+	}
+	sign := strings.TrimRight(digits, "0123456789")
+	r.Fail(n, "a number without a 0 before it", fmt.Sprintf("YAML reads it as %s; write %s%s or %s, or put it in quotes if it is a text", value,
+		strings.TrimPrefix(sign, "+"), strings.TrimLeft(digits, "+-0"), value))
+	return true
 }
 
 // anchored finds the anchors of a document.

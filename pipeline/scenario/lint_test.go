@@ -104,6 +104,7 @@ func lint(t *testing.T, src string) (message, severity string) {
 	return strings.Join(all, "\n"), "warning"
 }
 
+// Settings of the same name go, others stay.
 func TestWithSettings(t *testing.T) {
 	for _, c := range []struct{ conf, setting, want string }{
 		{"", "a:1", "a:1"},

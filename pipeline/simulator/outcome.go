@@ -19,6 +19,8 @@ type Outcome struct {
 	FirstPressure int
 	// PerFile are the files in order.
 	PerFile []FileOutcome
+	// Skipped is how often a stage was given up because memory ran out, and the file went on without it.
+	Skipped int
 	Stats   Stats
 }
 
@@ -75,7 +77,7 @@ type Failure struct {
 	Stage string
 	What  string // what the allocation was for: "activations of asr"
 	OOM   *allocator.OutOfMemoryError
-	// Recovered says that the file went on all the same: with smaller batches, or without the stage.
+	// Recovered says that all of the work was done all the same, with smaller batches.
 	Recovered bool
 	// Parts are what was on the card when the allocation failed.
 	Parts []Part
@@ -120,6 +122,7 @@ type FileOutcome struct {
 	LargestFree           int64 // block of the cache, at its end
 	Retries               int64 // allocations that released cached memory and tried again
 	Failed                bool
+	Skipped               int // stages that were given up
 }
 
 // Fragmentation is what the allocator held and had not handed out at the file's end.

@@ -64,10 +64,10 @@ func Run(s *scenario.Scenario, o Options) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, conf := s.AllocConf()
+	variable, conf := s.AllocConf()
 	config, err := allocator.ParseConfig(conf)
 	if err != nil {
-		return nil, fmt.Errorf("%s: env: PYTORCH_CUDA_ALLOC_CONF: %w", s.Path, err)
+		return nil, fmt.Errorf("%s: env: %s: %w", s.Path, variable, err)
 	}
 	p := &process{
 		plan: plan, scenario: s, config: config, outcome: &Outcome{}, occupied: s.GPU.Occupied,
@@ -203,7 +203,7 @@ func (p *process) files(o Options, first int) iter.Seq2[File, error] {
 // file works on one file.
 func (p *process) file(f File, n int, o Options) error {
 	p.charge()
-	began, retries := p.now, p.charged.Retries
+	began, retries, skipped := p.now, p.charged.Retries, p.outcome.Skipped
 	p.outcome.Files++
 	p.log.write(func(b []byte) []byte {
 		return parser.FileStart{Header: p.log.head(), Pipeline: true, Path: f.Path, AudioSeconds: f.Seconds}.AppendLine(b)
@@ -220,7 +220,7 @@ func (p *process) file(f File, n int, o Options) error {
 	p.charge()
 	done := FileOutcome{
 		AudioSeconds: f.Seconds, Seconds: p.now - began, Idle: p.level(), LargestFree: p.alloc.LargestFree(),
-		Retries: p.charged.Retries - retries, Failed: err != nil,
+		Retries: p.charged.Retries - retries, Failed: err != nil, Skipped: p.outcome.Skipped - skipped,
 	}
 	if done.Retries > 0 && p.outcome.FirstPressure == 0 {
 		p.outcome.FirstPressure = n

@@ -26,10 +26,10 @@ func (p *process) runStage(st *stage, v scenario.Vars) error {
 	p.beginPeak()
 	err := p.work(st, v)
 	if f := p.failed(v.File, st.Name, err, func() (int64, error) { return p.stageWants(st) }); f != nil {
-		f.Recovered = st.OnOOM == scenario.OOMSkips
 		p.outOfMemory(f)
 		p.rewind(st)
-		if f.Recovered {
+		if st.OnOOM == scenario.OOMSkips {
+			p.outcome.Skipped++
 			p.log.text("WARNING: Falling back to the fast path: the file goes on without %s", st.Name)
 			err = nil
 		}

@@ -46,8 +46,16 @@ func Assess(s *scenario.Scenario, o *simulator.Outcome, limit float64) Assessmen
 	for i := range o.PerFile {
 		a.Fragmentation = append(a.Fragmentation, o.PerFile[i].Fragmentation())
 	}
-	a.FirstFailed = 1 + slices.IndexFunc(o.PerFile, func(f simulator.FileOutcome) bool { return f.Failed })
-	if f := o.FirstFailure; f != nil && !f.Recovered {
+	// A file without one of its stages is not done.
+	for i, f := range o.PerFile {
+		if f.Failed || f.Skipped > 0 {
+			a.FirstFailed = cmp.Or(a.FirstFailed, i+1)
+		}
+		if f.Skipped > 0 && !f.Failed {
+			a.Failed++
+		}
+	}
+	if f := o.FirstFailure; f != nil && (!f.Recovered || o.Skipped > 0) { // before the first file, too
 		a.FirstFailed = cmp.Or(a.FirstFailed, max(1, f.File))
 	}
 	switch {

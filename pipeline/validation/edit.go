@@ -3,12 +3,13 @@ package validation
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	yamlparser "github.com/goccy/go-yaml/parser"
 
 	"vramsoak/parser/strictyaml"
 )
@@ -20,8 +21,8 @@ type Edit struct {
 	// Line and Column are where the old value stands, or where its parent does, if the file has no old value; from 1.
 	Line, Column int
 	Old, New     string // as YAML; Old is "none" where the file has none
-	// Add is the line of YAML that is to be added, where the file has no old value, and Under is the key of what it is to be
-	// added to: "" is the file itself.
+	// Add is the line of YAML that is to be added, where the file has no old value in that place, and Under is the key of what it
+	// is to be added to: "" is the file itself. Of a value that is merged ("<<") into its place, Add overrides it there.
 	Add, Under string
 	// Export is the line for a shell, where the value is an environment variable.
 	Export string
@@ -30,84 +31,30 @@ type Edit struct {
 	value any   // nil takes it out
 }
 
-// A document is a scenario file that can be edited.
-type document struct {
-	name string
-	src  []byte
-	file *ast.File
-}
-
-func newDocument(src []byte, name string) (*document, error) {
-	file, err := yamlparser.ParseBytes(src, 0)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return &document{name, src, file}, nil
-}
-
 // edit is the edit that puts a value at a path.
 func (d *document) edit(value any, path ...any) Edit {
-	e := Edit{Key: strings.TrimPrefix(yamlPath(path), "$."), Old: "none", New: "none", path: path, value: value, Line: 1, Column: 1}
+	e := Edit{Key: yamlPath(path), Old: "none", New: "none", path: path, value: value}
 	if value != nil {
-		e.New = oneLine(value)
-	}
-	for n := len(path); n > 0; n-- {
-		node, ok := d.node(path[:n])
-		if !ok {
-			continue
+		e.New = flow(value)
+		if text, ok := value.(string); ok {
+			e.New = text
 		}
-		at := strictyaml.Where(node)
-		e.Line, e.Column = at.Line, at.Column
-		if old := d.value(path...); n == len(path) && old != nil {
-			e.Old = oneLine(old)
-			return e
-		}
-		e.Add, e.Under = added(value, path[n:]), strings.TrimPrefix(yamlPath(path[:n]), "$.")
-		return e
 	}
-	e.Add = added(value, path)
+	at := d.find(path)
+	p := strictyaml.Where(at.node)
+	e.Line, e.Column = p.Line, p.Column
+	if at.old != nil {
+		e.Old = d.shown(at.old)
+	}
+	if at.depth < len(path) {
+		e.Add, e.Under = added(value, path[at.depth:]), yamlPath(path[:at.depth])
+	}
 	return e
 }
 
-// added is a line that puts a value at a path of keys: "clear: {every: 5}"; "" where there is nothing to be added.
-func added(value any, path []any) string {
-	for _, key := range slices.Backward(path) {
-		value = yaml.MapSlice{{Key: key, Value: value}}
-	}
-	line, found := strings.CutPrefix(oneLine(value), "{")
-	if !found || len(path) == 0 {
-		return ""
-	}
-	return strings.TrimSuffix(line, "}")
-}
-
-// node is what stands at a path.
-func (d *document) node(path []any) (ast.Node, bool) {
-	p, err := yaml.PathString(yamlPath(path))
-	if err != nil {
-		return nil, false
-	}
-	node, err := p.FilterFile(d.file)
-	return node, err == nil && node != nil
-}
-
-// value is what stands at a path, nil where nothing does.
-func (d *document) value(path ...any) any {
-	node, ok := d.node(path)
-	if !ok {
-		return nil
-	}
-	var v any
-	if yaml.NodeToValue(node, &v, yaml.UseOrderedMap()) != nil {
-		return nil
-	}
-	return v
-}
-
-// yamlPath is "$.stages[0].batch".
+// yamlPath is "stages[0].batch".
 func yamlPath(path []any) string {
 	var b strings.Builder
-	b.WriteByte('$')
 	for _, p := range path {
 		if i, ok := p.(int); ok {
 			fmt.Fprintf(&b, "[%d]", i)
@@ -115,30 +62,71 @@ func yamlPath(path []any) string {
 			fmt.Fprintf(&b, ".%s", p)
 		}
 	}
-	return b.String()
+	return strings.TrimPrefix(b.String(), ".")
 }
 
-// oneLine is a value as YAML in one line; a text as it is.
-func oneLine(value any) string {
-	if text, ok := value.(string); ok {
-		return text
+// added is a line that puts a value at a path of keys: "clear: {every: 5}".
+func added(value any, path []any) string {
+	text := flow(value)
+	for i, key := range slices.Backward(path) {
+		text = fmt.Sprintf("%v: %s", key, text)
+		if i > 0 {
+			text = "{" + text + "}"
+		}
 	}
-	text, err := yaml.MarshalWithOptions(value, yaml.Flow(true))
-	if err != nil {
-		return fmt.Sprint(value)
-	}
-	return strings.TrimSpace(string(text))
+	return text
 }
 
-// with is the file's text with the edits made. Comments are lost, and nothing else.
-func (d *document) with(edits []Edit) ([]byte, error) {
-	var tree any
-	if err := yaml.UnmarshalWithOptions(d.src, &tree, yaml.UseOrderedMap()); err != nil {
-		return nil, fmt.Errorf("%s: %w", d.name, err)
+// A word needs no quotes, in brackets neither.
+var (
+	word     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]*$`)
+	notAText = regexp.MustCompile(`^(?i:true|false|yes|no|on|off|null|y|n)$`)
+)
+
+// flow is a value as YAML that may stand anywhere.
+func flow(value any) string {
+	switch v := value.(type) {
+	case string:
+		if word.MatchString(v) && !notAText.MatchString(v) {
+			return v
+		}
+		return strconv.Quote(v)
+	case []string:
+		items := make([]string, len(v))
+		for i, item := range v {
+			items[i] = flow(item)
+		}
+		return "[" + strings.Join(items, ", ") + "]"
 	}
-	// What is taken out of a list is taken from its end on, so that places before it stay what they are.
+	return fmt.Sprint(value)
+}
+
+// shown is a value of the file in one line; a text as it is.
+func (d *document) shown(n ast.Node) string {
+	n = d.resolve(n)
+	if text, ok := strictyaml.Scalar(n); ok {
+		return strings.TrimSpace(text)
+	}
+	var value any
+	if err := yaml.NodeToValue(n, &value, yaml.UseOrderedMap()); err == nil {
+		if text, err := yaml.MarshalWithOptions(value, yaml.Flow(true)); err == nil {
+			return strings.TrimSpace(string(text))
+		}
+	}
+	return strings.Join(strings.Fields(n.String()), " ") // with an alias in it
+}
+
+// with is the file's text with the edits made, and nothing else: what a person has who makes them by hand. The edits are returned
+// as they are to be made one after the other: where one adds "clear: {every: 5}", the next adds its line under clear.
+func (d *document) with(edits []Edit) ([]byte, []Edit, error) {
 	edits = slices.Clone(edits)
-	slices.SortStableFunc(edits, func(a, b Edit) int {
+	// What is taken out of a list is taken from its end on, so that places before it stay what they are.
+	order := make([]int, len(edits))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		a, b := edits[i], edits[j]
 		switch {
 		case a.value == nil && b.value == nil:
 			return slices.CompareFunc(b.path, a.path, compareKeys)
@@ -149,13 +137,23 @@ func (d *document) with(edits []Edit) ([]byte, error) {
 		}
 		return 0
 	})
-	for _, e := range edits {
-		var err error
-		if tree, err = put(tree, e.path, e.value); err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", d.name, e.Key, err)
+	for n, i := range order {
+		e := &edits[i]
+		if n > 0 {
+			var err error
+			if d, err = newDocument([]byte(d.src), d.name); err != nil {
+				return nil, nil, err
+			}
+			again := d.edit(e.value, e.path...)
+			e.Add, e.Under = again.Add, again.Under
 		}
+		src, err := d.splice(*e)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s:%d:%d: %s: %w", d.name, e.Line, e.Column, e.Key, err)
+		}
+		d = &document{name: d.name, src: src}
 	}
-	return yaml.Marshal(tree)
+	return []byte(d.src), edits, nil
 }
 
 // compareKeys orders indices by their value, and keys by their name.
@@ -166,46 +164,4 @@ func compareKeys(a, b any) int {
 		return cmp.Compare(i, j)
 	}
 	return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
-}
-
-// put is a tree with a value at a path. Mappings that are not there are made.
-func put(tree any, path []any, value any) (any, error) {
-	if len(path) == 0 {
-		return value, nil
-	}
-	switch key := path[0].(type) {
-	case int:
-		list, ok := tree.([]any)
-		if !ok || key >= len(list) {
-			return nil, fmt.Errorf("expected a list of more than %d, found %T", key, tree)
-		}
-		if len(path) == 1 && value == nil {
-			return append(list[:key:key], list[key+1:]...), nil
-		}
-		changed, err := put(list[key], path[1:], value)
-		list[key] = changed
-		return list, err
-	case string:
-		if tree == nil {
-			tree = yaml.MapSlice{}
-		}
-		mapping, ok := tree.(yaml.MapSlice)
-		if !ok {
-			return nil, fmt.Errorf("expected a mapping with %s, found %T", key, tree)
-		}
-		for i := range mapping {
-			if mapping[i].Key != key {
-				continue
-			}
-			if len(path) == 1 && value == nil {
-				return append(mapping[:i:i], mapping[i+1:]...), nil
-			}
-			changed, err := put(mapping[i].Value, path[1:], value)
-			mapping[i].Value = changed
-			return mapping, err
-		}
-		changed, err := put(nil, path[1:], value)
-		return append(mapping, yaml.MapItem{Key: key, Value: changed}), err
-	}
-	return nil, fmt.Errorf("expected a key or an index, found %T", path[0])
 }

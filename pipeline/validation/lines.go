@@ -1,6 +1,7 @@
 package validation
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,7 +10,7 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// confVariable is the environment variable with the settings of PyTorch's allocator.
+// confVariable is the environment variable with the settings of PyTorch's allocator, where the file has none.
 const confVariable = "PYTORCH_CUDA_ALLOC_CONF"
 
 // A line is changes of one kind, from the cheapest to the dearest.
@@ -49,12 +50,13 @@ func lines(d *document, s *scenario.Scenario, now Result, stage string) []line {
 // above 20 MiB, the allocator's own largest segment for what is small (kLargeBuffer); garbage collection goes by the memory
 // fraction, and does nothing without one.
 func settings(d *document, s *scenario.Scenario) line {
-	old := s.Env[confVariable]
+	variable, old := s.AllocConf()
+	variable = cmp.Or(variable, confVariable)
 	var changes [][]Edit
 	set := func(more []Edit, settings ...string) {
 		if conf := scenario.WithSettings(old, settings...); conf != old {
-			e := d.edit(conf, "env", confVariable)
-			e.Export = "export " + confVariable + "=" + conf
+			e := d.edit(conf, "env", variable)
+			e.Export = "export " + variable + "=" + conf
 			changes = append(changes, append([]Edit{e}, more...))
 		}
 	}
@@ -123,21 +125,21 @@ func clears(d *document, s *scenario.Scenario, stage string) []line {
 // a stage that fails when memory runs out can go on with half the batch.
 func batches(d *document, s *scenario.Scenario, i int) []line {
 	var out []line
-	switch old := d.value("stages", i, "batch").(type) {
-	case uint64:
-		if n := int(min(old, 1<<20)); n > 1 {
-			out = append(out, line{Batch, n - 1, func(step int) []Edit { return []Edit{d.edit(n-1-step, "stages", i, "batch")} }, true})
-		}
-	case string:
+	st := &s.Stages[i]
+	switch n, constant := st.Batch.Constant(); {
+	case constant && n <= 1:
+		return nil
+	case constant:
+		now := int(min(n, 1<<20))
+		out = append(out, line{Batch, now - 1, func(step int) []Edit { return []Edit{d.edit(now-1-step, "stages", i, "batch")} }, true})
+	default:
 		var changes [][]Edit // below 1 the pass takes one item all the same
 		for _, by := range []int{2, 4, 8, 16} {
-			changes = append(changes, []Edit{d.edit(fmt.Sprintf("max(1, floor((%s)/%d))", old, by), "stages", i, "batch")})
+			changes = append(changes, []Edit{d.edit(fmt.Sprintf("max(1, floor((%s)/%d))", st.Batch, by), "stages", i, "batch")})
 		}
 		out = append(out, list(Batch, true, changes...))
-	default:
-		return nil
 	}
-	if st := &s.Stages[i]; st.OnOOM == "" || st.OnOOM == scenario.OOMFails {
+	if st.OnOOM != scenario.OOMHalves {
 		out = append(out, list(Batch, true, []Edit{d.edit(string(scenario.OOMHalves), "stages", i, "on_oom")}))
 	}
 	return out
@@ -170,7 +172,8 @@ func formats(d *document, s *scenario.Scenario, i int) []line {
 	return []line{list(Format, true, changes...)}
 }
 
-// smaller are the smaller models of a model's family, the largest first.
+// smaller are the smaller models of a model's family, the largest first. A model that has its id by its name keeps it, for that is
+// how the rest of the file names it.
 func smaller(d *document, s *scenario.Scenario, i int) []line {
 	m, err := models.Lookup(s.Models[i].Model)
 	if err != nil {
@@ -179,7 +182,11 @@ func smaller(d *document, s *scenario.Scenario, i int) []line {
 	family := models.Family(m.Family)
 	var changes [][]Edit
 	for _, name := range slices.Backward(family[:max(0, slices.Index(family, m.Name))]) {
-		changes = append(changes, []Edit{d.edit(name, "models", i, "model")})
+		edits := []Edit{d.edit(name, "models", i, "model")}
+		if id := d.edit(s.Models[i].ID, "models", i, "id"); id.Old == "none" {
+			edits = append(edits, id)
+		}
+		changes = append(changes, edits)
 	}
 	return []line{list(Smaller, true, changes...)}
 }

@@ -3,6 +3,7 @@ package validation
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -37,6 +38,9 @@ type Found struct {
 	Smallest *Change
 	// Others are the smallest changes of other kinds, by cost.
 	Others []Change
+	// Refused are changes that were not looked at, and why: the file cannot be edited so, or is refused with them. Of the changes of
+	// a value one stands for all.
+	Refused []error
 	// Simulations is how many there were.
 	Simulations int
 }
@@ -55,7 +59,7 @@ func Search(src []byte, name string, now Result, trial Trial, o Options) (*Found
 	if err != nil {
 		return nil, err
 	}
-	e := &explorer{doc: doc, now: now, trial: trial, opts: o}
+	e := &explorer{doc: doc, now: now, trial: trial, opts: o, refused: map[string]error{}}
 	var courses []*course
 	for _, l := range lines(doc, s, now, o.Stage) {
 		courses = append(courses, &course{line: l, sample: o.Sample})
@@ -80,6 +84,9 @@ func Search(src []byte, name string, now Result, trial Trial, o Options) (*Found
 	}
 	slices.SortStableFunc(proved, func(a, b Change) int { return cmp.Or(cmp.Compare(a.Answer, b.Answer), compareCost(a, b)) })
 	found := &Found{Simulations: e.simulations}
+	for _, key := range slices.Sorted(maps.Keys(e.refused)) {
+		found.Refused = append(found.Refused, e.refused[key])
+	}
 	if len(proved) > 0 {
 		found.Smallest, found.Others = &proved[0], proved[1:]
 	}
@@ -107,18 +114,21 @@ type explorer struct {
 
 	mu          sync.Mutex
 	simulations int
+	refused     map[string]error // by the keys of the edits
 }
 
 // try makes the edits and simulates what came of it over a sample, or over all files where there is none. The result is the
 // worst of the sample's parts.
 func (e *explorer) try(c Change, sample []Files) (Change, error) {
 	failed := func(err error) (Change, error) { return c, fmt.Errorf("after %s: %w", c.Text(), err) }
-	src, err := e.doc.with(c.Edits)
-	if err != nil {
-		return failed(err)
+	src, edits, err := e.doc.with(c.Edits)
+	var s *scenario.Scenario
+	if err == nil {
+		c.Edits = edits
+		s, err = scenario.Read(src, e.doc.name)
 	}
-	s, err := scenario.Read(src, e.doc.name)
-	if err != nil { // the linter refuses it: no change
+	if err != nil {
+		e.refuse(c, err)
 		c.Result = Result{Answer: DoesNotFit, FirstFailed: 1}
 		return c, nil
 	}
@@ -145,6 +155,21 @@ func (e *explorer) try(c Change, sample []Files) (Change, error) {
 		}
 	}
 	return c, nil
+}
+
+// refuse notes a change that cannot be made.
+func (e *explorer) refuse(c Change, err error) {
+	var keys []string
+	for _, edit := range c.Edits {
+		keys = append(keys, edit.Key)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	err = fmt.Errorf("not tried: %s: %w", c.Text(), err)
+	// Of several the same one each time, whichever came first.
+	if key := strings.Join(keys, " "); e.refused[key] == nil || err.Error() < e.refused[key].Error() {
+		e.refused[key] = err
+	}
 }
 
 // A course is a line, and how far along it a search has come.

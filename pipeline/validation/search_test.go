@@ -161,74 +161,6 @@ func TestSearchNothing(t *testing.T) {
 	}
 }
 
-func TestEdit(t *testing.T) {
-	d, err := newDocument([]byte(file), "search.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		edit Edit
-		at   [2]int
-		text string
-		want func(*scenario.Scenario) bool
-	}{
-		{d.edit("int8", "models", 0, "dtype"), [2]int{6, 5}, "models[0].dtype: none -> int8", func(s *scenario.Scenario) bool { return s.Models[0].DType == "int8" }},
-		{d.edit(5, "clear", "every"), [2]int{1, 1}, "clear.every: none -> 5", func(s *scenario.Scenario) bool { return s.Clear.Every == 5 }},
-		{d.edit([]string{"Enrollment"}, "clear", "before"), [2]int{1, 1}, "clear.before: none -> [Enrollment]", func(s *scenario.Scenario) bool { return s.Clear.Before[0] == "Enrollment" }},
-		{
-			d.edit("pass", "stages", 0, "tensors", 0, "until"),
-			[2]int{13, 63},
-			"stages[0].tensors[0].until: file -> pass",
-			func(s *scenario.Scenario) bool { return s.Stages[0].Tensors[0].Until == scenario.Pass },
-		},
-		{d.edit(nil, "faults", 0), [2]int{15, 10}, "faults[0]: {leak: 1MiB, stage: Enrollment} -> none", func(s *scenario.Scenario) bool { return len(s.Faults) == 0 }},
-	} {
-		e := c.edit
-		if got := e.Key + ": " + e.Old + " -> " + e.New; got != c.text || [2]int{e.Line, e.Column} != c.at {
-			t.Errorf("got %s at %d:%d, want %s at %v", got, e.Line, e.Column, c.text, c.at)
-		}
-		src, err := d.with([]Edit{e})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := scenario.Read(src, "edited")
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", c.text, err, src)
-		}
-		if !c.want(s) {
-			t.Errorf("%s: not so in\n%s", c.text, src)
-		}
-	}
-}
-
-// A line that an edit says is to be added is YAML that does what the edit does.
-func TestEditAdd(t *testing.T) {
-	d, err := newDocument([]byte(file), "search.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		edit       Edit
-		add, under string
-	}{
-		{d.edit(5, "clear", "every"), "clear: {every: 5}", ""},
-		{d.edit("expandable_segments:True", "env", "PYTORCH_ALLOC_CONF"), `PYTORCH_ALLOC_CONF: "expandable_segments:True"`, "env"},
-		{d.edit("int8", "models", 0, "dtype"), "dtype: int8", "models[0]"},
-		{d.edit([]string{"Enrollment"}, "clear", "before"), "clear: {before: [Enrollment]}", ""},
-		{d.edit(8, "stages", 0, "batch"), "", ""},
-		{d.edit(nil, "faults", 0), "", ""},
-	} {
-		if c.edit.Add != c.add || c.edit.Under != c.under {
-			t.Errorf("%s: got %q under %q, want %q under %q", c.edit.Key, c.edit.Add, c.edit.Under, c.add, c.under)
-		}
-		if c.add != "" && c.under == "" {
-			if _, err := scenario.Read([]byte(file+c.add+"\n"), "added"); err != nil {
-				t.Errorf("%s: %v", c.add, err)
-			}
-		}
-	}
-}
-
 // Float32 weights with float16 arithmetic take less as float16, as float32 ones do.
 func TestFormats(t *testing.T) {
 	for dtype, want := range map[string]string{"float32": "float16 int8", "autocast": "float16 int8", "half": "int8", "int8": ""} {
@@ -249,6 +181,69 @@ func TestFormats(t *testing.T) {
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("%s: got %v, want %s", dtype, got, want)
+		}
+	}
+}
+
+// searchFile is a search in another file, with a trial by what of the scenario counts.
+func searchFile(t *testing.T, src string, of func(*scenario.Scenario) Result) *Found {
+	t.Helper()
+	s, err := scenario.Read([]byte(src), "search.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := Search([]byte(src), "search.yaml", of(s), func(s *scenario.Scenario, _ Files) (Result, error) { return of(s), nil },
+		Options{Files: 3, Stage: s.Stages[0].Name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found.Refused) > 0 {
+		t.Errorf("refused: %v", found.Refused)
+	}
+	return found
+}
+
+// A batch is found however it is written: behind an anchor, merged, as 8.0.
+func TestSearchWrittenOtherwise(t *testing.T) {
+	for written, want := range map[string]string{
+		"stages: [{name: A, batch: &b 32}, {name: B, batch: *b}]": "stages[0].batch: 32 -> 10",
+		"stages: [{name: B, batch: &b 1}, {name: A, batch: *b}]":  "",
+		"x-m: &m {batch: 32}\nstages:\n  - name: A\n    <<: *m":   "stages[0].batch: 32 -> 10",
+		"stages: [{name: A, batch: 32.0}]":                        "stages[0].batch: 32.0 -> 10",
+		"stages: [{name: A, batch: '4 * 8'}]":                     "stages[0].batch: 4 * 8 -> 10",
+		"stages: [{name: A, batch: 32, on_oom: skip}]":            "stages[0].batch: 32 -> 10",
+	} {
+		found := searchFile(t, "gpu: 16GiB\nfiles: {count: 3}\n"+written+"\n", func(s *scenario.Scenario) Result {
+			batch, _ := s.Stage("A").Batch.Int(scenario.Vars{})
+			return sized(int64(batch)*1300<<20, 3)
+		})
+		got := ""
+		if found.Smallest != nil {
+			e := found.Smallest.Edits[0]
+			got = e.Key + ": " + e.Old + " -> " + e.New
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", written, got, want)
+		}
+	}
+}
+
+// A model that is named by its id alone keeps that name where a smaller one takes its place.
+func TestSearchSmallerWithoutID(t *testing.T) {
+	for _, id := range []string{"", "id: asr, "} {
+		name := "whisper-large-v3"
+		if id != "" {
+			name = "asr"
+		}
+		src := "gpu: 16GiB\nfiles: {count: 3}\nmodels: [{" + id + "model: whisper-large-v3}]\nstages: [{name: A, models: [" + name + "]}]\n"
+		found := searchFile(t, src, func(s *scenario.Scenario) Result {
+			if s.Models[0].Model != "whisper-large-v3" && s.Models[0].ID == name {
+				return sized(8<<30, 3)
+			}
+			return sized(20<<30, 3)
+		})
+		if c := found.Smallest; c == nil || c.Edits[0].Key != "models[0].model" || c.Edits[0].New != "whisper-large-v2" {
+			t.Errorf("id %q: got %+v, want a smaller model", id, c)
 		}
 	}
 }

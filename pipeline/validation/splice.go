@@ -1,0 +1,273 @@
+package validation
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+
+	"vramsoak/parser/strictyaml"
+)
+
+// errWritten is of YAML that cannot be edited here.
+var errWritten = errors.New("expected YAML that can be edited: values, lists and mappings in lines or in brackets; write it so, and try again")
+
+// splice makes one edit in the file's text.
+func (d *document) splice(e Edit) (string, error) {
+	at := d.find(e.path)
+	switch {
+	case at.depth < len(e.path) && e.value == nil:
+		return d.src, nil
+	case at.depth < len(e.path):
+		return d.add(at.node, added(e.value, e.path[at.depth:]))
+	case e.value == nil:
+		return d.takeOut(e.path)
+	}
+	begin, end, err := d.extent(at.node)
+	text := flow(e.value)
+	if list, ok := at.node.(*ast.SequenceNode); ok && !list.IsFlowStyle {
+		text = " " + text // its dashes may stand as far left as its key, a list in brackets may not
+	}
+	return d.src[:begin] + text + d.src[end:], err
+}
+
+// add adds a line to a mapping, as its first.
+func (d *document) add(mapping ast.Node, line string) (string, error) {
+	p := strictyaml.Where(mapping)
+	at := d.offset(p.Line, p.Column)
+	switch n := mapping.(type) {
+	case *ast.MappingNode:
+		if n.IsFlowStyle {
+			if !strings.HasPrefix(d.src[at:], "{") {
+				return "", errWritten
+			}
+			if len(n.Values) > 0 {
+				line += ", "
+			}
+			return d.src[:at+1] + line + d.src[at+1:], nil
+		}
+	case *ast.MappingValueNode:
+		if n.IsFlowStyle {
+			return "", errWritten
+		}
+	default:
+		return "", errWritten
+	}
+	if strings.HasPrefix(d.src[at:], "?") {
+		return "", errWritten
+	}
+	return d.src[:at] + line + "\n" + strings.Repeat(" ", p.Column-1) + d.src[at:], nil
+}
+
+// takeOut takes an item out of a list.
+func (d *document) takeOut(path []any) (string, error) {
+	last := len(path) - 1
+	list, ok := d.resolve(d.find(path[:last]).node).(*ast.SequenceNode)
+	i, isIndex := path[last].(int)
+	if !ok || !isIndex {
+		return "", errWritten
+	}
+	if len(list.Values) == 1 {
+		begin, end, err := d.extent(list)
+		text := "[]"
+		if !list.IsFlowStyle {
+			text = " []" // as above
+		}
+		return d.src[:begin] + text + d.src[end:], err
+	}
+	begin, end, err := d.item(list, i)
+	if err != nil {
+		return "", err
+	}
+	if i+1 < len(list.Values) {
+		end, _, err = d.item(list, i+1)
+	} else {
+		_, begin, err = d.item(list, i-1)
+	}
+	return d.src[:begin] + d.src[end:], err
+}
+
+// item is where an item of a list begins, with its dash, and ends.
+func (d *document) item(list *ast.SequenceNode, i int) (begin, end int, err error) {
+	if list.IsFlowStyle {
+		return d.extent(list.Values[i])
+	}
+	if len(list.Entries) != len(list.Values) {
+		return 0, 0, errWritten
+	}
+	p := list.Entries[i].Start.Position
+	begin = d.offset(p.Line, p.Column)
+	if !strings.HasPrefix(d.src[begin:], "-") {
+		return 0, 0, errWritten
+	}
+	return begin, d.blockEnd(begin, false), nil
+}
+
+// extent is where a value begins and ends in the text.
+func (d *document) extent(n ast.Node) (begin, end int, err error) {
+	p := strictyaml.Where(n)
+	begin = d.offset(p.Line, p.Column)
+	end, err = d.end(n, begin)
+	return begin, end, err
+}
+
+// end is where a value ends that begins at an offset.
+func (d *document) end(n ast.Node, begin int) (int, error) {
+	rest := d.src[begin:]
+	switch n := n.(type) {
+	case *ast.AnchorNode:
+		_, end, err := d.extent(n.Value)
+		return end, err
+	case *ast.AliasNode:
+		name := "*" + n.Value.GetToken().Value
+		if strings.HasPrefix(rest, name) {
+			return begin + len(name), nil
+		}
+	case *ast.SequenceNode:
+		if n.IsFlowStyle {
+			return d.closing(n.End, "]")
+		}
+		return d.blockEnd(begin, true), nil
+	case *ast.MappingNode:
+		if n.IsFlowStyle {
+			return d.closing(n.End, "}")
+		}
+	case *ast.MappingValueNode: // nothing is put in the place of one
+	case *ast.LiteralNode:
+		return d.literalEnd(begin), nil
+	default:
+		if size := scalar(rest, n.GetToken().Value); size > 0 {
+			return begin + size, nil
+		}
+	}
+	return 0, errWritten
+}
+
+// closing is behind a closing bracket.
+func (d *document) closing(t *token.Token, bracket string) (int, error) {
+	if t == nil {
+		return 0, errWritten
+	}
+	at := d.offset(t.Position.Line, t.Position.Column)
+	if !strings.HasPrefix(d.src[at:], bracket) {
+		return 0, fmt.Errorf("line %d: %w", t.Position.Line, errWritten)
+	}
+	return at + 1, nil
+}
+
+// scalar is how long a scalar is that a text begins with, 0 where it is none of that value.
+func scalar(text, value string) int {
+	switch {
+	case strings.HasPrefix(text, `"`):
+		for i := 1; i < len(text); i++ {
+			switch text[i] {
+			case '\\':
+				i++
+			case '"':
+				return i + 1
+			}
+		}
+		return 0
+	case strings.HasPrefix(text, "'"):
+		for i := 1; i < len(text); i++ {
+			if text[i] != '\'' {
+				continue
+			}
+			if i++; i == len(text) || text[i] != '\'' {
+				return i
+			}
+		}
+		return 0
+	}
+	size := 0 // a plain one may go over lines
+	for part := range strings.FieldsSeq(value) {
+		size += len(text[size:]) - len(strings.TrimLeft(text[size:], " \n"))
+		if !strings.HasPrefix(text[size:], part) {
+			return 0
+		}
+		size += len(part)
+	}
+	return size
+}
+
+// blockEnd is where the lines end that belong to the dash at an offset: those further to the right; of the whole list also its
+// other dashes. Comments belong to what comes after them.
+func (d *document) blockEnd(begin int, whole bool) int {
+	column := begin - 1 - strings.LastIndexByte(d.src[:begin], '\n')
+	return d.linesEnd(begin, func(indent int, text string) belongs {
+		switch {
+		case strings.HasPrefix(text, "#"):
+			return perhaps
+		case indent > column, whole && indent == column && strings.HasPrefix(text, "-"):
+			return yes
+		}
+		return no
+	})
+}
+
+// literalEnd is where a text behind | or > ends.
+func (d *document) literalEnd(begin int) int {
+	first := 0
+	return d.linesEnd(begin, func(indent int, _ string) belongs {
+		if first = cmp.Or(first, indent); indent >= first && first > 0 {
+			return yes
+		}
+		return no
+	})
+}
+
+// belongs says whether a line belongs to what began above it, or does if more below it does.
+type belongs int
+
+const (
+	no belongs = iota
+	perhaps
+	yes
+)
+
+// linesEnd is the end of the line that begins at an offset and of those after it that belong to it.
+func (d *document) linesEnd(begin int, judge func(indent int, text string) belongs) int {
+	lineEnd := func(from int) int {
+		if i := strings.IndexByte(d.src[from:], '\n'); i >= 0 {
+			return from + i
+		}
+		return len(d.src)
+	}
+	end := lineEnd(begin)
+	for at := end; at < len(d.src); {
+		next := lineEnd(at + 1)
+		line := d.src[at+1 : next]
+		if text := strings.TrimLeft(line, " "); strings.TrimSpace(text) != "" {
+			switch judge(len(line)-len(text), text) {
+			case no:
+				return end
+			case yes:
+				end = next
+			case perhaps:
+			}
+		}
+		at = next
+	}
+	return end
+}
+
+// offset is the byte of a line and column, from 1.
+func (d *document) offset(line, column int) int {
+	at := 0
+	for ; line > 1; line-- {
+		i := strings.IndexByte(d.src[at:], '\n')
+		if i < 0 {
+			return len(d.src)
+		}
+		at += i + 1
+	}
+	for ; column > 1 && at < len(d.src); column-- {
+		_, size := utf8.DecodeRuneInString(d.src[at:])
+		at += size
+	}
+	return at
+}
