@@ -176,7 +176,9 @@ func readSubject(path string, opts validateOptions) (*subject, error) {
 	default:
 		s.card = gpu.Card
 	}
+	files := s.files
 	s.prepare = func(s *scenario.Scenario) {
+		s.SetFiles(files)
 		s.GPU = gpu
 	}
 	s.prepare(s.Scenario)

@@ -30,7 +30,7 @@ type Comparison struct {
 	Note   string  // what to keep in mind; "" where there is nothing
 }
 
-// Apply puts the measured footprints on the stages of the same name, the measured context and what is resident onto the card, and a
+// Apply puts the measured footprints and times on the stages of the same name, the measured context and what is resident onto the card, and a
 // measured growth among the faults. It says of each stage what is used now and how far apart both figures are.
 func (p *Profile) Apply(s *scenario.Scenario) []Comparison {
 	p.card(s)
@@ -58,6 +58,9 @@ func (p *Profile) Apply(s *scenario.Scenario) []Comparison {
 		}
 		st.Footprint = &scenario.Footprint{
 			Base: m.Base + m.Spread, PerSecond: m.PerSecond, Kept: m.Kept, KeptPerSecond: m.KeptPerSecond, Reserved: m.Reserved,
+		}
+		if m.Seconds > 0 {
+			st.Seconds = scenario.PerSecond(m.Seconds)
 		}
 		all = append(all, c)
 	}

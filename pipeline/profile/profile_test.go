@@ -240,6 +240,9 @@ stages:
 	if diff := cmp.Diff(&footprint, s.Stages[0].Footprint); diff != "" {
 		t.Errorf("footprint (-want +got):\n%s", diff)
 	}
+	if got := s.Stages[0].Seconds.String(); got != "seconds * 0.100000" {
+		t.Errorf("the stage's seconds are %s, want the measured 0.1 a second", got)
+	}
 	if s.Stages[1].Footprint != nil || s.GPU.Context != 480*mib+p.Resident {
 		t.Errorf("got %+v, %+v", s.Stages[1].Footprint, s.GPU)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // What is learned of a simulated run, whose stages are known, predicts that run: each stage's peak within 5 %, or 32 MiB, in
-// which a footprint is cut up. The profile reads the checkpoints of the log only.
+// which a footprint is cut up, and the time. The profile reads the checkpoints of the log only.
 func TestProfileOfSimulatedRunPredictsIt(t *testing.T) {
 	const files = 12
 	for _, name := range []string{"transcription-after.yaml", "long-batch-after.yaml"} {
@@ -51,6 +51,9 @@ func TestProfileOfSimulatedRunPredictsIt(t *testing.T) {
 				t.Log(c.Stage, c.Text(), c.Note)
 			}
 			predicted, _ := run(measured)
+			if got, want := predicted.Seconds, known.Seconds; math.Abs(got-want) > 0.05*want {
+				t.Errorf("predicted %.0f s, it took %.0f", got, want)
+			}
 			for i, want := range known.Stages {
 				got := predicted.Stages[i]
 				off := math.Abs(float64(got.Allocated - want.Allocated))

@@ -35,8 +35,8 @@
 //	restart_every: 100
 //	faults: [{keep: asr, share: 10%, from_file: 150}]
 //
-// Only stages must be there. What validate calls a pipeline file is one without gpu, files and faults, which its command
-// line gives. Keys that begin with x- are for anchors; aliases and << are followed.
+// Only stages must be there. What validate calls a pipeline file is one without gpu and files, which its command
+// line gives, and faults. Keys that begin with x- are for anchors; aliases and << are followed.
 //
 //   - gpu: a card (see [Card]) or its total; context is what CUDA takes beside the allocator, occupied what others hold.
 //   - memory_fraction: as torch.cuda.set_per_process_memory_fraction. clear_on_start: ends what occupies the card.
@@ -51,9 +51,11 @@
 //     out. final are those at a file's end.
 //   - clear: when torch.cuda.empty_cache is called: every so many passes, before and after stages, at all cleanups.
 //   - restart_every: files after which the process begins anew.
-//   - on_oom: fail (the process ends), halve (the batch, for good) or skip (the file).
+//   - on_oom: fail (the file fails, and the next one begins), halve (the batch, for good; the pass is made again) or skip (the
+//     stage is given up, and the file goes on).
 //   - costs: {malloc, free, synchronize}: seconds a call; load: seconds per GiB of weights.
-//   - faults: {keep: what is not freed, share: how much of it, from_file}, {leak: bytes a file, stage}, {crash: file}.
+//   - faults: {keep: what is not freed, share: how much of it, from_file}, {leak: bytes a file, stage}, {crash: file, stage}. A
+//     share is kept in whole allocations, one at least. Of several that keep the same the largest share counts.
 //   - footprint, of a stage: {base, per_second, kept, reserved}, as vramsoak profile measures it; it replaces models and
 //     tensors.
 //
@@ -75,6 +77,7 @@
 //	batch                 error    no whole number, or below 1 for some file
 //	batch                 warning  larger than the items of the longest file: its memory is never used
 //	expression            error    it has no value, or one below 0, for some file
+//	unbounded             error    more passes a file, or allocations of a tensor, than are simulated in seconds: ten million
 //	resident-freed        error    a cleanup frees a model that is said to stay: one of the two is not meant
 //	two-confs             warning  PYTORCH_CUDA_ALLOC_CONF wins over PYTORCH_HIP_ALLOC_CONF and PYTORCH_ALLOC_CONF
 //	conf-variable         warning  a variable that PyTorch 2.6 for CUDA does not read, or a misspelt one
@@ -90,5 +93,5 @@
 //	clear-on-start        warning  nothing occupies the card
 //	restart-never         warning  more files than the run has, or 0
 //	unused-model          warning  no stage runs it
-//	fault-never           warning  the run ends before
+//	fault-never           warning  the run ends before; or what it keeps stays anyway
 package scenario

@@ -29,6 +29,7 @@ type Expr struct {
 	value   float64
 	salt    uint64 // tells the draws of one expression from those of another
 	names   []string
+	at      strictyaml.Place // in the file
 }
 
 // Vars are what an expression can depend on.
@@ -78,6 +79,9 @@ const rounding = 1e-9
 func Constant(f float64) Expr {
 	return Expr{text: strconv.FormatFloat(f, 'g', -1, 64), value: f}
 }
+
+// PerSecond is the expression of a number for each second of a file.
+func PerSecond(f float64) Expr { return mustParse(fmt.Sprintf("seconds * %f", f)) }
 
 // An ExprError says where in an expression it cannot be read.
 type ExprError struct {

@@ -74,7 +74,48 @@ func (l *linter) lengths() []float64 {
 	return []float64{f.Low}
 }
 
-// stages tries all expressions of all stages on the shortest, a middle and the longest file.
+// triedFiles is how many files expressions are tried on that depend on the file's number.
+const triedFiles = 1000
+
+// tried are the files on which a stage's expressions are tried: the shortest, a middle and the longest; where they depend on
+// the file's number, the first thousand, and the last.
+func (l *linter) tried(st *Stage) []Vars {
+	byFile := false
+	for _, e := range st.expressions() {
+		byFile = byFile || e.uses("file", "random")
+	}
+	var all []Vars
+	if !byFile {
+		for _, seconds := range l.lengths() {
+			all = append(all, l.vars(seconds))
+		}
+		return all
+	}
+	count := max(1, l.s.Files.Count)
+	for i := 1; i <= min(count, triedFiles); i++ {
+		all = append(all, l.vars(l.s.Files.Length(i)))
+		all[i-1].File = i
+	}
+	if count > triedFiles {
+		v := l.vars(l.s.Files.Length(count))
+		v.File = count
+		all = append(all, v)
+	}
+	return all
+}
+
+// inFile is "in a file of 300 s".
+func inFile(v Vars) string {
+	switch v.File {
+	case 0:
+		return "before the first file"
+	case 1:
+		return fmt.Sprintf("in a file of %.4g s", v.Seconds)
+	}
+	return fmt.Sprintf("in file %d, of %.4g s", v.File, v.Seconds)
+}
+
+// stages tries all expressions of all stages.
 func (l *linter) stages() {
 	for i := range l.s.Stages {
 		st := &l.s.Stages[i]
@@ -88,8 +129,8 @@ func (l *linter) stages() {
 			continue
 		}
 		l.batch(st, path)
-		for _, seconds := range l.lengths() {
-			if !l.evaluates(st, path, seconds) {
+		for _, v := range l.tried(st) {
+			if !l.evaluates(st, path, v) {
 				break
 			}
 		}
@@ -117,8 +158,7 @@ func (l *linter) batch(st *Stage, path string) {
 	}
 	fits := false
 	var most int
-	for _, seconds := range l.lengths() {
-		v := l.vars(seconds)
+	for _, v := range l.tried(st) {
 		var err error
 		if v.Items, err = st.Items.Int(v); err != nil {
 			return // evaluates says it
@@ -130,7 +170,7 @@ func (l *linter) batch(st *Stage, path string) {
 		}
 		if b < 1-rounding {
 			l.fail("batch", path+".batch", "a batch of 1 or more for every file",
-				fmt.Sprintf("%s in a file of %.4g s", shownValue(st.Batch, b), seconds), "write max(1, ...)")
+				shownValue(st.Batch, b)+" "+inFile(v), "write max(1, ...)")
 			return
 		}
 		fits = fits || b <= float64(v.Items)+rounding
@@ -149,17 +189,16 @@ func (l *linter) varsWith(st *Stage, seconds float64) Vars {
 	return v
 }
 
-// evaluates says whether all expressions of a stage have a value for a file of that length.
-func (l *linter) evaluates(st *Stage, path string, seconds float64) bool {
+// evaluates says whether all expressions of a stage have a value for a file.
+func (l *linter) evaluates(st *Stage, path string, v Vars) bool {
 	before := len(l.found)
-	v := l.vars(seconds)
 	try := func(at string, e Expr) bool {
 		f, err := e.Eval(v)
 		switch {
 		case err != nil:
-			l.fail("expression", path+at, "a number of 0 or more for every file", fmt.Sprintf("%v in a file of %.4g s", err, seconds), "")
+			l.fail("expression", path+at, "a number of 0 or more for every file", fmt.Sprintf("%v %s", err, inFile(v)), "")
 		case f < 0 || f > strictyaml.MaxBytes:
-			l.fail("expression", path+at, "a number of 0 or more for every file", fmt.Sprintf("%s in a file of %.4g s", shownValue(e, f), seconds), "")
+			l.fail("expression", path+at, "a number of 0 or more for every file", shownValue(e, f)+" "+inFile(v), "")
 		default:
 			return true
 		}
@@ -174,6 +213,12 @@ func (l *linter) evaluates(st *Stage, path string, seconds float64) bool {
 	}
 	v.Batch, _ = st.Batch.Int(v) // tried
 	v.Batch = min(max(1, v.Batch), max(1, v.Items))
+	passes := Passes(v.Items, v.Batch)
+	if passes > MaxAllocations {
+		l.fail("unbounded", path+".items", fmt.Sprintf("at most %d passes a file", MaxAllocations),
+			fmt.Sprintf("%d (%s) %s", passes, shownValue(st.Items, float64(v.Items)), inFile(v)), "each is simulated")
+		return false
+	}
 	try(".item_seconds", st.ItemSeconds)
 	try(".seconds", st.Seconds)
 	for i, t := range st.Tensors {
@@ -186,11 +231,31 @@ func (l *linter) evaluates(st *Stage, path string, seconds float64) bool {
 			sound = try(at+".size", t.Size)
 		}
 		if _, err := t.Bytes(v); err != nil && sound {
-			l.fail("expression", path+at+".shape", "a tensor of fewer elements", fmt.Sprintf("%v in a file of %.4g s", err, seconds), "")
+			l.fail("expression", path+at+".shape", "a tensor of fewer elements", fmt.Sprintf("%v %s", err, inFile(v)), "")
 		}
-		try(at+".count", t.Count)
+		if try(at+".count", t.Count) {
+			l.bounded(t, path+at, path, passes, v)
+		}
 	}
 	return len(l.found) == before
+}
+
+// bounded looks at how often a tensor is allocated.
+func (l *linter) bounded(t Tensor, at, stage string, passes int, v Vars) {
+	each := 1
+	if t.Each == Pass {
+		each = passes
+	}
+	count, err := t.Count.Eval(v)
+	if err != nil || count*float64(each) <= MaxAllocations {
+		return // the former is said
+	}
+	place := at + ".count"
+	if _, said := l.s.places[place]; !said {
+		place = stage + ".items"
+	}
+	l.fail("unbounded", place, fmt.Sprintf("at most %d allocations of tensor %s a file", MaxAllocations, t.Name),
+		fmt.Sprintf("%.4g %s", count*float64(each), inFile(v)), "each is simulated: let one stand for many")
 }
 
 // passes are those of a run, about.
@@ -239,7 +304,7 @@ func (l *linter) policies() {
 		switch {
 		case s.RestartEvery == 0:
 			l.warn("restart-never", "restart_every", "1 or more files", "0", "0 is never: leave it out")
-		case s.RestartEvery >= s.Files.Count && l.counted():
+		case s.RestartEvery >= s.Files.Count && l.s.counted:
 			l.warn("restart-never", "restart_every", "less than the "+files+" files of the run", strconv.Itoa(s.RestartEvery), "the process never begins anew")
 		}
 	}
@@ -249,12 +314,6 @@ func (l *linter) policies() {
 	if s.ClearOnStart && s.GPU.Occupied == 0 {
 		l.warn("clear-on-start", "clear_on_start", "gpu: {occupied: ...}, which it clears", "nothing occupied", "it does nothing")
 	}
-}
-
-// counted says whether the file says how many files there are; otherwise the command line does.
-func (l *linter) counted() bool {
-	_, said := l.s.places["files.count"]
-	return said
 }
 
 // models looks for models that nobody uses, or that are freed and cannot be.
@@ -288,8 +347,12 @@ func (l *linter) residents(path, id string, cleanups []Cleanup) {
 
 func (l *linter) faults() {
 	for i, f := range l.s.Faults {
+		if f.Keep != "" && !l.s.frees(f.Keep) {
+			l.warn("fault-never", fmt.Sprintf("faults.%d", i), "what is freed in a file", strconv.Quote(f.Keep), "it stays anyway: the fault does nothing")
+			continue
+		}
 		first := max(f.Crash, f.FromFile)
-		if l.counted() && first > l.s.Files.Count {
+		if l.s.counted && first > l.s.Files.Count {
 			l.warn("fault-never", fmt.Sprintf("faults.%d", i), fmt.Sprintf("a file up to %d", l.s.Files.Count), strconv.Itoa(first), "it never happens")
 		}
 	}

@@ -1,6 +1,7 @@
 package scenario_test
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -31,6 +32,10 @@ var lintCases = []struct{ rule, src, want string }{
 	{"expression", stage("seconds: 1 / (seconds - 300)"), `1:29: expected a number of 0 or more for every file, found 1 / (seconds - 300) = +Inf in a file of 300 s`},
 	{"expression", stage("tensors: [{name: t, shape: [300 - 2 * seconds]}]"), `1:47: expected a number of 0 or more for every file, found 300 - 2 * seconds = -300 in a file of 300 s`},
 	{"expression", stage("items: 10 / batch"), `1:27: expected items by seconds, file, files, total and free, found "10 / batch"; items come first, then the batch`},
+	{"expression", "files: {count: 3}\n" + stage(`tensors: [{name: t, size: "file > 2 ? 0-1 : GiB"}]`), `2:47: expected a number of 0 or more for every file, found file > 2 ? 0-1 : GiB = -1 in file 3, of 300 s`},
+	{"unbounded", stage("items: 100000000000, tensors: [{name: t, size: seconds, each: pass}]"), `1:27: expected at most 10000000 passes a file, found 100000000000 (100000000000) in a file of 300 s; each is simulated`},
+	{"unbounded", stage("tensors: [{name: t, size: seconds - 300, count: 1000000000000}]"), `1:68: expected at most 10000000 allocations of tensor t a file, found 1e+12 in a file of 300 s; each is simulated: let one stand for many`},
+	{"unbounded", stage("items: 100000, tensors: [{name: t, size: 1GiB, each: pass, count: 1000}]"), `1:86: expected at most 10000000 allocations of tensor t a file, found 1e+08 in a file of 300 s; each is simulated: let one stand for many`},
 	{"resident-freed", "models: [{id: a, weights: 1GiB, resident: true}]\nstages: [{name: A, models: [a], cleanups: [{name: C, frees: [a]}]}]\n", `2:44: expected a model that is not resident, found "a"; resident: true is for a model that is never freed: leave out one of the two`},
 	{"conf-variable", "env:\n  PYTORCH_HIP_ALLOC_CONF: expandable_segments:true\n", `2:3: warning: expected PYTORCH_CUDA_ALLOC_CONF, found PYTORCH_HIP_ALLOC_CONF; only PyTorch for AMD cards reads it`},
 	{"two-confs", "env:\n  PYTORCH_CUDA_ALLOC_CONF: max_split_size_mb:64\n  PYTORCH_ALLOC_CONF: max_split_size_mb:32\n", `3:3: warning: expected one of PYTORCH_CUDA_ALLOC_CONF and PYTORCH_ALLOC_CONF, found both; PYTORCH_CUDA_ALLOC_CONF wins and PYTORCH_ALLOC_CONF is not read: delete one of the two`},
@@ -56,6 +61,7 @@ var lintCases = []struct{ rule, src, want string }{
 	{"restart-never", "restart_every: 5\nfiles: {count: 5}\n", `1:16: warning: expected less than the 5 files of the run, found 5; the process never begins anew`},
 	{"unused-model", "models: [{id: a, weights: 1GiB}]\n", `1:10: warning: expected a stage that runs it, found "a"; it is never loaded`},
 	{"fault-never", "files: {count: 5}\nfaults: [{leak: 1MiB, from_file: 6}]\n", `2:10: warning: expected a file up to 5, found 6; it never happens`},
+	{"fault-never", "models: [{id: a, weights: 1GiB, resident: true}]\nfaults: [{keep: a}]\nstages: [{name: A, models: [a]}]\n", `2:10: warning: expected what is freed in a file, found "a"; it stays anyway: the fault does nothing`},
 }
 
 func conf(value string) string { return `env: {PYTORCH_CUDA_ALLOC_CONF:     "` + value + "\"}\n" }
@@ -114,6 +120,37 @@ func TestWithSettings(t *testing.T) {
 	} {
 		if got := scenario.WithSettings(c.conf, c.setting); got != c.want {
 			t.Errorf("WithSettings(%q, %q) = %q, want %q", c.conf, c.setting, got, c.want)
+		}
+	}
+}
+
+// How many files there are is said by the file, or by who uses it: the linter goes by the latter.
+func TestLintGoesByTheFilesGiven(t *testing.T) {
+	for _, c := range []struct {
+		said, given int
+		warned      bool
+	}{{50, 500, false}, {200, 50, true}, {200, 200, false}} {
+		s, err := scenario.Read(fmt.Appendf(nil, "restart_every: 100\nfiles: {count: %d}\nstages: [{name: A}]\n", c.said), "p.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.SetFiles(c.given)
+		if got := s.Lint(); (len(got) > 0) != c.warned {
+			t.Errorf("count: %d, %d files given: got %v, want a warning: %t", c.said, c.given, got, c.warned)
+		}
+	}
+}
+
+func TestRefusedFaultsAndSizes(t *testing.T) {
+	once := "stages: [{name: Warm, once: true}, {name: T}]\n"
+	for src, want := range map[string]string{
+		"faults: [{leak: 1MiB, stage: Warm}]\n" + once:               `p.yaml:1:30: expected the name of a stage that is made for each file, found "Warm"; there are T`,
+		"faults: [{crash: 2, stage: Warm}]\n" + once:                 `p.yaml:1:28: expected the name of a stage that is made for each file, found "Warm"; there are T`,
+		"models: [{id: m, weights: 1023TiB}]\n" + once:               `p.yaml:1:27: expected weights of up to 4.00 TiB, found "1023TiB"`,
+		"faults: [{crash: 2}]\nstages: [{name: Warm, once: true}]\n": `p.yaml:1:10: expected a stage that is made for each file, in which it leaks or crashes, found "{crash: 2}"`,
+	} {
+		if got, _ := lint(t, src); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
 }

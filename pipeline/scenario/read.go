@@ -26,6 +26,7 @@ func Read(src []byte, name string) (*Scenario, error) {
 		r.scenario(body, s)
 	}
 	s.places = r.places
+	_, s.counted = r.places["files.count"]
 	for _, m := range s.Lint() {
 		if m.Severity == Error {
 			r.Mistakes = append(r.Mistakes, &m)
@@ -225,8 +226,13 @@ func (r *reader) faults(n ast.Node, s *Scenario, references *[]func()) []Fault {
 			if f.Keep != "" {
 				r.known(found["keep"], f.Keep, s.holders(nil), "the id of a model or the name of a tensor that stays")
 			}
-			if f.Stage != "" {
-				r.known(found["stage"], f.Stage, s.stageNames(), "the name of a stage")
+			each := slices.DeleteFunc(s.stageNames(), func(name string) bool { return s.Stage(name).Once })
+			switch {
+			case f.Keep != "":
+			case f.Stage != "":
+				r.known(found["stage"], f.Stage, each, "the name of a stage that is made for each file")
+			case len(each) == 0:
+				r.Fail(item, "a stage that is made for each file, in which it leaks or crashes", "")
 			}
 		})
 		all = append(all, f)

@@ -31,6 +31,7 @@ func (r *reader) expression(to *Expr) func(ast.Node) {
 			r.Add(p, bad.Expected, strictyaml.Shown(node), "")
 			return
 		}
+		e.at = strictyaml.Inside(node)
 		*to = e
 	}
 }

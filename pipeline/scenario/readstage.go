@@ -10,6 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"vramsoak/parser"
 	"vramsoak/parser/strictyaml"
 	"vramsoak/pipeline/models"
 )
@@ -20,10 +21,15 @@ func (r *reader) models(n ast.Node) []Model {
 		m := Model{DType: "float16", Beams: 1}
 		r.places[fmt.Sprintf("models.%d", i)] = strictyaml.Where(item)
 		found := r.Mapping(item, strictyaml.Fields{
-			"id":       r.Text(&m.ID, "an id"),
-			"model":    r.lookup(&m.Model),
-			"dtype":    r.weightType(&m.DType),
-			"weights":  r.Size(&m.Weights, "the size of the weights"),
+			"id":    r.Text(&m.ID, "an id"),
+			"model": r.lookup(&m.Model),
+			"dtype": r.weightType(&m.DType),
+			"weights": func(n ast.Node) {
+				r.Size(&m.Weights, "the size of the weights")(n)
+				if m.Weights > maxWeights {
+					r.Fail(r.Resolve(n), "weights of up to "+parser.FormatBytes(maxWeights), "")
+				}
+			},
 			"resident": r.Flag(&m.Resident),
 			"beams":    r.Integer(&m.Beams, 1),
 			"tokens":   r.Integer(&m.Tokens, 0),
@@ -46,6 +52,9 @@ func (r *reader) models(n ast.Node) []Model {
 	}
 	return all
 }
+
+// maxWeights is more than any card holds: a larger model has a typing mistake in it.
+const maxWeights = 4 << 40
 
 // lookup reads the name of a model that is known.
 func (r *reader) lookup(to *string) func(ast.Node) {

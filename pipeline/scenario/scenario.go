@@ -35,7 +35,8 @@ type Scenario struct {
 	Costs        Costs
 	Faults       []Fault
 
-	places places
+	places  places
+	counted bool // Files.Count is what somebody gave
 }
 
 // A Mistake is one thing that is wrong with a file, or likely not what was meant.
@@ -117,6 +118,9 @@ type Fault struct {
 	Stage    string  // in which stage it leaks or crashes; "": the last one
 	FromFile int     // the first file (from 1) in which it keeps or leaks
 }
+
+// SetFiles is how many files there are, where it is not the file that says so.
+func (s *Scenario) SetFiles(n int) { s.Files.Count, s.counted = n, true }
 
 // Clone is a copy that shares nothing which could be changed.
 func (s *Scenario) Clone() *Scenario {

@@ -30,6 +30,73 @@ type Stage struct {
 	Footprint *Footprint
 }
 
+// MaxAllocations bounds a stage's passes and what it allocates of a tensor, in a file: each is simulated, some million a second.
+const MaxAllocations = 10_000_000
+
+// Passes is how many a number of items takes.
+func Passes(items, batch int) int { return (items + batch - 1) / max(1, batch) }
+
+// expressions are all of a stage.
+func (s *Stage) expressions() []Expr {
+	all := []Expr{s.Items, s.Batch, s.ItemSeconds, s.Seconds}
+	for _, t := range s.Tensors {
+		all = append(append(all, t.Size, t.Count), t.Shape...)
+	}
+	return all
+}
+
+// frees says whether something of that name is freed while files are worked on: by a cleanup, or at the end of its span.
+func (s *Scenario) frees(name string) bool {
+	cleanups := slices.Clone(s.Final)
+	for i := range s.Stages {
+		st := &s.Stages[i]
+		if st.Once {
+			continue
+		}
+		cleanups = append(cleanups, st.Cleanups...)
+		if slices.ContainsFunc(st.Tensors, func(t Tensor) bool { return t.Name == name && t.Until != WithRun }) {
+			return true
+		}
+		if m, ok := s.Model(name); ok && !m.Resident && slices.Contains(st.Models, name) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(cleanups, func(c Cleanup) bool { return slices.Contains(c.Frees, name) })
+}
+
+// BadValue is the mistake of an expression that has no value, or one below 0, in a file on which it was not tried before.
+func (s *Scenario) BadValue(e Expr, v Vars, err error) error {
+	found := err.Error()
+	if f, without := e.Eval(v); without == nil {
+		found = shownValue(e, f)
+	}
+	return &Mistake{
+		Path: s.Path, Line: max(1, e.at.Line), Column: max(1, e.at.Column), Severity: Error, Rule: "expression",
+		Expected: "a number of 0 or more for every file", Found: found + " " + inFile(v),
+	}
+}
+
+// BadTensor is that mistake of a tensor's size or shape.
+func (s *Scenario) BadTensor(t Tensor, v Vars, err error) error {
+	for _, e := range t.Shape {
+		if f, without := e.Eval(v); without != nil || f < 0 {
+			return s.BadValue(e, v, err)
+		}
+	}
+	if len(t.Shape) > 0 {
+		return s.BadValue(t.Shape[0], v, err)
+	}
+	return s.BadValue(t.Size, v, err)
+}
+
+// TooMany is the mistake of an expression that asks for more than is simulated, in a file on which it was not tried before.
+func (s *Scenario) TooMany(e Expr, v Vars) error {
+	return &Mistake{
+		Path: s.Path, Line: max(1, e.at.Line), Column: max(1, e.at.Column), Severity: Error, Rule: "unbounded",
+		Expected: fmt.Sprintf("at most %d a file", MaxAllocations), Found: "more " + inFile(v), Advice: "each is simulated: let one stand for many",
+	}
+}
+
 // OnOOM is what a stage does when memory runs out.
 type OnOOM string
 

@@ -19,7 +19,7 @@ type plan struct {
 	named  map[string][]*holding // by the id of a model or the name of a tensor
 	kept   holding
 	// keeps are faults by what they keep.
-	keeps map[string]scenario.Fault
+	keeps map[string][]scenario.Fault
 }
 
 // A model is one that is loaded onto the card.
@@ -75,7 +75,7 @@ type cleanup struct {
 const pieces = 10 << 20
 
 func newPlan(s *scenario.Scenario) (*plan, error) {
-	p := &plan{named: map[string][]*holding{}, keeps: map[string]scenario.Fault{}}
+	p := &plan{named: map[string][]*holding{}, keeps: map[string][]scenario.Fault{}}
 	byID := map[string]*model{}
 	for _, of := range s.Models {
 		m, err := p.model(of)
@@ -197,7 +197,7 @@ func (p *plan) cleanup(c scenario.Cleanup, empties bool) *cleanup {
 func (p *plan) faults(s *scenario.Scenario) error {
 	for _, f := range s.Faults {
 		if f.Keep != "" {
-			p.keeps[f.Keep] = f
+			p.keeps[f.Keep] = append(p.keeps[f.Keep], f)
 			continue
 		}
 		if len(p.stages) == 0 {

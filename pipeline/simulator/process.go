@@ -16,6 +16,7 @@ type process struct {
 	device   *allocator.Device
 	alloc    *allocator.Allocator
 	outcome  *Outcome
+	count    int // files of the batch
 	log      logger
 
 	capacity int64 // of the device
@@ -31,7 +32,9 @@ type process struct {
 	rep     repetition
 	high    Level // of the stage
 	refused refusal
-	working scenario.Vars // of the pass, or of the stage before its first one
+	// allocations of tensors that the stage has made
+	allocations int
+	working     scenario.Vars // of the pass, or of the stage before its first one
 
 	trace     func(trace.Settings) func(trace.Op) // nil: not traced
 	called    func(trace.Op)                      // of this process
@@ -152,23 +155,34 @@ func (p *process) dropFrom(h *holding, n int) {
 
 // release frees a holding as a cleanup or a function's end does: what a fault keeps stays.
 func (p *process) release(h *holding, file int) {
-	if fault, ok := p.keeps[h.name]; ok && file >= fault.FromFile && h.bytes > 0 {
-		share := fault.Share
-		limit := int64(share * float64(h.bytes))
-		rest := h.blocks[:0]
-		for _, m := range h.blocks {
-			if m.bytes <= limit {
-				limit -= m.bytes
-				p.ledger.move(h.part, p.kept.part, m.bytes)
-				p.kept.add(m)
-				h.bytes -= m.bytes
-			} else {
-				rest = append(rest, m)
-			}
+	share := 0.0
+	for _, fault := range p.keeps[h.name] {
+		if file >= fault.FromFile {
+			share = max(share, fault.Share)
 		}
-		h.blocks = rest
+	}
+	if share > 0 {
+		p.keep(h, share)
 	}
 	p.drop(h)
+}
+
+// keep leaves a share of a holding on the card, in whole allocations: as many as are not more than it, and one at least.
+func (p *process) keep(h *holding, share float64) {
+	limit, kept := int64(share*float64(h.bytes)), 0
+	rest := h.blocks[:0]
+	for i, m := range h.blocks {
+		if m.bytes > limit && (kept > 0 || i < len(h.blocks)-1) {
+			rest = append(rest, m)
+			continue
+		}
+		kept++
+		limit -= m.bytes
+		p.ledger.move(h.part, p.kept.part, m.bytes)
+		p.kept.add(m)
+		h.bytes -= m.bytes
+	}
+	h.blocks = rest
 }
 
 // load takes a model's weights, tensor by tensor, unless they are there.

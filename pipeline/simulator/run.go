@@ -30,7 +30,7 @@ type Options struct {
 	Lengths func(i int) float64
 	// Source, where set, are the files as they come; it ends the run, not Files.
 	Source iter.Seq2[File, error]
-	// First is the place in the batch of the first file; 0 is 1.
+	// First is the place in the batch of the first file, where the run is a part of the scenario's batch; 0: the run is all of it.
 	First int
 	// Clock, where set, is asked for the time of each line, given the virtual seconds since the beginning.
 	Clock func(seconds float64) time.Time
@@ -73,6 +73,10 @@ func Run(s *scenario.Scenario, o Options) (*Outcome, error) {
 		plan: plan, scenario: s, config: config, outcome: &Outcome{}, occupied: s.GPU.Occupied,
 		capacity: s.GPU.Total,
 		repeats:  repeating(conf) && !o.EachPass, trace: o.Trace,
+	}
+	p.count = s.Files.Count
+	if o.First == 0 && o.Files > 0 {
+		p.count = o.Files
 	}
 	if o.Unlimited {
 		p.capacity = unlimited
@@ -155,7 +159,7 @@ func (p *process) begin() (ok bool, err error) {
 		return false, p.log.err
 	}
 	for _, st := range p.once {
-		v := scenario.Vars{Files: p.scenario.Files.Count, Seed: p.scenario.Files.Seed}
+		v := scenario.Vars{Files: p.count, Seed: p.scenario.Files.Seed}
 		if err := p.runStage(st, v); err != nil {
 			return false, errors.Join(p.log.err, unexpected(err))
 		}
@@ -211,11 +215,7 @@ func (p *process) file(f File, n int, o Options) error {
 	if p.scenario.Initialization != "" {
 		p.checkpoint(p.scenario.Initialization, nil)
 	}
-	count := o.Files
-	if count == 0 {
-		count = p.scenario.Files.Count
-	}
-	v := scenario.Vars{Seconds: f.Seconds, File: n, Files: count, Seed: p.scenario.Files.Seed}
+	v := scenario.Vars{Seconds: f.Seconds, File: n, Files: p.count, Seed: p.scenario.Files.Seed}
 	err := p.stagesOf(v)
 	p.charge()
 	done := FileOutcome{

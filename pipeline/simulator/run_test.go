@@ -79,3 +79,54 @@ func TestCheckpoints(t *testing.T) {
 		t.Errorf("got %d failed, peak %d, want none and 41943040", o.Failed, o.Peak.Allocated)
 	}
 }
+
+// files is the number of the batch, wherever it stands and whatever part of the batch is run.
+func TestFilesOfTheBatch(t *testing.T) {
+	src := `
+gpu: {total: 1GiB, context: 0}
+files: {count: 20}
+stages:
+  - {name: Warm, once: true, tensors: [{name: x, size: files * MiB, until: run}]}
+  - {name: T, tensors: [{name: y, size: files * MiB}]}
+`
+	for want, o := range map[int64]simulator.Options{20: {First: 7, Files: 1}, 10: {Files: 10}} {
+		if _, got := run(t, src, o); got.Peak.Allocated != 2*want<<20 {
+			t.Errorf("%+v: got a peak of %d, want twice %d MiB", o, got.Peak.Allocated, want)
+		}
+	}
+}
+
+// A share of what cannot be divided is all of it, and of two faults that keep the same the larger counts.
+func TestKeepsAShare(t *testing.T) {
+	for _, c := range []struct {
+		tensor, faults string
+		kept           int64 // MiB, after two files
+	}{
+		{"{name: a, size: 100MiB}", "[{keep: a, share: 50%}]", 200},
+		{"{name: a, size: 10MiB, count: 10}", "[{keep: a, share: 35%}]", 60},
+		{"{name: a, size: 10MiB, count: 10}", "[{keep: a, share: 50%}, {keep: a, share: 20%, from_file: 2}]", 100},
+		{"{name: a, size: 10MiB, count: 10}", "[{keep: a, share: 20%}, {keep: a, share: 50%, from_file: 2}]", 70},
+		{"{name: a, size: 10MiB, each: pass}", "[{keep: a}]", 20},
+	} {
+		_, o := run(t, "gpu: {total: 1GiB, context: 0}\nfiles: {count: 2}\nstages: [{name: A, tensors: ["+c.tensor+"]}]\nfaults: "+c.faults+"\n", simulator.Options{})
+		if got := o.PerFile[1].Idle.Allocated; got != c.kept<<20 {
+			t.Errorf("%s, %s: %d kept, want %d MiB", c.tensor, c.faults, got, c.kept)
+		}
+	}
+}
+
+// An expression that no file tells beforehand is told with its place and its file when it comes to it.
+func TestBadValueHasAPlace(t *testing.T) {
+	for src, want := range map[string]string{
+		"stages: [{name: A, items: 4, tensors: [{name: t, each: pass, size: 2 - pass}]}]":                                        "test.yaml:2:68: expected a number of 0 or more for every file, found 2 - pass = -1 in a file of 300 s",
+		`stages: [{name: A, items: 2, tensors: [{name: t, each: pass, size: seconds - 300, count: "pass > 1 ? 10000000 : 1"}]}]`: "test.yaml:2:91: expected at most 10000000 a file, found more in a file of 300 s; each is simulated: let one stand for many",
+	} {
+		s, err := scenario.Read([]byte("gpu: 8GiB\n"+src+"\n"), "test.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := simulator.Run(s, simulator.Options{}); err == nil || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}

@@ -43,10 +43,10 @@ func (p *process) runStage(st *stage, v scenario.Vars) error {
 	}
 	p.checkpoint(st.after, nil)
 	p.endPeak(st, v.File)
-	if err != nil {
+	if unexpected(err) == nil && err != nil {
 		return fmt.Errorf("%s: %w", st.Name, err)
 	}
-	return nil
+	return err
 }
 
 // own are the holdings that end with the stage, as local variables do; with all, also the models that wait for a cleanup.
@@ -107,26 +107,32 @@ func (p *process) work(st *stage, v scenario.Vars) error {
 	v.Total, v.Free = p.scenario.GPU.Total, max(0, p.device.Free()-(p.capacity-p.scenario.GPU.Total))
 	items, err := number(st.Items, v)
 	if err != nil {
-		return err
+		return p.scenario.BadValue(st.Items, v, err)
 	}
 	v.Items = items
 	batch, err := number(st.Batch, v)
 	if err != nil {
-		return err
+		return p.scenario.BadValue(st.Batch, v, err)
 	}
 	batch = max(1, batch)
 	if st.limit > 0 {
 		batch = min(batch, st.limit)
 	}
 	v.Batch = batch
-	p.working = v
+	p.working, p.allocations = v, 0
+	if scenario.Passes(items, batch) > scenario.MaxAllocations {
+		return p.scenario.TooMany(st.Items, v)
+	}
 	if st.Footprint != nil {
 		if err := p.measured(st, v); err != nil {
 			return err
 		}
 		seconds, err := st.Seconds.Eval(v)
+		if err != nil {
+			return p.scenario.BadValue(st.Seconds, v, err)
+		}
 		p.now += seconds
-		return errors.Join(err, p.leak(st, v.File))
+		return p.leak(st, v.File)
 	}
 	for _, m := range st.models {
 		if err := p.load(m); err != nil {
@@ -169,7 +175,7 @@ func number(e scenario.Expr, v scenario.Vars) (int, error) {
 func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error {
 	seconds, err := st.Seconds.Eval(v)
 	if err != nil {
-		return err
+		return p.scenario.BadValue(st.Seconds, v, err)
 	}
 	if items == 0 {
 		p.now += seconds
@@ -185,7 +191,7 @@ func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error
 		p.working = v
 		itemSeconds, err := itemSeconds(st, v)
 		if err != nil {
-			return err
+			return p.scenario.BadValue(st.ItemSeconds, v, err)
 		}
 		err = p.onePass(st, itemSeconds, v)
 		if err != nil && st.OnOOM == scenario.OOMHalves && v.Batch > 1 {
@@ -202,7 +208,7 @@ func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error
 			p.clear("before the batch is tried again")
 			v.Batch = batch
 			if seconds, err = st.Seconds.Eval(v); err != nil {
-				return err
+				return p.scenario.BadValue(st.Seconds, v, err)
 			}
 			p.rep.n = 0
 			continue
@@ -272,7 +278,7 @@ func (p *process) onePass(st *stage, itemSeconds float64, v scenario.Vars) error
 	}
 	for _, t := range st.tensors {
 		if t.Each == scenario.Pass && t.Until == scenario.Pass {
-			p.drop(&t.holding)
+			p.release(&t.holding, v.File)
 		}
 	}
 	return nil
@@ -286,12 +292,15 @@ func (p *process) allocate(st *stage, each scenario.Span, results bool, v scenar
 		}
 		count, err := number(t.Count, v)
 		if err != nil {
-			return err
+			return p.scenario.BadValue(t.Count, v, err)
+		}
+		if p.allocations += count; p.allocations > scenario.MaxAllocations {
+			return p.scenario.TooMany(t.Count, v)
 		}
 		for range count {
 			bytes, err := t.Bytes(v)
 			if err != nil {
-				return err
+				return p.scenario.BadTensor(*t.Tensor, v, err)
 			}
 			if err := p.take(&t.holding, bytes, t.Stream); err != nil {
 				return err
