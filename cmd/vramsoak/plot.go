@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -66,6 +67,9 @@ func runPlot(paths []string, opts plotOptions) error {
 	logs, err := logsIn(paths)
 	if err != nil {
 		return err
+	}
+	if info, err := os.Stat(opts.output); err == nil && info.IsDir() {
+		return fmt.Errorf("writing %s: expected a file, found a folder; name the file in it, such as memory.png", opts.output)
 	}
 	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(opts.output)), ".")
 	if opts.fragmentation {

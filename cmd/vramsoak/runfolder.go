@@ -198,6 +198,9 @@ func writePlots(dir string, chart *reports.Chart) error {
 
 // writeFile writes a whole file or none: a reader never sees half of it.
 func writeFile(path string, write func(io.Writer) error) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("writing %s: expected a file, found a folder; name the file in it", path)
+	}
 	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithTempDir(filepath.Dir(path)))
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, bare(err))

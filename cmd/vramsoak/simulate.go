@@ -75,7 +75,10 @@ func runSimulate(in io.Reader, out, diagnostics io.Writer, path string, opts sim
 	case opts.pace > 0 && !opts.stdin:
 		return errors.New("--pace: expected --stdin beside it; without that times are virtual, and nothing waits")
 	}
-	src, err := os.ReadFile(path)
+	if path == stdinPath && opts.stdin {
+		return errors.New("-: expected a scenario's file; with --stdin standard input has the paths of audio files")
+	}
+	src, err := scenarioFile(path)
 	if err != nil {
 		return err
 	}
@@ -83,6 +86,7 @@ func runSimulate(in io.Reader, out, diagnostics io.Writer, path string, opts sim
 	if err != nil {
 		return err
 	}
+	otherEnvironment(s, diagnostics)
 	if opts.gpu != "" {
 		if s.GPU, err = cardFor(s, opts.gpu); err != nil {
 			return err

@@ -1,16 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"vramsoak/harness/check"
+	"vramsoak/parser"
 	"vramsoak/pipeline/profile"
 	"vramsoak/pipeline/scenario"
 	"vramsoak/pipeline/validation"
@@ -49,6 +52,9 @@ Where it does not fit it says what fails first, and looks for the smallest chang
 allocator, when the cache is cleared, batch sizes, restarts, number formats, smaller models, what the code keeps; one change,
 or else two. Each change that is shown was simulated over all files.
 
+Cards and models that are known by name are in docs/validate.md; others have their size in the file. A file that does not say how many
+files there are is validated with 50.
+
 Footprints are estimated from the models' architectures. With --profile they are those that vramsoak profile learned from a
 run. --live runs two files of the real command first, and says how far from it the prediction is.`,
 		Example: `  vramsoak validate pipeline.yaml --gpu 16GiB --files 500
@@ -69,6 +75,9 @@ run. --live runs two files of the real command first, and says how far from it t
 			if cmd.Flags().Changed("files") && opts.files < 1 {
 				return fmt.Errorf("--files %d: expected 1 or more", opts.files)
 			}
+			if cmd.Flags().Changed("gpu") && opts.gpu == "" {
+				return errors.New("--gpu: expected a card, found none; such as 16GiB, \"RTX 5080\" or auto; leave it out for the file's")
+			}
 			if err := opts.live.check(); err != nil {
 				return err
 			}
@@ -81,7 +90,7 @@ run. --live runs two files of the real command first, and says how far from it t
 	}
 	f := cmd.Flags()
 	f.StringVar(&opts.gpu, "gpu", "", "the `card`: a size such as 16GiB, a name such as \"RTX 5080\", or auto; default the file's")
-	f.IntVar(&opts.files, "files", 0, "files of the batch; default the file's count, or 50 for --table")
+	f.IntVar(&opts.files, "files", 0, "files of the batch; default the file's count, or 50 where it has none, and for --table")
 	f.StringVar(&opts.profile, "profile", "", "`file` with footprints that vramsoak profile learned from a run")
 	f.StringVar(&opts.policy, "policy", "", "policy `file` (YAML); default vramsoak.yaml where there is one")
 	f.BoolVar(&opts.table, "table", false, "answers of cards from 8 to 80 GB by the models of the family")
@@ -142,7 +151,7 @@ func writeTable(out io.Writer, s *subject, format string) error {
 
 // readSubject reads the file, says what the linter has to say, and puts in what the flags name.
 func readSubject(path string, opts validateOptions) (*subject, error) {
-	src, err := os.ReadFile(path)
+	src, err := scenarioFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -160,6 +169,14 @@ func readSubject(path string, opts validateOptions) (*subject, error) {
 		s.files = opts.files
 	case opts.table:
 		s.files = tableFiles
+	case !read.SaysFiles():
+		s.files = tableFiles
+		fmt.Fprintf(os.Stderr, "vramsoak: %s: warning: expected files: {count: ..., seconds: ...}, found no count; it is validated with %d files of %s\n",
+			path, s.files, lengthsOf(read.Files))
+	}
+	otherEnvironment(read, os.Stderr)
+	if s.Name == "" {
+		s.Name = filepath.Base(path)
 	}
 	gpu := read.GPU
 	switch {
@@ -187,7 +204,7 @@ func readSubject(path string, opts validateOptions) (*subject, error) {
 
 // answer is the validation, and the report that its verdict is of.
 func answer(ctx context.Context, s *subject, opts validateOptions) (*reports.Validation, *check.Report, error) {
-	v := &reports.Validation{Scenario: s.Name, Card: s.card, Total: s.GPU.Total, Files: s.files}
+	v := &reports.Validation{Scenario: s.Name, Card: cmp.Or(s.card, parser.FormatBytes(s.GPU.Total)), Total: s.GPU.Total, Files: s.files}
 	var learned []profile.Comparison
 	if opts.profile != "" {
 		var err error

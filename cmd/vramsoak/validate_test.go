@@ -3,11 +3,14 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/pipeline/models"
 	"vramsoak/pipeline/scenario"
 	"vramsoak/pipeline/simulator"
 	"vramsoak/pipeline/validation"
@@ -184,5 +187,24 @@ func TestStoriesHaveAChange(t *testing.T) {
 				t.Errorf("got %+v, want a change that fits, proved over %d files", c, files)
 			}
 		})
+	}
+}
+
+// The documentation names each card and each model that is known.
+func TestDocsNameCardsAndModels(t *testing.T) {
+	docs, err := os.ReadFile("../../docs/validate.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := models.Names()
+	for _, c := range scenario.Cards() {
+		names = append(names, c.Card)
+	}
+	_, list, _ := strings.Cut(string(docs), "## Cards and models that are known by name")
+	list = strings.ReplaceAll(list, "\n", " ")
+	for _, name := range names {
+		if !strings.Contains(list, " "+name+",") && !strings.Contains(list, " "+name+".") {
+			t.Errorf("docs/validate.md does not name %s", name)
+		}
 	}
 }

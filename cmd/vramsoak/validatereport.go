@@ -26,7 +26,7 @@ func (r *simulatedRun) describe(s *subject, v *reports.Validation) {
 		on := r.Stages[i] // the card
 		need := reports.StageNeed{
 			Stage: st.Stage, Reached: on.Reached, File: st.File, Need: st.Need, Share: st.Share, Allocated: on.Allocated, Reserved: on.Reserved,
-			Used: on.Used, Cache: on.Cache,
+			Used: on.Used, Cache: on.Cache, Parts: []reports.Part{},
 		}
 		if of := s.Stage(st.Stage); of != nil {
 			need.Measured = of.Footprint != nil

@@ -131,7 +131,11 @@ func Lookup(name string) (*Model, error) {
 			return m, nil
 		}
 	}
-	return nil, fmt.Errorf("model %q is not known: did you mean %s?", name, strings.Join(nearest(key, 3), ", "))
+	advice := "docs/validate.md has those that are."
+	if near := nearest(key); len(near) > 0 {
+		advice = "did you mean " + strings.Join(near, ", ") + "?"
+	}
+	return nil, fmt.Errorf("model %q is not known: %s", name, advice)
 }
 
 // Names are the short names of all models, sorted.
@@ -162,15 +166,30 @@ func Family(name string) []string {
 	return names
 }
 
-// nearest are the n names with the least edit distance to what was asked for, with or without "whisper-" before it.
-func nearest(key string, n int) []string {
-	names := Names()
+// nearest are the names that contain what was asked for; else the three with the least edit distance to it, with or without "whisper-"
+// before it, of those that are near; else those of the same word, as "bge" in "bge-m3".
+func nearest(key string) []string {
+	const most, near = 6, 3 // names; one letter of so many may be another
+	containing := func(part string) []string {
+		all := slices.DeleteFunc(Names(), func(name string) bool { return !strings.Contains(strings.ToLower(name), part) })
+		return all[:min(most, len(all))]
+	}
+	if len(key) >= near {
+		if all := containing(key); len(all) > 0 {
+			return all
+		}
+	}
 	distance := func(name string) int {
 		name = strings.ToLower(name)
 		return min(spelling.Distance(key, name), spelling.Distance("whisper-"+key, name))
 	}
-	slices.SortStableFunc(names, func(a, b string) int {
-		return cmp.Compare(distance(a), distance(b))
-	})
-	return names[:min(n, len(names))]
+	alike := slices.DeleteFunc(Names(), func(name string) bool { return distance(name) > len(key)/near })
+	slices.SortStableFunc(alike, func(a, b string) int { return cmp.Compare(distance(a), distance(b)) })
+	if len(alike) > 0 {
+		return alike[:min(near, len(alike))]
+	}
+	if word := key[:len(key)-len(strings.TrimLeft(key, "abcdefghijklmnopqrstuvwxyz"))]; len(word) >= near {
+		return containing(word)
+	}
+	return nil
 }

@@ -153,6 +153,9 @@ func plainName(name string) string { return unsaid.ReplaceAllString(strings.ToLo
 
 // cardAdvice names the cards that are near, or all.
 func cardAdvice(name string) string {
+	if n, err := strconv.ParseFloat(name, 64); err == nil && n >= 1 && n <= 1024 {
+		return fmt.Sprintf("did you mean %sGiB?", name)
+	}
 	want := plainName(name)
 	var near, all, plain []string
 	for _, c := range cards {
@@ -172,5 +175,5 @@ func cardAdvice(name string) string {
 	if len(near) > 0 {
 		return fmt.Sprintf("did you mean %s?", strings.Join(near, " or "))
 	}
-	return "known are " + strings.Join(all, ", ") + "; or give a size"
+	return "docs/validate.md has the cards that are known; or give a size"
 }

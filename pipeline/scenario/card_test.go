@@ -37,10 +37,11 @@ func TestCard(t *testing.T) {
 		"RTX 5008": "did you mean RTX 5080?",
 		"A100":     "did you mean A100 40GB or A100 80GB?",
 		"v100":     "did you mean V100 16GB or V100 32GB?",
-		"Voodoo 2": "known are RTX 2060 SUPER, ",
-		"16":       "known are ",
+		"Voodoo 2": "docs/validate.md has the cards that are known; or give a size",
+		"16":       "did you mean 16GiB?",
+		"0":        "or give a size",
 		"1MiB":     "write 16GiB or RTX 5080",
-		"":         "known are ",
+		"":         "or give a size",
 	} {
 		if got, err := scenario.Card(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %+v, %v, want an error with %q", name, got, err, want)

@@ -39,7 +39,7 @@ func Read(src []byte, name string) (*Scenario, error) {
 }
 
 // example is what to do where there is nothing.
-const example = "see the example in the documentation of pipeline/scenario"
+const example = "docs/validate.md has an example"
 
 // A reader reads a scenario and remembers where its parts stand.
 type reader struct {
@@ -277,6 +277,12 @@ func (r *reader) known(n ast.Node, name string, all []string, what string) {
 		have = "there are " + strings.Join(slices.Compact(slices.Clone(all)), ", ")
 	}
 	r.Add(strictyaml.Where(node), what+strictyaml.Meant(name, all), strconv.Quote(name), have)
+}
+
+// SaysFiles says that the file itself says how many files there are.
+func (s *Scenario) SaysFiles() bool {
+	_, said := s.places["files.count"]
+	return said
 }
 
 func (s *Scenario) stageNames() []string {

@@ -157,9 +157,9 @@ p.yaml:8:10: expected one of keep, leak and crash, found "{keep: a, crash: 3}"
 p.yaml:8:38: expected a size such as 512MiB, found "many"
 p.yaml:8:52: expected the id of a model or the name of a tensor that stays, found "z"; there are t, u
 p.yaml:10:1: expected each key once, found "name"; delete one of the two`},
-		{"empty", "", `p.yaml:1:1: expected a scenario: at least stages:, found an empty file; see the example in the documentation of pipeline/scenario`},
-		{"comments", "# nothing\n---\n", `p.yaml:1:1: expected a scenario: at least stages:, found an empty file; see the example in the documentation of pipeline/scenario`},
-		{"no stages", "name: x\n", `p.yaml:1:1: expected stages: with at least one stage, found none; see the example in the documentation of pipeline/scenario`},
+		{"empty", "", `p.yaml:1:1: expected a scenario: at least stages:, found an empty file; docs/validate.md has an example`},
+		{"comments", "# nothing\n---\n", `p.yaml:1:1: expected a scenario: at least stages:, found an empty file; docs/validate.md has an example`},
+		{"no stages", "name: x\n", `p.yaml:1:1: expected stages: with at least one stage, found none; docs/validate.md has an example`},
 		{"a list", "- name: x\n", `p.yaml:1:1: expected key: value, found "- name: x"`},
 		{"tabs", "stages:\n\t- name: x\n", `p.yaml:2:1: expected YAML, found "found character '\t' that cannot start any token"; indent with spaces, not with tabs`},
 		{"two documents", "stages: [{name: A}]\n---\nstages: [{name: B}]\n", `p.yaml:3:1: expected one document, found "stages: [{name: B}]"; put the second one in a file of its own`},
