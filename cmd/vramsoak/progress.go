@@ -58,6 +58,21 @@ func (d *display) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// say shows a line of one's own; none clears it.
+func (d *display) say(line string) {
+	if !d.terminal {
+		return
+	}
+	width, _, err := term.GetSize(int(d.out.Fd()))
+	if err != nil || width <= 0 {
+		width = 80
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.line = fit(line, width-1)
+	_, _ = fmt.Fprint(d.out, clearLine, d.line)
+}
+
 // close leaves the last state on a line of its own.
 func (d *display) close() {
 	d.mu.Lock()

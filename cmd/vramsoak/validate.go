@@ -75,6 +75,9 @@ run. --live runs two files of the real command first, and says how far from it t
 			if cmd.Flags().Changed("files") && opts.files < 1 {
 				return fmt.Errorf("--files %d: expected 1 or more", opts.files)
 			}
+			if opts.files > batchMax {
+				return fmt.Errorf("--files %d: expected at most %d; each file is simulated", opts.files, batchMax)
+			}
 			if cmd.Flags().Changed("gpu") && opts.gpu == "" {
 				return errors.New("--gpu: expected a card, found none; such as 16GiB, \"RTX 5080\" or auto; leave it out for the file's")
 			}
@@ -225,6 +228,9 @@ func answer(ctx context.Context, s *subject, opts validateOptions) (*reports.Val
 		}
 		v.Live, v.LiveFailed = s.compareLive(live.profile), live.failures
 	}
+	show := newDisplay(os.Stderr)
+	defer show.say("")
+	show.say(fmt.Sprintf("simulating %d files", s.files))
 	r, err := s.simulate(s.Scenario, s.all(), false)
 	if err != nil {
 		return nil, nil, err
@@ -261,7 +267,7 @@ func answer(ctx context.Context, s *subject, opts validateOptions) (*reports.Val
 	if f := r.outcome.FirstFailure; f != nil && f.Stage != "" {
 		stage = f.Stage
 	}
-	found, err := validation.Search(s.src, s.Path, r.Result, s.trial(r.Answer), validation.Options{
+	found, err := validation.Search(s.src, s.Path, r.Result, s.trial(r.Answer, show), validation.Options{
 		Files: s.files, Stage: stage, Sample: r.Sample(s.files), Prepare: s.prepare,
 	})
 	if err != nil {

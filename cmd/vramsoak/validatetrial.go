@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
@@ -24,8 +25,10 @@ type simulatedRun struct {
 
 // trial is a simulation of a search that began at an answer: up to the first file that fails. Its log is judged where all files
 // are simulated, and where it was a check that failed; over fewer, what warms up looks like a leak.
-func (s *subject) trial(began validation.Answer) validation.Trial {
+func (s *subject) trial(began validation.Answer, show *display) validation.Trial {
+	var begun atomic.Int64
 	return func(of *scenario.Scenario, files validation.Files) (validation.Result, error) {
+		show.say(fmt.Sprintf("looking for the smallest change: simulation %d, of %d files", begun.Add(1), files.Count))
 		if files.Count < s.files && began != validation.Fails {
 			return s.memoryOnly(of, files)
 		}
