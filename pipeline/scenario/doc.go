@@ -42,7 +42,8 @@
 //   - memory_fraction: as torch.cuda.set_per_process_memory_fraction. clear_on_start: ends what occupies the card.
 //   - files: how many, and how long: a length, or from-to, drawn for each file. In training a file is an epoch.
 //   - models: a model is loaded by the first stage that runs it, and freed by the cleanup that names it, else at the end of
-//     that stage. A resident one is loaded before the first file and stays.
+//     that stage. A resident one is loaded before the first file and stays. With eager: true attention makes the matrix of
+//     scores; with train: true a pass is a training step: gradients last until the next one begins, Adam's states stay.
 //   - stages: with once: true before the first file, else for each file. A stage makes ceil(items / batch) passes, each a
 //     forward pass of all of its models, with their activations as package models knows them.
 //   - tensors: what is allocated beside: a size or a shape, each pass or each stage, until the end of the pass, stage, file

@@ -75,8 +75,10 @@ func (s *Scenario) modelBytes(st *Stage, v Vars) (weights, pass int64, err error
 				return 0, 0, err
 			}
 			own = known.Weights(d)
-			in := models.Input{Batch: v.Batch, Seconds: item, Beams: m.Beams, Tokens: m.Tokens}
-			pass = max(pass, models.Peak(known.Forward(in, d)))
+			pass = max(pass, models.Peak(known.Forward(m.Input(v.Batch, item), d)))
+			if m.Train {
+				weights += models.Peak(models.AdamStates(known, d))
+			}
 		}
 		if !m.Resident {
 			weights += own

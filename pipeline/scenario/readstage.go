@@ -33,6 +33,8 @@ func (r *reader) models(n ast.Node) []Model {
 			"resident": r.Flag(&m.Resident),
 			"beams":    r.Integer(&m.Beams, 1),
 			"tokens":   r.Integer(&m.Tokens, 0),
+			"eager":    r.Flag(&m.Eager),
+			"train":    r.Flag(&m.Train),
 		})
 		if m.ID == "" {
 			m.ID = m.Model
@@ -42,6 +44,8 @@ func (r *reader) models(n ast.Node) []Model {
 			continue
 		case (found["model"] == nil) == (found["weights"] == nil):
 			r.Fail(item, "either a model (its name) or weights (its size)", "")
+		case m.Model == "" && (m.Train || m.Eager):
+			r.Fail(item, "train and eager beside a model that is known by its name", "of weights only the size is known")
 		case m.ID == "" && found["id"] == nil:
 			r.Fail(item, "an id", "")
 		}

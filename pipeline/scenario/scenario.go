@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"vramsoak/parser/strictyaml"
+	"vramsoak/pipeline/models"
 )
 
 // A Scenario is a pipeline written down: the card, the allocator's settings, what its stages load and allocate, and when
@@ -91,6 +92,15 @@ type Model struct {
 	Resident bool // loaded before the first file, never freed
 	Beams    int  // of a text decoder; 1 is greedy
 	Tokens   int  // that it reads or writes per item
+	// Eager is attention that makes the matrix of scores.
+	Eager bool
+	// Train makes each pass a training step: forward, backward, and Adam's, whose states stay with the weights.
+	Train bool
+}
+
+// Input is what a pass of the model is given.
+func (m Model) Input(batch int, itemSeconds float64) models.Input {
+	return models.Input{Batch: batch, Seconds: itemSeconds, Beams: m.Beams, Tokens: m.Tokens, Train: m.Train, Eager: m.Eager}
 }
 
 // Clear says when torch.cuda.empty_cache is called, beside the cleanups that ask for it themselves.

@@ -62,7 +62,8 @@ type PartKind string
 // The kinds of parts.
 const (
 	Weights     PartKind = "weights"
-	Activations PartKind = "activations" // of a model's passes, with what they put out
+	Activations PartKind = "activations"      // of a model's passes, with what they put out
+	Optimizer   PartKind = "optimizer states" // Adam's
 	Tensors     PartKind = "tensors"
 	Kept        PartKind = "kept"     // by a fault: it should have been freed
 	Measured    PartKind = "measured" // a stage's footprint

@@ -70,6 +70,9 @@ func newPass(list []models.Activation) *pass {
 
 // forward makes one pass of a model on a stream. Where memory runs out all that it took is given back.
 func (p *process) forward(m *model, in models.Input, stream int) error {
+	if m.Train { // optimizer.zero_grad(): gradients are let go before new ones are made
+		p.drop(&m.outputs)
+	}
 	made := m.passes.pass(in)
 	if cap(p.slots) < made.slots {
 		p.slots = make([]held, made.slots)
@@ -99,6 +102,30 @@ func (p *process) forward(m *model, in models.Input, stream int) error {
 	for _, slot := range made.outputs {
 		m.outputs.add(slots[slot])
 	}
+	if m.Train {
+		return p.optimize(m, stream)
+	}
+	return nil
+}
+
+// optimize is Adam's step: its states are made in the first one.
+func (p *process) optimize(m *model, stream int) error {
+	all := []struct {
+		of   *holding
+		list []models.Activation
+	}{{&m.optimizer, nil}, {&m.step, models.AdamStep(m.passes.of, m.passes.dtype)}}
+	if len(m.optimizer.blocks) == 0 {
+		all[0].list = models.AdamStates(m.passes.of, m.passes.dtype)
+	}
+	for _, part := range all {
+		for _, a := range part.list {
+			if err := p.take(part.of, a.Bytes, stream); err != nil {
+				p.drop(part.of)
+				return err
+			}
+		}
+	}
+	p.drop(&m.step)
 	return nil
 }
 

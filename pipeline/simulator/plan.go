@@ -31,6 +31,8 @@ type model struct {
 	passes  passes // nil of a model without an architecture
 	// outputs are what the last pass put out.
 	outputs holding
+	// optimizer are Adam's states, from the first step on; step is what a step holds besides.
+	optimizer, step holding
 }
 
 // A stage is one with its models and tensors.
@@ -129,16 +131,16 @@ func newPlan(s *scenario.Scenario) (*plan, error) {
 	return p, p.faults(s)
 }
 
-// input is what a pass of the model is given.
-func (m *model) input(batch int, itemSeconds float64) models.Input {
-	return models.Input{Batch: batch, Seconds: itemSeconds, Beams: m.Beams, Tokens: m.Tokens}
-}
-
 func (p *plan) model(of scenario.Model) (*model, error) {
 	m := &model{Model: of}
 	m.weights = holding{name: of.ID, part: p.ledger.part(Weights, of.ID)}
 	m.outputs = holding{name: of.ID, part: p.ledger.part(Activations, of.ID)}
 	p.named[of.ID] = append(p.named[of.ID], &m.weights, &m.outputs)
+	if of.Train {
+		m.optimizer = holding{name: of.ID, part: p.ledger.part(Optimizer, of.ID)}
+		m.step = m.optimizer
+		p.named[of.ID] = append(p.named[of.ID], &m.optimizer)
+	}
 	if of.Model == "" {
 		for left := of.Weights; left > 0; {
 			size := int64(pieces)
@@ -223,7 +225,7 @@ func (p *plan) faults(s *scenario.Scenario) error {
 // holdings are all that there are.
 func (p *plan) holdings(yield func(*holding) bool) {
 	for _, m := range p.models {
-		if !yield(&m.weights) || !yield(&m.outputs) {
+		if !yield(&m.weights) || !yield(&m.outputs) || !yield(&m.optimizer) {
 			return
 		}
 	}

@@ -102,14 +102,25 @@ func (p *process) stageWants(st *stage) (int64, error) {
 		if m.passes.of == nil {
 			continue
 		}
-		pass := m.passes.of.Forward(m.input(v.Batch, item), m.passes.dtype)
+		if m.Train { // optimizer.zero_grad()
+			sum -= m.outputs.bytes
+		}
+		pass := m.passes.of.Forward(m.Input(v.Batch, item), m.passes.dtype)
 		most = max(most, sum+models.Peak(pass))
 		for _, a := range pass {
 			if a.To == models.Output {
 				sum += a.Bytes
 			}
 		}
-		sum -= m.outputs.bytes
+		if !m.Train {
+			sum -= m.outputs.bytes
+			continue
+		}
+		step := models.Peak(models.AdamStep(m.passes.of, m.passes.dtype))
+		if len(m.optimizer.blocks) == 0 {
+			sum += models.Peak(models.AdamStates(m.passes.of, m.passes.dtype))
+		}
+		most = max(most, sum+step)
 	}
 	return max(most, sum+results), nil
 }

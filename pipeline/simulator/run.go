@@ -278,7 +278,7 @@ func (p *process) stagesOf(v scenario.Vars) error {
 // ofFile are the holdings that end with a file.
 func (p *process) ofFile(yield func(*holding) bool) {
 	for _, m := range p.models {
-		if !yield(&m.outputs) || !m.Resident && !yield(&m.weights) {
+		if !yield(&m.outputs) || !m.Resident && (!yield(&m.weights) || !yield(&m.optimizer)) {
 			return
 		}
 	}

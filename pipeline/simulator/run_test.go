@@ -130,3 +130,38 @@ func TestBadValueHasAPlace(t *testing.T) {
 		}
 	}
 }
+
+// A training step of ViT-B/16 in float32: 86,567,656 parameters, as torchvision has it, are weights, gradients, and Adam's two
+// moments, each tensor rounded up by the allocator.
+func TestTrain(t *testing.T) {
+	src := "gpu: {total: 16GiB, context: 0}\nfiles: {count: 3}\nmodels: [{id: vit, model: vit-b-16, dtype: float32, resident: true, train: true}]\n" +
+		"stages: [{name: Epoch, models: [vit], items: 24, batch: 8}]\n"
+	_, o := run(t, src, simulator.Options{})
+	const parameters = 4 * 86_567_656
+	for i, f := range o.PerFile { // the stage's end lets go of the gradients
+		if f.Failed || f.Idle.Allocated < 3*parameters || f.Idle.Allocated > 3*parameters*101/100 {
+			t.Errorf("file %d: %d stay allocated, want weights and two moments, %d", i+1, f.Idle.Allocated, 3*parameters)
+		}
+	}
+	// PyTorch's own peak of forward and backward is 1,030,449,384 bytes, gradients and all: see package models.
+	if want := int64(3*parameters + 1_030_449_384); o.Peak.Allocated < want*97/100 || o.Peak.Allocated > want*103/100 {
+		t.Errorf("a peak of %d, want %d within 3 %%", o.Peak.Allocated, want)
+	}
+	if _, s := run(t, strings.Replace(src, "16GiB", "1900MiB", 1), simulator.Options{Files: 1}); s.FirstFailure == nil || s.FirstFailure.Fragmented() {
+		t.Errorf("on 1900 MiB: got %+v, want a card that is too small", s.FirstFailure)
+	}
+}
+
+// Eager attention makes the matrices of scores: 8 x 20 heads x 1500 x 1500 in float16 of large-v3's encoder are 686 MiB, two of
+// them at once with the softmax.
+func TestEager(t *testing.T) {
+	peaks := map[string]int64{}
+	for _, eager := range []string{"true", "false"} {
+		_, o := run(t, "gpu: {total: 24GiB, context: 0}\nmodels: [{id: asr, model: whisper-large-v3, resident: true, eager: "+eager+"}]\n"+
+			"stages: [{name: A, models: [asr], items: 8, item_seconds: 30, batch: 8}]\n", simulator.Options{})
+		peaks[eager] = o.Peak.Allocated
+	}
+	if more := peaks["true"] - peaks["false"]; more < 8*20*1500*1500*2 {
+		t.Errorf("eager takes %d more, want a matrix of scores or more", more)
+	}
+}

@@ -52,7 +52,7 @@ func (p *process) runStage(st *stage, v scenario.Vars) error {
 // own are the holdings that end with the stage, as local variables do; with all, also the models that wait for a cleanup.
 func (st *stage) own(yield func(*holding) bool, all bool) {
 	for _, m := range st.models {
-		if !yield(&m.outputs) || !m.Resident && (all || !m.weights.cleaned) && !yield(&m.weights) {
+		if !yield(&m.outputs) || !m.Resident && (all || !m.weights.cleaned) && (!yield(&m.weights) || !yield(&m.optimizer)) {
 			return
 		}
 	}
@@ -269,7 +269,7 @@ func (p *process) onePass(st *stage, itemSeconds float64, v scenario.Vars) error
 		if m.passes.of == nil {
 			continue
 		}
-		if err := p.forward(m, m.input(v.Batch, itemSeconds), st.Stream); err != nil {
+		if err := p.forward(m, m.Input(v.Batch, itemSeconds), st.Stream); err != nil {
 			return err
 		}
 	}
