@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # build.sh DIR: builds DIR/replay, PyTorch's own CUDACachingAllocator on a fake CUDA driver; no GPU, no root, about 30 s.
 #
-#     ci/oracle/build.sh .build/oracle && FAKE_CUDA_TOTAL=100M .build/oracle/replay fixtures/allocator/fragmented.trace
+#     ci/oracle/build.sh .build/oracle && echo "a 1 30000000" | FAKE_CUDA_TOTAL=100M .build/oracle/replay -
 #
 # The allocator is in libc10_cuda.so of Debian's PyTorch 2.6.0, unmodified. The libraries that it needs, and its headers, come
 # from the same suite by the machine's own apt, unpacked below DIR; of the two packages of a gigabyte only the beginning is read.

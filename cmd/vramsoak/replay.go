@@ -117,6 +117,9 @@ func runReplay(out, diagnostics io.Writer, path string, opts replayOptions) erro
 	if err != nil {
 		return fmt.Errorf("allocator settings: %w", err)
 	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a folder; expected a trace, such as vramsoak snapshot FILE --trace %s/run.trace writes", path, path)
+	}
 	text, err := parser.Open(path)
 	if err != nil {
 		return err
@@ -130,6 +133,12 @@ func runReplay(out, diagnostics io.Writer, path string, opts replayOptions) erro
 	}
 	if totals.Events == 0 {
 		return nothingError(fmt.Sprintf("%s has no operations; expected a trace, see %s", opts.trace.Name, "vramsoak replay --help"))
+	}
+	if totals.Unknown > 0 {
+		_, err = fmt.Fprintf(diagnostics, "%d frees of IDs that are not live were skipped, the first in %s:%d\n", totals.Unknown, opts.trace.Name, totals.FirstUnknown)
+		if err != nil {
+			return err
+		}
 	}
 	seconds := time.Since(begin).Seconds()
 	_, err = fmt.Fprintf(diagnostics, "%d events, %d out of memory, %.3f s, %.0f events/s\n", totals.Events, totals.OutOfMemory, seconds,

@@ -1,6 +1,9 @@
 package allocator
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // A Stream is a CUDA stream: 0 is the default one. Its handle is 16 times the number.
 type Stream uint32
@@ -51,9 +54,9 @@ func New(d *Device, c Config) *Allocator {
 }
 
 // Malloc allocates size bytes for use on a stream. Malloc of 0 bytes gives no block, as PyTorch's. The error is an
-// [*OutOfMemoryError], a [*SizeError], or, seldom, a [*DriverError] (DeviceCachingAllocator::malloc).
+// [*OutOfMemoryError], of a negative size a [*SizeError], or, seldom, a [*DriverError] (DeviceCachingAllocator::malloc).
 func (a *Allocator) Malloc(size int64, s Stream) (Block, error) {
-	if size <= 0 || size > maxSize {
+	if size <= 0 {
 		if size == 0 {
 			return 0, nil
 		}
@@ -62,7 +65,7 @@ func (a *Allocator) Malloc(size int64, s Stream) (Block, error) {
 	if a.pending.count > 0 {
 		a.processEvents()
 	}
-	rounded := a.limits.round(size)
+	rounded := a.limits.round(min(size, maxSize))
 	p := a.poolOf(rounded, s)
 	i := a.freeBlock(p, rounded)
 	if i == 0 {
@@ -71,7 +74,7 @@ func (a *Allocator) Malloc(size int64, s Stream) (Block, error) {
 			return 0, err
 		}
 		if i == 0 {
-			return 0, a.outOfMemory(size, rounded, p)
+			return 0, a.outOfMemory(size, p)
 		}
 	}
 	return Block(a.take(i, rounded, size)), nil
@@ -282,12 +285,17 @@ func (a *Allocator) LargestFree() int64 {
 	return n
 }
 
-func (a *Allocator) outOfMemory(size, rounded int64, p int32) error {
+func (a *Allocator) outOfMemory(size int64, p int32) error {
+	rounded := a.limits.round(size) // which may be 2^63, as -2^63 here
+	requested := int64(math.MaxInt64)
+	if rounded > 0 && rounded <= math.MaxInt64-roundLarge {
+		requested = segmentSize(rounded)
+	}
 	a.stats.OOMs++
 	free := a.device.Free()
 	a.event(OOM, uint64(free), rounded, p)
 	return &OutOfMemoryError{
-		Size: size, Requested: segmentSize(rounded), Stream: a.pools[p].stream,
+		Size: size, Requested: requested, Stream: a.pools[p].stream,
 		Fraction: a.fraction, Allowed: a.allowed, DeviceTotal: a.device.Total(), DeviceFree: free,
 		Allocated: a.stats.Allocated.Current, Reserved: a.stats.Reserved.Current, LargestFree: a.pools[p].free.largest(),
 	}

@@ -67,12 +67,12 @@ func TestFreeEnoughButNotInOnePiece(t *testing.T) {
 // Bad use from outside is an error or nothing.
 func TestBadUse(t *testing.T) {
 	a := allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 100 << 20}), allocator.Config{})
-	for _, size := range []int64{-1, math.MinInt64, math.MaxInt64, 1<<62 + 1} {
+	for _, size := range []int64{-1, math.MinInt64} {
 		if _, err := a.Malloc(size, 0); !isType[*allocator.SizeError](err) {
 			t.Errorf("Malloc(%d): %v", size, err)
 		}
 	}
-	for _, size := range []int64{1 << 62, 1 << 50, 101 << 20} {
+	for _, size := range []int64{math.MaxInt64, 1<<62 + 1, 1 << 62, 1 << 50, 101 << 20} {
 		if _, err := a.Malloc(size, 0); !isType[*allocator.OutOfMemoryError](err) {
 			t.Errorf("Malloc(%d): %v", size, err)
 		}

@@ -11,11 +11,11 @@ import (
 type key struct{ hi, lo uint64 }
 
 const (
-	unit     = 9                                    // log2 of 512, of which sizes and addresses are multiples
-	addrBits = 41                                   // of an address in units
-	hiAddr   = 64 - addrBits                        // those of them that are in hi
-	loAddr   = addrBits - hiAddr                    // and in lo
-	tooLarge = int64(1) << (64 - hiAddr + unit - 1) // a size that no block has
+	unit     = 9                                // log2 of 512, of which sizes and addresses are multiples
+	addrBits = 41                               // of an address in units
+	hiAddr   = 64 - addrBits                    // those of them that are in hi
+	loAddr   = addrBits - hiAddr                // and in lo
+	tooLarge = int64(1) << (64 - hiAddr + unit) // 2^50: a size that no block has
 )
 
 func newKey(size int64, addr uint64, block int32) key {

@@ -53,11 +53,11 @@ func FormatSize(bytes int64) string {
 	return in(1<<30, " GiB")
 }
 
-// A SizeError is a size that no allocator is asked for: negative, or so large that PyTorch's own arithmetic would wrap.
+// A SizeError is a size that no allocator is asked for: a negative one.
 type SizeError struct{ Size int64 }
 
 func (e *SizeError) Error() string {
-	return fmt.Sprintf("cannot allocate %d bytes: expected 0 to %d", e.Size, int64(maxSize))
+	return fmt.Sprintf("cannot allocate %d bytes: expected 0 or more", e.Size)
 }
 
 // A DriverError is a CUDA call that fails with another error than out of memory. PyTorch raises it as it is, and the

@@ -11,7 +11,7 @@ const (
 	minLargeAlloc = 10 << 20 // kMinLargeAlloc: allocations between 1 and 10 MiB may use kLargeBuffer
 	roundLarge    = 2 << 20  // kRoundLarge: larger segments are rounded up to this
 
-	maxSize = 1 << 62 // above this, rounding would wrap
+	maxSize = 1 << 62 // more than any device has: what is larger is looked for as this, so that no sum of sizes overflows
 )
 
 // round gives the size of the block that serves size bytes (round_size).

@@ -13,8 +13,8 @@
 // the allocator's statistics are. ci/oracle builds a program that does the same with PyTorch's own library, on a driver that is
 // made up: what both print is the same to the last byte, so that diff is the judge of the model:
 //
-//	allocations, err := trace.Open("run.trace")
-//	err = trace.Replay(os.Stdout, trace.Read(file, "run.trace"), device, allocator, trace.Options{})
+//	device := allocator.NewDevice(allocator.DeviceConfig{Total: 16 << 30})
+//	totals, err := trace.Replay(os.Stdout, trace.Read(file, "run.trace"), device, allocator.New(device, config), trace.Options{})
 //
 // [Draw] draws settings and [Settings.Random] makes up a trace to try them with, the same for the same seed.
 package trace

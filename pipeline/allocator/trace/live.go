@@ -2,6 +2,7 @@ package trace
 
 import (
 	"math/bits"
+	"math/rand/v2"
 
 	"vramsoak/pipeline/allocator"
 )
@@ -10,8 +11,10 @@ import (
 // is a hash table: open addressing, so that an event allocates nothing.
 type live struct {
 	slots []slot // a power of two
-	shift int    // of a hash, that leaves the index of a slot
-	count int
+	// The keys of the hash are others in each process, so that no trace can have IDs that all fall together.
+	mask, factor uint64
+	shift        int // of a hash, that leaves the index of a slot
+	count        int
 }
 
 type slot struct {
@@ -22,7 +25,7 @@ type slot struct {
 
 func newLive() *live {
 	const first = 1 << 10 // slots
-	l := &live{}
+	l := &live{mask: rand.Uint64(), factor: rand.Uint64() | 1}
 	l.resize(first)
 	return l
 }
@@ -37,9 +40,11 @@ func (l *live) resize(slots int) {
 	}
 }
 
-// home is where an ID is looked for first: Fibonacci hashing (Knuth, The Art of Computer Programming 6.4), which spreads the
-// IDs that are counted, and those that are addresses.
-func (l *live) home(id uint64) int { return int(id * 0x9e3779b97f4a7c15 >> l.shift) }
+// home is where an ID is looked for first: both halves of a product of 128 bits, one of whose factors has the ID, as wyhash mixes.
+func (l *live) home(id uint64) int {
+	hi, lo := bits.Mul64(id^l.mask, l.factor)
+	return int((hi ^ lo) >> l.shift)
+}
 
 // find is the index of an ID's slot, or of the free one where it would be.
 func (l *live) find(id uint64) (i int, found bool) {

@@ -13,7 +13,9 @@ func TestLive(t *testing.T) {
 	for name, id := range map[string]func() uint64{
 		"counted":   func() uint64 { return r.Uint64N(5000) },
 		"addresses": func() uint64 { return 0x7f0000000000 + r.Uint64N(5000)<<21 },
-		"high":      func() uint64 { return ^uint64(0) - r.Uint64N(5000) },
+		// All of the first bits of Fibonacci hashing: times its factor they are small numbers.
+		"one place of a fixed hash": func() uint64 { return r.Uint64N(5000) * 0xf1de83e19937733d },
+		"high":                      func() uint64 { return ^uint64(0) - r.Uint64N(5000) },
 	} {
 		table, want := newLive(), map[uint64]allocator.Block{}
 		for step := range 50_000 {

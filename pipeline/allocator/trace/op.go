@@ -12,16 +12,15 @@ type Kind byte
 
 // The kinds of operations.
 const (
-	Malloc          Kind = 'a'
-	Free            Kind = 'f'
-	RecordStream    Kind = 's'
-	Synchronize     Kind = 'y'
-	EmptyCache      Kind = 'e'
-	ResetPeak       Kind = 'r'
-	MemoryFraction  Kind = 'F'
-	Configure       Kind = 'c'
-	Snapshot        Kind = 'S'
-	lettersOfAKinds      = "afsyerFcS"
+	Malloc         Kind = 'a'
+	Free           Kind = 'f'
+	RecordStream   Kind = 's'
+	Synchronize    Kind = 'y'
+	EmptyCache     Kind = 'e'
+	ResetPeak      Kind = 'r'
+	MemoryFraction Kind = 'F'
+	Configure      Kind = 'c'
+	Snapshot       Kind = 'S'
 )
 
 // An Op is one operation of a trace.

@@ -13,8 +13,8 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// Read reads a trace; name is for errors. Reading ends at the first error, an [*Error] where the trace is wrong. Lines may be of
-// any length; those that are empty or a comment are passed over.
+// Read reads a trace; name is for errors. Reading ends at the first error, an [*Error] where the trace is wrong. Lines that are empty
+// or a comment are passed over; a comment may be of any length, an operation of up to 1 MiB.
 func Read(r io.Reader, name string) iter.Seq2[Op, error] {
 	return func(yield func(Op, error) bool) {
 		lines := bufio.NewReaderSize(r, 256<<10)
@@ -24,6 +24,10 @@ func Read(r io.Reader, name string) iter.Seq2[Op, error] {
 			if errors.Is(err, bufio.ErrBufferFull) {
 				long, err = readLong(lines, append(long[:0], text...))
 				text = long
+				if len(text) > longest {
+					yield(Op{}, &Error{Name: name, Line: number, Column: longest + 1, Expected: "the end of an operation", Found: "more than 1 MiB"})
+					return
+				}
 			}
 			if err != nil && !errors.Is(err, io.EOF) {
 				yield(Op{}, fmt.Errorf("reading %s: %w", name, err))
@@ -62,15 +66,25 @@ func Read(r io.Reader, name string) iter.Seq2[Op, error] {
 	}
 }
 
-// maxStreams bounds the numbers of streams, so that what knows them by number stays small.
-const maxStreams = 1 << 20
+// maxStreams bounds the numbers of streams, so that what knows them by number stays small: the pools of each take the model about
+// 1.5 KB, and a block that many use looks through them. PyTorch itself makes 32 of each priority.
+const maxStreams = 1 << 16
 
-// readLong reads the rest of a line.
+// longest is an operation's line in bytes. Settings are the longest there are.
+const longest = 1 << 20
+
+// readLong reads the rest of a line. Of a comment nothing is kept, of another line no more than shows that it is too long.
 func readLong(lines *bufio.Reader, begun []byte) ([]byte, error) {
+	comment := false
+	if first := slices.IndexFunc(begun, func(c byte) bool { return !isBlank(c) }); first >= 0 {
+		comment = begun[first] == '#'
+	}
 	for {
 		more, err := lines.ReadSlice('\n')
-		begun = append(begun, more...)
-		if !errors.Is(err, bufio.ErrBufferFull) {
+		if !comment {
+			begun = append(begun, more...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) || len(begun) > longest {
 			return begun, err
 		}
 	}
@@ -133,7 +147,7 @@ func (l *line) op() (op Op, something bool) {
 	switch op.Kind {
 	case Malloc:
 		op.ID = l.number("the ID of a block")
-		op.Size = int64(min(l.number("a size in bytes"), math.MaxInt64)) // either is more than any card has
+		op.Size = l.size()
 		if l.more() {
 			op.Stream, op.OnStream = l.stream(), true
 		}
@@ -209,6 +223,15 @@ func (l *line) number(what string) uint64 {
 	}
 	l.at += end
 	return n
+}
+
+// size reads a size. PyTorch takes sizes from 2^63 on too, but not as sizes: it rounds the largest to 0.
+func (l *line) size() int64 {
+	n := l.number("a size in bytes")
+	if n > math.MaxInt64 {
+		l.expected("a size below 2^63 bytes", strconv.AppendUint(nil, n, 10))
+	}
+	return int64(n)
 }
 
 func (l *line) stream() allocator.Stream {

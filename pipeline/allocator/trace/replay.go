@@ -22,15 +22,15 @@ type Options struct {
 type Totals struct {
 	Events      int // operations
 	OutOfMemory int // allocations that failed
-	Live        int // blocks at the end
-	// LastLine is the line in the trace of the last operation.
-	LastLine int
+	// Unknown counts the frees of IDs that neither live nor failed to be allocated: mistakes of the trace, which are passed over.
+	// FirstUnknown is the line of the first.
+	Unknown, FirstUnknown int
 }
 
 // Replay does to the allocator what the operations say, and prints what the program of ci/oracle prints, to the last byte. It
 // ends at the first operation that cannot be carried out, with an [*Error] or with the allocator's own.
 func Replay(w io.Writer, ops iter.Seq2[Op, error], d *allocator.Device, a *allocator.Allocator, o Options) (Totals, error) {
-	r := &replay{Options: o, device: d, allocator: a, live: newLive(), w: w}
+	r := &replay{Options: o, device: d, allocator: a, live: newLive(), failures: map[uint64]bool{}, w: w}
 	if o.Segments {
 		a.OnSegment(r.segment)
 		defer a.OnSegment(nil)
@@ -44,7 +44,9 @@ func Replay(w io.Writer, ops iter.Seq2[Op, error], d *allocator.Device, a *alloc
 			return r.totals, errors.Join(err, r.flush(0))
 		}
 	}
-	r.totals.Live = r.live.count
+	if r.totals.Events == 0 {
+		return r.totals, nil // there is nothing to tell the end of
+	}
 	r.out = append(r.out, "END live="...)
 	r.out = strconv.AppendInt(r.out, int64(r.live.count), 10)
 	r.out = appendStats(r.out, a.Stats())
@@ -60,6 +62,7 @@ type replay struct {
 	device    *allocator.Device
 	allocator *allocator.Allocator
 	live      *live
+	failures  map[uint64]bool // the IDs of allocations that failed, and were not freed since
 	totals    Totals
 	now       Op // here, so that an operation is not an allocation
 	w         io.Writer
@@ -81,7 +84,6 @@ func (r *replay) flush(least int) error {
 // op carries an operation out and prints its line.
 func (r *replay) op(op *Op) error {
 	r.totals.Events++
-	r.totals.LastLine = op.Line
 	if r.Segments && !r.Quiet {
 		r.out = append(op.AppendTo(r.out), '\n')
 	}
@@ -105,8 +107,9 @@ func (r *replay) run(op *Op) (address uint64, oom *allocator.OutOfMemoryError, s
 		}
 		block, err := a.Malloc(op.Size, op.Stream)
 		if err != nil {
-			r.totals.OutOfMemory++
 			if oom, is := err.(*allocator.OutOfMemoryError); is { //nolint:errorlint // it is not wrapped, and this is once an event
+				r.totals.OutOfMemory++
+				r.failures[op.ID] = true
 				return 0, oom, false, nil
 			}
 			return 0, nil, false, r.failed(op, err)
@@ -115,7 +118,8 @@ func (r *replay) run(op *Op) (address uint64, oom *allocator.OutOfMemoryError, s
 		return r.address(block), nil, false, nil
 	case Free:
 		block, is := r.live.take(op.ID)
-		if !is { // its allocation failed
+		if !is {
+			r.skip(op)
 			return 0, nil, true, nil
 		}
 		address = r.address(block)
@@ -144,6 +148,17 @@ func (r *replay) run(op *Op) (address uint64, oom *allocator.OutOfMemoryError, s
 		err = r.failed(op, err)
 	}
 	return address, nil, false, err
+}
+
+// skip passes over the free of what does not live.
+func (r *replay) skip(op *Op) {
+	if r.failures[op.ID] {
+		delete(r.failures, op.ID)
+		return
+	}
+	if r.totals.Unknown++; r.totals.Unknown == 1 {
+		r.totals.FirstUnknown = op.Line
+	}
 }
 
 func (r *replay) address(b allocator.Block) uint64 {
@@ -207,7 +222,7 @@ func (r *replay) line(op *Op, address uint64, oom *allocator.OutOfMemoryError, s
 func (r *replay) segment(e allocator.SegmentEvent) {
 	b := append(append(r.out, "    > "...), e.Kind.String()...)
 	b = appendHex(append(b, ' '), e.Address)
-	b = strconv.AppendInt(append(b, ' '), e.Size, 10)
+	b = strconv.AppendUint(append(b, ' '), uint64(e.Size), 10) // of what is out of memory it may be 2^63
 	b = appendStream(append(b, " stream="...), e.Stream)
 	r.out = append(b, '\n')
 }
