@@ -134,6 +134,8 @@ type Change struct {
 	Speed  float64 `json:"speed"`         // seconds of audio in a second
 	Cost   string  `json:"cost"`          // for a person
 	Why    string  `json:"why,omitempty"` // the answer is not fits, in one clause
+	// Timeless says that the file gives no time that depends on what is changed: the speed does not tell what it costs.
+	Timeless bool `json:"timeless,omitempty"`
 }
 
 // An Edit is a value to be written in the place of another, or a line to be added.

@@ -72,6 +72,15 @@ func TestValidation(t *testing.T) {
 			{At: "long.yaml:60:5", Key: "faults[0]", Old: "{keep: asr}", New: "none"},
 		},
 	}
+	unsure := full
+	unsure.Larger = &LargerCard{Card: "24 GB", UpTo: "80 GB", Share: 0.58}
+	unsure.Smallest = &Change{
+		Kind: "batch", Cost: "throughput", Answer: Unsure, Files: 200, Need: gib(12), Share: 0.75, Speed: 40, Timeless: true,
+		Why: "fragmentation of reserved - allocated is undecided", Edits: v.Others[0].Edits,
+	}
+	unsure.Others = []Change{v.Others[0], v.Others[1]}
+	unsure.Others[0].Timeless = true
+	unsure.Notes = []string{"leak, idle level: two steps up look like growth in leaps"}
 	table := &CardTable{
 		Scenario: "speech", Files: 50, Replaced: "asr", Cards: []string{"8 GB", "16 GB"}, Models: []string{"whisper-base", "whisper-large-v3"},
 		Cells: [][]CardFit{{{"tight", 0.87}, {"no", 0}}, {{"plenty", 0.43}, {"tight", 0.88}}},
@@ -82,9 +91,10 @@ func TestValidation(t *testing.T) {
 		"terminal-140.txt": func(w *bytes.Buffer) error {
 			return ValidationText(w, v, r, TextOptions{Terminal: true, Width: 140})
 		},
-		"fits.txt":      func(w *bytes.Buffer) error { return ValidationText(w, &fits, pass, TextOptions{}) },
-		"full.txt":      func(w *bytes.Buffer) error { return ValidationText(w, &full, r, TextOptions{}) },
-		"no-change.txt": func(w *bytes.Buffer) error { return ValidationText(w, &none, r, TextOptions{}) },
+		"fits.txt":             func(w *bytes.Buffer) error { return ValidationText(w, &fits, pass, TextOptions{}) },
+		"full.txt":             func(w *bytes.Buffer) error { return ValidationText(w, &full, r, TextOptions{}) },
+		"no-change.txt":        func(w *bytes.Buffer) error { return ValidationText(w, &none, r, TextOptions{}) },
+		"undecided-change.txt": func(w *bytes.Buffer) error { return ValidationText(w, &unsure, r, TextOptions{}) },
 		"table.txt": func(w *bytes.Buffer) error {
 			return CardTableText(w, table, TextOptions{Terminal: true, Width: 80})
 		},

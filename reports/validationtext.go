@@ -111,7 +111,11 @@ func (t *textWriter) proposals(v *Validation) error {
 			return err
 		}
 	}
-	t.wrap(fmt.Sprintf("Found in %s; the changes shown were simulated over all files.", plural(v.Simulations, "simulation")), "  ")
+	found := fmt.Sprintf("Found in %s; the changes shown were simulated over all files.", plural(v.Simulations, "simulation"))
+	if slices.ContainsFunc(v.Others, func(c Change) bool { return c.Timeless }) {
+		found += " Where the speed is ?, the stage's seconds in the file do not depend on its batch."
+	}
+	t.wrap(found, "  ")
 	return nil
 }
 
@@ -166,15 +170,16 @@ func proof(c *Change, v *Validation) string {
 		now, before := check.Quantity(c.Speed, check.TimesRealTime), check.Quantity(v.Speed, check.TimesRealTime)
 		if now != before {
 			text += " (before: " + before + ")"
-		} else if strings.Contains(c.Cost, "throughput") {
-			text += ", as before: the seconds of stages in the file do not depend on batch"
 		}
 	}
-	if c.Answer != Fits {
+	switch {
+	case c.Why != "":
+		text += ": " + clean(c.Why)
+	case c.Answer != Fits:
 		text += ": " + string(c.Answer)
 	}
-	if c.Why != "" {
-		text += "; " + clean(c.Why)
+	if c.Timeless {
+		text += "; the stage's seconds in the file do not depend on its batch, so the speed does not show what it costs"
 	}
 	return text
 }
@@ -192,6 +197,9 @@ func (t *textWriter) others(all []Change) error {
 			word = "a check fails"
 		}
 		speed := strings.Replace(check.Quantity(c.Speed, check.TimesRealTime), " real time", "", 1)
+		if c.Timeless {
+			speed = "?"
+		}
 		var edits []string
 		for _, e := range c.Edits {
 			edits = append(edits, shortEdit(e))

@@ -276,7 +276,7 @@ func answer(ctx context.Context, s *subject, opts validateOptions) (*reports.Val
 	for _, err := range found.Refused {
 		fmt.Fprintf(os.Stderr, "vramsoak: %v\n", err)
 	}
-	proposals(v, found, s.Path)
+	s.proposals(v, found)
 	return v, r.report, nil
 }
 

@@ -113,28 +113,36 @@ func refusal(f *simulator.Failure) *reports.Refusal {
 }
 
 // proposals puts what a search found into a validation.
-func proposals(v *reports.Validation, found *validation.Found, path string) {
+func (s *subject) proposals(v *reports.Validation, found *validation.Found) {
 	v.Simulations += found.Simulations
 	if found.Smallest != nil {
-		v.Smallest = new(proposal(*found.Smallest, path))
+		v.Smallest = new(s.proposal(*found.Smallest))
 	}
 	for _, c := range found.Others {
-		v.Others = append(v.Others, proposal(c, path))
+		v.Others = append(v.Others, s.proposal(c))
 	}
 }
 
-func proposal(c validation.Change, path string) reports.Change {
+func (s *subject) proposal(c validation.Change) reports.Change {
 	out := reports.Change{
 		Kind: c.Kind(), Answer: answerOf(c.Answer), Failed: c.Failed, Files: c.Files, Need: c.Need, Share: c.Share, Speed: c.Speed,
 		Cost: c.Cost(), Why: c.Why,
 	}
 	for _, e := range c.Edits {
-		at := parser.Position{Path: path, Line: e.Line}
+		at := parser.Position{Path: s.Path, Line: e.Line}
+		out.Timeless = out.Timeless || s.timeless(e.Key)
 		out.Edits = append(out.Edits, reports.Edit{
 			At: fmt.Sprintf("%s:%d", at, e.Column), Key: e.Key, Old: e.Old, New: e.New, Add: e.Add, Under: e.Under, Export: e.Export,
 		})
 	}
 	return out
+}
+
+// timeless says that an edit is of the batch of a stage whose seconds, in the file, do not depend on it.
+func (s *subject) timeless(key string) bool {
+	var stage int
+	n, _ := fmt.Sscanf(key, "stages[%d].batch", &stage) // another key has none
+	return n == 1 && strings.HasSuffix(key, ".batch") && stage < len(s.Stages) && !s.Stages[stage].Seconds.Uses("batch")
 }
 
 // tableFiles are the files of each simulation of a table, where --files does not say otherwise.

@@ -265,8 +265,8 @@ func (e Expr) Size(v Vars) (int64, error) {
 // Constant says whether the expression is a number that depends on nothing.
 func (e Expr) Constant() (value float64, ok bool) { return e.value, e.program == nil }
 
-// uses says whether the expression depends on one of those names.
-func (e Expr) uses(names ...string) bool {
+// Uses says whether the expression depends on one of those names.
+func (e Expr) Uses(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(e.names, name) })
 }
 

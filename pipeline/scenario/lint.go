@@ -82,7 +82,7 @@ const triedFiles = 1000
 func (l *linter) tried(st *Stage) []Vars {
 	byFile := false
 	for _, e := range st.expressions() {
-		byFile = byFile || e.uses("file", "random")
+		byFile = byFile || e.Uses("file", "random")
 	}
 	var all []Vars
 	if !byFile {
@@ -120,11 +120,11 @@ func (l *linter) stages() {
 	for i := range l.s.Stages {
 		st := &l.s.Stages[i]
 		path := fmt.Sprintf("stages.%d", i)
-		if st.Items.uses("items", "batch", "pass") {
+		if st.Items.Uses("items", "batch", "pass") {
 			l.fail("expression", path+".items", "items by seconds, file, files, total and free", quoted(st.Items), "items come first, then the batch")
 			continue
 		}
-		if st.Batch.uses("batch", "pass") {
+		if st.Batch.Uses("batch", "pass") {
 			l.fail("expression", path+".batch", "a batch by seconds, items, file, files, total and free", quoted(st.Batch), "")
 			continue
 		}

@@ -1,0 +1,39 @@
+package validation
+
+import (
+	"slices"
+	"testing"
+
+	"vramsoak/pipeline/scenario"
+)
+
+// Of the cards that are larger than the scenario's and hold the need within the limit, the smallest on which the trial fits is
+// taken: a need of 12 GiB is 75 % of 16 GiB, which is no larger card, and on 24 GiB memory is in pieces.
+func TestLarger(t *testing.T) {
+	s, err := scenario.Read([]byte(file), "larger.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		need int64
+		want int64
+		on   []int64 // tried
+	}{
+		{12 << 30, 48, []int64{24, 48}},
+		{40 << 30, 48, []int64{48}},
+		{41 << 30, 80, []int64{80}}, // 85.4 % of 48
+		{100 << 30, 0, nil},
+	} {
+		var on []int64
+		card, _, _, err := Larger(s, func(s *scenario.Scenario, f Files) (Result, error) {
+			on = append(on, s.GPU.Size>>30)
+			if s.GPU.Size>>30 == 24 {
+				return Result{Answer: DoesNotFit}, nil
+			}
+			return Result{Files: f.Count}, nil
+		}, 10, c.need, 0.85)
+		if err != nil || card.Size>>30 != c.want || !slices.Equal(on, c.on) {
+			t.Errorf("need of %d GiB: got %d GB, tried %v, %v; want %d, %v", c.need>>30, card.Size>>30, on, err, c.want, c.on)
+		}
+	}
+}
