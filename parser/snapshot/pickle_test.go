@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -148,6 +149,33 @@ func TestCompressed(t *testing.T) {
 	if _, err := Read(bytes.NewReader(zipped.Bytes()[:zipped.Len()/2]), "x"); err == nil {
 		t.Error("half of a gzip file is read")
 	}
+}
+
+// TestUnpacksToTooMuch refuses 200 MiB of zeros in 200 KB before they are all unpacked.
+func TestUnpacksToTooMuch(t *testing.T) {
+	var zipped bytes.Buffer
+	gz := gzip.NewWriter(&zipped)
+	if _, err := io.CopyN(gz, zeros{}, 200<<20); err != nil {
+		t.Fatal(err)
+	}
+	if err := gz.Close(); err != nil {
+		t.Fatal(err)
+	}
+	size := zipped.Len()
+	_, err := Read(&zipped, "zeros.gz")
+	if err == nil || !strings.Contains(err.Error(), "at most 100 times its size") {
+		t.Errorf("got %v", err)
+	}
+	if left := zipped.Len(); left < size/3 {
+		t.Errorf("of %d bytes only %d were left unread", size, left)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
 }
 
 // segmentsOf is a list of segments, as torch.cuda.memory_snapshot() returns it.

@@ -15,6 +15,10 @@ import (
 // its default of 2^63 events is used up by memory, not by this.
 const MaxSize = 2 << 30
 
+// MaxRatio bounds what a compressed pickle may unpack to, for each byte of it, beyond the first 64 MiB: gzip -9 takes the
+// recordings in fixtures/logs to between an 8th and a 36th, and a file made to exhaust memory to a 1000th.
+const MaxRatio = 100
+
 // Open reads the snapshot in a file, compressed by gzip or zstd (told by its first bytes) or not, or "-" for standard input.
 func Open(path string) (*Snapshot, error) {
 	file, name := os.Stdin, "standard input"
@@ -60,26 +64,50 @@ func readAll(r io.Reader) ([]byte, error) {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, err
 	}
-	r = io.MultiReader(bytes.NewReader(head[:n]), r)
+	packed := &counter{r: io.MultiReader(bytes.NewReader(head[:n]), r)}
+	r = packed
+	limit := func() int64 { return MaxSize }
+	unpacked := func() int64 { return min(MaxSize, 64<<20+MaxRatio*packed.n) }
 	switch {
 	case bytes.HasPrefix(head[:n], []byte{0x1f, 0x8b}):
 		z, err := gzip.NewReader(r)
 		if err != nil {
 			return nil, fmt.Errorf("it begins like gzip: %w", err)
 		}
-		r = z
+		r, limit = z, unpacked
 	case bytes.Equal(head[:n], []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
 		if err != nil {
 			return nil, fmt.Errorf("it begins like zstd: %w", err)
 		}
 		defer z.Close()
-		r = z
+		r, limit = z, unpacked
 	}
-	data, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
-	if err == nil && len(data) > MaxSize {
-		err = fmt.Errorf("expected a pickle of at most %d GiB, found more; record less: "+
-			"torch.cuda.memory._record_memory_history(max_entries=1000000)", MaxSize>>30)
+	var data bytes.Buffer
+	for {
+		switch _, err := io.CopyN(&data, r, 1<<20); {
+		case int64(data.Len()) > MaxSize:
+			return nil, fmt.Errorf("expected a pickle of at most %d GiB, found more; record less: "+
+				"torch.cuda.memory._record_memory_history(max_entries=1000000)", MaxSize>>30)
+		case int64(data.Len()) > limit():
+			return nil, fmt.Errorf("expected a pickle that unpacks to at most %d times its size, found %d MiB in the first %d KiB; "+
+				"if PyTorch wrote it, unpack it first", MaxRatio, data.Len()>>20, packed.n>>10)
+		case errors.Is(err, io.EOF):
+			return data.Bytes(), nil
+		case err != nil:
+			return nil, err
+		}
 	}
-	return data, err
+}
+
+// A counter counts the bytes that are read through it.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
 }
