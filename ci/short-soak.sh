@@ -45,6 +45,6 @@ speakers() {
 
 soak clean 0 '"checkpoints": 152' # 8 x 19
 speakers clean
-soak leak 1 'grows by 4.00 MiB a file' --fault leak:4MiB
+soak leak 1 'grows by 4.0[0-9] MiB a file' --fault leak:4MiB # the allocator's own few KiB come on top
 soak crash 1 'file 5 .* crashed' --fault crash:5
 soak isolated 1 'file 5 .*stage whisper ended.*7 of 8 files ended ok' --isolate whisper,diarization --fault crash:5

@@ -78,9 +78,9 @@ type StageNeed struct {
 	File      int     `json:"file"`    // from 1
 	Need      int64   `json:"need"`
 	Share     float64 `json:"share"`
-	Allocated int64   `json:"allocated"`
-	Reserved  int64   `json:"reserved"`
-	Used      int64   `json:"used"` // of the device, the allocator's cache included
+	Allocated int64   `json:"allocated"` // of the need
+	Reserved  int64   `json:"reserved"`  // on the card
+	Used      int64   `json:"used"`      // of the card, the allocator's cache included
 	// Cache is what the allocator holds beside that, and gives back when it must.
 	Cache    int64  `json:"cache"`
 	Parts    []Part `json:"parts"`    // of the need

@@ -25,7 +25,7 @@ func (r *simulatedRun) describe(s *subject, v *reports.Validation) {
 	for i, st := range needs.Stages {
 		on := r.Stages[i] // the card
 		need := reports.StageNeed{
-			Stage: st.Stage, Reached: on.Reached, File: st.File, Need: st.Need, Share: st.Share, Allocated: on.Allocated, Reserved: on.Reserved,
+			Stage: st.Stage, Reached: on.Reached, File: st.File, Need: st.Need, Share: st.Share, Allocated: st.Allocated, Reserved: on.Reserved,
 			Used: on.Used, Cache: on.Cache, Parts: []reports.Part{},
 		}
 		if of := s.Stage(st.Stage); of != nil {

@@ -1,6 +1,7 @@
 package allocator_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"testing"
@@ -14,52 +15,43 @@ type step struct {
 	size int64
 }
 
-// randomTrace makes a trace like the oracle's random-trace.py: tensors of up to 4 KiB, up to 1, 10 and 64 MiB, of which
-// liveBytes are held at a time, in two alternating levels. It ends with all freed, so that it can be replayed again.
+// randomTrace makes a trace whose sizes are as frequent in each octave from 1 B to 64 MiB, as tensors of a program with many
+// layers are. What is held swells to liveBytes and shrinks to half of that ten times, and any block may be the next to go. It
+// ends with all freed, so that it can be replayed again.
 func randomTrace(events int, liveBytes int64) (steps []step, slots int) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var live []step
 	var held int64
 	var unused []int32
-	for k := range events {
-		high := float64(liveBytes) * (0.6 + 0.4*float64(k/(events/20+1)%2))
-		p := 0.4
-		if float64(held) < high {
-			p = 0.6
-		}
-		if len(live) == 0 || r.Float64() < p {
-			s := step{size: 1 + r.Int64N(4<<10)}
-			switch c := r.Float64(); {
-			case c >= 0.9:
-				s.size = 10<<20 + r.Int64N(54<<20)
-			case c >= 0.6:
-				s.size = 1<<20 + r.Int64N(9<<20)
-			case c >= 0.3:
-				s.size = 1 + r.Int64N(1<<20)
-			}
-			if n := len(unused); n > 0 {
-				s.slot, unused = unused[n-1], unused[:n-1]
-			} else {
-				s.slot = int32(slots)
-				slots++
-			}
-			live = append(live, s)
-			held += s.size
-			steps = append(steps, s)
-			continue
-		}
-		i := r.IntN(len(live))
-		if len(live) >= 2000 {
-			i = 0
-		}
+	free := func(i int) {
 		s := live[i]
-		live = append(live[:i], live[i+1:]...)
+		live[i] = live[len(live)-1]
+		live = live[:len(live)-1]
 		held -= s.size
 		unused = append(unused, s.slot)
 		steps = append(steps, step{slot: s.slot})
 	}
-	for _, s := range live {
-		steps = append(steps, step{slot: s.slot})
+	for len(steps)+len(live) < events {
+		tide := liveBytes / 2
+		if len(steps)*20/events%2 == 0 {
+			tide = liveBytes
+		}
+		if len(live) > 0 && (held > tide || r.IntN(8) < 3) {
+			free(r.IntN(len(live)))
+			continue
+		}
+		s := step{slot: int32(slots), size: int64(math.Exp2(26 * r.Float64()))}
+		if n := len(unused); n > 0 {
+			s.slot, unused = unused[n-1], unused[:n-1]
+		} else {
+			slots++
+		}
+		live = append(live, s)
+		held += s.size
+		steps = append(steps, s)
+	}
+	for len(live) > 0 {
+		free(len(live) - 1)
 	}
 	return steps, slots
 }
