@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -227,9 +228,10 @@ func (l *line) number(what string) uint64 {
 
 // size reads a size. PyTorch takes sizes from 2^63 on too, but not as sizes: it rounds the largest to 0.
 func (l *line) size() int64 {
+	begin := l.at
 	n := l.number("a size in bytes")
 	if n > math.MaxInt64 {
-		l.expected("a size below 2^63 bytes", strconv.AppendUint(nil, n, 10))
+		l.expected("a size below 2^63 bytes", bytes.TrimLeft(l.text[begin:l.at], " \t\r"))
 	}
 	return int64(n)
 }

@@ -76,20 +76,21 @@ func TestReadLongLines(t *testing.T) {
 
 func TestReadErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"a 1 512\nb 1":            `run.trace:2:1: expected an operation (a, f, s, y, e, r, F, c or S), found "b"`,
-		"  alloc 1":               `run.trace:1:4: expected the ID of a block, found "lloc"`,
-		"a":                       `run.trace:1:2: expected the ID of a block, found the end of the line`,
-		"a # 1":                   `run.trace:1:3: expected the ID of a block, found the end of the line`,
-		"a 1":                     `run.trace:1:4: expected a size in bytes, found the end of the line`,
-		"a 1 -5":                  `run.trace:1:5: expected a size in bytes, found "-5"`,
-		"a 1 4MiB":                `run.trace:1:5: expected a size in bytes, found "4MiB"`,
-		"a 1 512 1 7":             `run.trace:1:11: expected the end of the line, found "7"`,
-		"a 1 512 2000000":         `run.trace:1:9: expected a stream below 65536, found "2000000"`,
-		"a 1 9223372036854775808": `run.trace:1:5: expected a size below 2^63 bytes, found "9223372036854775808"`,
-		"f x":                     `run.trace:1:3: expected the ID of a block, found "x"`,
-		"s 1":                     `run.trace:1:4: expected a stream, from 0 on, found the end of the line`,
-		"F half":                  `run.trace:1:3: expected a fraction, such as 0.8, found "half"`,
-		"e 1":                     `run.trace:1:3: expected the end of the line, found "1"`,
+		"a 1 512\nb 1":             `run.trace:2:1: expected an operation (a, f, s, y, e, r, F, c or S), found "b"`,
+		"  alloc 1":                `run.trace:1:4: expected the ID of a block, found "lloc"`,
+		"a":                        `run.trace:1:2: expected the ID of a block, found the end of the line`,
+		"a # 1":                    `run.trace:1:3: expected the ID of a block, found the end of the line`,
+		"a 1":                      `run.trace:1:4: expected a size in bytes, found the end of the line`,
+		"a 1 -5":                   `run.trace:1:5: expected a size in bytes, found "-5"`,
+		"a 1 4MiB":                 `run.trace:1:5: expected a size in bytes, found "4MiB"`,
+		"a 1 512 1 7":              `run.trace:1:11: expected the end of the line, found "7"`,
+		"a 1 512 2000000":          `run.trace:1:9: expected a stream below 65536, found "2000000"`,
+		"a 1 9223372036854775808":  `run.trace:1:5: expected a size below 2^63 bytes, found "9223372036854775808"`,
+		"a 1 99999999999999999999": `run.trace:1:5: expected a size below 2^63 bytes, found "99999999999999999999"`,
+		"f x":                      `run.trace:1:3: expected the ID of a block, found "x"`,
+		"s 1":                      `run.trace:1:4: expected a stream, from 0 on, found the end of the line`,
+		"F half":                   `run.trace:1:3: expected a fraction, such as 0.8, found "half"`,
+		"e 1":                      `run.trace:1:3: expected the end of the line, found "1"`,
 	} {
 		var found error
 		for _, err := range trace.Read(strings.NewReader(text), "run.trace") {
@@ -115,11 +116,10 @@ func TestReadFails(t *testing.T) {
 // What a replay refuses names the line.
 func TestReplayErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"a 1 512\na 1 512":                  `run.trace:2:1: expected the ID of no live block, found "a 1 512"`,
-		"a 1 512\nf 1\n\ns 1 2":             `run.trace:4:1: expected the ID of a live block, found "s 1 2"`,
-		"c max_split_size_mb:1":             `run.trace:1: c max_split_size_mb:1: `,
-		"a 1 512\nF 1.5":                    `run.trace:2: F 1.5: `,
-		"a 1 512\na 2 99999999999999999999": `run.trace:2: a 2 99999999999999999999: `,
+		"a 1 512\na 1 512":      `run.trace:2:1: expected the ID of no live block, found "a 1 512"`,
+		"a 1 512\nf 1\n\ns 1 2": `run.trace:4:1: expected the ID of a live block, found "s 1 2"`,
+		"c max_split_size_mb:1": `run.trace:1: c max_split_size_mb:1: `,
+		"a 1 512\nF 1.5":        `run.trace:2: F 1.5: `,
 	} {
 		var out strings.Builder
 		device := allocator.NewDevice(allocator.DeviceConfig{Total: 1 << 30})
