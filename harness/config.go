@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"vramsoak/harness/secret"
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
 )
@@ -80,7 +81,12 @@ type Input struct {
 // A Config says what to run over which files, and where the log goes.
 type Config struct {
 	Command []string // program and arguments
-	Files   []Input  // in the order in which they are fed; a path may stand several times
+	// Shown is the command as the log has it; nil is Command with its secrets masked. A run that is
+	// resumed has the one that it began with.
+	Shown []string
+	// Secrets are further names of flags and variables whose values the log must not have.
+	Secrets secret.Names
+	Files   []Input // in the order in which they are fed; a path may stand several times
 	Feed    Feed
 
 	// Timeout is how long one file may take, the start of the process included where the process is the file's own, and

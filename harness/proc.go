@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"vramsoak/harness/secret"
 	"vramsoak/pipeline/meter"
 )
 
@@ -128,7 +129,7 @@ func (p proc) leftover(run string) Leftover {
 	return l
 }
 
-// command is the process's command line, for a person to read.
+// command returns the process's command line for a person to read, with its secrets masked.
 func (p proc) command() string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
 	if err != nil || len(text) == 0 { // it has none
@@ -136,6 +137,7 @@ func (p proc) command() string {
 		return "[" + strings.TrimSpace(string(text)) + "]"
 	}
 	argv := strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
+	argv, _ = secret.Names(nil).Arguments(argv)
 	line := strings.ToValidUTF8(commandLine(argv), "\uFFFD")
 	if len(line) > commandMax {
 		line = strings.ToValidUTF8(line[:commandMax], "") + "..."

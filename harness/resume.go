@@ -16,7 +16,7 @@ const reasonKilled = "killed"
 // runStart is the log's first line.
 func (c Config) runStart(head parser.Header) parser.RunStart {
 	start := parser.RunStart{
-		Header: head, Files: len(c.Files), Feed: string(c.Feed), Command: commandLine(c.Command),
+		Header: head, Files: len(c.Files), Feed: string(c.Feed), Command: commandLine(c.shown()),
 		Version: c.Version, Policy: c.Policy, Until: c.Until.Seconds(),
 	}
 	if c.Until > 0 {
@@ -26,6 +26,15 @@ func (c Config) runStart(head parser.Header) parser.RunStart {
 		start.Workers, start.GPU = c.workers, *c.gpu
 	}
 	return start
+}
+
+// shown returns the command as the log has it.
+func (c Config) shown() []string {
+	if c.Shown != nil {
+		return c.Shown
+	}
+	masked, _ := c.Secrets.Arguments(c.Command)
+	return masked
 }
 
 // begin writes the first line of the run, or of the part of it that follows. ended says that the run has come to its end

@@ -3,6 +3,7 @@ package harness
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -18,6 +19,10 @@ const (
 	ReasonInterrupted = parser.Interrupted
 	ReasonStopped     = "stopped"
 )
+
+// ErrNotStarted is in the error of a run whose command could not be started. Where Outcome.Processes is
+// 0 too, nothing was run.
+var ErrNotStarted = errors.New("starting the command")
 
 // An Outcome is how a run went. All of it but Diagnostic is in the log too.
 type Outcome struct {
@@ -240,7 +245,7 @@ func (r *run) processOne(ctx context.Context, fed []int) (verdict, error) {
 	now := time.Now()
 	p, err := start(s, r.newFamily(), r.cfg.kill)
 	if err != nil {
-		return verdict{}, fmt.Errorf("starting the command: %w; check the command after --", err)
+		return verdict{}, fmt.Errorf("%w: %w; check the command after --", ErrNotStarted, err)
 	}
 	r.processes++
 	r.tail.reset()

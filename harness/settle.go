@@ -171,6 +171,7 @@ func (r *run) settle(ctx context.Context, phase parser.Phase) ([]parser.Idle, er
 		for k := range idle.Holders {
 			h := &idle.Holders[k]
 			h.Ours = h.Ours || r.stuck[h.PID] // whose harness is this one
+			h.Command = r.cfg.Secrets.Text(h.Command)
 			r.log.own(*h)
 		}
 	}

@@ -144,6 +144,7 @@ func (r *run) orphans(left, running []Leftover) {
 	head := r.log.head(time.Now())
 	for _, l := range left {
 		runs := slices.ContainsFunc(running, func(other Leftover) bool { return other.proc == l.proc })
+		l.Command = r.cfg.Secrets.Text(l.Command)
 		r.log.own(l.orphan(!runs, head))
 		if runs {
 			r.stuck[l.PID] = true

@@ -124,12 +124,12 @@ func (i interrupt) Error() string { return "interrupted: " + i.signal.String() }
 
 func (i interrupt) exitCode() int { return 128 + int(i.signal) }
 
-// untilSignal returns a context that the first SIGINT or SIGTERM cancels with an interrupt. The second one ends the
+// untilSignal returns a context that the first SIGINT, SIGTERM or SIGQUIT cancels with an interrupt. The second one ends the
 // process: work in C++ may not return.
 func untilSignal() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)
 	go func() {
 		for s := range signals {
 			stop := interrupt{s.(syscall.Signal)}

@@ -17,7 +17,7 @@ func TestSignalCleansUp(t *testing.T) {
 	for _, test := range []struct {
 		signal syscall.Signal
 		exit   string
-	}{{syscall.SIGTERM, "143"}, {syscall.SIGINT, "130"}} {
+	}{{syscall.SIGTERM, "143"}, {syscall.SIGINT, "130"}, {syscall.SIGQUIT, "131"}} {
 		files := audioFiles(t)
 		cmd := command(t, "--model", model, "--fault", "hang:2", files[0], files[1], files[2])
 		stdout, err := cmd.StdoutPipe()

@@ -29,7 +29,7 @@ const oomMark = "out of memory: "
 // serve is main of a worker: it does what it is called for until the connection ends.
 func serve() int {
 	// Signals go to the whole process group. What to do about one is decided by the process that started this one.
-	signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)
 	s, err := newStage()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "gpupipeline: worker: %v; %s is for gpupipeline itself\n", err, workerFlag)

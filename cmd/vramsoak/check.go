@@ -72,8 +72,8 @@ func runCheck(out io.Writer, paths []string, opts checkOptions) error {
 	if err := write(out, tl, report); err != nil {
 		return err
 	}
-	if dir := cutShort(logs, tl); dir != "" {
-		fmt.Fprintf(os.Stderr, "vramsoak: the run has not come to its end; unless it is still at work, %s\n", goOn(dir))
+	if goOn := cutShort(logs, tl); goOn != "" {
+		fmt.Fprintf(os.Stderr, "vramsoak: the run has not come to its end; unless it is still at work, %s\n", goOn)
 	}
 	return verdict(report)
 }

@@ -68,9 +68,15 @@ func newestRun(dir string, entries []os.DirEntry) (newest string) {
 }
 
 // goOn says how a run is taken up again.
-func goOn(dir string) string { return "go on with: vramsoak soak --resume " + dir }
+func goOn(dir string, info runJSON) string {
+	say := "go on with: vramsoak soak --resume " + dir
+	if info.Digest != "" {
+		say += " -- COMMAND (the same one: secrets are masked in the run folder)"
+	}
+	return say
+}
 
-// cutShort is the run folder of logs whose run has not come to its end and can be resumed; "" where there is none such.
+// cutShort returns how to go on with the run of these logs; "" where it has come to its end, or cannot be resumed.
 func cutShort(logs []string, tl *parser.Timeline) string {
 	dir := runFolderOf(logs)
 	if dir == "" || !isFile(filepath.Join(dir, batchName)) || !slices.ContainsFunc(tl.Runs, func(r parser.Run) bool {
@@ -79,10 +85,11 @@ func cutShort(logs []string, tl *parser.Timeline) string {
 	}) {
 		return ""
 	}
-	if run, err := readRunFolder(dir); err != nil || run.info.Config.Feed == string(harness.FeedNone) {
+	run, err := readRunFolder(dir)
+	if err != nil || run.info.Config.Feed == string(harness.FeedNone) {
 		return ""
 	}
-	return dir
+	return goOn(dir, run.info)
 }
 
 // What is shown of a pipeline's output.

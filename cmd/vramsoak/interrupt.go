@@ -8,8 +8,23 @@ import (
 	"syscall"
 )
 
-// onInterrupt ends the context at the first Ctrl-C, SIGTERM, or SIGHUP of a terminal that is closed, and closes kill at the
-// second.
+// quitAsTerm has SIGQUIT (Ctrl-\) do what SIGTERM does, rather than end the program with the stacks of
+// its goroutines.
+func quitAsTerm() {
+	if signal.Ignored(syscall.SIGQUIT) { // as a shell has it for what it runs in the background
+		return
+	}
+	quit := make(chan os.Signal, 2)
+	signal.Notify(quit, syscall.SIGQUIT)
+	go func() {
+		for range quit {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGTERM) // to oneself it cannot fail
+		}
+	}()
+}
+
+// onInterrupt ends the context at the first Ctrl-C, SIGTERM, SIGQUIT, or SIGHUP of a terminal that is closed, and closes
+// kill at the second.
 func onInterrupt(parent context.Context) (ctx context.Context, kill <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	killed := make(chan struct{})

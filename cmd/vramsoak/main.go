@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vramsoak/harness/check"
+	"vramsoak/harness/secret"
 )
 
 // Exit codes, as every command's help states them.
@@ -40,6 +41,7 @@ EXIT STATUS
 )
 
 func main() {
+	quitAsTerm()
 	os.Exit(run(os.Args[1:]))
 }
 
@@ -58,7 +60,7 @@ func run(args []string) int {
 		return exitPass
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "vramsoak: %v\n", err)
+		fmt.Fprintf(os.Stderr, "vramsoak: %s\n", secret.Credentials(err.Error()))
 		return exitTrouble
 	}
 	return exitPass
@@ -113,5 +115,6 @@ and fails the build when memory is not given back.`,
 		cmd.SetHelpTemplate(template + plainStatus)
 		root.AddCommand(cmd)
 	}
+	refuseDSNs(root)
 	return root
 }

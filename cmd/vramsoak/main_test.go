@@ -30,10 +30,10 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// attachedMain runs the command that its arguments are as one that a terminal started: SIGHUP does what it does by default, also
+// attachedMain runs the command that its arguments are as one that a terminal started: SIGHUP and SIGQUIT do what they do by default, also
 // where nohup had the tests ignore it. A program cannot be started with a signal that is caught; it gets the default.
 func attachedMain() {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGQUIT)
 	path, err := exec.LookPath(os.Args[1])
 	if err == nil {
 		err = syscall.Exec(path, os.Args[1:], os.Environ())
@@ -92,7 +92,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 // pipelineMain is a pipeline as a user's is: a process that prints checkpoints. It takes paths as arguments, or one a line
 // on standard input; --keep keeps the model of every file, --crash-at N dies at file N of the batch, --silent prints
 // nothing, --once FAULT is what happens at file N of the batch the first time it comes there: fail:N, crash:N, kill:N (of the
-// soak), interrupt:N (of the soak), --pace takes so long over each checkpoint, --protocol tells which file it works on, --leak keeps 1 MiB of every file, --follow 1 MiB for each byte of the
+// soak), interrupt:N and quit:N (of the soak), --token is passed over with its value, --pace takes so long over each checkpoint, --protocol tells which file it works on, --leak keeps 1 MiB of every file, --follow 1 MiB for each byte of the
 // last one.
 func pipelineMain() {
 	const model = 512 << 20
@@ -117,6 +117,8 @@ func pipelineMain() {
 			args = args[1:]
 		case "--pace":
 			pace, _ = time.ParseDuration(args[1])
+			args = args[1:]
+		case "--token", "--hf-auth":
 			args = args[1:]
 		case "--once":
 			once = faultOf(args[1])
@@ -221,6 +223,8 @@ func faultOf(fault string) func(file int) (failed bool) {
 			victim = os.Getpid()
 		case "interrupt":
 			sig = syscall.SIGINT
+		case "quit":
+			sig = syscall.SIGQUIT
 		}
 		_ = syscall.Kill(victim, sig)
 		select {}

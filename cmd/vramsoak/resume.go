@@ -18,6 +18,7 @@ import (
 
 	"vramsoak/harness"
 	"vramsoak/harness/check"
+	"vramsoak/harness/secret"
 )
 
 // batchName is the file of a run folder that has the files of one round, one a line, in the order of --files: what the
@@ -227,9 +228,7 @@ func (r *resumed) logs() []string {
 // contradicts names what was given and is not as the run was begun.
 func (r *resumed) contradicts(flags *pflag.FlagSet, command []string) error {
 	var errs []error
-	if len(command) > 0 && !slices.Equal(command, r.command) {
-		errs = append(errs, fmt.Errorf("--resume: the command is not the run's, which is %s; leave it out", strings.Join(r.command, " ")))
-	}
+	errs = append(errs, r.sameCommand(command))
 	flags.Visit(func(f *pflag.Flag) {
 		recorded, known := r.info.Config.Flags[f.Name]
 		switch given := flagValues(f); {
@@ -244,6 +243,29 @@ func (r *resumed) contradicts(flags *pflag.FlagSet, command []string) error {
 		}
 	})
 	return errors.Join(errs...)
+}
+
+// sameCommand demands the run's own command where one is given, and one where run.json does not have it all: what is masked
+// there, only its digest knows.
+func (r *resumed) sameCommand(command []string) error {
+	shown := strings.Join(r.info.Command, " ")
+	switch digest := r.info.Digest; {
+	case digest != "" && len(command) == 0:
+		return fmt.Errorf("--resume: secrets are masked in the run's command, which is %s; give it again, after --", shown)
+	case digest != "":
+		same, err := secret.Matches(digest, command)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: command_digest: %w", filepath.Join(r.dir, runJSONName), err)
+		case !same:
+			return fmt.Errorf("--resume: the command is not the run's, which is %s (with its secrets masked); give the one that the "+
+				"run was begun with", shown)
+		}
+		r.command = command
+	case len(command) > 0 && !slices.Equal(command, r.command):
+		return fmt.Errorf("--resume: the command is not the run's, which is %s; leave it out", shown)
+	}
+	return nil
 }
 
 // enter goes to the folder that the run was begun in: its paths begin there.

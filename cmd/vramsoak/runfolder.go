@@ -17,29 +17,36 @@ import (
 
 	"vramsoak/harness"
 	"vramsoak/harness/check"
+	"vramsoak/harness/secret"
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
 	"vramsoak/reports"
 )
 
 // makeRunFolder makes a folder named by the time, UTC: runs/2026-11-20T02-00-00Z. Runs that begin in the same second get
-// "-2", "-3" and so on.
-func makeRunFolder(parent string, now time.Time) (string, error) {
-	failed := func(err error) error {
-		return fmt.Errorf("--runs %s: making a run folder in it: %w", parent, bare(err))
+// "-2", "-3" and so on. undo removes what it made, with all that is in the run folder.
+func makeRunFolder(parent string, now time.Time) (dir string, undo func(), err error) {
+	failed := func(err error) (string, func(), error) {
+		return "", nil, fmt.Errorf("--runs %s: making a run folder in it: %w", parent, bare(err))
 	}
+	_, found := os.Stat(parent)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return "", failed(err)
+		return failed(err)
 	}
 	base := filepath.Join(parent, now.UTC().Format("2006-01-02T15-04-05Z"))
-	dir := base
+	dir = base
 	for n := 2; ; n++ {
 		err := os.Mkdir(dir, 0o755)
 		switch {
 		case err == nil:
-			return dir, nil
+			return dir, func() {
+				_ = os.RemoveAll(dir) // the error that led here says more
+				if errors.Is(found, fs.ErrNotExist) {
+					_ = os.Remove(parent) // unless another run is in it by now
+				}
+			}, nil
 		case !errors.Is(err, fs.ErrExist):
-			return "", failed(err)
+			return failed(err)
 		}
 		dir = fmt.Sprintf("%s-%d", base, n)
 	}
@@ -56,9 +63,11 @@ const runSchema = "vramsoak.run/1"
 
 // runJSON is run.json: what ran, where, with what. The log has the rest.
 type runJSON struct {
-	Schema    string         `json:"schema"`
-	Version   string         `json:"version"`
-	Command   []string       `json:"command"`
+	Schema  string   `json:"schema"`
+	Version string   `json:"version"`
+	Command []string `json:"command"` // with its secrets masked
+	// Digest is that of the command, where secrets in it are masked.
+	Digest    string         `json:"command_digest,omitempty"`
 	Commit    string         `json:"commit,omitempty"` // git commit of the folder that vramsoak ran in
 	Host      string         `json:"host"`
 	GPUs      []gpuJSON      `json:"gpus"`
@@ -108,8 +117,12 @@ const reasonRunning = "running"
 
 // runInfo is what there is to say when the run begins.
 func runInfo(cfg harness.Config, opts soakOptions, nvml *meter.NVML, started time.Time) (runJSON, error) {
+	masked, digest, err := shownCommand(cfg)
+	if err != nil {
+		return runJSON{}, err
+	}
 	info := runJSON{
-		Schema: runSchema, Version: cfg.Version, Command: cfg.Command, Commit: gitCommit(), GPUs: []gpuJSON{},
+		Schema: runSchema, Version: cfg.Version, Command: masked, Digest: digest, Commit: gitCommit(), GPUs: []gpuJSON{},
 		Config: configJSON{
 			Files: opts.files, Count: len(cfg.Files), Repeat: opts.repeat, Shuffle: opts.shuffle, Feed: string(cfg.Feed),
 			Timeout: cfg.Timeout.Seconds(), Grace: cfg.Grace.Seconds(), OnCrash: string(cfg.OnCrash),
@@ -129,9 +142,17 @@ func runInfo(cfg harness.Config, opts soakOptions, nvml *meter.NVML, started tim
 			info.GPUs = append(info.GPUs, gpuJSON{Name: g.Name, Total: g.Total})
 		}
 	}
-	var err error
 	info.Config.Folder, err = os.Getwd()
 	return info, err
+}
+
+// shownCommand returns the command as it may be stored, and its digest where secrets are masked in it.
+func shownCommand(cfg harness.Config) (masked []string, digest string, err error) {
+	masked, found := cfg.Secrets.Arguments(cfg.Command)
+	if found {
+		digest, err = secret.Digest(cfg.Command)
+	}
+	return masked, digest, err
 }
 
 // ended adds how the run went.

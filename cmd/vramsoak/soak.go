@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/exec"
 	"runtime/debug"
 	"time"
 
@@ -44,6 +45,7 @@ type soakOptions struct {
 	baselines    []string
 	runs         string
 	format       string
+	secrets      []string // names, see package secret
 }
 
 func newSoakCommand() *cobra.Command {
@@ -80,6 +82,9 @@ not done again, and no command is needed.
 
 With --gpus each GPU has a worker: processes that see it alone, as device 0 (CUDA_VISIBLE_DEVICES), with a log of their own
 in the run folder. They share the batch and are judged together: a file counts wherever it was done, a leak within its GPU.
+
+Passwords and tokens in the command's arguments (--api-key=..., TOKEN=...) are masked in run.json and in the log. --secret
+masks those after further names. To resume such a run, give the same command again after --.
 
 No shell is involved. The command's environment gets PYTHONUNBUFFERED=1, and VRAMSOAK_FIRST, the place in the batch of
 the first file that the process is given.`,
@@ -157,6 +162,8 @@ the first file that the process is given.`,
 	f.StringVar(&opts.policy, "policy", "", "policy `file` (YAML); default vramsoak.yaml where there is one")
 	f.StringArrayVar(&opts.baselines, "baseline", nil, baselineUsage)
 	f.StringVar(&opts.runs, "runs", "runs", "`folder` in which the run folder is made")
+	f.StringArrayVar(&opts.secrets, "secret", nil,
+		"mask what follows this `name` in the command too, such as --hf-auth; may be repeated")
 	f.StringVar(&opts.format, "format", "text", "what to print at the end: text, json, junit or markdown")
 	return cmd
 }
@@ -201,7 +208,7 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 		Grace:   cmp.Or(opts.grace, 1), // to the harness 0 is the default, here it is none
 		OnCrash: harness.OnCrash(opts.onCrash), RestartEvery: opts.restartEvery, MaxRestarts: opts.maxRestarts,
 		BackOff: opts.backOff, RetryFailed: opts.retryFailed, Until: opts.until, Resume: past != nil, Version: version(), Policy: policyText,
-		Dialects: dialects, Progress: display.show, Reaper: true, Logger: slog.New(slog.NewTextHandler(display, nil)),
+		Dialects: dialects, Progress: display.show, Reaper: true, Logger: slog.New(slog.NewTextHandler(display, nil)), Secrets: opts.secrets,
 	}
 	if cfg.MaxIdleUsed, err = idleLimit(opts.maxIdleUsed); err != nil {
 		return err
@@ -234,9 +241,10 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	}
 
 	var info runJSON
+	undo := func() {} // of what a resumed run has
 	if past != nil {
-		cfg.Dir, info = past.dir, past.info
-	} else if cfg.Dir, info, err = newRun(cfg, opts, nvml, batch); err != nil {
+		cfg.Dir, cfg.Shown, info = past.dir, past.info.Command, past.info
+	} else if cfg.Dir, info, undo, err = newRun(cfg, opts, nvml, batch); err != nil {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "run folder: %s\n", cfg.Dir)
@@ -246,7 +254,11 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 
 	outcome, runErr := runOn(ctx, cfg, workers)
 	display.close()
-	if outcome == nil {
+	switch {
+	case errors.Is(runErr, harness.ErrNotStarted) && outcome.Processes == 0:
+		undo()
+		return runErr
+	case outcome == nil:
 		return runErr
 	}
 	if outcome.Rescued != "" { // the reports go where the log is
@@ -272,22 +284,31 @@ func (o soakOptions) batch(past *resumed) ([]harness.Input, error) {
 }
 
 // newRun makes a run folder, with all that it takes to resume the run before its first process is started.
-func newRun(cfg harness.Config, opts soakOptions, nvml *meter.NVML, batch []harness.Input) (dir string, info runJSON, err error) {
+// undo removes it, with the folder of runs where that was made for it.
+func newRun(cfg harness.Config, opts soakOptions, nvml *meter.NVML, batch []harness.Input) (
+	dir string, info runJSON, undo func(), err error,
+) {
+	if len(cfg.Command) > 0 {
+		if _, err := exec.LookPath(cfg.Command[0]); err != nil {
+			return "", info, nil, fmt.Errorf("the command cannot be started: %w; check the command after --", err)
+		}
+	}
 	started := time.Now()
-	if cfg.Dir, err = makeRunFolder(opts.runs, started); err != nil {
-		return "", info, err
+	if cfg.Dir, undo, err = makeRunFolder(opts.runs, started); err != nil {
+		return "", info, nil, err
 	}
 	if err := cfg.Validate(); err != nil {
-		_ = os.Remove(cfg.Dir) // empty: nothing was run
-		return "", info, err
+		undo()
+		return "", info, nil, err
 	}
-	if info, err = runInfo(cfg, opts, nvml, started); err != nil {
-		return "", info, err
+	if info, err = runInfo(cfg, opts, nvml, started); err == nil {
+		err = errors.Join(writeBatch(cfg.Dir, batch), writeRunJSON(cfg.Dir, info))
 	}
-	if err := writeBatch(cfg.Dir, batch); err != nil {
-		return "", info, err
+	if err != nil {
+		undo()
+		return "", info, nil, err
 	}
-	return cfg.Dir, info, writeRunJSON(cfg.Dir, info)
+	return cfg.Dir, info, undo, nil
 }
 
 // finish judges what the run left and writes the run folder. The log is read back from the disk: the verdict is that of
@@ -298,7 +319,7 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	defer func() {
 		fmt.Fprintf(os.Stderr, "run folder: %s\n", cfg.Dir)
 		if cfg.Feed != harness.FeedNone && outcome.Reason != harness.ReasonDone && outcome.Rescued == "" && outcome.Processes > 0 {
-			fmt.Fprintln(os.Stderr, goOn(cfg.Dir))
+			fmt.Fprintln(os.Stderr, goOn(cfg.Dir, info))
 		}
 	}()
 	if outcome.Ended {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"vramsoak/harness/secret"
 )
 
 // wants demands from least to most arguments, any number of them where most is 0; what names them for a person.
@@ -22,6 +24,44 @@ func wants(least, most int, what string) cobra.PositionalArgs {
 		}
 		return fmt.Errorf("expected %s, found %s; such as: %s", what, found, example(cmd))
 	}
+}
+
+// refuseDSNs has a command and those below it refuse the address of a database wherever a file or a name is expected. It
+// would become the name of a file, or stand in a message, with the password in it.
+func refuseDSNs(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		refuseDSNs(sub)
+	}
+	next := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		own := args
+		if i := cmd.ArgsLenAtDash(); i >= 0 || takesCommand(cmd) {
+			own = args[:max(0, i)] // what follows is another program's
+		}
+		for _, arg := range own {
+			if secret.IsDSN(arg) && cmd.Name() != "calibrate" { // which reads a history
+				return errors.New(notAFile("a file or a name"))
+			}
+		}
+		var err error
+		cmd.Flags().Visit(func(f *pflag.Flag) {
+			if f.Name != "db" && slices.ContainsFunc(flagValues(f), secret.IsDSN) {
+				err = fmt.Errorf("--%s: %s", f.Name, notAFile("another value"))
+			}
+		})
+		if err != nil || next == nil {
+			return err
+		}
+		return next(cmd, args)
+	}
+}
+
+// takesCommand reports whether the arguments are a command to run, also without -- before it.
+func takesCommand(cmd *cobra.Command) bool { return cmd.Name() == "soak" }
+
+func notAFile(expected string) string {
+	return "expected " + expected + ", found the address of a database (not shown: it may hold a password); a history is named with " +
+		"--db or VRAMSOAK_HISTORY, and a file of such a name with ./ before it"
 }
 
 // example is the first command line of a command's examples.
@@ -53,10 +93,17 @@ func flagTrouble(cmd *cobra.Command, err error) error {
 	if bad, is := errors.AsType[*pflag.InvalidValueError](err); is {
 		f := bad.GetFlag()
 		if what := valueOf(f.Value.Type()); what != "" {
-			return fmt.Errorf("--%s: expected %s, found %q%s", f.Name, what, bad.GetValue(), see)
+			return fmt.Errorf("--%s: expected %s, found %q%s", f.Name, what, withoutDSN(bad.GetValue()), see)
 		}
 	}
 	return fmt.Errorf("%w%s", err, see)
+}
+
+func withoutDSN(value string) string {
+	if secret.IsDSN(value) {
+		return secret.MaskDSN(value)
+	}
+	return value
 }
 
 // valueOf is what a flag of a type takes, "" where its own error says it.

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"modernc.org/sqlite"
@@ -43,26 +42,8 @@ var postgresBackend = backend{
 	lock:  "SELECT pg_advisory_xact_lock(7236280172)",
 }
 
-// IsPostgres says whether a history is in PostgreSQL: its name is a URL.
-func IsPostgres(name string) bool {
-	return strings.HasPrefix(name, "postgres://") || strings.HasPrefix(name, "postgresql://")
-}
-
-// display is a history's name without a password.
-func display(name string) string {
-	if !IsPostgres(name) {
-		return name
-	}
-	u, err := url.Parse(name)
-	if err != nil {
-		return "the PostgreSQL database"
-	}
-	u.RawQuery = "" // it may hold a password too
-	return u.Redacted()
-}
-
 func openPostgres(name string) (*sql.DB, error) {
-	config, err := pgx.ParseConfig(name)
+	config, err := parsePostgres(name)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,83 @@
+package secret
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Arguments returns a copy of a command with its secrets masked, and reports whether it had any. An
+// argument that holds one of the marks {} and {list} is never one: it stands for a file.
+func (n Names) Arguments(argv []string) (masked []string, found bool) {
+	masked = slices.Clone(argv)
+	for i := 1; i < len(argv); i++ {
+		switch follows := n.awaits(argv[i-1]); {
+		case follows && !strings.HasPrefix(argv[i], "--") && !marked(argv[i]):
+			masked[i] = Mask
+		default:
+			masked[i] = n.Text(argv[i])
+		}
+	}
+	return masked, !slices.Equal(masked, argv)
+}
+
+// awaits reports whether an argument is the name of a secret that is the next argument.
+func (n Names) awaits(arg string) bool {
+	return strings.HasPrefix(arg, "-") && flagName.MatchString(arg) && n.Secret(arg)
+}
+
+func marked(arg string) bool { return strings.Contains(arg, "{}") || strings.Contains(arg, "{list}") }
+
+var (
+	flagName = regexp.MustCompile(`^--?[A-Za-z][A-Za-z0-9_.-]*$`)
+	// A value ends at a blank, unless it is quoted.
+	value      = `("(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'&;,}]+)`
+	assignment = regexp.MustCompile(`((?:--?)?[A-Za-z][A-Za-z0-9_.-]*)(["']?\s*[=:]\s*)` + value)
+	// "Authorization: Bearer TOKEN": the token is the word after the scheme.
+	schemes = regexp.MustCompile(`(?i)^(?:bearer|basic)$`)
+	scheme  = regexp.MustCompile(`(?i)\b(bearer|basic)(\s+)([A-Za-z0-9._~+/=-]{8,})`)
+	flagged = regexp.MustCompile(`(--?[A-Za-z][A-Za-z0-9_.-]*)(\s+)` + value)
+)
+
+// Text masks what is secret within one argument, which may be a script as in bash -c, or within a
+// command line: a value after its name, the password of an address, a known form of token.
+func (n Names) Text(arg string) string {
+	if name, value, ok := strings.Cut(arg, "="); ok && plainName.MatchString(name) {
+		switch {
+		case n.Secret(name) && (value == "" || marked(value)):
+			return arg
+		case n.Secret(name):
+			return name + "=" + Mask
+		case IsDSN(value):
+			return name + "=" + MaskDSN(value)
+		}
+	}
+	if IsDSN(arg) {
+		return MaskDSN(arg)
+	}
+	arg = scheme.ReplaceAllString(arg, "${1}${2}"+Mask)
+	arg = n.replace(assignment, arg)
+	arg = n.replace(flagged, arg)
+	return forms.ReplaceAllString(Credentials(arg), Mask)
+}
+
+var plainName = regexp.MustCompile(`^-{0,2}[A-Za-z][A-Za-z0-9_.-]*$`)
+
+// replace masks the value, the third group of an expression, where its first is the name of a secret.
+func (n Names) replace(of *regexp.Regexp, text string) string {
+	return of.ReplaceAllStringFunc(text, func(match string) string {
+		part := of.FindStringSubmatch(match)
+		held := strings.Trim(part[3], `"'`)
+		if !n.Secret(part[1]) || held == "" || marked(held) || schemes.MatchString(held) {
+			return match
+		}
+		return part[1] + part[2] + Mask
+	})
+}
+
+// forms are tokens that are known by how they look, as their issuers document them: Hugging Face,
+// OpenAI and Anthropic, GitHub, GitLab, Slack, AWS, Google, npm, Docker, PyPI, JSON Web Tokens.
+var forms = regexp.MustCompile(`\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{16,}|` +
+	`github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,}|A[KS]IA[0-9A-Z]{16}|` +
+	`AIza[A-Za-z0-9_-]{30,}|npm_[A-Za-z0-9]{30,}|dckr_pat_[A-Za-z0-9_-]{16,}|pypi-[A-Za-z0-9_-]{16,}|` +
+	`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+)`)

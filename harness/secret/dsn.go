@@ -1,0 +1,97 @@
+package secret
+
+import (
+	"regexp"
+	"strings"
+)
+
+// IsDSN reports whether a text looks like the address of a database, in any spelling, or like any
+// address with a password in it. Such a text must never become the name of a file, nor stand in a
+// message: see [MaskDSN].
+//
+//	postgres://user:password@host/db    PostgreSQL:/user:pass word@host    jdbc:mysql://host/db?password=x
+//	host=h dbname=d password='x'        user:password@host:5432/db
+func IsDSN(text string) bool {
+	text = strings.TrimSpace(text)
+	return database.MatchString(text) || account.MatchString(text) || bareAccount.MatchString(text) || keywords(text)
+}
+
+const products = `postgres(?:ql)?|pgsql|psql|pg|cockroach(?:db)?|mysql|mariadb|mssql|sqlserver|oracle|mongodb|rediss?|` +
+	`clickhouse|timescaledb`
+
+var (
+	// database begins the address of a database. A misspelled one has one slash, or none.
+	database = regexp.MustCompile(`(?i)^(?:jdbc:)?(?:` + products + `)(?:\+[a-z0-9_]+)*(?::|;|//|\\\\)`)
+	// account is an address with an account in it: scheme:/...:...@.
+	account = regexp.MustCompile(`(?s)^[A-Za-z][A-Za-z0-9+.-]*:[/\\]+[^/@]*:.*@`)
+	// bareAccount is one without a scheme: user:password@host/db.
+	bareAccount = regexp.MustCompile(`(?s)^[^\s/.:@\\][^\s/:@\\]*:.+@[A-Za-z0-9.\[\]:_-]+(?:/[^/@]*)?$`)
+	// key is a name and its "=" in the keyword form of libpq, in a query, or in an ADO connection string.
+	key       = regexp.MustCompile(`(?i)(?:^|[\s;&?])(host|hostaddr|server|port|user|username|user id|uid|dbname|database|` + secretKey + `|sslmode|passfile|service|application_name|connect_timeout)\s*=`)
+	secretKey = `password|passwd|pass|pwd|sslpassword`
+	secretOf  = regexp.MustCompile(`(?i)^(?:` + secretKey + `)$`)
+)
+
+// keywords reports whether a text has the keyword form: a password, or two other keys.
+func keywords(text string) bool {
+	found := key.FindAllStringSubmatch(text, -1)
+	for _, k := range found {
+		if secretOf.MatchString(k[1]) {
+			return true
+		}
+	}
+	return len(found) >= 2
+}
+
+// MaskDSN returns the address without its password. Where a character of a password is not escaped
+// nobody can tell where the password ends: all up to the last "@" is taken for it.
+func MaskDSN(text string) string {
+	if at := strings.LastIndexByte(text, '@'); at >= 0 {
+		begin := 0
+		if loc := afterScheme.FindStringIndex(text); loc != nil {
+			begin = loc[1]
+		}
+		if colon := strings.IndexByte(text[begin:max(begin, at)], ':'); colon >= 0 {
+			text = text[:begin+colon+1] + Mask + text[at:]
+		} else if strings.ContainsAny(text[begin:max(begin, at)], "/?#") {
+			text = text[:begin] + Mask + text[at:]
+		}
+	}
+	return maskKeys(text)
+}
+
+// afterScheme ends where the account of an address begins.
+var afterScheme = regexp.MustCompile(`(?i)^\s*(?:(?:jdbc:)?[a-z][a-z0-9+.-]*:?[/\\]+|(?:jdbc:)?(?:` + products + `)(?:\+[a-z0-9_]+)*[:;])`)
+
+// maskKeys masks the values of passwords that have a name. A value ends where the next name begins.
+func maskKeys(text string) string {
+	found := key.FindAllStringSubmatchIndex(text, -1)
+	var out strings.Builder
+	from := 0
+	for i, loc := range found {
+		if !secretOf.MatchString(text[loc[2]:loc[3]]) {
+			continue
+		}
+		end := len(text)
+		if i+1 < len(found) {
+			end = found[i+1][0]
+		}
+		out.WriteString(text[from:loc[1]])
+		out.WriteString(Mask)
+		from = end
+	}
+	out.WriteString(text[from:])
+	return out.String()
+}
+
+var (
+	// inText is the account of an address in running text. The last "@" of the word ends it.
+	inText = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*:[/\\]{1,3})([^\s/@:]*):(\S*)@`)
+	named  = regexp.MustCompile(`(?i)\b(` + secretKey + `)(\s*=\s*)("[^"]*"|'(?:[^'\\]|\\.)*'|[^\s&;"']+)`)
+)
+
+// Credentials masks the passwords of addresses in a message, and what "password=" names.
+func Credentials(message string) string {
+	message = inText.ReplaceAllString(message, "${1}${2}:"+Mask+"@")
+	return named.ReplaceAllString(message, "${1}${2}"+Mask)
+}

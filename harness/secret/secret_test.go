@@ -1,0 +1,167 @@
+package secret
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"--api-key", "--apikey", "--apiKey", "OPENAI_API_KEY", "--token", "TOKEN", "HF_TOKEN", "--hf-token", "hfToken",
+		"--auth-token", "--use-auth-token", "HF_TOKEN_2", "GITHUB_TOKEN_V3", "--password", "-password", "--db-password",
+		"PGPASSWORD", "dbPassword", "--passwd", "--secret", "AWS_SECRET_ACCESS_KEY", "--client-secret", "--credentials",
+		"--private-key", "Authorization", "--proxy-auth", "--session-cookie", "--access_key", "--pass", "X-Api-Key",
+	} {
+		if !(Names{}).Secret(name) {
+			t.Errorf("%s is not taken for a secret", name)
+		}
+	}
+	for _, name := range []string{
+		"", "-", "--", "--token-file", "--password-file", "--secret-name", "--max-token", "--max-tokens", "--eos-token", "--tokenizer",
+		"--key", "--keyboard", "--author", "--authority", "--passes", "--model", "--compass", "KEY_COUNT", "--tokens-per-batch",
+		"--out", "--monkey", "--bypass", "--secretary",
+	} {
+		if (Names{}).Secret(name) {
+			t.Errorf("%s is taken for a secret", name)
+		}
+	}
+	more := Names{"--Hf_Auth", "-k"}
+	for name, want := range map[string]bool{"--hf-auth": true, "HF_AUTH": true, "-k": true, "--k2": false, "--model": false} {
+		if got := more.Secret(name); got != want {
+			t.Errorf("%s: %v, with the names %q", name, got, more)
+		}
+	}
+}
+
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	const s = "Tr0ub4dor"
+	for _, test := range []struct{ name, argv, want string }{
+		{"a flag with =", "p|--api-key=" + s, "p|--api-key=***"},
+		{"a flag and its argument", "p|--api-key|" + s + "|{list}", "p|--api-key|***|{list}"},
+		{"a flag without one", "p|--use-auth-token|{list}", "p|--use-auth-token|{list}"},
+		{"a flag before another", "p|--token|--files|a", "p|--token|--files|a"},
+		{"the environment", "env|HF_TOKEN=" + s + "|python|t.py", "env|HF_TOKEN=***|python|t.py"},
+		{"a value with =", "p|--password=a=b " + s, "p|--password=***"},
+		{"a mark", "p|--token={}", "p|--token={}"},
+		{"nothing", "p|--token=|--password=", "p|--token=|--password="},
+		{"a script", "bash|-c|HF_TOKEN=" + s + " python t.py --api-key " + s + " --n 3", "bash|-c|HF_TOKEN=***"},
+		{"a script that begins with another word", "bash|-c|exec env HF_TOKEN=" + s + " python t.py --api-key " + s + " --n 3", "bash|-c|exec env HF_TOKEN=*** python t.py --api-key *** --n 3"},
+		{"a quoted value in a script", `bash|-c|exec env PASSWORD='a b ` + s + `' x`, "bash|-c|exec env PASSWORD=***"},
+		{"a header", "curl|-H|Authorization: Bearer " + s + ".x-y", "curl|-H|Authorization: Bearer ***"},
+		{"another header", "curl|-H|X-Api-Key: " + s, "curl|-H|X-Api-Key: ***"},
+		{"JSON", `p|--config|{"api_key": "` + s + `", "n": 3}`, `p|--config|{"api_key": ***, "n": 3}`},
+		{"a query", "p|https://db.example/v?n=1&token=" + s + "&m=2", "p|https://db.example/v?n=1&token=***&m=2"},
+		{"an address", "p|--db|postgres://me:" + s + "@db.example/x", "p|--db|postgres://me:***@db.example/x"},
+		{"an address in a flag", "p|--db=postgres://me:" + s + "@db.example/x", "p|--db=postgres://me:***@db.example/x"},
+		{"a form", "p|hf_" + strings.Repeat("aB3", 10) + "|x", "p|***|x"},
+		{"no secret", "python|t.py|--max-tokens=512|--eos-token|</s>|{list}", "python|t.py|--max-tokens=512|--eos-token|</s>|{list}"},
+		{"the program itself", "./token=x|a", "./token=x|a"},
+	} {
+		argv := strings.Split(test.argv, "|")
+		got, found := (Names{}).Arguments(argv)
+		if diff := cmp.Diff(strings.Split(test.want, "|"), got); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", test.name, diff)
+		}
+		if found != !slices.Equal(got, argv) {
+			t.Errorf("%s: found is %v", test.name, found)
+		}
+		if again, _ := (Names{}).Arguments(got); !slices.Equal(again, got) {
+			t.Errorf("%s: masked again it is %q", test.name, again)
+		}
+	}
+}
+
+// No part of a password is left, however the address is spelled.
+func TestDSN(t *testing.T) {
+	t.Parallel()
+	const p = "Tr0ub4dor"
+	for _, dsn := range []string{
+		"postgres://me:" + p + "@db.example/history",
+		"postgres://me:" + p + "@" + p + "@db.example/history",
+		"postgres://me:" + p + "/" + p + "@db.example:5432/history",
+		"postgres://me:" + p + "?" + p + "#" + p + "@db.example/history",
+		"postgres://me:" + p + " " + p + "@db.example/history",
+		"postgres://me:" + p + "%zz" + p + "@db.example/history",
+		"postgresql://me:" + p + "@db.example/history?sslmode=disable",
+		"POSTGRES://me:" + p + "@db.example/history",
+		"PostgreSQL://me:" + p + "@db.example/history",
+		"  postgres://me:" + p + "@db.example/history",
+		"postgres:/me:" + p + "@db.example/history",
+		"postgres:me:" + p + "@db.example/history",
+		"postgres//me:" + p + "@db.example/history",
+		"postgress://me:" + p + "@db.example/history",
+		"psql://me:" + p + "@db.example/history",
+		"postgresql+psycopg2://me:" + p + "@db.example/history",
+		"jdbc:postgresql://db.example/history?user=me&password=" + p,
+		"mysql://me:" + p + "@db.example/history",
+		"whatever://me:" + p + "@db.example/history",
+		"postgres://db.example/history?user=me&password=" + p,
+		"postgres://db.example/history?PASSWORD=" + p + "&user=me",
+		"host=db.example user=me password=" + p + " dbname=history",
+		"host=db.example user=me PASSWORD = '" + p + " " + p + "' dbname=history",
+		"host=db.example password=" + p + " " + p,
+		"password=" + p,
+		"Server=db.example;Database=history;User Id=me;Password=" + p + ";",
+		"me:" + p + "@db.example/history",
+		"me:" + p + "@db.example:5432/history",
+		"me:" + p + "/" + p + "@db.example/history",
+		"mongodb+srv://me:" + p + "@db.example/history",
+	} {
+		if !IsDSN(dsn) {
+			t.Errorf("%q is not taken for the address of a database", dsn)
+		}
+		if got := MaskDSN(dsn); strings.Contains(got, p) {
+			t.Errorf("%q is shown as %q", dsn, got)
+		}
+		if got := MaskDSN(MaskDSN(dsn)); got != MaskDSN(dsn) {
+			t.Errorf("%q masked twice is %q", dsn, got)
+		}
+	}
+	for _, path := range []string{
+		"", "-", "runs/history.db", "/var/lib/history.db", "C:\\runs\\history.db", "./me:x@y", "runs/2026-11-20T02:00:00Z", "s3://bucket/a.wav",
+		"file:history.db", "host=a.db", "./postgres://me:x@y", "audio/12:30@stage.wav", "postgres.db", "postgres/history.db",
+		"https://db.example/a.wav", "mysql-run.log",
+	} {
+		if IsDSN(path) {
+			t.Errorf("%q is taken for the address of a database", path)
+		}
+	}
+}
+
+func TestCredentials(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]string{
+		`open "postgres://me:pw@db.example/h": no such file`:      `open "postgres://me:***@db.example/h": no such file`,
+		"a PostgreSQL:///me:p@w/x@db.example/h b":                 "a PostgreSQL:///me:***@db.example/h b",
+		"failed: host=db.example password=pw user=me":             "failed: host=db.example password=*** user=me",
+		"line 3: expected a password: found none (see docs: a@b)": "line 3: expected a password: found none (see docs: a@b)",
+		"s3://bucket/a:b is no file":                              "s3://bucket/a:b is no file",
+	} {
+		if got := Credentials(message); got != want {
+			t.Errorf("%q is %q, want %q", message, got, want)
+		}
+	}
+}
+
+func TestDigest(t *testing.T) {
+	t.Parallel()
+	digest, err := Digest([]string{"p", "--token", "pw"})
+	if err != nil || strings.Contains(digest, "pw") {
+		t.Fatal(digest, err)
+	}
+	for argv, want := range map[string]bool{"p|--token|pw": true, "p|--token|pv": false, "p|--tokenpw": false, "p|--token|pw|": false} {
+		if got, err := Matches(digest, strings.Split(argv, "|")); got != want || err != nil {
+			t.Errorf("%q: %v, %v", argv, got, err)
+		}
+	}
+	for _, bad := range []string{"", "sha256$1$00$00", "pbkdf2-sha256$x$00$00", "pbkdf2-sha256$1$0$00", "pbkdf2-sha256$1$00$0g", "pbkdf2-sha256$999999999$00$00"} {
+		if ok, err := Matches(bad, nil); ok || err == nil {
+			t.Errorf("%q: %v, %v", bad, ok, err)
+		}
+	}
+}
