@@ -31,6 +31,9 @@ func Open(path string) (*Log, error) {
 		file = f
 	}
 	info, err := file.Stat()
+	if path == "-" && errors.Is(err, os.ErrClosed) {
+		return nil, errors.New("standard input was read already; name it (-) once")
+	}
 	if err == nil && info.IsDir() {
 		err = fmt.Errorf("%s is a folder; expected a log, such as the soak.log of a run folder", path)
 	}

@@ -17,6 +17,8 @@ type readOptions struct {
 	policy string
 	// dialect is the only one that is read; "" for all.
 	dialect string
+	// streams keeps what cannot be read twice; nil where nothing is.
+	streams *spool
 }
 
 // headMax is how much of a log is searched for the harness's first line, which keeps the policy that the run was made with.
@@ -24,6 +26,9 @@ const headMax = 1 << 20
 
 // open opens a log, and says in which dialects it is to be read. What is no file comes as a [sniffer].
 func (o readOptions) open(path string) (_ io.ReadCloser, d dialects, err error) {
+	if o.streams.has(path) {
+		return o.openKept(path)
+	}
 	log, err := parser.Open(path)
 	if err != nil {
 		return nil, dialects{}, err
@@ -39,12 +44,29 @@ func (o readOptions) open(path string) (_ io.ReadCloser, d dialects, err error) 
 		_ = log.Close() // only read
 		return nil, dialects{}, err
 	}
+	keep := o.policy == "" && o.streams.wants(head)
 	if path != "-" && !log.MayWait() {
 		_ = log.Close() // only read
 		again, err := parser.Open(path)
 		return again, d, err
 	}
-	return &sniffer{Log: log, all: io.MultiReader(bytes.NewReader(head), log)}, d, nil
+	all := io.MultiReader(bytes.NewReader(head), log)
+	if keep {
+		all = o.streams.keep(all, path)
+	}
+	return &sniffer{Log: log, all: all}, d, nil
+}
+
+// openKept opens what was kept of a stream.
+func (o readOptions) openKept(path string) (_ io.ReadCloser, d dialects, err error) {
+	text, err := o.streams.read()
+	if err != nil {
+		return nil, dialects{}, err
+	}
+	head := make([]byte, headMax)
+	n, _ := io.ReadFull(text, head) // an error comes again when the log is read
+	d, err = o.dialects(head[:n], displayName(path))
+	return io.NopCloser(io.MultiReader(bytes.NewReader(head[:n]), text)), d, err
 }
 
 // firstOf is what comes first of what a program may be writing yet: a line, be its end a progress bar's, and what comes with
@@ -59,17 +81,17 @@ func firstOf(r io.Reader, buf []byte) (head []byte) {
 	return head
 }
 
-// headOf is how a file begins, as far as it is there.
+// headOf returns how a file begins, as far as it is there. Of a stream it returns nothing and leaves it untouched: the writer
+// of a FIFO gets SIGPIPE when it is closed again.
 func headOf(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, nil
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }() // only read
-	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return nil, err
-	}
 	head, _ := io.ReadAll(io.LimitReader(file, headMax)) // an error comes again when the log is read
 	return head, nil
 }

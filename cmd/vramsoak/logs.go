@@ -164,8 +164,11 @@ func firstBad(tl *parser.Timeline, name string) *parser.SyntaxError {
 // judge reads several logs as one and judges them by the policy of [policyFor], file by file: of the checkpoints only those of
 // the first files are kept, so that logs of any length can be judged. A sketch that is given gets what it takes to plot them.
 func (o readOptions) judge(logs []string, sketch *reports.Sketch) (*parser.Timeline, *check.Report, error) {
+	o.streams = &spool{limit: spoolMax}
+	defer o.streams.close()
 	tl, report, policy, err := o.judgeBy(logs, sketch, nil)
 	if policy != nil {
+		o.streams.again = true
 		tl, report, _, err = o.judgeBy(logs, sketch, policy)
 	}
 	return tl, report, err
