@@ -42,7 +42,7 @@ if command -v flock >/dev/null; then # two makes at once: the second waits and f
 fi
 
 # The stamp says what replay was made from, and where: its libraries are found by path.
-key="$(cat "$here"/* | cksum) dir=$dir"
+key="$(find "$here" -maxdepth 1 -type f ! -name '*_test.py' | sort | xargs cat | cksum) dir=$dir"
 if [ -x "$dir/replay" ] && [ "$(cat "$dir/stamp" 2>/dev/null)" = "$key" ]; then
 	exit 0
 fi
@@ -52,16 +52,10 @@ mkdir -p "$tmp" "$dir/fake"
 root=$dir/root
 lib=$root/usr/lib/x86_64-linux-gnu
 
-# Of the package for which apt vouches only with its whole, as of 2.6.0+dfsg-7+b1 and 12.4.131~12.4.1-2: what is taken of it.
-# Another build of them would be another allocator, or other structures.
+# The files of the packages that are not fetched whole, for which apt cannot vouch, are held against their sums, as of
+# 2.6.0+dfsg-7+b1 and 12.4.131~12.4.1-2. Another build of them would be another allocator, or other structures.
 as_known() {
-	[ -d "$root" ] && (cd "$root" && sha256sum --quiet -c - >>"$log" 2>&1) <<-'SUMS'
-		dc3ebbdc816c2e8f32d3fefa4aa235e44ba40df478a065b5d9811dc54b0aada5  usr/lib/x86_64-linux-gnu/libc10.so.2.6.0
-		ee4ddc178fad9e31dd388a77eb83983e99e97f359b35336b879995d80f7ad350  usr/lib/x86_64-linux-gnu/libc10_cuda.so.2.6.0
-		2121d5551f2869145b7362a30d94a42da4dac9cb478eeeb3685e18fade82e5bc  usr/include/cuda.h
-		2594f8f48cb733d2ee7c0e2344e87ab79f51202d7c3c7ff32a62d23d451a645b  usr/include/cuda_runtime_api.h
-		375aad07e3d4a308c67c7e2c32dacb860edb5fb5c0a7fb78cd719ff137efd6fc  usr/include/driver_types.h
-	SUMS
+	[ -d "$root" ] && (cd "$root" && cat "$here"/*.sha256 | sha256sum --quiet -c - >>"$log" 2>&1)
 }
 
 fetch() {
@@ -78,20 +72,22 @@ fetch() {
 	for package in "$tmp"/packages/*.deb; do
 		dpkg -x "$package" "$root" >>"$log" 2>&1 || cannot "$(basename "$package") could not be unpacked (see $log)"
 	done
-	head_of libtorch-cuda-2.6 'libtorch_cpu\.so' 'libc10(_cuda)?\.so'
-	head_of nvidia-cuda-dev '^\./usr/lib' '^\./usr/include/'
+	head_of libtorch-cuda-2.6
+	head_of nvidia-cuda-dev
 	ln -sf libc10.so.2.6.0 "$lib/libc10.so.2.6"
 	ln -sf libc10_cuda.so.2.6.0 "$lib/libc10_cuda.so.2.6"
 }
 
-# head_of PACKAGE STOP WANTED unpacks what is at the beginning of a large package. apt names its address and its proxy.
+# head_of PACKAGE unpacks the files of PACKAGE.sha256, which are at the beginning of a large package. apt names its address and
+# its proxy.
 head_of() {
 	local url proxy=""
 	url=$(apt-get -c "$tmp/apt/conf" download --print-uris "$1" 2>>"$log" | sed -n "s/^'\([^']*\)'.*/\1/p")
 	[ -n "$url" ] || cannot "apt knows no address of $1"
 	eval "$(apt-config shell proxy Acquire::http::Proxy)"
 	if [ -n "$proxy" ] && [ "$proxy" != DIRECT ]; then export http_proxy=$proxy; fi
-	python3 "$here/fetch.py" "$url" "$root" "$2" "$3" >>"$log" 2>&1 || cannot "the beginning of $1 cannot be read (see $log)"
+	python3 "$here/fetch.py" "$url" "$root" "$here/$1.sha256" >>"$log" 2>&1 ||
+		cannot "the beginning of $1 is not as it should be: $(tail -n 1 "$log")"
 }
 
 if ! as_known; then

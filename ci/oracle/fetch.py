@@ -1,16 +1,22 @@
 #!/usr/bin/env python3
-"""fetch.py URL FOLDER STOP WANTED: unpacks the wanted members of a Debian package below FOLDER, and reads no more of it than that.
+"""fetch.py URL FOLDER SUMS: unpacks the files that SUMS lists from a Debian package below FOLDER.
 
-The packages with PyTorch and CUDA are a gigabyte; the few files of interest are at their beginning. STOP and WANTED are regular
-expressions of names: the first member that STOP matches ends the reading, after what WANTED matches has been unpacked.
+The packages with PyTorch and CUDA are a gigabyte, and the few files of interest are at their beginning: reading
+ends with the last of them. apt vouches for a package only as a whole, so each file is held against its SHA-256
+sum in SUMS (as sha256sum writes them) before it is written. Nothing else of a package is unpacked: no other
+file, no link, no device, and no file larger than MOST.
 """
 
+import hashlib
 import io
 import lzma
+import os
 import re
 import sys
 import tarfile
 import urllib.request
+
+MOST = 64 << 20  # bytes of one file
 
 
 class Bytes(io.RawIOBase):
@@ -18,19 +24,21 @@ class Bytes(io.RawIOBase):
 
     def __init__(self, archive, size):
         self.archive, self.left = archive, size
-        self.xz = lzma.LZMADecompressor()
+        self.xz = lzma.LZMADecompressor(memlimit=256 << 20)
         self.ready = b""
 
     def readable(self):
         return True
 
     def readinto(self, buffer):
-        while not self.ready and self.left > 0 and not self.xz.eof:
-            packed = self.archive.read(min(self.left, 1 << 16))
-            if not packed:
-                raise EOFError("the package ends early")
-            self.left -= len(packed)
-            self.ready = self.xz.decompress(packed)
+        while not self.ready and not self.xz.eof:
+            packed = b""
+            if self.xz.needs_input:
+                packed = self.archive.read(min(self.left, 1 << 16))
+                if not packed:
+                    raise EOFError("the package ends early")
+                self.left -= len(packed)
+            self.ready = self.xz.decompress(packed, 1 << 20)
         count = min(len(buffer), len(self.ready))
         buffer[:count], self.ready = self.ready[:count], self.ready[count:]
         return count
@@ -46,20 +54,58 @@ def data(package):
             if name.rstrip("/") != "data.tar.xz":
                 sys.exit(f"fetch.py: expected data.tar.xz, found {name}")
             return tarfile.open(fileobj=io.BufferedReader(Bytes(package, size)), mode="r|")
+        if size > MOST:
+            sys.exit(f"fetch.py: expected {name} to be small, found {size} bytes")
         package.read(size + size % 2)
     sys.exit("fetch.py: the package has no data.tar")
 
 
+def listed(path):
+    """The files of SUMS, {path: sum}: relative paths that stay below the folder."""
+    sums = {}
+    with open(path, encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            parts = re.fullmatch(r"([0-9a-f]{64})  (\S+)\n", line)
+            if not parts or parts[2].startswith("/") or ".." in parts[2].split("/"):
+                sys.exit(f"fetch.py: {path}:{number}: expected a SHA-256 sum and a relative path, found {line!r}")
+            sums[parts[2]] = parts[1]
+    return sums
+
+
+def put(folder, name, content):
+    """Writes a file, by rename, so that half of one is never taken for it."""
+    path = os.path.join(folder, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path + ".new", "wb") as file:
+        file.write(content)
+    os.replace(path + ".new", path)
+
+
+def unpack(package, folder, sums):
+    left = dict(sums)
+    files = data(package)
+    for member in files:
+        name = member.name.removeprefix("./")
+        if name not in left:
+            continue
+        if not member.isreg() or member.size > MOST:
+            sys.exit(f"fetch.py: {name}: expected a file of at most {MOST} bytes, found {member.size} bytes of type {member.type!r}")
+        content = files.extractfile(member).read()
+        found = hashlib.sha256(content).hexdigest()
+        if found != left[name]:
+            sys.exit(f"fetch.py: {name}: expected the sum {left[name]}, found {found}: another build of the package")
+        put(folder, name, content)
+        del left[name]
+        if not left:
+            return
+    sys.exit(f"fetch.py: expected {', '.join(left)} in the package, found none")
+
+
 def main():
-    url, folder, stop, wanted = sys.argv[1:]
+    url, folder, sums = sys.argv[1:]
     with urllib.request.urlopen(url, timeout=60) as package:
-        files = data(package)
-        files.extraction_filter = getattr(tarfile, "data_filter", None)  # nothing outside of the folder, where Python can
-        for member in files:
-            if re.search(stop, member.name):
-                return
-            if re.search(wanted, member.name):
-                files.extract(member, folder)
+        unpack(package, folder, listed(sums))
 
 
-main()
+if __name__ == "__main__":
+    main()
