@@ -79,6 +79,9 @@ func (j *Judge) startFinding(i *parser.Idle, subject string) Finding {
 		f.Verdict = Fail
 	}
 	if !i.Settled {
+		if f.Verdict == Pass { // it fails for moving, not for its size
+			f.Limit = nil
+		}
 		f.Verdict = Fail
 		f.Message += "; it was still moving when the run began: what the device gives back or takes for another is in the run's figures"
 	}

@@ -74,3 +74,73 @@ func judge(t *testing.T, logs ...[]byte) *check.Report {
 	}
 	return check.Of(tl, check.DefaultPolicy())
 }
+
+// TestMeasuredAgreesWithVerdict holds for every log of fixtures/check, and for its beginnings, up to any
+// line of the harness: a program that reads verdict.json sees by the two numbers of a finding whether it failed.
+func TestMeasuredAgreesWithVerdict(t *testing.T) {
+	t.Parallel()
+	cases, err := filepath.Glob("../../fixtures/check/*.txtar")
+	if err != nil || len(cases) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	failed, passed := 0, 0
+	for _, path := range cases {
+		log, policy := caseOf(t, path)
+		for end := range log {
+			if log[end] != '\n' || end+1 < len(log) && !bytes.HasPrefix(log[end+1:], []byte(parser.HarnessPrefix)) {
+				continue
+			}
+			for _, f := range check.Of(timelineOf(t, log[:end+1]), policy).Findings {
+				if f.Measured == nil || f.Limit == nil || f.Verdict == check.Undecided {
+					continue
+				}
+				within := *f.Measured <= *f.Limit
+				if f.Check == check.Recovery {
+					within = *f.Measured >= *f.Limit
+				}
+				if within != (f.Verdict == check.Pass) {
+					t.Errorf("%s, up to line %d: %s of %s has verdict %s, measured %g and limit %g: %s", filepath.Base(path),
+						bytes.Count(log[:end+1], []byte{'\n'}), f.Check, f.Subject, f.Verdict, *f.Measured, *f.Limit, f.Message)
+				}
+				if f.Verdict == check.Fail {
+					failed++
+				} else {
+					passed++
+				}
+			}
+		}
+	}
+	if failed < 100 || passed < 1000 {
+		t.Errorf("only %d findings failed and %d passed: this proves little", failed, passed)
+	}
+}
+
+// caseOf is the log of a case, and its policy.
+func caseOf(t *testing.T, path string) (log []byte, policy check.Policy) {
+	t.Helper()
+	archive, err := txtar.ParseFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy = check.DefaultPolicy()
+	for _, f := range archive.Files {
+		switch f.Name {
+		case "run.log":
+			log = f.Data
+		case "vramsoak.yaml":
+			if policy, err = check.ParsePolicy(f.Data, f.Name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return log, policy
+}
+
+func timelineOf(t *testing.T, log []byte) *parser.Timeline {
+	t.Helper()
+	tl, err := parser.Build(parser.Read(bytes.NewReader(log), "run.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tl
+}

@@ -134,7 +134,8 @@ func (j *Judge) share(l *ledger) {
 	case f.Verdict == Undecided:
 		f.Message = fmt.Sprintf("%s, where up to %s was handed out at once; the printed digits do not tell on which side of the limit; "+
 			"log exact bytes to decide it", reserved, handed)
-	case p.share() > m.limit:
+	case p.share() > m.limit: // it passes by its bytes, not by its share
+		f.Measured, f.Limit, f.Unit = new(float64(p.reserved.printed-p.handed.printed)), new(float64(segment)), Bytes
 		f.Message = fmt.Sprintf("%s, and up to %s handed out at once: the difference is no more than one segment of the allocator",
 			reserved, handed)
 	default:
