@@ -1,5 +1,8 @@
 # make soak    builds, fetches what it needs, makes 60 audio files and tiny models, soaks, reports
-# make test    every test: linter, vet, tests with -race, a short soak of the real pipeline
+# make test    linter, vet, every test, a short soak of the real pipeline: minutes
+#
+# make check-fast tests what a change touches, in seconds; make test-all is everything that can be run here, for the night.
+# docs/testing.md says what each of them finds.
 #
 # make soak FAULT=leak:4MiB shows what a failure looks like, and ARGS='--isolate whisper' gives the pipeline further flags; see
 # README.md and bin/gpupipeline --help. A recipe that fails makes make itself exit with 2; the pipeline's verdict is the code it
@@ -61,6 +64,18 @@ soak: build fixtures
 .PHONY: test
 test: build lint vet unit short-soak
 
+# The inner loop: build, vet, and the quick tests (-short, without -race) of the packages that changed since BASE and of those
+# that import them. See ci/touched.sh.
+BASE ?= $(shell git rev-parse -q --verify main || git rev-parse -q --verify origin/main || echo HEAD)
+.PHONY: check-fast
+check-fast:
+	@$(with_native)
+	touched=$$(ci/touched.sh $(BASE) $$tags)
+	if [ ! "$$touched" ]; then echo "check-fast: no package is touched by the changes since $(BASE)"; exit 0; fi
+	go build $$tags ./...
+	go vet $$tags $$touched
+	go test -short $$tags $$touched
+
 .PHONY: lint
 lint:
 	@$(with_native)
@@ -71,13 +86,36 @@ vet:
 	@$(with_native)
 	go vet $$tags ./...
 
+# Packages that start goroutines, by ci/race.sh, are tested with the race detector; it finds nothing in the others. The scripts of
+# cmd/vramsoak run the whole program hundreds of times, and what it is made of has its own tests: they do without. A process with
+# the race detector waits for a second when it ends, and the tests start hundreds.
+TESTFLAGS ?=
+export GORACE ?= atexit_sleep_ms=0
+scripts = vramsoak/cmd/vramsoak
 .PHONY: unit
 unit:
 	@$(with_native)
 	python3 -c '' 2>/dev/null || echo "Python: not run: no python3 here; what is printed from Python, and its examples, are not tested"
-	scripts=vramsoak/cmd/vramsoak
-	go test -race -timeout 30m $$tags $$(go list $$tags ./... | grep -vx $$scripts)
-	go test -timeout 30m $$scripts
+	go test -race $(TESTFLAGS) $$tags $$(ci/race.sh $$tags | grep -vx $(scripts))
+	go test $(TESTFLAGS) $$tags $$(ci/race.sh -v $$tags) $(scripts)
+
+# The tests of every package with the race detector: those of ci/race.sh -v have no goroutines of their own today.
+.PHONY: test-race
+test-race:
+	@$(with_native)
+	go test -race -count=1 -timeout 60m $$tags ./...
+
+# All that can be run on this machine, for a night: make test, the race detector everywhere, runs killed by the hundred, the
+# statistics on large samples, the allocator against PyTorch's own, a GPU. Each part is named at the end: ok, FAILED or not run.
+.PHONY: test-all
+test-all:
+	@ci/test-all.sh
+
+# Seconds of each package in make test, without cached results: by the clock, and of all cores together; the longest first.
+.PHONY: test-times
+test-times:
+	@mkdir -p .build
+	ci/test-times.sh .build/test-times
 
 # More of the runs that are killed at any instant and taken up again: 200 of each kind.
 .PHONY: test-kill

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/tools/txtar"
 
+	"vramsoak/fixtures/golden"
 	"vramsoak/parser"
 )
 
@@ -43,11 +43,9 @@ func TestGoldens(t *testing.T) {
 				{Name: "records", Data: []byte(renderRecords(t, log))},
 				{Name: "timeline", Data: []byte(renderTimeline(t, log))},
 			}
-			if os.Getenv("UPDATE") != "" {
+			if golden.Updating() {
 				archive.Files = got
-				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				golden.Rewrite(t, path, txtar.Format(archive))
 				return
 			}
 			for i, f := range got {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"vramsoak/fixtures/golden"
 	"vramsoak/harness/check"
 	"vramsoak/harness/compare"
 )
@@ -60,10 +61,8 @@ func TestComparison(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		path := filepath.Join("testdata", "comparison", name)
-		if os.Getenv("UPDATE") != "" {
-			if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
+		if golden.Updating() {
+			golden.Rewrite(t, path, out.Bytes())
 			continue
 		}
 		want, err := os.ReadFile(path)

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"vramsoak/fixtures/golden"
 	"vramsoak/harness/check"
 	"vramsoak/parser"
 )
@@ -46,11 +46,9 @@ func TestGoldens(t *testing.T) {
 				write("junit.xml", func(w *bytes.Buffer) error { return JUnit(w, tl, rep) }),
 				write("summary.md", func(w *bytes.Buffer) error { return Markdown(w, tl, rep) }),
 			)
-			if os.Getenv("UPDATE") != "" {
+			if golden.Updating() {
 				archive.Files = got
-				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				golden.Rewrite(t, path, txtar.Format(archive))
 				return
 			}
 			for i, f := range got {

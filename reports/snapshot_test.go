@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
 
+	"vramsoak/fixtures/golden"
 	"vramsoak/parser"
 	"vramsoak/parser/snapshot"
 )
@@ -51,10 +52,8 @@ func TestSnapshotText(t *testing.T) {
 	if err := SnapshotText(&got, []*snapshot.Analysis{failedSnapshot(), {}}, SnapshotOptions{Top: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	if golden.Updating() {
+		golden.Rewrite(t, path, got.Bytes())
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"vramsoak/fixtures/golden"
 	"vramsoak/harness/check"
 )
 
@@ -104,10 +105,8 @@ func TestValidation(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		path := filepath.Join("testdata", "validation", name)
-		if os.Getenv("UPDATE") != "" {
-			if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
+		if golden.Updating() {
+			golden.Rewrite(t, path, out.Bytes())
 			continue
 		}
 		want, err := os.ReadFile(path)

@@ -74,7 +74,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		return slices.Contains(variablesRead, name) || strings.HasPrefix(name, "MALLOC_")
-	}), child+"=1")
+	}), child+"=1", "GORACE=atexit_sleep_ms=0")
 	return cmd
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"vramsoak/fixtures/golden"
 	"vramsoak/parser"
 	"vramsoak/pipeline/scenario"
 	"vramsoak/pipeline/simulator"
@@ -57,11 +58,8 @@ func TestFragmentationDocs(t *testing.T) {
 	if found == nil {
 		t.Fatalf("%s has no table of changes", docs)
 	}
-	if os.Getenv("UPDATE") != "" {
-		text = rows.ReplaceAll(text, []byte("${1}"+table.String()))
-		if err := os.WriteFile(docs, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+	if golden.Updating() {
+		golden.Rewrite(t, docs, rows.ReplaceAll(text, []byte("${1}"+table.String())))
 		return
 	}
 	if got := string(found[2]); got != table.String() {

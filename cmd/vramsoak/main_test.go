@@ -18,6 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"vramsoak/fixtures/golden"
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
 )
@@ -44,10 +45,13 @@ func attachedMain() {
 
 // TestScripts runs the command lines of testdata/script. "exits N COMMAND..." runs a command that must end with code N.
 func TestScripts(t *testing.T) {
+	if golden.Updating() {
+		golden.Watch(t, "testdata/script/*.txtar")
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
-		UpdateScripts:       os.Getenv("UPDATE") != "",
+		UpdateScripts:       golden.Updating(),
 		Setup: func(env *testscript.Env) error {
 			fixtures, err := filepath.Abs("../../fixtures")
 			env.Setenv("FIXTURES", fixtures)

@@ -2,7 +2,6 @@ package check_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"vramsoak/fixtures/golden"
 	"vramsoak/harness/check"
 	"vramsoak/parser"
 )
@@ -49,15 +49,13 @@ func TestCases(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := render(check.Of(tl, policy))
-			if os.Getenv("UPDATE") != "" {
+			if golden.Updating() {
 				if want < 0 {
 					archive.Files = append(archive.Files, txtar.File{Name: "want"})
 					want = len(archive.Files) - 1
 				}
 				archive.Files[want].Data = []byte(got)
-				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				golden.Rewrite(t, path, txtar.Format(archive))
 				return
 			}
 			if want < 0 {

@@ -2,7 +2,6 @@ package trace_test
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"vramsoak/fixtures/golden"
 	"vramsoak/parser"
 	"vramsoak/pipeline/allocator"
 	"vramsoak/pipeline/allocator/trace"
@@ -37,11 +37,9 @@ func TestGolden(t *testing.T) {
 			text, want := parts["trace"].Data, parts["output"]
 			if oracle != "" {
 				theirs := runOracle(t, settings, text)
-				if os.Getenv("UPDATE") != "" {
+				if golden.Updating() {
 					want.Data = theirs
-					if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
-						t.Fatal(err)
-					}
+					golden.Rewrite(t, file, txtar.Format(archive))
 				}
 				if diff := cmp.Diff(string(want.Data), string(theirs)); diff != "" {
 					t.Errorf("%s (-the file +PyTorch):\n%s", archive.Comment, diff)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"vramsoak/fixtures/golden"
 	"vramsoak/pipeline/allocator"
 	"vramsoak/pipeline/allocator/trace"
 )
@@ -21,7 +22,7 @@ const (
 // What PyTorch's own allocator prints for random traces over all settings, as sums: a line is a seed, the sum of the trace that it
 // gives, and the sum of what the oracle prints. UPDATE=1 with the oracle (make oracle) makes them anew.
 func TestRandomTraces(t *testing.T) {
-	if os.Getenv("UPDATE") != "" && oracle != "" {
+	if golden.Updating() && oracle != "" {
 		updateSums(t)
 	}
 	file, err := os.ReadFile(sums)
@@ -77,7 +78,5 @@ func updateSums(t *testing.T) {
 		settings, text := randomText(seed)
 		fmt.Fprintf(&b, "%d %x %x\n", seed, sha256.Sum256(text), sha256.Sum256(runOracle(t, settings, text)))
 	}
-	if err := os.WriteFile(sums, []byte(b.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	golden.Rewrite(t, sums, []byte(b.String()))
 }

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# ci/test-all.sh runs everything that tests vramsoak and can be run on this machine, one part after the other. A part that
+# fails does not stop the others. The last lines say of each part "ok", "FAILED", or "not run" and why; the exit code is 1 if
+# one failed.
+set -uo pipefail
+
+summary=()
+failed=0
+
+# part NAME: runs make NAME.
+part() {
+  local start=$SECONDS result=ok
+  echo "test-all: make $1"
+  if ! make "$1"; then
+    result=FAILED
+    failed=1
+  fi
+  summary+=("$(printf '%-16s %s (%d s)' "$1" "$result" $((SECONDS - start)))")
+}
+
+# without NAME REASON: names a part that this machine cannot run.
+without() { summary+=("$(printf '%-16s not run: %s' "$1" "$2")"); }
+
+part test
+if [ ! -x bin/gpupipeline ]; then without short-soak "no whisper.cpp here; make native says why"; fi
+part test-race
+part test-kill
+part bench-verdicts
+part bench-history
+if ci/oracle/build.sh .build/oracle; then part oracle; else without oracle "PyTorch's allocator cannot be built here; see above"; fi
+if nvidia-smi -L >/dev/null 2>&1; then part test-gpu; else without test-gpu "no GPU here"; fi
+
+echo
+printf 'test-all: %s\n' "${summary[@]}"
+exit "$failed"
