@@ -91,7 +91,7 @@ func headOf(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = file.Close() }() // only read
+	defer func() { _ = file.Close() }()                  // only read
 	head, _ := io.ReadAll(io.LimitReader(file, headMax)) // an error comes again when the log is read
 	return head, nil
 }

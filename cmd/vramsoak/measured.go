@@ -12,6 +12,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/compare"
+	"vramsoak/harness/secret"
 	"vramsoak/parser"
 )
 
@@ -89,7 +90,7 @@ func runOf(logs []string, tl *parser.Timeline) (compare.RunInfo, error) {
 		start := tl.Runs[0].Start
 		info.Started, info.Version = start.Time, start.Version
 		if start.Command != "" {
-			info.Command = []string{start.Command}
+			info.Command = []string{secret.Names(nil).Text(start.Command)} // an older program wrote it as it was
 		}
 	}
 	if folder == "" {
@@ -116,9 +117,10 @@ func (r runJSON) info() compare.RunInfo {
 	for i, g := range r.GPUs {
 		gpus[i] = g.Name
 	}
+	command, _ := secret.Names(nil).Arguments(r.Command) // an older program wrote it as it was
 	return compare.RunInfo{
 		Started: r.Started, Commit: r.Commit, Host: r.Host, GPU: strings.Join(gpus, ", "), Driver: r.Driver, Version: r.Version,
-		Command: r.Command,
+		Command: command,
 	}
 }
 
