@@ -7,12 +7,20 @@ import (
 )
 
 // Fixture fills an empty database with what version 1 left, for the tests with every backend.
-func Fixture(ctx context.Context, s *Store) error {
-	text, err := os.ReadFile("testdata/version1.sql")
+func Fixture(ctx context.Context, s *Store) error { return Execute(ctx, s, "testdata/version1.sql") }
+
+// Execute runs the statements of a file. IDENTITY and BYTES stand for the backend's words, HEX'00ff' for a value of bytes.
+func Execute(ctx context.Context, s *Store, path string) error {
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	for statement := range strings.SplitSeq(s.backend.words.Replace(string(text)), ";\n") {
+	hex := `x'`
+	if s.backend == &postgresBackend {
+		hex = `'\x`
+	}
+	statements := strings.ReplaceAll(s.backend.words.Replace(string(text)), "HEX'", hex)
+	for statement := range strings.SplitSeq(statements, ";\n") {
 		if strings.TrimSpace(statement) == "" {
 			continue
 		}

@@ -1,0 +1,119 @@
+package history_test
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vramsoak/harness/history"
+)
+
+// compat holds the history that an earlier version wrote, as an SQLite file and as rows; see fixtures/compat/README.md.
+const compat = "../../fixtures/compat/history"
+
+// TestCompatRows reads what an earlier version stored, from both databases.
+func TestCompatRows(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, name string) {
+		old, err := history.OpenBare(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := history.Execute(t.Context(), old, filepath.Join(compat, "history.sql")); err != nil {
+			t.Fatal(err)
+		}
+		if err := old.Close(); err != nil {
+			t.Fatal(err)
+		}
+		checkCompat(t, create(t, name))
+	})
+}
+
+// TestCompatFile opens a copy of the SQLite file itself.
+func TestCompatFile(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile(filepath.Join(compat, "history.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "history.db")
+	if err := os.WriteFile(name, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	checkCompat(t, create(t, name))
+}
+
+// checkCompat checks the suite of twelve nights, of which the model of the last three is 512 MiB larger, and the suite of two
+// run folders, of which the second one leaks 4 MiB a file.
+func checkCompat(t *testing.T, s *history.Store) {
+	t.Helper()
+	nights, err := s.Load(t.Context(), "nightly")
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := map[string][]float64{}
+	for _, of := range nights.Series {
+		series[of.String()] = of.Values
+	}
+	// The largest of a night's four files is the last: 24 MiB and 512 B when it begins, 108 s of 1 MiB each, and the model,
+	// which is 8 KiB larger in the second of three nights and 16 KiB in the third.
+	var peaks []float64
+	for night := range 12 {
+		model := 3 << 30
+		if night >= 9 {
+			model += 512 << 20
+		}
+		peaks = append(peaks, float64(24<<20+512+108<<20+model+(night+1)%3*8192))
+	}
+	if diff := cmp.Diff(peaks, series["peak, worst"]); diff != "" {
+		t.Errorf("worst peaks (-want +got):\n%s", diff)
+	}
+	var accepted []string
+	for _, a := range nights.Accepted {
+		if a.Run != 10 || math.Abs(a.Step-512<<20) > 16<<10 || a.Note != "whisper large-v3" {
+			t.Errorf("expected that 512 MiB since run 10 was accepted, found %+v", a)
+		}
+		accepted = append(accepted, a.String())
+	}
+	slices.Sort(accepted)
+	if diff := cmp.Diff([]string{"peak of Transcription, worst", "peak reserved, worst", "peak, worst"}, accepted); diff != "" {
+		t.Errorf("accepted (-want +got):\n%s", diff)
+	}
+
+	folders, err := s.List(t.Context(), "folders")
+	if err != nil || len(folders) != 2 {
+		t.Fatalf("expected 2 runs in the suite folders, found %d: %v", len(folders), err)
+	}
+	for i, want := range []struct{ log, verdict string }{{"clean-stdin", "pass"}, {"leak", "fail"}} {
+		got := folders[i]
+		if got.Log != want.log || string(got.Verdict) != want.verdict || got.Host != "gpu-1" || got.Files != 10 {
+			t.Errorf("run %d: expected %s of gpu-1, 10 files, %s, found %+v", got.ID, want.log, want.verdict, got)
+		}
+	}
+	_, leak, err := s.Get(t.Context(), folders[1].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(leak.Baseline.Files) != 10 || leak.Baseline.Files[9].Path != "audio/010.wav" || leak.Baseline.Files[9].AudioSeconds != 80 {
+		t.Errorf("expected ten files, the last one audio/010.wav of 80 s, found %+v", leak.Baseline.Files)
+	}
+	if grows := leak.Growth["idle level"]; grows < 4<<20-1024 || grows > 4<<20+1024 {
+		t.Errorf("expected that the leak grows by 4 MiB a file, found %v", grows)
+	}
+	failed := ""
+	for _, f := range leak.Findings {
+		if f.Verdict == "fail" {
+			failed += f.Check + ", " + f.Subject + ";"
+		}
+	}
+	if failed != "leak, idle level;" {
+		t.Errorf("expected that the idle level failed, found %q", failed)
+	}
+	if id := add(t, s, night(100, 100)); id != 15 {
+		t.Errorf("the next run has the number %d, want 15", id)
+	}
+}
