@@ -9,7 +9,8 @@ import (
 	"os"
 
 	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
+
+	"vramsoak/parser/bounded"
 )
 
 // The first bytes of compressed files.
@@ -55,12 +56,11 @@ func Open(path string) (*Log, error) {
 		log.Reader, log.close = inUTF8(z), func() error { return errors.Join(z.Close(), file.Close()) }
 		return log, nil
 	case bytes.HasPrefix(magic, zstdMagic):
-		// The window is bounded, so that a hostile header cannot ask for gigabytes.
-		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
+		z, err := bounded.Zstd(buffered, file)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("%s begins like zstd: %w", path, err), file.Close())
+			return nil, errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())
 		}
-		log.Reader, log.close = inUTF8(z), func() error { z.Close(); return file.Close() }
+		log.Reader, log.close = inUTF8(z), func() error { return errors.Join(z.Close(), file.Close()) }
 		return log, nil
 	}
 	log.Reader = inUTF8(buffered)

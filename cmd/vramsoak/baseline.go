@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vramsoak/harness/check"
+	"vramsoak/parser/bounded"
 	"vramsoak/reports"
 )
 
@@ -70,6 +71,9 @@ func runBaselineSave(path string, opts baselineSaveOptions) error {
 	return writeFile(opts.output, m.WriteJSON)
 }
 
+// verdictMax bounds what is read as verdict.json, in bytes: one of 10,000 files has some 10 MiB.
+const verdictMax = 128 << 20
+
 // soakVerdict is the verdict that a soak gave and left in its run folder; "" where there is none. It tells of a regression,
 // which the log by itself does not.
 func soakVerdict(path string) (check.Verdict, error) {
@@ -80,7 +84,7 @@ func soakVerdict(path string) (check.Verdict, error) {
 		return "", nil // a log from elsewhere
 	}
 	name := filepath.Join(dir, verdictName)
-	text, err := os.ReadFile(name)
+	text, err := bounded.ReadFile(name, verdictMax)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

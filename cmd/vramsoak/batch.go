@@ -12,6 +12,7 @@ import (
 
 	"vramsoak/fixtures"
 	"vramsoak/harness"
+	"vramsoak/parser/bounded"
 	"vramsoak/pipeline/audio"
 )
 
@@ -49,21 +50,24 @@ func inputs(flag string, sources []string) ([]harness.Input, error) {
 // s3://bucket/a.wav, is the command's to look up.
 func missing(files []harness.Input) error {
 	const named = 20
-	var gone []string
+	var gone []string // the first of them
+	n := 0
 	for _, f := range files {
 		if _, err := os.Stat(f.Path); errors.Is(err, fs.ErrNotExist) && !strings.Contains(f.Path, "://") {
-			gone = append(gone, f.Path)
+			if n++; n <= named {
+				gone = append(gone, f.Path)
+			}
 		}
 	}
-	if len(gone) == 0 {
+	if n == 0 {
 		return nil
 	}
-	text := strings.Join(gone[:min(len(gone), named)], ", ")
-	if n := len(gone) - named; n > 0 {
-		text += fmt.Sprintf(" and %d more", n)
+	text := strings.Join(gone, ", ")
+	if n > named {
+		text += fmt.Sprintf(" and %d more", n-named)
 	}
 	return fmt.Errorf("%d of %d files are not there: %s; a list's paths begin in the current folder, a manifest's in its own",
-		len(gone), len(files), text)
+		n, len(files), text)
 }
 
 // inRounds is the batch fed so many times over, each time in an order of its own where there is a seed; more yields one
@@ -145,16 +149,24 @@ func fromFolder(dir string) ([]harness.Input, error) {
 
 // fromList reads one path a line. Empty lines, and those that begin with #, are passed over.
 func fromList(path string) ([]harness.Input, error) {
-	text, err := os.ReadFile(path)
+	list, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { _ = list.Close() }() // only read
 	var files []harness.Input
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimRight(line, "\r\n")
-		if strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#") {
-			files = append(files, harness.Input{Path: line})
+	for text, err := range bounded.Lines(list, path) {
+		if err != nil {
+			return nil, err
 		}
+		line := strings.TrimRight(string(text), "\r\n")
+		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if len(files) == batchMax {
+			return nil, fmt.Errorf("expected at most %d paths, found more", batchMax)
+		}
+		files = append(files, harness.Input{Path: line})
 	}
 	if len(files) == 0 {
 		return nil, errors.New("expected one path a line, found none")

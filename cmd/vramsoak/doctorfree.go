@@ -77,7 +77,7 @@ func confirm(in io.Reader, out io.Writer, question string) (bool, error) {
 	if _, err := fmt.Fprintf(out, "%s [y/N] ", question); err != nil {
 		return false, err
 	}
-	answer, err := bufio.NewReader(in).ReadString('\n')
+	answer, err := bufio.NewReader(io.LimitReader(in, wordBytes)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, err
 	}

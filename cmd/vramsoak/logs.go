@@ -11,6 +11,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/parser/strictyaml"
 	"vramsoak/reports"
 )
 
@@ -245,7 +246,7 @@ func policyFor(path string, tl *parser.Timeline) (policy check.Policy, text stri
 	if name == "" {
 		name = defaultPolicy
 	}
-	src, err := os.ReadFile(name)
+	src, err := strictyaml.ReadFile(name)
 	if path == "" && errors.Is(err, os.ErrNotExist) {
 		return check.DefaultPolicy(), "", nil
 	}

@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 		"vramsoak": main,
 		"pipeline": pipelineMain,
 		"attached": attachedMain,
+		"peak":     peakMain,
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"vramsoak/harness/compare"
 	"vramsoak/harness/secret"
 	"vramsoak/parser"
+	"vramsoak/parser/bounded"
 )
 
 // A measured run is one that can be compared.
@@ -97,7 +98,7 @@ func runOf(logs []string, tl *parser.Timeline) (compare.RunInfo, error) {
 		return info, nil
 	}
 	path := filepath.Join(folder, runJSONName)
-	text, err := os.ReadFile(path)
+	text, err := bounded.ReadJSON(path, runJSONMax)
 	if errors.Is(err, fs.ErrNotExist) {
 		return info, nil
 	}

@@ -15,6 +15,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/parser/strictyaml"
 	"vramsoak/reports"
 )
 
@@ -184,7 +185,7 @@ func tryLog(path string, dialects []parser.UserDialect, yield func(parser.Trial,
 
 // dialectsOf are the dialects in a file, or the one of a name.
 func dialectsOf(file, name string) ([]parser.UserDialect, error) {
-	src, err := os.ReadFile(file)
+	src, err := strictyaml.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("dialects: %w", err)
 	}

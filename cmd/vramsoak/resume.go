@@ -19,6 +19,7 @@ import (
 	"vramsoak/harness"
 	"vramsoak/harness/check"
 	"vramsoak/harness/secret"
+	"vramsoak/parser/bounded"
 )
 
 // batchName is the file of a run folder that has the files of one round, one a line, in the order of --files: what the
@@ -59,19 +60,23 @@ func readBatch(dir string) ([]harness.Input, error) {
 	}
 	defer func() { _ = f.Close() }() // only read
 	var files []harness.Input
-	for dec := json.NewDecoder(bufio.NewReader(f)); ; {
+	for text, err := range bounded.Lines(f, path) {
+		if err != nil {
+			return nil, err
+		}
 		var line batchLine
-		switch err := dec.Decode(&line); {
-		case errors.Is(err, io.EOF):
-			return files, nil
-		case err != nil:
+		if err := json.Unmarshal(text, &line); err != nil {
 			return nil, fmt.Errorf("%s: file %d: expected what vramsoak soak wrote there: %w", path, len(files)+1, err)
+		}
+		if len(files) == batchMax {
+			return nil, fmt.Errorf("%s: expected at most %d files, found more", path, batchMax)
 		}
 		if line.Bytes != nil {
 			line.Path = string(line.Bytes)
 		}
 		files = append(files, harness.Input{Path: line.Path, AudioSeconds: line.AudioSeconds})
 	}
+	return files, nil
 }
 
 // perRun are the flags that a run and its resumption each have for themselves.
@@ -147,7 +152,7 @@ func folderOf(path string) string {
 
 func readRunFolder(dir string) (*resumed, error) {
 	path := filepath.Join(dir, runJSONName)
-	text, err := os.ReadFile(path)
+	text, err := bounded.ReadJSON(path, runJSONMax)
 	switch {
 	case err != nil && isFile(dir):
 		return nil, fmt.Errorf("%s: expected a run folder, found a file that is in none", dir)

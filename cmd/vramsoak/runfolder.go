@@ -62,6 +62,9 @@ const (
 const runSchema = "vramsoak.run/1"
 
 // runJSON is run.json: what ran, where, with what. The log has the rest.
+// runJSONMax bounds what is read as run.json, in bytes: a command line, which Linux bounds to 2 MiB, is in it twice.
+const runJSONMax = 8 << 20
+
 type runJSON struct {
 	Schema  string   `json:"schema"`
 	Version string   `json:"version"`

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 
+	"vramsoak/parser/strictyaml"
 	"vramsoak/pipeline/scenario"
 )
 
@@ -14,9 +15,9 @@ const stdinPath = "-"
 // scenarioFile is what a file says, or standard input.
 func scenarioFile(path string) ([]byte, error) {
 	if path != stdinPath {
-		return os.ReadFile(path)
+		return strictyaml.ReadFile(path)
 	}
-	src, err := io.ReadAll(os.Stdin)
+	src, err := strictyaml.ReadAll(os.Stdin, displayName(path))
 	if err != nil {
 		return nil, fmt.Errorf("reading standard input: %w", err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -55,6 +56,10 @@ To record one: torch.cuda.memory._record_memory_history() first, _dump_snapshot 
 	return cmd
 }
 
+// snapshotGarbage is how much garbage may lie, as a percentage of what is in use, before it is collected: a snapshot in memory is
+// a multiple of its file, which must stay below 20.
+const snapshotGarbage = 25
+
 func runSnapshot(out io.Writer, path string, opts snapshotOptions) error {
 	switch {
 	case opts.format != "text" && opts.format != "json":
@@ -62,6 +67,7 @@ func runSnapshot(out io.Writer, path string, opts snapshotOptions) error {
 	case opts.show.Top < 0:
 		return fmt.Errorf("expected --top from 0 on, found %d", opts.show.Top)
 	}
+	debug.SetGCPercent(snapshotGarbage)
 	snap, err := snapshot.Open(path)
 	if err != nil {
 		return err

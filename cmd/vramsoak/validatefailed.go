@@ -12,6 +12,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/parser/bounded"
 	"vramsoak/pipeline/validation"
 	"vramsoak/reports"
 )
@@ -40,13 +41,16 @@ func saidIn(f *parser.File) []string {
 	}
 	defer func() { _ = log.Close() }() // only read
 	var words []string
-	lines := bufio.NewReader(log)
+	lines := bufio.NewReaderSize(log, bounded.LineMax)
 	for n := 1; n <= f.EndPos.Line; n++ {
-		line, err := lines.ReadString('\n')
-		if errors.Is(err, io.EOF) && line == "" {
+		text, err := lines.ReadSlice('\n')
+		for errors.Is(err, bufio.ErrBufferFull) { // of a longer line its end is kept
+			text, err = lines.ReadSlice('\n')
+		}
+		if errors.Is(err, io.EOF) && len(text) == 0 {
 			break
 		}
-		line = strings.ToValidUTF8(strings.TrimRight(line, " \t\r\n"), "\uFFFD")
+		line := strings.ToValidUTF8(strings.TrimRight(string(text), " \t\r\n"), "\uFFFD")
 		line = line[strings.LastIndexByte(line, '\r')+1:] // the last state of a progress bar
 		own := strings.HasPrefix(line, parser.HarnessPrefix) || strings.HasPrefix(line, parser.ProtocolPrefix)
 		if n < f.Pos.Line || line == "" || own {

@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
 	"strings"
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/parser/strictyaml"
 	"vramsoak/pipeline/profile"
 	"vramsoak/pipeline/scenario"
 	"vramsoak/pipeline/validation"
@@ -19,7 +19,7 @@ const far = 0.2
 
 // measureBy has a profile's footprints take the place of estimated ones.
 func (s *subject) measureBy(path string) ([]profile.Comparison, error) {
-	src, err := os.ReadFile(path)
+	src, err := strictyaml.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("--profile: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"vramsoak/harness/check"
+	"vramsoak/parser/bounded"
 )
 
 // baselineMax is the most bytes that are read as a baseline: one of 10,000 files has 3 MiB.
@@ -17,12 +18,13 @@ const baselineMax = 64 << 20
 
 // ReadBaseline reads what [Baseline.WriteJSON] wrote; name stands in its errors, which say the line and the column.
 func ReadBaseline(r io.Reader, name string) (*Baseline, error) {
-	src, err := io.ReadAll(io.LimitReader(r, baselineMax+1))
+	src, err := bounded.ReadAll(r, name, baselineMax)
+	if large, ok := errors.AsType[*bounded.TooLargeError](err); ok {
+		return nil, fmt.Errorf("%s: expected a baseline of at most %d MiB, found %s; save it again from the run",
+			name, baselineMax>>20, large.Found())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-	if len(src) > baselineMax {
-		return nil, fmt.Errorf("%s: expected a baseline of at most %d MiB; save it again from the run", name, baselineMax>>20)
 	}
 	d := &baselineReader{src: src, name: name, dec: json.NewDecoder(bytes.NewReader(src))}
 	if err := d.schema(); err != nil {

@@ -17,7 +17,11 @@ type decoder struct {
 	stacks  []*Stack          // numbered by the containers that they are, from 1 on
 	frames  []*Frame          // likewise
 	strings map[string]string // the one copy of each
+	long    map[int64]string  // the same of long ones, by where they are: to look for their text would take as long as they are
 }
+
+// longString is the length of a string, in bytes, from which on it is looked up by its place.
+const longString = 256
 
 // An object is a dict.
 type object struct {
@@ -31,11 +35,11 @@ type object struct {
 func (o object) get(key string) (value, bool) {
 	for i := len(o.items) - 2; i >= 0; i -= 2 {
 		k := o.items[i]
-		if k.kind == text && int(k.size) == len(key) && string(o.d.data[k.n:k.n+int64(k.size)]) == key {
+		if k.kind() == text && string(o.d.bytes(k)) == key {
 			return o.items[i+1], true
 		}
 	}
-	return value{}, false
+	return 0, false
 }
 
 const adviceForm = "if PyTorch wrote it, its form is new: say which version"
@@ -46,8 +50,8 @@ func (d *decoder) wrong(at uint32, expected, found string) error {
 
 // object is a dict, which no other part of the snapshot may be.
 func (d *decoder) object(v value, what string, at uint32) (object, error) {
-	if v.kind != dict {
-		return object{}, d.wrong(at, what+" as a dict", v.kind.String())
+	if v.kind() != dict {
+		return object{}, d.wrong(at, what+" as a dict", v.kind().String())
 	}
 	c := d.of(v)
 	if c.made != 0 {
@@ -64,8 +68,8 @@ func (d *decoder) open(v value, what string) object {
 
 // items are a list's, which no other part of the snapshot may be.
 func (d *decoder) items(v value, what string, at uint32) ([]value, error) {
-	if v.kind != list {
-		return nil, d.wrong(at, what+" as a list", v.kind.String())
+	if v.kind() != list {
+		return nil, d.wrong(at, what+" as a list", v.kind().String())
 	}
 	c := d.of(v)
 	if c.made != 0 && len(c.items) > 0 {
@@ -81,8 +85,8 @@ func (o object) need(key string, k kind) (value, error) {
 	switch {
 	case !ok:
 		return v, o.d.wrong(o.at, fmt.Sprintf("%s with %q", o.what, key), "none")
-	case v.kind != k:
-		return v, o.d.wrong(o.at, fmt.Sprintf("%s whose %q is %s", o.what, key, k), v.kind.String())
+	case v.kind() != k:
+		return v, o.d.wrong(o.at, fmt.Sprintf("%s whose %q is %s", o.what, key, k), v.kind().String())
 	}
 	return v, nil
 }
@@ -96,39 +100,60 @@ func (o object) size(key string) (int64, error) { return o.bytes(key, sizeMax) }
 
 func (o object) bytes(key string, most int64) (int64, error) {
 	v, err := o.need(key, integer)
-	if err == nil && (v.n < 0 || v.n > most) {
-		err = o.d.wrong(o.at, fmt.Sprintf("%s whose %q is from 0 to %s", o.what, key, parser.FormatBytes(most)), fmt.Sprint(v.n))
+	if err != nil {
+		return 0, err
 	}
-	return v.n, err
+	n := o.d.int(v)
+	if n < 0 || n > most {
+		return 0, o.d.wrong(o.at, fmt.Sprintf("%s whose %q is from 0 to %s", o.what, key, parser.FormatBytes(most)), fmt.Sprint(n))
+	}
+	return n, nil
 }
 
 func (o object) address(key string) (uint64, error) {
 	v, err := o.need(key, integer)
-	if err == nil && (v.n < 0 || v.n > math.MaxInt64-sizeMax) {
-		err = o.d.wrong(o.at, fmt.Sprintf("%s whose %q is an address", o.what, key), fmt.Sprint(v.n))
+	if err != nil {
+		return 0, err
 	}
-	return uint64(v.n), err
+	n := o.d.int(v)
+	if n < 0 || n > math.MaxInt64-sizeMax {
+		return 0, o.d.wrong(o.at, fmt.Sprintf("%s whose %q is an address", o.what, key), fmt.Sprint(n))
+	}
+	return uint64(n), nil
 }
 
 // text is the string of a key, "" where there is none.
 func (o object) text(key string) string {
 	v, _ := o.get(key)
-	if v.kind != text {
+	if v.kind() != text {
 		return ""
 	}
-	raw := o.d.data[v.n : v.n+int64(v.size)]
-	if s, ok := o.d.strings[string(raw)]; ok {
-		return s
+	raw := o.d.bytes(v)
+	long := len(raw) > longString
+	s, ok := o.d.long[v.number()]
+	if !long {
+		s, ok = o.d.strings[string(raw)]
 	}
-	s := o.d.string(v)
-	o.d.strings[string(raw)] = s
+	if !ok {
+		o.d.made += 2*int64(len(raw)) + stringSize
+	}
+	switch {
+	case ok:
+		return s
+	case long:
+		s = o.d.string(v)
+		o.d.long[v.number()] = s
+	default:
+		s = o.d.string(v)
+		o.d.strings[string(raw)] = s
+	}
 	return s
 }
 
 // int is the number of a key, 0 where there is none.
 func (o object) int(key string) int64 {
-	if v, _ := o.get(key); v.kind == integer {
-		return v.n
+	if v, _ := o.get(key); v.kind() == integer {
+		return o.d.int(v)
 	}
 	return 0
 }
@@ -145,7 +170,7 @@ func (d *decoder) snapshot(top value) (*Snapshot, error) {
 	}
 	segments := top
 	var settings *Settings
-	if top.kind == dict {
+	if top.kind() == dict {
 		o, err := d.object(top, "a snapshot", 0)
 		if err != nil {
 			return nil, err
@@ -174,6 +199,9 @@ func (d *decoder) snapshot(top value) (*Snapshot, error) {
 		}
 		dev := device(index)
 		dev.Segments = append(dev.Segments, segment)
+		if err := d.make(1, segmentSize); err != nil {
+			return nil, err
+		}
 	}
 	for _, dev := range byIndex {
 		if err := d.order(dev); err != nil {
@@ -224,10 +252,10 @@ func (d *decoder) segment(v value) (s Segment, device int, err error) {
 	}
 	s.Stream, s.Small = uint64(o.int("stream")), o.text("segment_type") == "small"
 	expandable, _ := o.get("is_expandable")
-	s.Expandable = expandable == value{kind: boolean, n: 1}
-	if pool, _ := o.get("segment_pool_id"); pool.kind == list {
+	s.Expandable = expandable == valueOf(boolean, 1)
+	if pool, _ := o.get("segment_pool_id"); pool.kind() == list {
 		for i, part := range d.of(pool).items[:min(2, len(d.of(pool).items))] {
-			s.Pool[i] = part.n
+			s.Pool[i] = d.int(part)
 		}
 	}
 	if s.Stack, err = d.stack(o); err != nil {
@@ -292,7 +320,7 @@ func (d *decoder) block(v value, address uint64, at uint32) (b Block, err error)
 		return b, err
 	}
 	requested := o
-	if history, _ := o.get("history"); history.kind == list && len(d.of(history).items) > 0 {
+	if history, _ := o.get("history"); history.kind() == list && len(d.of(history).items) > 0 {
 		// In files of 2023 a block has a history: who had this memory, the last one first.
 		if requested, err = d.object(d.of(history).items[0], "a block's history", o.at); err != nil {
 			return b, err
@@ -305,7 +333,7 @@ func (d *decoder) block(v value, address uint64, at uint32) (b Block, err error)
 		b.Requested = requested.int("real_size")
 	}
 	if v, ok := o.get("requested_size"); ok {
-		b.Requested = v.n
+		b.Requested = d.int(v)
 	}
 	if b.Requested < 0 || b.Requested > b.Size {
 		if state != parser.BlockFree {
@@ -319,11 +347,11 @@ func (d *decoder) block(v value, address uint64, at uint32) (b Block, err error)
 // stack is an object's frames, nil where there are none.
 func (d *decoder) stack(o object) (*Stack, error) {
 	v, ok := o.get("frames")
-	if !ok || v.kind == none {
+	if !ok || v.kind() == none {
 		return nil, nil
 	}
-	if v.kind != list {
-		return nil, d.wrong(o.at, o.what+`'s "frames" as a list`, v.kind.String())
+	if v.kind() != list {
+		return nil, d.wrong(o.at, o.what+`'s "frames" as a list`, v.kind().String())
 	}
 	items := d.of(v).items
 	if len(items) == 0 {
@@ -336,9 +364,12 @@ func (d *decoder) stack(o object) (*Stack, error) {
 	case c.made > 0:
 		return d.stacks[c.made-1], nil
 	}
+	if err := d.make(len(items), pointerSize); err != nil {
+		return nil, err
+	}
 	s := &Stack{Frames: make([]*Frame, len(items))}
 	for i, item := range items {
-		f, err := d.frame(item, d.of(v).at)
+		f, err := d.frameOf(item, d.of(v).at)
 		if err != nil {
 			return nil, err
 		}
@@ -349,9 +380,9 @@ func (d *decoder) stack(o object) (*Stack, error) {
 	return s, nil
 }
 
-func (d *decoder) frame(v value, at uint32) (*Frame, error) {
-	if v.kind != dict {
-		return nil, d.wrong(at, "a frame as a dict", v.kind.String())
+func (d *decoder) frameOf(v value, at uint32) (*Frame, error) {
+	if v.kind() != dict {
+		return nil, d.wrong(at, "a frame as a dict", v.kind().String())
 	}
 	c := d.of(v)
 	switch {
@@ -370,7 +401,7 @@ func (d *decoder) frame(v value, at uint32) (*Frame, error) {
 // traces are the events of all devices: a list for each.
 func (d *decoder) traces(o object, device func(int) *Device) error {
 	v, ok := o.get("device_traces")
-	if !ok || v.kind == none {
+	if !ok || v.kind() == none {
 		return nil
 	}
 	devices, err := d.items(v, `the "device_traces" of a snapshot`, o.at)
@@ -433,7 +464,7 @@ func (d *decoder) event(v value, at uint32) (e Event, known bool, err error) {
 // settings are the allocator's, which older files do not have.
 func (d *decoder) settings(o object) (*Settings, error) {
 	v, ok := o.get("allocator_settings")
-	if !ok || v.kind == none {
+	if !ok || v.kind() == none {
 		return nil, nil
 	}
 	o, err := d.object(v, `the "allocator_settings" of a snapshot`, o.at)
@@ -445,7 +476,7 @@ func (d *decoder) settings(o object) (*Settings, error) {
 		s.Conf = o.text("PYTORCH_ALLOC_CONF") // as the allocator for Intel's cards writes it
 	}
 	v, _ = o.get("roundup_power2_divisions")
-	if v.kind != dict {
+	if v.kind() != dict {
 		return s, nil
 	}
 	divisions, err := d.object(v, "roundup_power2_divisions", o.at)
@@ -465,7 +496,7 @@ func (d *decoder) settings(o object) (*Settings, error) {
 // annotations are what the program named, which older files do not have.
 func (d *decoder) annotations(o object, s *Snapshot) error {
 	v, ok := o.get("external_annotations")
-	if !ok || v.kind == none {
+	if !ok || v.kind() == none {
 		return nil
 	}
 	items, err := d.items(v, `the "external_annotations" of a snapshot`, o.at)
@@ -480,6 +511,9 @@ func (d *decoder) annotations(o object, s *Snapshot) error {
 		s.Annotations = append(s.Annotations, Annotation{
 			Name: a.text("name"), Device: int(a.int("device")), Start: a.text("stage") == "START", Micros: a.int("time_us"),
 		})
+		if err := d.make(1, annotationSize); err != nil {
+			return err
+		}
 	}
 	return nil
 }

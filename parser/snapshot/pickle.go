@@ -21,19 +21,62 @@ const (
 	list // tuples too: nothing in a snapshot depends on the difference
 	dict
 	mark // on the stack only
+	wide // an integer of more than 60 bits
 )
 
 func (k kind) String() string {
 	return [...]string{"None", "a boolean", "an integer", "a number", "a string", "a list", "a dict", "a mark"}[k]
 }
 
-// A value is 16 bytes, whatever it is: what it holds lies elsewhere.
-type value struct {
-	kind kind
-	size uint32 // of a text, in bytes
-	// n is the integer, 1 for True, where a text begins in the pickle, which of the containers a list or
-	// a dict is, how many there were on the stack when a mark was set.
-	n int64
+// A value is 8 bytes, whatever it is: its kind, and above that a number. That is an integer's value, 1 for True, the byte of
+// the instruction that made a text or a wide integer, which of the containers a list or a dict is.
+type value uint64
+
+const kindBits = 4
+
+func valueOf(k kind, n int64) value { return value(n)<<kindBits | value(k) }
+
+// kind is what a value is; a wide integer is an integer.
+func (v value) kind() kind {
+	if k := v.stored(); k != wide {
+		return k
+	}
+	return integer
+}
+
+func (v value) stored() kind  { return kind(v & (1<<kindBits - 1)) }
+func (v value) number() int64 { return int64(v) >> kindBits }
+
+// integer is a value on the stack: itself, or where its bytes are in the pickle.
+func (m *machine) integer(n int64) value {
+	if v := valueOf(integer, n); v.number() == n {
+		return v
+	}
+	return valueOf(wide, int64(m.at))
+}
+
+// int is an integer's value, 1 for True, 0 for what is neither.
+func (m *machine) int(v value) int64 {
+	switch v.stored() {
+	case integer, boolean:
+		return v.number()
+	case wide: // LONG1 of 8 bytes, as no other instruction makes one of so many
+		return int64(binary.LittleEndian.Uint64(m.data[v.number()+2:]))
+	}
+	return 0
+}
+
+// bytes are a text's.
+func (m *machine) bytes(v value) []byte {
+	rest := m.data[v.number():]
+	switch op, rest := rest[0], rest[1:]; op {
+	case opShortBinUnicode:
+		return rest[1 : 1+int(rest[0])]
+	case opBinUnicode:
+		return rest[4 : 4+int(binary.LittleEndian.Uint32(rest))]
+	default: // opBinUnicode8
+		return rest[8 : 8+int(binary.LittleEndian.Uint64(rest))]
+	}
 }
 
 // A container is a list's items, or a dict's keys and values in turn.
@@ -49,20 +92,19 @@ const claimed = math.MaxUint32
 // Containers are kept in chunks, so that they are never moved.
 const chunk = 1 << 10
 
-// MemoryPerByte bounds what reading takes in memory for each byte of a pickle. The dearest instructions are those of one
-// byte that make a container: a value on the stack, one in the memo, one in another container, and the container itself,
-// each in a slice that may be twice as large as what is in it, and was half as large just before.
-const MemoryPerByte = 256
-
 // A machine runs a pickle: the instructions for plain data, of protocols 2 to 5 (pickletools.py of Python describes them).
 type machine struct {
 	path       string
-	data       []byte
-	pos        int // of the next instruction
-	at         int // of this one
+	data       []byte // of the pickle, as far as it has been read
+	input      *input // the rest; nil where data is all
+	pos        int    // of the next instruction
+	at         int    // of this one
 	stack      []value
 	memo       []value
 	containers [][]container // in chunks
+	items      int64         // the room in all containers, in values
+	made       int64         // bytes that the decoder has made of them
+	framed     frame         // the last that was begun
 }
 
 // Opcodes, with Python's names for them.
@@ -139,19 +181,24 @@ func (m *machine) bad(expected, found, advice string) error {
 // run reads the pickle and returns the object that it makes.
 func (m *machine) run() (value, error) {
 	if err := m.begin(); err != nil {
-		return value{}, err
+		return 0, err
 	}
-	for {
+	for steps := 1; ; steps++ {
+		if steps%checked == 0 {
+			if err := m.bounded(); err != nil {
+				return 0, err
+			}
+		}
 		m.at = m.pos
 		op, err := m.take(1, "the next instruction; the last is STOP")
 		if err != nil {
-			return value{}, err
+			return 0, err
 		}
 		if op[0] == opStop {
 			return m.end()
 		}
 		if err := m.step(op[0]); err != nil {
-			return value{}, err
+			return 0, err
 		}
 	}
 }
@@ -159,6 +206,9 @@ func (m *machine) run() (value, error) {
 // begin is the protocol, as the first two bytes say.
 func (m *machine) begin() error {
 	const expected = "a pickle of protocol 2 to 5"
+	if err := m.read(2); err != nil {
+		return err
+	}
 	switch head := m.data[:min(2, len(m.data))]; {
 	case len(head) < 2:
 		return m.bad(expected, fmt.Sprintf("a file of %d bytes", len(m.data)), adviceWhole)
@@ -175,31 +225,42 @@ func (m *machine) begin() error {
 
 // end is the pickle's object, which alone is left on the stack.
 func (m *machine) end() (value, error) {
-	if len(m.stack) != 1 || m.stack[0].kind == mark {
-		return value{}, m.bad("one object at STOP", fmt.Sprintf("%d", len(m.stack)), adviceWrite)
+	if len(m.stack) != 1 || m.stack[0].kind() == mark {
+		return 0, m.bad("one object at STOP", fmt.Sprintf("%d", len(m.stack)), adviceWrite)
 	}
-	if rest := len(m.data) - m.pos; rest > 0 {
+	const looked = 1 << 20 // for what may follow
+	if err := m.read(looked); err != nil {
+		return 0, err
+	}
+	switch rest := len(m.data) - m.pos; {
+	case rest >= looked:
 		m.at = m.pos
-		return value{}, m.bad("the end of the file after STOP", fmt.Sprintf("%d bytes more", rest), adviceWrite)
+		return 0, m.bad("the end of the file after STOP", "1 MiB and more", adviceWrite)
+	case rest > 0:
+		m.at = m.pos
+		return 0, m.bad("the end of the file after STOP", fmt.Sprintf("%d bytes more", rest), adviceWrite)
 	}
-	return m.stack[0], nil
+	if err := m.inFrame(); err != nil {
+		return 0, err
+	}
+	return m.stack[0], m.bounded()
 }
 
 // step runs one instruction.
 func (m *machine) step(op byte) error {
 	switch op {
 	case opNone:
-		m.push(value{kind: none})
+		m.push(valueOf(none, 0))
 	case opNewTrue:
-		m.push(value{kind: boolean, n: 1})
+		m.push(valueOf(boolean, 1))
 	case opNewFalse:
-		m.push(value{kind: boolean})
+		m.push(valueOf(boolean, 0))
 	case opBinInt, opBinInt1, opBinInt2, opLong1, opBinFloat:
 		return m.number(op)
 	case opShortBinUnicode, opBinUnicode, opBinUnicode8:
 		return m.text(op)
 	case opMark:
-		m.push(value{kind: mark})
+		m.push(valueOf(mark, 0))
 	case opEmptyList, opEmptyTuple:
 		m.contain(list, nil)
 	case opEmptyDict:
@@ -235,15 +296,26 @@ func (m *machine) contain(k kind, items []value) {
 		last++
 	}
 	m.containers[last] = append(m.containers[last], container{items: items, at: uint32(m.at)})
-	m.push(value{kind: k, n: int64(last*chunk + len(m.containers[last]) - 1)})
+	m.push(valueOf(k, int64(last*chunk+len(m.containers[last])-1)))
 }
 
 // of is the container that a list or a dict is.
-func (m *machine) of(v value) *container { return &m.containers[v.n/chunk][v.n%chunk] }
+func (m *machine) of(v value) *container { return &m.containers[v.number()/chunk][v.number()%chunk] }
 
 // take is the next n bytes.
 func (m *machine) take(n uint64, what string) ([]byte, error) {
 	if n > uint64(len(m.data)-m.pos) {
+		if n > MaxSize {
+			return nil, m.bad(fmt.Sprintf("%s (%d bytes) in a file of at most %d GiB", what, n, MaxSize>>30), "a longer one", adviceWhole)
+		}
+		if err := m.read(int(n)); err != nil {
+			return nil, err
+		}
+	}
+	if n > uint64(len(m.data)-m.pos) {
+		if err := m.inFrame(); err != nil {
+			return nil, err
+		}
 		return nil, m.bad(fmt.Sprintf("%s (%d bytes)", what, n), fmt.Sprintf("the end of the file at byte %d", len(m.data)), adviceWhole)
 	}
 	b := m.data[m.pos : m.pos+int(n)]
@@ -286,25 +358,26 @@ func (m *machine) number(op byte) error {
 	if err != nil {
 		return err
 	}
-	v := value{kind: integer}
+	var n int64
 	switch op {
 	case opBinInt:
-		v.n = int64(int32(binary.LittleEndian.Uint32(b)))
+		n = int64(int32(binary.LittleEndian.Uint32(b)))
 	case opBinInt1:
-		v.n = int64(b[0])
+		n = int64(b[0])
 	case opBinInt2:
-		v.n = int64(binary.LittleEndian.Uint16(b))
+		n = int64(binary.LittleEndian.Uint16(b))
 	case opBinFloat:
-		v = value{kind: float} // no number of a snapshot that is used has a point
+		m.push(valueOf(float, 0)) // no number of a snapshot that is used has a point
+		return nil
 	case opLong1: // two's complement: the sign is in the last byte
 		var all [8]byte
 		if len(b) > 0 && b[len(b)-1] >= 0x80 {
 			all = [8]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 		}
 		copy(all[:], b)
-		v.n = int64(binary.LittleEndian.Uint64(all[:]))
+		n = int64(binary.LittleEndian.Uint64(all[:]))
 	}
-	m.push(v)
+	m.push(m.integer(n))
 	return nil
 }
 
@@ -320,19 +393,18 @@ func (m *machine) text(op byte) error {
 	if err != nil {
 		return err
 	}
-	begin := m.pos
-	b, err := m.take(n, "a string")
-	if err != nil {
+	if _, err := m.take(n, "a string"); err != nil {
 		return err
 	}
-	m.push(value{kind: text, size: uint32(len(b)), n: int64(begin)})
+	m.made += noteSize
+	m.push(valueOf(text, int64(m.at)))
 	return nil
 }
 
 // sinceMark takes what is above the last mark off the stack, and the mark. What it returns is valid until the next push.
 func (m *machine) sinceMark() ([]value, error) {
 	for i, v := range slices.Backward(m.stack) {
-		if v.kind == mark {
+		if v.kind() == mark {
 			items := m.stack[i+1:]
 			m.stack = m.stack[:i]
 			return items, nil
@@ -348,7 +420,7 @@ func (m *machine) top(n int) ([]value, error) {
 	}
 	items := m.stack[len(m.stack)-n:]
 	for _, v := range items {
-		if v.kind == mark {
+		if v.kind() == mark {
 			return nil, m.bad(fmt.Sprintf("%d values on the stack", n), "a MARK", adviceWrite)
 		}
 	}
@@ -367,7 +439,9 @@ func (m *machine) tuple(op byte) error {
 	if err != nil {
 		return err
 	}
-	m.contain(list, append([]value(nil), items...))
+	items = append([]value(nil), items...)
+	m.items += room(items)
+	m.contain(list, items)
 	return nil
 }
 
@@ -390,15 +464,25 @@ func (m *machine) fill(op byte) error {
 	if err != nil {
 		return err
 	}
-	if len(m.stack) == 0 || m.stack[len(m.stack)-1].kind != k {
+	if len(m.stack) == 0 || m.stack[len(m.stack)-1].kind() != k {
 		return m.bad(k.String()+" to add to", "another value", adviceWrite)
 	}
 	if k == dict && len(items)%2 != 0 {
 		return m.bad("as many values as keys", fmt.Sprintf("%d of both", len(items)), adviceWrite)
 	}
 	c := m.of(m.stack[len(m.stack)-1])
+	m.items -= room(c.items)
 	c.items = append(c.items, items...)
+	m.items += room(c.items)
 	return nil
+}
+
+// room is how many values a slice takes. A large one takes twice as much while it grows.
+func room(items []value) int64 {
+	if n := int64(cap(items)); n < chunk {
+		return n
+	}
+	return 2 * int64(cap(items))
 }
 
 // put keeps the top of the stack in the memo. Python and PyTorch number what they keep from 0 on.
@@ -413,7 +497,7 @@ func (m *machine) put(op byte) error {
 	if index > uint64(len(m.memo)) {
 		return m.bad(fmt.Sprintf("a place in the memo of at most %d", len(m.memo)), fmt.Sprintf("%d", index), adviceWrite)
 	}
-	if len(m.stack) == 0 || m.stack[len(m.stack)-1].kind == mark {
+	if len(m.stack) == 0 || m.stack[len(m.stack)-1].kind() == mark {
 		return m.bad("a value to keep", "none", adviceWrite)
 	}
 	v := m.stack[len(m.stack)-1]
@@ -445,21 +529,32 @@ func (m *machine) get(op byte) error {
 	return nil
 }
 
-// frame is the head of a part of the file that Python's reader takes in at once: 8 bytes of length.
+// A frame is a part of the file that Python's reader takes in at once.
+type frame struct {
+	at, begin int    // its instruction, and the first of its bytes
+	size      uint64 // bytes
+}
+
+// frame is the head of one: 8 bytes of length. They need not have been read yet.
 func (m *machine) frame() error {
 	n, err := m.length(8)
-	if err != nil {
-		return err
-	}
-	if rest := len(m.data) - m.pos; n > uint64(rest) {
-		return m.bad(fmt.Sprintf("a frame of %d bytes", n), fmt.Sprintf("%d until the end of the file", rest), adviceWhole)
+	m.framed = frame{at: m.at, begin: m.pos, size: n}
+	return err
+}
+
+// inFrame refuses a frame that goes on behind the end of the file, where all of that has been read.
+func (m *machine) inFrame() error {
+	f := m.framed
+	if rest := len(m.data) - f.begin; f.size > uint64(rest) {
+		m.at = f.at
+		return m.bad(fmt.Sprintf("a frame of %d bytes", f.size), fmt.Sprintf("%d until the end of the file", rest), adviceWhole)
 	}
 	return nil
 }
 
 // string is a text's. What is not UTF-8 (Python escapes file names that are not) is replaced.
 func (m *machine) string(v value) string {
-	b := m.data[v.n : v.n+int64(v.size)]
+	b := m.bytes(v)
 	if !utf8.Valid(b) {
 		b = bytes.ToValidUTF8(b, []byte("\uFFFD"))
 	}

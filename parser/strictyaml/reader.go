@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	yamlparser "github.com/goccy/go-yaml/parser"
 
 	"vramsoak/parser"
+	"vramsoak/parser/bounded"
 )
 
 // Bounds of a file. The largest of the fixtures has some 5 KiB and 150 nodes. The YAML parser takes time by the square of the
@@ -25,6 +27,32 @@ const (
 	maxMistakes = 100
 	maxDepth    = 64 // of brackets and of aliases within aliases
 )
+
+// ReadFile returns the text of a file for [Reader.Document]. One that is too large is a [*Mistake], and is not read.
+func ReadFile(path string) ([]byte, error) { return refused(bounded.ReadFile(path, maxSource)) }
+
+// ReadAll is [ReadFile] of what is no file, such as standard input; name is for its error.
+func ReadAll(r io.Reader, name string) ([]byte, error) {
+	return refused(bounded.ReadAll(r, name, maxSource))
+}
+
+func refused(text []byte, err error) ([]byte, error) {
+	if large, ok := errors.AsType[*bounded.TooLargeError](err); ok {
+		found := "more"
+		if large.Size > 0 {
+			found = parser.FormatBytes(large.Size)
+		}
+		return nil, tooLarge(large.Name, found)
+	}
+	return text, err
+}
+
+func tooLarge(path, found string) *Mistake {
+	return &Mistake{
+		Path: path, Line: 1, Column: 1, Expected: "a file of at most " + parser.FormatBytes(maxSource), Found: found,
+		Advice: "is this the right file?",
+	}
+}
 
 // A Place is where something stands in a file; line and column count from 1. It is Direct where the text that begins there
 // is written as it is: further into it is further right in the line.
@@ -68,8 +96,8 @@ func (r *Reader) Document(src []byte, expected, advice string) ast.Node {
 	}
 	src = bytes.TrimPrefix(src, []byte("\ufeff")) // a byte order mark
 	if len(src) > maxSource {
-		return at(1, 1, fmt.Sprintf("a file of at most %s", parser.FormatBytes(maxSource)), parser.FormatBytes(int64(len(src))),
-			"is this the right file?")
+		large := tooLarge(r.path, parser.FormatBytes(int64(len(src))))
+		return at(1, 1, large.Expected, large.Found, large.Advice)
 	}
 	if line, column, ok := tooDeep(src); ok {
 		return at(line, column, fmt.Sprintf("at most %d brackets within each other", maxDepth), "more", "")

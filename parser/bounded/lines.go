@@ -1,0 +1,37 @@
+package bounded
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+)
+
+// LineMax is the longest line of a list of files, in bytes. The longest path that Linux takes has
+// 4,096.
+const LineMax = 64 << 10
+
+// Lines yields the lines of a list with their ends, each good until the next, each as soon as it
+// has come. One of more than [LineMax] bytes is an error, with its number and its name, and ends
+// the list.
+func Lines(r io.Reader, name string) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		lines := bufio.NewReaderSize(r, LineMax)
+		for n := 1; ; n++ {
+			line, err := lines.ReadSlice('\n')
+			if errors.Is(err, bufio.ErrBufferFull) {
+				yield(nil, fmt.Errorf("%s:%d: expected a line of at most %d KiB, found a longer one; "+
+					"is this the right file?", name, n, LineMax>>10))
+				return
+			}
+			if err != nil && !errors.Is(err, io.EOF) {
+				yield(nil, err)
+				return
+			}
+			if len(line) > 0 && !yield(line, nil) || err != nil {
+				return
+			}
+		}
+	}
+}
