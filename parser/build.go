@@ -89,8 +89,10 @@ type logState struct {
 	clock time.Time
 	// calendar dates the lines that give no date, or no year.
 	calendar calendar
-	// fallback is the line of the last word on one.
-	fallback int
+	// failing has the last failure of each process that has done nothing else since, by what marks the
+	// process's lines: see [OutOfMemory].Speaker.
+	failing map[string]lastFailure
+	own     int // lines of the harness
 	// maps are those of failures that are not whole yet.
 	maps segmentJoiner
 	// before is a map that came before the message of its failure, nil where there is none.
@@ -137,6 +139,7 @@ func (b *Builder) checkpoint(c *Checkpoint) {
 	}
 	f.Checkpoints = append(f.Checkpoints, *c)
 	f.touch(&c.Header)
+	b.workedOn(c)
 	switch {
 	case !b.log.settled && b.tl.Checkpoints-b.log.checkpoints >= settleAt:
 		b.settle()
@@ -170,18 +173,13 @@ func (b *Builder) add(rec Record) {
 	case OutOfMemory:
 		b.date(&r.Header)
 		b.log.number(&r.Lane)
-		f := b.justFailed()
-		if f == nil {
-			f = b.place(&r.Header)
-			f.touch(&r.Header)
-		}
-		r.Fallback = r.Pos.Line == b.log.fallback || f.saidAgain(&r)
-		b.heldBefore(&r)
-		f.OOMs = append(f.OOMs, r)
-		b.tl.Failures++
+		b.failed(r)
 	case Event:
-		if r.Kind == EventFallback {
-			b.fellBack(r.Pos)
+		switch r.Kind {
+		case EventFallback:
+			b.fellBack(&r)
+		case EventProgress:
+			clear(b.log.failing)
 		}
 	case Warning:
 		b.date(&r.Header)
@@ -189,6 +187,7 @@ func (b *Builder) add(rec Record) {
 	case SyntaxError:
 		b.tl.Bad = append(b.tl.Bad, r)
 	case FileStart:
+		clear(b.log.failing)
 		if r.Pipeline {
 			b.date(&r.Header)
 			first := !b.log.splitter.named
@@ -207,6 +206,7 @@ func (b *Builder) add(rec Record) {
 		b.supervised(r.Header)
 		b.open(r)
 	case FileEnd:
+		clear(b.log.failing)
 		if r.Pipeline {
 			b.date(&r.Header)
 		}
@@ -218,6 +218,7 @@ func (b *Builder) add(rec Record) {
 		b.tl.Samples = append(b.tl.Samples, r)
 	case Exit:
 		b.supervised(r.Header)
+		clear(b.log.failing)
 		b.closeStretch() // a file that is open gets its end yet
 		r.Process = b.process
 		b.tl.Exits = append(b.tl.Exits, r)
@@ -260,6 +261,7 @@ func (b *Builder) add(rec Record) {
 // supervised notes a line of the harness.
 func (b *Builder) supervised(h Header) {
 	b.log.supervised = true
+	b.log.own++
 	if !b.log.settled {
 		b.settle()
 	}
@@ -407,6 +409,7 @@ func (b *Builder) ended(r FileEnd) *File {
 
 // close ends the open file, or the stretch between files.
 func (b *Builder) close() {
+	clear(b.log.failing)
 	if f := b.file; f != nil {
 		measured := f.Supervised && f.Status != StatusUnknown // by the harness, however short
 		if f.Seconds == 0 && !measured && !f.Start.IsZero() {

@@ -3,7 +3,22 @@ package parser
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
+
+// besideFailure is how many of the pipeline's lines may be between a failure and what belongs to it.
+const besideFailure = 64
+
+// tracebackGap is how many lines may be between a message and the traceback that repeats it.
+const tracebackGap = 8
+
+// A lastFailure is the last allocation that failed in one process. It is kept until the log shows that
+// the process did something else.
+type lastFailure struct {
+	file    *File
+	records []int // of the file's OOMs: a failure may be printed several times
+	own     int   // lines of the harness before it
+}
 
 // justFailed is the file that ended badly and is followed by nothing yet, nil where there is none: programs print the error
 // of a file once more when they are done with it.
@@ -18,29 +33,93 @@ func (b *Builder) justFailed() *File {
 	return f
 }
 
-// fellBack notes that the pipeline went on with less after what failed, on this line or before.
-func (b *Builder) fellBack(at Position) {
-	b.log.fallback = at.Line
-	f := cmp.Or(b.file, b.stretch)
+// failed adds a failure to the file in which it happened.
+func (b *Builder) failed(r OutOfMemory) {
+	f := b.justFailed()
 	if f == nil {
+		f = b.place(&r.Header)
+		f.touch(&r.Header)
+	}
+	b.heldBefore(&r)
+	this := lastFailure{file: f, records: []int{len(f.OOMs)}, own: b.log.own}
+	r.Fallback = r.Named
+	if last, ok := b.log.failing[r.Speaker]; ok && last.file == f {
+		if shown := last.shown(); shown.isSaidAgain(&r) {
+			this.records = append(last.records, len(f.OOMs))
+			r.Fallback = r.Named || shown.Fallback
+			if r.Named {
+				last.pardon()
+			}
+		}
+	}
+	f.OOMs = append(f.OOMs, r)
+	b.tl.Failures++
+	if b.log.failing == nil {
+		b.log.failing = map[string]lastFailure{}
+	}
+	b.log.failing[r.Speaker] = this
+}
+
+// isSaidAgain reports whether the next message repeats this one: the same words, at the end of the
+// traceback below it, or after words that say so. A traceback may also come first:
+//
+//	❌ Batch processing failed, falling back to sequential: CUDA error: out of memory
+//	⚠️  CUDA error detected: CUDA error: out of memory
+//
+// The same words alone may be of what was tried instead, and failed as well.
+func (r *OutOfMemory) isSaidAgain(next *OutOfMemory) bool {
+	gap := next.Pos.Line - next.Traceback - r.Pos.Line // 1 where nothing stands between them
+	repeats := next.Traceback > 0 || next.Again || r.Traceback > 0 && next.Named
+	return repeats && r.Text == next.Text && gap > 0 && gap <= tracebackGap
+}
+
+// fellBack notes that the pipeline said how it goes on with less. A line that names a failure pardons
+// that one alone: see Named. Any other pardons the failure that it directly follows, which is the last
+// one of the same process.
+func (b *Builder) fellBack(r *Event) {
+	last, ok := b.log.failing[r.Speaker]
+	if !ok || r.Named || namesAnother(r.Text) || last.file != cmp.Or(b.file, b.stretch) {
 		return
 	}
-	for i := range slices.Backward(f.OOMs) {
-		if f.OOMs[i].Fallback {
-			break
-		}
-		f.OOMs[i].Fallback = true
+	if r.Pos.Line-last.shown().Pos.Line-(b.log.own-last.own) <= besideFailure {
+		last.pardon()
 	}
 }
 
-// saidAgain says that the message is that of the last failure, printed once more: with its traceback, or by the program's
-// next layer. What was done about the one was done about the other.
-func (f *File) saidAgain(r *OutOfMemory) bool {
-	if len(f.OOMs) == 0 {
-		return false
+// shown is the last message of the failure.
+func (l lastFailure) shown() *OutOfMemory {
+	return &l.file.OOMs[l.records[len(l.records)-1]]
+}
+
+// pardon marks every message of the failure as followed by a fallback.
+func (l lastFailure) pardon() {
+	for _, i := range l.records {
+		l.file.OOMs[i].Fallback = true
 	}
-	last := &f.OOMs[len(f.OOMs)-1]
-	return last.Fallback && last.Text == r.Text && r.Pos.Line-last.Pos.Line < 64
+}
+
+// namesAnother reports whether the words on a fallback name a failure that is not one of memory:
+//
+//	GPU loading failed, falling back to CPU: no kernel image
+func namesAnother(text string) bool {
+	_, rest, _ := strings.Cut(text, " failed, falling back to ")
+	_, reason, ok := strings.Cut(rest, ": ")
+	reason = strings.ToLower(reason)
+	ofMemory := func(word string) bool { return strings.Contains(reason, word) }
+	return ok && !slices.ContainsFunc([]string{"memory", "oom", "alloc"}, ofMemory)
+}
+
+// workedOn notes that a process did something else since its last failure: no fallback follows that
+// failure directly any more. vramlog prints "(failed)" where an error leaves a stage.
+func (b *Builder) workedOn(c *Checkpoint) {
+	if len(b.log.failing) == 0 || c.Sampled || strings.HasSuffix(c.Name, "(failed)") {
+		return
+	}
+	for speaker, last := range b.log.failing {
+		if last.shown().Lane.Rank == c.Lane.Rank {
+			delete(b.log.failing, speaker)
+		}
+	}
 }
 
 // failedWith gives a failure what the allocator held at it: to the last one, or to the one whose message follows.
@@ -73,7 +152,7 @@ func (b *Builder) heldBefore(r *OutOfMemory) {
 // isOf says that a map may be that of the failure: it stands beside the message, and as much was asked for, as far as the
 // message has digits.
 func (r *OutOfMemory) isOf(m *SegmentMap) bool {
-	near := max(r.Pos.Line-m.Pos.Line, m.Pos.Line-r.Pos.Line) < 64
+	apart := max(r.Pos.Line-m.Pos.Line, m.Pos.Line-r.Pos.Line)
 	off := max(r.Requested.Bytes-m.Requested, m.Requested-r.Requested.Bytes)
-	return near && (!r.HasRequested || off <= max(blockGrain, 2*r.Requested.Resolution))
+	return apart < besideFailure && (!r.HasRequested || off <= max(blockGrain, 2*r.Requested.Resolution))
 }

@@ -119,6 +119,16 @@ func (l *line) add(rec Record) {
 		l.s.out.entries = append(l.s.out.entries, entry{Checkpoint: c})
 		return
 	}
+	switch r := rec.(type) {
+	case OutOfMemory:
+		l.failed(&r)
+		rec = r
+	case Event:
+		if r.Kind == EventFallback {
+			r.Speaker = speakerOf(l.text, l.offset(r.Text))
+			rec = r
+		}
+	}
 	l.s.out.entries = append(l.s.out.entries, entry{other: rec})
 }
 

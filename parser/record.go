@@ -234,6 +234,10 @@ type Event struct {
 	Kind EventKind
 	Lane Lane
 	Text string // the line's message, shortened to 300 bytes
+	// Of an [EventFallback], Speaker is as in [OutOfMemory], and Named says that the line names the
+	// failure itself.
+	Speaker string
+	Named   bool
 }
 
 // An EventKind is one kind of event.
@@ -268,6 +272,13 @@ type OutOfMemory struct {
 	// Reading has what the message gives of Total, Free, Allocated, Reserved, Active and Used (by this process).
 	Reading
 	Text string // the line's message, shortened to 300 bytes
+	// Speaker is what the head of the line says of the process that prints it: "rank3", "pid=4711"; ""
+	// where it says nothing.
+	Speaker string
+	// Named says that the line also tells how the pipeline goes on; Again, that it repeats an error.
+	Named, Again bool
+	// Traceback is how many lines of a traceback are above the message, which ends it.
+	Traceback int
 	// Fallback says that the pipeline then said how it goes on with less: see [EventFallback]. Known only in a timeline.
 	Fallback bool
 	// Held is what the allocator held then, where a [SegmentMap] of the failure follows the message; nil else. Known only in a

@@ -162,6 +162,7 @@ func (s *scanner) scan(win window, skip int, tables []openTable, out *batch) {
 			s.openScreen(win.buf[start:end])
 			hit = -1 // there may be escapes before it, or in it
 		}
+		entries := len(out.entries)
 		if hit >= 0 {
 			hit -= end - start - len(s.line.text) // there may be a hole before the text
 			s.read(hit)
@@ -170,6 +171,7 @@ func (s *scanner) scan(win window, skip int, tables []openTable, out *batch) {
 				s.read(hit)
 			}
 		}
+		nameFailures(out.entries[entries:])
 		pos, number = s.after(s.line.end), s.line.number
 		if pos > s.line.end && win.buf[pos-1] == '\n' {
 			number++
@@ -218,6 +220,23 @@ func (s *scanner) read(at int) {
 			low, from = end, max(from, end)
 			if l.start != start {
 				s.hits, from = s.hits[:0], end
+			}
+		}
+	}
+}
+
+// nameFailures notes which failures and fallbacks, of the entries that were read together, are on one
+// line: the fallback is about that failure.
+func nameFailures(entries []entry) {
+	for i := range entries {
+		event, ok := entries[i].other.(Event)
+		if !ok || event.Kind != EventFallback || len(entries) == 1 {
+			continue
+		}
+		for k := range entries {
+			if o, ok := entries[k].other.(OutOfMemory); ok && o.Pos.Line == event.Pos.Line {
+				o.Named, event.Named = true, true
+				entries[k].other, entries[i].other = o, event
 			}
 		}
 	}

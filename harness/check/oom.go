@@ -54,7 +54,8 @@ func (j *Judge) outOfMemory() {
 	j.add(f)
 }
 
-// A failure is an allocation that failed, the first one in its file or stretch between files, and what became of that.
+// A failure is the allocation that failed and decided what became of a file, or of a stretch between
+// files: see decisive.
 type failure struct {
 	verdict Verdict
 	file    *parser.File
@@ -73,7 +74,7 @@ func (j *Judge) failures() []failure {
 			case !j.tells[f.Run] && j.outside[i].work > f.OOMs[len(f.OOMs)-1].Pos.Line: // a training run went on
 				verdict = Undecided
 			}
-			all = append(all, failure{verdict, f, &f.OOMs[0]})
+			all = append(all, failure{verdict, f, decisive(f)})
 		}
 	}
 	endedOK := map[batchPlace]bool{} // at the last attempt
@@ -96,7 +97,7 @@ func (j *Judge) failures() []failure {
 		case len(f.OOMs) > 0 && again:
 			all = append(all, failure{Pass, f, &f.OOMs[0]})
 		case len(f.OOMs) > 0:
-			all = append(all, failure{j.outcome(i, lost[fileRef{n: int32(i)}]), f, &f.OOMs[0]})
+			all = append(all, failure{j.outcome(i, lost[fileRef{n: int32(i)}]), f, decisive(f)})
 		case f.Status == parser.StatusOOM && !again:
 			o := &parser.OutOfMemory{Header: parser.Header{Pos: f.EndPos}, Text: "the pipeline reported it"}
 			all = append(all, failure{Fail, f, o})
@@ -123,6 +124,12 @@ func (j *Judge) outcome(n int, lost bool) Verdict {
 // fellBack says that the pipeline said after each failure in the file how it goes on.
 func fellBack(f *parser.File) bool {
 	return !slices.ContainsFunc(f.OOMs, func(o parser.OutOfMemory) bool { return !o.Fallback })
+}
+
+// decisive returns the first failure in the file that no fallback pardons, else the first of all.
+func decisive(f *parser.File) *parser.OutOfMemory {
+	i := slices.IndexFunc(f.OOMs, func(o parser.OutOfMemory) bool { return !o.Fallback })
+	return &f.OOMs[max(i, 0)]
 }
 
 // describe says what was asked for and what was there.

@@ -1,0 +1,169 @@
+package check_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+)
+
+const (
+	enrollment = "CUDA OOM during voice enrollment, using fallback fast-path"
+	batch      = "Batch processing failed, falling back to sequential: CUDA error: out of memory"
+	inWhisper  = "CUDA error: out of memory (in Whisper)"
+)
+
+// outOfMemoryOf judges a log's failed allocations: the verdict, and the line that the finding names; 0 where it names none.
+func outOfMemoryOf(t *testing.T, log string) (check.Verdict, int) {
+	t.Helper()
+	tl, err := parser.Build(parser.Read(strings.NewReader(log), "run.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range check.Of(tl, check.DefaultPolicy()).Findings {
+		if f.Check == check.OutOfMemory && f.At != nil {
+			return f.Verdict, f.At.Line
+		}
+	}
+	return check.Pass, 0
+}
+
+// Two of the three lines say themselves how the program goes on. The third does not, wherever it stands: it is fatal, and it is
+// the one that the report names.
+func TestAFallbackPardonsWhatItNames(t *testing.T) {
+	t.Parallel()
+	orders := [][3]string{
+		{enrollment, batch, inWhisper},
+		{enrollment, inWhisper, batch},
+		{batch, enrollment, inWhisper},
+		{batch, inWhisper, enrollment},
+		{inWhisper, enrollment, batch},
+		{inWhisper, batch, enrollment},
+	}
+	heads := map[string]func(i int) string{
+		"bare":  func(int) string { return "" },
+		"times": func(i int) string { return fmt.Sprintf("2025-10-03 12:00:3%d,000 ", i) },
+		"logger": func(i int) string {
+			return fmt.Sprintf("2025-10-03 12:00:3%d,000 - ERROR - scripts.common.asr - ❌ ", i)
+		},
+		"levels":  func(i int) string { return []string{"WARNING: ", "ERROR:root:", "INFO "}[i] },
+		"rank":    func(int) string { return "[rank1]: " },
+		"colours": func(int) string { return "\x1b[31m" },
+		"compose": func(int) string { return "worker-1  | " },
+	}
+	const checkpoint = "[GPU Memory] Before Transcription: Allocated: 1.00GB\n"
+	around := map[string][2]string{
+		"alone":        {"", ""},
+		"other lines":  {"loading\n", "bye\n"},
+		"checkpoint":   {checkpoint, ""},
+		"file-start":   {"[pipeline] file-start path=a.wav\n", ""},
+		"asr":          {"Starting enhanced ASR transcription: a.wav\n", "Starting enhanced ASR transcription: b.wav\n"},
+		"failed":       {"[pipeline] file-start path=a.wav\n", "[pipeline] file-end path=a.wav status=failed\n"},
+		"oom":          {"[pipeline] file-start path=a.wav\n" + checkpoint, "[pipeline] file-end path=a.wav status=oom\n"},
+		"harness":      {"[vramsoak] run-start files=1\n[vramsoak] file-start index=1 path=a\n", "[vramsoak] file-end index=1 path=a status=oom\n"},
+		"outside":      {"[vramsoak] run-start files=1\n", "[vramsoak] exit pid=1 code=1\n"},
+		"one ok, then": {"[pipeline] file-start path=a\n" + checkpoint + "[pipeline] file-end path=a status=ok\n[pipeline] file-start path=b\n", ""},
+	}
+	for name, frame := range around {
+		for headName, head := range heads {
+			for n, order := range orders {
+				var log strings.Builder
+				log.WriteString(frame[0])
+				want := 0
+				for i, line := range order {
+					if line == inWhisper {
+						want = strings.Count(frame[0], "\n") + i + 1
+					}
+					log.WriteString(head(i) + line + "\n")
+				}
+				log.WriteString(frame[1])
+				if verdict, line := outOfMemoryOf(t, log.String()); verdict != check.Fail || line != want {
+					t.Errorf("%s, %s, order %d: %s at line %d, expected fail at line %d of\n%s", name, headName, n+1, verdict, line, want, log.String())
+				}
+			}
+		}
+	}
+}
+
+func TestFallbacks(t *testing.T) {
+	t.Parallel()
+	const (
+		slow     = "Falling back to sequential extraction (slow)"
+		retry    = "Attempting GPU recovery and retry with smaller batch..."
+		fast     = "Falling back to the fast path: no diarization for this file"
+		cpu      = "GPU loading failed, falling back to CPU: no kernel image"
+		trace    = "Traceback (most recent call last):\n  File \"a.py\", line 3, in enroll\n    x.cuda()\n"
+		again    = "RuntimeError: CUDA error: out of memory"
+		tried    = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
+		chained  = "\nDuring handling of the above exception, another exception occurred:\n\n"
+		start    = "[GPU Memory] Pipeline Initialization: Allocated: 1.00GB"
+		stage    = "[GPU Memory] Before Diarization: Allocated: 1.00GB"
+		poll     = "⚠️  GPU memory: 1.2GB / 16.0GB"
+		progress = "✅ Progress: 10/125 batches (40 embeddings extracted)"
+		sample   = "[vramsoak] sample time=2026-11-20T02:00:03.223Z pid=1 rss=1"
+		run      = "[vramsoak] run-start files=1"
+		begun    = "[vramsoak] file-start index=1 path=a"
+		failed   = "[vramsoak] file-end index=1 path=a status=failed"
+		exit     = "[vramsoak] exit pid=1 code=1"
+	)
+	many := func(line string, n int) string { return strings.Repeat(line+"\n", n-1) + line }
+	for name, c := range map[string]struct {
+		log  []string
+		want check.Verdict
+		line int
+	}{
+		"each pardons itself":                      {[]string{enrollment, batch, enrollment}, check.Pass, 1},
+		"the next line":                            {[]string{inWhisper, slow}, check.Pass, 1},
+		"a retry":                                  {[]string{tried, retry}, check.Pass, 1},
+		"the fast path":                            {[]string{tried, "Cleared GPU cache before the fast path", fast}, check.Pass, 1},
+		"after a poll and other words":             {[]string{tried, "Device: cuda, Batch size: 4", poll, retry}, check.Pass, 1},
+		"two fallbacks":                            {[]string{tried, retry, slow}, check.Pass, 1},
+		"before the failure":                       {[]string{slow, inWhisper}, check.Fail, 2},
+		"two failures, one fallback":               {[]string{inWhisper, tried, slow}, check.Fail, 1},
+		"two alike, one fallback":                  {[]string{again, again, slow}, check.Fail, 1},
+		"one that pardons itself between":          {[]string{inWhisper, enrollment, slow}, check.Fail, 1},
+		"another reason":                           {[]string{inWhisper, cpu}, check.Fail, 1},
+		"the reason, in other words":               {[]string{inWhisper, "GPU loading failed, falling back to CPU: CUDA OOM"}, check.Pass, 1},
+		"no reason":                                {[]string{inWhisper, "Batch processing failed, falling back to sequential"}, check.Pass, 1},
+		"another batch's reason":                   {[]string{inWhisper, "Batch processing failed, falling back to sequential: bad index"}, check.Fail, 1},
+		"after a checkpoint":                       {[]string{start, inWhisper, stage, slow}, check.Undecided, 2},
+		"after progress":                           {[]string{inWhisper, progress, slow}, check.Fail, 1},
+		"a stage that ends with the error":         {[]string{start, tried, "[GPU Memory] After ASR (failed): Allocated: 1.00GB", slow}, check.Pass, 2},
+		"after a cleanup":                          {[]string{start, inWhisper, "[GPU Memory] After ASR Cleanup: Allocated: 1.00GB", slow}, check.Fail, 2},
+		"sixty lines on":                           {[]string{inWhisper, many("still here", 60), slow}, check.Pass, 1},
+		"long after":                               {[]string{inWhisper, many("still here", 64), slow}, check.Fail, 1},
+		"the harness's samples do not count":       {[]string{run, inWhisper, many(sample, 200), slow}, check.Pass, 2},
+		"in the next process":                      {[]string{run, begun, inWhisper, exit, slow}, check.Fail, 3},
+		"in the next file":                         {[]string{"[pipeline] file-start path=a", inWhisper, "[pipeline] file-start path=b", slow}, check.Fail, 2},
+		"in the next recording":                    {[]string{"Starting enhanced ASR transcription: a", inWhisper, "Starting enhanced ASR transcription: b", slow}, check.Fail, 2},
+		"after the file":                           {[]string{"[pipeline] file-start path=a", inWhisper, "[pipeline] file-end path=a status=failed", slow}, check.Fail, 2},
+		"the pipeline's own word on the end":       {[]string{run, begun, inWhisper, "[pipeline] file-end path=a status=oom", slow, failed}, check.Fail, 3},
+		"after a resume":                           {[]string{run, inWhisper, "[vramsoak] resume index=1 cut=0 reason=killed", slow}, check.Fail, 2},
+		"another rank":                             {[]string{"[rank0]: " + inWhisper, "[rank1]: " + slow}, check.Fail, 1},
+		"the same rank, another between":           {[]string{"[rank0]: " + inWhisper, "[rank1]: hello", "[rank0]: " + slow}, check.Pass, 1},
+		"another rank's failure between":           {[]string{"[rank0]: " + inWhisper, "[rank1]: " + again, "[rank0]: " + slow}, check.Fail, 2},
+		"a rank's failure, nobody's fallback":      {[]string{"[rank0]: " + inWhisper, slow}, check.Fail, 1},
+		"another process":                          {[]string{"(W pid=11) ERROR 03-09 09:32:12 " + inWhisper, "(W pid=12) INFO 03-09 09:32:12 " + slow}, check.Fail, 1},
+		"another container":                        {[]string{"asr-1  | " + inWhisper, "asr-2  | " + slow}, check.Fail, 1},
+		"another task":                             {[]string{"0: " + inWhisper, "1: " + slow}, check.Fail, 1},
+		"its traceback":                            {[]string{batch, trace + again}, check.Pass, 1},
+		"its traceback, further down":              {[]string{batch, "CUDA kernel errors might be asynchronously reported", trace + again}, check.Pass, 1},
+		"its traceback before":                     {[]string{trace + again, batch}, check.Pass, 4},
+		"a traceback that is said again":           {[]string{"ERROR " + tried, trace + tried, retry}, check.Pass, 1},
+		"said again in the program's words":        {[]string{batch, "⚠️  CUDA error detected: CUDA error: out of memory"}, check.Pass, 1},
+		"the fallback fails, too":                  {[]string{batch, again}, check.Fail, 2},
+		"the fallback fails later, with a trace":   {[]string{batch, many("one by one", 20), trace + again}, check.Fail, 25},
+		"the fallback fails in the handler":        {[]string{batch, trace + again + "\n" + chained + trace + again}, check.Fail, 12},
+		"the fallback fails, with another trace":   {[]string{batch, trace + inWhisper}, check.Fail, 5},
+		"the fallback's fallback":                  {[]string{batch, inWhisper, fast}, check.Pass, 1},
+		"two on one line, drawn over one another":  {[]string{inWhisper + "\r" + enrollment}, check.Fail, 1},
+		"all pardoned, and the file failed anyway": {[]string{run, begun, batch, failed}, check.Fail, 3},
+		"a file that ended ok":                     {[]string{run, begun, inWhisper, "[vramsoak] file-end index=1 path=a status=ok"}, check.Pass, 3},
+	} {
+		if verdict, line := outOfMemoryOf(t, strings.Join(c.log, "\n")+"\n"); verdict != c.want || line != c.line {
+			t.Errorf("%s: %s at line %d, expected %s at line %d", name, verdict, line, c.want, c.line)
+		}
+	}
+}
