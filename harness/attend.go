@@ -134,7 +134,6 @@ func (r *run) attend(ctx context.Context, p *process) death {
 		d.at = r.track.turn
 	}
 
-	d.last = r.tail.last()
 	if d.lost {
 		return d
 	}
@@ -144,6 +143,9 @@ func (r *run) attend(ctx context.Context, p *process) death {
 		d.code, d.signal = -1, unix.SignalName(status.Signal())
 	default:
 		d.code = status.ExitStatus()
+	}
+	if d.signal != "" || d.code != 0 {
+		d.cause = r.cfg.Secrets.Text(r.tail.cause(r.track.active == nil, d.signal == ""))
 	}
 	return d
 }
@@ -179,7 +181,10 @@ func (r *run) pass(p piece, last bool) {
 		r.log.endLine()
 	}
 	if p.look {
-		r.track.after(time.Now())
+		file := r.track.active
+		if r.track.after(time.Now()); r.track.active != file {
+			r.tail.end()
+		}
 	}
 }
 

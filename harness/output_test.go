@@ -256,8 +256,8 @@ func TestNeedles(t *testing.T) {
 func TestTail(t *testing.T) {
 	t.Parallel()
 	var l tail
-	if got := l.lines(); got != "  (it printed nothing)" || l.last() != "" {
-		t.Errorf("found %q, %q", got, l.last())
+	if got := l.lines(); got != "  (it printed nothing)" || l.cause(false, true) != "" {
+		t.Errorf("found %q, %q", got, l.cause(false, true))
 	}
 	for i := range 5000 {
 		l.add(fmt.Appendf(nil, "line %d\n", i))
@@ -271,7 +271,7 @@ func TestTail(t *testing.T) {
 	if diff := cmp.Diff(want, l.lines()); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
-	if got := l.last(); len(got) > lastLineMax+3 || !strings.HasSuffix(got, "y...") {
+	if got := l.cause(false, true); len(got) > lastLineMax+3 || !strings.HasSuffix(got, "y...") {
 		t.Errorf("last line %q", got)
 	}
 	l.add(bytes.Repeat([]byte("z"), 100_000))
@@ -291,7 +291,7 @@ func TestLastLine(t *testing.T) {
 	l.add([]byte("and they lived happily ever after in file 6\n"))
 	for n := range 3 * tailMax { // the window begins at each place in a line
 		l.add(checkpoint[n%len(checkpoint) : n%len(checkpoint)+1])
-		if got := l.last(); n > 2*tailMax && n%len(checkpoint) == len(checkpoint)-1 && got != "" {
+		if got := l.cause(false, true); n > 2*tailMax && n%len(checkpoint) == len(checkpoint)-1 && got != "" {
 			t.Fatalf("after %d bytes: %q", n, got)
 		}
 	}
@@ -299,18 +299,18 @@ func TestLastLine(t *testing.T) {
 	l.add([]byte("of file 6\n"))
 	l.begin()
 	l.add(checkpoint)
-	if got := l.last(); got != "" {
+	if got := l.cause(false, true); got != "" {
 		t.Errorf("found %q, of another file", got)
 	}
 	if got := l.lines(); got != "  of file 6" {
 		t.Errorf("lines %q", got)
 	}
 	l.add([]byte("no such model\n"))
-	if got := l.last(); got != "no such model" {
+	if got := l.cause(false, true); got != "no such model" {
 		t.Errorf("found %q", got)
 	}
 	l.add(bytes.Repeat([]byte("x"), tailMax+10)) // a line of which only a part is kept, and no other
-	if got := l.last(); len(got) != lastLineMax+3 {
+	if got := l.cause(false, true); len(got) != lastLineMax+3 {
 		t.Errorf("found %q", got)
 	}
 }

@@ -179,12 +179,17 @@ func why(err error) string {
 type verdict struct {
 	reason     string
 	diagnostic string
+	cause      string // what the process printed on it
 }
 
-// why is the diagnostic without the process's last lines.
+// why is the diagnostic with the cause in the place of the process's last lines.
 func (v verdict) why() string {
 	line, _, _ := strings.Cut(v.diagnostic, "\n")
-	return strings.TrimSuffix(line, tailFollows)
+	line = strings.TrimSuffix(line, tailFollows)
+	if line != "" && v.cause != "" {
+		line += " (" + v.cause + ")"
+	}
+	return line
 }
 
 // tailFollows comes before the last lines of a process.
@@ -192,7 +197,7 @@ const tailFollows = "; its last lines:"
 
 // stopped says why the run ends with a process.
 func (r *run) stopped(d death, what string) verdict {
-	return verdict{ReasonStopped, fmt.Sprintf("the process (pid %d) %s%s\n%s", d.pid, what, tailFollows, r.tail.lines())}
+	return verdict{reason: ReasonStopped, cause: d.cause, diagnostic: fmt.Sprintf("the process (pid %d) %s%s\n%s", d.pid, what, tailFollows, r.tail.lines())}
 }
 
 // processAll starts processes until no file is left: of the batch, of those that come after it ([Config.More]) and of those
@@ -267,6 +272,9 @@ func (r *run) processOne(ctx context.Context, fed []int) (verdict, error) {
 	v := r.judge(d, between, r.batch.left < waiting, r.batch.counts[parser.StatusOK] > ok)
 	if !d.lost {
 		exit := parser.Exit{Header: r.log.head(now), PID: d.pid, Code: d.code, Signal: d.signal, Reason: d.reason()}
+		if exit.Reason == parser.ExitByItself {
+			exit.Error = d.cause
+		}
 		if r.restarts.n > restarted {
 			exit.Restarts = r.restarts.n
 		}
@@ -328,7 +336,10 @@ func (r *run) judge(d death, between, progress, well bool) verdict {
 		return stopped(d.String() + ", and on-crash is stop")
 	}
 	what := "the process ended before its files were done"
-	if between {
+	switch {
+	case failed && r.track.starved:
+		what = "the process ran out of memory"
+	case between:
 		what = "the process ended between files"
 	}
 	if d.timeout || failed {
@@ -336,7 +347,11 @@ func (r *run) judge(d death, between, progress, well bool) verdict {
 			return v
 		}
 	}
-	r.cfg.Logger.Warn(what+"; the remaining files go to a new one", "end", d.String(), "remaining", r.batch.left)
+	end := d.String()
+	if d.cause != "" {
+		end += ": " + d.cause
+	}
+	r.cfg.Logger.Warn(what+"; the remaining files go to a new one", "end", end, "remaining", r.batch.left)
 	return verdict{}
 }
 

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"strings"
 
 	"vramsoak/parser"
@@ -15,24 +16,38 @@ const (
 // A tail is the end of what a process printed, for messages that say why it ended.
 type tail struct {
 	text []byte
-	torn bool // it begins in mid-line
-	file int  // where in the text the present file began
+	torn bool   // it begins in mid-line
+	file int    // where in the text the present file began
+	done int    // where in the text the last file ended
+	dump string // what began a dump since then, which may be longer than what is kept
 }
 
 func (t *tail) reset() { *t = tail{text: t.text[:0]} }
 
 // begin notes that a file begins with what follows.
-func (t *tail) begin() { t.file = len(t.text) }
+func (t *tail) begin() { t.file, t.done, t.dump = len(t.text), len(t.text), "" }
+
+// end notes that what follows is no word on a file any more.
+func (t *tail) end() { t.done, t.dump = len(t.text), "" }
+
+// dumps are what runtimes print before the stacks of all goroutines or threads.
+var dumps = [...][]byte{[]byte("panic: "), []byte("fatal error: "), []byte(" panicked at "), []byte("terminate called ")}
 
 func (t *tail) add(b []byte) {
+	for _, word := range dumps {
+		if i := bytes.LastIndex(b, word); i >= 0 {
+			text := b[bytes.LastIndexByte(b[:i], '\n')+1:]
+			t.dump = string(text[:min(len(text), 2*lastLineMax)])
+		}
+	}
 	if n := len(b) - tailMax; n > 0 {
-		*t = tail{text: t.text[:0], torn: b[n-1] != '\n'}
+		*t = tail{text: t.text[:0], torn: b[n-1] != '\n', dump: t.dump}
 		b = b[n:]
 	}
 	if len(t.text)+len(b) > 2*tailMax {
 		n := len(t.text) - (tailMax - len(b))
 		t.torn = t.text[n-1] != '\n'
-		t.text, t.file = append(t.text[:0], t.text[n:]...), max(0, t.file-n)
+		t.text, t.file, t.done = append(t.text[:0], t.text[n:]...), max(0, t.file-n), max(0, t.done-n)
 	}
 	t.text = append(t.text, b...)
 }
@@ -82,15 +97,20 @@ func (t *tail) lines() string {
 	return "  " + strings.Join(lines[max(0, len(lines)-tailLines):], "\n  ")
 }
 
-// last is the last line since the present file began, shortened; "" where there are records only.
-func (t *tail) last() string {
-	lines, _ := split(t.window(t.file))
-	if len(lines) == 0 {
-		return ""
+// cause returns why the process ended, by what it printed since the present file began, or else since the last one ended; see
+// the function cause.
+func (t *tail) cause(between, fallback bool) string {
+	from := t.file
+	if between {
+		from = t.done
 	}
-	line := lines[len(lines)-1]
-	if len(line) > lastLineMax {
-		line = strings.ToValidUTF8(line[:lastLineMax], "") + "..."
+	lines, _ := split(t.window(from))
+	if word := cause(lines, false); word != "" {
+		return word
 	}
-	return line
+	dump, _ := split(t.dump)
+	if word := cause(dump, false); word != "" {
+		return word
+	}
+	return cause(lines, fallback)
 }

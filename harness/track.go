@@ -36,6 +36,7 @@ type tracker struct {
 	// the file ends after all does not count any more.
 	ending, late bool
 	said         []parser.FileEnd // by the line that is being passed
+	starved      bool             // an allocation failed, and no checkpoint followed
 
 	reading parser.Reading // of the last checkpoint
 	lane    parser.Lane
@@ -61,7 +62,7 @@ type work struct {
 // process prepares for a process that gets these files.
 func (t *tracker) process(fed []int, now time.Time) {
 	t.fed, t.split, t.active, t.turn = fed, parser.Splitter{}, nil, now
-	t.last, t.ending, t.late = unknown, false, false
+	t.last, t.ending, t.late, t.starved = unknown, false, false, false
 }
 
 // before takes a line that is about to be written to the log.
@@ -74,10 +75,12 @@ func (t *tracker) before(text []byte, now time.Time) {
 			if t.follow && !rec.Sampled {
 				t.checkpoint(rec, now)
 			}
+			t.starved = false
 			if t.active != nil {
 				t.active.oomLast = false
 			}
 		case parser.OutOfMemory:
+			t.starved = true
 			if t.active != nil {
 				t.active.oom, t.active.oomLast = true, true
 			}
@@ -276,8 +279,8 @@ type death struct {
 	overuse                    string // of what, if that is why
 	// lost says that it was told to end, by SIGKILL at last, and did not.
 	lost bool
-	// last is the last line that it printed.
-	last string
+	// cause is what it printed on why it ended; "" where that is not known, or it ended well.
+	cause string
 	// at is when it ended, or its last word was passed on. What it left behind ended later, or, where it could not be ended,
 	// is running.
 	at            time.Time
@@ -328,11 +331,14 @@ func (t *tracker) finish(d death, limit time.Duration, now time.Time) {
 	case d.interrupted:
 	case d.signal != "":
 		status, reason = parser.StatusCrashed, "the process "+d.String()
+		if d.cause != "" {
+			reason += ": " + d.cause
+		}
 	case d.code != 0:
 		if reason == "" {
 			reason = "the process " + d.String()
-			if d.last != "" {
-				reason += ": " + d.last
+			if d.cause != "" {
+				reason += ": " + d.cause
 			}
 		}
 		if status != parser.StatusOOM {

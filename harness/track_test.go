@@ -322,7 +322,7 @@ func TestEndOfAProcessAFile(t *testing.T) {
 		{"says ok", said + "ok\n", death{}, "ok"},
 		{"says oom", said + "oom\n", death{}, "oom"},
 		{"says oom and exits so", said + "oom error=\"no room\"\n", death{code: 1}, "oom no room"},
-		{"says ok and exits otherwise", said + "ok\n", death{code: 2, last: "bye"}, "failed the process exited with code 2: bye"},
+		{"says ok and exits otherwise", said + "ok\n", death{code: 2, cause: "bye"}, "failed the process exited with code 2: bye"},
 		{"says ok and crashes", said + "ok\n", death{code: -1, signal: "SIGSEGV"}, "crashed the process was ended by SIGSEGV"},
 		{"says ok and is interrupted", said + "ok\n", death{code: -1, signal: "SIGTERM", interrupted: true}, "ok"},
 		{"says ok too late", said + "ok\n", death{timeout: true}, "timeout took longer than 1m0s"},

@@ -254,7 +254,7 @@ func TestWorkerThatDiesForGood(t *testing.T) {
 		}
 		f := filesFinding(t, logs)
 		if f.Verdict != check.Fail || !strings.HasPrefix(f.Message, "the worker of GPU 3 was stopped: the process (pid ") ||
-			!strings.HasSuffix(f.Message, "exited with code 3 before it began a file; 6 of 6 files ended ok") {
+			!strings.HasSuffix(f.Message, "exited with code 3 before it began a file (error: device lost); 6 of 6 files ended ok") {
 			t.Errorf("finding %+v", f)
 		}
 	}

@@ -109,7 +109,7 @@ func (f *fields) record(kind string, pipeline bool) (rec Record, known bool) {
 		}
 		return Exit{
 			Header: f.head, PID: f.count("pid"), Code: code, Signal: f.values["signal"], Reason: ExitReason(f.values["reason"]),
-			Restarts: f.count("restarts"),
+			Restarts: f.count("restarts"), Error: f.values["error"],
 		}, true
 	case "orphan":
 		return Orphan{

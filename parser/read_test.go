@@ -348,6 +348,7 @@ func TestOwnLinesRoundTrip(t *testing.T) {
 		parser.Holder{Header: head, PID: 1},
 		parser.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGKILL"},
 		parser.Exit{Header: head, PID: 1, Code: 255},
+		parser.Exit{Header: head, PID: 1, Code: 1, Error: `ValueError: "bad" header`},
 		parser.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGTERM", Reason: parser.ExitInterrupted},
 		parser.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGKILL", Restarts: 3},
 		parser.Resume{Header: head, Index: 7, Cut: 117, Reason: "killed"},

@@ -389,7 +389,10 @@ type Exit struct {
 	Reason ExitReason
 	// Restarts is how often a crash has made a new process necessary in the run, this one's counted; 0 where this one does not.
 	Restarts int
-	Process  int // as in File.Process; known only in a timeline
+	// Error is what the process printed on why it ended: "ModuleNotFoundError: No module named 'whisper'". It is "" where the
+	// process ended well, or did not say.
+	Error   string
+	Process int // as in File.Process; known only in a timeline
 }
 
 // An Orphan is a process that the pipeline left behind: it outlived the process that the harness had started, or was still

@@ -166,6 +166,9 @@ func (r Exit) AppendLine(b []byte) []byte {
 	if r.Restarts > 0 {
 		b = appendField(b, "restarts", strconv.Itoa(r.Restarts))
 	}
+	if r.Error != "" {
+		b = appendField(b, "error", r.Error)
+	}
 	return b
 }
 

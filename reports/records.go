@@ -239,6 +239,9 @@ func flatten(rec parser.Record) record {
 		if v.Restarts > 0 {
 			add("restarts", v.Restarts)
 		}
+		if v.Error != "" {
+			add("error", v.Error)
+		}
 	case parser.Orphan:
 		r.kind, r.name = "orphan", v.Command
 		add("pid", v.PID)

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"vramsoak/parser"
@@ -43,25 +44,7 @@ func (j *Judge) filesEnded() {
 	if len(bad)+missing == 0 { // nothing but the run's end is missing
 		f.Measured = new(float64(len(cut)))
 	}
-	const named = 5
-	var said []string
-	for i, file := range bad {
-		if i == named {
-			said = append(said, fmt.Sprintf("and %d more", len(bad)-i))
-			break
-		}
-		text := fmt.Sprintf("%s %s", fileName(file), ended(file.Status))
-		if at := j.lastBegun(file); at != "" {
-			text += fmt.Sprintf(", last at %q", at)
-		}
-		if file.Error != "" {
-			text += " (" + file.Error + ")"
-		}
-		if n := attempts.failed[batchPlace{file.Batch, file.Index}]; n > 0 {
-			text += fmt.Sprintf(", as in %s before", Plural(n, "attempt"))
-		}
-		said = append(said, text)
-	}
+	said := j.badFiles(bad, attempts, fed)
 	if missing > 0 {
 		said = append(said, Plural(missing, "file")+" never begun"+unsaid)
 	}
@@ -83,13 +66,100 @@ func (j *Judge) filesEnded() {
 		f.File, f.At = bad[0].Index, new(bad[0].EndPos)
 	}
 	f.Message = fmt.Sprintf("%s; %d of %d files ended ok", strings.Join(said, ", "), len(known)-len(bad), fed)
-	if len(bad) == fed && fed > named {
-		f.Message = fmt.Sprintf("%d of %d files failed; the first: %s", fed, fed, strings.Join(append(said[:1], cut...), ", "))
+	if len(bad) == fed && len(said) == 1+len(cut) && fed > 1 { // it says so already
+		f.Message = strings.Join(said, ", ")
 	}
 	if retried := attempts.retried(known); retried != "" {
 		f.Message += "; " + retried
 	}
 	j.add(f)
+}
+
+// filesNamed is how many files a message names.
+const filesNamed = 5
+
+// badFiles says how the files ended that did not end well, each by itself or all at once.
+func (j *Judge) badFiles(bad []*parser.File, attempts attempts, fed int) []string {
+	if said := j.alike(bad, fed); said != "" {
+		return []string{said}
+	}
+	if len(bad) == fed && fed > filesNamed {
+		return []string{fmt.Sprintf("all %d files failed; the first: %s", fed, j.badFile(bad[0], attempts))}
+	}
+	var said []string
+	for i, file := range bad {
+		if i == filesNamed {
+			said = append(said, fmt.Sprintf("and %d more", len(bad)-i))
+			break
+		}
+		said = append(said, j.badFile(file, attempts))
+	}
+	return said
+}
+
+// badFile says how a file ended, where, and why.
+func (j *Judge) badFile(file *parser.File, attempts attempts) string {
+	text := fileName(file) + " " + ended(file.Status)
+	if n := len(file.OOMs); n > 0 && !file.OOMs[n-1].Fallback && file.Status == parser.StatusCrashed &&
+		file.OOMs[n-1].Pos.Line > j.files[j.place(file)].work {
+		text = fileName(file) + " ran out of memory and crashed"
+	}
+	if at := j.lastBegun(file); at != "" {
+		text += fmt.Sprintf(", last at %q", at)
+	}
+	text += inBrackets(file.Error, fileHint(file))
+	if n := attempts.failed[batchPlace{file.Batch, file.Index}]; n > 0 {
+		text += fmt.Sprintf(", as in %s before", Plural(n, "attempt"))
+	}
+	return text
+}
+
+// alike says of several files at once that they ended in the same way for the same reason; "" where they did not.
+func (j *Judge) alike(bad []*parser.File, fed int) string {
+	if len(bad) < 2 || bad[0].Error == "" {
+		return ""
+	}
+	for _, f := range bad {
+		if f.Status != bad[0].Status || f.Error != bad[0].Error || f.Status == parser.StatusTimeout || f.Error == parser.Interrupted {
+			return ""
+		}
+	}
+	var who string
+	if len(bad) == fed {
+		who = fmt.Sprintf("all %d files", fed)
+		if fed == 2 {
+			who = "both files"
+		}
+	} else {
+		names := make([]string, 0, filesNamed)
+		for _, f := range bad[:min(len(bad), filesNamed)] {
+			names = append(names, fileName(f))
+		}
+		if more := len(bad) - filesNamed; more > 0 {
+			names = append(names, fmt.Sprintf("%d more", more))
+		}
+		last := len(names) - 1
+		who = strings.Join(names[:last], ", ") + " and " + names[last]
+	}
+	at := ""
+	if place := j.lastBegun(bad[0]); place != "" && !slices.ContainsFunc(bad, func(f *parser.File) bool { return j.lastBegun(f) != place }) {
+		at = fmt.Sprintf(", last at %q", place)
+	}
+	return fmt.Sprintf("%s %s%s, each for the same reason%s", who, ended(bad[0].Status), at, inBrackets(bad[0].Error, fileHint(bad[0])))
+}
+
+// fileHint explains the end of a file's process, where few know what it means.
+func fileHint(f *parser.File) string {
+	if f.Status == parser.StatusCrashed && strings.HasPrefix(f.Error, "the process was ended by SIGKILL") {
+		return signalHint("SIGKILL", 0)
+	}
+	if rest, ok := strings.CutPrefix(f.Error, "the process exited with code "); ok {
+		number, _, _ := strings.Cut(rest, ":")
+		if code, err := strconv.Atoi(number); err == nil {
+			return signalHint("", code)
+		}
+	}
+	return ""
 }
 
 // summarize keeps of a file's checkpoints what the report needs.
@@ -118,78 +188,15 @@ func (j *Judge) summarize(f *parser.File) summary {
 // lastBegun is the last checkpoint before a file's bad end, "" where it has none. The cleanups that a program makes when
 // it fails or is told to end say nothing on where it was.
 func (j *Judge) lastBegun(f *parser.File) string {
-	i := 0
-	for j.tl.Files[i] != f {
-		i++
-	}
-	s := &j.files[i]
+	s := &j.files[j.place(f)]
 	if f.Status == parser.StatusCrashed || f.Status == parser.StatusUnknown {
 		return s.name
 	}
 	return s.begun
 }
 
-// processesEnded looks for processes that did not end well though all of their files did: one that dies between files, or
-// hangs when it is done. A process that fails because a file failed is the file's finding, and that the run's end ended one
-// is the run's.
-func (j *Judge) processesEnded() {
-	if len(j.tl.Exits) == 0 {
-		return // a log without the harness's lines, or a run that was cut short before the first
-	}
-	explained := map[int]bool{}
-	interrupted := map[int]bool{}
-	for _, run := range j.tl.Runs {
-		interrupted[run.Number] = run.End != nil && run.End.Reason == parser.Interrupted
-	}
-	for i := range j.tl.Files {
-		if f := j.tl.Files[i]; f.Status != parser.StatusOK || interrupted[f.Run] {
-			explained[f.Process] = true
-		}
-	}
-	f := Finding{Check: Completeness, Verdict: Pass, Subject: "processes", Unit: Count, Limit: new(0.0)}
-	bad := 0
-	for i := range j.tl.Exits {
-		e := &j.tl.Exits[i]
-		// One that is told to end because it hung, or used too much, did so, also where it then exits in good order.
-		told := e.Reason == parser.ExitTimeout || e.Reason == parser.ExitOveruse
-		if e.Code == 0 && e.Signal == "" && !told || explained[e.Process] ||
-			e.Reason == parser.ExitInterrupted || e.Reason == parser.ExitUntil {
-			continue
-		}
-		if bad++; bad > 1 {
-			continue
-		}
-		f.Verdict, f.At = Fail, new(e.Pos)
-		f.Message = exited(e) + ", though each of its files ended ok"
-	}
-	f.Measured = new(float64(bad))
-	switch {
-	case bad > 1:
-		f.Message += fmt.Sprintf("; so did %d more", bad-1)
-	case bad == 0:
-		processes := "1 process"
-		if n := len(j.tl.Exits); n > 1 {
-			processes = fmt.Sprintf("%d processes", n)
-		}
-		f.Message = processes + " ended well, or for a file's reason"
-	}
-	j.add(f)
-}
-
-// exited says how a process ended.
-func exited(e *parser.Exit) string {
-	how := fmt.Sprintf("exited with code %d", e.Code)
-	if e.Signal != "" {
-		how = "was ended by " + e.Signal
-	}
-	switch e.Reason {
-	case parser.ExitTimeout:
-		how = "hung and " + how
-	case parser.ExitOveruse:
-		how = "used more of the device than the run allowed, and " + how
-	}
-	return fmt.Sprintf("process %d %s", e.PID, how)
-}
+// place is where a file stands in the timeline.
+func (j *Judge) place(f *parser.File) int { return slices.Index(j.tl.Files, f) }
 
 // ended is a status as a verb.
 func ended(s parser.Status) string {

@@ -1,0 +1,135 @@
+package harness
+
+import (
+	"regexp"
+	"strings"
+)
+
+// cause returns the line in which a program says why it ends, shortened; "" where no line does. Of several the last counts: a
+// program that handles an error and raises another prints the one that ended it last. Where the program says nothing that is
+// known, fallback has its last line taken.
+func cause(lines []string, fallback bool) string {
+	word := ""
+	for i := 0; i < len(lines); i++ {
+		if next, found, ok := exception(lines, i); ok {
+			i = next
+			if found != "" && (word == "" || !reported.MatchString(found)) {
+				word = found
+			}
+			continue
+		}
+		if found := lastWords(lines, i); found != "" && (word == "" || !reported.MatchString(found)) {
+			word = found
+		}
+	}
+	if word == "" {
+		for _, line := range lines {
+			if m := complaint.FindString(line); m != "" {
+				word = m
+			}
+		}
+	}
+	if word == "" && fallback && len(lines) > 0 {
+		word = lines[len(lines)-1]
+	}
+	return shortenLine(strings.TrimSpace(word))
+}
+
+func shortenLine(line string) string {
+	if len(line) > lastLineMax {
+		line = strings.ToValidUTF8(line[:lastLineMax], "") + "..."
+	}
+	return line
+}
+
+const traceback = "Traceback (most recent call last)"
+
+// exception reads Python's traceback that begins at a line, and returns its last line and the exception:
+//
+//	[rank0]: Traceback (most recent call last):
+//	[rank0]:   File "/app/transcribe.py", line 3, in <module>
+//	[rank0]:     import whisper
+//	[rank0]: ModuleNotFoundError: No module named 'whisper'
+//
+// A logger's prefix stands before the first line alone. What Python reports while it ends is not why it does:
+//
+//	Exception ignored in: <function _releaseLock at 0x7f3a>
+//	Traceback (most recent call last):
+func exception(lines []string, at int) (end int, found string, ok bool) {
+	prefix, _, ok := strings.Cut(lines[at], traceback)
+	if !ok {
+		return at, "", false
+	}
+	for end = at + 1; end < len(lines); end++ {
+		line := strings.TrimPrefix(lines[end], prefix)
+		if line == "" || line[0] == ' ' || line[0] == '\t' || strings.HasPrefix(line, "| ") && len(prefix) == 0 {
+			continue
+		}
+		if at > 0 && (strings.Contains(lines[at-1], "Exception ignored in") || strings.Contains(lines[at-1], "Error in atexit._run_exitfuncs")) {
+			line = ""
+		}
+		return end, line, true
+	}
+	return at, "", true // torn: its end is missing
+}
+
+var (
+	// raised is the end of a traceback whose beginning is missing, or of an exception of Java, JavaScript or C#:
+	//
+	//	2026-11-20 02:00:00,123 ERROR root: ValueError: bad header
+	//	Exception in thread "main" java.lang.IllegalStateException: no model
+	raised = regexp.MustCompile(`(?:^|[\s:|\]>])((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?:: .*)?)$`)
+	// dying is what runtimes and libraries print when they abort.
+	dying = regexp.MustCompile(`(?:^|[\s:|\]>])(` + strings.Join([]string{
+		`panic: .+`,       // Go
+		`fatal error: .+`, // Go, compilers
+		`thread '[^']*' (?:\(\d+\) )?panicked at .+`, // Rust
+		`terminate called .+`,                        // C++, libstdc++
+		`libc\+\+abi: terminating.*`,                 // C++, libc++
+		`\S+: \S+:\d+: .*: Assertion .* failed\.?`,   // C
+		`(?:free|malloc|realloc|munmap_chunk)\(\): \S.*`,
+		`double free or corruption.*`,
+		`\*\*\* stack smashing detected \*\*\*.*`,
+		`==\d+==\s*ERROR: \w+Sanitizer: .+`,
+		`Fatal Python error: .+`,
+		`Segmentation fault.*`,
+		`Memory access fault by GPU .+`,
+		`[A-Z_]*ASSERT\S* failed.*`, // ggml
+		`\S+: error while loading shared libraries: .+`,
+		`Killed$`, `Aborted(?: \(core dumped\))?$`, // a shell's
+	}, "|") + `)$`)
+	// complaint is a line of an error message of a program's own.
+	complaint = regexp.MustCompile(`(?:^|[\s\[|])(?:(?:[Ee]rror|[Ff]atal(?: error)?)(?:\[\w+\])?: .+|(?:ERROR|FATAL|CRITICAL)\b.+)$`)
+)
+
+// lastWords returns what a line, with what it goes on to, says of a program's end; "" where it says nothing of it.
+//
+//	terminate called after throwing an instance of 'std::runtime_error'
+//	  what():  cannot load the model
+//	thread 'main' panicked at src/main.rs:4:5:
+//	index out of bounds: the len is 3 but the index is 5
+func lastWords(lines []string, at int) string {
+	line := lines[at]
+	if m := raised.FindStringSubmatch(line); m != nil {
+		return m[1]
+	}
+	m := dying.FindStringSubmatch(line)
+	if m == nil {
+		return ""
+	}
+	word, next := m[1], ""
+	if at+1 < len(lines) {
+		next = strings.TrimSpace(lines[at+1])
+	}
+	what, isWhat := strings.CutPrefix(next, "what():")
+	switch {
+	case isWhat:
+		return word + ": " + strings.TrimSpace(what)
+	case strings.HasSuffix(word, ":") && next != "":
+		return word + " " + next
+	}
+	return word
+}
+
+// reported is what a program says that only tells of another one that failed, or how a shell saw it end.
+var reported = regexp.MustCompile(`^(?:(?:\w+\.)*(?:ChildFailedError|SystemExit)\b|Aborted|Killed|Segmentation fault)`)

@@ -1,0 +1,272 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"vramsoak/parser"
+)
+
+// processesEnded looks for processes that did not end well though all of their files did: one that dies between files, or
+// hangs when it is done. A process that fails because a file failed is the file's finding, unless no process of the run ended
+// well and no file: then it is the processes that something is wrong with.
+func (j *Judge) processesEnded() {
+	if len(j.tl.Exits) == 0 {
+		return // a log without the harness's lines, or a run that was cut short before the first
+	}
+	explained := j.explainedProcesses()
+	f := Finding{Check: Completeness, Verdict: Pass, Subject: "processes", Unit: Count, Limit: new(0.0)}
+	var well, told, forFiles, bad []*parser.Exit
+	for i := range j.tl.Exits {
+		switch e := &j.tl.Exits[i]; {
+		case e.Reason == parser.ExitInterrupted, e.Reason == parser.ExitUntil:
+			told = append(told, e)
+		// One that is told to end because it hung, or used too much, did so, also where it then exits in good order.
+		case e.Code == 0 && e.Signal == "" && e.Reason == parser.ExitByItself:
+			well = append(well, e)
+		case explained[e.Process]:
+			forFiles = append(forFiles, e)
+		default:
+			bad = append(bad, e)
+		}
+	}
+	ok := func(f *parser.File) bool { return f.Status == parser.StatusOK }
+	byHarness := func(e *parser.Exit) bool { return e.Reason != parser.ExitByItself }
+	all := len(j.tl.Exits)
+	switch {
+	case len(bad) > 0:
+		f.Verdict = Fail
+		f.Message = j.diedAlone(&f, bad)
+	case len(forFiles) == all && all > 1 && !slices.ContainsFunc(j.tl.Files, ok) && !slices.ContainsFunc(forFiles, byHarness):
+		f.Verdict, f.At = Fail, new(forFiles[0].Pos)
+		bad = forFiles
+		f.Message = strings.Replace(j.ends(forFiles, true, true), processes(all), allProcesses(all), 1)
+	default:
+		f.Message = j.endedWell(well, told, forFiles)
+	}
+	f.Measured = new(float64(len(bad)))
+	j.add(f)
+}
+
+// explainedProcesses are those with a file that did not end well, and those of a run that was interrupted.
+func (j *Judge) explainedProcesses() map[int]bool {
+	interrupted := map[int]bool{}
+	for _, run := range j.tl.Runs {
+		interrupted[run.Number] = run.End != nil && run.End.Reason == parser.Interrupted
+	}
+	explained := map[int]bool{}
+	for _, f := range j.tl.Files {
+		if f.Status != parser.StatusOK || interrupted[f.Run] {
+			explained[f.Process] = true
+		}
+	}
+	return explained
+}
+
+// diedAlone says how processes ended of which each file ended ok.
+func (j *Judge) diedAlone(f *Finding, bad []*parser.Exit) string {
+	first := bad[0]
+	f.At = new(first.Pos)
+	after, though := "before its first file", ""
+	for _, file := range j.tl.Files {
+		if file.Process == first.Process {
+			after, though = "after "+fileName(file), ", though each of its files ended ok"
+		}
+	}
+	said := fmt.Sprintf("process %d %s %s%s", first.PID, howEnded(first, 1), after, though)
+	if oom := j.starved(first.Process); oom != nil {
+		f.At = new(oom.Pos)
+		said = fmt.Sprintf("process %d ran out of memory %s and %s%s: %s", first.PID, after, howEnded(first, 1), though, describe(oom))
+	} else if why := join(j.causeOf(first), hintOf(first)); why != "" {
+		said += ": " + why
+	}
+	if more := bad[1:]; len(more) > 0 {
+		said += "; of the others " + j.ends(more, false, true)
+	}
+	return said
+}
+
+// starved returns the failed allocation after which a process did nothing but end, nil where there is none.
+func (j *Judge) starved(process int) *parser.OutOfMemory {
+	var last *parser.OutOfMemory
+	work := 0 // line
+	look := func(files []*parser.File, summaries []summary) {
+		for i, f := range files {
+			if f.Process != process {
+				continue
+			}
+			work = max(work, summaries[i].work)
+			if n := len(f.OOMs); n > 0 && (last == nil || f.OOMs[n-1].Pos.Line > last.Pos.Line) {
+				last = &f.OOMs[n-1]
+			}
+		}
+	}
+	look(j.tl.Files, j.files)
+	look(j.tl.Outside, j.outside)
+	if last == nil || last.Fallback || last.Pos.Line < work {
+		return nil
+	}
+	return last
+}
+
+// endedWell says how the processes of a run ended in which none ended badly for a reason of its own.
+func (j *Judge) endedWell(well, told, forFiles []*parser.Exit) string {
+	var said []string
+	all := len(well) + len(told) + len(forFiles)
+	switch n := len(well); {
+	case n == 0:
+	case n == all && n == 1:
+		said = append(said, "the process exited with code 0")
+	case n == all:
+		said = append(said, allProcesses(n)+" exited with code 0")
+	default:
+		said = append(said, fmt.Sprintf("%d of %d processes exited with code 0", n, all))
+	}
+	if len(forFiles) > 0 {
+		reason := ", for files that did not end well"
+		if len(forFiles) == 1 {
+			reason = ", for a file that did not end well"
+		}
+		said = append(said, j.ends(forFiles, len(well) == 0, false)+reason)
+	}
+	if len(told) > 0 {
+		said = append(said, j.ends(told, all == len(told), false)+", because the run was to end")
+	}
+	return strings.Join(said, "; ")
+}
+
+// endsMost is how many ways to end a message names.
+const endsMost = 3
+
+// ends says how several processes ended: "3 exited with code 1 (ValueError: bad header) and 1 was ended by SIGSEGV". With
+// name the first number is of "processes"; with hints, what few know of an end is explained.
+func (j *Judge) ends(exits []*parser.Exit, name, hints bool) string {
+	var order []string
+	same := map[string][]*parser.Exit{}
+	for _, e := range exits {
+		key := howEnded(e, 1)
+		if same[key] == nil {
+			order = append(order, key)
+		}
+		same[key] = append(same[key], e)
+	}
+	var said []string
+	for i, key := range order {
+		if i == endsMost {
+			said = append(said, fmt.Sprintf("%d in other ways", len(order)-i))
+			break
+		}
+		group := same[key]
+		number := strconv.Itoa(len(group))
+		if name && i == 0 {
+			number = processes(len(group))
+		}
+		hint := ""
+		if hints {
+			hint = hintOf(group[0])
+		}
+		said = append(said, number+" "+howEnded(group[0], len(group))+inBrackets(j.causes(group), hint))
+	}
+	if n := len(said); n > 1 {
+		return strings.Join(said[:n-1], ", ") + " and " + said[n-1]
+	}
+	return said[0]
+}
+
+// causes is what processes that ended alike printed last; of several reasons, the first.
+func (j *Judge) causes(exits []*parser.Exit) string {
+	first := j.causeOf(exits[0])
+	for _, e := range exits[1:] {
+		if cause := j.causeOf(e); cause != first && first != "" {
+			return "the first: " + first
+		}
+	}
+	return first
+}
+
+// causeOf is what a process printed on why it ended, "" where the log does not say. In logs of earlier versions only the
+// end of its file does: "the process exited with code 1: ValueError: bad header".
+func (j *Judge) causeOf(e *parser.Exit) string {
+	if e.Error != "" {
+		return e.Error
+	}
+	for _, f := range slices.Backward(j.tl.Files) {
+		if rest, ok := strings.CutPrefix(f.Error, "the process exited with code "+strconv.Itoa(e.Code)+": "); ok && f.Process == e.Process {
+			return rest
+		}
+	}
+	return ""
+}
+
+// howEnded says how n processes ended: "exited with code 1", "were ended by SIGKILL".
+func howEnded(e *parser.Exit, n int) string {
+	how := fmt.Sprintf("exited with code %d", e.Code)
+	if e.Signal != "" {
+		how = "was ended by " + e.Signal
+		if n > 1 {
+			how = "were ended by " + e.Signal
+		}
+	}
+	switch e.Reason {
+	case parser.ExitTimeout:
+		how = "hung and " + how
+	case parser.ExitOveruse:
+		how = "used more of the device than the run allowed, and " + how
+	}
+	return how
+}
+
+// hintOf says what the end of a process means that the harness did not end, where few know it.
+func hintOf(e *parser.Exit) string {
+	if e.Reason != parser.ExitByItself {
+		return ""
+	}
+	return signalHint(e.Signal, e.Code)
+}
+
+// ofKill is where a SIGKILL comes from that the harness did not send.
+const ofKill = "perhaps by the kernel, which ends processes when host memory is full: see dmesg"
+
+// signalHint explains SIGKILL, and the codes by which a shell, or a container's runtime, tells of a signal: 128 and its number.
+func signalHint(signal string, code int) string {
+	names := map[int]string{4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
+	name := names[code-128]
+	switch {
+	case signal == "SIGKILL":
+		return ofKill
+	case signal != "" || name == "":
+		return ""
+	case name == "SIGKILL":
+		return "which is 128 + 9: what it ran was ended by SIGKILL, " + ofKill
+	}
+	return fmt.Sprintf("which is 128 + %d: what it ran was ended by %s", code-128, name)
+}
+
+func processes(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return strconv.Itoa(n) + " processes"
+}
+
+func allProcesses(n int) string {
+	if n == 2 {
+		return "both processes"
+	}
+	return "all " + processes(n)
+}
+
+// join is "a; b" of what is not empty.
+func join(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
+}
+
+// inBrackets is " (a; b)" of what is not empty.
+func inBrackets(parts ...string) string {
+	if all := join(parts...); all != "" {
+		return " (" + all + ")"
+	}
+	return ""
+}
