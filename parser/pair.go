@@ -110,6 +110,12 @@ func (c *Checkpoint) OfCleanup() bool {
 	return kind != neither && isCleanup(name)
 }
 
+// Pair is the name of the stage or cleanup that the checkpoint begins or ends, and which of them.
+func (c *Checkpoint) Pair() (name string, begins, ends bool) {
+	kind, name := c.half()
+	return name, kind == before, kind == after
+}
+
 // IsAfter says whether the checkpoint is an After.
 func (c *Checkpoint) IsAfter() bool {
 	kind, _ := c.half()

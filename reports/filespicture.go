@@ -75,7 +75,7 @@ func (p *filesPicture) legend() []legendEntry {
 	has := func(f func(*filesPanel) bool) bool { return slices.ContainsFunc(p.panels, f) }
 	var out []legendEntry
 	if has(func(panel *filesPanel) bool { return !p.dense(panel) }) {
-		out = append(out, legendEntry{"a file", func(c draw.Canvas, r vg.Rectangle) { drawDot(c, middle(r)) }})
+		out = append(out, legendEntry{"a " + p.panels[0].each, func(c draw.Canvas, r vg.Rectangle) { drawDot(c, middle(r)) }})
 	}
 	if has(p.dense) {
 		out = append(out, legendEntry{"many files (lowest to highest)", func(c draw.Canvas, r vg.Rectangle) {
@@ -115,7 +115,7 @@ func (p *filesPicture) axes(panel *filesPanel, c draw.Canvas) *plot.Plot {
 	first, last := panel.ends()
 	g.X.Min, g.X.Max = first-0.5, last+0.5
 	g.X.Tick.Marker = plot.ConstantTicks(countTicks(first, last, max(2, int(c.Size().X/70))))
-	g.X.Label.Text = "file"
+	g.X.Label.Text = panel.each
 	return g
 }
 

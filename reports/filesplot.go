@@ -18,6 +18,7 @@ import (
 type filesPanel struct {
 	finding check.Finding
 	unit    string
+	each    string  // what has a value each: "file" or "reading"
 	files   []point // the values of the files that count, x being the number of the file
 	outside []point // outliers
 	fitted  []point
@@ -59,7 +60,10 @@ func noSeries(rep *check.Report) error {
 }
 
 func newFilesPanel(t *check.Trend, gates bool) *filesPanel {
-	p := &filesPanel{finding: t.Finding, unit: t.Unit}
+	p := &filesPanel{finding: t.Finding, unit: t.Unit, each: "file"}
+	if t.Every > 0 {
+		p.each = "reading"
+	}
 	p.finding.Gates = gates
 	sign := 1.0
 	if t.Falls {
@@ -80,16 +84,16 @@ func newFilesPanel(t *check.Trend, gates bool) *filesPanel {
 		if fit := sign * r.Fitted[i]; !math.IsNaN(fit) {
 			p.fitted = append(p.fitted, point{x[i], fit})
 			if i >= r.From {
-				files := float64(i) - pivot(r)
+				files := (float64(i) - pivot(r)) * float64(max(1, t.Every))
 				a, b := fit+sign*(r.Slope.Low-r.Slope.Estimate)*files, fit+sign*(r.Slope.High-r.Slope.Estimate)*files
 				p.low, p.high = append(p.low, point{x[i], min(a, b)}), append(p.high, point{x[i], max(a, b)})
 			}
 		}
 	}
-	if words := markText(t, int(x[r.From])); words != "" {
+	if words := markText(t, p.each, int(x[r.From])); words != "" {
 		p.mark = &note{point{x[r.From], sign * r.Fitted[r.From]}, words}
 	}
-	p.scale(r.Rounding)
+	p.scale(r.Rounding, max(1, t.Every))
 	return p
 }
 
@@ -103,9 +107,16 @@ func pivot(r *shape.Result) float64 {
 	return (from + last) / 2
 }
 
-// fileNumbers are the places in the batch where they are known and ascend, else those in the process, from 1.
+// fileNumbers are the places in the batch where they are known and ascend, else those in the process, from 1. Of readings
+// they are those of the first of each value.
 func fileNumbers(t *check.Trend) []float64 {
 	x := make([]float64, len(t.Files))
+	if t.Every > 0 {
+		for i := range x {
+			x[i] = float64(1 + i*t.Every)
+		}
+		return x
+	}
 	for i, f := range t.Files {
 		if x[i] = float64(f.Index); f.Index < 1 || i > 0 && x[i] <= x[i-1] {
 			for i := range x {
@@ -117,8 +128,8 @@ func fileNumbers(t *check.Trend) []float64 {
 	return x
 }
 
-// markText says what is at the file from which on growth counts; "" where that is the first one.
-func markText(t *check.Trend, file int) string {
+// markText says what is at the file, or the reading, from which on growth counts; "" where that is the first one.
+func markText(t *check.Trend, each string, file int) string {
 	r := &t.Result
 	size := r.Size
 	grows := "grows"
@@ -130,13 +141,13 @@ func markText(t *check.Trend, file int) string {
 	case r.From == 0:
 		return ""
 	case r.Shape == shape.WarmUp && (r.Size > 0 || !r.Growing):
-		return fmt.Sprintf("warm-up of %s ends at file %s", amount, number(file))
+		return fmt.Sprintf("warm-up of %s ends at %s %s", amount, each, number(file))
 	case r.Shape == shape.Step:
-		return fmt.Sprintf("step of %s at file %s", amount, number(file))
+		return fmt.Sprintf("step of %s at %s %s", amount, each, number(file))
 	case r.Shape == shape.Steps:
-		return fmt.Sprintf("first of two steps, together %s, at file %s", amount, number(file))
+		return fmt.Sprintf("first of two steps, together %s, at %s %s", amount, each, number(file))
 	case r.Growing:
-		return fmt.Sprintf("%s from file %s on", grows, number(file))
+		return fmt.Sprintf("%s from %s %s on", grows, each, number(file))
 	}
 	return ""
 }
@@ -144,7 +155,8 @@ func markText(t *check.Trend, file int) string {
 // scale chooses what the axis shows: what the limit lets it grow over the files, where that is within four times what the values
 // do, so that growth that is allowed looks small, and else so much; at least what the digits hide, and a hundredth of the level.
 // Outliers that would press the others to the ground stay outside.
-func (p *filesPanel) scale(rounding float64) {
+// A value stands for so many files or readings.
+func (p *filesPanel) scale(rounding float64, each int) {
 	p.bottom, p.top = math.Inf(1), math.Inf(-1)
 	hold := func(points ...point) {
 		for _, at := range points {
@@ -156,7 +168,7 @@ func (p *filesPanel) scale(rounding float64) {
 	negative := p.bottom < 0
 	least := 0.01 * max(math.Abs(p.bottom), math.Abs(p.top))
 	if p.finding.Limit != nil {
-		files := float64(len(p.files))
+		files := float64(len(p.files) * each)
 		least = max(least, rounding*files, min(*p.finding.Limit*files, 4*(p.top-p.bottom)))
 	}
 	if least == 0 {

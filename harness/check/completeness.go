@@ -63,7 +63,8 @@ func (j *Judge) filesEnded() {
 	}
 	f.Verdict = Fail
 	if len(bad) > 0 {
-		f.File, f.At = bad[0].Index, new(bad[0].EndPos)
+		f.in(bad[0])
+		f.At = new(bad[0].EndPos)
 	}
 	f.Message = fmt.Sprintf("%s; %d of %d files ended ok", strings.Join(said, ", "), len(known)-len(bad), fed)
 	if len(bad) == fed && len(said) == 1+len(cut) && fed > 1 { // it says so already

@@ -18,7 +18,19 @@ type drift struct {
 	limit          float64 // growth a file that is allowed
 	falls          bool    // it is a fall that is looked for
 	missing        string  // why it cannot be judged, where it has no values at all
+	// per is what has a value each: "file", or "reading". at names the one of a value.
+	per string
+	at  func(i int) string
+	// level is that of readings.
+	level parser.Quantity
+	stage string // the stage or cleanup that it is about
 }
+
+// each is how messages call what has a value each.
+func (d *drift) each() string { return cmp.Or(d.per, "file") }
+
+// perEach ends the unit of what changes over them.
+func (d *drift) perEach() string { return "/" + d.each() }
 
 // processValues are a column's in one process. The files of a process follow one another.
 type processValues struct {
@@ -63,6 +75,13 @@ type worstProcess struct {
 	of      *processValues // nil where none could be judged
 	result  shape.Result
 	longest int // files that have a value, of the process that has most; where none could be judged
+}
+
+// from is the place of the first value that is higher, among those that were kept.
+func (w *worstProcess) from() int {
+	first := w.of.at(w.result.From)
+	at, _ := slices.BinarySearch(w.of.files, first)
+	return min(at, len(w.of.files)-1)
 }
 
 // processes cuts a column, without the files that did not end well.
@@ -136,6 +155,11 @@ func (j *Judge) worst(d *drift, all []processValues) worstProcess {
 		if len(w.of.files) >= well {
 			take(w)
 		}
+	}
+	if worst.of != nil && worst.finding.Verdict == Fail {
+		first := j.tl.Files[worst.of.files[worst.from()]]
+		worst.finding.in(first)
+		worst.finding.At = new(first.EndPos)
 	}
 	if worst.of != nil && (j.all || j.Trends) {
 		t := Trend{Finding: worst.finding, Unit: d.unit, Values: worst.of.spread(worst.of.values), Falls: d.falls, Result: worst.result}
@@ -233,21 +257,23 @@ func stepsUp(r *shape.Result, limit float64) bool {
 // driftFinding is the verdict on one process.
 func (j *Judge) driftFinding(d *drift, p *processValues, r *shape.Result) Finding {
 	f := Finding{
-		Check: d.check, Subject: d.subject, Measured: new(rounded(r.Slope.Estimate, d.unit)), Limit: new(d.limit), Unit: d.unit + PerFile,
+		Check: d.check, Subject: d.subject, Measured: new(rounded(r.Slope.Estimate, d.unit)), Limit: new(d.limit),
+		Unit: d.unit + d.perEach(),
 	}
-	amount := func(v float64) string { return strings.TrimSuffix(Quantity(v, d.unit+PerFile), PerFile) }
+	amount := func(v float64) string { return strings.TrimSuffix(Quantity(v, d.unit+d.perEach()), d.perEach()) }
 	grows := "grows"
 	if d.falls {
 		grows = "falls"
 	}
-	growth := fmt.Sprintf("%s a file (95 %%: %s to %s)", amount(r.Slope.Estimate), amount(r.Slope.Low), amount(r.Slope.High))
+	growth := fmt.Sprintf("%s a %s (95 %%: %s to %s)", amount(r.Slope.Estimate), d.each(), amount(r.Slope.Low),
+		amount(r.Slope.High))
 	form := j.form(d, p, r)
 	f.Verdict = GrowthVerdict(r, d.limit)
 	switch {
 	case f.Verdict == Fail:
 		since := ""
 		if r.From > 0 && (r.Shape == shape.Flat || r.Shape == shape.WarmUp) {
-			since = " since " + j.fileAt(p, r.From)
+			since = " since " + j.fileAt(d, p, r.From)
 		}
 		f.Message = fmt.Sprintf("%s by %s%s, and goes on%s", grows, growth, since, form)
 	case f.Verdict == Pass && r.Growing:
@@ -258,13 +284,13 @@ func (j *Judge) driftFinding(d *drift, p *processValues, r *shape.Result) Findin
 		f.Message = fmt.Sprintf("%s by %s, which may be more than the %s that are allowed%s; %s", grows, growth,
 			amount(d.limit), form, wouldDecide(d, r))
 	case stepsUp(r, d.limit):
-		f.Message = fmt.Sprintf("two steps up look like growth in leaps%s; more files in one process would tell", form)
+		f.Message = fmt.Sprintf("two steps up look like growth in leaps%s; more %ss in one process would tell", form, d.each())
 	case r.Ends > d.limit:
-		f.Message = fmt.Sprintf("ends %s above the level of the files before%s; more files in one process would tell whether it stays there, "+
-			"or grows", Quantity(r.Ends, d.unit), form)
+		f.Message = fmt.Sprintf("ends %s above the level of the %ss before%s; more %ss in one process would tell whether it stays there, "+
+			"or grows", Quantity(r.Ends, d.unit), d.each(), form, d.each())
 	default:
-		f.Message = fmt.Sprintf("%s of up to %s a file cannot be ruled out%s; it would have shown from %s a file on; %s",
-			growthOrFall(d), amount(r.Slope.High), form, amount(r.Detectable), wouldDecide(d, r))
+		f.Message = fmt.Sprintf("%s of up to %s a %s cannot be ruled out%s; it would have shown from %s a %s on; %s",
+			growthOrFall(d), amount(r.Slope.High), d.each(), form, amount(r.Detectable), d.each(), wouldDecide(d, r))
 	}
 	return f
 }
@@ -288,13 +314,13 @@ func (j *Judge) form(d *drift, p *processValues, r *shape.Result) string {
 	switch {
 	case r.Shape == shape.WarmUp && r.Growing && r.Size < 0: // it grows faster than before
 	case r.Shape == shape.WarmUp:
-		s = fmt.Sprintf(", after a warm-up of %s until %s", amount(r.Size), j.fileAt(p, r.From))
+		s = fmt.Sprintf(", after a warm-up of %s until %s", amount(r.Size), j.fileAt(d, p, r.From))
 	case r.Shape == shape.Step:
-		s = fmt.Sprintf(", beside one step of %s at %s", amount(r.Size), j.fileAt(p, r.From))
+		s = fmt.Sprintf(", beside one step of %s at %s", amount(r.Size), j.fileAt(d, p, r.From))
 	case r.Shape == shape.Steps:
-		s = fmt.Sprintf(", beside two steps of together %s, the first at %s", amount(r.Size), j.fileAt(p, r.From))
+		s = fmt.Sprintf(", beside two steps of together %s, the first at %s", amount(r.Size), j.fileAt(d, p, r.From))
 	case r.Shape == shape.Sawtooth:
-		s = fmt.Sprintf(", beside what is cleared every %d files, up to %s", r.Period, amount(r.Size))
+		s = fmt.Sprintf(", beside what is cleared every %d %ss, up to %s", r.Period, d.each(), amount(r.Size))
 	}
 	if r.FollowsAudio && math.Abs(r.PerSecond) > Grain(d.unit) {
 		s += fmt.Sprintf(", besides following the length of the audio (%s a second)", amount(r.PerSecond))
@@ -303,7 +329,12 @@ func (j *Judge) form(d *drift, p *processValues, r *shape.Result) string {
 }
 
 // fileAt names the file of a value.
-func (j *Judge) fileAt(p *processValues, at int) string { return fileName(j.tl.Files[p.at(at)]) }
+func (j *Judge) fileAt(d *drift, p *processValues, at int) string {
+	if d.at != nil {
+		return d.at(at)
+	}
+	return fileName(j.tl.Files[p.at(at)])
+}
 
 // filesMax is how many files are worth advising.
 const filesMax = 10_000
@@ -329,7 +360,7 @@ func wouldDecide(d *drift, r *shape.Result) string {
 		return 0
 	}
 	printed, exact := files(r.Rounding), files(0)
-	number := func(n int) string { return fmt.Sprintf("about %d files in one process", n) }
+	number := func(n int) string { return fmt.Sprintf("about %d %ss in one process", n, d.each()) }
 	switch {
 	case r.Rounding > 0 && exact == r.Files && printed > r.Files:
 		return fmt.Sprintf("exact bytes, or %s, would decide it", number(printed))
@@ -340,7 +371,7 @@ func wouldDecide(d *drift, r *shape.Result) string {
 	case printed > r.Files:
 		return number(printed) + " would decide it"
 	}
-	return "more files in one process would decide it"
+	return fmt.Sprintf("more %ss in one process would decide it", d.each())
 }
 
 // drifts judges what grows beside the idle level.
@@ -366,10 +397,12 @@ func (j *Judge) drifts(l *ledger) {
 		if len(p.took.values) == 0 || Median(p.took.values) <= float64(floor) { // of so little, changes are noise
 			continue
 		}
-		j.relative(&sum, drift{check: Drift, subject: j.subject("memory of "+p.name, l.lane), unit: Bytes}, &p.took)
+		j.relative(&sum, drift{check: Drift, subject: j.subject("memory of "+p.name, l.lane), unit: Bytes, stage: p.name}, &p.took)
 	}
 	for _, s := range l.sums {
-		j.relative(&sum, drift{check: Drift, subject: j.subject("recovery of "+s.name, l.lane), unit: Ratio, falls: true}, &s.shares)
+		j.relative(&sum, drift{
+			check: Drift, subject: j.subject("recovery of "+s.name, l.lane), unit: Ratio, falls: true, stage: s.name,
+		}, &s.shares)
 	}
 	j.addDrifts(&sum)
 }
@@ -433,8 +466,7 @@ func (j *Judge) relative(sum *driftSum, d drift, c *column) {
 	switch w.finding.Verdict {
 	case Fail:
 		sum.failed = true
-		end := j.tl.Files[w.of.files[len(w.of.files)-1]]
-		w.finding.At = new(end.EndPos)
+		w.finding.Stage = d.stage
 		j.add(w.finding)
 	case Undecided:
 		sum.unsure = append(sum.unsure, d.subject)

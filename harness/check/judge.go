@@ -70,6 +70,7 @@ type Judge struct {
 	ranks    bool         // the log has some
 	tells    map[int]bool // runs of which the log tells how their files ended
 	longest  int          // see longestProcess; -1 where it is not known yet
+	named    map[int]bool // processes that work on files that the log names
 	findings []Finding
 	trends   []Trend
 }
@@ -166,9 +167,14 @@ func (j *Judge) naming(c *parser.Checkpoint) naming {
 // Report sums up. The timeline is that of the files that were added.
 func (j *Judge) Report(tl *parser.Timeline) *Report {
 	j.tl, j.tells, j.findings, j.trends, j.longest = tl, map[int]bool{}, nil, nil, -1
+	j.named = map[int]bool{}
 	for i := range tl.Files {
-		if f := tl.Files[i]; f.Supervised || f.Status != parser.StatusUnknown {
+		f := tl.Files[i]
+		if f.Supervised || f.Status != parser.StatusUnknown {
 			j.tells[f.Run] = true
+		}
+		if f.Supervised || f.Path != "" {
+			j.named[f.Process] = true
 		}
 	}
 	slices.SortFunc(j.ledgers, func(a, b *ledger) int {

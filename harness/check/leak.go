@@ -21,21 +21,36 @@ func (j *Judge) leak(l *ledger) {
 	if !l.named {
 		d.missing = `every reading is a sample, and none tells what a file leaves behind; print one at the end of each, as in ` +
 			`"[GPU Memory] After File: Allocated: 0.18GB"`
-		usual = nil
 	}
 	w := j.worst(&d, usual)
+	f, reason, ok := j.readingsLeak(l, usual)
+	if ok {
+		j.add(f)
+	}
 	if w.of == nil {
-		j.add(w.finding)
+		if reason != "" {
+			w.finding.Message += "; " + reason
+		}
+		if !ok {
+			j.add(w.finding)
+		}
 		return
 	}
 	end := w.of.of(l, len(w.of.files)-1)
-	w.finding.At = &parser.Position{Path: j.file(end.file).Pos.Path, Line: end.line}
+	shown := end
 	if w.finding.Verdict == Fail {
-		for _, more := range []string{j.entersAt(l, w), j.runsOut(l, w, end), j.lengthsUnknown(w)} {
+		shown = w.of.of(l, w.from())
+		var enters string
+		enters, w.finding.Stage = j.entersAt(l, w)
+		for _, more := range []string{enters, j.runsOut(l, w, end), j.lengthsUnknown(w)} {
 			if more != "" {
 				w.finding.Message += "; " + more
 			}
 		}
+	}
+	w.finding.At = &parser.Position{Path: j.file(shown.file).Pos.Path, Line: shown.line}
+	if !l.named {
+		w.finding.Message += "; a file's idle level here is the lowest of its samples"
 	}
 	j.add(w.finding)
 }
@@ -91,8 +106,8 @@ func (j *Judge) runsOut(l *ledger, w worstProcess, end *idle) string {
 
 // entersAt names the checkpoints between which the level of a file rises for good: from there on, to the end of the file, it is
 // never again as low as the file before left it. Where it is higher still at first, because the file is worked on, it names
-// the checkpoint too at which no more is left than in the end.
-func (j *Judge) entersAt(l *ledger, w worstProcess) string {
+// the checkpoint too at which no more is left than in the end. stage is the innermost stage or cleanup there.
+func (j *Judge) entersAt(l *ledger, w worstProcess) (enters, stage string) {
 	from := w.result.From
 	files, before := w.of.files[from:], w.of.values[from:]
 	slope := *w.finding.Measured
@@ -116,23 +131,43 @@ func (j *Judge) entersAt(l *ledger, w worstProcess) string {
 		first--
 	}
 	if first == len(above) {
-		return "" // not in the checkpoints that files have in common
+		return "", "" // not in the checkpoints that files have in common
 	}
 	after := "the end of the file before"
 	if first > 0 {
 		after = names[first-1]
 	}
-	enters := fmt.Sprintf("it is taken between %s and %s", after, names[first])
+	enters = fmt.Sprintf("it is taken between %s and %s", after, names[first])
+	stage = openStage(names[:first])
 	least := slices.Min(above[first:])
 	for i := first; ; i++ {
 		switch {
 		case above[i] > least+slope/2:
 		case i == first:
-			return enters
+			return enters, stage
 		default:
-			return fmt.Sprintf("%s, and still held at %s", enters, names[i])
+			return fmt.Sprintf("%s, and still held at %s", enters, names[i]), stage
 		}
 	}
+}
+
+// openStage is the innermost stage or cleanup that is open behind the checkpoints of these names; "" where none is.
+func openStage(names []string) string {
+	var open []string
+	for _, name := range names {
+		c := parser.Checkpoint{Name: name}
+		of, begins, ends := c.Pair()
+		switch at := slices.Index(open, of); {
+		case begins:
+			open = append(open, of)
+		case ends && at >= 0:
+			open = open[:at]
+		}
+	}
+	if len(open) == 0 {
+		return ""
+	}
+	return open[len(open)-1]
 }
 
 // An idle is one file's idle level.
@@ -144,17 +179,28 @@ type idle struct {
 	size  parser.Size
 	peak  int64 // largest level in the file, bytes
 	total int64
+	// sampled says that the file has samples only, and this is the lowest: what lies idle is no more.
+	sampled bool
 }
 
-// idle notes the file's idle level.
+// idle notes the file's idle level: that of its last checkpoint, else the lowest sample.
 func (j *Judge) idle(l *ledger, ref fileRef) {
-	if c := l.last; c != nil {
-		if size, ok := l.get(c); ok {
-			l.idles = append(room(l.idles), idle{
-				file: ref, of: l.level, line: c.Pos.Line, name: j.naming(c).uncounted, size: size, peak: l.most.Bytes,
-				total: c.Bytes(parser.Total),
-			})
+	c := l.last
+	if c == nil {
+		c = l.least
+	}
+	if c == nil {
+		return
+	}
+	if size, ok := l.get(c); ok {
+		name := ""
+		if !c.Sampled {
+			name = j.naming(c).uncounted
 		}
+		l.idles = append(room(l.idles), idle{
+			file: ref, of: l.level, line: c.Pos.Line, name: name, size: size, peak: l.most.Bytes,
+			total: c.Bytes(parser.Total), sampled: c.Sampled,
+		})
 	}
 }
 
@@ -167,7 +213,7 @@ func (j *Judge) idleLevels(l *ledger) []processValues {
 		of      parser.Quantity
 	}
 	// The levels are filtered in their place: there may be many.
-	all := slices.DeleteFunc(l.idles, func(i idle) bool { return !j.sound(j.file(i.file)) })
+	all := slices.DeleteFunc(l.idles, func(i idle) bool { return !j.sound(j.file(i.file)) || i.sampled && l.named })
 	count := map[ending]int{}
 	usual := map[int]ending{}
 	of := func(i idle) ending { return ending{j.file(i.file).Process, i.name, i.of} }

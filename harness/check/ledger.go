@@ -15,6 +15,7 @@ type ledger struct {
 	count [len(levels)]int
 	last  *parser.Checkpoint // at a place with a name
 	most  parser.Size        // largest level
+	least *parser.Checkpoint // the sample with the lowest level
 	// mostReserved is the largest reserved.
 	mostReserved parser.Size
 
@@ -37,6 +38,7 @@ type ledger struct {
 	dark                    darkLedger
 	stagePeaks              []*stagePeak
 	order                   orderMark
+	readings                []*readingSeries // of samples, and outside of files
 }
 
 // columnFiles is of how many files the columns are kept that gate nothing: a log may have millions. Those that gate are whole,
@@ -62,7 +64,8 @@ func (j *Judge) openLedgers(f *parser.File) {
 			l = j.ledger(c.Lane)
 		}
 		if !l.open {
-			l.open, l.last, l.most, l.mostReserved, l.count, l.points.next = true, nil, parser.Size{}, parser.Size{}, [len(levels)]int{}, 0
+			l.open, l.last, l.least, l.most, l.mostReserved, l.count, l.points.next = true, nil, nil, parser.Size{}, parser.Size{},
+				[len(levels)]int{}, 0
 			j.open = append(j.open, l)
 			j.bear(l, f, c)
 		}
@@ -163,6 +166,9 @@ func (l *ledger) add(f *parser.File, ref fileRef, c *parser.Checkpoint) {
 		if size.Bytes > l.most.Bytes {
 			l.most = size
 		}
+		if c.Sampled && (l.least == nil || size.Bytes < l.least.Bytes(l.level)) {
+			l.least = c
+		}
 		if !c.Sampled && !ref.outside {
 			l.points.at(c.Name).level.addLevel(l.level, ref, size)
 		}
@@ -175,6 +181,7 @@ func (l *ledger) add(f *parser.File, ref fileRef, c *parser.Checkpoint) {
 	if !c.Sampled {
 		l.last, l.named = c, true
 	}
+	l.reading(f, ref, c)
 	l.peak.add(l.level, f.Run, ref, c)
 	l.share.add(f.Process, ref, c)
 	l.order.add(ref, c)

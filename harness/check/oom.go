@@ -46,7 +46,8 @@ func (j *Judge) outOfMemory() {
 		return
 	}
 	shown := first[f.Verdict]
-	f.File, f.At = shown.file.Index, new(shown.oom.Pos)
+	f.in(shown.file)
+	f.At = new(shown.oom.Pos)
 	if count[f.Verdict] > 1 {
 		f.Message += ", first"
 	}

@@ -12,11 +12,13 @@ import (
 // Quantity prints a value in one of the units of metrics and findings, for people: "7.23 GiB", "97.5 %", "12.4 s",
 // "31.2 x real time", "4.00 MiB/file", "3".
 func Quantity(value float64, unit string) string {
-	switch of, perFile := strings.CutSuffix(unit, PerFile); {
-	case perFile && of == Ratio: // little, a file
-		return strconv.FormatFloat(math.Round(100*value*1e4)/1e4+0, 'f', -1, 64) + " %" + PerFile
-	case perFile:
-		return Quantity(value, of) + PerFile
+	for _, per := range []string{PerFile, PerReading} {
+		switch of, is := strings.CutSuffix(unit, per); {
+		case is && of == Ratio: // little, a file
+			return strconv.FormatFloat(math.Round(100*value*1e4)/1e4+0, 'f', -1, 64) + " %" + per
+		case is:
+			return Quantity(value, of) + per
+		}
 	}
 	switch unit {
 	case Bytes:

@@ -85,7 +85,8 @@ func (j *Judge) recoveryFinding(subject string, s *recoverySum) Finding {
 	}
 	c := s.of[f.Verdict]
 	r, file := &c.decided, j.file(c.decided.ref)
-	f.File, f.At, f.Measured = file.Index, new(c.at), new(r.Share)
+	f.in(file)
+	f.At, f.Measured, f.Stage = new(c.at), new(r.Share), r.Name
 	where := fileName(file)
 	switch {
 	case f.Verdict == Skipped:

@@ -24,6 +24,7 @@ const (
 	Ratio        = "ratio" // 0.95 is 95 %
 	PerFile      = "/file" // ends a unit that changes over files
 	BytesPerFile = Bytes + PerFile
+	PerReading   = "/reading" // ends a unit that changes over readings
 	Count        = "count"
 )
 
@@ -35,18 +36,38 @@ type Finding struct {
 	// File is the place in the batch (from 1) of the file that decided the verdict: the first that fails, or the worst
 	// where none does. 0 where the finding is about no single file.
 	File int `json:"file,omitempty"`
+	// FirstFile is the file of a finding that fails: of growth the first that leaks, else the first that fails; nil where
+	// nothing fails, or in no single file.
+	FirstFile *FirstFile `json:"first_file,omitempty"`
+	// Stage is the stage, or the cleanup, that it is about: of growth the one in which the memory is taken; "" where it is
+	// about none, or the log does not tell.
+	Stage string `json:"stage,omitempty"`
 	// Measured and Limit are in Unit; nil where nothing was measured.
 	Measured *float64 `json:"measured,omitempty"`
 	Limit    *float64 `json:"limit,omitempty"`
 	Unit     string   `json:"unit,omitempty"`
 	// Message is one sentence for a person: what was found, where, and what would decide or mend it.
 	Message string `json:"message"`
-	// At is the line of the log that shows it; nil where it is about the whole log.
+	// At is the line of the log that shows it, of growth the first higher one; nil where it is about the whole log.
 	At *parser.Position `json:"at,omitempty"`
 	// Gates says whether the policy lets this check decide the verdict of the whole.
 	Gates bool `json:"gates"`
 	// absent says that it passes because nothing speaks against it: no memory was seen to be given back.
 	absent bool
+}
+
+// A FirstFile says which file it is.
+type FirstFile struct {
+	Index int    `json:"index,omitempty"` // place in the batch, from 1; 0 for a file that was not fed
+	Path  string `json:"path,omitempty"`  // as the log names it; "" where it does not
+}
+
+// in says in which file a finding has failed.
+func (f *Finding) in(file *parser.File) {
+	f.File = file.Index
+	if f.Verdict == Fail && !file.Outside {
+		f.FirstFile = &FirstFile{file.Index, file.Path}
+	}
 }
 
 // HighWater is the largest reading of each kind in a log, in bytes; a field is 0 where the log has no such reading.
@@ -70,6 +91,9 @@ type Trend struct {
 	Unit    string
 	Files   []*parser.File
 	Values  []float64 // one a file
+	// Every says that it is over readings, not over files: a value is the lowest of so many readings
+	// that follow one another. 0 is over files.
+	Every int
 	// Falls says that it is a fall that was looked for. Result is then on the values times -1.
 	Falls  bool
 	Result shape.Result

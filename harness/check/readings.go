@@ -1,0 +1,160 @@
+package check
+
+import (
+	"slices"
+
+	"vramsoak/harness/shape"
+	"vramsoak/parser"
+)
+
+// A readingSeries is the level that lines of one kind give, one after another, where no file tells
+// what it leaves behind: samples, and what is printed outside of files.
+//
+//	GPU Memory - Allocated: 2.34 GB, Reserved: 2.86 GB, Total: 11.51 GB
+//
+// Lines with other digits are another kind: one line that is rounded would hide what the others show.
+type readingSeries struct {
+	name       string // of the checkpoints, without its numbers
+	level      parser.Quantity
+	resolution int64
+	full       string // name of the last checkpoint
+
+	now   readingRun
+	worst readingRun // of the processes before, the one whose low level rose the most
+}
+
+// A readingRun is the readings of one process.
+type readingRun struct {
+	process   int
+	polled    bool // by a program that looks at the device by the clock
+	size      int  // readings in a block
+	blocks    []readingBlock
+	readings  int
+	stretches int // files, and stretches between files, that they are in
+	total     parser.Size
+}
+
+// A readingBlock is readings that follow one another.
+type readingBlock struct {
+	ref         fileRef // of the first
+	line        int     // of the first
+	n           int
+	least, most int64
+	sum         float64
+}
+
+// Bounds of what is kept of a ledger: kinds of lines, and blocks of each. When there are so many
+// blocks, two become one.
+const (
+	readingKinds  = 16
+	readingBlocks = 256
+)
+
+// pollers are the dialects of programs that look at the device by the clock, whatever the
+// pipeline does at that moment.
+var pollers = map[string]bool{
+	"nvidia-smi": true, "nvidia-smi-csv": true, "nvidia-smi-dmon": true, "gpustat": true, "rocm-smi": true,
+}
+
+// reading takes the next one that is sampled or outside of files. Inside a file that the log names
+// it says nothing of what the file leaves behind. RMM prints a line for each allocation: those
+// are no steps of anything.
+func (l *ledger) reading(f *parser.File, ref fileRef, c *parser.Checkpoint) {
+	known := !f.Outside && (f.Supervised || f.Path != "")
+	if known || !c.Sampled && !f.Outside || c.Dialect == "rmm" {
+		return
+	}
+	for _, q := range levels {
+		if size, ok := c.Get(q); ok {
+			if s := l.readingsOf(c, q, size.Resolution); s != nil {
+				s.add(f, ref, c, size)
+			}
+			return
+		}
+	}
+}
+
+// readingsOf is the series of a checkpoint; nil where there are too many kinds.
+func (l *ledger) readingsOf(c *parser.Checkpoint, q parser.Quantity, resolution int64) *readingSeries {
+	for _, s := range l.readings {
+		if s.full == c.Name && s.level == q && s.resolution == resolution {
+			return s
+		}
+	}
+	name := parser.Uncounted(c.Name)
+	for _, s := range l.readings {
+		if s.name == name && s.level == q && s.resolution == resolution {
+			s.full = c.Name
+			return s
+		}
+	}
+	if len(l.readings) == readingKinds {
+		return nil
+	}
+	s := &readingSeries{name: name, full: c.Name, level: q, resolution: resolution}
+	l.readings = append(l.readings, s)
+	return s
+}
+
+func (s *readingSeries) add(f *parser.File, ref fileRef, c *parser.Checkpoint, size parser.Size) {
+	r := &s.now
+	if r.size == 0 || r.process != f.Process {
+		if s.now.rise() > s.worst.rise() || s.worst.readings < shape.LeastFiles {
+			s.worst = s.now
+		}
+		s.now = readingRun{process: f.Process, size: 1}
+	}
+	if last := len(r.blocks) - 1; last < 0 || r.blocks[last].ref != ref {
+		r.stretches++
+	}
+	r.readings++
+	r.polled = r.polled || pollers[c.Dialect]
+	if total, ok := c.Get(parser.Total); ok && total.Bytes > 0 {
+		r.total = total
+	}
+	if last := len(r.blocks) - 1; last >= 0 && r.blocks[last].n < r.size {
+		r.blocks[last].join(readingBlock{n: 1, least: size.Bytes, most: size.Bytes, sum: float64(size.Bytes)})
+		return
+	}
+	if len(r.blocks) == readingBlocks {
+		r.blocks = joined(r.blocks, 2)
+		r.size *= 2
+		// What comes next begins a block: those there are are full.
+	}
+	r.blocks = append(room(r.blocks), readingBlock{ref, c.Pos.Line, 1, size.Bytes, size.Bytes, float64(size.Bytes)})
+}
+
+// join adds the readings of the block that follows.
+func (b *readingBlock) join(next readingBlock) {
+	b.n, b.sum = b.n+next.n, b.sum+next.sum
+	b.least, b.most = min(b.least, next.least), max(b.most, next.most)
+}
+
+// joined are blocks of so many; what is left over at the end is a smaller one.
+func joined(blocks []readingBlock, of int) []readingBlock {
+	out := make([]readingBlock, 0, readingBlocks)
+	for part := range slices.Chunk(blocks, of) {
+		b := part[0]
+		for _, next := range part[1:] {
+			b.join(next)
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// rise is by how much the lowest reading of the last quarter lies above that of the first one.
+func (r *readingRun) rise() int64 {
+	quarter := (len(r.blocks) + 3) / 4
+	if quarter == 0 {
+		return 0
+	}
+	least := func(blocks []readingBlock) int64 {
+		low := blocks[0].least
+		for _, b := range blocks {
+			low = min(low, b.least)
+		}
+		return low
+	}
+	return least(r.blocks[len(r.blocks)-quarter:]) - least(r.blocks[:quarter])
+}

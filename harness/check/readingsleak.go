@@ -1,0 +1,310 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"vramsoak/harness/shape"
+	"vramsoak/parser"
+)
+
+const (
+	// lowBlocks is into how many blocks a long series is cut, about: each has one value, its lowest
+	// reading. What is given back from time to time is no leak.
+	lowBlocks = 32
+	// limitReadings is over how many readings a level may grow by the limit a file each. A series
+	// has as many readings as somebody chose to take: of more of them, each may grow by less.
+	limitReadings = 60
+)
+
+// readingsVerdict is the finding on one series of readings.
+type readingsVerdict struct {
+	finding Finding
+	run     *readingRun
+	blocks  []readingBlock
+	each    int // readings in a block
+	result  shape.Result
+	drift   drift
+}
+
+// readingsLeak judges the growth of the levels that a ledger has where no file tells what it leaves
+// behind: in processes that were not judged over their files. ok is false where it has too few of
+// them; reason then says so, if there are any.
+func (j *Judge) readingsLeak(l *ledger, overFiles []processValues) (f Finding, reason string, ok bool) {
+	var all []readingsVerdict
+	var most *readingSeries
+	told := map[int]bool{}
+	for i := range overFiles {
+		told[overFiles[i].process] = len(overFiles[i].files) >= j.policy.Leak.MinFiles
+	}
+	for _, s := range l.readings {
+		for _, r := range []*readingRun{&s.worst, &s.now} {
+			if j.enough(r) && !told[r.process] {
+				all = append(all, j.readingsVerdict(l, s, r))
+			}
+		}
+		if s.now.readings > 1 && (most == nil || s.now.readings > most.now.readings) {
+			most = s
+		}
+	}
+	if len(all) == 0 {
+		if most != nil {
+			reason = fmt.Sprintf("growth over readings needs at least %d of one kind in one process, there are %d of %s",
+				j.policy.Leak.MinFiles, most.now.readings, most.name)
+		}
+		return Finding{}, reason, false
+	}
+	// Growth anywhere fails. What does not grow is told by the allocator's own level, where there is one.
+	level := func(v readingsVerdict) int { return slices.Index(levels[:], v.drift.level) }
+	if !slices.ContainsFunc(all, func(v readingsVerdict) bool { return v.finding.Verdict == Fail }) {
+		best := level(slices.MinFunc(all, func(a, b readingsVerdict) int { return level(a) - level(b) }))
+		all = slices.DeleteFunc(all, func(v readingsVerdict) bool { return level(v) != best })
+	}
+	order := []Verdict{Pass, Undecided, Fail}
+	worst := slices.MaxFunc(all, func(a, b readingsVerdict) int {
+		return cmp.Or(slices.Index(order, a.finding.Verdict)-slices.Index(order, b.finding.Verdict),
+			cmp.Compare(*a.finding.Measured, *b.finding.Measured))
+	})
+	if j.all || j.Trends {
+		j.trends = append(j.trends, j.readingsTrend(&worst))
+	}
+	return worst.finding, "", true
+}
+
+// enough reports whether there are so many readings that growth can be told. Where the process works
+// on files too, what is printed outside of them must be so in as many places: it is the loading of
+// a model else.
+func (j *Judge) enough(r *readingRun) bool {
+	if r.readings < j.policy.Leak.MinFiles {
+		return false
+	}
+	return !j.named[r.process] || r.stretches >= j.policy.Leak.MinFiles
+}
+
+// judgedReadings is how many series of readings the log has that are judged.
+func (j *Judge) judgedReadings() int {
+	n := 0
+	for _, l := range j.ledgers {
+		for _, s := range l.readings {
+			if j.enough(&s.now) || j.enough(&s.worst) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// readingsVerdict judges the lowest readings of the blocks, and then asks whether the others say the
+// same.
+func (j *Judge) readingsVerdict(l *ledger, s *readingSeries, r *readingRun) readingsVerdict {
+	v := readingsVerdict{run: r, blocks: r.blocks}
+	group := max(1, len(r.blocks)/lowBlocks)
+	if v.each = group * r.size; group > 1 {
+		v.blocks = joined(r.blocks, group)
+	}
+	if last := len(v.blocks) - 1; v.blocks[last].n < v.each {
+		v.blocks = v.blocks[:last] // the lowest of fewer readings is higher
+	}
+	v.result = v.shape(s.resolution, func(b readingBlock) float64 { return float64(b.least) })
+	v.drift = drift{
+		check: Leak, subject: j.subject(fmt.Sprintf("%s at %s", s.level, s.name), l.lane), unit: Bytes,
+		limit: float64(j.policy.Leak.MaxGrowth.Bytes) * min(1, limitReadings/float64(r.readings)),
+		per:   "reading", at: v.at, level: s.level,
+	}
+	grows := &v.result
+	if math.Abs(grows.Size) < v.drift.limit {
+		if grows.Shape != shape.Flat {
+			grows.From = 0
+		}
+		grows.Shape = shape.Flat
+	}
+	if v.swings() {
+		grows.Ends = 0
+	}
+	doubt := ""
+	switch GrowthVerdict(grows, v.drift.limit) {
+	case Fail:
+		doubt = v.doubt(j.judgedReadings())
+		grows.Growing = doubt == ""
+	case Undecided: // what leaks raises the highest readings too
+		high := v.shape(s.resolution, func(b readingBlock) float64 { return float64(b.most) })
+		if !grows.Growing && grows.Slope.Estimate <= v.drift.limit && GrowthVerdict(&high, v.drift.limit) == Pass {
+			*grows = high
+		}
+	}
+	v.finding = j.driftFinding(&v.drift, nil, grows)
+	f := &v.finding
+	first := v.blocks[len(v.blocks)-1]
+	switch {
+	case f.Verdict == Fail:
+		first = v.blocks[grows.From]
+		for _, more := range []string{j.readingsLeft(l, &v), otherProcesses(s.level)} {
+			if more != "" {
+				f.Message += "; " + more
+			}
+		}
+	case doubt != "":
+		f.Verdict = Undecided
+		f.Message = doubt
+	}
+	f.Message = fmt.Sprintf("%s: %s", Plural(r.readings, "reading"), f.Message)
+	f.At = &parser.Position{Path: j.file(first.ref).Pos.Path, Line: first.line}
+	return v
+}
+
+// shape is what the blocks do by one of their values, with what is so a block turned into what is so
+// a reading.
+func (v *readingsVerdict) shape(resolution int64, of func(readingBlock) float64) shape.Result {
+	r := shape.Of(shape.Series{Values: values(v.blocks, of), Resolution: float64(resolution), Grain: Grain(Bytes)})
+	each := float64(v.each)
+	for _, of := range []*float64{&r.Slope.Estimate, &r.Slope.Low, &r.Slope.High, &r.Rounding, &r.Detectable} {
+		*of /= each
+	}
+	r.Period *= v.each
+	r.Files = v.run.readings
+	return r
+}
+
+// at names the first reading of a block.
+func (v *readingsVerdict) at(i int) string {
+	return fmt.Sprintf("reading %s (line %d)", Grouped(strconv.Itoa(1+i*v.each)), v.blocks[i].line)
+}
+
+// swings reports whether the level was as high before as it is at the end, and was given back.
+func (v *readingsVerdict) swings() bool {
+	last := len(v.blocks) - 1
+	end, high := v.blocks[last], int64(math.MinInt64)
+	for i, b := range v.blocks[:last] {
+		if high = max(high, b.most); high >= end.least && v.blocks[i+1].least < end.least {
+			return true
+		}
+	}
+	return false
+}
+
+// doubt says why what looks like growth may be none; "" where nothing speaks against it. series is
+// how many were looked at: in one of many, noise looks like growth by chance.
+func (v *readingsVerdict) doubt(series int) string {
+	r := &v.result
+	amount := Quantity(r.Slope.Estimate, Bytes)
+	rises := fmt.Sprintf("rises by %s a reading from %s on", amount, v.at(r.From))
+	grow := v.blocks[r.From:]
+	more := "more readings of one process would tell"
+	above := func(value func(readingBlock) float64, part int) float64 { // the last of so many parts, above the one before
+		n := max(2, len(grow)/part)
+		last, before := grow[len(grow)-n:], grow[len(grow)-2*n:len(grow)-n]
+		return Median(values(last, value)) - Median(values(before, value))
+	}
+	least := func(b readingBlock) float64 { return float64(b.least) }
+	noise := 2 * r.Sigma
+	half := r.Slope.Estimate * float64(v.each) / 2 // a block
+	n := max(2, len(grow)/8)
+	// What began late may be only the longest time so far without a collection.
+	times := 2.0
+	if r.From > 0 {
+		times = 6
+	}
+	switch {
+	case len(grow) < shape.LeastFiles:
+		return fmt.Sprintf("%s, for the last %d only; %s", rises, v.run.readings-r.From*v.each, more)
+	case (r.Slope.Estimate - r.Rounding) < sure(series)*(r.Detectable-r.Rounding):
+		return fmt.Sprintf("%s, which one of %d series does by chance; %s", rises, series, more)
+	case v.run.polled && 2*len(grow) < len(v.blocks):
+		return fmt.Sprintf("%s, and was level before: it may be a load that has just begun; %s", rises, more)
+	case times*v.given() > Median(values(grow[len(grow)-n:], least))-Median(values(grow[:n], least)):
+		return fmt.Sprintf("%s, and up to %s was given back before, so that this may be, too; %s", rises,
+			Quantity(v.given(), Bytes), more)
+	case above(least, 8) < half*float64(n)-noise/math.Sqrt(float64(n)):
+		return fmt.Sprintf("%s, and no more at the end; %s", rises, more)
+	case above(func(b readingBlock) float64 { return b.sum / float64(b.n) }, 2) < half*float64(len(grow)/4),
+		above(func(b readingBlock) float64 { return float64(b.most) }, 2) < half*float64(len(grow)/4):
+		return fmt.Sprintf("the lowest of the readings rise by %s a reading from %s on, and the others do not: "+
+			"memory may only be given back less often; %s", amount, v.at(r.From), more)
+	}
+	return ""
+}
+
+// given is the most by which the lowest readings fell, outliers aside.
+func (v *readingsVerdict) given() float64 {
+	most, high := int64(0), int64(math.MinInt64)
+	for i, b := range v.blocks {
+		if _, outlier := slices.BinarySearch(v.result.Outliers, i); !outlier {
+			high = max(high, b.least)
+			most = max(most, high-b.least)
+		}
+	}
+	return float64(most)
+}
+
+func values(blocks []readingBlock, of func(readingBlock) float64) []float64 {
+	out := make([]float64, len(blocks))
+	for i, b := range blocks {
+		out[i] = of(b)
+	}
+	return out
+}
+
+// sure is how many times surer growth must be in one of so many series than in a single one, so that
+// all of them together are called growing by chance as seldom: Bonferroni's bound on 0.1 %.
+func sure(series int) float64 {
+	z := func(p float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*p) }
+	return z(0.001/float64(max(1, series))) / z(0.001)
+}
+
+// readingsLeft says after how many readings memory is gone at this rate.
+func (j *Judge) readingsLeft(l *ledger, v *readingsVerdict) string {
+	end := v.blocks[len(v.blocks)-1]
+	for _, f := range slices.Concat(j.tl.Outside, j.tl.Files) {
+		for _, o := range f.OOMs {
+			if f.Process == v.run.process && o.Lane == l.lane && o.Pos.Line > end.line {
+				return fmt.Sprintf("memory ran out at line %d", o.Pos.Line)
+			}
+		}
+	}
+	level := int64(0) // the highest of the last readings
+	for _, b := range v.blocks[len(v.blocks)-max(1, len(v.blocks)/8):] {
+		level = max(level, b.most)
+	}
+	left := func(total int64) string {
+		if n := int64(float64(total-level) / v.result.Slope.Estimate); n > 0 {
+			return Grouped(strconv.FormatInt(n, 10))
+		}
+		return "none"
+	}
+	total := v.run.total.Bytes
+	for _, r := range l.peak.runs {
+		if f := j.file(end.ref); total == 0 && r.run == f.Run {
+			total = r.total.Bytes
+		}
+	}
+	var parts []string
+	if total > 0 {
+		parts = append(parts, fmt.Sprintf("%s here (%s)", left(total), parser.FormatBytes(total)))
+	} else {
+		for _, card := range cards {
+			parts = append(parts, fmt.Sprintf("%s on %d GiB", left(card*parser.GiB), card))
+		}
+	}
+	return "readings until out of memory: " + strings.Join(parts, ", ") + "; a checkpoint at the end of each file tells where it is taken"
+}
+
+// otherProcesses warns of readings that are of all processes on a device.
+func otherProcesses(level parser.Quantity) string {
+	if level != parser.Used {
+		return ""
+	}
+	return "device used is that of all processes on the device: another's growth looks the same"
+}
+
+// readingsTrend is the series that was judged, for pictures.
+func (j *Judge) readingsTrend(v *readingsVerdict) Trend {
+	t := Trend{Finding: v.finding, Unit: Bytes, Result: v.result, Every: v.each}
+	for _, b := range v.blocks {
+		t.Values, t.Files = append(t.Values, float64(b.least)), append(t.Files, j.file(b.ref))
+	}
+	return t
+}
