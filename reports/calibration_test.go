@@ -61,9 +61,9 @@ dark-memory, dark memory: not tried: no run has it
 regression: each run against each other one would have fired in 2 of 30 pairs (6.7 %, at most 71 %), and 5 of the others would be ` +
 		`undecided; where files of the runs are exchanged by chance it would have fired in 0 of 2,000 tries (below 0.15 %)
 
-Metric                           Usual           Limit  Pairs  Fired  Undecided  Shuffles fired      Catches from         Enough
-peak                          4.00 GiB  43.0 MiB (1 %)     30      2          5               0  60.0 MiB (1.5 %)  too few files
-recovery of �[31m (device 1)    97.5 %      1.0 points     30      0          0               0        1.2 points     0.0 points
+Metric                              Usual           Limit  Pairs  Fired  Undecided  Shuffles fired      Catches from         Enough
+peak                             4.00 GiB  43.0 MiB (1 %)     30      2          5               0  60.0 MiB (1.5 %)  too few files
+recovery of \x1b[31m (device 1)    97.5 %      1.0 points     30      0          0               0        1.2 points     0.0 points
 
 What this can tell: the tries are made of the noise of these 6 runs, so their rates hold for runs such as these. What fewer than ` +
 		`one run in 6 does is not among them, and of the pairs only 3 are independent: by themselves they say that false alarms are at most 71 %.

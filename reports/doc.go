@@ -12,6 +12,5 @@
 // Every report is a pure function of the timeline and the judgement: the same input gives the same bytes. None of them
 // judges; what they mark as failed, harness/check found. The JSON form is check.Report's own.
 //
-// Names come from logs, which anybody may write: control characters are replaced, and what a format uses for itself is
-// escaped.
+// Names come from logs, which anybody may write: they go through package sink.
 package reports

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/reports/sink"
 )
 
 // ordered is the report's findings in the order in which a person needs them; within each kind, the judge's order.
@@ -170,20 +170,8 @@ func peakText(p check.HighWater) string {
 	return s
 }
 
-// clean makes text from a log safe to print on one line: no control characters (a name may hold an escape sequence), no
-// invalid UTF-8, no invisible marks that reorder a line.
-func clean(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\r' || r == '\t':
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), unicode.Is(unicode.Noncharacter_Code_Point, r):
-			return '\uFFFD'
-		}
-		return r
-	}, s)
-}
+// clean makes text from a log safe to print on one line.
+func clean(s string) string { return sink.Line(s) }
 
 // shorten cuts text to at most n runes, with an ellipsis in the place of what is cut.
 func shorten(s string, n int) string {

@@ -10,6 +10,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/reports/sink"
 )
 
 // The elements of a JUnit file, in the shape of Jenkins' junit-10.xsd.
@@ -91,7 +92,7 @@ func JUnit(w io.Writer, tl *parser.Timeline, rep *check.Report) error {
 	if err != nil {
 		return fmt.Errorf("encode JUnit XML: %w", err)
 	}
-	if _, err := w.Write(append([]byte(xml.Header), append(out, '\n')...)); err != nil {
+	if _, err := sink.XML(w).Write(append([]byte(xml.Header), append(out, '\n')...)); err != nil {
 		return fmt.Errorf("write JUnit XML: %w", err)
 	}
 	return nil

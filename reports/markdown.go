@@ -7,6 +7,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/reports/sink"
 )
 
 // MarkdownLimit is the most bytes that [Markdown] writes: GitHub takes 65,536 characters in a comment and 1 MiB in a job
@@ -142,11 +143,5 @@ func patternTable(p pattern) mdTable {
 	return t
 }
 
-var markdownEscapes = strings.NewReplacer(
-	`\`, `\\`, "`", "\\`", "|", `\|`, "*", `\*`, "_", `\_`, "~", `\~`, "[", `\[`, "]", `\]`, "!", `\!`,
-	"&", "&amp;", "<", "&lt;", ">", "&gt;",
-	"@", "@\u2060", "#", "#\u2060", // a name in a log notifies nobody and links to no issue
-)
-
 // escape makes text from a log show as it is, in one line of a table, at most n runes of it.
-func escape(s string, n int) string { return markdownEscapes.Replace(shorten(clean(s), n)) }
+func escape(s string, n int) string { return sink.Markdown(shorten(clean(s), n)) }

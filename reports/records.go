@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"vramsoak/parser"
+	"vramsoak/reports/sink"
 )
 
 // RecordFormats are the formats of [Records].
@@ -49,8 +49,7 @@ func Records(w io.Writer, records iter.Seq2[parser.Record, error], opts RecordOp
 			return r.writeRow(buf)
 		}
 	case "jsonl":
-		enc := json.NewEncoder(buf)
-		enc.SetEscapeHTML(false)
+		enc := sink.JSONLines(buf)
 		write = func(r record) error { return enc.Encode(r.fields()) }
 	case "csv":
 		c := csv.NewWriter(buf)
@@ -339,7 +338,10 @@ func (r record) row() []string {
 	if r.sampled {
 		sampled = "true"
 	}
-	row := []string{head.Pos.Path, strconv.Itoa(head.Pos.Line), head.FormatTime(), head.Dialect, r.kind, r.name, sampled}
+	row := []string{
+		sink.Cell(head.Pos.Path), strconv.Itoa(head.Pos.Line), head.FormatTime(), sink.Cell(head.Dialect), r.kind, sink.Cell(r.name),
+		sampled,
+	}
 	for _, q := range csvQuantities {
 		cell := ""
 		if s, ok := r.reading.Get(q); ok {
@@ -347,7 +349,7 @@ func (r record) row() []string {
 		}
 		row = append(row, cell)
 	}
-	return append(row, r.extras())
+	return append(row, sink.Cell(r.extras()))
 }
 
 // extras are the fields without a column, those that say something.

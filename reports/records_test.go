@@ -48,7 +48,7 @@ func TestRecords(t *testing.T) {
 	for format, want := range map[string]string{
 		"table": `      1  02:00:03.000  trainer         checkpoint     step                                    free 1.00 GiB  peak 3.00 GiB  peak reserved 4.00 GiB  device=1  sampled
       2  02:00:03.005  laxai           change         Memory freed                            allocated -1.00 GiB  reserved +1.00 MiB
-      3                ggml            checkpoint     CUDA0 KV�[0m buffer                     buffer 2.00 MiB
+      3                ggml            checkpoint     CUDA0 KV\x1b[0m buffer                  buffer 2.00 MiB
       4                laxai           event          CLEANUP: GPU memory cleared  event=cache-cleared
       5                vramsoak        sample         pid=7 rss=1048576
       6                vramsoak        sample         pid=7 rss=1048576 source=process
@@ -56,7 +56,7 @@ func TestRecords(t *testing.T) {
 		"csv": `path,line,time,dialect,kind,name,sampled,allocated,reserved,free,total,peak,peak_reserved,active,inactive_split,used,buffer,holds,more
 run.log,1,02:00:03.000,trainer,checkpoint,step,true,,,1073741824,,3221225472,4294967296,,,,,,device=1
 run.log,2,--11-20T02:00:03.005Z,laxai,change,Memory freed,,-1073741824,1048576,,,,,,,,,,
-run.log,3,,ggml,checkpoint,` + "CUDA0 KV\x1b[0m buffer" + `,,,,,,,,,,,2097152,,
+run.log,3,,ggml,checkpoint,CUDA0 KV\x1b[0m buffer,,,,,,,,,,,2097152,,
 run.log,4,,laxai,event,CLEANUP: GPU memory cleared,,,,,,,,,,,,,event=cache-cleared
 run.log,5,,vramsoak,sample,,,,,,,,,,,,,,pid=7 rss=1048576
 run.log,6,,vramsoak,sample,,,,,,,,,,,5,,,pid=7 rss=1048576 source=process
@@ -149,11 +149,11 @@ func TestMarked(t *testing.T) {
 		{Name: "used", Start: from + 12, End: from + 12},
 		{Name: "rank", Start: from + 12, End: from + 13},
 	}}
-	want := "..." + strings.Repeat("é", 20) + "<checkpoint=after <file=a>> mem=<used=><rank=�>" + strings.Repeat("z", 37) + "..."
+	want := "..." + strings.Repeat("é", 20) + "<checkpoint=after <file=a>> mem=<used=><rank=\\x07>" + strings.Repeat("z", 37) + "..."
 	if got := marked(&trial); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	if got := marked(&parser.Trial{Text: "no \x1b groups"}); got != "no � groups" {
+	if got := marked(&parser.Trial{Text: "no \x1b groups"}); got != `no \x1b groups` {
 		t.Errorf("got %q", got)
 	}
 }

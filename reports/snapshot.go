@@ -2,7 +2,6 @@ package reports
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 
 	"vramsoak/parser"
 	"vramsoak/parser/snapshot"
+	"vramsoak/reports/sink"
 )
 
 // SnapshotOptions say how a memory snapshot is shown.
@@ -21,10 +21,7 @@ type SnapshotOptions struct {
 
 // SnapshotJSON writes what memory snapshots tell as one object; sizes are bytes, times microseconds.
 func SnapshotJSON(w io.Writer, path string, devices []*snapshot.Analysis) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(struct {
+	return sink.WriteJSON(w, struct {
 		Schema  string               `json:"schema"`
 		Path    string               `json:"path"`
 		Devices []*snapshot.Analysis `json:"devices"`

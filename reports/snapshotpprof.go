@@ -10,6 +10,7 @@ import (
 
 	"vramsoak/parser"
 	"vramsoak/parser/snapshot"
+	"vramsoak/reports/sink"
 )
 
 // SnapshotProfile writes what holds memory as a gzipped profile of pprof's, for go tool pprof. Its samples have four
@@ -123,7 +124,7 @@ func (b *profileBuilder) location(f snapshot.Frame) *profile.Location {
 	fn := b.functions[key]
 	if fn == nil {
 		// Without a system name pprof takes the name as it is; else it would read "<module>" as a C++ template's arguments.
-		fn = &profile.Function{ID: uint64(len(b.Function) + 1), Name: f.Function, Filename: f.File}
+		fn = &profile.Function{ID: uint64(len(b.Function) + 1), Name: sink.Line(f.Function), Filename: sink.Line(f.File)}
 		b.functions[key] = fn
 		b.Function = append(b.Function, fn)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/reports/sink"
 )
 
 // TextOptions say where the text is shown. The zero value is for a pipe or a file: plain ASCII of our own (names stay as
@@ -58,7 +59,7 @@ func newTextWriter(opts TextOptions) *textWriter {
 
 // flush writes what the writer gathered.
 func (t *textWriter) flush(w io.Writer) error {
-	if _, err := io.WriteString(w, t.String()); err != nil {
+	if err := sink.WriteStyled(w, t.String()); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
 	return nil

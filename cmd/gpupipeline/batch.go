@@ -15,6 +15,7 @@ import (
 	"vramsoak/pipeline/meter"
 	"vramsoak/pipeline/speakers"
 	"vramsoak/pipeline/whisper"
+	"vramsoak/reports/sink"
 )
 
 // process works on the batch.
@@ -39,7 +40,7 @@ func process(ctx context.Context, o *options) (pipeline.Result, error) {
 	}
 	w := &work{
 		options: o,
-		runner:  &pipeline.Runner{Device: ledger, Log: os.Stdout, Keep: o.faults.Keep, KeepCache: o.clearEvery == 0},
+		runner:  &pipeline.Runner{Device: ledger, Log: stdout, Keep: o.faults.Keep, KeepCache: o.clearEvery == 0},
 		host:    host,
 		ledger:  ledger,
 		engines: newEngines(o, ledger),
@@ -67,7 +68,7 @@ func process(ctx context.Context, o *options) (pipeline.Result, error) {
 		err = truth.none(result.Files)
 	}
 	if w.total.files > 0 {
-		fmt.Fprintf(os.Stderr, "gpupipeline: %s: %v\n", files(w.total.files), &w.total)
+		stderr.Printf("gpupipeline: %s: %v\n", files(w.total.files), &w.total)
 	}
 	return result, err
 }
@@ -124,13 +125,19 @@ func flagged(err error) error {
 	if err == nil {
 		return nil
 	}
-	text := strings.ReplaceAll("\n"+err.Error(), "\n", "\n--")
-	return errors.New(strings.TrimPrefix(strings.ReplaceAll(text, "\n--threads:", "\n--diarization-threads:"), "\n"))
+	var all []error
+	for mistake := range strings.SplitSeq(err.Error(), "\n") {
+		if rest, ok := strings.CutPrefix(mistake, "threads:"); ok {
+			mistake = "diarization-threads:" + rest
+		}
+		all = append(all, errors.New("--"+mistake))
+	}
+	return errors.Join(all...)
 }
 
 func report(f pipeline.File, err error) {
-	fmt.Fprintf(os.Stderr, "gpupipeline: file %d, %s: %v\n", f.Index, f.Path, err)
+	stderr.Printf("gpupipeline: file %d, %s: %s\n", f.Index, f.Path, sink.Error(err, f.Path))
 	if p, ok := errors.AsType[*pipeline.PanicError](err); ok {
-		fmt.Fprintf(os.Stderr, "%s", p.Stack)
+		stderr.Printf("%s", p.Stack)
 	}
 }

@@ -27,6 +27,13 @@ import (
 	"vramsoak/pipeline"
 	"vramsoak/pipeline/diarization"
 	"vramsoak/pipeline/whisper"
+	"vramsoak/reports/sink"
+)
+
+// The one way to the process's own output: names may come from anywhere.
+var (
+	stdout = sink.NewTerminal(os.Stdout)
+	stderr = sink.NewTerminal(os.Stderr)
 )
 
 func main() {
@@ -35,7 +42,7 @@ func main() {
 	C.let_aborts_through()
 	debug.SetTraceback("crash")
 	if err := waitPassively(); err != nil {
-		fmt.Fprintf(os.Stderr, "gpupipeline: %v\n", err)
+		stderr.Printf("gpupipeline: %s\n", sink.Error(err, os.Args[1:]...))
 		os.Exit(2)
 	}
 	if len(os.Args) == 2 && os.Args[1] == workerFlag {
@@ -77,28 +84,28 @@ func executable() string {
 func run(args []string) int {
 	o, err := parse(args, os.Getenv)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Print(usage)
+		fmt.Fprint(stdout, usage)
 		return 0
 	}
 	var result pipeline.Result
 	if err == nil {
 		ctx := untilSignal()
 		if o.version {
-			err = printVersion(os.Stdout)
+			err = printVersion(stdout)
 		} else {
 			result, err = process(ctx, o)
 		}
 	}
 	if stop, ok := errors.AsType[interrupt](err); ok {
-		fmt.Fprintf(os.Stderr, "gpupipeline: %v\n", stop)
+		stderr.Printf("gpupipeline: %v\n", stop)
 		return stop.exitCode()
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "gpupipeline: %v\n", err)
+		stderr.Printf("gpupipeline: %s\n", sink.Error(err, os.Args[1:]...))
 		return 2
 	}
 	if result.Failed > 0 {
-		fmt.Fprintf(os.Stderr, "gpupipeline: %d of %d files failed\n", result.Failed, result.Files)
+		stderr.Printf("gpupipeline: %d of %d files failed\n", result.Failed, result.Files)
 		return 1
 	}
 	return 0

@@ -32,17 +32,17 @@ func serve() int {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)
 	s, err := newStage()
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "gpupipeline: worker: %v; %s is for gpupipeline itself\n", err, workerFlag)
+		stderr.Printf("gpupipeline: worker: %v; %s is for gpupipeline itself\n", err, workerFlag)
 		return 2
 	}
 	conn, err := net.FileConn(os.NewFile(workerSocket, "worker"))
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "gpupipeline: worker: %v; %s is for gpupipeline itself\n", err, workerFlag)
+		stderr.Printf("gpupipeline: worker: %v; %s is for gpupipeline itself\n", err, workerFlag)
 		return 2
 	}
 	server := rpc.NewServer()
 	if err := server.Register(s); err != nil {
-		fmt.Fprintf(os.Stderr, "gpupipeline: worker: %v\n", err)
+		stderr.Printf("gpupipeline: worker: %v\n", err)
 		return 2
 	}
 	server.ServeConn(conn)

@@ -4,14 +4,13 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"os"
 
 	"vramsoak/pipeline"
 	"vramsoak/pipeline/audio"
 	"vramsoak/pipeline/meter"
 	"vramsoak/pipeline/speakers"
 	"vramsoak/pipeline/whisper"
+	"vramsoak/reports/sink"
 )
 
 // work is what is done on each file.
@@ -86,7 +85,7 @@ func (w *work) fastPath(f pipeline.File, d *document, err error) error {
 	if !w.runner.FastPath(err) {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "gpupipeline: file %d, %s: no diarization for want of memory: %v\n", f.Index, f.Path, err)
+	stderr.Printf("gpupipeline: file %d, %s: no diarization for want of memory: %s\n", f.Index, f.Path, sink.Error(err, f.Path))
 	d.Turns, d.Fallback = nil, "fast path: no diarization for want of memory"
 	return nil
 }

@@ -76,7 +76,7 @@ func startWorker(ctx context.Context, stage string, l *ledger, pcm []float32) (*
 	cmd := exec.Command(executable(), workerFlag)
 	cmd.Args[0] = os.Args[0]
 	last := &tail{}
-	said := io.MultiWriter(last, os.Stderr)
+	said := io.MultiWriter(last, stderr)
 	cmd.Stdout, cmd.Stderr = said, said // stdout is the log's
 	cmd.ExtraFiles = []*os.File{theirs, audio}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -15,6 +15,7 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/parser/bounded"
 	"vramsoak/reports"
+	"vramsoak/reports/sink"
 )
 
 func newBaselineCommand() *cobra.Command {
@@ -68,7 +69,7 @@ func runBaselineSave(path string, opts baselineSaveOptions) error {
 		return fmt.Errorf("%s did not pass (%s), and a baseline of it would excuse the next run; see why with vramsoak check, "+
 			"or save it all the same with --force", path, v)
 	}
-	return writeFile(opts.output, m.WriteJSON)
+	return writeFile(opts.output, func(w io.Writer) error { return m.WriteJSON(sink.JSON(w)) })
 }
 
 // verdictMax bounds what is read as verdict.json, in bytes: one of 10,000 files has some 10 MiB.

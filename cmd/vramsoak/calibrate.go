@@ -18,6 +18,7 @@ import (
 	"vramsoak/harness/history"
 	"vramsoak/parser"
 	"vramsoak/reports"
+	"vramsoak/reports/sink"
 )
 
 type calibrateOptions struct {
@@ -85,7 +86,7 @@ func runCalibrate(ctx context.Context, out io.Writer, paths []string, opts calib
 	for _, path := range paths {
 		more, report, err := opts.runs(ctx, path)
 		if _, empty := errors.AsType[nothingError](err); empty && len(paths) > 1 {
-			fmt.Fprintf(os.Stderr, "vramsoak: left out: %v\n", err)
+			stderr.Printf("vramsoak: left out: %v\n", err)
 			continue
 		}
 		if err != nil {
@@ -107,7 +108,7 @@ func runCalibrate(ctx context.Context, out io.Writer, paths []string, opts calib
 		return err
 	}
 	if opts.format == "json" {
-		return writeIndented(out, r)
+		return sink.WriteJSON(out, r)
 	}
 	return reports.CalibrationText(out, r, textOptions(out))
 }

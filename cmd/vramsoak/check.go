@@ -6,11 +6,11 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
 	"vramsoak/reports"
+	"vramsoak/reports/sink"
 )
 
 type checkOptions struct {
@@ -73,7 +73,7 @@ func runCheck(out io.Writer, paths []string, opts checkOptions) error {
 		return err
 	}
 	if goOn := cutShort(logs, tl); goOn != "" {
-		fmt.Fprintf(os.Stderr, "vramsoak: the run has not come to its end; unless it is still at work, %s\n", goOn)
+		stderr.Printf("vramsoak: the run has not come to its end; unless it is still at work, %s\n", goOn)
 	}
 	return verdict(report)
 }
@@ -96,7 +96,9 @@ func reportWriter(format string) (reportFunc, error) {
 	return nil, fmt.Errorf("expected --format text, json, junit or markdown, found %q", format)
 }
 
-func writeJSON(w io.Writer, _ *parser.Timeline, r *check.Report) error { return r.WriteJSON(w) }
+func writeJSON(w io.Writer, _ *parser.Timeline, r *check.Report) error {
+	return r.WriteJSON(sink.JSON(w))
+}
 
 func writeText(w io.Writer, tl *parser.Timeline, r *check.Report) error {
 	return reports.Text(w, tl, r, textOptions(w))
@@ -105,12 +107,9 @@ func writeText(w io.Writer, tl *parser.Timeline, r *check.Report) error {
 // textOptions fit text to where it goes: a terminal, or a pipe.
 func textOptions(w io.Writer) reports.TextOptions {
 	opts := reports.TextOptions{}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		opts.Terminal = true
-		opts.Color = os.Getenv("NO_COLOR") == "" // no-color.org
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-			opts.Width = width
-		}
+	if t, ok := w.(*sink.Terminal); ok {
+		opts.Width, opts.Terminal = t.Width()
+		opts.Color = opts.Terminal && os.Getenv("NO_COLOR") == "" // no-color.org
 	}
 	return opts
 }

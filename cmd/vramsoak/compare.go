@@ -9,6 +9,7 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/harness/compare"
 	"vramsoak/reports"
+	"vramsoak/reports/sink"
 )
 
 type compareOptions struct {
@@ -100,7 +101,7 @@ func comparisonWriter(format string) (func(io.Writer, *compare.Comparison, *chec
 
 // writeComparisonJSON writes a verdict as vramsoak check does, and in the same object what was compared.
 func writeComparisonJSON(w io.Writer, c *compare.Comparison, r *check.Report) error {
-	return writeIndented(w, struct {
+	return sink.WriteJSON(w, struct {
 		*check.Report
 		*compare.Comparison
 	}{r, c})

@@ -15,6 +15,7 @@ import (
 
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
+	"vramsoak/reports/sink"
 )
 
 type doctorOptions struct {
@@ -82,7 +83,7 @@ func writeDiagnoses(out io.Writer, all []diagnosis) error {
 		if !d.ok {
 			mark = "none"
 		}
-		if _, err := fmt.Fprintf(out, "%s  %-16s %s\n", mark, d.what, d.found); err != nil {
+		if _, err := sink.Fprintf(out, "%s  %-16s %s\n", mark, d.what, sink.Block(d.found)); err != nil {
 			return err
 		}
 	}

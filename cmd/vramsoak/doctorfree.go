@@ -14,6 +14,7 @@ import (
 
 	"vramsoak/harness"
 	"vramsoak/parser"
+	"vramsoak/reports/sink"
 )
 
 // free ends what earlier runs left behind. It asks on a terminal, and ends nothing where it cannot.
@@ -27,7 +28,7 @@ func free(ctx context.Context, in *os.File, out io.Writer, opts doctorOptions) e
 		return err
 	}
 	for _, l := range left {
-		if _, err := fmt.Fprintf(out, "pid %d, of run %s: %s, %s resident\n", l.PID, l.Run, l.Command, parser.FormatBytes(l.RSS)); err != nil {
+		if _, err := sink.Fprintf(out, "pid %d, of run %s: %s, %s resident\n", l.PID, l.Run, l.Command, parser.FormatBytes(l.RSS)); err != nil {
 			return err
 		}
 	}
@@ -61,7 +62,7 @@ func sweep(ctx context.Context, out io.Writer, left []harness.Leftover) error {
 			what = "still runs:"
 			pids = append(pids, fmt.Sprint(l.PID))
 		}
-		if _, err := fmt.Fprintf(out, "%s pid %d\n", what, l.PID); err != nil {
+		if _, err := sink.Fprintf(out, "%s pid %d\n", what, l.PID); err != nil {
 			return err
 		}
 	}
@@ -74,7 +75,7 @@ func sweep(ctx context.Context, out io.Writer, left []harness.Leftover) error {
 
 // confirm asks a question that is answered by y or yes, and by anything else with no.
 func confirm(in io.Reader, out io.Writer, question string) (bool, error) {
-	if _, err := fmt.Fprintf(out, "%s [y/N] ", question); err != nil {
+	if _, err := sink.Fprintf(out, "%s [y/N] ", question); err != nil {
 		return false, err
 	}
 	answer, err := bufio.NewReader(io.LimitReader(in, wordBytes)).ReadString('\n')

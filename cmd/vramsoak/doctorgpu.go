@@ -11,6 +11,7 @@ import (
 	"vramsoak/harness"
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
+	"vramsoak/reports/sink"
 )
 
 // doctorSettle is how long doctor waits for what is in use to stop moving.
@@ -46,7 +47,7 @@ func diagnoseIdles(devices []meter.DeviceInfo, idles []parser.Idle) []diagnosis 
 		lines := []string{fmt.Sprintf("%s, %s of %s in use, %s", devices[idle.GPU].Name, parser.FormatBytes(idle.Bytes(parser.Used)),
 			parser.FormatBytes(idle.Bytes(parser.Total)), state)}
 		for k := range idle.Holders {
-			lines = append(lines, fmt.Sprintf("%22s held by %s", "", idle.Holders[k].String()))
+			lines = append(lines, fmt.Sprintf("%22s held by %s", "", sink.Line(idle.Holders[k].String())))
 		}
 		all = append(all, diagnosis{fmt.Sprintf("GPU %d", idle.GPU), true, strings.Join(lines, "\n")})
 	}

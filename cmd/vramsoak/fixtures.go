@@ -13,6 +13,7 @@ import (
 
 	"vramsoak/fixtures"
 	"vramsoak/parser"
+	"vramsoak/reports/sink"
 )
 
 func newFixturesCommand() *cobra.Command {
@@ -73,7 +74,7 @@ func runFixturesAudio(out io.Writer, dir string, spec fixtures.AudioSpec) error 
 	for _, f := range manifest.Files {
 		total += f.Seconds
 	}
-	_, err = fmt.Fprintf(out, "%s: %d files, %.0f s of audio\n", dir, len(manifest.Files), total)
+	_, err = sink.Fprintf(out, "%s: %d files, %.0f s of audio\n", dir, len(manifest.Files), total)
 	return err
 }
 
@@ -120,7 +121,7 @@ func runFixturesModel(out io.Writer, dir string, spec fixtures.DiarizationSpec) 
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(out, "%s: %s\n", path, parser.FormatBytes(info.Size())); err != nil {
+		if _, err := sink.Fprintf(out, "%s: %s\n", path, parser.FormatBytes(info.Size())); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"vramsoak/harness"
 	"vramsoak/parser"
+	"vramsoak/reports/sink"
 )
 
 // logsIn are the logs of run folders, and the paths that are something else as they are.
@@ -69,7 +70,7 @@ func newestRun(dir string, entries []os.DirEntry) (newest string) {
 
 // goOn says how a run is taken up again.
 func goOn(dir string, info runJSON) string {
-	say := "go on with: vramsoak soak --resume " + dir
+	say := "go on with: vramsoak soak --resume " + sink.Shell(dir)
 	if info.Digest != "" {
 		say += " -- COMMAND (the same one: secrets are masked in the run folder)"
 	}

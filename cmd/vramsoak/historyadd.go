@@ -17,6 +17,7 @@ import (
 	"vramsoak/harness"
 	"vramsoak/harness/check"
 	"vramsoak/harness/history"
+	"vramsoak/reports/sink"
 )
 
 type historyAddOptions struct {
@@ -70,7 +71,7 @@ func runHistoryAdd(ctx context.Context, out io.Writer, paths []string, opts hist
 	fresh := !history.IsPostgres(opts.name()) && errors.Is(err, fs.ErrNotExist)
 	return opts.with(ctx, history.Create, func(s *history.Store) error {
 		if fresh {
-			fmt.Fprintf(os.Stderr, "vramsoak: %s is a new history\n", opts.name())
+			stderr.Printf("vramsoak: %s is a new history\n", opts.name())
 		}
 		for _, path := range paths {
 			run, err := opts.run(path, started)
@@ -85,7 +86,7 @@ func runHistoryAdd(ctx context.Context, out io.Writer, paths []string, opts hist
 			if !added {
 				what = "is already"
 			}
-			if _, err := fmt.Fprintf(out, "%s %s run %d of suite %s\n", path, what, id, opts.suite); err != nil {
+			if _, err := sink.Fprintf(out, "%s %s run %d of suite %s\n", path, what, id, opts.suite); err != nil {
 				return err
 			}
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -41,7 +40,7 @@ func onInterrupt(parent context.Context) (ctx context.Context, kill <-chan struc
 	go func() {
 		select {
 		case <-signals:
-			fmt.Fprintln(os.Stderr, "\nending the pipeline; once more to kill it")
+			stderr.Printf("\nending the pipeline; once more to kill it\n")
 			cancel()
 		case <-done:
 			return

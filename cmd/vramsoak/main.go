@@ -7,13 +7,13 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/secret"
+	"vramsoak/reports/sink"
 )
 
 // Exit codes, as every command's help states them.
@@ -40,15 +40,25 @@ EXIT STATUS
 `
 )
 
+// The one way to the process's own output: names may come from anywhere.
+var (
+	stdout = sink.NewTerminal(os.Stdout)
+	stderr = sink.NewTerminal(os.Stderr)
+)
+
 func main() {
 	quitAsTerm()
-	os.Exit(run(os.Args[1:]))
+	code := run(os.Args[1:])
+	_ = errors.Join(stdout.Close(), stderr.Close()) // what could not be written was told already
+	os.Exit(code)
 }
 
 // run is the whole program but for the exit: the one place where an error becomes a code.
 func run(args []string) int {
 	root := newRootCommand()
 	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
 	err := root.ExecuteContext(context.Background())
 	if verdict, ok := errors.AsType[verdictError](err); ok {
 		switch check.Verdict(verdict) {
@@ -60,7 +70,7 @@ func run(args []string) int {
 		return exitPass
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "vramsoak: %s\n", secret.Credentials(err.Error()))
+		stderr.Printf("vramsoak: %s\n", sink.Safe(secret.Credentials(string(sink.Error(err, args...)))))
 		return exitTrouble
 	}
 	return exitPass

@@ -153,7 +153,7 @@ func (refs references) join(report *check.Report, run compare.RunInfo) {
 		c := compare.Compare(ref.Baseline, now, report.Policy.Regression)
 		report.Join(c.Findings(name)...)
 		for _, r := range c.Remarks {
-			fmt.Fprintf(os.Stderr, "vramsoak: compared with %s: %s\n", ref.Run.Log, r)
+			stderr.Printf("vramsoak: compared with %s: %s\n", ref.Run.Log, r)
 		}
 	}
 }

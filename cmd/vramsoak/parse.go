@@ -17,6 +17,7 @@ import (
 	"vramsoak/parser"
 	"vramsoak/parser/strictyaml"
 	"vramsoak/reports"
+	"vramsoak/reports/sink"
 )
 
 type parseOptions struct {
@@ -104,7 +105,7 @@ func runParse(out, diagnostics io.Writer, logs []string, opts parseOptions) erro
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(diagnostics, counts)
+	_, err = sink.Fprintf(diagnostics, "%s\n", counts)
 	return err
 }
 
@@ -140,13 +141,13 @@ func runFollow(ctx context.Context, out, diagnostics io.Writer, logs []string, o
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	notice := func(text string) { _, _ = fmt.Fprintln(diagnostics, text) } // a word beside the records
+	notice := func(text string) { _, _ = sink.Fprintf(diagnostics, "%s\n", text) } // a word beside the records
 	counts, err := reports.Records(out, d.set.Follow(ctx, path, displayName(path), notice),
 		reports.RecordOptions{Format: opts.format, Live: true})
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(diagnostics, counts)
+	_, err = sink.Fprintf(diagnostics, "%s\n", counts)
 	return err
 }
 

@@ -2,46 +2,34 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
-	"golang.org/x/term"
-
 	"vramsoak/harness"
 	"vramsoak/parser"
+	"vramsoak/reports/sink"
 )
 
 // A display shows the progress of a soak on the last line of a terminal; anywhere else it shows none. What is written to
 // it, warnings, goes above that line. Its output going away is no reason to end a soak.
 type display struct {
-	out      *os.File
+	out      *sink.Terminal
 	terminal bool
 	mu       sync.Mutex
 	line     string // as it is shown
 }
 
-func newDisplay(out *os.File) *display {
-	return &display{out: out, terminal: term.IsTerminal(int(out.Fd()))}
+func newDisplay(out *sink.Terminal) *display {
+	_, terminal := out.Width()
+	return &display{out: out, terminal: terminal}
 }
 
-// clearLine returns to the start of the line and clears it.
-const clearLine = "\r\x1b[K"
-
 func (d *display) show(p harness.Progress) {
-	if !d.terminal {
-		return
+	if d.terminal {
+		d.say(progressLine(p))
 	}
-	width, _, err := term.GetSize(int(d.out.Fd()))
-	if err != nil || width <= 0 {
-		width = 80
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.line = fit(progressLine(p), width-1)
-	_, _ = fmt.Fprint(d.out, clearLine, d.line)
 }
 
 // Write writes whole lines.
@@ -49,11 +37,11 @@ func (d *display) Write(b []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.line != "" {
-		_, _ = fmt.Fprint(d.out, clearLine)
+		_ = d.out.Overwrite("")
 	}
 	n, err := d.out.Write(b)
 	if d.line != "" {
-		_, _ = fmt.Fprint(d.out, d.line)
+		_ = d.out.Overwrite(d.line)
 	}
 	return n, err
 }
@@ -63,14 +51,14 @@ func (d *display) say(line string) {
 	if !d.terminal {
 		return
 	}
-	width, _, err := term.GetSize(int(d.out.Fd()))
-	if err != nil || width <= 0 {
+	width, _ := d.out.Width()
+	if width <= 0 {
 		width = 80
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.line = fit(line, width-1)
-	_, _ = fmt.Fprint(d.out, clearLine, d.line)
+	d.line = fit(sink.Line(line), width-1)
+	_ = d.out.Overwrite(d.line)
 }
 
 // close leaves the last state on a line of its own.
@@ -135,4 +123,8 @@ func clock(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 }
 
-func fit(s string, width int) string { return s[:min(len(s), max(0, width))] }
+// fit cuts a line to at most so many characters.
+func fit(s string, width int) string {
+	runes := []rune(s)
+	return string(runes[:min(len(runes), max(0, width))])
+}

@@ -11,6 +11,7 @@ import (
 	"vramsoak/parser"
 	"vramsoak/pipeline/allocator"
 	"vramsoak/pipeline/allocator/trace"
+	"vramsoak/reports/sink"
 )
 
 // allocatorConf is the variable that PyTorch reads its allocator's settings from.
@@ -135,13 +136,13 @@ func runReplay(out, diagnostics io.Writer, path string, opts replayOptions) erro
 		return nothingError(fmt.Sprintf("%s has no operations; expected a trace, see %s", opts.trace.Name, "vramsoak replay --help"))
 	}
 	if totals.Unknown > 0 {
-		_, err = fmt.Fprintf(diagnostics, "%d frees of IDs that are not live were skipped, the first in %s:%d\n", totals.Unknown, opts.trace.Name, totals.FirstUnknown)
+		_, err = sink.Fprintf(diagnostics, "%d frees of IDs that are not live were skipped, the first in %s:%d\n", totals.Unknown, opts.trace.Name, totals.FirstUnknown)
 		if err != nil {
 			return err
 		}
 	}
 	seconds := time.Since(begin).Seconds()
-	_, err = fmt.Fprintf(diagnostics, "%d events, %d out of memory, %.3f s, %.0f events/s\n", totals.Events, totals.OutOfMemory, seconds,
+	_, err = sink.Fprintf(diagnostics, "%d events, %d out of memory, %.3f s, %.0f events/s\n", totals.Events, totals.OutOfMemory, seconds,
 		float64(totals.Events)/seconds)
 	return err
 }

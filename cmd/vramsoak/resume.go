@@ -20,6 +20,7 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/harness/secret"
 	"vramsoak/parser/bounded"
+	"vramsoak/reports/sink"
 )
 
 // batchName is the file of a run folder that has the files of one round, one a line, in the order of --files: what the
@@ -37,8 +38,7 @@ type batchLine struct {
 func writeBatch(dir string, files []harness.Input) error {
 	return writeFile(filepath.Join(dir, batchName), func(w io.Writer) error {
 		buffered := bufio.NewWriter(w)
-		enc := json.NewEncoder(buffered)
-		enc.SetEscapeHTML(false)
+		enc := sink.JSONLines(buffered)
 		for _, f := range files {
 			line := batchLine{Path: f.Path, AudioSeconds: f.AudioSeconds}
 			if !utf8.ValidString(f.Path) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +20,7 @@ import (
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
 	"vramsoak/reports"
+	"vramsoak/reports/sink"
 )
 
 // makeRunFolder makes a folder named by the time, UTC: runs/2026-11-20T02-00-00Z. Runs that begin in the same second get
@@ -178,15 +178,7 @@ func gitCommit() string {
 }
 
 func writeRunJSON(dir string, info runJSON) error {
-	return writeFile(filepath.Join(dir, runJSONName), func(w io.Writer) error { return writeIndented(w, info) })
-}
-
-// writeIndented writes JSON as people read it.
-func writeIndented(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	return writeFile(filepath.Join(dir, runJSONName), func(w io.Writer) error { return sink.WriteJSON(w, info) })
 }
 
 // writeReports writes the reports beside the log, but for the plots.

@@ -7,6 +7,7 @@ import (
 
 	"vramsoak/parser/strictyaml"
 	"vramsoak/pipeline/scenario"
+	"vramsoak/reports/sink"
 )
 
 // stdinPath stands for standard input.
@@ -28,7 +29,7 @@ func scenarioFile(path string) ([]byte, error) {
 func otherEnvironment(s *scenario.Scenario, out io.Writer) {
 	const name = "PYTORCH_CUDA_ALLOC_CONF"
 	if conf := os.Getenv(name); conf != "" && conf != s.Env[name] {
-		_, _ = fmt.Fprintf(out, "vramsoak: warning: %s=%s of the environment is not used; write it in the file: env: {%s: %q}\n", name, conf, name, conf)
+		_, _ = sink.Fprintf(out, "vramsoak: warning: %s=%s of the environment is not used; write it in the file: env: {%s: %q}\n", name, conf, name, conf)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"vramsoak/pipeline/audio"
 	"vramsoak/pipeline/scenario"
 	"vramsoak/pipeline/simulator"
+	"vramsoak/reports/sink"
 )
 
 type simulateOptions struct {
@@ -120,7 +121,7 @@ func runSimulate(in io.Reader, out, diagnostics io.Writer, path string, opts sim
 		select {}
 	}
 	if err == nil {
-		_, _ = fmt.Fprintln(diagnostics, simulated(s, outcome)) // a word beside the lines
+		_, _ = sink.Fprintf(diagnostics, "%s\n", simulated(s, outcome)) // a word beside the lines
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"vramsoak/pipeline/allocator/trace"
+	"vramsoak/reports/sink"
 )
 
 // processTraces write what a simulation's allocator is asked for, as traces for vramsoak replay: a trace is of one process, so the
@@ -33,7 +34,8 @@ func (t *processTraces) begin(s trace.Settings) func(trace.Op) {
 		return nil
 	}
 	t.file, t.w = f, bufio.NewWriterSize(f, 64<<10)
-	_, _ = fmt.Fprintf(t.w, "# vramsoak replay %s --capacity %d --overhead %d --conf '%s'\n", path, s.Capacity, s.Overhead, s.Conf)
+	_, _ = fmt.Fprintf(t.w, "# vramsoak replay %s --capacity %d --overhead %d --conf %s\n", sink.Shell(path), s.Capacity, s.Overhead,
+		sink.Shell(s.Conf))
 	return func(op trace.Op) {
 		t.line = append(op.AppendTo(t.line[:0]), '\n')
 		_, _ = t.w.Write(t.line) // an error comes again at the end

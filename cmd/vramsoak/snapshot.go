@@ -11,6 +11,7 @@ import (
 
 	"vramsoak/parser/snapshot"
 	"vramsoak/reports"
+	"vramsoak/reports/sink"
 )
 
 type snapshotOptions struct {
@@ -87,8 +88,8 @@ func runSnapshot(out io.Writer, path string, opts snapshotOptions) error {
 		write func(io.Writer) error
 	}{
 		{opts.pprof, func(w io.Writer) error { return reports.SnapshotProfile(w, snap, analyses, opts.show.Stacks) }},
-		{opts.trace, func(w io.Writer) error { return snap.Devices[0].WriteTrace(w) }},
-		{opts.log, func(w io.Writer) error { return writeMaps(w, snap, analyses) }},
+		{opts.trace, sink.Text(func(w io.Writer) error { return snap.Devices[0].WriteTrace(w) })},
+		{opts.log, sink.Text(func(w io.Writer) error { return writeMaps(w, snap, analyses) })},
 	} {
 		if f.path == "" {
 			continue

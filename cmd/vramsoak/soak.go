@@ -19,6 +19,7 @@ import (
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
 	"vramsoak/reports"
+	"vramsoak/reports/sink"
 )
 
 type soakOptions struct {
@@ -201,7 +202,7 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(25) // memory is the pipeline's, and there is time
 	}
-	display := newDisplay(os.Stderr)
+	display := newDisplay(stderr)
 	cfg := harness.Config{
 		Command: command, Files: files, Feed: harness.Feed(opts.feed), Timeout: opts.timeout,
 		SettleLimit: opts.settleLimit, MaxDeviceUsed: maxUsed,
@@ -247,7 +248,7 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	} else if cfg.Dir, info, undo, err = newRun(cfg, opts, nvml, batch); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "run folder: %s\n", cfg.Dir)
+	stderr.Printf("run folder: %s\n", cfg.Dir)
 	ctx, kill, stop := onInterrupt(ctx)
 	defer stop()
 	cfg.Kill = kill
@@ -317,13 +318,13 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	outcome *harness.Outcome,
 ) error {
 	defer func() {
-		fmt.Fprintf(os.Stderr, "run folder: %s\n", cfg.Dir)
+		stderr.Printf("run folder: %s\n", cfg.Dir)
 		if cfg.Feed != harness.FeedNone && outcome.Reason != harness.ReasonDone && outcome.Rescued == "" && outcome.Processes > 0 {
-			fmt.Fprintln(os.Stderr, goOn(cfg.Dir, info))
+			stderr.Printf("%s\n", goOn(cfg.Dir, info))
 		}
 	}()
 	if outcome.Ended {
-		fmt.Fprintf(os.Stderr, "vramsoak: the run has come to its end; nothing is left to resume\n")
+		stderr.Printf("vramsoak: the run has come to its end; nothing is left to resume\n")
 	}
 	if err := writeRunJSON(cfg.Dir, info); err != nil {
 		return errors.Join(runErr, err)
@@ -346,9 +347,9 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	case err != nil:
 		return err
 	case outcome.Diagnostic != "" && runErr == nil: // why it stopped; the log that there is is judged all the same
-		fmt.Fprintf(os.Stderr, "vramsoak: %s\n", outcome.Diagnostic)
+		stderr.Printf("vramsoak: %s\n", sink.Block(outcome.Diagnostic))
 	case tl.Checkpoints == 0:
-		fmt.Fprintf(os.Stderr, "vramsoak: the log has no checkpoints; %s\n", lastWords(logs))
+		stderr.Printf("vramsoak: the log has no checkpoints; %s\n", sink.Block(lastWords(logs)))
 	}
 	refs.join(report, info.info())
 	debug.FreeOSMemory()

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +16,7 @@ import (
 	"vramsoak/pipeline/scenario"
 	"vramsoak/pipeline/validation"
 	"vramsoak/reports"
+	"vramsoak/reports/sink"
 )
 
 type validateOptions struct {
@@ -128,7 +127,7 @@ func runValidate(ctx context.Context, out io.Writer, path string, opts validateO
 		return err
 	}
 	if opts.format == "json" {
-		err = writeIndented(out, struct {
+		err = sink.WriteJSON(out, struct {
 			*check.Report
 			Validation *reports.Validation `json:"validation"`
 		}{report, v})
@@ -147,7 +146,7 @@ func writeTable(out io.Writer, s *subject, format string) error {
 		return err
 	}
 	if format == "json" {
-		return writeIndented(out, t)
+		return sink.WriteJSON(out, t)
 	}
 	return reports.CardTableText(out, t, textOptions(out))
 }
@@ -174,10 +173,10 @@ func readSubject(path string, opts validateOptions) (*subject, error) {
 		s.files = tableFiles
 	case !read.SaysFiles():
 		s.files = tableFiles
-		fmt.Fprintf(os.Stderr, "vramsoak: %s: warning: expected files: {count: ..., seconds: ...}, found no count; it is validated with %d files of %s\n",
+		stderr.Printf("vramsoak: %s: warning: expected files: {count: ..., seconds: ...}, found no count; it is validated with %d files of %s\n",
 			path, s.files, lengthsOf(read.Files))
 	}
-	otherEnvironment(read, os.Stderr)
+	otherEnvironment(read, stderr)
 	if s.Name == "" {
 		s.Name = filepath.Base(path)
 	}
@@ -202,7 +201,7 @@ func readSubject(path string, opts validateOptions) (*subject, error) {
 		s.GPU = gpu
 	}
 	s.prepare(s.Scenario)
-	return s, lint(read, os.Stderr)
+	return s, lint(read, stderr)
 }
 
 // answer is the validation, and the report that its verdict is of.
@@ -228,7 +227,7 @@ func answer(ctx context.Context, s *subject, opts validateOptions) (*reports.Val
 		}
 		v.Live, v.LiveFailed = s.compareLive(live.profile), live.failures
 	}
-	show := newDisplay(os.Stderr)
+	show := newDisplay(stderr)
 	defer show.say("")
 	show.say(fmt.Sprintf("simulating %d files", s.files))
 	r, err := s.simulate(s.Scenario, s.all(), false)
@@ -274,7 +273,7 @@ func answer(ctx context.Context, s *subject, opts validateOptions) (*reports.Val
 		return nil, nil, err
 	}
 	for _, err := range found.Refused {
-		fmt.Fprintf(os.Stderr, "vramsoak: %v\n", err)
+		stderr.Printf("vramsoak: %v\n", err)
 	}
 	s.proposals(v, found)
 	return v, r.report, nil
@@ -282,25 +281,14 @@ func answer(ctx context.Context, s *subject, opts validateOptions) (*reports.Val
 
 // pictureCommand is the command line that draws what a batch fails by.
 func pictureCommand(path string, opts validateOptions) string {
-	simulate := "vramsoak simulate " + shellWord(path)
+	simulate := "vramsoak simulate " + sink.Shell(path)
 	if opts.gpu != "" {
-		simulate += " --gpu " + shellWord(opts.gpu)
+		simulate += " --gpu " + sink.Shell(opts.gpu)
 	}
 	if opts.files > 0 {
 		simulate += fmt.Sprint(" --files ", opts.files)
 	}
 	return simulate + " | vramsoak plot --fragmentation - -o map.png"
-}
-
-// shellWord is a text as one word of a shell's command line.
-func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:,@%", r)
-	}
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // all are the files of the batch.

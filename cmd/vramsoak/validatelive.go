@@ -79,7 +79,7 @@ func (o *liveOptions) run(ctx context.Context, policy check.Policy, env map[stri
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // what is left of it is the system's to clear
-	display := newDisplay(os.Stderr)
+	display := newDisplay(stderr)
 	defer display.close()
 	cfg := harness.Config{
 		Command: o.command, Files: files[:min(liveFiles, len(files))], Feed: harness.Feed(o.feed), Timeout: o.timeout,

@@ -8,6 +8,7 @@ import (
 
 	"vramsoak/pipeline/meter"
 	"vramsoak/pipeline/scenario"
+	"vramsoak/reports/sink"
 )
 
 // autoGPU is the card of this machine.
@@ -62,7 +63,7 @@ func lint(s *scenario.Scenario, diagnostics io.Writer) error {
 		if m.Severity == scenario.Error { // on this card
 			refused = append(refused, &m)
 		} else {
-			_, _ = fmt.Fprintf(diagnostics, "vramsoak: %v\n", &m) // a word beside the result
+			_, _ = sink.Fprintf(diagnostics, "vramsoak: %v\n", &m) // a word beside the result
 		}
 	}
 	return errors.Join(refused...)

@@ -1,0 +1,65 @@
+package sink
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+)
+
+// Safe is text that went through a function of this package, of as many lines as it has.
+type Safe string
+
+// Block returns text of several lines: all but the first are indented, so that none passes for a line of our own.
+func Block(s string) Safe {
+	lines := strings.Split(strings.TrimRight(s, "\r\n"), "\n")
+	for i, line := range lines {
+		line = Line(strings.ReplaceAll(strings.TrimRight(line, "\r"), "\t", "    "))
+		if i > 0 && line != "" && !strings.HasPrefix(line, "  ") {
+			line = "  " + line
+		}
+		lines[i] = line
+	}
+	return Safe(strings.Join(lines, "\n"))
+}
+
+// Fprintf is [fmt.Fprintf] for people: strings, errors and Stringers among the arguments stand in one line, as [Line] and
+// [Error] have them; [Safe] text is written as it is.
+func Fprintf(w io.Writer, format string, args ...any) (int, error) {
+	fields := make([]any, len(args))
+	for i, arg := range args {
+		fields[i] = arg
+		switch arg.(type) {
+		case nil, fmt.Formatter:
+		case error, fmt.Stringer:
+			fields[i] = field{arg}
+		default:
+			if reflect.TypeOf(arg).Kind() == reflect.String {
+				fields[i] = field{arg}
+			}
+		}
+	}
+	return fmt.Fprintf(w, format, fields...)
+}
+
+// Printf is [Fprintf] to the terminal. That it cannot be written is no reason to stop work: there is nobody to tell.
+func (t *Terminal) Printf(format string, args ...any) { _, _ = Fprintf(t, format, args...) }
+
+// A field is an argument that is text.
+type field struct{ arg any }
+
+// Format implements [fmt.Formatter]. %q and %x spell the text themselves.
+func (f field) Format(s fmt.State, verb rune) {
+	value := f.arg
+	if verb == 's' || verb == 'v' {
+		switch arg := f.arg.(type) {
+		case error:
+			value = string(Error(arg))
+		case Safe:
+			value = string(arg)
+		default:
+			value = Line(fmt.Sprint(arg))
+		}
+	}
+	_, _ = fmt.Fprintf(s, fmt.FormatString(s, verb), value) // the state keeps it
+}

@@ -1,0 +1,73 @@
+package sink
+
+import (
+	"fmt"
+	"unicode"
+	"unicode/utf8"
+)
+
+// harmful reports whether a rune acts on what shows it instead of being shown: controls, line separators, marks that reorder
+// text, tags and annotations that nobody sees, and code points that are no characters. A tab and a newline are controls too.
+func harmful(r rune) bool {
+	switch {
+	case r < ' ', r >= 0x7f && r < 0xa0: // C0, DEL, C1
+		return true
+	case r < 0x600:
+		return false
+	}
+	return unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp, unicode.Noncharacter_Code_Point) ||
+		r == '\uFEFF' || r >= '\uFFF9' && r <= '\uFFFB' || r >= 0xE0000 && r < 0xE0080
+}
+
+// ignorable reports whether a rune is passed over where texts are compared by the rules of a language. GitHub's runner looks
+// for "::" and "##[" in this way: it finds them also with a zero-width joiner between their characters.
+func ignorable(r rune) bool {
+	return r > 0x7f && unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+// appendVisible spells a rune as a Go string would: \n, \x1b, \u202e.
+func appendVisible(b []byte, r rune) []byte {
+	switch {
+	case r == '\n':
+		return append(b, `\n`...)
+	case r == '\r':
+		return append(b, `\r`...)
+	case r == '\t':
+		return append(b, `\t`...)
+	case r < 0x80:
+		return fmt.Appendf(b, `\x%02x`, r)
+	case r < 0x10000:
+		return fmt.Appendf(b, `\u%04x`, r)
+	}
+	return fmt.Appendf(b, `\U%08x`, r)
+}
+
+// appendByte spells a byte that is no UTF-8.
+func appendByte(b []byte, c byte) []byte { return fmt.Appendf(b, `\x%02x`, c) }
+
+// Line returns s as a part of one line: what acts on a terminal is spelled, and so are newlines and tabs. It does not
+// break commands of CI systems, which depend on where in a line they are; [Terminal] does.
+func Line(s string) string {
+	for i, r := range s {
+		if harmful(r) || r == utf8.RuneError {
+			return string(appendLine([]byte(s[:i]), s[i:]))
+		}
+	}
+	return s
+}
+
+func appendLine(b []byte, s string) []byte {
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			b = appendByte(b, s[0])
+		case harmful(r):
+			b = appendVisible(b, r)
+		default:
+			b = append(b, s[:n]...)
+		}
+		s = s[n:]
+	}
+	return b
+}

@@ -1,0 +1,113 @@
+package sink
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"sync"
+
+	"golang.org/x/term"
+)
+
+// A Terminal is stdout or stderr of a process. What it is does not matter: a pipe ends in the log of a CI system, or on a
+// terminal. It is safe for use by several goroutines.
+type Terminal struct {
+	mu     sync.Mutex
+	file   *os.File // nil where there is none
+	filter filter
+}
+
+// NewTerminal returns the sink of a file such as [os.Stdout].
+func NewTerminal(file *os.File) *Terminal {
+	t := NewText(file)
+	t.file = file
+	return t
+}
+
+// NewText returns a sink for text that is written elsewhere, as to a terminal's file.
+func NewText(w io.Writer) *Terminal {
+	return &Terminal{filter: filter{w: w, spell: spellVisible}}
+}
+
+// Text returns write with a sink around what it writes to: a file of text that people look at on a terminal.
+func Text(write func(io.Writer) error) func(io.Writer) error {
+	return func(w io.Writer) error {
+		t := NewText(w)
+		return errors.Join(write(t), t.Close())
+	}
+}
+
+// Write implements [io.Writer].
+func (t *Terminal) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.filter.Write(p)
+}
+
+// Close writes what is left. The file stays open.
+func (t *Terminal) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.filter.Close()
+}
+
+// Width returns the columns of the terminal, 0 where it does not say, and whether it is one.
+func (t *Terminal) Width() (columns int, terminal bool) {
+	if t.file == nil || !term.IsTerminal(int(t.file.Fd())) {
+		return 0, false
+	}
+	columns, _, err := term.GetSize(int(t.file.Fd()))
+	if err != nil {
+		columns = 0
+	}
+	return columns, true
+}
+
+// clearLine returns to the start of the line and clears it.
+const clearLine = "\r\x1b[K"
+
+// Overwrite writes a line of status in the place of the last line, which must be one too or empty. "" clears it. It is for
+// a terminal.
+func (t *Terminal) Overwrite(line string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.filter.watch.newline()
+	if _, err := io.WriteString(t.filter.w, clearLine); err != nil || line == "" {
+		return err
+	}
+	_, err := io.WriteString(&t.filter, Line(line))
+	return err
+}
+
+const escape = '\x1b'
+
+// The styles that our own text has. Those of others are spelled as all escape sequences are.
+var styles = [][]byte{
+	[]byte("\x1b[0m"), []byte("\x1b[2m"), []byte("\x1b[31m"), []byte("\x1b[32m"), []byte("\x1b[33m"),
+}
+
+// styleLen returns the length of the style that text begins with, 0 where there is none.
+func styleLen(text []byte) int {
+	for _, s := range styles {
+		if bytes.HasPrefix(text, s) {
+			return len(s)
+		}
+	}
+	return 0
+}
+
+// WriteStyled writes text of our own that has colours, in which all names went through [Line], in one piece.
+func WriteStyled(w io.Writer, text string) error {
+	t, ok := w.(*Terminal)
+	if !ok {
+		_, err := io.WriteString(w, text)
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.filter.styles = true
+	defer func() { t.filter.styles = false }()
+	_, err := t.filter.Write([]byte(text))
+	return err
+}

@@ -1,0 +1,110 @@
+package sink
+
+import (
+	"io"
+	"unicode/utf8"
+)
+
+// A filter writes text with what is harmful in it spelled, and every command of a CI system broken. Newlines and tabs pass.
+type filter struct {
+	w io.Writer
+	// spell appends a rune in other characters; r is [utf8.RuneError] for the byte c that is no UTF-8.
+	spell func(b []byte, r rune, c byte) []byte
+	watch watch
+	held  []byte // the beginning of a rune whose other bytes come with the next write
+	out   []byte
+	// styles lets the colours of our own pass.
+	styles bool
+}
+
+// Write implements [io.Writer]. A rune may be cut by the end of p.
+func (f *filter) Write(p []byte) (int, error) {
+	text := p
+	if len(f.held) > 0 {
+		text = append(f.held, p...)
+		f.held = nil
+	}
+	f.out = f.out[:0]
+	for len(text) > 0 {
+		n := plainLen(text)
+		f.watch.plain(text[:n])
+		f.out = append(f.out, text[:n]...)
+		text = text[n:]
+		if len(text) == 0 {
+			break
+		}
+		if !utf8.FullRune(text) {
+			f.held = append([]byte(nil), text...)
+			break
+		}
+		text = text[f.one(text):]
+	}
+	if err := f.flush(); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// one writes the rune that text begins with, and returns its length.
+func (f *filter) one(text []byte) (n int) {
+	r, n := utf8.DecodeRune(text)
+	switch {
+	case r == '\n':
+		f.out = append(f.out, '\n')
+		f.watch.newline()
+		return n
+	case r == escape && f.styles:
+		if style := styleLen(text); style > 0 {
+			f.out = append(f.out, text[:style]...)
+			return style
+		}
+	case r == utf8.RuneError && n == 1, r != '\t' && harmful(r), f.watch.commands(r):
+	default:
+		f.out = append(f.out, text[:n]...)
+		f.watch.see(r)
+		return n
+	}
+	f.out = f.spell(f.out, r, text[0])
+	f.watch.spelled()
+	return n
+}
+
+// plainLen returns the length of the ASCII text that p begins with: nothing in it needs a look by itself.
+func plainLen(p []byte) int {
+	for i, c := range p {
+		if c < ' ' || c >= 0x7f || c == ':' || c == '[' {
+			return i
+		}
+	}
+	return len(p)
+}
+
+// Close writes what the last write cut off in the middle of a rune. It does not close the writer below.
+func (f *filter) Close() error {
+	f.out = f.out[:0]
+	for _, c := range f.held {
+		f.out = f.spell(f.out, utf8.RuneError, c)
+	}
+	f.held = nil
+	return f.flush()
+}
+
+func (f *filter) flush() error {
+	if len(f.out) == 0 {
+		return nil
+	}
+	_, err := f.w.Write(f.out)
+	const kept = 256 << 10
+	if cap(f.out) > kept {
+		f.out = nil
+	}
+	return err
+}
+
+// spellVisible spells a rune for people.
+func spellVisible(b []byte, r rune, c byte) []byte {
+	if r == utf8.RuneError {
+		return appendByte(b, c)
+	}
+	return appendVisible(b, r)
+}
