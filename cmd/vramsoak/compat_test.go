@@ -21,11 +21,12 @@ import (
 // compatDir holds what users have from earlier versions: see the README there.
 const compatDir = "../../fixtures/compat"
 
-// compatOwn are the parts of compatDir that change: what the tests expect, and what is written about the fixtures.
+// compatOwn are the parts of compatDir that change: what the tests expect, and what is written
+// about the fixtures.
 var compatOwn = []string{"README.md", "SHA256SUMS", "cases", "generate"}
 
-// TestCompatFixturesAreFrozen compares the fixtures with their sums. UPDATE writes no sums: a fixture that a later program
-// has written proves nothing.
+// TestCompatFixturesAreFrozen compares the fixtures with their sums. UPDATE writes no sums: a
+// fixture that a later program has written proves nothing.
 func TestCompatFixturesAreFrozen(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(compatDir, "SHA256SUMS"))
@@ -45,7 +46,8 @@ func TestCompatFixturesAreFrozen(t *testing.T) {
 		got[name] = fmt.Sprintf("%x", sha256.Sum256(content))
 	})
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the fixtures are not what they were made (-want +got):\n%s\nTake a file back with git checkout; "+
+		t.Errorf("the fixtures are not what they were made (-want +got):\n%s\n"+
+			"Take a file back with git checkout; "+
 			"add the line of a new one with sha256sum.", diff)
 	}
 }
@@ -78,9 +80,10 @@ func eachCompatFixture(t *testing.T, do func(name string, content []byte)) {
 	}
 }
 
-// TestCompat runs the command lines of fixtures/compat/cases on copies of the fixtures. A section of a case is a line
-// "$ COMMAND" and what it must give, in a form that a reworded message does not change and another verdict does.
-// UPDATE=compat rewrites what is expected; UPDATE=1 does not: what users have must not change by the way.
+// TestCompat runs the command lines of fixtures/compat/cases on copies of the fixtures. A section
+// of a case is a line "$ COMMAND" and what it must give, in a form that a reworded message does not
+// change and another verdict does. UPDATE=compat rewrites what is expected; UPDATE=1 does not: what
+// users have must not change by the way.
 func TestCompat(t *testing.T) {
 	t.Parallel()
 	cases, err := filepath.Glob(filepath.Join(compatDir, "cases", "*.txt"))
@@ -102,7 +105,8 @@ func TestCompat(t *testing.T) {
 				return
 			}
 			if diff := cmp.Diff(string(text), got); diff != "" {
-				t.Errorf("what users have is judged otherwise than before (-want +got):\n%s\nWhere that is meant, write it with "+
+				t.Errorf("what users have is judged otherwise than before (-want +got):\n%s\n"+
+					"Where that is meant, write it with "+
 					"UPDATE=compat, and say in docs/CHANGELOG.md what users will see.", diff)
 			}
 		})
@@ -149,8 +153,9 @@ func playCompat(t *testing.T, home, text string) string {
 	return out.String()
 }
 
-// compatResult runs one command: a program and its arguments, with filters behind " | ": "grep REGEXP" keeps the lines that
-// match, "grep -v REGEXP" drops them; the exit code always stays. "ended RUN" lists the files of a run that ended.
+// compatResult runs one command: a program and its arguments, with filters behind " | ": "grep
+// REGEXP" keeps the lines that match, "grep -v REGEXP" drops them; the exit code always stays.
+// "ended RUN" lists the files of a run that ended.
 func compatResult(t *testing.T, home, command string) string {
 	t.Helper()
 	command, filters, _ := strings.Cut(command, " | ")
@@ -180,7 +185,10 @@ func compatRun(t *testing.T, home string, args []string) (code string, stdout []
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	cmd.Dir = home
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LD_LIBRARY_PATH=" + filepath.Join(home, "no-driver"), "TZ=UTC"}
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TZ=UTC",
+		"LD_LIBRARY_PATH=" + filepath.Join(home, "no-driver"),
+	}
 	if program := os.Getenv("COMPAT_VRAMSOAK"); program != "" && args[0] == "vramsoak" {
 		cmd.Path, cmd.Err = program, nil // another version: the one that users had
 	}
@@ -201,11 +209,14 @@ func compatRun(t *testing.T, home string, args []string) (code string, stdout []
 	return fmt.Sprintf("exit %d", n), stdout
 }
 
-// ownLine is a line of the harness about a file.
-var ownLine = regexp.MustCompile(`(?m)^\[vramsoak\] file-(start|end) .*?index=(\d+) .*$`)
+// ownLine is a line of the harness about a file; endedLine says how one ended.
+var (
+	ownLine   = regexp.MustCompile(`(?m)^\[vramsoak\] file-(start|end) .*?index=(\d+) .*$`)
+	endedLine = regexp.MustCompile(`path=("(?:[^"\\]|\\.)*"|\S+).* status=(\w+)`)
+)
 
-// endedFiles lists the files of a run that ended, by its logs: by which path and how. A file that ended ok and was begun
-// again is listed as done twice.
+// endedFiles lists the files of a run that ended, by its logs: by which path and how. A file that
+// ended ok and was begun again is listed as done twice.
 func endedFiles(t *testing.T, run string) []string {
 	t.Helper()
 	logs, err := filepath.Glob(filepath.Join(run, "gpu-*", "soak.log"))
@@ -225,7 +236,7 @@ func endedFiles(t *testing.T, run string) []string {
 			line, index := m[0], fmt.Sprintf("%3s", m[2])
 			switch {
 			case m[1] == "end":
-				fields := regexp.MustCompile(`path=("(?:[^"\\]|\\.)*"|\S+).* status=(\w+)`).FindStringSubmatch(line)
+				fields := endedLine.FindStringSubmatch(line)
 				if fields == nil {
 					t.Fatalf("%s: %q has no path or no status", log, line)
 				}

@@ -6,11 +6,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"vramsoak/docs/schema"
 )
 
-// The types here repeat the names that programs read in vramsoak's output. They are not those of the program on purpose:
-// a field that is renamed there is missing here.
+// The types here repeat the names that programs read in vramsoak's output. They are not those of
+// the program on purpose: a field that is renamed there is missing here.
 type (
 	compatVerdict struct {
 		Schema      string
@@ -58,14 +63,14 @@ type (
 	}
 )
 
-// compatLines shows what a command printed without its words: of a verdict the findings, of records what was read, of a
-// text its lines.
+// compatLines shows what a command printed without its words: of a verdict the findings, of records
+// what was read, of a text its lines.
 func compatLines(t *testing.T, args []string, stdout []byte) []string {
 	t.Helper()
 	switch {
 	case slices.Contains(args, "jsonl"):
 		return compatRecords(t, stdout)
-	case bytes.HasPrefix(stdout, []byte("{")) && bytes.Contains(stdout, []byte(`"vramsoak.verdict/1"`)):
+	case bytes.HasPrefix(stdout, []byte("{\n  \"schema\": \"vramsoak.verdict/1\"")):
 		return compatFindings(t, stdout)
 	case len(stdout) == 0:
 		return nil
@@ -91,16 +96,20 @@ func compatFindings(t *testing.T, text []byte) []string {
 	if err := json.Unmarshal(text, &v); err != nil {
 		t.Fatal(err)
 	}
+	if err := validVerdict(text); err != nil {
+		t.Errorf("docs/schema/verdict.schema.json: %v", err)
+	}
 	lines := []string{
 		fmt.Sprintf("verdict %s, files %d, checkpoints %d", v.Verdict, v.Files, v.Checkpoints),
-		fmt.Sprintf("peak allocated=%d reserved=%d used=%d total=%d", v.Peak["allocated"], v.Peak["reserved"], v.Peak["used"], v.Peak["total"]),
+		fmt.Sprintf("peak allocated=%d reserved=%d used=%d total=%d",
+			v.Peak["allocated"], v.Peak["reserved"], v.Peak["used"], v.Peak["total"]),
 	}
 	var rest []string
 	for _, f := range v.Findings {
 		gates := "shown"
 		switch {
 		case f.Gates == nil || f.Message == "":
-			t.Errorf("finding %s, %s: expected gates and a message in the JSON, found %+v", f.Check, f.Subject, f)
+			t.Errorf("finding %s, %s: expected gates and a message, found %+v", f.Check, f.Subject, f)
 		case *f.Gates:
 			gates = "gates"
 		}
@@ -111,13 +120,17 @@ func compatFindings(t *testing.T, text []byte) []string {
 		lines = append(lines, fmt.Sprintf("files in both runs %d", *v.PairedFiles))
 	}
 	for _, m := range v.Metrics {
-		rest = append(rest, fmt.Sprintf("%s metric %s, device %d: %s to %s, by %s %s, %d files, paired %t %s",
-			m.Verdict, m.Name, m.Device, sixDigits(&m.Base), sixDigits(&m.New), sixDigits(&m.Difference), m.Unit, m.Files, m.Paired, m.Only))
+		by := fmt.Sprintf("%s to %s, by %s %s",
+			sixDigits(&m.Base), sixDigits(&m.New), sixDigits(&m.Difference), m.Unit)
+		rest = append(rest, fmt.Sprintf("%s metric %s, device %d: %s, %d files, paired %t %s",
+			m.Verdict, m.Name, m.Device, by, m.Files, m.Paired, m.Only))
 	}
 	if v.Validation != nil {
-		lines = append(lines, fmt.Sprintf("answer %s, total %d, failed %d", v.Validation.Answer, v.Validation.Total, v.Validation.Failed))
-		for _, s := range v.Validation.Stages {
-			rest = append(rest, fmt.Sprintf("stage %s: need %d, allocated %d, reserved %d", s.Stage, s.Need, s.Allocated, s.Reserved))
+		a := v.Validation
+		lines = append(lines, fmt.Sprintf("answer %s, total %d, failed %d", a.Answer, a.Total, a.Failed))
+		for _, s := range a.Stages {
+			rest = append(rest, fmt.Sprintf("stage %s: need %d, allocated %d, reserved %d",
+				s.Stage, s.Need, s.Allocated, s.Reserved))
 		}
 	}
 	slices.Sort(rest) // the order is for people
@@ -153,7 +166,9 @@ func compatRecords(t *testing.T, text []byte) []string {
 			sums[k] = &sum{}
 		}
 		s := sums[k]
-		s.n, s.allocated, s.reserved, s.used, s.total = s.n+1, s.allocated+r.Allocated, s.reserved+r.Reserved, s.used+r.Used, s.total+r.Total
+		s.n++
+		s.allocated, s.reserved = s.allocated+r.Allocated, s.reserved+r.Reserved
+		s.used, s.total = s.used+r.Used, s.total+r.Total
 		if r.Sampled {
 			s.sampled++
 		}
@@ -161,8 +176,40 @@ func compatRecords(t *testing.T, text []byte) []string {
 	var lines []string
 	for _, k := range kinds {
 		s := sums[k]
-		lines = append(lines, fmt.Sprintf("%d %s %s %q: allocated=%d reserved=%d used=%d total=%d sampled=%d",
-			s.n, k.dialect, k.kind, k.name, s.allocated, s.reserved, s.used, s.total, s.sampled))
+		sizes := fmt.Sprintf("allocated=%d reserved=%d used=%d total=%d",
+			s.allocated, s.reserved, s.used, s.total)
+		lines = append(lines, fmt.Sprintf("%d %s %s %q: %s sampled=%d",
+			s.n, k.dialect, k.kind, k.name, sizes, s.sampled))
 	}
 	return lines
+}
+
+// verdictSchema is compiled once: a schema may be used by several tests at a time.
+var verdictSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
+	text, err := schema.Get("verdict")
+	if err != nil {
+		return nil, err
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("verdict", doc); err != nil {
+		return nil, err
+	}
+	return c.Compile("verdict")
+})
+
+// validVerdict holds what was printed against the published schema.
+func validVerdict(text []byte) error {
+	s, err := verdictSchema()
+	if err != nil {
+		return err
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	return s.Validate(v)
 }

@@ -121,6 +121,7 @@ and fails the build when memory is not given back.`,
 	for _, cmd := range []*cobra.Command{
 		newBaselineCommand(), newHistoryCommand(), newCalibrateCommand(), newParseCommand(), newPlotCommand(), newSimulateCommand(),
 		newSnapshotCommand(), newReplayCommand(), newProfileCommand(), newFixturesCommand(), newDoctorCommand(),
+		newSchemaCommand(),
 	} {
 		cmd.SetHelpTemplate(template + plainStatus)
 		root.AddCommand(cmd)

@@ -12,7 +12,8 @@ import (
 	"vramsoak/harness/history"
 )
 
-// compat holds the history that an earlier version wrote, as an SQLite file and as rows; see fixtures/compat/README.md.
+// compat holds the history that an earlier version wrote, as an SQLite file and as rows; see
+// fixtures/compat/README.md.
 const compat = "../../fixtures/compat/history"
 
 // TestCompatRows reads what an earlier version stored, from both databases.
@@ -47,8 +48,8 @@ func TestCompatFile(t *testing.T) {
 	checkCompat(t, create(t, name))
 }
 
-// checkCompat checks the suite of twelve nights, of which the model of the last three is 512 MiB larger, and the suite of two
-// run folders, of which the second one leaks 4 MiB a file.
+// checkCompat checks the suite of twelve nights, of which the model of the last three is 512 MiB
+// larger, and the suite of two run folders, of which the second one leaks 4 MiB a file.
 func checkCompat(t *testing.T, s *history.Store) {
 	t.Helper()
 	nights, err := s.Load(t.Context(), "nightly")
@@ -59,8 +60,9 @@ func checkCompat(t *testing.T, s *history.Store) {
 	for _, of := range nights.Series {
 		series[of.String()] = of.Values
 	}
-	// The largest of a night's four files is the last: 24 MiB and 512 B when it begins, 108 s of 1 MiB each, and the model,
-	// which is 8 KiB larger in the second of three nights and 16 KiB in the third.
+	// The largest of a night's four files is the last: 24 MiB and 512 B when it begins, 108 s of 1
+	// MiB each, and the model, which is 8 KiB larger in the second of three nights and 16 KiB in
+	// the third.
 	var peaks []float64
 	for night := range 12 {
 		model := 3 << 30
@@ -80,7 +82,8 @@ func checkCompat(t *testing.T, s *history.Store) {
 		accepted = append(accepted, a.String())
 	}
 	slices.Sort(accepted)
-	if diff := cmp.Diff([]string{"peak of Transcription, worst", "peak reserved, worst", "peak, worst"}, accepted); diff != "" {
+	known := []string{"peak of Transcription, worst", "peak reserved, worst", "peak, worst"}
+	if diff := cmp.Diff(known, accepted); diff != "" {
 		t.Errorf("accepted (-want +got):\n%s", diff)
 	}
 
@@ -90,16 +93,19 @@ func checkCompat(t *testing.T, s *history.Store) {
 	}
 	for i, want := range []struct{ log, verdict string }{{"clean-stdin", "pass"}, {"leak", "fail"}} {
 		got := folders[i]
-		if got.Log != want.log || string(got.Verdict) != want.verdict || got.Host != "gpu-1" || got.Files != 10 {
-			t.Errorf("run %d: expected %s of gpu-1, 10 files, %s, found %+v", got.ID, want.log, want.verdict, got)
+		if got.Log != want.log || string(got.Verdict) != want.verdict ||
+			got.Host != "gpu-1" || got.Files != 10 {
+			t.Errorf("run %d: expected %s of gpu-1, 10 files, %s, found %+v",
+				got.ID, want.log, want.verdict, got)
 		}
 	}
 	_, leak, err := s.Get(t.Context(), folders[1].ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(leak.Baseline.Files) != 10 || leak.Baseline.Files[9].Path != "audio/010.wav" || leak.Baseline.Files[9].AudioSeconds != 80 {
-		t.Errorf("expected ten files, the last one audio/010.wav of 80 s, found %+v", leak.Baseline.Files)
+	files := leak.Baseline.Files
+	if len(files) != 10 || files[9].Path != "audio/010.wav" || files[9].AudioSeconds != 80 {
+		t.Errorf("expected ten files, the last one audio/010.wav of 80 s, found %+v", files)
 	}
 	if grows := leak.Growth["idle level"]; grows < 4<<20-1024 || grows > 4<<20+1024 {
 		t.Errorf("expected that the leak grows by 4 MiB a file, found %v", grows)

@@ -1,0 +1,30 @@
+// Package schema holds the JSON Schemas (draft 2020-12) of the files that people write for vramsoak
+// and of what programs read from it:
+//
+//	src, err := schema.Get("policy") // "policy", "pipeline" or "verdict"
+//
+// Editors take them to complete and check keys. Those of files are closed: a key that vramsoak
+// refuses, they refuse. That of the verdict is open: fields are added to it.
+package schema
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+)
+
+//go:embed *.schema.json
+var files embed.FS
+
+// Names lists the schemas.
+func Names() []string { return []string{"pipeline", "policy", "verdict"} }
+
+// Get returns the text of a schema.
+func Get(name string) ([]byte, error) {
+	text, err := files.ReadFile(name + ".schema.json")
+	if err != nil {
+		return nil, fmt.Errorf("expected one of the schemas %s, found %q",
+			strings.Join(Names(), ", "), name)
+	}
+	return text, nil
+}

@@ -1,0 +1,183 @@
+package schema_test
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"testing"
+
+	"vramsoak/docs/schema"
+)
+
+// tried are values that people write, as they stand in YAML.
+var tried = []string{
+	"1", "0", "8", "100", "0.5", "0.95", "1048576", "-1", "2.5", "95%", "0%", "512MiB",
+	"1.5GiB", "1 GiB", "4M", "20 B", "16GB", "2m", "250us", "true", "false", "null", `""`,
+	`"8"`, `"0.95"`, "leak", "out-of-memory", "dark-memory", "recovry", "fail", "halve",
+	"halves", "pass", "stage", "run", "forever", "float16", "torch.float16", "fp16", "int64",
+	"whisper-large-v3", "openai/whisper-large-v3", "large-v3", "RTX 5080", "5080",
+	"Transcription", "asr", "waveform", "60-600", "1m-10m", "ceil(seconds / 30)", "seconds * 2",
+	"[]", "[1]", "[leak]", "[seconds, 80]", "{}", "{" + unknownKey + ": 1}",
+	"[{" + unknownKey + ": 1}]", "[[]]",
+}
+
+// TestValues puts each value in the place of each of the example's: what the reader takes, the
+// schema takes; and what is a mapping, a list or a flag in the wrong place, both refuse.
+func TestValues(t *testing.T) {
+	t.Parallel()
+	for _, f := range formats {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			tryValues(t, f)
+		})
+	}
+}
+
+func tryValues(t *testing.T, f format) {
+	t.Helper()
+	root := document(t, f.name)
+	holds := compiled(t, f.name)
+	example, ok := root["examples"].([]any)[0].(node)
+	if !ok {
+		t.Fatalf("%s: expected an example", f.name)
+	}
+	whole, err := json.Marshal(example)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.read(whole); err != nil {
+		t.Errorf("%s: the reader refuses the schema's example: %v", f.name, err)
+	}
+	covered := map[string]bool{}
+	places(example, nil, func(path []string, replace func(any)) {
+		if covered[generic(path)] {
+			return
+		}
+		covered[generic(path)] = true
+		takes := map[string]bool{}
+		for _, value := range tried {
+			replace(json.RawMessage(marked))
+			src, err := json.Marshal(example)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := strings.Replace(string(src), marked, value, 1)
+			taken := f.read([]byte(text)) == nil
+			takes[value] = taken
+			v, ok := asJSON([]byte("value: " + value))
+			if !ok {
+				t.Fatalf("%s is no YAML", value)
+			}
+			replace(v.(node)["value"])
+			err = holds.Validate(example)
+			// An empty item of a list is passed over by the reader.
+			empty := value == "{}" && strings.HasSuffix(generic(path), "[]")
+			switch {
+			case taken && err != nil && !empty:
+				t.Errorf("%s: %s: %s: the reader takes it, the schema does not: %v",
+					f.name, generic(path), value, err)
+			case !taken && err == nil && structural(value):
+				t.Errorf("%s: %s: %s: the schema takes it, the reader does not", f.name, generic(path), value)
+			}
+		}
+		if takes["true"] != takes["false"] { // a flag that must not be set here
+			return
+		}
+		for _, flag := range []string{"true", "false"} {
+			replace(flag == "true")
+			pytorch := path[0] == "env" // whose values the schema does not know
+			if !takes[flag] && holds.Validate(example) == nil && !pytorch {
+				t.Errorf("%s: %s: %s: the schema takes it, the reader does not", f.name, generic(path), flag)
+			}
+		}
+	})
+	for _, key := range readerKeys(f.read, nil) {
+		if !covered[key] {
+			t.Errorf("%s: the schema's example has no %s: add it, so that its values are tried", f.name, key)
+		}
+	}
+}
+
+// marked stands in JSON where a value is to be put.
+const marked = `"@@@@"`
+
+// structural reports whether a value is wrong by its form where it is wrong.
+func structural(value string) bool {
+	return value == "null" || strings.ContainsRune(value, '{') || value == "[[]]"
+}
+
+// generic is a path with its places in lists left out: "stages.[].name".
+func generic(path []string) string {
+	all := make([]string, len(path))
+	for i, key := range path {
+		all[i] = key
+		if _, err := strconv.Atoi(key); err == nil {
+			all[i] = "[]"
+		}
+	}
+	return strings.Join(all, ".")
+}
+
+// places visits each value within v, with a function that replaces it for as long as the visit
+// lasts.
+func places(v any, path []string, visit func(path []string, replace func(any))) {
+	switch v := v.(type) {
+	case node:
+		for key, value := range v {
+			at := append(path[:len(path):len(path)], key)
+			visit(at, func(by any) { v[key] = by })
+			v[key] = value
+			places(value, at, visit)
+		}
+	case []any:
+		for i, value := range v {
+			at := append(path[:len(path):len(path)], strconv.Itoa(i))
+			visit(at, func(by any) { v[i] = by })
+			v[i] = value
+			places(value, at, visit)
+		}
+	}
+}
+
+// TestEnums compares the names that schemas offer with those that readers list themselves.
+func TestEnums(t *testing.T) {
+	t.Parallel()
+	for _, f := range formats {
+		root := document(t, f.name)
+		holds := compiled(t, f.name)
+		found := map[string]node{}
+		schemaKeys(root, root, nil, found)
+		example := root["examples"].([]any)[0].(node)
+		places(example, nil, func(path []string, replace func(any)) {
+			replace(unknownKey)
+			src, err := json.Marshal(example)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range mistakes(f.read(src)) {
+				words, ok := strings.CutPrefix(m.Expected, "one of ")
+				if !ok || strings.HasPrefix(words, "the ") || strings.Contains(words, " and ") ||
+					!strings.Contains(m.Found, unknownKey) {
+					continue // no list of words
+				}
+				want := strings.Split(words, ", ")
+				replaced := func(word string) bool {
+					replace(word)
+					return holds.Validate(example) == nil
+				}
+				for _, word := range want {
+					if !replaced(word) {
+						t.Errorf("%s: %s: the reader takes %q, the schema does not", f.name, generic(path), word)
+					}
+				}
+				if replaced(unknownKey) {
+					t.Errorf("%s: %s: the schema takes any word, the reader one of %v",
+						f.name, generic(path), want)
+				}
+			}
+		})
+	}
+	if len(schema.Names()) != 3 {
+		t.Errorf("expected three schemas, found %v", schema.Names())
+	}
+}
