@@ -259,8 +259,8 @@ func TestPolicyDefaults(t *testing.T) {
 			diff)
 	}
 	var keys []string
-	for i := range reflect.TypeFor[check.Policy]().NumField() {
-		keys = append(keys, reflect.TypeFor[check.Policy]().Field(i).Name)
+	for f := range reflect.TypeFor[check.Policy]().Fields() {
+		keys = append(keys, f.Name)
 	}
 	if len(keys) != len(root["properties"].(node)) {
 		t.Errorf("expected a key for each field of check.Policy, %v", keys)

@@ -2,6 +2,7 @@ package schema_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -124,14 +125,14 @@ func places(v any, path []string, visit func(path []string, replace func(any))) 
 	switch v := v.(type) {
 	case node:
 		for key, value := range v {
-			at := append(path[:len(path):len(path)], key)
+			at := append(slices.Clip(path), key)
 			visit(at, func(by any) { v[key] = by })
 			v[key] = value
 			places(value, at, visit)
 		}
 	case []any:
 		for i, value := range v {
-			at := append(path[:len(path):len(path)], strconv.Itoa(i))
+			at := append(slices.Clip(path), strconv.Itoa(i))
 			visit(at, func(by any) { v[i] = by })
 			v[i] = value
 			places(value, at, visit)

@@ -54,8 +54,7 @@ func fields(of reflect.Type, path string, demanded bool, found map[string]string
 			fields(of.Elem(), path+"[].", true, found)
 		}
 	case reflect.Struct:
-		for i := range of.NumField() {
-			f := of.Field(i)
+		for f := range of.Fields() {
 			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if !f.IsExported() || name == "-" {
 				continue
