@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"vramsoak/fixtures/golden"
 )
 
 // compatDir holds what users have from earlier versions: see the README there.
@@ -99,9 +101,7 @@ func TestCompat(t *testing.T) {
 			}
 			got := playCompat(t, compatHome(t), string(text))
 			if os.Getenv("UPDATE") == "compat" {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				golden.Rewrite(t, path, []byte(got))
 				return
 			}
 			if diff := cmp.Diff(string(text), got); diff != "" {

@@ -48,6 +48,7 @@
 //     forward pass of all of its models, with their activations as package models knows them.
 //   - tensors: what is allocated beside: a size or a shape, each pass or each stage, until the end of the pass, stage, file
 //     or run, or until a cleanup frees it; count of them at once.
+//   - stream, of a stage or a tensor: the CUDA stream that it works on or is allocated on; 0 is the default stream.
 //   - cleanups: Before and After NAME Cleanup; frees names models and tensors, all that the stage holds where it is left
 //     out. final are those at a file's end.
 //   - clear: when torch.cuda.empty_cache is called: every so many passes, before and after stages, at all cleanups.
@@ -57,8 +58,8 @@
 //   - costs: {malloc, free, synchronize}: seconds a call; load: seconds per GiB of weights.
 //   - faults: {keep: what is not freed, share: how much of it, from_file}, {leak: bytes a file, stage}, {crash: file, stage}. A
 //     share is kept in whole allocations, one at least. Of several that keep the same the largest share counts.
-//   - footprint, of a stage: {base, per_second, kept, reserved}, as vramsoak profile measures it; it replaces models and
-//     tensors.
+//   - footprint, of a stage: {base, per_second, kept, kept_per_second, reserved}, as vramsoak profile measures it; it replaces
+//     models and tensors.
 //
 // Numbers of stages and tensors are sizes (1.5GiB) or expressions: seconds, items, batch, pass, file, files, total, free
 // (bytes of the card), KiB, MiB, GiB; + - * / % **, comparisons and a ? b : c; ceil, floor, round, min, max, abs and

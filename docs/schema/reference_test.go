@@ -1,0 +1,179 @@
+package schema_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"vramsoak/docs/schema"
+	"vramsoak/fixtures/golden"
+)
+
+// referenceHead begins the page that is written from the schemas.
+const referenceHead = `# Keys and fields
+
+This page lists the keys of the policy and of the pipeline file, and the fields of the verdict. A
+test writes it from the JSON Schemas beside it (draft 2020-12); other tests hold those against what
+vramsoak reads and writes. [check.md](../check.md#policy) and
+[validate.md](../validate.md#the-pipeline-file) say what the files are for.
+
+    vramsoak schema policy > vramsoak.schema.json     # for an editor; also: pipeline, verdict
+
+Sizes are bytes: 1048576, 512KiB, 1.5GiB (GB reads as GiB). Shares are above 0 and up to 1: 0.95 or
+95%. Keys that begin with x- are for YAML anchors and are not read.
+`
+
+// TestReference compares README.md with the schemas. UPDATE=1 writes it.
+func TestReference(t *testing.T) {
+	t.Parallel()
+	const path = "README.md"
+	var b strings.Builder
+	b.WriteString(referenceHead)
+	for _, name := range []string{"policy", "pipeline", "verdict"} {
+		root := ordered(t, name)
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", strings.ToUpper(name[:1])+name[1:], root["description"])
+		if name == "verdict" {
+			b.WriteString("[verdict.schema.json](verdict.schema.json) has the fields of `validation`.\n\n" +
+				"| field | type | meaning |\n|---|---|---|\n")
+		} else {
+			b.WriteString("| key | value | default | meaning |\n|---|---|---|---|\n")
+		}
+		rows(t, &b, root, root, "", name == "verdict")
+	}
+	if golden.Updating() {
+		golden.Rewrite(t, path, []byte(b.String()))
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != b.String() {
+		t.Errorf("%s is not what the schemas say; UPDATE=1 writes it:\n%s",
+			path, golden.Diff(path, want, []byte(b.String())))
+	}
+}
+
+// rows writes a line of the table for each key of a schema, and for the keys below it.
+func rows(t *testing.T, b *strings.Builder, root, n node, path string, fields bool) {
+	t.Helper()
+	for _, part := range parts(root, n) {
+		properties, _ := part["properties"].(node)
+		order, _ := part[inOrder].([]string)
+		for _, key := range order {
+			value := properties[key].(node)
+			at := path + key
+			if fields {
+				fmt.Fprintf(b, "| `%s` | %s | %s |\n", at, kindOf(t, root, value), value["description"])
+			} else {
+				fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n",
+					at, valueOf(root, value), defaultOf(value), value["description"])
+			}
+			if at != "validation" {
+				rows(t, b, root, value, at+".", fields)
+			}
+		}
+		if items, ok := part["items"].(node); ok {
+			rows(t, b, root, items, strings.TrimSuffix(path, ".")+"[].", fields)
+		}
+	}
+}
+
+// valueOf says what a key takes: its words, or what they are called.
+func valueOf(root, n node) string {
+	for _, part := range parts(root, n) {
+		if title, ok := part["title"].(string); ok {
+			return title
+		}
+		if words, ok := part["enum"].([]any); ok {
+			return strings.Trim(strings.ReplaceAll(fmt.Sprint(words), " ", ", "), "[]")
+		}
+	}
+	kind, _ := n["type"].(string)
+	return map[string]string{"object": "keys", "array": "list", "boolean": "true or false"}[kind]
+}
+
+// defaultOf is a default as it would be written.
+func defaultOf(n node) string {
+	if n["default"] == nil {
+		return ""
+	}
+	if text, ok := n["default"].(string); ok {
+		return "`" + text + "`"
+	}
+	text, err := json.Marshal(n["default"])
+	if err != nil {
+		return err.Error()
+	}
+	return "`" + strings.ReplaceAll(strings.ReplaceAll(string(text), `"`, ""), ",", ", ") + "`"
+}
+
+// inOrder is the key under which ordered keeps the order of properties.
+const inOrder = "\x00order"
+
+// ordered is a schema that knows the order of its properties.
+func ordered(t *testing.T, name string) node {
+	t.Helper()
+	root := document(t, name)
+	src, err := schema.Get(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(src))
+	if err := order(dec, root); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+// order reads a value from JSON, and notes in v, the same value, the order of properties.
+func order(dec *json.Decoder, v any) error {
+	token, err := dec.Token()
+	delim, nested := token.(json.Delim)
+	if err != nil || !nested {
+		return err
+	}
+	for i := 0; dec.More(); i++ {
+		if delim == '[' {
+			err = order(dec, v.([]any)[i])
+		} else {
+			err = orderKey(dec, v.(node))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err = dec.Token()
+	return err
+}
+
+func orderKey(dec *json.Decoder, n node) error {
+	token, err := dec.Token()
+	if err != nil {
+		return err
+	}
+	key := token.(string)
+	var keys []string
+	if properties, ok := n[key].(node); ok && key == "properties" {
+		if _, err := dec.Token(); err != nil {
+			return err
+		}
+		for dec.More() {
+			token, err := dec.Token()
+			if err != nil {
+				return err
+			}
+			keys = append(keys, token.(string))
+			if err := order(dec, properties[token.(string)]); err != nil {
+				return err
+			}
+		}
+		n[inOrder] = keys
+		_, err = dec.Token()
+		return err
+	}
+	return order(dec, n[key])
+}
