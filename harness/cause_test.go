@@ -34,10 +34,10 @@ Compile with TORCH_USE_CUDA_DSA to enable device-side assertions.`, "RuntimeErro
   File "a.py", line 4, in <module>
 KeyError: 'segments'
 2026-11-20 02:00:00,130 - INFO - root - bye`, "KeyError: 'segments'"},
-		{"a prefix on each line", `[rank0]: Traceback (most recent call last):
+		{"a prefix on each line", `
+[rank0]: Traceback (most recent call last):
 [rank0]:   File "a.py", line 4, in <module>
-[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.`,
-			"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."},
+[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.`, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."},
 		{"the traceback's head is lost", `    return torch.empty(n)
 2026-11-20 02:00:00 ERROR app: ValueError: bad header`, "ValueError: bad header"},
 		{"torchrun tells of its child", `[rank1]: Traceback (most recent call last):
@@ -78,16 +78,20 @@ exit status 2`, "panic: runtime error: index out of range [5] with length 3"},
 		{"Go, the runtime's", `fatal error: all goroutines are asleep - deadlock!
 
 goroutine 1 [chan receive]:`, "fatal error: all goroutines are asleep - deadlock!"},
-		{"Rust", `thread 'main' panicked at src/main.rs:4:5:
+		{
+			"Rust", `thread 'main' panicked at src/main.rs:4:5:
 index out of bounds: the len is 3 but the index is 5
 note: run with ` + "`RUST_BACKTRACE=1`" + ` environment variable to display a backtrace`,
-			"thread 'main' panicked at src/main.rs:4:5: index out of bounds: the len is 3 but the index is 5"},
+			"thread 'main' panicked at src/main.rs:4:5: index out of bounds: the len is 3 but the index is 5",
+		},
 		{"Rust, before 1.73", "thread 'main' panicked at 'no model', src/main.rs:4:5", "thread 'main' panicked at 'no model', src/main.rs:4:5"},
 		{"C++", `terminate called after throwing an instance of 'std::runtime_error'
   what():  cannot load the model
 Aborted (core dumped)`, "terminate called after throwing an instance of 'std::runtime_error': cannot load the model"},
-		{"libc++", "libc++abi: terminating due to uncaught exception of type std::bad_alloc: std::bad_alloc",
-			"libc++abi: terminating due to uncaught exception of type std::bad_alloc: std::bad_alloc"},
+		{
+			"libc++", "libc++abi: terminating due to uncaught exception of type std::bad_alloc: std::bad_alloc",
+			"libc++abi: terminating due to uncaught exception of type std::bad_alloc: std::bad_alloc",
+		},
 		{"assertion", "whisper: ggml.c:120: ggml_new: Assertion `ctx != NULL' failed.", "whisper: ggml.c:120: ggml_new: Assertion `ctx != NULL' failed."},
 		{"glibc", "free(): invalid pointer\nAborted", "free(): invalid pointer"},
 		{"Java", `Exception in thread "main" java.lang.IllegalStateException: no model

@@ -175,6 +175,11 @@ func (b *Builder) add(rec Record) {
 		b.log.number(&r.Lane)
 		b.failed(r)
 	case Event:
+		b.tl.Words++
+		if f := b.file; f != nil && len(f.Checkpoints) == 0 { // else its checkpoints say how far it came
+			b.date(&r.Header)
+			f.touch(&r.Header)
+		}
 		switch r.Kind {
 		case EventFallback:
 			b.fellBack(&r)
@@ -182,6 +187,7 @@ func (b *Builder) add(rec Record) {
 			clear(b.log.failing)
 		}
 	case Warning:
+		b.tl.Words++
 		b.date(&r.Header)
 		b.tl.Warnings = append(b.tl.Warnings, r)
 	case SyntaxError:
@@ -189,6 +195,7 @@ func (b *Builder) add(rec Record) {
 	case FileStart:
 		clear(b.log.failing)
 		if r.Pipeline {
+			b.tl.Words++
 			b.date(&r.Header)
 			first := !b.log.splitter.named
 			if begins := b.log.splitter.Begins(r); begins && !b.log.supervised {
@@ -206,6 +213,9 @@ func (b *Builder) add(rec Record) {
 		b.supervised(r.Header)
 		b.open(r)
 	case FileEnd:
+		if r.Pipeline {
+			b.tl.Words++
+		}
 		clear(b.log.failing)
 		if r.Pipeline {
 			b.date(&r.Header)
@@ -282,6 +292,9 @@ func (b *Builder) date(h *Header) {
 
 // begin begins a file where a log without the harness's lines shows one.
 func (b *Builder) begin(start FileStart) {
+	if f := b.file; f != nil && len(f.Checkpoints) == 0 && !start.Time.IsZero() { // its work went on up to here
+		f.End = start.Time
+	}
 	start.Index = len(b.tl.Files) - b.log.files + 1
 	b.open(start)
 }

@@ -34,6 +34,8 @@ type Timeline struct {
 	Lines int
 	// Failures is the number of out-of-memory messages read, in files or outside.
 	Failures int
+	// Words is the number of events, warnings and names of files that the pipeline printed.
+	Words int
 }
 
 // A Run is one run of the harness.

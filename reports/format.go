@@ -132,6 +132,9 @@ func headline(rep *check.Report) string {
 // extent is a run in one line, without what was not judged.
 func extent(rep *check.Report) string {
 	s := plural(rep.Files, "file") + ", " + plural(rep.Checkpoints, "checkpoint")
+	if rep.Checkpoints == 0 {
+		s += " (no memory reading)"
+	}
 	if peak := peakText(rep.HighWater); peak != "" {
 		s += ", peak " + peak
 	}
@@ -143,6 +146,10 @@ func notJudged(rep *check.Report) []string {
 	var missing []string
 	for _, name := range check.Checks {
 		of := func(f check.Finding) bool { return f.Check == name && f.Gates }
+		if slices.Contains(rep.Unread, name) {
+			missing = append(missing, name)
+			continue
+		}
 		judged := func(f check.Finding) bool { return of(f) && f.Verdict != check.Skipped }
 		if slices.ContainsFunc(rep.Findings, of) && !slices.ContainsFunc(rep.Findings, judged) {
 			missing = append(missing, name)

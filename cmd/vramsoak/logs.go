@@ -130,8 +130,8 @@ func ofWorker(tl *parser.Timeline, name string) bool {
 	return slices.ContainsFunc(tl.Runs, func(r parser.Run) bool { return r.Start.Pos.Path == name && r.Start.Workers > 1 })
 }
 
-// addLog adds a log. One without a checkpoint, an out-of-memory message or a file that failed is an error: it is the wrong file, or
-// a pipeline that logs nothing to judge.
+// addLog adds a log. One without a checkpoint, an out-of-memory message, a file that failed, or files of which the pipeline itself
+// says something, is an error: it is the wrong file, or a pipeline that logs nothing to judge.
 func (o readOptions) addLog(b *parser.Builder, path string) (dialects, error) {
 	log, d, err := o.open(path)
 	if err != nil {
@@ -139,12 +139,28 @@ func (o readOptions) addLog(b *parser.Builder, path string) (dialects, error) {
 	}
 	defer func() { _ = log.Close() }() // only read
 	judged := func() int { return b.SoFar().Checkpoints + b.SoFar().Failures }
-	before, lines := judged(), b.SoFar().Lines
+	before, lines, words, files := judged(), b.SoFar().Lines, b.SoFar().Words, len(b.SoFar().Files)
 	b.Dialects = d.set
 	if err := b.Read(log, displayName(path)); err != nil || judged() > before || failedFile(b.SoFar(), displayName(path)) {
 		return d, err
 	}
+	if b.SoFar().Words > words && len(b.SoFar().Files) > files {
+		return d, nil // it has files, and how they fared can be judged
+	}
+	if why := stoppedBy(b.SoFar(), displayName(path)); why != "" {
+		return d, nothingError(fmt.Sprintf("%s has no checkpoints: %s", displayName(path), why))
+	}
 	return d, nothing(path, log, "checkpoints", o.remark(d, firstBad(b.SoFar(), displayName(path))), b.SoFar().Lines-lines)
+}
+
+// stoppedBy says why the run of a log ended before its time, "" where it did not or the log does not say.
+func stoppedBy(tl *parser.Timeline, name string) string {
+	for _, run := range tl.Runs {
+		if run.Start.Pos.Path == name && run.End != nil && run.End.Error != "" {
+			return "the run was " + run.End.Reason + ": " + run.End.Error
+		}
+	}
+	return ""
 }
 
 // failedFile says that a file of a log did not end well, by what the log says.

@@ -195,6 +195,7 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 	j.completeness()
 	j.unreadable()
 	j.cleanStart()
+	unread := j.noReadings()
 	for i := range j.recoveries {
 		j.recoveries[i].File = j.file(j.recoveries[i].ref)
 	}
@@ -205,7 +206,7 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 	}
 	report := &Report{
 		Schema: Schema, Files: len(tl.LastAttempts()), Checkpoints: tl.Checkpoints, HighWater: mark, Recoveries: j.recoveries, Policy: j.policy,
-		Trends: j.trends, Notes: j.notes(), judge: j,
+		Trends: j.trends, Notes: j.notes(), Unread: unread, judge: j,
 	}
 	report.Join(fold(j.findings, j.laneMarks())...)
 	return report

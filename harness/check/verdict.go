@@ -112,6 +112,8 @@ type Report struct {
 	Findings    []Finding `json:"findings"`
 	// Notes are what a reader should know beside the findings, a sentence each.
 	Notes []string `json:"notes,omitempty"`
+	// Unread are the checks on memory that would decide the verdict, where the log has no reading of it: none of them was made.
+	Unread []string `json:"-"`
 	// Recoveries are each cleanup and stage of each file that the timeline has checkpoints of, in the order of the log. They
 	// are for reports to show; verdict.json does not have them.
 	Recoveries []Recovered `json:"-"`
