@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -34,6 +35,10 @@ func TestMain(m *testing.M) {
 		program(os.Args[1:])
 		os.Exit(0)
 	}
+	flag.Parse()
+	if n := flag.Lookup("test.parallel"); n.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		_ = n.Value.Set("12") // the tests wait for processes, and hardly compute
+	}
 	os.Exit(m.Run())
 }
 
@@ -57,7 +62,7 @@ var programs = map[string]func(args []string){
 		code, _ := strconv.Atoi(args[0])
 		os.Exit(code)
 	},
-	"long": func([]string) { // a line of 100 MB among checkpoints
+	"long": func([]string) { // a long line among checkpoints
 		fmt.Println("[GPU Memory] Before Work: Allocated: 1.00GB")
 		w := bufio.NewWriterSize(os.Stdout, 1<<20)
 		for range longLine / len(longPiece) {
@@ -213,8 +218,8 @@ func launch(program string, args ...string) *exec.Cmd {
 }
 
 const (
-	longLine  = 100 << 20
-	floodSize = 200_000_000
+	longLine  = 48 << 20
+	floodSize = 40_000_000
 )
 
 var longPiece = strings.Repeat("0123456789abcdef", 256)

@@ -118,7 +118,7 @@ func killing(t *testing.T, cases int) (seed uint64, n int) {
 // not. make test-kill does more of it.
 func TestKilledAtAnyInstant(t *testing.T) {
 	t.Parallel()
-	seed, cases := killing(t, 60)
+	seed, cases := killing(t, 15) // each feed with each victim
 	feeds := []Feed{FeedList, FeedStdin, FeedList, FeedStdin, FeedProcess}
 	victims := []victim{harnessDies, pipelineDies, machineDies}
 	clean := map[Feed]whole{}

@@ -67,7 +67,7 @@ func TestListIsInTheRunFolder(t *testing.T) {
 	}
 }
 
-// A line of 100 MB passes whole, and in little memory.
+// A line of 48 MiB passes whole, and in less memory.
 func TestLongLine(t *testing.T) { // not parallel: it measures the heap
 	cfg := child(t, "long", FeedNone)
 	var before, after runtime.MemStats

@@ -37,7 +37,7 @@ func mortalsConfig(dir string, feed Feed, resume bool) Config {
 // A run on two GPUs that is killed at any instant, and taken up again until it is done, does every file once, on one of them.
 func TestWorkersKilledAtAnyInstant(t *testing.T) {
 	t.Parallel()
-	seed, cases := killing(t, 24)
+	seed, cases := killing(t, 12) // each feed with each victim
 	feeds := []Feed{FeedList, FeedStdin, FeedProcess}
 	victims := []victim{harnessDies, harnessDies, pipelineDies, machineDies}
 	sizes := map[Feed]int64{}

@@ -1,12 +1,21 @@
+//go:build !race
+
 package parser_test
 
 import (
 	"fmt"
+	"io"
+	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"vramsoak/parser"
 )
+
+// What these tests find is a time that grows faster than the log, or memory that grows with it. It takes large logs, which the
+// race detector makes ten times slower; small ones are read under it elsewhere.
 
 // Logs that are made to be slow: building is linear in them. A quadratic one would run for hours, and the test with it.
 func TestBuildHostile(t *testing.T) {
@@ -47,4 +56,107 @@ func TestBuildHostile(t *testing.T) {
 			checkInvariants(t, tl)
 		})
 	}
+}
+
+// Logs that are made to be slow: reading is linear in them. A quadratic one would run for minutes, and the test with it.
+func TestReadHostile(t *testing.T) {
+	var fill strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&fill, "\x1b[%d;1H| 0%% 1C P0 9W / 9W | %dMiB / 99999MiB | %s|", i+1, i, strings.Repeat("x", 440))
+	}
+	for name, log := range map[string]string{
+		"a full screen, painted cell by cell": fill.String() + strings.Repeat("\x1b[2;1Hx\x1b[1;1Hy\n\x1b[2;1Hz\x1b[1;1Hw\n", 50_000),
+		"a screen that scrolls":               fill.String() + strings.Repeat("\x1b[S\x1b[T\x1b[L", 50_000),
+		"a screen that is cleared":            fill.String() + strings.Repeat("\x1b[2Jx", 200_000),
+		"many columns of memory":              strings.Repeat(strings.Repeat("memory.used,", 300)+"\n", 500),
+		"rows of percentages":                 strings.Repeat(strings.Repeat("1 %, ", 800)+"\n", 500),
+		"many cells":                          strings.Repeat(strings.Repeat("1MiB |", 170)+"\n", 2000),
+		"tables without rows":                 strings.Repeat("| NVIDIA-SMI 1 Driver Version\n"+strings.Repeat("|\n", 20), 20_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			last := 0
+			for rec, err := range parser.Read(strings.NewReader(log), "hostile.log") {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if rec.At().Line < last {
+					t.Fatalf("line %d after line %d", rec.At().Line, last)
+				}
+				last = rec.At().Line
+			}
+		})
+	}
+}
+
+// A log that frees nothing is read up to the blocks that a program may have at once.
+func TestRMMHostile(t *testing.T) {
+	const blocks = 1<<20 + 10
+	var b strings.Builder
+	b.WriteString("Thread,Time,Action,Pointer,Size,Stream\n")
+	for i := range blocks {
+		fmt.Fprintf(&b, "1,15:47:02.841961,allocate,0x%x,2,0\n", i+1)
+	}
+	readings, bad := 0, 0
+	peak := int64(0)
+	for rec, err := range parser.Read(strings.NewReader(b.String()), "rmm.dev3.csv") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch r := rec.(type) {
+		case parser.Checkpoint:
+			readings++
+			peak = max(peak, r.Bytes(parser.Allocated))
+			if r.Lane.Device != 3 {
+				t.Fatalf("got device %d", r.Lane.Device)
+			}
+		case parser.SyntaxError:
+			bad++
+		}
+	}
+	if readings != 1<<20 || peak != 2<<20 || bad != 1 {
+		t.Errorf("got %d readings up to %d, %d unreadable", readings, peak, bad)
+	}
+}
+
+// An image of 256 MB, and a text of 100 MB without a line's end, are passed over in constant memory.
+func TestNotebookLarge(t *testing.T) {
+	text := `{"output_type": "stream", "text": ["` + line + `\n"]},` + "\n"
+	log := io.MultiReader(
+		strings.NewReader(notebookHead+"\n"+text+`{"data": {"image/png": "`), io.LimitReader(&repeat{text: `iVBORw0KGgo\n`}, 256<<20/13*13),
+		strings.NewReader(`"}},`+"\n"+text+`{"text": "`), io.LimitReader(&repeat{text: `#`}, 100<<20),
+		strings.NewReader(line+`"}]}], "nbformat": 4}`),
+	)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var at []int
+	for rec, err := range parser.Read(log, "large.ipynb") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := rec.(parser.Checkpoint); !ok {
+			t.Errorf("got %v", rec)
+		}
+		at = append(at, rec.At().Line)
+	}
+	runtime.ReadMemStats(&after)
+	if diff := cmp.Diff([]int{2, 4, 5}, at); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 32<<20 {
+		t.Errorf("took %d bytes of memory", used)
+	}
+}
+
+// A repeat is a text again and again.
+type repeat struct {
+	text string
+	at   int // of the text, to go on from
+}
+
+func (r *repeat) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		k := copy(p[n:], r.text[r.at:])
+		n, r.at = n+k, (r.at+k)%len(r.text)
+	}
+	return n, nil
 }

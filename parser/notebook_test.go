@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -112,49 +111,6 @@ func TestNotebookCut(t *testing.T) {
 			t.Fatalf("cut at %d: got %d records of %d", n, len(got)-1, len(whole))
 		}
 	}
-}
-
-// An image of 256 MB, and a text of 100 MB without a line's end, are passed over in constant memory.
-func TestNotebookLarge(t *testing.T) {
-	text := `{"output_type": "stream", "text": ["` + line + `\n"]},` + "\n"
-	log := io.MultiReader(
-		strings.NewReader(notebookHead+"\n"+text+`{"data": {"image/png": "`), io.LimitReader(&repeat{text: `iVBORw0KGgo\n`}, 256<<20/13*13),
-		strings.NewReader(`"}},`+"\n"+text+`{"text": "`), io.LimitReader(&repeat{text: `#`}, 100<<20),
-		strings.NewReader(line+`"}]}], "nbformat": 4}`),
-	)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	var at []int
-	for rec, err := range parser.Read(log, "large.ipynb") {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, ok := rec.(parser.Checkpoint); !ok {
-			t.Errorf("got %v", rec)
-		}
-		at = append(at, rec.At().Line)
-	}
-	runtime.ReadMemStats(&after)
-	if diff := cmp.Diff([]int{2, 4, 5}, at); diff != "" {
-		t.Errorf("lines (-want +got):\n%s", diff)
-	}
-	if used := after.TotalAlloc - before.TotalAlloc; used > 32<<20 {
-		t.Errorf("took %d bytes of memory", used)
-	}
-}
-
-// A repeat is a text again and again.
-type repeat struct {
-	text string
-	at   int // of the text, to go on from
-}
-
-func (r *repeat) Read(p []byte) (n int, err error) {
-	for n < len(p) {
-		k := copy(p[n:], r.text[r.at:])
-		n, r.at = n+k, (r.at+k)%len(r.text)
-	}
-	return n, nil
 }
 
 func TestNotebookHostile(t *testing.T) {

@@ -45,33 +45,3 @@ func TestScreenAcrossWindows(t *testing.T) {
 		t.Errorf("got %d readings, want %d", next, repaints+1)
 	}
 }
-
-// Logs that are made to be slow: reading is linear in them. A quadratic one would run for minutes, and the test with it.
-func TestReadHostile(t *testing.T) {
-	var fill strings.Builder
-	for i := range 300 {
-		fmt.Fprintf(&fill, "\x1b[%d;1H| 0%% 1C P0 9W / 9W | %dMiB / 99999MiB | %s|", i+1, i, strings.Repeat("x", 440))
-	}
-	for name, log := range map[string]string{
-		"a full screen, painted cell by cell": fill.String() + strings.Repeat("\x1b[2;1Hx\x1b[1;1Hy\n\x1b[2;1Hz\x1b[1;1Hw\n", 50_000),
-		"a screen that scrolls":               fill.String() + strings.Repeat("\x1b[S\x1b[T\x1b[L", 50_000),
-		"a screen that is cleared":            fill.String() + strings.Repeat("\x1b[2Jx", 200_000),
-		"many columns of memory":              strings.Repeat(strings.Repeat("memory.used,", 300)+"\n", 500),
-		"rows of percentages":                 strings.Repeat(strings.Repeat("1 %, ", 800)+"\n", 500),
-		"many cells":                          strings.Repeat(strings.Repeat("1MiB |", 170)+"\n", 2000),
-		"tables without rows":                 strings.Repeat("| NVIDIA-SMI 1 Driver Version\n"+strings.Repeat("|\n", 20), 20_000),
-	} {
-		t.Run(name, func(t *testing.T) {
-			last := 0
-			for rec, err := range parser.Read(strings.NewReader(log), "hostile.log") {
-				if err != nil {
-					t.Fatal(err)
-				}
-				if rec.At().Line < last {
-					t.Fatalf("line %d after line %d", rec.At().Line, last)
-				}
-				last = rec.At().Line
-			}
-		})
-	}
-}

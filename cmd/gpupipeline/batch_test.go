@@ -15,6 +15,7 @@ import (
 )
 
 func TestCleanBatch(t *testing.T) {
+	t.Parallel()
 	out := t.TempDir()
 	log, stderr, exit := gpupipeline(t, append([]string{"--model", model, "--out", out, "--device", "host"}, audioFiles(t)...)...)
 	if exit != "0" || stderr != "" || len(log.Files) != 6 {
@@ -55,6 +56,7 @@ func TestCleanBatch(t *testing.T) {
 }
 
 func TestBadFilesDoNotEndTheBatch(t *testing.T) {
+	t.Parallel()
 	files := audioFiles(t)[:2]
 	bad := filepath.Join(t.TempDir(), "empty.wav")
 	if err := os.WriteFile(bad, nil, 0o666); err != nil {
@@ -83,6 +85,7 @@ func TestBadFilesDoNotEndTheBatch(t *testing.T) {
 // The cache is cleared at the start, when one model makes room for another and after enrollment, and within it after so many batches;
 // --clear-every 0 never clears it.
 func TestClearing(t *testing.T) {
+	t.Parallel()
 	path := audioFiles(t)[0]
 	cleared := func(every string) int {
 		out, err := command(t, append(withModels("--clear-every", every, "--enroll-batch", "1"), path)...).Output()
@@ -98,6 +101,7 @@ func TestClearing(t *testing.T) {
 
 // A recording that was cut off is transcribed as far as it goes, and the log says how much is not there.
 func TestCutOffAudio(t *testing.T) {
+	t.Parallel()
 	whole, err := os.ReadFile(audioFiles(t)[0])
 	if err != nil {
 		t.Fatal(err)

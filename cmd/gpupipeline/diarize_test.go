@@ -17,6 +17,7 @@ import (
 // All nineteen checkpoints in their order, every cleanup whole, in the process and in workers alike; and what is found does not
 // depend on where.
 func TestDiarization(t *testing.T) {
+	t.Parallel()
 	files := audioFiles(t)
 	read := func(args ...string) string {
 		out := t.TempDir()
@@ -57,6 +58,7 @@ func TestDiarization(t *testing.T) {
 // Memory for fewer voices at a time makes batches smaller and changes nothing in what is found; memory for none leaves the file
 // without speakers, and says so. Either way it ends well, and the log's reader knows that the pipeline helped itself.
 func TestEnrollmentOutOfMemory(t *testing.T) {
+	t.Parallel()
 	files := audioFiles(t)[:3]
 	out := t.TempDir()
 	log, stderr, exit := gpupipeline(t, append(withModels("--out", out, "--fault", "oom-batch:2", "--fault", "oom-item:3"), files...)...)

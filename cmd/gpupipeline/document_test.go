@@ -9,6 +9,7 @@ import (
 
 // A file system takes names of 255 bytes.
 func TestDocumentNameOfALongName(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]string{
 		strings.Repeat("a", 200):       strings.Repeat("a", 200) + "-",
 		strings.Repeat("a", 250):       strings.Repeat("a", 200) + "-",
@@ -23,6 +24,7 @@ func TestDocumentNameOfALongName(t *testing.T) {
 
 // Files of one name in two folders have two transcripts, and a file has the same name in every process.
 func TestDocumentName(t *testing.T) {
+	t.Parallel()
 	a, b := documentName("day1/call.wav", "json"), documentName("day2/call.wav", "json")
 	if a == b || a != documentName("./day1/call.wav", "json") || !strings.HasPrefix(a, "call.wav-") {
 		t.Errorf("%s, %s", a, b)

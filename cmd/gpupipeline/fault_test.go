@@ -13,6 +13,7 @@ import (
 
 // Each fault does what it says at the file that it names, and nothing elsewhere.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	files := audioFiles(t)[:3]
 	run := func(t *testing.T, faults ...string) (*parser.Timeline, string, string) {
 		t.Helper()

@@ -19,6 +19,7 @@ import (
 
 // Paths on stdin are worked on as they come: the next is written only when the one before is done.
 func TestStdin(t *testing.T) {
+	t.Parallel()
 	cmd := command(t, "--model", model, "--stdin")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -64,6 +65,7 @@ func TestStdin(t *testing.T) {
 }
 
 func TestList(t *testing.T) {
+	t.Parallel()
 	list := filepath.Join(t.TempDir(), "batch.txt")
 	if err := os.WriteFile(list, []byte(strings.Join(audioFiles(t)[:2], "\r\n")), 0o666); err != nil {
 		t.Fatal(err)
@@ -75,6 +77,7 @@ func TestList(t *testing.T) {
 
 // The smallest files come first, those that are not there before them; equal ones stay as they were given.
 func TestOrder(t *testing.T) {
+	t.Parallel()
 	files := audioFiles(t)
 	sizes := map[string]int64{}
 	for _, path := range files {
@@ -106,6 +109,7 @@ func TestOrder(t *testing.T) {
 
 // A list that cannot be read on ends the batch before what may be half a path is worked on.
 func TestListBreaksOff(t *testing.T) {
+	t.Parallel()
 	broken := errors.New("input/output error")
 	var got []string
 	for path, err := range func(yield func(string, error) bool) {

@@ -11,6 +11,7 @@ import (
 )
 
 func TestTrouble(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	empty := filepath.Join(dir, "empty.txt")
 	if err := os.WriteFile(empty, nil, 0o666); err != nil {
@@ -81,6 +82,7 @@ func TestTrouble(t *testing.T) {
 }
 
 func TestHelpAndVersion(t *testing.T) {
+	t.Parallel()
 	for flag, want := range map[string]string{"--help": "EXIT STATUS", "-h": "--fault SPEC", "--version": "whisper.cpp "} {
 		cmd := command(t, flag)
 		out, err := cmd.Output()
@@ -92,6 +94,7 @@ func TestHelpAndVersion(t *testing.T) {
 
 // Flags win over the environment, which wins over the defaults.
 func TestEnvironment(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		env, args string
 		want      options

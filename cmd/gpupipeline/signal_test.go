@@ -14,6 +14,7 @@ import (
 
 // A file that hangs ends with the first signal, after its cleanups.
 func TestSignalCleansUp(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		signal syscall.Signal
 		exit   string

@@ -15,6 +15,7 @@ import (
 // On the fixtures' two voices the diarization is right for 95 % of the speech or more, file by file. With enrollment a voice has one
 // name in all files; without, the one that speaks first in a file is SPEAKER_00, which is each of the two in turn.
 func TestTruth(t *testing.T) {
+	t.Parallel()
 	files := audioFiles(t)
 	manifest := filepath.Join(batch, "manifest.json")
 	for _, enroll := range []bool{true, false} {
@@ -47,6 +48,7 @@ func TestTruth(t *testing.T) {
 
 // A score counts what is right; a file that the manifest does not have is not judged.
 func TestScore(t *testing.T) {
+	t.Parallel()
 	all, err := readTruth(filepath.Join(batch, "manifest.json"))
 	if err != nil || len(all.turns) != 6 {
 		t.Fatalf("%v, %v", all, err)
@@ -69,6 +71,7 @@ func TestScore(t *testing.T) {
 
 // RTTM names files without their folders; it is a truth like any other.
 func TestTruthInRTTM(t *testing.T) {
+	t.Parallel()
 	files := audioFiles(t)[:2]
 	manifest, err := readTruth(filepath.Join(batch, "manifest.json"))
 	if err != nil {
@@ -90,6 +93,7 @@ func TestTruthInRTTM(t *testing.T) {
 
 // A truth that has none of the files is a mistake: said at once where the files are known, else in the end.
 func TestTruthOfOtherFiles(t *testing.T) {
+	t.Parallel()
 	files := audioFiles(t)[:1]
 	path := filepath.Join(t.TempDir(), "truth.rttm")
 	if err := os.WriteFile(path, []byte("SPEAKER other 1 0.0 1.0 <NA> <NA> A <NA> <NA>\n"), 0o666); err != nil {

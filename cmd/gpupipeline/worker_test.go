@@ -23,6 +23,7 @@ import (
 // A stage in a worker logs what the stage in the process does: its memory is in the ledger while it lives, and all of it is
 // given back.
 func TestIsolatedTranscription(t *testing.T) {
+	t.Parallel()
 	files := audioFiles(t)[:3]
 	read := func(args ...string) string {
 		out := t.TempDir()
@@ -59,6 +60,7 @@ func TestIsolatedTranscription(t *testing.T) {
 
 // A crash in a worker fails its file; the files after it have workers of their own.
 func TestWorkerCrash(t *testing.T) {
+	t.Parallel()
 	log, stderr, exit := gpupipeline(t, append([]string{"--model", model, "--isolate", "whisper", "--fault", "crash:2"}, audioFiles(t)[:3]...)...)
 	if exit != "1" || statuses(log) != "ok failed ok" || !strings.Contains(stderr, "gpupipeline: 1 of 3 files failed\n") {
 		t.Fatalf("exit %s, files %s, stderr %s", exit, statuses(log), stderr)
@@ -76,6 +78,7 @@ func TestWorkerCrash(t *testing.T) {
 
 // What ends the process ends its worker too: a signal, which also cleans up, and a kill, which nobody can answer.
 func TestNoOrphans(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		signal syscall.Signal
 		exit   string
@@ -137,6 +140,7 @@ func TestNoOrphans(t *testing.T) {
 }
 
 func TestWorkerAlone(t *testing.T) {
+	t.Parallel()
 	log, stderr, exit := gpupipeline(t, workerFlag)
 	if exit != "2" || len(log.Files) != 0 || !strings.Contains(stderr, "--worker is for gpupipeline itself") {
 		t.Errorf("exit %s, stderr %q", exit, stderr)

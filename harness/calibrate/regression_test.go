@@ -110,7 +110,9 @@ func TestNoisyPeaks(t *testing.T) {
 func TestExact(t *testing.T) {
 	policy := only(check.Regression)
 	policy.Regression.Exact = true
-	r := calibrated(t, nights(3, 1, 0), policy, options(300))
+	few := options(60)
+	few.FalseAlarms = 0.05
+	r := calibrated(t, nights(3, 1, 0), policy, few)
 	if r.Regression.Pairs.Count != 6 || !slices.Equal(r.Policy, []string{"regression: {exact: false}"}) {
 		t.Errorf("found %+v, proposed %q", r.Regression.Pairs, r.Policy)
 	}

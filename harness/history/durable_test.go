@@ -125,6 +125,7 @@ func checkIntact(t *testing.T, name string, acknowledged []int64) *history.Histo
 }
 
 func TestManyWriters(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, name string) {
 		const processes, routines, runs = 4, 4, 8
 		var mu sync.Mutex
@@ -172,6 +173,7 @@ func TestManyWriters(t *testing.T) {
 }
 
 func TestKilledWriter(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, name string) {
 		create(t, name)
 		const rounds = 8
@@ -226,6 +228,7 @@ func TestKilledServer(t *testing.T) {
 
 // TestFileSizeLimit limits the size of files, which every system can do.
 func TestFileSizeLimit(t *testing.T) {
+	t.Parallel()
 	name := backends["sqlite"](t)
 	cmd, out := startChild(t, "fill", name, 2<<20)
 	var lines []string
@@ -255,8 +258,23 @@ func TestFileSizeLimit(t *testing.T) {
 	checkIntact(t, name, acknowledged)
 }
 
+// ballast fills a file system but for 1 MiB, which is room for some heavy nights.
+func ballast(t *testing.T, dir string) {
+	t.Helper()
+	var disk unix.Statfs_t
+	if err := unix.Statfs(dir, &disk); err != nil {
+		t.Fatal(err)
+	}
+	if more := int64(disk.Bavail)*disk.Bsize - 1<<20; more > 0 {
+		if err := os.WriteFile(filepath.Join(dir, "ballast"), make([]byte, more), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestFullDisk fills a small file system: the whole history, or the tables of the server's database.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	mount := func(t *testing.T, size string, flags uintptr, dir string) {
 		if err := unix.Mount("tmpfs", dir, "tmpfs", flags, size); err != nil {
 			t.Skipf("not run: this user may not mount a small file system: %v", err)
@@ -277,6 +295,7 @@ func TestFullDisk(t *testing.T) {
 		},
 	} {
 		t.Run(backend, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { // for the server
 				t.Fatal(err)
@@ -284,6 +303,7 @@ func TestFullDisk(t *testing.T) {
 			t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) }) // where it was mounted
 			name := prepare(t, dir)
 			s := create(t, name)
+			ballast(t, dir)
 			var acknowledged []int64
 			var err error
 			for n := 0; err == nil && n < 1000; n++ {

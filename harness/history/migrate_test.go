@@ -13,6 +13,7 @@ import (
 
 // TestVersion1 opens a database that version 1 of the schema left, with this program.
 func TestVersion1(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, name string) {
 		old, err := history.OpenBare(t.Context(), name)
 		if err != nil {
@@ -58,6 +59,7 @@ func TestVersion1(t *testing.T) {
 
 // TestMigrations goes from the first version to one that only the test knows, and back.
 func TestMigrations(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, name string) {
 		s := create(t, name)
 		known, err := s.Version(t.Context())

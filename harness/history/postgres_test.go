@@ -209,9 +209,15 @@ var backends = map[string]func(t *testing.T) string{
 	"postgres": newPostgres,
 }
 
+// onEach runs a test on a new database of each kind, in parallel. A test that crashes the server is not parallel itself: it ends
+// before these go on.
 func onEach(t *testing.T, test func(t *testing.T, name string)) {
+	t.Helper()
 	for backend, newName := range backends {
-		t.Run(backend, func(t *testing.T) { test(t, newName(t)) })
+		t.Run(backend, func(t *testing.T) {
+			t.Parallel()
+			test(t, newName(t))
+		})
 	}
 }
 

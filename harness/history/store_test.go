@@ -85,6 +85,7 @@ func add(t *testing.T, s *history.Store, r history.Run) int64 {
 }
 
 func TestAddAndGet(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, name string) {
 		s := create(t, name)
 		want := night(0, 100, math.NaN(), 120)
@@ -133,6 +134,7 @@ func TestAddAndGet(t *testing.T) {
 }
 
 func TestListAndLoad(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, name string) {
 		s := create(t, name)
 		for _, n := range []int{2, 0, 1} { // in any order

@@ -142,6 +142,7 @@ func TestGate(t *testing.T) {
 
 // TestAccept: what was accepted is known from then on, also when more nights have shown its place more clearly.
 func TestAccept(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(t *testing.T, name string) {
 		s := create(t, name)
 		for n := range 41 {
