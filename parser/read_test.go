@@ -323,7 +323,7 @@ func TestCheckpointRoundTrip(t *testing.T) {
 // Every line of the harness reads back as what was written, whatever stands in its strings.
 func TestOwnLinesRoundTrip(t *testing.T) {
 	head := parser.Header{Pos: parser.Position{Path: "run.log", Line: 1}, Time: time.Date(2026, 11, 20, 2, 0, 3, 0, time.UTC)}
-	const nasty = "a b=\"c\"\\ \n\x00é\x1b[0m.wav"
+	const nasty = "a b=\"c\"\\ \n\x00é\x1b[0m\u202e###[error]x\\##vso[a]section_start:1:a.wav"
 	sample := parser.Sample{Header: head, PID: 4711, Lane: parser.Lane{Device: 2}, Source: "process", RSS: 1 << 30}
 	sample.Set(parser.Used, parser.Exact(5))
 	sample.Set(parser.Total, parser.Exact(7))
@@ -341,6 +341,8 @@ func TestOwnLinesRoundTrip(t *testing.T) {
 		parser.RunStart{Header: head, Files: 60, Feed: "list", Command: nasty, Version: "v1", Policy: "peak:\n  max: 85%\n", ID: "4711-9f3a"},
 		parser.FileStart{Header: head, Index: 12, Path: nasty, AudioSeconds: 1.25},
 		parser.FileStart{Header: head, Pipeline: true, Path: "a.wav"},
+		parser.FileStart{Header: head, Path: "##[error]a.wav"},
+		parser.FileStart{Header: head, Path: "section_end:1:a"},
 		parser.FileEnd{Header: head, Index: 12, Path: nasty, Status: parser.StatusOOM, Seconds: 2.5, Error: nasty},
 		parser.FileEnd{Header: head, Pipeline: true, Path: "", Status: parser.StatusOK},
 		sample, shared, idle, holder,
@@ -363,6 +365,11 @@ func TestOwnLinesRoundTrip(t *testing.T) {
 		text := want.AppendLine(nil)
 		if bytes.ContainsAny(text, "\n\r") {
 			t.Errorf("%T wrote more than one line: %q", want, text)
+		}
+		for _, command := range []string{"\x1b", "\u202e", "##[", "##vso[", "section_start:", "section_end:"} {
+			if bytes.Contains(text, []byte(command)) {
+				t.Errorf("%T wrote %q: %q", want, command, text)
+			}
 		}
 		got := read(t, string(text))
 		if len(got) != 1 {

@@ -216,6 +216,10 @@ func appendHead(b []byte, h Header, pipeline bool, kind string) []byte {
 	return b
 }
 
+// commandMarks spells, within quotes, what CI systems take for a command anywhere in a line: "##[error]" and "##vso[" of
+// GitHub and Azure, the sections of GitLab.
+var commandMarks = strings.NewReplacer("##", `#\x23`, "section_start:", `section_start\x3a`, "section_end:", `section_end\x3a`)
+
 // appendField appends " key=value", quoted where logfmt asks for it: spaces, quotes, '=', control and invalid bytes.
 func appendField(b []byte, key, value string) []byte {
 	b = append(b, ' ')
@@ -224,10 +228,14 @@ func appendField(b []byte, key, value string) []byte {
 	plain := value != "" && utf8.ValidString(value) && !strings.ContainsFunc(value, func(r rune) bool {
 		return r <= ' ' || r == '"' || r == '=' || r == '\\' || r == 0x7f || !strconv.IsPrint(r)
 	})
-	if plain {
+	marked := strings.Contains(value, "##") || strings.Contains(value, "section_")
+	switch {
+	case plain && !marked:
 		return append(b, value...)
+	case !marked:
+		return strconv.AppendQuote(b, value)
 	}
-	return strconv.AppendQuote(b, value)
+	return append(b, commandMarks.Replace(strconv.Quote(value))...)
 }
 
 func seconds(s float64) string { return strconv.FormatFloat(s, 'f', 3, 64) }

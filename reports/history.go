@@ -201,7 +201,7 @@ func Gate(w io.Writer, h *history.History, o history.Outcome, opts TextOptions) 
 	s := t.paint(o.Verdict, strings.ToUpper(string(o.Verdict))) + ": "
 	switch {
 	case o.Verdict == check.Undecided:
-		s += o.Reason
+		s += clean(o.Reason)
 	case len(o.New) > 0:
 		s += plural(len(o.New), "new regression") + " up to " + entryName(o.Newest)
 	default:

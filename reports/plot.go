@@ -20,6 +20,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/reports/sink"
 )
 
 // PlotFormats are the formats that plots are written in.
@@ -115,6 +116,7 @@ func drawing(w io.Writer, format string, opts PlotOptions, drawOn func(c draw.Ca
 	case "svg": // Arial is as wide as Liberation Sans, which few machines have; images are PNGs, whatever the library calls them
 		data = bytes.ReplaceAll(data, []byte("data:image/jpg;base64,"), []byte("data:image/png;base64,"))
 		data = bytes.ReplaceAll(data, []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
+		w = sink.XML(w)
 	}
 	if _, err := w.Write(data); err != nil {
 		return fmt.Errorf("write the plot: %w", err)

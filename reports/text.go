@@ -59,7 +59,11 @@ func newTextWriter(opts TextOptions) *textWriter {
 
 // flush writes what the writer gathered.
 func (t *textWriter) flush(w io.Writer) error {
-	if err := sink.WriteStyled(w, t.String()); err != nil {
+	write := func(s string) error { _, err := io.WriteString(w, s); return err }
+	if t.Color {
+		write = func(s string) error { return sink.WriteStyled(w, s) }
+	}
+	if err := write(t.String()); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
 	return nil
@@ -300,8 +304,12 @@ func (t *textWriter) ascii(s string) string {
 	return strings.NewReplacer("≥", ">=", "≤", "<=").Replace(s)
 }
 
+// breaks are the ends of lines and the tabs that a name may have. Prose has none of its own.
+var breaks = strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`)
+
 // wrap writes one line of prose, on a terminal folded to its width, with what follows the first line indented.
 func (t *textWriter) wrap(s, indent string) {
+	s = breaks.Replace(s)
 	if !t.Terminal && !t.fold {
 		t.WriteString(s + "\n")
 		return

@@ -35,7 +35,7 @@ func Tryout(w io.Writer, trials iter.Seq2[parser.Trial, error], dialects []parse
 		b.WriteByte('\n')
 	}
 	for _, d := range dialects {
-		fmt.Fprintf(&b, "%s: %s\n", d.Name, tallies[d.Name].summary(d))
+		fmt.Fprintf(&b, "%s: %s\n", clean(d.Name), tallies[d.Name].summary(d))
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return records, fmt.Errorf("write the trial: %w", err)
@@ -49,7 +49,7 @@ func shown(t *parser.Trial) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%7d  %-14s  %s\n", t.Pos.Line, t.Dialect, marked(t))
+	fmt.Fprintf(&b, "%7d  %-14s  %s\n", t.Pos.Line, clean(t.Dialect), marked(t))
 	if len(t.Records) == 0 {
 		fmt.Fprintf(&b, "%25snothing is read: no group of a reading takes part\n", "")
 	}

@@ -9,6 +9,7 @@ import (
 	"vramsoak/parser"
 	"vramsoak/pipeline/profile"
 	"vramsoak/reports"
+	"vramsoak/reports/sink"
 )
 
 type profileOptions struct {
@@ -52,7 +53,7 @@ func runProfile(out io.Writer, paths []string, opts profileOptions) error {
 		return fmt.Errorf("%s: %w", logs[0], err)
 	}
 	if opts.output != "" {
-		if err := writeFile(opts.output, p.Write); err != nil {
+		if err := writeFile(opts.output, sink.Text(p.Write)); err != nil {
 			return err
 		}
 	}
