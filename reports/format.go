@@ -119,14 +119,44 @@ func plural(n int, noun string) string {
 	return number(n) + " " + noun + "s"
 }
 
-// headline is a run in one line: "60 files, 1,140 checkpoints, peak 7.50 GiB allocated (31.3 % of 24.0 GiB)". What the
-// log gave nothing to judge by is named: "; not judged: leak, peak".
+// headline is a run in one line: "60 files, 1,140 checkpoints, peak 7.50 GiB allocated (31.3 % of 24.0 GiB)". What fails
+// and does not gate is named, "; noted: throughput from file 21 on", and what the log gave nothing to judge by: "; not
+// judged: leak, peak".
 func headline(rep *check.Report) string {
 	s := extent(rep)
+	if noted := notedChecks(rep); len(noted) > 0 {
+		s += "; noted: " + strings.Join(noted, ", ")
+	}
 	if missing := notJudged(rep); len(missing) > 0 {
 		s += "; not judged: " + strings.Join(missing, ", ")
 	}
 	return s
+}
+
+// lastingChecks are the checks of what goes on once it has begun.
+var lastingChecks = []string{check.Leak, check.Fragmentation, check.DarkGrowth, check.Drift, check.Throughput}
+
+// notedChecks are those that fail and do not gate, with the file from which on they do, or in which.
+func notedChecks(rep *check.Report) []string {
+	var noted []string
+	for _, name := range check.Checks {
+		first, file := true, 0
+		for _, f := range rep.Findings {
+			if f.Check == name && f.Verdict == check.Fail && !f.Gates && (first || f.File > 0 && f.File < file) {
+				first, file = false, f.File
+			}
+		}
+		switch {
+		case first:
+		case file > 0 && slices.Contains(lastingChecks, name):
+			noted = append(noted, fmt.Sprintf("%s from file %s on", name, number(file)))
+		case file > 0:
+			noted = append(noted, fmt.Sprintf("%s in file %s", name, number(file)))
+		default:
+			noted = append(noted, name)
+		}
+	}
+	return noted
 }
 
 // extent is a run in one line, without what was not judged.

@@ -393,40 +393,21 @@ func (j *Judge) drifts(l *ledger) {
 	floor := j.policy.Recovery.Floor.Bytes
 	sum.finding.Message = fmt.Sprintf("no file that ended well has a stage that takes more than %s, or a cleanup that had anything to free",
 		parser.FormatBytes(floor))
+	add := func(failed *Finding) {
+		if failed != nil {
+			j.add(*failed)
+		}
+	}
 	for _, p := range l.stagePeaks {
 		if len(p.took.values) == 0 || Median(p.took.values) <= float64(floor) { // of so little, changes are noise
 			continue
 		}
-		j.relative(&sum, drift{check: Drift, subject: j.subject("memory of "+p.name, l.lane), unit: Bytes, stage: p.name}, &p.took)
+		add(j.relative(&sum, drift{check: Drift, subject: j.subject("memory of "+p.name, l.lane), unit: Bytes, stage: p.name}, &p.took))
 	}
 	for _, s := range l.sums {
-		j.relative(&sum, drift{
+		add(j.relative(&sum, drift{
 			check: Drift, subject: j.subject("recovery of "+s.name, l.lane), unit: Ratio, falls: true, stage: s.name,
-		}, &s.shares)
-	}
-	j.addDrifts(&sum)
-}
-
-// throughput judges whether files take longer and longer.
-func (j *Judge) throughput() {
-	sum := driftSum{finding: Finding{
-		Check: Throughput, Verdict: Skipped, Subject: "throughput", Message: "no file that ended well has a time that it took",
-	}}
-	var sound []int32
-	for i, f := range j.tl.Files {
-		if j.sound(f) {
-			sound = append(sound, int32(i))
-		}
-	}
-	if speed, ok := j.speed(sound); ok {
-		sum.finding.Subject = speed.Name
-		c := column{}
-		for i, v := range speed.Values {
-			if !math.IsNaN(v) {
-				c.files, c.values = append(c.files, sound[i]), append(c.values, v)
-			}
-		}
-		j.relative(&sum, drift{check: Throughput, subject: speed.Name, unit: speed.Unit, falls: speed.HigherIsBetter}, &c)
+		}, &s.shares))
 	}
 	j.addDrifts(&sum)
 }
@@ -442,11 +423,12 @@ type driftSum struct {
 	longest int      // of the series that are too short
 }
 
-// relative judges a column by how much it changes over a run, as a share of its median.
-func (j *Judge) relative(sum *driftSum, d drift, c *column) {
+// relative judges a column by how much it changes over a run, as a share of its median. It returns the finding where that
+// fails, and else adds to the sum.
+func (j *Judge) relative(sum *driftSum, d drift, c *column) *Finding {
 	all := j.processes(c)
 	if len(all) == 0 {
-		return
+		return nil
 	}
 	longest := slices.MaxFunc(all, func(a, b processValues) int { return len(a.files) - len(b.files) })
 	most, level := float64(j.policy.Drift.MaxChange), math.Abs(Median(longest.values))
@@ -454,20 +436,20 @@ func (j *Judge) relative(sum *driftSum, d drift, c *column) {
 	enough := len(longest.files)-j.policy.Leak.WarmUp >= j.policy.Leak.MinFiles
 	if enough && (level == 0 || d.unit == Ratio && level < most) { // of a share of nothing any noise would be a change
 		sum.nothing = append(sum.nothing, d.subject)
-		return
+		return nil
 	}
 	w := j.worst(&d, all)
 	if w.of == nil {
 		if w.longest >= sum.longest {
 			sum.longest, sum.finding.Message = w.longest, w.finding.Message
 		}
-		return
+		return nil
 	}
 	switch w.finding.Verdict {
 	case Fail:
 		sum.failed = true
 		w.finding.Stage = d.stage
-		j.add(w.finding)
+		return &w.finding
 	case Undecided:
 		sum.unsure = append(sum.unsure, d.subject)
 		sum.series++
@@ -478,6 +460,7 @@ func (j *Judge) relative(sum *driftSum, d drift, c *column) {
 			sum.once = strings.TrimPrefix(j.form(&d, w.of, r), ", ")
 		}
 	}
+	return nil
 }
 
 // addDrifts adds the finding on those that do not fail.

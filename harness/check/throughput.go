@@ -1,0 +1,127 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"vramsoak/harness/shape"
+	"vramsoak/parser"
+)
+
+// throughput judges whether files take longer: more and more, or from one file on to the end.
+func (j *Judge) throughput() {
+	sum := driftSum{finding: Finding{
+		Check: Throughput, Verdict: Skipped, Subject: "throughput", Message: "no file that ended well has a time that it took",
+	}}
+	var sound []int32
+	for i, f := range j.tl.Files {
+		if j.sound(f) {
+			sound = append(sound, int32(i))
+		}
+	}
+	speed, ok := j.speed(sound)
+	if !ok {
+		j.addDrifts(&sum)
+		return
+	}
+	sum.finding.Subject = speed.Name
+	c := column{}
+	for i, v := range speed.Values {
+		if !math.IsNaN(v) {
+			c.files, c.values = append(c.files, sound[i]), append(c.values, v)
+		}
+	}
+	trend := j.relative(&sum, drift{check: Throughput, subject: speed.Name, unit: speed.Unit, falls: speed.HigherIsBetter}, &c)
+	slow, found := j.slowdown(&c, &speed, trend != nil)
+	if !found {
+		if trend != nil {
+			j.add(*trend)
+		}
+		j.addDrifts(&sum)
+		return
+	}
+	f := trend
+	if trend == nil {
+		f = &Finding{
+			Check: Throughput, Verdict: Fail, Subject: speed.Name, Measured: new(slow.share), Limit: new(float64(j.policy.Drift.MaxChange)),
+			Unit: Ratio,
+		}
+	} else { // its line's beginning is told by the files themselves
+		grows, _, _ := strings.Cut(f.Message, ")")
+		f.Message = grows + "); "
+	}
+	f.Message += slow.text
+	f.in(slow.file) // where a slowdown began is told better by its file than by the line that fits best
+	f.At = new(slow.file.EndPos)
+	j.add(*f)
+	for i := range j.trends {
+		if t := &j.trends[i]; t.Finding.Check == Throughput {
+			t.Finding = *f
+		}
+	}
+}
+
+// A slowdown is files that take longer from one on, up to the end of a run.
+type slowdown struct {
+	file  *parser.File // the first
+	share float64      // of the time of those before, that they take more
+	text  string
+}
+
+// slowdown finds the worst of the runs; where it is known that there is a trend, the one that slows down the most, sure by
+// itself or not. A process that begins anew does not make the time another, so that the files of all processes of a run are
+// looked at together.
+func (j *Judge) slowdown(c *column, speed *Metric, trend bool) (worst slowdown, found bool) {
+	for from := 0; from < len(c.files); {
+		to := from
+		for to < len(c.files) && j.tl.Files[c.files[to]].Run == j.tl.Files[c.files[from]].Run {
+			to++
+		}
+		skip := min(j.policy.Leak.WarmUp, to-from)
+		s, slow := j.slowRun(c.files[from+skip:to], c.values[from+skip:to], speed, trend)
+		if slow && (!found || s.share > worst.share) {
+			worst, found = s, true
+		}
+		from = to
+	}
+	return worst, found
+}
+
+// slowRun looks for a slowdown in the times of a run's files. Their logarithms are compared: noise is a share of the time.
+func (j *Judge) slowRun(files []int32, values []float64, speed *Metric, trend bool) (s slowdown, slow bool) {
+	if len(files) < j.policy.Leak.MinFiles {
+		return s, false
+	}
+	took, logs := make([]float64, len(values)), make([]float64, len(values))
+	for i, v := range values {
+		took[i] = max(v, 1e-9)
+		if speed.HigherIsBetter {
+			took[i] = 1 / took[i]
+		}
+		logs[i] = math.Log(took[i])
+	}
+	shift, _ := shape.Shifted(logs)
+	s.share = math.Exp(shift.After-shift.Before) - 1
+	if !trend && !(shift.Sure && s.share > float64(j.policy.Drift.MaxChange)) {
+		return s, false
+	}
+	first := shape.Began(took)
+	s.file = j.tl.Files[files[first]]
+	behind := max(first, 1)
+	before, after := Median(took[:behind]), Median(took[behind:])
+	s.share = after/before - 1
+	end := Median(took[len(took)-min(shape.LeastFiles, len(took)-behind):])
+	at := func(took float64) string {
+		if speed.HigherIsBetter {
+			return Quantity(1/took, speed.Unit)
+		}
+		return Quantity(took, speed.Unit) + " a file"
+	}
+	s.text = fmt.Sprintf("files take longer from %s on, to the end: %s before, %s behind, %s in the last (medians); %.2f times "+
+		"as long in the end", fileName(s.file), at(before), at(after), at(end), end/before)
+	if !speed.HigherIsBetter {
+		s.text += "; the log has no lengths of files: if they are longer there, it may be that"
+	}
+	return s, true
+}
