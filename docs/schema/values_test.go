@@ -189,7 +189,7 @@ func TestAmounts(t *testing.T) {
 	holds := compiled(t, "policy")
 	for _, value := range []string{
 		"4M", "1.5GiB", "20 B", "16GB", "64kb", "512 KiB", "0.5 TiB", ".5GiB", "7.GiB", "+3MiB", "12 bytes", "0", "1e3", "2.5",
-		"-1MiB", "1 PiB", "GiB", "1,5GiB", "0.95", "95%", "95 %", "100%", "1", "99.9%", ".5", "1.5", "-5%", "%",
+		"-1MiB", "1 PiB", "GiB", "1,5GiB", "0.95", "95%", "95 %", "100%", "1", "99.9%", ".5", "1.5", "120%", "-5%", "%", "1.0", "05%",
 	} {
 		for _, key := range []string{"floor", "min"} {
 			text := []byte("recovery: {" + key + ": \"" + value + "\"}")
@@ -197,6 +197,8 @@ func TestAmounts(t *testing.T) {
 			v, _ := asJSON(text)
 			if err := holds.Validate(v); readErr == nil && err != nil {
 				t.Errorf("%s: the reader takes it, the schema does not: %v", text, err)
+			} else if readErr != nil && err == nil {
+				t.Errorf("%s: the schema takes it, the reader does not", text)
 			}
 		}
 	}
