@@ -15,7 +15,7 @@ import (
 var tried = []string{
 	"1", "0", "0.5", "1048576", "-1", "95%", "512MiB", "1 GiB", "250us", "true", "false", "null", `""`, `"8"`,
 	"out-of-memory", "recovry", "halve", "stage", "forever", "torch.float16", "int64", "openai/whisper-large-v3",
-	"RTX 5080", "60-600", "ceil(seconds / 30)", "[]", "[leak]", "[seconds, 80]",
+	"RTX 5080", "60-600", "ceil(seconds / 30)", "[]", "[leak]", "[seconds, 80]", "{}",
 	"{" + unknownKey + ": 1}", "[{" + unknownKey + ": 1}]", "[[]]",
 }
 

@@ -115,6 +115,7 @@ func (r reader) stages(n ast.Node) []Stage {
 	seen := map[string]bool{}
 	for _, item := range r.List(n) {
 		var s Stage
+		before := len(r.Mistakes)
 		found := r.Mapping(item, strictyaml.Fields{
 			"name":            r.Text(&s.Name, "the name of a stage"),
 			"files":           r.Integer(&s.Files, 1),
@@ -132,7 +133,7 @@ func (r reader) stages(n ast.Node) []Stage {
 			"note":     r.Text(&s.Note, "a text of one line"),
 		})
 		switch {
-		case len(found) == 0:
+		case len(found) == 0 && len(r.Mistakes) > before: // its mistakes are said
 			continue
 		case found["name"] == nil:
 			r.Fail(item, "a name for the stage", "")

@@ -265,3 +265,22 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestEmptyItems reads lists with an item that has no keys. It is refused like one that lacks its name: a stage without one
+// would print checkpoints that nobody can tell apart.
+func TestEmptyItems(t *testing.T) {
+	for src, want := range map[string]string{
+		"stages: [{}]":                            `p.yaml:1:10: expected a name for the stage, found "{}"`,
+		"stages: [{x-a: 1}]":                      `p.yaml:1:10: expected a name for the stage, found "{x-a: 1}"`,
+		"stages: [{name: a, tensors: [{}]}]":      `p.yaml:1:30: expected a name for the tensor, found "{}"`,
+		"stages: [{name: a, cleanups: [{}]}]":     `p.yaml:1:31: expected a name for the cleanup, found "{}"`,
+		"{stages: [{name: a}], final: [{}]}":      `p.yaml:1:31: expected a name for the cleanup, found "{}"`,
+		"{stages: [{name: a}], models: [{}]}":     `p.yaml:1:32: expected either a model (its name) or weights`,
+		"{stages: [{name: a}], models: [{i: x}]}": `p.yaml:1:33: expected one of the keys`, // and nothing else
+	} {
+		_, err := scenario.Read([]byte(src), "p.yaml")
+		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: expected %s, found %v", src, want, err)
+		}
+	}
+}

@@ -20,6 +20,7 @@ func (r *reader) models(n ast.Node) []Model {
 	for i, item := range r.List(n) {
 		m := Model{DType: "float16", Beams: 1}
 		r.places[fmt.Sprintf("models.%d", i)] = strictyaml.Where(item)
+		before := len(r.Mistakes)
 		found := r.Mapping(item, strictyaml.Fields{
 			"id":    r.Text(&m.ID, "an id"),
 			"model": r.lookup(&m.Model),
@@ -40,7 +41,7 @@ func (r *reader) models(n ast.Node) []Model {
 			m.ID = m.Model
 		}
 		switch {
-		case len(found) == 0:
+		case len(found) == 0 && len(r.Mistakes) > before: // its mistakes are said
 			continue
 		case (found["model"] == nil) == (found["weights"] == nil):
 			r.Fail(item, "either a model (its name) or weights (its size)", "")
@@ -108,6 +109,7 @@ func (r *reader) stage(item ast.Node, path string, s *Scenario, references *[]fu
 	st = Stage{
 		Items: Constant(1), Batch: Constant(1), ItemSeconds: mustParse("seconds / max(1, items)"), Seconds: Constant(0), OnOOM: OOMFails,
 	}
+	before := len(r.Mistakes)
 	found := r.Mapping(item, strictyaml.Fields{
 		"name": r.Text(&st.Name, "the name of a stage"),
 		"once": r.Flag(&st.Once),
@@ -132,7 +134,7 @@ func (r *reader) stage(item ast.Node, path string, s *Scenario, references *[]fu
 		"stream":       r.Integer(&st.Stream, 0),
 		"footprint":    func(n ast.Node) { st.Footprint = r.footprint(n) },
 	})
-	if st.Name == "" && found["name"] == nil && len(found) > 0 {
+	if found["name"] == nil && (len(found) > 0 || len(r.Mistakes) == before) {
 		r.Fail(item, "a name for the stage", `add name: "Transcription"`)
 	}
 	if n := found["cleanups"]; n != nil {
@@ -197,6 +199,7 @@ func (r *reader) tensors(n ast.Node, stage string) []Tensor {
 	for i, item := range r.List(n) {
 		path := fmt.Sprintf("%s.tensors.%d", stage, i)
 		t := Tensor{DType: "float32", Each: WithStage, Count: Constant(1), Stream: ofStage}
+		before := len(r.Mistakes)
 		found := r.Mapping(item, strictyaml.Fields{
 			"name": r.Text(&t.Name, "the name of a tensor"),
 			"size": r.marked(path+".size", func(n ast.Node) {
@@ -222,7 +225,7 @@ func (r *reader) tensors(n ast.Node, stage string) []Tensor {
 			t.Until = t.Each
 		}
 		switch {
-		case len(found) == 0:
+		case len(found) == 0 && len(r.Mistakes) > before: // its mistakes are said
 			continue
 		case found["name"] == nil:
 			r.Fail(item, "a name for the tensor", "")
@@ -245,13 +248,14 @@ func (r *reader) cleanups(n ast.Node, path string, s *Scenario, stage *string, r
 	for _, item := range r.List(n) {
 		var c Cleanup
 		var named ast.Node
+		before := len(r.Mistakes)
 		found := r.Mapping(item, strictyaml.Fields{
 			"name":        r.Text(&c.Name, "the name of a cleanup"),
 			"frees":       func(n ast.Node) { named = n; r.Texts(&c.Frees, "the id of a model or the name of a tensor")(n) },
 			"empty_cache": r.Flag(&c.EmptyCache),
 		})
 		switch {
-		case len(found) == 0:
+		case len(found) == 0 && len(r.Mistakes) > before: // its mistakes are said
 			continue
 		case found["name"] == nil:
 			r.Fail(item, "a name for the cleanup", `add name: "Whisper"`)
