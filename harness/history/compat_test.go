@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"vramsoak/harness/check"
 	"vramsoak/harness/history"
 )
 
@@ -106,6 +107,18 @@ func checkCompat(t *testing.T, s *history.Store) {
 	files := leak.Baseline.Files
 	if len(files) != 10 || files[9].Path != "audio/010.wav" || files[9].AudioSeconds != 80 {
 		t.Errorf("expected ten files, the last one audio/010.wav of 80 s, found %+v", files)
+	}
+	kept := map[string]check.Metric{}
+	for _, m := range leak.Baseline.Metrics {
+		kept[m.Name] = m
+	}
+	// The first file begins at 24 MiB and 2 KiB, and leaves 4 MiB more.
+	idle := kept["idle level"]
+	if idle.Unit != "bytes" || idle.HigherIsBetter || len(idle.Values) != 10 || idle.Values[0] != 28<<20+2048 {
+		t.Errorf("expected the idle level of ten files, 28 MiB and 2 KiB after the first, found %+v", idle)
+	}
+	if m := kept["recovery of Transcription"]; m.Unit != "ratio" || !m.HigherIsBetter || m.Values[0] != 1 {
+		t.Errorf("expected that all of Transcription was given back, found %+v", m)
 	}
 	if grows := leak.Growth["idle level"]; grows < 4<<20-1024 || grows > 4<<20+1024 {
 		t.Errorf("expected that the leak grows by 4 MiB a file, found %v", grows)
