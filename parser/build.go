@@ -451,7 +451,7 @@ func (b *Builder) done(f *File) {
 	} else {
 		f.pair()
 		b.pairs = *f
-		if b.Done != nil {
+		if b.Done != nil && len(f.Checkpoints) <= Kept { // else they are not used again
 			b.pairs.Checkpoints = slices.Clone(f.Checkpoints)
 		}
 	}
@@ -460,7 +460,9 @@ func (b *Builder) done(f *File) {
 	}
 	b.Done(f)
 	if b.kept += len(f.Checkpoints); b.kept > Kept {
-		b.unused = f.Checkpoints[:0]
+		if len(f.Checkpoints) <= Kept || &f.Checkpoints[0] != &b.pairs.Checkpoints[0] {
+			b.unused = f.Checkpoints[:0]
+		}
 		f.Checkpoints, f.Stages, f.Cleanups, f.Unpaired = nil, nil, nil, nil
 	}
 }

@@ -300,3 +300,79 @@ func TestZstdWindow(t *testing.T) {
 		}
 	}
 }
+
+// printed is a line of a log.
+const printed = "[GPU Memory] %s: Allocated: %d.00GB | Reserved: 2.00GB | Total: 24.00GB | allocated=%d " +
+	"reserved=2147483648 %s\n"
+
+// logOf writes a log of so many things, each with a pair of readings.
+func logOf(t *testing.T, n int, write func(b *bytes.Buffer, i int)) (path string, size int64) {
+	t.Helper()
+	var b bytes.Buffer
+	for i := range n {
+		write(&b, i)
+	}
+	path = filepath.Join(t.TempDir(), "hostile.log")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path, int64(b.Len())
+}
+
+// TestManyOfAll judges a log of 20,000 devices, of as many ranks, and of 200,000 cleanups or
+// stages. All are judged: one cleanup among them that frees nothing fails the run, and is named.
+// The report lists at most 256 that say the same, and sums the others.
+func TestManyOfAll(t *testing.T) {
+	t.Parallel()
+	const gib = 1 << 30
+	// pair is a cleanup of 1 GiB; the last keeps it.
+	pair := func(b *bytes.Buffer, name, lane string, keeps bool) {
+		after := 0
+		if keeps {
+			after = 1
+		}
+		fmt.Fprintf(b, printed, "Before "+name, 1, gib, lane)
+		fmt.Fprintf(b, printed, "After "+name, after, after*gib, lane)
+	}
+	for _, tt := range []struct {
+		name        string
+		n           int
+		write       func(b *bytes.Buffer, i int, keeps bool)
+		fails, rest string
+	}{
+		{"devices", 20_000, func(b *bytes.Buffer, i int, keeps bool) {
+			pair(b, "Model Cleanup", fmt.Sprintf("device=%d", i), keeps)
+		}, "Model Cleanup (device 19999)", "19,743 others"},
+		{"ranks", 20_000, func(b *bytes.Buffer, i int, keeps bool) {
+			pair(b, "Model Cleanup", fmt.Sprintf("device=0 rank=%d", i), keeps)
+		}, "Model Cleanup (rank 19999, device 0)", "19,743 others"},
+		{"cleanups", 200_000, func(b *bytes.Buffer, i int, keeps bool) {
+			pair(b, fmt.Sprintf("Stage%d Cleanup", i), "device=0", keeps)
+		}, "Stage199999 Cleanup", "199,743 others"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			path, size := logOf(t, tt.n, func(b *bytes.Buffer, i int) { tt.write(b, i, i == tt.n-1) })
+			formats := []string{"text", "json"}
+			if tt.name == "devices" {
+				formats = append(formats, "junit", "markdown")
+			}
+			for _, format := range formats {
+				got := measuredRun(t, "", "check", "--format", format, path)
+				t.Logf("%s: %s of %s, %d bytes", format, parser.FormatBytes(got.peak), parser.FormatBytes(readMax(size)), len(got.out))
+				if got.code != 1 || !strings.Contains(got.out, tt.fails) {
+					t.Errorf("%s: exit code %d, expected 1 and %s named: %.300s", format, got.code, tt.fails, got.err)
+				}
+				if format != "markdown" && !strings.Contains(got.out, tt.rest) { // it has less room
+					t.Errorf("%s: expected %s", format, tt.rest)
+				}
+				if len(got.out) > 512<<10 {
+					t.Errorf("%s: a report of %d bytes", format, len(got.out))
+				}
+				if got.peak > readMax(size) {
+					t.Errorf("%s: %s were resident, expected at most %s", format, parser.FormatBytes(got.peak), parser.FormatBytes(readMax(size)))
+				}
+			}
+		})
+	}
+}

@@ -279,7 +279,11 @@ func (j *Judge) complete(f *parser.File, ref fileRef) {
 	for _, n := range f.Unpaired {
 		// Where files are told by the recurring checkpoints of one rank, the others may be behind.
 		if c := &f.Checkpoints[n]; f.Supervised || c.Lane == f.Checkpoints[0].Lane {
-			j.lost = append(j.lost, lostBefore{ref, c.Name, c.Lane, c.OfCleanup(), c.Pos})
+			b := lostBefore{ref, c.Name, c.Lane, c.OfCleanup(), c.Pos}
+			j.lost = append(j.lost, b)
+			if _, known := j.begun[c.Lane]; b.cleanup && !known {
+				j.begun[c.Lane] = b
+			}
 		}
 	}
 	for _, name := range j.policy.Expect.Checkpoints {

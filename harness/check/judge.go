@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"vramsoak/parser"
 )
@@ -60,24 +59,25 @@ type Judge struct {
 	closed         int // pairs
 	paired         map[pairName]bool
 	lost           []lostBefore
+	begun          map[parser.Lane]lostBefore // the first of a cleanup that is lost
 	missing        []missingName
 	highWater      HighWater
 	recoveries     []Recovered
 
 	// Of the report.
 
-	tl       *parser.Timeline
-	ranks    bool         // the log has some
-	tells    map[int]bool // runs of which the log tells how their files ended
-	longest  int          // see longestProcess; -1 where it is not known yet
-	named    map[int]bool // processes that work on files that the log names
-	findings []Finding
-	trends   []Trend
+	tl      *parser.Timeline
+	ranks   bool         // the log has some
+	tells   map[int]bool // runs of which the log tells how their files ended
+	longest int          // see longestProcess; -1 where it is not known yet
+	named   map[int]bool // processes that work on files that the log names
+	gathering
+	trends []Trend
 }
 
 // New is a judge who has seen nothing yet.
 func New(policy Policy) *Judge {
-	return &Judge{policy: policy, byLane: map[parser.Lane]*ledger{}, paired: map[pairName]bool{}, names: map[string]naming{}}
+	return &Judge{policy: policy, byLane: map[parser.Lane]*ledger{}, begun: map[parser.Lane]lostBefore{}, paired: map[pairName]bool{}, names: map[string]naming{}}
 }
 
 // A fileRef is a file of the timeline, or a stretch between files.
@@ -136,7 +136,7 @@ func (j *Judge) Add(f *parser.File) []Recovered {
 // often.
 func room[T any](s []T) []T {
 	if len(s) == cap(s) {
-		return slices.Grow(s, max(16, len(s)))
+		return slices.Grow(s, max(1, len(s)))
 	}
 	return s
 }
@@ -166,7 +166,7 @@ func (j *Judge) naming(c *parser.Checkpoint) naming {
 
 // Report sums up. The timeline is that of the files that were added.
 func (j *Judge) Report(tl *parser.Timeline) *Report {
-	j.tl, j.tells, j.findings, j.trends, j.longest = tl, map[int]bool{}, nil, nil, -1
+	j.tl, j.tells, j.gathering, j.trends, j.longest = tl, map[int]bool{}, newGathering(), nil, -1
 	j.named = map[int]bool{}
 	for i := range tl.Files {
 		f := tl.Files[i]
@@ -183,6 +183,9 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 	j.ranks = slices.ContainsFunc(j.ledgers, func(l *ledger) bool { return l.lane.Rank != 0 })
 	j.addTotals()
 	j.joinSamples()
+	for _, l := range j.ledgers {
+		j.marks[laneMark(l.lane, j.ranks)] = true
+	}
 	for _, l := range j.ledgers {
 		j.recovery(l)
 		j.peak(l)
@@ -208,23 +211,25 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 		Schema: Schema, Files: len(tl.LastAttempts()), Checkpoints: tl.Checkpoints, HighWater: mark, Recoveries: j.recoveries, Policy: j.policy,
 		Trends: j.trends, Notes: j.notes(), Unread: unread, judge: j,
 	}
-	report.Join(fold(j.findings, j.laneMarks())...)
+	report.Join(j.gathered()...)
 	return report
 }
 
 // Join adds findings to those of the log, and gives the verdict of all. A finding that gates does so whatever the policy says.
 func (r *Report) Join(findings ...Finding) {
 	r.found = append(r.found, findings...)
-	slices.SortStableFunc(r.found, func(a, b Finding) int {
-		return slices.Index(Checks, a.Check) - slices.Index(Checks, b.Check)
-	})
+	slices.SortStableFunc(r.found, byCheck)
 	r.Findings = slices.Clone(r.found)
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		f.Gates = f.Gates || slices.Contains(r.Policy.Gate, f.Check)
 	}
-	r.Findings = required(r.Policy.Require, r.Findings)
+	r.Findings = summed(required(r.Policy.Require, r.Findings))
 	r.Verdict = whole(r.Findings)
+}
+
+func byCheck(a, b Finding) int {
+	return slices.Index(Checks, a.Check) - slices.Index(Checks, b.Check)
 }
 
 // Unsettle has what fails of a check be undecided, where what it was judged by does not suffice.
@@ -235,35 +240,6 @@ func (r *Report) Unsettle(of string) {
 		}
 	}
 	r.Join()
-}
-
-// fold makes one finding of those that say the same of several ledgers, where nothing is measured: a job of 64 ranks has no
-// total 64 times. marks are what the ledgers' subjects end with.
-func fold(findings []Finding, marks []string) []Finding {
-	type same struct {
-		check   string
-		verdict Verdict
-		subject string
-		message string
-	}
-	first := map[same]int{}
-	count := map[same]int{}
-	var folded []Finding
-	for _, f := range findings {
-		subject, ofLedger := f.Subject, false
-		for i := 0; i < len(marks) && !ofLedger; i++ {
-			subject, ofLedger = strings.CutSuffix(f.Subject, marks[i])
-		}
-		key := same{f.Check, f.Verdict, subject, f.Message}
-		if i, seen := first[key]; seen && ofLedger && (f.Verdict == Skipped || f.Verdict == Pass && f.Check == Consistency) {
-			count[key]++
-			folded[i].Subject = fmt.Sprintf("%s (%d alike)", subject, count[key])
-			continue
-		}
-		first[key], count[key] = len(folded), 1
-		folded = append(folded, f)
-	}
-	return folded
 }
 
 // whole is the verdict of all: fail if a gating check fails, else undecided if one is, else pass if one was judged. That no
@@ -277,8 +253,6 @@ func whole(findings []Finding) Verdict {
 	}
 	return verdict
 }
-
-func (j *Judge) add(f Finding) { j.findings = append(j.findings, f) }
 
 // required turns what the policy requires and the log could not give into undecided. A check that was judged anywhere was
 // given.
@@ -318,15 +292,6 @@ func (j *Judge) subject(name string, lane parser.Lane) string {
 }
 
 func laneMark(lane parser.Lane, ranks bool) string { return " (" + lane.Name(ranks) + ")" }
-
-// laneMarks are the ends of the subjects that name a lane.
-func (j *Judge) laneMarks() []string {
-	marks := make([]string, len(j.ledgers))
-	for i, l := range j.ledgers {
-		marks[i] = laneMark(l.lane, j.ranks)
-	}
-	return marks
-}
 
 // fileName is how a message names a file: "file 12 (0012.wav)".
 func fileName(f *parser.File) string {

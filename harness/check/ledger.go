@@ -25,9 +25,9 @@ type ledger struct {
 	born    bool
 	birth   parser.Reading
 
-	sums   []*recoverySum // in the order of their first appearance
-	byName map[string]*recoverySum
-	named  bool // not every reading is a sample
+	sums   []*recoverySum          // in the order of their first appearance
+	byName map[string]*recoverySum // nil where there are few
+	named  bool                    // not every reading is a sample
 	peak   peakMark
 	share  shareMark
 	idles  []idle
@@ -93,7 +93,7 @@ func (j *Judge) openLedgers(f *parser.File) {
 func (j *Judge) ledger(lane parser.Lane) *ledger {
 	l := j.byLane[lane]
 	if l == nil {
-		l = &ledger{lane: lane, byName: map[string]*recoverySum{}}
+		l = &ledger{lane: lane}
 		l.peaks.most, l.reserves.most = columnFiles, columnFiles
 		l.share.limit = float64(j.policy.Fragmentation.MaxShare)
 		j.byLane[lane] = l

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 
 	"vramsoak/parser"
 )
@@ -10,10 +11,13 @@ import (
 type recoverySum struct {
 	name string
 	all  int
-	of   map[Verdict]*recoveryCount
+	of   [4]*recoveryCount // by the places in recoveryVerdicts
 	// shares has freed / held, where that is known and something was held.
 	shares column
 }
+
+// recoveryVerdicts are the verdicts on one recovery; the first of them decides that on several.
+var recoveryVerdicts = [...]Verdict{Fail, Undecided, Pass, Skipped}
 
 type recoveryCount struct {
 	n       int
@@ -23,11 +27,19 @@ type recoveryCount struct {
 
 // sum is that of a cleanup or stage.
 func (l *ledger) sum(name string) *recoverySum {
+	const few = 8 // a log may have many ledgers of one cleanup each
 	s := l.byName[name]
+	if i := slices.IndexFunc(l.sums[:min(few, len(l.sums))], func(s *recoverySum) bool { return s.name == name }); i >= 0 {
+		s = l.sums[i]
+	}
 	if s == nil {
-		s = &recoverySum{name: name, of: map[Verdict]*recoveryCount{}, shares: column{most: columnFiles}}
-		l.byName[name] = s
-		l.sums = append(l.sums, s)
+		s = &recoverySum{name: name, shares: column{most: columnFiles}}
+		if l.sums = append(l.sums, s); len(l.sums) > few {
+			if l.byName == nil {
+				l.byName = map[string]*recoverySum{}
+			}
+			l.byName[name] = s
+		}
 	}
 	return s
 }
@@ -37,10 +49,11 @@ func (s *recoverySum) add(r *Recovered) {
 	if r.Verdict != Skipped && !r.Nothing && !r.ref.outside {
 		s.shares.add(r.ref, r.Share, (r.High-r.Low)/2)
 	}
-	c := s.of[r.Verdict]
+	of := slices.Index(recoveryVerdicts[:], r.Verdict)
+	c := s.of[of]
 	if c == nil {
 		c = &recoveryCount{}
-		s.of[r.Verdict] = c
+		s.of[of] = c
 	}
 	d := &c.decided
 	if c.n++; c.n == 1 || r.Verdict != Fail && !r.Nothing && (d.Nothing || r.Share < d.Share) {
@@ -63,13 +76,10 @@ func (j *Judge) recovery(l *ledger) {
 		Check: Recovery, Verdict: Skipped, Subject: j.subject("cleanups", l.lane),
 		Message: `no cleanup was logged; print a checkpoint "Before X Cleanup" and one "After X Cleanup"`,
 	}
-	for _, b := range j.lost {
-		if b.cleanup && b.lane == l.lane {
-			f.At = new(b.pos)
-			f.Message = fmt.Sprintf("no cleanup was logged to its end: %q in %s has no After; print a checkpoint when the cleanup is done, too",
-				b.name, fileName(j.file(b.file)))
-			break
-		}
+	if b, lost := j.begun[l.lane]; lost {
+		f.At = new(b.pos)
+		f.Message = fmt.Sprintf("no cleanup was logged to its end: %q in %s has no After; print a checkpoint when the cleanup is done, too",
+			b.name, fileName(j.file(b.file)))
 	}
 	j.add(f)
 }
@@ -77,13 +87,9 @@ func (j *Judge) recovery(l *ledger) {
 // recoveryFinding sums up one cleanup or stage over the files.
 func (j *Judge) recoveryFinding(subject string, s *recoverySum) Finding {
 	f := Finding{Check: Recovery, Subject: subject, Unit: Ratio, Limit: new(float64(j.policy.Recovery.Min))}
-	for _, v := range []Verdict{Fail, Undecided, Pass, Skipped} {
-		if s.of[v] != nil {
-			f.Verdict = v
-			break
-		}
-	}
-	c := s.of[f.Verdict]
+	of := slices.IndexFunc(s.of[:], func(c *recoveryCount) bool { return c != nil })
+	c := s.of[of]
+	f.Verdict = recoveryVerdicts[of]
 	r, file := &c.decided, j.file(c.decided.ref)
 	f.in(file)
 	f.At, f.Measured, f.Stage = new(c.at), new(r.Share), r.Name
