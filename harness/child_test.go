@@ -113,6 +113,7 @@ var programs = map[string]func(args []string){
 		}
 		fmt.Println("grandchild", cmd.Process.Pid)
 	},
+	"forger":  forger,
 	"nobody":  becomeNobody,
 	"onGPU":   onGPU,
 	"mortals": mortals,
@@ -351,10 +352,14 @@ func inputs(n int) []Input {
 // withoutOwn is the log without the harness's lines.
 func withoutOwn(log []byte) []byte {
 	var out []byte
+	quoted := false
 	for line := range bytes.Lines(log) {
-		if !bytes.HasPrefix(line, []byte("[vramsoak] ")) {
+		if quoted || !bytes.HasPrefix(line, []byte("[vramsoak] ")) {
 			out = append(out, line...)
+			quoted = false
+			continue
 		}
+		quoted = string(line) == "[vramsoak] quote\n"
 	}
 	return out
 }

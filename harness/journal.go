@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"time"
@@ -73,17 +74,39 @@ func (j *journal) sample(l line) {
 	}
 }
 
-// pass adds the pipeline's bytes.
+// pass adds the pipeline's bytes. A line that could be taken for one of the harness gets a
+// [parser.QuoteLine] before it; both are written by the same flush.
 func (j *journal) pass(b []byte) {
 	if len(b) == 0 {
 		return
 	}
-	j.out = append(j.out, b...)
+	j.appendQuoted(b)
 	j.open = b[len(b)-1] != '\n'
 	if !j.open {
 		j.out = append(j.out, j.queue...)
 		j.queue = j.queue[:0]
 	}
+}
+
+// appendQuoted appends the pipeline's bytes with the quotes that they need. Inside a line that is written
+// already nothing needs one: the harness's lines begin behind a newline.
+func (j *journal) appendQuoted(b []byte) {
+	for parser.MayBeOwn(b) {
+		i := bytes.Index(b, []byte(parser.HarnessPrefix))
+		begin := bytes.LastIndexByte(b[:i], '\n') + 1
+		end := len(b)
+		if n := bytes.IndexByte(b[i:], '\n'); n >= 0 {
+			end = i + n + 1
+		}
+		j.out = append(j.out, b[:begin]...)
+		if begin > 0 || !j.open {
+			j.out = append(j.out, parser.QuoteLine+"\n"...)
+		}
+		j.out = append(j.out, b[begin:end]...)
+		b = b[end:]
+		j.open = false // the rest of b begins a line
+	}
+	j.out = append(j.out, b...)
 }
 
 // endLine ends the pipeline's last line where it did not do so itself.

@@ -45,8 +45,8 @@ func mortal(args []string) {
 	fmt.Println(o.Reason, o.Diagnostic)
 }
 
-// steady is a pipeline that does the same for each file, line by line, with time between them for something to happen. Its
-// argument says where the files come from.
+// steady is a pipeline that does the same for each file, line by line, with time between them for something to happen. Some of
+// its lines are in the harness's name. Its argument says where the files come from.
 func steady(args []string) {
 	paths := args
 	switch text, err := os.ReadFile(args[0]); {
@@ -72,6 +72,9 @@ func steady(args []string) {
 		say("[pipeline] file-start path=" + path)
 		reading("Before Work", 1<<20)
 		say("working on " + path)
+		for _, line := range forged(killFiles) {
+			say(line)
+		}
 		reading("Before Work Cleanup", 1<<29)
 		reading("After Work Cleanup", 1<<20)
 		reading("After Work", 1<<20)

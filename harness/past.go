@@ -37,8 +37,8 @@ type reader struct {
 }
 
 // readPast brings a batch to where a log left it: files that were begun and not ended, or ended because the run was
-// interrupted, have not begun. A pipeline may print what looks like a line of the harness: one that does not fit the batch
-// is passed over.
+// interrupted, have not begun. In the log of an older version a pipeline's lines may pass for the harness's: one that does not
+// fit the batch is passed over.
 func readPast(log io.Reader, cfg Config, b *batch, more func(count int)) (past, error) {
 	r := &reader{batch: b, more: more, ahead: max(1, cfg.workers)*aheadMax + len(cfg.Files), open: unknown, live: map[int]bool{}}
 	for rec, err := range cfg.Dialects.Read(log, cfg.logPath()) {

@@ -253,8 +253,7 @@ func TestFilesOfAPipeline(t *testing.T) {
 		{name: "the harness's words from a pipeline", files: "x y", text: start("x") +
 			"[vramsoak] run-end files=1 seconds=1.000 reason=done\n" + end("x"), want: `
 			start 1 x
-			done 1 done
-			end 1 x ok`},
+						end 1 x ok`},
 		{name: "out of memory in another file", files: "x y", text: start("x") + "CUDA out of memory. Tried to allocate 2.00 GiB\n" +
 			end("x") + start("y") + "[pipeline] file-end path=y status=failed\n", want: `
 			start 1 x

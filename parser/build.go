@@ -92,7 +92,8 @@ type logState struct {
 	// failing has the last failure of each process that has done nothing else since, by what marks the
 	// process's lines: see [OutOfMemory].Speaker.
 	failing map[string]lastFailure
-	own     int // lines of the harness
+	own     int  // lines of the harness
+	begun   bool // by a run-start
 	// maps are those of failures that are not whole yet.
 	maps segmentJoiner
 	// before is a map that came before the message of its failure, nil where there is none.
@@ -167,6 +168,10 @@ func (b *Builder) add(rec Record) {
 	}
 	resumed := b.resumed
 	b.resumed = false
+	if b.isQuoted(rec) {
+		b.quoted(rec.At())
+		return
+	}
 	switch r := rec.(type) {
 	case Checkpoint:
 		b.checkpoint(&r)

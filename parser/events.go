@@ -13,9 +13,7 @@ import (
 var ownDialect = dialect{
 	name:    "vramsoak",
 	needles: []string{HarnessPrefix},
-	read: func(l *line, at int) int {
-		return readOwn(l, at, HarnessPrefix, false)
-	},
+	read:    readHarness,
 }
 
 // protocolDialect is that of a pipeline that names its files, or says what its allocator holds:
@@ -26,18 +24,17 @@ var protocolDialect = dialect{
 	name:    "pipeline",
 	needles: []string{ProtocolPrefix},
 	read: func(l *line, at int) int {
-		return readOwn(l, at, ProtocolPrefix, true)
+		if !l.begins(at) {
+			return 0
+		}
+		l.add(parseOwn(l.text[at+len(ProtocolPrefix):], l.header(at), true))
+		return len(l.text)
 	},
 }
 
-// readOwn reads a line that begins with the prefix: in the middle of one it is quoted.
-func readOwn(l *line, at int, prefix string, pipeline bool) (end int) {
-	if len(trimBlanks(l.text[:at])) > 0 || l.cut() {
-		return 0
-	}
-	l.add(parseOwn(l.text[at+len(prefix):], l.header(at), pipeline))
-	return len(l.text)
-}
+// begins reports whether the line begins at an offset: what stands in the middle of one is only spoken
+// of.
+func (l *line) begins(at int) bool { return len(trimBlanks(l.text[:at])) == 0 && !l.cut() }
 
 func parseOwn(text []byte, head Header, pipeline bool) Record {
 	kind, rest, _ := strings.Cut(strings.TrimSpace(string(text)), " ")

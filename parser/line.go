@@ -38,15 +38,20 @@ func (l *line) set(start, end, number int, escaped bool) {
 }
 
 // peek is the text of the n-th line after this one, from 1; ok is false where the log, or what of it is at hand (some 64
-// KiB), ends before.
+// KiB), ends before. So it does before a line of the harness, which belongs to nothing that a pipeline prints.
 func (l *line) peek(n int) (text []byte, ok bool) {
-	start, end := l.end, l.end
+	end := l.end
 	for range n {
-		if start, end, ok = l.s.win.lineAfter(end); !ok {
+		start, stop, ok := l.s.win.lineAfter(end)
+		if !ok {
+			return nil, false
+		}
+		text, end = plain(l.s.win.buf[start:stop], l.s.win.docker), stop
+		if bytes.HasPrefix(trimBlanks(text), harnessPrefix) {
 			return nil, false
 		}
 	}
-	return plain(l.s.win.buf[start:end], l.s.win.docker), true
+	return text, n > 0
 }
 
 // next goes on to the line after this one, which must be there: see peek.

@@ -66,6 +66,7 @@ var errStopped = errors.New("stopped")
 
 func readNotebook(r io.Reader, name string, m *matcher, yield func(Record, error) bool) {
 	n := &notebook{json: newJSONReader(r), name: name, yield: yield, scanner: newScanner(name, m), lines: []int{1}}
+	n.scanner.printed = true
 	err := n.file()
 	if errors.Is(err, errStopped) || n.scan(true) != nil {
 		return

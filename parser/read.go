@@ -99,6 +99,7 @@ func batches(src source, name string, m *matcher) iter.Seq2[*batch, error] {
 		s := newScanner(name, m)
 		var tables []openTable
 		line, skip := 0, int64(0)
+		var quoted quotes
 		for j := range r.ahead {
 			<-j.done
 			if len(tables) > 0 || skip > j.offset+int64(j.win.from) {
@@ -106,6 +107,7 @@ func batches(src source, name string, m *matcher) iter.Seq2[*batch, error] {
 			}
 			tables, skip = j.out.tables, j.offset+int64(j.out.end)
 			j.out.line = line
+			quoted.resolve(&j.out)
 			line += j.out.lines
 			err := j.err
 			if errors.Is(err, io.EOF) {
@@ -144,7 +146,7 @@ func (j *job) scan(s *scanner, skip int64, tables []openTable) {
 	if j.read != nil {
 		j.read(j, &s.buf)
 	}
-	j.out.entries = j.out.entries[:0]
+	j.out.entries, j.out.own = j.out.entries[:0], false
 	s.scan(j.win, int(max(0, skip-j.offset)), tables, &j.out)
 }
 
@@ -314,6 +316,7 @@ func parseLine(line []byte, pos Position, m *matcher) []Record {
 	var out, rest batch
 	s.scan(window{buf: line, to: len(line), docker: isDocker(line)}, 0, nil, &out)
 	s.finish(out.tables, &rest)
+	new(quotes).resolve(&out)
 	if len(out.entries)+len(rest.entries) == 0 {
 		return nil
 	}

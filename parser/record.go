@@ -17,8 +17,8 @@ type Position struct {
 func (p Position) String() string { return fmt.Sprintf("%s:%d", p.Path, p.Line) }
 
 // A Record is one thing that a log says: a [Checkpoint], [Change], [Event], [Warning], [OutOfMemory], [RunStart],
-// [FileStart], [FileEnd], [Sample], [Exit], [Orphan], [Idle], [Holder], [Resume], [RunEnd], [SegmentMap] or [SyntaxError]. They
-// are values: a record may be kept.
+// [FileStart], [FileEnd], [Sample], [Exit], [Orphan], [Idle], [Holder], [Resume], [RunEnd], [Quoted], [SegmentMap] or
+// [SyntaxError]. They are values: a record may be kept.
 type Record interface {
 	// At is the line that the record was read from.
 	At() Position

@@ -15,6 +15,7 @@ func (b *Builder) thisRun() *Run {
 // startRun begins a run, which is a new one where the log had anything before.
 func (b *Builder) startRun(r RunStart) {
 	b.close()
+	b.log.begun = true
 	b.supervised(r.Header)
 	n := len(b.tl.Runs)
 	if len(b.tl.Files) > b.log.files || len(b.tl.Outside) > b.log.outside || n > 0 && b.tl.Runs[n-1].Number == b.run {
@@ -50,5 +51,32 @@ func (b *Builder) batchOf(r RunStart) int {
 func (l *logState) number(lane *Lane) {
 	if l.worker && lane.Device == 0 {
 		lane.Device = l.gpu
+	}
+}
+
+// isQuoted reports whether a record is of a line in the harness's name that is not the harness's. In a
+// log without a run-start, which a program may have printed all by itself, a line on a file that names
+// none is not: the harness always does.
+func (b *Builder) isQuoted(rec Record) bool {
+	index, path := 1, ""
+	switch r := rec.(type) {
+	case Quoted:
+		return true
+	case FileStart:
+		if !r.Pipeline {
+			index, path = r.Index, r.Path
+		}
+	case FileEnd:
+		if !r.Pipeline {
+			index, path = r.Index, r.Path
+		}
+	}
+	return !b.log.begun && index == 0 && path == ""
+}
+
+// quoted counts a line in the harness's name that is not the harness's.
+func (b *Builder) quoted(at Position) {
+	if b.tl.Quoted++; b.tl.Quoted == 1 {
+		b.tl.FirstQuoted = at
 	}
 }

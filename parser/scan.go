@@ -18,6 +18,7 @@ type batch struct {
 	end int
 	// tables are those that are open at the end.
 	tables []openTable
+	own    bool // it may have lines of the harness
 }
 
 // An entry is a record: a checkpoint, which most are, by value, or another one.
@@ -74,6 +75,12 @@ func (e *entry) record(lines int) Record {
 	case RunEnd:
 		r.Pos.Line += lines
 		return r
+	case Quoted:
+		r.Pos.Line += lines
+		return r
+	case quote:
+		r.Pos.Line += lines
+		return r
 	case segmentPart:
 		r.Pos.Line += lines
 		return r
@@ -113,6 +120,7 @@ type scanner struct {
 	out     *batch
 	tables  []openTable
 	reading string // the dialect that reads
+	printed bool   // what is read is no log itself: a screen, or the outputs of a notebook
 	line    line
 	names   map[string]string
 	recent  [256]string // of names, see recentPlace: most logs say the same again and again
@@ -292,7 +300,11 @@ func (s *scanner) try(h hit) (end int) {
 
 // row gives the line to the open tables.
 func (s *scanner) row() bool {
+	own := s.line.isOwn()
 	for _, t := range s.tables {
+		if own && t.dialect != screenName { // whatever a table takes for a row
+			continue
+		}
 		s.reading, s.line.first = t.dialect, s.line.start
 		if t.table.row(&s.line) {
 			return true
@@ -303,6 +315,9 @@ func (s *scanner) row() bool {
 
 // each gives the line to the dialects without needles.
 func (s *scanner) each() bool {
+	if len(s.matcher.each) > 0 && s.line.isOwn() {
+		return false
+	}
 	for _, d := range s.matcher.each {
 		s.reading, s.line.first = d.name, s.line.start
 		if d.read(&s.line, 0) > 0 {

@@ -52,6 +52,7 @@ func (s *scanner) openScreen(raw []byte) {
 		}
 	}
 	sc := &screen{reader: newScanner(s.path, s.matcher), painted: s.line.start, noted: len(s.out.entries), seen: map[string]int{}}
+	sc.reader.printed = true
 	sc.terminal.gone = func(text []rune) {
 		if row := rowText(nil, text); sc.seen[string(row)] > 0 {
 			sc.seen[string(row)]--
@@ -229,6 +230,9 @@ func (sc *screen) read(s *scanner) {
 	for i := range sc.out.entries {
 		e := &sc.out.entries[i]
 		row := e.record(0).At().Line - 1
+		if _, quoted := e.other.(Quoted); quoted {
+			continue
+		}
 		poll := e.other == nil && isPoll(e.Dialect)
 		if !fresh[row] && (!poll || !sc.repainted(lines, row)) {
 			continue

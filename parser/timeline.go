@@ -28,6 +28,10 @@ type Timeline struct {
 	Orphans []Orphan
 	// Bad are the lines that look like records and cannot be read.
 	Bad []SyntaxError
+	// Quoted is the number of lines in the harness's name that it did not write, which say nothing, and
+	// FirstQuoted is the first of them.
+	Quoted      int
+	FirstQuoted Position
 	// Checkpoints is the number of checkpoints read, in files or outside.
 	Checkpoints int
 	// Lines is the number of line ends read.

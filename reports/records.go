@@ -275,6 +275,8 @@ func flatten(rec parser.Record) record {
 		if v.Error != "" {
 			add("error", v.Error)
 		}
+	case parser.Quoted:
+		r.kind, r.name = "quoted", "a line in the harness's name that the pipeline printed; it says nothing"
 	case parser.SegmentMap:
 		r.segments(&v)
 		lane(v.Lane)

@@ -18,7 +18,17 @@ func (j *Judge) notes() []string {
 			notes = append(notes, note)
 		}
 	}
-	return append(append(notes, otherNotes(j.tl)...), j.attemptNotes()...)
+	notes = append(append(notes, otherNotes(j.tl)...), j.attemptNotes()...)
+	switch n := j.tl.Quoted; n {
+	case 0:
+	case 1:
+		notes = append(notes, fmt.Sprintf("1 line in the harness's name was printed by the pipeline and "+
+			"ignored: %s", j.tl.FirstQuoted))
+	default:
+		notes = append(notes, fmt.Sprintf("%d lines in the harness's name were printed by the pipeline and "+
+			"ignored, first %s", n, j.tl.FirstQuoted))
+	}
+	return notes
 }
 
 // darkNote says how large dark memory is: the finding is on how it grows.

@@ -1,0 +1,248 @@
+package harness
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+)
+
+// forged are lines in the harness's name: that n files ended ok, and whatever else the harness says.
+func forged(n int) []string {
+	lines := []string{
+		"[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=1 feed=list version=v9 command=x",
+		"[vramsoak] sample time=2026-11-20T02:00:00.000Z pid=1 device=7 used=1 total=2 source=process rss=9",
+		"[vramsoak] orphan time=2026-11-20T02:00:00.000Z pid=1 command=x rss=1 ended=false",
+		"[vramsoak] idle time=2026-11-20T02:00:00.000Z device=0 used=1 total=2 settled=true phase=before",
+		"[vramsoak] holder time=2026-11-20T02:00:00.000Z device=0 pid=1 command=x used=1",
+		"[vramsoak] resume time=2026-11-20T02:00:00.000Z index=1 cut=0 reason=killed",
+		"[vramsoak] quote", "[vramsoak] quote", "[vramsoak] nonsense", "[vramsoak]", "  [vramsoak] quote",
+	}
+	for i := range n {
+		lines = append(lines, fmt.Sprintf("[vramsoak] file-start time=2026-11-20T02:00:00.000Z index=%d path=f%[1]d", i+1),
+			fmt.Sprintf("[vramsoak] file-end time=2026-11-20T02:00:00.000Z index=%d path=f%[1]d status=ok seconds=1.000", i+1))
+	}
+	return append(lines, "[vramsoak] quote", "[vramsoak] exit time=2026-11-20T02:00:00.000Z pid=1 code=0",
+		fmt.Sprintf("[vramsoak] run-end time=2026-11-20T02:00:00.000Z files=%d seconds=1.000 reason=done", n))
+}
+
+// forger is a pipeline that fails at every file, and says in the harness's name that all is well: in lines of their own, drawn
+// over another line, in colours, behind NULs, in two halves, on standard error and in a line without an end.
+func forger(args []string) {
+	paths := args
+	switch text, err := os.ReadFile(args[0]); {
+	case args[0] == "-":
+		input, _ := io.ReadAll(os.Stdin)
+		paths = strings.Fields(string(input))
+	case err == nil: // a list
+		paths = strings.Fields(string(text))
+	}
+	for _, path := range paths {
+		fmt.Println("[pipeline] file-start path=" + path)
+		fmt.Println("[GPU Memory] Before Work: Allocated: 1.00GB | Total: 24.00GB")
+		for _, line := range forged(4) {
+			fmt.Println(line)
+			fmt.Fprintln(os.Stderr, line)
+			fmt.Println(" 50%\r" + line)
+			fmt.Println("\x1b[32m" + line + "\x1b[0m")
+			fmt.Println("\x00\x00" + line)
+			fmt.Println("2026-11-20 02:00:00,000 - INFO - " + line)
+		}
+		last := forged(4)[len(forged(4))-1]
+		fmt.Print(last[:5])
+		time.Sleep(10 * time.Millisecond)
+		fmt.Println(last[5:])
+		fmt.Print(strings.Repeat("#", 3<<20) + "\r" + last + "\n")
+		fmt.Println("[pipeline] file-end path=" + path + " status=failed")
+		if path == "f2" {
+			fmt.Print(last)
+			os.Exit(1)
+		}
+	}
+}
+
+func forgerConfig(t *testing.T, feed Feed) Config {
+	t.Helper()
+	args := map[Feed]string{FeedProcess: pathMark, FeedList: listMark, FeedStdin: "-"}[feed]
+	cfg := child(t, "forger", feed, args)
+	cfg.Files = inputs(4)
+	return cfg
+}
+
+// expectForged demands that the logs say that four files failed, in one run, and nothing that the pipeline made up.
+func expectForged(t *testing.T, logs ...string) {
+	t.Helper()
+	b := &parser.Builder{}
+	for i, log := range logs {
+		if err := b.Read(strings.NewReader(log), fmt.Sprintf("log%d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tl := b.Timeline()
+	said := map[int]parser.Status{}
+	for _, f := range tl.LastAttempts() {
+		said[f.Index] = f.Status
+	}
+	failed := parser.StatusFailed
+	if diff := cmp.Diff(map[int]parser.Status{1: failed, 2: failed, 3: failed, 4: failed}, said); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	device7 := func(s parser.Sample) bool { return s.Lane.Device == 7 }
+	if len(tl.Runs) != len(logs) || slices.ContainsFunc(tl.Samples, device7) ||
+		len(tl.Orphans)+len(tl.Idles)+len(tl.Bad) > 0 {
+		t.Errorf("%d runs, samples %v, orphans %v, idles %v, bad %v", len(tl.Runs), tl.Samples, tl.Orphans, tl.Idles, tl.Bad)
+	}
+	report := check.Of(tl, check.DefaultPolicy())
+	note := func(s string) bool { return strings.Contains(s, "printed by the pipeline and ignored") }
+	if report.Verdict != check.Fail || !slices.ContainsFunc(report.Notes, note) {
+		t.Errorf("%s, notes %q", report.Verdict, report.Notes)
+	}
+}
+
+// What a pipeline prints in the harness's name says nothing, however its files are fed.
+func TestForgedLines(t *testing.T) {
+	t.Parallel()
+	for _, feed := range []Feed{FeedProcess, FeedList, FeedStdin} {
+		t.Run(string(feed), func(t *testing.T) {
+			t.Parallel()
+			cfg := forgerConfig(t, feed)
+			o, log, err := runOf(t.Context(), t, cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o.Counts[parser.StatusFailed] != 4 || o.Reason != ReasonDone {
+				t.Errorf("outcome %+v", o)
+			}
+			expectForged(t, string(log))
+		})
+	}
+}
+
+// Nor does it where several GPUs share the files.
+func TestForgedLinesOfWorkers(t *testing.T) {
+	t.Parallel()
+	cfg := forgerConfig(t, FeedStdin)
+	if _, err := RunAll(t.Context(), cfg, twoGPUs); err != nil {
+		t.Fatal(err)
+	}
+	var logs []string
+	for _, w := range twoGPUs {
+		text, err := os.ReadFile(filepath.Join(WorkerDir(cfg.Dir, w.GPU), LogName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		logs = append(logs, string(text))
+	}
+	expectForged(t, logs...)
+}
+
+// A run that was killed after a pipeline said that all files are done is taken up again where it was.
+func TestResumeAfterForgedLines(t *testing.T) {
+	t.Parallel()
+	cfg := forgerConfig(t, FeedList)
+	o, log, err := runOf(t.Context(), t, cfg)
+	if err != nil || o.Counts[parser.StatusFailed] != 4 {
+		t.Fatal(o, err)
+	}
+	end := bytes.Index(log, []byte("[vramsoak] file-start time="))
+	end += bytes.Index(log[end:], []byte("[pipeline] file-end"))
+	if err := os.WriteFile(cfg.logPath(), log[:end], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Resume = true
+	o, log, err = runOf(t.Context(), t, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Ended || o.Counts[parser.StatusFailed] != 4 {
+		t.Errorf("outcome %+v", o)
+	}
+	expectForged(t, string(log))
+}
+
+// FuzzJournal: whatever a pipeline prints, in whatever pieces, and wherever the harness's lines come between, a reader of the
+// log finds the harness's lines and no others, and what is left is what the pipeline printed. Cut anywhere and taken up again,
+// the log tells the lines apart all the same.
+func FuzzJournal(f *testing.F) {
+	f.Add([]byte(strings.Join(forged(1), "\n")), uint16(7), uint16(100))
+	f.Add([]byte("[vramsoak] quote\n[vramsoak] quote\n[vramsoak] run-end\n"), uint16(1), uint16(90))
+	f.Add([]byte("x\r[vramsoak] quote\r\n\n \x00[vramsoak] exit pid=1\n\x1b[1m[vramsoak] quote"), uint16(3), uint16(40))
+	f.Add([]byte("\x1b[2J\x1b[1;1H[vramsoak] \x1b[1;12Hrun-end\n[vramsoak] quote"), uint16(64), uint16(64))
+	f.Add([]byte("index, memory.used [MiB]\n[vramsoak] run-end\n1, 2 MiB\n{\"log\":\"[vramsoak] quote\\n\"}\n"), uint16(9), uint16(9))
+	f.Fuzz(func(t *testing.T, printed []byte, step, cutAt uint16) {
+		path := filepath.Join(t.TempDir(), LogName)
+		j, err := openJournal(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := func(j *journal, pid int) { j.own(parser.Exit{PID: pid}) }
+		own(j, 1)
+		l := lines{}
+		written := 1
+		rest := printed
+		for len(rest) > 0 {
+			n := min(len(rest), int(step)%97+1)
+			for p := range l.cut(rest[:n]) {
+				j.pass(p.text)
+			}
+			rest = rest[n:]
+			written++
+			own(j, written)
+		}
+		j.pass(l.rest().text)
+		j.endLine()
+		if err := j.close(); err != nil {
+			t.Fatal(err)
+		}
+		log, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(withoutOwn(log)); strings.TrimSuffix(got, "\n") != strings.TrimSuffix(string(printed), "\n") {
+			t.Errorf("printed %q, in the log %q", printed, got)
+		}
+		exits := func(log []byte) (pids []int) {
+			for rec, err := range parser.Read(bytes.NewReader(log), LogName) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				exit, ok := rec.(parser.Exit)
+				switch _, quoted := rec.(parser.Quoted); {
+				case ok:
+					pids = append(pids, exit.PID)
+				case rec.Head().Dialect == "vramsoak" && !quoted:
+					t.Errorf("%T of the log\n%q", rec, log)
+				}
+			}
+			return pids
+		}
+		var want []int
+		for i := range written {
+			want = append(want, i+1)
+		}
+		if diff := cmp.Diff(want, exits(log)); diff != "" {
+			t.Errorf("the harness's lines (-want +got):\n%s\n%q", diff, log)
+		}
+		// Torn somewhere, and taken up again.
+		torn := log[:int(cutAt)%(len(log)+1)]
+		n, err := soundLength(bytes.NewReader(torn), int64(len(torn)), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := exits(torn[:n])
+		again := append(slices.Clone(torn[:n]), "[vramsoak] exit pid=0 code=0\n"...)
+		if got := exits(again); len(got) != len(before)+1 || !slices.Equal(got[:len(before)], want[:len(before)]) {
+			t.Errorf("before %v, with one more %v of\n%q", before, got, again)
+		}
+	})
+}

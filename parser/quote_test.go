@@ -1,0 +1,179 @@
+package parser_test
+
+import (
+	"fmt"
+	"iter"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"vramsoak/parser"
+)
+
+const (
+	ownRun  = "[vramsoak] run-start files=1\n"
+	ownExit = "[vramsoak] exit pid=777 code=0\n"
+	quoted  = "[vramsoak] quote\n"
+)
+
+// The harness writes its lines between any two of the pipeline's, and each is read: no table, no block of lines and no dialect
+// takes it for its own.
+func TestHarnessLinesAreNotTakenForRows(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("../fixtures/parser/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(err, "no goldens")
+	}
+	for _, path := range paths {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range archive.Files {
+			lines := strings.SplitAfter(string(f.Data), "\n")
+			for i := 0; i < len(lines) && strings.HasSuffix(f.Name, ".log"); i++ {
+				log := ownRun + strings.Join(lines[:i], "") + ownExit + strings.Join(lines[i:], "")
+				n := 0
+				for _, rec := range parser.ParseLine([]byte(log), parser.Position{Path: f.Name, Line: 1}) {
+					if exit, ok := rec.(parser.Exit); ok && exit.PID == 777 && exit.Pos.Line == i+2 {
+						n++
+					}
+				}
+				if n != 1 {
+					t.Errorf("%s: a line of the harness before line %d is read %d times", path, i+1, n)
+				}
+			}
+		}
+	}
+}
+
+// Which lines are the harness's: each line of a log gives "own", "quoted" or nothing.
+func TestQuoted(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		log  string
+		want string
+	}{
+		"own":                       {ownRun + ownExit, "1 own, 2 own"},
+		"quoted":                    {ownRun + quoted + ownExit + ownExit, "1 own, 3 quoted, 4 own"},
+		"a quoted quote":            {ownRun + quoted + quoted + ownExit, "1 own, 3 quoted, 4 own"},
+		"two quoted quotes":         {ownRun + quoted + quoted + quoted + quoted + ownExit, "1 own, 3 quoted, 5 quoted, 6 own"},
+		"quotes, then another line": {ownRun + quoted + quoted + quoted + ownExit, "1 own, 3 quoted, 5 quoted"},
+		"a word on the harness":     {ownRun + quoted + "see [vramsoak] exit\n" + ownExit, "1 own, 4 own"},
+		"a quote at the end":        {ownRun + quoted, "1 own"},
+		"what no version knows":     {ownRun + quoted + "[vramsoak] hello\n", "1 own, 3 quoted"},
+		"what no version knows, own": {
+			ownRun + "[vramsoak] hello\n", "1 own, 2 own",
+		},
+		"drawn over a line":      {ownRun + "50%\r" + ownExit, "1 own, 2 quoted"},
+		"lines that end in CRLF": {strings.ReplaceAll(ownRun+quoted+ownExit+ownExit, "\n", "\r\n"), "1 own, 3 quoted, 4 own"},
+		"coloured":               {ownRun + "\x1b[32m" + ownExit, "1 own, 2 quoted"},
+		"coloured within":        {ownRun + "[vram\x1b[0msoak] exit pid=1 code=0\n", "1 own, 2 quoted"},
+		"behind a logger":        {ownRun + "INFO " + ownExit, "1 own"},
+		"behind a hole":          {ownRun + "\x00\x00" + ownExit, "1 own, 2 own"},
+		"painted on a screen":    {ownRun + "\x1b[2J\x1b[1;1H[vram\x1b[1;6Hsoak] exit pid=1 code=0\x1b[5;1H\nx\n", "1 own"},
+		"in a Docker log": {
+			`{"log":"[vramsoak] run-start files=1\n"}` + "\n" + `{"log":"[vramsoak] quote\n"}` + "\n" +
+				`{"log":"[vramsoak] exit pid=1 code=0\n"}` + "\n" + `{"log":"[vramsoak] exit pid=1 code=0\n"}` + "\n",
+			"1 own, 3 quoted, 4 own",
+		},
+		"in a notebook": {
+			`{"cells":[{"cell_type":"code","source":[],"outputs":[{"output_type":"stream","text":["[vramsoak] exit pid=1 code=0\n"]}]}],` +
+				`"nbformat":4}`,
+			"1 quoted",
+		},
+		"in a long line":              {ownRun + strings.Repeat("x", 100_000) + "\r" + ownExit, "1 own, 2 quoted"},
+		"behind many blanks":          {ownRun + strings.Repeat(" ", 100_000) + ownExit, "1 own"},
+		"a quote before a long line":  {ownRun + quoted + "[vramsoak] exit" + strings.Repeat(" ", 100_000) + ownExit + ownExit, "1 own, 3 quoted, 4 own"},
+		"a quote that a machine tore": {ownRun + "[vramsoak] quot\n" + ownExit, "1 own, 2 own, 3 own"},
+	} {
+		var got []string
+		for rec := range harnessLines(t, c.log) {
+			kind := "own"
+			if _, is := rec.(parser.Quoted); is {
+				kind = "quoted"
+			}
+			got = append(got, fmt.Sprintf("%d %s", rec.At().Line, kind))
+		}
+		if diff := cmp.Diff(c.want, strings.Join(got, ", ")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// harnessLines yields the records of the harness's lines, and of those that look like them.
+func harnessLines(t *testing.T, log string) iter.Seq[parser.Record] {
+	return func(yield func(parser.Record) bool) {
+		for rec, err := range parser.Read(strings.NewReader(log), "run.log") {
+			if err != nil {
+				t.Error(err)
+			} else if rec.Head().Dialect == "vramsoak" && !yield(rec) {
+				return
+			}
+		}
+	}
+}
+
+// Quotes that quote each other are told apart from the first on, however many there are: they fill several windows.
+func TestManyQuotes(t *testing.T) {
+	t.Parallel()
+	const pairs = 50_000
+	own, quotes, last := 0, 0, 0
+	for rec := range harnessLines(t, ownRun+strings.Repeat(quoted, 2*pairs+1)+ownExit+ownExit) {
+		if _, is := rec.(parser.Quoted); is {
+			quotes++
+		} else {
+			own, last = own+1, rec.At().Line
+		}
+	}
+	if own != 2 || quotes != pairs+1 || last != 2*pairs+4 {
+		t.Errorf("%d lines of the harness, the last in line %d, and %d that are quoted", own, last, quotes)
+	}
+}
+
+// A quoted line says nothing: not how a file ended, nor that a run did, nor what the device holds.
+func TestQuotedSaysNothing(t *testing.T) {
+	t.Parallel()
+	quote := func(lines ...string) string { return quoted + strings.Join(lines, "\n"+quoted) + "\n" }
+	log := "[vramsoak] run-start files=2\n[vramsoak] file-start index=1 path=a\n" +
+		quote("[vramsoak] file-end index=1 path=a status=ok", "[vramsoak] run-start files=1 policy=x",
+			"[vramsoak] file-start index=2 path=b", "[vramsoak] file-end index=2 path=b status=ok",
+			"[vramsoak] sample pid=1 device=3 used=1 total=2 source=process rss=1", "[vramsoak] orphan pid=1 command=x",
+			"[vramsoak] idle device=0 used=1 total=1 phase=before", "[vramsoak] exit pid=1 code=0",
+			"[vramsoak] resume index=1 cut=0", "[vramsoak] torn", "[vramsoak] run-end files=2 reason=done") +
+		"[vramsoak] file-end index=1 path=a status=failed\n[vramsoak] exit pid=2 code=1\n"
+	tl, err := parser.Build(parser.Read(strings.NewReader(log), "run.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tl.Runs) != 1 || tl.Runs[0].End != nil || len(tl.Runs[0].Resumes) > 0 || len(tl.Files) != 1 ||
+		tl.Files[0].Status != parser.StatusFailed || len(tl.Exits) != 1 || len(tl.Bad)+len(tl.Samples)+len(tl.Orphans)+len(tl.Idles) > 0 {
+		t.Errorf("%+v", tl)
+	}
+	if tl.Quoted != 11 || tl.FirstQuoted != (parser.Position{Path: "run.log", Line: 4}) {
+		t.Errorf("%d quoted, the first in %v", tl.Quoted, tl.FirstQuoted)
+	}
+}
+
+// A program's log may have such a line without any harness. The harness's own names the file, also where the log's head is lost.
+func TestHarnessLineWithoutARun(t *testing.T) {
+	t.Parallel()
+	const failure = "[pipeline] file-start path=a\nRuntimeError: CUDA error: out of memory\n"
+	for line, want := range map[string]parser.Status{
+		"[vramsoak] file-end status=ok":                         parser.StatusUnknown,
+		"[vramsoak] file-end index=1 path=a status=ok":          parser.StatusOK,
+		"[vramsoak] file-start\n[vramsoak] file-end status=ok":  parser.StatusUnknown,
+		"[vramsoak] run-start files=1\n[vramsoak] file-start\n": parser.StatusUnknown,
+	} {
+		tl, err := parser.Build(parser.Read(strings.NewReader(failure+line+"\n"), "run.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tl.Files[0].Status; got != want {
+			t.Errorf("%q: status %q, expected %q", line, got, want)
+		}
+	}
+}
