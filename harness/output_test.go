@@ -262,12 +262,12 @@ func TestTail(t *testing.T) {
 	for i := range 5000 {
 		l.add(fmt.Appendf(nil, "line %d\n", i))
 	}
-	l.add([]byte("10%\r20%\r\n\n\xff" + strings.Repeat("y", 300)))
+	l.add([]byte("10%\r20%\r\n\n\x1b[1;31mred\x1b[0m \x1b]0;title\x07hat\n\xff" + strings.Repeat("y", 300)))
 	want := ""
-	for i := 4982; i < 5000; i++ {
+	for i := 4983; i < 5000; i++ {
 		want += fmt.Sprintf("  line %d\n", i)
 	}
-	want += "  20%\n  \uFFFD" + strings.Repeat("y", 300)
+	want += "  20%\n  red hat\n  \uFFFD" + strings.Repeat("y", 300)
 	if diff := cmp.Diff(want, l.lines()); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}

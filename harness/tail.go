@@ -74,6 +74,7 @@ func split(text string) (lines, records []string) {
 		if i := strings.LastIndexByte(line, '\r'); i >= 0 {
 			line = line[i+1:]
 		}
+		line = parser.Plain(line)
 		switch {
 		case line == "":
 		case strings.Contains(line, parser.MemoryPrefix) || strings.HasPrefix(line, parser.ProtocolPrefix):

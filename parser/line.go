@@ -164,6 +164,9 @@ func (l *line) opened() table {
 // str is a string of the text: valid UTF-8, without blanks around, and shared with the earlier ones that are equal.
 func (l *line) str(b []byte) string { return l.s.str(b) }
 
+// Plain returns a line as a dialect sees it: without terminal escape sequences such as colours.
+func Plain(line string) string { return string(plain([]byte(line), false)) }
+
 // plain is the text of a line, see [line]; docker says that it may be one of Docker's.
 func plain(b []byte, docker bool) []byte {
 	b = withoutHole(b)

@@ -124,7 +124,7 @@ func (b *profileBuilder) location(f snapshot.Frame) *profile.Location {
 	fn := b.functions[key]
 	if fn == nil {
 		// Without a system name pprof takes the name as it is; else it would read "<module>" as a C++ template's arguments.
-		fn = &profile.Function{ID: uint64(len(b.Function) + 1), Name: sink.Line(f.Function), Filename: sink.Line(f.File)}
+		fn = &profile.Function{ID: uint64(len(b.Function) + 1), Name: sink.Name(f.Function), Filename: sink.Name(f.File)}
 		b.functions[key] = fn
 		b.Function = append(b.Function, fn)
 	}

@@ -129,7 +129,7 @@ func wordsOf(log string) (words []string) {
 		if i := bytes.LastIndexByte(line, '\r'); i >= 0 { // the last state of a progress bar
 			line = line[i+1:]
 		}
-		word := strings.ToValidUTF8(string(line[:min(len(line), wordMost)]), "\uFFFD")
+		word := strings.ToValidUTF8(parser.Plain(string(line[:min(len(line), wordMost)])), "\uFFFD")
 		if word != "" && !strings.HasPrefix(word, parser.HarnessPrefix) && !slices.Contains(words, word) { // each file may fail alike
 			words = append(words, word)
 		}

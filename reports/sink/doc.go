@@ -5,6 +5,7 @@
 //
 //	Terminal   stdout and stderr of a process: terminals and the logs of CI systems
 //	Line       a name or a message inside one line of text: a table, an error, a label of a plot
+//	Name       a name in a binary file whose reader prints it, such as go tool pprof
 //	JSON       JSON documents and lines; a reader gets the original text back
 //	XML        JUnit files; a reader gets back what [Line] gave
 //	Cell       a cell of text in a CSV file

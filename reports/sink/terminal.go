@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 	"sync"
 
 	"golang.org/x/term"
@@ -36,6 +37,13 @@ func Text(write func(io.Writer) error) func(io.Writer) error {
 		t := NewText(w)
 		return errors.Join(write(t), t.Close())
 	}
+}
+
+// Name returns a name for a file that another program prints as it is: in one line, with commands broken.
+func Name(s string) string {
+	var b strings.Builder
+	_, _ = io.WriteString(NewText(&b), Line(s)) // whole, and to memory
+	return b.String()
 }
 
 // Write implements [io.Writer].
