@@ -105,6 +105,11 @@ test-race:
 	@$(with_native)
 	go test -race -count=1 -timeout 60m $$tags ./...
 
+# Breaks the code on purpose, one way at a time (ci/breaks.txt), and shows which test catches it: the samples of make test do.
+.PHONY: test-breaks
+test-breaks:
+	@ci/breaks.sh
+
 # All that can be run on this machine, for a night: make test, the race detector everywhere, runs killed by the hundred, the
 # statistics on large samples, the allocator against PyTorch's own, a GPU. Each part is named at the end: ok, FAILED or not run.
 .PHONY: test-all
@@ -191,6 +196,8 @@ RUNS ?= 10000
 bench-verdicts:
 	@mkdir -p .build
 	go test ./harness/shape -count=1 -run TestFrontier -v -frontier.runs=400000 | grep 'the best rule'
+	go test ./harness/compare -count=1 -run TestFalseAlarms -timeout 60m -alarms.runs=$(RUNS)
+	go test ./harness/shape -count=1 -run TestCritical -timeout 60m -critical.runs=100000
 	go test ./harness/check -count=1 -run TestVerdicts -timeout 60m -verdicts.runs=$(RUNS) -verdicts.table=$$PWD/.build/verdicts.md
 	cat .build/verdicts.md
 

@@ -24,6 +24,7 @@ without() { summary+=("$(printf '%-16s not run: %s' "$1" "$2")"); }
 part test
 if [ ! -x bin/gpupipeline ]; then without short-soak "no whisper.cpp here; make native says why"; fi
 part test-race
+part test-breaks
 part test-kill
 part bench-verdicts
 part bench-history

@@ -217,6 +217,7 @@ func falseAlarms(t *testing.T, out *strings.Builder, runs int) {
 		fmt.Fprintf(out, " %s |", rule.name)
 	}
 	fmt.Fprintf(out, "\n|---|--:|---|%s\n", strings.Repeat("--:|", 2+len(rules)))
+	var all tally
 	for _, kind := range fixtures.LevelKinds {
 		for _, sigma := range sigmas(kind) {
 			for _, digit := range digits {
@@ -230,8 +231,12 @@ func falseAlarms(t *testing.T, out *strings.Builder, runs int) {
 					t.Errorf("%s, noise of %g MiB, %s: %d of %d clean runs fail, at most %d are as many as 0.1 %%", kind, sigma, digit.name,
 						tally.failed, runs, most)
 				}
+				all.add(&tally)
 			}
 		}
+	}
+	if most := mostByChance(all.runs, 0.001); all.failed > most { // shows much less than a small sample of one kind does
+		t.Errorf("%d of all %d clean runs fail, at most %d are as many as 0.1 %%", all.failed, all.runs, most)
 	}
 }
 

@@ -1,6 +1,7 @@
 package compare_test
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -12,6 +13,8 @@ import (
 )
 
 const metricsOfRun = 12
+
+var alarmRuns = flag.Int("alarms.runs", 1000, "pairs of like runs of each kind in TestFalseAlarms")
 
 // simulate is a run of some files with twelve metrics, each with noise of another kind: memory in blocks of 2 MiB, which
 // gives many ties, bytes that scatter, recoveries, and a throughput with rare slow files. Files differ far more than runs do.
@@ -83,11 +86,11 @@ func verdicts(t *testing.T, runs, files int, worse float64, paired bool, policy 
 // binomial number that exceeds its mean by four times its standard deviation is rarer than one in 10,000.
 func TestFalseAlarms(t *testing.T) {
 	for _, c := range []struct {
-		runs, files int
-		paired      bool
-		alarms      float64
-	}{{5000, 20, true, 0.001}, {1000, 20, true, 0.05}, {1000, 12, true, 0.05}, {1000, 12, false, 0.05}} {
-		runs := c.runs
+		files  int
+		paired bool
+		alarms float64
+	}{{20, true, 0.001}, {20, true, 0.05}, {12, true, 0.05}, {12, false, 0.05}} {
+		runs := *alarmRuns
 		if testing.Short() {
 			runs /= 10
 		}
