@@ -46,7 +46,7 @@ var changeNumbers = []int{2, 3, 4, 5, 6}
 // changes writes the table of what was compared. On a terminal that is too narrow for it, the interval and the
 // probability are left out.
 func (t *textWriter) changes(all []compare.Change) error {
-	rows := [][]string{{"Verdict", "Metric", "Base", "New", "Change", "Files", "p", "95 % interval"}}
+	rows := [][]string{{"Verdict", "Metric", "Base", "New", "Change", "Files", "p", "A usual file, 95 %"}}
 	for _, c := range all {
 		if c.Verdict != check.Skipped {
 			rows = append(rows, append([]string{t.paint(c.Verdict, t.symbolWord(c.Verdict))}, changeCells(c)...))
@@ -91,7 +91,7 @@ func ComparisonMarkdown(w io.Writer, c *compare.Comparison, verdict check.Verdic
 	}
 	changes := worstFirst(c.Changes)
 	table := func(verdicts ...check.Verdict) mdTable {
-		t := mdTable{header: "\n| Verdict | Metric | Base | New | Change | Files | p | 95 % interval | Finding |\n" +
+		t := mdTable{header: "\n| Verdict | Metric | Base | New | Change | Files | p | A usual file, 95 % | Finding |\n" +
 			"|---|---|--:|--:|--:|--:|--:|--:|---|\n"}
 		for _, c := range changes {
 			if slices.Contains(verdicts, c.Verdict) {
@@ -161,14 +161,15 @@ func worstFirst(all []compare.Change) []compare.Change {
 	return out
 }
 
-// changeCells are a metric's name, both medians, the change, the number of files, the probability and the interval.
+// changeCells are a metric's name, both medians, the change from the one to the other, the number of files, the probability, and
+// the interval of the change of a usual file.
 func changeCells(c compare.Change) []string {
 	cells := []string{clean(c.Subject()), "", "", "", "", "", ""}
 	if c.Verdict == check.Skipped {
 		return cells
 	}
 	cells[1], cells[2] = check.Quantity(c.Base, c.Unit), check.Quantity(c.New, c.Unit)
-	cells[3], cells[4] = relative(c.Difference, c), number(c.Files)
+	cells[3], cells[4] = relative(c.New-c.Base, c), number(c.Files)
 	if c.P != nil {
 		cells[5] = probability(*c.P)
 	}
@@ -178,9 +179,9 @@ func changeCells(c compare.Change) []string {
 	return cells
 }
 
-// relative is a difference as a share of the base, or by itself where the base is nothing.
+// relative is a difference as a share of the base, or by itself where the base is nothing, as growth mostly is.
 func relative(difference float64, c compare.Change) string {
-	if c.Base == 0 {
+	if c.Base == 0 || c.Unit == check.BytesPerFile {
 		return check.Quantity(difference, c.Unit)
 	}
 	if difference == 0 {

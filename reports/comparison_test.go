@@ -40,7 +40,7 @@ func aComparison() *compare.Comparison {
 		Log: "last-good.json", Commit: "33395edd1b92b3a7", GPU: "NVIDIA A10", Host: "builder", Verdict: check.Pass,
 	}, dark)
 	now := run(8<<30, 2<<20, 0.96, 33, compare.RunInfo{Log: "runs/x/soak.log", GPU: "NVIDIA L4", Host: "builder", Driver: "550.54"})
-	return compare.Compare(base, now, check.DefaultPolicy().Regression)
+	return compare.Runs(base, now, check.DefaultPolicy())
 }
 
 // TestComparison writes a comparison in every form. UPDATE=1 rewrites the goldens; read the difference before you keep it.

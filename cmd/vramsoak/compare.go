@@ -24,9 +24,9 @@ func newCompareCommand() *cobra.Command {
 		Use:   "compare BASE NEW",
 		Short: "Tell whether a run needs more memory, or more time, than an earlier one",
 		Long: `Compare holds NEW against BASE, metric by metric, each file against the same file: idle level, reserved - allocated,
-dark memory, peaks, recoveries, throughput. A metric fails where it is certain that it got worse by more than
-1 % (of memory, by more than 8 MiB too; of times, by more than 5 %), passes where it is certain that it did not, and is
-undecided else.
+dark memory, peaks, recoveries, throughput, and how levels grow over the files. A metric fails where it is certain that it
+got worse by more than 1 % (of memory, by more than 8 MiB too; of times, by more than 5 %; of growth, by more than a leak
+is allowed), passes where it is certain that it did not, and is undecided else.
 BASE and NEW are run folders, logs, or baselines that vramsoak baseline save wrote.
 
 The limits are those of the policy, found for NEW as vramsoak check finds it.` + dialectHelp(),
@@ -71,7 +71,7 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 	policy := report.Policy
 	policy.Gate, policy.Require = []string{check.Regression}, nil
 	policy.Regression.Exact = policy.Regression.Exact || opts.exact
-	c := compare.Compare(base.Baseline, run.Baseline, policy.Regression)
+	c := compare.Runs(base.Baseline, run.Baseline, policy)
 	only := &check.Report{
 		Schema: check.Schema, Files: report.Files, Checkpoints: report.Checkpoints, HighWater: report.HighWater, Policy: policy,
 	}

@@ -150,7 +150,7 @@ func (refs references) join(report *check.Report, run compare.RunInfo) {
 		if len(refs) > 1 {
 			name = ref.Run.Log
 		}
-		c := compare.Compare(ref.Baseline, now, report.Policy.Regression)
+		c := compare.Runs(ref.Baseline, now, report.Policy)
 		report.Join(c.Findings(name)...)
 		for _, r := range c.Remarks {
 			stderr.Printf("vramsoak: compared with %s: %s\n", ref.Run.Log, r)

@@ -214,8 +214,12 @@ func (c *Change) finding(reference string) check.Finding {
 	f := check.Finding{
 		Check: check.Regression, Verdict: c.Verdict, Subject: against(c.Subject(), reference), File: c.File, Message: c.Message,
 	}
-	if c.Verdict == check.Undecided && (c.Unit == check.Seconds || c.Unit == check.TimesRealTime) {
+	switch {
+	case c.Verdict != check.Undecided:
+	case c.Unit == check.Seconds || c.Unit == check.TimesRealTime:
 		f.Check = check.Throughput // which does not gate by default: few machines are steady enough to tell
+	case c.Unit == check.BytesPerFile:
+		f.Check = check.Drift // nor does this: few runs are long enough to tell small growth from noise
 	}
 	if c.Verdict != check.Skipped {
 		f.Measured, f.Limit, f.Unit = new(c.Worse()), new(c.Limit), c.Unit

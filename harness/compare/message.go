@@ -3,27 +3,44 @@ package compare
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"vramsoak/harness/check"
 )
 
-// moved is "rose by 300 MiB (+3.1 %, 95 % interval 290 MiB to 310 MiB) from 9.50 GiB, over the same 60 files".
+// moved says how a metric changed: "rose by 300 MiB (+3.1 %, 95 % interval 290 MiB to 310 MiB) from 9.50 GiB, over the same
+// 60 files". Where a usual file, of which the verdict is, changed by another amount than the medians, both are named, so that the
+// figures add up: "rose from 200 MiB to 244 MiB, by 44.0 MiB (+22.0 %); a usual file rose by 54.0 MiB (95 % interval ...)".
 func (t *test) moved() string {
 	where := ", over the same " + check.Plural(t.Files, "file")
 	if !t.Paired {
 		where = fmt.Sprintf(", over %s and %d others", check.Plural(len(t.base), "file"), len(t.new))
 	}
-	word := "rose by "
+	medians := t.New - t.Base
 	switch {
 	case t.unchanged():
 		return "unchanged at " + t.amount(t.Base) + where
-	case t.Difference == 0:
+	case t.difference(medians) == t.difference(t.Difference):
+		return t.by(medians) + inBrackets(t.share(medians), t.interval()) + " from " + t.amount(t.Base) + where
+	case t.amount(t.Base) == t.amount(t.New):
+		return "the median is unchanged at " + t.amount(t.Base) + "; a usual file " + t.by(t.Difference) + inBrackets(t.interval()) + where
+	}
+	word, _, _ := strings.Cut(t.by(medians), " ")
+	return fmt.Sprintf("%s from %s to %s, by %s%s; a usual file %s%s%s", word, t.amount(t.Base), t.amount(t.New),
+		t.difference(math.Abs(medians)), inBrackets(t.share(medians)), t.by(t.Difference), inBrackets(t.interval()), where)
+}
+
+// by is "rose by 300 MiB".
+func (t *test) by(difference float64) string {
+	word := "rose by "
+	switch {
+	case difference == 0:
 		word = "changed by "
-	case t.Difference < 0:
+	case difference < 0:
 		word = "fell by "
 	}
-	return word + t.difference(math.Abs(t.Difference)) + t.around() + " from " + t.amount(t.Base) + where
+	return word + t.difference(math.Abs(difference))
 }
 
 func (t *test) amount(v float64) string { return check.Quantity(v, t.Unit) }
@@ -41,19 +58,29 @@ func (t *test) difference(v float64) string {
 	return t.amount(v)
 }
 
-// around is " (+3.1 %, 95 % interval 290 MiB to 310 MiB)", of times " (+3.1 %, 95 % interval +2.9 % to +3.3 %)".
-func (t *test) around() string {
-	var parts []string
-	if t.Base != 0 {
-		parts = append(parts, check.Change(t.Relative))
+// share is "+3.1 %" of the base, "" where that is nothing.
+func (t *test) share(difference float64) string {
+	if t.Base == 0 {
+		return ""
 	}
-	if t.Interval != nil {
-		low, high := t.difference(t.Interval.Low), t.difference(t.Interval.High)
-		if t.logarithm {
-			low, high = check.Change(t.Interval.Low/t.Base), check.Change(t.Interval.High/t.Base)
-		}
-		parts = append(parts, fmt.Sprintf("%.0f %% interval %s to %s", 100*Confidence, low, high))
+	return check.Change(difference / math.Abs(t.Base))
+}
+
+// interval is "95 % interval 290 MiB to 310 MiB", of times "95 % interval +2.9 % to +3.3 %".
+func (t *test) interval() string {
+	if t.Interval == nil {
+		return ""
 	}
+	low, high := t.difference(t.Interval.Low), t.difference(t.Interval.High)
+	if t.logarithm {
+		low, high = check.Change(t.Interval.Low/t.Base), check.Change(t.Interval.High/t.Base)
+	}
+	return fmt.Sprintf("%.0f %% interval %s to %s", 100*Confidence, low, high)
+}
+
+// inBrackets is " (a, b)" of what is not empty.
+func inBrackets(parts ...string) string {
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	if len(parts) == 0 {
 		return ""
 	}

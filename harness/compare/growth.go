@@ -1,0 +1,189 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/aclements/go-moremath/stats"
+
+	"vramsoak/harness/check"
+	"vramsoak/harness/shape"
+)
+
+// GrowthOf begins the name of a ledger's growth over files: "growth of idle level".
+const GrowthOf = "growth of "
+
+// Runs holds a run against an earlier one: its metrics file by file, as [Compare] does, and how its levels grow over the files.
+func Runs(base, now *Baseline, policy check.Policy) *Comparison {
+	c := Compare(base, now, policy.Regression)
+	growths := growths(base, now, policy)
+	for i := range growths {
+		growths[i].lane, growths[i].ranks = c.lanes()
+	}
+	c.Changes = append(c.Changes, growths...)
+	return c
+}
+
+// lanes reports whether the metrics are of several devices, and of several ranks: subjects then name them.
+func (c *Comparison) lanes() (several, ranks bool) {
+	for i := range c.Changes {
+		several, ranks = several || c.Changes[i].lane, ranks || c.Changes[i].ranks
+	}
+	return several, ranks
+}
+
+// growthShare is the share of the false alarms that growth may give: it has its own, so that the comparison file by file keeps
+// nearly all of them.
+const growthShare = 10
+
+// growths holds the growth of each ledger against that in the base. A saved baseline has the level of each file, and so its
+// growth too.
+func growths(base, now *Baseline, policy check.Policy) []Change {
+	limits := map[string]check.Amount{
+		check.IdleLevel: policy.Leak.MaxGrowth, check.UnusedReserve: policy.Fragmentation.MaxGrowth,
+		check.DarkMemory: policy.DarkMemory.MaxGrowth,
+	}
+	var all []growth
+	tests := 0
+	for _, m := range matched(base.Metrics, now.Metrics) {
+		of := cmp.Or(m.new, m.base)
+		limit, known := limits[of.Name]
+		if !known || of.Unit != check.Bytes {
+			continue
+		}
+		g := growth{Change: Change{
+			Name: GrowthOf + of.Name, Unit: check.BytesPerFile, Rank: of.Rank, Device: of.Device, Limit: float64(limit.Bytes),
+		}}
+		if m.base == nil || m.new == nil {
+			continue // that its level is in one of the two only is said already
+		}
+		g.base, g.now = courseOf(m.base, base.Files, policy.Leak), courseOf(m.new, now.Files, policy.Leak)
+		g.Files = min(g.base.files, g.now.files)
+		switch {
+		case g.base.processes > 0 && g.now.processes > 0:
+			tests++
+		case of.Name == check.IdleLevel:
+			g.Verdict = check.Skipped
+			g.Message = fmt.Sprintf("growth over files needs at least %d files in one process; the base has %d, the new run %d",
+				policy.Leak.MinFiles, g.base.files, g.now.files)
+		default:
+			continue
+		}
+		all = append(all, g)
+	}
+	changes := make([]Change, len(all))
+	for i := range all {
+		if g := &all[i]; g.Verdict == "" {
+			g.judge(float64(policy.Regression.FalseAlarms), growthShare*tests)
+		}
+		changes[i] = all[i].Change
+	}
+	return changes
+}
+
+// A growth is that of one ledger in both runs.
+type growth struct {
+	Change
+	base, now course
+}
+
+// A course is how a level goes over the files of the process in which it grows most.
+type course struct {
+	shape.Result
+	files     int // of the longest process
+	processes int // that are long enough to be judged
+}
+
+// courseOf fits a shape to a level in each process.
+func courseOf(m *check.Metric, files []check.MeasuredFile, policy check.LeakPolicy) course {
+	c := course{}
+	for first := 0; first < len(files); {
+		end := first + 1
+		for end < len(files) && files[end].Process == files[first].Process {
+			end++
+		}
+		s := shape.Series{Resolution: m.Resolution, Grain: check.Grain(check.Bytes)}
+		for i := min(end, first+policy.WarmUp); i < end; i++ {
+			if !math.IsNaN(m.Values[i]) {
+				s.Values, s.Audio = append(s.Values, m.Values[i]), append(s.Audio, files[i].AudioSeconds)
+			}
+		}
+		first = end
+		for _, seconds := range s.Audio {
+			if seconds == 0 { // lengths are known of all, or of none
+				s.Audio = nil
+				break
+			}
+		}
+		c.files = max(c.files, len(s.Values))
+		if len(s.Values) < max(policy.MinFiles, shape.LeastFiles) {
+			continue
+		}
+		r := shape.Of(s)
+		if c.processes++; c.processes == 1 || r.Growing && !c.Growing || r.Growing == c.Growing && r.Slope.Estimate > c.Slope.Estimate {
+			c.Result = r
+		}
+	}
+	return c
+}
+
+// noise is the standard error of the growth, without what the digits hide.
+func (c *course) noise() float64 {
+	return max(0, c.Slope.High-c.Slope.Estimate-c.Rounding, c.Slope.Estimate-c.Slope.Low-c.Rounding) / normalQuantile(tail)
+}
+
+// fitted is how many parameters a series has beside its noise: a level, a slope, a shape of two, and the autocorrelation.
+const fitted = 5
+
+// judge fails growth that is certain, and certainly larger than in the base by more than is allowed. alarms is the probability of
+// a false alarm, which is shared by so many tests.
+func (g *growth) judge(alarms float64, tests int) {
+	g.Base, g.New = wholeDigits(g.base.Slope.Estimate), wholeDigits(g.now.Slope.Estimate)
+	g.Difference = g.New - g.Base
+	if g.Base != 0 {
+		g.Relative = g.Difference / math.Abs(g.Base)
+	}
+	noise, digits := math.Hypot(g.base.noise(), g.now.noise()), g.base.Rounding+g.now.Rounding
+	width := normalQuantile(tail)*noise + digits
+	g.Interval = &Interval{g.Difference - width, g.Difference + width}
+
+	p := 1.0
+	if above := g.New - max(0, g.Base) - digits - g.Limit; g.now.Growing && above > 0 { // a level that falls allows for no growth
+		p = 0
+		if noise > 0 {
+			p = 1 - stats.TDist{V: float64(max(1, min(g.base.Result.Files, g.now.Result.Files)-fitted))}.CDF(above/noise)
+		}
+	}
+	p = min(1, p*float64(tests*g.now.processes))
+	g.P = &p
+	grows := fmt.Sprintf("grows by %s a file, in the base by %s", bytesOf(g.New), bytesOf(g.Base))
+	between := fmt.Sprintf("(95 %% interval of the difference %s to %s)", bytesOf(g.Interval.Low), bytesOf(g.Interval.High))
+	switch {
+	case p <= alarms:
+		g.Verdict = check.Fail
+		g.Message = fmt.Sprintf("%s: %s a file more %s; at most %s more is allowed", grows, bytesOf(g.Difference), between, bytesOf(g.Limit))
+	case g.Interval.High < 0:
+		g.Verdict = check.Pass
+		g.Message = fmt.Sprintf("better: %s %s", grows, between)
+	case check.GrowthVerdict(&g.now.Result, g.Limit) == check.Pass:
+		g.Verdict = check.Pass
+		g.Message = fmt.Sprintf("no growth to speak of: %s a file, in the base %s", bytesOf(g.New), bytesOf(g.Base))
+	case g.Interval.High <= g.Limit:
+		g.Verdict = check.Pass
+		g.Message = fmt.Sprintf("no worse than is allowed: %s %s", grows, between)
+	default:
+		g.Verdict = check.Undecided
+		g.Message = fmt.Sprintf("%s; %s a file more cannot be ruled out, and %s is allowed; more files in one process, or exact bytes, would decide it",
+			grows, bytesOf(g.Interval.High), bytesOf(g.Limit))
+	}
+}
+
+// wholeDigits leaves out the digits that only the arithmetic gives: a thousandth of a byte.
+func wholeDigits(v float64) float64 { return math.Round(v*1024)/1024 + 0 } // never -0
+
+// bytesOf is an amount of growth without "/file".
+func bytesOf(v float64) string {
+	return strings.TrimSuffix(check.Quantity(v, check.BytesPerFile), check.PerFile)
+}
