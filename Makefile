@@ -198,8 +198,8 @@ bench-verdicts:
 	go test ./harness/shape -count=1 -run TestFrontier -v -frontier.runs=400000 | grep 'the best rule'
 	go test ./harness/compare -count=1 -run TestFalseAlarms -timeout 60m -alarms.runs=$(RUNS)
 	go test ./harness/shape -count=1 -run TestCritical -timeout 60m -critical.runs=100000
-	go test ./harness/check -count=1 -run TestVerdicts -timeout 60m -verdicts.runs=$(RUNS) -verdicts.table=$$PWD/.build/verdicts.md
-	cat .build/verdicts.md
+	go test ./harness/check -count=1 -run 'Verdicts$$' -timeout 60m -verdicts.runs=$(RUNS) -verdicts.table=$$PWD/.build/verdicts.md
+	cat .build/verdicts.md .build/verdicts-readings.md .build/verdicts-slowdowns.md
 
 .PHONY: clean
 clean:

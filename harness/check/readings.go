@@ -56,6 +56,10 @@ var pollers = map[string]bool{
 	"nvidia-smi": true, "nvidia-smi-csv": true, "nvidia-smi-dmon": true, "gpustat": true, "rocm-smi": true,
 }
 
+// readingLevels are what is looked at of a reading: the first that it has. The largest so far is no
+// level: it stands for one where a line gives nothing else.
+var readingLevels = append(levels[:], parser.Peak, parser.PeakReserved)
+
 // reading takes the next one that is sampled or outside of files. Inside a file that the log names
 // it says nothing of what the file leaves behind. RMM prints a line for each allocation: those
 // are no steps of anything.
@@ -64,7 +68,7 @@ func (l *ledger) reading(f *parser.File, ref fileRef, c *parser.Checkpoint) {
 	if known || !c.Sampled && !f.Outside || c.Dialect == "rmm" {
 		return
 	}
-	for _, q := range levels {
+	for _, q := range readingLevels {
 		if size, ok := c.Get(q); ok {
 			if s := l.readingsOf(c, q, size.Resolution); s != nil {
 				s.add(f, ref, c, size)

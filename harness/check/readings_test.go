@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 
@@ -116,8 +117,20 @@ func judgeReadings(kind readingKind, n, runs int, leak float64) (failed, undecid
 	return failed, undecided
 }
 
+// writeTable keeps a table beside that of TestVerdicts, where one is wanted.
+func writeTable(t *testing.T, name string, out *strings.Builder) {
+	t.Helper()
+	if *verdictTable == "" {
+		return
+	}
+	path := strings.TrimSuffix(*verdictTable, ".md") + "-" + name + ".md"
+	if err := os.WriteFile(path, []byte(out.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestReadingsVerdicts judges readings that leak nothing, and the same with a leak. A test run judges few;
-// -verdicts.runs=10000 prints the tables of docs/verdicts.md.
+// -verdicts.runs=10000 makes the table of docs/verdicts.md.
 func TestReadingsVerdicts(t *testing.T) {
 	t.Parallel()
 	runs := *verdictRuns
@@ -139,7 +152,5 @@ func TestReadingsVerdicts(t *testing.T) {
 			fmt.Fprintln(out)
 		}
 	}
-	if *verdictTable != "" {
-		t.Log(out)
-	}
+	writeTable(t, "readings", out)
 }

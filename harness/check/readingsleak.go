@@ -36,7 +36,7 @@ type readingsVerdict struct {
 // them; reason then says so, if there are any.
 func (j *Judge) readingsLeak(l *ledger, overFiles []processValues) (f Finding, reason string, ok bool) {
 	var all []readingsVerdict
-	var most *readingSeries
+	var most, peaks *readingSeries
 	told := map[int]bool{}
 	for i := range overFiles {
 		told[overFiles[i].process] = len(overFiles[i].files) >= j.policy.Leak.MinFiles
@@ -44,7 +44,11 @@ func (j *Judge) readingsLeak(l *ledger, overFiles []processValues) (f Finding, r
 	for _, s := range l.readings {
 		for _, r := range []*readingRun{&s.worst, &s.now} {
 			if j.enough(r) && !told[r.process] {
-				all = append(all, j.readingsVerdict(l, s, r))
+				if v := j.readingsVerdict(l, s, r); !soFar(s.level) || v.finding.Verdict == Fail {
+					all = append(all, v)
+				} else {
+					peaks = s
+				}
 			}
 		}
 		if s.now.readings > 1 && (most == nil || s.now.readings > most.now.readings) {
@@ -52,14 +56,18 @@ func (j *Judge) readingsLeak(l *ledger, overFiles []processValues) (f Finding, r
 		}
 	}
 	if len(all) == 0 {
-		if most != nil {
+		switch {
+		case peaks != nil:
+			reason = fmt.Sprintf("the %d readings of %s give only the largest so far, which does not tell what lies below; print what is allocated",
+				peaks.now.readings, peaks.name)
+		case most != nil:
 			reason = fmt.Sprintf("growth over readings needs at least %d of one kind in one process, there are %d of %s",
 				j.policy.Leak.MinFiles, most.now.readings, most.name)
 		}
 		return Finding{}, reason, false
 	}
 	// Growth anywhere fails. What does not grow is told by the allocator's own level, where there is one.
-	level := func(v readingsVerdict) int { return slices.Index(levels[:], v.drift.level) }
+	level := func(v readingsVerdict) int { return slices.Index(readingLevels, v.drift.level) }
 	if !slices.ContainsFunc(all, func(v readingsVerdict) bool { return v.finding.Verdict == Fail }) {
 		best := level(slices.MinFunc(all, func(a, b readingsVerdict) int { return level(a) - level(b) }))
 		all = slices.DeleteFunc(all, func(v readingsVerdict) bool { return level(v) != best })
@@ -142,7 +150,7 @@ func (j *Judge) readingsVerdict(l *ledger, s *readingSeries, r *readingRun) read
 	switch {
 	case f.Verdict == Fail:
 		first = v.blocks[grows.From]
-		for _, more := range []string{j.readingsLeft(l, &v), otherProcesses(s.level)} {
+		for _, more := range []string{j.readingsLeft(l, &v), otherCauses(s.level)} {
 			if more != "" {
 				f.Message += "; " + more
 			}
@@ -215,6 +223,8 @@ func (v *readingsVerdict) doubt(series int) string {
 		return fmt.Sprintf("%s, which one of %d series does by chance; %s", rises, series, more)
 	case v.run.polled && 2*len(grow) < len(v.blocks):
 		return fmt.Sprintf("%s, and was level before: it may be a load that has just begun; %s", rises, more)
+	case soFar(v.drift.level) && !v.keepsRising(grow):
+		return fmt.Sprintf("%s, and not all along; %s", rises, more)
 	case times*v.given() > Median(values(grow[len(grow)-n:], least))-Median(values(grow[:n], least)):
 		return fmt.Sprintf("%s, and up to %s was given back before, so that this may be, too; %s", rises,
 			Quantity(v.given(), Bytes), more)
@@ -227,6 +237,22 @@ func (v *readingsVerdict) doubt(series int) string {
 	}
 	return ""
 }
+
+// keepsRising reports whether most blocks of the second half are higher than the one before. The largest so
+// far of values that do not grow becomes larger more and more rarely: the n-th is the largest one time in n.
+func (v *readingsVerdict) keepsRising(blocks []readingBlock) bool {
+	second := blocks[len(blocks)/2:]
+	rises := 0
+	for i, b := range second[1:] {
+		if b.least > second[i].least {
+			rises++
+		}
+	}
+	return 4*rises >= 3*(len(second)-1)
+}
+
+// soFar reports whether a quantity is the largest so far, not a level.
+func soFar(q parser.Quantity) bool { return q == parser.Peak || q == parser.PeakReserved }
 
 // given is the most by which the lowest readings fell, outliers aside.
 func (v *readingsVerdict) given() float64 {
@@ -292,12 +318,15 @@ func (j *Judge) readingsLeft(l *ledger, v *readingsVerdict) string {
 	return "readings until out of memory: " + strings.Join(parts, ", ") + "; a checkpoint at the end of each file tells where it is taken"
 }
 
-// otherProcesses warns of readings that are of all processes on a device.
-func otherProcesses(level parser.Quantity) string {
-	if level != parser.Used {
-		return ""
+// otherCauses warns of what else a level is of.
+func otherCauses(level parser.Quantity) string {
+	switch {
+	case level == parser.Used:
+		return "device used is that of all processes on the device: another's growth looks the same"
+	case soFar(level):
+		return "it is the largest so far: work that grows larger and larger looks the same; print what is allocated"
 	}
-	return "device used is that of all processes on the device: another's growth looks the same"
+	return ""
 }
 
 // readingsTrend is the series that was judged, for pictures.
