@@ -69,11 +69,20 @@ func (b *Beside) Device(run int, lane Lane) (device int, ok bool) {
 	return 0, false
 }
 
+// Devices are the driver's numbers of the devices that a run has samples of, in the order of the log.
+func (b *Beside) Devices(run int) []int { return b.devices[run] }
+
+// OfDevice is the driver's ledger of a device in a run, nil where there is none: of all processes of the pipeline together.
+func (b *Beside) OfDevice(run, device int) *DriverLedger { return b.ledgers[driverKey{run, device}] }
+
 // A DriverLedger is the samples of one device in one run.
 type DriverLedger struct {
 	Source  string // whose memory it is: SourceProcess or SourceDevice
 	samples []*Sample
 }
+
+// Samples are those of the ledger, in the order of the log.
+func (l *DriverLedger) Samples() []*Sample { return l.samples }
 
 // At is what was in use at the moment of a line: between what the last sample before and the first one after it say, both
 // included. Memory that was taken and given back between the two samples is not seen. Where one of them is missing, further

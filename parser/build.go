@@ -103,6 +103,8 @@ type logState struct {
 	files, outside, checkpoints int
 	// settled says that it is known how files begin, so that those that are closed are final.
 	settled bool
+	// caches are what the allocators hold beside what they handed out, for the samples.
+	caches cachesBeside
 	// worker says that the log is of a worker that sees one GPU alone, as its device 0.
 	worker bool
 	gpu    int
@@ -132,6 +134,9 @@ func (b *Builder) checkpoint(c *Checkpoint) {
 	b.log.number(&c.Lane)
 	if !b.log.supervised && b.log.splitter.begins(c) {
 		b.begin(FileStart{Header: Header{Pos: c.Pos, Time: c.Time}})
+	}
+	if b.log.supervised {
+		b.log.caches.checkpoint(c, b.tl.Samples)
 	}
 	b.tl.Checkpoints++
 	f := b.place(&c.Header)
@@ -230,6 +235,7 @@ func (b *Builder) add(rec Record) {
 		b.supervised(r.Header)
 		b.log.number(&r.Lane)
 		r.Run = b.run
+		r.Cached = b.log.caches.of(r.Lane.Device)
 		b.tl.Samples = append(b.tl.Samples, r)
 	case Exit:
 		b.supervised(r.Header)
@@ -237,6 +243,7 @@ func (b *Builder) add(rec Record) {
 		b.closeStretch() // a file that is open gets its end yet
 		r.Process = b.process
 		b.tl.Exits = append(b.tl.Exits, r)
+		b.log.caches = cachesBeside{} // the allocator's memory ends with the process
 		b.process++
 	case Orphan:
 		b.supervised(r.Header)
@@ -259,6 +266,7 @@ func (b *Builder) add(rec Record) {
 	case RunStart:
 		b.startRun(r)
 	case Resume:
+		b.log.caches = cachesBeside{}
 		b.close()
 		b.supervised(r.Header)
 		b.process++

@@ -32,6 +32,7 @@ type dmonTable struct {
 	gpu, fb int
 	unit    int64
 	pid     int
+	kind    int // what a process does on the device
 	command int
 	date    int
 	time    int
@@ -49,6 +50,7 @@ func readDMON(l *line, at int) (end int) {
 	}
 	t := &dmonTable{
 		before: at, columns: len(words), gpu: place("gpu"), fb: place("fb"), unit: MiB, pid: place("pid"),
+		kind:    place("type"),
 		command: place("command"), date: place("Date"), time: place("Time"),
 	}
 	if t.gpu < 0 || t.gpu > 2 || len(words) < 2 {
@@ -129,6 +131,7 @@ func (t *dmonTable) row(l *line) bool {
 			command = bytes.Join(words[t.command:], []byte{' '})
 		}
 		c.Name = processName(l, words[t.pid], command)
+		c.PID, c.Graphics = processID(words[t.pid]), t.kind >= 0 && string(words[t.kind]) == "G"
 		c.Set(Buffer, size)
 	}
 	if t.date >= 0 && t.time >= 0 && c.Time.IsZero() { // a time alone is of no day

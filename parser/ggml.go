@@ -316,6 +316,7 @@ func readGGMLMetal(l *line, at int) (end int) {
 	used, rest, ok := cutSize(rest, MiB)
 	if ok {
 		c.Set(Used, used)
+		c.Own = true // MTLDevice.currentAllocatedSize
 		if limit, ok := cutPrefix(rest, " /"); ok {
 			if total, _, ok := cutSize(limit, MiB); ok {
 				c.Set(Total, total)

@@ -150,7 +150,7 @@ func (h *csvHead) add(l *line, t *csvTables, fields [][]byte) {
 		for i, col := range h.columns {
 			if size, ok := col.size(fields[i]); ok && col.q == Used {
 				c := l.checkpoint(len(l.text), processName(l, pid, name))
-				c.Lane.Device, c.Sampled = device, true
+				c.Lane.Device, c.Sampled, c.PID = device, true, processID(pid)
 				c.Set(Buffer, size)
 				h.date(c, fields)
 				return

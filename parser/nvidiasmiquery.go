@@ -173,7 +173,7 @@ func readQueryProcess(l *line, at int) (end int) {
 	if !ok || len(rest) > 0 {
 		return 0
 	}
-	var pid, name []byte
+	var pid, name, kind []byte
 	for n := 1; n <= 6 && pid == nil; n++ {
 		text, ok := l.previous(n)
 		if !ok {
@@ -183,6 +183,8 @@ func readQueryProcess(l *line, at int) (end int) {
 		switch string(bytes.TrimSpace(key)) {
 		case "Name":
 			name = value
+		case "Type":
+			kind = value
 		case "Process ID":
 			pid = value
 		}
@@ -191,7 +193,7 @@ func readQueryProcess(l *line, at int) (end int) {
 		return 0
 	}
 	c := l.checkpoint(at, processName(l, pid, name))
-	c.Sampled = true
+	c.Sampled, c.PID, c.Graphics = true, processID(pid), string(kind) == "G"
 	c.Set(Buffer, size)
 	if q, ok := l.opened().(*smiQuery); ok {
 		c.Lane.Device = q.device

@@ -118,6 +118,7 @@ type smiRow struct {
 	pid, what   []byte // of the process that it is about
 	used, total Size
 	bar1, torn  bool
+	graphics    bool // a process that only draws
 }
 
 // newSMIRow is the row that a line is, nil where it is none.
@@ -253,8 +254,10 @@ func newProcessRow(cell []byte) *smiRow {
 		return nil
 	}
 	behind = name
-	if !isProcessType(word()) {
+	if kind := word(); !isProcessType(kind) {
 		name = behind
+	} else {
+		row.graphics = string(kind) == "G"
 	}
 	if row.what = bytes.TrimSpace(name); len(row.what) > 0 && isDigit(row.what[0]) && len(bytes.Fields(row.what)) > 1 {
 		return nil // a table of numbers
@@ -293,6 +296,7 @@ func (r *smiRow) add(l *line, date smiDate) {
 	}
 	c := l.checkpoint(r.at, name)
 	c.Lane.Device, c.Sampled = r.device, true
+	c.PID, c.Graphics = processID(r.pid), r.graphics
 	if r.name != "" {
 		c.Set(Buffer, r.used)
 	} else {
@@ -300,6 +304,15 @@ func (r *smiRow) add(l *line, date smiDate) {
 		c.Set(Total, r.total)
 	}
 	date.give(c)
+}
+
+// processID is the number of a process, 0 where the text gives none.
+func processID(text []byte) int32 {
+	n, rest, ok := cutInt(text)
+	if !ok || len(rest) > 0 {
+		return 0
+	}
+	return int32(n)
 }
 
 // An smiDate is the time above a table.

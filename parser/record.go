@@ -213,6 +213,12 @@ type Checkpoint struct {
 	// Sampled says that the reading was taken by the clock or the step, not at a place in the program that has a name: it
 	// begins no file and is half of no pair.
 	Sampled bool
+	// Own says that Used is what the process itself has on the device. Else it is all that is in use there, whoever's it is.
+	Own bool
+	// Graphics says that the reading is of a process that only draws: Xorg.
+	Graphics bool
+	// PID is the process whose memory Buffer is, in a row of the driver's table of processes; 0 for other readings.
+	PID int32
 	Reading
 }
 
@@ -363,6 +369,9 @@ type Sample struct {
 	DeviceUsed, Others int64
 	RSS                int64 // resident bytes of the process and its descendants, from /proc
 	Run                int   // as in File.Run; known only in a timeline
+	// Cached is how much of Used the allocator held as a cache at least (reserved - allocated), in bytes: by the checkpoints
+	// before and after the sample, the smaller one. 0 where they do not tell. Known only in a timeline.
+	Cached int64
 }
 
 // OfDevice is what is in use on the whole device, in bytes, and whether the line gives it.

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -68,6 +69,7 @@ func readCheckpoint(l *line, at int) (end int) {
 	}
 	c := l.checkpoint(at, l.str(name))
 	rest, bad := readFields(c, fields)
+	c.Own = true // unless source= says otherwise
 	bad = cmp.Or(bad, readTail(c, rest))
 	if c.Len() == 0 {
 		l.undo()
@@ -328,7 +330,7 @@ func readTail(c *Checkpoint, text []byte) (bad *mistake) {
 		}
 		key, rest := text[:i], text[i+1:]
 		q, isQuantity := quantityByKey[string(key)]
-		if !isQuantity && string(key) != "device" && string(key) != "rank" && string(key) != "stream" {
+		if !isQuantity && !slices.Contains(tailKeys, string(key)) {
 			return bad
 		}
 		var expected string
@@ -336,6 +338,10 @@ func readTail(c *Checkpoint, text []byte) (bad *mistake) {
 		switch {
 		case string(key) == "stream":
 			c.Stream = strings.ToValidUTF8(string(value), "�")
+		case string(key) == "source":
+			if c.Own = string(value) != SourceDevice; c.Own && string(value) != SourceProcess {
+				return bad // a remark
+			}
 		case isQuantity:
 			expected = setExact(c, q, value)
 		default:
@@ -355,6 +361,9 @@ func readTail(c *Checkpoint, text []byte) (bad *mistake) {
 		text = behind
 	}
 }
+
+// tailKeys are the keys of the exact tail beside the quantities.
+var tailKeys = []string{"device", "rank", "stream", "source"}
 
 // setExact sets a quantity to what the tail says, or returns what was expected of it.
 func setExact(c *Checkpoint, q Quantity, value []byte) (expected string) {

@@ -165,7 +165,7 @@ func extent(rep *check.Report) string {
 	if rep.Checkpoints == 0 {
 		s += " (no memory reading)"
 	}
-	if peak := peakText(rep.HighWater); peak != "" {
+	if peak := peakText(rep); peak != "" {
 		s += ", peak " + peak
 	}
 	return s
@@ -188,23 +188,25 @@ func notJudged(rep *check.Report) []string {
 	return missing
 }
 
-// peakText is the high-water mark with its share of the device, by the first reading that the log has.
-func peakText(p check.HighWater) string {
-	bytes, what := p.Allocated, "allocated"
-	switch {
+// peakText is the high-water mark with its share of the device: that which decided the worst finding on a peak, or without one
+// the first reading that the log has.
+func peakText(rep *check.Report) string {
+	if by := rep.PeakBy; by != nil {
+		s := parser.FormatBytes(by.Bytes) + " " + check.QuantityWords(by.Quantity)
+		if by.Total > 0 {
+			s += fmt.Sprintf(" (%s of %s)", shareText(float64(by.Bytes)/float64(by.Total)), parser.FormatBytes(by.Total))
+		}
+		return s
+	}
+	switch p := rep.HighWater; {
 	case p.Allocated > 0:
+		return parser.FormatBytes(p.Allocated) + " allocated"
 	case p.Used > 0:
-		bytes, what = p.Used, "in use"
+		return parser.FormatBytes(p.Used) + " in use"
 	case p.Reserved > 0:
-		bytes, what = p.Reserved, "reserved"
-	default:
-		return ""
+		return parser.FormatBytes(p.Reserved) + " reserved"
 	}
-	s := parser.FormatBytes(bytes) + " " + what
-	if p.Total > 0 {
-		s += fmt.Sprintf(" (%s of %s)", shareText(float64(bytes)/float64(p.Total)), parser.FormatBytes(p.Total))
-	}
-	return s
+	return ""
 }
 
 // clean makes text from a log safe to print on one line.

@@ -55,7 +55,7 @@ func (d *darkLedger) values() *column {
 func (d *darkLedger) ours() bool { return len(d.files) > 0 || !d.ofDevice }
 
 // joinSamples gives the ledgers device used from the harness's samples where no checkpoint has it.
-func (j *Judge) joinSamples() {
+func (j *Judge) joinSamples() *parser.Beside {
 	lanes := make([]parser.Lane, len(j.ledgers))
 	for i, l := range j.ledgers {
 		lanes[i] = l.lane
@@ -87,6 +87,7 @@ func (j *Judge) joinSamples() {
 			}
 		}
 	}
+	return beside
 }
 
 // darkMemory judges the growth of what the allocator does not see.

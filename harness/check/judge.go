@@ -62,6 +62,7 @@ type Judge struct {
 	begun          map[parser.Lane]lostBefore // the first of a cleanup that is lost
 	missing        []missingName
 	highWater      HighWater
+	deciding       decidingPeak
 	recoveries     []Recovered
 
 	// Of the report.
@@ -181,14 +182,15 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 		return cmp.Or(a.lane.Rank-b.lane.Rank, a.lane.Device-b.lane.Device)
 	})
 	j.ranks = slices.ContainsFunc(j.ledgers, func(l *ledger) bool { return l.lane.Rank != 0 })
-	j.addTotals()
-	j.joinSamples()
+	j.addFailures()
+	beside := j.joinSamples()
+	j.addSamples(beside)
 	for _, l := range j.ledgers {
 		j.marks[laneMark(l.lane, j.ranks)] = true
 	}
+	j.peaks()
 	for _, l := range j.ledgers {
 		j.recovery(l)
-		j.peak(l)
 		j.leak(l)
 		j.drifts(l)
 		j.consistency(l)
@@ -208,8 +210,8 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 		mark.Total = max(mark.Total, tl.Samples[i].Bytes(parser.Total))
 	}
 	report := &Report{
-		Schema: Schema, Files: len(tl.LastAttempts()), Checkpoints: tl.Checkpoints, HighWater: mark, Recoveries: j.recoveries, Policy: j.policy,
-		Trends: j.trends, Notes: j.notes(), Unread: unread, judge: j,
+		Schema: Schema, Files: len(tl.LastAttempts()), Checkpoints: tl.Checkpoints, HighWater: mark, PeakBy: j.deciding.by,
+		Recoveries: j.recoveries, Policy: j.policy, Trends: j.trends, Notes: j.notes(), Unread: unread, judge: j,
 	}
 	report.Join(j.gathered()...)
 	return report

@@ -182,7 +182,7 @@ func (l *ledger) add(f *parser.File, ref fileRef, c *parser.Checkpoint) {
 		l.last, l.named = c, true
 	}
 	l.reading(f, ref, c)
-	l.peak.add(l.level, f.Run, ref, c)
+	l.peak.add(f, ref, c)
 	l.share.add(f.Process, ref, c)
 	l.order.add(ref, c)
 }

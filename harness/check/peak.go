@@ -1,167 +1,326 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"sort"
 
 	"vramsoak/parser"
 )
 
-// A peakMark is the high-water mark of a ledger.
-type peakMark struct {
-	of   mark // by the share of the total that the reading has beside it
-	runs []runMark
-	// low and high are the bounds of the largest share.
-	low, high float64
-	reserved  int64
-}
-
-// A runMark is for the readings of a run that have no total beside them.
-type runMark struct {
-	run   int
-	total parser.Size // the device's; many programs print it once
-	alone mark        // the highest by its size
-}
-
-// A mark is a reading that may be the highest.
-type mark struct {
-	seen        bool
-	size, total parser.Size
-	name        string // of the checkpoint
-	pos         parser.Position
-	file        fileRef
-	told        bool // by peak=: the program saw it between two checkpoints
-}
-
-func (p *peakMark) add(level parser.Quantity, run int, file fileRef, c *parser.Checkpoint) {
-	r := p.run(run)
-	r.addTotal(&c.Reading)
-	size, ok := c.Get(level)
-	m, told := c.Get(parser.Peak)
-	if told = told && m.Bytes > size.Bytes; told {
-		size, ok = m, true
-	}
-	p.reserved = max(p.reserved, c.Bytes(parser.Reserved), c.Bytes(parser.PeakReserved))
-	if !ok {
-		return
-	}
-	if total, has := c.Get(parser.Total); has && total.Bytes > 0 {
-		if p.of.seen && total == p.of.total && size.Resolution == p.of.size.Resolution && size.Bytes <= p.of.size.Bytes {
-			return // as nearly always
-		}
-		p.raise(mark{true, size, total, c.Name, c.Pos, file, told})
-	} else if !r.alone.seen || size.Bytes > r.alone.size.Bytes {
-		r.alone = mark{true, size, parser.Size{}, c.Name, c.Pos, file, told}
+// peaks judges the high-water mark of each device.
+func (j *Judge) peaks() {
+	facts := j.runFacts()
+	for _, l := range j.ledgers {
+		j.peak(l, facts)
 	}
 }
 
-// raise compares a mark that has a total with the highest.
-func (p *peakMark) raise(m mark) {
-	p.low = max(p.low, float64(m.size.Low())/float64(m.total.High()))
-	p.high = max(p.high, float64(m.size.High())/float64(max(1, m.total.Low())))
-	if !p.of.seen || float64(m.size.Bytes)*float64(p.of.total.Bytes) > float64(p.of.size.Bytes)*float64(m.total.Bytes) {
-		p.of = m
-	}
+// runFacts is what the readings of all devices of a run say together.
+type runFacts struct {
+	totals    []total // by the driver's numbers
+	devices   map[int]bool
+	ranks     map[int]bool
+	grownLine int // of the last reading that shows more of the program's memory on a device than before
+	holds     bool
 }
 
-// run is the mark of a run. The runs follow one another.
-func (p *peakMark) run(n int) *runMark {
-	if len(p.runs) == 0 || p.runs[len(p.runs)-1].run != n {
-		p.runs = append(p.runs, runMark{run: n})
-	}
-	return &p.runs[len(p.runs)-1]
-}
-
-// addTotal notes the device's total: of several the one with the most digits.
-func (r *runMark) addTotal(reading *parser.Reading) {
-	t, has := reading.Get(parser.Total)
-	if has && t.Bytes > 0 && (r.total.Bytes == 0 || t.Resolution < r.total.Resolution) {
-		r.total = t
-	}
-}
-
-// addTotals takes the totals that do not stand at checkpoints: those of out-of-memory messages, and of the harness's samples.
-func (j *Judge) addTotals() {
-	add := func(run int, lane parser.Lane, reading *parser.Reading) {
-		if l := j.byLane[lane]; l != nil {
-			for i := range l.peak.runs {
-				if l.peak.runs[i].run == run {
-					l.peak.runs[i].addTotal(reading)
+func (j *Judge) runFacts() map[int]*runFacts {
+	all := map[int]*runFacts{}
+	for _, l := range j.ledgers {
+		for i := range l.peak.runs {
+			r := &l.peak.runs[i]
+			f := all[r.run]
+			if f == nil {
+				f = &runFacts{devices: map[int]bool{}, ranks: map[int]bool{}}
+				all[r.run] = f
+			}
+			for _, t := range r.totals {
+				if t.driver {
+					f.totals = addTotal(f.totals, t)
+					f.devices[l.lane.Device] = true
 				}
 			}
+			f.ranks[l.lane.Rank] = true
+			f.grownLine = max(f.grownLine, r.mostLine, r.failedLine)
+			f.holds = f.holds || r.most > 0 || r.failedLine > 0
 		}
 	}
-	for outside, files := range [][]*parser.File{j.tl.Files, j.tl.Outside} {
-		for i := range files {
-			for k := range files[i].OOMs {
-				o := &files[i].OOMs[k]
-				add(files[i].Run, o.Lane, &o.Reading)
-				j.highWater.add(&o.Reading)
-				// It has the level at which it failed, too.
-				size, ok := o.Get(parser.Allocated)
-				total, hasTotal := o.Get(parser.Total)
-				if l := j.byLane[o.Lane]; l != nil && ok && hasTotal && total.Bytes > 0 {
-					l.peak.raise(mark{true, size, total, "the failed allocation", o.Pos, fileRef{int32(i), outside == 1}, false})
-				}
-			}
-		}
-	}
-	for i := range j.tl.Samples {
-		s := &j.tl.Samples[i]
-		add(s.Run, s.Lane, &s.Reading)
-	}
+	return all
+}
+
+// An outcome is what the peak of a device is in one run.
+type outcome struct {
+	verdict Verdict
+	by      ground
+	of      extreme
+	run     *runMark
+	why     string // of what is skipped or undecided
+}
+
+// rank orders outcomes by what they mean for the whole.
+func (o *outcome) rank() int {
+	return slices.Index([]Verdict{Skipped, Pass, Undecided, Fail}, o.verdict)
 }
 
 // peak compares the high-water mark of a ledger with the device's total: up to 70 % is normal, up to the policy's maximum
-// (85 %) a notice, above it critical. The bounds are those at which the transcription pipelines warn.
-func (j *Judge) peak(l *ledger) {
-	f := Finding{Check: Peak, Subject: j.subject("high-water mark", l.lane), Unit: Ratio, Limit: new(float64(j.policy.Peak.Max))}
-	p := &l.peak
-	total, level := false, p.of.seen
-	for _, r := range p.runs {
-		total, level = total || r.total.Bytes > 0, level || r.alone.seen
-		if r.alone.seen && r.total.Bytes > 0 {
-			r.alone.total = r.total
-			p.raise(r.alone)
+// (85 %) a notice, above it critical. The bounds are those at which the transcription pipelines warn. The worst of several
+// grounds decides, in the worst run.
+func (j *Judge) peak(l *ledger, facts map[int]*runFacts) {
+	var worst *outcome
+	var skipped []*outcome
+	for i := range l.peak.runs {
+		r := &l.peak.runs[i]
+		o := j.peakOf(r, l.lane, facts[r.run])
+		if o.verdict == Skipped {
+			skipped = append(skipped, o)
+			continue
+		}
+		if worst == nil || cmp.Or(o.rank()-worst.rank(), cmp.Compare(o.of.top.share(), worst.of.top.share())) > 0 {
+			worst = o
 		}
 	}
-	if !p.of.seen {
-		f.Verdict, f.Limit, f.Unit = Skipped, nil, ""
-		f.Message = `the log gives no total of the device; print it once, as in ` +
-			`"[GPU Memory] Start: Allocated: 0.00GB | Total: 24.00GB"`
-		switch {
-		case !level && total:
-			f.Message = "the log gives the device's total, and no level that could be compared with it"
-		case !level:
-			f.Message = "the log gives no level of memory, only parts of it or what is left"
+	f := Finding{Check: Peak, Subject: j.subject("high-water mark", l.lane)}
+	if worst == nil {
+		f.Verdict, f.Message = Skipped, (&outcome{}).why
+		if len(skipped) > 0 {
+			f.Message = skipped[0].why
 		}
 		j.add(f)
 		return
 	}
-	file, mark, of, reserved := j.file(p.of.file), p.of.size, p.of.total, p.reserved
-	share := float64(mark.Bytes) / float64(of.Bytes)
-	f.Measured, f.At = new(share), new(p.of.pos)
-	f.File = file.Index
-	found := fmt.Sprintf("%s of %s (%s) at %s, %s", mark, of, percent(share), p.of.name, fileName(file))
-	if p.of.told {
-		found += " (peak=)"
+	j.add(j.peakFinding(f, worst))
+	if len(skipped) > 0 {
+		f.Verdict = Skipped
+		f.Message = fmt.Sprintf("in %s nothing is judged, the first: %s", Plural(len(skipped), "log"), skipped[0].why)
+		j.add(f)
 	}
-	if reserved > mark.Bytes {
-		found += fmt.Sprintf("; reserved up to %s (%s)", parser.FormatBytes(reserved), percent(float64(reserved)/float64(of.Bytes)))
+}
+
+// peakOf judges the peak of one run.
+func (j *Judge) peakOf(r *runMark, lane parser.Lane, facts *runFacts) *outcome {
+	of := joinOf(r.totals, facts.totals, lane.Rank == 0 && len(facts.devices) > 0 && len(facts.ranks) > len(facts.devices))
+	if of.known {
+		for by, m := range r.alone {
+			if m == nil {
+				continue
+			}
+			if r.of[by] == nil {
+				r.of[by] = &extreme{}
+			}
+			m.total = of.total
+			r.of[by].raise(m, of.low, of.high)
+			r.alone[by] = nil
+		}
 	}
 	maximum := float64(j.policy.Peak.Max)
+	own, whole := []ground{byAllocated, byProcess, byBuffers}, []ground{byDevice, byTable}
+	if !facts.holds {
+		own, whole = append(own, byTable), whole[:1]
+	}
+	if o := r.worst(append(own, byPart), func(e *extreme) bool { return e.low > maximum }); o != nil {
+		return o.as(Fail, "")
+	}
+	if o := r.worst(append(own, byPart), func(e *extreme) bool { return e.high > maximum }); o != nil {
+		why := "the printed digits do not tell on which side of the limit; log exact bytes to decide it"
+		if beside := o.of.top.beside; beside > 0 {
+			why = fmt.Sprintf("buffers of these names were made before (up to %s), and the log does not tell whether they were freed; "+
+				"print used= beside them, or soak the pipeline", parser.FormatBytes(beside))
+		}
+		return o.as(Undecided, why)
+	}
+	if o := r.worst(whole, func(e *extreme) bool { return e.high > maximum }); o != nil {
+		return o.as(Undecided, cmp.Or(o.of.top.why, "the log does not tell whose it is")+"; run the pipeline with vramsoak soak "+
+			"where the driver tells processes apart, or print used= (what the driver says of the process)")
+	}
+	if o := r.unjoined(of, maximum, own); o != nil {
+		return o
+	}
+	used := func(e *extreme) bool { return e.top.size.Bytes > 0 }
+	reserved := r.worst([]ground{byReserved}, used)
+	if o := r.worst(own, used); o != nil {
+		switch {
+		case r.failedLine > r.levelLine:
+			return o.as(Undecided, fmt.Sprintf("an allocation failed after that, in line %d, which does not say what was in use",
+				r.failedLine))
+		case r.mostLine <= r.levelLine:
+			return o.as(Pass, "")
+		case reserved == nil || reserved.of.top.pos.Line < r.mostLine:
+			return o.as(Undecided, fmt.Sprintf("that is older than what the program took later, in line %d; print a level behind it",
+				r.mostLine))
+		}
+	}
+	if reserved != nil {
+		return reserved.as(Pass, "")
+	}
+	o := &outcome{run: r}
+	switch device := r.worst(whole, func(*extreme) bool { return true }); {
+	case device == nil || r.hasLevel(own):
+		return o.as(Skipped, r.unjudged(own, of))
+	case facts.grownLine > r.deviceLine:
+		top := &device.of.top
+		return o.as(Skipped, fmt.Sprintf("%s in use at %s, line %d, is older than what the program took later (line %d): no peak; print "+
+			"a level behind it", top.size, top.name, top.pos.Line, facts.grownLine))
+	case device.of.raw.size.Bytes <= idleMax:
+		return o.as(Skipped, fmt.Sprintf("no more than %s was in use when the device was looked at: no process had memory there",
+			device.of.raw.size))
+	default:
+		return device.as(Pass, "")
+	}
+}
+
+// worst is the highest of the grounds that count, nil where there is none.
+func (r *runMark) worst(of []ground, counts func(e *extreme) bool) (o *outcome) {
+	for _, by := range of {
+		if e := r.of[by]; e != nil && counts(e) && (o == nil || e.top.share() > o.of.top.share()) {
+			o = &outcome{by: by, of: *e, run: r}
+		}
+	}
+	return o
+}
+
+func (o *outcome) as(v Verdict, why string) *outcome {
+	o.verdict, o.why = v, why
+	return o
+}
+
+// hasLevel reports whether there is a level by one of the grounds whose total is not known.
+func (r *runMark) hasLevel(of []ground) bool {
+	return slices.ContainsFunc(of, func(by ground) bool { return r.alone[by] != nil && r.alone[by].size.Bytes > 0 })
+}
+
+// idleMax is what a driver counts as in use on a device that no process uses; the context of one takes more.
+const idleMax = 64 * parser.MiB
+
+// unjoined says that a level could be the highest, whose total is not known though the log gives some.
+func (r *runMark) unjoined(of belonging, maximum float64, own []ground) *outcome {
+	least := int64(0)
+	for _, t := range r.totals {
+		if low := t.size.Low(); least == 0 || low < least {
+			least = low
+		}
+	}
+	for _, by := range own {
+		m := r.alone[by]
+		if m == nil || of.why == "" {
+			continue
+		}
+		if _, _, high := m.need(); float64(high) > maximum*float64(least) {
+			o := &outcome{by: by, of: extreme{top: *m, raw: *m}, run: r}
+			return o.as(Undecided, of.why+"; print the total beside the level")
+		}
+	}
+	return nil
+}
+
+// unjudged says why a run has nothing to judge.
+func (r *runMark) unjudged(own []ground, of belonging) string {
+	level, zero := false, false
+	for _, by := range append(own, byReserved, byDevice) {
+		level = level || r.alone[by] != nil
+		zero = zero || r.of[by] != nil
+	}
 	switch {
-	case p.low > maximum:
-		f.Verdict = Fail
+	case level && of.why != "":
+		return of.why + "; print the total beside the level"
+	case level:
+		return `the log gives no total of the device; print it once, as in ` +
+			`"[GPU Memory] Start: Allocated: 0.00GB | Total: 24.00GB"`
+	case zero:
+		return "nothing was in use at any time that the log gives a level of"
+	case len(r.totals) > 0:
+		return "the log gives the device's total, and no level that could be compared with it"
+	}
+	return "the log gives no level of memory, only parts of it or what is left"
+}
+
+// peakFinding says what decided.
+func (j *Judge) peakFinding(f Finding, o *outcome) Finding {
+	top := &o.of.top
+	_, need, _ := top.need()
+	f.Verdict, f.At, f.Quantity = o.verdict, new(top.pos), groundWords[o.by].name
+	file := j.fileOf(o.run, top)
+	f.File = file.Index
+	if top.total.Bytes == 0 {
+		f.Message = fmt.Sprintf("%s %s at %s, %s; %s", parser.FormatBytes(need), groundWords[o.by].words, top.name, fileName(file), o.why)
+		j.decides(&f, need, 0)
+		return f
+	}
+	share := top.share()
+	f.Unit, f.Measured, f.Limit = Ratio, new(share), new(float64(j.policy.Peak.Max))
+	j.decides(&f, need, top.total.Bytes)
+	found := fmt.Sprintf("%s %s, of %s (%s) at %s, %s", parser.FormatBytes(need), groundWords[o.by].words, top.total, percent(share),
+		top.name, fileName(file))
+	if top.told {
+		found += " (peak=)"
+	}
+	if top.cached.Bytes > 0 {
+		found += fmt.Sprintf(", without %s of cache", top.cached)
+	}
+	others, notice := j.besideIt(o)
+	found += others
+	switch {
+	case o.verdict == Fail:
 		f.Message = "critical: " + found + "; take a smaller batch or model, or a larger card"
-	case p.high > maximum:
-		f.Verdict = Undecided
-		f.Message = found + "; the printed digits do not tell on which side of the limit; log exact bytes to decide it"
-	case share > float64(j.policy.Peak.Notice):
-		f.Verdict = Pass
+	case o.why != "":
+		f.Message = found + "; " + o.why
+	case notice || share > float64(j.policy.Peak.Notice):
 		f.Message = "notice: " + found
 	default:
-		f.Verdict = Pass
 		f.Message = found
 	}
-	j.add(f)
+	return f
+}
+
+// besideIt tells of the other grounds beside the one that decided. It is worth a notice if one of them is above the limit by
+// its cache.
+func (j *Judge) besideIt(o *outcome) (text string, notice bool) {
+	_, need, _ := o.of.top.need()
+	for _, by := range []ground{byAllocated, byProcess, byReserved} {
+		if o.run.of[by] == nil {
+			continue
+		}
+		m := &o.run.of[by].raw
+		if by == byAllocated && (o.by == by || m.size.Bytes == 0) || by != byAllocated && m.size.Bytes <= need {
+			continue
+		}
+		share := float64(m.size.Bytes) / float64(max(1, m.total.Bytes))
+		text += fmt.Sprintf("; %s up to %s (%s)", groundWords[by].words, m.size, percent(share))
+		notice = notice || by != byAllocated && share > float64(j.policy.Peak.Max)
+	}
+	return text, notice
+}
+
+// decides notes what decided the worst finding on a peak.
+func (j *Judge) decides(f *Finding, bytes, total int64) {
+	rank := func(v Verdict) int { return (&outcome{verdict: v}).rank() }
+	h, share := &j.deciding, float64(bytes)/float64(max(1, total))
+	if h.by == nil || cmp.Or(rank(f.Verdict)-rank(h.verdict), cmp.Compare(share, h.share)) > 0 {
+		h.verdict, h.share = f.Verdict, share
+		h.by = &PeakBy{f.Quantity, bytes, total}
+	}
+}
+
+// A decidingPeak is what the worst finding on a peak was decided by.
+type decidingPeak struct {
+	by      *PeakBy // nil where there is none
+	verdict Verdict
+	share   float64
+}
+
+// fileOf is the file that a mark is of, or the stretch between files.
+func (j *Judge) fileOf(r *runMark, m *mark) *parser.File {
+	if m.file != nowhere {
+		return j.file(m.file)
+	}
+	for _, files := range [][]*parser.File{j.tl.Files, j.tl.Outside} {
+		i := sort.Search(len(files), func(i int) bool {
+			return cmp.Or(files[i].Run-r.run, files[i].Pos.Line-m.pos.Line) > 0
+		})
+		if i > 0 && files[i-1].Run == r.run && files[i-1].EndPos.Line >= m.pos.Line {
+			return files[i-1]
+		}
+	}
+	return &parser.File{Outside: true}
 }

@@ -302,9 +302,9 @@ func (j *Judge) readingsLeft(l *ledger, v *readingsVerdict) string {
 		return "none"
 	}
 	total := v.run.total.Bytes
-	for _, r := range l.peak.runs {
-		if f := j.file(end.ref); total == 0 && r.run == f.Run {
-			total = r.total.Bytes
+	for i := range l.peak.runs {
+		if r := &l.peak.runs[i]; total == 0 && r.run == j.file(end.ref).Run {
+			total = joinOf(r.totals, nil, false).total.Bytes
 		}
 	}
 	var parts []string

@@ -60,7 +60,7 @@ func (m *shareMark) add(process int, file fileRef, c *parser.Checkpoint) {
 			continue
 		}
 		if !p.seen || size.Bytes > p.reserved.printed {
-			p.at, p.known = mark{true, size, parser.Size{}, c.Name, c.Pos, file, false}, false
+			p.at, p.known = mark{seen: true, size: size, name: c.Name, pos: c.Pos, file: file}, false
 		}
 		p.seen = true
 		p.reserved.raise(size)

@@ -46,6 +46,9 @@ type Finding struct {
 	Measured *float64 `json:"measured,omitempty"`
 	Limit    *float64 `json:"limit,omitempty"`
 	Unit     string   `json:"unit,omitempty"`
+	// Quantity is what a peak was decided by: "allocated", "used" (the process's device use), "buffers", "reserved" or
+	// "device" (in use on the whole device, whoever's it is); "" for other checks.
+	Quantity string `json:"quantity,omitempty"`
 	// Message is one sentence for a person: what was found, where, and what would decide or mend it.
 	Message string `json:"message"`
 	// At is the line of the log that shows it, of growth the first higher one; nil where it is about the whole log.
@@ -79,6 +82,13 @@ type HighWater struct {
 	Total     int64 `json:"total"`
 }
 
+// A PeakBy is what decided the worst finding on a peak. Unlike the largest readings of a [HighWater] it is all of one device.
+type PeakBy struct {
+	Quantity string `json:"quantity"` // as in [Finding]
+	Bytes    int64  `json:"bytes"`
+	Total    int64  `json:"total,omitempty"` // the device's; 0 where it is not known
+}
+
 func (h *HighWater) add(r *parser.Reading) {
 	h.Allocated = max(h.Allocated, r.Bytes(parser.Allocated), r.Bytes(parser.Peak))
 	h.Reserved = max(h.Reserved, r.Bytes(parser.Reserved), r.Bytes(parser.PeakReserved))
@@ -110,6 +120,7 @@ type Report struct {
 	Files       int       `json:"files"`
 	Checkpoints int       `json:"checkpoints"`
 	HighWater   HighWater `json:"peak"`
+	PeakBy      *PeakBy   `json:"peak_by,omitempty"` // nil where no peak was judged
 	Findings    []Finding `json:"findings"`
 	// Notes are what a reader should know beside the findings, a sentence each.
 	Notes []string `json:"notes,omitempty"`

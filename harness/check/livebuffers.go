@@ -1,0 +1,68 @@
+package check
+
+import (
+	"slices"
+
+	"vramsoak/parser"
+)
+
+// liveBuffers are the buffers that a program holds at once.
+type liveBuffers struct {
+	set []liveBuffer
+	// beside is what may be in use beside them: buffers that were named before, of which the log does not tell the end.
+	beside int64
+}
+
+type liveBuffer struct {
+	name string
+	size parser.Size
+}
+
+// liveMax bounds the names that are told apart.
+const liveMax = 64
+
+// add takes a buffer, and returns what is held at once, and what may be beside that.
+func (b *liveBuffers) add(name string, again parser.Again, size parser.Size) (sum parser.Size, beside int64) {
+	i := slices.IndexFunc(b.set, func(o liveBuffer) bool { return o.name == name })
+	switch {
+	case i >= 0 && again == parser.AgainAllAnew:
+		b.beside += b.sum().High()
+		b.set = append(b.set[:0], liveBuffer{name, size})
+	case i >= 0:
+		if again == parser.AgainOrBeside {
+			b.beside += b.set[i].size.High()
+		}
+		b.set[i].size = size
+	case len(b.set) < liveMax:
+		b.set = append(b.set, liveBuffer{name, size})
+	default:
+		b.beside += size.High()
+	}
+	return b.sum(), b.beside
+}
+
+func (b *liveBuffers) sum() (sum parser.Size) {
+	for _, o := range b.set {
+		sum.Bytes += o.size.Bytes
+		sum.Resolution += o.size.Resolution
+	}
+	return sum
+}
+
+// loads says that a model is to be loaded. The buffers before are at most what is not free of the device; where only the
+// total is said, as a program does when it begins, there are none.
+func (b *liveBuffers) loads(reading *parser.Reading, totals []total) {
+	before := b.beside + b.sum().High()
+	b.set, b.beside = b.set[:0], before
+	free, ok := reading.Get(parser.Free)
+	total, has := reading.Get(parser.Total)
+	if !has && len(totals) == 1 {
+		total, has = totals[0].size, true
+	}
+	switch {
+	case !ok:
+		b.beside = 0
+	case has:
+		b.beside = min(before, max(0, total.High()-free.Low()))
+	}
+}

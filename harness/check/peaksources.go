@@ -1,0 +1,117 @@
+package check
+
+import (
+	"vramsoak/parser"
+)
+
+// at is the mark of a run, which may be an earlier one.
+func (p *peakMark) at(n int) *runMark {
+	for i := range p.runs {
+		if p.runs[i].run == n {
+			return &p.runs[i]
+		}
+	}
+	p.runs = append(p.runs, runMark{run: n})
+	return &p.runs[len(p.runs)-1]
+}
+
+// addFailures takes what the out-of-memory messages say.
+func (j *Judge) addFailures() {
+	for _, l := range j.ledgers {
+		for i := range l.peak.runs {
+			l.peak.runs[i].end()
+		}
+	}
+	for outside, files := range [][]*parser.File{j.tl.Files, j.tl.Outside} {
+		for i, f := range files {
+			for k := range f.OOMs {
+				o := &f.OOMs[k]
+				j.highWater.add(&o.Reading)
+				if l := j.byLane[o.Lane]; l != nil {
+					l.peak.at(f.Run).failure(o, fileRef{int32(i), outside == 1})
+				}
+			}
+		}
+	}
+}
+
+// failure takes an out-of-memory message:
+//
+//	... GPU 0 has a total capacity of 31.36 GiB of which 18.62 MiB is free. Process 73820 has 30.58 GiB memory in use. Including
+//	non-PyTorch memory, this process has 764.00 MiB memory in use. Of the allocated memory 165.30 MiB is allocated by PyTorch,
+//	and 4.70 MiB is reserved by PyTorch but unallocated.
+func (r *runMark) failure(o *parser.OutOfMemory, file fileRef) {
+	size, hasTotal := o.Get(parser.Total)
+	if hasTotal {
+		r.note(total{size: size, pos: o.Pos})
+	}
+	m := mark{seen: true, total: size, name: "the failed allocation", pos: o.Pos, file: file}
+	level := false
+	if allocated, ok := o.Get(parser.Allocated); ok {
+		m.size, level = allocated, true
+		r.take(byAllocated, &m)
+	}
+	if reserved, ok := o.Get(parser.Reserved); ok {
+		m.size = reserved
+		r.take(byReserved, &m)
+	}
+	m.cached, _ = cache(&o.Reading)
+	free, hasFree := o.Get(parser.Free)
+	if used, ok := o.Get(parser.Used); ok {
+		m.size, level = used, true
+		r.take(byProcess, &m)
+	} else if hasFree && hasTotal {
+		m.size = parser.Size{Bytes: max(0, size.Bytes-free.Bytes), Resolution: size.Resolution + free.Resolution}
+		m.why = "the message does not tell whose that is"
+		r.take(byDevice, &m)
+		r.deviceLine = max(r.deviceLine, o.Pos.Line)
+	}
+	if level {
+		r.levelLine = max(r.levelLine, o.Pos.Line)
+	} else {
+		r.failedLine = max(r.failedLine, o.Pos.Line)
+	}
+}
+
+// addSamples takes what the driver said to the harness. Where it tells processes apart, what the log says of the whole device
+// is of no matter: it is known what is the process's own.
+func (j *Judge) addSamples(beside *parser.Beside) {
+	taken := map[[2]int]bool{} // runs and the driver's devices
+	for _, l := range j.ledgers {
+		for i := range l.peak.runs {
+			r := &l.peak.runs[i]
+			device, ok := beside.Device(r.run, l.lane)
+			if !ok {
+				continue
+			}
+			driver := beside.OfDevice(r.run, device)
+			r.note(total{totalOf(driver), true, driver.Samples()[0].Pos})
+			if key := [2]int{r.run, device}; !taken[key] { // the samples are of all ranks on the device together
+				taken[key] = true
+				r.samples(driver)
+			}
+		}
+	}
+}
+
+func totalOf(driver *parser.DriverLedger) parser.Size {
+	size, _ := driver.Samples()[0].Get(parser.Total)
+	return size
+}
+
+func (r *runMark) samples(driver *parser.DriverLedger) {
+	by, why := byProcess, ""
+	if driver.Source == parser.SourceDevice {
+		by, why = byDevice, "the driver does not tell processes apart here (source=device)"
+	} else {
+		r.of[byDevice], r.of[byTable] = nil, nil
+	}
+	for _, s := range driver.Samples() {
+		m := mark{seen: true, cached: parser.Exact(s.Cached), name: "a sample of the driver", pos: s.Pos, file: nowhere, why: why}
+		m.size, _ = s.Get(parser.Used)
+		m.total, _ = s.Get(parser.Total)
+		r.take(by, &m)
+		r.levelLine = max(r.levelLine, s.Pos.Line)
+		r.deviceLine = max(r.deviceLine, s.Pos.Line)
+	}
+}

@@ -1,0 +1,91 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"vramsoak/parser"
+)
+
+// A total is what a log says that a device has in all.
+type total struct {
+	size parser.Size
+	// driver says that the device goes by the driver's number, which may be another than the program's.
+	driver bool
+	pos    parser.Position
+}
+
+// totalsMax bounds the different totals of a device in a run: of more than one nothing follows anyway.
+const totalsMax = 8
+
+// addTotal notes a total that a checkpoint gives.
+func (r *runMark) addTotal(size parser.Size, c *parser.Checkpoint) {
+	if len(r.totals) > 0 && r.totals[0].size == size && !r.totals[0].driver {
+		return // as nearly always
+	}
+	r.note(total{size, c.DriverNumbers(), c.Pos})
+}
+
+func (r *runMark) note(t total) { r.totals = addTotal(r.totals, t) }
+
+func addTotal(totals []total, t total) []total {
+	if t.size.Bytes <= 0 || len(totals) >= totalsMax ||
+		slices.ContainsFunc(totals, func(o total) bool { return o.size == t.size && o.driver == t.driver }) {
+		return totals
+	}
+	return append(totals, t)
+}
+
+// sameDevice reports whether two totals may be of the same device: PyTorch's is less than the driver's by a few hundred MiB.
+func sameDevice(a, b parser.Size) bool {
+	return 20*(max(a.Low(), b.Low())-min(a.High(), b.High())) <= max(a.High(), b.High())
+}
+
+// oneDevice reports whether all totals may be of one device, and returns two that are not.
+func oneDevice(totals []total) (a, b total, ok bool) {
+	for i, a := range totals {
+		for _, b := range totals[i+1:] {
+			if !sameDevice(a.size, b.size) {
+				return a, b, false
+			}
+		}
+	}
+	return a, b, true
+}
+
+// A belonging is the total that belongs to the readings of a run that have none beside them.
+type belonging struct {
+	total     parser.Size // the one with the most digits
+	low, high int64       // of all that may be meant
+	known     bool
+	why       string // why it is not known
+}
+
+// joinOf finds the total of a lane in a run. all are the totals by the driver's numbers of all devices of the run, and
+// several says that the run spans more devices than a machine of the log has.
+func joinOf(totals, all []total, several bool) (of belonging) {
+	byDriver := !slices.ContainsFunc(totals, func(t total) bool { return !t.driver })
+	switch a, b, one := oneDevice(totals); {
+	case len(totals) == 0:
+		return of
+	case !one:
+		of.why = fmt.Sprintf("the log gives several totals for it (%s in line %d, %s in line %d)", a.size, a.pos.Line, b.size, b.pos.Line)
+		return of
+	case byDriver && several:
+		of.why = fmt.Sprintf("the log has more ranks than the machine of its total (%s in line %d) has devices, and does not tell "+
+			"which are there", totals[0].size, totals[0].pos.Line)
+		return of
+	}
+	if a, b, one := oneDevice(all); byDriver && !one {
+		of.why = fmt.Sprintf("the devices differ (%s in line %d, %s in line %d), and the driver may number them otherwise than the "+
+			"program", a.size, a.pos.Line, b.size, b.pos.Line)
+		return of
+	}
+	best := slices.MinFunc(totals, func(a, b total) int { return cmp.Compare(a.size.Resolution, b.size.Resolution) })
+	of = belonging{total: best.size, low: best.size.Low(), high: best.size.High(), known: true}
+	for _, t := range totals {
+		of.low, of.high = min(of.low, t.size.Low()), max(of.high, t.size.High())
+	}
+	return of
+}

@@ -1,0 +1,65 @@
+package parser
+
+// cachesBeside is how much the allocators of a process hold as a cache (reserved - allocated), by the last checkpoint of each
+// lane. A sample between two checkpoints gets the smaller of what they say: so much of what the driver counts was no need.
+type cachesBeside struct{ lanes []laneCache }
+
+// A laneCache is of one lane.
+type laneCache struct {
+	lane   Lane
+	cached int64
+	from   int // first sample that came after the checkpoint, as an index
+}
+
+// cacheLanesMax bounds the lanes that are looked at: of more than these, nothing is known to be a cache.
+const cacheLanesMax = 64
+
+// checkpoint takes the next checkpoint. samples are those of the timeline so far.
+func (b *cachesBeside) checkpoint(c *Checkpoint, samples []Sample) {
+	allocated, ok := c.Get(Allocated)
+	reserved, hasReserved := c.Get(Reserved)
+	if !ok || !hasReserved {
+		return
+	}
+	cached := max(0, reserved.Low()-allocated.High())
+	for i := range b.lanes {
+		l := &b.lanes[i]
+		if l.lane != c.Lane {
+			continue
+		}
+		for k := l.from; k < len(samples) && cached < l.cached; k++ {
+			if s := &samples[k]; b.are(l.lane.Device, s.Lane.Device) {
+				s.Cached = max(0, s.Cached-(l.cached-cached))
+			}
+		}
+		l.cached, l.from = cached, len(samples)
+		return
+	}
+	if len(b.lanes) < cacheLanesMax {
+		b.lanes = append(b.lanes, laneCache{c.Lane, cached, len(samples)})
+	}
+}
+
+// of is the caches on a device, by the driver's number, as the last checkpoints say.
+func (b *cachesBeside) of(device int) (cached int64) {
+	for _, l := range b.lanes {
+		if b.are(l.lane.Device, device) {
+			cached += l.cached
+		}
+	}
+	return cached
+}
+
+// are reports whether a lane's device is one that the driver calls by a number: that of the number, or, where the checkpoints
+// are all of one device, any. See [Beside.Device].
+func (b *cachesBeside) are(lane, device int) bool {
+	if lane == device {
+		return true
+	}
+	for _, l := range b.lanes {
+		if l.lane.Device != lane || l.lane.Device == device {
+			return false
+		}
+	}
+	return true
+}
