@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// Error returns the text of an error for people. Names of files, and the names that are given, stand in one line of it,
-// as [Line] has them. What else is in several lines is indented from the second on, so that no text which an error quotes
-// passes for a line of our own. The errors of a joined one begin a line each.
+// Error returns the text of an error for people. Names of files, and the names that are given,
+// stand in one line of it, as [Line] has them. What else is in several lines is indented from the
+// second on, so that no text which an error quotes passes for a line of our own. The errors of a
+// joined one begin a line each.
 func Error(err error, names ...string) Safe {
 	var parts []string
 	for _, err := range joined(err) {

@@ -6,8 +6,9 @@ import (
 	"unicode/utf16"
 )
 
-// JSON returns a writer for the text of JSON documents, which encoding/json made: what is harmful and in a string gets JSON's
-// own escape, \u202e, so that every reader gets it back. The writer holds nothing back at the end of a document.
+// JSON returns a writer for the text of JSON documents, which encoding/json made: what is harmful
+// and in a string gets JSON's own escape, \u202e, so that every reader gets it back. The writer
+// holds nothing back at the end of a document.
 func JSON(w io.Writer) io.Writer { return &filter{w: w, spell: spellJSON} }
 
 // WriteJSON writes a value as people read it.

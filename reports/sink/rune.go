@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// harmful reports whether a rune acts on what shows it instead of being shown: controls, line separators, marks that reorder
-// text, tags and annotations that nobody sees, and code points that are no characters. A tab and a newline are controls too.
+// harmful reports whether a rune acts on what shows it instead of being shown: controls, line
+// separators, marks that reorder text, tags and annotations that nobody sees, and code points that
+// are no characters. A tab and a newline are controls too.
 func harmful(r rune) bool {
 	switch {
 	case r < ' ', r >= 0x7f && r < 0xa0: // C0, DEL, C1
@@ -15,14 +16,16 @@ func harmful(r rune) bool {
 	case r < 0x600:
 		return false
 	}
-	return unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp, unicode.Noncharacter_Code_Point) ||
-		r == '\uFEFF' || r >= '\uFFF9' && r <= '\uFFFB' || r >= 0xE0000 && r < 0xE0080
+	return unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) ||
+		unicode.Is(unicode.Noncharacter_Code_Point, r) || r == '\uFEFF' || r >= '\uFFF9' && r <= '\uFFFB' || r >= 0xE0000 && r < 0xE0080
 }
 
-// ignorable reports whether a rune is passed over where texts are compared by the rules of a language. GitHub's runner looks
-// for "::" and "##[" in this way: it finds them also with a zero-width joiner between their characters.
+// ignorable reports whether a rune is passed over where texts are compared by the rules of a
+// language. GitHub's runner looks for "::" and "##[" in this way: it finds them also with a
+// zero-width joiner between their characters.
 func ignorable(r rune) bool {
-	return r > 0x7f && unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+	return r > 0x7f && unicode.In(r, unicode.Cf, unicode.Variation_Selector,
+		unicode.Other_Default_Ignorable_Code_Point)
 }
 
 // appendVisible spells a rune as a Go string would: \n, \x1b, \u202e.
@@ -45,8 +48,9 @@ func appendVisible(b []byte, r rune) []byte {
 // appendByte spells a byte that is no UTF-8.
 func appendByte(b []byte, c byte) []byte { return fmt.Appendf(b, `\x%02x`, c) }
 
-// Line returns s as a part of one line: what acts on a terminal is spelled, and so are newlines and tabs. It does not
-// break commands of CI systems, which depend on where in a line they are; [Terminal] does.
+// Line returns s as a part of one line: what acts on a terminal is spelled, and so are newlines and
+// tabs. It does not break commands of CI systems, which depend on where in a line they are;
+// [Terminal] does.
 func Line(s string) string {
 	for i, r := range s {
 		if harmful(r) || r == utf8.RuneError {

@@ -5,7 +5,8 @@ import "strings"
 // Shell returns text as one word of a shell's command line.
 func Shell(s string) string {
 	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:,@%", r)
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("/._-+:,@%", r)
 	}
 	switch {
 	case s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }):

@@ -247,7 +247,8 @@ func demandHarmless(t *testing.T, text []byte) {
 	}
 }
 
-// FuzzTerminal demands of every text, cut anywhere, what a terminal's sink promises, and that a second sink finds nothing.
+// FuzzTerminal demands of every text, cut anywhere, what a terminal's sink promises, and that a
+// second sink finds nothing.
 func FuzzTerminal(f *testing.F) {
 	for _, text := range texts() {
 		f.Add([]byte(text), 3)

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/term"
 )
 
-// A Terminal is stdout or stderr of a process. What it is does not matter: a pipe ends in the log of a CI system, or on a
-// terminal. It is safe for use by several goroutines.
+// A Terminal is stdout or stderr of a process. What it is does not matter: a pipe ends in the log
+// of a CI system, or on a terminal. It is safe for use by several goroutines.
 type Terminal struct {
 	mu     sync.Mutex
 	file   *os.File // nil where there is none
@@ -31,7 +31,8 @@ func NewText(w io.Writer) *Terminal {
 	return &Terminal{filter: filter{w: w, spell: spellVisible}}
 }
 
-// Text returns write with a sink around what it writes to: a file of text that people look at on a terminal.
+// Text returns write with a sink around what it writes to: a file of text that people look at on a
+// terminal.
 func Text(write func(io.Writer) error) func(io.Writer) error {
 	return func(w io.Writer) error {
 		t := NewText(w)
@@ -39,7 +40,8 @@ func Text(write func(io.Writer) error) func(io.Writer) error {
 	}
 }
 
-// Name returns a name for a file that another program prints as it is: in one line, with commands broken.
+// Name returns a name for a file that another program prints as it is: in one line, with commands
+// broken.
 func Name(s string) string {
 	var b strings.Builder
 	_, _ = io.WriteString(NewText(&b), Line(s)) // whole, and to memory
@@ -75,8 +77,8 @@ func (t *Terminal) Width() (columns int, terminal bool) {
 // clearLine returns to the start of the line and clears it.
 const clearLine = "\r\x1b[K"
 
-// Overwrite writes a line of status in the place of the last line, which must be one too or empty. "" clears it. It is for
-// a terminal.
+// Overwrite writes a line of status in the place of the last line, which must be one too or empty.
+// "" clears it. It is for a terminal.
 func (t *Terminal) Overwrite(line string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,7 +107,8 @@ func styleLen(text []byte) int {
 	return 0
 }
 
-// WriteStyled writes text of our own that has colours, in which all names went through [Line], in one piece.
+// WriteStyled writes text of our own that has colours, in which all names went through [Line], in
+// one piece.
 func WriteStyled(w io.Writer, text string) error {
 	t, ok := w.(*Terminal)
 	if !ok {

@@ -5,10 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// A filter writes text with what is harmful in it spelled, and every command of a CI system broken. Newlines and tabs pass.
+// A filter writes text with what is harmful in it spelled, and every command of a CI system broken.
+// Newlines and tabs pass.
 type filter struct {
 	w io.Writer
-	// spell appends a rune in other characters; r is [utf8.RuneError] for the byte c that is no UTF-8.
+	// spell appends a rune in other characters; r is [utf8.RuneError] for the byte c that is no
+	// UTF-8.
 	spell func(b []byte, r rune, c byte) []byte
 	watch watch
 	held  []byte // the beginning of a rune whose other bytes come with the next write
@@ -69,7 +71,8 @@ func (f *filter) one(text []byte) (n int) {
 	return n
 }
 
-// plainLen returns the length of the ASCII text that p begins with: nothing in it needs a look by itself.
+// plainLen returns the length of the ASCII text that p begins with: nothing in it needs a look by
+// itself.
 func plainLen(p []byte) int {
 	for i, c := range p {
 		if c < ' ' || c >= 0x7f || c == ':' || c == '[' {
@@ -79,7 +82,8 @@ func plainLen(p []byte) int {
 	return len(p)
 }
 
-// Close writes what the last write cut off in the middle of a rune. It does not close the writer below.
+// Close writes what the last write cut off in the middle of a rune. It does not close the writer
+// below.
 func (f *filter) Close() error {
 	f.out = f.out[:0]
 	for _, c := range f.held {
