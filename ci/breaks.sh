@@ -25,7 +25,7 @@ while IFS= read -r line; do
     echo "MISSED  $package: $what"
     missed=$((missed + 1))
   elif grep -qE '^ *--- FAIL|^panic: ' "$dir/out"; then
-    echo "caught  $package: $what: $(grep -oE -m1 'FAIL: [A-Za-z0-9_]+|^panic: .*' "$dir/out" | head -1 | sed 's/FAIL: //')"
+    echo "caught  $package: $what: $(grep -oE '^--- FAIL: [A-Za-z0-9_]+|^panic: .*' "$dir/out" | sed 's/--- FAIL: //' | paste -sd ' ')"
     caught=$((caught + 1))
   else
     cat "$dir/out" >&2
