@@ -1,0 +1,86 @@
+package schema_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vramsoak/harness/check"
+)
+
+// page returns a page of docs/.
+func page(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile("../" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestPolicyOfTheDocs compares the policy in docs/check.md with the default one: it shows every key,
+// and changes nothing.
+func TestPolicyOfTheDocs(t *testing.T) {
+	t.Parallel()
+	_, after, _ := strings.Cut(page(t, "check.md"), "\n## Policy\n")
+	_, after, _ = strings.Cut(after, "```yaml\n")
+	text, _, ok := strings.Cut(after, "```")
+	if !ok {
+		t.Fatal("docs/check.md has no policy")
+	}
+	got, err := check.ParsePolicy([]byte(text), "docs/check.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(check.DefaultPolicy(), got, cmp.Comparer(slices.Equal[[]string])); diff != "" {
+		t.Errorf("docs/check.md has another policy than the default one (-program +docs):\n%s", diff)
+	}
+	for _, key := range readerKeys(formats[0].read, nil) {
+		if strings.Contains(key, "[]") { // docs/parse.md
+			continue
+		}
+		name := key[strings.LastIndex(key, ".")+1:]
+		if !strings.Contains(text, name+":") {
+			t.Errorf("docs/check.md does not show %s", key)
+		}
+	}
+}
+
+// TestDialectsOfTheDocs reads the dialects that docs/parse.md shows.
+func TestDialectsOfTheDocs(t *testing.T) {
+	t.Parallel()
+	_, after, _ := strings.Cut(page(t, "parse.md"), "```yaml\n")
+	text, _, _ := strings.Cut(after, "```")
+	policy, err := check.ParsePolicy([]byte(text), "docs/parse.md")
+	if err != nil || len(policy.Dialects) == 0 {
+		t.Errorf("docs/parse.md: %d dialects, %v", len(policy.Dialects), err)
+	}
+	v, _ := asJSON([]byte(text))
+	if err := compiled(t, "policy").Validate(v); err != nil {
+		t.Errorf("docs/parse.md: %v", err)
+	}
+}
+
+// TestPipelineOfTheDocs compares the pipeline file in docs/validate.md with the fixture that it is said to be.
+func TestPipelineOfTheDocs(t *testing.T) {
+	t.Parallel()
+	_, after, _ := strings.Cut(page(t, "validate.md"), "\n## The pipeline file\n\n")
+	var block strings.Builder
+	for line := range strings.Lines(after) {
+		code, is := strings.CutPrefix(line, "    ")
+		if !is {
+			break
+		}
+		block.WriteString(code)
+	}
+	src, err := os.ReadFile("../../fixtures/scenarios/pipeline.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(src), block.String()); diff != "" {
+		t.Errorf("docs/validate.md shows another file than pipeline.yaml (-file +docs):\n%s", diff)
+	}
+}
