@@ -21,8 +21,8 @@ func page(t *testing.T, name string) string {
 	return string(text)
 }
 
-// TestPolicyOfTheDocs compares the policy in docs/check.md with the default one: it shows every key,
-// and changes nothing.
+// TestPolicyOfTheDocs compares the policy in docs/check.md with the default one: it shows every
+// key, and changes nothing.
 func TestPolicyOfTheDocs(t *testing.T) {
 	t.Parallel()
 	_, after, _ := strings.Cut(page(t, "check.md"), "\n## Policy\n")
@@ -64,7 +64,8 @@ func TestDialectsOfTheDocs(t *testing.T) {
 	}
 }
 
-// TestPipelineOfTheDocs compares the pipeline file in docs/validate.md with the fixture that it is said to be.
+// TestPipelineOfTheDocs compares the pipeline file in docs/validate.md with the fixture that it is
+// said to be.
 func TestPipelineOfTheDocs(t *testing.T) {
 	t.Parallel()
 	_, after, _ := strings.Cut(page(t, "validate.md"), "\n## The pipeline file\n\n")
