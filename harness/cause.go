@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// cause returns the line in which a program says why it ends, shortened; "" where no line does. Of several the last counts: a
-// program that handles an error and raises another prints the one that ended it last. Where the program says nothing that is
-// known, fallback has its last line taken.
+// cause returns the line in which a program says why it ends, shortened; "" where no line does. Of
+// several the last counts: a program that handles an error and raises another prints the one that
+// ended it last. Where the program says nothing that is known, fallback has its last line taken.
 func cause(lines []string, fallback bool) string {
 	word := ""
 	for i := 0; i < len(lines); i++ {
@@ -18,7 +18,8 @@ func cause(lines []string, fallback bool) string {
 			}
 			continue
 		}
-		if found := lastWords(lines, i); found != "" && (word == "" || !reported.MatchString(found)) {
+		found := lastWords(lines, i)
+		if found != "" && (word == "" || !reported.MatchString(found)) {
 			word = found
 		}
 	}
@@ -31,6 +32,9 @@ func cause(lines []string, fallback bool) string {
 	}
 	if word == "" && fallback && len(lines) > 0 {
 		word = lines[len(lines)-1]
+		if len(lines) > 1 && usage.MatchString(word) {
+			word = lines[len(lines)-2]
+		}
 	}
 	return shortenLine(strings.TrimSpace(word))
 }
@@ -44,14 +48,19 @@ func shortenLine(line string) string {
 
 const traceback = "Traceback (most recent call last)"
 
-// exception reads Python's traceback that begins at a line, and returns its last line and the exception:
+// atEnd is the line before a traceback of what Python does while it ends.
+var atEnd = regexp.MustCompile(`Exception ignored in|Error in atexit\._run_exitfuncs`)
+
+// exception reads Python's traceback that begins at a line, and returns its last line and the
+// exception:
 //
 //	[rank0]: Traceback (most recent call last):
 //	[rank0]:   File "/app/transcribe.py", line 3, in <module>
 //	[rank0]:     import whisper
 //	[rank0]: ModuleNotFoundError: No module named 'whisper'
 //
-// A logger's prefix stands before the first line alone. What Python reports while it ends is not why it does:
+// A logger's prefix stands before the first line alone. What Python reports while it ends is not
+// why it does:
 //
 //	Exception ignored in: <function _releaseLock at 0x7f3a>
 //	Traceback (most recent call last):
@@ -62,10 +71,10 @@ func exception(lines []string, at int) (end int, found string, ok bool) {
 	}
 	for end = at + 1; end < len(lines); end++ {
 		line := strings.TrimPrefix(lines[end], prefix)
-		if line == "" || line[0] == ' ' || line[0] == '\t' || strings.HasPrefix(line, "| ") && len(prefix) == 0 {
+		if line == "" || line[0] == ' ' || line[0] == '\t' {
 			continue
 		}
-		if at > 0 && (strings.Contains(lines[at-1], "Exception ignored in") || strings.Contains(lines[at-1], "Error in atexit._run_exitfuncs")) {
+		if at > 0 && atEnd.MatchString(lines[at-1]) {
 			line = ""
 		}
 		return end, line, true
@@ -74,11 +83,13 @@ func exception(lines []string, at int) (end int, found string, ok bool) {
 }
 
 var (
-	// raised is the end of a traceback whose beginning is missing, or of an exception of Java, JavaScript or C#:
+	// raised is the end of a traceback whose beginning is missing, or of an exception of Java,
+	// JavaScript or C#:
 	//
 	//	2026-11-20 02:00:00,123 ERROR root: ValueError: bad header
 	//	Exception in thread "main" java.lang.IllegalStateException: no model
-	raised = regexp.MustCompile(`(?:^|[\s:|\]>])((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?:: .*)?)$`)
+	raised = regexp.MustCompile(`(?:^|[\s:|\]>])` +
+		`((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?:: .*)?)$`)
 	// dying is what runtimes and libraries print when they abort.
 	dying = regexp.MustCompile(`(?:^|[\s:|\]>])(` + strings.Join([]string{
 		`panic: .+`,       // Go
@@ -99,10 +110,12 @@ var (
 		`Killed$`, `Aborted(?: \(core dumped\))?$`, // a shell's
 	}, "|") + `)$`)
 	// complaint is a line of an error message of a program's own.
-	complaint = regexp.MustCompile(`(?:^|[\s\[|])(?:(?:[Ee]rror|[Ff]atal(?: error)?)(?:\[\w+\])?: .+|(?:ERROR|FATAL|CRITICAL)\b.+)$`)
+	complaint = regexp.MustCompile(`(?:^|[\s\[|])` +
+		`(?:(?:[Ee]rror|[Ff]atal(?: error)?)(?:\[\w+\])?: .+|(?:ERROR|FATAL|CRITICAL)\b.+)$`)
 )
 
-// lastWords returns what a line, with what it goes on to, says of a program's end; "" where it says nothing of it.
+// lastWords returns what a line, with what it goes on to, says of a program's end; "" where it says
+// nothing of it.
 //
 //	terminate called after throwing an instance of 'std::runtime_error'
 //	  what():  cannot load the model
@@ -131,5 +144,13 @@ func lastWords(lines []string, at int) string {
 	return word
 }
 
-// reported is what a program says that only tells of another one that failed, or how a shell saw it end.
-var reported = regexp.MustCompile(`^(?:(?:\w+\.)*(?:ChildFailedError|SystemExit)\b|Aborted|Killed|Segmentation fault)`)
+// usage is what programs print below their error:
+//
+//	sleep: invalid time interval 'audio/0001.wav'
+//	Try 'sleep --help' for more information.
+var usage = regexp.MustCompile(`^(?:[Tt]ry|[Rr]un|[Ss]ee|[Uu]se|[Ff]or more) .*(?:-h\b|help)`)
+
+// reported is what a program says that only tells of another one that failed, or how a shell saw it
+// end.
+var reported = regexp.MustCompile(
+	`^(?:(?:\w+\.)*(?:ChildFailedError|SystemExit)\b|Aborted|Killed|Segmentation fault)`)

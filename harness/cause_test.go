@@ -105,6 +105,7 @@ TypeError: x is not a function
 		{"a shell's", "sh: line 1:  4711 Segmentation fault      (core dumped) ./transcribe", "Segmentation fault      (core dumped) ./transcribe"},
 		{"a program's own", "error: failed to open 'model.bin'\nremoving temporary files\n", "error: failed to open 'model.bin'"},
 		{"anything", "loading\nmodel.bin: no such file\n", "model.bin: no such file"},
+		{"advice below it", "sleep: invalid time interval 'a.wav'\nTry 'sleep --help' for more information.", "sleep: invalid time interval 'a.wav'"},
 		{"nothing", "", ""},
 	} {
 		lines, _ := split(c.text)
@@ -117,7 +118,8 @@ TypeError: x is not a function
 	}
 }
 
-// What a file printed is no word on the end of a process after it; what begins a dump is kept, however long the dump is.
+// What a file printed is no word on the end of a process after it; what begins a dump is kept,
+// however long the dump is.
 func TestTailCause(t *testing.T) {
 	t.Parallel()
 	var tl tail

@@ -39,7 +39,8 @@ func readFigure(t *testing.T, s string) figure {
 	return figure{v * scale, math.Pow10(-digits) / 2 * scale}
 }
 
-// adds reports whether the change from a printed base to a printed new value may be the printed one, within their digits.
+// adds reports whether the change from a printed base to a printed new value may be the printed
+// one, within their digits.
 func adds(base, now, change figure, share bool) bool {
 	low, high := now.value-now.half-base.value-base.half, now.value+now.half-base.value+base.half
 	if share {
@@ -54,8 +55,8 @@ func adds(base, now, change figure, share bool) bool {
 
 var movedForm = regexp.MustCompile(`(rose|fell) from (.+?) to (.+?), by (.+?) \((.+?)\); a usual file`)
 
-// TestFiguresAddUp reads each row and each message of comparisons as a person does: what is printed as the change leads from the
-// printed base to the printed new value.
+// TestFiguresAddUp reads each row and each message of comparisons as a person does: what is printed
+// as the change leads from the printed base to the printed new value.
 func TestFiguresAddUp(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -107,7 +108,8 @@ func TestFiguresAddUp(t *testing.T) {
 	}
 }
 
-// aRandomComparison is of two runs in which files differ much, so that the medians do not move as a usual file does.
+// aRandomComparison is of two runs in which files differ much, so that the medians do not move as a
+// usual file does.
 func aRandomComparison(r *rand.Rand) *compare.Comparison {
 	of := func(scale float64) *compare.Baseline {
 		m := check.Measurements{}

@@ -9,14 +9,16 @@ import (
 	"vramsoak/parser"
 )
 
-// A spool keeps what is read from streams: standard input, FIFOs, process substitutions. A stream can be read once, but
-// logs are judged twice where the policy of their run stands behind the first checkpoints. The nil spool keeps nothing.
+// A spool keeps what is read from streams: standard input, FIFOs, process substitutions. A stream
+// can be read once, but logs are judged twice where the policy of their run stands behind the first
+// checkpoints. The nil spool keeps nothing.
 type spool struct {
-	again bool // the streams are read for the second time, in the order in which they were read first
+	again bool // the streams are read again, in the order in which they were read first
 	kept  []*keptStream
 	next  int   // in kept, to be read again
 	limit int64 // bytes of each stream that are kept
-	// known says that the first log begins with its run, so that the policy is known from the start; opened counts logs.
+	// known says that the first log begins with its run, so that the policy is known from the
+	// start; opened counts logs.
 	known  bool
 	opened int
 }
@@ -56,7 +58,8 @@ func (s *spool) keep(r io.Reader, path string) io.Reader {
 	return io.TeeReader(r, k)
 }
 
-// Write implements [io.Writer]. It never fails: that a stream was not kept matters only where it must be read again.
+// Write implements [io.Writer]. It never fails: that a stream was not kept matters only where it
+// must be read again.
 func (k *keptStream) Write(p []byte) (int, error) {
 	switch {
 	case k.err != nil:
@@ -86,8 +89,9 @@ func (s *spool) read() (io.Reader, error) {
 		_, k.err = k.file.Seek(0, io.SeekStart)
 	}
 	if k.err != nil {
-		return nil, fmt.Errorf("%s: the policy of its run stands behind the first checkpoints, so it must be read twice, and it could "+
-			"not be kept: %w; save it in a file, or give the policy with --policy", displayName(k.path), k.err)
+		return nil, fmt.Errorf("%s: the policy of its run stands behind the first checkpoints, so it must be "+
+			"read twice, and it could not be kept: %w; save it in a file, or give the policy with --policy",
+			displayName(k.path), k.err)
 	}
 	return k.file, nil
 }

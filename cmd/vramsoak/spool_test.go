@@ -23,7 +23,8 @@ const lateRun = `[GPU Memory] Before Whisper Cleanup: Allocated: 7.23GB (30.1%)
 [vramsoak] run-end time=2026-11-20T02:00:02Z files=1 seconds=2 reason=done
 `
 
-// A pipe and a FIFO give their text once. By the policy in the folder the log fails, by that of its run it passes.
+// A pipe and a FIFO give their text once. By the policy in the folder the log fails, by that of its
+// run it passes.
 func TestJudgeStreamTwice(t *testing.T) { // not parallel: it changes the folder
 	t.Chdir(t.TempDir())
 	write := func(name, text string) {
@@ -95,7 +96,8 @@ func fifoOf(t *testing.T) string {
 	return path
 }
 
-// What is larger than the limit is not kept: the error says what to do, and takes no room on the disk.
+// What is larger than the limit is not kept: the error says what to do, and takes no room on the
+// disk.
 func TestSpoolLimit(t *testing.T) {
 	t.Parallel()
 	s := &spool{limit: 4}

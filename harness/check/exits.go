@@ -9,21 +9,25 @@ import (
 	"vramsoak/parser"
 )
 
-// processesEnded looks for processes that did not end well though all of their files did: one that dies between files, or
-// hangs when it is done. A process that fails because a file failed is the file's finding, unless no process of the run ended
-// well and no file: then it is the processes that something is wrong with.
+// processesEnded looks for processes that did not end well though all of their files did: one that
+// dies between files, or hangs when it is done. A process that fails because a file failed is the
+// file's finding, unless no process of the run ended well and no file: then it is the processes
+// that something is wrong with.
 func (j *Judge) processesEnded() {
 	if len(j.tl.Exits) == 0 {
 		return // a log without the harness's lines, or a run that was cut short before the first
 	}
 	explained := j.explainedProcesses()
-	f := Finding{Check: Completeness, Verdict: Pass, Subject: "processes", Unit: Count, Limit: new(0.0)}
+	f := Finding{
+		Check: Completeness, Verdict: Pass, Subject: "processes", Unit: Count, Limit: new(0.0),
+	}
 	var well, told, forFiles, bad []*parser.Exit
 	for i := range j.tl.Exits {
 		switch e := &j.tl.Exits[i]; {
 		case e.Reason == parser.ExitInterrupted, e.Reason == parser.ExitUntil:
 			told = append(told, e)
-		// One that is told to end because it hung, or used too much, did so, also where it then exits in good order.
+		// One that is told to end because it hung, or used too much, did so, also where it then
+		// exits in good order.
 		case e.Code == 0 && e.Signal == "" && e.Reason == parser.ExitByItself:
 			well = append(well, e)
 		case explained[e.Process]:
@@ -39,10 +43,12 @@ func (j *Judge) processesEnded() {
 	case len(bad) > 0:
 		f.Verdict = Fail
 		f.Message = j.diedAlone(&f, bad)
-	case len(forFiles) == all && all > 1 && !slices.ContainsFunc(j.tl.Files, ok) && !slices.ContainsFunc(forFiles, byHarness):
+	case len(forFiles) == all && all > 1 &&
+		!slices.ContainsFunc(j.tl.Files, ok) && !slices.ContainsFunc(forFiles, byHarness):
 		f.Verdict, f.At = Fail, new(forFiles[0].Pos)
 		bad = forFiles
-		f.Message = strings.Replace(j.ends(forFiles, true, true), processes(all), allProcesses(all), 1)
+		f.Message = j.ends(forFiles, true, true)
+		f.Message = strings.Replace(f.Message, processes(all), allProcesses(all), 1)
 	default:
 		f.Message = j.endedWell(well, told, forFiles)
 	}
@@ -50,7 +56,8 @@ func (j *Judge) processesEnded() {
 	j.add(f)
 }
 
-// explainedProcesses are those with a file that did not end well, and those of a run that was interrupted.
+// explainedProcesses are those with a file that did not end well, and those of a run that was
+// interrupted.
 func (j *Judge) explainedProcesses() map[int]bool {
 	interrupted := map[int]bool{}
 	for _, run := range j.tl.Runs {
@@ -78,7 +85,8 @@ func (j *Judge) diedAlone(f *Finding, bad []*parser.Exit) string {
 	said := fmt.Sprintf("process %d %s %s%s", first.PID, howEnded(first, 1), after, though)
 	if oom := j.starved(first.Process); oom != nil {
 		f.At = new(oom.Pos)
-		said = fmt.Sprintf("process %d ran out of memory %s and %s%s: %s", first.PID, after, howEnded(first, 1), though, describe(oom))
+		said = fmt.Sprintf("process %d ran out of memory %s and %s%s: %s",
+			first.PID, after, howEnded(first, 1), though, describe(oom))
 	} else if why := join(j.causeOf(first), hintOf(first)); why != "" {
 		said += ": " + why
 	}
@@ -88,7 +96,8 @@ func (j *Judge) diedAlone(f *Finding, bad []*parser.Exit) string {
 	return said
 }
 
-// starved returns the failed allocation after which a process did nothing but end, nil where there is none.
+// starved returns the failed allocation after which a process did nothing but end, nil where there
+// is none.
 func (j *Judge) starved(process int) *parser.OutOfMemory {
 	var last *parser.OutOfMemory
 	work := 0 // line
@@ -111,7 +120,8 @@ func (j *Judge) starved(process int) *parser.OutOfMemory {
 	return last
 }
 
-// endedWell says how the processes of a run ended in which none ended badly for a reason of its own.
+// endedWell says how the processes of a run ended in which none ended badly for a reason of its
+// own.
 func (j *Judge) endedWell(well, told, forFiles []*parser.Exit) string {
 	var said []string
 	all := len(well) + len(told) + len(forFiles)
@@ -140,8 +150,9 @@ func (j *Judge) endedWell(well, told, forFiles []*parser.Exit) string {
 // endsMost is how many ways to end a message names.
 const endsMost = 3
 
-// ends says how several processes ended: "3 exited with code 1 (ValueError: bad header) and 1 was ended by SIGSEGV". With
-// name the first number is of "processes"; with hints, what few know of an end is explained.
+// ends says how several processes ended: "3 exited with code 1 (ValueError: bad header) and 1 was
+// ended by SIGSEGV". With name the first number is of "processes"; with hints, what few know of an
+// end is explained.
 func (j *Judge) ends(exits []*parser.Exit, name, hints bool) string {
 	var order []string
 	same := map[string][]*parser.Exit{}
@@ -167,7 +178,8 @@ func (j *Judge) ends(exits []*parser.Exit, name, hints bool) string {
 		if hints {
 			hint = hintOf(group[0])
 		}
-		said = append(said, number+" "+howEnded(group[0], len(group))+inBrackets(j.causes(group), hint))
+		how := howEnded(group[0], len(group))
+		said = append(said, number+" "+how+inBrackets(j.causes(group), hint))
 	}
 	if n := len(said); n > 1 {
 		return strings.Join(said[:n-1], ", ") + " and " + said[n-1]
@@ -186,15 +198,17 @@ func (j *Judge) causes(exits []*parser.Exit) string {
 	return first
 }
 
-// causeOf is what a process printed on why it ended, "" where the log does not say. In logs of earlier versions only the
-// end of its file does: "the process exited with code 1: ValueError: bad header".
+// causeOf is what a process printed on why it ended, "" where the log does not say. In logs of
+// earlier versions only the end of its file does: "the process exited with code 1: ValueError: bad
+// header".
 func (j *Judge) causeOf(e *parser.Exit) string {
 	if e.Error != "" {
 		return e.Error
 	}
+	before := "the process exited with code " + strconv.Itoa(e.Code) + ": "
 	for _, f := range slices.Backward(j.tl.Files) {
-		if rest, ok := strings.CutPrefix(f.Error, "the process exited with code "+strconv.Itoa(e.Code)+": "); ok && f.Process == e.Process {
-			return rest
+		if cause, ok := strings.CutPrefix(f.Error, before); ok && f.Process == e.Process {
+			return cause
 		}
 	}
 	return ""
@@ -229,13 +243,21 @@ func hintOf(e *parser.Exit) string {
 // ofKill is where a SIGKILL comes from that the harness did not send.
 const ofKill = "perhaps by the kernel, which ends processes when host memory is full: see dmesg"
 
-// signalHint explains SIGKILL, and the codes by which a shell, or a container's runtime, tells of a signal: 128 and its number.
+// notFound is a shell's exit code.
+const notFound = 127
+
+// signalHint explains SIGKILL, a command that was not found, and the codes by which a shell, or a
+// container's runtime, tells of a signal: 128 and its number.
 func signalHint(signal string, code int) string {
-	names := map[int]string{4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
+	names := map[int]string{
+		4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM",
+	}
 	name := names[code-128]
 	switch {
 	case signal == "SIGKILL":
 		return ofKill
+	case signal == "" && code == notFound:
+		return "a shell's code for a command that it did not find"
 	case signal != "" || name == "":
 		return ""
 	case name == "SIGKILL":

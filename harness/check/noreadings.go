@@ -9,8 +9,9 @@ import (
 // memoryChecks are those that judge readings of memory.
 var memoryChecks = []string{Recovery, Leak, Fragmentation, DarkGrowth, Peak}
 
-// noReadings says what a log lacks that has no reading of memory: it is judged by its files and its failed allocations, but it
-// does not pass where the policy asks for memory. It returns the checks that could not be made.
+// noReadings says what a log lacks that has no reading of memory: it is judged by its files and its
+// failed allocations, but it does not pass where the policy asks for memory. It returns the checks
+// that could not be made.
 func (j *Judge) noReadings() []string {
 	if j.tl.Checkpoints > 0 {
 		return nil
@@ -26,11 +27,12 @@ func (j *Judge) noReadings() []string {
 	if len(gating) > 0 {
 		f.Check, what = gating[0], gating
 	}
-	if len(gating) == 0 || slices.ContainsFunc(j.findings, func(f Finding) bool { return f.Verdict == Fail }) {
+	failed := func(f Finding) bool { return f.Verdict == Fail }
+	if len(gating) == 0 || slices.ContainsFunc(j.findings, failed) {
 		f.Verdict = Skipped // it would decide nothing
 	}
-	f.Message = fmt.Sprintf("the log has no memory reading: %s are not judged; print checkpoints before and after what is freed, "+
-		"see docs/soak.md", strings.Join(what, ", "))
+	f.Message = fmt.Sprintf("the log has no memory reading: %s are not judged; "+
+		"print checkpoints before and after what is freed, see docs/soak.md", strings.Join(what, ", "))
 	j.add(f)
 	return gating
 }

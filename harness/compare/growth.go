@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/aclements/go-moremath/stats"
@@ -15,7 +16,8 @@ import (
 // GrowthOf begins the name of a ledger's growth over files: "growth of idle level".
 const GrowthOf = "growth of "
 
-// Runs holds a run against an earlier one: its metrics file by file, as [Compare] does, and how its levels grow over the files.
+// Runs holds a run against an earlier one: its metrics file by file, as [Compare] does, and how its
+// levels grow over the files.
 func Runs(base, now *Baseline, policy check.Policy) *Comparison {
 	c := Compare(base, now, policy.Regression)
 	growths := growths(base, now, policy)
@@ -26,7 +28,8 @@ func Runs(base, now *Baseline, policy check.Policy) *Comparison {
 	return c
 }
 
-// lanes reports whether the metrics are of several devices, and of several ranks: subjects then name them.
+// lanes reports whether the metrics are of several devices, and of several ranks: subjects then
+// name them.
 func (c *Comparison) lanes() (several, ranks bool) {
 	for i := range c.Changes {
 		several, ranks = several || c.Changes[i].lane, ranks || c.Changes[i].ranks
@@ -34,12 +37,12 @@ func (c *Comparison) lanes() (several, ranks bool) {
 	return several, ranks
 }
 
-// growthShare is the share of the false alarms that growth may give: it has its own, so that the comparison file by file keeps
-// nearly all of them.
+// growthShare is the share of the false alarms that growth may give: it has its own, so that the
+// comparison file by file keeps nearly all of them.
 const growthShare = 10
 
-// growths holds the growth of each ledger against that in the base. A saved baseline has the level of each file, and so its
-// growth too.
+// growths holds the growth of each ledger against that in the base. A saved baseline has the level
+// of each file, and so its growth too.
 func growths(base, now *Baseline, policy check.Policy) []Change {
 	limits := map[string]check.Amount{
 		check.IdleLevel: policy.Leak.MaxGrowth, check.UnusedReserve: policy.Fragmentation.MaxGrowth,
@@ -54,19 +57,22 @@ func growths(base, now *Baseline, policy check.Policy) []Change {
 			continue
 		}
 		g := growth{Change: Change{
-			Name: GrowthOf + of.Name, Unit: check.BytesPerFile, Rank: of.Rank, Device: of.Device, Limit: float64(limit.Bytes),
+			Name: GrowthOf + of.Name, Unit: check.BytesPerFile, Limit: float64(limit.Bytes),
+			Rank: of.Rank, Device: of.Device,
 		}}
 		if m.base == nil || m.new == nil {
 			continue // that its level is in one of the two only is said already
 		}
-		g.base, g.now = courseOf(m.base, base.Files, policy.Leak), courseOf(m.new, now.Files, policy.Leak)
+		g.base = courseOf(m.base, base.Files, policy.Leak)
+		g.now = courseOf(m.new, now.Files, policy.Leak)
 		g.Files = min(g.base.files, g.now.files)
 		switch {
 		case g.base.processes > 0 && g.now.processes > 0:
 			tests++
 		case of.Name == check.IdleLevel:
 			g.Verdict = check.Skipped
-			g.Message = fmt.Sprintf("growth over files needs at least %d files in one process; the base has %d, the new run %d",
+			g.Message = fmt.Sprintf("growth over files needs at least %d files in one process; "+
+				"the base has %d, the new run %d",
 				policy.Leak.MinFiles, g.base.files, g.now.files)
 		default:
 			continue
@@ -107,22 +113,24 @@ func courseOf(m *check.Metric, files []check.MeasuredFile, policy check.LeakPoli
 		s := shape.Series{Resolution: m.Resolution, Grain: check.Grain(check.Bytes)}
 		for i := min(end, first+policy.WarmUp); i < end; i++ {
 			if !math.IsNaN(m.Values[i]) {
-				s.Values, s.Audio = append(s.Values, m.Values[i]), append(s.Audio, files[i].AudioSeconds)
+				s.Values = append(s.Values, m.Values[i])
+				s.Audio = append(s.Audio, files[i].AudioSeconds)
 			}
 		}
 		first = end
-		for _, seconds := range s.Audio {
-			if seconds == 0 { // lengths are known of all, or of none
-				s.Audio = nil
-				break
-			}
+		if slices.Contains(s.Audio, 0) { // lengths are known of all, or of none
+			s.Audio = nil
 		}
 		c.files = max(c.files, len(s.Values))
 		if len(s.Values) < max(policy.MinFiles, shape.LeastFiles) {
 			continue
 		}
 		r := shape.Of(s)
-		if c.processes++; c.processes == 1 || r.Growing && !c.Growing || r.Growing == c.Growing && r.Slope.Estimate > c.Slope.Estimate {
+		more := r.Slope.Estimate > c.Slope.Estimate
+		if r.Growing != c.Growing {
+			more = r.Growing
+		}
+		if c.processes++; c.processes == 1 || more {
 			c.Result = r
 		}
 	}
@@ -131,14 +139,16 @@ func courseOf(m *check.Metric, files []check.MeasuredFile, policy check.LeakPoli
 
 // noise is the standard error of the growth, without what the digits hide.
 func (c *course) noise() float64 {
-	return max(0, c.Slope.High-c.Slope.Estimate-c.Rounding, c.Slope.Estimate-c.Slope.Low-c.Rounding) / normalQuantile(tail)
+	width := max(c.Slope.High-c.Slope.Estimate, c.Slope.Estimate-c.Slope.Low)
+	return max(0, width-c.Rounding) / normalQuantile(tail)
 }
 
-// fitted is how many parameters a series has beside its noise: a level, a slope, a shape of two, and the autocorrelation.
+// fitted is how many parameters a series has beside its noise: a level, a slope, a shape of two,
+// and the autocorrelation.
 const fitted = 5
 
-// judge fails growth that is certain, and certainly larger than in the base by more than is allowed. alarms is the probability of
-// a false alarm, which is shared by so many tests.
+// judge fails growth that is certain, and certainly larger than in the base by more than is
+// allowed. alarms is the probability of a false alarm, which is shared by so many tests.
 func (g *growth) judge(alarms float64, tests int) {
 	g.Base, g.New = wholeDigits(g.base.Slope.Estimate), wholeDigits(g.now.Slope.Estimate)
 	g.Difference = g.New - g.Base
@@ -150,32 +160,38 @@ func (g *growth) judge(alarms float64, tests int) {
 	g.Interval = &Interval{g.Difference - width, g.Difference + width}
 
 	p := 1.0
-	if above := g.New - max(0, g.Base) - digits - g.Limit; g.now.Growing && above > 0 { // a level that falls allows for no growth
+	// A level that falls in the base allows for no growth.
+	if above := g.New - max(0, g.Base) - digits - g.Limit; g.now.Growing && above > 0 {
 		p = 0
 		if noise > 0 {
-			p = 1 - stats.TDist{V: float64(max(1, min(g.base.Result.Files, g.now.Result.Files)-fitted))}.CDF(above/noise)
+			freedom := max(1, min(g.base.Result.Files, g.now.Result.Files)-fitted)
+			p = 1 - stats.TDist{V: float64(freedom)}.CDF(above/noise)
 		}
 	}
 	p = min(1, p*float64(tests*g.now.processes))
 	g.P = &p
 	grows := fmt.Sprintf("grows by %s a file, in the base by %s", bytesOf(g.New), bytesOf(g.Base))
-	between := fmt.Sprintf("(95 %% interval of the difference %s to %s)", bytesOf(g.Interval.Low), bytesOf(g.Interval.High))
+	between := fmt.Sprintf("(95 %% interval of the difference %s to %s)",
+		bytesOf(g.Interval.Low), bytesOf(g.Interval.High))
 	switch {
 	case p <= alarms:
 		g.Verdict = check.Fail
-		g.Message = fmt.Sprintf("%s: %s a file more %s; at most %s more is allowed", grows, bytesOf(g.Difference), between, bytesOf(g.Limit))
+		g.Message = fmt.Sprintf("%s: %s a file more %s; at most %s more is allowed",
+			grows, bytesOf(g.Difference), between, bytesOf(g.Limit))
 	case g.Interval.High < 0:
 		g.Verdict = check.Pass
 		g.Message = fmt.Sprintf("better: %s %s", grows, between)
 	case check.GrowthVerdict(&g.now.Result, g.Limit) == check.Pass:
 		g.Verdict = check.Pass
-		g.Message = fmt.Sprintf("no growth to speak of: %s a file, in the base %s", bytesOf(g.New), bytesOf(g.Base))
+		g.Message = fmt.Sprintf("no growth to speak of: %s a file, in the base %s",
+			bytesOf(g.New), bytesOf(g.Base))
 	case g.Interval.High <= g.Limit:
 		g.Verdict = check.Pass
 		g.Message = fmt.Sprintf("no worse than is allowed: %s %s", grows, between)
 	default:
 		g.Verdict = check.Undecided
-		g.Message = fmt.Sprintf("%s; %s a file more cannot be ruled out, and %s is allowed; more files in one process, or exact bytes, would decide it",
+		g.Message = fmt.Sprintf("%s; %s a file more cannot be ruled out, and %s is allowed; "+
+			"more files in one process, or exact bytes, would decide it",
 			grows, bytesOf(g.Interval.High), bytesOf(g.Limit))
 	}
 }

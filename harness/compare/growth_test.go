@@ -68,7 +68,8 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// Each ledger has its growth: only the reserve grows here. A process that is started anew begins anew.
+// Each ledger has its growth: only the reserve grows here. A process that is started anew begins
+// anew.
 func TestGrowthOfLedgers(t *testing.T) {
 	t.Parallel()
 	of := func(reserve func(i int) float64) *compare.Baseline {
@@ -110,8 +111,9 @@ func TestGrowthUndecidedDoesNotGate(t *testing.T) {
 	}
 }
 
-// Of runs that are alike, clean or leaking, next to none fails by its growth. A tenth of 0.1 % is promised; the intervals of few
-// files with autoregressive noise are too narrow for that by some (docs/verdicts.md).
+// Of runs that are alike, clean or leaking, next to none fails by its growth. A tenth of 0.1 % is
+// promised; the intervals of few files with autoregressive noise are too narrow for that by some
+// (docs/verdicts.md).
 func TestGrowthFalseAlarms(t *testing.T) {
 	t.Parallel()
 	runs := 500
