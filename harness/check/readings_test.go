@@ -75,6 +75,17 @@ func requests(r *rand.Rand, _ int) func(i int) float64 {
 	}
 }
 
+// requestsAtRandom are given back at random: after 6 of them on average.
+func requestsAtRandom(r *rand.Rand, _ int) func(i int) float64 {
+	held := 0.0
+	return func(int) float64 {
+		if held += 20 * r.Float64(); r.IntN(6) == 0 {
+			held = 0
+		}
+		return 2000 + held
+	}
+}
+
 // wandering has noise of an autocorrelation of 0.6.
 func wandering(r *rand.Rand, _ int) func(i int) float64 {
 	const phi = 0.6
@@ -96,6 +107,7 @@ var readingKinds = []readingKind{
 	{"loads, then stays", "", loading},
 	{"loads a second model at the end", "nvidia-smi-csv", loadingLast},
 	{"given back now and then", "", requests},
+	{"given back at random", "", requestsAtRandom},
 }
 
 // judgeReadings counts the verdicts on runs of a kind, with a leak of so many MiB a reading.

@@ -78,6 +78,7 @@ func TestSlowdowns(t *testing.T) {
 		{"the last file slow", 60, from(60, 1), false, 0},
 		{"the last two files slow", 60, from(59, 1), false, 0},
 		{"a slow phase that ends", 60, func(f int) float64 { return from(21, 1)(f) - from(36, 1)(f) + 1 }, false, 0},
+		{"a long slow phase that ends", 60, func(f int) float64 { return from(21, 1)(f) - from(50, 1)(f) + 1 }, false, 0},
 		{"the first files slow", 60, func(f int) float64 { return 3 - from(4, 1)(f) }, false, 0},
 	} {
 		for _, lengths := range []bool{true, false} {
