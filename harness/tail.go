@@ -35,10 +35,12 @@ var dumps = [...][]byte{[]byte("panic: "), []byte("fatal error: "), []byte(" pan
 
 func (t *tail) add(b []byte) {
 	for _, word := range dumps {
-		if i := bytes.LastIndex(b, word); i >= 0 {
-			text := b[bytes.LastIndexByte(b[:i], '\n')+1:]
-			t.dump = string(text[:min(len(text), 2*lastLineMax)])
+		if !bytes.Contains(b, word) { // as nearly always, and quicker than to look from the end
+			continue
 		}
+		i := bytes.LastIndex(b, word)
+		text := b[bytes.LastIndexByte(b[:i], '\n')+1:]
+		t.dump = string(text[:min(len(text), 2*lastLineMax)])
 	}
 	if n := len(b) - tailMax; n > 0 {
 		*t = tail{text: t.text[:0], torn: b[n-1] != '\n', dump: t.dump}
