@@ -103,6 +103,9 @@ func killing(t *testing.T, cases int) (seed uint64, n int) {
 	t.Helper()
 	seed = uint64(time.Now().UnixNano())
 	var err error
+	if testing.Short() {
+		cases = 3
+	}
 	if s := os.Getenv("KILL_SEED"); s != "" {
 		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
 			t.Fatal(err)

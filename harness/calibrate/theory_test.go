@@ -14,11 +14,20 @@ import (
 // These tests compare rates on many simulated runs with theory. The race detector makes that several times slower and finds
 // nothing more in it than in the other tests, which run with it.
 
+// long skips a test in the inner loop.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: rates are not compared with theory")
+	}
+}
+
 // On white noise the check fires in at most 0.1 % of clean runs (docs/verdicts.md), and a leak shows when it is as many standard
 // errors of a slope, sigma / sqrt(n^3 / 12), as it takes for certainty, 3.27, and for 90 % power, 1.28; a little more, because
 // the autocorrelation is not known. By the same theory a clean run is decided when the slope and two standard errors lie
 // below the limit.
 func TestWhiteNoise(t *testing.T) {
+	long(t)
 	const files, sigma = 50, 20.0
 	se := sigma * mib / math.Sqrt(files*files*files/12.0)
 	spec := fixtures.LevelSpec{Kind: "white", Files: files, Sigma: sigma}
@@ -61,6 +70,7 @@ func TestWhiteNoise(t *testing.T) {
 
 // What is said of eight runs holds for runs that it has not seen, in noise that follows itself too, and beside a step.
 func TestUnseenRuns(t *testing.T) {
+	long(t)
 	for _, kind := range []string{"white", "autoregressive", "step"} {
 		spec := fixtures.LevelSpec{Kind: kind, Files: 40, Sigma: 20}
 		const known, unseen = 8, 100
@@ -90,6 +100,7 @@ func TestUnseenRuns(t *testing.T) {
 
 // The shapes that clean runs have stay in the tries: none of them is an alarm.
 func TestShapes(t *testing.T) {
+	long(t)
 	for _, kind := range []string{"warm-up", "step", "sawtooth-5", "outliers", "audio"} {
 		g := calibrated(t, levels(4, fixtures.LevelSpec{Kind: kind, Files: 30, Sigma: 1}), only(check.Leak), options(300)).Growth[0]
 		if g.Fired.Low > 0.001 {

@@ -196,6 +196,9 @@ func sigmas(kind string) []float64 {
 func TestVerdicts(t *testing.T) {
 	out := &strings.Builder{}
 	runs := *verdictRuns
+	if testing.Short() {
+		runs = min(runs, 5)
+	}
 	falseAlarms(t, out, runs)
 	demands(t, out, max(runs/5, 60))
 	names(t, out, max(runs/10, 40))
