@@ -175,7 +175,7 @@ func (j *Judge) summarize(f *parser.File) summary {
 		if named.cleanup {
 			continue
 		}
-		if s.work == 0 {
+		if s.work == 0 && worksOn(f, c) {
 			s.work = c.Pos.Line
 		}
 		if !named.after {
@@ -184,6 +184,22 @@ func (j *Judge) summarize(f *parser.File) summary {
 		}
 	}
 	return s
+}
+
+// worksOn reports whether a checkpoint may show that the work went on in which an allocation failed: it is of that device, or of
+// one that was looked at before, too. A device that only shows up afterwards says nothing.
+func worksOn(f *parser.File, c *parser.Checkpoint) bool {
+	if len(f.OOMs) == 0 || c.Pos.Line < f.OOMs[0].Pos.Line {
+		return true
+	}
+	for i := range f.OOMs {
+		if f.OOMs[i].Lane.Device == c.Lane.Device {
+			return true
+		}
+	}
+	return slices.ContainsFunc(f.Checkpoints, func(other parser.Checkpoint) bool {
+		return other.Lane == c.Lane && other.Pos.Line < f.OOMs[0].Pos.Line
+	})
 }
 
 // lastBegun is the last checkpoint before a file's bad end, "" where it has none. The cleanups that a program makes when
