@@ -23,7 +23,7 @@ type runFacts struct {
 	devices   map[int]bool
 	ranks     map[int]bool
 	grownLine int // of the last reading that shows more of the program's memory on a device than before
-	holds     bool
+	holds     bool // the program holds memory by its own word
 }
 
 func (j *Judge) runFacts() map[int]*runFacts {
@@ -43,8 +43,11 @@ func (j *Judge) runFacts() map[int]*runFacts {
 				}
 			}
 			f.ranks[l.lane.Rank] = true
-			f.grownLine = max(f.grownLine, r.mostLine, r.failedLine)
-			f.holds = f.holds || r.most > 0 || r.failedLine > 0
+			f.grownLine = max(f.grownLine, r.failedLine)
+			f.holds = f.holds || r.failedLine > 0
+			if r.most > idleMax {
+				f.grownLine, f.holds = max(f.grownLine, r.mostLine), true
+			}
 		}
 	}
 	return all
@@ -124,7 +127,7 @@ func (j *Judge) peakOf(r *runMark, lane parser.Lane, facts *runFacts) *outcome {
 	}
 	if o := r.worst(append(own, byPart), func(e *extreme) bool { return e.high > maximum }); o != nil {
 		why := "the printed digits do not tell on which side of the limit; log exact bytes to decide it"
-		if beside := o.of.top.beside; beside > 0 {
+		if beside := o.of.top.beside; beside > 0 && o.by == byBuffers {
 			why = fmt.Sprintf("buffers of these names were made before (up to %s), and the log does not tell whether they were freed; "+
 				"print used= beside them, or soak the pipeline", parser.FormatBytes(beside))
 		}
@@ -286,6 +289,9 @@ func (j *Judge) besideIt(o *outcome) (text string, notice bool) {
 			continue
 		}
 		share := float64(m.size.Bytes) / float64(max(1, m.total.Bytes))
+		if by == o.by && share-o.of.top.share() < 0.005 {
+			continue // the cache is next to nothing
+		}
 		text += fmt.Sprintf("; %s up to %s (%s)", groundWords[by].words, m.size, percent(share))
 		notice = notice || by != byAllocated && share > float64(j.policy.Peak.Max)
 	}

@@ -167,13 +167,19 @@ func (r *runMark) take(by ground, m *mark) {
 		e.raise(m, m.total.Low(), m.total.High())
 		return
 	}
-	_, need, _ := m.need()
-	if before := r.alone[by]; before == nil {
+	before := r.alone[by]
+	if before == nil {
 		first := *m
 		r.alone[by] = &first
-	} else if _, most, _ := before.need(); need > most {
-		*before = *m
+		return
 	}
+	_, need, high := m.need()
+	_, most, highest := before.need()
+	if need > most {
+		*before = *m
+		high, highest = highest, high
+	}
+	before.beside += max(0, high-highest) // the bound is of all
 }
 
 // wait keeps a reading of the driver until the next checkpoint tells how much of it is a cache.
