@@ -2,6 +2,7 @@ package reports
 
 import (
 	"image/color"
+	"sort"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -27,9 +28,10 @@ func fit(sty text.Style, s string, width vg.Length) string {
 		return s
 	}
 	runes := []rune(s)
-	for len(runes) > 1 && sty.Width(string(runes)+"...") > width {
-		runes = runes[:len(runes)-1]
-	}
+	shown := sort.Search(len(runes), func(n int) bool {
+		return sty.Width(string(runes[:n+1])+"...") > width
+	})
+	runes = runes[:max(1, shown)]
 	return string(runes) + "..."
 }
 

@@ -110,13 +110,27 @@ func (p *picture) drawSeries(c draw.Canvas, g *plot.Plot) {
 	const dots = 250 // more would merge into the line
 	for _, s := range p.series {
 		line := place(thin(s.points, p.columns))
-		c.StrokeLines(s.style(), line)
+		c.StrokeLines(s.style(), strokes(line)...)
 		if len(line) <= dots {
 			for _, at := range line {
 				c.DrawGlyph(draw.GlyphStyle{Color: s.color, Radius: 1.8, Shape: draw.CircleGlyph{}}, at)
 			}
 		}
 	}
+}
+
+// strokes cuts a long line into pieces that are drawn one by one. The rasterizer takes time by the
+// square of what of a line is at one height, which of a line that goes up and down is all of it.
+func strokes(line []vg.Point) [][]vg.Point {
+	const long, piece = 1024, 64
+	if len(line) <= long {
+		return [][]vg.Point{line}
+	}
+	var out [][]vg.Point
+	for from := 0; from+1 < len(line); from += piece {
+		out = append(out, line[from:min(from+piece+1, len(line))])
+	}
+	return out
 }
 
 func (p *picture) drawBands(c draw.Canvas, place func([]point) []vg.Point) {
