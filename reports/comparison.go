@@ -19,7 +19,7 @@ import (
 // of those that did not pass.
 func ComparisonText(w io.Writer, c *compare.Comparison, verdict check.Verdict, opts TextOptions) error {
 	t := newTextWriter(opts)
-	changes := worstFirst(c.Changes)
+	changes, others := listed(worstFirst(c.Changes))
 	t.wrap(t.paint(verdict, strings.ToUpper(string(verdict)))+": "+comparisonHeadline(c), "")
 	t.WriteByte('\n')
 	t.wrap("base: "+runLine(c.Base), "  ")
@@ -37,7 +37,28 @@ func ComparisonText(w io.Writer, c *compare.Comparison, verdict check.Verdict, o
 		}
 	}
 	t.notCompared(changes)
+	for _, more := range others {
+		t.WriteByte('\n')
+		t.wrap(more, "  ")
+	}
 	return t.flush(w)
+}
+
+// listed are the first [check.MostAlike] changes of each verdict, and what there is of others: a log can
+// have a metric for each of 20,000 devices.
+func listed(changes []compare.Change) (kept []compare.Change, others []string) {
+	count := map[check.Verdict]int{}
+	for _, c := range changes {
+		if count[c.Verdict]++; count[c.Verdict] <= check.MostAlike {
+			kept = append(kept, c)
+		}
+	}
+	for _, v := range []check.Verdict{check.Fail, check.Undecided, check.Pass, check.Skipped} {
+		if n := count[v] - check.MostAlike; n > 0 {
+			others = append(others, fmt.Sprintf("%s others: %s; --format json has them all", number(n), v))
+		}
+	}
+	return kept, others
 }
 
 // changeNumbers are the columns Base to Files.
@@ -89,7 +110,7 @@ func ComparisonMarkdown(w io.Writer, c *compare.Comparison, verdict check.Verdic
 	for _, r := range c.Remarks {
 		m.add("- note: " + escape(r, 400) + "\n")
 	}
-	changes := worstFirst(c.Changes)
+	changes, _ := listed(worstFirst(c.Changes)) // there is no room for more
 	table := func(verdicts ...check.Verdict) mdTable {
 		t := mdTable{header: "\n| Verdict | Metric | Base | New | Change | Files | p | A usual file, 95 % | Finding |\n" +
 			"|---|---|--:|--:|--:|--:|--:|--:|---|\n"}

@@ -2,8 +2,10 @@ package reports
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -72,5 +74,30 @@ func TestComparison(t *testing.T) {
 		if diff := cmp.Diff(string(want), out.String()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// TestComparisonOfMany lists 256 metrics of a verdict, the worst ones, and counts the others.
+func TestComparisonOfMany(t *testing.T) {
+	t.Parallel()
+	c := &compare.Comparison{}
+	for i := range 20_000 {
+		v := check.Pass
+		if i == 19_999 {
+			v = check.Fail
+		}
+		c.Changes = append(c.Changes, compare.Change{Name: fmt.Sprintf("metric %d", i), Verdict: v})
+	}
+	var out strings.Builder
+	if err := ComparisonText(&out, c, check.Fail, TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"metric 19999", "19,743 others: pass; --format json has them all"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("lacks %q", want)
+		}
+	}
+	if n := strings.Count(out.String(), "\n"); n > 300 {
+		t.Errorf("%d lines", n)
 	}
 }

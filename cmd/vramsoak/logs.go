@@ -109,6 +109,7 @@ func nothing(path string, log io.Reader, what, remark string, lines int) error {
 
 // timeline reads several logs as one, and says in which of the user's dialects each was read.
 func (o readOptions) timeline(paths []string, b *parser.Builder) (tl *parser.Timeline, read []dialects, err error) {
+	allow(paths)
 	var nothing error // in the first worker's log that has none
 	for _, path := range paths {
 		d, err := o.addLog(b, path)
@@ -197,7 +198,6 @@ func (o readOptions) judgeBy(logs []string, sketch *reports.Sketch, by *check.Po
 	var j *check.Judge
 	var text string
 	var failed error
-	allow(logs)
 	if sketch != nil {
 		sketch.Reset()
 	}

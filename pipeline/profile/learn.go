@@ -40,6 +40,10 @@ func Learn(tl *parser.Timeline) (*Profile, error) {
 	if len(l.order) == 0 {
 		return nil, errors.New(`expected stages, pairs of checkpoints such as "Before Transcription" and "After Transcription", found none`)
 	}
+	if len(l.order) > stagesMax {
+		return nil, fmt.Errorf("expected at most %d stages of different names, found %d, the last %q; "+
+			"give a stage one name in all files", stagesMax, len(l.order), l.order[len(l.order)-1])
+	}
 	p.Total = l.total
 	p.Context, p.Contexts = int64(median(l.dark)), len(l.dark)
 	p.Resident = int64(median(l.resident))
@@ -49,6 +53,9 @@ func Learn(tl *parser.Timeline) (*Profile, error) {
 	}
 	return p, nil
 }
+
+// stagesMax bounds the stages of a profile: more than some 180 of them are more than is read as a file.
+const stagesMax = 128
 
 // neverReset says that the peaks of the log are those of the whole process so far, as torch.cuda.max_memory_allocated is without
 // torch.cuda.reset_peak_memory_stats: they never fall.
