@@ -96,8 +96,8 @@ scripts = vramsoak/cmd/vramsoak
 unit:
 	@$(with_native)
 	python3 -c '' 2>/dev/null || echo "Python: not run: no python3 here; what is printed from Python, and its examples, are not tested"
-	go test -race $(TESTFLAGS) $$tags $$(ci/race.sh $$tags | grep -vx $(scripts))
-	go test $(TESTFLAGS) $$tags $$(ci/race.sh -v $$tags) $(scripts)
+	go test -race -timeout 30m $(TESTFLAGS) $$tags $$(ci/race.sh $$tags | grep -vx $(scripts))
+	go test -timeout 30m $(TESTFLAGS) $$tags $$(ci/race.sh -v $$tags) $(scripts)
 
 # The tests of every package with the race detector: those of ci/race.sh -v have no goroutines of their own today.
 .PHONY: test-race
