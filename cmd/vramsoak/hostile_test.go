@@ -471,8 +471,9 @@ func TestHostileSnapshot(t *testing.T) {
 	frames := []any{dict{"filename", x + ".py", "line", 3, "name", x}}
 	block := dict{"address", 4096, "size", 2048, "requested_size", 2000, "state", "active_allocated", "frames", frames}
 	segment := dict{
-		"device", 0, "address", 4096, "total_size", 2048, "allocated_size", 2048, "active_size", 2048, "requested_size", 2000,
-		"stream", 0, "segment_type", "small", "is_expandable", false, "frames", frames, "blocks", []any{block},
+		"device", 0, "address", 4096, "total_size", 2048, "allocated_size", 2048, "active_size", 2048,
+		"requested_size", 2000, "stream", 0, "segment_type", "small", "is_expandable", false,
+		"frames", frames, "blocks", []any{block},
 	}
 	alloc := dict{"action", "alloc", "addr", 4096, "size", 2048, "stream", 0, "time_us", 1, "frames", frames}
 	oom := dict{"action", "oom", "device_free", 0, "size", 4194304, "stream", 0, "time_us", 2, "frames", frames}
