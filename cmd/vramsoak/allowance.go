@@ -8,22 +8,22 @@ import (
 	"sync/atomic"
 )
 
-// What reading may take: so many times what has been read, and some more for the program itself. The
-// garbage collector works harder before there is more, and as usual as long as there is less.
+// What reading may take: so many times what has been read, and some more for the program itself.
+// The garbage collector works harder before there is more, and as usual as long as there is less.
 const (
 	allowedPerByte = 20
 	allowedFree    = 32 << 20 // bytes, besides the some 30 MiB of the program and its tables
 )
 
-// allowed is the bytes of all files that this process has begun to read; unsized says that there are
-// others.
+// allowed is the bytes of all files that this process has begun to read; unsized says that there
+// are others.
 var (
 	allowed atomic.Int64
 	unsized atomic.Bool
 )
 
-// allow counts files in that are about to be read. What is compressed, or is no file, has no size that
-// would say how much comes of it: then nothing is bounded.
+// allow counts files in that are about to be read. What is compressed, or is no file, has no size
+// that would say how much comes of it: then nothing is bounded.
 func allow(paths []string) {
 	sum := int64(0)
 	for _, path := range paths {

@@ -383,22 +383,22 @@ func TestLongLineInSoak(t *testing.T) {
 	t.Parallel()
 	const script = `echo "[GPU Memory] Before X Cleanup: Allocated: 1.00GB"; %s
 echo "[GPU Memory] After X Cleanup: Allocated: 0.00GB"`
-	soak := func(print string) ran {
+	soak := func(command string) ran {
 		dir := t.TempDir()
-		return measuredRun(t, dir, "soak", "--runs", dir, "--", "sh", "-c", fmt.Sprintf(script, print))
+		return measuredRun(t, dir, "soak", "--runs", dir, "--", "sh", "-c", fmt.Sprintf(script, command))
 	}
 	idle := soak("")
 	if idle.code != 0 {
 		t.Fatalf("exit code %d: %s", idle.code, idle.err)
 	}
-	for _, print := range []string{
+	for _, command := range []string{
 		"head -c 100000000 /dev/zero",
 		"printf '[vramsoak] file-start path='; head -c 100000000 /dev/zero", // as the harness would
 	} {
-		got := soak(print)
-		t.Logf("%s: %s, exit code %d", print, parser.FormatBytes(got.peak), got.code)
+		got := soak(command)
+		t.Logf("%s: %s, exit code %d", command, parser.FormatBytes(got.peak), got.code)
 		if got.peak > idle.peak+64*parser.MiB {
-			t.Errorf("%s: %s were resident, %s without it", print,
+			t.Errorf("%s: %s were resident, %s without it", command,
 				parser.FormatBytes(got.peak), parser.FormatBytes(idle.peak))
 		}
 	}
