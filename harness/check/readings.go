@@ -20,7 +20,7 @@ type readingSeries struct {
 	full       string // name of the last checkpoint
 
 	now   readingRun
-	worst readingRun // of the processes before, the one whose low level rose the most
+	worst *readingRun // of the processes before, the one whose low level rose the most; nil where there was none
 }
 
 // A readingRun is the readings of one process.
@@ -103,8 +103,8 @@ func (l *ledger) readingsOf(c *parser.Checkpoint, q parser.Quantity, resolution 
 func (s *readingSeries) add(f *parser.File, ref fileRef, c *parser.Checkpoint, size parser.Size) {
 	r := &s.now
 	if r.size == 0 || r.process != f.Process {
-		if s.now.rise() > s.worst.rise() || s.worst.readings < shape.LeastFiles {
-			s.worst = s.now
+		if r.size > 0 && (s.worst == nil || r.rise() > s.worst.rise() || s.worst.readings < shape.LeastFiles) {
+			s.worst = new(s.now)
 		}
 		s.now = readingRun{process: f.Process, size: 1}
 	}
@@ -125,7 +125,7 @@ func (s *readingSeries) add(f *parser.File, ref fileRef, c *parser.Checkpoint, s
 		r.size *= 2
 		// What comes next begins a block: those there are are full.
 	}
-	r.blocks = append(room(r.blocks), readingBlock{ref, c.Pos.Line, 1, size.Bytes, size.Bytes, float64(size.Bytes)})
+	r.blocks = append(r.blocks, readingBlock{ref, c.Pos.Line, 1, size.Bytes, size.Bytes, float64(size.Bytes)})
 }
 
 // join adds the readings of the block that follows.

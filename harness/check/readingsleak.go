@@ -42,8 +42,8 @@ func (j *Judge) readingsLeak(l *ledger, overFiles []processValues) (f Finding, r
 		told[overFiles[i].process] = len(overFiles[i].files) >= j.policy.Leak.MinFiles
 	}
 	for _, s := range l.readings {
-		for _, r := range []*readingRun{&s.worst, &s.now} {
-			if j.enough(r) && !told[r.process] {
+		for _, r := range []*readingRun{s.worst, &s.now} {
+			if r != nil && j.enough(r) && !told[r.process] {
 				if v := j.readingsVerdict(l, s, r); !soFar(s.level) || v.finding.Verdict == Fail {
 					all = append(all, v)
 				} else {
@@ -98,7 +98,7 @@ func (j *Judge) judgedReadings() int {
 	n := 0
 	for _, l := range j.ledgers {
 		for _, s := range l.readings {
-			if j.enough(&s.now) || j.enough(&s.worst) {
+			if j.enough(&s.now) || s.worst != nil && j.enough(s.worst) {
 				n++
 			}
 		}
