@@ -172,15 +172,15 @@ func openStage(names []string) string {
 
 // An idle is one file's idle level.
 type idle struct {
-	file  fileRef
-	of    parser.Quantity
-	line  int    // of the checkpoint
-	name  string // its, without its numbers
-	size  parser.Size
-	peak  int64 // largest level in the file, bytes
-	total int64
+	file fileRef
+	of   parser.Quantity
 	// sampled says that the file has samples only, and this is the lowest: what lies idle is no more.
 	sampled bool
+	line    int    // of the checkpoint
+	name    string // its, without its numbers
+	size    parser.Size
+	peak    int64 // largest level in the file, bytes
+	total   int64
 }
 
 // idle notes the file's idle level: that of its last checkpoint, else the lowest sample.
