@@ -84,7 +84,7 @@ func executable() string {
 func run(args []string) int {
 	o, err := parse(args, os.Getenv)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(stdout, usage)
+		stdout.Printf("%s", sink.Safe(usage))
 		return 0
 	}
 	var result pipeline.Result

@@ -473,13 +473,20 @@ func TestHostileSnapshot(t *testing.T) {
 	segment := dict{
 		"device", 0, "address", 4096, "total_size", 2048, "allocated_size", 2048, "active_size", 2048,
 		"requested_size", 2000, "stream", 0, "segment_type", "small", "is_expandable", false,
-		"frames", frames, "blocks", []any{block},
+		"frames", frames, "blocks",
+		[]any{block},
 	}
 	alloc := dict{"action", "alloc", "addr", 4096, "size", 2048, "stream", 0, "time_us", 1, "frames", frames}
 	oom := dict{"action", "oom", "device_free", 0, "size", 4194304, "stream", 0, "time_us", 2, "frames", frames}
 	h.write(hostile, string(dict{
-		"segments", []any{segment}, "device_traces", []any{[]any{alloc, oom}}, "allocator_settings", dict{"PYTORCH_CUDA_ALLOC_CONF", x},
-		"external_annotations", []any{dict{"stage", "START", "name", x, "device", 0, "time_us", 0}},
+		"segments",
+		[]any{segment},
+		"device_traces",
+		[]any{[]any{alloc, oom}},
+		"allocator_settings",
+		dict{"PYTORCH_CUDA_ALLOC_CONF", x},
+		"external_annotations",
+		[]any{dict{"stage", "START", "name", x, "device", 0, "time_us", 0}},
 	}.pickle()))
 	h.run(0, "snapshot", hostile)
 	h.run(0, "snapshot", hostile, "--stacks", "--log", "log", "--trace", "trace")
