@@ -22,7 +22,7 @@ type runFacts struct {
 	totals    []total // by the driver's numbers
 	devices   map[int]bool
 	ranks     map[int]bool
-	grownLine int // of the last reading that shows more of the program's memory on a device than before
+	grownLine int  // of the last reading that shows more of the program's memory on a device than before
 	holds     bool // the program holds memory by its own word
 }
 
