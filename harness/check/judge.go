@@ -188,7 +188,7 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 	for _, l := range j.ledgers {
 		j.marks[laneMark(l.lane, j.ranks)] = true
 	}
-	j.peaks()
+	j.peaks(beside)
 	for _, l := range j.ledgers {
 		j.recovery(l)
 		j.leak(l)

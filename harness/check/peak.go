@@ -10,10 +10,15 @@ import (
 )
 
 // peaks judges the high-water mark of each device.
-func (j *Judge) peaks() {
-	facts := j.runFacts()
-	for _, l := range j.ledgers {
-		j.peak(l, facts)
+func (j *Judge) peaks(beside *parser.Beside) {
+	all := append(slices.Clip(j.ledgers), j.bare(beside)...)
+	facts := runFactsOf(all)
+	for _, l := range all {
+		subject := "high-water mark"
+		if len(all) > 1 {
+			subject += laneMark(l.lane, j.ranks)
+		}
+		j.peak(l, subject, facts)
 	}
 }
 
@@ -26,9 +31,9 @@ type runFacts struct {
 	holds     bool // the program holds memory by its own word
 }
 
-func (j *Judge) runFacts() map[int]*runFacts {
+func runFactsOf(ledgers []*ledger) map[int]*runFacts {
 	all := map[int]*runFacts{}
-	for _, l := range j.ledgers {
+	for _, l := range ledgers {
 		for i := range l.peak.runs {
 			r := &l.peak.runs[i]
 			f := all[r.run]
@@ -70,7 +75,7 @@ func (o *outcome) rank() int {
 // peak compares the high-water mark of a ledger with the device's total: up to 70 % is normal, up to the policy's maximum
 // (85 %) a notice, above it critical. The bounds are those at which the transcription pipelines warn. The worst of several
 // grounds decides, in the worst run.
-func (j *Judge) peak(l *ledger, facts map[int]*runFacts) {
+func (j *Judge) peak(l *ledger, subject string, facts map[int]*runFacts) {
 	var worst *outcome
 	var skipped []*outcome
 	for i := range l.peak.runs {
@@ -84,7 +89,7 @@ func (j *Judge) peak(l *ledger, facts map[int]*runFacts) {
 			worst = o
 		}
 	}
-	f := Finding{Check: Peak, Subject: j.subject("high-water mark", l.lane)}
+	f := Finding{Check: Peak, Subject: subject}
 	if worst == nil {
 		f.Verdict, f.Message = Skipped, (&outcome{}).why
 		if len(skipped) > 0 {

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"slices"
+
 	"vramsoak/parser"
 )
 
@@ -92,6 +94,30 @@ func (j *Judge) addSamples(beside *parser.Beside) {
 			}
 		}
 	}
+}
+
+// bare are the devices that only the driver's samples tell of: the pipeline prints no checkpoint of them.
+func (j *Judge) bare(beside *parser.Beside) (all []*ledger) {
+	byDevice := map[int]*ledger{}
+	for _, run := range j.tl.Runs {
+		for _, device := range beside.Devices(run.Number) {
+			of := func(l *ledger) bool {
+				d, ok := beside.Device(run.Number, l.lane)
+				return ok && d == device
+			}
+			if slices.ContainsFunc(j.ledgers, of) {
+				continue
+			}
+			l := byDevice[device]
+			if l == nil {
+				l = &ledger{lane: parser.Lane{Device: device}}
+				byDevice[device] = l
+				all = append(all, l)
+			}
+			l.peak.at(run.Number).samples(beside.OfDevice(run.Number, device))
+		}
+	}
+	return all
 }
 
 func totalOf(driver *parser.DriverLedger) parser.Size {
