@@ -96,7 +96,8 @@ func (j *Judge) addSamples(beside *parser.Beside) {
 	}
 }
 
-// bare are the devices that only the driver's samples tell of: the pipeline prints no checkpoint of them.
+// bare are the devices that only the driver's samples tell of: the pipeline prints no checkpoint of them. Where it does in
+// another run, the samples go to that device's ledger.
 func (j *Judge) bare(beside *parser.Beside) (all []*ledger) {
 	byDevice := map[int]*ledger{}
 	for _, run := range j.tl.Runs {
@@ -105,11 +106,16 @@ func (j *Judge) bare(beside *parser.Beside) (all []*ledger) {
 				d, ok := beside.Device(run.Number, l.lane)
 				return ok && d == device
 			}
-			if slices.ContainsFunc(j.ledgers, of) {
+			seen := func(l *ledger) bool { // by the run's checkpoints
+				return of(l) && slices.ContainsFunc(l.peak.runs, func(r runMark) bool { return r.run == run.Number })
+			}
+			if slices.ContainsFunc(j.ledgers, seen) {
 				continue
 			}
-			l := byDevice[device]
-			if l == nil {
+			var l *ledger
+			if i := slices.IndexFunc(j.ledgers, of); i >= 0 {
+				l = j.ledgers[i]
+			} else if l = byDevice[device]; l == nil {
 				l = &ledger{lane: parser.Lane{Device: device}}
 				byDevice[device] = l
 				all = append(all, l)
