@@ -164,7 +164,7 @@ func (g *growth) judge(alarms float64, tests int) {
 	if above := g.New - max(0, g.Base) - digits - g.Limit; g.now.Growing && above > 0 {
 		p = 0
 		if noise > 0 {
-			freedom := max(1, min(g.base.Result.Files, g.now.Result.Files)-fitted)
+			freedom := max(1, min(g.base.Files, g.now.Files)-fitted)
 			p = 1 - stats.TDist{V: float64(freedom)}.CDF(above/noise)
 		}
 	}
