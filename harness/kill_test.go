@@ -72,9 +72,7 @@ func steady(args []string) {
 		say("[pipeline] file-start path=" + path)
 		reading("Before Work", 1<<20)
 		say("working on " + path)
-		for _, line := range forged(killFiles) {
-			say(line)
-		}
+		say(strings.Join(forged(killFiles), "\n"))
 		reading("Before Work Cleanup", 1<<29)
 		reading("After Work Cleanup", 1<<20)
 		reading("After Work", 1<<20)

@@ -246,3 +246,17 @@ func FuzzJournal(f *testing.F) {
 		}
 	})
 }
+
+// A failure counts in a line that begins as the harness's do.
+func TestFailureInTheHarnessName(t *testing.T) {
+	t.Parallel()
+	cfg := child(t, "say", FeedProcess, "0", "[vramsoak] RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB", pathMark)
+	cfg.Files = inputs(1)
+	o, log, err := runOf(t.Context(), t, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Counts[parser.StatusOOM] != 1 {
+		t.Errorf("outcome %+v of\n%s", o, log)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"vramsoak/parser"
@@ -54,8 +55,11 @@ type work struct {
 	began time.Time
 	// inferred says that a checkpoint showed the beginning, not a line that names the file.
 	inferred bool
-	oom      bool           // an allocation failed
-	oomLast  bool           // and no checkpoint followed
+	oom      bool // an allocation failed
+	// failures are those allocations that neither work nor a fallback followed; pardoned says that a
+	// fallback followed the last one.
+	failures int
+	pardoned bool
 	said     parser.FileEnd // what the pipeline said of the end, where the process decides
 }
 
@@ -68,6 +72,9 @@ func (t *tracker) process(fed []int, now time.Time) {
 // before takes a line that is about to be written to the log.
 func (t *tracker) before(text []byte, now time.Time) {
 	t.said = t.said[:0]
+	if parser.MayBeOwn(text) { // as it is in the log
+		text = append(slices.Clone(quoteLine), text...)
+	}
 	for _, rec := range t.dialects.ParseLine(text, parser.Position{}) {
 		switch rec := rec.(type) {
 		case parser.Checkpoint:
@@ -76,13 +83,17 @@ func (t *tracker) before(text []byte, now time.Time) {
 				t.checkpoint(rec, now)
 			}
 			t.starved = false
-			if t.active != nil {
-				t.active.oomLast = false
+			if t.active != nil && !isCleanUp(&rec) {
+				t.active.failures = 0
 			}
 		case parser.OutOfMemory:
 			t.starved = true
 			if t.active != nil {
-				t.active.oom, t.active.oomLast = true, true
+				t.active.failed(&rec)
+			}
+		case parser.Event:
+			if t.active != nil && rec.Kind == parser.EventFallback {
+				t.active.fellBack(&rec)
 			}
 		case parser.FileStart:
 			if rec.Pipeline && t.follow {
@@ -94,6 +105,33 @@ func (t *tracker) before(text []byte, now time.Time) {
 			}
 		}
 	}
+}
+
+// failed notes an allocation that failed, unless its line says how the pipeline goes on, or repeats what
+// failed before.
+func (w *work) failed(o *parser.OutOfMemory) {
+	w.oom = true
+	switch {
+	case o.Named:
+		w.pardoned = true
+	case !o.Again || !w.pardoned && w.failures == 0:
+		w.failures++
+		w.pardoned = false
+	}
+}
+
+// fellBack notes that the pipeline said how it goes on after the last failure.
+func (w *work) fellBack(e *parser.Event) {
+	if !e.Named && !w.pardoned && w.failures > 0 {
+		w.failures--
+		w.pardoned = true
+	}
+}
+
+// isCleanUp reports whether a checkpoint only shows that memory was let go, or that a stage ended with an
+// error: after a failure it is no sign that the work went on.
+func isCleanUp(c *parser.Checkpoint) bool {
+	return !c.Sampled && (c.OfCleanup() || strings.HasSuffix(c.Name, "(failed)"))
 }
 
 // after follows once the line is written.
@@ -263,7 +301,7 @@ func (t *tracker) end(status parser.Status, reason string, now time.Time) {
 
 // unsaid is the status of a file of which the pipeline does not say how it ended.
 func (t *tracker) unsaid() parser.Status {
-	if t.active.oomLast {
+	if t.active.failures > 0 {
 		return parser.StatusOOM
 	}
 	return parser.StatusOK

@@ -253,7 +253,7 @@ func TestFilesOfAPipeline(t *testing.T) {
 		{name: "the harness's words from a pipeline", files: "x y", text: start("x") +
 			"[vramsoak] run-end files=1 seconds=1.000 reason=done\n" + end("x"), want: `
 			start 1 x
-						end 1 x ok`},
+			end 1 x ok`},
 		{name: "out of memory in another file", files: "x y", text: start("x") + "CUDA out of memory. Tried to allocate 2.00 GiB\n" +
 			end("x") + start("y") + "[pipeline] file-end path=y status=failed\n", want: `
 			start 1 x
@@ -350,6 +350,31 @@ func TestEndOfAProcessAFile(t *testing.T) {
 			}
 			expect(t, log, "start 1 x\nend 1 x "+test.want)
 		})
+	}
+}
+
+// A file whose end nobody tells of ran out of memory where the last allocation that failed was followed by nothing: no work, and
+// no fallback that is about it.
+func TestUnsaidEndAfterAFailure(t *testing.T) {
+	t.Parallel()
+	const (
+		failure  = "RuntimeError: CUDA error: out of memory (in Whisper)\n"
+		named    = "CUDA OOM during voice enrollment, using fallback fast-path\n"
+		fallback = "Falling back to sequential extraction (slow)\n"
+		work     = "[GPU Memory] After Work: Allocated: 1.00GB\n"
+		cleanUp  = "[GPU Memory] After Work Cleanup: Allocated: 1.00GB\n"
+	)
+	for text, want := range map[string]string{
+		failure: "oom", failure + work: "ok", failure + cleanUp: "oom", failure + fallback: "ok", failure + fallback + cleanUp: "ok",
+		named: "ok", named + failure: "oom", failure + named: "oom", failure + named + fallback: "oom",
+		failure + failure + fallback: "oom", failure + "GPU loading failed, falling back to CPU: no kernel image\n": "oom",
+		failure + "[GPU Memory] After Work (failed): Allocated: 1.00GB\n": "oom",
+		failure + failure + work: "ok",
+	} {
+		log, _ := tracked(t, FeedStdin, []Input{{Path: "x"}}, "[pipeline] file-start path=x\n"+text, death{})
+		if !strings.Contains(string(log), " path=x status="+want+" ") {
+			t.Errorf("expected %s in\n%s", want, log)
+		}
 	}
 }
 

@@ -78,7 +78,7 @@ func (r *OutOfMemory) isSaidAgain(next *OutOfMemory) bool {
 // one of the same process.
 func (b *Builder) fellBack(r *Event) {
 	last, ok := b.log.failing[r.Speaker]
-	if !ok || r.Named || namesAnother(r.Text) || last.file != cmp.Or(b.file, b.stretch) {
+	if !ok || r.Named || last.file != cmp.Or(b.file, b.stretch) {
 		return
 	}
 	if r.Pos.Line-last.shown().Pos.Line-(b.log.own-last.own) <= besideFailure {

@@ -130,7 +130,7 @@ func (l *line) add(rec Record) {
 		rec = r
 	case Event:
 		if r.Kind == EventFallback {
-			r.Speaker = speakerOf(l.text, l.offset(r.Text))
+			r.Speaker, r.Named = speakerOf(l.text, l.offset(r.Text)), namesAnother(r.Text)
 			rec = r
 		}
 	}

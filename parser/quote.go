@@ -1,6 +1,9 @@
 package parser
 
-import "bytes"
+import (
+	"bytes"
+	"cmp"
+)
 
 // QuoteLine is the line that the harness writes before a line of the pipeline that could be taken for
 // the harness's own: it says that the next line is the pipeline's, whatever stands in it. So a log is
@@ -17,7 +20,8 @@ func MayBeOwn(line []byte) bool { return bytes.Contains(line, harnessPrefix) }
 
 var harnessPrefix = []byte(HarnessPrefix)
 
-// A Quoted is a line in the harness's name that the harness did not write. It says nothing.
+// A Quoted is a line in the harness's name that the harness did not write. As the harness's word it says
+// nothing; what else the pipeline says in it is read as anywhere.
 type Quoted struct{ Header }
 
 // A quote is a QuoteLine, until it is known whether it is itself quoted.
@@ -41,37 +45,51 @@ func readHarness(l *line, at int) (end int) {
 		return 0
 	case !l.isOwn():
 		l.add(Quoted{l.header(at)})
+		end = at + len(HarnessPrefix)
 	case string(bytes.TrimSpace(l.text[at:])) == QuoteLine:
 		l.add(quote{l.header(at)})
 	default:
 		l.add(parseOwn(l.text[at+len(HarnessPrefix):], l.header(at), false))
 	}
 	l.s.out.own = true
-	return len(l.text)
+	if before, ok := l.previous(1); ok && string(bytes.TrimSpace(before)) == QuoteLine {
+		end = at + len(HarnessPrefix) // it may be quoted
+	}
+	return cmp.Or(end, len(l.text))
 }
 
 // quotes tells the lines of the harness in a log from those that are quoted.
 type quotes struct {
 	line int // the one that is quoted last, 0 where none is
+	own  int // the last one of the harness
 }
 
-// resolve replaces the records of quoted lines in the next batch of the log, and takes the quotes out.
+// resolve replaces the harness's records of quoted lines in the next batch of the log, and takes out the quotes, and what
+// else was read in the harness's lines.
 func (q *quotes) resolve(b *batch) {
 	if !b.own {
 		return
 	}
 	left := b.entries[:0]
 	for _, e := range b.entries {
-		if e.other != nil && e.other.Head().Dialect == ownDialect.name {
-			head := e.other.Head()
-			_, isQuote := e.other.(quote)
-			switch at := head.Pos.Line + b.line; {
-			case at == q.line:
-				e.other = Quoted{head}
-			case isQuote:
+		head := e.Header
+		if e.other != nil {
+			head = e.other.Head()
+		}
+		at := head.Pos.Line + b.line
+		_, isQuoted := e.other.(Quoted)
+		_, isQuote := e.other.(quote)
+		switch named := head.Dialect == ownDialect.name && !isQuoted; {
+		case named && at == q.line:
+			e.other = Quoted{head}
+		case named:
+			q.own = at
+			if isQuote {
 				q.line = at + 1
 				continue
 			}
+		case at == q.own && !isQuoted:
+			continue
 		}
 		left = append(left, e)
 	}

@@ -177,3 +177,24 @@ func TestHarnessLineWithoutARun(t *testing.T) {
 		}
 	}
 }
+
+// What a pipeline says of memory counts in a quoted line too, as where its logger has the harness's name. What the harness says
+// of a file's error is no failure of its own.
+func TestQuotedLineIsThePipelines(t *testing.T) {
+	t.Parallel()
+	const failure = "CUDA out of memory. Tried to allocate 2.00 GiB"
+	log := ownRun + "[vramsoak] file-start index=1 path=a\n" +
+		quoted + "[vramsoak] RuntimeError: " + failure + "\n" +
+		quoted + "[vramsoak] [GPU Memory] After Work: Allocated: 1.00GB\n" +
+		quoted + quoted +
+		"[vramsoak] file-end index=1 path=a status=oom error=\"" + failure + "\"\n" +
+		quoted + "[vramsoak] file-end index=1 path=a status=oom error=\"" + failure + "\"\n"
+	tl, err := parser.Build(parser.Read(strings.NewReader(log), "run.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := tl.Files[0]
+	if len(f.OOMs) != 1 || f.OOMs[0].Pos.Line != 4 || len(f.Checkpoints) != 1 || tl.Quoted != 4 || len(tl.Bad) > 0 {
+		t.Errorf("%d failures, %d checkpoints, %d quoted, bad %v", len(f.OOMs), len(f.Checkpoints), tl.Quoted, tl.Bad)
+	}
+}

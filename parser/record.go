@@ -240,8 +240,8 @@ type Event struct {
 	Kind EventKind
 	Lane Lane
 	Text string // the line's message, shortened to 300 bytes
-	// Of an [EventFallback], Speaker is as in [OutOfMemory], and Named says that the line names the
-	// failure itself.
+	// Of an [EventFallback], Speaker is as in [OutOfMemory], and Named says that the line itself names what
+	// failed.
 	Speaker string
 	Named   bool
 }

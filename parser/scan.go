@@ -233,18 +233,20 @@ func (s *scanner) read(at int) {
 	}
 }
 
-// nameFailures notes which failures and fallbacks, of the entries that were read together, are on one
-// line: the fallback is about that failure.
+// nameFailures notes which failure a fallback names, of the entries that were read together: the one in
+// the same words, or the first behind them on the line.
 func nameFailures(entries []entry) {
 	for i := range entries {
 		event, ok := entries[i].other.(Event)
 		if !ok || event.Kind != EventFallback || len(entries) == 1 {
 			continue
 		}
-		for k := range entries {
-			if o, ok := entries[k].other.(OutOfMemory); ok && o.Pos.Line == event.Pos.Line {
+		for k := max(0, i-1); k < len(entries); k++ {
+			o, ok := entries[k].other.(OutOfMemory)
+			if ok && o.Pos.Line == event.Pos.Line && (k > i || o.Text == event.Text) {
 				o.Named, event.Named = true, true
 				entries[k].other, entries[i].other = o, event
+				break
 			}
 		}
 	}

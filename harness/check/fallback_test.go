@@ -159,6 +159,7 @@ func TestFallbacks(t *testing.T) {
 		"the fallback fails, with another trace":   {[]string{batch, trace + inWhisper}, check.Fail, 5},
 		"the fallback's fallback":                  {[]string{batch, inWhisper, fast}, check.Pass, 1},
 		"two on one line, drawn over one another":  {[]string{inWhisper + "\r" + enrollment}, check.Fail, 1},
+		"its reason on the line":                   {[]string{"CUDA OOM loading big, falling back to base: " + tried}, check.Pass, 1},
 		"all pardoned, and the file failed anyway": {[]string{run, begun, batch, failed}, check.Fail, 3},
 		"a file that ended ok":                     {[]string{run, begun, inWhisper, "[vramsoak] file-end index=1 path=a status=ok"}, check.Pass, 3},
 	} {
