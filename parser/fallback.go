@@ -57,7 +57,30 @@ func (b *Builder) failed(r OutOfMemory) {
 	if b.log.failing == nil {
 		b.log.failing = map[string]lastFailure{}
 	}
+	if len(b.log.failing) >= failingMax {
+		b.forget(r.Pos.Line)
+	}
 	b.log.failing[r.Speaker] = this
+}
+
+// failingMax bounds the processes whose last failures are kept: a log may name any number.
+const failingMax = 4 * besideFailure
+
+// forget drops the failures that no fallback at this line, or a later one, can belong to.
+func (b *Builder) forget(line int) {
+	for speaker, last := range b.log.failing {
+		if b.since(last, line) > besideFailure {
+			delete(b.log.failing, speaker)
+		}
+	}
+	if len(b.log.failing) >= failingMax { // several in one line
+		clear(b.log.failing)
+	}
+}
+
+// since is how many of the pipeline's lines are between a failure and a line.
+func (b *Builder) since(last lastFailure, line int) int {
+	return line - last.shown().Pos.Line - (b.log.own - last.own)
 }
 
 // isSaidAgain reports whether the next message repeats this one: the same words, at the end of the
@@ -81,7 +104,7 @@ func (b *Builder) fellBack(r *Event) {
 	if !ok || r.Named || last.file != cmp.Or(b.file, b.stretch) {
 		return
 	}
-	if r.Pos.Line-last.shown().Pos.Line-(b.log.own-last.own) <= besideFailure {
+	if b.since(last, r.Pos.Line) <= besideFailure {
 		last.pardon()
 	}
 }
@@ -91,8 +114,12 @@ func (l lastFailure) shown() *OutOfMemory {
 	return &l.file.OOMs[l.records[len(l.records)-1]]
 }
 
-// pardon marks every message of the failure as followed by a fallback.
+// pardon marks every message of the failure as followed by a fallback. Those of one failure are all
+// marked, or none is.
 func (l lastFailure) pardon() {
+	if l.shown().Fallback {
+		return
+	}
 	for _, i := range l.records {
 		l.file.OOMs[i].Fallback = true
 	}

@@ -265,7 +265,11 @@ func TestCompressedSnapshotBombs(t *testing.T) {
 	}
 	// A pickle that is not dense by itself, and becomes large by its repetition.
 	texts := encoder.EncodeAll(append([]byte("\x80\x04]("), bytes.Repeat([]byte("\x8c\x40"+strings.Repeat("a", 64)), 1<<20)...), nil)
-	for name, data := range map[string][]byte{"zst": zst, "gz": gz.Bytes(), "texts.zst": texts} {
+	small := runs("\x80\x04](", ']', 59<<20) // earlier versions took 4.5 GB for it
+	if len(small) > 2000 {
+		t.Fatalf("%d bytes, expected fewer than 2 kB", len(small))
+	}
+	for name, data := range map[string][]byte{"zst": zst, "gz": gz.Bytes(), "texts.zst": texts, "runs.zst": small} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "x.pickle."+name)
@@ -282,6 +286,25 @@ func TestCompressedSnapshotBombs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// runs is a zstd file of a text and a byte so many times, in blocks of one run of 128 KiB each: no file
+// unpacks to more.
+func runs(head string, item byte, n int) []byte {
+	block := func(b []byte, size, kind int, content string) []byte {
+		h := size<<3 | kind<<1
+		if n == 0 {
+			h |= 1 // the last
+		}
+		return append(append(b, byte(h), byte(h>>8), byte(h>>16)), content...)
+	}
+	b := block([]byte("\x28\xb5\x2f\xfd\x00\x38"), len(head), 0, head) // a window of 128 KiB
+	for n > 0 {
+		size := min(n, 128<<10)
+		n -= size
+		b = block(b, size, 1, string(item))
+	}
+	return b
 }
 
 // TestZstdWindow: a file of 20 bytes that asks for a window of 128 MiB is refused.

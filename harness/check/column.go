@@ -75,7 +75,7 @@ const pointsMax = 256
 type points struct {
 	all  []*point
 	next int
-	rest point // what is not told apart
+	rest *point // what is not told apart
 }
 
 // thin leaves out the files whose number has any of the bits.
@@ -104,8 +104,8 @@ func (p *points) at(full string) *point {
 	}
 	if at == len(p.all) { // none of those that may follow
 		if len(p.all) == pointsMax {
-			p.rest.level = column{}
-			return &p.rest
+			p.rest = &point{}
+			return p.rest
 		}
 		at = p.next
 		p.all = slices.Insert(p.all, at, &point{name: name, level: column{most: pointFiles}})

@@ -9,9 +9,14 @@ import (
 // An orderMark counts the readings that break allocated <= reserved <= total.
 type orderMark struct {
 	compared, broken int
-	first            string // what is wrong at the first that does
-	pos              parser.Position
-	file             fileRef
+	first            *disorder // nil where none does
+}
+
+// A disorder is what is wrong at a reading.
+type disorder struct {
+	what string
+	pos  parser.Position
+	file fileRef
 }
 
 // order is what must not fall.
@@ -40,8 +45,7 @@ func (o *orderMark) add(file fileRef, c *parser.Checkpoint) {
 			if s.Low() > l.High() && !wrong {
 				wrong = true
 				if o.broken++; o.broken == 1 {
-					o.first = fmt.Sprintf("%s %s is more than %s %s at %q", small, s, large, l, c.Name)
-					o.pos, o.file = c.Pos, file
+					o.first = &disorder{fmt.Sprintf("%s %s is more than %s %s at %q", small, s, large, l, c.Name), c.Pos, file}
 				}
 			}
 		}
@@ -53,10 +57,10 @@ func (o *orderMark) add(file fileRef, c *parser.Checkpoint) {
 func (j *Judge) consistency(ledger *ledger) {
 	f := Finding{Check: Consistency, Subject: j.subject("allocated <= reserved <= total", ledger.lane), Unit: Count, Limit: new(0.0)}
 	compared, broken := ledger.order.compared, ledger.order.broken
-	if broken > 0 {
-		file := j.file(ledger.order.file)
-		f.At, f.File = new(ledger.order.pos), file.Index
-		f.Message = ledger.order.first + ", " + fileName(file)
+	if first := ledger.order.first; first != nil {
+		file := j.file(first.file)
+		f.At, f.File = new(first.pos), file.Index
+		f.Message = first.what + ", " + fileName(file)
 	}
 	switch {
 	case broken > 0:

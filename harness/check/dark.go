@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -30,18 +31,25 @@ type darkLedger struct {
 	ofDevice              bool // joined is by samples of the whole device
 }
 
-// end notes a file's last checkpoint. Only a log of the harness has samples.
-func (d *darkLedger) end(ref fileRef, c *parser.Checkpoint, supervised bool) {
+// darkEnd notes a file's last checkpoint. Only a log of the harness has samples.
+func (l *ledger) darkEnd(ref fileRef, c *parser.Checkpoint, supervised bool) {
 	reserved, ok := c.Get(parser.Reserved)
-	if !ok {
+	if !ok || !c.Has(parser.Used) && !supervised {
 		return
 	}
+	if l.dark == nil {
+		l.dark = &darkLedger{}
+	}
+	d := l.dark
 	if used, ok := c.Get(parser.Used); ok {
 		d.add(ref, float64(used.Bytes-reserved.Bytes), float64(used.Resolution+reserved.Resolution))
-	} else if supervised && len(d.files) == 0 {
+	} else if len(d.files) == 0 {
 		d.endings = append(room(d.endings), ending{ref, c.Pos.Line, c.Time, reserved})
 	}
 }
+
+// darkness is the ledger's dark memory.
+func (l *ledger) darkness() *darkLedger { return cmp.Or(l.dark, &darkLedger{}) }
 
 // values are the dark memory: what the checkpoints say, or where they say nothing what the samples beside them do.
 func (d *darkLedger) values() *column {
@@ -62,7 +70,10 @@ func (j *Judge) joinSamples() *parser.Beside {
 	}
 	beside := parser.NewBeside(j.tl, lanes)
 	for _, l := range j.ledgers {
-		d := &l.dark
+		d := l.dark
+		if d == nil {
+			continue
+		}
 		d.joined, d.ends, d.unseen, d.blurred, d.ofDevice = column{}, 0, 0, 0, false
 		if len(d.files) > 0 {
 			continue
@@ -92,7 +103,7 @@ func (j *Judge) joinSamples() *parser.Beside {
 
 // darkMemory judges the growth of what the allocator does not see.
 func (j *Judge) darkMemory(l *ledger) {
-	d := &l.dark
+	d := l.darkness()
 	w := j.worst(&drift{
 		check: DarkGrowth, subject: j.subject(DarkMemory, l.lane), unit: Bytes,
 		limit:   float64(j.policy.DarkMemory.MaxGrowth.Bytes),

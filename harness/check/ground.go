@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"vramsoak/parser"
 )
 
@@ -74,7 +75,8 @@ type extreme struct {
 	top mark
 	// low and high are the bounds of the largest share.
 	low, high float64
-	raw       mark // the one with the largest share before its cache is taken off
+	// raw is the one with the largest share before its cache is taken off; nil where that is top, as mostly.
+	raw *mark
 }
 
 // raise compares a mark that has a total with the highest. The total is one from least to most.
@@ -83,13 +85,23 @@ func (e *extreme) raise(m *mark, least, most int64) {
 	e.low = max(e.low, float64(low)/float64(max(1, most)))
 	e.high = max(e.high, float64(high)/float64(max(1, least)))
 	_, before, _ := e.top.need()
-	if !e.top.seen || float64(need)*float64(e.top.total.Bytes) > float64(before)*float64(m.total.Bytes) {
-		e.top = *m
-	}
-	if !e.raw.seen || float64(m.size.Bytes)*float64(e.raw.total.Bytes) > float64(e.raw.size.Bytes)*float64(m.total.Bytes) {
-		e.raw = *m
+	raw := e.whole()
+	tops := !e.top.seen || float64(need)*float64(e.top.total.Bytes) > float64(before)*float64(m.total.Bytes)
+	rises := !raw.seen || float64(m.size.Bytes)*float64(raw.total.Bytes) > float64(raw.size.Bytes)*float64(m.total.Bytes)
+	switch {
+	case tops && rises:
+		e.top, e.raw = *m, nil
+	case tops:
+		kept := *raw
+		e.top, e.raw = *m, &kept
+	case rises:
+		kept := *m
+		e.raw = &kept
 	}
 }
+
+// whole is the mark with the largest share before its cache is taken off.
+func (e *extreme) whole() *mark { return cmp.Or(e.raw, &e.top) }
 
 // cache is what the allocator holds and has not handed out; ok is false where the reading does not tell.
 func cache(r *parser.Reading) (s parser.Size, ok bool) {

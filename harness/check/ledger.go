@@ -35,7 +35,7 @@ type ledger struct {
 	// What the files reached, in their level and in reserved, and their stages; what lies beside the level when a file ends.
 	// The columns of stages and recoveries are in sums and stagePeaks.
 	peaks, reserves, unused column
-	dark                    darkLedger
+	dark                    *darkLedger // nil where nothing is known of it
 	stagePeaks              []*stagePeak
 	order                   orderMark
 	readings                []*readingSeries // of samples, and outside of files
@@ -143,7 +143,7 @@ func (l *ledger) endColumns(ref fileRef, supervised bool) {
 	if allocated, ok := l.last.Get(parser.Allocated); ok && hasReserved {
 		difference(&l.unused, reserved, allocated)
 	}
-	l.dark.end(ref, l.last, supervised)
+	l.darkEnd(ref, l.last, supervised)
 }
 
 // stagePeak is that of a stage.

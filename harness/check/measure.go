@@ -112,8 +112,8 @@ func (j *Judge) measure() *Measurements {
 		level := l.idleColumn()
 		add(IdleLevel, Bytes, &level, false)
 		add(UnusedReserve, Bytes, &l.unused, false)
-		if l.dark.ours() {
-			add(DarkMemory, Bytes, l.dark.values(), false)
+		if l.darkness().ours() {
+			add(DarkMemory, Bytes, l.darkness().values(), false)
 		}
 		add("peak", Bytes, &l.peaks, false)
 		if l.level != parser.Reserved { // else that is the peak already

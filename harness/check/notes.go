@@ -33,7 +33,7 @@ func (j *Judge) notes() []string {
 
 // darkNote says how large dark memory is: the finding is on how it grows.
 func (j *Judge) darkNote(l *ledger) string {
-	c := l.dark.values()
+	c := l.darkness().values()
 	var values []float64
 	for i, n := range c.files {
 		if j.sound(j.tl.Files[n]) {
@@ -46,7 +46,7 @@ func (j *Judge) darkNote(l *ledger) string {
 	amount := func(v float64) string { return parser.FormatBytes(int64(math.Round(v))) }
 	s := fmt.Sprintf("%s (device used - reserved) when a file ends: %s (median of %s), %s at most", j.subject(DarkMemory, l.lane),
 		amount(Median(values)), Plural(len(values), "file"), amount(slices.Max(values)))
-	if !l.dark.ours() {
+	if !l.darkness().ours() {
 		s += "; device used is of the whole device there, and other processes' memory is in it"
 	}
 	return s

@@ -170,9 +170,9 @@ func (j *Judge) peakOf(r *runMark, lane parser.Lane, facts *runFacts) *outcome {
 		top := &device.of.top
 		return o.as(Skipped, fmt.Sprintf("%s in use at %s, line %d, is older than what the program took later (line %d): no peak; print "+
 			"a level behind it", top.size, top.name, top.pos.Line, facts.grownLine))
-	case device.of.raw.size.Bytes <= idleMax:
+	case device.of.whole().size.Bytes <= idleMax:
 		return o.as(Skipped, fmt.Sprintf("no more than %s was in use when the device was looked at: no process had memory there",
-			device.of.raw.size))
+			device.of.whole().size))
 	default:
 		return device.as(Pass, "")
 	}
@@ -215,7 +215,7 @@ func (r *runMark) unjoined(of belonging, maximum float64, own []ground) *outcome
 			continue
 		}
 		if _, _, high := m.need(); float64(high) > maximum*float64(least) {
-			o := &outcome{by: by, of: extreme{top: *m, raw: *m}, run: r}
+			o := &outcome{by: by, of: extreme{top: *m}, run: r}
 			return o.as(Undecided, of.why+"; print the total beside the level")
 		}
 	}
@@ -289,7 +289,7 @@ func (j *Judge) besideIt(o *outcome) (text string, notice bool) {
 		if o.run.of[by] == nil {
 			continue
 		}
-		m := &o.run.of[by].raw
+		m := o.run.of[by].whole()
 		if by == byAllocated && (o.by == by || m.size.Bytes == 0) || by != byAllocated && m.size.Bytes <= need {
 			continue
 		}

@@ -21,7 +21,7 @@ type runMark struct {
 	hasCached bool
 	// waiting are the largest readings of the driver since that checkpoint. The next one tells how much of them is a cache.
 	waiting [grounds]*mark
-	table   processTable
+	table   *processTable // nil where no look at it is under way
 	buffers liveBuffers
 	// holds is what the program said last that it holds, at least. most is the largest such reading, at the line where it
 	// first was so large.
@@ -57,12 +57,13 @@ func (p *peakMark) add(f *parser.File, file fileRef, c *parser.Checkpoint) {
 	m := mark{seen: true, total: total, name: c.Name, pos: c.Pos, file: file}
 	if c.PID != 0 {
 		m.size, _ = c.Get(parser.Buffer)
+		if r.table == nil {
+			r.table = &processTable{}
+		}
 		r.table.add(m, c.Graphics)
 		return
 	}
-	if r.table.device.seen || r.table.processes > 0 {
-		r.closeTable()
-	}
+	r.closeTable()
 	r.allocator(&m, c)
 	if used, ok := c.Get(parser.Used); ok {
 		m.size, m.cached, m.told, m.why = used, parser.Size{}, false, ""
@@ -117,7 +118,7 @@ func (r *runMark) driver(m *mark, c *parser.Checkpoint) {
 		return
 	}
 	if by == byDevice && c.DriverNumbers() { // its processes may follow
-		r.table = processTable{device: *m}
+		r.table = &processTable{device: *m}
 		return
 	}
 	r.wait(by, m)

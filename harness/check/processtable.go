@@ -29,7 +29,9 @@ func (t *processTable) add(m mark, graphics bool) {
 // closeTable takes the readings of the last table.
 func (r *runMark) closeTable() {
 	t := r.table
-	r.table = processTable{}
+	if r.table = nil; t == nil {
+		return
+	}
 	if !t.device.seen {
 		if t.processes > 0 { // rows without a device's, of one look or of several
 			t.process.why = "it is one process's, and the log does not tell whose"

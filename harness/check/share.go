@@ -16,7 +16,7 @@ const segment = 20 * parser.MiB
 type shareMark struct {
 	limit float64 // 0 where it is not judged
 	now   processShare
-	worst processShare
+	worst *processShare // of those before; nil for none
 }
 
 // A processShare is of one process: the allocator's memory ends with it.
@@ -45,7 +45,7 @@ func (m *shareMark) add(process int, file fileRef, c *parser.Checkpoint) {
 		return
 	}
 	if m.now.process != process {
-		m.worst, m.now = *m.worse(), processShare{}
+		m.end()
 	}
 	p := &m.now
 	p.process = process
@@ -70,13 +70,22 @@ func (m *shareMark) add(process int, file fileRef, c *parser.Checkpoint) {
 	}
 }
 
+// end ends the process of now.
+func (m *shareMark) end() {
+	if worse := m.worse(); worse == &m.now {
+		ended := m.now
+		m.worst = &ended
+	}
+	m.now = processShare{}
+}
+
 // worse is the process of now, or the worst one before.
 func (m *shareMark) worse() *processShare {
-	now, before := &m.now, &m.worst
+	now, before := &m.now, m.worst
 	switch {
 	case !now.seen || now.handed.printed == 0:
-		return before
-	case !before.seen:
+		return cmp.Or(before, &processShare{})
+	case before == nil:
 		return now
 	}
 	rank := map[Verdict]int{Pass: 0, Undecided: 1, Fail: 2}
