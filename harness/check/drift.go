@@ -374,18 +374,30 @@ func wouldDecide(d *drift, r *shape.Result) string {
 	return fmt.Sprintf("more %ss in one process would decide it", d.each())
 }
 
+// withReserve says what can be done where what is reserved grows.
+func (f Finding) withReserve() Finding {
+	if f.Verdict == Fail {
+		f.Message += "; the allocator holds more and more that it does not hand out: in PyTorch try " +
+			"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or empty the cache between files"
+	}
+	return f
+}
+
 // drifts judges what grows beside the idle level.
 func (j *Judge) drifts(l *ledger) {
+	overFiles := j.processes(&l.unused)
 	unused := j.worst(&drift{
 		check: Fragmentation, subject: j.subject(UnusedReserve, l.lane), unit: Bytes,
 		limit:   float64(j.policy.Fragmentation.MaxGrowth.Bytes),
 		missing: "no file ends with a checkpoint that has both allocated and reserved",
-	}, j.processes(&l.unused)).finding
-	if unused.Verdict == Fail {
-		unused.Message += "; the allocator holds more and more that it does not hand out: in PyTorch try " +
-			"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or empty the cache between files"
+	}, overFiles).finding
+	reserved, grows := j.readingsReserve(l, overFiles)
+	if grows {
+		j.add(reserved.withReserve())
 	}
-	j.add(unused)
+	if !grows || unused.Verdict != Skipped {
+		j.add(unused.withReserve())
+	}
 	j.share(l)
 	j.darkMemory(l)
 

@@ -18,6 +18,11 @@ type readingSeries struct {
 	level      parser.Quantity
 	resolution int64
 	full       string // name of the last checkpoint
+	// beside says that it is what is reserved where the lines have a level of their own.
+	beside bool
+	// steps says that it is of named checkpoints that differ in their numbers, in a file that nothing
+	// names: they may count files, or the parts of one.
+	steps bool
 
 	now   readingRun
 	worst *readingRun // of the processes before, the one whose low level rose the most; nil where there was none
@@ -46,7 +51,7 @@ type readingBlock struct {
 // Bounds of what is kept of a ledger: kinds of lines, and blocks of each. When there are so many
 // blocks, two become one.
 const (
-	readingKinds  = 16
+	readingKinds  = 32
 	readingBlocks = 256
 )
 
@@ -65,39 +70,51 @@ var readingLevels = append(levels[:], parser.Peak, parser.PeakReserved)
 // are no steps of anything.
 func (l *ledger) reading(f *parser.File, ref fileRef, c *parser.Checkpoint) {
 	known := !f.Outside && (f.Supervised || f.Path != "")
-	if known || !c.Sampled && !f.Outside || c.Dialect == "rmm" {
+	steps := !c.Sampled && !f.Outside
+	if known || steps && parser.Uncounted(c.Name) == c.Name || c.Dialect == "rmm" {
 		return
 	}
 	for _, q := range readingLevels {
-		if size, ok := c.Get(q); ok {
-			if s := l.readingsOf(c, q, size.Resolution); s != nil {
-				s.add(f, ref, c, size)
-			}
-			return
+		size, ok := c.Get(q)
+		if !ok {
+			continue
 		}
+		of := readingSeries{full: c.Name, level: q, resolution: size.Resolution, steps: steps}
+		if s := l.readingsOf(of); s != nil {
+			s.add(f, ref, c, size)
+		}
+		if reserved, ok := c.Get(parser.Reserved); ok && q == parser.Allocated {
+			of.level, of.resolution, of.beside = parser.Reserved, reserved.Resolution, true
+			if s := l.readingsOf(of); s != nil {
+				s.add(f, ref, c, reserved)
+			}
+		}
+		return
 	}
 }
 
-// readingsOf is the series of a checkpoint; nil where there are too many kinds.
-func (l *ledger) readingsOf(c *parser.Checkpoint, q parser.Quantity, resolution int64) *readingSeries {
+// readingsOf is the series like this one, which it may begin; nil where there are too many kinds.
+func (l *ledger) readingsOf(of readingSeries) *readingSeries {
+	like := func(s *readingSeries) bool {
+		return s.level == of.level && s.resolution == of.resolution && s.beside == of.beside && s.steps == of.steps
+	}
 	for _, s := range l.readings {
-		if s.full == c.Name && s.level == q && s.resolution == resolution {
+		if s.full == of.full && like(s) {
 			return s
 		}
 	}
-	name := parser.Uncounted(c.Name)
+	of.name = parser.Uncounted(of.full)
 	for _, s := range l.readings {
-		if s.name == name && s.level == q && s.resolution == resolution {
-			s.full = c.Name
+		if s.name == of.name && like(s) {
+			s.full = of.full
 			return s
 		}
 	}
 	if len(l.readings) == readingKinds {
 		return nil
 	}
-	s := &readingSeries{name: name, full: c.Name, level: q, resolution: resolution}
-	l.readings = append(l.readings, s)
-	return s
+	l.readings = append(l.readings, &of)
+	return &of
 }
 
 func (s *readingSeries) add(f *parser.File, ref fileRef, c *parser.Checkpoint, size parser.Size) {

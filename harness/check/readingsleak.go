@@ -42,16 +42,26 @@ func (j *Judge) readingsLeak(l *ledger, overFiles []processValues) (f Finding, r
 		told[overFiles[i].process] = len(overFiles[i].files) >= j.policy.Leak.MinFiles
 	}
 	for _, s := range l.readings {
+		if s.beside {
+			continue
+		}
 		for _, r := range []*readingRun{s.worst, &s.now} {
 			if r != nil && j.enough(r) && !told[r.process] {
-				if v := j.readingsVerdict(l, s, r); !soFar(s.level) || v.finding.Verdict == Fail {
+				switch v := j.readingsVerdict(l, s, r); {
+				case s.steps && v.finding.Verdict != Fail:
+				case !soFar(s.level) || v.finding.Verdict == Fail:
+					if s.steps {
+						v.finding.Verdict = Undecided
+						v.finding.Message += "; the log does not tell whether these are files or parts of one, " +
+							"which may grow; print [pipeline] file-start and file-end"
+					}
 					all = append(all, v)
-				} else {
+				default:
 					peaks = s
 				}
 			}
 		}
-		if s.now.readings > 1 && (most == nil || s.now.readings > most.now.readings) {
+		if !s.steps && s.now.readings > 1 && (most == nil || s.now.readings > most.now.readings) {
 			most = s
 		}
 	}
@@ -81,6 +91,45 @@ func (j *Judge) readingsLeak(l *ledger, overFiles []processValues) (f Finding, r
 		j.trends = append(j.trends, j.readingsTrend(&worst))
 	}
 	return worst.finding, "", true
+}
+
+// readingsReserve judges the growth of what is reserved beside a level that does not grow: the
+// allocator takes more and more. ok is false where that is not certain.
+func (j *Judge) readingsReserve(l *ledger, overFiles []processValues) (f Finding, ok bool) {
+	told := map[int]bool{}
+	for i := range overFiles {
+		told[overFiles[i].process] = len(overFiles[i].files) >= j.policy.Leak.MinFiles
+	}
+	grows := func(s *readingSeries, r *readingRun) (v readingsVerdict, ok bool) {
+		if r == nil || !j.enough(r) || told[r.process] {
+			return v, false
+		}
+		v = j.readingsVerdict(l, s, r)
+		return v, v.finding.Verdict == Fail
+	}
+	for _, s := range l.readings {
+		if !s.beside || s.steps {
+			continue
+		}
+		for _, r := range []*readingRun{s.worst, &s.now} {
+			v, fails := grows(s, r)
+			if !fails || slices.ContainsFunc(l.readings, func(of *readingSeries) bool { // one cause
+				if of.beside || of.name != s.name {
+					return false
+				}
+				_, first := grows(of, of.worst)
+				_, last := grows(of, &of.now)
+				return first || last
+			}) {
+				continue
+			}
+			if j.all || j.Trends {
+				j.trends = append(j.trends, j.readingsTrend(&v))
+			}
+			return v.finding, true
+		}
+	}
+	return f, false
 }
 
 // enough reports whether there are so many readings that growth can be told. Where the process works
@@ -122,6 +171,10 @@ func (j *Judge) readingsVerdict(l *ledger, s *readingSeries, r *readingRun) read
 		check: Leak, subject: j.subject(fmt.Sprintf("%s at %s", s.level, s.name), l.lane), unit: Bytes,
 		limit: float64(j.policy.Leak.MaxGrowth.Bytes) * min(1, limitReadings/float64(r.readings)),
 		per:   "reading", at: v.at, level: s.level,
+	}
+	if s.beside {
+		v.drift.check = Fragmentation
+		v.drift.limit *= float64(j.policy.Fragmentation.MaxGrowth.Bytes) / float64(j.policy.Leak.MaxGrowth.Bytes)
 	}
 	grows := &v.result
 	if math.Abs(grows.Size) < v.drift.limit {
@@ -223,7 +276,7 @@ func (v *readingsVerdict) doubt(series int) string {
 		return fmt.Sprintf("%s, which one of %d series does by chance; %s", rises, series, more)
 	case v.run.polled && 2*len(grow) < len(v.blocks):
 		return fmt.Sprintf("%s, and was level before: it may be a load that has just begun; %s", rises, more)
-	case soFar(v.drift.level) && !v.keepsRising(grow):
+	case (soFar(v.drift.level) || v.drift.check == Fragmentation) && !v.keepsRising(grow):
 		return fmt.Sprintf("%s, and not all along; %s", rises, more)
 	case times*v.given() > Median(values(grow[len(grow)-n:], least))-Median(values(grow[:n], least)):
 		return fmt.Sprintf("%s, and up to %s was given back before, so that this may be, too; %s", rises,
