@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ci/touched.sh BASE [GO BUILD FLAG...] prints the packages whose tests a change since BASE can break. Commits since BASE and
-# what is not committed yet count. The packages are:
+# uncommitted changes count. The packages are:
 #   - those with a changed file, in testdata too;
 #   - those that import a package whose own code changed, in their tests too, directly or not;
 #   - those whose tests name a changed file or its folder: a golden in fixtures/, a page of docs/.

@@ -48,7 +48,7 @@ func shortenLine(line string) string {
 
 const traceback = "Traceback (most recent call last)"
 
-// atEnd is the line before a traceback of what Python does while it ends.
+// atEnd matches the line before a traceback that Python prints while it shuts down.
 var atEnd = regexp.MustCompile(`Exception ignored in|Error in atexit\._run_exitfuncs`)
 
 // exception reads Python's traceback that begins at a line, and returns its last line and the
@@ -59,8 +59,8 @@ var atEnd = regexp.MustCompile(`Exception ignored in|Error in atexit\._run_exitf
 //	[rank0]:     import whisper
 //	[rank0]: ModuleNotFoundError: No module named 'whisper'
 //
-// A logger's prefix stands before the first line alone. What Python reports while it ends is not
-// why it does:
+// A logger's prefix is before the first line alone. An exception that Python reports while it shuts
+// down is not why the process ended:
 //
 //	Exception ignored in: <function _releaseLock at 0x7f3a>
 //	Traceback (most recent call last):
@@ -114,8 +114,8 @@ var (
 		`(?:(?:[Ee]rror|[Ff]atal(?: error)?)(?:\[\w+\])?: .+|(?:ERROR|FATAL|CRITICAL)\b.+)$`)
 )
 
-// lastWords returns what a line, with what it goes on to, says of a program's end; "" where it says
-// nothing of it.
+// lastWords returns the reason that a line, with the line after it, gives for a program's end, or
+// "" if it gives none.
 //
 //	terminate called after throwing an instance of 'std::runtime_error'
 //	  what():  cannot load the model
@@ -150,7 +150,7 @@ func lastWords(lines []string, at int) string {
 //	Try 'sleep --help' for more information.
 var usage = regexp.MustCompile(`^(?:[Tt]ry|[Rr]un|[Ss]ee|[Uu]se|[Ff]or more) .*(?:-h\b|help)`)
 
-// reported is what a program says that only tells of another one that failed, or how a shell saw it
-// end.
+// reported matches words that only report the failure of another program, such as a shell's or a
+// launcher's. They give no reason of their own.
 var reported = regexp.MustCompile(
 	`^(?:(?:\w+\.)*(?:ChildFailedError|SystemExit)\b|Aborted|Killed|Segmentation fault)`)

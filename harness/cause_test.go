@@ -40,7 +40,7 @@ KeyError: 'segments'
 [rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.`, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."},
 		{"the traceback's head is lost", `    return torch.empty(n)
 2026-11-20 02:00:00 ERROR app: ValueError: bad header`, "ValueError: bad header"},
-		{"torchrun tells of its child", `[rank1]: Traceback (most recent call last):
+		{"torchrun reports its child", `[rank1]: Traceback (most recent call last):
 [rank1]:   File "a.py", line 4, in <module>
 [rank1]: ValueError: bad header
 Traceback (most recent call last):

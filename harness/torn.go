@@ -18,10 +18,11 @@ const (
 	tornLine = 1 << 20
 )
 
-// soundLength is how much of a log counts after a kill or the machine's end: what comes behind is torn. Lines count up to
-// the last of the harness that can be read, and those of the pipeline behind that up to the first that a write cut short or
-// that the machine's end left full of NULs or of another file's bytes. A quote counts with the line that it quotes: what is
-// written behind it next must not be taken for that line.
+// soundLength is how much of a log counts after a kill or the machine's end: what comes behind is
+// torn. Lines count up to the last of the harness that can be read, and those of the pipeline
+// behind that up to the first that a write cut short or that the machine's end left full of NULs or
+// of another file's bytes. A quote belongs to the line that it quotes: the next line that the
+// harness writes must not be taken for that one.
 func soundLength(log io.ReaderAt, size int64, dialects *parser.Set) (int64, error) {
 	at, isQuote, err := lastOwnLine(log, size)
 	if err != nil {
@@ -74,8 +75,8 @@ func soundLine(line []byte, dialects *parser.Set, whole bool) bool {
 // quoteLine is the harness's line before one of the pipeline that looks like its own.
 var quoteLine = []byte(parser.QuoteLine + "\n")
 
-// lastOwnLine returns where the last line of the harness that can be read ends, 0 where there is none,
-// and whether it is a quote.
+// lastOwnLine returns the end of the last readable line of the harness, or 0, and whether that line
+// is a quote.
 func lastOwnLine(log io.ReaderAt, size int64) (end int64, isQuote bool, err error) {
 	mark := []byte(parser.HarnessPrefix + " ")
 	block := make([]byte, tornBlock+len(mark)+1)
@@ -111,8 +112,8 @@ func lastOwnLine(log io.ReaderAt, size int64) (end int64, isQuote bool, err erro
 	return 0, false, nil
 }
 
-// isQuoted reports whether the line that begins at a place is quoted. The quotes right before it quote
-// each other, from the first on: it is quoted where their number is odd.
+// isQuoted reports whether the line that begins at an offset is quoted. The quotes right before it
+// quote each other, from the first on: it is quoted where their number is odd.
 func isQuoted(log io.ReaderAt, at int64) (bool, error) {
 	block := make([]byte, 4096*len(quoteLine))
 	quotes := 0
@@ -135,8 +136,8 @@ func isQuoted(log io.ReaderAt, at int64) (bool, error) {
 	}
 }
 
-// ownLine returns how long the line is that begins at a place, 0 where it cannot be read, and whether it
-// is a quote.
+// ownLine returns the length of the line that begins at an offset, 0 if it cannot be read, and
+// whether the line is a quote.
 func ownLine(log io.ReaderAt, at, size int64) (n int64, isQuote bool, err error) {
 	line, err := bufio.NewReader(io.NewSectionReader(log, at, min(size-at, 4*tornLine))).ReadBytes('\n')
 	if errors.Is(err, io.EOF) {

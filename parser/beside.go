@@ -72,7 +72,8 @@ func (b *Beside) Device(run int, lane Lane) (device int, ok bool) {
 // Devices are the driver's numbers of the devices that a run has samples of, in the order of the log.
 func (b *Beside) Devices(run int) []int { return b.devices[run] }
 
-// OfDevice is the driver's ledger of a device in a run, nil where there is none: of all processes of the pipeline together.
+// OfDevice returns the driver's ledger of a device in a run, for all processes of the pipeline
+// together, or nil.
 func (b *Beside) OfDevice(run, device int) *DriverLedger { return b.ledgers[driverKey{run, device}] }
 
 // A DriverLedger is the samples of one device in one run.

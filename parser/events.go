@@ -32,8 +32,8 @@ var protocolDialect = dialect{
 	},
 }
 
-// begins reports whether the line begins at an offset: what stands in the middle of one is only spoken
-// of.
+// begins reports whether the line begins at an offset: text in the middle of a line is a
+// mention.
 func (l *line) begins(at int) bool { return len(trimBlanks(l.text[:at])) == 0 && !l.cut() }
 
 func parseOwn(text []byte, head Header, pipeline bool) Record {

@@ -89,9 +89,9 @@ func (b *Builder) since(last lastFailure, line int) int {
 //	❌ Batch processing failed, falling back to sequential: CUDA error: out of memory
 //	⚠️  CUDA error detected: CUDA error: out of memory
 //
-// The same words alone may be of what was tried instead, and failed as well.
+// The same words alone may come from a second attempt that failed as well.
 func (r *OutOfMemory) isSaidAgain(next *OutOfMemory) bool {
-	gap := next.Pos.Line - next.Traceback - r.Pos.Line // 1 where nothing stands between them
+	gap := next.Pos.Line - next.Traceback - r.Pos.Line // 1 for the next line
 	repeats := next.Traceback > 0 || next.Again || r.Traceback > 0 && next.Named
 	return repeats && r.Text == next.Text && gap > 0 && gap <= tracebackGap
 }

@@ -2,19 +2,19 @@ package parser
 
 import "strings"
 
-// vllmLive are the names of what vLLM holds at once, each by one of the names that its lines give it.
+// vllmLive maps the names in vLLM's lines to those of the buffers that it holds at once.
 var vllmLive = map[string]string{
 	"model loading": "model weights", "model weights": "model weights", "KV cache": "KV cache",
 	"graph capturing": "CUDA graphs", "CUDA graph pool": "CUDA graphs",
 	"activation peak": "activation peak", "non-torch memory": "non-torch memory",
 }
 
-// An Again is what it means that a program names a buffer again.
+// An Again says what it means when a program names a buffer again.
 type Again int
 
-// What a buffer is that was named before.
+// The kinds of a buffer that was named before.
 const (
-	AgainTheSame  Again = iota // the same one: vLLM tells of its KV cache twice
+	AgainTheSame  Again = iota // the same one: vLLM prints its KV cache twice
 	AgainOrBeside              // the same one made anew, or one of a second model beside it: llama.cpp with a draft model
 	AgainAllAnew               // the first of a list that is made anew for the next model: ollama
 )

@@ -6,9 +6,9 @@ import (
 )
 
 // QuoteLine is the line that the harness writes before a line of the pipeline that could be taken for
-// the harness's own: it says that the next line is the pipeline's, whatever stands in it. So a log is
-// understood from its first line on, without a secret: what a pipeline prints is behind such a line, a
-// line like this one too.
+// the harness's own: the next line is the pipeline's, whatever it says. A pipeline that prints this
+// line gets a quote before it too. So a reader who starts at the log's first line knows whose each
+// line is, without a secret.
 //
 //	[vramsoak] quote
 //	[vramsoak] file-end index=12 path=audio/0012.wav status=ok

@@ -24,7 +24,7 @@ var speakerMark = regexp.MustCompile(`(?i)(?:\b|_)` +
 func speakerOf(text []byte, at int) string {
 	head := text[:messageStart(text[:min(at, messageMax)])]
 	marks := speakerMark.FindAll(head, 4)
-	if marks == nil { // a name that is no part of what loggers print, as of docker compose
+	if marks == nil { // a name before a logger's words, as docker compose prints it
 		if m := speakerMark.FindIndex(text[:min(at, 64)]); m != nil && m[0] == 0 {
 			marks = [][]byte{text[:m[1]]}
 		}
@@ -42,7 +42,7 @@ func (l *line) failed(o *OutOfMemory) {
 	}
 }
 
-// offset is where a message stands in the line.
+// offset returns where a message begins in the line.
 func (l *line) offset(message string) int {
 	return max(0, bytes.Index(l.text, []byte(message[:min(len(message), 24)])))
 }

@@ -155,7 +155,7 @@ func markText(t *check.Trend, each string, file int) string {
 // scale chooses what the axis shows: what the limit lets it grow over the files, where that is within four times what the values
 // do, so that growth that is allowed looks small, and else so much; at least what the digits hide, and a hundredth of the level.
 // Outliers that would press the others to the ground stay outside.
-// A value stands for so many files or readings.
+// Files or readings for each value.
 func (p *filesPanel) scale(rounding float64, each int) {
 	p.bottom, p.top = math.Inf(1), math.Inf(-1)
 	hold := func(points ...point) {

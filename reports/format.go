@@ -133,7 +133,7 @@ func headline(rep *check.Report) string {
 	return s
 }
 
-// lastingChecks are the checks of what goes on once it has begun.
+// lastingChecks are the checks whose failure lasts from one file to the end.
 var lastingChecks = []string{check.Leak, check.Fragmentation, check.DarkGrowth, check.Drift, check.Throughput}
 
 // notedChecks are those that fail and do not gate, with the file from which on they do, or in which.

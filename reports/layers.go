@@ -119,8 +119,9 @@ func (p *picture) drawSeries(c draw.Canvas, g *plot.Plot) {
 	}
 }
 
-// strokes cuts a long line into pieces that are drawn one by one. The rasterizer takes time by the
-// square of what of a line is at one height, which of a line that goes up and down is all of it.
+// strokes cuts a long line into pieces that are drawn one by one. The rasterizer's
+// time grows with the square of the segments at one height. A line that goes up and down has all of
+// its segments there.
 func strokes(line []vg.Point) [][]vg.Point {
 	const long, piece = 1024, 64
 	if len(line) <= long {

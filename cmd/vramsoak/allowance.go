@@ -23,8 +23,8 @@ var (
 	unsized atomic.Bool
 )
 
-// allow counts files in that are about to be read. What is compressed, or is no file, has no size
-// that would say how much comes of it: then nothing is bounded.
+// allow raises the memory limit for files that are about to be read. The size of a compressed file
+// or a stream does not tell how much text it gives: with one of them, memory is not bounded.
 func allow(paths []string) {
 	sum := int64(0)
 	for _, path := range paths {

@@ -57,8 +57,8 @@ To record one: torch.cuda.memory._record_memory_history() first, _dump_snapshot 
 	return cmd
 }
 
-// snapshotGarbage is how much garbage may lie, as a percentage of what is in use, before it is collected: a snapshot in memory is
-// a multiple of its file, which must stay below 20.
+// snapshotGarbage is the GOGC percentage while a snapshot is read. A low one keeps the program's
+// memory below 20 times the size of the file.
 const snapshotGarbage = 25
 
 func runSnapshot(out io.Writer, path string, opts snapshotOptions) error {

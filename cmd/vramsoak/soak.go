@@ -242,7 +242,7 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	}
 
 	var info runJSON
-	undo := func() {} // of what a resumed run has
+	undo := func() {} // a resumed run keeps its folder
 	if past != nil {
 		cfg.Dir, cfg.Shown, info = past.dir, past.info.Command, past.info
 	} else if cfg.Dir, info, undo, err = newRun(cfg, opts, nvml, batch); err != nil {

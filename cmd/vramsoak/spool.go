@@ -10,7 +10,7 @@ import (
 )
 
 // A spool keeps what is read from streams: standard input, FIFOs, process substitutions. A stream
-// can be read once, but logs are judged twice where the policy of their run stands behind the first
+// can be read once, but a log is judged twice if its run's policy comes after the first
 // checkpoints. The nil spool keeps nothing.
 type spool struct {
 	again bool // the streams are read again, in the order in which they were read first
@@ -89,14 +89,14 @@ func (s *spool) read() (io.Reader, error) {
 		_, k.err = k.file.Seek(0, io.SeekStart)
 	}
 	if k.err != nil {
-		return nil, fmt.Errorf("%s: the policy of its run stands behind the first checkpoints, so it must be "+
-			"read twice, and it could not be kept: %w; save it in a file, or give the policy with --policy",
+		return nil, fmt.Errorf("%s: the run's policy comes after the first checkpoints, so the log must "+
+			"be read twice, and it could not be kept: %w; save it in a file, or give the policy with --policy",
 			displayName(k.path), k.err)
 	}
 	return k.file, nil
 }
 
-// close gives back the room on the disk.
+// close frees the temporary files' disk space.
 func (s *spool) close() {
 	for _, k := range s.kept {
 		if k.file != nil {

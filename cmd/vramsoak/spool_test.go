@@ -113,7 +113,8 @@ func TestSpoolLimit(t *testing.T) {
 		t.Errorf("expected an empty file: %v, %v", info, err)
 	}
 	_, err := s.read()
-	const want = "fifo: the policy of its run stands behind the first checkpoints, so it must be read twice, and it could not be kept: " +
+	const want = "fifo: the run's policy comes after the first checkpoints, so the log must be " +
+		"read twice, and it could not be kept: " +
 		"it has more than 4 B; save it in a file, or give the policy with --policy"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)

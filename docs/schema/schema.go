@@ -1,5 +1,5 @@
 // Package schema holds the JSON Schemas (draft 2020-12) of the files that people write for vramsoak
-// and of what programs read from it:
+// and of the documents that programs read from it:
 //
 //	src, err := schema.Get("policy") // "policy", "pipeline" or "verdict"
 //

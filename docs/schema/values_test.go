@@ -94,7 +94,7 @@ func tryValues(t *testing.T, f format) {
 	}
 }
 
-// marked stands in JSON where a value is to be put.
+// marked is the placeholder in JSON for a value.
 const marked = `"@@@@"`
 
 // structural reports whether a value is wrong by its form where it is wrong.

@@ -74,7 +74,7 @@ func fields(of reflect.Type, path string, demanded bool, found map[string]string
 	}
 }
 
-// kindOfType is the JSON type of what a Go type is written as.
+// kindOfType returns the JSON type that a Go type is written as.
 func kindOfType(of reflect.Type) string {
 	switch of.Kind() {
 	case reflect.Pointer:

@@ -212,7 +212,7 @@ func (j *Judge) lastBegun(f *parser.File) string {
 	return s.begun
 }
 
-// place is where a file stands in the timeline.
+// place returns the index of a file in the timeline.
 func (j *Judge) place(f *parser.File) int { return slices.Index(j.tl.Files, f) }
 
 // ended is a status as a verb.

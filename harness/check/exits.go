@@ -9,10 +9,9 @@ import (
 	"vramsoak/parser"
 )
 
-// processesEnded looks for processes that did not end well though all of their files did: one that
-// dies between files, or hangs when it is done. A process that fails because a file failed is the
-// file's finding, unless no process of the run ended well and no file: then it is the processes
-// that something is wrong with.
+// processesEnded looks for processes that failed though all of their files ended ok: one that dies
+// between files, or hangs when it is done. A process that fails because a file failed is the file's
+// finding. If no process and no file of the run ended well, the processes are at fault.
 func (j *Judge) processesEnded() {
 	if len(j.tl.Exits) == 0 {
 		return // a log without the harness's lines, or a run that was cut short before the first
@@ -56,8 +55,8 @@ func (j *Judge) processesEnded() {
 	j.add(f)
 }
 
-// explainedProcesses are those with a file that did not end well, and those of a run that was
-// interrupted.
+// explainedProcesses returns the processes with a file that did not end ok, and those of an
+// interrupted run.
 func (j *Judge) explainedProcesses() map[int]bool {
 	interrupted := map[int]bool{}
 	for _, run := range j.tl.Runs {
@@ -72,7 +71,7 @@ func (j *Judge) explainedProcesses() map[int]bool {
 	return explained
 }
 
-// diedAlone says how processes ended of which each file ended ok.
+// diedAlone returns the message on processes that failed though each of their files ended ok.
 func (j *Judge) diedAlone(f *Finding, bad []*parser.Exit) string {
 	first := bad[0]
 	f.At = new(first.Pos)
@@ -96,8 +95,8 @@ func (j *Judge) diedAlone(f *Finding, bad []*parser.Exit) string {
 	return said
 }
 
-// starved returns the failed allocation after which a process did nothing but end, nil where there
-// is none.
+// starved returns the failed allocation that was the last thing a process did before it ended, or
+// nil.
 func (j *Judge) starved(process int) *parser.OutOfMemory {
 	var last *parser.OutOfMemory
 	work := 0 // line
@@ -120,8 +119,8 @@ func (j *Judge) starved(process int) *parser.OutOfMemory {
 	return last
 }
 
-// endedWell says how the processes of a run ended in which none ended badly for a reason of its
-// own.
+// endedWell returns the message for a run whose processes failed at most because a file did, or
+// because the run was stopped.
 func (j *Judge) endedWell(well, told, forFiles []*parser.Exit) string {
 	var said []string
 	all := len(well) + len(told) + len(forFiles)
@@ -151,8 +150,8 @@ func (j *Judge) endedWell(well, told, forFiles []*parser.Exit) string {
 const endsMost = 3
 
 // ends says how several processes ended: "3 exited with code 1 (ValueError: bad header) and 1 was
-// ended by SIGSEGV". With name the first number is of "processes"; with hints, what few know of an
-// end is explained.
+// ended by SIGSEGV". With name the first number is followed by "processes"; with hints, unusual
+// exit codes are explained.
 func (j *Judge) ends(exits []*parser.Exit, name, hints bool) string {
 	var order []string
 	same := map[string][]*parser.Exit{}
@@ -187,7 +186,8 @@ func (j *Judge) ends(exits []*parser.Exit, name, hints bool) string {
 	return said[0]
 }
 
-// causes is what processes that ended alike printed last; of several reasons, the first.
+// causes returns the reason that processes with the same end printed; if they differ, the first
+// one.
 func (j *Judge) causes(exits []*parser.Exit) string {
 	first := j.causeOf(exits[0])
 	for _, e := range exits[1:] {
@@ -198,8 +198,8 @@ func (j *Judge) causes(exits []*parser.Exit) string {
 	return first
 }
 
-// causeOf is what a process printed on why it ended, "" where the log does not say. In logs of
-// earlier versions only the end of its file does: "the process exited with code 1: ValueError: bad
+// causeOf returns the reason that a process printed for its end, or "" if the log has none. Logs of
+// earlier versions have it only in file-end: "the process exited with code 1: ValueError: bad
 // header".
 func (j *Judge) causeOf(e *parser.Exit) string {
 	if e.Error != "" {
@@ -232,7 +232,7 @@ func howEnded(e *parser.Exit, n int) string {
 	return how
 }
 
-// hintOf says what the end of a process means that the harness did not end, where few know it.
+// hintOf explains an unusual end of a process, unless the harness ended the process itself.
 func hintOf(e *parser.Exit) string {
 	if e.Reason != parser.ExitByItself {
 		return ""
@@ -240,14 +240,14 @@ func hintOf(e *parser.Exit) string {
 	return signalHint(e.Signal, e.Code)
 }
 
-// ofKill is where a SIGKILL comes from that the harness did not send.
+// ofKill explains a SIGKILL that the harness did not send.
 const ofKill = "perhaps by the kernel, which ends processes when host memory is full: see dmesg"
 
 // notFound is a shell's exit code.
 const notFound = 127
 
-// signalHint explains SIGKILL, a command that was not found, and the codes by which a shell, or a
-// container's runtime, tells of a signal: 128 and its number.
+// signalHint explains SIGKILL, a command that was not found, and the codes by which a shell or a
+// container runtime reports a signal: 128 plus its number.
 func signalHint(signal string, code int) string {
 	names := map[int]string{
 		4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM",
@@ -280,12 +280,12 @@ func allProcesses(n int) string {
 	return "all " + processes(n)
 }
 
-// join is "a; b" of what is not empty.
+// join returns the parts that are not empty as "a; b".
 func join(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
 }
 
-// inBrackets is " (a; b)" of what is not empty.
+// inBrackets returns the parts that are not empty as " (a; b)".
 func inBrackets(parts ...string) string {
 	if all := join(parts...); all != "" {
 		return " (" + all + ")"

@@ -30,8 +30,8 @@ func outOfMemoryOf(t *testing.T, log string) (check.Verdict, int) {
 	return check.Pass, 0
 }
 
-// Two of the three lines say themselves how the program goes on. The third does not, wherever it stands: it is fatal, and it is
-// the one that the report names.
+// Two of the three lines say themselves how the program goes on. The third does not, in any order:
+// it is fatal, and it is the one that the report names.
 func TestAFallbackPardonsWhatItNames(t *testing.T) {
 	t.Parallel()
 	orders := [][3]string{

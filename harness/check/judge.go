@@ -69,7 +69,7 @@ type Judge struct {
 
 	tl      *parser.Timeline
 	ranks   bool         // the log has some
-	tells   map[int]bool // runs of which the log tells how their files ended
+	tells   map[int]bool // runs whose log says how their files ended
 	longest int          // see longestProcess; -1 where it is not known yet
 	named   map[int]bool // processes that work on files that the log names
 	gathering

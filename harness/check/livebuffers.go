@@ -9,7 +9,8 @@ import (
 // liveBuffers are the buffers that a program holds at once.
 type liveBuffers struct {
 	set []liveBuffer
-	// beside is what may be in use beside them: buffers that were named before, of which the log does not tell the end.
+	// beside is how many bytes of earlier buffers may still be in use, because the log does not say
+	// that they were freed.
 	beside int64
 }
 
@@ -49,8 +50,8 @@ func (b *liveBuffers) sum() (sum parser.Size) {
 	return sum
 }
 
-// loads says that a model is to be loaded. The buffers before are at most what is not free of the device; where only the
-// total is said, as a program does when it begins, there are none.
+// loads notes that the program begins to load a model. Earlier buffers then take at most the memory
+// that is not free. A reading with the total alone is printed at a program's start: there are none.
 func (b *liveBuffers) loads(reading *parser.Reading, totals []total) {
 	before := b.beside + b.sum().High()
 	b.set, b.beside = b.set[:0], before

@@ -9,9 +9,9 @@ import (
 // memoryChecks are those that judge readings of memory.
 var memoryChecks = []string{Recovery, Leak, Fragmentation, DarkGrowth, Peak}
 
-// noReadings says what a log lacks that has no reading of memory: it is judged by its files and its
-// failed allocations, but it does not pass where the policy asks for memory. It returns the checks
-// that could not be made.
+// noReadings adds a finding for a log without a memory reading. Such a log is judged by its files
+// and its failed allocations, and does not pass if a memory check gates. noReadings returns the
+// gating checks that could not be made.
 func (j *Judge) noReadings() []string {
 	if j.tl.Checkpoints > 0 {
 		return nil

@@ -20,7 +20,7 @@ type gathering struct {
 	order    []kind // in which they came up
 }
 
-// sameFinding is what findings on several ledgers have in common that say the same.
+// A sameFinding is what two findings on different ledgers share if they say the same.
 type sameFinding struct {
 	check   string
 	verdict Verdict
@@ -36,7 +36,7 @@ type group struct {
 	others Finding
 }
 
-// kind is what findings have in common that are summed as others.
+// A kind is what findings that are summed together have in common.
 type kind struct {
 	check   string
 	verdict Verdict
@@ -84,7 +84,7 @@ func (g *gathering) add(f Finding) {
 	k.others.count += max(1, f.count)
 }
 
-// summed are findings of which those of a kind that are too many are summed.
+// summed returns the findings with those beyond MostAlike of each kind summed in one.
 func summed(findings []Finding) []Finding {
 	g := newGathering()
 	for _, f := range findings {

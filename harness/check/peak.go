@@ -28,7 +28,7 @@ type runFacts struct {
 	devices   map[int]bool
 	ranks     map[int]bool
 	grownLine int  // of the last reading that shows more of the program's memory on a device than before
-	holds     bool // the program holds memory by its own word
+	holds     bool // the program's own readings show that it holds memory
 }
 
 func runFactsOf(ledgers []*ledger) map[int]*runFacts {
@@ -64,7 +64,7 @@ type outcome struct {
 	by      ground
 	of      extreme
 	run     *runMark
-	why     string // of what is skipped or undecided
+	why     string // why the verdict is skipped or undecided
 }
 
 // rank orders outcomes by what they mean for the whole.
@@ -281,8 +281,8 @@ func (j *Judge) peakFinding(f Finding, o *outcome) Finding {
 	return f
 }
 
-// besideIt tells of the other grounds beside the one that decided. It is worth a notice if one of them is above the limit by
-// its cache.
+// besideIt returns the message's part on the grounds that did not decide. notice reports whether
+// one of them is above the limit with its cache.
 func (j *Judge) besideIt(o *outcome) (text string, notice bool) {
 	_, need, _ := o.of.top.need()
 	for _, by := range []ground{byAllocated, byProcess, byReserved} {
@@ -315,12 +315,12 @@ func (j *Judge) decides(f *Finding, bytes, total int64) {
 
 // A decidingPeak is what the worst finding on a peak was decided by.
 type decidingPeak struct {
-	by      *PeakBy // nil where there is none
+	by      *PeakBy // nil before the first
 	verdict Verdict
 	share   float64
 }
 
-// fileOf is the file that a mark is of, or the stretch between files.
+// fileOf returns the file in which a mark was read, or the stretch between files.
 func (j *Judge) fileOf(r *runMark, m *mark) *parser.File {
 	if m.file != nowhere {
 		return j.file(m.file)

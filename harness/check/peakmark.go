@@ -12,7 +12,7 @@ type runMark struct {
 	run     int
 	process int
 	// of are the highest by the share of the total that the reading has beside it.
-	of     [grounds]*extreme // nil where there is none; so for the others
+	of     [grounds]*extreme // nil without a reading, as in alone and waiting
 	totals []total           // the device's; many programs print it once
 	// alone are the highest readings that have no total beside them, by their need.
 	alone [grounds]*mark
@@ -200,7 +200,8 @@ func (r *runMark) wait(by ground, m *mark) {
 	}
 }
 
-// settle says how much of the waiting readings is a cache: the smaller one of what the checkpoints around them say.
+// settle takes a cache off the waiting readings: the smaller one of the two checkpoints around
+// them.
 func (r *runMark) settle(cached parser.Size) {
 	for by := range r.waiting {
 		if r.waiting[by] != nil {

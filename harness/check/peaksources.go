@@ -75,8 +75,8 @@ func (r *runMark) failure(o *parser.OutOfMemory, file fileRef) {
 	}
 }
 
-// addSamples takes what the driver said to the harness. Where it tells processes apart, what the log says of the whole device
-// is of no matter: it is known what is the process's own.
+// addSamples takes the harness's samples. If the driver tells processes apart, they give the
+// process's own memory, and the log's readings of the whole device are dropped.
 func (j *Judge) addSamples(beside *parser.Beside) {
 	taken := map[[2]int]bool{} // runs and the driver's devices
 	for _, l := range j.ledgers {
@@ -96,8 +96,8 @@ func (j *Judge) addSamples(beside *parser.Beside) {
 	}
 }
 
-// bare are the devices that only the driver's samples tell of: the pipeline prints no checkpoint of them. Where it does in
-// another run, the samples go to that device's ledger.
+// bare returns ledgers for the devices that have samples and no checkpoint in their run. If another
+// run has checkpoints of such a device, the samples go to the device's ledger instead.
 func (j *Judge) bare(beside *parser.Beside) (all []*ledger) {
 	byDevice := map[int]*ledger{}
 	for _, run := range j.tl.Runs {

@@ -8,9 +8,9 @@ import "fmt"
 //	|  0%   35C    P0             99W /  300W |    1835MiB /  46068MiB |     30%      Default |
 //	|    0   N/A  N/A         2123797      C   /opt/conda/envs/aucum/bin/python       1826MiB |
 //
-// One that does not only draw, and is alone there, is the program's own, if the program holds memory there by its own word
-// or the log has no such word. It is not where the device was looked at before the program took memory: then another one may
-// have been there.
+// One that does not only draw, and is alone there, is the program's own, if the program holds
+// memory there by its own readings, or the log has no such reading. It is not where the device was
+// looked at before the program took memory: then another one may have been there.
 type processTable struct {
 	device    mark
 	process   mark // the last of those that compute

@@ -62,12 +62,12 @@ var pollers = map[string]bool{
 }
 
 // readingLevels are what is looked at of a reading: the first that it has. The largest so far is no
-// level: it stands for one where a line gives nothing else.
+// level; it is used only if a line gives nothing else.
 var readingLevels = append(levels[:], parser.Peak, parser.PeakReserved)
 
 // reading takes the next one that is sampled or outside of files. Inside a file that the log names
-// it says nothing of what the file leaves behind. RMM prints a line for each allocation: those
-// are no steps of anything.
+// a sample does not show what the file leaves behind. RMM prints a line for each allocation, which
+// is no step of a program.
 func (l *ledger) reading(f *parser.File, ref fileRef, c *parser.Checkpoint) {
 	known := !f.Outside && (f.Supervised || f.Path != "")
 	steps := !c.Sampled && !f.Outside

@@ -217,8 +217,7 @@ func (j *Judge) readingsVerdict(l *ledger, s *readingSeries, r *readingRun) read
 	return v
 }
 
-// shape is what the blocks do by one of their values, with what is so a block turned into what is so
-// a reading.
+// shape returns the shape of one value of the blocks, with rates per reading instead of per block.
 func (v *readingsVerdict) shape(resolution int64, of func(readingBlock) float64) shape.Result {
 	r := shape.Of(shape.Series{Values: values(v.blocks, of), Resolution: float64(resolution), Grain: Grain(Bytes)})
 	each := float64(v.each)
@@ -247,8 +246,8 @@ func (v *readingsVerdict) swings() bool {
 	return false
 }
 
-// doubt says why what looks like growth may be none; "" where nothing speaks against it. series is
-// how many were looked at: in one of many, noise looks like growth by chance.
+// doubt returns a reason to doubt growth, or "". series is how many series were judged: in one of
+// many, noise looks like growth by chance.
 func (v *readingsVerdict) doubt(series int) string {
 	r := &v.result
 	amount := Quantity(r.Slope.Estimate, Bytes)
@@ -371,7 +370,7 @@ func (j *Judge) readingsLeft(l *ledger, v *readingsVerdict) string {
 	return "readings until out of memory: " + strings.Join(parts, ", ") + "; a checkpoint at the end of each file tells where it is taken"
 }
 
-// otherCauses warns of what else a level is of.
+// otherCauses names other causes of growth of a level.
 func otherCauses(level parser.Quantity) string {
 	switch {
 	case level == parser.Used:

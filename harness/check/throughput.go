@@ -69,9 +69,9 @@ type slowdown struct {
 	text  string
 }
 
-// slowdown finds the worst of the runs; where it is known that there is a trend, the one that slows down the most, sure by
-// itself or not. A process that begins anew does not make the time another, so that the files of all processes of a run are
-// looked at together.
+// slowdown returns the largest slowdown of all runs. With a known trend, it need not be sure by
+// itself. A new process does not change how long a file takes, so all processes of a run are judged
+// together.
 func (j *Judge) slowdown(c *column, speed *Metric, trend bool) (worst slowdown, found bool) {
 	for from := 0; from < len(c.files); {
 		to := from

@@ -57,7 +57,7 @@ type Finding struct {
 	Gates bool `json:"gates"`
 	// absent says that it passes because nothing speaks against it: no memory was seen to be given back.
 	absent bool
-	count  int // of the findings that it stands for; 0 where it is one
+	count  int // how many findings it sums; 0 for a single one
 }
 
 // A FirstFile says which file it is.

@@ -196,7 +196,7 @@ func (g *growth) judge(alarms float64, tests int) {
 	}
 }
 
-// wholeDigits leaves out the digits that only the arithmetic gives: a thousandth of a byte.
+// wholeDigits rounds to a thousandth of a byte: finer digits come from the arithmetic alone.
 func wholeDigits(v float64) float64 { return math.Round(v*1024)/1024 + 0 } // never -0
 
 // bytesOf is an amount of growth without "/file".

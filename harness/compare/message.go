@@ -9,9 +9,10 @@ import (
 	"vramsoak/harness/check"
 )
 
-// moved says how a metric changed: "rose by 300 MiB (+3.1 %, 95 % interval 290 MiB to 310 MiB) from 9.50 GiB, over the same
-// 60 files". Where a usual file, of which the verdict is, changed by another amount than the medians, both are named, so that the
-// figures add up: "rose from 200 MiB to 244 MiB, by 44.0 MiB (+22.0 %); a usual file rose by 54.0 MiB (95 % interval ...)".
+// moved says how a metric changed: "rose by 300 MiB (+3.1 %, 95 % interval 290 MiB to 310 MiB) from
+// 9.50 GiB, over the same 60 files". The verdict is on a usual file. If that changed by another
+// amount than the medians, both are named, so that the figures add up: "rose from 200 MiB to 244
+// MiB, by 44.0 MiB (+22.0 %); a usual file rose by 54.0 MiB (95 % interval ...)".
 func (t *test) moved() string {
 	where := ", over the same " + check.Plural(t.Files, "file")
 	if !t.Paired {
@@ -78,7 +79,7 @@ func (t *test) interval() string {
 	return fmt.Sprintf("%.0f %% interval %s to %s", 100*Confidence, low, high)
 }
 
-// inBrackets is " (a, b)" of what is not empty.
+// inBrackets returns the parts that are not empty as " (a, b)".
 func inBrackets(parts ...string) string {
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	if len(parts) == 0 {

@@ -59,8 +59,8 @@ func parsePostgres(name string) (*pgx.ConnConfig, error) {
 		}
 		name = scheme + "://" + rest
 	} else if !strings.Contains(name, "=") || strings.Contains(name, ";") {
-		return nil, errors.New("expected postgres://user@host/database, or the path of an SQLite file, found what looks like an address and is " +
-			"none" + hidden)
+		return nil, errors.New("expected postgres://user@host/database, or the path of an SQLite file, found a malformed " +
+			"address" + hidden)
 	}
 	config, err := pgx.ParseConfig(name)
 	if err != nil {

@@ -49,8 +49,8 @@ func TestCompatFile(t *testing.T) {
 	checkCompat(t, create(t, name))
 }
 
-// checkCompat checks the suite of twelve nights, of which the model of the last three is 512 MiB
-// larger, and the suite of two run folders, of which the second one leaks 4 MiB a file.
+// checkCompat checks two suites. One has twelve nights, and the model of the last three is 512 MiB
+// larger. The other has two run folders, and the second one leaks 4 MiB a file.
 func checkCompat(t *testing.T, s *history.Store) {
 	t.Helper()
 	nights, err := s.Load(t.Context(), "nightly")

@@ -7,7 +7,7 @@ import (
 )
 
 // Arguments returns a copy of a command with its secrets masked, and reports whether it had any. An
-// argument that holds one of the marks {} and {list} is never one: it stands for a file.
+// argument with one of the marks {} and {list} is a file, never a secret.
 func (n Names) Arguments(argv []string) (masked []string, found bool) {
 	masked = slices.Clone(argv)
 	for i := 1; i < len(argv); i++ {

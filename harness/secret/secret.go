@@ -13,7 +13,7 @@ import (
 	"unicode"
 )
 
-// Mask stands in place of a secret.
+// Mask replaces a secret.
 const Mask = "***"
 
 // Names decides by its name whether a value is a secret. The zero value knows the usual names; the

@@ -41,8 +41,8 @@ func size(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// ReadFile returns what a file holds. A file of more than so many bytes is a [*TooLargeError];
-// nothing of it is read where its size is known.
+// ReadFile returns the text of a file of at most that many bytes. A larger one is a
+// [*TooLargeError]; if its size is known, nothing is read.
 func ReadFile(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -56,7 +56,7 @@ func ReadFile(path string, most int64) ([]byte, error) {
 // has been read, and refusing it must not take much memory.
 const streamMax = 8 << 20
 
-// ReadAll is [ReadFile] of what is open already; name stands in its error.
+// ReadAll is [ReadFile] for a file that is open already. Its error has the name.
 func ReadAll(r io.Reader, name string, most int64) ([]byte, error) {
 	if f, ok := r.(*os.File); ok {
 		switch info, err := f.Stat(); {

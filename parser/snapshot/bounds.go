@@ -17,8 +17,8 @@ const (
 // MemoryPerByte bounds what reading holds for each byte of a pickle that has been read, beyond the
 // first 4 MiB: the pickle, the values that the machine has made of it, and the snapshot. Of the
 // recordings in fixtures/logs reading holds 4 to 11 bytes a byte. A pickle can ask for more, by
-// instructions of one byte that make a container each, and is refused when it does. The process
-// takes more than this by what the garbage collector lets lie.
+// instructions of one byte that make a container each, and is refused when it does. Uncollected
+// garbage comes on top.
 const (
 	MemoryPerByte = 14
 	memoryFree    = 4 << 20
@@ -32,11 +32,11 @@ const (
 	depthFree    = 64 << 10
 )
 
-// checked is after how many instructions the memory is looked at. Each takes the room of a few
-// values, or doubles that of earlier ones.
+// checked is the number of instructions between two looks at the memory. An instruction takes a few
+// values, or doubles the room of earlier ones.
 const checked = 64
 
-// Sizes in memory, in bytes. Of what is appended one by one there is twice as much room.
+// Sizes in memory, in bytes. Lists that grow one by one have up to twice the room.
 const (
 	valueSize      = 8
 	containerSize  = 32

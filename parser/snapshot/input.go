@@ -13,7 +13,7 @@ import (
 	"vramsoak/parser/bounded"
 )
 
-// An input is what of a pickle has not been read yet. It is unpacked as it is read, within
+// An input is the part of a pickle that has not been read yet. It is unpacked as it is read, within
 // [MaxSize] and [MaxRatio].
 type input struct {
 	r      io.Reader // nil when it has ended

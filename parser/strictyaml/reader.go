@@ -31,7 +31,7 @@ const (
 // ReadFile returns the text of a file for [Reader.Document]. One that is too large is a [*Mistake], and is not read.
 func ReadFile(path string) ([]byte, error) { return refused(bounded.ReadFile(path, maxSource)) }
 
-// ReadAll is [ReadFile] of what is no file, such as standard input; name is for its error.
+// ReadAll is [ReadFile] for a stream, such as standard input. Its error has the name.
 func ReadAll(r io.Reader, name string) ([]byte, error) {
 	return refused(bounded.ReadAll(r, name, maxSource))
 }

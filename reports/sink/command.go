@@ -11,11 +11,11 @@ import (
 //	##[error]text           GitHub (of old) and Azure: anywhere in a line; so ##vso[ and ##teamcity[
 //	section_start:0:name    GitLab
 //
-// It names the last character that makes a command, which the sink then spells.
+// It names the character that completes a command, and the sink spells that one.
 type watch struct {
 	started bool // the line has more than white space
-	colon   bool // of which a colon is all
-	// last is the end of the line, without what is [ignorable].
+	colon   bool // that is one colon
+	// last is the end of the line, without [ignorable] runes.
 	last []byte
 }
 

@@ -12,7 +12,7 @@
 //	Markdown   job summaries and comments
 //	Shell      a word of a command line that a person is to paste
 //
-// What none of them lets through: control bytes (escape sequences begin with one), C1 controls,
+// No function lets these through: control bytes (escape sequences begin with one), C1 controls,
 // bytes that are not UTF-8, marks that reorder or hide text, and what CI systems take for a
 // command. They are spelled as Go spells them: \x1b, \u202e. Letters of all scripts stay as they
 // are.

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Error returns the text of an error for people. Names of files, and the names that are given,
-// stand in one line of it, as [Line] has them. What else is in several lines is indented from the
-// second on, so that no text which an error quotes passes for a line of our own. The errors of a
-// joined one begin a line each.
+// Error returns the text of an error for people. Names of files, and the given names, are
+// spelled by [Line]. Other text of several lines is indented from the second line on, so that text
+// which an error quotes cannot pass for a line of vramsoak's. Each error of a joined one begins a
+// line.
 func Error(err error, names ...string) Safe {
 	var parts []string
 	for _, err := range joined(err) {
@@ -25,7 +25,7 @@ func Error(err error, names ...string) Safe {
 	return Safe(strings.Join(parts, "\n"))
 }
 
-// joined are the errors of [errors.Join], in order; or the one that there is.
+// joined returns the errors of [errors.Join] in order, or err alone if it is not a joined one.
 func joined(err error) []error {
 	several, ok := err.(interface{ Unwrap() []error }) // an error around it has words of its own
 	if !ok {

@@ -107,7 +107,7 @@ func TestStyles(t *testing.T) {
 	}
 }
 
-// TestOverwrite replaces the last line, with none of what a name in it does.
+// TestOverwrite replaces the last line; a name in it gives the terminal no command.
 func TestOverwrite(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -229,7 +229,7 @@ func TestShell(t *testing.T) {
 	}
 }
 
-// demandHarmless demands of what was written what every sink promises.
+// demandHarmless fails the test if written text breaks what every sink promises.
 func demandHarmless(t *testing.T, text []byte) {
 	t.Helper()
 	if !utf8.Valid(text) {

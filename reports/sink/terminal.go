@@ -15,7 +15,7 @@ import (
 // of a CI system, or on a terminal. It is safe for use by several goroutines.
 type Terminal struct {
 	mu     sync.Mutex
-	file   *os.File // nil where there is none
+	file   *os.File // nil for [NewText]
 	filter filter
 }
 
@@ -92,12 +92,12 @@ func (t *Terminal) Overwrite(line string) error {
 
 const escape = '\x1b'
 
-// The styles that our own text has. Those of others are spelled as all escape sequences are.
+// The styles of our own text. Escape sequences in other text are spelled.
 var styles = [][]byte{
 	[]byte("\x1b[0m"), []byte("\x1b[2m"), []byte("\x1b[31m"), []byte("\x1b[32m"), []byte("\x1b[33m"),
 }
 
-// styleLen returns the length of the style that text begins with, 0 where there is none.
+// styleLen returns the length of the style that text begins with, or 0.
 func styleLen(text []byte) int {
 	for _, s := range styles {
 		if bytes.HasPrefix(text, s) {

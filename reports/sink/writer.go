@@ -82,7 +82,7 @@ func plainLen(p []byte) int {
 	return len(p)
 }
 
-// Close writes what the last write cut off in the middle of a rune. It does not close the writer
+// Close writes the part of a rune that the last write ended with. It does not close the writer
 // below.
 func (f *filter) Close() error {
 	f.out = f.out[:0]
