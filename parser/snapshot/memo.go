@@ -1,0 +1,70 @@
+package snapshot
+
+import "fmt"
+
+// put keeps the top of the stack in the memo. Python and PyTorch number what they keep from 0 on.
+func (m *machine) put(op byte) error {
+	index := uint64(len(m.memo))
+	if op != opMemoize {
+		var err error
+		if index, err = m.length(indexSize(op == opLongBinPut)); err != nil {
+			return err
+		}
+	}
+	if index > uint64(len(m.memo)) {
+		return m.bad(fmt.Sprintf("a place in the memo of at most %d", len(m.memo)), fmt.Sprintf("%d", index), adviceWrite)
+	}
+	if len(m.stack) == 0 || m.stack[len(m.stack)-1].kind() == mark {
+		return m.bad("a value to keep", "none", adviceWrite)
+	}
+	v := m.stack[len(m.stack)-1]
+	if index == uint64(len(m.memo)) {
+		m.memo = append(m.memo, v)
+	} else {
+		m.memo[index] = v
+	}
+	return nil
+}
+
+// indexSize is how many bytes a place in the memo is written in.
+func indexSize(long bool) uint64 {
+	if long {
+		return 4
+	}
+	return 1
+}
+
+func (m *machine) get(op byte) error {
+	index, err := m.length(indexSize(op == opLongBinGet))
+	if err != nil {
+		return err
+	}
+	if index >= uint64(len(m.memo)) {
+		return m.bad(fmt.Sprintf("a place in the memo below %d", len(m.memo)), fmt.Sprintf("%d", index), adviceWrite)
+	}
+	m.push(m.memo[index])
+	return nil
+}
+
+// A frame is a part of the file that Python's reader takes in at once.
+type frame struct {
+	at, begin int    // its instruction, and the first of its bytes
+	size      uint64 // bytes
+}
+
+// frame is the head of one: 8 bytes of length. They need not have been read yet.
+func (m *machine) frame() error {
+	n, err := m.length(8)
+	m.framed = frame{at: m.at, begin: m.pos, size: n}
+	return err
+}
+
+// inFrame refuses a frame that goes on behind the end of the file, where all of that has been read.
+func (m *machine) inFrame() error {
+	f := m.framed
+	if rest := len(m.data) - f.begin; f.size > uint64(rest) {
+		m.at = f.at
+		return m.bad(fmt.Sprintf("a frame of %d bytes", f.size), fmt.Sprintf("%d until the end of the file", rest), adviceWhole)
+	}
+	return nil
+}
