@@ -1,8 +1,8 @@
 # make soak    builds, fetches what it needs, makes 60 audio files and tiny models, soaks, reports
 # make test    linter, vet, every test, a short soak of the real pipeline: minutes
 #
-# make check-fast tests what a change touches, in seconds; make test-all is everything that can be run here, for the night.
-# docs/testing.md says what each of them finds.
+# make check-fast tests what a change touches, in seconds. make test-all runs every test that this
+# machine can run, in a night. docs/testing.md says what each of them finds.
 #
 # make soak FAULT=leak:4MiB shows what a failure looks like, and ARGS='--isolate whisper' gives the pipeline further flags; see
 # README.md and bin/gpupipeline --help. A recipe that fails makes make itself exit with 2; the pipeline's verdict is the code it
@@ -64,8 +64,8 @@ soak: build fixtures
 .PHONY: test
 test: build lint vet unit short-soak
 
-# The inner loop: build, vet, and the quick tests (-short, without -race) of the packages that changed since BASE and of those
-# that import them. See ci/touched.sh.
+# The inner loop: build, vet, and the quick tests (-short, without -race) of the packages that changed
+# since BASE, and of those that import them. See ci/touched.sh.
 BASE ?= $(shell git rev-parse -q --verify main || git rev-parse -q --verify origin/main || echo HEAD)
 .PHONY: check-fast
 check-fast:
@@ -86,9 +86,10 @@ vet:
 	@$(with_native)
 	go vet $$tags ./...
 
-# Packages that start goroutines, by ci/race.sh, are tested with the race detector; it finds nothing in the others. The scripts of
-# cmd/vramsoak run the whole program hundreds of times, and what it is made of has its own tests: they do without. A process with
-# the race detector waits for a second when it ends, and the tests start hundreds.
+# ci/race.sh lists the packages that start goroutines. They are tested with the race detector, which
+# finds nothing in the others. The scripts of cmd/vramsoak run without it: they start the program
+# hundreds of times, and its packages have their own tests. A process with the race detector waits a
+# second before it exits, unless GORACE says otherwise.
 TESTFLAGS ?=
 export GORACE ?= atexit_sleep_ms=0
 scripts = vramsoak/cmd/vramsoak
@@ -99,24 +100,27 @@ unit:
 	go test -race -timeout 30m $(TESTFLAGS) $$tags $$(ci/race.sh $$tags | grep -vx $(scripts))
 	go test -timeout 30m $(TESTFLAGS) $$tags $$(ci/race.sh -v $$tags) $(scripts)
 
-# The tests of every package with the race detector: those of ci/race.sh -v have no goroutines of their own today.
+# The tests of every package with the race detector, also of those without goroutines of their own.
 .PHONY: test-race
 test-race:
 	@$(with_native)
 	go test -race -count=1 -timeout 60m $$tags ./...
 
-# Breaks the code on purpose, one way at a time (ci/breaks.txt), and shows which test catches it: the samples of make test do.
+# Breaks the code on purpose, one way at a time (ci/breaks.txt), and shows which test catches it. The
+# samples of make test must.
 .PHONY: test-breaks
 test-breaks:
 	@ci/breaks.sh
 
-# All that can be run on this machine, for a night: make test, the race detector everywhere, runs killed by the hundred, the
-# statistics on large samples, the allocator against PyTorch's own, a GPU. Each part is named at the end: ok, FAILED or not run.
+# Every test that this machine can run, in a night: make test, the race detector everywhere, hundreds
+# of killed runs, the statistics on large samples, the allocator against PyTorch's own, a GPU. The last
+# lines name each part: ok, FAILED or not run.
 .PHONY: test-all
 test-all:
 	@ci/test-all.sh
 
-# Seconds of each package in make test, without cached results: by the clock, and of all cores together; the longest first.
+# The seconds that each package takes in make test, without cached results: by the clock, and of all
+# cores together. The longest come first.
 .PHONY: test-times
 test-times:
 	@mkdir -p .build
