@@ -44,7 +44,7 @@ func (b *Builder) failed(r OutOfMemory) {
 	this := lastFailure{file: f, records: []int{len(f.OOMs)}, own: b.log.own}
 	r.Fallback = r.Named
 	if last, ok := b.log.failing[r.Speaker]; ok && last.file == f {
-		if shown := last.shown(); shown.isSaidAgain(&r) {
+		if shown := last.shown(); shown.isSaidAgain(&r) && (r.Traceback == 0 || !last.hasTraceback()) {
 			this.records = append(last.records, len(f.OOMs))
 			r.Fallback = r.Named || shown.Fallback
 			if r.Named {
@@ -89,11 +89,18 @@ func (b *Builder) since(last lastFailure, line int) int {
 //	❌ Batch processing failed, falling back to sequential: CUDA error: out of memory
 //	⚠️  CUDA error detected: CUDA error: out of memory
 //
-// The same words alone may come from a second attempt that failed as well.
+// The same words alone may come from a second attempt that failed as well. A program's own words on
+// a failure stand beside the message: "CUDA OOM during voice enrollment".
 func (r *OutOfMemory) isSaidAgain(next *OutOfMemory) bool {
 	gap := next.Pos.Line - next.Traceback - r.Pos.Line // 1 for the next line
-	repeats := next.Traceback > 0 || next.Again || r.Traceback > 0 && next.Named
-	return repeats && r.Text == next.Text && gap > 0 && gap <= tracebackGap
+	repeats := (next.Traceback > 0 || next.Again || r.Traceback > 0 && next.Named) && r.Text == next.Text
+	beside := !r.Fallback && !next.Named && r.isAnnounced() != next.isAnnounced()
+	return (repeats || beside) && gap > 0 && gap <= tracebackGap
+}
+
+// isAnnounced reports whether these are a program's own words on a failure, and nothing on what it does.
+func (r *OutOfMemory) isAnnounced() bool {
+	return !r.Named && !r.HasRequested && strings.HasPrefix(r.Text, "CUDA OOM ")
 }
 
 // fellBack notes that the pipeline said how it goes on with less. A line that names a failure pardons
@@ -112,6 +119,12 @@ func (b *Builder) fellBack(r *Event) {
 // shown is the last message of the failure.
 func (l lastFailure) shown() *OutOfMemory {
 	return &l.file.OOMs[l.records[len(l.records)-1]]
+}
+
+// hasTraceback reports whether one of its messages is the end of a traceback: the next one that is, is
+// of another failure.
+func (l lastFailure) hasTraceback() bool {
+	return slices.ContainsFunc(l.records, func(i int) bool { return l.file.OOMs[i].Traceback > 0 })
 }
 
 // pardon marks every message of the failure as followed by a fallback. Those of one failure are all
@@ -134,6 +147,15 @@ func namesAnother(text string) bool {
 	reason = strings.ToLower(reason)
 	ofMemory := func(word string) bool { return strings.Contains(reason, word) }
 	return ok && !slices.ContainsFunc([]string{"memory", "oom", "alloc"}, ofMemory)
+}
+
+// failedToo reports whether the words on a fallback say that it failed:
+//
+//	Batch processing failed, falling back to sequential failed: CUDA error: out of memory
+func failedToo(text string) bool {
+	_, way, _ := strings.Cut(strings.ToLower(text), "falling back to ")
+	way, _, _ = strings.Cut(way, ":")
+	return strings.HasSuffix(way, " failed") || strings.Contains(way, " failed ")
 }
 
 // workedOn notes that a process did something else since its last failure: no fallback follows that

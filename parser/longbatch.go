@@ -1,6 +1,9 @@
 package parser
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // longBatchDialect is that of an ingestion of hours of recordings with speech recognition, voice embeddings and text
 // embeddings on one card (Artexis10/dr-chaffee-ai: backend/scripts/common/enhanced_asr.py, voice_enrollment_optimized.py,
@@ -201,7 +204,8 @@ func readBatchProgress(l *line, at int) (end int) {
 //	⚠️ CUDA OOM during batch extraction, skipping voice embeddings for this cluster
 //	⚠️  CUDA OOM loading bge-reranker-large, falling back to base
 //
-// Where it goes on with the message, that is read by itself: "CUDA OOM during embedding generation: CUDA out of memory".
+// Where it goes on with the message, that is read by itself: "CUDA OOM during embedding generation: CUDA out of memory". Where
+// it says nothing more, or that there is no way on, nothing pardons it.
 func readOOMFallback(l *line, at int) (end int) {
 	text := l.text[at+len("CUDA OOM "):]
 	if inSource(l.text[:at]) || !bytes.HasPrefix(text, []byte("during ")) && !bytes.HasPrefix(text, []byte("loading ")) {
@@ -213,6 +217,13 @@ func readOOMFallback(l *line, at int) (end int) {
 			l.add(Event{Header: l.header(at), Kind: EventFallback, Text: l.message(at)})
 			return len(l.text)
 		}
+	}
+	_, way, goesOn := bytes.Cut(bytes.ToLower(text), []byte(", "))
+	says := func(word string) bool { return bytes.Contains(way, []byte(word)) }
+	noWay := !goesOn || slices.ContainsFunc([]string{"no fallback", "fail", "abort", "giving up", "exit"}, says)
+	if noWay && bytes.IndexByte(text, ':') < 0 && !isTranscript(l.text[:at]) {
+		l.add(OutOfMemory{Header: l.header(at), Text: l.message(at)})
+		return len(l.text)
 	}
 	return 0
 }

@@ -238,7 +238,7 @@ func (s *scanner) read(at int) {
 func nameFailures(entries []entry) {
 	for i := range entries {
 		event, ok := entries[i].other.(Event)
-		if !ok || event.Kind != EventFallback || len(entries) == 1 {
+		if !ok || event.Kind != EventFallback || len(entries) == 1 || failedToo(event.Text) {
 			continue
 		}
 		for k := max(0, i-1); k < len(entries); k++ {

@@ -374,15 +374,6 @@ func wouldDecide(d *drift, r *shape.Result) string {
 	return fmt.Sprintf("more %ss in one process would decide it", d.each())
 }
 
-// withReserve says what can be done where what is reserved grows.
-func (f Finding) withReserve() Finding {
-	if f.Verdict == Fail {
-		f.Message += "; the allocator holds more and more that it does not hand out: in PyTorch try " +
-			"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or empty the cache between files"
-	}
-	return f
-}
-
 // drifts judges what grows beside the idle level.
 func (j *Judge) drifts(l *ledger) {
 	overFiles := j.processes(&l.unused)

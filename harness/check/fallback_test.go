@@ -168,3 +168,39 @@ func TestFallbacks(t *testing.T) {
 		}
 	}
 }
+
+// A fallback that failed too pardons nothing, and neither does a line that knows of none. A pardoned message comes once more at
+// the end of a traceback; what ends the next one is another failure.
+func TestAFallbackThatFailedPardonsNothing(t *testing.T) {
+	t.Parallel()
+	const (
+		start     = "[GPU Memory] Start: Allocated: 1.00GB | Total: 24.00GB\n"
+		traceback = "Traceback (most recent call last):\n  File \"asr.py\", line 3, in run\n    run()\n" +
+			"RuntimeError: CUDA error: out of memory\n"
+	)
+	for _, c := range []struct {
+		name, log string
+		line      int
+	}{
+		{"failed too", "Batch processing failed, falling back to sequential failed: CUDA error: out of memory\n", 2},
+		{"no fallback", "CUDA OOM during voice enrollment, no fallback, aborting\n", 2},
+		{"fallback failed", "CUDA OOM during voice enrollment, fallback failed\n", 2},
+		{"nothing more", "CUDA OOM during voice enrollment\n", 2},
+		{"nothing more, behind a fallback", enrollment + "\nCUDA OOM during transcription\n", 3},
+		{"nothing more, before a fallback", "CUDA OOM during transcription\n" + enrollment + "\n", 2},
+		{"two tracebacks", batch + "\n" + traceback + traceback, 10},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if verdict, line := outOfMemoryOf(t, start+c.log); verdict != check.Fail || line != c.line {
+				t.Errorf("%s at line %d, want fail at line %d", verdict, line, c.line)
+			}
+		})
+	}
+	const own, back = "CUDA OOM during voice enrollment\n", "Falling back to sequential extraction\n"
+	for _, log := range []string{batch + "\n" + traceback, own + traceback + back, traceback + own + back} {
+		if verdict, _ := outOfMemoryOf(t, start+log); verdict != check.Pass {
+			t.Errorf("%s, want pass:\n%s", verdict, log)
+		}
+	}
+}

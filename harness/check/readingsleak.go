@@ -132,6 +132,15 @@ func (j *Judge) readingsReserve(l *ledger, overFiles []processValues) (f Finding
 	return f, false
 }
 
+// withReserve says what can be done where what is reserved grows.
+func (f Finding) withReserve() Finding {
+	if f.Verdict == Fail {
+		f.Message += "; the allocator holds more and more that it does not hand out: in PyTorch try " +
+			"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or empty the cache between files"
+	}
+	return f
+}
+
 // enough reports whether there are so many readings that growth can be told. Where the process works
 // on files too, what is printed outside of them must be so in as many places: it is the loading of
 // a model else.
