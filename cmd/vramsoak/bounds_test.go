@@ -169,6 +169,9 @@ func readMax(unpacked int64) int64 { return 20*unpacked + 64*parser.MiB }
 // whatever it is made of.
 func TestHostileSnapshots(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	const n = 8 << 20
 	repeat := func(head, item, tail string) []byte {
 		return []byte("\x80\x04" + head + strings.Repeat(item, n/len(item)) + tail)
@@ -347,6 +350,9 @@ func logOf(t *testing.T, n int, write func(b *bytes.Buffer, i int)) (path string
 // The report lists at most 256 that say the same, and sums the others.
 func TestManyOfAll(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	const gib = 1 << 30
 	// pair is a cleanup of 1 GiB; the last keeps it.
 	pair := func(b *bytes.Buffer, name, lane string, keeps bool) {
@@ -404,6 +410,9 @@ func TestManyOfAll(t *testing.T) {
 // that prints next to nothing.
 func TestLongLineInSoak(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	const script = `echo "[GPU Memory] Before X Cleanup: Allocated: 1.00GB"; %s
 echo "[GPU Memory] After X Cleanup: Allocated: 0.00GB"`
 	soak := func(command string) ran {

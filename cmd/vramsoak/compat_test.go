@@ -88,6 +88,9 @@ func eachCompatFixture(t *testing.T, do func(name string, content []byte)) {
 // users have must not change by the way.
 func TestCompat(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	cases, err := filepath.Glob(filepath.Join(compatDir, "cases", "*.txt"))
 	if err != nil || len(cases) == 0 {
 		t.Fatalf("no cases in %s: %v", compatDir, err)

@@ -135,6 +135,9 @@ func hostileLog() string {
 // has the name.
 func TestHostileArguments(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	dir := t.TempDir()
 	h := hostileRun{t, dir, []string{"CUDA_VISIBLE_DEVICES=" + hostile, "PYTORCH_CUDA_ALLOC_CONF=" + hostile}}
 	h.write("run.log", "[GPU Memory] a: Allocated: 1.00GB | Reserved: 2.00GB | Total: 8.00GB\n")
@@ -223,6 +226,9 @@ func TestHostileArguments(t *testing.T) {
 // TestHostileLog judges and prints a log that is hostile in every text, under a hostile name.
 func TestHostileLog(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	h := hostileRun{t: t, dir: t.TempDir()}
 	name := hostile + ".log"
 	h.write(name, hostileLog())
@@ -335,6 +341,9 @@ func (h hostileRun) demandFiles(except ...string) {
 // TestHostileSoak soaks files with hostile names by a command that prints hostile lines and fails.
 func TestHostileSoak(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	h := hostileRun{t: t, dir: t.TempDir()}
 	name := "audio/" + strings.ReplaceAll(hostile, "/", "") + ".wav"
 	h.write(name, "")
@@ -388,6 +397,9 @@ func TestHostileSoak(t *testing.T) {
 // in them.
 func TestHostileFiles(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	h := hostileRun{t: t, dir: t.TempDir()}
 	q := func(s string) string { b, _ := json.Marshal(s); return string(b) } // YAML takes it too
 	x := q(hostileText)

@@ -62,8 +62,13 @@ func TestScripts(t *testing.T) {
 	if golden.Updating() {
 		golden.Watch(t, "testdata/script/*.txtar")
 	}
+	dir, files := "testdata/script", []string(nil)
+	if testing.Short() {
+		dir, files = "", quickScripts(t)
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
+		Files:               files,
 		RequireExplicitExec: true,
 		UpdateScripts:       golden.Updating(),
 		Setup: func(env *testscript.Env) error {
@@ -82,6 +87,24 @@ func TestScripts(t *testing.T) {
 			return err == nil, nil
 		},
 		Cmds: scriptCommands,
+	})
+}
+
+// slowScripts wait for processes, or simulate: seconds each.
+var slowScripts = []string{
+	"calibrate", "follow", "gpus", "history", "live", "restart", "resume", "secret", "simulate", "soak", "supervise", "typo",
+	"validate",
+}
+
+// quickScripts are the others, for the inner loop.
+func quickScripts(t *testing.T) []string {
+	t.Helper()
+	all, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(all) <= len(slowScripts) {
+		t.Fatalf("scripts: %q, %v", all, err)
+	}
+	return slices.DeleteFunc(all, func(path string) bool {
+		return slices.Contains(slowScripts, strings.TrimSuffix(filepath.Base(path), ".txtar"))
 	})
 }
 

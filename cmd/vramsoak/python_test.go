@@ -15,6 +15,9 @@ import (
 // whisper. Each script of testdata/python names its document in a file; of that document it has transcribe.py, the first
 // Python in it, and command.sh, the first command that runs it.
 func TestPythonExamples(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	pipelines, err := filepath.Abs("../../fixtures/pipelines")
 	if err != nil {
 		t.Fatal(err)

@@ -87,6 +87,9 @@ func agrees(t *testing.T, r *simulatedRun, of string) {
 // Whatever fails in a scenario, and whatever its policy looks at: validate is never milder than the same files by vramsoak
 // simulate | vramsoak check -.
 func TestNeverMilderThanCheck(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	const pattern = `gpu: {total: %s, context: 256MiB}
 files: {count: 12, seconds: 60}
 models: [{id: model, weights: 1GiB, resident: true}]
@@ -168,6 +171,9 @@ func readPipeline(t *testing.T) *subject {
 
 // Of each story that fails there is a change with which it fits, and with which it was simulated.
 func TestStoriesHaveAChange(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
 	for story, files := range map[string]int{
 		"gan-vit": 5, "training": 5, "transcription": 6, "language-identification": 6, "long-batch": 52,
 	} {
