@@ -36,6 +36,9 @@ var (
 	// "Authorization: Bearer TOKEN": the token is the word after the scheme.
 	schemes = regexp.MustCompile(`(?i)^(?:bearer|basic)$`)
 	scheme  = regexp.MustCompile(`(?i)\b(bearer|basic)(\s+)([A-Za-z0-9._~+/=-]{8,})`)
+	// Behind the header's name the token may be short.
+	header  = regexp.MustCompile(`(?i)(authorization["']?\s*[=:]\s*["']?(?:bearer|basic)\s+)` +
+		`([^\s"'&;,{}]+)`)
 	flagged = regexp.MustCompile(`(--?[A-Za-z][A-Za-z0-9_.-]*)(\s+)` + value)
 )
 
@@ -55,6 +58,7 @@ func (n Names) Text(arg string) string {
 	if IsDSN(arg) {
 		return MaskDSN(arg)
 	}
+	arg = header.ReplaceAllString(arg, "${1}"+Mask)
 	arg = scheme.ReplaceAllString(arg, "${1}${2}"+Mask)
 	arg = n.replace(assignment, arg)
 	arg = n.replace(flagged, arg)
@@ -64,11 +68,15 @@ func (n Names) Text(arg string) string {
 var plainName = regexp.MustCompile(`^-{0,2}[A-Za-z][A-Za-z0-9_.-]*$`)
 
 // replace masks the value, the third group of an expression, where its first is the name of a secret.
+// Another name's value may hold a secret of its own: "https" is a name in https://host/?token=SECRET.
 func (n Names) replace(of *regexp.Regexp, text string) string {
 	return of.ReplaceAllStringFunc(text, func(match string) string {
 		part := of.FindStringSubmatch(match)
 		held := strings.Trim(part[3], `"'`)
-		if !n.Secret(part[1]) || held == "" || marked(held) || schemes.MatchString(held) {
+		switch {
+		case !n.Secret(part[1]):
+			return part[1] + part[2] + n.replace(of, part[3])
+		case held == "" || marked(held) || schemes.MatchString(held):
 			return match
 		}
 		return part[1] + part[2] + Mask
