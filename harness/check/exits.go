@@ -162,10 +162,17 @@ func (j *Judge) ends(exits []*parser.Exit, name, hints bool) string {
 		}
 		same[key] = append(same[key], e)
 	}
+	if len(order) > endsMost { // name the most frequent ones
+		slices.SortStableFunc(order, func(a, b string) int { return len(same[b]) - len(same[a]) })
+	}
 	var said []string
 	for i, key := range order {
 		if i == endsMost {
-			said = append(said, fmt.Sprintf("%d in other ways", len(order)-i))
+			rest := 0
+			for _, key := range order[i:] {
+				rest += len(same[key])
+			}
+			said = append(said, fmt.Sprintf("%d ended in other ways", rest))
 			break
 		}
 		group := same[key]
