@@ -118,8 +118,12 @@ func (j *Judge) slowRun(files []int32, values []float64, speed *Metric, trend bo
 		}
 		return Quantity(took, speed.Unit) + " a file"
 	}
-	s.text = fmt.Sprintf("files take longer from %s on, to the end: %s before, %s behind, %s in the last (medians); %.2f times "+
-		"as long in the end", fileName(s.file), at(before), at(after), at(end), end/before)
+	where := "before"
+	if first == 0 {
+		where = "in the first"
+	}
+	s.text = fmt.Sprintf("files take longer from %s on, to the end: %s %s, %s behind, "+
+		"%s in the last (medians); %.2f times as long in the end", fileName(s.file), at(before), where, at(after), at(end), end/before)
 	if !speed.HigherIsBetter {
 		s.text += "; the log has no lengths of files: if they are longer there, it may be that"
 	}
