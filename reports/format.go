@@ -162,11 +162,11 @@ func notedChecks(rep *check.Report) []string {
 // extent is a run in one line, without what was not judged.
 func extent(rep *check.Report) string {
 	s := plural(rep.Files, "file") + ", " + plural(rep.Checkpoints, "checkpoint")
-	if rep.Checkpoints == 0 {
-		s += " (no memory reading)"
-	}
-	if peak := peakText(rep); peak != "" {
+	switch peak := peakText(rep); {
+	case peak != "":
 		s += ", peak " + peak
+	case rep.Checkpoints == 0:
+		s += " (no memory reading)"
 	}
 	return s
 }
