@@ -64,8 +64,8 @@ soak: build fixtures
 .PHONY: test
 test: build lint vet unit short-soak
 
-# The inner loop: build, vet, and the quick tests (-short, without -race) of the packages that changed
-# since BASE, and of those that import them. See ci/touched.sh.
+# The inner loop: build, vet, and the quick tests (-short, without -race) of the packages that
+# changed since BASE, and of those that import them. See ci/touched.sh.
 BASE ?= $(shell git rev-parse -q --verify main || git rev-parse -q --verify origin/main || echo HEAD)
 .PHONY: check-fast
 check-fast:
@@ -106,15 +106,15 @@ test-race:
 	@$(with_native)
 	go test -race -count=1 -timeout 60m $$tags ./...
 
-# Breaks the code on purpose, one way at a time (ci/breaks.txt), and shows which test catches it. The
-# samples of make test must.
+# Breaks the code on purpose, one way at a time (ci/breaks.txt), and shows which test catches it.
+# The samples of make test must.
 .PHONY: test-breaks
 test-breaks:
 	@ci/breaks.sh
 
-# Every test that this machine can run, in a night: make test, the race detector everywhere, hundreds
-# of killed runs, the statistics on large samples, the allocator against PyTorch's own, a GPU. The last
-# lines name each part: ok, FAILED or not run.
+# Every test that this machine can run, in a night: make test, the race detector everywhere,
+# hundreds of killed runs, the statistics on large samples, the allocator against PyTorch's own, a
+# GPU. The last lines name each part: ok, FAILED or not run.
 .PHONY: test-all
 test-all:
 	@ci/test-all.sh
