@@ -90,7 +90,7 @@ var (
 	//	Exception in thread "main" java.lang.IllegalStateException: no model
 	raised = regexp.MustCompile(`(?:^|[\s:|\]>])` +
 		`((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?:: .*)?)$`)
-	// dying is what runtimes and libraries print when they abort.
+	// dying matches the lines that runtimes and libraries print when they abort.
 	dying = regexp.MustCompile(`(?:^|[\s:|\]>])(` + strings.Join([]string{
 		`panic: .+`,       // Go
 		`fatal error: .+`, // Go, compilers
@@ -144,7 +144,7 @@ func lastWords(lines []string, at int) string {
 	return word
 }
 
-// usage is what programs print below their error:
+// usage matches the hint that programs print below their error:
 //
 //	sleep: invalid time interval 'audio/0001.wav'
 //	Try 'sleep --help' for more information.

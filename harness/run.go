@@ -179,10 +179,10 @@ func why(err error) string {
 type verdict struct {
 	reason     string
 	diagnostic string
-	cause      string // what the process printed on it
+	cause      string // the reason that the process printed
 }
 
-// why is the diagnostic with the cause in the place of the process's last lines.
+// why returns the diagnostic with the cause instead of the process's last lines.
 func (v verdict) why() string {
 	line, _, _ := strings.Cut(v.diagnostic, "\n")
 	line = strings.TrimSuffix(line, tailFollows)

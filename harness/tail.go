@@ -19,7 +19,7 @@ type tail struct {
 	torn bool   // it begins in mid-line
 	file int    // where in the text the present file began
 	done int    // where in the text the last file ended
-	dump string // what began a dump since then, which may be longer than what is kept
+	dump string // the first line of a dump since then, which may be longer than the text that is kept
 }
 
 func (t *tail) reset() { *t = tail{text: t.text[:0]} }
@@ -27,10 +27,10 @@ func (t *tail) reset() { *t = tail{text: t.text[:0]} }
 // begin notes that a file begins with what follows.
 func (t *tail) begin() { t.file, t.done, t.dump = len(t.text), len(t.text), "" }
 
-// end notes that what follows is no word on a file any more.
+// end notes that the following text no longer belongs to a file.
 func (t *tail) end() { t.done, t.dump = len(t.text), "" }
 
-// dumps are what runtimes print before the stacks of all goroutines or threads.
+// dumps are the words that runtimes print before the stacks of all goroutines or threads.
 var dumps = [...][]byte{[]byte("panic: "), []byte("fatal error: "), []byte(" panicked at "), []byte("terminate called ")}
 
 func (t *tail) add(b []byte) {

@@ -57,7 +57,7 @@ func (o readOptions) open(path string) (_ io.ReadCloser, d dialects, err error) 
 	return &sniffer{Log: log, all: all}, d, nil
 }
 
-// openKept opens what was kept of a stream.
+// openKept opens the kept text of a stream.
 func (o readOptions) openKept(path string) (_ io.ReadCloser, d dialects, err error) {
 	text, err := o.streams.read()
 	if err != nil {

@@ -49,7 +49,7 @@ var (
 func main() {
 	quitAsTerm()
 	code := run(os.Args[1:])
-	_ = errors.Join(stdout.Close(), stderr.Close()) // what could not be written was told already
+	_ = errors.Join(stdout.Close(), stderr.Close()) // write errors were reported already
 	os.Exit(code)
 }
 

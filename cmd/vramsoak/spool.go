@@ -23,13 +23,13 @@ type spool struct {
 	opened int
 }
 
-// spoolMax bounds what is kept of a stream.
+// spoolMax bounds the bytes of a stream that are kept.
 const spoolMax = 256 << 20
 
 // A keptStream is a temporary file with the text of a stream.
 type keptStream struct {
 	path        string   // as the user gave it
-	file        *os.File // has no name any more; nil where it could not be made
+	file        *os.File // already unlinked; nil if it could not be made
 	left, limit int64    // bytes
 	err         error    // why the text is not there as a whole
 }

@@ -3,8 +3,8 @@
 //
 //	src, err := schema.Get("policy") // "policy", "pipeline" or "verdict"
 //
-// Editors take them to complete and check keys. Those of files are closed: a key that vramsoak
-// refuses, they refuse. That of the verdict is open: fields are added to it.
+// Editors complete and check keys by them. The schemas of files are closed: they refuse the keys
+// that vramsoak refuses. The schema of the verdict is open, because later versions add fields.
 package schema
 
 import (

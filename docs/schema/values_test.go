@@ -97,7 +97,7 @@ func tryValues(t *testing.T, f format) {
 // marked is the placeholder in JSON for a value.
 const marked = `"@@@@"`
 
-// structural reports whether a value is wrong by its form where it is wrong.
+// structural reports whether a wrong value has the wrong form.
 func structural(value string) bool {
 	return value == "null" || strings.ContainsRune(value, '{') || value == "[[]]"
 }

@@ -149,7 +149,7 @@ func (j *Judge) alike(bad []*parser.File, fed int) string {
 	return fmt.Sprintf("%s %s%s, each for the same reason%s", who, ended(bad[0].Status), at, inBrackets(bad[0].Error, fileHint(bad[0])))
 }
 
-// fileHint explains the end of a file's process, where few know what it means.
+// fileHint explains an unusual end of a file's process.
 func fileHint(f *parser.File) string {
 	if f.Status == parser.StatusCrashed && strings.HasPrefix(f.Error, "the process was ended by SIGKILL") {
 		return signalHint("SIGKILL", 0)

@@ -18,7 +18,7 @@ type drift struct {
 	limit          float64 // growth a file that is allowed
 	falls          bool    // it is a fall that is looked for
 	missing        string  // why it cannot be judged, where it has no values at all
-	// per is what has a value each: "file", or "reading". at names the one of a value.
+	// per is the thing with one value each, "file" or "reading". at names the one at an index.
 	per string
 	at  func(i int) string
 	// level is that of readings.
@@ -26,10 +26,10 @@ type drift struct {
 	stage string // the stage or cleanup that it is about
 }
 
-// each is how messages call what has a value each.
+// each returns the word for the thing with one value each in messages: "file" or "reading".
 func (d *drift) each() string { return cmp.Or(d.per, "file") }
 
-// perEach ends the unit of what changes over them.
+// perEach returns the end of the unit: "/file" or "/reading".
 func (d *drift) perEach() string { return "/" + d.each() }
 
 // processValues are a column's in one process. The files of a process follow one another.
@@ -77,7 +77,7 @@ type worstProcess struct {
 	longest int // files that have a value, of the process that has most; where none could be judged
 }
 
-// from is the place of the first value that is higher, among those that were kept.
+// from returns the index of the first higher value among those that were kept.
 func (w *worstProcess) from() int {
 	first := w.of.at(w.result.From)
 	at, _ := slices.BinarySearch(w.of.files, first)

@@ -104,7 +104,7 @@ func (e *extreme) raise(m *mark, least, most int64) {
 // whole is the mark with the largest share before its cache is taken off.
 func (e *extreme) whole() *mark { return cmp.Or(e.raw, &e.top) }
 
-// cache is what the allocator holds and has not handed out; ok is false where the reading does not tell.
+// cache returns reserved - allocated; ok is false for a reading without both.
 func cache(r *parser.Reading) (s parser.Size, ok bool) {
 	allocated, ok := r.Get(parser.Allocated)
 	reserved, hasReserved := r.Get(parser.Reserved)

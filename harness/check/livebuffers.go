@@ -19,10 +19,11 @@ type liveBuffer struct {
 	size parser.Size
 }
 
-// liveMax bounds the names that are told apart.
+// liveMax bounds the names that are kept.
 const liveMax = 64
 
-// add takes a buffer, and returns what is held at once, and what may be beside that.
+// add takes a buffer. It returns the size of all buffers held at once, and the bytes of earlier
+// ones that may still be in use.
 func (b *liveBuffers) add(name string, again parser.Again, size parser.Size) (sum parser.Size, beside int64) {
 	i := slices.IndexFunc(b.set, func(o liveBuffer) bool { return o.name == name })
 	switch {

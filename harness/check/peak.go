@@ -22,7 +22,7 @@ func (j *Judge) peaks(beside *parser.Beside) {
 	}
 }
 
-// runFacts is what the readings of all devices of a run say together.
+// A runFacts sums up the readings of all devices of a run.
 type runFacts struct {
 	totals    []total // by the driver's numbers
 	devices   map[int]bool
@@ -58,7 +58,7 @@ func runFactsOf(ledgers []*ledger) map[int]*runFacts {
 	return all
 }
 
-// An outcome is what the peak of a device is in one run.
+// An outcome is the verdict on the peak of a device in one run.
 type outcome struct {
 	verdict Verdict
 	by      ground
@@ -67,7 +67,7 @@ type outcome struct {
 	why     string // why the verdict is skipped or undecided
 }
 
-// rank orders outcomes by what they mean for the whole.
+// rank orders outcomes from the least to the most severe.
 func (o *outcome) rank() int {
 	return slices.Index([]Verdict{Skipped, Pass, Undecided, Fail}, o.verdict)
 }
@@ -178,7 +178,7 @@ func (j *Judge) peakOf(r *runMark, lane parser.Lane, facts *runFacts) *outcome {
 	}
 }
 
-// worst is the highest of the grounds that count, nil where there is none.
+// worst returns the highest of the grounds that count, or nil.
 func (r *runMark) worst(of []ground, counts func(e *extreme) bool) (o *outcome) {
 	for _, by := range of {
 		if e := r.of[by]; e != nil && counts(e) && (o == nil || e.top.share() > o.of.top.share()) {
@@ -313,7 +313,7 @@ func (j *Judge) decides(f *Finding, bytes, total int64) {
 	}
 }
 
-// A decidingPeak is what the worst finding on a peak was decided by.
+// A decidingPeak is the reading that decided the worst finding on a peak.
 type decidingPeak struct {
 	by      *PeakBy // nil before the first
 	verdict Verdict

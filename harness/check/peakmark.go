@@ -7,7 +7,7 @@ import (
 // A peakMark is the high-water marks of a ledger.
 type peakMark struct{ runs []runMark }
 
-// A runMark is what a run says of one device.
+// A runMark is a run's high-water marks of one device.
 type runMark struct {
 	run     int
 	process int
@@ -72,7 +72,7 @@ func (p *peakMark) add(f *parser.File, file fileRef, c *parser.Checkpoint) {
 	r.buffer(&m, c)
 }
 
-// allocator takes what the allocator says.
+// allocator takes a checkpoint's readings of the allocator.
 func (r *runMark) allocator(m *mark, c *parser.Checkpoint) {
 	allocated, ok := c.Get(parser.Allocated)
 	if ok {
@@ -102,7 +102,7 @@ func (r *runMark) allocator(m *mark, c *parser.Checkpoint) {
 	}
 }
 
-// driver takes what the driver says is in use.
+// driver takes the driver's reading of the memory in use.
 func (r *runMark) driver(m *mark, c *parser.Checkpoint) {
 	by := byDevice
 	if c.Own {
@@ -124,7 +124,7 @@ func (r *runMark) driver(m *mark, c *parser.Checkpoint) {
 	r.wait(by, m)
 }
 
-// buffer takes what a program says of a buffer.
+// buffer takes the size of a buffer that the program names.
 func (r *runMark) buffer(m *mark, c *parser.Checkpoint) {
 	if c.Loads() {
 		r.buffers.loads(&c.Reading, r.totals)
@@ -146,7 +146,7 @@ func (r *runMark) buffer(m *mark, c *parser.Checkpoint) {
 	r.take(by, m)
 }
 
-// grow notes that the program holds so much.
+// grow notes that the program holds at least this many bytes.
 func (r *runMark) grow(bytes int64, line int) {
 	if bytes > r.most {
 		r.most, r.mostLine = bytes, line

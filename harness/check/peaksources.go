@@ -17,7 +17,7 @@ func (p *peakMark) at(n int) *runMark {
 	return &p.runs[len(p.runs)-1]
 }
 
-// addFailures takes what the out-of-memory messages say.
+// addFailures takes the readings in out-of-memory messages.
 func (j *Judge) addFailures() {
 	for _, l := range j.ledgers {
 		for i := range l.peak.runs {

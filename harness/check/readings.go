@@ -48,8 +48,8 @@ type readingBlock struct {
 	sum         float64
 }
 
-// Bounds of what is kept of a ledger: kinds of lines, and blocks of each. When there are so many
-// blocks, two become one.
+// Bounds on the kinds of lines that are kept of a ledger, and on the blocks of each. When there are
+// so many blocks, two become one.
 const (
 	readingKinds  = 32
 	readingBlocks = 256
@@ -61,8 +61,8 @@ var pollers = map[string]bool{
 	"nvidia-smi": true, "nvidia-smi-csv": true, "nvidia-smi-dmon": true, "gpustat": true, "rocm-smi": true,
 }
 
-// readingLevels are what is looked at of a reading: the first that it has. The largest so far is no
-// level; it is used only if a line gives nothing else.
+// readingLevels lists the quantities of a reading; the first that it has is judged. The largest so
+// far is no level; it is used only if a line gives nothing else.
 var readingLevels = append(levels[:], parser.Peak, parser.PeakReserved)
 
 // reading takes the next one that is sampled or outside of files. Inside a file that the log names
@@ -151,7 +151,7 @@ func (b *readingBlock) join(next readingBlock) {
 	b.least, b.most = min(b.least, next.least), max(b.most, next.most)
 }
 
-// joined are blocks of so many; what is left over at the end is a smaller one.
+// joined returns blocks that each join `of` blocks; the last one may join fewer.
 func joined(blocks []readingBlock, of int) []readingBlock {
 	out := make([]readingBlock, 0, readingBlocks)
 	for part := range slices.Chunk(blocks, of) {
@@ -164,7 +164,7 @@ func joined(blocks []readingBlock, of int) []readingBlock {
 	return out
 }
 
-// rise is by how much the lowest reading of the last quarter lies above that of the first one.
+// rise returns the lowest reading of the last quarter less the lowest one of the first quarter.
 func (r *readingRun) rise() int64 {
 	quarter := (len(r.blocks) + 3) / 4
 	if quarter == 0 {

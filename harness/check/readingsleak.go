@@ -335,8 +335,8 @@ func values(blocks []readingBlock, of func(readingBlock) float64) []float64 {
 	return out
 }
 
-// sure is how many times surer growth must be in one of so many series than in a single one, so that
-// all of them together are called growing by chance as seldom: Bonferroni's bound on 0.1 %.
+// sure returns how many times surer growth must be in one of several series than in a single one,
+// so that all of them together are called growing by chance as seldom: Bonferroni's bound on 0.1 %.
 func sure(series int) float64 {
 	z := func(p float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*p) }
 	return z(0.001/float64(max(1, series))) / z(0.001)

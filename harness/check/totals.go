@@ -8,7 +8,7 @@ import (
 	"vramsoak/parser"
 )
 
-// A total is what a log says that a device has in all.
+// A total is the size of a device's memory, as a log gives it.
 type total struct {
 	size parser.Size
 	// driver says that the device goes by the driver's number, which may be another than the program's.

@@ -47,7 +47,7 @@ type Finding struct {
 	Limit    *float64 `json:"limit,omitempty"`
 	Unit     string   `json:"unit,omitempty"`
 	// Quantity is what a peak was decided by: "allocated", "used" (the process's device use), "buffers", "reserved" or
-	// "device" (in use on the whole device, whoever's it is); "" for other checks.
+	// "device" (in use on the whole device, by any process); "" for other checks.
 	Quantity string `json:"quantity,omitempty"`
 	// Message is one sentence for a person: what was found, where, and what would decide or mend it.
 	Message string `json:"message"`
@@ -60,13 +60,13 @@ type Finding struct {
 	count  int // how many findings it sums; 0 for a single one
 }
 
-// A FirstFile says which file it is.
+// A FirstFile identifies a file.
 type FirstFile struct {
 	Index int    `json:"index,omitempty"` // place in the batch, from 1; 0 for a file that was not fed
 	Path  string `json:"path,omitempty"`  // as the log names it; "" where it does not
 }
 
-// in says in which file a finding has failed.
+// in notes the file in which a finding failed.
 func (f *Finding) in(file *parser.File) {
 	f.File = file.Index
 	if f.Verdict == Fail && !file.Outside {
@@ -82,7 +82,8 @@ type HighWater struct {
 	Total     int64 `json:"total"`
 }
 
-// A PeakBy is what decided the worst finding on a peak. Unlike the largest readings of a [HighWater] it is all of one device.
+// A PeakBy is the reading that decided the worst finding on a peak. It is of one device, unlike the
+// largest readings of a [HighWater].
 type PeakBy struct {
 	Quantity string `json:"quantity"` // as in [Finding]
 	Bytes    int64  `json:"bytes"`
