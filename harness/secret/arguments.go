@@ -37,7 +37,7 @@ var (
 	schemes = regexp.MustCompile(`(?i)^(?:bearer|basic)$`)
 	scheme  = regexp.MustCompile(`(?i)\b(bearer|basic)(\s+)([A-Za-z0-9._~+/=-]{8,})`)
 	// Behind the header's name the token may be short.
-	header  = regexp.MustCompile(`(?i)(authorization["']?\s*[=:]\s*["']?(?:bearer|basic)\s+)` +
+	header = regexp.MustCompile(`(?i)(authorization["']?\s*[=:]\s*["']?(?:bearer|basic)\s+)` +
 		`([^\s"'&;,{}]+)`)
 	flagged = regexp.MustCompile(`(--?[A-Za-z][A-Za-z0-9_.-]*)(\s+)` + value)
 )
