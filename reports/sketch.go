@@ -16,6 +16,7 @@ import (
 type Sketch struct {
 	limit  int // checkpoints of a lane
 	lanes  []*laneSketch
+	byLane map[parser.Lane]*laneSketch
 	number int // of the last checkpoint
 }
 
@@ -103,13 +104,14 @@ func (s *Sketch) Add(f *parser.File, recovered []check.Recovered) {
 }
 
 func (s *Sketch) of(lane parser.Lane) *laneSketch {
-	for _, l := range s.lanes {
-		if l.lane == lane {
-			return l
-		}
+	if l := s.byLane[lane]; l != nil {
+		return l
+	}
+	if s.byLane == nil {
+		s.byLane = map[parser.Lane]*laneSketch{}
 	}
 	l := &laneSketch{lane: lane, step: 1, stride: 1, worded: map[failure]bool{}}
-	s.lanes = append(s.lanes, l)
+	s.lanes, s.byLane[lane] = append(s.lanes, l), l
 	return l
 }
 
@@ -141,7 +143,7 @@ func (l *laneSketch) add(m mark, limit int) {
 		l.thin(limit)
 	}
 	if len(l.marks) == cap(l.marks) { // append by itself would grow by a quarter, and copy as often
-		l.marks = slices.Grow(l.marks, min(max(64, len(l.marks)), limit+limit/2-len(l.marks)))
+		l.marks = slices.Grow(l.marks, min(max(4, len(l.marks)), limit+limit/2-len(l.marks)))
 	}
 	l.marks = append(l.marks, m)
 }

@@ -402,6 +402,21 @@ func TestManyOfAll(t *testing.T) {
 					t.Errorf("%s: %s were resident, expected at most %s", format, parser.FormatBytes(got.peak), parser.FormatBytes(readMax(size)))
 				}
 			}
+			if tt.name != "devices" {
+				return
+			}
+			for i, args := range [][]string{
+				{"plot", "-o", filepath.Join(t.TempDir(), "a.png"), path},
+				{"compare", path, path},
+			} {
+				size := size * int64(1+i) // so many logs are read
+				got := measuredRun(t, "", args...)
+				t.Logf("%s: %s of %s", args[0], parser.FormatBytes(got.peak), parser.FormatBytes(readMax(size)))
+				if got.code != 0 && got.code != 3 || got.peak > readMax(size) {
+					t.Errorf("%s: exit code %d, %s were resident, expected at most %s: %.300s", args[0], got.code,
+						parser.FormatBytes(got.peak), parser.FormatBytes(readMax(size)), got.err)
+				}
+			}
 		})
 	}
 }

@@ -96,6 +96,13 @@ func flagTrouble(cmd *cobra.Command, err error) error {
 			return fmt.Errorf("--%s: expected %s, found %q%s", f.Name, what, withoutDSN(bad.GetValue()), see)
 		}
 	}
+	if unknown, is := errors.AsType[*pflag.NotExistError](err); is {
+		for _, name := range []string{unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames()} {
+			if secret.IsDSN(name) {
+				return fmt.Errorf("expected a flag, found the address of a database (not shown: it may hold a password)%s", see)
+			}
+		}
+	}
 	return fmt.Errorf("%w%s", err, see)
 }
 

@@ -81,17 +81,25 @@ func Compare(base, now *Baseline, policy check.RegressionPolicy) *Comparison {
 	}
 	paired := pairs(base.Files, now.Files)
 	c.Files = len(paired)
+	both := matched(base.Metrics, now.Metrics)
+	c.Changes = make([]Change, len(both)) // a log may have a million
 	var tests []*test
-	for _, m := range matched(base.Metrics, now.Metrics) {
+	lanes := map[[2]int]bool{}
+	ranks := false
+	for i, m := range both {
 		of := cmp.Or(m.new, m.base)
-		t := &test{policy: policy, Change: &Change{
+		change := &c.Changes[i]
+		*change = Change{
 			Name: of.Name, Unit: of.Unit, Rank: of.Rank, Device: of.Device, HigherIsBetter: of.HigherIsBetter,
-		}}
-		tests = append(tests, t)
+		}
+		lanes[[2]int{of.Rank, of.Device}] = true
+		ranks = ranks || of.Rank != 0
 		if m.base == nil || m.new == nil || m.base.Unit != m.new.Unit {
-			t.skipUnmatched(m)
+			change.skipUnmatched(m)
 			continue
 		}
+		t := &test{policy: policy, Change: change}
+		tests = append(tests, t)
 		t.sample(m.base, m.new, paired)
 		switch enough := min(c.BaseFiles, c.NewFiles) >= leastFiles; {
 		case t.Files == 0:
@@ -105,16 +113,11 @@ func Compare(base, now *Baseline, policy check.RegressionPolicy) *Comparison {
 		}
 	}
 	correct(tests)
-	lanes := map[[2]int]bool{}
-	ranks := false
 	for _, t := range tests {
 		t.decide()
-		lanes[[2]int{t.Rank, t.Device}] = true
-		ranks = ranks || t.Rank != 0
 	}
-	for _, t := range tests {
-		t.lane, t.ranks = len(lanes) > 1, ranks
-		c.Changes = append(c.Changes, *t.Change)
+	for i := range c.Changes {
+		c.Changes[i].lane, c.Changes[i].ranks = len(lanes) > 1, ranks
 	}
 	return c
 }

@@ -179,17 +179,17 @@ func (t *test) decide() {
 	}
 }
 
-func (t *test) skip(why string) { t.Verdict, t.Message = check.Skipped, why }
+func (c *Change) skip(why string) { c.Verdict, c.Message = check.Skipped, why }
 
-func (t *test) skipUnmatched(m match) {
+func (c *Change) skipUnmatched(m match) {
 	switch {
 	case m.new == nil:
-		t.Only = OnlyBase
-		t.skip("only the base has it")
+		c.Only = OnlyBase
+		c.skip("only the base has it")
 	case m.base == nil:
-		t.Only = OnlyNew
-		t.skip("the base does not have it")
+		c.Only = OnlyNew
+		c.skip("the base does not have it")
 	default:
-		t.skip(fmt.Sprintf("the base has it in %s, the new run in %s", m.base.Unit, m.new.Unit))
+		c.skip(fmt.Sprintf("the base has it in %s, the new run in %s", m.base.Unit, m.new.Unit))
 	}
 }

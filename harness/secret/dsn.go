@@ -23,9 +23,9 @@ var (
 	// database begins the address of a database. A misspelled one has one slash, or none.
 	database = regexp.MustCompile(`(?i)^(?:jdbc:)?(?:` + products + `)(?:\+[a-z0-9_]+)*(?::|;|//|\\\\)`)
 	// account is an address with an account in it: scheme:/...:...@.
-	account = regexp.MustCompile(`(?s)^[A-Za-z][A-Za-z0-9+.-]*:[/\\]+[^/@]*:.*@`)
-	// bareAccount is one without a scheme: user:password@host/db.
-	bareAccount = regexp.MustCompile(`(?s)^[^\s/.:@\\][^\s/:@\\]*:.+@[A-Za-z0-9.\[\]:_-]+(?:/[^/@]*)?$`)
+	account = regexp.MustCompile(`(?s)^(?:[A-Za-z][A-Za-z0-9+.-]*:[/\\]+|[/\\]{2,})[^/@]*:.*@`)
+	// bareAccount is one without a scheme: user:password@host/db, or user:password@tcp(host)/db.
+	bareAccount = regexp.MustCompile(`(?s)^[^\s/.:@\\][^\s/:@\\]*:.+@(?:[A-Za-z0-9.\[\]:_-]+|[a-z0-9+]*\([^()]*\))(?:/[^/@]*)?$`)
 	// key is a name and its "=" in the keyword form of libpq, in a query, or in an ADO connection string.
 	key       = regexp.MustCompile(`(?i)(?:^|[\s;&?])(host|hostaddr|server|port|user|username|user id|uid|dbname|database|` + secretKey + `|sslmode|passfile|service|application_name|connect_timeout)\s*=`)
 	secretKey = `password|passwd|pass|pwd|sslpassword`
@@ -61,7 +61,7 @@ func MaskDSN(text string) string {
 }
 
 // afterScheme ends where the account of an address begins.
-var afterScheme = regexp.MustCompile(`(?i)^\s*(?:(?:jdbc:)?[a-z][a-z0-9+.-]*:?[/\\]+|(?:jdbc:)?(?:` + products + `)(?:\+[a-z0-9_]+)*[:;])`)
+var afterScheme = regexp.MustCompile(`(?i)^\s*(?:[/\\]{2,}|(?:jdbc:)?[a-z][a-z0-9+.-]*:?[/\\]+|(?:jdbc:)?(?:` + products + `)(?:\+[a-z0-9_]+)*[:;])`)
 
 // maskKeys masks the values of passwords that have a name. A value ends where the next name begins.
 func maskKeys(text string) string {
@@ -86,7 +86,7 @@ func maskKeys(text string) string {
 
 var (
 	// inText is the account of an address in running text. The last "@" of the word ends it.
-	inText = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*:[/\\]{1,3})([^\s/@:]*):(\S*)@`)
+	inText = regexp.MustCompile(`((?:[A-Za-z][A-Za-z0-9+.-]*:[/\\]{1,3}|(?:^|[\s"])//))([^\s/@:]*):(\S*)@`)
 	named  = regexp.MustCompile(`(?i)\b(` + secretKey + `)(\s*=\s*)("[^"]*"|'(?:[^'\\]|\\.)*'|[^\s&;"']+)`)
 )
 

@@ -124,6 +124,10 @@ func TestDSN(t *testing.T) {
 		"me:" + p + "@db.example:5432/history",
 		"me:" + p + "/" + p + "@db.example/history",
 		"mongodb+srv://me:" + p + "@db.example/history",
+		"//me:" + p + "@db.example/history",
+		"me:" + p + "@tcp(db.example:3306)/history?parseTime=true",
+		"me:" + p + "@unix(/run/mysql.sock)/history",
+		"me:" + p + "@(db.example)/history",
 	} {
 		if !IsDSN(dsn) {
 			t.Errorf("%q is not taken for the address of a database", dsn)
@@ -138,7 +142,7 @@ func TestDSN(t *testing.T) {
 	for _, path := range []string{
 		"", "-", "runs/history.db", "/var/lib/history.db", "C:\\runs\\history.db", "./me:x@y", "runs/2026-11-20T02:00:00Z", "s3://bucket/a.wav",
 		"file:history.db", "host=a.db", "./postgres://me:x@y", "audio/12:30@stage.wav", "postgres.db", "postgres/history.db",
-		"https://db.example/a.wav", "mysql-run.log",
+		"https://db.example/a.wav", "mysql-run.log", "//server/audio/a.wav", "audio/a (take 2).wav", "//server/12:30/a.wav",
 	} {
 		if IsDSN(path) {
 			t.Errorf("%q is taken for the address of a database", path)
