@@ -1,7 +1,9 @@
 package parser
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -25,7 +27,7 @@ var protocolDialect = dialect{
 	needles: []string{ProtocolPrefix},
 	read: func(l *line, at int) int {
 		if !l.begins(at) {
-			return 0
+			return l.isBehind(at, ProtocolPrefix+" file-end ", "status=failed", "status=oom")
 		}
 		l.add(parseOwn(l.text[at+len(ProtocolPrefix):], l.header(at), true))
 		return len(l.text)
@@ -35,6 +37,20 @@ var protocolDialect = dialect{
 // begins reports whether the line begins at an offset: text in the middle of a line is a
 // mention.
 func (l *line) begins(at int) bool { return len(trimBlanks(l.text[:at])) == 0 && !l.cut() }
+
+// isBehind adds an error where a line that says how something ended stands behind what a logger or a
+// collector of logs put before it, as "kubectl logs --timestamps" does. It is not read, because it may
+// only be a mention, and not passed over either: then a log in which files failed would pass.
+func (l *line) isBehind(at int, head string, says ...string) (end int) {
+	text := l.text[at:min(len(l.text), at+near)]
+	mentions := func(word string) bool { return bytes.Contains(text, []byte(word)) }
+	if l.cut() || isQuoted(l.text, at) || !bytes.HasPrefix(text, []byte(head)) || !slices.ContainsFunc(says, mentions) {
+		return 0
+	}
+	l.bad(at, strings.TrimSpace(head)+" at the beginning of its line, where alone it is read",
+		fmt.Sprintf("%d bytes before it; cut what stands before each line, or check soak.log itself", at))
+	return len(l.text)
+}
 
 func parseOwn(text []byte, head Header, pipeline bool) Record {
 	kind, rest, _ := strings.Cut(strings.TrimSpace(string(text)), " ")

@@ -42,7 +42,10 @@ func (l *line) isOwn() bool {
 func readHarness(l *line, at int) (end int) {
 	switch {
 	case !l.begins(at):
-		return 0
+		end = max(l.isBehind(at, HarnessPrefix+" run-start ", "time="),
+			l.isBehind(at, HarnessPrefix+" file-end ", "status=failed", "status=crashed", "status=timeout", "status=oom"))
+		l.s.out.own = l.s.out.own || end > 0
+		return end
 	case !l.isOwn():
 		l.add(Quoted{l.header(at)})
 		end = at + len(HarnessPrefix)
