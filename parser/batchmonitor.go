@@ -70,6 +70,8 @@ func readMonitor(l *line, at int) (end int) {
 	}
 	c := l.checkpoint(at, "GPU Memory")
 	c.Sampled = true
+	// "[rank1]: GPU Memory - Allocated: ...", and torchrun --tee's "[default1]:".
+	c.Lane.Rank = max(rankBefore(name), markedRank(name, "[default"))
 	for i, item := range list {
 		q := Allocated
 		switch {

@@ -272,12 +272,15 @@ func isTranscript(before []byte) bool {
 }
 
 // rankBefore is the rank that torchrun puts before a line: "[rank3]: Traceback (most recent call last):".
-func rankBefore(text []byte) int {
-	i := bytes.Index(text[:min(len(text), 256)], []byte("[rank"))
+func rankBefore(text []byte) int { return markedRank(text, "[rank") }
+
+// markedRank is the number between these words and a "]", 0 where there is none.
+func markedRank(text []byte, mark string) int {
+	i := bytes.Index(text[:min(len(text), 256)], []byte(mark))
 	if i < 0 {
 		return 0
 	}
-	n, rest, ok := cutInt(text[i+len("[rank"):])
+	n, rest, ok := cutInt(text[i+len(mark):])
 	if !ok || len(rest) == 0 || rest[0] != ']' {
 		return 0
 	}
