@@ -350,10 +350,18 @@ func wouldDecide(d *drift, r *shape.Result) string {
 	if room < 0 && !r.Growing {
 		noise, room = r.Detectable-r.Rounding, r.Slope.Estimate
 	}
+	at := func(n float64) float64 { return math.Abs(room) }
+	if d.per != "" && !r.Growing {
+		// The limit of readings is one on the whole series from limitReadings on, and falls with their
+		// number. A slope that is not certain is taken for noise.
+		noise = max(noise, r.Slope.High-r.Rounding)
+		whole := d.limit * float64(max(r.Files, limitReadings))
+		at = func(n float64) float64 { return whole / max(n, limitReadings) }
+	}
 	files := func(rounding float64) int {
 		for n := float64(r.Files); n <= filesMax; n *= 1.02 {
 			times := float64(r.Files) / n
-			if noise*math.Pow(times, 1.5)+rounding*times <= math.Abs(room) {
+			if noise*math.Pow(times, 1.5)+rounding*times <= at(n) {
 				return int(math.Ceil(n))
 			}
 		}
