@@ -2,7 +2,10 @@ package harness
 
 import (
 	"regexp"
+	"slices"
 	"strings"
+
+	"vramsoak/parser"
 )
 
 // cause returns the line in which a program says why it ends, shortened; "" where no line does. Of
@@ -30,6 +33,10 @@ func cause(lines []string, fallback bool) string {
 			}
 		}
 	}
+	lines = slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
+		// An event or a checkpoint is no reason, nor is a line in the harness's name.
+		return slices.ContainsFunc(protocol, func(mark string) bool { return strings.Contains(line, mark) })
+	})
 	if word == "" && fallback && len(lines) > 0 {
 		word = lines[len(lines)-1]
 		if len(lines) > 1 && usage.MatchString(word) {
@@ -38,6 +45,8 @@ func cause(lines []string, fallback bool) string {
 	}
 	return shortenLine(strings.TrimSpace(word))
 }
+
+var protocol = []string{parser.HarnessPrefix + " ", parser.ProtocolPrefix + " ", "[GPU Memory] "}
 
 func shortenLine(line string) string {
 	if len(line) > lastLineMax {

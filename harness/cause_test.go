@@ -113,6 +113,13 @@ TypeError: x is not a function
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}
+	said := []string{"no disk", "[GPU Memory] Before Work: Allocated: 1.00GB", "[vramsoak] run-end reason=done", "[pipeline] file-end path=a"}
+	if got := cause(said, true); got != "no disk" {
+		t.Errorf("above the lines of protocols: %q", got)
+	}
+	if got := cause(said[1:], true); got != "" {
+		t.Errorf("of protocols alone: %q", got)
+	}
 	if got := cause([]string{"loading"}, false); got != "" {
 		t.Errorf("without a fallback: got %q", got)
 	}
