@@ -97,10 +97,8 @@ func flagTrouble(cmd *cobra.Command, err error) error {
 		}
 	}
 	if unknown, is := errors.AsType[*pflag.NotExistError](err); is {
-		for _, name := range []string{unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames()} {
-			if secret.IsDSN(name) {
-				return fmt.Errorf("expected a flag, found the address of a database (not shown: it may hold a password)%s", see)
-			}
+		if slices.ContainsFunc([]string{unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames()}, secret.IsDSN) {
+			return fmt.Errorf("expected a flag, found the address of a database (not shown: it may hold a password)%s", see)
 		}
 	}
 	return fmt.Errorf("%w%s", err, see)

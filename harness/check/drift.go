@@ -350,7 +350,7 @@ func wouldDecide(d *drift, r *shape.Result) string {
 	if room < 0 && !r.Growing {
 		noise, room = r.Detectable-r.Rounding, r.Slope.Estimate
 	}
-	at := func(n float64) float64 { return math.Abs(room) }
+	at := func(float64) float64 { return math.Abs(room) }
 	if d.per != "" && !r.Growing {
 		// The limit of readings is one on the whole series from limitReadings on, and falls with their
 		// number. A slope that is not certain is taken for noise.

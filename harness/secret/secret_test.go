@@ -56,10 +56,14 @@ func TestArguments(t *testing.T) {
 		{"another header", "curl|-H|X-Api-Key: " + s, "curl|-H|X-Api-Key: ***"},
 		{"JSON", `p|--config|{"api_key": "` + s + `", "n": 3}`, `p|--config|{"api_key": ***, "n": 3}`},
 		{"a query", "p|https://db.example/v?n=1&token=" + s + "&m=2", "p|https://db.example/v?n=1&token=***&m=2"},
-		{"the first of a query", "p|https://db.example/v?token=" + s + "&m=2",
-			"p|https://db.example/v?token=***&m=2"},
-		{"the only one of a query", "p|--url=https://db.example/v?api_key=" + s,
-			"p|--url=https://db.example/v?api_key=***"},
+		{
+			"the first of a query", "p|https://db.example/v?token=" + s + "&m=2",
+			"p|https://db.example/v?token=***&m=2",
+		},
+		{
+			"the only one of a query", "p|--url=https://db.example/v?api_key=" + s,
+			"p|--url=https://db.example/v?api_key=***",
+		},
 		{
 			"a query in a script", "bash|-c|curl 'https://db.example/?access_token=" + s + "' -o x",
 			"bash|-c|curl 'https://db.example/?access_token=***' -o x",
