@@ -1,3 +1,5 @@
+//go:build !race
+
 package parser
 
 import "golang.org/x/sys/cpu"
