@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// What reading may take before the garbage collector works harder: so many times what has been read,
-// and some more for the program itself. Readings alone stay below; docs/limits.md allows 20 times, and
-// what is beyond is for logs that leave much to hold.
+// The garbage collector works harder once the program holds more than allowedPerByte times the bytes
+// read, plus allowedFree. docs/limits.md promises 20 times: the difference is the margin for memory
+// that is still in use and cannot be collected.
 const (
 	allowedPerByte = 10
 	allowedFree    = 32 << 20 // bytes, besides the some 30 MiB of the program and its tables

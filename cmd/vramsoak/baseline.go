@@ -72,7 +72,8 @@ func runBaselineSave(path string, opts baselineSaveOptions) error {
 	return writeFile(opts.output, func(w io.Writer) error { return m.WriteJSON(sink.JSON(w)) })
 }
 
-// verdictMax bounds what is read as verdict.json, in bytes: one of 10,000 files has some 10 MiB.
+// verdictMax is the largest verdict.json that is read, in bytes. A run of 10,000 files writes about
+// 10 MiB.
 const verdictMax = 128 << 20
 
 // soakVerdict is the verdict that a soak gave and left in its run folder; "" where there is none. It tells of a regression,

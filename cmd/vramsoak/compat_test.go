@@ -23,8 +23,8 @@ import (
 // compatDir holds what users have from earlier versions: see the README there.
 const compatDir = "../../fixtures/compat"
 
-// compatOwn are the parts of compatDir that change: what the tests expect, and what is written
-// about the fixtures.
+// compatOwn are the entries of compatDir that are not frozen: the expectations of the tests, the
+// sums, the description of the fixtures, and their generator.
 var compatOwn = []string{"README.md", "SHA256SUMS", "cases", "generate"}
 
 // TestCompatFixturesAreFrozen compares the fixtures with their sums. UPDATE writes no sums: a
@@ -84,8 +84,8 @@ func eachCompatFixture(t *testing.T, do func(name string, content []byte)) {
 
 // TestCompat runs the command lines of fixtures/compat/cases on copies of the fixtures. A section
 // of a case is a line "$ COMMAND" and what it must give, in a form that a reworded message does not
-// change and another verdict does. UPDATE=compat rewrites what is expected; UPDATE=1 does not: what
-// users have must not change by the way.
+// change and another verdict does. UPDATE=compat rewrites the expectations. UPDATE=1
+// does not, so that they never change as a side effect of rewriting other goldens.
 func TestCompat(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -10,8 +10,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// TestHostileSnapshot shows a PyTorch snapshot whose frames, settings and annotations are hostile,
-// and what is made of it.
+// TestHostileSnapshot prints a PyTorch snapshot whose frames, settings and annotations are hostile,
+// as text and as JSON, and reads the profile that is written from it.
 func TestHostileSnapshot(t *testing.T) {
 	t.Parallel()
 	h := hostileRun{t: t, dir: t.TempDir()}

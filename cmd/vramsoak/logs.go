@@ -131,8 +131,9 @@ func ofWorker(tl *parser.Timeline, name string) bool {
 	return slices.ContainsFunc(tl.Runs, func(r parser.Run) bool { return r.Start.Pos.Path == name && r.Start.Workers > 1 })
 }
 
-// addLog adds a log. One without a checkpoint, an out-of-memory message, a file that failed, or files of which the pipeline itself
-// says something, is an error: it is the wrong file, or a pipeline that logs nothing to judge.
+// addLog adds a log. It returns an error if the log has nothing to judge: no checkpoint, no
+// out-of-memory message, no failed file, and no file that the pipeline named. Then it is the wrong
+// file, or the pipeline logs too little.
 func (o readOptions) addLog(b *parser.Builder, path string) (dialects, error) {
 	log, d, err := o.open(path)
 	if err != nil {

@@ -250,8 +250,8 @@ func (r *resumed) contradicts(flags *pflag.FlagSet, command []string) error {
 	return errors.Join(errs...)
 }
 
-// sameCommand demands the run's own command where one is given, and one where run.json does not have it all: what is masked
-// there, only its digest knows.
+// sameCommand returns an error unless the command is the one that the run was begun with. If
+// run.json masks secrets, a command must be given, and is checked by its digest. Else it may be left out.
 func (r *resumed) sameCommand(command []string) error {
 	shown := strings.Join(r.info.Command, " ")
 	switch digest := r.info.Digest; {

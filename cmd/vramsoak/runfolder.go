@@ -62,7 +62,8 @@ const (
 const runSchema = "vramsoak.run/1"
 
 // runJSON is run.json: what ran, where, with what. The log has the rest.
-// runJSONMax bounds what is read as run.json, in bytes: a command line, which Linux bounds to 2 MiB, is in it twice.
+// runJSONMax is the largest run.json that is read, in bytes. A command line of the largest size that
+// Linux allows, 2 MiB, fits several times.
 const runJSONMax = 8 << 20
 
 type runJSON struct {

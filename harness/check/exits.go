@@ -46,8 +46,12 @@ func (j *Judge) processesEnded() {
 		!slices.ContainsFunc(j.tl.Files, ok) && !slices.ContainsFunc(forFiles, byHarness):
 		f.Verdict, f.At = Fail, new(forFiles[0].Pos)
 		bad = forFiles
-		f.Message = j.ends(forFiles, true, true)
-		f.Message = strings.Replace(f.Message, processes(all), allProcesses(all), 1)
+		f.Message = j.ends(forFiles, func(n int) string {
+			if n == all {
+				return allProcesses(n)
+			}
+			return processes(n)
+		}, true)
 	default:
 		f.Message = j.endedWell(well, told, forFiles)
 	}
@@ -90,7 +94,7 @@ func (j *Judge) diedAlone(f *Finding, bad []*parser.Exit) string {
 		said += ": " + why
 	}
 	if more := bad[1:]; len(more) > 0 {
-		said += "; of the others " + j.ends(more, false, true)
+		said += "; of the others " + j.ends(more, nil, true)
 	}
 	return said
 }
@@ -138,10 +142,10 @@ func (j *Judge) endedWell(well, told, forFiles []*parser.Exit) string {
 		if len(forFiles) == 1 {
 			reason = ", for a file that did not end well"
 		}
-		said = append(said, j.ends(forFiles, len(well) == 0, false)+reason)
+		said = append(said, j.ends(forFiles, nameIf(len(well) == 0), false)+reason)
 	}
 	if len(told) > 0 {
-		said = append(said, j.ends(told, all == len(told), false)+", because the run was to end")
+		said = append(said, j.ends(told, nameIf(all == len(told)), false)+", because the run was to end")
 	}
 	return strings.Join(said, "; ")
 }
@@ -150,9 +154,9 @@ func (j *Judge) endedWell(well, told, forFiles []*parser.Exit) string {
 const endsMost = 3
 
 // ends says how several processes ended: "3 exited with code 1 (ValueError: bad header) and 1 was
-// ended by SIGSEGV". With name the first number is followed by "processes"; with hints, unusual
-// exit codes are explained.
-func (j *Judge) ends(exits []*parser.Exit, name, hints bool) string {
+// ended by SIGSEGV". name, unless it is nil, returns what stands in place of the first number, such
+// as "3 processes". With hints, unusual exit codes are explained.
+func (j *Judge) ends(exits []*parser.Exit, name func(n int) string, hints bool) string {
 	var order []string
 	same := map[string][]*parser.Exit{}
 	for _, e := range exits {
@@ -177,8 +181,8 @@ func (j *Judge) ends(exits []*parser.Exit, name, hints bool) string {
 		}
 		group := same[key]
 		number := strconv.Itoa(len(group))
-		if name && i == 0 {
-			number = processes(len(group))
+		if name != nil && i == 0 {
+			number = name(len(group))
 		}
 		hint := ""
 		if hints {
@@ -271,6 +275,14 @@ func signalHint(signal string, code int) string {
 		return "which is 128 + 9: what it ran was ended by SIGKILL, " + ofKill
 	}
 	return fmt.Sprintf("which is 128 + %d: what it ran was ended by %s", code-128, name)
+}
+
+// nameIf returns processes, or nil.
+func nameIf(named bool) func(n int) string {
+	if named {
+		return processes
+	}
+	return nil
 }
 
 func processes(n int) string {
