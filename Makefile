@@ -180,7 +180,7 @@ SIZE ?= 1GB
 bench-parse: bin/vramsoak
 	@ci/bench-parse.sh $(SIZE)
 
-# The pictures of docs/check.md.
+# The pictures of docs/growth.md and docs/fragmentation.md.
 .PHONY: docs-pictures
 docs-pictures:
 	PICTURES=$(CURDIR)/docs go test -count=1 -run TestDocsPictures ./reports

@@ -24,8 +24,8 @@ while IFS= read -r line; do
   if go test -overlay="$dir/overlay.json" -vet=off -count=1 -timeout 5m -run "$tests" "./$package" >"$dir/out" 2>&1; then
     echo "MISSED  $package: $what"
     missed=$((missed + 1))
-  elif grep -qE '^ *--- FAIL|^panic: ' "$dir/out"; then
-    echo "caught  $package: $what: $(grep -oE '^--- FAIL: [A-Za-z0-9_]+|^panic: .*' "$dir/out" | sed 's/--- FAIL: //' | paste -sd ' ')"
+  elif grep -qaE '^ *--- FAIL|^panic: ' "$dir/out"; then
+    echo "caught  $package: $what: $(grep -aoE '^--- FAIL: [A-Za-z0-9_]+|^panic: .*' "$dir/out" | sed 's/--- FAIL: //' | paste -sd ' ')"
     caught=$((caught + 1))
   else
     cat "$dir/out" >&2

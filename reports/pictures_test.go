@@ -16,7 +16,7 @@ import (
 	"vramsoak/parser"
 )
 
-// A docsPicture is a picture of docs/check.md.
+// A docsPicture is a picture of docs/growth.md.
 type docsPicture struct {
 	name    string
 	spec    fixtures.LevelSpec
@@ -45,10 +45,10 @@ var docsPictures = []docsPicture{
 	},
 }
 
-// TestDocsPictures draws the pictures of docs/check.md and holds them against what is said there. With PICTURES=DIR it writes them,
+// TestDocsPictures draws the pictures of docs/growth.md and holds them against what is said there. With PICTURES=DIR it writes them,
 // as make docs-pictures does.
 func TestDocsPictures(t *testing.T) {
-	text, err := os.ReadFile("../docs/check.md")
+	text, err := os.ReadFile("../docs/growth.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestDocsPictures(t *testing.T) {
 			}
 			file := "over-files-" + p.name + ".png"
 			if !strings.Contains(string(text), "("+file+")") {
-				t.Errorf("docs/check.md does not show %s", file)
+				t.Errorf("docs/growth.md does not show %s", file)
 			}
 			var out bytes.Buffer
 			if err := PlotOverFiles(&out, "png", rep, PlotOptions{Width: 640}); err != nil {

@@ -1,0 +1,74 @@
+package schema_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	docsLink    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	docsHeading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	codeBlock   = regexp.MustCompile("(?ms)^```.*?^```")
+)
+
+// anchors returns the anchors of a page as GitHub makes them: "Dark memory: two ledgers" is
+// dark-memory-two-ledgers.
+func anchors(text string) map[string]bool {
+	all := map[string]bool{}
+	for _, m := range docsHeading.FindAllStringSubmatch(codeBlock.ReplaceAllString(text, ""), -1) {
+		anchor := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case strings.ContainsRune("`.,:;?!()'\"/|=<>[]*", r):
+				return -1
+			}
+			return r
+		}, strings.ToLower(m[1]))
+		all[anchor] = true
+	}
+	return all
+}
+
+// TestLinksOfTheDocs follows every link of README.md and of docs/ to a file of the repository, and to
+// a heading of it.
+func TestLinksOfTheDocs(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("../*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("no pages: %v", err)
+	}
+	for _, from := range append(pages, "../../README.md", "README.md") {
+		text, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range docsLink.FindAllStringSubmatch(codeBlock.ReplaceAllString(string(text), ""), -1) {
+			file, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(file, "://") {
+				continue
+			}
+			to := from
+			if file != "" {
+				to = filepath.Join(filepath.Dir(from), file)
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s links to %s, which is not there", from, m[1])
+				continue
+			}
+			if anchor == "" || filepath.Ext(to) != ".md" {
+				continue
+			}
+			target, err := os.ReadFile(to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !anchors(string(target))[anchor] {
+				t.Errorf("%s links to %s, and that page has no such heading", from, m[1])
+			}
+		}
+	}
+}
