@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"iter"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -20,12 +21,38 @@ type SnapshotOptions struct {
 }
 
 // SnapshotJSON writes what memory snapshots tell as one object; sizes are bytes, times microseconds.
+// A small snapshot may have many sites with long names, each in several lists: they are written one by one.
 func SnapshotJSON(w io.Writer, path string, devices []*snapshot.Analysis) error {
-	return sink.WriteJSON(w, struct {
-		Schema  string               `json:"schema"`
-		Path    string               `json:"path"`
-		Devices []*snapshot.Analysis `json:"devices"`
-	}{"vramsoak.snapshot/1", path, devices})
+	var lists []sink.List
+	short := make([]snapshot.Analysis, len(devices)) // without the lists
+	for i, a := range devices {
+		b := *a
+		b.Holds, b.Free.Pins = []snapshot.Usage{}, []snapshot.Pin{}
+		lists = append(lists, sink.List{Key: "holds", Items: items(a.Holds)}, sink.List{Key: "pins", Items: items(a.Free.Pins)})
+		if a.Trace != nil {
+			t := *a.Trace
+			t.PeakHolds, t.Kept, t.OOMs = []snapshot.Usage{}, []snapshot.Growth{}, []snapshot.OutOfMemory{}
+			b.Trace = &t
+			lists = append(lists, sink.List{Key: "peak_holds", Items: items(a.Trace.PeakHolds)},
+				sink.List{Key: "kept", Items: items(a.Trace.Kept)}, sink.List{Key: "ooms", Items: items(a.Trace.OOMs)})
+		}
+		short[i] = b
+	}
+	return sink.WriteLongJSON(w, struct {
+		Schema  string              `json:"schema"`
+		Path    string              `json:"path"`
+		Devices []snapshot.Analysis `json:"devices"`
+	}{"vramsoak.snapshot/1", path, short}, lists)
+}
+
+func items[T any](list []T) iter.Seq[any] {
+	return func(yield func(any) bool) {
+		for _, item := range list {
+			if !yield(item) {
+				return
+			}
+		}
+	}
 }
 
 // SnapshotText writes for people what a memory snapshot tells: totals, what failed, what holds memory, what was never given
@@ -191,8 +218,8 @@ func (t snapshotText) below(u snapshot.Usage, column int) {
 }
 
 func (t snapshotText) library(s snapshot.Site, column int) {
-	if s.Library != "" {
-		t.line("%*sin %s", column, "", shortenPath(clean(s.Library), siteWidth))
+	if s.Library != (snapshot.Frame{}) {
+		t.line("%*sin %s", column, "", shortenPath(clean(s.Library.String()), siteWidth))
 	}
 }
 

@@ -19,7 +19,9 @@ import (
 
 // failedSnapshot is what an allocator held that failed: 3 MiB in pieces, of which a leak keeps the segments.
 func failedSnapshot() *snapshot.Analysis {
-	leak := snapshot.Site{Function: "main", File: "/home/me/transcribe.py", Line: 40, Library: "/opt/lib/python3.12/site-packages/whisper/model.py:88 forward"}
+	leak := snapshot.Site{Function: "main", File: "/home/me/transcribe.py", Line: 40, Library: snapshot.Frame{
+		Function: "forward", File: "/opt/lib/python3.12/site-packages/whisper/model.py", Line: 88,
+	}}
 	before := snapshot.Site{Function: snapshot.Before}
 	held := snapshot.Usage{Site: leak, Bytes: 6 << 20, Blocks: 1200, Largest: 8 << 10}
 	return &snapshot.Analysis{

@@ -121,7 +121,10 @@ func (o OutOfMemory) Fragmented() bool {
 
 // Analyze finds out what holds a device's memory. annotations are the snapshot's.
 func (d *Device) Analyze(annotations []Annotation) *Analysis {
-	s := sites{}
+	s := d.sites
+	if s == nil {
+		s = sites{}
+	}
 	a := &Analysis{Device: d.Index}
 	traced := d.traced()
 	holds := tally{sites: s, recorded: traced}
@@ -161,7 +164,7 @@ func (d *Device) traced() bool {
 	return slices.ContainsFunc(d.Events, func(e Event) bool { return e.Action == Alloc && e.Stack != nil })
 }
 
-// sites are those of all stacks that were looked at.
+// sites are those of all stacks that were looked at. Devices may have the same stacks.
 type sites map[*Stack]Site
 
 func (s sites) of(stack *Stack, recorded bool) Site {
@@ -219,7 +222,9 @@ func byBytes(a, b Usage) int {
 }
 
 func compareSites(a, b Site) int {
-	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Function, b.Function), cmp.Compare(a.Library, b.Library))
+	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Function, b.Function),
+		cmp.Compare(a.Library.File, b.Library.File), cmp.Compare(a.Library.Line, b.Library.Line),
+		cmp.Compare(a.Library.Function, b.Library.Function))
 }
 
 // pins are what keeps the segments of which at least half is free.
@@ -253,6 +258,7 @@ func (d *Device) pins(s sites, recorded bool) []Pin {
 // trace goes through the events: once to find the peak and what failed, once more up to the peak.
 func (d *Device) trace(s sites, annotations []Annotation) *Trace {
 	m := d.first()
+	m.watch(d.Events)
 	t := &Trace{Events: len(d.Events), StartReserved: m.reserved, StartAllocated: m.allocated, OOMs: []OutOfMemory{}}
 	t.Micros = max(0, d.Events[len(d.Events)-1].Micros-d.Events[0].Micros)
 	t.Peak = Moment{Event: -1, Micros: d.Events[0].Micros, Reserved: m.reserved, Allocated: m.allocated}
@@ -270,7 +276,7 @@ func (d *Device) trace(s sites, annotations []Annotation) *Trace {
 				Event: i, Micros: e.Micros, Requested: e.Size, DeviceFree: e.DeviceFree, Reserved: m.reserved, Allocated: m.allocated,
 				Site: s.of(e.Stack, false),
 			}
-			o.Free, o.Usable, o.Largest = m.free(demand{small: e.Size <= smallSize, stream: e.Stream})
+			o.Free, o.Usable, o.Largest = m.free(demandOf(e))
 			t.OOMs = append(t.OOMs, o)
 		}
 		m.do(e, i)
@@ -301,13 +307,12 @@ func (d *Device) Holding(event int) Holding {
 		m.do(d.Events[i], i)
 	}
 	var out Holding
-	for _, sp := range m.spans {
-		for _, h := range sp.held {
-			if !h.pending {
-				out = append(out, HeldBlock{Stack: h.stack, Size: h.size})
-			}
+	m.blocks.Scan(func(_ uint64, h *held) bool {
+		if !h.pending {
+			out = append(out, HeldBlock{Stack: h.stack, Size: h.size})
 		}
-	}
+		return true
+	})
 	return out
 }
 
@@ -323,14 +328,13 @@ func (h Holding) usages(s sites, recorded bool) []Usage {
 func (m *memory) kept(s sites, frees []int) []Growth {
 	t := tally{sites: s}
 	at := map[*Usage][]int{}
-	for _, sp := range m.spans {
-		for _, h := range sp.held {
-			if h.event >= 0 {
-				u := t.add(h.stack, h.size)
-				at[u] = append(at[u], h.event)
-			}
+	m.blocks.Scan(func(_ uint64, h *held) bool {
+		if h.event >= 0 {
+			u := t.add(h.stack, h.size)
+			at[u] = append(at[u], h.event)
 		}
-	}
+		return true
+	})
 	bySite := map[Site][]int{}
 	for u, events := range at {
 		slices.Sort(events)
@@ -352,22 +356,30 @@ func (m *memory) kept(s sites, frees []int) []Growth {
 
 func share(i, n int) float64 { return float64(i) / float64(max(1, n-1)) }
 
-// within is the innermost annotation that had begun and not ended.
+// within is the innermost annotation that had begun and not ended. An end is that of the last of its
+// name that began.
 func within(annotations []Annotation, device int, micros int64) string {
-	var open []string
-	for _, a := range annotations {
-		switch {
-		case a.Device != device || a.Micros > micros || micros == 0:
+	begun := 0
+	open := map[string][]int{} // by name: which of those that have begun
+	from, _ := slices.BinarySearchFunc(annotations, device, func(a Annotation, device int) int { return cmp.Compare(a.Device, device) })
+	for _, a := range annotations[from:] {
+		if a.Device != device {
+			break
+		}
+		switch at := open[a.Name]; {
+		case a.Micros > micros || micros == 0:
 		case a.Start:
-			open = append(open, a.Name)
-		default:
-			if i := slices.Index(open, a.Name); i >= 0 {
-				open = slices.Delete(open, i, i+1)
-			}
+			begun++
+			open[a.Name] = append(at, begun)
+		case len(at) > 0:
+			open[a.Name] = at[:len(at)-1]
 		}
 	}
-	if len(open) == 0 {
-		return ""
+	innermost, last := "", 0
+	for name, at := range open {
+		if len(at) > 0 && at[len(at)-1] > last {
+			innermost, last = name, at[len(at)-1]
+		}
 	}
-	return open[len(open)-1]
+	return innermost
 }

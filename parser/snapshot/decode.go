@@ -23,6 +23,10 @@ type decoder struct {
 // longString is the length of a string, in bytes, from which on it is looked up by its place.
 const longString = 256
 
+// mostText is how much of a string is kept, in bytes: of a file's or a function's name, an action. It
+// is looked at for each thing that refers to it, and written for many of them.
+const mostText = 4096
+
 // An object is a dict.
 type object struct {
 	d     *decoder
@@ -122,13 +126,14 @@ func (o object) address(key string) (uint64, error) {
 	return uint64(n), nil
 }
 
-// text is the string of a key, "" where there is none.
+// text is the string of a key, "" where there is none. The first [mostText] bytes are kept.
 func (o object) text(key string) string {
 	v, _ := o.get(key)
 	if v.kind() != text {
 		return ""
 	}
 	raw := o.d.bytes(v)
+	raw = raw[:min(len(raw), mostText)]
 	long := len(raw) > longString
 	s, ok := o.d.long[v.number()]
 	if !long {
@@ -141,10 +146,10 @@ func (o object) text(key string) string {
 	case ok:
 		return s
 	case long:
-		s = o.d.string(v)
+		s = utf8Text(raw)
 		o.d.long[v.number()] = s
 	default:
-		s = o.d.string(v)
+		s = utf8Text(raw)
 		o.d.strings[string(raw)] = s
 	}
 	return s
@@ -203,7 +208,9 @@ func (d *decoder) snapshot(top value) (*Snapshot, error) {
 			return nil, err
 		}
 	}
+	known := sites{}
 	for _, dev := range byIndex {
+		dev.sites = known
 		if err := d.order(dev); err != nil {
 			return nil, err
 		}
@@ -461,5 +468,6 @@ func (d *decoder) annotations(o object, s *Snapshot) error {
 			return err
 		}
 	}
+	slices.SortStableFunc(s.Annotations, func(a, b Annotation) int { return cmp.Compare(a.Device, b.Device) })
 	return nil
 }

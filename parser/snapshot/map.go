@@ -80,8 +80,8 @@ func moment(micros int64) time.Time {
 
 // segments are the memory's, with what is free between the blocks that are in use.
 func (m *memory) segments() []parser.Segment {
-	out := make([]parser.Segment, 0, len(m.spans))
-	for _, s := range m.spans {
+	out := make([]parser.Segment, 0, m.spans.Len())
+	for s := range m.inOrder() {
 		seg := parser.Segment{Address: s.address, Size: s.size, Small: s.small, Expandable: s.expandable, Stream: s.stream}
 		at := s.address
 		gap := func(until uint64) {
@@ -89,14 +89,14 @@ func (m *memory) segments() []parser.Segment {
 				seg.Blocks = append(seg.Blocks, parser.Block{Size: int64(until - at)})
 			}
 		}
-		for _, h := range s.held {
+		for h := range m.heldBy(s) {
 			gap(h.address)
 			b := parser.Block{Size: h.size, State: parser.BlockAllocated}
 			if h.pending {
 				b.State = parser.BlockPending
 			}
 			seg.Blocks = append(seg.Blocks, b)
-			at = h.address + uint64(h.size)
+			at = h.end()
 		}
 		gap(s.end())
 		out = append(out, seg)

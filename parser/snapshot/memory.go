@@ -1,9 +1,11 @@
 package snapshot
 
 import (
-	"cmp"
+	"iter"
 	"math/bits"
 	"slices"
+
+	"github.com/tidwall/btree"
 
 	"vramsoak/parser"
 )
@@ -11,9 +13,16 @@ import (
 // A memory is what an allocator holds at one moment of a trace. It is found from the end: the file has the segments and
 // blocks as they are when the trace ends; undoing all events gives those at its beginning, and doing them again those at
 // any moment between.
+//
+// A trace may have as many events as blocks, so an event takes time in proportion to the logarithm of
+// what is held. Segments grow and are cut without a copy of their blocks, which are in one tree.
 type memory struct {
-	spans                                  []*span // by address
-	reserved, allocated, active, requested int64   // bytes
+	// spans have an address and some bytes each, and do not overlap; blocks lie within one each.
+	spans                                  btree.Map[uint64, *span] // by address
+	blocks                                 btree.Map[uint64, *held] // by address
+	idle                                   int                      // spans that hold no block
+	reserved, allocated, active, requested int64                    // bytes
+	gaps                                   gaps
 	// unexplained counts the events that do not fit: a block that is freed in no segment, handed out twice.
 	unexplained int
 	divisions   [16]int64 // see Settings
@@ -28,10 +37,14 @@ type span struct {
 	small, expandable bool
 	stream            uint64
 	pool              [2]int64 // see Segment
-	held              []*held  // by address
 }
 
 func (s *span) end() uint64 { return s.address + uint64(s.size) }
+
+// joins reports whether two spans that are side by side are parts of one expandable segment.
+func (s *span) joins(o *span) bool {
+	return s.expandable && o.expandable && s.stream == o.stream && s.small == o.small && s.pool == o.pool
+}
 
 // A held is a block that is handed out, or given back and still in use by another stream.
 type held struct {
@@ -42,6 +55,8 @@ type held struct {
 	// event is the one that handed it out, -1 where that was before the trace.
 	event int
 }
+
+func (h *held) end() uint64 { return h.address + uint64(h.size) }
 
 const (
 	blockGrain = 512     // kMinBlockSize of CUDACachingAllocator.cpp: sizes are multiples of it
@@ -56,16 +71,20 @@ func (d *Device) last() *memory {
 		m.divisions = d.Settings.RoundupPower2Divisions
 	}
 	for _, seg := range d.Segments {
+		if seg.Size == 0 {
+			continue
+		}
 		s := &span{address: seg.Address, size: seg.Size, small: seg.Small, expandable: seg.Expandable, stream: seg.Stream, pool: seg.Pool}
-		m.reserved += seg.Size
+		m.reserved += s.size
+		m.idle++
+		m.spans.Load(s.address, s)
 		for _, b := range seg.Blocks {
 			if b.State != parser.BlockFree {
-				m.add(s, len(s.held), &held{
+				m.add(s, &held{
 					address: b.Address, size: b.Size, requested: b.Requested, pending: b.State == parser.BlockPending, stack: b.Stack, event: -1,
 				})
 			}
 		}
-		m.spans = append(m.spans, s)
 	}
 	return m
 }
@@ -83,8 +102,8 @@ func (d *Device) first() *memory {
 			m.insert(e, nil, -1)
 			m.wait(e.Address, true)
 		case SegmentAlloc, SegmentMap:
-			if n := m.at(e.Address); n < len(m.spans) && m.spans[n].pool != [2]int64{} {
-				m.pools[i] = m.spans[n].pool
+			if s := m.at(e.Address); s != nil && s.pool != [2]int64{} {
+				m.pools[i] = s.pool
 			}
 			m.unmap(e)
 		case SegmentFree, SegmentUnmap:
@@ -99,16 +118,12 @@ func (d *Device) first() *memory {
 // close gives what is not more than 1 MiB between two blocks of the large pool to the first of them, whose it must be, see
 // [memory.blockSize]. When its free was undone the second was not there yet.
 func (m *memory) close() {
-	for _, s := range m.spans {
+	for s := range m.inOrder() {
 		if s.small || s.expandable {
 			continue
 		}
-		for i, h := range s.held {
-			until := s.end()
-			if i+1 < len(s.held) {
-				until = s.held[i+1].address
-			}
-			if rest := int64(until-h.address) - h.size; rest <= smallSize {
+		for h := range m.heldBy(s) {
+			if rest := int64(m.nextBlock(s, h.end()) - h.end()); rest <= smallSize {
 				h.size, m.active = h.size+rest, m.active+rest
 				if !h.pending {
 					m.allocated += rest
@@ -135,44 +150,80 @@ func (m *memory) do(e Event, index int) {
 	}
 }
 
-// at is the index of the first span that ends after an address.
-func (m *memory) at(address uint64) int {
-	i, _ := slices.BinarySearchFunc(m.spans, address, func(s *span, a uint64) int {
-		if s.end() <= a {
-			return -1
-		}
-		return 1
-	})
-	return i
+// inOrder returns the spans in the order of their addresses.
+func (m *memory) inOrder() iter.Seq[*span] {
+	return func(yield func(*span) bool) {
+		m.spans.Scan(func(_ uint64, s *span) bool { return yield(s) })
+	}
 }
 
-// find is the block at an address: its span, and where it is or would be among what the span holds.
-func (m *memory) find(address uint64) (s *span, i int, there bool) {
-	n := m.at(address)
-	if n == len(m.spans) || m.spans[n].address > address {
-		return nil, 0, false
+// heldBy returns the blocks of a span in the order of their addresses.
+func (m *memory) heldBy(s *span) iter.Seq[*held] {
+	return func(yield func(*held) bool) {
+		m.blocks.Ascend(s.address, func(at uint64, h *held) bool { return at < s.end() && yield(h) })
 	}
-	s = m.spans[n]
-	i, there = slices.BinarySearchFunc(s.held, address, func(h *held, a uint64) int { return cmp.Compare(h.address, a) })
-	return s, i, there
+}
+
+// at returns the span that an address lies in, or nil.
+func (m *memory) at(address uint64) (in *span) {
+	m.spans.Descend(address, func(_ uint64, s *span) bool {
+		if address < s.end() {
+			in = s
+		}
+		return false
+	})
+	return in
+}
+
+// after returns the first span that begins at an address or after it, or nil.
+func (m *memory) after(address uint64) (next *span) {
+	m.spans.Ascend(address, func(_ uint64, s *span) bool {
+		next = s
+		return false
+	})
+	return next
+}
+
+// lastEnd returns where the last block of a span ends that begins before an address, or where the
+// span begins.
+func (m *memory) lastEnd(s *span, address uint64) uint64 {
+	end := s.address
+	m.blocks.Descend(address, func(at uint64, h *held) bool {
+		if at == address {
+			return true
+		}
+		if at >= s.address {
+			end = h.end()
+		}
+		return false
+	})
+	return end
+}
+
+// nextBlock returns where the first block of a span begins at an address or after it, or where the
+// span ends.
+func (m *memory) nextBlock(s *span, address uint64) uint64 {
+	next := s.end()
+	m.blocks.Ascend(address, func(at uint64, _ *held) bool {
+		next = min(next, at)
+		return false
+	})
+	return next
 }
 
 func (m *memory) insert(e Event, stack *Stack, index int) {
-	s, i, there := m.find(e.Address)
-	if s == nil || there {
+	s := m.at(e.Address)
+	if s == nil {
 		m.unexplained++
 		return
 	}
-	room := int64(s.end() - e.Address)
-	if i < len(s.held) {
-		room = int64(s.held[i].address - e.Address)
-	}
+	room := int64(m.nextBlock(s, e.Address) - e.Address)
 	size := m.blockSize(s, e.Size, room)
-	if size > room || i > 0 && s.held[i-1].address+uint64(s.held[i-1].size) > e.Address {
+	if size > room || m.lastEnd(s, e.Address) > e.Address {
 		m.unexplained++
 		return
 	}
-	m.add(s, i, &held{address: e.Address, size: size, requested: min(e.Size, size), stack: stack, event: index})
+	m.add(s, &held{address: e.Address, size: size, requested: min(e.Size, size), stack: stack, event: index})
 }
 
 // blockSize is the size of the block that a request was given, where there is so much room until the next block or the
@@ -199,8 +250,16 @@ func (m *memory) round(size int64) int64 {
 	return (size + grain - 1) / grain * grain
 }
 
-func (m *memory) add(s *span, i int, h *held) {
-	s.held = slices.Insert(s.held, i, h)
+// add hands a block out, where there is room for it.
+func (m *memory) add(s *span, h *held) {
+	from, until := m.lastEnd(s, h.address), m.nextBlock(s, h.address)
+	m.gaps.take(s, from, until)
+	m.gaps.give(s, from, h.address)
+	m.gaps.give(s, h.end(), until)
+	if from == s.address && until == s.end() {
+		m.idle--
+	}
+	m.blocks.Set(h.address, h)
 	m.active, m.requested = m.active+h.size, m.requested+h.requested
 	if !h.pending {
 		m.allocated += h.size
@@ -208,13 +267,19 @@ func (m *memory) add(s *span, i int, h *held) {
 }
 
 func (m *memory) remove(address uint64) {
-	s, i, there := m.find(address)
+	h, there := m.blocks.Delete(address)
 	if !there {
 		m.unexplained++
 		return
 	}
-	h := s.held[i]
-	s.held = slices.Delete(s.held, i, i+1)
+	s := m.at(address)
+	from, until := m.lastEnd(s, address), m.nextBlock(s, address)
+	m.gaps.take(s, from, address)
+	m.gaps.take(s, h.end(), until)
+	m.gaps.give(s, from, until)
+	if from == s.address && until == s.end() {
+		m.idle++
+	}
 	m.active, m.requested = m.active-h.size, m.requested-h.requested
 	if !h.pending {
 		m.allocated -= h.size
@@ -223,12 +288,11 @@ func (m *memory) remove(address uint64) {
 
 // wait says whether a block is given back and waits for other streams.
 func (m *memory) wait(address uint64, pending bool) {
-	s, i, there := m.find(address)
+	h, there := m.blocks.Get(address)
 	if !there {
 		m.unexplained++
 		return
 	}
-	h := s.held[i]
 	switch {
 	case pending && !h.pending:
 		m.allocated -= h.size
@@ -238,88 +302,108 @@ func (m *memory) wait(address uint64, pending bool) {
 	h.pending = pending
 }
 
+// include and exclude add a span and take it away; its blocks and what is free in it stay.
+func (m *memory) include(s *span) {
+	m.spans.Set(s.address, s)
+	if m.empty(s) {
+		m.idle++
+	}
+}
+
+func (m *memory) exclude(s *span) {
+	m.spans.Delete(s.address)
+	if m.empty(s) {
+		m.idle--
+	}
+}
+
+func (m *memory) empty(s *span) bool { return m.nextBlock(s, s.address) == s.end() }
+
 // reserve adds a segment, or a part to an expandable one.
 func (m *memory) reserve(e Event, index int) {
-	i := m.at(e.Address)
-	if e.Size == 0 || i < len(m.spans) && m.spans[i].address < e.Address+uint64(e.Size) {
+	s := &span{
+		address: e.Address, size: e.Size, stream: e.Stream, expandable: e.Action == SegmentMap || e.Action == SegmentUnmap,
+		small: e.Size == smallPages, pool: m.pools[index],
+	}
+	next := m.after(s.address)
+	if e.Size == 0 || m.at(s.address) != nil || next != nil && next.address < s.end() {
 		m.unexplained++
 		return
 	}
-	expandable := e.Action == SegmentMap || e.Action == SegmentUnmap
-	s := &span{
-		address: e.Address, size: e.Size, stream: e.Stream, expandable: expandable, small: e.Size == smallPages, pool: m.pools[index],
-	}
-	m.reserved += e.Size
-	if !expandable {
-		m.spans = slices.Insert(m.spans, i, s)
+	m.reserved += s.size
+	if s.expandable {
+		m.join(s, next)
 		return
 	}
-	if i < len(m.spans) && m.spans[i].expandable && m.spans[i].address == s.end() {
-		next := m.spans[i]
-		s.size, s.held, s.small, s.pool = s.size+next.size, next.held, next.small, next.pool
-		m.spans = slices.Delete(m.spans, i, i+1)
+	m.gaps.give(s, s.address, s.end())
+	m.include(s)
+}
+
+// join adds a part of an expandable segment, and makes one span of it and of what is mapped right
+// before and after it. They tell its pool.
+func (m *memory) join(s, next *span) {
+	var before *span
+	if s.address > 0 {
+		before = m.at(s.address - 1)
 	}
-	if i > 0 && m.spans[i-1].expandable && m.spans[i-1].end() == s.address {
-		before := m.spans[i-1]
-		before.size, before.held = before.size+s.size, append(before.held, s.held...)
-		return
+	if next != nil && next.address != s.end() {
+		next = nil
 	}
-	m.spans = slices.Insert(m.spans, i, s)
+	for _, beside := range []*span{next, before} {
+		if beside != nil && beside.expandable && beside.stream == s.stream {
+			s.small, s.pool = beside.small, beside.pool
+		}
+	}
+	from, until := s.address, s.end() // what is free
+	if next != nil && next.joins(s) {
+		until = m.nextBlock(next, next.address)
+		m.gaps.take(next, next.address, until)
+		m.exclude(next)
+		s.size += next.size
+	}
+	if before != nil && before.joins(s) {
+		from = m.lastEnd(before, before.end())
+		m.gaps.take(before, from, before.end())
+		m.exclude(before)
+		s.address, s.size = before.address, before.size+s.size
+	}
+	m.gaps.give(s, from, until)
+	m.include(s)
 }
 
 // unmap takes a segment away, or a part of an expandable one. What it held goes too, which no event that fits does.
 func (m *memory) unmap(e Event) {
-	i := m.at(e.Address)
+	s := m.at(e.Address)
 	end := e.Address + uint64(e.Size)
-	if i == len(m.spans) || m.spans[i].address > e.Address || m.spans[i].end() < end || e.Size == 0 ||
-		!m.spans[i].expandable && (m.spans[i].address != e.Address || m.spans[i].end() != end) {
+	if s == nil || s.end() < end || e.Size == 0 || !s.expandable && (s.address != e.Address || s.end() != end) {
 		m.unexplained++
 		return
 	}
-	s := m.spans[i]
-	from, _ := slices.BinarySearchFunc(s.held, e.Address, func(h *held, a uint64) int { return cmp.Compare(h.address, a) })
-	to, _ := slices.BinarySearchFunc(s.held, end, func(h *held, a uint64) int { return cmp.Compare(h.address, a) })
-	for to > from {
+	for at, ok := m.within(s, e.Address, end); ok; at, ok = m.within(s, e.Address, end) {
 		m.unexplained++
-		m.remove(s.held[from].address)
-		to--
+		m.remove(at)
 	}
+	from, until := m.lastEnd(s, e.Address), m.nextBlock(s, end)
+	m.gaps.take(s, from, until)
+	m.gaps.give(s, from, e.Address)
+	m.gaps.give(s, end, until)
+	m.exclude(s)
 	m.reserved -= e.Size
 	head, tail := *s, *s
-	head.size, head.held = int64(e.Address-s.address), slices.Clone(s.held[:from])
-	tail.address, tail.size, tail.held = end, int64(s.end()-end), slices.Clone(s.held[from:])
-	var rest []*span
+	head.size = int64(e.Address - s.address)
+	tail.address, tail.size = end, int64(s.end()-end)
 	for _, part := range []*span{&head, &tail} {
 		if part.size > 0 {
-			rest = append(rest, part)
+			m.include(part)
 		}
 	}
-	m.spans = slices.Replace(m.spans, i, i+1, rest...)
 }
 
-// A demand is a request that free memory is to serve: only blocks of its size and stream can, and none of private pools. An event
-// does not tell whether the request was one of a private pool itself, as seldom ones are, while a CUDA graph is captured.
-type demand struct {
-	small  bool
-	stream uint64
-}
-
-// free is the memory that nobody uses: all of it, and of what can serve a demand, the sum and the largest block.
-func (m *memory) free(d demand) (all, usable, largest int64) {
-	for _, s := range m.spans {
-		at := s.address
-		gap := func(until uint64) {
-			n := int64(until - at)
-			all += n
-			if s.small == d.small && s.stream == d.stream && s.pool == ([2]int64{}) {
-				usable, largest = usable+n, max(largest, n)
-			}
-		}
-		for _, h := range s.held {
-			gap(h.address)
-			at = h.address + uint64(h.size)
-		}
-		gap(s.end())
-	}
-	return all, usable, largest
+// within returns the address of a block that has bytes in a part of a span.
+func (m *memory) within(s *span, from, until uint64) (address uint64, ok bool) {
+	m.blocks.Descend(until-1, func(at uint64, h *held) bool {
+		address, ok = at, at >= s.address && h.end() > from
+		return false
+	})
+	return address, ok
 }

@@ -485,9 +485,8 @@ func room(items []value) int64 {
 	return 2 * int64(cap(items))
 }
 
-// string is a text's. What is not UTF-8 (Python escapes file names that are not) is replaced.
-func (m *machine) string(v value) string {
-	b := m.bytes(v)
+// utf8Text returns a text. What is not UTF-8 (Python escapes file names that are not) is replaced.
+func utf8Text(b []byte) string {
 	if !utf8.Valid(b) {
 		b = bytes.ToValidUTF8(b, []byte("\uFFFD"))
 	}

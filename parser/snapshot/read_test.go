@@ -125,9 +125,9 @@ func redone(t *testing.T, d *Device) {
 
 // placed are a memory's segments and active blocks: where, how large, of which what was asked for.
 func placed(m *memory) (out [][3]int64) {
-	for _, s := range m.spans {
+	for s := range m.inOrder() {
 		out = append(out, [3]int64{int64(s.address), s.size, -1})
-		for _, h := range s.held {
+		for h := range m.heldBy(s) {
 			out = append(out, [3]int64{int64(h.address), h.size, h.requested})
 		}
 	}

@@ -13,7 +13,7 @@ type Site struct {
 	Function string `json:"function"`
 	File     string `json:"file,omitempty"`
 	Line     int    `json:"line,omitempty"`
-	Library  string `json:"library,omitempty"` // ".../site-packages/whisper/model.py:88 forward"
+	Library  Frame  `json:"library,omitzero"` // ".../site-packages/whisper/model.py:88 forward"
 }
 
 // Sites of blocks that have no stack.
@@ -24,11 +24,19 @@ const (
 
 // String is "transcribe.py:40 main", with the whole path: "/home/me/transcribe.py:40 main".
 func (s Site) String() string {
-	if s.File == "" {
-		return s.Function
-	}
-	return fmt.Sprintf("%s:%d %s", s.File, s.Line, s.Function)
+	return Frame{Function: s.Function, File: s.File, Line: s.Line}.String()
 }
+
+// String is "transcribe.py:40 main", as of a [Site].
+func (f Frame) String() string {
+	if f.File == "" {
+		return f.Function
+	}
+	return fmt.Sprintf("%s:%d %s", f.File, f.Line, f.Function)
+}
+
+// MarshalText writes a frame of JSON as one string.
+func (f Frame) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
 // Site is where a stack was recorded.
 func (s *Stack) Site() Site {
@@ -55,7 +63,7 @@ func (s *Stack) Site() Site {
 	}
 	site := Site{Function: at.Function, File: at.File, Line: at.Line}
 	if inner != at {
-		site.Library = Site{Function: inner.Function, File: inner.File, Line: inner.Line}.String()
+		site.Library = *inner
 	}
 	return site
 }

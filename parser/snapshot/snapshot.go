@@ -5,7 +5,7 @@ import "vramsoak/parser"
 // A Snapshot is what a file says: the allocators of all devices at one time, and what happened to them before.
 type Snapshot struct {
 	Devices     []Device     // those that hold memory or have events, in their order
-	Annotations []Annotation // what torch.profiler.record_function and optimizers named, in time
+	Annotations []Annotation // what torch.profiler.record_function and optimizers named, by device, then in time
 }
 
 // A Device is one device's allocator.
@@ -16,6 +16,7 @@ type Device struct {
 	// Events are what happened last, oldest first: everything since the recording began, unless there was more than its
 	// max_entries. Without a trace there are none, or one.
 	Events []Event
+	sites  sites // of all devices of a snapshot
 }
 
 // A Segment is memory that the allocator holds from the driver.

@@ -118,13 +118,13 @@ func (t *tracer) free(id int) { t.emit(Op{Kind: 'f', ID: id}) }
 // setUp builds the memory that was held when the first event came.
 func (t *tracer) setUp() {
 	t.comment("device %d: %d events", t.device.Index, len(t.device.Events))
-	if len(t.memory.spans) > 0 {
+	if t.memory.spans.Len() > 0 {
 		t.comment("held when the first event came: %s in %d segments, %s of it allocated",
-			parser.FormatBytes(t.memory.reserved), len(t.memory.spans), parser.FormatBytes(t.memory.allocated))
+			parser.FormatBytes(t.memory.reserved), t.memory.spans.Len(), parser.FormatBytes(t.memory.allocated))
 	}
 	expandable := false
 	var fillers []int
-	for _, s := range t.memory.spans {
+	for s := range t.memory.inOrder() {
 		if t.stopped {
 			return
 		}
@@ -140,7 +140,7 @@ func (t *tracer) setUp() {
 	if settings := t.device.Settings; settings != nil && settings.Conf != "" {
 		t.emit(Op{Kind: 'c', Text: strings.ReplaceAll(settings.Conf, "\n", " ")})
 	}
-	if len(t.memory.spans) > 0 {
+	if t.memory.spans.Len() > 0 {
 		t.emit(Op{Kind: 'r'}) // the fillers were no peak of the program's
 		t.comment("the events")
 	}
@@ -155,7 +155,8 @@ func pythonBool(b bool) string {
 
 // rebuild allocates a segment: the blocks that are in use, and fillers, whose ids it returns.
 func (t *tracer) rebuild(s *span) (fillers []int) {
-	if !s.small && !s.expandable && len(s.held) > 0 && s.held[0].size != s.size {
+	blocks := slices.Collect(t.memory.heldBy(s))
+	if !s.small && !s.expandable && len(blocks) > 0 && blocks[0].size != s.size {
 		t.free(t.alloc(s.size, s.stream))
 	}
 	at := s.address
@@ -170,23 +171,23 @@ func (t *tracer) rebuild(s *span) (fillers []int) {
 		}
 	}
 	shorten := map[int]*held{} // what stands for a block and for the gap behind it
-	for i, h := range s.held {
+	for i, h := range blocks {
 		if gap := h.address - at; !s.small && gap > 0 && gap <= smallSize { // only at the beginning, where a part of an expandable segment was unmapped
 			h = &held{address: at, size: h.size + int64(gap)}
 		}
 		fill(h.address)
 		end := s.end()
-		if i+1 < len(s.held) {
-			end = s.held[i+1].address
+		if i+1 < len(blocks) {
+			end = blocks[i+1].address
 		}
 		at = h.address + uint64(h.size)
 		if gap := end - at; !s.small && gap > 0 && gap <= smallSize {
 			// A filler of that size would be of the small pool.
-			shorten[t.alloc(h.size+int64(gap), s.stream)] = s.held[i]
+			shorten[t.alloc(h.size+int64(gap), s.stream)] = blocks[i]
 			at = end
 			continue
 		}
-		t.ids[s.held[i].address] = t.alloc(unrounded(s, h), s.stream)
+		t.ids[blocks[i].address] = t.alloc(unrounded(s, h), s.stream)
 	}
 	fill(s.end())
 	// Now the only free block is the one that is freed here; from the end on, so that it is not merged with a gap before it.
@@ -223,8 +224,7 @@ func (t *tracer) do(i int) {
 	}
 	t.memory.do(e, i)
 	if gives(e) && (i+1 == len(t.device.Events) || !gives(t.device.Events[i+1])) {
-		idle := slices.ContainsFunc(t.memory.spans, func(s *span) bool { return len(s.held) == 0 })
-		if idle {
+		if t.memory.idle > 0 {
 			t.comment("some segments were given back")
 		} else {
 			t.emit(Op{Kind: 'e'})

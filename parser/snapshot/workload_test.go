@@ -116,10 +116,7 @@ func TestWorkload(t *testing.T) {
 	}
 	a := snap.Devices[1].Analyze(snap.Annotations)
 	at := func(n int) Site {
-		return Site{
-			Function: "main", File: "/home/me/train.py", Line: n,
-			Library: "",
-		}
+		return Site{Function: "main", File: "/home/me/train.py", Line: n}
 	}
 	a.Holds, a.Trace.PeakHolds = bare(a.Holds), bare(a.Trace.PeakHolds)
 	for i := range a.Trace.Kept {
@@ -240,5 +237,19 @@ func TestMaps(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestLongTexts: of a name the first 4,096 bytes are kept.
+func TestLongTexts(t *testing.T) {
+	t.Parallel()
+	w := workload()
+	w = append(w[:len(w)-1], []any{dictOf{"stage", "START", "name", strings.Repeat("é", 3000), "device", 1, "time_us", 1}})
+	snap, err := Read(bytes.NewReader(pickled(t, w)), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := snap.Annotations[0].Name; got != strings.Repeat("é", 2048) {
+		t.Errorf("%d bytes: %.20q...", len(got), got)
 	}
 }

@@ -1,8 +1,13 @@
 package sink
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"iter"
+	"strconv"
 	"unicode/utf16"
 )
 
@@ -14,9 +19,55 @@ func JSON(w io.Writer) io.Writer { return &filter{w: w, spell: spellJSON} }
 // WriteJSON writes a value as people read it.
 func WriteJSON(w io.Writer, v any) error {
 	enc := JSONLines(w)
-	enc.SetIndent("", "  ")
+	enc.SetIndent("", jsonIndent)
 	return enc.Encode(v)
 }
+
+// A List is a list within a JSON document, by its key.
+type List struct {
+	Key   string
+	Items iter.Seq[any]
+}
+
+// WriteLongJSON writes a value as [WriteJSON] does. Lists that are empty in it are filled item by item,
+// so that the document is never in memory as a whole. They come in the order of the document.
+func WriteLongJSON(w io.Writer, v any, lists []List) error {
+	var doc bytes.Buffer
+	encode := func(v any, prefix string) error {
+		enc := json.NewEncoder(&doc)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent(prefix, jsonIndent)
+		return enc.Encode(v)
+	}
+	if err := encode(v, ""); err != nil {
+		return err
+	}
+	out := bufio.NewWriter(JSON(w)) // its errors come back from Flush
+	rest := bytes.Clone(doc.Bytes())
+	for _, list := range lists {
+		before, after, ok := bytes.Cut(rest, []byte(strconv.Quote(list.Key)+": []"))
+		if !ok {
+			return fmt.Errorf("no empty list %q in a JSON document", list.Key)
+		}
+		indent := string(before[bytes.LastIndexByte(before, '\n')+1:])
+		_, _ = fmt.Fprintf(out, "%s%q: [", before, list.Key)
+		separator, end := "\n", ""
+		for item := range list.Items {
+			doc.Reset()
+			if err := encode(item, indent+jsonIndent); err != nil {
+				return err
+			}
+			_, _ = fmt.Fprintf(out, "%s%s%s%s", separator, indent, jsonIndent, bytes.TrimSuffix(doc.Bytes(), []byte("\n")))
+			separator, end = ",\n", "\n"+indent
+		}
+		_, _ = out.WriteString(end + "]")
+		rest = after
+	}
+	_, _ = out.Write(rest)
+	return out.Flush()
+}
+
+const jsonIndent = "  "
 
 // JSONLines returns an encoder that writes a value a line.
 func JSONLines(w io.Writer) *json.Encoder {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"io"
+	"iter"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -287,5 +288,53 @@ func BenchmarkTerminal(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		_, _ = w.Write(text)
+	}
+}
+
+// TestWriteLongJSON: a document whose lists are written item by item is the one that is written at once.
+func TestWriteLongJSON(t *testing.T) {
+	t.Parallel()
+	type item struct {
+		Text string   `json:"text"`
+		More []string `json:"more"`
+	}
+	type doc struct {
+		Name string            `json:"name"`
+		A    []item            `json:"a"`
+		In   struct{ B []int } `json:"in"`
+		End  int               `json:"end"`
+	}
+	whole := doc{Name: `"a": [] <b>` + "\u202e", A: []item{{"x", nil}, {"\"\n\x1b", []string{"y"}}}, End: 1}
+	for _, whole.In.B = range [][]int{{}, {1}, {1, 2}} {
+		short := whole
+		short.A, short.In.B = []item{}, []int{}
+		var want, got strings.Builder
+		if err := WriteJSON(&want, whole); err != nil {
+			t.Fatal(err)
+		}
+		err := WriteLongJSON(&got, short, []List{{"a", each(whole.A)}, {"B", each(whole.In.B)}})
+		if diff := cmp.Diff(want.String(), got.String()); diff != "" || err != nil {
+			t.Errorf("%v (-at once +item by item)\n%s", err, diff)
+		}
+	}
+	if err := WriteLongJSON(io.Discard, whole, []List{{"none", each(whole.A)}}); err == nil {
+		t.Error("no error for a list that the document does not have")
+	}
+	if err := WriteLongJSON(failing{}, whole, nil); err == nil {
+		t.Error("no error for a writer that fails")
+	}
+}
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+func each[T any](list []T) iter.Seq[any] {
+	return func(yield func(any) bool) {
+		for _, item := range list {
+			if !yield(item) {
+				return
+			}
+		}
 	}
 }
