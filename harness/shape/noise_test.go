@@ -60,3 +60,28 @@ func TestCriticalBreak(t *testing.T) {
 		t.Errorf("growth looks certain in %d of %d series, at most %d are as many as %g %%", alarms, series, most, 100*share)
 	}
 }
+
+// TestGrowthThatEnded judges series that grow for 35 files, give back half of that and stay there
+// for 15 files, in noise of an eighth of the rise. A shape that grows fits them best, but
+// the second half does not go on growing. Less than 2 % are called growth; of 1,000
+// other series none is. Without a look at the second half most are.
+func TestGrowthThatEnded(t *testing.T) {
+	const n, end, series, share = 50, 35, 60, 0.02
+	grows := 0
+	for seed := range uint64(series) {
+		noise := autoregressive(rand.New(rand.NewPCG(seed, 9)), n, 0)
+		r := Of(Series{Values: made(n, func(i int) float64 {
+			if i > end {
+				return 4 + noise[i]
+			}
+			return 8*float64(i)/end + noise[i]
+		})})
+		if r.Growing {
+			grows++
+		}
+	}
+	t.Logf("%d of %d series grow", grows, series)
+	if most := mostByChance(series, share); grows > most {
+		t.Errorf("%d of %d series grow, at most %d are as many as %g %%", grows, series, most, 100*share)
+	}
+}
