@@ -32,6 +32,23 @@ func (d *drift) each() string { return cmp.Or(d.per, "file") }
 // perEach returns the end of the unit: "/file" or "/reading".
 func (d *drift) perEach() string { return "/" + d.each() }
 
+// amount prints how much a series grows from one value to the next: "4.00 MiB".
+func (d *drift) amount(v float64) string { return rateOf(v, d.unit) }
+
+// growth says by how much a series grows: "4.00 MiB a file (95 %: 3.86 MiB to 4.12 MiB)".
+func (d *drift) growth(r *shape.Result) string {
+	return fmt.Sprintf("%s a %s (95 %%: %s to %s)", d.amount(r.Slope.Estimate), d.each(), d.amount(r.Slope.Low),
+		d.amount(r.Slope.High))
+}
+
+// grows says in which direction, too: "grows by 4.00 MiB a file (95 %: 3.86 MiB to 4.12 MiB)".
+func (d *drift) grows(r *shape.Result) string {
+	if d.falls {
+		return "falls by " + d.growth(r)
+	}
+	return "grows by " + d.growth(r)
+}
+
 // processValues are a column's in one process. The files of a process follow one another.
 type processValues struct {
 	process    int
@@ -260,13 +277,6 @@ func (j *Judge) driftFinding(d *drift, p *processValues, r *shape.Result) Findin
 		Check: d.check, Subject: d.subject, Measured: new(rounded(r.Slope.Estimate, d.unit)), Limit: new(d.limit),
 		Unit: d.unit + d.perEach(),
 	}
-	amount := func(v float64) string { return strings.TrimSuffix(Quantity(v, d.unit+d.perEach()), d.perEach()) }
-	grows := "grows"
-	if d.falls {
-		grows = "falls"
-	}
-	growth := fmt.Sprintf("%s a %s (95 %%: %s to %s)", amount(r.Slope.Estimate), d.each(), amount(r.Slope.Low),
-		amount(r.Slope.High))
 	form := j.form(d, p, r)
 	f.Verdict = GrowthVerdict(r, d.limit)
 	switch {
@@ -275,14 +285,14 @@ func (j *Judge) driftFinding(d *drift, p *processValues, r *shape.Result) Findin
 		if r.From > 0 && (r.Shape == shape.Flat || r.Shape == shape.WarmUp) {
 			since = " since " + j.fileAt(d, p, r.From)
 		}
-		f.Message = fmt.Sprintf("%s by %s%s, and goes on%s", grows, growth, since, form)
+		f.Message = fmt.Sprintf("%s%s, and goes on%s", d.grows(r), since, form)
 	case f.Verdict == Pass && r.Growing:
-		f.Message = fmt.Sprintf("%s by %s, which is allowed%s", grows, growth, form)
+		f.Message = fmt.Sprintf("%s, which is allowed%s", d.grows(r), form)
 	case f.Verdict == Pass:
-		f.Message = fmt.Sprintf("no growth to speak of: %s%s", growth, form)
+		f.Message = fmt.Sprintf("no growth to speak of: %s%s", d.growth(r), form)
 	case r.Growing:
-		f.Message = fmt.Sprintf("%s by %s, which may be more than the %s that are allowed%s; %s", grows, growth,
-			amount(d.limit), form, wouldDecide(d, r))
+		f.Message = fmt.Sprintf("%s, which may be more than the %s that are allowed%s; %s", d.grows(r),
+			d.amount(d.limit), form, wouldDecide(d, r))
 	case stepsUp(r, d.limit):
 		f.Message = fmt.Sprintf("two steps up look like growth in leaps%s; more %ss in one process would tell", form, d.each())
 	case r.Ends > d.limit:
@@ -290,7 +300,7 @@ func (j *Judge) driftFinding(d *drift, p *processValues, r *shape.Result) Findin
 			"or grows", Quantity(r.Ends, d.unit), d.each(), form, d.each())
 	default:
 		f.Message = fmt.Sprintf("%s of up to %s a %s cannot be ruled out%s; it would have shown from %s a %s on; %s",
-			growthOrFall(d), amount(r.Slope.High), d.each(), form, amount(r.Detectable), d.each(), wouldDecide(d, r))
+			growthOrFall(d), d.amount(r.Slope.High), d.each(), form, d.amount(r.Detectable), d.each(), wouldDecide(d, r))
 	}
 	return f
 }
@@ -358,9 +368,9 @@ func (j *Judge) drifts(l *ledger) {
 	floor := j.policy.Recovery.Floor.Bytes
 	sum.finding.Message = fmt.Sprintf("no file that ended well has a stage that takes more than %s, or a cleanup that had anything to free",
 		parser.FormatBytes(floor))
-	add := func(failed *Finding) {
+	add := func(failed *worstProcess) {
 		if failed != nil {
-			j.add(*failed)
+			j.add(failed.finding)
 		}
 	}
 	for _, p := range l.stagePeaks {
@@ -383,14 +393,14 @@ type driftSum struct {
 	series  int // those that fail not counted
 	failed  bool
 	unsure  []string
-	once    string   // a change for the worse that does not go on
+	once    string   // a change for the worse that does not go on, as [Judge.form] says it
 	nothing []string // of which there is nothing that could change
 	longest int      // of the series that are too short
 }
 
-// relative judges a column by how much it changes over a run, as a share of its median. It returns the finding where that
-// fails, and else adds to the sum.
-func (j *Judge) relative(sum *driftSum, d drift, c *column) *Finding {
+// relative judges a column by how much it changes over a run, as a share of its median. It returns
+// the process that fails, or adds to the sum and returns nil.
+func (j *Judge) relative(sum *driftSum, d drift, c *column) *worstProcess {
 	all := j.processes(c)
 	if len(all) == 0 {
 		return nil
@@ -414,7 +424,7 @@ func (j *Judge) relative(sum *driftSum, d drift, c *column) *Finding {
 	case Fail:
 		sum.failed = true
 		w.finding.Stage = d.stage
-		return &w.finding
+		return &w
 	case Undecided:
 		sum.unsure = append(sum.unsure, d.subject)
 		sum.series++
@@ -422,7 +432,7 @@ func (j *Judge) relative(sum *driftSum, d drift, c *column) *Finding {
 		sum.series++
 		// Files that take longer from one file on, and no longer after that, are no growth, but tell of an allocator under pressure.
 		if r := &w.result; d.check == Throughput && r.Shape != shape.Sawtooth && r.Size > most*level {
-			sum.once = strings.TrimPrefix(j.form(&d, w.of, r), ", ")
+			sum.once = j.form(&d, w.of, r)
 		}
 	}
 	return nil
@@ -441,9 +451,7 @@ func (j *Judge) addDrifts(sum *driftSum) {
 	case len(sum.unsure) == 0:
 		f.Verdict = Pass
 		f.Message = fmt.Sprintf("%d series without a change for the worse by more than %s over the run", sum.series, change)
-		if sum.once != "" {
-			f.Message += ", " + sum.once
-		}
+		f.Message += sum.once
 	default:
 		f.Verdict = Undecided
 		f.Message = fmt.Sprintf("cannot be told from a change by %s over the run, for noise or digits: %s", change, strings.Join(sum.unsure, ", "))

@@ -13,11 +13,8 @@ import (
 // "31.2 x real time", "4.00 MiB/file", "3".
 func Quantity(value float64, unit string) string {
 	for _, per := range []string{PerFile, PerReading} {
-		switch of, is := strings.CutSuffix(unit, per); {
-		case is && of == Ratio: // little, a file
-			return strconv.FormatFloat(math.Round(100*value*1e4)/1e4+0, 'f', -1, 64) + " %" + per
-		case is:
-			return Quantity(value, of) + per
+		if of, is := strings.CutSuffix(unit, per); is {
+			return rateOf(value, of) + per
 		}
 	}
 	switch unit {
@@ -32,6 +29,15 @@ func Quantity(value float64, unit string) string {
 		return significant(value) + " " + TimesRealTime
 	}
 	return strconv.FormatFloat(value, 'f', -1, 64)
+}
+
+// rateOf prints by how much a value in one of the units grows from one file, or reading, to the
+// next. Of a share that is little.
+func rateOf(value float64, unit string) string {
+	if unit == Ratio {
+		return strconv.FormatFloat(math.Round(100*value*1e4)/1e4+0, 'f', -1, 64) + " %"
+	}
+	return Quantity(value, unit)
 }
 
 // Change prints how much larger a value is than another, as a share of that: "+5.3 %", "-1.0 %", and from ten times on "x 202".

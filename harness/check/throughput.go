@@ -3,7 +3,6 @@ package check
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"vramsoak/harness/shape"
 	"vramsoak/parser"
@@ -32,32 +31,30 @@ func (j *Judge) throughput() {
 			c.files, c.values = append(c.files, sound[i]), append(c.values, v)
 		}
 	}
-	trend := j.relative(&sum, drift{check: Throughput, subject: speed.Name, unit: speed.Unit, falls: speed.HigherIsBetter}, &c)
+	d := drift{check: Throughput, subject: speed.Name, unit: speed.Unit, falls: speed.HigherIsBetter}
+	trend := j.relative(&sum, d, &c)
 	slow, found := j.slowdown(&c, &speed, trend != nil)
 	if !found {
 		if trend != nil {
-			j.add(*trend)
+			j.add(trend.finding)
 		}
 		j.addDrifts(&sum)
 		return
 	}
-	f := trend
-	if trend == nil {
-		f = &Finding{
-			Check: Throughput, Verdict: Fail, Subject: speed.Name, Measured: new(slow.share), Limit: new(float64(j.policy.Drift.MaxChange)),
-			Unit: Ratio,
-		}
-	} else { // its line's beginning is told by the files themselves
-		grows, _, _ := strings.Cut(f.Message, ")")
-		f.Message = grows + "); "
+	f := Finding{
+		Check: Throughput, Verdict: Fail, Subject: speed.Name, Measured: new(slow.share),
+		Limit: new(float64(j.policy.Drift.MaxChange)), Unit: Ratio, Message: slow.text,
 	}
-	f.Message += slow.text
-	f.in(slow.file) // where a slowdown began is told better by its file than by the line that fits best
+	if trend != nil {
+		f = trend.finding
+		f.Message = d.grows(&trend.result) + "; " + slow.text
+	}
+	f.in(slow.file) // the first slow file shows better where it began than the line that fits best
 	f.At = new(slow.file.EndPos)
-	j.add(*f)
+	j.add(f)
 	for i := range j.trends {
 		if t := &j.trends[i]; t.Finding.Check == Throughput {
-			t.Finding = *f
+			t.Finding = f
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/aclements/go-moremath/stats"
 
@@ -199,7 +198,7 @@ func (g *growth) judge(alarms float64, tests int) {
 // wholeDigits rounds to a thousandth of a byte: finer digits come from the arithmetic alone.
 func wholeDigits(v float64) float64 { return math.Round(v*1024)/1024 + 0 } // never -0
 
-// bytesOf is an amount of growth without "/file".
+// bytesOf prints an amount of growth without "/file".
 func bytesOf(v float64) string {
-	return strings.TrimSuffix(check.Quantity(v, check.BytesPerFile), check.PerFile)
+	return check.Quantity(v, check.Bytes)
 }

@@ -62,9 +62,9 @@ func TestCriticalBreak(t *testing.T) {
 }
 
 // TestGrowthThatEnded judges series that grow for 35 files, give back half of that and stay there
-// for 15 files, in noise of an eighth of the rise. A shape that grows fits them best, but
-// the second half does not go on growing. Less than 2 % are called growth; of 1,000
-// other series none is. Without a look at the second half most are.
+// for 15 files, in noise of an eighth of the rise. A shape that grows fits most of them best, but
+// the second half does not go on growing. Less than 2 % are called growth; of 1,000 other series
+// none is.
 func TestGrowthThatEnded(t *testing.T) {
 	const n, end, series, share = 50, 35, 60, 0.02
 	grows := 0
