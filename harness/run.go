@@ -163,7 +163,7 @@ func (r *run) finish(v verdict, ended bool, err error) (*Outcome, error) {
 	r.board.close()
 	return &Outcome{
 		Files: r.files(), Counts: r.batch.counts, Processes: r.processes, Duration: now.Sub(r.started),
-		Reason: v.reason, Ended: ended, Diagnostic: v.diagnostic, Rescued: rescued,
+		Reason: v.reason, Ended: ended, Diagnostic: v.diagnostic(), Rescued: rescued,
 	}, err
 }
 
@@ -177,27 +177,35 @@ func why(err error) string {
 
 // A verdict on a process says whether and why the run ends with it. The run goes on where reason is "".
 type verdict struct {
-	reason     string
-	diagnostic string
-	cause      string // the reason that the process printed
+	reason string
+	what   string // what happened
+	tail   string // the last lines of the process; "" where they do not tell why
+	cause  string // the reason that the process printed
 }
 
-// why returns the diagnostic with the cause instead of the process's last lines.
+// diagnostic says what happened, with the last lines of the process.
+func (v verdict) diagnostic() string {
+	if v.tail == "" {
+		return v.what
+	}
+	return v.what + "; its last lines:\n" + v.tail
+}
+
+// why says what happened in one line, with the cause instead of the last lines.
 func (v verdict) why() string {
-	line, _, _ := strings.Cut(v.diagnostic, "\n")
-	line = strings.TrimSuffix(line, tailFollows)
+	line, _, _ := strings.Cut(v.what, "\n")
 	if line != "" && v.cause != "" {
 		line += " (" + v.cause + ")"
 	}
 	return line
 }
 
-// tailFollows comes before the last lines of a process.
-const tailFollows = "; its last lines:"
-
 // stopped says why the run ends with a process.
 func (r *run) stopped(d death, what string) verdict {
-	return verdict{reason: ReasonStopped, cause: d.cause, diagnostic: fmt.Sprintf("the process (pid %d) %s%s\n%s", d.pid, what, tailFollows, r.tail.lines())}
+	return verdict{
+		reason: ReasonStopped, what: fmt.Sprintf("the process (pid %d) %s", d.pid, what),
+		tail: r.tail.lines(), cause: d.cause,
+	}
 }
 
 // processAll starts processes until no file is left: of the batch, of those that come after it ([Config.More]) and of those

@@ -105,7 +105,7 @@ func idles(all []meter.Occupancy, settled bool) ([]parser.Idle, error) {
 // soak is processAll between two looks at the devices.
 func (r *run) soak(ctx context.Context) (verdict, error) {
 	if err := r.preflight(ctx); err != nil {
-		return verdict{reason: ReasonStopped, diagnostic: err.Error()}, err
+		return verdict{reason: ReasonStopped, what: err.Error()}, err
 	}
 	return r.work(ctx)
 }

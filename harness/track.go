@@ -346,10 +346,13 @@ func (d death) String() string {
 		return "did not end after SIGKILL"
 	case d.overuse != "":
 		return "was ended because " + d.overuse
-	case d.signal != "":
-		return "was ended by " + d.signal
 	}
-	return fmt.Sprintf("exited with code %d", d.code)
+	return d.end().How()
+}
+
+// end is how the process ended, for the error of its file.
+func (d death) end() parser.ProcessEnd {
+	return parser.ProcessEnd{Code: d.code, Signal: d.signal, Cause: d.cause}
 }
 
 // finish ends the file that was worked on when the process ended.
@@ -368,16 +371,10 @@ func (t *tracker) finish(d death, limit time.Duration, now time.Time) {
 		status, reason = parser.StatusFailed, parser.Interrupted
 	case d.interrupted:
 	case d.signal != "":
-		status, reason = parser.StatusCrashed, "the process "+d.String()
-		if d.cause != "" {
-			reason += ": " + d.cause
-		}
+		status, reason = parser.StatusCrashed, d.end().String()
 	case d.code != 0:
 		if reason == "" {
-			reason = "the process " + d.String()
-			if d.cause != "" {
-				reason += ": " + d.cause
-			}
+			reason = d.end().String()
 		}
 		if status != parser.StatusOOM {
 			status = parser.StatusFailed

@@ -172,7 +172,7 @@ func (t *team) run(ctx context.Context) (*Outcome, error) {
 			return
 		}
 		if w.err = w.preflight(ctx); w.err != nil {
-			w.v.diagnostic = w.err.Error()
+			w.v.what = w.err.Error()
 		}
 	})
 	failed := false

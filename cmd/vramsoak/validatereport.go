@@ -101,8 +101,8 @@ func partName(p simulator.Part) string {
 // refusal is an allocation that failed.
 func refusal(f *simulator.Failure) *reports.Refusal {
 	r := &reports.Refusal{File: f.File, Stage: f.Stage, What: f.What, Recovered: f.Recovered, Parts: partsOf(f.Parts)}
-	if kind, name, ok := strings.Cut(f.What, " of "); ok {
-		r.What = partName(simulator.Part{Kind: simulator.PartKind(kind), Name: name})
+	if f.Of.Name != "" {
+		r.What = partName(f.Of)
 	}
 	if o := f.OOM; o != nil {
 		r.Requested, r.FreeInSum, r.LargestFree = o.Requested, f.Free(), f.LargestFree()

@@ -3,7 +3,6 @@ package check
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"vramsoak/parser"
@@ -151,16 +150,11 @@ func (j *Judge) alike(bad []*parser.File, fed int) string {
 
 // fileHint explains an unusual end of a file's process.
 func fileHint(f *parser.File) string {
-	if f.Status == parser.StatusCrashed && strings.HasPrefix(f.Error, "the process was ended by SIGKILL") {
-		return signalHint("SIGKILL", 0)
+	end, ok := parser.ParseProcessEnd(f.Error)
+	if !ok || end.Signal != "" && f.Status != parser.StatusCrashed {
+		return ""
 	}
-	if rest, ok := strings.CutPrefix(f.Error, "the process exited with code "); ok {
-		number, _, _ := strings.Cut(rest, ":")
-		if code, err := strconv.Atoi(number); err == nil {
-			return signalHint("", code)
-		}
-	}
-	return ""
+	return signalHint(end.Signal, end.Code)
 }
 
 // summarize keeps of a file's checkpoints what the report needs.

@@ -210,16 +210,19 @@ func (j *Judge) causes(exits []*parser.Exit) string {
 }
 
 // causeOf returns the reason that a process printed for its end, or "" if the log has none. Logs of
-// earlier versions have it only in file-end: "the process exited with code 1: ValueError: bad
-// header".
+// earlier versions have it only in file-end, as a [parser.ProcessEnd].
 func (j *Judge) causeOf(e *parser.Exit) string {
 	if e.Error != "" {
 		return e.Error
 	}
-	before := "the process exited with code " + strconv.Itoa(e.Code) + ": "
 	for _, f := range slices.Backward(j.tl.Files) {
-		if cause, ok := strings.CutPrefix(f.Error, before); ok && f.Process == e.Process {
-			return cause
+		if f.Process != e.Process {
+			continue
+		}
+		end, ok := parser.ParseProcessEnd(f.Error)
+		same := end.Signal == e.Signal && (e.Signal != "" || end.Code == e.Code)
+		if ok && same && end.Cause != "" {
+			return end.Cause
 		}
 	}
 	return ""

@@ -27,21 +27,24 @@ func (t *test) moved() string {
 	case t.amount(t.Base) == t.amount(t.New):
 		return "the median is unchanged at " + t.amount(t.Base) + "; a usual file " + t.by(t.Difference) + inBrackets(t.interval()) + where
 	}
-	word, _, _ := strings.Cut(t.by(medians), " ")
-	return fmt.Sprintf("%s from %s to %s, by %s%s; a usual file %s%s%s", word, t.amount(t.Base), t.amount(t.New),
+	return fmt.Sprintf("%s from %s to %s, by %s%s; a usual file %s%s%s", direction(medians), t.amount(t.Base), t.amount(t.New),
 		t.difference(math.Abs(medians)), inBrackets(t.share(medians)), t.by(t.Difference), inBrackets(t.interval()), where)
 }
 
 // by is "rose by 300 MiB".
 func (t *test) by(difference float64) string {
-	word := "rose by "
+	return direction(difference) + " by " + t.difference(math.Abs(difference))
+}
+
+// direction is "rose", "fell" or "changed".
+func direction(difference float64) string {
 	switch {
 	case difference == 0:
-		word = "changed by "
+		return "changed"
 	case difference < 0:
-		word = "fell by "
+		return "fell"
 	}
-	return word + t.difference(math.Abs(difference))
+	return "rose"
 }
 
 func (t *test) amount(v float64) string { return check.Quantity(v, t.Unit) }

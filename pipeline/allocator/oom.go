@@ -22,19 +22,29 @@ type OutOfMemoryError struct {
 
 // Error is PyTorch's message (DeviceCachingAllocator::malloc).
 func (e *OutOfMemoryError) Error() string {
-	allowed := ""
-	if e.Fraction {
-		allowed = FormatSize(e.Allowed) + " allowed; "
-	}
-	return "CUDA out of memory. Tried to allocate " + FormatSize(e.Requested) +
-		". GPU 0 has a total capacity of " + FormatSize(e.DeviceTotal) +
-		" of which " + FormatSize(e.DeviceFree) + " is free. " + allowed +
-		"Of the allocated memory " + FormatSize(e.Allocated) + " is allocated by PyTorch, and " +
-		FormatSize(e.Reserved-e.Allocated) + " is reserved by PyTorch but unallocated." +
+	return e.Facts() +
 		" If reserved but unallocated memory is large try setting" +
 		" PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation." +
 		"  See documentation for Memory Management " +
 		" (https://pytorch.org/docs/stable/notes/cuda.html#environment-variables)"
+}
+
+// Request is the beginning of the message: "CUDA out of memory. Tried to allocate 2.00 GiB".
+func (e *OutOfMemoryError) Request() string {
+	return "CUDA out of memory. Tried to allocate " + FormatSize(e.Requested)
+}
+
+// Facts is the message without its advice, which is the same every time.
+func (e *OutOfMemoryError) Facts() string {
+	allowed := ""
+	if e.Fraction {
+		allowed = FormatSize(e.Allowed) + " allowed; "
+	}
+	return e.Request() +
+		". GPU 0 has a total capacity of " + FormatSize(e.DeviceTotal) +
+		" of which " + FormatSize(e.DeviceFree) + " is free. " + allowed +
+		"Of the allocated memory " + FormatSize(e.Allocated) + " is allocated by PyTorch, and " +
+		FormatSize(e.Reserved-e.Allocated) + " is reserved by PyTorch but unallocated."
 }
 
 // FormatSize prints bytes as PyTorch's messages do (c10::CachingDeviceAllocator::format_size).

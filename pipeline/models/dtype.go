@@ -1,7 +1,6 @@
 package models
 
 import (
-	"fmt"
 	"strings"
 )
 
@@ -44,7 +43,10 @@ func ParseDType(name string) (DType, error) {
 	case "autocast":
 		return Autocast, nil
 	}
-	return 0, fmt.Errorf("dtype %q is not known: use float32, float16, bfloat16, int8 or autocast (float32 weights, float16 arithmetic)", name)
+	return 0, &UnknownError{
+		What: "dtype", Name: name,
+		Advice: "use float32, float16, bfloat16, int8 or autocast (float32 weights, float16 arithmetic)",
+	}
 }
 
 func (d DType) String() string { return dtypes[d].name }

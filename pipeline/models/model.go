@@ -135,7 +135,18 @@ func Lookup(name string) (*Model, error) {
 	if near := nearest(key); len(near) > 0 {
 		advice = "did you mean " + strings.Join(near, ", ") + "?"
 	}
-	return nil, fmt.Errorf("model %q is not known: %s", name, advice)
+	return nil, &UnknownError{What: "model", Name: name, Advice: advice}
+}
+
+// An UnknownError is the name of a model, or of a type, that is not known.
+type UnknownError struct {
+	What   string // "model" or "dtype"
+	Name   string
+	Advice string // what to do: "did you mean whisper-large-v3?"
+}
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("%s %q is not known: %s", e.What, e.Name, e.Advice)
 }
 
 // Names are the short names of all models, sorted.

@@ -160,6 +160,12 @@ p.yaml:10:1: expected each key once, found "name"; delete one of the two`},
 		{"empty", "", `p.yaml:1:1: expected a scenario: at least stages:, found an empty file; docs/validate.md has an example`},
 		{"comments", "# nothing\n---\n", `p.yaml:1:1: expected a scenario: at least stages:, found an empty file; docs/validate.md has an example`},
 		{"no stages", "name: x\n", `p.yaml:1:1: expected stages: with at least one stage, found none; docs/validate.md has an example`},
+		{
+			"names with colons",
+			"models: [{id: a, model: 'whisper: large', dtype: 'fp: 16'}]\nstages: [{name: A}]\n",
+			`p.yaml:1:25: expected a model that is known, found "whisper: large"; did you mean whisper-base, whisper-base.en, whisper-large-v1, whisper-large-v2, whisper-large-v3, whisper-large-v3-turbo? For another one give weights: its size
+p.yaml:1:50: expected the type of the weights, found "fp: 16"; use float32, float16, bfloat16, int8 or autocast (float32 weights, float16 arithmetic)`,
+		},
 		{"a list", "- name: x\n", `p.yaml:1:1: expected key: value, found "- name: x"`},
 		{"tabs", "stages:\n\t- name: x\n", `p.yaml:2:1: expected YAML, found "found character '\t' that cannot start any token"; indent with spaces, not with tabs`},
 		{"two documents", "stages: [{name: A}]\n---\nstages: [{name: B}]\n", `p.yaml:3:1: expected one document, found "stages: [{name: B}]"; put the second one in a file of its own`},

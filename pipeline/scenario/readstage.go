@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -69,10 +70,18 @@ func (r *reader) lookup(to *string) func(ast.Node) {
 			return
 		}
 		if _, err := models.Lookup(*to); err != nil {
-			_, advice, _ := strings.Cut(err.Error(), ": ")
-			r.Add(strictyaml.Where(r.Resolve(n)), "a model that is known", strconv.Quote(*to), advice+" For another one give weights: its size")
+			r.Add(strictyaml.Where(r.Resolve(n)), "a model that is known", strconv.Quote(*to),
+				adviceOf(err)+" For another one give weights: its size")
 		}
 	}
+}
+
+// adviceOf returns what to do about a name that is not known.
+func adviceOf(err error) string {
+	if unknown, ok := errors.AsType[*models.UnknownError](err); ok {
+		return unknown.Advice
+	}
+	return err.Error()
 }
 
 // weightType reads the type of a model's weights.
@@ -84,8 +93,7 @@ func (r *reader) weightType(to *string) func(ast.Node) {
 			return
 		}
 		if _, err := models.ParseDType(s); err != nil {
-			_, advice, _ := strings.Cut(err.Error(), ": ")
-			r.Add(strictyaml.Where(r.Resolve(n)), "the type of the weights", strconv.Quote(s), advice)
+			r.Add(strictyaml.Where(r.Resolve(n)), "the type of the weights", strconv.Quote(s), adviceOf(err))
 			return
 		}
 		*to = s

@@ -77,6 +77,7 @@ type Failure struct {
 	File  int // from 1; 0: before the first
 	Stage string
 	What  string // what the allocation was for: "activations of asr"
+	Of    Part   // the same, with the bytes that it had; the zero Part where the process crashed
 	OOM   *allocator.OutOfMemoryError
 	// Recovered says that all of the work was done all the same, with smaller batches.
 	Recovered bool

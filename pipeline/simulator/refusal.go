@@ -34,7 +34,7 @@ func (p *process) failed(file int, stage string, err error, wants func() (int64,
 		return nil
 	}
 	of := p.ledger.parts[p.refused.of]
-	f := &Failure{File: file, Stage: stage, What: fmt.Sprintf("%s of %s", of.Kind, of.Name), OOM: oom, Parts: p.refused.parts}
+	f := &Failure{File: file, Stage: stage, What: fmt.Sprintf("%s of %s", of.Kind, of.Name), Of: of, OOM: oom, Parts: p.refused.parts}
 	if of.Name == "" {
 		f.What = string(of.Kind)
 	}

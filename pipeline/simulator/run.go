@@ -251,10 +251,14 @@ func (p *process) file(f File, n int, o Options) error {
 	return err
 }
 
-// briefly is an error without the figures that PyTorch's message goes on with, which stand in its own line.
+// briefly returns an error's message without the figures of PyTorch's message, which has a line of
+// its own in the log.
 func briefly(err error) string {
-	text, _, _ := strings.Cut(err.Error(), ". GPU ")
-	return text
+	oom, ok := errors.AsType[*allocator.OutOfMemoryError](err)
+	if !ok {
+		return err.Error()
+	}
+	return strings.TrimSuffix(err.Error(), oom.Error()) + oom.Request()
 }
 
 // stagesOf are the stages of a file and what ends it.

@@ -5,7 +5,6 @@ import (
 	"io"
 	"iter"
 	"strconv"
-	"strings"
 
 	"vramsoak/pipeline/allocator"
 )
@@ -212,8 +211,7 @@ func (r *replay) line(op *Op, address uint64, oom *allocator.OutOfMemoryError, s
 	}
 	b = appendStats(b, r.allocator.Stats())
 	if oom != nil {
-		facts, _, _ := strings.Cut(oom.Error(), " If reserved") // what follows is advice, the same every time
-		b = append(append(append(b, "    ! "...), facts...), '\n')
+		b = append(append(append(b, "    ! "...), oom.Facts()...), '\n')
 	}
 	r.out = b
 }
