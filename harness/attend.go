@@ -2,7 +2,9 @@ package harness
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"fmt"
 	"syscall"
 	"time"
 
@@ -140,7 +142,7 @@ func (r *run) attend(ctx context.Context, p *process) death {
 	d.left, d.running = p.left, p.running
 	switch status := p.cmd.ProcessState.Sys().(syscall.WaitStatus); {
 	case status.Signaled():
-		d.code, d.signal = -1, unix.SignalName(status.Signal())
+		d.code, d.signal = -1, signalName(status.Signal())
 	default:
 		d.code = status.ExitStatus()
 	}
@@ -148,6 +150,11 @@ func (r *run) attend(ctx context.Context, p *process) death {
 		d.cause = r.cfg.Secrets.Text(r.tail.cause(r.track.active == nil, d.signal == ""))
 	}
 	return d
+}
+
+// signalName returns "SIGKILL", or "SIG36" for a real-time signal, which has no name.
+func signalName(s syscall.Signal) string {
+	return cmp.Or(unix.SignalName(s), fmt.Sprintf("SIG%d", int(s)))
 }
 
 // take passes on a chunk of what the process printed, as far as its lines are complete.

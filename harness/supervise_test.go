@@ -51,6 +51,10 @@ func TestSupervision(t *testing.T) {
 			name: "prints nothing and fails", program: "say", args: []string{"7"},
 			want: "end 1 f1 failed the process exited with code 7\nexit 7", files: "failed",
 		},
+		{
+			name: "is ended by a signal without a name", program: "say", args: []string{"$(kill -36 $$)"},
+			want: "end 1 f1 crashed the process was ended by SIG36\nexit -1 SIG36", files: "crashed",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

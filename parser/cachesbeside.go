@@ -1,8 +1,8 @@
 package parser
 
-// cachesBeside is how much the allocators of a process hold as a cache (reserved - allocated), by the last checkpoint of each
-// lane. A sample between two checkpoints gets the
-// smaller cache of the two: at least that much of the driver's number was not needed.
+// cachesBeside is how much the allocators of a process hold as a cache (see [Reading.Cache]), by the
+// last checkpoint of each lane. A sample between two checkpoints gets the smaller cache of the two:
+// at least that much of the driver's number was not needed.
 type cachesBeside struct{ lanes []laneCache }
 
 // A laneCache is of one lane.
@@ -12,17 +12,16 @@ type laneCache struct {
 	from   int // first sample that came after the checkpoint, as an index
 }
 
-// cacheLanesMax bounds the lanes that are looked at: of more than these, nothing is known to be a cache.
+// cacheLanesMax bounds the lanes. Beyond it nothing is known to be a cache.
 const cacheLanesMax = 64
 
 // checkpoint takes the next checkpoint. samples are those of the timeline so far.
 func (b *cachesBeside) checkpoint(c *Checkpoint, samples []Sample) {
-	allocated, ok := c.Get(Allocated)
-	reserved, hasReserved := c.Get(Reserved)
-	if !ok || !hasReserved {
+	cache, ok := c.Cache()
+	if !ok {
 		return
 	}
-	cached := max(0, reserved.Low()-allocated.High())
+	cached := cache.Low()
 	for i := range b.lanes {
 		l := &b.lanes[i]
 		if l.lane != c.Lane {
@@ -41,7 +40,7 @@ func (b *cachesBeside) checkpoint(c *Checkpoint, samples []Sample) {
 	}
 }
 
-// of is the caches on a device, by the driver's number, as the last checkpoints say.
+// of returns the caches on a device, by the driver's number, at the last checkpoints.
 func (b *cachesBeside) of(device int) (cached int64) {
 	for _, l := range b.lanes {
 		if b.are(l.lane.Device, device) {
@@ -51,8 +50,8 @@ func (b *cachesBeside) of(device int) (cached int64) {
 	return cached
 }
 
-// are reports whether a lane's device is one that the driver calls by a number: that of the number, or, where the checkpoints
-// are all of one device, any. See [Beside.Device].
+// are reports whether a lane's device is the one that the driver calls by a number: the device of
+// that number, or any device if all checkpoints are of one. See [Beside.Device].
 func (b *cachesBeside) are(lane, device int) bool {
 	if lane == device {
 		return true

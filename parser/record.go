@@ -132,7 +132,23 @@ func (r *Reading) Get(q Quantity) (Size, bool) {
 	return r.more[place-1-readingSizes], true
 }
 
-// Has says whether the line gave a quantity.
+// Cache returns what the allocator reserved and did not hand out. ok is false for a reading without
+// both.
+func (r *Reading) Cache() (s Size, ok bool) {
+	allocated, ok := r.Get(Allocated)
+	reserved, hasReserved := r.Get(Reserved)
+	if !ok || !hasReserved {
+		return Size{}, false
+	}
+	if reserved.Bytes < allocated.Bytes {
+		return Size{}, true
+	}
+	return Size{
+		Bytes: reserved.Bytes - allocated.Bytes, Resolution: reserved.Resolution + allocated.Resolution,
+	}, true
+}
+
+// Has reports whether the line gave a quantity.
 func (r *Reading) Has(q Quantity) bool { return r.place(q) != 0 }
 
 // Bytes returns a quantity's bytes, 0 where the line does not give it.

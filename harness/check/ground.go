@@ -103,17 +103,3 @@ func (e *extreme) raise(m *mark, least, most int64) {
 
 // whole is the mark with the largest share before its cache is taken off.
 func (e *extreme) whole() *mark { return cmp.Or(e.raw, &e.top) }
-
-// cache returns reserved - allocated; ok is false for a reading without both.
-func cache(r *parser.Reading) (s parser.Size, ok bool) {
-	allocated, ok := r.Get(parser.Allocated)
-	reserved, hasReserved := r.Get(parser.Reserved)
-	if !ok || !hasReserved {
-		return s, false
-	}
-	s = parser.Size{Bytes: reserved.Bytes - allocated.Bytes, Resolution: reserved.Resolution + allocated.Resolution}
-	if s.Bytes < 0 {
-		s = parser.Size{}
-	}
-	return s, true
-}

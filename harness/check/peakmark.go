@@ -97,7 +97,7 @@ func (r *runMark) allocator(m *mark, c *parser.Checkpoint) {
 		r.take(byReserved, m)
 		r.grow(reserved.Low(), c.Pos.Line)
 	}
-	if cached, ok := cache(&c.Reading); ok {
+	if cached, ok := c.Cache(); ok {
 		r.settle(cached)
 	}
 }
@@ -112,7 +112,7 @@ func (r *runMark) driver(m *mark, c *parser.Checkpoint) {
 	} else {
 		r.deviceLine = c.Pos.Line
 	}
-	if cached, ok := cache(&c.Reading); ok {
+	if cached, ok := c.Cache(); ok {
 		m.cached = cached
 		r.take(by, m)
 		return

@@ -57,7 +57,7 @@ func (r *runMark) failure(o *parser.OutOfMemory, file fileRef) {
 		m.size = reserved
 		r.take(byReserved, &m)
 	}
-	m.cached, _ = cache(&o.Reading)
+	m.cached, _ = o.Cache()
 	free, hasFree := o.Get(parser.Free)
 	if used, ok := o.Get(parser.Used); ok {
 		m.size, level = used, true
