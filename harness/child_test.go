@@ -219,7 +219,7 @@ func launch(program string, args ...string) *exec.Cmd {
 }
 
 const (
-	longLine  = 48 << 20
+	longLine  = 24 << 20
 	floodSize = 40_000_000
 )
 

@@ -16,7 +16,7 @@ import (
 // name in all files; without, the one that speaks first in a file is SPEAKER_00, which is each of the two in turn.
 func TestTruth(t *testing.T) {
 	t.Parallel()
-	files := audioFiles(t)
+	files := audioFiles(t)[:4]
 	manifest := filepath.Join(batch, "manifest.json")
 	for _, enroll := range []bool{true, false} {
 		out := t.TempDir()
@@ -28,7 +28,7 @@ func TestTruth(t *testing.T) {
 		if exit != "0" || len(log.Files) != len(files) {
 			t.Fatalf("exit %s, %d files, stderr %s", exit, len(log.Files), stderr)
 		}
-		if !strings.HasPrefix(stderr, "gpupipeline: 6 files: diarization error rate ") || strings.Count(stderr, "\n") != 1 {
+		if !strings.HasPrefix(stderr, "gpupipeline: 4 files: diarization error rate ") || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("stderr: %q", stderr)
 		}
 		mappings := map[string]map[string]string{}
