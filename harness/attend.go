@@ -16,13 +16,13 @@ import (
 const (
 	// heartbeat is the time between two calls of Progress when nothing changes.
 	heartbeat = time.Second
-	// deathLimit is how many times the grace a process is waited for after SIGKILL. One that is stuck in a driver is not
-	// ended by it, and the run must not hang with it.
+	// deathLimit is how many times the grace a process is waited for after SIGKILL. One that is
+	// stuck in a driver is not ended by it, and the run must not hang with it.
 	deathLimit = 6
 )
 
-// attend passes on what a process prints, samples it, and ends it where its time is up or the run's is. It returns when
-// the process has ended and all that it printed is passed on.
+// attend passes on what a process prints, samples it, and ends it where its time is up or the run's
+// is. It returns when the process has ended and all that it printed is passed on.
 func (r *run) attend(ctx context.Context, p *process) death {
 	d := death{pid: p.pid}
 	stop := make(chan struct{})
@@ -166,8 +166,8 @@ func (r *run) take(chunk []byte) {
 
 var segmentsPrefix = []byte(parser.SegmentsPrefix)
 
-// pass writes a piece to the log between what the harness has to say before and after it. The process's last piece gets
-// the newline that it may lack.
+// pass writes a piece to the log between what the harness has to say before and after it. The
+// process's last piece gets the newline that it may lack.
 func (r *run) pass(p piece, last bool) {
 	if p.look {
 		file := r.track.active

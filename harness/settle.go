@@ -14,16 +14,17 @@ import (
 const (
 	// settleEvery is the time between two looks at a device that may still be moving.
 	settleEvery = 250 * time.Millisecond
-	// settleStill is how many looks in a row must find what the one before them found. A driver gives the memory of a process
-	// that has ended back some time after it.
+	// settleStill is how many looks in a row must find what the one before them found. A driver
+	// gives the memory of a process that has ended back some time after it.
 	settleStill = 4
 )
 
 // errSilent is in the error of [Settle] where the driver gave no answer.
 var errSilent = errors.New("the driver did not answer")
 
-// Settle waits until what is in use on the devices stops moving, a second at least and limit at most, and says what they
-// hold then, in the form of the log. Where it moved to the end, Settled is false.
+// Settle waits until what is in use on the devices stops moving, a second at least and limit at
+// most, and says what they hold then, in the form of the log. Where it moved to the end, Settled is
+// false.
 func Settle(ctx context.Context, read func() ([]meter.Occupancy, error), limit time.Duration) ([]parser.Idle, error) {
 	type answer struct {
 		all []meter.Occupancy
@@ -124,7 +125,8 @@ func (r *run) work(ctx context.Context) (verdict, error) {
 // looks says that the devices are looked at before the run and after it.
 func (r *run) looks() bool { return r.cfg.Occupied != nil && r.cfg.SettleLimit > 0 }
 
-// preflight looks at the devices before the first process, and refuses to begin where they hold too much.
+// preflight looks at the devices before the first process, and refuses to begin where they hold too
+// much.
 func (r *run) preflight(ctx context.Context) error {
 	if !r.looks() {
 		return nil

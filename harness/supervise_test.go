@@ -10,8 +10,8 @@ import (
 	"vramsoak/parser"
 )
 
-// Whatever a process does, the run comes to its end, the file has a status, the log is whole, and the verdict says what there
-// is to say.
+// Whatever a process does, the run comes to its end, the file has a status, the log is whole, and
+// the verdict says what there is to say.
 func TestSupervision(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -92,7 +92,8 @@ func TestSupervision(t *testing.T) {
 	}
 }
 
-// expectFindings compares what completeness says of the files and of the processes left behind; "" is not said at all.
+// expectFindings compares what completeness says of the files and of the processes left behind; ""
+// is not said at all.
 func expectFindings(t *testing.T, log []byte, files, left string) {
 	t.Helper()
 	tl, err := parser.Build(parser.Read(bytes.NewReader(log), LogName))

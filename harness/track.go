@@ -10,15 +10,16 @@ import (
 	"vramsoak/parser"
 )
 
-// A tracker tells from what the pipeline prints which file it works on, and writes where files begin and end.
+// A tracker tells from what the pipeline prints which file it works on, and writes where files
+// begin and end.
 type tracker struct {
 	log      *journal
 	batch    *batch
 	dialects *parser.Set
 	logger   *slog.Logger
 
-	// follow says that files begin and end where the pipeline says so, not with its process; open, that they are not
-	// known beforehand.
+	// follow says that files begin and end where the pipeline says so, not with its process; open,
+	// that they are not known beforehand.
 	follow, open bool
 	// over says that no further file is to begin; nil where there is no such time.
 	over func(now time.Time) bool
@@ -33,8 +34,8 @@ type tracker struct {
 	last   int   // the file that ended last
 	// turn is when the active file began or, between files, the wait for the next one.
 	turn time.Time
-	// ending says that the process is being ended: no file begins any more. late says that it is for want of time: that
-	// the file ends after all does not count any more.
+	// ending says that the process is being ended: no file begins any more. late says that it is
+	// for want of time: that the file ends after all does not count any more.
 	ending, late bool
 	said         []parser.FileEnd // by the line that is being passed
 	starved      bool             // an allocation failed, and no checkpoint followed
@@ -56,8 +57,8 @@ type work struct {
 	// inferred says that a checkpoint showed the beginning, not a line that names the file.
 	inferred bool
 	oom      bool // an allocation failed
-	// failures are those allocations that neither work nor a fallback followed; pardoned says that a
-	// fallback followed the last one.
+	// failures are those allocations that neither work nor a fallback followed; pardoned says that
+	// a fallback followed the last one.
 	failures int
 	pardoned bool
 	said     parser.FileEnd // what the pipeline said of the end, where the process decides
@@ -107,8 +108,8 @@ func (t *tracker) before(text []byte, now time.Time) {
 	}
 }
 
-// failed notes an allocation that failed, unless its line says how the pipeline goes on, or repeats what
-// failed before.
+// failed notes an allocation that failed, unless its line says how the pipeline goes on, or repeats
+// what failed before.
 func (w *work) failed(o *parser.OutOfMemory) {
 	w.oom = true
 	switch {
@@ -128,8 +129,8 @@ func (w *work) fellBack(e *parser.Event) {
 	}
 }
 
-// isCleanUp reports whether a checkpoint only shows that memory was let go, or that a stage ended with an
-// error: after a failure it is no sign that the work went on.
+// isCleanUp reports whether a checkpoint only shows that memory was let go, or that a stage ended
+// with an error: after a failure it is no sign that the work went on.
 func isCleanUp(c *parser.Checkpoint) bool {
 	return !c.Sampled && (c.OfCleanup() || strings.HasSuffix(c.Name, "(failed)"))
 }
@@ -147,8 +148,8 @@ func (t *tracker) after(now time.Time) {
 	}
 }
 
-// checkpoint begins the next file where a checkpoint shows it. When all files that the process got have begun, what
-// recurs belongs to the last.
+// checkpoint begins the next file where a checkpoint shows it. When all files that the process got
+// have begun, what recurs belongs to the last.
 func (t *tracker) checkpoint(c parser.Checkpoint, now time.Time) {
 	begins := t.split.Begins(c)
 	if t.names || t.ending || !begins && t.active != nil {
@@ -178,8 +179,8 @@ func (t *tracker) named(start parser.FileStart, now time.Time) {
 	if t.ending {
 		return
 	}
-	// Checkpoints before the first file's name, of a model that is loaded, say, showed the beginning of a file. It was this
-	// one's, unless that was not its turn.
+	// Checkpoints before the first file's name, of a model that is loaded, say, showed the
+	// beginning of a file. It was this one's, unless that was not its turn.
 	shown := t.active != nil && t.active.inferred && first
 	i := unknown
 	if !t.open {
@@ -218,8 +219,8 @@ func (t *tracker) named(start parser.FileStart, now time.Time) {
 	t.active.name = start.Path
 }
 
-// file is the file that the pipeline means by a name. A pipeline that has never named a file as it was fed has its own
-// words for them, and works in the order of the feed.
+// file is the file that the pipeline means by a name. A pipeline that has never named a file as it
+// was fed has its own words for them, and works in the order of the feed.
 func (t *tracker) file(name string) int {
 	i, ok := t.batch.find(name, t.fed)
 	if !ok && !t.batch.matched {
@@ -319,8 +320,8 @@ type death struct {
 	lost bool
 	// cause is what it printed on why it ended; "" where that is not known, or it ended well.
 	cause string
-	// at is when it ended, or its last word was passed on. What it left behind ended later, or, where it could not be ended,
-	// is running.
+	// at is when it ended, or its last word was passed on. What it left behind ended later, or,
+	// where it could not be ended, is running.
 	at            time.Time
 	left, running []Leftover
 }

@@ -16,8 +16,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// EnvGPU is the environment variable that says which GPU the processes of a worker have, by the driver's number. To them it is
-// device 0.
+// EnvGPU is the environment variable that says which GPU the processes of a worker have, by the
+// driver's number. To them it is device 0.
 const EnvGPU = "VRAMSOAK_GPU"
 
 // A Worker is what one GPU has of its own in a run on several.
@@ -30,11 +30,12 @@ type Worker struct {
 // WorkerDir is the folder of a worker in a run folder.
 func WorkerDir(dir string, gpu int) string { return filepath.Join(dir, "gpu-"+strconv.Itoa(gpu)) }
 
-// RunAll is [Run] with one worker a GPU, which share the files: each has a log in a folder of its own in the run folder, and
-// the devices of [Worker] instead of the configuration's. What the configuration limits, it limits for each worker.
+// RunAll is [Run] with one worker a GPU, which share the files: each has a log in a folder of its
+// own in the run folder, and the devices of [Worker] instead of the configuration's. What the
+// configuration limits, it limits for each worker.
 //
-// A worker that has to stop leaves its files to the others, except where [CrashStop] ends the run: it then interrupts them.
-// With Resume the logs of all workers are taken up again.
+// A worker that has to stop leaves its files to the others, except where [CrashStop] ends the run:
+// it then interrupts them. With Resume the logs of all workers are taken up again.
 func RunAll(ctx context.Context, cfg Config, workers []Worker) (*Outcome, error) {
 	if err := errors.Join(cfg.Validate(), ValidateWorkers(cfg, workers)); err != nil {
 		return nil, err
@@ -69,9 +70,9 @@ func ValidateWorkers(cfg Config, workers []Worker) error {
 	return errors.Join(errs...)
 }
 
-// gpuEnv are the variables that show the process its GPU and no other. Under PCI_BUS_ID CUDA counts as the driver does (CUDA
-// C++ Programming Guide, "CUDA Environment Variables"). HIP reads CUDA's variable where its own is not set (HIP documentation,
-// "Environment variables").
+// gpuEnv are the variables that show the process its GPU and no other. Under PCI_BUS_ID CUDA counts
+// as the driver does (CUDA C++ Programming Guide, "CUDA Environment Variables"). HIP reads CUDA's
+// variable where its own is not set (HIP documentation, "Environment variables").
 func (c Config) gpuEnv() []string {
 	if c.gpu == nil {
 		return nil
@@ -211,7 +212,8 @@ func (t *team) each(do func(w *worker)) {
 	all.Wait()
 }
 
-// begin writes the first lines of the logs, or of the parts of them that follow, and deals the first files.
+// begin writes the first lines of the logs, or of the parts of them that follow, and deals the
+// first files.
 func (t *team) begin(ctx context.Context) error {
 	pasts, cuts := make([]past, len(t.workers)), make([]int64, len(t.workers))
 	if t.cfg.Resume {

@@ -1,8 +1,8 @@
 package parser
 
-// cachesBeside is how much the allocators of a process hold as a cache (see [Reading.Cache]), by the
-// last checkpoint of each lane. A sample between two checkpoints gets the smaller cache of the two:
-// at least that much of the driver's number was not needed.
+// cachesBeside is how much the allocators of a process hold as a cache (see [Reading.Cache]), by
+// the last checkpoint of each lane. A sample between two checkpoints gets the smaller cache of the
+// two: at least that much of the driver's number was not needed.
 type cachesBeside struct{ lanes []laneCache }
 
 // A laneCache is of one lane.

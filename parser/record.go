@@ -16,9 +16,10 @@ type Position struct {
 
 func (p Position) String() string { return fmt.Sprintf("%s:%d", p.Path, p.Line) }
 
-// A Record is one thing that a log says: a [Checkpoint], [Change], [Event], [Warning], [OutOfMemory], [RunStart],
-// [FileStart], [FileEnd], [Sample], [Exit], [Orphan], [Idle], [Holder], [Resume], [RunEnd], [Quoted], [SegmentMap] or
-// [SyntaxError]. They are values: a record may be kept.
+// A Record is one thing that a log says: a [Checkpoint], [Change], [Event], [Warning],
+// [OutOfMemory], [RunStart], [FileStart], [FileEnd], [Sample], [Exit], [Orphan], [Idle], [Holder],
+// [Resume], [RunEnd], [Quoted], [SegmentMap] or [SyntaxError]. They are values: a record may be
+// kept.
 type Record interface {
 	// At is the line that the record was read from.
 	At() Position
@@ -32,7 +33,8 @@ type Record interface {
 type Header struct {
 	Pos  Position
 	Time time.Time
-	// Local says that the line gave a time without a zone; Time then holds its digits as if they were UTC.
+	// Local says that the line gave a time without a zone; Time then holds its digits as if they
+	// were UTC.
 	Local bool
 	// Dateless says that the line gave a time of day alone; Time then is on January 1 of the year 0. Yearless says that it
 	// gave no year; Time then is in the year 0. [Build] counts the days or years from there on.
@@ -41,8 +43,9 @@ type Header struct {
 	Dialect string
 }
 
-// FormatTime is the time as the line gives it, to the millisecond: RFC 3339, without a zone where the line has none,
-// "--11-20T02:00:03.123" (ISO 8601:2000) without a year, "02:00:03.123" without a date; "" where it gives no time.
+// FormatTime is the time as the line gives it, to the millisecond: RFC 3339, without a zone where
+// the line has none, "--11-20T02:00:03.123" (ISO 8601:2000) without a year, "02:00:03.123" without
+// a date; "" where it gives no time.
 func (h Header) FormatTime() string {
 	if h.Time.IsZero() {
 		return ""
@@ -103,11 +106,11 @@ func ParseQuantity(key string) (Quantity, error) {
 	return 0, fmt.Errorf("expected a quantity (%s), found %q", strings.Join(quantityKeys[:], ", "), key)
 }
 
-// A Reading is the quantities that one line gives. The zero value has none. Lines give four mostly, so that not every
-// quantity has a place of its own.
+// A Reading is the quantities that one line gives. The zero value has none. Lines give four mostly,
+// so that not every quantity has a place of its own.
 type Reading struct {
-	// places has four bits a quantity: its place, from 1, in sizes and then in more; 0 where the line does not give it. The
-	// four highest are the number of places that are taken.
+	// places has four bits a quantity: its place, from 1, in sizes and then in more; 0 where the
+	// line does not give it. The four highest are the number of places that are taken.
 	places uint64
 	sizes  [readingSizes]Size
 	more   *[quantities - readingSizes]Size // not to be written to: copies share it
@@ -176,8 +179,8 @@ func (r *Reading) Set(q Quantity, s Size) {
 	r.more = &more
 }
 
-// SameSizes says whether two readings give the same. They are not to be compared with ==, which looks at where the quantities
-// are kept too.
+// SameSizes says whether two readings give the same. They are not to be compared with ==, which
+// looks at where the quantities are kept too.
 func (r *Reading) SameSizes(other *Reading) bool {
 	if r.Len() != other.Len() {
 		return false
@@ -204,7 +207,8 @@ func (r *Reading) All() iter.Seq2[Quantity, Size] {
 	}
 }
 
-// A Lane is one device of one process of a distributed job. Lanes are separate ledgers: nothing is compared across them.
+// A Lane is one device of one process of a distributed job. Lanes are separate ledgers: nothing is
+// compared across them.
 type Lane struct {
 	Device int // CUDA device ordinal; 0 where the log names none
 	Rank   int // distributed rank; 0 where the log names none
@@ -226,19 +230,22 @@ type Checkpoint struct {
 	Name   string // "After Whisper Cleanup"
 	Lane   Lane
 	Stream string // CUDA stream, where the log names one
-	// Sampled says that the reading was taken by the clock or the step, not at a place in the program that has a name: it
-	// begins no file and is half of no pair.
+	// Sampled says that the reading was taken by the clock or the step, not at a place in the
+	// program that has a name: it begins no file and is half of no pair.
 	Sampled bool
-	// Own says that Used is what the process itself has on the device. Else it is all that is in use there, whoever's it is.
+	// Own says that Used is what the process itself has on the device. Else it is all that is in
+	// use there, whoever's it is.
 	Own bool
 	// Graphics says that the reading is of a process that only draws: Xorg.
 	Graphics bool
-	// PID is the process whose memory Buffer is, in a row of the driver's table of processes; 0 for other readings.
+	// PID is the process whose memory Buffer is, in a row of the driver's table of processes; 0 for
+	// other readings.
 	PID int32
 	Reading
 }
 
-// A Change is a difference between two levels, as the log gives it; the bytes may be negative. It is not a level.
+// A Change is a difference between two levels, as the log gives it; the bytes may be negative. It
+// is not a level.
 //
 //	Memory freed - Allocated: 1.20GB, Cached: 2.00GB
 type Change struct {
@@ -256,8 +263,8 @@ type Event struct {
 	Kind EventKind
 	Lane Lane
 	Text string // the line's message, shortened to 300 bytes
-	// Of an [EventFallback], Speaker is as in [OutOfMemory], and Named says that the line itself names what
-	// failed.
+	// Of an [EventFallback], Speaker is as in [OutOfMemory], and Named says that the line itself
+	// names what failed.
 	Speaker string
 	Named   bool
 }
@@ -291,20 +298,23 @@ type OutOfMemory struct {
 	// Requested is what was asked for, where the message gives it; see HasRequested.
 	Requested    Size
 	HasRequested bool
-	// Reading has what the message gives of Total, Free, Allocated, Reserved, Active and Used (by this process).
+	// Reading has what the message gives of Total, Free, Allocated, Reserved, Active and Used (by
+	// this process).
 	Reading
 	Text string // the line's message, shortened to 300 bytes
-	// Speaker is what the head of the line says of the process that prints it: "rank3", "pid=4711"; ""
-	// where it says nothing.
+	// Speaker is what the head of the line says of the process that prints it: "rank3", "pid=4711";
+	// "" where it says nothing.
 	Speaker string
-	// Named says that the line also tells how the pipeline goes on; Again, that it repeats an error.
+	// Named says that the line also tells how the pipeline goes on; Again, that it repeats an
+	// error.
 	Named, Again bool
 	// Traceback is how many lines of a traceback are above the message, which ends it.
 	Traceback int
-	// Fallback says that the pipeline then said how it goes on with less: see [EventFallback]. Known only in a timeline.
+	// Fallback says that the pipeline then said how it goes on with less: see [EventFallback].
+	// Known only in a timeline.
 	Fallback bool
-	// Held is what the allocator held then, where a [SegmentMap] of the failure follows the message; nil else. Known only in a
-	// timeline.
+	// Held is what the allocator held then, where a [SegmentMap] of the failure follows the
+	// message; nil else. Known only in a timeline.
 	Held *SegmentSums
 }
 
@@ -317,11 +327,11 @@ type RunStart struct {
 	Version string // of vramsoak
 	Policy  string // the policy file's text by which the run is judged; "" for the defaults
 	ID      string // marks the run's processes, in their environment; "" in logs of older versions
-	// Until is how many seconds the run is to soak, with the batch over and over; 0 where it ends with the batch. Files is
-	// then 0: how many there will be is not known.
+	// Until is how many seconds the run is to soak, with the batch over and over; 0 where it ends
+	// with the batch. Files is then 0: how many there will be is not known.
 	Until float64
-	// Workers is on how many GPUs the run works at once, 0 where it does not say: a log then is of one of them, of the GPU of
-	// this number, and Files counts those of all.
+	// Workers is on how many GPUs the run works at once, 0 where it does not say: a log then is of
+	// one of them, of the GPU of this number, and Files counts those of all.
 	Workers, GPU int
 }
 
@@ -338,8 +348,8 @@ func (r RunStart) RunID() string {
 	return strings.TrimSuffix(r.ID, workerMark+strconv.Itoa(r.GPU))
 }
 
-// A FileStart says that work on a file begins. The harness writes one; a pipeline that names its files writes one of its
-// own (see [ProtocolPrefix]), which has no Index.
+// A FileStart says that work on a file begins. The harness writes one; a pipeline that names its
+// files writes one of its own (see [ProtocolPrefix]), which has no Index.
 type FileStart struct {
 	Header
 	Pipeline     bool    // the pipeline's own line, not the harness's
@@ -380,13 +390,15 @@ type Sample struct {
 	Source string // whose memory Used is, by NVML: SourceProcess or SourceDevice; "" without a GPU
 	// Reading has Used and Total of the device where there is one.
 	Reading
-	// DeviceUsed is everything in use on the device, in bytes, where Used is the process's; 0 where the line does not give it.
-	// Others is what the driver says of it is other processes', 0 where it names none.
+	// DeviceUsed is everything in use on the device, in bytes, where Used is the process's; 0 where
+	// the line does not give it. Others is what the driver says of it is other processes', 0 where
+	// it names none.
 	DeviceUsed, Others int64
 	RSS                int64 // resident bytes of the process and its descendants, from /proc
 	Run                int   // as in File.Run; known only in a timeline
-	// Cached is how much of Used the allocator held as a cache at least (reserved - allocated), in bytes: by the checkpoints
-	// before and after the sample, the smaller one. 0 where they do not tell. Known only in a timeline.
+	// Cached is how much of Used the allocator held as a cache at least (reserved - allocated), in
+	// bytes: by the checkpoints before and after the sample, the smaller one. 0 where they do not
+	// tell. Known only in a timeline.
 	Cached int64
 }
 
@@ -412,24 +424,25 @@ type Exit struct {
 	Code   int    // exit code; -1 where a signal ended it
 	Signal string // "SIGKILL"; "" where it exited by itself
 	Reason ExitReason
-	// Restarts is how often a crash has made a new process necessary in the run, this one's counted; 0 where this one does not.
+	// Restarts is how often a crash has made a new process necessary in the run, this one's
+	// counted; 0 where this one does not.
 	Restarts int
-	// Error is what the process printed on why it ended: "ModuleNotFoundError: No module named 'whisper'". It is "" where the
-	// process ended well, or did not say.
+	// Error is what the process printed on why it ended: "ModuleNotFoundError: No module named
+	// 'whisper'". It is "" where the process ended well, or did not say.
 	Error   string
 	Process int // as in File.Process; known only in a timeline
 }
 
-// An Orphan is a process that the pipeline left behind: it outlived the process that the harness had started, or was still
-// there when a later harness took the run up again.
+// An Orphan is a process that the pipeline left behind: it outlived the process that the harness
+// had started, or was still there when a later harness took the run up again.
 type Orphan struct {
 	Header
 	PID     int
 	Command string // its command line, shortened
 	RSS     int64  // resident bytes
 	Ended   bool   // the harness ended it; else it runs on
-	// Run and Process are as in File; known only in a timeline. What was found when the run was taken up again is of a
-	// process whose end nobody saw.
+	// Run and Process are as in File; known only in a timeline. What was found when the run was
+	// taken up again is of a process whose end nobody saw.
 	Run, Process int
 }
 
@@ -450,13 +463,14 @@ type Resume struct {
 	Header
 	Index int   // first file of the part that follows, from 1; 0 where none is left
 	Cut   int64 // bytes that were cut off the log: its torn end
-	// Reason is how the part before ended: "killed", or the reason of its [RunEnd], which no longer counts.
+	// Reason is how the part before ended: "killed", or the reason of its [RunEnd], which no longer
+	// counts.
 	Reason  string
 	Process int // the first that follows, as in File.Process; known only in a timeline
 }
 
-// Interrupted is the reason of a run's end that came from outside, and the error of the file that its process was taken from:
-// a run that is resumed does it again.
+// Interrupted is the reason of a run's end that came from outside, and the error of the file that
+// its process was taken from: a run that is resumed does it again.
 const Interrupted = "interrupted"
 
 // A RunEnd is the harness's last line of a run.
@@ -468,7 +482,8 @@ type RunEnd struct {
 	Error   string  // why it was stopped
 }
 
-// A SyntaxError is a line that looks like a record and cannot be read as one. It is a record: reading goes on after it.
+// A SyntaxError is a line that looks like a record and cannot be read as one. It is a record:
+// reading goes on after it.
 type SyntaxError struct {
 	Header
 	Expected string // what should stand there

@@ -45,8 +45,8 @@ var docsPictures = []docsPicture{
 	},
 }
 
-// TestDocsPictures draws the pictures of docs/growth.md and holds them against what is said there. With PICTURES=DIR it writes them,
-// as make docs-pictures does.
+// TestDocsPictures draws the pictures of docs/growth.md and holds them against what is said there.
+// With PICTURES=DIR it writes them, as make docs-pictures does.
 func TestDocsPictures(t *testing.T) {
 	text, err := os.ReadFile("../docs/growth.md")
 	if err != nil {

@@ -138,7 +138,8 @@ func (s *subject) proposal(c validation.Change) reports.Change {
 	return out
 }
 
-// timeless says that an edit is of the batch of a stage whose seconds, in the file, do not depend on it.
+// timeless says that an edit is of the batch of a stage whose seconds, in the file, do not depend
+// on it.
 func (s *subject) timeless(key string) bool {
 	var stage int
 	n, _ := fmt.Sscanf(key, "stages[%d].batch", &stage) // another key has none

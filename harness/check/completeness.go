@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser"
 )
 
-// completeness demands that every file that was fed ended ok, that every Before has its After, and that the checkpoints
-// that the policy expects are there.
+// completeness demands that every file that was fed ended ok, that every Before has its After, and
+// that the checkpoints that the policy expects are there.
 func (j *Judge) completeness() {
 	j.filesEnded()
 	j.interruptions()
@@ -23,8 +23,8 @@ func (j *Judge) completeness() {
 
 func (j *Judge) filesEnded() {
 	f := Finding{Check: Completeness, Subject: "files", Unit: Count, Limit: new(0.0)}
-	// A file may be worked on again after a restart: its last end counts. A log that does not say how files ended has
-	// nothing to say here.
+	// A file may be worked on again after a restart: its last end counts. A log that does not say
+	// how files ended has nothing to say here.
 	known := slices.DeleteFunc(j.tl.LastAttempts(), func(f *parser.File) bool {
 		return !j.tells[f.Run]
 	})
@@ -114,7 +114,8 @@ func (j *Judge) badFile(file *parser.File, attempts attempts) string {
 	return text
 }
 
-// alike says of several files at once that they ended in the same way for the same reason; "" where they did not.
+// alike says of several files at once that they ended in the same way for the same reason; "" where
+// they did not.
 func (j *Judge) alike(bad []*parser.File, fed int) string {
 	if len(bad) < 2 || bad[0].Error == "" {
 		return ""
@@ -180,8 +181,9 @@ func (j *Judge) summarize(f *parser.File) summary {
 	return s
 }
 
-// worksOn reports whether a checkpoint may show that the work went on in which an allocation failed: it is of that device, or of
-// one that was looked at before, too. A device that only shows up afterwards says nothing.
+// worksOn reports whether a checkpoint may show that the work went on in which an allocation
+// failed: it is of that device, or of one that was looked at before, too. A device that only shows
+// up afterwards says nothing.
 func worksOn(f *parser.File, c *parser.Checkpoint) bool {
 	if len(f.OOMs) == 0 || c.Pos.Line < f.OOMs[0].Pos.Line {
 		return true
@@ -196,8 +198,8 @@ func worksOn(f *parser.File, c *parser.Checkpoint) bool {
 	})
 }
 
-// lastBegun is the last checkpoint before a file's bad end, "" where it has none. The cleanups that a program makes when
-// it fails or is told to end say nothing on where it was.
+// lastBegun is the last checkpoint before a file's bad end, "" where it has none. The cleanups that
+// a program makes when it fails or is told to end say nothing on where it was.
 func (j *Judge) lastBegun(f *parser.File) string {
 	s := &j.files[j.place(f)]
 	if f.Status == parser.StatusCrashed || f.Status == parser.StatusUnknown {
@@ -303,8 +305,8 @@ func (j *Judge) complete(f *parser.File, ref fileRef) {
 	}
 }
 
-// lostBefores are the Befores that should have an After. A name that has none anywhere in its run opens no pair: "Before
-// model setup" may just be a checkpoint.
+// lostBefores are the Befores that should have an After. A name that has none anywhere in its run
+// opens no pair: "Before model setup" may just be a checkpoint.
 func (j *Judge) lostBefores() []lostBefore {
 	return slices.DeleteFunc(slices.Clone(j.lost), func(b lostBefore) bool {
 		return !b.cleanup && !j.paired[pairName{j.file(b.file).Run, b.name}]

@@ -58,7 +58,8 @@ type processValues struct {
 	thinned    bool // values of some files were not kept: see column.most
 }
 
-// span is how many files there are from the first to the last, those whose values were not kept included.
+// span is how many files there are from the first to the last, those whose values were not kept
+// included.
 func (p *processValues) span() int {
 	if !p.thinned {
 		return len(p.files)
@@ -127,8 +128,8 @@ func (j *Judge) processes(c *column) []processValues {
 	return all
 }
 
-// worst judges each process, and takes the worst. What an interruption left too short to tell does not weigh against a longer
-// process that was well.
+// worst judges each process, and takes the worst. What an interruption left too short to tell does
+// not weigh against a longer process that was well.
 func (j *Judge) worst(d *drift, all []processValues) worstProcess {
 	need := j.policy.Leak.MinFiles
 	order := []Verdict{Pass, Undecided, Fail}
@@ -212,8 +213,8 @@ func (j *Judge) longestProcess() int {
 	return j.longest
 }
 
-// Grain is the least difference that means anything, of values in one of the units of metrics. Allocations are rounded up
-// to 512 bytes (kMinBlockSize in PyTorch's CUDACachingAllocator.cpp).
+// Grain is the least difference that means anything, of values in one of the units of metrics.
+// Allocations are rounded up to 512 bytes (kMinBlockSize in PyTorch's CUDACachingAllocator.cpp).
 func Grain(unit string) float64 {
 	switch unit {
 	case Bytes:
@@ -252,9 +253,10 @@ func (j *Judge) series(d *drift, p *processValues) shape.Series {
 	return s
 }
 
-// GrowthVerdict is the verdict on a series that may grow by the limit a file. Growth fails where it is certain and its estimate
-// is above the limit for every value that the digits allow; it passes where the whole interval is under the limit. Two steps
-// up, together more than the limit, may be growth in leaps. A series that is too short for a shape is undecided.
+// GrowthVerdict is the verdict on a series that may grow by the limit a file. Growth fails where it
+// is certain and its estimate is above the limit for every value that the digits allow; it passes
+// where the whole interval is under the limit. Two steps up, together more than the limit, may be
+// growth in leaps. A series that is too short for a shape is undecided.
 func GrowthVerdict(r *shape.Result, limit float64) Verdict {
 	switch {
 	case r.Shape == "":
@@ -430,7 +432,8 @@ func (j *Judge) relative(sum *driftSum, d drift, c *column) *worstProcess {
 		sum.series++
 	default:
 		sum.series++
-		// Files that take longer from one file on, and no longer after that, are no growth, but tell of an allocator under pressure.
+		// Files that take longer from one file on, and no longer after that, are no growth, but
+		// tell of an allocator under pressure.
 		if r := &w.result; d.check == Throughput && r.Shape != shape.Sawtooth && r.Size > most*level {
 			sum.once = j.form(&d, w.of, r)
 		}

@@ -20,7 +20,8 @@ const (
 	grounds
 )
 
-// groundWords are the name of a ground in [Finding].Quantity, and what a message says behind the size.
+// groundWords are the name of a ground in [Finding].Quantity, and what a message says behind the
+// size.
 var groundWords = [grounds]struct{ name, words string }{
 	byAllocated: {"allocated", "allocated"},
 	byProcess:   {"used", "used by the process"},
@@ -31,7 +32,8 @@ var groundWords = [grounds]struct{ name, words string }{
 	byTable:     {"used", "used by the only process"},
 }
 
-// QuantityWords are what a message says behind the size of a [Finding].Quantity: "used by the process". They are "" for "".
+// QuantityWords are what a message says behind the size of a [Finding].Quantity: "used by the
+// process". They are "" for "".
 func QuantityWords(quantity string) string {
 	for _, g := range groundWords {
 		if g.name == quantity {
@@ -45,8 +47,8 @@ func QuantityWords(quantity string) string {
 type mark struct {
 	seen        bool
 	size, total parser.Size
-	// cached is the part of size that the allocator had reserved and not handed out: no need. beside is what may have been
-	// in use beside size, in bytes.
+	// cached is the part of size that the allocator had reserved and not handed out: no need.
+	// beside is what may have been in use beside size, in bytes.
 	cached parser.Size
 	beside int64
 	name   string // of the checkpoint
@@ -76,7 +78,8 @@ type extreme struct {
 	top mark
 	// low and high are the bounds of the largest share.
 	low, high float64
-	// raw is the one with the largest share before its cache is taken off; nil where that is top, as mostly.
+	// raw is the one with the largest share before its cache is taken off; nil where that is top,
+	// as mostly.
 	raw *mark
 }
 

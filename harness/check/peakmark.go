@@ -19,16 +19,18 @@ type runMark struct {
 	// cached is what the allocator held as a cache at the last checkpoint that tells.
 	cached    parser.Size
 	hasCached bool
-	// waiting are the largest readings of the driver since that checkpoint. The next one tells how much of them is a cache.
+	// waiting are the largest readings of the driver since that checkpoint. The next one tells how
+	// much of them is a cache.
 	waiting [grounds]*mark
 	table   *processTable // nil where no look at it is under way
 	buffers liveBuffers
-	// holds is what the program said last that it holds, at least. most is the largest such reading, at the line where it
-	// first was so large.
+	// holds is what the program said last that it holds, at least. most is the largest such
+	// reading, at the line where it first was so large.
 	holds, most int64
 	mostLine    int
-	// levelLine and deviceLine are the lines of the last reading of the program's own, and of the whole device. failedLine is
-	// that of the last allocation that failed without a word on what was in use.
+	// levelLine and deviceLine are the lines of the last reading of the program's own, and of the
+	// whole device. failedLine is that of the last allocation that failed without a word on what
+	// was in use.
 	levelLine, deviceLine, failedLine int
 }
 

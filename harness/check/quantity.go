@@ -9,8 +9,8 @@ import (
 	"vramsoak/parser"
 )
 
-// Quantity prints a value in one of the units of metrics and findings, for people: "7.23 GiB", "97.5 %", "12.4 s",
-// "31.2 x real time", "4.00 MiB/file", "3".
+// Quantity prints a value in one of the units of metrics and findings, for people: "7.23 GiB",
+// "97.5 %", "12.4 s", "31.2 x real time", "4.00 MiB/file", "3".
 func Quantity(value float64, unit string) string {
 	for _, per := range []string{PerFile, PerReading} {
 		if of, is := strings.CutSuffix(unit, per); is {
@@ -40,7 +40,8 @@ func rateOf(value float64, unit string) string {
 	return Quantity(value, unit)
 }
 
-// Change prints how much larger a value is than another, as a share of that: "+5.3 %", "-1.0 %", and from ten times on "x 202".
+// Change prints how much larger a value is than another, as a share of that: "+5.3 %", "-1.0 %",
+// and from ten times on "x 202".
 func Change(share float64) string {
 	if share >= 9 {
 		return "x " + strconv.FormatFloat(share+1, 'f', 0, 64)

@@ -85,7 +85,8 @@ func (j *Judge) slowdown(c *column, speed *Metric, trend bool) (worst slowdown, 
 	return worst, found
 }
 
-// slowRun looks for a slowdown in the times of a run's files. Their logarithms are compared: noise is a share of the time.
+// slowRun looks for a slowdown in the times of a run's files. Their logarithms are compared: noise
+// is a share of the time.
 func (j *Judge) slowRun(files []int32, values []float64, speed *Metric, trend bool) (s slowdown, slow bool) {
 	if len(files) < j.policy.Leak.MinFiles {
 		return s, false

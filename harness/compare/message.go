@@ -49,7 +49,8 @@ func direction(difference float64) string {
 
 func (t *test) amount(v float64) string { return check.Quantity(v, t.Unit) }
 
-// unchanged says that there is no difference, however the digits fall and whichever files are looked at.
+// unchanged says that there is no difference, however the digits fall and whichever files are
+// looked at.
 func (t *test) unchanged() bool {
 	return t.Interval != nil && t.Interval.Low == 0 && t.Interval.High == 0
 }
@@ -121,8 +122,9 @@ func (t *test) undecided() string {
 // mostFiles is how many files a message asks for at most.
 const mostFiles = 10_000
 
-// leastCertain is how many files in each run it takes for the probability of chance to be able to fall to that of a false
-// alarm: all of the signs agree with the probability 1/2^n, two samples lie apart with n! n! / (2n)!.
+// leastCertain is how many files in each run it takes for the probability of chance to be able to
+// fall to that of a false alarm: all of the signs agree with the probability 1/2^n, two samples lie
+// apart with n! n! / (2n)!.
 func (t *test) leastCertain() int {
 	alpha := float64(t.policy.FalseAlarms) / float64(max(1, t.tests))
 	n, p := 0, 1.0

@@ -35,9 +35,10 @@ func TestNoiseIsFlat(t *testing.T) {
 	}
 }
 
-// TestCriticalBreak counts series of autocorrelated noise in which growth looks certain once a break
-// was searched for: on top of a step, of two or of a warm-up, or from one value on. They are at most
-// 0.1 %, as in TestCritical. With the threshold for a line, which searches for nothing, 2 % are.
+// TestCriticalBreak counts series of autocorrelated noise in which growth looks certain once a
+// break was searched for: on top of a step, of two or of a warm-up, or from one value on. They are
+// at most 0.1 %, as in TestCritical. With the threshold for a line, which searches for nothing, 2 %
+// are.
 func TestCriticalBreak(t *testing.T) {
 	const n, series, share = 30, 600, 0.001
 	x := made(n, func(i int) float64 { return float64(i) })

@@ -15,7 +15,8 @@ func bytes(n int, f func(i int) float64) Series {
 	return Series{Values: made(n, f), Grain: 512}
 }
 
-// byAudio is a level of 100 MiB, a tenth of one for each second of audio, which grows with the files give or take, and a leak.
+// byAudio is a level of 100 MiB, a tenth of one for each second of audio, which grows with the
+// files give or take, and a leak.
 func byAudio(n int, leak float64) Series {
 	seconds := made(n, func(i int) float64 { return 300 + 50*float64(i) + 120*float64(i*7%5) })
 	s := bytes(n, func(i int) float64 { return mib * (100 + 0.1*seconds[i] + leak*float64(i)) })
@@ -241,8 +242,8 @@ func invariants(t testing.TB, r Result, s Series) {
 	}
 }
 
-// TestOfAudioAsEvenAsALine: where each file is longer than the one before by the same length, growth cannot be told from what the
-// audio takes. It may be all of what is seen, or nothing.
+// TestOfAudioAsEvenAsALine: where each file is longer than the one before by the same length,
+// growth cannot be told from what the audio takes. It may be all of what is seen, or nothing.
 func TestOfAudioAsEvenAsALine(t *testing.T) {
 	for _, c := range []struct {
 		name       string

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// An OutOfMemoryError is an allocation that failed although the cache was given back: torch.cuda.OutOfMemoryError.
-// All are bytes, at the time of the failure.
+// An OutOfMemoryError is an allocation that failed although the cache was given back:
+// torch.cuda.OutOfMemoryError. All are bytes, at the time of the failure.
 type OutOfMemoryError struct {
 	Size        int64  // asked for by the caller
 	Requested   int64  // asked for from the driver: the segment that would have held it, as the message says it
@@ -70,8 +70,9 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("cannot allocate %d bytes: expected 0 or more", e.Size)
 }
 
-// A DriverError is a CUDA call that fails with another error than out of memory. PyTorch raises it as it is, and the
-// process cannot go on; it happens where PyTorch itself is wrong, or the address space is used up.
+// A DriverError is a CUDA call that fails with another error than out of memory. PyTorch raises it
+// as it is, and the process cannot go on; it happens where PyTorch itself is wrong, or the address
+// space is used up.
 type DriverError struct{ Call, Reason string }
 
 func (e *DriverError) Error() string { return "CUDA error: " + e.Call + ": " + e.Reason }

@@ -7,8 +7,9 @@ import (
 // A DType is the kind of number that weights and activations are made of, by PyTorch's names.
 type DType uint8
 
-// Autocast is float32 weights and float16 arithmetic: torch.autocast, and what openai-whisper's fp16=True does with weights that
-// load_model left in float32 (whisper/model.py, Linear: F.linear(x, self.weight.to(x.dtype), ...)).
+// Autocast is float32 weights and float16 arithmetic: torch.autocast, and what openai-whisper's
+// fp16=True does with weights that load_model left in float32 (whisper/model.py, Linear:
+// F.linear(x, self.weight.to(x.dtype), ...)).
 const (
 	Float32 DType = iota
 	Float16
@@ -24,12 +25,14 @@ var dtypes = [...]struct {
 	Float32:  {"float32", 4, 4},
 	Float16:  {"float16", 2, 2},
 	BFloat16: {"bfloat16", 2, 2},
-	// bitsandbytes' load_in_8bit and CTranslate2's int8_float16: what goes from layer to layer is float16.
+	// bitsandbytes' load_in_8bit and CTranslate2's int8_float16: what goes from layer to layer is
+	// float16.
 	Int8:     {"int8", 1, 2},
 	Autocast: {"autocast", 4, 2},
 }
 
-// ParseDType reads a name as torch prints it, with or without "torch.", or one of its usual short forms.
+// ParseDType reads a name as torch prints it, with or without "torch.", or one of its usual short
+// forms.
 func ParseDType(name string) (DType, error) {
 	switch strings.TrimPrefix(strings.ToLower(name), "torch.") {
 	case "float32", "float", "fp32":

@@ -12,15 +12,16 @@ import (
 	"vramsoak/parser/spelling"
 )
 
-// A Model is an architecture with its published sizes: the tensors it keeps and those that a pass makes.
+// A Model is an architecture with its published sizes: the tensors it keeps and those that a pass
+// makes.
 type Model struct {
 	Name   string // short: "whisper-large-v3"
 	ID     string // on Hugging Face: "openai/whisper-large-v3"; "" where it is not there
 	Family string // of models that do the same work, so that a smaller one can take the place: "whisper", "whisper.en", "bge" ...
 	Source string // where the sizes are published
 
-	// Parameters are what training changes; tied ones are there once. Buffers are the other tensors that .to("cuda") moves: running
-	// statistics, fixed positions, filters.
+	// Parameters are what training changes; tied ones are there once. Buffers are the other tensors
+	// that .to("cuda") moves: running statistics, fixed positions, filters.
 	Parameters, Buffers []Tensor
 
 	// multiplies is whether a pass uses cuBLAS. Convolutions, by cuDNN, do not.
@@ -63,7 +64,8 @@ func (m *Model) Count() int {
 	return n
 }
 
-// Weights is what the model holds on the GPU, parameters and buffers, before the allocator rounds each of them up.
+// Weights is what the model holds on the GPU, parameters and buffers, before the allocator rounds
+// each of them up.
 func (m *Model) Weights(d DType) int64 {
 	var n int64
 	for t := range m.Tensors() {
@@ -88,7 +90,8 @@ func (m *Model) Tensors() iter.Seq[Tensor] {
 	}
 }
 
-// catalogue is every model by its short name in lower case. Tensors are a few thousand in all: made once, at the first look.
+// catalogue is every model by its short name in lower case. Tensors are a few thousand in all: made
+// once, at the first look.
 var catalogue = sync.OnceValue(func() map[string]*Model {
 	all := map[string]*Model{}
 	for _, family := range [][]*Model{whisper(), pyannote(), ecapa(), wav2vec2(), qwen2(), bert(), vit(), pix2pix()} {
@@ -110,8 +113,9 @@ var aliases = map[string]string{
 	"vit_l_16":            "vit-l-16",
 }
 
-// Lookup finds a model by a Hugging Face id ("openai/whisper-large-v3"), its name ("whisper-large-v3") or, for Whisper, what
-// whisper.load_model takes ("large-v3"). Case does not matter. The models are shared: do not change them.
+// Lookup finds a model by a Hugging Face id ("openai/whisper-large-v3"), its name
+// ("whisper-large-v3") or, for Whisper, what whisper.load_model takes ("large-v3"). Case does not
+// matter. The models are shared: do not change them.
 func Lookup(name string) (*Model, error) {
 	all := catalogue()
 	for _, m := range all {
@@ -177,8 +181,9 @@ func Family(name string) []string {
 	return names
 }
 
-// nearest are the names that contain what was asked for; else the three with the least edit distance to it, with or without "whisper-"
-// before it, of those that are near; else those of the same word, as "bge" in "bge-m3".
+// nearest are the names that contain what was asked for; else the three with the least edit
+// distance to it, with or without "whisper-" before it, of those that are near; else those of the
+// same word, as "bge" in "bge-m3".
 func nearest(key string) []string {
 	const most, near = 6, 3 // names; one letter of so many may be another
 	containing := func(part string) []string {

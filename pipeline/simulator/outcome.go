@@ -13,13 +13,16 @@ type Outcome struct {
 	Peak Level
 	// Stages have the peak of each stage over the files, in the order of the scenario.
 	Stages []StagePeak
-	// FirstFailure is what failed first, also where the process then recovered from it; nil where nothing did.
+	// FirstFailure is what failed first, also where the process then recovered from it; nil where
+	// nothing did.
 	FirstFailure *Failure
-	// FirstPressure is the first file (from 1) in which an allocation had to release cached memory and try again; 0: none.
+	// FirstPressure is the first file (from 1) in which an allocation had to release cached memory
+	// and try again; 0: none.
 	FirstPressure int
 	// PerFile are the files in order.
 	PerFile []FileOutcome
-	// Skipped is how often a stage was given up because memory ran out, and the file went on without it.
+	// Skipped is how often a stage was given up because memory ran out, and the file went on
+	// without it.
 	Skipped int
 	Stats   Stats
 }
@@ -45,7 +48,8 @@ type StagePeak struct {
 	Reached                   bool  // by any file, or before the first
 	File                      int   // in which Allocated was reached first; 0: before the first
 	Allocated, Reserved, Used int64 // the largest of each, not necessarily at one time
-	// Parts are what made up Allocated, the largest first, and what was on the card beside: their sum is what was in use.
+	// Parts are what made up Allocated, the largest first, and what was on the card beside: their
+	// sum is what was in use.
 	Parts []Part
 }
 
@@ -83,8 +87,8 @@ type Failure struct {
 	Recovered bool
 	// Parts are what was on the card when the allocation failed.
 	Parts []Part
-	// Wants is what would have been allocated at the most in the pass that failed, or while its stage was made ready, had
-	// every allocation succeeded.
+	// Wants is what would have been allocated at the most in the pass that failed, or while its
+	// stage was made ready, had every allocation succeeded.
 	Wants int64
 }
 
@@ -102,8 +106,8 @@ func (f *Failure) unreserved() int64 {
 	return max(0, unreserved)
 }
 
-// Missing is by how much the card is too small for all that was still to come, were all that is free in one piece; 0: it is
-// not.
+// Missing is by how much the card is too small for all that was still to come, were all that is
+// free in one piece; 0: it is not.
 func (f *Failure) Missing() int64 {
 	return max(0, max(f.OOM.Requested, f.Wants-f.OOM.Allocated)-f.Free())
 }
@@ -111,8 +115,8 @@ func (f *Failure) Missing() int64 {
 // LargestFree is the largest block that there was, in the cache or not yet reserved.
 func (f *Failure) LargestFree() int64 { return max(f.OOM.LargestFree, f.unreserved()) }
 
-// Fragmented says that what the allocation asked for was there in sum, and not in one piece, and all that was still to come
-// in sum, too: with memory in one piece it would have fitted.
+// Fragmented says that what the allocation asked for was there in sum, and not in one piece, and
+// all that was still to come in sum, too: with memory in one piece it would have fitted.
 func (f *Failure) Fragmented() bool {
 	return f.OOM != nil && f.Missing() == 0
 }

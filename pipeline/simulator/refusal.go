@@ -10,7 +10,8 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// A refusal is what was there when an allocation failed, before the work that asked for it gave back what it had taken.
+// A refusal is what was there when an allocation failed, before the work that asked for it gave
+// back what it had taken.
 type refusal struct {
 	of    part // the allocation was for
 	parts []Part
@@ -26,8 +27,8 @@ func (p *process) refuse(of part) {
 	}
 }
 
-// failed makes a failure of an error, nil where it is not the allocator's. wants is what the work would have come to: see
-// [Failure.Wants].
+// failed makes a failure of an error, nil where it is not the allocator's. wants is what the work
+// would have come to: see [Failure.Wants].
 func (p *process) failed(file int, stage string, err error, wants func() (int64, error)) *Failure {
 	oom, ok := errors.AsType[*allocator.OutOfMemoryError](err)
 	if !ok {
@@ -56,7 +57,8 @@ func (p *process) residentWants() (int64, error) {
 	return sum, nil
 }
 
-// stageWants is what would be allocated at the most in the pass that failed, or the stage's first one, had it gone on.
+// stageWants is what would be allocated at the most in the pass that failed, or the stage's first
+// one, had it gone on.
 func (p *process) stageWants(st *stage) (int64, error) {
 	v := p.working
 	v.Batch = min(v.Batch, max(1, v.Items))

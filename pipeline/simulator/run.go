@@ -24,32 +24,37 @@ var ErrCrashed = errors.New("the process crashed, as a fault of the scenario has
 type Options struct {
 	Files int       // how many; 0: as many as the scenario has
 	Log   io.Writer // the pipeline's lines, one Write each; nil: none
-	// Segments logs what the allocator holds block by block at the end of each file, not only when memory runs out.
+	// Segments logs what the allocator holds block by block at the end of each file, not only when
+	// memory runs out.
 	Segments bool
-	// Lengths, where set, gives the length of the i-th file (from 1) in seconds; 0: unknown, and drawn from the scenario's.
+	// Lengths, where set, gives the length of the i-th file (from 1) in seconds; 0: unknown, and
+	// drawn from the scenario's.
 	Lengths func(i int) float64
 	// Source, where set, are the files as they come; it ends the run, not Files.
 	Source iter.Seq2[File, error]
-	// First is the place in the batch of the first file, where the run is a part of the scenario's batch; 0: the run is all of it.
+	// First is the place in the batch of the first file, where the run is a part of the scenario's
+	// batch; 0: the run is all of it.
 	First int
-	// Clock, where set, is asked for the time of each line, given the virtual seconds since the beginning.
+	// Clock, where set, is asked for the time of each line, given the virtual seconds since the
+	// beginning.
 	Clock func(seconds float64) time.Time
-	// EndAtCrash ends the run where a fault crashes the process, with [ErrCrashed], for a supervisor to start it anew. Else the
-	// next file begins with a new process.
+	// EndAtCrash ends the run where a fault crashes the process, with [ErrCrashed], for a
+	// supervisor to start it anew. Else the next file begins with a new process.
 	EndAtCrash bool
 	// EndAtFailure ends the run with the first file that fails.
 	EndAtFailure bool
-	// Trace, where set, is told of each process that begins: its card and its settings. What it returns is given the calls of that
-	// process's allocator, of each pass if EachPass is set.
+	// Trace, where set, is told of each process that begins: its card and its settings. What it
+	// returns is given the calls of that process's allocator, of each pass if EachPass is set.
 	Trace func(trace.Settings) func(trace.Op)
-	// Unlimited puts a device on which nothing runs out in the place of the card, to show what the work needs. Expressions have the
-	// card's total and free.
+	// Unlimited puts a device on which nothing runs out in the place of the card, to show what the
+	// work needs. Expressions have the card's total and free.
 	Unlimited bool
 	// EachPass simulates each pass, also where passes have come to repeat each other.
 	EachPass bool
 }
 
-// unlimited is the capacity of a device on which nothing runs out: 16 TiB, of which the address space has room for some fifty.
+// unlimited is the capacity of a device on which nothing runs out: 16 TiB, of which the address
+// space has room for some fifty.
 const unlimited = 16 << 40
 
 // A File is one of the batch.
@@ -148,7 +153,8 @@ func unexpected(err error) error {
 	return err
 }
 
-// begin begins a process and what it does before its first file. It is not ok where memory runs out in that.
+// begin begins a process and what it does before its first file. It is not ok where memory runs out
+// in that.
 func (p *process) begin() (ok bool, err error) {
 	if err := p.start(); err != nil {
 		return false, err

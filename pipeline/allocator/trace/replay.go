@@ -21,13 +21,14 @@ type Options struct {
 type Totals struct {
 	Events      int // operations
 	OutOfMemory int // allocations that failed
-	// Unknown counts the frees of IDs that neither live nor failed to be allocated: mistakes of the trace, which are passed over.
-	// FirstUnknown is the line of the first.
+	// Unknown counts the frees of IDs that neither live nor failed to be allocated: mistakes of the
+	// trace, which are passed over. FirstUnknown is the line of the first.
 	Unknown, FirstUnknown int
 }
 
-// Replay does to the allocator what the operations say, and prints what the program of ci/oracle prints, to the last byte. It
-// ends at the first operation that cannot be carried out, with an [*Error] or with the allocator's own.
+// Replay does to the allocator what the operations say, and prints what the program of ci/oracle
+// prints, to the last byte. It ends at the first operation that cannot be carried out, with an
+// [*Error] or with the allocator's own.
 func Replay(w io.Writer, ops iter.Seq2[Op, error], d *allocator.Device, a *allocator.Allocator, o Options) (Totals, error) {
 	r := &replay{Options: o, device: d, allocator: a, live: newLive(), failures: map[uint64]bool{}, w: w}
 	if o.Segments {
