@@ -41,14 +41,10 @@ func (l *line) isOwn() bool {
 // readHarness reads a line of the harness, or what looks like one.
 func readHarness(l *line, at int) (end int) {
 	switch {
-	case !l.begins(at):
-		end = max(l.isBehind(at, HarnessPrefix+" run-start ", "time="),
-			l.isBehind(at, HarnessPrefix+" file-end ", "status=failed", "status=crashed", "status=timeout", "status=oom"))
-		l.s.out.own = l.s.out.own || end > 0
-		return end
-	case !l.isOwn():
-		l.add(Quoted{l.header(at)})
-		end = at + len(HarnessPrefix)
+	case !l.begins(at) || !l.isOwn():
+		if end = readChanged(l, at); end == 0 {
+			return 0
+		}
 	case string(bytes.TrimSpace(l.text[at:])) == QuoteLine:
 		l.add(quote{l.header(at)})
 	default:
@@ -63,8 +59,9 @@ func readHarness(l *line, at int) (end int) {
 
 // quotes tells the lines of the harness in a log from those that are quoted.
 type quotes struct {
-	line int // the one that is quoted last, 0 where none is
-	own  int // the last one of the harness
+	line int  // the one that is quoted last, 0 where none is
+	own  int  // the last one of the harness
+	seen bool // there was one, in the harness's own form
 }
 
 // resolve replaces the harness's records of quoted lines in the next batch of the log, and takes out the quotes, and what
@@ -82,11 +79,20 @@ func (q *quotes) resolve(b *batch) {
 		at := head.Pos.Line + b.line
 		_, isQuoted := e.other.(Quoted)
 		_, isQuote := e.other.(quote)
+		change, isChanged := e.other.(changed)
 		switch named := head.Dialect == ownDialect.name && !isQuoted; {
 		case named && at == q.line:
 			e.other = Quoted{head}
-		case named:
+		case isChanged && change.inside && q.seen:
+			e.other = Quoted{head} // the harness was there, and had no cause to quote it
+		case isChanged:
 			q.own = at
+			if change.Expected == "" {
+				continue
+			}
+			e.other = change.SyntaxError
+		case named:
+			q.own, q.seen = at, true
 			if isQuote {
 				q.line = at + 1
 				continue

@@ -17,6 +17,7 @@ const (
 	ownRun  = "[vramsoak] run-start files=1\n"
 	ownExit = "[vramsoak] exit pid=777 code=0\n"
 	quoted  = "[vramsoak] quote\n"
+	crashed = "[vramsoak] file-end time=2026-11-20T02:00:00.000Z index=1 path=a status=crashed\n"
 )
 
 // The harness writes its lines between any two of the pipeline's, and each is read: no table, no block of lines and no dialect
@@ -72,9 +73,22 @@ func TestQuoted(t *testing.T) {
 		"lines that end in CRLF": {strings.ReplaceAll(ownRun+quoted+ownExit+ownExit, "\n", "\r\n"), "1 own, 3 quoted, 4 own"},
 		"coloured":               {ownRun + "\x1b[32m" + ownExit, "1 own, 2 quoted"},
 		"coloured within":        {ownRun + "[vram\x1b[0msoak] exit pid=1 code=0\n", "1 own, 2 quoted"},
-		"behind a logger":        {ownRun + "INFO " + ownExit, "1 own"},
-		"behind a hole":          {ownRun + "\x00\x00" + ownExit, "1 own, 2 own"},
-		"painted on a screen":    {ownRun + "\x1b[2J\x1b[1;1H[vram\x1b[1;6Hsoak] exit pid=1 code=0\x1b[5;1H\nx\n", "1 own"},
+		"coloured, a file that crashed": {
+			ownRun + "\x1b[31m" + crashed + ownExit, "1 own, 2 unreadable, 3 own",
+		},
+		"coloured and quoted": {ownRun + quoted + "\x1b[31m" + crashed + ownExit, "1 own, 3 quoted, 4 own"},
+		"coloured within, and own lines before": {
+			ownRun + "[\x1b[31mvramsoak\x1b[0m]" + crashed[10:] + ownExit, "1 own, 2 quoted, 3 own",
+		},
+		"coloured within, and none before": {
+			"[\x1b[31mvramsoak\x1b[0m]" + crashed[10:] + ownExit, "1 unreadable, 2 own",
+		},
+		"drawn over a line and quoted": {ownRun + quoted + "50%\r" + crashed + ownExit, "1 own, 3 quoted, 4 own"},
+		"in quotes, in program source": {ownRun + `"[vramsoak] file-end path=a status=failed",` + "\n", "1 own"},
+		"in quotes, in a sentence":     {ownRun + `found "` + crashed, "1 own"},
+		"behind a logger":              {ownRun + "INFO " + ownExit, "1 own"},
+		"behind a hole":                {ownRun + "\x00\x00" + ownExit, "1 own, 2 own"},
+		"painted on a screen":          {ownRun + "\x1b[2J\x1b[1;1H[vram\x1b[1;6Hsoak] exit pid=1 code=0\x1b[5;1H\nx\n", "1 own"},
 		"in a Docker log": {
 			`{"log":"[vramsoak] run-start files=1\n"}` + "\n" + `{"log":"[vramsoak] quote\n"}` + "\n" +
 				`{"log":"[vramsoak] exit pid=1 code=0\n"}` + "\n" + `{"log":"[vramsoak] exit pid=1 code=0\n"}` + "\n",
@@ -93,8 +107,13 @@ func TestQuoted(t *testing.T) {
 		var got []string
 		for rec := range harnessLines(t, c.log) {
 			kind := "own"
-			if _, is := rec.(parser.Quoted); is {
+			switch bad := rec.(type) {
+			case parser.Quoted:
 				kind = "quoted"
+			case parser.SyntaxError:
+				if strings.Contains(bad.Advice, "was changed") {
+					kind = "unreadable"
+				}
 			}
 			got = append(got, fmt.Sprintf("%d %s", rec.At().Line, kind))
 		}

@@ -72,6 +72,7 @@ type Judge struct {
 	tells   map[int]bool // runs whose log says how their files ended
 	longest int          // see longestProcess; -1 where it is not known yet
 	named   map[int]bool // processes that work on files that the log names
+	failed  []*ledger    // of devices without a checkpoint: see addFailures
 	gathering
 	trends []Trend
 }
@@ -178,9 +179,7 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 			j.named[f.Process] = true
 		}
 	}
-	slices.SortFunc(j.ledgers, func(a, b *ledger) int {
-		return cmp.Or(a.lane.Rank-b.lane.Rank, a.lane.Device-b.lane.Device)
-	})
+	slices.SortFunc(j.ledgers, byLane)
 	j.ranks = slices.ContainsFunc(j.ledgers, func(l *ledger) bool { return l.lane.Rank != 0 })
 	j.addFailures()
 	beside := j.joinSamples()
@@ -228,6 +227,10 @@ func (r *Report) Join(findings ...Finding) {
 	}
 	r.Findings = summed(required(r.Policy.Require, r.Findings))
 	r.Verdict = whole(r.Findings)
+}
+
+func byLane(a, b *ledger) int {
+	return cmp.Or(a.lane.Rank-b.lane.Rank, a.lane.Device-b.lane.Device)
 }
 
 func byCheck(a, b Finding) int {

@@ -19,7 +19,7 @@ func (j *Judge) noReadings() []string {
 	var gating []string
 	for _, check := range memoryChecks {
 		if check == Peak && j.deciding.by != nil {
-			continue // by the harness's samples
+			continue // by the harness's samples, or by an out-of-memory message
 		}
 		if slices.Contains(j.policy.Gate, check) {
 			gating = append(gating, check)

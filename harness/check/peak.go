@@ -11,12 +11,15 @@ import (
 
 // peaks judges the high-water mark of each device.
 func (j *Judge) peaks(beside *parser.Beside) {
-	all := append(slices.Clip(j.ledgers), j.bare(beside)...)
+	all := append(j.peaked(), j.bare(beside)...)
+	ranks := slices.ContainsFunc(all, func(l *ledger) bool { return l.lane.Rank != 0 })
 	facts := runFactsOf(all)
 	for _, l := range all {
 		subject := "high-water mark"
 		if len(all) > 1 {
-			subject += laneMark(l.lane, j.ranks)
+			mark := laneMark(l.lane, ranks)
+			j.marks[mark] = true
+			subject += mark
 		}
 		j.peak(l, subject, facts)
 	}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"slices"
 
 	"vramsoak/parser"
@@ -17,8 +18,11 @@ func (p *peakMark) at(n int) *runMark {
 	return &p.runs[len(p.runs)-1]
 }
 
-// addFailures takes the readings in out-of-memory messages.
+// addFailures takes the readings in out-of-memory messages. A device that has no checkpoint gets a
+// ledger of its own in j.failed.
 func (j *Judge) addFailures() {
+	j.failed = nil
+	bare := map[parser.Lane]*ledger{}
 	for _, l := range j.ledgers {
 		for i := range l.peak.runs {
 			l.peak.runs[i].end()
@@ -29,13 +33,30 @@ func (j *Judge) addFailures() {
 			for k := range f.OOMs {
 				o := &f.OOMs[k]
 				j.highWater.add(&o.Reading)
-				if l := j.byLane[o.Lane]; l != nil {
+				l := cmp.Or(j.byLane[o.Lane], bare[o.Lane])
+				if l == nil && tellsLevel(o) {
+					l = &ledger{lane: o.Lane}
+					bare[o.Lane] = l
+					j.failed = append(j.failed, l)
+				}
+				if l != nil {
 					l.peak.at(f.Run).failure(o, fileRef{int32(i), outside == 1})
 				}
 			}
 		}
 	}
+	slices.SortFunc(j.failed, byLane)
 }
+
+// tellsLevel reports whether an out-of-memory message says how much memory was in use.
+func tellsLevel(o *parser.OutOfMemory) bool {
+	return o.Has(parser.Allocated) || o.Has(parser.Used) || o.Has(parser.Reserved) ||
+		o.Has(parser.Free) && o.Has(parser.Total)
+}
+
+// peaked returns the ledgers whose high-water mark is judged: those of the checkpoints, and those of
+// devices that only an out-of-memory message tells of.
+func (j *Judge) peaked() []*ledger { return append(slices.Clip(j.ledgers), j.failed...) }
 
 // failure takes an out-of-memory message:
 //
@@ -79,7 +100,7 @@ func (r *runMark) failure(o *parser.OutOfMemory, file fileRef) {
 // process's own memory, and the log's readings of the whole device are dropped.
 func (j *Judge) addSamples(beside *parser.Beside) {
 	taken := map[[2]int]bool{} // runs and the driver's devices
-	for _, l := range j.ledgers {
+	for _, l := range j.peaked() {
 		for i := range l.peak.runs {
 			r := &l.peak.runs[i]
 			device, ok := beside.Device(r.run, l.lane)
@@ -96,25 +117,26 @@ func (j *Judge) addSamples(beside *parser.Beside) {
 	}
 }
 
-// bare returns ledgers for the devices that have samples and no checkpoint in their run. If another
-// run has checkpoints of such a device, the samples go to the device's ledger instead.
+// bare returns ledgers for the devices that have samples, and nothing else in their run. If the device
+// has a ledger by another run, the samples go there instead.
 func (j *Judge) bare(beside *parser.Beside) (all []*ledger) {
 	byDevice := map[int]*ledger{}
+	known := j.peaked()
 	for _, run := range j.tl.Runs {
 		for _, device := range beside.Devices(run.Number) {
 			of := func(l *ledger) bool {
 				d, ok := beside.Device(run.Number, l.lane)
 				return ok && d == device
 			}
-			seen := func(l *ledger) bool { // by the run's checkpoints
+			seen := func(l *ledger) bool { // by the run's checkpoints or failures
 				return of(l) && slices.ContainsFunc(l.peak.runs, func(r runMark) bool { return r.run == run.Number })
 			}
-			if slices.ContainsFunc(j.ledgers, seen) {
+			if slices.ContainsFunc(known, seen) {
 				continue
 			}
 			var l *ledger
-			if i := slices.IndexFunc(j.ledgers, of); i >= 0 {
-				l = j.ledgers[i]
+			if i := slices.IndexFunc(known, of); i >= 0 {
+				l = known[i]
 			} else if l = byDevice[device]; l == nil {
 				l = &ledger{lane: parser.Lane{Device: device}}
 				byDevice[device] = l

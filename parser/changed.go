@@ -1,0 +1,91 @@
+package parser
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// A changed is a line of the harness in a form that the harness does not write, until it is known
+// whether it is quoted: then the pipeline printed it. Else the log was changed after it was written:
+//
+//	ESC[32m[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=2ESC[0m
+//	2026-11-20T02:00:00Z [vramsoak] file-end time=2026-11-20T02:00:02.000Z index=2 status=crashed
+//
+// What such a line says is not taken for the harness's word. It is not passed over either: then a log
+// in which files failed would pass.
+type changed struct {
+	SyntaxError      // its Expected is "" where it hides no failure
+	inside      bool // there is an escape inside the prefix, so that the harness did not quote it
+}
+
+// readChanged reads a line that has the harness's prefix and is not as the harness writes it.
+func readChanged(l *line, at int) (end int) {
+	begins := l.begins(at)
+	word, hides := ownWord(l.text[at+len(HarnessPrefix) : min(len(l.text), at+near)])
+	if isQuoted(l.text, at) && (len(bytes.Trim(l.text[:at], " \t\"'`")) > 0 || !l.timed(at)) {
+		word = "" // a mention, or program source
+	}
+	switch {
+	case begins && word == "":
+		l.add(Quoted{l.header(at)})
+		return at + len(HarnessPrefix)
+	case !begins && !hides, word == "", l.cut():
+		return 0
+	}
+	c := changed{SyntaxError{Header: l.header(at)}, !MayBeOwn(l.written())}
+	if hides {
+		what, advice := "as vramsoak writes it: with no colours and nothing else added",
+			"the line was changed after it was written; check soak.log itself"
+		if !begins {
+			what = "at the beginning of its line, where alone it is read"
+			advice = fmt.Sprintf("%d bytes before it; cut what stands before each line, or check soak.log itself", at)
+		}
+		l.bad(at, HarnessPrefix+" "+word+" "+what, advice)
+		last := &l.s.out.entries[len(l.s.out.entries)-1]
+		c.SyntaxError, _ = last.other.(SyntaxError)
+		l.undo()
+	}
+	l.add(c)
+	return len(l.text)
+}
+
+// timed reports whether the line at an offset has the harness's time.
+func (l *line) timed(at int) bool {
+	return bytes.Contains(l.text[at:min(len(l.text), at+near)], []byte(" time=2"))
+}
+
+// written is the line as the log has it, with its escapes.
+func (l *line) written() []byte {
+	if l.docker != nil {
+		return l.inner
+	}
+	return l.s.win.buf[l.start:l.end]
+}
+
+// ownWord returns the kind of line that the text behind the harness's prefix begins, or "" where the
+// harness writes none that begins so. hides reports whether a log without the line could pass that
+// would not with it. Markup may stand between: "**[vramsoak]** file-end time=2026-11-20T...".
+func ownWord(text []byte) (word string, hides bool) {
+	text = bytes.TrimLeft(text, " \t*_`:")
+	name, rest, _ := bytes.Cut(text, []byte(" "))
+	says := func(words ...string) bool {
+		for _, w := range words {
+			if bytes.Contains(rest, []byte(w)) {
+				return true
+			}
+		}
+		return false
+	}
+	switch word = string(name[:min(len(name), 16)]); word {
+	case "run-start":
+		hides = says("time=")
+	case "file-end":
+		hides = says("status=failed", "status=crashed", "status=timeout", "status=oom")
+	case "exit":
+		hides = says(" code=") && !says(" code=0") && says("time=")
+	}
+	if stamp, ok := cutPrefix(rest, "time="); !hides && (!ok || len(stamp) == 0 || !isDigit(stamp[0])) {
+		return "", false
+	}
+	return word, hides
+}
