@@ -321,10 +321,8 @@ func (r *run) judge(d death, between, progress, well bool) verdict {
 		switch {
 		case d.timeout:
 			return stopped(fmt.Sprintf("began no new file within %v and was ended", r.cfg.Timeout))
-		case d.signal != "" || d.overuse != "":
+		case d.signal != "" || d.overuse != "", failed && len(r.batch.files) == 0: // it was given no files
 			return stopped(d.String())
-		case failed && len(r.batch.files) == 0:
-			return stopped(d.String() + " before it began a file")
 		}
 		return verdict{reason: ReasonDone}
 	case waiting == unknown: // all of its files are done; that it says by its exit code that one failed is no crash

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +16,8 @@ type readOptions struct {
 	trends bool // the report is to have its series over files
 	// policy is the file with the user's dialects; "" for the one by which [policyFor] judges.
 	policy string
+	// policyFlag is the flag that names that file; "" for --policy.
+	policyFlag string
 	// dialect is the only one that is read; "" for all.
 	dialect string
 	// streams keeps what cannot be read twice; nil where nothing is.
@@ -100,6 +103,8 @@ func headOf(path string) ([]byte, error) {
 type dialects struct {
 	user []parser.UserDialect // besides the built-in ones
 	set  *parser.Set
+	// recorded says that the log holds the policy that they are of.
+	recorded bool
 }
 
 // dialects are those for a log that begins with head.
@@ -124,7 +129,7 @@ func (o readOptions) dialects(head []byte, name string) (d dialects, err error) 
 	if err != nil {
 		return d, err
 	}
-	d.user = policy.Dialects
+	d.user, d.recorded = policy.Dialects, o.policy == "" && len(tl.Runs) > 0
 	d.set, err = parser.NewSet(o.dialect, d.user...)
 	return d, err
 }
@@ -168,7 +173,15 @@ func (o readOptions) wanted(d dialects) string {
 	if o.dialect != "" {
 		return "expected lines of the dialect " + o.dialect
 	}
-	own := "lines of your own: vramsoak parse --dialect-file"
+	where := defaultPolicy
+	switch {
+	case o.policy != "":
+		where = o.policy
+	case d.recorded:
+		where = "a file for " + cmp.Or(o.policyFlag, "--policy")
+	}
+	own := "describe lines of your own under dialects: in " + where +
+		"; vramsoak parse --dialect-file shows what they match"
 	if len(d.user) > 0 {
 		names := make([]string, len(d.user))
 		for i, u := range d.user {

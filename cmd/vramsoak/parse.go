@@ -28,7 +28,7 @@ type parseOptions struct {
 }
 
 func newParseCommand() *cobra.Command {
-	opts := parseOptions{}
+	opts := parseOptions{read: readOptions{policyFlag: "--dialect-file"}}
 	cmd := &cobra.Command{
 		Use:   "parse LOG...",
 		Short: "Print the records of a log",
