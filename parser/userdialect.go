@@ -19,7 +19,8 @@ import (
 type UserDialect struct {
 	Name string
 	// Pattern is a regular expression of Go's, which is tried on each line by itself. Its named groups are what is read:
-	// any [Quantity], checkpoint (the reading's name), file (the work on a file of that name begins), device, rank, time.
+	// any [Quantity], checkpoint (the reading's name), file (the work on a file of that name begins), fallback (the words
+	// by which the program says how it goes on after an allocation failed), device, rank, time.
 	// A line may match several times.
 	Pattern string
 	// Unit is that of numbers without one: "MiB". The unit of a number that has one stands in its group or right behind it.
@@ -39,6 +40,7 @@ type DialectMistake struct {
 const (
 	groupCheckpoint = "checkpoint"
 	groupFile       = "file"
+	groupFallback   = "fallback"
 	groupDevice     = "device"
 	groupRank       = "rank"
 	groupTime       = "time"
@@ -46,7 +48,7 @@ const (
 
 // GroupNames are the names that the groups of a [UserDialect]'s pattern may have.
 func GroupNames() []string {
-	return append(slices.Clone(quantityKeys[:]), groupCheckpoint, groupFile, groupDevice, groupRank, groupTime)
+	return append(slices.Clone(quantityKeys[:]), groupCheckpoint, groupFile, groupFallback, groupDevice, groupRank, groupTime)
 }
 
 var dialectName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,39}$`)
@@ -78,13 +80,13 @@ func (d UserDialect) Mistakes() []DialectMistake {
 	reads := false
 	for _, name := range re.SubexpNames() {
 		_, err := ParseQuantity(name)
-		reads = reads || err == nil || name == groupFile
+		reads = reads || err == nil || name == groupFile || name == groupFallback
 		if name != "" && !slices.Contains(GroupNames(), name) {
 			wrong("pattern", "groups named %s (not %s)", strings.Join(GroupNames(), ", "), name)
 		}
 	}
 	if !reads {
-		wrong("pattern", "a group that reads memory, such as (?P<allocated>[\\d.]+), or a (?P<file>...)")
+		wrong("pattern", "a group that reads memory, such as (?P<allocated>[\\d.]+), a (?P<file>...) or a (?P<fallback>...)")
 	}
 	if strings.ContainsAny(d.Pattern, "\n\r") {
 		wrong("pattern", "a pattern of one line (in YAML one behind | ends with a line break: put it in quotes)")
@@ -266,7 +268,7 @@ func (u *userReader) match(l *line, at []int) bool {
 	}
 	var mistakes []func()
 	mistake := func(expected string, start int) { mistakes = append(mistakes, func() { bad(expected, start) }) }
-	named := false
+	named, fellBack := false, false
 	for i, name := range u.names {
 		start, end := at[2*i], at[2*i+1]
 		if name == "" || start < 0 {
@@ -280,6 +282,8 @@ func (u *userReader) match(l *line, at []int) bool {
 			if file = bytes.TrimSpace(group); len(file) == 0 {
 				mistake("the name of a file", start)
 			}
+		case groupFallback:
+			fellBack = true
 		case groupTime:
 			s := findStamp(group)
 			if s.IsZero() {
@@ -319,6 +323,9 @@ func (u *userReader) match(l *line, at []int) bool {
 		}
 		c.Header = header()
 		l.add(c)
+	}
+	if fellBack {
+		l.add(Event{Header: header(), Kind: EventFallback, Text: l.message(first)})
 	}
 	for _, add := range mistakes {
 		add()

@@ -209,11 +209,11 @@ func TestNewSet(t *testing.T) {
 	want := `dialect "mine": name: expected one that no other dialect has
 dialect "transcription": name: expected a name that no built-in dialect has (` + strings.Join(parser.Dialects(), ", ") + `)
 dialect "transcription": unit: expected a unit of bytes, KiB, MiB, GiB or TiB (or kB, MB, GB, TB)
-dialect "transcription": pattern: expected groups named allocated, reserved, total, free, peak, peak_reserved, active, inactive_split, used, holds, buffer, checkpoint, file, device, rank, time (not usde)
+dialect "transcription": pattern: expected groups named allocated, reserved, total, free, peak, peak_reserved, active, inactive_split, used, holds, buffer, checkpoint, file, fallback, device, rank, time (not usde)
 dialect "transcription": pattern: expected a pattern that does not match the empty string
 dialect "A b": name: expected a name of lower-case letters, digits, '.', '_' and '-'
 dialect "A b": pattern: expected a regular expression of Go's (missing closing ): ()
-dialect "c": pattern: expected a group that reads memory, such as (?P<allocated>[\d.]+), or a (?P<file>...)
+dialect "c": pattern: expected a group that reads memory, such as (?P<allocated>[\d.]+), a (?P<file>...) or a (?P<fallback>...)
 dialect "c": pattern: expected a pattern of one line (in YAML one behind | ends with a line break: put it in quotes)`
 	if err == nil {
 		t.Fatal("no error")

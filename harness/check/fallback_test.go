@@ -16,9 +16,13 @@ const (
 )
 
 // outOfMemoryOf judges a log's failed allocations: the verdict, and the line that the finding names; 0 where it names none.
-func outOfMemoryOf(t *testing.T, log string) (check.Verdict, int) {
+func outOfMemoryOf(t *testing.T, log string, own ...parser.UserDialect) (check.Verdict, int) {
 	t.Helper()
-	tl, err := parser.Build(parser.Read(strings.NewReader(log), "run.log"))
+	set, err := parser.NewSet("", own...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tl, err := parser.Build(set.Read(strings.NewReader(log), "run.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,5 +206,36 @@ func TestAFallbackThatFailedPardonsNothing(t *testing.T) {
 		if verdict, _ := outOfMemoryOf(t, start+log); verdict != check.Pass {
 			t.Errorf("%s, want pass:\n%s", verdict, log)
 		}
+	}
+}
+
+// A user's own words of a fallback pardon by the rule of the built-in ones: the failure that they
+// directly follow, and no other.
+func TestAFallbackInWordsOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	own := parser.UserDialect{Name: "ours", Pattern: "(?P<fallback>using CPU path instead)"}
+	const (
+		failed = "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
+		words  = "2026-11-20 02:00:03,123 - WARNING - asr - using CPU path instead\n"
+		work   = "[GPU Memory] Decode: Allocated: 1.00GB\n"
+	)
+	for name, c := range map[string]struct {
+		log  string
+		want check.Verdict
+		line int
+	}{
+		"directly behind":         {failed + words, check.Pass, 1},
+		"on the same line":        {"CUDA out of memory. Tried to allocate 2.00 GiB, using CPU path instead\n", check.Fail, 1},
+		"before the failure":      {words + failed, check.Fail, 2},
+		"behind other work":       {failed + work + words, check.Fail, 1},
+		"behind the second":       {failed + failed + words, check.Fail, 1},
+		"another process says it": {"[rank0]: " + failed + "[rank1]: " + words, check.Fail, 1},
+	} {
+		if verdict, line := outOfMemoryOf(t, c.log, own); verdict != c.want || line != c.line {
+			t.Errorf("%s: %s in line %d, expected %s in line %d", name, verdict, line, c.want, c.line)
+		}
+	}
+	if verdict, _ := outOfMemoryOf(t, failed+words); verdict != check.Fail {
+		t.Errorf("words that nobody gave: %s", verdict)
 	}
 }

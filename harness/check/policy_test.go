@@ -108,7 +108,7 @@ p.yaml:3:14: expected a pattern that does not match the empty string, found "(?P
 p.yaml:5:14: expected a regular expression of Go's (missing closing ): VRAM (?P<usde>\d+), found "VRAM (?P<usde>\\d+"
 p.yaml:6:11: expected a unit of bytes, KiB, MiB, GiB or TiB (or kB, MB, GB, TB), found "kB10"
 p.yaml:7:11: expected a name that no other dialect has, found "one"
-p.yaml:8:14: expected a group that reads memory, such as (?P<allocated>[\d.]+), or a (?P<file>...), found "VRAM \\d+"
+p.yaml:8:14: expected a group that reads memory, such as (?P<allocated>[\d.]+), a (?P<file>...) or a (?P<fallback>...), found "VRAM \\d+"
 p.yaml:8:14: expected a pattern of one line (in YAML one behind | ends with a line break: put it in quotes), found "VRAM \\d+"
 p.yaml:10:14: expected true or false, found "yes"
 p.yaml:11:5: expected a name and a pattern, found "pattern: 'VRAM (?P<used>\\d+)'"
