@@ -62,12 +62,26 @@ func readEvent(l *line, at int, wordings []eventWording) (end int) {
 	for i := range wordings {
 		w := &wordings[i]
 		rest, ok := cutPrefix(l.text[at:], w.text)
-		if ok && bytes.Contains(rest, []byte(w.with)) && !inSource(l.text[:at]) {
+		if ok && bytes.Contains(rest, []byte(w.with)) && !inSource(l.text[:at]) && !(w.kind == EventFallback && isProposal(rest)) {
 			l.add(Event{Header: l.header(at), Kind: w.kind, Text: l.message(messageStart(l.text[:at]))})
 			return at + len(w.text)
 		}
 	}
 	return 0
+}
+
+// isProposal reports whether the words on a fallback go on with that it is not made: a setting or a
+// hint.
+//
+//	Falling back to sequential extraction is disabled
+//	Attempting GPU recovery and retry with smaller batch may help; set RETRY=1
+func isProposal(rest []byte) bool {
+	for _, word := range []string{" is ", " may ", " might ", " can ", " could ", " would ", " not ", " disabled"} {
+		if bytes.HasPrefix(rest, []byte(word)) {
+			return true
+		}
+	}
+	return false
 }
 
 // eventNeedles are the needles of a dialect's events.

@@ -208,7 +208,8 @@ func readBatchProgress(l *line, at int) (end int) {
 // it says nothing more, or that there is no way on, nothing pardons it.
 func readOOMFallback(l *line, at int) (end int) {
 	text := l.text[at+len("CUDA OOM "):]
-	if inSource(l.text[:at]) || !bytes.HasPrefix(text, []byte("during ")) && !bytes.HasPrefix(text, []byte("loading ")) {
+	begins := func(word string) bool { return bytes.HasPrefix(text, []byte(word)) }
+	if inSource(l.text[:at]) || !slices.ContainsFunc([]string{"during ", "loading ", "on ", "while ", "at "}, begins) {
 		return 0
 	}
 	for _, way := range []string{", using fallback fast-path", ", skipping voice embeddings", ", falling back to "} {

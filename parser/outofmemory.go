@@ -19,6 +19,10 @@ import (
 //	ggml_backend_cuda_buffer_type_alloc_buffer: allocating 13285.50 MiB on device 0: cudaMalloc failed: out of memory
 //	RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`
 //	ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing ...
+//	ValueError: The model's max seq len (131072) is larger than the maximum number of tokens that can be stored in KV cache ...
+//	RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.
+//	ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 13285000000
+//	ERROR - asr - a.wav: torch.OutOfMemoryError
 //
 // An error that is printed twice is two records. Host memory gives none, nor does program source that handles the error, or
 // advice about it:
@@ -32,7 +36,10 @@ var outOfMemoryDialect = dialect{
 		"cudaErrorMemoryAllocation", "hipErrorOutOfMemory", "ERROR_OUT_OF_MEMORY", "OUT_OF_DEVICE_MEMORY", "OutOfDeviceMemory",
 		"out of device memory", "bad_alloc: out_of_memory", "OOM when allocating tensor",
 		"Failed to allocate memory for requested buffer of size ", "Requested amount of GPU memory (",
-		"No available memory for the cache blocks",
+		"No available memory for the cache blocks", "OutOfMemoryError", "MEM_OBJECT_ALLOCATION_FAILURE",
+		"out of GPU memory", "out of VRAM", "Not enough memory. Please try to increase --mem-fraction-static",
+		"larger than the maximum number of tokens that can be stored in KV cache",
+		"failed to allocate buffer for kv cache", "failed to allocate buffer, size = ", " buffer of size ",
 	},
 	read: readOutOfMemory,
 }
@@ -45,7 +52,7 @@ func readOutOfMemory(l *line, at int) (end int) {
 	m := gatherFailure(l, start)
 	f := m.read()
 	switch quoted := isQuoted(l.text, start); {
-	case quoted && f.Len() == 0 && !bytes.HasPrefix(l.text[m.end:], []byte(`\n`)):
+	case quoted && f.Len() == 0 && !(f.HasRequested && isDictValue(l.text[:start])) && !bytes.HasPrefix(l.text[m.end:], []byte(`\n`)):
 		return 0
 	case !f.HasRequested && f.Len() == 0 && isSpokenOf(l.text, start):
 		return 0
@@ -75,8 +82,14 @@ func failedAllocation(l *line, at int) (start int, ok bool) {
 			!bytes.Contains(rest[:min(len(rest), 512)], []byte("by allocator mklcpu"))
 	case bytes.HasPrefix(rest, []byte("bad_alloc")), bytes.HasPrefix(rest, []byte("Failed to")),
 		bytes.HasPrefix(rest, []byte("Requested amount")), bytes.HasPrefix(rest, []byte("No available")),
-		bytes.HasPrefix(rest, []byte("out of device")):
+		bytes.HasPrefix(rest, []byte("out of device")), bytes.HasPrefix(rest, []byte("out of GPU memory")),
+		bytes.HasPrefix(rest, []byte("out of VRAM")), bytes.HasPrefix(rest, []byte("Not enough memory. ")),
+		bytes.HasPrefix(rest, []byte("larger than the maximum number of tokens")):
 		return at, true
+	case bytes.HasPrefix(rest, []byte("failed to allocate buffer")), bytes.HasPrefix(rest, []byte(" buffer of size ")):
+		return ggmlBuffer(l, at)
+	case bytes.HasPrefix(rest, []byte("OutOfMemoryError")):
+		return bareError(text, at)
 	case len(rest) < 13 || rest[3] != ' ':
 		// The name of an error is a word of its own: CUBLAS_STATUS_ALLOC_FAILED, vk::Device::allocateMemory: ErrorOutOfDeviceMemory.
 		for start = at; start > 0 && at-start < 64 && isWordByte(text[start-1]); {
@@ -116,6 +129,65 @@ func failedAllocation(l *line, at int) (start int, ok bool) {
 		return at, bytes.Contains(text[max(0, at-512):at], []byte("cudaMalloc("))
 	}
 	return 0, false
+}
+
+// ggmlBuffer tells the messages of ggml's backends that give a buffer and no reason, and where they
+// begin. CUDA's gives the reason in a line before, and is that failure:
+//
+//	ggml_backend_cuda_buffer_type_alloc_buffer: allocating 13285.50 MiB on device 0: cudaMalloc failed: out of memory
+//	ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 13930856448
+//	llama_kv_cache_init: failed to allocate buffer for kv cache
+//	ggml_metal_buffer: error: failed to allocate buffer, size = 1024.00 MiB
+func ggmlBuffer(l *line, at int) (start int, ok bool) {
+	const failed = "failed to allocate "
+	start = at
+	if !bytes.HasPrefix(l.text[at:], []byte(failed)) {
+		for start > 0 && at-start < 64 && isWordByte(l.text[start-1]) {
+			start--
+		}
+		if !isDevice(l.text[start:at]) || !bytes.HasSuffix(l.text[:start], []byte(failed)) {
+			return 0, false
+		}
+		start -= len(failed)
+	}
+	for n := 1; n <= 4; n++ {
+		before, ok := l.previous(n)
+		if !ok {
+			break
+		}
+		before = before[:min(len(before), failureMax)]
+		for _, reason := range []string{"ut of memory", "failed to allocate ", "ErrorOutOfDeviceMemory"} {
+			if bytes.Contains(before, []byte(reason)) {
+				return 0, false
+			}
+		}
+	}
+	return start, true
+}
+
+// bareError tells the name of PyTorch's error where the line has no message of it. A traceback's line
+// of the program and the import of the name do not say that an allocation failed:
+//
+//	ERROR - asr - a.wav: torch.OutOfMemoryError
+//	    except torch.cuda.OutOfMemoryError:
+func bareError(text []byte, at int) (start int, ok bool) {
+	rest := bytes.TrimLeft(text[at+len("OutOfMemoryError"):], "'>)]\"}")
+	if len(bytes.TrimSpace(rest)) > 0 || len(trimBlanks(text))+2 < len(text) {
+		return 0, false // indented, as the lines of a program are in a traceback
+	}
+	for start = at; start > 0 && at-start < 64 && (isWordByte(text[start-1]) || text[start-1] == '.'); {
+		start--
+	}
+	if before, ok := bytes.CutSuffix(text[:start], []byte("<class '")); ok {
+		start = len(before)
+	}
+	before := text[max(0, start-128):start]
+	for _, word := range []string{"except", "raise ", "import", "isinstance", "(", "="} {
+		if bytes.Contains(before, []byte(word)) {
+			return 0, false
+		}
+	}
+	return start, !bytes.HasPrefix(text[start:], []byte("java"))
 }
 
 func isXLA(before []byte) bool {
@@ -225,7 +297,7 @@ func isQuoted(text []byte, at int) bool {
 		return false
 	}
 	head := trimBlanks(text[:min(len(text), 128)])
-	if bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head, []byte(`":`)) {
+	if bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head, []byte(`":`)) || isLogfmt(head) {
 		return false
 	}
 	before := text[max(0, at-512):at]
@@ -239,6 +311,22 @@ func isQuoted(text []byte, at int) bool {
 		}
 	}
 	return single%2 == 1
+}
+
+// isDictValue reports whether the text before a message begins a value in a printed dict:
+//
+//	{'status': 'error', 'error': 'CUDA out of memory. Tried to allocate 20.00 MiB'}
+func isDictValue(before []byte) bool {
+	return bytes.HasSuffix(before, []byte(`': '`)) || bytes.HasSuffix(before, []byte(`': "`))
+}
+
+// isLogfmt reports whether a line that begins so is one of key=value fields, as of slog and logrus:
+//
+//	time=2024-01-01T00:00:00Z level=ERROR source=sched.go:455 msg="error loading llama server" error="... out of memory"
+//	level=error msg="transcription failed" err="CUDA error: out of memory"
+func isLogfmt(head []byte) bool {
+	i := bytes.Index(head, []byte("level="))
+	return i == 0 || i > 0 && head[i-1] == ' ' && bytes.IndexByte(head[:i], '=') > 0
 }
 
 // isSpokenOf says that a text without any size is a remark or advice, not the error.

@@ -1,0 +1,60 @@
+package check_test
+
+import (
+	"testing"
+
+	"vramsoak/harness/check"
+)
+
+const oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
+
+// A failed allocation is read in the words of the programs that print no "CUDA out of memory".
+func TestWordsOfAFailure(t *testing.T) {
+	t.Parallel()
+	for _, log := range []string{
+		"Traceback (most recent call last):\n  File \"t.py\", line 1, in <module>\n    run()\ntorch.OutOfMemoryError",
+		"ERROR - asr - 11.wav: torch.cuda.OutOfMemoryError",
+		"failed: <class 'torch.OutOfMemoryError'>",
+		"ERROR: ran out of GPU memory",
+		"ERROR: out of VRAM while loading large-v3",
+		"ERROR: CUDA OOM on file 11.wav",
+		"RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.",
+		"ValueError: The model's max seq len (131072) is larger than the maximum number of tokens that can be " +
+			"stored in KV cache (28000). Try increasing `gpu_memory_utilization` or decreasing `max_model_len`.",
+		"ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 13285000000",
+		"llama_kv_cache_init: failed to allocate buffer for kv cache",
+		"ggml_metal_buffer: error: failed to allocate buffer, size = 1024.00 MiB",
+		`time=2024-01-01T00:00:00Z level=ERROR msg="error loading" error="llama runner process has terminated: ` +
+			`cudaMalloc failed: out of memory"`,
+		`level=error msg="transcription failed" err="CUDA error: out of memory"`,
+		"{'status': 'error', 'error': 'CUDA out of memory. Tried to allocate 20.00 MiB'}",
+		"pyopencl.MemoryError: clEnqueueNDRangeKernel failed: MEM_OBJECT_ALLOCATION_FAILURE",
+		oom + "Falling back to sequential extraction is disabled",
+		oom + "hint: Attempting GPU recovery and retry with smaller batch may help",
+	} {
+		if verdict, _ := outOfMemoryOf(t, log+"\n"); verdict != check.Fail {
+			t.Errorf("%s: %q", verdict, log)
+		}
+	}
+	for _, log := range []string{
+		"    except torch.cuda.OutOfMemoryError:",
+		"  File \"t.py\", line 7\n    raise torch.OutOfMemoryError",
+		"from torch.cuda import OutOfMemoryError",
+		"java.lang.OutOfMemoryError",
+		"if you run out of GPU memory, take a smaller batch",
+		"a ring buffer of size 4096 was made",
+		"failed to allocate CPU buffer of size 4096",
+		`raise RuntimeError(error="CUDA error: out of memory")`,
+		oom + "Falling back to sequential extraction",
+	} {
+		if verdict, _ := outOfMemoryOf(t, log+"\n"); verdict != check.Pass {
+			t.Errorf("%s: %q", verdict, log)
+		}
+	}
+	// ggml gives the reason first, and what it was for behind it: that is one failure, and one fallback pardons it.
+	log := "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 13285.50 MiB on device 0: cudaMalloc failed: out of memory\n" +
+		"ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 13930856448\nFalling back to sequential extraction\n"
+	if verdict, line := outOfMemoryOf(t, log); verdict != check.Pass || line != 1 {
+		t.Errorf("%s in line %d, expected a pardon of the failure in line 1", verdict, line)
+	}
+}
