@@ -314,7 +314,7 @@ func TestTrouble(t *testing.T) {
 		},
 		{
 			name: "exit before any of its own files", feed: FeedNone, env: []string{"FAULT=exit3:0"},
-			say: []string{"exited with code 3 before it began a file", "no module named torch"}, want: `
+			say: []string{"exited with code 3; its last lines", "no module named torch"}, want: `
 			run 0 none
 			exit 3
 			done 0 stopped`,

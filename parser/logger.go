@@ -62,7 +62,8 @@ func readEvent(l *line, at int, wordings []eventWording) (end int) {
 	for i := range wordings {
 		w := &wordings[i]
 		rest, ok := cutPrefix(l.text[at:], w.text)
-		if ok && bytes.Contains(rest, []byte(w.with)) && !inSource(l.text[:at]) && !(w.kind == EventFallback && isProposal(rest)) {
+		if ok && bytes.Contains(rest, []byte(w.with)) && !inSource(l.text[:at]) &&
+			(w.kind != EventFallback || !isProposal(rest)) {
 			l.add(Event{Header: l.header(at), Kind: w.kind, Text: l.message(messageStart(l.text[:at]))})
 			return at + len(w.text)
 		}

@@ -51,8 +51,9 @@ func readOutOfMemory(l *line, at int) (end int) {
 	}
 	m := gatherFailure(l, start)
 	f := m.read()
+	hasSizes := f.Len() > 0 || f.HasRequested && isDictValue(l.text[:start])
 	switch quoted := isQuoted(l.text, start); {
-	case quoted && f.Len() == 0 && !(f.HasRequested && isDictValue(l.text[:start])) && !bytes.HasPrefix(l.text[m.end:], []byte(`\n`)):
+	case quoted && !hasSizes && !bytes.HasPrefix(l.text[m.end:], []byte(`\n`)):
 		return 0
 	case !f.HasRequested && f.Len() == 0 && isSpokenOf(l.text, start):
 		return 0
