@@ -143,7 +143,7 @@ func (b *Builder) checkpoint(c *Checkpoint) {
 	if f.Checkpoints == nil {
 		f.Checkpoints, b.unused = b.unused[:0], nil
 	}
-	f.Checkpoints = append(f.Checkpoints, *c)
+	f.Checkpoints = append(room(f.Checkpoints), *c)
 	f.touch(&c.Header)
 	b.workedOn(c)
 	switch {

@@ -78,7 +78,7 @@ func (b *Builder) splitAgain() {
 			ooms = ooms[1:]
 		}
 		f := b.place(&c.Header)
-		f.Checkpoints = append(f.Checkpoints, *c)
+		f.Checkpoints = append(room(f.Checkpoints), *c)
 		f.touch(&c.Header)
 	}
 	b.file.OOMs = append(b.file.OOMs, ooms...)

@@ -27,6 +27,10 @@ func ComparisonText(w io.Writer, c *compare.Comparison, verdict check.Verdict, o
 	for _, r := range c.Remarks {
 		t.wrap("note: "+clean(r), "  ")
 	}
+	for _, f := range c.FileFindings("") {
+		t.WriteByte('\n')
+		t.wrap(t.paint(f.Verdict, t.symbolWord(f.Verdict))+" "+clean(f.Subject)+": "+clean(f.Message), "  ")
+	}
 	if err := t.changes(changes); err != nil {
 		return err
 	}
@@ -109,6 +113,9 @@ func ComparisonMarkdown(w io.Writer, c *compare.Comparison, verdict check.Verdic
 		escape(comparisonHeadline(c), 400), escape(runLine(c.Base), 400), escape(runLine(c.New), 400)))
 	for _, r := range c.Remarks {
 		m.add("- note: " + escape(r, 400) + "\n")
+	}
+	for _, f := range c.FileFindings("") {
+		m.add(fmt.Sprintf("- **%s** %s: %s\n", f.Verdict, escape(f.Subject, 120), escape(f.Message, 600)))
 	}
 	changes, _ := listed(worstFirst(c.Changes)) // there is no room for more
 	table := func(verdicts ...check.Verdict) mdTable {
@@ -227,6 +234,9 @@ func comparisonHeadline(c *compare.Comparison) string {
 	}
 	judged := len(c.Changes) - count[check.Skipped]
 	s := fmt.Sprintf("%s of %s worse", number(count[check.Fail]), plural(judged, "metric"))
+	if n := len(c.NewlyFailed); n > 0 {
+		s += fmt.Sprintf(", %s newly failed", plural(n, "file"))
+	}
 	if n := count[check.Undecided]; n > 0 {
 		s += fmt.Sprintf(", %s undecided", number(n))
 	}

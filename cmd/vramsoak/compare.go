@@ -56,11 +56,13 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 	if err != nil {
 		return err
 	}
+	base.report = nil // a judge of 20,000 devices holds much that is not compared
 	run, err := opts.read.measured(newPath)
 	if err != nil {
 		return err
 	}
 	report := run.report
+	run.report = nil
 	if report == nil {
 		policy, _, err := policyFor(opts.read.policy, nil)
 		if err != nil {
@@ -71,10 +73,10 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 	policy := report.Policy
 	policy.Gate, policy.Require = []string{check.Regression}, nil
 	policy.Regression.Exact = policy.Regression.Exact || opts.exact
-	c := compare.Runs(base.Baseline, run.Baseline, policy)
 	only := &check.Report{
 		Schema: check.Schema, Files: report.Files, Checkpoints: report.Checkpoints, HighWater: report.HighWater, Policy: policy,
 	}
+	c := compare.Runs(base.Baseline, run.Baseline, policy)
 	only.Join(c.Findings("")...)
 	if err := write(out, c, only); err != nil {
 		return err
@@ -90,19 +92,13 @@ func comparisonWriter(format string) (func(io.Writer, *compare.Comparison, *chec
 			return reports.ComparisonText(w, c, r.Verdict, textOptions(w))
 		}, nil
 	case "json":
-		return writeComparisonJSON, nil
+		return func(w io.Writer, c *compare.Comparison, r *check.Report) error {
+			return c.WriteJSON(sink.JSON(w), r)
+		}, nil
 	case "markdown":
 		return func(w io.Writer, c *compare.Comparison, r *check.Report) error {
 			return reports.ComparisonMarkdown(w, c, r.Verdict)
 		}, nil
 	}
 	return nil, fmt.Errorf("expected --format text, json or markdown, found %q", format)
-}
-
-// writeComparisonJSON writes a verdict as vramsoak check does, and in the same object what was compared.
-func writeComparisonJSON(w io.Writer, c *compare.Comparison, r *check.Report) error {
-	return sink.WriteJSON(w, struct {
-		*check.Report
-		*compare.Comparison
-	}{r, c})
 }

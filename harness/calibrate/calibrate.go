@@ -57,17 +57,20 @@ func Of(runs []*compare.Baseline, policy check.Policy, o Options) (*Report, erro
 	}
 	var clean []*compare.Baseline
 	for _, b := range runs {
-		for _, m := range b.Metrics { // a history is not read by compare.ReadBaseline, which sees to that
-			if len(m.Values) != len(b.Files) {
+		dense := *b
+		dense.Metrics = make([]check.Metric, len(b.Metrics))
+		for i, m := range b.Metrics { // a history is not read by compare.ReadBaseline, which sees to that
+			if !m.Fits(len(b.Files)) {
 				return nil, fmt.Errorf("%s: expected a value for each of its %d files in the metric %q, found %d; what is stored of the run is "+
 					"damaged: leave it out", b.Run.Log, len(b.Files), m.Name, len(m.Values))
 			}
+			dense.Metrics[i] = m.Dense(len(b.Files))
 		}
 		if b.Run.Verdict == check.Fail && !o.All {
 			r.LeftOut = append(r.LeftOut, b.Run.Log)
 			continue
 		}
-		clean, r.Runs = append(clean, b), append(r.Runs, b.Run.Log)
+		clean, r.Runs = append(clean, &dense), append(r.Runs, b.Run.Log)
 	}
 	if len(clean) < LeastRuns {
 		return nil, fmt.Errorf("expected at least %d runs that did not fail, found %d%s", LeastRuns, len(clean), leftOut(r.LeftOut))

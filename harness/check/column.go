@@ -58,6 +58,37 @@ func (c *column) over(files []int32) Values {
 	return values
 }
 
+// measured returns the column's values as [Metric.Places] and [Metric.Values] have them. places has
+// the place of each file of the timeline among the count files that are measured, -1 where it is
+// none of them. Both are nil where none of these has a value. It takes time by the values of the
+// column, not by the files.
+func (c *column) measured(places []int32, count int) (at []int32, values Values) {
+	has := 0
+	for _, file := range c.files {
+		if places[file] >= 0 {
+			has++
+		}
+	}
+	if has == 0 {
+		return nil, nil
+	}
+	at, values = make([]int32, 0, has), make(Values, 0, has)
+	for i, file := range c.files {
+		switch place := places[file]; {
+		case place < 0, len(at) > 0 && place < at[len(at)-1]:
+		case len(at) > 0 && at[len(at)-1] == place: // of several, the last counts
+			values[len(values)-1] = c.values[i]
+		default:
+			at, values = append(at, place), append(values, c.values[i])
+		}
+	}
+	if len(at)*sparseShare >= count {
+		m := Metric{Places: at, Values: values}
+		return nil, m.Dense(count).Values
+	}
+	return at, values
+}
+
 // A point is a checkpoint that recurs in each file.
 type point struct {
 	name  string // without its numbers

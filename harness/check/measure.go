@@ -3,6 +3,7 @@ package check
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math"
 
 	"vramsoak/parser"
@@ -10,7 +11,10 @@ import (
 
 // Measurements are what a run measured, file by file: what drifts are looked for in, and what two runs are compared by.
 type Measurements struct {
-	Files   []MeasuredFile `json:"files"`
+	Files []MeasuredFile `json:"files"`
+	// Failed are the files whose last attempt did not end well. A file that an interruption of the
+	// harness cut short is not among them.
+	Failed  []MeasuredFile `json:"failed,omitempty"`
 	Metrics []Metric       `json:"metrics"`
 }
 
@@ -35,8 +39,61 @@ type Metric struct {
 	HigherIsBetter bool `json:"higher_is_better,omitempty"`
 	// Resolution is half the last digit that any of the values was printed with, in Unit; 0 where they are exact.
 	Resolution float64 `json:"resolution,omitempty"`
-	// Values has one a file, NaN where the file has none; in JSON that is null.
+	// Places are the files that have a value, by their place in [Measurements.Files], from 0 and
+	// rising. It is nil where Values has one a file. See [sparseShare].
+	Places []int32 `json:"places,omitempty"`
+	// Values has one a file, or one for each of Places; NaN where the file has none, in JSON null.
 	Values Values `json:"values"`
+}
+
+// sparseShare is the share of the files, 1 in so many, that must have a metric for its Values to
+// have one a file. A batch of 5,000 files on 5,000 devices would take 25 million values, nearly all
+// of them missing.
+const sparseShare = 16
+
+// All yields the values that are there, each with the place of its file in [Measurements.Files].
+func (m *Metric) All() iter.Seq2[int, float64] {
+	return func(yield func(int, float64) bool) {
+		for i, v := range m.Values {
+			place := i
+			if m.Places != nil {
+				place = int(m.Places[i])
+			}
+			if !math.IsNaN(v) && !yield(place, v) {
+				return
+			}
+		}
+	}
+}
+
+// Fits reports whether the values are those of so many files: one a file, or one for each of
+// Places, which rise.
+func (m *Metric) Fits(files int) bool {
+	if m.Places == nil {
+		return len(m.Values) == files
+	}
+	for i, place := range m.Places {
+		if place < 0 || int(place) >= files || i > 0 && place <= m.Places[i-1] {
+			return false
+		}
+	}
+	return len(m.Places) == len(m.Values)
+}
+
+// Dense returns the metric with a value for each of so many files, without Places.
+func (m *Metric) Dense(files int) Metric {
+	dense := *m
+	if m.Places == nil {
+		return dense
+	}
+	dense.Places, dense.Values = nil, make(Values, files)
+	for i := range dense.Values {
+		dense.Values[i] = math.NaN()
+	}
+	for place, v := range m.All() {
+		dense.Values[place] = v
+	}
+	return dense
 }
 
 // Names of metrics.
@@ -94,18 +151,26 @@ func (r *Report) Measured() *Measurements { return r.judge.measure() }
 func (j *Judge) measure() *Measurements {
 	m := &Measurements{}
 	var sound []int32
+	places := make([]int32, len(j.tl.Files)) // in m.Files, -1 for a file that is not there
 	for i, f := range j.tl.Files {
+		places[i] = -1
 		if j.sound(f) {
+			places[i] = int32(len(sound))
 			sound = append(sound, int32(i))
-			m.Files = append(m.Files, MeasuredFile{Path: f.Path, Index: f.Index, AudioSeconds: f.AudioSeconds, Process: f.Process})
+			m.Files = append(m.Files, measuredFile(f))
+		}
+	}
+	for _, f := range j.tl.LastAttempts() {
+		if !j.sound(f) && !(f.Supervised && wasInterrupted(f)) {
+			m.Failed = append(m.Failed, measuredFile(f))
 		}
 	}
 	for _, l := range j.ledgers {
 		add := func(name, unit string, c *column, higherIsBetter bool) {
-			if values := c.over(sound); !values.empty() {
+			if at, values := c.measured(places, len(sound)); len(values) > 0 {
 				m.Metrics = append(m.Metrics, Metric{
 					Name: name, Unit: unit, Rank: l.lane.Rank, Device: l.lane.Device, HigherIsBetter: higherIsBetter,
-					Resolution: c.resolution, Values: values,
+					Resolution: c.resolution, Places: at, Values: values,
 				})
 			}
 		}
@@ -132,13 +197,10 @@ func (j *Judge) measure() *Measurements {
 	return m
 }
 
-func (v Values) empty() bool {
-	for _, x := range v {
-		if !math.IsNaN(x) {
-			return false
-		}
+func measuredFile(f *parser.File) MeasuredFile {
+	return MeasuredFile{
+		Path: f.Path, Index: f.Index, AudioSeconds: f.AudioSeconds, Process: f.Process,
 	}
-	return true
 }
 
 // valueMax bounds the values of metrics, as the parser does bytes: of absurd lengths and times the squares would be no numbers.

@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -33,7 +34,7 @@ const threeFiles = `
 [vramsoak] run-end files=3 seconds=9 reason=done
 `
 
-// TestMeasured derives each value by hand from the log above. The second file failed and is left out.
+// TestMeasured derives each value by hand from the log above. The second file failed: it has no values.
 func TestMeasured(t *testing.T) {
 	b := parser.Builder{}
 	if err := b.Read(strings.NewReader(threeFiles), "run.log"); err != nil {
@@ -41,6 +42,7 @@ func TestMeasured(t *testing.T) {
 	}
 	got := check.Of(b.Timeline(), check.DefaultPolicy()).Measured()
 	want := &check.Measurements{
+		Failed: []check.MeasuredFile{{Path: "b.wav", Index: 2, AudioSeconds: 10}},
 		Files: []check.MeasuredFile{
 			{Path: "a.wav", Index: 1, AudioSeconds: 10}, {Path: "c.wav", Index: 3, AudioSeconds: 20},
 		},
@@ -91,5 +93,80 @@ func TestMeasuredAbsurdSpeed(t *testing.T) {
 	speed := metrics[len(metrics)-1]
 	if diff := cmp.Diff(check.Values{math.NaN(), 4}, speed.Values, cmpopts.EquateNaNs()); diff != "" || speed.Name != "throughput" {
 		t.Errorf("%s: %s", speed.Name, diff)
+	}
+}
+
+// TestMeasuredOfManyDevices: of a batch with a file on each device, a metric has the values that are
+// there, not one for every file: 40 files on 40 devices have 40 idle levels, not 1,600.
+func TestMeasuredOfManyDevices(t *testing.T) {
+	t.Parallel()
+	const n = 40
+	var log strings.Builder
+	for i := range n {
+		fmt.Fprintf(&log, "[vramsoak] file-start index=%d path=%d.wav\n", i+1, i)
+		fmt.Fprintf(&log, "[GPU Memory] Before X Cleanup: Allocated: 1.00GB | allocated=%d device=%d\n", 1<<30, i)
+		fmt.Fprintf(&log, "[GPU Memory] After X Cleanup: Allocated: 0.00GB | allocated=%d device=%d\n", i, i)
+		fmt.Fprintf(&log, "[vramsoak] file-end index=%d status=ok\n", i+1)
+	}
+	b := parser.Builder{}
+	if err := b.Read(strings.NewReader(log.String()), "run.log"); err != nil {
+		t.Fatal(err)
+	}
+	values := 0
+	for _, m := range check.Of(b.Timeline(), check.DefaultPolicy()).Measured().Metrics {
+		values += len(m.Values)
+		if !m.Fits(n) || m.Fits(m.Device) {
+			t.Errorf("%s of device %d: Fits(%d) = %v, Fits(%d) = %v, expected true and false",
+				m.Name, m.Device, n, m.Fits(n), m.Device, m.Fits(m.Device))
+		}
+		if m.Name != check.IdleLevel {
+			continue
+		}
+		for place, v := range m.All() {
+			if place != m.Device || v != float64(m.Device) {
+				t.Errorf("device %d: %v in file %d, expected %d in file %d", m.Device, v, place, m.Device, m.Device)
+			}
+		}
+		dense := m.Dense(n)
+		if len(dense.Values) != n || dense.Values[m.Device] != float64(m.Device) || dense.Places != nil {
+			t.Errorf("device %d: dense %+v", m.Device, dense)
+		}
+	}
+	if most := 3 * n; values != most { // idle level, peak, recovery
+		t.Errorf("%d values, expected %d", values, most)
+	}
+}
+
+// TestFailedFiles: a retried file that ended well did not fail, and neither did one that an
+// interruption of the harness cut short. One that a log without a harness leaves open did.
+func TestFailedFiles(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, log, want string }{
+		{"failed", "[vramsoak] file-start index=1 path=a\n[vramsoak] file-end index=1 status=oom\n", "a"},
+		{
+			"retried", "[vramsoak] file-start index=1 path=a\n[vramsoak] file-end index=1 status=crashed\n" +
+				"[vramsoak] file-start index=1 path=a\n[vramsoak] file-end index=1 status=ok\n", "",
+		},
+		{
+			"interrupted", "[vramsoak] file-start index=1 path=a\n[vramsoak] file-end index=1 status=ok\n" +
+				"[vramsoak] file-start index=2 path=b\n", "",
+		},
+		{
+			"left open", "[pipeline] file-start path=a\n[pipeline] file-end path=a status=ok\n" +
+				"[pipeline] file-start path=b\n[GPU Memory] Start: Allocated: 1.00GB\n", "b",
+		},
+		{"nothing says how files end", "[GPU Memory] Start: Allocated: 1.00GB\n", ""},
+	} {
+		b := parser.Builder{}
+		if err := b.Read(strings.NewReader(tt.log), "run.log"); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range check.Of(b.Timeline(), check.DefaultPolicy()).Measured().Failed {
+			got = append(got, f.Path)
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%s: failed %q, expected %q", tt.name, got, tt.want)
+		}
 	}
 }

@@ -1,12 +1,13 @@
 package compare
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"vramsoak/harness/check"
@@ -38,67 +39,79 @@ type RunInfo struct {
 // New is a baseline of what a run measured. Values are rounded to the byte, and to a millionth of another unit, so that a
 // run is equal to what was saved of it.
 func New(m check.Measurements, run RunInfo) *Baseline {
-	b := &Baseline{Schema: Schema, Run: run, Measurements: check.Measurements{Files: m.Files}}
-	for _, metric := range m.Metrics {
+	b := &Baseline{Schema: Schema, Run: run, Measurements: check.Measurements{Files: m.Files, Failed: m.Failed}}
+	b.Metrics = slices.Clone(m.Metrics)
+	for i, metric := range b.Metrics {
 		scale := 1e6
 		if metric.Unit == check.Bytes {
 			scale = 1
 		}
 		rounded := make(check.Values, len(metric.Values))
-		for i, v := range metric.Values {
-			rounded[i] = math.Round(v*scale) / scale
+		for k, v := range metric.Values {
+			rounded[k] = math.Round(v*scale) / scale
 		}
 		metric.Values = rounded
-		b.Metrics = append(b.Metrics, metric)
+		b.Metrics[i] = metric
 	}
 	return b
 }
 
-// WriteJSON writes the baseline for people to read and for [ReadBaseline]: a file or a metric a line.
+// WriteJSON writes the baseline for people to read and for [ReadBaseline]: a file or a metric a
+// line. It holds no more than a line in memory.
 func (b *Baseline) WriteJSON(w io.Writer) error {
 	run, err := json.MarshalIndent(b.Run, "  ", "  ")
 	if err != nil {
 		return fmt.Errorf("encode a baseline: %w", err)
 	}
-	var files, metrics []string
-	for _, f := range b.Files {
-		line, err := json.Marshal(f)
-		if err != nil {
-			return fmt.Errorf("encode a baseline: %w", err)
-		}
-		files = append(files, string(line))
+	out := bufio.NewWriter(w) // keeps its first error until Flush
+	_, _ = fmt.Fprintf(out, "{\n  \"schema\": %q,\n  \"run\": %s", b.Schema, run)
+	files := func(i int) ([]byte, error) { return json.Marshal(b.Files[i]) }
+	failed := func(i int) ([]byte, error) { return json.Marshal(b.Failed[i]) }
+	metrics := func(i int) ([]byte, error) { return metricLine(b.Metrics[i]) }
+	err = writeLines(out, "files", len(b.Files), files)
+	if err == nil && len(b.Failed) > 0 {
+		err = writeLines(out, "failed", len(b.Failed), failed)
 	}
-	for _, m := range b.Metrics {
-		line, err := metricLine(m)
-		if err != nil {
-			return fmt.Errorf("encode a baseline: %w", err)
-		}
-		metrics = append(metrics, line)
+	if err == nil {
+		err = writeLines(out, "metrics", len(b.Metrics), metrics)
 	}
-	if _, err := fmt.Fprintf(w, "{\n  \"schema\": %q,\n  \"run\": %s,\n  \"files\": [%s\n  ],\n  \"metrics\": [%s\n  ]\n}\n",
-		b.Schema, run, lines(files), lines(metrics)); err != nil {
+	if err != nil {
+		return fmt.Errorf("encode a baseline: %w", err)
+	}
+	_, _ = out.WriteString("\n}\n")
+	if err := out.Flush(); err != nil {
 		return fmt.Errorf("write a baseline: %w", err)
 	}
 	return nil
 }
 
-// lines are the items of a list, each on a line of its own.
-func lines(items []string) string {
-	if len(items) == 0 {
-		return ""
+// writeLines writes a list of an object, each of its items on a line of its own.
+func writeLines(w *bufio.Writer, key string, n int, item func(i int) ([]byte, error)) error {
+	_, _ = fmt.Fprintf(w, ",\n  %q: [", key)
+	for i := range n {
+		line, err := item(i)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			_ = w.WriteByte(',')
+		}
+		_, _ = w.WriteString("\n    ")
+		_, _ = w.Write(line)
 	}
-	return "\n    " + strings.Join(items, ",\n    ")
+	_, _ = w.WriteString("\n  ]")
+	return nil
 }
 
 // metricLine is a metric in one line. Its numbers have no exponent, which encoding/json gives to the largest and the least.
-func metricLine(m check.Metric) (string, error) {
+func metricLine(m check.Metric) ([]byte, error) {
 	values := m.Values
 	m.Values = nil
 	head, err := json.Marshal(m)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	line := append([]byte(nil), head[:len(head)-len("[]}")]...)
+	line := head[:len(head)-len("[]}")]
 	line = append(line, '[')
 	for i, v := range values {
 		if i > 0 {
@@ -110,5 +123,5 @@ func metricLine(m check.Metric) (string, error) {
 		}
 		line = strconv.AppendFloat(line, v, 'f', -1, 64)
 	}
-	return string(append(line, ']', '}')), nil
+	return append(line, ']', '}'), nil
 }

@@ -3,6 +3,7 @@ package compare_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -102,7 +103,7 @@ func TestReadBaselineErrors(t *testing.T) {
 		{"other JSON", "[]", `b.json:1:1: expected a baseline, an object with "schema": "vramsoak.baseline/1", found none; vramsoak baseline save makes one`},
 		{"another version", change("line/1", "line/2"), `b.json:2:3: expected the schema "vramsoak.baseline/1", found "vramsoak.baseline/2"; ` +
 			`save the baseline again from its run with this vramsoak: vramsoak baseline save`},
-		{"an unknown key", change(`"files"`, `"filse"`), `b.json:14:3: expected one of the keys schema, run, files, metrics, each once, found "filse"`},
+		{"an unknown key", change(`"files"`, `"filse"`), `b.json:14:3: expected one of the keys schema, run, files, failed, metrics, each once, found "filse"`},
 		{"an unknown key of a metric", change(`"rank"`, `"rang"`), `b.json:20:5: expected a metric such as ` +
 			`{"name":"peak","unit":"bytes","values":[1073741824]}: unknown field "rang"`},
 		{"a word for a number", change(`"index":2`, `"index":"two"`), `b.json:16:5: expected a file such as {"path":"a.wav","index":1,"process":0}: ` +
@@ -112,6 +113,9 @@ func TestReadBaselineErrors(t *testing.T) {
 			`found "fortnights"`},
 		{"too many bytes", change("7763153388", "7e30"), "b.json:19:5: expected numbers of less than 2^62, found 7e+30"},
 		{"no name", change(`"peak"`, `""`), "b.json:19:5: expected a metric with a name and a resolution of 0 or more"},
+		{"a place that is no file", change(`"values":[7763153388,1099511627776]`, `"places":[2],"values":[1]`), placesOf("peak")},
+		{"places that fall", change(`"values":[7763153388,1099511627776]`, `"places":[1,0],"values":[1,2]`), placesOf("peak")},
+		{"a place without a value", change(`"values":[7763153388,1099511627776]`, `"places":[0,1],"values":[1]`), placesOf("peak")},
 		{"no list", change(`"metrics": [`, `"metrics": {"a": [`) + "}", "b.json:18:14: expected a list of metrics"},
 		{"files are no list", `{"schema": "vramsoak.baseline/1", "files": 3}`, "b.json:1:44: expected a list of files"},
 	} {
@@ -123,6 +127,35 @@ func TestReadBaselineErrors(t *testing.T) {
 		if diff := cmp.Diff(c.want, err.Error()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
+	}
+}
+
+func placesOf(metric string) string {
+	return fmt.Sprintf(`b.json:19:5: expected places of the metric %q that rise from 0 to less than 2, the number of files, `+
+		`and a value for each`, metric)
+}
+
+// TestSparseBaseline: a metric that few files have is saved with the places of these files, and reads
+// back the same.
+func TestSparseBaseline(t *testing.T) {
+	t.Parallel()
+	m := check.Measurements{Files: make([]check.MeasuredFile, 100)}
+	m.Metrics = []check.Metric{{Name: "peak", Unit: check.Bytes, Places: []int32{3, 97}, Values: check.Values{1 << 30, 5}}}
+	want := compare.New(m, compare.RunInfo{})
+	var out bytes.Buffer
+	if err := want.WriteJSON(&out); err != nil {
+		t.Fatal(err)
+	}
+	const line = `{"name":"peak","unit":"bytes","places":[3,97],"values":[1073741824,5]}`
+	if !strings.Contains(out.String(), line) {
+		t.Errorf("got\n%s\nwant in it\n%s", out.String(), line)
+	}
+	got, err := compare.ReadBaseline(&out, "b.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("read back (-want +got):\n%s", diff)
 	}
 }
 

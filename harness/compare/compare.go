@@ -19,9 +19,16 @@ type Comparison struct {
 	Files     int `json:"paired_files"`
 	BaseFiles int `json:"base_files"`
 	NewFiles  int `json:"new_files"`
+	// NewlyFailed are the files that ended well in the base, and failed in the new run.
+	NewlyFailed []check.MeasuredFile `json:"newly_failed,omitempty"`
+	// NoCommonFile says that both runs name their files, and have none in common: they are runs of
+	// different batches.
+	NoCommonFile bool `json:"no_common_file,omitempty"`
 	// Remarks say where the runs differ otherwise, by host, GPU, driver or command, and that the base failed.
 	Remarks []string `json:"remarks,omitempty"`
-	Changes []Change `json:"metrics"`
+	Changes []Change `json:"metrics"` // the last field: see [Comparison.WriteJSON]
+
+	baseName, newName string // a file of each, where they have none in common
 }
 
 // A Change is by how much a metric is another than in the earlier run.
@@ -59,8 +66,12 @@ type Change struct {
 	// Only is the run that alone has the metric: "base" or "new".
 	Only string `json:"only,omitempty"`
 
-	lane, ranks bool // there are several devices, or ranks too: the subject names them
+	lanes *lanes // of all metrics of the comparison; nil is a single one
 }
+
+// lanes says how many devices and ranks the metrics of a comparison are of: subjects name them where
+// there are several. All changes of a comparison share one, so that it is found out once.
+type lanes struct{ several, ranks bool }
 
 // The runs that may alone have a metric, as in [Change.Only].
 const (
@@ -79,21 +90,18 @@ func Compare(base, now *Baseline, policy check.RegressionPolicy) *Comparison {
 	c := &Comparison{
 		Base: base.Run, New: now.Run, BaseFiles: len(base.Files), NewFiles: len(now.Files), Remarks: remarks(base.Run, now.Run),
 	}
-	paired := pairs(base.Files, now.Files)
-	c.Files = len(paired)
+	paired := c.pair(base, now)
 	both := matched(base.Metrics, now.Metrics)
 	c.Changes = make([]Change, len(both)) // a log may have a million
 	var tests []*test
-	lanes := map[[2]int]bool{}
-	ranks := false
+	lanes := lanesOf(both)
 	for i, m := range both {
 		of := cmp.Or(m.new, m.base)
 		change := &c.Changes[i]
 		*change = Change{
 			Name: of.Name, Unit: of.Unit, Rank: of.Rank, Device: of.Device, HigherIsBetter: of.HigherIsBetter,
+			lanes: lanes,
 		}
-		lanes[[2]int{of.Rank, of.Device}] = true
-		ranks = ranks || of.Rank != 0
 		if m.base == nil || m.new == nil || m.base.Unit != m.new.Unit {
 			change.skipUnmatched(m)
 			continue
@@ -116,10 +124,19 @@ func Compare(base, now *Baseline, policy check.RegressionPolicy) *Comparison {
 	for _, t := range tests {
 		t.decide()
 	}
-	for i := range c.Changes {
-		c.Changes[i].lane, c.Changes[i].ranks = len(lanes) > 1, ranks
-	}
 	return c
+}
+
+// lanesOf returns what all changes of the metrics share.
+func lanesOf(metrics []match) *lanes {
+	all := &lanes{}
+	first := cmp.Or(metrics[:min(1, len(metrics))]...)
+	for _, m := range metrics {
+		of, one := cmp.Or(m.new, m.base), cmp.Or(first.new, first.base)
+		all.several = all.several || of.Rank != one.Rank || of.Device != one.Device
+		all.ranks = all.ranks || of.Rank != 0
+	}
+	return all
 }
 
 // leastFiles is how many files it takes for an interval: the 6 signs of 6 differences agree by chance in one of 64 times at
@@ -197,10 +214,12 @@ func correct(tests []*test) {
 	}
 }
 
-// Findings are those of the check "regression", one a metric. Where a run is held against several earlier ones, reference
+// Findings are those of the check "regression", one a metric, after those on files. Where a run is held against several earlier ones, reference
 // names this one; else it is empty.
 func (c *Comparison) Findings(reference string) []check.Finding {
-	var all []check.Finding
+	files := c.FileFindings(reference)
+	all := make([]check.Finding, 0, len(files)+len(c.Changes)+1)
+	all = append(all, files...)
 	for i := range c.Changes {
 		all = append(all, c.Changes[i].finding(reference))
 	}
@@ -239,10 +258,10 @@ func against(subject, reference string) string {
 
 // Subject is the name of the metric, with its device, and its rank, where there are several.
 func (c *Change) Subject() string {
-	if !c.lane {
+	if c.lanes == nil || !c.lanes.several {
 		return c.Name
 	}
-	return fmt.Sprintf("%s (%s)", c.Name, parser.Lane{Device: c.Device, Rank: c.Rank}.Name(c.ranks))
+	return fmt.Sprintf("%s (%s)", c.Name, parser.Lane{Device: c.Device, Rank: c.Rank}.Name(c.lanes.ranks))
 }
 
 // Worse is the difference in the bad direction: negative where the new run is better.

@@ -19,21 +19,8 @@ const GrowthOf = "growth of "
 // levels grow over the files.
 func Runs(base, now *Baseline, policy check.Policy) *Comparison {
 	c := Compare(base, now, policy.Regression)
-	growths := growths(base, now, policy)
-	for i := range growths {
-		growths[i].lane, growths[i].ranks = c.lanes()
-	}
-	c.Changes = append(c.Changes, growths...)
+	c.Changes = append(c.Changes, growths(base, now, policy)...)
 	return c
-}
-
-// lanes reports whether the metrics are of several devices, and of several ranks: subjects then
-// name them.
-func (c *Comparison) lanes() (several, ranks bool) {
-	for i := range c.Changes {
-		several, ranks = several || c.Changes[i].lane, ranks || c.Changes[i].ranks
-	}
-	return several, ranks
 }
 
 // growthShare is the share of the false alarms that growth may give: it has its own, so that the
@@ -49,7 +36,10 @@ func growths(base, now *Baseline, policy check.Policy) []Change {
 	}
 	var all []growth
 	tests := 0
-	for _, m := range matched(base.Metrics, now.Metrics) {
+	both := matched(base.Metrics, now.Metrics)
+	lanes := lanesOf(both)
+	baseOrder, newOrder := orderOf(base.Files), orderOf(now.Files)
+	for _, m := range both {
 		of := cmp.Or(m.new, m.base)
 		limit, known := limits[of.Name]
 		if !known || of.Unit != check.Bytes {
@@ -57,13 +47,13 @@ func growths(base, now *Baseline, policy check.Policy) []Change {
 		}
 		g := growth{Change: Change{
 			Name: GrowthOf + of.Name, Unit: check.BytesPerFile, Limit: float64(limit.Bytes),
-			Rank: of.Rank, Device: of.Device,
+			Rank: of.Rank, Device: of.Device, lanes: lanes,
 		}}
 		if m.base == nil || m.new == nil {
 			continue // that its level is in one of the two only is said already
 		}
-		g.base = courseOf(m.base, base.Files, policy.Leak)
-		g.now = courseOf(m.new, now.Files, policy.Leak)
+		g.base = courseOf(m.base, base.Files, baseOrder, policy.Leak)
+		g.now = courseOf(m.new, now.Files, newOrder, policy.Leak)
 		g.Files = min(g.base.files, g.now.files)
 		switch {
 		case g.base.processes > 0 && g.now.processes > 0:
@@ -101,39 +91,56 @@ type course struct {
 	processes int // that are long enough to be judged
 }
 
-// courseOf fits a shape to a level in each process.
-func courseOf(m *check.Metric, files []check.MeasuredFile, policy check.LeakPolicy) course {
-	c := course{}
-	for first := 0; first < len(files); {
-		end := first + 1
-		for end < len(files) && files[end].Process == files[first].Process {
-			end++
-		}
-		s := shape.Series{Resolution: m.Resolution, Grain: check.Grain(check.Bytes)}
-		for i := min(end, first+policy.WarmUp); i < end; i++ {
-			if !math.IsNaN(m.Values[i]) {
-				s.Values = append(s.Values, m.Values[i])
-				s.Audio = append(s.Audio, files[i].AudioSeconds)
-			}
-		}
-		first = end
-		if slices.Contains(s.Audio, 0) { // lengths are known of all, or of none
-			s.Audio = nil
-		}
-		c.files = max(c.files, len(s.Values))
-		if len(s.Values) < max(policy.MinFiles, shape.LeastFiles) {
-			continue
-		}
-		r := shape.Of(s)
-		more := r.Slope.Estimate > c.Slope.Estimate
-		if r.Growing != c.Growing {
-			more = r.Growing
-		}
-		if c.processes++; c.processes == 1 || more {
-			c.Result = r
+// An order says of each file which process worked on it, and which file of the process it is.
+type order []struct{ process, nth int32 }
+
+// orderOf numbers the files of each stretch that one process worked on.
+func orderOf(files []check.MeasuredFile) order {
+	all := make(order, len(files))
+	for i := 1; i < len(files); i++ {
+		all[i] = all[i-1]
+		if all[i].nth++; files[i].Process != files[i-1].Process {
+			all[i].process, all[i].nth = all[i].process+1, 0
 		}
 	}
+	return all
+}
+
+// courseOf fits a shape to a level in each process.
+func courseOf(m *check.Metric, files []check.MeasuredFile, in order, policy check.LeakPolicy) course {
+	c := course{}
+	s := shape.Series{Resolution: m.Resolution, Grain: check.Grain(check.Bytes)}
+	process := int32(-1)
+	for i, v := range m.All() {
+		if in[i].process != process {
+			c.add(s, policy)
+			process, s.Values, s.Audio = in[i].process, nil, nil
+		}
+		if int(in[i].nth) >= policy.WarmUp {
+			s.Values, s.Audio = append(s.Values, v), append(s.Audio, files[i].AudioSeconds)
+		}
+	}
+	c.add(s, policy)
 	return c
+}
+
+// add adds the level over the files of one process.
+func (c *course) add(s shape.Series, policy check.LeakPolicy) {
+	if slices.Contains(s.Audio, 0) { // lengths are known of all, or of none
+		s.Audio = nil
+	}
+	c.files = max(c.files, len(s.Values))
+	if len(s.Values) < max(policy.MinFiles, shape.LeastFiles) {
+		return
+	}
+	r := shape.Of(s)
+	more := r.Slope.Estimate > c.Slope.Estimate
+	if r.Growing != c.Growing {
+		more = r.Growing
+	}
+	if c.processes++; c.processes == 1 || more {
+		c.Result = r
+	}
 }
 
 // noise is the standard error of the growth, without what the digits hide.

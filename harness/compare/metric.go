@@ -26,13 +26,24 @@ type test struct {
 }
 
 // sample takes the values that both runs have: of the same files where at least half of the smaller run has a partner.
-func (t *test) sample(base, now *check.Metric, paired []pair) {
-	for _, p := range paired {
-		if b, n := base.Values[p.base], now.Values[p.new]; !math.IsNaN(b) && !math.IsNaN(n) {
-			t.base, t.new, t.files = append(t.base, b), append(t.new, n), append(t.files, p)
-		}
+func (t *test) sample(base, now *check.Metric, p *pairing) {
+	allBase, allNew := make([]float64, 0, len(base.Values)), make([]float64, 0, len(now.Values))
+	for place, v := range now.All() {
+		p.values[place] = v
+		allNew = append(allNew, v)
 	}
-	allBase, allNew := present(base.Values), present(now.Values)
+	for place, b := range base.All() {
+		allBase = append(allBase, b)
+		partner := p.partner[place]
+		if partner < 0 || math.IsNaN(p.values[partner]) {
+			continue
+		}
+		t.base, t.new = append(t.base, b), append(t.new, p.values[partner])
+		t.files = append(t.files, pair{place, partner})
+	}
+	for place := range now.All() {
+		p.values[place] = math.NaN()
+	}
 	t.Paired = 2*len(t.base) >= min(len(allBase), len(allNew))
 	if !t.Paired {
 		t.base, t.new = allBase, allNew
@@ -51,16 +62,6 @@ func (t *test) sample(base, now *check.Metric, paired []pair) {
 		t.Limit = float64(t.policy.MinSlowdown) * math.Abs(t.Base)
 		t.logarithm = positive(t.base, t.baseDigits) && positive(t.new, t.newDigits)
 	}
-}
-
-func present(values check.Values) []float64 {
-	var all []float64
-	for _, v := range values {
-		if !math.IsNaN(v) {
-			all = append(all, v)
-		}
-	}
-	return all
 }
 
 func positive(values []float64, digits float64) bool {

@@ -1,8 +1,10 @@
 package compare
 
 import (
+	"cmp"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"vramsoak/harness/check"
@@ -11,16 +13,57 @@ import (
 // A pair is the same file in both runs, by its place in each.
 type pair struct{ base, new int }
 
+// A pairing holds which file of the base is which of the new run, for one metric after the other.
+type pairing struct {
+	partner []int     // of each file of the base; -1 where there is none
+	values  []float64 // of one metric, by the files of the new run; NaN where there is none
+}
+
+// pair finds the files that both runs have, and those that ended well in the base and then failed.
+func (c *Comparison) pair(base, now *Baseline) *pairing {
+	p := &pairing{make([]int, len(base.Files)), make([]float64, len(now.Files))}
+	for i := range p.partner {
+		p.partner[i] = -1
+	}
+	for i := range p.values {
+		p.values[i] = math.NaN()
+	}
+	// What ended well comes first: a file is paired with its failure only if nothing else is left.
+	baseAll, newAll := slices.Concat(base.Files, base.Failed), slices.Concat(now.Files, now.Failed)
+	common := 0
+	for _, pair := range pairs(baseAll, newAll) {
+		common++
+		switch failed := pair.new - len(now.Files); {
+		case pair.base >= len(base.Files):
+		case failed < 0:
+			p.partner[pair.base] = pair.new
+			c.Files++
+		default:
+			c.NewlyFailed = append(c.NewlyFailed, now.Failed[failed])
+		}
+	}
+	slices.SortStableFunc(c.NewlyFailed, func(a, b check.MeasuredFile) int { return cmp.Compare(a.Index, b.Index) })
+	if common == 0 && !nameless(baseAll) && !nameless(newAll) {
+		c.NoCommonFile = true
+		c.baseName, c.newName = firstName(baseAll), firstName(newAll)
+	}
+	return p
+}
+
 // pairs finds the files that both runs have, in the order of the base: those of the same path; then those whose paths end
 // alike and that no other file could be, so that a batch may have moved to another folder. The second time that a run has a
 // file goes with the second time of the other. Files of which both runs know how long they are, and not the same, are two
-// files. Where no file of either run has a name, and both have as many, they go by their order.
+// files. Where no file of either run has a name, and both have as many, they go by their place in the batch.
 func pairs(base, now []check.MeasuredFile) []pair {
 	if nameless(base) && nameless(now) {
 		var all []pair
-		for i := range base {
-			if len(base) == len(now) && alike(base[i], now[i]) {
-				all = append(all, pair{i, i})
+		if len(base) != len(now) {
+			return nil
+		}
+		baseOrder, newOrder := inBatch(base), inBatch(now)
+		for i := range baseOrder {
+			if p := (pair{baseOrder[i], newOrder[i]}); alike(base[p.base], now[p.new]) {
+				all = append(all, p)
 			}
 		}
 		return all
@@ -56,6 +99,25 @@ func pairs(base, now []check.MeasuredFile) []pair {
 		}
 	}
 	return all
+}
+
+// inBatch returns the places of files, sorted by the files' places in the batch.
+func inBatch(files []check.MeasuredFile) []int {
+	all := make([]int, len(files))
+	for i := range all {
+		all[i] = i
+	}
+	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(files[a].Index, files[b].Index) })
+	return all
+}
+
+func firstName(files []check.MeasuredFile) string {
+	for _, f := range files {
+		if f.Path != "" {
+			return f.Path
+		}
+	}
+	return ""
 }
 
 func nameless(files []check.MeasuredFile) bool {

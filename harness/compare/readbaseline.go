@@ -34,13 +34,18 @@ func ReadBaseline(r io.Reader, name string) (*Baseline, error) {
 	if err := d.object(map[string]func() error{
 		"schema":  func() error { return d.value(&b.Schema, "a string") },
 		"run":     func() error { return d.value(&b.Run, "an object that says which run it was") },
-		"files":   func() error { return d.files(b) },
+		"files":   func() error { return d.files(&b.Files) },
+		"failed":  func() error { return d.files(&b.Failed) },
 		"metrics": func() error { return d.metrics(b) },
 	}); err != nil {
 		return nil, err
 	}
 	for i, m := range b.Metrics {
-		if len(m.Values) != len(b.Files) {
+		if !m.Fits(len(b.Files)) && m.Places != nil {
+			return nil, d.fail(d.places[i], fmt.Sprintf("expected places of the metric %q that rise from 0 "+
+				"to less than %d, the number of files, and a value for each", m.Name, len(b.Files)))
+		}
+		if !m.Fits(len(b.Files)) {
 			return nil, d.fail(d.places[i], fmt.Sprintf("expected a value for each of the %d files of the metric %q, found %d", len(b.Files), m.Name, len(m.Values)))
 		}
 	}
@@ -116,7 +121,7 @@ func (d *baselineReader) object(fields map[string]func() error) error {
 		key, _ := token.(string)
 		read, known := fields[key]
 		if !known || seen[key] {
-			return d.fail(offset, fmt.Sprintf("expected one of the keys schema, run, files, metrics, each once, found %q", key))
+			return d.fail(offset, fmt.Sprintf("expected one of the keys schema, run, files, failed, metrics, each once, found %q", key))
 		}
 		seen[key] = true
 		if err := read(); err != nil {
@@ -141,7 +146,7 @@ func (d *baselineReader) value(to any, what string) error {
 	return nil
 }
 
-func (d *baselineReader) files(b *Baseline) error {
+func (d *baselineReader) files(to *[]check.MeasuredFile) error {
 	if err := d.open('[', "a list of files"); err != nil {
 		return err
 	}
@@ -150,7 +155,7 @@ func (d *baselineReader) files(b *Baseline) error {
 		if err := d.value(&f, `a file such as {"path":"a.wav","index":1,"process":0}`); err != nil {
 			return err
 		}
-		b.Files = append(b.Files, f)
+		*to = append(*to, f)
 	}
 	return d.close()
 }

@@ -1,0 +1,50 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+
+	"vramsoak/harness/check"
+)
+
+// filesNamed is how many files a message names.
+const filesNamed = 5
+
+// FileFindings are those of the check "regression" on the files themselves: files that failed and
+// did not in the base, and runs that have no file in common. Metrics cannot show either: they are of
+// files that ended well, and of runs over other files they compare the files. reference is as in
+// [Comparison.Findings].
+func (c *Comparison) FileFindings(reference string) []check.Finding {
+	var all []check.Finding
+	if n := len(c.NewlyFailed); n > 0 {
+		first := c.NewlyFailed[0]
+		all = append(all, check.Finding{
+			Check: check.Regression, Verdict: check.Fail, Subject: against("failed files", reference),
+			File: first.Index, FirstFile: &check.FirstFile{Index: first.Index, Path: first.Path},
+			Measured: new(float64(n)), Limit: new(0.0), Unit: check.Count, Message: c.newlyFailed(),
+		})
+	}
+	if c.NoCommonFile {
+		all = append(all, check.Finding{
+			Check: check.Regression, Verdict: check.Undecided, Subject: against("files", reference),
+			Message: fmt.Sprintf("the runs have no file in common (the base has %s, the new run %s), and other "+
+				"files may take other memory; compare runs over the same files, or save a baseline of this batch",
+				c.baseName, c.newName),
+		})
+	}
+	return all
+}
+
+// newlyFailed is "2 files failed that ended well in the base: file 3 (c.wav), file 7 (g.wav); ...".
+func (c *Comparison) newlyFailed() string {
+	var names []string
+	for i, f := range c.NewlyFailed {
+		if i == filesNamed {
+			names = append(names, fmt.Sprintf("and %d more", len(c.NewlyFailed)-i))
+			break
+		}
+		names = append(names, fileName(f))
+	}
+	return fmt.Sprintf("%s failed that ended well in the base: %s; see why with vramsoak check",
+		check.Plural(len(c.NewlyFailed), "file"), strings.Join(names, ", "))
+}

@@ -1,0 +1,130 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+)
+
+// manyDevices is a run of so many files, each on a device of its own. Every eighth device has a
+// second file.
+func manyDevices(tb testing.TB, n int) *Baseline {
+	tb.Helper()
+	var log strings.Builder
+	for i := range n {
+		device := i
+		if i%8 == 7 {
+			device = i - 1
+		}
+		fmt.Fprintf(&log, "[vramsoak] file-start index=%d path=%d.wav\n", i+1, i)
+		for k, name := range []string{"Before Model Cleanup", "After Model Cleanup"} {
+			fmt.Fprintf(&log, "[GPU Memory] %s: Allocated: %d.00GB | allocated=%d reserved=2147483648 device=%d\n",
+				name, 1-k, (1-k)<<30, device)
+		}
+		fmt.Fprintf(&log, "[vramsoak] file-end index=%d status=ok seconds=1\n", i+1)
+	}
+	b := parser.Builder{}
+	if err := b.Read(strings.NewReader(log.String()), "run.log"); err != nil {
+		tb.Fatal(err)
+	}
+	return New(*check.Of(b.Timeline(), check.DefaultPolicy()).Measured(), RunInfo{})
+}
+
+// TestComparingManyIsLinear: a log of twice as many files, each on a device of its own, has twice the
+// values, and takes twice the memory to compare and to write.
+func TestComparingManyIsLinear(t *testing.T) { // not parallel: it measures what is allocated
+	policy := check.DefaultPolicy()
+	allocated := func(b *Baseline) (bytes uint64) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		c := Runs(b, New(b.Measurements, b.Run), policy)
+		report := &check.Report{Policy: policy}
+		report.Join(c.Findings("")...)
+		for _, err := range []error{c.WriteJSON(io.Discard, report), b.WriteJSON(io.Discard)} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	values := func(b *Baseline) (n int) {
+		for _, m := range b.Metrics {
+			n += len(m.Values)
+		}
+		return n
+	}
+	const n = 400
+	one, two := manyDevices(t, n), manyDevices(t, 2*n)
+	// The seconds of a file have one a file; of 5 other metrics has each of its devices one or two.
+	if got, want := values(two), 2*values(one); got != want || got > 6*2*n {
+		t.Errorf("%d values of %d files, expected twice the %d of half as many, and at most %d", got, 2*n, want/2, 6*2*n)
+	}
+	a, b := allocated(one), allocated(two)
+	t.Logf("%d and %d bytes", a, b)
+	if b > a*5/2 {
+		t.Errorf("%d bytes for %d files on as many devices, expected at most 2.5 times the %d of half as many", b, 2*n, a)
+	}
+}
+
+// TestLanesAreFoundOnce: whether subjects name the device is found out once for a comparison, not once
+// for each of its growths.
+func TestLanesAreFoundOnce(t *testing.T) {
+	t.Parallel()
+	b := manyDevices(t, 24)
+	c := Runs(b, b, check.DefaultPolicy())
+	found := map[*lanes]int{}
+	growths := 0
+	for i := range c.Changes {
+		found[c.Changes[i].lanes]++
+		if strings.HasPrefix(c.Changes[i].Name, GrowthOf) {
+			growths++
+		}
+	}
+	if growths < 20 || len(found) > 2 { // of the metrics, and of the growths
+		t.Errorf("found out %d times for %d metrics, %d of them growths, expected 2 at most", len(found), len(c.Changes), growths)
+	}
+	if got := c.Changes[len(c.Changes)-1].Subject(); got != "growth of idle level (device 22)" {
+		t.Errorf("subject %q, expected the device", got)
+	}
+}
+
+// TestWriteJSON: a comparison that is written metric by metric is what encoding/json makes of it at
+// once.
+func TestWriteJSON(t *testing.T) {
+	t.Parallel()
+	some := manyDevices(t, 10)
+	some.Run.Log = "<a & b>.log"
+	failed := *some
+	failed.Files, failed.Failed = some.Files[:9:9], some.Files[9:]
+	failed.Metrics = nil
+	for name, c := range map[string]*Comparison{
+		"metrics":      Runs(some, some, check.DefaultPolicy()),
+		"none":         Runs(&Baseline{}, &Baseline{}, check.DefaultPolicy()),
+		"failed files": Runs(some, &failed, check.DefaultPolicy()),
+	} {
+		r := &check.Report{Schema: check.Schema, Policy: check.DefaultPolicy()}
+		r.Join(c.Findings("")...)
+		want, err := indented(struct {
+			*check.Report
+			*Comparison
+		}{r, c}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got bytes.Buffer
+		if err := c.WriteJSON(&got, r); err != nil {
+			t.Fatal(err)
+		}
+		if got.String() != string(want)+"\n" || !json.Valid(got.Bytes()) {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got.String(), want)
+		}
+	}
+}
