@@ -44,11 +44,12 @@ func runProfile(out io.Writer, paths []string, opts profileOptions) error {
 	if err != nil {
 		return err
 	}
-	tl, _, err := opts.read.timeline(logs, &parser.Builder{})
+	learner := profile.Learner{}
+	tl, _, err := opts.read.timeline(logs, &parser.Builder{Done: learner.Add})
 	if err != nil {
 		return err
 	}
-	p, err := profile.Learn(tl)
+	p, err := learner.Profile(tl)
 	if err != nil {
 		return fmt.Errorf("%s: %w", logs[0], err)
 	}

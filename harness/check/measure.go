@@ -161,9 +161,10 @@ func (j *Judge) measure() *Measurements {
 		}
 	}
 	for _, f := range j.tl.LastAttempts() {
-		if !j.sound(f) && !(f.Supervised && wasInterrupted(f)) {
-			m.Failed = append(m.Failed, measuredFile(f))
+		if j.sound(f) || f.Supervised && wasInterrupted(f) {
+			continue
 		}
+		m.Failed = append(m.Failed, measuredFile(f))
 	}
 	for _, l := range j.ledgers {
 		add := func(name, unit string, c *column, higherIsBetter bool) {

@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -12,12 +11,17 @@ import (
 
 // Learn reads the footprints of stages from a timeline. It is an error where no file that ended well has a stage.
 func Learn(tl *parser.Timeline) (*Profile, error) {
-	l := &learner{stages: map[string]*samples{}, idle: map[int][]point{}}
-	for _, f := range tl.LastAttempts() {
-		if f.Status == parser.StatusOK || f.Status == parser.StatusUnknown && len(f.OOMs) == 0 {
-			l.files = append(l.files, f)
-		}
+	l := &Learner{}
+	for _, f := range tl.Files {
+		l.Add(f)
 	}
+	return l.Profile(tl)
+}
+
+// Profile returns the footprints of the stages in the files that were added. tl is the timeline that
+// they are of. It is an error where no file that ended well has a stage.
+func (l *Learner) Profile(tl *parser.Timeline) (*Profile, error) {
+	l.count(tl)
 	if len(l.files) == 0 {
 		return nil, errors.New("expected files that ended well, found none; soak the pipeline again once it passes")
 	}
@@ -25,31 +29,44 @@ func Learn(tl *parser.Timeline) (*Profile, error) {
 	if !ok {
 		return nil, errors.New("expected checkpoints with allocated, found none; vramsoak check says what the log has")
 	}
-	l.ever = l.neverReset(lane)
+	g := &gathered{ever: l.neverReset(lane), stages: map[string]*samples{}, idle: map[int][]point{}}
 	beside := parser.NewBeside(tl, []parser.Lane{lane})
 	p := &Profile{Log: l.files[0].Pos.Path, Files: len(l.files)}
-	seen := map[int]bool{} // processes
+	first := map[int]*parser.File{} // of each process
 	for _, f := range l.files {
 		if f.AudioSeconds > 0 && (p.Shortest == 0 || f.AudioSeconds < p.Shortest) {
 			p.Shortest = f.AudioSeconds
 		}
 		p.Longest = max(p.Longest, f.AudioSeconds)
-		l.file(f, lane, !seen[f.Process], beside)
-		seen[f.Process] = true
+		if first[f.Process] == nil {
+			first[f.Process] = f
+		}
 	}
-	if len(l.order) == 0 {
+	isFirst := func(fact *laneFacts) bool { return first[fact.file.Process] == fact.file }
+	for i := range l.facts {
+		if fact := &l.facts[i]; fact.lane == lane && fact.levels && l.counts(fact.file) {
+			g.file(fact, isFirst(fact), beside)
+		}
+	}
+	for i := range l.stages {
+		st := &l.stages[i]
+		if fact := &l.facts[st.fact]; fact.lane == lane && l.counts(fact.file) {
+			g.stage(st, fact.file, isFirst(fact))
+		}
+	}
+	if len(g.order) == 0 {
 		return nil, errors.New(`expected stages, pairs of checkpoints such as "Before Transcription" and "After Transcription", found none`)
 	}
-	if len(l.order) > stagesMax {
+	if len(g.order) > stagesMax {
 		return nil, fmt.Errorf("expected at most %d stages of different names, found %d, the last %q; "+
-			"give a stage one name in all files", stagesMax, len(l.order), l.order[len(l.order)-1])
+			"give a stage one name in all files", stagesMax, len(g.order), g.order[len(g.order)-1])
 	}
-	p.Total = l.total
-	p.Context, p.Contexts = int64(median(l.dark)), len(l.dark)
-	p.Resident = int64(median(l.resident))
-	p.Growth = l.growth()
-	for _, name := range l.order {
-		p.Stages = append(p.Stages, l.stages[name].fit(name))
+	p.Total = g.total
+	p.Context, p.Contexts = int64(median(g.dark)), len(g.dark)
+	p.Resident = int64(median(g.resident))
+	p.Growth = g.growth()
+	for _, name := range g.order {
+		p.Stages = append(p.Stages, g.stages[name].fit(name))
 	}
 	return p, nil
 }
@@ -57,31 +74,8 @@ func Learn(tl *parser.Timeline) (*Profile, error) {
 // stagesMax bounds the stages of a profile: more than some 180 of them are more than is read as a file.
 const stagesMax = 128
 
-// neverReset says that the peaks of the log are those of the whole process so far, as torch.cuda.max_memory_allocated is without
-// torch.cuda.reset_peak_memory_stats: they never fall.
-func (l *learner) neverReset(lane parser.Lane) bool {
-	above := false
-	last := map[int]int64{}
-	for _, f := range l.files {
-		for i := range f.Checkpoints {
-			c := &f.Checkpoints[i]
-			peak, ok := c.Get(parser.Peak)
-			if !ok || c.Lane != lane {
-				continue
-			}
-			if peak.Bytes < last[f.Process] {
-				return false
-			}
-			last[f.Process] = peak.Bytes
-			above = above || peak.Bytes > c.Bytes(parser.Allocated)
-		}
-	}
-	return above
-}
-
-// A learner collects what the files say.
-type learner struct {
-	files    []*parser.File
+// gathered is what the files that ended well say together, of one lane.
+type gathered struct {
 	stages   map[string]*samples
 	order    []string // of stages, as they first occur
 	total    int64
@@ -105,114 +99,59 @@ type samples struct {
 	resolution int64
 }
 
-// mainLane is the device and rank that most checkpoints are of. Footprints of several are not added up.
-func (l *learner) mainLane() (lane parser.Lane, ok bool) {
-	counts := map[parser.Lane]int{}
-	for _, f := range l.files {
-		for i := range f.Checkpoints {
-			if c := &f.Checkpoints[i]; c.Has(parser.Allocated) && !c.Sampled {
-				counts[c.Lane]++
-			}
-		}
-	}
-	most := 0
-	for of, n := range counts {
-		if n > most || n == most && (of.Rank < lane.Rank || of.Rank == lane.Rank && of.Device < lane.Device) {
-			lane, most = of, n
-		}
-	}
-	return lane, most > 0
-}
-
 // file adds what a file says.
-func (l *learner) file(f *parser.File, lane parser.Lane, first bool, beside *parser.Beside) {
-	ledger := beside.Of(f.Run, lane)
-	var begin, end *parser.Checkpoint
-	for i := range f.Checkpoints {
-		c := &f.Checkpoints[i]
-		if c.Lane != lane || !c.Has(parser.Allocated) {
-			continue
-		}
-		begin, end = cmp.Or(begin, c), c
-		l.total = max(l.total, c.Bytes(parser.Total))
-	}
-	if end == nil {
-		return
-	}
+func (g *gathered) file(fact *laneFacts, first bool, beside *parser.Beside) {
+	f := fact.file
+	g.total = max(g.total, fact.total)
 	if !first {
-		l.resident = append(l.resident, float64(begin.Bytes(parser.Allocated)))
+		g.resident = append(g.resident, float64(fact.begin))
 	}
-	l.idle[f.Process] = append(l.idle[f.Process], point{float64(len(l.idle[f.Process])), float64(end.Bytes(parser.Allocated))})
-	if reserved, ok := end.Get(parser.Reserved); ok {
-		used, known := end.Get(parser.Used)
-		if !known && ledger != nil {
-			used, known = ledger.At(end.Header)
-		}
-		if known && used.Bytes >= reserved.Bytes {
-			l.dark = append(l.dark, float64(used.Bytes-reserved.Bytes))
+	g.idle[f.Process] = append(g.idle[f.Process], point{float64(len(g.idle[f.Process])), float64(fact.end)})
+	used := fact.used
+	if ledger := beside.Of(f.Run, fact.lane); fact.lookUp != nil && ledger != nil {
+		if at, known := ledger.At(*fact.lookUp); known {
+			used = at.Bytes
 		}
 	}
-	for _, st := range f.Stages {
-		if f.Checkpoints[st.Before].Lane == lane && f.Checkpoints[st.Before].Has(parser.Allocated) {
-			l.stage(f, st, first)
-		}
+	if fact.reserved >= 0 && used >= fact.reserved {
+		g.dark = append(g.dark, float64(used-fact.reserved))
 	}
 }
 
 // stage adds what a file says of a stage.
-func (l *learner) stage(f *parser.File, st parser.Stage, first bool) {
-	s := l.stages[st.Name]
+func (g *gathered) stage(st *stageFacts, f *parser.File, first bool) {
+	s := g.stages[st.name]
 	if s == nil {
 		s = &samples{}
-		l.stages[st.Name] = s
-		l.order = append(l.order, st.Name)
+		g.stages[st.name] = s
+		g.order = append(g.order, st.name)
 	}
-	before, after := &f.Checkpoints[st.Before], &f.Checkpoints[st.After]
-	start, _ := before.Get(parser.Allocated)
-	top, reserved := start.Bytes, before.Bytes(parser.Reserved)
-	resolution := start.Resolution
-	told := before.Bytes(parser.Peak)
-	hidden := l.ever && told > start.Bytes
-	for i := st.Before + 1; i <= st.After; i++ {
-		c := &f.Checkpoints[i]
-		if c.Lane != before.Lane {
-			continue
-		}
-		level, _ := c.Get(parser.Allocated)
-		top, resolution = max(top, level.Bytes), max(resolution, level.Resolution)
-		reserved = max(reserved, c.Bytes(parser.Reserved))
-		// A program that never resets its peak prints that of an earlier stage on and on: only where it changes it is this one's.
-		if peak, ok := c.Get(parser.Peak); ok && peak.Bytes != told {
-			told, top, hidden = peak.Bytes, max(top, peak.Bytes), false
-			reserved = max(reserved, c.Bytes(parser.PeakReserved))
-		}
+	s.resolution = max(s.resolution, st.resolution)
+	s.peaks = append(s.peaks, point{f.AudioSeconds, float64(st.peak)})
+	s.first, s.hidden = append(s.first, first), append(s.hidden, g.ever && st.hidden)
+	s.kept = append(s.kept, point{f.AudioSeconds, float64(st.kept)})
+	if st.reserved > 0 {
+		s.reserved = append(s.reserved, st.reserved)
 	}
-	s.resolution = max(s.resolution, resolution)
-	s.peaks = append(s.peaks, point{f.AudioSeconds, float64(top - start.Bytes)})
-	s.first, s.hidden = append(s.first, first), append(s.hidden, hidden)
-	s.kept = append(s.kept, point{f.AudioSeconds, float64(max(0, after.Bytes(parser.Allocated)-start.Bytes))})
-	if reserved > 0 && top > 0 {
-		s.reserved = append(s.reserved, max(1, float64(reserved)/float64(top)))
-	}
-	if took := after.Time.Sub(before.Time).Seconds(); !before.Time.IsZero() && !after.Time.IsZero() && took > 0 && f.AudioSeconds > 0 {
-		s.seconds = append(s.seconds, took/f.AudioSeconds)
+	if st.seconds > 0 && f.AudioSeconds > 0 {
+		s.seconds = append(s.seconds, st.seconds/f.AudioSeconds)
 	}
 }
 
 // growth is the growth of the level at files' ends, a file, the median over processes of those with eight files or more.
-func (l *learner) growth() int64 {
+func (g *gathered) growth() int64 {
 	const least = 8 // files, as for a verdict on a leak
 	var all []float64
-	for _, points := range l.idle {
+	for _, points := range g.idle {
 		if len(points) >= least {
 			all = append(all, slope(points[1:])) // the first file loads what stays
 		}
 	}
-	g := int64(median(all))
-	if g < leastGrowth {
+	grows := int64(median(all))
+	if grows < leastGrowth {
 		return 0
 	}
-	return g
+	return grows
 }
 
 // leastVaried is how much of the longest file's length the lengths must differ by for a slope.

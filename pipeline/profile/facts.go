@@ -1,0 +1,214 @@
+package profile
+
+import "vramsoak/parser"
+
+// A Learner learns a profile from files, one after the other. It keeps a few numbers of each file and
+// of each stage in it, not its checkpoints:
+//
+//	l := profile.Learner{}
+//	b := parser.Builder{Done: l.Add}
+//	... b.Read(log, name)
+//	p, err := l.Profile(b.Timeline())
+type Learner struct {
+	facts  []laneFacts
+	stages []stageFacts
+	last   map[parser.Lane]int // the place in facts of the last one of a lane
+	// files are those that ended well; not says which did not, nil where all did.
+	files []*parser.File
+	not   map[*parser.File]bool
+}
+
+// laneFacts are what a file says of one lane.
+type laneFacts struct {
+	file *parser.File
+	lane parser.Lane
+	// levels says that it has any level of allocated memory; named is at how many places of the program.
+	levels bool
+	named  int32
+	// begin and end are the levels at the first and the last checkpoint; total is the device's.
+	begin, end, total int64
+	// reserved and used are those at the last checkpoint, -1 where it does not have them. lookUp is
+	// that checkpoint, where the device's use is to be looked up among the samples.
+	reserved, used int64
+	lookUp         *parser.Header
+	peaks          *peakFacts // nil where no line has peak=
+}
+
+// peakFacts are the readings of peak= in a file.
+type peakFacts struct {
+	first, last int64
+	fell, above bool // one is less than that before; one is above allocated
+}
+
+// stageFacts are what a file says of a stage.
+type stageFacts struct {
+	name       string
+	fact       int     // the place in Learner.facts of its file and lane
+	peak, kept int64   // bytes above the start: at most, and at the end
+	reserved   float64 // over allocated; 0 where it is not known
+	seconds    float64 // 0 where it is not known
+	resolution int64
+	hidden     bool // an earlier peak hides that of the stage, if peaks are never reset
+}
+
+// Add notes what a file says. It is what [parser.Builder.Done] calls; the file's checkpoints are not
+// needed afterwards.
+func (l *Learner) Add(f *parser.File) {
+	if f.Outside {
+		return
+	}
+	if l.last == nil {
+		l.last = map[parser.Lane]int{}
+	}
+	from := len(l.facts)
+	for i := range f.Checkpoints {
+		c := &f.Checkpoints[i]
+		peak, peaks := c.Get(parser.Peak)
+		level, levels := c.Get(parser.Allocated)
+		if !peaks && !levels {
+			continue
+		}
+		at, known := l.last[c.Lane]
+		if !known || at < from {
+			at = len(l.facts)
+			l.facts, l.last[c.Lane] = append(l.facts, laneFacts{file: f, lane: c.Lane}), at
+		}
+		fact := &l.facts[at]
+		if peaks {
+			fact.addPeak(peak.Bytes, level.Bytes)
+		}
+		if levels {
+			fact.addLevel(c, level.Bytes)
+		}
+	}
+	for i := from; i < len(l.facts); i++ {
+		if at := l.facts[i].lookUp; at != nil {
+			l.facts[i].lookUp = new(*at) // the checkpoint's place is used again
+		}
+	}
+	for _, st := range f.Stages {
+		if before := &f.Checkpoints[st.Before]; before.Has(parser.Allocated) {
+			s := stageOf(f, st)
+			s.fact = l.last[before.Lane]
+			l.stages = append(l.stages, s)
+		}
+	}
+}
+
+func (f *laneFacts) addPeak(peak, allocated int64) {
+	if f.peaks == nil {
+		f.peaks = &peakFacts{first: peak, last: peak}
+	}
+	f.peaks.fell = f.peaks.fell || peak < f.peaks.last
+	f.peaks.above = f.peaks.above || peak > allocated
+	f.peaks.last = peak
+}
+
+func (f *laneFacts) addLevel(c *parser.Checkpoint, allocated int64) {
+	if !f.levels {
+		f.levels, f.begin = true, allocated
+	}
+	f.end = allocated
+	if !c.Sampled {
+		f.named++
+	}
+	f.total = max(f.total, c.Bytes(parser.Total))
+	f.reserved, f.used, f.lookUp = -1, -1, nil
+	if reserved, ok := c.Get(parser.Reserved); ok {
+		f.reserved = reserved.Bytes
+		if used, ok := c.Get(parser.Used); ok {
+			f.used = used.Bytes
+		} else {
+			f.lookUp = &c.Header
+		}
+	}
+}
+
+// stageOf reads a stage of a file from its checkpoints.
+func stageOf(f *parser.File, st parser.Stage) stageFacts {
+	before, after := &f.Checkpoints[st.Before], &f.Checkpoints[st.After]
+	start, _ := before.Get(parser.Allocated)
+	top, reserved := start.Bytes, before.Bytes(parser.Reserved)
+	s := stageFacts{name: st.Name, resolution: start.Resolution}
+	told := before.Bytes(parser.Peak)
+	s.hidden = told > start.Bytes
+	for i := st.Before + 1; i <= st.After; i++ {
+		c := &f.Checkpoints[i]
+		if c.Lane != before.Lane {
+			continue
+		}
+		level, _ := c.Get(parser.Allocated)
+		top, s.resolution = max(top, level.Bytes), max(s.resolution, level.Resolution)
+		reserved = max(reserved, c.Bytes(parser.Reserved))
+		// A program that never resets its peak prints that of an earlier stage on and on: only where it changes it is this one's.
+		if peak, ok := c.Get(parser.Peak); ok && peak.Bytes != told {
+			told, top, s.hidden = peak.Bytes, max(top, peak.Bytes), false
+			reserved = max(reserved, c.Bytes(parser.PeakReserved))
+		}
+	}
+	s.peak, s.kept = top-start.Bytes, max(0, after.Bytes(parser.Allocated)-start.Bytes)
+	if reserved > 0 && top > 0 {
+		s.reserved = max(1, float64(reserved)/float64(top))
+	}
+	if !before.Time.IsZero() && !after.Time.IsZero() {
+		s.seconds = max(0, after.Time.Sub(before.Time).Seconds())
+	}
+	return s
+}
+
+// count finds the files that ended well, by the last attempt at each.
+func (l *Learner) count(tl *parser.Timeline) {
+	for _, f := range tl.LastAttempts() {
+		if f.Status == parser.StatusOK || f.Status == parser.StatusUnknown && len(f.OOMs) == 0 {
+			l.files = append(l.files, f)
+		}
+	}
+	if len(l.files) == len(tl.Files) {
+		return
+	}
+	l.not = map[*parser.File]bool{}
+	for _, f := range tl.Files {
+		l.not[f] = true
+	}
+	for _, f := range l.files {
+		delete(l.not, f)
+	}
+}
+
+func (l *Learner) counts(f *parser.File) bool { return !l.not[f] }
+
+// neverReset says that the peaks of the log are those of the whole process so far, as torch.cuda.max_memory_allocated is without
+// torch.cuda.reset_peak_memory_stats: they never fall.
+func (l *Learner) neverReset(lane parser.Lane) bool {
+	above := false
+	last := map[int]int64{}
+	for i := range l.facts {
+		f := &l.facts[i]
+		if f.lane != lane || f.peaks == nil || !l.counts(f.file) {
+			continue
+		}
+		if f.peaks.fell || f.peaks.first < last[f.file.Process] {
+			return false
+		}
+		last[f.file.Process] = f.peaks.last
+		above = above || f.peaks.above
+	}
+	return above
+}
+
+// mainLane is the device and rank that most checkpoints are of. Footprints of several are not added up.
+func (l *Learner) mainLane() (lane parser.Lane, ok bool) {
+	counts := map[parser.Lane]int{}
+	for i := range l.facts {
+		if f := &l.facts[i]; f.named > 0 && l.counts(f.file) {
+			counts[f.lane] += int(f.named)
+		}
+	}
+	most := 0
+	for of, n := range counts {
+		if n > most || n == most && (of.Rank < lane.Rank || of.Rank == lane.Rank && of.Device < lane.Device) {
+			lane, most = of, n
+		}
+	}
+	return lane, most > 0
+}
