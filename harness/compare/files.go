@@ -10,10 +10,10 @@ import (
 // filesNamed is how many files a message names.
 const filesNamed = 5
 
-// FileFindings are those of the check "regression" on the files themselves: files that failed and
-// did not in the base, and runs that have no file in common. Metrics cannot show either: they are of
-// files that ended well, and of runs over other files they compare the files. reference is as in
-// [Comparison.Findings].
+// FileFindings are those of the check "regression" on the files themselves: files that ended well in
+// the base and failed in the new run, and runs that have no file in common. Metrics show neither of
+// them: they are of files that ended well, and other files may take other memory. reference is as
+// in [Comparison.Findings].
 func (c *Comparison) FileFindings(reference string) []check.Finding {
 	var all []check.Finding
 	if n := len(c.NewlyFailed); n > 0 {

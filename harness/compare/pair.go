@@ -42,7 +42,9 @@ func (c *Comparison) pair(base, now *Baseline) *pairing {
 			c.NewlyFailed = append(c.NewlyFailed, now.Failed[failed])
 		}
 	}
-	slices.SortStableFunc(c.NewlyFailed, func(a, b check.MeasuredFile) int { return cmp.Compare(a.Index, b.Index) })
+	slices.SortStableFunc(c.NewlyFailed, func(a, b check.MeasuredFile) int {
+		return cmp.Compare(a.Index, b.Index)
+	})
 	if common == 0 && !nameless(baseAll) && !nameless(newAll) {
 		c.NoCommonFile = true
 		c.baseName, c.newName = firstName(baseAll), firstName(newAll)

@@ -25,7 +25,7 @@ func TestLearnerKeepsNoCheckpoints(t *testing.T) {
 	}
 	sample := func() {
 		fmt.Fprintf(&log, "[vramsoak] sample time=%s pid=7 device=0 used=%d total=25769803776 source=process\n",
-			tick(), 3<<30+int64(clock.UnixMilli()%1000)<<20)
+			tick(), 3<<30+clock.UnixMilli()%1000<<20)
 	}
 	log.WriteString("[vramsoak] run-start files=1 feed=list\n")
 	sample()
