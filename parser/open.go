@@ -83,5 +83,18 @@ type Log struct {
 // meanwhile.
 func (l *Log) MayWait() bool { return l.waits }
 
+// Size returns how many bytes of text the log has, where that is known before it is read: of a file
+// that is neither compressed nor in UTF-16.
+func (l *Log) Size() (bytes int64, known bool) {
+	if l.file == nil || l.waits {
+		return 0, false
+	}
+	info, err := l.file.Stat()
+	if err != nil {
+		return 0, false
+	}
+	return info.Size(), true
+}
+
 // Close closes the log's file.
 func (l *Log) Close() error { return l.close() }

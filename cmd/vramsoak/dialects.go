@@ -51,8 +51,12 @@ func (o readOptions) open(path string) (_ io.ReadCloser, d dialects, err error) 
 	if path != "-" && !log.MayWait() {
 		_ = log.Close() // only read
 		again, err := parser.Open(path)
+		if err == nil {
+			allow(again)
+		}
 		return again, d, err
 	}
+	allow(log)
 	all := io.MultiReader(bytes.NewReader(head), log)
 	if keep {
 		all = o.streams.keep(all, path)
