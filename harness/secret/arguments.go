@@ -10,10 +10,14 @@ import (
 // argument with one of the marks {} and {list} is a file, never a secret.
 func (n Names) Arguments(argv []string) (masked []string, found bool) {
 	masked = slices.Clone(argv)
+	ofTools := toolSecrets(argv)
 	for i := 1; i < len(argv); i++ {
-		switch follows := n.awaits(argv[i-1]); {
-		case follows && !strings.HasPrefix(argv[i], "--") && !marked(argv[i]):
+		text, found := ofTools[i]
+		switch {
+		case n.awaits(argv[i-1], argv[i]) && !strings.HasPrefix(argv[i], "--") && !marked(argv[i]):
 			masked[i] = Mask
+		case found:
+			masked[i] = text
 		default:
 			masked[i] = n.Text(argv[i])
 		}
@@ -22,11 +26,14 @@ func (n Names) Arguments(argv []string) (masked []string, found bool) {
 }
 
 // awaits reports whether an argument is the name of a secret that is the next argument.
-func (n Names) awaits(arg string) bool {
-	return strings.HasPrefix(arg, "-") && flagName.MatchString(arg) && n.Secret(arg)
+func (n Names) awaits(arg, next string) bool {
+	return strings.HasPrefix(arg, "-") && flagName.MatchString(arg) && n.holds(arg, next)
 }
 
 func marked(arg string) bool { return strings.Contains(arg, "{}") || strings.Contains(arg, "{list}") }
+
+// authSchemes are words between "Authorization:" and the token.
+const authSchemes = `bearer|basic|token|apikey|api-key|key|digest|negotiate|ntlm`
 
 var (
 	flagName = regexp.MustCompile(`^--?[A-Za-z][A-Za-z0-9_.-]*$`)
@@ -34,10 +41,10 @@ var (
 	value      = `("(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'&;,}]+)`
 	assignment = regexp.MustCompile(`((?:--?)?[A-Za-z][A-Za-z0-9_.-]*)(["']?\s*[=:]\s*)` + value)
 	// "Authorization: Bearer TOKEN": the token is the word after the scheme.
-	schemes = regexp.MustCompile(`(?i)^(?:bearer|basic)$`)
+	schemes = regexp.MustCompile(`(?i)^(?:` + authSchemes + `)$`)
 	scheme  = regexp.MustCompile(`(?i)\b(bearer|basic)(\s+)([A-Za-z0-9._~+/=-]{8,})`)
 	// Behind the header's name the token may be short.
-	header = regexp.MustCompile(`(?i)(authorization["']?\s*[=:]\s*["']?(?:bearer|basic)\s+)` +
+	header = regexp.MustCompile(`(?i)(authorization["']?\s*[=:]\s*["']?(?:` + authSchemes + `)\s+)` +
 		`([^\s"'&;,{}]+)`)
 	flagged = regexp.MustCompile(`(--?[A-Za-z][A-Za-z0-9_.-]*)(\s+)` + value)
 )
@@ -47,10 +54,12 @@ var (
 func (n Names) Text(arg string) string {
 	if name, value, ok := strings.Cut(arg, "="); ok && plainName.MatchString(name) {
 		switch {
-		case n.Secret(name) && (value == "" || marked(value)):
+		case n.holds(name, value) && (value == "" || marked(value)):
 			return arg
-		case n.Secret(name):
+		case n.holds(name, value):
 			return name + "=" + Mask
+		case name == shellFolder || n.Secret(name):
+			return arg
 		case IsDSN(value):
 			return name + "=" + MaskDSN(value)
 		}
@@ -58,6 +67,7 @@ func (n Names) Text(arg string) string {
 	if IsDSN(arg) {
 		return MaskDSN(arg)
 	}
+	arg = toolText(arg)
 	arg = header.ReplaceAllString(arg, "${1}"+Mask)
 	arg = scheme.ReplaceAllString(arg, "${1}${2}"+Mask)
 	arg = n.replace(assignment, arg)
@@ -74,7 +84,7 @@ func (n Names) replace(of *regexp.Regexp, text string) string {
 		part := of.FindStringSubmatch(match)
 		held := strings.Trim(part[3], `"'`)
 		switch {
-		case !n.Secret(part[1]):
+		case !n.holds(part[1], held):
 			return part[1] + part[2] + n.replace(of, part[3])
 		case held == "" || marked(held) || schemes.MatchString(held):
 			return match

@@ -29,8 +29,11 @@ func (n Names) Secret(name string) bool {
 	if plain == "" {
 		return false
 	}
-	if slices.ContainsFunc(n, func(more string) bool { return bare(more) == plain }) {
+	if n.further(plain) {
 		return true
+	}
+	if name == shellFolder {
+		return false
 	}
 	words := split(name)
 	for len(words) > 1 && version.MatchString(words[len(words)-1]) { // HF_TOKEN_2
@@ -50,17 +53,38 @@ func (n Names) Secret(name string) bool {
 		return slices.Contains(keys, before)
 	}
 	return slices.Contains(endings, last) || slices.ContainsFunc(words, func(w string) bool {
-		return slices.Contains(anywhere, w)
+		return slices.Contains(anywhere, w) || joined.MatchString(w)
 	})
+}
+
+// shellFolder is the variable with a shell's current folder, and no secret.
+const shellFolder = "PWD"
+
+// further reports whether a name, bare, is one of those that the user gave.
+func (n Names) further(plain string) bool {
+	return slices.ContainsFunc(n, func(more string) bool { return bare(more) == plain })
+}
+
+// holds reports whether the value of this name is a secret. A digit after "pass" is none: it says
+// which pass (ffmpeg -pass 2).
+func (n Names) holds(name, value string) bool {
+	if !n.Secret(name) {
+		return false
+	}
+	words := split(strings.TrimLeft(name, "-"))
+	return words[len(words)-1] != "pass" || !digit.MatchString(value) || n.further(bare(name))
 }
 
 var (
 	version = regexp.MustCompile(`^v?[0-9]+$`)
 	// anywhere are words that make a name one of a secret.
 	anywhere = []string{
-		"password", "passwd", "passphrase", "pwd", "secret", "secrets", "apikey", "authtoken", "accesstoken",
-		"authorization", "credential", "credentials", "privatekey", "sslpassword", "pgpassword",
+		"passwords", "passcode", "pwd", "pw", "psk", "secret", "secrets", "authtoken", "accesstoken",
+		"authorization", "credential", "credentials", "privatekey", "sshpass", "userpass", "dbpass",
 	}
+	// joined are words whose end makes them a secret's: PGPASSWORD, --newpassword, --myapikey.
+	joined = regexp.MustCompile(`(?:password|passwd|passphrase|apikey)$`)
+	digit  = regexp.MustCompile(`^[0-9]$`)
 	// endings do so only at the end of a name.
 	endings = []string{"auth", "bearer", "cookie", "pass", "jwt", "pat", "signature"}
 	// places are ends of names of where a secret lies.

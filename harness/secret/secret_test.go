@@ -15,6 +15,8 @@ func TestNames(t *testing.T) {
 		"--auth-token", "--use-auth-token", "HF_TOKEN_2", "GITHUB_TOKEN_V3", "--password", "-password", "--db-password",
 		"PGPASSWORD", "dbPassword", "--passwd", "--secret", "AWS_SECRET_ACCESS_KEY", "--client-secret", "--credentials",
 		"--private-key", "Authorization", "--proxy-auth", "--session-cookie", "--access_key", "--pass", "X-Api-Key",
+		"--pw", "-pw", "--pwd", "--db-pw", "dbPw", "MYSQL_PWD", "--passphrase", "--key-passphrase", "--passcode", "SSHPASS", "--psk",
+		"--newpassword", "RABBITMQ_DEFAULT_PASS", "--oauth2-bearer", "--myapikey", "HUGGING_FACE_HUB_TOKEN", "WANDB_API_KEY",
 	} {
 		if !(Names{}).Secret(name) {
 			t.Errorf("%s is not taken for a secret", name)
@@ -23,7 +25,8 @@ func TestNames(t *testing.T) {
 	for _, name := range []string{
 		"", "-", "--", "--token-file", "--password-file", "--secret-name", "--max-token", "--max-tokens", "--eos-token", "--tokenizer",
 		"--key", "--keyboard", "--author", "--authority", "--passes", "--model", "--compass", "KEY_COUNT", "--tokens-per-batch",
-		"--out", "--monkey", "--bypass", "--secretary",
+		"--out", "--monkey", "--bypass", "--secretary", "PWD", "OLDPWD", "--pwm", "--passin", "--passthrough", "--password-stdin",
+		"--n-tokens", "--upward", "--power", "--spw8", "-p", "-u", "-P", "-a", "-k",
 	} {
 		if (Names{}).Secret(name) {
 			t.Errorf("%s is taken for a secret", name)
@@ -77,6 +80,23 @@ func TestArguments(t *testing.T) {
 		{"an address in a flag", "p|--db=postgres://me:" + s + "@db.example/x", "p|--db=postgres://me:***@db.example/x"},
 		{"a form", "p|hf_" + strings.Repeat("aB3", 10) + "|x", "p|***|x"},
 		{"no secret", "python|t.py|--max-tokens=512|--eos-token|</s>|{list}", "python|t.py|--max-tokens=512|--eos-token|</s>|{list}"},
+		{"pw", "plink|-pw|" + s + "|host", "plink|-pw|***|host"},
+		{"pw with =", "p|--pw=" + s + "|--pwd|" + s, "p|--pw=***|--pwd|***"},
+		{"a pass of ffmpeg", "ffmpeg|-pass|2|--pass=1|-pass|" + s, "ffmpeg|-pass|2|--pass=1|-pass|***"},
+		{"a folder", "env|PWD=/data|p", "env|PWD=/data|p"},
+		{"openssl", "openssl|enc|-passin|pass:" + s + "|-passout|env:PW|-pass|file:a", "openssl|enc|-passin|pass:***|-passout|env:PW|-pass|***"},
+		{"curl", "curl|-s|-u|me:" + s + "|https://x/", "curl|-s|-u|me:***|https://x/"},
+		{"curl, joined", "timeout|5|/usr/bin/curl|-ume:" + s + "|--proxy-user=me:" + s, "timeout|5|/usr/bin/curl|-ume:***|--proxy-user=me:***"},
+		{"curl, which asks", "curl|-u|me|https://x/", "curl|-u|me|https://x/"},
+		{"a user", "docker|run|-u|1000:1000|-p|80:80|x", "docker|run|-u|1000:1000|-p|80:80|x"},
+		{"mysql", "mysql|-u|me|-p" + s + "|db", "mysql|-u|me|-p***|db"},
+		{"mysql, which asks", "mysql|-p|db", "mysql|-p|db"},
+		{"sshpass", "sshpass|-p|" + s + "|ssh|-p|22|host", "sshpass|-p|***|ssh|-p|22|host"},
+		{"redis", "redis-cli|-a|" + s, "redis-cli|-a|***"},
+		{"tools in a script", "bash|-c|cd x && curl -u 'me:" + s + "' https://x/; mysql -p" + s + " db", "bash|-c|cd x && curl -u 'me:***' https://x/; mysql -p*** db"},
+		{"a header of another scheme", "curl|-H|Authorization: token " + s, "curl|-H|Authorization: token ***"},
+		{"variables", "env|PGPASSWORD=" + s + "|AWS_SECRET_ACCESS_KEY=" + s + "|HF_TOKEN=" + s + "|p", "env|PGPASSWORD=***|AWS_SECRET_ACCESS_KEY=***|HF_TOKEN=***|p"},
+		{"no secrets", "p|--tokenizer|x|--max-tokens|5|--passes|2|-p|8080|-u", "p|--tokenizer|x|--max-tokens|5|--passes|2|-p|8080|-u"},
 		{"the program itself", "./token=x|a", "./token=x|a"},
 	} {
 		argv := strings.Split(test.argv, "|")
