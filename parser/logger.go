@@ -2,7 +2,6 @@ package parser
 
 import (
 	"bytes"
-	"regexp"
 )
 
 // messageStart is the offset at which the message begins in what stands before a record, behind what loggers put there:
@@ -19,10 +18,10 @@ func messageStart(text []byte) int {
 	from := max(0, len(text)-messageMax)
 	text = text[from:]
 	start := bytes.LastIndexByte(text, '"') + 1
-	start += len(loggerStart.Find(text[start:]))
-	if m := loggerLevel.FindIndex(text[start:]); m != nil {
+	start += len(loggerStart().Find(text[start:]))
+	if m := loggerLevel().FindIndex(text[start:]); m != nil {
 		start += m[1]
-		start += len(loggerModule.Find(text[start:]))
+		start += len(loggerModule().Find(text[start:]))
 	}
 	return from + start
 }
@@ -31,12 +30,12 @@ const messageMax = 320
 
 var (
 	// Brackets, times, a rank, marks and pictures.
-	loggerStart = regexp.MustCompile(`^(?:[\s:|>*#-]|[^\x00-\x7f]|\[[^\]]{0,64}\]:?|\d{1,6}:\s|[0-9][0-9TZ:.,/+-]{7,40})*`)
-	loggerLevel = regexp.MustCompile(
+	loggerStart = expression(`^(?:[\s:|>*#-]|[^\x00-\x7f]|\[[^\]]{0,64}\]:?|\d{1,6}:\s|[0-9][0-9TZ:.,/+-]{7,40})*`)
+	loggerLevel = expression(
 		`^.{0,128}?(?:^|[^\w-])(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL)(?:[\s:|\])>-]|[^\x00-\x7f])+`)
 	// The module, where it stands behind the level: "scripts.common.enhanced_asr - ", "root:", "gpu_memory.py:41 ",
 	// "[gpu_memory] "; and pictures.
-	loggerModule = regexp.MustCompile(`^(?:\[[\w.:-]{1,64}\]\s*|\w[\w.]{0,80}:(?:\d+:?)?\s*` +
+	loggerModule = expression(`^(?:\[[\w.:-]{1,64}\]\s*|\w[\w.]{0,80}:(?:\d+:?)?\s*` +
 		`|(?:\w{1,80}[._])[\w.]{0,80}\s+[|:-]\s+|\w{1,80}\.py\s+)?(?:[^\x00-\x7f]+\s*)?`)
 )
 
@@ -44,10 +43,10 @@ var (
 //
 //	logger.info("Clearing GPU memory...")
 func inSource(before []byte) bool {
-	return sourceString.Match(before[max(0, len(before)-32):])
+	return sourceString().Match(before[max(0, len(before)-32):])
 }
 
-var sourceString = regexp.MustCompile(`(?:\(f?|^\s*f)\\?["'](?:\\n|[^\x00-\x7f]|\s)*$`)
+var sourceString = expression(`(?:\(f?|^\s*f)\\?["'](?:\\n|[^\x00-\x7f]|\s)*$`)
 
 // An eventWording is what a program says when it does something about its memory.
 type eventWording struct {

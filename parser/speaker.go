@@ -2,7 +2,6 @@ package parser
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 )
 
@@ -15,7 +14,7 @@ import (
 //	3: CUDA error: out of memory                                      srun --label
 //	[1,0]<stderr>:CUDA error: out of memory                           mpirun --tag-output
 //	2026-11-20 02:00:03,123 - ForkPoolWorker-3 - ERROR -              Python's multiprocessing
-var speakerMark = regexp.MustCompile(`(?i)(?:\b|_)` +
+var speakerMark = expression(`(?i)(?:\b|_)` +
 	`(?:rank|default|pid|process|proc|worker|gpu|cuda|device|node)[ =:#_-]{0,2}\d+` +
 	`|^[a-z][\w.-]*\d\s+\||^\s*\d{1,5}: |^\[\d+,\d+\]<`)
 
@@ -23,9 +22,9 @@ var speakerMark = regexp.MustCompile(`(?i)(?:\b|_)` +
 // "" where it says nothing.
 func speakerOf(text []byte, at int) string {
 	head := text[:messageStart(text[:min(at, messageMax)])]
-	marks := speakerMark.FindAll(head, 4)
+	marks := speakerMark().FindAll(head, 4)
 	if marks == nil { // a name before a logger's words, as docker compose prints it
-		if m := speakerMark.FindIndex(text[:min(at, 64)]); m != nil && m[0] == 0 {
+		if m := speakerMark().FindIndex(text[:min(at, 64)]); m != nil && m[0] == 0 {
 			marks = [][]byte{text[:m[1]]}
 		}
 	}
@@ -61,7 +60,7 @@ func (l *line) tracebackAbove() (lines int, before []byte) {
 		end = from
 		text := plain(l.s.win.buf[from:stop], l.s.win.docker)
 		if !bytes.Contains(text[:min(len(text), 256)], tracebackHead) {
-			if text = rankTag.ReplaceAll(text[:min(len(text), 64)], nil); len(text) == 0 || text[0] != ' ' && text[0] != '\t' {
+			if text = rankTag().ReplaceAll(text[:min(len(text), 64)], nil); len(text) == 0 || text[0] != ' ' && text[0] != '\t' {
 				return 0, nil
 			}
 			continue
@@ -86,5 +85,5 @@ const tracebackMax = 128
 
 var (
 	tracebackHead = []byte("Traceback (most recent call last):")
-	rankTag       = regexp.MustCompile(`^\[[a-z]+\d+\]:`)
+	rankTag       = expression(`^\[[a-z]+\d+\]:`)
 )

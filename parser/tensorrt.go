@@ -2,7 +2,6 @@ package parser
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 )
 
@@ -58,18 +57,18 @@ const (
 
 // memUsage is what stands behind the mark: the name, the change and the level of a MemUsageChange, or the name and the
 // level of the others.
-var memUsage = regexp.MustCompile(`^\[MemUsage\w+\] ([^{}]{1,120}?): ` +
+var memUsage = expression(`^\[MemUsage\w+\] ([^{}]{1,120}?): ` +
 	`(?:CPU [+-]\d+, GPU ([+-]\d+), now: CPU -?\d+, GPU (\d+) \(MiB\)|CPU \d+ MiB, GPU (\d+) MiB)`)
 
 // memUsageBegun tells a record that was cut from its template: "CPU +N, GPU +N".
-var memUsageBegun = regexp.MustCompile(`^\[MemUsage\w+\] [^{}]{1,120}?: CPU [+-]?\d`)
+var memUsageBegun = expression(`^\[MemUsage\w+\] [^{}]{1,120}?: CPU [+-]?\d`)
 
 // memUsageMax is the longest of these records, in bytes.
 const memUsageMax = 256
 
 func readMemUsage(l *line, at int) (end int) {
 	text := l.text[at:min(len(l.text), at+memUsageMax)]
-	m := memUsage.FindSubmatchIndex(text)
+	m := memUsage().FindSubmatchIndex(text)
 	end = at
 	var h Header
 	if m != nil {
@@ -83,10 +82,10 @@ func readMemUsage(l *line, at int) (end int) {
 		if at+len(text) == len(l.text) {
 			next, _ := l.peek(1)
 			joined = append(append(bytes.Clone(first), ' '), trimBlanks(next[:min(len(next), memUsageMax)])...)
-			m = memUsage.FindSubmatchIndex(joined)
+			m = memUsage().FindSubmatchIndex(joined)
 		}
 		if m == nil {
-			if memUsageBegun.Match(text) {
+			if memUsageBegun().Match(text) {
 				l.bad(at, "the memory of the CPU and of the GPU in MiB", "what cannot be read is left out")
 				return len(l.text)
 			}

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,7 +104,7 @@ func (l *line) badCheckpoint(at int, expected string, found []byte) {
 // looksCut says that text without a readable field was to be a checkpoint: "Before Whisper Cleanup: Allo", or one in
 // another order. Other remarks stand behind the mark too: "[GPU Memory] cache cleared".
 func looksCut(text []byte) bool {
-	if allocatedNumber.Match(text) {
+	if allocatedNumber().Match(text) {
 		return true
 	}
 	i := bytes.LastIndexByte(text, ':')
@@ -113,7 +112,7 @@ func looksCut(text []byte) bool {
 }
 
 // allocatedNumber tells "After Whisper Cleanup allocated 0.18GB" from "Deallocated 12 tensors".
-var allocatedNumber = regexp.MustCompile(`(?i)\ballocated\b\s*(?:[:=]|\d)`)
+var allocatedNumber = expression(`(?i)\ballocated\b\s*(?:[:=]|\d)`)
 
 // cutName splits at the colon before the first field's label: "Before Whisper Cleanup", "Allocated: 7.23GB (30.1%)".
 func cutName(text []byte) (name, fields []byte, ok bool) {
@@ -397,10 +396,10 @@ func cutValue(text []byte) (value, behind []byte) {
 }
 
 // usagePattern is the rest of the pipelines' word on high usage.
-var usagePattern = regexp.MustCompile(`^(critically high|elevated) \((\d+(?:\.\d+)?)%\)`)
+var usagePattern = expression(`^(critically high|elevated) \((\d+(?:\.\d+)?)%\)`)
 
 func readHighUsage(l *line, at int) (end int) {
-	m := usagePattern.FindSubmatchIndex(l.text[at+len(highUsage):])
+	m := usagePattern().FindSubmatchIndex(l.text[at+len(highUsage):])
 	if m == nil {
 		return 0
 	}

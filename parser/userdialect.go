@@ -51,7 +51,7 @@ func GroupNames() []string {
 	return append(slices.Clone(quantityKeys[:]), groupCheckpoint, groupFile, groupFallback, groupDevice, groupRank, groupTime)
 }
 
-var dialectName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,39}$`)
+var dialectName = expression(`^[a-z0-9][a-z0-9._-]{0,39}$`)
 
 // Mistakes are all that is wrong with the dialect, by itself; none where it is sound.
 func (d UserDialect) Mistakes() []DialectMistake {
@@ -60,7 +60,7 @@ func (d UserDialect) Mistakes() []DialectMistake {
 		all = append(all, DialectMistake{field, fmt.Sprintf(format, args...)})
 	}
 	switch {
-	case !dialectName.MatchString(d.Name):
+	case !dialectName().MatchString(d.Name):
 		wrong("name", "a name of lower-case letters, digits, '.', '_' and '-'")
 	case slices.Contains(Dialects(), d.Name):
 		wrong("name", "a name that no built-in dialect has (%s)", strings.Join(Dialects(), ", "))

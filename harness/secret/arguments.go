@@ -27,7 +27,7 @@ func (n Names) Arguments(argv []string) (masked []string, found bool) {
 
 // awaits reports whether an argument is the name of a secret that is the next argument.
 func (n Names) awaits(arg, next string) bool {
-	return strings.HasPrefix(arg, "-") && flagName.MatchString(arg) && n.holds(arg, next)
+	return strings.HasPrefix(arg, "-") && flagName().MatchString(arg) && n.holds(arg, next)
 }
 
 func marked(arg string) bool { return strings.Contains(arg, "{}") || strings.Contains(arg, "{list}") }
@@ -36,23 +36,23 @@ func marked(arg string) bool { return strings.Contains(arg, "{}") || strings.Con
 const authSchemes = `bearer|basic|token|apikey|api-key|key|digest|negotiate|ntlm`
 
 var (
-	flagName = regexp.MustCompile(`^--?[A-Za-z][A-Za-z0-9_.-]*$`)
+	flagName = expression(`^--?[A-Za-z][A-Za-z0-9_.-]*$`)
 	// A value ends at a blank, unless it is quoted.
 	value      = `("(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'&;,}]+)`
-	assignment = regexp.MustCompile(`((?:--?)?[A-Za-z][A-Za-z0-9_.-]*)(["']?\s*[=:]\s*)` + value)
+	assignment = expression(`((?:--?)?[A-Za-z][A-Za-z0-9_.-]*)(["']?\s*[=:]\s*)` + value)
 	// "Authorization: Bearer TOKEN": the token is the word after the scheme.
-	schemes = regexp.MustCompile(`(?i)^(?:` + authSchemes + `)$`)
-	scheme  = regexp.MustCompile(`(?i)\b(bearer|basic)(\s+)([A-Za-z0-9._~+/=-]{8,})`)
+	schemes = expression(`(?i)^(?:` + authSchemes + `)$`)
+	scheme  = expression(`(?i)\b(bearer|basic)(\s+)([A-Za-z0-9._~+/=-]{8,})`)
 	// Behind the header's name the token may be short.
-	header = regexp.MustCompile(`(?i)(authorization["']?\s*[=:]\s*["']?(?:` + authSchemes + `)\s+)` +
+	header = expression(`(?i)(authorization["']?\s*[=:]\s*["']?(?:` + authSchemes + `)\s+)` +
 		`([^\s"'&;,{}]+)`)
-	flagged = regexp.MustCompile(`(--?[A-Za-z][A-Za-z0-9_.-]*)(\s+)` + value)
+	flagged = expression(`(--?[A-Za-z][A-Za-z0-9_.-]*)(\s+)` + value)
 )
 
 // Text masks what is secret within one argument, which may be a script as in bash -c, or within a
 // command line: a value after its name, the password of an address, a known form of token.
 func (n Names) Text(arg string) string {
-	if name, value, ok := strings.Cut(arg, "="); ok && plainName.MatchString(name) {
+	if name, value, ok := strings.Cut(arg, "="); ok && plainName().MatchString(name) {
 		switch {
 		case n.holds(name, value) && (value == "" || marked(value)):
 			return arg
@@ -68,14 +68,14 @@ func (n Names) Text(arg string) string {
 		return MaskDSN(arg)
 	}
 	arg = toolText(arg)
-	arg = header.ReplaceAllString(arg, "${1}"+Mask)
-	arg = scheme.ReplaceAllString(arg, "${1}${2}"+Mask)
-	arg = n.replace(assignment, arg)
-	arg = n.replace(flagged, arg)
-	return forms.ReplaceAllString(Credentials(arg), Mask)
+	arg = header().ReplaceAllString(arg, "${1}"+Mask)
+	arg = scheme().ReplaceAllString(arg, "${1}${2}"+Mask)
+	arg = n.replace(assignment(), arg)
+	arg = n.replace(flagged(), arg)
+	return forms().ReplaceAllString(Credentials(arg), Mask)
 }
 
-var plainName = regexp.MustCompile(`^-{0,2}[A-Za-z][A-Za-z0-9_.-]*$`)
+var plainName = expression(`^-{0,2}[A-Za-z][A-Za-z0-9_.-]*$`)
 
 // replace masks the value, the third group of an expression, where its first is the name of a secret.
 // Another name's value may hold a secret of its own: "https" is a name in https://host/?token=SECRET.
@@ -86,7 +86,7 @@ func (n Names) replace(of *regexp.Regexp, text string) string {
 		switch {
 		case !n.holds(part[1], held):
 			return part[1] + part[2] + n.replace(of, part[3])
-		case held == "" || marked(held) || schemes.MatchString(held):
+		case held == "" || marked(held) || schemes().MatchString(held):
 			return match
 		}
 		return part[1] + part[2] + Mask
@@ -95,7 +95,7 @@ func (n Names) replace(of *regexp.Regexp, text string) string {
 
 // forms are tokens that are known by how they look, as their issuers document them: Hugging Face,
 // OpenAI and Anthropic, GitHub, GitLab, Slack, AWS, Google, npm, Docker, PyPI, JSON Web Tokens.
-var forms = regexp.MustCompile(`\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{16,}|` +
+var forms = expression(`\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{16,}|` +
 	`github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,}|A[KS]IA[0-9A-Z]{16}|` +
 	`AIza[A-Za-z0-9_-]{30,}|npm_[A-Za-z0-9]{30,}|dckr_pat_[A-Za-z0-9_-]{16,}|pypi-[A-Za-z0-9_-]{16,}|` +
 	`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+)`)

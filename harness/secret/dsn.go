@@ -1,7 +1,6 @@
 package secret
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -13,7 +12,7 @@ import (
 //	host=h dbname=d password='x'        user:password@host:5432/db
 func IsDSN(text string) bool {
 	text = strings.TrimSpace(text)
-	return database.MatchString(text) || account.MatchString(text) || bareAccount.MatchString(text) || keywords(text)
+	return database().MatchString(text) || account().MatchString(text) || bareAccount().MatchString(text) || keywords(text)
 }
 
 const products = `postgres(?:ql)?|pgsql|psql|pg|cockroach(?:db)?|mysql|mariadb|mssql|sqlserver|oracle|mongodb|rediss?|` +
@@ -21,22 +20,22 @@ const products = `postgres(?:ql)?|pgsql|psql|pg|cockroach(?:db)?|mysql|mariadb|m
 
 var (
 	// database begins the address of a database. A misspelled one has one slash, or none.
-	database = regexp.MustCompile(`(?i)^(?:jdbc:)?(?:` + products + `)(?:\+[a-z0-9_]+)*(?::|;|//|\\\\)`)
+	database = expression(`(?i)^(?:jdbc:)?(?:` + products + `)(?:\+[a-z0-9_]+)*(?::|;|//|\\\\)`)
 	// account is an address with an account in it: scheme:/...:...@.
-	account = regexp.MustCompile(`(?s)^(?:[A-Za-z][A-Za-z0-9+.-]*:[/\\]+|[/\\]{2,})[^/@]*:.*@`)
+	account = expression(`(?s)^(?:[A-Za-z][A-Za-z0-9+.-]*:[/\\]+|[/\\]{2,})[^/@]*:.*@`)
 	// bareAccount is one without a scheme: user:password@host/db, or user:password@tcp(host)/db.
-	bareAccount = regexp.MustCompile(`(?s)^[^\s/.:@\\][^\s/:@\\]*:.+@(?:[A-Za-z0-9.\[\]:_-]+|[a-z0-9+]*\([^()]*\))(?:/[^/@]*)?$`)
+	bareAccount = expression(`(?s)^[^\s/.:@\\][^\s/:@\\]*:.+@(?:[A-Za-z0-9.\[\]:_-]+|[a-z0-9+]*\([^()]*\))(?:/[^/@]*)?$`)
 	// key is a name and its "=" in the keyword form of libpq, in a query, or in an ADO connection string.
-	key       = regexp.MustCompile(`(?i)(?:^|[\s;&?])(host|hostaddr|server|port|user|username|user id|uid|dbname|database|` + secretKey + `|sslmode|passfile|service|application_name|connect_timeout)\s*=`)
+	key       = expression(`(?i)(?:^|[\s;&?])(host|hostaddr|server|port|user|username|user id|uid|dbname|database|` + secretKey + `|sslmode|passfile|service|application_name|connect_timeout)\s*=`)
 	secretKey = `password|passwd|pass|pwd|sslpassword`
-	secretOf  = regexp.MustCompile(`(?i)^(?:` + secretKey + `)$`)
+	secretOf  = expression(`(?i)^(?:` + secretKey + `)$`)
 )
 
 // keywords reports whether a text has the keyword form: a password, or two other keys.
 func keywords(text string) bool {
-	found := key.FindAllStringSubmatch(text, -1)
+	found := key().FindAllStringSubmatch(text, -1)
 	for _, k := range found {
-		if secretOf.MatchString(k[1]) {
+		if secretOf().MatchString(k[1]) {
 			return true
 		}
 	}
@@ -48,7 +47,7 @@ func keywords(text string) bool {
 func MaskDSN(text string) string {
 	if at := strings.LastIndexByte(text, '@'); at >= 0 {
 		begin := 0
-		if loc := afterScheme.FindStringIndex(text); loc != nil {
+		if loc := afterScheme().FindStringIndex(text); loc != nil {
 			begin = loc[1]
 		}
 		if colon := strings.IndexByte(text[begin:max(begin, at)], ':'); colon >= 0 {
@@ -61,15 +60,15 @@ func MaskDSN(text string) string {
 }
 
 // afterScheme ends where the account of an address begins.
-var afterScheme = regexp.MustCompile(`(?i)^\s*(?:[/\\]{2,}|(?:jdbc:)?[a-z][a-z0-9+.-]*:?[/\\]+|(?:jdbc:)?(?:` + products + `)(?:\+[a-z0-9_]+)*[:;])`)
+var afterScheme = expression(`(?i)^\s*(?:[/\\]{2,}|(?:jdbc:)?[a-z][a-z0-9+.-]*:?[/\\]+|(?:jdbc:)?(?:` + products + `)(?:\+[a-z0-9_]+)*[:;])`)
 
 // maskKeys masks the values of passwords that have a name. A value ends where the next name begins.
 func maskKeys(text string) string {
-	found := key.FindAllStringSubmatchIndex(text, -1)
+	found := key().FindAllStringSubmatchIndex(text, -1)
 	var out strings.Builder
 	from := 0
 	for i, loc := range found {
-		if !secretOf.MatchString(text[loc[2]:loc[3]]) {
+		if !secretOf().MatchString(text[loc[2]:loc[3]]) {
 			continue
 		}
 		end := len(text)
@@ -86,12 +85,12 @@ func maskKeys(text string) string {
 
 var (
 	// inText is the account of an address in running text. The last "@" of the word ends it.
-	inText = regexp.MustCompile(`((?:[A-Za-z][A-Za-z0-9+.-]*:[/\\]{1,3}|(?:^|[\s"])//))([^\s/@:]*):(\S*)@`)
-	named  = regexp.MustCompile(`(?i)\b(` + secretKey + `)(\s*=\s*)("[^"]*"|'(?:[^'\\]|\\.)*'|[^\s&;"']+)`)
+	inText = expression(`((?:[A-Za-z][A-Za-z0-9+.-]*:[/\\]{1,3}|(?:^|[\s"])//))([^\s/@:]*):(\S*)@`)
+	named  = expression(`(?i)\b(` + secretKey + `)(\s*=\s*)("[^"]*"|'(?:[^'\\]|\\.)*'|[^\s&;"']+)`)
 )
 
 // Credentials masks the passwords of addresses in a message, and what "password=" names.
 func Credentials(message string) string {
-	message = inText.ReplaceAllString(message, "${1}${2}:"+Mask+"@")
-	return named.ReplaceAllString(message, "${1}${2}"+Mask)
+	message = inText().ReplaceAllString(message, "${1}${2}:"+Mask+"@")
+	return named().ReplaceAllString(message, "${1}${2}"+Mask)
 }

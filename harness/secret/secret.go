@@ -7,7 +7,6 @@
 package secret
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -36,7 +35,7 @@ func (n Names) Secret(name string) bool {
 		return false
 	}
 	words := split(name)
-	for len(words) > 1 && version.MatchString(words[len(words)-1]) { // HF_TOKEN_2
+	for len(words) > 1 && version().MatchString(words[len(words)-1]) { // HF_TOKEN_2
 		words = words[:len(words)-1]
 	}
 	last := words[len(words)-1]
@@ -53,7 +52,7 @@ func (n Names) Secret(name string) bool {
 		return slices.Contains(keys, before)
 	}
 	return slices.Contains(endings, last) || slices.ContainsFunc(words, func(w string) bool {
-		return slices.Contains(anywhere, w) || joined.MatchString(w)
+		return slices.Contains(anywhere, w) || joined().MatchString(w)
 	})
 }
 
@@ -72,19 +71,19 @@ func (n Names) holds(name, value string) bool {
 		return false
 	}
 	words := split(strings.TrimLeft(name, "-"))
-	return words[len(words)-1] != "pass" || !digit.MatchString(value) || n.further(bare(name))
+	return words[len(words)-1] != "pass" || !digit().MatchString(value) || n.further(bare(name))
 }
 
 var (
-	version = regexp.MustCompile(`^v?[0-9]+$`)
+	version = expression(`^v?[0-9]+$`)
 	// anywhere are words that make a name one of a secret.
 	anywhere = []string{
 		"passwords", "passcode", "pwd", "pw", "psk", "secret", "secrets", "authtoken", "accesstoken",
 		"authorization", "credential", "credentials", "privatekey", "sshpass", "userpass", "dbpass",
 	}
 	// joined are words whose end makes them a secret's: PGPASSWORD, --newpassword, --myapikey.
-	joined = regexp.MustCompile(`(?:password|passwd|passphrase|apikey)$`)
-	digit  = regexp.MustCompile(`^[0-9]$`)
+	joined = expression(`(?:password|passwd|passphrase|apikey)$`)
+	digit  = expression(`^[0-9]$`)
 	// endings do so only at the end of a name.
 	endings = []string{"auth", "bearer", "cookie", "pass", "jwt", "pat", "signature"}
 	// places are ends of names of where a secret lies.

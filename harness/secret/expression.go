@@ -1,0 +1,12 @@
+package secret
+
+import (
+	"regexp"
+	"sync"
+)
+
+// expression compiles a regular expression when it is first used: every command would wait for all
+// of them.
+func expression(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
