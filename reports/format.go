@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
 	"vramsoak/harness/check"
 	"vramsoak/parser"
 	"vramsoak/reports/sink"
@@ -211,6 +213,23 @@ func peakText(rep *check.Report) string {
 
 // clean makes text from a log safe to print on one line.
 func clean(s string) string { return sink.Line(s) }
+
+// cell makes text safe to print in a column: all that the sink would spell is spelled before the width
+// is measured.
+func cell(s string) string { return sink.Name(s) }
+
+// pad fills a cell with blanks to a width, in columns of a terminal, and cuts none.
+func pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-twwidth.Width(s)))
+}
+
+// cutCell cuts a cell to a width, in columns of a terminal, with an ellipsis in the place of what is cut.
+func cutCell(s string, width int) string {
+	if twwidth.Width(s) <= width {
+		return s
+	}
+	return strings.TrimRight(twwidth.Truncate(s, max(0, width-3)), " ") + "..."
+}
 
 // shorten cuts text to at most n runes, with an ellipsis in the place of what is cut.
 func shorten(s string, n int) string {

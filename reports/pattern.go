@@ -88,7 +88,7 @@ func makePattern(tl *parser.Timeline, rep *check.Report) pattern {
 			p.rare++
 			continue
 		}
-		s := step{name: clean(name), level: median(levels[name])}
+		s := step{name: cell(name), level: median(levels[name])}
 		if c := cleanups[name]; c != nil {
 			s.freed, s.verdict = c.text(), c.verdict
 		}

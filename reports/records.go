@@ -379,7 +379,7 @@ func (r record) writeRow(w io.Writer) error {
 
 // describe is what the record says, in columns.
 func (r record) describe() string {
-	text := clean(r.name)
+	text := cell(r.name)
 	extras := clean(r.extras())
 	switch r.Record.(type) {
 	case parser.Checkpoint, parser.Change, parser.Idle, parser.Holder, parser.SegmentMap:
@@ -390,7 +390,7 @@ func (r record) describe() string {
 		return fmt.Sprintf("%-13s  %s", r.kind, text)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-13s  %-38s", r.kind, text)
+	fmt.Fprintf(&b, "%-13s  %s", r.kind, pad(text, 38))
 	_, derived := r.reading.Get(parser.Allocated)
 	derived = derived && r.reading.Bytes(parser.Total) > 0
 	for _, q := range csvQuantities {

@@ -159,7 +159,7 @@ func (t *textWriter) table(rows [][]string, numbers []int, flexible, maxWidth in
 	)
 	table.Header(rows[0])
 	for _, r := range rows[1:] {
-		if err := table.Append(r); err != nil {
+		if err := table.Append(cells(r)); err != nil {
 			return fmt.Errorf("lay out the table: %w", err)
 		}
 	}
@@ -174,6 +174,27 @@ func (t *textWriter) table(rows [][]string, numbers []int, flexible, maxWidth in
 		t.WriteString(t.ascii(line) + "\n")
 	}
 	return nil
+}
+
+// cells is a row as it is printed.
+func cells(row []string) []string {
+	out := make([]string, len(row))
+	for i, s := range row {
+		out[i] = inCell(s)
+	}
+	return out
+}
+
+// inCell is a cell as it is printed, of as many lines as it has. One that was painted has no name in it.
+func inCell(s string) string {
+	if strings.ContainsRune(s, '\x1b') {
+		return s
+	}
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = cell(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // skipped writes what was not judged, one line a check.
@@ -229,12 +250,7 @@ func (t *textWriter) pattern(p pattern) {
 			break
 		}
 		n := p.filled(s.level, cells)
-		label := s.name
-		if twwidth.Width(label) > name {
-			label = shorten(label, name)
-		}
-		line := fmt.Sprintf("  %s%s  %*s  %s%s  %s%s", label, strings.Repeat(" ", max(0, name-twwidth.Width(label))),
-			level, parser.FormatBytes(s.level), strings.Repeat(full, n), strings.Repeat(empty, cells-n),
+		line := fmt.Sprintf("  %s  %*s  %s%s  %s%s", pad(cutCell(s.name, name), name), level, parser.FormatBytes(s.level), strings.Repeat(full, n), strings.Repeat(empty, cells-n),
 			s.freed, t.paint(s.verdict, t.verdictMark(s)))
 		t.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
@@ -370,7 +386,7 @@ func (t *textWriter) squeezed(rows [][]string, column int) int {
 func columnWidth(rows [][]string, column int) int {
 	widest := 0
 	for _, r := range rows {
-		widest = max(widest, twwidth.Width(r[column]))
+		widest = max(widest, twwidth.Width(inCell(r[column])))
 	}
 	return widest
 }
