@@ -46,7 +46,7 @@ func TestAllowance(t *testing.T) {
 			t.Fatal(err)
 		}
 		read += int64(len(text))
-		got, want := debug.SetMemoryLimit(-1), int64(allowedFree+allowedPerByte*read)
+		got, want := debug.SetMemoryLimit(-1), allowedFree+allowedPerByte*read
 		if got > want || got < want-4*allowedPerByte*allowedStep {
 			t.Errorf("%s: a limit of %d bytes after %d were read, expected %d", file.name, got, read, want)
 		}
