@@ -133,17 +133,17 @@ func (b *batch) find(name string, fed []int) (int, bool) {
 	if len(files) == 0 {
 		return unknown, false
 	}
-	own := slices.DeleteFunc(slices.Clone(files), func(i int) bool {
-		_, found := slices.BinarySearch(fed, i)
-		return !found
-	})
-	if len(own) > 0 {
-		files = own
-	}
-	for _, i := range files {
-		if !b.begun[i] {
+	isFed := func(i int) bool { _, found := slices.BinarySearch(fed, i); return found }
+	for _, i := range files { // a batch in rounds has each name many times: most have begun
+		if !b.begun[i] && isFed(i) {
 			return i, true
 		}
+	}
+	own := slices.DeleteFunc(slices.Clone(files), func(i int) bool { return !isFed(i) })
+	if len(own) > 0 {
+		files = own
+	} else if i := slices.IndexFunc(files, func(i int) bool { return !b.begun[i] }); i >= 0 {
+		return files[i], true
 	}
 	for _, i := range files {
 		if s := b.status[i]; s != parser.StatusOK && s != parser.StatusUnknown {
