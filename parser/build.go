@@ -52,6 +52,7 @@ type Builder struct {
 
 // Read adds a log.
 func (b *Builder) Read(r io.Reader, name string) error {
+	before := b.tl.Lines
 	for batch, err := range readLog(r, name, b.Dialects.needles()) {
 		for i := range batch.entries {
 			if e := &batch.entries[i]; e.other != nil {
@@ -67,6 +68,7 @@ func (b *Builder) Read(r io.Reader, name string) error {
 			return err
 		}
 	}
+	b.endCrashes(b.tl.Lines - before)
 	return nil
 }
 
@@ -92,6 +94,8 @@ type logState struct {
 	// failing has the last failure of each process that has done nothing else since, by what marks the
 	// process's lines: see [OutOfMemory].Speaker.
 	failing map[string]lastFailure
+	// crashes are those of the ranks that have done nothing since.
+	crashes []CrashEnd
 	own     int  // lines of the harness
 	begun   bool // by a run-start
 	// maps are those of failures that are not whole yet.
@@ -146,6 +150,7 @@ func (b *Builder) checkpoint(c *Checkpoint) {
 	f.Checkpoints = append(room(f.Checkpoints), *c)
 	f.touch(&c.Header)
 	b.workedOn(c)
+	b.survived(c)
 	switch {
 	case !b.log.settled && b.tl.Checkpoints-b.log.checkpoints >= settleAt:
 		b.settle()
@@ -183,7 +188,11 @@ func (b *Builder) add(rec Record) {
 	case OutOfMemory:
 		b.date(&r.Header)
 		b.log.number(&r.Lane)
+		b.ranOut(&r)
 		b.failed(r)
+	case Crash:
+		b.date(&r.Header)
+		b.crashed(r)
 	case Event:
 		b.tl.Words++
 		if f := b.file; f != nil && len(f.Checkpoints) == 0 { // else its checkpoints say how far it came
@@ -193,8 +202,10 @@ func (b *Builder) add(rec Record) {
 		switch r.Kind {
 		case EventFallback:
 			b.fellBack(&r)
+			b.log.crashes = nil
 		case EventProgress:
 			clear(b.log.failing)
+			b.log.crashes = nil
 		}
 	case Warning:
 		b.tl.Words++
@@ -204,6 +215,7 @@ func (b *Builder) add(rec Record) {
 		b.tl.Bad = append(b.tl.Bad, r)
 	case FileStart:
 		clear(b.log.failing)
+		b.log.crashes = nil
 		if r.Pipeline {
 			b.tl.Words++
 			b.date(&r.Header)
@@ -227,6 +239,7 @@ func (b *Builder) add(rec Record) {
 			b.tl.Words++
 		}
 		clear(b.log.failing)
+		b.log.crashes = nil
 		if r.Pipeline {
 			b.date(&r.Header)
 		}
@@ -455,6 +468,7 @@ func (b *Builder) closeStretch() {
 }
 
 func (b *Builder) endLog() {
+	b.endCrashes(b.log.last.Line)
 	if !b.log.settled {
 		b.settle()
 	}

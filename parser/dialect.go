@@ -28,6 +28,7 @@ var dialects = []*dialect{
 	&tensorrtDialect,
 	&tensorflowDialect,
 	&outOfMemoryDialect,
+	&crashDialect,
 	&nvidiaSMICSVDialect,
 	&nvidiaSMIDialect,
 	&dmonDialect,

@@ -92,6 +92,8 @@ func renderRecords(t *testing.T, log []byte) string {
 			fmt.Fprintf(&b, "file-start pipeline=%t index=%d path=%q audio=%g", r.Pipeline, r.Index, r.Path, r.AudioSeconds)
 		case parser.FileEnd:
 			fmt.Fprintf(&b, "file-end pipeline=%t index=%d path=%q %s %gs %q", r.Pipeline, r.Index, r.Path, r.Status, r.Seconds, r.Error)
+		case parser.Crash:
+			fmt.Fprintf(&b, "crash device=%d rank=%d traceback=%d %q", r.Lane.Device, r.Lane.Rank, r.Traceback, r.Text)
 		case parser.Sample:
 			fmt.Fprintf(&b, "sample pid=%d device=%d source=%q rss=%d", r.PID, r.Lane.Device, r.Source, r.RSS)
 			renderReading(&b, &r.Reading)

@@ -17,9 +17,9 @@ type Position struct {
 func (p Position) String() string { return fmt.Sprintf("%s:%d", p.Path, p.Line) }
 
 // A Record is one thing that a log says: a [Checkpoint], [Change], [Event], [Warning],
-// [OutOfMemory], [RunStart], [FileStart], [FileEnd], [Sample], [Exit], [Orphan], [Idle], [Holder],
-// [Resume], [RunEnd], [Quoted], [SegmentMap] or [SyntaxError]. They are values: a record may be
-// kept.
+// [OutOfMemory], [Crash], [RunStart], [FileStart], [FileEnd], [Sample], [Exit], [Orphan], [Idle],
+// [Holder], [Resume], [RunEnd], [Quoted], [SegmentMap] or [SyntaxError]. They are values: a record
+// may be kept.
 type Record interface {
 	// At is the line that the record was read from.
 	At() Position
@@ -316,6 +316,16 @@ type OutOfMemory struct {
 	// Held is what the allocator held then, where a [SegmentMap] of the failure follows the
 	// message; nil else. Known only in a timeline.
 	Held *SegmentSums
+}
+
+// A Crash is the words with which a program dies, other than an [OutOfMemory]. A program that catches
+// an exception may print them too.
+type Crash struct {
+	Header
+	Lane Lane
+	Text string // the message, shortened to 300 bytes; of a traceback its last line
+	// Traceback is how many lines below the head of a traceback its last line is.
+	Traceback int
 }
 
 // A RunStart is the harness's first line of a run.

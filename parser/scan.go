@@ -45,6 +45,9 @@ func (e *entry) record(lines int) Record {
 	case OutOfMemory:
 		r.Pos.Line += lines
 		return r
+	case Crash:
+		r.Pos.Line += lines
+		return r
 	case RunStart:
 		r.Pos.Line += lines
 		return r

@@ -24,6 +24,8 @@ type Timeline struct {
 	Warnings []Warning
 	// Exits are the ends of pipeline processes.
 	Exits []Exit
+	// Crashes are those that the logs end with, of logs without the harness's lines.
+	Crashes []CrashEnd
 	// Orphans are the processes that the pipeline left behind.
 	Orphans []Orphan
 	// Bad are the lines that look like records and cannot be read.

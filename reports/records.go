@@ -192,6 +192,12 @@ func flatten(rec parser.Record) record {
 		if v.HasRequested {
 			add("requested", v.Requested.Bytes)
 		}
+	case parser.Crash:
+		r.kind, r.name = "crash", v.Text
+		lane(v.Lane)
+		if v.Traceback > 0 {
+			add("traceback", v.Traceback)
+		}
 	case parser.FileStart:
 		r.kind, r.name = "file-start", v.Path
 		add("index", v.Index)

@@ -33,7 +33,7 @@ func newParseCommand() *cobra.Command {
 		Use:   "parse LOG...",
 		Short: "Print the records of a log",
 		Long: `Parse prints what vramsoak reads in a log, one record a line: checkpoints, changes, events, warnings, out-of-memory
-messages, the harness's own lines, and the lines that look like one of these and cannot be read. It judges nothing.
+messages, crashes, the harness's own lines, and the lines that look like one of these and cannot be read. It judges nothing.
 At the end it says, on standard error, how many of them there were in each dialect.
 
 A dialect of your own is a regular expression of Go's with named groups, in a YAML file that has the key dialects, as

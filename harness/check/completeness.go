@@ -14,6 +14,7 @@ func (j *Judge) completeness() {
 	j.filesEnded()
 	j.interruptions()
 	j.processesEnded()
+	j.crashed()
 	j.leftBehind()
 	j.pairsClosed()
 	if len(j.policy.Expect.Checkpoints) > 0 {
