@@ -58,8 +58,14 @@ func (n Names) Text(arg string) string {
 			return arg
 		case n.holds(name, value):
 			return name + "=" + Mask
-		case name == shellFolder || n.Secret(name):
+		case n.Secret(name):
 			return arg
+		case name == shellFolder: // in a script a command may follow
+			end := len(arg)
+			if i := strings.IndexAny(arg, " \t\n;"); i >= 0 {
+				end = i
+			}
+			return arg[:end] + n.Text(arg[end:])
 		case IsDSN(value):
 			return name + "=" + MaskDSN(value)
 		}

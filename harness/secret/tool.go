@@ -1,22 +1,22 @@
 package secret
 
 import (
-	"path"
 	"slices"
 	"strings"
 )
 
-// A tool is programs that take a secret behind a flag whose name does not tell.
+// A tool is programs that take a secret behind a flag whose name does not say so.
 type tool struct {
 	programs []string
 	flags    []string
-	// joined flags may have the value right behind them: mysql -pSECRET. Behind some it must be there.
+	// joined says that the value may be right behind the flag (mysql -pSECRET), onlyJoined that it
+	// must be.
 	joined, onlyJoined bool
 	account            bool // the value is USER:SECRET
 	runs               bool // another program follows, with flags of its own
 }
 
-// tools are those of pipelines, as their manuals have them.
+// tools are those that pipelines use, with the flags of their manuals.
 var tools = []tool{
 	{programs: []string{"curl"}, flags: []string{"-u", "-U", "--user", "--proxy-user"}, joined: true, account: true},
 	{programs: []string{"http", "https"}, flags: []string{"-a", "--auth"}, joined: true, account: true},
@@ -33,31 +33,33 @@ var tools = []tool{
 	{programs: []string{"ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldapwhoami"}, flags: []string{"-w"}, joined: true},
 }
 
-// toolSecrets returns the arguments of well-known tools that have a secret, masked, by their index. A
-// tool may follow others: env, timeout 5, sshpass ... ssh host curl.
+// toolSecrets returns by their index, and masked, the arguments of well-known tools that have a
+// secret. A tool may follow other programs: env, timeout 5, sshpass ... ssh host curl.
 func toolSecrets(argv []string) map[int]string {
 	found := map[int]string{}
 	var now *tool
 	for i, arg := range argv {
-		if at := slices.IndexFunc(tools, func(t tool) bool { return slices.Contains(t.programs, path.Base(arg)) }); at >= 0 {
-			now = &tools[at]
+		if t := toolOf(arg); t != nil {
+			now = t
 			continue
 		}
 		if now == nil || marked(arg) {
 			continue
 		}
-		if masked, ok := now.value(arg); ok && i > 0 && !now.onlyJoined && slices.Contains(now.flags, argv[i-1]) {
-			found[i] = masked
-			now = now.then()
-			continue
+		if i > 0 && now.awaits(argv[i-1]) {
+			if masked, ok := now.value(arg); ok {
+				found[i] = masked
+				now = now.then()
+				continue
+			}
 		}
 		if !strings.HasPrefix(arg, "-") {
 			now = now.then()
 			continue
 		}
 		for _, flag := range now.flags {
-			value, joined := strings.CutPrefix(arg, flag)
-			if !joined || !now.joined || value == "" || strings.HasPrefix(flag, "--") != strings.HasPrefix(value, "=") {
+			value, is := strings.CutPrefix(arg, flag)
+			if !is || !now.joined || value == "" || strings.HasPrefix(flag, "--") != strings.HasPrefix(value, "=") {
 				continue
 			}
 			secret := strings.TrimPrefix(value, "=")
@@ -69,7 +71,29 @@ func toolSecrets(argv []string) map[int]string {
 	return found
 }
 
-// then is the tool that later arguments belong to: nil where another program follows.
+// toolOf returns the tool that a word of a command line starts, or nil: "/usr/bin/curl", and in a
+// script "X=$(curl".
+func toolOf(word string) *tool {
+	program := word[strings.LastIndexAny(word, "/;&|(`")+1:]
+	for i := range tools {
+		if slices.Contains(tools[i].programs, program) {
+			return &tools[i]
+		}
+	}
+	return nil
+}
+
+// awaits reports whether the argument after a flag is the flag's value. Flags of one letter may
+// stand together: curl -sSu USER:SECRET. Only a value that is an account is found behind them:
+// another tool's flags may have other values there.
+func (t *tool) awaits(flag string) bool {
+	if t.account && together().MatchString(flag) {
+		flag = "-" + flag[len(flag)-1:]
+	}
+	return !t.onlyJoined && slices.Contains(t.flags, flag)
+}
+
+// then returns the tool that later arguments belong to, or nil if another program follows.
 func (t *tool) then() *tool {
 	if t.runs {
 		return nil
@@ -77,7 +101,7 @@ func (t *tool) then() *tool {
 	return t
 }
 
-// value is a value masked; not ok where it has no secret.
+// value masks a value. ok is false for one without a secret.
 func (t *tool) value(value string) (masked string, ok bool) {
 	if !t.account {
 		return Mask, value != ""
@@ -86,30 +110,36 @@ func (t *tool) value(value string) (masked string, ok bool) {
 	return user + ":" + Mask, ok && secret != ""
 }
 
-// toolText masks the secrets of tools in a script. Its words end at blanks.
+var (
+	together = expression(`^-[A-Za-z#]{2,}$`)
+	// A word of a script ends at a blank that is not in quotes. A quote may also stand alone: it's.
+	scriptWord = expression(`(?s)(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\]|["'\\])+`)
+)
+
+// toolText masks the secrets of tools in a script.
 func toolText(script string) string {
-	words := strings.Fields(script)
-	if len(words) < 2 {
+	places := scriptWord().FindAllStringIndex(script, -1)
+	if len(places) < 2 {
 		return script
 	}
-	bare := make([]string, len(words))
-	for i, w := range words {
-		bare[i] = strings.Trim(w, "\"'();&|`$")
+	bare := make([]string, len(places))
+	for i, at := range places {
+		bare[i] = strings.Trim(script[at[0]:at[1]], "\"'();&|`$")
 	}
 	found := toolSecrets(bare)
-	if len(found) == 0 {
-		return script
-	}
 	var out strings.Builder
-	rest := script
-	for i, w := range words {
-		before, after, _ := strings.Cut(rest, w)
-		out.WriteString(before)
-		if masked, ok := found[i]; ok {
-			w = strings.Replace(w, bare[i], masked, 1)
+	end := 0
+	for i, at := range places {
+		word := script[at[0]:at[1]]
+		out.WriteString(script[end:at[0]])
+		end = at[1]
+		switch quote := strings.IndexAny(word, `"'`); {
+		case found[i] != "":
+			word = strings.Replace(word, bare[i], found[i], 1)
+		case quote >= 0 && strings.ContainsAny(word, " \t\n"): // a script in the script
+			word = word[:quote+1] + toolText(word[quote+1:])
 		}
-		out.WriteString(w)
-		rest = after
+		out.WriteString(word)
 	}
-	return out.String() + rest
+	return out.String() + script[end:]
 }
