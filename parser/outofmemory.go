@@ -83,11 +83,13 @@ func failedAllocation(l *line, at int) (start int, ok bool) {
 			!bytes.Contains(rest[:min(len(rest), 512)], []byte("by allocator mklcpu"))
 	case bytes.HasPrefix(rest, []byte("bad_alloc")), bytes.HasPrefix(rest, []byte("Failed to")),
 		bytes.HasPrefix(rest, []byte("Requested amount")), bytes.HasPrefix(rest, []byte("No available")),
-		bytes.HasPrefix(rest, []byte("out of device")), bytes.HasPrefix(rest, []byte("out of GPU memory")),
-		bytes.HasPrefix(rest, []byte("out of VRAM")), bytes.HasPrefix(rest, []byte("Not enough memory. ")),
+		bytes.HasPrefix(rest, []byte("out of device")), bytes.HasPrefix(rest, []byte("Not enough memory. ")),
 		bytes.HasPrefix(rest, []byte("larger than the maximum number of tokens")):
 		return at, true
-	case bytes.HasPrefix(rest, []byte("failed to allocate buffer")), bytes.HasPrefix(rest, []byte(" buffer of size ")):
+	case bytes.HasPrefix(rest, []byte("out of GPU memory")), bytes.HasPrefix(rest, []byte("out of VRAM")):
+		return at, !isExpected(text[:at])
+	case bytes.HasPrefix(rest, []byte("failed to allocate buffer")),
+		bytes.HasPrefix(rest, []byte(" buffer of size ")):
 		return ggmlBuffer(l, at)
 	case bytes.HasPrefix(rest, []byte("OutOfMemoryError")):
 		return bareError(text, at)
@@ -132,8 +134,25 @@ func failedAllocation(l *line, at int) (start int, ok bool) {
 	return 0, false
 }
 
-// ggmlBuffer tells the messages of ggml's backends that give a buffer and no reason, and where they
-// begin. CUDA's gives the reason in a line before, and is that failure:
+// isExpected reports whether the text before the name of an error says what the program does if
+// there is one:
+//
+//	INFO - asr - will retry on torch.OutOfMemoryError
+func isExpected(before []byte) bool {
+	before = bytes.ToLower(before[max(0, len(before)-64):])
+	for _, words := range []string{
+		"retry on ", "retries on ", "catch ", "catches ", "catching ", "handle ", "handles ", "handling ",
+		"handler for ", "against ",
+	} {
+		if bytes.HasSuffix(before, []byte(words)) {
+			return true
+		}
+	}
+	return false
+}
+
+// ggmlBuffer recognizes the messages of ggml's backends that name a buffer and no reason, and returns
+// where they begin. CUDA gives the reason in a line before; then both are one failure:
 //
 //	ggml_backend_cuda_buffer_type_alloc_buffer: allocating 13285.50 MiB on device 0: cudaMalloc failed: out of memory
 //	ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 13930856448
@@ -146,7 +165,9 @@ func ggmlBuffer(l *line, at int) (start int, ok bool) {
 		for start > 0 && at-start < 64 && isWordByte(l.text[start-1]) {
 			start--
 		}
-		if !isDevice(l.text[start:at]) || !bytes.HasSuffix(l.text[:start], []byte(failed)) {
+		buffer := l.text[start:at]
+		if !isDevice(buffer) || bytes.HasSuffix(buffer, []byte("_Host")) || // host memory: CUDA_Host
+			!bytes.HasSuffix(l.text[:start], []byte(failed)) {
 			return 0, false
 		}
 		start -= len(failed)
@@ -166,21 +187,25 @@ func ggmlBuffer(l *line, at int) (start int, ok bool) {
 	return start, true
 }
 
-// bareError tells the name of PyTorch's error where the line has no message of it. A traceback's line
-// of the program and the import of the name do not say that an allocation failed:
+// bareError recognizes the name of PyTorch's error on a line without the error's message, and returns
+// where the name begins. Program source does not say that an allocation failed:
 //
 //	ERROR - asr - a.wav: torch.OutOfMemoryError
 //	    except torch.cuda.OutOfMemoryError:
 func bareError(text []byte, at int) (start int, ok bool) {
 	rest := bytes.TrimLeft(text[at+len("OutOfMemoryError"):], "'>)]\"}")
-	if len(bytes.TrimSpace(rest)) > 0 || len(trimBlanks(text))+2 < len(text) {
-		return 0, false // indented, as the lines of a program are in a traceback
+	indented := len(trimBlanks(text))+2 < len(text) // as the lines of a program are in a traceback
+	if len(bytes.TrimSpace(rest)) > 0 || indented || at > 0 && text[at-1] == '_' {
+		return 0, false
 	}
 	for start = at; start > 0 && at-start < 64 && (isWordByte(text[start-1]) || text[start-1] == '.'); {
 		start--
 	}
 	if before, ok := bytes.CutSuffix(text[:start], []byte("<class '")); ok {
 		start = len(before)
+	}
+	if isExpected(text[:start]) {
+		return 0, false
 	}
 	before := text[max(0, start-128):start]
 	for _, word := range []string{"except", "raise ", "import", "isinstance", "(", "="} {
