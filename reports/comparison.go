@@ -13,6 +13,7 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/harness/compare"
 	"vramsoak/parser"
+	"vramsoak/reports/sink"
 )
 
 // ComparisonText writes a comparison of two runs and its verdict: a table with the worst metric first, and what is to be said
@@ -104,6 +105,17 @@ func (t *textWriter) notCompared(changes []compare.Change) {
 		}
 		t.wrap(t.paint(check.Skipped, "skipped")+" "+clean(c.Subject())+": "+clean(c.Message), "  ")
 	}
+}
+
+// ComparisonJSON writes the verdict of a comparison as one object, and in it what was compared. It
+// encodes one metric at a time: a log can have 120,000.
+func ComparisonJSON(w io.Writer, c *compare.Comparison, r *check.Report) error {
+	short := *c
+	short.Changes = []compare.Change{}
+	return sink.WriteLongJSON(w, struct {
+		*check.Report
+		*compare.Comparison
+	}{r, &short}, []sink.List{{Key: "metrics", Items: items(c.Changes)}})
 }
 
 // ComparisonMarkdown writes a comparison of two runs as a summary for a CI job or a comment.

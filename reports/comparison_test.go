@@ -13,6 +13,7 @@ import (
 	"vramsoak/fixtures/golden"
 	"vramsoak/harness/check"
 	"vramsoak/harness/compare"
+	"vramsoak/reports/sink"
 )
 
 // aComparison is a run of 20 files against another, with a metric for each verdict, a hostile name and remarks.
@@ -73,6 +74,33 @@ func TestComparison(t *testing.T) {
 		}
 		if diff := cmp.Diff(string(want), out.String()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestComparisonJSON: a comparison that is written metric by metric is the one that is written at
+// once.
+func TestComparisonJSON(t *testing.T) {
+	t.Parallel()
+	some := aComparison()
+	some.Base.Log = "<a & b>.log"
+	failed := *some
+	failed.Changes, failed.NewlyFailed = nil, []check.MeasuredFile{{Path: `"metrics": []`, Index: 1}}
+	for _, c := range []*compare.Comparison{some, &failed} {
+		r := &check.Report{Schema: check.Schema, Policy: check.DefaultPolicy()}
+		r.Join(c.Findings("")...)
+		whole := *c
+		whole.Changes = append([]compare.Change{}, c.Changes...)
+		var want, got strings.Builder
+		if err := sink.WriteJSON(&want, struct {
+			*check.Report
+			*compare.Comparison
+		}{r, &whole}); err != nil {
+			t.Fatal(err)
+		}
+		err := ComparisonJSON(&got, c, r)
+		if diff := cmp.Diff(want.String(), got.String()); diff != "" || err != nil {
+			t.Errorf("%v (-at once +metric by metric)\n%s", err, diff)
 		}
 	}
 }

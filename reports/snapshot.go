@@ -45,10 +45,11 @@ func SnapshotJSON(w io.Writer, path string, devices []*snapshot.Analysis) error 
 	}{"vramsoak.snapshot/1", path, short}, lists)
 }
 
+// items yields the items of a list, for [sink.List].
 func items[T any](list []T) iter.Seq[any] {
 	return func(yield func(any) bool) {
-		for _, item := range list {
-			if !yield(item) {
+		for i := range list {
+			if !yield(&list[i]) {
 				return
 			}
 		}

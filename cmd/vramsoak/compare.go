@@ -9,7 +9,6 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/harness/compare"
 	"vramsoak/reports"
-	"vramsoak/reports/sink"
 )
 
 type compareOptions struct {
@@ -92,9 +91,7 @@ func comparisonWriter(format string) (func(io.Writer, *compare.Comparison, *chec
 			return reports.ComparisonText(w, c, r.Verdict, textOptions(w))
 		}, nil
 	case "json":
-		return func(w io.Writer, c *compare.Comparison, r *check.Report) error {
-			return c.WriteJSON(sink.JSON(w), r)
-		}, nil
+		return reports.ComparisonJSON, nil
 	case "markdown":
 		return func(w io.Writer, c *compare.Comparison, r *check.Report) error {
 			return reports.ComparisonMarkdown(w, c, r.Verdict)

@@ -26,7 +26,7 @@ type Comparison struct {
 	NoCommonFile bool `json:"no_common_file,omitempty"`
 	// Remarks say where the runs differ otherwise, by host, GPU, driver or command, and that the base failed.
 	Remarks []string `json:"remarks,omitempty"`
-	Changes []Change `json:"metrics"` // the last field: see [Comparison.WriteJSON]
+	Changes []Change `json:"metrics"`
 
 	baseName, newName string // a file of each, where they have none in common
 }
@@ -69,8 +69,8 @@ type Change struct {
 	lanes *lanes // of all metrics of the comparison; nil is a single one
 }
 
-// lanes says how many devices and ranks the metrics of a comparison are of: subjects name them where
-// there are several. All changes of a comparison share one, so that it is found out once.
+// lanes says whether the metrics of a comparison are of several devices and of several ranks.
+// Subjects then name them. All changes of a comparison share one value, so that it is worked out once.
 type lanes struct{ several, ranks bool }
 
 // The runs that may alone have a metric, as in [Change.Only].
@@ -130,10 +130,9 @@ func Compare(base, now *Baseline, policy check.RegressionPolicy) *Comparison {
 // lanesOf returns what all changes of the metrics share.
 func lanesOf(metrics []match) *lanes {
 	all := &lanes{}
-	first := cmp.Or(metrics[:min(1, len(metrics))]...)
 	for _, m := range metrics {
-		of, one := cmp.Or(m.new, m.base), cmp.Or(first.new, first.base)
-		all.several = all.several || of.Rank != one.Rank || of.Device != one.Device
+		of, first := cmp.Or(m.new, m.base), cmp.Or(metrics[0].new, metrics[0].base)
+		all.several = all.several || of.Rank != first.Rank || of.Device != first.Device
 		all.ranks = all.ranks || of.Rank != 0
 	}
 	return all
@@ -214,8 +213,8 @@ func correct(tests []*test) {
 	}
 }
 
-// Findings are those of the check "regression", one a metric, after those on files. Where a run is held against several earlier ones, reference
-// names this one; else it is empty.
+// Findings are those of the check "regression": those on files, then one a metric. If a run is held
+// against several earlier ones, reference names this one; else it is empty.
 func (c *Comparison) Findings(reference string) []check.Finding {
 	files := c.FileFindings(reference)
 	all := make([]check.Finding, 0, len(files)+len(c.Changes)+1)

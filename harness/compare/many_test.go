@@ -1,8 +1,6 @@
 package compare
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
@@ -47,10 +45,8 @@ func TestComparingManyIsLinear(t *testing.T) { // not parallel: it measures what
 		c := Runs(b, New(b.Measurements, b.Run), policy)
 		report := &check.Report{Policy: policy}
 		report.Join(c.Findings("")...)
-		for _, err := range []error{c.WriteJSON(io.Discard, report), b.WriteJSON(io.Discard)} {
-			if err != nil {
-				t.Fatal(err)
-			}
+		if err := b.WriteJSON(io.Discard); err != nil {
+			t.Fatal(err)
 		}
 		runtime.ReadMemStats(&after)
 		return after.TotalAlloc - before.TotalAlloc
@@ -93,38 +89,5 @@ func TestLanesAreFoundOnce(t *testing.T) {
 	}
 	if got := c.Changes[len(c.Changes)-1].Subject(); got != "growth of idle level (device 22)" {
 		t.Errorf("subject %q, expected the device", got)
-	}
-}
-
-// TestWriteJSON: a comparison that is written metric by metric is what encoding/json makes of it at
-// once.
-func TestWriteJSON(t *testing.T) {
-	t.Parallel()
-	some := manyDevices(t, 10)
-	some.Run.Log = "<a & b>.log"
-	failed := *some
-	failed.Files, failed.Failed = some.Files[:9:9], some.Files[9:]
-	failed.Metrics = nil
-	for name, c := range map[string]*Comparison{
-		"metrics":      Runs(some, some, check.DefaultPolicy()),
-		"none":         Runs(&Baseline{}, &Baseline{}, check.DefaultPolicy()),
-		"failed files": Runs(some, &failed, check.DefaultPolicy()),
-	} {
-		r := &check.Report{Schema: check.Schema, Policy: check.DefaultPolicy()}
-		r.Join(c.Findings("")...)
-		want, err := indented(struct {
-			*check.Report
-			*Comparison
-		}{r, c}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got bytes.Buffer
-		if err := c.WriteJSON(&got, r); err != nil {
-			t.Fatal(err)
-		}
-		if got.String() != string(want)+"\n" || !json.Valid(got.Bytes()) {
-			t.Errorf("%s: got\n%s\nwant\n%s", name, got.String(), want)
-		}
 	}
 }
