@@ -5,20 +5,22 @@ import (
 	"fmt"
 )
 
-// A changed is a line of the harness in a form that the harness does not write, until it is known
-// whether it is quoted: then the pipeline printed it. Else the log was changed after it was written:
+// A changed is a line of the harness in a form that the harness does not write. It stands for the
+// line until it is known whether the harness quoted it. If so, the pipeline printed it. If not, the
+// log was changed after it was written:
 //
 //	ESC[32m[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=2ESC[0m
 //	2026-11-20T02:00:00Z [vramsoak] file-end time=2026-11-20T02:00:02.000Z index=2 status=crashed
 //
-// What such a line says is not taken for the harness's word. It is not passed over either: then a log
-// in which files failed would pass.
+// What such a line says is not taken for the harness's word. It is not passed over either, because a
+// log in which files failed would then pass.
 type changed struct {
-	SyntaxError      // its Expected is "" where it hides no failure
-	inside      bool // there is an escape inside the prefix, so that the harness did not quote it
+	SyntaxError // its Expected is "" if the line hides no failure
+	// inside says that an escape is inside the prefix. The harness does not quote such a line.
+	inside bool
 }
 
-// readChanged reads a line that has the harness's prefix and is not as the harness writes it.
+// readChanged reads a line with the harness's prefix in a form that the harness does not write.
 func readChanged(l *line, at int) (end int) {
 	begins := l.begins(at)
 	word, hides := ownWord(l.text[at+len(HarnessPrefix) : min(len(l.text), at+near)])
@@ -38,7 +40,8 @@ func readChanged(l *line, at int) (end int) {
 			"the line was changed after it was written; check soak.log itself"
 		if !begins {
 			what = "at the beginning of its line, where alone it is read"
-			advice = fmt.Sprintf("%d bytes before it; cut what stands before each line, or check soak.log itself", at)
+			advice = fmt.Sprintf("%d bytes before it; cut what stands before each line, "+
+				"or check soak.log itself", at)
 		}
 		l.bad(at, HarnessPrefix+" "+word+" "+what, advice)
 		last := &l.s.out.entries[len(l.s.out.entries)-1]
@@ -62,9 +65,9 @@ func (l *line) written() []byte {
 	return l.s.win.buf[l.start:l.end]
 }
 
-// ownWord returns the kind of line that the text behind the harness's prefix begins, or "" where the
-// harness writes none that begins so. hides reports whether a log without the line could pass that
-// would not with it. Markup may stand between: "**[vramsoak]** file-end time=2026-11-20T...".
+// ownWord returns the kind of line by the text behind the harness's prefix, or "" if the harness
+// writes no such line. hides reports whether a log that fails could pass without the line. Markup may
+// stand in between: "**[vramsoak]** file-end time=2026-11-20T...".
 func ownWord(text []byte) (word string, hides bool) {
 	text = bytes.TrimLeft(text, " \t*_`:")
 	name, rest, _ := bytes.Cut(text, []byte(" "))

@@ -31,8 +31,8 @@ func (b *Builder) done(f *File) {
 // Kept is how many checkpoints stay in the timeline of a [Builder] with Done: enough to show what a file looks like.
 const Kept = 1 << 13
 
-// room makes room in a slice that may grow to hundreds of thousands. append by itself grows by a
-// quarter: it copies often, and what it leaves behind is more than the slice.
+// room makes room in a slice that may grow to hundreds of thousands of items. append grows a slice by
+// a quarter, so it copies often and leaves more garbage than the slice has bytes.
 func room[T any](s []T) []T {
 	if len(s) == cap(s) {
 		return slices.Grow(s, max(1, len(s)))

@@ -70,8 +70,8 @@ func readEvent(l *line, at int, wordings []eventWording) (end int) {
 	return 0
 }
 
-// isProposal reports whether the words on a fallback go on with that it is not made: a setting or a
-// hint.
+// isProposal reports whether the words behind those of a fallback say that it is not made: they are
+// of a setting or a hint.
 //
 //	Falling back to sequential extraction is disabled
 //	Attempting GPU recovery and retry with smaller batch may help; set RETRY=1

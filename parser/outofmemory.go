@@ -151,8 +151,8 @@ func isExpected(before []byte) bool {
 	return false
 }
 
-// ggmlBuffer recognizes the messages of ggml's backends that name a buffer and no reason, and returns
-// where they begin. CUDA gives the reason in a line before; then both are one failure:
+// ggmlBuffer recognizes the messages of ggml's backends that name a buffer and no reason, and
+// returns where they begin. CUDA gives the reason in a line before; then both are one failure:
 //
 //	ggml_backend_cuda_buffer_type_alloc_buffer: allocating 13285.50 MiB on device 0: cudaMalloc failed: out of memory
 //	ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 13930856448
@@ -187,8 +187,8 @@ func ggmlBuffer(l *line, at int) (start int, ok bool) {
 	return start, true
 }
 
-// bareError recognizes the name of PyTorch's error on a line without the error's message, and returns
-// where the name begins. Program source does not say that an allocation failed:
+// bareError recognizes the name of PyTorch's error on a line without the error's message, and
+// returns where the name begins. Program source does not say that an allocation failed:
 //
 //	ERROR - asr - a.wav: torch.OutOfMemoryError
 //	    except torch.cuda.OutOfMemoryError:

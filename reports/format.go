@@ -214,16 +214,16 @@ func peakText(rep *check.Report) string {
 // clean makes text from a log safe to print on one line.
 func clean(s string) string { return sink.Line(s) }
 
-// cell makes text safe to print in a column: all that the sink would spell is spelled before the width
-// is measured.
+// cell makes text safe to print in a column. What the sink would spell is spelled here, before the
+// width is measured.
 func cell(s string) string { return sink.Name(s) }
 
-// pad fills a cell with blanks to a width, in columns of a terminal, and cuts none.
+// pad fills a cell with blanks to a width in columns of a terminal. It does not cut a wider one.
 func pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-twwidth.Width(s)))
 }
 
-// cutCell cuts a cell to a width, in columns of a terminal, with an ellipsis in the place of what is cut.
+// cutCell cuts a cell to a width in columns of a terminal, with an ellipsis for what is cut.
 func cutCell(s string, width int) string {
 	if twwidth.Width(s) <= width {
 		return s

@@ -21,7 +21,8 @@ type SnapshotOptions struct {
 }
 
 // SnapshotJSON writes what memory snapshots tell as one object; sizes are bytes, times microseconds.
-// A small snapshot may have many sites with long names, each in several lists: they are written one by one.
+// A small snapshot may have many sites with long names, each in several lists: they are written one
+// by one.
 func SnapshotJSON(w io.Writer, path string, devices []*snapshot.Analysis) error {
 	var lists []sink.List
 	short := make([]snapshot.Analysis, len(devices)) // without the lists

@@ -176,7 +176,7 @@ func (t *textWriter) table(rows [][]string, numbers []int, flexible, maxWidth in
 	return nil
 }
 
-// cells is a row as it is printed.
+// cells returns a row as it is printed.
 func cells(row []string) []string {
 	out := make([]string, len(row))
 	for i, s := range row {
@@ -185,7 +185,7 @@ func cells(row []string) []string {
 	return out
 }
 
-// inCell is a cell as it is printed, of as many lines as it has. One that was painted has no name in it.
+// inCell returns a cell as it is printed, line by line. A painted cell has no name from a log in it.
 func inCell(s string) string {
 	if strings.ContainsRune(s, '\x1b') {
 		return s
@@ -250,8 +250,9 @@ func (t *textWriter) pattern(p pattern) {
 			break
 		}
 		n := p.filled(s.level, cells)
-		line := fmt.Sprintf("  %s  %*s  %s%s  %s%s", pad(cutCell(s.name, name), name), level, parser.FormatBytes(s.level), strings.Repeat(full, n), strings.Repeat(empty, cells-n),
-			s.freed, t.paint(s.verdict, t.verdictMark(s)))
+		bar := strings.Repeat(full, n) + strings.Repeat(empty, cells-n)
+		line := fmt.Sprintf("  %s  %*s  %s  %s%s", pad(cutCell(s.name, name), name),
+			level, parser.FormatBytes(s.level), bar, s.freed, t.paint(s.verdict, t.verdictMark(s)))
 		t.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 }

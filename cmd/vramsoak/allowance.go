@@ -16,11 +16,11 @@ const (
 	allowedFree    = 32 << 20 // bytes, besides the some 30 MiB of the program and its tables
 )
 
-// allowed is the bytes that this process has read of logs, or is about to read.
+// allowed is how many bytes of logs this process has read or is about to read.
 var allowed atomic.Int64
 
 // allow raises the memory limit for a log that is about to be read. The size of a compressed log or
-// of a stream does not tell how much text it gives: for it the limit is raised as it is read.
+// of a stream does not tell how much text it gives, so its limit is raised while it is read.
 func allow(log *parser.Log) {
 	size, known := log.Size()
 	if !known {
@@ -31,13 +31,14 @@ func allow(log *parser.Log) {
 
 func raise(by int64) { debug.SetMemoryLimit(allowedFree + allowedPerByte*allowed.Add(by)) }
 
-// allowing raises the memory limit as it is read.
+// An allowing reader raises the memory limit while it is read.
 type allowing struct {
 	io.Reader
-	pending int64 // bytes since it was raised
+	pending int64 // bytes that were read since the limit was raised
 }
 
-// allowedStep is how much is read between two limits. To set one stops the program for a moment.
+// allowedStep is how many bytes are read before the limit is raised again. Raising it stops the
+// program for a moment.
 const allowedStep = 1 << 20
 
 func (a *allowing) Read(p []byte) (int, error) {

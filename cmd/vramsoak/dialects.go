@@ -107,7 +107,7 @@ func headOf(path string) ([]byte, error) {
 type dialects struct {
 	user []parser.UserDialect // besides the built-in ones
 	set  *parser.Set
-	// recorded says that the log holds the policy that they are of.
+	// recorded says that they come from the policy in the log itself.
 	recorded bool
 }
 

@@ -58,10 +58,9 @@ func (c *column) over(files []int32) Values {
 	return values
 }
 
-// measured returns the column's values as [Metric.Places] and [Metric.Values] have them. places has
-// the place of each file of the timeline among the count files that are measured, -1 where it is
-// none of them. Both are nil where none of these has a value. It takes time by the values of the
-// column, not by the files.
+// measured returns the column's values in the form of [Metric.Places] and [Metric.Values]. count files
+// are measured; places has the place of each file of the timeline among them, or -1. If none of these
+// files has a value, both results are nil. The time depends on the number of values, not of files.
 func (c *column) measured(places []int32, count int) (at []int32, values Values) {
 	has := 0
 	for _, file := range c.files {

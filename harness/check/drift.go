@@ -35,13 +35,13 @@ func (d *drift) perEach() string { return "/" + d.each() }
 // amount prints how much a series grows from one value to the next: "4.00 MiB".
 func (d *drift) amount(v float64) string { return rateOf(v, d.unit) }
 
-// growth says by how much a series grows: "4.00 MiB a file (95 %: 3.86 MiB to 4.12 MiB)".
+// growth returns by how much a series grows: "4.00 MiB a file (95 %: 3.86 MiB to 4.12 MiB)".
 func (d *drift) growth(r *shape.Result) string {
-	return fmt.Sprintf("%s a %s (95 %%: %s to %s)", d.amount(r.Slope.Estimate), d.each(), d.amount(r.Slope.Low),
-		d.amount(r.Slope.High))
+	return fmt.Sprintf("%s a %s (95 %%: %s to %s)",
+		d.amount(r.Slope.Estimate), d.each(), d.amount(r.Slope.Low), d.amount(r.Slope.High))
 }
 
-// grows says in which direction, too: "grows by 4.00 MiB a file (95 %: 3.86 MiB to 4.12 MiB)".
+// grows returns the direction too: "grows by 4.00 MiB a file (95 %: 3.86 MiB to 4.12 MiB)".
 func (d *drift) grows(r *shape.Result) string {
 	if d.falls {
 		return "falls by " + d.growth(r)

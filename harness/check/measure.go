@@ -46,9 +46,9 @@ type Metric struct {
 	Values Values `json:"values"`
 }
 
-// sparseShare is the share of the files, 1 in so many, that must have a metric for its Values to
-// have one a file. A batch of 5,000 files on 5,000 devices would take 25 million values, nearly all
-// of them missing.
+// sparseShare says when Values has one value a file: if at least 1 in so many files has the metric.
+// Otherwise a batch of 5,000 files on 5,000 devices would take 25 million values, nearly all of them
+// missing.
 const sparseShare = 16
 
 // All yields the values that are there, each with the place of its file in [Measurements.Files].

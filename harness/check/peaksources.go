@@ -54,8 +54,8 @@ func tellsLevel(o *parser.OutOfMemory) bool {
 		o.Has(parser.Free) && o.Has(parser.Total)
 }
 
-// peaked returns the ledgers whose high-water mark is judged: those of the checkpoints, and those of
-// devices that only an out-of-memory message tells of.
+// peaked returns the ledgers whose high-water mark is judged: of devices with checkpoints, and of
+// devices that only an out-of-memory message names.
 func (j *Judge) peaked() []*ledger { return append(slices.Clip(j.ledgers), j.failed...) }
 
 // failure takes an out-of-memory message:
@@ -117,8 +117,8 @@ func (j *Judge) addSamples(beside *parser.Beside) {
 	}
 }
 
-// bare returns ledgers for the devices that have samples, and nothing else in their run. If the device
-// has a ledger by another run, the samples go there instead.
+// bare returns ledgers for the devices that have only samples in their run. If another run has given
+// the device a ledger, the samples go there instead.
 func (j *Judge) bare(beside *parser.Beside) (all []*ledger) {
 	byDevice := map[int]*ledger{}
 	known := j.peaked()

@@ -70,7 +70,7 @@ type Change struct {
 }
 
 // lanes says whether the metrics of a comparison are of several devices and of several ranks.
-// Subjects then name them. All changes of a comparison share one value, so that it is worked out once.
+// Subjects then name them. All changes of a comparison share one value.
 type lanes struct{ several, ranks bool }
 
 // The runs that may alone have a metric, as in [Change.Only].
@@ -260,7 +260,8 @@ func (c *Change) Subject() string {
 	if c.lanes == nil || !c.lanes.several {
 		return c.Name
 	}
-	return fmt.Sprintf("%s (%s)", c.Name, parser.Lane{Device: c.Device, Rank: c.Rank}.Name(c.lanes.ranks))
+	lane := parser.Lane{Device: c.Device, Rank: c.Rank}
+	return fmt.Sprintf("%s (%s)", c.Name, lane.Name(c.lanes.ranks))
 }
 
 // Worse is the difference in the bad direction: negative where the new run is better.

@@ -10,9 +10,9 @@ import (
 // filesNamed is how many files a message names.
 const filesNamed = 5
 
-// FileFindings are those of the check "regression" on the files themselves: files that ended well in
-// the base and failed in the new run, and runs that have no file in common. Metrics show neither of
-// them: they are of files that ended well, and other files may take other memory. reference is as
+// FileFindings are the findings of the check "regression" on the files themselves: files that ended
+// well in the base and failed in the new run, and runs without a common file. Metrics show neither,
+// because they are of files that ended well, and other files may take other memory. reference is as
 // in [Comparison.Findings].
 func (c *Comparison) FileFindings(reference string) []check.Finding {
 	var all []check.Finding
@@ -27,9 +27,9 @@ func (c *Comparison) FileFindings(reference string) []check.Finding {
 	if c.NoCommonFile {
 		all = append(all, check.Finding{
 			Check: check.Regression, Verdict: check.Undecided, Subject: against("files", reference),
-			Message: fmt.Sprintf("the runs have no file in common (the base has %s, the new run %s), and other "+
-				"files may take other memory; compare runs over the same files, or save a baseline of this batch",
-				c.baseName, c.newName),
+			Message: fmt.Sprintf("the runs have no file in common (the base has %s, the new run %s), and "+
+				"other files may take other memory; compare runs over the same files, or save a baseline "+
+				"of this batch", c.baseName, c.newName),
 		})
 	}
 	return all

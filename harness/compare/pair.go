@@ -13,7 +13,7 @@ import (
 // A pair is the same file in both runs, by its place in each.
 type pair struct{ base, new int }
 
-// A pairing holds which file of the base is which of the new run, for one metric after the other.
+// A pairing says which file of the base is which of the new run. All metrics use it in turn.
 type pairing struct {
 	partner []int     // of each file of the base; -1 where there is none
 	values  []float64 // of one metric, by the files of the new run; NaN where there is none
@@ -52,10 +52,11 @@ func (c *Comparison) pair(base, now *Baseline) *pairing {
 	return p
 }
 
-// pairs finds the files that both runs have, in the order of the base: those of the same path; then those whose paths end
-// alike and that no other file could be, so that a batch may have moved to another folder. The second time that a run has a
-// file goes with the second time of the other. Files of which both runs know how long they are, and not the same, are two
-// files. Where no file of either run has a name, and both have as many, they go by their place in the batch.
+// pairs returns the files that both runs have, in the order of the base: those of the same path, then
+// those whose paths end alike and that no other file could be, because a batch may have moved to
+// another folder. The second time that a run has a file goes with the second time in the other. Files
+// of different known lengths are two files. Files without names go by their place in the batch, if
+// both runs have as many.
 func pairs(base, now []check.MeasuredFile) []pair {
 	if nameless(base) && nameless(now) {
 		var all []pair
@@ -109,7 +110,9 @@ func inBatch(files []check.MeasuredFile) []int {
 	for i := range all {
 		all[i] = i
 	}
-	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(files[a].Index, files[b].Index) })
+	slices.SortStableFunc(all, func(a, b int) int {
+		return cmp.Compare(files[a].Index, files[b].Index)
+	})
 	return all
 }
 

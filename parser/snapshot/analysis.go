@@ -222,9 +222,11 @@ func byBytes(a, b Usage) int {
 }
 
 func compareSites(a, b Site) int {
-	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Function, b.Function),
+	return cmp.Or(
+		cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Function, b.Function),
 		cmp.Compare(a.Library.File, b.Library.File), cmp.Compare(a.Library.Line, b.Library.Line),
-		cmp.Compare(a.Library.Function, b.Library.Function))
+		cmp.Compare(a.Library.Function, b.Library.Function),
+	)
 }
 
 // pins are what keeps the segments of which at least half is free.
@@ -356,12 +358,14 @@ func (m *memory) kept(s sites, frees []int) []Growth {
 
 func share(i, n int) float64 { return float64(i) / float64(max(1, n-1)) }
 
-// within is the innermost annotation that had begun and not ended. An end is that of the last of its
-// name that began.
+// within returns the innermost annotation that had begun and not ended. An end belongs to the last one
+// of its name that began.
 func within(annotations []Annotation, device int, micros int64) string {
 	begun := 0
-	open := map[string][]int{} // by name: which of those that have begun
-	from, _ := slices.BinarySearchFunc(annotations, device, func(a Annotation, device int) int { return cmp.Compare(a.Device, device) })
+	open := map[string][]int{} // by name: the numbers of those that began and have not ended
+	from, _ := slices.BinarySearchFunc(annotations, device, func(a Annotation, device int) int {
+		return cmp.Compare(a.Device, device)
+	})
 	for _, a := range annotations[from:] {
 		if a.Device != device {
 			break

@@ -23,8 +23,8 @@ type decoder struct {
 // longString is the length of a string, in bytes, from which on it is looked up by its place.
 const longString = 256
 
-// mostText is how much of a string is kept, in bytes: of a file's or a function's name, an action. It
-// is looked at for each thing that refers to it, and written for many of them.
+// mostText is how many bytes of a string are kept: of the name of a file or a function, or of an
+// action. Many blocks may refer to one string, and it is written for each of them.
 const mostText = 4096
 
 // An object is a dict.

@@ -2,8 +2,9 @@ package snapshot
 
 import "github.com/tidwall/btree"
 
-// A demand is a request that free memory is to serve: only blocks of its size and stream can, and none of private pools. An event
-// does not tell whether the request was one of a private pool itself, as seldom ones are, while a CUDA graph is captured.
+// A demand is a request for memory. Only free memory of its size class and stream can serve it, and
+// none of private pools. A request may itself be of a private pool, while a CUDA graph is captured.
+// That is rare, and an event does not show it.
 type demand struct {
 	small  bool
 	stream uint64
@@ -11,8 +12,8 @@ type demand struct {
 
 func demandOf(e Event) demand { return demand{small: e.Size <= smallSize, stream: e.Stream} }
 
-// gaps are the free parts of segments that can serve some demands. They are kept from event to event:
-// to look for the largest in all that is held would take a failed allocation as long as it has blocks.
+// gaps are the free parts of segments, by the demands that they can serve. They are kept from event to
+// event. Otherwise each failed allocation would have to look at all blocks for the largest gap.
 type gaps map[demand]*gapSizes
 
 // gapSizes are the sizes of the gaps that can serve one demand.
@@ -21,7 +22,7 @@ type gapSizes struct {
 	sum   int64                 // bytes
 }
 
-// give adds the gap from one address to another, take removes it. There is none where they are the same.
+// give adds the gap from one address to another, and take removes it. Equal addresses are no gap.
 func (g gaps) give(s *span, from, until uint64) { g.change(s, from, until, 1) }
 func (g gaps) take(s *span, from, until uint64) { g.change(s, from, until, -1) }
 
@@ -40,7 +41,7 @@ func (g gaps) change(s *span, from, until uint64, by int) {
 	}
 }
 
-// watch begins to keep the gaps that can serve what the events asked for in vain.
+// watch begins to keep the gaps that can serve the requests that failed.
 func (m *memory) watch(events []Event) {
 	m.gaps = gaps{}
 	for _, e := range events {
@@ -58,7 +59,8 @@ func (m *memory) watch(events []Event) {
 	}
 }
 
-// free is the memory that nobody uses: all of it, and of what can serve a demand, the sum and the largest block.
+// free returns the memory that nobody uses: all of it, and the sum and the largest block of what can
+// serve a demand.
 func (m *memory) free(d demand) (all, usable, largest int64) {
 	sizes := m.gaps[d]
 	largest, _, _ = sizes.count.Max()

@@ -14,8 +14,8 @@ import (
 // blocks as they are when the trace ends; undoing all events gives those at its beginning, and doing them again those at
 // any moment between.
 //
-// A trace may have as many events as blocks, so an event takes time in proportion to the logarithm of
-// what is held. Segments grow and are cut without a copy of their blocks, which are in one tree.
+// A trace may have as many events as blocks, so an event may take only logarithmic time in the number
+// of blocks. The blocks of all segments are in one tree: a segment grows and is cut without a copy.
 type memory struct {
 	// spans have an address and some bytes each, and do not overlap; blocks lie within one each.
 	spans                                  btree.Map[uint64, *span] // by address

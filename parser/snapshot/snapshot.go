@@ -4,8 +4,9 @@ import "vramsoak/parser"
 
 // A Snapshot is what a file says: the allocators of all devices at one time, and what happened to them before.
 type Snapshot struct {
-	Devices     []Device     // those that hold memory or have events, in their order
-	Annotations []Annotation // what torch.profiler.record_function and optimizers named, by device, then in time
+	Devices []Device // those that hold memory or have events, in their order
+	// Annotations are what torch.profiler.record_function and optimizers named, by device and time.
+	Annotations []Annotation
 }
 
 // A Device is one device's allocator.

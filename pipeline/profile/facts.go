@@ -2,8 +2,8 @@ package profile
 
 import "vramsoak/parser"
 
-// A Learner learns a profile from files, one after the other. It keeps a few numbers of each file and
-// of each stage in it, not its checkpoints:
+// A Learner learns a profile from files, one after the other. It keeps a few numbers of each file
+// and of each of its stages, and no checkpoints:
 //
 //	l := profile.Learner{}
 //	b := parser.Builder{Done: l.Add}
@@ -13,22 +13,23 @@ type Learner struct {
 	facts  []laneFacts
 	stages []stageFacts
 	last   map[parser.Lane]int // the place in facts of the last one of a lane
-	// files are those that ended well; not says which did not, nil where all did.
+	// files are those that ended well. bad are the others; nil if there are none.
 	files []*parser.File
-	not   map[*parser.File]bool
+	bad   map[*parser.File]bool
 }
 
 // laneFacts are what a file says of one lane.
 type laneFacts struct {
 	file *parser.File
 	lane parser.Lane
-	// levels says that it has any level of allocated memory; named is at how many places of the program.
+	// levels says that it has a level of allocated memory. named counts the levels at places of the
+	// program that have a name.
 	levels bool
 	named  int32
 	// begin and end are the levels at the first and the last checkpoint; total is the device's.
 	begin, end, total int64
-	// reserved and used are those at the last checkpoint, -1 where it does not have them. lookUp is
-	// that checkpoint, where the device's use is to be looked up among the samples.
+	// reserved and used are those at the last checkpoint, -1 if it does not have them. lookUp is that
+	// checkpoint if the device's use must be looked up among the samples, else nil.
 	reserved, used int64
 	lookUp         *parser.Header
 	peaks          *peakFacts // nil where no line has peak=
@@ -37,7 +38,7 @@ type laneFacts struct {
 // peakFacts are the readings of peak= in a file.
 type peakFacts struct {
 	first, last int64
-	fell, above bool // one is less than that before; one is above allocated
+	fell, above bool // one is less than the one before; one is above allocated
 }
 
 // stageFacts are what a file says of a stage.
@@ -51,8 +52,8 @@ type stageFacts struct {
 	hidden     bool // an earlier peak hides that of the stage, if peaks are never reset
 }
 
-// Add notes what a file says. It is what [parser.Builder.Done] calls; the file's checkpoints are not
-// needed afterwards.
+// Add notes what a file says, for [parser.Builder.Done] to call. The file's checkpoints are not needed
+// afterwards.
 func (l *Learner) Add(f *parser.File) {
 	if f.Outside {
 		return
@@ -140,7 +141,8 @@ func stageOf(f *parser.File, st parser.Stage) stageFacts {
 		level, _ := c.Get(parser.Allocated)
 		top, s.resolution = max(top, level.Bytes), max(s.resolution, level.Resolution)
 		reserved = max(reserved, c.Bytes(parser.Reserved))
-		// A program that never resets its peak prints that of an earlier stage on and on: only where it changes it is this one's.
+		// A program that never resets its peak prints that of an earlier stage on and on. Only a peak
+		// that changes is this stage's.
 		if peak, ok := c.Get(parser.Peak); ok && peak.Bytes != told {
 			told, top, s.hidden = peak.Bytes, max(top, peak.Bytes), false
 			reserved = max(reserved, c.Bytes(parser.PeakReserved))
@@ -166,19 +168,19 @@ func (l *Learner) count(tl *parser.Timeline) {
 	if len(l.files) == len(tl.Files) {
 		return
 	}
-	l.not = map[*parser.File]bool{}
+	l.bad = map[*parser.File]bool{}
 	for _, f := range tl.Files {
-		l.not[f] = true
+		l.bad[f] = true
 	}
 	for _, f := range l.files {
-		delete(l.not, f)
+		delete(l.bad, f)
 	}
 }
 
-func (l *Learner) counts(f *parser.File) bool { return !l.not[f] }
+func (l *Learner) counts(f *parser.File) bool { return !l.bad[f] }
 
-// neverReset says that the peaks of the log are those of the whole process so far, as torch.cuda.max_memory_allocated is without
-// torch.cuda.reset_peak_memory_stats: they never fall.
+// neverReset reports whether the peaks of the log are those of the whole process so far: they never
+// fall. So it is with torch.cuda.max_memory_allocated without torch.cuda.reset_peak_memory_stats.
 func (l *Learner) neverReset(lane parser.Lane) bool {
 	above := false
 	last := map[int]int64{}
@@ -196,7 +198,8 @@ func (l *Learner) neverReset(lane parser.Lane) bool {
 	return above
 }
 
-// mainLane is the device and rank that most checkpoints are of. Footprints of several are not added up.
+// mainLane returns the device and rank that most checkpoints are of. Footprints of several are not
+// added up.
 func (l *Learner) mainLane() (lane parser.Lane, ok bool) {
 	counts := map[parser.Lane]int{}
 	for i := range l.facts {

@@ -18,8 +18,8 @@ func Learn(tl *parser.Timeline) (*Profile, error) {
 	return l.Profile(tl)
 }
 
-// Profile returns the footprints of the stages in the files that were added. tl is the timeline that
-// they are of. It is an error where no file that ended well has a stage.
+// Profile returns the footprints of the stages in the files that were added. tl is their timeline. It
+// is an error if no file that ended well has a stage.
 func (l *Learner) Profile(tl *parser.Timeline) (*Profile, error) {
 	l.count(tl)
 	if len(l.files) == 0 {
@@ -106,7 +106,8 @@ func (g *gathered) file(fact *laneFacts, first bool, beside *parser.Beside) {
 	if !first {
 		g.resident = append(g.resident, float64(fact.begin))
 	}
-	g.idle[f.Process] = append(g.idle[f.Process], point{float64(len(g.idle[f.Process])), float64(fact.end)})
+	idle := g.idle[f.Process]
+	g.idle[f.Process] = append(idle, point{float64(len(idle)), float64(fact.end)})
 	used := fact.used
 	if ledger := beside.Of(f.Run, fact.lane); fact.lookUp != nil && ledger != nil {
 		if at, known := ledger.At(*fact.lookUp); known {

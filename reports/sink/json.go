@@ -29,8 +29,8 @@ type List struct {
 	Items iter.Seq[any]
 }
 
-// WriteLongJSON writes a value as [WriteJSON] does. Lists that are empty in it are filled item by item,
-// so that the document is never in memory as a whole. They come in the order of the document.
+// WriteLongJSON writes a value as [WriteJSON] does, and fills empty lists in it item by item, so that
+// the whole document is never in memory. The lists are in the order of the document.
 func WriteLongJSON(w io.Writer, v any, lists []List) error {
 	var doc bytes.Buffer
 	encode := func(v any, prefix string) error {
@@ -57,7 +57,8 @@ func WriteLongJSON(w io.Writer, v any, lists []List) error {
 			if err := encode(item, indent+jsonIndent); err != nil {
 				return err
 			}
-			_, _ = fmt.Fprintf(out, "%s%s%s%s", separator, indent, jsonIndent, bytes.TrimSuffix(doc.Bytes(), []byte("\n")))
+			text := bytes.TrimSuffix(doc.Bytes(), []byte("\n"))
+			_, _ = fmt.Fprintf(out, "%s%s%s%s", separator, indent, jsonIndent, text)
 			separator, end = ",\n", "\n"+indent
 		}
 		_, _ = out.WriteString(end + "]")
