@@ -65,6 +65,12 @@ func TestFileFindings(t *testing.T) {
 		{"a new file fails", files("a"), append(files("a"), "a/new.wav!"), ""},
 		{"once of two times", files("a", "x", "x"), files("a", "x!", "x"), "fail failed files: 1 file failed"},
 		{"once of two times in both", files("a", "x", "x!"), files("a", "x!", "x"), ""},
+		{"in one round more", files("a", "x"), files("a", "x", "x!"), "fail failed files: 1 file failed"},
+		{"in one round more, and in the base", files("a", "x", "x!"), files("a", "x", "x!", "x!"), ""},
+		{
+			"in one round more, of a batch that has moved", files("a", "a/x.wav"),
+			files("/mnt/b", "/mnt/b/x.wav", "/mnt/b/x.wav!"), "fail failed files: 1 file failed",
+		},
 		{"without names", unnamed, append(slices.Clone(unnamed[:19]), "!"), "fail failed files: 1 file failed that ended well in the base: file 20;"},
 		{"without names, another number", unnamed, append(slices.Clone(unnamed), "!"), ""},
 		{

@@ -31,8 +31,15 @@ func (c *Comparison) pair(base, now *Baseline) *pairing {
 	// What ended well comes first: a file is paired with its failure only if nothing else is left.
 	baseAll, newAll := slices.Concat(base.Files, base.Failed), slices.Concat(now.Files, now.Failed)
 	common := 0
+	paired := make([]bool, len(newAll))
+	ended := map[string]bool{} // by the path in the new run: whether it ended well each time in the base
 	for _, pair := range pairs(baseAll, newAll) {
 		common++
+		paired[pair.new] = true
+		path := newAll[pair.new].Path
+		if well, known := ended[path]; well || !known {
+			ended[path] = pair.base < len(base.Files)
+		}
 		switch failed := pair.new - len(now.Files); {
 		case pair.base >= len(base.Files):
 		case failed < 0:
@@ -40,6 +47,11 @@ func (c *Comparison) pair(base, now *Baseline) *pairing {
 			c.Files++
 		default:
 			c.NewlyFailed = append(c.NewlyFailed, now.Failed[failed])
+		}
+	}
+	for i, f := range now.Failed { // a soak in rounds may work on a file more often than the base did
+		if !paired[len(now.Files)+i] && f.Path != "" && ended[f.Path] {
+			c.NewlyFailed = append(c.NewlyFailed, f)
 		}
 	}
 	slices.SortStableFunc(c.NewlyFailed, func(a, b check.MeasuredFile) int {
