@@ -2,7 +2,6 @@ package parser
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -35,7 +34,7 @@ var crashDialect = dialect{
 		case begins(string(tracebackWords)):
 			return readTraceback(l, at)
 		case begins("Detected "):
-			if !oomKill.Match(text) {
+			if !oomKill().Match(text) {
 				return 0
 			}
 		case begins("DUE TO TIME LIMIT"):
@@ -71,19 +70,19 @@ var (
 		cudaError, "an illegal memory access was encountered", "CUBLAS_STATUS_NOT_INITIALIZED",
 		"CUBLAS_STATUS_EXECUTION_FAILED", "CUDNN_STATUS_EXECUTION_FAILED",
 	}
-	lastError = regexp.MustCompile(`^CUDA error: (?:device-side assert triggered|unspecified launch failure|` +
+	lastError = expression(`^CUDA error: (?:device-side assert triggered|unspecified launch failure|` +
 		`an illegal instruction was encountered|misaligned address|uncorrectable ECC error encountered)`)
 
 	// oomKill is Slurm's "Detected 1 oom-kill event(s) in StepId=7.batch.", in later versions "oom_kill event".
-	oomKill = regexp.MustCompile(`^Detected \d+ oom[-_]kill event`)
+	oomKill = expression(`^Detected \d+ oom[-_]kill event`)
 	// inShell is what a shell, make or Slurm puts before the words for a signal.
-	inShell = regexp.MustCompile(`^(?:[^\s:]{1,200}: line \d{1,7}: +\d+ +|make(?:\[\d+\])?: \*\*\* \[[^\]]*\] |` +
+	inShell = expression(`^(?:[^\s:]{1,200}: line \d{1,7}: +\d+ +|make(?:\[\d+\])?: \*\*\* \[[^\]]*\] |` +
 		`srun: error: [^\s:]+: tasks? [\d,-]+: )$`)
 	// ofProcess is what marks the process of several that prints a line, where messageStart leaves it;
 	// see [speakerMark].
-	ofProcess = regexp.MustCompile(`^(?:[a-z][\w.-]*\d\s+\|\s*|\([\w ]+pid=\d+\)\s*|<std(?:err|out)>:\s?)`)
+	ofProcess = expression(`^(?:[a-z][\w.-]*\d\s+\|\s*|\([\w ]+pid=\d+\)\s*|<std(?:err|out)>:\s?)`)
 	// bareDeath is behind the words for a signal where the line has nothing else.
-	bareDeath = regexp.MustCompile(`^(?:: \d+| \(\d+\))?\s*(?:\(core dumped\))?\s*$`)
+	bareDeath = expression(`^(?:: \d+| \(\d+\))?\s*(?:\(core dumped\))?\s*$`)
 )
 
 // crash adds a crash whose words are at an offset of the line.
@@ -96,7 +95,7 @@ func (l *line) crash(at int, c Crash) {
 // beforeWords returns what the line has before the words at an offset, without what loggers put there.
 func beforeWords(l *line, at int) []byte {
 	before := l.text[messageStart(l.text[:at]):at]
-	return before[len(ofProcess.Find(before)):]
+	return before[len(ofProcess().Find(before)):]
 }
 
 // beginsMessage reports whether a message begins at an offset of the line.
@@ -116,18 +115,18 @@ func isDeath(l *line, at int) bool {
 	switch {
 	case bytes.HasPrefix(rest, []byte("Killed process ")):
 		return bytes.HasSuffix(before, []byte("ut of memory: "))
-	case inShell.Match(before):
+	case inShell().Match(before):
 		return true
 	}
 	word := slices.IndexFunc(deathWords, func(w string) bool { return bytes.HasPrefix(rest, []byte(w)) })
-	return len(before) == 0 && bareDeath.Match(rest[len(deathWords[word]):])
+	return len(before) == 0 && bareDeath().Match(rest[len(deathWords[word]):])
 }
 
 // isDeviceError reports whether the words at an offset are the message of an error that ends all work
 // on the device. The last line of a traceback is the traceback's.
 func isDeviceError(l *line, at int) bool {
 	before, rest := l.text[:at], l.text[at:]
-	if bytes.HasPrefix(rest, []byte(cudaError)) && !lastError.Match(rest) {
+	if bytes.HasPrefix(rest, []byte(cudaError)) && !lastError().Match(rest) {
 		return false
 	}
 	if isQuoted(l.text, at) || inSource(before) || isSpokenOf(l.text, at) || isIndented(l.text) {
@@ -149,8 +148,8 @@ func isIndented(text []byte) bool { return len(text) > 0 && (text[0] == ' ' || t
 // exceptionName is the name of an exception, as the last line of a traceback begins with it. Where
 // several processes print into one another, only usualName is sure.
 var (
-	exceptionName = regexp.MustCompile(`^[A-Za-z_][\w.<>]*(?:$|:)`)
-	usualName     = regexp.MustCompile(`^[A-Za-z_][\w.<>]*(?:Error|Exception|Interrupt|Exit)(?:$|:)`)
+	exceptionName = expression(`^[A-Za-z_][\w.<>]*(?:$|:)`)
+	usualName     = expression(`^[A-Za-z_][\w.<>]*(?:Error|Exception|Interrupt|Exit)(?:$|:)`)
 )
 
 // readTraceback reads a traceback of Python, or of rich, which draws a box:
@@ -169,7 +168,7 @@ func readTraceback(l *line, at int) (end int) {
 	}
 	prefix = slices.Clone(bytes.TrimSuffix(prefix, []byte("Original ")))
 	c := Crash{Text: l.message(at)}
-	from, name := l.end, exceptionName
+	from, name := l.end, exceptionName()
 	for n := range tracebackMax {
 		start, stop, ok := l.s.win.lineAfter(from)
 		if !ok || start-l.end > margin {
@@ -182,7 +181,7 @@ func readTraceback(l *line, at int) (end int) {
 		case bytes.HasPrefix(trimBlanks(text), harnessPrefix):
 			return 0
 		case again:
-			name = usualName
+			name = usualName()
 		}
 		text, from = withoutPrefix(text, prefix), stop
 		if len(trimBlanks(text)) == 0 || isIndented(text) || isFrame(text) {
@@ -194,7 +193,7 @@ func readTraceback(l *line, at int) (end int) {
 			c.Traceback = bytes.Count(l.s.win.buf[l.end:start], newline)
 			break
 		}
-		name = usualName
+		name = usualName()
 	}
 	before, _ := l.previous(1)
 	logged := hasLevel(prefix) || hasLevel(before)
@@ -266,11 +265,11 @@ func (l *line) chains(end int) bool {
 }
 
 // goodLevel is the level of a message that tells of no trouble.
-var goodLevel = regexp.MustCompile(`(?:^|[^\w-])(?:DEBUG|INFO|NOTICE)(?:[\s:|\])>-]|$)`)
+var goodLevel = expression(`(?:^|[^\w-])(?:DEBUG|INFO|NOTICE)(?:[\s:|\])>-]|$)`)
 
 // logsOn reports whether the logger that printed an error goes on with a message that tells of no
 // trouble: the program caught the error.
-func (l *line) logsOn(end int) bool { return l.behind(end, behindCrash, goodLevel.Match) }
+func (l *line) logsOn(end int) bool { return l.behind(end, behindCrash, goodLevel().Match) }
 
 // behind reports whether one of the lines behind an offset of the window is as wanted.
 func (l *line) behind(end, lines int, wanted func(text []byte) bool) bool {
@@ -290,6 +289,6 @@ func (l *line) behind(end, lines int, wanted func(text []byte) bool) bool {
 }
 
 // hasLevel reports whether a logger put the level of an error into the line.
-func hasLevel(text []byte) bool { return errorLevel.Match(text[:min(len(text), 256)]) }
+func hasLevel(text []byte) bool { return errorLevel().Match(text[:min(len(text), 256)]) }
 
-var errorLevel = regexp.MustCompile(`(?:^|[^\w-])(?:WARNING|WARN|ERROR|CRITICAL|FATAL)(?:[\s:|\])>-]|$)`)
+var errorLevel = expression(`(?:^|[^\w-])(?:WARNING|WARN|ERROR|CRITICAL|FATAL)(?:[\s:|\])>-]|$)`)
