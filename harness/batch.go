@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -25,6 +26,7 @@ type batch struct {
 	audio, doneAudio float64 // seconds, of all files and of those that have ended
 	audioKnown       bool    // of every file
 
+	wd string // the working directory; "" where it is gone
 	// Where to look for a file by name: as it was fed, the place that leads to, its base name.
 	byPath, byPlace, byBase map[string][]int
 	// matched says that the pipeline has named a file as it was fed.
@@ -36,6 +38,7 @@ func newBatch(files []Input) *batch {
 		audioKnown: true, bad: map[int]int{}, torn: map[int]bool{},
 		counts: map[parser.Status]int{}, byPath: map[string][]int{}, byPlace: map[string][]int{}, byBase: map[string][]int{},
 	}
+	b.wd, _ = os.Getwd() // its error leaves ""
 	for _, f := range files {
 		b.add(f)
 	}
@@ -54,18 +57,18 @@ func (b *batch) add(f Input) int {
 	for _, at := range []struct {
 		index map[string][]int
 		key   string
-	}{{b.byPath, f.Path}, {b.byPlace, place(f.Path)}, {b.byBase, filepath.Base(f.Path)}} {
+	}{{b.byPath, f.Path}, {b.byPlace, b.place(f.Path)}, {b.byBase, filepath.Base(f.Path)}} {
 		at.index[at.key] = append(at.index[at.key], i)
 	}
 	return i
 }
 
 // place is where a path leads, as far as can be told without looking.
-func place(path string) string {
-	if p, err := filepath.Abs(path); err == nil {
-		return p
+func (b *batch) place(path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
 	}
-	return filepath.Clean(path) // the working directory is gone
+	return filepath.Join(b.wd, path)
 }
 
 func (b *batch) begin(i int) {
@@ -111,7 +114,7 @@ func (b *batch) next(fed []int) (int, bool) {
 func (b *batch) called(name string) []int {
 	files := b.byPath[name]
 	if len(files) == 0 {
-		files = b.byPlace[place(name)]
+		files = b.byPlace[b.place(name)]
 	}
 	if len(files) == 0 && name != "" {
 		files = b.byBase[filepath.Base(name)]
