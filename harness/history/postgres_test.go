@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"sync"
 	"syscall"
 	"testing"
@@ -156,7 +157,7 @@ func (c *cluster) stop() error {
 	return errors.Join(<-c.ended, os.RemoveAll(c.dir))
 }
 
-var databases int
+var databases atomic.Int64 // made so far
 
 // newPostgres makes a database of its own for a test.
 func newPostgres(t *testing.T) string { return newPostgresIn(t, "") }
@@ -178,8 +179,7 @@ func running(t *testing.T) *cluster {
 func newPostgresIn(t *testing.T, dir string) string {
 	t.Helper()
 	c := running(t)
-	databases++
-	name := fmt.Sprintf("test%d", databases)
+	name := fmt.Sprintf("test%d", databases.Add(1))
 	statement := "CREATE DATABASE " + name
 	db := sqlDB(t, c.url("postgres"))
 	if dir != "" {
