@@ -64,7 +64,10 @@ var (
 	// deathWords are a shell's for a signal, or the kernel's.
 	deathWords = []string{"Segmentation fault", "Killed", "Aborted", "Bus error"}
 	// abortWords begin a message.
-	abortWords = []string{"Fatal Python error: ", "terminate called after throwing an instance of '", "panic: "}
+	abortWords = []string{
+		"Fatal Python error: ", "terminate called after throwing an instance of '", "panic: ", "GGML_ASSERT: ",
+		"thread 'main' panicked at ", "double free or corruption (", "zsh: segmentation fault ", "zsh: killed ",
+	}
 	// deviceErrors are, or begin, those after which a process can use the device no more.
 	deviceErrors = []string{
 		cudaError, "an illegal memory access was encountered", "CUBLAS_STATUS_NOT_INITIALIZED",
@@ -78,6 +81,11 @@ var (
 	// inShell is what a shell, make or Slurm puts before the words for a signal.
 	inShell = expression(`^(?:[^\s:]{1,200}: line \d{1,7}: +\d+ +|make(?:\[\d+\])?: \*\*\* \[[^\]]*\] |` +
 		`srun: error: [^\s:]+: tasks? [\d,-]+: )$`)
+	// ofMonitor is a command that only watches or waits, and is killed when the work is done:
+	//
+	//	./run.sh: line 12:  4711 Killed                  nvidia-smi dmon -s u > gpu.csv
+	ofMonitor = expression(`^Killed +` +
+		`(?:nvidia-smi|rocm-smi|dcgmi|gpustat|nvitop|nvtop|vmstat|dstat|tail|sleep) `)
 	// ofProcess is what marks the process of several that prints a line, where messageStart leaves it;
 	// see [speakerMark].
 	ofProcess = expression(`^(?:[a-z][\w.-]*\d\s+\|\s*|\([\w ]+pid=\d+\)\s*|<std(?:err|out)>:\s?)`)
@@ -116,7 +124,9 @@ func isDeath(l *line, at int) bool {
 	case bytes.HasPrefix(rest, []byte("Killed process ")):
 		return bytes.HasSuffix(before, []byte("ut of memory: "))
 	case inShell().Match(before):
-		return true
+		return !ofMonitor().Match(rest)
+	case isIndented(l.text): // as text that a speech model heard is printed
+		return false
 	}
 	word := slices.IndexFunc(deathWords, func(w string) bool { return bytes.HasPrefix(rest, []byte(w)) })
 	return len(before) == 0 && bareDeath().Match(rest[len(deathWords[word]):])
@@ -163,7 +173,7 @@ func readTraceback(l *line, at int) (end int) {
 	switch {
 	case !rich && string(bytes.TrimSpace(head)) != ":", isTranscript(l.text[:at]):
 		return 0
-	case l.isHarmless():
+	case l.isHarmless(), at > 0 && len(trimBlanks(l.text[:at])) == 0: // one that is shown again
 		return 0
 	}
 	prefix = slices.Clone(bytes.TrimSuffix(prefix, []byte("Original ")))
@@ -226,6 +236,10 @@ func withoutPrefix(text, prefix []byte) []byte {
 // isHarmless reports whether the line before a traceback says that Python passed over the error.
 func (l *line) isHarmless() bool {
 	before, ok := l.previous(1)
+	first, _ := l.peek(1)
+	if bytes.Contains(first[:min(len(first), 256)], []byte("/multiprocessing/resource_tracker.py\", line ")) {
+		return true // of a process of Python's own
+	}
 	if !ok {
 		return false
 	}
@@ -264,8 +278,13 @@ func (l *line) chains(end int) bool {
 	})
 }
 
-// goodLevel is the level of a message that tells of no trouble.
-var goodLevel = expression(`(?:^|[^\w-])(?:DEBUG|INFO|NOTICE)(?:[\s:|\])>-]|$)`)
+// goodLevel is the level of a message that tells of no trouble. glog and NeMo print one letter, and
+// loguru has a level of its own:
+//
+//	I1120 02:00:04.123456 4711 run.py:12] done
+//	[NeMo I 2026-11-20 02:00:05 asr:349] Finished transcribing 2 files
+var goodLevel = expression(`(?:^|[^\w-])(?:DEBUG|INFO|NOTICE|SUCCESS)(?:[\s:|\])>-]|$)|` +
+	`^[DI]\d{4} \d\d:\d\d:|^\[NeMo [DI] \d`)
 
 // logsOn reports whether the logger that printed an error goes on with a message that tells of no
 // trouble: the program caught the error.
@@ -291,4 +310,5 @@ func (l *line) behind(end, lines int, wanted func(text []byte) bool) bool {
 // hasLevel reports whether a logger put the level of an error into the line.
 func hasLevel(text []byte) bool { return errorLevel().Match(text[:min(len(text), 256)]) }
 
-var errorLevel = expression(`(?:^|[^\w-])(?:WARNING|WARN|ERROR|CRITICAL|FATAL)(?:[\s:|\])>-]|$)`)
+var errorLevel = expression(`(?:^|[^\w-])(?:WARNING|WARN|ERROR|CRITICAL|FATAL)(?:[\s:|\])>-]|$)|` +
+	`^[WEF]\d{4} \d\d:\d\d:|^\[NeMo [WE] \d`)

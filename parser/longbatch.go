@@ -222,7 +222,9 @@ func readOOMFallback(l *line, at int) (end int) {
 	_, way, goesOn := bytes.Cut(bytes.ToLower(text), []byte(", "))
 	says := func(word string) bool { return bytes.Contains(way, []byte(word)) }
 	noWay := !goesOn || slices.ContainsFunc([]string{"no fallback", "fail", "abort", "giving up", "exit"}, says)
-	if noWay && bytes.IndexByte(text, ':') < 0 && !isTranscript(l.text[:at]) {
+	remark := isSpokenOf(l.text, at) || bytes.HasSuffix(l.text[:at], []byte("fallback on ")) ||
+		bytes.Contains(text[:min(len(text), 200)], []byte(" may be avoided"))
+	if noWay && bytes.IndexByte(text, ':') < 0 && !remark {
 		l.add(OutOfMemory{Header: l.header(at), Text: l.message(at)})
 		return len(l.text)
 	}

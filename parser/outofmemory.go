@@ -53,9 +53,11 @@ func readOutOfMemory(l *line, at int) (end int) {
 	f := m.read()
 	hasSizes := f.Len() > 0 || f.HasRequested && isDictValue(l.text[:start])
 	switch quoted := isQuoted(l.text, start); {
-	case quoted && !hasSizes && !bytes.HasPrefix(l.text[m.end:], []byte(`\n`)):
+	case inTestName().Match(l.text[max(0, start-512):start]):
 		return 0
-	case !f.HasRequested && f.Len() == 0 && isSpokenOf(l.text, start):
+	case quoted && !hasSizes && !isErrorValue(l.text, start) && !bytes.HasPrefix(l.text[m.end:], []byte(`\n`)):
+		return 0
+	case !f.HasRequested && f.Len() == 0 && (isSpokenOf(l.text, start) || isMention(l.text, start, at)):
 		return 0
 	}
 	f.Header, f.Text = l.header(start), l.message(start)
@@ -87,7 +89,7 @@ func failedAllocation(l *line, at int) (start int, ok bool) {
 		bytes.HasPrefix(rest, []byte("larger than the maximum number of tokens")):
 		return at, true
 	case bytes.HasPrefix(rest, []byte("out of GPU memory")), bytes.HasPrefix(rest, []byte("out of VRAM")):
-		return at, !isExpected(text[:at])
+		return at, !isExpected(text[:at]) && !isMovedOut(text[:at])
 	case bytes.HasPrefix(rest, []byte("failed to allocate buffer")),
 		bytes.HasPrefix(rest, []byte(" buffer of size ")):
 		return ggmlBuffer(l, at)
@@ -141,7 +143,8 @@ func failedAllocation(l *line, at int) (start int, ok bool) {
 func isExpected(before []byte) bool {
 	before = bytes.ToLower(before[max(0, len(before)-64):])
 	for _, words := range []string{
-		"retry on ", "retries on ", "catch ", "catches ", "catching ", "handle ", "handles ", "handling ",
+		"retry on ", "retries on ", "retrying on ", "retry on: ", "retrying on: ",
+		"catch ", "catches ", "catching ", "handle ", "handles ", "handling ",
 		"handler for ", "against ",
 	} {
 		if bytes.HasSuffix(before, []byte(words)) {
@@ -346,6 +349,17 @@ func isDictValue(before []byte) bool {
 	return bytes.HasSuffix(before, []byte(`': '`)) || bytes.HasSuffix(before, []byte(`': "`))
 }
 
+// isErrorValue reports whether a message is the error of a result that is printed as a dict:
+//
+//	{'status': 'error', 'error': 'CUDA out of memory'}
+func isErrorValue(text []byte, at int) bool {
+	before := text[max(0, at-512):at]
+	head := trimBlanks(text[messageStart(text[:at]):])
+	return errorKey().Match(before) && len(head) > 0 && head[0] == '{'
+}
+
+var errorKey = expression(`["'](?:error|err|exception|reason)["']: ["'](?:[\w.]+: )?$`)
+
 // isLogfmt reports whether a line that begins so is one of key=value fields, as of slog and logrus:
 //
 //	time=2024-01-01T00:00:00Z level=ERROR source=sched.go:455 msg="error loading llama server" error="... out of memory"
@@ -364,6 +378,10 @@ func isSpokenOf(text []byte, at int) bool {
 	if start := trimBlanks(text); bytes.HasPrefix(start, []byte("#")) || bytes.HasPrefix(start, []byte("//")) {
 		return true
 	}
+	if bytes.Contains(before, []byte(" # ")) {
+		return true
+	}
+	before = lastClause(before)
 	for _, word := range []string{"if ", "avoid", "prevent", "when ", "case of ", "might ", "may ", "could ", "can ", "# ", "no ", "without "} {
 		i := bytes.Index(before, []byte(word))
 		if i == 0 || i > 0 && !isWordByte(before[i-1]) {
@@ -373,6 +391,19 @@ func isSpokenOf(text []byte, at int) bool {
 	rest := text[at:min(len(text), at+96)]
 	return bytes.Contains(rest, []byte("memory errors")) || bytes.Contains(rest, []byte("memory? ")) ||
 		bytes.Contains(rest, []byte("memory is "))
+}
+
+// lastClause returns what stands behind the last colon, where a message is given: words before it are
+// on something else. Advice is whole:
+//
+//	ERROR - no retries left: CUDA out of memory
+//	To go on when you see this: CUDA out of memory, lower the batch size.
+func lastClause(before []byte) []byte {
+	if bytes.Contains(before, []byte("you ")) {
+		return before
+	}
+	rest := bytes.TrimSuffix(before, []byte("cuda error: "))
+	return before[bytes.LastIndex(rest, []byte(": "))+1:]
 }
 
 // isTranscript says that the text behind these bytes is what a speech model heard:

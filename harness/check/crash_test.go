@@ -76,6 +76,13 @@ func TestALogEndsInACrash(t *testing.T) {
 		{"Fatal Python error: Segmentation fault\n\nCurrent thread 0x00007f (most recent call first):\n  File \"run.py\", line 7\n", 1, "Fatal Python error: Segmentation"},
 		{"panic: runtime error: index out of range [3] with length 3\n\ngoroutine 1 [running]:\nmain.main()\n", 1, "panic: runtime error"},
 		{"[12345.678901] Out of memory: Killed process 123 (python) total-vm:8388608kB\n", 1, "Killed process 123 (python)"},
+		{"GGML_ASSERT: ggml.c:4711: ctx->mem_buffer != NULL\n", 1, "GGML_ASSERT: ggml.c:4711"},
+		{"thread 'main' panicked at src/main.rs:7:5:\nindex out of bounds\n", 1, "panicked at src/main.rs"},
+		{"double free or corruption (!prev)\n", 1, "double free or corruption"},
+		{"zsh: segmentation fault (core dumped)  python run.py\n", 1, "zsh: segmentation fault"},
+		{"zsh: killed     python run.py\n", 1, "zsh: killed"},
+		{"./run.sh: line 3:  4711 Killed                  python monitor.py\n", 1, "python monitor.py"},
+		{"E1120 02:00:03.123456 4711 asr.py:12] failed\n" + head + "KeyError: 'text'\n", 6, "KeyError: 'text'"},
 		{"CUDA error: device-side assert triggered\n", 1, "device-side assert"},
 		{"slurmstepd: error: Detected 1 oom-kill event(s) in StepId=7.batch.\n", 1, "oom-kill event(s)"},
 		{"slurmstepd: error: *** JOB 7 ON gpu1 CANCELLED AT 2026-11-20T02:00:03 DUE TO TIME LIMIT ***\n", 1, "DUE TO TIME LIMIT"},
@@ -146,6 +153,18 @@ func TestNoCrash(t *testing.T) {
 		"[00:00:03.400 --> 00:07:42.600]  Killed\n",
 		"[00:03.400 --> 00:42.600]  panic: he said\n",
 		"12 requests were Killed by the user\n",
+		" Killed\n", // heard by Whisper
+		"./run.sh: line 12:  4711 Killed                  nvidia-smi dmon -s u > gpu.csv\n",
+		"E1120 02:00:03.123456 4711 asr.py:12] upload failed\n" + head + "OSError: refused\n" +
+			"I1120 02:00:04.123456 4711 asr.py:99] done\n",
+		"2026-11-20 02:00:03 | WARNING  | asr:upload:12 - failed\n" + head + "OSError: refused\n" +
+			"2026-11-20 02:00:04 | SUCCESS  | asr:main:99 - all files done\n",
+		"[NeMo W 2026-11-20 02:00:03 asr:349] no manifest\n" + head + "OSError: missing\n" +
+			"[NeMo I 2026-11-20 02:00:05 asr:350] Finished transcribing 2 files\n",
+		"Traceback (most recent call last):\n" +
+			"  File \"/usr/lib/python3.10/multiprocessing/resource_tracker.py\", line 209, in main\n" +
+			"    cache[rtype].remove(name)\nKeyError: '/psm_8e9e2b6c'\n2 files done\n",
+		"=== warnings summary ===\n  " + strings.ReplaceAll(head, "\n", "\n  ") + "ValueError: closed\n\n=== 3 passed ===\n",
 		"Aborted!\n",
 		"files that may end with CUDA error: an illegal memory access was encountered\n",
 		"CUDA error during transcription: CUDA error: an illegal memory access was encountered. Clearing CUDA cache and continuing.\n",

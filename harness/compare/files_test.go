@@ -71,6 +71,10 @@ func TestFileFindings(t *testing.T) {
 			"in one round more, of a batch that has moved", files("a", "a/x.wav"),
 			files("/mnt/b", "/mnt/b/x.wav", "/mnt/b/x.wav!"), "fail failed files: 1 file failed",
 		},
+		{
+			"of a batch that has moved on Windows", files("a", `C:\a\x.wav`), files("a", `D:\b\a\x.wav!`),
+			"fail failed files: 1 file failed",
+		},
 		{"without names", unnamed, append(slices.Clone(unnamed[:19]), "!"), "fail failed files: 1 file failed that ended well in the base: file 20;"},
 		{"without names, another number", unnamed, append(slices.Clone(unnamed), "!"), ""},
 		{

@@ -159,7 +159,11 @@ func paths(files []check.MeasuredFile) [][]string {
 	all := make([][]string, len(files))
 	for i, f := range files {
 		if f.Path != "" {
-			all[i] = strings.Split(filepath.ToSlash(filepath.Clean(f.Path)), "/")
+			path := filepath.ToSlash(filepath.Clean(f.Path))
+			if !strings.Contains(path, "/") { // of a log from Windows
+				path = strings.ReplaceAll(path, `\`, "/")
+			}
+			all[i] = strings.Split(path, "/")
 		}
 	}
 	return all
