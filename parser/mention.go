@@ -68,12 +68,11 @@ func isSubject(before []byte) bool {
 	})
 }
 
-var remarks = []string{
-	"against ", "fix ", "fixes ", "fixed ", "fix: ", "fixes: ", "fixed: ", "known issues: ",
-	"watching for ", "watch for ", "troubleshooting ", "risk of ", "handler for ",
-	"retry on ", "retries on ", "retrying on ", "retry on: ", "retrying on: ",
+var remarks = slices.Concat(provisions, []string{
+	"fix ", "fixes ", "fixed ", "fix: ", "fixes: ", "fixed: ", "known issues: ",
+	"watching for ", "watch for ", "troubleshooting ", "risk of ",
 	"not a single ", "zero ", "never ", "never got ", "what to do on a ",
-}
+})
 
 // isMovedOut reports whether the text before "out of VRAM" says that something was moved out of it:
 //

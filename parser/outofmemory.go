@@ -2,6 +2,7 @@ package parser
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -142,16 +143,18 @@ func failedAllocation(l *line, at int) (start int, ok bool) {
 //	INFO - asr - will retry on torch.OutOfMemoryError
 func isExpected(before []byte) bool {
 	before = bytes.ToLower(before[max(0, len(before)-64):])
-	for _, words := range []string{
-		"retry on ", "retries on ", "retrying on ", "retry on: ", "retrying on: ",
-		"catch ", "catches ", "catching ", "handle ", "handles ", "handling ",
-		"handler for ", "against ",
-	} {
-		if bytes.HasSuffix(before, []byte(words)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(expecting, func(words string) bool {
+		return bytes.HasSuffix(before, []byte(words))
+	})
+}
+
+var expecting = slices.Concat(provisions, []string{
+	"catch ", "catches ", "catching ", "handle ", "handles ", "handling ",
+})
+
+// provisions are words before an error that tell what is done should it come.
+var provisions = []string{
+	"retry on ", "retries on ", "retrying on ", "retry on: ", "retrying on: ", "handler for ", "against ",
 }
 
 // ggmlBuffer recognizes the messages of ggml's backends that name a buffer and no reason, and

@@ -15,7 +15,7 @@ type pair struct{ base, new int }
 
 // A pairing says which file of the base is which of the new run. All metrics use it in turn.
 type pairing struct {
-	partner []int     // of each file of the base; -1 where there is none
+	partner []int     // for each file of the base the index of the same file in the other run; -1 for none
 	values  []float64 // of one metric, by the files of the new run; NaN where there is none
 }
 
