@@ -2,7 +2,7 @@
 # make test    linter, vet, every test, a short soak of the real pipeline: minutes
 #
 # make check-fast tests what a change touches, in seconds. make test-all runs every test that this
-# machine can run, in a night. docs/testing.md says what each of them finds.
+# machine can run, in a night. docs/reference/testing.md says what each of them finds.
 #
 # make soak FAULT=leak:4MiB shows what a failure looks like, and ARGS='--isolate whisper' gives the pipeline further flags; see
 # README.md and bin/gpupipeline --help. A recipe that fails makes make itself exit with 2; the pipeline's verdict is the code it
@@ -174,27 +174,28 @@ bench-allocator: bin/vramsoak
 	  ./pipeline/allocator/trace | grep -vE '^(=== RUN|--- PASS|PASS|goos|goarch|pkg)'
 
 # vramsoak check on large logs of four kinds (SIZE each) against ripgrep and against grep with awk, in turns; prints the table of
-# docs/parse.md.
+# docs/explanation/reading-speed.md.
 SIZE ?= 1GB
 .PHONY: bench-parse
 bench-parse: bin/vramsoak
 	@ci/bench-parse.sh $(SIZE)
 
-# The pictures of docs/growth.md and docs/fragmentation.md.
+# The pictures of docs/explanation/growth.md and docs/explanation/fragmentation.md.
 .PHONY: docs-pictures
 docs-pictures:
-	PICTURES=$(CURDIR)/docs go test -count=1 -run TestDocsPictures ./reports
+	PICTURES=$(CURDIR)/docs/pictures go test -count=1 -run TestDocsPictures ./reports
 	for story in before after; do \
 		go run ./cmd/vramsoak simulate fixtures/scenarios/long-batch-$$story.yaml | \
-		go run ./cmd/vramsoak plot - --fragmentation -o docs/fragmentation-$$story.png --width 1200 --height 760 || exit 1; \
+		go run ./cmd/vramsoak plot - --fragmentation -o docs/pictures/fragmentation-$$story.png --width 1200 --height 760 || exit 1; \
 	done
 
-# False alarms and power of the change points; prints the tables of docs/history.md.
+# False alarms and power of the change points; prints the tables of docs/explanation/change-points.md.
 .PHONY: bench-history
 bench-history:
 	go test -run 'TestFalseAlarms|TestPower' -bench Find -benchtime 2x -v ./harness/history/changepoint -args -histories 2000 -tries 100
 
-# The verdicts on a labelled corpus of clean and leaking runs, 10,000 of each clean kind; prints the tables of docs/verdicts.md.
+# The verdicts on a labelled corpus of clean and leaking runs, 10,000 of each clean kind. Prints the
+# tables of docs/explanation/false-alarms.md.
 RUNS ?= 10000
 .PHONY: bench-verdicts
 bench-verdicts:

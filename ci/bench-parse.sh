@@ -2,7 +2,7 @@
 # bench-parse.sh [SIZE [ROUNDS]]: vramsoak check on large logs, against the searches that people use, in turns.
 #
 # It makes one log of each kind (vramsoak fixtures log) below .build/bench, reads it before each round so that it is in the
-# page cache, and prints the medians of ROUNDS rounds, their ratios, and check's memory. What docs/parse.md shows is its
+# page cache, and prints the medians of ROUNDS rounds, their ratios, and check's memory. What docs/explanation/reading-speed.md shows is its
 # output.
 set -euo pipefail
 export LC_ALL=C

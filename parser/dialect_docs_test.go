@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// The table of docs/parse.md has a row for each dialect, and for no other.
+// The table of docs/reference/dialects.md has a row for each dialect, and for no other.
 func TestDialectsDocumented(t *testing.T) {
-	doc, err := os.ReadFile("../docs/parse.md")
+	doc, err := os.ReadFile("../docs/reference/dialects.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,11 +23,11 @@ func TestDialectsDocumented(t *testing.T) {
 	}
 	for _, name := range Dialects() {
 		if !rows[name] {
-			t.Errorf("docs/parse.md: expected a row for the dialect `%s`, found none", name)
+			t.Errorf("docs/reference/dialects.md: expected a row for the dialect `%s`, found none", name)
 		}
 		delete(rows, name)
 	}
 	for name := range rows {
-		t.Errorf("docs/parse.md has a row for `%s`, which is no dialect", name)
+		t.Errorf("docs/reference/dialects.md has a row for `%s`, which is no dialect", name)
 	}
 }

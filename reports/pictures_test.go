@@ -16,7 +16,7 @@ import (
 	"vramsoak/parser"
 )
 
-// A docsPicture is a picture of docs/growth.md.
+// A docsPicture is a picture of docs/explanation/growth.md.
 type docsPicture struct {
 	name    string
 	spec    fixtures.LevelSpec
@@ -45,10 +45,10 @@ var docsPictures = []docsPicture{
 	},
 }
 
-// TestDocsPictures draws the pictures of docs/growth.md and holds them against what is said there.
+// TestDocsPictures draws the pictures of docs/explanation/growth.md and holds them against what is said there.
 // With PICTURES=DIR it writes them, as make docs-pictures does.
 func TestDocsPictures(t *testing.T) {
-	text, err := os.ReadFile("../docs/growth.md")
+	text, err := os.ReadFile("../docs/explanation/growth.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,8 +61,8 @@ func TestDocsPictures(t *testing.T) {
 					p.growing, trend.Finding.Message)
 			}
 			file := "over-files-" + p.name + ".png"
-			if !strings.Contains(string(text), "("+file+")") {
-				t.Errorf("docs/growth.md does not show %s", file)
+			if !strings.Contains(string(text), "/pictures/"+file+")") {
+				t.Errorf("docs/explanation/growth.md does not show %s", file)
 			}
 			var out bytes.Buffer
 			if err := PlotOverFiles(&out, "png", rep, PlotOptions{Width: 640}); err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // The garbage collector works harder once the program holds more than allowedPerByte times the bytes
-// read, plus allowedFree. docs/limits.md promises 20 times: the difference is the margin for memory
+// read, plus allowedFree. docs/reference/limits.md promises 20 times: the difference is the margin for memory
 // that is still in use and cannot be collected.
 const (
 	allowedPerByte = 10

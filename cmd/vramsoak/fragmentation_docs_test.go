@@ -13,7 +13,7 @@ import (
 	"vramsoak/pipeline/simulator"
 )
 
-// TestFragmentationDocs holds the table of docs/fragmentation.md against the simulator: the first files of its scenario with one change each.
+// TestFragmentationDocs holds the table of docs/explanation/fragmentation.md against the simulator: the first files of its scenario with one change each.
 // UPDATE=1 rewrites it; read the difference before you keep it.
 func TestFragmentationDocs(t *testing.T) {
 	const path = "../../fixtures/scenarios/long-batch-before.yaml"
@@ -48,7 +48,7 @@ func TestFragmentationDocs(t *testing.T) {
 		fmt.Fprintf(&table, "| %s | %d of %d | %s | %s | %.0f |\n", c.change, o.Failed, o.Files, first, parser.FormatBytes(o.Peak.Reserved),
 			o.AudioHoursPerHour())
 	}
-	const docs = "../../docs/fragmentation.md"
+	const docs = "../../docs/explanation/fragmentation.md"
 	text, err := os.ReadFile(docs)
 	if err != nil {
 		t.Fatal(err)

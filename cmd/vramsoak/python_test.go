@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestPythonExamples runs what README.md and docs/soak.md tell a Python user to write and to run, with stand-ins for torch and
+// TestPythonExamples runs what README.md and docs/how-to/python.md tell a Python user to write and to run, with stand-ins for torch and
 // whisper. Each script of testdata/python names its document in a file; of that document it has transcribe.py, the first
 // Python in it, and command.sh, the first command that runs it.
 func TestPythonExamples(t *testing.T) {

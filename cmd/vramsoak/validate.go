@@ -51,7 +51,7 @@ Where it does not fit it says what fails first, and looks for the smallest chang
 allocator, when the cache is cleared, batch sizes, restarts, number formats, smaller models, what the code keeps; one change,
 or else two. Each change that is shown was simulated over all files.
 
-Cards and models that are known by name are in docs/validate.md; others have their size in the file. A file that does not say how many
+Cards and models that are known by name are in docs/reference/cards-and-models.md; others have their size in the file. A file that does not say how many
 files there are is validated with 50.
 
 Footprints are estimated from the models' architectures. With --profile they are those that vramsoak profile learned from a

@@ -198,7 +198,7 @@ func TestStoriesHaveAChange(t *testing.T) {
 
 // The documentation names each card and each model that is known.
 func TestDocsNameCardsAndModels(t *testing.T) {
-	docs, err := os.ReadFile("../../docs/validate.md")
+	docs, err := os.ReadFile("../../docs/reference/cards-and-models.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestDocsNameCardsAndModels(t *testing.T) {
 	list = strings.ReplaceAll(list, "\n", " ")
 	for _, name := range names {
 		if !strings.Contains(list, " "+name+",") && !strings.Contains(list, " "+name+".") {
-			t.Errorf("docs/validate.md does not name %s", name)
+			t.Errorf("docs/reference/cards-and-models.md does not name %s", name)
 		}
 	}
 }

@@ -21,54 +21,54 @@ func page(t *testing.T, name string) string {
 	return string(text)
 }
 
-// TestPolicyOfTheDocs compares the policy in docs/check.md with the default one: it shows every
-// key, and changes nothing.
+// TestPolicyOfTheDocs compares the policy in docs/reference/policy.md with the default one: it
+// shows every key, and changes nothing.
 func TestPolicyOfTheDocs(t *testing.T) {
 	t.Parallel()
-	_, after, _ := strings.Cut(page(t, "check.md"), "\n## Policy\n")
+	_, after, _ := strings.Cut(page(t, "reference/policy.md"), "\n## Policy\n")
 	_, after, _ = strings.Cut(after, "```yaml\n")
 	text, _, ok := strings.Cut(after, "```")
 	if !ok {
-		t.Fatal("docs/check.md has no policy")
+		t.Fatal("docs/reference/policy.md has no policy")
 	}
-	got, err := check.ParsePolicy([]byte(text), "docs/check.md")
+	got, err := check.ParsePolicy([]byte(text), "docs/reference/policy.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(check.DefaultPolicy(), got, cmp.Comparer(slices.Equal[[]string])); diff != "" {
-		t.Errorf("docs/check.md has another policy than the default one (-program +docs):\n%s", diff)
+		t.Errorf("docs/reference/policy.md has another policy than the default one (-program +docs):\n%s", diff)
 	}
 	for _, key := range readerKeys(formats[0].read, nil) {
-		if strings.Contains(key, "[]") { // docs/parse.md
+		if strings.Contains(key, "[]") { // docs/how-to/log-format.md
 			continue
 		}
 		name := key[strings.LastIndex(key, ".")+1:]
 		if !strings.Contains(text, name+":") {
-			t.Errorf("docs/check.md does not show %s", key)
+			t.Errorf("docs/reference/policy.md does not show %s", key)
 		}
 	}
 }
 
-// TestDialectsOfTheDocs reads the dialects that docs/parse.md shows.
+// TestDialectsOfTheDocs reads the dialects that docs/how-to/log-format.md shows.
 func TestDialectsOfTheDocs(t *testing.T) {
 	t.Parallel()
-	_, after, _ := strings.Cut(page(t, "parse.md"), "```yaml\n")
+	_, after, _ := strings.Cut(page(t, "how-to/log-format.md"), "```yaml\n")
 	text, _, _ := strings.Cut(after, "```")
-	policy, err := check.ParsePolicy([]byte(text), "docs/parse.md")
+	policy, err := check.ParsePolicy([]byte(text), "docs/how-to/log-format.md")
 	if err != nil || len(policy.Dialects) == 0 {
-		t.Errorf("docs/parse.md: %d dialects, %v", len(policy.Dialects), err)
+		t.Errorf("docs/how-to/log-format.md: %d dialects, %v", len(policy.Dialects), err)
 	}
 	v, _ := asJSON([]byte(text))
 	if err := compiled(t, "policy").Validate(v); err != nil {
-		t.Errorf("docs/parse.md: %v", err)
+		t.Errorf("docs/how-to/log-format.md: %v", err)
 	}
 }
 
-// TestPipelineOfTheDocs compares the pipeline file in docs/validate.md with the fixture that it is
-// said to be.
+// TestPipelineOfTheDocs compares the example of docs/reference/pipeline-file.md with the fixture
+// pipeline.yaml.
 func TestPipelineOfTheDocs(t *testing.T) {
 	t.Parallel()
-	_, after, _ := strings.Cut(page(t, "validate.md"), "\n## The pipeline file\n\n")
+	_, after, _ := strings.Cut(page(t, "reference/pipeline-file.md"), "\n## The pipeline file\n\n")
 	var block strings.Builder
 	for line := range strings.Lines(after) {
 		code, is := strings.CutPrefix(line, "    ")
@@ -82,6 +82,6 @@ func TestPipelineOfTheDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(src), block.String()); diff != "" {
-		t.Errorf("docs/validate.md shows another file than pipeline.yaml (-file +docs):\n%s", diff)
+		t.Errorf("docs/reference/pipeline-file.md shows another file than pipeline.yaml (-file +docs):\n%s", diff)
 	}
 }

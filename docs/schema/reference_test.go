@@ -17,8 +17,8 @@ const referenceHead = `# Keys and fields
 
 This page lists the keys of the policy and of the pipeline file, and the fields of the verdict. A
 test writes it from the JSON Schemas beside it (draft 2020-12); other tests hold those against what
-vramsoak reads and writes. [check.md](../check.md#policy) and
-[validate.md](../validate.md#the-pipeline-file) say what the files are for.
+vramsoak reads and writes. [policy.md](../reference/policy.md) and
+[pipeline-file.md](../reference/pipeline-file.md) say what the files are for.
 
     vramsoak schema policy > vramsoak.schema.json     # for an editor; also: pipeline, verdict
 

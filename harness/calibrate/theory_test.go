@@ -22,7 +22,7 @@ func long(t *testing.T) {
 	}
 }
 
-// On white noise the check fires in at most 0.1 % of clean runs (docs/verdicts.md), and a leak shows when it is as many standard
+// On white noise the check fires in at most 0.1 % of clean runs (docs/explanation/false-alarms.md), and a leak shows when it is as many standard
 // errors of a slope, sigma / sqrt(n^3 / 12), as it takes for certainty, 3.27, and for 90 % power, 1.28; a little more, because
 // the autocorrelation is not known. By the same theory a clean run is decided when the slope and two standard errors lie
 // below the limit.

@@ -35,7 +35,7 @@ func (j *Judge) noReadings() []string {
 		f.Verdict = Skipped // it would decide nothing
 	}
 	f.Message = fmt.Sprintf("the log has no memory reading: %s are not judged; "+
-		"print checkpoints before and after what is freed, see docs/soak.md", strings.Join(what, ", "))
+		"print checkpoints before and after what is freed, see docs/reference/log-lines.md", strings.Join(what, ", "))
 	j.add(f)
 	return gating
 }

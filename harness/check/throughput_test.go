@@ -155,7 +155,7 @@ func autoregressive(r *rand.Rand, phi, sigma float64) func(int) float64 {
 }
 
 // TestSlowdownVerdicts counts how often a machine that is only busy is called slowing down, and how often files that take longer
-// from one in the middle third on are. -verdicts.runs=10000 makes the table of docs/verdicts.md.
+// from one in the middle third on are. -verdicts.runs=10000 makes the table of docs/explanation/false-alarms.md.
 func TestSlowdownVerdicts(t *testing.T) {
 	t.Parallel()
 	runs := *verdictRuns

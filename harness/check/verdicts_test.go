@@ -20,7 +20,7 @@ import (
 
 var (
 	verdictRuns  = flag.Int("verdicts.runs", 60, "clean runs of each kind")
-	verdictTable = flag.String("verdicts.table", "", "`file` for the tables of docs/verdicts.md")
+	verdictTable = flag.String("verdicts.table", "", "`file` for the tables of docs/explanation/false-alarms.md")
 )
 
 const mib = 1 << 20
@@ -191,7 +191,7 @@ func sigmas(kind string) []float64 {
 	return []float64{5, 20}
 }
 
-// TestVerdicts judges the labelled corpus. With -verdicts.runs=10000 it is the proof that docs/verdicts.md shows; a test run
+// TestVerdicts judges the labelled corpus. With -verdicts.runs=10000 it is the proof that docs/explanation/false-alarms.md shows; a test run
 // judges fewer, and fails where so many wrong verdicts would be there by chance in one case of 10,000 only.
 func TestVerdicts(t *testing.T) {
 	out := &strings.Builder{}

@@ -113,7 +113,7 @@ func TestGrowthUndecidedDoesNotGate(t *testing.T) {
 
 // Of runs that are alike, clean or leaking, next to none fails by its growth. A tenth of 0.1 % is
 // promised; the intervals of few files with autoregressive noise are too narrow for that by some
-// (docs/verdicts.md).
+// (docs/explanation/false-alarms.md).
 func TestGrowthFalseAlarms(t *testing.T) {
 	t.Parallel()
 	runs := 500

@@ -16,5 +16,5 @@
 //
 // Mann and Kendall's test, which is used for this elsewhere, takes noise that resembles itself from file to file for growth (5 % of
 // clean series at a nominal 0.1 %), and cannot tell a warm-up or a step from growth: it calls nine in ten of them leaks.
-// docs/verdicts.md has the tables, and make bench-verdicts prints them.
+// docs/explanation/false-alarms.md has the tables, and make bench-verdicts prints them.
 package shape

@@ -45,7 +45,7 @@ func simulated(seed uint64, runs int, phi, slope float64) *grid {
 // t, one for each phi that is found, that find most lines of 1 MiB a file in white noise of 20 MiB, while at most 0.1 % of
 // series fail that do not grow, be they white or of a phi of 0.6. It is a linear program, solved by its multipliers: of what
 // is in a cell of the grid, what is gained is compared with what the two constraints cost. What is found of the table in
-// critical.go is to be held against it; docs/verdicts.md gives both.
+// critical.go is to be held against it; docs/explanation/false-alarms.md gives both.
 func TestFrontier(t *testing.T) {
 	const alarms = 0.001
 	nulls := []*grid{simulated(1, *frontierRuns, 0, 0), simulated(2, *frontierRuns, 0.6, 0)}

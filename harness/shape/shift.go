@@ -11,7 +11,7 @@ type Shift struct {
 	From int
 	// Before and After are the medians of the values before and behind it. Outliers are left out.
 	Before, After float64
-	// Sure says that noise hardly looks so: see docs/verdicts.md.
+	// Sure says that noise hardly looks so: see docs/explanation/false-alarms.md.
 	Sure bool
 }
 

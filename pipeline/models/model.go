@@ -135,7 +135,7 @@ func Lookup(name string) (*Model, error) {
 			return m, nil
 		}
 	}
-	advice := "docs/validate.md has those that are."
+	advice := "docs/reference/cards-and-models.md has those that are."
 	if near := nearest(key); len(near) > 0 {
 		advice = "did you mean " + strings.Join(near, ", ") + "?"
 	}

@@ -108,7 +108,7 @@ func TestLookup(t *testing.T) {
 		"large-v4": "whisper-large-v3", "wisper-tiny": "whisper-tiny", "pyannote/segmentation-3.1": "pyannote-segmentation-3.0",
 		"bge-smal-en": "bge-small-en-v1.5", "vit-b_16": "vit-b-16",
 		"pyannote": "did you mean pyannote-embedding, pyannote-segmentation-3.0?", "Qwen3-Embedding-0.6B": "did you mean gte-Qwen2-1.5B-instruct?",
-		"bge-m3": "did you mean bge-base-en-v1.5, bge-large-en-v1.5, bge-small-en-v1.5?", "llama-7b": "docs/validate.md has those that are.",
+		"bge-m3": "did you mean bge-base-en-v1.5, bge-large-en-v1.5, bge-small-en-v1.5?", "llama-7b": "docs/reference/cards-and-models.md has those that are.",
 	} {
 		if _, err := Lookup(name); err == nil || !strings.Contains(err.Error(), nearest) {
 			t.Errorf("%q: %v, expected %s to be named", name, err, nearest)

@@ -175,5 +175,5 @@ func cardAdvice(name string) string {
 	if len(near) > 0 {
 		return fmt.Sprintf("did you mean %s?", strings.Join(near, " or "))
 	}
-	return "docs/validate.md has the cards that are known; or give a size"
+	return "docs/reference/cards-and-models.md has the cards that are known; or give a size"
 }

@@ -37,7 +37,7 @@ func TestCard(t *testing.T) {
 		"RTX 5008": "did you mean RTX 5080?",
 		"A100":     "did you mean A100 40GB or A100 80GB?",
 		"v100":     "did you mean V100 16GB or V100 32GB?",
-		"Voodoo 2": "docs/validate.md has the cards that are known; or give a size",
+		"Voodoo 2": "docs/reference/cards-and-models.md has the cards that are known; or give a size",
 		"16":       "did you mean 16GiB?",
 		"0":        "or give a size",
 		"1MiB":     "write 16GiB or RTX 5080",

@@ -39,7 +39,7 @@ func Read(src []byte, name string) (*Scenario, error) {
 }
 
 // example is what to do where there is nothing.
-const example = "docs/validate.md has an example"
+const example = "docs/reference/pipeline-file.md has an example"
 
 // A reader reads a scenario and remembers where its parts stand.
 type reader struct {

@@ -157,9 +157,9 @@ p.yaml:8:10: expected one of keep, leak and crash, found "{keep: a, crash: 3}"
 p.yaml:8:38: expected a size such as 512MiB, found "many"
 p.yaml:8:52: expected the id of a model or the name of a tensor that stays, found "z"; there are t, u
 p.yaml:10:1: expected each key once, found "name"; delete one of the two`},
-		{"empty", "", `p.yaml:1:1: expected a scenario: at least stages:, found an empty file; docs/validate.md has an example`},
-		{"comments", "# nothing\n---\n", `p.yaml:1:1: expected a scenario: at least stages:, found an empty file; docs/validate.md has an example`},
-		{"no stages", "name: x\n", `p.yaml:1:1: expected stages: with at least one stage, found none; docs/validate.md has an example`},
+		{"empty", "", `p.yaml:1:1: expected a scenario: at least stages:, found an empty file; docs/reference/pipeline-file.md has an example`},
+		{"comments", "# nothing\n---\n", `p.yaml:1:1: expected a scenario: at least stages:, found an empty file; docs/reference/pipeline-file.md has an example`},
+		{"no stages", "name: x\n", `p.yaml:1:1: expected stages: with at least one stage, found none; docs/reference/pipeline-file.md has an example`},
 		{
 			"names with colons",
 			"models: [{id: a, model: 'whisper: large', dtype: 'fp: 16'}]\nstages: [{name: A}]\n",

@@ -67,7 +67,7 @@ func share(n int, night noise, found func([]float64) bool) float64 {
 }
 
 // TestFalseAlarms counts them in clean histories, at a level of 0.1 % and of 1 %, and beside them those of E-divisive with a
-// t test of its best split. It prints the table of docs/history.md.
+// t test of its best split. It prints the table of docs/explanation/change-points.md.
 func TestFalseAlarms(t *testing.T) {
 	t.Logf("| noise | nights | level | Find | Recent | E-divisive and t test |")
 	for _, kind := range []struct {

@@ -1,4 +1,4 @@
-package schema_test
+package docs_test
 
 import (
 	"os"
@@ -33,15 +33,25 @@ func anchors(text string) map[string]bool {
 	return all
 }
 
-// TestLinksOfTheDocs follows every link of README.md and of docs/ to a file of the repository, and to
-// a heading of it.
-func TestLinksOfTheDocs(t *testing.T) {
-	t.Parallel()
-	pages, err := filepath.Glob("../*.md")
-	if err != nil || len(pages) == 0 {
-		t.Fatalf("no pages: %v", err)
+// pages returns the paths of all pages: those of docs/ with its folders, README.md and
+// CONTRIBUTING.md.
+func pages(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	for _, pattern := range []string{"../*.md", "*.md", "*/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no pages in %s: %v", pattern, err)
+		}
+		all = append(all, found...)
 	}
-	for _, from := range append(pages, "../../README.md", "README.md") {
+	return all
+}
+
+// TestLinks follows every link of every page to a file of the repository, and to a heading of it.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	for _, from := range pages(t) {
 		text, err := os.ReadFile(from)
 		if err != nil {
 			t.Fatal(err)
