@@ -63,7 +63,7 @@ if above[len(above) // 10] < 0 or above[len(above) // 2] > 4096:
 }
 
 if "$python" -c 'import sys, torch; sys.exit(sys.argv[1] == "cuda" and not torch.cuda.is_available())' "$device" 2>/dev/null; then
-  pipeline=("$python" fixtures/pipelines/transcribe.py --model "${MODEL:-base}" --tokens 16 --device "$device" --stdin)
+  pipeline=("$python" pipeline/python/transcribe.py --model "${MODEL:-base}" --tokens 16 --device "$device" --stdin)
   soak python-clean 0 '"verdict": "pass"' "${pipeline[@]}"
   [ "$device" = cpu ] || ledgers python-clean
   soak python-leak 1 'grows by 4\.0[0-9] MiB a file' "${pipeline[@]}" --fault leak:4MiB

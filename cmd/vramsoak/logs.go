@@ -11,7 +11,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
-	"vramsoak/parser/strictyaml"
+	"vramsoak/pipeline/strictyaml"
 	"vramsoak/reports"
 )
 

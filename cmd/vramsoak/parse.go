@@ -15,7 +15,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
-	"vramsoak/parser/strictyaml"
+	"vramsoak/pipeline/strictyaml"
 	"vramsoak/reports"
 	"vramsoak/reports/sink"
 )

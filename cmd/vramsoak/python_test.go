@@ -18,7 +18,7 @@ func TestPythonExamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds")
 	}
-	pipelines, err := filepath.Abs("../../fixtures/pipelines")
+	pipelines, err := filepath.Abs("../../pipeline/python")
 	if err != nil {
 		t.Fatal(err)
 	}

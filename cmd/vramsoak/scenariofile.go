@@ -5,8 +5,8 @@ import (
 	"io"
 	"os"
 
-	"vramsoak/parser/strictyaml"
 	"vramsoak/pipeline/scenario"
+	"vramsoak/pipeline/strictyaml"
 	"vramsoak/reports/sink"
 )
 

@@ -7,9 +7,9 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
-	"vramsoak/parser/strictyaml"
 	"vramsoak/pipeline/profile"
 	"vramsoak/pipeline/scenario"
+	"vramsoak/pipeline/strictyaml"
 	"vramsoak/pipeline/validation"
 	"vramsoak/reports"
 )

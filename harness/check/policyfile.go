@@ -5,7 +5,7 @@ import (
 
 	"vramsoak/harness/shape"
 	"vramsoak/parser"
-	"vramsoak/parser/strictyaml"
+	"vramsoak/pipeline/strictyaml"
 )
 
 // ParsePolicy reads a policy from YAML; name stands in its errors. What it does not name is as in [DefaultPolicy]. The

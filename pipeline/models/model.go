@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"vramsoak/parser/spelling"
+	"vramsoak/pipeline/strictyaml"
 )
 
 // A Model is an architecture with its published sizes: the tensors it keeps and those that a pass
@@ -197,7 +197,7 @@ func nearest(key string) []string {
 	}
 	distance := func(name string) int {
 		name = strings.ToLower(name)
-		return min(spelling.Distance(key, name), spelling.Distance("whisper-"+key, name))
+		return min(strictyaml.Distance(key, name), strictyaml.Distance("whisper-"+key, name))
 	}
 	alike := slices.DeleteFunc(Names(), func(name string) bool { return distance(name) > len(key)/near })
 	slices.SortStableFunc(alike, func(a, b string) int { return cmp.Compare(distance(a), distance(b)) })

@@ -8,8 +8,7 @@ import (
 	"strings"
 
 	"vramsoak/parser"
-	"vramsoak/parser/spelling"
-	"vramsoak/parser/strictyaml"
+	"vramsoak/pipeline/strictyaml"
 )
 
 // Card is a card by its name ("RTX 5080", "NVIDIA GeForce RTX 5080", "rtx5080", "5080") or by a size ("16GiB").
@@ -167,7 +166,7 @@ func cardAdvice(name string) string {
 	}
 	if len(near) == 0 && len(want) > 1 {
 		for _, tried := range []string{want, "rtx" + want} {
-			if n := spelling.Nearest(tried, plain); n != "" && len(near) == 0 {
+			if n := strictyaml.Nearest(tried, plain); n != "" && len(near) == 0 {
 				near = append(near, all[slices.Index(plain, n)])
 			}
 		}

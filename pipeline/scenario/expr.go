@@ -17,8 +17,7 @@ import (
 	"github.com/expr-lang/expr/vm"
 
 	"vramsoak/parser"
-	"vramsoak/parser/spelling"
-	"vramsoak/parser/strictyaml"
+	"vramsoak/pipeline/strictyaml"
 )
 
 // An Expr is a number that may depend on the file: 4, "1.5GiB", "ceil(seconds/30)", "min(32, floor(total/4/GiB))". All
@@ -149,7 +148,7 @@ func exprError(text string, err error) error {
 	if name, unknown := strings.CutPrefix(message, "unknown name "); unknown {
 		all := append(append([]string{"KiB", "MiB", "GiB", "random"}, names...), functions...)
 		message = fmt.Sprintf("unknown name %s; known are %s", name, strings.Join(all, ", "))
-		if near := spelling.Nearest(name, all); near != "" {
+		if near := strictyaml.Nearest(name, all); near != "" {
 			message = fmt.Sprintf("unknown name %s, did you mean %s?", name, near)
 		}
 	}

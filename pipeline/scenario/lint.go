@@ -8,8 +8,7 @@ import (
 	"strings"
 
 	"vramsoak/parser"
-	"vramsoak/parser/spelling"
-	"vramsoak/parser/strictyaml"
+	"vramsoak/pipeline/strictyaml"
 )
 
 // Lint is what is wrong or does nothing although it can be read: see the table in the package's documentation. Of a
@@ -370,7 +369,7 @@ func (l *linter) environment() {
 		case name == "PYTORCH_NO_CUDA_MEMORY_CACHING":
 			l.fail("no-caching", "env:"+name, "the caching allocator", name, "PyTorch turns it off where this is set, whatever the value; that is not modelled: leave it out")
 		case strings.HasPrefix(name, "PYTORCH_"):
-			if near := spelling.Nearest(name, confVariables); near != "" {
+			if near := strictyaml.Nearest(name, confVariables); near != "" {
 				l.warn("conf-variable", "env:"+name, strconv.Quote(near), strconv.Quote(name), "PyTorch does not read it")
 			}
 		}

@@ -10,9 +10,8 @@ import (
 	"strings"
 
 	"vramsoak/parser"
-	"vramsoak/parser/spelling"
-	"vramsoak/parser/strictyaml"
 	"vramsoak/pipeline/allocator"
+	"vramsoak/pipeline/strictyaml"
 )
 
 // Variables that hold allocator settings, in the order in which PyTorch looks: the first that is set wins
@@ -148,7 +147,7 @@ func refusal(o option, bad *allocator.ConfigError) (severity Severity, rule stri
 	case !slices.Contains(options, o.key) && !slices.Contains([]string{"release_lock_on_hipmalloc", "pinned_use_hip_host_register"}, o.key):
 		key, _, equals := strings.Cut(o.key, "=")
 		expected = "one of the options " + strings.Join(options, ", ")
-		if near := spelling.Nearest(key, options); near != "" {
+		if near := strictyaml.Nearest(key, options); near != "" {
 			expected = near
 		}
 		if equals && slices.Contains(options, key) {

@@ -10,7 +10,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"vramsoak/parser"
-	"vramsoak/parser/strictyaml"
+	"vramsoak/pipeline/strictyaml"
 )
 
 // Read reads a scenario, or a pipeline file, from YAML; name stands in its errors. The error joins a [*Mistake] for each

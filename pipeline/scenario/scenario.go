@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"vramsoak/parser/strictyaml"
 	"vramsoak/pipeline/models"
+	"vramsoak/pipeline/strictyaml"
 )
 
 // A Scenario is a pipeline written down: the card, the allocator's settings, what its stages load and allocate, and when

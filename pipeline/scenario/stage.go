@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"vramsoak/parser/strictyaml"
+	"vramsoak/pipeline/strictyaml"
 )
 
 // A Stage is a part of the work on a file, between the checkpoints "Before NAME" and "After NAME". At its start the

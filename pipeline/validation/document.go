@@ -5,7 +5,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"vramsoak/parser/strictyaml"
+	"vramsoak/pipeline/strictyaml"
 )
 
 // A document is a scenario file that can be edited.

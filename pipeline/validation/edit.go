@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
-	"vramsoak/parser/strictyaml"
+	"vramsoak/pipeline/strictyaml"
 )
 
 // An Edit is a value of a scenario file that is to be written in the place of another.

@@ -1,9 +1,20 @@
-// Package spelling finds the name that a misspelt one was meant to be.
-package spelling
+package strictyaml
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
-// Nearest is the name that takes the fewest changes to become, "" where that is more than a third of its letters.
+// Meant returns ` (did you mean "x"?)` for the nearest of the names, or "" if none is near.
+func Meant(name string, names []string) string {
+	if near := Nearest(name, names); near != "" {
+		return fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return ""
+}
+
+// Nearest returns the known name with the least [Distance] to a misspelt one. It returns "" if more
+// than a third of the letters would have to change.
 func Nearest(name string, names []string) string {
 	best, least := "", min(len(name)/3+1, len(name)-1)
 	for _, n := range names {
@@ -14,8 +25,8 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
-// Distance is how many letters must be put in, taken out, changed or swapped with their neighbour to make b of a (optimal
-// string alignment).
+// Distance returns how many letters must be inserted, deleted, replaced or swapped with their
+// neighbour to turn a into b (optimal string alignment).
 func Distance(a, b string) int {
 	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

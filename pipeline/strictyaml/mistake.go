@@ -3,8 +3,6 @@ package strictyaml
 import (
 	"fmt"
 	"strings"
-
-	"vramsoak/parser/spelling"
 )
 
 // A Mistake is one thing that is wrong with a file, or likely not what was Meant.
@@ -46,12 +44,4 @@ func (m *Mistake) Error() string {
 		b.WriteString("; " + m.Advice)
 	}
 	return b.String()
-}
-
-// Meant is ` (did you mean "x"?)` where one of the names is near.
-func Meant(name string, names []string) string {
-	if near := spelling.Nearest(name, names); near != "" {
-		return fmt.Sprintf(" (did you mean %q?)", near)
-	}
-	return ""
 }
