@@ -32,9 +32,6 @@ func NewSketch(opts PlotOptions) *Sketch {
 	return &Sketch{limit: max(sketchLimit, perColumn*opts.width())}
 }
 
-// Reset makes it empty again.
-func (s *Sketch) Reset() { *s = Sketch{limit: s.limit} }
-
 // A laneSketch is what is kept of one lane, in the order of the log.
 type laneSketch struct {
 	lane  parser.Lane

@@ -58,6 +58,7 @@ func runCheck(out io.Writer, paths []string, opts checkOptions) error {
 	if err != nil {
 		return err
 	}
+	opts.read.measures = len(refs) > 0
 	tl, report, err := opts.read.judge(logs, nil)
 	if err != nil {
 		return err

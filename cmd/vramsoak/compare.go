@@ -55,7 +55,7 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 	if err != nil {
 		return err
 	}
-	base.report = nil // a judge of 20,000 devices holds much that is not compared
+	base.report = nil // of 20,000 devices it holds much that is not compared
 	run, err := opts.read.measured(newPath)
 	if err != nil {
 		return err

@@ -13,67 +13,84 @@ import (
 
 // readOptions say how logs are read.
 type readOptions struct {
-	trends bool // the report is to have its series over files
+	// trends and measures ask for these parts of a report: see [check.Judge].
+	trends, measures bool
 	// policy is the file with the user's dialects; "" for the one by which [policyFor] judges.
 	policy string
 	// policyFlag is the flag that names that file; "" for --policy.
 	policyFlag string
 	// dialect is the only one that is read; "" for all.
 	dialect string
-	// streams keeps what cannot be read twice; nil where nothing is.
-	streams *spool
+	// first is the first log, where it was opened to find the policy; else nil.
+	first *peeked
 }
 
 // headMax is how much of a log is searched for the harness's first line, which keeps the policy that the run was made with.
 const headMax = 1 << 20
 
-// open opens a log, and says in which dialects it is to be read. What is no file comes as a [sniffer].
+// open opens a log and returns the dialects to read it in. A stream comes as a [sniffer].
 func (o readOptions) open(path string) (_ io.ReadCloser, d dialects, err error) {
-	if o.streams.has(path) {
-		return o.openKept(path)
+	p := o.first.take(path)
+	if p == nil {
+		if p, err = peek(path, false); err != nil {
+			return nil, dialects{}, err
+		}
 	}
-	log, err := parser.Open(path)
-	if err != nil {
+	if d, err = o.dialects(p.head, displayName(path)); err != nil {
+		_ = p.log.Close() // only read
 		return nil, dialects{}, err
 	}
-	head := make([]byte, headMax)
-	if log.MayWait() {
-		head = firstOf(log, head)
-	} else {
-		n, _ := io.ReadFull(log, head) // an error comes again when the log is read
-		head = head[:n]
-	}
-	if d, err = o.dialects(head, displayName(path)); err != nil {
-		_ = log.Close() // only read
-		return nil, dialects{}, err
-	}
-	keep := o.policy == "" && o.streams.wants(head)
-	if path != "-" && !log.MayWait() {
-		_ = log.Close() // only read
+	if path != "-" && !p.log.MayWait() {
+		_ = p.log.Close() // only read
 		again, err := parser.Open(path)
 		if err == nil {
 			allow(again)
 		}
 		return again, d, err
 	}
-	allow(log)
-	all := io.MultiReader(bytes.NewReader(head), log)
-	if keep {
-		all = o.streams.keep(all, path)
-	}
-	return &sniffer{Log: log, all: all}, d, nil
+	allow(p.log)
+	return &sniffer{Log: p.log, all: io.MultiReader(bytes.NewReader(p.head), p.log)}, d, nil
 }
 
-// openKept opens the kept text of a stream.
-func (o readOptions) openKept(path string) (_ io.ReadCloser, d dialects, err error) {
-	text, err := o.streams.read()
+// A peeked log is open, and its first bytes have been read.
+type peeked struct {
+	path string
+	log  *parser.Log // nil once the log was taken
+	head []byte      // at most headMax bytes
+}
+
+// peek opens a log and reads its head. Of a stream it reads only what has come already, unless whole
+// is set: then it waits for as much as of a file.
+func peek(path string, whole bool) (*peeked, error) {
+	log, err := parser.Open(path)
 	if err != nil {
-		return nil, dialects{}, err
+		return nil, err
 	}
-	head := make([]byte, headMax)
-	n, _ := io.ReadFull(text, head) // an error comes again when the log is read
-	d, err = o.dialects(head[:n], displayName(path))
-	return io.NopCloser(io.MultiReader(bytes.NewReader(head[:n]), text)), d, err
+	p := &peeked{path: path, log: log, head: make([]byte, headMax)}
+	if log.MayWait() && !whole {
+		p.head = firstOf(log, p.head)
+	} else {
+		n, _ := io.ReadFull(log, p.head) // an error comes again when the log is read
+		p.head = p.head[:n]
+	}
+	return p, nil
+}
+
+// take returns a copy of p for the caller to read and close, or nil if p is not of this path or was taken already.
+func (p *peeked) take(path string) *peeked {
+	if p == nil || p.log == nil || p.path != path {
+		return nil
+	}
+	taken := *p
+	p.log = nil
+	return &taken
+}
+
+// close closes a log that nobody took.
+func (p *peeked) close() {
+	if p.log != nil {
+		_ = p.log.Close() // only read
+	}
 }
 
 // firstOf is what comes first of what a program may be writing yet: a line, be its end a progress bar's, and what comes with
@@ -113,21 +130,9 @@ type dialects struct {
 
 // dialects are those for a log that begins with head.
 func (o readOptions) dialects(head []byte, name string) (d dialects, err error) {
-	tl := &parser.Timeline{}
-	if bytes.Contains(head, []byte(parser.HarnessPrefix)) {
-		own, err := parser.NewSet("vramsoak")
-		if err != nil {
-			return d, err
-		}
-		for rec, err := range own.Read(bytes.NewReader(head), name) {
-			if err != nil {
-				return d, err
-			}
-			if start, ok := rec.(parser.RunStart); ok {
-				tl.Runs = []parser.Run{{Start: start}}
-				break
-			}
-		}
+	tl, err := runIn(head, name)
+	if err != nil {
+		return d, err
 	}
 	policy, _, err := policyFor(o.policy, tl)
 	if err != nil {
@@ -136,6 +141,28 @@ func (o readOptions) dialects(head []byte, name string) (d dialects, err error) 
 	d.user, d.recorded = policy.Dialects, o.policy == "" && len(tl.Runs) > 0
 	d.set, err = parser.NewSet(o.dialect, d.user...)
 	return d, err
+}
+
+// runIn returns a timeline with the first run that a log's head begins, or without a run.
+func runIn(head []byte, name string) (*parser.Timeline, error) {
+	tl := &parser.Timeline{}
+	if !bytes.Contains(head, []byte(parser.HarnessPrefix)) {
+		return tl, nil
+	}
+	own, err := parser.NewSet("vramsoak")
+	if err != nil {
+		return nil, err
+	}
+	for rec, err := range own.Read(bytes.NewReader(head), name) {
+		if err != nil {
+			return nil, err
+		}
+		if start, ok := rec.(parser.RunStart); ok {
+			tl.Runs = []parser.Run{{Start: start}}
+			break
+		}
+	}
+	return tl, nil
 }
 
 // displayName is what positions call a log.

@@ -179,38 +179,23 @@ func firstBad(tl *parser.Timeline, name string) *parser.SyntaxError {
 	return nil
 }
 
-// judge reads several logs as one and judges them by the policy of [policyFor], file by file: of the checkpoints only those of
-// the first files are kept, so that logs of any length can be judged. A sketch that is given gets what it takes to plot them.
+// judge reads several logs as one and judges them by the policy of [policyFor], file by file. It keeps the checkpoints of
+// the first files only, so that logs of any length can be judged. sketch, unless it is nil, gets what a plot of them takes.
 func (o readOptions) judge(logs []string, sketch *reports.Sketch) (*parser.Timeline, *check.Report, error) {
-	o.streams = &spool{limit: spoolMax}
-	defer o.streams.close()
-	tl, report, policy, err := o.judgeBy(logs, sketch, nil)
-	if policy != nil {
-		o.streams.again = true
-		tl, report, _, err = o.judgeBy(logs, sketch, policy)
+	first, err := peek(logs[0], true)
+	if err != nil {
+		return nil, nil, err
 	}
-	return tl, report, err
-}
-
-// judgeBy judges by a policy, where it is nil by the one that is known at the first file. If that is not the one of the whole,
-// which is then returned, the logs are to be judged again.
-func (o readOptions) judgeBy(logs []string, sketch *reports.Sketch, by *check.Policy) (*parser.Timeline, *check.Report, *check.Policy, error) {
-	var j *check.Judge
-	var text string
-	var failed error
-	if sketch != nil {
-		sketch.Reset()
+	defer first.close()
+	o.first = first
+	policy, text, err := o.policyOf(logs)
+	if err != nil {
+		return nil, nil, err
 	}
+	j := check.New(policy)
+	j.Trends, j.Measures = o.trends, o.measures
 	b := &parser.Builder{}
 	b.Done = func(f *parser.File) {
-		if j == nil && by != nil {
-			j = check.New(*by)
-		} else if j == nil {
-			var policy check.Policy
-			policy, text, failed = policyFor(o.policy, b.SoFar())
-			j = check.New(policy)
-		}
-		j.Trends = o.trends
 		recovered := j.Add(f)
 		if sketch != nil {
 			sketch.Add(f, recovered)
@@ -218,19 +203,43 @@ func (o readOptions) judgeBy(logs []string, sketch *reports.Sketch, by *check.Po
 	}
 	tl, read, err := o.timeline(logs, b)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	policy, whole, err := policyFor(o.policy, tl)
-	if failed != nil || err != nil {
-		return nil, nil, nil, errors.Join(failed, err)
-	}
-	if by == nil && whole != text { // the run that the policy is of was not known at the first file
-		return nil, nil, &policy, nil
+	if _, whole, err := policyFor(o.policy, tl); err != nil {
+		return nil, nil, err
+	} else if len(tl.Runs) > 0 && whole != text {
+		return nil, nil, fmt.Errorf("%s: the policy of this run comes after the first %s of the log; "+
+			"give the policy to judge by with --policy", tl.Runs[0].Start.Pos, parser.FormatBytes(headMax))
 	}
 	if err := sameDialects(logs, read, policy); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	return tl, j.Report(tl), nil, nil
+	return tl, j.Report(tl), nil
+}
+
+// policyOf finds the policy to judge logs by before they are read: see [policyFor]. Where a run's policy counts, it is that
+// of the first run in the heads of the logs. Streams behind the first are not opened for it.
+func (o readOptions) policyOf(logs []string) (policy check.Policy, text string, err error) {
+	tl, err := runIn(o.first.head, displayName(o.first.path))
+	for _, path := range logs[1:] {
+		if err != nil || len(tl.Runs) > 0 || o.policy != "" {
+			break
+		}
+		info, statErr := os.Stat(path)
+		if statErr != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		p, openErr := peek(path, true)
+		if openErr != nil {
+			break // the error comes again when the log is read
+		}
+		p.close()
+		tl, err = runIn(p.head, displayName(path))
+	}
+	if err != nil {
+		return policy, "", err
+	}
+	return policyFor(o.policy, tl)
 }
 
 // sameDialects says which log was read in other dialects than those of the policy that it is judged by.

@@ -38,6 +38,7 @@ func (o readOptions) measured(path string) (measured, error) {
 		b, err := readBaseline(logs[0])
 		return measured{Baseline: b}, err
 	}
+	o.measures = true
 	tl, report, err := o.judge(logs, nil)
 	if err != nil {
 		return measured{}, err
@@ -47,7 +48,7 @@ func (o readOptions) measured(path string) (measured, error) {
 		return measured{}, err
 	}
 	info.Log, info.Verdict = displayName(path), report.Verdict
-	return measured{compare.New(*report.Measured(), info), report}, nil
+	return measured{compare.New(*report.Measured, info), report}, nil
 }
 
 // ourJSON is how an object of vramsoak's begins. A log may have lines of JSON too.
@@ -142,9 +143,12 @@ func (o readOptions) references(paths []string) (references, error) {
 	return all, nil
 }
 
-// join adds to a report how its run compares with each reference, and notes on standard error where the runs differ otherwise.
+// join adds to a report, which must have its measurements, how its run compares with each reference, and notes on standard error where the runs differ otherwise.
 func (refs references) join(report *check.Report, run compare.RunInfo) {
-	now := compare.New(*report.Measured(), run)
+	if len(refs) == 0 {
+		return
+	}
+	now := compare.New(*report.Measured, run)
 	for _, ref := range refs {
 		name := ""
 		if len(refs) > 1 {

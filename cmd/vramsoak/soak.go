@@ -335,7 +335,7 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	debug.FreeOSMemory()
 	sketch := reports.NewSketch(reports.PlotOptions{})
 	logs := runLogs(cfg.Dir)
-	tl, report, err := readOptions{}.judge(logs, sketch)
+	tl, report, err := readOptions{measures: len(refs) > 0}.judge(logs, sketch)
 	_, nothing := errors.AsType[nothingError](err)
 	switch {
 	case runErr != nil && err != nil: // a run that failed to begin has no checkpoints either

@@ -179,7 +179,7 @@ func (j *Judge) worst(d *drift, all []processValues) worstProcess {
 		worst.finding.in(first)
 		worst.finding.At = new(first.EndPos)
 	}
-	if worst.of != nil && (j.all || j.Trends) {
+	if worst.of != nil && j.Trends {
 		t := Trend{Finding: worst.finding, Unit: d.unit, Values: worst.of.spread(worst.of.values), Falls: d.falls, Result: worst.result}
 		for i := range t.Values {
 			t.Files = append(t.Files, j.tl.Files[worst.of.at(i)])

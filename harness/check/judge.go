@@ -34,7 +34,7 @@ var Checks = []string{
 // Of applies every check to a timeline. The report depends on nothing else.
 func Of(tl *parser.Timeline, policy Policy) *Report {
 	j := New(policy)
-	j.all = true
+	j.all, j.Trends, j.Measures = true, true, true
 	for f := range tl.InOrder() {
 		j.Add(f)
 	}
@@ -43,8 +43,8 @@ func Of(tl *parser.Timeline, policy Policy) *Report {
 
 // A Judge applies the checks to the files of a log while it is read, so that their checkpoints need not be kept.
 type Judge struct {
-	// Trends says that the report is to have its series over files, too.
-	Trends bool
+	// Trends and Measures ask for these parts of the report. Of a long log they are large.
+	Trends, Measures bool
 
 	policy Policy
 	kept   int  // checkpoints of the files whose recoveries are kept
@@ -210,7 +210,10 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 	}
 	report := &Report{
 		Schema: Schema, Files: len(tl.LastAttempts()), Checkpoints: tl.Checkpoints, HighWater: mark, PeakBy: j.deciding.by,
-		Recoveries: j.recoveries, Policy: j.policy, Trends: j.trends, Notes: j.notes(), Unread: unread, judge: j,
+		Recoveries: j.recoveries, Policy: j.policy, Trends: j.trends, Notes: j.notes(), Unread: unread,
+	}
+	if j.Measures {
+		report.Measured = j.measure()
 	}
 	report.Join(j.gathered()...)
 	return report

@@ -144,10 +144,7 @@ func (v *Values) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Measured is what the run measured, file by file, of the files that ended well. It is gathered when it is asked for: of a
-// long log it is much.
-func (r *Report) Measured() *Measurements { return r.judge.measure() }
-
+// measure returns what the run measured, file by file, in the files that ended well.
 func (j *Judge) measure() *Measurements {
 	m := &Measurements{}
 	var sound []int32

@@ -40,7 +40,7 @@ func TestMeasured(t *testing.T) {
 	if err := b.Read(strings.NewReader(threeFiles), "run.log"); err != nil {
 		t.Fatal(err)
 	}
-	got := check.Of(b.Timeline(), check.DefaultPolicy()).Measured()
+	got := check.Of(b.Timeline(), check.DefaultPolicy()).Measured
 	want := &check.Measurements{
 		Failed: []check.MeasuredFile{{Path: "b.wav", Index: 2, AudioSeconds: 10}},
 		Files: []check.MeasuredFile{
@@ -89,7 +89,7 @@ func TestMeasuredAbsurdSpeed(t *testing.T) {
 	if err := b.Read(strings.NewReader(log), "run.log"); err != nil {
 		t.Fatal(err)
 	}
-	metrics := check.Of(b.Timeline(), check.DefaultPolicy()).Measured().Metrics
+	metrics := check.Of(b.Timeline(), check.DefaultPolicy()).Measured.Metrics
 	speed := metrics[len(metrics)-1]
 	if diff := cmp.Diff(check.Values{math.NaN(), 4}, speed.Values, cmpopts.EquateNaNs()); diff != "" || speed.Name != "throughput" {
 		t.Errorf("%s: %s", speed.Name, diff)
@@ -113,7 +113,7 @@ func TestMeasuredOfManyDevices(t *testing.T) {
 		t.Fatal(err)
 	}
 	values := 0
-	for _, m := range check.Of(b.Timeline(), check.DefaultPolicy()).Measured().Metrics {
+	for _, m := range check.Of(b.Timeline(), check.DefaultPolicy()).Measured.Metrics {
 		values += len(m.Values)
 		if !m.Fits(n) || m.Fits(m.Device) {
 			t.Errorf("%s of device %d: Fits(%d) = %v, Fits(%d) = %v, expected true and false",
@@ -162,7 +162,7 @@ func TestFailedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, f := range check.Of(b.Timeline(), check.DefaultPolicy()).Measured().Failed {
+		for _, f := range check.Of(b.Timeline(), check.DefaultPolicy()).Measured.Failed {
 			got = append(got, f.Path)
 		}
 		if strings.Join(got, " ") != tt.want {

@@ -87,7 +87,7 @@ func (j *Judge) readingsLeak(l *ledger, overFiles []processValues) (f Finding, r
 		return cmp.Or(slices.Index(order, a.finding.Verdict)-slices.Index(order, b.finding.Verdict),
 			cmp.Compare(*a.finding.Measured, *b.finding.Measured))
 	})
-	if j.all || j.Trends {
+	if j.Trends {
 		j.trends = append(j.trends, j.readingsTrend(&worst))
 	}
 	return worst.finding, "", true
@@ -123,7 +123,7 @@ func (j *Judge) readingsReserve(l *ledger, overFiles []processValues) (f Finding
 			}) {
 				continue
 			}
-			if j.all || j.Trends {
+			if j.Trends {
 				j.trends = append(j.trends, j.readingsTrend(&v))
 			}
 			return v.finding, true

@@ -134,10 +134,11 @@ type Report struct {
 	Policy Policy `json:"-"`
 	// found are the findings as they were made, before the policy's demands.
 	found []Finding
-	// Trends are the series over files that were judged, each in the process that decided its finding. verdict.json does not
-	// have them, and neither has the report of a [Judge] that was given the files one by one.
+	// Trends are the series over files that were judged, each in the process that decided its finding; nil where
+	// [Judge.Trends] is not set. verdict.json does not have them.
 	Trends []Trend `json:"-"`
-	judge  *Judge  // for Measured
+	// Measured is what the run measured, file by file; nil where [Judge.Measures] is not set. verdict.json does not have it.
+	Measured *Measurements `json:"-"`
 }
 
 // WriteJSON writes the report as one indented JSON object and a newline.

@@ -1,7 +1,7 @@
 // Package compare tells whether one run needs more memory, or more time, than another.
 //
 //	base, err := compare.ReadBaseline(file, "baseline.json")
-//	c := compare.Runs(base, compare.New(*report.Measured(), run), policy)
+//	c := compare.Runs(base, compare.New(*report.Measured, run), policy)
 //	report.Join(c.Findings("")...)
 //
 // Each metric of both runs is judged by how much worse the new one is, file against the same file. A metric fails where it

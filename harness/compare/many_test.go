@@ -32,7 +32,7 @@ func manyDevices(tb testing.TB, n int) *Baseline {
 	if err := b.Read(strings.NewReader(log.String()), "run.log"); err != nil {
 		tb.Fatal(err)
 	}
-	return New(*check.Of(b.Timeline(), check.DefaultPolicy()).Measured(), RunInfo{})
+	return New(*check.Of(b.Timeline(), check.DefaultPolicy()).Measured, RunInfo{})
 }
 
 // TestComparingManyIsLinear: a log of twice as many files, each on a device of its own, has twice the

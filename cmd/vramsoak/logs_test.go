@@ -23,9 +23,9 @@ const lateRun = `[GPU Memory] Before Whisper Cleanup: Allocated: 7.23GB (30.1%)
 [vramsoak] run-end time=2026-11-20T02:00:02Z files=1 seconds=2 reason=done
 `
 
-// A pipe and a FIFO give their text once. By the policy in the folder the log fails, by that of its
-// run it passes.
-func TestJudgeStreamTwice(t *testing.T) { // not parallel: it changes the folder
+// The policy of a run counts also where the run begins behind the first checkpoints, in a file and
+// in a stream. By the policy in the folder the log fails, by that of its run it passes.
+func TestPolicyBehindCheckpoints(t *testing.T) { // not parallel: it changes the folder
 	t.Chdir(t.TempDir())
 	write := func(name, text string) {
 		t.Helper()
@@ -96,28 +96,23 @@ func fifoOf(t *testing.T) string {
 	return path
 }
 
-// What is larger than the limit is not kept: the error says what to do, and takes no room on the
-// disk.
-func TestSpoolLimit(t *testing.T) {
-	t.Parallel()
-	s := &spool{limit: 4}
-	if !s.wants([]byte("a log")) {
-		t.Fatal("the policy is not known")
+// A policy is looked for in the head of a log only. Where it comes later, the error says what to do.
+func TestPolicyTooLate(t *testing.T) { // not parallel: it changes the folder
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile(defaultPolicy, []byte("recovery: {min: 99%}"), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	out := make([]byte, 8)
-	r := s.keep(strings.NewReader("12345678"), "fifo")
-	if n, err := r.Read(out); n != 8 || err != nil {
-		t.Fatalf("read %d bytes: %v", n, err)
+	late := strings.Repeat("a line of the pipeline\n", headMax/20) + lateRun
+	if err := os.WriteFile("soak.log", []byte(late), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	if info, err := s.kept[0].file.Stat(); err != nil || info.Size() != 0 {
-		t.Errorf("expected an empty file: %v, %v", info, err)
-	}
-	_, err := s.read()
-	const want = "fifo: the run's policy comes after the first checkpoints, so the log must be " +
-		"read twice, and it could not be kept: " +
-		"it has more than 4 B; save it in a file, or give the policy with --policy"
+	_, _, err := readOptions{}.judge([]string{"soak.log"}, nil)
+	const want = "soak.log:52431: the policy of this run comes after the first 1.00 MiB of the log; " +
+		"give the policy to judge by with --policy"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	s.close()
+	if _, _, err := (readOptions{policy: defaultPolicy}).judge([]string{"soak.log"}, nil); err != nil {
+		t.Error(err)
+	}
 }
