@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"vramsoak/pipeline/allocator"
 	"vramsoak/pipeline/allocator/trace"
 	"vramsoak/reports/sink"
 )
@@ -21,7 +22,7 @@ type processTraces struct {
 }
 
 // begin begins the trace of a process.
-func (t *processTraces) begin(s trace.Settings) func(trace.Op) {
+func (t *processTraces) begin(conf string, card allocator.DeviceConfig) func(trace.Op) {
 	_ = t.end() // an error comes again at the end
 	t.processes++
 	path := t.path
@@ -34,8 +35,8 @@ func (t *processTraces) begin(s trace.Settings) func(trace.Op) {
 		return nil
 	}
 	t.file, t.w = f, bufio.NewWriterSize(f, 64<<10)
-	_, _ = fmt.Fprintf(t.w, "# vramsoak replay %s --capacity %d --overhead %d --conf %s\n", sink.Shell(path), s.Capacity, s.Overhead,
-		sink.Shell(s.Conf))
+	_, _ = fmt.Fprintf(t.w, "# vramsoak replay %s --capacity %d --overhead %d --conf %s\n", sink.Shell(path), card.Total,
+		card.Overhead, sink.Shell(conf))
 	return func(op trace.Op) {
 		t.line = append(op.AppendTo(t.line[:0]), '\n')
 		_, _ = t.w.Write(t.line) // an error comes again at the end

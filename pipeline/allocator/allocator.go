@@ -269,9 +269,6 @@ func (a *Allocator) Configure(conf string) error {
 	return err
 }
 
-// Config returns the settings in force.
-func (a *Allocator) Config() Config { return a.config }
-
 // Synchronize waits for the device: events that are pending are done after it.
 func (a *Allocator) Synchronize() { a.device.synchronize() }
 

@@ -5,6 +5,9 @@ import (
 	"slices"
 )
 
+// Config returns the settings in force.
+func (a *Allocator) Config() Config { return a.config }
+
 // Check compares everything that the allocator keeps with what follows from its blocks, and returns what is wrong. It
 // must be the device's only user.
 func (a *Allocator) Check() error {

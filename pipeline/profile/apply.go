@@ -2,9 +2,7 @@ package profile
 
 import (
 	"fmt"
-	"math"
 
-	"vramsoak/parser"
 	"vramsoak/pipeline/scenario"
 )
 
@@ -121,24 +119,4 @@ func (s *Stage) note(seconds float64) string {
 		return fmt.Sprintf("files of %.4g s, measured up to %.4g s: longer ones may take more", seconds, s.Longest)
 	}
 	return s.Note
-}
-
-// Text is how far apart the figures of a comparison are, in words.
-func (c Comparison) Text() string {
-	switch {
-	case c.Used == Measured && c.Ratio > 0:
-		return fmt.Sprintf("measured %s, estimated %s: %s", parser.FormatBytes(c.Measured), parser.FormatBytes(c.Estimated), apart(c.Ratio))
-	case c.Used == Measured:
-		return "measured " + parser.FormatBytes(c.Measured) + ", no estimate"
-	case c.Used == Estimated:
-		return "estimated " + parser.FormatBytes(c.Estimated) + ", not measured"
-	}
-	return "measured " + parser.FormatBytes(c.Measured) + ", not in the scenario"
-}
-
-func apart(ratio float64) string {
-	if math.Abs(ratio-1) < 0.005 {
-		return "the same"
-	}
-	return fmt.Sprintf("%+.0f %%", 100*(ratio-1))
 }

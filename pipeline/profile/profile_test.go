@@ -249,8 +249,9 @@ stages:
 	if diff := cmp.Diff([]scenario.Fault{{Leak: mib, Share: 1, FromFile: 1}}, s.Faults); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
 	}
-	if text := got[0].Text(); text != "measured 2.17 GiB, estimated 1.59 GiB: +37 %" {
-		t.Errorf("got %q", text)
+	if c := got[0]; c.Used != profile.Measured || fmt.Sprintf("%.2f", c.Ratio) != "1.37" ||
+		parser.FormatBytes(c.Measured) != "2.17 GiB" || parser.FormatBytes(c.Estimated) != "1.59 GiB" {
+		t.Errorf("got %+v", c)
 	}
 }
 

@@ -48,7 +48,7 @@ func TestProfileOfSimulatedRunPredictsIt(t *testing.T) {
 				if c.Used != profile.Measured {
 					t.Errorf("%+v", c)
 				}
-				t.Log(c.Stage, c.Text(), c.Note)
+				t.Logf("%s: %+v", c.Stage, c)
 			}
 			predicted, _ := run(measured)
 			if got, want := predicted.Seconds, known.Seconds; math.Abs(got-want) > 0.05*want {

@@ -36,9 +36,9 @@ type process struct {
 	allocations int
 	working     scenario.Vars // of the pass, or of the stage before its first one
 
-	trace     func(trace.Settings) func(trace.Op) // nil: not traced
-	called    func(trace.Op)                      // of this process
-	blockless uint64                              // allocations
+	trace     func(conf string, card allocator.DeviceConfig) func(trace.Op) // nil: not traced
+	called    func(trace.Op)                                                // of this process
+	blockless uint64                                                        // allocations
 }
 
 // call tells the trace of a call of the allocator.
@@ -51,10 +51,11 @@ func (p *process) call(op trace.Op) {
 // start begins the process: its context, and the models that stay.
 func (p *process) start() error {
 	overhead := min(p.capacity, p.scenario.GPU.Context+p.occupied)
-	p.device = allocator.NewDevice(allocator.DeviceConfig{Total: p.capacity, Overhead: overhead})
+	card := allocator.DeviceConfig{Total: p.capacity, Overhead: overhead}
+	p.device = allocator.NewDevice(card)
 	if p.trace != nil {
 		_, conf := p.scenario.AllocConf()
-		p.called = p.trace(trace.Settings{Conf: conf, Capacity: p.capacity, Overhead: overhead})
+		p.called = p.trace(conf, card)
 	}
 	p.alloc = allocator.New(p.device, p.config)
 	p.charged = allocator.Stats{}

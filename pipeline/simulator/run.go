@@ -43,9 +43,10 @@ type Options struct {
 	EndAtCrash bool
 	// EndAtFailure ends the run with the first file that fails.
 	EndAtFailure bool
-	// Trace, where set, is told of each process that begins: its card and its settings. What it
-	// returns is given the calls of that process's allocator, of each pass if EachPass is set.
-	Trace func(trace.Settings) func(trace.Op)
+	// Trace, if set, is called for each process that begins, with its allocator settings and its
+	// card. The function it returns gets each call of that process's allocator; calls of every
+	// pass if EachPass is set.
+	Trace func(conf string, card allocator.DeviceConfig) func(trace.Op)
 	// Unlimited puts a device on which nothing runs out in the place of the card, to show what the
 	// work needs. Expressions have the card's total and free.
 	Unlimited bool

@@ -25,13 +25,6 @@ const (
 	Warning                 // it is read
 )
 
-func (s Severity) String() string {
-	if s == Warning {
-		return "warning"
-	}
-	return "error"
-}
-
 // Error is "p.yaml:3:8: expected ..., found ...; what to do".
 func (m *Mistake) Error() string {
 	var b strings.Builder

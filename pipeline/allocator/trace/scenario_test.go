@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"vramsoak/pipeline/allocator"
 	"vramsoak/pipeline/allocator/trace"
 	"vramsoak/pipeline/scenario"
 	"vramsoak/pipeline/simulator"
@@ -34,8 +35,8 @@ func TestOracleScenarios(t *testing.T) {
 		}
 		var settings []trace.Settings
 		var processes [][]trace.Op
-		_, err = simulator.Run(s, simulator.Options{Files: 60, EachPass: true, Trace: func(s trace.Settings) func(trace.Op) {
-			s.Segments = true
+		_, err = simulator.Run(s, simulator.Options{Files: 60, EachPass: true, Trace: func(conf string, card allocator.DeviceConfig) func(trace.Op) {
+			s := trace.Settings{Conf: conf, Capacity: card.Total, Overhead: card.Overhead, Segments: true}
 			settings, processes = append(settings, s), append(processes, nil)
 			return func(op trace.Op) {
 				last := &processes[len(processes)-1]
