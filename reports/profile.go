@@ -6,32 +6,11 @@ import (
 	"strconv"
 
 	"vramsoak/parser"
+	"vramsoak/pipeline/profile"
 )
 
-// A Profile is what the stages of a pipeline took in a run, for people to read.
-type Profile struct {
-	Log    string
-	Files  int
-	Stages []ProfileStage
-	Notes  []string // a line each
-}
-
-// A ProfileStage is a row of it. Sizes are bytes above the stage's start.
-type ProfileStage struct {
-	Name      string
-	Files     int
-	Base      int64   // of a file of no length
-	PerSecond float64 // bytes per second of audio; 0 where there is no slope
-	Spread    int64   // the highest file above that line
-	Kept      int64   // at the stage's end, in a file of no length
-	// KeptPerSecond is what it keeps per second of audio.
-	KeptPerSecond float64
-	Reserved      float64 // over allocated; 0 where it is not known
-	Seconds       float64 // per second of audio; 0 where it is not known
-}
-
 // ProfileText writes a profile as a table, with its notes below.
-func ProfileText(w io.Writer, p *Profile, opts TextOptions) error {
+func ProfileText(w io.Writer, p *profile.Profile, opts TextOptions) error {
 	t := newTextWriter(opts)
 	t.fold = true
 	t.wrap(fmt.Sprintf("%s: %s that ended well", clean(p.Log), plural(p.Files, "file")), "  ")
@@ -56,10 +35,11 @@ func ProfileText(w io.Writer, p *Profile, opts TextOptions) error {
 	if err := t.table(rows, []int{1, 2, 3, 4, 5, 6, 7}, 0, 0); err != nil {
 		return err
 	}
-	if len(p.Notes) > 0 {
+	notes := p.Notes()
+	if len(notes) > 0 {
 		t.WriteByte('\n')
 	}
-	for _, note := range p.Notes {
+	for _, note := range notes {
 		t.wrap(clean(note), "  ")
 	}
 	_, err := io.WriteString(w, t.String())
@@ -67,7 +47,7 @@ func ProfileText(w io.Writer, p *Profile, opts TextOptions) error {
 }
 
 // keeps is what a stage keeps, in a cell.
-func keeps(s ProfileStage) string {
+func keeps(s profile.Stage) string {
 	slope := parser.FormatBytes(int64(s.KeptPerSecond)) + "/s"
 	switch {
 	case s.KeptPerSecond == 0:

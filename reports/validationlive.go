@@ -1,18 +1,13 @@
 package reports
 
-import "fmt"
+import (
+	"fmt"
 
-// A LiveFailure is a file of the real command that did not end well, or in which memory ran out.
-type LiveFailure struct {
-	File        int      `json:"file"` // from 1
-	Path        string   `json:"path"`
-	Status      string   `json:"status"` // as in the log's file-end: "failed", "crashed", "timeout", "oom"; "ok" where it went on
-	OutOfMemory bool     `json:"out_of_memory,omitempty"`
-	Says        []string `json:"says"` // the last lines that the pipeline printed in it
-}
+	"vramsoak/pipeline/validation"
+)
 
 // liveFailures names the files of the real command that failed, with their last lines.
-func (t *textWriter) liveFailures(all []LiveFailure) {
+func (t *textWriter) liveFailures(all []validation.LiveFailure) {
 	for _, f := range all {
 		what := map[string]string{
 			"ok": "went on after an error", "failed": "failed", "crashed": "crashed", "timeout": "took longer than it may",

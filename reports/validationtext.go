@@ -10,10 +10,12 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/pipeline/profile"
+	"vramsoak/pipeline/validation"
 )
 
 // refusal writes the first allocation that failed, and why.
-func (t *textWriter) refusal(v *Validation) {
+func (t *textWriter) refusal(v *validation.Report) {
 	r := v.Failure
 	if r == nil {
 		return
@@ -58,7 +60,7 @@ func (t *textWriter) refusal(v *Validation) {
 }
 
 // holding is "; what holds most: data 13.0 GiB".
-func holding(parts []Part) string {
+func holding(parts []validation.Part) string {
 	if len(parts) == 0 {
 		return ""
 	}
@@ -66,8 +68,8 @@ func holding(parts []Part) string {
 	return fmt.Sprintf("; what holds most: %s %s", clean(most.What), parser.FormatBytes(most.Bytes))
 }
 
-func largestFirst(parts []Part) []Part {
-	return slices.SortedStableFunc(slices.Values(parts), func(a, b Part) int { return cmp.Compare(b.Bytes, a.Bytes) })
+func largestFirst(parts []validation.Part) []validation.Part {
+	return slices.SortedStableFunc(slices.Values(parts), func(a, b validation.Part) int { return cmp.Compare(b.Bytes, a.Bytes) })
 }
 
 // under writes a line that belongs to the one before it.
@@ -79,8 +81,8 @@ func (t *textWriter) under(s string) {
 }
 
 // proposals writes the smallest change, with what to edit, and the others that were proved.
-func (t *textWriter) proposals(v *Validation) error {
-	if v.Answer == Fits || v.Answer == Unsure || v.Answer == DoesNotFit && v.Failure == nil { // only the real command failed
+func (t *textWriter) proposals(v *validation.Report) error {
+	if v.Answer == validation.Fits || v.Answer == validation.Unsure || v.Answer == validation.DoesNotFit && v.Failure == nil { // only the real command failed
 		return nil
 	}
 	t.WriteByte('\n')
@@ -89,9 +91,9 @@ func (t *textWriter) proposals(v *Validation) error {
 		t.wrap(fmt.Sprintf("No change found that makes it fit, in %s", plural(v.Simulations, "simulation")), "  ")
 		return nil
 	}
-	makes := map[Answer]string{
-		Fits: "makes it fit", Unsure: "lets it run; whether it fits in the long run is undecided", Tight: "lets it run, tightly",
-		Fails: "lets it run, though a check fails",
+	makes := map[validation.Answer]string{
+		validation.Fits: "makes it fit", validation.Unsure: "lets it run; whether it fits in the long run is undecided", validation.Tight: "lets it run, tightly",
+		validation.Fails: "lets it run, though a check fails",
 	}[c.Answer]
 	t.wrap(fmt.Sprintf("Smallest change that %s: %s, costs %s", makes, clean(c.Kind), clean(c.Cost)), "  ")
 	for _, e := range c.Edits {
@@ -112,7 +114,7 @@ func (t *textWriter) proposals(v *Validation) error {
 		}
 	}
 	found := fmt.Sprintf("Found in %s; the changes shown were simulated over all files.", plural(v.Simulations, "simulation"))
-	if slices.ContainsFunc(v.Others, func(c Change) bool { return c.Timeless }) {
+	if slices.ContainsFunc(v.Others, func(c validation.Change) bool { return c.Timeless }) {
 		found += " Where the speed is ?, the stage's seconds in the file do not depend on its batch."
 	}
 	t.wrap(found, "  ")
@@ -120,46 +122,33 @@ func (t *textWriter) proposals(v *Validation) error {
 }
 
 // editText is "pipeline.yaml:12:10: stages[0].batch: 32 -> 8", or "add to pipeline.yaml:", with the line to be added below it.
-func editText(e Edit) string {
-	path, _, _ := placeOf(e.At)
+func editText(e validation.Edit) string {
 	switch {
 	case e.Add != "" && e.Under == "":
-		return fmt.Sprintf("add to %s:", clean(path))
+		return fmt.Sprintf("add to %s:", clean(e.At.Path))
 	case e.Add != "":
-		return fmt.Sprintf("add at %s, under %s:", clean(e.At), clean(e.Under))
+		return fmt.Sprintf("add at %s, under %s:", clean(e.At.String()), clean(e.Under))
 	case e.New == "none":
-		return fmt.Sprintf("take out %s: %s: %s", clean(e.At), clean(e.Key), clean(e.Old))
+		return fmt.Sprintf("take out %s: %s: %s", clean(e.At.String()), clean(e.Key), clean(e.Old))
 	}
-	return fmt.Sprintf("%s: %s: %s -> %s", clean(e.At), clean(e.Key), clean(e.Old), clean(e.New))
+	return fmt.Sprintf("%s: %s: %s -> %s", clean(e.At.String()), clean(e.Key), clean(e.Old), clean(e.New))
 }
 
 // shortEdit is the same where the file has been named: "line 12: stages[0].batch: 32 -> 8".
-func shortEdit(e Edit) string {
-	_, line, _ := placeOf(e.At)
+func shortEdit(e validation.Edit) string {
 	switch {
 	case e.Add != "" && e.Under == "":
 		return "add " + clean(e.Add)
 	case e.Add != "":
-		return fmt.Sprintf("line %s, %s: add %s", clean(line), clean(e.Under), clean(e.Add))
+		return fmt.Sprintf("line %d, %s: add %s", e.At.Line, clean(e.Under), clean(e.Add))
 	case e.New == "none":
-		return fmt.Sprintf("line %s: take out %s: %s", clean(line), clean(e.Key), clean(e.Old))
+		return fmt.Sprintf("line %d: take out %s: %s", e.At.Line, clean(e.Key), clean(e.Old))
 	}
-	return fmt.Sprintf("line %s: %s: %s -> %s", clean(line), clean(e.Key), clean(e.Old), clean(e.New))
-}
-
-// placeOf takes "file:line:column" apart.
-func placeOf(at string) (path, line, column string) {
-	path = at
-	for _, part := range []*string{&column, &line} {
-		if i := strings.LastIndexByte(path, ':'); i >= 0 {
-			path, *part = path[:i], path[i+1:]
-		}
-	}
-	return path, line, column
+	return fmt.Sprintf("line %d: %s: %s -> %s", e.At.Line, clean(e.Key), clean(e.Old), clean(e.New))
 }
 
 // proof is what the simulation of a change came to. The speed before is said where it is that of all files.
-func proof(c *Change, v *Validation) string {
+func proof(c *validation.Change, v *validation.Report) string {
 	failed := "none fails"
 	if c.Failed > 0 {
 		failed = number(c.Failed) + " fail"
@@ -175,8 +164,8 @@ func proof(c *Change, v *Validation) string {
 	switch {
 	case c.Why != "":
 		text += ": " + clean(c.Why)
-	case c.Answer != Fits:
-		text += ": " + string(c.Answer)
+	case c.Answer != validation.Fits:
+		text += ": " + c.Answer.String()
 	}
 	if c.Timeless {
 		text += "; the stage's seconds in the file do not depend on its batch, so the speed does not show what it costs"
@@ -185,15 +174,15 @@ func proof(c *Change, v *Validation) string {
 }
 
 // others writes the changes of other kinds, with what they cost.
-func (t *textWriter) others(all []Change) error {
+func (t *textWriter) others(all []validation.Change) error {
 	const answer = 1
 	rows := [][]string{{"Other change", "Answer", "Costs", "Needs", "Speed", "Edits"}}
 	fit := true
 	for i := range all {
 		c := &all[i]
-		fit = fit && c.Answer == Fits
-		word := string(c.Answer)
-		if c.Answer == Fails {
+		fit = fit && c.Answer == validation.Fits
+		word := c.Answer.String()
+		if c.Answer == validation.Fails {
 			word = "a check fails"
 		}
 		speed := strings.Replace(check.Quantity(c.Speed, check.TimesRealTime), " real time", "", 1)
@@ -228,14 +217,14 @@ func (t *textWriter) others(all []Change) error {
 }
 
 // stageNeeds writes the stages, each with what its highest need is made up of.
-func (t *textWriter) stageNeeds(v *Validation) error {
-	if !slices.ContainsFunc(v.Stages, StageNeed.known) {
+func (t *textWriter) stageNeeds(v *validation.Report) error {
+	if !slices.ContainsFunc(v.Stages, known) {
 		return nil
 	}
 	rows := [][]string{{"Stage", "File", "Needs", "Share", "Made up of"}}
 	for _, s := range v.Stages {
 		name := clean(s.Stage)
-		if !s.known() {
+		if !known(s) {
 			rows = append(rows, []string{name, "", "", "", "not reached"})
 			continue
 		}
@@ -268,18 +257,18 @@ func partsIn(s string, room int) []string {
 	return out
 }
 
-// known says that there is a need to show: the stage was reached, on the card or without its limit.
-func (s StageNeed) known() bool { return s.Reached || len(s.Parts) > 0 }
+// known reports whether there is a need to show: the stage was reached, on the card or without its limit.
+func known(s validation.StageNeed) bool { return s.Reached || len(s.Parts) > 0 }
 
 // smallPart is the share of a need from which on a part is named.
 const smallPart = 0.01
 
 // partsText is "weights of asr 2.88 GiB + tensors 2.00 GiB + 3 others 12.0 MiB", the largest first.
-func partsText(s StageNeed) string {
+func partsText(s validation.StageNeed) string {
 	parts := largestFirst(s.Parts)
-	small := slices.IndexFunc(parts, func(p Part) bool { return float64(p.Bytes) < smallPart*float64(s.Need) })
+	small := slices.IndexFunc(parts, func(p validation.Part) bool { return float64(p.Bytes) < smallPart*float64(s.Need) })
 	if small >= 0 && len(parts)-small > 1 {
-		others := Part{What: number(len(parts)-small) + " others"}
+		others := validation.Part{What: number(len(parts)-small) + " others"}
 		for _, p := range parts[small:] {
 			others.Bytes += p.Bytes
 		}
@@ -330,7 +319,7 @@ func (t *textWriter) roomFor(rows [][]string) int {
 }
 
 // room writes what is left of the card, how the allocator's holdings are cut up after all files, and from when on memory is short.
-func (t *textWriter) room(v *Validation) {
+func (t *textWriter) room(v *validation.Report) {
 	blank := "\n"
 	write := func(s string) {
 		t.WriteString(blank)
@@ -360,8 +349,8 @@ func (t *textWriter) room(v *Validation) {
 	}
 }
 
-// found writes what else the log says: in full where the answer hangs on it, else shortly.
-func (t *textWriter) found(v *Validation, rep *check.Report) {
+// found writes what else the log says: in full if the answer depends on it, else by its figures.
+func (t *textWriter) found(v *validation.Report) {
 	said := []string{check.Peak, check.OutOfMemory, check.Completeness} // by the answer and what fails first
 	var open []string
 	blank := "\n"
@@ -370,14 +359,13 @@ func (t *textWriter) found(v *Validation, rep *check.Report) {
 		blank = ""
 		t.wrap(t.paint(f.Verdict, t.word(f))+" "+clean(f.Check+", "+f.Subject)+": "+clean(message), "  ")
 	}
-	for _, f := range withVerdict(ordered(rep), check.Fail, check.Undecided) {
-		short, _, _ := strings.Cut(f.Message, "; ")
+	for _, f := range withVerdict(ordered(v.Checks), check.Fail, check.Undecided) {
 		switch {
 		case f.Verdict == check.Fail && slices.Contains(said, f.Check):
-		case v.Answer == Fails && f.Verdict == check.Fail, v.Answer == Unsure, f.Check == check.Peak:
+		case v.Answer == validation.Fails && f.Verdict == check.Fail, v.Answer == validation.Unsure, f.Check == check.Peak:
 			write(f, f.Message)
 		case f.Verdict == check.Fail:
-			write(f, short)
+			write(f, figures(f))
 		default:
 			open = append(open, clean(f.Check+" of "+f.Subject))
 		}
@@ -388,8 +376,19 @@ func (t *textWriter) found(v *Validation, rep *check.Report) {
 	}
 }
 
+// figures is "20.0 %, limit ≥ 95 %"; the message of a finding that has no figures.
+func figures(f check.Finding) string {
+	switch {
+	case f.Measured == nil:
+		return f.Message
+	case f.Limit == nil:
+		return measured(f)
+	}
+	return measured(f) + ", limit " + limit(f)
+}
+
 // footprints writes what was measured beside what was estimated.
-func (t *textWriter) footprints(title string, all []Footprint) error {
+func (t *textWriter) footprints(title string, all []profile.Comparison) error {
 	if len(all) == 0 {
 		return nil
 	}

@@ -58,17 +58,5 @@ func runProfile(out io.Writer, paths []string, opts profileOptions) error {
 			return err
 		}
 	}
-	return reports.ProfileText(out, shownProfile(p), textOptions(out))
-}
-
-// shownProfile is a profile as reports show it.
-func shownProfile(p *profile.Profile) *reports.Profile {
-	shown := &reports.Profile{Log: p.Log, Files: p.Files, Notes: p.Notes()}
-	for _, s := range p.Stages {
-		shown.Stages = append(shown.Stages, reports.ProfileStage{
-			Name: s.Name, Files: s.Files, Base: s.Base, PerSecond: s.PerSecond, Spread: s.Spread, Kept: s.Kept, KeptPerSecond: s.KeptPerSecond,
-			Reserved: s.Reserved, Seconds: s.Seconds,
-		})
-	}
-	return shown
+	return reports.ProfileText(out, p, textOptions(out))
 }

@@ -25,8 +25,8 @@ func scenarioFile(path string) ([]byte, error) {
 	return src, nil
 }
 
-// otherEnvironment warns where the environment has settings of the allocator: what is simulated goes by the file.
-func otherEnvironment(s *scenario.Scenario, out io.Writer) {
+// warnOfEnvironment warns where the environment has settings of the allocator: what is simulated goes by the file.
+func warnOfEnvironment(s *scenario.Scenario, out io.Writer) {
 	const name = "PYTORCH_CUDA_ALLOC_CONF"
 	if conf := os.Getenv(name); conf != "" && conf != s.Env[name] {
 		_, _ = sink.Fprintf(out, "vramsoak: warning: %s=%s of the environment is not used; write it in the file: env: {%s: %q}\n", name, conf, name, conf)

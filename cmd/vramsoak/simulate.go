@@ -87,7 +87,7 @@ func runSimulate(in io.Reader, out, diagnostics io.Writer, path string, opts sim
 	if err != nil {
 		return err
 	}
-	otherEnvironment(s, diagnostics)
+	warnOfEnvironment(s, diagnostics)
 	if opts.gpu != "" {
 		if s.GPU, err = cardFor(s, opts.gpu); err != nil {
 			return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
 	"vramsoak/pipeline/profile"
 	"vramsoak/pipeline/scenario"
+	"vramsoak/pipeline/strictyaml"
 	"vramsoak/pipeline/validation"
 	"vramsoak/reports"
 	"vramsoak/reports/sink"
@@ -101,47 +100,71 @@ run. --live runs two files of the real command first, and says how far from it t
 	return cmd
 }
 
-// A subject is what is validated: the file, as it was read and made ready to be simulated.
-type subject struct {
-	*scenario.Scenario
-	src     []byte
-	files   int
-	card    string
-	policy  check.Policy
-	prepare func(*scenario.Scenario) // the card, and what was measured
-}
-
 func runValidate(ctx context.Context, out io.Writer, path string, opts validateOptions) error {
 	if opts.format != "text" && opts.format != "json" {
 		return fmt.Errorf("expected --format text or json, found %q", opts.format)
 	}
-	s, err := readSubject(path, opts)
+	batch, err := readValidated(path, opts)
 	if err != nil {
 		return err
 	}
 	if opts.table {
-		return writeTable(out, s, opts.format)
+		return writeTable(out, batch, opts.format)
 	}
-	v, report, err := answer(ctx, s, opts)
+	r, err := validate(ctx, batch, opts)
 	if err != nil {
 		return err
+	}
+	for _, err := range r.Refused {
+		stderr.Printf("vramsoak: %v\n", err)
 	}
 	if opts.format == "json" {
 		err = sink.WriteJSON(out, struct {
 			*check.Report
-			Validation *reports.Validation `json:"validation"`
-		}{report, v})
+			Validation *validation.Report `json:"validation"`
+		}{r.Checks, r})
 	} else {
-		err = reports.ValidationText(out, v, report, textOptions(out))
+		err = reports.ValidationText(out, r, textOptions(out))
 	}
 	if err != nil {
 		return err
 	}
-	return verdict(report)
+	return verdict(r.Checks)
 }
 
-func writeTable(out io.Writer, s *subject, format string) error {
-	t, err := s.cardTable()
+// validate gathers what is known of the batch beside its file, and answers whether it fits.
+func validate(ctx context.Context, batch *validation.Batch, opts validateOptions) (*validation.Report, error) {
+	var known validation.Evidence
+	var err error
+	if opts.profile != "" {
+		if known.Profile, err = readProfile(opts.profile); err != nil {
+			return nil, err
+		}
+	}
+	if opts.live.on {
+		if known.Live, err = opts.live.run(ctx, batch.Policy, batch.Env); err != nil {
+			return nil, err
+		}
+	}
+	if opts.profile == "" && !opts.live.on {
+		known.Picture = pictureCommand(batch.Path, opts)
+	}
+	show := newDisplay(stderr)
+	defer show.say("")
+	known.Progress = show.say
+	return batch.Validate(known)
+}
+
+func readProfile(path string) (*profile.Profile, error) {
+	src, err := strictyaml.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("--profile: %w", err)
+	}
+	return profile.Read(src, path)
+}
+
+func writeTable(out io.Writer, batch *validation.Batch, format string) error {
+	t, err := batch.Table()
 	if err != nil {
 		return err
 	}
@@ -151,8 +174,11 @@ func writeTable(out io.Writer, s *subject, format string) error {
 	return reports.CardTableText(out, t, textOptions(out))
 }
 
-// readSubject reads the file, says what the linter has to say, and puts in what the flags name.
-func readSubject(path string, opts validateOptions) (*subject, error) {
+// defaultFiles is how many files are simulated if neither the file nor --files says.
+const defaultFiles = 50
+
+// readValidated reads the file, prints the linter's warnings, and applies the flags.
+func readValidated(path string, opts validateOptions) (*validation.Batch, error) {
 	src, err := scenarioFile(path)
 	if err != nil {
 		return nil, err
@@ -165,20 +191,20 @@ func readSubject(path string, opts validateOptions) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &subject{Scenario: read, src: src, files: read.Files.Count, card: opts.gpu, policy: policy}
+	b := &validation.Batch{Scenario: read, Source: src, Files: read.Files.Count, Card: opts.gpu, Policy: policy}
 	switch {
 	case opts.files > 0:
-		s.files = opts.files
+		b.Files = opts.files
 	case opts.table:
-		s.files = tableFiles
+		b.Files = defaultFiles
 	case !read.SaysFiles():
-		s.files = tableFiles
+		b.Files = defaultFiles
 		stderr.Printf("vramsoak: %s: warning: expected files: {count: ..., seconds: ...}, found no count; it is validated with %d files of %s\n",
-			path, s.files, lengthsOf(read.Files))
+			path, b.Files, lengthsOf(read.Files))
 	}
-	otherEnvironment(read, stderr)
-	if s.Name == "" {
-		s.Name = filepath.Base(path)
+	warnOfEnvironment(read, stderr)
+	if b.Name == "" {
+		b.Name = filepath.Base(path)
 	}
 	gpu := read.GPU
 	switch {
@@ -187,96 +213,20 @@ func readSubject(path string, opts validateOptions) (*subject, error) {
 			return nil, err
 		}
 		if opts.gpu == autoGPU {
-			s.card = gpu.Card
+			b.Card = gpu.Card
 		}
 	case opts.table:
 	case gpu.Total == 0:
 		return nil, fmt.Errorf("%s: expected a card, found none; name one with --gpu, such as 16GiB or \"RTX 5080\", or in the file: gpu: 16GiB", path)
 	default:
-		s.card = gpu.Card
+		b.Card = gpu.Card
 	}
-	files := s.files
-	s.prepare = func(s *scenario.Scenario) {
+	files := b.Files
+	b.Change(func(s *scenario.Scenario) {
 		s.SetFiles(files)
 		s.GPU = gpu
-	}
-	s.prepare(s.Scenario)
-	return s, lint(read, stderr)
-}
-
-// answer is the validation, and the report that its verdict is of.
-func answer(ctx context.Context, s *subject, opts validateOptions) (*reports.Validation, *check.Report, error) {
-	v := &reports.Validation{Scenario: s.Name, Card: cmp.Or(s.card, parser.FormatBytes(s.GPU.Total)), Total: s.GPU.Total, Files: s.files}
-	var learned []profile.Comparison
-	if opts.profile != "" {
-		var err error
-		if learned, err = s.measureBy(opts.profile); err != nil {
-			return nil, nil, err
-		}
-		v.Footprints = footprints(learned)
-	}
-	var live *liveRun
-	var predicted *simulatedRun // without what was measured live
-	if opts.live.on {
-		var err error
-		if live, err = opts.live.run(ctx, s.policy, s.Env); err != nil {
-			return nil, nil, err
-		}
-		if predicted, err = s.simulate(s.Scenario, s.all(), false); err != nil {
-			return nil, nil, err
-		}
-		v.Live, v.LiveFailed = s.compareLive(live.profile), live.failures
-	}
-	show := newDisplay(stderr)
-	defer show.say("")
-	show.say(fmt.Sprintf("simulating %d files", s.files))
-	r, err := s.simulate(s.Scenario, s.all(), false)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, f := range []*check.Finding{doubt(r.Highest().Stage, "the profile", v.Footprints), doubt(r.Highest().Stage, "the command's log", v.Live)} {
-		if f != nil {
-			r.report.Join(*f)
-		}
-	}
-	if err := s.longerFiles(r, learned); err != nil {
-		return nil, nil, err
-	}
-	simulated, failed := r.Answer, ""
-	if predicted != nil {
-		r.against(predicted)
-		simulated = r.Answer
-		failed = s.failedLive(r, live)
-	}
-	r.settle()
-	r.describe(s, v)
-	if f := v.Failure; f != nil && f.Fragmentation && opts.profile == "" && !opts.live.on {
-		f.Picture = pictureCommand(s.Path, opts)
-	}
-	if failed != "" {
-		v.Why = failed
-	}
-	if r.Answer <= validation.Unsure || failed != "" && simulated <= validation.Unsure { // in the file there is nothing to be mended
-		return v, r.report, nil
-	}
-	if err := s.larger(r, v); err != nil {
-		return nil, nil, err
-	}
-	stage := r.Highest().Stage
-	if f := r.outcome.FirstFailure; f != nil && f.Stage != "" {
-		stage = f.Stage
-	}
-	found, err := validation.Search(s.src, s.Path, r.Result, s.trial(r.Answer, show), validation.Options{
-		Files: s.files, Stage: stage, Sample: r.Sample(s.files), Prepare: s.prepare,
 	})
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, err := range found.Refused {
-		stderr.Printf("vramsoak: %v\n", err)
-	}
-	s.proposals(v, found)
-	return v, r.report, nil
+	return b, lint(read, stderr)
 }
 
 // pictureCommand is the command line that draws what a batch fails by.
@@ -289,12 +239,4 @@ func pictureCommand(path string, opts validateOptions) string {
 		simulate += fmt.Sprint(" --files ", opts.files)
 	}
 	return simulate + " | vramsoak plot --fragmentation - -o map.png"
-}
-
-// all are the files of the batch.
-func (s *subject) all() validation.Files { return validation.Files{First: 1, Count: s.files} }
-
-// says is an answer as the end of a sentence.
-func says(a validation.Answer) string {
-	return [...]string{"fits", "fits", "is tight", "fails a check", "does not fit"}[a]
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"math"
 	"os"
 	"slices"
 	"time"
@@ -17,9 +16,7 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
-	"vramsoak/pipeline/profile"
-	"vramsoak/pipeline/scenario"
-	"vramsoak/reports"
+	"vramsoak/pipeline/validation"
 )
 
 // liveFiles are how many files of the real command are run: the first loads and warms up, the second is as all others.
@@ -56,16 +53,9 @@ func (o *liveOptions) check() error {
 	return nil
 }
 
-// A liveRun is what became of the files that the real command was given.
-type liveRun struct {
-	profile  *profile.Profile // nil where no file ended well
-	total    int64            // of the card; 0 where the log does not say
-	failures []reports.LiveFailure
-}
-
 // run runs the real command over the first two files, and learns from its log. The command has the environment that the file
 // gives.
-func (o *liveOptions) run(ctx context.Context, policy check.Policy, env map[string]string) (*liveRun, error) {
+func (o *liveOptions) run(ctx context.Context, policy check.Policy, env map[string]string) (*validation.LiveRun, error) {
 	files, err := inputs("--batch", o.batch)
 	if err != nil {
 		return nil, err
@@ -119,49 +109,12 @@ func (o *liveOptions) run(ctx context.Context, policy check.Policy, env map[stri
 	case err != nil:
 		return nil, fmt.Errorf("--live: %w", err)
 	}
-	r := &liveRun{failures: liveFailures(tl), total: totalOf(tl)}
-	r.profile, err = profile.Learn(tl)
+	live, err := validation.ReadLive(tl)
 	switch {
-	case outcome.Diagnostic != "" && len(r.failures) == 0: // with the last lines
+	case outcome.Diagnostic != "" && (err != nil || len(live.Failures) == 0): // with the last lines
 		return nil, fmt.Errorf("--live: %s", outcome.Diagnostic)
-	case err != nil && len(r.failures) == 0:
+	case err != nil:
 		return nil, fmt.Errorf("--live: the command's files tell nothing: %w\n%s", err, lastWords(runLogs(dir)))
 	}
-	return r, nil
-}
-
-// compareLive holds what was measured live against the prediction for files of that length, stage by stage. Where it is far off, what
-// was measured takes the prediction's place, in proportion where the batch has longer files.
-func (s *subject) compareLive(p *profile.Profile) []reports.Footprint {
-	if p == nil {
-		return nil
-	}
-	same := s.Clone()
-	if p.Longest > 0 {
-		same.Files.Low, same.Files.High = p.Longest, p.Longest
-	}
-	var out []reports.Footprint
-	for _, c := range p.Apply(same) {
-		f := footprint(c)
-		f.Note = ""
-		if c.Used != profile.Measured {
-			out = append(out, f)
-			continue
-		}
-		f.Used = profile.Estimated
-		if c.Ratio == 0 || math.Abs(c.Ratio-1) > far {
-			f.Used, f.Note = profile.Measured, fmt.Sprintf("off by more than %.0f %%", 100*far)
-			s.also(func(of *scenario.Scenario) {
-				if st := of.Stage(c.Stage); st != nil && st.Footprint == nil {
-					scale := 1.0
-					if long, err := of.Estimate(st, of.Files.High); err == nil && c.Estimated > 0 {
-						scale = max(1, float64(long)/float64(c.Estimated))
-					}
-					st.Footprint = &scenario.Footprint{Base: int64(scale * float64(c.Measured))}
-				}
-			})
-		}
-		out = append(out, f)
-	}
-	return out
+	return live, nil
 }

@@ -1,18 +1,18 @@
 package schema_test
 
 import (
+	"encoding"
 	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/compare"
-	"vramsoak/reports"
+	"vramsoak/pipeline/validation"
 )
 
 // TestVerdictFields compares the schema of the verdict with the types that are written: a field
@@ -23,7 +23,7 @@ func TestVerdictFields(t *testing.T) {
 	fields(reflect.TypeFor[check.Report](), "", true, want)
 	fields(reflect.TypeFor[compare.Comparison](), "", false, want) // printed as one object
 	fields(reflect.TypeFor[struct {
-		Validation *reports.Validation `json:"validation"`
+		Validation *validation.Report `json:"validation"`
 	}](), "", false, want)
 
 	root := document(t, "verdict")
@@ -59,6 +59,10 @@ func fields(of reflect.Type, path string, demanded bool, found map[string]string
 			if !f.IsExported() || name == "-" {
 				continue
 			}
+			if f.Anonymous && name == "" {
+				fields(f.Type, path, demanded, found)
+				continue
+			}
 			kind := kindOfType(f.Type)
 			if kind == "" || name == "" {
 				panic("a field of " + of.String() + " without a name or a kind: " + f.Name)
@@ -67,7 +71,7 @@ func fields(of reflect.Type, path string, demanded bool, found map[string]string
 				kind += ", always"
 			}
 			found[path+name] = kind
-			if f.Type != reflect.TypeFor[time.Time]() {
+			if kind := kindOfType(f.Type); kind != "string" {
 				fields(f.Type, path+name+".", true, found)
 			}
 		}
@@ -76,13 +80,13 @@ func fields(of reflect.Type, path string, demanded bool, found map[string]string
 
 // kindOfType returns the JSON type that a Go type is written as.
 func kindOfType(of reflect.Type) string {
+	if of.Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
+		return "string"
+	}
 	switch of.Kind() {
 	case reflect.Pointer:
 		return kindOfType(of.Elem())
 	case reflect.Struct:
-		if of == reflect.TypeFor[time.Time]() {
-			return "string"
-		}
 		return "object"
 	case reflect.Slice:
 		return "array"

@@ -13,19 +13,21 @@ const (
 	Unused    = "unused" // measured, and the scenario has no such stage
 )
 
-// A Comparison is what is known of a stage: what was measured and what the architectures say, in bytes above the stage's start, for
-// a file of Seconds.
+// A Comparison is what a stage takes, as measured and as estimated from the architectures, in bytes
+// above the stage's start.
 type Comparison struct {
-	Stage   string
-	Used    string // Measured, Estimated or Unused
-	Seconds float64
-	// Measured and Estimated are 0 where they are not known.
-	Measured, Estimated int64
-	// AtMost is more than Measured where such a file is longer than those that were measured, and how the stage grows with the
-	// length is not known: what it may take then.
-	AtMost int64
-	Ratio  float64 // Measured / Estimated; 0 where one is not known
-	Note   string  // what to keep in mind; "" where there is nothing
+	Stage string `json:"stage"`
+	// Measured and Estimated are 0 if they are not known.
+	Measured  int64   `json:"measured,omitempty"`
+	Estimated int64   `json:"estimated,omitempty"`
+	Ratio     float64 `json:"ratio,omitempty"` // measured / estimated; 0 if one is not known
+	Used      string  `json:"used"`            // "measured", "estimated" or "unused"
+	Note      string  `json:"note,omitempty"`  // a limit of the measurement
+
+	Seconds float64 `json:"-"` // length of the file that the sizes are for
+	// AtMost is above Measured if the file is longer than the measured ones, and it is not known
+	// how the stage grows with the length: it is the most that the stage may take then.
+	AtMost int64 `json:"-"`
 }
 
 // Apply puts the measured footprints and times on the stages of the same name, the measured context and what is resident onto the card, and a

@@ -16,26 +16,24 @@ type Assessment struct {
 	Fragmentation []int64
 }
 
-// A StageNeed is what the device had to hold for a stage at its peak: all that was allocated, the context, and what others
-// hold. The allocator's cache is not needed: it is given back before an allocation fails. What of it cannot be given back,
-// because a block of its segment is in use, shows as an allocation that fails.
-type StageNeed struct {
-	simulator.StagePeak
-	Need, Cache int64
-	Share       float64 // of the card's total
-}
-
 // Assess sums an outcome up. Above the limit, a share of the card, it is tight.
 func Assess(s *scenario.Scenario, o *simulator.Outcome, limit float64) Assessment {
 	a := Assessment{Result: Result{Files: o.Files, Failed: o.Failed, Speed: o.AudioHoursPerHour()}}
-	for _, st := range o.Stages {
-		n := StageNeed{StagePeak: st}
+	for i := range o.Stages {
+		st := &o.Stages[i]
+		n := StageNeed{
+			Stage: st.Stage, Reached: st.Reached, File: st.File, Allocated: st.Allocated, Reserved: st.Reserved, Used: st.Used,
+			Parts: partsOf(st.Parts),
+		}
 		for _, p := range st.Parts {
 			if p.Kind == simulator.Cache {
 				n.Cache += p.Bytes
 			} else {
 				n.Need += p.Bytes
 			}
+		}
+		if of := s.Stage(st.Stage); of != nil {
+			n.Measured = of.Footprint != nil
 		}
 		n.Share = float64(n.Need) / float64(s.GPU.Total)
 		a.Stages = append(a.Stages, n)
@@ -106,28 +104,4 @@ func PerFile(values []int64) float64 {
 		return 0
 	}
 	return (n*sumXY - sumX*sumY) / (n*sumXX - sumX*sumX)
-}
-
-// A Word is how much of a card a batch needs, in the words of the field's rule of thumb.
-type Word string
-
-// The words. The bounds are those of vramsoak check's peak: up to 70 % is normal, up to 85 % a notice, above it critical.
-const (
-	Plenty      Word = "plenty"
-	Comfortable Word = "comfortable"
-	TightWord   Word = "tight"
-	No          Word = "no"
-)
-
-// Word is the word of a result. The bounds are shares of the card.
-func (r Result) Word(notice, limit float64) Word {
-	switch {
-	case r.Answer == DoesNotFit:
-		return No
-	case r.Share > limit:
-		return TightWord
-	case r.Share > notice:
-		return Comfortable
-	}
-	return Plenty
 }

@@ -1,6 +1,7 @@
 package validation
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -11,21 +12,35 @@ type Answer int
 // The answers.
 const (
 	Fits       Answer = iota
-	Unsure            // every file has its memory, and a check cannot tell
-	Tight             // every file has its memory, and the card is nearly full
-	Fails             // every file has its memory, and a check fails, such as one on what is given back
+	Unsure            // every file has its memory, and a check is undecided
+	Tight             // every file has its memory, and the need is above the policy's maximum
+	Fails             // every file has its memory, and a check fails, such as that of leaks
 	DoesNotFit        // an allocation failed for good
 )
 
-// A Result is what a simulation came to.
+func (a Answer) String() string {
+	return [...]string{"fits", "undecided", "tight", "fits, but a check fails", "does not fit"}[a]
+}
+
+// MarshalText writes an answer in the words of [Answer.String].
+func (a Answer) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// Clause returns an answer as the end of a sentence about a batch: "it does not fit".
+func (a Answer) Clause() string {
+	return "it " + [...]string{"fits", "fits", "is tight", "fails a check", "does not fit"}[a]
+}
+
+// A Result is the outcome of a simulation.
 type Result struct {
-	Answer        Answer
-	Files, Failed int
-	FirstFailed   int     // file, from 1; 0: none
-	Need          int64   // the most that the device had to hold, in bytes: see StageNeed
-	Share         float64 // of the card
-	Speed         float64 // seconds of audio in a second
-	Why           string  // the answer is not fits, in one clause; "" where the need says it
+	Answer      Answer  `json:"answer"`
+	Failed      int     `json:"failed"`
+	Files       int     `json:"files"`
+	FirstFailed int     `json:"-"`     // file, from 1; 0: none
+	Need        int64   `json:"need"`  // the most that the device had to hold, in bytes: see StageNeed
+	Share       float64 `json:"share"` // of the card
+	Speed       float64 `json:"speed"` // seconds of audio in a second
+	// Why gives the reason for an answer other than fits, in one clause; "" if the need says it.
+	Why string `json:"why,omitempty"`
 }
 
 // A Kind is a kind of change. They are in the order of what they cost: the earlier is the smaller change.
@@ -33,14 +48,14 @@ type Kind int
 
 // The kinds of changes.
 const (
-	Setting Kind = iota // of the allocator: one environment variable, and no time
-	Start               // ends what a crashed run left on the card, before the first file: nothing but care
-	Clear               // when the allocator gives its cache back: some percent of the time
-	Batch               // fewer items a pass: throughput
-	Restart             // a new process after N files: the models are loaded anew
-	Format              // of a model's numbers: a little accuracy
-	Smaller             // model of the family: accuracy
-	Code                // of the pipeline: what it keeps though it needs it no more
+	Setting   Kind = iota // of the allocator: one environment variable, and no time
+	Start                 // ends what a crashed run left on the card, before the first file: nothing but care
+	Clear                 // when the allocator gives its cache back: some percent of the time
+	BatchSize             // fewer items a pass: throughput
+	Restart               // a new process after N files: the models are loaded anew
+	Format                // of a model's numbers: a little accuracy
+	Smaller               // model of the family: accuracy
+	Code                  // of the pipeline: what it keeps though it needs it no more
 )
 
 func (k Kind) String() string {
@@ -59,36 +74,32 @@ func (k Kind) Cost() string {
 	}[k]
 }
 
-// A Change is one or two edits of the scenario file, and what came of them.
+// A Change is one or two edits of the scenario file, and the outcome of a simulation with them.
 type Change struct {
-	Kinds []Kind
-	Edits []Edit
+	Kind  string `json:"kind"` // "batch", "allocator setting and batch"
+	Edits []Edit `json:"edits"`
 	Result
+	Cost string `json:"cost"` // for a person
+	// Timeless reports whether the stage's seconds in the file do not depend on the changed batch:
+	// then the speed does not show what the change costs.
+	Timeless bool `json:"timeless,omitempty"`
 
-	step int // of its line
+	kinds []Kind
+	step  int // of its line
 }
 
-// Kind names the kinds of a change: "batch", "allocator setting and batch".
-func (c Change) Kind() string {
-	var names []string
-	for _, k := range slices.Backward(c.dearestFirst()) {
+func newChange(edits []Edit, kinds ...Kind) Change {
+	c := Change{Edits: edits, kinds: kinds}
+	var names, costs []string
+	for _, k := range slices.Sorted(slices.Values(kinds)) {
 		names = append(names, k.String())
-	}
-	return strings.Join(slices.Compact(names), " and ")
-}
-
-// Cost is what a change costs, for a person.
-func (c Change) Cost() string {
-	var names []string
-	for _, k := range slices.Backward(c.dearestFirst()) {
 		if cost := k.Cost(); cost != nothing {
-			names = append(names, cost)
+			costs = append(costs, cost)
 		}
 	}
-	if len(names) == 0 {
-		return nothing
-	}
-	return strings.Join(slices.Compact(names), ", ")
+	c.Kind = strings.Join(slices.Compact(names), " and ")
+	c.Cost = cmp.Or(strings.Join(slices.Compact(costs), ", "), nothing)
+	return c
 }
 
 // Text is the edits in one line.
@@ -101,7 +112,7 @@ func (c Change) Text() string {
 }
 
 func (c Change) dearestFirst() []Kind {
-	kinds := slices.Clone(c.Kinds)
+	kinds := slices.Clone(c.kinds)
 	slices.Sort(kinds)
 	slices.Reverse(kinds)
 	return kinds

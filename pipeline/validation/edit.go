@@ -14,18 +14,20 @@ import (
 	"vramsoak/pipeline/strictyaml"
 )
 
-// An Edit is a value of a scenario file that is to be written in the place of another.
+// An Edit replaces a value of a scenario file, or adds a line to it.
 type Edit struct {
-	// Key is the value's place in the file: "stages[0].batch".
-	Key string
-	// Line and Column are where the old value stands, or where its parent does, if the file has no old value; from 1.
-	Line, Column int
-	Old, New     string // as YAML; Old is "none" where the file has none
-	// Add is the line of YAML that is to be added, where the file has no old value in that place, and Under is the key of what it
-	// is to be added to: "" is the file itself. Of a value that is merged ("<<") into its place, Add overrides it there.
-	Add, Under string
-	// Export is the line for a shell, where the value is an environment variable.
-	Export string
+	// At is where the old value begins, or its parent if the file has no old value.
+	At  Location `json:"at"`
+	Key string   `json:"key"` // "stages[0].batch"
+	Old string   `json:"old"` // as YAML; "none" if the file has none
+	New string   `json:"new"` // as YAML; "none" takes the value out
+	// Add is the line of YAML to add if the file has no old value there. If the value is merged
+	// ("<<") into its place, Add overrides it. Under is the key that gets the line; "" is the file
+	// itself.
+	Add   string `json:"add,omitempty"`
+	Under string `json:"under,omitempty"`
+	// Export is the line for a shell if the value is an environment variable.
+	Export string `json:"export,omitempty"`
 
 	path  []any // keys (string) and indices (int)
 	value any   // nil takes it out
@@ -42,7 +44,7 @@ func (d *document) edit(value any, path ...any) Edit {
 	}
 	at := d.find(path)
 	p := strictyaml.Where(at.node)
-	e.Line, e.Column = p.Line, p.Column
+	e.At = Location{d.name, p.Line, p.Column}
 	if at.old != nil {
 		e.Old = d.shown(at.old)
 	}
@@ -149,7 +151,7 @@ func (d *document) with(edits []Edit) ([]byte, []Edit, error) {
 		}
 		src, err := d.splice(*e)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s:%d:%d: %s: %w", d.name, e.Line, e.Column, e.Key, err)
+			return nil, nil, fmt.Errorf("%s: %s: %w", e.At, e.Key, err)
 		}
 		d = &document{name: d.name, src: src}
 	}

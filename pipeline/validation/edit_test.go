@@ -35,8 +35,8 @@ func TestEdit(t *testing.T) {
 		{d.edit(nil, "faults", 0), [2]int{15, 10}, "faults[0]: {leak: 1MiB, stage: Enrollment} -> none", func(s *scenario.Scenario) bool { return len(s.Faults) == 0 }},
 	} {
 		e := c.edit
-		if got := e.Key + ": " + e.Old + " -> " + e.New; got != c.text || [2]int{e.Line, e.Column} != c.at {
-			t.Errorf("got %s at %d:%d, want %s at %v", got, e.Line, e.Column, c.text, c.at)
+		if got := e.Key + ": " + e.Old + " -> " + e.New; got != c.text || [2]int{e.At.Line, e.At.Column} != c.at {
+			t.Errorf("got %s at %d:%d, want %s at %v", got, e.At.Line, e.At.Column, c.text, c.at)
 		}
 		src, _, err := d.with([]Edit{e})
 		if err != nil {

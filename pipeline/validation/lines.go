@@ -131,16 +131,16 @@ func batches(d *document, s *scenario.Scenario, i int) []line {
 		return nil
 	case constant:
 		now := int(min(n, 1<<20))
-		out = append(out, line{Batch, now - 1, func(step int) []Edit { return []Edit{d.edit(now-1-step, "stages", i, "batch")} }, true})
+		out = append(out, line{BatchSize, now - 1, func(step int) []Edit { return []Edit{d.edit(now-1-step, "stages", i, "batch")} }, true})
 	default:
 		var changes [][]Edit // below 1 the pass takes one item all the same
 		for _, by := range []int{2, 4, 8, 16} {
 			changes = append(changes, []Edit{d.edit(fmt.Sprintf("max(1, floor((%s)/%d))", st.Batch, by), "stages", i, "batch")})
 		}
-		out = append(out, list(Batch, true, changes...))
+		out = append(out, list(BatchSize, true, changes...))
 	}
 	if st.OnOOM != scenario.OOMHalves {
-		out = append(out, list(Batch, true, []Edit{d.edit(string(scenario.OOMHalves), "stages", i, "on_oom")}))
+		out = append(out, list(BatchSize, true, []Edit{d.edit(string(scenario.OOMHalves), "stages", i, "on_oom")}))
 	}
 	return out
 }

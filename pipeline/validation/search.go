@@ -87,10 +87,23 @@ func Search(src []byte, name string, now Result, trial Trial, o Options) (*Found
 	for _, key := range slices.Sorted(maps.Keys(e.refused)) {
 		found.Refused = append(found.Refused, e.refused[key])
 	}
+	for i := range proved {
+		proved[i].Timeless = slices.ContainsFunc(proved[i].Edits, func(e Edit) bool { return timeless(s, e) })
+	}
 	if len(proved) > 0 {
 		found.Smallest, found.Others = &proved[0], proved[1:]
 	}
 	return found, nil
+}
+
+// timeless reports whether an edit is of the batch of a stage whose seconds, in the file, do not
+// depend on it.
+func timeless(s *scenario.Scenario, e Edit) bool {
+	if len(e.path) != 3 || e.path[0] != "stages" || e.path[2] != "batch" {
+		return false
+	}
+	stage, isIndex := e.path[1].(int)
+	return isIndex && stage < len(s.Stages) && !s.Stages[stage].Seconds.Uses("batch")
 }
 
 func fits(c Change) bool { return c.Answer == Fits }
@@ -102,7 +115,7 @@ func compareCost(a, b Change) int {
 	speed := func(c Change) float64 {
 		return math.Round(1000 * c.Speed / max(a.Speed, b.Speed, math.SmallestNonzeroFloat64))
 	}
-	return cmp.Or(cmp.Compare(len(a.Kinds), len(b.Kinds)), byKind, cmp.Compare(speed(b), speed(a)), cmp.Compare(a.Need, b.Need))
+	return cmp.Or(cmp.Compare(len(a.kinds), len(b.kinds)), byKind, cmp.Compare(speed(b), speed(a)), cmp.Compare(a.Need, b.Need))
 }
 
 // An explorer tries changes.
@@ -184,7 +197,9 @@ type course struct {
 func (e *explorer) along(l *course, from int) error {
 	l.tried = nil
 	try := func(step int) (bool, error) {
-		c, err := e.try(Change{Kinds: []Kind{l.kind}, Edits: slices.Concat(l.with, l.at(step)), step: step}, l.sample)
+		change := newChange(slices.Concat(l.with, l.at(step)), l.kind)
+		change.step = step
+		c, err := e.try(change, l.sample)
 		l.tried = append(l.tried, c)
 		return c.Answer == Fits, err
 	}
@@ -318,7 +333,7 @@ func (e *explorer) pairs(alone []course) ([]Change, error) {
 		for i := range j {
 			if !overlap(halves[i].best.Edits, halves[j].best.Edits) {
 				pair := []half{halves[i], halves[j]}
-				slices.SortStableFunc(pair, func(a, b half) int { return slices.Compare(a.best.Kinds, b.best.Kinds) })
+				slices.SortStableFunc(pair, func(a, b half) int { return slices.Compare(a.best.kinds, b.best.kinds) })
 				pairs = append(pairs, [2]half(pair))
 			}
 		}
@@ -327,7 +342,7 @@ func (e *explorer) pairs(alone []course) ([]Change, error) {
 	found := make([]Change, len(pairs))
 	if err := inParallel(len(pairs), func(i int) error {
 		a, b := pairs[i][0], pairs[i][1]
-		both, err := e.try(Change{Kinds: slices.Concat(a.best.Kinds, b.best.Kinds), Edits: slices.Concat(a.best.Edits, b.best.Edits)}, e.opts.Sample)
+		both, err := e.try(newChange(slices.Concat(a.best.Edits, b.best.Edits), slices.Concat(a.best.kinds, b.best.kinds)...), e.opts.Sample)
 		found[i] = both
 		if err != nil || !fits(both) {
 			return err

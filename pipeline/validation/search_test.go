@@ -78,11 +78,11 @@ func search(t *testing.T, of func(s *scenario.Scenario, files int) (Result, erro
 // float16 (1.54 billion parameters), which leaves 10 items of a GiB each.
 func TestSearchBatch(t *testing.T) {
 	found := search(t, func(s *scenario.Scenario, files int) (Result, error) { return sized(gib(s), files), nil })
-	if found.Smallest == nil || found.Smallest.Kind() != "batch" {
+	if found.Smallest == nil || found.Smallest.Kind != "batch" {
 		t.Fatalf("got %+v, want a smaller batch", found.Smallest)
 	}
 	e := found.Smallest.Edits[0]
-	if e.Key != "stages[0].batch" || e.Old != "32" || e.New != "10" || e.Line != 11 || e.Column != 12 {
+	if e.Key != "stages[0].batch" || e.Old != "32" || e.New != "10" || e.At.Line != 11 || e.At.Column != 12 {
 		t.Errorf("got %+v, want stages[0].batch: 32 -> 10 at 11:12", e)
 	}
 	if found.Smallest.Files != 100 {
@@ -106,7 +106,7 @@ func TestSearchCost(t *testing.T) {
 	})
 	var got []string
 	for _, c := range append([]Change{*found.Smallest}, found.Others...) {
-		got = append(got, c.Kind()+": "+c.Text())
+		got = append(got, c.Kind+": "+c.Text())
 	}
 	want := []string{
 		`allocator setting: env.PYTORCH_CUDA_ALLOC_CONF: max_split_size_mb:64,expandable_segments:True`,
@@ -116,7 +116,7 @@ func TestSearchCost(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if e := found.Smallest.Edits[0]; e.Export != `export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64,expandable_segments:True` || e.Line != 3 {
+	if e := found.Smallest.Edits[0]; e.Export != `export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64,expandable_segments:True` || e.At.Line != 3 {
 		t.Errorf("got %+v", e)
 	}
 }
@@ -134,12 +134,12 @@ func TestSearchPairs(t *testing.T) {
 		return sized(need, files), nil
 	})
 	c := found.Smallest
-	if c == nil || len(c.Kinds) != 2 {
+	if c == nil || len(c.kinds) != 2 {
 		t.Fatalf("got %+v, want a pair", c)
 	}
 	// 13.6 - 2.87 - 4 leaves 6 items.
-	if want := "clear.every: 5, stages[0].batch: 6"; c.Text() != want || c.Kind() != "clear policy and batch" {
-		t.Errorf("got %s (%s), want %s", c.Text(), c.Kind(), want)
+	if want := "clear.every: 5, stages[0].batch: 6"; c.Text() != want || c.Kind != "clear policy and batch" {
+		t.Errorf("got %s (%s), want %s", c.Text(), c.Kind, want)
 	}
 }
 

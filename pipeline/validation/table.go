@@ -11,48 +11,89 @@ import (
 // CardSizes are the cards of a table, in GiB.
 var CardSizes = []int{8, 12, 16, 24, 48, 80}
 
-// A Table is results of cards by models.
+// TableSchema names the form of a [Table] in JSON.
+const TableSchema = "vramsoak.cards/1"
+
+// A Table says which models fit on which cards.
 type Table struct {
-	Replaced string // id of the model that others are put in the place of
-	Cards    []scenario.GPU
-	Models   []string
-	Cells    [][]Result // by card, then model
+	Schema   string   `json:"schema"`
+	Scenario string   `json:"scenario"`
+	Files    int      `json:"files"`    // of each simulation
+	Replaced string   `json:"replaced"` // id of the model that the others replace
+	Cards    []string `json:"cards"`
+	Models   []string `json:"models"`
+	Cells    [][]Fit  `json:"cells"` // by card, then model
 }
 
-// Cards simulates the scenario on cards of all sizes with each model of the family of one of its models: the first that has
-// a family of several.
-func Cards(s *scenario.Scenario, trial Trial, files int) (*Table, error) {
-	t := &Table{}
+// A Fit is one answer of a table.
+type Fit struct {
+	Word  Word    `json:"word"`
+	Share float64 `json:"share"` // of the card; if the answer is no, up to the allocation that failed
+}
+
+// A Word is how much of a card a batch needs, in the words of the field's rule of thumb.
+type Word string
+
+// The words. Their bounds are those of vramsoak check's peak: up to 70 % is normal, up to 85 % a
+// notice, above it critical.
+const (
+	Plenty      Word = "plenty"
+	Comfortable Word = "comfortable"
+	TightWord   Word = "tight"
+	No          Word = "no"
+)
+
+// Table simulates the batch on cards of all sizes with each model of a family: that of the first
+// model whose family has several.
+func (b *Batch) Table() (*Table, error) {
+	t := &Table{Schema: TableSchema, Scenario: b.Name, Files: b.Files}
 	at := -1
-	for i := range s.Models {
-		m, err := models.Lookup(s.Models[i].Model)
+	for i := range b.Models {
+		m, err := models.Lookup(b.Models[i].Model)
 		if err != nil {
-			continue // one whose weights the file gives
+			continue // the file gives its weights
 		}
 		if family := models.Family(m.Family); len(family) > 1 {
-			at, t.Models, t.Replaced = i, family, s.Models[i].ID
+			at, t.Models, t.Replaced = i, family, b.Models[i].ID
 			break
 		}
 	}
 	if at < 0 {
-		return nil, fmt.Errorf("%s: expected a model of a family of several, such as whisper-large-v3, to put others in the place of, found none", s.Path)
+		return nil, fmt.Errorf("%s: expected a model of a family of several, such as whisper-large-v3, to put others in the place of, found none", b.Path)
 	}
-	for _, gib := range CardSizes {
+	cards := make([]scenario.GPU, len(CardSizes))
+	for i, gib := range CardSizes {
 		card, err := scenario.Card(fmt.Sprintf("%dGiB", gib))
 		if err != nil {
 			return nil, err
 		}
-		t.Cards = append(t.Cards, s.GPU.Replaced(card))
-		t.Cells = append(t.Cells, make([]Result, len(t.Models)))
+		cards[i] = b.GPU.Replaced(card)
+		t.Cards = append(t.Cards, sizeName(cards[i]))
+		t.Cells = append(t.Cells, make([]Fit, len(t.Models)))
 	}
-	err := inParallel(len(t.Cards)*len(t.Models), func(n int) (err error) {
+	err := inParallel(len(cards)*len(t.Models), func(n int) error {
 		card, model := n/len(t.Models), n%len(t.Models)
-		c := s.Clone()
-		c.GPU, c.Models[at].Model = t.Cards[card], t.Models[model]
-		if t.Cells[card][model], err = trial(c, Files{1, files}); err != nil {
-			return fmt.Errorf("%s with %s on %s: %w", s.Path, t.Models[model], parser.FormatBytes(t.Cards[card].Total), err)
+		s := b.Clone()
+		s.GPU, s.Models[at].Model = cards[card], t.Models[model]
+		r, err := b.memoryOnly(s, b.all())
+		if err != nil {
+			return fmt.Errorf("%s with %s on %s: %w", b.Path, t.Models[model], parser.FormatBytes(cards[card].Total), err)
 		}
+		t.Cells[card][model] = Fit{b.word(r), r.Share}
 		return nil
 	})
 	return t, err
+}
+
+// word is the word for a result.
+func (b *Batch) word(r Result) Word {
+	switch {
+	case r.Answer == DoesNotFit:
+		return No
+	case r.Share > b.limit():
+		return TightWord
+	case r.Share > float64(b.Policy.Peak.Notice):
+		return Comfortable
+	}
+	return Plenty
 }

@@ -1,0 +1,137 @@
+package validation
+
+import (
+	"cmp"
+	"fmt"
+	"sync/atomic"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+	"vramsoak/pipeline/profile"
+	"vramsoak/pipeline/scenario"
+)
+
+// A Batch is what is validated: a scenario, over so many files, on a card.
+type Batch struct {
+	*scenario.Scenario
+	Source []byte // of the scenario
+	Files  int
+	Card   string // as a person named it; "" if by size
+	Policy check.Policy
+
+	changes []func(*scenario.Scenario)
+}
+
+// Change changes the scenario, and each that the search makes from its source.
+func (b *Batch) Change(do func(*scenario.Scenario)) {
+	b.changes = append(b.changes, do)
+	do(b.Scenario)
+}
+
+func (b *Batch) prepare(s *scenario.Scenario) {
+	for _, do := range b.changes {
+		do(s)
+	}
+}
+
+// all are the files of the batch.
+func (b *Batch) all() Files { return Files{First: 1, Count: b.Files} }
+
+// Evidence is what is known about a batch beside its scenario.
+type Evidence struct {
+	Profile *profile.Profile // of an earlier run; nil if there is none
+	Live    *LiveRun         // of the real command; nil if it was not run
+	// Picture is the command line that draws the simulated fragmentation; "" leaves it out.
+	Picture string
+	// Progress is called with what is being done. It may be called by several goroutines.
+	Progress func(what string)
+}
+
+// Validate answers whether the batch survives on its card, and if it does not, looks for the
+// smallest change with which it does.
+func (b *Batch) Validate(e Evidence) (*Report, error) {
+	r := &Report{Scenario: b.Name, Card: cmp.Or(b.Card, parser.FormatBytes(b.GPU.Total)), Total: b.GPU.Total, Files: b.Files}
+	if e.Profile != nil {
+		r.Footprints = b.useProfile(e.Profile)
+	}
+	var predicted *simulation // without the live measurements
+	if e.Live != nil {
+		var err error
+		if predicted, err = b.simulate(b.Scenario, b.all(), false); err != nil {
+			return nil, err
+		}
+		r.Live, r.LiveFailed = b.compareLive(e.Live.Profile), e.Live.Failures
+	}
+	e.Progress(fmt.Sprintf("simulating %d files", b.Files))
+	s, err := b.simulate(b.Scenario, b.all(), false)
+	if err != nil {
+		return nil, err
+	}
+	highest := s.Highest().Stage
+	for _, f := range []*check.Finding{doubt(highest, "the profile", r.Footprints), doubt(highest, "the command's log", r.Live)} {
+		if f != nil {
+			s.checks.Join(*f)
+		}
+	}
+	if err := b.longerFiles(s, r.Footprints); err != nil {
+		return nil, err
+	}
+	simulated, failed := s.Answer, ""
+	if predicted != nil {
+		s.against(predicted)
+		simulated = s.Answer
+		failed = b.failedLive(s, e.Live)
+	}
+	s.agree()
+	s.describe(r)
+	if f := r.Failure; f != nil && f.Fragmentation {
+		f.Picture = e.Picture
+	}
+	if failed != "" {
+		r.Why = failed
+	}
+	if s.Answer <= Unsure || failed != "" && simulated <= Unsure { // no change of the file would help
+		return r, nil
+	}
+	return r, b.mend(s, r, e.Progress)
+}
+
+// mend looks for a larger card, and for the smallest change of the file, on which the batch fits.
+func (b *Batch) mend(s *simulation, r *Report, progress func(string)) error {
+	if err := b.larger(s, r); err != nil {
+		return err
+	}
+	stage := s.Highest().Stage
+	if f := s.outcome.FirstFailure; f != nil && f.Stage != "" {
+		stage = f.Stage
+	}
+	found, err := Search(b.Source, b.Path, s.Result, b.trial(s.Answer, progress), Options{
+		Files: b.Files, Stage: stage, Sample: s.Sample(b.Files), Prepare: b.prepare,
+	})
+	if err != nil {
+		return err
+	}
+	r.Refused = found.Refused
+	r.Simulations += found.Simulations
+	r.Smallest, r.Others = found.Smallest, found.Others
+	return nil
+}
+
+// trial returns the simulation of a search that began at an answer: up to the first file that fails.
+// Its log is judged only if all files are simulated, or if the search began at a check that failed.
+// Over fewer files, a warm-up looks like a leak.
+func (b *Batch) trial(began Answer, progress func(string)) Trial {
+	var begun atomic.Int64
+	return func(of *scenario.Scenario, files Files) (Result, error) {
+		progress(fmt.Sprintf("looking for the smallest change: simulation %d, of %d files", begun.Add(1), files.Count))
+		if files.Count < b.Files && began != Fails {
+			return b.memoryOnly(of, files)
+		}
+		s, err := b.simulate(of, files, true)
+		if err != nil {
+			return Result{}, err
+		}
+		s.Why = s.why()
+		return s.Result, nil
+	}
+}

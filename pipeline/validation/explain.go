@@ -1,0 +1,99 @@
+package validation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"vramsoak/harness/check"
+	"vramsoak/pipeline/simulator"
+)
+
+// partsOf returns what a requirement is made up of, without the allocator's cache.
+func partsOf(parts []simulator.Part) []Part {
+	var out []Part
+	for _, p := range parts {
+		if p.Kind != simulator.Cache {
+			out = append(out, Part{What: partName(p), Bytes: p.Bytes})
+		}
+	}
+	return out
+}
+
+// partName is "weights of asr", "mel", "context".
+func partName(p simulator.Part) string {
+	switch {
+	case p.Kind == simulator.Kept:
+		return "kept after use"
+	case p.Kind == simulator.Others:
+		return "other processes"
+	case p.Name == "":
+		return string(p.Kind)
+	case p.Kind == simulator.Tensors:
+		return p.Name
+	case p.Kind == simulator.Measured:
+		return p.Name + " as measured"
+	}
+	return fmt.Sprintf("%s of %s", p.Kind, p.Name)
+}
+
+// refusalOf describes an allocation that failed.
+func refusalOf(f *simulator.Failure) *Refusal {
+	r := &Refusal{File: f.File, Stage: f.Stage, What: f.What, Recovered: f.Recovered, Parts: partsOf(f.Parts)}
+	if f.Of.Name != "" {
+		r.What = partName(f.Of)
+	}
+	if o := f.OOM; o != nil {
+		r.Requested, r.FreeInSum, r.LargestFree = o.Requested, f.Free(), f.LargestFree()
+		r.Missing, r.Fragmentation = f.Missing(), f.Fragmented()
+		r.Message = o.Error()
+	}
+	return r
+}
+
+// why names the checks that make an answer other than fits, in one clause.
+func (s *simulation) why() string {
+	of, ends := check.Fail, " fails"
+	switch s.Answer {
+	case Fails:
+	case Unsure:
+		of, ends = check.Undecided, " is undecided"
+	default:
+		return ""
+	}
+	var which []string
+	for _, f := range s.checks.Findings {
+		if f.Gates && f.Verdict == of {
+			which = append(which, f.Check+" of "+f.Subject)
+		}
+	}
+	return strings.Join(slices.Compact(which), ", ") + ends
+}
+
+// describe puts a simulation into a report.
+func (s *simulation) describe(r *Report) {
+	r.Answer, r.Failed, r.FirstFailed, r.Speed = s.Answer, s.Failed, s.FirstFailed, s.Speed
+	r.Simulations = 1
+	required := s.required()
+	r.Stages = slices.Clone(required.Stages)
+	for i := range r.Stages {
+		st, on := &r.Stages[i], s.Stages[i] // the card
+		st.Reached, st.Reserved, st.Used, st.Cache = on.Reached, on.Reserved, on.Used, on.Cache
+	}
+	r.Headroom = r.Total - required.Need
+	r.Notes = s.notes
+	if n := len(s.Fragmentation); n > 0 {
+		r.Fragmentation = &FragmentedEnd{
+			Files: n, First: s.Fragmentation[0], Last: s.Fragmentation[n-1], Most: slices.Max(s.Fragmentation),
+			PerFile: PerFile(s.Fragmentation), LargestFree: s.outcome.PerFile[n-1].LargestFree,
+		}
+	}
+	r.Retry = s.outcome.FirstPressure
+	if f := s.outcome.FirstFailure; f != nil {
+		r.Failure = refusalOf(f)
+	}
+	if s.Answer == Fails {
+		r.Why = s.why()
+	}
+	r.Checks = s.checks
+}

@@ -1,0 +1,92 @@
+package validation
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+	"vramsoak/pipeline/profile"
+	"vramsoak/pipeline/scenario"
+)
+
+// trustedWithin is how far a measured footprint may be from the estimate, as a share, for other
+// estimates to be trusted.
+const trustedWithin = 0.2
+
+// useProfile replaces estimated footprints by those of a profile.
+func (b *Batch) useProfile(p *profile.Profile) []profile.Comparison {
+	learned := p.Apply(b.Clone())
+	b.Change(func(s *scenario.Scenario) { p.Apply(s) })
+	return learned
+}
+
+// doubt returns the finding that an answer by these footprints is undecided; nil if it is decided.
+// The answer depends on the stage that needs most. If that stage was not measured, and estimates of
+// others are far from their measurements, its estimate may be as far off.
+func doubt(stage, source string, footprints []profile.Comparison) *check.Finding {
+	f := &check.Finding{Check: check.Peak, Verdict: check.Undecided, Subject: "footprints"}
+	worst, measured, estimated := profile.Comparison{Ratio: 1}, 0, false
+	var there, wanted []string
+	for _, c := range footprints {
+		switch {
+		case c.Used == profile.Unused:
+			there = append(there, c.Stage)
+			continue
+		case c.Measured > 0 || c.Used == profile.Measured:
+			measured++
+			if c.Ratio > 0 && math.Abs(c.Ratio-1) > math.Abs(worst.Ratio-1) {
+				worst = c
+			}
+		case c.Stage == stage:
+			estimated = true
+		}
+		wanted = append(wanted, c.Stage)
+	}
+	switch {
+	case len(footprints) == 0:
+		return nil
+	case measured == 0:
+		f.Message = fmt.Sprintf("%s has none of the stages: it has %s, the file has %s; name them in the file as the log's checkpoints do",
+			source, strings.Join(there, ", "), strings.Join(wanted, ", "))
+	case estimated && math.Abs(worst.Ratio-1) > trustedWithin:
+		f.Message = fmt.Sprintf("the highest need, in %s, is estimated, and the estimate of %s is %.2f of what was measured; "+
+			"print checkpoints around %s, soak, and learn a profile from that", stage, worst.Stage, 1/worst.Ratio, stage)
+	default:
+		return nil
+	}
+	return f
+}
+
+// longerFiles makes an answer undecided if the batch has longer files than the profile, the profile
+// does not know how stages grow with the length, and the answer would be worse with the most that
+// they may take then.
+func (b *Batch) longerFiles(s *simulation, learned []profile.Comparison) error {
+	longer := b.Clone()
+	var grown *profile.Comparison
+	for i, c := range learned {
+		st := longer.Stage(c.Stage)
+		if st == nil || c.AtMost <= c.Measured {
+			continue
+		}
+		st.Footprint.Base += c.AtMost - c.Measured
+		if grown == nil || c.AtMost > grown.AtMost {
+			grown = &learned[i]
+		}
+	}
+	if grown == nil || s.Answer > Tight {
+		return nil
+	}
+	worst, err := b.memoryOnly(longer, b.all())
+	if err != nil || worst.Answer <= s.Answer {
+		return err
+	}
+	s.unsure(check.Finding{
+		Check: check.Peak, Verdict: check.Undecided, Subject: "footprints",
+		Message: fmt.Sprintf("%s: %s; it may take up to %s in a file of %.4g s, and with that %s; soak 5 or more files of several lengths, "+
+			"up to that of the batch, and learn a profile from that", grown.Stage, grown.Note, parser.FormatBytes(grown.AtMost), grown.Seconds,
+			worst.Answer.Clause()),
+	})
+	return nil
+}

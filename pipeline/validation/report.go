@@ -1,0 +1,138 @@
+package validation
+
+import (
+	"fmt"
+
+	"vramsoak/harness/check"
+	"vramsoak/pipeline/profile"
+)
+
+// A Report is the answer whether a batch survives on a card. Sizes are bytes, times are seconds,
+// shares are of the card's total.
+type Report struct {
+	Answer      Answer  `json:"answer"`
+	Scenario    string  `json:"scenario"`
+	Card        string  `json:"card"` // as given: "16GiB", "RTX 5080"
+	Total       int64   `json:"total"`
+	Files       int     `json:"files"`
+	Failed      int     `json:"failed"`                 // files without enough memory
+	FirstFailed int     `json:"first_failed,omitempty"` // from 1
+	Speed       float64 `json:"speed"`                  // seconds of audio in a second, without failed files
+	// Why gives the reason for an answer other than fits, in one clause.
+	Why string `json:"why,omitempty"`
+
+	Stages []StageNeed `json:"stages"`
+	// Headroom is the rest of the card at the highest requirement. It is negative if the
+	// requirement is more than the card has.
+	Headroom int64 `json:"headroom"`
+	// Larger is a card that holds what this one does not, or not well; nil if none was looked for.
+	Larger        *LargerCard    `json:"larger_card,omitempty"`
+	Fragmentation *FragmentedEnd `json:"fragmentation,omitempty"`
+	// Retry is the first file in which the allocator had to release its cache and ask again; 0 if
+	// it never had to. Failure is the first allocation that failed; nil if none did.
+	Retry   int      `json:"first_retry,omitempty"`
+	Failure *Refusal `json:"first_failure,omitempty"`
+
+	// Smallest is the smallest change that makes the batch fit. Others are the smallest changes of
+	// other kinds, by cost. Simulations counts all runs, the first one included.
+	Smallest    *Change  `json:"smallest_change,omitempty"`
+	Others      []Change `json:"other_changes,omitempty"`
+	Simulations int      `json:"simulations"`
+
+	// Notes are findings on the log that the card's headroom decided, a sentence each.
+	Notes []string `json:"notes,omitempty"`
+
+	// Footprints compare each stage's estimate with the profile; Live compares it with the real
+	// command. Each is empty if there was no profile, or no live run.
+	Footprints []profile.Comparison `json:"footprints,omitempty"`
+	Live       []profile.Comparison `json:"live,omitempty"`
+	// LiveFailed are the files of the real command that failed, or that ran out of memory.
+	LiveFailed []LiveFailure `json:"live_failed,omitempty"`
+
+	// Checks judge the log of the simulated run. Their verdict agrees with the answer.
+	Checks *check.Report `json:"-"`
+	// Refused are changes that were not tried, and why.
+	Refused []error `json:"-"`
+}
+
+// A LargerCard is the smallest card of a table on which a batch fits.
+type LargerCard struct {
+	Card  string  `json:"card"`            // "24 GB"; "" if it fits on none
+	UpTo  string  `json:"up_to"`           // the largest of the table
+	Share float64 `json:"share,omitempty"` // of it
+}
+
+// A StageNeed is the highest requirement of a stage on the device: allocated memory, the context
+// and other processes. The allocator's cache is not part of it, because the allocator releases the
+// cache before an allocation fails. If the batch does not fit, Need is what the stage would take on
+// a card without limit, and Share may be above 1.
+type StageNeed struct {
+	Stage     string  `json:"stage"`
+	Reached   bool    `json:"reached"` // by any file
+	File      int     `json:"file"`    // that needed most, from 1; 0 is before the first
+	Need      int64   `json:"need"`
+	Share     float64 `json:"share"`
+	Allocated int64   `json:"allocated"` // of the need
+	Reserved  int64   `json:"reserved"`  // on the card
+	Used      int64   `json:"used"`      // of the card, the allocator's cache included
+	Cache     int64   `json:"cache"`     // the allocator holds it beside the need
+	Parts     []Part  `json:"parts"`     // of the need
+	Measured  bool    `json:"measured"`  // its footprint is from a profile or a live run
+}
+
+// A Part is one of the things that make up a requirement: "weights of asr", "mel".
+type Part struct {
+	What  string `json:"what"`
+	Bytes int64  `json:"bytes"`
+}
+
+// A FragmentedEnd is what the allocator held without handing it out when files ended.
+type FragmentedEnd struct {
+	Files       int     `json:"files"`
+	First       int64   `json:"first"` // reserved - allocated at the end of the first file
+	Last        int64   `json:"last"`
+	Most        int64   `json:"most"`
+	PerFile     float64 `json:"per_file"`     // slope of a straight line through all files
+	LargestFree int64   `json:"largest_free"` // block, when the last file ended
+}
+
+// A Refusal is an allocation that failed.
+type Refusal struct {
+	File        int    `json:"file"`
+	Stage       string `json:"stage"`
+	What        string `json:"what,omitempty"`
+	Requested   int64  `json:"requested"`
+	FreeInSum   int64  `json:"free_in_sum"` // on the device, and in the allocator's cache
+	LargestFree int64  `json:"largest_free"`
+	// Missing is how much the card lacks for the rest of the work, even if all free memory were in
+	// one piece.
+	Missing int64 `json:"missing,omitempty"`
+	// Fragmentation reports whether enough was free for the rest of the work, only not in one piece.
+	Fragmentation bool   `json:"fragmentation,omitempty"`
+	Parts         []Part `json:"parts,omitempty"`   // of what was in use
+	Picture       string `json:"picture,omitempty"` // the command line that draws it
+	Message       string `json:"message,omitempty"` // PyTorch's
+	// Recovered reports whether the file went on all the same.
+	Recovered bool `json:"recovered,omitempty"`
+}
+
+// A LiveFailure is a file of the real command that failed, or that ran out of memory.
+type LiveFailure struct {
+	File int    `json:"file"` // from 1
+	Path string `json:"path"`
+	// Status is that of the log's file-end: "failed", "crashed", "timeout", "oom"; "ok" if it went on.
+	Status      string   `json:"status"`
+	OutOfMemory bool     `json:"out_of_memory,omitempty"`
+	Says        []string `json:"says"` // the last lines that the pipeline printed in it
+}
+
+// A Location is a place in a scenario file.
+type Location struct {
+	Path         string
+	Line, Column int // from 1
+}
+
+func (l Location) String() string { return fmt.Sprintf("%s:%d:%d", l.Path, l.Line, l.Column) }
+
+// MarshalText writes a location as "pipeline.yaml:12:10".
+func (l Location) MarshalText() ([]byte, error) { return []byte(l.String()), nil }

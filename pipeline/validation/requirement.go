@@ -1,0 +1,52 @@
+package validation
+
+import (
+	"fmt"
+	"slices"
+
+	"vramsoak/parser"
+	"vramsoak/pipeline/scenario"
+	"vramsoak/pipeline/simulator"
+)
+
+// withoutLimit simulates the batch on a device without limit, to learn what it requires: on the
+// card, its stages end with the allocation that failed. The result is nil if no allocation failed.
+func (b *Batch) withoutLimit(of *scenario.Scenario, files Files, o *simulator.Outcome) (*Assessment, error) {
+	if o.FirstFailure == nil || o.FirstFailure.OOM == nil {
+		return nil, nil
+	}
+	o, err := simulator.Run(of, simulator.Options{First: files.First, Files: files.Count, Unlimited: true})
+	if err != nil {
+		return nil, err
+	}
+	a := Assess(of, o, b.limit())
+	return &a, nil
+}
+
+// required is what the stages require: on the card, or without its limit if they do not fit.
+func (s *simulation) required() Assessment {
+	if s.unlimited != nil {
+		return *s.unlimited
+	}
+	return s.Assessment
+}
+
+// larger looks for a card that holds what this one does not, or not well.
+func (b *Batch) larger(s *simulation, r *Report) error {
+	if s.Answer != Tight && s.unlimited == nil {
+		return nil
+	}
+	card, on, simulations, err := Larger(b.Scenario, b.memoryOnly, b.Files, s.required().Need, b.limit())
+	r.Simulations += simulations
+	if err != nil {
+		return err
+	}
+	r.Larger = &LargerCard{UpTo: fmt.Sprintf("%d GB", slices.Max(CardSizes)), Share: on.Share}
+	if card.Total > 0 {
+		r.Larger.Card = sizeName(card)
+	}
+	return nil
+}
+
+// sizeName is what a card of a table is called: "24 GB".
+func sizeName(card scenario.GPU) string { return fmt.Sprintf("%d GB", card.Size/parser.GiB) }

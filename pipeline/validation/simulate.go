@@ -1,0 +1,121 @@
+package validation
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+	"vramsoak/pipeline/scenario"
+	"vramsoak/pipeline/simulator"
+)
+
+// A simulation is a run on the virtual GPU, with the verdict of check on its log.
+type simulation struct {
+	Assessment
+	outcome *simulator.Outcome
+	checks  *check.Report // nil if the simulation ended early
+	// unlimited is the batch on a device without limit, if an allocation failed on the card.
+	unlimited *Assessment
+	notes     []string // on what was decided by more than the log
+}
+
+// simulate runs a scenario and judges its log as vramsoak check does. Beyond that, a need above the
+// policy's maximum fails: check sees only what the allocator handed out, but the card must also
+// hold the context and other processes.
+func (b *Batch) simulate(of *scenario.Scenario, files Files, early bool) (*simulation, error) {
+	var log bytes.Buffer
+	outcome, err := simulator.Run(of, simulator.Options{First: files.First, Files: files.Count, Log: &log, EndAtFailure: early})
+	if err != nil {
+		return nil, err
+	}
+	s := &simulation{Assessment: Assess(of, outcome, b.limit()), outcome: outcome}
+	if early && s.Answer == DoesNotFit {
+		return s, nil
+	}
+	lines := &parser.Builder{}
+	if err := lines.Read(&log, of.Path+" (simulated)"); err != nil {
+		return nil, err
+	}
+	s.checks = check.Of(lines.Timeline(), b.Policy)
+	if s.Files < files.Count { // some were not begun
+		s.Files, s.Failed = files.Count, files.Count-s.Files+s.Failed
+	}
+	fails := func(f check.Finding) bool { return f.Gates && f.Verdict == check.Fail && f.Check != check.Peak }
+	switch {
+	case s.Answer < Fails && slices.ContainsFunc(s.checks.Findings, fails):
+		s.Answer = Fails
+	case s.Answer < Tight && s.checks.Verdict == check.Fail:
+		s.Answer = Tight // by check's peak
+	}
+	if s.Answer == DoesNotFit {
+		if s.unlimited, err = b.withoutLimit(of, files, outcome); err != nil {
+			return nil, err
+		}
+	} else {
+		b.decideGrowth(s)
+	}
+	s.checks.Join(b.onCard(s))
+	s.agree()
+	return s, nil
+}
+
+// memoryOnly simulates up to the first file that fails, and looks at memory alone.
+func (b *Batch) memoryOnly(of *scenario.Scenario, files Files) (Result, error) {
+	o, err := simulator.Run(of, simulator.Options{First: files.First, Files: files.Count, EndAtFailure: true})
+	if err != nil {
+		return Result{}, err
+	}
+	return Assess(of, o, b.limit()).Result, nil
+}
+
+// limit is the policy's maximum, as a share of the card.
+func (b *Batch) limit() float64 { return float64(b.Policy.Peak.Max) }
+
+// agree makes the answer no surer than the findings.
+func (s *simulation) agree() {
+	if s.Answer == Fits && s.checks.Verdict == check.Undecided {
+		s.Answer = Unsure
+	}
+}
+
+// unsure makes an answer of fits or tight undecided, for the given reason.
+func (s *simulation) unsure(why check.Finding) {
+	if s.Answer <= Tight {
+		s.Answer = Unsure
+		s.checks.Unsettle(check.Peak)
+	}
+	s.checks.Join(why)
+}
+
+// cardSubject is the subject of the finding that [Batch.onCard] makes.
+const cardSubject = "what the card must hold"
+
+// onCard is the finding on what the card must hold. If it fails it gates whatever the policy says,
+// because validate asks whether the batch fits.
+func (b *Batch) onCard(s *simulation) check.Finding {
+	required := s.required()
+	share := required.Share
+	f := check.Finding{
+		Check: check.Peak, Verdict: check.Pass, Subject: cardSubject, Unit: check.Ratio, Measured: &share, Limit: new(b.limit()),
+	}
+	stage := required.Highest()
+	f.File = stage.File
+	found := fmt.Sprintf("%s of %s in %s, the context and other processes included", parser.FormatBytes(required.Need),
+		parser.FormatBytes(b.GPU.Total), stage.Stage)
+	switch {
+	case s.Answer == DoesNotFit:
+		f.Verdict, f.File = check.Fail, s.FirstFailed
+		f.Message = found + ", and an allocation failed"
+	case share > b.limit():
+		f.Verdict = check.Fail
+		f.Message = "critical: " + found
+	case share > float64(b.Policy.Peak.Notice):
+		f.Message = "notice: " + found
+	default:
+		f.Message = found
+	}
+	f.Gates = f.Verdict == check.Fail
+	return f
+}
