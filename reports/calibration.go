@@ -9,6 +9,7 @@ import (
 
 	"vramsoak/harness/calibrate"
 	"vramsoak/harness/check"
+	"vramsoak/reports/sink"
 )
 
 // CalibrationText writes what a policy does on clean runs: a sentence a check, a table of what is compared, what the number of runs
@@ -21,7 +22,7 @@ func CalibrationText(w io.Writer, r *calibrate.Report, opts TextOptions) error {
 	}
 	for _, g := range r.Growth {
 		t.WriteByte('\n')
-		t.wrap(clean(g.Check+", "+g.Subject)+": "+growthSentence(g, r.Power), "  ")
+		t.wrap(sink.Line(g.Check+", "+g.Subject)+": "+growthSentence(g, r.Power), "  ")
 	}
 	if r.Regression != nil {
 		if err := t.regressionRates(r); err != nil {
@@ -43,14 +44,14 @@ func runNames(names []string) string {
 	if more := len(names) - namesMax; more > 0 {
 		shown += fmt.Sprintf(" and %s more", number(more))
 	}
-	return clean(shown)
+	return sink.Line(shown)
 }
 
 // growthSentence is "5 series as they were: 0 failed, 3 undecided; would have fired in 3 of 2,000 tries (0.15 %, at most
 // 0.44 %); catches a leak from 1.30 MiB a file on (in 90 % of cases); of clean runs 62 % would be undecided ...".
 func growthSentence(g calibrate.Growth, power float64) string {
 	if g.Skipped != "" {
-		return "not tried: " + clean(g.Skipped)
+		return "not tried: " + sink.Line(g.Skipped)
 	}
 	parts := []string{
 		fmt.Sprintf("%s series as they were: %s failed, %s undecided", number(g.Series), number(g.Failed), number(g.Unsure)),

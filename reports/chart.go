@@ -9,6 +9,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/reports/sink"
 )
 
 // A Chart is what a plot of memory over time shows, before anything is drawn. It refers to nothing of what it was made of.
@@ -87,14 +88,14 @@ func (c *Chart) sum(rep *check.Report) {
 func (c *Chart) addNotes(rep *check.Report) {
 	for _, f := range withVerdict(rep.Findings, check.Fail, check.Undecided) {
 		if f.Check == check.CleanStart {
-			c.notes = append(c.notes, clean(f.Check+", "+f.Subject+": "+f.Message))
+			c.notes = append(c.notes, sink.Line(f.Check+", "+f.Subject+": "+f.Message))
 		}
 	}
 	for i, note := range rep.Notes {
 		if i == 3 {
 			break
 		}
-		c.notes = append(c.notes, clean(note))
+		c.notes = append(c.notes, sink.Line(note))
 	}
 }
 
@@ -193,7 +194,7 @@ func (c *Chart) collectSpans(tl *parser.Timeline) {
 		}
 		ended := ""
 		if f.Status != parser.StatusOK && f.Status != parser.StatusUnknown {
-			ended = clean(string(f.Status))
+			ended = sink.Line(string(f.Status))
 		}
 		c.files = append(c.files, span{from: c.clock.at[f.Pos], to: c.clock.at[f.EndPos], name: ended, index: f.Index})
 		for _, s := range f.Stages {
@@ -231,7 +232,7 @@ func (c *Chart) findMark(tl *parser.Timeline) {
 	if at == nil {
 		return
 	}
-	text := fmt.Sprintf("highest %s: %s at %s", quantityName(c.quantity), parser.FormatBytes(most), shorten(clean(at.Name), 60))
+	text := fmt.Sprintf("highest %s: %s at %s", quantityName(c.quantity), parser.FormatBytes(most), shorten(sink.Line(at.Name), 60))
 	if len(tl.Files) > 0 {
 		text += ", " + fileLabel(in)
 	}
@@ -257,7 +258,7 @@ func (c *Chart) findFailed(rep *check.Report) {
 		n := note{point: point{c.clock.at[after.Pos], float64(size.Bytes)}}
 		if !words[r.Name] {
 			words[r.Name] = true
-			n.text = fmt.Sprintf("%s freed %.1f %%, %s", shorten(clean(r.Name), 40), 100*r.Share, fileLabel(r.File))
+			n.text = fmt.Sprintf("%s freed %.1f %%, %s", shorten(sink.Line(r.Name), 40), 100*r.Share, fileLabel(r.File))
 		}
 		if r.Stage {
 			stages = append(stages, n)
@@ -272,7 +273,7 @@ func (c *Chart) findFailed(rep *check.Report) {
 
 // fileLabel is a file in a note: "file 12: 0012.wav".
 func fileLabel(f *parser.File) string {
-	name := shortenPath(clean(path.Base(f.Path)), 40)
+	name := shortenPath(sink.Line(path.Base(f.Path)), 40)
 	switch {
 	case f.Outside:
 		return f.Name()

@@ -26,11 +26,11 @@ func ComparisonText(w io.Writer, c *compare.Comparison, verdict check.Verdict, o
 	t.wrap("base: "+runLine(c.Base), "  ")
 	t.wrap("new: "+runLine(c.New), "  ")
 	for _, r := range c.Remarks {
-		t.wrap("note: "+clean(r), "  ")
+		t.wrap("note: "+sink.Line(r), "  ")
 	}
 	for _, f := range c.FileFindings("") {
 		t.WriteByte('\n')
-		t.wrap(t.paint(f.Verdict, t.symbolWord(f.Verdict))+" "+clean(f.Subject)+": "+clean(f.Message), "  ")
+		t.wrap(t.paint(f.Verdict, t.symbolWord(f.Verdict))+" "+sink.Line(f.Subject)+": "+sink.Line(f.Message), "  ")
 	}
 	if err := t.changes(changes); err != nil {
 		return err
@@ -38,7 +38,7 @@ func ComparisonText(w io.Writer, c *compare.Comparison, verdict check.Verdict, o
 	for _, c := range changes {
 		if c.Verdict == check.Fail || c.Verdict == check.Undecided {
 			t.WriteByte('\n')
-			t.wrap(t.paint(c.Verdict, t.symbolWord(c.Verdict))+" "+clean(c.Subject())+": "+clean(c.Message), "  ")
+			t.wrap(t.paint(c.Verdict, t.symbolWord(c.Verdict))+" "+sink.Line(c.Subject())+": "+sink.Line(c.Message), "  ")
 		}
 	}
 	t.notCompared(changes)
@@ -103,7 +103,7 @@ func (t *textWriter) notCompared(changes []compare.Change) {
 			t.WriteByte('\n')
 			first = false
 		}
-		t.wrap(t.paint(check.Skipped, "skipped")+" "+clean(c.Subject())+": "+clean(c.Message), "  ")
+		t.wrap(t.paint(check.Skipped, "skipped")+" "+sink.Line(c.Subject())+": "+sink.Line(c.Message), "  ")
 	}
 }
 
@@ -156,7 +156,7 @@ func BaselineText(w io.Writer, b *compare.Baseline, opts TextOptions) error {
 	t := newTextWriter(opts)
 	t.wrap(runLine(b.Run)+"; "+plural(len(b.Files), "file"), "  ")
 	if len(b.Run.Command) > 0 {
-		t.wrap("command: "+clean(strings.Join(b.Run.Command, " ")), "  ")
+		t.wrap("command: "+sink.Line(strings.Join(b.Run.Command, " ")), "  ")
 	}
 	rows := [][]string{{"Metric", "Files", "Least", "Median", "Most"}}
 	for _, m := range b.Metrics {
@@ -186,7 +186,7 @@ func metricName(name string, rank, device int) string {
 	if rank != 0 || device != 0 {
 		name += " (" + parser.Lane{Device: device, Rank: rank}.Name(rank != 0) + ")"
 	}
-	return clean(name)
+	return sink.Line(name)
 }
 
 // worstFirst is failing metrics first, then undecided, passed and skipped ones; within each, what got worse by the largest
@@ -204,7 +204,7 @@ func worstFirst(all []compare.Change) []compare.Change {
 // changeCells are a metric's name, both medians, the change from the one to the other, the number of files, the probability, and
 // the interval of the change of a usual file.
 func changeCells(c compare.Change) []string {
-	cells := []string{clean(c.Subject()), "", "", "", "", "", ""}
+	cells := []string{sink.Line(c.Subject()), "", "", "", "", "", ""}
 	if c.Verdict == check.Skipped {
 		return cells
 	}
@@ -294,5 +294,5 @@ func runLine(r compare.RunInfo) string {
 			parts = append(parts, p.before+p.what)
 		}
 	}
-	return clean(strings.Join(parts, ", "))
+	return sink.Line(strings.Join(parts, ", "))
 }

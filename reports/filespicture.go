@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"vramsoak/harness/check"
+	"vramsoak/reports/sink"
 )
 
 // A filesPicture is panels that are being drawn.
@@ -144,7 +145,7 @@ func labelWidth(g *plot.Plot) vg.Length {
 func (p *filesPicture) drawPanel(c draw.Canvas, panel *filesPanel, g *plot.Plot, left vg.Length) {
 	c = p.drawLine(c, textSize+1, panel.ink(), panel.title())
 	sty := textStyle(textSize, inkColor, text.XLeft, text.YTop)
-	for _, line := range message(sty, clean(panel.finding.Message), c.Size().X) {
+	for _, line := range message(sty, sink.Line(panel.finding.Message), c.Size().X) {
 		c = p.drawLine(c, textSize, inkColor, line)
 	}
 	c.Max.Y -= 3

@@ -12,6 +12,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/shape"
+	"vramsoak/reports/sink"
 )
 
 // A filesPanel shows one series over files, before anything is drawn.
@@ -190,5 +191,5 @@ func (p *filesPanel) scale(rounding float64, each int) {
 
 // title is the panel's first line.
 func (p *filesPanel) title() string {
-	return strings.ToUpper(verdictWord(p.finding)) + ": " + clean(p.finding.Check) + ", " + clean(p.finding.Subject)
+	return strings.ToUpper(verdictWord(p.finding)) + ": " + sink.Line(p.finding.Check) + ", " + sink.Line(p.finding.Subject)
 }

@@ -107,7 +107,7 @@ func location(f check.Finding) string {
 	if f.At == nil {
 		return ""
 	}
-	return clean(f.At.String())
+	return sink.Line(f.At.String())
 }
 
 // number prints a count with its thousands set apart: "45,000".
@@ -196,7 +196,7 @@ func peakText(rep *check.Report) string {
 	if by := rep.PeakBy; by != nil {
 		s := parser.FormatBytes(by.Bytes) + " " + check.QuantityWords(by.Quantity)
 		if by.Total > 0 {
-			s += fmt.Sprintf(" (%s of %s)", shareText(float64(by.Bytes)/float64(by.Total)), parser.FormatBytes(by.Total))
+			s += fmt.Sprintf(" (%s of %s)", check.Quantity(float64(by.Bytes)/float64(by.Total), check.Ratio), parser.FormatBytes(by.Total))
 		}
 		return s
 	}
@@ -210,13 +210,6 @@ func peakText(rep *check.Report) string {
 	}
 	return ""
 }
-
-// clean makes text from a log safe to print on one line.
-func clean(s string) string { return sink.Line(s) }
-
-// cell makes text safe to print in a column. What the sink would spell is spelled here, before the
-// width is measured.
-func cell(s string) string { return sink.Name(s) }
 
 // pad fills a cell with blanks to a width in columns of a terminal. It does not cut a wider one.
 func pad(s string, width int) string {

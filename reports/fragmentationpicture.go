@@ -13,6 +13,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/reports/sink"
 )
 
 // A segmentsPicture is the segments of a device that are being drawn: over the files what is reserved, below it what is free,
@@ -67,7 +68,7 @@ func (p *segmentsPicture) where(f *frame) string {
 	if p.files == 0 || f.of.file == 0 {
 		s := "segment map " + number(f.number)
 		if f.requested == 0 && f.name != "" {
-			s += ", " + shorten(clean(f.name), 40)
+			s += ", " + shorten(sink.Line(f.name), 40)
 		}
 		return s
 	}

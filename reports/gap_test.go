@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"vramsoak/harness/check"
 	"vramsoak/parser"
 )
 
@@ -16,7 +17,7 @@ func TestChartOfTwoLedgers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tl, rep, _ := readCase(t, archive)
+	tl, rep := judgeLog(t, string(archive.Files[0].Data), check.DefaultPolicy())
 	c := makeChart(tl, rep, nil)
 	var names []string
 	for _, s := range c.series {

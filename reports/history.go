@@ -11,6 +11,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/history"
+	"vramsoak/reports/sink"
 )
 
 // HistoryList writes a table of runs.
@@ -19,8 +20,8 @@ func HistoryList(w io.Writer, runs []history.Entry, opts TextOptions) error {
 	rows := [][]string{{"Run", "Suite", "Started", "Commit", "Verdict", "Files", "Host", "Log"}}
 	for _, e := range runs {
 		rows = append(rows, []string{
-			strconv.FormatInt(e.ID, 10), clean(e.Suite), e.Started.Format("2006-01-02 15:04"), shortCommit(e),
-			t.paint(e.Verdict, t.symbolWord(e.Verdict)), number(e.Files), clean(e.Host), clean(e.Log),
+			strconv.FormatInt(e.ID, 10), sink.Line(e.Suite), e.Started.Format("2006-01-02 15:04"), shortCommit(e),
+			t.paint(e.Verdict, t.symbolWord(e.Verdict)), number(e.Files), sink.Line(e.Host), sink.Line(e.Log),
 		})
 	}
 	if err := t.table(rows, []int{0, 5}, 7, 0); err != nil {
@@ -30,7 +31,7 @@ func HistoryList(w io.Writer, runs []history.Entry, opts TextOptions) error {
 }
 
 // shortCommit is a commit as git shortens it, "" where it is not known.
-func shortCommit(e history.Entry) string { return clean(e.Commit[:min(len(e.Commit), 7)]) }
+func shortCommit(e history.Entry) string { return sink.Line(e.Commit[:min(len(e.Commit), 7)]) }
 
 // entryName is a run in a sentence: "run 41 (2026-10-11, 5d6e7f8)".
 func entryName(e history.Entry) string {
@@ -44,7 +45,7 @@ func entryName(e history.Entry) string {
 // HistoryRun writes what the history keeps of a run: what it was, the series that it has values in, what did not pass.
 func HistoryRun(w io.Writer, e history.Entry, run *history.Run, series []history.Series, opts TextOptions) error {
 	t := newTextWriter(opts)
-	t.wrap(fmt.Sprintf("%s of suite %s: %s, %s, %s", entryName(e), clean(e.Suite),
+	t.wrap(fmt.Sprintf("%s of suite %s: %s, %s, %s", entryName(e), sink.Line(e.Suite),
 		t.paint(e.Verdict, strings.ToUpper(string(e.Verdict))), plural(run.Files, "file"), plural(run.Checkpoints, "checkpoint")), "")
 	t.wrap(runLine(run.Baseline.Run), "  ")
 	// A metric a row, a statistic a column.
@@ -64,7 +65,7 @@ func HistoryRun(w io.Writer, e history.Entry, run *history.Run, series []history
 	}
 	for _, f := range run.Findings {
 		t.WriteByte('\n')
-		t.wrap(t.paint(f.Verdict, t.symbolWord(f.Verdict))+" "+clean(f.Check+", "+f.Subject)+": "+clean(f.Message), "  ")
+		t.wrap(t.paint(f.Verdict, t.symbolWord(f.Verdict))+" "+sink.Line(f.Check+", "+f.Subject)+": "+sink.Line(f.Message), "  ")
 	}
 	return t.flush(w)
 }
@@ -74,7 +75,7 @@ func seriesName(k history.SeriesKey, statistic bool) string {
 	if !statistic {
 		k.Statistic = ""
 	}
-	return clean(k.String())
+	return sink.Line(k.String())
 }
 
 // Trend writes the changes in a suite's history, and those for the worse that last in a sentence each.
@@ -113,7 +114,7 @@ func Trend(w io.Writer, h *history.History, series []*history.Series, changes []
 
 // trendHeadline is "suite nightly: 60 runs from 2026-09-01 to 2026-10-30, 12 series, 1 change".
 func trendHeadline(h *history.History, series []*history.Series, changes []history.Change) string {
-	s := fmt.Sprintf("suite %s: %s", clean(h.Suite), plural(len(h.Runs), "run"))
+	s := fmt.Sprintf("suite %s: %s", sink.Line(h.Suite), plural(len(h.Runs), "run"))
 	if n := len(h.Runs); n > 0 {
 		s += fmt.Sprintf(" from %s to %s", h.Runs[0].Started.Format("2006-01-02"), h.Runs[n-1].Started.Format("2006-01-02"))
 	}
@@ -183,7 +184,7 @@ func regression(h *history.History, c history.Change) string {
 		{"vramsoak", good.Version, bad.Version},
 	} {
 		if d.was != d.is {
-			add("The %s changed too: %s, before %s.", d.what, cmp.Or(clean(d.is), "unknown"), cmp.Or(clean(d.was), "unknown"))
+			add("The %s changed too: %s, before %s.", d.what, cmp.Or(sink.Line(d.is), "unknown"), cmp.Or(sink.Line(d.was), "unknown"))
 		}
 	}
 	if c.Off > 0 {
@@ -201,7 +202,7 @@ func Gate(w io.Writer, h *history.History, o history.Outcome, opts TextOptions) 
 	s := t.paint(o.Verdict, strings.ToUpper(string(o.Verdict))) + ": "
 	switch {
 	case o.Verdict == check.Undecided:
-		s += clean(o.Reason)
+		s += sink.Line(o.Reason)
 	case len(o.New) > 0:
 		s += plural(len(o.New), "new regression") + " up to " + entryName(o.Newest)
 	default:
@@ -216,7 +217,7 @@ func Gate(w io.Writer, h *history.History, o history.Outcome, opts TextOptions) 
 		t.WriteByte('\n')
 		s := "known, accepted on " + k.At.Format("2006-01-02")
 		if k.Note != "" {
-			s += " (" + clean(k.Note) + ")"
+			s += " (" + sink.Line(k.Note) + ")"
 		}
 		t.wrap(s+": "+regression(h, k.Change), "  ")
 	}

@@ -120,9 +120,9 @@ func (s *junitSuite) done(seconds float64) junitSuite {
 
 func findingCase(f check.Finding) junitCase {
 	c := junitCase{
-		Name: clean(subjectName(f)), Classname: "vramsoak." + clean(f.Check), Time: junitTime(0),
+		Name: sink.Line(subjectName(f)), Classname: "vramsoak." + sink.Line(f.Check), Time: junitTime(0),
 	}
-	outcome := &junitOutcome{Message: clean(f.Message), Type: clean(f.Check), Body: evidence(f)}
+	outcome := &junitOutcome{Message: sink.Line(f.Message), Type: sink.Line(f.Check), Body: evidence(f)}
 	switch {
 	case f.Verdict == check.Skipped:
 		c.Skipped = &junitOutcome{Message: outcome.Message}
@@ -149,7 +149,7 @@ func subjectName(f check.Finding) string {
 
 // evidence is a finding in full: message, numbers, file and line, a line each.
 func evidence(f check.Finding) string {
-	lines := []string{clean(f.Message)}
+	lines := []string{sink.Line(f.Message)}
 	if f.Measured != nil {
 		line := "measured " + measured(f)
 		if f.Limit != nil {
@@ -182,8 +182,8 @@ func filesGate(rep *check.Report) bool {
 
 // fileCase is a file as a test case.
 func fileCase(f *parser.File, gates bool) junitCase {
-	c := junitCase{Name: clean(f.Name()), Classname: "vramsoak.file", Time: junitTime(f.Seconds)}
-	status := clean(string(f.Status))
+	c := junitCase{Name: sink.Line(f.Name()), Classname: "vramsoak.file", Time: junitTime(f.Seconds)}
+	status := sink.Line(string(f.Status))
 	switch {
 	case f.Status == parser.StatusOK:
 		return c
@@ -195,9 +195,9 @@ func fileCase(f *parser.File, gates bool) junitCase {
 	}
 	message := fmt.Sprintf("file %d: %s", f.Index, status)
 	if f.Error != "" {
-		message += ": " + clean(f.Error)
+		message += ": " + sink.Line(f.Error)
 	}
-	body := fmt.Sprintf("%s\nat %s to line %d", message, clean(f.Pos.String()), f.EndPos.Line)
+	body := fmt.Sprintf("%s\nat %s to line %d", message, sink.Line(f.Pos.String()), f.EndPos.Line)
 	if gates {
 		c.Failure = &junitOutcome{Message: message, Type: status, Body: body}
 	} else {

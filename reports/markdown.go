@@ -144,4 +144,4 @@ func patternTable(p pattern) mdTable {
 }
 
 // escape makes text from a log show as it is, in one line of a table, at most n runes of it.
-func escape(s string, n int) string { return sink.Markdown(shorten(clean(s), n)) }
+func escape(s string, n int) string { return sink.Markdown(shorten(sink.Line(s), n)) }

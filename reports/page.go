@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"vramsoak/harness/check"
+	"vramsoak/reports/sink"
 )
 
 // The palette is Okabe and Ito's, which is told apart with any colour vision (Color Universal Design, 2008).
@@ -97,7 +98,7 @@ func verdictLine(rep *check.Report) string {
 		}
 		for _, f := range findings {
 			if f.Verdict == v && f.Gates {
-				return fmt.Sprintf("%s: %s, %s: %s", verdict, clean(f.Check), clean(f.Subject), clean(f.Message))
+				return fmt.Sprintf("%s: %s, %s: %s", verdict, sink.Line(f.Check), sink.Line(f.Subject), sink.Line(f.Message))
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/reports/sink"
 )
 
 // A pattern is the memory of a typical file: one level per checkpoint name.
@@ -88,7 +89,7 @@ func makePattern(tl *parser.Timeline, rep *check.Report) pattern {
 			p.rare++
 			continue
 		}
-		s := step{name: cell(name), level: median(levels[name])}
+		s := step{name: sink.Name(name), level: median(levels[name])}
 		if c := cleanups[name]; c != nil {
 			s.freed, s.verdict = c.text(), c.verdict
 		}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"vramsoak/harness/check"
+	"vramsoak/reports/sink"
 )
 
 // A picture is a chart that is being drawn.
@@ -90,7 +91,7 @@ func (p *picture) bound() {
 	}
 	if len(p.limits) == 0 {
 		p.notes = append(p.notes, "The 70 % line ("+bytesOf(0.70*p.total)+" of "+bytesOf(p.total)+
-			") lies above this plot: the highest reading is "+shareText(p.high/p.total)+".")
+			") lies above this plot: the highest reading is "+check.Quantity(p.high/p.total, check.Ratio)+".")
 	}
 }
 
@@ -159,7 +160,7 @@ func (p *picture) legend() []legendEntry {
 				add("other stages", stage)
 				break
 			}
-			add(shorten(clean(name), 40), stage)
+			add(shorten(sink.Line(name), 40), stage)
 		}
 	}
 	if len(p.failed) > 0 {

@@ -7,13 +7,14 @@ import (
 
 	"vramsoak/parser"
 	"vramsoak/pipeline/profile"
+	"vramsoak/reports/sink"
 )
 
 // ProfileText writes a profile as a table, with its notes below.
 func ProfileText(w io.Writer, p *profile.Profile, opts TextOptions) error {
 	t := newTextWriter(opts)
 	t.fold = true
-	t.wrap(fmt.Sprintf("%s: %s that ended well", clean(p.Log), plural(p.Files, "file")), "  ")
+	t.wrap(fmt.Sprintf("%s: %s that ended well", sink.Line(p.Log), plural(p.Files, "file")), "  ")
 	t.WriteByte('\n')
 	rows := [][]string{{"Stage", "Files", "Base", "Per audio second", "Spread", "Kept", "Reserved", "Time"}}
 	for _, s := range p.Stages {
@@ -28,7 +29,7 @@ func ProfileText(w io.Writer, p *profile.Profile, opts TextOptions) error {
 			seconds = strconv.FormatFloat(s.Seconds, 'g', 2, 64) + " s/s"
 		}
 		rows = append(rows, []string{
-			clean(s.Name), strconv.Itoa(s.Files), parser.FormatBytes(s.Base), slope, parser.FormatBytes(s.Spread),
+			sink.Line(s.Name), strconv.Itoa(s.Files), parser.FormatBytes(s.Base), slope, parser.FormatBytes(s.Spread),
 			keeps(s), reserved, seconds,
 		})
 	}
@@ -40,7 +41,7 @@ func ProfileText(w io.Writer, p *profile.Profile, opts TextOptions) error {
 		t.WriteByte('\n')
 	}
 	for _, note := range notes {
-		t.wrap(clean(note), "  ")
+		t.wrap(sink.Line(note), "  ")
 	}
 	_, err := io.WriteString(w, t.String())
 	return err

@@ -42,7 +42,7 @@ func Records(w io.Writer, records iter.Seq2[parser.Record, error], opts RecordOp
 		write = func(r record) error {
 			if path := r.Head().Pos.Path; opts.Names && path != last {
 				last = path
-				if _, err := fmt.Fprintf(buf, "==> %s <==\n", clean(path)); err != nil {
+				if _, err := fmt.Fprintf(buf, "==> %s <==\n", sink.Line(path)); err != nil {
 					return err
 				}
 			}
@@ -385,8 +385,8 @@ func (r record) writeRow(w io.Writer) error {
 
 // describe is what the record says, in columns.
 func (r record) describe() string {
-	text := cell(r.name)
-	extras := clean(r.extras())
+	text := sink.Name(r.name)
+	extras := sink.Line(r.extras())
 	switch r.Record.(type) {
 	case parser.Checkpoint, parser.Change, parser.Idle, parser.Holder, parser.SegmentMap:
 	default:

@@ -199,7 +199,7 @@ func (t snapshotText) peak(tr *snapshot.Trace) {
 		at = "event " + number(tr.Peak.Event+1)
 	}
 	if tr.Peak.In != "" {
-		at += ", in " + clean(tr.Peak.In)
+		at += ", in " + sink.Line(tr.Peak.In)
 	}
 	t.usages(fmt.Sprintf("The peak of this history: %s allocated, %s reserved (%s)",
 		parser.FormatBytes(tr.Peak.Allocated), parser.FormatBytes(tr.Peak.Reserved), at), tr.PeakHolds, tr.Peak.Allocated)
@@ -221,7 +221,7 @@ func (t snapshotText) below(u snapshot.Usage, column int) {
 
 func (t snapshotText) library(s snapshot.Site, column int) {
 	if s.Library != (snapshot.Frame{}) {
-		t.line("%*sin %s", column, "", shortenPath(clean(s.Library.String()), siteWidth))
+		t.line("%*sin %s", column, "", shortenPath(sink.Line(s.Library.String()), siteWidth))
 	}
 }
 
@@ -242,13 +242,13 @@ func (t snapshotText) more(n int, noun string) {
 // siteWidth is how much of a site is shown: what tells files apart stands at the end.
 const siteWidth = 90
 
-func siteText(s snapshot.Site) string { return shortenPath(clean(s.String()), siteWidth) }
+func siteText(s snapshot.Site) string { return shortenPath(sink.Line(s.String()), siteWidth) }
 
 // frameText is a line of a stack: "train.py:40 main", "at::empty(...)".
 func frameText(f *snapshot.Frame) string {
-	text := clean(f.Function)
+	text := sink.Line(f.Function)
 	if f.Line > 0 || f.Python() {
-		text = clean(f.File) + ":" + strconv.Itoa(f.Line) + " " + text
+		text = sink.Line(f.File) + ":" + strconv.Itoa(f.Line) + " " + text
 	}
 	if utf8.RuneCountInString(text) > 2*siteWidth {
 		text = shorten(text, 2*siteWidth)

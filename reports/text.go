@@ -85,13 +85,13 @@ func (t *textWriter) findings(all []check.Finding) error {
 		if f.File > 0 {
 			file = number(f.File)
 		}
-		rows = append(rows, []string{t.mark(f), clean(f.Check), clean(f.Subject), file, measured(f), limit(f)})
+		rows = append(rows, []string{t.mark(f), sink.Line(f.Check), sink.Line(f.Subject), file, measured(f), limit(f)})
 	}
 	const subjectColumn = 2
 	if !t.Terminal {
 		rows[0] = append(rows[0], "At", "Message")
 		for i, f := range shown {
-			rows[i+1] = append(rows[i+1], location(f), clean(f.Message))
+			rows[i+1] = append(rows[i+1], location(f), sink.Line(f.Message))
 		}
 		t.WriteByte('\n')
 		return t.table(rows, findingNumbers, subjectColumn, 0)
@@ -112,7 +112,7 @@ func (t *textWriter) findings(all []check.Finding) error {
 	}
 	for _, f := range withVerdict(shown, check.Fail, check.Undecided) {
 		t.WriteByte('\n')
-		t.wrap(t.paint(f.Verdict, t.word(f))+" "+clean(f.Check+", "+f.Subject)+": "+withLocation(f), "  ")
+		t.wrap(t.paint(f.Verdict, t.word(f))+" "+sink.Line(f.Check+", "+f.Subject)+": "+withLocation(f), "  ")
 	}
 	return nil
 }
@@ -120,9 +120,9 @@ func (t *textWriter) findings(all []check.Finding) error {
 // withLocation is a finding's message, where it did not pass with the line of the log that shows it.
 func withLocation(f check.Finding) string {
 	if f.At == nil || f.Verdict == check.Pass {
-		return clean(f.Message)
+		return sink.Line(f.Message)
 	}
-	return clean(f.Message) + " [" + location(f) + "]"
+	return sink.Line(f.Message) + " [" + location(f) + "]"
 }
 
 // table writes rows, the first of them the header, with numbers in the columns to be aligned on the right. The column named
@@ -192,7 +192,7 @@ func inCell(s string) string {
 	}
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {
-		lines[i] = cell(line)
+		lines[i] = sink.Name(line)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -208,7 +208,7 @@ func (t *textWriter) skipped(findings []check.Finding) {
 		if f.Subject != "" {
 			subject = ", " + f.Subject
 		}
-		t.wrap(t.paint(check.Skipped, "skipped")+" "+clean(f.Check+subject)+": "+clean(f.Message), "  ")
+		t.wrap(t.paint(check.Skipped, "skipped")+" "+sink.Line(f.Check+subject)+": "+sink.Line(f.Message), "  ")
 	}
 }
 
@@ -218,7 +218,7 @@ func (t *textWriter) notes(notes []string) {
 		t.WriteByte('\n')
 	}
 	for _, note := range notes {
-		t.wrap("note: "+clean(note), "  ")
+		t.wrap("note: "+sink.Line(note), "  ")
 	}
 }
 
