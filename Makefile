@@ -183,7 +183,7 @@ bench-parse: bin/vramsoak
 # The pictures of docs/explanation/growth.md and docs/explanation/fragmentation.md.
 .PHONY: docs-pictures
 docs-pictures:
-	PICTURES=$(CURDIR)/docs/pictures go test -count=1 -run TestDocsPictures ./reports
+	PICTURES=$(CURDIR)/docs/pictures go test -count=1 -run TestDocsPictures ./reports/plots/overfiles
 	for story in before after; do \
 		go run ./cmd/vramsoak simulate fixtures/scenarios/long-batch-$$story.yaml | \
 		go run ./cmd/vramsoak plot - --fragmentation -o docs/pictures/fragmentation-$$story.png --width 1200 --height 760 || exit 1; \

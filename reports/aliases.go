@@ -1,5 +1,20 @@
 package reports
 
-import "vramsoak/reports/sink"
+import (
+	"vramsoak/reports/records"
+	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
+)
 
-func clean(s string) string { return sink.Line(s) }
+var (
+	clean       = sink.Line
+	number      = wording.Count
+	ordered     = wording.Sorted
+	plural      = wording.Plural
+	shorten     = wording.Shorten
+	withVerdict = wording.WithVerdict
+	isReading   = records.IsReading
+	measured    = wording.Measured
+	limit       = wording.Limit
+	describe    = records.Describe
+)

@@ -10,13 +10,14 @@ import (
 	"vramsoak/harness/calibrate"
 	"vramsoak/harness/check"
 	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
 )
 
 // CalibrationText writes what a policy does on clean runs: a sentence a check, a table of what is compared, what the number of runs
 // can tell, and the limits that are proposed.
 func CalibrationText(w io.Writer, r *calibrate.Report, opts TextOptions) error {
 	t := newTextWriter(opts)
-	t.wrap(fmt.Sprintf("%s taken as clean: %s", plural(len(r.Runs), "run"), runNames(r.Runs)), "  ")
+	t.wrap(fmt.Sprintf("%s taken as clean: %s", wording.Plural(len(r.Runs), "run"), runNames(r.Runs)), "  ")
 	if len(r.LeftOut) > 0 {
 		t.wrap(fmt.Sprintf("left out, because they failed: %s; --all takes them too", runNames(r.LeftOut)), "  ")
 	}
@@ -42,7 +43,7 @@ const namesMax = 4
 func runNames(names []string) string {
 	shown := strings.Join(names[:min(len(names), namesMax)], ", ")
 	if more := len(names) - namesMax; more > 0 {
-		shown += fmt.Sprintf(" and %s more", number(more))
+		shown += fmt.Sprintf(" and %s more", wording.Count(more))
 	}
 	return sink.Line(shown)
 }
@@ -54,35 +55,35 @@ func growthSentence(g calibrate.Growth, power float64) string {
 		return "not tried: " + sink.Line(g.Skipped)
 	}
 	parts := []string{
-		fmt.Sprintf("%s series as they were: %s failed, %s undecided", number(g.Series), number(g.Failed), number(g.Unsure)),
+		fmt.Sprintf("%s series as they were: %s failed, %s undecided", wording.Count(g.Series), wording.Count(g.Failed), wording.Count(g.Unsure)),
 		"would have fired in " + rate(g.Fired, "tries"),
 	}
 	if g.Catches != nil {
-		parts = append(parts, fmt.Sprintf("catches a leak from %s a file on (in %s of cases)", bytesOf(*g.Catches), share(power)))
+		parts = append(parts, fmt.Sprintf("catches a leak from %s a file on (in %s of cases)", wording.Bytes(*g.Catches), share(power)))
 	} else {
 		parts = append(parts, fmt.Sprintf("catches no leak in %s of cases, however large", share(power)))
 	}
-	undecided := fmt.Sprintf("of clean runs %s would be undecided at the present limit, %s a file", share(g.Undecided.Share()), bytesOf(g.Limit))
+	undecided := fmt.Sprintf("of clean runs %s would be undecided at the present limit, %s a file", share(g.Undecided.Share()), wording.Bytes(g.Limit))
 	switch {
 	case g.Undecided.Count == 0:
-		undecided = fmt.Sprintf("no clean run would be undecided at the present limit, %s a file", bytesOf(g.Limit))
+		undecided = fmt.Sprintf("no clean run would be undecided at the present limit, %s a file", wording.Bytes(g.Limit))
 	case g.FilesToPass > 0:
-		undecided += fmt.Sprintf("; about %s files in one process, in place of %s, would decide %s of them", number(g.FilesToPass),
-			number(g.Files), share(power))
+		undecided += fmt.Sprintf("; about %s files in one process, in place of %s, would decide %s of them", wording.Count(g.FilesToPass),
+			wording.Count(g.Files), share(power))
 	}
 	parts = append(parts, undecided)
 	switch {
 	case g.Fine && g.Enough != nil && *g.Enough < g.Limit/2:
-		parts = append(parts, fmt.Sprintf("that limit does, and so would %s", bytesOf(*g.Enough)))
+		parts = append(parts, fmt.Sprintf("that limit does, and so would %s", wording.Bytes(*g.Enough)))
 	case g.Fine:
 		parts = append(parts, "that limit does")
 	case g.Enough == nil:
 		parts = append(parts, "no limit does; more files in one process are needed")
 	default:
-		parts = append(parts, fmt.Sprintf("%s would do", bytesOf(*g.Enough)))
+		parts = append(parts, fmt.Sprintf("%s would do", wording.Bytes(*g.Enough)))
 	}
 	if g.Noise > 0 {
-		parts = append(parts, fmt.Sprintf("noise: %s", bytesOf(g.Noise)))
+		parts = append(parts, fmt.Sprintf("noise: %s", wording.Bytes(g.Noise)))
 	} else {
 		parts = append(parts, "no noise")
 	}
@@ -91,7 +92,7 @@ func growthSentence(g calibrate.Growth, power float64) string {
 
 // rate is "3 of 2,000 tries (0.15 %, at most 0.44 %)", "0 of 2,000 tries (below 0.15 %)".
 func rate(r calibrate.Rate, noun string) string {
-	s := fmt.Sprintf("%s of %s %s", number(r.Count), number(r.Of), noun)
+	s := fmt.Sprintf("%s of %s %s", wording.Count(r.Count), wording.Count(r.Of), noun)
 	if r.Count == 0 {
 		return s + " (below " + share(r.High) + ")"
 	}
@@ -118,7 +119,7 @@ func (t *textWriter) regressionRates(r *calibrate.Report) error {
 	t.WriteByte('\n')
 	t.wrap(fmt.Sprintf("%s: each run against each other one would have fired in %s, and %s of the others would be undecided; "+
 		"where files of the runs are exchanged by chance it would have fired in %s", check.Regression, rate(g.Pairs, "pairs"),
-		number(g.Undecided), rate(g.Shuffled, "tries")), "  ")
+		wording.Count(g.Undecided), rate(g.Shuffled, "tries")), "  ")
 	rows := [][]string{{"Metric", "Usual", "Limit", "Pairs", "Fired", "Undecided", "Shuffles fired", "Catches from", "Enough"}}
 	amount := func(m calibrate.Metric, v *float64) string {
 		if v == nil {
@@ -135,8 +136,8 @@ func (t *textWriter) regressionRates(r *calibrate.Report) error {
 	}
 	for _, m := range g.Metrics {
 		rows = append(rows, []string{
-			metricName(m.Name, m.Rank, m.Device), check.Quantity(m.Base, m.Unit), amount(m, &m.Limit), number(m.Pairs), number(m.Fired), number(m.Undecided),
-			number(m.Shuffled), amount(m, m.Catches), amount(m, m.Enough),
+			wording.Metric(m.Name, m.Rank, m.Device), check.Quantity(m.Base, m.Unit), amount(m, &m.Limit), wording.Count(m.Pairs), wording.Count(m.Fired), wording.Count(m.Undecided),
+			wording.Count(m.Shuffled), amount(m, m.Catches), amount(m, m.Enough),
 		})
 	}
 	if len(rows) == 1 {
@@ -150,12 +151,12 @@ func (t *textWriter) regressionRates(r *calibrate.Report) error {
 func canTell(r *calibrate.Report) string {
 	runs := len(r.Runs)
 	s := fmt.Sprintf("What this can tell: the tries are made of the noise of these %s, so their rates hold for runs such as these. "+
-		"What fewer than one run in %s does is not among them", plural(runs, "run"), number(runs))
+		"What fewer than one run in %s does is not among them", wording.Plural(runs, "run"), wording.Count(runs))
 	if r.Regression == nil {
 		return s + "."
 	}
 	return s + fmt.Sprintf(", and of the pairs only %s are independent: by themselves they say that false alarms are at most %s.",
-		number(runs/2), share(r.Regression.Pairs.High))
+		wording.Count(runs/2), share(r.Regression.Pairs.High))
 }
 
 // proposal writes the lines for a policy file.

@@ -10,6 +10,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/reports/records"
 	"vramsoak/reports/sink"
 )
 
@@ -44,7 +45,7 @@ func TestColumnsAreInLine(t *testing.T) {
 		"findings": {table, "25.0 %  >= 95 %"},
 		"pattern":  {pattern, "1.50 GiB"},
 		"records": {shown(func(w io.Writer) error {
-			_, err := Records(w, parser.Read(strings.NewReader(log.String()), "a.log"), RecordOptions{Format: "table"})
+			_, err := records.Write(w, parser.Read(strings.NewReader(log.String()), "a.log"), records.Options{Format: "table"})
 			return err
 		}), "allocated "},
 	} {

@@ -13,6 +13,8 @@ import (
 	"vramsoak/fixtures/golden"
 	"vramsoak/harness/check"
 	"vramsoak/harness/compare"
+	"vramsoak/reports/jsondoc"
+	"vramsoak/reports/markdown"
 	"vramsoak/reports/sink"
 )
 
@@ -57,7 +59,7 @@ func TestComparison(t *testing.T) {
 		"terminal-140.txt": func(w *bytes.Buffer) error {
 			return ComparisonText(w, c, check.Fail, TextOptions{Terminal: true, Width: 140})
 		},
-		"summary.md": func(w *bytes.Buffer) error { return ComparisonMarkdown(w, c, check.Fail) },
+		"summary.md": func(w *bytes.Buffer) error { return markdown.Comparison(w, c, check.Fail) },
 	} {
 		var out bytes.Buffer
 		if err := write(&out); err != nil {
@@ -98,7 +100,7 @@ func TestComparisonJSON(t *testing.T) {
 		}{r, &whole}); err != nil {
 			t.Fatal(err)
 		}
-		err := ComparisonJSON(&got, c, r)
+		err := jsondoc.Comparison(&got, c, r)
 		if diff := cmp.Diff(want.String(), got.String()); diff != "" || err != nil {
 			t.Errorf("%v (-at once +metric by metric)\n%s", err, diff)
 		}

@@ -12,6 +12,8 @@ import (
 	"vramsoak/fixtures/golden"
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/reports/junit"
+	"vramsoak/reports/markdown"
 )
 
 // TestGoldens writes every report in text of the cases in testdata. A case holds a log, perhaps a policy to judge it by,
@@ -43,8 +45,8 @@ func TestGoldens(t *testing.T) {
 				write("terminal-140-color.txt", func(w *bytes.Buffer) error {
 					return Text(w, tl, rep, TextOptions{Terminal: true, Width: 140, Color: true})
 				}),
-				write("junit.xml", func(w *bytes.Buffer) error { return JUnit(w, tl, rep) }),
-				write("summary.md", func(w *bytes.Buffer) error { return Markdown(w, tl, rep) }),
+				write("junit.xml", func(w *bytes.Buffer) error { return junit.Write(w, tl, rep) }),
+				write("summary.md", func(w *bytes.Buffer) error { return markdown.Report(w, tl, rep) }),
 			)
 			if golden.Updating() {
 				archive.Files = got

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/harness/history"
 	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
 )
 
 // HistoryList writes a table of runs.
@@ -20,8 +20,8 @@ func HistoryList(w io.Writer, runs []history.Entry, opts TextOptions) error {
 	rows := [][]string{{"Run", "Suite", "Started", "Commit", "Verdict", "Files", "Host", "Log"}}
 	for _, e := range runs {
 		rows = append(rows, []string{
-			strconv.FormatInt(e.ID, 10), sink.Line(e.Suite), e.Started.Format("2006-01-02 15:04"), shortCommit(e),
-			t.paint(e.Verdict, t.symbolWord(e.Verdict)), number(e.Files), sink.Line(e.Host), sink.Line(e.Log),
+			strconv.FormatInt(e.ID, 10), sink.Line(e.Suite), e.Started.Format("2006-01-02 15:04"), wording.ShortCommit(e),
+			t.paint(e.Verdict, t.symbolWord(e.Verdict)), wording.Count(e.Files), sink.Line(e.Host), sink.Line(e.Log),
 		})
 	}
 	if err := t.table(rows, []int{0, 5}, 7, 0); err != nil {
@@ -30,13 +30,10 @@ func HistoryList(w io.Writer, runs []history.Entry, opts TextOptions) error {
 	return t.flush(w)
 }
 
-// shortCommit is a commit as git shortens it, "" where it is not known.
-func shortCommit(e history.Entry) string { return sink.Line(e.Commit[:min(len(e.Commit), 7)]) }
-
 // entryName is a run in a sentence: "run 41 (2026-10-11, 5d6e7f8)".
 func entryName(e history.Entry) string {
 	s := fmt.Sprintf("run %d (%s", e.ID, e.Started.Format("2006-01-02"))
-	if commit := shortCommit(e); commit != "" {
+	if commit := wording.ShortCommit(e); commit != "" {
 		s += ", " + commit
 	}
 	return s + ")"
@@ -46,13 +43,13 @@ func entryName(e history.Entry) string {
 func HistoryRun(w io.Writer, e history.Entry, run *history.Run, series []history.Series, opts TextOptions) error {
 	t := newTextWriter(opts)
 	t.wrap(fmt.Sprintf("%s of suite %s: %s, %s, %s", entryName(e), sink.Line(e.Suite),
-		t.paint(e.Verdict, strings.ToUpper(string(e.Verdict))), plural(run.Files, "file"), plural(run.Checkpoints, "checkpoint")), "")
-	t.wrap(runLine(run.Baseline.Run), "  ")
+		t.paint(e.Verdict, strings.ToUpper(string(e.Verdict))), wording.Plural(run.Files, "file"), wording.Plural(run.Checkpoints, "checkpoint")), "")
+	t.wrap(wording.Run(run.Baseline.Run), "  ")
 	// A metric a row, a statistic a column.
 	rows := [][]string{{"Metric", "Median", "P95", "Worst", "Growth"}}
 	for i, s := range series {
-		name := seriesName(s.SeriesKey, false)
-		if i == 0 || seriesName(series[i-1].SeriesKey, false) != name {
+		name := wording.Series(s.SeriesKey, false)
+		if i == 0 || wording.Series(series[i-1].SeriesKey, false) != name {
 			rows = append(rows, make([]string, len(rows[0])))
 			rows[len(rows)-1][0] = name
 		}
@@ -70,24 +67,16 @@ func HistoryRun(w io.Writer, e history.Entry, run *history.Run, series []history
 	return t.flush(w)
 }
 
-// seriesName is a series for a person; which statistic it is is left out where the table says so.
-func seriesName(k history.SeriesKey, statistic bool) string {
-	if !statistic {
-		k.Statistic = ""
-	}
-	return sink.Line(k.String())
-}
-
 // Trend writes the changes in a suite's history, and those for the worse that last in a sentence each.
 func Trend(w io.Writer, h *history.History, series []*history.Series, changes []history.Change, opts TextOptions) error {
 	t := newTextWriter(opts)
-	t.wrap(trendHeadline(h, series, changes), "")
+	t.wrap(wording.HistoryHeadline(h, series, changes), "")
 	if len(changes) > 0 {
 		rows := [][]string{{"Series", "Change", "", "First run", "Run before", "From", "To", "Runs"}}
 		for _, c := range changes {
 			rows = append(rows, []string{
-				seriesName(c.Series.SeriesKey, true), t.direction(c), changeSize(c), runCell(h.Runs[c.Bad]), runCell(h.Runs[c.Good]),
-				check.Quantity(c.Before, c.Series.Unit), check.Quantity(c.After, c.Series.Unit), number(c.Runs),
+				wording.Series(c.Series.SeriesKey, true), t.direction(c), wording.ChangeSize(c), runCell(h.Runs[c.Bad]), runCell(h.Runs[c.Good]),
+				check.Quantity(c.Before, c.Series.Unit), check.Quantity(c.After, c.Series.Unit), wording.Count(c.Runs),
 			})
 		}
 		t.WriteByte('\n')
@@ -112,19 +101,6 @@ func Trend(w io.Writer, h *history.History, series []*history.Series, changes []
 	return t.flush(w)
 }
 
-// trendHeadline is "suite nightly: 60 runs from 2026-09-01 to 2026-10-30, 12 series, 1 change".
-func trendHeadline(h *history.History, series []*history.Series, changes []history.Change) string {
-	s := fmt.Sprintf("suite %s: %s", sink.Line(h.Suite), plural(len(h.Runs), "run"))
-	if n := len(h.Runs); n > 0 {
-		s += fmt.Sprintf(" from %s to %s", h.Runs[0].Started.Format("2006-01-02"), h.Runs[n-1].Started.Format("2006-01-02"))
-	}
-	changed := "no change"
-	if len(changes) > 0 {
-		changed = plural(len(changes), "change")
-	}
-	return s + fmt.Sprintf(", %d series, %s", len(series), changed)
-}
-
 // direction is a change in a word.
 func (t *textWriter) direction(c history.Change) string {
 	switch {
@@ -136,46 +112,22 @@ func (t *textWriter) direction(c history.Change) string {
 	return t.paint(check.Pass, "better")
 }
 
-// changeSize is a change for a person: "+96.0 MiB (+16.7 %)".
-func changeSize(c history.Change) string {
-	step := c.After - c.Before
-	share := ""
-	if c.Before != 0 {
-		share = check.Change(step / math.Abs(c.Before))
-	}
-	switch c.Series.Unit {
-	case check.Bytes, check.BytesPerFile:
-		sign := ""
-		if step > 0 {
-			sign = "+"
-		}
-		size := sign + check.Quantity(step, c.Series.Unit)
-		if share == "" {
-			return size
-		}
-		return size + " (" + share + ")"
-	case check.Ratio:
-		return fmt.Sprintf("%+.1f points", 100*step)
-	}
-	return share
-}
-
 // runCell is a run in a table: "41 2026-10-11 5d6e7f8".
 func runCell(e history.Entry) string {
-	return strings.TrimSpace(fmt.Sprintf("%d %s %s", e.ID, e.Started.Format("2006-01-02"), shortCommit(e)))
+	return strings.TrimSpace(fmt.Sprintf("%d %s %s", e.ID, e.Started.Format("2006-01-02"), wording.ShortCommit(e)))
 }
 
 // regression is a change for the worse in a sentence, with where to look for its cause.
 func regression(h *history.History, c history.Change) string {
 	good, bad := h.Runs[c.Good], h.Runs[c.Bad]
-	sentences := []string{fmt.Sprintf("%s: %s up to %s, %s since %s.", seriesName(c.Series.SeriesKey, true),
+	sentences := []string{fmt.Sprintf("%s: %s up to %s, %s since %s.", wording.Series(c.Series.SeriesKey, true),
 		check.Quantity(c.Before, c.Series.Unit), entryName(good), check.Quantity(c.After, c.Series.Unit), entryName(bad))}
 	add := func(format string, args ...any) { sentences = append(sentences, fmt.Sprintf(format, args...)) }
 	switch {
 	case good.Commit != "" && good.Commit == bad.Commit:
 		add("Both are of the same commit: the cause is not in the repository.")
 	case good.Commit != "" && bad.Commit != "":
-		add("The cause is between %s and %s (git log %[1]s..%[2]s).", shortCommit(good), shortCommit(bad))
+		add("The cause is between %s and %s (git log %[1]s..%[2]s).", wording.ShortCommit(good), wording.ShortCommit(bad))
 	}
 	for _, d := range []struct{ what, was, is string }{
 		{"host", good.Host, bad.Host},
@@ -188,10 +140,10 @@ func regression(h *history.History, c history.Change) string {
 		}
 	}
 	if c.Off > 0 {
-		add("The first run of the new level may be %s earlier or later.", plural(c.Off, "run"))
+		add("The first run of the new level may be %s earlier or later.", wording.Plural(c.Off, "run"))
 	}
 	if c.Young {
-		add("So far that is %s, told by the size of the step alone.", plural(c.Runs, "run"))
+		add("So far that is %s, told by the size of the step alone.", wording.Plural(c.Runs, "run"))
 	}
 	return strings.Join(sentences, " ")
 }
@@ -204,7 +156,7 @@ func Gate(w io.Writer, h *history.History, o history.Outcome, opts TextOptions) 
 	case o.Verdict == check.Undecided:
 		s += sink.Line(o.Reason)
 	case len(o.New) > 0:
-		s += plural(len(o.New), "new regression") + " up to " + entryName(o.Newest)
+		s += wording.Plural(len(o.New), "new regression") + " up to " + entryName(o.Newest)
 	default:
 		s += fmt.Sprintf("no new regression up to %s, %d series judged", entryName(o.Newest), o.Judged)
 	}

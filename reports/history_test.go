@@ -11,9 +11,11 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/harness/history"
 	"vramsoak/reports"
+	"vramsoak/reports/plots"
+	"vramsoak/reports/plots/overruns"
 )
 
-const mib = 1 << 20
+const MiB = 1 << 20
 
 // months is a history of 60 nights, of whose peak the level rises by 512 MiB with run 41, where the driver changed too.
 func months() *history.History {
@@ -32,7 +34,7 @@ func months() *history.History {
 			e.Driver = "560.28"
 		}
 		h.Runs = append(h.Runs, e)
-		for i, v := range []float64{peak * mib, 30 + float64(n%2)} {
+		for i, v := range []float64{peak * MiB, 30 + float64(n%2)} {
 			h.Series[i].Runs = append(h.Series[i].Runs, n)
 			h.Series[i].Values = append(h.Series[i].Values, v)
 		}
@@ -74,10 +76,10 @@ func TestTrend(t *testing.T) {
 func TestTrendPlot(t *testing.T) {
 	h := months()
 	changes := h.Changes(h.Judged(), check.DefaultPolicy().Regression)
-	for _, format := range reports.PlotFormats {
+	for _, format := range plots.Formats {
 		var first, second bytes.Buffer
 		for _, w := range []*bytes.Buffer{&first, &second} {
-			if err := reports.TrendPlot(w, format, h, h.Judged(), changes, reports.PlotOptions{}); err != nil {
+			if err := overruns.Plot(w, format, h, h.Judged(), changes, plots.Options{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -101,11 +103,11 @@ func TestTrendPlot(t *testing.T) {
 			}
 		}
 	}
-	if err := reports.TrendPlot(&bytes.Buffer{}, "png", h, nil, nil, reports.PlotOptions{}); err == nil {
+	if err := overruns.Plot(&bytes.Buffer{}, "png", h, nil, nil, plots.Options{}); err == nil {
 		t.Error("a plot of nothing")
 	}
 	one := &history.History{Suite: "s", Runs: h.Runs[:1], Series: []history.Series{{Unit: check.Ratio, Runs: []int{0}, Values: []float64{0}}}}
-	if err := reports.TrendPlot(&bytes.Buffer{}, "png", one, []*history.Series{&one.Series[0]}, nil, reports.PlotOptions{}); err != nil {
+	if err := overruns.Plot(&bytes.Buffer{}, "png", one, []*history.Series{&one.Series[0]}, nil, plots.Options{}); err != nil {
 		t.Errorf("a single run whose value is 0: %v", err)
 	}
 }

@@ -8,13 +8,14 @@ import (
 	"vramsoak/parser"
 	"vramsoak/pipeline/profile"
 	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
 )
 
 // ProfileText writes a profile as a table, with its notes below.
 func ProfileText(w io.Writer, p *profile.Profile, opts TextOptions) error {
 	t := newTextWriter(opts)
 	t.fold = true
-	t.wrap(fmt.Sprintf("%s: %s that ended well", sink.Line(p.Log), plural(p.Files, "file")), "  ")
+	t.wrap(fmt.Sprintf("%s: %s that ended well", sink.Line(p.Log), wording.Plural(p.Files, "file")), "  ")
 	t.WriteByte('\n')
 	rows := [][]string{{"Stage", "Files", "Base", "Per audio second", "Spread", "Kept", "Reserved", "Time"}}
 	for _, s := range p.Stages {

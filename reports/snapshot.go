@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"iter"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -12,49 +11,13 @@ import (
 	"vramsoak/parser"
 	"vramsoak/parser/snapshot"
 	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
 )
 
 // SnapshotOptions say how a memory snapshot is shown.
 type SnapshotOptions struct {
 	Top    int  // rows of each table; 0 for all
 	Stacks bool // whole stacks below the sites
-}
-
-// SnapshotJSON writes what memory snapshots tell as one object; sizes are bytes, times microseconds.
-// A small snapshot may have many sites with long names, each in several lists: they are written one
-// by one.
-func SnapshotJSON(w io.Writer, path string, devices []*snapshot.Analysis) error {
-	var lists []sink.List
-	short := make([]snapshot.Analysis, len(devices)) // without the lists
-	for i, a := range devices {
-		b := *a
-		b.Holds, b.Free.Pins = []snapshot.Usage{}, []snapshot.Pin{}
-		lists = append(lists, sink.List{Key: "holds", Items: items(a.Holds)}, sink.List{Key: "pins", Items: items(a.Free.Pins)})
-		if a.Trace != nil {
-			t := *a.Trace
-			t.PeakHolds, t.Kept, t.OOMs = []snapshot.Usage{}, []snapshot.Growth{}, []snapshot.OutOfMemory{}
-			b.Trace = &t
-			lists = append(lists, sink.List{Key: "peak_holds", Items: items(a.Trace.PeakHolds)},
-				sink.List{Key: "kept", Items: items(a.Trace.Kept)}, sink.List{Key: "ooms", Items: items(a.Trace.OOMs)})
-		}
-		short[i] = b
-	}
-	return sink.WriteLongJSON(w, struct {
-		Schema  string              `json:"schema"`
-		Path    string              `json:"path"`
-		Devices []snapshot.Analysis `json:"devices"`
-	}{"vramsoak.snapshot/1", path, short}, lists)
-}
-
-// items yields the items of a list, for [sink.List].
-func items[T any](list []T) iter.Seq[any] {
-	return func(yield func(any) bool) {
-		for i := range list {
-			if !yield(&list[i]) {
-				return
-			}
-		}
-	}
 }
 
 // SnapshotText writes for people what a memory snapshot tells: totals, what failed, what holds memory, what was never given
@@ -97,7 +60,7 @@ func (t snapshotText) totals(a *snapshot.Analysis) {
 	case tr == nil || tr.Allocations == 0:
 		head += "no history of allocations in the file; torch.cuda.memory._record_memory_history() records one"
 	default:
-		head += plural(tr.Events, "event")
+		head += wording.Plural(tr.Events, "event")
 		if tr.Micros > 0 {
 			head += " in " + seconds(tr.Micros)
 		}
@@ -105,7 +68,7 @@ func (t snapshotText) totals(a *snapshot.Analysis) {
 			head += "; the history begins with " + parser.FormatBytes(tr.StartReserved) + " held already"
 		}
 		if tr.Unexplained > 0 {
-			head += "; not explained by its segments: " + plural(tr.Unexplained, "event")
+			head += "; not explained by its segments: " + wording.Plural(tr.Unexplained, "event")
 		}
 	}
 	t.line("%s", head)
@@ -113,7 +76,7 @@ func (t snapshotText) totals(a *snapshot.Analysis) {
 	row := func(name string, bytes int64, what string) {
 		t.line("  %-15s %10s  %s", name, parser.FormatBytes(bytes), what)
 	}
-	row("reserved", sums.Reserved, plural(sums.Segments, "segment")+" from the driver")
+	row("reserved", sums.Reserved, wording.Plural(sums.Segments, "segment")+" from the driver")
 	if sums.Private > 0 {
 		row("  private pools", sums.Private, "of it for CUDA graphs and memory pools of the program's own")
 	}
@@ -132,7 +95,7 @@ func (t snapshotText) failures(tr *snapshot.Trace) {
 		t.line("\nOut of memory, %s", times(len(tr.OOMs)))
 	}
 	for _, o := range tr.OOMs[:shown] {
-		t.line("  event %s: asked for %s at %s", number(o.Event+1), parser.FormatBytes(o.Requested), siteText(o.Site))
+		t.line("  event %s: asked for %s at %s", wording.Count(o.Event+1), parser.FormatBytes(o.Requested), siteText(o.Site))
 		t.line("    the driver had %s free; of %s reserved %s were free, %s of it for such requests, in blocks of at most %s",
 			parser.FormatBytes(o.DeviceFree), parser.FormatBytes(o.Reserved), parser.FormatBytes(o.Free), parser.FormatBytes(o.Usable),
 			parser.FormatBytes(o.Largest))
@@ -154,7 +117,7 @@ func (t snapshotText) usages(title string, usages []snapshot.Usage, whole int64)
 	t.line("  %10s  %7s  %7s  %10s  %s", "bytes", "share", "blocks", "largest", "site")
 	shown := t.top(len(usages))
 	for _, u := range usages[:shown] {
-		t.line("  %10s  %7s  %7s  %10s  %s", parser.FormatBytes(u.Bytes), shareOf(u.Bytes, whole), number(u.Blocks),
+		t.line("  %10s  %7s  %7s  %10s  %s", parser.FormatBytes(u.Bytes), shareOf(u.Bytes, whole), wording.Count(u.Blocks),
 			parser.FormatBytes(u.Largest), siteText(u.Site))
 		t.below(u, 43)
 	}
@@ -170,7 +133,7 @@ func (t snapshotText) kept(tr *snapshot.Trace) {
 	t.line("  %10s  %7s  %6s  %10s  %s", "bytes", "blocks", "steps", "when", "site")
 	shown := t.top(len(tr.Kept))
 	for _, g := range tr.Kept[:shown] {
-		t.line("  %10s  %7s  %6s  %10s  %s", parser.FormatBytes(g.Bytes), number(g.Blocks), number(g.Steps),
+		t.line("  %10s  %7s  %6s  %10s  %s", parser.FormatBytes(g.Bytes), wording.Count(g.Blocks), wording.Count(g.Steps),
 			fmt.Sprintf("%.0f-%.0f %%", 100*g.From, 100*g.To), siteText(g.Site))
 		t.below(g.Usage, 43)
 	}
@@ -187,7 +150,7 @@ func (t snapshotText) free(f snapshot.Free) {
 	t.line("  %10s  %10s  %8s  %s", "free", "held", "segments", "site")
 	shown := t.top(len(f.Pins))
 	for _, p := range f.Pins[:shown] {
-		t.line("  %10s  %10s  %8s  %s", parser.FormatBytes(p.Free), parser.FormatBytes(p.Holds), number(p.Segments), siteText(p.Site))
+		t.line("  %10s  %10s  %8s  %s", parser.FormatBytes(p.Free), parser.FormatBytes(p.Holds), wording.Count(p.Segments), siteText(p.Site))
 		t.library(p.Site, 36)
 	}
 	t.more(len(f.Pins)-shown, "site")
@@ -196,7 +159,7 @@ func (t snapshotText) free(f snapshot.Free) {
 func (t snapshotText) peak(tr *snapshot.Trace) {
 	at := "before the first event"
 	if tr.Peak.Event >= 0 {
-		at = "event " + number(tr.Peak.Event+1)
+		at = "event " + wording.Count(tr.Peak.Event+1)
 	}
 	if tr.Peak.In != "" {
 		at += ", in " + sink.Line(tr.Peak.In)
@@ -221,7 +184,7 @@ func (t snapshotText) below(u snapshot.Usage, column int) {
 
 func (t snapshotText) library(s snapshot.Site, column int) {
 	if s.Library != (snapshot.Frame{}) {
-		t.line("%*sin %s", column, "", shortenPath(sink.Line(s.Library.String()), siteWidth))
+		t.line("%*sin %s", column, "", wording.ShortenPath(sink.Line(s.Library.String()), siteWidth))
 	}
 }
 
@@ -235,14 +198,14 @@ func (t snapshotText) top(n int) int {
 
 func (t snapshotText) more(n int, noun string) {
 	if n > 0 {
-		t.line("  and %s more: --top 0", plural(n, noun))
+		t.line("  and %s more: --top 0", wording.Plural(n, noun))
 	}
 }
 
 // siteWidth is how much of a site is shown: what tells files apart stands at the end.
 const siteWidth = 90
 
-func siteText(s snapshot.Site) string { return shortenPath(sink.Line(s.String()), siteWidth) }
+func siteText(s snapshot.Site) string { return wording.ShortenPath(sink.Line(s.String()), siteWidth) }
 
 // frameText is a line of a stack: "train.py:40 main", "at::empty(...)".
 func frameText(f *snapshot.Frame) string {
@@ -251,7 +214,7 @@ func frameText(f *snapshot.Frame) string {
 		text = sink.Line(f.File) + ":" + strconv.Itoa(f.Line) + " " + text
 	}
 	if utf8.RuneCountInString(text) > 2*siteWidth {
-		text = shorten(text, 2*siteWidth)
+		text = wording.Shorten(text, 2*siteWidth)
 	}
 	return text
 }
@@ -269,5 +232,5 @@ func times(n int) string {
 	if n == 1 {
 		return "once"
 	}
-	return number(n) + " times"
+	return wording.Count(n) + " times"
 }

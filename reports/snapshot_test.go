@@ -4,17 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/pprof/profile"
 
 	"vramsoak/fixtures/golden"
-	"vramsoak/parser"
 	"vramsoak/parser/snapshot"
+	"vramsoak/reports/jsondoc"
 )
 
 // failedSnapshot is what an allocator held that failed: 3 MiB in pieces, of which a leak keeps the segments.
@@ -68,7 +64,7 @@ func TestSnapshotText(t *testing.T) {
 
 func TestSnapshotJSON(t *testing.T) {
 	var out bytes.Buffer
-	if err := SnapshotJSON(&out, "oom.pickle", []*snapshot.Analysis{failedSnapshot()}); err != nil {
+	if err := jsondoc.Snapshot(&out, "oom.pickle", []*snapshot.Analysis{failedSnapshot()}); err != nil {
 		t.Fatal(err)
 	}
 	var got struct {
@@ -87,77 +83,5 @@ func TestSnapshotJSON(t *testing.T) {
 	}
 	if got.Schema != "vramsoak.snapshot/1" || got.Path != "oom.pickle" || got.Devices[0].Holds[0].Bytes != 6<<20 || got.Devices[0].Trace.OOMs[0].LargestFree != 2<<20 {
 		t.Errorf("%+v", got)
-	}
-}
-
-// TestSnapshotProfile: the profile of a recording adds up to its totals, and go tool pprof shows them.
-func TestSnapshotProfile(t *testing.T) {
-	snap, err := snapshot.Open("../fixtures/logs/torch_snapshot/silmont2000-assignment2-systems-mem-snapshot.pickle")
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := snap.Devices[0].Analyze(snap.Annotations)
-	for _, all := range []bool{false, true} {
-		var out bytes.Buffer
-		if err := SnapshotProfile(&out, snap, []*snapshot.Analysis{a}, all); err != nil {
-			t.Fatal(err)
-		}
-		prof, err := profile.ParseData(out.Bytes())
-		if err != nil {
-			t.Fatal(err)
-		}
-		sums := make([]int64, 4)
-		for _, s := range prof.Sample {
-			for i, v := range s.Value {
-				sums[i] += v
-			}
-			if got := s.Label["device"]; len(got) != 1 || got[0] != "cuda:0" {
-				t.Errorf("label device %q", got)
-			}
-		}
-		// As Python's pickle and PyTorch's own allocator have them, see TestRecordings of parser/snapshot.
-		if want := []int64{31719936, 10, 3249144832, 17}; !cmp.Equal(sums, want) {
-			t.Errorf("sums %d, expected %d", sums, want)
-		}
-		if all {
-			continue
-		}
-		path := filepath.Join(t.TempDir(), "memory.pb.gz")
-		if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		top, err := exec.CommandContext(t.Context(), "go", "tool", "pprof", "-top", "-sample_index=peak_space", path).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		// 4 x 512 MiB of the softmax's backward pass, of 3,249,144,832 bytes.
-		for _, want := range []string{"Type: peak_space\n", "    2048MB 66.09% 66.09%     2048MB 66.09%  DivBackward0 (C++)\n", "custom_scaled_dot_product_attention", "<module>"} {
-			if !strings.Contains(string(top), want) {
-				t.Errorf("expected %q in\n%s", want, top)
-			}
-		}
-	}
-}
-
-// TestSnapshotProfileOfBlocks: a block that is free is no sample.
-func TestSnapshotProfileOfBlocks(t *testing.T) {
-	stack := &snapshot.Stack{Frames: []*snapshot.Frame{{Function: "malloc", File: "??"}, {Function: "main", File: "train.py", Line: 3}}}
-	snap := &snapshot.Snapshot{Devices: []snapshot.Device{{Segments: []snapshot.Segment{{Size: 3072, Blocks: []snapshot.Block{
-		{Size: 1024, State: parser.BlockAllocated, Stack: stack}, {Size: 512, State: parser.BlockPending}, {Size: 1536, State: parser.BlockFree},
-	}}}}}}
-	var out bytes.Buffer
-	if err := SnapshotProfile(&out, snap, []*snapshot.Analysis{{}}, false); err != nil {
-		t.Fatal(err)
-	}
-	prof, err := profile.ParseData(out.Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]int64{}
-	for _, s := range prof.Sample {
-		got[s.Location[0].Line[0].Function.Name] = s.Value[0]
-	}
-	if diff := cmp.Diff(map[string]int64{"main": 1024, snapshot.NoStack: 512}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

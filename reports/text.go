@@ -14,7 +14,9 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/reports/pattern"
 	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
 )
 
 // TextOptions say where the text is shown. The zero value is for a pipe or a file: plain ASCII of our own (names stay as
@@ -28,14 +30,14 @@ type TextOptions struct {
 // Text writes the verdict, the findings and the memory pattern of a file.
 func Text(w io.Writer, tl *parser.Timeline, rep *check.Report, opts TextOptions) error {
 	t := newTextWriter(opts)
-	findings := ordered(rep)
-	t.wrap(t.paint(rep.Verdict, strings.ToUpper(string(rep.Verdict)))+": "+headline(rep), "")
+	findings := wording.Sorted(rep)
+	t.wrap(t.paint(rep.Verdict, strings.ToUpper(string(rep.Verdict)))+": "+wording.Headline(rep), "")
 	if err := t.findings(findings); err != nil {
 		return err
 	}
-	t.skipped(withVerdict(findings, check.Skipped))
+	t.skipped(wording.WithVerdict(findings, check.Skipped))
 	t.notes(rep.Notes)
-	t.pattern(makePattern(tl, rep))
+	t.pattern(pattern.Of(tl, rep))
 	return t.flush(w)
 }
 
@@ -75,7 +77,7 @@ var findingNumbers = []int{3, 4}
 // findings writes the table of what was judged. On a terminal too narrow for the messages, those of what did not pass
 // follow the table.
 func (t *textWriter) findings(all []check.Finding) error {
-	shown := withVerdict(all, check.Fail, check.Undecided, check.Pass)
+	shown := wording.WithVerdict(all, check.Fail, check.Undecided, check.Pass)
 	if len(shown) == 0 {
 		return nil
 	}
@@ -83,15 +85,15 @@ func (t *textWriter) findings(all []check.Finding) error {
 	for _, f := range shown {
 		file := ""
 		if f.File > 0 {
-			file = number(f.File)
+			file = wording.Count(f.File)
 		}
-		rows = append(rows, []string{t.mark(f), sink.Line(f.Check), sink.Line(f.Subject), file, measured(f), limit(f)})
+		rows = append(rows, []string{t.mark(f), sink.Line(f.Check), sink.Line(f.Subject), file, wording.Measured(f), wording.Limit(f)})
 	}
 	const subjectColumn = 2
 	if !t.Terminal {
 		rows[0] = append(rows[0], "At", "Message")
 		for i, f := range shown {
-			rows[i+1] = append(rows[i+1], location(f), sink.Line(f.Message))
+			rows[i+1] = append(rows[i+1], wording.Location(f), sink.Line(f.Message))
 		}
 		t.WriteByte('\n')
 		return t.table(rows, findingNumbers, subjectColumn, 0)
@@ -110,7 +112,7 @@ func (t *textWriter) findings(all []check.Finding) error {
 	if err := t.table(rows, findingNumbers, subjectColumn, t.squeezed(rows, subjectColumn)); err != nil {
 		return err
 	}
-	for _, f := range withVerdict(shown, check.Fail, check.Undecided) {
+	for _, f := range wording.WithVerdict(shown, check.Fail, check.Undecided) {
 		t.WriteByte('\n')
 		t.wrap(t.paint(f.Verdict, t.word(f))+" "+sink.Line(f.Check+", "+f.Subject)+": "+withLocation(f), "  ")
 	}
@@ -122,7 +124,7 @@ func withLocation(f check.Finding) string {
 	if f.At == nil || f.Verdict == check.Pass {
 		return sink.Line(f.Message)
 	}
-	return sink.Line(f.Message) + " [" + location(f) + "]"
+	return sink.Line(f.Message) + " [" + wording.Location(f) + "]"
 }
 
 // table writes rows, the first of them the header, with numbers in the columns to be aligned on the right. The column named
@@ -226,16 +228,16 @@ func (t *textWriter) notes(notes []string) {
 const patternRows = 60
 
 // pattern writes a line per checkpoint: its level, a bar, and what a cleanup freed.
-func (t *textWriter) pattern(p pattern) {
-	if len(p.steps) == 0 {
+func (t *textWriter) pattern(p pattern.Pattern) {
+	if len(p.Steps) == 0 {
 		return
 	}
 	t.WriteByte('\n')
-	t.wrap(p.title(), "  ")
+	t.wrap(p.Title(), "  ")
 	name, after := 0, 0
-	for _, s := range p.steps {
-		name = max(name, twwidth.Width(s.name))
-		after = max(after, twwidth.Width(s.freed+t.verdictMark(s)))
+	for _, s := range p.Steps {
+		name = max(name, twwidth.Width(s.Name))
+		after = max(after, twwidth.Width(s.Freed+t.verdictMark(s)))
 	}
 	const level = len("1023.99 MiB") - 2
 	name = min(name, 40)
@@ -244,28 +246,28 @@ func (t *textWriter) pattern(p pattern) {
 	if !t.Terminal {
 		full, empty = "#", "-"
 	}
-	for i, s := range p.steps {
+	for i, s := range p.Steps {
 		if i == patternRows {
-			t.WriteString("  and " + number(len(p.steps)-i) + " more\n")
+			t.WriteString("  and " + wording.Count(len(p.Steps)-i) + " more\n")
 			break
 		}
-		n := p.filled(s.level, cells)
+		n := p.Filled(s.Level, cells)
 		bar := strings.Repeat(full, n) + strings.Repeat(empty, cells-n)
-		line := fmt.Sprintf("  %s  %*s  %s  %s%s", pad(cutCell(s.name, name), name),
-			level, parser.FormatBytes(s.level), bar, s.freed, t.paint(s.verdict, t.verdictMark(s)))
+		line := fmt.Sprintf("  %s  %*s  %s  %s%s", wording.Pad(cutCell(s.Name, name), name),
+			level, parser.FormatBytes(s.Level), bar, s.Freed, t.paint(s.Verdict, t.verdictMark(s)))
 		t.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 }
 
 // verdictMark ends the line of a cleanup that was judged.
-func (t *textWriter) verdictMark(s step) string {
-	if s.verdict == "" {
+func (t *textWriter) verdictMark(s pattern.Step) string {
+	if s.Verdict == "" {
 		return ""
 	}
 	if !t.Terminal {
-		return ", " + string(s.verdict)
+		return ", " + string(s.Verdict)
 	}
-	return " " + t.symbol(s.verdict)
+	return " " + t.symbol(s.Verdict)
 }
 
 // mark is a verdict as a cell of the table.
@@ -279,9 +281,9 @@ func (t *textWriter) word(f check.Finding) string {
 		return t.symbolWord(f.Verdict)
 	}
 	if !t.Terminal {
-		return verdictWord(f)
+		return wording.Verdict(f)
 	}
-	return "! " + verdictWord(f)
+	return "! " + wording.Verdict(f)
 }
 
 func (t *textWriter) symbolWord(v check.Verdict) string {

@@ -54,8 +54,8 @@ func shown(t *parser.Trial) string {
 		fmt.Fprintf(&b, "%25snothing is read: no group of a reading takes part\n", "")
 	}
 	for _, rec := range t.Records {
-		fmt.Fprintf(&b, "%25s%s", "", strings.TrimRight(flatten(rec).describe(), " "))
-		if at := rec.Head().FormatTime(); at != "" && IsReading(rec) {
+		fmt.Fprintf(&b, "%25s%s", "", strings.TrimRight(describe(rec), " "))
+		if at := rec.Head().FormatTime(); at != "" && isReading(rec) {
 			b.WriteString("  at " + at)
 		}
 		b.WriteByte('\n')

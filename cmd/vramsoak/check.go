@@ -10,6 +10,8 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/parser"
 	"vramsoak/reports"
+	"vramsoak/reports/junit"
+	"vramsoak/reports/markdown"
 	"vramsoak/reports/sink"
 )
 
@@ -90,9 +92,9 @@ func reportWriter(format string) (reportFunc, error) {
 	case "json":
 		return writeJSON, nil
 	case "junit":
-		return reports.JUnit, nil
+		return junit.Write, nil
 	case "markdown":
-		return reports.Markdown, nil
+		return markdown.Report, nil
 	}
 	return nil, fmt.Errorf("expected --format text, json, junit or markdown, found %q", format)
 }

@@ -9,6 +9,8 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/harness/compare"
 	"vramsoak/reports"
+	"vramsoak/reports/jsondoc"
+	"vramsoak/reports/markdown"
 )
 
 type compareOptions struct {
@@ -91,10 +93,10 @@ func comparisonWriter(format string) (func(io.Writer, *compare.Comparison, *chec
 			return reports.ComparisonText(w, c, r.Verdict, textOptions(w))
 		}, nil
 	case "json":
-		return reports.ComparisonJSON, nil
+		return jsondoc.Comparison, nil
 	case "markdown":
 		return func(w io.Writer, c *compare.Comparison, r *check.Report) error {
-			return reports.ComparisonMarkdown(w, c, r.Verdict)
+			return markdown.Comparison(w, c, r.Verdict)
 		}, nil
 	}
 	return nil, fmt.Errorf("expected --format text, json or markdown, found %q", format)

@@ -12,6 +12,8 @@ import (
 
 	"vramsoak/harness/history"
 	"vramsoak/reports"
+	"vramsoak/reports/plots"
+	"vramsoak/reports/plots/overruns"
 )
 
 func newHistoryListCommand(opts *historyOptions) *cobra.Command {
@@ -72,7 +74,7 @@ type historyTrendOptions struct {
 	statistic string
 	policy    string
 	output    string
-	size      reports.PlotOptions
+	size      plots.Options
 }
 
 func newHistoryTrendCommand(shared *historyOptions) *cobra.Command {
@@ -119,7 +121,7 @@ func runHistoryTrend(ctx context.Context, out io.Writer, opts historyTrendOption
 	if opts.output != "" {
 		format := strings.TrimPrefix(strings.ToLower(filepath.Ext(opts.output)), ".")
 		err := writeFile(opts.output, func(w io.Writer) error {
-			return reports.TrendPlot(w, format, h, series, changes, opts.size)
+			return overruns.Plot(w, format, h, series, changes, opts.size)
 		})
 		if err != nil {
 			return err

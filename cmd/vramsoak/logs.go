@@ -12,7 +12,8 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/parser"
 	"vramsoak/pipeline/strictyaml"
-	"vramsoak/reports"
+	"vramsoak/reports/plots/memory"
+	"vramsoak/reports/records"
 )
 
 // readLog yields the records of one log and says whether to go on. A log without a reading is an error: it is the wrong
@@ -26,7 +27,7 @@ func (o readOptions) readLog(path string, yield func(parser.Record, error) bool)
 	found := false
 	var bad *parser.SyntaxError // the first
 	for rec, err := range d.set.Read(log, displayName(path)) {
-		found = found || err == nil && reports.IsReading(rec)
+		found = found || err == nil && records.IsReading(rec)
 		if e, is := rec.(parser.SyntaxError); is && bad == nil {
 			bad = &e
 		}
@@ -181,7 +182,7 @@ func firstBad(tl *parser.Timeline, name string) *parser.SyntaxError {
 
 // judge reads several logs as one and judges them by the policy of [policyFor], file by file. It keeps the checkpoints of
 // the first files only, so that logs of any length can be judged. sketch, unless it is nil, gets what a plot of them takes.
-func (o readOptions) judge(logs []string, sketch *reports.Sketch) (*parser.Timeline, *check.Report, error) {
+func (o readOptions) judge(logs []string, sketch *memory.Sketch) (*parser.Timeline, *check.Report, error) {
 	first, err := peek(logs[0], true)
 	if err != nil {
 		return nil, nil, err

@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"vramsoak/parser"
-	"vramsoak/reports"
+	"vramsoak/reports/plots"
+	"vramsoak/reports/plots/memory"
 )
 
 // Judging and plotting a long log takes memory by its files, not by its checkpoints: what 400,000 of them leave behind is less
@@ -44,7 +45,7 @@ func TestMemoryOfReports(t *testing.T) { // not parallel: it measures the heap
 		return int64(m.HeapAlloc)
 	}
 	before := live()
-	sketch := reports.NewSketch(reports.PlotOptions{})
+	sketch := memory.NewSketch(plots.Options{})
 	tl, report, err := readOptions{}.judge([]string{path}, sketch)
 	if err != nil {
 		t.Fatal(err)

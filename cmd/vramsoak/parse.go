@@ -17,6 +17,7 @@ import (
 	"vramsoak/parser"
 	"vramsoak/pipeline/strictyaml"
 	"vramsoak/reports"
+	"vramsoak/reports/records"
 	"vramsoak/reports/sink"
 )
 
@@ -58,7 +59,7 @@ With --follow parse goes on as the log grows, also when it is replaced or trunca
   vramsoak parse --follow run.log`,
 		Args: wants(1, 0, "a log, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !slices.Contains(reports.RecordFormats, opts.format) {
+			if !slices.Contains(records.Formats, opts.format) {
 				return fmt.Errorf("expected --format table, jsonl or csv, found %q", opts.format)
 			}
 			if opts.follow {
@@ -92,14 +93,14 @@ func runParse(out, diagnostics io.Writer, logs []string, opts parseOptions) erro
 	if err := opts.useDialectFile(); err != nil {
 		return err
 	}
-	records := func(yield func(parser.Record, error) bool) {
+	read := func(yield func(parser.Record, error) bool) {
 		for _, path := range logs {
 			if !opts.read.readLog(path, yield) {
 				return
 			}
 		}
 	}
-	counts, err := reports.Records(out, records, reports.RecordOptions{
+	counts, err := records.Write(out, read, records.Options{
 		Format: opts.format, Names: len(logs) > 1, Live: slices.ContainsFunc(logs, comesSlowly),
 	})
 	if err != nil {
@@ -142,8 +143,8 @@ func runFollow(ctx context.Context, out, diagnostics io.Writer, logs []string, o
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	notice := func(text string) { _, _ = sink.Fprintf(diagnostics, "%s\n", text) } // a word beside the records
-	counts, err := reports.Records(out, d.set.Follow(ctx, path, displayName(path), notice),
-		reports.RecordOptions{Format: opts.format, Live: true})
+	counts, err := records.Write(out, d.set.Follow(ctx, path, displayName(path), notice),
+		records.Options{Format: opts.format, Live: true})
 	if err != nil {
 		return err
 	}

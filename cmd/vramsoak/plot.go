@@ -10,7 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"vramsoak/reports"
+	"vramsoak/reports/plots"
+	"vramsoak/reports/plots/memory"
+	"vramsoak/reports/plots/overfiles"
 )
 
 type plotOptions struct {
@@ -20,7 +22,7 @@ type plotOptions struct {
 	fragmentation bool
 
 	read readOptions
-	size reports.PlotOptions
+	size plots.Options
 }
 
 // What a plot may be drawn over.
@@ -76,14 +78,14 @@ func runPlot(paths []string, opts plotOptions) error {
 		return runPlotFragmentation(logs, format, opts)
 	}
 	opts.read.trends = opts.over == overFiles
-	sketch := reports.NewSketch(opts.size)
+	sketch := memory.NewSketch(opts.size)
 	tl, report, err := opts.read.judge(logs, sketch)
 	if err != nil {
 		return err
 	}
 	return writeFile(opts.output, func(w io.Writer) error {
 		if opts.over == overFiles {
-			return reports.PlotOverFiles(w, format, report, opts.size)
+			return overfiles.Plot(w, format, report, opts.size)
 		}
 		return sketch.Chart(tl, report).Plot(w, format, opts.size)
 	})

@@ -7,12 +7,12 @@ import (
 
 	"vramsoak/parser"
 	"vramsoak/parser/snapshot"
-	"vramsoak/reports"
+	"vramsoak/reports/plots/fragmentation"
 )
 
 // runPlotFragmentation draws the segments of an allocator over time: those that logs have, or those of PyTorch's snapshots.
 func runPlotFragmentation(paths []string, format string, opts plotOptions) error {
-	var picture reports.Fragmentation
+	var picture fragmentation.Maps
 	for _, path := range paths {
 		if isSnapshot(path) {
 			if err := addSnapshot(&picture, path); err != nil {
@@ -26,7 +26,7 @@ func runPlotFragmentation(paths []string, format string, opts plotOptions) error
 }
 
 // addSegments adds the segments of a log.
-func (o readOptions) addSegments(picture *reports.Fragmentation, path string) error {
+func (o readOptions) addSegments(picture *fragmentation.Maps, path string) error {
 	log, d, err := o.open(path)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (o readOptions) addSegments(picture *reports.Fragmentation, path string) er
 		picture.Add(rec)
 	}
 	if !found {
-		return fmt.Errorf("%s: %w", displayName(path), reports.ErrNoSegments)
+		return fmt.Errorf("%s: %w", displayName(path), fragmentation.ErrNoSegments)
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ func isSnapshot(path string) bool {
 }
 
 // addSnapshot adds the segments of a snapshot, of each device where they are known.
-func addSnapshot(picture *reports.Fragmentation, path string) error {
+func addSnapshot(picture *fragmentation.Maps, path string) error {
 	snap, err := snapshot.Open(path)
 	if err != nil {
 		return err

@@ -19,7 +19,10 @@ import (
 	"vramsoak/harness/secret"
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
-	"vramsoak/reports"
+	"vramsoak/reports/junit"
+	"vramsoak/reports/markdown"
+	"vramsoak/reports/plots"
+	"vramsoak/reports/plots/memory"
 	"vramsoak/reports/sink"
 )
 
@@ -189,8 +192,8 @@ func writeReports(dir string, tl *parser.Timeline, report *check.Report) error {
 		write reportFunc
 	}{
 		{verdictName, writeJSON},
-		{"junit.xml", reports.JUnit},
-		{"summary.md", reports.Markdown},
+		{"junit.xml", junit.Write},
+		{"summary.md", markdown.Report},
 	} {
 		if err := writeFile(filepath.Join(dir, file.name), func(w io.Writer) error { return file.write(w, tl, report) }); err != nil {
 			return err
@@ -200,13 +203,13 @@ func writeReports(dir string, tl *parser.Timeline, report *check.Report) error {
 }
 
 // writePlots writes the plots beside the log.
-func writePlots(dir string, chart *reports.Chart) error {
+func writePlots(dir string, chart *memory.Chart) error {
 	for _, format := range []string{"png", "svg"} {
 		debug.FreeOSMemory() // what came before leaves more behind than a picture takes
 		err := writeFile(filepath.Join(dir, "memory."+format), func(w io.Writer) error {
-			return chart.Plot(w, format, reports.PlotOptions{})
+			return chart.Plot(w, format, plots.Options{})
 		})
-		if err != nil && !errors.Is(err, reports.ErrNothingToPlot) { // as where every file failed before it had a checkpoint
+		if err != nil && !errors.Is(err, memory.ErrNothing) { // as where every file failed before it had a checkpoint
 			return err
 		}
 	}

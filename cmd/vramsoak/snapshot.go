@@ -11,6 +11,8 @@ import (
 
 	"vramsoak/parser/snapshot"
 	"vramsoak/reports"
+	"vramsoak/reports/jsondoc"
+	"vramsoak/reports/pprof"
 	"vramsoak/reports/sink"
 )
 
@@ -87,7 +89,7 @@ func runSnapshot(out io.Writer, path string, opts snapshotOptions) error {
 		path  string
 		write func(io.Writer) error
 	}{
-		{opts.pprof, func(w io.Writer) error { return reports.SnapshotProfile(w, snap, analyses, opts.show.Stacks) }},
+		{opts.pprof, func(w io.Writer) error { return pprof.Write(w, snap, analyses, opts.show.Stacks) }},
 		{opts.trace, sink.Text(func(w io.Writer) error { return snap.Devices[0].WriteTrace(w) })},
 		{opts.log, sink.Text(func(w io.Writer) error { return writeMaps(w, snap, analyses) })},
 	} {
@@ -99,7 +101,7 @@ func runSnapshot(out io.Writer, path string, opts snapshotOptions) error {
 		}
 	}
 	if opts.format == "json" {
-		return reports.SnapshotJSON(out, displayName(path), analyses)
+		return jsondoc.Snapshot(out, displayName(path), analyses)
 	}
 	return reports.SnapshotText(out, analyses, opts.show)
 }

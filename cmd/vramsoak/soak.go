@@ -18,7 +18,8 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
-	"vramsoak/reports"
+	"vramsoak/reports/plots"
+	"vramsoak/reports/plots/memory"
 	"vramsoak/reports/sink"
 )
 
@@ -333,7 +334,7 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 		debug.SetGCPercent(5) // the reports need more than the harness had
 	}
 	debug.FreeOSMemory()
-	sketch := reports.NewSketch(reports.PlotOptions{})
+	sketch := memory.NewSketch(plots.Options{})
 	logs := runLogs(cfg.Dir)
 	tl, report, err := readOptions{measures: len(refs) > 0}.judge(logs, sketch)
 	_, nothing := errors.AsType[nothingError](err)

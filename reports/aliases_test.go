@@ -1,0 +1,8 @@
+package reports
+
+import "vramsoak/fixtures/timelines"
+
+var (
+	gib = timelines.GiB
+	mib = timelines.MiB
+)

@@ -1,0 +1,20 @@
+package jsondoc
+
+import (
+	"io"
+
+	"vramsoak/harness/check"
+	"vramsoak/harness/compare"
+	"vramsoak/reports/sink"
+)
+
+// Comparison writes the verdict of a comparison as one object, and in it what was compared. It
+// encodes one metric at a time: a log can have 120,000.
+func Comparison(w io.Writer, c *compare.Comparison, r *check.Report) error {
+	short := *c
+	short.Changes = []compare.Change{}
+	return sink.WriteLongJSON(w, struct {
+		*check.Report
+		*compare.Comparison
+	}{r, &short}, []sink.List{{Key: "metrics", Items: items(c.Changes)}})
+}

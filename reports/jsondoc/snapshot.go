@@ -1,0 +1,34 @@
+package jsondoc
+
+import (
+	"io"
+
+	"vramsoak/parser/snapshot"
+	"vramsoak/reports/sink"
+)
+
+// Snapshot writes what memory snapshots tell as one object; sizes are bytes, times microseconds.
+// A small snapshot may have many sites with long names, each in several lists: they are written one
+// by one.
+func Snapshot(w io.Writer, path string, devices []*snapshot.Analysis) error {
+	var lists []sink.List
+	short := make([]snapshot.Analysis, len(devices)) // without the lists
+	for i, a := range devices {
+		b := *a
+		b.Holds, b.Free.Pins = []snapshot.Usage{}, []snapshot.Pin{}
+		lists = append(lists, sink.List{Key: "holds", Items: items(a.Holds)}, sink.List{Key: "pins", Items: items(a.Free.Pins)})
+		if a.Trace != nil {
+			t := *a.Trace
+			t.PeakHolds, t.Kept, t.OOMs = []snapshot.Usage{}, []snapshot.Growth{}, []snapshot.OutOfMemory{}
+			b.Trace = &t
+			lists = append(lists, sink.List{Key: "peak_holds", Items: items(a.Trace.PeakHolds)},
+				sink.List{Key: "kept", Items: items(a.Trace.Kept)}, sink.List{Key: "ooms", Items: items(a.Trace.OOMs)})
+		}
+		short[i] = b
+	}
+	return sink.WriteLongJSON(w, struct {
+		Schema  string              `json:"schema"`
+		Path    string              `json:"path"`
+		Devices []snapshot.Analysis `json:"devices"`
+	}{"vramsoak.snapshot/1", path, short}, lists)
+}

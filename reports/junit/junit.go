@@ -1,0 +1,177 @@
+// Package junit writes junit.xml: the findings and the files of a run as test cases, for the test view
+// of a CI system.
+package junit
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
+)
+
+// Write writes the judgement as JUnit XML: a suite of findings and, where the log has files, a suite of them, a test case
+// each. A finding that fails is a failure, one that is undecided an error, one that was not judged skipped. What does not
+// gate passes with its message in system-out, so that the file has failures or errors where the verdict is no pass, and only
+// there.
+func Write(w io.Writer, tl *parser.Timeline, rep *check.Report) error {
+	stamp := timestamp(tl)
+	checks := suite{Name: "vramsoak checks", Timestamp: stamp}
+	for _, f := range wording.Sorted(rep) {
+		checks.add(findingCase(f))
+	}
+	if rep.Verdict != check.Pass && checks.Failures+checks.Errors == 0 { // as where nothing was judged
+		checks.add(testCase{Name: "verdict", Classname: "vramsoak", Time: inSeconds(0), Error: &result{
+			Message: "no check that gates could be judged", Type: string(rep.Verdict),
+		}})
+	}
+	suites := suites{Name: "vramsoak", Suites: []suite{checks.done(0)}}
+	if last := tl.LastAttempts(); len(last) > 0 {
+		files := suite{Name: "vramsoak files", Timestamp: stamp}
+		gates := filesGate(rep)
+		var sum float64
+		times := map[string]int{}
+		for _, f := range last {
+			c := fileCase(f, gates)
+			if times[c.Name]++; times[c.Name] > 1 { // CI systems take cases of one name for one
+				c.Name = fmt.Sprintf("%s (%d)", c.Name, times[c.Name])
+			}
+			files.add(c)
+			sum += f.Seconds
+		}
+		suites.Suites = append(suites.Suites, files.done(sum))
+	}
+	for _, s := range suites.Suites {
+		suites.Tests += s.Tests
+		suites.Failures += s.Failures
+		suites.Errors += s.Errors
+	}
+	suites.Time = suites.Suites[len(suites.Suites)-1].Time
+	out, err := xml.MarshalIndent(suites, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode JUnit XML: %w", err)
+	}
+	if _, err := sink.XML(w).Write(append([]byte(xml.Header), append(out, '\n')...)); err != nil {
+		return fmt.Errorf("write JUnit XML: %w", err)
+	}
+	return nil
+}
+
+func findingCase(f check.Finding) testCase {
+	c := testCase{
+		Name: sink.Line(subjectName(f)), Classname: "vramsoak." + sink.Line(f.Check), Time: inSeconds(0),
+	}
+	outcome := &result{Message: sink.Line(f.Message), Type: sink.Line(f.Check), Body: evidence(f)}
+	switch {
+	case f.Verdict == check.Skipped:
+		c.Skipped = &result{Message: outcome.Message}
+	case f.Verdict == check.Pass:
+		c.SystemOut = outcome.Body
+	case !f.Gates:
+		c.SystemOut = "does not gate: " + string(f.Verdict) + "\n" + outcome.Body
+	case f.Verdict == check.Fail:
+		c.Failure = outcome
+	default:
+		outcome.Type = string(f.Verdict)
+		c.Error = outcome
+	}
+	return c
+}
+
+// subjectName is the finding's subject; a test case must have a name.
+func subjectName(f check.Finding) string {
+	if f.Subject == "" {
+		return f.Check
+	}
+	return f.Subject
+}
+
+// evidence is a finding in full: message, numbers, file and line, a line each.
+func evidence(f check.Finding) string {
+	lines := []string{sink.Line(f.Message)}
+	if f.Measured != nil {
+		line := "measured " + wording.Measured(f)
+		if f.Limit != nil {
+			line += ", limit " + wording.Limit(f)
+		}
+		lines = append(lines, line)
+	}
+	if f.File > 0 {
+		lines = append(lines, "file "+wording.Count(f.File))
+	}
+	if f.At != nil {
+		lines = append(lines, "at "+wording.Location(f))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// filesGate says whether a file that did not end well is a failure: not where the policy keeps completeness from gating.
+func filesGate(rep *check.Report) bool {
+	judged := false
+	for _, f := range rep.Findings {
+		if f.Check == check.Completeness {
+			if f.Gates {
+				return true
+			}
+			judged = true
+		}
+	}
+	return !judged
+}
+
+// fileCase is a file as a test case.
+func fileCase(f *parser.File, gates bool) testCase {
+	c := testCase{Name: sink.Line(f.Name()), Classname: "vramsoak.file", Time: inSeconds(f.Seconds)}
+	status := sink.Line(string(f.Status))
+	switch {
+	case f.Status == parser.StatusOK:
+		return c
+	case f.Status == parser.StatusUnknown && !f.Supervised:
+		c.Skipped = &result{Message: "the log does not say how the file ended"}
+		return c
+	case f.Status == parser.StatusUnknown:
+		status = "no end"
+	}
+	message := fmt.Sprintf("file %d: %s", f.Index, status)
+	if f.Error != "" {
+		message += ": " + sink.Line(f.Error)
+	}
+	body := fmt.Sprintf("%s\nat %s to line %d", message, sink.Line(f.Pos.String()), f.EndPos.Line)
+	if gates {
+		c.Failure = &result{Message: message, Type: status, Body: body}
+	} else {
+		c.SystemOut = "does not gate: " + body
+	}
+	return c
+}
+
+// junitTime is seconds with three decimals and no exponent, as the schema asks.
+func inSeconds(seconds float64) string { return strconv.FormatFloat(max(0, seconds), 'f', 3, 64) }
+
+// timestamp is when the log begins, in the schema's form (no zone); "" where it has no dates.
+func timestamp(tl *parser.Timeline) string {
+	var first time.Time
+	consider := func(t time.Time) {
+		if wording.HasDate(t) && (first.IsZero() || t.Before(first)) {
+			first = t
+		}
+	}
+	for _, r := range tl.Runs {
+		consider(r.Start.Time)
+	}
+	if first.IsZero() {
+		for f := range tl.InOrder() {
+			consider(f.Start)
+		}
+	}
+	if first.IsZero() {
+		return ""
+	}
+	return first.UTC().Format("2006-01-02T15:04:05")
+}

@@ -1,0 +1,72 @@
+package markdown
+
+import (
+	"fmt"
+	"strings"
+
+	"vramsoak/harness/check"
+	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
+)
+
+// Limit is the most bytes that [Markdown] writes: GitHub takes 65,536 characters in a comment and 1 MiB in a job
+// summary.
+const Limit = 60_000
+
+func verdictSign(v check.Verdict) string {
+	return map[check.Verdict]string{check.Pass: "✅", check.Fail: "❌", check.Undecided: "⚠️"}[v]
+}
+
+// A document is a summary that is being written within a limit of bytes.
+type document struct {
+	strings.Builder
+	left int
+}
+
+func (m *document) add(s string) {
+	m.left -= len(s)
+	m.WriteString(s)
+}
+
+// A table is a table with its title; rows are finished lines.
+type table struct {
+	title  string
+	header string
+	rows   []string
+}
+
+func (t table) size() int {
+	return len(t.title) + len(t.header) + len(strings.Join(t.rows, "")) + moreRoom
+}
+
+// moreRoom is kept for the line that counts what was left out, and for the tags around it.
+const moreRoom = 100
+
+// table writes the rows that fit while reserve bytes stay free.
+func (m *document) table(t table, reserve int) {
+	if len(t.rows) == 0 || len(t.title)+len(t.header)+moreRoom+reserve > m.left {
+		return
+	}
+	m.add(t.title + t.header)
+	for i, row := range t.rows {
+		if len(row)+moreRoom+reserve > m.left {
+			m.add(fmt.Sprintf("\n%s more; the JSON report has them all.\n", wording.Plural(len(t.rows)-i, "row")))
+			return
+		}
+		m.add(row)
+	}
+}
+
+// fold writes a table inside a block that opens on a click.
+func (m *document) fold(title string, t table) {
+	open, end := fmt.Sprintf("\n<details><summary>%s: %s</summary>\n", title, wording.Count(len(t.rows))), "\n</details>\n"
+	if len(t.rows) == 0 || len(open)+len(end)+len(t.header)+2*moreRoom > m.left {
+		return
+	}
+	m.add(open)
+	m.table(t, len(end))
+	m.add(end)
+}
+
+// escape makes text from a log show as it is, in one line of a table, at most n runes of it.
+func escape(s string, n int) string { return sink.Markdown(wording.Shorten(sink.Line(s), n)) }

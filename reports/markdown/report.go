@@ -1,0 +1,87 @@
+// Package markdown writes summaries for CI jobs and comments on merge requests.
+package markdown
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+	"vramsoak/reports/pattern"
+	"vramsoak/reports/wording"
+)
+
+// Report writes a summary for a CI job or a comment: the verdict, what did not pass, the memory pattern, and what passed
+// folded away. Where that is longer than [MarkdownLimit], rows are left out and counted.
+func Report(w io.Writer, tl *parser.Timeline, rep *check.Report) error {
+	m := document{left: Limit}
+	findings := wording.Sorted(rep)
+	m.add(fmt.Sprintf("## %s vramsoak: %s\n\n%s\n", verdictSign(rep.Verdict), escape(string(rep.Verdict), 40), escape(wording.Headline(rep), 400)))
+
+	pattern := patternTable(pattern.Of(tl, rep))
+	// What failed comes first, but not at the cost of the pattern: it is short unless the log is odd.
+	reserve := min(pattern.size(), Limit/3)
+	m.table(findingTable(wording.WithVerdict(findings, check.Fail, check.Undecided)), reserve)
+	m.notes(rep.Notes, reserve)
+	m.table(pattern, 0)
+	m.fold("Passed", findingTable(wording.WithVerdict(findings, check.Pass)))
+	m.fold("Not judged", findingTable(wording.WithVerdict(findings, check.Skipped)))
+	if _, err := io.WriteString(w, m.String()); err != nil {
+		return fmt.Errorf("write the summary: %w", err)
+	}
+	return nil
+}
+
+// notes writes a list of what is to be known beside the findings, as far as there is room.
+func (m *document) notes(notes []string, reserve int) {
+	for i, note := range notes {
+		item := "- " + escape(note, 400) + "\n"
+		if i == 0 {
+			item = "\n" + item
+		}
+		if len(item)+reserve > m.left {
+			return
+		}
+		m.add(item)
+	}
+}
+
+// findingTable is findings as rows.
+func findingTable(findings []check.Finding) table {
+	t := table{
+		header: "\n| Verdict | Check | Subject | File | Measured | Limit | Finding |\n|---|---|---|--:|--:|:--|---|\n",
+	}
+	for _, f := range findings {
+		file := ""
+		if f.File > 0 {
+			file = wording.Count(f.File)
+		}
+		message := escape(f.Message, 600)
+		if f.At != nil {
+			message += " (" + escape(wording.Location(f), 200) + ")"
+		}
+		t.rows = append(t.rows, fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |\n", wording.Verdict(f), escape(f.Check, 60),
+			escape(f.Subject, 120), file, wording.Measured(f), wording.Limit(f), message))
+	}
+	return t
+}
+
+// patternTable is the memory pattern as rows.
+func patternTable(p pattern.Pattern) table {
+	t := table{
+		title:  "\n" + escape(p.Title(), 400) + "\n",
+		header: "\n| Checkpoint | Level | | Freed |\n|---|--:|---|---|\n",
+	}
+	const cells = 24
+	for _, s := range p.Steps {
+		n := p.Filled(s.Level, cells)
+		freed := s.Freed
+		if s.Verdict != "" {
+			freed = strings.TrimRight(freed+" "+verdictSign(s.Verdict), " ")
+		}
+		t.rows = append(t.rows, fmt.Sprintf("| %s | %s | `%s` | %s |\n", escape(s.Name, 120), parser.FormatBytes(s.Level),
+			strings.Repeat("█", n)+strings.Repeat("─", cells-n), freed))
+	}
+	return t
+}

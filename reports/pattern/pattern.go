@@ -1,0 +1,134 @@
+// Package pattern finds the memory of a typical file in a timeline: one level for each checkpoint
+// name, and what each cleanup freed.
+package pattern
+
+import (
+	"fmt"
+	"slices"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
+)
+
+// A Pattern is the memory of a typical file: one level per checkpoint name.
+type Pattern struct {
+	lane     parser.Lane
+	lanes    int // lanes in the log; the pattern is of the one with the highest peak
+	quantity parser.Quantity
+	files    int   // files with a checkpoint in the lane
+	partial  bool  // the timeline has not kept all checkpoints
+	scale    int64 // bytes of a full bar
+	ofTotal  bool  // scale is the device's total; else it is the highest checkpoint
+	Steps    []Step
+	rare     int // checkpoints that fewer than half of the files have, and that are no steps
+}
+
+// A Step is one checkpoint of the pattern.
+type Step struct {
+	Name    string
+	Level   int64         // median over files, bytes
+	Freed   string        // what a cleanup gave back, on its After; else ""
+	Verdict check.Verdict // on the cleanup's recovery; "" where it was not judged
+}
+
+// Of reads the pattern out of a timeline. It has no steps where the log has no readings.
+func Of(tl *parser.Timeline, rep *check.Report) Pattern {
+	p := Pattern{}
+	p.lane, p.lanes = BusiestLane(tl)
+	p.quantity = MainQuantity(tl, p.lane)
+
+	levels := map[string][]int64{}
+	var order, tail []string
+	add := func(into *[]string, c *parser.Checkpoint) {
+		size, ok := c.Get(p.quantity)
+		if !ok || c.Lane != p.lane {
+			return
+		}
+		if _, known := levels[c.Name]; !known && into != nil {
+			*into = append(*into, c.Name)
+		}
+		levels[c.Name] = append(levels[c.Name], size.Bytes)
+	}
+	for i := range tl.Outside {
+		into := &order
+		if len(tl.Files) > 0 && tl.Outside[i].Process >= tl.Files[0].Process && tl.Outside[i].Pos.Line > tl.Files[0].Pos.Line {
+			into = &tail
+		}
+		for k := range tl.Outside[i].Checkpoints {
+			add(into, &tl.Outside[i].Checkpoints[k])
+		}
+	}
+	// The file with the most checkpoints gives the order; names that only others have follow the name they came after.
+	byLength := slices.Clone(tl.LastAttempts())
+	slices.SortStableFunc(byLength, func(a, b *parser.File) int { return len(b.Checkpoints) - len(a.Checkpoints) })
+	presence := newPresence(append(slices.Clone(order), tail...))
+	for _, f := range byLength {
+		order = mergeNames(order, f, p, levels)
+		has := false
+		for i := range f.Checkpoints {
+			add(nil, &f.Checkpoints[i])
+			if f.Checkpoints[i].Lane == p.lane {
+				presence.add(f, f.Checkpoints[i].Name)
+				has = true
+			}
+		}
+		if has {
+			p.files++
+		}
+	}
+	kept := 0
+	for f := range tl.InOrder() {
+		kept += len(f.Checkpoints)
+	}
+	p.partial = kept < tl.Checkpoints
+	cleanups := p.cleanups(rep)
+	var top int64
+	for _, name := range append(order, tail...) {
+		top = max(top, slices.Max(levels[name]))
+		if presence.rare(name, p.files) {
+			p.rare++
+			continue
+		}
+		s := Step{Name: sink.Name(name), Level: median(levels[name])}
+		if c := cleanups[name]; c != nil {
+			s.Freed, s.Verdict = c.text(), c.verdict
+		}
+		p.Steps = append(p.Steps, s)
+	}
+	p.scale = top
+	if total := Total(tl, p.lane); total > 0 && top*10 > total {
+		p.scale, p.ofTotal = total, true
+	}
+	return p
+}
+
+// Title says what the pattern shows and what a full bar is.
+func (p Pattern) Title() string {
+	of := wording.Plural(p.files, "file")
+	if p.partial {
+		of = "the first " + of
+	}
+	s := fmt.Sprintf("Memory pattern of a file: %s, median over %s", wording.Quantity(p.quantity), of)
+	if p.lanes > 1 {
+		s += fmt.Sprintf(", %s (the busiest of %d)", wording.Lane(p.lane), p.lanes)
+	}
+	if p.ofTotal {
+		s += "; a full bar is the device, " + parser.FormatBytes(p.scale)
+	} else {
+		s += "; a full bar is the highest checkpoint, " + parser.FormatBytes(p.scale)
+	}
+	if p.rare > 0 {
+		s += fmt.Sprintf("; left out: %s that fewer than half of the files have", wording.Plural(p.rare, "checkpoint"))
+	}
+	return s
+}
+
+// Filled is how many cells of a bar the level fills; anything above nothing fills at least one.
+func (p Pattern) Filled(level int64, cells int) int {
+	if level <= 0 || p.scale <= 0 {
+		return 0
+	}
+	return min(cells, max(1, int(float64(level)/float64(p.scale)*float64(cells)+0.5)))
+}

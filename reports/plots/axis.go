@@ -1,0 +1,145 @@
+package plots
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg/draw"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+	"vramsoak/reports/wording"
+)
+
+// NiceStep is the least of 1, 2 and 5 times a power of ten that divides a range into at most n parts.
+func NiceStep(length float64, n int) float64 {
+	rough := length / float64(n)
+	power := math.Pow10(int(math.Floor(math.Log10(rough))))
+	for _, m := range []float64{1, 2, 5} {
+		if m*power >= rough*(1-1e-9) {
+			return m * power
+		}
+	}
+	return 10 * power
+}
+
+// ValueTicks are at most about so many marks of an axis of values in a unit of findings, at round numbers of one IEC unit where
+// they are bytes.
+func ValueTicks(bottom, top float64, unit string, most int) []plot.Tick {
+	scale, suffix := 1.0, ""
+	of, overFiles := strings.CutSuffix(unit, check.PerFile)
+	switch of {
+	case check.Bytes:
+		scale, suffix = byteScale(bottom, top)
+	case check.Ratio:
+		scale, suffix = 0.01, " %"
+	case check.Seconds:
+		suffix = " s"
+	case check.TimesRealTime:
+		suffix = " x"
+	}
+	if overFiles {
+		suffix += check.PerFile
+	}
+	step := NiceStep((top-bottom)/scale, most)
+	digits := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
+	var ticks []plot.Tick
+	for i := math.Ceil(bottom/scale/step - 1e-9); i*step*scale <= top+1e-9*(top-bottom); i++ {
+		label := check.Grouped(strconv.FormatFloat(i*step, 'f', digits, 64)) + suffix
+		if i == 0 {
+			label = "0"
+		}
+		ticks = append(ticks, plot.Tick{Value: i * step * scale, Label: label})
+	}
+	return ticks
+}
+
+// byteScale is the unit for an axis of so many bytes: the largest in which its marks have two digits behind the point at most.
+func byteScale(bottom, top float64) (bytes float64, suffix string) {
+	for _, u := range []struct {
+		name  string
+		bytes int64
+	}{{" TiB", parser.TiB}, {" GiB", parser.GiB}, {" MiB", parser.MiB}, {" KiB", parser.KiB}} {
+		if size := float64(u.bytes); max(math.Abs(bottom), math.Abs(top)) >= 1.5*size && top-bottom >= size/20 {
+			return size, u.name
+		}
+	}
+	return 1, " B"
+}
+
+// TimeTicks are the marks of an axis of so many seconds, and what their labels are in.
+func TimeTicks(seconds float64) ([]plot.Tick, string) {
+	const most = 10
+	step := NiceStep(seconds, most)
+	if step >= 10 {
+		step = 86400 * NiceStep(seconds/86400, most)
+		for _, s := range []float64{10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400} {
+			if seconds/s <= most {
+				step = s
+				break
+			}
+		}
+	}
+	var label func(s float64) string
+	var unit string
+	switch {
+	case step < 60 && seconds < 120:
+		digits := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
+		label, unit = func(s float64) string { return strconv.FormatFloat(s, 'f', digits, 64) }, "seconds"
+	case step < 60:
+		label, unit = func(s float64) string { return fmt.Sprintf("%d:%02d", int(s)/60, int(s)%60) }, "minutes:seconds"
+	case seconds < 2*3600:
+		label, unit = func(s float64) string { return strconv.Itoa(int(s) / 60) }, "minutes"
+	case step < 3600:
+		label, unit = func(s float64) string { return fmt.Sprintf("%d:%02d", int(s)/3600, int(s)%3600/60) }, "hours:minutes"
+	default:
+		label, unit = func(s float64) string { return strconv.Itoa(int(s) / 3600) }, "hours"
+	}
+	var ticks []plot.Tick
+	for i := 0; float64(i)*step <= seconds*(1+1e-9); i++ {
+		s := float64(i) * step
+		ticks = append(ticks, plot.Tick{Value: s, Label: label(s)})
+	}
+	return ticks, unit
+}
+
+// CountTicks are at most about so many marks of an axis of numbers of files or checkpoints.
+func CountTicks(first, last float64, most int) []plot.Tick {
+	step := max(1, NiceStep(max(1, last-first), most))
+	var ticks []plot.Tick
+	for x := math.Ceil(first/step) * step; x <= last; x += step {
+		ticks = append(ticks, plot.Tick{Value: x, Label: wording.Count(int(x))})
+	}
+	return ticks
+}
+
+// NewAxes are a plot without data.
+func NewAxes() *plot.Plot {
+	g := plot.New()
+	g.BackgroundColor = nil
+	g.X.Label.TextStyle = Text(TextSize, Ink, text.XCenter, text.YBottom)
+	g.X.Label.Padding = 4
+	g.X.Tick.Label = Text(TextSize, Ink, text.XCenter, text.YTop)
+	g.Y.Tick.Label = Text(TextSize, Ink, text.XRight, text.YCenter)
+	g.X.Tick.Length, g.Y.Tick.Length = 5, 0
+	g.Y.Width = 0
+	g.X.Color, g.X.Tick.Color = SoftInk, SoftInk
+	g.X.Padding, g.Y.Padding = 0, 4
+	return g
+}
+
+// DrawGrid draws a line across the data at each mark of the y axis.
+func DrawGrid(c draw.Canvas, g *plot.Plot) {
+	_, y := g.Transforms(&c)
+	for _, t := range g.Y.Tick.Marker.Ticks(g.Y.Min, g.Y.Max) {
+		style := draw.LineStyle{Color: GridColor, Width: 0.8}
+		if t.Value == 0 {
+			style.Color = SoftInk
+		}
+		c.StrokeLine2(style, c.Min.X, y(t.Value), c.Max.X, y(t.Value))
+	}
+}

@@ -1,0 +1,244 @@
+package fragmentation
+
+import (
+	"cmp"
+	"slices"
+
+	"vramsoak/parser"
+)
+
+// laneSegments are the segment maps of one device, as a picture needs them.
+type laneSegments struct {
+	lane     parser.Lane
+	frames   []*frame
+	maps     int   // that were read
+	failures int   // of them, where an allocation failed
+	high     int64 // the most that was reserved
+	ages     map[uint64]age
+	youngest int
+}
+
+// An age is when a segment was first seen.
+type age struct {
+	number int
+	size   int64
+}
+
+// fileMaps counts the maps of one file, by device: they are drawn evenly over its width.
+type fileMaps struct {
+	file int
+	maps map[parser.Lane]int
+}
+
+// A frame is one segment map, as it is drawn.
+type frame struct {
+	of         *fileMaps
+	place      int // among the file's maps of this device, from 1
+	number     int // among all of the device, from 1
+	name       string
+	requested  int64
+	total      int64
+	used       int64
+	sums       parser.SegmentSums
+	unreserved int64 // what the driver still has for the process; 0 where that is not known
+	bands      []band
+	// largest is where the largest free block begins on top of what is below it, in bytes.
+	largest int64
+}
+
+// free is everything that is not in use, cached or with the driver, in bytes.
+func (f *frame) free() int64 { return f.sums.Free + f.unreserved }
+
+// piece is the largest request that could be had: the largest block, or what the driver has once it got back what it can.
+func (f *frame) piece() int64 { return max(f.sums.LargestFree, f.sums.Releasable+f.unreserved) }
+
+// cached says that the largest piece is a cached block, not what the driver has.
+func (f *frame) cached() bool { return f.sums.LargestFree > f.sums.Releasable+f.unreserved }
+
+// stranded is what is free and not in one piece.
+func (f *frame) stranded() int64 { return f.free() - f.piece() }
+
+// What is in a band.
+const (
+	inUse = iota
+	pending
+	pinned     // free, and held back by what is in use in the same segment
+	releasable // free, and the driver can have it back
+	uses
+)
+
+// A band is a part of what is reserved: a block, or several that are too small to be told apart.
+type band struct {
+	size  int64
+	parts [uses]float32 // shares of it
+	// segment is the size of the segment that begins with it, 0 where none does.
+	segment int64
+}
+
+const (
+	framesMax = 512 // a picture has no room for more
+	bandsMax  = 512 // nor for more of these on top of one another
+)
+
+// add takes a map.
+func (l *laneSegments) add(m *parser.SegmentMap, of *fileMaps) {
+	l.maps++
+	of.maps[l.lane]++
+	f := &frame{
+		of: of, place: of.maps[l.lane], number: l.maps, name: m.Name, requested: m.Requested, total: m.Total, used: m.Used, sums: m.Sums(),
+	}
+	f.unreserved, _ = m.Unreserved(f.sums.Reserved)
+	f.stack(l.byAge(m.Segments))
+	l.high = max(l.high, f.sums.Reserved)
+	if m.Requested > 0 {
+		l.failures++
+	}
+	if l.frames = append(l.frames, f); len(l.frames) == framesMax {
+		l.thin()
+	}
+}
+
+// byAge are the segments in the order in which they were first seen: a band stays where it is as long as those below it do.
+func (l *laneSegments) byAge(segments []parser.Segment) []parser.Segment {
+	byAddress := slices.Clone(segments)
+	slices.SortStableFunc(byAddress, func(a, b parser.Segment) int { return cmp.Compare(a.Address, b.Address) })
+	ages := make(map[uint64]age, len(byAddress))
+	for _, s := range byAddress {
+		old, known := l.ages[s.Address]
+		if !known || old.size != s.Size && !s.Expandable {
+			l.youngest++
+			old.number = l.youngest
+		}
+		ages[s.Address] = age{old.number, s.Size}
+	}
+	l.ages = ages
+	slices.SortStableFunc(byAddress, func(a, b parser.Segment) int { return ages[a.Address].number - ages[b.Address].number })
+	return byAddress
+}
+
+// stack makes the bands.
+func (f *frame) stack(segments []parser.Segment) {
+	grain := max(1, f.sums.Reserved/bandsMax)
+	var b band
+	var bytes [uses]int64
+	flush := func() {
+		if b.size == 0 {
+			return
+		}
+		for i := range bytes {
+			b.parts[i] = float32(bytes[i]) / float32(b.size)
+		}
+		f.bands = append(f.bands, b)
+		b, bytes = band{}, [uses]int64{}
+	}
+	height := int64(0)
+	for i := range segments {
+		s := &segments[i]
+		if s.Size >= grain {
+			flush()
+			b.segment = s.Size
+		}
+		for p := range s.Pieces() {
+			if p.State == parser.BlockFree && !s.Small && p.Size == f.sums.LargestFree {
+				f.largest = height
+			}
+			height += p.Size
+			if p.Size >= grain {
+				flush()
+			}
+			b.size += p.Size
+			bytes[useOf(p)] += p.Size
+			if b.size >= grain {
+				flush()
+			}
+		}
+	}
+	flush()
+}
+
+func useOf(p parser.Piece) int {
+	switch {
+	case p.State == parser.BlockAllocated:
+		return inUse
+	case p.State == parser.BlockPending:
+		return pending
+	case 2*p.Releasable >= p.Size:
+		return releasable
+	}
+	return pinned
+}
+
+// thin leaves one of each two frames: the one with the more to show. What a picture must have stays.
+func (l *laneSegments) thin() {
+	needed := l.needed()
+	kept := l.frames[:0]
+	for i := 0; i < len(l.frames); i += 2 {
+		if i+1 == len(l.frames) {
+			kept = append(kept, l.frames[i])
+			break
+		}
+		a, b := l.frames[i], l.frames[i+1]
+		switch {
+		case needed[a] && needed[b]:
+			kept = append(kept, a, b)
+		case needed[a]:
+			kept = append(kept, a)
+		case needed[b], !a.outshines(b):
+			kept = append(kept, b)
+		default:
+			kept = append(kept, a)
+		}
+	}
+	clear(l.frames[len(kept):])
+	l.frames = kept
+}
+
+// outshines says that of two neighbours the first is to be kept.
+func (f *frame) outshines(next *frame) bool {
+	if failed := f.requested > 0; failed != (next.requested > 0) {
+		return failed
+	}
+	return f.stranded() > next.stranded()
+}
+
+// needed are the frames that a picture must have: the first and the last, where an allocation failed first and last, and the
+// extremes of what is drawn as lines.
+func (l *laneSegments) needed() map[*frame]bool {
+	needed := map[*frame]bool{l.frames[0]: true, l.frames[len(l.frames)-1]: true}
+	if f := l.failed(); f != nil {
+		needed[f] = true
+	}
+	for _, f := range slices.Backward(l.frames) {
+		if f.requested > 0 {
+			needed[f] = true
+			break
+		}
+	}
+	for _, value := range []func(f *frame) int64{
+		func(f *frame) int64 { return f.sums.Reserved },
+		func(f *frame) int64 { return f.free() }, func(f *frame) int64 { return -f.free() },
+		func(f *frame) int64 { return f.piece() }, func(f *frame) int64 { return -f.piece() },
+		(*frame).stranded, func(f *frame) int64 { return f.requested },
+	} {
+		needed[slices.MaxFunc(l.frames, func(a, b *frame) int { return cmp.Compare(value(a), value(b)) })] = true
+	}
+	return needed
+}
+
+// failed is the frame of the first allocation that failed, nil where none did.
+func (l *laneSegments) failed() *frame {
+	for _, f := range l.frames {
+		if f.requested > 0 {
+			return f
+		}
+	}
+	return nil
+}
+
+// moment is the frame that says most: of the first allocation that failed, else where the most was free and not in one piece.
+func (l *laneSegments) moment() *frame {
+	if f := l.failed(); f != nil {
+		return f
+	}
+	return slices.MaxFunc(l.frames, func(a, b *frame) int { return cmp.Compare(a.stranded(), b.stranded()) })
+}

@@ -1,0 +1,394 @@
+package fragmentation
+
+import (
+	"fmt"
+	"image/color"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+	"vramsoak/reports/plots"
+	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
+)
+
+// A picture is the segments of a device that are being drawn: over the files what is reserved, below it what is free,
+// and beside both the moment that says most.
+type picture struct {
+	plots.Page
+	*laneSegments
+	moment    *frame
+	partial   bool
+	files     int // 0 where the log has none: the axis then counts maps
+	notes     []string
+	total     float64 // the largest that a map gives, bytes; 0 where none does
+	top, free float64 // the highest of what is reserved, and of what is free, bytes
+	others    bool    // something else is on the device
+}
+
+func newPicture(f *Maps, l *laneSegments) *picture {
+	p := &picture{laneSegments: l, moment: l.moment(), partial: f.Partial, files: f.files}
+	waits := false
+	for _, f := range l.frames {
+		p.total = max(p.total, float64(f.total))
+		p.top = max(p.top, float64(f.total), float64(f.sums.Reserved))
+		p.free = max(p.free, float64(f.free()), float64(f.requested))
+		p.others = p.others || f.others() > 0
+		waits = waits || f.used == 0
+	}
+	if len(f.lanes) > 1 || f.other > 0 {
+		n := wording.Count(len(f.lanes))
+		if f.other > 0 {
+			n = "more than " + n
+		}
+		p.notes = append(p.notes, fmt.Sprintf("Shown is %s, of %s.", wording.Lane(l.lane), n))
+	}
+	if l.maps > len(l.frames) {
+		p.notes = append(p.notes, fmt.Sprintf("Shown are %s of %s segment maps: the failed allocations and the extremes among them.",
+			wording.Count(len(l.frames)), wording.Count(l.maps)))
+	}
+	switch {
+	case p.total == 0:
+		p.notes = append(p.notes, "The maps do not give the size of the card (total=): what the driver has left is not counted.")
+	case waits:
+		p.notes = append(p.notes, "Some maps do not say what else is on the card (used=): all that is not reserved is counted as free.")
+	}
+	return p
+}
+
+// others is what the driver says is in use beside what the allocator holds, in bytes.
+func (f *frame) others() int64 { return max(0, f.used-f.sums.Reserved) }
+
+// where is the file or the map of a frame, in words.
+func (p *picture) where(f *frame) string {
+	if p.files == 0 || f.of.file == 0 {
+		s := "segment map " + wording.Count(f.number)
+		if f.requested == 0 && f.name != "" {
+			s += ", " + wording.Shorten(sink.Line(f.name), 40)
+		}
+		return s
+	}
+	return "file " + wording.Count(f.of.file)
+}
+
+// title is what the picture shows, in one sentence.
+func (p *picture) title() (string, color.Color) {
+	f := p.moment
+	free, piece, asked := wording.Bytes(float64(f.free())), wording.Bytes(float64(f.piece())), wording.Bytes(float64(f.requested))
+	if f.requested == 0 {
+		nothing, ink := "No allocation failed", color.Color(plots.AllocatedColor)
+		if p.partial {
+			nothing, ink = "No segment map of a failed allocation", plots.Ink
+		}
+		if f.stranded() == 0 {
+			return nothing + "; all that was free was in one piece", ink
+		}
+		return fmt.Sprintf("%s; at worst %s were free in sum, %s in one piece (%s)", nothing, free, piece, p.where(f)), ink
+	}
+	s := fmt.Sprintf("Out of memory in %s: asked for %s; %s free in sum, ", p.where(f), asked, free)
+	switch {
+	case f.requested > f.free():
+		s += "too little, however it lies"
+	case f.requested > f.piece():
+		s += piece + " in one piece"
+	default:
+		s += "as far as the maps tell, and " + piece + " in one piece"
+	}
+	return s, plots.FailedColor
+}
+
+func (p *picture) subtitle() string {
+	var parts []string
+	if p.files > 0 {
+		parts = append(parts, wording.Plural(p.files, "file"))
+	}
+	parts = append(parts, wording.Plural(p.maps, "segment map"))
+	s := strings.Join(parts, ", ") + "; reserved up to " + wording.Bytes(float64(p.high))
+	if p.total > 0 {
+		s += " of " + wording.Bytes(p.total)
+	}
+	if p.failures > 1 {
+		s += "; " + wording.Count(p.failures) + " allocations failed, the first one is shown"
+	}
+	return s
+}
+
+// Colours of what is in a segment, and their names.
+var (
+	useColors = [uses]color.NRGBA{
+		inUse: plots.AllocatedColor, pending: plots.RssColor, pinned: plots.ReservedColor, releasable: {R: 0x9B, G: 0xD9, B: 0xC4, A: 0xFF},
+	}
+	useNames    = [uses]string{inUse: "in use", pending: "waits for a stream", pinned: "free, but pinned", releasable: "free, can be given back"}
+	othersColor = color.NRGBA{R: 0xD4, G: 0xD4, B: 0xD4, A: 0xFF}
+	voidColor   = color.NRGBA{R: 0xFF, G: 0xFF, B: 0xFF, A: 0xFF} // of what is not reserved
+)
+
+// How much room the parts have, in points.
+const (
+	sideShare, sideMax = 0.32, 350 // of the width: the moment
+	lowShare, lowLeast = 0.33, 120 // of the height, and not less: what is free
+	markRow            = 20        // above the data: the failed allocations
+)
+
+func (p *picture) draw(c draw.Canvas) {
+	c = plots.Blank(c)
+	title, ink := p.title()
+	c = p.DrawLine(c, plots.TitleSize, ink, title)
+	c = p.DrawLine(c, plots.TextSize, plots.Ink, p.subtitle())
+	c.Max.Y -= 5
+	c = p.DrawLegend(c, p.legend())
+	c = p.DrawFoot(c, p.notes)
+	side := min(sideMax, sideShare*c.Size().X)
+	cut := c.Min.Y + min(max(lowShare*c.Size().Y, lowLeast), c.Size().Y/2)
+	const names = 2.6 * plots.TextSize // of the bars, below the data
+	upper, lower, table := c, c, c
+	upper.Max.X, lower.Max.X, table.Min.X = c.Max.X-side, c.Max.X-side, c.Max.X-side+14
+	upper.Min.Y, lower.Max.Y, table.Max.Y = cut, cut, cut-names
+	upper = p.DrawLine(upper, plots.TextSize, plots.Ink, "memory of the card: segment on segment, the oldest at the bottom")
+	upper.Max.Y -= markRow
+
+	above, below := p.axes(p.top, upper), p.axes(p.free, lower)
+	above.HideX()
+	ticks, label := p.ticks(lower.Size().X)
+	below.X.Tick.Marker, below.X.Label.Text = plot.ConstantTicks(ticks), label
+	above.Add(plots.Layer(p.drawMap), plots.Layer(p.drawCard), plots.Layer(p.drawMarks))
+	below.Add(plots.Layer(plots.DrawGrid), plots.Layer(p.drawFree), plots.Layer(p.drawMark))
+	lower = p.DrawLegend(draw.Crop(lower, 0, 0, 0, -8), p.freeLegend())
+	lower.Max.Y -= 2
+	upper, lower = aligned(above, upper, below, lower)
+	above.Draw(upper)
+	below.Draw(lower)
+	data := above.DataCanvas(upper)
+	_, y := above.Transforms(&data)
+	data.Min.X, data.Max.X = table.Min.X, c.Max.X
+	p.drawMoment(data, y)
+	p.drawTable(draw.Crop(table, 0, 0, 0, -4))
+}
+
+// aligned crops the canvases of two plots so that their data are as wide, one above the other.
+func aligned(above *plot.Plot, upper draw.Canvas, below *plot.Plot, lower draw.Canvas) (u, l draw.Canvas) {
+	a, b := above.DataCanvas(upper), below.DataCanvas(lower)
+	left, right := max(a.Min.X, b.Min.X), min(a.Max.X, b.Max.X)
+	return draw.Crop(upper, left-a.Min.X, right-a.Max.X, 0, 0), draw.Crop(lower, left-b.Min.X, right-b.Max.X, 0, 0)
+}
+
+// axes are a panel's, of values up to top.
+func (p *picture) axes(top float64, c draw.Canvas) *plot.Plot {
+	g := plots.NewAxes()
+	g.Y.Min, g.Y.Max = 0, max(1, 1.02*top)
+	g.Y.Tick.Marker = plot.ConstantTicks(plots.ValueTicks(0, top, check.Bytes, max(2, int(c.Size().Y/40))))
+	g.X.Min, g.X.Max = p.ends()
+	return g
+}
+
+// ends are those of the x axis: a file reaches from the number before its own to its own.
+func (p *picture) ends() (from, to float64) {
+	from = p.at(p.frames[0]) - 1
+	if p.files > 0 {
+		from = float64(max(1, p.frames[0].of.file) - 1)
+	}
+	return from, max(p.at(p.frames[len(p.frames)-1]), from+1)
+}
+
+// at is a frame's place on the x axis.
+func (p *picture) at(f *frame) float64 {
+	if p.files == 0 {
+		return float64(f.number)
+	}
+	if f.of.file == 0 {
+		return 0 // before the first
+	}
+	return float64(f.of.file-1) + float64(f.place)/float64(f.of.maps[p.lane])
+}
+
+func (p *picture) ticks(width vg.Length) ([]plot.Tick, string) {
+	from, to := p.ends()
+	label := "file"
+	if p.files == 0 {
+		label = "segment map"
+	}
+	ticks := plots.CountTicks(from+1, to, max(2, int(width/70)))
+	for i := range ticks {
+		ticks[i].Value -= 0.5 // in the middle of the file
+	}
+	return ticks, label
+}
+
+func (p *picture) legend() []plots.LegendEntry {
+	fill := func(ink color.Color) func(c draw.Canvas, r vg.Rectangle) {
+		return func(c draw.Canvas, r vg.Rectangle) {
+			c.FillPolygon(ink, plots.Corners(r))
+			c.StrokeLines(draw.LineStyle{Color: color.Gray{Y: 0xA0}, Width: 0.5}, append(plots.Corners(r), r.Min))
+		}
+	}
+	var out []plots.LegendEntry
+	names := [uses]string{
+		"in use", "freed, a stream may still use it", "free, but pinned by something in use",
+		"free, can be given back",
+	}
+	for _, use := range []int{inUse, pinned, releasable, pending} {
+		if use != pending || p.has(pending) {
+			out = append(out, plots.LegendEntry{Name: names[use], Thumb: fill(useColors[use])})
+		}
+	}
+	if p.total > 0 {
+		out = append(out, plots.LegendEntry{Name: "not reserved", Thumb: fill(voidColor)})
+	}
+	if p.others {
+		out = append(out, plots.LegendEntry{Name: "others, contexts", Thumb: fill(othersColor)})
+	}
+	if p.failures > 0 {
+		out = append(out, plots.LegendEntry{Name: "out of memory", Thumb: func(c draw.Canvas, r vg.Rectangle) {
+			at := plots.Middle(r)
+			at.Y -= plots.MarkHeight / 2
+			drawFailure(c, at)
+		}})
+	}
+	return out
+}
+
+// freeLegend is that of what is free.
+func (p *picture) freeLegend() []plots.LegendEntry {
+	line := func(sty draw.LineStyle) func(c draw.Canvas, r vg.Rectangle) {
+		return func(c draw.Canvas, r vg.Rectangle) {
+			y := plots.Middle(r).Y
+			c.StrokeLine2(sty, r.Min.X, y, r.Max.X, y)
+		}
+	}
+	out := []plots.LegendEntry{
+		{Name: "free in sum", Thumb: line(sumStyle)},
+		{Name: "in one piece", Thumb: line(pieceStyle)},
+		{Name: "in other pieces", Thumb: func(c draw.Canvas, r vg.Rectangle) { c.FillPolygon(strandedColor, plots.Corners(r)) }},
+	}
+	if p.failures > 0 {
+		out = append(out, plots.LegendEntry{Name: "asked for in vain", Thumb: func(c draw.Canvas, r vg.Rectangle) { plots.DrawCross(c, plots.Middle(r)) }})
+	}
+	return out
+}
+
+var (
+	sumStyle      = draw.LineStyle{Color: plots.ReservedColor, Width: 1.6}
+	pieceStyle    = draw.LineStyle{Color: plots.Ink, Width: 2}
+	strandedColor = plots.Tint(plots.ReservedColor, 0.45)
+)
+
+func (p *picture) has(use int) bool {
+	for _, f := range p.frames {
+		for i := range f.bands {
+			if f.bands[i].parts[use] > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// drawFailure is an allocation that failed: a triangle whose tip is at a point.
+func drawFailure(c draw.Canvas, tip vg.Point) {
+	const half = 5
+	c.FillPolygon(plots.FailedColor, []vg.Point{tip, {X: tip.X - half, Y: tip.Y + plots.MarkHeight}, {X: tip.X + half, Y: tip.Y + plots.MarkHeight}})
+}
+
+// drawCard draws the bounds: the card, and what the process may take of it.
+func (p *picture) drawCard(c draw.Canvas, g *plot.Plot) {
+	if p.total == 0 {
+		return
+	}
+	_, y := g.Transforms(&c)
+	at := y(p.total)
+	c.StrokeLine2(draw.LineStyle{Color: plots.Ink, Width: 1.2}, c.Min.X, at, c.Max.X, at)
+}
+
+// drawMarks draws where allocations failed.
+func (p *picture) drawMarks(c draw.Canvas, g *plot.Plot) {
+	x, _ := g.Transforms(&c)
+	last := vg.Length(-100)
+	for _, f := range p.frames {
+		if at := x(p.at(f)); f.requested > 0 && at-last >= 3 {
+			drawFailure(c, vg.Point{X: at, Y: c.Max.Y})
+			last = at
+		}
+	}
+	p.drawMark(c, g)
+}
+
+// drawMark draws which moment is shown beside.
+func (p *picture) drawMark(c draw.Canvas, g *plot.Plot) {
+	x, _ := g.Transforms(&c)
+	ink := color.Color(plots.Ink)
+	if p.moment.requested > 0 {
+		ink = plots.FailedColor
+	}
+	at := x(p.at(p.moment))
+	c.StrokeLine2(draw.LineStyle{Color: color.White, Width: 2.6}, at, c.Min.Y, at, c.Max.Y)
+	c.StrokeLine2(draw.LineStyle{Color: ink, Width: 1.4}, at, c.Min.Y, at, c.Max.Y)
+}
+
+// drawFree draws what is free in sum and in one piece, between the two what is of no use to a large request.
+func (p *picture) drawFree(c draw.Canvas, g *plot.Plot) {
+	x, y := g.Transforms(&c)
+	var sums, pieces []vg.Point
+	before := c.Min.X
+	for _, f := range p.frames { // a map is drawn as wide as in the map above
+		at := x(p.at(f))
+		for _, at := range []vg.Length{before, at} {
+			sums = append(sums, vg.Point{X: at, Y: y(float64(f.free()))})
+			pieces = append(pieces, vg.Point{X: at, Y: y(float64(f.piece()))})
+		}
+		before = at
+	}
+	around := slices.Clone(sums)
+	for _, at := range slices.Backward(pieces) {
+		around = append(around, at)
+	}
+	c.FillPolygon(strandedColor, around)
+	c.StrokeLines(sumStyle, sums)
+	c.StrokeLines(pieceStyle, pieces)
+	last := vg.Length(-100)
+	for _, f := range p.frames {
+		if at := x(p.at(f)); f.requested > 0 && at-last >= 6 {
+			plots.DrawCross(c, vg.Point{X: at, Y: y(float64(f.requested))})
+			last = at
+		}
+	}
+}
+
+// drawTable lists what there is at the moment, by colour.
+func (p *picture) drawTable(c draw.Canvas) {
+	f := p.moment
+	type row struct {
+		ink   color.Color
+		name  string
+		bytes int64
+	}
+	rows := []row{
+		{ink: useColors[inUse], name: useNames[inUse], bytes: f.sums.Allocated},
+		{ink: useColors[pending], name: useNames[pending], bytes: f.sums.Pending},
+		{ink: useColors[pinned], name: useNames[pinned], bytes: f.sums.Pinned()},
+		{ink: useColors[releasable], name: useNames[releasable], bytes: f.sums.Releasable},
+		{ink: voidColor, name: "not reserved", bytes: f.unreserved},
+		{ink: othersColor, name: "others, contexts", bytes: f.others()},
+	}
+	name, value := plots.Text(plots.TextSize, plots.Ink, text.XLeft, text.YCenter), plots.Text(plots.TextSize, plots.Ink, text.XRight, text.YCenter)
+	const line = plots.TextSize * 1.5
+	y := c.Max.Y
+	for _, r := range rows {
+		if told := r.name == useNames[releasable] || r.name == "not reserved" && p.total > 0; r.bytes == 0 && !told {
+			continue
+		}
+		if y -= line; y < c.Min.Y {
+			return
+		}
+		box := vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y - 5}, Max: vg.Point{X: c.Min.X + 16, Y: y + 5}}
+		c.FillPolygon(r.ink, plots.Corners(box))
+		c.StrokeLines(draw.LineStyle{Color: color.Gray{Y: 0xA0}, Width: 0.5}, append(plots.Corners(box), box.Min))
+		c.FillText(name, vg.Point{X: c.Min.X + 22, Y: y}, p.Encode(plots.Fit(name, r.name, c.Size().X-90)))
+		c.FillText(value, vg.Point{X: c.Max.X, Y: y}, p.Encode(parser.FormatBytes(r.bytes)))
+	}
+}

@@ -1,0 +1,137 @@
+// Package fragmentation draws the segments of an allocator over time: what is in use, what is free,
+// and why an allocation found no room.
+package fragmentation
+
+import (
+	"errors"
+	"io"
+	"maps"
+	"slices"
+
+	"gonum.org/v1/plot/vg/draw"
+
+	"vramsoak/parser"
+	"vramsoak/reports/plots"
+)
+
+// ErrNoSegments says that a log has no segment maps, and how to get them.
+var ErrNoSegments = errors.New("the log has no segment maps to draw: vramsoak simulate prints them for a scenario, vramlog.py " +
+	"where an allocation failed, at the end of each file with VRAMLOG_SEGMENTS=on, and anywhere by vramlog.segments()")
+
+// A Maps is what a picture of an allocator's segments over time shows. It is made of a stream of records, and takes
+// no more memory for a longer one.
+type Maps struct {
+	// Partial says that allocations may have failed of which the records tell nothing, as in a snapshot.
+	Partial bool
+
+	lanes map[parser.Lane]*laneSegments
+	other int // segment maps of lanes beyond lanesMax
+
+	splitter   parser.Splitter
+	supervised bool
+	named      bool      // the pipeline has named a file, or said how one ended
+	file       int       // that is worked on, from 1; 0 before the first
+	here       *fileMaps // its maps
+	files      int       // number of the last one
+}
+
+// lanesMax is how many devices' segments are kept.
+const lanesMax = 8
+
+// Add takes a record of a log.
+func (f *Maps) Add(rec parser.Record) {
+	switch r := rec.(type) {
+	case parser.FileStart:
+		switch {
+		case !r.Pipeline && !f.supervised:
+			f.supervised = true
+			f.begin(max(r.Index, 1)) // what the pipeline said before was of this one
+		case !r.Pipeline:
+			f.begin(max(r.Index, f.file+1))
+		case f.splitter.Begins(r) && !f.supervised:
+			if !f.named {
+				f.unsplit()
+			}
+			f.begin(f.file + 1)
+		}
+	case parser.FileEnd:
+		f.named = true
+	case parser.Checkpoint:
+		if !f.supervised && f.splitter.Begins(r) {
+			f.begin(f.file + 1)
+		}
+	case parser.OutOfMemory:
+		f.Partial = true // it has a map, or else there is none of it
+	case parser.SegmentMap:
+		f.add(&r)
+	}
+}
+
+// unsplit takes back the files that recurring checkpoints have shown, where the pipeline names its first one: what came before
+// was before the first file. [parser.Build] does so, too.
+func (f *Maps) unsplit() {
+	f.named, f.file, f.files = true, 0, 0
+	for _, l := range f.lanes {
+		for _, frame := range l.frames {
+			frame.of.file = 0
+		}
+	}
+}
+
+func (f *Maps) begin(file int) {
+	f.file, f.here = file, nil
+	f.files = max(f.files, file)
+}
+
+func (f *Maps) add(m *parser.SegmentMap) {
+	lane := f.lanes[m.Lane]
+	if lane == nil {
+		if len(f.lanes) == lanesMax {
+			f.other++
+			return
+		}
+		if f.lanes == nil {
+			f.lanes = map[parser.Lane]*laneSegments{}
+		}
+		lane = &laneSegments{lane: m.Lane}
+		f.lanes[m.Lane] = lane
+	}
+	if f.here == nil {
+		f.here = &fileMaps{file: f.file, maps: map[parser.Lane]int{}}
+	}
+	lane.add(m, f.here)
+}
+
+// Plot draws the segments of one device over time, and why an allocation failed.
+func (f *Maps) Plot(w io.Writer, format string, opts plots.Options) error {
+	return plots.Draw(w, format, opts, func(on draw.Canvas, encode func(string) string) error {
+		lane := f.shown()
+		if lane == nil {
+			return ErrNoSegments
+		}
+		p := newPicture(f, lane)
+		p.Encode = encode
+		p.draw(on)
+		return nil
+	})
+}
+
+// shown is the device to draw: the first where an allocation failed, else the one that holds most.
+func (f *Maps) shown() *laneSegments {
+	var best *laneSegments
+	for _, lane := range slices.SortedFunc(maps.Keys(f.lanes), func(a, b parser.Lane) int {
+		if a.Rank != b.Rank {
+			return a.Rank - b.Rank
+		}
+		return a.Device - b.Device
+	}) {
+		l := f.lanes[lane]
+		switch {
+		case best == nil, l.failures > 0 && best.failures == 0:
+			best = l
+		case best.failures == 0 && l.high > best.high:
+			best = l
+		}
+	}
+	return best
+}

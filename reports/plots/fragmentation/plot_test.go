@@ -1,0 +1,349 @@
+package fragmentation
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"image/color"
+	"image/png"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"vramsoak/fixtures/timelines"
+	"vramsoak/parser"
+	"vramsoak/reports/plots"
+)
+
+// A segmentsCase is a log of files at whose ends the allocator holds segments of 20 MiB. From file 2 on each file leaves one, in
+// which keep bytes stay in use and the rest is free.
+type segmentsCase struct {
+	files, total int
+	keep         int64
+	whole        int   // segments that are free as a whole, at each file's end
+	fails        []int // files in which memory is asked for in vain
+	asked        int64 // how much, in MiB; 0 is 30
+	lane         parser.Lane
+	nameless     bool // the log names no files
+}
+
+// picture reads the log.
+func (c segmentsCase) picture() *Maps {
+	var f Maps
+	for rec := range c.records() {
+		f.Add(rec)
+	}
+	return &f
+}
+
+func (c segmentsCase) records() func(yield func(parser.Record) bool) {
+	const mib = 1 << 20
+	return func(yield func(parser.Record) bool) {
+		m := parser.SegmentMap{Lane: c.lane, Name: "file end", Total: int64(c.total) * mib}
+		block := func(size int64, state parser.BlockState) parser.Block { return parser.Block{Size: size, State: state} }
+		add := func(blocks ...parser.Block) {
+			m.Segments = append(m.Segments, parser.Segment{Address: uint64(len(m.Segments)+1) * 20 * mib, Size: 20 * mib, Blocks: blocks})
+		}
+		add(block(20*mib, parser.BlockAllocated))
+		for i := range c.files {
+			if !c.nameless && !yield(parser.FileStart{Pipeline: true, Path: fmt.Sprintf("%d.wav", i+1)}) {
+				return
+			}
+			for _, file := range c.fails {
+				if failed := m; file == i+1 {
+					failed.Name, failed.Requested = "out of memory", cmp.Or(c.asked, 30)*mib
+					if !yield(failed) {
+						return
+					}
+				}
+			}
+			if i > 0 && len(m.Segments)*20 < c.total-20-20*c.whole {
+				add(block(8*mib, parser.BlockFree), block(c.keep, parser.BlockAllocated), block(12*mib-c.keep, parser.BlockFree))
+			}
+			end := m
+			for range c.whole {
+				m.Segments = slices.Clip(m.Segments)
+				add(block(20*mib, parser.BlockFree))
+			}
+			if end.Segments, m.Segments = m.Segments, end.Segments; !yield(end) {
+				return
+			}
+		}
+	}
+}
+
+// By hand: on a card of 100 MiB 80 are reserved in file 5, 20 by what stays and in three segments of 20 with 512 bytes in use, 12
+// MiB less 512 B the largest piece in each; the driver has 20 MiB, which is the largest.
+func TestFragmentationTitle(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		segmentsCase
+		title, subtitle string
+	}{
+		{
+			"out of memory",
+			segmentsCase{files: 8, total: 100, keep: 512, fails: []int{5, 7}},
+			"Out of memory in file 5: asked for 30.0 MiB; 80.0 MiB free in sum, 20.0 MiB in one piece",
+			"8 files, 10 segment maps; reserved up to 80.0 MiB of 100 MiB; 2 allocations failed, the first one is shown",
+		},
+		{
+			"too little",
+			segmentsCase{files: 5, total: 100, keep: 11 << 20, fails: []int{5}},
+			"Out of memory in file 5: asked for 30.0 MiB; 47.0 MiB free in sum, 20.0 MiB in one piece",
+			"5 files, 6 segment maps; reserved up to 80.0 MiB of 100 MiB",
+		},
+		{
+			"far too little",
+			segmentsCase{files: 2, total: 40, fails: []int{2}},
+			"Out of memory in file 2: asked for 30.0 MiB; 20.0 MiB free in sum, too little, however it lies",
+			"2 files, 3 segment maps; reserved up to 20.0 MiB of 40.0 MiB",
+		},
+		{
+			"in one piece",
+			segmentsCase{files: 3, total: 1000, keep: 512, fails: []int{3}},
+			"Out of memory in file 3: asked for 30.0 MiB; 980 MiB free in sum, as far as the maps tell, and 960 MiB in one piece",
+			"3 files, 4 segment maps; reserved up to 60.0 MiB of 1000 MiB",
+		},
+		{
+			"nothing failed",
+			segmentsCase{files: 3, total: 100, keep: 512},
+			"No allocation failed; at worst 80.0 MiB were free in sum, 40.0 MiB in one piece (file 3)",
+			"3 files, 3 segment maps; reserved up to 60.0 MiB of 100 MiB",
+		},
+		{
+			"nothing in pieces",
+			segmentsCase{files: 1, total: 100, whole: 2},
+			"No allocation failed; all that was free was in one piece",
+			"1 file, 1 segment map; reserved up to 60.0 MiB of 100 MiB",
+		},
+		{
+			"no files",
+			segmentsCase{files: 5, total: 100, keep: 512, nameless: true, fails: []int{5}},
+			"Out of memory in segment map 5: asked for 30.0 MiB; 80.0 MiB free in sum, 20.0 MiB in one piece",
+			"6 segment maps; reserved up to 80.0 MiB of 100 MiB",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := c.picture()
+			p := newPicture(f, f.shown())
+			title, _ := p.title()
+			if diff := gocmp.Diff([]string{c.title, c.subtitle}, []string{title, p.subtitle()}); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What a pipeline prints before it names its first file is before the first file, and no file of its own.
+func TestFragmentationBeforeFiles(t *testing.T) {
+	c := segmentsCase{files: 8, total: 100, keep: 512, fails: []int{5}}
+	var f Maps
+	for _, name := range []string{"Before Optimizer", "After Optimizer", "Before Optimizer", "After Optimizer"} {
+		f.Add(parser.Checkpoint{Name: name})
+		for rec := range (segmentsCase{files: 1, total: 100, nameless: true}).records() {
+			f.Add(rec)
+		}
+	}
+	for rec := range c.records() {
+		f.Add(rec)
+	}
+	p := newPicture(&f, f.shown())
+	title, _ := p.title()
+	got := []string{title, p.subtitle()}
+	want := []string{
+		"Out of memory in file 5: asked for 30.0 MiB; 80.0 MiB free in sum, 20.0 MiB in one piece",
+		"8 files, 13 segment maps; reserved up to 80.0 MiB of 100 MiB",
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if from, to := p.ends(); from != 0 || to != 8 {
+		t.Errorf("the axis goes from %g to %g, want 0 to 8", from, to)
+	}
+}
+
+// What there is shows, in its colour, in the place where it is; and nothing is cut off at the edges. With PLOTS=DIR the pictures
+// are left there for a person to look at.
+func TestFragmentationPlot(t *testing.T) {
+	for name, c := range map[string]segmentsCase{
+		"fragmentation-60":    {files: 60, total: 1200, keep: 1 << 20, whole: 3, fails: []int{57, 59}, asked: 200},
+		"fragmentation-700":   {files: 700, total: 9000, keep: 512, fails: []int{600}},
+		"fragmentation-steps": {files: 9, total: 300, keep: 5 << 20, nameless: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			size := plots.Options{Width: 600, Height: 400}
+			if os.Getenv("PLOTS") != "" {
+				size = plots.Options{}
+			}
+			f := c.picture()
+			var out bytes.Buffer
+			if err := f.Plot(&out, "png", size); err != nil {
+				t.Fatal(err)
+			}
+			if dir := os.Getenv("PLOTS"); dir != "" {
+				if err := os.WriteFile(filepath.Join(dir, name+".png"), out.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			img, err := png.Decode(&out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pixels := map[color.NRGBA]int{}
+			b := img.Bounds()
+			for y := range b.Dy() {
+				for x := range b.Dx() {
+					ink := color.NRGBAModel.Convert(img.At(x, y)).(color.NRGBA)
+					pixels[ink]++
+					if edge := x == 0 || y == 0 || x == b.Dx()-1 || y == b.Dy()-1; edge && ink != voidColor {
+						t.Fatalf("something is cut off at %d, %d", x, y)
+					}
+				}
+			}
+			for use, want := range map[int]bool{inUse: true, pinned: c.files > 1, releasable: c.whole > 0} {
+				if n := pixels[useColors[use]]; want && n < 200 {
+					t.Errorf("%s: %d pixels", useNames[use], n)
+				}
+			}
+			if n := pixels[plots.FailedColor]; (n > 100) != (len(c.fails) > 0) {
+				t.Errorf("%d pixels for %d failed allocations", n, len(c.fails))
+			}
+		})
+	}
+}
+
+// The same records make the same bytes, of a bounded number, in each format.
+func TestFragmentationIsDeterministic(t *testing.T) {
+	for _, format := range plots.Formats {
+		var first, second bytes.Buffer
+		for _, out := range []*bytes.Buffer{&first, &second} {
+			c := segmentsCase{files: 40, total: 900, keep: 512, fails: []int{39}}
+			if err := c.picture().Plot(out, format, plots.Options{Width: 600, Height: 360}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.Equal(first.Bytes(), second.Bytes()) {
+			t.Errorf("%s differs from one time to the next", format)
+		}
+		if first.Len() > 400<<10 {
+			t.Errorf("%s: %d bytes", format, first.Len())
+		}
+		if format == "svg" {
+			timelines.WellFormedXML(t, first.Bytes())
+		}
+	}
+}
+
+// However long a run is, no more of it is kept than a picture has room for, and of that nothing is lost which must be seen: the
+// one allocation that failed, the most and the least that there was of anything.
+func TestFragmentationIsThinned(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var f Maps
+	value := func(fr *frame) [4]int64 { return [4]int64{fr.sums.Reserved, fr.free(), fr.piece(), fr.stranded()} }
+	var low, high [4]int64
+	fails := 1401
+	for i := range 2000 {
+		f.Add(parser.FileStart{Pipeline: true, Path: fmt.Sprint(i)})
+		m := parser.SegmentMap{Name: "file end", Total: 1 << 40}
+		for k := range 1 + r.IntN(8) {
+			size := r.Int64N(1 << 30)
+			m.Segments = append(m.Segments, parser.Segment{Address: uint64(k) << 40, Size: 2*size + 512, Blocks: []parser.Block{
+				{Size: size, State: parser.BlockFree}, {Size: 512, State: parser.BlockAllocated}, {Size: size, State: parser.BlockFree},
+			}})
+		}
+		if i == fails {
+			m.Requested = 5
+		}
+		f.Add(m)
+		lane := f.lanes[parser.Lane{}]
+		if len(lane.frames) >= framesMax {
+			t.Fatalf("%d frames", len(lane.frames))
+		}
+		now := lane.frames[len(lane.frames)-1]
+		for k, v := range value(now) {
+			if i == 0 {
+				low[k], high[k] = v, v
+			}
+			low[k], high[k] = min(low[k], v), max(high[k], v)
+		}
+	}
+	lane := f.lanes[parser.Lane{}]
+	var keptLow, keptHigh [4]int64
+	for i, fr := range lane.frames {
+		for k, v := range value(fr) {
+			if i == 0 {
+				keptLow[k], keptHigh[k] = v, v
+			}
+			keptLow[k], keptHigh[k] = min(keptLow[k], v), max(keptHigh[k], v)
+		}
+		if i > 0 && fr.number <= lane.frames[i-1].number || len(fr.bands) > 4*bandsMax {
+			t.Fatalf("frame %d after %d, of %d bands", fr.number, lane.frames[i-1].number, len(fr.bands))
+		}
+	}
+	low[0], low[3] = keptLow[0], keptLow[3] // the least that is reserved, or in pieces, is no extreme that a picture needs
+	if low != keptLow || high != keptHigh {
+		t.Errorf("from %v to %v, kept from %v to %v", low, high, keptLow, keptHigh)
+	}
+	if moment := lane.moment(); moment.of.file != fails+1 || lane.failures != 1 {
+		t.Errorf("the moment is of file %d, %d failures", moment.of.file, lane.failures)
+	}
+}
+
+// Of several devices the one is drawn where an allocation failed, and a log without maps is told how to get some.
+func TestFragmentationShown(t *testing.T) {
+	var f Maps
+	for _, c := range []segmentsCase{
+		{files: 3, total: 1000, lane: parser.Lane{Device: 0}},
+		{files: 2, total: 100, lane: parser.Lane{Device: 1}, fails: []int{1}},
+		{files: 9, total: 1000, lane: parser.Lane{Device: 2}},
+	} {
+		for rec := range c.records() {
+			f.Add(rec)
+		}
+	}
+	if got := f.shown().lane.Device; got != 1 {
+		t.Errorf("device %d is shown", got)
+	}
+	for i := range 100 {
+		f.Add(parser.SegmentMap{Lane: parser.Lane{Device: i}})
+	}
+	p := newPicture(&f, f.shown())
+	if len(f.lanes) != lanesMax || !strings.Contains(strings.Join(p.notes, "\n"), "Shown is device 1, of more than 8.") {
+		t.Errorf("%d devices are kept: %v", len(f.lanes), p.notes)
+	}
+	if err := new(Maps).Plot(new(bytes.Buffer), "png", plots.Options{}); !errors.Is(err, ErrNoSegments) {
+		t.Errorf("without maps: %v", err)
+	}
+}
+
+// Maps of any numbers make a picture.
+func TestFragmentationOfAnything(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 4 {
+		var f Maps
+		for range r.IntN(6) + 1 {
+			if r.IntN(3) == 0 {
+				f.Add(parser.FileStart{Index: r.IntN(5), Pipeline: r.IntN(2) == 0, Path: fmt.Sprint(r.IntN(3))})
+			}
+			m := parser.SegmentMap{Total: r.Int64N(1 << r.IntN(62)), Used: r.Int64N(1 << r.IntN(62)), Requested: r.Int64N(2) * r.Int64N(1<<r.IntN(62))}
+			for range r.IntN(4) {
+				s := parser.Segment{Address: r.Uint64(), Small: r.IntN(2) == 0, Expandable: r.IntN(2) == 0}
+				for range r.IntN(3) {
+					b := parser.Block{Size: 1 + r.Int64N(1<<r.IntN(58)), State: parser.BlockState(r.IntN(3))}
+					s.Blocks, s.Size = append(s.Blocks, b), s.Size+b.Size
+				}
+				m.Segments = append(m.Segments, s)
+			}
+			f.Add(m)
+		}
+		if err := f.Plot(new(bytes.Buffer), "png", plots.Options{Width: 600, Height: 360}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,315 @@
+package memory
+
+import (
+	"cmp"
+	"fmt"
+	"image/color"
+	"path"
+	"slices"
+	"strings"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+	"vramsoak/reports/pattern"
+	"vramsoak/reports/plots"
+	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
+)
+
+// A Chart is what a plot of memory over time shows, before anything is drawn. It refers to nothing of what it was made of.
+type Chart struct {
+	title, subtitle string // what the report says
+	titleInk        color.Color
+	clock           clock
+	lane            parser.Lane
+	lanes           int
+	quantity        parser.Quantity // by which cleanups are judged and the high-water mark is taken
+	series          []series        // in the order of drawing
+	dark            []gap           // in the order of the log
+	files           []span
+	stages          []span // outer before inner
+	names           []string
+	total           float64      // of the device, bytes; 0 where unknown
+	high            float64      // the largest reading of the device, bytes
+	top             float64      // the largest value of all that is drawn, bytes
+	mark            *plots.Note  // the high-water mark
+	failed          []plots.Note // the After of cleanups that failed, or of stages where no cleanup did
+	notes           []string
+}
+
+// A series is one line of the plot.
+type series struct {
+	name   string
+	color  color.Color
+	dashed bool
+	points []plots.Point
+}
+
+// A span is a file or a stage on the x axis.
+type span struct {
+	from, to float64
+	name     string // of the stage; of a file that did not end well, how it ended
+	index    int    // of the file, from 1; of the stage's name in chart.names
+}
+
+// makeChart collects what a plot shows of the lane with the largest reading. numbers are the places of the checkpoints in the
+// log, nil where the timeline has all of them.
+func makeChart(tl *parser.Timeline, rep *check.Report, numbers map[parser.Position]int) *Chart {
+	c := &Chart{clock: makeClock(tl, numbers)}
+	c.lane, c.lanes = pattern.BusiestLane(tl)
+	c.quantity = pattern.MainQuantity(tl, c.lane)
+	c.total = float64(pattern.Total(tl, c.lane))
+	c.collectSeries(tl)
+	c.collectSpans(tl)
+	c.findMark(tl)
+	c.findFailed(rep)
+	c.sum(rep)
+	c.addNotes(rep)
+	if c.lanes > 1 {
+		c.notes = append(c.notes, fmt.Sprintf("Shown is %s, the busiest of %d.", wording.Lane(c.lane), c.lanes))
+	}
+	if c.clock.cut > 0 {
+		c.notes = append(c.notes, fmt.Sprintf("The %s between the runs are left out.", c.clock.cut.Round(1e9)))
+	}
+	return c
+}
+
+// sum takes over the verdict.
+func (c *Chart) sum(rep *check.Report) {
+	c.title, c.titleInk, c.subtitle = verdictLine(rep), plots.VerdictInk(rep.Verdict), wording.Headline(rep)
+	if n := len(wording.WithVerdict(rep.Findings, check.Fail)); n > 1 {
+		c.subtitle += "; " + wording.Count(n) + " findings failed"
+	}
+}
+
+// addNotes takes over what the report says beside its verdict, and that the run did not begin or end with an idle device.
+func (c *Chart) addNotes(rep *check.Report) {
+	for _, f := range wording.WithVerdict(rep.Findings, check.Fail, check.Undecided) {
+		if f.Check == check.CleanStart {
+			c.notes = append(c.notes, sink.Line(f.Check+", "+f.Subject+": "+f.Message))
+		}
+	}
+	for i, note := range rep.Notes {
+		if i == 3 {
+			break
+		}
+		c.notes = append(c.notes, sink.Line(note))
+	}
+}
+
+func (c *Chart) collectSeries(tl *parser.Timeline) {
+	ofCheckpoints := func(q parser.Quantity) []plots.Point {
+		var out []plots.Point
+		for _, at := range tl.All() {
+			if size, ok := at.Get(q); ok && at.Lane == c.lane {
+				out = append(out, plots.Point{X: c.clock.at[at.Pos], Y: float64(size.Bytes)})
+			}
+		}
+		return out
+	}
+	var used, whole, rss []plots.Point
+	beside := parser.NewBeside(tl, lanesOf(tl))
+	others := false
+	elsewhere := c.elsewhere(tl)
+	for i := range tl.Samples {
+		s := &tl.Samples[i]
+		device, sampled := beside.Device(s.Run, c.lane)
+		if size, ok := s.Get(parser.Used); ok && sampled && s.Lane.Device == device {
+			at := c.clock.at[s.Pos]
+			used = append(used, plots.Point{X: at, Y: float64(size.Bytes)})
+			if all, ok := s.OfDevice(); ok {
+				whole = append(whole, plots.Point{X: at, Y: float64(all)})
+			}
+			others = others || s.Others > 0
+		}
+		if s.RSS > 0 && !elsewhere[s.Run] {
+			rss = append(rss, plots.Point{X: c.clock.at[s.Pos], Y: float64(s.RSS)})
+		}
+	}
+	if !c.clock.timed { // samples stand between checkpoints, not on their scale
+		used, whole, rss = nil, nil, nil
+	}
+	if len(used) == 0 {
+		used = ofCheckpoints(parser.Used)
+	}
+	usedName := "device used"
+	if others {
+		usedName = "device used by the process"
+	}
+	c.add(usedName, plots.UsedColor, used)
+	c.add("reserved", plots.ReservedColor, ofCheckpoints(parser.Reserved))
+	if c.clock.timed {
+		c.dark = c.gaps(tl, beside)
+	}
+	c.add("allocated", plots.AllocatedColor, ofCheckpoints(parser.Allocated))
+	c.high = c.top
+	if others && len(whole) > 0 { // under the others, and its height is not the pipeline's
+		c.add("device used, all processes", plots.SoftInk, whole)
+		last := len(c.series) - 1
+		c.series[last].dashed = true
+		c.series = slices.Insert(c.series[:last], 0, c.series[last])
+	}
+	if len(used) > 0 || len(rss) == 0 {
+		return
+	}
+	// Without a GPU the process's own memory is worth seeing beside the allocator's, unless it would flatten it.
+	_, high := plots.Extremes(rss)
+	if largest := rss[high].Y; c.top == 0 || largest <= 4*c.top {
+		c.add("resident memory of the process (host)", plots.RssColor, rss)
+		c.series[len(c.series)-1].dashed = true
+	} else {
+		c.notes = append(c.notes, "Resident memory of the process goes up to "+wording.Bytes(largest)+" and is not drawn: its scale is another.")
+	}
+}
+
+func (c *Chart) add(name string, color color.Color, points []plots.Point) {
+	if len(points) == 0 {
+		return
+	}
+	slices.SortStableFunc(points, func(a, b plots.Point) int { return cmp.Compare(a.X, b.X) })
+	_, high := plots.Extremes(points)
+	c.top = max(c.top, points[high].Y)
+	c.series = append(c.series, series{name: name, color: color, points: points})
+}
+
+// elsewhere are the runs of workers on other GPUs than that of the lane: at the same time, with files of their own.
+func (c *Chart) elsewhere(tl *parser.Timeline) map[int]bool {
+	runs := map[int]bool{}
+	for _, r := range tl.Runs {
+		if r.Start.Workers > 1 && r.Start.GPU != c.lane.Device {
+			runs[r.Number] = true
+		}
+	}
+	return runs
+}
+
+func (c *Chart) collectSpans(tl *parser.Timeline) {
+	elsewhere := c.elsewhere(tl)
+	for i := range tl.Files {
+		f := tl.Files[i]
+		if elsewhere[f.Run] {
+			continue
+		}
+		ended := ""
+		if f.Status != parser.StatusOK && f.Status != parser.StatusUnknown {
+			ended = sink.Line(string(f.Status))
+		}
+		c.files = append(c.files, span{from: c.clock.at[f.Pos], to: c.clock.at[f.EndPos], name: ended, index: f.Index})
+		for _, s := range f.Stages {
+			from, to := &f.Checkpoints[s.Before], &f.Checkpoints[s.After]
+			if from.Lane != c.lane {
+				continue
+			}
+			name := slices.Index(c.names, s.Name)
+			if name < 0 {
+				name = len(c.names)
+				c.names = append(c.names, s.Name)
+			}
+			c.stages = append(c.stages, span{from: c.clock.at[from.Pos], to: c.clock.at[to.Pos], name: s.Name, index: name})
+		}
+	}
+}
+
+// findMark finds the high-water mark: the largest level at a checkpoint, or the largest that one reports.
+func (c *Chart) findMark(tl *parser.Timeline) {
+	var most int64
+	var at *parser.Checkpoint
+	var in *parser.File
+	for f, p := range tl.All() {
+		if p.Lane != c.lane {
+			continue
+		}
+		level := p.Bytes(c.quantity)
+		if c.quantity == parser.Allocated {
+			level = max(level, p.Bytes(parser.Peak))
+		}
+		if level > most {
+			most, at, in = level, p, f
+		}
+	}
+	if at == nil {
+		return
+	}
+	text := fmt.Sprintf("highest %s: %s at %s", wording.Quantity(c.quantity), parser.FormatBytes(most), wording.Shorten(sink.Line(at.Name), 60))
+	if len(tl.Files) > 0 {
+		text += ", " + fileLabel(in)
+	}
+	c.mark = &plots.Note{Point: plots.Point{X: c.clock.at[at.Pos], Y: float64(most)}, Text: text}
+	c.high, c.top = max(c.high, float64(most)), max(c.top, float64(most))
+}
+
+// findFailed marks the After of each cleanup that failed, or of each stage where no cleanup did. The first of each name
+// gets words.
+func (c *Chart) findFailed(rep *check.Report) {
+	var stages []plots.Note
+	words := map[string]bool{}
+	for i := range rep.Recoveries {
+		r := &rep.Recoveries[i]
+		if r.Verdict != check.Fail || r.Lane != c.lane {
+			continue
+		}
+		after := &r.File.Checkpoints[r.After]
+		size, ok := after.Get(c.quantity)
+		if !ok {
+			continue
+		}
+		n := plots.Note{Point: plots.Point{X: c.clock.at[after.Pos], Y: float64(size.Bytes)}}
+		if !words[r.Name] {
+			words[r.Name] = true
+			n.Text = fmt.Sprintf("%s freed %.1f %%, %s", wording.Shorten(sink.Line(r.Name), 40), 100*r.Share, fileLabel(r.File))
+		}
+		if r.Stage {
+			stages = append(stages, n)
+		} else {
+			c.failed = append(c.failed, n)
+		}
+	}
+	if len(c.failed) == 0 {
+		c.failed = stages
+	}
+}
+
+// fileLabel is a file in a note: "file 12: 0012.wav".
+func fileLabel(f *parser.File) string {
+	name := wording.ShortenPath(sink.Line(path.Base(f.Path)), 40)
+	switch {
+	case f.Outside:
+		return f.Name()
+	case f.Path == "":
+		return fmt.Sprintf("file %d", f.Index)
+	case f.Index == 0: // the pipeline named it and was not fed it
+		return name
+	}
+	return fmt.Sprintf("file %d: %s", f.Index, name)
+}
+
+// verdictLine is a plot's title: the verdict and why.
+func verdictLine(rep *check.Report) string {
+	verdict := strings.ToUpper(string(rep.Verdict))
+	findings := wording.Sorted(rep)
+	for _, v := range []check.Verdict{check.Fail, check.Undecided} {
+		if rep.Verdict != v {
+			continue
+		}
+		for _, f := range findings {
+			if f.Verdict == v && f.Gates {
+				return fmt.Sprintf("%s: %s, %s: %s", verdict, sink.Line(f.Check), sink.Line(f.Subject), sink.Line(f.Message))
+			}
+		}
+	}
+	if rep.Verdict == check.Pass {
+		return verdict + ": " + wording.Plural(len(wording.WithVerdict(findings, check.Pass)), "check") + " passed"
+	}
+	return verdict
+}
+
+// lanesOf are the lanes that the log's checkpoints are of.
+func lanesOf(tl *parser.Timeline) []parser.Lane {
+	var lanes []parser.Lane
+	for _, c := range tl.All() {
+		if !slices.Contains(lanes, c.Lane) {
+			lanes = append(lanes, c.Lane)
+		}
+	}
+	return lanes
+}

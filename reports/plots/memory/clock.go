@@ -1,0 +1,154 @@
+package memory
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"vramsoak/parser"
+	"vramsoak/reports/wording"
+)
+
+// A clock gives every line of a log its place on the x axis: seconds from the start where the log has times, else the
+// number of the checkpoint.
+type clock struct {
+	timed bool
+	cut   time.Duration // between the runs of a resumed batch, left out
+	at    map[parser.Position]float64
+	end   float64 // the last place
+}
+
+// A moment is a line that may have a time.
+type moment struct {
+	pos        parser.Position
+	time       time.Time // zero where the log gives none
+	checkpoint bool
+	run        bool // the first line of a later run
+}
+
+// makeClock reads the times of a log. A line without a time stands where the line before it does; under the harness there
+// are none such, for its samples date the pipeline's lines. numbers are as for [makeChart].
+func makeClock(tl *parser.Timeline, numbers map[parser.Position]int) clock {
+	moments := momentsOf(tl)
+	oneCalendar(moments)
+	c := clock{at: make(map[parser.Position]float64, len(moments))}
+	var base time.Time
+	known := 0
+	for _, m := range moments {
+		if m.time.IsZero() {
+			continue
+		}
+		known++
+		if base.IsZero() || m.time.Before(base) {
+			base = m.time
+		}
+	}
+	if known >= 2 {
+		c.byTime(moments, base)
+	}
+	if c.end > 0 {
+		c.timed = true
+		return c
+	}
+	n := 0
+	for _, m := range moments {
+		if m.checkpoint {
+			n++
+			if numbers != nil {
+				n = numbers[m.pos]
+			}
+			c.at[m.pos] = float64(n)
+		} else {
+			c.at[m.pos] = float64(n) + 0.5
+		}
+	}
+	if numbers != nil {
+		n = tl.Checkpoints
+	}
+	c.end = float64(max(1, n))
+	return c
+}
+
+// oneCalendar takes the times away that cannot be set against the others: those without a date in a log that has dates
+// elsewhere and, where one log has dates and another none, all of them.
+func oneCalendar(moments []moment) {
+	dated := map[string]bool{} // by log, of those that have times
+	for _, m := range moments {
+		if !m.time.IsZero() {
+			dated[m.pos.Path] = dated[m.pos.Path] || wording.HasDate(m.time)
+		}
+	}
+	some, all := false, true
+	for _, is := range dated {
+		some, all = some || is, all && is
+	}
+	if !some {
+		return
+	}
+	for i := range moments {
+		if m := &moments[i]; !all || !wording.HasDate(m.time) {
+			m.time = time.Time{}
+		}
+	}
+}
+
+// momentsOf is the lines of a timeline in the order of the log.
+func momentsOf(tl *parser.Timeline) []moment {
+	out := make([]moment, 0, len(tl.Samples)+2*len(tl.Files))
+	paths := map[string]int{}
+	add := func(m moment) {
+		if _, known := paths[m.pos.Path]; !known {
+			paths[m.pos.Path] = len(paths)
+		}
+		out = append(out, m)
+	}
+	for _, c := range tl.All() {
+		add(moment{pos: c.Pos, time: c.Time, checkpoint: true})
+	}
+	for i := range tl.Samples {
+		s := &tl.Samples[i]
+		add(moment{pos: s.Pos, time: s.Time})
+	}
+	for i, r := range tl.Runs {
+		add(moment{pos: r.Start.Pos, time: r.Start.Time, run: i > 0 && r.Batch == r.Number})
+		if r.End != nil {
+			add(moment{pos: r.End.Pos, time: r.End.Time})
+		}
+	}
+	for i := range tl.Files {
+		f := tl.Files[i]
+		add(moment{pos: f.Pos, time: f.Start})
+		add(moment{pos: f.EndPos, time: f.End})
+	}
+	slices.SortStableFunc(out, func(a, b moment) int {
+		return cmp.Or(cmp.Compare(paths[a.pos.Path], paths[b.pos.Path]), cmp.Compare(a.pos.Line, b.pos.Line))
+	})
+	n := 0
+	for _, m := range out {
+		if n > 0 && out[n-1].pos == m.pos {
+			out[n-1].checkpoint = out[n-1].checkpoint || m.checkpoint
+			continue
+		}
+		out[n] = m
+		n++
+	}
+	return out[:n]
+}
+
+// byTime places the moments by their time, without what passed between the runs.
+func (c *clock) byTime(moments []moment, base time.Time) {
+	var last time.Duration // the latest so far, as the log gives it
+	var x float64
+	for _, m := range moments {
+		if !m.time.IsZero() {
+			since := m.time.Sub(base)
+			if m.run && since > last {
+				c.cut += since - last
+			}
+			last = max(last, since)
+			x = max(0, (since - c.cut).Seconds())
+		}
+		c.at[m.pos] = x
+		c.end = max(c.end, x)
+	}
+}

@@ -1,0 +1,67 @@
+package memory
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"vramsoak/fixtures/timelines"
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+)
+
+// The plot of a run beside another tenant has our use, the whole device's and the gap, and says that it began dirty.
+func TestChartOfTwoLedgers(t *testing.T) {
+	archive, err := txtar.ParseFile("../../testdata/dirty-start.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tl, rep := timelines.Judge(t, string(archive.Files[0].Data), check.DefaultPolicy())
+	c := makeChart(tl, rep, nil)
+	var names []string
+	for _, s := range c.series {
+		names = append(names, s.name)
+	}
+	// The samples around the four checkpoints differ, by what the model takes, or there is none: what is certain is at most the idle
+	// level's dark memory, and there the last samples are 2500 and 600 MiB around 200 MiB reserved.
+	const mib = 1 << 20
+	for _, d := range c.dark {
+		if d.reserved != 200*mib || d.used != 600*mib {
+			t.Errorf("a gap from %g to %g MiB", d.reserved/mib, d.used/mib)
+		}
+	}
+	want := []string{"device used, all processes", "device used by the process", "reserved", "allocated"}
+	if !slices.Equal(names, want) || len(c.dark) == 0 {
+		t.Errorf("series %q, gaps %v", names, c.dark)
+	}
+	if whole := c.series[0].points[0].Y; whole != float64(9<<30+2500<<20) { // 2100 MiB reserved, 400 dark, 9 GiB of others
+		t.Errorf("the whole device is %.0f", whole)
+	}
+	notes := strings.Join(c.notes, "\n")
+	for _, say := range []string{"clean-start, device before the run: 10.0 GiB of 24.0 GiB in use", "clean-start, device after the run: not back", "other processes held 9.00 GiB"} {
+		if !strings.Contains(notes, say) {
+			t.Errorf("the notes do not say %q:\n%s", say, notes)
+		}
+	}
+
+	// The only device of the samples is the checkpoints' by whatever number.
+	for i := range tl.Samples {
+		tl.Samples[i].Lane.Device = 3
+	}
+	if c := makeChart(tl, rep, nil); len(c.series) != 4 || len(c.dark) == 0 {
+		t.Errorf("%d series where the driver calls the device 3", len(c.series))
+	}
+	// Of two ranks on one device the driver's samples are not one's.
+	second := tl.Files[1].Checkpoints
+	for i := range second {
+		second[i].Lane = parser.Lane{Rank: 1}
+	}
+	for i := range tl.Samples {
+		tl.Samples[i].Lane.Device = 0
+	}
+	if c := makeChart(tl, rep, nil); len(c.dark) > 0 {
+		t.Error("a gap where two ranks share the device")
+	}
+}

@@ -1,0 +1,207 @@
+package memory
+
+import (
+	"image/color"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"vramsoak/reports/plots"
+	"vramsoak/reports/wording"
+)
+
+// drawFiles draws where files begin, by number, with their stages as far as there is room.
+func (p *picture) drawFiles(c draw.Canvas, g *plot.Plot) {
+	x, _ := g.Transforms(&c)
+	bar := func(from, to float64, low, high vg.Length, fill color.Color) {
+		c.FillPolygon(fill, plots.Corners(vg.Rectangle{Min: vg.Point{X: x(from), Y: low}, Max: vg.Point{X: x(to), Y: high}}))
+	}
+	n := len(p.files)
+	if n == 0 {
+		return
+	}
+	group := p.group(c.Size().X)
+	var marked []int // the files that begin a group: the first, and those whose place is a multiple of it
+	for i := range n {
+		if i == 0 || (i+1)%group == 0 {
+			marked = append(marked, i)
+		}
+	}
+	if !p.tinted() {
+		for k := 0; k < len(marked); k += 2 {
+			to := p.clock.end
+			if k+1 < len(marked) {
+				to = p.files[marked[k+1]].from
+			}
+			bar(p.files[marked[k]].from, to, c.Min.Y, c.Max.Y, plots.BandColor)
+		}
+	}
+	for _, s := range p.stages {
+		switch {
+		case p.tinted():
+			bar(s.from, s.to, c.Min.Y, c.Max.Y, p.stageColor(s.index))
+		case p.stripped():
+			bar(s.from, s.to, c.Min.Y-12, c.Min.Y-3, p.stageColor(s.index))
+		}
+	}
+	edge := draw.LineStyle{Color: color.Gray{Y: 0xB8}, Width: 0.6}
+	for _, i := range marked {
+		at := x(p.files[i].from)
+		if p.tinted() {
+			c.StrokeLine2(edge, at, c.Min.Y, at, c.Max.Y)
+		}
+		c.StrokeLine2(edge, at, c.Max.Y, at, c.Max.Y+6)
+	}
+	p.numberFiles(c, x, marked)
+}
+
+// numberFiles writes the numbers of files above the data: first those that did not end well, then what has room.
+func (p *picture) numberFiles(c draw.Canvas, x func(float64) vg.Length, marked []int) {
+	row := plots.Labels{}
+	write := func(at vg.Length, ink color.Color, label string) {
+		sty := plots.Text(plots.SmallSize, ink, text.XLeft, text.YBottom)
+		box := vg.Rectangle{Min: vg.Point{X: at}, Max: vg.Point{X: at + sty.Width(label) + 6, Y: plots.SmallSize}}
+		if box.Max.X > c.Max.X+10 || row.Overlapped(box) != nil {
+			return
+		}
+		row.Taken = append(row.Taken, box)
+		c.FillText(sty, vg.Point{X: at + 2, Y: c.Max.Y + 2 + sty.FontExtents().Descent}, label)
+	}
+	for _, f := range p.files {
+		if f.name != "" {
+			at := x(f.from)
+			c.StrokeLine2(draw.LineStyle{Color: plots.FailedColor, Width: 1}, at, c.Max.Y, at, c.Max.Y+6)
+			write(at, plots.FailedColor, wording.Count(f.index)+" "+f.name)
+		}
+	}
+	for _, i := range marked {
+		label := wording.Count(p.files[i].index)
+		if i == 0 {
+			label = "file " + label
+		}
+		write(x(p.files[i].from), plots.SoftInk, label)
+	}
+}
+
+// group is how many files go into a band of their own colour, so that their numbers stand apart.
+func (p *picture) group(width vg.Length) int {
+	const apart = 55 // points
+	n := len(p.files)
+	if p.tinted() || vg.Length(n)*apart <= width {
+		return 1
+	}
+	return int(plots.NiceStep(float64(n), int(width/apart)))
+}
+
+// drawSeries draws each series as a line, or where files are narrow as the band between its lowest and highest readings.
+func (p *picture) drawSeries(c draw.Canvas, g *plot.Plot) {
+	x, y := g.Transforms(&c)
+	place := func(points []plots.Point) []vg.Point {
+		out := make([]vg.Point, len(points))
+		for i, pt := range points {
+			out[i] = vg.Point{X: x(pt.X), Y: y(pt.Y)}
+		}
+		return out
+	}
+	if p.dense() {
+		p.drawBands(c, place)
+		return
+	}
+	const dots = 250 // more would merge into the line
+	for _, s := range p.series {
+		line := place(plots.Thin(s.points, p.columns))
+		c.StrokeLines(s.style(), strokes(line)...)
+		if len(line) <= dots {
+			for _, at := range line {
+				c.DrawGlyph(draw.GlyphStyle{Color: s.color, Radius: 1.8, Shape: draw.CircleGlyph{}}, at)
+			}
+		}
+	}
+}
+
+// strokes cuts a long line into pieces that are drawn one by one. The rasterizer's
+// time grows with the square of the segments at one height. A line that goes up and down has all of
+// its segments there.
+func strokes(line []vg.Point) [][]vg.Point {
+	const long, piece = 1024, 64
+	if len(line) <= long {
+		return [][]vg.Point{line}
+	}
+	var out [][]vg.Point
+	for from := 0; from+1 < len(line); from += piece {
+		out = append(out, line[from:min(from+piece+1, len(line))])
+	}
+	return out
+}
+
+func (p *picture) drawBands(c draw.Canvas, place func([]plots.Point) []vg.Point) {
+	type band struct{ low, high []vg.Point }
+	bands := make([]band, len(p.series))
+	for i, s := range p.series {
+		lows, highs := plots.Envelope(s.points, p.columnsDense())
+		bands[i] = band{low: place(lows), high: place(highs)}
+		outline := append([]vg.Point{}, bands[i].high...)
+		for _, at := range slices.Backward(bands[i].low) {
+			outline = append(outline, at)
+		}
+		c.FillPolygon(plots.Tint(s.color, 0.3), outline)
+	}
+	for i, s := range p.series {
+		style := s.style()
+		style.Width = 1.2
+		c.StrokeLines(style, bands[i].low, bands[i].high)
+	}
+}
+
+// drawLimits draws the bounds of the device, with their names at the right of the data.
+func (p *picture) drawLimits(c draw.Canvas, g *plot.Plot) {
+	_, y := g.Transforms(&c)
+	for _, l := range p.limits {
+		c.StrokeLine2(l.style, c.Min.X, y(l.value), c.Max.X, y(l.value))
+		c.FillText(plots.Text(plots.SmallSize, l.style.Color, text.XLeft, text.YCenter), vg.Point{
+			X: c.Max.X + 5, Y: y(l.value) + plots.SmallSize*0.2,
+		}, l.label)
+	}
+}
+
+// drawNotes draws the high-water mark and the cleanups that failed, with their words above the data.
+func (p *picture) drawNotes(c draw.Canvas, g *plot.Plot) {
+	x, y := g.Transforms(&c)
+	at := func(n plots.Note) vg.Point { return vg.Point{X: x(n.X), Y: y(n.Y)} }
+	words := plots.Labels{Frame: c.Rectangle}
+	words.Frame.Min.Y = y(p.top) + plots.MarkHeight
+	for _, l := range p.limits {
+		words.Taken = append(words.Taken, vg.Rectangle{
+			Min: vg.Point{X: c.Min.X, Y: y(l.value) - 2}, Max: vg.Point{X: c.Max.X, Y: y(l.value) + 2},
+		})
+	}
+	if p.mark != nil {
+		words.Place(plots.Ink, at(*p.mark), p.Encode(p.mark.Text))
+	}
+	for _, n := range p.worded() {
+		words.Place(plots.FailedColor, at(n), p.Encode(n.Text))
+	}
+	words.Draw(c)
+	if p.mark != nil {
+		drawMark(c, at(*p.mark))
+	}
+	const apart = 12 // points; more crosses would be a line
+	last := vg.Length(-apart)
+	for _, n := range p.failed {
+		if pt := at(n); n.Text != "" || pt.X-last >= apart {
+			plots.DrawCross(c, pt)
+			last = pt.X
+		}
+	}
+}
+
+// drawMark marks the high-water mark by a triangle that stands on it.
+func drawMark(c draw.Canvas, at vg.Point) {
+	const half = 5
+	c.FillPolygon(plots.Ink, []vg.Point{
+		{X: at.X, Y: at.Y}, {X: at.X - half, Y: at.Y + plots.MarkHeight}, {X: at.X + half, Y: at.Y + plots.MarkHeight},
+	})
+}

@@ -1,0 +1,204 @@
+package memory
+
+import (
+	"image/color"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"vramsoak/harness/check"
+	"vramsoak/reports/plots"
+	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
+)
+
+// A picture is a chart that is being drawn.
+type picture struct {
+	*Chart
+	plots.Page
+	columns int // pixels of the data's width, about
+	limits  []limitLine
+}
+
+// A limitLine is a bound of the device that lies within the plot.
+type limitLine struct {
+	value float64
+	label string
+	style draw.LineStyle
+}
+
+// How files and stages are shown depends on the room there is for each.
+func (p *picture) perFile() float64 { return float64(p.columns) / float64(max(1, len(p.files))) }
+
+func (p *picture) tinted() bool { return len(p.files) <= 12 } // stages over the whole height
+
+func (p *picture) stripped() bool { return !p.tinted() && p.perFile() >= 10 } // stages in a strip below
+
+func (p *picture) dense() bool { return p.perFile() < 6 && len(p.files) > 0 } // bands, not lines
+
+func (p *picture) bucket() int { return max(1, int(2*p.perFile()+0.999)) } // pixels that hold two files
+
+func (p *picture) columnsDense() int { return max(1, p.columns/p.bucket()) }
+
+func (p *picture) draw(c draw.Canvas) {
+	c = plots.Blank(c)
+	p.bound()
+	if !p.dense() {
+		p.notes = append(p.notes, "Lines join readings; what memory did between two of them is not known.")
+	}
+	c = p.drawHead(c)
+	c = p.DrawFoot(c, p.notes)
+	const axis, numbers = 36, 18 // the height of the x axis, and of the files' numbers above the data
+	top := p.scale(c.Size().Y - axis - numbers)
+
+	g := plots.NewAxes()
+	g.Y.Min, g.Y.Max = 0, top
+	g.Y.Tick.Marker = plot.ConstantTicks(plots.ValueTicks(0, top, check.Bytes, 7))
+	g.X.Min, g.X.Max = 0, p.clock.end
+	if p.clock.timed {
+		ticks, unit := plots.TimeTicks(p.clock.end)
+		g.X.Tick.Marker = plot.ConstantTicks(ticks)
+		g.X.Label.Text = "time from the start (" + unit + ")"
+	} else {
+		g.X.Min = 0.5
+		g.X.Tick.Marker = plot.ConstantTicks(plots.CountTicks(1, p.clock.end, 10))
+		g.X.Label.Text = "checkpoint (the log has no times)"
+	}
+	if p.stripped() {
+		g.X.Padding = 16
+	}
+	g.Add(plots.Layer(p.drawFiles), plots.Layer(plots.DrawGrid), plots.Layer(p.drawGaps), plots.Layer(p.drawSeries), plots.Layer(p.drawLimits), plots.Layer(p.drawNotes))
+	right := vg.Length(10)
+	if len(p.limits) > 0 {
+		right = 96
+	}
+	g.Draw(draw.Crop(c, 0, -right, 0, -numbers))
+}
+
+// bound chooses the bounds of the device that are drawn. One far above the data would press the data to the ground; it is
+// told in a note.
+func (p *picture) bound() {
+	if p.total <= 0 {
+		return
+	}
+	dash := []vg.Length{6, 4}
+	bounds := []limitLine{
+		{0.70 * p.total, "70 %: ", draw.LineStyle{Color: plots.SoftInk, Width: 1, Dashes: dash}},
+		{0.85 * p.total, "85 %: ", draw.LineStyle{Color: plots.FailedColor, Width: 1.2, Dashes: dash}},
+		{p.total, "total: ", draw.LineStyle{Color: plots.Ink, Width: 1.2}},
+	}
+	for i, b := range bounds {
+		if i < 2 && b.value > 1.7*p.high || i == 2 && p.high < 0.8*p.total {
+			break
+		}
+		b.label += wording.Bytes(b.value)
+		p.limits = append(p.limits, b)
+	}
+	if len(p.limits) == 0 {
+		p.notes = append(p.notes, "The 70 % line ("+wording.Bytes(0.70*p.total)+" of "+wording.Bytes(p.total)+
+			") lies above this plot: the highest reading is "+check.Quantity(p.high/p.total, check.Ratio)+".")
+	}
+}
+
+// scale is the top of the y axis: room for the words above the data, where the data's area is so high, and for the bounds.
+func (p *picture) scale(height vg.Length) float64 {
+	base, top := p.top, 0.0
+	for _, l := range p.limits {
+		top = max(top, 1.02*l.value)
+		if l.value < 1.2*p.top { // the words are to stand above it
+			base = max(base, l.value)
+		}
+	}
+	words := plots.MarkHeight + plots.LabelHeight*float64(1+len(p.worded())) + 10
+	return max(1, top, base/(1-words/float64(height)))
+}
+
+// worded is the failures that are put in words: the first of each cleanup, three at most.
+func (p *picture) worded() []plots.Note {
+	var out []plots.Note
+	for _, n := range p.failed {
+		if n.Text != "" && len(out) < 3 {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// drawHead draws title, a line of numbers and the legend, and returns what is left of the canvas.
+func (p *picture) drawHead(c draw.Canvas) draw.Canvas {
+	c = p.DrawLine(c, plots.TitleSize, p.titleInk, p.title)
+	c = p.DrawLine(c, plots.TextSize, plots.Ink, p.subtitle)
+	c.Max.Y -= 5
+	return p.DrawLegend(c, p.legend())
+}
+
+// legend is what the colours mean.
+func (p *picture) legend() []plots.LegendEntry {
+	var out []plots.LegendEntry
+	add := func(name string, thumb func(c draw.Canvas, r vg.Rectangle)) {
+		out = append(out, plots.LegendEntry{Name: name, Thumb: thumb})
+	}
+	for _, s := range slices.Backward(p.series) {
+		name := s.name
+		if p.dense() {
+			name += " (lowest to highest)"
+		}
+		add(name, func(c draw.Canvas, r vg.Rectangle) {
+			if p.dense() {
+				plots.DrawBandThumb(c, r, s.color)
+				return
+			}
+			y := (r.Min.Y + r.Max.Y) / 2
+			c.StrokeLine2(s.style(), r.Min.X, y, r.Max.X, y)
+		})
+	}
+	if len(p.dark) > 0 && !p.dense() {
+		add("dark memory, at checkpoints", func(c draw.Canvas, r vg.Rectangle) {
+			x := plots.Middle(r).X
+			c.StrokeLine2(draw.LineStyle{Color: plots.Tint(plots.UsedColor, gapTint), Width: gapWidth}, x, r.Min.Y, x, r.Max.Y)
+		})
+	}
+	if p.tinted() || p.stripped() {
+		for i, name := range p.names {
+			stage := func(c draw.Canvas, r vg.Rectangle) { c.FillPolygon(p.stageColor(i), plots.Corners(r)) }
+			if i >= len(plots.StageColors) {
+				add("other stages", stage)
+				break
+			}
+			add(wording.Shorten(sink.Line(name), 40), stage)
+		}
+	}
+	if len(p.failed) > 0 {
+		add("failed recovery", func(c draw.Canvas, r vg.Rectangle) { plots.DrawCross(c, plots.Middle(r)) })
+	}
+	if p.mark != nil {
+		add("high-water mark", func(c draw.Canvas, r vg.Rectangle) {
+			at := plots.Middle(r)
+			at.Y -= plots.MarkHeight / 2
+			drawMark(c, at)
+		})
+	}
+	return out
+}
+
+// stageColor is a stage's colour by its name's place; light where it lies under the data.
+func (p *picture) stageColor(i int) color.Color {
+	c := color.Color(color.Gray{Y: 0xC8})
+	if i < len(plots.StageColors) {
+		c = plots.StageColors[i]
+	}
+	if p.tinted() {
+		return plots.Tint(c, 0.28)
+	}
+	return c
+}
+
+func (s series) style() draw.LineStyle {
+	sty := draw.LineStyle{Color: s.color, Width: 1.6}
+	if s.dashed {
+		sty.Dashes = []vg.Length{5, 3}
+	}
+	return sty
+}

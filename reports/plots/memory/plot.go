@@ -1,0 +1,51 @@
+// Package memory draws memory over time: what the process allocated and reserved, what the device had
+// in use, the files and stages, the high-water mark and the cleanups that failed.
+package memory
+
+import (
+	"errors"
+	"io"
+	"slices"
+
+	"gonum.org/v1/plot/vg/draw"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+	"vramsoak/reports/plots"
+)
+
+// ErrNothing says that a timeline has no level over time; a peak, a total and a part of the memory are none.
+var ErrNothing = errors.New("the log has no reading of allocated, reserved or used memory to plot")
+
+// Plot draws memory over time, of a timeline that has its checkpoints. See [Chart.Plot].
+func Plot(w io.Writer, format string, tl *parser.Timeline, rep *check.Report, opts plots.Options) error {
+	return sketchOf(tl, rep, opts).Chart(tl, rep).Plot(w, format, opts)
+}
+
+// sketchOf sketches a timeline that has its checkpoints.
+func sketchOf(tl *parser.Timeline, rep *check.Report, opts plots.Options) *Sketch {
+	recovered := map[*parser.File][]check.Recovered{}
+	for _, r := range rep.Recoveries {
+		recovered[r.File] = append(recovered[r.File], r)
+	}
+	s := NewSketch(opts)
+	for f := range tl.InOrder() {
+		s.Add(f, recovered[f])
+	}
+	return s
+}
+
+// Plot draws memory over time: allocated, reserved and device used, the files and stages, the bounds of the device, the
+// high-water mark and the cleanups that failed.
+func (c *Chart) Plot(w io.Writer, format string, opts plots.Options) error {
+	return plots.Draw(w, format, opts, func(on draw.Canvas, encode func(string) string) error {
+		if len(c.series) == 0 {
+			return ErrNothing
+		}
+		chart := *c
+		chart.notes = slices.Clip(chart.notes) // drawing adds some
+		p := &picture{Chart: &chart, Page: plots.Page{Encode: encode}, columns: opts.PixelsWide() - 200}
+		p.draw(on)
+		return nil
+	})
+}

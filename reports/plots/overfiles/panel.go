@@ -1,0 +1,162 @@
+package overfiles
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"vramsoak/harness/check"
+	"vramsoak/harness/shape"
+	"vramsoak/reports/plots"
+	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
+)
+
+// A panel shows one series over files, before anything is drawn.
+type panel struct {
+	finding check.Finding
+	unit    string
+	each    string        // what has a value each: "file" or "reading"
+	files   []plots.Point // the values of the files that count, x being the number of the file
+	outside []plots.Point // outliers
+	fitted  []plots.Point
+	// low and high are the fitted shape, tilted as far as the bounds of the growth go, where growth counts.
+	low, high []plots.Point
+	mark      *plots.Note // where growth counts from, on the fitted shape
+	// bottom and top are the least and the largest of what the axis shows. An outlier may lie outside.
+	bottom, top float64
+}
+
+func newPanel(t *check.Trend, gates bool) *panel {
+	p := &panel{finding: t.Finding, unit: t.Unit, each: "file"}
+	if t.Every > 0 {
+		p.each = "reading"
+	}
+	p.finding.Gates = gates
+	sign := 1.0
+	if t.Falls {
+		sign = -1
+	}
+	x := fileNumbers(t)
+	r := &t.Result
+	outlier := map[int]bool{}
+	for _, i := range r.Outliers {
+		outlier[i] = true
+	}
+	for i, v := range t.Values {
+		if outlier[i] {
+			p.outside = append(p.outside, plots.Point{X: x[i], Y: v})
+		} else {
+			p.files = append(p.files, plots.Point{X: x[i], Y: v})
+		}
+		if fit := sign * r.Fitted[i]; !math.IsNaN(fit) {
+			p.fitted = append(p.fitted, plots.Point{X: x[i], Y: fit})
+			if i >= r.From {
+				files := (float64(i) - pivot(r)) * float64(max(1, t.Every))
+				a, b := fit+sign*(r.Slope.Low-r.Slope.Estimate)*files, fit+sign*(r.Slope.High-r.Slope.Estimate)*files
+				p.low, p.high = append(p.low, plots.Point{X: x[i], Y: min(a, b)}), append(p.high, plots.Point{X: x[i], Y: max(a, b)})
+			}
+		}
+	}
+	if words := markText(t, p.each, int(x[r.From])); words != "" {
+		p.mark = &plots.Note{Point: plots.Point{X: x[r.From], Y: sign * r.Fitted[r.From]}, Text: words}
+	}
+	p.scale(r.Rounding, max(1, t.Every))
+	return p
+}
+
+// pivot is the place about which a line may be tilted: the middle of what it goes through, or the file at which growth begins,
+// because what is before that file holds it there.
+func pivot(r *shape.Result) float64 {
+	from, last := float64(r.From), float64(len(r.Fitted)-1)
+	if r.Growing && r.Shape == shape.Flat && r.From > 0 {
+		return from
+	}
+	return (from + last) / 2
+}
+
+// fileNumbers are the places in the batch where they are known and ascend, else those in the process, from 1. Of readings
+// they are those of the first of each value.
+func fileNumbers(t *check.Trend) []float64 {
+	x := make([]float64, len(t.Files))
+	if t.Every > 0 {
+		for i := range x {
+			x[i] = float64(1 + i*t.Every)
+		}
+		return x
+	}
+	for i, f := range t.Files {
+		if x[i] = float64(f.Index); f.Index < 1 || i > 0 && x[i] <= x[i-1] {
+			for i := range x {
+				x[i] = float64(i + 1)
+			}
+			return x
+		}
+	}
+	return x
+}
+
+// markText says what is at the file, or the reading, from which on growth counts; "" where that is the first one.
+func markText(t *check.Trend, each string, file int) string {
+	r := &t.Result
+	size := r.Size
+	grows := "grows"
+	if t.Falls {
+		size, grows = -size, "falls"
+	}
+	amount := check.Quantity(size, t.Unit)
+	switch {
+	case r.From == 0:
+		return ""
+	case r.Shape == shape.WarmUp && (r.Size > 0 || !r.Growing):
+		return fmt.Sprintf("warm-up of %s ends at %s %s", amount, each, wording.Count(file))
+	case r.Shape == shape.Step:
+		return fmt.Sprintf("step of %s at %s %s", amount, each, wording.Count(file))
+	case r.Shape == shape.Steps:
+		return fmt.Sprintf("first of two steps, together %s, at %s %s", amount, each, wording.Count(file))
+	case r.Growing:
+		return fmt.Sprintf("%s from %s %s on", grows, each, wording.Count(file))
+	}
+	return ""
+}
+
+// scale chooses what the axis shows: what the limit lets it grow over the files, where that is within four times what the values
+// do, so that growth that is allowed looks small, and else so much; at least what the digits hide, and a hundredth of the level.
+// Outliers that would press the others to the ground stay outside.
+// Files or readings for each value.
+func (p *panel) scale(rounding float64, each int) {
+	p.bottom, p.top = math.Inf(1), math.Inf(-1)
+	hold := func(points ...plots.Point) {
+		for _, at := range points {
+			p.bottom, p.top = min(p.bottom, at.Y), max(p.top, at.Y)
+		}
+	}
+	hold(p.files...)
+	hold(p.fitted...)
+	negative := p.bottom < 0
+	least := 0.01 * max(math.Abs(p.bottom), math.Abs(p.top))
+	if p.finding.Limit != nil {
+		files := float64(len(p.files) * each)
+		least = max(least, rounding*files, min(*p.finding.Limit*files, 4*(p.top-p.bottom)))
+	}
+	if least == 0 {
+		least = 1
+	}
+	if missing := least - (p.top - p.bottom); missing > 0 {
+		p.bottom, p.top = p.bottom-missing/2, p.top+missing/2
+	}
+	if p.bottom < 0 && !negative {
+		p.bottom, p.top = 0, p.top-p.bottom
+	}
+	span := p.top - p.bottom
+	for _, at := range p.outside {
+		if at.Y > p.bottom-span/2 && at.Y < p.top+span/2 {
+			p.bottom, p.top = min(p.bottom, at.Y), max(p.top, at.Y)
+		}
+	}
+}
+
+// title is the panel's first line.
+func (p *panel) title() string {
+	return strings.ToUpper(wording.Verdict(p.finding)) + ": " + sink.Line(p.finding.Check) + ", " + sink.Line(p.finding.Subject)
+}

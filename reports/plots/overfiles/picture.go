@@ -1,0 +1,294 @@
+package overfiles
+
+import (
+	"fmt"
+	"image/color"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"vramsoak/harness/check"
+	"vramsoak/reports/plots"
+	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
+)
+
+// A picture is panels that are being drawn.
+type picture struct {
+	plots.Page
+	panels        []*panel // those that are shown
+	all           int      // with those that are not
+	columns, rows int
+	pixels        int // of a panel's data, across, about
+}
+
+// Bounds of the panels: the most there are, and pixels: the least that one needs, the height where it is left to the plot, and
+// what is around them all.
+const (
+	panelsMax               = 6
+	panelWidth, panelLeast  = 480, 200
+	panelHeight, panelSpare = 290, 110
+)
+
+// arrange gives the panels their places, and the plot a height where it has none.
+func (p *picture) arrange(opts plots.Options) plots.Options {
+	p.all = len(p.panels)
+	p.columns = 1
+	if p.all > 3 && opts.PixelsWide() >= 2*panelWidth {
+		p.columns = 2
+	}
+	p.rows = (min(p.all, panelsMax) + p.columns - 1) / p.columns
+	if opts.Height == 0 {
+		opts.Height = max(plots.MinHeight, panelSpare+p.rows*panelHeight)
+	}
+	p.rows = max(1, min(p.rows, (opts.Height-panelSpare)/panelLeast))
+	p.panels = p.panels[:min(p.all, p.rows*p.columns)]
+	p.pixels = opts.PixelsWide()/p.columns - 140
+	return opts
+}
+
+func (p *picture) draw(c draw.Canvas, rep *check.Report) {
+	c = plots.Blank(c)
+	c = p.DrawLine(c, plots.TextSize, plots.VerdictInk(rep.Verdict), strings.ToUpper(string(rep.Verdict))+": "+wording.Extent(rep))
+	c.Max.Y -= 2
+	c = p.DrawLegend(c, p.legend())
+	c.Max.Y -= 6
+	var notes []string
+	if len(p.panels) < p.all {
+		notes = append(notes, fmt.Sprintf("Shown: %s of %s series, the worst first.", wording.Count(len(p.panels)), wording.Count(p.all)))
+	}
+	c = p.DrawFoot(c, notes)
+	tiles := draw.Tiles{Cols: p.columns, Rows: p.rows, PadX: 24, PadY: 14}
+	left := make([]vg.Length, p.columns) // the widest words of the y axes of a column
+	axes := make([]*plot.Plot, len(p.panels))
+	for i, panel := range p.panels {
+		axes[i] = p.axes(panel, tiles.At(c, i%p.columns, i/p.columns))
+		left[i%p.columns] = max(left[i%p.columns], labelWidth(axes[i]))
+	}
+	for i, panel := range p.panels {
+		p.drawPanel(tiles.At(c, i%p.columns, i/p.columns), panel, axes[i], left[i%p.columns])
+	}
+}
+
+func (p *picture) legend() []plots.LegendEntry {
+	has := func(f func(*panel) bool) bool { return slices.ContainsFunc(p.panels, f) }
+	var out []plots.LegendEntry
+	if has(func(panel *panel) bool { return !p.dense(panel) }) {
+		out = append(out, plots.LegendEntry{Name: "a " + p.panels[0].each, Thumb: func(c draw.Canvas, r vg.Rectangle) { drawDot(c, plots.Middle(r)) }})
+	}
+	if has(p.dense) {
+		out = append(out, plots.LegendEntry{Name: "many files (lowest to highest)", Thumb: func(c draw.Canvas, r vg.Rectangle) {
+			plots.DrawBandThumb(c, r, plots.AllocatedColor)
+		}})
+	}
+	if has(func(panel *panel) bool { return len(panel.outside) > 0 }) {
+		out = append(out, plots.LegendEntry{Name: "outlier, left out", Thumb: func(c draw.Canvas, r vg.Rectangle) { drawHollow(c, plots.Middle(r)) }})
+	}
+	ink := p.panels[0].growthInk()
+	return append(out,
+		plots.LegendEntry{Name: "what was found", Thumb: func(c draw.Canvas, r vg.Rectangle) {
+			y := plots.Middle(r).Y
+			c.StrokeLine2(fittedStyle(ink), r.Min.X, y, r.Max.X, y)
+		}},
+		plots.LegendEntry{Name: "growth, 95 % interval", Thumb: func(c draw.Canvas, r vg.Rectangle) { c.FillPolygon(plots.Tint(ink, 0.2), plots.Corners(r)) }},
+	)
+}
+
+// axes are a panel's, of which the words above the data take a row.
+func (p *picture) axes(panel *panel, c draw.Canvas) *plot.Plot {
+	const around = 85 // points that the words around the data take, about
+	height := max(40, float64(c.Size().Y)-around)
+	span := panel.top - panel.bottom
+	top := panel.top + 0.04*span
+	if room := 0.04 * span; panel.bottom < 0 || panel.bottom > room {
+		panel.bottom -= room
+	} else {
+		panel.bottom = 0
+	}
+	if panel.mark != nil {
+		top = panel.bottom + (top-panel.bottom)/(1-min(0.5, 1.3*plots.LabelHeight/height))
+	}
+	g := plots.NewAxes()
+	g.Y.Min, g.Y.Max = panel.bottom, top
+	g.Y.Tick.Marker = plot.ConstantTicks(plots.ValueTicks(panel.bottom, panel.top, panel.unit, max(3, int(height/22))))
+	first, last := panel.ends()
+	g.X.Min, g.X.Max = first-0.5, last+0.5
+	g.X.Tick.Marker = plot.ConstantTicks(plots.CountTicks(first, last, max(2, int(c.Size().X/70))))
+	g.X.Label.Text = panel.each
+	return g
+}
+
+// ends are the numbers of the first and the last file.
+func (p *panel) ends() (first, last float64) {
+	for i, points := range [][]plots.Point{p.files, p.outside} {
+		if len(points) == 0 {
+			continue
+		}
+		if i == 0 || len(p.files) == 0 {
+			first, last = points[0].X, points[len(points)-1].X
+		}
+		first, last = min(first, points[0].X), max(last, points[len(points)-1].X)
+	}
+	return first, last
+}
+
+func labelWidth(g *plot.Plot) vg.Length {
+	widest := vg.Length(0)
+	for _, t := range g.Y.Tick.Marker.Ticks(g.Y.Min, g.Y.Max) {
+		widest = max(widest, g.Y.Tick.Label.Width(t.Label))
+	}
+	return widest
+}
+
+func (p *picture) drawPanel(c draw.Canvas, panel *panel, g *plot.Plot, left vg.Length) {
+	c = p.DrawLine(c, plots.TextSize+1, panel.ink(), panel.title())
+	sty := plots.Text(plots.TextSize, plots.Ink, text.XLeft, text.YTop)
+	for _, line := range message(sty, sink.Line(panel.finding.Message), c.Size().X) {
+		c = p.DrawLine(c, plots.TextSize, plots.Ink, line)
+	}
+	c.Max.Y -= 3
+	g.Add(
+		plots.Layer(plots.DrawGrid),
+		plots.Layer(func(c draw.Canvas, g *plot.Plot) { p.drawFiles(c, g, panel) }),
+		plots.Layer(func(c draw.Canvas, g *plot.Plot) { p.drawOutside(c, g, panel) }),
+		plots.Layer(func(c draw.Canvas, g *plot.Plot) { p.drawMark(c, g, panel) }),
+	)
+	g.Draw(draw.Crop(c, left-labelWidth(g), -4, 0, 0))
+}
+
+// messageLines is how many lines of a finding's message a panel has.
+const messageLines = 3
+
+// message is what fits of a finding's: as many of its parts as have room.
+func message(sty text.Style, s string, width vg.Length) []string {
+	parts := strings.Split(s, "; ")
+	for n := len(parts); n > 1; n-- {
+		if lines := wrapped(sty, strings.Join(parts[:n], "; "), width); len(lines) <= messageLines {
+			return lines
+		}
+	}
+	lines := wrapped(sty, parts[0], width)
+	if last := messageLines - 1; len(lines) > messageLines {
+		lines = append(lines[:last:last], plots.Fit(sty, strings.Join(lines[last:], " "), width))
+	}
+	return lines
+}
+
+// wrapped breaks text into lines at its blanks.
+func wrapped(sty text.Style, s string, width vg.Length) []string {
+	var lines []string
+	line := ""
+	for word := range strings.SplitSeq(s, " ") {
+		switch longer := line + " " + word; {
+		case line == "":
+			line = word
+		case sty.Width(longer) > width:
+			lines, line = append(lines, line), word
+		default:
+			line = longer
+		}
+	}
+	return append(lines, line)
+}
+
+// ink is the colour of a panel's verdict: noted is not failed.
+func (p *panel) ink() color.Color {
+	if p.finding.Verdict == check.Fail && !p.finding.Gates {
+		return plots.Ink
+	}
+	return plots.VerdictInk(p.finding.Verdict)
+}
+
+// growthInk is the colour of what was found.
+func (p *panel) growthInk() color.Color {
+	if p.finding.Verdict == check.Fail {
+		return plots.FailedColor
+	}
+	return plots.Ink
+}
+
+// dense says that there are more files than their dots have room.
+func (p *picture) dense(panel *panel) bool { return len(panel.files) > p.pixels }
+
+// drawFiles draws the values, the bounds of the growth, and over them what was found.
+func (p *picture) drawFiles(c draw.Canvas, g *plot.Plot, panel *panel) {
+	x, y := g.Transforms(&c)
+	place := func(points []plots.Point) []vg.Point {
+		out := make([]vg.Point, len(points))
+		for i, at := range points {
+			out[i] = vg.Point{X: x(at.X), Y: y(at.Y)}
+		}
+		return out
+	}
+	outline := func(low, high []plots.Point) []vg.Point {
+		around := place(high)
+		for _, at := range slices.Backward(place(low)) {
+			around = append(around, at)
+		}
+		return c.ClipPolygonXY(around)
+	}
+	c.FillPolygon(plots.Tint(panel.growthInk(), 0.2), outline(plots.Thin(panel.low, p.pixels), plots.Thin(panel.high, p.pixels)))
+	if p.dense(panel) {
+		lows, highs := plots.Envelope(panel.files, p.pixels/2)
+		c.FillPolygon(plots.Tint(plots.AllocatedColor, 0.3), outline(lows, highs))
+		c.StrokeLines(draw.LineStyle{Color: plots.AllocatedColor, Width: 1}, place(lows), place(highs))
+	} else {
+		for _, at := range place(panel.files) {
+			drawDot(c, at)
+		}
+	}
+	c.StrokeLines(fittedStyle(panel.growthInk()), c.ClipLinesXY(place(plots.Thin(panel.fitted, p.pixels)))...)
+}
+
+// drawOutside draws outliers; what lies outside of the axis at its edge, as an arrow.
+func (p *picture) drawOutside(c draw.Canvas, g *plot.Plot, panel *panel) {
+	x, y := g.Transforms(&c)
+	for _, at := range plots.Thin(panel.outside, p.pixels/8) {
+		switch {
+		case at.Y > panel.top:
+			drawArrow(c, vg.Point{X: x(at.X), Y: y(panel.top)}, 1)
+		case at.Y < panel.bottom:
+			drawArrow(c, vg.Point{X: x(at.X), Y: y(panel.bottom)}, -1)
+		default:
+			drawHollow(c, vg.Point{X: x(at.X), Y: y(at.Y)})
+		}
+	}
+}
+
+// drawMark draws where growth counts from, with its words above the data.
+func (p *picture) drawMark(c draw.Canvas, g *plot.Plot, panel *panel) {
+	if panel.mark == nil {
+		return
+	}
+	x, y := g.Transforms(&c)
+	words := plots.Labels{Frame: c.Rectangle}
+	words.Frame.Min.Y = y(panel.top) - plots.LabelPad
+	at := vg.Point{X: x(panel.mark.X), Y: c.Min.Y}
+	words.Place(plots.Ink, at, p.Encode(panel.mark.Text))
+	words.Draw(c)
+}
+
+func fittedStyle(ink color.Color) draw.LineStyle { return draw.LineStyle{Color: ink, Width: 1.6} }
+
+// drawDot is the value of a file.
+func drawDot(c draw.Canvas, at vg.Point) {
+	c.DrawGlyph(draw.GlyphStyle{Color: plots.AllocatedColor, Radius: 2.2, Shape: draw.CircleGlyph{}}, at)
+}
+
+// drawHollow is an outlier.
+func drawHollow(c draw.Canvas, at vg.Point) {
+	c.DrawGlyph(draw.GlyphStyle{Color: color.White, Radius: 3.2, Shape: draw.CircleGlyph{}}, at)
+	c.DrawGlyph(draw.GlyphStyle{Color: plots.AllocatedColor, Radius: 3.2, Shape: draw.RingGlyph{}}, at)
+}
+
+// drawArrow is an outlier above the axis, or below it.
+func drawArrow(c draw.Canvas, tip vg.Point, up vg.Length) {
+	const half, high = 4, 7
+	triangle := []vg.Point{tip, {X: tip.X - half, Y: tip.Y - up*high}, {X: tip.X + half, Y: tip.Y - up*high}}
+	c.FillPolygon(color.White, triangle)
+	c.StrokeLines(draw.LineStyle{Color: plots.AllocatedColor, Width: 1}, append(triangle, tip))
+}

@@ -1,0 +1,46 @@
+// Package overfiles draws what is judged over files: a panel for each series, with the value of each
+// file, the shape that was found, and the bounds of its growth.
+package overfiles
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"gonum.org/v1/plot/vg/draw"
+
+	"vramsoak/harness/check"
+	"vramsoak/reports/plots"
+	"vramsoak/reports/wording"
+)
+
+// Plot draws what is judged over files (see [check.Report.Trends]), a panel for each series, the worst first: the value of
+// each file, the shape that was found, and the bounds of the growth.
+func Plot(w io.Writer, format string, rep *check.Report, opts plots.Options) error {
+	if len(rep.Trends) == 0 {
+		return noSeries(rep)
+	}
+	p := &picture{}
+	for i := range rep.Trends {
+		t := &rep.Trends[i]
+		p.panels = append(p.panels, newPanel(t, slices.Contains(rep.Policy.Gate, t.Finding.Check)))
+	}
+	slices.SortStableFunc(p.panels, func(a, b *panel) int { return wording.CompareVerdicts(a.finding, b.finding) })
+	opts = p.arrange(opts)
+	return plots.Draw(w, format, opts, func(c draw.Canvas, encode func(string) string) error {
+		p.Page = plots.Page{Encode: encode}
+		p.draw(c, rep)
+		return nil
+	})
+}
+
+// noSeries says why there are none: what the leak check says, which looks at what most logs have.
+func noSeries(rep *check.Report) error {
+	for _, f := range rep.Findings {
+		if f.Check == check.Leak && f.Verdict == check.Skipped {
+			return fmt.Errorf("nothing to plot over files: %s", f.Message)
+		}
+	}
+	return errors.New("nothing to plot over files: the log has no series over files that could be judged")
+}

@@ -1,0 +1,271 @@
+package overfiles
+
+import (
+	"bytes"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"vramsoak/fixtures"
+	"vramsoak/fixtures/timelines"
+	"vramsoak/harness/check"
+	"vramsoak/harness/shape"
+	"vramsoak/parser"
+	"vramsoak/reports/plots"
+)
+
+// TestPlotOverFiles draws every sample that has enough files. With PLOTS=DIR it leaves the pictures there for a person to look at.
+func TestPlotOverFiles(t *testing.T) {
+	dir := os.Getenv("PLOTS")
+	for name, s := range timelines.Samples {
+		if s.Files < shape.LeastFiles || s.Processes || name == "8-keep" { // fewer in one process, or that ended well
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			_, rep := s.Judged()
+			for _, opts := range []plots.Options{{Width: 600, Height: 360}, {Width: 1600}} {
+				var out bytes.Buffer
+				if err := Plot(&out, "png", rep, opts); err != nil {
+					t.Fatal(err)
+				}
+				img, err := png.Decode(&out)
+				if err != nil {
+					t.Fatal(err)
+				}
+				size := img.Bounds().Size()
+				if size.X != opts.Width || opts.Height != 0 && size.Y != opts.Height {
+					t.Errorf("%v pixels, want %+v", size, opts)
+				}
+				for x := range size.X {
+					for _, y := range []int{0, size.Y - 1} {
+						if r, g, b, _ := img.At(x, y).RGBA(); r+g+b != 3*0xFFFF {
+							t.Fatalf("something is cut off at %d, %d", x, y)
+						}
+					}
+				}
+				if dir != "" && opts.Height == 0 {
+					if err := Plot(&out, "png", rep, opts); err != nil {
+						t.Fatal(err)
+					}
+					if err := os.WriteFile(filepath.Join(dir, "files-"+name+".png"), out.Bytes(), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// overFiles are the words of the plot of what is judged.
+func overFiles(t *testing.T, rep *check.Report, opts plots.Options) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := Plot(&out, "svg", rep, opts); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestPlotOverFilesWords(t *testing.T) {
+	rep := func(s timelines.Batch) *check.Report { _, r := s.Judged(); return r }
+	for _, c := range []struct {
+		name string
+		plot string
+		want []string // in this order
+		not  []string
+	}{
+		{
+			"a leak", overFiles(t, rep(timelines.Batch{Files: 60, Leak: timelines.MiB(200), Diarize: true}), plots.Options{}),
+			[]string{
+				">FAIL: 60 files, 900 checkpoints", ">a file<", ">what was found<", ">growth, 95 % interval<", ">FAIL: leak, idle level<",
+				">grows by 200 MiB a file (95 %: 200 MiB to 200 MiB), and goes on", ">10 GiB<", ">FAIL: fragmentation, reserved - allocated<",
+				">UNDECIDED: drift", ">PASS: ",
+			},
+			[]string{"outlier"},
+		},
+		{
+			"one column", overFiles(t, rep(timelines.Batch{Files: 60, Leak: timelines.MiB(200), Diarize: true}), plots.Options{Width: 700, Height: 400}),
+			[]string{">Shown: 1 of 11 series, the worst first.<", ">FAIL: leak, idle level<"},
+			[]string{">FAIL: fragmentation"},
+		},
+		{
+			"many files", overFiles(t, rep(timelines.Batch{Files: 5000}), plots.Options{}),
+			[]string{">many files (lowest to highest)<", ">5,000<"},
+			nil,
+		},
+		{
+			"late growth", overFiles(t, docsPictures[0].judged(t), plots.Options{}),
+			[]string{">FAIL: leak, idle level<", ">300 MiB<", ">grows from file 22 on<"},
+			nil,
+		},
+		{
+			"outliers", overFiles(t, docsPictures[1].judged(t), plots.Options{}),
+			[]string{">outlier, left out<", ">PASS: leak, idle level<"},
+			[]string{"warm-up", "step"},
+		},
+		{
+			"warm-up", overFiles(t, docsPictures[2].judged(t), plots.Options{}),
+			[]string{">PASS: leak, idle level<", ">warm-up of 410 MiB ends at file 12<"},
+			nil,
+		},
+		{
+			"step", overFiles(t, docsPictures[3].judged(t), plots.Options{}), []string{">PASS: leak", ">step of 409 MiB at file 36<"}, nil,
+		},
+	} {
+		rest := c.plot
+		for _, w := range c.want {
+			_, after, found := strings.Cut(rest, w)
+			if !found {
+				t.Errorf("%s: the plot lacks %q, or has it elsewhere", c.name, w)
+				continue
+			}
+			rest = after
+		}
+		for _, w := range c.not {
+			if strings.Contains(c.plot, w) {
+				t.Errorf("%s: the plot has %q", c.name, w)
+			}
+		}
+	}
+}
+
+// TestPlotOverFilesIsDeterministic draws twice: the same input is to give the same bytes, whatever the time.
+func TestPlotOverFilesIsDeterministic(t *testing.T) {
+	for _, format := range plots.Formats {
+		var first, second bytes.Buffer
+		for _, out := range []*bytes.Buffer{&first, &second} {
+			_, rep := timelines.Batch{Files: 10, Leak: timelines.MiB(2), Diarize: true}.Judged()
+			if err := Plot(out, format, rep, plots.Options{Width: 800}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.Equal(first.Bytes(), second.Bytes()) {
+			t.Errorf("%s differs from one time to the next", format)
+		}
+	}
+}
+
+// trendOf judges values as the leak check does, with a limit of 1 MiB a file.
+func trendOf(falls bool, values ...float64) *check.Trend {
+	t := &check.Trend{Unit: check.Bytes, Values: values, Falls: falls}
+	t.Finding.Limit = new(float64(timelines.MiB(1)))
+	s := shape.Series{Values: slices.Clone(values), Grain: 512}
+	for i := range values {
+		t.Files = append(t.Files, &parser.File{Index: i + 1})
+		if falls {
+			s.Values[i] = -values[i]
+		}
+	}
+	t.Result = shape.Of(s)
+	return t
+}
+
+// TestFilesPanelFalls demands that what falls is drawn where its values are: 100, 98, 96 MiB.
+func TestFilesPanelFalls(t *testing.T) {
+	var values []float64
+	for i := range 20 {
+		values = append(values, float64(timelines.MiB(100-2*float64(i))))
+	}
+	p := newPanel(trendOf(true, values...), true)
+	for i, v := range values {
+		if math.Abs(p.fitted[i].Y-v) > 1 || p.low[i].Y > v+1 || p.high[i].Y < v-1 {
+			t.Fatalf("file %d has %.0f; drawn are %.0f and %.0f to %.0f", i+1, v, p.fitted[i].Y, p.low[i].Y, p.high[i].Y)
+		}
+	}
+}
+
+// TestFilesPanelScale demands that noise of 1 MiB on 200 files, which may grow by 200 MiB, takes a quarter of the axis; that an
+// outlier of 5 GiB stays outside; and that nothing below 0 is shown of what cannot be there.
+func TestFilesPanelScale(t *testing.T) {
+	var values []float64
+	for i := range 200 {
+		values = append(values, float64(timelines.MiB(1+float64(i%2))))
+	}
+	values[77] = float64(timelines.GiB(5))
+	p := newPanel(trendOf(false, values...), true)
+	if span := p.top - p.bottom; span != float64(timelines.MiB(4)) || p.bottom != 0 {
+		t.Errorf("from %.0f to %.0f, want 4 MiB from 0 on", p.bottom, p.top)
+	}
+	if want := []plots.Point{{X: 78, Y: float64(timelines.GiB(5))}}; !slices.Equal(p.outside, want) || len(p.files) != 199 {
+		t.Errorf("outside are %v, want %v", p.outside, want)
+	}
+}
+
+// TestFileNumbers demands places in the batch, unless they are unknown or come again.
+func TestFileNumbers(t *testing.T) {
+	for _, c := range []struct {
+		index []int
+		want  []float64
+	}{
+		{[]int{3, 4, 9}, []float64{3, 4, 9}},
+		{[]int{0, 0, 0}, []float64{1, 2, 3}},
+		{[]int{1, 2, 2}, []float64{1, 2, 3}},
+	} {
+		trend := &check.Trend{}
+		for _, i := range c.index {
+			trend.Files = append(trend.Files, &parser.File{Index: i})
+		}
+		if got := fileNumbers(trend); !slices.Equal(got, c.want) {
+			t.Errorf("%v are numbered %v, want %v", c.index, got, c.want)
+		}
+	}
+}
+
+func TestPlotOverFilesRefuses(t *testing.T) {
+	_, few := timelines.Batch{Files: 2}.Judged()
+	for _, c := range []struct {
+		rep  *check.Report
+		want string
+	}{
+		{few, "nothing to plot over files: growth over files needs at least 8 files in one process, the longest one here has 2"},
+		{&check.Report{}, "nothing to plot over files: the log has no series over files that could be judged"},
+	} {
+		if err := Plot(&bytes.Buffer{}, "png", c.rep, plots.Options{}); err == nil || err.Error() != c.want {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+}
+
+func TestMessage(t *testing.T) {
+	sty := plots.Text(plots.TextSize, plots.Ink, 0, 0)
+	long := strings.TrimSpace(strings.Repeat("memory ", 12))
+	for _, c := range []struct {
+		message string
+		want    string
+	}{
+		{"grows; goes on", "grows; goes on"},
+		{long + "; " + long, long},
+		{"", ""},
+	} {
+		if got := strings.Join(message(sty, c.message, 220), " "); got != c.want {
+			t.Errorf("%q of %q, want %q", got, c.message, c.want)
+		}
+	}
+	lines := message(sty, strings.Repeat(long+" ", 5), 220)
+	if len(lines) != messageLines || !strings.HasSuffix(lines[messageLines-1], "...") {
+		t.Errorf("%d lines: %q", len(lines), lines)
+	}
+}
+
+func BenchmarkPlotOverFiles(b *testing.B) {
+	levels := fixtures.Levels(fixtures.LevelSpec{Kind: "outliers", Files: 100_000, Sigma: 20})
+	var log bytes.Buffer
+	if err := levels.WriteLog(&log); err != nil {
+		b.Fatal(err)
+	}
+	tl, err := parser.Build(parser.Read(&log, "run.log"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	rep := check.Of(tl, check.DefaultPolicy())
+	for b.Loop() {
+		var out bytes.Buffer
+		if err := Plot(&out, "png", rep, plots.Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,214 @@
+// Package overruns draws the history of a suite: a panel for each series, with the value of each run
+// and the runs at which its level changed.
+package overruns
+
+import (
+	"errors"
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"vramsoak/harness/history"
+	"vramsoak/harness/history/changepoint"
+	"vramsoak/reports/plots"
+	"vramsoak/reports/wording"
+)
+
+// mostPanels is how many series a trend draws, each in a panel.
+const mostPanels = 8
+
+// The pixels of a panel, and of what is around them all, where the height is left to the plot.
+const panelHeight, panelsAround = 230, 90
+
+// A picture is a trend that is being drawn.
+type picture struct {
+	*history.History
+	plots.Page
+	changes []history.Change
+}
+
+// Plot draws series run by run, with their levels and the runs at which they changed: those that changed, or where none
+// did, all. A height of 0 is as high as they need.
+func Plot(
+	w io.Writer, format string, h *history.History, series []*history.Series, changes []history.Change, opts plots.Options,
+) error {
+	if len(series) == 0 {
+		return errors.New("there is no series to plot; vramsoak history list shows the runs of each suite")
+	}
+	changed := func(s *history.Series) bool {
+		return slices.ContainsFunc(changes, func(c history.Change) bool { return c.Series == s })
+	}
+	shown := slices.DeleteFunc(slices.Clone(series), func(s *history.Series) bool { return len(changes) > 0 && !changed(s) })
+	shown = shown[:min(len(shown), mostPanels)]
+	if opts.Height == 0 {
+		opts.Height = max(plots.MinHeight, panelsAround+panelHeight*len(shown))
+	}
+	return plots.Draw(w, format, opts, func(c draw.Canvas, encode func(string) string) error {
+		p := &picture{h, plots.Page{Encode: encode}, changes}
+		headline := wording.HistoryHeadline(h, series, changes)
+		if len(shown) < len(series) {
+			headline += fmt.Sprintf("; shown are %s", wording.Count(len(shown)))
+		}
+		p.draw(c, shown, headline)
+		return nil
+	})
+}
+
+func (p *picture) draw(c draw.Canvas, series []*history.Series, headline string) {
+	c = draw.Crop(plots.Blank(c), 0, -10, 0, 0) // the last date stands over the edge of the data
+	c = p.DrawLine(c, plots.TitleSize, plots.Ink, headline)
+	c = p.DrawLegend(c, p.legend())
+	c.Max.Y -= 2
+	const dates = 20
+	height := (c.Size().Y - dates) / vg.Length(len(series))
+	// The widest numbers decide where all panels begin, so that the runs stand below one another.
+	left := vg.Length(0)
+	sty := plots.Text(plots.TextSize, plots.Ink, text.XRight, text.YCenter)
+	for _, s := range series {
+		for _, t := range p.ticks(s) {
+			left = max(left, sty.Width(t.Label))
+		}
+	}
+	for i, s := range series {
+		top := c.Max.Y - height*vg.Length(i)
+		panel := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
+			Min: vg.Point{X: c.Min.X + left + 8, Y: top - height + 8}, Max: vg.Point{X: c.Max.X, Y: top},
+		}}
+		p.panel(panel, s)
+		if i == len(series)-1 {
+			p.dates(panel)
+		}
+	}
+}
+
+func (p *picture) legend() []plots.LegendEntry {
+	upright := func(ink color.Color) func(draw.Canvas, vg.Rectangle) {
+		return func(c draw.Canvas, r vg.Rectangle) {
+			c.StrokeLine2(changeLine(ink), plots.Middle(r).X, r.Min.Y, plots.Middle(r).X, r.Max.Y)
+		}
+	}
+	return []plots.LegendEntry{
+		{Name: "a run", Thumb: func(c draw.Canvas, r vg.Rectangle) { c.DrawGlyph(runGlyph, plots.Middle(r)) }},
+		{Name: "the level: median of the runs between two changes", Thumb: func(c draw.Canvas, r vg.Rectangle) {
+			c.StrokeLine2(levelLine, r.Min.X, plots.Middle(r).Y, r.Max.X, plots.Middle(r).Y)
+		}},
+		{Name: "first run that is worse", Thumb: upright(plots.FailedColor)},
+		{Name: "first run that is better", Thumb: upright(plots.UsedColor)},
+	}
+}
+
+var (
+	runGlyph  = draw.GlyphStyle{Color: color.NRGBA{R: 0x00, G: 0x72, B: 0xB2, A: 0xA0}, Radius: 2.2, Shape: draw.CircleGlyph{}}
+	levelLine = draw.LineStyle{Color: plots.Ink, Width: 1.6}
+)
+
+func changeLine(ink color.Color) draw.LineStyle {
+	return draw.LineStyle{Color: ink, Width: 1.2, Dashes: []vg.Length{4, 3}}
+}
+
+// bounds are the least and the largest value that a panel shows: not from 0, for what changed may be a hundredth.
+func bounds(s *history.Series) (low, high float64) {
+	low, high = slices.Min(s.Values), slices.Max(s.Values)
+	room := 0.06 * (high - low)
+	if least := 0.01 * max(math.Abs(low), math.Abs(high)); high-low < least { // noise is not blown up
+		room = (least - (high - low)) / 2
+	}
+	if room == 0 {
+		room = 1
+	}
+	return low - room, high + room
+}
+
+// ticks are some four round numbers within the bounds.
+func (p *picture) ticks(s *history.Series) []plot.Tick {
+	low, high := bounds(s)
+	return plots.ValueTicks(low, high, s.Unit, 5)
+}
+
+// panel draws one series.
+func (p *picture) panel(c draw.Canvas, s *history.Series) {
+	name := plots.Text(plots.TextSize, plots.Ink, text.XLeft, text.YTop)
+	label := wording.Series(s.SeriesKey, true)
+	c.FillText(name, vg.Point{X: c.Min.X, Y: c.Max.Y}, p.Encode(plots.Fit(name, label, c.Size().X)))
+	words := vg.Point{X: c.Max.X, Y: c.Max.Y} // of the changes, from the right
+	c.Max.Y -= plots.TextSize * 1.6
+	low, high := bounds(s)
+	x := p.x(c)
+	y := func(v float64) vg.Length { return c.Min.Y + vg.Length((v-low)/(high-low))*c.Size().Y }
+	number := plots.Text(plots.TextSize, plots.SoftInk, text.XRight, text.YCenter)
+	for _, t := range p.ticks(s) {
+		c.StrokeLine2(draw.LineStyle{Color: plots.GridColor, Width: 0.8}, c.Min.X, y(t.Value), c.Max.X, y(t.Value))
+		c.FillText(number, vg.Point{X: c.Min.X - 6, Y: y(t.Value)}, p.Encode(t.Label))
+	}
+	from, level := 0, changepoint.Median(s.Values)
+	stretch := func(to int, level float64) {
+		c.StrokeLine2(levelLine, x(float64(from)-0.5), y(level), x(float64(to)-0.5), y(level))
+	}
+	var own []history.Change
+	for _, change := range p.changes {
+		if change.Series == s {
+			own = append(own, change)
+		}
+	}
+	for i, r := range s.Runs {
+		c.DrawGlyph(runGlyph, vg.Point{X: x(float64(r)), Y: y(s.Values[i])})
+	}
+	for _, change := range own {
+		stretch(change.Bad, change.Before)
+		from, level = change.Bad, change.After
+	}
+	stretch(len(p.Runs), level)
+	for _, change := range slices.Backward(own) {
+		words = p.mark(c, change, x(float64(change.Bad)-0.5), words)
+	}
+}
+
+// mark draws where a level changed, and writes by how much, above the data and left of what is written there already.
+func (p *picture) mark(c draw.Canvas, change history.Change, at vg.Length, free vg.Point) vg.Point {
+	ink := color.Color(plots.UsedColor)
+	if change.Worse {
+		ink = plots.FailedColor
+	}
+	c.StrokeLine2(changeLine(ink), at, c.Min.Y, at, c.Max.Y)
+	bad := p.Runs[change.Bad]
+	s := fmt.Sprintf("%s, run %d", wording.ChangeSize(change), bad.ID)
+	if commit := wording.ShortCommit(bad); commit != "" {
+		s += ", " + commit
+	}
+	sty := plots.Text(plots.TextSize, ink, text.XLeft, text.YTop)
+	left := min(at, free.X-sty.Width(s))
+	if left < c.Min.X+c.Size().X/5 { // the series' name is there
+		return free
+	}
+	c.FillText(sty, vg.Point{X: left, Y: free.Y}, p.Encode(s))
+	return vg.Point{X: left - 14, Y: free.Y}
+}
+
+// x is the place of a run: they stand at equal distances, whenever they were.
+func (p *picture) x(c draw.Canvas) func(run float64) vg.Length {
+	return func(run float64) vg.Length {
+		return c.Min.X + vg.Length((run+0.5)/float64(len(p.Runs)))*c.Size().X
+	}
+}
+
+// dates writes below the last panel when the runs were.
+func (p *picture) dates(c draw.Canvas) {
+	x := p.x(c)
+	sty := plots.Text(plots.TextSize, plots.SoftInk, text.XCenter, text.YTop)
+	every := int(math.Ceil(float64(len(p.Runs)) / float64(max(1, int(c.Size().X/95)))))
+	for i := 0; i < len(p.Runs); i += every {
+		at := x(float64(i))
+		c.StrokeLine2(draw.LineStyle{Color: plots.SoftInk, Width: 0.8}, at, c.Min.Y, at, c.Min.Y-4)
+		if i == 0 {
+			at = max(at, c.Min.X+sty.Width("2026-01-01")/2)
+		}
+		c.FillText(sty, vg.Point{X: at, Y: c.Min.Y - 6}, p.Runs[i].Started.Format("2006-01-02"))
+	}
+}

@@ -1,0 +1,136 @@
+// Package pprof writes a memory snapshot as a profile for go tool pprof.
+package pprof
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"vramsoak/parser"
+	"vramsoak/parser/snapshot"
+	"vramsoak/reports/sink"
+)
+
+// Write writes what holds memory as a gzipped profile of pprof's, for go tool pprof. Its samples have four
+// values:
+//
+//	inuse_space/bytes    inuse_objects/count    active blocks, when the snapshot was taken
+//	peak_space/bytes     peak_objects/count     allocated blocks at the peak of the history; 0 without one
+//
+// analyses are those of its devices. The stacks are Python's, from the innermost line that is not PyTorch's own; with all, they are whole. Each sample has a
+// label device. A block without a stack has the one frame that says why.
+func Write(w io.Writer, snap *snapshot.Snapshot, analyses []*snapshot.Analysis, all bool) error {
+	b := profileBuilder{
+		all:       all,
+		functions: map[[2]string]*profile.Function{},
+		locations: map[snapshot.Frame]*profile.Location{},
+		samples:   map[sampleKey]*profile.Sample{},
+		stacks:    map[*snapshot.Stack][]*profile.Location{},
+		Profile: &profile.Profile{
+			SampleType: []*profile.ValueType{
+				{Type: "inuse_space", Unit: "bytes"},
+				{Type: "inuse_objects", Unit: "count"},
+				{Type: "peak_space", Unit: "bytes"},
+				{Type: "peak_objects", Unit: "count"},
+			},
+			DefaultSampleType: "inuse_space",
+		},
+	}
+	for i := range snap.Devices {
+		d := &snap.Devices[i]
+		t := analyses[i].Trace
+		traced := t != nil && t.Allocations > 0
+		for _, s := range d.Segments {
+			for _, block := range s.Blocks {
+				if block.State != parser.BlockFree {
+					b.add(d.Index, block.Stack, traced, 0, block.Size)
+				}
+			}
+		}
+		if !traced {
+			continue
+		}
+		for _, h := range d.Holding(t.Peak.Event) {
+			b.add(d.Index, h.Stack, traced, 2, h.Size)
+		}
+		b.TimeNanos = max(b.TimeNanos, d.Events[len(d.Events)-1].Micros*int64(time.Microsecond))
+	}
+	if err := b.CheckValid(); err != nil {
+		return fmt.Errorf("the profile: %w", err)
+	}
+	return b.Write(w)
+}
+
+type sampleKey struct {
+	device int
+	stack  *snapshot.Stack
+}
+
+type profileBuilder struct {
+	*profile.Profile
+	all       bool
+	functions map[[2]string]*profile.Function // by name and file
+	locations map[snapshot.Frame]*profile.Location
+	samples   map[sampleKey]*profile.Sample
+	stacks    map[*snapshot.Stack][]*profile.Location
+}
+
+// add counts a block in a sample's values at and at+1.
+func (b *profileBuilder) add(device int, stack *snapshot.Stack, traced bool, at int, bytes int64) {
+	key := sampleKey{device, stack}
+	s := b.samples[key]
+	if s == nil {
+		s = &profile.Sample{
+			Value: make([]int64, len(b.SampleType)), Location: b.stack(stack, traced),
+			Label: map[string][]string{"device": {"cuda:" + strconv.Itoa(device)}},
+		}
+		b.samples[key] = s
+		b.Sample = append(b.Sample, s)
+	}
+	s.Value[at] += bytes
+	s.Value[at+1]++
+}
+
+// stack is the locations of a stack, the innermost first.
+func (b *profileBuilder) stack(stack *snapshot.Stack, traced bool) []*profile.Location {
+	if stack == nil {
+		name := snapshot.NoStack
+		if traced {
+			name = snapshot.Before
+		}
+		return []*profile.Location{b.location(snapshot.Frame{Function: name})}
+	}
+	if known, ok := b.stacks[stack]; ok {
+		return known
+	}
+	var out []*profile.Location
+	for _, f := range stack.Outward(b.all) {
+		out = append(out, b.location(*f))
+	}
+	if len(out) == 0 { // of C++ alone
+		out = append(out, b.location(snapshot.Frame{Function: stack.Site().Function}))
+	}
+	b.stacks[stack] = out
+	return out
+}
+
+func (b *profileBuilder) location(f snapshot.Frame) *profile.Location {
+	if l := b.locations[f]; l != nil {
+		return l
+	}
+	key := [2]string{f.Function, f.File}
+	fn := b.functions[key]
+	if fn == nil {
+		// Without a system name pprof takes the name as it is; else it would read "<module>" as a C++ template's arguments.
+		fn = &profile.Function{ID: uint64(len(b.Function) + 1), Name: sink.Name(f.Function), Filename: sink.Name(f.File)}
+		b.functions[key] = fn
+		b.Function = append(b.Function, fn)
+	}
+	l := &profile.Location{ID: uint64(len(b.Location) + 1), Line: []profile.Line{{Function: fn, Line: int64(f.Line)}}}
+	b.locations[f] = l
+	b.Location = append(b.Location, l)
+	return l
+}

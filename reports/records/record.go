@@ -1,0 +1,292 @@
+package records
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"vramsoak/parser"
+	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
+)
+
+// A record is a parser.Record with its parts in common columns.
+type record struct {
+	parser.Record
+	kind    string
+	name    string         // a checkpoint's name, a file's path, a message
+	sampled bool           // of a checkpoint
+	reading parser.Reading // none for most events
+	more    []field        // what has no column of its own
+	deep    []field        // what no column can have: in JSON alone
+}
+
+type field struct {
+	key   string
+	value any
+}
+
+func flatten(rec parser.Record) record {
+	r := record{Record: rec}
+	lane := func(l parser.Lane) {
+		r.more = append(r.more, field{"device", l.Device})
+		if l.Rank != 0 {
+			r.more = append(r.more, field{"rank", l.Rank})
+		}
+	}
+	add := func(key string, value any) { r.more = append(r.more, field{key, value}) }
+	switch v := rec.(type) {
+	case parser.Checkpoint:
+		r.kind, r.name, r.reading, r.sampled = "checkpoint", v.Name, v.Reading, v.Sampled
+		lane(v.Lane)
+		if v.Stream != "" {
+			add("stream", v.Stream)
+		}
+	case parser.Change:
+		r.kind, r.name, r.reading = "change", v.Name, v.Reading
+		lane(v.Lane)
+	case parser.Event:
+		r.kind, r.name = "event", v.Text
+		add("event", string(v.Kind))
+		lane(v.Lane)
+	case parser.Warning:
+		r.kind, r.name = "warning", v.Text
+		add("level", v.Level)
+		add("percent", v.Percent)
+	case parser.OutOfMemory:
+		r.kind, r.name, r.reading = "out-of-memory", v.Text, v.Reading
+		lane(v.Lane)
+		if v.HasRequested {
+			add("requested", v.Requested.Bytes)
+		}
+	case parser.Crash:
+		r.kind, r.name = "crash", v.Text
+		lane(v.Lane)
+		if v.Traceback > 0 {
+			add("traceback", v.Traceback)
+		}
+	case parser.FileStart:
+		r.kind, r.name = "file-start", v.Path
+		add("index", v.Index)
+		add("audio_seconds", v.AudioSeconds)
+		add("by_pipeline", v.Pipeline)
+	case parser.FileEnd:
+		r.kind, r.name = "file-end", v.Path
+		add("index", v.Index)
+		add("status", string(v.Status))
+		add("seconds", v.Seconds)
+		add("error", v.Error)
+		add("by_pipeline", v.Pipeline)
+	case parser.Sample:
+		r.kind, r.reading = "sample", v.Reading
+		add("pid", v.PID)
+		add("rss", v.RSS)
+		lane(v.Lane)
+		add("source", v.Source)
+		if v.DeviceUsed > 0 {
+			add("device_used", v.DeviceUsed)
+		}
+		if v.Others > 0 {
+			add("others", v.Others)
+		}
+	case parser.Idle:
+		r.kind, r.reading = "idle", v.Reading
+		lane(v.Lane)
+		add("gpu", v.GPU)
+		add("phase", string(v.Phase))
+		add("settled", v.Settled)
+	case parser.Holder:
+		r.kind, r.name, r.reading = "holder", v.Command, v.Reading
+		lane(v.Lane)
+		add("pid", v.PID)
+		add("ours", v.Ours)
+	case parser.Exit:
+		r.kind = "exit"
+		add("pid", v.PID)
+		add("code", v.Code)
+		add("signal", v.Signal)
+		if v.Reason != parser.ExitByItself {
+			add("reason", string(v.Reason))
+		}
+		if v.Restarts > 0 {
+			add("restarts", v.Restarts)
+		}
+		if v.Error != "" {
+			add("error", v.Error)
+		}
+	case parser.Orphan:
+		r.kind, r.name = "orphan", v.Command
+		add("pid", v.PID)
+		add("rss", v.RSS)
+		add("ended", v.Ended)
+	case parser.RunStart:
+		r.kind, r.name = "run-start", v.Command
+		add("files", v.Files)
+		add("feed", v.Feed)
+		add("version", v.Version)
+		if v.ID != "" {
+			add("id", v.ID)
+		}
+		add("policy", v.Policy)
+		if v.Until > 0 {
+			add("until", v.Until)
+		}
+		if v.Workers > 0 {
+			add("workers", v.Workers)
+			add("gpu", v.GPU)
+		}
+	case parser.Resume:
+		r.kind = "resume"
+		add("index", v.Index)
+		add("cut", v.Cut)
+		add("reason", v.Reason)
+	case parser.RunEnd:
+		r.kind = "run-end"
+		add("files", v.Files)
+		add("seconds", v.Seconds)
+		add("reason", v.Reason)
+		if v.Error != "" {
+			add("error", v.Error)
+		}
+	case parser.Quoted:
+		r.kind, r.name = "quoted", "a line in the harness's name that the pipeline printed; it says nothing"
+	case parser.SegmentMap:
+		r.segments(&v)
+		lane(v.Lane)
+	case parser.SyntaxError:
+		r.kind = "unreadable"
+		r.name = fmt.Sprintf("expected %s, found %q; %s", v.Expected, v.Found, v.Advice)
+	}
+	return r
+}
+
+// fields is the record as a JSON object.
+func (r record) fields() map[string]any {
+	head := r.Head()
+	m := map[string]any{"path": head.Pos.Path, "line": head.Pos.Line, "kind": r.kind}
+	if t := head.FormatTime(); t != "" {
+		m["time"] = t
+	}
+	if head.Dialect != "" {
+		m["dialect"] = head.Dialect
+	}
+	if r.name != "" {
+		m["name"] = r.name
+	}
+	if r.sampled {
+		m["sampled"] = true
+	}
+	for q, s := range r.reading.All() {
+		m[q.String()] = s.Bytes
+		if s.Resolution != 0 {
+			m[q.String()+"_resolution"] = s.Resolution
+		}
+	}
+	for _, f := range r.more {
+		if f.value != "" {
+			m[f.key] = f.value
+		}
+	}
+	for _, f := range r.deep {
+		m[f.key] = f.value
+	}
+	return m
+}
+
+// csvQuantities are the columns of the quantities.
+var csvQuantities = []parser.Quantity{
+	parser.Allocated, parser.Reserved, parser.Free, parser.Total, parser.Peak, parser.PeakReserved, parser.Active,
+	parser.InactiveSplit, parser.Used, parser.Buffer, parser.Holds,
+}
+
+func csvHeader() []string {
+	header := []string{"path", "line", "time", "dialect", "kind", "name", "sampled"}
+	for _, q := range csvQuantities {
+		header = append(header, q.String())
+	}
+	return append(header, "more")
+}
+
+func (r record) row() []string {
+	head := r.Head()
+	sampled := ""
+	if r.sampled {
+		sampled = "true"
+	}
+	row := []string{
+		sink.Cell(head.Pos.Path), strconv.Itoa(head.Pos.Line), head.FormatTime(), sink.Cell(head.Dialect), r.kind, sink.Cell(r.name),
+		sampled,
+	}
+	for _, q := range csvQuantities {
+		cell := ""
+		if s, ok := r.reading.Get(q); ok {
+			cell = strconv.FormatInt(s.Bytes, 10)
+		}
+		row = append(row, cell)
+	}
+	return append(row, sink.Cell(r.extras()))
+}
+
+// extras are the fields without a column, those that say something.
+func (r record) extras() string {
+	var parts []string
+	for _, f := range r.more {
+		if f.value != "" && f.value != 0 && f.value != 0.0 && f.value != false && f.value != int64(0) {
+			parts = append(parts, fmt.Sprintf("%s=%v", f.key, f.value))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// writeRow writes the record for a person. Columns are of fixed width, so that a table of any length streams.
+func (r record) writeRow(w io.Writer) error {
+	head := r.Head()
+	clock := ""
+	if !head.Time.IsZero() {
+		clock = head.Time.Format(time.TimeOnly + ".000")
+	}
+	line := fmt.Sprintf("%7d  %-12s  %-14s  %s", head.Pos.Line, clock, head.Dialect, r.describe())
+	_, err := fmt.Fprintln(w, strings.TrimRight(line, " "))
+	return err
+}
+
+// describe is what the record says, in columns.
+func (r record) describe() string {
+	text := sink.Name(r.name)
+	extras := sink.Line(r.extras())
+	switch r.Record.(type) {
+	case parser.Checkpoint, parser.Change, parser.Idle, parser.Holder, parser.SegmentMap:
+	default:
+		if extras != "" {
+			text = strings.TrimSpace(text + "  " + extras)
+		}
+		return fmt.Sprintf("%-13s  %s", r.kind, text)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-13s  %s", r.kind, wording.Pad(text, 38))
+	_, derived := r.reading.Get(parser.Allocated)
+	derived = derived && r.reading.Bytes(parser.Total) > 0
+	for _, q := range csvQuantities {
+		size, ok := r.reading.Get(q)
+		if !ok || q == parser.Free && derived {
+			continue
+		}
+		sign := ""
+		if r.kind == "change" && size.Bytes > 0 {
+			sign = "+"
+		}
+		fmt.Fprintf(&b, "  %s %s%s", strings.ReplaceAll(q.String(), "_", " "), sign, size)
+	}
+	if extras != "" {
+		b.WriteString("  " + extras)
+	}
+	if r.sampled {
+		b.WriteString("  sampled")
+	}
+	return b.String()
+}
+
+// Describe returns what a record says, in the columns of a table.
+func Describe(rec parser.Record) string { return flatten(rec).describe() }

@@ -1,0 +1,83 @@
+// Package records writes the records of a log, one a line: as a table, as JSON lines or as CSV.
+package records
+
+import (
+	"bufio"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+
+	"vramsoak/parser"
+	"vramsoak/reports/sink"
+)
+
+// Formats are the formats of [Records].
+var Formats = []string{"table", "jsonl", "csv"}
+
+// Options say how records are written.
+type Options struct {
+	Format string
+	// Names puts the name of each log above its records in a table.
+	Names bool
+	// Live writes each record out at once, for a log that grows.
+	Live bool
+}
+
+// Write writes records one a line, as they come: "table" for people, "jsonl" with every field, "csv" with one column a
+// quantity. Sizes in jsonl and csv are bytes; jsonl adds "<quantity>_resolution" (half the last printed digit, in bytes)
+// where a size is not exact. An error of the stream is returned after what came before it is written.
+func Write(w io.Writer, records iter.Seq2[parser.Record, error], opts Options) (Counts, error) {
+	var counts Counts
+	buf := bufio.NewWriter(w)
+	var write func(record) error
+	switch opts.Format {
+	case "table":
+		last := ""
+		write = func(r record) error {
+			if path := r.Head().Pos.Path; opts.Names && path != last {
+				last = path
+				if _, err := fmt.Fprintf(buf, "==> %s <==\n", sink.Line(path)); err != nil {
+					return err
+				}
+			}
+			return r.writeRow(buf)
+		}
+	case "jsonl":
+		enc := sink.JSONLines(buf)
+		write = func(r record) error { return enc.Encode(r.fields()) }
+	case "csv":
+		c := csv.NewWriter(buf)
+		if err := c.Write(csvHeader()); err != nil {
+			return counts, err
+		}
+		write = func(r record) error {
+			err := c.Write(r.row())
+			c.Flush()
+			return err
+		}
+	default:
+		return counts, fmt.Errorf("expected a format of %s, found %q", strings.Join(Formats, ", "), opts.Format)
+	}
+	for rec, err := range records {
+		if err != nil {
+			if flushErr := buf.Flush(); flushErr != nil {
+				return counts, fmt.Errorf("write the records: %w", flushErr)
+			}
+			return counts, err
+		}
+		counts.add(rec)
+		err = write(flatten(rec))
+		if err == nil && opts.Live {
+			err = buf.Flush()
+		}
+		if err != nil {
+			return counts, fmt.Errorf("write the records: %w", err)
+		}
+	}
+	if err := buf.Flush(); err != nil {
+		return counts, fmt.Errorf("write the records: %w", err)
+	}
+	return counts, nil
+}

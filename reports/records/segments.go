@@ -1,0 +1,68 @@
+package records
+
+import (
+	"strconv"
+
+	"vramsoak/parser"
+)
+
+// segments makes the record a segment map's: its sums as readings, and for JSON what it says of each segment.
+func (r *record) segments(m *parser.SegmentMap) {
+	r.kind, r.name = "segments", m.Name
+	sums := m.Sums()
+	set := func(q parser.Quantity, bytes int64) { r.reading.Set(q, parser.Exact(bytes)) }
+	set(parser.Allocated, sums.Allocated)
+	set(parser.Reserved, sums.Reserved)
+	if m.Total > 0 {
+		set(parser.Total, m.Total)
+	}
+	if m.Used > 0 {
+		set(parser.Used, m.Used)
+	}
+	for _, f := range []struct {
+		key   string
+		bytes int64
+	}{
+		{"pending", sums.Pending},
+		{"cached", sums.Free},
+		{"releasable", sums.Releasable},
+		{"largest_free", sums.LargestFree},
+		{"requested", m.Requested},
+		{"allowed", m.Allowed},
+	} {
+		if f.bytes > 0 {
+			r.more = append(r.more, field{f.key, f.bytes})
+		}
+	}
+	r.more = append(r.more, field{"blocks", sums.Blocks})
+	r.deep = []field{{"segments", segmentObjects(m)}}
+}
+
+// A segmentObject is a segment in JSON, a blockObject a block.
+type (
+	segmentObject struct {
+		Address    string        `json:"address"`
+		Size       int64         `json:"size"`
+		Small      bool          `json:"small"`
+		Expandable bool          `json:"expandable"`
+		Stream     string        `json:"stream"`
+		Blocks     []blockObject `json:"blocks"`
+	}
+	blockObject struct {
+		Size  int64  `json:"size"`
+		State string `json:"state"`
+	}
+)
+
+func segmentObjects(m *parser.SegmentMap) []segmentObject {
+	out := make([]segmentObject, len(m.Segments))
+	for i, s := range m.Segments {
+		hex := func(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }
+		o := segmentObject{hex(s.Address), s.Size, s.Small, s.Expandable, hex(s.Stream), make([]blockObject, len(s.Blocks))}
+		for k, b := range s.Blocks {
+			o.Blocks[k] = blockObject{b.Size, b.State.String()}
+		}
+		out[i] = o
+	}
+	return out
+}

@@ -1,0 +1,149 @@
+package wording
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"vramsoak/harness/check"
+	"vramsoak/harness/compare"
+	"vramsoak/parser"
+	"vramsoak/reports/sink"
+)
+
+// ListChanges are the first [check.MostAlike] changes of each verdict, and what there is of others: a log can
+// have a metric for each of 20,000 devices.
+func ListChanges(changes []compare.Change) (kept []compare.Change, others []string) {
+	count := map[check.Verdict]int{}
+	for _, c := range changes {
+		if count[c.Verdict]++; count[c.Verdict] <= check.MostAlike {
+			kept = append(kept, c)
+		}
+	}
+	for _, v := range []check.Verdict{check.Fail, check.Undecided, check.Pass, check.Skipped} {
+		if n := count[v] - check.MostAlike; n > 0 {
+			others = append(others, fmt.Sprintf("%s others: %s; --format json has them all", Count(n), v))
+		}
+	}
+	return kept, others
+}
+
+// Metric is a metric for a person, with its rank and device where they are not the first.
+func Metric(name string, rank, device int) string {
+	if rank != 0 || device != 0 {
+		name += " (" + parser.Lane{Device: device, Rank: rank}.Name(rank != 0) + ")"
+	}
+	return sink.Line(name)
+}
+
+// WorstFirst is failing metrics first, then undecided, passed and skipped ones; within each, what got worse by the largest
+// share.
+func WorstFirst(all []compare.Change) []compare.Change {
+	rank := map[check.Verdict]int{check.Fail: 0, check.Undecided: 1, check.Pass: 2, check.Skipped: 3}
+	worse := func(c compare.Change) float64 { return math.Copysign(c.Relative, c.Worse()) }
+	out := slices.Clone(all)
+	slices.SortStableFunc(out, func(a, b compare.Change) int {
+		return cmp.Or(cmp.Compare(rank[a.Verdict], rank[b.Verdict]), cmp.Compare(worse(b), worse(a)))
+	})
+	return out
+}
+
+// ChangeCells are a metric's name, both medians, the change from the one to the other, the number of files, the probability, and
+// the interval of the change of a usual file.
+func ChangeCells(c compare.Change) []string {
+	cells := []string{sink.Line(c.Subject()), "", "", "", "", "", ""}
+	if c.Verdict == check.Skipped {
+		return cells
+	}
+	cells[1], cells[2] = check.Quantity(c.Base, c.Unit), check.Quantity(c.New, c.Unit)
+	cells[3], cells[4] = relative(c.New-c.Base, c), Count(c.Files)
+	if c.P != nil {
+		cells[5] = probability(*c.P)
+	}
+	if c.Interval != nil {
+		cells[6] = relative(c.Interval.Low, c) + " to " + relative(c.Interval.High, c)
+	}
+	return cells
+}
+
+// relative is a difference as a share of the base, or by itself where the base is nothing, as growth mostly is.
+func relative(difference float64, c compare.Change) string {
+	if c.Base == 0 || c.Unit == check.BytesPerFile {
+		return check.Quantity(difference, c.Unit)
+	}
+	if difference == 0 {
+		return "0 %"
+	}
+	return check.Change(difference / math.Abs(c.Base))
+}
+
+func probability(p float64) string {
+	if p < 0.0001 {
+		return "<0.0001"
+	}
+	return strconv.FormatFloat(p, 'f', 4, 64)
+}
+
+// ComparisonHeadline is "2 of 12 metrics worse, 1 undecided, 8 not compared (only the base has them); 60 files in both runs".
+func ComparisonHeadline(c *compare.Comparison) string {
+	count, only := map[check.Verdict]int{}, map[string]int{}
+	for _, m := range c.Changes {
+		count[m.Verdict]++
+		only[m.Only]++
+	}
+	judged := len(c.Changes) - count[check.Skipped]
+	s := fmt.Sprintf("%s of %s worse", Count(count[check.Fail]), Plural(judged, "metric"))
+	if n := len(c.NewlyFailed); n > 0 {
+		s += fmt.Sprintf(", %s newly failed", Plural(n, "file"))
+	}
+	if n := count[check.Undecided]; n > 0 {
+		s += fmt.Sprintf(", %s undecided", Count(n))
+	}
+	if n := count[check.Skipped]; n > 0 {
+		s += fmt.Sprintf(", %s not compared", Count(n))
+		if why := onlyIn(only, n); why != "" {
+			s += " (" + why + ")"
+		}
+	}
+	if c.Files == 0 {
+		return s + fmt.Sprintf("; no file in both runs, %s in the base and %s in the new one", Count(c.BaseFiles), Count(c.NewFiles))
+	}
+	return s + "; " + Plural(c.Files, "file") + " in both runs"
+}
+
+// onlyIn says which run alone has the metrics that were not compared, as far as that is why: "only the base has them", or of some
+// of them "only the base has 3 of them".
+func onlyIn(only map[string]int, skipped int) string {
+	var said []string
+	for _, run := range []struct{ key, name string }{{compare.OnlyBase, "the base"}, {compare.OnlyNew, "the new run"}} {
+		switch n := only[run.key]; {
+		case n == skipped && n == 1:
+			said = append(said, "only "+run.name+" has it")
+		case n == skipped:
+			said = append(said, "only "+run.name+" has them")
+		case n > 0:
+			said = append(said, fmt.Sprintf("only %s has %s of them", run.name, Count(n)))
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
+// Run is "runs/x/soak.log, 2026-11-20T02:00:00Z, commit 33395edd1b92, on builder, NVIDIA A10, driver 550.54".
+func Run(r compare.RunInfo) string {
+	parts := []string{cmp.Or(r.Log, "a run")}
+	if !r.Started.IsZero() {
+		parts = append(parts, r.Started.UTC().Format(time.RFC3339))
+	}
+	for _, p := range []struct{ before, what string }{
+		{"commit ", r.Commit[:min(len(r.Commit), 12)]}, {"on ", r.Host}, {"", r.GPU}, {"driver ", r.Driver}, {"verdict ", string(r.Verdict)},
+	} {
+		if p.what != "" {
+			parts = append(parts, p.before+p.what)
+		}
+	}
+	return sink.Line(strings.Join(parts, ", "))
+}

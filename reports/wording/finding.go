@@ -1,0 +1,105 @@
+package wording
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"vramsoak/harness/check"
+	"vramsoak/reports/sink"
+)
+
+// Sorted is the report's findings in the order in which a person needs them; within each kind, the judge's order.
+func Sorted(rep *check.Report) []check.Finding {
+	out := slices.Clone(rep.Findings)
+	slices.SortStableFunc(out, CompareVerdicts)
+	return out
+}
+
+// CompareVerdicts compares findings by their verdict: failing first, those that gate before those that do not, then undecided, passed
+// and skipped.
+func CompareVerdicts(a, b check.Finding) int {
+	rank := []check.Verdict{check.Fail, check.Undecided, check.Pass, check.Skipped}
+	if c := cmp.Compare(slices.Index(rank, a.Verdict), slices.Index(rank, b.Verdict)); c != 0 {
+		return c
+	}
+	switch {
+	case a.Gates == b.Gates:
+		return 0
+	case a.Gates:
+		return -1
+	default:
+		return 1
+	}
+}
+
+// WithVerdict is the findings that have one of the verdicts.
+func WithVerdict(findings []check.Finding, verdicts ...check.Verdict) []check.Finding {
+	var out []check.Finding
+	for _, f := range findings {
+		if slices.Contains(verdicts, f.Verdict) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Verdict is how a finding's verdict is called in a table: one that fails and does not gate is only noted.
+func Verdict(f check.Finding) string {
+	if f.Verdict == check.Fail && !f.Gates {
+		return "noted"
+	}
+	return string(f.Verdict)
+}
+
+// Measured is what a finding measured, in units for people: "97.5 %", "7.23 GiB", "4.00 MiB/file".
+func Measured(f check.Finding) string {
+	if f.Measured == nil {
+		return ""
+	}
+	limit := math.NaN()
+	if f.Limit != nil {
+		limit = *f.Limit
+	}
+	return quantity(*f.Measured, limit, f.Unit)
+}
+
+// Limit is what a finding was held against, with the side that passes: "≥ 95 %". A recovery must reach its
+// limit; everything else must stay within it.
+func Limit(f check.Finding) string {
+	if f.Limit == nil {
+		return ""
+	}
+	if f.Unit == check.Count && *f.Limit == 0 {
+		return "0"
+	}
+	text := strings.Replace(quantity(*f.Limit, math.NaN(), f.Unit), ".0 %", " %", 1)
+	if f.Check == check.Recovery {
+		return "≥ " + text
+	}
+	return "≤ " + text
+}
+
+// quantity prints a value in a finding's unit. A ratio gets as many digits as it takes to tell it from the limit: 94.96 %
+// is not 95.0 %.
+func quantity(value, limit float64, unit string) string {
+	if unit != check.Ratio {
+		return check.Quantity(value, unit)
+	}
+	digits := 1
+	for digits < 4 && value != limit && !math.IsNaN(limit) &&
+		strconv.FormatFloat(100*value, 'f', digits, 64) == strconv.FormatFloat(100*limit, 'f', digits, 64) {
+		digits++
+	}
+	return strconv.FormatFloat(100*value, 'f', digits, 64) + " %"
+}
+
+// Location is where a finding was seen: "soak.log:88", or "" where it is about the whole log.
+func Location(f check.Finding) string {
+	if f.At == nil {
+		return ""
+	}
+	return sink.Line(f.At.String())
+}

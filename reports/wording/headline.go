@@ -1,0 +1,100 @@
+package wording
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser"
+)
+
+// Headline is a run in one line: "60 files, 1,140 checkpoints, peak 7.50 GiB allocated (31.3 % of 24.0 GiB)". What fails
+// and does not gate is named, "; noted: throughput from file 21 on", and what the log gave nothing to judge by: "; not
+// judged: leak, peak".
+func Headline(rep *check.Report) string {
+	s := Extent(rep)
+	if noted := notedChecks(rep); len(noted) > 0 {
+		s += "; noted: " + strings.Join(noted, ", ")
+	}
+	if missing := notJudged(rep); len(missing) > 0 {
+		s += "; not judged: " + strings.Join(missing, ", ")
+	}
+	return s
+}
+
+// lastingChecks are the checks whose failure lasts from one file to the end.
+var lastingChecks = []string{check.Leak, check.Fragmentation, check.DarkGrowth, check.Drift, check.Throughput}
+
+// notedChecks are those that fail and do not gate, with the file from which on they do, or in which.
+func notedChecks(rep *check.Report) []string {
+	var noted []string
+	for _, name := range check.Checks {
+		first, file := true, 0
+		for _, f := range rep.Findings {
+			if f.Check == name && f.Verdict == check.Fail && !f.Gates && (first || f.File > 0 && f.File < file) {
+				first, file = false, f.File
+			}
+		}
+		switch {
+		case first:
+		case file > 0 && slices.Contains(lastingChecks, name):
+			noted = append(noted, fmt.Sprintf("%s from file %s on", name, Count(file)))
+		case file > 0:
+			noted = append(noted, fmt.Sprintf("%s in file %s", name, Count(file)))
+		default:
+			noted = append(noted, name)
+		}
+	}
+	return noted
+}
+
+// Extent is a run in one line, without what was not judged.
+func Extent(rep *check.Report) string {
+	s := Plural(rep.Files, "file") + ", " + Plural(rep.Checkpoints, "checkpoint")
+	switch peak := peakText(rep); {
+	case peak != "":
+		s += ", peak " + peak
+	case rep.Checkpoints == 0:
+		s += " (no memory reading)"
+	}
+	return s
+}
+
+// notJudged are the checks that would decide the verdict and were skipped wherever they were tried.
+func notJudged(rep *check.Report) []string {
+	var missing []string
+	for _, name := range check.Checks {
+		of := func(f check.Finding) bool { return f.Check == name && f.Gates }
+		if slices.Contains(rep.Unread, name) {
+			missing = append(missing, name)
+			continue
+		}
+		judged := func(f check.Finding) bool { return of(f) && f.Verdict != check.Skipped }
+		if slices.ContainsFunc(rep.Findings, of) && !slices.ContainsFunc(rep.Findings, judged) {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}
+
+// peakText is the high-water mark with its share of the device: that which decided the worst finding on a peak, or without one
+// the first reading that the log has.
+func peakText(rep *check.Report) string {
+	if by := rep.PeakBy; by != nil {
+		s := parser.FormatBytes(by.Bytes) + " " + check.QuantityWords(by.Quantity)
+		if by.Total > 0 {
+			s += fmt.Sprintf(" (%s of %s)", check.Quantity(float64(by.Bytes)/float64(by.Total), check.Ratio), parser.FormatBytes(by.Total))
+		}
+		return s
+	}
+	switch p := rep.HighWater; {
+	case p.Allocated > 0:
+		return parser.FormatBytes(p.Allocated) + " allocated"
+	case p.Used > 0:
+		return parser.FormatBytes(p.Used) + " in use"
+	case p.Reserved > 0:
+		return parser.FormatBytes(p.Reserved) + " reserved"
+	}
+	return ""
+}

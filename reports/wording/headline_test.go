@@ -1,0 +1,21 @@
+package wording
+
+import (
+	"testing"
+
+	"vramsoak/harness/check"
+)
+
+// The first line says that a log has no memory reading only where it gives none itself: without a
+// checkpoint, an out-of-memory message may still have one.
+func TestHeadlineWithoutCheckpoints(t *testing.T) {
+	t.Parallel()
+	rep := check.Report{Files: 2, Verdict: check.Undecided}
+	if got, want := Extent(&rep), "2 files, 0 checkpoints (no memory reading)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	rep.HighWater.Allocated = 3 << 30
+	if got, want := Extent(&rep), "2 files, 0 checkpoints, peak 3.00 GiB allocated"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

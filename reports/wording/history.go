@@ -1,0 +1,58 @@
+package wording
+
+import (
+	"fmt"
+	"math"
+
+	"vramsoak/harness/check"
+	"vramsoak/harness/history"
+	"vramsoak/reports/sink"
+)
+
+// ShortCommit is a commit as git shortens it, "" where it is not known.
+func ShortCommit(e history.Entry) string { return sink.Line(e.Commit[:min(len(e.Commit), 7)]) }
+
+// Series is a series for a person; which statistic it is is left out where the table says so.
+func Series(k history.SeriesKey, statistic bool) string {
+	if !statistic {
+		k.Statistic = ""
+	}
+	return sink.Line(k.String())
+}
+
+// HistoryHeadline is "suite nightly: 60 runs from 2026-09-01 to 2026-10-30, 12 series, 1 change".
+func HistoryHeadline(h *history.History, series []*history.Series, changes []history.Change) string {
+	s := fmt.Sprintf("suite %s: %s", sink.Line(h.Suite), Plural(len(h.Runs), "run"))
+	if n := len(h.Runs); n > 0 {
+		s += fmt.Sprintf(" from %s to %s", h.Runs[0].Started.Format("2006-01-02"), h.Runs[n-1].Started.Format("2006-01-02"))
+	}
+	changed := "no change"
+	if len(changes) > 0 {
+		changed = Plural(len(changes), "change")
+	}
+	return s + fmt.Sprintf(", %d series, %s", len(series), changed)
+}
+
+// ChangeSize is a change for a person: "+96.0 MiB (+16.7 %)".
+func ChangeSize(c history.Change) string {
+	step := c.After - c.Before
+	share := ""
+	if c.Before != 0 {
+		share = check.Change(step / math.Abs(c.Before))
+	}
+	switch c.Series.Unit {
+	case check.Bytes, check.BytesPerFile:
+		sign := ""
+		if step > 0 {
+			sign = "+"
+		}
+		size := sign + check.Quantity(step, c.Series.Unit)
+		if share == "" {
+			return size
+		}
+		return size + " (" + share + ")"
+	case check.Ratio:
+		return fmt.Sprintf("%+.1f points", 100*step)
+	}
+	return share
+}
