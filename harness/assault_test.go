@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"vramsoak/harness/journal"
 	"vramsoak/pipeline/meter"
 )
 
@@ -41,7 +42,7 @@ func (a *assault) survive(ctx context.Context, args []string, resume func(contex
 	for tries := 0; tries < 3; tries++ {
 		o, err := resume(ctx)
 		switch {
-		case errors.Is(err, errBusy) && ctx.Err() == nil: // what was forked just before the kill is not scheduled
+		case errors.Is(err, journal.ErrBusy) && ctx.Err() == nil: // what was forked just before the kill is not scheduled
 			tries--
 		case err != nil:
 			return nil, err
@@ -80,7 +81,7 @@ func (a *assault) strike(args []string) error {
 		select {
 		case err := <-ended: // before it came so far
 			switch {
-			case err != nil && strings.Contains(said.String(), errBusy.Error()):
+			case err != nil && strings.Contains(said.String(), journal.ErrBusy.Error()):
 				return nil // a machine so busy is no place for a second blow
 			case err != nil:
 				return fmt.Errorf("the harness: %w: %s", err, said.String())
@@ -101,7 +102,7 @@ func (a *assault) strike(args []string) error {
 		}
 		select {
 		case err := <-ended:
-			if err != nil && strings.Contains(said.String(), errBusy.Error()) {
+			if err != nil && strings.Contains(said.String(), journal.ErrBusy.Error()) {
 				return nil
 			}
 			return err

@@ -2,7 +2,6 @@ package harness
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -18,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"vramsoak/harness/supervise"
 
 	"golang.org/x/sys/unix"
 )
@@ -95,8 +96,8 @@ var programs = map[string]func(args []string){
 		case "daemon": // and its parent ends first
 			_ = launch("parent", "session").Wait()
 		case "bare": // without the mark; it is seen while its parent lives
-			_ = os.Unsetenv(EnvRun)
-			_ = os.Unsetenv(EnvHarness)
+			_ = os.Unsetenv(supervise.EnvRun)
+			_ = os.Unsetenv(supervise.EnvHarness)
 			fmt.Println("grandchild", launch("sleep").Process.Pid)
 			waitForGo()
 		case "helper": // that ends soon after
@@ -347,19 +348,4 @@ func inputs(n int) []Input {
 		files[i] = Input{Path: fmt.Sprintf("f%d", i+1), AudioSeconds: 10}
 	}
 	return files
-}
-
-// withoutOwn is the log without the harness's lines.
-func withoutOwn(log []byte) []byte {
-	var out []byte
-	quoted := false
-	for line := range bytes.Lines(log) {
-		if quoted || !bytes.HasPrefix(line, []byte("[vramsoak] ")) {
-			out = append(out, line...)
-			quoted = false
-			continue
-		}
-		quoted = string(line) == "[vramsoak] quote\n"
-	}
-	return out
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"vramsoak/harness/supervise"
 	"vramsoak/parser"
 )
 
@@ -100,14 +101,6 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestCommandLine(t *testing.T) {
-	t.Parallel()
-	got := commandLine([]string{"python", "my script.py", "--in={}", "", "it's"})
-	if want := `python 'my script.py' --in={} '' 'it'\''s'`; got != want {
-		t.Errorf("found %s, expected %s", got, want)
-	}
-}
-
 // The log's first line says what was run and by which policy it is to be judged.
 func TestRunStart(t *testing.T) {
 	t.Parallel()
@@ -124,7 +117,7 @@ func TestRunStart(t *testing.T) {
 	}
 	start, ok := records[0].(parser.RunStart)
 	if !ok || start.Files != 2 || start.Feed != "list" || start.Version != "test" || start.Policy != cfg.Policy ||
-		start.Command != commandLine(cfg.Command) || start.Time.IsZero() {
+		start.Command != supervise.CommandLine(cfg.Command) || start.Time.IsZero() {
 		t.Errorf("the log begins %q", first)
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"vramsoak/fixtures/soaklog"
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
 )
@@ -135,7 +136,7 @@ func TestInterrupt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			expect(t, log, test.want)
+			soaklog.Expect(t, log, test.want)
 			if o.Reason != ReasonInterrupted {
 				t.Errorf("outcome %+v", o)
 			}
@@ -158,7 +159,7 @@ func TestInterruptPolite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, log, "run 2 stdin\nstart 1 f1\nend 1 f1 ok\nexit 0 interrupted\ndone 1 interrupted")
+	soaklog.Expect(t, log, "run 2 stdin\nstart 1 f1\nend 1 f1 ok\nexit 0 interrupted\ndone 1 interrupted")
 }
 
 func TestInterruptBeforeTheStart(t *testing.T) {
@@ -169,7 +170,7 @@ func TestInterruptBeforeTheStart(t *testing.T) {
 	if err != nil || o.Reason != ReasonInterrupted {
 		t.Errorf("outcome %+v, %v", o, err)
 	}
-	expect(t, log, "run 2 list\ndone 0 interrupted")
+	soaklog.Expect(t, log, "run 2 list\ndone 0 interrupted")
 }
 
 // The second interrupt does not wait for the grace to pass.
@@ -191,7 +192,7 @@ func TestSecondInterruptKills(t *testing.T) {
 	if err != nil || o.Reason != ReasonInterrupted {
 		t.Errorf("outcome %+v, %v", o, err)
 	}
-	expect(t, log, "run 2 stdin\nstart 1 f1\nend 1 f1 failed interrupted\nexit -1 SIGKILL interrupted\ndone 1 interrupted")
+	soaklog.Expect(t, log, "run 2 stdin\nstart 1 f1\nend 1 f1 failed interrupted\nexit -1 SIGKILL interrupted\ndone 1 interrupted")
 }
 
 // A process that not even SIGKILL ends, as one that is stuck in a driver, does not hold up the run.
@@ -213,7 +214,7 @@ func TestProcessThatDoesNotDie(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, log, "run 2 stdin\nstart 1 f1\nend 1 f1 timeout took longer than 8s\ndone 1 stopped")
+	soaklog.Expect(t, log, "run 2 stdin\nstart 1 f1\nend 1 f1 timeout took longer than 8s\ndone 1 stopped")
 	if !strings.Contains(o.Diagnostic, "did not end after SIGKILL") {
 		t.Errorf("diagnostic %q", o.Diagnostic)
 	}
@@ -239,8 +240,8 @@ func TestEndlessOutput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, log, "run 0 none\nexit -1 SIGTERM interrupted\ndone 0 interrupted")
-	lines := bytes.Split(bytes.TrimSuffix(withoutOwn(log), []byte("\n")), []byte("\n"))
+	soaklog.Expect(t, log, "run 0 none\nexit -1 SIGTERM interrupted\ndone 0 interrupted")
+	lines := bytes.Split(bytes.TrimSuffix(soaklog.Printed(log), []byte("\n")), []byte("\n"))
 	for i, line := range lines {
 		if len(line) != 1000 && i < len(lines)-1 {
 			t.Fatalf("line %d has %d bytes", i+1, len(line))
@@ -260,7 +261,7 @@ func TestStdinThatIsNotRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			expect(t, log, "run 20000 stdin\nexit "+test.code+"\ndone 0 stopped")
+			soaklog.Expect(t, log, "run 20000 stdin\nexit "+test.code+"\ndone 0 stopped")
 			if !strings.Contains(o.Diagnostic, test.say) || !strings.Contains(o.Diagnostic, "no thanks") {
 				t.Errorf("diagnostic %q", o.Diagnostic)
 			}
@@ -268,8 +269,8 @@ func TestStdinThatIsNotRead(t *testing.T) {
 	}
 }
 
-// supervise starts a harness of its own, to be killed.
-func supervise(t *testing.T, dir string, env ...string) (*exec.Cmd, *bytes.Buffer) {
+// startHarness starts a harness of its own, to be killed.
+func startHarness(t *testing.T, dir string, env ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], dir)
 	cmd.Env = append(os.Environ(), append(env, envProgram+"=supervisor", "LINES=both", "GORACE=atexit_sleep_ms=0")...)
@@ -285,7 +286,7 @@ func TestKilledHarness(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, LogName)
-	cmd, out := supervise(t, dir, "CHILD=pipeline", "FAULT=hang:2")
+	cmd, out := startHarness(t, dir, "CHILD=pipeline", "FAULT=hang:2")
 	until(t, "the second file has begun", logSays(path, "file-start path=f2"))
 	until(t, "there is a sample", logSays(path, "sample"))
 	if err := cmd.Process.Kill(); err != nil {
@@ -299,7 +300,7 @@ func TestKilledHarness(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "its child is gone", dead(pidIn(t, log, "pid=")))
-	expect(t, log, "run 3 stdin\nstart 1 f1\nend 1 f1 ok\nstart 2 f2")
+	soaklog.Expect(t, log, "run 3 stdin\nstart 1 f1\nend 1 f1 ok\nstart 2 f2")
 	tl, err := parser.Build(parser.Read(bytes.NewReader(log), LogName))
 	if err != nil {
 		t.Fatal(err)
@@ -329,7 +330,7 @@ func TestFullDisk(t *testing.T) {
 func TestFullDiskLater(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	cmd, out := supervise(t, dir, "CHILD=endless", "LIMIT=1000000")
+	cmd, out := startHarness(t, dir, "CHILD=endless", "LIMIT=1000000")
 	timer := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	if err := cmd.Wait(); err != nil {

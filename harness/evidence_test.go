@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"vramsoak/fixtures/soaklog"
 	"vramsoak/harness/check"
 	"vramsoak/parser"
 )
@@ -80,7 +81,7 @@ func TestEvidenceGoesAway(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			expect(t, log, `
+			soaklog.Expect(t, log, `
 				run 3 stdin
 				start 1 f1
 				end 1 f1 ok
@@ -154,7 +155,7 @@ func TestReadOnlyRunFolder(t *testing.T) {
 	path := filepath.Join(dir, LogName)
 	script := `while read f; do echo "[pipeline] file-start path=$f"; until [ -e ` + dir + `/go ]; do sleep 0.05; done; ` +
 		`echo "[pipeline] file-end path=$f status=ok"; done < "$0"`
-	cmd, out := supervise(t, dir, "NOBODY=1", "SCRIPT="+script)
+	cmd, out := startHarness(t, dir, "NOBODY=1", "SCRIPT="+script)
 	timer := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	until(t, "the first file has begun", logSays(path, "[pipeline] file-start path=f1"))
@@ -172,7 +173,7 @@ func TestReadOnlyRunFolder(t *testing.T) {
 	if !bytes.Contains(out.Bytes(), []byte("permission denied")) {
 		t.Errorf("the harness said %s", out)
 	}
-	expect(t, log, "run 3 list\nstart 1 f1\nend 1 f1 ok\nexit 0\ndone 1 stopped")
+	soaklog.Expect(t, log, "run 3 list\nstart 1 f1\nend 1 f1 ok\nexit 0\ndone 1 stopped")
 }
 
 // A run folder that cannot be written to at all: nothing is run.
@@ -205,7 +206,7 @@ func TestClockJumps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, log, `
+	soaklog.Expect(t, log, `
 		run 3 list
 		start 1 f1
 		end 1 f1 ok

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"vramsoak/fixtures/soaklog"
+	"vramsoak/harness/supervise"
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
 )
@@ -52,7 +52,7 @@ func TestLeftovers(t *testing.T) {
 			if err != nil || o.Reason != ReasonDone {
 				t.Fatalf("outcome %+v, %v", o, err)
 			}
-			expect(t, log, "run 1 process\nstart 1 f1\nend 1 f1 ok\norphan ended\nexit 0\ndone 1 done")
+			soaklog.Expect(t, log, "run 1 process\nstart 1 f1\nend 1 f1 ok\norphan ended\nexit 0\ndone 1 done")
 			pid := pidIn(t, log, "grandchild ")
 			until(t, "the grandchild is gone", dead(pid))
 			found := orphansIn(t, log)
@@ -68,7 +68,7 @@ func TestLeftovers(t *testing.T) {
 func TestNamelessDaemon(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	cmd, out := supervise(t, dir, "CHILD=nameless", "REAPER=1")
+	cmd, out := startHarness(t, dir, "CHILD=nameless", "REAPER=1")
 	timer := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	if err := cmd.Wait(); err != nil {
@@ -85,46 +85,16 @@ func TestNamelessDaemon(t *testing.T) {
 	until(t, "the daemon is gone", dead(pid))
 }
 
-// Where a process without an environment may be another's, it stays, and only one end of a process waits for what it becomes.
-func TestNamelessBystander(t *testing.T) { // not parallel: the children of other tests would be looked at too
-	leader := bystander(t, "sleep").Process.Pid
-	p, ok := readProc(leader)
-	if !ok {
-		t.Fatal("no such process")
-	}
-	cmd := exec.Command("sleep", "600")
-	cmd.Env = []string{}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = cmd.Wait() }()
-	defer func() { _ = cmd.Process.Kill() }()
-	known := &others{}
-	for n := range 2 {
-		f := &family{run: "0123456789abcdef", settle: 100 * time.Millisecond, reaper: true, others: known, seen: map[int]proc{}}
-		if _, unsure := f.left(p); len(unsure) != 1-n {
-			t.Errorf("round %d: not known what they are: %+v", n, unsure)
-		}
-		if left, running := f.end(p, nil); len(left)+len(running) != 0 {
-			t.Errorf("left %+v, running %+v", left, running)
-		}
-	}
-	if dead(cmd.Process.Pid)() {
-		t.Error("the bystander was ended")
-	}
-}
-
 // Processes that end soon after, as helpers do when they see that theirs has, were not left behind.
 func TestHelpersThatEnd(t *testing.T) {
 	t.Parallel()
 	cfg := child(t, "parent", FeedProcess, "helper", "{}")
-	cfg.Files, cfg.settle = inputs(1), time.Minute
+	cfg.Files, cfg.selfExit = inputs(1), time.Minute
 	_, log, err := runOf(t.Context(), t, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, log, "run 1 process\nstart 1 f1\nend 1 f1 ok\nexit 0\ndone 1 done")
+	soaklog.Expect(t, log, "run 1 process\nstart 1 f1\nend 1 f1 ok\nexit 0\ndone 1 done")
 }
 
 // What is not of the run stays: a process of another run, and one without a mark.
@@ -132,7 +102,7 @@ func TestBystandersLive(t *testing.T) {
 	t.Parallel()
 	cfg := child(t, "parent", FeedProcess, "session", "{}")
 	cfg.Files = inputs(1)
-	other, plain := bystander(t, "sleep", EnvRun+"=0123456789abcdef"), bystander(t, "sleep")
+	other, plain := bystander(t, "sleep", supervise.EnvRun+"=0123456789abcdef"), bystander(t, "sleep")
 	_, log, err := runOf(t.Context(), t, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +122,7 @@ func TestReaper(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, LogName)
-	cmd, out := supervise(t, dir, "CHILD=breeder", "REAPER=1")
+	cmd, out := startHarness(t, dir, "CHILD=breeder", "REAPER=1")
 	defer func() { _ = cmd.Wait() }()
 	defer func() { _ = cmd.Process.Kill() }()
 	until(t, "the daemons are started", logSays(path, "all are started"))

@@ -1,201 +1,141 @@
 package harness
 
 import (
-	"errors"
-	"io"
-	"os"
-	"os/exec"
-	"runtime"
-	"sync"
-	"syscall"
+	"context"
+	"fmt"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"vramsoak/harness/supervise"
+	"vramsoak/parser"
 )
 
-const (
-	chunkSize = 64 << 10 // a pipe's capacity on Linux
-	// After its process has ended, a pipe is read until it is empty. Where something that left the process's group still
-	// holds it open, that ends after drainTime, or drainMax bytes (the most that a pipe can hold) and drainStep later.
-	drainTime = time.Second
-	drainStep = 50 * time.Millisecond
-	drainMax  = 1 << 20
-)
-
-// A process is one run of the command: a process group of its own, with one pipe for standard output and standard error,
-// so that their order is kept.
-type process struct {
-	pid  int
-	cmd  *exec.Cmd
-	kill func(pid int, sig syscall.Signal) error
-	pipe *os.File
-
-	// output yields what the process prints and is closed at its end; chunks go back through free.
-	output chan []byte
-	free   chan []byte
-	// ended is closed when the process has ended; exited, when what it left behind is ended too, and cmd.ProcessState, left
-	// and running are set.
-	ended, exited chan struct{}
-	// left are the processes that it left behind; running, those that could not be ended.
-	left, running []Leftover
-
-	family *family
-	hurry  chan struct{} // closed when nothing is waited for any more that can be killed
-
-	mu     sync.Mutex
-	hasty  bool // hurry is closed
-	reaped bool
-}
-
-// start starts a process. It is killed when the harness dies, even by SIGKILL; what it started itself is not.
-func start(s spawn, family *family, kill func(int, syscall.Signal) error) (*process, error) {
-	cmd := exec.Command(s.argv[0], s.argv[1:]...)
-	cmd.Env = s.env
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-
-	pipe, output, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = output.Close() }()
-	cmd.Stdout, cmd.Stderr = output, output
-	var paths *os.File
-	if s.hasStdin {
-		input, w, err := os.Pipe()
-		if err != nil {
-			_ = pipe.Close()
-			return nil, err
-		}
-		defer func() { _ = input.Close() }()
-		cmd.Stdin, paths = input, w
-	}
-
-	p := &process{
-		cmd: cmd, kill: kill, pipe: pipe, family: family,
-		output: make(chan []byte), free: make(chan []byte, 2),
-		ended: make(chan struct{}), exited: make(chan struct{}), hurry: make(chan struct{}),
-	}
-	for range cap(p.free) {
-		p.free <- make([]byte, chunkSize)
-	}
-	started := make(chan error)
-	go func() {
-		// The kernel sends Pdeathsig when the thread that started the process ends. This one lives as long as the process.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		children.Lock()
-		err := cmd.Start()
-		if err == nil {
-			children.pids[cmd.Process.Pid] = true
-		}
-		children.Unlock()
-		started <- err
-		if err == nil {
-			p.wait()
-		}
-	}()
-	if err := <-started; err != nil {
-		_ = pipe.Close()
-		if paths != nil {
-			_ = paths.Close()
-		}
-		return nil, err
-	}
-	p.pid = cmd.Process.Pid
-	go p.read()
-	if paths != nil {
-		go func() {
-			// A process that does not read its input to the end, or at all, fails this; its files tell how far it came.
-			_, _ = io.WriteString(paths, s.stdin)
-			_ = paths.Close()
-		}()
-		go func() {
-			<-p.exited
-			_ = paths.Close()
-		}()
-	}
-	return p, nil
-}
-
-// wait ends when the process has, and leaves nothing of its family.
-func (p *process) wait() {
-	pid := p.cmd.Process.Pid
-	leader, known := readProc(pid)
+// processAll starts processes until no file is left: in the batch, of those that come after it
+// ([Config.More]), and of those to be retried ([Config.RetryFailed]). With FeedNone it starts one.
+func (r *run) processAll(ctx context.Context) (decision, error) {
 	for {
-		// The process stays a zombie here, so that its group's number cannot have become another's when it is killed.
-		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, unix.EINTR) {
-			break
+		var files []int
+		if !r.isInterrupted(ctx) {
+			r.pause(ctx)
 		}
-	}
-	close(p.ended)
-	if known { // else there is no /proc to find them by
-		p.left, p.running = p.family.end(leader, p.hurry)
-	}
-	p.mu.Lock()
-	_ = unix.Kill(-pid, unix.SIGKILL) // no such process: nothing was left
-	children.Lock()
-	_ = p.cmd.Wait() // an exit code or a signal is no error here
-	delete(children.pids, pid)
-	children.Unlock()
-	p.reaped = true
-	p.mu.Unlock()
-	_ = p.pipe.SetReadDeadline(time.Now().Add(drainTime))
-	close(p.exited)
-}
-
-// signal sends a signal to the process's group.
-func (p *process) signal(sig syscall.Signal) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.reaped {
-		_ = p.kill(-p.pid, sig) // no such process: it has just ended
-	}
-}
-
-// hasten has nothing more waited for that can be killed.
-func (p *process) hasten() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.hasty {
-		p.hasty = true
-		close(p.hurry)
-	}
-}
-
-// read passes on what the process prints.
-func (p *process) read() {
-	defer close(p.output)
-	defer func() { _ = p.pipe.Close() }()
-	left := -1 // bytes that are still read; -1 while there is no limit
-	for left != 0 {
-		chunk := <-p.free
-		if left > 0 {
-			_ = p.pipe.SetReadDeadline(time.Now().Add(drainStep))
-		}
-		n, err := p.pipe.Read(chunk[:chunkSize])
-		if n > 0 {
-			p.output <- chunk[:n]
-		} else {
-			p.free <- chunk
-		}
-		if left > 0 {
-			left = max(0, left-n)
+		if !r.isInterrupted(ctx) {
+			files = r.nextFiles(ctx)
 		}
 		switch {
-		case errors.Is(err, os.ErrDeadlineExceeded) && left < 0:
-			// What the process itself printed is in the pipe, if the log was slower than the deadline.
-			left = drainMax
-		case err != nil:
-			return
+		case r.isInterrupted(ctx):
+			return decision{reason: ReasonInterrupted}, nil
+		case len(files) == 0 && r.cfg.Feed != FeedNone:
+			return decision{reason: ReasonDone}, nil
+		}
+		d, err := r.processOne(ctx, files)
+		if err != nil {
+			return decision{reason: ReasonStopped}, err
+		}
+		if d.reason != "" {
+			return d, nil
+		}
+		r.feeder.Return(r.restarts.pause > 0)
+	}
+}
+
+// isInterrupted reports whether the run is to end, and remembers that.
+func (r *run) isInterrupted(ctx context.Context) bool {
+	r.interrupted = r.interrupted || ctx.Err() != nil
+	return r.interrupted
+}
+
+// nextFiles returns the files of the next process; none if the run is done or interrupted. A worker
+// waits here for files that others may return.
+func (r *run) nextFiles(ctx context.Context) []int {
+	for {
+		now := time.Now()
+		files, later := r.feeder.Next(now)
+		if len(files) > 0 || later == nil {
+			return files
+		}
+		soaked := newAlarm(r.cfg.Until)
+		if now.Sub(r.started) < r.cfg.Until {
+			soaked.set(r.started)
+		} else { // it rang before; what is left is done all the same
+			soaked.stop()
+		}
+		select {
+		case <-later:
+		case <-soaked.rings:
+		case <-ctx.Done():
+			r.interrupted = true
+		case <-r.kill:
+			r.kill, r.interrupted = nil, true
+		}
+		soaked.stop()
+		if r.interrupted {
+			return nil
 		}
 	}
 }
 
-// abandon lets go of a process that does not die.
-func (p *process) abandon() {
-	_ = p.pipe.Close()
-	for chunk := range p.output {
-		p.free <- chunk
+// processOne starts a process, waits for its end, and decides what follows.
+func (r *run) processOne(ctx context.Context, files []int) (decision, error) {
+	if err := r.log.Check(); err != nil {
+		return decision{}, err
+	}
+	command, err := r.command(files)
+	if err != nil {
+		return decision{}, err
+	}
+	now := time.Now()
+	p, err := r.supervisor.Start(command)
+	if err != nil {
+		return decision{}, fmt.Errorf("%w: %w; check the command after --", ErrNotStarted, err)
+	}
+	r.processes++
+	r.out.NextProcess(files, now)
+	left, ok := r.batch.Left(), r.batch.Counts()[parser.StatusOK]
+	end := r.watch(ctx, p)
+
+	now = end.At
+	between := r.out.Between()
+	r.out.Finish(end, r.cfg.Timeout, now)
+	r.logOrphans(end.Left, end.Running)
+	if end.Stuck {
+		r.stuck[end.PID] = true
+	}
+	restarted := r.restarts.n
+	d := r.decide(end, progress{
+		between: between, began: r.batch.Left() < left, ok: r.batch.Counts()[parser.StatusOK] > ok,
+	})
+	if !end.Stuck {
+		exit := parser.Exit{
+			Header: r.log.Head(now), PID: end.PID, Code: end.Code, Signal: end.Signal, Reason: end.Reason(),
+		}
+		if exit.Reason == parser.ExitByItself {
+			exit.Error = end.Cause
+		}
+		if r.restarts.n > restarted {
+			exit.Restarts = r.restarts.n
+		}
+		r.log.Add(exit)
+	}
+	if err := r.log.Flush(); err != nil {
+		return decision{}, err
+	}
+	r.show(time.Now())
+	return d, r.log.Check()
+}
+
+// logOrphans writes to the log which processes were left behind, and which of them still run.
+func (r *run) logOrphans(left, running []supervise.Orphan) {
+	head := r.log.Head(time.Now())
+	for _, o := range left {
+		runs := false
+		for _, other := range running {
+			runs = runs || o.Same(other)
+		}
+		o.Command = r.cfg.Secrets.Text(o.Command)
+		r.log.Add(o.Record(!runs, head))
+		if runs {
+			r.stuck[o.PID] = true
+			r.cfg.Logger.Warn("a process that the pipeline left behind does not end, "+
+				"not even after SIGKILL", "pid", o.PID, "command", o.Command)
+		}
 	}
 }

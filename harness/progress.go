@@ -1,66 +1,53 @@
 package harness
 
 import (
+	"slices"
+	"sync"
 	"time"
 
+	"vramsoak/harness/queue"
 	"vramsoak/parser"
 )
 
 // Progress is how far a run is.
 type Progress struct {
-	Done, Files int    // files that have ended, and all; Files is 0 where it is not known
+	Done, Files int    // files that have ended, and all; Files is 0 if it is not known
 	Failed      int    // of Done, those that did not end well
 	Current     string // path of the file that is worked on, "" between files
 	// Reading is the pipeline's last checkpoint's; empty before the first.
 	Reading parser.Reading
 	Elapsed time.Duration
-	// Left is an estimate of the time that the remaining files take; HasLeft is false where nothing is known yet.
+	// Left is an estimate of the time that the remaining files take; HasLeft is false while nothing is
+	// known.
 	Left    time.Duration
 	HasLeft bool
-	// Workers is the same of each worker, where there are several, and GPU the worker's.
+	// Workers is the progress of each worker, if there are several, and GPU the worker's.
 	Workers []Progress
 	GPU     int
 
-	pace pace
+	pace queue.Pace
 }
 
-// pace is what an estimate of the time left is made of.
-type pace struct {
-	done, left           int
-	doneAudio, leftAudio float64       // seconds of audio
-	audioKnown           bool          // of every file
-	spent                time.Duration // on the files that are done, with everything between them
-	since                time.Duration // the last of them was done
-}
-
-// remaining supposes that the files that are left go as fast as those that are done, by length of audio where that is
-// known, else by number.
-func (p pace) remaining() (time.Duration, bool) {
-	if p.left == 0 {
-		return 0, true
+// show passes the present state to Config.Progress.
+func (r *run) show(now time.Time) {
+	p := Progress{
+		Done: r.batch.Ended(), Files: r.batch.Len(), Failed: r.batch.Failed(),
+		Current: r.out.Path(), Reading: r.out.Reading, Elapsed: now.Sub(r.started),
 	}
-	share := 0.0
 	switch {
-	case p.audioKnown && p.doneAudio > 0:
-		share = p.leftAudio / p.doneAudio
-	case p.done > 0:
-		share = float64(p.left) / float64(p.done)
+	case r.cfg.Feed == FeedNone:
+		p.Files = 0
+	case r.cfg.Until > 0:
+		p.Files, p.Left, p.HasLeft = 0, max(0, r.cfg.Until-p.Elapsed), true
 	default:
-		return 0, false
+		p.pace = r.batch.Pace(r.started, r.out.LastEnd, now)
+		p.Left, p.HasLeft = p.pace.Remaining()
 	}
-	return max(0, time.Duration(share*float64(p.spent))-p.since), true
+	r.out.Changed = false
+	r.board.put(p)
 }
 
-// pace sums up the batch; lastEnd is when the last file ended.
-func (b *batch) pace(started, lastEnd, now time.Time) pace {
-	return pace{
-		done: b.ended(), left: len(b.files) - b.ended(),
-		doneAudio: b.doneAudio, leftAudio: b.audio - b.doneAudio, audioKnown: b.audioKnown,
-		spent: lastEnd.Sub(started), since: now.Sub(lastEnd),
-	}
-}
-
-// A board calls a progress function beside the pump, with the newest there is.
+// A board calls a progress function in a goroutine of its own, with the newest progress.
 type board struct {
 	newest chan Progress
 	gone   chan struct{}
@@ -79,7 +66,7 @@ func newBoard(show func(Progress)) *board {
 	return b
 }
 
-// put replaces what has not been shown yet. Only one goroutine calls it.
+// put replaces the progress that has not been shown yet. Only one goroutine calls it.
 func (b *board) put(p Progress) {
 	select {
 	case <-b.newest:
@@ -88,8 +75,58 @@ func (b *board) put(p Progress) {
 	b.newest <- p
 }
 
-// close waits until the last one is shown.
+// close waits until the last progress is shown.
 func (b *board) close() {
 	close(b.newest)
 	<-b.gone
+}
+
+// An overview combines the progress of all workers for one function to show.
+type overview struct {
+	mu   sync.Mutex
+	all  []Progress
+	show func(Progress)
+}
+
+func (o *overview) put(worker int, p Progress) {
+	if o.show == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	p.GPU = o.all[worker].GPU
+	o.all[worker] = p
+	o.show(combine(o.all))
+}
+
+// combine returns the progress of all workers. It supposes that the files that are left go as fast as
+// those that are done, on all GPUs at once.
+func combine(workers []Progress) Progress {
+	all := Progress{Workers: slices.Clone(workers), HasLeft: true}
+	sum := queue.Pace{AudioKnown: true}
+	for _, p := range workers {
+		all.Done += p.Done
+		all.Failed += p.Failed
+		all.Files = max(all.Files, p.Files)
+		all.Elapsed = max(all.Elapsed, p.Elapsed)
+		all.Left = max(all.Left, p.Left)
+		all.HasLeft = all.HasLeft && p.HasLeft
+		if p.pace.Done == 0 {
+			continue
+		}
+		if sum.Done == 0 || p.pace.Since < sum.Since {
+			sum.Since = p.pace.Since
+		}
+		sum.LeftAudio = p.pace.LeftAudio + p.pace.DoneAudio // of the whole batch
+		sum.Done += p.pace.Done
+		sum.DoneAudio += p.pace.DoneAudio
+		sum.AudioKnown = sum.AudioKnown && p.pace.AudioKnown
+		sum.Spent = max(sum.Spent, p.pace.Spent)
+	}
+	if all.Files > 0 { // else all workers soak until the same time
+		sum.Left = all.Files - sum.Done
+		sum.LeftAudio -= sum.DoneAudio
+		all.Left, all.HasLeft = sum.Remaining()
+	}
+	return all
 }

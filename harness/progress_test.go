@@ -7,49 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"vramsoak/fixtures/soaklog"
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
 )
-
-func TestTimeLeft(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name string
-		pace pace
-		want time.Duration
-		ok   bool
-	}{
-		{"nothing is done", pace{left: 60}, 0, false},
-		{"by number", pace{done: 20, left: 40, spent: time.Minute}, 2 * time.Minute, true},
-		{"part of it has passed", pace{done: 20, left: 40, spent: time.Minute, since: 30 * time.Second}, 90 * time.Second, true},
-		{"overdue", pace{done: 20, left: 1, spent: time.Minute, since: time.Hour}, 0, true},
-		// 10 s of audio took 5 s, 100 s are left.
-		{"by length", pace{done: 1, left: 1, doneAudio: 10, leftAudio: 100, audioKnown: true, spent: 5 * time.Second}, 50 * time.Second, true},
-		{"by length, nothing is done", pace{left: 1, leftAudio: 100, audioKnown: true}, 0, false},
-		{"some lengths are unknown", pace{done: 1, left: 2, doneAudio: 10, leftAudio: 100, spent: 5 * time.Second}, 10 * time.Second, true},
-		{"all done", pace{done: 60, spent: time.Minute}, 0, true},
-	}
-	for _, test := range tests {
-		if got, ok := test.pace.remaining(); got != test.want || ok != test.ok {
-			t.Errorf("%s: found %v, %v, expected %v, %v", test.name, got, ok, test.want, test.ok)
-		}
-	}
-}
-
-func TestPaceOfABatch(t *testing.T) {
-	t.Parallel()
-	start := time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC)
-	b := newBatch([]Input{{"a", 10}, {"b", 20}, {"c", 30}})
-	b.begin(0)
-	b.end(0, parser.StatusOK)
-	got := b.pace(start, start.Add(5*time.Second), start.Add(6*time.Second))
-	want := pace{
-		done: 1, left: 2, doneAudio: 10, leftAudio: 50, audioKnown: true, spent: 5 * time.Second, since: time.Second,
-	}
-	if got != want {
-		t.Errorf("found %+v, expected %+v", got, want)
-	}
-}
 
 // Progress tells of every file in the end, never of less than before, and a slow watcher holds nothing up.
 func TestProgress(t *testing.T) {
@@ -145,5 +106,5 @@ func TestDriverThatDoesNotAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, log, "run 2 process\nstart 1 f1\nend 1 f1 ok\nexit 0\nstart 2 f2\nend 2 f2 ok\nexit 0\ndone 2 done")
+	soaklog.Expect(t, log, "run 2 process\nstart 1 f1\nend 1 f1 ok\nexit 0\nstart 2 f2\nend 2 f2 ok\nexit 0\ndone 2 done")
 }

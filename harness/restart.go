@@ -2,50 +2,17 @@ package harness
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"vramsoak/parser"
+	"vramsoak/harness/supervise"
 )
 
-// BackOffMax is the longest time between a crash and the process after it, but for a first one that is longer.
+// BackOffMax is the longest time between a crash and the next process, unless Config.BackOff is
+// longer.
 const BackOffMax = 5 * time.Minute
 
-// validateRestarts names the mistakes in what follows a crash or a file's bad end.
-func (c Config) validateRestarts() error {
-	var errs []error
-	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	for _, n := range []struct {
-		name  string
-		value int
-	}{{"restarts", c.MaxRestarts}, {"retries of a failed file", c.RetryFailed}} {
-		if n.value < 0 {
-			wrong("expected a number of %s of 0 or more, found %d", n.name, n.value)
-		}
-	}
-	restarts := c.MaxRestarts > 0 || c.BackOff > 0
-	if restarts && c.OnCrash == CrashStop {
-		wrong("on-crash stop ends the run at the first crash, so that there are no restarts to limit or to delay; leave one of them out")
-	}
-	if (restarts || c.RetryFailed > 0) && c.Feed == FeedNone {
-		wrong("cannot start anew a command that takes no files: it would begin with its first one")
-	}
-	if c.Until > 0 {
-		switch {
-		case c.Feed == FeedNone:
-			wrong("cannot soak until a time with a command that takes no files: it ends when it likes")
-		case c.RetryFailed > 0:
-			wrong("a soak by time does each file again in every round; leave out the retries of failed files")
-		}
-	}
-	if c.Resume && c.Feed == FeedNone {
-		wrong("cannot resume a command that takes no files: it would begin with its first one; start a new run")
-	}
-	return errors.Join(errs...)
-}
-
-// restarts are the processes that a crash made necessary.
+// restarts counts the processes that follow a crash.
 type restarts struct {
 	max    int // 0 is no limit
 	n      int
@@ -54,13 +21,14 @@ type restarts struct {
 	pause  time.Duration // before the next process
 }
 
-// crash counts a crash. progress says that files ended well in the process. It is false where the limit is reached.
-func (r *restarts) crash(progress bool) bool {
+// crash counts a crash and reports whether another process may follow. ok says that files ended well
+// in the process that crashed.
+func (r *restarts) crash(ok bool) bool {
 	if r.max > 0 && r.n >= r.max {
 		return false
 	}
 	r.n++
-	if progress {
+	if ok {
 		r.streak = 0
 	}
 	r.pause = r.first
@@ -74,16 +42,17 @@ func (r *restarts) crash(progress bool) bool {
 	return true
 }
 
-// restart says whether a process may follow one that crashed.
-func (r *run) restart(d death, progress bool) verdict {
-	if !r.restarts.crash(progress) {
-		return r.stopped(d, fmt.Sprintf("%s, and it was restarted %d times already, which is the most", d, r.restarts.n))
+// restart is the decision after a crash.
+func (r *run) restart(end supervise.End, ok bool) decision {
+	if !r.restarts.crash(ok) {
+		return r.stopped(end, fmt.Sprintf("%s, and it was restarted %d times already, which is the most",
+			end, r.restarts.n))
 	}
-	return verdict{}
+	return decision{}
 }
 
-// rest waits out the back-off. The end of the run ends it.
-func (r *run) rest(ctx context.Context) {
+// pause waits out the back-off. The end of the run ends it.
+func (r *run) pause(ctx context.Context) {
 	if r.restarts.pause <= 0 {
 		return
 	}
@@ -97,16 +66,4 @@ func (r *run) rest(ctx context.Context) {
 	case <-r.kill:
 		r.kill, r.interrupted = nil, true
 	}
-}
-
-// again has the files that did not end well begin once more, up to n times each, and says how many there are.
-func (b *batch) again(n int) int {
-	count := 0
-	for i, times := range b.bad {
-		if s := b.status[i]; b.begun[i] && times <= n && s != parser.StatusOK && s != parser.StatusUnknown {
-			b.unbegin(i)
-			count++
-		}
-	}
-	return count
 }

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"vramsoak/fixtures/soaklog"
+	"vramsoak/harness/queue"
 	"vramsoak/parser"
 )
 
@@ -41,9 +43,9 @@ func TestBackOff(t *testing.T) {
 						t.Fatal("there is no limit")
 					}
 					begin := time.Now()
-					r.rest(t.Context())
+					r.pause(t.Context())
 					waited = append(waited, time.Since(begin).String())
-					r.rest(t.Context()) // once is enough
+					r.pause(t.Context()) // once is enough
 				}
 				if got := strings.Join(waited, " "); got != test.want {
 					t.Errorf("waited %s, expected %s", got, test.want)
@@ -61,11 +63,11 @@ func TestBackOffInterrupted(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		r := &run{cfg: Config{Logger: slog.New(slog.DiscardHandler)}, restarts: restarts{pause: time.Hour}}
-		r.rest(ctx)
+		r.pause(ctx)
 		kill := make(chan struct{})
 		close(kill)
 		r.kill, r.restarts.pause = kill, time.Hour
-		r.rest(t.Context())
+		r.pause(t.Context())
 		if waited := time.Since(begin); waited != 3*time.Second || !r.interrupted {
 			t.Errorf("waited %v, interrupted %v", waited, r.interrupted)
 		}
@@ -146,7 +148,7 @@ func TestRestarts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			expect(t, log, test.want)
+			soaklog.Expect(t, log, test.want)
 			if !strings.Contains(o.Diagnostic, test.say) || (test.say == "") != (o.Diagnostic == "") {
 				t.Errorf("diagnostic %q", o.Diagnostic)
 			}
@@ -168,7 +170,7 @@ func TestUntil(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if o.Reason != ReasonDone || o.Files == 0 || o.Counts[parser.StatusOK] != o.Files || rounds < aheadMax/2-1 {
+			if o.Reason != ReasonDone || o.Files == 0 || o.Counts[parser.StatusOK] != o.Files || rounds < queue.AheadMax/2-1 {
 				t.Errorf("outcome %+v after %d rounds", o, rounds)
 			}
 			tl, err := parser.Build(parser.Read(strings.NewReader(string(log)), LogName))

@@ -3,20 +3,38 @@ package harness
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"io"
-	"os"
 
+	"vramsoak/harness/journal"
+	"vramsoak/harness/queue"
+	"vramsoak/harness/supervise"
 	"vramsoak/parser"
 )
 
-// reasonKilled is the reason of a part of a run that has no last line.
+// reasonKilled is the reason in the log if a part of a run has no last line.
 const reasonKilled = "killed"
 
-// runStart is the log's first line.
+// begin writes the first line of the run, or of the part of it that follows. ended says that the run
+// that is resumed was already done.
+func (r *run) begin(ctx context.Context) (ended bool, err error) {
+	if !r.cfg.Resume {
+		r.log.Add(r.firstLine())
+		return false, r.log.Flush()
+	}
+	s, torn, err := r.readBack()
+	if err != nil {
+		return false, err
+	}
+	return r.resume(ctx, s, torn)
+}
+
+// runStart returns the log's first line, without the run's id.
 func (c Config) runStart(head parser.Header) parser.RunStart {
+	command := c.Shown
+	if command == nil {
+		command, _ = c.Secrets.Arguments(c.Command)
+	}
 	start := parser.RunStart{
-		Header: head, Files: len(c.Files), Feed: string(c.Feed), Command: commandLine(c.shown()),
+		Header: head, Files: len(c.Files), Feed: string(c.Feed), Command: supervise.CommandLine(command),
 		Version: c.Version, Policy: c.Policy, Until: c.Until.Seconds(),
 	}
 	if c.Until > 0 {
@@ -28,90 +46,59 @@ func (c Config) runStart(head parser.Header) parser.RunStart {
 	return start
 }
 
-// shown returns the command as the log has it.
-func (c Config) shown() []string {
-	if c.Shown != nil {
-		return c.Shown
-	}
-	masked, _ := c.Secrets.Arguments(c.Command)
-	return masked
-}
-
-// begin writes the first line of the run, or of the part of it that follows. ended says that the run has come to its end
-// before.
-func (r *run) begin(ctx context.Context) (ended bool, err error) {
-	if !r.cfg.Resume {
-		r.log.own(r.firstLine())
-		return false, r.log.flush()
-	}
-	p, cut, err := r.takeUp()
-	if err != nil {
-		return false, err
-	}
-	return r.goOn(ctx, p, cut)
-}
-
 func (r *run) firstLine() parser.RunStart {
-	start := r.cfg.runStart(r.log.head(r.started))
-	start.ID = r.id
+	start := r.cfg.runStart(r.log.Head(r.started))
+	start.ID = r.supervisor.RunID()
 	return start
 }
 
-// goOn begins the part of the run that follows what is past.
-func (r *run) goOn(ctx context.Context, p past, cut int64) (ended bool, err error) {
-	resume := parser.Resume{Header: r.log.head(r.started), Index: 1, Cut: cut, Reason: reasonKilled}
-	if p.start == nil { // it was killed before its first line
-		r.log.own(r.firstLine())
+// readBack brings the batch to where the log left it, and cuts off the log's torn end, of so many
+// bytes.
+func (r *run) readBack() (s journal.State, torn int64, err error) {
+	return r.log.Resume(journal.Replay{
+		Dialects: r.cfg.Dialects, Batch: r.batch, Extend: r.feeder.Extend,
+		Ahead: max(1, r.cfg.workers)*queue.AheadMax + len(r.cfg.Files),
+		Check: func(s journal.State) error {
+			return s.Contradicts(r.cfg.logPath(), r.cfg.runStart(parser.Header{}))
+		},
+	})
+}
+
+// resume begins the part of the run that follows what the log says.
+func (r *run) resume(ctx context.Context, s journal.State, torn int64) (ended bool, err error) {
+	resume := parser.Resume{
+		Header: r.log.Head(r.started), Index: 1, Cut: torn, Reason: reasonKilled,
+	}
+	if s.Start == nil { // it was killed before its first line
+		r.log.Add(r.firstLine())
 	} else {
-		r.id = cmp.Or(p.start.ID, r.id)
-		r.processes, r.restarts.n, r.track.names, r.track.ends = p.processes, p.restarts, p.names, p.ends
-		r.started = r.started.Add(-p.spent)
-		resume.Index = p.first
-		if p.end != nil {
-			resume.Reason = p.end.Reason
+		r.supervisor.SetRunID(cmp.Or(s.Start.ID, r.supervisor.RunID()))
+		r.processes, r.restarts.n = s.Processes, s.Restarts
+		r.out.NamesFiles, r.out.EndsFiles = s.NamesFiles, s.EndsFiles
+		r.started = r.started.Add(-s.Spent)
+		resume.Index = s.First
+		if s.End != nil {
+			resume.Reason = s.End.Reason
 		}
 	}
 	if resume.Reason == ReasonDone {
 		return true, nil
 	}
-	r.log.own(resume)
-	r.cfg.Logger.Info("the run goes on", "done", r.batch.ended(), "left", r.batch.left, "cut", cut, "reason", resume.Reason)
-	if err := r.log.flush(); err != nil {
+	r.log.Add(resume)
+	r.cfg.Logger.Info("the run goes on", "done", r.batch.Ended(), "left", r.batch.Left(),
+		"cut", torn, "reason", resume.Reason)
+	if err := r.log.Flush(); err != nil {
 		return false, err
 	}
-	return false, r.sweep(ctx)
+	return false, r.killEarlier(ctx)
 }
 
-// takeUp brings the batch to where the log left it, and cuts off the log's torn end.
-func (r *run) takeUp() (p past, torn int64, err error) {
-	file := r.log.file
-	info, err := file.Stat()
+// killEarlier ends what an earlier harness left of the run, and writes that to the log.
+func (r *run) killEarlier(ctx context.Context) error {
+	orphans, err := supervise.FindOrphans(r.supervisor.RunID())
 	if err != nil {
-		return p, 0, fmt.Errorf("reading the log: %w", err)
+		return err
 	}
-	size, err := soundLength(file, info.Size(), r.cfg.Dialects)
-	if err != nil {
-		return p, 0, err
-	}
-	p, err = readPast(io.NewSectionReader(file, 0, size), r.cfg, r.batch, r.extend)
-	if err != nil {
-		return p, 0, err
-	}
-	if p.start != nil {
-		if err := p.contradicts(r.cfg); err != nil {
-			return p, 0, err
-		}
-	}
-	return p, info.Size() - size, cut(file, info.Size(), size)
-}
-
-// cut shortens the log to what counts. A log that is whole is left alone.
-func cut(file *os.File, found, size int64) error {
-	if found == size {
-		return nil
-	}
-	if err := file.Truncate(size); err != nil {
-		return fmt.Errorf("cutting the torn end off the log: %w", err)
-	}
-	return nil
+	r.logOrphans(orphans, supervise.KillOrphans(ctx, orphans, r.cfg.Grace))
+	return r.log.Flush()
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"vramsoak/fixtures/soaklog"
 	"vramsoak/parser"
 )
 
@@ -64,55 +65,6 @@ func runOf(ctx context.Context, t *testing.T, cfg Config) (*Outcome, []byte, err
 	case <-time.After(2 * time.Minute):
 		t.Fatal("the run hangs")
 		return nil, nil, nil
-	}
-}
-
-// events are the harness's lines of a log but samples, without what differs from run to run.
-func events(t *testing.T, log []byte) []string {
-	t.Helper()
-	var events []string
-	add := func(format string, args ...any) {
-		events = append(events, strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "))
-	}
-	for rec, err := range parser.Read(strings.NewReader(string(log)), LogName) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		switch r := rec.(type) {
-		case parser.RunStart:
-			add("run %d %s", r.Files, r.Feed)
-		case parser.FileStart:
-			if !r.Pipeline {
-				add("start %d %s", r.Index, r.Path)
-			}
-		case parser.FileEnd:
-			if !r.Pipeline {
-				add("end %d %s %s %s", r.Index, r.Path, r.Status, r.Error)
-			}
-		case parser.Exit:
-			add("exit %d %s %s", r.Code, r.Signal, r.Reason)
-		case parser.Orphan:
-			add("orphan %s", map[bool]string{true: "ended", false: "runs"}[r.Ended])
-		case parser.RunEnd:
-			add("done %d %s", r.Files, r.Reason)
-		case parser.SyntaxError:
-			add("bad line %d", r.Pos.Line)
-		}
-	}
-	return events
-}
-
-// expect compares a log's events with a text of one event a line.
-func expect(t *testing.T, log []byte, want string) {
-	t.Helper()
-	var lines []string
-	for line := range strings.Lines(want) {
-		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, line)
-		}
-	}
-	if diff := cmp.Diff(lines, events(t, log)); diff != "" {
-		t.Errorf("events (-want +got):\n%s\nlog:\n%s", diff, log)
 	}
 }
 
@@ -218,7 +170,7 @@ func TestFeeds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			expect(t, log, test.want)
+			soaklog.Expect(t, log, test.want)
 			if o.Counts[parser.StatusOK] != 3 || o.Files != 3 || o.Reason != ReasonDone {
 				t.Errorf("outcome %+v", o)
 			}
@@ -294,7 +246,7 @@ func TestEarlyExit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := events(t, log)
+	got := soaklog.Events(t, log)
 	starts, exits := 0, 0
 	for _, e := range got {
 		switch {
@@ -323,7 +275,7 @@ func TestCommandThatCannotStart(t *testing.T) {
 	if o == nil || o.Reason != ReasonStopped {
 		t.Errorf("outcome %+v", o)
 	}
-	expect(t, log, "run 2 list\ndone 0 stopped")
+	soaklog.Expect(t, log, "run 2 list\ndone 0 stopped")
 
 	cfg.Command[0] = "no-such-command-in-path"
 	if _, _, err := runOf(t.Context(), t, cfg); !errors.Is(err, exec.ErrNotFound) {

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"vramsoak/harness/sample"
+	"vramsoak/harness/supervise"
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
 )
@@ -32,73 +33,6 @@ func (g *gpu) occupied() ([]meter.Occupancy, error) {
 	return []meter.Occupancy{{Device: 0, GPU: 3, Used: used, Total: 1000 << 20, Holders: g.holders}}, g.err
 }
 
-func TestSettle(t *testing.T) {
-	const mib = 1 << 20
-	moving := make([]int64, 1000)
-	for i := range moving {
-		moving[i] = int64(i)
-	}
-	for _, test := range []struct {
-		name    string
-		used    []int64
-		limit   time.Duration
-		want    int64
-		settled bool
-		after   time.Duration
-	}{
-		{"still from the start", []int64{7 * mib}, 30 * time.Second, 7 * mib, true, time.Second},
-		{"given back", []int64{900 * mib, 500 * mib, 7 * mib}, 30 * time.Second, 7 * mib, true, 1500 * time.Millisecond},
-		{"still for a while, then less", []int64{900, 900, 900, 900, 5}, 30 * time.Second, 5, true, 2 * time.Second},
-		{"moves for ever", moving, 10 * time.Second, 40, false, 10 * time.Second},
-		{"no time to tell", []int64{7}, 900 * time.Millisecond, 7, false, 900 * time.Millisecond},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				began := time.Now()
-				g := &gpu{used: test.used}
-				got, err := Settle(t.Context(), g.occupied, test.limit)
-				if err != nil || len(got) != 1 {
-					t.Fatal(got, err)
-				}
-				// At the limit itself, a reading may be taken or not.
-				used := got[0].Bytes(parser.Used)
-				if used != test.want && (test.settled || used != test.want-1) || got[0].Settled != test.settled || got[0].GPU != 3 {
-					t.Errorf("found %d, %+v", used, got[0])
-				}
-				if took := time.Since(began); took != test.after {
-					t.Errorf("it took %v, want %v", took, test.after)
-				}
-			})
-		})
-	}
-}
-
-func TestSettleWithoutAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		answer := make(chan struct{})
-		defer close(answer)
-		hangs := func() ([]meter.Occupancy, error) { <-answer; return nil, nil }
-		if _, err := Settle(t.Context(), hangs, 30*time.Second); !errors.Is(err, errSilent) || !strings.Contains(err.Error(), "within 30s") {
-			t.Errorf("a driver that hangs: %v", err)
-		}
-		lost := errors.New("GPU is lost")
-		broken := &gpu{used: []int64{0}, err: lost}
-		if _, err := Settle(t.Context(), broken.occupied, 30*time.Second); !errors.Is(err, lost) {
-			t.Errorf("a driver that fails: %v", err)
-		}
-		none := func() ([]meter.Occupancy, error) { return nil, nil }
-		if got, err := Settle(t.Context(), none, 30*time.Second); err != nil || len(got) != 0 {
-			t.Errorf("no devices: %v, %v", got, err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		defer cancel()
-		began := time.Now()
-		if _, err := Settle(ctx, (&gpu{used: []int64{0}}).occupied, 30*time.Second); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 300*time.Millisecond {
-			t.Errorf("an end of the context: %v after %v", err, time.Since(began))
-		}
-	})
-}
-
 // idleLines are the lines of a log on its devices, without their times.
 func idleLines(log []byte) string {
 	var b strings.Builder
@@ -118,7 +52,7 @@ func idleLines(log []byte) string {
 // The devices stand in the log before the first file and after the last one, with what holds them.
 func TestPreflight(t *testing.T) {
 	t.Parallel()
-	left := bystander(t, "sleep", EnvRun+"=0123456789abcdef", EnvHarness+"=1-1")
+	left := bystander(t, "sleep", supervise.EnvRun+"=0123456789abcdef", supervise.EnvHarness+"=1-1")
 	cfg := batchOf(t, FeedList, 2, "LINES=both")
 	g := &gpu{used: []int64{9 << 20}, holders: []meter.Holder{
 		{PID: left.Process.Pid, Used: 5 << 20, HasUsed: true, Here: true},
@@ -126,7 +60,7 @@ func TestPreflight(t *testing.T) {
 		{PID: left.Process.Pid, Used: 1 << 20, HasUsed: true}, // of another namespace
 		{PID: 1 << 30, Here: true},                            // gone
 	}}
-	cfg.Occupied, cfg.SettleLimit, cfg.MaxIdleUsed = g.occupied, time.Minute, &Limit{Share: 0.01}
+	cfg.Occupied, cfg.SettleLimit, cfg.MaxIdleUsed = g.occupied, time.Minute, &sample.Limit{Share: 0.01}
 	_, log, err := runOf(t.Context(), t, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -146,11 +80,11 @@ holder device=0 pid=1073741824
 // quotedCommand is this process's command as a line of the log has it.
 func quotedCommand(t *testing.T) string {
 	t.Helper()
-	p, ok := readProc(os.Getpid())
+	command, ok := supervise.CommandOf(os.Getpid())
 	if !ok {
 		t.Fatal("this process is not there")
 	}
-	line := string(parser.Holder{Command: p.command()}.AppendLine(nil))
+	line := string(parser.Holder{Command: command}.AppendLine(nil))
 	_, line, _ = strings.Cut(line, "command=")
 	return line
 }
@@ -158,10 +92,10 @@ func quotedCommand(t *testing.T) string {
 // A device that holds too much is refused, with what holds it; the log says so, and no process was started.
 func TestPreflightRefuses(t *testing.T) {
 	t.Parallel()
-	left := bystander(t, "sleep", EnvRun+"=0123456789abcdef", EnvHarness+"=1-1")
+	left := bystander(t, "sleep", supervise.EnvRun+"=0123456789abcdef", supervise.EnvHarness+"=1-1")
 	cfg := batchOf(t, FeedList, 2, "LINES=both")
 	g := &gpu{used: []int64{900 << 20}, holders: []meter.Holder{{PID: left.Process.Pid, Used: 800 << 20, HasUsed: true, Here: true}}}
-	cfg.Occupied, cfg.SettleLimit, cfg.MaxIdleUsed = g.occupied, time.Minute, &Limit{Bytes: 512 << 20}
+	cfg.Occupied, cfg.SettleLimit, cfg.MaxIdleUsed = g.occupied, time.Minute, &sample.Limit{Bytes: 512 << 20}
 	o, log, err := runOf(t.Context(), t, cfg)
 	want := fmt.Sprintf("GPU 3: expected at most 512 MiB in use before the first file, found 900 MiB of 1000 MiB, held by pid %d (%s) 800 MiB, "+
 		"left by a run of vramsoak; vramsoak doctor --free ends what is left", left.Process.Pid, os.Args[0])
@@ -181,7 +115,7 @@ func TestPreflightRefuses(t *testing.T) {
 
 	g = &gpu{used: []int64{0}, err: errors.New("GPU is lost")}
 	cfg = batchOf(t, FeedList, 2, "LINES=both")
-	cfg.Occupied, cfg.SettleLimit, cfg.MaxIdleUsed = g.occupied, time.Minute, &Limit{Bytes: 512 << 20}
+	cfg.Occupied, cfg.SettleLimit, cfg.MaxIdleUsed = g.occupied, time.Minute, &sample.Limit{Bytes: 512 << 20}
 	if _, _, err := runOf(t.Context(), t, cfg); err == nil || !strings.Contains(err.Error(), "GPU is lost; without --max-idle-used") {
 		t.Errorf("a driver that fails: %v", err)
 	}
@@ -222,22 +156,5 @@ func TestInterruptedPreflight(t *testing.T) {
 				t.Errorf("outcome %+v, %v", o, err)
 			}
 		})
-	}
-}
-
-func TestLimit(t *testing.T) {
-	for text, want := range map[string]struct {
-		of   int64
-		back string
-	}{"512MiB": {512 << 20, "512 MiB"}, "5%": {50 << 20, "5%"}, "0": {0, "0 B"}, "2.5 %": {25 << 20, "2.5%"}, "1GB": {1 << 30, "1.00 GiB"}} {
-		l, err := ParseLimit(text)
-		if err != nil || l.Of(1000<<20) != want.of || l.String() != want.back {
-			t.Errorf("%s is %v, %d of 1000 MiB, %v", text, l, l.Of(1000<<20), err)
-		}
-	}
-	for _, text := range []string{"", "x", "5", "-1", "-5%", "0%", "101%", "NaN%", "%"} {
-		if l, err := ParseLimit(text); err == nil {
-			t.Errorf("%q is %v", text, l)
-		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"vramsoak/fixtures/soaklog"
 	"vramsoak/harness/check"
 	"vramsoak/parser"
 )
@@ -72,7 +73,7 @@ func TestSupervision(t *testing.T) {
 			if len(log) > 1<<20 { // a failure is not to print it all
 				short = bytes.Join([][]byte{log[:1<<10], log[len(log)-1<<10:]}, []byte("\n"))
 			}
-			events := strings.Join(events(t, log), "\n")
+			events := strings.Join(soaklog.Events(t, log), "\n")
 			if want := "run 1 process\nstart 1 f1\n" + test.want + "\ndone 1 done"; events != want {
 				t.Errorf("events:\n%s\nwant:\n%s\nlog:\n%s", events, want, short)
 			}

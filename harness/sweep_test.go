@@ -2,7 +2,6 @@ package harness
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,8 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"vramsoak/harness/supervise"
 	"vramsoak/parser"
 )
 
@@ -48,7 +46,7 @@ func TestSweep(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, LogName)
-	cmd, _ := supervise(t, dir, "CHILD=daemons")
+	cmd, _ := startHarness(t, dir, "CHILD=daemons")
 	until(t, "there is a daemon", logSays(path, "daemon "))
 	until(t, "it has said who it is", logSays(path, "pipeline "))
 	log, err := os.ReadFile(path)
@@ -56,8 +54,8 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid, id := pidIn(t, log, "daemon "), idOf(t, log)
-	other := bystander(t, "sleep", EnvRun+"=0123456789abcdef", EnvHarness+"=1-1")
-	left, err := Leftovers(id)
+	other := bystander(t, "sleep", supervise.EnvRun+"=0123456789abcdef", supervise.EnvHarness+"=1-1")
+	left, err := supervise.FindOrphans(id)
 	if err != nil || len(left) != 0 {
 		t.Errorf("of a harness that lives: %+v, %v", left, err)
 	}
@@ -67,53 +65,19 @@ func TestSweep(t *testing.T) {
 	_ = cmd.Wait()
 	until(t, "the pipeline is gone with its harness", dead(pidIn(t, log, "pipeline ")))
 
-	left, err = Leftovers(id)
+	left, err = supervise.FindOrphans(id)
 	if err != nil || len(left) != 1 || left[0].PID != pid || left[0].Run != id || left[0].RSS <= 0 {
 		t.Fatalf("leftovers %+v, %v; the daemon is %d", left, err, pid)
 	}
-	all, err := Leftovers("")
-	if err != nil || !slices.ContainsFunc(all, func(l Leftover) bool { return l.PID == pid }) ||
-		!slices.ContainsFunc(all, func(l Leftover) bool { return l.PID == other.Process.Pid }) {
+	all, err := supervise.FindOrphans("")
+	if err != nil || !slices.ContainsFunc(all, func(l supervise.Orphan) bool { return l.PID == pid }) ||
+		!slices.ContainsFunc(all, func(l supervise.Orphan) bool { return l.PID == other.Process.Pid }) {
 		t.Errorf("leftovers of any run: %+v, %v", all, err)
 	}
-	if running := Sweep(t.Context(), left, 100*time.Millisecond); len(running) != 0 {
+	if running := supervise.KillOrphans(t.Context(), left, 100*time.Millisecond); len(running) != 0 {
 		t.Errorf("still running: %+v", running)
 	}
 	if !dead(pid)() || dead(other.Process.Pid)() {
 		t.Error("the daemon should be gone, the bystander there")
-	}
-}
-
-// Without grace once the context has ended.
-func TestSweepInAHurry(t *testing.T) {
-	t.Parallel()
-	stubborn := bystander(t, "daemon")
-	p, ok := readProc(stubborn.Process.Pid)
-	if !ok {
-		t.Fatal("no such process")
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if running := Sweep(ctx, []Leftover{p.leftover("")}, time.Hour); len(running) != 0 {
-		t.Errorf("still running: %+v", running)
-	}
-}
-
-// A process is known by its start, not only by its number.
-func TestSignalToALaterProcess(t *testing.T) {
-	t.Parallel()
-	cmd := bystander(t, "sleep")
-	p, ok := readProc(cmd.Process.Pid)
-	if !ok || !p.runs() {
-		t.Fatalf("%+v does not run", p)
-	}
-	earlier := p
-	earlier.born--
-	earlier.signal(unix.SIGKILL)
-	if running := Sweep(t.Context(), []Leftover{{PID: p.pid, proc: earlier}}, time.Hour); len(running) != 0 {
-		t.Errorf("the earlier process runs: %+v", running)
-	}
-	if !p.runs() {
-		t.Error("the later process got a signal")
 	}
 }

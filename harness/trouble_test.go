@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"vramsoak/fixtures/soaklog"
 )
 
 // What goes wrong in a pipeline, and what the log says of it.
@@ -331,7 +333,7 @@ func TestTrouble(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			expect(t, log, test.want)
+			soaklog.Expect(t, log, test.want)
 			for _, say := range test.say {
 				if !strings.Contains(o.Diagnostic, say) {
 					t.Errorf("diagnostic %q does not say %q", o.Diagnostic, say)

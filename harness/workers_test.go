@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vramsoak/harness/check"
+	"vramsoak/harness/queue"
+	"vramsoak/harness/sample"
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
 )
@@ -391,7 +393,7 @@ func TestWorkersUntil(t *testing.T) {
 func TestWorkersPreflight(t *testing.T) {
 	t.Parallel()
 	cfg := onTwo(t, FeedProcess, 4, "")
-	cfg.SettleLimit, cfg.MaxIdleUsed = time.Minute, &Limit{Bytes: 512 << 20}
+	cfg.SettleLimit, cfg.MaxIdleUsed = time.Minute, &sample.Limit{Bytes: 512 << 20}
 	clean, dirty := &gpu{used: []int64{0}}, &gpu{used: []int64{900 << 20}}
 	o, err := RunAll(t.Context(), cfg, []Worker{{GPU: 0, Occupied: clean.occupied}, {GPU: 3, Occupied: dirty.occupied}})
 	if err == nil || !strings.HasPrefix(err.Error(), "GPU 3: expected at most 512 MiB in use") || o == nil || o.Processes != 0 {
@@ -432,19 +434,19 @@ func TestWorkersThatCannotBe(t *testing.T) {
 // Both workers in one line, and the time left by what both do.
 func TestProgressOfWorkers(t *testing.T) {
 	t.Parallel()
-	p := together([]Progress{
-		{Done: 4, Files: 20, GPU: 0, Elapsed: 40 * time.Second, pace: pace{
-			done: 4, left: 16, doneAudio: 400, leftAudio: 1600, audioKnown: true, spent: 40 * time.Second, since: 5 * time.Second,
+	p := combine([]Progress{
+		{Done: 4, Files: 20, GPU: 0, Elapsed: 40 * time.Second, pace: queue.Pace{
+			Done: 4, Left: 16, DoneAudio: 400, LeftAudio: 1600, AudioKnown: true, Spent: 40 * time.Second, Since: 5 * time.Second,
 		}},
-		{Done: 6, Failed: 1, Files: 20, GPU: 3, Elapsed: 41 * time.Second, pace: pace{
-			done: 6, left: 14, doneAudio: 600, leftAudio: 1400, audioKnown: true, spent: 38 * time.Second, since: 3 * time.Second,
+		{Done: 6, Failed: 1, Files: 20, GPU: 3, Elapsed: 41 * time.Second, pace: queue.Pace{
+			Done: 6, Left: 14, DoneAudio: 600, LeftAudio: 1400, AudioKnown: true, Spent: 38 * time.Second, Since: 3 * time.Second,
 		}},
 	})
 	// 1000 s of audio are done in 40 s, and 1000 s are left; 3 s of that time have passed.
 	if p.Done != 10 || p.Failed != 1 || p.Files != 20 || !p.HasLeft || p.Left != 37*time.Second || p.Elapsed != 41*time.Second || len(p.Workers) != 2 {
 		t.Errorf("progress %+v", p)
 	}
-	if p := together([]Progress{{Files: 20}, {}}); p.HasLeft {
+	if p := combine([]Progress{{Files: 20}, {}}); p.HasLeft {
 		t.Errorf("progress of nothing %+v", p)
 	}
 }

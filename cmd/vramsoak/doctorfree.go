@@ -13,13 +13,14 @@ import (
 	"golang.org/x/term"
 
 	"vramsoak/harness"
+	"vramsoak/harness/supervise"
 	"vramsoak/parser"
 	"vramsoak/reports/sink"
 )
 
 // free ends what earlier runs left behind. It asks on a terminal, and ends nothing where it cannot.
 func free(ctx context.Context, in *os.File, out io.Writer, opts doctorOptions) error {
-	left, err := harness.Leftovers(opts.run)
+	left, err := supervise.FindOrphans(opts.run)
 	if err != nil {
 		return err
 	}
@@ -53,12 +54,12 @@ func free(ctx context.Context, in *os.File, out io.Writer, opts doctorOptions) e
 }
 
 // sweep ends processes and says of each what came of it.
-func sweep(ctx context.Context, out io.Writer, left []harness.Leftover) error {
-	running := harness.Sweep(ctx, left, harness.DefaultGrace)
+func sweep(ctx context.Context, out io.Writer, left []supervise.Orphan) error {
+	running := supervise.KillOrphans(ctx, left, harness.DefaultGrace)
 	var pids []string
 	for _, l := range left {
 		what := "ended"
-		if slices.ContainsFunc(running, func(r harness.Leftover) bool { return r.PID == l.PID }) {
+		if slices.ContainsFunc(running, func(r supervise.Orphan) bool { return r.PID == l.PID }) {
 			what = "still runs:"
 			pids = append(pids, fmt.Sprint(l.PID))
 		}

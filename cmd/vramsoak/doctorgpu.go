@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"vramsoak/harness"
+	"vramsoak/harness/sample"
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
 	"vramsoak/reports/sink"
@@ -25,7 +25,7 @@ func showGPUs(ctx context.Context, out io.Writer) error {
 	}
 	defer func() { _ = nvml.Close() }() // only read
 	view := nvml.View(nvml.Visible(os.LookupEnv(meter.VisibleDevices)))
-	idles, err := harness.Settle(ctx, view.Occupied, doctorSettle)
+	idles, err := sample.Settle(ctx, view.Occupied, doctorSettle)
 	if err != nil {
 		return err
 	}

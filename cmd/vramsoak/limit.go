@@ -3,27 +3,27 @@ package main
 import (
 	"fmt"
 
-	"vramsoak/harness"
+	"vramsoak/harness/sample"
 )
 
 // deviceLimit reads --max-device-used: "90%" or "20GiB"; "" is no limit.
-func deviceLimit(s string) (harness.Limit, error) {
+func deviceLimit(s string) (sample.Limit, error) {
 	if s == "" {
-		return harness.Limit{}, nil
+		return sample.Limit{}, nil
 	}
-	limit, err := harness.ParseLimit(s)
-	if err != nil || limit == (harness.Limit{}) {
-		return harness.Limit{}, fmt.Errorf("--max-device-used: expected a share such as 90%% or a size such as 20GiB, found %q", s)
+	limit, err := sample.ParseLimit(s)
+	if err != nil || limit == (sample.Limit{}) {
+		return sample.Limit{}, fmt.Errorf("--max-device-used: expected a share such as 90%% or a size such as 20GiB, found %q", s)
 	}
 	return limit, nil
 }
 
 // idleLimit reads --max-idle-used; nil is any amount.
-func idleLimit(text string) (*harness.Limit, error) {
+func idleLimit(text string) (*sample.Limit, error) {
 	if text == "" {
 		return nil, nil
 	}
-	limit, err := harness.ParseLimit(text)
+	limit, err := sample.ParseLimit(text)
 	if err != nil {
 		return nil, fmt.Errorf("--max-idle-used: %w", err)
 	}

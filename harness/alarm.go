@@ -1,0 +1,34 @@
+package harness
+
+import "time"
+
+// An alarm rings when its limit has passed since a start.
+type alarm struct {
+	rings <-chan time.Time // nil if there is no limit
+	timer *time.Timer
+	limit time.Duration
+	start time.Time
+}
+
+func newAlarm(limit time.Duration) *alarm {
+	a := &alarm{limit: limit}
+	if limit > 0 {
+		a.timer = time.NewTimer(limit)
+		a.rings = a.timer.C
+	}
+	return a
+}
+
+// set moves the alarm if the start is a new one.
+func (a *alarm) set(start time.Time) {
+	if a.timer != nil && !start.Equal(a.start) {
+		a.start = start
+		a.timer.Reset(time.Until(start.Add(a.limit)))
+	}
+}
+
+func (a *alarm) stop() {
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+}

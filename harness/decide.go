@@ -1,0 +1,143 @@
+package harness
+
+import (
+	"fmt"
+	"strings"
+
+	"vramsoak/harness/supervise"
+	"vramsoak/parser"
+)
+
+// A decision says whether the run ends with a process, and why. The run goes on if reason is "".
+type decision struct {
+	reason string
+	what   string // what happened
+	tail   string // the last lines of the process; "" if they do not explain it
+	cause  string // the reason that the process printed
+}
+
+// diagnostic says what happened, with the last lines of the process.
+func (d decision) diagnostic() string {
+	if d.tail == "" {
+		return d.what
+	}
+	return d.what + "; its last lines:\n" + d.tail
+}
+
+// inOneLine says what happened, with the cause instead of the last lines.
+func (d decision) inOneLine() string {
+	line, _, _ := strings.Cut(d.what, "\n")
+	if line != "" && d.cause != "" {
+		line += " (" + d.cause + ")"
+	}
+	return line
+}
+
+// stopped is the decision to end the run with a process.
+func (r *run) stopped(end supervise.End, what string) decision {
+	return decision{
+		reason: ReasonStopped, what: fmt.Sprintf("the process (pid %d) %s", end.PID, what),
+		tail: r.out.Tail.Lines(), cause: end.Cause,
+	}
+}
+
+// progress is what a process did.
+type progress struct {
+	between bool // it ended between files
+	began   bool // files began
+	ok      bool // files ended well
+}
+
+// decide says what follows from the end of a process.
+func (r *run) decide(end supervise.End, did progress) decision {
+	switch {
+	case end.Stuck:
+		return r.stopped(end, "did not end after SIGKILL: it is stuck in the kernel, "+
+			"mostly in a device driver; see its state in /proc, the machine may have to be restarted")
+	case end.Interrupted:
+		return decision{reason: ReasonInterrupted}
+	case end.SoakOver:
+		return decision{reason: ReasonDone}
+	case r.cfg.Feed == FeedProcess:
+		return r.decideFilePerProcess(end, did)
+	case r.cfg.Feed == FeedNone:
+		return r.decideOwnFiles(end)
+	}
+	return r.decideManyFiles(end, did)
+}
+
+// decideFilePerProcess is decide for a process that works on one file.
+func (r *run) decideFilePerProcess(end supervise.End, did progress) decision {
+	switch {
+	case !end.Timeout && !end.Failed() || r.feeder.Empty():
+		return decision{}
+	case r.cfg.OnCrash == CrashStop:
+		return r.stopped(end, end.String()+", and on-crash is stop")
+	}
+	return r.restart(end, did.ok)
+}
+
+// decideOwnFiles is decide for a process that knows its files by itself. There is no other process.
+func (r *run) decideOwnFiles(end supervise.End) decision {
+	switch {
+	case end.Timeout:
+		return r.stopped(end, fmt.Sprintf("began no new file within %v and was ended", r.cfg.Timeout))
+	case end.Signal != "" || end.Overuse != "", end.Failed() && r.batch.Len() == 0:
+		return r.stopped(end, end.String())
+	}
+	return decision{reason: ReasonDone}
+}
+
+// decideManyFiles is decide for a process that works on many files of the batch.
+func (r *run) decideManyFiles(end supervise.End, did progress) decision {
+	failed := end.Timeout || end.Failed()
+	_, unfinished := r.batch.Next(r.out.Given())
+	switch {
+	case !unfinished: // an exit code that says that a file failed is no crash
+		return decision{}
+	case !did.began && end.Timeout:
+		return r.stopped(end, fmt.Sprintf("began no file within %v and was ended; "+
+			"raise the timeout if it takes longer to load", r.cfg.Timeout))
+	case !did.began && failed:
+		return r.stopped(end, end.String()+" before it began a file")
+	case !did.began:
+		return r.stopped(end, fmt.Sprintf("exited with code 0, but no file was seen to begin; "+
+			"have it read its files from %s and print a line %q for each", r.source(), fileStartLine))
+	case !failed && !r.out.NamesFiles && !r.out.EndsFiles:
+		// It may have skipped a file. A new process for the rest would then be given the wrong files.
+		return r.stopped(end, fmt.Sprintf("exited with code 0, but its checkpoints show %d of %d files, "+
+			"and not which; have it print a line %q for each",
+			r.out.Begun(), len(r.out.Given()), fileStartLine))
+	case r.cfg.OnCrash == CrashStop && failed:
+		return r.stopped(end, end.String()+", and on-crash is stop")
+	}
+	what := "the process ended before its files were done"
+	switch {
+	case end.Failed() && r.out.RanOut:
+		what = "the process ran out of memory"
+	case did.between:
+		what = "the process ended between files"
+	}
+	if failed {
+		if d := r.restart(end, did.ok); d.reason != "" {
+			return d
+		}
+	}
+	how := end.String()
+	if end.Cause != "" {
+		how += ": " + end.Cause
+	}
+	r.cfg.Logger.Warn(what+"; the remaining files go to a new one",
+		"end", how, "remaining", r.batch.Left())
+	return decision{}
+}
+
+const fileStartLine = parser.ProtocolPrefix + " file-start path=..."
+
+// source returns where a process finds its files, for messages.
+func (r *run) source() string {
+	if r.cfg.Feed == FeedStdin {
+		return "standard input"
+	}
+	return "the list"
+}

@@ -1,0 +1,93 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"vramsoak/harness/sample"
+	"vramsoak/parser"
+)
+
+// soak works on the batch, between two looks at the devices.
+func (r *run) soak(ctx context.Context) (decision, error) {
+	if err := r.checkDevices(ctx); err != nil {
+		return decision{reason: ReasonStopped, what: err.Error()}, err
+	}
+	return r.work(ctx)
+}
+
+// work works on the batch and then looks at the devices.
+func (r *run) work(ctx context.Context) (decision, error) {
+	d, err := r.processAll(ctx)
+	if err == nil && d.reason != ReasonInterrupted && r.looksAtDevices() {
+		if _, err := r.settle(ctx, parser.PhaseAfter); err != nil {
+			r.cfg.Logger.Warn("the device was not looked at after the run", "error", err)
+		}
+	}
+	return d, err
+}
+
+// looksAtDevices reports whether the run looks at the devices before its first process and after its
+// last.
+func (r *run) looksAtDevices() bool { return r.cfg.Occupied != nil && r.cfg.SettleLimit > 0 }
+
+// checkDevices looks at the devices before the first process. It returns an error if they hold more
+// than Config.MaxIdleUsed.
+func (r *run) checkDevices(ctx context.Context) error {
+	if !r.looksAtDevices() {
+		return nil
+	}
+	found, err := r.settle(ctx, parser.PhaseBefore)
+	switch most := r.cfg.MaxIdleUsed; {
+	case ctx.Err() != nil || r.interrupted:
+		return nil // processAll returns that
+	case err != nil && most != nil:
+		return fmt.Errorf("looking at the device before the first file: %w; "+
+			"without --max-idle-used the run begins all the same", err)
+	case err != nil:
+		r.cfg.Logger.Warn("the device was not looked at before the run", "error", err)
+	case most != nil:
+		return errors.Join(sample.TooFull(found, *most)...)
+	}
+	return nil
+}
+
+// settle waits for the devices to settle and writes what they hold to the log.
+func (r *run) settle(ctx context.Context, phase parser.Phase) ([]parser.Idle, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var found []parser.Idle
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		found, err = sample.Settle(ctx, r.cfg.Occupied, r.cfg.SettleLimit)
+	}()
+	select {
+	case <-done:
+	case <-r.kill:
+		r.kill, r.interrupted = nil, true
+		cancel()
+		<-done
+	}
+	for i := range found {
+		idle := &found[i]
+		idle.Phase = phase
+		if !idle.Settled {
+			r.cfg.Logger.Warn("what is in use on the device did not stop changing",
+				"gpu", idle.GPU, "limit", r.cfg.SettleLimit)
+		}
+		r.log.Add(*idle)
+		for k := range idle.Holders {
+			h := &idle.Holders[k]
+			h.Ours = h.Ours || r.stuck[h.PID] // this harness started it
+			h.Command = r.cfg.Secrets.Text(h.Command)
+			r.log.Add(*h)
+		}
+	}
+	if err == nil {
+		err = r.log.Flush()
+	}
+	return found, err
+}

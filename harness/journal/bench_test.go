@@ -1,0 +1,28 @@
+package journal
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"vramsoak/parser"
+)
+
+// BenchmarkFileEnd is what a file costs the log: its lines, and the wait until the disk has them.
+func BenchmarkFileEnd(b *testing.B) {
+	j, err := Open(filepath.Join(b.TempDir(), "soak.log"), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	now := time.Now()
+	for b.Loop() {
+		j.Add(parser.FileStart{Header: parser.Header{Time: now}, Index: 1, Path: "audio/0001.wav", AudioSeconds: 10})
+		j.Add(parser.FileEnd{Header: parser.Header{Time: now}, Index: 1, Path: "audio/0001.wav", Status: parser.StatusOK, Seconds: 1})
+		if err := j.Flush(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		b.Fatal(err)
+	}
+}

@@ -1,0 +1,85 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrBusy is in the error of a log that another harness writes.
+var ErrBusy = errors.New("another vramsoak is at work on this run folder; " +
+	"wait for it, or end it first")
+
+// lockTime is how long Open waits for the lock of a log.
+const lockTime = 4 * time.Second
+
+// openLocked opens the log for this harness alone. The lock is released when the harness ends,
+// however it ends. That the file exists survives a power failure from here on.
+func openLocked(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("opening the log: %w", err)
+	}
+	if !lock(file) {
+		_ = file.Close()
+		return nil, fmt.Errorf("opening the log: %s: %w", path, ErrBusy)
+	}
+	dir := filepath.Dir(path)
+	for _, folder := range []string{dir, filepath.Dir(dir)} {
+		if err := SyncFolder(folder); err != nil {
+			_ = file.Close()
+			return nil, fmt.Errorf("opening the log: %w", err)
+		}
+	}
+	return file, nil
+}
+
+// lock takes the lock of a file and reports whether it could. A harness that was just killed may have
+// left the lock for a moment to a child that it had forked and that has not begun its program yet. A
+// file system without locks counts as locked.
+func lock(file *os.File) bool {
+	for end := time.Now().Add(lockTime); ; time.Sleep(lockTime / 200) {
+		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return true
+		}
+		if time.Now().After(end) {
+			return false
+		}
+	}
+}
+
+// SyncFolder returns when the names in a folder are on the disk.
+func SyncFolder(path string) error {
+	folder, err := os.Open(path)
+	if errors.Is(err, os.ErrPermission) {
+		return nil // another user made the folder
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = folder.Close() }()
+	return ignoreUnsupported(folder.Sync())
+}
+
+// syncData returns when what was written to a file, and the file's length, are on the disk.
+func syncData(file *os.File) error {
+	for {
+		err := unix.Fdatasync(int(file.Fd()))
+		if !errors.Is(err, unix.EINTR) {
+			return ignoreUnsupported(err)
+		}
+	}
+}
+
+// ignoreUnsupported returns nil for the error of a device or a file system that cannot sync.
+func ignoreUnsupported(err error) error {
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EROFS) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,166 @@
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"vramsoak/parser"
+)
+
+const (
+	// tornBlock is how much of a log is read at once, from its end, to find the last line of the
+	// harness.
+	tornBlock = 1 << 20
+	// tornLine is the longest line at the end of a log that is parsed. A longer one is only searched
+	// for NULs.
+	tornLine = 1 << 20
+)
+
+// soundLength returns how much of a log counts after a kill or a power failure. The rest is torn.
+//
+// Lines count up to the last line of the harness that can be read. After that, the pipeline's lines
+// count up to the first that is incomplete, or that a power failure left full of NULs or of another
+// file's bytes. A quote line counts only with the line that it quotes: otherwise the next line that
+// the harness writes would be taken for the quoted one.
+func soundLength(log io.ReaderAt, size int64, dialects *parser.Set) (int64, error) {
+	at, isQuote, err := lastOwnLine(log, size)
+	if err != nil {
+		return 0, err
+	}
+	sound := at // without a quote line whose line is still to come
+	if isQuote {
+		sound -= int64(len(quoteLine))
+	}
+	lines := bufio.NewReaderSize(io.NewSectionReader(log, at, size-at), tornLine)
+	for {
+		n := int64(0)
+		line, err := lines.ReadSlice('\n')
+		n += int64(len(line))
+		ok := soundLine(line, dialects, err == nil)
+		for errors.Is(err, bufio.ErrBufferFull) {
+			line, err = lines.ReadSlice('\n')
+			n += int64(len(line))
+			ok = ok && bytes.IndexByte(line, 0) < 0
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return sound, nil // the line is incomplete
+		case err != nil:
+			return 0, fmt.Errorf("reading the log: %w", err)
+		case !ok && !isQuote:
+			return sound, nil
+		}
+		at += n
+		sound, isQuote = at, false
+	}
+}
+
+// soundLine reports whether a line, or the beginning of one, may be what the pipeline printed.
+func soundLine(line []byte, dialects *parser.Set, complete bool) bool {
+	if bytes.IndexByte(line, 0) >= 0 {
+		return false
+	}
+	if !complete {
+		return true
+	}
+	for _, rec := range dialects.ParseLine(line, parser.Position{}) {
+		if _, bad := rec.(parser.SyntaxError); bad {
+			return false
+		}
+	}
+	return utf8.Valid(line)
+}
+
+// quoteLine is the harness's line before a line of the pipeline that looks like the harness's own.
+var quoteLine = []byte(parser.QuoteLine + "\n")
+
+// lastOwnLine returns the end of the last readable line of the harness, or 0, and reports whether
+// that line is a quote line.
+func lastOwnLine(log io.ReaderAt, size int64) (end int64, isQuote bool, err error) {
+	mark := []byte(parser.HarnessPrefix + " ")
+	block := make([]byte, tornBlock+len(mark)+1)
+	for end := size; end > 0; {
+		begin := max(0, end-tornBlock)
+		// One byte more at the front, the newline of the line before; and some more at the end, for a
+		// mark that two blocks share.
+		from, to := max(0, begin-1), min(size, end+int64(len(mark)))
+		text := block[:to-from]
+		if _, err := log.ReadAt(text, from); err != nil && !errors.Is(err, io.EOF) {
+			return 0, false, fmt.Errorf("reading the log: %w", err)
+		}
+		for {
+			i := bytes.LastIndex(text, mark)
+			if i < 0 {
+				break
+			}
+			if at := from + int64(i); at == 0 || i > 0 && text[i-1] == '\n' {
+				n, isQuote, err := ownLine(log, at, size)
+				if n > 0 && err == nil {
+					var quoted bool
+					if quoted, err = isQuoted(log, at); quoted {
+						n = 0
+					}
+				}
+				if n > 0 || err != nil {
+					return at + n, isQuote, err
+				}
+			}
+			text = text[:i]
+		}
+		end = begin
+	}
+	return 0, false, nil
+}
+
+// isQuoted reports whether the line that begins at an offset is quoted. Quote lines right before it
+// quote each other, from the first on: the line is quoted if their number is odd.
+func isQuoted(log io.ReaderAt, at int64) (bool, error) {
+	block := make([]byte, 4096*len(quoteLine))
+	quotes := 0
+	for {
+		text := block[:min(at, int64(len(block)))]
+		at -= int64(len(text))
+		if _, err := log.ReadAt(text, at); err != nil && !errors.Is(err, io.EOF) {
+			return false, fmt.Errorf("reading the log: %w", err)
+		}
+		for bytes.HasSuffix(text, quoteLine) {
+			text = text[:len(text)-len(quoteLine)]
+			quotes++
+		}
+		if len(text) > 0 || at == 0 {
+			if len(text) > 0 && text[len(text)-1] != '\n' { // the first is the end of another line
+				quotes--
+			}
+			return quotes%2 == 1, nil
+		}
+	}
+}
+
+// ownLine returns the length of the line that begins at an offset, or 0 if it cannot be read as one
+// of the harness, and reports whether it is a quote line.
+func ownLine(log io.ReaderAt, at, size int64) (n int64, isQuote bool, err error) {
+	begin := io.NewSectionReader(log, at, min(size-at, 4*tornLine))
+	line, err := bufio.NewReader(begin).ReadBytes('\n')
+	if errors.Is(err, io.EOF) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("reading the log: %w", err)
+	}
+	if bytes.Equal(line, quoteLine) {
+		return int64(len(line)), true, nil
+	}
+	var none *parser.Set // the harness's lines do not depend on the policy's dialects
+	records := none.ParseLine(line, parser.Position{})
+	if len(records) != 1 || bytes.IndexByte(line, 0) >= 0 || !utf8.Valid(line) {
+		return 0, false, nil // the harness writes UTF-8
+	}
+	if _, bad := records[0].(parser.SyntaxError); bad {
+		return 0, false, nil
+	}
+	return int64(len(line)), false, nil
+}

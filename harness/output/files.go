@@ -1,0 +1,224 @@
+package output
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"vramsoak/harness/queue"
+	"vramsoak/harness/supervise"
+	"vramsoak/parser"
+)
+
+// checkpoint begins the next file if a checkpoint shows that. When all files of the process have
+// begun, further checkpoints belong to the last one.
+func (t *Tracker) checkpoint(c parser.Checkpoint, now time.Time) {
+	begins := t.split.Begins(c)
+	if t.NamesFiles || t.stopping || !begins && t.active != nil {
+		return
+	}
+	i, ok := t.batch.Next(t.given)
+	if !ok && !t.opts.OwnFiles {
+		return
+	}
+	if t.active != nil {
+		t.end(t.inferredStatus(), "", now)
+	}
+	if t.soakOver(now) {
+		return
+	}
+	if t.opts.OwnFiles {
+		i = t.batch.Add(queue.Input{})
+	}
+	t.begin(i, queue.Input{}, now)
+	t.active.inferred = true
+}
+
+// named begins the file that a file-start line of the pipeline names.
+func (t *Tracker) named(start parser.FileStart, now time.Time) {
+	first := !t.NamesFiles
+	t.NamesFiles = true
+	if t.stopping {
+		return
+	}
+	// Checkpoints before the first name, such as those of a model that is loaded, have begun a file. It
+	// was this file, unless another one came first in the batch.
+	inferred := t.active != nil && t.active.inferred && first
+	i := queue.None
+	if !t.opts.OwnFiles {
+		if inferred {
+			t.batch.Unbegin(t.active.index)
+		}
+		i = t.find(start.Path)
+	}
+	if a := t.active; a != nil {
+		switch {
+		case inferred && t.opts.OwnFiles:
+			a.inferred, a.name, a.path, t.since = false, start.Path, start.Path, now
+			return
+		case inferred && i == a.index:
+			t.batch.Begin(i)
+			a.inferred, a.name, t.since = false, start.Path, now
+			return
+		case inferred:
+			t.opts.Logger.Warn("the pipeline named its first file after its first checkpoint; "+
+				"print file-start earlier", "began", a.path, "named", start.Path)
+			t.active = nil
+		case t.EndsFiles:
+			t.end(parser.StatusFailed,
+				"the pipeline began the next file without a file-end line for this one", now)
+		default:
+			t.end(t.inferredStatus(), "", now)
+		}
+	}
+	if t.soakOver(now) {
+		return
+	}
+	input := queue.Input{Path: start.Path, AudioSeconds: start.AudioSeconds}
+	if t.opts.OwnFiles {
+		i = t.batch.Add(input)
+	}
+	t.begin(i, input, now)
+	t.active.name = start.Path
+}
+
+// find returns the file that the pipeline means by a name. A pipeline that has never named a file of
+// the batch has names of its own, and works in the order in which it was given its files.
+func (t *Tracker) find(name string) int {
+	i, ok := t.batch.Find(name, t.given)
+	if !ok && !t.batch.Matched() {
+		i, _ = t.batch.Next(t.given)
+	}
+	return i
+}
+
+// mayMeanActive reports whether the pipeline may mean the active file by a name.
+func (t *Tracker) mayMeanActive(name string) bool {
+	a := t.active
+	if name == "" || name == a.name || name == a.path || t.opts.OwnFiles {
+		return true
+	}
+	files := t.batch.Named(name)
+	return slices.Contains(files, a.index) ||
+		len(files) == 0 && (a.index == queue.None || !t.batch.Matched())
+}
+
+// applyEnds applies the file-end lines of the pipeline, once their line is written.
+func (t *Tracker) applyEnds(now time.Time) {
+	for _, end := range t.ends {
+		t.EndsFiles = true
+		switch {
+		case !t.opts.FilePerProcess:
+			t.ended(end, now)
+		case t.active != nil:
+			t.active.said = end
+		}
+	}
+}
+
+// ended ends the file that a file-end line names.
+func (t *Tracker) ended(end parser.FileEnd, now time.Time) {
+	if a := t.active; a != nil {
+		switch {
+		case !t.mayMeanActive(end.Path):
+			t.opts.Logger.Warn("the pipeline ended a file that it was not working on",
+				"ended", end.Path, "working on", a.path)
+		case t.stopped:
+		default:
+			t.end(end.Status, end.Error, now)
+		}
+		return
+	}
+	if t.stopping || t.soakOver(t.since) {
+		return
+	}
+	// This pipeline prints only file-end lines.
+	input := queue.Input{Path: end.Path}
+	var i int
+	if t.opts.OwnFiles {
+		i = t.batch.Add(input)
+	} else if i = t.find(end.Path); i == queue.None || t.batch.HasBegun(i) ||
+		t.NamesFiles && slices.Contains(t.batch.Named(end.Path), t.last) {
+		t.opts.Logger.Warn("the pipeline ended a file that it had not begun", "file", end.Path)
+		return
+	}
+	began := t.since
+	t.begin(i, input, now)
+	t.active.began = began
+	t.end(end.Status, end.Error, now)
+}
+
+// begin writes that a file begins. named is what the pipeline said of it; the batch knows better.
+func (t *Tracker) begin(i int, named queue.Input, now time.Time) {
+	w := &work{index: i, path: named.Path, audio: named.AudioSeconds, began: now}
+	if i != queue.None {
+		input := t.batch.File(i)
+		w.path = input.Path
+		if input.AudioSeconds > 0 {
+			w.audio = input.AudioSeconds
+		}
+		t.batch.Begin(i)
+	}
+	t.log.Add(parser.FileStart{
+		Header: t.log.Head(now), Index: i + 1, Path: w.path, AudioSeconds: w.audio,
+	})
+	t.active, t.since, t.Changed = w, now, true
+}
+
+// end writes that the active file has ended.
+func (t *Tracker) end(status parser.Status, reason string, now time.Time) {
+	w := t.active
+	if status == parser.StatusFailed && w.oom {
+		status = parser.StatusOOM
+	}
+	t.log.Add(parser.FileEnd{
+		Header: t.log.Head(now), Index: w.index + 1, Path: w.path, Status: status,
+		Seconds: now.Sub(w.began).Seconds(), Error: reason,
+	})
+	if w.index != queue.None {
+		t.batch.End(w.index, status)
+	}
+	t.active, t.last, t.since, t.LastEnd, t.Changed = nil, w.index, now, now, true
+}
+
+// inferredStatus returns the status of the active file if the pipeline does not say how it ended.
+func (t *Tracker) inferredStatus() parser.Status {
+	if t.active.failures > 0 {
+		return parser.StatusOOM
+	}
+	return parser.StatusOK
+}
+
+// Finish ends the file that was worked on when the process ended. timeout is how long a file may
+// take.
+func (t *Tracker) Finish(end supervise.End, timeout time.Duration, now time.Time) {
+	w := t.active
+	if w == nil {
+		return
+	}
+	status, reason := w.said.Status, w.said.Error
+	switch {
+	case end.Timeout:
+		status, reason = parser.StatusTimeout, fmt.Sprintf("took longer than %v", timeout)
+	case end.Overuse != "":
+		status, reason = parser.StatusFailed, end.Overuse
+	case end.Interrupted && status == parser.StatusUnknown:
+		status, reason = parser.StatusFailed, parser.Interrupted
+	case end.Interrupted:
+	case end.Signal != "":
+		status, reason = parser.StatusCrashed, end.Process().String()
+	case end.Code != 0:
+		if reason == "" {
+			reason = end.Process().String()
+		}
+		if status != parser.StatusOOM {
+			status = parser.StatusFailed
+		}
+	case !t.opts.FilePerProcess && t.EndsFiles && !w.inferred:
+		status = parser.StatusCrashed
+		reason = "the process exited with code 0 before the file's end"
+	case status == parser.StatusUnknown:
+		status = t.inferredStatus()
+	}
+	t.end(status, reason, now)
+}

@@ -1,0 +1,33 @@
+package queue
+
+import (
+	"testing"
+
+	"vramsoak/parser"
+)
+
+// A name is first of all of the files that the process was fed: a path may stand in another process's share too.
+func TestFind(t *testing.T) {
+	t.Parallel()
+	b := NewBatch([]Input{{Path: "x"}, {Path: "y"}, {Path: "x"}, {Path: "y"}, {Path: "z"}})
+	find := func(name string, want int, fed ...int) {
+		t.Helper()
+		if got, _ := b.Find(name, fed); got != want {
+			t.Errorf("%s of %v is %d, want %d", name, fed, got, want)
+		}
+	}
+	find("x", 0, 0, 1)
+	b.Begin(0)
+	find("x", 0, 0, 1) // again, though the next round's has not begun
+	find("x", 2, 0, 1, 2, 3, 4)
+	b.End(0, parser.StatusCrashed)
+	find("x", 2, 1, 2, 3, 4) // in the process after the crash
+	find("z", 4, 0, 1)       // another process's
+	b.Begin(2)
+	b.End(2, parser.StatusOK)
+	find("x", 0, 0, 1, 2, 3, 4) // the one that failed
+	find("x", 2, 2, 3)
+	b.End(0, parser.StatusOK)
+	find("x", 2, 0, 1, 2, 3, 4)
+	find("unheard of", None, 0, 1)
+}

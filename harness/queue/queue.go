@@ -1,0 +1,198 @@
+package queue
+
+import (
+	"slices"
+	"sync"
+)
+
+// A Queue deals the files of a batch out to several workers. What a worker was given and did not
+// begin comes back to it.
+type Queue struct {
+	mu    sync.Mutex
+	files []Input // the whole batch
+	more  func() []Input
+	// waiting are the files that no worker has, in order. lost are those of them whose results were
+	// lost.
+	waiting []int
+	lost    map[int]bool
+	// working are the workers that take files. Of these, busy have files, and pausing wait before their
+	// next process.
+	working, busy, pausing map[*Feeder]bool
+	changed                chan struct{} // closed when files came back or a worker left
+}
+
+// New returns a queue of these files. more yields further ones, as in [Options].
+func New(files []Input, more func() []Input) *Queue {
+	return &Queue{
+		files: slices.Clone(files), more: more, lost: map[int]bool{},
+		working: map[*Feeder]bool{}, busy: map[*Feeder]bool{}, pausing: map[*Feeder]bool{},
+		changed: make(chan struct{}),
+	}
+}
+
+// Len returns the number of files in the batch.
+func (q *Queue) Len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.files)
+}
+
+// from returns the files from an index on.
+func (q *Queue) from(i int) []Input {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Clone(q.files[i:])
+}
+
+// grow adds the files that come next and reports whether there were any.
+func (q *Queue) grow() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.extend()
+}
+
+func (q *Queue) extend() bool {
+	if q.more == nil {
+		return false
+	}
+	files := q.more()
+	for _, f := range files {
+		q.waiting = append(q.waiting, len(q.files))
+		q.files = append(q.files, f)
+	}
+	return len(files) > 0
+}
+
+// Divide gives each worker the files that it had begun and whose results were lost. The queue keeps
+// those that no worker has done. It is called once, before any worker takes files.
+func (q *Queue) Divide(workers []*Feeder) {
+	for _, f := range workers {
+		f.learn()
+		f.divided, q.working[f] = true, true
+	}
+	q.waiting = q.waiting[:0]
+	for i := range q.files {
+		var owner *Feeder
+		done := false
+		for _, f := range workers {
+			done = done || f.batch.begun[i]
+			if owner == nil && f.batch.lost[i] {
+				owner = f
+			}
+		}
+		for _, f := range workers {
+			if done || f != owner {
+				delete(f.batch.lost, i)
+				f.batch.Begin(i)
+			}
+		}
+		if !done && owner == nil {
+			q.waiting = append(q.waiting, i)
+		}
+	}
+}
+
+// take gives a worker up to n files for its next process, or its part of all that wait if n is 0. A
+// part is dealt like cards to the workers that have no files, so that in a batch sorted by length no
+// worker gets all the long ones. If no file waits, later is closed when that may have changed; it is
+// nil if it cannot change.
+func (q *Queue) take(f *Feeder, n int) (files []int, later <-chan struct{}) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.pausing, f)
+	players := len(q.working) - len(q.busy) - len(q.pausing)
+	if q.busy[f] {
+		players++
+	}
+	want := n
+	if n == 0 {
+		want = players * AheadMax
+	}
+	for more := true; more && len(q.waiting) < want; {
+		more = q.extend()
+	}
+	switch {
+	case len(q.waiting) == 0:
+		if others := len(q.busy); others > 1 || others == 1 && !q.busy[f] {
+			later = q.changed
+		}
+		return nil, later
+	case n > 0:
+		n = min(n, len(q.waiting))
+		files, q.waiting = slices.Clone(q.waiting[:n]), q.waiting[n:]
+	default:
+		var rest []int
+		for k, i := range q.waiting {
+			if k%players == 0 {
+				files = append(files, i)
+			} else {
+				rest = append(rest, i)
+			}
+		}
+		q.waiting = rest
+	}
+	q.busy[f] = true
+	for _, i := range files {
+		if q.lost[i] {
+			delete(q.lost, i)
+			f.batch.lost[i] = true
+		}
+	}
+	return files, nil
+}
+
+// hold notes that a worker has files.
+func (q *Queue) hold(f *Feeder) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.busy[f] = true
+}
+
+// giveBack returns a worker's unstarted files to the queue.
+func (q *Queue) giveBack(f *Feeder, files []int, pausing bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.accept(f, files)
+	if pausing {
+		q.pausing[f] = true
+	}
+	q.notify()
+}
+
+// leave returns the files of a worker that takes no more. lost marks those whose results were lost.
+func (q *Queue) leave(f *Feeder, files []int, lost map[int]bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.accept(f, files)
+	for i := range lost {
+		q.lost[i] = true
+	}
+	delete(q.working, f)
+	delete(q.pausing, f)
+	q.notify()
+}
+
+// accept makes a worker's files wait.
+func (q *Queue) accept(f *Feeder, files []int) {
+	if len(files) > 0 {
+		q.waiting = append(q.waiting, files...)
+		slices.Sort(q.waiting)
+	}
+	delete(q.busy, f)
+}
+
+// notify wakes the workers that wait for files.
+func (q *Queue) notify() {
+	close(q.changed)
+	q.changed = make(chan struct{})
+}
+
+// first returns the first file that waits, or None.
+func (q *Queue) first() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) == 0 {
+		return None
+	}
+	return q.waiting[0]
+}

@@ -1,0 +1,57 @@
+package sample
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"vramsoak/parser"
+)
+
+// A Limit is an amount of a device's memory. The zero value is no limit.
+type Limit struct {
+	Bytes int64
+	Share float64 // of all of the device's memory; if it is above 0, Bytes does not count
+}
+
+// ParseLimit reads an amount such as "512MiB" or "0", or a share such as "5%". It refuses a number
+// without a unit, which may be meant as either.
+func ParseLimit(s string) (Limit, error) {
+	if strings.HasSuffix(s, "%") {
+		if share, ok := parser.ParseShare(s); ok {
+			return Limit{Share: share}, nil
+		}
+	} else if size, err := parser.ParseSize(s); err == nil && size.Bytes >= 0 {
+		if _, bare := strconv.ParseFloat(s, 64); bare != nil || size.Bytes == 0 {
+			return Limit{Bytes: size.Bytes}, nil
+		}
+	}
+	return Limit{}, fmt.Errorf("expected an amount of memory such as 512MiB, "+
+		"or a share such as 5%%, found %q", s)
+}
+
+// Validate returns an error if the limit can be none of a device's use.
+func (l Limit) Validate() error {
+	if l != (Limit{}) && (l.Share < 0 || l.Share > 1 || l.Share == 0 && l.Bytes <= 0) {
+		return errors.New("expected a limit of a device's use as a share above 0 and up to 1, " +
+			"or as bytes above 0")
+	}
+	return nil
+}
+
+// Of returns the limit in bytes, on a device with so much memory.
+func (l Limit) Of(total int64) int64 {
+	if l.Share > 0 {
+		return int64(l.Share * float64(total))
+	}
+	return l.Bytes
+}
+
+// String returns the limit as [ParseLimit] reads it, rounded.
+func (l Limit) String() string {
+	if l.Share > 0 {
+		return strconv.FormatFloat(100*l.Share, 'f', -1, 64) + "%"
+	}
+	return parser.FormatBytes(l.Bytes)
+}

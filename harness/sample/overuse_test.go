@@ -1,0 +1,89 @@
+package sample
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vramsoak/parser"
+)
+
+func TestOveruse(t *testing.T) {
+	t.Parallel()
+	const gib = parser.GiB
+	tests := []struct {
+		name        string
+		limit       Limit
+		used, total int64
+		want, far   bool
+	}{
+		{"none", Limit{}, 24 * gib, 24 * gib, false, false},
+		{"at the share", Limit{Share: 0.75}, 18 * gib, 24 * gib, false, false},
+		{"above the share", Limit{Share: 0.75}, 18*gib + 1, 24 * gib, true, false},
+		{"half of the rest is gone", Limit{Share: 0.75}, 21 * gib, 24 * gib, true, false},
+		{"more than half of the rest is gone", Limit{Share: 0.75}, 21*gib + 1, 24 * gib, true, true},
+		{"a share of what is not known", Limit{Share: 0.75}, 18*gib + 1, 0, false, false},
+		{"bytes of what is not known", Limit{Bytes: 18 * gib}, 18*gib + 1, 0, true, false},
+		{"more bytes than there are", Limit{Bytes: 30 * gib}, 24 * gib, 24 * gib, false, false},
+	}
+	for _, test := range tests {
+		got := test.limit.overuse(test.used, test.total, "device 0", "")
+		if (got.Text != "") != test.want || got.Severe != test.far {
+			t.Errorf("%s: %+v", test.name, got)
+		}
+	}
+	for _, bad := range []Limit{{Share: 1.1}, {Share: -1}, {Bytes: -1}, {Share: 1.1, Bytes: 1}} {
+		if bad.Validate() == nil {
+			t.Errorf("%+v is valid", bad)
+		}
+	}
+}
+
+// What is looked at of a sample: all that is in use of a device that the pipeline uses, and the machine's memory only where
+// no device is read.
+func TestOveruseOfASample(t *testing.T) {
+	t.Parallel()
+	sample := func(source string, used, whole int64) parser.Sample {
+		s := parser.Sample{RSS: 99, Source: source, DeviceUsed: whole, Lane: parser.Lane{Device: 1}}
+		if source != "" {
+			s.Set(parser.Used, parser.Exact(used))
+			s.Set(parser.Total, parser.Exact(100))
+		}
+		return s
+	}
+	tests := []struct {
+		name    string
+		device  bool
+		samples []parser.Sample
+		want    string
+	}{
+		{"within", true, []parser.Sample{sample(parser.SourceProcess, 50, 90)}, ""},
+		{
+			"others fill it", true,
+			[]parser.Sample{sample(parser.SourceProcess, 50, 91)},
+			"91 B of 100 B of device 1 were in use, 50 B of it by the pipeline, more than the 90% that the run allows",
+		},
+		{
+			"the whole device", true,
+			[]parser.Sample{sample(parser.SourceDevice, 91, 0)},
+			"91 B of 100 B of device 1 were in use, more than the 90% that the run allows",
+		},
+		{"no device just now", true, []parser.Sample{sample("", 0, 0)}, ""},
+		{
+			"no device at all", false,
+			[]parser.Sample{sample("", 0, 0)},
+			"99 B of 100 B of the machine's memory were in use by the pipeline, more than the 90% that the run allows",
+		},
+		{
+			"the worst of two", true,
+			[]parser.Sample{sample(parser.SourceDevice, 91, 0), sample(parser.SourceDevice, 99, 0)},
+			"99 B of 100 B of device 1 were in use, more than the 90% that the run allows",
+		},
+	}
+	for _, test := range tests {
+		g := Guard{Limit: Limit{Share: 0.9}, HasDevice: test.device, Machine: 100}
+		if diff := cmp.Diff(test.want, g.Samples(test.samples).Text); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package sample
+
+import (
+	"log/slog"
+	"time"
+
+	"vramsoak/harness/supervise"
+	"vramsoak/parser"
+	"vramsoak/pipeline/meter"
+)
+
+// A Sampler looks at the memory of processes.
+type Sampler struct {
+	Every time.Duration // between two looks
+	// Device reads what the driver says that processes use, as [meter.View.Use] does; nil if there is
+	// no device.
+	Device func(pids []int) ([]meter.Use, error)
+	// Head returns the header of a sample that is taken now.
+	Head   func(now time.Time) parser.Header
+	Logger *slog.Logger
+}
+
+// Watch samples a process until stop is closed. It does so in a goroutine of its own, because a
+// driver may take long to answer, above all if something is wrong with the device.
+func (s *Sampler) Watch(p *supervise.Process, stop <-chan struct{}) <-chan []parser.Sample {
+	samples := make(chan []parser.Sample)
+	go func() {
+		tick := time.NewTicker(s.Every)
+		defer tick.Stop()
+		warned := false
+		for {
+			now, err := s.look(p)
+			if err != nil && !warned {
+				s.Logger.Warn("no device samples", "error", err)
+				warned = true
+			}
+			select {
+			case samples <- now:
+			case <-stop:
+				return
+			}
+			select {
+			case <-tick.C:
+			case <-stop:
+				return
+			}
+		}
+	}()
+	return samples
+}
+
+// look returns the samples of one moment, of the process and its family together: one for each device
+// that they use, or one without a device. There are none if the process has ended.
+func (s *Sampler) look(p *supervise.Process) ([]parser.Sample, error) {
+	pids := p.Members()
+	var rss int64
+	for _, pid := range pids {
+		bytes, _ := meter.RSS(pid) // 0 if it has ended since
+		rss += bytes
+	}
+	if rss == 0 {
+		return nil, nil
+	}
+	var uses []meter.Use
+	var err error
+	if s.Device != nil {
+		uses, err = s.Device(pids)
+	}
+	plain := parser.Sample{Header: s.Head(time.Now()), PID: p.PID(), RSS: rss}
+	var samples []parser.Sample
+	for _, use := range uses {
+		if use.Source == parser.SourceProcess && use.Used == 0 {
+			continue // the process does not use this device
+		}
+		s := plain
+		s.Lane.Device, s.Source = use.Device, use.Source
+		s.Set(parser.Used, parser.Exact(use.Used))
+		s.Set(parser.Total, parser.Exact(use.Total))
+		if use.Source == parser.SourceProcess {
+			s.DeviceUsed, s.Others = use.DeviceUsed, use.Others
+		}
+		samples = append(samples, s)
+	}
+	if len(samples) == 0 {
+		samples = append(samples, plain)
+	}
+	return samples, err
+}

@@ -1,0 +1,130 @@
+package sample
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"vramsoak/harness/supervise"
+	"vramsoak/parser"
+	"vramsoak/pipeline/meter"
+)
+
+const (
+	// settleEvery is the time between two looks at a device whose use may still change.
+	settleEvery = 250 * time.Millisecond
+	// settleLooks is how many looks in a row must find the same use as the one before. A driver frees
+	// the memory of a process some time after the process has ended.
+	settleLooks = 4
+)
+
+// errNoAnswer is in the error of [Settle] if the driver did not answer.
+var errNoAnswer = errors.New("the driver did not answer")
+
+// Settle waits until what is in use on the devices stops changing, for a second at least and limit at
+// most. It returns what the devices hold then, as records for the log. Settled is false in them if
+// the use changed to the end.
+func Settle(
+	ctx context.Context, read func() ([]meter.Occupancy, error), limit time.Duration,
+) ([]parser.Idle, error) {
+	type answer struct {
+		all []meter.Occupancy
+		err error
+	}
+	var last []meter.Occupancy
+	seen, same := false, 0
+	over := time.After(limit)
+	tick := time.NewTicker(settleEvery)
+	defer tick.Stop()
+	for {
+		answers := make(chan answer, 1) // so that a driver that hangs blocks only this goroutine
+		go func() {
+			all, err := read()
+			answers <- answer{all, err}
+		}()
+		select {
+		case now := <-answers:
+			switch {
+			case now.err != nil:
+				return nil, now.err
+			case seen && slices.EqualFunc(last, now.all, sameUse):
+				same++
+			default:
+				same = 0
+			}
+			last, seen = now.all, true
+			if same == settleLooks || len(last) == 0 {
+				return idleRecords(last, true)
+			}
+		case <-over:
+			if !seen {
+				return nil, fmt.Errorf("%w within %v", errNoAnswer, limit)
+			}
+			return idleRecords(last, false)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		select {
+		case <-tick.C:
+		case <-over:
+			return idleRecords(last, false)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func sameUse(a, b meter.Occupancy) bool { return a.GPU == b.GPU && a.Used == b.Used }
+
+// idleRecords returns the devices as the log has them, with the processes that hold their memory.
+func idleRecords(all []meter.Occupancy, settled bool) ([]parser.Idle, error) {
+	orphans, err := supervise.FindOrphans("")
+	if err != nil {
+		return nil, err
+	}
+	head := parser.Header{Time: time.Now()}
+	out := make([]parser.Idle, len(all))
+	for i, o := range all {
+		idle := &out[i]
+		*idle = parser.Idle{
+			Header: head, Lane: parser.Lane{Device: o.Device}, GPU: o.GPU, Settled: settled,
+		}
+		idle.Set(parser.Used, parser.Exact(o.Used))
+		idle.Set(parser.Total, parser.Exact(o.Total))
+		for _, h := range o.Holders {
+			holder := parser.Holder{Header: head, Lane: idle.Lane, PID: h.PID}
+			if h.HasUsed {
+				holder.Set(parser.Used, parser.Exact(h.Used))
+			}
+			if command, ok := supervise.CommandOf(h.PID); ok && h.Here {
+				holder.Command = command
+				isOrphan := func(o supervise.Orphan) bool { return o.PID == h.PID }
+				holder.Ours = slices.ContainsFunc(orphans, isOrphan)
+			}
+			idle.Holders = append(idle.Holders, holder)
+		}
+	}
+	return out, nil
+}
+
+// TooFull returns an error for each device that holds more than it may before the first process.
+func TooFull(found []parser.Idle, most Limit) []error {
+	var errs []error
+	for i := range found {
+		idle := &found[i]
+		used, total := idle.Bytes(parser.Used), idle.Bytes(parser.Total)
+		if used <= most.Of(total) {
+			continue
+		}
+		held := parser.HeldBy(idle.Holders)
+		if held == "" {
+			held = "; the driver names no process that holds it, as in a container where others hold it"
+		}
+		errs = append(errs, fmt.Errorf(
+			"GPU %d: expected at most %v in use before the first file, found %s of %s%s",
+			idle.GPU, most, parser.FormatBytes(used), parser.FormatBytes(total), held))
+	}
+	return errs
+}

@@ -1,0 +1,247 @@
+package supervise
+
+import (
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"vramsoak/pipeline/meter"
+)
+
+// endRounds is how many times orphans are looked for again. Processes that are being ended may start
+// others.
+const endRounds = 3
+
+// A family is one process that the harness started, its leader, and whatever the leader started,
+// directly or not: the processes in its process group, those with the run's mark in their
+// environment, those that were seen among its descendants, and the children of all these. A daemon
+// leaves the group and its parent, but it keeps the mark.
+type family struct {
+	*Supervisor
+
+	mu   sync.Mutex
+	seen map[int]proc // descendants of the leader
+	// alive are those that were found last; they are looked for again at next.
+	alive []int
+	next  time.Time
+}
+
+func (s *Supervisor) newFamily() *family { return &family{Supervisor: s, seen: map[int]proc{}} }
+
+// strangers are processes that do not belong to the run, as far as the harness can tell.
+type strangers struct {
+	mu   sync.Mutex
+	born map[int]uint64 // by number
+}
+
+func (s *strangers) has(p proc) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	born, known := s.born[p.pid]
+	return known && born == p.born
+}
+
+func (s *strangers) add(p proc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.born == nil {
+		s.born = map[int]uint64{}
+	}
+	s.born[p.pid] = p.born
+}
+
+// children are the processes that this package has started and waits for. The lock is held while a
+// process starts, so that every process that can be seen is listed.
+var children = struct {
+	sync.Mutex
+	pids map[int]bool
+}{pids: map[int]bool{}}
+
+// isChild reports whether this package started the process.
+func isChild(pid int) bool {
+	children.Lock()
+	defer children.Unlock()
+	return children.pids[pid]
+}
+
+// becomeReaper makes this process the parent of all descendants whose parent ends. It reports
+// whether the kernel can do that.
+func becomeReaper() bool { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil }
+
+// The search for members costs time: a process may have hundreds of threads, each with children.
+// The next search waits searchPause times as long as the last one took, searchMax at most.
+const (
+	searchPause = 250
+	searchMax   = 2 * time.Second
+)
+
+// members returns the leader and the rest of its family. Of the processes that left their parent it
+// has those that became children of the harness. In a large family the answer may be a moment old.
+func (f *family) members(leader int) []int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if began := time.Now(); began.After(f.next) {
+		f.alive = f.search(leader)
+		now := time.Now()
+		f.next = now.Add(min(searchPause*now.Sub(began), searchMax))
+	}
+	return f.alive
+}
+
+// search looks for the members.
+func (f *family) search(leader int) []int {
+	pids := meter.Tree(leader)
+	for _, pid := range pids {
+		if _, known := f.seen[pid]; !known {
+			if p, ok := readProc(pid); ok {
+				f.seen[pid] = p
+			}
+		}
+	}
+	if !f.reaper {
+		return pids
+	}
+	for _, pid := range meter.Children(os.Getpid()) {
+		if pid != leader && f.adopted(pid, f.seen[leader]) {
+			pids = append(pids, meter.Tree(pid)...)
+		}
+	}
+	return pids
+}
+
+// adopted reports whether a child of the harness belongs to the family. The answer is remembered.
+func (f *family) adopted(pid int, leader proc) bool {
+	p, ok := readProc(pid)
+	switch {
+	case !ok || p.born < leader.born || f.strangers.has(p):
+		return false
+	case f.seen[pid].born == p.born:
+		return true
+	}
+	member, known := f.belongs(p)
+	switch {
+	case member:
+		f.seen[pid] = p
+	case known:
+		f.strangers.add(p)
+	}
+	return member
+}
+
+// survivors returns the processes of the family that outlived the leader, which has ended and is
+// still a zombie. unsure are those that may belong to it: they have not begun their program yet, and
+// so have no environment.
+func (f *family) survivors(leader proc) (left, unsure []proc) {
+	var all []proc
+	if f.reaper { // they are descendants of the harness
+		for _, pid := range meter.Tree(os.Getpid()) {
+			if p, ok := readProc(pid); ok {
+				all = append(all, p)
+			}
+		}
+	} else {
+		all, _ = readProcs() // an error would have shown before
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	family := map[int]bool{}
+	for _, p := range all {
+		switch {
+		case p.pid == leader.pid || p.pid == os.Getpid() || p.born < leader.born:
+		case p.group == leader.pid, f.seen[p.pid].born == p.born:
+			family[p.pid] = true
+		default:
+			member, known := f.belongs(p)
+			family[p.pid] = member
+			if !known && p.state != 'Z' && !p.kernel && !f.strangers.has(p) {
+				unsure = append(unsure, p)
+			}
+		}
+	}
+	for grown := true; grown; {
+		grown = false
+		for _, p := range all {
+			if family[p.parent] && !family[p.pid] {
+				family[p.pid], grown = true, true
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(p proc) bool {
+		return !family[p.pid] || p.state == 'Z' || p.state == 'X'
+	}), unsure
+}
+
+// belongs reports whether the process belongs to the run, and whether that is known: it carries the
+// run's mark, or it is a child of the harness that can be nothing else.
+func (f *family) belongs(p proc) (member, known bool) {
+	if f.sole && p.parent == os.Getpid() && !isChild(p.pid) {
+		return true, true
+	}
+	if !p.reachable() {
+		return false, true
+	}
+	values, known := p.environ(EnvRun)
+	return values[0] == f.run, known
+}
+
+// end ends what outlived the leader. It returns what that was, and what of it still runs. When hurry
+// is closed, nothing that can be killed is waited for any more.
+func (f *family) end(leader proc, hurry <-chan struct{}) (left, running []Orphan) {
+	over := time.After(f.opts.SelfExit)
+	found, unsure := f.survivors(leader)
+	for waiting := true; waiting && len(found)+len(unsure) > 0; {
+		select {
+		case <-time.After(checkEvery):
+		case <-over:
+			waiting = false
+		case <-hurry:
+			waiting = false
+		}
+		f.reap()
+		found, unsure = f.survivors(leader)
+	}
+	// These were started without an environment. The next process's end does not wait for them again.
+	for _, p := range unsure {
+		f.strangers.add(p)
+	}
+	for range endRounds {
+		var fresh []Orphan
+		for _, p := range found {
+			if !slices.ContainsFunc(left, func(o Orphan) bool {
+				return o.proc.pid == p.pid && o.proc.born == p.born
+			}) {
+				fresh = append(fresh, p.orphan(f.run))
+			}
+		}
+		if len(fresh) == 0 {
+			break
+		}
+		left = append(left, fresh...)
+		running = append(running, killOrphans(fresh, f.opts.Grace, hurry)...)
+		f.reap()
+		found, _ = f.survivors(leader)
+	}
+	return left, running
+}
+
+// reap waits for the children that have ended and that others left to the harness, so that they do
+// not stay in the machine's process table. What this package started is waited for in
+// [Process.wait].
+func (f *family) reap() {
+	if !f.reaper {
+		return
+	}
+	children.Lock()
+	defer children.Unlock()
+	for _, pid := range meter.Children(os.Getpid()) {
+		if children.pids[pid] {
+			continue
+		}
+		if p, ok := readProc(pid); ok && p.state == 'Z' && p.parent == os.Getpid() {
+			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) // returns at once: it has ended
+		}
+	}
+}

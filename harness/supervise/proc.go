@@ -1,0 +1,158 @@
+package supervise
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"vramsoak/harness/secret"
+	"vramsoak/pipeline/meter"
+)
+
+// commandMax is how much of a command line is shown, in bytes.
+const commandMax = 200
+
+// A proc is a process as /proc shows it.
+type proc struct {
+	pid, parent, group int
+	state              byte // 'Z' for a process that has ended and that no parent has waited for
+	// born is the start time, in clock ticks since the machine started. A later process with the
+	// same number has another one.
+	born uint64
+	// kernel marks a thread of the kernel. It has no program and no environment.
+	kernel bool
+}
+
+// kernelThread is PF_KTHREAD of the kernel's include/linux/sched.h.
+const kernelThread = 0x00200000
+
+// readProc reads a process from /proc; ok is false if there is no such process.
+func readProc(pid int) (p proc, ok bool) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return proc{}, false
+	}
+	// "4711 (python3 -m (x)) S 1 4711 ...": the name may contain anything, so the fields begin after
+	// the last parenthesis.
+	i := bytes.LastIndexByte(text, ')')
+	fields := strings.Fields(string(text[i+1:]))
+	if i < 0 || len(fields) < 20 {
+		return proc{}, false
+	}
+	p = proc{pid: pid, state: fields[0][0]}
+	p.parent, _ = strconv.Atoi(fields[1])
+	p.group, _ = strconv.Atoi(fields[2])
+	flags, _ := strconv.ParseUint(fields[6], 10, 64)
+	p.kernel = flags&kernelThread != 0
+	p.born, err = strconv.ParseUint(fields[19], 10, 64)
+	return p, err == nil
+}
+
+// readProcs reads all processes that /proc shows.
+func readProcs() ([]proc, error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	names, err := dir.Readdirnames(-1)
+	_ = dir.Close()
+	if err != nil {
+		return nil, err
+	}
+	var all []proc
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			if p, ok := readProc(pid); ok {
+				all = append(all, p)
+			}
+		}
+	}
+	return all, nil
+}
+
+// runs reports whether the process still runs: it is no zombie, and its number does not belong to a
+// later process.
+func (p proc) runs() bool {
+	now, ok := readProc(p.pid)
+	return ok && now.born == p.born && now.state != 'Z' && now.state != 'X'
+}
+
+// environ returns the values of variables in the environment that the process was started with; ""
+// for a variable that is missing or that the harness may not read. ok is false if the process has no
+// environment at all, as before its program has begun.
+func (p proc) environ(names ...string) (values []string, ok bool) {
+	values = make([]string, len(names))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
+	if err != nil {
+		return values, true
+	}
+	for entry := range bytes.SplitSeq(text, []byte{0}) {
+		for i, name := range names {
+			if value, ok := bytes.CutPrefix(entry, []byte(name+"=")); ok {
+				values[i] = string(value)
+			}
+		}
+	}
+	return values, len(text) > 0
+}
+
+// reachable reports whether the process belongs to this user and to this PID namespace. Only then do
+// its number and its environment mean what they say.
+func (p proc) reachable() bool {
+	var stat unix.Stat_t
+	if unix.Stat(fmt.Sprintf("/proc/%d", p.pid), &stat) != nil || int(stat.Uid) != os.Geteuid() {
+		return false
+	}
+	own, err := os.Readlink("/proc/self/ns/pid")
+	theirs, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", p.pid))
+	return err == nil && err2 == nil && own == theirs
+}
+
+// orphan describes the process as one that was left behind by a run.
+func (p proc) orphan(run string) Orphan {
+	o := Orphan{PID: p.pid, Run: run, Command: p.command(), proc: p}
+	o.RSS, _ = meter.RSS(p.pid) // 0 if it has ended since
+	return o
+}
+
+// command returns the process's command line for a person to read, with its secrets masked.
+func (p proc) command() string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
+	if err != nil || len(text) == 0 { // it has none
+		text, _ = os.ReadFile(fmt.Sprintf("/proc/%d/comm", p.pid))
+		return "[" + strings.TrimSpace(string(text)) + "]"
+	}
+	argv := strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
+	argv, _ = secret.Names(nil).Arguments(argv)
+	line := strings.ToValidUTF8(CommandLine(argv), "\uFFFD")
+	if len(line) > commandMax {
+		line = strings.ToValidUTF8(line[:commandMax], "") + "..."
+	}
+	return line
+}
+
+// CommandOf returns the command line of a process, shortened and with its secrets masked; ok is
+// false if there is no such process.
+func CommandOf(pid int) (command string, ok bool) {
+	p, ok := readProc(pid)
+	if !ok {
+		return "", false
+	}
+	return p.command(), true
+}
+
+// CommandLine joins a command's arguments for a person to read, quoted as a shell would need them.
+func CommandLine(argv []string) string {
+	words := make([]string, len(argv))
+	for i, arg := range argv {
+		words[i] = arg
+		if arg == "" || strings.ContainsAny(arg, " \t\n\"'\\$`*?|&;<>()#") {
+			words[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}

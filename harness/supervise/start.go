@@ -1,0 +1,174 @@
+package supervise
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"vramsoak/pipeline/meter"
+)
+
+// The environment variables that identify the processes of a run: those that the harness starts, and
+// whatever they start.
+const (
+	// EnvRun is the run's id, which is in the log's first line.
+	EnvRun = "VRAMSOAK_RUN"
+	// EnvHarness identifies the harness that started the process by its number and its start time.
+	EnvHarness = "VRAMSOAK_HARNESS"
+)
+
+// NewRunID returns an id that no other run has.
+func NewRunID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return fmt.Sprintf("%x", b)
+}
+
+// Options say how a [Supervisor] ends processes.
+type Options struct {
+	Grace time.Duration // between SIGTERM and SIGKILL
+	// SelfExit is how long what a process leaves behind may take to exit by itself; 0 is
+	// [DefaultSelfExit], or the grace if that is shorter.
+	SelfExit time.Duration
+	// Reap makes the harness the parent of what the pipeline leaves behind. It then waits for every
+	// child that ends: for programs that start no other processes during a run.
+	Reap bool
+	// Sole says that the harness has no children of other runs.
+	Sole bool
+	// Kill sends a signal; nil is unix.Kill. A test replaces it by one that no process obeys.
+	Kill func(pid int, sig syscall.Signal) error
+}
+
+// DefaultSelfExit is how long what a process leaves behind may take to exit by itself before it is
+// called an orphan. Helper processes exit when they see their pipe close.
+const DefaultSelfExit = time.Second
+
+// A Supervisor starts the processes of one run.
+type Supervisor struct {
+	run       string
+	opts      Options
+	reaper    bool // orphans become children of this process
+	sole      bool // every child that this package did not start belongs to the pipeline
+	strangers *strangers
+}
+
+// New returns the supervisor of the run with this id.
+func New(run string, opts Options) *Supervisor {
+	if opts.SelfExit == 0 {
+		opts.SelfExit = min(DefaultSelfExit, opts.Grace)
+	}
+	if opts.Kill == nil {
+		opts.Kill = unix.Kill
+	}
+	s := &Supervisor{run: run, opts: opts, strangers: &strangers{}}
+	// A program may have children that were started before its exec.
+	sole := opts.Reap && opts.Sole && len(meter.Children(os.Getpid())) == 0
+	s.reaper = opts.Reap && becomeReaper()
+	s.sole = sole && s.reaper
+	return s
+}
+
+// RunID returns the run's id.
+func (s *Supervisor) RunID() string { return s.run }
+
+// SetRunID changes the run's id. A run that is resumed keeps the id that it began with.
+func (s *Supervisor) SetRunID(run string) { s.run = run }
+
+// A Command is what a process is started with.
+type Command struct {
+	Argv []string
+	Env  []string // the whole environment, except for what identifies the run
+	// Stdin is what the process reads on its standard input if HasStdin is set; else that is
+	// /dev/null.
+	Stdin    string
+	HasStdin bool
+}
+
+// Start starts a process. The kernel kills it when the harness dies, even by SIGKILL. It does not
+// kill what the process started itself.
+func (s *Supervisor) Start(c Command) (*Process, error) {
+	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
+	cmd.Env = append(c.Env, runMarks(s.run)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+
+	pipe, output, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = output.Close() }()
+	cmd.Stdout, cmd.Stderr = output, output
+	var stdin *os.File
+	if c.HasStdin {
+		input, w, err := os.Pipe()
+		if err != nil {
+			_ = pipe.Close()
+			return nil, err
+		}
+		defer func() { _ = input.Close() }()
+		cmd.Stdin, stdin = input, w
+	}
+
+	p := newProcess(cmd, pipe, s)
+	if err := p.start(); err != nil {
+		_ = pipe.Close()
+		if stdin != nil {
+			_ = stdin.Close()
+		}
+		return nil, err
+	}
+	go p.read()
+	if stdin != nil {
+		go func() {
+			// This write fails for a process that does not read its input to the end. How far it came
+			// is seen from its files.
+			_, _ = io.WriteString(stdin, c.Stdin)
+			_ = stdin.Close()
+		}()
+		go func() {
+			<-p.exited
+			_ = stdin.Close()
+		}()
+	}
+	return p, nil
+}
+
+// start starts the command and waits for its end in a thread of its own.
+func (p *Process) start() error {
+	started := make(chan error)
+	go func() {
+		// The kernel sends Pdeathsig when the thread that started the process ends. This thread lives
+		// as long as the process.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		children.Lock()
+		err := p.cmd.Start()
+		if err == nil {
+			children.pids[p.cmd.Process.Pid] = true
+		}
+		children.Unlock()
+		started <- err
+		if err == nil {
+			p.wait()
+		}
+	}()
+	if err := <-started; err != nil {
+		return err
+	}
+	p.pid = p.cmd.Process.Pid
+	return nil
+}
+
+// runMarks returns the environment entries that identify the processes of a run.
+func runMarks(run string) []string {
+	self, _ := readProc(os.Getpid())
+	return []string{EnvRun + "=" + run, EnvHarness + "=" + harnessMark(self)}
+}
+
+func harnessMark(p proc) string { return fmt.Sprintf("%d-%d", p.pid, p.born) }

@@ -1,0 +1,186 @@
+package harness
+
+import (
+	"context"
+	"time"
+
+	"vramsoak/harness/sample"
+	"vramsoak/harness/supervise"
+	"vramsoak/parser"
+)
+
+// heartbeat is the time between two calls of Progress when nothing changes.
+const heartbeat = time.Second
+
+// A watch is the time from the start of a process to its end.
+type watch struct {
+	*run
+	p      *supervise.Process
+	killer *supervise.Killer
+	ended  <-chan struct{} // nil when the process has ended
+	end    supervise.End
+}
+
+// watch passes on what a process prints, samples it, and ends it when its time or the run's is over.
+// It returns when the process has ended and everything that it printed is passed on.
+func (r *run) watch(ctx context.Context, p *supervise.Process) supervise.End {
+	w := &watch{
+		run: r, p: p, killer: p.Killer(r.cfg.Grace), ended: p.Ended(),
+		end: supervise.End{PID: p.PID()},
+	}
+	w.loop(ctx)
+	r.out.Rest()
+	if w.end.At.Before(r.out.Since()) { // its last line began a file
+		w.end.At = r.out.Since()
+	}
+	if w.end.Stuck {
+		return w.end
+	}
+	p.Complete(&w.end)
+	if w.end.Signal != "" || w.end.Code != 0 {
+		cause := r.out.Tail.Cause(r.out.Between(), w.end.Signal == "")
+		w.end.Cause = r.cfg.Secrets.Text(cause)
+	}
+	return w.end
+}
+
+func (w *watch) loop(ctx context.Context) {
+	stop := make(chan struct{})
+	defer close(stop)
+	samples := w.sampler.Watch(w.p, stop)
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	limit := newAlarm(w.cfg.Timeout)
+	defer limit.stop()
+	soaked := newAlarm(w.cfg.Until)
+	defer soaked.stop()
+	soaked.set(w.started)
+
+	// A channel that has nothing more to say is set to nil.
+	output, exited, done := w.p.Output(), w.p.Exited(), ctx.Done()
+	broken := false
+	for output != nil || exited != nil {
+		limit.set(w.out.Since())
+		select {
+		case chunk, ok := <-output:
+			if !ok {
+				output = nil
+				break
+			}
+			w.out.Take(chunk)
+			w.p.Release(chunk)
+			if w.ended == nil {
+				w.end.At = time.Now()
+			}
+		case <-w.ended:
+			w.ended = nil
+			w.killer.Stop()
+			w.end.At = time.Now()
+		case <-exited:
+			exited = nil
+		case now := <-samples:
+			w.sampled(now)
+		case <-limit.rings:
+			w.timeout()
+		case <-done:
+			done, w.interrupted = nil, true
+			w.interrupt(w.terminate)
+		case <-w.kill:
+			w.kill, w.interrupted = nil, true
+			w.interrupt(w.killNow)
+			w.p.Hurry() // if it had ended by itself, what it left behind
+		case <-w.killer.GraceOver:
+			w.killNow()
+		case <-w.killer.Stuck:
+			w.end.Stuck, w.end.At = true, time.Now()
+			w.p.Abandon()
+			output, exited = nil, nil
+		case <-soaked.rings: // endAfterFile looks at the time
+		case now := <-beat.C:
+			w.p.Reap()
+			w.checkLog()
+			w.show(now)
+		}
+		w.endAfterFile()
+		w.endOveruse()
+		if w.log.Flush() != nil && !broken {
+			broken = true
+			w.interrupt(w.terminate)
+		}
+		if w.out.Changed {
+			w.show(time.Now())
+		}
+	}
+}
+
+// terminate asks the process to end.
+func (w *watch) terminate() {
+	w.out.Stop()
+	w.killer.Terminate()
+}
+
+// killNow kills the process.
+func (w *watch) killNow() {
+	w.out.Stop()
+	w.killer.Kill()
+}
+
+// interrupt ends the process because the run ends, unless it has ended by itself.
+func (w *watch) interrupt(end func()) {
+	if w.ended != nil {
+		w.end.Interrupted = true
+		end()
+	}
+}
+
+// sampled logs the samples of a moment.
+func (w *watch) sampled(samples []parser.Sample) {
+	for _, s := range samples {
+		w.log.AddSample(s)
+	}
+	w.overuse = w.overuse.Worse(w.guard.Samples(samples))
+}
+
+// timeout ends a process that works on one file for too long.
+func (w *watch) timeout() {
+	if w.ended == nil || w.out.Stopping() {
+		return
+	}
+	w.cfg.Logger.Warn("the process took too long and is ended", "pid", w.p.PID(), "limit", w.cfg.Timeout)
+	w.end.Timeout = true
+	w.out.Discard()
+	w.terminate()
+}
+
+// checkLog ends the process if the log is no longer where it was.
+func (w *watch) checkLog() {
+	if w.log.Moved() == nil && w.log.Check() != nil {
+		w.cfg.Logger.Error("the run is ended", "error", w.log.Moved())
+		w.interrupt(w.terminate)
+	}
+}
+
+// endAfterFile ends the process between two files if the time to soak is over.
+func (w *watch) endAfterFile() {
+	if w.ended != nil && !w.out.Stopping() && w.out.Between() && w.feeder.SoakOver(time.Now()) {
+		w.end.SoakOver = true
+		w.terminate()
+	}
+}
+
+// endOveruse ends the process if too much of a device is in use; at once if that is severe.
+func (w *watch) endOveruse() {
+	if w.overuse.Text != "" && w.ended != nil {
+		switch {
+		case !w.out.Stopping():
+			w.cfg.Logger.Warn("the process is ended before the device is full",
+				"pid", w.p.PID(), "because", w.overuse.Text)
+			w.end.Overuse = w.overuse.Text
+			w.out.Discard()
+			w.terminate()
+		case w.overuse.Severe && w.end.Overuse != "" && !w.killer.Killed():
+			w.killNow()
+		}
+	}
+	w.overuse = sample.Overuse{}
+}
