@@ -2,38 +2,20 @@ package parser
 
 import (
 	"cmp"
-	"io"
-	"iter"
 	"path"
 	"slices"
 	"time"
 )
 
-// Build makes the timeline of a stream of records, of one log or of several after one another. It returns what it has so
-// far along with an I/O error. See [Builder].
-func Build(records iter.Seq2[Record, error]) (*Timeline, error) {
-	b := &Builder{}
-	for rec, err := range records {
-		if err != nil {
-			return b.Timeline(), err
-		}
-		b.add(rec)
-	}
-	return b.Timeline(), nil
-}
-
-// A Builder makes the timeline of one log after another. The zero value is ready.
+// A timelineBuilder makes the timeline of one log after another. The zero value is ready.
 //
 // Where a log has the harness's lines, its files are those. Otherwise they begin where the pipeline names one, else where
 // the first checkpoint recurs; see [Splitter]. Nothing is carried from one log to the next: each is a run of its own.
-type Builder struct {
+type timelineBuilder struct {
 	// Done, where it is set, gets each file, and each stretch between files, when its last checkpoint is read. Afterwards
 	// its checkpoints and pairs are gone, but for those of the first files, [Kept] checkpoints in all, so that a log takes
 	// memory by its files. How a file ended may be known only later.
-	Done func(*File)
-	// Dialects are those that Read reads logs in.
-	Dialects *Set
-
+	Done    func(*File)
 	tl      Timeline
 	file    *File // nil between files
 	stretch *File // nil but between files
@@ -50,33 +32,24 @@ type Builder struct {
 	room   []File       // for the next files
 }
 
-// Read adds a log.
-func (b *Builder) Read(r io.Reader, name string) error {
-	before := b.tl.Lines
-	for batch, err := range readLog(r, name, b.Dialects.needles()) {
-		for i := range batch.entries {
-			if e := &batch.entries[i]; e.other != nil {
-				b.add(e.record(batch.line))
-			} else {
-				e.Pos.Line += batch.line
-				b.enter(e.Pos)
-				b.checkpoint(&e.Checkpoint)
-			}
-		}
-		b.tl.Lines += batch.lines
-		if err != nil {
-			return err
-		}
-	}
-	b.endCrashes(b.tl.Lines - before)
-	return nil
+// AddCheckpoint adds the next record of a log, a checkpoint.
+func (b *timelineBuilder) AddCheckpoint(c *Checkpoint) {
+	b.enter(c.Pos)
+	b.checkpoint(c)
 }
 
+// AddLines notes how many more lines of the log are read.
+func (b *timelineBuilder) AddLines(n int) { b.tl.Lines += n }
+
+// EndCrashes keeps those crashes with which a log of so many lines ends. It is called where a log was
+// read to its end.
+func (b *timelineBuilder) EndCrashes(lines int) { b.endCrashes(lines) }
+
 // SoFar is the timeline as far as it is built: the file that is open, and the end of the log, are not in it yet.
-func (b *Builder) SoFar() *Timeline { return &b.tl }
+func (b *timelineBuilder) SoFar() *Timeline { return &b.tl }
 
 // Timeline is that of the logs so far; nothing is to be added after.
-func (b *Builder) Timeline() *Timeline {
+func (b *timelineBuilder) Timeline() *Timeline {
 	b.endLog()
 	return &b.tl
 }
@@ -117,7 +90,7 @@ type logState struct {
 }
 
 // enter notes the line of a record. One before the last is of another log with the same name: one log given twice.
-func (b *Builder) enter(at Position) {
+func (b *timelineBuilder) enter(at Position) {
 	if at.Line < b.log.last.Line || at.Path != b.log.last.Path {
 		if b.log.last != (Position{}) {
 			b.endLog()
@@ -132,7 +105,7 @@ func (b *Builder) enter(at Position) {
 	b.log.last = at
 }
 
-func (b *Builder) checkpoint(c *Checkpoint) {
+func (b *timelineBuilder) checkpoint(c *Checkpoint) {
 	b.resumed = false
 	b.date(&c.Header)
 	b.log.number(&c.Lane)
@@ -164,7 +137,8 @@ func (f *File) sampled() bool {
 	return !slices.ContainsFunc(f.Checkpoints, func(c Checkpoint) bool { return !c.Sampled })
 }
 
-func (b *Builder) add(rec Record) {
+// Add adds the next record of a log.
+func (b *timelineBuilder) Add(rec Record) {
 	b.enter(rec.At())
 	switch r := rec.(type) { // of what is only drawn, a timeline keeps what it says of a failure
 	case SegmentMap:
@@ -295,7 +269,7 @@ func (b *Builder) add(rec Record) {
 }
 
 // supervised notes a line of the harness.
-func (b *Builder) supervised(h Header) {
+func (b *timelineBuilder) supervised(h Header) {
 	b.log.supervised = true
 	b.log.own++
 	if !b.log.settled {
@@ -308,7 +282,7 @@ func (b *Builder) supervised(h Header) {
 
 // date gives a pipeline's record the harness's clock where its own time is missing, without a date or of an unknown zone.
 // Without the harness, days and years that the log leaves out are counted.
-func (b *Builder) date(h *Header) {
+func (b *timelineBuilder) date(h *Header) {
 	if (h.Time.IsZero() || h.Local || h.Dateless || h.Yearless) && !b.log.clock.IsZero() {
 		h.Time, h.Local, h.Dateless, h.Yearless = b.log.clock, false, false, false
 		return
@@ -317,7 +291,7 @@ func (b *Builder) date(h *Header) {
 }
 
 // begin begins a file where a log without the harness's lines shows one.
-func (b *Builder) begin(start FileStart) {
+func (b *timelineBuilder) begin(start FileStart) {
 	if f := b.file; f != nil && len(f.Checkpoints) == 0 && !start.Time.IsZero() { // its work went on up to here
 		f.End = start.Time
 	}
@@ -326,7 +300,7 @@ func (b *Builder) begin(start FileStart) {
 }
 
 // place is where a record of the pipeline belongs: the open file, else the stretch between files.
-func (b *Builder) place(h *Header) *File {
+func (b *timelineBuilder) place(h *Header) *File {
 	switch {
 	case b.file != nil:
 		return b.file
@@ -340,7 +314,7 @@ func (b *Builder) place(h *Header) *File {
 	return b.stretch
 }
 
-func (b *Builder) open(start FileStart) {
+func (b *timelineBuilder) open(start FileStart) {
 	b.close()
 	b.file = b.newFile(File{
 		Index: start.Index, Path: start.Path, AudioSeconds: start.AudioSeconds,
@@ -355,7 +329,7 @@ func (b *Builder) open(start FileStart) {
 
 // length takes the length of the open file from the pipeline, where the harness began the file and did not know it: in a
 // process of its own, or at a checkpoint before the name.
-func (b *Builder) length(r FileStart) {
+func (b *timelineBuilder) length(r FileStart) {
 	f := b.file
 	if f != nil && f.AudioSeconds == 0 && (f.Path == "" || path.Base(r.Path) == path.Base(f.Path)) {
 		f.AudioSeconds = r.AudioSeconds
@@ -363,7 +337,7 @@ func (b *Builder) length(r FileStart) {
 }
 
 // newFile takes the room for a file from an array for several: a log may have a hundred thousand.
-func (b *Builder) newFile(f File) *File {
+func (b *timelineBuilder) newFile(f File) *File {
 	if len(b.room) == 0 {
 		b.room = make([]File, 64)
 	}
@@ -385,7 +359,7 @@ func (f *File) touch(h *Header) {
 }
 
 // end ends a file. The pipeline's word does so only where the harness has none.
-func (b *Builder) end(r FileEnd) {
+func (b *timelineBuilder) end(r FileEnd) {
 	if r.Pipeline && b.log.supervised {
 		if b.file != nil {
 			b.file.Error = r.Error
@@ -416,7 +390,7 @@ func (b *Builder) end(r FileEnd) {
 // ended is the file that a line ends: the open one, or an earlier one of that path; else, for a pipeline that prints no
 // beginnings, the stretch since the last file, or nothing at all, was the work on it. It is nil where the end of a file is
 // only said again.
-func (b *Builder) ended(r FileEnd) *File {
+func (b *timelineBuilder) ended(r FileEnd) *File {
 	if b.file != nil && (r.Path == "" || b.file.Path == "" || b.file.Path == r.Path || b.file.Supervised) {
 		return b.file
 	}
@@ -447,7 +421,7 @@ func (b *Builder) ended(r FileEnd) *File {
 }
 
 // close ends the open file, or the stretch between files.
-func (b *Builder) close() {
+func (b *timelineBuilder) close() {
 	clear(b.log.failing)
 	if f := b.file; f != nil {
 		measured := f.Supervised && f.Status != StatusUnknown // by the harness, however short
@@ -460,14 +434,14 @@ func (b *Builder) close() {
 	b.closeStretch()
 }
 
-func (b *Builder) closeStretch() {
+func (b *timelineBuilder) closeStretch() {
 	if f := b.stretch; f != nil {
 		b.stretch = nil
 		b.done(f)
 	}
 }
 
-func (b *Builder) endLog() {
+func (b *timelineBuilder) endLog() {
 	b.endCrashes(b.log.last.Line)
 	if !b.log.settled {
 		b.settle()
@@ -480,7 +454,7 @@ func (b *Builder) endLog() {
 const settleAt = 1 << 13
 
 // settle decides how files begin in the log, and lets those go that have ended.
-func (b *Builder) settle() {
+func (b *timelineBuilder) settle() {
 	if !b.log.supervised && !b.log.splitter.named {
 		b.splitAgain()
 	}

@@ -20,6 +20,12 @@ type changed struct {
 	inside bool
 }
 
+// Moved returns the line, so many lines further on.
+func (c changed) Moved(lines int) Record {
+	c.Pos.Line += lines
+	return c
+}
+
 // readChanged reads a line with the harness's prefix in a form that the harness does not write.
 func readChanged(l *line, at int) (end int) {
 	begins := l.begins(at)
@@ -44,8 +50,7 @@ func readChanged(l *line, at int) (end int) {
 				"or check soak.log itself", at)
 		}
 		l.bad(at, HarnessPrefix+" "+word+" "+what, advice)
-		last := &l.s.out.entries[len(l.s.out.entries)-1]
-		c.SyntaxError, _ = last.other.(SyntaxError)
+		c.SyntaxError, _ = l.last().(SyntaxError)
 		l.undo()
 	}
 	l.add(c)
@@ -55,14 +60,6 @@ func readChanged(l *line, at int) (end int) {
 // timed reports whether the line at an offset has the harness's time.
 func (l *line) timed(at int) bool {
 	return bytes.Contains(l.text[at:min(len(l.text), at+near)], []byte(" time=2"))
-}
-
-// written is the line as the log has it, with its escapes.
-func (l *line) written() []byte {
-	if l.docker != nil {
-		return l.inner
-	}
-	return l.s.win.buf[l.start:l.end]
 }
 
 // ownWord returns the kind of line by the text behind the harness's prefix, or "" if the harness

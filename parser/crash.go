@@ -180,15 +180,14 @@ func readTraceback(l *line, at int) (end int) {
 	c := Crash{Text: l.message(at)}
 	from, name := l.end, exceptionName()
 	for n := range tracebackMax {
-		start, stop, ok := l.s.win.lineAfter(from)
+		text, start, stop, ok := l.below(from)
 		if !ok || start-l.end > margin {
 			break
 		}
-		text := plain(l.s.win.buf[start:stop], l.s.win.docker)
 		switch again := bytes.Contains(text, tracebackWords); {
 		case again && n == 0: // of another process; the last one is read
 			return 0
-		case bytes.HasPrefix(trimBlanks(text), harnessPrefix):
+		case bytes.HasPrefix(trimBlanks(text), harnessPrefixBytes):
 			return 0
 		case again:
 			name = usualName()
@@ -200,7 +199,7 @@ func readTraceback(l *line, at int) (end int) {
 		if name.Match(text) {
 			text = bytes.TrimSpace(text[:min(len(text), 400)])
 			c.Text = shorten(strings.ToValidUTF8(string(text), "�"), 300)
-			c.Traceback = bytes.Count(l.s.win.buf[l.end:start], newline)
+			c.Traceback = l.lineEnds(l.end, start)
 			break
 		}
 		name = usualName()
@@ -294,11 +293,10 @@ func (l *line) logsOn(end int) bool { return l.behind(end, behindCrash, goodLeve
 func (l *line) behind(end, lines int, wanted func(text []byte) bool) bool {
 	first := end
 	for range lines {
-		start, stop, ok := l.s.win.lineAfter(end)
+		text, start, stop, ok := l.below(end)
 		if !ok || start-first > margin/4 {
 			return false
 		}
-		text := plain(l.s.win.buf[start:stop], l.s.win.docker)
 		if wanted(text[:min(len(text), 256)]) {
 			return true
 		}

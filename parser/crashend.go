@@ -11,13 +11,6 @@ type CrashEnd struct {
 	alone bool
 }
 
-// Line is that of the words: of a traceback the last one.
-func (c *Crash) Line() Position {
-	at := c.Pos
-	at.Line += c.Traceback
-	return at
-}
-
 // afterCrash is how many lines may be between two crashes that are told as one, and between the last
 // one and the end of the log: the stacks of threads, a launcher's summary. A traceback with more behind
 // it was caught.
@@ -27,7 +20,7 @@ const afterCrash = 256
 const crashesMax = 64
 
 // crashed keeps a crash until the log shows that the work went on.
-func (b *Builder) crashed(r Crash) {
+func (b *timelineBuilder) crashed(r Crash) {
 	for i := range b.log.crashes {
 		if end := &b.log.crashes[i]; end.First.Lane.Rank == r.Lane.Rank {
 			switch last := end.Last.Line().Line; {
@@ -53,7 +46,7 @@ func (b *Builder) crashed(r Crash) {
 
 // survived notes that a reading followed a crash. Where the rank that crashed has readings, those of
 // others say nothing on it.
-func (b *Builder) survived(c *Checkpoint) {
+func (b *timelineBuilder) survived(c *Checkpoint) {
 	if len(b.log.crashes) > 0 {
 		b.log.crashes = slices.DeleteFunc(b.log.crashes, func(end CrashEnd) bool {
 			return end.alone || end.First.Lane.Rank == c.Lane.Rank
@@ -62,7 +55,7 @@ func (b *Builder) survived(c *Checkpoint) {
 }
 
 // ranOut notes that a traceback was of an allocation that failed, which is no crash by itself.
-func (b *Builder) ranOut(r *OutOfMemory) {
+func (b *timelineBuilder) ranOut(r *OutOfMemory) {
 	if len(b.log.crashes) == 0 {
 		return
 	}
@@ -76,7 +69,7 @@ func (b *Builder) ranOut(r *OutOfMemory) {
 
 // endCrashes adds the crashes that a log of so many lines ends with. Where the harness watched, it says
 // itself how each process ended.
-func (b *Builder) endCrashes(lines int) {
+func (b *timelineBuilder) endCrashes(lines int) {
 	for _, end := range b.log.crashes {
 		if !b.log.supervised && lines <= end.Last.Line().Line+afterCrash {
 			b.tl.Crashes = append(b.tl.Crashes, end)

@@ -15,68 +15,41 @@ type dialect struct {
 	read func(l *line, at int) (end int)
 }
 
-// dialects are all that are known, those first that are to be tried first where they share a needle.
-var dialects = []*dialect{
-	&ownDialect,
-	&protocolDialect,
-	&transcriptionDialect,
-	&batchMonitorDialect,
-	&trainingDialect,
-	&longBatchDialect,
-	&ganTrainingDialect,
-	&rmmDialect,
-	&tensorrtDialect,
-	&tensorflowDialect,
-	&outOfMemoryDialect,
-	&crashDialect,
-	&nvidiaSMICSVDialect,
-	&nvidiaSMIDialect,
-	&dmonDialect,
-	&gpustatDialect,
-	&rocmSMIDialect,
-	&vllmDialect,
-	&sglangDialect,
-	&ggmlDialect,
-	&ollamaDialect,
-	&comfyDialect,
-	&unslothDialect,
-	&deepspeedDialect,
-	&megatronDialect,
-	&fairseqDialect,
-	&peftDialect,
-	&swinDialect,
-	&detrDialect,
-	&detectron2Dialect,
-	&yoloxDialect,
-	&slowfastDialect,
-	&openmmlabDialect,
-	&yoloDialect,
-	&nanotronDialect,
-	&colossalaiDialect,
-	&memorySummaryDialect,
-	&memoryStatsDialect,
-	&torchPrintDialect,
-	&oumiDialect,
-	&hfTrainerDialect,
-	&nanoGPTDialect,
-	&axolotlDialect,
-	&torchtitanDialect,
-	&torchtuneDialect,
-	&composerDialect,
-}
-
-// Dialects are the names of the dialects that logs are read in.
-func Dialects() []string {
-	var names []string
-	for _, d := range dialects {
-		names = append(names, d.name)
-	}
-	return names
-}
-
 // A table is a part of a log whose lines mean nothing without its head: the rows of a CSV file. It stays open to the end
 // of the log, and other lines may stand between its rows.
 type table interface {
 	// row reads a line from its beginning and says whether it is one of the table's.
 	row(l *line) bool
+}
+
+// A dialectSet is the dialects that a log is read in, ready to be searched for.
+type dialectSet struct {
+	list    []*dialect
+	needles *matcher   // the groups are the places in list
+	each    []*dialect // those without needles: they try each line
+}
+
+func newDialectSet(list []*dialect) *dialectSet {
+	set := &dialectSet{list: list}
+	groups := make([][]string, len(list))
+	for i, d := range list {
+		if groups[i] = d.needles; len(d.needles) == 0 {
+			set.each = append(set.each, d)
+		}
+	}
+	set.needles = newMatcher(groups)
+	return set
+}
+
+// next returns the offset of the next needle or escape at or after `from`, or -1. If a dialect has no
+// needles, every offset of the text counts as one.
+func (set *dialectSet) next(text []byte, from int) int {
+	if len(set.each) > 0 {
+		if from < len(text) {
+			return from
+		}
+		return -1
+	}
+	at, _, _ := set.needles.next(text, from)
+	return at
 }

@@ -22,7 +22,7 @@ type lastFailure struct {
 
 // justFailed is the file that ended badly and is followed by nothing yet, nil where there is none: programs print the error
 // of a file once more when they are done with it.
-func (b *Builder) justFailed() *File {
+func (b *timelineBuilder) justFailed() *File {
 	if b.file != nil || b.stretch != nil || len(b.tl.Files) == b.log.files {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (b *Builder) justFailed() *File {
 }
 
 // failed adds a failure to the file in which it happened.
-func (b *Builder) failed(r OutOfMemory) {
+func (b *timelineBuilder) failed(r OutOfMemory) {
 	f := b.justFailed()
 	if f == nil {
 		f = b.place(&r.Header)
@@ -67,7 +67,7 @@ func (b *Builder) failed(r OutOfMemory) {
 const failingMax = 4 * besideFailure
 
 // forget drops the failures that no fallback at this line, or a later one, can belong to.
-func (b *Builder) forget(line int) {
+func (b *timelineBuilder) forget(line int) {
 	for speaker, last := range b.log.failing {
 		if b.since(last, line) > besideFailure {
 			delete(b.log.failing, speaker)
@@ -79,7 +79,7 @@ func (b *Builder) forget(line int) {
 }
 
 // since is how many of the pipeline's lines are between a failure and a line.
-func (b *Builder) since(last lastFailure, line int) int {
+func (b *timelineBuilder) since(last lastFailure, line int) int {
 	return line - last.shown().Pos.Line - (b.log.own - last.own)
 }
 
@@ -106,7 +106,7 @@ func (r *OutOfMemory) isAnnounced() bool {
 // fellBack notes that the pipeline said how it goes on with less. A line that names a failure pardons
 // that one alone: see Named. Any other pardons the failure that it directly follows, which is the last
 // one of the same process.
-func (b *Builder) fellBack(r *Event) {
+func (b *timelineBuilder) fellBack(r *Event) {
 	last, ok := b.log.failing[r.Speaker]
 	if !ok || r.Named || last.file != cmp.Or(b.file, b.stretch) {
 		return
@@ -138,29 +138,9 @@ func (l lastFailure) pardon() {
 	}
 }
 
-// namesAnother reports whether the words on a fallback name a failure that is not one of memory:
-//
-//	GPU loading failed, falling back to CPU: no kernel image
-func namesAnother(text string) bool {
-	_, rest, _ := strings.Cut(text, " failed, falling back to ")
-	_, reason, ok := strings.Cut(rest, ": ")
-	reason = strings.ToLower(reason)
-	ofMemory := func(word string) bool { return strings.Contains(reason, word) }
-	return ok && !slices.ContainsFunc([]string{"memory", "oom", "alloc"}, ofMemory)
-}
-
-// failedToo reports whether the words on a fallback say that it failed:
-//
-//	Batch processing failed, falling back to sequential failed: CUDA error: out of memory
-func failedToo(text string) bool {
-	_, way, _ := strings.Cut(strings.ToLower(text), "falling back to ")
-	way, _, _ = strings.Cut(way, ":")
-	return strings.HasSuffix(way, " failed") || strings.Contains(way, " failed ")
-}
-
 // workedOn notes that a process did something else since its last failure: no fallback follows that
 // failure directly any more. vramlog prints "(failed)" where an error leaves a stage.
-func (b *Builder) workedOn(c *Checkpoint) {
+func (b *timelineBuilder) workedOn(c *Checkpoint) {
 	if len(b.log.failing) == 0 || c.Sampled || strings.HasSuffix(c.Name, "(failed)") {
 		return
 	}
@@ -172,7 +152,7 @@ func (b *Builder) workedOn(c *Checkpoint) {
 }
 
 // failedWith gives a failure what the allocator held at it: to the last one, or to the one whose message follows.
-func (b *Builder) failedWith(rec Record, _ error) bool {
+func (b *timelineBuilder) failedWith(rec Record, _ error) bool {
 	m, ok := rec.(SegmentMap)
 	if !ok || m.Requested == 0 {
 		return true
@@ -190,7 +170,7 @@ func (b *Builder) failedWith(rec Record, _ error) bool {
 }
 
 // heldBefore gives a failure the map that came shortly before its message.
-func (b *Builder) heldBefore(r *OutOfMemory) {
+func (b *timelineBuilder) heldBefore(r *OutOfMemory) {
 	if m := b.log.before; m != nil && r.isOf(m) {
 		sums := b.log.held
 		r.Held = &sums

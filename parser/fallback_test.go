@@ -27,7 +27,7 @@ func TestManyProcessesFail(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.add(rec)
+		b.Add(rec)
 		if kept := len(b.log.failing); kept > failingMax {
 			t.Fatalf("line %d: the failures of %d processes are kept, expected at most %d", rec.At().Line, kept, failingMax)
 		}

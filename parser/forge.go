@@ -14,10 +14,10 @@ func readForge(l *line, at int) (end int) {
 		if !ok {
 			return end
 		}
-		l.part(at, l.str(name), Lane{}, Free, s)
+		c := l.part(at, l.str(name), Lane{}, Free, s)
 		if _, loaded, ok := bytes.Cut(rest, []byte(", GPU Loaded: ")); ok {
 			if s, _, ok := cutSize(loaded, 0); ok && s.Bytes >= 0 {
-				l.s.out.entries[len(l.s.out.entries)-1].Set(Buffer, s)
+				c.Set(Buffer, s)
 			}
 		}
 		return len(l.text)

@@ -3,7 +3,6 @@ package parser
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 )
 
@@ -12,7 +11,7 @@ import (
 type form struct {
 	// is tells the form by how the file begins.
 	is   func(head []byte) bool
-	read func(r io.Reader, name string, m *matcher, yield func(Record, error) bool)
+	read func(r io.Reader, name string, m *dialectSet, yield func(Record, error) bool)
 }
 
 // forms are all that are known.
@@ -90,12 +89,4 @@ func (s *sticky) Read(p []byte) (n int, err error) {
 		n, s.err = s.r.Read(p)
 	}
 	return n, s.err
-}
-
-// readError is the I/O error that ends the reading of a log.
-func readError(name string, line int, err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("reading %s after line %d: %w; the compressed file is cut off here, get the whole of it", name, line, err)
-	}
-	return fmt.Errorf("reading %s after line %d: %w", name, line, err)
 }

@@ -133,7 +133,7 @@ func readOOMError(l *line, at int) (end int) {
 	if i < 0 || readOutOfMemory(l, at+len("OOM Error: ")+i) == 0 {
 		l.add(OutOfMemory{Header: l.header(at), Text: l.message(at)})
 	}
-	o, ok := l.s.out.entries[len(l.s.out.entries)-1].other.(OutOfMemory)
+	o, ok := l.last().(OutOfMemory)
 	for n := 1; ok && n <= 3; n++ {
 		after, there := l.peek(n)
 		if !there {
@@ -141,7 +141,8 @@ func readOOMError(l *line, at int) (end int) {
 		}
 		if _, sizes, found := bytes.Cut(after, []byte("Current: ")); found && bytes.Contains(sizes, []byte("BATCH_SIZE=")) {
 			o.Text = shorten(o.Text, 200) + " (" + l.str(unquoted(sizes[:min(len(sizes), 80)])) + ")"
-			l.s.out.entries[len(l.s.out.entries)-1].other = o
+			l.undo()
+			l.put(o)
 			break
 		}
 	}

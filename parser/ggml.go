@@ -239,10 +239,10 @@ func readGGMLDevice(l *line, at int) (end int) {
 		return end
 	}
 	name, _, _ = bytes.Cut(name, []byte(", "))
-	l.part(at, l.str(name), Lane{Device: device}, Total, total)
+	c := l.part(at, l.str(name), Lane{Device: device}, Total, total)
 	if free, ok := cutPrefix(l.text[end:], " ("); ok {
 		if s, rest, ok := cutSize(free, 0); ok && bytes.HasPrefix(rest, []byte(" free)")) {
-			l.s.out.entries[len(l.s.out.entries)-1].Set(Free, s)
+			c.Set(Free, s)
 			return len(l.text)
 		}
 	}
@@ -291,8 +291,7 @@ func readGGMLListed(l *line, at int) (end int) {
 		}
 		name := lastWord(bytes.TrimRight(before[:from+i], " "))
 		if device, ok := ggmlDevice(name); ok {
-			l.part(at, l.str(name), Lane{Device: device}, Total, total)
-			l.s.out.entries[len(l.s.out.entries)-1].Set(Free, free)
+			l.part(at, l.str(name), Lane{Device: device}, Total, total).Set(Free, free)
 			return len(l.text) - len(rest) + len(" free)")
 		}
 		from += i + 1
@@ -311,8 +310,7 @@ func readGGMLMetal(l *line, at int) (end int) {
 	if !ok || !found || s.Bytes < 0 {
 		return end
 	}
-	l.part(at, "Metal buffer", Lane{}, Buffer, s)
-	c := &l.s.out.entries[len(l.s.out.entries)-1]
+	c := l.part(at, "Metal buffer", Lane{}, Buffer, s)
 	used, rest, ok := cutSize(rest, MiB)
 	if ok {
 		c.Set(Used, used)

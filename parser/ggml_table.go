@@ -29,8 +29,7 @@ func readGGMLBreakdown(l *line, at int) (end int) {
 			return 0
 		}
 	}
-	l.part(at, "memory breakdown", Lane{Device: device}, Total, n[0])
-	c := &l.s.out.entries[len(l.s.out.entries)-1]
+	c := l.part(at, "memory breakdown", Lane{Device: device}, Total, n[0])
 	c.Set(Free, n[1])
 	if n[1].Bytes+n[2].Bytes <= n[0].Bytes && !l.isFit() {
 		c.Set(Buffer, n[2])

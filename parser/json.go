@@ -294,8 +294,3 @@ func (j *jsonReader) skipText() error {
 		}
 	}
 }
-
-// isWord says that a byte may stand in a number or a name: -1.5e+3, null, NaN.
-func isWord(c byte) bool {
-	return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '-' || c == '+' || c == '.'
-}

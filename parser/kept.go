@@ -3,7 +3,7 @@ package parser
 import "slices"
 
 // done pairs a file's checkpoints: a file with the same ones as the last has the same pairs.
-func (b *Builder) done(f *File) {
+func (b *timelineBuilder) done(f *File) {
 	if !b.log.settled {
 		return // it may be split again
 	}

@@ -47,7 +47,7 @@ func (l *line) peek(n int) (text []byte, ok bool) {
 			return nil, false
 		}
 		text, end = plain(l.s.win.buf[start:stop], l.s.win.docker), stop
-		if bytes.HasPrefix(trimBlanks(text), harnessPrefix) {
+		if bytes.HasPrefix(trimBlanks(text), harnessPrefixBytes) {
 			return nil, false
 		}
 	}
@@ -145,9 +145,6 @@ func (l *line) bad(at int, expected, advice string) {
 	})
 }
 
-// tornAdvice is for a record that was cut, or that another writer wrote into.
-const tornAdvice = "what cannot be read is left out; if two writers share the log, give each its own or write whole lines"
-
 // open makes the lines that follow rows of the table, in the place of an earlier table of the same dialect.
 func (l *line) open(t table) { l.s.openTable(t) }
 
@@ -164,92 +161,80 @@ func (l *line) opened() table {
 // str is a string of the text: valid UTF-8, without blanks around, and shared with the earlier ones that are equal.
 func (l *line) str(b []byte) string { return l.s.str(b) }
 
-// Plain returns a line as a dialect sees it: without terminal escape sequences such as colours.
-func Plain(line string) string { return string(plain([]byte(line), false)) }
-
-// plain is the text of a line, see [line]; docker says that it may be one of Docker's.
-func plain(b []byte, docker bool) []byte {
-	b = withoutHole(b)
-	if docker && isDocker(b) {
-		b = appendDocker(nil, b)
-	}
-	if bytes.IndexByte(b, escape) < 0 {
-		return b
-	}
-	return stripEscapes(nil, b)
-}
-
-// withoutHole is a line without the NULs before it. They are a hole in the file: it was truncated, by "> run.log" or by
-// logrotate's copytruncate, while a program went on writing behind what it had written.
-func withoutHole(b []byte) []byte {
-	if len(b) == 0 || b[0] != 0 {
-		return b
-	}
-	return bytes.TrimLeft(b, "\x00")
-}
-
-// stripEscapes appends b to dst without terminal control sequences: "\x1b[32m[GPU Memory] ...\x1b[0m". ECMA-48: ESC '[',
-// parameter and intermediate bytes 0x20-0x3f, one final byte 0x40-0x7e; ESC, intermediate bytes 0x20-0x2f ("\x1b(B"), one
-// final byte; ESC ']' and a title, up to BEL or ESC '\'. A cursor that goes right over blanks ("\x1b[12C") leaves them.
-func stripEscapes(dst, b []byte) []byte {
-	blanks := len(b) + 1<<10 // no line grows to more than this by them
-	for i := 0; i < len(b); i++ {
-		if b[i] != escape {
-			dst = append(dst, b[i])
-			continue
-		}
-		i++
-		if i == len(b) {
-			break
-		}
-		switch b[i] {
-		case '[':
-			from := i + 1
-			for i++; i < len(b) && b[i] >= 0x20 && b[i] <= 0x3f; {
-				i++
-			}
-			if i < len(b) && b[i] == 'C' {
-				n, rest, ok := cutInt(b[from:i])
-				for ; ok && len(rest) == 0 && n > 0 && n < 256 && blanks > 0; n-- {
-					dst = append(dst, ' ')
-					blanks--
-				}
-			}
-		case ']':
-			if n := titleEnd(b[i:]); n > 0 {
-				i += n - 1
-			}
-		default:
-			for i < len(b) && b[i] >= 0x20 && b[i] <= 0x2f {
-				i++
-			}
-		}
-	}
-	return dst
-}
-
-// titleEnd is the length of a title that ends within 256 bytes, 0 where none does.
-func titleEnd(b []byte) int {
-	for i, c := range b[:min(len(b), 256)] {
-		if c == 0x07 || c == '\\' && b[i-1] == escape {
-			return i + 1
-		}
-	}
-	return 0
-}
-
 // message is the text from an offset on, shortened to 300 bytes.
 func (l *line) message(at int) string {
 	return shorten(strings.ToValidUTF8(string(l.text[at:min(len(l.text), at+400)]), "�"), 300)
 }
 
-// shorten cuts s to at most n bytes at a rune's edge.
-func shorten(s string, n int) string {
-	if len(s) <= n {
-		return s
+// badCheckpoint adds an error where what was found is not the text from an offset on.
+func (l *line) badCheckpoint(at int, expected string, found []byte) {
+	l.add(SyntaxError{
+		Header: l.header(at), Expected: expected,
+		Found:  shorten(strings.ToValidUTF8(string(bytes.TrimSpace(found[:min(len(found), 200)])), "�"), 80),
+		Advice: tornAdvice,
+	})
+}
+
+// begins reports whether the line begins at an offset: text in the middle of a line is a
+// mention.
+func (l *line) begins(at int) bool { return len(trimBlanks(l.text[:at])) == 0 && !l.cut() }
+
+// isOwn reports whether the line is where the harness writes its lines, and begins as they do: it is not
+// drawn over another one, wrapped in escapes, or printed by a program in a notebook.
+func (l *line) isOwn() bool {
+	text := l.s.win.buf[l.start:l.end]
+	if l.docker != nil {
+		text = l.inner
 	}
-	for n > 0 && s[n]&0xc0 == 0x80 {
-		n--
+	ownLine := l.start == 0 || l.s.win.buf[l.start-1] == '\n'
+	return ownLine && !l.s.printed && bytes.HasPrefix(trimBlanks(withoutHole(text)), harnessPrefixBytes)
+}
+
+// near bounds how far a dialect looks for what belongs to the text at a needle: a line may be long, and full of needles.
+const near = 1 << 10
+
+// nameMax is the longest name of a checkpoint, in bytes.
+const nameMax = 4 << 10
+
+// written is the line as the log has it, with its escapes.
+func (l *line) written() []byte {
+	if l.docker != nil {
+		return l.inner
 	}
-	return s[:n] + "..."
+	return l.s.win.buf[l.start:l.end]
+}
+
+// below returns the text of the line behind the one that ends at an offset of the window, and the
+// offsets of that line. ok is false if the log, or what of it is at hand, ends before.
+func (l *line) below(end int) (text []byte, start, stop int, ok bool) {
+	start, stop, ok = l.s.win.lineAfter(end)
+	if !ok {
+		return nil, 0, 0, false
+	}
+	return plain(l.s.win.buf[start:stop], l.s.win.docker), start, stop, true
+}
+
+// lineEnds returns how many lines end between two offsets of the window.
+func (l *line) lineEnds(from, to int) int { return bytes.Count(l.s.win.buf[from:to], newline) }
+
+// added returns how many records the window has so far.
+func (l *line) added() int { return len(l.s.out.entries) }
+
+// last returns the last record, which must not be a checkpoint.
+func (l *line) last() Record { return l.s.out.entries[len(l.s.out.entries)-1].other }
+
+// put adds a record as it is.
+func (l *line) put(rec Record) { l.s.out.entries = append(l.s.out.entries, entry{other: rec}) }
+
+// noteOwn notes that the window may have lines of the harness.
+func (l *line) noteOwn() { l.s.out.own = true }
+
+// path returns the name of the log.
+func (l *line) path() string { return l.s.path }
+
+// once reports whether a dialect, which is told by a bit, asks for the first time in this line.
+func (l *line) once(bit uint64) bool {
+	first := l.tried&bit == 0
+	l.tried |= bit
+	return first
 }

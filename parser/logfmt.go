@@ -7,15 +7,6 @@ import (
 	"strings"
 )
 
-// quantityByKey maps a key of our tail to its quantity.
-var quantityByKey = func() map[string]Quantity {
-	m := make(map[string]Quantity, quantities)
-	for q := range quantities {
-		m[q.String()] = q
-	}
-	return m
-}()
-
 // logfmt calls field for each key=value of text. Values with spaces are quoted as Go quotes strings. It goes on to the
 // end, or to the first field that cannot be read.
 func logfmt(text string, field func(key, value string)) error {

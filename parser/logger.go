@@ -2,6 +2,7 @@ package parser
 
 import (
 	"bytes"
+	"strings"
 )
 
 // messageStart is the offset at which the message begins in what stands before a record, behind what loggers put there:
@@ -48,53 +49,76 @@ func inSource(before []byte) bool {
 
 var sourceString = expression(`(?:\(f?|^\s*f)\\?["'](?:\\n|[^\x00-\x7f]|\s)*$`)
 
-// An eventWording is what a program says when it does something about its memory.
-type eventWording struct {
-	text string
-	kind EventKind
-	with string // what stands behind the text, too
-}
-
-// readEvent adds the event whose words stand at an offset, and returns the offset behind them, 0 where there are none. Its
-// text is the message from its beginning. What follows the words is left to others: the message of an error.
-func readEvent(l *line, at int, wordings []eventWording) (end int) {
-	for i := range wordings {
-		w := &wordings[i]
-		rest, ok := cutPrefix(l.text[at:], w.text)
-		if ok && bytes.Contains(rest, []byte(w.with)) && !inSource(l.text[:at]) &&
-			(w.kind != EventFallback || !isProposal(rest)) {
-			l.add(Event{Header: l.header(at), Kind: w.kind, Text: l.message(messageStart(l.text[:at]))})
-			return at + len(w.text)
-		}
-	}
-	return 0
-}
-
-// isProposal reports whether the words behind those of a fallback say that it is not made: they are
-// of a setting or a hint.
-//
-//	Falling back to sequential extraction is disabled
-//	Attempting GPU recovery and retry with smaller batch may help; set RETRY=1
-func isProposal(rest []byte) bool {
-	for _, word := range []string{" is ", " may ", " might ", " can ", " could ", " would ", " not ", " disabled"} {
-		if bytes.HasPrefix(rest, []byte(word)) {
-			return true
-		}
-	}
-	return false
-}
-
-// eventNeedles are the needles of a dialect's events.
-func eventNeedles(wordings []eventWording, more ...string) []string {
-	for i := range wordings {
-		more = append(more, wordings[i].text)
-	}
-	return more
-}
-
 // unquoted is the end of a message without what a notebook's or a logger's JSON puts behind it.
 func unquoted(text []byte) []byte {
 	text = bytes.TrimRight(text, " \t,}")
 	text = bytes.TrimSuffix(text, []byte(`"`))
 	return bytes.TrimSpace(bytes.TrimSuffix(text, []byte(`\n`)))
+}
+
+// isTemplate says that a text has braces: it is of the source of the program that prints, not what it prints.
+func isTemplate(text []byte) bool {
+	return bytes.IndexByte(text, '{') >= 0 || bytes.IndexByte(text, '}') >= 0
+}
+
+// isQuoted says that the text at an offset stands in quotes, as in program source. The quotes of a JSON line are none.
+func isQuoted(text []byte, at int) bool {
+	if at == 0 {
+		return false
+	}
+	head := trimBlanks(text[:min(len(text), 128)])
+	if bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head, []byte(`":`)) || isLogfmt(head) {
+		return false
+	}
+	before := text[max(0, at-512):at]
+	if bytes.IndexByte([]byte("\"'`"), before[len(before)-1]) >= 0 || bytes.Count(before, []byte(`"`))%2 == 1 {
+		return true
+	}
+	single := 0
+	for i, c := range before {
+		if c == '\'' && (i <= 0 || i+1 >= len(before) || !isWordByte(before[i-1]) || !isWordByte(before[i+1])) {
+			single++
+		}
+	}
+	return single%2 == 1
+}
+
+// speakerMark is what launchers and loggers put before a line to say which process of several prints it:
+//
+//	[rank3]: RuntimeError: CUDA error: out of memory                  torch.distributed
+//	[default1]:Falling back to sequential extraction (slow)           torchrun --tee
+//	(EngineCore_DP0 pid=964370) ERROR 03-09 09:32:24 [core.py:708]    vLLM
+//	worker-1  | CUDA error: out of memory                             docker compose
+//	3: CUDA error: out of memory                                      srun --label
+//	[1,0]<stderr>:CUDA error: out of memory                           mpirun --tag-output
+//	2026-11-20 02:00:03,123 - ForkPoolWorker-3 - ERROR -              Python's multiprocessing
+var speakerMark = expression(`(?i)(?:\b|_)` +
+	`(?:rank|default|pid|process|proc|worker|gpu|cuda|device|node)[ =:#_-]{0,2}\d+` +
+	`|^[a-z][\w.-]*\d\s+\||^\s*\d{1,5}: |^\[\d+,\d+\]<`)
+
+// speakerOf returns what the head of a line says of the process that prints the message at an offset,
+// "" where it says nothing.
+func speakerOf(text []byte, at int) string {
+	head := text[:messageStart(text[:min(at, messageMax)])]
+	marks := speakerMark().FindAll(head, 4)
+	if marks == nil { // a name before a logger's words, as docker compose prints it
+		if m := speakerMark().FindIndex(text[:min(at, 64)]); m != nil && m[0] == 0 {
+			marks = [][]byte{text[:m[1]]}
+		}
+	}
+	return strings.ToValidUTF8(string(bytes.Join(marks, []byte(" "))), "�")
+}
+
+// quoted says that what stands at an offset is quoted: it is of program source, or of a text about it.
+func quoted(text []byte, at int) bool {
+	return at > 0 && (text[at-1] == '"' || text[at-1] == '\'' || text[at-1] == '`')
+}
+
+// isLogfmt reports whether a line that begins so is one of key=value fields, as of slog and logrus:
+//
+//	time=2024-01-01T00:00:00Z level=ERROR source=sched.go:455 msg="error loading llama server" error="... out of memory"
+//	level=error msg="transcription failed" err="CUDA error: out of memory"
+func isLogfmt(head []byte) bool {
+	i := bytes.Index(head, []byte("level="))
+	return i == 0 || i > 0 && head[i-1] == ' ' && bytes.IndexByte(head[:i], '=') > 0
 }

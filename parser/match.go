@@ -19,8 +19,6 @@ type matcher struct {
 	// masks[i][b] are the buckets that have a print with byte b at place i.
 	masks  [printLen][256]uint8
 	tables teddyTables
-	// each are the dialects without needles: they try each line.
-	each []*dialect
 }
 
 type teddyTables struct {
@@ -57,10 +55,10 @@ type imprint struct {
 var places = [...]int{printLen + 1, printLen, -1, -4}
 
 type needle struct {
-	text  []byte
-	at    int // of the print in the text
-	d     []*dialect
-	order int // of the first of them
+	text []byte
+	at   int // of the print in the text
+	// owners are the numbers of the groups that have the needle, in ascending order.
+	owners []int
 	// reach is how far behind its beginning the print of another may stand that begins there or before it.
 	reach int
 }
@@ -95,25 +93,23 @@ func (p *imprint) near(text []byte, at int) uint64 {
 	return set
 }
 
-func newMatcher(set []*dialect) *matcher {
+// newMatcher returns the matcher of the needles of several groups. Each needle has at least four
+// bytes, and fewer than 64.
+func newMatcher(groups [][]string) *matcher {
 	byText := map[string]*needle{}
 	var needles []*needle
-	var each []*dialect
-	for order, d := range set {
-		if len(d.needles) == 0 {
-			each = append(each, d)
-		}
-		for _, text := range d.needles {
+	for group, texts := range groups {
+		for _, text := range texts {
 			if byText[text] == nil {
-				byText[text] = &needle{text: []byte(text), order: order}
+				byText[text] = &needle{text: []byte(text)}
 				needles = append(needles, byText[text])
 			}
-			byText[text].d = append(byText[text].d, d)
+			byText[text].owners = append(byText[text].owners, group)
 		}
 	}
 	choosePrints(needles)
 	size := bits.Len(uint(8 * len(needles))) // at most an eighth of the places are taken
-	m := &matcher{prints: make([]*imprint, 1<<size), shift: 32 - size, each: each}
+	m := &matcher{prints: make([]*imprint, 1<<size), shift: 32 - size}
 	for i := range m.tables.newlines {
 		m.tables.newlines[i], m.tables.escapes[i] = '\n', escape
 	}
@@ -249,3 +245,40 @@ func (m *matcher) needles(text []byte, at int) candidates {
 func (n *needle) standsIn(text []byte, at int) bool {
 	return at >= n.at && bytes.HasPrefix(text[at-n.at:], n.text)
 }
+
+// A hit is a needle that begins at an offset of a text.
+type hit struct {
+	start int
+	*needle
+}
+
+// insert adds the candidates that are in the text with their print at an offset. It keeps the hits in
+// the order in which they are tried: by their offset, then by their first owner.
+func (c candidates) insert(hits []hit, text []byte, at int) []hit {
+	for c.imprint != nil {
+		for ; c.set != 0; c.set &= c.set - 1 {
+			if n := &c.needles[bits.TrailingZeros64(c.set)]; n.standsIn(text, at) {
+				hits = insertHit(hits, hit{at - n.at, n})
+			}
+		}
+		if c.imprint = c.more; c.imprint != nil {
+			c.set = c.near(text, at)
+		}
+	}
+	return hits
+}
+
+func insertHit(hits []hit, h hit) []hit {
+	hits = append(hits, h)
+	for i := len(hits) - 1; i > 0; i-- {
+		before := hits[i-1]
+		if before.start < h.start || before.start == h.start && before.owners[0] <= h.owners[0] {
+			break
+		}
+		hits[i], hits[i-1] = hits[i-1], h
+	}
+	return hits
+}
+
+// noLineBreak is lineBreak where the processor has nothing for it.
+func noLineBreak([]byte) (at int, escaped bool) { return 0, false }

@@ -20,11 +20,8 @@ func useTeddy(t testing.TB, name string) {
 
 // Every search finds what looking for each needle at each place finds.
 func TestNext(t *testing.T) {
-	m := allDialects()
-	var needles []string
-	for _, d := range dialects {
-		needles = append(needles, d.needles...)
-	}
+	m := newMatcher([][]string{testNeedles})
+	needles := testNeedles
 	// stands says whether a needle stands in the text with its print at an offset.
 	stands := func(text []byte, at int) bool {
 		for _, p := range m.prints {
@@ -80,7 +77,7 @@ func TestNext(t *testing.T) {
 							wantAt = i
 							break
 						}
-						wantLines += bytes.Count(text[i:i+1], newline)
+						wantLines += bytes.Count(text[i:i+1], []byte{'\n'})
 					}
 					if at != wantAt || lines != wantLines {
 						t.Fatalf("%q from %d: at %d behind %d line ends, want %d behind %d", text, from, at, lines, wantAt, wantLines)
@@ -93,17 +90,15 @@ func TestNext(t *testing.T) {
 
 // Each needle is found wherever it stands.
 func TestNextFindsNeedles(t *testing.T) {
-	m := allDialects()
+	m := newMatcher([][]string{testNeedles})
 	for name := range teddies {
 		t.Run(name, func(t *testing.T) {
 			useTeddy(t, name)
-			for _, d := range dialects {
-				for _, n := range d.needles {
-					for before := range 70 {
-						text := append(bytes.Repeat([]byte{'#'}, before), n...)
-						if at, _, _ := m.next(text, 0); at < 0 {
-							t.Fatalf("%q behind %d bytes: at %d", n, before, at)
-						}
+			for _, n := range testNeedles {
+				for before := range 70 {
+					text := append(bytes.Repeat([]byte{'#'}, before), n...)
+					if at, _, _ := m.next(text, 0); at < 0 {
+						t.Fatalf("%q behind %d bytes: at %d", n, before, at)
 					}
 				}
 			}
@@ -113,7 +108,7 @@ func TestNextFindsNeedles(t *testing.T) {
 
 func BenchmarkNext(b *testing.B) {
 	text := bytes.Repeat([]byte("[2026-11-20 02:00:00.291] [INFO] 0001.mp3 [3.40 --> 462.60] when said how the about should come remember\n"), 5000)
-	m := allDialects()
+	m := newMatcher([][]string{testNeedles})
 	for name := range teddies {
 		b.Run(name, func(b *testing.B) {
 			useTeddy(b, name)
@@ -122,33 +117,5 @@ func BenchmarkNext(b *testing.B) {
 				m.next(text, 0)
 			}
 		})
-	}
-}
-
-// The end of a line is found wherever it stands, and an escape before it.
-func TestLineEnd(t *testing.T) {
-	random := rand.New(rand.NewPCG(5, 6))
-	for range 20_000 {
-		text := bytes.Repeat([]byte{'x'}, random.IntN(200))
-		for range random.IntN(4) {
-			if len(text) > 0 {
-				text[random.IntN(len(text))] = "\n\r\x1b "[random.IntN(4)]
-			}
-		}
-		want := bytes.IndexAny(text, "\n\r")
-		if want < 0 {
-			want = len(text)
-		}
-		w := window{buf: text}
-		for at := 0; at <= want; at += 7 {
-			if end, escaped := w.lineEnd(at); end != want || escaped != (bytes.IndexByte(text[at:want], escape) >= 0) {
-				t.Fatalf("%q from %d: %d, %t", text, at, end, escaped)
-			}
-		}
-		for at := range len(text) + 1 {
-			if start, want := w.lineStart(at), bytes.LastIndexAny(text[:at], "\n\r")+1; start != want {
-				t.Fatalf("%q at %d: %d, want %d", text, at, start, want)
-			}
-		}
 	}
 }

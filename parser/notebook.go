@@ -64,7 +64,7 @@ type notebook struct {
 // errStopped ends the reading of a notebook whose records nobody wants any more.
 var errStopped = errors.New("stopped")
 
-func readNotebook(r io.Reader, name string, m *matcher, yield func(Record, error) bool) {
+func readNotebook(r io.Reader, name string, m *dialectSet, yield func(Record, error) bool) {
 	n := &notebook{json: newJSONReader(r), name: name, yield: yield, scanner: newScanner(name, m), lines: []int{1}}
 	n.scanner.printed = true
 	err := n.file()

@@ -191,8 +191,7 @@ func readOllamaReporting(l *line, at int) (end int) {
 		return len(l.text)
 	}
 	name, lane := ollamaID(words[len(words)-1]+" memory", words[len(words)-3])
-	l.part(at, name, lane, Free, free)
-	l.s.out.entries[len(l.s.out.entries)-1].Set(Total, total)
+	l.part(at, name, lane, Free, free).Set(Total, total)
 	return len(l.text) - len(rest)
 }
 

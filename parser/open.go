@@ -22,7 +22,6 @@ var (
 // Open opens a log: a file, gzip- and zstd-compressed ones too (told by their first bytes, not by their names), or "-"
 // for standard input. UTF-16 with a byte order mark is read as UTF-8. A folder is an error that says what to give instead.
 func Open(path string) (*Log, error) {
-	go allDialects() // they are made ready meanwhile
 	file := os.Stdin
 	if path != "-" {
 		f, err := os.Open(path)

@@ -323,28 +323,6 @@ func requestBefore(text []byte, start int) int {
 	return start
 }
 
-// isQuoted says that the text at an offset stands in quotes, as in program source. The quotes of a JSON line are none.
-func isQuoted(text []byte, at int) bool {
-	if at == 0 {
-		return false
-	}
-	head := trimBlanks(text[:min(len(text), 128)])
-	if bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head, []byte(`":`)) || isLogfmt(head) {
-		return false
-	}
-	before := text[max(0, at-512):at]
-	if bytes.IndexByte([]byte("\"'`"), before[len(before)-1]) >= 0 || bytes.Count(before, []byte(`"`))%2 == 1 {
-		return true
-	}
-	single := 0
-	for i, c := range before {
-		if c == '\'' && (i <= 0 || i+1 >= len(before) || !isWordByte(before[i-1]) || !isWordByte(before[i+1])) {
-			single++
-		}
-	}
-	return single%2 == 1
-}
-
 // isDictValue reports whether the text before a message begins a value in a printed dict:
 //
 //	{'status': 'error', 'error': 'CUDA out of memory. Tried to allocate 20.00 MiB'}
@@ -362,15 +340,6 @@ func isErrorValue(text []byte, at int) bool {
 }
 
 var errorKey = expression(`["'](?:error|err|exception|reason)["']: ["'](?:[\w.]+: )?$`)
-
-// isLogfmt reports whether a line that begins so is one of key=value fields, as of slog and logrus:
-//
-//	time=2024-01-01T00:00:00Z level=ERROR source=sched.go:455 msg="error loading llama server" error="... out of memory"
-//	level=error msg="transcription failed" err="CUDA error: out of memory"
-func isLogfmt(head []byte) bool {
-	i := bytes.Index(head, []byte("level="))
-	return i == 0 || i > 0 && head[i-1] == ' ' && bytes.IndexByte(head[:i], '=') > 0
-}
 
 // isSpokenOf says that a text without any size is a remark or advice, not the error.
 func isSpokenOf(text []byte, at int) bool {

@@ -53,7 +53,7 @@ func isProfile(head []byte) bool {
 	return true
 }
 
-func readProfile(r io.Reader, name string, _ *matcher, yield func(Record, error) bool) {
+func readProfile(r io.Reader, name string, _ *dialectSet, yield func(Record, error) bool) {
 	data, err := io.ReadAll(io.LimitReader(r, profileMax+1))
 	if err != nil {
 		yield(nil, readError(name, 0, err))

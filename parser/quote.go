@@ -3,39 +3,15 @@ package parser
 import (
 	"bytes"
 	"cmp"
+	"iter"
 )
-
-// QuoteLine is the line that the harness writes before a line of the pipeline that could be taken for
-// the harness's own: the next line is the pipeline's, whatever it says. A pipeline that prints this
-// line gets a quote before it too. So a reader who starts at the log's first line knows whose each
-// line is, without a secret.
-//
-//	[vramsoak] quote
-//	[vramsoak] file-end index=12 path=audio/0012.wav status=ok
-const QuoteLine = HarnessPrefix + " quote"
-
-// MayBeOwn reports whether a line of the pipeline could be taken for one of the harness, by this
-// program or another: it is to be quoted. It says so of more lines than [Read] takes for the harness's.
-func MayBeOwn(line []byte) bool { return bytes.Contains(line, harnessPrefix) }
-
-var harnessPrefix = []byte(HarnessPrefix)
-
-// A Quoted is a line in the harness's name that the harness did not write. As the harness's word it says
-// nothing; what else the pipeline says in it is read as anywhere.
-type Quoted struct{ Header }
 
 // A quote is a QuoteLine, until it is known whether it is itself quoted.
 type quote struct{ Header }
 
-// isOwn reports whether the line is where the harness writes its lines, and begins as they do: it is not
-// drawn over another one, wrapped in escapes, or printed by a program in a notebook.
-func (l *line) isOwn() bool {
-	text := l.s.win.buf[l.start:l.end]
-	if l.docker != nil {
-		text = l.inner
-	}
-	ownLine := l.start == 0 || l.s.win.buf[l.start-1] == '\n'
-	return ownLine && !l.s.printed && bytes.HasPrefix(trimBlanks(withoutHole(text)), harnessPrefix)
+func (q quote) Moved(lines int) Record {
+	q.Pos.Line += lines
+	return q
 }
 
 // readHarness reads a line of the harness, or what looks like one.
@@ -50,7 +26,7 @@ func readHarness(l *line, at int) (end int) {
 	default:
 		l.add(parseOwn(l.text[at+len(HarnessPrefix):], l.header(at), false))
 	}
-	l.s.out.own = true
+	l.noteOwn()
 	if before, ok := l.previous(1); ok && string(bytes.TrimSpace(before)) == QuoteLine {
 		end = at + len(HarnessPrefix) // it may be quoted
 	}
@@ -104,4 +80,18 @@ func (q *quotes) resolve(b *batch) {
 	}
 	clear(b.entries[len(left):])
 	b.entries = left
+}
+
+// resolved returns the batches of a log, in which the lines of the harness are told from those that
+// are quoted.
+func resolved(batches iter.Seq2[*batch, error]) iter.Seq2[*batch, error] {
+	return func(yield func(*batch, error) bool) {
+		var q quotes
+		for b, err := range batches {
+			q.resolve(b)
+			if !yield(b, err) {
+				return
+			}
+		}
+	}
 }

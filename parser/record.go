@@ -98,6 +98,15 @@ var quantityKeys = [quantities]string{
 // String is the quantity's key in our lines: "inactive_split".
 func (q Quantity) String() string { return quantityKeys[q] }
 
+// quantityByKey maps a key of our tail to its quantity.
+var quantityByKey = func() map[string]Quantity {
+	m := make(map[string]Quantity, quantities)
+	for q := range quantities {
+		m[q.String()] = q
+	}
+	return m
+}()
+
 // ParseQuantity is the quantity of a key.
 func ParseQuantity(key string) (Quantity, error) {
 	if q, ok := quantityByKey[key]; ok {
@@ -508,4 +517,14 @@ func (e SyntaxError) Error() string {
 		s += "; " + e.Advice
 	}
 	return s
+}
+
+// tornAdvice is for a record that was cut, or that another writer wrote into.
+const tornAdvice = "what cannot be read is left out; if two writers share the log, give each its own or write whole lines"
+
+// Line is that of the words: of a traceback the last one.
+func (c *Crash) Line() Position {
+	at := c.Pos
+	at.Line += c.Traceback
+	return at
 }

@@ -60,7 +60,7 @@ func readRMMHeader(l *line) (end int) {
 	if len(l.text) > rmmTextMax {
 		return 0
 	}
-	t := &rmmTable{device: rmmDevice(l.s.path), live: map[rmmBlock]int64{}, sums: map[int]int64{}}
+	t := &rmmTable{device: rmmDevice(l.path()), live: map[rmmBlock]int64{}, sums: map[int]int64{}}
 	switch text := string(bytes.TrimSpace(l.text)); text {
 	case "Thread," + rmmColumns:
 		t.fields, t.first = 6, 1

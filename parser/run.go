@@ -3,7 +3,7 @@ package parser
 import "slices"
 
 // thisRun is the run that a line of the harness belongs to.
-func (b *Builder) thisRun() *Run {
+func (b *timelineBuilder) thisRun() *Run {
 	n := len(b.tl.Runs)
 	if n == 0 || b.tl.Runs[n-1].Number != b.run { // the head of the log is missing
 		b.tl.Runs = append(b.tl.Runs, Run{Number: b.run, Batch: b.batch})
@@ -13,7 +13,7 @@ func (b *Builder) thisRun() *Run {
 }
 
 // startRun begins a run, which is a new one where the log had anything before.
-func (b *Builder) startRun(r RunStart) {
+func (b *timelineBuilder) startRun(r RunStart) {
 	b.close()
 	b.log.begun = true
 	b.supervised(r.Header)
@@ -27,7 +27,7 @@ func (b *Builder) startRun(r RunStart) {
 }
 
 // batchOf is the batch of a run that begins: its own, or that of a worker beside which it works.
-func (b *Builder) batchOf(r RunStart) int {
+func (b *timelineBuilder) batchOf(r RunStart) int {
 	if r.Workers == 0 || r.ID == "" {
 		return b.run
 	}
@@ -57,7 +57,7 @@ func (l *logState) number(lane *Lane) {
 // isQuoted reports whether a record is of a line in the harness's name that is not the harness's. In a
 // log without a run-start, which a program may have printed all by itself, a line on a file that names
 // none is not: the harness always does.
-func (b *Builder) isQuoted(rec Record) bool {
+func (b *timelineBuilder) isQuoted(rec Record) bool {
 	index, path := 1, ""
 	switch r := rec.(type) {
 	case Quoted:
@@ -75,7 +75,7 @@ func (b *Builder) isQuoted(rec Record) bool {
 }
 
 // quoted counts a line in the harness's name that is not the harness's.
-func (b *Builder) quoted(at Position) {
+func (b *timelineBuilder) quoted(at Position) {
 	if b.tl.Quoted++; b.tl.Quoted == 1 {
 		b.tl.FirstQuoted = at
 	}

@@ -3,7 +3,6 @@ package parser
 import (
 	"bytes"
 	"encoding/binary"
-	"math/bits"
 	"slices"
 	"strings"
 )
@@ -81,18 +80,18 @@ func (e *entry) record(lines int) Record {
 	case Quoted:
 		r.Pos.Line += lines
 		return r
-	case quote:
-		r.Pos.Line += lines
-		return r
-	case segmentPart:
-		r.Pos.Line += lines
-		return r
 	case SyntaxError:
 		r.Pos.Line += lines
 		return r
+	case mover:
+		return r.Moved(lines)
 	}
 	return e.other
 }
+
+// A mover is a record of a dialect's own, which no log has when it is read: it stands for a line until
+// later lines say what it is. Moved returns it with its line so many lines further on.
+type mover interface{ Moved(lines int) Record }
 
 // move puts the entry at another line of the window.
 func (e *entry) move(line int) {
@@ -115,8 +114,8 @@ type place struct{ start, number int }
 
 // A scanner reads the lines of windows. It is used by one goroutine at a time.
 type scanner struct {
-	path    string
-	matcher *matcher
+	path     string
+	dialects *dialectSet
 
 	buf     []byte // for windows
 	win     window
@@ -132,8 +131,8 @@ type scanner struct {
 	stamp   lastStamp
 }
 
-func newScanner(path string, m *matcher) *scanner {
-	s := &scanner{path: path, matcher: m, names: map[string]string{}}
+func newScanner(path string, m *dialectSet) *scanner {
+	s := &scanner{path: path, dialects: m, names: map[string]string{}}
 	s.line.s = s
 	return s
 }
@@ -152,11 +151,11 @@ func (s *scanner) scan(win window, skip int, tables []openTable, out *batch) {
 	last := place{win.from, 0}
 	for pos < win.to {
 		hit, start := -1, pos
-		if len(s.tables) == 0 && !win.docker && len(s.matcher.each) == 0 {
+		if len(s.tables) == 0 && !win.docker && len(s.dialects.each) == 0 {
 			// Only lines with a needle are looked at. It may lie across the window's end, in a line that is longer than a window.
 			text := win.buf[:min(len(win.buf), win.to+needleMax)]
 			var lines int
-			if hit, lines, s.found = s.matcher.next(text, pos); hit < 0 {
+			if hit, lines, s.found = s.dialects.needles.next(text, pos); hit < 0 {
 				last = place{win.to, number + lines - bytes.Count(text[win.to:], newline)}
 				break
 			}
@@ -178,7 +177,7 @@ func (s *scanner) scan(win window, skip int, tables []openTable, out *batch) {
 			hit -= end - start - len(s.line.text) // there may be a hole before the text
 			s.read(hit)
 		} else if !s.row() && !s.each() {
-			if hit, _, s.found = s.matcher.next(s.line.text, 0); hit >= 0 {
+			if hit, _, s.found = s.dialects.needles.next(s.line.text, 0); hit >= 0 {
 				s.read(hit)
 			}
 		}
@@ -210,12 +209,12 @@ func (s *scanner) read(at int) {
 		// A needle that begins before the first of those that are found may have its print behind it.
 		for from < len(l.text) && (len(s.hits) == 0 || from < s.hits[0].start+s.hits[0].reach) {
 			if at < 0 {
-				if at, _, s.found = s.matcher.next(l.text, from); at < 0 {
+				if at, _, s.found = s.dialects.needles.next(l.text, from); at < 0 {
 					from = len(l.text)
 					break
 				}
 			}
-			s.addHits(at)
+			s.hits = s.found.insert(s.hits, l.text, at)
 			at, from = -1, at+1
 		}
 		if len(s.hits) == 0 {
@@ -255,42 +254,12 @@ func nameFailures(entries []entry) {
 	}
 }
 
-// A hit is a needle that begins at an offset of the line.
-type hit struct {
-	start int
-	*needle
-}
-
-// addHits adds the needles that stand in the line with their print at an offset, of those that were found there.
-func (s *scanner) addHits(at int) {
-	for c := s.found; c.imprint != nil; {
-		for ; c.set != 0; c.set &= c.set - 1 {
-			if n := &c.needles[bits.TrailingZeros64(c.set)]; n.standsIn(s.line.text, at) {
-				s.hit(hit{at - n.at, n})
-			}
-		}
-		if c.imprint = c.more; c.imprint != nil {
-			c.set = c.near(s.line.text, at)
-		}
-	}
-}
-
-// hit adds a hit in the order in which they are tried.
-func (s *scanner) hit(h hit) {
-	s.hits = append(s.hits, h)
-	for i := len(s.hits) - 1; i > 0; i-- {
-		if before := s.hits[i-1]; before.start < h.start || before.start == h.start && before.order <= h.order {
-			break
-		}
-		s.hits[i], s.hits[i-1] = s.hits[i-1], h
-	}
-}
-
 // try offers a needle to its dialects, and returns where the one that reads it ends, 0 where none does.
 func (s *scanner) try(h hit) (end int) {
 	l := &s.line
 	start, stop, number, entries := l.start, l.end, l.number, len(s.out.entries)
-	for _, d := range h.d {
+	for _, owner := range h.owners {
+		d := s.dialects.list[owner]
 		s.reading, l.first = d.name, l.start
 		if end = d.read(l, h.start); end > 0 {
 			return end
@@ -320,10 +289,10 @@ func (s *scanner) row() bool {
 
 // each gives the line to the dialects without needles.
 func (s *scanner) each() bool {
-	if len(s.matcher.each) > 0 && s.line.isOwn() {
+	if len(s.dialects.each) > 0 && s.line.isOwn() {
 		return false
 	}
-	for _, d := range s.matcher.each {
+	for _, d := range s.dialects.each {
 		s.reading, s.line.first = d.name, s.line.start
 		if d.read(&s.line, 0) > 0 {
 			return true

@@ -51,7 +51,7 @@ func (s *scanner) openScreen(raw []byte) {
 			return
 		}
 	}
-	sc := &screen{reader: newScanner(s.path, s.matcher), painted: s.line.start, noted: len(s.out.entries), seen: map[string]int{}}
+	sc := &screen{reader: newScanner(s.path, s.dialects), painted: s.line.start, noted: len(s.out.entries), seen: map[string]int{}}
 	sc.reader.printed = true
 	sc.terminal.gone = func(text []rune) {
 		if row := rowText(nil, text); sc.seen[string(row)] > 0 {

@@ -18,6 +18,12 @@ type segmentPart struct {
 	size        int64 // sum of the blocks'
 }
 
+// Moved returns the part with its line so many lines further on.
+func (p segmentPart) Moved(lines int) Record {
+	p.Pos.Line += lines
+	return p
+}
+
 // What a map may have: more is a damaged line.
 const (
 	piecesMax  = 1 << 19

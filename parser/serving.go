@@ -6,17 +6,18 @@ import "bytes"
 
 // part adds a reading that is no place in the program that has a name: what one buffer, model or cache takes, or a level
 // that a server logs as it starts. Servers load a second model (for drafts) under the same names, which are no sign of a
-// new file. A negative size is the difference of two levels, between which another process gave memory back.
-func (l *line) part(at int, name string, lane Lane, q Quantity, s Size) {
+// new file. It returns the reading, to which more may be added. A negative size is the difference of two levels, between which another process gave memory back.
+func (l *line) part(at int, name string, lane Lane, q Quantity, s Size) *Checkpoint {
 	if s.Bytes < 0 {
 		change := Change{Header: l.header(at), Name: name, Lane: lane}
 		change.Set(q, s)
 		l.add(change)
-		return
+		return &Checkpoint{}
 	}
 	c := l.checkpoint(at, name)
 	c.Lane, c.Sampled = lane, true
 	c.Set(q, s)
+	return c
 }
 
 // sizeAt reads the size that stands at an offset, after blanks; end is where it ends, 0 where there is none. Where the line
@@ -34,14 +35,6 @@ func (l *line) sizeAt(at, from int) (s Size, end int, ok bool) {
 		return Size{}, len(l.text), false
 	}
 	return Size{}, 0, false
-}
-
-// near bounds how far a dialect looks for what belongs to the text at a needle: a line may be long, and full of needles.
-const near = 1 << 10
-
-// quoted says that what stands at an offset is quoted: it is of program source, or of a text about it.
-func quoted(text []byte, at int) bool {
-	return at > 0 && (text[at-1] == '"' || text[at-1] == '\'' || text[at-1] == '`')
 }
 
 // parallelRank is the rank that words such as "Worker_TP1", "EngineCore_DP0" or "TP0 EP0" give: that of the only

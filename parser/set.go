@@ -12,11 +12,11 @@ import (
 
 // A Set is the dialects in which logs are read. The nil set is all built-in ones.
 type Set struct {
-	matcher *matcher
+	set *dialectSet
 }
 
-// allDialects are the needles of all built-in dialects.
-var allDialects = sync.OnceValue(func() *matcher { return newMatcher(dialects) })
+// allDialects are the built-in dialects.
+var allDialects = sync.OnceValue(func() *dialectSet { return newDialectSet(dialects) })
 
 // NewSet is the set of all dialects, the built-in ones and the user's, which come first. Where force is not empty it names
 // the only one that is read; the harness's own lines, and those by which a pipeline names its files, always are. The error
@@ -62,34 +62,30 @@ func NewSet(force string, user ...UserDialect) (*Set, error) {
 			all = append(all, forced)
 		}
 	}
-	return &Set{newMatcher(all)}, nil
+	return &Set{newDialectSet(all)}, nil
 }
 
-func (set *Set) needles() *matcher {
+func (set *Set) dialects() *dialectSet {
 	if set == nil {
 		return allDialects()
 	}
-	return set.matcher
+	return set.set
 }
 
 // Read is [Read] in the dialects of the set.
 func (set *Set) Read(r io.Reader, name string) iter.Seq2[Record, error] {
-	return recordsOf(readLog(r, name, set.needles()))
+	return recordsOf(readLog(r, name, set.dialects()))
 }
 
 // ParseLine is [ParseLine] in the dialects of the set.
 func (set *Set) ParseLine(line []byte, pos Position) []Record {
-	return parseLine(line, pos, set.needles())
+	return parseLine(line, pos, set.dialects())
 }
 
 // Next is the first place from an offset on where a line that may hold a record has something to show for it, false where
 // no line does: reading is for those lines. A terminal escape may hide a needle, and dialects without needles try each line.
 func (set *Set) Next(text []byte, from int) (at int, ok bool) {
-	m := set.needles()
-	if len(m.each) > 0 {
-		return from, from < len(text)
-	}
-	if at, _, _ = m.next(text, from); at < 0 {
+	if at = set.dialects().next(text, from); at < 0 {
 		return len(text), false
 	}
 	return at, true

@@ -98,3 +98,9 @@ func numberBefore(text []byte) int {
 	}
 	return i
 }
+
+// A mistake is a place in a line that cannot be read.
+type mistake struct {
+	expected string
+	found    []byte
+}

@@ -2,34 +2,7 @@ package parser
 
 import (
 	"bytes"
-	"strings"
 )
-
-// speakerMark is what launchers and loggers put before a line to say which process of several prints it:
-//
-//	[rank3]: RuntimeError: CUDA error: out of memory                  torch.distributed
-//	[default1]:Falling back to sequential extraction (slow)           torchrun --tee
-//	(EngineCore_DP0 pid=964370) ERROR 03-09 09:32:24 [core.py:708]    vLLM
-//	worker-1  | CUDA error: out of memory                             docker compose
-//	3: CUDA error: out of memory                                      srun --label
-//	[1,0]<stderr>:CUDA error: out of memory                           mpirun --tag-output
-//	2026-11-20 02:00:03,123 - ForkPoolWorker-3 - ERROR -              Python's multiprocessing
-var speakerMark = expression(`(?i)(?:\b|_)` +
-	`(?:rank|default|pid|process|proc|worker|gpu|cuda|device|node)[ =:#_-]{0,2}\d+` +
-	`|^[a-z][\w.-]*\d\s+\||^\s*\d{1,5}: |^\[\d+,\d+\]<`)
-
-// speakerOf returns what the head of a line says of the process that prints the message at an offset,
-// "" where it says nothing.
-func speakerOf(text []byte, at int) string {
-	head := text[:messageStart(text[:min(at, messageMax)])]
-	marks := speakerMark().FindAll(head, 4)
-	if marks == nil { // a name before a logger's words, as docker compose prints it
-		if m := speakerMark().FindIndex(text[:min(at, 64)]); m != nil && m[0] == 0 {
-			marks = [][]byte{text[:m[1]]}
-		}
-	}
-	return strings.ToValidUTF8(string(bytes.Join(marks, []byte(" "))), "�")
-}
 
 // failed notes whose line the message of a failure is, and how much of a traceback is above it.
 func (l *line) failed(o *OutOfMemory) {

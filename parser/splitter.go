@@ -43,7 +43,7 @@ func (s *Splitter) begins(c *Checkpoint) bool {
 // first file, has a first checkpoint that never recurs, or a cleanup that recurs only when something fails. Its files then
 // begin at the first checkpoint that does recur and does not stand between a Before and its After. In a log whose head is
 // missing, of one that was rotated, they begin behind the rest of the first file.
-func (b *Builder) splitAgain() {
+func (b *timelineBuilder) splitAgain() {
 	files := b.tl.Files[b.log.files:]
 	ended := func(f *File) bool { return f.Status != StatusUnknown || len(f.Checkpoints) == 0 }
 	if len(files) == 0 || slices.ContainsFunc(files, ended) {
@@ -86,7 +86,7 @@ func (b *Builder) splitAgain() {
 
 // unsplit takes back the files that recurring checkpoints have shown, where the pipeline names its first file: what came
 // before, of a model that is loaded, say, is outside of files. A file of which it said how it ended is one.
-func (b *Builder) unsplit() {
+func (b *timelineBuilder) unsplit() {
 	files := b.tl.Files[b.log.files:]
 	if len(files) == 0 || slices.ContainsFunc(files, func(f *File) bool { return f.Status != StatusUnknown }) {
 		return
@@ -108,22 +108,22 @@ func (b *Builder) unsplit() {
 func restOfFile(checkpoints []Checkpoint, period int) (rest int) {
 	befores := map[string]int{} // that are to come
 	for i := range checkpoints {
-		if kind, name := checkpoints[i].half(); kind == before {
+		if name, begins, _ := checkpoints[i].Pair(); begins {
 			befores[name]++
 		}
 	}
 	open, pairs := map[string]int{}, 0
 	beginning := -1
 	for i := range checkpoints[:period] {
-		switch kind, name := checkpoints[i].half(); {
-		case kind == before:
+		switch name, begins, ends := checkpoints[i].Pair(); {
+		case begins:
 			befores[name]--
 			open[name]++
 			pairs++
-		case kind == after && open[name] > 0:
+		case ends && open[name] > 0:
 			open[name]--
 			pairs--
-		case kind == after && befores[name] > 0:
+		case ends && befores[name] > 0:
 			rest, beginning = i+1, -1
 		case beginning < 0 && pairs == 0 && isBeginning(name):
 			beginning = i
@@ -149,7 +149,7 @@ func fileStart(checkpoints []Checkpoint, files, rest int) (first int, counted bo
 	afters := map[string]int{} // that are to come: "Before model setup" may have none
 	for i := range checkpoints {
 		c := &checkpoints[i]
-		if kind, name := c.half(); kind == after {
+		if name, _, ends := c.Pair(); ends {
 			afters[name]++
 		}
 		if !c.Sampled {

@@ -29,3 +29,14 @@ func cutPrefix(text []byte, prefix string) (rest []byte, ok bool) {
 func isWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
+
+// shorten cuts s to at most n bytes at a rune's edge.
+func shorten(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xc0 == 0x80 {
+		n--
+	}
+	return s[:n] + "..."
+}

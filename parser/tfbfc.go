@@ -105,10 +105,8 @@ func newBFCAllocator(name string) *bfcAllocator {
 
 // bfcAllocator is the allocator of which the lines tell.
 func (l *line) bfcAllocator() *bfcAllocator {
-	for _, t := range l.s.tables {
-		if a, ok := t.table.(*bfcAllocator); ok && t.dialect == l.s.reading {
-			return a
-		}
+	if a, ok := l.opened().(*bfcAllocator); ok {
+		return a
 	}
 	return newBFCAllocator("BFC allocator")
 }

@@ -43,9 +43,6 @@ const (
 	failedReading = "Failed to log GPU memory: "
 )
 
-// nameMax is the longest name of a checkpoint, in bytes.
-const nameMax = 4 << 10
-
 // readCheckpoint reads the checkpoint whose mark stands at an offset.
 func readCheckpoint(l *line, at int) (end int) {
 	text := l.text[at+len(MemoryPrefix):]
@@ -80,25 +77,6 @@ func readCheckpoint(l *line, at int) (end int) {
 		l.badCheckpoint(at, bad.expected, bad.found)
 	}
 	return end
-}
-
-// isTemplate says that a text has braces: it is of the source of the program that prints, not what it prints.
-func isTemplate(text []byte) bool {
-	return bytes.IndexByte(text, '{') >= 0 || bytes.IndexByte(text, '}') >= 0
-}
-
-// A mistake is a place in a line that cannot be read.
-type mistake struct {
-	expected string
-	found    []byte
-}
-
-func (l *line) badCheckpoint(at int, expected string, found []byte) {
-	l.add(SyntaxError{
-		Header: l.header(at), Expected: expected,
-		Found:  shorten(strings.ToValidUTF8(string(bytes.TrimSpace(found[:min(len(found), 200)])), "�"), 80),
-		Advice: tornAdvice,
-	})
 }
 
 // looksCut says that text without a readable field was to be a checkpoint: "Before Whisper Cleanup: Allo", or one in

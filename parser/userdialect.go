@@ -228,10 +228,9 @@ const userDialectsMax = 64
 
 // read reads all matches of the line at once, where the first of the literals stands in it that is not of another record.
 func (u *userReader) read(l *line, at int) (end int) {
-	if l.tried&u.bit != 0 {
+	if !l.once(u.bit) {
 		return 0
 	}
-	l.tried |= u.bit
 	for _, match := range u.re.FindAllSubmatchIndex(l.text, -1) {
 		if match[1] > at && u.match(l, match) {
 			end = match[1]
@@ -252,7 +251,7 @@ func (u *userReader) match(l *line, at []int) bool {
 			first = min(first, start)
 		}
 	}
-	entries := len(l.s.out.entries)
+	before := l.added()
 	header := func() Header {
 		if h == nil {
 			head := l.header(first)
@@ -330,7 +329,7 @@ func (u *userReader) match(l *line, at []int) bool {
 	for _, add := range mistakes {
 		add()
 	}
-	return len(l.s.out.entries) > entries
+	return l.added() > before
 }
 
 // size reads a number with its unit; expected says what should stand there where it cannot.

@@ -311,8 +311,7 @@ func readVLLMOnDevice(l *line, at int) (end int) {
 		l.add(o)
 		return len(l.text)
 	}
-	l.part(at, "on startup", lane, Free, free)
-	l.s.out.entries[len(l.s.out.entries)-1].Set(Total, total)
+	l.part(at, "on startup", lane, Free, free).Set(Total, total)
 	return len(l.text) - len(rest)
 }
 

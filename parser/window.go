@@ -12,7 +12,11 @@ var newline = []byte{'\n'}
 type window struct {
 	buf      []byte
 	from, to int
-	docker   bool // the log is one of Docker's, see [dockerLog]
+	docker   bool  // the log is one of Docker's, see [dockerLog]
+	offset   int64 // of buf in the log
+	err      error // that ended the reading of the log; io.EOF for the last window
+	// read, where it is set, reads the window into a buffer, which it may have to grow.
+	read func(w *window, buf *[]byte)
 }
 
 const (
@@ -68,9 +72,6 @@ func (w *window) lineEnd(at int) (end int, escaped bool) {
 	return at + n, escaped
 }
 
-// noLineBreak is lineBreak where the processor has nothing for it.
-func noLineBreak([]byte) (at int, escaped bool) { return 0, false }
-
 // lineAfter is the line that follows the one that ends at an offset.
 func (w *window) lineAfter(end int) (start, stop int, ok bool) {
 	start = w.skipBreak(end)
@@ -108,4 +109,11 @@ func (w *window) lineBefore(start int) (from, end int, ok bool) {
 		return 0, 0, false
 	}
 	return w.lineStart(end), end, true
+}
+
+// load reads the window's bytes into a buffer, if that was left to the worker who scans it.
+func (w *window) load(buf *[]byte) {
+	if w.read != nil {
+		w.read(w, buf)
+	}
 }

@@ -71,7 +71,7 @@ func windowLogs(t *testing.T) map[string][]byte {
 func dump(t *testing.T, src source) string {
 	t.Helper()
 	var b strings.Builder
-	for batch, err := range batches(src, "log", allDialects()) {
+	for batch, err := range resolved(batches(src, "log", allDialects())) {
 		for i := range batch.entries {
 			rec := batch.entries[i].record(batch.line)
 			var reading Reading
