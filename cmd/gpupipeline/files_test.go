@@ -47,11 +47,11 @@ func TestStdin(t *testing.T) {
 	}
 	feed()
 	ended := 0
-	for record, err := range parser.Read(stdout, "log") {
+	for rec, err := range parser.Read(stdout, "log") {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if end, ok := record.(parser.FileEnd); ok {
+		if end, ok := rec.(parser.FileEnd); ok {
 			if end.Status != parser.StatusOK {
 				t.Errorf("%+v", end)
 			}

@@ -89,10 +89,10 @@ func gpupipeline(t *testing.T, args ...string) (log *parser.Timeline, stderr, ex
 			t.Fatal(err)
 		}
 	}
-	return timeline(t, &out), errs.String(), ending(cmd)
+	return timelineOf(t, &out), errs.String(), ending(cmd)
 }
 
-func timeline(t *testing.T, r io.Reader) *parser.Timeline {
+func timelineOf(t *testing.T, r io.Reader) *parser.Timeline {
 	t.Helper()
 	tl, err := parser.Build(parser.Read(r, "log"))
 	if err != nil {

@@ -50,7 +50,7 @@ func TestSignalCleansUp(t *testing.T) {
 		if got := ending(cmd); got != test.exit {
 			t.Errorf("%v: exit %s", test.signal, got)
 		}
-		tl := timeline(t, &log)
+		tl := timelineOf(t, &log)
 		if statuses(tl) != "ok failed" || !strings.Contains(tl.Files[1].Error, "interrupted: "+test.signal.String()) {
 			t.Fatalf("files %s: %+v", statuses(tl), tl.Files)
 		}

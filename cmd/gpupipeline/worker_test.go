@@ -128,7 +128,7 @@ func TestNoOrphans(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tl := timeline(t, bytes.NewReader(text))
+			tl := timelineOf(t, bytes.NewReader(text))
 			if statuses(tl) != "failed" || !strings.Contains(tl.Files[0].Error, "interrupted: terminated") {
 				t.Errorf("files %s: %+v", statuses(tl), tl.Files)
 			}

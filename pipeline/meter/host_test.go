@@ -130,13 +130,13 @@ func TestOutOfMemoryErrorReadsAsPyTorchs(t *testing.T) {
 		t.Error(diff)
 	}
 	var found int
-	for record, readErr := range parser.Read(strings.NewReader("2026-11-20T02:00:03.123Z ERROR: "+err.Error()+"\n"), "log") {
+	for rec, readErr := range parser.Read(strings.NewReader("2026-11-20T02:00:03.123Z ERROR: "+err.Error()+"\n"), "log") {
 		if readErr != nil {
 			t.Fatal(readErr)
 		}
-		o, ok := record.(parser.OutOfMemory)
+		o, ok := rec.(parser.OutOfMemory)
 		if !ok {
-			t.Fatalf("expected an OutOfMemory, found %#v", record)
+			t.Fatalf("expected an OutOfMemory, found %#v", rec)
 		}
 		found++
 		if o.Requested.Low() > err.Requested || o.Requested.High() < err.Requested || o.Bytes(parser.Total) != 24<<30 {

@@ -11,11 +11,11 @@ import (
 // refused is the map of segments that a log has of its first failed allocation.
 func refused(t *testing.T, log string) parser.SegmentMap {
 	t.Helper()
-	for record, err := range parser.Read(strings.NewReader(log), "test.log") {
+	for rec, err := range parser.Read(strings.NewReader(log), "test.log") {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m, ok := record.(parser.SegmentMap); ok && m.Requested > 0 {
+		if m, ok := rec.(parser.SegmentMap); ok && m.Requested > 0 {
 			return m
 		}
 	}
