@@ -18,7 +18,7 @@ import (
 )
 
 // randomMap is a map as an allocator may have it, and at odd sizes as none has.
-func randomMap(r *rand.Rand, segments int) parser.SegmentMap {
+func randomMap(r *rand.Rand, count int) parser.SegmentMap {
 	m := parser.SegmentMap{
 		Lane: parser.Lane{Device: r.IntN(3), Rank: r.IntN(2)}, Name: []string{"file end", "out of memory", "", `a"b`}[r.IntN(4)],
 		Total: r.Int64N(1 << 40), Used: r.Int64N(1 << 40), Requested: r.Int64N(2) * r.Int64N(1<<40), Allowed: r.Int64N(2) * r.Int64N(1<<40),
@@ -29,7 +29,7 @@ func randomMap(r *rand.Rand, segments int) parser.SegmentMap {
 		unit = 1
 	}
 	address := uint64(0x7f0000000000)
-	for range segments {
+	for range count {
 		s := parser.Segment{Address: address, Small: r.IntN(2) == 0, Expandable: r.IntN(4) == 0, Stream: r.Uint64N(2) * r.Uint64()}
 		for range 1 + r.IntN(10) {
 			b := parser.Block{Size: unit * (1 + r.Int64N(1<<r.IntN(20))), State: parser.BlockState(r.IntN(3))}
@@ -55,11 +55,11 @@ var ignoreHeader = cmpopts.IgnoreFields(parser.Header{}, "Pos", "Dialect")
 func TestSegmentMapRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range 40 {
-		segments := r.IntN(60)
+		count := r.IntN(60)
 		if i == 39 {
-			segments = 4000
+			count = 4000
 		}
-		m := randomMap(r, segments)
+		m := randomMap(r, count)
 		lines := strings.Split(string(m.AppendLine(nil)), "\n")
 		for _, l := range lines {
 			if len(l) > 12<<10 {

@@ -12,8 +12,8 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// A record is a parser.Record with its parts in common columns.
-type record struct {
+// A flat is a parser.Record with its parts in common columns.
+type flat struct {
 	parser.Record
 	kind    string
 	name    string         // a checkpoint's name, a file's path, a message
@@ -28,8 +28,8 @@ type field struct {
 	value any
 }
 
-func flatten(rec parser.Record) record {
-	r := record{Record: rec}
+func flatten(rec parser.Record) flat {
+	r := flat{Record: rec}
 	lane := func(l parser.Lane) {
 		r.more = append(r.more, field{"device", l.Device})
 		if l.Rank != 0 {
@@ -163,7 +163,7 @@ func flatten(rec parser.Record) record {
 }
 
 // fields is the record as a JSON object.
-func (r record) fields() map[string]any {
+func (r flat) fields() map[string]any {
 	head := r.Head()
 	m := map[string]any{"path": head.Pos.Path, "line": head.Pos.Line, "kind": r.kind}
 	if t := head.FormatTime(); t != "" {
@@ -209,7 +209,7 @@ func csvHeader() []string {
 	return append(header, "more")
 }
 
-func (r record) row() []string {
+func (r flat) row() []string {
 	head := r.Head()
 	sampled := ""
 	if r.sampled {
@@ -230,7 +230,7 @@ func (r record) row() []string {
 }
 
 // extras are the fields without a column, those that say something.
-func (r record) extras() string {
+func (r flat) extras() string {
 	var parts []string
 	for _, f := range r.more {
 		if f.value != "" && f.value != 0 && f.value != 0.0 && f.value != false && f.value != int64(0) {
@@ -241,7 +241,7 @@ func (r record) extras() string {
 }
 
 // writeRow writes the record for a person. Columns are of fixed width, so that a table of any length streams.
-func (r record) writeRow(w io.Writer) error {
+func (r flat) writeRow(w io.Writer) error {
 	head := r.Head()
 	clock := ""
 	if !head.Time.IsZero() {
@@ -253,7 +253,7 @@ func (r record) writeRow(w io.Writer) error {
 }
 
 // describe is what the record says, in columns.
-func (r record) describe() string {
+func (r flat) describe() string {
 	text := sink.Name(r.name)
 	extras := sink.Line(r.extras())
 	switch r.Record.(type) {

@@ -31,11 +31,11 @@ type Options struct {
 func Write(w io.Writer, records iter.Seq2[parser.Record, error], opts Options) (Counts, error) {
 	var counts Counts
 	buf := bufio.NewWriter(w)
-	var write func(record) error
+	var write func(flat) error
 	switch opts.Format {
 	case "table":
 		last := ""
-		write = func(r record) error {
+		write = func(r flat) error {
 			if path := r.Head().Pos.Path; opts.Names && path != last {
 				last = path
 				if _, err := fmt.Fprintf(buf, "==> %s <==\n", sink.Line(path)); err != nil {
@@ -46,13 +46,13 @@ func Write(w io.Writer, records iter.Seq2[parser.Record, error], opts Options) (
 		}
 	case "jsonl":
 		enc := sink.JSONLines(buf)
-		write = func(r record) error { return enc.Encode(r.fields()) }
+		write = func(r flat) error { return enc.Encode(r.fields()) }
 	case "csv":
 		c := csv.NewWriter(buf)
 		if err := c.Write(csvHeader()); err != nil {
 			return counts, err
 		}
-		write = func(r record) error {
+		write = func(r flat) error {
 			err := c.Write(r.row())
 			c.Flush()
 			return err

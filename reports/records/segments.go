@@ -7,7 +7,7 @@ import (
 )
 
 // segments makes the record a segment map's: its sums as readings, and for JSON what it says of each segment.
-func (r *record) segments(m *parser.SegmentMap) {
+func (r *flat) segments(m *parser.SegmentMap) {
 	r.kind, r.name = "segments", m.Name
 	sums := m.Sums()
 	set := func(q parser.Quantity, bytes int64) { r.reading.Set(q, parser.Exact(bytes)) }
