@@ -26,7 +26,7 @@ var (
 const mib = 1 << 20
 
 // timeline is a log of the series: one checkpoint a file.
-func timelineOf(s *fixtures.LevelSeries) *parser.Timeline {
+func levelsTimeline(s *fixtures.LevelSeries) *parser.Timeline {
 	tl := &parser.Timeline{}
 	for i, bytes := range s.Bytes {
 		c := parser.Checkpoint{Name: "After File"}
@@ -138,7 +138,7 @@ func judgeAll(spec fixtures.LevelSpec, runs int, name func(*shape.Result) bool) 
 func (t *tally) judge(spec fixtures.LevelSpec, name func(*shape.Result) bool) {
 	levels := fixtures.Levels(spec)
 	t.runs++
-	switch leakOf(check.Of(timelineOf(&levels), check.DefaultPolicy())).Verdict {
+	switch leakOf(check.Of(levelsTimeline(&levels), check.DefaultPolicy())).Verdict {
 	case check.Fail:
 		t.failed++
 	case check.Undecided:
@@ -414,7 +414,7 @@ func speed(out *strings.Builder) {
 	fmt.Fprintf(out, "\n| files | judged in | memory |\n|--:|--:|--:|\n")
 	for _, files := range []int{60, 1000, 10_000, 100_000} {
 		levels := fixtures.Levels(fixtures.LevelSpec{Kind: "autoregressive", Files: files, Sigma: 20, Growth: 0.01})
-		tl := timelineOf(&levels)
+		tl := levelsTimeline(&levels)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		start := time.Now()
