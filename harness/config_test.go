@@ -13,6 +13,7 @@ import (
 
 	"vramsoak/harness/supervise"
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 func TestFeedOf(t *testing.T) {
@@ -111,11 +112,11 @@ func TestRunStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, _, _ := bytes.Cut(log, []byte("\n"))
-	records := parser.ParseLine(first, parser.Position{})
+	records := parser.ParseLine(first, record.Position{})
 	if len(records) != 1 {
 		t.Fatalf("the log begins %q", first)
 	}
-	start, ok := records[0].(parser.RunStart)
+	start, ok := records[0].(record.RunStart)
 	if !ok || start.Files != 2 || start.Feed != "list" || start.Version != "test" || start.Policy != cfg.Policy ||
 		start.Command != supervise.CommandLine(cfg.Command) || start.Time.IsZero() {
 		t.Errorf("the log begins %q", first)

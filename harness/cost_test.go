@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"testing"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // The harness's memory does not grow with the files, nor with what the pipeline prints: of 2,000 files less than half a KiB
@@ -47,10 +47,10 @@ func TestMemoryOverManyFiles(t *testing.T) { // not parallel: it measures the he
 		in.seen, in.last = in.seen+1, p.Done
 	}
 	o, err := Run(t.Context(), cfg)
-	if err != nil || o.Counts[parser.StatusOK] != files {
+	if err != nil || o.Counts[record.StatusOK] != files {
 		t.Fatalf("outcome %+v, %v", o, err)
 	}
-	if info, err := os.Stat(cfg.logPath()); err != nil || info.Size() < 10*parser.MiB {
+	if info, err := os.Stat(cfg.logPath()); err != nil || info.Size() < 10*record.MiB {
 		t.Errorf("log %+v, %v", info, err)
 	}
 	between := int64(late.last - early.last)
@@ -58,8 +58,8 @@ func TestMemoryOverManyFiles(t *testing.T) { // not parallel: it measures the he
 		t.Skipf("the heap was seen %d times in the first files and %d times in the last: too busy a machine", early.seen, late.seen)
 	}
 	grown := late.least - early.least
-	t.Logf("%s in %d files", parser.FormatBytes(grown), between)
+	t.Logf("%s in %d files", record.FormatBytes(grown), between)
 	if grown > between*512 {
-		t.Errorf("the heap grew by %s in %d files", parser.FormatBytes(grown), between)
+		t.Errorf("the heap grew by %s in %d files", record.FormatBytes(grown), between)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"vramsoak/harness/supervise"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // A decision says whether the run ends with a process, and why. The run goes on if reason is "".
@@ -132,7 +132,7 @@ func (r *run) decideManyFiles(end supervise.End, did progress) decision {
 	return decision{}
 }
 
-const fileStartLine = parser.ProtocolPrefix + " file-start path=..."
+const fileStartLine = record.ProtocolPrefix + " file-start path=..."
 
 // source returns where a process finds its files, for messages.
 func (r *run) source() string {

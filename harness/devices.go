@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"vramsoak/harness/sample"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // soak works on the batch, between two looks at the devices.
@@ -21,7 +21,7 @@ func (r *run) soak(ctx context.Context) (decision, error) {
 func (r *run) work(ctx context.Context) (decision, error) {
 	d, err := r.processAll(ctx)
 	if err == nil && d.reason != ReasonInterrupted && r.looksAtDevices() {
-		if _, err := r.settle(ctx, parser.PhaseAfter); err != nil {
+		if _, err := r.settle(ctx, record.PhaseAfter); err != nil {
 			r.cfg.Logger.Warn("the device was not looked at after the run", "error", err)
 		}
 	}
@@ -38,7 +38,7 @@ func (r *run) checkDevices(ctx context.Context) error {
 	if !r.looksAtDevices() {
 		return nil
 	}
-	found, err := r.settle(ctx, parser.PhaseBefore)
+	found, err := r.settle(ctx, record.PhaseBefore)
 	switch most := r.cfg.MaxIdleUsed; {
 	case ctx.Err() != nil || r.interrupted:
 		return nil // processAll returns that
@@ -54,10 +54,10 @@ func (r *run) checkDevices(ctx context.Context) error {
 }
 
 // settle waits for the devices to settle and writes what they hold to the log.
-func (r *run) settle(ctx context.Context, phase parser.Phase) ([]parser.Idle, error) {
+func (r *run) settle(ctx context.Context, phase record.Phase) ([]record.Idle, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var found []parser.Idle
+	var found []record.Idle
 	var err error
 	done := make(chan struct{})
 	go func() {

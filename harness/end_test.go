@@ -21,6 +21,7 @@ import (
 
 	"vramsoak/fixtures/soaklog"
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 )
 
@@ -305,7 +306,7 @@ func TestKilledHarness(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(tl.Files) != 2 || tl.Files[0].Status != parser.StatusOK || tl.Files[1].Status != parser.StatusUnknown {
+	if len(tl.Files) != 2 || tl.Files[0].Status != record.StatusOK || tl.Files[1].Status != record.StatusUnknown {
 		t.Errorf("files %+v", tl.Files)
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 const (
@@ -63,10 +64,10 @@ func steady(args []string) {
 			time.Sleep(time.Millisecond)
 		}
 		reading := func(name string, allocated int64) {
-			c := parser.Checkpoint{Name: name}
-			c.Set(parser.Allocated, parser.Exact(allocated))
-			c.Set(parser.Reserved, parser.Exact(1<<30))
-			c.Set(parser.Total, parser.Exact(8<<30))
+			c := record.Checkpoint{Name: name}
+			c.Set(record.Allocated, record.Exact(allocated))
+			c.Set(record.Reserved, record.Exact(1<<30))
+			c.Set(record.Total, record.Exact(8<<30))
 			say(string(c.AppendLine(nil)))
 		}
 		say("[pipeline] file-start path=" + path)
@@ -194,7 +195,7 @@ func (k *killed) judge(o *Outcome) error {
 	if err != nil {
 		return err
 	}
-	if o.Files != killFiles || o.Counts[parser.StatusOK] != killFiles {
+	if o.Files != killFiles || o.Counts[record.StatusOK] != killFiles {
 		return fmt.Errorf("outcome %+v", o)
 	}
 	ends := map[int]int{}
@@ -202,7 +203,7 @@ func (k *killed) judge(o *Outcome) error {
 		if err != nil {
 			return err
 		}
-		if end, ok := rec.(parser.FileEnd); ok && !end.Pipeline && end.Status == parser.StatusOK {
+		if end, ok := rec.(record.FileEnd); ok && !end.Pipeline && end.Status == record.StatusOK {
 			ends[end.Index]++
 		}
 	}

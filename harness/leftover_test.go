@@ -12,18 +12,19 @@ import (
 	"vramsoak/fixtures/soaklog"
 	"vramsoak/harness/supervise"
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 )
 
 // orphansIn are the processes that a log names as left behind, and whether each was ended.
-func orphansIn(t *testing.T, log []byte) []parser.Orphan {
+func orphansIn(t *testing.T, log []byte) []record.Orphan {
 	t.Helper()
-	var found []parser.Orphan
+	var found []record.Orphan
 	for rec, err := range parser.Read(bytes.NewReader(log), LogName) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o, ok := rec.(parser.Orphan); ok {
+		if o, ok := rec.(record.Orphan); ok {
 			found = append(found, o)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"vramsoak/fixtures/soaklog"
 	"vramsoak/harness/sample"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 )
 
@@ -19,14 +19,14 @@ func TestOveruseOfADevice(t *testing.T) {
 	var told atomic.Bool
 	begun := logSays(cfg.logPath(), "file-start path=f2")
 	cfg.Device = func([]int) ([]meter.Use, error) {
-		use := meter.Use{Used: 4 * parser.GiB, DeviceUsed: 5 * parser.GiB, Total: 24 * parser.GiB, Source: parser.SourceProcess}
+		use := meter.Use{Used: 4 * record.GiB, DeviceUsed: 5 * record.GiB, Total: 24 * record.GiB, Source: record.SourceProcess}
 		if begun() && told.CompareAndSwap(false, true) {
-			use.Used, use.DeviceUsed = 20*parser.GiB, 22*parser.GiB
+			use.Used, use.DeviceUsed = 20*record.GiB, 22*record.GiB
 		}
 		return []meter.Use{use}, nil
 	}
 	o, log, err := runOf(t.Context(), t, cfg)
-	if err != nil || o.Reason != ReasonDone || o.Counts[parser.StatusFailed] != 1 {
+	if err != nil || o.Reason != ReasonDone || o.Counts[record.StatusFailed] != 1 {
 		t.Errorf("outcome %+v, %v", o, err)
 	}
 	soaklog.Expect(t, log, `
@@ -47,7 +47,7 @@ func TestOveruseOfADevice(t *testing.T) {
 func TestOveruseByACheckpoint(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedStdin, 2, "LINES=both", "FAULT=polite:1")
-	cfg.MaxDeviceUsed, cfg.OnCrash = sample.Limit{Bytes: 2*parser.GiB - 1}, CrashStop
+	cfg.MaxDeviceUsed, cfg.OnCrash = sample.Limit{Bytes: 2*record.GiB - 1}, CrashStop
 	o, log, err := runOf(t.Context(), t, cfg)
 	if err != nil || o.Reason != ReasonStopped || !strings.Contains(o.Diagnostic, "by the pipeline's own word") {
 		t.Errorf("outcome %+v, %v", o, err)
@@ -63,9 +63,9 @@ func TestOveruseByACheckpoint(t *testing.T) {
 func TestOveruseByAGrowingProcess(t *testing.T) {
 	t.Parallel()
 	cfg := child(t, "grow", FeedProcess, "{}")
-	cfg.Files, cfg.MaxDeviceUsed = inputs(2), sample.Limit{Bytes: 200 * parser.MiB}
+	cfg.Files, cfg.MaxDeviceUsed = inputs(2), sample.Limit{Bytes: 200 * record.MiB}
 	o, log, err := runOf(t.Context(), t, cfg)
-	if err != nil || o.Reason != ReasonDone || o.Counts[parser.StatusFailed] != 1 || o.Counts[parser.StatusOK] != 1 {
+	if err != nil || o.Reason != ReasonDone || o.Counts[record.StatusFailed] != 1 || o.Counts[record.StatusOK] != 1 {
 		t.Errorf("outcome %+v, %v", o, err)
 	}
 	events := soaklog.Events(t, log)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"vramsoak/harness/supervise"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // processAll starts processes until no file is left: in the batch, of those that come after it
@@ -89,7 +89,7 @@ func (r *run) processOne(ctx context.Context, files []int) (decision, error) {
 	}
 	r.processes++
 	r.out.NextProcess(files, now)
-	left, ok := r.batch.Left(), r.batch.Counts()[parser.StatusOK]
+	left, ok := r.batch.Left(), r.batch.Counts()[record.StatusOK]
 	end := r.watch(ctx, p)
 
 	now = end.At
@@ -101,13 +101,13 @@ func (r *run) processOne(ctx context.Context, files []int) (decision, error) {
 	}
 	restarted := r.restarts.n
 	d := r.decide(end, progress{
-		between: between, began: r.batch.Left() < left, ok: r.batch.Counts()[parser.StatusOK] > ok,
+		between: between, began: r.batch.Left() < left, ok: r.batch.Counts()[record.StatusOK] > ok,
 	})
 	if !end.Stuck {
-		exit := parser.Exit{
+		exit := record.Exit{
 			Header: r.log.Head(now), PID: end.PID, Code: end.Code, Signal: end.Signal, Reason: end.Reason(),
 		}
-		if exit.Reason == parser.ExitByItself {
+		if exit.Reason == record.ExitByItself {
 			exit.Error = end.Cause
 		}
 		if r.restarts.n > restarted {

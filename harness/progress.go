@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"vramsoak/harness/queue"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // Progress is how far a run is.
@@ -15,7 +15,7 @@ type Progress struct {
 	Failed      int    // of Done, those that did not end well
 	Current     string // path of the file that is worked on, "" between files
 	// Reading is the pipeline's last checkpoint's; empty before the first.
-	Reading parser.Reading
+	Reading record.Reading
 	Elapsed time.Duration
 	// Left is an estimate of the time that the remaining files take; HasLeft is false while nothing is
 	// known.

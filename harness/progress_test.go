@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"vramsoak/fixtures/soaklog"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 )
 
@@ -37,13 +37,13 @@ func TestProgress(t *testing.T) {
 	if last.Done != 5 || last.Files != 5 || last.Failed != 1 || last.Current != "" || !last.HasLeft || last.Left != 0 {
 		t.Errorf("last progress %+v", last)
 	}
-	if got := last.Reading.Bytes(parser.Allocated); got != parser.GiB/2 {
+	if got := last.Reading.Bytes(record.Allocated); got != record.GiB/2 {
 		t.Errorf("allocated %d", got)
 	}
-	if got := last.Reading.Bytes(parser.Reserved); got != 2*parser.GiB {
+	if got := last.Reading.Bytes(record.Reserved); got != 2*record.GiB {
 		t.Errorf("reserved %d", got)
 	}
-	if calls.Load() == 0 || o.Counts[parser.StatusFailed]+o.Counts[parser.StatusCrashed] != 1 {
+	if calls.Load() == 0 || o.Counts[record.StatusFailed]+o.Counts[record.StatusCrashed] != 1 {
 		t.Errorf("%d calls, outcome %+v", calls.Load(), o)
 	}
 }

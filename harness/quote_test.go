@@ -15,6 +15,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // forged are lines in the harness's name: that n files ended ok, and whatever else the harness says.
@@ -89,15 +90,15 @@ func expectForged(t *testing.T, logs ...string) {
 		}
 	}
 	tl := b.Timeline()
-	said := map[int]parser.Status{}
+	said := map[int]record.Status{}
 	for _, f := range tl.LastAttempts() {
 		said[f.Index] = f.Status
 	}
-	failed := parser.StatusFailed
-	if diff := cmp.Diff(map[int]parser.Status{1: failed, 2: failed, 3: failed, 4: failed}, said); diff != "" {
+	failed := record.StatusFailed
+	if diff := cmp.Diff(map[int]record.Status{1: failed, 2: failed, 3: failed, 4: failed}, said); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
-	device7 := func(s parser.Sample) bool { return s.Lane.Device == 7 }
+	device7 := func(s record.Sample) bool { return s.Lane.Device == 7 }
 	if len(tl.Runs) != len(logs) || slices.ContainsFunc(tl.Samples, device7) ||
 		len(tl.Orphans)+len(tl.Idles)+len(tl.Bad) > 0 {
 		t.Errorf("%d runs, samples %v, orphans %v, idles %v, bad %v", len(tl.Runs), tl.Samples, tl.Orphans, tl.Idles, tl.Bad)
@@ -120,7 +121,7 @@ func TestForgedLines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if o.Counts[parser.StatusFailed] != 4 || o.Reason != ReasonDone {
+			if o.Counts[record.StatusFailed] != 4 || o.Reason != ReasonDone {
 				t.Errorf("outcome %+v", o)
 			}
 			expectForged(t, string(log))
@@ -151,7 +152,7 @@ func TestResumeAfterForgedLines(t *testing.T) {
 	t.Parallel()
 	cfg := forgerConfig(t, FeedList)
 	o, log, err := runOf(t.Context(), t, cfg)
-	if err != nil || o.Counts[parser.StatusFailed] != 4 {
+	if err != nil || o.Counts[record.StatusFailed] != 4 {
 		t.Fatal(o, err)
 	}
 	end := bytes.Index(log, []byte("[vramsoak] file-start time="))
@@ -164,7 +165,7 @@ func TestResumeAfterForgedLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Ended || o.Counts[parser.StatusFailed] != 4 {
+	if o.Ended || o.Counts[record.StatusFailed] != 4 {
 		t.Errorf("outcome %+v", o)
 	}
 	expectForged(t, string(log))
@@ -179,7 +180,7 @@ func TestFailureInTheHarnessName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Counts[parser.StatusOOM] != 1 {
+	if o.Counts[record.StatusOOM] != 1 {
 		t.Errorf("outcome %+v of\n%s", o, log)
 	}
 }

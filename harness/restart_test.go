@@ -15,6 +15,7 @@ import (
 	"vramsoak/fixtures/soaklog"
 	"vramsoak/harness/queue"
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // The time between a crash and the next process doubles up to its limit, and begins anew when a file has ended well.
@@ -170,7 +171,7 @@ func TestUntil(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if o.Reason != ReasonDone || o.Files == 0 || o.Counts[parser.StatusOK] != o.Files || rounds < queue.AheadMax/2-1 {
+			if o.Reason != ReasonDone || o.Files == 0 || o.Counts[record.StatusOK] != o.Files || rounds < queue.AheadMax/2-1 {
 				t.Errorf("outcome %+v after %d rounds", o, rounds)
 			}
 			tl, err := parser.Build(parser.Read(strings.NewReader(string(log)), LogName))
@@ -178,7 +179,7 @@ func TestUntil(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, f := range tl.Files {
-				if want := inputs(2)[i%2].Path; f.Index != i+1 || f.Path != want || f.Status != parser.StatusOK {
+				if want := inputs(2)[i%2].Path; f.Index != i+1 || f.Path != want || f.Status != record.StatusOK {
 					t.Fatalf("file %d: %d %s %s", i+1, f.Index, f.Path, f.Status)
 				}
 			}
@@ -209,7 +210,7 @@ func TestQueue(t *testing.T) {
 		}
 		workers.Go(func() {
 			o, err := Run(t.Context(), cfg)
-			if err != nil || o.Reason != ReasonDone || o.Counts[parser.StatusOK] != o.Files {
+			if err != nil || o.Reason != ReasonDone || o.Counts[record.StatusOK] != o.Files {
 				t.Errorf("outcome %+v, %v", o, err)
 			}
 			log, _ := os.ReadFile(cfg.logPath())
@@ -217,7 +218,7 @@ func TestQueue(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				if end, ok := rec.(parser.FileEnd); ok && !end.Pipeline {
+				if end, ok := rec.(record.FileEnd); ok && !end.Pipeline {
 					done <- end.Path
 				}
 			}

@@ -7,7 +7,7 @@ import (
 	"vramsoak/harness/journal"
 	"vramsoak/harness/queue"
 	"vramsoak/harness/supervise"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // reasonKilled is the reason in the log if a part of a run has no last line.
@@ -28,12 +28,12 @@ func (r *run) begin(ctx context.Context) (ended bool, err error) {
 }
 
 // runStart returns the log's first line, without the run's id.
-func (c Config) runStart(head parser.Header) parser.RunStart {
+func (c Config) runStart(head record.Header) record.RunStart {
 	command := c.Shown
 	if command == nil {
 		command, _ = c.Secrets.Arguments(c.Command)
 	}
-	start := parser.RunStart{
+	start := record.RunStart{
 		Header: head, Files: len(c.Files), Feed: string(c.Feed), Command: supervise.CommandLine(command),
 		Version: c.Version, Policy: c.Policy, Until: c.Until.Seconds(),
 	}
@@ -46,7 +46,7 @@ func (c Config) runStart(head parser.Header) parser.RunStart {
 	return start
 }
 
-func (r *run) firstLine() parser.RunStart {
+func (r *run) firstLine() record.RunStart {
 	start := r.cfg.runStart(r.log.Head(r.started))
 	start.ID = r.supervisor.RunID()
 	return start
@@ -59,14 +59,14 @@ func (r *run) readBack() (s journal.State, torn int64, err error) {
 		Dialects: r.cfg.Dialects, Batch: r.batch, Extend: r.feeder.Extend,
 		Ahead: max(1, r.cfg.workers)*queue.AheadMax + len(r.cfg.Files),
 		Check: func(s journal.State) error {
-			return s.Contradicts(r.cfg.logPath(), r.cfg.runStart(parser.Header{}))
+			return s.Contradicts(r.cfg.logPath(), r.cfg.runStart(record.Header{}))
 		},
 	})
 }
 
 // resume begins the part of the run that follows what the log says.
 func (r *run) resume(ctx context.Context, s journal.State, torn int64) (ended bool, err error) {
-	resume := parser.Resume{
+	resume := record.Resume{
 		Header: r.log.Head(r.started), Index: 1, Cut: torn, Reason: reasonKilled,
 	}
 	if s.Start == nil { // it was killed before its first line

@@ -11,7 +11,7 @@ import (
 
 	"vramsoak/fixtures/soaklog"
 	"vramsoak/harness/journal"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // A log of another run, or of none, is left as it is.
@@ -21,7 +21,7 @@ func TestResumeRefuses(t *testing.T) {
 	start := func(change func(*Config)) string {
 		cfg := good
 		change(&cfg)
-		return string(cfg.runStart(parser.Header{}).AppendLine(nil)) + "\n"
+		return string(cfg.runStart(record.Header{}).AppendLine(nil)) + "\n"
 	}
 	for _, test := range []struct{ name, log, want string }{
 		{"other files", start(func(c *Config) { c.Files = inputs(3) }), "expected files 2, as the run is to go on with, found 3"},
@@ -75,14 +75,14 @@ func TestResumeUntil(t *testing.T) {
 	cfg := batchOf(t, FeedStdin, 3, "LINES=both")
 	cfg.Until, cfg.Resume = 5*time.Second, true
 	cfg.More = func() []Input { return inputs(3) }
-	head := cfg.runStart(parser.Header{Time: time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC)})
+	head := cfg.runStart(record.Header{Time: time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC)})
 	log := string(head.AppendLine(nil)) + "\n"
 	for i := range 7 { // in the third round, after seven seconds
-		at := parser.Header{Time: head.Time.Add(time.Duration(i+1) * time.Second)}
+		at := record.Header{Time: head.Time.Add(time.Duration(i+1) * time.Second)}
 		path := inputs(3)[i%3].Path
-		log += string(parser.FileStart{Header: at, Index: i + 1, Path: path}.AppendLine(nil)) + "\n"
+		log += string(record.FileStart{Header: at, Index: i + 1, Path: path}.AppendLine(nil)) + "\n"
 		if i < 6 {
-			log += string(parser.FileEnd{Header: at, Index: i + 1, Path: path, Status: parser.StatusOK}.AppendLine(nil)) + "\n"
+			log += string(record.FileEnd{Header: at, Index: i + 1, Path: path, Status: record.StatusOK}.AppendLine(nil)) + "\n"
 		}
 	}
 	if err := os.WriteFile(cfg.logPath(), []byte(log), 0o644); err != nil {
@@ -92,7 +92,7 @@ func TestResumeUntil(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Files != 7 || o.Counts[parser.StatusOK] != 7 || o.Reason != ReasonDone || o.Duration < 7*time.Second {
+	if o.Files != 7 || o.Counts[record.StatusOK] != 7 || o.Reason != ReasonDone || o.Duration < 7*time.Second {
 		t.Errorf("outcome %+v", o)
 	}
 	if got := soaklog.Events(t, text); got[len(got)-1] != "done 7 done" || got[len(got)-4] != "start 7 f1" || got[len(got)-3] != "end 7 f1 ok" {
@@ -122,7 +122,7 @@ func TestResumeEndsWhatLives(t *testing.T) {
 	cfg := batchOf(t, FeedStdin, 3, "LINES=both")
 	cfg.Dir, cfg.Resume, cfg.Command, cfg.Version = dir, true, []string{os.Args[0], "stdin"}, ""
 	o, log, err := runOf(t.Context(), t, cfg)
-	if err != nil || o.Counts[parser.StatusOK] != 3 {
+	if err != nil || o.Counts[record.StatusOK] != 3 {
 		t.Errorf("outcome %+v, %v", o, err)
 	}
 	until(t, "the daemon is gone", dead(daemon))

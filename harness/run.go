@@ -12,13 +12,13 @@ import (
 	"vramsoak/harness/queue"
 	"vramsoak/harness/sample"
 	"vramsoak/harness/supervise"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // Reasons for which a run ends, in its last line.
 const (
 	ReasonDone        = "done"
-	ReasonInterrupted = parser.Interrupted
+	ReasonInterrupted = record.Interrupted
 	ReasonStopped     = "stopped"
 )
 
@@ -29,7 +29,7 @@ var ErrNotStarted = errors.New("starting the command")
 // An Outcome is how a run went. Everything but Diagnostic is in the log too.
 type Outcome struct {
 	Files     int                   // files to be fed; with FeedNone, files that were seen
-	Counts    map[parser.Status]int // files that ended, by status
+	Counts    map[record.Status]int // files that ended, by status
 	Processes int                   // processes that were started
 	Duration  time.Duration
 	Reason    string // ReasonDone, ReasonInterrupted or ReasonStopped
@@ -126,7 +126,7 @@ func newRun(cfg Config, id string, files *queue.Queue) (*run, error) {
 		Journal: log, Batch: r.batch, Dialects: cfg.Dialects, Logger: cfg.Logger,
 		FilePerProcess: cfg.Feed == FeedProcess, OwnFiles: cfg.Feed == FeedNone,
 		SoakOver: r.feeder.SoakOver,
-		OnReading: func(reading *parser.Reading, lane parser.Lane) {
+		OnReading: func(reading *record.Reading, lane record.Lane) {
 			r.overuse = r.overuse.Worse(r.guard.Reading(reading, lane))
 		},
 	})
@@ -146,7 +146,7 @@ func (r *run) finish(d decision, ended bool, err error) (*Outcome, error) {
 		err = moved
 	}
 	if !ended {
-		r.log.Add(parser.RunEnd{
+		r.log.Add(record.RunEnd{
 			Header: r.log.Head(now), Files: r.feeder.Worked(), Seconds: now.Sub(r.started).Seconds(),
 			Reason: d.reason, Error: cmp.Or(d.inOneLine(), message(err)),
 		})

@@ -17,6 +17,7 @@ import (
 
 	"vramsoak/fixtures/soaklog"
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // hung is a per-file limit that only a hung child reaches, on a machine that is busy with other things too.
@@ -171,7 +172,7 @@ func TestFeeds(t *testing.T) {
 				t.Fatal(err)
 			}
 			soaklog.Expect(t, log, test.want)
-			if o.Counts[parser.StatusOK] != 3 || o.Files != 3 || o.Reason != ReasonDone {
+			if o.Counts[record.StatusOK] != 3 || o.Files != 3 || o.Reason != ReasonDone {
 				t.Errorf("outcome %+v", o)
 			}
 		})
@@ -218,7 +219,7 @@ func TestRounds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if o.Files != 6 || o.Counts[parser.StatusOK] != 5 || o.Counts[parser.StatusCrashed] != 1 || o.Reason != ReasonDone {
+			if o.Files != 6 || o.Counts[record.StatusOK] != 5 || o.Counts[record.StatusCrashed] != 1 || o.Reason != ReasonDone {
 				t.Errorf("outcome %+v", o)
 			}
 			tl, err := parser.Build(parser.Read(bytes.NewReader(log), LogName))

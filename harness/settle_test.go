@@ -12,7 +12,7 @@ import (
 
 	"vramsoak/harness/sample"
 	"vramsoak/harness/supervise"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 )
 
@@ -84,7 +84,7 @@ func quotedCommand(t *testing.T) string {
 	if !ok {
 		t.Fatal("this process is not there")
 	}
-	line := string(parser.Holder{Command: command}.AppendLine(nil))
+	line := string(record.Holder{Command: command}.AppendLine(nil))
 	_, line, _ = strings.Cut(line, "command=")
 	return line
 }

@@ -11,6 +11,7 @@ import (
 
 	"vramsoak/harness/supervise"
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // bystander is a process that is none of the harness's business.
@@ -32,7 +33,7 @@ func bystander(t *testing.T, program string, env ...string) *exec.Cmd {
 func idOf(t *testing.T, log []byte) string {
 	t.Helper()
 	for rec, err := range parser.Read(bytes.NewReader(log), LogName) {
-		if start, ok := rec.(parser.RunStart); ok && err == nil {
+		if start, ok := rec.(record.RunStart); ok && err == nil {
 			return start.ID
 		}
 	}

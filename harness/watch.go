@@ -6,7 +6,7 @@ import (
 
 	"vramsoak/harness/sample"
 	"vramsoak/harness/supervise"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // heartbeat is the time between two calls of Progress when nothing changes.
@@ -134,7 +134,7 @@ func (w *watch) interrupt(end func()) {
 }
 
 // sampled logs the samples of a moment.
-func (w *watch) sampled(samples []parser.Sample) {
+func (w *watch) sampled(samples []record.Sample) {
 	for _, s := range samples {
 		w.log.AddSample(s)
 	}

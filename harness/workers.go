@@ -14,7 +14,7 @@ import (
 	"vramsoak/harness/journal"
 	"vramsoak/harness/queue"
 	"vramsoak/harness/supervise"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 )
 
@@ -110,7 +110,7 @@ func newTeam(cfg Config, workers []Worker) (*team, error) {
 		}
 		var r *run
 		if err == nil {
-			r, err = newRun(own, parser.WorkerID(id, w.GPU), t.queue)
+			r, err = newRun(own, record.WorkerID(id, w.GPU), t.queue)
 		}
 		if err != nil {
 			t.discard()
@@ -240,7 +240,7 @@ func (t *team) begin(ctx context.Context) error {
 
 // sameRun returns an error unless the logs belong to one run, and gives the workers its id.
 func (t *team) sameRun(states []journal.State) error {
-	var first *parser.RunStart
+	var first *record.RunStart
 	for _, s := range states {
 		switch {
 		case s.Start == nil:
@@ -253,7 +253,7 @@ func (t *team) sameRun(states []journal.State) error {
 	}
 	for _, w := range t.workers {
 		if first != nil {
-			w.supervisor.SetRunID(parser.WorkerID(first.RunID(), w.gpu))
+			w.supervisor.SetRunID(record.WorkerID(first.RunID(), w.gpu))
 		}
 	}
 	return nil
@@ -261,7 +261,7 @@ func (t *team) sameRun(states []journal.State) error {
 
 // outcome returns the outcome of all workers together.
 func (t *team) outcome() (*Outcome, error) {
-	all := &Outcome{Counts: map[parser.Status]int{}, Reason: ReasonDone, Ended: true}
+	all := &Outcome{Counts: map[record.Status]int{}, Reason: ReasonDone, Ended: true}
 	var errs []error
 	var diagnostics []string
 	seen := map[string]bool{} // errors

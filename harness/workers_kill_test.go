@@ -14,6 +14,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 const mortalFiles = 6
@@ -110,7 +111,7 @@ func (k *killedTeam) run(ctx context.Context) error {
 }
 
 func (k *killedTeam) judge(o *Outcome) error {
-	if o.Files != mortalFiles || o.Counts[parser.StatusOK] != mortalFiles {
+	if o.Files != mortalFiles || o.Counts[record.StatusOK] != mortalFiles {
 		return fmt.Errorf("outcome %+v", o)
 	}
 	b := &parser.Builder{}
@@ -122,7 +123,7 @@ func (k *killedTeam) judge(o *Outcome) error {
 	tl := b.Timeline()
 	ends := map[int]int{}
 	for _, f := range tl.Files {
-		if f.Status == parser.StatusOK {
+		if f.Status == record.StatusOK {
 			ends[f.Index]++
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // interruptedTeam is a run on the GPUs 0 and 3 that was interrupted once the logs were as is asked for.
@@ -37,7 +37,7 @@ func TestTornFileOfALostGPU(t *testing.T) {
 	cfg.Resume = true
 	cfg.Env = append(cfg.Env, "WRONG=3:start=dead")
 	o, logs, err := runAll(t.Context(), t, cfg)
-	if err != nil || o.Counts[parser.StatusOK] != 4 || o.Reason != ReasonStopped {
+	if err != nil || o.Counts[record.StatusOK] != 4 || o.Reason != ReasonStopped {
 		t.Fatalf("outcome %+v, %v", o, err)
 	}
 	if got := strings.Join(begun(t, logs[0]), " "); got != "f1 f3 f2 f4" && got != "f1 f3 f4 f2" {
@@ -82,7 +82,7 @@ func TestWorkersUntilResumed(t *testing.T) {
 		tl := timelineOf(t, workerLogs(t, cfg.Dir))
 		times := map[int]int{}
 		for _, f := range tl.Files {
-			if f.Status == parser.StatusOK {
+			if f.Status == record.StatusOK {
 				times[f.Index]++
 			}
 		}

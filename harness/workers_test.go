@@ -18,6 +18,8 @@ import (
 	"vramsoak/harness/queue"
 	"vramsoak/harness/sample"
 	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 	"vramsoak/pipeline/meter"
 )
 
@@ -124,7 +126,7 @@ func workerLogs(t *testing.T, dir string) (logs [2]string) {
 }
 
 // together is the timeline of both logs.
-func timelineOf(t *testing.T, logs [2]string) *parser.Timeline {
+func timelineOf(t *testing.T, logs [2]string) *timeline.Timeline {
 	t.Helper()
 	b := &parser.Builder{}
 	for i, log := range logs {
@@ -151,7 +153,7 @@ func begun(t *testing.T, log string) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if start, ok := rec.(parser.FileStart); ok && !start.Pipeline {
+		if start, ok := rec.(record.FileStart); ok && !start.Pipeline {
 			paths = append(paths, start.Path)
 		}
 	}
@@ -199,7 +201,7 @@ func TestWorkers(t *testing.T) {
 			cfg := onTwo(t, test.feed, 7, "")
 			cfg.RestartEvery = test.restart
 			o, logs, err := runAll(t.Context(), t, cfg)
-			if err != nil || o.Files != 7 || o.Counts[parser.StatusOK] != 7 || o.Reason != ReasonDone {
+			if err != nil || o.Files != 7 || o.Counts[record.StatusOK] != 7 || o.Reason != ReasonDone {
 				t.Fatalf("outcome %+v, %v", o, err)
 			}
 			zero, three := begun(t, logs[0]), begun(t, logs[1])
@@ -233,7 +235,7 @@ func TestUnevenWorkers(t *testing.T) {
 		cfg.RestartEvery = map[Feed]int{FeedStdin: 1}[feed]
 		whenLogged(t, cfg, 0, "[vramsoak] exit ", 5)
 		o, logs, err := runAll(t.Context(), t, cfg)
-		if err != nil || o.Counts[parser.StatusOK] != 6 {
+		if err != nil || o.Counts[record.StatusOK] != 6 {
 			t.Fatalf("outcome %+v, %v", o, err)
 		}
 		if zero, three := begun(t, logs[0]), begun(t, logs[1]); len(zero) != 5 || len(three) != 1 {
@@ -247,7 +249,7 @@ func TestWorkerThatDiesForGood(t *testing.T) {
 	t.Parallel()
 	for _, feed := range []Feed{FeedList, FeedStdin} {
 		o, logs, err := runAll(t.Context(), t, onTwo(t, feed, 6, "3:start=dead"))
-		if err != nil || o.Counts[parser.StatusOK] != 6 || o.Reason != ReasonStopped ||
+		if err != nil || o.Counts[record.StatusOK] != 6 || o.Reason != ReasonStopped ||
 			!strings.HasPrefix(o.Diagnostic, "GPU 3: the process (pid ") || !strings.Contains(o.Diagnostic, "device lost") {
 			t.Fatalf("outcome %+v, %v", o, err)
 		}
@@ -269,7 +271,7 @@ func TestWorkerThatMayNotRestart(t *testing.T) {
 	cfg.MaxRestarts = 1
 	whenLogged(t, cfg, 3, "[vramsoak] run-end ", 1)
 	o, logs, err := runAll(t.Context(), t, cfg)
-	if err != nil || o.Counts[parser.StatusOK] != 4 || o.Counts[parser.StatusFailed] != 2 || o.Reason != ReasonStopped {
+	if err != nil || o.Counts[record.StatusOK] != 4 || o.Counts[record.StatusFailed] != 2 || o.Reason != ReasonStopped {
 		t.Fatalf("outcome %+v, %v", o, err)
 	}
 	if zero, three := begun(t, logs[0]), begun(t, logs[1]); len(zero) != 4 || len(three) != 2 {
@@ -291,7 +293,7 @@ func TestFilesOfACrashGoBack(t *testing.T) {
 		cancel()
 	}()
 	o, logs, err := runAll(ctx, t, cfg)
-	if err != nil || o.Counts[parser.StatusOK] != 7 || o.Counts[parser.StatusFailed] != 1 {
+	if err != nil || o.Counts[record.StatusOK] != 7 || o.Counts[record.StatusFailed] != 1 {
 		t.Fatalf("outcome %+v, %v", o, err)
 	}
 	if diff := cmp.Diff([]string{"f1", "f3", "f5", "f7", "f4", "f6", "f8"}, begun(t, logs[0])); diff != "" {
@@ -306,7 +308,7 @@ func TestRetryStaysOnItsGPU(t *testing.T) {
 		cfg := onTwo(t, feed, 4, "0:f1=once 3:f2=once")
 		cfg.RetryFailed = 1
 		o, logs, err := runAll(t.Context(), t, cfg)
-		if err != nil || o.Counts[parser.StatusOK] != 4 || o.Reason != ReasonDone {
+		if err != nil || o.Counts[record.StatusOK] != 4 || o.Reason != ReasonDone {
 			t.Fatalf("outcome %+v, %v", o, err)
 		}
 		for i, path := range []string{"f1", "f2"} {
@@ -361,7 +363,7 @@ func TestInterruptedWorkers(t *testing.T) {
 		}()
 		o, logs, err := runAll(ctx, t, cfg)
 		cancel()
-		if err != nil || o.Reason != ReasonInterrupted || o.Counts[parser.StatusFailed] != 2 {
+		if err != nil || o.Reason != ReasonInterrupted || o.Counts[record.StatusFailed] != 2 {
 			t.Fatalf("outcome %+v, %v", o, err)
 		}
 		f := filesFinding(t, logs)
@@ -379,7 +381,7 @@ func TestWorkersUntil(t *testing.T) {
 		cfg.Until = 500 * time.Millisecond
 		cfg.More = func() []Input { return inputs(2) }
 		o, logs, err := runAll(t.Context(), t, cfg)
-		if err != nil || o.Reason != ReasonDone || o.Files < 2 || o.Counts[parser.StatusOK] != o.Files {
+		if err != nil || o.Reason != ReasonDone || o.Files < 2 || o.Counts[record.StatusOK] != o.Files {
 			t.Fatalf("outcome %+v, %v", o, err)
 		}
 		tl := timelineOf(t, logs)

@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // besideLog is a run of samples in its own words: "S MILLISECONDS PID DEVICE SOURCE USED" is a sample, "C MILLISECONDS" a
 // checkpoint with a time, "C" one without.
-func besideLog(t *testing.T, lines string) (*parser.Timeline, []*parser.Checkpoint) {
+func besideLog(t *testing.T, lines string) (*timeline.Timeline, []*record.Checkpoint) {
 	t.Helper()
 	var log strings.Builder
 	log.WriteString("[vramsoak] run-start time=2026-11-20T02:00:00.000Z\n[vramsoak] file-start time=2026-11-20T02:00:00.000Z index=1 path=a\n")
@@ -38,7 +40,7 @@ func besideLog(t *testing.T, lines string) (*parser.Timeline, []*parser.Checkpoi
 	if err != nil || len(tl.Bad) > 0 {
 		t.Fatal(err, tl.Bad)
 	}
-	var all []*parser.Checkpoint
+	var all []*record.Checkpoint
 	for _, c := range tl.All() {
 		all = append(all, c)
 	}
@@ -71,7 +73,7 @@ func TestBeside(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			tl, checkpoints := besideLog(t, test.log)
-			ledger := parser.NewBeside(tl, []parser.Lane{{}}).Of(0, parser.Lane{})
+			ledger := timeline.NewBeside(tl, []record.Lane{{}}).Of(0, record.Lane{})
 			for i, c := range checkpoints {
 				got := "-"
 				if ledger != nil {
@@ -86,13 +88,13 @@ func TestBeside(t *testing.T) {
 		})
 	}
 	tl, _ := besideLog(t, "S 100 7 3 process 30\n")
-	two := []parser.Lane{{}, {Device: 3}}
-	b := parser.NewBeside(tl, two)
-	if b.Of(0, two[0]) != nil || parser.NewBeside(tl, two[:1]).Of(1, two[0]) != nil || b.Of(0, two[1]) == nil {
+	two := []record.Lane{{}, {Device: 3}}
+	b := timeline.NewBeside(tl, two)
+	if b.Of(0, two[0]) != nil || timeline.NewBeside(tl, two[:1]).Of(1, two[0]) != nil || b.Of(0, two[1]) == nil {
 		t.Error("a ledger of another device, or of another run")
 	}
-	ranks := []parser.Lane{{Device: 3}, {Device: 3, Rank: 1}}
-	b = parser.NewBeside(tl, ranks)
+	ranks := []record.Lane{{Device: 3}, {Device: 3, Rank: 1}}
+	b = timeline.NewBeside(tl, ranks)
 	if device, ok := b.Device(0, ranks[0]); b.Of(0, ranks[0]) != nil || !ok || device != 3 {
 		t.Error("a ledger of one of two ranks on a device")
 	}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // FuzzCSV reads rows under a header of columns that a program chose, of nvidia-smi and the like.
@@ -20,7 +20,7 @@ func FuzzCSV(f *testing.F) {
 	f.Fuzz(func(t *testing.T, header, rows []byte) {
 		log := append(append(bytes.Clone(header), '\n'), rows...)
 		for rec := range fuzzed(t, log, "fuzz") {
-			if c, ok := rec.(parser.Checkpoint); ok && (c.Bytes(parser.Used) < 0 || c.Bytes(parser.Total) < 0) {
+			if c, ok := rec.(record.Checkpoint); ok && (c.Bytes(record.Used) < 0 || c.Bytes(record.Total) < 0) {
 				t.Fatalf("got %+v", c)
 			}
 		}

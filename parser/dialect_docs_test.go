@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"vramsoak/parser/dialect"
 )
 
 // The table of docs/reference/dialects.md has a row for each dialect, and for no other.
@@ -21,7 +23,7 @@ func TestDialectsDocumented(t *testing.T) {
 			rows[name] = true
 		}
 	}
-	for _, name := range Dialects() {
+	for _, name := range dialect.Names() {
 		if !rows[name] {
 			t.Errorf("docs/reference/dialects.md: expected a row for the dialect `%s`, found none", name)
 		}

@@ -14,6 +14,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/source"
 )
 
 // A log is the same in every encoding that Windows gives it, and compressed.
@@ -43,7 +45,7 @@ func TestOpenEncodings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := read(t, log)
-	if len(want) != 2 || want[1].At().Line != 3 || want[1].(parser.Checkpoint).Name != "Before Ü😀 Cleanup" {
+	if len(want) != 2 || want[1].At().Line != 3 || want[1].(record.Checkpoint).Name != "Before Ü😀 Cleanup" {
 		t.Fatalf("got %v of the log itself", want)
 	}
 	for name, data := range map[string][]byte{
@@ -54,11 +56,11 @@ func TestOpenEncodings(t *testing.T) {
 		if err := os.WriteFile(path, data, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		r, err := parser.Open(path)
+		r, err := source.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got []parser.Record
+		var got []record.Record
 		for rec, err := range parser.Read(r, "run.log") {
 			if err != nil {
 				t.Fatal(err)
@@ -68,7 +70,7 @@ func TestOpenEncodings(t *testing.T) {
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(parser.Reading{}), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(record.Reading{}), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -81,7 +83,7 @@ func TestOpenShort(t *testing.T) {
 		if err := os.WriteFile(path, []byte(data), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		r, err := parser.Open(path)
+		r, err := source.Open(path)
 		if err != nil {
 			t.Fatalf("%q: %v", data, err)
 		}

@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"vramsoak/parser/timeline"
 )
 
 // TestManyProcessesFail: of any number of processes whose last allocation failed, those are kept that a
 // fallback may still belong to.
 func TestManyProcessesFail(t *testing.T) {
 	t.Parallel()
-	const n = 20 * failingMax
+	const n = 20 * timeline.FailingMax
 	const failed = "[rank%d]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
 	var log strings.Builder
 	for i := range n {
@@ -28,8 +30,8 @@ func TestManyProcessesFail(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.Add(rec)
-		if kept := len(b.log.failing); kept > failingMax {
-			t.Fatalf("line %d: the failures of %d processes are kept, expected at most %d", rec.At().Line, kept, failingMax)
+		if kept := len(b.Log.Failing); kept > timeline.FailingMax {
+			t.Fatalf("line %d: the failures of %d processes are kept, expected at most %d", rec.At().Line, kept, timeline.FailingMax)
 		}
 	}
 	var pardoned []int

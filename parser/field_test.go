@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/source"
 )
 
 // TestFieldLogs reads logs of the field: files that other programs wrote and their authors published, in
@@ -64,7 +66,7 @@ func TestFieldLogs(t *testing.T) {
 // A content is what is in a log.
 type content struct {
 	counts   map[string]int // by the words of expected.txt
-	peaks    map[parser.Quantity]int64
+	peaks    map[record.Quantity]int64
 	dialects []string
 }
 
@@ -85,7 +87,7 @@ func readExpected(t *testing.T, path string) map[string]*content {
 		case !found || c == nil && key != "file":
 			t.Fatalf("%s:%d: expected key: value", path, n)
 		case key == "file":
-			c = &content{counts: map[string]int{}, peaks: map[parser.Quantity]int64{}}
+			c = &content{counts: map[string]int{}, peaks: map[record.Quantity]int64{}}
 			all[value] = c
 		case key == "dialects":
 			if c.dialects = strings.Fields(value); value == "none" {
@@ -94,11 +96,11 @@ func readExpected(t *testing.T, path string) map[string]*content {
 		case key == "peak":
 			for field := range strings.FieldsSeq(value) {
 				name, text, _ := strings.Cut(field, "=")
-				q, err := parser.ParseQuantity(name)
+				q, err := record.ParseQuantity(name)
 				if err != nil {
 					t.Fatalf("%s:%d: %v", path, n, err)
 				}
-				size, err := parser.ParseSize(text)
+				size, err := record.ParseSize(text)
 				if err != nil {
 					t.Fatalf("%s:%d: %v", path, n, err)
 				}
@@ -117,36 +119,36 @@ func readExpected(t *testing.T, path string) map[string]*content {
 
 func contents(t *testing.T, path string) *content {
 	t.Helper()
-	r, err := parser.Open(path)
+	r, err := source.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = r.Close() }()
-	c := &content{counts: map[string]int{}, peaks: map[parser.Quantity]int64{}}
+	c := &content{counts: map[string]int{}, peaks: map[record.Quantity]int64{}}
 	for rec, err := range parser.Read(r, path) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		switch r := rec.(type) {
-		case parser.Checkpoint:
+		case record.Checkpoint:
 			c.counts["readings"]++
 			for q, s := range r.All() {
 				c.peaks[q] = max(c.peaks[q], s.Bytes)
 			}
 			c.dialects = append(c.dialects, r.Dialect)
-		case parser.Change:
+		case record.Change:
 			c.counts["changes"]++
 			c.dialects = append(c.dialects, r.Dialect)
-		case parser.Event:
+		case record.Event:
 			c.counts["events"]++
 			c.dialects = append(c.dialects, r.Dialect)
-		case parser.OutOfMemory:
+		case record.OutOfMemory:
 			c.counts["ooms"]++
 			c.dialects = append(c.dialects, r.Dialect)
-		case parser.Warning:
+		case record.Warning:
 			c.counts["warnings"]++
 			c.dialects = append(c.dialects, r.Dialect)
-		case parser.SyntaxError:
+		case record.SyntaxError:
 			c.counts["bad"]++
 			t.Log(r.Error())
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // A follower follows a log in the background.
@@ -36,9 +37,9 @@ func follow(t *testing.T, path string) *follower {
 				return
 			}
 			switch r := rec.(type) {
-			case parser.Checkpoint:
+			case record.Checkpoint:
 				f.records <- fmt.Sprintf("%d %s", r.Pos.Line, r.Name)
-			case parser.SyntaxError:
+			case record.SyntaxError:
 				f.records <- fmt.Sprintf("%d unreadable", r.Pos.Line)
 			}
 		}

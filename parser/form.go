@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
+
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+	"vramsoak/parser/source"
 )
 
 // A form is what a file is written in whose records are not simply in its lines. It yields the records and says whether
@@ -11,7 +15,7 @@ import (
 type form struct {
 	// is tells the form by how the file begins.
 	is   func(head []byte) bool
-	read func(r io.Reader, name string, m *dialectSet, yield func(Record, error) bool)
+	read func(r io.Reader, name string, m *scan.Dialects, yield func(record.Record, error) bool)
 }
 
 // forms are all that are known.
@@ -26,17 +30,17 @@ const headMax = 64 << 10
 // formOf tells the form of a log, nil for lines, and gives all of the log to be read.
 func formOf(r io.Reader) (f *form, all io.Reader) {
 	head := make([]byte, headMax)
-	if log, ok := r.(*Log); ok && log.file != nil {
-		n, _ := log.file.ReadAt(head, 0) // an error comes again
+	if log, ok := r.(*source.Log); ok && log.File != nil {
+		n, _ := log.File.ReadAt(head, 0) // an error comes again
 		return formIn(head[:n]), r
 	}
 	n, err := readHead(r, head)
-	for n == 0 && errors.Is(err, errQuiet) {
+	for n == 0 && errors.Is(err, source.ErrQuiet) {
 		n, err = readHead(r, head)
 	}
 	head = head[:n]
 	switch {
-	case errors.Is(err, errQuiet): // which is to be heard by who reads on, too
+	case errors.Is(err, source.ErrQuiet): // which is to be heard by who reads on, too
 		all = io.MultiReader(bytes.NewReader(head), &quietOnce{}, r)
 	case err == nil:
 		all = io.MultiReader(bytes.NewReader(head), r)
@@ -75,7 +79,7 @@ func (q *quietOnce) Read([]byte) (int, error) {
 		return 0, io.EOF
 	}
 	q.said = true
-	return 0, errQuiet
+	return 0, source.ErrQuiet
 }
 
 // A sticky reader gives its error again and again.

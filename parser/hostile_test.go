@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // What these tests find is a time that grows faster than the log, or memory that grows with it. It takes large logs, which the
@@ -103,13 +104,13 @@ func TestRMMHostile(t *testing.T) {
 			t.Fatal(err)
 		}
 		switch r := rec.(type) {
-		case parser.Checkpoint:
+		case record.Checkpoint:
 			readings++
-			peak = max(peak, r.Bytes(parser.Allocated))
+			peak = max(peak, r.Bytes(record.Allocated))
 			if r.Lane.Device != 3 {
 				t.Fatalf("got device %d", r.Lane.Device)
 			}
-		case parser.SyntaxError:
+		case record.SyntaxError:
 			bad++
 		}
 	}
@@ -133,7 +134,7 @@ func TestNotebookLarge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := rec.(parser.Checkpoint); !ok {
+		if _, ok := rec.(record.Checkpoint); !ok {
 			t.Errorf("got %v", rec)
 		}
 		at = append(at, rec.At().Line)

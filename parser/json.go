@@ -8,6 +8,9 @@ import (
 	"io"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/source"
 )
 
 // A jsonReader reads JSON as a stream. Nothing of it is held: a string may be of any length.
@@ -33,12 +36,12 @@ func (j *jsonReader) mistake(expected string) error {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	found, _, _ = bytes.Cut(found, newline)
+	found, _, _ = bytes.Cut(found, source.Newline)
 	return &jsonError{expected, string(bytes.ToValidUTF8(found, []byte("�")))}
 }
 
-// next is the first byte of what follows, after blanks; 0 stands for the end, and for an I/O error.
-func (j *jsonReader) next() byte {
+// Next is the first byte of what follows, after blanks; 0 stands for the end, and for an I/O error.
+func (j *jsonReader) Next() byte {
 	for {
 		b, err := j.r.Peek(1)
 		if err != nil {
@@ -62,7 +65,7 @@ func (j *jsonReader) drop(n int) {
 
 // take passes over the byte that must follow, after blanks.
 func (j *jsonReader) take(want byte, expected string) error {
-	if j.next() != want {
+	if j.Next() != want {
 		return j.mistake(expected)
 	}
 	j.drop(1)
@@ -72,17 +75,17 @@ func (j *jsonReader) take(want byte, expected string) error {
 // object reads an object: member reads the value of each key, with skip where it has no use for it. A value that is not an
 // object is passed over.
 func (j *jsonReader) object(member func(key string) error) error {
-	if j.next() != '{' {
+	if j.Next() != '{' {
 		return j.skip()
 	}
 	j.drop(1)
 	var key []byte
 	for first := true; ; first = false {
 		switch {
-		case j.next() == '}' && first:
+		case j.Next() == '}' && first:
 			j.drop(1)
 			return nil
-		case j.next() != '"':
+		case j.Next() != '"':
 			return j.mistake("a key in quotes")
 		}
 		key = key[:0]
@@ -101,7 +104,7 @@ func (j *jsonReader) object(member func(key string) error) error {
 		if err != nil {
 			return err
 		}
-		if j.next() == '}' {
+		if j.Next() == '}' {
 			j.drop(1)
 			return nil
 		}
@@ -113,11 +116,11 @@ func (j *jsonReader) object(member func(key string) error) error {
 
 // array reads an array: element reads each value. A value that is not an array is passed over.
 func (j *jsonReader) array(element func() error) error {
-	if j.next() != '[' {
+	if j.Next() != '[' {
 		return j.skip()
 	}
 	j.drop(1)
-	if j.next() == ']' {
+	if j.Next() == ']' {
 		j.drop(1)
 		return nil
 	}
@@ -125,7 +128,7 @@ func (j *jsonReader) array(element func() error) error {
 		if err := element(); err != nil {
 			return err
 		}
-		if j.next() == ']' {
+		if j.Next() == ']' {
 			j.drop(1)
 			return nil
 		}
@@ -247,7 +250,7 @@ const depthMax = 10_000
 func (j *jsonReader) skip() error {
 	var open []byte
 	for {
-		switch c := j.next(); {
+		switch c := j.Next(); {
 		case c == '{' || c == '[':
 			if len(open) == depthMax {
 				return j.mistake(fmt.Sprintf("values in at most %d others", depthMax))
@@ -264,8 +267,8 @@ func (j *jsonReader) skip() error {
 		case (c == ',' || c == ':') && len(open) > 0:
 			j.drop(1)
 			continue
-		case isWord(c):
-			for b, err := j.r.Peek(1); err == nil && isWord(b[0]); b, err = j.r.Peek(1) {
+		case lex.IsWord(c):
+			for b, err := j.r.Peek(1); err == nil && lex.IsWord(b[0]); b, err = j.r.Peek(1) {
 				j.drop(1)
 			}
 		default:

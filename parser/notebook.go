@@ -4,6 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"io"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+	"vramsoak/parser/source"
 )
 
 // isNotebook says that a file is a Jupyter notebook: an object that begins with a key of theirs, in which another stands.
@@ -12,13 +17,13 @@ import (
 //	{"metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0, "worksheets": [{"cells": [...]}]}
 func isNotebook(head []byte) bool {
 	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
-	text, ok := cutPrefix(text, "{")
+	text, ok := lex.CutPrefix(text, "{")
 	if !ok {
 		return false
 	}
 	text = bytes.TrimLeft(text, " \t\r\n")
 	for _, first := range []string{`"cells"`, `"metadata"`, `"nbformat"`, `"nbformat_minor"`, `"worksheets"`} {
-		rest, ok := cutPrefix(text, first)
+		rest, ok := lex.CutPrefix(text, first)
 		if rest = bytes.TrimLeft(rest, " \t\r\n"); !ok || len(rest) == 0 || rest[0] != ':' {
 			continue
 		}
@@ -45,11 +50,11 @@ func isNotebook(head []byte) bool {
 type notebook struct {
 	json  *jsonReader
 	name  string
-	yield func(Record, error) bool
+	yield func(record.Record, error) bool
 
-	scanner *scanner
-	out     batch
-	win     window
+	scanner *scan.Scanner
+	out     scan.Batch
+	win     source.Window
 	skip    int
 	// lines are where the window's lines stand in the file, from the first on, and begun says that the last has bytes.
 	lines []int
@@ -64,9 +69,9 @@ type notebook struct {
 // errStopped ends the reading of a notebook whose records nobody wants any more.
 var errStopped = errors.New("stopped")
 
-func readNotebook(r io.Reader, name string, m *dialectSet, yield func(Record, error) bool) {
-	n := &notebook{json: newJSONReader(r), name: name, yield: yield, scanner: newScanner(name, m), lines: []int{1}}
-	n.scanner.printed = true
+func readNotebook(r io.Reader, name string, m *scan.Dialects, yield func(record.Record, error) bool) {
+	n := &notebook{json: newJSONReader(r), name: name, yield: yield, scanner: scan.NewScanner(name, m), lines: []int{1}}
+	n.scanner.Printed = true
 	err := n.file()
 	if errors.Is(err, errStopped) || n.scan(true) != nil {
 		return
@@ -78,13 +83,13 @@ func readNotebook(r io.Reader, name string, m *dialectSet, yield func(Record, er
 		if found == "" {
 			found = "the end"
 		}
-		yield(SyntaxError{
-			Header:   Header{Pos: Position{Path: name, Line: n.json.line}, Dialect: "notebook"},
+		yield(record.SyntaxError{
+			Header:   record.Header{Pos: record.Position{Path: name, Line: n.json.line}, Dialect: "notebook"},
 			Expected: bad.expected, Found: found,
 			Advice: "the notebook is cut off or broken here; the outputs before are read, those after are not",
 		}, nil)
 	case err != nil:
-		yield(nil, readError(name, n.json.line, err))
+		yield(nil, source.ReadError(name, n.json.line, err))
 	}
 }
 
@@ -94,13 +99,13 @@ func (n *notebook) file() error {
 		n.json.drop(3)
 	}
 	for {
-		if n.json.next() != '{' {
+		if n.json.Next() != '{' {
 			return n.json.mistake("a notebook, an object in braces")
 		}
 		if err := n.json.object(n.member); err != nil {
 			return err
 		}
-		if n.json.next() == 0 {
+		if n.json.Next() == 0 {
 			if _, err := n.json.r.Peek(1); !errors.Is(err, io.EOF) {
 				return err
 			}
@@ -156,10 +161,10 @@ func (n *notebook) output(key string) error {
 			return n.json.skip()
 		})
 	case "evalue":
-		if n.json.next() == '"' {
+		if n.json.Next() == '"' {
 			n.reason, n.reasonLine = n.reason[:0], n.json.line
 			return n.json.text(func(b []byte) error {
-				n.reason = append(n.reason, b[:min(len(b), margin-len(n.reason))]...)
+				n.reason = append(n.reason, b[:min(len(b), source.Margin-len(n.reason))]...)
 				return nil
 			})
 		}
@@ -170,7 +175,7 @@ func (n *notebook) output(key string) error {
 // text reads a string or an array of strings, which together are a text, or each a part of a traceback.
 func (n *notebook) text(traceback bool) error {
 	part := func() error {
-		if n.json.next() != '"' {
+		if n.json.Next() != '"' {
 			return n.json.skip()
 		}
 		line := n.json.line
@@ -181,7 +186,7 @@ func (n *notebook) text(traceback bool) error {
 		}
 		return err
 	}
-	if n.json.next() != '[' {
+	if n.json.Next() != '[' {
 		if err := part(); err != nil {
 			return err
 		}
@@ -220,16 +225,16 @@ func (n *notebook) write(b []byte, line int) error {
 			n.lines[len(n.lines)-1] = line
 		}
 		n.begun, n.cr = n.begun || len(piece) > 0, false
-		n.win.buf = append(n.win.buf, piece...)
+		n.win.Buf = append(n.win.Buf, piece...)
 		b = b[len(piece):]
 		if i >= 0 {
 			n.cr = b[0] == '\r'
 			b = b[1:]
-			n.win.buf = append(n.win.buf, '\n')
+			n.win.Buf = append(n.win.Buf, '\n')
 			n.lines = append(n.lines, line)
 			n.begun = false
 		}
-		if len(n.win.buf) >= n.win.from+chunk+margin {
+		if len(n.win.Buf) >= n.win.From+source.Chunk+source.Margin {
 			if err := n.scan(false); err != nil {
 				return err
 			}
@@ -244,30 +249,30 @@ func (n *notebook) endLine(line int) error {
 	if !n.begun {
 		return nil
 	}
-	return n.write(newline, line)
+	return n.write(source.Newline, line)
 }
 
 // scan yields the records of the window.
 func (n *notebook) scan(last bool) error {
-	n.win.to = len(n.win.buf)
+	n.win.To = len(n.win.Buf)
 	if !last {
-		n.win.to = n.win.cut(n.win.from, len(n.win.buf)-margin)
+		n.win.To = n.win.Cut(n.win.From, len(n.win.Buf)-source.Margin)
 	}
-	n.out.entries = n.out.entries[:0]
-	n.scanner.scan(n.win, n.skip, n.out.tables, &n.out)
-	for i := range n.out.entries {
-		e := &n.out.entries[i]
+	n.out.Entries = n.out.Entries[:0]
+	n.scanner.Scan(n.win, n.skip, n.out.Tables, &n.out)
+	for i := range n.out.Entries {
+		e := &n.out.Entries[i]
 		at := e.Pos.Line
-		if e.other != nil {
-			at = e.other.At().Line
+		if e.Other != nil {
+			at = e.Other.At().Line
 		}
-		if !n.yield(e.record(n.lines[at-1]-at), nil) {
+		if !n.yield(e.Record(n.lines[at-1]-at), nil) {
 			return errStopped
 		}
 	}
-	n.lines = n.lines[:copy(n.lines, n.lines[n.out.lines:])]
-	drop := max(0, n.win.to-margin)
-	n.win.buf = n.win.buf[:copy(n.win.buf, n.win.buf[drop:])]
-	n.win.from, n.skip = n.win.to-drop, n.out.end-drop
+	n.lines = n.lines[:copy(n.lines, n.lines[n.out.Lines:])]
+	drop := max(0, n.win.To-source.Margin)
+	n.win.Buf = n.win.Buf[:copy(n.win.Buf, n.win.Buf[drop:])]
+	n.win.From, n.skip = n.win.To-drop, n.out.End-drop
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // The outputs of real notebooks, taken out by encoding/json, give the same records as the notebooks, and each stands in the
@@ -38,14 +39,14 @@ func TestNotebookField(t *testing.T) {
 				want := read(t, strings.ReplaceAll(text, mark, "[GPU Memory] X: Allocated: 1GB"))
 				got := read(t, string(marked))
 				opts := cmp.Options{
-					cmpopts.IgnoreFields(parser.Header{}, "Pos"), cmp.AllowUnexported(parser.Reading{}),
+					cmpopts.IgnoreFields(record.Header{}, "Pos"), cmp.AllowUnexported(record.Reading{}),
 				}
 				if diff := cmp.Diff(want, got, opts); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", mark, diff)
 				}
 				lines := strings.Split(string(marked), "\n")
 				for _, rec := range got {
-					if c, ok := rec.(parser.Checkpoint); ok && c.Dialect == "transcription" && !strings.Contains(lines[rec.At().Line-1], "[GPU Memory]") {
+					if c, ok := rec.(record.Checkpoint); ok && c.Dialect == "transcription" && !strings.Contains(lines[rec.At().Line-1], "[GPU Memory]") {
 						t.Errorf("%s: a checkpoint at line %d: %s", mark, rec.At().Line, lines[rec.At().Line-1])
 					}
 				}
@@ -103,7 +104,7 @@ func TestNotebookCut(t *testing.T) {
 	whole := read(t, string(log))
 	for n := 100; n < len(log); n++ {
 		got := read(t, string(log[:n]))
-		bad, ok := got[len(got)-1].(parser.SyntaxError)
+		bad, ok := got[len(got)-1].(record.SyntaxError)
 		if !ok || bad.Pos.Line != bytes.Count(log[:n], []byte("\n"))+1 {
 			t.Fatalf("cut at %d: got %v last", n, got[len(got)-1])
 		}
@@ -151,7 +152,7 @@ func FuzzNotebook(f *testing.F) {
 	f.Fuzz(func(t *testing.T, rest []byte) {
 		log := append([]byte(notebookHead), rest...)
 		for rec := range fuzzed(t, log, "fuzz") {
-			if bad, ok := rec.(parser.SyntaxError); ok && bad.Dialect == "notebook" && json.Valid(log) {
+			if bad, ok := rec.(record.SyntaxError); ok && bad.Dialect == "notebook" && json.Valid(log) {
 				t.Fatalf("%v in valid JSON", bad)
 			}
 		}

@@ -4,25 +4,31 @@ import (
 	"context"
 	"io"
 	"iter"
+
+	"vramsoak/parser/dialect/soaklog"
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+	"vramsoak/parser/segments"
+	"vramsoak/parser/source"
 )
 
 // Read yields the records of a log in its order. name stands in their positions. A line that looks like a record and
-// cannot be read is a [SyntaxError] record; an I/O error is yielded once, with a nil record, and ends the reading.
+// cannot be read is a [record.SyntaxError] record; an I/O error is yielded once, with a nil record, and ends the reading.
 //
 // Lines may be of any length and hold any bytes: a '\r' ends a piece of a line as '\n' does (progress bars), and terminal
 // escapes are passed over. Memory is constant. A file is read on several processors; what a pipe gives is read when nothing more
 // has come for a moment. Files of other forms are told by how they
 // begin: of a Jupyter notebook the outputs are read, each line at its place in the file; a device memory profile of JAX
 // (pprof) is one reading a device.
-func Read(r io.Reader, name string) iter.Seq2[Record, error] { return (*Set)(nil).Read(r, name) }
+func Read(r io.Reader, name string) iter.Seq2[record.Record, error] { return (*Set)(nil).Read(r, name) }
 
 // recordsOf are the records of the batches.
-func recordsOf(batches iter.Seq2[*batch, error]) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		var maps segmentJoiner
+func recordsOf(batches iter.Seq2[*scan.Batch, error]) iter.Seq2[record.Record, error] {
+	return func(yield func(record.Record, error) bool) {
+		var maps segments.Joiner
 		for b, err := range batches {
-			for i := range b.entries {
-				if !maps.add(b.entries[i].record(b.line), yield) {
+			for i := range b.Entries {
+				if !maps.Add(b.Entries[i].Record(b.Line), yield) {
 					return
 				}
 			}
@@ -31,29 +37,29 @@ func recordsOf(batches iter.Seq2[*batch, error]) iter.Seq2[Record, error] {
 				return
 			}
 		}
-		maps.end(yield)
+		maps.End(yield)
 	}
 }
 
 // readLog yields what is in a log, of whatever form.
-func readLog(r io.Reader, name string, m *dialectSet) iter.Seq2[*batch, error] {
-	return func(yield func(*batch, error) bool) {
+func readLog(r io.Reader, name string, m *scan.Dialects) iter.Seq2[*scan.Batch, error] {
+	return func(yield func(*scan.Batch, error) bool) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		if mayWait(r) {
-			r = newPipe(ctx, r)
+		if source.MayWait(r) {
+			r = source.NewPipe(ctx, r)
 		}
 		form, r := formOf(r)
 		if form == nil {
-			resolved(batches(newSource(r), name, m))(yield)
+			soaklog.Resolved(scan.Batches(source.New(r), name, m))(yield)
 			return
 		}
-		form.read(patient{r}, name, m, func(rec Record, err error) bool {
-			b := batch{}
-			if c, ok := rec.(Checkpoint); ok {
-				b.entries = []entry{{Checkpoint: c}}
+		form.read(source.Patient{Reader: r}, name, m, func(rec record.Record, err error) bool {
+			b := scan.Batch{}
+			if c, ok := rec.(record.Checkpoint); ok {
+				b.Entries = []scan.Entry{{Checkpoint: c}}
 			} else if rec != nil {
-				b.entries = []entry{{other: rec}}
+				b.Entries = []scan.Entry{{Other: rec}}
 			}
 			return yield(&b, err)
 		})
@@ -61,31 +67,33 @@ func readLog(r io.Reader, name string, m *dialectSet) iter.Seq2[*batch, error] {
 }
 
 // ParseLine reads one line of a log, with or without its newline, and returns the records that it holds: mostly none or
-// one, more where '\r' or a torn write put several on one line. A line that is a part of a [SegmentMap] has none.
-func ParseLine(line []byte, pos Position) []Record { return (*Set)(nil).ParseLine(line, pos) }
+// one, more where '\r' or a torn write put several on one line. A line that is a part of a [record.SegmentMap] has none.
+func ParseLine(line []byte, pos record.Position) []record.Record {
+	return (*Set)(nil).ParseLine(line, pos)
+}
 
-func parseLine(line []byte, pos Position, m *dialectSet) []Record {
-	s := newScanner(pos.Path, m)
-	var out, rest batch
-	s.scan(window{buf: line, to: len(line), docker: isDocker(line)}, 0, nil, &out)
-	s.finish(out.tables, &rest)
-	new(quotes).resolve(&out)
-	if len(out.entries)+len(rest.entries) == 0 {
+func parseLine(line []byte, pos record.Position, m *scan.Dialects) []record.Record {
+	s := scan.NewScanner(pos.Path, m)
+	var out, rest scan.Batch
+	s.Scan(source.Window{Buf: line, To: len(line), Docker: source.IsDocker(line)}, 0, nil, &out)
+	s.Finish(out.Tables, &rest)
+	new(soaklog.Quotes).Resolve(&out)
+	if len(out.Entries)+len(rest.Entries) == 0 {
 		return nil
 	}
-	records := make([]Record, 0, len(out.entries)+len(rest.entries))
-	add := func(rec Record) {
-		if p, is := rec.(segmentPart); !is {
+	records := make([]record.Record, 0, len(out.Entries)+len(rest.Entries))
+	add := func(rec record.Record) {
+		if p, is := rec.(segments.Part); !is {
 			records = append(records, rec)
-		} else if p.parts == 1 {
-			records = append(records, join([]segmentPart{p}))
+		} else if p.Parts == 1 {
+			records = append(records, segments.Join([]segments.Part{p}))
 		}
 	}
-	for i := range out.entries {
-		add(out.entries[i].record(pos.Line - 1))
+	for i := range out.Entries {
+		add(out.Entries[i].Record(pos.Line - 1))
 	}
-	for i := range rest.entries {
-		add(rest.entries[i].record(pos.Line - 1 + out.lines))
+	for i := range rest.Entries {
+		add(rest.Entries[i].Record(pos.Line - 1 + out.Lines))
 	}
 	return records
 }

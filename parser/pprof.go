@@ -10,6 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+	"vramsoak/parser/source"
+
 	"github.com/google/pprof/profile"
 )
 
@@ -53,13 +58,13 @@ func isProfile(head []byte) bool {
 	return true
 }
 
-func readProfile(r io.Reader, name string, _ *dialectSet, yield func(Record, error) bool) {
+func readProfile(r io.Reader, name string, _ *scan.Dialects, yield func(record.Record, error) bool) {
 	data, err := io.ReadAll(io.LimitReader(r, profileMax+1))
 	if err != nil {
-		yield(nil, readError(name, 0, err))
+		yield(nil, source.ReadError(name, 0, err))
 		return
 	}
-	p := deviceProfile{header: Header{Pos: Position{Path: name, Line: 1}, Dialect: jaxDialect}}
+	p := deviceProfile{header: record.Header{Pos: record.Position{Path: name, Line: 1}, Dialect: jaxDialect}}
 	for _, rec := range p.read(data) {
 		if !yield(rec, nil) {
 			return
@@ -67,14 +72,14 @@ func readProfile(r io.Reader, name string, _ *dialectSet, yield func(Record, err
 	}
 }
 
-type deviceProfile struct{ header Header }
+type deviceProfile struct{ header record.Header }
 
 // read is the records of a profile, or what is wrong with it.
-func (p *deviceProfile) read(data []byte) []Record {
+func (p *deviceProfile) read(data []byte) []record.Record {
 	const whole = "a whole profile in the pprof format"
 	switch n, ok := countMessages(data, 2); {
 	case len(data) > profileMax:
-		return p.bad(fmt.Sprintf("a profile of at most %s", FormatBytes(profileMax)), "more")
+		return p.bad(fmt.Sprintf("a profile of at most %s", record.FormatBytes(profileMax)), "more")
 	case n > profileMessages:
 		return p.bad(fmt.Sprintf("a profile of at most %d messages", profileMessages), "more")
 	case !ok:
@@ -101,15 +106,15 @@ func (p *deviceProfile) read(data []byte) []Record {
 	return p.sum(prof.Sample, space)
 }
 
-func (p *deviceProfile) bad(expected, found string) []Record {
-	return []Record{SyntaxError{
-		Header: p.header, Expected: expected, Found: shorten(strings.ToValidUTF8(found, "�"), 80),
+func (p *deviceProfile) bad(expected, found string) []record.Record {
+	return []record.Record{record.SyntaxError{
+		Header: p.header, Expected: expected, Found: lex.Shorten(strings.ToValidUTF8(found, "�"), 80),
 		Advice: "give what jax.profiler.save_device_memory_profile wrote",
 	}}
 }
 
 // sum adds up the samples: one checkpoint a device, and one for the executables.
-func (p *deviceProfile) sum(samples []*profile.Sample, space int) (records []Record) {
+func (p *deviceProfile) sum(samples []*profile.Sample, space int) (records []record.Record) {
 	buffers := map[int]int64{} // by device
 	var executables int64
 	hasExecutables := false
@@ -139,23 +144,23 @@ func (p *deviceProfile) sum(samples []*profile.Sample, space int) (records []Rec
 			buffers[n] = sum + bytes
 		}
 	}
-	reading := func(name string, device int, q Quantity, bytes int64) {
-		c := Checkpoint{Header: p.header, Name: name, Lane: Lane{Device: device}, Sampled: true}
-		c.Set(q, Exact(bytes))
+	reading := func(name string, device int, q record.Quantity, bytes int64) {
+		c := record.Checkpoint{Header: p.header, Name: name, Lane: record.Lane{Device: device}, Sampled: true}
+		c.Set(q, record.Exact(bytes))
 		records = append(records, c)
 	}
 	for _, device := range slices.Sorted(maps.Keys(buffers)) {
-		reading("buffers", device, Allocated, buffers[device])
+		reading("buffers", device, record.Allocated, buffers[device])
 	}
 	if hasExecutables && host == "" || len(buffers) > 0 && hasExecutables {
-		reading("executables", 0, Buffer, executables)
+		reading("executables", 0, record.Buffer, executables)
 	}
 	if len(records) == 0 {
 		text := "the profile has no buffers"
 		if host != "" {
-			text = "the profile's buffers are on " + shorten(strings.ToValidUTF8(host, "�"), 80) + ", in host memory"
+			text = "the profile's buffers are on " + lex.Shorten(strings.ToValidUTF8(host, "�"), 80) + ", in host memory"
 		}
-		records = append(records, Warning{Header: p.header, Level: "failed", Text: text})
+		records = append(records, record.Warning{Header: p.header, Level: "failed", Text: text})
 	}
 	return records
 }
@@ -175,7 +180,7 @@ func jaxDevice(device string) (n int, host, ok bool) {
 	if i <= 0 {
 		return 0, false, false
 	}
-	n, rest, ok := cutInt([]byte(device[i+1:]))
+	n, rest, ok := lex.CutInt([]byte(device[i+1:]))
 	platform := strings.ToLower(device[:i])
 	return n, strings.HasSuffix(platform, "cpu") || platform == "host" || platform == "interpreter", ok && len(rest) == 0
 }

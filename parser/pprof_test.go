@@ -15,6 +15,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // jaxProfile is a profile as JAX writes it, of lines "kind device count bytes".
@@ -147,7 +148,7 @@ func FuzzProfile(f *testing.F) {
 			if err != nil {
 				t.Fatalf("an error from memory: %v", err)
 			}
-			if c, ok := rec.(parser.Checkpoint); ok && (c.Len() != 1 || c.Bytes(parser.Allocated) < 0) {
+			if c, ok := rec.(record.Checkpoint); ok && (c.Len() != 1 || c.Bytes(record.Allocated) < 0) {
 				t.Fatalf("got %+v", c)
 			}
 			n++

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 const (
@@ -38,8 +39,8 @@ func TestHarnessLinesAreNotTakenForRows(t *testing.T) {
 			for i := 0; i < len(lines) && strings.HasSuffix(f.Name, ".log"); i++ {
 				log := ownRun + strings.Join(lines[:i], "") + ownExit + strings.Join(lines[i:], "")
 				n := 0
-				for _, rec := range parser.ParseLine([]byte(log), parser.Position{Path: f.Name, Line: 1}) {
-					if exit, ok := rec.(parser.Exit); ok && exit.PID == 777 && exit.Pos.Line == i+2 {
+				for _, rec := range parser.ParseLine([]byte(log), record.Position{Path: f.Name, Line: 1}) {
+					if exit, ok := rec.(record.Exit); ok && exit.PID == 777 && exit.Pos.Line == i+2 {
 						n++
 					}
 				}
@@ -108,9 +109,9 @@ func TestQuoted(t *testing.T) {
 		for rec := range harnessLines(t, c.log) {
 			kind := "own"
 			switch bad := rec.(type) {
-			case parser.Quoted:
+			case record.Quoted:
 				kind = "quoted"
-			case parser.SyntaxError:
+			case record.SyntaxError:
 				if strings.Contains(bad.Advice, "was changed") {
 					kind = "unreadable"
 				}
@@ -124,8 +125,8 @@ func TestQuoted(t *testing.T) {
 }
 
 // harnessLines yields the records of the harness's lines, and of those that look like them.
-func harnessLines(t *testing.T, log string) iter.Seq[parser.Record] {
-	return func(yield func(parser.Record) bool) {
+func harnessLines(t *testing.T, log string) iter.Seq[record.Record] {
+	return func(yield func(record.Record) bool) {
 		for rec, err := range parser.Read(strings.NewReader(log), "run.log") {
 			if err != nil {
 				t.Error(err)
@@ -142,7 +143,7 @@ func TestManyQuotes(t *testing.T) {
 	const pairs = 50_000
 	own, quotes, last := 0, 0, 0
 	for rec := range harnessLines(t, ownRun+strings.Repeat(quoted, 2*pairs+1)+ownExit+ownExit) {
-		if _, is := rec.(parser.Quoted); is {
+		if _, is := rec.(record.Quoted); is {
 			quotes++
 		} else {
 			own, last = own+1, rec.At().Line
@@ -169,10 +170,10 @@ func TestQuotedSaysNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(tl.Runs) != 1 || tl.Runs[0].End != nil || len(tl.Runs[0].Resumes) > 0 || len(tl.Files) != 1 ||
-		tl.Files[0].Status != parser.StatusFailed || len(tl.Exits) != 1 || len(tl.Bad)+len(tl.Samples)+len(tl.Orphans)+len(tl.Idles) > 0 {
+		tl.Files[0].Status != record.StatusFailed || len(tl.Exits) != 1 || len(tl.Bad)+len(tl.Samples)+len(tl.Orphans)+len(tl.Idles) > 0 {
 		t.Errorf("%+v", tl)
 	}
-	if tl.Quoted != 11 || tl.FirstQuoted != (parser.Position{Path: "run.log", Line: 4}) {
+	if tl.Quoted != 11 || tl.FirstQuoted != (record.Position{Path: "run.log", Line: 4}) {
 		t.Errorf("%d quoted, the first in %v", tl.Quoted, tl.FirstQuoted)
 	}
 }
@@ -181,11 +182,11 @@ func TestQuotedSaysNothing(t *testing.T) {
 func TestHarnessLineWithoutARun(t *testing.T) {
 	t.Parallel()
 	const failure = "[pipeline] file-start path=a\nRuntimeError: CUDA error: out of memory\n"
-	for line, want := range map[string]parser.Status{
-		"[vramsoak] file-end status=ok":                         parser.StatusUnknown,
-		"[vramsoak] file-end index=1 path=a status=ok":          parser.StatusOK,
-		"[vramsoak] file-start\n[vramsoak] file-end status=ok":  parser.StatusUnknown,
-		"[vramsoak] run-start files=1\n[vramsoak] file-start\n": parser.StatusUnknown,
+	for line, want := range map[string]record.Status{
+		"[vramsoak] file-end status=ok":                         record.StatusUnknown,
+		"[vramsoak] file-end index=1 path=a status=ok":          record.StatusOK,
+		"[vramsoak] file-start\n[vramsoak] file-end status=ok":  record.StatusUnknown,
+		"[vramsoak] run-start files=1\n[vramsoak] file-start\n": record.StatusUnknown,
 	} {
 		tl, err := parser.Build(parser.Read(strings.NewReader(failure+line+"\n"), "run.log"))
 		if err != nil {

@@ -19,6 +19,8 @@ import (
 
 	"vramsoak/fixtures/golden"
 	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // TestGoldens reads the logs of fixtures/parser. A case holds a log, its records, and its timeline. UPDATE=1 rewrites
@@ -70,57 +72,57 @@ func renderRecords(t *testing.T, log []byte) string {
 		}
 		fmt.Fprintf(&b, "%d ", rec.At().Line)
 		switch r := rec.(type) {
-		case parser.Checkpoint:
+		case record.Checkpoint:
 			fmt.Fprintf(&b, "checkpoint %q device=%d rank=%d", r.Name, r.Lane.Device, r.Lane.Rank)
 			if r.Sampled {
 				b.WriteString(" sampled")
 			}
 			renderReading(&b, &r.Reading)
-		case parser.Change:
+		case record.Change:
 			fmt.Fprintf(&b, "change %q device=%d rank=%d", r.Name, r.Lane.Device, r.Lane.Rank)
 			renderReading(&b, &r.Reading)
-		case parser.Event:
+		case record.Event:
 			fmt.Fprintf(&b, "event %s device=%d %q", r.Kind, r.Lane.Device, r.Text)
-		case parser.Warning:
+		case record.Warning:
 			fmt.Fprintf(&b, "warning %s %.1f%%", r.Level, r.Percent)
-		case parser.OutOfMemory:
+		case record.OutOfMemory:
 			fmt.Fprintf(&b, "out-of-memory requested=%d device=%d", r.Requested.Bytes, r.Lane.Device)
 			renderReading(&b, &r.Reading)
-		case parser.SyntaxError:
+		case record.SyntaxError:
 			fmt.Fprintf(&b, "unreadable: expected %s, found %q", r.Expected, r.Found)
-		case parser.FileStart:
+		case record.FileStart:
 			fmt.Fprintf(&b, "file-start pipeline=%t index=%d path=%q audio=%g", r.Pipeline, r.Index, r.Path, r.AudioSeconds)
-		case parser.FileEnd:
+		case record.FileEnd:
 			fmt.Fprintf(&b, "file-end pipeline=%t index=%d path=%q %s %gs %q", r.Pipeline, r.Index, r.Path, r.Status, r.Seconds, r.Error)
-		case parser.Crash:
+		case record.Crash:
 			fmt.Fprintf(&b, "crash device=%d rank=%d traceback=%d %q", r.Lane.Device, r.Lane.Rank, r.Traceback, r.Text)
-		case parser.Sample:
+		case record.Sample:
 			fmt.Fprintf(&b, "sample pid=%d device=%d source=%q rss=%d", r.PID, r.Lane.Device, r.Source, r.RSS)
 			renderReading(&b, &r.Reading)
 			if r.DeviceUsed+r.Others > 0 {
 				fmt.Fprintf(&b, " device_used=%d others=%d", r.DeviceUsed, r.Others)
 			}
-		case parser.Idle:
+		case record.Idle:
 			fmt.Fprintf(&b, "idle device=%d gpu=%d phase=%s settled=%t", r.Lane.Device, r.GPU, r.Phase, r.Settled)
 			renderReading(&b, &r.Reading)
-		case parser.Holder:
+		case record.Holder:
 			fmt.Fprintf(&b, "holder device=%d pid=%d command=%q ours=%t", r.Lane.Device, r.PID, r.Command, r.Ours)
 			renderReading(&b, &r.Reading)
-		case parser.Exit:
+		case record.Exit:
 			fmt.Fprintf(&b, "exit pid=%d code=%d signal=%q", r.PID, r.Code, r.Signal)
 			renderMore(&b, "reason", r.Reason)
 			renderMore(&b, "restarts", r.Restarts)
-		case parser.RunStart:
+		case record.RunStart:
 			fmt.Fprintf(&b, "run-start files=%d feed=%s command=%q version=%q policy=%q", r.Files, r.Feed, r.Command, r.Version, r.Policy)
 			renderMore(&b, "until", r.Until)
 			renderMore(&b, "workers", r.Workers)
 			renderMore(&b, "gpu", r.GPU)
-		case parser.Resume:
+		case record.Resume:
 			fmt.Fprintf(&b, "resume index=%d cut=%d reason=%q", r.Index, r.Cut, r.Reason)
-		case parser.RunEnd:
+		case record.RunEnd:
 			fmt.Fprintf(&b, "run-end files=%d %gs %s", r.Files, r.Seconds, r.Reason)
 			renderMore(&b, "error", r.Error)
-		case parser.SegmentMap:
+		case record.SegmentMap:
 			fmt.Fprintf(&b, "segments %q device=%d rank=%d", r.Name, r.Lane.Device, r.Lane.Rank)
 			renderMore(&b, "requested", r.Requested)
 			renderMore(&b, "total", r.Total)
@@ -136,14 +138,14 @@ func renderRecords(t *testing.T, log []byte) string {
 		case h.Dateless || h.Yearless:
 			fmt.Fprintf(&b, " @%s", h.FormatTime())
 		case !h.Time.IsZero():
-			fmt.Fprintf(&b, " @%s", h.Time.Format(parser.TimeLayout))
+			fmt.Fprintf(&b, " @%s", h.Time.Format(record.TimeLayout))
 		}
 		b.WriteByte('\n')
 	}
 	return b.String()
 }
 
-func renderReading(b *strings.Builder, r *parser.Reading) {
+func renderReading(b *strings.Builder, r *record.Reading) {
 	for q, s := range r.All() {
 		fmt.Fprintf(b, " %s=%d", q, s.Bytes)
 		if s.Resolution != 0 {
@@ -193,9 +195,9 @@ func renderTimeline(t *testing.T, log []byte) string {
 	return b.String()
 }
 
-func read(t *testing.T, log string) []parser.Record {
+func read(t *testing.T, log string) []record.Record {
 	t.Helper()
-	var all []parser.Record
+	var all []record.Record
 	for rec, err := range parser.Read(strings.NewReader(log), "run.log") {
 		if err != nil {
 			t.Fatal(err)
@@ -215,7 +217,7 @@ func TestReadLongLine(t *testing.T) {
 		t.Fatalf("got %d records, want 3", len(got))
 	}
 	for i, want := range []int{2, 2, 3} {
-		if c, ok := got[i].(parser.Checkpoint); !ok || got[i].At().Line != want || c.Name != "After Whisper Cleanup" {
+		if c, ok := got[i].(record.Checkpoint); !ok || got[i].At().Line != want || c.Name != "After Whisper Cleanup" {
 			t.Errorf("record %d is %T at line %d, want the checkpoint at line %d", i, got[i], got[i].At().Line, want)
 		}
 	}
@@ -223,13 +225,13 @@ func TestReadLongLine(t *testing.T) {
 
 // A record that lies across the edge of the window is read whole, wherever the edge falls in it.
 func TestReadAcrossWindow(t *testing.T) {
-	want := read(t, line)[0].(parser.Checkpoint)
+	want := read(t, line)[0].(record.Checkpoint)
 	for shift := -200; shift <= 50; shift += 10 {
 		got := read(t, strings.Repeat("#", 1<<20+shift)+line+strings.Repeat("#", 1<<20)+"\n")
 		if len(got) != 1 {
 			t.Fatalf("shift %d: got %d records, want 1: %v", shift, len(got), got)
 		}
-		if c := got[0].(parser.Checkpoint); !c.SameSizes(&want.Reading) || c.Name != want.Name {
+		if c := got[0].(record.Checkpoint); !c.SameSizes(&want.Reading) || c.Name != want.Name {
 			t.Errorf("shift %d: got %+v, want %+v", shift, c, want)
 		}
 	}
@@ -284,17 +286,17 @@ func TestReadLive(t *testing.T) {
 
 // Our own line reads back as what was written.
 func TestCheckpointRoundTrip(t *testing.T) {
-	want := parser.Checkpoint{
-		Header: parser.Header{
-			Pos:  parser.Position{Path: "run.log", Line: 1},
+	want := record.Checkpoint{
+		Header: record.Header{
+			Pos:  record.Position{Path: "run.log", Line: 1},
 			Time: time.Date(2026, 11, 20, 2, 0, 3, 123e6, time.UTC),
 		},
-		Name: "Before Whisper Cleanup", Lane: parser.Lane{Device: 1, Rank: 3}, Stream: "side stream",
+		Name: "Before Whisper Cleanup", Lane: record.Lane{Device: 1, Rank: 3}, Stream: "side stream",
 	}
-	want.Set(parser.Allocated, parser.Exact(7763421184))
-	want.Set(parser.Reserved, parser.Exact(8053063680))
-	want.Set(parser.Total, parser.Exact(25769803776))
-	want.Set(parser.Holds, parser.Exact(7549747200))
+	want.Set(record.Allocated, record.Exact(7763421184))
+	want.Set(record.Reserved, record.Exact(8053063680))
+	want.Set(record.Total, record.Exact(25769803776))
+	want.Set(record.Holds, record.Exact(7549747200))
 	text := string(want.AppendLine(nil))
 	// By hand: 7763421184/2^30 = 7.230, over 24 GiB 30.1 %; 8053063680/2^30 = 7.5, 31.25 %; free 24 - 7.23.
 	const human = "2026-11-20T02:00:03.123Z [GPU Memory] Before Whisper Cleanup: Allocated: 7.23GB (30.1%) | " +
@@ -306,8 +308,8 @@ func TestCheckpointRoundTrip(t *testing.T) {
 	if len(got) != 1 {
 		t.Fatalf("got %d records of %q", len(got), text)
 	}
-	c := got[0].(parser.Checkpoint)
-	free, ok := c.Get(parser.Free)
+	c := got[0].(record.Checkpoint)
+	free, ok := c.Get(record.Free)
 	if !ok || free.Bytes != 18006650388 { // 16.77 * 2^30, the printed digits: free has no exact value
 		t.Errorf("free is %d", free.Bytes)
 	}
@@ -324,45 +326,45 @@ func TestCheckpointRoundTrip(t *testing.T) {
 
 // Every line of the harness reads back as what was written, whatever stands in its strings.
 func TestOwnLinesRoundTrip(t *testing.T) {
-	head := parser.Header{Pos: parser.Position{Path: "run.log", Line: 1}, Time: time.Date(2026, 11, 20, 2, 0, 3, 0, time.UTC)}
+	head := record.Header{Pos: record.Position{Path: "run.log", Line: 1}, Time: time.Date(2026, 11, 20, 2, 0, 3, 0, time.UTC)}
 	const nasty = "a b=\"c\"\\ \n\x00é\x1b[0m\u202e###[error]x\\##vso[a]section_start:1:a.wav"
-	sample := parser.Sample{Header: head, PID: 4711, Lane: parser.Lane{Device: 2}, Source: "process", RSS: 1 << 30}
-	sample.Set(parser.Used, parser.Exact(5))
-	sample.Set(parser.Total, parser.Exact(7))
+	sample := record.Sample{Header: head, PID: 4711, Lane: record.Lane{Device: 2}, Source: "process", RSS: 1 << 30}
+	sample.Set(record.Used, record.Exact(5))
+	sample.Set(record.Total, record.Exact(7))
 	shared := sample
 	shared.DeviceUsed, shared.Others = 6, 1
-	idle := parser.Idle{Header: head, Lane: parser.Lane{Device: 1}, GPU: 3, Settled: true, Phase: parser.PhaseAfter}
-	idle.Set(parser.Used, parser.Exact(0))
-	idle.Set(parser.Total, parser.Exact(7))
-	holder := parser.Holder{Header: head, Lane: parser.Lane{Device: 1}, PID: 4711, Command: nasty, Ours: true}
-	holder.Set(parser.Used, parser.Exact(6))
+	idle := record.Idle{Header: head, Lane: record.Lane{Device: 1}, GPU: 3, Settled: true, Phase: record.PhaseAfter}
+	idle.Set(record.Used, record.Exact(0))
+	idle.Set(record.Total, record.Exact(7))
+	holder := record.Holder{Header: head, Lane: record.Lane{Device: 1}, PID: 4711, Command: nasty, Ours: true}
+	holder.Set(record.Used, record.Exact(6))
 	for _, want := range []interface {
-		parser.Record
+		record.Record
 		AppendLine([]byte) []byte
 	}{
-		parser.RunStart{Header: head, Files: 60, Feed: "list", Command: nasty, Version: "v1", Policy: "peak:\n  max: 85%\n", ID: "4711-9f3a"},
-		parser.FileStart{Header: head, Index: 12, Path: nasty, AudioSeconds: 1.25},
-		parser.FileStart{Header: head, Pipeline: true, Path: "a.wav"},
-		parser.FileStart{Header: head, Path: "##[error]a.wav"},
-		parser.FileStart{Header: head, Path: "section_end:1:a"},
-		parser.FileEnd{Header: head, Index: 12, Path: nasty, Status: parser.StatusOOM, Seconds: 2.5, Error: nasty},
-		parser.FileEnd{Header: head, Pipeline: true, Path: "", Status: parser.StatusOK},
+		record.RunStart{Header: head, Files: 60, Feed: "list", Command: nasty, Version: "v1", Policy: "peak:\n  max: 85%\n", ID: "4711-9f3a"},
+		record.FileStart{Header: head, Index: 12, Path: nasty, AudioSeconds: 1.25},
+		record.FileStart{Header: head, Pipeline: true, Path: "a.wav"},
+		record.FileStart{Header: head, Path: "##[error]a.wav"},
+		record.FileStart{Header: head, Path: "section_end:1:a"},
+		record.FileEnd{Header: head, Index: 12, Path: nasty, Status: record.StatusOOM, Seconds: 2.5, Error: nasty},
+		record.FileEnd{Header: head, Pipeline: true, Path: "", Status: record.StatusOK},
 		sample, shared, idle, holder,
-		parser.Sample{Header: head, PID: 1, RSS: 5},
-		parser.Holder{Header: head, PID: 1},
-		parser.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGKILL"},
-		parser.Exit{Header: head, PID: 1, Code: 255},
-		parser.Exit{Header: head, PID: 1, Code: 1, Error: `ValueError: "bad" header`},
-		parser.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGTERM", Reason: parser.ExitInterrupted},
-		parser.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGKILL", Restarts: 3},
-		parser.Resume{Header: head, Index: 7, Cut: 117, Reason: "killed"},
-		parser.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGTERM", Reason: "overuse"},
-		parser.Orphan{Header: head, PID: 4712, Command: nasty, RSS: 1 << 20, Ended: true},
-		parser.Orphan{Header: head, PID: 4712, Command: "python -m workers"},
-		parser.RunEnd{Header: head, Files: 60, Seconds: 1.5, Reason: "done"},
-		parser.RunEnd{Header: head, Files: 60, Seconds: 1.5, Reason: "stopped", Error: nasty},
-		parser.RunStart{Header: head, Feed: "stdin", Command: "x", Version: "v1", Until: 28800},
-		parser.RunStart{Header: head, Files: 60, Feed: "list", Command: "x", Version: "v1", ID: "9f3a-gpu1", Workers: 2, GPU: 1},
+		record.Sample{Header: head, PID: 1, RSS: 5},
+		record.Holder{Header: head, PID: 1},
+		record.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGKILL"},
+		record.Exit{Header: head, PID: 1, Code: 255},
+		record.Exit{Header: head, PID: 1, Code: 1, Error: `ValueError: "bad" header`},
+		record.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGTERM", Reason: record.ExitInterrupted},
+		record.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGKILL", Restarts: 3},
+		record.Resume{Header: head, Index: 7, Cut: 117, Reason: "killed"},
+		record.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGTERM", Reason: "overuse"},
+		record.Orphan{Header: head, PID: 4712, Command: nasty, RSS: 1 << 20, Ended: true},
+		record.Orphan{Header: head, PID: 4712, Command: "python -m workers"},
+		record.RunEnd{Header: head, Files: 60, Seconds: 1.5, Reason: "done"},
+		record.RunEnd{Header: head, Files: 60, Seconds: 1.5, Reason: "stopped", Error: nasty},
+		record.RunStart{Header: head, Feed: "stdin", Command: "x", Version: "v1", Until: 28800},
+		record.RunStart{Header: head, Files: 60, Feed: "list", Command: "x", Version: "v1", ID: "9f3a-gpu1", Workers: 2, GPU: 1},
 	} {
 		text := want.AppendLine(nil)
 		if bytes.ContainsAny(text, "\n\r") {
@@ -377,16 +379,16 @@ func TestOwnLinesRoundTrip(t *testing.T) {
 		if len(got) != 1 {
 			t.Fatalf("%q gave %d records", text, len(got))
 		}
-		sameDialect := cmpopts.IgnoreFields(parser.Header{}, "Dialect")
-		if diff := cmp.Diff(parser.Record(want), got[0], cmp.AllowUnexported(parser.Reading{}), sameDialect); diff != "" {
+		sameDialect := cmpopts.IgnoreFields(record.Header{}, "Dialect")
+		if diff := cmp.Diff(record.Record(want), got[0], cmp.AllowUnexported(record.Reading{}), sameDialect); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}
 	}
 }
 
 // fuzzed are the records of any bytes: reading them is no error, and line numbers never go back.
-func fuzzed(t *testing.T, log []byte, name string) iter.Seq[parser.Record] {
-	return func(yield func(parser.Record) bool) {
+func fuzzed(t *testing.T, log []byte, name string) iter.Seq[record.Record] {
+	return func(yield func(record.Record) bool) {
 		last := 1
 		for rec, err := range parser.Read(bytes.NewReader(log), name) {
 			if err != nil {
@@ -427,7 +429,7 @@ func FuzzRead(f *testing.F) {
 }
 
 // checkInvariants holds for every timeline.
-func checkInvariants(t *testing.T, tl *parser.Timeline) {
+func checkInvariants(t *testing.T, tl *timeline.Timeline) {
 	t.Helper()
 	total := 0
 	for _, f := range slices.Concat(tl.Outside, tl.Files) {

@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 func FuzzRMM(f *testing.F) {
@@ -18,7 +18,7 @@ func FuzzRMM(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, log []byte) {
 		for rec := range fuzzed(t, log, "fuzz.dev1.csv") {
-			if c, ok := rec.(parser.Checkpoint); ok && c.Dialect == "rmm" && c.Bytes(parser.Allocated) < 0 {
+			if c, ok := rec.(record.Checkpoint); ok && c.Dialect == "rmm" && c.Bytes(record.Allocated) < 0 {
 				t.Fatalf("got %+v", c)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // A record of watch that is longer than a window gives each repaint once, at its line.
@@ -27,13 +28,13 @@ func TestScreenAcrossWindows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, ok := rec.(parser.Checkpoint)
+		c, ok := rec.(record.Checkpoint)
 		// The first one is on line 1, then there are ten on each line.
 		line := 2 + (int(next)-1)/10
 		if next == 0 {
 			line = 1
 		}
-		if !ok || c.Bytes(parser.Used) != next<<20 {
+		if !ok || c.Bytes(record.Used) != next<<20 {
 			t.Fatalf("got %+v, want the reading of %d MiB", rec, next)
 		}
 		if c.Pos.Line != line {

@@ -15,12 +15,15 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/segments"
+	"vramsoak/parser/timeline"
 )
 
 // randomMap is a map as an allocator may have it, and at odd sizes as none has.
-func randomMap(r *rand.Rand, count int) parser.SegmentMap {
-	m := parser.SegmentMap{
-		Lane: parser.Lane{Device: r.IntN(3), Rank: r.IntN(2)}, Name: []string{"file end", "out of memory", "", `a"b`}[r.IntN(4)],
+func randomMap(r *rand.Rand, count int) record.SegmentMap {
+	m := record.SegmentMap{
+		Lane: record.Lane{Device: r.IntN(3), Rank: r.IntN(2)}, Name: []string{"file end", "out of memory", "", `a"b`}[r.IntN(4)],
 		Total: r.Int64N(1 << 40), Used: r.Int64N(1 << 40), Requested: r.Int64N(2) * r.Int64N(1<<40), Allowed: r.Int64N(2) * r.Int64N(1<<40),
 	}
 	m.Time = time.UnixMilli(r.Int64N(1e12)).UTC()
@@ -30,9 +33,9 @@ func randomMap(r *rand.Rand, count int) parser.SegmentMap {
 	}
 	address := uint64(0x7f0000000000)
 	for range count {
-		s := parser.Segment{Address: address, Small: r.IntN(2) == 0, Expandable: r.IntN(4) == 0, Stream: r.Uint64N(2) * r.Uint64()}
+		s := record.Segment{Address: address, Small: r.IntN(2) == 0, Expandable: r.IntN(4) == 0, Stream: r.Uint64N(2) * r.Uint64()}
 		for range 1 + r.IntN(10) {
-			b := parser.Block{Size: unit * (1 + r.Int64N(1<<r.IntN(20))), State: parser.BlockState(r.IntN(3))}
+			b := record.Block{Size: unit * (1 + r.Int64N(1<<r.IntN(20))), State: record.BlockState(r.IntN(3))}
 			for range 1 + r.IntN(3) {
 				s.Blocks = append(s.Blocks, b)
 				s.Size += b.Size
@@ -49,7 +52,7 @@ func randomMap(r *rand.Rand, count int) parser.SegmentMap {
 	return m
 }
 
-var ignoreHeader = cmpopts.IgnoreFields(parser.Header{}, "Pos", "Dialect")
+var ignoreHeader = cmpopts.IgnoreFields(record.Header{}, "Pos", "Dialect")
 
 // What is written is read again, whatever it is, alone and between other lines, which it leaves as they are.
 func TestSegmentMapRoundTrip(t *testing.T) {
@@ -60,7 +63,7 @@ func TestSegmentMapRoundTrip(t *testing.T) {
 			count = 4000
 		}
 		m := randomMap(r, count)
-		lines := strings.Split(string(m.AppendLine(nil)), "\n")
+		lines := strings.Split(string(segments.AppendLine(&m, nil)), "\n")
 		for _, l := range lines {
 			if len(l) > 12<<10 {
 				t.Fatalf("a line of %d bytes: a log of Docker's would have it in pieces", len(l))
@@ -68,12 +71,12 @@ func TestSegmentMapRoundTrip(t *testing.T) {
 		}
 		log := strings.Join(lines, "\n[GPU Memory] Peak: Allocated: 1.00GB\n") + "\n"
 		checkpoints := 0
-		var got *parser.SegmentMap
+		var got *record.SegmentMap
 		for rec := range fuzzed(t, []byte(log), "run.log") {
 			switch rec := rec.(type) {
-			case parser.Checkpoint:
+			case record.Checkpoint:
 				checkpoints++
-			case parser.SegmentMap:
+			case record.SegmentMap:
 				if got != nil {
 					t.Fatal("two maps")
 				}
@@ -89,8 +92,8 @@ func TestSegmentMapRoundTrip(t *testing.T) {
 			t.Fatalf("%d (-written +read):\n%.4000s", i, diff)
 		}
 		if len(lines) == 1 {
-			alone := parser.ParseLine([]byte(lines[0]), parser.Position{Path: "run.log", Line: 1})
-			if len(alone) != 1 || !cmp.Equal(alone[0], parser.Record(m), ignoreHeader) {
+			alone := parser.ParseLine([]byte(lines[0]), record.Position{Path: "run.log", Line: 1})
+			if len(alone) != 1 || !cmp.Equal(alone[0], record.Record(m), ignoreHeader) {
 				t.Fatalf("alone: %v", alone)
 			}
 		}
@@ -101,13 +104,13 @@ func TestSegmentMapRoundTrip(t *testing.T) {
 // pool. Of the fourth, which can shrink, 50 MiB are free from 10 MiB on: pages of 20 MiB end at 20, 40 and 60.
 func TestSegmentSums(t *testing.T) {
 	const mib = 1 << 20
-	m := parser.SegmentMap{Total: 200 * mib, Used: 100 * mib, Segments: []parser.Segment{
-		{Address: 0x7f0000000000, Size: 20 * mib, Blocks: []parser.Block{{10 * mib, parser.BlockAllocated}, {10 * mib, parser.BlockFree}}},
-		{Address: 0x7f0002000000, Size: 8 * mib, Blocks: []parser.Block{{8 * mib, parser.BlockFree}}},
-		{Address: 0x7f0003000000, Size: 2 * mib, Small: true, Blocks: []parser.Block{{mib, parser.BlockPending}, {mib, parser.BlockFree}}},
-		{Address: 0x7f0004000000, Size: 60 * mib, Expandable: true, Blocks: []parser.Block{{10 * mib, parser.BlockAllocated}, {50 * mib, parser.BlockFree}}},
+	m := record.SegmentMap{Total: 200 * mib, Used: 100 * mib, Segments: []record.Segment{
+		{Address: 0x7f0000000000, Size: 20 * mib, Blocks: []record.Block{{Size: 10 * mib, State: record.BlockAllocated}, {Size: 10 * mib, State: record.BlockFree}}},
+		{Address: 0x7f0002000000, Size: 8 * mib, Blocks: []record.Block{{Size: 8 * mib, State: record.BlockFree}}},
+		{Address: 0x7f0003000000, Size: 2 * mib, Small: true, Blocks: []record.Block{{Size: mib, State: record.BlockPending}, {Size: mib, State: record.BlockFree}}},
+		{Address: 0x7f0004000000, Size: 60 * mib, Expandable: true, Blocks: []record.Block{{Size: 10 * mib, State: record.BlockAllocated}, {Size: 50 * mib, State: record.BlockFree}}},
 	}}
-	want := parser.SegmentSums{
+	want := record.SegmentSums{
 		Reserved: 90 * mib, Allocated: 20 * mib, Pending: mib, Free: 69 * mib, Releasable: 48 * mib, LargestFree: 50 * mib, Segments: 4, Blocks: 7,
 	}
 	if diff := cmp.Diff(want, m.Sums()); diff != "" {
@@ -120,7 +123,7 @@ func TestSegmentSums(t *testing.T) {
 	if got, ok := m.Unreserved(90 * mib); !ok || got != 20*mib {
 		t.Errorf("unreserved of what is allowed: %d, %t", got, ok)
 	}
-	if got, ok := (&parser.SegmentMap{}).Unreserved(5); ok {
+	if got, ok := (&record.SegmentMap{}).Unreserved(5); ok {
 		t.Errorf("unreserved of an unknown card: %d", got)
 	}
 }
@@ -131,7 +134,7 @@ func TestSegmentMapsDisturbNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	m := randomMap(r, 400)
 	m.Time, m.Requested = time.Time{}, 0 // what an allocation failed with is said with its message
-	maps := strings.Split(string(m.AppendLine(nil)), "\n")
+	maps := strings.Split(string(segments.AppendLine(&m, nil)), "\n")
 	if len(maps) < 3 {
 		t.Fatalf("%d lines", len(maps))
 	}
@@ -154,14 +157,14 @@ func TestSegmentMapsDisturbNothing(t *testing.T) {
 			}
 			var with, without strings.Builder
 			for i, line := range strings.SplitAfter(string(f.Data), "\n") {
-				if strings.Contains(line, parser.MemoryPrefix) || strings.HasPrefix(line, parser.HarnessPrefix) {
+				if strings.Contains(line, record.MemoryPrefix) || strings.HasPrefix(line, record.HarnessPrefix) {
 					with.WriteString(maps[i%len(maps)] + "\n")
 					without.WriteString("loading\n")
 				}
 				with.WriteString(line)
 				without.WriteString(line)
 			}
-			build := func(log string) *parser.Timeline {
+			build := func(log string) *timeline.Timeline {
 				var b parser.Builder
 				if err := b.Read(strings.NewReader(log), "run.log"); err != nil {
 					t.Fatal(err)
@@ -191,10 +194,10 @@ func TestSegmentMapsAreNotKept(t *testing.T) {
 // bytes. The map of another failure is not taken for it.
 func TestSegmentsOfAFailure(t *testing.T) {
 	line := func(requested int64) string {
-		m := parser.SegmentMap{Name: "out of memory", Requested: requested, Segments: []parser.Segment{
-			{Address: 1 << 21, Size: 1024, Blocks: []parser.Block{{Size: requested / 512 / 100 * 512, State: parser.BlockFree}}},
+		m := record.SegmentMap{Name: "out of memory", Requested: requested, Segments: []record.Segment{
+			{Address: 1 << 21, Size: 1024, Blocks: []record.Block{{Size: requested / 512 / 100 * 512, State: record.BlockFree}}},
 		}}
-		return string(m.AppendLine(nil)) + "\n"
+		return string(segments.AppendLine(&m, nil)) + "\n"
 	}
 	message := func(size string) string {
 		return "CUDA out of memory. Tried to allocate " + size + ". GPU 0 has a total capacity of 1.00 GiB\n"
@@ -235,12 +238,12 @@ func FuzzSegments(f *testing.F) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 10 {
 		m := randomMap(r, 5)
-		f.Add(string(m.AppendLine(nil)))
+		f.Add(string(segments.AppendLine(&m, nil)))
 	}
 	f.Add("[pipeline] segments at=a device=0 part=1/2 unit=1 map=0L:A1*3;+0Sx@1:F1.\n[pipeline] segments at=a device=0 part=2/2 map=&:P2;+1L:A1.")
 	f.Fuzz(func(t *testing.T, log string) {
 		for rec := range fuzzed(t, []byte(log), "fuzz") {
-			m, ok := rec.(parser.SegmentMap)
+			m, ok := rec.(record.SegmentMap)
 			if !ok {
 				continue
 			}
@@ -248,8 +251,8 @@ func FuzzSegments(f *testing.F) {
 			if sums.Allocated+sums.Pending+sums.Free != sums.Reserved || sums.Releasable > sums.Free || sums.LargestFree > sums.Free {
 				t.Fatalf("%+v of %q", sums, log)
 			}
-			for again := range fuzzed(t, m.AppendLine(nil), "fuzz") {
-				if diff := cmp.Diff(parser.Record(m), again, ignoreHeader); diff != "" {
+			for again := range fuzzed(t, segments.AppendLine(&m, nil), "fuzz") {
+				if diff := cmp.Diff(record.Record(m), again, ignoreHeader); diff != "" {
 					t.Fatalf("%q (-first +again):\n%s", log, diff)
 				}
 			}

@@ -8,25 +8,30 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"vramsoak/parser/dialect"
+	"vramsoak/parser/dialect/soaklog"
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
 )
 
 // A Set is the dialects in which logs are read. The nil set is all built-in ones.
 type Set struct {
-	set *dialectSet
+	set *scan.Dialects
 }
 
 // allDialects are the built-in dialects.
-var allDialects = sync.OnceValue(func() *dialectSet { return newDialectSet(dialects) })
+var allDialects = sync.OnceValue(func() *scan.Dialects { return scan.NewDialects(dialect.BuiltIn) })
 
 // NewSet is the set of all dialects, the built-in ones and the user's, which come first. Where force is not empty it names
 // the only one that is read; the harness's own lines, and those by which a pipeline names its files, always are. The error
 // names every mistake.
-func NewSet(force string, user ...UserDialect) (*Set, error) {
+func NewSet(force string, user ...dialect.User) (*Set, error) {
 	if force == "" && len(user) == 0 {
 		return nil, nil
 	}
 	var errs []error
-	var all []*dialect
+	var all []*scan.Dialect
 	names := map[string]bool{}
 	for _, d := range user {
 		for _, m := range d.Mistakes() {
@@ -37,35 +42,35 @@ func NewSet(force string, user ...UserDialect) (*Set, error) {
 		}
 		names[d.Name] = true
 	}
-	if len(user) > userDialectsMax {
-		errs = append(errs, fmt.Errorf("expected at most %d dialects, found %d", userDialectsMax, len(user)))
+	if len(user) > dialect.UserDialectsMax {
+		errs = append(errs, fmt.Errorf("expected at most %d dialects, found %d", dialect.UserDialectsMax, len(user)))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	for i, d := range user {
-		all = append(all, d.compiled(i))
+		all = append(all, d.Compiled(i))
 	}
-	all = append(all, dialects...)
+	all = append(all, dialect.BuiltIn...)
 	if force != "" {
-		i := slices.IndexFunc(all, func(d *dialect) bool { return d.name == force })
+		i := slices.IndexFunc(all, func(d *scan.Dialect) bool { return d.Name == force })
 		if i < 0 {
 			known := make([]string, len(all))
 			for i, d := range all {
-				known[i] = d.name
+				known[i] = d.Name
 			}
 			return nil, fmt.Errorf("expected a dialect (%s), found %q", strings.Join(known, ", "), force)
 		}
 		forced := all[i]
-		all = []*dialect{&ownDialect, &protocolDialect}
+		all = []*scan.Dialect{&soaklog.Harness, &soaklog.Pipeline}
 		if !slices.Contains(all, forced) {
 			all = append(all, forced)
 		}
 	}
-	return &Set{newDialectSet(all)}, nil
+	return &Set{scan.NewDialects(all)}, nil
 }
 
-func (set *Set) dialects() *dialectSet {
+func (set *Set) dialects() *scan.Dialects {
 	if set == nil {
 		return allDialects()
 	}
@@ -73,19 +78,19 @@ func (set *Set) dialects() *dialectSet {
 }
 
 // Read is [Read] in the dialects of the set.
-func (set *Set) Read(r io.Reader, name string) iter.Seq2[Record, error] {
+func (set *Set) Read(r io.Reader, name string) iter.Seq2[record.Record, error] {
 	return recordsOf(readLog(r, name, set.dialects()))
 }
 
 // ParseLine is [ParseLine] in the dialects of the set.
-func (set *Set) ParseLine(line []byte, pos Position) []Record {
+func (set *Set) ParseLine(line []byte, pos record.Position) []record.Record {
 	return parseLine(line, pos, set.dialects())
 }
 
 // Next is the first place from an offset on where a line that may hold a record has something to show for it, false where
 // no line does: reading is for those lines. A terminal escape may hide a needle, and dialects without needles try each line.
 func (set *Set) Next(text []byte, from int) (at int, ok bool) {
-	if at = set.dialects().next(text, from); at < 0 {
+	if at = set.dialects().Next(text, from); at < 0 {
 		return len(text), false
 	}
 	return at, true

@@ -8,11 +8,15 @@ import (
 	"io"
 	"iter"
 	"slices"
+
+	"vramsoak/parser/dialect"
+	"vramsoak/parser/record"
+	"vramsoak/parser/source"
 )
 
 // A Trial is what a dialect of the user's own makes of a line.
 type Trial struct {
-	Pos     Position
+	Pos     record.Position
 	Dialect string
 	// Text is the line without terminal escapes, or the piece of one that ends with '\r'.
 	Text string
@@ -20,7 +24,7 @@ type Trial struct {
 	Groups []Group
 	// Records are what was read. Without records and groups one of the dialect's literals stands in the line, but the
 	// pattern does not match it.
-	Records []Record
+	Records []record.Record
 }
 
 // A Group is what a named group of a pattern matched: Text[Start:End].
@@ -34,7 +38,7 @@ func (t *Trial) Matched() bool { return len(t.Groups) > 0 || len(t.Records) > 0 
 
 // Try reads a log in the user's dialects alone and yields each line that one of them matches, or has a literal in. It is
 // for those who write a pattern. An I/O error is yielded once and ends the reading.
-func Try(r io.Reader, name string, user []UserDialect) iter.Seq2[Trial, error] {
+func Try(r io.Reader, name string, user []dialect.User) iter.Seq2[Trial, error] {
 	return func(yield func(Trial, error) bool) {
 		var tries []*tryout
 		for _, d := range user {
@@ -43,7 +47,7 @@ func Try(r io.Reader, name string, user []UserDialect) iter.Seq2[Trial, error] {
 				yield(Trial{}, err)
 				return
 			}
-			tries = append(tries, &tryout{d.reader(0), set, d.Literals()})
+			tries = append(tries, &tryout{d.Reader(0), set, d.Literals()})
 		}
 		for l, err := range pieces(r, name) {
 			if err != nil {
@@ -60,7 +64,7 @@ func Try(r io.Reader, name string, user []UserDialect) iter.Seq2[Trial, error] {
 }
 
 type tryout struct {
-	*userReader
+	*dialect.UserReader
 	set      *Set
 	literals []string
 }
@@ -71,8 +75,8 @@ func (t *tryout) line(l logPiece) (trial Trial, ok bool) {
 		return Trial{}, false
 	}
 	trial = Trial{Pos: l.pos, Dialect: t.Name}
-	for _, match := range t.re.FindAllSubmatchIndex(l.text, -1) {
-		for i, name := range t.names {
+	for _, match := range t.Re.FindAllSubmatchIndex(l.text, -1) {
+		for i, name := range t.Names {
 			if start, end := match[2*i], match[2*i+1]; name != "" && start >= 0 {
 				trial.Groups = append(trial.Groups, Group{name, start, end})
 			}
@@ -96,18 +100,18 @@ func (t *tryout) line(l logPiece) (trial Trial, ok bool) {
 // A logPiece is a line, or what of it ends with '\r', without its end and without escapes.
 type logPiece struct {
 	text []byte
-	pos  Position
+	pos  record.Position
 }
 
 // pieces yields the lines of a log. One that is longer than 64 KiB comes in pieces.
 func pieces(r io.Reader, name string) iter.Seq2[logPiece, error] {
 	return func(yield func(logPiece, error) bool) {
-		buffered := bufio.NewReaderSize(r, margin)
+		buffered := bufio.NewReaderSize(r, source.Margin)
 		for n := 1; ; {
 			text, err := buffered.ReadSlice('\n')
 			whole := len(text) > 0 && text[len(text)-1] == '\n'
 			for piece := range bytes.FieldsFuncSeq(text, func(r rune) bool { return r == '\r' || r == '\n' }) {
-				if !yield(logPiece{plain(piece, true), Position{name, n}}, nil) {
+				if !yield(logPiece{source.PlainText(piece, true), record.Position{Path: name, Line: n}}, nil) {
 					return
 				}
 			}

@@ -11,10 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vramsoak/parser"
+	"vramsoak/parser/dialect"
 )
 
 func TestTry(t *testing.T) {
-	dialects := []parser.UserDialect{
+	dialects := []dialect.User{
 		{Name: "nested", Pattern: `(?P<checkpoint>after (?P<file>\w+)) mem=(?P<used>\d+)`, Unit: "MiB"},
 		{Name: "other", Pattern: `(?i)MEM=(?P<used>\d+)kb`},
 	}
@@ -33,11 +34,11 @@ func TestTry(t *testing.T) {
 		}
 		b.WriteByte('\n')
 	}
-	const want = `run.log:1 nested matched=true checkpoint="after a" file="a" used="1" parser.FileStart parser.Checkpoint
-run.log:3 other matched=true used="2" parser.Checkpoint
+	const want = `run.log:1 nested matched=true checkpoint="after a" file="a" used="1" record.FileStart record.Checkpoint
+run.log:3 other matched=true used="2" record.Checkpoint
 run.log:3 nested matched=false
-run.log:4 nested matched=true checkpoint="after c" file="c" used="3" parser.FileStart parser.Checkpoint
-run.log:5 nested matched=true checkpoint="after d" file="d" used="4" parser.FileStart parser.Checkpoint
+run.log:4 nested matched=true checkpoint="after c" file="c" used="3" record.FileStart record.Checkpoint
+run.log:5 nested matched=true checkpoint="after d" file="d" used="4" record.FileStart record.Checkpoint
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -47,12 +48,12 @@ run.log:5 nested matched=true checkpoint="after d" file="d" used="4" parser.File
 func TestTryErrors(t *testing.T) {
 	broken := errors.New("the disk is gone")
 	for _, err := range parser.Try(io.MultiReader(strings.NewReader("a\nb\n"), iotest.ErrReader(broken)), "run.log",
-		[]parser.UserDialect{{Name: "x", Pattern: `VRAM (?P<used>\d+)`}}) {
+		[]dialect.User{{Name: "x", Pattern: `VRAM (?P<used>\d+)`}}) {
 		if !errors.Is(err, broken) || !strings.Contains(err.Error(), "run.log after line 2") {
 			t.Errorf("got %v", err)
 		}
 	}
-	for _, err := range parser.Try(strings.NewReader("a\n"), "run.log", []parser.UserDialect{{Name: "x", Pattern: `(`}}) {
+	for _, err := range parser.Try(strings.NewReader("a\n"), "run.log", []dialect.User{{Name: "x", Pattern: `(`}}) {
 		if err == nil {
 			t.Error("a broken pattern is no error")
 		}

@@ -12,12 +12,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"vramsoak/parser/dialect/soaklog"
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+	"vramsoak/parser/source"
 )
 
 // A log gives the same records wherever it is cut into windows, and whether it is read as a file or as a stream.
 func TestWindows(t *testing.T) {
 	for name, log := range windowLogs(t) {
-		whole := dump(t, &streamSource{r: bytes.NewReader(log), chunk: len(log) + 1})
+		whole := dump(t, &source.StreamSource{R: bytes.NewReader(log), Chunk: len(log) + 1})
 		path := filepath.Join(t.TempDir(), "log")
 		if err := os.WriteFile(path, log, 0o644); err != nil {
 			t.Fatal(err)
@@ -30,9 +35,9 @@ func TestWindows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for kind, src := range map[string]source{
-				"stream": &streamSource{r: bytes.NewReader(log), chunk: margin + chunk}, // which never cuts a line that is at hand
-				"file":   &fileSource{file: file, size: int64(len(log)), chunk: int64(chunk)},
+			for kind, src := range map[string]source.Source{
+				"stream": &source.StreamSource{R: bytes.NewReader(log), Chunk: source.Margin + chunk}, // which never cuts a line that is at hand
+				"file":   &source.FileSource{File: file, Size: int64(len(log)), Chunk: int64(chunk)},
 			} {
 				if got := dump(t, src); got != whole {
 					t.Errorf("%s as a %s in windows of %d bytes: %s", name, kind, chunk, firstDifference(got, whole))
@@ -68,22 +73,22 @@ func windowLogs(t *testing.T) map[string][]byte {
 	return logs
 }
 
-func dump(t *testing.T, src source) string {
+func dump(t *testing.T, src source.Source) string {
 	t.Helper()
 	var b strings.Builder
-	for batch, err := range resolved(batches(src, "log", allDialects())) {
-		for i := range batch.entries {
-			rec := batch.entries[i].record(batch.line)
-			var reading Reading
+	for batch, err := range soaklog.Resolved(scan.Batches(src, "log", allDialects())) {
+		for i := range batch.Entries {
+			rec := batch.Entries[i].Record(batch.Line)
+			var reading record.Reading
 			switch r := rec.(type) {
-			case Checkpoint:
-				reading, r.Reading = r.Reading, Reading{}
+			case record.Checkpoint:
+				reading, r.Reading = r.Reading, record.Reading{}
 				rec = r
-			case Change:
-				reading, r.Reading = r.Reading, Reading{}
+			case record.Change:
+				reading, r.Reading = r.Reading, record.Reading{}
 				rec = r
-			case OutOfMemory:
-				reading, r.Reading = r.Reading, Reading{}
+			case record.OutOfMemory:
+				reading, r.Reading = r.Reading, record.Reading{}
 				rec = r
 			}
 			fmt.Fprintf(&b, "%+v", rec)

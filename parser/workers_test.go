@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // The logs of the workers of one run are one batch: each file counts once, by its last attempt, and each worker's device has
@@ -15,7 +16,7 @@ import (
 func TestWorkersShareABatch(t *testing.T) {
 	t.Parallel()
 	log := func(run string, gpu int, lines ...string) string {
-		start := parser.RunStart{Files: 3, Feed: "process", Command: "x", Version: "v1", ID: parser.WorkerID(run, gpu), Workers: 2, GPU: gpu}
+		start := record.RunStart{Files: 3, Feed: "process", Command: "x", Version: "v1", ID: record.WorkerID(run, gpu), Workers: 2, GPU: gpu}
 		return string(start.AppendLine(nil)) + "\n" + strings.Join(lines, "\n") + "\n"
 	}
 	file := func(index int, status, second string) string {

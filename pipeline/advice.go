@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 )
 
@@ -46,7 +46,7 @@ func (s Situation) Advise() []string {
 	}
 	var all []advice
 	reading := s.Refused.Reading
-	total, allocated := reading.Bytes(parser.Total), reading.Bytes(parser.Allocated)
+	total, allocated := reading.Bytes(record.Total), reading.Bytes(record.Allocated)
 	free := max(0, total-allocated)
 	missing := s.Refused.Requested - free
 	if missing <= 0 { // there was enough, but not in one piece
@@ -64,7 +64,7 @@ func (s Situation) Advise() []string {
 		}
 		all = append(all, advice{gain, text})
 	}
-	size := parser.FormatBytes
+	size := record.FormatBytes
 
 	if s.Clips > 1 && s.Refused.Requested > 0 {
 		clip := s.Refused.Requested / int64(s.Clips)
@@ -77,7 +77,7 @@ func (s Situation) Advise() []string {
 			add(gain, true, "%s", text)
 		}
 	}
-	unused := max(0, reading.Bytes(parser.Reserved)-allocated)
+	unused := max(0, reading.Bytes(record.Reserved)-allocated)
 	grown := int64(0)
 	if s.Files > 1 {
 		grown = max(0, s.Start-s.First)

@@ -7,21 +7,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 )
 
 // refused is an allocation on a device of 8 GiB.
 func refused(requested, allocated, reserved int64) *meter.OutOfMemoryError {
 	oom := &meter.OutOfMemoryError{Requested: requested}
-	oom.Reading.Set(parser.Allocated, parser.Exact(allocated))
-	oom.Reading.Set(parser.Reserved, parser.Exact(reserved))
-	oom.Reading.Set(parser.Total, parser.Exact(8*parser.GiB))
+	oom.Reading.Set(record.Allocated, record.Exact(allocated))
+	oom.Reading.Set(record.Reserved, record.Exact(reserved))
+	oom.Reading.Set(record.Total, record.Exact(8*record.GiB))
 	return oom
 }
 
 func TestAdvise(t *testing.T) {
-	const mib, gib = parser.MiB, parser.GiB
+	const mib, gib = record.MiB, record.GiB
 	for _, test := range []struct {
 		name      string
 		situation Situation
@@ -139,7 +139,7 @@ func TestAdviceIsLogged(t *testing.T) {
 		t.Error(diff)
 	}
 	tl := readLog(t, log)
-	if len(tl.Files) != 4 || len(tl.Files[3].OOMs) != 1 || tl.Files[3].Status != parser.StatusOOM {
+	if len(tl.Files) != 4 || len(tl.Files[3].OOMs) != 1 || tl.Files[3].Status != record.StatusOOM {
 		t.Errorf("the log reads as %+v", tl.Files[3])
 	}
 }

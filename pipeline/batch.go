@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"time"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 )
 
@@ -74,15 +74,15 @@ func (b *Batch) file(ctx context.Context, f File) (err error) {
 	start := time.Now()
 	err = ErrGoexit
 	r.write(func(line []byte, now time.Time) []byte {
-		return parser.FileStart{Header: parser.Header{Time: now}, Pipeline: true, Path: f.Path}.AppendLine(line)
+		return record.FileStart{Header: record.Header{Time: now}, Pipeline: true, Path: f.Path}.AppendLine(line)
 	})
 	defer func() {
-		end := parser.FileEnd{Pipeline: true, Path: f.Path, Status: parser.StatusOK}
+		end := record.FileEnd{Pipeline: true, Path: f.Path, Status: record.StatusOK}
 		if err != nil {
-			end.Status, end.Error = parser.StatusFailed, err.Error()
+			end.Status, end.Error = record.StatusFailed, err.Error()
 		}
 		if oom, ok := errors.AsType[*meter.OutOfMemoryError](err); ok {
-			end.Status = parser.StatusOOM
+			end.Status = record.StatusOOM
 			r.Logf("ERROR: %v", oom)
 			r.Clear("before the next file")
 			r.advise(Situation{Refused: oom})

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 )
 
@@ -109,7 +110,7 @@ func TestBatchLogIsRead(t *testing.T) {
 	}
 	for i, path := range []string{"a b.wav", `c"=.wav`} {
 		f := tl.Files[i]
-		if f.Path != path || f.Status != parser.StatusOK || len(f.Stages) != 1 || len(f.Cleanups) != 2 || len(f.Unpaired) != 0 {
+		if f.Path != path || f.Status != record.StatusOK || len(f.Stages) != 1 || len(f.Cleanups) != 2 || len(f.Unpaired) != 0 {
 			t.Errorf("file %d read as %+v", i, f)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 )
 
@@ -104,7 +104,7 @@ func (e Enrollment) fit(clips [][]float32) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	room := e.Memory.Of(max(0, reading.Bytes(parser.Total)-reading.Bytes(parser.Allocated)))
+	room := e.Memory.Of(max(0, reading.Bytes(record.Total)-reading.Bytes(record.Allocated)))
 	n := len(clips)
 	for n > 1 && tensorBytes(clips[:n]) > room {
 		n--
@@ -131,7 +131,7 @@ func (e Enrollment) batch(ctx context.Context, clips [][]float32) (embeddings []
 		if err != nil {
 			return nil, err
 		}
-		bytes += 2 * reading.Bytes(parser.Total)
+		bytes += 2 * reading.Bytes(record.Total)
 	}
 	tensor, err := e.Alloc(bytes)
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 	"vramsoak/pipeline/meter"
 )
 
@@ -158,7 +160,7 @@ func TestEnrollHalves(t *testing.T) {
 	})
 }
 
-func readLog(t *testing.T, log fmt.Stringer) *parser.Timeline {
+func readLog(t *testing.T, log fmt.Stringer) *timeline.Timeline {
 	t.Helper()
 	tl, err := parser.Build(parser.Read(strings.NewReader(log.String()), "log"))
 	if err != nil {
@@ -226,7 +228,7 @@ func TestEnrollFaults(t *testing.T) {
 		t.Errorf("found %+v, %v", result, err)
 	}
 	tl := readLog(t, log)
-	if len(tl.Files) != 1 || tl.Files[0].Status != parser.StatusOK || len(tl.Files[0].OOMs) != 2 { // of 3 clips, of 1
+	if len(tl.Files) != 1 || tl.Files[0].Status != record.StatusOK || len(tl.Files[0].OOMs) != 2 { // of 3 clips, of 1
 		t.Fatalf("the log reads as %+v", tl.Files)
 	}
 	for _, o := range tl.Files[0].OOMs {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // Faults are failures to order, for testing what watches a pipeline. N is a file's place in the batch.
@@ -41,7 +41,7 @@ func (f *Faults) Set(spec string) error {
 	}
 	switch kind {
 	case "leak":
-		size, err := parser.ParseSize(value)
+		size, err := record.ParseSize(value)
 		if err != nil {
 			return fmt.Errorf("leak: %w", err)
 		}

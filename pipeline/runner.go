@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 )
 
@@ -200,7 +200,7 @@ func (r *Runner) allocated() int64 {
 	if err != nil {
 		return 0
 	}
-	return reading.Bytes(parser.Allocated)
+	return reading.Bytes(record.Allocated)
 }
 
 // Warnings of the transcription pipelines, word for word, at their limits: the share of the device that is allocated.
@@ -216,21 +216,21 @@ func (r *Runner) checkpoint(name string, holds func() int64) {
 		return
 	}
 	if holds != nil {
-		reading.Set(parser.Holds, parser.Exact(holds()))
+		reading.Set(record.Holds, record.Exact(holds()))
 	}
 	if r.watched {
-		reading.Set(parser.Peak, parser.Exact(r.takePeak(reading.Bytes(parser.Allocated))))
+		reading.Set(record.Peak, record.Exact(r.takePeak(reading.Bytes(record.Allocated))))
 	}
-	c := parser.Checkpoint{Name: name, Lane: r.Device.Lane(), Reading: reading}
+	c := record.Checkpoint{Name: name, Lane: r.Device.Lane(), Reading: reading}
 	r.write(func(b []byte, now time.Time) []byte {
 		c.Time = now
 		return c.AppendLine(b)
 	})
-	total := reading.Bytes(parser.Total)
+	total := reading.Bytes(record.Total)
 	if total <= 0 {
 		return
 	}
-	switch share := float64(reading.Bytes(parser.Allocated)) / float64(total); {
+	switch share := float64(reading.Bytes(record.Allocated)) / float64(total); {
 	case share > criticalShare:
 		r.Logf("WARNING: GPU memory usage is critically high (%.1f%%). Consider reducing batch size or using a smaller model.", 100*share)
 	case share > elevatedShare:
@@ -241,7 +241,7 @@ func (r *Runner) checkpoint(name string, holds func() int64) {
 // Logf logs a line of text with its time.
 func (r *Runner) Logf(format string, args ...any) {
 	r.write(func(b []byte, now time.Time) []byte {
-		b = now.AppendFormat(b, parser.TimeLayout)
+		b = now.AppendFormat(b, record.TimeLayout)
 		b = append(b, ' ')
 		return fmt.Appendf(b, format, args...)
 	})

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,18 +24,18 @@ type device struct {
 	err              error
 }
 
-func (d *device) Read() (parser.Reading, error) { return d.reading(), d.err }
+func (d *device) Read() (record.Reading, error) { return d.reading(), d.err }
 
-func (d *device) reading() (r parser.Reading) {
-	r.Set(parser.Allocated, parser.Exact(d.allocated))
-	r.Set(parser.Reserved, parser.Exact(d.allocated))
-	r.Set(parser.Total, parser.Exact(d.total))
+func (d *device) reading() (r record.Reading) {
+	r.Set(record.Allocated, record.Exact(d.allocated))
+	r.Set(record.Reserved, record.Exact(d.allocated))
+	r.Set(record.Total, record.Exact(d.total))
 	return r
 }
 
 func (d *device) Trim() { d.trims++ }
 
-func (d *device) Lane() parser.Lane { return parser.Lane{} }
+func (d *device) Lane() record.Lane { return record.Lane{} }
 
 // load takes n bytes; what it returns frees them.
 func (d *device) load(n int64) func() error {

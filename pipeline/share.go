@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // A Share is a part of the memory that is free: a fraction of it or an amount. The zero Share is all of it.
@@ -39,7 +39,7 @@ func (s *Share) Set(text string) error {
 		*s = Share{fraction: p / w, text: text}
 		return nil
 	}
-	size, err := parser.ParseSize(text)
+	size, err := record.ParseSize(text)
 	if _, number := strconv.ParseFloat(text, 64); number == nil || err != nil || size.Bytes <= 0 { // 2 would be two bytes, or all of it twice
 		return bad(text)
 	}

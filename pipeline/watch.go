@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // Times between two looks that miss little of what an engine holds: its buffers live for a model's run. A look at the C
@@ -52,7 +52,7 @@ func (r *Runner) look() {
 	if r.checkpoints != since { // it may be of before the checkpoint, whose peak is told
 		return
 	}
-	r.most = max(r.most, reading.Bytes(parser.Allocated))
+	r.most = max(r.most, reading.Bytes(record.Allocated))
 }
 
 // takePeak is what was handed out at most since it was last asked, with what is now.

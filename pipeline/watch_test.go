@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // A busyDevice is read while it is filled.
@@ -17,7 +18,7 @@ type busyDevice struct {
 	device
 }
 
-func (d *busyDevice) Read() (parser.Reading, error) {
+func (d *busyDevice) Read() (record.Reading, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.device.Read()
@@ -48,8 +49,8 @@ func TestWatch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := rec.(parser.Checkpoint)
-			peaks = append(peaks, c.Bytes(parser.Peak))
+			c := rec.(record.Checkpoint)
+			peaks = append(peaks, c.Bytes(record.Peak))
 		}
 		if diff := cmp.Diff([]int64{10, 1010, 20}, peaks); diff != "" {
 			t.Error(diff)
@@ -63,7 +64,7 @@ type slowDevice struct {
 	meanwhile func()
 }
 
-func (d *slowDevice) Read() (parser.Reading, error) {
+func (d *slowDevice) Read() (record.Reading, error) {
 	reading, err := d.device.Read()
 	if f := d.meanwhile; f != nil {
 		d.meanwhile = nil

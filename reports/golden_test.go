@@ -12,6 +12,7 @@ import (
 	"vramsoak/fixtures/golden"
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/parser/timeline"
 	"vramsoak/reports/junit"
 	"vramsoak/reports/markdown"
 )
@@ -66,7 +67,7 @@ func TestGoldens(t *testing.T) {
 }
 
 // readCase reads a case's log and judges it, and says how many of the case's files were given for that.
-func readCase(t *testing.T, archive *txtar.Archive) (tl *parser.Timeline, rep *check.Report, given int) {
+func readCase(t *testing.T, archive *txtar.Archive) (tl *timeline.Timeline, rep *check.Report, given int) {
 	t.Helper()
 	if len(archive.Files) == 0 || archive.Files[0].Name != "run.log" {
 		t.Fatal("expected run.log first")

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strconv"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/profile"
 	"vramsoak/reports/sink"
 	"vramsoak/reports/wording"
@@ -21,7 +21,7 @@ func ProfileText(w io.Writer, p *profile.Profile, opts TextOptions) error {
 	for _, s := range p.Stages {
 		slope, reserved, seconds := "-", "-", "-"
 		if s.PerSecond > 0 {
-			slope = "+ " + parser.FormatBytes(int64(s.PerSecond))
+			slope = "+ " + record.FormatBytes(int64(s.PerSecond))
 		}
 		if s.Reserved > 0 {
 			reserved = fmt.Sprintf("x %.2f", s.Reserved)
@@ -30,7 +30,7 @@ func ProfileText(w io.Writer, p *profile.Profile, opts TextOptions) error {
 			seconds = strconv.FormatFloat(s.Seconds, 'g', 2, 64) + " s/s"
 		}
 		rows = append(rows, []string{
-			sink.Line(s.Name), strconv.Itoa(s.Files), parser.FormatBytes(s.Base), slope, parser.FormatBytes(s.Spread),
+			sink.Line(s.Name), strconv.Itoa(s.Files), record.FormatBytes(s.Base), slope, record.FormatBytes(s.Spread),
 			keeps(s), reserved, seconds,
 		})
 	}
@@ -50,12 +50,12 @@ func ProfileText(w io.Writer, p *profile.Profile, opts TextOptions) error {
 
 // keeps is what a stage keeps, in a cell.
 func keeps(s profile.Stage) string {
-	slope := parser.FormatBytes(int64(s.KeptPerSecond)) + "/s"
+	slope := record.FormatBytes(int64(s.KeptPerSecond)) + "/s"
 	switch {
 	case s.KeptPerSecond == 0:
-		return parser.FormatBytes(s.Kept)
+		return record.FormatBytes(s.Kept)
 	case s.Kept == 0:
 		return slope
 	}
-	return parser.FormatBytes(s.Kept) + " + " + slope
+	return record.FormatBytes(s.Kept) + " + " + slope
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/parser/snapshot"
 	"vramsoak/reports/sink"
 	"vramsoak/reports/wording"
@@ -65,7 +65,7 @@ func (t snapshotText) totals(a *snapshot.Analysis) {
 			head += " in " + seconds(tr.Micros)
 		}
 		if tr.StartReserved > 0 {
-			head += "; the history begins with " + parser.FormatBytes(tr.StartReserved) + " held already"
+			head += "; the history begins with " + record.FormatBytes(tr.StartReserved) + " held already"
 		}
 		if tr.Unexplained > 0 {
 			head += "; not explained by its segments: " + wording.Plural(tr.Unexplained, "event")
@@ -74,7 +74,7 @@ func (t snapshotText) totals(a *snapshot.Analysis) {
 	t.line("%s", head)
 	sums := a.Totals
 	row := func(name string, bytes int64, what string) {
-		t.line("  %-15s %10s  %s", name, parser.FormatBytes(bytes), what)
+		t.line("  %-15s %10s  %s", name, record.FormatBytes(bytes), what)
 	}
 	row("reserved", sums.Reserved, wording.Plural(sums.Segments, "segment")+" from the driver")
 	if sums.Private > 0 {
@@ -84,7 +84,7 @@ func (t snapshotText) totals(a *snapshot.Analysis) {
 	if sums.Active != sums.Allocated {
 		row("active", sums.Active, "with what is given back and still in use by another stream")
 	}
-	row("requested", sums.Requested, "rounding takes "+parser.FormatBytes(sums.Rounding())+" ("+shareOf(sums.Rounding(), sums.Active)+") more")
+	row("requested", sums.Requested, "rounding takes "+record.FormatBytes(sums.Rounding())+" ("+shareOf(sums.Rounding(), sums.Active)+") more")
 	row("inactive split", a.Free.InactiveSplit, "free, in segments that hold something")
 	row("cached", a.Free.Whole, "free, in segments that hold nothing: torch.cuda.empty_cache() gives them back")
 }
@@ -95,14 +95,14 @@ func (t snapshotText) failures(tr *snapshot.Trace) {
 		t.line("\nOut of memory, %s", times(len(tr.OOMs)))
 	}
 	for _, o := range tr.OOMs[:shown] {
-		t.line("  event %s: asked for %s at %s", wording.Count(o.Event+1), parser.FormatBytes(o.Requested), siteText(o.Site))
+		t.line("  event %s: asked for %s at %s", wording.Count(o.Event+1), record.FormatBytes(o.Requested), siteText(o.Site))
 		t.line("    the driver had %s free; of %s reserved %s were free, %s of it for such requests, in blocks of at most %s",
-			parser.FormatBytes(o.DeviceFree), parser.FormatBytes(o.Reserved), parser.FormatBytes(o.Free), parser.FormatBytes(o.Usable),
-			parser.FormatBytes(o.Largest))
+			record.FormatBytes(o.DeviceFree), record.FormatBytes(o.Reserved), record.FormatBytes(o.Free), record.FormatBytes(o.Usable),
+			record.FormatBytes(o.Largest))
 		if o.Fragmented() {
 			t.line("    fragmentation: enough was free in sum, and not in one piece")
 		} else {
-			t.line("    not enough was free, even in sum: %s were allocated", parser.FormatBytes(o.Allocated))
+			t.line("    not enough was free, even in sum: %s were allocated", record.FormatBytes(o.Allocated))
 		}
 	}
 	t.more(len(tr.OOMs)-shown, "failure")
@@ -117,8 +117,8 @@ func (t snapshotText) usages(title string, usages []snapshot.Usage, whole int64)
 	t.line("  %10s  %7s  %7s  %10s  %s", "bytes", "share", "blocks", "largest", "site")
 	shown := t.top(len(usages))
 	for _, u := range usages[:shown] {
-		t.line("  %10s  %7s  %7s  %10s  %s", parser.FormatBytes(u.Bytes), shareOf(u.Bytes, whole), wording.Count(u.Blocks),
-			parser.FormatBytes(u.Largest), siteText(u.Site))
+		t.line("  %10s  %7s  %7s  %10s  %s", record.FormatBytes(u.Bytes), shareOf(u.Bytes, whole), wording.Count(u.Blocks),
+			record.FormatBytes(u.Largest), siteText(u.Site))
 		t.below(u, 43)
 	}
 	t.more(len(usages)-shown, "site")
@@ -133,7 +133,7 @@ func (t snapshotText) kept(tr *snapshot.Trace) {
 	t.line("  %10s  %7s  %6s  %10s  %s", "bytes", "blocks", "steps", "when", "site")
 	shown := t.top(len(tr.Kept))
 	for _, g := range tr.Kept[:shown] {
-		t.line("  %10s  %7s  %6s  %10s  %s", parser.FormatBytes(g.Bytes), wording.Count(g.Blocks), wording.Count(g.Steps),
+		t.line("  %10s  %7s  %6s  %10s  %s", record.FormatBytes(g.Bytes), wording.Count(g.Blocks), wording.Count(g.Steps),
 			fmt.Sprintf("%.0f-%.0f %%", 100*g.From, 100*g.To), siteText(g.Site))
 		t.below(g.Usage, 43)
 	}
@@ -141,7 +141,7 @@ func (t snapshotText) kept(tr *snapshot.Trace) {
 }
 
 func (t snapshotText) free(f snapshot.Free) {
-	t.line("\nFree and not given back: %s, in blocks of at most %s", parser.FormatBytes(f.Sum), parser.FormatBytes(f.Largest))
+	t.line("\nFree and not given back: %s, in blocks of at most %s", record.FormatBytes(f.Sum), record.FormatBytes(f.Largest))
 	if len(f.Pins) == 0 {
 		t.line("  no segment that holds something is half free or more")
 		return
@@ -150,7 +150,7 @@ func (t snapshotText) free(f snapshot.Free) {
 	t.line("  %10s  %10s  %8s  %s", "free", "held", "segments", "site")
 	shown := t.top(len(f.Pins))
 	for _, p := range f.Pins[:shown] {
-		t.line("  %10s  %10s  %8s  %s", parser.FormatBytes(p.Free), parser.FormatBytes(p.Holds), wording.Count(p.Segments), siteText(p.Site))
+		t.line("  %10s  %10s  %8s  %s", record.FormatBytes(p.Free), record.FormatBytes(p.Holds), wording.Count(p.Segments), siteText(p.Site))
 		t.library(p.Site, 36)
 	}
 	t.more(len(f.Pins)-shown, "site")
@@ -165,7 +165,7 @@ func (t snapshotText) peak(tr *snapshot.Trace) {
 		at += ", in " + sink.Line(tr.Peak.In)
 	}
 	t.usages(fmt.Sprintf("The peak of this history: %s allocated, %s reserved (%s)",
-		parser.FormatBytes(tr.Peak.Allocated), parser.FormatBytes(tr.Peak.Reserved), at), tr.PeakHolds, tr.Peak.Allocated)
+		record.FormatBytes(tr.Peak.Allocated), record.FormatBytes(tr.Peak.Reserved), at), tr.PeakHolds, tr.Peak.Allocated)
 }
 
 // below is what stands below a site: the library that asked, or the whole stack.

@@ -13,7 +13,8 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 	"vramsoak/reports/pattern"
 	"vramsoak/reports/sink"
 	"vramsoak/reports/wording"
@@ -28,7 +29,7 @@ type TextOptions struct {
 }
 
 // Text writes the verdict, the findings and the memory pattern of a file.
-func Text(w io.Writer, tl *parser.Timeline, rep *check.Report, opts TextOptions) error {
+func Text(w io.Writer, tl *timeline.Timeline, rep *check.Report, opts TextOptions) error {
 	t := newTextWriter(opts)
 	findings := wording.Sorted(rep)
 	t.wrap(t.paint(rep.Verdict, strings.ToUpper(string(rep.Verdict)))+": "+wording.Headline(rep), "")
@@ -254,7 +255,7 @@ func (t *textWriter) pattern(p pattern.Pattern) {
 		n := p.Filled(s.Level, cells)
 		bar := strings.Repeat(full, n) + strings.Repeat(empty, cells-n)
 		line := fmt.Sprintf("  %s  %*s  %s  %s%s", wording.Pad(cutCell(s.Name, name), name),
-			level, parser.FormatBytes(s.Level), bar, s.Freed, t.paint(s.Verdict, t.verdictMark(s)))
+			level, record.FormatBytes(s.Level), bar, s.Freed, t.paint(s.Verdict, t.verdictMark(s)))
 		t.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 }

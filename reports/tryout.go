@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"vramsoak/parser"
+	"vramsoak/parser/dialect"
+	"vramsoak/parser/record"
 )
 
 // around is how much of a line is shown before and behind what a pattern's groups match, in bytes.
@@ -15,7 +17,7 @@ const around = 40
 // Tryout writes what the user's dialects make of a log, for a person who writes a pattern: each line that matches, with the
 // groups marked in it and the records below it, then for each dialect how many lines did, or why none may have. It returns
 // how many records were read.
-func Tryout(w io.Writer, trials iter.Seq2[parser.Trial, error], dialects []parser.UserDialect) (records int, err error) {
+func Tryout(w io.Writer, trials iter.Seq2[parser.Trial, error], dialects []dialect.User) (records int, err error) {
 	tallies := map[string]*tally{}
 	for _, d := range dialects {
 		tallies[d.Name] = &tally{}
@@ -67,7 +69,7 @@ func shown(t *parser.Trial) string {
 type tally struct {
 	lines, readings, files, bad int
 	near                        int // lines with a literal of the pattern, which does not match them
-	nearAt                      parser.Position
+	nearAt                      record.Position
 	nearText                    string
 }
 
@@ -81,17 +83,17 @@ func (t *tally) add(trial *parser.Trial) {
 	t.lines++
 	for _, rec := range trial.Records {
 		switch rec.(type) {
-		case parser.Checkpoint:
+		case record.Checkpoint:
 			t.readings++
-		case parser.FileStart:
+		case record.FileStart:
 			t.files++
-		case parser.SyntaxError:
+		case record.SyntaxError:
 			t.bad++
 		}
 	}
 }
 
-func (t *tally) summary(d parser.UserDialect) string {
+func (t *tally) summary(d dialect.User) string {
 	if t.lines == 0 {
 		return "no line matches; " + t.hint(d)
 	}
@@ -109,7 +111,7 @@ func (t *tally) summary(d parser.UserDialect) string {
 }
 
 // hint is why no line may match.
-func (t *tally) hint(d parser.UserDialect) string {
+func (t *tally) hint(d dialect.User) string {
 	switch {
 	case t.near > 0:
 		return t.nearMiss(d)
@@ -119,19 +121,19 @@ func (t *tally) hint(d parser.UserDialect) string {
 	return "no line has " + literals(d) + ", which the pattern demands"
 }
 
-func (t *tally) nearMiss(d parser.UserDialect) string {
+func (t *tally) nearMiss(d dialect.User) string {
 	return fmt.Sprintf("%s with %s the pattern does not match, the first %s: %q", plural(t.near, "line"), literals(d), t.nearAt, t.nearText)
 }
 
 // howFound says how the lines of a dialect are found in a log.
-func howFound(d parser.UserDialect) string {
+func howFound(d dialect.User) string {
 	if len(d.Literals()) == 0 {
 		return "each line is tried, which takes longer, as the pattern demands no literal of 4 bytes or more in a line"
 	}
 	return "found by " + literals(d)
 }
 
-func literals(d parser.UserDialect) string {
+func literals(d dialect.User) string {
 	quoted := make([]string, 0, 8)
 	for _, s := range d.Literals() {
 		quoted = append(quoted, fmt.Sprintf("%q", s))

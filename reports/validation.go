@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/validation"
 )
 
@@ -56,7 +56,7 @@ func validationHeadline(v *validation.Report) string {
 	}
 	if len(v.Stages) > 0 {
 		most := highest(v.Stages)
-		s += fmt.Sprintf("needs up to %s (%s), in %s", parser.FormatBytes(most.Need), shareText(most.Share), clean(most.Stage))
+		s += fmt.Sprintf("needs up to %s (%s), in %s", record.FormatBytes(most.Need), shareText(most.Share), clean(most.Stage))
 	}
 	switch l := v.Larger; {
 	case l == nil:
@@ -72,8 +72,8 @@ func validationHeadline(v *validation.Report) string {
 }
 
 func cardName(v *validation.Report) string {
-	total := parser.FormatBytes(v.Total)
-	if size, err := parser.ParseSize(v.Card); v.Card == "" || err == nil && size.Bytes == v.Total {
+	total := record.FormatBytes(v.Total)
+	if size, err := record.ParseSize(v.Card); v.Card == "" || err == nil && size.Bytes == v.Total {
 		return total
 	}
 	return clean(v.Card) + " (" + total + ")"

@@ -9,7 +9,7 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/profile"
 	"vramsoak/pipeline/validation"
 )
@@ -36,8 +36,8 @@ func (t *textWriter) refusal(v *validation.Report) {
 	}
 	text += where
 	if r.Requested > 0 {
-		text += fmt.Sprintf(": %s asked for, %s free in sum, the largest free block is %s", parser.FormatBytes(r.Requested),
-			parser.FormatBytes(r.FreeInSum), parser.FormatBytes(r.LargestFree))
+		text += fmt.Sprintf(": %s asked for, %s free in sum, the largest free block is %s", record.FormatBytes(r.Requested),
+			record.FormatBytes(r.FreeInSum), record.FormatBytes(r.LargestFree))
 	}
 	t.wrap(text, "  ")
 	switch {
@@ -55,7 +55,7 @@ func (t *textWriter) refusal(v *validation.Report) {
 			t.WriteString(command + "\n")
 		}
 	default:
-		t.under(fmt.Sprintf("Too little is free: %s are missing", parser.FormatBytes(r.Missing)) + holding(r.Parts))
+		t.under(fmt.Sprintf("Too little is free: %s are missing", record.FormatBytes(r.Missing)) + holding(r.Parts))
 	}
 }
 
@@ -65,7 +65,7 @@ func holding(parts []validation.Part) string {
 		return ""
 	}
 	most := largestFirst(parts)[0]
-	return fmt.Sprintf("; what holds most: %s %s", clean(most.What), parser.FormatBytes(most.Bytes))
+	return fmt.Sprintf("; what holds most: %s %s", clean(most.What), record.FormatBytes(most.Bytes))
 }
 
 func largestFirst(parts []validation.Part) []validation.Part {
@@ -153,7 +153,7 @@ func proof(c *validation.Change, v *validation.Report) string {
 	if c.Failed > 0 {
 		failed = number(c.Failed) + " fail"
 	}
-	text := fmt.Sprintf("proved: %s, %s, needs up to %s (%s), at %s", plural(c.Files, "file"), failed, parser.FormatBytes(c.Need),
+	text := fmt.Sprintf("proved: %s, %s, needs up to %s (%s), at %s", plural(c.Files, "file"), failed, record.FormatBytes(c.Need),
 		shareText(c.Share), check.Quantity(c.Speed, check.TimesRealTime))
 	if v.Failed == 0 && v.Speed > 0 && c.Speed > 0 {
 		now, before := check.Quantity(c.Speed, check.TimesRealTime), check.Quantity(v.Speed, check.TimesRealTime)
@@ -235,7 +235,7 @@ func (t *textWriter) stageNeeds(v *validation.Report) error {
 		if s.File > 0 {
 			file = number(s.File)
 		}
-		rows = append(rows, []string{name, file, parser.FormatBytes(s.Need), shareText(s.Share), partsText(s)})
+		rows = append(rows, []string{name, file, record.FormatBytes(s.Need), shareText(s.Share), partsText(s)})
 	}
 	t.WriteByte('\n')
 	room := t.roomFor(rows)
@@ -279,7 +279,7 @@ func partsText(s validation.StageNeed) string {
 		text = append(text, "nothing of its own")
 	}
 	for _, p := range parts {
-		text = append(text, clean(p.What)+" "+parser.FormatBytes(p.Bytes))
+		text = append(text, clean(p.What)+" "+record.FormatBytes(p.Bytes))
 	}
 	return strings.Join(text, " + ")
 }
@@ -327,19 +327,19 @@ func (t *textWriter) room(v *validation.Report) {
 		t.wrap(s, "  ")
 	}
 	if v.Failure == nil || v.Failure.Recovered {
-		write(fmt.Sprintf("headroom: %s of %s", parser.FormatBytes(v.Headroom), parser.FormatBytes(v.Total)))
+		write(fmt.Sprintf("headroom: %s of %s", record.FormatBytes(v.Headroom), record.FormatBytes(v.Total)))
 	}
 	if f := v.Fragmentation; f != nil {
-		text := fmt.Sprintf("fragmentation (reserved - allocated): %s after file 1, %s after file %s", parser.FormatBytes(f.First),
-			parser.FormatBytes(f.Last), number(f.Files))
+		text := fmt.Sprintf("fragmentation (reserved - allocated): %s after file 1, %s after file %s", record.FormatBytes(f.First),
+			record.FormatBytes(f.Last), number(f.Files))
 		if f.Most > max(f.First, f.Last) {
-			text += fmt.Sprintf(", at most %s", parser.FormatBytes(f.Most))
+			text += fmt.Sprintf(", at most %s", record.FormatBytes(f.Most))
 		}
-		trend := fmt.Sprintf("%+.2f MiB/file", f.PerFile/float64(parser.MiB))
+		trend := fmt.Sprintf("%+.2f MiB/file", f.PerFile/float64(record.MiB))
 		if trend == "+0.00 MiB/file" || trend == "-0.00 MiB/file" {
 			trend = "no trend"
 		}
-		write(text + "; " + trend + "; then the largest free block is " + parser.FormatBytes(f.LargestFree))
+		write(text + "; " + trend + "; then the largest free block is " + record.FormatBytes(f.LargestFree))
 	}
 	if v.Retry > 0 && (v.Failure == nil || v.Retry < v.Failure.File) {
 		write(fmt.Sprintf("pressure: from file %s on the allocator gives its cache back to make room", number(v.Retry)))
@@ -397,10 +397,10 @@ func (t *textWriter) footprints(title string, all []profile.Comparison) error {
 	for _, f := range all {
 		row := []string{clean(f.Stage), "", "", "", f.Used, clean(f.Note)}
 		if f.Measured > 0 {
-			row[1] = parser.FormatBytes(f.Measured)
+			row[1] = record.FormatBytes(f.Measured)
 		}
 		if f.Estimated > 0 {
-			row[2] = parser.FormatBytes(f.Estimated)
+			row[2] = record.FormatBytes(f.Estimated)
 		}
 		if f.Ratio > 0 {
 			row[3] = fmt.Sprintf("%.2f", f.Ratio)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 func TestCleanBatch(t *testing.T) {
@@ -22,7 +22,7 @@ func TestCleanBatch(t *testing.T) {
 		t.Fatalf("exit %s, %d files, stderr %q", exit, len(log.Files), stderr)
 	}
 	for i, f := range log.Files {
-		if f.Path != audioFiles(t)[i] || f.Status != parser.StatusOK {
+		if f.Path != audioFiles(t)[i] || f.Status != record.StatusOK {
 			t.Errorf("file %d: %s, %s", i, f.Path, f.Status)
 		}
 		if diff := cmp.Diff(wholeFile, names(f)); diff != "" {

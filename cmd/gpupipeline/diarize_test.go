@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // All nineteen checkpoints in their order, every cleanup whole, in the process and in workers alike; and what is found does not
@@ -27,7 +27,7 @@ func TestDiarization(t *testing.T) {
 			t.Fatalf("%v: exit %s, %d files, stderr %q", args, exit, len(log.Files), stderr)
 		}
 		for i, f := range log.Files {
-			if f.Status != parser.StatusOK {
+			if f.Status != record.StatusOK {
 				t.Errorf("%s: %s", f.Path, f.Status)
 			}
 			if diff := cmp.Diff(nineteen, names(f)); diff != "" {

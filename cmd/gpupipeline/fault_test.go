@@ -8,14 +8,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // Each fault does what it says at the file that it names, and nothing elsewhere.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	files := audioFiles(t)[:3]
-	run := func(t *testing.T, faults ...string) (*parser.Timeline, string, string) {
+	run := func(t *testing.T, faults ...string) (*timeline.Timeline, string, string) {
 		t.Helper()
 		args := []string{"--model", model, "--device", "host"}
 		for _, fault := range faults {
@@ -65,13 +66,13 @@ func TestFaults(t *testing.T) {
 			t.Error(diff)
 		}
 		ooms := log.Files[1].OOMs
-		if len(ooms) != 1 || ooms[0].Requested.High() < 2*ooms[0].Bytes(parser.Total)-ooms[0].Requested.Resolution*4 {
+		if len(ooms) != 1 || ooms[0].Requested.High() < 2*ooms[0].Bytes(record.Total)-ooms[0].Requested.Resolution*4 {
 			t.Errorf("out of memory: %+v", ooms)
 		}
 	})
 	t.Run("crash", func(t *testing.T) {
 		log, _, exit := run(t, "crash:2")
-		if exit != "aborted" || len(log.Files) != 2 || log.Files[0].Status != parser.StatusOK {
+		if exit != "aborted" || len(log.Files) != 2 || log.Files[0].Status != record.StatusOK {
 			t.Fatalf("ended by %s, files %s", exit, statuses(log))
 		}
 		want := wholeFile[:4]

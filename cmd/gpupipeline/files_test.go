@@ -15,6 +15,7 @@ import (
 	"testing/iotest"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // Paths on stdin are worked on as they come: the next is written only when the one before is done.
@@ -51,8 +52,8 @@ func TestStdin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if end, ok := rec.(parser.FileEnd); ok {
-			if end.Status != parser.StatusOK {
+		if end, ok := rec.(record.FileEnd); ok {
+			if end.Status != record.StatusOK {
 				t.Errorf("%+v", end)
 			}
 			ended++

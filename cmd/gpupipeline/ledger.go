@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 	"vramsoak/pipeline/whisper"
 )
@@ -71,7 +71,7 @@ func (l *ledger) close() {
 }
 
 // Read implements [meter.Device]. Of a worker that has died nothing is left to be counted.
-func (l *ledger) Read() (parser.Reading, error) {
+func (l *ledger) Read() (record.Reading, error) {
 	if l.gpu != nil {
 		return l.gpu.Read()
 	}
@@ -79,7 +79,7 @@ func (l *ledger) Read() (parser.Reading, error) {
 	if err != nil {
 		return r, err
 	}
-	sum := Memory{r.Bytes(parser.Allocated), r.Bytes(parser.Reserved)}
+	sum := Memory{r.Bytes(record.Allocated), r.Bytes(record.Reserved)}
 	for _, w := range l.living() {
 		var m Memory
 		if err := w.call(context.Background(), "Memory", None{}, &m); err == nil {
@@ -87,8 +87,8 @@ func (l *ledger) Read() (parser.Reading, error) {
 			sum.Reserved += m.Reserved
 		}
 	}
-	r.Set(parser.Allocated, parser.Exact(sum.Allocated))
-	r.Set(parser.Reserved, parser.Exact(sum.Reserved))
+	r.Set(record.Allocated, record.Exact(sum.Allocated))
+	r.Set(record.Reserved, record.Exact(sum.Reserved))
 	return r, nil
 }
 
@@ -105,7 +105,7 @@ func (l *ledger) Trim() {
 }
 
 // Lane implements [meter.Device].
-func (l *ledger) Lane() parser.Lane {
+func (l *ledger) Lane() record.Lane {
 	if l.gpu != nil {
 		return l.gpu.Lane()
 	}
@@ -159,7 +159,7 @@ func (l *ledger) overdraw() error {
 	if err != nil {
 		return err
 	}
-	return l.leak(2 * reading.Bytes(parser.Total))
+	return l.leak(2 * reading.Bytes(record.Total))
 }
 
 // diarization is the device that sherpa-onnx computes on.

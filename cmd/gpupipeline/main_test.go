@@ -17,6 +17,8 @@ import (
 
 	"vramsoak/fixtures"
 	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // The tests run this binary again as gpupipeline: a process of its own, that may die.
@@ -79,7 +81,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 }
 
 // gpupipeline runs it to its end and returns its log, its stderr, and its exit code or the signal that ended it.
-func gpupipeline(t *testing.T, args ...string) (log *parser.Timeline, stderr, exit string) {
+func gpupipeline(t *testing.T, args ...string) (log *timeline.Timeline, stderr, exit string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	cmd := command(t, args...)
@@ -92,7 +94,7 @@ func gpupipeline(t *testing.T, args ...string) (log *parser.Timeline, stderr, ex
 	return timelineOf(t, &out), errs.String(), ending(cmd)
 }
 
-func timelineOf(t *testing.T, r io.Reader) *parser.Timeline {
+func timelineOf(t *testing.T, r io.Reader) *timeline.Timeline {
 	t.Helper()
 	tl, err := parser.Build(parser.Read(r, "log"))
 	if err != nil {
@@ -129,7 +131,7 @@ func withModels(args ...string) []string {
 	return append([]string{"--model", model, "--segmentation", segmentation, "--embedding", embedding}, args...)
 }
 
-func names(f *parser.File) []string {
+func names(f *timeline.File) []string {
 	var names []string
 	for _, c := range f.Checkpoints {
 		names = append(names, c.Name)
@@ -138,23 +140,23 @@ func names(f *parser.File) []string {
 }
 
 // freed is how much of what a cleanup holds it gave back, in per cent.
-func freed(t *testing.T, f *parser.File, cleanup string) float64 {
+func freed(t *testing.T, f *timeline.File, cleanup string) float64 {
 	t.Helper()
 	for _, c := range f.Cleanups {
 		if c.Name == cleanup {
 			before, after := f.Checkpoints[c.Before], f.Checkpoints[c.After]
-			return 100 * float64(before.Bytes(parser.Allocated)-after.Bytes(parser.Allocated)) / float64(before.Bytes(parser.Holds))
+			return 100 * float64(before.Bytes(record.Allocated)-after.Bytes(record.Allocated)) / float64(before.Bytes(record.Holds))
 		}
 	}
 	t.Errorf("%s has no %s", f.Path, cleanup)
 	return 0
 }
 
-func idle(f *parser.File) int64 {
-	return f.Checkpoints[len(f.Checkpoints)-1].Bytes(parser.Allocated)
+func idle(f *timeline.File) int64 {
+	return f.Checkpoints[len(f.Checkpoints)-1].Bytes(record.Allocated)
 }
 
-func statuses(tl *parser.Timeline) string {
+func statuses(tl *timeline.Timeline) string {
 	var all []string
 	for _, f := range tl.Files {
 		all = append(all, string(f.Status))

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"unsafe"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/diarization"
 	"vramsoak/pipeline/meter"
 	"vramsoak/pipeline/speakers"
@@ -151,7 +151,7 @@ func (s *Stage) Memory(_ None, m *Memory) error {
 	if err != nil {
 		return err
 	}
-	*m = Memory{r.Bytes(parser.Allocated), r.Bytes(parser.Reserved)}
+	*m = Memory{r.Bytes(record.Allocated), r.Bytes(record.Reserved)}
 	return nil
 }
 

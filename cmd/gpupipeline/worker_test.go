@@ -16,7 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 	"vramsoak/pipeline/meter"
 )
 
@@ -205,12 +206,12 @@ func await(t *testing.T, what string, done func() bool) {
 	}
 }
 
-func holds(t *testing.T, f *parser.File, cleanup string) int64 {
+func holds(t *testing.T, f *timeline.File, cleanup string) int64 {
 	t.Helper()
 	for _, c := range f.Cleanups {
 		if c.Name == cleanup {
 			before := f.Checkpoints[c.Before]
-			return before.Bytes(parser.Holds)
+			return before.Bytes(record.Holds)
 		}
 	}
 	t.Errorf("%s has no %s", f.Path, cleanup)

@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
-	"vramsoak/parser"
+	"vramsoak/parser/source"
 )
 
 // The garbage collector works harder once the program holds more than allowedPerByte times the bytes
@@ -21,7 +21,7 @@ var allowed atomic.Int64
 
 // allow raises the memory limit for a log that is about to be read. The size of a compressed log or
 // of a stream does not tell how much text it gives, so its limit is raised while it is read.
-func allow(log *parser.Log) {
+func allow(log *source.Log) {
 	size, known := log.Size()
 	if !known {
 		log.Reader = &allowing{Reader: log.Reader}

@@ -16,7 +16,7 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/harness/compare"
 	"vramsoak/harness/history"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/reports"
 	"vramsoak/reports/sink"
 )
@@ -177,7 +177,7 @@ func (p *percentage) String() string { return strconv.FormatFloat(100*float64(*p
 
 // Set implements pflag.Value.
 func (p *percentage) Set(s string) error {
-	v, ok := parser.ParseShare(s)
+	v, ok := record.ParseShare(s)
 	if !ok || v == 1 {
 		return errors.New("expected a share such as 0.1% or 0.001, above 0 and below 1")
 	}

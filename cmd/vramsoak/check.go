@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/timeline"
 	"vramsoak/reports"
 	"vramsoak/reports/junit"
 	"vramsoak/reports/markdown"
@@ -82,7 +82,7 @@ func runCheck(out io.Writer, paths []string, opts checkOptions) error {
 }
 
 // A reportFunc writes a report in one format.
-type reportFunc func(io.Writer, *parser.Timeline, *check.Report) error
+type reportFunc func(io.Writer, *timeline.Timeline, *check.Report) error
 
 // reportWriter is what writes a report in a format of --format.
 func reportWriter(format string) (reportFunc, error) {
@@ -99,11 +99,11 @@ func reportWriter(format string) (reportFunc, error) {
 	return nil, fmt.Errorf("expected --format text, json, junit or markdown, found %q", format)
 }
 
-func writeJSON(w io.Writer, _ *parser.Timeline, r *check.Report) error {
+func writeJSON(w io.Writer, _ *timeline.Timeline, r *check.Report) error {
 	return r.WriteJSON(sink.JSON(w))
 }
 
-func writeText(w io.Writer, tl *parser.Timeline, r *check.Report) error {
+func writeText(w io.Writer, tl *timeline.Timeline, r *check.Report) error {
 	return reports.Text(w, tl, r, textOptions(w))
 }
 

@@ -9,6 +9,10 @@ import (
 	"strings"
 
 	"vramsoak/parser"
+	"vramsoak/parser/dialect"
+	"vramsoak/parser/record"
+	"vramsoak/parser/source"
+	"vramsoak/parser/timeline"
 )
 
 // readOptions say how logs are read.
@@ -42,7 +46,7 @@ func (o readOptions) open(path string) (_ io.ReadCloser, d dialects, err error) 
 	}
 	if path != "-" && !p.log.MayWait() {
 		_ = p.log.Close() // only read
-		again, err := parser.Open(path)
+		again, err := source.Open(path)
 		if err == nil {
 			allow(again)
 		}
@@ -55,14 +59,14 @@ func (o readOptions) open(path string) (_ io.ReadCloser, d dialects, err error) 
 // A peeked log is open, and its first bytes have been read.
 type peeked struct {
 	path string
-	log  *parser.Log // nil once the log was taken
+	log  *source.Log // nil once the log was taken
 	head []byte      // at most headMax bytes
 }
 
 // peek opens a log and reads its head. Of a stream it reads only what has come already, unless whole
 // is set: then it waits for as much as of a file.
 func peek(path string, whole bool) (*peeked, error) {
-	log, err := parser.Open(path)
+	log, err := source.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +126,7 @@ func headOf(path string) ([]byte, error) {
 
 // dialects are those in which a log is read.
 type dialects struct {
-	user []parser.UserDialect // besides the built-in ones
+	user []dialect.User // besides the built-in ones
 	set  *parser.Set
 	// recorded says that they come from the policy in the log itself.
 	recorded bool
@@ -144,9 +148,9 @@ func (o readOptions) dialects(head []byte, name string) (d dialects, err error) 
 }
 
 // runIn returns a timeline with the first run that a log's head begins, or without a run.
-func runIn(head []byte, name string) (*parser.Timeline, error) {
-	tl := &parser.Timeline{}
-	if !bytes.Contains(head, []byte(parser.HarnessPrefix)) {
+func runIn(head []byte, name string) (*timeline.Timeline, error) {
+	tl := &timeline.Timeline{}
+	if !bytes.Contains(head, []byte(record.HarnessPrefix)) {
 		return tl, nil
 	}
 	own, err := parser.NewSet("vramsoak")
@@ -157,8 +161,8 @@ func runIn(head []byte, name string) (*parser.Timeline, error) {
 		if err != nil {
 			return nil, err
 		}
-		if start, ok := rec.(parser.RunStart); ok {
-			tl.Runs = []parser.Run{{Start: start}}
+		if start, ok := rec.(record.RunStart); ok {
+			tl.Runs = []timeline.Run{{Start: start}}
 			break
 		}
 	}
@@ -175,7 +179,7 @@ func displayName(path string) string {
 
 // dialectHelp is the end of the help of a command that reads logs.
 func dialectHelp() string {
-	return "\n\nDialects, for --dialect, besides your own: " + wrapNames(parser.Dialects(), 43) + "."
+	return "\n\nDialects, for --dialect, besides your own: " + wrapNames(dialect.Names(), 43) + "."
 }
 
 // wrapNames is a list of names in lines of 116 columns, the first of which begins at a column.

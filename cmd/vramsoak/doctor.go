@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 	"vramsoak/reports/sink"
 )
@@ -105,7 +105,7 @@ func diagnoseGPUs() []diagnosis {
 	defer func() { _ = nvml.Close() }() // only read
 	all := []diagnosis{{"NVIDIA driver", true, nvml.Driver()}}
 	for i, g := range nvml.Devices() {
-		all = append(all, diagnosis{fmt.Sprintf("GPU %d", i), true, fmt.Sprintf("%s, %s", g.Name, parser.FormatBytes(g.Total))})
+		all = append(all, diagnosis{fmt.Sprintf("GPU %d", i), true, fmt.Sprintf("%s, %s", g.Name, record.FormatBytes(g.Total))})
 	}
 	return all
 }
@@ -123,7 +123,7 @@ func diagnoseMemory() diagnosis {
 	if err != nil {
 		return diagnosis{"host memory", false, err.Error()}
 	}
-	return diagnosis{"host memory", true, parser.FormatBytes(r.Bytes(parser.Total)) + ", the device where there is no GPU"}
+	return diagnosis{"host memory", true, record.FormatBytes(r.Bytes(record.Total)) + ", the device where there is no GPU"}
 }
 
 // diagnosePipeline looks for the native pipeline beside this program, then in PATH, and runs it.
@@ -163,5 +163,5 @@ func diagnoseDisk() diagnosis {
 		return diagnosis{"disk", false, err.Error()}
 	}
 	free := int64(st.Bavail) * st.Bsize
-	return diagnosis{"disk", free > parser.GiB, parser.FormatBytes(free) + " free in the current folder"}
+	return diagnosis{"disk", free > record.GiB, record.FormatBytes(free) + " free in the current folder"}
 }

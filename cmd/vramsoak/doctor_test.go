@@ -7,27 +7,27 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 )
 
 // What doctor --gpu shows of two GPUs, one of them held and moving.
 func TestDiagnoseIdles(t *testing.T) {
-	idle := func(gpu int, used int64, settled bool) parser.Idle {
-		i := parser.Idle{GPU: gpu, Settled: settled}
-		i.Set(parser.Used, parser.Exact(used))
-		i.Set(parser.Total, parser.Exact(80<<30))
+	idle := func(gpu int, used int64, settled bool) record.Idle {
+		i := record.Idle{GPU: gpu, Settled: settled}
+		i.Set(record.Used, record.Exact(used))
+		i.Set(record.Total, record.Exact(80<<30))
 		return i
 	}
 	held := idle(1, 9<<30, false)
-	held.Holders = []parser.Holder{{PID: 17, Command: "python transcribe.py", Ours: true}, {PID: 18}}
-	held.Holders[0].Set(parser.Used, parser.Exact(8<<30))
+	held.Holders = []record.Holder{{PID: 17, Command: "python transcribe.py", Ours: true}, {PID: 18}}
+	held.Holders[0].Set(record.Used, record.Exact(8<<30))
 	devices := []meter.DeviceInfo{{Name: "NVIDIA H100"}, {Name: "NVIDIA A100"}}
 	for _, test := range []struct {
-		idles []parser.Idle
+		idles []record.Idle
 		want  string
 	}{
-		{[]parser.Idle{idle(0, 3<<20, true), held}, `ok    GPU 0            NVIDIA H100, 3.00 MiB of 80.0 GiB in use, settled
+		{[]record.Idle{idle(0, 3<<20, true), held}, `ok    GPU 0            NVIDIA H100, 3.00 MiB of 80.0 GiB in use, settled
 ok    GPU 1            NVIDIA A100, 9.00 GiB of 80.0 GiB in use, still moving after 5s
                        held by pid 17 (python transcribe.py) 8.00 GiB, left by a run of vramsoak
                        held by pid 18

@@ -14,7 +14,7 @@ import (
 
 	"vramsoak/harness"
 	"vramsoak/harness/supervise"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/reports/sink"
 )
 
@@ -29,7 +29,7 @@ func free(ctx context.Context, in *os.File, out io.Writer, opts doctorOptions) e
 		return err
 	}
 	for _, l := range left {
-		if _, err := sink.Fprintf(out, "pid %d, of run %s: %s, %s resident\n", l.PID, l.Run, l.Command, parser.FormatBytes(l.RSS)); err != nil {
+		if _, err := sink.Fprintf(out, "pid %d, of run %s: %s, %s resident\n", l.PID, l.Run, l.Command, record.FormatBytes(l.RSS)); err != nil {
 			return err
 		}
 	}

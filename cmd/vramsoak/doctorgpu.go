@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"vramsoak/harness/sample"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 	"vramsoak/reports/sink"
 )
@@ -33,7 +33,7 @@ func showGPUs(ctx context.Context, out io.Writer) error {
 }
 
 // diagnoseIdles is what is in use on each GPU, and a line for each process that holds some of it.
-func diagnoseIdles(devices []meter.DeviceInfo, idles []parser.Idle) []diagnosis {
+func diagnoseIdles(devices []meter.DeviceInfo, idles []record.Idle) []diagnosis {
 	if len(idles) == 0 {
 		return []diagnosis{{"GPUs", false, fmt.Sprintf("%s shows none of %d", meter.VisibleDevices, len(devices))}}
 	}
@@ -44,8 +44,8 @@ func diagnoseIdles(devices []meter.DeviceInfo, idles []parser.Idle) []diagnosis 
 		if !idle.Settled {
 			state = fmt.Sprintf("still moving after %v", doctorSettle)
 		}
-		lines := []string{fmt.Sprintf("%s, %s of %s in use, %s", devices[idle.GPU].Name, parser.FormatBytes(idle.Bytes(parser.Used)),
-			parser.FormatBytes(idle.Bytes(parser.Total)), state)}
+		lines := []string{fmt.Sprintf("%s, %s of %s in use, %s", devices[idle.GPU].Name, record.FormatBytes(idle.Bytes(record.Used)),
+			record.FormatBytes(idle.Bytes(record.Total)), state)}
 		for k := range idle.Holders {
 			lines = append(lines, fmt.Sprintf("%22s held by %s", "", sink.Line(idle.Holders[k].String())))
 		}

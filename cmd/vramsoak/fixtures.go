@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vramsoak/fixtures"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/reports/sink"
 )
 
@@ -95,7 +95,7 @@ means nothing for others.`,
   vramsoak fixtures model models --embedding-size 48MiB`,
 		Args: wants(1, 1, "one folder to write to"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := parser.ParseSize(size)
+			n, err := record.ParseSize(size)
 			if err != nil {
 				return fmt.Errorf("--embedding-size: %w", err)
 			}
@@ -121,7 +121,7 @@ func runFixturesModel(out io.Writer, dir string, spec fixtures.DiarizationSpec) 
 		if err != nil {
 			return err
 		}
-		if _, err := sink.Fprintf(out, "%s: %s\n", path, parser.FormatBytes(info.Size())); err != nil {
+		if _, err := sink.Fprintf(out, "%s: %s\n", path, record.FormatBytes(info.Size())); err != nil {
 			return err
 		}
 	}
@@ -140,7 +140,7 @@ The same flags give the same bytes. It is what the speed of vramsoak check is me
 		Example: `  vramsoak fixtures log big.log --size 1GB`,
 		Args:    wants(1, 1, "one file to write"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			n, err := parser.ParseSize(size)
+			n, err := record.ParseSize(size)
 			if err != nil {
 				return fmt.Errorf("--size: %w", err)
 			}

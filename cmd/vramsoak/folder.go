@@ -11,7 +11,9 @@ import (
 	"strings"
 
 	"vramsoak/harness"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/source"
+	"vramsoak/parser/timeline"
 	"vramsoak/reports/sink"
 )
 
@@ -78,9 +80,9 @@ func goOn(dir string, info runJSON) string {
 }
 
 // cutShort returns how to go on with the run of these logs; "" where it has come to its end, or cannot be resumed.
-func cutShort(logs []string, tl *parser.Timeline) string {
+func cutShort(logs []string, tl *timeline.Timeline) string {
 	dir := runFolderOf(logs)
-	if dir == "" || !isFile(filepath.Join(dir, batchName)) || !slices.ContainsFunc(tl.Runs, func(r parser.Run) bool {
+	if dir == "" || !isFile(filepath.Join(dir, batchName)) || !slices.ContainsFunc(tl.Runs, func(r timeline.Run) bool {
 		const first = 1 // what a pipeline prints comes after it
 		return r.Start.Pos.Line == first && (r.End == nil || r.End.Reason != harness.ReasonDone)
 	}) {
@@ -129,8 +131,8 @@ func wordsOf(log string) (words []string) {
 		if i := bytes.LastIndexByte(line, '\r'); i >= 0 { // the last state of a progress bar
 			line = line[i+1:]
 		}
-		word := strings.ToValidUTF8(parser.Plain(string(line[:min(len(line), wordMost)])), "\uFFFD")
-		if word != "" && !strings.HasPrefix(word, parser.HarnessPrefix) && !slices.Contains(words, word) { // each file may fail alike
+		word := strings.ToValidUTF8(source.Plain(string(line[:min(len(line), wordMost)])), "\uFFFD")
+		if word != "" && !strings.HasPrefix(word, record.HarnessPrefix) && !slices.Contains(words, word) { // each file may fail alike
 			words = append(words, word)
 		}
 	}

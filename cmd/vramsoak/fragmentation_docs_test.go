@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"vramsoak/fixtures/golden"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/scenario"
 	"vramsoak/pipeline/simulator"
 )
@@ -45,7 +45,7 @@ func TestFragmentationDocs(t *testing.T) {
 		if o.FirstFailure != nil {
 			first = fmt.Sprint(o.FirstFailure.File)
 		}
-		fmt.Fprintf(&table, "| %s | %d of %d | %s | %s | %.0f |\n", c.change, o.Failed, o.Files, first, parser.FormatBytes(o.Peak.Reserved),
+		fmt.Fprintf(&table, "| %s | %d of %d | %s | %s | %.0f |\n", c.change, o.Failed, o.Files, first, record.FormatBytes(o.Peak.Reserved),
 			o.AudioHoursPerHour())
 	}
 	const docs = "../../docs/explanation/fragmentation.md"

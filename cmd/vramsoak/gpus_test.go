@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vramsoak/harness"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 func TestNamedGPUs(t *testing.T) {
@@ -88,8 +88,8 @@ func TestProgressLineOfWorkers(t *testing.T) {
 	t.Parallel()
 	worker := func(gpu int, mib int64, path string) harness.Progress {
 		p := harness.Progress{GPU: gpu, Current: path}
-		p.Reading.Set(parser.Allocated, parser.Exact(mib<<20))
-		p.Reading.Set(parser.Reserved, parser.Exact(2*mib<<20))
+		p.Reading.Set(record.Allocated, record.Exact(mib<<20))
+		p.Reading.Set(record.Reserved, record.Exact(2*mib<<20))
 		return p
 	}
 	p := harness.Progress{

@@ -11,6 +11,9 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/source"
+	"vramsoak/parser/timeline"
 	"vramsoak/pipeline/strictyaml"
 	"vramsoak/reports/plots/memory"
 	"vramsoak/reports/records"
@@ -18,17 +21,17 @@ import (
 
 // readLog yields the records of one log and says whether to go on. A log without a reading is an error: it is the wrong
 // file, or a pipeline that logs nothing.
-func (o readOptions) readLog(path string, yield func(parser.Record, error) bool) bool {
+func (o readOptions) readLog(path string, yield func(record.Record, error) bool) bool {
 	log, d, err := o.open(path)
 	if err != nil {
 		return yield(nil, err)
 	}
 	defer func() { _ = log.Close() }() // only read
 	found := false
-	var bad *parser.SyntaxError // the first
+	var bad *record.SyntaxError // the first
 	for rec, err := range d.set.Read(log, displayName(path)) {
 		found = found || err == nil && records.IsReading(rec)
-		if e, is := rec.(parser.SyntaxError); is && bad == nil {
+		if e, is := rec.(record.SyntaxError); is && bad == nil {
 			bad = &e
 		}
 		if !yield(rec, err) || err != nil {
@@ -43,7 +46,7 @@ func (o readOptions) readLog(path string, yield func(parser.Record, error) bool)
 
 // A sniffer notes what passes through it, to tell later why nothing was found in it.
 type sniffer struct {
-	*parser.Log
+	*source.Log
 	all          io.Reader // the log, with what was read of it already
 	bytes, lines int
 	nul          int // offset of the first NUL byte, from 1
@@ -63,7 +66,7 @@ func (s *sniffer) Read(p []byte) (int, error) {
 }
 
 // remark is what to say of a log in which nothing was found to read: its first unreadable line, else what was expected.
-func (o readOptions) remark(d dialects, bad *parser.SyntaxError) string {
+func (o readOptions) remark(d dialects, bad *record.SyntaxError) string {
 	if bad != nil {
 		return fmt.Sprintf("the first line that cannot be read: %v", *bad)
 	}
@@ -83,7 +86,7 @@ func (e nothingError) Error() string { return string(e) }
 func nothing(path string, log io.Reader, what, remark string, lines int) error {
 	seen, streamed := log.(*sniffer)
 	if !streamed {
-		again, err := parser.Open(path)
+		again, err := source.Open(path)
 		if err != nil {
 			return err
 		}
@@ -109,7 +112,7 @@ func nothing(path string, log io.Reader, what, remark string, lines int) error {
 }
 
 // timeline reads several logs as one, and says in which of the user's dialects each was read.
-func (o readOptions) timeline(paths []string, b *parser.Builder) (tl *parser.Timeline, read []dialects, err error) {
+func (o readOptions) timeline(paths []string, b *parser.Builder) (tl *timeline.Timeline, read []dialects, err error) {
 	var nothing error // in the first worker's log that has none
 	for _, path := range paths {
 		d, err := o.addLog(b, path)
@@ -127,8 +130,8 @@ func (o readOptions) timeline(paths []string, b *parser.Builder) (tl *parser.Tim
 }
 
 // ofWorker says that a log is of one of several workers: others may have done all the work.
-func ofWorker(tl *parser.Timeline, name string) bool {
-	return slices.ContainsFunc(tl.Runs, func(r parser.Run) bool { return r.Start.Pos.Path == name && r.Start.Workers > 1 })
+func ofWorker(tl *timeline.Timeline, name string) bool {
+	return slices.ContainsFunc(tl.Runs, func(r timeline.Run) bool { return r.Start.Pos.Path == name && r.Start.Workers > 1 })
 }
 
 // addLog adds a log. It returns an error if the log has nothing to judge: no checkpoint, no
@@ -156,7 +159,7 @@ func (o readOptions) addLog(b *parser.Builder, path string) (dialects, error) {
 }
 
 // stoppedBy says why the run of a log ended before its time, "" where it did not or the log does not say.
-func stoppedBy(tl *parser.Timeline, name string) string {
+func stoppedBy(tl *timeline.Timeline, name string) string {
 	for _, run := range tl.Runs {
 		if run.Start.Pos.Path == name && run.End != nil && run.End.Error != "" {
 			return "the run was " + run.End.Reason + ": " + run.End.Error
@@ -166,15 +169,15 @@ func stoppedBy(tl *parser.Timeline, name string) string {
 }
 
 // failedFile says that a file of a log did not end well, by what the log says.
-func failedFile(tl *parser.Timeline, name string) bool {
-	return slices.ContainsFunc(tl.Files, func(f *parser.File) bool {
-		return f.Pos.Path == name && f.Status != parser.StatusOK && f.Status != parser.StatusUnknown
+func failedFile(tl *timeline.Timeline, name string) bool {
+	return slices.ContainsFunc(tl.Files, func(f *timeline.File) bool {
+		return f.Pos.Path == name && f.Status != record.StatusOK && f.Status != record.StatusUnknown
 	})
 }
 
 // firstBad is a log's first unreadable line, nil where it has none.
-func firstBad(tl *parser.Timeline, name string) *parser.SyntaxError {
-	if i := slices.IndexFunc(tl.Bad, func(e parser.SyntaxError) bool { return e.Pos.Path == name }); i >= 0 {
+func firstBad(tl *timeline.Timeline, name string) *record.SyntaxError {
+	if i := slices.IndexFunc(tl.Bad, func(e record.SyntaxError) bool { return e.Pos.Path == name }); i >= 0 {
 		return &tl.Bad[i]
 	}
 	return nil
@@ -182,7 +185,7 @@ func firstBad(tl *parser.Timeline, name string) *parser.SyntaxError {
 
 // judge reads several logs as one and judges them by the policy of [policyFor], file by file. It keeps the checkpoints of
 // the first files only, so that logs of any length can be judged. sketch, unless it is nil, gets what a plot of them takes.
-func (o readOptions) judge(logs []string, sketch *memory.Sketch) (*parser.Timeline, *check.Report, error) {
+func (o readOptions) judge(logs []string, sketch *memory.Sketch) (*timeline.Timeline, *check.Report, error) {
 	first, err := peek(logs[0], true)
 	if err != nil {
 		return nil, nil, err
@@ -196,7 +199,7 @@ func (o readOptions) judge(logs []string, sketch *memory.Sketch) (*parser.Timeli
 	j := check.New(policy)
 	j.Trends, j.Measures = o.trends, o.measures
 	b := &parser.Builder{}
-	b.Done = func(f *parser.File) {
+	b.Done = func(f *timeline.File) {
 		recovered := j.Add(f)
 		if sketch != nil {
 			sketch.Add(f, recovered)
@@ -210,7 +213,7 @@ func (o readOptions) judge(logs []string, sketch *memory.Sketch) (*parser.Timeli
 		return nil, nil, err
 	} else if len(tl.Runs) > 0 && whole != text {
 		return nil, nil, fmt.Errorf("%s: the policy of this run comes after the first %s of the log; "+
-			"give the policy to judge by with --policy", tl.Runs[0].Start.Pos, parser.FormatBytes(headMax))
+			"give the policy to judge by with --policy", tl.Runs[0].Start.Pos, record.FormatBytes(headMax))
 	}
 	if err := sameDialects(logs, read, policy); err != nil {
 		return nil, nil, err
@@ -260,7 +263,7 @@ const defaultPolicy = "vramsoak.yaml"
 // policyFor finds the policy by which to judge: the file that the user names; else the one that the run was made with,
 // which its log keeps; else vramsoak.yaml in the current folder; else the defaults. text is the file as it is written,
 // empty for the defaults.
-func policyFor(path string, tl *parser.Timeline) (policy check.Policy, text string, err error) {
+func policyFor(path string, tl *timeline.Timeline) (policy check.Policy, text string, err error) {
 	if path == "" && tl != nil && len(tl.Runs) > 0 {
 		start, err := policyRun(tl)
 		if err != nil {
@@ -286,7 +289,7 @@ func policyFor(path string, tl *parser.Timeline) (policy check.Policy, text stri
 
 // policyRun is the run by whose policy the logs are judged: the first of each log counts, what a pipeline prints comes after
 // it, and they must agree.
-func policyRun(tl *parser.Timeline) (parser.RunStart, error) {
+func policyRun(tl *timeline.Timeline) (record.RunStart, error) {
 	seen := map[string]bool{}
 	first := tl.Runs[0].Start
 	for _, run := range tl.Runs {
@@ -295,7 +298,7 @@ func policyRun(tl *parser.Timeline) (parser.RunStart, error) {
 		}
 		seen[run.Start.Pos.Path] = true
 	}
-	bare := func(f *parser.File) bool { return !f.Supervised }
+	bare := func(f *timeline.File) bool { return !f.Supervised }
 	if first.Policy != "" && (slices.ContainsFunc(tl.Files, bare) || slices.ContainsFunc(tl.Outside, bare)) {
 		return first, fmt.Errorf("%s was made with a policy and the other logs without; give the one to judge by with --policy", first.Pos.Path)
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"vramsoak/fixtures/golden"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 )
 
@@ -191,16 +191,16 @@ func pipelineMain() {
 	const piece = 1 << 20
 	level := int64(piece)
 	say := func(name string) {
-		c := parser.Checkpoint{Name: name}
-		c.Set(parser.Allocated, parser.Exact(level))
-		c.Set(parser.Reserved, parser.Exact(level))
-		c.Set(parser.Total, parser.Exact(8<<30))
+		c := record.Checkpoint{Name: name}
+		c.Set(record.Allocated, record.Exact(level))
+		c.Set(record.Reserved, record.Exact(level))
+		c.Set(record.Total, record.Exact(8<<30))
 		fmt.Println(string(c.AppendLine(nil)))
 		time.Sleep(pace)
 	}
 	for i, path := range slices.Clone(files) {
 		if protocol {
-			fmt.Println(string(parser.FileStart{Pipeline: true, Path: path}.AppendLine(nil)))
+			fmt.Println(string(record.FileStart{Pipeline: true, Path: path}.AppendLine(nil)))
 		}
 		say("Before Transcription")
 		idle := level
@@ -211,9 +211,9 @@ func pipelineMain() {
 			idle = piece * (1 + info.Size())
 		}
 		level += model
-		status := parser.StatusOK
+		status := record.StatusOK
 		if once(first + i) {
-			status = parser.StatusFailed
+			status = record.StatusFailed
 		}
 		if first+i == crashAt {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
@@ -227,7 +227,7 @@ func pipelineMain() {
 		say("After Transcription (post-cleanup)")
 		level = idle
 		if protocol {
-			fmt.Println(string(parser.FileEnd{Pipeline: true, Path: path, Status: status}.AppendLine(nil)))
+			fmt.Println(string(record.FileEnd{Pipeline: true, Path: path, Status: status}.AppendLine(nil)))
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/harness/compare"
 	"vramsoak/harness/secret"
-	"vramsoak/parser"
 	"vramsoak/parser/bounded"
+	"vramsoak/parser/timeline"
 )
 
 // A measured run is one that can be compared.
@@ -82,7 +82,7 @@ func readBaseline(path string) (*compare.Baseline, error) {
 
 // runOf says which run a log is of: what run.json beside it says, and else its first line. Of several logs that are not the
 // workers' of one run nothing is said.
-func runOf(logs []string, tl *parser.Timeline) (compare.RunInfo, error) {
+func runOf(logs []string, tl *timeline.Timeline) (compare.RunInfo, error) {
 	info := compare.RunInfo{}
 	folder := runFolderOf(logs)
 	if len(logs) != 1 && folder == "" {

@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"testing"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/reports/plots"
 	"vramsoak/reports/plots/memory"
 )
@@ -28,7 +28,7 @@ func TestMemoryOfReports(t *testing.T) { // not parallel: it measures the heap
 		for k := range checkpoints {
 			level := 1 + (i*k)%7 // GiB
 			_, _ = fmt.Fprintf(w, "[GPU Memory] Step %d: Allocated: %d.00GB | Reserved: 8.00GB | Total: 24.00GB | allocated=%d device=0\n",
-				k%4, level, int64(level)*parser.GiB)
+				k%4, level, int64(level)*record.GiB)
 		}
 		_, _ = fmt.Fprintf(w, "[vramsoak] file-end index=%d path=%d.wav status=ok seconds=1.000\n", i+1, i)
 	}
@@ -51,8 +51,8 @@ func TestMemoryOfReports(t *testing.T) { // not parallel: it measures the heap
 		t.Fatal(err)
 	}
 	chart := sketch.Chart(tl, report)
-	if grown := live() - before; grown > 24*parser.MiB {
-		t.Errorf("after judging the heap is larger by %s", parser.FormatBytes(grown))
+	if grown := live() - before; grown > 24*record.MiB {
+		t.Errorf("after judging the heap is larger by %s", record.FormatBytes(grown))
 	}
 	if tl.Checkpoints != files*checkpoints || len(tl.Files) != files || len(tl.Bad) > 0 {
 		t.Errorf("%d checkpoints, %d files, bad: %v", tl.Checkpoints, len(tl.Files), tl.Bad[:min(1, len(tl.Bad))])

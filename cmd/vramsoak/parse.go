@@ -15,6 +15,9 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/parser/dialect"
+	"vramsoak/parser/record"
+	"vramsoak/parser/source"
 	"vramsoak/pipeline/strictyaml"
 	"vramsoak/reports"
 	"vramsoak/reports/records"
@@ -46,7 +49,7 @@ vramsoak.yaml may:
       unit: MiB        # of numbers without one
       decimal: false   # true: kB, MB and GB are powers of 1000
 
-Groups: ` + wrapNames(parser.GroupNames(), len("Groups: ")) + `.
+Groups: ` + wrapNames(dialect.GroupNames(), len("Groups: ")) + `.
 
 With --dialect-file parse shows which lines the patterns match, what their groups are and what is read from them; for the
 dialects that match nothing it says which part of the pattern is not there.
@@ -93,7 +96,7 @@ func runParse(out, diagnostics io.Writer, logs []string, opts parseOptions) erro
 	if err := opts.useDialectFile(); err != nil {
 		return err
 	}
-	read := func(yield func(parser.Record, error) bool) {
+	read := func(yield func(record.Record, error) bool) {
 		for _, path := range logs {
 			if !opts.read.readLog(path, yield) {
 				return
@@ -171,8 +174,8 @@ func runTryout(out io.Writer, logs []string, opts parseOptions) error {
 	return err
 }
 
-func tryLog(path string, dialects []parser.UserDialect, yield func(parser.Trial, error) bool) bool {
-	log, err := parser.Open(path)
+func tryLog(path string, dialects []dialect.User, yield func(parser.Trial, error) bool) bool {
+	log, err := source.Open(path)
 	if err != nil {
 		return yield(parser.Trial{}, err)
 	}
@@ -186,7 +189,7 @@ func tryLog(path string, dialects []parser.UserDialect, yield func(parser.Trial,
 }
 
 // dialectsOf are the dialects in a file, or the one of a name.
-func dialectsOf(file, name string) ([]parser.UserDialect, error) {
+func dialectsOf(file, name string) ([]dialect.User, error) {
 	src, err := strictyaml.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("dialects: %w", err)
@@ -204,7 +207,7 @@ func dialectsOf(file, name string) ([]parser.UserDialect, error) {
 	var names []string
 	for _, d := range policy.Dialects {
 		if d.Name == name {
-			return []parser.UserDialect{d}, nil
+			return []dialect.User{d}, nil
 		}
 		names = append(names, d.Name)
 	}

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/parser/snapshot"
 	"vramsoak/reports/plots/fragmentation"
 )
@@ -37,7 +37,7 @@ func (o readOptions) addSegments(picture *fragmentation.Maps, path string) error
 		if err != nil {
 			return err
 		}
-		_, is := rec.(parser.SegmentMap)
+		_, is := rec.(record.SegmentMap)
 		found = found || is
 		picture.Add(rec)
 	}

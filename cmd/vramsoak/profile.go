@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vramsoak/parser"
+	"vramsoak/parser/timeline"
 	"vramsoak/pipeline/profile"
 	"vramsoak/reports"
 	"vramsoak/reports/sink"
@@ -45,7 +46,7 @@ func runProfile(out io.Writer, paths []string, opts profileOptions) error {
 		return err
 	}
 	learner := profile.Learner{}
-	tl, _, err := opts.read.timeline(logs, &parser.Builder{Done: learner.Add})
+	tl, _, err := opts.read.timeline(logs, &parser.Builder{Builder: timeline.Builder{Done: learner.Add}})
 	if err != nil {
 		return err
 	}

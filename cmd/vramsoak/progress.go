@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"vramsoak/harness"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/reports/sink"
 )
 
@@ -83,7 +83,7 @@ func progressLine(p harness.Progress) string {
 	if p.Failed > 0 {
 		fmt.Fprintf(&b, ", %d failed", p.Failed)
 	}
-	reading(&b, p.Reading, parser.Allocated, parser.Reserved, parser.Used)
+	reading(&b, p.Reading, record.Allocated, record.Reserved, record.Used)
 	switch {
 	case p.Files > 0 && p.Done == p.Files:
 		fmt.Fprintf(&b, "  took %s", clock(p.Elapsed))
@@ -97,7 +97,7 @@ func progressLine(p harness.Progress) string {
 	}
 	for _, w := range p.Workers {
 		fmt.Fprintf(&b, "  | GPU %d", w.GPU)
-		reading(&b, w.Reading, parser.Allocated)
+		reading(&b, w.Reading, record.Allocated)
 		if w.Current != "" {
 			b.WriteString("  " + filepath.Base(w.Current))
 		}
@@ -106,7 +106,7 @@ func progressLine(p harness.Progress) string {
 }
 
 // reading adds what a checkpoint has of these.
-func reading(b *strings.Builder, r parser.Reading, quantities ...parser.Quantity) {
+func reading(b *strings.Builder, r record.Reading, quantities ...record.Quantity) {
 	for _, q := range quantities {
 		if s, ok := r.Get(q); ok {
 			fmt.Fprintf(b, "  %s %s", q, s)

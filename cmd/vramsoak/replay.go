@@ -8,7 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/source"
 	"vramsoak/pipeline/allocator"
 	"vramsoak/pipeline/allocator/trace"
 	"vramsoak/reports/sink"
@@ -99,7 +100,7 @@ func (o replayOptions) device() (*allocator.Device, error) {
 
 // typedSize reads the size that a flag was given.
 func typedSize(flag, text string) (int64, error) {
-	size, err := parser.ParseSize(text)
+	size, err := record.ParseSize(text)
 	if err != nil {
 		return 0, fmt.Errorf("--%s: %w", flag, err)
 	}
@@ -121,7 +122,7 @@ func runReplay(out, diagnostics io.Writer, path string, opts replayOptions) erro
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return fmt.Errorf("%s is a folder; expected a trace, such as vramsoak snapshot FILE --trace %s/run.trace writes", path, path)
 	}
-	text, err := parser.Open(path)
+	text, err := source.Open(path)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 	"vramsoak/harness"
 	"vramsoak/harness/check"
 	"vramsoak/harness/secret"
-	"vramsoak/parser"
+	"vramsoak/parser/timeline"
 	"vramsoak/pipeline/meter"
 	"vramsoak/reports/junit"
 	"vramsoak/reports/markdown"
@@ -186,7 +186,7 @@ func writeRunJSON(dir string, info runJSON) error {
 }
 
 // writeReports writes the reports beside the log, but for the plots.
-func writeReports(dir string, tl *parser.Timeline, report *check.Report) error {
+func writeReports(dir string, tl *timeline.Timeline, report *check.Report) error {
 	for _, file := range []struct {
 		name  string
 		write reportFunc

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vramsoak/harness"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/audio"
 	"vramsoak/pipeline/scenario"
 	"vramsoak/pipeline/simulator"
@@ -181,7 +181,7 @@ func wallClock(pace float64, out *bufio.Writer) func(seconds float64) time.Time 
 // simulated says in a line what became of a run.
 func simulated(s *scenario.Scenario, o *simulator.Outcome) string {
 	text := fmt.Sprintf("%d files, %d failed, peak %s allocated, %s reserved of %s; %.1f audio hours per hour",
-		o.Files, o.Failed, parser.FormatBytes(o.Peak.Allocated), parser.FormatBytes(o.Peak.Reserved), parser.FormatBytes(s.GPU.Total),
+		o.Files, o.Failed, record.FormatBytes(o.Peak.Allocated), record.FormatBytes(o.Peak.Reserved), record.FormatBytes(s.GPU.Total),
 		o.AudioHoursPerHour())
 	if o.FirstPressure > 0 {
 		text += fmt.Sprintf("; cached memory had to be released from file %d on", o.FirstPressure)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vramsoak/parser/segments"
 	"vramsoak/parser/snapshot"
 	"vramsoak/reports"
 	"vramsoak/reports/jsondoc"
@@ -110,7 +111,7 @@ func runSnapshot(out io.Writer, path string, opts snapshotOptions) error {
 func writeMaps(w io.Writer, snap *snapshot.Snapshot, analyses []*snapshot.Analysis) error {
 	for i := range snap.Devices {
 		for m := range snap.Devices[i].Maps(analyses[i].Trace) {
-			if _, err := w.Write(append(m.AppendLine(nil), '\n')); err != nil {
+			if _, err := w.Write(append(segments.AppendLine(&m, nil), '\n')); err != nil {
 				return err
 			}
 		}

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // A batchPlace is a file's in a batch, see parser.File.
@@ -18,18 +19,18 @@ type attempts struct {
 	failed, lost map[batchPlace]int
 }
 
-func attemptsOf(tl *parser.Timeline, last []*parser.File) attempts {
+func attemptsOf(tl *timeline.Timeline, last []*timeline.File) attempts {
 	a := attempts{map[batchPlace]int{}, map[batchPlace]int{}}
 	if len(last) == len(tl.Files) {
 		return a
 	}
-	counts := map[*parser.File]bool{}
+	counts := map[*timeline.File]bool{}
 	for _, f := range last {
 		counts[f] = true
 	}
 	for _, f := range tl.Files {
 		switch at := (batchPlace{f.Batch, f.Index}); {
-		case counts[f] || f.Status == parser.StatusOK:
+		case counts[f] || f.Status == record.StatusOK:
 		case wasInterrupted(f):
 			a.lost[at]++
 		default:
@@ -40,15 +41,15 @@ func attemptsOf(tl *parser.Timeline, last []*parser.File) attempts {
 }
 
 // wasInterrupted says that the end of the run, not of the work, ended the file.
-func wasInterrupted(f *parser.File) bool {
-	return f.Status == parser.StatusUnknown || f.Status == parser.StatusFailed && f.Error == parser.Interrupted
+func wasInterrupted(f *timeline.File) bool {
+	return f.Status == record.StatusUnknown || f.Status == record.StatusFailed && f.Error == record.Interrupted
 }
 
 // retried says how many files ended well after they had not, "" where none did.
-func (a attempts) retried(last []*parser.File) string {
+func (a attempts) retried(last []*timeline.File) string {
 	n := 0
 	for _, f := range last {
-		if f.Status == parser.StatusOK && a.failed[batchPlace{f.Batch, f.Index}] > 0 {
+		if f.Status == record.StatusOK && a.failed[batchPlace{f.Batch, f.Index}] > 0 {
 			n++
 		}
 	}
@@ -74,7 +75,7 @@ func (j *Judge) interruptions() {
 	}
 	for _, workers := range j.batches() {
 		// An interruption is all workers'; one that was done by then was not taken up again.
-		run := slices.MaxFunc(workers, func(a, b *parser.Run) int { return len(a.Resumes) - len(b.Resumes) })
+		run := slices.MaxFunc(workers, func(a, b *timeline.Run) int { return len(a.Resumes) - len(b.Resumes) })
 		for _, r := range run.Resumes {
 			if n++; n == 1 {
 				f.At = new(r.Pos)
@@ -109,7 +110,7 @@ func bytesWere(n int64) string {
 	if n == 1 {
 		return "1 byte was"
 	}
-	return parser.FormatBytes(n) + " were"
+	return record.FormatBytes(n) + " were"
 }
 
 // cutShort are the processes that the run's interruptions ended or followed, of those that are given in order.

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"slices"
 
-	"vramsoak/parser"
+	"vramsoak/parser/timeline"
 )
 
 // neverBegun is how many files of the batches have no attempt among those that are known, with a remark on logs that may have
 // them, and why the runs that did not come to their end did not. The workers of a run share its files: one that another
 // worker did is not missing.
-func (j *Judge) neverBegun(known []*parser.File) (missing int, remark string, cut []string) {
+func (j *Judge) neverBegun(known []*timeline.File) (missing int, remark string, cut []string) {
 	begun := map[int]int{} // batch -> files of it
 	for _, file := range known {
 		if file.Index != 0 {
@@ -31,15 +31,15 @@ func (j *Judge) neverBegun(known []*parser.File) (missing int, remark string, cu
 	} else if absent > 1 {
 		remark = fmt.Sprintf(", or by %d workers whose logs are not here", absent)
 	}
-	if len(cut) > 1 && !slices.ContainsFunc(j.tl.Runs, func(r parser.Run) bool { return r.Start.Workers > 0 }) {
+	if len(cut) > 1 && !slices.ContainsFunc(j.tl.Runs, func(r timeline.Run) bool { return r.Start.Workers > 0 }) {
 		cut = cut[len(cut)-1:]
 	}
 	return missing, remark, cut
 }
 
 // batches are the runs, those of one batch together, in the order of the logs.
-func (j *Judge) batches() [][]*parser.Run {
-	var all [][]*parser.Run
+func (j *Judge) batches() [][]*timeline.Run {
+	var all [][]*timeline.Run
 	place := map[int]int{}
 	for i := range j.tl.Runs {
 		run := &j.tl.Runs[i]
@@ -55,7 +55,7 @@ func (j *Judge) batches() [][]*parser.Run {
 }
 
 // cutOff says why the run of a batch, or its workers, did not come to their end.
-func cutOff(workers []*parser.Run) []string {
+func cutOff(workers []*timeline.Run) []string {
 	ends := make([]string, len(workers))
 	same := true
 	for i, run := range workers {

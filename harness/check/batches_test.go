@@ -8,13 +8,14 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // What is said of the files that several workers share.
 func TestFilesOfWorkers(t *testing.T) {
 	t.Parallel()
 	log := func(gpu int, lines ...string) string {
-		start := parser.RunStart{Files: 3, Feed: "list", Command: "x", Version: "v1", ID: parser.WorkerID("a", gpu), Workers: 3, GPU: gpu}
+		start := record.RunStart{Files: 3, Feed: "list", Command: "x", Version: "v1", ID: record.WorkerID("a", gpu), Workers: 3, GPU: gpu}
 		return string(start.AppendLine(nil)) + "\n" + strings.Join(lines, "\n") + "\n"
 	}
 	done := func(indices ...int) string {

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // Subjects of [CleanStart].
@@ -17,12 +18,12 @@ const (
 // cleanStart judges whether the devices were idle when a run began, and came back to that when its last process had ended.
 // A log without the harness's look at them has no such finding: without a GPU there is nothing to say.
 func (j *Judge) cleanStart() {
-	var before []*parser.Idle
+	var before []*record.Idle
 	several := false
 	for i := range j.tl.Idles {
 		several = several || j.tl.Idles[i].Lane != j.tl.Idles[0].Lane
 	}
-	subject := func(s string, i *parser.Idle) string {
+	subject := func(s string, i *record.Idle) string {
 		if several {
 			return fmt.Sprintf("%s (GPU %d)", s, i.GPU)
 		}
@@ -30,12 +31,12 @@ func (j *Judge) cleanStart() {
 	}
 	for n := range j.tl.Idles {
 		i := &j.tl.Idles[n]
-		if i.Phase == parser.PhaseBefore {
+		if i.Phase == record.PhaseBefore {
 			if j.refused(n) {
 				continue
 			}
 			what := startSubject
-			if slices.ContainsFunc(before, func(b *parser.Idle) bool { return b.Run == i.Run && b.Lane == i.Lane }) {
+			if slices.ContainsFunc(before, func(b *record.Idle) bool { return b.Run == i.Run && b.Lane == i.Lane }) {
 				what = againSubject
 			}
 			before = append(before, i)
@@ -57,24 +58,24 @@ func (j *Judge) refused(n int) bool {
 	i := &j.tl.Idles[n]
 	for k := range j.tl.Idles[n+1:] {
 		next := &j.tl.Idles[n+1+k]
-		if next.Run == i.Run && next.Lane == i.Lane && next.Phase == parser.PhaseBefore {
+		if next.Run == i.Run && next.Lane == i.Lane && next.Phase == record.PhaseBefore {
 			within := func(run, line int) bool { return run == i.Run && line > i.Pos.Line && line < next.Pos.Line }
-			return !slices.ContainsFunc(j.tl.Files, func(f *parser.File) bool { return within(f.Run, f.Pos.Line) }) &&
-				!slices.ContainsFunc(j.tl.Samples, func(s parser.Sample) bool { return within(s.Run, s.Pos.Line) })
+			return !slices.ContainsFunc(j.tl.Files, func(f *timeline.File) bool { return within(f.Run, f.Pos.Line) }) &&
+				!slices.ContainsFunc(j.tl.Samples, func(s record.Sample) bool { return within(s.Run, s.Pos.Line) })
 		}
 	}
 	return false
 }
 
-func (j *Judge) startFinding(i *parser.Idle, subject string) Finding {
+func (j *Judge) startFinding(i *record.Idle, subject string) Finding {
 	limit := j.policy.CleanStart.MaxUsed.Bytes
-	used := i.Bytes(parser.Used)
+	used := i.Bytes(record.Used)
 	f := Finding{
 		Check: CleanStart, Verdict: Pass, Subject: subject, Measured: new(float64(used)), Limit: new(float64(limit)), Unit: Bytes,
 		At: &i.Pos,
 	}
-	f.Message = fmt.Sprintf("%s of %s in use%s", parser.FormatBytes(used), parser.FormatBytes(i.Bytes(parser.Total)),
-		parser.HeldBy(i.Holders))
+	f.Message = fmt.Sprintf("%s of %s in use%s", record.FormatBytes(used), record.FormatBytes(i.Bytes(record.Total)),
+		record.HeldBy(i.Holders))
 	if used > limit {
 		f.Verdict = Fail
 	}
@@ -89,7 +90,7 @@ func (j *Judge) startFinding(i *parser.Idle, subject string) Finding {
 }
 
 // endFinding compares the device's use without other tenants', as far as the driver names them.
-func (j *Judge) endFinding(before, after *parser.Idle, subject string) Finding {
+func (j *Judge) endFinding(before, after *record.Idle, subject string) Finding {
 	limit := j.policy.CleanStart.MaxLeft.Bytes
 	left := j.own(after) - j.own(before)
 	f := Finding{
@@ -101,8 +102,8 @@ func (j *Judge) endFinding(before, after *parser.Idle, subject string) Finding {
 		f.Verdict = Fail
 		what = "not back at its idle level"
 	}
-	f.Message = fmt.Sprintf("%s: %s in use, and %s before the run%s", what, parser.FormatBytes(after.Bytes(parser.Used)),
-		parser.FormatBytes(before.Bytes(parser.Used)), parser.HeldBy(after.Holders))
+	f.Message = fmt.Sprintf("%s: %s in use, and %s before the run%s", what, record.FormatBytes(after.Bytes(record.Used)),
+		record.FormatBytes(before.Bytes(record.Used)), record.HeldBy(after.Holders))
 	if f.Verdict == Fail && !after.Settled {
 		f.Verdict = Undecided
 		f.Message += "; it was still moving when the harness gave up waiting: a longer --settle-limit would decide it"
@@ -111,11 +112,11 @@ func (j *Judge) endFinding(before, after *parser.Idle, subject string) Finding {
 }
 
 // own is what is in use without the memory of other tenants. A process that the run could not end is none.
-func (j *Judge) own(i *parser.Idle) int64 {
-	used := i.Bytes(parser.Used)
+func (j *Judge) own(i *record.Idle) int64 {
+	used := i.Bytes(record.Used)
 	for k := range i.Holders {
 		if h := &i.Holders[k]; !h.Ours && !j.stuck(i.Run, h.PID) {
-			used -= h.Bytes(parser.Used)
+			used -= h.Bytes(record.Used)
 		}
 	}
 	return max(0, used)
@@ -123,5 +124,5 @@ func (j *Judge) own(i *parser.Idle) int64 {
 
 // stuck says that the run left a process of this number behind that could not be ended.
 func (j *Judge) stuck(run, pid int) bool {
-	return slices.ContainsFunc(j.tl.Orphans, func(o parser.Orphan) bool { return o.Run == run && o.PID == pid && !o.Ended })
+	return slices.ContainsFunc(j.tl.Orphans, func(o record.Orphan) bool { return o.Run == run && o.PID == pid && !o.Ended })
 }

@@ -4,12 +4,13 @@ import (
 	"math"
 	"slices"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // A column is one quantity over the files of a ledger. Files that have none of it are left out.
 type column struct {
-	of         parser.Quantity // of levels: the quantity by which they were read
+	of         record.Quantity // of levels: the quantity by which they were read
 	files      []int32         // places in the timeline
 	values     []float64
 	resolution float64 // the largest
@@ -33,7 +34,7 @@ func (c *column) add(ref fileRef, value, resolution float64) {
 }
 
 // addLevel adds a level that was read by a quantity. Those read by another than the first are left out.
-func (c *column) addLevel(of parser.Quantity, ref fileRef, size parser.Size) {
+func (c *column) addLevel(of record.Quantity, ref fileRef, size record.Size) {
 	if len(c.files) == 0 {
 		c.of = of
 	}
@@ -127,7 +128,7 @@ func (p *points) at(full string) *point {
 		p.next++
 		return p.all[p.next-1]
 	}
-	name := parser.Uncounted(full)
+	name := timeline.Uncounted(full)
 	at := p.next
 	for at < len(p.all) && p.all[at].name != name {
 		at++

@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // TestColumnThins adds files 0 to 9 to a column of four: the fifth thins it to even ones, and file 8 to every fourth.
@@ -37,15 +38,15 @@ func TestColumnThins(t *testing.T) {
 // TestLongRunOfShortProcesses: of 20,000 files in processes of ten, in each of which 4 MiB a file are reserved and not
 // allocated, the growth is found.
 func TestLongRunOfShortProcesses(t *testing.T) {
-	tl := &parser.Timeline{}
+	tl := &timeline.Timeline{}
 	for i := range 20_000 {
-		c := parser.Checkpoint{Name: "After File"}
+		c := record.Checkpoint{Name: "After File"}
 		c.Pos.Line = i + 1
-		c.Set(parser.Allocated, parser.Exact(100<<20))
-		c.Set(parser.Reserved, parser.Exact(200<<20+int64(i%10)*4<<20))
-		tl.Files = append(tl.Files, &parser.File{
-			Index: i + 1, Process: i / 10, Status: parser.StatusOK, Supervised: true, Pos: c.Pos, EndPos: c.Pos,
-			Checkpoints: []parser.Checkpoint{c},
+		c.Set(record.Allocated, record.Exact(100<<20))
+		c.Set(record.Reserved, record.Exact(200<<20+int64(i%10)*4<<20))
+		tl.Files = append(tl.Files, &timeline.File{
+			Index: i + 1, Process: i / 10, Status: record.StatusOK, Supervised: true, Pos: c.Pos, EndPos: c.Pos,
+			Checkpoints: []record.Checkpoint{c},
 		})
 	}
 	for _, f := range Of(tl, DefaultPolicy()).Findings {

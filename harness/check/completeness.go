@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // completeness demands that every file that was fed ended ok, that every Before has its After, and
@@ -26,18 +27,18 @@ func (j *Judge) filesEnded() {
 	f := Finding{Check: Completeness, Subject: "files", Unit: Count, Limit: new(0.0)}
 	// A file may be worked on again after a restart: its last end counts. A log that does not say
 	// how files ended has nothing to say here.
-	known := slices.DeleteFunc(j.tl.LastAttempts(), func(f *parser.File) bool {
+	known := slices.DeleteFunc(j.tl.LastAttempts(), func(f *timeline.File) bool {
 		return !j.tells[f.Run]
 	})
 	attempts := attemptsOf(j.tl, j.tl.LastAttempts())
-	fedAny := slices.ContainsFunc(j.tl.Runs, func(run parser.Run) bool { return run.Start.Files > 0 })
+	fedAny := slices.ContainsFunc(j.tl.Runs, func(run timeline.Run) bool { return run.Start.Files > 0 })
 	if len(known) == 0 && !fedAny {
 		f.Verdict, f.Unit, f.Limit = Skipped, "", nil
 		f.Message = "the log does not say how files ended; soak the pipeline, or print [pipeline] file-start and file-end"
 		j.add(f)
 		return
 	}
-	bad := slices.DeleteFunc(slices.Clone(known), func(f *parser.File) bool { return f.Status == parser.StatusOK })
+	bad := slices.DeleteFunc(slices.Clone(known), func(f *timeline.File) bool { return f.Status == record.StatusOK })
 	missing, unsaid, cut := j.neverBegun(known)
 	fed := len(known) + missing
 	f.Measured = new(float64(len(bad) + missing))
@@ -80,7 +81,7 @@ func (j *Judge) filesEnded() {
 const filesNamed = 5
 
 // badFiles says how the files ended that did not end well, each by itself or all at once.
-func (j *Judge) badFiles(bad []*parser.File, attempts attempts, fed int) []string {
+func (j *Judge) badFiles(bad []*timeline.File, attempts attempts, fed int) []string {
 	if said := j.alike(bad, fed); said != "" {
 		return []string{said}
 	}
@@ -99,9 +100,9 @@ func (j *Judge) badFiles(bad []*parser.File, attempts attempts, fed int) []strin
 }
 
 // badFile says how a file ended, where, and why.
-func (j *Judge) badFile(file *parser.File, attempts attempts) string {
+func (j *Judge) badFile(file *timeline.File, attempts attempts) string {
 	text := fileName(file) + " " + ended(file.Status)
-	if n := len(file.OOMs); n > 0 && !file.OOMs[n-1].Fallback && file.Status == parser.StatusCrashed &&
+	if n := len(file.OOMs); n > 0 && !file.OOMs[n-1].Fallback && file.Status == record.StatusCrashed &&
 		file.OOMs[n-1].Pos.Line > j.files[j.place(file)].work {
 		text = fileName(file) + " ran out of memory and crashed"
 	}
@@ -117,12 +118,12 @@ func (j *Judge) badFile(file *parser.File, attempts attempts) string {
 
 // alike says of several files at once that they ended in the same way for the same reason; "" where
 // they did not.
-func (j *Judge) alike(bad []*parser.File, fed int) string {
+func (j *Judge) alike(bad []*timeline.File, fed int) string {
 	if len(bad) < 2 || bad[0].Error == "" {
 		return ""
 	}
 	for _, f := range bad {
-		if f.Status != bad[0].Status || f.Error != bad[0].Error || f.Status == parser.StatusTimeout || f.Error == parser.Interrupted {
+		if f.Status != bad[0].Status || f.Error != bad[0].Error || f.Status == record.StatusTimeout || f.Error == record.Interrupted {
 			return ""
 		}
 	}
@@ -144,23 +145,23 @@ func (j *Judge) alike(bad []*parser.File, fed int) string {
 		who = strings.Join(names[:last], ", ") + " and " + names[last]
 	}
 	at := ""
-	if place := j.lastBegun(bad[0]); place != "" && !slices.ContainsFunc(bad, func(f *parser.File) bool { return j.lastBegun(f) != place }) {
+	if place := j.lastBegun(bad[0]); place != "" && !slices.ContainsFunc(bad, func(f *timeline.File) bool { return j.lastBegun(f) != place }) {
 		at = fmt.Sprintf(", last at %q", place)
 	}
 	return fmt.Sprintf("%s %s%s, each for the same reason%s", who, ended(bad[0].Status), at, inBrackets(bad[0].Error, fileHint(bad[0])))
 }
 
 // fileHint explains an unusual end of a file's process.
-func fileHint(f *parser.File) string {
-	end, ok := parser.ParseProcessEnd(f.Error)
-	if !ok || end.Signal != "" && f.Status != parser.StatusCrashed {
+func fileHint(f *timeline.File) string {
+	end, ok := record.ParseProcessEnd(f.Error)
+	if !ok || end.Signal != "" && f.Status != record.StatusCrashed {
 		return ""
 	}
 	return signalHint(end.Signal, end.Code)
 }
 
 // summarize keeps of a file's checkpoints what the report needs.
-func (j *Judge) summarize(f *parser.File) summary {
+func (j *Judge) summarize(f *timeline.File) summary {
 	var s summary
 	if n := len(f.Checkpoints); n > 0 {
 		s.name = f.Checkpoints[n-1].Name
@@ -185,7 +186,7 @@ func (j *Judge) summarize(f *parser.File) summary {
 // worksOn reports whether a checkpoint may show that the work went on in which an allocation
 // failed: it is of that device, or of one that was looked at before, too. A device that only shows
 // up afterwards says nothing.
-func worksOn(f *parser.File, c *parser.Checkpoint) bool {
+func worksOn(f *timeline.File, c *record.Checkpoint) bool {
 	if len(f.OOMs) == 0 || c.Pos.Line < f.OOMs[0].Pos.Line {
 		return true
 	}
@@ -194,34 +195,34 @@ func worksOn(f *parser.File, c *parser.Checkpoint) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(f.Checkpoints, func(other parser.Checkpoint) bool {
+	return slices.ContainsFunc(f.Checkpoints, func(other record.Checkpoint) bool {
 		return other.Lane == c.Lane && other.Pos.Line < f.OOMs[0].Pos.Line
 	})
 }
 
 // lastBegun is the last checkpoint before a file's bad end, "" where it has none. The cleanups that
 // a program makes when it fails or is told to end say nothing on where it was.
-func (j *Judge) lastBegun(f *parser.File) string {
+func (j *Judge) lastBegun(f *timeline.File) string {
 	s := &j.files[j.place(f)]
-	if f.Status == parser.StatusCrashed || f.Status == parser.StatusUnknown {
+	if f.Status == record.StatusCrashed || f.Status == record.StatusUnknown {
 		return s.name
 	}
 	return s.begun
 }
 
 // place returns the index of a file in the timeline.
-func (j *Judge) place(f *parser.File) int { return slices.Index(j.tl.Files, f) }
+func (j *Judge) place(f *timeline.File) int { return slices.Index(j.tl.Files, f) }
 
 // ended is a status as a verb.
-func ended(s parser.Status) string {
+func ended(s record.Status) string {
 	switch s {
-	case parser.StatusOK:
+	case record.StatusOK:
 		return "ended ok"
-	case parser.StatusTimeout:
+	case record.StatusTimeout:
 		return "hung and was ended after its timeout"
-	case parser.StatusOOM:
+	case record.StatusOOM:
 		return "ran out of memory"
-	case parser.StatusUnknown:
+	case record.StatusUnknown:
 		return "has no end"
 	}
 	return string(s)
@@ -268,13 +269,13 @@ type pairName struct {
 type lostBefore struct {
 	file    fileRef
 	name    string
-	lane    parser.Lane
+	lane    record.Lane
 	cleanup bool
-	pos     parser.Position
+	pos     record.Position
 }
 
 // complete notes which pairs the file has, and what it lacks.
-func (j *Judge) complete(f *parser.File, ref fileRef) {
+func (j *Judge) complete(f *timeline.File, ref fileRef) {
 	if !f.Outside {
 		j.closed += len(f.Stages) + len(f.Cleanups)
 	}
@@ -300,7 +301,7 @@ func (j *Judge) complete(f *parser.File, ref fileRef) {
 		}
 	}
 	for _, name := range j.policy.Expect.Checkpoints {
-		if !slices.ContainsFunc(f.Checkpoints, func(c parser.Checkpoint) bool { return c.Name == name }) {
+		if !slices.ContainsFunc(f.Checkpoints, func(c record.Checkpoint) bool { return c.Name == name }) {
 			j.missing = append(j.missing, missingName{ref, name})
 		}
 	}

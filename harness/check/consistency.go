@@ -3,7 +3,7 @@ package check
 import (
 	"fmt"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // An orderMark counts the readings that break allocated <= reserved <= total.
@@ -15,17 +15,17 @@ type orderMark struct {
 // A disorder is what is wrong at a reading.
 type disorder struct {
 	what string
-	pos  parser.Position
+	pos  record.Position
 	file fileRef
 }
 
 // order is what must not fall.
-var order = [...]parser.Quantity{parser.Allocated, parser.Reserved, parser.Total}
+var order = [...]record.Quantity{record.Allocated, record.Reserved, record.Total}
 
-func (o *orderMark) add(file fileRef, c *parser.Checkpoint) {
-	if a, has := c.Get(parser.Allocated); has {
-		r, hasReserved := c.Get(parser.Reserved)
-		if t, has := c.Get(parser.Total); has && hasReserved && a.Bytes <= r.Bytes && r.Bytes <= t.Bytes {
+func (o *orderMark) add(file fileRef, c *record.Checkpoint) {
+	if a, has := c.Get(record.Allocated); has {
+		r, hasReserved := c.Get(record.Reserved)
+		if t, has := c.Get(record.Total); has && hasReserved && a.Bytes <= r.Bytes && r.Bytes <= t.Bytes {
 			o.compared += 3 // as nearly always
 			return
 		}

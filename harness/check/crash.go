@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // crashed looks for logs that end in a crash. It cannot tell whether the work was done by then, so it
@@ -13,11 +14,11 @@ import (
 func (j *Judge) crashed() {
 	cut := map[int]bool{} // processes
 	for _, f := range j.tl.Files {
-		if j.tells[f.Run] && f.Status != parser.StatusOK {
+		if j.tells[f.Run] && f.Status != record.StatusOK {
 			cut[f.Process] = true
 		}
 	}
-	crashes := slices.DeleteFunc(slices.Clone(j.tl.Crashes), func(c parser.CrashEnd) bool {
+	crashes := slices.DeleteFunc(slices.Clone(j.tl.Crashes), func(c timeline.CrashEnd) bool {
 		return cut[c.Process] || j.starved(c.Process) != nil
 	})
 	if len(crashes) == 0 {

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // darkBlur is how many times the growth that is allowed a file the driver's samples around a file's end may differ for that
@@ -17,7 +18,7 @@ type ending struct {
 	ref      fileRef
 	line     int
 	time     time.Time
-	reserved parser.Size
+	reserved record.Size
 }
 
 // A darkLedger is the dark memory at the ends of files.
@@ -32,16 +33,16 @@ type darkLedger struct {
 }
 
 // darkEnd notes a file's last checkpoint. Only a log of the harness has samples.
-func (l *ledger) darkEnd(ref fileRef, c *parser.Checkpoint, supervised bool) {
-	reserved, ok := c.Get(parser.Reserved)
-	if !ok || !c.Has(parser.Used) && !supervised {
+func (l *ledger) darkEnd(ref fileRef, c *record.Checkpoint, supervised bool) {
+	reserved, ok := c.Get(record.Reserved)
+	if !ok || !c.Has(record.Used) && !supervised {
 		return
 	}
 	if l.dark == nil {
 		l.dark = &darkLedger{}
 	}
 	d := l.dark
-	if used, ok := c.Get(parser.Used); ok {
+	if used, ok := c.Get(record.Used); ok {
 		d.add(ref, float64(used.Bytes-reserved.Bytes), float64(used.Resolution+reserved.Resolution))
 	} else if len(d.files) == 0 {
 		d.endings = append(room(d.endings), ending{ref, c.Pos.Line, c.Time, reserved})
@@ -63,12 +64,12 @@ func (d *darkLedger) values() *column {
 func (d *darkLedger) ours() bool { return len(d.files) > 0 || !d.ofDevice }
 
 // joinSamples gives the ledgers device used from the harness's samples where no checkpoint has it.
-func (j *Judge) joinSamples() *parser.Beside {
-	lanes := make([]parser.Lane, len(j.ledgers))
+func (j *Judge) joinSamples() *timeline.Beside {
+	lanes := make([]record.Lane, len(j.ledgers))
 	for i, l := range j.ledgers {
 		lanes[i] = l.lane
 	}
-	beside := parser.NewBeside(j.tl, lanes)
+	beside := timeline.NewBeside(j.tl, lanes)
 	for _, l := range j.ledgers {
 		d := l.dark
 		if d == nil {
@@ -86,7 +87,7 @@ func (j *Judge) joinSamples() *parser.Beside {
 				continue
 			}
 			d.ends++
-			used, ok := driver.At(parser.Header{Pos: parser.Position{Line: e.line}, Time: e.time})
+			used, ok := driver.At(record.Header{Pos: record.Position{Line: e.line}, Time: e.time})
 			switch {
 			case !ok:
 				d.unseen++
@@ -94,7 +95,7 @@ func (j *Judge) joinSamples() *parser.Beside {
 				d.blurred++
 			default:
 				d.joined.add(e.ref, float64(used.Bytes-e.reserved.Bytes), float64(used.Resolution+e.reserved.Resolution))
-				d.ofDevice = d.ofDevice || driver.Source == parser.SourceDevice
+				d.ofDevice = d.ofDevice || driver.Source == record.SourceDevice
 			}
 		}
 	}
@@ -115,7 +116,7 @@ func (j *Judge) darkMemory(l *ledger) {
 			len(d.joined.files), Plural(d.ends, "file"))
 		if d.blurred > 0 {
 			known += fmt.Sprintf(" (at %d it was moving by more than %s)", d.blurred,
-				parser.FormatBytes(darkBlur*j.policy.DarkMemory.MaxGrowth.Bytes))
+				record.FormatBytes(darkBlur*j.policy.DarkMemory.MaxGrowth.Bytes))
 		}
 		switch {
 		case len(d.joined.files) == 0 && f.Verdict == Skipped:

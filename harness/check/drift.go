@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"vramsoak/harness/shape"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // A drift is a series over files that is looked at for growth.
@@ -22,7 +22,7 @@ type drift struct {
 	per string
 	at  func(i int) string
 	// level is that of readings.
-	level parser.Quantity
+	level record.Quantity
 	stage string // the stage or cleanup that it is about
 }
 
@@ -369,7 +369,7 @@ func (j *Judge) drifts(l *ledger) {
 	sum := driftSum{finding: Finding{Check: Drift, Verdict: Skipped, Subject: j.subject("stages and recoveries", l.lane)}}
 	floor := j.policy.Recovery.Floor.Bytes
 	sum.finding.Message = fmt.Sprintf("no file that ended well has a stage that takes more than %s, or a cleanup that had anything to free",
-		parser.FormatBytes(floor))
+		record.FormatBytes(floor))
 	add := func(failed *worstProcess) {
 		if failed != nil {
 			j.add(failed.finding)

@@ -6,7 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // processesEnded looks for processes that failed though all of their files ended ok: one that dies
@@ -20,14 +21,14 @@ func (j *Judge) processesEnded() {
 	f := Finding{
 		Check: Completeness, Verdict: Pass, Subject: "processes", Unit: Count, Limit: new(0.0),
 	}
-	var well, told, forFiles, bad []*parser.Exit
+	var well, told, forFiles, bad []*record.Exit
 	for i := range j.tl.Exits {
 		switch e := &j.tl.Exits[i]; {
-		case e.Reason == parser.ExitInterrupted, e.Reason == parser.ExitUntil:
+		case e.Reason == record.ExitInterrupted, e.Reason == record.ExitUntil:
 			told = append(told, e)
 		// One that is told to end because it hung, or used too much, did so, also where it then
 		// exits in good order.
-		case e.Code == 0 && e.Signal == "" && e.Reason == parser.ExitByItself:
+		case e.Code == 0 && e.Signal == "" && e.Reason == record.ExitByItself:
 			well = append(well, e)
 		case explained[e.Process]:
 			forFiles = append(forFiles, e)
@@ -35,8 +36,8 @@ func (j *Judge) processesEnded() {
 			bad = append(bad, e)
 		}
 	}
-	ok := func(f *parser.File) bool { return f.Status == parser.StatusOK }
-	byHarness := func(e *parser.Exit) bool { return e.Reason != parser.ExitByItself }
+	ok := func(f *timeline.File) bool { return f.Status == record.StatusOK }
+	byHarness := func(e *record.Exit) bool { return e.Reason != record.ExitByItself }
 	all := len(j.tl.Exits)
 	switch {
 	case len(bad) > 0:
@@ -64,11 +65,11 @@ func (j *Judge) processesEnded() {
 func (j *Judge) explainedProcesses() map[int]bool {
 	interrupted := map[int]bool{}
 	for _, run := range j.tl.Runs {
-		interrupted[run.Number] = run.End != nil && run.End.Reason == parser.Interrupted
+		interrupted[run.Number] = run.End != nil && run.End.Reason == record.Interrupted
 	}
 	explained := map[int]bool{}
 	for _, f := range j.tl.Files {
-		if f.Status != parser.StatusOK || interrupted[f.Run] {
+		if f.Status != record.StatusOK || interrupted[f.Run] {
 			explained[f.Process] = true
 		}
 	}
@@ -76,7 +77,7 @@ func (j *Judge) explainedProcesses() map[int]bool {
 }
 
 // diedAlone returns the message on processes that failed though each of their files ended ok.
-func (j *Judge) diedAlone(f *Finding, bad []*parser.Exit) string {
+func (j *Judge) diedAlone(f *Finding, bad []*record.Exit) string {
 	first := bad[0]
 	f.At = new(first.Pos)
 	after, though := "before its first file", ""
@@ -101,10 +102,10 @@ func (j *Judge) diedAlone(f *Finding, bad []*parser.Exit) string {
 
 // starved returns the failed allocation that was the last thing a process did before it ended, or
 // nil.
-func (j *Judge) starved(process int) *parser.OutOfMemory {
-	var last *parser.OutOfMemory
+func (j *Judge) starved(process int) *record.OutOfMemory {
+	var last *record.OutOfMemory
 	work := 0 // line
-	look := func(files []*parser.File, summaries []summary) {
+	look := func(files []*timeline.File, summaries []summary) {
 		for i, f := range files {
 			if f.Process != process {
 				continue
@@ -125,7 +126,7 @@ func (j *Judge) starved(process int) *parser.OutOfMemory {
 
 // endedWell returns the message for a run whose processes failed at most because a file did, or
 // because the run was stopped.
-func (j *Judge) endedWell(well, told, forFiles []*parser.Exit) string {
+func (j *Judge) endedWell(well, told, forFiles []*record.Exit) string {
 	var said []string
 	all := len(well) + len(told) + len(forFiles)
 	switch n := len(well); {
@@ -156,9 +157,9 @@ const endsMost = 3
 // ends says how several processes ended: "3 exited with code 1 (ValueError: bad header) and 1 was
 // ended by SIGSEGV". name, unless it is nil, returns what stands in place of the first number, such
 // as "3 processes". With hints, unusual exit codes are explained.
-func (j *Judge) ends(exits []*parser.Exit, name func(n int) string, hints bool) string {
+func (j *Judge) ends(exits []*record.Exit, name func(n int) string, hints bool) string {
 	var order []string
-	same := map[string][]*parser.Exit{}
+	same := map[string][]*record.Exit{}
 	for _, e := range exits {
 		key := howEnded(e, 1)
 		if same[key] == nil {
@@ -199,7 +200,7 @@ func (j *Judge) ends(exits []*parser.Exit, name func(n int) string, hints bool) 
 
 // causes returns the reason that processes with the same end printed; if they differ, the first
 // one.
-func (j *Judge) causes(exits []*parser.Exit) string {
+func (j *Judge) causes(exits []*record.Exit) string {
 	first := j.causeOf(exits[0])
 	for _, e := range exits[1:] {
 		if cause := j.causeOf(e); cause != first && first != "" {
@@ -210,8 +211,8 @@ func (j *Judge) causes(exits []*parser.Exit) string {
 }
 
 // causeOf returns the reason that a process printed for its end, or "" if the log has none. Logs of
-// earlier versions have it only in file-end, as a [parser.ProcessEnd].
-func (j *Judge) causeOf(e *parser.Exit) string {
+// earlier versions have it only in file-end, as a [record.ProcessEnd].
+func (j *Judge) causeOf(e *record.Exit) string {
 	if e.Error != "" {
 		return e.Error
 	}
@@ -219,7 +220,7 @@ func (j *Judge) causeOf(e *parser.Exit) string {
 		if f.Process != e.Process {
 			continue
 		}
-		end, ok := parser.ParseProcessEnd(f.Error)
+		end, ok := record.ParseProcessEnd(f.Error)
 		same := end.Signal == e.Signal && (e.Signal != "" || end.Code == e.Code)
 		if ok && same && end.Cause != "" {
 			return end.Cause
@@ -229,7 +230,7 @@ func (j *Judge) causeOf(e *parser.Exit) string {
 }
 
 // howEnded says how n processes ended: "exited with code 1", "were ended by SIGKILL".
-func howEnded(e *parser.Exit, n int) string {
+func howEnded(e *record.Exit, n int) string {
 	how := fmt.Sprintf("exited with code %d", e.Code)
 	if e.Signal != "" {
 		how = "was ended by " + e.Signal
@@ -238,17 +239,17 @@ func howEnded(e *parser.Exit, n int) string {
 		}
 	}
 	switch e.Reason {
-	case parser.ExitTimeout:
+	case record.ExitTimeout:
 		how = "hung and " + how
-	case parser.ExitOveruse:
+	case record.ExitOveruse:
 		how = "used more of the device than the run allowed, and " + how
 	}
 	return how
 }
 
 // hintOf explains an unusual end of a process, unless the harness ended the process itself.
-func hintOf(e *parser.Exit) string {
-	if e.Reason != parser.ExitByItself {
+func hintOf(e *record.Exit) string {
+	if e.Reason != record.ExitByItself {
 		return ""
 	}
 	return signalHint(e.Signal, e.Code)

@@ -7,6 +7,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/parser/dialect"
 )
 
 const (
@@ -16,7 +17,7 @@ const (
 )
 
 // outOfMemoryOf judges a log's failed allocations: the verdict, and the line that the finding names; 0 where it names none.
-func outOfMemoryOf(t *testing.T, log string, own ...parser.UserDialect) (check.Verdict, int) {
+func outOfMemoryOf(t *testing.T, log string, own ...dialect.User) (check.Verdict, int) {
 	t.Helper()
 	set, err := parser.NewSet("", own...)
 	if err != nil {
@@ -213,7 +214,7 @@ func TestAFallbackThatFailedPardonsNothing(t *testing.T) {
 // directly follow, and no other.
 func TestAFallbackInWordsOfOnesOwn(t *testing.T) {
 	t.Parallel()
-	own := parser.UserDialect{Name: "ours", Pattern: "(?P<fallback>using CPU path instead)"}
+	own := dialect.User{Name: "ours", Pattern: "(?P<fallback>using CPU path instead)"}
 	const (
 		failed = "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
 		words  = "2026-11-20 02:00:03,123 - WARNING - asr - using CPU path instead\n"

@@ -3,7 +3,7 @@ package check
 import (
 	"cmp"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // A ground is one kind of reading that the peak of a device is judged by.
@@ -46,13 +46,13 @@ func QuantityWords(quantity string) string {
 // A mark is a reading that may be the highest.
 type mark struct {
 	seen        bool
-	size, total parser.Size
+	size, total record.Size
 	// cached is the part of size that the allocator had reserved and not handed out: no need.
 	// beside is what may have been in use beside size, in bytes.
-	cached parser.Size
+	cached record.Size
 	beside int64
 	name   string // of the checkpoint
-	pos    parser.Position
+	pos    record.Position
 	file   fileRef // nowhere for the harness's samples
 	told   bool    // by peak=: the program saw it between two checkpoints
 	why    string  // why it is not known to be the process's own

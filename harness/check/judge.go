@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // The checks, in the order in which a report lists them.
@@ -32,7 +33,7 @@ var Checks = []string{
 }
 
 // Of applies every check to a timeline. The report depends on nothing else.
-func Of(tl *parser.Timeline, policy Policy) *Report {
+func Of(tl *timeline.Timeline, policy Policy) *Report {
 	j := New(policy)
 	j.all, j.Trends, j.Measures = true, true, true
 	for f := range tl.InOrder() {
@@ -53,13 +54,13 @@ type Judge struct {
 	files, outside []summary
 	ledgers        []*ledger
 	open           []*ledger // of the file that is judged
-	byLane         map[parser.Lane]*ledger
+	byLane         map[record.Lane]*ledger
 	plan           plan
 	names          map[string]naming
 	closed         int // pairs
 	paired         map[pairName]bool
 	lost           []lostBefore
-	begun          map[parser.Lane]lostBefore // the first of a cleanup that is lost
+	begun          map[record.Lane]lostBefore // the first of a cleanup that is lost
 	missing        []missingName
 	highWater      HighWater
 	deciding       decidingPeak
@@ -67,7 +68,7 @@ type Judge struct {
 
 	// Of the report.
 
-	tl      *parser.Timeline
+	tl      *timeline.Timeline
 	ranks   bool         // the log has some
 	tells   map[int]bool // runs whose log says how their files ended
 	longest int          // see longestProcess; -1 where it is not known yet
@@ -79,7 +80,7 @@ type Judge struct {
 
 // New is a judge who has seen nothing yet.
 func New(policy Policy) *Judge {
-	return &Judge{policy: policy, byLane: map[parser.Lane]*ledger{}, begun: map[parser.Lane]lostBefore{}, paired: map[pairName]bool{}, names: map[string]naming{}}
+	return &Judge{policy: policy, byLane: map[record.Lane]*ledger{}, begun: map[record.Lane]lostBefore{}, paired: map[pairName]bool{}, names: map[string]naming{}}
 }
 
 // A fileRef is a file of the timeline, or a stretch between files.
@@ -88,7 +89,7 @@ type fileRef struct {
 	outside bool
 }
 
-func (j *Judge) file(r fileRef) *parser.File {
+func (j *Judge) file(r fileRef) *timeline.File {
 	if r.outside {
 		return j.tl.Outside[r.n]
 	}
@@ -104,7 +105,7 @@ type summary struct {
 
 // Add judges the next file, or stretch between files, in the order of the log. What it says of the file's cleanups and stages is
 // good until the next one.
-func (j *Judge) Add(f *parser.File) []Recovered {
+func (j *Judge) Add(f *timeline.File) []Recovered {
 	ref := fileRef{int32(len(j.files)), f.Outside}
 	all := &j.files
 	if f.Outside {
@@ -128,7 +129,7 @@ func (j *Judge) Add(f *parser.File) []Recovered {
 	for i := range recovered {
 		recovered[i].sum.add(&recovered[i])
 	}
-	if j.kept += len(f.Checkpoints); j.all || j.kept <= parser.Kept {
+	if j.kept += len(f.Checkpoints); j.all || j.kept <= timeline.Kept {
 		j.recoveries = append(j.recoveries, recovered...)
 	}
 	return recovered
@@ -152,11 +153,11 @@ type naming struct {
 // namesMax bounds what is remembered: a log may give every checkpoint a name of its own.
 const namesMax = 4096
 
-func (j *Judge) naming(c *parser.Checkpoint) naming {
+func (j *Judge) naming(c *record.Checkpoint) naming {
 	n, known := j.names[c.Name]
 	if !known {
-		named := parser.Checkpoint{Name: c.Name}
-		n = naming{named.OfCleanup(), named.IsAfter(), parser.Uncounted(c.Name)}
+		named := record.Checkpoint{Name: c.Name}
+		n = naming{named.OfCleanup(), named.IsAfter(), timeline.Uncounted(c.Name)}
 		if len(j.names) >= namesMax {
 			clear(j.names)
 		}
@@ -167,12 +168,12 @@ func (j *Judge) naming(c *parser.Checkpoint) naming {
 }
 
 // Report sums up. The timeline is that of the files that were added.
-func (j *Judge) Report(tl *parser.Timeline) *Report {
+func (j *Judge) Report(tl *timeline.Timeline) *Report {
 	j.tl, j.tells, j.gathering, j.trends, j.longest = tl, map[int]bool{}, newGathering(), nil, -1
 	j.named = map[int]bool{}
 	for i := range tl.Files {
 		f := tl.Files[i]
-		if f.Supervised || f.Status != parser.StatusUnknown {
+		if f.Supervised || f.Status != record.StatusUnknown {
 			j.tells[f.Run] = true
 		}
 		if f.Supervised || f.Path != "" {
@@ -205,8 +206,8 @@ func (j *Judge) Report(tl *parser.Timeline) *Report {
 	}
 	mark := j.highWater
 	for i := range tl.Samples {
-		mark.Used = max(mark.Used, tl.Samples[i].Bytes(parser.Used))
-		mark.Total = max(mark.Total, tl.Samples[i].Bytes(parser.Total))
+		mark.Used = max(mark.Used, tl.Samples[i].Bytes(record.Used))
+		mark.Total = max(mark.Total, tl.Samples[i].Bytes(record.Total))
 	}
 	report := &Report{
 		Schema: Schema, Files: len(tl.LastAttempts()), Checkpoints: tl.Checkpoints, HighWater: mark, PeakBy: j.deciding.by,
@@ -292,17 +293,17 @@ func required(checks []string, findings []Finding) []Finding {
 }
 
 // subject names what a finding is about, with its lane where the log has several.
-func (j *Judge) subject(name string, lane parser.Lane) string {
+func (j *Judge) subject(name string, lane record.Lane) string {
 	if len(j.ledgers) < 2 {
 		return name
 	}
 	return name + laneMark(lane, j.ranks)
 }
 
-func laneMark(lane parser.Lane, ranks bool) string { return " (" + lane.Name(ranks) + ")" }
+func laneMark(lane record.Lane, ranks bool) string { return " (" + lane.Name(ranks) + ")" }
 
 // fileName is how a message names a file: "file 12 (0012.wav)".
-func fileName(f *parser.File) string {
+func fileName(f *timeline.File) string {
 	switch {
 	case f.Outside:
 		return "what was logged outside of files"
@@ -316,6 +317,6 @@ func fileName(f *parser.File) string {
 
 // sound says that nothing speaks against the file's end: what it leaves behind is what a good file leaves behind. In a log
 // that tells how files ended, one without an end was cut short.
-func (j *Judge) sound(f *parser.File) bool {
-	return f.Status == parser.StatusOK || f.Status == parser.StatusUnknown && !j.tells[f.Run]
+func (j *Judge) sound(f *timeline.File) bool {
+	return f.Status == record.StatusOK || f.Status == record.StatusUnknown && !j.tells[f.Run]
 }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // leak judges the growth of the idle level (the level at a file's last checkpoint) over the files of each process, and
@@ -48,7 +48,7 @@ func (j *Judge) leak(l *ledger) {
 			}
 		}
 	}
-	w.finding.At = &parser.Position{Path: j.file(shown.file).Pos.Path, Line: shown.line}
+	w.finding.At = &record.Position{Path: j.file(shown.file).Pos.Path, Line: shown.line}
 	if !l.named {
 		w.finding.Message += "; a file's idle level here is the lowest of its samples"
 	}
@@ -99,9 +99,9 @@ func (j *Judge) runsOut(l *ledger, w worstProcess, end *idle) string {
 		parts = append(parts, fmt.Sprintf("%s here", files(end.total)))
 	}
 	for _, card := range cards {
-		parts = append(parts, fmt.Sprintf("%s on %d GiB", files(card*parser.GiB), card))
+		parts = append(parts, fmt.Sprintf("%s on %d GiB", files(card*record.GiB), card))
 	}
-	return fmt.Sprintf("files until out of memory, of which each takes %s at its peak: %s", parser.FormatBytes(need), strings.Join(parts, ", "))
+	return fmt.Sprintf("files until out of memory, of which each takes %s at its peak: %s", record.FormatBytes(need), strings.Join(parts, ", "))
 }
 
 // entersAt names the checkpoints between which the level of a file rises for good: from there on, to the end of the file, it is
@@ -155,7 +155,7 @@ func (j *Judge) entersAt(l *ledger, w worstProcess) (enters, stage string) {
 func openStage(names []string) string {
 	var open []string
 	for _, name := range names {
-		c := parser.Checkpoint{Name: name}
+		c := record.Checkpoint{Name: name}
 		of, begins, ends := c.Pair()
 		switch at := slices.Index(open, of); {
 		case begins:
@@ -173,12 +173,12 @@ func openStage(names []string) string {
 // An idle is one file's idle level.
 type idle struct {
 	file fileRef
-	of   parser.Quantity
+	of   record.Quantity
 	// sampled says that the file has samples only, and this is the lowest: what lies idle is no more.
 	sampled bool
 	line    int    // of the checkpoint
 	name    string // its, without its numbers
-	size    parser.Size
+	size    record.Size
 	peak    int64 // largest level in the file, bytes
 	total   int64
 }
@@ -199,7 +199,7 @@ func (j *Judge) idle(l *ledger, ref fileRef) {
 		}
 		l.idles = append(room(l.idles), idle{
 			file: ref, of: l.level, line: c.Pos.Line, name: name, size: size, peak: l.most.Bytes,
-			total: c.Bytes(parser.Total), sampled: c.Sampled,
+			total: c.Bytes(record.Total), sampled: c.Sampled,
 		})
 	}
 }
@@ -210,7 +210,7 @@ func (j *Judge) idleLevels(l *ledger) []processValues {
 	type ending struct {
 		process int
 		name    string
-		of      parser.Quantity
+		of      record.Quantity
 	}
 	// The levels are filtered in their place: there may be many.
 	all := slices.DeleteFunc(l.idles, func(i idle) bool { return !j.sound(j.file(i.file)) || i.sampled && l.named })

@@ -1,29 +1,30 @@
 package check
 
 import (
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // A ledger is what is known of one device of one rank.
 type ledger struct {
-	lane parser.Lane
+	lane record.Lane
 
 	// Of the file that is judged.
 
 	open  bool
-	level parser.Quantity // by which it is judged
+	level record.Quantity // by which it is judged
 	count [len(levels)]int
-	last  *parser.Checkpoint // at a place with a name
-	most  parser.Size        // largest level
-	least *parser.Checkpoint // the sample with the lowest level
+	last  *record.Checkpoint // at a place with a name
+	most  record.Size        // largest level
+	least *record.Checkpoint // the sample with the lowest level
 	// mostReserved is the largest reserved.
-	mostReserved parser.Size
+	mostReserved record.Size
 
 	// Of the process that is judged: its first reading, where that is not a cleanup's and not an After.
 
 	process int
 	born    bool
-	birth   parser.Reading
+	birth   record.Reading
 
 	sums   []*recoverySum          // in the order of their first appearance
 	byName map[string]*recoverySum // nil where there are few
@@ -53,10 +54,10 @@ type stagePeak struct {
 
 // levels are the quantities by which a file may be judged, in a ledger by one: the one that most of its readings have, the
 // first of these where several are as frequent. One for all, because allocated and reserved are not to be compared.
-var levels = [...]parser.Quantity{parser.Allocated, parser.Used, parser.Reserved}
+var levels = [...]record.Quantity{record.Allocated, record.Used, record.Reserved}
 
 // openLedgers begins the file in the ledgers that it has readings of.
-func (j *Judge) openLedgers(f *parser.File) {
+func (j *Judge) openLedgers(f *timeline.File) {
 	var l *ledger
 	for i := range f.Checkpoints {
 		c := &f.Checkpoints[i]
@@ -64,7 +65,7 @@ func (j *Judge) openLedgers(f *parser.File) {
 			l = j.ledger(c.Lane)
 		}
 		if !l.open {
-			l.open, l.last, l.least, l.most, l.mostReserved, l.count, l.points.next = true, nil, nil, parser.Size{}, parser.Size{},
+			l.open, l.last, l.least, l.most, l.mostReserved, l.count, l.points.next = true, nil, nil, record.Size{}, record.Size{},
 				[len(levels)]int{}, 0
 			j.open = append(j.open, l)
 			j.bear(l, f, c)
@@ -90,7 +91,7 @@ func (j *Judge) openLedgers(f *parser.File) {
 	}
 }
 
-func (j *Judge) ledger(lane parser.Lane) *ledger {
+func (j *Judge) ledger(lane record.Lane) *ledger {
 	l := j.byLane[lane]
 	if l == nil {
 		l = &ledger{lane: lane}
@@ -103,18 +104,18 @@ func (j *Judge) ledger(lane parser.Lane) *ledger {
 }
 
 // bear notes the first reading of a process: what it began with, or nothing where that closes something already.
-func (j *Judge) bear(l *ledger, f *parser.File, c *parser.Checkpoint) {
+func (j *Judge) bear(l *ledger, f *timeline.File, c *record.Checkpoint) {
 	if l.born && l.process == f.Process || c.Sampled && !c.Has(levels[0]) && !c.Has(levels[1]) && !c.Has(levels[2]) {
 		return // the latter is the device's total, or a peak
 	}
-	l.born, l.process, l.birth = true, f.Process, parser.Reading{}
+	l.born, l.process, l.birth = true, f.Process, record.Reading{}
 	if n := j.naming(c); !n.cleanup && !n.after {
 		l.birth = c.Reading
 	}
 }
 
 // closeLedgers ends the file.
-func (j *Judge) closeLedgers(f *parser.File, ref fileRef) {
+func (j *Judge) closeLedgers(f *timeline.File, ref fileRef) {
 	for _, l := range j.open {
 		if !f.Outside {
 			j.idle(l, ref)
@@ -131,16 +132,16 @@ func (l *ledger) endColumns(ref fileRef, supervised bool) {
 		l.peaks.addLevel(l.level, ref, l.most)
 	}
 	if l.mostReserved.Bytes > 0 {
-		l.reserves.addLevel(parser.Reserved, ref, l.mostReserved)
+		l.reserves.addLevel(record.Reserved, ref, l.mostReserved)
 	}
 	if l.last == nil {
 		return
 	}
-	reserved, hasReserved := l.last.Get(parser.Reserved)
-	difference := func(c *column, a, b parser.Size) {
+	reserved, hasReserved := l.last.Get(record.Reserved)
+	difference := func(c *column, a, b record.Size) {
 		c.add(ref, float64(a.Bytes-b.Bytes), float64(a.Resolution+b.Resolution))
 	}
-	if allocated, ok := l.last.Get(parser.Allocated); ok && hasReserved {
+	if allocated, ok := l.last.Get(record.Allocated); ok && hasReserved {
 		difference(&l.unused, reserved, allocated)
 	}
 	l.darkEnd(ref, l.last, supervised)
@@ -161,7 +162,7 @@ func (l *ledger) stagePeak(name string) *stagePeak {
 }
 
 // add takes the next reading of the file.
-func (l *ledger) add(f *parser.File, ref fileRef, c *parser.Checkpoint) {
+func (l *ledger) add(f *timeline.File, ref fileRef, c *record.Checkpoint) {
 	if size, ok := l.get(c); ok {
 		if size.Bytes > l.most.Bytes {
 			l.most = size
@@ -173,7 +174,7 @@ func (l *ledger) add(f *parser.File, ref fileRef, c *parser.Checkpoint) {
 			l.points.at(c.Name).level.addLevel(l.level, ref, size)
 		}
 	}
-	for _, q := range [...]parser.Quantity{parser.Reserved, parser.PeakReserved} {
+	for _, q := range [...]record.Quantity{record.Reserved, record.PeakReserved} {
 		if size, ok := c.Get(q); ok && size.Bytes > l.mostReserved.Bytes {
 			l.mostReserved = size
 		}
@@ -188,4 +189,4 @@ func (l *ledger) add(f *parser.File, ref fileRef, c *parser.Checkpoint) {
 }
 
 // get is a checkpoint's level.
-func (l *ledger) get(c *parser.Checkpoint) (parser.Size, bool) { return c.Get(l.level) }
+func (l *ledger) get(c *record.Checkpoint) (record.Size, bool) { return c.Get(l.level) }

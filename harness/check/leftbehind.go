@@ -3,7 +3,7 @@ package check
 import (
 	"fmt"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // leftBehind looks for processes that outlived the one that the harness had started: what they hold is not given back by its
@@ -13,14 +13,14 @@ func (j *Judge) leftBehind() {
 	if len(j.tl.Orphans) == 0 {
 		return
 	}
-	orderly := map[int]*parser.Exit{}
+	orderly := map[int]*record.Exit{}
 	for i := range j.tl.Exits {
-		if e := &j.tl.Exits[i]; e.Signal == "" && e.Reason == parser.ExitByItself {
+		if e := &j.tl.Exits[i]; e.Signal == "" && e.Reason == record.ExitByItself {
 			orderly[e.Process] = e
 		}
 	}
 	bad, running := 0, 0
-	var first, stuck *parser.Orphan
+	var first, stuck *record.Orphan
 	for i := range j.tl.Orphans {
 		o := &j.tl.Orphans[i]
 		if !o.Ended {
@@ -61,6 +61,6 @@ func (j *Judge) leftBehind() {
 }
 
 // orphan names a process that was left behind.
-func orphan(o *parser.Orphan) string {
-	return fmt.Sprintf("process %d (%s; %s resident)", o.PID, o.Command, parser.FormatBytes(o.RSS))
+func orphan(o *record.Orphan) string {
+	return fmt.Sprintf("process %d (%s; %s resident)", o.PID, o.Command, record.FormatBytes(o.RSS))
 }

@@ -3,7 +3,8 @@ package check
 import (
 	"slices"
 
-	"vramsoak/parser"
+	"vramsoak/parser/dialect"
+	"vramsoak/parser/record"
 )
 
 // liveBuffers are the buffers that a program holds at once.
@@ -16,7 +17,7 @@ type liveBuffers struct {
 
 type liveBuffer struct {
 	name string
-	size parser.Size
+	size record.Size
 }
 
 // liveMax bounds the names that are kept.
@@ -24,14 +25,14 @@ const liveMax = 64
 
 // add takes a buffer. It returns the size of all buffers held at once, and the bytes of earlier
 // ones that may still be in use.
-func (b *liveBuffers) add(name string, again parser.Again, size parser.Size) (sum parser.Size, beside int64) {
+func (b *liveBuffers) add(name string, again dialect.Again, size record.Size) (sum record.Size, beside int64) {
 	i := slices.IndexFunc(b.set, func(o liveBuffer) bool { return o.name == name })
 	switch {
-	case i >= 0 && again == parser.AgainAllAnew:
+	case i >= 0 && again == dialect.AgainAllAnew:
 		b.beside += b.sum().High()
 		b.set = append(b.set[:0], liveBuffer{name, size})
 	case i >= 0:
-		if again == parser.AgainOrBeside {
+		if again == dialect.AgainOrBeside {
 			b.beside += b.set[i].size.High()
 		}
 		b.set[i].size = size
@@ -43,7 +44,7 @@ func (b *liveBuffers) add(name string, again parser.Again, size parser.Size) (su
 	return b.sum(), b.beside
 }
 
-func (b *liveBuffers) sum() (sum parser.Size) {
+func (b *liveBuffers) sum() (sum record.Size) {
 	for _, o := range b.set {
 		sum.Bytes += o.size.Bytes
 		sum.Resolution += o.size.Resolution
@@ -53,11 +54,11 @@ func (b *liveBuffers) sum() (sum parser.Size) {
 
 // loads notes that the program begins to load a model. Earlier buffers then take at most the memory
 // that is not free. A reading with the total alone is printed at a program's start: there are none.
-func (b *liveBuffers) loads(reading *parser.Reading, totals []total) {
+func (b *liveBuffers) loads(reading *record.Reading, totals []total) {
 	before := b.beside + b.sum().High()
 	b.set, b.beside = b.set[:0], before
-	free, ok := reading.Get(parser.Free)
-	total, has := reading.Get(parser.Total)
+	free, ok := reading.Get(record.Free)
+	total, has := reading.Get(record.Total)
 	if !has && len(totals) == 1 {
 		total, has = totals[0].size, true
 	}

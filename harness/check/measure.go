@@ -6,7 +6,8 @@ import (
 	"iter"
 	"math"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // Measurements are what a run measured, file by file: what drifts are looked for in, and what two runs are compared by.
@@ -179,7 +180,7 @@ func (j *Judge) measure() *Measurements {
 			add(DarkMemory, Bytes, l.darkness().values(), false)
 		}
 		add("peak", Bytes, &l.peaks, false)
-		if l.level != parser.Reserved { // else that is the peak already
+		if l.level != record.Reserved { // else that is the peak already
 			add(PeakReserved, Bytes, &l.reserves, false)
 		}
 		for _, p := range l.stagePeaks {
@@ -195,7 +196,7 @@ func (j *Judge) measure() *Measurements {
 	return m
 }
 
-func measuredFile(f *parser.File) MeasuredFile {
+func measuredFile(f *timeline.File) MeasuredFile {
 	return MeasuredFile{
 		Path: f.Path, Index: f.Index, AudioSeconds: f.AudioSeconds, Process: f.Process,
 	}

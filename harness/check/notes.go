@@ -7,7 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // notes are what a reader of the report should know beside the findings.
@@ -43,7 +44,7 @@ func (j *Judge) darkNote(l *ledger) string {
 	if len(values) == 0 {
 		return ""
 	}
-	amount := func(v float64) string { return parser.FormatBytes(int64(math.Round(v))) }
+	amount := func(v float64) string { return record.FormatBytes(int64(math.Round(v))) }
 	s := fmt.Sprintf("%s (device used - reserved) when a file ends: %s (median of %s), %s at most", j.subject(DarkMemory, l.lane),
 		amount(Median(values)), Plural(len(values), "file"), amount(slices.Max(values)))
 	if !l.darkness().ours() {
@@ -53,16 +54,16 @@ func (j *Judge) darkNote(l *ledger) string {
 }
 
 // otherNotes tell of other processes' memory on the devices of the run, which is never counted as the pipeline's.
-func otherNotes(tl *parser.Timeline) []string {
+func otherNotes(tl *timeline.Timeline) []string {
 	type key struct{ run, device int }
 	type others struct {
 		low, high int64
-		at        *parser.Sample // where it was highest
+		at        *record.Sample // where it was highest
 	}
 	all := map[key]*others{}
 	for i := range tl.Samples {
 		s := &tl.Samples[i]
-		if s.Source != parser.SourceProcess || s.DeviceUsed == 0 { // an older log does not say
+		if s.Source != record.SourceProcess || s.DeviceUsed == 0 { // an older log does not say
 			continue
 		}
 		o := all[key{s.Run, s.Lane.Device}]
@@ -83,10 +84,10 @@ func otherNotes(tl *parser.Timeline) []string {
 		case 0:
 		case o.low:
 			notes = append(notes, fmt.Sprintf("other processes held %s of device %d all the while; it is not counted as the pipeline's",
-				parser.FormatBytes(o.high), k.device))
+				record.FormatBytes(o.high), k.device))
 		default:
 			notes = append(notes, fmt.Sprintf("other processes' use of device %d changed while the run went on: %s to %s, the most at %s "+
-				"(%s); it is not counted as the pipeline's", k.device, parser.FormatBytes(o.low), parser.FormatBytes(o.high),
+				"(%s); it is not counted as the pipeline's", k.device, record.FormatBytes(o.low), record.FormatBytes(o.high),
 				o.at.FormatTime(), o.at.Pos))
 		}
 	}

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // outOfMemory judges the allocations that failed, by file: recovered where the file ended ok all the same, else fatal. A
@@ -33,7 +34,7 @@ func (j *Judge) outOfMemory() {
 		f.Message = "fatal or recovered, the log does not say how files ended (print [pipeline] file-end)"
 	case count[Pass] > 0:
 		one, many := "the file ended ok", "the files ended ok"
-		if shown := first[Pass].file; shown.Status == parser.StatusUnknown && fellBack(shown) {
+		if shown := first[Pass].file; shown.Status == record.StatusUnknown && fellBack(shown) {
 			one, many = "the pipeline fell back", "the pipeline fell back or the files ended ok"
 		}
 		f.Verdict, f.Message = Pass, "recovered, "+one
@@ -59,8 +60,8 @@ func (j *Judge) outOfMemory() {
 // files: see decisive.
 type failure struct {
 	verdict Verdict
-	file    *parser.File
-	oom     *parser.OutOfMemory
+	file    *timeline.File
+	oom     *record.OutOfMemory
 }
 
 // failures are those of the timeline, in the order of the log.
@@ -79,10 +80,10 @@ func (j *Judge) failures() []failure {
 		}
 	}
 	endedOK := map[batchPlace]bool{} // at the last attempt
-	failed := func(f *parser.File) bool { return len(f.OOMs) > 0 || f.Status == parser.StatusOOM }
+	failed := func(f *timeline.File) bool { return len(f.OOMs) > 0 || f.Status == record.StatusOOM }
 	if slices.ContainsFunc(j.tl.Files, failed) {
 		for _, f := range j.tl.LastAttempts() {
-			endedOK[batchPlace{f.Batch, f.Index}] = f.Index != 0 && f.Status == parser.StatusOK
+			endedOK[batchPlace{f.Batch, f.Index}] = f.Index != 0 && f.Status == record.StatusOK
 		}
 	}
 	lost := map[fileRef]bool{}
@@ -99,8 +100,8 @@ func (j *Judge) failures() []failure {
 			all = append(all, failure{Pass, f, &f.OOMs[0]})
 		case len(f.OOMs) > 0:
 			all = append(all, failure{j.outcome(i, lost[fileRef{n: int32(i)}]), f, decisive(f)})
-		case f.Status == parser.StatusOOM && !again:
-			o := &parser.OutOfMemory{Header: parser.Header{Pos: f.EndPos}, Text: "the pipeline reported it"}
+		case f.Status == record.StatusOOM && !again:
+			o := &record.OutOfMemory{Header: record.Header{Pos: f.EndPos}, Text: "the pipeline reported it"}
 			all = append(all, failure{Fail, f, o})
 		}
 	}
@@ -114,7 +115,7 @@ func (j *Judge) failures() []failure {
 func (j *Judge) outcome(n int, lost bool) Verdict {
 	f := j.tl.Files[n]
 	switch {
-	case f.Status == parser.StatusOK, j.sound(f) && fellBack(f):
+	case f.Status == record.StatusOK, j.sound(f) && fellBack(f):
 		return Pass
 	case j.sound(f) && !lost && j.files[n].work > f.OOMs[len(f.OOMs)-1].Pos.Line: // else it only cleaned up
 		return Undecided
@@ -123,29 +124,29 @@ func (j *Judge) outcome(n int, lost bool) Verdict {
 }
 
 // fellBack says that the pipeline said after each failure in the file how it goes on.
-func fellBack(f *parser.File) bool {
-	return !slices.ContainsFunc(f.OOMs, func(o parser.OutOfMemory) bool { return !o.Fallback })
+func fellBack(f *timeline.File) bool {
+	return !slices.ContainsFunc(f.OOMs, func(o record.OutOfMemory) bool { return !o.Fallback })
 }
 
 // decisive returns the first failure in the file that no fallback pardons, else the first of all.
-func decisive(f *parser.File) *parser.OutOfMemory {
-	i := slices.IndexFunc(f.OOMs, func(o parser.OutOfMemory) bool { return !o.Fallback })
+func decisive(f *timeline.File) *record.OutOfMemory {
+	i := slices.IndexFunc(f.OOMs, func(o record.OutOfMemory) bool { return !o.Fallback })
 	return &f.OOMs[max(i, 0)]
 }
 
 // describe says what was asked for and what was there.
-func describe(o *parser.OutOfMemory) string {
+func describe(o *record.OutOfMemory) string {
 	if !o.HasRequested {
 		return o.Text
 	}
 	parts := []string{"asked for " + o.Requested.String()}
-	if free, ok := o.Get(parser.Free); ok {
+	if free, ok := o.Get(record.Free); ok {
 		parts = append(parts, free.String()+" were free")
 	}
-	reserved, hasReserved := o.Get(parser.Reserved)
-	allocated, hasAllocated := o.Get(parser.Allocated)
+	reserved, hasReserved := o.Get(record.Reserved)
+	allocated, hasAllocated := o.Get(record.Allocated)
 	if hasReserved && hasAllocated {
-		parts = append(parts, parser.FormatBytes(reserved.Bytes-allocated.Bytes)+" were reserved but unallocated")
+		parts = append(parts, record.FormatBytes(reserved.Bytes-allocated.Bytes)+" were reserved but unallocated")
 	}
 	if o.Held != nil {
 		parts = append(parts, inOnePiece(o))
@@ -155,11 +156,11 @@ func describe(o *parser.OutOfMemory) string {
 
 // inOnePiece says how large the largest free block was, and whether what was asked for was there in sum all the same: then
 // memory was fragmented.
-func inOnePiece(o *parser.OutOfMemory) string {
-	largest := "the largest free block had " + parser.FormatBytes(o.Held.LargestFree)
-	free, _ := o.Get(parser.Free)
+func inOnePiece(o *record.OutOfMemory) string {
+	largest := "the largest free block had " + record.FormatBytes(o.Held.LargestFree)
+	free, _ := o.Get(record.Free)
 	if sum := o.Held.Free + free.Bytes; sum >= o.Requested.Bytes && o.Held.LargestFree < o.Requested.Bytes {
-		return largest + ": " + parser.FormatBytes(sum) + " were free in sum, but not in one piece (fragmentation)"
+		return largest + ": " + record.FormatBytes(sum) + " were free in sum, but not in one piece (fragmentation)"
 	}
 	return largest
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"vramsoak/parser"
+	"vramsoak/parser/timeline"
 )
 
 // lanes is a log of so many devices, each with a cleanup; those from fails on keep what they had.
@@ -22,7 +23,7 @@ func lanes(tb testing.TB, n, fails int) *Report {
 		fmt.Fprintf(&b, "[GPU Memory] After Model Cleanup: Allocated: %d.00GB | allocated=%d device=%d\n", left, left<<30, i)
 	}
 	j := New(DefaultPolicy())
-	builder := parser.Builder{Done: func(f *parser.File) { j.Add(f) }}
+	builder := parser.Builder{Builder: timeline.Builder{Done: func(f *timeline.File) { j.Add(f) }}}
 	if err := builder.Read(strings.NewReader(b.String()), "x.log"); err != nil {
 		tb.Fatal(err)
 	}

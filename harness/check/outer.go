@@ -1,11 +1,14 @@
 package check
 
-import "vramsoak/parser"
+import (
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
+)
 
 // outerCleanups judges a lane's cleanups that no stage encloses.
-func (j *Judge) outerCleanups(p *plan, lane *lanePlan, f *parser.File) {
+func (j *Judge) outerCleanups(p *plan, lane *lanePlan, f *timeline.File) {
 	l := lane.ledger
-	birth, _ := l.get(&parser.Checkpoint{Reading: l.birth})
+	birth, _ := l.get(&record.Checkpoint{Reading: l.birth})
 	left, closed := birth, false // closed: left is what a recovery left
 	stages := lane.stages
 	j.finishers(lane, f)
@@ -22,12 +25,12 @@ func (j *Judge) outerCleanups(p *plan, lane *lanePlan, f *parser.File) {
 		}
 		start := left
 		if !closed && !j.grown(l, f, c, birth) {
-			start = parser.Size{}
+			start = record.Size{}
 		}
 		r := &p.results[p.cleanupSlots[n]]
 		j.ratio(r, l, f, c.Before, c.Before, c.After, start)
 		r.Name = c.Name
-		if f.Checkpoints[c.Before].Has(parser.Holds) {
+		if f.Checkpoints[c.Before].Has(record.Holds) {
 			continue
 		}
 		if r.Verdict != Pass && lane.finishers[i] > i {
@@ -47,7 +50,7 @@ func (j *Judge) outerCleanups(p *plan, lane *lanePlan, f *parser.File) {
 
 // grown says that what the cleanup frees came after the process was born: the level rose above its first one, and does not
 // fall below it. A model that was loaded before the first checkpoint is the cleanup's to free.
-func (j *Judge) grown(l *ledger, f *parser.File, c *parser.Cleanup, birth parser.Size) bool {
+func (j *Judge) grown(l *ledger, f *timeline.File, c *timeline.Cleanup, birth record.Size) bool {
 	top, _ := l.get(&f.Checkpoints[c.Before])
 	bottom, _ := l.get(&f.Checkpoints[c.After])
 	return top.Bytes-birth.Bytes > max(j.policy.Recovery.Floor.Bytes, top.Resolution+birth.Resolution) &&
@@ -56,7 +59,7 @@ func (j *Judge) grown(l *ledger, f *parser.File, c *parser.Cleanup, birth parser
 
 // finishers finds, for each of a lane's cleanups outside of stages, the later one, or itself, that leaves the least of those
 // that follow it without anything being allocated in between.
-func (j *Judge) finishers(lane *lanePlan, f *parser.File) {
+func (j *Judge) finishers(lane *lanePlan, f *timeline.File) {
 	l, of := lane.ledger, lane.finishers
 	for i := len(of) - 1; i >= 0; i-- {
 		of[i] = i

@@ -6,11 +6,12 @@ import (
 	"slices"
 	"sort"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // peaks judges the high-water mark of each device.
-func (j *Judge) peaks(beside *parser.Beside) {
+func (j *Judge) peaks(beside *timeline.Beside) {
 	all := append(j.peaked(), j.bare(beside)...)
 	ranks := slices.ContainsFunc(all, func(l *ledger) bool { return l.lane.Rank != 0 })
 	facts := runFactsOf(all)
@@ -110,7 +111,7 @@ func (j *Judge) peak(l *ledger, subject string, facts map[int]*runFacts) {
 }
 
 // peakOf judges the peak of one run.
-func (j *Judge) peakOf(r *runMark, lane parser.Lane, facts *runFacts) *outcome {
+func (j *Judge) peakOf(r *runMark, lane record.Lane, facts *runFacts) *outcome {
 	of := joinOf(r.totals, facts.totals, lane.Rank == 0 && len(facts.devices) > 0 && len(facts.ranks) > len(facts.devices))
 	if of.known {
 		for by, m := range r.alone {
@@ -137,7 +138,7 @@ func (j *Judge) peakOf(r *runMark, lane parser.Lane, facts *runFacts) *outcome {
 		why := "the printed digits do not tell on which side of the limit; log exact bytes to decide it"
 		if beside := o.of.top.beside; beside > 0 && o.by == byBuffers {
 			why = fmt.Sprintf("buffers of these names were made before (up to %s), and the log does not tell whether they were freed; "+
-				"print used= beside them, or soak the pipeline", parser.FormatBytes(beside))
+				"print used= beside them, or soak the pipeline", record.FormatBytes(beside))
 		}
 		return o.as(Undecided, why)
 	}
@@ -202,7 +203,7 @@ func (r *runMark) hasLevel(of []ground) bool {
 }
 
 // idleMax is what a driver counts as in use on a device that no process uses; the context of one takes more.
-const idleMax = 64 * parser.MiB
+const idleMax = 64 * record.MiB
 
 // unjoined says that a level could be the highest, whose total is not known though the log gives some.
 func (r *runMark) unjoined(of belonging, maximum float64, own []ground) *outcome {
@@ -254,14 +255,14 @@ func (j *Judge) peakFinding(f Finding, o *outcome) Finding {
 	file := j.fileOf(o.run, top)
 	f.File = file.Index
 	if top.total.Bytes == 0 {
-		f.Message = fmt.Sprintf("%s %s at %s, %s; %s", parser.FormatBytes(need), groundWords[o.by].words, top.name, fileName(file), o.why)
+		f.Message = fmt.Sprintf("%s %s at %s, %s; %s", record.FormatBytes(need), groundWords[o.by].words, top.name, fileName(file), o.why)
 		j.decides(&f, need, 0)
 		return f
 	}
 	share := top.share()
 	f.Unit, f.Measured, f.Limit = Ratio, new(share), new(float64(j.policy.Peak.Max))
 	j.decides(&f, need, top.total.Bytes)
-	found := fmt.Sprintf("%s %s, of %s (%s) at %s, %s", parser.FormatBytes(need), groundWords[o.by].words, top.total, percent(share),
+	found := fmt.Sprintf("%s %s, of %s (%s) at %s, %s", record.FormatBytes(need), groundWords[o.by].words, top.total, percent(share),
 		top.name, fileName(file))
 	if top.told {
 		found += " (peak=)"
@@ -324,11 +325,11 @@ type decidingPeak struct {
 }
 
 // fileOf returns the file in which a mark was read, or the stretch between files.
-func (j *Judge) fileOf(r *runMark, m *mark) *parser.File {
+func (j *Judge) fileOf(r *runMark, m *mark) *timeline.File {
 	if m.file != nowhere {
 		return j.file(m.file)
 	}
-	for _, files := range [][]*parser.File{j.tl.Files, j.tl.Outside} {
+	for _, files := range [][]*timeline.File{j.tl.Files, j.tl.Outside} {
 		i := sort.Search(len(files), func(i int) bool {
 			return cmp.Or(files[i].Run-r.run, files[i].Pos.Line-m.pos.Line) > 0
 		})
@@ -336,5 +337,5 @@ func (j *Judge) fileOf(r *runMark, m *mark) *parser.File {
 			return files[i-1]
 		}
 	}
-	return &parser.File{Outside: true}
+	return &timeline.File{Outside: true}
 }

@@ -1,7 +1,9 @@
 package check
 
 import (
-	"vramsoak/parser"
+	"vramsoak/parser/dialect"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // A peakMark is the high-water marks of a ledger.
@@ -17,7 +19,7 @@ type runMark struct {
 	// alone are the highest readings that have no total beside them, by their need.
 	alone [grounds]*mark
 	// cached is what the allocator held as a cache at the last checkpoint that tells.
-	cached    parser.Size
+	cached    record.Size
 	hasCached bool
 	// waiting are the largest readings of the driver since that checkpoint. The next one tells how
 	// much of them is a cache.
@@ -46,19 +48,19 @@ func (p *peakMark) run(n int) *runMark {
 }
 
 // add takes the next reading.
-func (p *peakMark) add(f *parser.File, file fileRef, c *parser.Checkpoint) {
+func (p *peakMark) add(f *timeline.File, file fileRef, c *record.Checkpoint) {
 	r := p.run(f.Run)
 	if r.process != f.Process {
 		r.end()
 		r.process, r.hasCached, r.holds = f.Process, false, 0
 	}
-	total, hasTotal := c.Get(parser.Total)
+	total, hasTotal := c.Get(record.Total)
 	if hasTotal && total.Bytes > 0 {
 		r.addTotal(total, c)
 	}
 	m := mark{seen: true, total: total, name: c.Name, pos: c.Pos, file: file}
 	if c.PID != 0 {
-		m.size, _ = c.Get(parser.Buffer)
+		m.size, _ = c.Get(record.Buffer)
 		if r.table == nil {
 			r.table = &processTable{}
 		}
@@ -67,20 +69,20 @@ func (p *peakMark) add(f *parser.File, file fileRef, c *parser.Checkpoint) {
 	}
 	r.closeTable()
 	r.allocator(&m, c)
-	if used, ok := c.Get(parser.Used); ok {
-		m.size, m.cached, m.told, m.why = used, parser.Size{}, false, ""
+	if used, ok := c.Get(record.Used); ok {
+		m.size, m.cached, m.told, m.why = used, record.Size{}, false, ""
 		r.driver(&m, c)
 	}
 	r.buffer(&m, c)
 }
 
 // allocator takes a checkpoint's readings of the allocator.
-func (r *runMark) allocator(m *mark, c *parser.Checkpoint) {
-	allocated, ok := c.Get(parser.Allocated)
+func (r *runMark) allocator(m *mark, c *record.Checkpoint) {
+	allocated, ok := c.Get(record.Allocated)
 	if ok {
 		r.holds = allocated.Low()
 	}
-	peak, told := c.Get(parser.Peak)
+	peak, told := c.Get(record.Peak)
 	if told = told && (!ok || peak.Bytes > allocated.Bytes); told {
 		allocated, ok = peak, true
 	}
@@ -90,8 +92,8 @@ func (r *runMark) allocator(m *mark, c *parser.Checkpoint) {
 		r.grow(allocated.Low(), c.Pos.Line)
 		r.levelLine = c.Pos.Line
 	}
-	reserved, has := c.Get(parser.Reserved)
-	if most, told := c.Get(parser.PeakReserved); told && (!has || most.Bytes > reserved.Bytes) {
+	reserved, has := c.Get(record.Reserved)
+	if most, told := c.Get(record.PeakReserved); told && (!has || most.Bytes > reserved.Bytes) {
 		reserved, has = most, true
 	}
 	if has {
@@ -105,7 +107,7 @@ func (r *runMark) allocator(m *mark, c *parser.Checkpoint) {
 }
 
 // driver takes the driver's reading of the memory in use.
-func (r *runMark) driver(m *mark, c *parser.Checkpoint) {
+func (r *runMark) driver(m *mark, c *record.Checkpoint) {
 	by := byDevice
 	if c.Own {
 		by = byProcess
@@ -119,7 +121,7 @@ func (r *runMark) driver(m *mark, c *parser.Checkpoint) {
 		r.take(by, m)
 		return
 	}
-	if by == byDevice && c.DriverNumbers() { // its processes may follow
+	if by == byDevice && dialect.DriverNumbers(c) { // its processes may follow
 		r.table = &processTable{device: *m}
 		return
 	}
@@ -127,18 +129,18 @@ func (r *runMark) driver(m *mark, c *parser.Checkpoint) {
 }
 
 // buffer takes the size of a buffer that the program names.
-func (r *runMark) buffer(m *mark, c *parser.Checkpoint) {
-	if c.Loads() {
+func (r *runMark) buffer(m *mark, c *record.Checkpoint) {
+	if dialect.Loads(c) {
 		r.buffers.loads(&c.Reading, r.totals)
 	}
-	size, ok := c.Get(parser.Buffer)
-	if !ok || c.DriverNumbers() { // a MIG device, or a process without a number
+	size, ok := c.Get(record.Buffer)
+	if !ok || dialect.DriverNumbers(c) { // a MIG device, or a process without a number
 		return
 	}
-	m.cached, m.told, m.why = parser.Size{}, false, ""
+	m.cached, m.told, m.why = record.Size{}, false, ""
 	by := byPart
 	m.size = size
-	if name, again, live := c.Live(); live {
+	if name, again, live := dialect.Live(c); live {
 		by = byBuffers
 		m.size, m.beside = r.buffers.add(name, again, size)
 		r.levelLine = c.Pos.Line
@@ -164,7 +166,7 @@ func (r *runMark) take(by ground, m *mark) {
 			r.of[by] = e
 		}
 		if e.top.seen && m.total == e.top.total && m.size.Resolution == e.top.size.Resolution && m.size.Bytes <= e.top.size.Bytes &&
-			m.cached == (parser.Size{}) && m.beside == 0 && e.top.cached == (parser.Size{}) {
+			m.cached == (record.Size{}) && m.beside == 0 && e.top.cached == (record.Size{}) {
 			return // as nearly always
 		}
 		e.raise(m, m.total.Low(), m.total.High())
@@ -204,7 +206,7 @@ func (r *runMark) wait(by ground, m *mark) {
 
 // settle takes a cache off the waiting readings: the smaller one of the two checkpoints around
 // them.
-func (r *runMark) settle(cached parser.Size) {
+func (r *runMark) settle(cached record.Size) {
 	for by := range r.waiting {
 		if r.waiting[by] != nil {
 			least := r.cached
@@ -217,7 +219,7 @@ func (r *runMark) settle(cached parser.Size) {
 	r.cached, r.hasCached = cached, true
 }
 
-func (r *runMark) settleOne(by ground, cached parser.Size) {
+func (r *runMark) settleOne(by ground, cached record.Size) {
 	m := r.waiting[by]
 	r.waiting[by] = nil
 	m.cached = cached

@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // at is the mark of a run, which may be an earlier one.
@@ -22,13 +23,13 @@ func (p *peakMark) at(n int) *runMark {
 // ledger of its own in j.failed.
 func (j *Judge) addFailures() {
 	j.failed = nil
-	bare := map[parser.Lane]*ledger{}
+	bare := map[record.Lane]*ledger{}
 	for _, l := range j.ledgers {
 		for i := range l.peak.runs {
 			l.peak.runs[i].end()
 		}
 	}
-	for outside, files := range [][]*parser.File{j.tl.Files, j.tl.Outside} {
+	for outside, files := range [][]*timeline.File{j.tl.Files, j.tl.Outside} {
 		for i, f := range files {
 			for k := range f.OOMs {
 				o := &f.OOMs[k]
@@ -49,9 +50,9 @@ func (j *Judge) addFailures() {
 }
 
 // tellsLevel reports whether an out-of-memory message says how much memory was in use.
-func tellsLevel(o *parser.OutOfMemory) bool {
-	return o.Has(parser.Allocated) || o.Has(parser.Used) || o.Has(parser.Reserved) ||
-		o.Has(parser.Free) && o.Has(parser.Total)
+func tellsLevel(o *record.OutOfMemory) bool {
+	return o.Has(record.Allocated) || o.Has(record.Used) || o.Has(record.Reserved) ||
+		o.Has(record.Free) && o.Has(record.Total)
 }
 
 // peaked returns the ledgers whose high-water mark is judged: of devices with checkpoints, and of
@@ -63,28 +64,28 @@ func (j *Judge) peaked() []*ledger { return append(slices.Clip(j.ledgers), j.fai
 //	... GPU 0 has a total capacity of 31.36 GiB of which 18.62 MiB is free. Process 73820 has 30.58 GiB memory in use. Including
 //	non-PyTorch memory, this process has 764.00 MiB memory in use. Of the allocated memory 165.30 MiB is allocated by PyTorch,
 //	and 4.70 MiB is reserved by PyTorch but unallocated.
-func (r *runMark) failure(o *parser.OutOfMemory, file fileRef) {
-	size, hasTotal := o.Get(parser.Total)
+func (r *runMark) failure(o *record.OutOfMemory, file fileRef) {
+	size, hasTotal := o.Get(record.Total)
 	if hasTotal {
 		r.note(total{size: size, pos: o.Pos})
 	}
 	m := mark{seen: true, total: size, name: "the failed allocation", pos: o.Pos, file: file}
 	level := false
-	if allocated, ok := o.Get(parser.Allocated); ok {
+	if allocated, ok := o.Get(record.Allocated); ok {
 		m.size, level = allocated, true
 		r.take(byAllocated, &m)
 	}
-	if reserved, ok := o.Get(parser.Reserved); ok {
+	if reserved, ok := o.Get(record.Reserved); ok {
 		m.size = reserved
 		r.take(byReserved, &m)
 	}
 	m.cached, _ = o.Cache()
-	free, hasFree := o.Get(parser.Free)
-	if used, ok := o.Get(parser.Used); ok {
+	free, hasFree := o.Get(record.Free)
+	if used, ok := o.Get(record.Used); ok {
 		m.size, level = used, true
 		r.take(byProcess, &m)
 	} else if hasFree && hasTotal {
-		m.size = parser.Size{Bytes: max(0, size.Bytes-free.Bytes), Resolution: size.Resolution + free.Resolution}
+		m.size = record.Size{Bytes: max(0, size.Bytes-free.Bytes), Resolution: size.Resolution + free.Resolution}
 		m.why = "the message does not tell whose that is"
 		r.take(byDevice, &m)
 		r.deviceLine = max(r.deviceLine, o.Pos.Line)
@@ -98,7 +99,7 @@ func (r *runMark) failure(o *parser.OutOfMemory, file fileRef) {
 
 // addSamples takes the harness's samples. If the driver tells processes apart, they give the
 // process's own memory, and the log's readings of the whole device are dropped.
-func (j *Judge) addSamples(beside *parser.Beside) {
+func (j *Judge) addSamples(beside *timeline.Beside) {
 	taken := map[[2]int]bool{} // runs and the driver's devices
 	for _, l := range j.peaked() {
 		for i := range l.peak.runs {
@@ -119,7 +120,7 @@ func (j *Judge) addSamples(beside *parser.Beside) {
 
 // bare returns ledgers for the devices that have only samples in their run. If another run has given
 // the device a ledger, the samples go there instead.
-func (j *Judge) bare(beside *parser.Beside) (all []*ledger) {
+func (j *Judge) bare(beside *timeline.Beside) (all []*ledger) {
 	byDevice := map[int]*ledger{}
 	known := j.peaked()
 	for _, run := range j.tl.Runs {
@@ -138,7 +139,7 @@ func (j *Judge) bare(beside *parser.Beside) (all []*ledger) {
 			if i := slices.IndexFunc(known, of); i >= 0 {
 				l = known[i]
 			} else if l = byDevice[device]; l == nil {
-				l = &ledger{lane: parser.Lane{Device: device}}
+				l = &ledger{lane: record.Lane{Device: device}}
 				byDevice[device] = l
 				all = append(all, l)
 			}
@@ -148,22 +149,22 @@ func (j *Judge) bare(beside *parser.Beside) (all []*ledger) {
 	return all
 }
 
-func totalOf(driver *parser.DriverLedger) parser.Size {
-	size, _ := driver.Samples()[0].Get(parser.Total)
+func totalOf(driver *timeline.DriverLedger) record.Size {
+	size, _ := driver.Samples()[0].Get(record.Total)
 	return size
 }
 
-func (r *runMark) samples(driver *parser.DriverLedger) {
+func (r *runMark) samples(driver *timeline.DriverLedger) {
 	by, why := byProcess, ""
-	if driver.Source == parser.SourceDevice {
+	if driver.Source == record.SourceDevice {
 		by, why = byDevice, "the driver does not tell processes apart here (source=device)"
 	} else {
 		r.of[byDevice], r.of[byTable] = nil, nil
 	}
 	for _, s := range driver.Samples() {
-		m := mark{seen: true, cached: parser.Exact(s.Cached), name: "a sample of the driver", pos: s.Pos, file: nowhere, why: why}
-		m.size, _ = s.Get(parser.Used)
-		m.total, _ = s.Get(parser.Total)
+		m := mark{seen: true, cached: record.Exact(s.Cached), name: "a sample of the driver", pos: s.Pos, file: nowhere, why: why}
+		m.size, _ = s.Get(record.Used)
+		m.total, _ = s.Get(record.Total)
 		r.take(by, &m)
 		r.levelLine = max(r.levelLine, s.Pos.Line)
 		r.deviceLine = max(r.deviceLine, s.Pos.Line)

@@ -3,7 +3,7 @@ package check
 import (
 	"slices"
 
-	"vramsoak/parser"
+	"vramsoak/parser/timeline"
 )
 
 // A plan says how to judge the recoveries of files that have the same checkpoints in the same order, as most files of a
@@ -11,8 +11,8 @@ import (
 type plan struct {
 	run         int
 	checkpoints int
-	stages      []parser.Stage
-	cleanups    []parser.Cleanup
+	stages      []timeline.Stage
+	cleanups    []timeline.Cleanup
 	lanes       []lanePlan
 	// slots are where in the results a stage's stands, and a cleanup's, in the order of their Afters; -1 for a stage that
 	// has no cleanup and is not judged.
@@ -36,13 +36,13 @@ type lanePlan struct {
 }
 
 // fits says whether the plan is one for the file. The parser gives files with the same checkpoints the same pairs.
-func (p *plan) fits(f *parser.File) bool {
+func (p *plan) fits(f *timeline.File) bool {
 	return p.run == f.Run && p.checkpoints == len(f.Checkpoints) && same(p.stages, f.Stages) && same(p.cleanups, f.Cleanups)
 }
 
 func same[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
-func (j *Judge) planFor(f *parser.File) *plan {
+func (j *Judge) planFor(f *timeline.File) *plan {
 	p := &j.plan
 	if p.fits(f) {
 		return p

@@ -4,7 +4,8 @@ import (
 	"slices"
 
 	"vramsoak/harness/shape"
-	"vramsoak/parser"
+	"vramsoak/parser/dialect"
+	"vramsoak/parser/record"
 )
 
 // A Policy is what a user demands. In a file (vramsoak.yaml) every part may be left out:
@@ -41,7 +42,7 @@ type Policy struct {
 	Regression RegressionPolicy
 	Expect     ExpectPolicy
 	// Dialects are the user's own. Logs are read in them and in the built-in ones.
-	Dialects []parser.UserDialect
+	Dialects []dialect.User
 }
 
 // RecoveryPolicy is for cleanups and stages.
@@ -116,15 +117,15 @@ func DefaultPolicy() Policy {
 		Gate: slices.DeleteFunc(slices.Clone(Checks), func(check string) bool {
 			return check == Drift || check == Throughput || check == CleanStart // a sign of something else, mostly
 		}),
-		Recovery:      RecoveryPolicy{Min: 0.95, Floor: Amount{parser.MiB}},
+		Recovery:      RecoveryPolicy{Min: 0.95, Floor: Amount{record.MiB}},
 		Peak:          PeakPolicy{Notice: 0.70, Max: 0.85},
-		Leak:          LeakPolicy{MaxGrowth: Amount{192 * parser.KiB}, MinFiles: shape.LeastFiles},
-		Fragmentation: FragmentationPolicy{MaxGrowth: Amount{parser.MiB}},
-		DarkMemory:    GrowthPolicy{MaxGrowth: Amount{parser.MiB}},
+		Leak:          LeakPolicy{MaxGrowth: Amount{192 * record.KiB}, MinFiles: shape.LeastFiles},
+		Fragmentation: FragmentationPolicy{MaxGrowth: Amount{record.MiB}},
+		DarkMemory:    GrowthPolicy{MaxGrowth: Amount{record.MiB}},
 		Drift:         DriftPolicy{MaxChange: 0.05},
-		CleanStart:    CleanStartPolicy{MaxUsed: Amount{512 * parser.MiB}, MaxLeft: Amount{64 * parser.MiB}},
+		CleanStart:    CleanStartPolicy{MaxUsed: Amount{512 * record.MiB}, MaxLeft: Amount{64 * record.MiB}},
 		Regression: RegressionPolicy{
-			MinEffect: 0.01, MinBytes: Amount{8 * parser.MiB}, MinSlowdown: 0.05, FalseAlarms: 0.001,
+			MinEffect: 0.01, MinBytes: Amount{8 * record.MiB}, MinSlowdown: 0.05, FalseAlarms: 0.001,
 		},
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/parser/dialect"
 )
 
 func TestParsePolicy(t *testing.T) {
@@ -46,7 +47,7 @@ dialects:
 		MinEffect: 0.02, MinBytes: check.Amount{Bytes: 16 << 20}, MinSlowdown: 0.1, FalseAlarms: 0.01, Exact: true,
 	}
 	want.Expect.Checkpoints = []string{"After Transcription (post-cleanup)"}
-	want.Dialects = []parser.UserDialect{
+	want.Dialects = []dialect.User{
 		{Name: "ours", Pattern: `VRAM (?P<used>[\d.]+) of (?P<total>[\d.]+)`, Unit: "MiB"},
 		{Name: "server", Pattern: `mem=(?P<allocated>\S+)`, Decimal: true},
 	}
@@ -103,7 +104,7 @@ p.yaml:11:3: expected one of the keys max_growth, max_share (did you mean "max_s
     colour: red
   - three
 gate: [leak]
-`, `p.yaml:2:11: expected a name that no built-in dialect has (` + strings.Join(parser.Dialects(), ", ") + `), found "transcription"
+`, `p.yaml:2:11: expected a name that no built-in dialect has (` + strings.Join(dialect.Names(), ", ") + `), found "transcription"
 p.yaml:3:14: expected a pattern that does not match the empty string, found "(?P<used>\\d*)"
 p.yaml:5:14: expected a regular expression of Go's (missing closing ): VRAM (?P<usde>\d+), found "VRAM (?P<usde>\\d+"
 p.yaml:6:11: expected a unit of bytes, KiB, MiB, GiB or TiB (or kB, MB, GB, TB), found "kB10"

@@ -4,7 +4,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"vramsoak/harness/shape"
-	"vramsoak/parser"
+	"vramsoak/parser/dialect"
 	"vramsoak/pipeline/strictyaml"
 )
 
@@ -81,7 +81,7 @@ func (r policyReader) policy(p *Policy) strictyaml.Fields {
 }
 
 // dialects reads the list of the user's dialects.
-func (r policyReader) dialects(to *[]parser.UserDialect) func(ast.Node) {
+func (r policyReader) dialects(to *[]dialect.User) func(ast.Node) {
 	return func(n ast.Node) {
 		names := map[string]bool{}
 		for _, item := range r.List(n) {
@@ -96,7 +96,7 @@ func (r policyReader) dialects(to *[]parser.UserDialect) func(ast.Node) {
 }
 
 // dialect reads one, and says where its name stands.
-func (r policyReader) dialect(item ast.Node) (d parser.UserDialect, name ast.Node) {
+func (r policyReader) dialect(item ast.Node) (d dialect.User, name ast.Node) {
 	field := func(key string, to *string) func(ast.Node) {
 		return strictyaml.Value(r.Reader, to, "a text after "+key+":", func(s string) (string, bool) { return s, s != "" })
 	}

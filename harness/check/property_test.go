@@ -12,6 +12,8 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // TestFailureStaysFailure holds for every log of fixtures/check that fails: what is beside it, good logs before and after
@@ -59,7 +61,7 @@ func TestFailureStaysFailure(t *testing.T) {
 // judge judges logs one after another by the defaults.
 func judge(t *testing.T, logs ...[]byte) *check.Report {
 	t.Helper()
-	var records iter.Seq2[parser.Record, error] = func(yield func(parser.Record, error) bool) {
+	var records iter.Seq2[record.Record, error] = func(yield func(record.Record, error) bool) {
 		for _, log := range logs {
 			for rec, err := range parser.Read(bytes.NewReader(log), "run.log") {
 				if !yield(rec, err) {
@@ -87,7 +89,7 @@ func TestMeasuredAgreesWithVerdict(t *testing.T) {
 	for _, path := range cases {
 		log, policy := caseOf(t, path)
 		for end := range log {
-			if log[end] != '\n' || end+1 < len(log) && !bytes.HasPrefix(log[end+1:], []byte(parser.HarnessPrefix)) {
+			if log[end] != '\n' || end+1 < len(log) && !bytes.HasPrefix(log[end+1:], []byte(record.HarnessPrefix)) {
 				continue
 			}
 			for _, f := range check.Of(timelineOf(t, log[:end+1]), policy).Findings {
@@ -136,7 +138,7 @@ func caseOf(t *testing.T, path string) (log []byte, policy check.Policy) {
 	return log, policy
 }
 
-func timelineOf(t *testing.T, log []byte) *parser.Timeline {
+func timelineOf(t *testing.T, log []byte) *timeline.Timeline {
 	t.Helper()
 	tl, err := parser.Build(parser.Read(bytes.NewReader(log), "run.log"))
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // Quantity prints a value in one of the units of metrics and findings, for people: "7.23 GiB",
@@ -20,7 +20,7 @@ func Quantity(value float64, unit string) string {
 	switch unit {
 	case Bytes:
 		const most = 1<<63 - 1024 // of the floating-point numbers that are an int64
-		return parser.FormatBytes(int64(math.Round(max(-most, min(most, value)))))
+		return record.FormatBytes(int64(math.Round(max(-most, min(most, value)))))
 	case Ratio:
 		return strconv.FormatFloat(100*value, 'f', 1, 64) + " %"
 	case Seconds:

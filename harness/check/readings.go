@@ -4,7 +4,8 @@ import (
 	"slices"
 
 	"vramsoak/harness/shape"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // A readingSeries is the level that lines of one kind give, one after another, where no file tells
@@ -15,7 +16,7 @@ import (
 // Lines with other digits are another kind: one line that is rounded would hide what the others show.
 type readingSeries struct {
 	name       string // of the checkpoints, without its numbers
-	level      parser.Quantity
+	level      record.Quantity
 	resolution int64
 	full       string // name of the last checkpoint
 	// beside says that it is what is reserved where the lines have a level of their own.
@@ -36,7 +37,7 @@ type readingRun struct {
 	blocks    []readingBlock
 	readings  int
 	stretches int // files, and stretches between files, that they are in
-	total     parser.Size
+	total     record.Size
 }
 
 // A readingBlock is readings that follow one another.
@@ -63,15 +64,15 @@ var pollers = map[string]bool{
 
 // readingLevels lists the quantities of a reading; the first that it has is judged. The largest so
 // far is no level; it is used only if a line gives nothing else.
-var readingLevels = append(levels[:], parser.Peak, parser.PeakReserved)
+var readingLevels = append(levels[:], record.Peak, record.PeakReserved)
 
 // reading takes the next one that is sampled or outside of files. Inside a file that the log names
 // a sample does not show what the file leaves behind. RMM prints a line for each allocation, which
 // is no step of a program.
-func (l *ledger) reading(f *parser.File, ref fileRef, c *parser.Checkpoint) {
+func (l *ledger) reading(f *timeline.File, ref fileRef, c *record.Checkpoint) {
 	known := !f.Outside && (f.Supervised || f.Path != "")
 	steps := !c.Sampled && !f.Outside
-	if known || steps && parser.Uncounted(c.Name) == c.Name || c.Dialect == "rmm" {
+	if known || steps && timeline.Uncounted(c.Name) == c.Name || c.Dialect == "rmm" {
 		return
 	}
 	for _, q := range readingLevels {
@@ -83,8 +84,8 @@ func (l *ledger) reading(f *parser.File, ref fileRef, c *parser.Checkpoint) {
 		if s := l.readingsOf(of); s != nil {
 			s.add(f, ref, c, size)
 		}
-		if reserved, ok := c.Get(parser.Reserved); ok && q == parser.Allocated {
-			of.level, of.resolution, of.beside = parser.Reserved, reserved.Resolution, true
+		if reserved, ok := c.Get(record.Reserved); ok && q == record.Allocated {
+			of.level, of.resolution, of.beside = record.Reserved, reserved.Resolution, true
 			if s := l.readingsOf(of); s != nil {
 				s.add(f, ref, c, reserved)
 			}
@@ -103,7 +104,7 @@ func (l *ledger) readingsOf(of readingSeries) *readingSeries {
 			return s
 		}
 	}
-	of.name = parser.Uncounted(of.full)
+	of.name = timeline.Uncounted(of.full)
 	for _, s := range l.readings {
 		if s.name == of.name && like(s) {
 			s.full = of.full
@@ -117,7 +118,7 @@ func (l *ledger) readingsOf(of readingSeries) *readingSeries {
 	return &of
 }
 
-func (s *readingSeries) add(f *parser.File, ref fileRef, c *parser.Checkpoint, size parser.Size) {
+func (s *readingSeries) add(f *timeline.File, ref fileRef, c *record.Checkpoint, size record.Size) {
 	r := &s.now
 	if r.size == 0 || r.process != f.Process {
 		if r.size > 0 && (s.worst == nil || r.rise() > s.worst.rise() || s.worst.readings < shape.LeastFiles) {
@@ -130,7 +131,7 @@ func (s *readingSeries) add(f *parser.File, ref fileRef, c *parser.Checkpoint, s
 	}
 	r.readings++
 	r.polled = r.polled || pollers[c.Dialect]
-	if total, ok := c.Get(parser.Total); ok && total.Bytes > 0 {
+	if total, ok := c.Get(record.Total); ok && total.Bytes > 0 {
 		r.total = total
 	}
 	if last := len(r.blocks) - 1; last >= 0 && r.blocks[last].n < r.size {

@@ -9,23 +9,24 @@ import (
 	"testing"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // samples is a log of readings that are no file's: one stretch outside of files.
-func samples(levels []int64, resolution int64, dialect string) *parser.Timeline {
-	f := &parser.File{Outside: true}
-	q := parser.Allocated
+func samples(levels []int64, resolution int64, dialect string) *timeline.Timeline {
+	f := &timeline.File{Outside: true}
+	q := record.Allocated
 	if dialect != "" {
-		q = parser.Used
+		q = record.Used
 	}
 	for i, bytes := range levels {
-		c := parser.Checkpoint{Name: "GPU Memory", Sampled: true}
+		c := record.Checkpoint{Name: "GPU Memory", Sampled: true}
 		c.Dialect, c.Pos.Line = dialect, i+1
-		c.Set(q, parser.Size{Bytes: bytes, Resolution: resolution})
+		c.Set(q, record.Size{Bytes: bytes, Resolution: resolution})
 		f.Checkpoints = append(f.Checkpoints, c)
 	}
-	return &parser.Timeline{Outside: []*parser.File{f}, Checkpoints: len(levels)}
+	return &timeline.Timeline{Outside: []*timeline.File{f}, Checkpoints: len(levels)}
 }
 
 // A readingKind makes the levels of a run, in MiB, that leaks nothing.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"vramsoak/harness/shape"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 const (
@@ -222,7 +222,7 @@ func (j *Judge) readingsVerdict(l *ledger, s *readingSeries, r *readingRun) read
 		f.Message = doubt
 	}
 	f.Message = fmt.Sprintf("%s: %s", Plural(r.readings, "reading"), f.Message)
-	f.At = &parser.Position{Path: j.file(first.ref).Pos.Path, Line: first.line}
+	f.At = &record.Position{Path: j.file(first.ref).Pos.Path, Line: first.line}
 	return v
 }
 
@@ -313,7 +313,7 @@ func (v *readingsVerdict) keepsRising(blocks []readingBlock) bool {
 }
 
 // soFar reports whether a quantity is the largest so far, not a level.
-func soFar(q parser.Quantity) bool { return q == parser.Peak || q == parser.PeakReserved }
+func soFar(q record.Quantity) bool { return q == record.Peak || q == record.PeakReserved }
 
 // given is the most by which the lowest readings fell, outliers aside.
 func (v *readingsVerdict) given() float64 {
@@ -370,19 +370,19 @@ func (j *Judge) readingsLeft(l *ledger, v *readingsVerdict) string {
 	}
 	var parts []string
 	if total > 0 {
-		parts = append(parts, fmt.Sprintf("%s here (%s)", left(total), parser.FormatBytes(total)))
+		parts = append(parts, fmt.Sprintf("%s here (%s)", left(total), record.FormatBytes(total)))
 	} else {
 		for _, card := range cards {
-			parts = append(parts, fmt.Sprintf("%s on %d GiB", left(card*parser.GiB), card))
+			parts = append(parts, fmt.Sprintf("%s on %d GiB", left(card*record.GiB), card))
 		}
 	}
 	return "readings until out of memory: " + strings.Join(parts, ", ") + "; a checkpoint at the end of each file tells where it is taken"
 }
 
 // otherCauses names other causes of growth of a level.
-func otherCauses(level parser.Quantity) string {
+func otherCauses(level record.Quantity) string {
 	switch {
-	case level == parser.Used:
+	case level == record.Used:
 		return "device used is that of all processes on the device: another's growth looks the same"
 	case soFar(level):
 		return "it is the largest so far: work that grows larger and larger looks the same; print what is allocated"

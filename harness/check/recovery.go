@@ -3,15 +3,16 @@ package check
 import (
 	"fmt"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // A Recovered is what one cleanup, or one stage that has cleanups, gave back in one file.
 type Recovered struct {
 	Name  string // "Whisper Cleanup"; of a stage "Transcription"
-	Lane  parser.Lane
+	Lane  record.Lane
 	Stage bool // a stage, not a cleanup
-	File  *parser.File
+	File  *timeline.File
 	// Before and After are indices into File.Checkpoints: the level falls from the one to the other. For a stage Before is
 	// its peak checkpoint.
 	Before, After int
@@ -24,7 +25,7 @@ type Recovered struct {
 	Share     float64 // freed / held by the printed values; above 1 where it freed what was there before, too
 	Low, High float64 // the least and the greatest Share that the printed digits allow; not set where Nothing
 	Freed     int64   // bytes; negative where memory grew; 0 where the checkpoints have no reading
-	Held      parser.Size
+	Held      record.Size
 	// Nothing says that no more was held than the policy's floor or the resolution: there was nothing to free, which
 	// passes with a Share of 1.
 	Nothing bool
@@ -48,7 +49,7 @@ type Recovered struct {
 //     goes, then the model), other objects lived on, and it is shown only: the next ones decide.
 //
 // A stage is judged the same way from its peak. A stage without a cleanup hands its memory on and is not judged.
-func (j *Judge) recoveriesOf(f *parser.File, ref fileRef) []Recovered {
+func (j *Judge) recoveriesOf(f *timeline.File, ref fileRef) []Recovered {
 	if len(f.Cleanups)+len(f.Stages) == 0 {
 		return nil
 	}
@@ -78,12 +79,12 @@ func (j *Judge) recoveriesOf(f *parser.File, ref fileRef) []Recovered {
 }
 
 // innerCleanup judges a cleanup inside a stage.
-func (j *Judge) innerCleanup(r *Recovered, l *ledger, f *parser.File, c *parser.Cleanup) {
+func (j *Judge) innerCleanup(r *Recovered, l *ledger, f *timeline.File, c *timeline.Cleanup) {
 	start, hasStart := l.get(&f.Checkpoints[f.Stages[c.Stage].Before])
 	j.ratio(r, l, f, c.Before, c.Before, c.After, start)
 	r.Name = c.Name
 	switch {
-	case f.Checkpoints[c.Before].Has(parser.Holds) || r.Verdict == Skipped:
+	case f.Checkpoints[c.Before].Has(record.Holds) || r.Verdict == Skipped:
 	case !c.Last:
 		r.Verdict = Skipped
 		r.Reason = "other objects of the stage live on; print holds=BYTES at its Before to have it judged"
@@ -93,7 +94,7 @@ func (j *Judge) innerCleanup(r *Recovered, l *ledger, f *parser.File, c *parser.
 }
 
 // stage judges a stage from its peak, the index of the checkpoint with the largest level within it.
-func (j *Judge) stage(r *Recovered, l *ledger, f *parser.File, s, peak int) {
+func (j *Judge) stage(r *Recovered, l *ledger, f *timeline.File, s, peak int) {
 	stage := &f.Stages[s]
 	start, hasStart := l.get(&f.Checkpoints[stage.Before])
 	j.ratio(r, l, f, stage.Before, peak, stage.After, start)
@@ -105,7 +106,7 @@ func (j *Judge) stage(r *Recovered, l *ledger, f *parser.File, s, peak int) {
 
 // stagePeaks finds the peaks of a file's stages, in one pass: stages of a lane nest, and what an inner one reaches the
 // outer one does too.
-func (p *plan) stagePeaks(f *parser.File) {
+func (p *plan) stagePeaks(f *timeline.File) {
 	for s := range f.Stages {
 		p.peaks[s] = f.Stages[s].Before
 	}
@@ -126,7 +127,7 @@ func (p *plan) stagePeaks(f *parser.File) {
 }
 
 // noteStagePeaks adds the file to the columns of its stages.
-func (p *plan) noteStagePeaks(f *parser.File, ref fileRef) {
+func (p *plan) noteStagePeaks(f *timeline.File, ref fileRef) {
 	for s := range f.Stages {
 		l := p.lanes[p.laneOf[f.Stages[s].Before]].ledger
 		peak, ok := l.get(&f.Checkpoints[p.peaks[s]])
@@ -136,7 +137,7 @@ func (p *plan) noteStagePeaks(f *parser.File, ref fileRef) {
 		column := l.stagePeak(f.Stages[s].Name)
 		column.peak.addLevel(l.level, ref, peak)
 		if start, ok := l.get(&f.Checkpoints[f.Stages[s].Before]); ok {
-			column.took.addLevel(l.level, ref, parser.Size{
+			column.took.addLevel(l.level, ref, record.Size{
 				Bytes: peak.Bytes - start.Bytes, Resolution: peak.Resolution + start.Resolution,
 			})
 		}
@@ -144,7 +145,7 @@ func (p *plan) noteStagePeaks(f *parser.File, ref fileRef) {
 }
 
 // raise makes a checkpoint the peak of the innermost open stage if it is higher.
-func (p *plan) raise(lane *lanePlan, f *parser.File, at int) {
+func (p *plan) raise(lane *lanePlan, f *timeline.File, at int) {
 	if len(lane.stack) == 0 {
 		return
 	}
@@ -157,7 +158,7 @@ func (p *plan) raise(lane *lanePlan, f *parser.File, at int) {
 
 // ratio is freed / held where the level goes from the checkpoint high to the checkpoint low, and start is what was there
 // before. A holds= at the checkpoint first is what is held, whatever start is.
-func (j *Judge) ratio(r *Recovered, ledger *ledger, f *parser.File, first, high, low int, start parser.Size) {
+func (j *Judge) ratio(r *Recovered, ledger *ledger, f *timeline.File, first, high, low int, start record.Size) {
 	*r = Recovered{Lane: ledger.lane, File: f, Before: high, After: low, sum: r.sum}
 	top, hasTop := ledger.get(&f.Checkpoints[high])
 	bottom, hasBottom := ledger.get(&f.Checkpoints[low])
@@ -166,11 +167,11 @@ func (j *Judge) ratio(r *Recovered, ledger *ledger, f *parser.File, first, high,
 		return
 	}
 	r.Freed = top.Bytes - bottom.Bytes
-	holds, said := f.Checkpoints[first].Get(parser.Holds)
+	holds, said := f.Checkpoints[first].Get(record.Holds)
 	if said {
 		r.Held = holds
 	} else {
-		r.Held = parser.Size{Bytes: top.Bytes - start.Bytes, Resolution: top.Resolution + start.Resolution}
+		r.Held = record.Size{Bytes: top.Bytes - start.Bytes, Resolution: top.Resolution + start.Resolution}
 	}
 	floor := j.policy.Recovery.Floor.Bytes
 	if r.Held.Bytes <= max(floor, r.Held.Resolution) {
@@ -182,7 +183,7 @@ func (j *Judge) ratio(r *Recovered, ledger *ledger, f *parser.File, first, high,
 	}
 	r.Share = float64(r.Freed) / float64(r.Held.Bytes)
 	if said {
-		freed := parser.Size{Bytes: r.Freed, Resolution: top.Resolution + bottom.Resolution}
+		freed := record.Size{Bytes: r.Freed, Resolution: top.Resolution + bottom.Resolution}
 		r.Low = float64(freed.Bytes-freed.Resolution) / float64(holds.High())
 		r.High = float64(freed.Bytes+freed.Resolution) / float64(max(1, holds.Low()))
 	} else {
@@ -201,7 +202,7 @@ func (j *Judge) ratio(r *Recovered, ledger *ledger, f *parser.File, first, high,
 
 // shareBounds are the least and the greatest (top - bottom) / (top - start) over the intervals of the three. For top >
 // start it falls with bottom, grows with start, and is monotonic in top, so the extremes lie in corners.
-func shareBounds(top, bottom, start parser.Size) (low, high float64) {
+func shareBounds(top, bottom, start record.Size) (low, high float64) {
 	share := func(t, b, s int64) float64 { return float64(t-b) / float64(max(1, t-s)) }
 	low = min(share(top.Low(), bottom.High(), start.Low()), share(top.High(), bottom.High(), start.Low()))
 	high = max(share(top.Low(), bottom.Low(), start.High()), share(top.High(), bottom.Low(), start.High()))

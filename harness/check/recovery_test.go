@@ -11,15 +11,17 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // reading is a checkpoint with exact bytes.
 func reading(name string, mib float64, more string) string {
-	n := int64(mib * float64(parser.MiB))
+	n := int64(mib * float64(record.MiB))
 	return fmt.Sprintf("[GPU Memory] %s: Allocated: %.2fGB | allocated=%d%s\n", name, mib/1024, n, more)
 }
 
-func build(t *testing.T, log string) *parser.Timeline {
+func build(t *testing.T, log string) *timeline.Timeline {
 	t.Helper()
 	tl, err := parser.Build(parser.Read(strings.NewReader(log), "run.log"))
 	if err != nil {
@@ -64,10 +66,10 @@ func TestRecoveries(t *testing.T) {
 	for _, r := range check.Of(tl, check.DefaultPolicy()).Recoveries {
 		g := recovered{
 			File: r.File.Index, Name: r.Name, Stage: r.Stage, Before: r.Before, After: r.After, Verdict: r.Verdict,
-			Freed: float64(r.Freed) / float64(parser.MiB),
+			Freed: float64(r.Freed) / float64(record.MiB),
 		}
 		if r.Verdict != check.Skipped {
-			g.Held, g.Percent, g.Nothing = float64(r.Held.Bytes)/float64(parser.MiB), math.Round(1000*r.Share)/10, r.Nothing
+			g.Held, g.Percent, g.Nothing = float64(r.Held.Bytes)/float64(record.MiB), math.Round(1000*r.Share)/10, r.Nothing
 		}
 		if (r.Reason != "") != (r.Verdict == check.Skipped) {
 			t.Errorf("%s is %s, and the reason is %q", r.Name, r.Verdict, r.Reason)

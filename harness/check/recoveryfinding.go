@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // A recoverySum sums up one cleanup or stage of a ledger over the files.
@@ -22,7 +22,7 @@ var recoveryVerdicts = [...]Verdict{Fail, Undecided, Pass, Skipped}
 type recoveryCount struct {
 	n       int
 	decided Recovered // the first that fails; else the one with the least share
-	at      parser.Position
+	at      record.Position
 }
 
 // sum is that of a cleanup or stage.
@@ -97,19 +97,19 @@ func (j *Judge) recoveryFinding(subject string, s *recoverySum) Finding {
 	switch {
 	case f.Verdict == Skipped:
 		f.Measured, f.Limit, f.Unit = nil, nil, ""
-		f.Message = fmt.Sprintf("freed %s in %s, not judged: %s", parser.FormatBytes(r.Freed), where, r.Reason)
+		f.Message = fmt.Sprintf("freed %s in %s, not judged: %s", record.FormatBytes(r.Freed), where, r.Reason)
 	case f.Verdict == Fail && r.Freed < 0:
-		f.Message = fmt.Sprintf("memory grew by %s in %s; under %s freed in %s", parser.FormatBytes(-r.Freed), where,
+		f.Message = fmt.Sprintf("memory grew by %s in %s; under %s freed in %s", record.FormatBytes(-r.Freed), where,
 			percent(float64(j.policy.Recovery.Min)), ofFiles(c.n, s.all))
 	case f.Verdict == Fail:
-		f.Message = fmt.Sprintf("freed %s of %s (%s) in %s; under %s in %s", parser.FormatBytes(r.Freed), r.Held,
+		f.Message = fmt.Sprintf("freed %s of %s (%s) in %s; under %s in %s", record.FormatBytes(r.Freed), r.Held,
 			percent(r.Share), where, percent(float64(j.policy.Recovery.Min)), ofFiles(c.n, s.all))
 	case f.Verdict == Undecided:
 		f.Message = fmt.Sprintf("the printed digits allow %s to %s of %s in %s; log exact bytes to decide it",
 			percent(r.Low), percent(r.High), r.Held, where)
 	case r.Nothing:
 		f.Measured = nil
-		f.Message = fmt.Sprintf("nothing to free: it held %s or less in %s", parser.FormatBytes(max(
+		f.Message = fmt.Sprintf("nothing to free: it held %s or less in %s", record.FormatBytes(max(
 			j.policy.Recovery.Floor.Bytes, r.Held.Resolution)), ofFiles(c.n, s.all))
 	default:
 		f.Message = fmt.Sprintf("freed %s of %s or better in %s", percent(r.Share), r.Held, ofFiles(c.n, s.all))

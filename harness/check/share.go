@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // segment is how much may be reserved and not handed out for want of a smaller piece: PyTorch takes allocations of 1 to 10
 // MiB out of segments of 20 MiB (kLargeBuffer in its CUDACachingAllocator.cpp).
-const segment = 20 * parser.MiB
+const segment = 20 * record.MiB
 
 // A shareMark is what a ledger's processes reserved at most, against the most that each handed out at once. That part of the
 // reserve was of no use at any time, whatever a cache would have made of it.
@@ -35,12 +35,12 @@ type processShare struct {
 // bounds are the largest of readings, for every value that their digits allow.
 type bounds struct{ low, printed, high int64 }
 
-func (b *bounds) raise(s parser.Size) {
+func (b *bounds) raise(s record.Size) {
 	b.low, b.printed, b.high = max(b.low, s.Low()), max(b.printed, s.Bytes), max(b.high, s.High())
 }
 
 // add takes the next reading.
-func (m *shareMark) add(process int, file fileRef, c *parser.Checkpoint) {
+func (m *shareMark) add(process int, file fileRef, c *record.Checkpoint) {
 	if m.limit == 0 {
 		return
 	}
@@ -49,12 +49,12 @@ func (m *shareMark) add(process int, file fileRef, c *parser.Checkpoint) {
 	}
 	p := &m.now
 	p.process = process
-	for _, q := range [...]parser.Quantity{parser.Allocated, parser.Active, parser.Peak} {
+	for _, q := range [...]record.Quantity{record.Allocated, record.Active, record.Peak} {
 		if size, ok := c.Get(q); ok {
 			p.handed.raise(size)
 		}
 	}
-	for _, q := range [...]parser.Quantity{parser.Reserved, parser.PeakReserved} {
+	for _, q := range [...]record.Quantity{record.Reserved, record.PeakReserved} {
 		size, ok := c.Get(q)
 		if !ok {
 			continue
@@ -65,7 +65,7 @@ func (m *shareMark) add(process int, file fileRef, c *parser.Checkpoint) {
 		p.seen = true
 		p.reserved.raise(size)
 	}
-	if c.Has(parser.Peak) {
+	if c.Has(record.Peak) {
 		p.known = true
 	}
 }
@@ -132,7 +132,7 @@ func (j *Judge) share(l *ledger) {
 	f.Verdict, f.Measured, f.Limit, f.Unit = p.verdict(m.limit), new(p.share()), new(m.limit), Ratio
 	f.File, f.At = file.Index, new(p.at.pos)
 	reserved := fmt.Sprintf("reserved up to %s at %s, %s", p.at.size, p.at.name, fileName(file))
-	handed := parser.FormatBytes(p.handed.printed)
+	handed := record.FormatBytes(p.handed.printed)
 	switch {
 	case f.Verdict == Fail:
 		f.Message = fmt.Sprintf("%s of it was never in use: %s, where no more than %s was handed out at once; in PyTorch try "+

@@ -8,12 +8,13 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // What rounded figures decide, the exact ones decide the same way; and without a peak, no peak that may have been between the
 // checkpoints decides it otherwise.
 func TestShareHoldsForAllDigits(t *testing.T) {
-	const gib = float64(parser.GiB)
+	const gib = float64(record.GiB)
 	policy := check.DefaultPolicy()
 	policy.Fragmentation.MaxShare = 0.2
 	verdict := func(allocated, reserved, peak int64, exact, peaked bool) check.Verdict {
@@ -42,7 +43,7 @@ func TestShareHoldsForAllDigits(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	count := map[check.Verdict]int{}
 	for range 400 {
-		reserved := parser.GiB/2 + random.Int64N(parser.GiB)
+		reserved := record.GiB/2 + random.Int64N(record.GiB)
 		peak := int64(float64(reserved) * (0.7 + 0.3*random.Float64())) // on both sides of the limit
 		allocated := int64(float64(peak) * (0.9 + 0.1*random.Float64()))
 		// By hand: the share is (reserved - peak) / reserved.

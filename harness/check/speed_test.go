@@ -8,6 +8,8 @@ import (
 	"vramsoak/fixtures"
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/parser/source"
+	"vramsoak/parser/timeline"
 )
 
 // BenchmarkCheck reads and judges logs of 64 MiB. Against the searches that people use it is measured by make bench-parse.
@@ -25,12 +27,12 @@ func BenchmarkCheck(b *testing.B) {
 			b.SetBytes(info.Size())
 			b.ReportAllocs()
 			for b.Loop() {
-				log, err := parser.Open(path)
+				log, err := source.Open(path)
 				if err != nil {
 					b.Fatal(err)
 				}
 				j := check.New(check.DefaultPolicy())
-				builder := &parser.Builder{Done: func(f *parser.File) { j.Add(f) }}
+				builder := &parser.Builder{Builder: timeline.Builder{Done: func(f *timeline.File) { j.Add(f) }}}
 				if err := builder.Read(log, path); err != nil {
 					b.Fatal(err)
 				}

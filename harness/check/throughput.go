@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"vramsoak/harness/shape"
-	"vramsoak/parser"
+	"vramsoak/parser/timeline"
 )
 
 // throughput judges whether files take longer: more and more, or from one file on to the end.
@@ -61,8 +61,8 @@ func (j *Judge) throughput() {
 
 // A slowdown is files that take longer from one on, up to the end of a run.
 type slowdown struct {
-	file  *parser.File // the first
-	share float64      // of the time of those before, that they take more
+	file  *timeline.File // the first
+	share float64        // of the time of those before, that they take more
 	text  string
 }
 

@@ -9,14 +9,15 @@ import (
 	"testing"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // timedFiles is a log of files that took so many seconds, each of an hour of audio; lengths says whether it has them.
-func timedFiles(seconds []float64, lengths bool) *parser.Timeline {
-	tl := &parser.Timeline{}
+func timedFiles(seconds []float64, lengths bool) *timeline.Timeline {
+	tl := &timeline.Timeline{}
 	for i, s := range seconds {
-		f := &parser.File{Index: i + 1, Path: fmt.Sprintf("%04d.wav", i+1), Status: parser.StatusOK, Supervised: true, Seconds: s}
+		f := &timeline.File{Index: i + 1, Path: fmt.Sprintf("%04d.wav", i+1), Status: record.StatusOK, Supervised: true, Seconds: s}
 		f.Pos.Line, f.EndPos.Line = 2*i+1, 2*i+2
 		if lengths {
 			f.AudioSeconds = 3600
@@ -26,7 +27,7 @@ func timedFiles(seconds []float64, lengths bool) *parser.Timeline {
 	return tl
 }
 
-func throughputOf(tl *parser.Timeline) check.Finding {
+func throughputOf(tl *timeline.Timeline) check.Finding {
 	all := check.Of(tl, check.DefaultPolicy()).Findings
 	return all[slices.IndexFunc(all, func(f check.Finding) bool { return f.Check == check.Throughput })]
 }

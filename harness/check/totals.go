@@ -5,26 +5,27 @@ import (
 	"fmt"
 	"slices"
 
-	"vramsoak/parser"
+	"vramsoak/parser/dialect"
+	"vramsoak/parser/record"
 )
 
 // A total is the size of a device's memory, as a log gives it.
 type total struct {
-	size parser.Size
+	size record.Size
 	// driver says that the device goes by the driver's number, which may be another than the program's.
 	driver bool
-	pos    parser.Position
+	pos    record.Position
 }
 
 // totalsMax bounds the different totals of a device in a run: of more than one nothing follows anyway.
 const totalsMax = 8
 
 // addTotal notes a total that a checkpoint gives.
-func (r *runMark) addTotal(size parser.Size, c *parser.Checkpoint) {
+func (r *runMark) addTotal(size record.Size, c *record.Checkpoint) {
 	if len(r.totals) > 0 && r.totals[0].size == size && !r.totals[0].driver {
 		return // as nearly always
 	}
-	r.note(total{size, c.DriverNumbers(), c.Pos})
+	r.note(total{size, dialect.DriverNumbers(c), c.Pos})
 }
 
 func (r *runMark) note(t total) { r.totals = addTotal(r.totals, t) }
@@ -38,7 +39,7 @@ func addTotal(totals []total, t total) []total {
 }
 
 // sameDevice reports whether two totals may be of the same device: PyTorch's is less than the driver's by a few hundred MiB.
-func sameDevice(a, b parser.Size) bool {
+func sameDevice(a, b record.Size) bool {
 	return 20*(max(a.Low(), b.Low())-min(a.High(), b.High())) <= max(a.High(), b.High())
 }
 
@@ -56,7 +57,7 @@ func oneDevice(totals []total) (a, b total, ok bool) {
 
 // A belonging is the total that belongs to the readings of a run that have none beside them.
 type belonging struct {
-	total     parser.Size // the one with the most digits
+	total     record.Size // the one with the most digits
 	low, high int64       // of all that may be meant
 	known     bool
 	why       string // why it is not known

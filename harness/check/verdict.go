@@ -5,7 +5,8 @@ import (
 	"io"
 
 	"vramsoak/harness/shape"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // A Verdict is the outcome of a check, or of all of them.
@@ -52,7 +53,7 @@ type Finding struct {
 	// Message is one sentence for a person: what was found, where, and what would decide or mend it.
 	Message string `json:"message"`
 	// At is the line of the log that shows it, of growth the first higher one; nil where it is about the whole log.
-	At *parser.Position `json:"at,omitempty"`
+	At *record.Position `json:"at,omitempty"`
 	// Gates says whether the policy lets this check decide the verdict of the whole.
 	Gates bool `json:"gates"`
 	// absent says that it passes because nothing speaks against it: no memory was seen to be given back.
@@ -67,7 +68,7 @@ type FirstFile struct {
 }
 
 // in notes the file in which a finding failed.
-func (f *Finding) in(file *parser.File) {
+func (f *Finding) in(file *timeline.File) {
 	f.File = file.Index
 	if f.Verdict == Fail && !file.Outside {
 		f.FirstFile = &FirstFile{file.Index, file.Path}
@@ -90,18 +91,18 @@ type PeakBy struct {
 	Total    int64  `json:"total,omitempty"` // the device's; 0 where it is not known
 }
 
-func (h *HighWater) add(r *parser.Reading) {
-	h.Allocated = max(h.Allocated, r.Bytes(parser.Allocated), r.Bytes(parser.Peak))
-	h.Reserved = max(h.Reserved, r.Bytes(parser.Reserved), r.Bytes(parser.PeakReserved))
-	h.Used = max(h.Used, r.Bytes(parser.Used))
-	h.Total = max(h.Total, r.Bytes(parser.Total))
+func (h *HighWater) add(r *record.Reading) {
+	h.Allocated = max(h.Allocated, r.Bytes(record.Allocated), r.Bytes(record.Peak))
+	h.Reserved = max(h.Reserved, r.Bytes(record.Reserved), r.Bytes(record.PeakReserved))
+	h.Used = max(h.Used, r.Bytes(record.Used))
+	h.Total = max(h.Total, r.Bytes(record.Total))
 }
 
 // A Trend is a series over the files of one process.
 type Trend struct {
 	Finding Finding // on it
 	Unit    string
-	Files   []*parser.File
+	Files   []*timeline.File
 	Values  []float64 // one a file
 	// Every says that it is over readings, not over files: a value is the lowest of so many readings
 	// that follow one another. 0 is over files.

@@ -15,7 +15,8 @@ import (
 	"vramsoak/fixtures"
 	"vramsoak/harness/check"
 	"vramsoak/harness/shape"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 var (
@@ -26,15 +27,15 @@ var (
 const mib = 1 << 20
 
 // timeline is a log of the series: one checkpoint a file.
-func levelsTimeline(s *fixtures.LevelSeries) *parser.Timeline {
-	tl := &parser.Timeline{}
+func levelsTimeline(s *fixtures.LevelSeries) *timeline.Timeline {
+	tl := &timeline.Timeline{}
 	for i, bytes := range s.Bytes {
-		c := parser.Checkpoint{Name: "After File"}
+		c := record.Checkpoint{Name: "After File"}
 		c.Pos.Line = i + 1
-		c.Set(parser.Allocated, parser.Size{Bytes: bytes, Resolution: s.Resolution})
-		tl.Files = append(tl.Files, &parser.File{
-			Index: i + 1, AudioSeconds: s.AudioSeconds[i], Status: parser.StatusOK, Supervised: true, Pos: c.Pos, EndPos: c.Pos,
-			Checkpoints: []parser.Checkpoint{c},
+		c.Set(record.Allocated, record.Size{Bytes: bytes, Resolution: s.Resolution})
+		tl.Files = append(tl.Files, &timeline.File{
+			Index: i + 1, AudioSeconds: s.AudioSeconds[i], Status: record.StatusOK, Supervised: true, Pos: c.Pos, EndPos: c.Pos,
+			Checkpoints: []record.Checkpoint{c},
 		})
 	}
 	return tl
@@ -421,6 +422,6 @@ func speed(out *strings.Builder) {
 		check.Of(tl, check.DefaultPolicy())
 		took := time.Since(start)
 		runtime.ReadMemStats(&after)
-		fmt.Fprintf(out, "| %d | %v | %s |\n", files, took.Round(100*time.Microsecond), parser.FormatBytes(int64(after.TotalAlloc-before.TotalAlloc)))
+		fmt.Fprintf(out, "| %d | %v | %s |\n", files, took.Round(100*time.Microsecond), record.FormatBytes(int64(after.TotalAlloc-before.TotalAlloc)))
 	}
 }

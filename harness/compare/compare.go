@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // A Comparison is a run held against an earlier one, metric by metric.
@@ -260,7 +260,7 @@ func (c *Change) Subject() string {
 	if c.lanes == nil || !c.lanes.several {
 		return c.Name
 	}
-	lane := parser.Lane{Device: c.Device, Rank: c.Rank}
+	lane := record.Lane{Device: c.Device, Rank: c.Rank}
 	return fmt.Sprintf("%s (%s)", c.Name, lane.Name(c.lanes.ranks))
 }
 

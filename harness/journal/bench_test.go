@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // BenchmarkFileEnd is what a file costs the log: its lines, and the wait until the disk has them.
@@ -16,8 +16,8 @@ func BenchmarkFileEnd(b *testing.B) {
 	}
 	now := time.Now()
 	for b.Loop() {
-		j.Add(parser.FileStart{Header: parser.Header{Time: now}, Index: 1, Path: "audio/0001.wav", AudioSeconds: 10})
-		j.Add(parser.FileEnd{Header: parser.Header{Time: now}, Index: 1, Path: "audio/0001.wav", Status: parser.StatusOK, Seconds: 1})
+		j.Add(record.FileStart{Header: record.Header{Time: now}, Index: 1, Path: "audio/0001.wav", AudioSeconds: 10})
+		j.Add(record.FileEnd{Header: record.Header{Time: now}, Index: 1, Path: "audio/0001.wav", Status: record.StatusOK, Seconds: 1})
 		if err := j.Flush(); err != nil {
 			b.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // pendingMax is how many bytes of the harness's lines wait for the end of a long line. Samples beyond
@@ -46,11 +46,11 @@ func Open(path string, wall func(time.Time) time.Time) (*Journal, error) {
 func (j *Journal) Path() string { return j.file.Name() }
 
 // Head returns the header of a line about a moment.
-func (j *Journal) Head(now time.Time) parser.Header {
+func (j *Journal) Head(now time.Time) record.Header {
 	if j.wall != nil {
 		now = j.wall(now)
 	}
-	return parser.Header{Time: now}
+	return record.Header{Time: now}
 }
 
 // A Line is a record that has a line in the log.
@@ -61,7 +61,7 @@ type Line interface {
 // Add adds a line of the harness.
 func (j *Journal) Add(l Line) {
 	switch l.(type) {
-	case parser.RunStart, parser.Resume, parser.FileEnd, parser.RunEnd:
+	case record.RunStart, record.Resume, record.FileEnd, record.RunEnd:
 		j.due = true
 	}
 	if j.open {
@@ -73,14 +73,14 @@ func (j *Journal) Add(l Line) {
 
 // AddSample adds a line of the harness that may be left out while the pipeline prints one line that
 // does not end.
-func (j *Journal) AddSample(s parser.Sample) {
+func (j *Journal) AddSample(s record.Sample) {
 	if len(j.pending) < pendingMax {
 		j.Add(s)
 	}
 }
 
 // Pass adds the pipeline's bytes. A line that could be taken for one of the harness gets a
-// [parser.QuoteLine] before it; both are written by the same flush.
+// [record.QuoteLine] before it; both are written by the same flush.
 func (j *Journal) Pass(b []byte) {
 	if len(b) == 0 {
 		return
@@ -96,8 +96,8 @@ func (j *Journal) Pass(b []byte) {
 // appendQuoted appends the pipeline's bytes with the quote lines that they need. The rest of a line
 // whose beginning is written already needs none: the harness's lines begin after a newline.
 func (j *Journal) appendQuoted(b []byte) {
-	for parser.MayBeOwn(b) {
-		i := bytes.Index(b, []byte(parser.HarnessPrefix))
+	for record.MayBeOwn(b) {
+		i := bytes.Index(b, []byte(record.HarnessPrefix))
 		begin := bytes.LastIndexByte(b[:i], '\n') + 1
 		end := len(b)
 		if n := bytes.IndexByte(b[i:], '\n'); n >= 0 {

@@ -12,6 +12,7 @@ import (
 
 	"vramsoak/fixtures/soaklog"
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // FuzzJournal: whatever a pipeline prints, in whatever pieces, and wherever the harness's lines come between, a reader of the
@@ -30,7 +31,7 @@ func FuzzJournal(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		own := func(j *Journal, pid int) { j.Add(parser.Exit{PID: pid}) }
+		own := func(j *Journal, pid int) { j.Add(record.Exit{PID: pid}) }
 		own(j, 1)
 		var held []byte // what is passed on are whole lines
 		written := 1
@@ -61,8 +62,8 @@ func FuzzJournal(f *testing.F) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				exit, ok := rec.(parser.Exit)
-				switch _, quoted := rec.(parser.Quoted); {
+				exit, ok := rec.(record.Exit)
+				switch _, quoted := rec.(record.Quoted); {
 				case ok:
 					pids = append(pids, exit.PID)
 				case rec.Head().Dialect == "vramsoak" && !quoted:

@@ -9,13 +9,14 @@ import (
 
 	"vramsoak/harness/queue"
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // A State is what a log says of its run so far.
 type State struct {
-	Start *parser.RunStart // nil if the log is empty
-	End   *parser.RunEnd   // nil if the run was killed since it began, or was resumed
-	First int              // the first file that has not begun, from 1; see [parser.Resume]
+	Start *record.RunStart // nil if the log is empty
+	End   *record.RunEnd   // nil if the run was killed since it began, or was resumed
+	First int              // the first file that has not begun, from 1; see [record.Resume]
 
 	Processes, Restarts int
 	// NamesFiles and EndsFiles say that the pipeline printed file-start lines, file-end lines.
@@ -80,10 +81,10 @@ func (r Replay) read(log io.Reader, path string) (State, error) {
 			read.take(rec)
 			continue
 		}
-		start, ok := rec.(parser.RunStart)
+		start, ok := rec.(record.RunStart)
 		if !ok || rec.At().Line != 1 {
 			return State{}, fmt.Errorf("%s: expected a log that begins with %s run-start, "+
-				"found another line; the run cannot be resumed", rec.At(), parser.HarnessPrefix)
+				"found another line; the run cannot be resumed", rec.At(), record.HarnessPrefix)
 		}
 		read.Start, read.began, read.last = &start, start.Time, start.Time
 	}
@@ -103,9 +104,9 @@ type reader struct {
 	live   map[int]bool  // processes that have not ended, by number
 }
 
-func (r *reader) take(rec parser.Record) {
+func (r *reader) take(rec record.Record) {
 	switch rec := rec.(type) {
-	case parser.FileStart:
+	case record.FileStart:
 		if rec.Pipeline {
 			r.NamesFiles = true
 			r.Batch.Named(rec.Path)
@@ -117,7 +118,7 @@ func (r *reader) take(rec parser.Record) {
 			r.Batch.Begin(i)
 			r.open = i
 		}
-	case parser.FileEnd:
+	case record.FileEnd:
 		if rec.Pipeline {
 			r.EndsFiles = true
 			r.Batch.Named(rec.Path)
@@ -128,7 +129,7 @@ func (r *reader) take(rec parser.Record) {
 		switch {
 		case !ok:
 			return
-		case rec.Status == parser.StatusFailed && rec.Error == parser.Interrupted:
+		case rec.Status == record.StatusFailed && rec.Error == record.Interrupted:
 			r.open = i
 			r.loseOpen()
 		default:
@@ -136,18 +137,18 @@ func (r *reader) take(rec parser.Record) {
 			r.Batch.End(i, rec.Status)
 		}
 		r.open = queue.None
-	case parser.Sample:
+	case record.Sample:
 		r.clock(rec.Time)
 		r.live[rec.PID] = true
-	case parser.Exit:
+	case record.Exit:
 		r.clock(rec.Time)
 		delete(r.live, rec.PID)
 		r.Processes++
 		r.Restarts = max(r.Restarts, rec.Restarts)
-	case parser.Resume:
+	case record.Resume:
 		r.endPart()
 		r.End, r.began, r.last = nil, rec.Time, rec.Time
-	case parser.RunEnd:
+	case record.RunEnd:
 		r.clock(rec.Time)
 		r.End = &rec
 	}
@@ -196,7 +197,7 @@ func (r *reader) endPart() {
 
 // Contradicts returns an error if the log belongs to another run than the one that is to be resumed,
 // whose first line would be want.
-func (s *State) Contradicts(path string, want parser.RunStart) error {
+func (s *State) Contradicts(path string, want record.RunStart) error {
 	var errs []error
 	differs := func(what string, found, expected any) {
 		if found != expected {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"vramsoak/harness/queue"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // A log that a test made, of files f1, f2 and so on: one word a line, "start 1", "ok 1", "failed 1", "interrupted 1".
@@ -17,7 +17,7 @@ func madeLog(words string) string {
 	add := func(l Line) { b = append(l.AppendLine(b), '\n') }
 	for word := range strings.Lines(words) {
 		clock = clock.Add(time.Second)
-		head := parser.Header{Time: clock}
+		head := record.Header{Time: clock}
 		var kind string
 		n := 0
 		_, _ = fmt.Sscan(word, &kind, &n) // a word without a number
@@ -25,24 +25,24 @@ func madeLog(words string) string {
 		switch kind {
 		case "":
 		case "run":
-			add(parser.RunStart{Header: head, Files: n, Feed: "stdin", Version: "test", Command: "x"})
+			add(record.RunStart{Header: head, Files: n, Feed: "stdin", Version: "test", Command: "x"})
 		case "start":
-			add(parser.FileStart{Header: head, Index: n, Path: path, AudioSeconds: 10})
+			add(record.FileStart{Header: head, Index: n, Path: path, AudioSeconds: 10})
 		case "interrupted":
-			add(parser.FileEnd{Header: head, Index: n, Path: path, Status: parser.StatusFailed, Error: parser.Interrupted})
+			add(record.FileEnd{Header: head, Index: n, Path: path, Status: record.StatusFailed, Error: record.Interrupted})
 		case "exit":
-			add(parser.Exit{Header: head, PID: 1, Code: n})
+			add(record.Exit{Header: head, PID: 1, Code: n})
 		case "crash":
-			add(parser.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGSEGV", Restarts: n})
+			add(record.Exit{Header: head, PID: 1, Code: -1, Signal: "SIGSEGV", Restarts: n})
 		case "sample":
-			add(parser.Sample{Header: head, PID: n, RSS: 1})
+			add(record.Sample{Header: head, PID: n, RSS: 1})
 		case "resume":
 			clock = clock.Add(time.Hour)
-			add(parser.Resume{Header: parser.Header{Time: clock}, Index: n, Reason: "killed"})
+			add(record.Resume{Header: record.Header{Time: clock}, Index: n, Reason: "killed"})
 		case "stopped", "done":
-			add(parser.RunEnd{Header: head, Files: n, Seconds: 100, Reason: kind})
+			add(record.RunEnd{Header: head, Files: n, Seconds: 100, Reason: kind})
 		default:
-			add(parser.FileEnd{Header: head, Index: n, Path: path, Status: parser.Status(kind)})
+			add(record.FileEnd{Header: head, Index: n, Path: path, Status: record.Status(kind)})
 		}
 	}
 	return string(b)
@@ -121,8 +121,8 @@ func TestReplay(t *testing.T) {
 					lost = append(lost, i)
 				}
 			}
-			if left := places(b.Waiting(0)); left != test.left || places(lost) != test.lost || b.Counts()[parser.StatusOK] != test.ok {
-				t.Errorf("left %s, lost %s, %d ok, expected %s, %s, %d", left, places(lost), b.Counts()[parser.StatusOK], test.left, test.lost, test.ok)
+			if left := places(b.Waiting(0)); left != test.left || places(lost) != test.lost || b.Counts()[record.StatusOK] != test.ok {
+				t.Errorf("left %s, lost %s, %d ok, expected %s, %s, %d", left, places(lost), b.Counts()[record.StatusOK], test.left, test.lost, test.ok)
 			}
 		})
 	}

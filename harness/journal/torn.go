@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 const (
@@ -67,8 +68,8 @@ func soundLine(line []byte, dialects *parser.Set, complete bool) bool {
 	if !complete {
 		return true
 	}
-	for _, rec := range dialects.ParseLine(line, parser.Position{}) {
-		if _, bad := rec.(parser.SyntaxError); bad {
+	for _, rec := range dialects.ParseLine(line, record.Position{}) {
+		if _, bad := rec.(record.SyntaxError); bad {
 			return false
 		}
 	}
@@ -76,12 +77,12 @@ func soundLine(line []byte, dialects *parser.Set, complete bool) bool {
 }
 
 // quoteLine is the harness's line before a line of the pipeline that looks like the harness's own.
-var quoteLine = []byte(parser.QuoteLine + "\n")
+var quoteLine = []byte(record.QuoteLine + "\n")
 
 // lastOwnLine returns the end of the last readable line of the harness, or 0, and reports whether
 // that line is a quote line.
 func lastOwnLine(log io.ReaderAt, size int64) (end int64, isQuote bool, err error) {
-	mark := []byte(parser.HarnessPrefix + " ")
+	mark := []byte(record.HarnessPrefix + " ")
 	block := make([]byte, tornBlock+len(mark)+1)
 	for end := size; end > 0; {
 		begin := max(0, end-tornBlock)
@@ -155,11 +156,11 @@ func ownLine(log io.ReaderAt, at, size int64) (n int64, isQuote bool, err error)
 		return int64(len(line)), true, nil
 	}
 	var none *parser.Set // the harness's lines do not depend on the policy's dialects
-	records := none.ParseLine(line, parser.Position{})
+	records := none.ParseLine(line, record.Position{})
 	if len(records) != 1 || bytes.IndexByte(line, 0) >= 0 || !utf8.Valid(line) {
 		return 0, false, nil // the harness writes UTF-8
 	}
-	if _, bad := records[0].(parser.SyntaxError); bad {
+	if _, bad := records[0].(record.SyntaxError); bad {
 		return 0, false, nil
 	}
 	return int64(len(line)), false, nil

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 const (
@@ -40,7 +40,7 @@ func TestSoundLength(t *testing.T) {
 		{"a harness's line that is quoted", ownStart + "it said [vramsoak] file-end\n", "it said [vramsoak] fi"},
 	}
 	// The mark of the last line lies across the border of two blocks.
-	for shift := range len(parser.HarnessPrefix) + 3 {
+	for shift := range len(record.HarnessPrefix) + 3 {
 		filler := tornBlock - len(ownEnd) + shift - 1
 		tests = append(tests, struct{ name, sound, torn string }{"border", ownStart + ownEnd + strings.Repeat("z", filler) + "\n", "t"})
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // cause returns the line in which a program says why it ends, shortened; "" if no line is known to.
@@ -44,7 +44,7 @@ func cause(lines []string, fallback bool) string {
 	return shortenCause(strings.TrimSpace(reason))
 }
 
-var marks = []string{parser.HarnessPrefix + " ", parser.ProtocolPrefix + " ", "[GPU Memory] "}
+var marks = []string{record.HarnessPrefix + " ", record.ProtocolPrefix + " ", "[GPU Memory] "}
 
 func shortenCause(line string) string {
 	if len(line) > causeMax {

@@ -7,12 +7,12 @@ import (
 
 	"vramsoak/harness/queue"
 	"vramsoak/harness/supervise"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // checkpoint begins the next file if a checkpoint shows that. When all files of the process have
 // begun, further checkpoints belong to the last one.
-func (t *Tracker) checkpoint(c parser.Checkpoint, now time.Time) {
+func (t *Tracker) checkpoint(c record.Checkpoint, now time.Time) {
 	begins := t.split.Begins(c)
 	if t.NamesFiles || t.stopping || !begins && t.active != nil {
 		return
@@ -35,7 +35,7 @@ func (t *Tracker) checkpoint(c parser.Checkpoint, now time.Time) {
 }
 
 // named begins the file that a file-start line of the pipeline names.
-func (t *Tracker) named(start parser.FileStart, now time.Time) {
+func (t *Tracker) named(start record.FileStart, now time.Time) {
 	first := !t.NamesFiles
 	t.NamesFiles = true
 	if t.stopping {
@@ -65,7 +65,7 @@ func (t *Tracker) named(start parser.FileStart, now time.Time) {
 				"print file-start earlier", "began", a.path, "named", start.Path)
 			t.active = nil
 		case t.EndsFiles:
-			t.end(parser.StatusFailed,
+			t.end(record.StatusFailed,
 				"the pipeline began the next file without a file-end line for this one", now)
 		default:
 			t.end(t.inferredStatus(), "", now)
@@ -117,7 +117,7 @@ func (t *Tracker) applyEnds(now time.Time) {
 }
 
 // ended ends the file that a file-end line names.
-func (t *Tracker) ended(end parser.FileEnd, now time.Time) {
+func (t *Tracker) ended(end record.FileEnd, now time.Time) {
 	if a := t.active; a != nil {
 		switch {
 		case !t.mayMeanActive(end.Path):
@@ -159,19 +159,19 @@ func (t *Tracker) begin(i int, named queue.Input, now time.Time) {
 		}
 		t.batch.Begin(i)
 	}
-	t.log.Add(parser.FileStart{
+	t.log.Add(record.FileStart{
 		Header: t.log.Head(now), Index: i + 1, Path: w.path, AudioSeconds: w.audio,
 	})
 	t.active, t.since, t.Changed = w, now, true
 }
 
 // end writes that the active file has ended.
-func (t *Tracker) end(status parser.Status, reason string, now time.Time) {
+func (t *Tracker) end(status record.Status, reason string, now time.Time) {
 	w := t.active
-	if status == parser.StatusFailed && w.oom {
-		status = parser.StatusOOM
+	if status == record.StatusFailed && w.oom {
+		status = record.StatusOOM
 	}
-	t.log.Add(parser.FileEnd{
+	t.log.Add(record.FileEnd{
 		Header: t.log.Head(now), Index: w.index + 1, Path: w.path, Status: status,
 		Seconds: now.Sub(w.began).Seconds(), Error: reason,
 	})
@@ -182,11 +182,11 @@ func (t *Tracker) end(status parser.Status, reason string, now time.Time) {
 }
 
 // inferredStatus returns the status of the active file if the pipeline does not say how it ended.
-func (t *Tracker) inferredStatus() parser.Status {
+func (t *Tracker) inferredStatus() record.Status {
 	if t.active.failures > 0 {
-		return parser.StatusOOM
+		return record.StatusOOM
 	}
-	return parser.StatusOK
+	return record.StatusOK
 }
 
 // Finish ends the file that was worked on when the process ended. timeout is how long a file may
@@ -199,25 +199,25 @@ func (t *Tracker) Finish(end supervise.End, timeout time.Duration, now time.Time
 	status, reason := w.said.Status, w.said.Error
 	switch {
 	case end.Timeout:
-		status, reason = parser.StatusTimeout, fmt.Sprintf("took longer than %v", timeout)
+		status, reason = record.StatusTimeout, fmt.Sprintf("took longer than %v", timeout)
 	case end.Overuse != "":
-		status, reason = parser.StatusFailed, end.Overuse
-	case end.Interrupted && status == parser.StatusUnknown:
-		status, reason = parser.StatusFailed, parser.Interrupted
+		status, reason = record.StatusFailed, end.Overuse
+	case end.Interrupted && status == record.StatusUnknown:
+		status, reason = record.StatusFailed, record.Interrupted
 	case end.Interrupted:
 	case end.Signal != "":
-		status, reason = parser.StatusCrashed, end.Process().String()
+		status, reason = record.StatusCrashed, end.Process().String()
 	case end.Code != 0:
 		if reason == "" {
 			reason = end.Process().String()
 		}
-		if status != parser.StatusOOM {
-			status = parser.StatusFailed
+		if status != record.StatusOOM {
+			status = record.StatusFailed
 		}
 	case !t.opts.FilePerProcess && t.EndsFiles && !w.inferred:
-		status = parser.StatusCrashed
+		status = record.StatusCrashed
 		reason = "the process exited with code 0 before the file's end"
-	case status == parser.StatusUnknown:
+	case status == record.StatusUnknown:
 		status = t.inferredStatus()
 	}
 	t.end(status, reason, now)

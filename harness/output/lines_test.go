@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // However the output is cut into chunks, the same bytes come out, and every line that may hold a record comes out whole.
@@ -65,7 +66,7 @@ func TestCutProgressBar(t *testing.T) {
 			looked = string(p.text)
 		}
 	}
-	if recs := parser.ParseLine([]byte(looked), parser.Position{}); len(recs) != 1 {
+	if recs := parser.ParseLine([]byte(looked), record.Position{}); len(recs) != 1 {
 		t.Errorf("found %v in the line's end", recs)
 	}
 }
@@ -73,18 +74,18 @@ func TestCutProgressBar(t *testing.T) {
 // Whatever the parser finds a record in that the harness acts on, the harness looks at.
 func TestNeedles(t *testing.T) {
 	t.Parallel()
-	var checkpoint parser.Checkpoint
+	var checkpoint record.Checkpoint
 	checkpoint.Name = "x"
-	checkpoint.Set(parser.Allocated, parser.Exact(1))
+	checkpoint.Set(record.Allocated, record.Exact(1))
 	for _, line := range []string{
 		string(checkpoint.AppendLine(nil)),
-		string(parser.FileStart{Pipeline: true, Path: "x"}.AppendLine(nil)),
-		string(parser.FileEnd{Pipeline: true, Path: "x", Status: parser.StatusOK}.AppendLine(nil)),
+		string(record.FileStart{Pipeline: true, Path: "x"}.AppendLine(nil)),
+		string(record.FileEnd{Pipeline: true, Path: "x", Status: record.StatusOK}.AppendLine(nil)),
 		"RuntimeError: CUDA error: out of memory",
 		"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB",
 		"\x1b[32m[GPU \x1b[1mMemory]\x1b[0m x: Allocated: 1.00GB",
 	} {
-		if len(parser.ParseLine([]byte(line), parser.Position{})) == 0 {
+		if len(parser.ParseLine([]byte(line), record.Position{})) == 0 {
 			t.Errorf("the parser finds nothing in %q", line)
 		}
 		looked := false

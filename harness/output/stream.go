@@ -8,6 +8,7 @@ import (
 	"vramsoak/harness/journal"
 	"vramsoak/harness/queue"
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // Options say what a [Stream] reads, and where it writes.
@@ -26,7 +27,7 @@ type Options struct {
 	// SoakOver reports whether no further file may begin; nil if there is no such time.
 	SoakOver func(now time.Time) bool
 	// OnReading is called with the reading of each checkpoint; it may be nil.
-	OnReading func(*parser.Reading, parser.Lane)
+	OnReading func(*record.Reading, record.Lane)
 }
 
 // A Stream reads what the processes of a run print, one process after the other.
@@ -99,7 +100,7 @@ func (s *Stream) after() {
 	}
 }
 
-var segmentsPrefix = []byte(parser.SegmentsPrefix)
+var segmentsPrefix = []byte(record.SegmentsPrefix)
 
 func (s *Stream) write(text []byte) {
 	// A map of segments does not say why a process ended, and is longer than the tail.

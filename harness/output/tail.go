@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"strings"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/source"
 )
 
 const (
@@ -79,10 +80,10 @@ func splitLines(text string) (lines, records []string) {
 		if i := strings.LastIndexByte(line, '\r'); i >= 0 {
 			line = line[i+1:]
 		}
-		line = parser.Plain(line)
+		line = source.Plain(line)
 		switch {
 		case line == "":
-		case strings.Contains(line, parser.MemoryPrefix) || strings.HasPrefix(line, parser.ProtocolPrefix):
+		case strings.Contains(line, record.MemoryPrefix) || strings.HasPrefix(line, record.ProtocolPrefix):
 			records = append(records, strings.ToValidUTF8(line, "\uFFFD"))
 		default:
 			lines = append(lines, strings.ToValidUTF8(line, "\uFFFD"))

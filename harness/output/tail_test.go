@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 func TestTail(t *testing.T) {
@@ -41,9 +41,9 @@ func TestTail(t *testing.T) {
 // Neither the end of a checkpoint that was cut off nor what was said of another file is the reason why one failed.
 func TestLastLine(t *testing.T) {
 	t.Parallel()
-	var c parser.Checkpoint
+	var c record.Checkpoint
 	c.Name = "Before Work"
-	c.Set(parser.Allocated, parser.Exact(1<<20))
+	c.Set(record.Allocated, record.Exact(1<<20))
 	checkpoint := append(c.AppendLine(nil), '\n')
 	var l Tail
 	l.add([]byte("and they lived happily ever after in file 6\n"))

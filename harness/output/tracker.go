@@ -7,7 +7,8 @@ import (
 
 	"vramsoak/harness/journal"
 	"vramsoak/harness/queue"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // A Tracker finds out which file the pipeline works on, and writes to the log where files begin and
@@ -23,7 +24,7 @@ type Tracker struct {
 	// What follows is about the present process.
 
 	given  []int // its files
-	split  parser.Splitter
+	split  timeline.Splitter
 	active *work // nil between files
 	last   int   // the file that ended last
 	// since is when the active file began or, between files, the wait for the next one.
@@ -31,13 +32,13 @@ type Tracker struct {
 	// stopping says that the process is being ended: no file begins any more. stopped says that it is
 	// ended for time or memory: if the file ends after all, that does not count.
 	stopping, stopped bool
-	ends              []parser.FileEnd // in the line that is being passed on
+	ends              []record.FileEnd // in the line that is being passed on
 
 	// RanOut says that an allocation failed and that no checkpoint followed.
 	RanOut bool
 	// Reading is the last checkpoint's.
-	Reading parser.Reading
-	lane    parser.Lane
+	Reading record.Reading
+	lane    record.Lane
 	read    bool // the line that is being passed on is a checkpoint
 
 	LastEnd time.Time // when a file ended last
@@ -60,7 +61,7 @@ type work struct {
 	failures int
 	// fellBack says that a fallback followed the last failed allocation.
 	fellBack bool
-	said     parser.FileEnd // the pipeline's file-end line, if the file ends with the process
+	said     record.FileEnd // the pipeline's file-end line, if the file ends with the process
 }
 
 func newTracker(opts Options) *Tracker {
@@ -69,7 +70,7 @@ func newTracker(opts Options) *Tracker {
 
 // nextProcess prepares for a process that gets these files.
 func (t *Tracker) nextProcess(given []int, now time.Time) {
-	t.given, t.split, t.active, t.since = given, parser.Splitter{}, nil, now
+	t.given, t.split, t.active, t.since = given, timeline.Splitter{}, nil, now
 	t.last, t.stopping, t.stopped, t.RanOut = queue.None, false, false, false
 }
 
@@ -114,12 +115,12 @@ func (t *Tracker) Discard() { t.stopped = true }
 // parse takes a line that is about to be written to the log.
 func (t *Tracker) parse(line []byte, now time.Time) {
 	t.ends = t.ends[:0]
-	if parser.MayBeOwn(line) { // as it will be in the log
-		line = slices.Concat([]byte(parser.QuoteLine+"\n"), line)
+	if record.MayBeOwn(line) { // as it will be in the log
+		line = slices.Concat([]byte(record.QuoteLine+"\n"), line)
 	}
-	for _, rec := range t.opts.Dialects.ParseLine(line, parser.Position{}) {
+	for _, rec := range t.opts.Dialects.ParseLine(line, record.Position{}) {
 		switch rec := rec.(type) {
-		case parser.Checkpoint:
+		case record.Checkpoint:
 			t.Reading, t.lane, t.read, t.Changed = rec.Reading, rec.Lane, true, true
 			if !t.opts.FilePerProcess && !rec.Sampled {
 				t.checkpoint(rec, now)
@@ -128,20 +129,20 @@ func (t *Tracker) parse(line []byte, now time.Time) {
 			if t.active != nil && !isCleanup(&rec) {
 				t.active.failures = 0
 			}
-		case parser.OutOfMemory:
+		case record.OutOfMemory:
 			t.RanOut = true
 			if t.active != nil {
 				t.active.allocationFailed(&rec)
 			}
-		case parser.Event:
-			if t.active != nil && rec.Kind == parser.EventFallback {
+		case record.Event:
+			if t.active != nil && rec.Kind == record.EventFallback {
 				t.active.fallback(&rec)
 			}
-		case parser.FileStart:
+		case record.FileStart:
 			if rec.Pipeline && !t.opts.FilePerProcess {
 				t.named(rec, now)
 			}
-		case parser.FileEnd:
+		case record.FileEnd:
 			if rec.Pipeline {
 				t.ends = append(t.ends, rec)
 			}
@@ -151,7 +152,7 @@ func (t *Tracker) parse(line []byte, now time.Time) {
 
 // allocationFailed notes a failed allocation, unless its line says how the pipeline goes on, or
 // repeats the last failure.
-func (w *work) allocationFailed(o *parser.OutOfMemory) {
+func (w *work) allocationFailed(o *record.OutOfMemory) {
 	w.oom = true
 	switch {
 	case o.Named:
@@ -163,7 +164,7 @@ func (w *work) allocationFailed(o *parser.OutOfMemory) {
 }
 
 // fallback notes that the pipeline said how it goes on after the last failure.
-func (w *work) fallback(e *parser.Event) {
+func (w *work) fallback(e *record.Event) {
 	if !e.Named && !w.fellBack && w.failures > 0 {
 		w.failures--
 		w.fellBack = true
@@ -172,7 +173,7 @@ func (w *work) fallback(e *parser.Event) {
 
 // isCleanup reports whether a checkpoint only shows that memory was freed, or that a stage ended with
 // an error. After a failed allocation it is no sign that the work went on.
-func isCleanup(c *parser.Checkpoint) bool {
+func isCleanup(c *record.Checkpoint) bool {
 	return !c.Sampled && (c.OfCleanup() || strings.HasSuffix(c.Name, "(failed)"))
 }
 

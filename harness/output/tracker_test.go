@@ -12,7 +12,7 @@ import (
 	"vramsoak/harness/journal"
 	"vramsoak/harness/queue"
 	"vramsoak/harness/supervise"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // A tracked is a pipeline whose output a test passes on.
@@ -359,7 +359,7 @@ func TestAudioSeconds(t *testing.T) {
 			t.Errorf("expected %q in\n%s", want, log)
 		}
 	}
-	if b := p.batch; b.Counts()[parser.StatusOK] != 2 || b.Ended() != 2 || b.Failed() != 0 || b.Left() != 0 {
+	if b := p.batch; b.Counts()[record.StatusOK] != 2 || b.Ended() != 2 || b.Failed() != 0 || b.Left() != 0 {
 		t.Errorf("batch %+v", p.batch)
 	}
 }

@@ -3,7 +3,7 @@ package queue
 import (
 	"os"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // None is the index of a file that is not in the batch.
@@ -19,9 +19,9 @@ type Input struct {
 type Batch struct {
 	files  []Input
 	begun  []bool
-	status []parser.Status // StatusUnknown until the file has ended
+	status []record.Status // StatusUnknown until the file has ended
 	left   int             // files that have not begun
-	counts map[parser.Status]int
+	counts map[record.Status]int
 	// failures is how often a file has ended with another status than ok.
 	failures map[int]int
 	// lost are files that were begun and whose results were lost. They count as not begun.
@@ -37,7 +37,7 @@ type Batch struct {
 func NewBatch(files []Input) *Batch {
 	b := &Batch{
 		audioKnown: true, failures: map[int]int{}, lost: map[int]bool{},
-		counts: map[parser.Status]int{},
+		counts: map[record.Status]int{},
 		names: names{
 			byPath: map[string][]int{}, byFullPath: map[string][]int{}, byBase: map[string][]int{},
 		},
@@ -54,7 +54,7 @@ func (b *Batch) Add(f Input) int {
 	i := len(b.files)
 	b.files = append(b.files, f)
 	b.begun = append(b.begun, false)
-	b.status = append(b.status, parser.StatusUnknown)
+	b.status = append(b.status, record.StatusUnknown)
 	b.left++
 	b.audio += f.AudioSeconds
 	b.audioKnown = b.audioKnown && f.AudioSeconds > 0
@@ -72,7 +72,7 @@ func (b *Batch) File(i int) Input { return b.files[i] }
 func (b *Batch) Left() int { return b.left }
 
 // Counts returns the number of files that have ended, by status.
-func (b *Batch) Counts() map[parser.Status]int { return b.counts }
+func (b *Batch) Counts() map[record.Status]int { return b.counts }
 
 // HasBegun reports whether a file has begun.
 func (b *Batch) HasBegun(i int) bool { return b.begun[i] }
@@ -104,15 +104,15 @@ func (b *Batch) Lose(i int) {
 }
 
 // End gives a file its status. The status of its last attempt counts.
-func (b *Batch) End(i int, s parser.Status) {
-	if old := b.status[i]; old != parser.StatusUnknown {
+func (b *Batch) End(i int, s record.Status) {
+	if old := b.status[i]; old != record.StatusUnknown {
 		b.counts[old]--
 	} else {
 		b.doneAudio += b.files[i].AudioSeconds
 	}
 	b.status[i] = s
 	b.counts[s]++
-	if s != parser.StatusOK {
+	if s != record.StatusOK {
 		b.failures[i]++
 	}
 }
@@ -127,7 +127,7 @@ func (b *Batch) Ended() int {
 }
 
 // Failed returns the number of files that have ended with another status than ok.
-func (b *Batch) Failed() int { return b.Ended() - b.counts[parser.StatusOK] }
+func (b *Batch) Failed() int { return b.Ended() - b.counts[record.StatusOK] }
 
 // Waiting returns the first n files that have not begun, or all of them if n is 0.
 func (b *Batch) Waiting(n int) []int {
@@ -158,7 +158,7 @@ func (b *Batch) Next(given []int) (int, bool) {
 func (b *Batch) retry(n int) int {
 	count := 0
 	for i, times := range b.failures {
-		failed := b.status[i] != parser.StatusOK && b.status[i] != parser.StatusUnknown
+		failed := b.status[i] != record.StatusOK && b.status[i] != record.StatusUnknown
 		if b.begun[i] && times <= n && failed {
 			b.Unbegin(i)
 			count++

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // names finds files by the names that a pipeline prints.
@@ -80,7 +80,7 @@ func (b *Batch) Find(name string, given []int) (int, bool) {
 		return files[i], true
 	}
 	for _, i := range files {
-		if s := b.status[i]; s != parser.StatusOK && s != parser.StatusUnknown {
+		if s := b.status[i]; s != record.StatusOK && s != record.StatusUnknown {
 			return i, true
 		}
 	}

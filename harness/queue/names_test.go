@@ -3,7 +3,7 @@ package queue
 import (
 	"testing"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // A name is first of all of the files that the process was fed: a path may stand in another process's share too.
@@ -20,14 +20,14 @@ func TestFind(t *testing.T) {
 	b.Begin(0)
 	find("x", 0, 0, 1) // again, though the next round's has not begun
 	find("x", 2, 0, 1, 2, 3, 4)
-	b.End(0, parser.StatusCrashed)
+	b.End(0, record.StatusCrashed)
 	find("x", 2, 1, 2, 3, 4) // in the process after the crash
 	find("z", 4, 0, 1)       // another process's
 	b.Begin(2)
-	b.End(2, parser.StatusOK)
+	b.End(2, record.StatusOK)
 	find("x", 0, 0, 1, 2, 3, 4) // the one that failed
 	find("x", 2, 2, 3)
-	b.End(0, parser.StatusOK)
+	b.End(0, record.StatusOK)
 	find("x", 2, 0, 1, 2, 3, 4)
 	find("unheard of", None, 0, 1)
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 func TestTimeLeft(t *testing.T) {
@@ -37,7 +37,7 @@ func TestPaceOfABatch(t *testing.T) {
 	start := time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC)
 	b := NewBatch([]Input{{"a", 10}, {"b", 20}, {"c", 30}})
 	b.Begin(0)
-	b.End(0, parser.StatusOK)
+	b.End(0, record.StatusOK)
 	got := b.Pace(start, start.Add(5*time.Second), start.Add(6*time.Second))
 	want := Pace{
 		Done: 1, Left: 2, DoneAudio: 10, LeftAudio: 50, AudioKnown: true, Spent: 5 * time.Second, Since: time.Second,

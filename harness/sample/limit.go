@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // A Limit is an amount of a device's memory. The zero value is no limit.
@@ -19,10 +19,10 @@ type Limit struct {
 // without a unit, which may be meant as either.
 func ParseLimit(s string) (Limit, error) {
 	if strings.HasSuffix(s, "%") {
-		if share, ok := parser.ParseShare(s); ok {
+		if share, ok := record.ParseShare(s); ok {
 			return Limit{Share: share}, nil
 		}
-	} else if size, err := parser.ParseSize(s); err == nil && size.Bytes >= 0 {
+	} else if size, err := record.ParseSize(s); err == nil && size.Bytes >= 0 {
 		if _, bare := strconv.ParseFloat(s, 64); bare != nil || size.Bytes == 0 {
 			return Limit{Bytes: size.Bytes}, nil
 		}
@@ -53,5 +53,5 @@ func (l Limit) String() string {
 	if l.Share > 0 {
 		return strconv.FormatFloat(100*l.Share, 'f', -1, 64) + "%"
 	}
-	return parser.FormatBytes(l.Bytes)
+	return record.FormatBytes(l.Bytes)
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 )
 
@@ -54,15 +54,15 @@ func NewGuard(limit Limit, hasDevice bool, gpu *int, logger *slog.Logger) Guard 
 // Samples looks for overuse in the samples of one moment. Everything that is in use on a device that
 // the pipeline uses counts, also what others use, because the device is what fills up. In a run
 // without a device, what the pipeline uses of the machine's memory counts.
-func (g Guard) Samples(samples []parser.Sample) (worst Overuse) {
+func (g Guard) Samples(samples []record.Sample) (worst Overuse) {
 	for i := range samples {
 		s := &samples[i]
-		total := s.Bytes(parser.Total)
+		total := s.Bytes(record.Total)
 		var o Overuse
-		switch used, ok := s.Get(parser.Used); {
-		case ok && s.Source == parser.SourceProcess:
+		switch used, ok := s.Get(record.Used); {
+		case ok && s.Source == record.SourceProcess:
 			o = g.Limit.overuse(max(used.Bytes, s.DeviceUsed), total, g.device(s.Lane),
-				", "+parser.FormatBytes(used.Bytes)+" of it by the pipeline")
+				", "+record.FormatBytes(used.Bytes)+" of it by the pipeline")
 		case ok:
 			o = g.Limit.overuse(used.Bytes, total, g.device(s.Lane), "")
 		case !g.HasDevice:
@@ -75,13 +75,13 @@ func (g Guard) Samples(samples []parser.Sample) (worst Overuse) {
 
 // Reading looks for overuse in a checkpoint. The pipeline may know about its device what the harness
 // cannot see.
-func (g Guard) Reading(r *parser.Reading, lane parser.Lane) Overuse {
-	used := max(r.Bytes(parser.Allocated), r.Bytes(parser.Reserved), r.Bytes(parser.Used))
-	return g.Limit.overuse(used, r.Bytes(parser.Total), g.device(lane), " by the pipeline's own word")
+func (g Guard) Reading(r *record.Reading, lane record.Lane) Overuse {
+	used := max(r.Bytes(record.Allocated), r.Bytes(record.Reserved), r.Bytes(record.Used))
+	return g.Limit.overuse(used, r.Bytes(record.Total), g.device(lane), " by the pipeline's own word")
 }
 
 // device names a device as reports do.
-func (g Guard) device(lane parser.Lane) string {
+func (g Guard) device(lane record.Lane) string {
 	if g.GPU != nil && lane.Device == 0 {
 		lane.Device = *g.GPU
 	}
@@ -94,9 +94,9 @@ func (l Limit) overuse(used, total int64, subject, whose string) Overuse {
 	if limit <= 0 || used <= limit {
 		return Overuse{}
 	}
-	size := parser.FormatBytes(used)
+	size := record.FormatBytes(used)
 	if total > 0 {
-		size += " of " + parser.FormatBytes(total)
+		size += " of " + record.FormatBytes(total)
 	}
 	return Overuse{
 		Text: fmt.Sprintf("%s of %s were in use%s, more than the %v that the run allows",

@@ -5,12 +5,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 func TestOveruse(t *testing.T) {
 	t.Parallel()
-	const gib = parser.GiB
+	const gib = record.GiB
 	tests := []struct {
 		name        string
 		limit       Limit
@@ -43,40 +43,40 @@ func TestOveruse(t *testing.T) {
 // no device is read.
 func TestOveruseOfASample(t *testing.T) {
 	t.Parallel()
-	sample := func(source string, used, whole int64) parser.Sample {
-		s := parser.Sample{RSS: 99, Source: source, DeviceUsed: whole, Lane: parser.Lane{Device: 1}}
+	sample := func(source string, used, whole int64) record.Sample {
+		s := record.Sample{RSS: 99, Source: source, DeviceUsed: whole, Lane: record.Lane{Device: 1}}
 		if source != "" {
-			s.Set(parser.Used, parser.Exact(used))
-			s.Set(parser.Total, parser.Exact(100))
+			s.Set(record.Used, record.Exact(used))
+			s.Set(record.Total, record.Exact(100))
 		}
 		return s
 	}
 	tests := []struct {
 		name    string
 		device  bool
-		samples []parser.Sample
+		samples []record.Sample
 		want    string
 	}{
-		{"within", true, []parser.Sample{sample(parser.SourceProcess, 50, 90)}, ""},
+		{"within", true, []record.Sample{sample(record.SourceProcess, 50, 90)}, ""},
 		{
 			"others fill it", true,
-			[]parser.Sample{sample(parser.SourceProcess, 50, 91)},
+			[]record.Sample{sample(record.SourceProcess, 50, 91)},
 			"91 B of 100 B of device 1 were in use, 50 B of it by the pipeline, more than the 90% that the run allows",
 		},
 		{
 			"the whole device", true,
-			[]parser.Sample{sample(parser.SourceDevice, 91, 0)},
+			[]record.Sample{sample(record.SourceDevice, 91, 0)},
 			"91 B of 100 B of device 1 were in use, more than the 90% that the run allows",
 		},
-		{"no device just now", true, []parser.Sample{sample("", 0, 0)}, ""},
+		{"no device just now", true, []record.Sample{sample("", 0, 0)}, ""},
 		{
 			"no device at all", false,
-			[]parser.Sample{sample("", 0, 0)},
+			[]record.Sample{sample("", 0, 0)},
 			"99 B of 100 B of the machine's memory were in use by the pipeline, more than the 90% that the run allows",
 		},
 		{
 			"the worst of two", true,
-			[]parser.Sample{sample(parser.SourceDevice, 91, 0), sample(parser.SourceDevice, 99, 0)},
+			[]record.Sample{sample(record.SourceDevice, 91, 0), sample(record.SourceDevice, 99, 0)},
 			"99 B of 100 B of device 1 were in use, more than the 90% that the run allows",
 		},
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"vramsoak/harness/supervise"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 )
 
@@ -16,14 +16,14 @@ type Sampler struct {
 	// no device.
 	Device func(pids []int) ([]meter.Use, error)
 	// Head returns the header of a sample that is taken now.
-	Head   func(now time.Time) parser.Header
+	Head   func(now time.Time) record.Header
 	Logger *slog.Logger
 }
 
 // Watch samples a process until stop is closed. It does so in a goroutine of its own, because a
 // driver may take long to answer, above all if something is wrong with the device.
-func (s *Sampler) Watch(p *supervise.Process, stop <-chan struct{}) <-chan []parser.Sample {
-	samples := make(chan []parser.Sample)
+func (s *Sampler) Watch(p *supervise.Process, stop <-chan struct{}) <-chan []record.Sample {
+	samples := make(chan []record.Sample)
 	go func() {
 		tick := time.NewTicker(s.Every)
 		defer tick.Stop()
@@ -51,7 +51,7 @@ func (s *Sampler) Watch(p *supervise.Process, stop <-chan struct{}) <-chan []par
 
 // look returns the samples of one moment, of the process and its family together: one for each device
 // that they use, or one without a device. There are none if the process has ended.
-func (s *Sampler) look(p *supervise.Process) ([]parser.Sample, error) {
+func (s *Sampler) look(p *supervise.Process) ([]record.Sample, error) {
 	pids := p.Members()
 	var rss int64
 	for _, pid := range pids {
@@ -66,17 +66,17 @@ func (s *Sampler) look(p *supervise.Process) ([]parser.Sample, error) {
 	if s.Device != nil {
 		uses, err = s.Device(pids)
 	}
-	plain := parser.Sample{Header: s.Head(time.Now()), PID: p.PID(), RSS: rss}
-	var samples []parser.Sample
+	plain := record.Sample{Header: s.Head(time.Now()), PID: p.PID(), RSS: rss}
+	var samples []record.Sample
 	for _, use := range uses {
-		if use.Source == parser.SourceProcess && use.Used == 0 {
+		if use.Source == record.SourceProcess && use.Used == 0 {
 			continue // the process does not use this device
 		}
 		s := plain
 		s.Lane.Device, s.Source = use.Device, use.Source
-		s.Set(parser.Used, parser.Exact(use.Used))
-		s.Set(parser.Total, parser.Exact(use.Total))
-		if use.Source == parser.SourceProcess {
+		s.Set(record.Used, record.Exact(use.Used))
+		s.Set(record.Total, record.Exact(use.Total))
+		if use.Source == record.SourceProcess {
 			s.DeviceUsed, s.Others = use.DeviceUsed, use.Others
 		}
 		samples = append(samples, s)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"vramsoak/harness/supervise"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 )
 
@@ -28,7 +28,7 @@ var errNoAnswer = errors.New("the driver did not answer")
 // the use changed to the end.
 func Settle(
 	ctx context.Context, read func() ([]meter.Occupancy, error), limit time.Duration,
-) ([]parser.Idle, error) {
+) ([]record.Idle, error) {
 	type answer struct {
 		all []meter.Occupancy
 		err error
@@ -79,24 +79,24 @@ func Settle(
 func sameUse(a, b meter.Occupancy) bool { return a.GPU == b.GPU && a.Used == b.Used }
 
 // idleRecords returns the devices as the log has them, with the processes that hold their memory.
-func idleRecords(all []meter.Occupancy, settled bool) ([]parser.Idle, error) {
+func idleRecords(all []meter.Occupancy, settled bool) ([]record.Idle, error) {
 	orphans, err := supervise.FindOrphans("")
 	if err != nil {
 		return nil, err
 	}
-	head := parser.Header{Time: time.Now()}
-	out := make([]parser.Idle, len(all))
+	head := record.Header{Time: time.Now()}
+	out := make([]record.Idle, len(all))
 	for i, o := range all {
 		idle := &out[i]
-		*idle = parser.Idle{
-			Header: head, Lane: parser.Lane{Device: o.Device}, GPU: o.GPU, Settled: settled,
+		*idle = record.Idle{
+			Header: head, Lane: record.Lane{Device: o.Device}, GPU: o.GPU, Settled: settled,
 		}
-		idle.Set(parser.Used, parser.Exact(o.Used))
-		idle.Set(parser.Total, parser.Exact(o.Total))
+		idle.Set(record.Used, record.Exact(o.Used))
+		idle.Set(record.Total, record.Exact(o.Total))
 		for _, h := range o.Holders {
-			holder := parser.Holder{Header: head, Lane: idle.Lane, PID: h.PID}
+			holder := record.Holder{Header: head, Lane: idle.Lane, PID: h.PID}
 			if h.HasUsed {
-				holder.Set(parser.Used, parser.Exact(h.Used))
+				holder.Set(record.Used, record.Exact(h.Used))
 			}
 			if command, ok := supervise.CommandOf(h.PID); ok && h.Here {
 				holder.Command = command
@@ -110,21 +110,21 @@ func idleRecords(all []meter.Occupancy, settled bool) ([]parser.Idle, error) {
 }
 
 // TooFull returns an error for each device that holds more than it may before the first process.
-func TooFull(found []parser.Idle, most Limit) []error {
+func TooFull(found []record.Idle, most Limit) []error {
 	var errs []error
 	for i := range found {
 		idle := &found[i]
-		used, total := idle.Bytes(parser.Used), idle.Bytes(parser.Total)
+		used, total := idle.Bytes(record.Used), idle.Bytes(record.Total)
 		if used <= most.Of(total) {
 			continue
 		}
-		held := parser.HeldBy(idle.Holders)
+		held := record.HeldBy(idle.Holders)
 		if held == "" {
 			held = "; the driver names no process that holds it, as in a container where others hold it"
 		}
 		errs = append(errs, fmt.Errorf(
 			"GPU %d: expected at most %v in use before the first file, found %s of %s%s",
-			idle.GPU, most, parser.FormatBytes(used), parser.FormatBytes(total), held))
+			idle.GPU, most, record.FormatBytes(used), record.FormatBytes(total), held))
 	}
 	return errs
 }

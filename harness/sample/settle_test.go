@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 )
 
@@ -50,7 +50,7 @@ func TestSettle(t *testing.T) {
 					t.Fatal(got, err)
 				}
 				// At the limit itself, a reading may be taken or not.
-				used := got[0].Bytes(parser.Used)
+				used := got[0].Bytes(record.Used)
 				if used != test.want && (test.settled || used != test.want-1) || got[0].Settled != test.settled || got[0].GPU != 3 {
 					t.Errorf("found %d, %+v", used, got[0])
 				}

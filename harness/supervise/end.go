@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // An End is how a process ended.
@@ -52,23 +52,23 @@ func signalName(s syscall.Signal) string {
 func (e End) Failed() bool { return e.Signal != "" || e.Code != 0 || e.Overuse != "" }
 
 // Reason is why the harness ended the process, for the log.
-func (e End) Reason() parser.ExitReason {
+func (e End) Reason() record.ExitReason {
 	switch {
 	case e.Timeout:
-		return parser.ExitTimeout
+		return record.ExitTimeout
 	case e.Overuse != "":
-		return parser.ExitOveruse
+		return record.ExitOveruse
 	case e.Interrupted:
-		return parser.ExitInterrupted
+		return record.ExitInterrupted
 	case e.SoakOver:
-		return parser.ExitUntil
+		return record.ExitUntil
 	}
-	return parser.ExitByItself
+	return record.ExitByItself
 }
 
 // Process is how the process ended, for the error of its file.
-func (e End) Process() parser.ProcessEnd {
-	return parser.ProcessEnd{Code: e.Code, Signal: e.Signal, Cause: e.Cause}
+func (e End) Process() record.ProcessEnd {
+	return record.ProcessEnd{Code: e.Code, Signal: e.Signal, Cause: e.Cause}
 }
 
 // String says how the process ended, after the words "the process".

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // An Orphan is a process that has outlived the process that the harness started, or the harness
@@ -22,8 +22,8 @@ type Orphan struct {
 func (o Orphan) Same(other Orphan) bool { return o.proc == other.proc }
 
 // Record returns the log's line on the orphan.
-func (o Orphan) Record(ended bool, head parser.Header) parser.Orphan {
-	return parser.Orphan{Header: head, PID: o.PID, Command: o.Command, RSS: o.RSS, Ended: ended}
+func (o Orphan) Record(ended bool, head record.Header) record.Orphan {
+	return record.Orphan{Header: head, PID: o.PID, Command: o.Command, RSS: o.RSS, Ended: ended}
 }
 
 // FindOrphans returns the processes that a harness left behind when it died: those of the run with

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // An Analysis says what a device's memory is used for. All sizes are bytes.
@@ -138,7 +138,7 @@ func (d *Device) Analyze(annotations []Annotation) *Analysis {
 			a.Totals.Private += seg.Size
 		}
 		for _, b := range seg.Blocks {
-			if b.State == parser.BlockFree {
+			if b.State == record.BlockFree {
 				a.Free.Sum += b.Size
 				a.Free.Largest = max(a.Free.Largest, b.Size)
 				continue
@@ -238,7 +238,7 @@ func (d *Device) pins(s sites, recorded bool) []Pin {
 		}
 		t := tally{sites: s, recorded: recorded}
 		for _, b := range seg.Blocks {
-			if b.State != parser.BlockFree {
+			if b.State != record.BlockFree {
 				t.add(b.Stack, b.Size)
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // A decoder makes a Snapshot of what the machine made. Nothing is made twice: strings, frames and stacks that a pickle
@@ -109,7 +109,7 @@ func (o object) bytes(key string, most int64) (int64, error) {
 	}
 	n := o.d.int(v)
 	if n < 0 || n > most {
-		return 0, o.d.wrong(o.at, fmt.Sprintf("%s whose %q is from 0 to %s", o.what, key, parser.FormatBytes(most)), fmt.Sprint(n))
+		return 0, o.d.wrong(o.at, fmt.Sprintf("%s whose %q is from 0 to %s", o.what, key, record.FormatBytes(most)), fmt.Sprint(n))
 	}
 	return n, nil
 }
@@ -283,10 +283,10 @@ func (d *decoder) segment(v value) (s Segment, device int, err error) {
 		if err != nil {
 			return s, 0, err
 		}
-		if b.State != parser.BlockFree {
+		if b.State != record.BlockFree {
 			s.Active, s.Requested = s.Active+b.Size, s.Requested+b.Requested
 		}
-		if b.State == parser.BlockAllocated {
+		if b.State == record.BlockAllocated {
 			s.Allocated += b.Size
 		}
 		at += uint64(b.Size)
@@ -301,9 +301,9 @@ func (d *decoder) segment(v value) (s Segment, device int, err error) {
 	return s, int(index), nil
 }
 
-var states = map[string]parser.BlockState{
-	"active_allocated": parser.BlockAllocated, "active_pending_free": parser.BlockPending, "inactive": parser.BlockFree,
-	"active_awaiting_free": parser.BlockPending, // as PyTorch's documentation calls it
+var states = map[string]record.BlockState{
+	"active_allocated": record.BlockAllocated, "active_pending_free": record.BlockPending, "inactive": record.BlockFree,
+	"active_awaiting_free": record.BlockPending, // as PyTorch's documentation calls it
 }
 
 func (d *decoder) block(v value, address uint64, at uint32) (b Block, err error) {
@@ -343,7 +343,7 @@ func (d *decoder) block(v value, address uint64, at uint32) (b Block, err error)
 		b.Requested = d.int(v)
 	}
 	if b.Requested < 0 || b.Requested > b.Size {
-		if state != parser.BlockFree {
+		if state != record.BlockFree {
 			return b, d.wrong(o.at, fmt.Sprintf("a block of which at most its %d bytes were requested", b.Size), fmt.Sprint(b.Requested))
 		}
 		b.Requested = 0 // of one that was there before it was merged with its neighbours

@@ -4,22 +4,22 @@ import (
 	"iter"
 	"time"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // Map is the device's segments as the record of a log that plots show.
-func (d *Device) Map() parser.SegmentMap {
-	m := parser.SegmentMap{Lane: parser.Lane{Device: d.Index}, Name: "snapshot", Segments: make([]parser.Segment, 0, len(d.Segments))}
+func (d *Device) Map() record.SegmentMap {
+	m := record.SegmentMap{Lane: record.Lane{Device: d.Index}, Name: "snapshot", Segments: make([]record.Segment, 0, len(d.Segments))}
 	if n := len(d.Events); n > 0 {
 		m.Time = moment(d.Events[n-1].Micros)
 	}
 	for _, s := range d.Segments {
-		seg := parser.Segment{
+		seg := record.Segment{
 			Address: s.Address, Size: s.Size, Small: s.Small, Expandable: s.Expandable, Stream: s.Stream,
-			Blocks: make([]parser.Block, 0, len(s.Blocks)),
+			Blocks: make([]record.Block, 0, len(s.Blocks)),
 		}
 		for _, b := range s.Blocks {
-			seg.Blocks = append(seg.Blocks, parser.Block{Size: b.Size, State: b.State})
+			seg.Blocks = append(seg.Blocks, record.Block{Size: b.Size, State: b.State})
 		}
 		m.Segments = append(m.Segments, seg)
 	}
@@ -32,8 +32,8 @@ const MostMaps = 100
 
 // Maps are the device's segments over the history: when it begins, after the event at which most was allocated, at each
 // allocation that failed (the first [MostMaps]), and in the end. Each is made when it is asked for.
-func (d *Device) Maps(t *Trace) iter.Seq[parser.SegmentMap] {
-	return func(yield func(parser.SegmentMap) bool) {
+func (d *Device) Maps(t *Trace) iter.Seq[record.SegmentMap] {
+	return func(yield func(record.SegmentMap) bool) {
 		if t == nil || t.Allocations == 0 || d.maps(t, yield) {
 			yield(d.Map())
 		}
@@ -41,7 +41,7 @@ func (d *Device) Maps(t *Trace) iter.Seq[parser.SegmentMap] {
 }
 
 // maps are those before the end; false where no more is asked for.
-func (d *Device) maps(t *Trace, yield func(parser.SegmentMap) bool) bool {
+func (d *Device) maps(t *Trace, yield func(record.SegmentMap) bool) bool {
 	m := d.first()
 	if !yield(d.mapOf(m, "history begins", d.Events[0].Micros)) {
 		return false
@@ -64,9 +64,9 @@ func (d *Device) maps(t *Trace, yield func(parser.SegmentMap) bool) bool {
 	return true
 }
 
-func (d *Device) mapOf(m *memory, name string, micros int64) parser.SegmentMap {
-	return parser.SegmentMap{
-		Header: parser.Header{Time: moment(micros)}, Lane: parser.Lane{Device: d.Index}, Name: name, Segments: m.segments(),
+func (d *Device) mapOf(m *memory, name string, micros int64) record.SegmentMap {
+	return record.SegmentMap{
+		Header: record.Header{Time: moment(micros)}, Lane: record.Lane{Device: d.Index}, Name: name, Segments: m.segments(),
 	}
 }
 
@@ -79,21 +79,21 @@ func moment(micros int64) time.Time {
 }
 
 // segments are the memory's, with what is free between the blocks that are in use.
-func (m *memory) segments() []parser.Segment {
-	out := make([]parser.Segment, 0, m.spans.Len())
+func (m *memory) segments() []record.Segment {
+	out := make([]record.Segment, 0, m.spans.Len())
 	for s := range m.inOrder() {
-		seg := parser.Segment{Address: s.address, Size: s.size, Small: s.small, Expandable: s.expandable, Stream: s.stream}
+		seg := record.Segment{Address: s.address, Size: s.size, Small: s.small, Expandable: s.expandable, Stream: s.stream}
 		at := s.address
 		gap := func(until uint64) {
 			if until > at {
-				seg.Blocks = append(seg.Blocks, parser.Block{Size: int64(until - at)})
+				seg.Blocks = append(seg.Blocks, record.Block{Size: int64(until - at)})
 			}
 		}
 		for h := range m.heldBy(s) {
 			gap(h.address)
-			b := parser.Block{Size: h.size, State: parser.BlockAllocated}
+			b := record.Block{Size: h.size, State: record.BlockAllocated}
 			if h.pending {
-				b.State = parser.BlockPending
+				b.State = record.BlockPending
 			}
 			seg.Blocks = append(seg.Blocks, b)
 			at = h.end()

@@ -7,7 +7,7 @@ import (
 
 	"github.com/tidwall/btree"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // A memory is what an allocator holds at one moment of a trace. It is found from the end: the file has the segments and
@@ -79,9 +79,9 @@ func (d *Device) last() *memory {
 		m.idle++
 		m.spans.Load(s.address, s)
 		for _, b := range seg.Blocks {
-			if b.State != parser.BlockFree {
+			if b.State != record.BlockFree {
 				m.add(s, &held{
-					address: b.Address, size: b.Size, requested: b.Requested, pending: b.State == parser.BlockPending, stack: b.Stack, event: -1,
+					address: b.Address, size: b.Size, requested: b.Requested, pending: b.State == record.BlockPending, stack: b.Stack, event: -1,
 				})
 			}
 		}

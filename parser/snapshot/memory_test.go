@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"testing"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // TestMemoryAddsUp does random events, few of which fit, and compares what a memory keeps from event to
@@ -103,9 +103,9 @@ func addsUp(t *testing.T, m *memory, asked []demand) {
 func blocks(n int, expandable bool) Segment {
 	s := Segment{Address: base, Size: int64(n) * mib, Expandable: expandable}
 	for i := range n {
-		b := Block{Address: base + uint64(i)*mib, Size: mib, State: parser.BlockFree}
+		b := Block{Address: base + uint64(i)*mib, Size: mib, State: record.BlockFree}
 		if i%2 == 0 {
-			b.State, b.Requested = parser.BlockAllocated, mib
+			b.State, b.Requested = record.BlockAllocated, mib
 			s.Active, s.Allocated, s.Requested = s.Active+mib, s.Allocated+mib, s.Requested+mib
 		}
 		s.Blocks = append(s.Blocks, b)
@@ -118,7 +118,7 @@ func blocks(n int, expandable bool) Segment {
 func TestManyEventsOfManyBlocks(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 15
-	free := Segment{Address: base, Size: n * mib, Blocks: []Block{{Address: base, Size: n * mib, State: parser.BlockFree}}}
+	free := Segment{Address: base, Size: n * mib, Blocks: []Block{{Address: base, Size: n * mib, State: record.BlockFree}}}
 	tests := map[string]struct {
 		segment Segment // when the trace ends
 		event   func(d *Device, i uint64)

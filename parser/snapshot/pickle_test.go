@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"vramsoak/parser/segments"
+
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
@@ -281,7 +283,7 @@ func FuzzRead(f *testing.F) {
 				t.Error(err)
 			}
 			for m := range d.Maps(a.Trace) {
-				m.AppendLine(nil)
+				segments.AppendLine(&m, nil)
 			}
 			if len(d.Events) > 0 {
 				d.Holding(len(d.Events) - 1)

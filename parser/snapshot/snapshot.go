@@ -1,6 +1,8 @@
 package snapshot
 
-import "vramsoak/parser"
+import (
+	"vramsoak/parser/record"
+)
 
 // A Snapshot is what a file says: the allocators of all devices at one time, and what happened to them before.
 type Snapshot struct {
@@ -41,7 +43,7 @@ type Block struct {
 	Address   uint64
 	Size      int64 // bytes
 	Requested int64 // bytes that were asked for; of free blocks, what the last owner asked for, or 0
-	State     parser.BlockState
+	State     record.BlockState
 	Stack     *Stack // where it was allocated; nil where that was not recorded
 }
 

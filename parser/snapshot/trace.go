@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // An Op is one line of a trace for vramsoak replay.
@@ -120,7 +120,7 @@ func (t *tracer) setUp() {
 	t.comment("device %d: %d events", t.device.Index, len(t.device.Events))
 	if t.memory.spans.Len() > 0 {
 		t.comment("held when the first event came: %s in %d segments, %s of it allocated",
-			parser.FormatBytes(t.memory.reserved), t.memory.spans.Len(), parser.FormatBytes(t.memory.allocated))
+			record.FormatBytes(t.memory.reserved), t.memory.spans.Len(), record.FormatBytes(t.memory.allocated))
 	}
 	expandable := false
 	var fillers []int
@@ -219,7 +219,7 @@ func (t *tracer) do(i int) {
 			delete(t.ids, e.Address)
 		}
 	case OOM:
-		t.comment("out of memory: %s, of which the driver had %s", parser.FormatBytes(e.Size), parser.FormatBytes(e.DeviceFree))
+		t.comment("out of memory: %s, of which the driver had %s", record.FormatBytes(e.Size), record.FormatBytes(e.DeviceFree))
 		t.free(t.alloc(e.Size, e.Stream))
 	}
 	t.memory.do(e, i)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 const (
@@ -169,11 +169,11 @@ func bare(usages []Usage) []Usage {
 }
 
 func TestMap(t *testing.T) {
-	want := parser.SegmentMap{
-		Name: "snapshot", Lane: parser.Lane{Device: 0},
-		Segments: []parser.Segment{{
+	want := record.SegmentMap{
+		Name: "snapshot", Lane: record.Lane{Device: 0},
+		Segments: []record.Segment{{
 			Address: base, Size: 2 * mib, Small: true, Expandable: true, Stream: 0x5f5e100,
-			Blocks: []parser.Block{{Size: 512, State: parser.BlockPending}, {Size: 2*mib - 512, State: parser.BlockFree}},
+			Blocks: []record.Block{{Size: 512, State: record.BlockPending}, {Size: 2*mib - 512, State: record.BlockFree}},
 		}},
 	}
 	if diff := cmp.Diff(want, readWorkload(t).Devices[0].Map()); diff != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/parser/snapshot"
 	"vramsoak/pipeline/allocator"
 )
@@ -33,7 +33,7 @@ func TestHistoryCutOff(t *testing.T) {
 				for op := range d.Ops() {
 					perform(t, model, live, op)
 				}
-				if diff := cmp.Diff(inFile(d), inModel(model), cmpopts.IgnoreFields(parser.Segment{}, "Address")); diff != "" {
+				if diff := cmp.Diff(inFile(d), inModel(model), cmpopts.IgnoreFields(record.Segment{}, "Address")); diff != "" {
 					t.Errorf("segments (-history +replayed):\n%s", diff)
 				}
 			})
@@ -123,7 +123,7 @@ func history(t *testing.T, rng *rand.Rand, conf string) *snapshot.Device {
 		for _, b := range s.Blocks {
 			block := snapshot.Block{Address: at, Size: b.Size, Requested: b.Requested}
 			if b.State == allocator.Allocated {
-				block.State = parser.BlockAllocated
+				block.State = record.BlockAllocated
 			}
 			at += uint64(b.Size)
 			seg.Blocks = append(seg.Blocks, block)

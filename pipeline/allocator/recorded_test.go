@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/parser/snapshot"
 	"vramsoak/pipeline/allocator"
 )
@@ -147,16 +147,16 @@ func heldBefore(d *snapshot.Device) (ranges [][2]uint64) {
 }
 
 // inFile are the segments in the file, inModel those of the model, in the same words.
-func inFile(d *snapshot.Device) []parser.Segment { return d.Map().Segments }
+func inFile(d *snapshot.Device) []record.Segment { return d.Map().Segments }
 
-func inModel(a *allocator.Allocator) (out []parser.Segment) {
-	states := map[allocator.BlockState]parser.BlockState{
-		allocator.Inactive: parser.BlockFree, allocator.Allocated: parser.BlockAllocated, allocator.PendingFree: parser.BlockPending,
+func inModel(a *allocator.Allocator) (out []record.Segment) {
+	states := map[allocator.BlockState]record.BlockState{
+		allocator.Inactive: record.BlockFree, allocator.Allocated: record.BlockAllocated, allocator.PendingFree: record.BlockPending,
 	}
 	for _, s := range a.Snapshot() {
-		seg := parser.Segment{Address: s.Address, Size: s.Size, Small: !s.Large, Expandable: s.Expandable, Stream: uint64(s.Stream)}
+		seg := record.Segment{Address: s.Address, Size: s.Size, Small: !s.Large, Expandable: s.Expandable, Stream: uint64(s.Stream)}
 		for _, b := range s.Blocks {
-			seg.Blocks = append(seg.Blocks, parser.Block{Size: b.Size, State: states[b.State]})
+			seg.Blocks = append(seg.Blocks, record.Block{Size: b.Size, State: states[b.State]})
 		}
 		out = append(out, seg)
 	}

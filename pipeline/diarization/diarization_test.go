@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"vramsoak/fixtures"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/audio"
 	"vramsoak/pipeline/meter"
 	"vramsoak/pipeline/speakers"
@@ -343,7 +343,7 @@ func TestCloseGivesTheMemoryBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r.Bytes(parser.Allocated)
+		return r.Bytes(record.Allocated)
 	}
 	dir := t.TempDir()
 	const size = 8 << 20

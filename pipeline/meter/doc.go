@@ -13,18 +13,18 @@ package meter
 import (
 	"fmt"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/allocator"
 )
 
 // A Device is memory that a pipeline works in: a [GPU] or the [Host].
 type Device interface {
 	// Read returns at least Allocated, Reserved and Total, exact.
-	Read() (parser.Reading, error)
+	Read() (record.Reading, error)
 	// Trim gives back to the system what the allocator holds and nobody uses: torch.cuda.empty_cache.
 	Trim()
 	// Lane says which device it is.
-	Lane() parser.Lane
+	Lane() record.Lane
 }
 
 // An OutOfMemoryError is an allocation that a device refused. Its message is worded as PyTorch's newest, so that every
@@ -32,12 +32,12 @@ type Device interface {
 type OutOfMemoryError struct {
 	Requested int64 // bytes asked for; 0 where that is not known
 	Device    int
-	Reading   parser.Reading // when it was refused; Allocated, Reserved and Total
+	Reading   record.Reading // when it was refused; Allocated, Reserved and Total
 }
 
 func (e *OutOfMemoryError) Error() string {
 	r := e.Reading
-	allocated, reserved, total := r.Bytes(parser.Allocated), r.Bytes(parser.Reserved), r.Bytes(parser.Total)
+	allocated, reserved, total := r.Bytes(record.Allocated), r.Bytes(record.Reserved), r.Bytes(record.Total)
 	requested := "an unknown size"
 	if e.Requested > 0 {
 		requested = allocator.FormatSize(e.Requested)

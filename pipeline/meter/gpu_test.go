@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // TestNvidiaSMI compares NVML's readings with what nvidia-smi prints. It needs a GPU and is run by make test-gpu.
@@ -51,8 +51,8 @@ func TestNvidiaSMI(t *testing.T) {
 			t.Fatalf("nvidia-smi printed %q: %v", line, err)
 		}
 		d := n.Devices()[i]
-		if d.Name != name || d.Total/parser.MiB != total {
-			t.Errorf("GPU %d: NVML says %s of %d MiB, nvidia-smi %s of %d MiB", i, d.Name, d.Total/parser.MiB, name, total)
+		if d.Name != name || d.Total/record.MiB != total {
+			t.Errorf("GPU %d: NVML says %s of %d MiB, nvidia-smi %s of %d MiB", i, d.Name, d.Total/record.MiB, name, total)
 		}
 		if u := uses[i]; u.Used < 0 || u.Used > u.Total || u.Total != d.Total {
 			t.Errorf("GPU %d: %+v", i, u)

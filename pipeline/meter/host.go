@@ -27,7 +27,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // A Host is glibc's allocator in this process, read as PyTorch's caching allocator is:
@@ -75,12 +75,12 @@ func OpenHost(m Malloc) (*Host, error) {
 }
 
 // Read implements [Device]. Total is the machine's memory, or what the control group allows where that is less.
-func (h *Host) Read() (parser.Reading, error) {
+func (h *Host) Read() (record.Reading, error) {
 	info := C.mallinfo2()
-	var r parser.Reading
-	r.Set(parser.Allocated, parser.Exact(int64(info.uordblks+info.hblkhd)))
-	r.Set(parser.Reserved, parser.Exact(int64(info.arena+info.hblkhd)))
-	r.Set(parser.Total, parser.Exact(h.total))
+	var r record.Reading
+	r.Set(record.Allocated, record.Exact(int64(info.uordblks+info.hblkhd)))
+	r.Set(record.Reserved, record.Exact(int64(info.arena+info.hblkhd)))
+	r.Set(record.Total, record.Exact(h.total))
 	return r, nil
 }
 
@@ -89,7 +89,7 @@ func (h *Host) Read() (parser.Reading, error) {
 func (h *Host) Trim() { C.malloc_trim(0) }
 
 // Lane implements [Device].
-func (h *Host) Lane() parser.Lane { return parser.Lane{} }
+func (h *Host) Lane() record.Lane { return record.Lane{} }
 
 // A Block is memory of a host. It is not the garbage collector's: who allocates it frees it.
 type Block struct {
@@ -108,7 +108,7 @@ func (h *Host) Alloc(n int64) (*Block, error) {
 		return nil, err
 	}
 	var p unsafe.Pointer
-	if n <= h.total-r.Bytes(parser.Allocated) {
+	if n <= h.total-r.Bytes(record.Allocated) {
 		p = C.touched(C.size_t(n))
 	}
 	if p == nil {
@@ -147,7 +147,7 @@ func hostTotal(proc, cgroups string) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%s/meminfo: %w", proc, err)
 	}
-	total := kib * parser.KiB
+	total := kib * record.KiB
 	membership, err := os.ReadFile(filepath.Join(proc, "self/cgroup"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return total, nil

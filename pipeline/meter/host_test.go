@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 func openHost(t *testing.T) *Host {
@@ -31,7 +32,7 @@ func read(t *testing.T, d Device) (allocated, reserved int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.Bytes(parser.Allocated), r.Bytes(parser.Reserved)
+	return r.Bytes(record.Allocated), r.Bytes(record.Reserved)
 }
 
 // slack is what the threads that Go's runtime starts in between may take.
@@ -111,7 +112,7 @@ func TestHostRefusesMoreThanThereIs(t *testing.T) {
 	if !ok {
 		t.Fatalf("twice the device: expected an OutOfMemoryError, found %v", err)
 	}
-	if oom.Requested != 2*h.total || oom.Reading.Bytes(parser.Total) != h.total {
+	if oom.Requested != 2*h.total || oom.Reading.Bytes(record.Total) != h.total {
 		t.Errorf("wrong sizes: %+v", oom)
 	}
 	if _, err := h.Alloc(0); err == nil {
@@ -121,9 +122,9 @@ func TestHostRefusesMoreThanThereIs(t *testing.T) {
 
 func TestOutOfMemoryErrorReadsAsPyTorchs(t *testing.T) {
 	err := &OutOfMemoryError{Requested: 46<<30 + 717<<20}
-	err.Reading.Set(parser.Allocated, parser.Exact(51<<20+205<<10))
-	err.Reading.Set(parser.Reserved, parser.Exact(54<<20+307<<10))
-	err.Reading.Set(parser.Total, parser.Exact(24<<30))
+	err.Reading.Set(record.Allocated, record.Exact(51<<20+205<<10))
+	err.Reading.Set(record.Reserved, record.Exact(54<<20+307<<10))
+	err.Reading.Set(record.Total, record.Exact(24<<30))
 	want := "out of memory. Tried to allocate 46.70 GiB. Device 0 has a total capacity of 24.00 GiB of which 23.95 GiB is free. " +
 		"Of the allocated memory 51.20 MiB is allocated, and 3.10 MiB is reserved but unallocated."
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
@@ -134,12 +135,12 @@ func TestOutOfMemoryErrorReadsAsPyTorchs(t *testing.T) {
 		if readErr != nil {
 			t.Fatal(readErr)
 		}
-		o, ok := rec.(parser.OutOfMemory)
+		o, ok := rec.(record.OutOfMemory)
 		if !ok {
 			t.Fatalf("expected an OutOfMemory, found %#v", rec)
 		}
 		found++
-		if o.Requested.Low() > err.Requested || o.Requested.High() < err.Requested || o.Bytes(parser.Total) != 24<<30 {
+		if o.Requested.Low() > err.Requested || o.Requested.High() < err.Requested || o.Bytes(record.Total) != 24<<30 {
 			t.Errorf("the parser reads other sizes: %+v", o)
 		}
 	}

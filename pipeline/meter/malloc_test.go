@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // A buffer, freed, and then again with something small behind it, as the file after the first does: by default the second
@@ -66,7 +66,7 @@ func fragment(t *testing.T, m Malloc, buffer int64) int64 {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r.Bytes(parser.Reserved) - r.Bytes(parser.Allocated)
+		return r.Bytes(record.Reserved) - r.Bytes(record.Allocated)
 	}
 	first := alloc(buffer)
 	first.Free()

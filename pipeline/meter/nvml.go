@@ -9,7 +9,7 @@ import (
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // ErrNoDriver is in the error of [OpenNVML] on a machine that has no NVIDIA driver: usual, and no failure of anything.
@@ -126,7 +126,7 @@ type Use struct {
 	Device      int // as CUDA counts it in the processes asked for: see [View]
 	GPU         int // as NVML does
 	Used, Total int64
-	// Source says whose memory Used is: [parser.SourceProcess], that of the processes asked for, or [parser.SourceDevice],
+	// Source says whose memory Used is: [record.SourceProcess], that of the processes asked for, or [record.SourceDevice],
 	// everything on the device.
 	Source string
 	// DeviceUsed is everything on the device. Others is what the driver says other processes use of it, 0 where it names none.
@@ -194,8 +194,8 @@ func (n *NVML) GPU(index int) (*GPU, error) {
 }
 
 // Read implements [Device].
-func (g *GPU) Read() (parser.Reading, error) {
-	var r parser.Reading
+func (g *GPU) Read() (record.Reading, error) {
+	var r record.Reading
 	pids := []int{os.Getpid()}
 	if g.Others != nil {
 		pids = append(pids, g.Others()...)
@@ -205,10 +205,10 @@ func (g *GPU) Read() (parser.Reading, error) {
 		return r, err
 	}
 	use := uses[0]
-	for _, q := range []parser.Quantity{parser.Allocated, parser.Reserved, parser.Used} {
-		r.Set(q, parser.Exact(use.Used))
+	for _, q := range []record.Quantity{record.Allocated, record.Reserved, record.Used} {
+		r.Set(q, record.Exact(use.Used))
 	}
-	r.Set(parser.Total, parser.Exact(use.Total))
+	r.Set(record.Total, record.Exact(use.Total))
 	return r, nil
 }
 
@@ -216,4 +216,4 @@ func (g *GPU) Read() (parser.Reading, error) {
 func (g *GPU) Trim() {}
 
 // Lane implements [Device].
-func (g *GPU) Lane() parser.Lane { return parser.Lane{Device: g.index} }
+func (g *GPU) Lane() record.Lane { return record.Lane{Device: g.index} }

@@ -10,7 +10,7 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml/mock"
 	"github.com/google/go-cmp/cmp"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 const total = 40 << 30
@@ -167,19 +167,19 @@ func TestGPUReadsThisProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for q, want := range map[parser.Quantity]int64{parser.Allocated: 1 << 30, parser.Reserved: 1 << 30, parser.Used: 1 << 30, parser.Total: total} {
+	for q, want := range map[record.Quantity]int64{record.Allocated: 1 << 30, record.Reserved: 1 << 30, record.Used: 1 << 30, record.Total: total} {
 		if got := reading.Bytes(q); got != want {
 			t.Errorf("%s: expected %d, found %d", q, want, got)
 		}
 	}
-	if device.Lane() != (parser.Lane{Device: 1}) {
+	if device.Lane() != (record.Lane{Device: 1}) {
 		t.Errorf("lane %+v", device.Lane())
 	}
 	worker := nvml.ProcessInfo{Pid: 1 << 22, UsedGpuMemory: 2 << 30}
 	card.processes = append(card.processes, worker)
 	device.Others = func() []int { return []int{int(worker.Pid)} }
-	if reading, err = device.Read(); err != nil || reading.Bytes(parser.Allocated) != 3<<30 {
-		t.Errorf("with a worker: expected %d, found %d, %v", int64(3<<30), reading.Bytes(parser.Allocated), err)
+	if reading, err = device.Read(); err != nil || reading.Bytes(record.Allocated) != 3<<30 {
+		t.Errorf("with a worker: expected %d, found %d, %v", int64(3<<30), reading.Bytes(record.Allocated), err)
 	}
 	other.lost = true
 	if _, err = device.Read(); err != nil {

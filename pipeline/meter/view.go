@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // VisibleDevices is the environment variable that says which GPUs CUDA shows a process, and in which order.
@@ -86,10 +86,10 @@ func (v *View) Use(pids []int) ([]Use, error) {
 		if err != nil {
 			return nil, fmt.Errorf("GPU %d: %w", gpu, err)
 		}
-		uses[i] = Use{Device: i, GPU: gpu, Used: used, Total: total, Source: parser.SourceDevice, DeviceUsed: used}
+		uses[i] = Use{Device: i, GPU: gpu, Used: used, Total: total, Source: record.SourceDevice, DeviceUsed: used}
 		bytes, others, ok := usedBy(device, pids)
 		own[i] = uses[i]
-		own[i].Used, own[i].Source, own[i].Others = bytes, parser.SourceProcess, others
+		own[i].Used, own[i].Source, own[i].Others = bytes, record.SourceProcess, others
 		listed = listed || ok
 	}
 	if listed {

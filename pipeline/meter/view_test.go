@@ -12,7 +12,7 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml/mock/dgxa100"
 	"github.com/google/go-cmp/cmp"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // openDGX opens go-nvml's own mock of a DGX A100, eight GPUs of 40 GiB. It has no lists of processes and only the first version
@@ -89,8 +89,8 @@ func TestViewOfDGX(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Use{
-		{Device: 0, GPU: 3, Used: 3 << 30, Total: total, Source: parser.SourceProcess, DeviceUsed: 7 << 30, Others: 4 << 30},
-		{Device: 1, GPU: 1, Total: total, Source: parser.SourceProcess},
+		{Device: 0, GPU: 3, Used: 3 << 30, Total: total, Source: record.SourceProcess, DeviceUsed: 7 << 30, Others: 4 << 30},
+		{Device: 1, GPU: 1, Total: total, Source: record.SourceProcess},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -1,27 +1,30 @@
 package profile
 
-import "vramsoak/parser"
+import (
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
+)
 
 // A Learner learns a profile from files, one after the other. It keeps a few numbers of each file
 // and of each of its stages, and no checkpoints:
 //
 //	l := profile.Learner{}
-//	b := parser.Builder{Done: l.Add}
+//	b := parser.Builder{Builder: timeline.Builder{Done: l.Add}}
 //	... b.Read(log, name)
 //	p, err := l.Profile(b.Timeline())
 type Learner struct {
 	facts  []laneFacts
 	stages []stageFacts
-	last   map[parser.Lane]int // the place in facts of the last one of a lane
+	last   map[record.Lane]int // the place in facts of the last one of a lane
 	// files are those that ended well. bad are the others; nil if there are none.
-	files []*parser.File
-	bad   map[*parser.File]bool
+	files []*timeline.File
+	bad   map[*timeline.File]bool
 }
 
 // laneFacts are what a file says of one lane.
 type laneFacts struct {
-	file *parser.File
-	lane parser.Lane
+	file *timeline.File
+	lane record.Lane
 	// levels says that it has a level of allocated memory. named counts the levels at places of the
 	// program that have a name.
 	levels bool
@@ -31,7 +34,7 @@ type laneFacts struct {
 	// reserved and used are those at the last checkpoint, -1 if it does not have them. lookUp is that
 	// checkpoint if the device's use must be looked up among the samples, else nil.
 	reserved, used int64
-	lookUp         *parser.Header
+	lookUp         *record.Header
 	peaks          *peakFacts // nil where no line has peak=
 }
 
@@ -54,18 +57,18 @@ type stageFacts struct {
 
 // Add notes what a file says, for [parser.Builder.Done] to call. The file's checkpoints are not needed
 // afterwards.
-func (l *Learner) Add(f *parser.File) {
+func (l *Learner) Add(f *timeline.File) {
 	if f.Outside {
 		return
 	}
 	if l.last == nil {
-		l.last = map[parser.Lane]int{}
+		l.last = map[record.Lane]int{}
 	}
 	from := len(l.facts)
 	for i := range f.Checkpoints {
 		c := &f.Checkpoints[i]
-		peak, peaks := c.Get(parser.Peak)
-		level, levels := c.Get(parser.Allocated)
+		peak, peaks := c.Get(record.Peak)
+		level, levels := c.Get(record.Allocated)
 		if !peaks && !levels {
 			continue
 		}
@@ -88,7 +91,7 @@ func (l *Learner) Add(f *parser.File) {
 		}
 	}
 	for _, st := range f.Stages {
-		if before := &f.Checkpoints[st.Before]; before.Has(parser.Allocated) {
+		if before := &f.Checkpoints[st.Before]; before.Has(record.Allocated) {
 			s := stageOf(f, st)
 			s.fact = l.last[before.Lane]
 			l.stages = append(l.stages, s)
@@ -105,7 +108,7 @@ func (f *laneFacts) addPeak(peak, allocated int64) {
 	f.peaks.last = peak
 }
 
-func (f *laneFacts) addLevel(c *parser.Checkpoint, allocated int64) {
+func (f *laneFacts) addLevel(c *record.Checkpoint, allocated int64) {
 	if !f.levels {
 		f.levels, f.begin = true, allocated
 	}
@@ -113,11 +116,11 @@ func (f *laneFacts) addLevel(c *parser.Checkpoint, allocated int64) {
 	if !c.Sampled {
 		f.named++
 	}
-	f.total = max(f.total, c.Bytes(parser.Total))
+	f.total = max(f.total, c.Bytes(record.Total))
 	f.reserved, f.used, f.lookUp = -1, -1, nil
-	if reserved, ok := c.Get(parser.Reserved); ok {
+	if reserved, ok := c.Get(record.Reserved); ok {
 		f.reserved = reserved.Bytes
-		if used, ok := c.Get(parser.Used); ok {
+		if used, ok := c.Get(record.Used); ok {
 			f.used = used.Bytes
 		} else {
 			f.lookUp = &c.Header
@@ -126,29 +129,29 @@ func (f *laneFacts) addLevel(c *parser.Checkpoint, allocated int64) {
 }
 
 // stageOf reads a stage of a file from its checkpoints.
-func stageOf(f *parser.File, st parser.Stage) stageFacts {
+func stageOf(f *timeline.File, st timeline.Stage) stageFacts {
 	before, after := &f.Checkpoints[st.Before], &f.Checkpoints[st.After]
-	start, _ := before.Get(parser.Allocated)
-	top, reserved := start.Bytes, before.Bytes(parser.Reserved)
+	start, _ := before.Get(record.Allocated)
+	top, reserved := start.Bytes, before.Bytes(record.Reserved)
 	s := stageFacts{name: st.Name, resolution: start.Resolution}
-	told := before.Bytes(parser.Peak)
+	told := before.Bytes(record.Peak)
 	s.hidden = told > start.Bytes
 	for i := st.Before + 1; i <= st.After; i++ {
 		c := &f.Checkpoints[i]
 		if c.Lane != before.Lane {
 			continue
 		}
-		level, _ := c.Get(parser.Allocated)
+		level, _ := c.Get(record.Allocated)
 		top, s.resolution = max(top, level.Bytes), max(s.resolution, level.Resolution)
-		reserved = max(reserved, c.Bytes(parser.Reserved))
+		reserved = max(reserved, c.Bytes(record.Reserved))
 		// A program that never resets its peak prints that of an earlier stage on and on. Only a peak
 		// that changes is this stage's.
-		if peak, ok := c.Get(parser.Peak); ok && peak.Bytes != told {
+		if peak, ok := c.Get(record.Peak); ok && peak.Bytes != told {
 			told, top, s.hidden = peak.Bytes, max(top, peak.Bytes), false
-			reserved = max(reserved, c.Bytes(parser.PeakReserved))
+			reserved = max(reserved, c.Bytes(record.PeakReserved))
 		}
 	}
-	s.peak, s.kept = top-start.Bytes, max(0, after.Bytes(parser.Allocated)-start.Bytes)
+	s.peak, s.kept = top-start.Bytes, max(0, after.Bytes(record.Allocated)-start.Bytes)
 	if reserved > 0 && top > 0 {
 		s.reserved = max(1, float64(reserved)/float64(top))
 	}
@@ -159,16 +162,16 @@ func stageOf(f *parser.File, st parser.Stage) stageFacts {
 }
 
 // count finds the files that ended well, by the last attempt at each.
-func (l *Learner) count(tl *parser.Timeline) {
+func (l *Learner) count(tl *timeline.Timeline) {
 	for _, f := range tl.LastAttempts() {
-		if f.Status == parser.StatusOK || f.Status == parser.StatusUnknown && len(f.OOMs) == 0 {
+		if f.Status == record.StatusOK || f.Status == record.StatusUnknown && len(f.OOMs) == 0 {
 			l.files = append(l.files, f)
 		}
 	}
 	if len(l.files) == len(tl.Files) {
 		return
 	}
-	l.bad = map[*parser.File]bool{}
+	l.bad = map[*timeline.File]bool{}
 	for _, f := range tl.Files {
 		l.bad[f] = true
 	}
@@ -177,11 +180,11 @@ func (l *Learner) count(tl *parser.Timeline) {
 	}
 }
 
-func (l *Learner) counts(f *parser.File) bool { return !l.bad[f] }
+func (l *Learner) counts(f *timeline.File) bool { return !l.bad[f] }
 
 // neverReset reports whether the peaks of the log are those of the whole process so far: they never
 // fall. So it is with torch.cuda.max_memory_allocated without torch.cuda.reset_peak_memory_stats.
-func (l *Learner) neverReset(lane parser.Lane) bool {
+func (l *Learner) neverReset(lane record.Lane) bool {
 	above := false
 	last := map[int]int64{}
 	for i := range l.facts {
@@ -200,8 +203,8 @@ func (l *Learner) neverReset(lane parser.Lane) bool {
 
 // mainLane returns the device and rank that most checkpoints are of. Footprints of several are not
 // added up.
-func (l *Learner) mainLane() (lane parser.Lane, ok bool) {
-	counts := map[parser.Lane]int{}
+func (l *Learner) mainLane() (lane record.Lane, ok bool) {
+	counts := map[record.Lane]int{}
 	for i := range l.facts {
 		if f := &l.facts[i]; f.named > 0 && l.counts(f.file) {
 			counts[f.lane] += int(f.named)

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // TestLearnerKeepsNoCheckpoints: a profile that is learned while the log is read, whose checkpoints
@@ -16,12 +18,12 @@ import (
 // looked up among samples that are complete only then.
 func TestLearnerKeepsNoCheckpoints(t *testing.T) {
 	t.Parallel()
-	const files = parser.Kept / 4 * 5 / 2 // the checkpoints of most are let go
+	const files = timeline.Kept / 4 * 5 / 2 // the checkpoints of most are let go
 	var log strings.Builder
 	clock := time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC)
 	tick := func() string {
 		clock = clock.Add(100 * time.Millisecond)
-		return clock.Format(parser.TimeLayout)
+		return clock.Format(record.TimeLayout)
 	}
 	sample := func() {
 		fmt.Fprintf(&log, "[vramsoak] sample time=%s pid=7 device=0 used=%d total=25769803776 source=process\n",
@@ -44,7 +46,7 @@ func TestLearnerKeepsNoCheckpoints(t *testing.T) {
 		}
 		fmt.Fprintf(&log, "[vramsoak] file-end time=%s index=%d path=%d.wav status=%s seconds=1\n", tick(), i+1, i, status)
 	}
-	read := func(b *parser.Builder) *parser.Timeline {
+	read := func(b *parser.Builder) *timeline.Timeline {
 		if err := b.Read(strings.NewReader(log.String()), "run.log"); err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +57,7 @@ func TestLearnerKeepsNoCheckpoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := Learner{}
-	tl := read(&parser.Builder{Done: l.Add})
+	tl := read(&parser.Builder{Builder: timeline.Builder{Done: l.Add}})
 	if last := tl.Files[files-1]; len(last.Checkpoints) > 0 {
 		t.Fatalf("the last file kept %d checkpoints, expected none", len(last.Checkpoints))
 	}

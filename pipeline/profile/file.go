@@ -8,7 +8,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/strictyaml"
 )
 
@@ -19,7 +19,7 @@ const Schema = "vramsoak.profile/1"
 func (p *Profile) Write(w io.Writer) error {
 	var b strings.Builder
 	size := func(indent, key string, n int64) {
-		fmt.Fprintf(&b, "%s%s: %dB # %s\n", indent, key, n, parser.FormatBytes(n))
+		fmt.Fprintf(&b, "%s%s: %dB # %s\n", indent, key, n, record.FormatBytes(n))
 	}
 	fmt.Fprintf(&b, "schema: %s\nlog: %s\nfiles: %d\n", Schema, strconv.Quote(p.Log), p.Files)
 	if p.Longest > 0 {

@@ -6,11 +6,12 @@ import (
 	"math"
 	"slices"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // Learn reads the footprints of stages from a timeline. It is an error where no file that ended well has a stage.
-func Learn(tl *parser.Timeline) (*Profile, error) {
+func Learn(tl *timeline.Timeline) (*Profile, error) {
 	l := &Learner{}
 	for _, f := range tl.Files {
 		l.Add(f)
@@ -20,7 +21,7 @@ func Learn(tl *parser.Timeline) (*Profile, error) {
 
 // Profile returns the footprints of the stages in the files that were added. tl is their timeline. It
 // is an error if no file that ended well has a stage.
-func (l *Learner) Profile(tl *parser.Timeline) (*Profile, error) {
+func (l *Learner) Profile(tl *timeline.Timeline) (*Profile, error) {
 	l.count(tl)
 	if len(l.files) == 0 {
 		return nil, errors.New("expected files that ended well, found none; soak the pipeline again once it passes")
@@ -30,9 +31,9 @@ func (l *Learner) Profile(tl *parser.Timeline) (*Profile, error) {
 		return nil, errors.New("expected checkpoints with allocated, found none; vramsoak check says what the log has")
 	}
 	g := &gathered{ever: l.neverReset(lane), stages: map[string]*samples{}, idle: map[int][]point{}}
-	beside := parser.NewBeside(tl, []parser.Lane{lane})
+	beside := timeline.NewBeside(tl, []record.Lane{lane})
 	p := &Profile{Log: l.files[0].Pos.Path, Files: len(l.files)}
-	first := map[int]*parser.File{} // of each process
+	first := map[int]*timeline.File{} // of each process
 	for _, f := range l.files {
 		if f.AudioSeconds > 0 && (p.Shortest == 0 || f.AudioSeconds < p.Shortest) {
 			p.Shortest = f.AudioSeconds
@@ -100,7 +101,7 @@ type samples struct {
 }
 
 // file adds what a file says.
-func (g *gathered) file(fact *laneFacts, first bool, beside *parser.Beside) {
+func (g *gathered) file(fact *laneFacts, first bool, beside *timeline.Beside) {
 	f := fact.file
 	g.total = max(g.total, fact.total)
 	if !first {
@@ -120,7 +121,7 @@ func (g *gathered) file(fact *laneFacts, first bool, beside *parser.Beside) {
 }
 
 // stage adds what a file says of a stage.
-func (g *gathered) stage(st *stageFacts, f *parser.File, first bool) {
+func (g *gathered) stage(st *stageFacts, f *timeline.File, first bool) {
 	s := g.stages[st.name]
 	if s == nil {
 		s = &samples{}
@@ -232,7 +233,7 @@ func slopeOf(points []point) (perSecond float64, note string) {
 	for i := range off {
 		off[i] = math.Abs(off[i] - middle)
 	}
-	if rise := k * (longest - shortest); rise <= 2*median(off) || rise < float64(parser.KiB) {
+	if rise := k * (longest - shortest); rise <= 2*median(off) || rise < float64(record.KiB) {
 		return 0, "it does not grow with the length of the file"
 	}
 	return k, ""

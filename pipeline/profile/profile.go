@@ -3,7 +3,7 @@ package profile
 import (
 	"fmt"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // A Profile is what a run's stages took. Sizes are bytes, times are seconds.
@@ -66,24 +66,24 @@ func (p *Profile) stage(name string) *Stage {
 }
 
 // leastGrowth is less than a leak is judged by: 64 KiB a file are 31 MiB in 500 files.
-const leastGrowth = 64 * parser.KiB
+const leastGrowth = 64 * record.KiB
 
 // Notes say in words what stands beside the stages, and what the profile does not know.
 func (p *Profile) Notes() []string {
 	var all []string
 	if p.Total > 0 {
-		all = append(all, "card: "+parser.FormatBytes(p.Total))
+		all = append(all, "card: "+record.FormatBytes(p.Total))
 	}
 	if p.Contexts > 0 {
-		all = append(all, fmt.Sprintf("outside of the allocator: %s (device used - reserved, median of %d files)", parser.FormatBytes(p.Context), p.Contexts))
+		all = append(all, fmt.Sprintf("outside of the allocator: %s (device used - reserved, median of %d files)", record.FormatBytes(p.Context), p.Contexts))
 	} else {
 		all = append(all, "outside of the allocator: not known, the log has no device used; an estimate stands in for it")
 	}
 	if p.Resident > 0 {
-		all = append(all, fmt.Sprintf("allocated before a file's first stage: %s", parser.FormatBytes(p.Resident)))
+		all = append(all, fmt.Sprintf("allocated before a file's first stage: %s", record.FormatBytes(p.Resident)))
 	}
 	if p.Growth > 0 {
-		all = append(all, fmt.Sprintf("a leak: %s more at the end of each file", parser.FormatBytes(p.Growth)))
+		all = append(all, fmt.Sprintf("a leak: %s more at the end of each file", record.FormatBytes(p.Growth)))
 	}
 	if p.Longest > 0 {
 		all = append(all, fmt.Sprintf("files of %.4g to %.4g s of audio", p.Shortest, p.Longest))

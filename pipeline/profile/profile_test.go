@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/profile"
 	"vramsoak/pipeline/scenario"
 )
@@ -250,7 +251,7 @@ stages:
 		t.Errorf("faults (-want +got):\n%s", diff)
 	}
 	if c := got[0]; c.Used != profile.Measured || fmt.Sprintf("%.2f", c.Ratio) != "1.37" ||
-		parser.FormatBytes(c.Measured) != "2.17 GiB" || parser.FormatBytes(c.Estimated) != "1.59 GiB" {
+		record.FormatBytes(c.Measured) != "2.17 GiB" || record.FormatBytes(c.Estimated) != "1.59 GiB" {
 		t.Errorf("got %+v", c)
 	}
 }

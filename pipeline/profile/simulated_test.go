@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 	"vramsoak/pipeline/profile"
 	"vramsoak/pipeline/scenario"
 	"vramsoak/pipeline/simulator"
@@ -22,7 +24,7 @@ func TestProfileOfSimulatedRunPredictsIt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			run := func(s *scenario.Scenario) (*simulator.Outcome, *parser.Timeline) {
+			run := func(s *scenario.Scenario) (*simulator.Outcome, *timeline.Timeline) {
 				var log bytes.Buffer
 				out, err := simulator.Run(s, simulator.Options{Files: files, Log: &log})
 				if err != nil {
@@ -57,9 +59,9 @@ func TestProfileOfSimulatedRunPredictsIt(t *testing.T) {
 			for i, want := range known.Stages {
 				got := predicted.Stages[i]
 				off := math.Abs(float64(got.Allocated - want.Allocated))
-				t.Logf("%s: peak %s, predicted %s", want.Stage, parser.FormatBytes(want.Allocated), parser.FormatBytes(got.Allocated))
+				t.Logf("%s: peak %s, predicted %s", want.Stage, record.FormatBytes(want.Allocated), record.FormatBytes(got.Allocated))
 				if off > max(0.05*float64(want.Allocated), float64(32*mib)) {
-					t.Errorf("%s: predicted a peak of %s, it is %s", want.Stage, parser.FormatBytes(got.Allocated), parser.FormatBytes(want.Allocated))
+					t.Errorf("%s: predicted a peak of %s, it is %s", want.Stage, record.FormatBytes(got.Allocated), record.FormatBytes(want.Allocated))
 				}
 			}
 		})

@@ -7,16 +7,16 @@ import (
 	"strconv"
 	"strings"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/strictyaml"
 )
 
 // Card is a card by its name ("RTX 5080", "NVIDIA GeForce RTX 5080", "rtx5080", "5080") or by a size ("16GiB").
 func Card(name string) (GPU, error) {
-	if size, err := parser.ParseSize(name); err == nil {
+	if size, err := record.ParseSize(name); err == nil {
 		if unit := strings.TrimLeft(strings.TrimSpace(name), "0123456789."); unit != "" || size.Bytes >= strictyaml.LeastBare {
 			if size.Bytes < leastCard {
-				return GPU{}, fmt.Errorf("expected a card of %s or more, found %q; write 16GiB or RTX 5080", parser.FormatBytes(leastCard), name)
+				return GPU{}, fmt.Errorf("expected a card of %s or more, found %q; write 16GiB or RTX 5080", record.FormatBytes(leastCard), name)
 			}
 			return sized(size.Bytes), nil
 		}
@@ -38,12 +38,12 @@ func Cards() []GPU {
 	for i, c := range cards {
 		all[i] = c.gpu()
 	}
-	slices.SortStableFunc(all, func(a, b GPU) int { return int((a.Size - b.Size) / parser.MiB) })
+	slices.SortStableFunc(all, func(a, b GPU) int { return int((a.Size - b.Size) / record.MiB) })
 	return all
 }
 
 // leastCard is less than any card has on which a model runs.
-const leastCard = 64 * parser.MiB
+const leastCard = 64 * record.MiB
 
 // sized is a card of which only the size is known: all of it is there.
 func sized(bytes int64) GPU {
@@ -65,9 +65,9 @@ func (g GPU) Replaced(by GPU) GPU {
 // 222 MiB before the first kernel); "94.50 GiB ... 85.16 GiB ... 8.66 GiB" leaves 696 MiB, the most on larger ones (594
 // MiB on an RTX 5090). Who plans takes the most.
 const (
-	smallContext = 504 * parser.MiB
-	largeContext = 696 * parser.MiB
-	largeCard    = 30 * parser.GiB
+	smallContext = 504 * record.MiB
+	largeContext = 696 * record.MiB
+	largeCard    = 30 * record.GiB
 )
 
 func contextOf(total int64) int64 {
@@ -139,9 +139,9 @@ var cards = []card{
 }
 
 func (c card) gpu() GPU {
-	total := c.mib * parser.MiB
+	total := c.mib * record.MiB
 	return GPU{
-		Card: c.name, Size: int64(c.gib) * parser.GiB, Total: total, Context: contextOf(total), Source: c.from,
+		Card: c.name, Size: int64(c.gib) * record.GiB, Total: total, Context: contextOf(total), Source: c.from,
 	}
 }
 

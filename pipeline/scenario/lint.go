@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/strictyaml"
 )
 
@@ -62,7 +62,7 @@ func (l *linter) fail(rule, path, expected, found, advice string) {
 }
 
 // sampleTotal is the card on which expressions are tried where the file names none.
-const sampleTotal = 16 * parser.GiB
+const sampleTotal = 16 * record.GiB
 
 // lengths are those of files on which expressions are tried.
 func (l *linter) lengths() []float64 {

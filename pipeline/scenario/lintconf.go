@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/allocator"
 	"vramsoak/pipeline/strictyaml"
 )
@@ -225,7 +225,7 @@ func (l *linter) together(c allocator.Config, last map[string]option, at func(Se
 				"expandable segments are used and split whatever the limit: it does nothing")
 		}
 		if total := l.s.GPU.Total; total > 0 && c.MaxSplitSize >= total {
-			at(Warning, "no-effect", split.at, "less than the card's "+parser.FormatBytes(total), split.value+" MiB", "no block is so large: the limit does nothing")
+			at(Warning, "no-effect", split.at, "less than the card's "+record.FormatBytes(total), split.value+" MiB", "no block is so large: the limit does nothing")
 		}
 	}
 	if rounding.key != "" && c.MaxSplitSize == 0 {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/strictyaml"
 )
 
@@ -118,7 +118,7 @@ func (r *reader) gpu(n ast.Node, g *GPU) {
 		known, err := Card(name)
 		if err != nil {
 			advice := cardAdvice(name)
-			if _, err := parser.ParseSize(name); err == nil {
+			if _, err := record.ParseSize(name); err == nil {
 				advice = "write its unit: 16GiB"
 			}
 			r.Add(strictyaml.Where(r.Resolve(n)), "a card such as RTX 5080, or a size such as 16GiB", strconv.Quote(name), advice)
@@ -150,7 +150,7 @@ func (r *reader) gpu(n ast.Node, g *GPU) {
 	}
 	g.Occupied = own.Occupied
 	if g.Total > 0 && g.Context+g.Occupied >= g.Total {
-		r.Fail(node, fmt.Sprintf("context and occupied below the total of %s", parser.FormatBytes(g.Total)), "")
+		r.Fail(node, fmt.Sprintf("context and occupied below the total of %s", record.FormatBytes(g.Total)), "")
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/models"
 	"vramsoak/pipeline/strictyaml"
 )
@@ -29,7 +29,7 @@ func (r *reader) models(n ast.Node) []Model {
 			"weights": func(n ast.Node) {
 				r.Size(&m.Weights, "the size of the weights")(n)
 				if m.Weights > maxWeights {
-					r.Fail(r.Resolve(n), "weights of up to "+parser.FormatBytes(maxWeights), "")
+					r.Fail(r.Resolve(n), "weights of up to "+record.FormatBytes(maxWeights), "")
 				}
 			},
 			"resident": r.Flag(&m.Resident),

@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/allocator"
 )
 
@@ -30,12 +30,12 @@ func (l *logger) write(appendLine func([]byte) []byte) {
 // text writes a line of text with its time.
 func (l *logger) text(format string, args ...any) {
 	l.write(func(b []byte) []byte {
-		b = append(l.at().AppendFormat(b, parser.TimeLayout), ' ')
+		b = append(l.at().AppendFormat(b, record.TimeLayout), ' ')
 		return fmt.Appendf(b, format, args...)
 	})
 }
 
-func (l *logger) head() parser.Header { return parser.Header{Time: l.at()} }
+func (l *logger) head() record.Header { return record.Header{Time: l.at()} }
 
 // The limits of warnings, and their words, as the pipelines have them: see package pipeline.
 const (
@@ -51,14 +51,14 @@ func (p *process) checkpoint(name string, holds *int64) {
 		return
 	}
 	level, total := p.level(), p.scenario.GPU.Total
-	c := parser.Checkpoint{Header: p.log.head(), Name: name}
-	c.Set(parser.Allocated, parser.Exact(level.Allocated))
-	c.Set(parser.Reserved, parser.Exact(level.Reserved))
-	c.Set(parser.Total, parser.Exact(total))
-	c.Set(parser.Peak, parser.Exact(peak.Allocated))
-	c.Set(parser.Used, parser.Exact(level.Used))
+	c := record.Checkpoint{Header: p.log.head(), Name: name}
+	c.Set(record.Allocated, record.Exact(level.Allocated))
+	c.Set(record.Reserved, record.Exact(level.Reserved))
+	c.Set(record.Total, record.Exact(total))
+	c.Set(record.Peak, record.Exact(peak.Allocated))
+	c.Set(record.Used, record.Exact(level.Used))
 	if holds != nil {
-		c.Set(parser.Holds, parser.Exact(*holds))
+		c.Set(record.Holds, record.Exact(*holds))
 	}
 	p.log.write(c.AppendLine)
 	switch share := float64(level.Allocated) / float64(total); {
@@ -70,30 +70,30 @@ func (p *process) checkpoint(name string, holds *int64) {
 }
 
 // segmentMap is what the allocator holds, block by block.
-func (p *process) segmentMap(when string) parser.SegmentMap {
-	m := parser.SegmentMap{Header: p.log.head(), Name: when, Total: p.scenario.GPU.Total, Used: p.level().Used}
+func (p *process) segmentMap(when string) record.SegmentMap {
+	m := record.SegmentMap{Header: p.log.head(), Name: when, Total: p.scenario.GPU.Total, Used: p.level().Used}
 	if f := p.scenario.MemoryFraction; f > 0 && f < 1 {
 		m.Allowed = int64(f * float64(m.Total))
 	}
 	for _, s := range p.alloc.Snapshot() {
-		segment := parser.Segment{
+		segment := record.Segment{
 			Address: s.Address, Size: s.Size, Small: !s.Large, Expandable: s.Expandable, Stream: uint64(s.Stream),
 		}
 		for _, b := range s.Blocks {
-			segment.Blocks = append(segment.Blocks, parser.Block{Size: b.Size, State: blockState(b.State)})
+			segment.Blocks = append(segment.Blocks, record.Block{Size: b.Size, State: blockState(b.State)})
 		}
 		m.Segments = append(m.Segments, segment)
 	}
 	return m
 }
 
-func blockState(s allocator.BlockState) parser.BlockState {
+func blockState(s allocator.BlockState) record.BlockState {
 	switch s {
 	case allocator.Allocated:
-		return parser.BlockAllocated
+		return record.BlockAllocated
 	case allocator.PendingFree:
-		return parser.BlockPending
+		return record.BlockPending
 	default:
-		return parser.BlockFree
+		return record.BlockFree
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/allocator"
 	"vramsoak/pipeline/models"
 	"vramsoak/pipeline/scenario"
@@ -15,7 +15,7 @@ import (
 type refusal struct {
 	of    part // the allocation was for
 	parts []Part
-	held  parser.SegmentMap
+	held  record.SegmentMap
 }
 
 // refuse notes what is there when an allocation fails.

@@ -5,22 +5,23 @@ import (
 	"testing"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/simulator"
 )
 
 // refused is the map of segments that a log has of its first failed allocation.
-func refused(t *testing.T, log string) parser.SegmentMap {
+func refused(t *testing.T, log string) record.SegmentMap {
 	t.Helper()
 	for rec, err := range parser.Read(strings.NewReader(log), "test.log") {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m, ok := rec.(parser.SegmentMap); ok && m.Requested > 0 {
+		if m, ok := rec.(record.SegmentMap); ok && m.Requested > 0 {
 			return m
 		}
 	}
 	t.Fatal("no map of a failed allocation")
-	return parser.SegmentMap{}
+	return record.SegmentMap{}
 }
 
 // What is said of a failed allocation is what was there then, as PyTorch's message has it, not what was left when the work
@@ -50,7 +51,7 @@ stages: [{name: A, tensors: [{name: a, size: 30MiB, count: 4, each: pass}]}]
 			for _, s := range held.Segments {
 				reserved += s.Size
 				for _, b := range s.Blocks {
-					if b.State == parser.BlockAllocated {
+					if b.State == record.BlockAllocated {
 						allocated += b.Size
 					}
 				}

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/segments"
 	"vramsoak/pipeline/allocator"
 	"vramsoak/pipeline/allocator/trace"
 	"vramsoak/pipeline/scenario"
@@ -217,7 +218,7 @@ func (p *process) file(f File, n int, o Options) error {
 	began, retries, skipped := p.now, p.charged.Retries, p.outcome.Skipped
 	p.outcome.Files++
 	p.log.write(func(b []byte) []byte {
-		return parser.FileStart{Header: p.log.head(), Pipeline: true, Path: f.Path, AudioSeconds: f.Seconds}.AppendLine(b)
+		return record.FileStart{Header: p.log.head(), Pipeline: true, Path: f.Path, AudioSeconds: f.Seconds}.AppendLine(b)
 	})
 	if p.scenario.Initialization != "" {
 		p.checkpoint(p.scenario.Initialization, nil)
@@ -246,12 +247,12 @@ func (p *process) file(f File, n int, o Options) error {
 	}
 	if o.Segments && p.log.w != nil {
 		held := p.segmentMap("file end")
-		p.log.write(held.AppendLine)
+		p.log.write(func(b []byte) []byte { return segments.AppendLine(&held, b) })
 	}
 	p.log.write(func(b []byte) []byte {
-		end := parser.FileEnd{Header: p.log.head(), Pipeline: true, Path: f.Path, Status: parser.StatusOK, Seconds: done.Seconds}
+		end := record.FileEnd{Header: p.log.head(), Pipeline: true, Path: f.Path, Status: record.StatusOK, Seconds: done.Seconds}
 		if err != nil {
-			end.Status, end.Error = parser.StatusOOM, briefly(err)
+			end.Status, end.Error = record.StatusOOM, briefly(err)
 		}
 		return end.AppendLine(b)
 	})

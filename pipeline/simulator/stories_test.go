@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 	"vramsoak/pipeline/scenario"
 	"vramsoak/pipeline/simulator"
 )
@@ -18,7 +20,7 @@ const scenarios = "../../fixtures/scenarios/"
 // A story is a scenario that was run, with what its log says.
 type story struct {
 	*simulator.Outcome
-	tl *parser.Timeline
+	tl *timeline.Timeline
 }
 
 func tell(t *testing.T, name string, o simulator.Options) story {
@@ -47,12 +49,12 @@ func tell(t *testing.T, name string, o simulator.Options) story {
 }
 
 // at is a reading of the first file, in GiB.
-func (s story) at(t *testing.T, name string, q parser.Quantity) float64 {
+func (s story) at(t *testing.T, name string, q record.Quantity) float64 {
 	t.Helper()
 	for _, f := range s.tl.Files[:1] {
 		for i := range f.Checkpoints {
 			if f.Checkpoints[i].Name == name {
-				return float64(f.Checkpoints[i].Bytes(q)) / float64(parser.GiB)
+				return float64(f.Checkpoints[i].Bytes(q)) / float64(record.GiB)
 			}
 		}
 	}
@@ -102,7 +104,7 @@ func least(s story) float64 {
 	for _, p := range s.PerFile {
 		limit = min(limit, p.Idle.Allocated)
 	}
-	return float64(limit) / float64(parser.GiB)
+	return float64(limit) / float64(record.GiB)
 }
 
 // TestStories holds the five stories against the figures of the documents that they are from, within 10 %.
@@ -113,10 +115,10 @@ func TestStories(t *testing.T) {
 	flat, training := tell(t, "language-identification-after", few), tell(t, "training-after", simulator.Options{})
 	gan, all := tell(t, "gan-vit-after", few), tell(t, "gan-vit-before", few)
 	freed := func(s story, before, after string) float64 {
-		high, low := s.at(t, before, parser.Allocated), s.at(t, after, parser.Allocated)
+		high, low := s.at(t, before, record.Allocated), s.at(t, after, record.Allocated)
 		return 100 * (high - low) / high
 	}
-	reading := func(s story, name string) float64 { return s.at(t, name, parser.Allocated) }
+	reading := func(s story, name string) float64 { return s.at(t, name, record.Allocated) }
 	for _, c := range []struct {
 		what         string
 		origin, ours float64
@@ -138,9 +140,9 @@ func TestStories(t *testing.T) {
 		{"long batch: audio hours per hour", 42.5, slow.AudioHoursPerHour()},
 		{"long batch: time against before's first 20 files, %", 112.5, 100 * fast.speed(1, 20) / slow.speed(1, 20)},
 		{"language identification: GB allocated", 2.34, reading(flat, "Before Batch Cleanup")},
-		{"language identification: GB reserved", 2.86, flat.at(t, "Before Batch Cleanup", parser.Reserved)},
+		{"language identification: GB reserved", 2.86, flat.at(t, "Before Batch Cleanup", record.Reserved)},
 		{"GAN and ViT before: GB of data and models", 15, least(all)},
-		{"GAN and ViT: GB reserved", 4, float64(gan.Peak.Reserved) / float64(parser.GiB)},
+		{"GAN and ViT: GB reserved", 4, float64(gan.Peak.Reserved) / float64(record.GiB)},
 	} {
 		difference := 100 * (c.ours/c.origin - 1)
 		t.Logf("%-52s %8.2f %8.2f %+6.1f %%", c.what, c.origin, c.ours, difference)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 
+	"vramsoak/parser/segments"
 	"vramsoak/pipeline/allocator"
 	"vramsoak/pipeline/scenario"
 )
@@ -386,6 +387,6 @@ func (p *process) outOfMemory(f *Failure) {
 	if p.log.w != nil {
 		held := p.refused.held
 		held.Header, held.Requested = p.log.head(), f.OOM.Requested
-		p.log.write(held.AppendLine)
+		p.log.write(func(b []byte) []byte { return segments.AppendLine(&held, b) })
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	yamlparser "github.com/goccy/go-yaml/parser"
 
-	"vramsoak/parser"
 	"vramsoak/parser/bounded"
+	"vramsoak/parser/record"
 )
 
 // Bounds of a file. The largest of the fixtures has some 5 KiB and 150 nodes. The YAML parser takes time by the square of the
@@ -40,7 +40,7 @@ func refused(text []byte, err error) ([]byte, error) {
 	if large, ok := errors.AsType[*bounded.TooLargeError](err); ok {
 		found := "more"
 		if large.Size > 0 {
-			found = parser.FormatBytes(large.Size)
+			found = record.FormatBytes(large.Size)
 		}
 		return nil, tooLarge(large.Name, found)
 	}
@@ -49,7 +49,7 @@ func refused(text []byte, err error) ([]byte, error) {
 
 func tooLarge(path, found string) *Mistake {
 	return &Mistake{
-		Path: path, Line: 1, Column: 1, Expected: "a file of at most " + parser.FormatBytes(maxSource), Found: found,
+		Path: path, Line: 1, Column: 1, Expected: "a file of at most " + record.FormatBytes(maxSource), Found: found,
 		Advice: "is this the right file?",
 	}
 }
@@ -96,7 +96,7 @@ func (r *Reader) Document(src []byte, expected, advice string) ast.Node {
 	}
 	src = bytes.TrimPrefix(src, []byte("\ufeff")) // a byte order mark
 	if len(src) > maxSource {
-		large := tooLarge(r.path, parser.FormatBytes(int64(len(src))))
+		large := tooLarge(r.path, record.FormatBytes(int64(len(src))))
 		return at(1, 1, large.Expected, large.Found, large.Advice)
 	}
 	if line, column, ok := tooDeep(src); ok {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // Value reads a scalar that parse accepts.
@@ -105,7 +105,7 @@ func (r *Reader) Number(to *float64, least, most float64, what string) func(ast.
 // Bytes reads bytes, with their unit or without.
 func (r *Reader) Bytes(to *int64, what string) func(ast.Node) {
 	return Value(r, to, what+" such as 512MiB", func(s string) (int64, bool) {
-		size, err := parser.ParseSize(s)
+		size, err := record.ParseSize(s)
 		return size.Bytes, err == nil && size.Bytes >= 0 && float64(size.Bytes) <= MaxBytes
 	})
 }
@@ -128,7 +128,7 @@ func (r *Reader) Size(to *int64, what string) func(ast.Node) {
 const MaxBytes = float64(1 << 50)
 
 // LeastBare is the least number of bytes that may be written without a unit. Less is likely a number of MiB.
-const LeastBare = parser.MiB
+const LeastBare = record.MiB
 
 // Unitless says, as a mistake, that a number of bytes lacks its unit.
 func (r *Reader) Unitless(n ast.Node, s string, bytes int64) bool {
@@ -160,7 +160,7 @@ func ParseSeconds(s string) (float64, bool) {
 // Share reads a ratio above 0 and up to 1: 0.95 or 95%.
 func Share[T ~float64](r *Reader, to *T) func(ast.Node) {
 	return Value(r, to, "a share such as 95% or 0.95, above 0 and up to 1", func(s string) (T, bool) {
-		share, ok := parser.ParseShare(s)
+		share, ok := record.ParseShare(s)
 		return T(share), ok
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/profile"
 	"vramsoak/pipeline/scenario"
 )
@@ -50,7 +50,7 @@ type Evidence struct {
 // Validate answers whether the batch survives on its card, and if it does not, looks for the
 // smallest change with which it does.
 func (b *Batch) Validate(e Evidence) (*Report, error) {
-	r := &Report{Scenario: b.Name, Card: cmp.Or(b.Card, parser.FormatBytes(b.GPU.Total)), Total: b.GPU.Total, Files: b.Files}
+	r := &Report{Scenario: b.Name, Card: cmp.Or(b.Card, record.FormatBytes(b.GPU.Total)), Total: b.GPU.Total, Files: b.Files}
 	if e.Profile != nil {
 		r.Footprints = b.useProfile(e.Profile)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/profile"
 	"vramsoak/pipeline/scenario"
 )
@@ -85,7 +85,7 @@ func (b *Batch) longerFiles(s *simulation, learned []profile.Comparison) error {
 	s.unsure(check.Finding{
 		Check: check.Peak, Verdict: check.Undecided, Subject: "footprints",
 		Message: fmt.Sprintf("%s: %s; it may take up to %s in a file of %.4g s, and with that %s; soak 5 or more files of several lengths, "+
-			"up to that of the batch, and learn a profile from that", grown.Stage, grown.Note, parser.FormatBytes(grown.AtMost), grown.Seconds,
+			"up to that of the batch, and learn a profile from that", grown.Stage, grown.Note, record.FormatBytes(grown.AtMost), grown.Seconds,
 			worst.Answer.Clause()),
 	})
 	return nil

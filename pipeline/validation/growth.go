@@ -6,7 +6,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/shape"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // growthChecks are those of memory that may grow over files.
@@ -31,7 +31,7 @@ func (b *Batch) decideGrowth(s *simulation) {
 		grown := s.Need + int64(growthBound(&s.checks.Trends[i].Result, b.Files))
 		share := float64(grown) / float64(b.GPU.Total)
 		would := fmt.Sprintf("if it went on so for %d files more, up to %s (%.1f %%) would be needed", b.Files,
-			parser.FormatBytes(grown), 100*share)
+			record.FormatBytes(grown), 100*share)
 		if share > b.limit() {
 			f.Message += fmt.Sprintf("; %s, more than the %.0f %% that may be; where more files leave it undecided, a larger card or less "+
 				"to hold decides it", would, 100*b.limit())

@@ -3,7 +3,7 @@ package validation
 import (
 	"fmt"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/scenario"
 )
 
@@ -11,7 +11,7 @@ import (
 // shows; its Total is 0 where there is none. Those on which the need is more than the limit, a share of the card, are not tried.
 func Larger(s *scenario.Scenario, trial Trial, files int, need int64, limit float64) (card scenario.GPU, on Result, simulations int, err error) {
 	for _, gib := range CardSizes {
-		size := int64(gib) * parser.GiB
+		size := int64(gib) * record.GiB
 		if size <= max(s.GPU.Size, s.GPU.Total) || float64(need) > limit*float64(size) {
 			continue
 		}

@@ -12,8 +12,9 @@ import (
 	"strings"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
 	"vramsoak/parser/bounded"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 	"vramsoak/pipeline/profile"
 	"vramsoak/pipeline/scenario"
 )
@@ -27,7 +28,7 @@ type LiveRun struct {
 
 // ReadLive returns what a log of the real command says. It is an error if nothing can be learned
 // from the log although no file failed.
-func ReadLive(tl *parser.Timeline) (*LiveRun, error) {
+func ReadLive(tl *timeline.Timeline) (*LiveRun, error) {
 	live := &LiveRun{Total: totalOf(tl), Failures: liveFailures(tl)}
 	var err error
 	if live.Profile, err = profile.Learn(tl); err != nil && len(live.Failures) == 0 {
@@ -37,15 +38,15 @@ func ReadLive(tl *parser.Timeline) (*LiveRun, error) {
 }
 
 // liveFailures are the files that failed, or that ran out of memory.
-func liveFailures(tl *parser.Timeline) []LiveFailure {
+func liveFailures(tl *timeline.Timeline) []LiveFailure {
 	var all []LiveFailure
 	for _, f := range tl.LastAttempts() {
-		if f.Outside && len(f.OOMs) == 0 || !f.Outside && f.Status == parser.StatusOK && len(f.OOMs) == 0 {
+		if f.Outside && len(f.OOMs) == 0 || !f.Outside && f.Status == record.StatusOK && len(f.OOMs) == 0 {
 			continue
 		}
 		all = append(all, LiveFailure{
 			File: f.Index, Path: f.Path, Status: string(f.Status), Says: lastLines(f),
-			OutOfMemory: len(f.OOMs) > 0 || f.Status == parser.StatusOOM,
+			OutOfMemory: len(f.OOMs) > 0 || f.Status == record.StatusOOM,
 		})
 	}
 	return all
@@ -58,7 +59,7 @@ const (
 )
 
 // lastLines returns the last lines that the pipeline printed in a file, without the harness's own.
-func lastLines(f *parser.File) []string {
+func lastLines(f *timeline.File) []string {
 	log, err := os.Open(f.Pos.Path)
 	if err != nil {
 		return nil
@@ -76,7 +77,7 @@ func lastLines(f *parser.File) []string {
 		}
 		line := strings.ToValidUTF8(strings.TrimRight(string(text), " \t\r\n"), "\uFFFD")
 		line = line[strings.LastIndexByte(line, '\r')+1:] // the last state of a progress bar
-		own := strings.HasPrefix(line, parser.HarnessPrefix) || strings.HasPrefix(line, parser.ProtocolPrefix)
+		own := strings.HasPrefix(line, record.HarnessPrefix) || strings.HasPrefix(line, record.ProtocolPrefix)
 		if n < f.Pos.Line || line == "" || own {
 			continue
 		}
@@ -87,14 +88,14 @@ func lastLines(f *parser.File) []string {
 }
 
 // totalOf is the card's total as the log has it; 0 if it has none.
-func totalOf(tl *parser.Timeline) int64 {
+func totalOf(tl *timeline.Timeline) int64 {
 	var total int64
 	for _, f := range tl.Files {
 		for i := range f.Checkpoints {
-			total = max(total, f.Checkpoints[i].Bytes(parser.Total))
+			total = max(total, f.Checkpoints[i].Bytes(record.Total))
 		}
 		for i := range f.OOMs {
-			total = max(total, f.OOMs[i].Bytes(parser.Total))
+			total = max(total, f.OOMs[i].Bytes(record.Total))
 		}
 	}
 	return total
@@ -184,8 +185,8 @@ func (b *Batch) failedLive(s *simulation, live *LiveRun) (why string) {
 	switch {
 	case failure.OutOfMemory && smaller:
 		f.Message = fmt.Sprintf("the real command ran out of memory in %s, on a card of %s; run it on one as large as the one that is asked for",
-			name, parser.FormatBytes(live.Total))
-	case failure.OutOfMemory && failure.Status == string(parser.StatusOK):
+			name, record.FormatBytes(live.Total))
+	case failure.OutOfMemory && failure.Status == string(record.StatusOK):
 		f.Message = fmt.Sprintf("the real command ran out of memory in %s, and went on with less", name)
 	case failure.OutOfMemory:
 		why = "the real command ran out of memory in " + name

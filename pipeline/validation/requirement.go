@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/scenario"
 	"vramsoak/pipeline/simulator"
 )
@@ -49,4 +49,4 @@ func (b *Batch) larger(s *simulation, r *Report) error {
 }
 
 // sizeName is what a card of a table is called: "24 GB".
-func sizeName(card scenario.GPU) string { return fmt.Sprintf("%d GB", card.Size/parser.GiB) }
+func sizeName(card scenario.GPU) string { return fmt.Sprintf("%d GB", card.Size/record.GiB) }

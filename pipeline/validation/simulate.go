@@ -7,6 +7,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/scenario"
 	"vramsoak/pipeline/simulator"
 )
@@ -102,8 +103,8 @@ func (b *Batch) onCard(s *simulation) check.Finding {
 	}
 	stage := required.Highest()
 	f.File = stage.File
-	found := fmt.Sprintf("%s of %s in %s, the context and other processes included", parser.FormatBytes(required.Need),
-		parser.FormatBytes(b.GPU.Total), stage.Stage)
+	found := fmt.Sprintf("%s of %s in %s, the context and other processes included", record.FormatBytes(required.Need),
+		record.FormatBytes(b.GPU.Total), stage.Stage)
 	switch {
 	case s.Answer == DoesNotFit:
 		f.Verdict, f.File = check.Fail, s.FirstFailed

@@ -3,7 +3,7 @@ package validation
 import (
 	"fmt"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/models"
 	"vramsoak/pipeline/scenario"
 )
@@ -77,7 +77,7 @@ func (b *Batch) Table() (*Table, error) {
 		s.GPU, s.Models[at].Model = cards[card], t.Models[model]
 		r, err := b.memoryOnly(s, b.all())
 		if err != nil {
-			return fmt.Errorf("%s with %s on %s: %w", b.Path, t.Models[model], parser.FormatBytes(cards[card].Total), err)
+			return fmt.Errorf("%s with %s on %s: %w", b.Path, t.Models[model], record.FormatBytes(cards[card].Total), err)
 		}
 		t.Cells[card][model] = Fit{b.word(r), r.Share}
 		return nil

@@ -64,7 +64,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // A Device is one that ggml computes on.
@@ -154,7 +154,7 @@ func (d Device) Alloc(n int64) (free func(), err error) {
 	logError()
 	buffer := C.buffer(d.ggml, C.size_t(n))
 	if buffer == nil {
-		return nil, fmt.Errorf("%s on %s: %w: %s", parser.FormatBytes(n), d.Name, ErrOutOfMemory, logError())
+		return nil, fmt.Errorf("%s on %s: %w: %s", record.FormatBytes(n), d.Name, ErrOutOfMemory, logError())
 	}
 	return func() { C.ggml_backend_buffer_free(buffer) }, nil
 }

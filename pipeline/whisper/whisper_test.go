@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"vramsoak/fixtures"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 )
 
@@ -74,7 +74,7 @@ func TestTranscribeGivesItsMemoryBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r.Bytes(parser.Allocated)
+		return r.Bytes(record.Allocated)
 	}
 	pcm := tone()
 	for round := range 3 {
@@ -183,7 +183,7 @@ func TestDeviceAlloc(t *testing.T) {
 		t.Fatal(err)
 	}
 	free()
-	if grown := during.Bytes(parser.Allocated) - before.Bytes(parser.Allocated); !device.GPU && grown < n {
+	if grown := during.Bytes(record.Allocated) - before.Bytes(record.Allocated); !device.GPU && grown < n {
 		t.Errorf("%d bytes taken: the ledger grew by %d", n, grown)
 	}
 	if _, err := device.Alloc(1 << 60); !errors.Is(err, ErrOutOfMemory) {

@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 	"vramsoak/reports/sink"
 	"vramsoak/reports/wording"
 )
@@ -20,7 +21,7 @@ import (
 // each. A finding that fails is a failure, one that is undecided an error, one that was not judged skipped. What does not
 // gate passes with its message in system-out, so that the file has failures or errors where the verdict is no pass, and only
 // there.
-func Write(w io.Writer, tl *parser.Timeline, rep *check.Report) error {
+func Write(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 	stamp := timestamp(tl)
 	checks := suite{Name: "vramsoak checks", Timestamp: stamp}
 	for _, f := range wording.Sorted(rep) {
@@ -126,16 +127,16 @@ func filesGate(rep *check.Report) bool {
 }
 
 // fileCase is a file as a test case.
-func fileCase(f *parser.File, gates bool) testCase {
+func fileCase(f *timeline.File, gates bool) testCase {
 	c := testCase{Name: sink.Line(f.Name()), Classname: "vramsoak.file", Time: inSeconds(f.Seconds)}
 	status := sink.Line(string(f.Status))
 	switch {
-	case f.Status == parser.StatusOK:
+	case f.Status == record.StatusOK:
 		return c
-	case f.Status == parser.StatusUnknown && !f.Supervised:
+	case f.Status == record.StatusUnknown && !f.Supervised:
 		c.Skipped = &result{Message: "the log does not say how the file ended"}
 		return c
-	case f.Status == parser.StatusUnknown:
+	case f.Status == record.StatusUnknown:
 		status = "no end"
 	}
 	message := fmt.Sprintf("file %d: %s", f.Index, status)
@@ -155,7 +156,7 @@ func fileCase(f *parser.File, gates bool) testCase {
 func inSeconds(seconds float64) string { return strconv.FormatFloat(max(0, seconds), 'f', 3, 64) }
 
 // timestamp is when the log begins, in the schema's form (no zone); "" where it has no dates.
-func timestamp(tl *parser.Timeline) string {
+func timestamp(tl *timeline.Timeline) string {
 	var first time.Time
 	consider := func(t time.Time) {
 		if wording.HasDate(t) && (first.IsZero() || t.Before(first)) {

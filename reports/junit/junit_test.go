@@ -7,7 +7,8 @@ import (
 
 	"vramsoak/fixtures/timelines"
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // TestJUnitAgreesWithVerdict demands failures or errors where the verdict is no pass, and only there.
@@ -18,7 +19,7 @@ func TestJUnitAgreesWithVerdict(t *testing.T) {
 	again.Index, again.Path = 2, retried.Files[1].Path
 	retried.Files = append(retried.Files, &again)
 	cut := timelines.Batch{Files: 2}.Timeline()
-	cut.Files[1].Status = parser.StatusUnknown
+	cut.Files[1].Status = record.StatusUnknown
 	short := timelines.Batch{Files: 2}.Timeline()
 
 	policy := check.DefaultPolicy()
@@ -30,7 +31,7 @@ func TestJUnitAgreesWithVerdict(t *testing.T) {
 	// memory, two on completeness, consistency.
 	for _, c := range []struct {
 		name             string
-		tl               *parser.Timeline
+		tl               *timeline.Timeline
 		policy           check.Policy
 		verdict          check.Verdict
 		tests            int
@@ -42,7 +43,7 @@ func TestJUnitAgreesWithVerdict(t *testing.T) {
 		{"a crash that does not gate", crash, lenient, check.Pass, 13 + 3, 0, 0},
 		{"a crash, and the file done again", retried, policy, check.Pass, 13 + 3, 0, 0},
 		{"too few files for a check that is required", short, strict, check.Undecided, 13 + 2, 0, 1},
-		{"nothing that gates judged", &parser.Timeline{}, lenient, check.Undecided, 4 + 1, 0, 1},
+		{"nothing that gates judged", &timeline.Timeline{}, lenient, check.Undecided, 4 + 1, 0, 1},
 		{"a run cut short", cut, policy, check.Fail, 13 + 2, 2, 0},
 	} {
 		rep := check.Of(c.tl, c.policy)

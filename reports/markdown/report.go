@@ -7,14 +7,15 @@ import (
 	"strings"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 	"vramsoak/reports/pattern"
 	"vramsoak/reports/wording"
 )
 
 // Report writes a summary for a CI job or a comment: the verdict, what did not pass, the memory pattern, and what passed
 // folded away. Where that is longer than [MarkdownLimit], rows are left out and counted.
-func Report(w io.Writer, tl *parser.Timeline, rep *check.Report) error {
+func Report(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 	m := document{left: Limit}
 	findings := wording.Sorted(rep)
 	m.add(fmt.Sprintf("## %s vramsoak: %s\n\n%s\n", verdictSign(rep.Verdict), escape(string(rep.Verdict), 40), escape(wording.Headline(rep), 400)))
@@ -80,7 +81,7 @@ func patternTable(p pattern.Pattern) table {
 		if s.Verdict != "" {
 			freed = strings.TrimRight(freed+" "+verdictSign(s.Verdict), " ")
 		}
-		t.rows = append(t.rows, fmt.Sprintf("| %s | %s | `%s` | %s |\n", escape(s.Name, 120), parser.FormatBytes(s.Level),
+		t.rows = append(t.rows, fmt.Sprintf("| %s | %s | `%s` | %s |\n", escape(s.Name, 120), record.FormatBytes(s.Level),
 			strings.Repeat("█", n)+strings.Repeat("─", cells-n), freed))
 	}
 	return t

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/reports/wording"
 )
 
@@ -56,7 +56,7 @@ func (p Pattern) cleanups(rep *check.Report) map[string]*cleanupStats {
 // text is the median of what was freed: "97.6 % freed", or "51.2 MiB freed" where no share was judged. A median hides
 // the few files in which the cleanup failed, so these are counted.
 func (c *cleanupStats) text() string {
-	text := parser.FormatBytes(median(c.freed)) + " freed"
+	text := record.FormatBytes(median(c.freed)) + " freed"
 	switch {
 	case len(c.shares) > 0:
 		text = fmt.Sprintf("%.1f %% freed", 100*median(c.shares))

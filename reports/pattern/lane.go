@@ -4,50 +4,51 @@ import (
 	"cmp"
 	"slices"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // BusiestLane is the lane with the largest reading, and how many lanes the log has.
-func BusiestLane(tl *parser.Timeline) (parser.Lane, int) {
-	top := map[parser.Lane]int64{}
-	var lanes []parser.Lane
+func BusiestLane(tl *timeline.Timeline) (record.Lane, int) {
+	top := map[record.Lane]int64{}
+	var lanes []record.Lane
 	for _, c := range tl.All() {
 		if _, known := top[c.Lane]; !known {
 			lanes = append(lanes, c.Lane)
 		}
-		top[c.Lane] = max(top[c.Lane], c.Bytes(parser.Allocated), c.Bytes(parser.Reserved), c.Bytes(parser.Used))
+		top[c.Lane] = max(top[c.Lane], c.Bytes(record.Allocated), c.Bytes(record.Reserved), c.Bytes(record.Used))
 	}
 	if len(lanes) == 0 {
-		return parser.Lane{}, 0
+		return record.Lane{}, 0
 	}
-	return slices.MaxFunc(lanes, func(a, b parser.Lane) int {
+	return slices.MaxFunc(lanes, func(a, b record.Lane) int {
 		return cmp.Compare(top[a], top[b])
 	}), len(lanes)
 }
 
 // MainQuantity is the quantity that a lane is shown by: the first of allocated, device used and reserved that it has.
-func MainQuantity(tl *parser.Timeline, lane parser.Lane) parser.Quantity {
-	for _, q := range []parser.Quantity{parser.Allocated, parser.Used} {
+func MainQuantity(tl *timeline.Timeline, lane record.Lane) record.Quantity {
+	for _, q := range []record.Quantity{record.Allocated, record.Used} {
 		for _, c := range tl.All() {
 			if _, ok := c.Get(q); ok && c.Lane == lane {
 				return q
 			}
 		}
 	}
-	return parser.Reserved
+	return record.Reserved
 }
 
 // Total is the size of the lane's device, 0 where the log has none.
-func Total(tl *parser.Timeline, lane parser.Lane) int64 {
+func Total(tl *timeline.Timeline, lane record.Lane) int64 {
 	var total int64
 	for _, c := range tl.All() {
 		if c.Lane == lane {
-			total = max(total, c.Bytes(parser.Total))
+			total = max(total, c.Bytes(record.Total))
 		}
 	}
 	for i := range tl.Samples {
 		if tl.Samples[i].Lane.Device == lane.Device {
-			total = max(total, tl.Samples[i].Bytes(parser.Total))
+			total = max(total, tl.Samples[i].Bytes(record.Total))
 		}
 	}
 	return total

@@ -3,26 +3,26 @@ package pattern
 import (
 	"slices"
 
-	"vramsoak/parser"
+	"vramsoak/parser/timeline"
 )
 
 // A presence counts the files that have a checkpoint of a name.
 type presence struct {
 	files  map[string]int
-	last   map[string]*parser.File
+	last   map[string]*timeline.File
 	most   int
 	beside map[string]bool // names that stand outside of files: of them the files say nothing
 }
 
 func newPresence(outside []string) *presence {
-	p := &presence{files: map[string]int{}, last: map[string]*parser.File{}, beside: map[string]bool{}}
+	p := &presence{files: map[string]int{}, last: map[string]*timeline.File{}, beside: map[string]bool{}}
 	for _, name := range outside {
 		p.beside[name] = true
 	}
 	return p
 }
 
-func (p *presence) add(f *parser.File, name string) {
+func (p *presence) add(f *timeline.File, name string) {
 	if p.last[name] != f {
 		p.last[name] = f
 		p.files[name]++
@@ -41,7 +41,7 @@ func (p *presence) rare(name string, files int) bool {
 const searched = 1000
 
 // mergeNames adds the names that the file has and order lacks, each after the name it follows in the file.
-func mergeNames(order []string, f *parser.File, p Pattern, known map[string][]int64) []string {
+func mergeNames(order []string, f *timeline.File, p Pattern, known map[string][]int64) []string {
 	at := -1
 	for i := range f.Checkpoints {
 		c := &f.Checkpoints[i]

@@ -7,16 +7,17 @@ import (
 	"slices"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 	"vramsoak/reports/sink"
 	"vramsoak/reports/wording"
 )
 
 // A Pattern is the memory of a typical file: one level per checkpoint name.
 type Pattern struct {
-	lane     parser.Lane
+	lane     record.Lane
 	lanes    int // lanes in the log; the pattern is of the one with the highest peak
-	quantity parser.Quantity
+	quantity record.Quantity
 	files    int   // files with a checkpoint in the lane
 	partial  bool  // the timeline has not kept all checkpoints
 	scale    int64 // bytes of a full bar
@@ -34,14 +35,14 @@ type Step struct {
 }
 
 // Of reads the pattern out of a timeline. It has no steps where the log has no readings.
-func Of(tl *parser.Timeline, rep *check.Report) Pattern {
+func Of(tl *timeline.Timeline, rep *check.Report) Pattern {
 	p := Pattern{}
 	p.lane, p.lanes = BusiestLane(tl)
 	p.quantity = MainQuantity(tl, p.lane)
 
 	levels := map[string][]int64{}
 	var order, tail []string
-	add := func(into *[]string, c *parser.Checkpoint) {
+	add := func(into *[]string, c *record.Checkpoint) {
 		size, ok := c.Get(p.quantity)
 		if !ok || c.Lane != p.lane {
 			return
@@ -62,7 +63,7 @@ func Of(tl *parser.Timeline, rep *check.Report) Pattern {
 	}
 	// The file with the most checkpoints gives the order; names that only others have follow the name they came after.
 	byLength := slices.Clone(tl.LastAttempts())
-	slices.SortStableFunc(byLength, func(a, b *parser.File) int { return len(b.Checkpoints) - len(a.Checkpoints) })
+	slices.SortStableFunc(byLength, func(a, b *timeline.File) int { return len(b.Checkpoints) - len(a.Checkpoints) })
 	presence := newPresence(append(slices.Clone(order), tail...))
 	for _, f := range byLength {
 		order = mergeNames(order, f, p, levels)
@@ -115,9 +116,9 @@ func (p Pattern) Title() string {
 		s += fmt.Sprintf(", %s (the busiest of %d)", wording.Lane(p.lane), p.lanes)
 	}
 	if p.ofTotal {
-		s += "; a full bar is the device, " + parser.FormatBytes(p.scale)
+		s += "; a full bar is the device, " + record.FormatBytes(p.scale)
 	} else {
-		s += "; a full bar is the highest checkpoint, " + parser.FormatBytes(p.scale)
+		s += "; a full bar is the highest checkpoint, " + record.FormatBytes(p.scale)
 	}
 	if p.rare > 0 {
 		s += fmt.Sprintf("; left out: %s that fewer than half of the files have", wording.Plural(p.rare, "checkpoint"))

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/reports/wording"
 )
 
@@ -63,7 +63,7 @@ func byteScale(bottom, top float64) (bytes float64, suffix string) {
 	for _, u := range []struct {
 		name  string
 		bytes int64
-	}{{" TiB", parser.TiB}, {" GiB", parser.GiB}, {" MiB", parser.MiB}, {" KiB", parser.KiB}} {
+	}{{" TiB", record.TiB}, {" GiB", record.GiB}, {" MiB", record.MiB}, {" KiB", record.KiB}} {
 		if size := float64(u.bytes); max(math.Abs(bottom), math.Abs(top)) >= 1.5*size && top-bottom >= size/20 {
 			return size, u.name
 		}

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/plot"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 func labelsOf(ticks []plot.Tick) []string {
@@ -23,10 +23,10 @@ func TestValueTicks(t *testing.T) {
 		top  float64
 		want []string
 	}{
-		{8.5 * float64(parser.GiB), []string{"0", "2 GiB", "4 GiB", "6 GiB", "8 GiB"}},
-		{1.6 * float64(parser.GiB), []string{"0", "0.5 GiB", "1.0 GiB", "1.5 GiB"}},
-		{1.2 * float64(parser.GiB), []string{"0", "200 MiB", "400 MiB", "600 MiB", "800 MiB", "1,000 MiB", "1,200 MiB"}},
-		{100 * float64(parser.MiB), []string{"0", "20 MiB", "40 MiB", "60 MiB", "80 MiB", "100 MiB"}},
+		{8.5 * float64(record.GiB), []string{"0", "2 GiB", "4 GiB", "6 GiB", "8 GiB"}},
+		{1.6 * float64(record.GiB), []string{"0", "0.5 GiB", "1.0 GiB", "1.5 GiB"}},
+		{1.2 * float64(record.GiB), []string{"0", "200 MiB", "400 MiB", "600 MiB", "800 MiB", "1,000 MiB", "1,200 MiB"}},
+		{100 * float64(record.MiB), []string{"0", "20 MiB", "40 MiB", "60 MiB", "80 MiB", "100 MiB"}},
 	} {
 		if diff := cmp.Diff(c.want, labelsOf(ValueTicks(0, c.top, check.Bytes, 7))); diff != "" {
 			t.Errorf("up to %.0f bytes (-want +got):\n%s", c.top, diff)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/parser/snapshot"
 	"vramsoak/reports/sink"
 )
@@ -45,7 +45,7 @@ func Write(w io.Writer, snap *snapshot.Snapshot, analyses []*snapshot.Analysis, 
 		traced := t != nil && t.Allocations > 0
 		for _, s := range d.Segments {
 			for _, block := range s.Blocks {
-				if block.State != parser.BlockFree {
+				if block.State != record.BlockFree {
 					b.add(d.Index, block.Stack, traced, 0, block.Size)
 				}
 			}

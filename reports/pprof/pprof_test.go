@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/parser/snapshot"
 )
 
@@ -68,7 +68,7 @@ func TestSnapshotProfile(t *testing.T) {
 func TestSnapshotProfileOfBlocks(t *testing.T) {
 	stack := &snapshot.Stack{Frames: []*snapshot.Frame{{Function: "malloc", File: "??"}, {Function: "main", File: "train.py", Line: 3}}}
 	snap := &snapshot.Snapshot{Devices: []snapshot.Device{{Segments: []snapshot.Segment{{Size: 3072, Blocks: []snapshot.Block{
-		{Size: 1024, State: parser.BlockAllocated, Stack: stack}, {Size: 512, State: parser.BlockPending}, {Size: 1536, State: parser.BlockFree},
+		{Size: 1024, State: record.BlockAllocated, Stack: stack}, {Size: 512, State: record.BlockPending}, {Size: 1536, State: record.BlockFree},
 	}}}}}}
 	var out bytes.Buffer
 	if err := Write(&out, snap, []*snapshot.Analysis{{}}, false); err != nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/reports/wording"
 )
 
@@ -17,8 +17,8 @@ type Counts struct {
 	Bad      int            // unreadable lines
 }
 
-func (c *Counts) add(rec parser.Record) {
-	switch _, bad := rec.(parser.SyntaxError); {
+func (c *Counts) add(rec record.Record) {
+	switch _, bad := rec.(record.SyntaxError); {
 	case bad:
 		c.Bad++
 	case !IsReading(rec):
@@ -32,13 +32,13 @@ func (c *Counts) add(rec parser.Record) {
 }
 
 // IsReading says that a record gives an amount of memory.
-func IsReading(rec parser.Record) bool {
+func IsReading(rec record.Record) bool {
 	switch r := rec.(type) {
-	case parser.Checkpoint, parser.Change, parser.OutOfMemory:
+	case record.Checkpoint, record.Change, record.OutOfMemory:
 		return true
-	case parser.Sample:
+	case record.Sample:
 		return r.Len() > 0
-	case parser.Idle, parser.SegmentMap:
+	case record.Idle, record.SegmentMap:
 		return true
 	}
 	return false

@@ -7,18 +7,18 @@ import (
 	"strings"
 	"time"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/reports/sink"
 	"vramsoak/reports/wording"
 )
 
 // A flat is a parser.Record with its parts in common columns.
 type flat struct {
-	parser.Record
+	record.Record
 	kind    string
 	name    string         // a checkpoint's name, a file's path, a message
 	sampled bool           // of a checkpoint
-	reading parser.Reading // none for most events
+	reading record.Reading // none for most events
 	more    []field        // what has no column of its own
 	deep    []field        // what no column can have: in JSON alone
 }
@@ -28,9 +28,9 @@ type field struct {
 	value any
 }
 
-func flatten(rec parser.Record) flat {
+func flatten(rec record.Record) flat {
 	r := flat{Record: rec}
-	lane := func(l parser.Lane) {
+	lane := func(l record.Lane) {
 		r.more = append(r.more, field{"device", l.Device})
 		if l.Rank != 0 {
 			r.more = append(r.more, field{"rank", l.Rank})
@@ -38,48 +38,48 @@ func flatten(rec parser.Record) flat {
 	}
 	add := func(key string, value any) { r.more = append(r.more, field{key, value}) }
 	switch v := rec.(type) {
-	case parser.Checkpoint:
+	case record.Checkpoint:
 		r.kind, r.name, r.reading, r.sampled = "checkpoint", v.Name, v.Reading, v.Sampled
 		lane(v.Lane)
 		if v.Stream != "" {
 			add("stream", v.Stream)
 		}
-	case parser.Change:
+	case record.Change:
 		r.kind, r.name, r.reading = "change", v.Name, v.Reading
 		lane(v.Lane)
-	case parser.Event:
+	case record.Event:
 		r.kind, r.name = "event", v.Text
 		add("event", string(v.Kind))
 		lane(v.Lane)
-	case parser.Warning:
+	case record.Warning:
 		r.kind, r.name = "warning", v.Text
 		add("level", v.Level)
 		add("percent", v.Percent)
-	case parser.OutOfMemory:
+	case record.OutOfMemory:
 		r.kind, r.name, r.reading = "out-of-memory", v.Text, v.Reading
 		lane(v.Lane)
 		if v.HasRequested {
 			add("requested", v.Requested.Bytes)
 		}
-	case parser.Crash:
+	case record.Crash:
 		r.kind, r.name = "crash", v.Text
 		lane(v.Lane)
 		if v.Traceback > 0 {
 			add("traceback", v.Traceback)
 		}
-	case parser.FileStart:
+	case record.FileStart:
 		r.kind, r.name = "file-start", v.Path
 		add("index", v.Index)
 		add("audio_seconds", v.AudioSeconds)
 		add("by_pipeline", v.Pipeline)
-	case parser.FileEnd:
+	case record.FileEnd:
 		r.kind, r.name = "file-end", v.Path
 		add("index", v.Index)
 		add("status", string(v.Status))
 		add("seconds", v.Seconds)
 		add("error", v.Error)
 		add("by_pipeline", v.Pipeline)
-	case parser.Sample:
+	case record.Sample:
 		r.kind, r.reading = "sample", v.Reading
 		add("pid", v.PID)
 		add("rss", v.RSS)
@@ -91,23 +91,23 @@ func flatten(rec parser.Record) flat {
 		if v.Others > 0 {
 			add("others", v.Others)
 		}
-	case parser.Idle:
+	case record.Idle:
 		r.kind, r.reading = "idle", v.Reading
 		lane(v.Lane)
 		add("gpu", v.GPU)
 		add("phase", string(v.Phase))
 		add("settled", v.Settled)
-	case parser.Holder:
+	case record.Holder:
 		r.kind, r.name, r.reading = "holder", v.Command, v.Reading
 		lane(v.Lane)
 		add("pid", v.PID)
 		add("ours", v.Ours)
-	case parser.Exit:
+	case record.Exit:
 		r.kind = "exit"
 		add("pid", v.PID)
 		add("code", v.Code)
 		add("signal", v.Signal)
-		if v.Reason != parser.ExitByItself {
+		if v.Reason != record.ExitByItself {
 			add("reason", string(v.Reason))
 		}
 		if v.Restarts > 0 {
@@ -116,12 +116,12 @@ func flatten(rec parser.Record) flat {
 		if v.Error != "" {
 			add("error", v.Error)
 		}
-	case parser.Orphan:
+	case record.Orphan:
 		r.kind, r.name = "orphan", v.Command
 		add("pid", v.PID)
 		add("rss", v.RSS)
 		add("ended", v.Ended)
-	case parser.RunStart:
+	case record.RunStart:
 		r.kind, r.name = "run-start", v.Command
 		add("files", v.Files)
 		add("feed", v.Feed)
@@ -137,12 +137,12 @@ func flatten(rec parser.Record) flat {
 			add("workers", v.Workers)
 			add("gpu", v.GPU)
 		}
-	case parser.Resume:
+	case record.Resume:
 		r.kind = "resume"
 		add("index", v.Index)
 		add("cut", v.Cut)
 		add("reason", v.Reason)
-	case parser.RunEnd:
+	case record.RunEnd:
 		r.kind = "run-end"
 		add("files", v.Files)
 		add("seconds", v.Seconds)
@@ -150,12 +150,12 @@ func flatten(rec parser.Record) flat {
 		if v.Error != "" {
 			add("error", v.Error)
 		}
-	case parser.Quoted:
+	case record.Quoted:
 		r.kind, r.name = "quoted", "a line in the harness's name that the pipeline printed; it says nothing"
-	case parser.SegmentMap:
+	case record.SegmentMap:
 		r.segments(&v)
 		lane(v.Lane)
-	case parser.SyntaxError:
+	case record.SyntaxError:
 		r.kind = "unreadable"
 		r.name = fmt.Sprintf("expected %s, found %q; %s", v.Expected, v.Found, v.Advice)
 	}
@@ -196,9 +196,9 @@ func (r flat) fields() map[string]any {
 }
 
 // csvQuantities are the columns of the quantities.
-var csvQuantities = []parser.Quantity{
-	parser.Allocated, parser.Reserved, parser.Free, parser.Total, parser.Peak, parser.PeakReserved, parser.Active,
-	parser.InactiveSplit, parser.Used, parser.Buffer, parser.Holds,
+var csvQuantities = []record.Quantity{
+	record.Allocated, record.Reserved, record.Free, record.Total, record.Peak, record.PeakReserved, record.Active,
+	record.InactiveSplit, record.Used, record.Buffer, record.Holds,
 }
 
 func csvHeader() []string {
@@ -257,7 +257,7 @@ func (r flat) describe() string {
 	text := sink.Name(r.name)
 	extras := sink.Line(r.extras())
 	switch r.Record.(type) {
-	case parser.Checkpoint, parser.Change, parser.Idle, parser.Holder, parser.SegmentMap:
+	case record.Checkpoint, record.Change, record.Idle, record.Holder, record.SegmentMap:
 	default:
 		if extras != "" {
 			text = strings.TrimSpace(text + "  " + extras)
@@ -266,11 +266,11 @@ func (r flat) describe() string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-13s  %s", r.kind, wording.Pad(text, 38))
-	_, derived := r.reading.Get(parser.Allocated)
-	derived = derived && r.reading.Bytes(parser.Total) > 0
+	_, derived := r.reading.Get(record.Allocated)
+	derived = derived && r.reading.Bytes(record.Total) > 0
 	for _, q := range csvQuantities {
 		size, ok := r.reading.Get(q)
-		if !ok || q == parser.Free && derived {
+		if !ok || q == record.Free && derived {
 			continue
 		}
 		sign := ""
@@ -289,4 +289,4 @@ func (r flat) describe() string {
 }
 
 // Describe returns what a record says, in the columns of a table.
-func Describe(rec parser.Record) string { return flatten(rec).describe() }
+func Describe(rec record.Record) string { return flatten(rec).describe() }

@@ -9,7 +9,7 @@ import (
 	"iter"
 	"strings"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/reports/sink"
 )
 
@@ -28,7 +28,7 @@ type Options struct {
 // Write writes records one a line, as they come: "table" for people, "jsonl" with every field, "csv" with one column a
 // quantity. Sizes in jsonl and csv are bytes; jsonl adds "<quantity>_resolution" (half the last printed digit, in bytes)
 // where a size is not exact. An error of the stream is returned after what came before it is written.
-func Write(w io.Writer, records iter.Seq2[parser.Record, error], opts Options) (Counts, error) {
+func Write(w io.Writer, records iter.Seq2[record.Record, error], opts Options) (Counts, error) {
 	var counts Counts
 	buf := bufio.NewWriter(w)
 	var write func(flat) error

@@ -10,33 +10,33 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // Records of the kinds and quantities that the scripts of the command line do not have.
-func someRecords() iter.Seq2[parser.Record, error] {
-	at := func(line int, dialect string) parser.Header {
-		return parser.Header{Pos: parser.Position{Path: "run.log", Line: line}, Dialect: dialect}
+func someRecords() iter.Seq2[record.Record, error] {
+	at := func(line int, dialect string) record.Header {
+		return record.Header{Pos: record.Position{Path: "run.log", Line: line}, Dialect: dialect}
 	}
-	sampled := parser.Checkpoint{Header: at(1, "trainer"), Name: "step", Sampled: true, Lane: parser.Lane{Device: 1}}
+	sampled := record.Checkpoint{Header: at(1, "trainer"), Name: "step", Sampled: true, Lane: record.Lane{Device: 1}}
 	sampled.Time = time.Date(0, 1, 1, 2, 0, 3, 0, time.UTC)
 	sampled.Local, sampled.Dateless = true, true
-	sampled.Set(parser.Peak, parser.Exact(3<<30))
-	sampled.Set(parser.PeakReserved, parser.Exact(4<<30))
-	sampled.Set(parser.Free, parser.Exact(1<<30))
-	change := parser.Change{Header: at(2, "laxai"), Name: "Memory freed"}
+	sampled.Set(record.Peak, record.Exact(3<<30))
+	sampled.Set(record.PeakReserved, record.Exact(4<<30))
+	sampled.Set(record.Free, record.Exact(1<<30))
+	change := record.Change{Header: at(2, "laxai"), Name: "Memory freed"}
 	change.Time = time.Date(0, 11, 20, 2, 0, 3, 5e6, time.UTC)
 	change.Yearless = true
-	change.Set(parser.Allocated, parser.Size{Bytes: -1 << 30, Resolution: 5})
-	change.Set(parser.Reserved, parser.Exact(1<<20))
-	buffer := parser.Checkpoint{Header: at(3, "ggml"), Name: "CUDA0 KV\x1b[0m buffer"}
-	buffer.Set(parser.Buffer, parser.Exact(2<<20))
-	event := parser.Event{Header: at(4, "laxai"), Kind: parser.EventCacheCleared, Text: "CLEANUP: GPU memory cleared"}
-	idle := parser.Sample{Header: at(5, "vramsoak"), PID: 7, RSS: 1 << 20}
-	used := parser.Sample{Header: at(6, "vramsoak"), PID: 7, RSS: 1 << 20, Source: "process"}
-	used.Set(parser.Used, parser.Exact(5))
-	return func(yield func(parser.Record, error) bool) {
-		for _, rec := range []parser.Record{sampled, change, buffer, event, idle, used} {
+	change.Set(record.Allocated, record.Size{Bytes: -1 << 30, Resolution: 5})
+	change.Set(record.Reserved, record.Exact(1<<20))
+	buffer := record.Checkpoint{Header: at(3, "ggml"), Name: "CUDA0 KV\x1b[0m buffer"}
+	buffer.Set(record.Buffer, record.Exact(2<<20))
+	event := record.Event{Header: at(4, "laxai"), Kind: record.EventCacheCleared, Text: "CLEANUP: GPU memory cleared"}
+	idle := record.Sample{Header: at(5, "vramsoak"), PID: 7, RSS: 1 << 20}
+	used := record.Sample{Header: at(6, "vramsoak"), PID: 7, RSS: 1 << 20, Source: "process"}
+	used.Set(record.Used, record.Exact(5))
+	return func(yield func(record.Record, error) bool) {
+		for _, rec := range []record.Record{sampled, change, buffer, event, idle, used} {
 			if !yield(rec, nil) {
 				return
 			}
@@ -96,7 +96,7 @@ func (w *countingWriter) Write(b []byte) (int, error) {
 func TestRecordsLive(t *testing.T) {
 	w := &countingWriter{}
 	seen := 0
-	stream := func(yield func(parser.Record, error) bool) {
+	stream := func(yield func(record.Record, error) bool) {
 		for rec, err := range someRecords() {
 			if !yield(rec, err) {
 				return
@@ -128,8 +128,8 @@ func TestRecordCounts(t *testing.T) {
 func TestRecordsError(t *testing.T) {
 	broken := errors.New("the disk is gone")
 	var b bytes.Buffer
-	counts, err := Write(&b, func(yield func(parser.Record, error) bool) {
-		_ = yield(parser.Checkpoint{Name: "A"}, nil) && yield(nil, broken)
+	counts, err := Write(&b, func(yield func(record.Record, error) bool) {
+		_ = yield(record.Checkpoint{Name: "A"}, nil) && yield(nil, broken)
 	}, Options{Format: "table"})
 	if !errors.Is(err, broken) || len(counts.Readings) != 1 || !strings.Contains(b.String(), "checkpoint     A") {
 		t.Errorf("got %v, %v, %q", counts, err, b.String())

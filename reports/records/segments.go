@@ -3,21 +3,21 @@ package records
 import (
 	"strconv"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // segments makes the record a segment map's: its sums as readings, and for JSON what it says of each segment.
-func (r *flat) segments(m *parser.SegmentMap) {
+func (r *flat) segments(m *record.SegmentMap) {
 	r.kind, r.name = "segments", m.Name
 	sums := m.Sums()
-	set := func(q parser.Quantity, bytes int64) { r.reading.Set(q, parser.Exact(bytes)) }
-	set(parser.Allocated, sums.Allocated)
-	set(parser.Reserved, sums.Reserved)
+	set := func(q record.Quantity, bytes int64) { r.reading.Set(q, record.Exact(bytes)) }
+	set(record.Allocated, sums.Allocated)
+	set(record.Reserved, sums.Reserved)
 	if m.Total > 0 {
-		set(parser.Total, m.Total)
+		set(record.Total, m.Total)
 	}
 	if m.Used > 0 {
-		set(parser.Used, m.Used)
+		set(record.Used, m.Used)
 	}
 	for _, f := range []struct {
 		key   string
@@ -54,7 +54,7 @@ type (
 	}
 )
 
-func segmentObjects(m *parser.SegmentMap) []segmentObject {
+func segmentObjects(m *record.SegmentMap) []segmentObject {
 	out := make([]segmentObject, len(m.Segments))
 	for i, s := range m.Segments {
 		hex := func(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }

@@ -11,7 +11,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/compare"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/reports/sink"
 )
 
@@ -35,7 +35,7 @@ func ListChanges(changes []compare.Change) (kept []compare.Change, others []stri
 // Metric is a metric for a person, with its rank and device where they are not the first.
 func Metric(name string, rank, device int) string {
 	if rank != 0 || device != 0 {
-		name += " (" + parser.Lane{Device: device, Rank: rank}.Name(rank != 0) + ")"
+		name += " (" + record.Lane{Device: device, Rank: rank}.Name(rank != 0) + ")"
 	}
 	return sink.Line(name)
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // Headline is a run in one line: "60 files, 1,140 checkpoints, peak 7.50 GiB allocated (31.3 % of 24.0 GiB)". What fails
@@ -82,19 +82,19 @@ func notJudged(rep *check.Report) []string {
 // the first reading that the log has.
 func peakText(rep *check.Report) string {
 	if by := rep.PeakBy; by != nil {
-		s := parser.FormatBytes(by.Bytes) + " " + check.QuantityWords(by.Quantity)
+		s := record.FormatBytes(by.Bytes) + " " + check.QuantityWords(by.Quantity)
 		if by.Total > 0 {
-			s += fmt.Sprintf(" (%s of %s)", check.Quantity(float64(by.Bytes)/float64(by.Total), check.Ratio), parser.FormatBytes(by.Total))
+			s += fmt.Sprintf(" (%s of %s)", check.Quantity(float64(by.Bytes)/float64(by.Total), check.Ratio), record.FormatBytes(by.Total))
 		}
 		return s
 	}
 	switch p := rep.HighWater; {
 	case p.Allocated > 0:
-		return parser.FormatBytes(p.Allocated) + " allocated"
+		return record.FormatBytes(p.Allocated) + " allocated"
 	case p.Used > 0:
-		return parser.FormatBytes(p.Used) + " in use"
+		return record.FormatBytes(p.Used) + " in use"
 	case p.Reserved > 0:
-		return parser.FormatBytes(p.Reserved) + " reserved"
+		return record.FormatBytes(p.Reserved) + " reserved"
 	}
 	return ""
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // HasDate says that a time of a timeline is of a known day. [parser.Build] counts the others from the year 0 on.
@@ -54,14 +54,14 @@ func ShortenPath(s string, n int) string {
 }
 
 // Quantity is a quantity in words.
-func Quantity(q parser.Quantity) string {
-	if q == parser.Used {
+func Quantity(q record.Quantity) string {
+	if q == record.Used {
 		return "device used"
 	}
 	return q.String()
 }
 
 // Lane names a lane: "device 1", and with its rank where there are several.
-func Lane(l parser.Lane) string {
+func Lane(l record.Lane) string {
 	return l.Name(l.Rank != 0)
 }

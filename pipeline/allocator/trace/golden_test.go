@@ -10,7 +10,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"vramsoak/fixtures/golden"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/pipeline/allocator"
 	"vramsoak/pipeline/allocator/trace"
 )
@@ -82,7 +82,7 @@ func readSettings(t *testing.T, text string) trace.Settings {
 	t.Helper()
 	var s trace.Settings
 	size := func(value string) int64 {
-		n, err := parser.ParseSize(value)
+		n, err := record.ParseSize(value)
 		if err != nil {
 			t.Fatal(err)
 		}

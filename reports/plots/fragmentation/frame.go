@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"slices"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // laneSegments are the segment maps of one device, as a picture needs them.
 type laneSegments struct {
-	lane     parser.Lane
+	lane     record.Lane
 	frames   []*frame
 	maps     int   // that were read
 	failures int   // of them, where an allocation failed
@@ -27,7 +27,7 @@ type age struct {
 // fileMaps counts the maps of one file, by device: they are drawn evenly over its width.
 type fileMaps struct {
 	file int
-	maps map[parser.Lane]int
+	maps map[record.Lane]int
 }
 
 // A frame is one segment map, as it is drawn.
@@ -39,7 +39,7 @@ type frame struct {
 	requested  int64
 	total      int64
 	used       int64
-	sums       parser.SegmentSums
+	sums       record.SegmentSums
 	unreserved int64 // what the driver still has for the process; 0 where that is not known
 	bands      []band
 	// largest is where the largest free block begins on top of what is below it, in bytes.
@@ -81,7 +81,7 @@ const (
 )
 
 // add takes a map.
-func (l *laneSegments) add(m *parser.SegmentMap, of *fileMaps) {
+func (l *laneSegments) add(m *record.SegmentMap, of *fileMaps) {
 	l.maps++
 	of.maps[l.lane]++
 	f := &frame{
@@ -99,9 +99,9 @@ func (l *laneSegments) add(m *parser.SegmentMap, of *fileMaps) {
 }
 
 // byAge are the segments in the order in which they were first seen: a band stays where it is as long as those below it do.
-func (l *laneSegments) byAge(segments []parser.Segment) []parser.Segment {
+func (l *laneSegments) byAge(segments []record.Segment) []record.Segment {
 	byAddress := slices.Clone(segments)
-	slices.SortStableFunc(byAddress, func(a, b parser.Segment) int { return cmp.Compare(a.Address, b.Address) })
+	slices.SortStableFunc(byAddress, func(a, b record.Segment) int { return cmp.Compare(a.Address, b.Address) })
 	ages := make(map[uint64]age, len(byAddress))
 	for _, s := range byAddress {
 		old, known := l.ages[s.Address]
@@ -112,12 +112,12 @@ func (l *laneSegments) byAge(segments []parser.Segment) []parser.Segment {
 		ages[s.Address] = age{old.number, s.Size}
 	}
 	l.ages = ages
-	slices.SortStableFunc(byAddress, func(a, b parser.Segment) int { return ages[a.Address].number - ages[b.Address].number })
+	slices.SortStableFunc(byAddress, func(a, b record.Segment) int { return ages[a.Address].number - ages[b.Address].number })
 	return byAddress
 }
 
 // stack makes the bands.
-func (f *frame) stack(segments []parser.Segment) {
+func (f *frame) stack(segments []record.Segment) {
 	grain := max(1, f.sums.Reserved/bandsMax)
 	var b band
 	var bytes [uses]int64
@@ -139,7 +139,7 @@ func (f *frame) stack(segments []parser.Segment) {
 			b.segment = s.Size
 		}
 		for p := range s.Pieces() {
-			if p.State == parser.BlockFree && !s.Small && p.Size == f.sums.LargestFree {
+			if p.State == record.BlockFree && !s.Small && p.Size == f.sums.LargestFree {
 				f.largest = height
 			}
 			height += p.Size
@@ -156,11 +156,11 @@ func (f *frame) stack(segments []parser.Segment) {
 	flush()
 }
 
-func useOf(p parser.Piece) int {
+func useOf(p record.Piece) int {
 	switch {
-	case p.State == parser.BlockAllocated:
+	case p.State == record.BlockAllocated:
 		return inUse
-	case p.State == parser.BlockPending:
+	case p.State == record.BlockPending:
 		return pending
 	case 2*p.Releasable >= p.Size:
 		return releasable

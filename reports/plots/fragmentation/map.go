@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/reports/plots"
 )
 
@@ -242,7 +242,7 @@ func (p *picture) drawBar(c draw.Canvas, y func(float64) vg.Length, at vg.Rectan
 	c.StrokeLines(draw.LineStyle{Color: plots.SoftInk, Width: 0.8}, append(plots.Corners(at), at.Min))
 	mid := (at.Min.X + at.Max.X) / 2
 	value := plots.Text(plots.TextSize, plots.Ink, text.XCenter, text.YBottom)
-	half := value.Width(parser.FormatBytes(b.bytes))/2 + 2
+	half := value.Width(record.FormatBytes(b.bytes))/2 + 2
 	if room := at.Size().X/2 + 4; half > room {
 		value = plots.Text(plots.TextSize*room/half, plots.Ink, text.XCenter, text.YBottom)
 		half = room
@@ -250,7 +250,7 @@ func (p *picture) drawBar(c draw.Canvas, y func(float64) vg.Length, at vg.Rectan
 	c.FillPolygon(color.White, plots.Corners(vg.Rectangle{
 		Min: vg.Point{X: mid - half, Y: at.Max.Y + 1}, Max: vg.Point{X: mid + half, Y: at.Max.Y + 3 + plots.TextSize},
 	}))
-	c.FillText(value, vg.Point{X: mid, Y: at.Max.Y + 3 + value.FontExtents().Descent}, p.Encode(parser.FormatBytes(b.bytes)))
+	c.FillText(value, vg.Point{X: mid, Y: at.Max.Y + 3 + value.FontExtents().Descent}, p.Encode(record.FormatBytes(b.bytes)))
 	name := plots.Text(plots.TextSize, plots.Ink, text.XCenter, text.YTop)
 	for i, line := range b.name {
 		c.FillText(name, vg.Point{X: mid, Y: at.Min.Y - 3 - vg.Length(i)*plots.TextSize*1.2}, p.Encode(line))

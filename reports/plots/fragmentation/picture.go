@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/reports/plots"
 	"vramsoak/reports/sink"
 	"vramsoak/reports/wording"
@@ -389,6 +389,6 @@ func (p *picture) drawTable(c draw.Canvas) {
 		c.FillPolygon(r.ink, plots.Corners(box))
 		c.StrokeLines(draw.LineStyle{Color: color.Gray{Y: 0xA0}, Width: 0.5}, append(plots.Corners(box), box.Min))
 		c.FillText(name, vg.Point{X: c.Min.X + 22, Y: y}, p.Encode(plots.Fit(name, r.name, c.Size().X-90)))
-		c.FillText(value, vg.Point{X: c.Max.X, Y: y}, p.Encode(parser.FormatBytes(r.bytes)))
+		c.FillText(value, vg.Point{X: c.Max.X, Y: y}, p.Encode(record.FormatBytes(r.bytes)))
 	}
 }

@@ -10,7 +10,8 @@ import (
 
 	"gonum.org/v1/plot/vg/draw"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 	"vramsoak/reports/plots"
 )
 
@@ -24,10 +25,10 @@ type Maps struct {
 	// Partial says that allocations may have failed of which the records tell nothing, as in a snapshot.
 	Partial bool
 
-	lanes map[parser.Lane]*laneSegments
+	lanes map[record.Lane]*laneSegments
 	other int // segment maps of lanes beyond lanesMax
 
-	splitter   parser.Splitter
+	splitter   timeline.Splitter
 	supervised bool
 	named      bool      // the pipeline has named a file, or said how one ended
 	file       int       // that is worked on, from 1; 0 before the first
@@ -39,9 +40,9 @@ type Maps struct {
 const lanesMax = 8
 
 // Add takes a record of a log.
-func (f *Maps) Add(rec parser.Record) {
+func (f *Maps) Add(rec record.Record) {
 	switch r := rec.(type) {
-	case parser.FileStart:
+	case record.FileStart:
 		switch {
 		case !r.Pipeline && !f.supervised:
 			f.supervised = true
@@ -54,15 +55,15 @@ func (f *Maps) Add(rec parser.Record) {
 			}
 			f.begin(f.file + 1)
 		}
-	case parser.FileEnd:
+	case record.FileEnd:
 		f.named = true
-	case parser.Checkpoint:
+	case record.Checkpoint:
 		if !f.supervised && f.splitter.Begins(r) {
 			f.begin(f.file + 1)
 		}
-	case parser.OutOfMemory:
+	case record.OutOfMemory:
 		f.Partial = true // it has a map, or else there is none of it
-	case parser.SegmentMap:
+	case record.SegmentMap:
 		f.add(&r)
 	}
 }
@@ -83,7 +84,7 @@ func (f *Maps) begin(file int) {
 	f.files = max(f.files, file)
 }
 
-func (f *Maps) add(m *parser.SegmentMap) {
+func (f *Maps) add(m *record.SegmentMap) {
 	lane := f.lanes[m.Lane]
 	if lane == nil {
 		if len(f.lanes) == lanesMax {
@@ -91,13 +92,13 @@ func (f *Maps) add(m *parser.SegmentMap) {
 			return
 		}
 		if f.lanes == nil {
-			f.lanes = map[parser.Lane]*laneSegments{}
+			f.lanes = map[record.Lane]*laneSegments{}
 		}
 		lane = &laneSegments{lane: m.Lane}
 		f.lanes[m.Lane] = lane
 	}
 	if f.here == nil {
-		f.here = &fileMaps{file: f.file, maps: map[parser.Lane]int{}}
+		f.here = &fileMaps{file: f.file, maps: map[record.Lane]int{}}
 	}
 	lane.add(m, f.here)
 }
@@ -119,7 +120,7 @@ func (f *Maps) Plot(w io.Writer, format string, opts plots.Options) error {
 // shown is the device to draw: the first where an allocation failed, else the one that holds most.
 func (f *Maps) shown() *laneSegments {
 	var best *laneSegments
-	for _, lane := range slices.SortedFunc(maps.Keys(f.lanes), func(a, b parser.Lane) int {
+	for _, lane := range slices.SortedFunc(maps.Keys(f.lanes), func(a, b record.Lane) int {
 		if a.Rank != b.Rank {
 			return a.Rank - b.Rank
 		}

@@ -17,7 +17,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"vramsoak/fixtures/timelines"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 	"vramsoak/reports/plots"
 )
 
@@ -29,7 +29,7 @@ type segmentsCase struct {
 	whole        int   // segments that are free as a whole, at each file's end
 	fails        []int // files in which memory is asked for in vain
 	asked        int64 // how much, in MiB; 0 is 30
-	lane         parser.Lane
+	lane         record.Lane
 	nameless     bool // the log names no files
 }
 
@@ -42,17 +42,17 @@ func (c segmentsCase) picture() *Maps {
 	return &f
 }
 
-func (c segmentsCase) records() func(yield func(parser.Record) bool) {
+func (c segmentsCase) records() func(yield func(record.Record) bool) {
 	const mib = 1 << 20
-	return func(yield func(parser.Record) bool) {
-		m := parser.SegmentMap{Lane: c.lane, Name: "file end", Total: int64(c.total) * mib}
-		block := func(size int64, state parser.BlockState) parser.Block { return parser.Block{Size: size, State: state} }
-		add := func(blocks ...parser.Block) {
-			m.Segments = append(m.Segments, parser.Segment{Address: uint64(len(m.Segments)+1) * 20 * mib, Size: 20 * mib, Blocks: blocks})
+	return func(yield func(record.Record) bool) {
+		m := record.SegmentMap{Lane: c.lane, Name: "file end", Total: int64(c.total) * mib}
+		block := func(size int64, state record.BlockState) record.Block { return record.Block{Size: size, State: state} }
+		add := func(blocks ...record.Block) {
+			m.Segments = append(m.Segments, record.Segment{Address: uint64(len(m.Segments)+1) * 20 * mib, Size: 20 * mib, Blocks: blocks})
 		}
-		add(block(20*mib, parser.BlockAllocated))
+		add(block(20*mib, record.BlockAllocated))
 		for i := range c.files {
-			if !c.nameless && !yield(parser.FileStart{Pipeline: true, Path: fmt.Sprintf("%d.wav", i+1)}) {
+			if !c.nameless && !yield(record.FileStart{Pipeline: true, Path: fmt.Sprintf("%d.wav", i+1)}) {
 				return
 			}
 			for _, file := range c.fails {
@@ -64,12 +64,12 @@ func (c segmentsCase) records() func(yield func(parser.Record) bool) {
 				}
 			}
 			if i > 0 && len(m.Segments)*20 < c.total-20-20*c.whole {
-				add(block(8*mib, parser.BlockFree), block(c.keep, parser.BlockAllocated), block(12*mib-c.keep, parser.BlockFree))
+				add(block(8*mib, record.BlockFree), block(c.keep, record.BlockAllocated), block(12*mib-c.keep, record.BlockFree))
 			}
 			end := m
 			for range c.whole {
 				m.Segments = slices.Clip(m.Segments)
-				add(block(20*mib, parser.BlockFree))
+				add(block(20*mib, record.BlockFree))
 			}
 			if end.Segments, m.Segments = m.Segments, end.Segments; !yield(end) {
 				return
@@ -145,7 +145,7 @@ func TestFragmentationBeforeFiles(t *testing.T) {
 	c := segmentsCase{files: 8, total: 100, keep: 512, fails: []int{5}}
 	var f Maps
 	for _, name := range []string{"Before Optimizer", "After Optimizer", "Before Optimizer", "After Optimizer"} {
-		f.Add(parser.Checkpoint{Name: name})
+		f.Add(record.Checkpoint{Name: name})
 		for rec := range (segmentsCase{files: 1, total: 100, nameless: true}).records() {
 			f.Add(rec)
 		}
@@ -249,19 +249,19 @@ func TestFragmentationIsThinned(t *testing.T) {
 	var low, high [4]int64
 	fails := 1401
 	for i := range 2000 {
-		f.Add(parser.FileStart{Pipeline: true, Path: fmt.Sprint(i)})
-		m := parser.SegmentMap{Name: "file end", Total: 1 << 40}
+		f.Add(record.FileStart{Pipeline: true, Path: fmt.Sprint(i)})
+		m := record.SegmentMap{Name: "file end", Total: 1 << 40}
 		for k := range 1 + r.IntN(8) {
 			size := r.Int64N(1 << 30)
-			m.Segments = append(m.Segments, parser.Segment{Address: uint64(k) << 40, Size: 2*size + 512, Blocks: []parser.Block{
-				{Size: size, State: parser.BlockFree}, {Size: 512, State: parser.BlockAllocated}, {Size: size, State: parser.BlockFree},
+			m.Segments = append(m.Segments, record.Segment{Address: uint64(k) << 40, Size: 2*size + 512, Blocks: []record.Block{
+				{Size: size, State: record.BlockFree}, {Size: 512, State: record.BlockAllocated}, {Size: size, State: record.BlockFree},
 			}})
 		}
 		if i == fails {
 			m.Requested = 5
 		}
 		f.Add(m)
-		lane := f.lanes[parser.Lane{}]
+		lane := f.lanes[record.Lane{}]
 		if len(lane.frames) >= framesMax {
 			t.Fatalf("%d frames", len(lane.frames))
 		}
@@ -273,7 +273,7 @@ func TestFragmentationIsThinned(t *testing.T) {
 			low[k], high[k] = min(low[k], v), max(high[k], v)
 		}
 	}
-	lane := f.lanes[parser.Lane{}]
+	lane := f.lanes[record.Lane{}]
 	var keptLow, keptHigh [4]int64
 	for i, fr := range lane.frames {
 		for k, v := range value(fr) {
@@ -299,9 +299,9 @@ func TestFragmentationIsThinned(t *testing.T) {
 func TestFragmentationShown(t *testing.T) {
 	var f Maps
 	for _, c := range []segmentsCase{
-		{files: 3, total: 1000, lane: parser.Lane{Device: 0}},
-		{files: 2, total: 100, lane: parser.Lane{Device: 1}, fails: []int{1}},
-		{files: 9, total: 1000, lane: parser.Lane{Device: 2}},
+		{files: 3, total: 1000, lane: record.Lane{Device: 0}},
+		{files: 2, total: 100, lane: record.Lane{Device: 1}, fails: []int{1}},
+		{files: 9, total: 1000, lane: record.Lane{Device: 2}},
 	} {
 		for rec := range c.records() {
 			f.Add(rec)
@@ -311,7 +311,7 @@ func TestFragmentationShown(t *testing.T) {
 		t.Errorf("device %d is shown", got)
 	}
 	for i := range 100 {
-		f.Add(parser.SegmentMap{Lane: parser.Lane{Device: i}})
+		f.Add(record.SegmentMap{Lane: record.Lane{Device: i}})
 	}
 	p := newPicture(&f, f.shown())
 	if len(f.lanes) != lanesMax || !strings.Contains(strings.Join(p.notes, "\n"), "Shown is device 1, of more than 8.") {
@@ -329,13 +329,13 @@ func TestFragmentationOfAnything(t *testing.T) {
 		var f Maps
 		for range r.IntN(6) + 1 {
 			if r.IntN(3) == 0 {
-				f.Add(parser.FileStart{Index: r.IntN(5), Pipeline: r.IntN(2) == 0, Path: fmt.Sprint(r.IntN(3))})
+				f.Add(record.FileStart{Index: r.IntN(5), Pipeline: r.IntN(2) == 0, Path: fmt.Sprint(r.IntN(3))})
 			}
-			m := parser.SegmentMap{Total: r.Int64N(1 << r.IntN(62)), Used: r.Int64N(1 << r.IntN(62)), Requested: r.Int64N(2) * r.Int64N(1<<r.IntN(62))}
+			m := record.SegmentMap{Total: r.Int64N(1 << r.IntN(62)), Used: r.Int64N(1 << r.IntN(62)), Requested: r.Int64N(2) * r.Int64N(1<<r.IntN(62))}
 			for range r.IntN(4) {
-				s := parser.Segment{Address: r.Uint64(), Small: r.IntN(2) == 0, Expandable: r.IntN(2) == 0}
+				s := record.Segment{Address: r.Uint64(), Small: r.IntN(2) == 0, Expandable: r.IntN(2) == 0}
 				for range r.IntN(3) {
-					b := parser.Block{Size: 1 + r.Int64N(1<<r.IntN(58)), State: parser.BlockState(r.IntN(3))}
+					b := record.Block{Size: 1 + r.Int64N(1<<r.IntN(58)), State: record.BlockState(r.IntN(3))}
 					s.Blocks, s.Size = append(s.Blocks, b), s.Size+b.Size
 				}
 				m.Segments = append(m.Segments, s)

@@ -9,7 +9,8 @@ import (
 	"strings"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 	"vramsoak/reports/pattern"
 	"vramsoak/reports/plots"
 	"vramsoak/reports/sink"
@@ -21,9 +22,9 @@ type Chart struct {
 	title, subtitle string // what the report says
 	titleInk        color.Color
 	clock           clock
-	lane            parser.Lane
+	lane            record.Lane
 	lanes           int
-	quantity        parser.Quantity // by which cleanups are judged and the high-water mark is taken
+	quantity        record.Quantity // by which cleanups are judged and the high-water mark is taken
 	series          []series        // in the order of drawing
 	dark            []gap           // in the order of the log
 	files           []span
@@ -54,7 +55,7 @@ type span struct {
 
 // makeChart collects what a plot shows of the lane with the largest reading. numbers are the places of the checkpoints in the
 // log, nil where the timeline has all of them.
-func makeChart(tl *parser.Timeline, rep *check.Report, numbers map[parser.Position]int) *Chart {
+func makeChart(tl *timeline.Timeline, rep *check.Report, numbers map[record.Position]int) *Chart {
 	c := &Chart{clock: makeClock(tl, numbers)}
 	c.lane, c.lanes = pattern.BusiestLane(tl)
 	c.quantity = pattern.MainQuantity(tl, c.lane)
@@ -97,8 +98,8 @@ func (c *Chart) addNotes(rep *check.Report) {
 	}
 }
 
-func (c *Chart) collectSeries(tl *parser.Timeline) {
-	ofCheckpoints := func(q parser.Quantity) []plots.Point {
+func (c *Chart) collectSeries(tl *timeline.Timeline) {
+	ofCheckpoints := func(q record.Quantity) []plots.Point {
 		var out []plots.Point
 		for _, at := range tl.All() {
 			if size, ok := at.Get(q); ok && at.Lane == c.lane {
@@ -108,13 +109,13 @@ func (c *Chart) collectSeries(tl *parser.Timeline) {
 		return out
 	}
 	var used, whole, rss []plots.Point
-	beside := parser.NewBeside(tl, lanesOf(tl))
+	beside := timeline.NewBeside(tl, lanesOf(tl))
 	others := false
 	elsewhere := c.elsewhere(tl)
 	for i := range tl.Samples {
 		s := &tl.Samples[i]
 		device, sampled := beside.Device(s.Run, c.lane)
-		if size, ok := s.Get(parser.Used); ok && sampled && s.Lane.Device == device {
+		if size, ok := s.Get(record.Used); ok && sampled && s.Lane.Device == device {
 			at := c.clock.at[s.Pos]
 			used = append(used, plots.Point{X: at, Y: float64(size.Bytes)})
 			if all, ok := s.OfDevice(); ok {
@@ -130,18 +131,18 @@ func (c *Chart) collectSeries(tl *parser.Timeline) {
 		used, whole, rss = nil, nil, nil
 	}
 	if len(used) == 0 {
-		used = ofCheckpoints(parser.Used)
+		used = ofCheckpoints(record.Used)
 	}
 	usedName := "device used"
 	if others {
 		usedName = "device used by the process"
 	}
 	c.add(usedName, plots.UsedColor, used)
-	c.add("reserved", plots.ReservedColor, ofCheckpoints(parser.Reserved))
+	c.add("reserved", plots.ReservedColor, ofCheckpoints(record.Reserved))
 	if c.clock.timed {
 		c.dark = c.gaps(tl, beside)
 	}
-	c.add("allocated", plots.AllocatedColor, ofCheckpoints(parser.Allocated))
+	c.add("allocated", plots.AllocatedColor, ofCheckpoints(record.Allocated))
 	c.high = c.top
 	if others && len(whole) > 0 { // under the others, and its height is not the pipeline's
 		c.add("device used, all processes", plots.SoftInk, whole)
@@ -173,7 +174,7 @@ func (c *Chart) add(name string, color color.Color, points []plots.Point) {
 }
 
 // elsewhere are the runs of workers on other GPUs than that of the lane: at the same time, with files of their own.
-func (c *Chart) elsewhere(tl *parser.Timeline) map[int]bool {
+func (c *Chart) elsewhere(tl *timeline.Timeline) map[int]bool {
 	runs := map[int]bool{}
 	for _, r := range tl.Runs {
 		if r.Start.Workers > 1 && r.Start.GPU != c.lane.Device {
@@ -183,7 +184,7 @@ func (c *Chart) elsewhere(tl *parser.Timeline) map[int]bool {
 	return runs
 }
 
-func (c *Chart) collectSpans(tl *parser.Timeline) {
+func (c *Chart) collectSpans(tl *timeline.Timeline) {
 	elsewhere := c.elsewhere(tl)
 	for i := range tl.Files {
 		f := tl.Files[i]
@@ -191,7 +192,7 @@ func (c *Chart) collectSpans(tl *parser.Timeline) {
 			continue
 		}
 		ended := ""
-		if f.Status != parser.StatusOK && f.Status != parser.StatusUnknown {
+		if f.Status != record.StatusOK && f.Status != record.StatusUnknown {
 			ended = sink.Line(string(f.Status))
 		}
 		c.files = append(c.files, span{from: c.clock.at[f.Pos], to: c.clock.at[f.EndPos], name: ended, index: f.Index})
@@ -211,17 +212,17 @@ func (c *Chart) collectSpans(tl *parser.Timeline) {
 }
 
 // findMark finds the high-water mark: the largest level at a checkpoint, or the largest that one reports.
-func (c *Chart) findMark(tl *parser.Timeline) {
+func (c *Chart) findMark(tl *timeline.Timeline) {
 	var most int64
-	var at *parser.Checkpoint
-	var in *parser.File
+	var at *record.Checkpoint
+	var in *timeline.File
 	for f, p := range tl.All() {
 		if p.Lane != c.lane {
 			continue
 		}
 		level := p.Bytes(c.quantity)
-		if c.quantity == parser.Allocated {
-			level = max(level, p.Bytes(parser.Peak))
+		if c.quantity == record.Allocated {
+			level = max(level, p.Bytes(record.Peak))
 		}
 		if level > most {
 			most, at, in = level, p, f
@@ -230,7 +231,7 @@ func (c *Chart) findMark(tl *parser.Timeline) {
 	if at == nil {
 		return
 	}
-	text := fmt.Sprintf("highest %s: %s at %s", wording.Quantity(c.quantity), parser.FormatBytes(most), wording.Shorten(sink.Line(at.Name), 60))
+	text := fmt.Sprintf("highest %s: %s at %s", wording.Quantity(c.quantity), record.FormatBytes(most), wording.Shorten(sink.Line(at.Name), 60))
 	if len(tl.Files) > 0 {
 		text += ", " + fileLabel(in)
 	}
@@ -270,7 +271,7 @@ func (c *Chart) findFailed(rep *check.Report) {
 }
 
 // fileLabel is a file in a note: "file 12: 0012.wav".
-func fileLabel(f *parser.File) string {
+func fileLabel(f *timeline.File) string {
 	name := wording.ShortenPath(sink.Line(path.Base(f.Path)), 40)
 	switch {
 	case f.Outside:
@@ -304,8 +305,8 @@ func verdictLine(rep *check.Report) string {
 }
 
 // lanesOf are the lanes that the log's checkpoints are of.
-func lanesOf(tl *parser.Timeline) []parser.Lane {
-	var lanes []parser.Lane
+func lanesOf(tl *timeline.Timeline) []record.Lane {
+	var lanes []record.Lane
 	for _, c := range tl.All() {
 		if !slices.Contains(lanes, c.Lane) {
 			lanes = append(lanes, c.Lane)

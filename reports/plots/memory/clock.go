@@ -5,7 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 	"vramsoak/reports/wording"
 )
 
@@ -14,13 +15,13 @@ import (
 type clock struct {
 	timed bool
 	cut   time.Duration // between the runs of a resumed batch, left out
-	at    map[parser.Position]float64
+	at    map[record.Position]float64
 	end   float64 // the last place
 }
 
 // A moment is a line that may have a time.
 type moment struct {
-	pos        parser.Position
+	pos        record.Position
 	time       time.Time // zero where the log gives none
 	checkpoint bool
 	run        bool // the first line of a later run
@@ -28,10 +29,10 @@ type moment struct {
 
 // makeClock reads the times of a log. A line without a time stands where the line before it does; under the harness there
 // are none such, for its samples date the pipeline's lines. numbers are as for [makeChart].
-func makeClock(tl *parser.Timeline, numbers map[parser.Position]int) clock {
+func makeClock(tl *timeline.Timeline, numbers map[record.Position]int) clock {
 	moments := momentsOf(tl)
 	oneCalendar(moments)
-	c := clock{at: make(map[parser.Position]float64, len(moments))}
+	c := clock{at: make(map[record.Position]float64, len(moments))}
 	var base time.Time
 	known := 0
 	for _, m := range moments {
@@ -93,7 +94,7 @@ func oneCalendar(moments []moment) {
 }
 
 // momentsOf is the lines of a timeline in the order of the log.
-func momentsOf(tl *parser.Timeline) []moment {
+func momentsOf(tl *timeline.Timeline) []moment {
 	out := make([]moment, 0, len(tl.Samples)+2*len(tl.Files))
 	paths := map[string]int{}
 	add := func(m moment) {

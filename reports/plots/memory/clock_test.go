@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // places reads a log and returns where its checkpoints stand on the x axis.
@@ -91,7 +92,7 @@ func TestClock(t *testing.T) {
 // TestClockOfTwoLogs sets one log with dates beside one without: their times cannot be compared, the checkpoints are counted.
 func TestClockOfTwoLogs(t *testing.T) {
 	const reading = ": Allocated: 1.00GB\n"
-	tl, err := parser.Build(func(yield func(parser.Record, error) bool) {
+	tl, err := parser.Build(func(yield func(record.Record, error) bool) {
 		for name, log := range map[string]string{
 			"dated.log":    "[2026-11-20 02:00:01] [GPU Memory] A" + reading + "[2026-11-20 02:00:03] [GPU Memory] B" + reading,
 			"dateless.log": "[02:00:01] [GPU Memory] A" + reading + "[02:00:03] [GPU Memory] B" + reading,

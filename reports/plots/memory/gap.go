@@ -5,7 +5,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 	"vramsoak/reports/plots"
 )
 
@@ -15,14 +16,14 @@ type gap struct{ at, reserved, used float64 }
 
 // gaps are those of the lane's checkpoints. Where a checkpoint has no device used, the driver's samples beside it say how much
 // there was at least.
-func (c *Chart) gaps(tl *parser.Timeline, beside *parser.Beside) []gap {
+func (c *Chart) gaps(tl *timeline.Timeline, beside *timeline.Beside) []gap {
 	var out []gap
 	for f, at := range tl.All() {
-		reserved, ok := at.Get(parser.Reserved)
+		reserved, ok := at.Get(record.Reserved)
 		if !ok || at.Lane != c.lane {
 			continue
 		}
-		used, ok := at.Get(parser.Used)
+		used, ok := at.Get(record.Used)
 		if !ok {
 			if driver := beside.Of(f.Run, c.lane); driver != nil {
 				used, ok = driver.At(at.Header)

@@ -9,7 +9,7 @@ import (
 
 	"vramsoak/fixtures/timelines"
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
 )
 
 // The plot of a run beside another tenant has our use, the whole device's and the gap, and says that it began dirty.
@@ -56,7 +56,7 @@ func TestChartOfTwoLedgers(t *testing.T) {
 	// Of two ranks on one device the driver's samples are not one's.
 	second := tl.Files[1].Checkpoints
 	for i := range second {
-		second[i].Lane = parser.Lane{Rank: 1}
+		second[i].Lane = record.Lane{Rank: 1}
 	}
 	for i := range tl.Samples {
 		tl.Samples[i].Lane.Device = 0

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/timeline"
 	"vramsoak/reports/plots"
 )
 
@@ -18,13 +18,13 @@ import (
 var ErrNothing = errors.New("the log has no reading of allocated, reserved or used memory to plot")
 
 // Plot draws memory over time, of a timeline that has its checkpoints. See [Chart.Plot].
-func Plot(w io.Writer, format string, tl *parser.Timeline, rep *check.Report, opts plots.Options) error {
+func Plot(w io.Writer, format string, tl *timeline.Timeline, rep *check.Report, opts plots.Options) error {
 	return sketchOf(tl, rep, opts).Chart(tl, rep).Plot(w, format, opts)
 }
 
 // sketchOf sketches a timeline that has its checkpoints.
-func sketchOf(tl *parser.Timeline, rep *check.Report, opts plots.Options) *Sketch {
-	recovered := map[*parser.File][]check.Recovered{}
+func sketchOf(tl *timeline.Timeline, rep *check.Report, opts plots.Options) *Sketch {
+	recovered := map[*timeline.File][]check.Recovered{}
 	for _, r := range rep.Recoveries {
 		recovered[r.File] = append(recovered[r.File], r)
 	}

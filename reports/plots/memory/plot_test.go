@@ -16,7 +16,7 @@ import (
 
 	"vramsoak/fixtures/timelines"
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/timeline"
 	"vramsoak/reports/plots"
 )
 
@@ -248,7 +248,7 @@ func TestPlotRefuses(t *testing.T) {
 	if err := Plot(&bytes.Buffer{}, "png", tl, rep, plots.Options{Width: 100, Height: 100}); err == nil {
 		t.Error("100 x 100 was drawn")
 	}
-	if err := Plot(&bytes.Buffer{}, "png", &parser.Timeline{}, &check.Report{}, plots.Options{}); !errors.Is(err, ErrNothing) {
+	if err := Plot(&bytes.Buffer{}, "png", &timeline.Timeline{}, &check.Report{}, plots.Options{}); !errors.Is(err, ErrNothing) {
 		t.Errorf("nothing: %v", err)
 	}
 }

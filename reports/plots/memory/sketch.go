@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 	"vramsoak/reports/plots"
 )
 
@@ -17,7 +18,7 @@ import (
 type Sketch struct {
 	limit  int // checkpoints of a lane
 	lanes  []*laneSketch
-	byLane map[parser.Lane]*laneSketch
+	byLane map[record.Lane]*laneSketch
 	number int // of the last checkpoint
 }
 
@@ -35,7 +36,7 @@ func NewSketch(opts plots.Options) *Sketch {
 
 // A laneSketch is what is kept of one lane, in the order of the log.
 type laneSketch struct {
-	lane  parser.Lane
+	lane  record.Lane
 	marks []mark
 	time  int64
 	// A stretch ends with a time that is divisible by step, in ms, and with a number that is by stride: which of the two the
@@ -58,7 +59,7 @@ type mark struct {
 	line int
 	at   time.Time
 	name string
-	parser.Reading
+	record.Reading
 	lane   *laneSketch
 	of     *sketched
 	index  int   // in the file
@@ -70,13 +71,13 @@ type mark struct {
 
 // A sketched is a file of which marks are kept.
 type sketched struct {
-	file   *parser.File
-	stages []parser.Stage
+	file   *timeline.File
+	stages []timeline.Stage
 }
 
 // Add takes the next file, or stretch between files, in the order of the log, and what [check.Judge.Add] says of it. Nothing of
 // the file's checkpoints is kept but copies.
-func (s *Sketch) Add(f *parser.File, recovered []check.Recovered) {
+func (s *Sketch) Add(f *timeline.File, recovered []check.Recovered) {
 	var failed []check.Recovered
 	for _, r := range recovered {
 		if r.Verdict == check.Fail {
@@ -101,12 +102,12 @@ func (s *Sketch) Add(f *parser.File, recovered []check.Recovered) {
 	}
 }
 
-func (s *Sketch) of(lane parser.Lane) *laneSketch {
+func (s *Sketch) of(lane record.Lane) *laneSketch {
 	if l := s.byLane[lane]; l != nil {
 		return l
 	}
 	if s.byLane == nil {
-		s.byLane = map[parser.Lane]*laneSketch{}
+		s.byLane = map[record.Lane]*laneSketch{}
 	}
 	l := &laneSketch{lane: lane, step: 1, stride: 1, worded: map[failure]bool{}}
 	s.lanes, s.byLane[lane] = append(s.lanes, l), l
@@ -114,9 +115,9 @@ func (s *Sketch) of(lane parser.Lane) *laneSketch {
 }
 
 // checkpoint is that of the mark, as far as it is kept.
-func (m *mark) checkpoint() parser.Checkpoint {
-	return parser.Checkpoint{
-		Header: parser.Header{Pos: parser.Position{Path: m.of.file.Pos.Path, Line: m.line}, Time: m.at},
+func (m *mark) checkpoint() record.Checkpoint {
+	return record.Checkpoint{
+		Header: record.Header{Pos: record.Position{Path: m.of.file.Pos.Path, Line: m.line}, Time: m.at},
 		Name:   m.name, Lane: m.lane.lane, Reading: m.Reading,
 	}
 }
@@ -172,7 +173,7 @@ func (l *laneSketch) thin(limit int) {
 }
 
 // drawn are the quantities whose extremes are kept.
-var drawn = [...]parser.Quantity{parser.Allocated, parser.Reserved, parser.Used, parser.Peak, parser.Total}
+var drawn = [...]record.Quantity{record.Allocated, record.Reserved, record.Used, record.Peak, record.Total}
 
 func (l *laneSketch) thinOnce() {
 	keep := make([]bool, len(l.marks))
@@ -263,7 +264,7 @@ func keepStages(marks []mark, keep []bool, stretch []int, open bool) {
 }
 
 // Chart is what a plot shows. The timeline is that of the files that were added; it need not have their checkpoints.
-func (s *Sketch) Chart(tl *parser.Timeline, rep *check.Report) *Chart {
+func (s *Sketch) Chart(tl *timeline.Timeline, rep *check.Report) *Chart {
 	thinned, failed, numbers := s.timeline(tl)
 	reduced := *rep
 	reduced.Recoveries = failed
@@ -272,7 +273,7 @@ func (s *Sketch) Chart(tl *parser.Timeline, rep *check.Report) *Chart {
 
 // timeline is a timeline with the checkpoints that are kept, and the recoveries that failed. numbers are the checkpoints'
 // places in the log, nil where all are kept.
-func (s *Sketch) timeline(tl *parser.Timeline) (thinned *parser.Timeline, failed []check.Recovered, numbers map[parser.Position]int) {
+func (s *Sketch) timeline(tl *timeline.Timeline) (thinned *timeline.Timeline, failed []check.Recovered, numbers map[record.Position]int) {
 	var marks []*mark
 	for _, l := range s.lanes {
 		l.thin(s.limit)
@@ -281,10 +282,10 @@ func (s *Sketch) timeline(tl *parser.Timeline) (thinned *parser.Timeline, failed
 		}
 	}
 	if len(marks) < s.number {
-		numbers = make(map[parser.Position]int, len(marks))
+		numbers = make(map[record.Position]int, len(marks))
 	}
 	slices.SortFunc(marks, func(a, b *mark) int { return cmp.Compare(a.number, b.number) })
-	files := make(map[*parser.File]*parser.File, len(marks)/2)
+	files := make(map[*timeline.File]*timeline.File, len(marks)/2)
 	for from, to := 0, 0; from < len(marks); from = to {
 		of := marks[from].of
 		for to = from + 1; to < len(marks) && marks[to].of == of; {
@@ -292,7 +293,7 @@ func (s *Sketch) timeline(tl *parser.Timeline) (thinned *parser.Timeline, failed
 		}
 		f := bare(of.file)
 		files[of.file] = f
-		f.Checkpoints = make([]parser.Checkpoint, to-from)
+		f.Checkpoints = make([]record.Checkpoint, to-from)
 		places := make(map[int]int, to-from)
 		for i, m := range marks[from:to] {
 			places[m.index] = i
@@ -310,11 +311,11 @@ func (s *Sketch) timeline(tl *parser.Timeline) (thinned *parser.Timeline, failed
 			before, begins := places[stage.Before]
 			after, ends := places[stage.After]
 			if begins && ends {
-				f.Stages = append(f.Stages, parser.Stage{Name: stage.Name, Before: before, After: after, Cleanups: stage.Cleanups})
+				f.Stages = append(f.Stages, timeline.Stage{Name: stage.Name, Before: before, After: after, Cleanups: stage.Cleanups})
 			}
 		}
 	}
-	all := func(originals []*parser.File) []*parser.File {
+	all := func(originals []*timeline.File) []*timeline.File {
 		out := slices.Clone(originals)
 		for i, f := range out {
 			if of := files[f]; of != nil {
@@ -331,7 +332,7 @@ func (s *Sketch) timeline(tl *parser.Timeline) (thinned *parser.Timeline, failed
 }
 
 // bare is a copy of a file without its checkpoints.
-func bare(f *parser.File) *parser.File {
+func bare(f *timeline.File) *timeline.File {
 	out := *f
 	out.Checkpoints, out.Stages, out.Cleanups, out.Unpaired = nil, nil, nil, nil
 	return &out

@@ -12,7 +12,8 @@ import (
 
 	"vramsoak/fixtures/timelines"
 	"vramsoak/harness/check"
-	"vramsoak/parser"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 	"vramsoak/reports/plots"
 )
 
@@ -115,22 +116,22 @@ func comparePoints(t *testing.T, whole, got series, width float64) {
 
 // Stages that are wide enough to be seen stay, however much happens in them.
 func TestSketchKeepsWideStages(t *testing.T) {
-	f := &parser.File{Index: 1, Path: "a.wav", Status: parser.StatusOK, Start: timelines.Start}
-	tl := &parser.Timeline{Files: []*parser.File{f}}
+	f := &timeline.File{Index: 1, Path: "a.wav", Status: record.StatusOK, Start: timelines.Start}
+	tl := &timeline.Timeline{Files: []*timeline.File{f}}
 	const n = 200_000
 	for i := range n {
-		c := parser.Checkpoint{Header: parser.Header{
-			Pos: parser.Position{Path: "run.log", Line: i + 1}, Time: timelines.Start.Add(time.Duration(i) * time.Millisecond),
+		c := record.Checkpoint{Header: record.Header{
+			Pos: record.Position{Path: "run.log", Line: i + 1}, Time: timelines.Start.Add(time.Duration(i) * time.Millisecond),
 		}, Name: fmt.Sprint("step ", i)}
-		c.Set(parser.Allocated, parser.Exact(int64(1000+i%7)))
+		c.Set(record.Allocated, record.Exact(int64(1000+i%7)))
 		f.Checkpoints = append(f.Checkpoints, c)
 	}
 	f.EndPos, f.End = f.Checkpoints[n-1].Pos, f.Checkpoints[n-1].Time
-	f.Stages = []parser.Stage{{Name: "Outer", Before: 100, After: 150_000}}
+	f.Stages = []timeline.Stage{{Name: "Outer", Before: 100, After: 150_000}}
 	for i := 1000; i < 101_000; i += 10 {
-		f.Stages = append(f.Stages, parser.Stage{Name: "Inner", Before: i, After: i + 9})
+		f.Stages = append(f.Stages, timeline.Stage{Name: "Inner", Before: i, After: i + 9})
 	}
-	f.Stages = append(f.Stages, parser.Stage{Name: "Late", Before: 160_000, After: 190_000})
+	f.Stages = append(f.Stages, timeline.Stage{Name: "Late", Before: 160_000, After: 190_000})
 	tl.Checkpoints = n
 	rep := &check.Report{Verdict: check.Pass}
 	wide := func(c *Chart) []span {
@@ -157,15 +158,15 @@ func TestSketchOfOddTimes(t *testing.T) {
 		},
 		"in the year 0": func(i int) time.Time { return time.Date(0, 1, 1, 0, 0, i, 0, time.UTC) },
 	} {
-		f := &parser.File{Index: 1}
+		f := &timeline.File{Index: 1}
 		const n = 50_000
 		for i := range n {
-			c := parser.Checkpoint{Header: parser.Header{Pos: parser.Position{Path: "run.log", Line: i + 1}, Time: at(i)}, Sampled: true}
-			c.Set(parser.Allocated, parser.Exact(int64(1000+i)))
+			c := record.Checkpoint{Header: record.Header{Pos: record.Position{Path: "run.log", Line: i + 1}, Time: at(i)}, Sampled: true}
+			c.Set(record.Allocated, record.Exact(int64(1000+i)))
 			f.Checkpoints = append(f.Checkpoints, c)
 		}
 		f.Pos, f.EndPos = f.Checkpoints[0].Pos, f.Checkpoints[n-1].Pos
-		tl := &parser.Timeline{Files: []*parser.File{f}, Checkpoints: n}
+		tl := &timeline.Timeline{Files: []*timeline.File{f}, Checkpoints: n}
 		s := sketchOf(tl, &check.Report{}, plots.Options{})
 		marks := s.lanes[0].marks
 		if len(marks) > sketchLimit*3/2 || marks[0].number != 1 || marks[len(marks)-1].number != n {

@@ -15,6 +15,7 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/harness/shape"
 	"vramsoak/parser"
+	"vramsoak/parser/timeline"
 	"vramsoak/reports/plots"
 )
 
@@ -155,7 +156,7 @@ func trendOf(falls bool, values ...float64) *check.Trend {
 	t.Finding.Limit = new(float64(timelines.MiB(1)))
 	s := shape.Series{Values: slices.Clone(values), Grain: 512}
 	for i := range values {
-		t.Files = append(t.Files, &parser.File{Index: i + 1})
+		t.Files = append(t.Files, &timeline.File{Index: i + 1})
 		if falls {
 			s.Values[i] = -values[i]
 		}
@@ -207,7 +208,7 @@ func TestFileNumbers(t *testing.T) {
 	} {
 		trend := &check.Trend{}
 		for _, i := range c.index {
-			trend.Files = append(trend.Files, &parser.File{Index: i})
+			trend.Files = append(trend.Files, &timeline.File{Index: i})
 		}
 		if got := fileNumbers(trend); !slices.Equal(got, c.want) {
 			t.Errorf("%v are numbered %v, want %v", c.index, got, c.want)

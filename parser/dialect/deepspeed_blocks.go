@@ -1,0 +1,116 @@
+package dialect
+
+import (
+	"bytes"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+)
+
+// gigaBytes are the readings that DeepSpeed prints on lines of their own; the longer label comes first where one ends with
+// another.
+var gigaBytes = []struct {
+	label string
+	q     record.Quantity
+}{
+	{"Max Memory Allocated ", record.Peak},
+	{"Memory Allocated ", record.Allocated},
+	{"Max cache Allocated ", record.PeakReserved},
+	{"Cache Allocated ", record.Reserved},
+}
+
+// cutGigaBytes finds one of them in a line.
+func cutGigaBytes(text []byte) (q record.Quantity, s record.Size, at int, ok bool) {
+	for _, f := range gigaBytes {
+		if at = bytes.Index(text, []byte(f.label)); at < 0 {
+			continue
+		}
+		n, rest, ok := lex.CutFloat(lex.TrimBlanks(text[at+len(f.label):]))
+		_, known := lex.CutPrefix(lex.TrimBlanks(rest), "GigaBytes")
+		s, fits := n.Times(record.GiB)
+		s.Resolution = 0 // all of the float's digits
+		return f.q, s, at, ok && known && fits
+	}
+	return 0, record.Size{}, 0, false
+}
+
+// readGigaBytes reads the lines of the earlier see_memory_usage, as many as follow one another.
+func readGigaBytes(l *scan.Line, at int) (end int) {
+	// What stands before the needle tells the reading: "Max Memory Allocated ", "Max cache Allocated ".
+	start := max(0, at-len("Max c"))
+	q, s, from, ok := cutGigaBytes(lex.FirstBytes(l.Text[start:], nearby))
+	if from += start; !ok || from > at {
+		return 0
+	}
+	c := l.Checkpoint(from, "see_memory_usage")
+	if q == record.Allocated {
+		c.Name = messageBefore(l, from)
+	}
+	c.Set(q, s)
+	for {
+		text, ok := l.Peek(1)
+		if !ok {
+			break
+		}
+		q, s, _, ok := cutGigaBytes(text)
+		if _, has := c.Get(q); !ok || has {
+			break
+		}
+		l.Next()
+		c.Set(q, s)
+	}
+	return len(l.Text)
+}
+
+// readWorkspace reads the block on the inference workspace. total_size is not set where the workspace is made anew, and the
+// line then shows what stood there: a total below what is free, or above 1 TiB, is left out.
+func readWorkspace(l *scan.Line, at int) (end int) {
+	cut := func(text []byte, label string) (record.Size, bool) {
+		i := bytes.Index(text, []byte(label))
+		if i < 0 {
+			return record.Size{}, false
+		}
+		n, rest, ok := lex.CutNumber(lex.TrimBlanks(text[i+len(label):]))
+		_, known := lex.CutPrefix(lex.TrimBlanks(rest), "(GigaBytes)")
+		s, fits := n.Times(record.GiB)
+		return s, ok && known && fits && n.Digits >= 0
+	}
+	free, ok := cut(l.Text[at:], needleWorkspace)
+	if !ok {
+		return 0
+	}
+	c := l.Checkpoint(at, "inference workspace")
+	c.Sampled = true
+	c.Set(record.Free, free)
+	for _, f := range []struct {
+		label string
+		q     record.Quantity
+	}{{"Total memory: ", record.Total}, {"Requested memory: ", record.Buffer}} {
+		text, there := l.Peek(1)
+		s, ok := cut(text, f.label)
+		if !there || !ok {
+			break
+		}
+		l.Next()
+		if f.q != record.Total || s.Bytes >= free.Bytes && s.Bytes <= record.TiB {
+			c.Set(f.q, s)
+		}
+	}
+	return len(l.Text)
+}
+
+// nearby is how far from a needle the rest of a reading is looked for, in bytes.
+const nearby = 512
+
+// megatronRank is the N of the last "[Rank N]" in what stands before a reading, and where it stands, -1 where there is none.
+func megatronRank(text []byte) (rank, at int) {
+	if at = bytes.LastIndex(text, []byte("[Rank ")); at < 0 {
+		return 0, -1
+	}
+	rank, rest, ok := lex.CutInt(text[at+len("[Rank "):])
+	if !ok || len(rest) == 0 || rest[0] != ']' {
+		return 0, -1
+	}
+	return rank, at
+}

@@ -1,0 +1,174 @@
+package dialect
+
+import (
+	"bytes"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+	"vramsoak/parser/source"
+)
+
+// ganTrainingDialect is that of a guide to training in 16 GB and of the notebooks that follow it (winzerprince/sentio:
+// ast/MEMORY_OPTIMIZATION_GUIDE.md, distilled-vit.ipynb):
+//
+//	GPU memory: 1.23 GB
+//	Allocated: 1.23 GB
+//	Reserved: 2.00 GB
+//	Max allocated: 3.00 GB
+//	✅ GAN config OK - 3.21 GB used
+//	❌ OOM Error: CUDA out of memory. Tried to allocate 2.34 GiB (GPU 0; 15.90 GiB total capacity; ...)
+//	   Current: GAN_BATCH_SIZE=24, BATCH_SIZE=12
+//	  Max GPU memory: 1234.5 MB
+//
+// What is used is what is allocated (torch.cuda.memory_allocated). The three lines are one reading. A notebook begins with
+// the device, whose memory it divides by 1e9:
+//
+//	GPU: Tesla P100-PCIE-16GB
+//	GPU Memory: 17.1 GB
+var ganTrainingDialect = scan.Dialect{
+	Name:    "gan-training",
+	Needles: []string{memoryLabel, "Max allocated: ", configOK, "OOM Error: ", deviceLabel},
+	Read: func(l *scan.Line, at int) int {
+		switch text := l.Text[at:]; {
+		case text[0] == 'M':
+			return readThreeLines(l, at)
+		case text[0] == ' ':
+			return readConfigOK(l, at)
+		case text[0] == 'O':
+			return readOOMError(l, at)
+		case bytes.HasPrefix(text, []byte(deviceLabel)):
+			return readDeviceMemory(l, at)
+		}
+		return readGPUMemory(l, at)
+	},
+}
+
+const (
+	memoryLabel = "GPU memory: "
+	deviceLabel = "GPU Memory: "
+	configOK    = " config OK - "
+)
+
+// readGPUMemory reads "GPU memory: 1.23 GB" and "Max GPU memory: 1234.5 MB". Others say so of the whole card and of what
+// is free, with another word before it or other decimals.
+func readGPUMemory(l *scan.Line, at int) (end int) {
+	text := l.Text[at+len(memoryLabel):]
+	n, behind, ok := lex.CutNumber(text)
+	s, rest, okSize := lex.CutSize(text, 0)
+	if !ok || !okSize || s.Bytes < 0 || !bytes.HasPrefix(behind, []byte(" ")) || !endsField(rest) {
+		return 0
+	}
+	q, from := record.Allocated, at
+	switch {
+	case n.Decimals == 1 && bytes.HasSuffix(l.Text[:at], []byte("Max ")):
+		q, from = record.Peak, at-len("Max ")
+	case n.Decimals != 2:
+		return 0
+	}
+	if from > source.MessageStart(l.Text[:from]) && startsWord(lastByte(l.Text[:from])) {
+		return 0
+	}
+	c := l.Checkpoint(from, "GPU memory")
+	c.Sampled = true
+	c.Set(q, s)
+	return len(l.Text) - len(rest)
+}
+
+// lastByte is the last byte of a text that is no blank.
+func lastByte(text []byte) []byte {
+	text = bytes.TrimRight(text, " \t")
+	return text[max(0, len(text)-1):]
+}
+
+// endsField says that no more of the reading follows: the line ends, or what a notebook's file puts around it.
+func endsField(rest []byte) bool {
+	return len(rest) == 0 || rest[0] == '\\' || rest[0] == '"' || rest[0] == ',' || rest[0] == ')' || rest[0] == '|' ||
+		rest[0] == ' ' && (len(rest) == 1 || !startsWord(rest) && rest[1] != '/')
+}
+
+// readThreeLines reads the third of three lines, and the two before it.
+func readThreeLines(l *scan.Line, at int) (end int) {
+	peak, rest, ok := labelledSize(l.Text, "Max allocated: ")
+	before, okReserved := l.Previous(1)
+	first, okAllocated := l.Previous(2)
+	if !ok || !okReserved || !okAllocated {
+		return 0
+	}
+	reserved, _, okReserved := labelledSize(before, "Reserved: ")
+	allocated, _, okAllocated := labelledSize(first, "Allocated: ")
+	if !okReserved || !okAllocated {
+		return 0
+	}
+	c := l.Checkpoint(at, "GPU memory")
+	c.Sampled = true
+	c.Set(record.Allocated, allocated)
+	c.Set(record.Reserved, reserved)
+	c.Set(record.Peak, peak)
+	return len(l.Text) - len(rest)
+}
+
+// labelledSize reads a line that is a label and a size.
+func labelledSize(text []byte, label string) (s record.Size, rest []byte, ok bool) {
+	i := bytes.Index(text, []byte(label))
+	if i < 0 || i > 256 || len(bytes.TrimSpace(text[source.MessageStart(text[:i]):i])) > 0 {
+		return record.Size{}, nil, false
+	}
+	s, rest, ok = lex.CutSize(text[i+len(label):], 0)
+	return s, rest, ok && s.Bytes >= 0 && endsField(rest)
+}
+
+// readConfigOK reads "✅ GAN config OK - 3.21 GB used".
+func readConfigOK(l *scan.Line, at int) (end int) {
+	s, rest, ok := lex.CutSize(l.Text[at+len(configOK):], 0)
+	rest, used := lex.CutPrefix(rest, " used")
+	name := bytes.TrimSpace(l.Text[source.MessageStart(l.Text[:at]):at])
+	if !ok || !used || s.Bytes < 0 || len(name) == 0 || len(name) > 64 {
+		return 0
+	}
+	l.Checkpoint(at, l.Str(l.Text[source.MessageStart(l.Text[:at]):at+len(" config")])).Set(record.Allocated, s)
+	return len(l.Text) - len(rest)
+}
+
+// readOOMError reads an error and, from the lines after it, the batch sizes that did not fit.
+func readOOMError(l *scan.Line, at int) (end int) {
+	message := l.Text[at+len("OOM Error: "):]
+	if len(bytes.TrimSpace(message)) == 0 || source.IsTemplate(message) || source.InSource(l.Text[:at]) {
+		return 0
+	}
+	i := bytes.Index(message, []byte("out of memory"))
+	if i < 0 || readOutOfMemory(l, at+len("OOM Error: ")+i) == 0 {
+		l.Add(record.OutOfMemory{Header: l.Header(at), Text: l.Message(at)})
+	}
+	o, ok := l.Last().(record.OutOfMemory)
+	for n := 1; ok && n <= 3; n++ {
+		after, there := l.Peek(n)
+		if !there {
+			break
+		}
+		if _, sizes, found := bytes.Cut(after, []byte("Current: ")); found && bytes.Contains(sizes, []byte("BATCH_SIZE=")) {
+			o.Text = lex.Shorten(o.Text, 200) + " (" + l.Str(source.Unquoted(sizes[:min(len(sizes), 80)])) + ")"
+			l.Undo()
+			l.Put(o)
+			break
+		}
+	}
+	return len(l.Text)
+}
+
+// readDeviceMemory reads the memory of the device in decimal GB, on the line after its name.
+func readDeviceMemory(l *scan.Line, at int) (end int) {
+	before, there := l.Previous(1)
+	if !there || !bytes.Contains(before[:min(len(before), 64)], []byte("GPU: ")) {
+		return 0
+	}
+	n, behind, _ := lex.CutNumber(l.Text[at+len(deviceLabel):])
+	s, rest, ok := lex.CutDecimalSize(l.Text[at+len(deviceLabel):])
+	if !ok || s.Bytes <= 0 || n.Decimals != 1 || !bytes.HasPrefix(behind, []byte(" GB")) || !endsField(rest) {
+		return 0
+	}
+	c := l.Checkpoint(at, "GPU")
+	c.Sampled = true
+	c.Set(record.Total, s)
+	return len(l.Text) - len(rest)
+}

@@ -1,0 +1,237 @@
+package dialect
+
+import (
+	"bytes"
+	"slices"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+	"vramsoak/parser/source"
+)
+
+// longBatchDialect is that of an ingestion of hours of recordings with speech recognition, voice embeddings and text
+// embeddings on one card (Artexis10/dr-chaffee-ai: backend/scripts/common/enhanced_asr.py, voice_enrollment_optimized.py,
+// embeddings.py; backend/services/embeddings_service.py; utils/monitoring):
+//
+//	2025-10-03 12:00:00,123 - INFO - scripts.common.enhanced_asr - Starting enhanced ASR transcription: /tmp/asr/a.wav
+//	2025-10-03 12:04:10,456 - INFO - scripts.common.enhanced_asr - VRAM usage: 3.21GB (peak: 4.56GB)
+//	⚠️  GPU memory: 1.2GB / 16.0GB
+//	📊 CUDA memory allocated: 2.34 GB
+//	📊 CUDA memory after reranker: 3.45 GB
+//	⏰ 12:00:00 | ⏱️ 3.5m | 🎯 GPU: 92.0% | 💾 VRAM: 9.2/15.9GB (57.5%) | 🖥️ CPU: 35.0% | 🧠 RAM: 60.1%
+//	   GPU 0: 92% util, 85.4% VRAM (13,921MB/16,303MB), 71°C
+//
+// A file begins where its transcription does; several may be worked on at once, so that the words on how one ended are not
+// told apart. "VRAM usage" comes once a file, when it is transcribed. The line with a slash is printed when a CUDA error
+// is met, and divides by 1e9; all others divide by 1024^3. The monitor's are the driver's. Estimates give nothing:
+//
+//	💾 Peak VRAM usage: 12.5GB
+//
+// nor do percentages:
+//
+//	🚀 RTX5080 SM=95% 💾 VRAM=85.1% temp=67°C power=250W queues: io=3 asr=2 db=1
+var longBatchDialect = scan.Dialect{
+	Name: "long-batch",
+	Needles: scan.EventNeedles(longBatchEvents, memoryLabel, "VRAM usage: ", "Starting enhanced ASR transcription: ",
+		"CUDA memory allocated: ", "CUDA memory after reranker: ", "💾 VRAM: ", "% VRAM (", "Progress: ", "CUDA OOM "),
+	Read: func(l *scan.Line, at int) int {
+		text := l.Text[at:]
+		is := func(needle string) bool { return bytes.HasPrefix(text, []byte(needle)) }
+		switch {
+		case is(memoryLabel):
+			return readErrorMemory(l, at)
+		case is("VRAM usage: "):
+			return readVRAMUsage(l, at)
+		case is("Starting enhanced ASR transcription: "):
+			return readTranscriptionStart(l, at)
+		case is("CUDA memory allocated: "):
+			return readCUDAMemory(l, at, "CUDA memory allocated")
+		case is("CUDA memory after reranker: "):
+			return readCUDAMemory(l, at, "CUDA memory after reranker")
+		case is("💾 VRAM: "):
+			return readMonitorVRAM(l, at)
+		case is("% VRAM ("):
+			return readDeviceVRAM(l, at)
+		case is("Progress: "):
+			return readBatchProgress(l, at)
+		case is("CUDA OOM "):
+			return readOOMFallback(l, at)
+		}
+		return scan.ReadEvent(l, at, longBatchEvents)
+	},
+}
+
+var longBatchEvents = []scan.EventWording{
+	{Text: "Cleared GPU cache ", Kind: record.EventCacheCleared, With: ""}, // "🧹 Cleared GPU cache before ASR", "... after voice enrollment"
+	{Text: "Batch processing failed, falling back to sequential", Kind: record.EventFallback, With: ""},
+	{Text: "Falling back to sequential extraction", Kind: record.EventFallback, With: ""},
+	{Text: "Attempting GPU recovery and retry with smaller batch", Kind: record.EventFallback, With: ""},
+	{Text: "GPU loading failed, falling back to CPU", Kind: record.EventFallback, With: ""},
+	{Text: "Falling back to the fast path: ", Kind: record.EventFallback, With: ""}, // gpupipeline, which else uses these words too
+}
+
+// readErrorMemory reads "GPU memory: 1.2GB / 16.0GB", in decimal GB.
+func readErrorMemory(l *scan.Line, at int) (end int) {
+	text := l.Text[at+len(memoryLabel):]
+	n, behind, ok := lex.CutNumber(text)
+	allocated, rest, okSize := lex.CutDecimalSize(text)
+	rest, slash := lex.CutPrefix(rest, " / ")
+	total, rest, okTotal := lex.CutDecimalSize(rest)
+	if !ok || !okSize || !slash || !okTotal || n.Decimals != 1 || !bytes.HasPrefix(behind, []byte("GB")) ||
+		allocated.Bytes < 0 || total.Bytes <= 0 {
+		return 0
+	}
+	c := l.Checkpoint(at, "GPU memory")
+	c.Sampled = true
+	c.Set(record.Allocated, allocated)
+	c.Set(record.Total, total)
+	return len(l.Text) - len(rest)
+}
+
+// readVRAMUsage reads "VRAM usage: 3.21GB (peak: 4.56GB)", and without the peak in older scripts. "Peak" and "Expected"
+// before it are a number of workers times a constant.
+func readVRAMUsage(l *scan.Line, at int) (end int) {
+	text := l.Text[at+len("VRAM usage: "):]
+	before := l.Text[:at]
+	if bytes.HasSuffix(before, []byte("Peak ")) || bytes.HasSuffix(before, []byte("Expected ")) {
+		return 0
+	}
+	level, rest, ok := lex.CutSize(text, 0)
+	peak, hasPeak := lex.CutPrefix(rest, " (peak: ")
+	switch {
+	case !lex.IsNumberAt(text), !lex.IsCutSize(text) && (!ok || level.Bytes < 0):
+		return 0
+	case !ok || level.Bytes < 0:
+		l.Bad(at, "a size such as 3.21GB", "the line was cut")
+		return len(l.Text)
+	case !hasPeak && len(bytes.TrimSpace(rest)) > 0 && bytes.HasPrefix([]byte(" (peak: "), rest):
+		l.Bad(len(l.Text)-len(rest), "(peak: 4.56GB)", "the line was cut")
+	}
+	c := l.Checkpoint(at, "VRAM usage")
+	c.Set(record.Allocated, level)
+	if !hasPeak {
+		return len(l.Text) - len(rest)
+	}
+	size, rest, ok := lex.CutSize(peak, 0)
+	if !ok || size.Bytes < 0 {
+		l.Bad(len(l.Text)-len(peak), "a size such as 4.56GB after \"peak:\"", "the line was cut")
+		return len(l.Text)
+	}
+	c.Set(record.Peak, size)
+	return len(l.Text) - len(rest)
+}
+
+// readTranscriptionStart reads where work on a file begins.
+func readTranscriptionStart(l *scan.Line, at int) (end int) {
+	path := bytes.TrimSpace(l.Text[at+len("Starting enhanced ASR transcription: "):])
+	if len(path) == 0 || len(path) > scan.NameMax || source.IsTemplate(path) {
+		return 0
+	}
+	l.Add(record.FileStart{Header: l.Header(at), Pipeline: true, Path: l.Str(path)})
+	return len(l.Text)
+}
+
+// readCUDAMemory reads the level at a place of the service, behind its name and a colon.
+func readCUDAMemory(l *scan.Line, at int, name string) (end int) {
+	s, rest, ok := lex.CutSize(l.Text[at+len(name)+len(": "):], 0)
+	if !ok || s.Bytes < 0 {
+		return 0
+	}
+	l.Checkpoint(at, name).Set(record.Allocated, s)
+	return len(l.Text) - len(rest)
+}
+
+// readMonitorVRAM reads the monitor's "🎯 GPU: 92.0% | 💾 VRAM: 9.2/15.9GB (57.5%)". Another monitor, which prints the first
+// percentage whole, shows its own allocator and so nothing.
+func readMonitorVRAM(l *scan.Line, at int) (end int) {
+	_, load, ok := bytes.Cut(l.Text[max(0, at-40):at], []byte("GPU: "))
+	n, _, okLoad := lex.CutNumber(load)
+	if !ok || !okLoad || n.Decimals != 1 {
+		return 0
+	}
+	text := l.Text[at+len("💾 VRAM: "):]
+	used, rest, ok := lex.CutNumber(text)
+	rest, slash := lex.CutPrefix(rest, "/")
+	total, rest, okTotal := lex.CutSize(rest, 0)
+	if !ok || !slash || !okTotal || total.Bytes <= 0 || used.Digits < 0 {
+		return 0
+	}
+	size, fits := used.Times(record.GiB)
+	if !fits {
+		return 0
+	}
+	c := l.Checkpoint(at, "GPU")
+	c.Sampled = true
+	c.Set(record.Used, size)
+	c.Set(record.Total, total)
+	return len(l.Text) - len(rest)
+}
+
+// readDeviceVRAM reads "GPU 0: 92% util, 85.4% VRAM (13,921MB/16,303MB)".
+func readDeviceVRAM(l *scan.Line, at int) (end int) {
+	used, rest, ok := cutGroupedMB(l.Text[at+len("% VRAM ("):])
+	rest, slash := lex.CutPrefix(rest, "/")
+	total, rest, okTotal := cutGroupedMB(rest)
+	if !ok || !slash || !okTotal || total.Bytes <= 0 {
+		return 0
+	}
+	c := l.Checkpoint(at, "GPU")
+	c.Sampled = true
+	if i := bytes.LastIndex(l.Text[:at], []byte("GPU ")); i >= 0 {
+		c.Lane.Device, _, _ = lex.CutInt(l.Text[i+len("GPU "):])
+	}
+	c.Set(record.Used, used)
+	c.Set(record.Total, total)
+	return len(l.Text) - len(rest)
+}
+
+// readBatchProgress reads how far the embeddings are:
+//
+//	✅ Progress: 10/125 batches (40 embeddings extracted)
+//	✅ Progress: 80/320 segments (78 embeddings extracted)
+func readBatchProgress(l *scan.Line, at int) (end int) {
+	_, rest, ok := lex.CutInt(l.Text[at+len("Progress: "):])
+	rest, slash := lex.CutPrefix(rest, "/")
+	_, rest, okAll := lex.CutInt(rest)
+	_, batches := lex.CutPrefix(rest, " batches (")
+	_, segments := lex.CutPrefix(rest, " segments (")
+	if !ok || !slash || !okAll || !batches && !segments {
+		return 0
+	}
+	l.Add(record.Event{Header: l.Header(at), Kind: record.EventProgress, Text: l.Message(at)})
+	return len(l.Text)
+}
+
+// readOOMFallback reads an allocation that failed, whose own message the program does not print, and what it does instead:
+//
+//	⚠️  CUDA OOM during voice enrollment, using fallback fast-path
+//	⚠️ CUDA OOM during batch extraction, skipping voice embeddings for this cluster
+//	⚠️  CUDA OOM loading bge-reranker-large, falling back to base
+//
+// Where it goes on with the message, that is read by itself: "CUDA OOM during embedding generation: CUDA out of memory". Where
+// it says nothing more, or that there is no way on, nothing pardons it.
+func readOOMFallback(l *scan.Line, at int) (end int) {
+	text := l.Text[at+len("CUDA OOM "):]
+	begins := func(word string) bool { return bytes.HasPrefix(text, []byte(word)) }
+	if source.InSource(l.Text[:at]) || !slices.ContainsFunc([]string{"during ", "loading ", "on ", "while ", "at "}, begins) {
+		return 0
+	}
+	for _, way := range []string{", using fallback fast-path", ", skipping voice embeddings", ", falling back to "} {
+		if bytes.Contains(text[:min(len(text), 200)], []byte(way)) {
+			l.Add(record.OutOfMemory{Header: l.Header(at), Text: l.Message(at)})
+			l.Add(record.Event{Header: l.Header(at), Kind: record.EventFallback, Text: l.Message(at)})
+			return len(l.Text)
+		}
+	}
+	_, way, goesOn := bytes.Cut(bytes.ToLower(text), []byte(", "))
+	says := func(word string) bool { return bytes.Contains(way, []byte(word)) }
+	noWay := !goesOn || slices.ContainsFunc([]string{"no fallback", "fail", "abort", "giving up", "exit"}, says)
+	remark := isSpokenOf(l.Text, at) || bytes.HasSuffix(l.Text[:at], []byte("fallback on ")) ||
+		bytes.Contains(text[:min(len(text), 200)], []byte(" may be avoided"))
+	if noWay && bytes.IndexByte(text, ':') < 0 && !remark {
+		l.Add(record.OutOfMemory{Header: l.Header(at), Text: l.Message(at)})
+		return len(l.Text)
+	}
+	return 0
+}

@@ -1,0 +1,314 @@
+package smi
+
+import (
+	"bytes"
+	"time"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/scan"
+)
+
+// begin is at the header's line.
+func (h *csvHead) begin(l *scan.Line) {
+	h.follow(l)
+	h.poll = csvPoll{size: h.poll.size, gap: h.poll.gap}
+}
+
+func (h *csvHead) follow(l *scan.Line) { h.last = append(h.last[:0], l.Text...) }
+
+// fit cuts a row into the header's columns; ok is false where it is none of them.
+func (h *csvHead) fit(l *scan.Line, spans [][2]int) (fields [][]byte, ok bool) {
+	text := l.Text
+	if fields, ok = h.cut(text, spans); !ok {
+		return nil, false
+	}
+	evidence, numbers := len(h.columns) > 2, 0
+	for i, col := range h.columns {
+		f := fields[i]
+		switch col.kind {
+		case csvMemory:
+			if _, ok := col.size(f); ok {
+				numbers++
+				evidence = evidence || !lex.IsDigit(f[len(f)-1])
+			} else if !isAbsent(f) {
+				return nil, false
+			}
+		case csvTimes:
+			evidence = true
+		}
+		if col.known && !isAbsent(f) && col.number != col.plain(f) {
+			return nil, false
+		}
+	}
+	if !evidence && numbers > 0 {
+		before, there := l.Previous(1)
+		evidence = there && bytes.Equal(before, h.last)
+	}
+	if evidence {
+		h.learn(fields)
+	}
+	return fields, evidence
+}
+
+// learn notes what the first row has in the columns that may hold this or that, so that the others are told by it.
+func (h *csvHead) learn(fields [][]byte) {
+	for i := range h.columns {
+		c := &h.columns[i]
+		if (c.kind == csvOther || c.kind == csvTimes) && !c.known && !isAbsent(fields[i]) {
+			c.known, c.number = true, c.plain(fields[i])
+		}
+	}
+}
+
+// plain says that a column of times has a time in it, and another one a number.
+func (c csvColumn) plain(f []byte) (ok bool) {
+	if c.kind == csvTimes {
+		_, ok = csvTime(f)
+		return ok
+	}
+	_, _, ok = lex.CutNumber(f)
+	return ok
+}
+
+// cut is the fields of a row. Where there are more than columns, one with free text has commas in it.
+func (h *csvHead) cut(text []byte, spans [][2]int) (fields [][]byte, ok bool) {
+	if len(spans) < len(h.columns) {
+		return nil, false
+	}
+	extra := len(spans) - len(h.columns)
+	for _, kind := range []csvKind{csvProcess, csvText, csvTimes} {
+		for at, col := range h.columns {
+			if extra > 0 && (col.kind != kind || kind == csvTimes && extra > 1) {
+				continue
+			}
+			fields = fields[:0]
+			for i := 0; i < len(spans); i++ {
+				from := spans[i][0]
+				if i == at {
+					i += extra
+				}
+				fields = append(fields, text[from:spans[i][1]])
+			}
+			if fields[0], ok = h.unwrap(fields[0]); ok && h.typed(fields) {
+				return fields, true
+			}
+			if extra == 0 {
+				return nil, false
+			}
+		}
+	}
+	return nil, false
+}
+
+// unwrap is the first field without what a wrapper puts before it.
+func (h *csvHead) unwrap(f []byte) (rest []byte, ok bool) {
+	if h.mark == "" {
+		return f, true
+	}
+	i := bytes.LastIndex(f, []byte(h.mark))
+	if i < 0 {
+		return nil, false
+	}
+	return bytes.TrimSpace(f[i+len(h.mark):]), true
+}
+
+// typed says that the fields that have a form have it.
+func (h *csvHead) typed(fields [][]byte) bool {
+	for i, col := range h.columns {
+		if !col.holds(fields[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// holds says that a field has the form of what the column holds.
+func (c csvColumn) holds(f []byte) bool {
+	switch c.kind {
+	case csvMemory:
+		_, ok := c.size(f)
+		return ok || isAbsent(f)
+	case csvIndex:
+		_, ok := deviceNumber(f)
+		return ok || isAbsent(f)
+	case csvPID:
+		_, rest, ok := lex.CutInt(f)
+		return ok && len(rest) == 0 || isAbsent(f)
+	case csvTimes:
+		return len(f) > 0 && len(f) <= 40 && bytes.ContainsAny(f, "0123456789")
+	case csvID:
+		return len(f) > 0
+	}
+	return true
+}
+
+// deviceNumber is the number of a device: "0", "card0", "cuda:0".
+func deviceNumber(f []byte) (n int, ok bool) {
+	for _, prefix := range []string{"card", "cuda:", "GPU ", "gpu"} {
+		if rest, cut := lex.CutPrefix(f, prefix); cut {
+			f = rest
+			break
+		}
+	}
+	n, rest, ok := lex.CutInt(f)
+	return n, ok && len(rest) == 0
+}
+
+// torn says that a line begins like a row and does not go on like one.
+func (h *csvHead) torn(text []byte, spans [][2]int) bool {
+	if len(h.columns) < 3 || len(spans) < 2 {
+		return false
+	}
+	first, ok := h.unwrap(text[spans[0][0]:spans[0][1]])
+	second := text[spans[1][0]:spans[1][1]]
+	if !ok || !h.columns[0].holds(first) || len(second) == 0 || !h.columns[1].holds(second) {
+		return false
+	}
+	evidence := isSMITime(first) && h.columns[0].kind == csvTimes
+	for i, col := range h.columns[:2] {
+		evidence = evidence || col.kind == csvID && isDeviceID([][]byte{first, second}[i])
+	}
+	return evidence
+}
+
+// A csvPoll is where a row stands among those that one poll of the devices gave.
+type csvPoll struct {
+	size int           // rows in a poll; 0 before the first row
+	gap  time.Duration // between polls
+	next int           // place of the next row
+	last time.Time
+}
+
+const (
+	pollRows    = 64                     // lines that are looked at to see how many rows there are in a poll
+	pollDevices = 16                     // most devices of a machine
+	pollQuick   = 100 * time.Millisecond // rows of one poll follow each other within
+)
+
+// device is the device that a row is of. Where the row does not name it and nvidia-smi has several, they come in their order
+// in each poll, some milliseconds apart, and polls are further apart:
+//
+//	2024/01/01 10:00:00.123, 10 MiB
+//	2024/01/01 10:00:00.125, 20 MiB
+//	2024/01/01 10:00:01.126, 10 MiB
+//	2024/01/01 10:00:01.128, 20 MiB
+//
+// So too where each poll has a header. Where there is neither, there is but one device.
+func (h *csvHead) device(l *scan.Line, t *csvTables, fields [][]byte) int {
+	number := -1
+	if h.index >= 0 {
+		if n, ok := deviceNumber(fields[h.index]); ok && n < csvIDsMax {
+			number = n
+		}
+	}
+	for _, i := range h.ids {
+		if !isAbsent(fields[i]) {
+			number = t.known(fields[i], number)
+		}
+	}
+	if number >= 0 || h.index >= 0 || len(h.ids) > 0 {
+		return max(number, 0)
+	}
+	return h.place(l, fields)
+}
+
+// known is the number of the device that an id names: the given one, else the one it had, else the next. -1 is none.
+func (t *csvTables) known(id []byte, number int) int {
+	kind := 0
+	if len(busID(id)) > 0 {
+		kind = 1
+	}
+	if n, ok := t.ids[string(id)]; ok && number < 0 {
+		return n
+	}
+	if number < 0 {
+		number = t.next[kind]
+	}
+	if len(t.ids) < csvIDsMax {
+		t.ids[string(id)] = number
+		t.next[kind] = max(t.next[kind], number+1)
+	}
+	return number
+}
+
+// place is the row's place in its poll.
+func (h *csvHead) place(l *scan.Line, fields [][]byte) int {
+	if h.pid >= 0 || h.process >= 0 {
+		return 0
+	}
+	p := &h.poll
+	if p.size == 0 {
+		h.look(l, fields)
+	}
+	var now time.Time
+	if h.time >= 0 {
+		now, _ = csvTime(fields[h.time])
+	}
+	if p.next == p.size || !p.last.IsZero() && now.Sub(p.last)*4 >= p.gap {
+		p.next = 0
+	}
+	at := p.next
+	p.next, p.last = p.next+1, now
+	return at
+}
+
+// look finds how many rows a poll has, in the rows that follow the first one.
+func (h *csvHead) look(l *scan.Line, fields [][]byte) {
+	h.poll.size = 1
+	rows, again := 0, false
+	var times []time.Time
+	note := func(fields [][]byte) {
+		if h.time >= 0 {
+			t, ok := csvTime(fields[h.time])
+			if !ok {
+				return
+			}
+			if t.Nanosecond() != 0 { // whole seconds may be alike in several polls
+				times = append(times, t)
+			}
+		}
+		rows++
+	}
+	note(fields)
+	for n := 1; n < pollRows && !again; n++ {
+		text, ok := l.Peek(n)
+		if !ok {
+			break
+		}
+		if again = bytes.HasSuffix(text, []byte(h.text)) && (h.mark != "" || len(text) == len(h.text)); again || len(text) > csvRowMax {
+			continue
+		}
+		if fields, ok := h.cut(text, splitCSV(text)); ok {
+			note(fields)
+		}
+	}
+	switch {
+	case rows > 0 && len(times) == rows:
+		h.poll.size, h.poll.gap = pollSize(times)
+	case again && rows > 0 && rows <= pollDevices:
+		h.poll.size, h.poll.gap = rows, 24*time.Hour
+	}
+}
+
+// pollSize is how many rows a poll has, by the times of rows, and how far polls are apart.
+func pollSize(times []time.Time) (size int, gap time.Duration) {
+	quick := true
+	for i := 1; i < len(times); i++ {
+		d := times[i].Sub(times[i-1])
+		gap = max(gap, d)
+		quick = quick && d >= 0 && d < pollQuick
+	}
+	if quick && len(times) <= pollDevices {
+		return len(times), 4 * pollQuick
+	}
+	for i := 1; i < len(times); i++ {
+		far := times[i].Sub(times[i-1])*4 >= gap
+		if far && size == 0 {
+			size = i
+		}
+		if size > 0 && far != (i%size == 0) {
+			return 1, gap
+		}
+	}
+	return max(1, size), gap
+}

@@ -1,0 +1,152 @@
+package smi
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"time"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+)
+
+// Dmon is what nvidia-smi dmon and nvidia-smi pmon print, a row for each device or process and second under a header
+// that they repeat; -s says which columns there are, -o whether there are dates and times, --format csv puts commas between:
+//
+//	# gpu   pwr gtemp mtemp    sm   mem   enc   dec  mclk  pclk    fb  bar1
+//	# Idx     W     C     C     %     %     %     %   MHz   MHz    MB    MB
+//	    0    62    27     -     7     1   100     5  6250  1710  1234    12
+//	#Date       Time        gpu        pid  type    fb   command
+//	#YYYYMMDD   HH:MM:SS    Idx          #   C/G    MB   name
+//	 20261120   02:00:03      0       1234     C  5678   python
+//
+// fb is the memory in use, in MiB: of the device, or of the process, which is a part.
+var Dmon = scan.Dialect{
+	Name:    "nvidia-smi-dmon",
+	Needles: []string{"# gpu", "#gpu", "#Date ", "#Time ", "# Date ", "# Time ", "#Date,", "#Time,"},
+	Read:    readDMON,
+}
+
+// A dmonTable is where the columns of a header are, -1 for those that are not there.
+type dmonTable struct {
+	before  int // width of what a wrapper puts before each line
+	last    byte
+	columns int
+	gpu, fb int
+	unit    int64
+	pid     int
+	kind    int // what a process does on the device
+	command int
+	date    int
+	time    int
+	above   []byte // the header's last line or row
+}
+
+// readDMON reads a header.
+func readDMON(l *scan.Line, at int) (end int) {
+	if len(l.Text) > smiRowMax {
+		return 0
+	}
+	words := dmonWords(l.Text[at+1:])
+	place := func(name string) int {
+		return slices.IndexFunc(words, func(w []byte) bool { return string(w) == name })
+	}
+	t := &dmonTable{
+		before: at, columns: len(words), gpu: place("gpu"), fb: place("fb"), unit: record.MiB, pid: place("pid"),
+		kind:    place("type"),
+		command: place("command"), date: place("Date"), time: place("Time"),
+	}
+	if t.gpu < 0 || t.gpu > 2 || len(words) < 2 {
+		return 0
+	}
+	for _, w := range words { // prose: "# gpu is too hot"
+		if !slices.Contains(dmonColumns, string(w)) {
+			return 0
+		}
+	}
+	if at > 0 {
+		t.last = l.Text[at-1]
+	}
+	if units, ok := l.Peek(1); ok && len(units) > at && units[at] == '#' {
+		t.above = append(t.above, units...)
+		if words := dmonWords(units[at+1:]); t.fb >= 0 && t.fb < len(words) {
+			if unit, rest := lex.CutUnit(words[t.fb]); unit > 0 && len(rest) == 0 {
+				t.unit = unit
+			}
+		}
+	}
+	l.Open(t)
+	return len(l.Text)
+}
+
+// dmonColumns are the columns of dmon and pmon.
+var dmonColumns = []string{
+	"gpu", "pwr", "gtemp", "mtemp", "temp", "sm", "mem", "enc", "dec", "jpg", "ofa", "mclk", "pclk", "pviol", "tviol", "fb", "bar1",
+	"ccpm", "sbecc", "dbecc", "pci", "rxpci", "txpci", "pid", "type", "command", "Date", "Time", "nvlrx", "nvltx", "rxnvl", "txnvl",
+	"gpm", "fclk", "vclk", "process", "name",
+}
+
+// dmonWords are the words between blanks or commas.
+func dmonWords(text []byte) [][]byte {
+	return bytes.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' })
+}
+
+// Row implements [scan.Table].
+func (t *dmonTable) Row(l *scan.Line) bool {
+	text := l.Text
+	if t.fb < 0 || len(text) <= t.before || len(text) > smiRowMax || t.before > 0 && text[t.before-1] != t.last {
+		return false
+	}
+	words := dmonWords(text[t.before:])
+	if len(words) <= t.gpu || len(words) > t.columns && t.command < 0 {
+		return false
+	}
+	device, rest, ok := lex.CutInt(words[t.gpu])
+	if !ok || len(rest) > 0 {
+		return false
+	}
+	for i, w := range words[:min(len(words), t.columns)] {
+		if i != t.command && !isDMONValue(w) {
+			return false
+		}
+	}
+	before, _ := l.Previous(1)
+	follows := bytes.Equal(before, t.above)
+	t.above = append(t.above[:0], text...)
+	if len(words) < t.columns {
+		if follows {
+			l.Bad(0, "a row of "+strconv.Itoa(t.columns)+" columns, as in the header",
+				"what cannot be read is left out; if two writers share the log, give each its own or write whole lines")
+		}
+		return follows
+	}
+	size, rest, ok := lex.CutSize(words[t.fb], t.unit)
+	if !ok || len(rest) > 0 || size.Bytes < 0 {
+		return true // "-": nothing runs there, or the device does not say
+	}
+	c := l.Checkpoint(t.before, "nvidia-smi dmon")
+	c.Lane.Device, c.Sampled = device, true
+	if t.pid < 0 {
+		c.Set(record.Used, size)
+	} else {
+		var command []byte
+		if t.command >= 0 {
+			command = bytes.Join(words[t.command:], []byte{' '})
+		}
+		c.Name = processName(l, words[t.pid], command)
+		c.PID, c.Graphics = processID(words[t.pid]), t.kind >= 0 && string(words[t.kind]) == "G"
+		c.Set(record.Buffer, size)
+	}
+	if t.date >= 0 && t.time >= 0 && c.Time.IsZero() { // a time alone is of no day
+		if when, err := time.Parse("20060102 15:04:05", string(words[t.date])+" "+string(words[t.time])); err == nil {
+			c.Time, c.Local = when, true
+		}
+	}
+	return true
+}
+
+// isDMONValue is a number, "-" for none, a time, or what a process does: "C+G".
+func isDMONValue(w []byte) bool {
+	return string(w) == "-" || lex.IsDigit(w[0]) || isProcessType(w)
+}

@@ -1,0 +1,61 @@
+package smi
+
+import (
+	"bytes"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+)
+
+// Gpustat is gpustat's line for each device, under one with the host's name and the time, and that of its likes:
+//
+//	node1  Fri Nov 20 02:00:03 2026  535.54.03
+//	[0] NVIDIA GeForce RTX 3090 | 45'C,  12 %,  18 / 350 W |  1234 / 24576 MB | user(567M)
+//	[0] | A100-PCIE-40GB | 65'C | 75 % | 33409 / 40536 MB | user(33407M)
+var Gpustat = scan.Dialect{
+	Name:    "gpustat",
+	Needles: []string{" MB |", " MB\t|"},
+	Read:    readGPUStat,
+}
+
+func readGPUStat(l *scan.Line, at int) (end int) {
+	cell := l.Text[:at]
+	if len(cell) > smiRowMax {
+		return 0
+	}
+	i := bytes.LastIndexByte(cell, '|')
+	if i < 0 {
+		return 0
+	}
+	number := cell[:i]
+	open := bytes.IndexByte(number, '[')
+	if open < 0 || !bytes.ContainsAny(number, "%?") {
+		return 0
+	}
+	device, rest, ok := lex.CutInt(number[open+1:])
+	if !ok || len(rest) == 0 || rest[0] != ']' {
+		return 0
+	}
+	used, rest, ok := lex.CutSize(cell[i+1:], record.MiB)
+	if !ok {
+		return 0
+	}
+	if rest = lex.TrimBlanks(rest); len(rest) == 0 || rest[0] != '/' {
+		return 0
+	}
+	total, rest, ok := lex.CutSize(rest[1:], record.MiB)
+	if !ok || len(bytes.TrimSpace(rest)) > 0 {
+		return 0
+	}
+	c := l.Checkpoint(open, "gpustat")
+	c.Lane.Device, c.Sampled = device, true
+	c.Set(record.Used, used)
+	c.Set(record.Total, total)
+	if device < 32 {
+		if head, ok := l.Previous(device + 1); ok {
+			findDate(head).give(c)
+		}
+	}
+	return len(l.Text)
+}

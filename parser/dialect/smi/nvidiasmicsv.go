@@ -1,0 +1,316 @@
+package smi
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"time"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+	"vramsoak/parser/stamp"
+)
+
+// CSV is what nvidia-smi prints with --format=csv, and the like of it that other programs write: rows under
+// a header that names the columns, in any order, and the unit of each. The header may be repeated for every poll:
+//
+//	timestamp, index, name, pci.bus_id, utilization.gpu [%], memory.used [record.MiB], memory.free [record.MiB], memory.total [record.MiB]
+//	2023/06/22 18:56:56.252, 0, NVIDIA GeForce RTX 2070, 00000000:01:00.0, 22 %, 841 MiB, 7140 MiB, 8192 MiB
+//	pid, process_name, used_gpu_memory [record.MiB]
+//	2123797, /opt/conda/envs/aucum/bin/python, 1826 MiB
+//	timestamp,gpu_util(%),memory_used(MB),memory_total(MB),memory_util(%),temperature(C)
+//	1747068123.41,37,2210.94,15360.00,14.39,61
+//	device,VRAM Total Memory (B),VRAM Total Used Memory (B)
+//	card0,17163091968,10485760
+//
+// Each row is one reading of a device, or of one process in it, which is a part. "[N/A]", "[Not Supported]" and the like are
+// none. Memory that the driver keeps for itself (memory.reserved) is not PyTorch's reserved and is left out.
+//
+// A device is known by its index, else by its UUID or bus id, which count in the order in which they appear; see
+// [csvHead.device] for rows with neither.
+//
+// Rows without a header, as of --format=csv,noheader, do not say whether memory is used, free or there in total:
+//
+//	2 %, 588 MiB
+//
+// They are one error a log, and no reading.
+var CSV = scan.Dialect{
+	Name: "nvidia-smi-csv",
+	Needles: []string{
+		"memory.used", "memory.free", "memory.total", "used_memory", "used_gpu_memory",
+		"memory_used", "memory_free", "memory_total", "mem_used", "mem_free", "mem_total", "vram_used", "vram_free", "vram_total",
+		"memory_usage", "mem_usage", "vram_usage", "memoryUsed", "memoryFree", "memoryTotal",
+		"Memory Used", "Memory Free", "Memory Total", "Memory_Used", "Memory_Free", "Memory_Total", "Memory Usage",
+		"Used Memory", "Free Memory", "Total Memory", "VRAM Used", "VRAM Total", "memory used", "memory free", "memory total",
+		mebibytes, percentage,
+	},
+	Read: readCSV,
+}
+
+var comma = []byte{','}
+
+const (
+	mebibytes    = " MiB"
+	percentage   = " %, "
+	csvRowMax    = 4 << 10 // longest row, in bytes
+	csvFieldsMax = 64
+	csvNameMax   = 96  // longest name of a column with what a logger puts before it, in bytes
+	csvHeadsMax  = 4   // headers whose rows may stand in turn in one log
+	csvIDsMax    = 256 // devices that are known by a name
+)
+
+// readCSV reads a header, or finds that a row has none.
+func readCSV(l *scan.Line, at int) (end int) {
+	if len(l.Text) > csvRowMax {
+		return 0
+	}
+	if l.Text[at] == ' ' {
+		if before := l.Text[:at]; bytes.Contains(before, []byte(mebibytes)) || bytes.Contains(before, []byte(percentage)) {
+			return 0 // the line was looked at there
+		}
+		return readHeadless(l)
+	}
+	if !leadsHeader(l.Text, at) {
+		return 0
+	}
+	h := newCSVHead(l.Text)
+	if h == nil {
+		return 0
+	}
+	t := openTables(l)
+	i := slices.IndexFunc(t.heads, func(o *csvHead) bool { return o.text == h.text })
+	if i >= 0 {
+		h = t.heads[i]
+		t.heads = slices.Delete(t.heads, i, i+1)
+	}
+	t.heads = slices.Insert(t.heads, 0, h)
+	t.heads = t.heads[:min(len(t.heads), csvHeadsMax)]
+	h.begin(l)
+	return len(l.Text)
+}
+
+// csvTables are the headers of a log that rows are read by, the last one first.
+type csvTables struct {
+	heads []*csvHead
+	// ids are the devices that UUIDs and bus ids name.
+	ids      map[string]int
+	next     [2]int // number of the next UUID and of the next bus id
+	headless bool   // rows without a header are reported
+}
+
+// openTables are those of the log.
+func openTables(l *scan.Line) *csvTables {
+	if t, ok := l.Opened().(*csvTables); ok {
+		return t
+	}
+	t := &csvTables{ids: map[string]int{}}
+	l.Open(t)
+	return t
+}
+
+// Row implements [scan.Table].
+func (t *csvTables) Row(l *scan.Line) bool {
+	if len(l.Text) > csvRowMax || len(l.Text) == 0 {
+		return false
+	}
+	commas := bytes.Count(l.Text, comma)
+	if commas == 0 && !slices.ContainsFunc(t.heads, func(h *csvHead) bool { return len(h.columns) == 1 }) {
+		return false
+	}
+	spans := splitCSV(l.Text)
+	for _, merge := range []bool{false, true} {
+		for _, h := range t.heads {
+			if merge != (len(spans) > len(h.columns)) {
+				continue
+			}
+			if fields, ok := h.fit(l, spans); ok {
+				h.follow(l)
+				h.add(l, t, fields)
+				return true
+			}
+		}
+	}
+	for _, h := range t.heads {
+		if h.torn(l.Text, spans) {
+			l.Bad(0, "a row of "+strconv.Itoa(len(h.columns))+" columns, as in the header",
+				"what cannot be read is left out; if two writers share the log, give each its own or write whole lines")
+			return true
+		}
+	}
+	return false
+}
+
+// add adds the readings of a row: one for each device that the columns name.
+func (h *csvHead) add(l *scan.Line, t *csvTables, fields [][]byte) {
+	device := h.device(l, t, fields)
+	if h.process >= 0 || h.pid >= 0 {
+		var pid, name []byte
+		if h.pid >= 0 {
+			pid = fields[h.pid]
+		}
+		if h.process >= 0 {
+			name = fields[h.process]
+		}
+		for i, col := range h.columns {
+			if size, ok := col.size(fields[i]); ok && col.q == record.Used {
+				c := l.Checkpoint(len(l.Text), processName(l, pid, name))
+				c.Lane.Device, c.Sampled, c.PID = device, true, processID(pid)
+				c.Set(record.Buffer, size)
+				h.date(c, fields)
+				return
+			}
+		}
+		return
+	}
+	for first, col := range h.columns {
+		if !col.first {
+			continue
+		}
+		c := l.Checkpoint(len(l.Text), h.name)
+		c.Sampled = true
+		if c.Lane.Device = device; col.device >= 0 {
+			c.Lane.Device = col.device
+		}
+		for i := first; i < len(h.columns); i++ {
+			if size, ok := h.columns[i].size(fields[i]); ok && h.columns[i].device == col.device {
+				c.Set(h.columns[i].q, size)
+			}
+		}
+		if c.Len() == 0 {
+			l.Undo()
+			continue
+		}
+		h.date(c, fields)
+	}
+}
+
+// date gives a reading the row's time where it is in seconds since 1970.
+func (h *csvHead) date(c *record.Checkpoint, fields [][]byte) {
+	if h.time < 0 || !c.Time.IsZero() {
+		return
+	}
+	if t := stamp.Find(fields[h.time]); !t.IsZero() {
+		t.Into(&c.Header)
+	}
+}
+
+// csvTime is a column's time: of the day, with a date or without, or in seconds or milliseconds since 1970.
+func csvTime(b []byte) (t time.Time, ok bool) {
+	s := stamp.Find(b)
+	return s.Time, !s.IsZero()
+}
+
+// processName is what a process's share of a device is called: "process 2123797 (python)".
+func processName(l *scan.Line, pid, name []byte) string {
+	b := []byte("process")
+	if len(pid) > 0 {
+		b = append(append(b, ' '), pid...)
+	}
+	if i := bytes.LastIndexByte(name, '\\'); i >= 0 { // C:\Program Files\app\app.exe
+		name = name[i+1:]
+	} else {
+		program, _, _ := bytes.Cut(name, []byte{' '})
+		if i := bytes.LastIndexByte(program, '/'); i >= 0 && i+1 < len(program) {
+			name = program[i+1:]
+		}
+	}
+	if len(name) > 0 {
+		b = append(append(append(b, " ("...), name[:min(len(name), 64)]...), ')')
+	}
+	return l.Str(b)
+}
+
+// splitCSV is where the fields of a row begin and end, without blanks and quotes around them.
+func splitCSV(text []byte) [][2]int {
+	var spans [][2]int
+	for from := 0; len(spans) < csvFieldsMax; {
+		for from < len(text) && (text[from] == ' ' || text[from] == '\t') {
+			from++
+		}
+		end := from
+		quoted := from < len(text) && text[from] == '"'
+		if quoted {
+			if i := bytes.IndexByte(text[from+1:], '"'); i >= 0 {
+				end = from + 1 + i
+			} else {
+				quoted = false
+			}
+		}
+		next := len(text)
+		if i := bytes.IndexByte(text[end:], ','); i >= 0 {
+			next = end + i
+		}
+		if quoted && len(bytes.TrimSpace(text[end+1:next])) == 0 {
+			spans = append(spans, [2]int{from + 1, end})
+		} else {
+			stop := next
+			for stop > from && (text[stop-1] == ' ' || text[stop-1] == '\t') {
+				stop--
+			}
+			spans = append(spans, [2]int{from, stop})
+		}
+		if next == len(text) {
+			break
+		}
+		from = next + 1
+	}
+	return spans
+}
+
+// readHeadless reports rows that have no header before them, once in a log.
+func readHeadless(l *scan.Line) (end int) {
+	if !headlessRow(l.Text) && !headlessColumn(l) {
+		return 0
+	}
+	if t := openTables(l); !t.headless {
+		t.headless = true
+		l.Bad(0, `the header of such rows before them, with "memory.used [MiB]" in it`,
+			"run nvidia-smi without noheader, or describe the rows with --dialect-file")
+	}
+	return len(l.Text)
+}
+
+// headlessRow says that a line can be nothing else than a row of nvidia-smi: there is an amount of memory in it, and beside
+// it another thing as nvidia-smi prints it.
+//
+//	2 %, 588 MiB
+//	2024/01/01 10:00:00.123, NVIDIA A100-SXM4-40GB, 45 %, 1234 MiB, 40960 MiB
+func headlessRow(text []byte) bool {
+	memory, other, texts := 0, 0, 0
+	for _, span := range splitCSV(text) {
+		f := text[span[0]:span[1]]
+		n, unit, number := lex.CutNumber(f)
+		switch {
+		case number && n.Decimals == 0 && string(unit) == mebibytes:
+			memory++
+		case number && (string(unit) == " %" || string(unit) == " W" || string(unit) == " MHz"):
+			other++
+		case isSMITime(f) || isDeviceID(f) || isPState(f):
+			other++
+		case number && len(unit) == 0 || isAbsent(f) && len(f) > 0:
+		default:
+			texts++
+		}
+	}
+	return memory > 0 && memory+other > 1 && texts <= 2 && (other > 0 || texts == 0)
+}
+
+// isPState is a performance state: "P0" to "P15".
+func isPState(f []byte) bool {
+	return (len(f) == 2 || len(f) == 3) && f[0] == 'P' && lex.IsDigit(f[1]) && lex.IsDigit(f[len(f)-1])
+}
+
+// headlessColumn says that the line, and one beside it, are nothing but an amount of memory.
+func headlessColumn(l *scan.Line) bool {
+	alone := func(text []byte) bool {
+		n, unit, ok := lex.CutNumber(text)
+		return ok && n.Decimals == 0 && string(bytes.TrimRight(unit, " ")) == mebibytes
+	}
+	if !alone(l.Text) {
+		return false
+	}
+	before, _ := l.Previous(1)
+	after, _ := l.Peek(1)
+	return alone(before) || alone(after)
+}

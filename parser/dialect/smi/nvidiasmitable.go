@@ -1,0 +1,359 @@
+package smi
+
+import (
+	"bytes"
+	"strconv"
+	"time"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+)
+
+// Table is what nvidia-smi prints for people: the boxed table, in the layouts of its drivers since 2012, and the
+// text of nvidia-smi -q, see [readSMIQuery]:
+//
+//	Sun Jan 25 17:25:39 2026
+//	| NVIDIA-SMI 580.95.05              Driver Version: 580.95.05      CUDA Version: 13.0     |
+//	|   0  NVIDIA A40                     On  |   00000000:CA:00.0 Off |                    0 |
+//	|  0%   35C    P0             99W /  300W |    1835MiB /  46068MiB |     30%      Default |
+//	|    0   N/A  N/A         2123797      C   /opt/conda/envs/aucum/bin/python       1826MiB |
+//
+// and of older ones:
+//
+//	| 0.  Tesla C2050               | 0000:05:00.0  On     |         0          0 |
+//	|  30%   62 C  P0    N/A /  N/A |   3%   70MB / 2687MB |   44%     Default    |
+//	|  0.  7336     ./align                                                 61MB  |
+//
+// A device's row is a reading of what is used and of the total; the row above names the device, and the line above the table
+// gives the time. A process and a MIG device are parts of a device:
+//
+//	|  0    3   0   0  |              12MiB /  5952MiB  | 14      0 |  1   0    1    0    0 |
+//	|                  |               0MiB /  8191MiB  |           |                       |
+//
+// The second of these rows is the BAR1 window, which is no memory. "N/A" and "Not Supported" give nothing.
+var Table = scan.Dialect{
+	Name:    "nvidia-smi",
+	Needles: append([]string{smiHead, querySection, queryProcess, queryHead}, smiRowNeedles...),
+	Read: func(l *scan.Line, at int) int {
+		switch text := l.Text[at:]; {
+		case bytes.HasPrefix(text, []byte(smiHead)):
+			return readSMITable(l, at)
+		case text[0] == 'M' && text[1] != 'e':
+			return readSMIRow(l, at)
+		}
+		return readSMIQuery(l, at)
+	},
+}
+
+// smiRowNeedles stand in the rows about memory.
+var smiRowNeedles = []string{"MiB /", "MB / ", "MiB |", "MiB  |", "MB  |"}
+
+const (
+	smiHead   = "NVIDIA-SMI "
+	smiRowMax = 1 << 10 // longest row, in bytes
+	smiSkip   = 16      // lines between two rows of a table
+)
+
+// readSMITable reads a table from its head on.
+func readSMITable(l *scan.Line, at int) (end int) {
+	if at < 2 || l.Text[at-2] != '|' || !bytes.Contains(l.Text[at:], []byte("Driver Version")) {
+		return 0
+	}
+	var date smiDate
+	for n := 1; n <= 4 && date.t.IsZero(); n++ { // a border lies between
+		text, ok := l.Previous(n)
+		if !ok {
+			break
+		}
+		date = findDate(text)
+	}
+	above, skipped := []byte(nil), 0
+	for skipped < smiSkip {
+		text, ok := l.Peek(skipped + 1)
+		if !ok || !isBoxed(text) || bytes.Contains(text, []byte(smiHead)) {
+			break
+		}
+		row := newSMIRow(text, above)
+		above = append(above[:0], text...)
+		if row == nil {
+			skipped++
+			continue
+		}
+		for ; skipped >= 0; skipped-- {
+			l.Next()
+		}
+		skipped = 0
+		row.add(l, date)
+	}
+	return len(l.Text)
+}
+
+// isBoxed says that a line may be one of a table: it ends with the box's edge, or is blank.
+func isBoxed(text []byte) bool {
+	text = bytes.TrimRight(text, " \t")
+	return len(text) <= smiRowMax && (len(text) == 0 || text[len(text)-1] == '|' || text[len(text)-1] == '+')
+}
+
+// readSMIRow reads a row that stands without its table, as of nvidia-smi | grep MiB.
+func readSMIRow(l *scan.Line, at int) (end int) {
+	if len(l.Text) > smiRowMax {
+		return 0
+	}
+	for _, needle := range smiRowNeedles {
+		if bytes.Contains(l.Text[:at], []byte(needle)) {
+			return 0 // the line was looked at there
+		}
+	}
+	above, _ := l.Previous(1)
+	row := newSMIRow(l.Text, above)
+	if row == nil {
+		return 0
+	}
+	row.add(l, smiDate{})
+	return len(l.Text)
+}
+
+// An smiRow is a row of the table that is about memory.
+type smiRow struct {
+	at          int // of the memory in the line
+	device      int
+	name        string // of the part of the device that it is about; "" for the device
+	pid, what   []byte // of the process that it is about
+	used, total record.Size
+	bar1, torn  bool
+	graphics    bool // a process that only draws
+}
+
+// newSMIRow is the row that a line is, nil where it is none.
+func newSMIRow(text, above []byte) *smiRow {
+	var before []byte
+	for from := bytes.IndexByte(text, '|') + 1; from > 0; {
+		end, closed := len(text), false
+		if i := bytes.IndexByte(text[from:], '|'); i >= 0 {
+			end, closed = from+i, true
+		}
+		cell := text[from:end]
+		if row := newDeviceRow(cell, before, closed); row != nil {
+			row.at += from
+			row.locate(text, above, before)
+			return row
+		}
+		if closed {
+			if row := newProcessRow(cell); row != nil {
+				row.at += from
+				return row
+			}
+		}
+		if !closed {
+			return nil
+		}
+		before, from = cell, end+1
+	}
+	return nil
+}
+
+// newDeviceRow is the row with a cell of memory, used and in total, after the cell before it.
+func newDeviceRow(cell, before []byte, closed bool) *smiRow {
+	rest := lex.TrimBlanks(cell)
+	row := &smiRow{at: len(cell) - len(rest)}
+	if _, percent, ok := lex.CutNumber(rest); ok && len(percent) > 0 && percent[0] == '%' { // of drivers before 319
+		rest = percent[1:]
+	}
+	var ok bool
+	if row.used, rest, ok = lex.CutSize(rest, 0); !ok || row.used.Resolution == 0 {
+		return nil
+	}
+	if rest = lex.TrimBlanks(rest); len(rest) == 0 || rest[0] != '/' {
+		return nil
+	}
+	row.bar1 = len(before) > 0 && len(bytes.TrimSpace(before)) == 0
+	if !row.bar1 && bytes.IndexByte(before, '/') < 0 && !isMIG(before) {
+		return nil
+	}
+	row.total, rest, ok = lex.CutSize(rest[1:], 0)
+	row.torn = !ok || !closed || len(bytes.TrimSpace(rest)) > 0
+	return row
+}
+
+// locate finds the device that a row is of: the row above names it, or the same one where the two were torn into one:
+//
+//	|   0  NVIDIA H800                    On  |   00000000:9D:00.0 Off |          N/A   31C    P0              67W / 700W | ...
+func (r *smiRow) locate(text, above, before []byte) {
+	if isMIG(before) {
+		words := bytes.Fields(before)
+		r.device, _, _ = lex.CutInt(words[0])
+		r.name = "MIG device " + string(words[3])
+		return
+	}
+	for _, line := range [][]byte{text, above} {
+		if n, ok := deviceOfRow(line); ok {
+			r.device = n
+			return
+		}
+	}
+}
+
+// isMIG says that a cell names a MIG device: GPU, GPU instance, compute instance and number.
+func isMIG(cell []byte) bool {
+	words := bytes.Fields(cell)
+	for _, w := range words {
+		if _, rest, ok := lex.CutInt(w); !ok || len(rest) > 0 {
+			return false
+		}
+	}
+	return len(words) == 4
+}
+
+// deviceOfRow is the device that a row names, in the cell before that of its bus id.
+func deviceOfRow(text []byte) (n int, ok bool) {
+	bus := busID(text)
+	if bus == nil {
+		return 0, false
+	}
+	left := bytes.TrimRight(text[:bytes.Index(text, bus)], " ")
+	if len(left) == 0 || left[len(left)-1] != '|' {
+		return 0, false
+	}
+	left = left[:len(left)-1]
+	n, rest, ok := lex.CutInt(lex.TrimBlanks(left[bytes.LastIndexByte(left, '|')+1:]))
+	return n, ok && len(rest) > 0 && (rest[0] == ' ' || rest[0] == '.')
+}
+
+// newProcessRow is the row of a process: its device, its instances since MIG, its number, its type since 2017, its name and
+// its memory.
+func newProcessRow(cell []byte) *smiRow {
+	cell = bytes.TrimRight(cell, " ")
+	i := bytes.LastIndexByte(cell, ' ')
+	if i < 0 || i+1 == len(cell) || !lex.IsDigit(cell[i+1]) {
+		return nil
+	}
+	used, rest, ok := lex.CutSize(cell[i+1:], 0)
+	if !ok || len(rest) > 0 || used.Resolution == 0 {
+		return nil
+	}
+	row := &smiRow{at: i + 1, used: used, name: "process"}
+	name := cell[:i]
+	word := func() (w []byte) {
+		name = lex.TrimBlanks(name)
+		end := bytes.IndexByte(name, ' ')
+		if end < 0 {
+			end = len(name)
+		}
+		w, name = name[:end], name[end:]
+		return w
+	}
+	row.device, rest, ok = lex.CutInt(word())
+	if !ok || len(rest) > 0 && string(rest) != "." {
+		return nil
+	}
+	behind := name
+	gpu, compute, pid, kind := word(), word(), word(), word()
+	name = behind
+	if isInstance(gpu) && isInstance(compute) && isPID(pid) && isProcessType(kind) {
+		word()
+		word()
+	}
+	if row.pid = word(); !isPID(row.pid) {
+		return nil
+	}
+	behind = name
+	if kind := word(); !isProcessType(kind) {
+		name = behind
+	} else {
+		row.graphics = string(kind) == "G"
+	}
+	if row.what = bytes.TrimSpace(name); len(row.what) > 0 && lex.IsDigit(row.what[0]) && len(bytes.Fields(row.what)) > 1 {
+		return nil // a table of numbers
+	}
+	return row
+}
+
+func isInstance(w []byte) bool { return string(w) == "N/A" || isPID(w) }
+
+func isPID(w []byte) bool {
+	_, rest, ok := lex.CutInt(w)
+	return ok && len(rest) == 0
+}
+
+// isProcessType is what a process does on the device: compute, graphics, both, or MPS.
+func isProcessType(w []byte) bool {
+	return len(w) > 0 && len(w) <= 5 && len(bytes.Trim(w, "CGM+")) == 0
+}
+
+// add adds the reading that the row gives.
+func (r *smiRow) add(l *scan.Line, date smiDate) {
+	switch {
+	case r.bar1:
+		return
+	case r.torn:
+		l.Bad(r.at, "what a device has in use and its total, such as 1835MiB / 46068MiB",
+			"what cannot be read is left out; if two writers share the log, give each its own or write whole lines")
+		return
+	}
+	name := r.name
+	switch {
+	case r.pid != nil:
+		name = processName(l, r.pid, r.what)
+	case name == "":
+		name = "nvidia-smi"
+	}
+	c := l.Checkpoint(r.at, name)
+	c.Lane.Device, c.Sampled = r.device, true
+	c.PID, c.Graphics = processID(r.pid), r.graphics
+	if r.name != "" {
+		c.Set(record.Buffer, r.used)
+	} else {
+		c.Set(record.Used, r.used)
+		c.Set(record.Total, r.total)
+	}
+	date.give(c)
+}
+
+// processID is the number of a process, 0 where the text gives none.
+func processID(text []byte) int32 {
+	n, rest, ok := lex.CutInt(text)
+	if !ok || len(rest) > 0 {
+		return 0
+	}
+	return int32(n)
+}
+
+// An smiDate is the time above a table.
+type smiDate struct {
+	t     time.Time
+	local bool
+}
+
+// give dates a reading that has no time of its own.
+func (d smiDate) give(c *record.Checkpoint) {
+	if c.Time.IsZero() {
+		c.Time, c.Local = d.t, d.local
+	}
+}
+
+// findDate finds a time as C's asctime and as date print it:
+//
+//	Sun Jan 25 17:25:39 2026
+//	Sun Jan 25 17:25:39 UTC 2026
+func findDate(b []byte) smiDate {
+	for i := 0; i+24 <= len(b); i++ {
+		if b[i+3] != ' ' || b[i+7] != ' ' || b[i+13] != ':' || b[i+16] != ':' || b[i+19] != ' ' {
+			continue
+		}
+		if t, err := time.Parse(time.ANSIC, string(b[i:i+24])); err == nil {
+			return smiDate{t, true}
+		}
+		zone, year, _ := bytes.Cut(b[i+20:], []byte{' '})
+		if len(zone) > 5 || len(year) < 4 {
+			continue
+		}
+		if n, err := strconv.Atoi(string(year[:4])); err == nil && n > 1970 {
+			t, err := time.Parse(time.ANSIC, string(b[i:i+20])+string(year[:4]))
+			if err == nil {
+				return smiDate{t, string(zone) != "UTC" && string(zone) != "GMT"}
+			}
+		}
+	}
+	return smiDate{}
+}

@@ -1,0 +1,98 @@
+package smi
+
+import (
+	"bytes"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+)
+
+// ROCm is what rocm-smi --showmeminfo vram prints, with --json or without; its --csv is one of the tables of
+// [CSV]:
+//
+//	GPU[0]		: VRAM Total Memory (B): 17163091968
+//	GPU[0]		: VRAM Total Used Memory (B): 10485760
+//	{"card0": {"VRAM Total Memory (B)": "17163091968", "VRAM Total Used Memory (B)": "10485760"}}
+var ROCm = scan.Dialect{
+	Name:    "rocm-smi",
+	Needles: []string{rocmTotal, rocmUsed},
+	Read:    readROCm,
+}
+
+const (
+	rocmTotal = "Total Memory (B)"
+	rocmUsed  = "Total Used Memory (B)"
+)
+
+func readROCm(l *scan.Line, at int) (end int) {
+	q, size, device, end := rocmField(l.Text, at)
+	if end == 0 {
+		return 0
+	}
+	c := l.Checkpoint(at, "rocm-smi")
+	c.Lane.Device, c.Sampled = device, true
+	c.Set(q, size)
+	if q == record.Used {
+		return end
+	}
+	// What is used follows on the next line, or on the same one.
+	text, same := l.Text, true
+	i := bytes.Index(text[end:min(len(text), end+64)], []byte(rocmUsed)) + end
+	if i < end {
+		var ok bool
+		if text, ok = l.Peek(1); !ok || len(text) > smiRowMax {
+			return end
+		}
+		if i, same = bytes.Index(text, []byte(rocmUsed)), false; i < 0 {
+			return end
+		}
+	}
+	_, used, number, stop := rocmField(text, i)
+	if stop == 0 || number != device && (same || number >= 0) {
+		return end
+	}
+	c.Set(record.Used, used)
+	if !same {
+		l.Next()
+	}
+	return stop
+}
+
+// rocmField reads a field at an offset; end is 0 where it is none of a device's memory.
+func rocmField(text []byte, at int) (q record.Quantity, s record.Size, device, end int) {
+	before := text[max(0, at-256):at]
+	if !bytes.HasSuffix(before, []byte("VRAM ")) && !bytes.HasSuffix(before, []byte("vram ")) {
+		return 0, record.Size{}, 0, 0
+	}
+	before = before[:len(before)-len("VRAM ")]
+	if bytes.HasSuffix(before, []byte("VIS_")) { // the part that the host can see
+		return 0, record.Size{}, 0, 0
+	}
+	rest := text[at:]
+	q = record.Used
+	if _, cut := lex.CutPrefix(rest, rocmTotal); cut {
+		q = record.Total
+		rest = rest[len(rocmTotal):]
+	} else {
+		rest = rest[len(rocmUsed):]
+	}
+	var mark string
+	rest, quoted := lex.CutPrefix(rest, `"`)
+	if mark = "GPU["; quoted {
+		mark = `"card`
+	}
+	i := bytes.LastIndex(before, []byte(mark))
+	if i < 0 || len(rest) == 0 || rest[0] != ':' {
+		return 0, record.Size{}, 0, 0
+	}
+	device, _, ok := lex.CutInt(before[i+len(mark):])
+	if !ok {
+		return 0, record.Size{}, 0, 0
+	}
+	n, rest, ok := lex.CutNumber(bytes.TrimLeft(rest[1:], ` "`))
+	if !ok || n.Decimals > 0 || n.Digits < 0 {
+		return 0, record.Size{}, 0, 0
+	}
+	return q, record.Exact(n.Digits), device, len(text) - len(rest)
+}

@@ -1,0 +1,96 @@
+package soaklog
+
+import (
+	"bytes"
+	"fmt"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+	"vramsoak/parser/source"
+)
+
+// A changed is a line of the harness in a form that the harness does not write. It stands for the
+// line until it is known whether the harness quoted it. If so, the pipeline printed it. If not, the
+// log was changed after it was written:
+//
+//	ESC[32m[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=2ESC[0m
+//	2026-11-20T02:00:00Z [vramsoak] file-end time=2026-11-20T02:00:02.000Z index=2 status=crashed
+//
+// What such a line says is not taken for the harness's word. It is not passed over either, because a
+// log in which files failed would then pass.
+type changed struct {
+	record.SyntaxError // its Expected is "" if the line hides no failure
+	// inside says that an escape is inside the prefix. The harness does not quote such a line.
+	inside bool
+}
+
+// Moved returns the line, so many lines further on.
+func (c changed) Moved(lines int) record.Record {
+	c.Pos.Line += lines
+	return c
+}
+
+// readChanged reads a line with the harness's prefix in a form that the harness does not write.
+func readChanged(l *scan.Line, at int) (end int) {
+	begins := l.Begins(at)
+	word, hides := ownWord(l.Text[at+len(record.HarnessPrefix) : min(len(l.Text), at+scan.Near)])
+	if source.IsQuoted(l.Text, at) && (len(bytes.Trim(l.Text[:at], " \t\"'`")) > 0 || !timed(l, at)) {
+		word = "" // a mention, or program source
+	}
+	switch {
+	case begins && word == "":
+		l.Add(record.Quoted{Header: l.Header(at)})
+		return at + len(record.HarnessPrefix)
+	case !begins && !hides, word == "", l.Cut():
+		return 0
+	}
+	c := changed{record.SyntaxError{Header: l.Header(at)}, !record.MayBeOwn(l.Written())}
+	if hides {
+		what, advice := "as vramsoak writes it: with no colours and nothing else added",
+			"the line was changed after it was written; check soak.log itself"
+		if !begins {
+			what = "at the beginning of its line, where alone it is read"
+			advice = fmt.Sprintf("%d bytes before it; cut what stands before each line, "+
+				"or check soak.log itself", at)
+		}
+		l.Bad(at, record.HarnessPrefix+" "+word+" "+what, advice)
+		c.SyntaxError, _ = l.Last().(record.SyntaxError)
+		l.Undo()
+	}
+	l.Add(c)
+	return len(l.Text)
+}
+
+// timed reports whether the line at an offset has the harness's time.
+func timed(l *scan.Line, at int) bool {
+	return bytes.Contains(l.Text[at:min(len(l.Text), at+scan.Near)], []byte(" time=2"))
+}
+
+// ownWord returns the kind of line by the text behind the harness's prefix, or "" if the harness
+// writes no such line. hides reports whether a log that fails could pass without the line. Markup may
+// stand in between: "**[vramsoak]** file-end time=2026-11-20T...".
+func ownWord(text []byte) (word string, hides bool) {
+	text = bytes.TrimLeft(text, " \t*_`:")
+	name, rest, _ := bytes.Cut(text, []byte(" "))
+	says := func(words ...string) bool {
+		for _, w := range words {
+			if bytes.Contains(rest, []byte(w)) {
+				return true
+			}
+		}
+		return false
+	}
+	switch word = string(name[:min(len(name), 16)]); word {
+	case "run-start":
+		hides = says("time=")
+	case "file-end":
+		hides = says("status=failed", "status=crashed", "status=timeout", "status=oom")
+	case "exit":
+		hides = says(" code=") && !says(" code=0") && says("time=")
+	}
+	if stamp, ok := lex.CutPrefix(rest, "time="); !hides && (!ok || len(stamp) == 0 || !lex.IsDigit(stamp[0])) {
+		return "", false
+	}
+	return word, hides
+}

@@ -1,0 +1,179 @@
+package soaklog
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+	"vramsoak/parser/segments"
+	"vramsoak/parser/source"
+)
+
+// Harness is that of the harness:
+//
+//	[vramsoak] file-start time=2026-11-20T02:00:03.123Z index=12 path=audio/0012.wav audio_seconds=14.250
+//	[vramsoak] sample time=2026-11-20T02:00:03.223Z pid=4711 device=0 used=8053063680 total=25769803776 source=process rss=1
+var Harness = scan.Dialect{
+	Name:    "vramsoak",
+	Needles: []string{record.HarnessPrefix},
+	Read:    readHarness,
+}
+
+// Pipeline is that of a pipeline that names its files, or says what its allocator holds:
+//
+//	[pipeline] file-start path=audio/0012.wav
+//	[pipeline] segments at="file end" device=0 unit=512 map=7f0000000000L:A5000F5000.
+var Pipeline = scan.Dialect{
+	Name:    "pipeline",
+	Needles: []string{record.ProtocolPrefix},
+	Read: func(l *scan.Line, at int) int {
+		if !l.Begins(at) {
+			return isBehind(l, at, record.ProtocolPrefix+" file-end ", "status=failed", "status=oom")
+		}
+		l.Add(parseOwn(l.Text[at+len(record.ProtocolPrefix):], l.Header(at), true))
+		return len(l.Text)
+	},
+}
+
+// isBehind adds an error where a line that says how something ended stands behind what a logger or a
+// collector of logs put before it, as "kubectl logs --timestamps" does. It is not read, because it may
+// only be a mention, and not passed over either: then a log in which files failed would pass.
+func isBehind(l *scan.Line, at int, head string, says ...string) (end int) {
+	text := l.Text[at:min(len(l.Text), at+scan.Near)]
+	mentions := func(word string) bool { return bytes.Contains(text, []byte(word)) }
+	if l.Cut() || source.IsQuoted(l.Text, at) || !bytes.HasPrefix(text, []byte(head)) || !slices.ContainsFunc(says, mentions) {
+		return 0
+	}
+	l.Bad(at, strings.TrimSpace(head)+" at the beginning of its line, where alone it is read",
+		fmt.Sprintf("%d bytes before it; cut what stands before each line, or check soak.log itself", at))
+	return len(l.Text)
+}
+
+func parseOwn(text []byte, head record.Header, pipeline bool) record.Record {
+	kind, rest, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	f := &lex.Fields{Values: map[string]string{}, Head: head}
+	if err := lex.Logfmt(rest, func(key, value string) { f.Values[key] = value }); err != nil {
+		return f.Bad("key=value fields after "+kind, err.Error())
+	}
+	if s, ok := f.Values["time"]; ok {
+		t, err := time.Parse(time.RFC3339, s)
+		if err != nil {
+			return f.Bad("an RFC 3339 time after time=", s)
+		}
+		f.Head.Time = t.UTC()
+	}
+	rec, known := recordOf(f, kind, pipeline)
+	switch {
+	case f.Err != nil:
+		return *f.Err
+	case !known && pipeline:
+		return f.Bad("file-start, file-end or segments after "+record.ProtocolPrefix, kind)
+	case !known:
+		return f.Bad("an event of the harness after "+record.HarnessPrefix, kind)
+	}
+	return rec
+}
+
+func recordOf(f *lex.Fields, kind string, pipeline bool) (rec record.Record, known bool) {
+	switch kind {
+	case "file-start":
+		return record.FileStart{
+			Header: f.Head, Pipeline: pipeline, Index: f.Count("index"), Path: f.Values["path"],
+			AudioSeconds: f.Seconds("audio_seconds"),
+		}, true
+	case "file-end":
+		return record.FileEnd{
+			Header: f.Head, Pipeline: pipeline, Index: f.Count("index"), Path: f.Values["path"], Status: statusOf(f),
+			Seconds: f.Seconds("seconds"), Error: f.Values["error"],
+		}, true
+	case "segments":
+		if pipeline {
+			return segments.ReadPart(f), true
+		}
+	}
+	if pipeline {
+		return nil, false
+	}
+	switch kind {
+	case "run-start":
+		return record.RunStart{
+			Header: f.Head, Files: f.Count("files"), Feed: f.Values["feed"], Command: f.Values["command"],
+			Version: f.Values["version"], Policy: f.Values["policy"], ID: f.Values["id"], Until: f.Seconds("until"),
+			Workers: f.Count("workers"), GPU: f.Count("gpu"),
+		}, true
+	case "sample":
+		return sampleOf(f), true
+	case "exit":
+		code := 0
+		if s := f.Values["code"]; s == "-1" {
+			code = -1
+		} else {
+			code = f.Count("code")
+		}
+		return record.Exit{
+			Header: f.Head, PID: f.Count("pid"), Code: code, Signal: f.Values["signal"], Reason: record.ExitReason(f.Values["reason"]),
+			Restarts: f.Count("restarts"), Error: f.Values["error"],
+		}, true
+	case "orphan":
+		return record.Orphan{
+			Header: f.Head, PID: f.Count("pid"), Command: f.Values["command"], RSS: f.Bytes("rss"),
+			Ended: f.Values["ended"] == "true",
+		}, true
+	case "idle":
+		return idleOf(f), true
+	case "holder":
+		h := record.Holder{
+			Header: f.Head, Lane: record.Lane{Device: f.Count("device")}, PID: f.Count("pid"), Command: f.Values["command"],
+			Ours: f.Flag("ours"),
+		}
+		f.Sizes(&h.Reading, record.Used)
+		return h, true
+	case "resume":
+		return record.Resume{Header: f.Head, Index: f.Count("index"), Cut: f.Bytes("cut"), Reason: f.Values["reason"]}, true
+	case "run-end":
+		return record.RunEnd{
+			Header: f.Head, Files: f.Count("files"), Seconds: f.Seconds("seconds"), Reason: f.Values["reason"],
+			Error: f.Values["error"],
+		}, true
+	}
+	return nil, false
+}
+
+func sampleOf(f *lex.Fields) record.Sample {
+	s := record.Sample{
+		Header: f.Head, PID: f.Count("pid"), Lane: record.Lane{Device: f.Count("device")}, Source: f.Values["source"],
+		DeviceUsed: f.Bytes("device_used"), Others: f.Bytes("others"), RSS: f.Bytes("rss"),
+	}
+	f.Sizes(&s.Reading, record.Used, record.Total)
+	return s
+}
+
+func idleOf(f *lex.Fields) record.Idle {
+	i := record.Idle{
+		Header: f.Head, Lane: record.Lane{Device: f.Count("device")}, GPU: f.Count("device"), Settled: f.Flag("settled"),
+		Phase: record.Phase(f.Values["phase"]),
+	}
+	if _, ok := f.Values["gpu"]; ok {
+		i.GPU = f.Count("gpu")
+	}
+	if i.Phase != record.PhaseBefore && i.Phase != record.PhaseAfter {
+		f.Expected("phase=before or after", string(i.Phase))
+	}
+	f.Sizes(&i.Reading, record.Used, record.Total)
+	return i
+}
+
+func statusOf(f *lex.Fields) record.Status {
+	s := record.Status(f.Values["status"])
+	switch s {
+	case record.StatusOK, record.StatusFailed, record.StatusTimeout, record.StatusCrashed, record.StatusOOM:
+	default:
+		f.Expected("status=ok, failed, timeout, crashed or oom", string(s))
+	}
+	return s
+}

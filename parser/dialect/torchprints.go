@@ -1,0 +1,255 @@
+package dialect
+
+import (
+	"bytes"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+)
+
+// torchPrintDialect is that of the prints around torch.cuda.memory_allocated that tutorials and forums hand on, one block of
+// lines a device:
+//
+//	GPU Memory before training:
+//	GPU 0: NVIDIA L40S
+//	  Total memory: 44.43 GB
+//	  Memory allocated: 1.23 GB
+//	  Memory reserved: 1.53 GB
+//
+//	Using device: cuda
+//	Tesla T4
+//	Memory Usage:
+//	Allocated: 1.2 GB
+//	Cached:    2.0 GB
+//
+// and, on one line, with the words behind the sizes:
+//
+//	  GPU Memory: 1.03 GB allocated, 1.27 GB reserved
+//	[Step 10] GPU Memory: 3.10GB allocated, 3.52GB reserved, 3.30GB peak
+//	  GPU 1: 5.12GB allocated, 5.60GB reserved, 79.10GB total
+var torchPrintDialect = scan.Dialect{
+	Name: "torch-print",
+	Needles: []string{
+		"Total memory: ", "Memory allocated: ", "Memory reserved: ", "Memory cached: ", "Memory Usage:", "B allocated, ",
+	},
+	Read: readTorchPrint,
+}
+
+// torchPrintLabels begin the lines of a block, without the blanks before them.
+var torchPrintLabels = []struct {
+	label string
+	q     record.Quantity
+}{
+	{"Total memory:", record.Total},
+	{"Memory allocated:", record.Allocated},
+	{"Memory reserved:", record.Reserved},
+	{"Memory cached:", record.Reserved},
+	{"Max memory allocated:", record.Peak},
+	{"Max memory reserved:", record.PeakReserved},
+	{"Free memory:", record.Free},
+}
+
+var forumPrintLabels = []struct {
+	label string
+	q     record.Quantity
+}{
+	{"Allocated:", record.Allocated},
+	{"Cached:", record.Reserved},
+	{"Reserved:", record.Reserved},
+}
+
+// torchPrintBlocks is how many devices are read together, under one title.
+const torchPrintBlocks = 32
+
+func readTorchPrint(l *scan.Line, at int) (end int) {
+	if bytes.HasPrefix(l.Text[at:], []byte("Memory Usage:")) {
+		return readForumPrint(l, at)
+	}
+	if l.Text[at] == 'B' {
+		return readWordedPrint(l, at)
+	}
+	if _, _, ok := cutTorchPrint(l.Text); !ok {
+		return 0
+	}
+	name, sampled := []byte("GPU memory"), true
+	device := 0
+	if text, ok := l.Previous(1); ok {
+		if n, ok := cutGPU(text); ok {
+			device = n
+			text, _ = l.Previous(2)
+		}
+		title, ok := bytes.CutSuffix(bytes.TrimSpace(text[:min(len(text), 256)]), []byte(":"))
+		if ok && bytes.Contains(title, []byte("emory")) && len(title) < 64 {
+			name, sampled = bytes.Clone(title), false
+		}
+	}
+	for n := range torchPrintBlocks {
+		c := l.Checkpoint(at, l.Str(name))
+		c.Lane.Device, c.Sampled = device, sampled
+		at = 0
+		for {
+			q, size, ok := cutTorchPrint(l.Text)
+			if _, has := c.Get(q); ok && !has {
+				c.Set(q, size)
+			}
+			text, more := l.Peek(1)
+			if !more {
+				break
+			}
+			if q, _, ok = cutTorchPrint(text); !ok {
+				break
+			}
+			if _, has := c.Get(q); has {
+				break
+			}
+			l.Next()
+		}
+		if _, has := c.Get(record.Allocated); !has {
+			if _, has = c.Get(record.Reserved); !has {
+				l.Undo() // a list of devices, or the host's memory
+				if n == 0 {
+					return 0
+				}
+				break
+			}
+		}
+		text, _ := l.Peek(1)
+		next, ok := cutGPU(text)
+		if !ok {
+			break
+		}
+		device = next
+		if text, ok = l.Peek(2); !ok {
+			break
+		}
+		if _, _, ok = cutTorchPrint(text); !ok {
+			break
+		}
+		l.Next()
+		l.Next()
+	}
+	return len(l.Text)
+}
+
+// cutTorchPrint reads a line of a block. The unit is there, so that no other count is taken for a size.
+func cutTorchPrint(text []byte) (q record.Quantity, s record.Size, ok bool) {
+	text = bytes.TrimLeft(text[:min(len(text), 256)], " \t-*•")
+	for _, p := range torchPrintLabels {
+		if rest, ok := lex.CutPrefix(text, p.label); ok {
+			s, rest, ok = lex.CutSize(rest, 0)
+			return p.q, s, ok && s.Bytes >= 0 && len(bytes.TrimSpace(rest)) == 0
+		}
+	}
+	return 0, record.Size{}, false
+}
+
+// cutGPU reads the line that names a device: "GPU 0: NVIDIA L40S".
+func cutGPU(text []byte) (device int, ok bool) {
+	rest, ok := lex.CutPrefix(lex.TrimBlanks(text), "GPU ")
+	if !ok {
+		return 0, false
+	}
+	device, rest, ok = lex.CutInt(rest)
+	return device, ok && len(rest) > 0 && rest[0] == ':'
+}
+
+func readForumPrint(l *scan.Line, at int) (end int) {
+	if len(bytes.TrimSpace(l.Text[at+len("Memory Usage:"):])) > 0 {
+		return 0
+	}
+	c := l.Checkpoint(at, "Memory Usage")
+	c.Sampled = true
+	for range len(forumPrintLabels) {
+		text, ok := l.Peek(1)
+		if !ok {
+			break
+		}
+		text = lex.TrimBlanks(text)
+		found := false
+		for _, p := range forumPrintLabels {
+			rest, ok := lex.CutPrefix(text, p.label)
+			if !ok {
+				continue
+			}
+			if s, _, ok := lex.CutSize(rest, 0); ok && s.Bytes >= 0 {
+				c.Set(p.q, s)
+				found = true
+			}
+		}
+		if !found {
+			break
+		}
+		l.Next()
+	}
+	if c.Len() == 0 {
+		l.Undo()
+		return 0
+	}
+	return len(l.Text)
+}
+
+var wordedPrintWords = []struct {
+	word string
+	q    record.Quantity
+}{
+	{" allocated", record.Allocated},
+	{" reserved", record.Reserved},
+	{" cached", record.Reserved},
+	{" peak", record.Peak},
+	{" total", record.Total},
+	{" free", record.Free},
+}
+
+// readWordedPrint reads sizes with their words behind them. At least what is allocated and what is reserved must stand
+// there, as disks and budgets are allocated too.
+func readWordedPrint(l *scan.Line, at int) (end int) {
+	from := at
+	for from > 0 && bytes.IndexByte([]byte("0123456789. KMGTi"), l.Text[from-1]) >= 0 {
+		from--
+	}
+	before := bytes.TrimRight(lex.LastBytes(l.Text[:from], scan.Near), " ")
+	if len(before) == 0 || before[len(before)-1] != ':' {
+		return 0
+	}
+	var r record.Reading
+	rest := l.Text[from:]
+	for {
+		s, behind, ok := lex.CutSize(rest, 0)
+		if !ok || s.Bytes < 0 {
+			break
+		}
+		found := false
+		for _, w := range wordedPrintWords {
+			after, ok := lex.CutPrefix(behind, w.word)
+			if _, has := r.Get(w.q); !ok || has || len(after) > 0 && lex.IsWord(after[0]) {
+				continue
+			}
+			r.Set(w.q, s)
+			rest, found = after, true
+			break
+		}
+		if !found {
+			break
+		}
+		after, ok := lex.CutPrefix(rest, ", ")
+		if !ok {
+			if after, ok = lex.CutPrefix(rest, " / "); !ok {
+				break
+			}
+		}
+		rest = after
+	}
+	_, allocated := r.Get(record.Allocated)
+	if _, reserved := r.Get(record.Reserved); !allocated || !reserved {
+		return 0
+	}
+	c := l.Checkpoint(from, "GPU memory")
+	c.Reading, c.Sampled = r, true
+	if i := bytes.LastIndex(before, []byte("GPU ")); i >= 0 {
+		if device, ok := cutGPU(before[i:]); ok {
+			c.Lane.Device = device
+		}
+	}
+	return len(l.Text) - len(rest)
+}

@@ -1,0 +1,68 @@
+package lex
+
+import (
+	"fmt"
+	"strings"
+
+	"vramsoak/parser/record"
+)
+
+// Fields are the values of one line and the first error in reading them.
+type Fields struct {
+	Values map[string]string
+	Head   record.Header
+	Err    *record.SyntaxError
+}
+
+// Sizes reads the quantities that are there.
+func (f *Fields) Sizes(r *record.Reading, quantities ...record.Quantity) {
+	for _, q := range quantities {
+		if _, ok := f.Values[q.String()]; ok {
+			r.Set(q, record.Exact(f.Bytes(q.String())))
+		}
+	}
+}
+
+// count, seconds, bytes and status read a field, absent as zero, and note the first one that cannot be read.
+
+func (f *Fields) Count(key string) int { return number(f, key, "a whole number", ParseCount) }
+
+func (f *Fields) Seconds(key string) float64 { return number(f, key, "seconds", parseSeconds) }
+
+func (f *Fields) Bytes(key string) int64 { return number(f, key, "whole bytes", parseBytes) }
+
+// Flag is true or false, which is what is absent too.
+func (f *Fields) Flag(key string) bool {
+	s, ok := f.Values[key]
+	if ok && s != "true" && s != "false" {
+		f.Expected("true or false after "+key+"=", s)
+	}
+	return s == "true"
+}
+
+func number[T int | int64 | float64](f *Fields, key, expected string, parse func(string) (T, error)) T {
+	s, ok := f.Values[key]
+	if !ok {
+		return 0
+	}
+	n, err := parse(s)
+	if err != nil {
+		f.Expected(fmt.Sprintf("%s after %s=", expected, key), s)
+	}
+	return n
+}
+
+// Expected notes the first error.
+func (f *Fields) Expected(what, found string) {
+	if f.Err == nil {
+		bad := f.Bad(what, found)
+		f.Err = &bad
+	}
+}
+
+func (f *Fields) Bad(expected, found string) record.SyntaxError {
+	return record.SyntaxError{
+		Header: f.Head, Expected: expected, Found: Shorten(strings.ToValidUTF8(found, "�"), 80),
+		Advice: "the line was cut, or written by another version",
+	}
+}

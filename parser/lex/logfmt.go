@@ -1,0 +1,70 @@
+package lex
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Logfmt calls field for each key=value of text. Values with spaces are quoted as Go quotes strings. It goes on to the
+// end, or to the first field that cannot be read.
+func Logfmt(text string, field func(key, value string)) error {
+	for {
+		text = strings.TrimLeft(text, " \t")
+		if text == "" {
+			return nil
+		}
+		end := strings.IndexAny(text, "= \t")
+		if end <= 0 || text[end] != '=' {
+			return fmt.Errorf("%s", Shorten(text, 60))
+		}
+		key, rest := text[:end], text[end+1:]
+		if strings.HasPrefix(rest, `"`) {
+			quoted, err := strconv.QuotedPrefix(rest)
+			if err != nil {
+				return fmt.Errorf("%s", Shorten(text, 60))
+			}
+			value, err := strconv.Unquote(quoted)
+			if err != nil {
+				return fmt.Errorf("%s", Shorten(text, 60))
+			}
+			field(key, value)
+			text = rest[len(quoted):]
+			continue
+		}
+		value := rest
+		if i := strings.IndexAny(rest, " \t"); i >= 0 {
+			value = rest[:i]
+		}
+		field(key, value)
+		text = rest[len(value):]
+	}
+}
+
+// parseBytes reads a whole, non-negative number of bytes below 4 EiB.
+func parseBytes(s string) (int64, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 || n >= 1<<62 {
+		return 0, fmt.Errorf("expected whole bytes, found %q", s)
+	}
+	return n, nil
+}
+
+// ParseCount reads a number of things: a device, a rank, an index.
+func ParseCount(s string) (int, error) {
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil {
+		return 0, fmt.Errorf("expected a whole number, found %q", s)
+	}
+	return int(n), nil
+}
+
+// parseSeconds reads a finite, non-negative number of seconds.
+func parseSeconds(s string) (float64, error) {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || f < 0 || math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0, fmt.Errorf("expected seconds, found %q", s)
+	}
+	return f, nil
+}

@@ -1,0 +1,247 @@
+package lex
+
+import (
+	"bytes"
+	"math"
+
+	"vramsoak/parser/record"
+)
+
+// A Decimal is a number as a log prints it: "7.23" is 723 with two decimals.
+type Decimal struct {
+	Digits   int64
+	Decimals int
+}
+
+// CutNumber cuts a number, with a sign or without, off the text that begins with it. ok is false where there is none, or
+// one of more than 18 digits; decimals behind the eighteenth digit are passed over.
+func CutNumber(text []byte) (n Decimal, rest []byte, ok bool) {
+	i, count := 0, 0
+	negative := false
+	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
+		negative = text[0] == '-'
+		i++
+	}
+	for ; i < len(text) && IsDigit(text[i]); i++ {
+		if count++; count > 18 {
+			return Decimal{}, text, false
+		}
+		n.Digits = n.Digits*10 + int64(text[i]-'0')
+	}
+	if i < len(text) && text[i] == '.' && (count > 0 || i+1 < len(text) && IsDigit(text[i+1])) {
+		for i++; i < len(text) && IsDigit(text[i]); i++ {
+			if count++; count <= 18 {
+				n.Digits = n.Digits*10 + int64(text[i]-'0')
+				n.Decimals++
+			}
+		}
+	}
+	if negative {
+		n.Digits = -n.Digits
+	}
+	return n, text[i:], count > 0
+}
+
+// Times is the number of units as a size: its resolution is half of the last printed digit, or 0 for whole bytes. ok is
+// false above 4 EiB.
+func (n Decimal) Times(unit int64) (s record.Size, ok bool) {
+	if n.Digits >= 0 && n.Digits < 1<<24 && n.Decimals <= 9 && unit <= record.GiB { // all that is usual, in whole numbers
+		half := unit / 2
+		switch n.Decimals { // constants divide faster
+		case 0:
+			s.Bytes, s.Resolution = n.Digits*unit, half
+		case 1:
+			s.Bytes, s.Resolution = (n.Digits*unit+5)/10, half/10
+		case 2:
+			s.Bytes, s.Resolution = (n.Digits*unit+50)/100, half/100
+		default:
+			p := pow10int[n.Decimals]
+			s.Bytes, s.Resolution = (n.Digits*unit+p/2)/p, half/p
+		}
+		return s, true
+	}
+	scale := Pow10[n.Decimals]
+	// Both are exact, so that the quotient is the float nearest to the printed number.
+	scaled := float64(n.Digits) / scale * float64(unit)
+	if math.Abs(scaled) >= 1<<62 {
+		return record.Size{}, false
+	}
+	s.Bytes = int64(math.Round(scaled))
+	if unit > 1 {
+		s.Resolution = int64(float64(unit) / 2 / scale)
+	}
+	return s, true
+}
+
+var pow10int = [10]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}
+
+var Pow10 = func() (p [19]float64) {
+	for i := range p {
+		p[i] = math.Pow10(i)
+	}
+	return p
+}()
+
+// Decimal units, in bytes, of the few programs that divide by powers of 1000.
+const (
+	kB = int64(1e3)
+	mB = int64(1e6)
+	GB = int64(1e9)
+)
+
+// CutUnit cuts a unit off the text that begins with it, after blanks: "GB", "GiB", "MB", "bytes", in any case. The SI
+// spellings are binary, as the programs that print them divide by powers of 1024. Without a unit bytes is 0.
+func CutUnit(text []byte) (unit int64, rest []byte) {
+	for len(text) > 0 && (text[0] == ' ' || text[0] == '\t') {
+		text = text[1:]
+	}
+	end := 0
+	for end < len(text) && (text[end]|0x20 >= 'a' && text[end]|0x20 <= 'z') {
+		end++
+	}
+	word := text[:end]
+	switch {
+	case end == 0:
+		return 0, text
+	case end == 1 || end == 2 && word[1]|0x20 == 'b' || end == 3 && word[1]|0x20 == 'i' && word[2]|0x20 == 'b':
+		switch word[0] | 0x20 {
+		case 'b':
+			if end == 1 {
+				return 1, text[1:]
+			}
+		case 'k':
+			return record.KiB, text[end:]
+		case 'm':
+			return record.MiB, text[end:]
+		case 'g':
+			return record.GiB, text[end:]
+		case 't':
+			return record.TiB, text[end:]
+		}
+	case bytes.EqualFold(word, []byte("bytes")), bytes.EqualFold(word, []byte("byte")):
+		return 1, text[end:]
+	}
+	return 0, text
+}
+
+// CutSize cuts a number and its unit, binary, off the text that begins with them, after blanks. A number without a unit is
+// one of bare units; bare is 0 where one must be there.
+func CutSize(text []byte, bare int64) (s record.Size, rest []byte, ok bool) {
+	n, rest, ok := CutNumber(TrimBlanks(text))
+	if !ok {
+		return record.Size{}, text, false
+	}
+	unit, behind := CutUnit(rest)
+	if unit == 0 {
+		unit, behind = bare, rest
+	}
+	if unit == 0 {
+		return record.Size{}, text, false
+	}
+	s, ok = n.Times(unit)
+	return s, behind, ok
+}
+
+// CutDecimalUnit is cutUnit for a program whose kB, MB and GB are powers of 1000; KiB, MiB and GiB stay what they are.
+func CutDecimalUnit(text []byte) (unit int64, rest []byte) {
+	unit, rest = CutUnit(text)
+	if len(bytes.TrimSpace(text[:len(text)-len(rest)])) == 3 {
+		return unit, rest
+	}
+	switch unit {
+	case record.KiB:
+		unit = kB
+	case record.MiB:
+		unit = mB
+	case record.GiB:
+		unit = GB
+	case record.TiB:
+		unit = 1000 * GB
+	}
+	return unit, rest
+}
+
+// CutDecimalSize is cutSize with the units of cutDecimalUnit, one of which must be there.
+func CutDecimalSize(text []byte) (s record.Size, rest []byte, ok bool) {
+	n, behind, ok := CutNumber(TrimBlanks(text))
+	if !ok {
+		return record.Size{}, text, false
+	}
+	unit, rest := CutDecimalUnit(behind)
+	if unit == 0 {
+		return record.Size{}, text, false
+	}
+	s, ok = n.Times(unit)
+	return s, rest, ok
+}
+
+// CutRounded is cutSize for a number that the program rounds to so many decimals, of which Python leaves out zeros at the
+// end: "1.7 GB" of round(x, 2) is 1.70.
+func CutRounded(text []byte, decimals int) (s record.Size, rest []byte, ok bool) {
+	n, rest, ok := CutNumber(TrimBlanks(text))
+	unit, rest := CutUnit(rest)
+	if !ok || unit == 0 || n.Digits < 0 {
+		return record.Size{}, text, false
+	}
+	s, ok = n.Rounded(decimals).Times(unit)
+	return s, rest, ok
+}
+
+// Rounded is the number with at least so many decimals.
+func (n Decimal) Rounded(decimals int) Decimal {
+	for n.Decimals < decimals && n.Digits < 1e15 && n.Digits > -1e15 {
+		n.Digits *= 10
+		n.Decimals++
+	}
+	return n
+}
+
+// CutFloored reads a whole number of units that was rounded down: "5624 MiB" is any size from 5624 to 5625 MiB, and becomes
+// the middle, so that Low and High are those two. Bytes are exact.
+func CutFloored(text []byte) (s record.Size, ok bool) {
+	n, rest, ok := CutNumber(bytes.TrimSpace(text))
+	unit, _ := CutUnit(rest)
+	if !ok || unit == 0 || n.Decimals > 0 {
+		return record.Size{}, false
+	}
+	return Floored(n, unit)
+}
+
+// Floored is a number of units that was rounded down, see [CutFloored].
+func Floored(n Decimal, unit int64) (s record.Size, ok bool) {
+	n.Digits, n.Decimals = n.Digits/int64(Pow10[n.Decimals]), 0
+	s, ok = n.Times(unit)
+	if ok && unit > 1 {
+		s.Bytes += unit / 2
+	}
+	return s, ok
+}
+
+// CutFloat is cutNumber for a float as Python prints it: "15492.84619140625", "4.76837158203125e-07".
+func CutFloat(text []byte) (n Decimal, rest []byte, ok bool) {
+	n, rest, ok = CutNumber(text)
+	if !ok || len(rest) < 3 || rest[0] != 'e' || rest[1] != '-' {
+		return n, rest, ok
+	}
+	power, behind, isNumber := CutInt(rest[2:])
+	if !isNumber {
+		return n, rest, ok
+	}
+	for n.Decimals += power; n.Decimals >= len(Pow10) && n.Digits != 0; n.Decimals-- {
+		n.Digits /= 10
+	}
+	n.Decimals = min(n.Decimals, len(Pow10)-1)
+	return n, behind, true
+}
+
+// CutInt cuts a whole number of things off the text: a device, a rank.
+func CutInt(text []byte) (n int, rest []byte, ok bool) {
+	i := 0
+	for ; i < len(text) && IsDigit(text[i]) && i < 9; i++ {
+		n = n*10 + int(text[i]-'0')
+	}
+	if i == 0 || i < len(text) && IsDigit(text[i]) {
+		return 0, text, false
+	}
+	return n, text[i:], true
+}

@@ -1,0 +1,38 @@
+package lex
+
+import (
+	"math/big"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"vramsoak/parser/record"
+)
+
+// Both ways of [Decimal.times] give the nearest whole byte, and the resolution rounded down.
+func TestTimes(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 100_000 {
+		n := Decimal{random.Int64N(1 << (1 + random.IntN(40))), random.IntN(10)}
+		unit := []int64{1, record.KiB, record.MiB, record.GiB, mB, GB}[random.IntN(6)]
+		got, ok := n.Times(unit)
+		p := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n.Decimals)), nil)
+		exact := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(n.Digits), big.NewInt(unit)), p)
+		diff := new(big.Rat).Sub(exact, new(big.Rat).SetInt64(got.Bytes))
+		// Half a byte, and what a float64 cannot say.
+		limit := new(big.Rat).SetFloat64(0.5 + float64(got.Bytes)/(1<<52))
+		if !ok && exact.Cmp(new(big.Rat).SetInt64(1<<61)) > 0 {
+			continue
+		}
+		if !ok || diff.Abs(diff).Cmp(limit) > 0 {
+			t.Fatalf("%d with %d decimals of %d bytes: got %d, want %s", n.Digits, n.Decimals, unit, got.Bytes, exact.FloatString(3))
+		}
+		want := int64(0)
+		if unit > 1 {
+			want = new(big.Int).Quo(big.NewInt(unit/2), p).Int64()
+		}
+		if d := got.Resolution - want; d < 0 || d > 1 {
+			t.Fatalf("resolution of %s of %d bytes: got %d, want %d", strconv.Itoa(n.Decimals), unit, got.Resolution, want)
+		}
+	}
+}

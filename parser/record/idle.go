@@ -1,0 +1,113 @@
+package record
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// An Idle is what is in use on a device while no process of the run lives.
+type Idle struct {
+	Header
+	Lane  Lane
+	GPU   int   // the driver's number of the device, where Lane has the pipeline's
+	Phase Phase // of the run
+	// Settled says that the driver's figure had stopped moving; else the harness gave up waiting for that.
+	Settled bool
+	Reading // Used and Total of the device
+	// Holders are the processes that hold its memory, as far as the driver names them, and Run is as in File.Run; known only
+	// in a timeline.
+	Holders []Holder
+	Run     int
+}
+
+// A Phase is a side of a run.
+type Phase string
+
+// The sides of a run.
+const (
+	PhaseBefore Phase = "before" // the first process starts
+	PhaseAfter  Phase = "after"  // the last process has ended
+)
+
+// A Holder is a process that holds memory of the device of the [Idle] before it.
+type Holder struct {
+	Header
+	Lane    Lane
+	PID     int
+	Command string // "" where it cannot be told: a process of another container
+	Reading        // Used, where the driver tells it
+	Ours    bool   // a run of vramsoak left it whose harness is gone
+}
+
+// String is the holder for a person: "pid 4711 (python train.py) 8.50 GiB, left by a run of vramsoak".
+func (r *Holder) String() string {
+	s := fmt.Sprintf("pid %d", r.PID)
+	if r.Command != "" {
+		s += " (" + r.Command + ")"
+	}
+	if used, ok := r.Get(Used); ok {
+		s += " " + FormatBytes(used.Bytes)
+	}
+	if r.Ours {
+		s += ", left by a run of vramsoak"
+	}
+	return s
+}
+
+// holdersMax is how many holders are named.
+const holdersMax = 5
+
+// HeldBy names the processes that hold a device's memory, and what can be done about those that a run of ours left:
+// ", held by pid 4711 (python train.py) 8.50 GiB"; "" where there are none.
+func HeldBy(holders []Holder) string {
+	if len(holders) == 0 {
+		return ""
+	}
+	var names []string
+	ours := false
+	for i := range holders {
+		if i < holdersMax {
+			names = append(names, holders[i].String())
+		}
+		ours = ours || holders[i].Ours
+	}
+	s := ", held by " + strings.Join(names, "; ")
+	if more := len(holders) - holdersMax; more > 0 {
+		s += fmt.Sprintf("; and %d more", more)
+	}
+	if ours {
+		s += "; vramsoak doctor --free ends what is left"
+	}
+	return s
+}
+
+// AppendLine appends the record as a line of the harness, without its holders.
+func (r Idle) AppendLine(b []byte) []byte {
+	b = AppendHead(b, r.Header, false, "idle")
+	b = AppendField(b, "device", strconv.Itoa(r.Lane.Device))
+	if r.GPU != r.Lane.Device {
+		b = AppendField(b, "gpu", strconv.Itoa(r.GPU))
+	}
+	b = AppendField(b, "used", strconv.FormatInt(r.Bytes(Used), 10))
+	b = AppendField(b, "total", strconv.FormatInt(r.Bytes(Total), 10))
+	b = AppendField(b, "settled", strconv.FormatBool(r.Settled))
+	return AppendField(b, "phase", string(r.Phase))
+}
+
+// AppendLine appends the record as a line of the harness.
+func (r Holder) AppendLine(b []byte) []byte {
+	b = AppendHead(b, r.Header, false, "holder")
+	b = AppendField(b, "device", strconv.Itoa(r.Lane.Device))
+	b = AppendField(b, "pid", strconv.Itoa(r.PID))
+	if r.Command != "" {
+		b = AppendField(b, "command", r.Command)
+	}
+	if used, ok := r.Get(Used); ok {
+		b = AppendField(b, "used", strconv.FormatInt(used.Bytes, 10))
+	}
+	if r.Ours {
+		b = AppendField(b, "ours", "true")
+	}
+	return b
+}

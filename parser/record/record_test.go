@@ -1,0 +1,24 @@
+package record
+
+import "testing"
+
+// Readings are equal by what they give, in whatever order they were given it, and however many quantities they have.
+func TestReadingEqual(t *testing.T) {
+	var a, b Reading
+	for q := range Quantities {
+		a.Set(q, Size{Bytes: int64(q)})
+		last := Quantities - 1 - q
+		b.Set(last, Size{Bytes: int64(last)})
+	}
+	if !a.SameSizes(&b) {
+		t.Errorf("%v and %v are not equal", a, b)
+	}
+	copied := a
+	copied.Set(Buffer, Size{Bytes: 1})
+	if size, _ := a.Get(Buffer); size.Bytes != int64(Buffer) {
+		t.Errorf("setting a copy's buffer made it %v", size)
+	}
+	if a.SameSizes(&copied) || a.SameSizes(&Reading{}) {
+		t.Error("readings of other values are equal")
+	}
+}

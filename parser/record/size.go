@@ -1,0 +1,122 @@
+package record
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// A Size is an amount of memory as a log gives it. The true amount lies in [Low, High].
+type Size struct {
+	// Bytes is the amount as printed, in bytes; negative only in a log that is wrong.
+	Bytes int64
+	// Resolution is half of the last printed digit, in bytes: "7.23GB" is 7.23 GiB give or take 0.005 GiB = 5,368,709
+	// bytes. It is 0 where the log gives exact bytes.
+	Resolution int64
+}
+
+// Exact is a size known to the byte.
+func Exact(bytes int64) Size { return Size{Bytes: bytes} }
+
+// Low is the least that the printed digits allow. No memory is less than nothing.
+func (s Size) Low() int64 {
+	if s.Bytes >= 0 {
+		return max(0, s.Bytes-s.Resolution)
+	}
+	return s.Bytes - s.Resolution
+}
+
+// High is the most that the printed digits allow.
+func (s Size) High() int64 { return s.Bytes + s.Resolution }
+
+// String is the size in IEC units: "7.23 GiB".
+func (s Size) String() string { return FormatBytes(s.Bytes) }
+
+// IEC units, in bytes.
+const (
+	KiB = int64(1) << 10
+	MiB = int64(1) << 20
+	GiB = int64(1) << 30
+	TiB = int64(1) << 40
+)
+
+// unitBytes maps a printed unit to bytes. The pipelines divide by 1024^3 and print "GB", so the SI spellings are binary.
+var unitBytes = map[string]int64{
+	"":  1,
+	"b": 1, "byte": 1, "bytes": 1,
+	"k": KiB, "kb": KiB, "kib": KiB,
+	"m": MiB, "mb": MiB, "mib": MiB,
+	"g": GiB, "gb": GiB, "gib": GiB,
+	"t": TiB, "tb": TiB, "tib": TiB,
+}
+
+// ParseSize reads "7.23GB", "24 GiB", "512MiB", "4M" or plain bytes. The resolution is half of the last printed digit;
+// plain bytes are exact. Where a person typed the size (a flag, a policy) take its Bytes.
+func ParseSize(s string) (Size, error) {
+	text := strings.TrimSpace(s)
+	end := 0
+	for end < len(text) && (text[end] >= '0' && text[end] <= '9' || text[end] == '.' || end == 0 && (text[end] == '-' || text[end] == '+')) {
+		end++
+	}
+	digits, unit := text[:end], strings.ToLower(strings.TrimSpace(text[end:]))
+	scale, known := unitBytes[unit]
+	switch {
+	case digits == "" || digits == "-" || digits == "+" || digits == ".":
+		return Size{}, fmt.Errorf("expected a size such as 7.23GB or 512MiB, found %q", s)
+	case !known:
+		return Size{}, fmt.Errorf("expected a unit of B, KiB, MiB, GiB or TiB (GB reads as GiB), found %q in %q", unit, s)
+	}
+	value, err := strconv.ParseFloat(digits, 64)
+	if err != nil {
+		return Size{}, fmt.Errorf("expected a size such as 7.23GB or 512MiB, found %q", s)
+	}
+	scaled := value * float64(scale)
+	if math.Abs(scaled) >= 1<<62 {
+		return Size{}, fmt.Errorf("expected a size below 4 EiB, found %q", s)
+	}
+	size := Size{Bytes: int64(math.Round(scaled))}
+	if scale > 1 {
+		decimals := 0
+		if dot := strings.IndexByte(digits, '.'); dot >= 0 {
+			decimals = len(digits) - dot - 1
+		}
+		size.Resolution = int64(float64(scale) / 2 * math.Pow10(-decimals))
+	}
+	return size, nil
+}
+
+// ParseShare reads a ratio above 0 and up to 1: "95%" or "0.95".
+func ParseShare(s string) (share float64, ok bool) {
+	digits, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
+	f, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	if percent {
+		f /= 100
+	}
+	return f, err == nil && f > 0 && f <= 1
+}
+
+// FormatBytes prints bytes in IEC units with three significant digits or so: "512 B", "4.00 MiB", "7.23 GiB", "-3.1 KiB".
+func FormatBytes(n int64) string {
+	sign := ""
+	f := float64(n)
+	if n < 0 {
+		sign, f = "-", -f
+	}
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
+	i := 0
+	for f >= 1023.5 && i < len(units)-1 {
+		f /= 1024
+		i++
+	}
+	switch {
+	case i == 0:
+		return fmt.Sprintf("%s%.0f B", sign, f)
+	case f < 10:
+		return fmt.Sprintf("%s%.2f %s", sign, f, units[i])
+	case f < 100:
+		return fmt.Sprintf("%s%.1f %s", sign, f, units[i])
+	default:
+		return fmt.Sprintf("%s%.0f %s", sign, f, units[i])
+	}
+}

@@ -1,0 +1,246 @@
+package scan
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+	"vramsoak/parser/search"
+	"vramsoak/parser/source"
+	"vramsoak/parser/stamp"
+)
+
+// A Line is what a dialect reads: one line of a log, or the piece of one that ends with '\r', without its end and
+// without terminal escapes. Through it the dialect reaches the lines around, and adds its records.
+type Line struct {
+	Text []byte
+
+	s          *Scanner
+	start, End int // in the window, of the line as it is there
+	number     int // of the line in the window, from 0
+	first      int // where the lines begin that a dialect reads together
+	clean      []byte
+	docker     []byte // the whole line, where the text is the program's in one of Docker's
+	inner      []byte
+	stamps     stamp.Line
+	tried      uint64 // the user's dialects that have tried the line
+}
+
+// set goes to the line that window[start:end] is; escaped says that there may be escapes in it.
+func (l *Line) set(start, end, number int, escaped bool) {
+	l.start, l.End, l.number, l.stamps, l.tried = start, end, number, stamp.Line{}, 0
+	l.Text, l.docker = source.WithoutHole(l.s.win.Buf[start:end]), nil
+	if l.s.win.Docker && source.IsDocker(l.Text) {
+		l.docker = l.Text
+		l.inner = source.AppendDocker(l.inner[:0], l.Text)
+		l.Text = source.WithoutHole(l.inner)
+	}
+	if (escaped || l.docker != nil) && bytes.IndexByte(l.Text, search.Escape) >= 0 {
+		l.clean = source.StripEscapes(l.clean[:0], l.Text)
+		l.Text = l.clean
+	}
+}
+
+// Peek is the text of the n-th line after this one, from 1; ok is false where the log, or what of it is at hand (some 64
+// KiB), ends before. So it does before a line of the harness, which belongs to nothing that a pipeline prints.
+func (l *Line) Peek(n int) (text []byte, ok bool) {
+	end := l.End
+	for range n {
+		start, stop, ok := l.s.win.LineAfter(end)
+		if !ok {
+			return nil, false
+		}
+		text, end = source.PlainText(l.s.win.Buf[start:stop], l.s.win.Docker), stop
+		if bytes.HasPrefix(lex.TrimBlanks(text), record.HarnessPrefixBytes) {
+			return nil, false
+		}
+	}
+	return text, n > 0
+}
+
+// Next goes on to the line after this one, which must be there: see peek.
+func (l *Line) Next() {
+	start, end, ok := l.s.win.LineAfter(l.End)
+	if ok {
+		l.set(start, end, l.number+bytes.Count(l.s.win.Buf[l.End:start], source.Newline), true)
+	}
+}
+
+// Previous is the text of the n-th line before this one, from 1.
+func (l *Line) Previous(n int) (text []byte, ok bool) {
+	start, end := l.start, l.start
+	for range n {
+		if start, end, ok = l.s.win.LineBefore(start); !ok {
+			return nil, false
+		}
+	}
+	return source.PlainText(l.s.win.Buf[start:end], l.s.win.Docker), true
+}
+
+// Cut says that the line begins before what is at hand of it: it is longer than margin, and the text is not its beginning.
+func (l *Line) Cut() bool {
+	return l.start > 0 && l.s.win.Buf[l.start-1] != '\n' && l.s.win.Buf[l.start-1] != '\r'
+}
+
+// Header is that of a record that begins at an offset of the text. Its time is the one that stands before the record;
+// where several lines are read together and this one has none, it is that of the first.
+func (l *Line) Header(at int) (h record.Header) {
+	l.head(&h, at)
+	return h
+}
+
+// head makes a zero header that of a record, see [Line.header].
+func (l *Line) head(h *record.Header, at int) {
+	// The number counts from the window's first line, see [Batch].
+	h.Pos.Path, h.Pos.Line, h.Dialect = l.s.path, l.number+1, l.s.reading
+	s := &l.s.stamp
+	if l.docker != nil {
+		l.stamps.Of(l.docker, len(source.DockerLog), s).Into(h)
+	} else if begin := min(at, stamp.Margin); !s.Recurs(l.Text[:begin], h) {
+		l.stamps.Of(l.Text, at, s).Into(h)
+	}
+	if h.Time.IsZero() && l.first < l.start {
+		end, _ := l.s.win.LineEnd(l.first)
+		first := source.PlainText(l.s.win.Buf[l.first:end], l.s.win.Docker)
+		new(stamp.Line).Of(first, len(first), s).Into(h)
+	}
+}
+
+// Checkpoint adds a checkpoint that begins at an offset of the text, to be filled in. The pointer is good until the next
+// record is added.
+func (l *Line) Checkpoint(at int, name string) *record.Checkpoint {
+	out := l.s.out
+	n := len(out.Entries)
+	out.Entries = slices.Grow(out.Entries, 1)[:n+1]
+	out.Entries[n] = Entry{}
+	c := &out.Entries[n].Checkpoint
+	c.Name = name
+	l.head(&c.Header, at)
+	return c
+}
+
+// Undo takes the last record back: there was nothing in it after all.
+func (l *Line) Undo() { l.s.out.Entries = l.s.out.Entries[:len(l.s.out.Entries)-1] }
+
+// Add adds a record, with its header from [Line.header].
+func (l *Line) Add(rec record.Record) {
+	if c, ok := rec.(record.Checkpoint); ok {
+		l.s.out.Entries = append(l.s.out.Entries, Entry{Checkpoint: c})
+		return
+	}
+	switch r := rec.(type) {
+	case record.OutOfMemory:
+		l.failed(&r)
+		rec = r
+	case record.Event:
+		if r.Kind == record.EventFallback {
+			r.Speaker, r.Named = source.SpeakerOf(l.Text, l.offset(r.Text)), namesAnother(r.Text)
+			rec = r
+		}
+	}
+	l.s.out.Entries = append(l.s.out.Entries, Entry{Other: rec})
+}
+
+// Bad adds an error: text[at:] looks like a record, and another thing was expected there.
+func (l *Line) Bad(at int, expected, advice string) {
+	l.Add(record.SyntaxError{
+		Header: l.Header(at), Expected: expected, Found: lex.Shorten(strings.ToValidUTF8(string(l.Text[at:]), "�"), 80),
+		Advice: advice,
+	})
+}
+
+// Open makes the lines that follow rows of the table, in the place of an earlier table of the same dialect.
+func (l *Line) Open(t Table) { l.s.openTable(t) }
+
+// Opened is the table that the dialect has open, nil where it has none.
+func (l *Line) Opened() Table {
+	for _, t := range l.s.tables {
+		if t.dialect == l.s.reading {
+			return t.table
+		}
+	}
+	return nil
+}
+
+// Str is a string of the text: valid UTF-8, without blanks around, and shared with the earlier ones that are equal.
+func (l *Line) Str(b []byte) string { return l.s.str(b) }
+
+// Message is the text from an offset on, shortened to 300 bytes.
+func (l *Line) Message(at int) string {
+	return lex.Shorten(strings.ToValidUTF8(string(l.Text[at:min(len(l.Text), at+400)]), "�"), 300)
+}
+
+// BadCheckpoint adds an error where what was found is not the text from an offset on.
+func (l *Line) BadCheckpoint(at int, expected string, found []byte) {
+	l.Add(record.SyntaxError{
+		Header: l.Header(at), Expected: expected,
+		Found:  lex.Shorten(strings.ToValidUTF8(string(bytes.TrimSpace(found[:min(len(found), 200)])), "�"), 80),
+		Advice: record.TornAdvice,
+	})
+}
+
+// Begins reports whether the line begins at an offset: text in the middle of a line is a
+// mention.
+func (l *Line) Begins(at int) bool { return len(lex.TrimBlanks(l.Text[:at])) == 0 && !l.Cut() }
+
+// IsOwn reports whether the line is where the harness writes its lines, and begins as they do: it is not
+// drawn over another one, wrapped in escapes, or printed by a program in a notebook.
+func (l *Line) IsOwn() bool {
+	text := l.s.win.Buf[l.start:l.End]
+	if l.docker != nil {
+		text = l.inner
+	}
+	ownLine := l.start == 0 || l.s.win.Buf[l.start-1] == '\n'
+	return ownLine && !l.s.Printed && bytes.HasPrefix(lex.TrimBlanks(source.WithoutHole(text)), record.HarnessPrefixBytes)
+}
+
+// Near bounds how far a dialect looks for what belongs to the text at a needle: a line may be long, and full of needles.
+const Near = 1 << 10
+
+// NameMax is the longest name of a checkpoint, in bytes.
+const NameMax = 4 << 10
+
+// Written is the line as the log has it, with its escapes.
+func (l *Line) Written() []byte {
+	if l.docker != nil {
+		return l.inner
+	}
+	return l.s.win.Buf[l.start:l.End]
+}
+
+// Below returns the text of the line behind the one that ends at an offset of the window, and the
+// offsets of that line. ok is false if the log, or what of it is at hand, ends before.
+func (l *Line) Below(end int) (text []byte, start, stop int, ok bool) {
+	start, stop, ok = l.s.win.LineAfter(end)
+	if !ok {
+		return nil, 0, 0, false
+	}
+	return source.PlainText(l.s.win.Buf[start:stop], l.s.win.Docker), start, stop, true
+}
+
+// LineEnds returns how many lines end between two offsets of the window.
+func (l *Line) LineEnds(from, to int) int { return bytes.Count(l.s.win.Buf[from:to], source.Newline) }
+
+// Added returns how many records the window has so far.
+func (l *Line) Added() int { return len(l.s.out.Entries) }
+
+// Last returns the last record, which must not be a checkpoint.
+func (l *Line) Last() record.Record { return l.s.out.Entries[len(l.s.out.Entries)-1].Other }
+
+// Put adds a record as it is.
+func (l *Line) Put(rec record.Record) { l.s.out.Entries = append(l.s.out.Entries, Entry{Other: rec}) }
+
+// NoteOwn notes that the window may have lines of the harness.
+func (l *Line) NoteOwn() { l.s.out.Own = true }
+
+// Path returns the name of the log.
+func (l *Line) Path() string { return l.s.path }
+
+// Once reports whether a dialect, which is told by a bit, asks for the first time in this line.
+func (l *Line) Once(bit uint64) bool {
+	first := l.tried&bit == 0
+	l.tried |= bit
+	return first
+}

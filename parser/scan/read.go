@@ -1,0 +1,124 @@
+package scan
+
+import (
+	"errors"
+	"io"
+	"iter"
+	"runtime"
+	"sync"
+
+	"vramsoak/parser/source"
+)
+
+// Batches yields what is in a log, window by window. A batch is good until the next one.
+//
+// Windows are scanned ahead of their turn, as if no table were open and no block of lines reached into them. Where that
+// turns out wrong, the window is scanned again in its turn; so the result is that of reading from the first line to the
+// last.
+func Batches(src source.Source, name string, m *Dialects) iter.Seq2[*Batch, error] {
+	return func(yield func(*Batch, error) bool) {
+		r := newReaders(src, name, m)
+		defer close(r.stop)
+		s := NewScanner(name, m)
+		var tables []openTable
+		line, skip := 0, int64(0)
+		for j := range r.ahead {
+			<-j.done
+			if len(tables) > 0 || skip > j.win.Offset+int64(j.win.From) {
+				j.scan(s, skip, tables)
+			}
+			tables, skip = j.out.Tables, j.win.Offset+int64(j.out.End)
+			j.out.Line = line
+			line += j.out.Lines
+			err := j.win.Err
+			if errors.Is(err, io.EOF) {
+				err = nil
+			} else if err != nil {
+				err = source.ReadError(name, line, err)
+			}
+			if !yield(&j.out, err) || err != nil {
+				return
+			}
+			r.free <- j
+		}
+		if len(tables) > 0 { // the log ends
+			out := Batch{Line: line}
+			if s.Finish(tables, &out); len(out.Entries) > 0 {
+				yield(&out, nil)
+			}
+		}
+	}
+}
+
+// A job is a window and what was found in it.
+type job struct {
+	win  source.Window
+	out  Batch
+	done chan struct{}
+}
+
+// scan reads the window's lines from an offset in the log on, with the tables that are open before them. The buffer is the
+// scanner's own, so that it stays in its processor's cache.
+func (j *job) scan(s *Scanner, skip int64, tables []openTable) {
+	j.win.Load(&s.buf)
+	j.out.Entries, j.out.Own = j.out.Entries[:0], false
+	s.Scan(j.win, int(max(0, skip-j.win.Offset)), tables, &j.out)
+}
+
+// readersMax is how many readers there are at most: more would wait for who takes the records, and take memory.
+const readersMax = 8
+
+// readers scan the windows of a source, one a processor.
+type readers struct {
+	ahead chan *job // in the log's order
+	free  chan *job
+	stop  chan struct{}
+
+	mu   sync.Mutex
+	src  source.Source
+	last bool // the last window is taken
+}
+
+func newReaders(src source.Source, name string, m *Dialects) *readers {
+	workers := min(runtime.GOMAXPROCS(0), readersMax)
+	n := 4 * workers
+	r := &readers{ahead: make(chan *job, n), free: make(chan *job, n), stop: make(chan struct{}), src: src}
+	for range n {
+		r.free <- &job{done: make(chan struct{}, 1)}
+	}
+	for range workers {
+		go r.run(NewScanner(name, m))
+	}
+	return r
+}
+
+// run scans windows until the log ends, or the reading.
+func (r *readers) run(s *Scanner) {
+	for {
+		select {
+		case j := <-r.free:
+			if !r.take(j) {
+				return
+			}
+			j.scan(s, 0, nil)
+			j.done <- struct{}{}
+		case <-r.stop:
+			return
+		}
+	}
+}
+
+// take gives a job the next window, and says whether there is one.
+func (r *readers) take(j *job) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.last {
+		return false
+	}
+	r.last = r.src.Next(&j.win)
+	r.ahead <- j // there is room for all
+	if r.last {
+		close(r.ahead)
+	}
+	return true
+}

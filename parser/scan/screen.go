@@ -1,0 +1,320 @@
+package scan
+
+import (
+	"bytes"
+	"slices"
+	"unicode/utf8"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+	"vramsoak/parser/source"
+)
+
+// A screen is a part of a log that addresses the cursor, such as what script(1) records of watch nvidia-smi. Only the cells
+// that changed are painted again:
+//
+//	ESC[1;115H7 ESC[3;18H40 ESC[12;50H42 ESC[16;49H1 ESC[40;120H
+//
+// so that a reading is nowhere in the log as a line. The screen is what is painted, and each time that a repaint is over -
+// the cursor goes back up, a line follows that addresses nothing, or the log ends - its rows are read as lines are, if one
+// of them has changed. Their records stand at the line with which the repaint ended.
+//
+// Lines that address nothing are painted too, but read as lines, as they would be without the screen.
+type screen struct {
+	terminal source.Terminal
+	reader   *Scanner // of the rows
+	out      Batch
+	text     []byte
+	line     int // where the last repaint ended, in the window
+	painted  int // offset in the window up to which the log is painted
+	beyond   int // the same, from the window's end
+	noted    int // entries of the batch that are among polls
+	polls    []record.Checkpoint
+	plain    int // lines since, that address nothing
+	credit   int
+	// seen are the rows that gave records when the screen was read last, and how often they stood there.
+	seen map[string]int
+}
+
+const (
+	screenName = "screen"
+	// Reading is bounded: a screen is read when one in creditRate of its bytes was painted, and more of a screen that is larger
+	// than creditSize.
+	creditRate = 128
+	creditSize = 8 << 10
+	pollsMax   = 64 // readings of polls that are kept
+)
+
+// openScreen opens one where a line has begun to paint.
+func (s *Scanner) openScreen(raw []byte) {
+	if bytes.IndexByte(raw, 0x1b) < 0 || !addresses(raw, false) {
+		return
+	}
+	for _, t := range s.tables {
+		if t.dialect == screenName {
+			return
+		}
+	}
+	sc := &screen{reader: NewScanner(s.path, s.dialects), painted: s.line.start, noted: len(s.out.Entries), seen: map[string]int{}}
+	sc.reader.Printed = true
+	sc.terminal.Gone = func(text []rune) {
+		if row := rowText(nil, text); sc.seen[string(row)] > 0 {
+			sc.seen[string(row)]--
+		}
+	}
+	sc.terminal.Back = func() {}
+	for n := 1; n <= 4; n++ { // Script started on 2026-11-20 02:00:03+00:00 [TERM="xterm" COLUMNS="120" LINES="40"]
+		before, ok := s.line.Previous(n)
+		if !ok {
+			break
+		}
+		if columns, lines := quotedInt(before, `COLUMNS="`), quotedInt(before, `LINES="`); columns > 0 {
+			sc.terminal.Resize(lines, columns)
+			break
+		}
+	}
+	// It is the first table, so that it sees every line.
+	s.tables = append([]openTable{{screenName, sc}}, s.tables...)
+}
+
+func quotedInt(text []byte, before string) int {
+	i := bytes.Index(text, []byte(before))
+	if i < 0 {
+		return 0
+	}
+	n, _, _ := lex.CutInt(text[i+len(before):])
+	return n
+}
+
+// addresses says that a line has a control function that moves the cursor to a place or clears the screen; where the screen
+// is open, those that move it by so much, and those that insert, delete and erase, are ones too: tmux ends each row that it
+// paints with ESC[K.
+func addresses(raw []byte, open bool) bool {
+	finals := "Hfd"
+	if open {
+		finals = "HfdABCDEFGJKLMPSTX@`abersu"
+	}
+	for {
+		i := bytes.IndexByte(raw, 0x1b)
+		if i < 0 || i+1 >= len(raw) {
+			return false
+		}
+		raw = raw[i+1:]
+		if raw[0] != '[' {
+			if open && bytes.IndexByte([]byte("78DEMc"), raw[0]) >= 0 {
+				return true
+			}
+			continue
+		}
+		end := 1
+		for end < len(raw) && raw[end] >= 0x20 && raw[end] <= 0x3f {
+			end++
+		}
+		if end == len(raw) {
+			return false
+		}
+		params := raw[1:end]
+		switch {
+		case len(params) > 0 && params[0] == '?':
+			mode := string(params[1:])
+			if open && (raw[end] == 'h' || raw[end] == 'l') && (mode == "47" || mode == "1047" || mode == "1049") {
+				return true
+			}
+		case bytes.IndexByte([]byte(finals), raw[end]) >= 0, raw[end] == 'J' && len(params) == 1 && params[0] >= '2':
+			return true
+		}
+		raw = raw[end:]
+	}
+}
+
+// Row implements [Table].
+func (sc *screen) Row(l *Line) bool {
+	buf := l.s.win.Buf
+	raw, ending := buf[l.start:l.End], buf[l.End:l.s.win.SkipBreak(l.End)]
+	painted := addresses(raw, true)
+	sc.note(l.s.out)
+	if sc.painted < l.start { // a dialect has read a block of lines
+		sc.paint(l.s, buf[sc.painted:l.start], false)
+	}
+	sc.painted = l.End + len(ending)
+	if !painted {
+		if len(bytes.TrimSpace(l.Text)) > 0 {
+			sc.read(l.s)
+		}
+	}
+	sc.paint(l.s, buf[l.start:sc.painted], painted)
+	if sc.terminal.Left || sc.plain > source.TerminalRows { // or the screen has scrolled away
+		sc.close(l.s)
+	}
+	return painted
+}
+
+// paint paints what is a repaint, or lines that are read as lines.
+func (sc *screen) paint(s *Scanner, raw []byte, painted bool) {
+	sc.plain += bytes.Count(raw, source.Newline)
+	if painted {
+		sc.plain = 0
+		if !sc.terminal.Dirty {
+			sc.line = s.line.number
+		}
+	}
+	sc.credit = min(sc.credit+creditRate*len(raw), 1<<24)
+	sc.terminal.Painting = painted
+	sc.terminal.Back = func() {
+		if painted {
+			sc.read(s)
+			sc.line = s.line.number
+		}
+	}
+	sc.terminal.Write(raw)
+}
+
+// close reads the screen for the last time.
+func (sc *screen) close(s *Scanner) {
+	sc.read(s)
+	s.closeTable(screenName)
+}
+
+// enter is called where a window begins.
+func (sc *screen) enter(win source.Window) { sc.painted = max(0, win.From+sc.beyond) }
+
+// leave is called where one ends: places are then those of the next one.
+func (sc *screen) leave(win source.Window, out *Batch) {
+	sc.note(out)
+	sc.noted = 0
+	sc.line -= out.Lines
+	sc.beyond = sc.painted - win.To
+}
+
+// note keeps the last readings of polls.
+func (sc *screen) note(out *Batch) {
+	for i := sc.noted; i < len(out.Entries); i++ {
+		if e := &out.Entries[i]; e.Other == nil && isPoll(e.Dialect) {
+			sc.polls = append(sc.polls, e.Checkpoint)
+		}
+	}
+	sc.noted = len(out.Entries)
+	if extra := len(sc.polls) - pollsMax; extra > 0 {
+		sc.polls = slices.Delete(sc.polls, 0, extra)
+	}
+}
+
+// end is called where the log ends.
+func (sc *screen) end(s *Scanner) { sc.read(s) }
+
+// read reads the rows, if a repaint has changed any.
+func (sc *screen) read(s *Scanner) {
+	if !sc.terminal.Dirty {
+		return
+	}
+	size := 0
+	for i := range sc.terminal.Rows {
+		size += len(sc.terminal.Rows[i].Cells) + 1
+	}
+	cost := size * max(size, creditSize) / creditSize
+	if sc.credit < cost {
+		return
+	}
+	sc.credit -= cost
+	defer sc.terminal.Clean()
+	sc.note(s.out)
+	sc.text = sc.text[:0]
+	for i := range sc.terminal.Rows {
+		sc.text = append(rowText(sc.text, sc.terminal.Rows[i].Cells), '\n')
+	}
+	tables := sc.out.Tables
+	sc.out = Batch{Entries: sc.out.Entries[:0]}
+	sc.reader.Scan(source.Window{Buf: sc.text, To: len(sc.text)}, 0, tables, &sc.out)
+	if len(sc.out.Entries) == 0 {
+		clear(sc.seen)
+		return
+	}
+	lines := bytes.Split(sc.text, source.Newline)
+	fresh := sc.fresh(lines)
+	for i := range sc.out.Entries {
+		e := &sc.out.Entries[i]
+		row := e.Record(0).At().Line - 1
+		if _, quoted := e.Other.(record.Quoted); quoted {
+			continue
+		}
+		poll := e.Other == nil && isPoll(e.Dialect)
+		if !fresh[row] && (!poll || !sc.repainted(lines, row)) {
+			continue
+		}
+		if poll && (sc.given(&e.Checkpoint) || superseded(sc.out.Entries[i+1:], &e.Checkpoint)) {
+			continue
+		}
+		e.move(sc.line + 1)
+		s.out.Entries = append(s.out.Entries, *e)
+	}
+}
+
+// fresh says of each row that gave a record whether it is new: painted since, and not one that was there before and has only
+// moved, as in watch tail.
+func (sc *screen) fresh(lines [][]byte) map[int]bool {
+	fresh := map[int]bool{}
+	for i := range sc.out.Entries {
+		row := sc.out.Entries[i].Record(0).At().Line - 1
+		fresh[row] = sc.terminal.Rows[row].Dirty
+	}
+	seen := map[string]int{}
+	for row, dirty := range fresh {
+		text := string(lines[row])
+		seen[text]++
+		if !dirty {
+			sc.seen[text]--
+		}
+	}
+	for row := range lines {
+		if text := string(lines[row]); fresh[row] && sc.seen[text] > 0 {
+			sc.seen[text]--
+			fresh[row] = false
+		}
+	}
+	sc.seen = seen
+	return fresh
+}
+
+// given says that a reading is among the last ones, with its time: tmux paints anew what another window has covered.
+func (sc *screen) given(c *record.Checkpoint) bool {
+	return !c.Time.IsZero() && slices.ContainsFunc(sc.polls, func(p record.Checkpoint) bool {
+		return p.Name == c.Name && p.Lane == c.Lane && p.Time.Equal(c.Time) && p.SameSizes(&c.Reading)
+	})
+}
+
+// superseded says that a reading of the same follows: an earlier poll is still on the screen.
+func superseded(entries []Entry, c *record.Checkpoint) bool {
+	return slices.ContainsFunc(entries, func(e Entry) bool {
+		return e.Other == nil && e.Name == c.Name && e.Lane == c.Lane && e.Dialect == c.Dialect
+	})
+}
+
+// isPoll says that a dialect prints what it finds when it is asked, so that each repaint is a new reading even where it has
+// not changed.
+func isPoll(dialect string) bool {
+	return slices.Contains([]string{"nvidia-smi", "nvidia-smi-csv", "gpustat", "rocm-smi"}, dialect)
+}
+
+// repainted says that something was painted in the block of rows around a row; one blank row does not end a block.
+func (sc *screen) repainted(lines [][]byte, row int) bool {
+	empty := func(i int) bool { return i < 0 || i >= len(sc.terminal.Rows) || len(lines[i]) == 0 }
+	for _, step := range []int{-1, 1} {
+		for i := row; !empty(i) || !empty(i+step); i += step {
+			if !empty(i) && sc.terminal.Rows[i].Dirty {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// rowText appends a row's text, without the blanks at its end.
+func rowText(dst []byte, cells []rune) []byte {
+	for len(cells) > 0 && cells[len(cells)-1] == ' ' {
+		cells = cells[:len(cells)-1]
+	}
+	for _, r := range cells {
+		dst = utf8.AppendRune(dst, r)
+	}
+	return dst
+}

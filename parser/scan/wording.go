@@ -1,0 +1,53 @@
+package scan
+
+import (
+	"bytes"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+	"vramsoak/parser/source"
+)
+
+// An EventWording is what a program says when it does something about its memory.
+type EventWording struct {
+	Text string
+	Kind record.EventKind
+	With string // what stands behind the text, too
+}
+
+// ReadEvent adds the event whose words stand at an offset, and returns the offset behind them, 0 where there are none. Its
+// text is the message from its beginning. What follows the words is left to others: the message of an error.
+func ReadEvent(l *Line, at int, wordings []EventWording) (end int) {
+	for i := range wordings {
+		w := &wordings[i]
+		rest, ok := lex.CutPrefix(l.Text[at:], w.Text)
+		if ok && bytes.Contains(rest, []byte(w.With)) && !source.InSource(l.Text[:at]) &&
+			(w.Kind != record.EventFallback || !isProposal(rest)) {
+			l.Add(record.Event{Header: l.Header(at), Kind: w.Kind, Text: l.Message(source.MessageStart(l.Text[:at]))})
+			return at + len(w.Text)
+		}
+	}
+	return 0
+}
+
+// isProposal reports whether the words behind those of a fallback say that it is not made: they are
+// of a setting or a hint.
+//
+//	Falling back to sequential extraction is disabled
+//	Attempting GPU recovery and retry with smaller batch may help; set RETRY=1
+func isProposal(rest []byte) bool {
+	for _, word := range []string{" is ", " may ", " might ", " can ", " could ", " would ", " not ", " disabled"} {
+		if bytes.HasPrefix(rest, []byte(word)) {
+			return true
+		}
+	}
+	return false
+}
+
+// EventNeedles are the needles of a dialect's events.
+func EventNeedles(wordings []EventWording, more ...string) []string {
+	for i := range wordings {
+		more = append(more, wordings[i].Text)
+	}
+	return more
+}

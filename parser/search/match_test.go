@@ -1,0 +1,121 @@
+//go:build !race
+
+package search
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+)
+
+// teddies are the searches that this processor can do, nil the one that every processor can.
+var teddies = map[string]func(text []byte, tables *teddyTables) (at, lines int, found bool){"none": nil}
+
+// useTeddy makes a search the one that is used, for the length of a test.
+func useTeddy(t testing.TB, name string) {
+	before := teddy
+	teddy = teddies[name]
+	t.Cleanup(func() { teddy = before })
+}
+
+// Every search finds what looking for each needle at each place finds.
+func TestNext(t *testing.T) {
+	m := New([][]string{testNeedles})
+	needles := testNeedles
+	// stands says whether a needle stands in the text with its print at an offset.
+	stands := func(text []byte, at int) bool {
+		for _, p := range m.prints {
+			for ; p != nil; p = p.more {
+				for i := range p.needles {
+					if p.needles[i].standsIn(text, at) {
+						return true
+					}
+				}
+			}
+		}
+		return false
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	piece := func() string {
+		n := needles[random.IntN(len(needles))]
+		switch random.IntN(6) {
+		case 0:
+			return n
+		case 1: // a part of one
+			from := random.IntN(len(n))
+			return n[from : from+random.IntN(len(n)-from)]
+		case 2:
+			return "\n"
+		case 3:
+			return string([]byte{byte(random.IntN(256))})
+		case 4:
+			return "of all that was said "[:random.IntN(21)]
+		}
+		return "\r\x1b[0m"[random.IntN(2) : 1+random.IntN(4)]
+	}
+	texts := make([][]byte, 500)
+	for i := range texts {
+		for range random.IntN(40) {
+			texts[i] = append(texts[i], piece()...)
+		}
+	}
+	standing := make([][]bool, len(texts))
+	for i, text := range texts {
+		for at := range text {
+			standing[i] = append(standing[i], stands(text, at))
+		}
+	}
+	for name := range teddies {
+		t.Run(name, func(t *testing.T) {
+			useTeddy(t, name)
+			for n, text := range texts {
+				for from := 0; from <= len(text); from += 1 + len(text)/50 {
+					at, lines, _ := m.Next(text, from)
+					wantAt, wantLines := -1, 0
+					for i := from; i < len(text); i++ {
+						if text[i] == Escape || standing[n][i] {
+							wantAt = i
+							break
+						}
+						wantLines += bytes.Count(text[i:i+1], []byte{'\n'})
+					}
+					if at != wantAt || lines != wantLines {
+						t.Fatalf("%q from %d: at %d behind %d line ends, want %d behind %d", text, from, at, lines, wantAt, wantLines)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Each needle is found wherever it stands.
+func TestNextFindsNeedles(t *testing.T) {
+	m := New([][]string{testNeedles})
+	for name := range teddies {
+		t.Run(name, func(t *testing.T) {
+			useTeddy(t, name)
+			for _, n := range testNeedles {
+				for before := range 70 {
+					text := append(bytes.Repeat([]byte{'#'}, before), n...)
+					if at, _, _ := m.Next(text, 0); at < 0 {
+						t.Fatalf("%q behind %d bytes: at %d", n, before, at)
+					}
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkNext(b *testing.B) {
+	text := bytes.Repeat([]byte("[2026-11-20 02:00:00.291] [INFO] 0001.mp3 [3.40 --> 462.60] when said how the about should come remember\n"), 5000)
+	m := New([][]string{testNeedles})
+	for name := range teddies {
+		b.Run(name, func(b *testing.B) {
+			useTeddy(b, name)
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				m.Next(text, 0)
+			}
+		})
+	}
+}

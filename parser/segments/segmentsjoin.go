@@ -1,0 +1,136 @@
+package segments
+
+import (
+	"fmt"
+	"slices"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+)
+
+// A Joiner puts the parts of segment maps together. Other records may stand between them.
+type Joiner struct {
+	open   map[record.Lane][]Part // the maps that are not whole yet
+	pieces int                    // in them, see [Part.weight]
+	last   record.Position        // of the records so far
+}
+
+// weight is how much a part counts of what a map may have: one without a piece is a line all the same.
+func (p *Part) weight() int { return p.pieces + 1 }
+
+// Add yields a record; in the place of a part the map that it completes, and what is missing before it.
+func (j *Joiner) Add(rec record.Record, yield func(record.Record, error) bool) bool {
+	j.last = rec.At()
+	p, ok := rec.(Part)
+	if !ok {
+		return yield(rec, nil)
+	}
+	parts := j.open[p.Lane]
+	delete(j.open, p.Lane)
+	for i := range parts {
+		j.pieces -= parts[i].weight()
+	}
+	if n := len(parts); p.part != n+1 || n > 0 && (parts[0].Parts != p.Parts || parts[0].Name != p.Name) {
+		if !yield(p.missing(parts), nil) {
+			return false
+		}
+		if p.part > 1 {
+			return true
+		}
+		parts = nil // another map begins
+	}
+	if parts = append(parts, p); p.part == p.Parts {
+		return yield(Join(parts), nil)
+	}
+	pieces := j.pieces
+	for i := range parts {
+		pieces += parts[i].weight()
+	}
+	if pieces > piecesMax {
+		return yield(p.bad(fmt.Sprintf("at most %d blocks in segment maps that are not whole yet", piecesMax)), nil)
+	}
+	if j.open == nil {
+		j.open = map[record.Lane][]Part{}
+	}
+	j.open[p.Lane], j.pieces = parts, pieces
+	return true
+}
+
+// End yields what is missing where the log ends.
+func (j *Joiner) End(yield func(record.Record, error) bool) bool {
+	lanes := make([]record.Lane, 0, len(j.open))
+	for lane := range j.open {
+		lanes = append(lanes, lane)
+	}
+	slices.SortFunc(lanes, func(a, b record.Lane) int { return j.open[a][0].Pos.Line - j.open[b][0].Pos.Line })
+	for _, lane := range lanes {
+		bad := (*Part)(nil).missing(j.open[lane])
+		bad.Pos = j.last
+		if !yield(bad, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// missing says that after these parts the next one was expected; p was found, or the end of the log.
+func (p *Part) missing(parts []Part) record.SyntaxError {
+	if len(parts) == 0 {
+		return p.bad("part=1 of a segment map")
+	}
+	first := &parts[0]
+	expected := fmt.Sprintf("part=%d/%d of the segment map of line %d", len(parts)+1, first.Parts, first.Pos.Line)
+	if p != nil {
+		return p.bad(expected)
+	}
+	bad := first.bad(expected)
+	bad.Found = "the end of the log"
+	return bad
+}
+
+func (p *Part) bad(expected string) record.SyntaxError {
+	return record.SyntaxError{
+		Header: p.Header, Expected: expected, Found: fmt.Sprintf("part=%d/%d at=%q", p.part, p.Parts, lex.Shorten(p.Name, 40)),
+		Advice: record.TornAdvice,
+	}
+}
+
+// Join is the map that has all these parts. It has the head of the first, and stands where the last one does.
+func Join(parts []Part) record.Record {
+	m := parts[0].SegmentMap
+	m.Pos = parts[len(parts)-1].Pos
+	pieces, size := 0, int64(0)
+	for i := range parts {
+		pieces += parts[i].pieces
+		if pieces > piecesMax || parts[i].size > mapSizeMax-size {
+			return parts[i].bad(fmt.Sprintf("at most %d blocks and 4 EiB in a segment map", piecesMax))
+		}
+		size += parts[i].size
+	}
+	blocks := make([]record.Block, 0, pieces)
+	var s *record.Segment
+	for i := range parts {
+		if s == nil && len(parts[i].text) > 0 && parts[i].text[0] == '&' {
+			return parts[i].bad("a segment before the one that goes on")
+		}
+		parts[i].walk(func(next record.Segment, mark string) {
+			if mark == "&" {
+				return
+			}
+			if mark == "+" {
+				next.Address += s.Address + uint64(s.Size)
+			}
+			m.Segments = append(m.Segments, next)
+			s = &m.Segments[len(m.Segments)-1]
+		}, func(b record.Block, n int) bool {
+			from := len(blocks) - len(s.Blocks)
+			for range n {
+				blocks = append(blocks, b)
+			}
+			s.Blocks = blocks[from:len(blocks):len(blocks)]
+			s.Size += b.Size * int64(n)
+			return true
+		})
+	}
+	return m
+}

@@ -1,0 +1,175 @@
+package segments
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+)
+
+// A Part is a line of a [record.SegmentMap] as it was read. What its map says is kept as it is written: a few bytes of a map
+// may stand for a million blocks, and who judges a log needs none.
+type Part struct {
+	record.SegmentMap
+	part, Parts int // from 1
+	unit        int64
+	text        string
+	pieces      int   // segments and blocks
+	size        int64 // sum of the blocks'
+}
+
+// Moved returns the part with its line so many lines further on.
+func (p Part) Moved(lines int) record.Record {
+	p.Pos.Line += lines
+	return p
+}
+
+// What a map may have: more is a damaged line.
+const (
+	piecesMax  = 1 << 19
+	unitMax    = 1 << 40
+	partsMax   = 1 << 12
+	mapSizeMax = 1 << 62
+)
+
+// ReadPart reads a line of a segment map, and its map as far as to know that it can be read.
+func ReadPart(f *lex.Fields) Part {
+	p := Part{
+		SegmentMap: record.SegmentMap{
+			Header: f.Head, Lane: record.Lane{Device: f.Count("device"), Rank: f.Count("rank")}, Name: f.Values["at"],
+			Requested: f.Bytes("requested"), Total: f.Bytes("total"), Used: f.Bytes("used"), Allowed: f.Bytes("allowed"),
+		},
+		part: 1, Parts: 1, unit: 1, text: f.Values["map"],
+	}
+	if s, ok := f.Values["unit"]; ok {
+		p.unit = f.Bytes("unit")
+		if p.unit < 1 || p.unit > unitMax {
+			f.Expected("bytes after unit=", s)
+		}
+	}
+	if s, ok := f.Values["part"]; ok {
+		part, parts, _ := strings.Cut(s, "/")
+		var err, errs error
+		p.part, err = lex.ParseCount(part)
+		p.Parts, errs = lex.ParseCount(parts)
+		if err != nil || errs != nil || p.part < 1 || p.part > p.Parts || p.Parts > partsMax {
+			f.Expected("a part of a map after part=, as in 1/2", s)
+		}
+	}
+	if f.Err != nil {
+		return p
+	}
+	at, expected := p.walk(func(record.Segment, string) { p.pieces++ }, func(b record.Block, n int) bool {
+		p.pieces += n
+		if p.pieces > piecesMax || b.Size > (mapSizeMax-p.size)/int64(n) {
+			return false
+		}
+		p.size += b.Size * int64(n)
+		return true
+	})
+	if expected != "" {
+		f.Expected(expected+" in map=", p.text[at:])
+	}
+	return p
+}
+
+// walk calls segment for each segment of the map, with the mark before its address ("" or "+"; "&" where the one before goes
+// on), and block for so many blocks alike, which says whether to go on. It returns what was expected where the map cannot be
+// read, and where in the text that is.
+func (p *Part) walk(segment func(s record.Segment, mark string), block func(b record.Block, n int) bool) (at int, expected string) {
+	rest := p.text
+	wrong := func(expected string) (int, string) { return len(p.text) - len(rest), expected }
+	if rest == "." {
+		return 0, ""
+	}
+	for first := true; ; first = false {
+		var s record.Segment
+		mark := ""
+		switch {
+		case !first && strings.HasPrefix(rest, "+"):
+			mark = "+"
+		case first && p.part > 1 && strings.HasPrefix(rest, "&"):
+			mark = "&"
+		}
+		rest = rest[len(mark):]
+		if mark != "&" {
+			after, expected := cutSegment(&s, rest)
+			if expected != "" {
+				return wrong(expected)
+			}
+			rest = after
+		}
+		if !strings.HasPrefix(rest, ":") {
+			return wrong("':' before a segment's blocks")
+		}
+		rest = rest[1:]
+		segment(s, mark)
+		for rest != "" && rest[0] != ';' && rest[0] != '.' {
+			b, n, after, ok := cutBlock(rest, p.unit)
+			if !ok {
+				return wrong("a block (A, P or F and its size)")
+			}
+			if !block(b, n) {
+				return wrong(fmt.Sprintf("at most %d blocks and 4 EiB", piecesMax))
+			}
+			rest = after
+		}
+		switch rest {
+		case "":
+			return wrong("'.' at the end of a map")
+		case ".":
+			return 0, ""
+		}
+		if rest[0] == '.' {
+			return wrong("nothing behind the '.'")
+		}
+		rest = rest[1:]
+	}
+}
+
+// cutSegment cuts a segment's address, pool and stream off the text that begins with them.
+func cutSegment(s *record.Segment, text string) (rest, expected string) {
+	var ok bool
+	if s.Address, rest, ok = cutHexadecimal(text); !ok {
+		return "", "a segment's address"
+	}
+	if rest == "" || rest[0] != 'L' && rest[0] != 'S' {
+		return "", "L or S after a segment's address"
+	}
+	s.Small = rest[0] == 'S'
+	rest, s.Expandable = strings.CutPrefix(rest[1:], "x")
+	if stream, is := strings.CutPrefix(rest, "@"); is {
+		if s.Stream, rest, ok = cutHexadecimal(stream); !ok {
+			return "", "a stream after a segment's @"
+		}
+	}
+	return rest, ""
+}
+
+// cutBlock cuts a block, or several alike, off the text that begins with it.
+func cutBlock(text string, unit int64) (b record.Block, n int, rest string, ok bool) {
+	i := bytes.IndexByte(blockLetters[:], text[0])
+	size, rest, ok := cutHexadecimal(text[1:])
+	if i < 0 || !ok || size < 1 || size > uint64(mapSizeMax/unit) {
+		return record.Block{}, 0, "", false
+	}
+	b, n = record.Block{Size: int64(size) * unit, State: record.BlockState(i)}, 1
+	if times, is := strings.CutPrefix(rest, "*"); is {
+		rest = strings.TrimLeft(times, "0123456789")
+		n, _ = lex.ParseCount(times[:len(times)-len(rest)])
+	}
+	return b, n, rest, n > 0
+}
+
+// cutHexadecimal cuts a number in lower case off the text that begins with it.
+func cutHexadecimal(text string) (n uint64, rest string, ok bool) {
+	end := 0
+	for end < len(text) && (lex.IsDigit(text[end]) || 'a' <= text[end] && text[end] <= 'f') {
+		end++
+	}
+	n, err := strconv.ParseUint(text[:end], 16, 64)
+	return n, text[end:], err == nil
+}

@@ -1,0 +1,129 @@
+package segments
+
+import (
+	"strconv"
+
+	"vramsoak/parser/record"
+)
+
+// The states of blocks as a line's map has them.
+var blockLetters = [...]byte{record.BlockFree: 'F', record.BlockAllocated: 'A', record.BlockPending: 'P'}
+
+// BlockGrain is what PyTorch's blocks are multiples of: kMinBlockSize in c10/cuda/CUDACachingAllocator.cpp.
+const BlockGrain = 512
+
+// mapMax is how long the map of one line is, about: what Docker's logs keep in one piece is 16 KiB.
+const mapMax = 8 << 10
+
+// AppendLine appends the record as a line of the pipeline, without a newline at its end; a map that is too long for one line as
+// several, which are read as one record:
+//
+//	[pipeline] segments at="file end" device=0 total=16777216000 part=1/2 unit=512 map=7f0000000000L:A5000F5000;+0Sx@1:A1F1000.
+//	[pipeline] segments at="file end" device=0 total=16777216000 part=2/2 unit=512 map=&:A20*3;7f0010000000L:F1000.
+//
+// Segments are separated by ';', and '.' ends a map, so that one that was cut is noticed. A segment begins with its address in
+// bytes, or how far behind the segment before it begins ("+0"); then L or S for the large or the small pool, x where it is
+// expandable, and '@' and its stream unless that is 0. Behind ':' are its blocks: A for allocated, P for pending, F for free,
+// with the size in units, and "*3" where three are alike. "&" goes on with the segment that the part before ended in. Numbers
+// are hexadecimal, but for those after '*'.
+func AppendLine(m *record.SegmentMap, b []byte) []byte {
+	w := segmentWriter{unit: unitOf(m)}
+	for i := range m.Segments {
+		w.segment(&m.Segments[i])
+	}
+	w.cut()
+	for i, part := range w.parts {
+		if i > 0 {
+			b = append(b, '\n')
+		}
+		b = record.AppendHead(b, m.Header, true, "segments")
+		b = record.AppendField(b, "at", m.Name)
+		b = record.AppendField(b, "device", strconv.Itoa(m.Lane.Device))
+		if m.Lane.Rank != 0 {
+			b = record.AppendField(b, "rank", strconv.Itoa(m.Lane.Rank))
+		}
+		for _, f := range []struct {
+			key   string
+			bytes int64
+		}{{"total", m.Total}, {"used", m.Used}, {"allowed", m.Allowed}, {"requested", m.Requested}} {
+			if f.bytes != 0 {
+				b = record.AppendField(b, f.key, strconv.FormatInt(f.bytes, 10))
+			}
+		}
+		if len(w.parts) > 1 {
+			b = record.AppendField(b, "part", strconv.Itoa(i+1)+"/"+strconv.Itoa(len(w.parts)))
+		}
+		b = record.AppendField(b, "unit", strconv.FormatInt(w.unit, 10))
+		b = append(append(b, " map="...), part...)
+	}
+	return b
+}
+
+// unitOf is what all sizes of blocks are multiples of: PyTorch's, or a byte.
+func unitOf(m *record.SegmentMap) int64 {
+	for i := range m.Segments {
+		for _, b := range m.Segments[i].Blocks {
+			if b.Size%BlockGrain != 0 {
+				return 1
+			}
+		}
+	}
+	return BlockGrain
+}
+
+// A segmentWriter writes the map of one SegmentMap, in parts.
+type segmentWriter struct {
+	unit  int64
+	parts []string
+	part  []byte
+	end   uint64 // of the segment before
+}
+
+func (w *segmentWriter) segment(s *record.Segment) {
+	if len(w.part) > mapMax {
+		w.cut()
+	}
+	if len(w.part) > 0 {
+		w.part = append(w.part, ';')
+	}
+	if len(w.part) > 0 && s.Address >= w.end {
+		w.part = strconv.AppendUint(append(w.part, '+'), s.Address-w.end, 16)
+	} else {
+		w.part = strconv.AppendUint(w.part, s.Address, 16)
+	}
+	pool := byte('L')
+	if s.Small {
+		pool = 'S'
+	}
+	w.part = append(w.part, pool)
+	if s.Expandable {
+		w.part = append(w.part, 'x')
+	}
+	if s.Stream != 0 {
+		w.part = strconv.AppendUint(append(w.part, '@'), s.Stream, 16)
+	}
+	w.part = append(w.part, ':')
+	w.end = s.Address
+	for i := 0; i < len(s.Blocks); {
+		block, n := s.Blocks[i], 1
+		for i+n < len(s.Blocks) && s.Blocks[i+n] == block {
+			n++
+		}
+		if len(w.part) > mapMax {
+			w.cut()
+			w.part = append(w.part, "&:"...)
+		}
+		w.part = strconv.AppendInt(append(w.part, blockLetters[block.State]), block.Size/w.unit, 16)
+		if n > 1 {
+			w.part = strconv.AppendInt(append(w.part, '*'), int64(n), 10)
+		}
+		w.end += uint64(block.Size) * uint64(n)
+		i += n
+	}
+}
+
+// cut ends a part.
+func (w *segmentWriter) cut() {
+	w.parts = append(w.parts, string(append(w.part, '.')))
+	w.part = w.part[:0]
+}

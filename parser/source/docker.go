@@ -1,0 +1,65 @@
+package source
+
+import (
+	"bytes"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// DockerLog begins the lines of a log as Docker's json-file driver stores it, each of which is one of the program's:
+//
+//	{"log":"[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB\n","stream":"stderr","time":"2026-11-20T02:00:03.123456789Z"}
+//
+// The dialects read the program's line; its time is Docker's.
+const DockerLog = `{"log":"`
+
+// IsDocker says that a text begins with such a line.
+func IsDocker(text []byte) bool {
+	return len(text) > 0 && text[0] == '{' && bytes.HasPrefix(text, []byte(DockerLog))
+}
+
+// AppendDocker appends the program's line that stands in one of Docker's. What a progress bar wrote over is put before what
+// it wrote then, with a blank between them.
+func AppendDocker(dst, b []byte) []byte {
+	b = b[len(DockerLog):]
+	for len(b) > 0 && b[0] != '"' {
+		if b[0] != '\\' || len(b) == 1 {
+			i := bytes.IndexAny(b[1:], `\"`)
+			if i < 0 {
+				return append(dst, b...)
+			}
+			dst, b = append(dst, b[:i+1]...), b[i+1:]
+			continue
+		}
+		c := b[1]
+		b = b[2:]
+		switch c {
+		case 'n':
+		case 'r':
+			dst = append(dst, ' ')
+		case 't':
+			dst = append(dst, '\t')
+		case 'b', 'f':
+		case 'u':
+			r, n := cutHex(b), 4
+			if utf16.IsSurrogate(r) && len(b) > 6 && b[4] == '\\' && b[5] == 'u' {
+				r, n = utf16.DecodeRune(r, cutHex(b[6:])), 10
+			}
+			dst = utf8.AppendRune(dst, r)
+			b = b[min(n, len(b)):]
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+// cutHex is the character of four hexadecimal digits.
+func cutHex(b []byte) rune {
+	n, err := strconv.ParseUint(string(b[:min(4, len(b))]), 16, 16)
+	if err != nil {
+		return utf8.RuneError
+	}
+	return rune(n)
+}

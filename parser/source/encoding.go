@@ -1,0 +1,26 @@
+package source
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+)
+
+// inUTF8 is a text without its byte order mark, in UTF-8: Windows PowerShell's > writes UTF-16, and editors on Windows put
+// a mark before UTF-8. A text without a mark is taken as it is.
+func inUTF8(r io.Reader) io.Reader {
+	b := bufio.NewReaderSize(r, 64<<10)
+	mark, _ := b.Peek(3) // an error comes again
+	switch {
+	case bytes.HasPrefix(mark, []byte{0xff, 0xfe}):
+		return transform.NewReader(b, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder())
+	case bytes.HasPrefix(mark, []byte{0xfe, 0xff}):
+		return transform.NewReader(b, unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewDecoder())
+	case bytes.HasPrefix(mark, []byte{0xef, 0xbb, 0xbf}):
+		_, _ = b.Discard(3) // they are there
+	}
+	return b
+}

@@ -1,0 +1,82 @@
+package source
+
+import (
+	"bytes"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/search"
+)
+
+// Plain returns a line as a dialect sees it: without terminal escape sequences such as colours.
+func Plain(line string) string { return string(PlainText([]byte(line), false)) }
+
+// PlainText is the text of a line, see [scan.Line]; docker says that it may be one of Docker's.
+func PlainText(b []byte, docker bool) []byte {
+	b = WithoutHole(b)
+	if docker && IsDocker(b) {
+		b = AppendDocker(nil, b)
+	}
+	if bytes.IndexByte(b, search.Escape) < 0 {
+		return b
+	}
+	return StripEscapes(nil, b)
+}
+
+// WithoutHole is a line without the NULs before it. They are a hole in the file: it was truncated, by "> run.log" or by
+// logrotate's copytruncate, while a program went on writing behind what it had written.
+func WithoutHole(b []byte) []byte {
+	if len(b) == 0 || b[0] != 0 {
+		return b
+	}
+	return bytes.TrimLeft(b, "\x00")
+}
+
+// StripEscapes appends b to dst without terminal control sequences: "\x1b[32m[GPU Memory] ...\x1b[0m". ECMA-48: ESC '[',
+// parameter and intermediate bytes 0x20-0x3f, one final byte 0x40-0x7e; ESC, intermediate bytes 0x20-0x2f ("\x1b(B"), one
+// final byte; ESC ']' and a title, up to BEL or ESC '\'. A cursor that goes right over blanks ("\x1b[12C") leaves them.
+func StripEscapes(dst, b []byte) []byte {
+	blanks := len(b) + 1<<10 // no line grows to more than this by them
+	for i := 0; i < len(b); i++ {
+		if b[i] != search.Escape {
+			dst = append(dst, b[i])
+			continue
+		}
+		i++
+		if i == len(b) {
+			break
+		}
+		switch b[i] {
+		case '[':
+			from := i + 1
+			for i++; i < len(b) && b[i] >= 0x20 && b[i] <= 0x3f; {
+				i++
+			}
+			if i < len(b) && b[i] == 'C' {
+				n, rest, ok := lex.CutInt(b[from:i])
+				for ; ok && len(rest) == 0 && n > 0 && n < 256 && blanks > 0; n-- {
+					dst = append(dst, ' ')
+					blanks--
+				}
+			}
+		case ']':
+			if n := titleEnd(b[i:]); n > 0 {
+				i += n - 1
+			}
+		default:
+			for i < len(b) && b[i] >= 0x20 && b[i] <= 0x2f {
+				i++
+			}
+		}
+	}
+	return dst
+}
+
+// titleEnd is the length of a title that ends within 256 bytes, 0 where none does.
+func titleEnd(b []byte) int {
+	for i, c := range b[:min(len(b), 256)] {
+		if c == 0x07 || c == '\\' && b[i-1] == search.Escape {
+			return i + 1
+		}
+	}
+	return 0
+}

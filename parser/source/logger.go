@@ -1,0 +1,126 @@
+package source
+
+import (
+	"bytes"
+	"strings"
+
+	"vramsoak/parser/lex"
+)
+
+// MessageStart is the offset at which the message begins in what stands before a record, behind what loggers put there:
+//
+//	2025-09-01 12:00:00,123 - shared_libs.utils.gpu_memory - DEBUG - Epoch 3 start
+//	12:00:00,123 | DEBUG   | [gpu_memory] Epoch 3 start
+//	: 2025-09-01 12:00:00,123 DEBUG Epoch 3 start
+//	DEBUG:shared_libs.utils.gpu_memory:Epoch 3 start
+//	{"severity": "DEBUG", "logger": "shared_libs.utils.gpu_memory", "message": "Epoch 3 start
+//	[rank0]: Epoch 3 start
+//
+// It looks no further back than messageMax bytes.
+func MessageStart(text []byte) int {
+	from := max(0, len(text)-messageMax)
+	text = text[from:]
+	start := bytes.LastIndexByte(text, '"') + 1
+	start += len(loggerStart().Find(text[start:]))
+	if m := loggerLevel().FindIndex(text[start:]); m != nil {
+		start += m[1]
+		start += len(loggerModule().Find(text[start:]))
+	}
+	return from + start
+}
+
+const messageMax = 320
+
+var (
+	// Brackets, times, a rank, marks and pictures.
+	loggerStart = lex.Expression(`^(?:[\s:|>*#-]|[^\x00-\x7f]|\[[^\]]{0,64}\]:?|\d{1,6}:\s|[0-9][0-9TZ:.,/+-]{7,40})*`)
+	loggerLevel = lex.Expression(
+		`^.{0,128}?(?:^|[^\w-])(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL)(?:[\s:|\])>-]|[^\x00-\x7f])+`)
+	// The module, where it stands behind the level: "scripts.common.enhanced_asr - ", "root:", "gpu_memory.py:41 ",
+	// "[gpu_memory] "; and pictures.
+	loggerModule = lex.Expression(`^(?:\[[\w.:-]{1,64}\]\s*|\w[\w.]{0,80}:(?:\d+:?)?\s*` +
+		`|(?:\w{1,80}[._])[\w.]{0,80}\s+[|:-]\s+|\w{1,80}\.py\s+)?(?:[^\x00-\x7f]+\s*)?`)
+)
+
+// InSource says that what follows is a string in the source of a program, which a notebook or a traceback shows:
+//
+//	logger.info("Clearing GPU memory...")
+func InSource(before []byte) bool {
+	return sourceString().Match(before[max(0, len(before)-32):])
+}
+
+var sourceString = lex.Expression(`(?:\(f?|^\s*f)\\?["'](?:\\n|[^\x00-\x7f]|\s)*$`)
+
+// Unquoted is the end of a message without what a notebook's or a logger's JSON puts behind it.
+func Unquoted(text []byte) []byte {
+	text = bytes.TrimRight(text, " \t,}")
+	text = bytes.TrimSuffix(text, []byte(`"`))
+	return bytes.TrimSpace(bytes.TrimSuffix(text, []byte(`\n`)))
+}
+
+// IsTemplate says that a text has braces: it is of the source of the program that prints, not what it prints.
+func IsTemplate(text []byte) bool {
+	return bytes.IndexByte(text, '{') >= 0 || bytes.IndexByte(text, '}') >= 0
+}
+
+// IsQuoted says that the text at an offset stands in quotes, as in program source. The quotes of a JSON line are none.
+func IsQuoted(text []byte, at int) bool {
+	if at == 0 {
+		return false
+	}
+	head := lex.TrimBlanks(text[:min(len(text), 128)])
+	if bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head, []byte(`":`)) || isLogfmt(head) {
+		return false
+	}
+	before := text[max(0, at-512):at]
+	if bytes.IndexByte([]byte("\"'`"), before[len(before)-1]) >= 0 || bytes.Count(before, []byte(`"`))%2 == 1 {
+		return true
+	}
+	single := 0
+	for i, c := range before {
+		if c == '\'' && (i <= 0 || i+1 >= len(before) || !lex.IsWordByte(before[i-1]) || !lex.IsWordByte(before[i+1])) {
+			single++
+		}
+	}
+	return single%2 == 1
+}
+
+// speakerMark is what launchers and loggers put before a line to say which process of several prints it:
+//
+//	[rank3]: RuntimeError: CUDA error: out of memory                  torch.distributed
+//	[default1]:Falling back to sequential extraction (slow)           torchrun --tee
+//	(EngineCore_DP0 pid=964370) ERROR 03-09 09:32:24 [core.py:708]    vLLM
+//	worker-1  | CUDA error: out of memory                             docker compose
+//	3: CUDA error: out of memory                                      srun --label
+//	[1,0]<stderr>:CUDA error: out of memory                           mpirun --tag-output
+//	2026-11-20 02:00:03,123 - ForkPoolWorker-3 - ERROR -              Python's multiprocessing
+var speakerMark = lex.Expression(`(?i)(?:\b|_)` +
+	`(?:rank|default|pid|process|proc|worker|gpu|cuda|device|node)[ =:#_-]{0,2}\d+` +
+	`|^[a-z][\w.-]*\d\s+\||^\s*\d{1,5}: |^\[\d+,\d+\]<`)
+
+// SpeakerOf returns what the head of a line says of the process that prints the message at an offset,
+// "" where it says nothing.
+func SpeakerOf(text []byte, at int) string {
+	head := text[:MessageStart(text[:min(at, messageMax)])]
+	marks := speakerMark().FindAll(head, 4)
+	if marks == nil { // a name before a logger's words, as docker compose prints it
+		if m := speakerMark().FindIndex(text[:min(at, 64)]); m != nil && m[0] == 0 {
+			marks = [][]byte{text[:m[1]]}
+		}
+	}
+	return strings.ToValidUTF8(string(bytes.Join(marks, []byte(" "))), "�")
+}
+
+// IsQuotedAt says that what stands at an offset is quoted: it is of program source, or of a text about it.
+func IsQuotedAt(text []byte, at int) bool {
+	return at > 0 && (text[at-1] == '"' || text[at-1] == '\'' || text[at-1] == '`')
+}
+
+// isLogfmt reports whether a line that begins so is one of key=value fields, as of slog and logrus:
+//
+//	time=2024-01-01T00:00:00Z level=ERROR source=sched.go:455 msg="error loading llama server" error="... out of memory"
+//	level=error msg="transcription failed" err="CUDA error: out of memory"
+func isLogfmt(head []byte) bool {
+	i := bytes.Index(head, []byte("level="))
+	return i == 0 || i > 0 && head[i-1] == ' ' && bytes.IndexByte(head[:i], '=') > 0
+}

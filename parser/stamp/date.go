@@ -1,0 +1,259 @@
+package stamp
+
+import (
+	"bytes"
+
+	"vramsoak/parser/lex"
+)
+
+// A date is what stands before a time of day.
+type date struct {
+	year, month, day int
+	gap              Gap
+}
+
+// A Gap is what a date leaves out.
+type Gap uint8
+
+const (
+	NoGap Gap = iota
+	NoYear
+	NoDate
+)
+
+var undated = date{0, 1, 1, NoDate}
+
+// dateBefore reads the date that the text before a time of day ends with, and where it begins. Where there is none it is
+// undated.
+func dateBefore(b []byte) (d date, start int) {
+	end := len(b)
+	if end == 0 {
+		return undated, end
+	}
+	if end >= 11 && (end == 11 || !lex.IsDigit(b[end-12])) {
+		if d, ok := isoDate(b[end-11:]); ok {
+			return d, end - 11
+		}
+	}
+	joint := b[end-1]
+	switch joint {
+	case 'T', 't', ':', '_', '-':
+		end--
+	case ' ':
+		for end > 0 && b[end-1] == ' ' {
+			end--
+		}
+		if end > 0 && b[end-1] == ',' { // Nov 20, 2026, 02:00:03
+			end--
+		}
+	default:
+		return undated, end
+	}
+	b = b[:end]
+	n := trailingDigits(b)
+	last := 0
+	if n > 0 && n <= 8 {
+		last = lex.Digits(b[end-n:])
+	}
+	start = end - n
+	switch {
+	case joint == ':':
+		if n == 4 {
+			d, start = namedMonth(b[:start], last)
+		}
+	case n == 8: // 20261120 and glog's I20261120
+		d = date{year: last / 10000, month: last / 100 % 100, day: last % 100}
+		if start > 0 && lex.InWord(b[start-1]) {
+			if start--; joint != ' ' || !isGlog(b[:start+1]) {
+				return undated, end
+			}
+		}
+	case n == 4 && joint == ' ' && start > 0 && isGlog(b[:start]): // I1120
+		d, start = date{month: last / 100, day: last % 100, gap: NoYear}, start-1
+	case n == 4:
+		if d, start = yearLast(b[:start], last); d.month == 0 {
+			d, start = namedMonth(b[:end-n], last)
+		}
+	case n == 1 || n == 2:
+		d, start = dayLast(b, start, last)
+	}
+	if d.month < 1 || d.month > 12 || d.day < 1 || d.day > 31 || d.gap == NoGap && (d.year < 1970 || d.year >= 2200) {
+		return undated, len(b)
+	}
+	return d, start
+}
+
+// isoDate reads "2026-11-20T" and "2026/11/20 ", which nearly all logs have, at once.
+func isoDate(b []byte) (d date, ok bool) {
+	_ = b[10]
+	if b[4] != '-' && b[4] != '/' || b[7] != b[4] || b[10] != 'T' && b[10] != ' ' {
+		return date{}, false
+	}
+	y1, y2, y3, y4, m1, m2, d1, d2 := b[0]-'0', b[1]-'0', b[2]-'0', b[3]-'0', b[5]-'0', b[6]-'0', b[8]-'0', b[9]-'0'
+	if y1 > 9 || y2 > 9 || y3 > 9 || y4 > 9 || m1 > 9 || m2 > 9 || d1 > 9 || d2 > 9 {
+		return date{}, false
+	}
+	d.year, d.month, d.day = int(y1)*1000+int(y2)*100+int(y3)*10+int(y4), int(m1)*10+int(m2), int(d1)*10+int(d2)
+	return d, d.year >= 1970 && d.year < 2200 && d.month >= 1 && d.month <= 12 && d.day >= 1 && d.day <= 31
+}
+
+// dayLast reads a date that ends with a number of one or two digits, or a short year.
+func dayLast(b []byte, start, last int) (d date, from int) {
+	if start == 0 {
+		return date{}, 0
+	}
+	sep := b[start-1]
+	n := trailingDigits(b[:start-1])
+	from = start - 1 - n
+	switch {
+	case (sep == '-' || sep == '/') && (n == 1 || n == 2):
+		second := lex.Digits(b[from : from+n])
+		if from == 0 || b[from-1] != sep {
+			if from > 0 && lex.InWord(b[from-1]) {
+				return date{}, 0
+			}
+			return date{month: second, day: last, gap: NoYear}, from // 11-20
+		}
+		m := trailingDigits(b[:from-1])
+		first := from - 1 - m
+		switch value := lex.Digits(b[first : first+min(m, 4)]); {
+		case m == 4:
+			return date{year: value, month: second, day: last}, first // 2026-11-20
+		case m != 2 || sep != '/' || first > 0 && (lex.InWord(b[first-1]) || b[first-1] == sep):
+			return date{}, 0
+		case value > 12:
+			return date{year: 2000 + value, month: second, day: last}, first // 26/11/20
+		default:
+			return date{year: 2000 + last, month: value, day: second}, first // 11/20/26, of Rich
+		}
+	case sep == '-' && n == 0: // 20-Nov-26
+		return namedMonth(b[:start], 2000+last)
+	case sep == ' ':
+		for start > 0 && b[start-1] == ' ' {
+			start--
+		}
+		if month, at := monthBefore(b[:start]); month > 0 { // Nov 20, Nov  3
+			return date{month: month, day: last, gap: NoYear}, at
+		}
+	}
+	return date{}, 0
+}
+
+// yearLast reads a date whose year stands last: "11/20/2026", month and day as in Python's examples, or the other way round
+// where there is no such month; "20.11.2026" is day and month.
+func yearLast(b []byte, year int) (d date, from int) {
+	end := len(b) - 1
+	if end < 3 || b[end] != '/' && b[end] != '-' && b[end] != '.' {
+		return date{}, 0
+	}
+	n := trailingDigits(b[:end])
+	from = end - n
+	if n < 1 || n > 2 || from < 2 || b[from-1] != b[end] {
+		return date{}, 0
+	}
+	m := trailingDigits(b[:from-1])
+	first := from - 1 - m
+	if m < 1 || m > 2 || first > 0 && (lex.InWord(b[first-1]) || b[first-1] == b[end]) {
+		return date{}, 0
+	}
+	d = date{year: year, month: lex.Digits(b[first : first+m]), day: lex.Digits(b[from : from+n])}
+	if d.month > 12 || b[end] == '.' {
+		d.month, d.day = d.day, d.month
+	}
+	return d, first
+}
+
+// namedMonth reads a date but for the year that follows it: "20/Nov/", "20-Nov-", "20 Nov ", "Nov 20, ".
+func namedMonth(b []byte, year int) (d date, from int) {
+	if len(b) == 0 || b[len(b)-1] != '/' && b[len(b)-1] != '-' && b[len(b)-1] != ' ' {
+		return date{}, 0
+	}
+	sep := b[len(b)-1]
+	b = b[:len(b)-1]
+	month, at := monthBefore(b)
+	if month > 0 {
+		if at == 0 || b[at-1] != sep {
+			return date{}, 0
+		}
+		n := trailingDigits(b[:at-1])
+		if from = at - 1 - n; n < 1 || n > 2 || from > 0 && lex.InWord(b[from-1]) {
+			return date{}, 0
+		}
+		return date{year: year, month: month, day: lex.Digits(b[from : from+n])}, from
+	}
+	if sep != ' ' {
+		return date{}, 0
+	}
+	b = bytes.TrimSuffix(b, []byte{','})
+	n := trailingDigits(b)
+	if n < 1 || n > 2 {
+		return date{}, 0
+	}
+	day := lex.Digits(b[len(b)-n:])
+	b = bytes.TrimRight(b[:len(b)-n], " ")
+	if month, from = monthBefore(b); month == 0 {
+		return date{}, 0
+	}
+	return date{year: year, month: month, day: day}, from
+}
+
+const months = "JanFebMarAprMayJunJulAugSepOctNovDec"
+
+// isMonth says that the text begins with a month's name, and not with a level of glog's.
+func isMonth(b []byte) bool { return len(b) > 1 && !lex.IsDigit(b[0]) && !lex.IsDigit(b[1]) }
+
+// monthBefore is the month whose short name the text ends with, from 1, and where the name begins; 0 where there is none.
+func monthBefore(b []byte) (month, start int) {
+	start = len(b) - 3
+	if start < 0 || start > 0 && lex.InWord(b[start-1]) || b[start] < 'A' || b[start] > 'S' {
+		return 0, 0
+	}
+	for i := 0; i < len(months); i += 3 {
+		if string(b[start:]) == months[i:i+3] {
+			return i/3 + 1, start
+		}
+	}
+	return 0, 0
+}
+
+// cutYear takes the year of Fri Nov 20 02:00:03 2026 and Fri Nov 20 02:00:03 CET 2026 from what follows the time. A zone
+// that is known is left before it.
+func (d *date) cutYear(rest []byte) (behind []byte) {
+	text := lex.TrimBlanks(rest)
+	word := 0
+	for word < len(text) && text[word] >= 'A' && text[word] <= 'Z' {
+		word++
+	}
+	year := text[word:]
+	if word > 0 {
+		if word < 3 || word > 4 || text[word-1] != 'T' && string(text[:word]) != "UTC" && string(text[:word]) != "MSK" {
+			return rest
+		}
+		year = lex.TrimBlanks(year)
+	}
+	if lex.CountDigits(year) != 4 || len(text) == len(rest) || len(year) > 4 && lex.InWord(year[4]) {
+		return rest
+	}
+	if n := lex.Digits(year[:4]); n >= 2000 && n < 2100 {
+		d.year, d.gap = n, NoGap
+		if word > 0 {
+			return rest[:len(rest)-len(text)+word]
+		}
+		return year[4:]
+	}
+	return rest
+}
+
+// isGlog says that the text ends with a level of glog's lines: "I" of "I1120 02:00:03.123456".
+func isGlog(b []byte) bool {
+	n := len(b)
+	return n > 0 && bytes.IndexByte([]byte("IWEFD"), b[n-1]) >= 0 && (n == 1 || !lex.InWord(b[n-2]))
+}
+
+// trailingDigits is the number of digits that the text ends with.
+func trailingDigits(b []byte) (n int) {
+	for n < len(b) && lex.IsDigit(b[len(b)-1-n]) {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,155 @@
+package stamp
+
+import (
+	"bytes"
+	"time"
+
+	"vramsoak/parser/lex"
+)
+
+// keyMax is the longest key that is looked at, in bytes.
+const keyMax = 16
+
+// keyedTime is the time that stands behind a key of JSON or logfmt, wherever in the line:
+//
+//	{"log":"[GPU Memory] Before ...\n","stream":"stderr","time":"2026-11-20T02:00:03.123456789Z"}
+//	level=info msg="..." ts=1700000000.123
+//
+// Of several it is the one that says most.
+func keyedTime(text []byte) (best Stamp) {
+	for i, c := range text {
+		if c != '=' && c != ':' {
+			continue
+		}
+		key, ok := keyBefore(text[:i+1])
+		if !ok || !isTimeKey(key) {
+			continue
+		}
+		value := bytes.TrimLeft(text[i+1:min(len(text), i+64)], " \t\\\"'")
+		s, behind := cutEpoch(value)
+		if s.IsZero() || len(behind) > 0 && lex.InWord(behind[0]) {
+			s = At(value)
+		}
+		if s.worth() > best.worth() {
+			if best = s; s.worth() == 4 {
+				break
+			}
+		}
+	}
+	return best
+}
+
+// At is the time that the text begins with.
+func At(text []byte) Stamp {
+	if lex.CountDigits(text) == 8 {
+		if s := findCompact(text); !s.IsZero() {
+			return s
+		}
+	}
+	for at := 0; at < len(text); at++ {
+		colon := bytes.IndexByte(text[at:], ':')
+		if colon < 0 {
+			break
+		}
+		at += colon
+		if s, start, _ := clockAt(text, at); !s.IsZero() && start == 0 {
+			return s
+		}
+	}
+	return Stamp{}
+}
+
+// keyBefore is the key that the text ends with, along with what joins it to its value: `"time": "`, "ts=".
+func keyBefore(b []byte) (key []byte, ok bool) {
+	b = cutQuote(b)
+	b = bytes.TrimRight(b, " ")
+	if len(b) == 0 {
+		return nil, false
+	}
+	switch b[len(b)-1] {
+	case '=':
+		b = bytes.TrimRight(b[:len(b)-1], " ")
+	case ':':
+		b = bytes.TrimRight(b[:len(b)-1], " ")
+		named := cutQuote(b)
+		if len(named) == len(b) {
+			return nil, false
+		}
+		b = named
+	default:
+		return nil, false
+	}
+	n := 0
+	for n < len(b) && n <= keyMax && (lex.InWord(b[len(b)-1-n]) || b[len(b)-1-n] == '@') {
+		n++
+	}
+	return b[len(b)-n:], n > 0
+}
+
+// cutQuote cuts a quote off the end of the text, also one that is quoted itself.
+func cutQuote(b []byte) []byte {
+	if n := len(b); n > 0 && (b[n-1] == '"' || b[n-1] == '\'') {
+		return bytes.TrimRight(b[:n-1], `\`)
+	}
+	return b
+}
+
+func isTimeKey(key []byte) bool {
+	switch string(key) {
+	case "time", "ts", "timestamp", "@timestamp", "asctime", "datetime", "date", "created", "Time", "Timestamp", "TIMESTAMP":
+		return true
+	}
+	return false
+}
+
+func isMessageKey(key []byte) bool {
+	switch string(key) {
+	case "log", "msg", "message", "event", "text", "line", "textPayload":
+		return true
+	}
+	return false
+}
+
+// leadingEpoch is the time that a line begins with as the seconds since 1970: "1700000000.123 ", "[1700000000.123] ". A
+// kernel's "[12345.678]" counts from its start and is none.
+func leadingEpoch(b []byte) Stamp {
+	b = lex.TrimBlanks(b)
+	b = bytes.TrimLeft(b[:min(len(b), 64)], "[(\"'")
+	s, rest := cutEpoch(b)
+	if len(rest) > 0 && bytes.IndexByte([]byte(" \t])\"',;:|"), rest[0]) < 0 {
+		return Stamp{}
+	}
+	if unit, _ := lex.CutUnit(rest); unit > 0 {
+		return Stamp{}
+	}
+	return s
+}
+
+// cutEpoch cuts the seconds since 1970 off the text that begins with them, or milliseconds, microseconds or nanoseconds,
+// which are told by the number of digits. Times from 2001 to 2039 are read.
+func cutEpoch(b []byte) (s Stamp, rest []byte) {
+	n := lex.CountDigits(b)
+	if n != 10 && n != 13 && n != 16 && n != 19 {
+		return Stamp{}, b
+	}
+	seconds := lex.Digits(b[:10])
+	if seconds < 1e9 || seconds >= 22e8 {
+		return Stamp{}, b
+	}
+	nanos, scale := 0, 100_000_000
+	fraction := func(text []byte) {
+		for _, c := range text {
+			nanos += int(c-'0') * scale
+			scale /= 10
+		}
+	}
+	fraction(b[10:n])
+	rest = b[n:]
+	if len(rest) > 1 && rest[0] == '.' && lex.IsDigit(rest[1]) {
+		n = lex.CountDigits(rest[1:])
+		fraction(rest[1 : 1+n])
+		rest = rest[1+n:]
+	}
+	s.Time = time.Unix(int64(seconds), int64(nanos)).UTC()
+	return s, rest
+}

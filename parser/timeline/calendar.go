@@ -1,0 +1,104 @@
+package timeline
+
+import (
+	"time"
+
+	"vramsoak/parser/record"
+	"vramsoak/parser/stamp"
+)
+
+// A calendar counts the days of a log whose lines give the time of day alone, and the years of one whose lines give no
+// year. Lines come in their order but for small steps back, of two writers or of a clock that is set: a step of more than
+// half a day back is midnight, one of more than half a year New Year.
+type calendar struct {
+	latest time.Time // so far, with what was counted
+	has    stamp.Gap // what the best lines so far leave out
+	known  bool      // that there were any
+	moved  int       // days or years that were counted
+}
+
+const (
+	halfDay  = 12 * time.Hour
+	halfYear = 183 * 24 * time.Hour
+	// late is how much older a line may be than the one before it, where that one was the first of a new day or year.
+	late = time.Hour
+)
+
+// date completes the time of a header, so far as the lines before it tell; the first line without a date or a year is in
+// the year 0.
+func (c *calendar) date(h *record.Header) {
+	if h.Time.IsZero() {
+		return
+	}
+	lacks := stamp.NoGap
+	switch {
+	case h.Dateless:
+		lacks = stamp.NoDate
+	case h.Yearless:
+		lacks = stamp.NoYear
+	}
+	switch {
+	case !c.known || lacks < c.has:
+		*c = calendar{latest: h.Time, has: lacks, known: true}
+		return
+	case lacks > c.has:
+		h.Time = c.nearest(h.Time, lacks)
+		h.Dateless, h.Yearless = false, c.has == stamp.NoYear
+	case lacks != stamp.NoGap:
+		h.Time = c.unwrap(h.Time)
+	}
+	if h.Time.IsZero() {
+		h.Time = h.Time.Add(1) // New Year after the year 0: the zero time says that there is none
+	}
+	if h.Time.After(c.latest) {
+		c.latest = h.Time
+	}
+}
+
+// unwrap moves a time by what was counted, or by one more where it is long before the latest, or by one less where it is a
+// late line of the day or year before.
+func (c *calendar) unwrap(t time.Time) time.Time {
+	at := move(t, c.moved, c.has)
+	switch {
+	case c.latest.Sub(at) > wrapStep(c.has):
+		c.moved++
+		return move(t, c.moved, c.has)
+	case c.moved > 0 && at.Sub(c.latest) > wrapStep(c.has):
+		if before := move(t, c.moved-1, c.has); c.latest.Sub(before) <= late {
+			return before
+		}
+	}
+	return at
+}
+
+// nearest puts a time on the day, or in the year, that brings it closest to the latest.
+func (c *calendar) nearest(t time.Time, lacks stamp.Gap) time.Time {
+	month, day := t.Month(), t.Day()
+	if lacks == stamp.NoDate {
+		month, day = c.latest.Month(), c.latest.Day()
+	}
+	t = time.Date(c.latest.Year(), month, day, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
+	switch {
+	case c.latest.Sub(t) > wrapStep(lacks):
+		return move(t, 1, lacks)
+	case t.Sub(c.latest) > wrapStep(lacks):
+		return move(t, -1, lacks)
+	}
+	return t
+}
+
+// move adds days, or years.
+func move(t time.Time, n int, lacks stamp.Gap) time.Time {
+	if lacks == stamp.NoDate {
+		return t.AddDate(0, 0, n)
+	}
+	return t.AddDate(n, 0, 0)
+}
+
+// wrapStep is how long a step back is that is none, but the next day or year.
+func wrapStep(lacks stamp.Gap) time.Duration {
+	if lacks == stamp.NoDate {
+		return halfDay
+	}
+	return halfYear
+}

@@ -1,0 +1,86 @@
+package timeline
+
+import (
+	"slices"
+
+	"vramsoak/parser/record"
+)
+
+// pair finds the file's stages and cleanups. An After closes the latest open Before of its name in its lane; what was
+// opened since and is still open has no After.
+func (f *File) pair() {
+	type opened struct {
+		name string
+		at   int
+	}
+	type key struct {
+		lane record.Lane
+		name string
+	}
+	open := map[record.Lane][]opened{}
+	count := map[key]int{} // of those in open, so that only an After that closes something looks for it
+	for i := range f.Checkpoints {
+		lane := f.Checkpoints[i].Lane
+		name, begins, ends := f.Checkpoints[i].Pair()
+		switch {
+		case begins:
+			open[lane] = append(open[lane], opened{name, i})
+			count[key{lane, name}]++
+		case ends && count[key{lane, name}] > 0:
+			stack := open[lane]
+			top := stack[len(stack)-1]
+			for ; top.name != name; top = stack[len(stack)-1] {
+				f.Unpaired = append(f.Unpaired, top.at)
+				count[key{lane, top.name}]--
+				stack = stack[:len(stack)-1]
+			}
+			if record.IsCleanup(name) {
+				f.Cleanups = append(f.Cleanups, Cleanup{Name: name, Before: top.at, After: i, Stage: -1})
+			} else {
+				f.Stages = append(f.Stages, Stage{Name: name, Before: top.at, After: i})
+			}
+			count[key{lane, name}]--
+			open[lane] = stack[:len(stack)-1]
+		}
+	}
+	for _, stack := range open {
+		for _, lost := range stack {
+			f.Unpaired = append(f.Unpaired, lost.at)
+		}
+	}
+	slices.Sort(f.Unpaired)
+	slices.SortFunc(f.Stages, func(a, b Stage) int { return a.Before - b.Before })
+	slices.SortFunc(f.Cleanups, func(a, b Cleanup) int { return a.Before - b.Before })
+	f.nest()
+}
+
+// nest finds each cleanup's innermost stage, and the last cleanup within each stage, those of inner stages counted. Both
+// slices are in the order of Before.
+func (f *File) nest() {
+	inside := map[record.Lane][]int{}
+	before := map[record.Lane]int{} // the cleanup before in the lane
+	next := 0
+	for i := range f.Cleanups {
+		c := &f.Cleanups[i]
+		lane := f.Checkpoints[c.Before].Lane
+		for ; next < len(f.Stages) && f.Stages[next].Before < c.Before; next++ {
+			l := f.Checkpoints[f.Stages[next].Before].Lane
+			inside[l] = append(inside[l], next)
+		}
+		stack := inside[lane]
+		for len(stack) > 0 && f.Stages[stack[len(stack)-1]].After < c.Before {
+			stack = stack[:len(stack)-1]
+		}
+		inside[lane] = stack
+		if len(stack) > 0 {
+			c.Stage, c.Last = stack[len(stack)-1], true
+			f.Stages[c.Stage].Cleanups++
+		}
+		if n, known := before[lane]; known {
+			if b := &f.Cleanups[n]; b.Stage >= 0 && c.Before < f.Stages[b.Stage].After {
+				b.Last = false
+			}
+		}
+		before[lane] = i
+	}
+}

@@ -1,0 +1,218 @@
+package timeline
+
+import (
+	"slices"
+	"strings"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+)
+
+// A Splitter finds where files begin in what a pipeline prints by itself: where it names a file, else where the file's
+// first checkpoint recurs; one that is sampled begins none. The harness uses it while a pipeline runs, [parser.Build] on a log
+// without the harness's lines.
+type Splitter struct {
+	first *record.Checkpoint
+	named bool
+	// counted says that the number in the first checkpoint's name counts the files.
+	counted bool
+}
+
+// Begins says whether a file begins with this record.
+func (s *Splitter) Begins(rec record.Record) bool {
+	switch r := rec.(type) {
+	case record.FileStart:
+		s.named = true
+		return r.Pipeline
+	case record.Checkpoint:
+		return s.begins(&r)
+	}
+	return false
+}
+
+func (s *Splitter) begins(c *record.Checkpoint) bool {
+	switch {
+	case s.named || c.Sampled:
+		return false
+	case s.first == nil:
+		first := *c
+		s.first = &first
+		return true
+	}
+	return c.Lane == s.first.Lane && (c.Name == s.first.Name || s.counted && Uncounted(c.Name) == Uncounted(s.first.Name))
+}
+
+// splitAgain mends what the splitter cannot know while it reads: a program that logs some checkpoints once, before its
+// first file, has a first checkpoint that never recurs, or a cleanup that recurs only when something fails. Its files then
+// begin at the first checkpoint that does recur and does not stand between a Before and its After. In a log whose head is
+// missing, of one that was rotated, they begin behind the rest of the first file.
+func (b *Builder) splitAgain() {
+	files := b.tl.Files[b.Log.files:]
+	ended := func(f *File) bool { return f.Status != record.StatusUnknown || len(f.Checkpoints) == 0 }
+	if len(files) == 0 || slices.ContainsFunc(files, ended) {
+		return
+	}
+	var checkpoints []record.Checkpoint
+	var ooms []record.OutOfMemory
+	for _, f := range files {
+		checkpoints, ooms = append(checkpoints, f.Checkpoints...), append(ooms, f.OOMs...)
+	}
+	rest := 0
+	if len(files) > 1 {
+		rest = restOfFile(checkpoints, len(files[0].Checkpoints))
+		if rest == 0 && !checkpoints[0].OfCleanup() {
+			return
+		}
+	}
+	first, counted := fileStart(checkpoints, len(files), rest)
+	if first < 0 || first == 0 && !counted {
+		return
+	}
+	b.tl.Files, b.file, b.stretch = b.tl.Files[:b.Log.files], nil, nil
+	b.Log.splitter = Splitter{counted: counted}
+	for i := range checkpoints {
+		c := &checkpoints[i]
+		if i >= first && b.Log.splitter.begins(c) {
+			b.begin(record.FileStart{Header: record.Header{Pos: c.Pos, Time: c.Time}})
+		}
+		for len(ooms) > 0 && ooms[0].Pos.Line < c.Pos.Line {
+			f := b.place(&ooms[0].Header)
+			f.OOMs = append(f.OOMs, ooms[0])
+			ooms = ooms[1:]
+		}
+		f := b.place(&c.Header)
+		f.Checkpoints = append(room(f.Checkpoints), *c)
+		f.touch(&c.Header)
+	}
+	b.file.OOMs = append(b.file.OOMs, ooms...)
+}
+
+// unsplit takes back the files that recurring checkpoints have shown, where the pipeline names its first file: what came
+// before, of a model that is loaded, say, is outside of files. A file of which it said how it ended is one.
+func (b *Builder) unsplit() {
+	files := b.tl.Files[b.Log.files:]
+	if len(files) == 0 || slices.ContainsFunc(files, func(f *File) bool { return f.Status != record.StatusUnknown }) {
+		return
+	}
+	whole := files[0]
+	for _, f := range files[1:] {
+		whole.Checkpoints, whole.OOMs = append(whole.Checkpoints, f.Checkpoints...), append(whole.OOMs, f.OOMs...)
+		whole.EndPos, whole.End = f.EndPos, f.End
+	}
+	whole.Outside, whole.Index, whole.Path, whole.Seconds = true, 0, "", 0
+	b.tl.Files, b.file = b.tl.Files[:b.Log.files], nil
+	b.tl.Outside = append(b.tl.Outside, whole)
+	b.stretch = b.tl.Outside[len(b.tl.Outside)-1]
+}
+
+// restOfFile is how many checkpoints at a log's beginning are of a file whose head is missing, where the very first one recurs
+// after so many: those up to an After whose Before comes only later, and from there to one that is named for the beginning,
+// unless it stands in a pair.
+func restOfFile(checkpoints []record.Checkpoint, period int) (rest int) {
+	befores := map[string]int{} // that are to come
+	for i := range checkpoints {
+		if name, begins, _ := checkpoints[i].Pair(); begins {
+			befores[name]++
+		}
+	}
+	open, pairs := map[string]int{}, 0
+	beginning := -1
+	for i := range checkpoints[:period] {
+		switch name, begins, ends := checkpoints[i].Pair(); {
+		case begins:
+			befores[name]--
+			open[name]++
+			pairs++
+		case ends && open[name] > 0:
+			open[name]--
+			pairs--
+		case ends && befores[name] > 0:
+			rest, beginning = i+1, -1
+		case beginning < 0 && pairs == 0 && isBeginning(name):
+			beginning = i
+		}
+	}
+	return max(rest, beginning)
+}
+
+// isBeginning says that a checkpoint is named for the beginning of a file's work, as the transcription pipelines' first is:
+// "Pipeline Initialization". A mere "Start" may be that of anything.
+func isBeginning(name string) bool {
+	switch strings.ToLower(name) {
+	case "initialization", "pipeline initialization", "file initialization", "pipeline start", "file start":
+		return true
+	}
+	return false
+}
+
+// fileStart is the checkpoint with which the first file begins, -1 where none recurs, in a log that has so many files by
+// its very first checkpoint, and begins with a rest of so many checkpoints. counted says that it recurs with another number.
+func fileStart(checkpoints []record.Checkpoint, files, rest int) (first int, counted bool) {
+	count := map[string]int{}
+	afters := map[string]int{} // that are to come: "Before model setup" may have none
+	for i := range checkpoints {
+		c := &checkpoints[i]
+		if name, _, ends := c.Pair(); ends {
+			afters[name]++
+		}
+		if !c.Sampled {
+			count[c.Name]++
+			if bare := Uncounted(c.Name); bare != c.Name {
+				count[bare]++
+			}
+		}
+	}
+	first, number := -1, -1
+	open := map[string]bool{}
+	for i := range checkpoints {
+		c := &checkpoints[i]
+		kind, name := c.Half()
+		if i >= rest && len(open) == 0 && kind != record.After && !c.Sampled && (files == 1 || !c.OfCleanup()) {
+			if count[c.Name] > files || rest > 0 && count[c.Name] >= max(2, files-1) {
+				first = i
+				break
+			}
+			if number < 0 && isCounted(c.Name) && count[Uncounted(c.Name)] >= max(2, files) {
+				number = i
+			}
+		}
+		switch {
+		case kind == record.Before && afters[name] > 0:
+			open[name] = true
+		case kind == record.After:
+			afters[name]--
+			delete(open, name)
+		}
+	}
+	if number >= 0 && (first < 0 || count[Uncounted(checkpoints[number].Name)] >= count[checkpoints[first].Name]) {
+		return number, true
+	}
+	return first, false
+}
+
+// Uncounted is a name without its numbers: that of "Epoch 3 start" and of "Epoch 4 start".
+func Uncounted(name string) string {
+	if !strings.ContainsAny(name, "0123456789") {
+		return name
+	}
+	var b strings.Builder
+	for i := 0; i < len(name); i++ {
+		switch {
+		case !lex.IsDigit(name[i]):
+			b.WriteByte(name[i])
+		case i == 0 || !lex.IsDigit(name[i-1]):
+			b.WriteByte('#')
+		}
+	}
+	return b.String()
+}
+
+// isCounted says that a name counts what a batch is made of: "Epoch 3 start".
+func isCounted(name string) bool {
+	word, rest, _ := strings.Cut(name, " ")
+	switch strings.ToLower(word) {
+	case "epoch", "iteration", "round", "batch", "step", "file", "video", "item", "job":
+		return rest != "" && lex.IsDigit(rest[0])
+	}
+	return false
+}
