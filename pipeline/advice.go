@@ -34,11 +34,12 @@ const worth = 0.05
 
 const suffices = "; that alone is enough"
 
-// minSplit is the length of audio, in seconds, below which a file is not worth splitting: whisper looks at 30 s at once.
+// minSplit is the length of audio, in seconds, below which a file is not worth splitting: whisper
+// looks at 30 s at once.
 const minSplit = 60.0
 
-// Advise says what would help, what gains most first, each with its figures. It leaves out what does not apply or would
-// gain next to nothing.
+// Advise says what would help, what gains most first, each with its figures. It leaves out what
+// does not apply or would gain next to nothing.
 func (s Situation) Advise() []string {
 	type advice struct {
 		gain int64
@@ -69,7 +70,8 @@ func (s Situation) Advise() []string {
 	if s.Clips > 1 && s.Refused.Requested > 0 {
 		clip := s.Refused.Requested / int64(s.Clips)
 		fits := cmp.Or(s.Fits, int(min(max(1, free/max(1, clip)), int64(s.Clips)-1)))
-		text := fmt.Sprintf("smaller batches: %d clips asked for %s, batches of %d ask for %s (--enroll-batch %d)",
+		text := fmt.Sprintf("smaller batches: %d clips asked for %s, batches of %d ask for %s "+
+			"(--enroll-batch %d)",
 			s.Clips, size(s.Refused.Requested), fits, size(clip*int64(fits)), fits)
 		if gain := clip * int64(s.Clips-fits); s.Fits > 0 { // as was seen
 			all = append(all, advice{gain, text + suffices})
@@ -83,21 +85,26 @@ func (s Situation) Advise() []string {
 		grown = max(0, s.Start-s.First)
 	}
 	if s.KeepCache {
-		add(unused, false, "clear the cache: %s is reserved and not in use (--clear-every 5)", size(unused))
+		add(unused, false, "clear the cache: %s is reserved and not in use (--clear-every 5)",
+			size(unused))
 	} else if unused >= s.Refused.Requested && s.Refused.Requested > 0 {
 		grown += unused // enough is free in all, and in pieces
 	}
 	if s.Files > 1 {
-		add(grown, false, "restart the process every %d files: over %d files %s came to be held or split up (vramsoak soak --restart-every %d)",
+		add(grown, false, "restart the process every %d files: over %d files %s came to be held "+
+			"or split up (vramsoak soak --restart-every %d)",
 			max(1, s.Files/2), s.Files, size(grown), max(1, s.Files/2))
 	}
-	// The next smaller Whisper model takes half the memory or less: whisper.cpp, README.md, "Memory usage".
+	// The next smaller Whisper model takes half the memory or less: whisper.cpp, README.md, "Memory
+	// usage".
 	add(s.Models/2, true, "a smaller model: the models hold %s of %s", size(s.Models), size(total))
 	if s.Seconds >= minSplit {
-		add(s.Audio/2, true, "split the file: its %.0f s of audio hold %s, half of it holds half", s.Seconds, size(s.Audio))
+		add(s.Audio/2, true, "split the file: its %.0f s of audio hold %s, half of it holds half",
+			s.Seconds, size(s.Audio))
 	}
 	if !s.Isolated {
-		add(s.Start, false, "stages in processes of their own: %s stayed allocated between files (--isolate whisper,diarization)", size(s.Start))
+		add(s.Start, false, "stages in processes of their own: %s stayed allocated between files "+
+			"(--isolate whisper,diarization)", size(s.Start))
 	}
 	slices.SortStableFunc(all, func(a, b advice) int { return cmp.Compare(b.gain, a.gain) })
 	var texts []string
@@ -105,7 +112,8 @@ func (s Situation) Advise() []string {
 		texts = append(texts, a.text)
 	}
 	if tooMuch && len(texts) == 0 {
-		texts = append(texts, fmt.Sprintf("a larger device: %s are more than all of its %s", size(s.Refused.Requested), size(total)))
+		texts = append(texts, fmt.Sprintf("a larger device: %s are more than all of its %s",
+			size(s.Refused.Requested), size(total)))
 	}
 	return texts
 }
@@ -113,7 +121,8 @@ func (s Situation) Advise() []string {
 // advise logs advice for a situation, to which it adds what the runner and [Runner.Describe] know.
 func (r *Runner) advise(s Situation) {
 	r.mu.Lock()
-	s.Files, s.First, s.Start, s.Held, s.KeepCache = r.files, r.first, r.start, maps.Clone(r.held), r.KeepCache
+	s.Files, s.First, s.Start, s.Held, s.KeepCache = r.files, r.first, r.start, maps.Clone(r.held),
+		r.KeepCache
 	r.mu.Unlock()
 	if r.Describe != nil {
 		r.Describe(&s)

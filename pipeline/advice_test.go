@@ -29,37 +29,53 @@ func TestAdvise(t *testing.T) {
 	}{
 		{
 			"a large model on a small device", // 1 GiB is missing; half of the model is 3
-			Situation{Refused: refused(2*gib, 7*gib, 7*gib), Models: 6 * gib, Files: 1, Isolated: true},
+			Situation{
+				Refused: refused(2*gib, 7*gib, 7*gib), Models: 6 * gib, Files: 1,
+				Isolated: true,
+			},
 			[]string{"a smaller model: the models hold 6.00 GiB of 8.00 GiB; that alone is enough"},
 		},
 		{
 			"a long file and a model", // of 2 GiB missing the audio's half gives 2, the model's 1
-			Situation{Refused: refused(3*gib, 7*gib, 7*gib), Models: 2 * gib, Audio: 4 * gib, Seconds: 7200, Isolated: true},
+			Situation{
+				Refused: refused(3*gib, 7*gib, 7*gib), Models: 2 * gib, Audio: 4 * gib,
+				Seconds: 7200, Isolated: true,
+			},
 			[]string{
-				"split the file: its 7200 s of audio hold 4.00 GiB, half of it holds half; that alone is enough",
+				"split the file: its 7200 s of audio hold 4.00 GiB, half of it holds half; that " +
+					"alone is enough",
 				"a smaller model: the models hold 2.00 GiB of 8.00 GiB",
 			},
 		},
 		{
 			"a short file is not split",
-			Situation{Refused: refused(3*gib, 7*gib, 7*gib), Audio: 4 * gib, Seconds: 30, Isolated: true},
+			Situation{
+				Refused: refused(3*gib, 7*gib, 7*gib), Audio: 4 * gib, Seconds: 30,
+				Isolated: true,
+			},
 			nil,
 		},
 		{
 			"a batch", // 1 GiB is free, and a clip asks for 0.5
 			Situation{Refused: refused(4*gib, 7*gib, 7*gib), Clips: 8, Isolated: true},
-			[]string{"smaller batches: 8 clips asked for 4.00 GiB, batches of 2 ask for 1.00 GiB (--enroll-batch 2); that alone is enough"},
+			[]string{"smaller batches: 8 clips asked for 4.00 GiB, batches of 2 ask for 1.00 GiB " +
+				"(--enroll-batch 2); that alone is enough"},
 		},
 		{
 			"a batch of which not one clip fits",
 			Situation{Refused: refused(4*gib, 7*gib+900*mib, 8*gib), Clips: 2, Isolated: true},
-			[]string{"smaller batches: 2 clips asked for 4.00 GiB, batches of 1 ask for 2.00 GiB (--enroll-batch 1)"},
+			[]string{"smaller batches: 2 clips asked for 4.00 GiB, batches of 1 ask for 2.00 GiB " +
+				"(--enroll-batch 1)"},
 		},
 		{
 			"a leak", // 50 MiB a file over 100 steps
-			Situation{Refused: refused(2*gib, 7*gib, 7*gib), Files: 101, First: 100 * mib, Start: 5100 * mib, Isolated: true},
+			Situation{
+				Refused: refused(2*gib, 7*gib, 7*gib), Files: 101, First: 100 * mib,
+				Start: 5100 * mib, Isolated: true,
+			},
 			[]string{
-				"restart the process every 50 files: over 101 files 4.88 GiB came to be held or split up (vramsoak soak --restart-every 50); " +
+				"restart the process every 50 files: over 101 files 4.88 GiB came to be held or " +
+					"split up (vramsoak soak --restart-every 50); " +
 					"that alone is enough",
 			},
 		},
@@ -67,36 +83,55 @@ func TestAdvise(t *testing.T) {
 			"fragmentation", // enough is reserved and not in use, and in pieces
 			Situation{Refused: refused(1*gib, 4*gib, 8*gib), Files: 60, Isolated: true},
 			[]string{
-				"restart the process every 30 files: over 60 files 4.00 GiB came to be held or split up (vramsoak soak --restart-every 30); " +
+				"restart the process every 30 files: over 60 files 4.00 GiB came to be held or " +
+					"split up (vramsoak soak --restart-every 30); " +
 					"that alone is enough",
 			},
 		},
 		{
 			"a cache that is never cleared",
-			Situation{Refused: refused(1*gib, 4*gib, 8*gib), Files: 60, KeepCache: true, Isolated: true},
-			[]string{"clear the cache: 4.00 GiB is reserved and not in use (--clear-every 5); that alone is enough"},
+			Situation{
+				Refused: refused(1*gib, 4*gib, 8*gib), Files: 60, KeepCache: true,
+				Isolated: true,
+			},
+			[]string{"clear the cache: 4.00 GiB is reserved and not in use (--clear-every 5); " +
+				"that alone is enough"},
 		},
 		{
 			"what libraries keep",
 			Situation{Refused: refused(2*gib, 7*gib, 7*gib), Files: 2, First: gib, Start: gib},
-			[]string{"stages in processes of their own: 1.00 GiB stayed allocated between files (--isolate whisper,diarization); that alone is enough"},
+			[]string{"stages in processes of their own: 1.00 GiB stayed allocated between files " +
+				"(--isolate whisper,diarization); that alone is enough"},
 		},
 		{
 			"more than the device: to free does not help",
-			Situation{Refused: refused(16*gib, 4*gib, 8*gib), Files: 60, KeepCache: true, Start: 4 * gib},
+			Situation{
+				Refused: refused(16*gib, 4*gib, 8*gib), Files: 60, KeepCache: true,
+				Start: 4 * gib,
+			},
 			[]string{"a larger device: 16.0 GiB are more than all of its 8.00 GiB"},
 		},
 		{
 			"more than the device, by a batch",
-			Situation{Refused: refused(16*gib, 4*gib, 8*gib), Files: 60, KeepCache: true, Start: 4 * gib, Clips: 16},
-			[]string{"smaller batches: 16 clips asked for 16.0 GiB, batches of 4 ask for 4.00 GiB (--enroll-batch 4); that alone is enough"},
+			Situation{
+				Refused: refused(16*gib, 4*gib, 8*gib), Files: 60, KeepCache: true,
+				Start: 4 * gib, Clips: 16,
+			},
+			[]string{"smaller batches: 16 clips asked for 16.0 GiB, batches of 4 ask for 4.00 " +
+				"GiB (--enroll-batch 4); that alone is enough"},
 		},
 		{
 			"an unknown size", // nothing can be said to be enough; 5 % of the device are 410 MiB
-			Situation{Refused: refused(0, 7*gib, 7*gib), Models: 2 * gib, Files: 3, First: 0, Start: 400 * mib, Isolated: true},
+			Situation{
+				Refused: refused(0, 7*gib, 7*gib), Models: 2 * gib, Files: 3, First: 0,
+				Start: 400 * mib, Isolated: true,
+			},
 			[]string{"a smaller model: the models hold 2.00 GiB of 8.00 GiB"},
 		},
-		{"an unread device", Situation{Refused: &meter.OutOfMemoryError{Requested: gib}, Isolated: true}, nil},
+		{"an unread device", Situation{
+			Refused:  &meter.OutOfMemoryError{Requested: gib},
+			Isolated: true,
+		}, nil},
 	} {
 		if diff := cmp.Diff(test.want, test.situation.Advise()); diff != "" {
 			t.Errorf("%s: %s", test.name, diff)
@@ -104,8 +139,8 @@ func TestAdvise(t *testing.T) {
 	}
 }
 
-// A file that ends for want of memory leaves advice in the log, by the figures that the runner and the caller know; and no
-// word of it reads as another failure.
+// A file that ends for want of memory leaves advice in the log, by the figures that the runner and
+// the caller know; and no word of it reads as another failure.
 func TestAdviceIsLogged(t *testing.T) {
 	d := &device{total: 8 << 30}
 	r, log := newRunner(d)
@@ -121,7 +156,8 @@ func TestAdviceIsLogged(t *testing.T) {
 			return &meter.OutOfMemoryError{Requested: 2 << 30, Reading: d.reading()}
 		})
 	}}
-	if result, err := b.Run(t.Context(), feed("1", "2", "3", "last")); err != nil || result.Failed != 1 {
+	if result, err := b.Run(t.Context(), feed("1", "2", "3", "last")); err != nil ||
+		result.Failed != 1 {
 		t.Errorf("found %+v, %v", result, err)
 	}
 	var advice []string
@@ -130,10 +166,12 @@ func TestAdviceIsLogged(t *testing.T) {
 			advice = append(advice, strings.TrimSpace(text))
 		}
 	}
-	// The fourth file begins with 3 x 256 MiB; it holds 6 GiB and 256 MiB more, so that 1 GiB of 2 is free.
+	// The fourth file begins with 3 x 256 MiB; it holds 6 GiB and 256 MiB more, so that 1 GiB of 2
+	// is free.
 	want := []string{
 		"a smaller model: the models hold 6.00 GiB of 8.00 GiB; that alone is enough",
-		"restart the process every 2 files: over 4 files 768 MiB came to be held or split up (vramsoak soak --restart-every 2)",
+		"restart the process every 2 files: over 4 files 768 MiB came to be held or split up " +
+			"(vramsoak soak --restart-every 2)",
 	}
 	if diff := cmp.Diff(want, advice); diff != "" {
 		t.Error(diff)

@@ -20,14 +20,17 @@ type File struct {
 // A Batch is work that is done on one file after the other. A file that fails does not end it.
 type Batch struct {
 	Runner *Runner
-	// First is the index of the first file: 1, or more where an earlier process did a part of the batch.
+	// First is the index of the first file: 1, or more where an earlier process did a part of the
+	// batch.
 	First int
-	// Work does the work on a file. What it defers in the file's scope is cleaned up when the file's work ends.
+	// Work does the work on a file. What it defers in the file's scope is cleaned up when the
+	// file's work ends.
 	Work func(ctx context.Context, file *Scope, f File) error
 	// Failed, where set, is told of each file that failed.
 	Failed func(f File, err error)
-	// AnyThread lets the work wander over the threads of Go's runtime, as that of a program does that takes no care: each
-	// thread has an arena of the C allocator's, and keeps what engines hold for a thread. By default one thread does it all.
+	// AnyThread lets the work wander over the threads of Go's runtime, as that of a program does
+	// that takes no care: each thread has an arena of the C allocator's, and keeps what engines
+	// hold for a thread. By default one thread does it all.
 	AnyThread bool
 }
 
@@ -37,8 +40,8 @@ type Result struct{ Files, Failed int }
 // ErrGoexit is the error of a file whose work ended its goroutine.
 var ErrGoexit = errors.New("the work called runtime.Goexit")
 
-// Run works on the files as their paths come. It returns early when ctx is canceled, with its cause; when paths yields
-// an error, with that; and when the log cannot be written any more.
+// Run works on the files as their paths come. It returns early when ctx is canceled, with its
+// cause; when paths yields an error, with that; and when the log cannot be written any more.
 func (b *Batch) Run(ctx context.Context, paths iter.Seq2[string, error]) (Result, error) {
 	var (
 		result Result
@@ -74,7 +77,10 @@ func (b *Batch) file(ctx context.Context, f File) (err error) {
 	start := time.Now()
 	err = ErrGoexit
 	r.write(func(line []byte, now time.Time) []byte {
-		return record.FileStart{Header: record.Header{Time: now}, Pipeline: true, Path: f.Path}.AppendLine(line)
+		return record.FileStart{
+			Header: record.Header{Time: now}, Pipeline: true,
+			Path: f.Path,
+		}.AppendLine(line)
 	})
 	defer func() {
 		end := record.FileEnd{Pipeline: true, Path: f.Path, Status: record.StatusOK}
@@ -100,9 +106,10 @@ func (b *Batch) file(ctx context.Context, f File) (err error) {
 	return r.Scope(ctx, func(ctx context.Context, s *Scope) error { return b.Work(ctx, s, f) })
 }
 
-// A worker runs functions on a goroutine of its own, so that one that calls runtime.Goexit takes only that along, and on
-// one thread: OpenMP and CUDA keep state for each thread that calls them, and a batch whose files wander over Go's
-// threads grows by that state, which is no leak of the pipeline's.
+// A worker runs functions on a goroutine of its own, so that one that calls runtime.Goexit takes
+// only that along, and on one thread: OpenMP and CUDA keep state for each thread that calls them,
+// and a batch whose files wander over Go's threads grows by that state, which is no leak of the
+// pipeline's.
 type worker struct {
 	anyThread bool
 

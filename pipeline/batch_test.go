@@ -50,26 +50,33 @@ func TestBatch(t *testing.T) {
 				case "exits.wav":
 					runtime.Goexit()
 				case "big.wav":
-					return fmt.Errorf("Transcription: %w", &meter.OutOfMemoryError{Requested: 2 << 30})
+					return fmt.Errorf("Transcription: %w",
+						&meter.OutOfMemoryError{Requested: 2 << 30})
 				}
 				return nil
 			},
-			Failed: func(f File, err error) { failed = append(failed, fmt.Sprintf("%d %s: %v", f.Index, f.Path, err)) },
+			Failed: func(f File, err error) {
+				failed = append(failed, fmt.Sprintf("%d %s: %v", f.Index, f.Path, err))
+			},
 		}
-		result, err := b.Run(t.Context(), feed("good.wav", "panics.wav", "fails.wav", "exits.wav", "big.wav", "last.wav"))
+		result, err := b.Run(t.Context(), feed("good.wav", "panics.wav", "fails.wav", "exits.wav",
+			"big.wav", "last.wav"))
 		if err != nil || result != (Result{Files: 6, Failed: 4}) {
 			t.Errorf("found %+v, %v", result, err)
 		}
-		const oom = "out of memory. Tried to allocate 2.00 GiB. Device 0 has a total capacity of 0 bytes of which 0 bytes is free. " +
+		const oom = "out of memory. Tried to allocate 2.00 GiB. Device 0 has a total capacity of " +
+			"0 bytes of which 0 bytes is free. " +
 			"Of the allocated memory 0 bytes is allocated, and 0 bytes is reserved but unallocated."
 		want := []string{
-			"8 panics.wav: panic: at 3 s", "9 fails.wav: no such codec", "10 exits.wav: the work called runtime.Goexit",
+			"8 panics.wav: panic: at 3 s", "9 fails.wav: no such codec",
+			"10 exits.wav: the work called runtime.Goexit",
 			"11 big.wav: Transcription: " + oom,
 		}
 		if diff := cmp.Diff(want, failed); diff != "" {
 			t.Error(diff)
 		}
-		const levels = "Pipeline Initialization 0\nBefore Final Cleanup 100 holds=100\nAfter Final Cleanup 0\n"
+		const levels = "Pipeline Initialization 0\nBefore Final Cleanup 100 holds=100\nAfter " +
+			"Final Cleanup 0\n"
 		expectLog(t, log, `
 2000-01-01T00:00:00.000Z Cleared GPU cache at start
 [pipeline] file-start time=2000-01-01T00:00:00.000Z path=good.wav
@@ -110,14 +117,15 @@ func TestBatchLogIsRead(t *testing.T) {
 	}
 	for i, path := range []string{"a b.wav", `c"=.wav`} {
 		f := tl.Files[i]
-		if f.Path != path || f.Status != record.StatusOK || len(f.Stages) != 1 || len(f.Cleanups) != 2 || len(f.Unpaired) != 0 {
+		if f.Path != path || f.Status != record.StatusOK || len(f.Stages) != 1 ||
+			len(f.Cleanups) != 2 || len(f.Unpaired) != 0 {
 			t.Errorf("file %d read as %+v", i, f)
 		}
 	}
 }
 
-// A kept cleanup frees nothing until the next file begins: nothing is recovered at every file, and no more than one is
-// ever held.
+// A kept cleanup frees nothing until the next file begins: nothing is recovered at every file, and
+// no more than one is ever held.
 func TestKeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{allocated: 10, total: 1 << 40}
@@ -157,7 +165,8 @@ func TestBatchEndsEarly(t *testing.T) {
 		return nil
 	}}
 	b.Runner, _ = newRunner(d)
-	if result, err := b.Run(ctx, feed("1", "2", "3")); !errors.Is(err, stop) || result.Files != 2 || !slices.Equal(worked, []string{"1", "2"}) {
+	if result, err := b.Run(ctx, feed("1", "2", "3")); !errors.Is(err, stop) || result.Files != 2 ||
+		!slices.Equal(worked, []string{"1", "2"}) {
 		t.Errorf("canceled: found %+v, %v after %v", result, err, worked)
 	}
 

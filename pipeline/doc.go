@@ -26,9 +26,10 @@
 //	[GPU Memory] After Transcription (post-cleanup): ...
 //	[pipeline] file-end path=audio/0001.wav status=ok seconds=0.412
 //
-// Cleanups run however the work ends: by return, error, panic or runtime.Goexit. Nothing here runs an
-// engine; what is advised is in terms of gpupipeline's flags.
+// Cleanups run however the work ends: by return, error, panic or runtime.Goexit. Nothing here runs
+// an engine; what is advised is in terms of gpupipeline's flags.
 //
-// [Runner.Enroll] embeds voices in batches that halve when memory runs out; memory.go has the policy of when memory is
-// given back, and [Situation.Advise] what the log advises where there was too little.
+// [Runner.Enroll] embeds voices in batches that halve when memory runs out; memory.go has the
+// policy of when memory is given back, and [Situation.Advise] what the log advises where there was
+// too little.
 package pipeline

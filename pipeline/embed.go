@@ -11,12 +11,14 @@ import (
 
 // Batching says how large the batches of voice enrollment are.
 type Batching struct {
-	Size       int   // clips in a batch at most, 1 or more
-	Memory     Share // of the tensors' device that is free when the batch begins: what the batch's tensor may take
-	ClearEvery int   // batches, over all files, after which the cache is cleared; 0: never
+	Size int // clips in a batch at most, 1 or more
+	// Of the tensors' device that is free when the batch begins: what the batch's tensor may take.
+	Memory     Share
+	ClearEvery int // batches, over all files, after which the cache is cleared; 0: never
 }
 
-// A Tensor is memory of the device for a batch of clips: a row for each, as long as the longest, zeros behind the others.
+// A Tensor is memory of the device for a batch of clips: a row for each, as long as the longest,
+// zeros behind the others.
 type Tensor struct {
 	Data []float32
 	Free func()
@@ -35,25 +37,32 @@ func HostTensor(h *meter.Host) func(bytes int64) (Tensor, error) {
 
 // An Enrollment measures voices: clips of speech become embeddings.
 //
-// A batch is a tensor on the device. The engine is given one row of it after the other, for it takes no batches.
+// A batch is a tensor on the device. The engine is given one row of it after the other, for it
+// takes no batches.
 type Enrollment struct {
 	Batching
-	// Device is where the tensors lie. It need not be the runner's: an engine on the CPU is given memory of the host.
+	// Device is where the tensors lie. It need not be the runner's: an engine on the CPU is given
+	// memory of the host.
 	Device meter.Device
-	// Alloc takes memory of the device, and Embed embeds a clip. What either cannot have memory for is a
-	// [*meter.OutOfMemoryError].
+	// Alloc takes memory of the device, and Embed embeds a clip. What either cannot have memory for
+	// is a [*meter.OutOfMemoryError].
 	Alloc func(bytes int64) (Tensor, error)
 	Embed func(ctx context.Context, clip []float32) ([]float32, error)
-	// Fault, where FaultOOMBatch or FaultOOMItem, makes batches of more than one clip, or all, ask for more than there is.
+	// Fault, where FaultOOMBatch or FaultOOMItem, makes batches of more than one clip, or all, ask
+	// for more than there is.
 	Fault Fault
 }
 
-// Enroll embeds clips in batches. Where there is no memory for a batch it clears the cache and goes on with batches of
-// half its clips, down to one. Where one does not fit either it gives up: the error has a [*meter.OutOfMemoryError], and
-// the file goes on without its speakers; see [Runner.FastPath].
-func (r *Runner) Enroll(ctx context.Context, e Enrollment, clips [][]float32) (embeddings [][]float32, err error) {
+// Enroll embeds clips in batches. Where there is no memory for a batch it clears the cache and goes
+// on with batches of half its clips, down to one. Where one does not fit either it gives up: the
+// error has a [*meter.OutOfMemoryError], and the file goes on without its speakers; see
+// [Runner.FastPath].
+func (r *Runner) Enroll(ctx context.Context, e Enrollment,
+	clips [][]float32,
+) (embeddings [][]float32, err error) {
 	if e.Size < 1 {
-		return nil, fmt.Errorf("voice enrollment: expected batches of 1 clip or more, found %d", e.Size)
+		return nil, fmt.Errorf("voice enrollment: expected batches of 1 clip or more, found %d",
+			e.Size)
 	}
 	if len(clips) == 0 {
 		return nil, nil
@@ -81,12 +90,14 @@ func (r *Runner) Enroll(ctx context.Context, e Enrollment, clips [][]float32) (e
 			r.Logf("Attempting GPU recovery and retry with smaller batch: %d of %d clips", size, n)
 			r.Clear("before a smaller batch")
 		case err != nil:
-			return nil, fmt.Errorf("voice enrollment: clip %d of %d: %w", len(embeddings)+1, len(clips), err)
+			return nil, fmt.Errorf("voice enrollment: clip %d of %d: %w", len(embeddings)+1,
+				len(clips), err)
 		default:
 			if refused != nil {
 				refused.Fits = max(refused.Fits, n)
 			}
-			if e.ClearEvery > 0 && r.countBatch()%e.ClearEvery == 0 && len(embeddings) < len(clips) {
+			if e.ClearEvery > 0 && r.countBatch()%e.ClearEvery == 0 &&
+				len(embeddings) < len(clips) {
 				r.Clear(fmt.Sprintf("after %d batches of voice enrollment", e.ClearEvery))
 			}
 		}
@@ -97,8 +108,8 @@ func (r *Runner) Enroll(ctx context.Context, e Enrollment, clips [][]float32) (e
 	return embeddings, nil
 }
 
-// fit is how many of the clips, from the first on, go into a tensor of a share of the memory that is free now: one at
-// least.
+// fit is how many of the clips, from the first on, go into a tensor of a share of the memory that
+// is free now: one at least.
 func (e Enrollment) fit(clips [][]float32) (int, error) {
 	reading, err := e.Device.Read()
 	if err != nil {
@@ -120,8 +131,11 @@ func tensorBytes(clips [][]float32) int64 {
 	return 4 * int64(len(clips)) * int64(longest)
 }
 
-// batch embeds clips that lie in one tensor. Of a batch that fails it returns what it embedded before.
-func (e Enrollment) batch(ctx context.Context, clips [][]float32) (embeddings [][]float32, err error) {
+// batch embeds clips that lie in one tensor. Of a batch that fails it returns what it embedded
+// before.
+func (e Enrollment) batch(ctx context.Context, clips [][]float32) (embeddings [][]float32,
+	err error,
+) {
 	bytes := tensorBytes(clips)
 	if bytes == 0 {
 		return nil, errors.New("expected audio, found no samples")
@@ -167,8 +181,8 @@ func (r *Runner) countBatch() int {
 	return r.batches
 }
 
-// FastPath says whether err is for want of memory, so that a file can go on without its speakers. Then it logs what was
-// refused, that the file takes the fast path, and what helps against it.
+// FastPath says whether err is for want of memory, so that a file can go on without its speakers.
+// Then it logs what was refused, that the file takes the fast path, and what helps against it.
 func (r *Runner) FastPath(err error) bool {
 	oom, ok := errors.AsType[*meter.OutOfMemoryError](err)
 	if !ok {

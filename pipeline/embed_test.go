@@ -17,8 +17,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// tensors are an enrollment's on a device that a test fills by hand. The embedding of a clip is its samples' sum, so that
-// one that is not whole, or not in its place, shows.
+// tensors are an enrollment's on a device that a test fills by hand. The embedding of a clip is its
+// samples' sum, so that one that is not whole, or not in its place, shows.
 func (d *device) enrollment(b Batching) (e Enrollment, sizes *[]int64) {
 	sizes = new([]int64)
 	return Enrollment{
@@ -84,8 +84,10 @@ func TestEnrollInBatches(t *testing.T) {
 		}
 		log.Reset()
 		r.KeepCache = true
-		if got, err := r.Enroll(t.Context(), e, given); err != nil || len(got) != 5 || log.Len() > 0 || d.trims != 4 {
-			t.Errorf("cache kept: found %d embeddings, %v, log %q, %d trims", len(got), err, log, d.trims)
+		if got, err := r.Enroll(t.Context(), e, given); err != nil || len(got) != 5 ||
+			log.Len() > 0 || d.trims != 4 {
+			t.Errorf("cache kept: found %d embeddings, %v, log %q, %d trims", len(got), err,
+				log, d.trims)
 		}
 		if got, err := r.Enroll(t.Context(), e, nil); err != nil || len(got) != 0 {
 			t.Errorf("no clips: found %v, %v", got, err)
@@ -200,20 +202,23 @@ func TestEnrollHalvesForTheEngine(t *testing.T) {
 	}
 }
 
-// Ordered failures: a batch of more than one clip does not fit, or not even one does and the file takes the fast path.
+// Ordered failures: a batch of more than one clip does not fit, or not even one does and the file
+// takes the fast path.
 func TestEnrollFaults(t *testing.T) {
 	d := &device{total: 1 << 30}
 	r, log := newRunner(d)
 	e, sizes := d.enrollment(Batching{Size: 4})
 	given, want := clips(10, 10, 10)
 	e.Fault = FaultOOMBatch
-	if got, err := r.Enroll(t.Context(), e, given); err != nil || cmp.Diff(want, got) != "" || len(*sizes) != 3 {
+	if got, err := r.Enroll(t.Context(), e, given); err != nil || cmp.Diff(want, got) != "" ||
+		len(*sizes) != 3 {
 		t.Errorf("oom-batch: found %v, %v in batches of %v", got, err, *sizes)
 	}
 	e.Fault = FaultOOMItem
 	_, err := r.Enroll(t.Context(), e, given)
 	oom, ok := errors.AsType[*meter.OutOfMemoryError](err)
-	if !ok || oom.Requested != 2<<30+40 || !strings.HasPrefix(err.Error(), "voice enrollment: clip 1 of 3: out of memory. ") {
+	if !ok || oom.Requested != 2<<30+40 || !strings.HasPrefix(err.Error(),
+		"voice enrollment: clip 1 of 3: out of memory. ") {
 		t.Errorf("oom-item: found %v", err)
 	}
 	log.Reset()
@@ -228,7 +233,8 @@ func TestEnrollFaults(t *testing.T) {
 		t.Errorf("found %+v, %v", result, err)
 	}
 	tl := readLog(t, log)
-	if len(tl.Files) != 1 || tl.Files[0].Status != record.StatusOK || len(tl.Files[0].OOMs) != 2 { // of 3 clips, of 1
+	// Of 3 clips, of 1.
+	if len(tl.Files) != 1 || tl.Files[0].Status != record.StatusOK || len(tl.Files[0].OOMs) != 2 {
 		t.Fatalf("the log reads as %+v", tl.Files)
 	}
 	for _, o := range tl.Files[0].OOMs {
@@ -237,7 +243,8 @@ func TestEnrollFaults(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"Falling back to the fast path: no diarization for this file\n", "ADVICE: a larger device: 2.00 GiB are more than all of its 1.00 GiB\n",
+		"Falling back to the fast path: no diarization for this file\n",
+		"ADVICE: a larger device: 2.00 GiB are more than all of its 1.00 GiB\n",
 	} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("expected %q in the log, found\n%s", want, log)
@@ -248,8 +255,8 @@ func TestEnrollFaults(t *testing.T) {
 	}
 }
 
-// The tensors may lie on another device than the one that the checkpoints read: what is free there counts, and what a fault asks for
-// is more than that one has.
+// The tensors may lie on another device than the one that the checkpoints read: what is free there
+// counts, and what a fault asks for is more than that one has.
 func TestEnrollOnAnotherDevice(t *testing.T) {
 	gpu, host := &device{total: 8 << 20}, &device{total: 64 << 20}
 	r, _ := newRunner(gpu)
@@ -278,11 +285,13 @@ func TestEnrollFails(t *testing.T) {
 
 	failing := good
 	failing.Embed = func(context.Context, []float32) ([]float32, error) { return nil, bad }
-	if _, err := r.Enroll(t.Context(), failing, given); !errors.Is(err, bad) || err.Error() != "voice enrollment: clip 1 of 2: aborted" {
+	if _, err := r.Enroll(t.Context(), failing, given); !errors.Is(err, bad) ||
+		err.Error() != "voice enrollment: clip 1 of 2: aborted" {
 		t.Errorf("engine: found %v", err)
 	}
 	for _, empty := range [][][]float32{{{}}, {{1}, {}}} {
-		if _, err := r.Enroll(t.Context(), good, empty); err == nil || !strings.HasSuffix(err.Error(), "expected audio, found no samples") {
+		if _, err := r.Enroll(t.Context(), good, empty); err == nil ||
+			!strings.HasSuffix(err.Error(), "expected audio, found no samples") {
 			t.Errorf("%v: found %v", empty, err)
 		}
 	}
@@ -305,7 +314,8 @@ func TestEnrollFails(t *testing.T) {
 	}
 }
 
-// On a real device: the tensors are in its ledger while their clips are embedded, and not afterwards.
+// On a real device: the tensors are in its ledger while their clips are embedded, and not
+// afterwards.
 func TestEnrollOnTheHost(t *testing.T) {
 	host, err := meter.OpenHost(meter.MallocFixed)
 	if err != nil {

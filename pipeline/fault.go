@@ -11,7 +11,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Faults are failures to order, for testing what watches a pipeline. N is a file's place in the batch.
+// Faults are failures to order, for testing what watches a pipeline. N is a file's place in the
+// batch.
 type Faults struct {
 	Leak int64    // bytes that each file keeps
 	Keep []string // cleanups that do not free
@@ -23,17 +24,19 @@ type Fault string
 
 // The faults at a file.
 const (
-	FaultOOM      Fault = "oom"       // an allocation of twice the device
-	FaultOOMBatch Fault = "oom-batch" // voice enrollment has memory for no more than one clip; see [Enrollment]
-	FaultOOMItem  Fault = "oom-item"  // nor for that
-	FaultCrash    Fault = "crash"     // the process aborts in C
-	FaultHang     Fault = "hang"      // the work never ends
+	FaultOOM Fault = "oom" // an allocation of twice the device
+	// Voice enrollment has memory for no more than one clip; see [Enrollment].
+	FaultOOMBatch Fault = "oom-batch"
+	FaultOOMItem  Fault = "oom-item" // nor for that
+	FaultCrash    Fault = "crash"    // the process aborts in C
+	FaultHang     Fault = "hang"     // the work never ends
 )
 
 // FaultSpecs is what [Faults.Set] takes, for a usage text.
 const FaultSpecs = "leak:SIZE, keep:NAME, oom:N, oom-batch:N, oom-item:N, crash:N or hang:N"
 
-// Set adds a fault: "leak:4MiB", "keep:Whisper", "oom:20", "crash:20", "hang:20". It implements flag.Value.
+// Set adds a fault: "leak:4MiB", "keep:Whisper", "oom:20", "crash:20", "hang:20". It implements
+// flag.Value.
 func (f *Faults) Set(spec string) error {
 	kind, value, found := strings.Cut(spec, ":")
 	if !found {
@@ -51,16 +54,20 @@ func (f *Faults) Set(spec string) error {
 		f.Leak += size.Bytes
 	case "keep":
 		if value == "" {
-			return errors.New("keep: expected the name of a cleanup, such as keep:Whisper, found nothing")
+			return errors.New(
+				"keep: expected the name of a cleanup, such as keep:Whisper, found nothing")
 		}
 		f.Keep = append(f.Keep, value)
 	case "oom", "oom-batch", "oom-item", "crash", "hang":
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 {
-			return fmt.Errorf("%s: expected a file's place in the batch, from 1, such as %s:20, found %q", kind, kind, value)
+			return fmt.Errorf(
+				"%s: expected a file's place in the batch, from 1, such as %s:20, found %q",
+				kind, kind, value)
 		}
 		if other, taken := f.At[n]; taken {
-			return fmt.Errorf("%s: expected one fault at file %d, which has %s already", kind, n, other)
+			return fmt.Errorf("%s: expected one fault at file %d, which has %s already",
+				kind, n, other)
 		}
 		if f.At == nil {
 			f.At = map[int]Fault{}

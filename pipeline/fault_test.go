@@ -8,7 +8,10 @@ import (
 
 func TestFaults(t *testing.T) {
 	var f Faults
-	for _, spec := range []string{"leak:4MiB", "leak:512", "keep:Whisper", "oom:3", "crash:20", "hang:1", "oom-batch:4", "oom-item:5"} {
+	for _, spec := range []string{
+		"leak:4MiB", "leak:512", "keep:Whisper", "oom:3", "crash:20",
+		"hang:1", "oom-batch:4", "oom-item:5",
+	} {
 		if err := f.Set(spec); err != nil {
 			t.Error(err)
 		}
@@ -16,12 +19,16 @@ func TestFaults(t *testing.T) {
 	want := Faults{
 		Leak: 4<<20 + 512,
 		Keep: []string{"Whisper"},
-		At:   map[int]Fault{3: FaultOOM, 20: FaultCrash, 1: FaultHang, 4: FaultOOMBatch, 5: FaultOOMItem},
+		At: map[int]Fault{
+			3: FaultOOM, 20: FaultCrash, 1: FaultHang, 4: FaultOOMBatch,
+			5: FaultOOMItem,
+		},
 	}
 	if diff := cmp.Diff(want, f); diff != "" {
 		t.Error(diff)
 	}
-	if got, want := f.String(), "leak:4194816 keep:Whisper hang:1 oom:3 oom-batch:4 oom-item:5 crash:20"; got != want {
+	if got, want := f.String(),
+		"leak:4194816 keep:Whisper hang:1 oom:3 oom-batch:4 oom-item:5 crash:20"; got != want {
 		t.Errorf("expected %q, found %q", want, got)
 	}
 }

@@ -14,16 +14,20 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// A Runner logs checkpoints of a device around stages and cleanups. Its methods may be called from several goroutines.
+// A Runner logs checkpoints of a device around stages and cleanups. Its methods may be called from
+// several goroutines.
 type Runner struct {
 	Device meter.Device
 	Log    io.Writer // one Write a line
-	// Keep names cleanups that do not free, as when a variable still refers to the model: what they hold stays until the
-	// next file begins, when a pipeline would assign the variable anew. A fault for testing; empty in earnest.
+	// Keep names cleanups that do not free, as when a variable still refers to the model: what they
+	// hold stays until the next file begins, when a pipeline would assign the variable anew. A
+	// fault for testing; empty in earnest.
 	Keep []string
-	// KeepCache never gives back to the system what the allocator holds and nobody uses, so that it can be seen to pile up.
+	// KeepCache never gives back to the system what the allocator holds and nobody uses, so that it
+	// can be seen to pile up.
 	KeepCache bool
-	// Describe, where set, adds to a situation what the runner does not know of it, before there is advice for it.
+	// Describe, where set, adds to a situation what the runner does not know of it, before there is
+	// advice for it.
 	Describe func(*Situation)
 
 	mu      sync.Mutex
@@ -53,12 +57,14 @@ func (r *Runner) Err() error {
 	return r.err
 }
 
-// Stage runs work between the checkpoints "Before NAME" and "After NAME". The scope's cleanups run before the second,
-// which then says so: "After NAME (post-cleanup)". That is how the transcription pipelines name it, and in their logs
-// stages without a cleanup have a plain "After NAME".
+// Stage runs work between the checkpoints "Before NAME" and "After NAME". The scope's cleanups run
+// before the second, which then says so: "After NAME (post-cleanup)". That is how the transcription
+// pipelines name it, and in their logs stages without a cleanup have a plain "After NAME".
 //
 // A panic in work is returned as a [*PanicError]. The errors of cleanups are joined to work's.
-func (r *Runner) Stage(ctx context.Context, name string, work func(context.Context, *Scope) error) (err error) {
+func (r *Runner) Stage(ctx context.Context, name string, work func(context.Context,
+	*Scope) error,
+) (err error) {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -79,8 +85,8 @@ func (r *Runner) Stage(ctx context.Context, name string, work func(context.Conte
 	return nil
 }
 
-// Scope runs work and then the cleanups that it registered, the last first. It treats panics and errors as Stage does,
-// and logs nothing of its own.
+// Scope runs work and then the cleanups that it registered, the last first. It treats panics and
+// errors as Stage does, and logs nothing of its own.
 func (r *Runner) Scope(ctx context.Context, work func(context.Context, *Scope) error) (err error) {
 	s := &Scope{runner: r}
 	defer func() { err = errors.Join(err, s.close()) }()
@@ -128,15 +134,16 @@ type cleanup struct {
 	free  func() error
 }
 
-// Defer registers a cleanup: at the scope's end free runs, between the checkpoints "Before NAME Cleanup" and "After NAME
-// Cleanup". holds, called just before, says how many bytes free should give back; see [Scope.Growth].
+// Defer registers a cleanup: at the scope's end free runs, between the checkpoints "Before NAME
+// Cleanup" and "After NAME Cleanup". holds, called just before, says how many bytes free should
+// give back; see [Scope.Growth].
 func (s *Scope) Defer(name string, holds func() int64, free func() error) {
 	s.cleanups = append(s.cleanups, cleanup{name, holds, free})
 }
 
-// Growth notes what is allocated now and returns a function that says how much it has grown since. Called before
-// something is loaded, it measures what its cleanup holds: the thing and what work with it added, for cleanups that were
-// registered later have run by then.
+// Growth notes what is allocated now and returns a function that says how much it has grown since.
+// Called before something is loaded, it measures what its cleanup holds: the thing and what work
+// with it added, for cleanups that were registered later have run by then.
 func (s *Scope) Growth() func() int64 {
 	before := s.runner.allocated()
 	return func() int64 { return max(0, s.runner.allocated()-before) }
@@ -203,7 +210,8 @@ func (r *Runner) allocated() int64 {
 	return reading.Bytes(record.Allocated)
 }
 
-// Warnings of the transcription pipelines, word for word, at their limits: the share of the device that is allocated.
+// Warnings of the transcription pipelines, word for word, at their limits: the share of the device
+// that is allocated.
 const (
 	criticalShare = 0.85
 	elevatedShare = 0.70
@@ -232,9 +240,11 @@ func (r *Runner) checkpoint(name string, holds func() int64) {
 	}
 	switch share := float64(reading.Bytes(record.Allocated)) / float64(total); {
 	case share > criticalShare:
-		r.Logf("WARNING: GPU memory usage is critically high (%.1f%%). Consider reducing batch size or using a smaller model.", 100*share)
+		r.Logf("WARNING: GPU memory usage is critically high (%.1f%%). Consider reducing batch "+
+			"size or using a smaller model.", 100*share)
 	case share > elevatedShare:
-		r.Logf("NOTICE: GPU memory usage is elevated (%.1f%%). Monitor for potential OOM conditions.", 100*share)
+		r.Logf("NOTICE: GPU memory usage is elevated (%.1f%%). Monitor for potential OOM "+
+			"conditions.", 100*share)
 	}
 }
 
@@ -247,8 +257,8 @@ func (r *Runner) Logf(format string, args ...any) {
 	})
 }
 
-// write logs a line in one Write, so that lines of several goroutines never mix. Times are taken under the lock: they
-// never go back in the log.
+// write logs a line in one Write, so that lines of several goroutines never mix. Times are taken
+// under the lock: they never go back in the log.
 func (r *Runner) write(appendLine func(b []byte, now time.Time) []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

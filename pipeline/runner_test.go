@@ -46,7 +46,8 @@ func (d *device) load(n int64) func() error {
 	}
 }
 
-var checkpointPattern = regexp.MustCompile(`^.*\[GPU Memory\] ([^:]+): .*\| allocated=(\d+)(?:.*( holds=\d+))?.*$`)
+var checkpointPattern = regexp.MustCompile(
+	`^.*\[GPU Memory\] ([^:]+): .*\| allocated=(\d+)(?:.*( holds=\d+))?.*$`)
 
 // brief is the log with a checkpoint as "NAME ALLOCATED holds=N".
 func brief(log string) string {
@@ -70,7 +71,8 @@ func expectLog(t *testing.T, log *bytes.Buffer, want string) {
 	}
 }
 
-// transcription is a stage with a model of 1000 bytes, whose work adds 24 and then ends as the test says.
+// transcription is a stage with a model of 1000 bytes, whose work adds 24 and then ends as the test
+// says.
 func transcription(d *device, r *Runner, end func() error) error {
 	return r.Stage(context.Background(), "Transcription", func(_ context.Context, s *Scope) error {
 		held := s.Growth()
@@ -271,9 +273,12 @@ func TestCheckpointLine(t *testing.T) {
 			s.Defer("Whisper", held, d.load(6<<30))
 			return nil
 		})
-		want := "2000-01-01T00:00:00.000Z [GPU Memory] Before Whisper Cleanup: Allocated: 6.00GB (25.0%) | Reserved: 6.00GB (25.0%) | " +
-			"Free: 18.00GB | Total: 24.00GB | allocated=6442450944 reserved=6442450944 total=25769803776 holds=6442450944 device=0\n"
-		if line, _, _ := strings.Cut(log.String(), "2000-01-01T00:00:00.000Z [GPU Memory] After"); line != want {
+		want := "2000-01-01T00:00:00.000Z [GPU Memory] Before Whisper Cleanup: Allocated: 6.00GB " +
+			"(25.0%) | Reserved: 6.00GB (25.0%) | " +
+			"Free: 18.00GB | Total: 24.00GB | allocated=6442450944 reserved=6442450944 " +
+			"total=25769803776 holds=6442450944 device=0\n"
+		if line, _, _ := strings.Cut(log.String(),
+			"2000-01-01T00:00:00.000Z [GPU Memory] After"); line != want {
 			t.Errorf("expected %q, found %q", want, line)
 		}
 	})
@@ -287,7 +292,9 @@ func TestKeepCache(t *testing.T) {
 	r.KeepCache = true
 	b := &Batch{Runner: r, First: 1, Work: func(context.Context, *Scope, File) error {
 		r.Clear("before transcription")
-		return errors.Join(transcription(d, r, func() error { return nil }), &meter.OutOfMemoryError{Requested: 1})
+		return errors.Join(transcription(d, r, func() error {
+			return nil
+		}), &meter.OutOfMemoryError{Requested: 1})
 	}}
 	if _, err := b.Run(t.Context(), feed("1", "2")); err != nil {
 		t.Error(err)

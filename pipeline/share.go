@@ -9,7 +9,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Share is a part of the memory that is free: a fraction of it or an amount. The zero Share is all of it.
+// A Share is a part of the memory that is free: a fraction of it or an amount. The zero Share is
+// all of it.
 type Share struct {
 	fraction float64 // above 0 and at most 1; 0 where it is an amount or nothing
 	bytes    int64
@@ -23,7 +24,8 @@ func Fraction(n int) Share { return Share{fraction: 1 / float64(n), text: fmt.Sp
 func (s *Share) Set(text string) error {
 	text = strings.TrimSpace(text)
 	bad := func(found string) error {
-		return fmt.Errorf("expected a part of the free memory above 0 and at most all of it, such as 1/8, 12.5%% or 512MiB (a number needs a unit), found %q", found)
+		return fmt.Errorf("expected a part of the free memory above 0 and at most all of it, "+
+			"such as 1/8, 12.5%% or 512MiB (a number needs a unit), found %q", found)
 	}
 	part, whole, isFraction := strings.Cut(text, "/")
 	percent, isPercent := strings.CutSuffix(text, "%")
@@ -40,7 +42,8 @@ func (s *Share) Set(text string) error {
 		return nil
 	}
 	size, err := record.ParseSize(text)
-	if _, number := strconv.ParseFloat(text, 64); number == nil || err != nil || size.Bytes <= 0 { // 2 would be two bytes, or all of it twice
+	// 2 would be two bytes, or all of it twice.
+	if _, number := strconv.ParseFloat(text, 64); number == nil || err != nil || size.Bytes <= 0 {
 		return bad(text)
 	}
 	*s = Share{bytes: size.Bytes, text: text}

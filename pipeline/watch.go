@@ -7,16 +7,17 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Times between two looks that miss little of what an engine holds: its buffers live for a model's run. A look at the C
-// allocator takes some microseconds. NVML has the driver list the processes of the GPU, so it is asked less often.
+// Times between two looks that miss little of what an engine holds: its buffers live for a model's
+// run. A look at the C allocator takes some microseconds. NVML has the driver list the processes of
+// the GPU, so it is asked less often.
 const (
 	WatchEvery    = 10 * time.Millisecond
 	WatchGPUEvery = 100 * time.Millisecond
 )
 
-// Watch looks at the device every so often until stop is called, so that a checkpoint can say how much was handed out at
-// most since the last one (peak=). Neither the C allocator nor NVML counts that, as PyTorch's allocator does: what was
-// taken and given back between two looks is not in it.
+// Watch looks at the device every so often until stop is called, so that a checkpoint can say how
+// much was handed out at most since the last one (peak=). Neither the C allocator nor NVML counts
+// that, as PyTorch's allocator does: what was taken and given back between two looks is not in it.
 func (r *Runner) Watch(every time.Duration) (stop func()) {
 	r.watched = true
 	done := make(chan struct{})

@@ -30,7 +30,8 @@ func (d *busyDevice) set(n int64) {
 	d.allocated = n
 }
 
-// What was handed out and given back between two checkpoints is the peak of the second; the next one begins anew.
+// What was handed out and given back between two checkpoints is the peak of the second; the next
+// one begins anew.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &busyDevice{device: device{allocated: 10, total: 1 << 40}}

@@ -40,7 +40,10 @@ func process(ctx context.Context, o *options) (pipeline.Result, error) {
 	}
 	w := &work{
 		options: o,
-		runner:  &pipeline.Runner{Device: ledger, Log: stdout, Keep: o.faults.Keep, KeepCache: o.clearEvery == 0},
+		runner: &pipeline.Runner{
+			Device: ledger, Log: stdout, Keep: o.faults.Keep,
+			KeepCache: o.clearEvery == 0,
+		},
 		host:    host,
 		ledger:  ledger,
 		engines: newEngines(o, ledger),
@@ -58,7 +61,8 @@ func process(ctx context.Context, o *options) (pipeline.Result, error) {
 	}
 	defer w.runner.Watch(every)()
 	batch := &pipeline.Batch{
-		Runner: w.runner, First: o.first, Work: w.file, Failed: report, AnyThread: meter.Malloc(o.malloc) == meter.MallocDefault,
+		Runner: w.runner, First: o.first, Work: w.file, Failed: report,
+		AnyThread: meter.Malloc(o.malloc) == meter.MallocDefault,
 	}
 	result, err := batch.Run(ctx, paths(ctx, o))
 	if err == nil && result.Files == 0 {
@@ -81,7 +85,8 @@ func files(n int) string {
 	return fmt.Sprintf("%d files", n)
 }
 
-// checkFiles looks at what the batch needs before the first file waits for it, and reads the truth. It names every mistake.
+// checkFiles looks at what the batch needs before the first file waits for it, and reads the truth.
+// It names every mistake.
 func checkFiles(o *options) (t *truth, err error) {
 	var errs []error
 	if info, err := os.Stat(o.model); err != nil {
@@ -113,14 +118,19 @@ func checkDiarization(o *options) error {
 	segmentation := diarization.Check(o.segmentation, diarization.Segmentation)
 	embedding := diarization.Check(o.embedding, diarization.Embedding)
 	if segmentation != nil && embedding != nil &&
-		diarization.Check(o.segmentation, diarization.Embedding) == nil && diarization.Check(o.embedding, diarization.Segmentation) == nil {
-		return errors.Join(append(errs, fmt.Errorf("--segmentation, --embedding: these two look swapped: %s measures voices, and %s finds where they are",
-			o.segmentation, o.embedding))...)
+		diarization.Check(o.segmentation, diarization.Embedding) == nil &&
+		diarization.Check(o.embedding, diarization.Segmentation) == nil {
+		return errors.Join(append(errs,
+			fmt.Errorf("--segmentation, --embedding: these two look swapped: %s measures voices, "+
+				"and %s finds where they are",
+				o.segmentation, o.embedding))...)
 	}
-	return errors.Join(append(errs, named("--segmentation", segmentation), named("--embedding", embedding))...)
+	return errors.Join(append(errs, named("--segmentation", segmentation), named("--embedding",
+		embedding))...)
 }
 
-// flagged puts dashes before the mistakes of a configuration of diarization, each of which begins with what the flag is called, too.
+// flagged puts dashes before the mistakes of a configuration of diarization, each of which begins
+// with what the flag is called, too.
 func flagged(err error) error {
 	if err == nil {
 		return nil

@@ -17,7 +17,10 @@ import (
 func TestCleanBatch(t *testing.T) {
 	t.Parallel()
 	out := t.TempDir()
-	log, stderr, exit := gpupipeline(t, append([]string{"--model", model, "--out", out, "--device", "host"}, audioFiles(t)...)...)
+	log, stderr, exit := gpupipeline(t, append([]string{
+		"--model", model, "--out", out, "--device",
+		"host",
+	}, audioFiles(t)...)...)
 	if exit != "0" || stderr != "" || len(log.Files) != 6 {
 		t.Fatalf("exit %s, %d files, stderr %q", exit, len(log.Files), stderr)
 	}
@@ -35,7 +38,8 @@ func TestCleanBatch(t *testing.T) {
 		}
 		// The first files leave what libraries and threads set up once; then the level is flat.
 		if i > 3 && idle(f)-idle(log.Files[i-1]) > 4<<10 {
-			t.Errorf("idle level of file %d: %d, of the one before %d", i, idle(f), idle(log.Files[i-1]))
+			t.Errorf("idle level of file %d: %d, of the one before %d", i, idle(f),
+				idle(log.Files[i-1]))
 		}
 	}
 	written, err := filepath.Glob(filepath.Join(out, "*"))
@@ -50,7 +54,8 @@ func TestCleanBatch(t *testing.T) {
 	if err := json.Unmarshal(data, &d); err != nil {
 		t.Fatal(err)
 	}
-	if d.Path != log.Files[0].Path || d.Seconds < 3 || d.Seconds > 6 || d.Language != "en" || len(d.Segments) == 0 {
+	if d.Path != log.Files[0].Path || d.Seconds < 3 || d.Seconds > 6 || d.Language != "en" ||
+		len(d.Segments) == 0 {
 		t.Errorf("transcript %+v", d)
 	}
 }
@@ -62,17 +67,22 @@ func TestBadFilesDoNotEndTheBatch(t *testing.T) {
 	if err := os.WriteFile(bad, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	log, stderr, exit := gpupipeline(t, "--model", model, files[0], bad, filepath.Join(batch, "missing.wav"), files[1])
+	log, stderr, exit := gpupipeline(t, "--model", model, files[0], bad, filepath.Join(batch,
+		"missing.wav"), files[1])
 	if exit != "1" || statuses(log) != "ok failed failed ok" {
 		t.Fatalf("exit %s, files %s", exit, statuses(log))
 	}
-	for _, want := range []string{"gpupipeline: file 2, " + bad + ": ", "missing.wav: ", "gpupipeline: 2 of 4 files failed\n"} {
+	for _, want := range []string{
+		"gpupipeline: file 2, " + bad + ": ", "missing.wav: ",
+		"gpupipeline: 2 of 4 files failed\n",
+	} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("stderr lacks %q: %s", want, stderr)
 		}
 	}
 	want := []string{
-		"Pipeline Initialization", "Before Audio Preprocessing", "After Audio Preprocessing", "Before Final Cleanup", "After Final Cleanup",
+		"Pipeline Initialization", "Before Audio Preprocessing", "After Audio Preprocessing",
+		"Before Final Cleanup", "After Final Cleanup",
 	}
 	if diff := cmp.Diff(want, names(log.Files[1])); diff != "" {
 		t.Error(diff)
@@ -82,24 +92,28 @@ func TestBadFilesDoNotEndTheBatch(t *testing.T) {
 	}
 }
 
-// The cache is cleared at the start, when one model makes room for another and after enrollment, and within it after so many batches;
-// --clear-every 0 never clears it.
+// The cache is cleared at the start, when one model makes room for another and after enrollment,
+// and within it after so many batches; --clear-every 0 never clears it.
 func TestClearing(t *testing.T) {
 	t.Parallel()
 	path := audioFiles(t)[0]
 	cleared := func(every string) int {
-		out, err := command(t, append(withModels("--clear-every", every, "--enroll-batch", "1"), path)...).Output()
+		out, err := command(t, append(withModels("--clear-every", every, "--enroll-batch", "1"),
+			path)...).Output()
 		if err != nil {
 			t.Fatalf("--clear-every %s: %v", every, err)
 		}
 		return strings.Count(string(out), " Cleared GPU cache ")
 	}
-	if never, seldom, often := cleared("0"), cleared("1000"), cleared("1"); never != 0 || seldom != 4 || often <= seldom {
-		t.Errorf("cleared %d times for --clear-every 0, %d for 1000, %d for 1", never, seldom, often)
+	if never, seldom, often := cleared("0"), cleared("1000"), cleared("1"); never != 0 ||
+		seldom != 4 || often <= seldom {
+		t.Errorf("cleared %d times for --clear-every 0, %d for 1000, %d for 1", never,
+			seldom, often)
 	}
 }
 
-// A recording that was cut off is transcribed as far as it goes, and the log says how much is not there.
+// A recording that was cut off is transcribed as far as it goes, and the log says how much is not
+// there.
 func TestCutOffAudio(t *testing.T) {
 	t.Parallel()
 	whole, err := os.ReadFile(audioFiles(t)[0])
@@ -111,7 +125,8 @@ func TestCutOffAudio(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := command(t, "--model", model, path).Output()
-	if want := " WARNING: " + path + ": the file ends 1.0 s before its header says; what is there is "; err != nil || !strings.Contains(string(out), want) {
+	if want := " WARNING: " + path + ": the file ends 1.0 s before its header says; what is " +
+		"there is "; err != nil || !strings.Contains(string(out), want) {
 		t.Errorf("%v: expected %q in the log, found\n%s", err, want, out)
 	}
 }

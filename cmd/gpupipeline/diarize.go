@@ -11,8 +11,8 @@ import (
 	"vramsoak/pipeline/speakers"
 )
 
-// diarize finds who speaks when. The waveform is the stage's own, as a GPU pipeline loads it onto the device for this stage and
-// drops it before the model.
+// diarize finds who speaks when. The waveform is the stage's own, as a GPU pipeline loads it onto
+// the device for this stage and drops it before the model.
 func (w *work) diarize(ctx context.Context, pcm []float32) (turns []speakers.Turn, err error) {
 	w.runner.Clear("before diarization")
 	err = w.runner.Stage(ctx, "Diarization", func(ctx context.Context, s *pipeline.Scope) error {
@@ -46,7 +46,9 @@ func (w *work) diarize(ctx context.Context, pcm []float32) (turns []speakers.Tur
 
 // align gives the words and segments of a document their speakers, and the speakers their voices.
 func (w *work) align(ctx context.Context, f pipeline.File, pcm []float32, d *document) error {
-	return w.runner.Stage(ctx, "Speaker Alignment", func(ctx context.Context, s *pipeline.Scope) error {
+	return w.runner.Stage(ctx, "Speaker Alignment", func(ctx context.Context,
+		s *pipeline.Scope,
+	) error {
 		held := s.Growth()
 		var model embedder
 		s.Defer("Alignment Tensors", held, func() error {
@@ -70,13 +72,19 @@ func (w *work) align(ctx context.Context, f pipeline.File, pcm []float32, d *doc
 	})
 }
 
-// enroll measures the speakers' voices and names them as in the files before: the diarization numbers the speakers of each file anew.
-func (w *work) enroll(ctx context.Context, f pipeline.File, model embedder, pcm []float32, d *document) error {
+// enroll measures the speakers' voices and names them as in the files before: the diarization
+// numbers the speakers of each file anew.
+func (w *work) enroll(ctx context.Context, f pipeline.File, model embedder, pcm []float32,
+	d *document,
+) error {
 	turns, clips := clips(d.Turns, pcm)
 	embeddings, err := w.runner.Enroll(ctx, pipeline.Enrollment{
-		Batching: pipeline.Batching{Size: w.enrollBatch, Memory: w.batchMemory, ClearEvery: w.clearEvery},
-		Device:   w.host,
-		Alloc:    pipeline.HostTensor(w.host),
+		Batching: pipeline.Batching{
+			Size: w.enrollBatch, Memory: w.batchMemory,
+			ClearEvery: w.clearEvery,
+		},
+		Device: w.host,
+		Alloc:  pipeline.HostTensor(w.host),
 		Embed: func(ctx context.Context, clip []float32) ([]float32, error) {
 			embedding, err := model.Embed(ctx, clip)
 			return embedding, refusal(err, w.ledger.diarization(w.provider), 0)
@@ -106,8 +114,8 @@ func (w *work) enroll(ctx context.Context, f pipeline.File, model embedder, pcm 
 // unknownVoice is the name of speakers of whom too little is heard.
 const unknownVoice = "UNKNOWN"
 
-// The turns that are enrolled, in seconds: shorter ones have next to nothing of a voice in them, and of longer ones the beginning
-// says what the rest would.
+// The turns that are enrolled, in seconds: shorter ones have next to nothing of a voice in them,
+// and of longer ones the beginning says what the rest would.
 const shortestClip, longestClip = 0.1, 30.0
 
 // clips are the samples of the turns that are long enough, and those turns.

@@ -14,14 +14,15 @@ import (
 	"vramsoak/parser/record"
 )
 
-// All nineteen checkpoints in their order, every cleanup whole, in the process and in workers alike; and what is found does not
-// depend on where.
+// All nineteen checkpoints in their order, every cleanup whole, in the process and in workers
+// alike; and what is found does not depend on where.
 func TestDiarization(t *testing.T) {
 	t.Parallel()
 	files := audioFiles(t)[:5]
 	read := func(args ...string) string {
 		out := t.TempDir()
-		args = append(withModels("--out", out, "--device", "host", "--formats", "json,srt,vtt,rttm"), args...)
+		args = append(withModels("--out", out, "--device", "host", "--formats",
+			"json,srt,vtt,rttm"), args...)
 		log, stderr, exit := gpupipeline(t, append(args, files...)...)
 		if exit != "0" || stderr != "" || len(log.Files) != len(files) {
 			t.Fatalf("%v: exit %s, %d files, stderr %q", args, exit, len(log.Files), stderr)
@@ -39,7 +40,8 @@ func TestDiarization(t *testing.T) {
 				}
 			}
 			if i > 3 && idle(f)-idle(log.Files[i-1]) > 16<<10 {
-				t.Errorf("idle level of file %d: %d, of the one before %d", i, idle(f), idle(log.Files[i-1]))
+				t.Errorf("idle level of file %d: %d, of the one before %d", i, idle(f),
+					idle(log.Files[i-1]))
 			}
 		}
 		return documents(t, out)
@@ -48,24 +50,31 @@ func TestDiarization(t *testing.T) {
 	if diff := cmp.Diff(here, read("--isolate", "whisper,diarization")); diff != "" {
 		t.Errorf("what workers find differs:\n%s", diff)
 	}
-	for _, want := range []string{"SPEAKER audio-0001 1 ", "WEBVTT\n", "<v SPEAKER_00>", "[SPEAKER_01]: ", `"speaker": "SPEAKER_00"`} {
+	for _, want := range []string{
+		"SPEAKER audio-0001 1 ", "WEBVTT\n", "<v SPEAKER_00>",
+		"[SPEAKER_01]: ", `"speaker": "SPEAKER_00"`,
+	} {
 		if !strings.Contains(here, want) {
 			t.Errorf("the documents lack %q:\n%s", want, here)
 		}
 	}
 }
 
-// Memory for fewer voices at a time makes batches smaller and changes nothing in what is found; memory for none leaves the file
-// without speakers, and says so. Either way it ends well, and the log's reader knows that the pipeline helped itself.
+// Memory for fewer voices at a time makes batches smaller and changes nothing in what is found;
+// memory for none leaves the file without speakers, and says so. Either way it ends well, and the
+// log's reader knows that the pipeline helped itself.
 func TestEnrollmentOutOfMemory(t *testing.T) {
 	t.Parallel()
 	files := audioFiles(t)[:3]
 	out := t.TempDir()
-	log, stderr, exit := gpupipeline(t, append(withModels("--out", out, "--fault", "oom-batch:2", "--fault", "oom-item:3"), files...)...)
+	log, stderr, exit := gpupipeline(t, append(withModels("--out", out, "--fault", "oom-batch:2",
+		"--fault", "oom-item:3"), files...)...)
 	if exit != "0" || statuses(log) != "ok ok ok" {
 		t.Fatalf("exit %s, files %s, stderr %s", exit, statuses(log), stderr)
 	}
-	if want := "gpupipeline: file 3, " + files[2] + ": no diarization for want of memory: "; !strings.HasPrefix(stderr, want) || strings.Count(stderr, "\n") != 1 {
+	if want := "gpupipeline: file 3, " + files[2] +
+		": no diarization for want of memory: "; !strings.HasPrefix(stderr, want) ||
+		strings.Count(stderr, "\n") != 1 {
 		t.Errorf("expected the line %q, found %q", want, stderr)
 	}
 	for i, f := range log.Files {
@@ -81,8 +90,10 @@ func TestEnrollmentOutOfMemory(t *testing.T) {
 			}
 		}
 		d := readDocument(t, out, f.Path)
-		if spoken := len(d.Turns) > 0 && d.Segments[0].Speaker != ""; spoken != (i < 2) || spoken != (d.Fallback == "") || len(d.Segments) == 0 {
-			t.Errorf("file %d: %d turns, first speaker %q, fallback %q", i+1, len(d.Turns), d.Segments[0].Speaker, d.Fallback)
+		if spoken := len(d.Turns) > 0 && d.Segments[0].Speaker != ""; spoken != (i < 2) ||
+			spoken != (d.Fallback == "") || len(d.Segments) == 0 {
+			t.Errorf("file %d: %d turns, first speaker %q, fallback %q", i+1, len(d.Turns),
+				d.Segments[0].Speaker, d.Fallback)
 		}
 	}
 }

@@ -37,9 +37,11 @@ var formats = map[string]func(io.Writer, *document) error{
 		e.SetIndent("", "  ")
 		return e.Encode(d)
 	},
-	"srt":  func(w io.Writer, d *document) error { return speakers.WriteSRT(w, d.Segments) },
-	"vtt":  func(w io.Writer, d *document) error { return speakers.WriteVTT(w, d.Segments) },
-	"rttm": func(w io.Writer, d *document) error { return speakers.WriteRTTM(w, audioName(d.Path), d.Turns) },
+	"srt": func(w io.Writer, d *document) error { return speakers.WriteSRT(w, d.Segments) },
+	"vtt": func(w io.Writer, d *document) error { return speakers.WriteVTT(w, d.Segments) },
+	"rttm": func(w io.Writer, d *document) error {
+		return speakers.WriteRTTM(w, audioName(d.Path), d.Turns)
+	},
 }
 
 // audioName is what RTTM calls an audio: its file's name without the extension, as pyannote does.
@@ -51,9 +53,10 @@ func audioName(path string) string {
 // allFormats are the names in the order that a person reads them.
 var allFormats = []string{"json", "srt", "vtt", "rttm"}
 
-// documentName is a document's file name: the audio's, and a digest of its path, for a batch may hold a/1.wav and
-// b/1.wav. It depends on nothing else, so that a process that takes the batch up again names files as the first did. Of a long
-// name it has the beginning: file systems take 255 bytes, and while it is written the name is longer.
+// documentName is a document's file name: the audio's, and a digest of its path, for a batch may
+// hold a/1.wav and b/1.wav. It depends on nothing else, so that a process that takes the batch up
+// again names files as the first did. Of a long name it has the beginning: file systems take 255
+// bytes, and while it is written the name is longer.
 func documentName(path, format string) string {
 	const most = 200
 	digest := sha256.Sum256([]byte(filepath.Clean(path)))
@@ -66,8 +69,8 @@ func documentName(path, format string) string {
 	return fmt.Sprintf("%s-%x.%s", name, digest[:6], format)
 }
 
-// write writes a document into dir, in each format by rename: under its name there is a whole one or none. No dir, no
-// document.
+// write writes a document into dir, in each format by rename: under its name there is a whole one
+// or none. No dir, no document.
 func (d *document) write(dir string, names []string) error {
 	if dir == "" {
 		return nil
@@ -78,7 +81,8 @@ func (d *document) write(dir string, names []string) error {
 			return fmt.Errorf("%s: %w", format, err)
 		}
 		path := filepath.Join(dir, documentName(d.Path, format))
-		if err := renameio.WriteFile(path, b.Bytes(), 0o644, renameio.WithTempDir(dir)); err != nil {
+		if err := renameio.WriteFile(path, b.Bytes(), 0o644,
+			renameio.WithTempDir(dir)); err != nil {
 			return err
 		}
 	}

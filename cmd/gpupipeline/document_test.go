@@ -16,17 +16,20 @@ func TestDocumentNameOfALongName(t *testing.T) {
 		"a" + strings.Repeat("ü", 125): "a" + strings.Repeat("ü", 99) + "-",
 		strings.Repeat("\x80", 250):    strings.Repeat("\x80", 196) + "-",
 	} {
-		if got := documentName(name, "json"); !strings.HasPrefix(got, want) || len(got) > len(want)+len("0123456789ab.json") {
+		if got := documentName(name, "json"); !strings.HasPrefix(got, want) ||
+			len(got) > len(want)+len("0123456789ab.json") {
 			t.Errorf("%q: found %q", name, got)
 		}
 	}
 }
 
-// Files of one name in two folders have two transcripts, and a file has the same name in every process.
+// Files of one name in two folders have two transcripts, and a file has the same name in every
+// process.
 func TestDocumentName(t *testing.T) {
 	t.Parallel()
 	a, b := documentName("day1/call.wav", "json"), documentName("day2/call.wav", "json")
-	if a == b || a != documentName("./day1/call.wav", "json") || !strings.HasPrefix(a, "call.wav-") {
+	if a == b || a != documentName("./day1/call.wav", "json") || !strings.HasPrefix(a,
+		"call.wav-") {
 		t.Errorf("%s, %s", a, b)
 	}
 }

@@ -48,7 +48,8 @@ type EngineSettings struct {
 	Tried []diarization.Trial
 }
 
-// engines load the engines, each for one stage of one file: in this process, or in a worker where the stage is isolated.
+// engines load the engines, each for one stage of one file: in this process, or in a worker where
+// the stage is isolated.
 type engines struct {
 	settings EngineSettings
 	isolated map[string]bool // by the name of the stage
@@ -64,7 +65,8 @@ const (
 func newEngines(o *options, l *ledger) *engines {
 	e := &engines{
 		settings: EngineSettings{
-			Malloc: meter.Malloc(o.malloc), Verbose: o.verbose, Model: o.model, Diarization: o.diarization(),
+			Malloc: meter.Malloc(o.malloc), Verbose: o.verbose, Model: o.model,
+			Diarization: o.diarization(),
 		},
 		isolated: map[string]bool{},
 		ledger:   l,
@@ -102,9 +104,10 @@ func (e *engines) embedder(ctx context.Context) (embedder, error) {
 	return localEmbedder{model}, err
 }
 
-// warmUp loads and frees the models before the first file, each where its stage will run, so that what is wrong with one is said
-// before there is any work. And with the first model an engine sets up what it keeps until the process ends (ONNX Runtime 5 MB), which
-// is no file's memory; in workers it ends with them. That memory is too little for a model the files say, each for itself.
+// warmUp loads and frees the models before the first file, each where its stage will run, so that
+// what is wrong with one is said before there is any work. And with the first model an engine sets
+// up what it keeps until the process ends (ONNX Runtime 5 MB), which is no file's memory; in
+// workers it ends with them. That memory is too little for a model the files say, each for itself.
 func (e *engines) warmUp(ctx context.Context, o *options) error {
 	errs := []error{e.warmWhisper(ctx, o.language)}
 	if o.diarizes() {
@@ -131,7 +134,8 @@ func (e *engines) warmDiarization(ctx context.Context) (err error) {
 		return err
 	}
 	d := e.settings.Diarization
-	if err := errors.Join(named("--segmentation", diarization.Try(d.Segmentation, diarization.Segmentation)),
+	if err := errors.Join(named("--segmentation", diarization.Try(d.Segmentation,
+		diarization.Segmentation)),
 		named("--embedding", diarization.Try(d.Embedding, diarization.Embedding))); err != nil {
 		return err
 	}
@@ -144,7 +148,9 @@ func (e *engines) warmDiarization(ctx context.Context) (err error) {
 }
 
 // warmWorker warms up in a process of the stage's own and returns which models were tried there.
-func (e *engines) warmWorker(ctx context.Context, stage, method, language string) (tried []diarization.Trial, err error) {
+func (e *engines) warmWorker(ctx context.Context, stage, method,
+	language string,
+) (tried []diarization.Trial, err error) {
 	w, err := startWorker(ctx, stage, e.ledger, nil)
 	if err != nil {
 		return nil, err
@@ -165,7 +171,8 @@ func named(flag string, err error) error {
 
 // outOfMemory says whether an engine's error is for want of memory.
 func outOfMemory(err error) bool {
-	return errors.Is(err, whisper.ErrOutOfMemory) || errors.Is(err, diarization.ErrOutOfMemory) || errors.Is(err, errWorkerOutOfMemory)
+	return errors.Is(err, whisper.ErrOutOfMemory) || errors.Is(err, diarization.ErrOutOfMemory) ||
+		errors.Is(err, errWorkerOutOfMemory)
 }
 
 // worker starts a process for a stage and has it load an engine.
@@ -190,7 +197,9 @@ type localTranscriber struct {
 	pcm []float32
 }
 
-func (l localTranscriber) Transcribe(ctx context.Context, o whisper.Options) (whisper.Transcript, error) {
+func (l localTranscriber) Transcribe(ctx context.Context, o whisper.Options) (whisper.Transcript,
+	error,
+) {
 	return l.Model.Transcribe(ctx, l.pcm, o)
 }
 
@@ -208,7 +217,9 @@ func abort() { C.abort() }
 
 type remoteTranscriber struct{ *worker }
 
-func (r remoteTranscriber) Transcribe(ctx context.Context, o whisper.Options) (t whisper.Transcript, err error) {
+func (r remoteTranscriber) Transcribe(ctx context.Context, o whisper.Options) (t whisper.Transcript,
+	err error,
+) {
 	err = r.call(ctx, "Transcribe", o, &t)
 	return t, err
 }

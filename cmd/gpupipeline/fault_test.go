@@ -30,7 +30,8 @@ func TestFaults(t *testing.T) {
 			t.Fatalf("exit %s, files %s", exit, statuses(log))
 		}
 		for i := 1; i < 3; i++ {
-			if grown := idle(log.Files[i]) - idle(log.Files[i-1]); grown < 4<<20 || grown > 4<<20+64<<10 {
+			if grown := idle(log.Files[i]) - idle(log.Files[i-1]); grown < 4<<20 ||
+				grown > 4<<20+64<<10 {
 				t.Errorf("file %d keeps %d bytes", i+1, grown)
 			}
 			for _, cleanup := range []string{"Whisper Cleanup", "Final Cleanup"} {
@@ -59,14 +60,16 @@ func TestFaults(t *testing.T) {
 	})
 	t.Run("oom", func(t *testing.T) {
 		log, stderr, exit := run(t, "oom:2")
-		if exit != "1" || statuses(log) != "ok oom ok" || !strings.Contains(stderr, "out of memory. Tried to allocate") {
+		if exit != "1" || statuses(log) != "ok oom ok" || !strings.Contains(stderr,
+			"out of memory. Tried to allocate") {
 			t.Fatalf("exit %s, files %s, stderr %s", exit, statuses(log), stderr)
 		}
 		if diff := cmp.Diff(wholeFile, names(log.Files[1])); diff != "" {
 			t.Error(diff)
 		}
 		ooms := log.Files[1].OOMs
-		if len(ooms) != 1 || ooms[0].Requested.High() < 2*ooms[0].Bytes(record.Total)-ooms[0].Requested.Resolution*4 {
+		if len(ooms) != 1 || ooms[0].Requested.High() < 2*ooms[0].Bytes(
+			record.Total)-ooms[0].Requested.Resolution*4 {
 			t.Errorf("out of memory: %+v", ooms)
 		}
 	})
@@ -81,7 +84,10 @@ func TestFaults(t *testing.T) {
 		}
 	})
 	t.Run("place in the batch", func(t *testing.T) {
-		args := append([]string{"--model", model, "--first", "20", "--fault", "oom:21", "--fault", "oom:1"}, files[:2]...)
+		args := append([]string{
+			"--model", model, "--first", "20", "--fault", "oom:21", "--fault",
+			"oom:1",
+		}, files[:2]...)
 		if log, _, exit := gpupipeline(t, args...); exit != "1" || statuses(log) != "ok oom" {
 			t.Errorf("exit %s, files %s", exit, statuses(log))
 		}

@@ -31,7 +31,8 @@ func paths(ctx context.Context, o *options) iter.Seq2[string, error] {
 		}
 		sizes := make(map[string]int64, len(all))
 		for _, path := range all {
-			if info, err := os.Stat(path); err == nil { // a file that is not there comes first, and fails by itself
+			// A file that is not there comes first, and fails by itself.
+			if info, err := os.Stat(path); err == nil {
 				sizes[path] = info.Size()
 			}
 		}
@@ -69,8 +70,9 @@ func given(ctx context.Context, o *options) iter.Seq2[string, error] {
 	}
 }
 
-// each yields the lines of r that are not empty, each as soon as it is complete, and stops when ctx is canceled. The
-// reading is a goroutine's that may outlive the call: a read from a pipe cannot be canceled.
+// each yields the lines of r that are not empty, each as soon as it is complete, and stops when ctx
+// is canceled. The reading is a goroutine's that may outlive the call: a read from a pipe cannot be
+// canceled.
 func each(ctx context.Context, r io.Reader, name string, yield func(string, error) bool) bool {
 	type result struct {
 		line string

@@ -68,15 +68,18 @@ func TestStdin(t *testing.T) {
 func TestList(t *testing.T) {
 	t.Parallel()
 	list := filepath.Join(t.TempDir(), "batch.txt")
-	if err := os.WriteFile(list, []byte(strings.Join(audioFiles(t)[:2], "\r\n")), 0o666); err != nil {
+	if err := os.WriteFile(list, []byte(strings.Join(audioFiles(t)[:2], "\r\n")),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
-	if log, stderr, exit := gpupipeline(t, "--model", model, "--list", list); exit != "0" || statuses(log) != "ok ok" {
+	if log, stderr, exit := gpupipeline(t, "--model", model, "--list", list); exit != "0" ||
+		statuses(log) != "ok ok" {
 		t.Errorf("exit %s, files %s, stderr %s", exit, statuses(log), stderr)
 	}
 }
 
-// The smallest files come first, those that are not there before them; equal ones stay as they were given.
+// The smallest files come first, those that are not there before them; equal ones stay as they were
+// given.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	files := audioFiles(t)
@@ -114,7 +117,8 @@ func TestListBreaksOff(t *testing.T) {
 	broken := errors.New("input/output error")
 	var got []string
 	for path, err := range func(yield func(string, error) bool) {
-		each(t.Context(), io.MultiReader(strings.NewReader("a.wav\nb/long-na"), iotest.ErrReader(broken)), "--list", yield)
+		each(t.Context(), io.MultiReader(strings.NewReader("a.wav\nb/long-na"),
+			iotest.ErrReader(broken)), "--list", yield)
 	} {
 		if err != nil {
 			got = append(got, err.Error())

@@ -11,15 +11,15 @@ import (
 	"unicode/utf8"
 )
 
-// hostile is what a file's name may hold: lines and commands of another, escape sequences, bytes that
-// are not UTF-8.
+// hostile is what a file's name may hold: lines and commands of another, escape sequences, bytes
+// that are not UTF-8.
 const hostile = "x\nFORGED: 1\n ::error::FORGED\r\x1b[31m\u009b\u202e\u2028##[error]x" +
 	"section_start:1:a\r\x1b[0K\x9b\xff"
 
 var harmful = regexp.MustCompile(`(?m)[^\n\t -~\x{a0}-\x{200d}]|^FORGED|^\s*::|##\[|section_start:`)
 
-// TestHostileNames gives names where they end up in the log and in messages: a file that is no audio, one
-// that is, files, models and flags that are not there.
+// TestHostileNames gives names where they end up in the log and in messages: a file that is no
+// audio, one that is, files, models and flags that are not there.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -14,8 +14,8 @@ import (
 	"vramsoak/pipeline/whisper"
 )
 
-// A ledger is the device that the checkpoints read: the GPU, or the C allocator of this process and of its workers
-// together.
+// A ledger is the device that the checkpoints read: the GPU, or the C allocator of this process and
+// of its workers together.
 type ledger struct {
 	host *meter.Host
 	// Where the ledger is a GPU: nil else.
@@ -27,8 +27,8 @@ type ledger struct {
 	workers map[*worker]bool
 }
 
-// openLedger chooses the device. Whisper.cpp takes the first GPU that it finds; where it finds none, what the driver
-// says about a GPU has nothing to do with the pipeline.
+// openLedger chooses the device. Whisper.cpp takes the first GPU that it finds; where it finds
+// none, what the driver says about a GPU has nothing to do with the pipeline.
 func openLedger(name string, host *meter.Host, devices []whisper.Device) (*ledger, error) {
 	onHost := &ledger{host: host, workers: map[*worker]bool{}}
 	if name == "host" {
@@ -46,7 +46,9 @@ func openLedger(name string, host *meter.Host, devices []whisper.Device) (*ledge
 		if name == "auto" {
 			return onHost, nil
 		}
-		return nil, fmt.Errorf("--device nvml: expected a GPU that whisper.cpp computes on, found %s", strings.Join(found, ", "))
+		return nil, fmt.Errorf(
+			"--device nvml: expected a GPU that whisper.cpp computes on, found %s",
+			strings.Join(found, ", "))
 	}
 	driver, err := meter.OpenNVML()
 	if err != nil {
@@ -100,7 +102,8 @@ func (l *ledger) Trim() {
 	}
 	l.host.Trim()
 	for _, w := range l.living() {
-		_ = w.call(context.Background(), "Trim", None{}, &None{}) // a worker that has died has nothing to give back
+		// A worker that has died has nothing to give back.
+		_ = w.call(context.Background(), "Trim", None{}, &None{})
 	}
 }
 
@@ -170,7 +173,8 @@ func (l *ledger) diarization(provider string) meter.Device {
 	return l
 }
 
-// refusal puts a device's reading into an error of an engine's for want of memory; other errors it returns as they are.
+// refusal puts a device's reading into an error of an engine's for want of memory; other errors it
+// returns as they are.
 func refusal(err error, device meter.Device, requested int64) error {
 	if !outOfMemory(err) {
 		return err

@@ -38,9 +38,14 @@ func TestMain(m *testing.M) {
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
 		model, batch = filepath.Join(dir, "tiny.bin"), filepath.Join(dir, "audio")
-		_, err = fixtures.WriteAudio(batch, fixtures.AudioSpec{Count: 6, MinSeconds: 3, MaxSeconds: 6, Seed: 1})
-		segmentation, embedding = filepath.Join(dir, fixtures.SegmentationName), filepath.Join(dir, fixtures.EmbeddingName)
-		err = errors.Join(err, fixtures.WriteWhisperModel(model, 1), fixtures.WriteDiarizationModels(dir, fixtures.DiarizationSpec{Seed: 1}))
+		_, err = fixtures.WriteAudio(batch, fixtures.AudioSpec{
+			Count: 6, MinSeconds: 3,
+			MaxSeconds: 6, Seed: 1,
+		})
+		segmentation, embedding = filepath.Join(dir, fixtures.SegmentationName), filepath.Join(dir,
+			fixtures.EmbeddingName)
+		err = errors.Join(err, fixtures.WriteWhisperModel(model, 1),
+			fixtures.WriteDiarizationModels(dir, fixtures.DiarizationSpec{Seed: 1}))
 		if err != nil {
 			panic(err)
 		}
@@ -59,7 +64,8 @@ func audioFiles(t *testing.T) []string {
 
 // variablesRead change what gpupipeline does.
 var variablesRead = []string{
-	"ENABLE_FAST_PATH", "SKIP_VOICE_EMBEDDINGS", "VOICE_ENROLLMENT_BATCH_SIZE", "EMBEDDING_BATCH_SIZE", "VRAMSOAK_FIRST",
+	"ENABLE_FAST_PATH", "SKIP_VOICE_EMBEDDINGS", "VOICE_ENROLLMENT_BATCH_SIZE",
+	"EMBEDDING_BATCH_SIZE", "VRAMSOAK_FIRST",
 	"OMP_WAIT_POLICY", "GLIBC_TUNABLES",
 }
 
@@ -80,7 +86,8 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// gpupipeline runs it to its end and returns its log, its stderr, and its exit code or the signal that ended it.
+// gpupipeline runs it to its end and returns its log, its stderr, and its exit code or the signal
+// that ended it.
 func gpupipeline(t *testing.T, args ...string) (log *timeline.Timeline, stderr, exit string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -114,21 +121,28 @@ func ending(cmd *exec.Cmd) string {
 }
 
 var wholeFile = []string{
-	"Pipeline Initialization", "Before Audio Preprocessing", "After Audio Preprocessing", "Before Transcription",
+	"Pipeline Initialization", "Before Audio Preprocessing", "After Audio Preprocessing",
+	"Before Transcription",
 	"Before Whisper Cleanup", "After Whisper Cleanup", "After Transcription (post-cleanup)",
 	"Before Final Cleanup", "After Final Cleanup",
 }
 
 // nineteen are the checkpoints of a file whose speakers are looked for.
 var nineteen = slices.Concat(wholeFile[:7], []string{
-	"Before Diarization", "Before Waveform Cleanup", "After Waveform Cleanup", "Before Diarization Model Cleanup",
-	"After Diarization Model Cleanup", "After Diarization (post-cleanup)", "Before Speaker Alignment",
-	"Before Alignment Tensors Cleanup", "After Alignment Tensors Cleanup", "After Speaker Alignment (post-cleanup)",
+	"Before Diarization", "Before Waveform Cleanup", "After Waveform Cleanup",
+	"Before Diarization Model Cleanup",
+	"After Diarization Model Cleanup", "After Diarization (post-cleanup)",
+	"Before Speaker Alignment",
+	"Before Alignment Tensors Cleanup", "After Alignment Tensors Cleanup",
+	"After Speaker Alignment (post-cleanup)",
 }, wholeFile[7:])
 
 // withModels are the arguments for all models.
 func withModels(args ...string) []string {
-	return append([]string{"--model", model, "--segmentation", segmentation, "--embedding", embedding}, args...)
+	return append([]string{
+		"--model", model, "--segmentation", segmentation, "--embedding",
+		embedding,
+	}, args...)
 }
 
 func names(f *timeline.File) []string {
@@ -145,7 +159,8 @@ func freed(t *testing.T, f *timeline.File, cleanup string) float64 {
 	for _, c := range f.Cleanups {
 		if c.Name == cleanup {
 			before, after := f.Checkpoints[c.Before], f.Checkpoints[c.After]
-			return 100 * float64(before.Bytes(record.Allocated)-after.Bytes(record.Allocated)) / float64(before.Bytes(record.Holds))
+			return 100 * float64(before.Bytes(record.Allocated)-after.Bytes(
+				record.Allocated)) / float64(before.Bytes(record.Holds))
 		}
 	}
 	t.Errorf("%s has no %s", f.Path, cleanup)

@@ -145,12 +145,14 @@ func (o *options) withoutSpeakers() string {
 // diarization is the configuration of sherpa-onnx.
 func (o *options) diarization() diarization.Config {
 	return diarization.Config{
-		Segmentation: o.segmentation, Embedding: o.embedding, Speakers: o.speakers, Threshold: o.threshold,
-		Threads: o.diarizationThreads, Provider: o.provider,
+		Segmentation: o.segmentation, Embedding: o.embedding, Speakers: o.speakers,
+		Threshold: o.threshold,
+		Threads:   o.diarizationThreads, Provider: o.provider,
 	}
 }
 
-// parse reads the arguments, with the environment for what they do not give. It names every mistake.
+// parse reads the arguments, with the environment for what they do not give. It names every
+// mistake.
 func parse(args []string, getenv func(string) string) (*options, error) {
 	env := &environment{getenv: getenv}
 	o := &options{formats: []string{"json"}, batchMemory: pipeline.Fraction(8)}
@@ -174,7 +176,8 @@ func parse(args []string, getenv func(string) string) (*options, error) {
 	flags.IntVar(&o.diarizationThreads, "diarization-threads", 1, "")
 	flags.BoolVar(&o.fast, "fast", env.yes("ENABLE_FAST_PATH"), "")
 	flags.BoolVar(&o.noEnroll, "no-enroll", env.yes("SKIP_VOICE_EMBEDDINGS"), "")
-	flags.IntVar(&o.enrollBatch, "enroll-batch", env.number(4, "VOICE_ENROLLMENT_BATCH_SIZE", "EMBEDDING_BATCH_SIZE"), "")
+	flags.IntVar(&o.enrollBatch, "enroll-batch", env.number(4, "VOICE_ENROLLMENT_BATCH_SIZE",
+		"EMBEDDING_BATCH_SIZE"), "")
 	flags.Var(&o.batchMemory, "batch-memory", "")
 	flags.IntVar(&o.clearEvery, "clear-every", 5, "")
 	flags.Func("isolate", "", words(&o.isolate, []string{stageWhisper, stageDiarization}))
@@ -187,7 +190,8 @@ func parse(args []string, getenv func(string) string) (*options, error) {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil, err
 		}
-		return nil, errors.Join(append(env.errs, fmt.Errorf("%s; see gpupipeline --help", twoDashes(err)))...)
+		return nil, errors.Join(append(env.errs, fmt.Errorf("%s; see gpupipeline --help",
+			twoDashes(err)))...)
 	}
 	flags.Visit(func(f *flag.Flag) { o.formatsGiven = o.formatsGiven || f.Name == "formats" })
 	o.paths = flags.Args()
@@ -212,21 +216,27 @@ func (o *options) check() (errs []error) {
 		}
 	}
 	oneOf := func(name, value string, allowed ...string) {
-		expect(slices.Contains(allowed, value), "--%s: expected %s, found %q", name, either(allowed), value)
+		expect(slices.Contains(allowed, value), "--%s: expected %s, found %q", name,
+			either(allowed), value)
 	}
 	expect(o.model != "", "--model: expected a model file, found none")
 	expect((o.segmentation == "") == (o.embedding == ""),
 		"--segmentation, --embedding: expected both models of diarization or none of them, found one")
-	expect(o.truth == "" || o.diarizes(), "--truth: expected a diarization, which it judges, found %s", o.withoutSpeakers())
-	expect(!o.formatsGiven || o.out != "", "--formats: expected --out too, the folder for what is written, found none")
-	expect(!slices.Contains(o.formats, "rttm") || o.diarizes(), "--formats rttm: expected a diarization, whose turns it has, found %s", o.withoutSpeakers())
+	expect(o.truth == "" || o.diarizes(),
+		"--truth: expected a diarization, which it judges, found %s", o.withoutSpeakers())
+	expect(!o.formatsGiven || o.out != "", "--formats: expected --out too, the folder for what "+
+		"is written, found none")
+	expect(!slices.Contains(o.formats, "rttm") || o.diarizes(),
+		"--formats rttm: expected a diarization, whose turns it has, found %s", o.withoutSpeakers())
 	oneOf("order", o.order, "given", "smallest")
 	expect(o.first >= 1, "--first: expected 1 or more, found %d", o.first)
 	expect(o.threads >= 1, "--threads: expected 1 or more, found %d", o.threads)
 	expect(o.speakers >= 0, "--speakers: expected 0 or more, found %d", o.speakers)
-	expect(o.threshold > 0 && o.threshold <= 2, "--threshold: expected more than 0 and at most 2, found %g", o.threshold)
+	expect(o.threshold > 0 && o.threshold <= 2, "--threshold: expected more than 0 and at most "+
+		"2, found %g", o.threshold)
 	oneOf("provider", o.provider, "cpu", "cuda")
-	expect(o.diarizationThreads >= 1, "--diarization-threads: expected 1 or more, found %d", o.diarizationThreads)
+	expect(o.diarizationThreads >= 1, "--diarization-threads: expected 1 or more, found %d",
+		o.diarizationThreads)
 	expect(o.enrollBatch >= 1, "--enroll-batch: expected 1 or more, found %d", o.enrollBatch)
 	expect(o.clearEvery >= 0, "--clear-every: expected 0 or more, found %d", o.clearEvery)
 	oneOf("malloc", o.malloc, string(meter.MallocFixed), string(meter.MallocDefault))
@@ -241,15 +251,18 @@ func (o *options) check() (errs []error) {
 		}
 	}
 	expect(len(sources) > 0, "expected audio files, --list or --stdin, found none")
-	expect(len(sources) < 2, "expected audio files, --list or --stdin, found %s", strings.Join(sources, " and "))
+	expect(len(sources) < 2, "expected audio files, --list or --stdin, found %s",
+		strings.Join(sources, " and "))
 	for _, n := range slices.Sorted(maps.Keys(o.faults.At)) {
 		fault := o.faults.At[n]
 		enrolls := o.diarizes() && !o.noEnroll
 		expect(enrolls || fault != pipeline.FaultOOMBatch && fault != pipeline.FaultOOMItem,
-			"--fault %s:%d: expected enrollment, of which it takes the memory, found none: it needs the models of diarization, without --fast and --no-enroll", fault, n)
+			"--fault %s:%d: expected enrollment, of which it takes the memory, found none: it "+
+				"needs the models of diarization, without --fast and --no-enroll", fault, n)
 	}
 	for _, name := range o.faults.Keep {
-		expect(slices.Contains(cleanups, name), "--fault: expected keep: with %s, found keep:%s", either(cleanups), name)
+		expect(slices.Contains(cleanups, name), "--fault: expected keep: with %s, found keep:%s",
+			either(cleanups), name)
 	}
 	return errs
 }
@@ -266,7 +279,8 @@ func words(into *[]string, allowed []string) func(string) error {
 		*into = nil
 		for name := range strings.SplitSeq(s, ",") {
 			if !slices.Contains(allowed, name) {
-				return fmt.Errorf("expected %s, with commas between, found %q", either(allowed), name)
+				return fmt.Errorf("expected %s, with commas between, found %q",
+					either(allowed), name)
 			}
 			if !slices.Contains(*into, name) {
 				*into = append(*into, name)
@@ -291,7 +305,8 @@ func (e *environment) number(otherwise int, variables ...string) int {
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			e.errs = append(e.errs, fmt.Errorf("%s: expected a whole number from 1, found %q", name, text))
+			e.errs = append(e.errs, fmt.Errorf("%s: expected a whole number from 1, found %q",
+				name, text))
 			return otherwise
 		}
 		return n

@@ -51,7 +51,8 @@ func TestSignalCleansUp(t *testing.T) {
 			t.Errorf("%v: exit %s", test.signal, got)
 		}
 		tl := timelineOf(t, &log)
-		if statuses(tl) != "ok failed" || !strings.Contains(tl.Files[1].Error, "interrupted: "+test.signal.String()) {
+		if statuses(tl) != "ok failed" || !strings.Contains(tl.Files[1].Error, "interrupted: "+
+			test.signal.String()) {
 			t.Fatalf("files %s: %+v", statuses(tl), tl.Files)
 		}
 		if diff := cmp.Diff(wholeFile, names(tl.Files[1])); diff != "" {

@@ -28,7 +28,8 @@ const oomMark = "out of memory: "
 
 // serve is main of a worker: it does what it is called for until the connection ends.
 func serve() int {
-	// Signals go to the whole process group. What to do about one is decided by the process that started this one.
+	// Signals go to the whole process group. What to do about one is decided by the process that
+	// started this one.
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)
 	s, err := newStage()
 	if err != nil {
@@ -49,8 +50,8 @@ func serve() int {
 	return 0
 }
 
-// A Stage is the work of one stage in a worker. Its exported methods are called from the process that started it, the
-// first of them Open.
+// A Stage is the work of one stage in a worker. Its exported methods are called from the process
+// that started it, the first of them Open.
 type Stage struct {
 	pcm     []float32
 	engines *engines
@@ -71,7 +72,8 @@ func newStage() (*Stage, error) {
 	if info.Size() == 0 { // an embedder is given clips
 		return &Stage{}, nil
 	}
-	data, err := syscall.Mmap(workerAudio, 0, int(info.Size()), syscall.PROT_READ, syscall.MAP_SHARED)
+	data, err := syscall.Mmap(workerAudio, 0, int(info.Size()), syscall.PROT_READ,
+		syscall.MAP_SHARED)
 	if err != nil {
 		return nil, fmt.Errorf("mapping the audio: %w", err)
 	}
@@ -139,7 +141,8 @@ func (s *Stage) LoadEmbedder(None, *None) (err error) {
 	return marked(err)
 }
 
-// Embed measures the voice of a clip, samples as their bytes: as numbers they would take net/rpc ten times as long.
+// Embed measures the voice of a clip, samples as their bytes: as numbers they would take net/rpc
+// ten times as long.
 func (s *Stage) Embed(clip []byte, voice *[]float32) (err error) {
 	*voice, err = s.embedder.Embed(context.Background(), samplesOf(clip))
 	return err

@@ -19,7 +19,8 @@ type truth struct {
 	key   func(path string) string   // what a file is called in it
 }
 
-// readTruth reads the manifest of a batch of audio, which names paths, or RTTM, which names files without folder and extension.
+// readTruth reads the manifest of a batch of audio, which names paths, or RTTM, which names files
+// without folder and extension.
 func readTruth(path string) (*truth, error) {
 	if strings.EqualFold(filepath.Ext(path), ".rttm") {
 		f, err := os.Open(path)
@@ -28,7 +29,9 @@ func readTruth(path string) (*truth, error) {
 		}
 		defer func() { _ = f.Close() }() // only read
 		turns, err := speakers.ReadRTTM(f, path)
-		return &truth{path, turns, func(path string) string { return speakers.RTTMField(audioName(path)) }}, err
+		return &truth{path, turns, func(path string) string {
+			return speakers.RTTMField(audioName(path))
+		}}, err
 	}
 	manifest, err := fixtures.ReadManifest(path)
 	if err != nil {
@@ -39,7 +42,10 @@ func readTruth(path string) (*truth, error) {
 		name := absolute(filepath.Join(filepath.Dir(path), f.Path))
 		t.turns[name] = nil
 		for _, turn := range f.Turns {
-			t.turns[name] = append(t.turns[name], speakers.Turn{Start: turn.Start, End: turn.End, Speaker: turn.Speaker})
+			t.turns[name] = append(t.turns[name], speakers.Turn{
+				Start: turn.Start, End: turn.End,
+				Speaker: turn.Speaker,
+			})
 		}
 	}
 	return t, nil
@@ -66,16 +72,17 @@ func (t *truth) none(n int) error {
 
 // A score says how far a document is from the truth.
 type score struct {
-	ErrorRate    float64              `json:"diarization_error_rate"`
-	Errors       speakers.Errors      `json:"diarization_errors"` // seconds
-	WordAccuracy float64              `json:"word_accuracy"`      // the share of words that have the right speaker
+	ErrorRate float64         `json:"diarization_error_rate"`
+	Errors    speakers.Errors `json:"diarization_errors"` // seconds
+	// The share of words that have the right speaker.
+	WordAccuracy float64              `json:"word_accuracy"`
 	Words        speakers.Attribution `json:"words"`
 
 	files int
 }
 
-// score compares a document with the truth, nothing around the turns' ends being left out. It is nil for a file that the truth does
-// not know.
+// score compares a document with the truth, nothing around the turns' ends being left out. It is
+// nil for a file that the truth does not know.
 func (t *truth) score(d *document) *score {
 	if !t.knows(d.Path) {
 		return nil
@@ -107,7 +114,9 @@ func (s *score) sum() *score {
 //
 //	diarization error rate 1.2 %: missed 0.10 s, false alarm 0.05 s, confused 0.00 s of 12.34 s; 15 of 16 words (93.8 %) have the right speaker
 func (s *score) String() string {
-	return fmt.Sprintf("diarization error rate %.1f %%: missed %.2f s, false alarm %.2f s, confused %.2f s of %.2f s; "+
+	return fmt.Sprintf("diarization error rate %.1f %%: missed %.2f s, false alarm %.2f s, "+
+		"confused %.2f s of %.2f s; "+
 		"%d of %d words (%.1f %%) have the right speaker",
-		100*s.ErrorRate, s.Errors.Missed, s.Errors.FalseAlarm, s.Errors.Confusion, s.Errors.Reference, s.Words.Right, s.Words.Words, 100*s.WordAccuracy)
+		100*s.ErrorRate, s.Errors.Missed, s.Errors.FalseAlarm, s.Errors.Confusion,
+		s.Errors.Reference, s.Words.Right, s.Words.Words, 100*s.WordAccuracy)
 }

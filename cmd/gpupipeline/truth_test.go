@@ -12,8 +12,9 @@ import (
 	"vramsoak/pipeline/speakers"
 )
 
-// On the fixtures' two voices the diarization is right for 95 % of the speech or more, file by file. With enrollment a voice has one
-// name in all files; without, the one that speaks first in a file is SPEAKER_00, which is each of the two in turn.
+// On the fixtures' two voices the diarization is right for 95 % of the speech or more, file by
+// file. With enrollment a voice has one name in all files; without, the one that speaks first in a
+// file is SPEAKER_00, which is each of the two in turn.
 func TestTruth(t *testing.T) {
 	t.Parallel()
 	files := audioFiles(t)[:4]
@@ -28,13 +29,15 @@ func TestTruth(t *testing.T) {
 		if exit != "0" || len(log.Files) != len(files) {
 			t.Fatalf("exit %s, %d files, stderr %s", exit, len(log.Files), stderr)
 		}
-		if !strings.HasPrefix(stderr, "gpupipeline: 4 files: diarization error rate ") || strings.Count(stderr, "\n") != 1 {
+		if !strings.HasPrefix(stderr, "gpupipeline: 4 files: diarization error rate ") ||
+			strings.Count(stderr, "\n") != 1 {
 			t.Errorf("stderr: %q", stderr)
 		}
 		mappings := map[string]map[string]string{}
 		for _, path := range files {
 			d := readDocument(t, out, path)
-			if d.Truth == nil || d.Truth.Errors.Reference == 0 || d.Truth.ErrorRate > 0.05 || d.Truth.WordAccuracy < 0.95 || d.Truth.Words.Words == 0 {
+			if d.Truth == nil || d.Truth.Errors.Reference == 0 || d.Truth.ErrorRate > 0.05 ||
+				d.Truth.WordAccuracy < 0.95 || d.Truth.Words.Words == 0 {
 				t.Errorf("%s: %+v", path, d.Truth)
 				continue
 			}
@@ -55,7 +58,10 @@ func TestScore(t *testing.T) {
 	}
 	path := audioFiles(t)[0]
 	right := all.turns[path]
-	segment := speakers.Segment{Words: []speakers.Word{{Text: " a", Start: right[0].Start, End: right[0].End, Speaker: right[0].Speaker}}}
+	segment := speakers.Segment{Words: []speakers.Word{{
+		Text: " a", Start: right[0].Start,
+		End: right[0].End, Speaker: right[0].Speaker,
+	}}}
 	d := &document{Path: path, Turns: right, Segments: []speakers.Segment{segment}}
 	if s := all.score(d); s.ErrorRate != 0 || s.WordAccuracy != 1 || s.Words.Right != 1 {
 		t.Errorf("the truth itself: %+v", s)
@@ -86,17 +92,20 @@ func TestTruthInRTTM(t *testing.T) {
 		t.Fatal(err)
 	}
 	log, stderr, exit := gpupipeline(t, append(withModels("--truth", path), files...)...)
-	if exit != "0" || statuses(log) != "ok ok" || !strings.HasPrefix(stderr, "gpupipeline: 1 file: diarization error rate ") {
+	if exit != "0" || statuses(log) != "ok ok" || !strings.HasPrefix(stderr,
+		"gpupipeline: 1 file: diarization error rate ") {
 		t.Errorf("exit %s, files %s, stderr %q", exit, statuses(log), stderr)
 	}
 }
 
-// A truth that has none of the files is a mistake: said at once where the files are known, else in the end.
+// A truth that has none of the files is a mistake: said at once where the files are known, else in
+// the end.
 func TestTruthOfOtherFiles(t *testing.T) {
 	t.Parallel()
 	files := audioFiles(t)[:1]
 	path := filepath.Join(t.TempDir(), "truth.rttm")
-	if err := os.WriteFile(path, []byte("SPEAKER other 1 0.0 1.0 <NA> <NA> A <NA> <NA>\n"), 0o666); err != nil {
+	if err := os.WriteFile(path, []byte("SPEAKER other 1 0.0 1.0 <NA> <NA> A <NA> <NA>\n"),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
 	list := filepath.Join(t.TempDir(), "list.txt")
@@ -105,7 +114,8 @@ func TestTruthOfOtherFiles(t *testing.T) {
 	}
 	for want, args := range map[string][]string{"": files, "ok": {"--list", list}} {
 		log, stderr, exit := gpupipeline(t, append(withModels("--truth", path), args...)...)
-		if exit != "2" || statuses(log) != want || stderr != "gpupipeline: --truth: none of the 1 file is in "+path+"\n" {
+		if exit != "2" || statuses(log) != want ||
+			stderr != "gpupipeline: --truth: none of the 1 file is in "+path+"\n" {
 			t.Errorf("%v: exit %s, files %s, stderr %q", args, exit, statuses(log), stderr)
 		}
 	}

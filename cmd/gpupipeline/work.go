@@ -28,8 +28,8 @@ type work struct {
 	seconds float64
 }
 
-// file is one file's way through the pipeline. The samples lie in the C allocator's memory, where the ledger of a machine
-// without a GPU sees them, as it would see a tensor.
+// file is one file's way through the pipeline. The samples lie in the C allocator's memory, where
+// the ledger of a machine without a GPU sees them, as it would see a tensor.
 func (w *work) file(ctx context.Context, file *pipeline.Scope, f pipeline.File) error {
 	if w.truth != nil && w.truth.knows(f.Path) {
 		w.known++
@@ -66,9 +66,11 @@ func (w *work) file(ctx context.Context, file *pipeline.Scope, f pipeline.File) 
 	return d.write(w.out, w.formats)
 }
 
-// speakers finds who speaks when and gives it to the document. Where memory does not suffice for it, the document has no
-// speakers, and says so.
-func (w *work) speakers(ctx context.Context, f pipeline.File, pcm []float32, d *document) (err error) {
+// speakers finds who speaks when and gives it to the document. Where memory does not suffice for
+// it, the document has no speakers, and says so.
+func (w *work) speakers(ctx context.Context, f pipeline.File, pcm []float32,
+	d *document,
+) (err error) {
 	if d.Turns, err = w.diarize(ctx, pcm); err != nil {
 		if err = w.fastPath(f, d, err); err != nil {
 			return err
@@ -85,14 +87,17 @@ func (w *work) fastPath(f pipeline.File, d *document, err error) error {
 	if !w.runner.FastPath(err) {
 		return err
 	}
-	stderr.Printf("gpupipeline: file %d, %s: no diarization for want of memory: %s\n", f.Index, f.Path, sink.Error(err, f.Path))
+	stderr.Printf("gpupipeline: file %d, %s: no diarization for want of memory: %s\n", f.Index,
+		f.Path, sink.Error(err, f.Path))
 	d.Turns, d.Fallback = nil, "fast path: no diarization for want of memory"
 	return nil
 }
 
 func (w *work) preprocess(ctx context.Context, f pipeline.File, pcm *meter.Block) error {
 	w.seconds = 0
-	return w.runner.Stage(ctx, "Audio Preprocessing", func(ctx context.Context, _ *pipeline.Scope) error {
+	return w.runner.Stage(ctx, "Audio Preprocessing", func(ctx context.Context,
+		_ *pipeline.Scope,
+	) error {
 		samples, err := audio.ReadFile(ctx, f.Path)
 		if err != nil {
 			return err
@@ -105,7 +110,8 @@ func (w *work) preprocess(ctx context.Context, f pipeline.File, pcm *meter.Block
 		copy(pcm.Floats(), samples.PCM)
 		w.seconds = samples.Seconds()
 		if samples.Missing > 0 {
-			w.runner.Logf("WARNING: %s: the file ends %.1f s before its header says; what is there is %.1f s: record or copy it again",
+			w.runner.Logf("WARNING: %s: the file ends %.1f s before its header says; what is "+
+				"there is %.1f s: record or copy it again",
 				f.Path, samples.Missing, w.seconds)
 		}
 		if w.faults.Leak > 0 {
@@ -115,7 +121,9 @@ func (w *work) preprocess(ctx context.Context, f pipeline.File, pcm *meter.Block
 	})
 }
 
-func (w *work) transcribe(ctx context.Context, f pipeline.File, pcm []float32) (t whisper.Transcript, err error) {
+func (w *work) transcribe(ctx context.Context, f pipeline.File,
+	pcm []float32,
+) (t whisper.Transcript, err error) {
 	w.runner.Clear("before transcription")
 	err = w.runner.Stage(ctx, "Transcription", func(ctx context.Context, s *pipeline.Scope) error {
 		held := s.Growth()

@@ -20,8 +20,9 @@ import (
 	"vramsoak/pipeline/diarization"
 )
 
-// A worker is a process of its own for the work of one stage on one file. It is this program again, which serves the
-// methods of [Stage] and ends with the stage: whatever its libraries keep, the system takes back.
+// A worker is a process of its own for the work of one stage on one file. It is this program again,
+// which serves the methods of [Stage] and ends with the stage: whatever its libraries keep, the
+// system takes back.
 type worker struct {
 	stage  string // "whisper", for messages
 	cmd    *exec.Cmd
@@ -54,9 +55,9 @@ const (
 	workerAudio
 )
 
-// startWorker starts a process for a stage, which sees the audio. The process is killed when ctx ends: C++ code knows no
-// other way to be stopped. It also dies with this process, or rather with the thread that started it, which is the batch's
-// own.
+// startWorker starts a process for a stage, which sees the audio. The process is killed when ctx
+// ends: C++ code knows no other way to be stopped. It also dies with this process, or rather with
+// the thread that started it, which is the batch's own.
 func startWorker(ctx context.Context, stage string, l *ledger, pcm []float32) (*worker, error) {
 	audio, err := shared(pcm)
 	if err != nil {
@@ -68,7 +69,8 @@ func startWorker(ctx context.Context, stage string, l *ledger, pcm []float32) (*
 		return nil, fmt.Errorf("a socket for the process of stage %s: %w", stage, err)
 	}
 	ours, theirs := os.NewFile(uintptr(pair[0]), "worker"), os.NewFile(uintptr(pair[1]), "worker")
-	defer func() { _ = errors.Join(ours.Close(), theirs.Close()) }() // the connection and the worker have their own
+	// The connection and the worker have their own.
+	defer func() { _ = errors.Join(ours.Close(), theirs.Close()) }()
 	conn, err := net.FileConn(ours)
 	if err != nil {
 		return nil, err
@@ -81,9 +83,13 @@ func startWorker(ctx context.Context, stage string, l *ledger, pcm []float32) (*
 	cmd.ExtraFiles = []*os.File{theirs, audio}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("starting the process of stage %s: %w", stage, err), conn.Close())
+		return nil, errors.Join(fmt.Errorf("starting the process of stage %s: %w", stage, err),
+			conn.Close())
 	}
-	w := &worker{stage: stage, cmd: cmd, client: rpc.NewClient(conn), ledger: l, ended: make(chan struct{}), last: last}
+	w := &worker{
+		stage: stage, cmd: cmd, client: rpc.NewClient(conn), ledger: l,
+		ended: make(chan struct{}), last: last,
+	}
 	go func() {
 		_ = cmd.Wait() // the state says it too
 		w.state = cmd.ProcessState
@@ -106,7 +112,8 @@ func shared(pcm []float32) (*os.File, error) {
 	return f, nil
 }
 
-// call calls a method of the worker's Stage. A process that died is an error that says how; the end of ctx is its cause.
+// call calls a method of the worker's Stage. A process that died is an error that says how; the end
+// of ctx is its cause.
 func (w *worker) call(ctx context.Context, method string, args, reply any) error {
 	err := w.client.Call("Stage."+method, args, reply)
 	if err == nil {
@@ -124,8 +131,9 @@ func (w *worker) call(ctx context.Context, method string, args, reply any) error
 	return w.death()
 }
 
-// death says how the process ended. What engines in C++ do where memory runs out is to throw an exception that nobody catches, which
-// says so on stderr; or they touch pages that the system does not have, which then kills the process.
+// death says how the process ended. What engines in C++ do where memory runs out is to throw an
+// exception that nobody catches, which says so on stderr; or they touch pages that the system does
+// not have, which then kills the process.
 func (w *worker) death() error {
 	select {
 	case <-w.ended:
@@ -137,7 +145,8 @@ func (w *worker) death() error {
 	err := fmt.Errorf("the process of stage %s ended: %v", w.stage, w.state)
 	switch status, _ := w.state.Sys().(syscall.WaitStatus); {
 	case status.Signal() == syscall.SIGKILL:
-		return fmt.Errorf("%w; the system kills a process when memory runs out: %w", err, errWorkerOutOfMemory)
+		return fmt.Errorf("%w; the system kills a process when memory runs out: %w", err,
+			errWorkerOutOfMemory)
 	case diarization.SaysOutOfMemory(string(w.last.text)):
 		return fmt.Errorf("%w: %w", err, errWorkerOutOfMemory)
 	}
@@ -146,7 +155,8 @@ func (w *worker) death() error {
 
 func (w *worker) kill() { _ = w.cmd.Process.Kill() } // it may have ended
 
-// Close ends the process, which has nothing to save, and waits until the system has taken its memory back.
+// Close ends the process, which has nothing to save, and waits until the system has taken its
+// memory back.
 func (w *worker) Close() error {
 	w.unhook()
 	w.kill()

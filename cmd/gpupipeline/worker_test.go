@@ -21,14 +21,17 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// A stage in a worker logs what the stage in the process does: its memory is in the ledger while it lives, and all of it is
-// given back.
+// A stage in a worker logs what the stage in the process does: its memory is in the ledger while it
+// lives, and all of it is given back.
 func TestIsolatedTranscription(t *testing.T) {
 	t.Parallel()
 	files := audioFiles(t)[:3]
 	read := func(args ...string) string {
 		out := t.TempDir()
-		log, stderr, exit := gpupipeline(t, append(append([]string{"--model", model, "--device", "host", "--out", out}, args...), files...)...)
+		log, stderr, exit := gpupipeline(t, append(append([]string{
+			"--model", model, "--device",
+			"host", "--out", out,
+		}, args...), files...)...)
 		if exit != "0" || stderr != "" || statuses(log) != "ok ok ok" {
 			t.Fatalf("%v: exit %s, files %s, stderr %s", args, exit, statuses(log), stderr)
 		}
@@ -62,8 +65,12 @@ func TestIsolatedTranscription(t *testing.T) {
 // A crash in a worker fails its file; the files after it have workers of their own.
 func TestWorkerCrash(t *testing.T) {
 	t.Parallel()
-	log, stderr, exit := gpupipeline(t, append([]string{"--model", model, "--isolate", "whisper", "--fault", "crash:2"}, audioFiles(t)[:3]...)...)
-	if exit != "1" || statuses(log) != "ok failed ok" || !strings.Contains(stderr, "gpupipeline: 1 of 3 files failed\n") {
+	log, stderr, exit := gpupipeline(t, append([]string{
+		"--model", model, "--isolate", "whisper",
+		"--fault", "crash:2",
+	}, audioFiles(t)[:3]...)...)
+	if exit != "1" || statuses(log) != "ok failed ok" || !strings.Contains(stderr,
+		"gpupipeline: 1 of 3 files failed\n") {
 		t.Fatalf("exit %s, files %s, stderr %s", exit, statuses(log), stderr)
 	}
 	if want := "Transcription: the process of stage whisper ended: signal: aborted"; !strings.HasPrefix(log.Files[1].Error, want) {
@@ -77,7 +84,8 @@ func TestWorkerCrash(t *testing.T) {
 	}
 }
 
-// What ends the process ends its worker too: a signal, which also cleans up, and a kill, which nobody can answer.
+// What ends the process ends its worker too: a signal, which also cleans up, and a kill, which
+// nobody can answer.
 func TestNoOrphans(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -89,7 +97,8 @@ func TestNoOrphans(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = log.Close() }() // it is read by its name
-		cmd := command(t, "--model", model, "--isolate", "whisper", "--fault", "hang:1", audioFiles(t)[0])
+		cmd := command(t, "--model", model, "--isolate", "whisper", "--fault", "hang:1",
+			audioFiles(t)[0])
 		cmd.Stdout = log
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -101,7 +110,8 @@ func TestNoOrphans(t *testing.T) {
 		var worker int
 		await(t, "worker", func() bool {
 			for _, pid := range meter.Tree(cmd.Process.Pid)[1:] {
-				if args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil && bytes.Contains(args, []byte(workerFlag)) {
+				if args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil &&
+					bytes.Contains(args, []byte(workerFlag)) {
 					worker = pid
 				}
 			}
@@ -109,7 +119,8 @@ func TestNoOrphans(t *testing.T) {
 		})
 		for _, pid := range []int{cmd.Process.Pid, worker} {
 			name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-			if want := filepath.Base(cmd.Path); err != nil || strings.TrimSpace(string(name)) != want[:min(15, len(want))] {
+			if want := filepath.Base(cmd.Path); err != nil ||
+				strings.TrimSpace(string(name)) != want[:min(15, len(want))] {
 				t.Errorf("the system calls process %d %s, %v", pid, name, err)
 			}
 		}
@@ -122,7 +133,8 @@ func TestNoOrphans(t *testing.T) {
 		}
 		await(t, "end of the worker", func() bool {
 			args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", worker))
-			return err != nil || !bytes.Contains(args, []byte(workerFlag)) // gone, or a zombie that nobody waits for
+			// Gone, or a zombie that nobody waits for.
+			return err != nil || !bytes.Contains(args, []byte(workerFlag))
 		})
 		if test.signal == syscall.SIGTERM {
 			text, err := os.ReadFile(log.Name())
@@ -130,7 +142,8 @@ func TestNoOrphans(t *testing.T) {
 				t.Fatal(err)
 			}
 			tl := timelineOf(t, bytes.NewReader(text))
-			if statuses(tl) != "failed" || !strings.Contains(tl.Files[0].Error, "interrupted: terminated") {
+			if statuses(tl) != "failed" || !strings.Contains(tl.Files[0].Error,
+				"interrupted: terminated") {
 				t.Errorf("files %s: %+v", statuses(tl), tl.Files)
 			}
 			if all := names(tl.Files[0]); all[len(all)-1] != "After Final Cleanup" {
@@ -143,12 +156,14 @@ func TestNoOrphans(t *testing.T) {
 func TestWorkerAlone(t *testing.T) {
 	t.Parallel()
 	log, stderr, exit := gpupipeline(t, workerFlag)
-	if exit != "2" || len(log.Files) != 0 || !strings.Contains(stderr, "--worker is for gpupipeline itself") {
+	if exit != "2" || len(log.Files) != 0 || !strings.Contains(stderr,
+		"--worker is for gpupipeline itself") {
 		t.Errorf("exit %s, stderr %q", exit, stderr)
 	}
 }
 
-// Memory that runs out in a worker is told from other ends: the system kills it, or an engine says so and aborts.
+// Memory that runs out in a worker is told from other ends: the system kills it, or an engine says
+// so and aborts.
 func TestWorkerOutOfMemory(t *testing.T) {
 	t.Setenv(child, "1")
 	host, err := meter.OpenHost(meter.MallocFixed)
@@ -157,7 +172,8 @@ func TestWorkerOutOfMemory(t *testing.T) {
 	}
 	l := &ledger{host: host, workers: map[*worker]bool{}}
 	for end, want := range map[string]string{
-		"kill":      "the process of stage diarization ended: signal: killed; the system kills a process when memory runs out: out of memory",
+		"kill": "the process of stage diarization ended: signal: killed; the system kills a " +
+			"process when memory runs out: out of memory",
 		"bad_alloc": "the process of stage diarization ended: signal: aborted: out of memory",
 		"crash":     "the process of stage diarization ended: signal: aborted",
 	} {
@@ -166,7 +182,8 @@ func TestWorkerOutOfMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		var m Memory
-		if err = w.call(t.Context(), "Open", EngineSettings{Malloc: meter.MallocFixed}, &None{}); err == nil {
+		if err = w.call(t.Context(), "Open", EngineSettings{Malloc: meter.MallocFixed},
+			&None{}); err == nil {
 			err = w.call(t.Context(), "Memory", None{}, &m)
 		}
 		if err != nil || m.Allocated == 0 {
@@ -177,7 +194,8 @@ func TestWorkerOutOfMemory(t *testing.T) {
 			w.kill()
 			err = w.call(t.Context(), "Memory", None{}, &m)
 		case "bad_alloc":
-			if _, err := w.last.Write([]byte("terminate called after throwing an instance of 'std::bad_alloc'\n")); err != nil {
+			if _, err := w.last.Write([]byte("terminate called after throwing an instance of " +
+				"'std::bad_alloc'\n")); err != nil {
 				t.Fatal(err)
 			}
 			err = w.call(t.Context(), "Crash", None{}, &None{})
@@ -187,7 +205,8 @@ func TestWorkerOutOfMemory(t *testing.T) {
 		if err == nil || err.Error() != want || outOfMemory(err) != (end != "crash") {
 			t.Errorf("%s: found %v", end, err)
 		}
-		if _, ok := errors.AsType[*meter.OutOfMemoryError](refusal(err, l.diarization("cpu"), 0)); ok != (end != "crash") {
+		if _, ok := errors.AsType[*meter.OutOfMemoryError](refusal(err, l.diarization("cpu"),
+			0)); ok != (end != "crash") {
 			t.Errorf("%s: a file would not go on by itself: %v", end, err)
 		}
 		if err := w.Close(); err != nil {

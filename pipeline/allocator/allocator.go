@@ -8,7 +8,8 @@ import (
 // A Stream is a CUDA stream: 0 is the default one. Its handle is 16 times the number.
 type Stream uint32
 
-// A Block names a live allocation. The zero Block is none: what Malloc(0) gives, and what Free leaves alone.
+// A Block names a live allocation. The zero Block is none: what Malloc(0) gives, and what Free
+// leaves alone.
 type Block uint32
 
 // An Allocator is the caching allocator of one process on one device (DeviceCachingAllocator).
@@ -24,8 +25,10 @@ type Allocator struct {
 	pools   []pool               // two for each stream, small and large
 	streams map[Stream]int32     // index in pools
 	recent  [recentStreams]int32 // the same of those used last
-	inOrder []int32              // the streams' indices in pools, in the order of the streams' numbers
-	gcCalls [2]uint32            // searches of the small and of the large pools, if garbage collection is on
+	// The streams' indices in pools, in the order of the streams' numbers.
+	inOrder []int32
+	// Searches of the small and of the large pools, if garbage collection is on.
+	gcCalls [2]uint32
 
 	segments []expandable // expandable segments; 0 is none
 	total    int64        // bytes held from the driver (total_allocated_memory)
@@ -53,8 +56,9 @@ func New(d *Device, c Config) *Allocator {
 	return a
 }
 
-// Malloc allocates size bytes for use on a stream. Malloc of 0 bytes gives no block, as PyTorch's. The error is an
-// [*OutOfMemoryError], of a negative size a [*SizeError], or, seldom, a [*DriverError] (DeviceCachingAllocator::malloc).
+// Malloc allocates size bytes for use on a stream. Malloc of 0 bytes gives no block, as PyTorch's.
+// The error is an [*OutOfMemoryError], of a negative size a [*SizeError], or, seldom, a
+// [*DriverError] (DeviceCachingAllocator::malloc).
 func (a *Allocator) Malloc(size int64, s Stream) (Block, error) {
 	if size <= 0 {
 		if size == 0 {
@@ -80,8 +84,8 @@ func (a *Allocator) Malloc(size int64, s Stream) (Block, error) {
 	return Block(a.take(i, rounded, size)), nil
 }
 
-// newSegment gets a block for which the cache had none: from the driver, if need be after giving back what is cached,
-// the least first. 0 means out of memory.
+// newSegment gets a block for which the cache had none: from the driver, if need be after giving
+// back what is cached, the least first. 0 means out of memory.
 func (a *Allocator) newSegment(p int32, rounded int64) (int32, error) {
 	if a.collects() {
 		a.collectGarbage()
@@ -129,8 +133,8 @@ func (a *Allocator) allocBlock(p int32, rounded int64) (int32, error) {
 	return i, nil
 }
 
-// take makes a block that is out of the cache an allocation, of which the rest goes back if it is worth splitting
-// (should_split, alloc_found_block).
+// take makes a block that is out of the cache an allocation, of which the rest goes back if it is
+// worth splitting (should_split, alloc_found_block).
 func (a *Allocator) take(i int32, rounded, requested int64) int32 {
 	b := &a.blocks[i]
 	p, wasSplit, counted := b.pool, b.isSplit(), b.segment == 0
@@ -180,9 +184,9 @@ func (a *Allocator) splits(p int32, rounded, rest int64) bool {
 	return rounded < a.limits.maxSplit && rest > smallSize
 }
 
-// Free gives a block back to the cache; if other streams were recorded, only once they are done with it. Free of a
-// handle that is not live is the caller's mistake: it does nothing, or frees what has the handle by now
-// (DeviceCachingAllocator::free).
+// Free gives a block back to the cache; if other streams were recorded, only once they are done
+// with it. Free of a handle that is not live is the caller's mistake: it does nothing, or frees
+// what has the handle by now (DeviceCachingAllocator::free).
 func (a *Allocator) Free(h Block) {
 	if !a.live(h) {
 		return
@@ -200,7 +204,8 @@ func (a *Allocator) Free(h Block) {
 	a.cache(int32(h))
 }
 
-// cache moves a block that nobody uses into the cache, merged with its free neighbours (free_block).
+// cache moves a block that nobody uses into the cache, merged with its free neighbours
+// (free_block).
 func (a *Allocator) cache(i int32) {
 	b := &a.blocks[i]
 	size, requested := b.size, b.requested
@@ -260,9 +265,10 @@ func (a *Allocator) SetMemoryFraction(f float64) error {
 	return nil
 }
 
-// Configure changes settings while the process runs, as torch.cuda.memory._set_allocator_settings: those that are not
-// named go back to their defaults, but for expandable_segments and max_non_split_rounding_mb, which stay. The error is a
-// [*ConfigError]; what stands before the mistake is in force then, as in PyTorch.
+// Configure changes settings while the process runs, as torch.cuda.memory._set_allocator_settings:
+// those that are not named go back to their defaults, but for expandable_segments and
+// max_non_split_rounding_mb, which stay. The error is a [*ConfigError]; what stands before the
+// mistake is in force then, as in PyTorch.
 func (a *Allocator) Configure(conf string) error {
 	err := a.config.parse(conf, false)
 	a.limits = a.config.limits()
@@ -272,8 +278,8 @@ func (a *Allocator) Configure(conf string) error {
 // Synchronize waits for the device: events that are pending are done after it.
 func (a *Allocator) Synchronize() { a.device.synchronize() }
 
-// LargestFree returns the size of the largest free block in the cache that a large allocation could be taken from, in
-// bytes, of all streams.
+// LargestFree returns the size of the largest free block in the cache that a large allocation could
+// be taken from, in bytes, of all streams.
 func (a *Allocator) LargestFree() int64 {
 	var n int64
 	for _, i := range a.inOrder {
@@ -294,6 +300,7 @@ func (a *Allocator) outOfMemory(size int64, p int32) error {
 	return &OutOfMemoryError{
 		Size: size, Requested: requested, Stream: a.pools[p].stream,
 		Fraction: a.fraction, Allowed: a.allowed, DeviceTotal: a.device.Total(), DeviceFree: free,
-		Allocated: a.stats.Allocated.Current, Reserved: a.stats.Reserved.Current, LargestFree: a.pools[p].free.largest(),
+		Allocated: a.stats.Allocated.Current, Reserved: a.stats.Reserved.Current,
+		LargestFree: a.pools[p].free.largest(),
 	}
 }

@@ -11,8 +11,9 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// The oracle's example: five segments of 20 MiB hold two blocks of 9 MiB each. With four blocks freed, 46 MiB are free, and
-// 18 MiB cannot be had. The figures and the message are what PyTorch's own library prints for it.
+// The oracle's example: five segments of 20 MiB hold two blocks of 9 MiB each. With four blocks
+// freed, 46 MiB are free, and 18 MiB cannot be had. The figures and the message are what PyTorch's
+// own library prints for it.
 func TestFreeEnoughButNotInOnePiece(t *testing.T) {
 	dev := allocator.NewDevice(allocator.DeviceConfig{Total: 100 << 20})
 	a := allocator.New(dev, allocator.Config{})
@@ -31,9 +32,12 @@ func TestFreeEnoughButNotInOnePiece(t *testing.T) {
 	if !ok {
 		t.Fatalf("Malloc of 18 MiB: %v, expected out of memory", err)
 	}
-	want := "CUDA out of memory. Tried to allocate 18.00 MiB. GPU 0 has a total capacity of 100.00 MiB of which 0 bytes is free." +
-		" Of the allocated memory 54.00 MiB is allocated by PyTorch, and 46.00 MiB is reserved by PyTorch but unallocated." +
-		" If reserved but unallocated memory is large try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid" +
+	want := "CUDA out of memory. Tried to allocate 18.00 MiB. GPU 0 has a total capacity of " +
+		"100.00 MiB of which 0 bytes is free." +
+		" Of the allocated memory 54.00 MiB is allocated by PyTorch, and 46.00 MiB is reserved " +
+		"by PyTorch but unallocated." +
+		" If reserved but unallocated memory is large try setting " +
+		"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid" +
 		" fragmentation.  See documentation for Memory Management " +
 		" (https://pytorch.org/docs/stable/notes/cuda.html#environment-variables)"
 	if got := err.Error(); got != want {
@@ -60,13 +64,15 @@ func TestFreeEnoughButNotInOnePiece(t *testing.T) {
 		t.Errorf("reserved %v, expected %v", s.Reserved, want)
 	}
 	if s.Retries != 1 || s.OOMs != 1 || s.DeviceMallocs != 6 || s.DeviceFrees != 1 {
-		t.Errorf("retries %d, OOMs %d, mallocs %d, frees %d; expected 1, 1, 6, 1", s.Retries, s.OOMs, s.DeviceMallocs, s.DeviceFrees)
+		t.Errorf("retries %d, OOMs %d, mallocs %d, frees %d; expected 1, 1, 6, 1", s.Retries,
+			s.OOMs, s.DeviceMallocs, s.DeviceFrees)
 	}
 }
 
 // Bad use from outside is an error or nothing.
 func TestBadUse(t *testing.T) {
-	a := allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 100 << 20}), allocator.Config{})
+	a := allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 100 << 20}),
+		allocator.Config{})
 	for _, size := range []int64{-1, math.MinInt64} {
 		if _, err := a.Malloc(size, 0); !isType[*allocator.SizeError](err) {
 			t.Errorf("Malloc(%d): %v", size, err)
@@ -108,10 +114,11 @@ func isType[E error](err error) bool {
 	return ok
 }
 
-// PyTorch frees a part of a segment where max_split_size_mb is set after the segment was split, and ends with the driver's
-// error, as the library does for these operations.
+// PyTorch frees a part of a segment where max_split_size_mb is set after the segment was split, and
+// ends with the driver's error, as the library does for these operations.
 func TestOversizePart(t *testing.T) {
-	a := allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 100 << 20}), allocator.Config{})
+	a := allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 100 << 20}),
+		allocator.Config{})
 	big, err := a.Malloc(60_000_000, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -137,8 +144,9 @@ func TestOversizePart(t *testing.T) {
 // As c10::CachingDeviceAllocator::format_size prints.
 func TestFormatSize(t *testing.T) {
 	for bytes, want := range map[int64]string{
-		0: "0 bytes", 1024: "1024 bytes", 1025: "1.00 KiB", 1 << 20: "1024.00 KiB", 1<<20 + 1: "1.00 MiB",
-		1 << 30: "1024.00 MiB", 1<<30 + 1: "1.00 GiB", 25165824000: "23.44 GiB", 5632: "5.50 KiB",
+		0: "0 bytes", 1024: "1024 bytes", 1025: "1.00 KiB", 1 << 20: "1024.00 KiB",
+		1<<20 + 1: "1.00 MiB",
+		1 << 30:   "1024.00 MiB", 1<<30 + 1: "1.00 GiB", 25165824000: "23.44 GiB", 5632: "5.50 KiB",
 	} {
 		if got := allocator.FormatSize(bytes); got != want {
 			t.Errorf("%d bytes: %q, expected %q", bytes, got, want)
@@ -146,7 +154,8 @@ func TestFormatSize(t *testing.T) {
 	}
 }
 
-// The walk over the streams is the one of PyTorch's hash table: these orders are what c10/util/flat_hash_map.h printed.
+// The walk over the streams is the one of PyTorch's hash table: these orders are what
+// c10/util/flat_hash_map.h printed.
 func TestStreamOrder(t *testing.T) {
 	data, err := os.ReadFile("testdata/stream-order.txt")
 	if err != nil {

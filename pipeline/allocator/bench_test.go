@@ -15,9 +15,10 @@ type step struct {
 	size int64
 }
 
-// randomTrace makes a trace whose sizes are as frequent in each octave from 1 B to 64 MiB, as tensors of a program with many
-// layers are. What is held swells to liveBytes and shrinks to half of that ten times, and any block may be the next to go. It
-// ends with all freed, so that it can be replayed again.
+// randomTrace makes a trace whose sizes are as frequent in each octave from 1 B to 64 MiB, as
+// tensors of a program with many layers are. What is held swells to liveBytes and shrinks to half
+// of that ten times, and any block may be the next to go. It ends with all freed, so that it can be
+// replayed again.
 func randomTrace(events int, liveBytes int64) (steps []step, slots int) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var live []step
@@ -70,12 +71,13 @@ func replay(b *testing.B, a *allocator.Allocator, steps []step, handles []alloca
 	}
 }
 
-// BenchmarkReplay replays a random trace of 100,000 events again and again on one allocator: what an event costs once the
-// cache is warm, by handle.
+// BenchmarkReplay replays a random trace of 100,000 events again and again on one allocator: what
+// an event costs once the cache is warm, by handle.
 func BenchmarkReplay(b *testing.B) {
 	steps, slots := randomTrace(100_000, 4000<<20)
 	handles := make([]allocator.Block, slots)
-	a := allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 80 << 30}), allocator.Config{})
+	a := allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 80 << 30}),
+		allocator.Config{})
 	replay(b, a, steps, handles)
 	b.ReportAllocs()
 	n := 0
@@ -87,7 +89,8 @@ func BenchmarkReplay(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkReplayMemory measures what an allocator with a million live blocks of random sizes holds.
+// BenchmarkReplayMemory measures what an allocator with a million live blocks of random sizes
+// holds.
 func BenchmarkReplayMemory(b *testing.B) {
 	const blocks = 1_000_000
 	r := rand.New(rand.NewPCG(3, 4))
@@ -99,7 +102,8 @@ func BenchmarkReplayMemory(b *testing.B) {
 	}
 	for b.Loop() {
 		before := heap()
-		a := allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 1 << 50}), allocator.Config{})
+		a := allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 1 << 50}),
+			allocator.Config{})
 		for range blocks {
 			if _, err := a.Malloc(1+r.Int64N(1<<20), 0); err != nil {
 				b.Fatal(err)
@@ -111,10 +115,14 @@ func BenchmarkReplayMemory(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// Once the cache is warm, an event allocates nothing, on several streams and with streams recorded too.
+// Once the cache is warm, an event allocates nothing, on several streams and with streams recorded
+// too.
 func TestNoAllocations(t *testing.T) {
 	steps, slots := randomTrace(5_000, 400<<20)
-	for _, conf := range []string{"", "expandable_segments:True", "max_split_size_mb:40,roundup_power2_divisions:8"} {
+	for _, conf := range []string{
+		"", "expandable_segments:True",
+		"max_split_size_mb:40,roundup_power2_divisions:8",
+	} {
 		c, err := allocator.ParseConfig(conf)
 		if err != nil {
 			t.Fatal(err)
@@ -128,7 +136,8 @@ func TestNoAllocations(t *testing.T) {
 						a.RecordStream(handles[s.slot], allocator.Stream(5*n))
 					}
 					a.Free(handles[s.slot])
-				} else if handles[s.slot], err = a.Malloc(s.size, allocator.Stream(i%3)); err != nil {
+				} else if handles[s.slot], err = a.Malloc(s.size,
+					allocator.Stream(i%3)); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -5,12 +5,15 @@ import (
 	"slices"
 )
 
-// A block is a piece of a segment (struct Block). Blocks live in one slice and name one another by index, 0 being none.
+// A block is a piece of a segment (struct Block). Blocks live in one slice and name one another by
+// index, 0 being none.
 type block struct {
 	addr      uint64
 	size      int64 // bytes, a multiple of 512
 	requested int64 // bytes that the last caller asked for
-	room      int64 // of an unmapped block: bytes that it has with the free block before it and the free and unmapped ones after it, or more
+	// Of an unmapped block: bytes that it has with the free block before it and the free and
+	// unmapped ones after it, or more.
+	room int64
 
 	prev, next int32 // neighbours in the segment; next also links the unused entries of the slice
 	pool       int32 // index in Allocator.pools
@@ -25,7 +28,8 @@ type flags uint8
 
 const (
 	allocated flags = 1 << iota // a caller has it
-	mapped                      // memory is behind its addresses; only parts of expandable segments are ever not
+	// Memory is behind its addresses; only parts of expandable segments are ever not.
+	mapped
 )
 
 func (b *block) isSplit() bool { return b.prev|b.next != 0 }
@@ -53,15 +57,18 @@ func (a *Allocator) deleteBlock(i int32) {
 	a.unused = i
 }
 
-// A pool holds the free blocks of one size class on one stream (BlockPool, which is for all streams).
+// A pool holds the free blocks of one size class on one stream (BlockPool, which is for all
+// streams).
 type pool struct {
-	stream   Stream
-	small    bool
-	free     freeSet
-	unmapped freeSet // parts of expandable segments without memory, by address: as if all were of one size
+	stream Stream
+	small  bool
+	free   freeSet
+	// Parts of expandable segments without memory, by address: as if all were of one size.
+	unmapped freeSet
 }
 
-// recentStreams is how many streams are found without a look into the map, if their numbers do not collide.
+// recentStreams is how many streams are found without a look into the map, if their numbers do not
+// collide.
 const recentStreams = 16
 
 // poolOf returns the index of the pool that serves size bytes on a stream (get_pool).
@@ -86,7 +93,9 @@ func (a *Allocator) addStream(s Stream) int32 {
 	i := int32(len(a.pools))
 	a.pools = append(a.pools, pool{stream: s, small: true}, pool{stream: s})
 	a.streams[s] = i
-	at, _ := slices.BinarySearchFunc(a.inOrder, s, func(i int32, s Stream) int { return cmp.Compare(a.pools[i].stream, s) })
+	at, _ := slices.BinarySearchFunc(a.inOrder, s, func(i int32, s Stream) int {
+		return cmp.Compare(a.pools[i].stream, s)
+	})
 	a.inOrder = slices.Insert(a.inOrder, at, i)
 	return i
 }
@@ -103,8 +112,8 @@ func (a *Allocator) removeFree(i int32) {
 	a.pools[b.pool].free.remove(newKey(b.size, b.addr, i))
 }
 
-// merge makes src, a neighbour of dst, a part of it, and returns the bytes gained: 0 if src is in use, or if only one
-// of the two has memory behind it (try_merge_blocks).
+// merge makes src, a neighbour of dst, a part of it, and returns the bytes gained: 0 if src is in
+// use, or if only one of the two has memory behind it (try_merge_blocks).
 func (a *Allocator) merge(dst, src int32) int64 {
 	if src == 0 {
 		return 0

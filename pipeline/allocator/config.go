@@ -8,11 +8,15 @@ import (
 
 // A Config is what PYTORCH_CUDA_ALLOC_CONF says. The zero Config is the default.
 type Config struct {
-	MaxSplitSize               int64   // bytes: blocks of this or more are not split; 0: no limit
-	MaxNonSplitRounding        int64   // bytes that such a block may be larger than the request; 0: the default, 20 MiB
-	GarbageCollectionThreshold float64 // share of what the memory fraction allows, beyond which unused segments are given back; 0: never
+	MaxSplitSize int64 // bytes: blocks of this or more are not split; 0: no limit
+	// Bytes that such a block may be larger than the request; 0: the default, 20 MiB.
+	MaxNonSplitRounding int64
+	// Share of what the memory fraction allows, beyond which unused segments are given back; 0:
+	// never.
+	GarbageCollectionThreshold float64
 	ExpandableSegments         bool
-	RoundupPower2Divisions     [roundupIntervals]int64 // for sizes from 1 MiB, 2 MiB, 4 MiB ...; 0: sizes are rounded to 512 bytes
+	// For sizes from 1 MiB, 2 MiB, 4 MiB ...; 0: sizes are rounded to 512 bytes.
+	RoundupPower2Divisions [roundupIntervals]int64
 }
 
 const (
@@ -21,8 +25,8 @@ const (
 	unlimited        = math.MaxInt64
 )
 
-// ParseConfig reads a value of PYTORCH_CUDA_ALLOC_CONF. It takes what PyTorch takes, but for the backend cudaMallocAsync,
-// and refuses what PyTorch refuses; the error is a [*ConfigError].
+// ParseConfig reads a value of PYTORCH_CUDA_ALLOC_CONF. It takes what PyTorch takes, but for the
+// backend cudaMallocAsync, and refuses what PyTorch refuses; the error is a [*ConfigError].
 func ParseConfig(conf string) (Config, error) {
 	var c Config
 	err := c.parse(conf, true)
@@ -33,7 +37,9 @@ func ParseConfig(conf string) (Config, error) {
 type ConfigError struct {
 	Offset int    // in bytes, of the mistake
 	Found  string // what is there; empty at the end
-	Text   string // PyTorch's message; "stoi", "stoul" and "stod" are what it says of what is no number, or too large a one
+	// PyTorch's message; "stoi", "stoul" and "stod" are what it says of what is no number, or too
+	// large a one.
+	Text string
 }
 
 func (e *ConfigError) Error() string {

@@ -24,9 +24,12 @@ func TestConfigAccepted(t *testing.T) {
 	}{
 		{"", allocator.Config{}},
 		{"max_split_size_mb:64", allocator.Config{MaxSplitSize: 64 << 20}},
-		{" max_split_size_mb : 6 4 ", allocator.Config{MaxSplitSize: 64 << 20}}, // blanks are nothing
-		{"max_split_size_mb:64MB", allocator.Config{MaxSplitSize: 64 << 20}},    // stoi leaves the rest alone
-		{"max_split_size_mb:-1", allocator.Config{}},                            // a very large number there
+		// Blanks are nothing.
+		{" max_split_size_mb : 6 4 ", allocator.Config{MaxSplitSize: 64 << 20}},
+		// Stoi leaves the rest alone.
+		{"max_split_size_mb:64MB", allocator.Config{MaxSplitSize: 64 << 20}},
+		// A very large number there.
+		{"max_split_size_mb:-1", allocator.Config{}},
 		{"max_split_size_mb:64,", allocator.Config{MaxSplitSize: 64 << 20}},
 		{"max_split_size_mb:64,max_split_size_mb:128", allocator.Config{MaxSplitSize: 128 << 20}},
 		{"max_non_split_rounding_mb:21", allocator.Config{MaxNonSplitRounding: 21 << 20}},
@@ -34,7 +37,10 @@ func TestConfigAccepted(t *testing.T) {
 		{"garbage_collection_threshold:0x1p-1", allocator.Config{GarbageCollectionThreshold: 0.5}},
 		{"garbage_collection_threshold:.5e-1x", allocator.Config{GarbageCollectionThreshold: 0.05}},
 		{"garbage_collection_threshold:\t+0X.8", allocator.Config{GarbageCollectionThreshold: 0.5}},
-		{"garbage_collection_threshold:0x1p-1030", allocator.Config{GarbageCollectionThreshold: 0x1p-1030}},
+		{
+			"garbage_collection_threshold:0x1p-1030",
+			allocator.Config{GarbageCollectionThreshold: 0x1p-1030},
+		},
 		{"garbage_collection_threshold:0.25e+", allocator.Config{GarbageCollectionThreshold: 0.25}},
 		{"expandable_segments:True", allocator.Config{ExpandableSegments: true}},
 		{"expandable_segments:True,expandable_segments:False", allocator.Config{}},
@@ -43,7 +49,10 @@ func TestConfigAccepted(t *testing.T) {
 			RoundupPower2Divisions: [16]int64{1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 8, 8, 8, 8, 8, 8},
 		}},
 		{"roundup_power2_divisions:[256:0]", allocator.Config{}},
-		{"roundup_power2_divisions:[4:2,", allocator.Config{RoundupPower2Divisions: [16]int64{2, 2, 2}}},
+		{
+			"roundup_power2_divisions:[4:2,",
+			allocator.Config{RoundupPower2Divisions: [16]int64{2, 2, 2}},
+		},
 		{"backend:native", allocator.Config{}},
 		{"release_lock_on_cudamalloc:True,pinned_use_cuda_host_register:True,pinned_num_register_threads:8", allocator.Config{}},
 		{"release_lock_on_hipmalloc:True,pinned_use_hip_host_register:True,pinned_use_background_threads:True", allocator.Config{}},
@@ -68,39 +77,82 @@ func TestConfigRefused(t *testing.T) {
 		{"foo:1", 0, "Unrecognized CachingAllocator option: foo"},
 		{",", 0, "Unrecognized CachingAllocator option: ,"},
 		{"max_split_size_mb:64,,", 21, "Unrecognized CachingAllocator option: ,"},
-		{"max_split_size_mb:64;expandable_segments:True", 40, "Error parsing CachingAllocator settings, expected ,"},
+		{
+			"max_split_size_mb:64;expandable_segments:True", 40,
+			"Error parsing CachingAllocator settings, expected ,",
+		},
 		{"max_split_size_mb", 17, "Error parsing CachingAllocator settings, expected :"},
 		{"max_split_size_mb:", 18, "Error, expecting max_split_size_mb value"},
-		{"max_split_size_mb:20", 18, "CachingAllocator option max_split_size_mb too small, must be > 20"},
+		{
+			"max_split_size_mb:20", 18,
+			"CachingAllocator option max_split_size_mb too small, must be > 20",
+		},
 		{"max_split_size_mb:abc", 18, "stoi"},
 		{"max_split_size_mb:2147483648", 18, "stoi"},
-		{"max_non_split_rounding_mb:20", 26, "CachingAllocator option max_non_split_rounding_mb too small, must be > 20"},
-		{"garbage_collection_threshold:0", 29, "garbage_collect_threshold too small, set it 0.0~1.0"},
-		{"garbage_collection_threshold:nan", 29, "garbage_collect_threshold too small, set it 0.0~1.0"},
+		{"max_non_split_rounding_mb:20", 26, "CachingAllocator option max_non_split_rounding_mb " +
+			"too small, must be > 20"},
+		{
+			"garbage_collection_threshold:0", 29,
+			"garbage_collect_threshold too small, set it 0.0~1.0",
+		},
+		{
+			"garbage_collection_threshold:nan", 29,
+			"garbage_collect_threshold too small, set it 0.0~1.0",
+		},
 		{"garbage_collection_threshold:1", 29, "garbage_collect_threshold too big, set it 0.0~1.0"},
-		{"garbage_collection_threshold:-inf", 29, "garbage_collect_threshold too small, set it 0.0~1.0"},
-		{"garbage_collection_threshold:0x", 29, "garbage_collect_threshold too small, set it 0.0~1.0"},
+		{
+			"garbage_collection_threshold:-inf", 29,
+			"garbage_collect_threshold too small, set it 0.0~1.0",
+		},
+		{
+			"garbage_collection_threshold:0x", 29,
+			"garbage_collect_threshold too small, set it 0.0~1.0",
+		},
 		{"garbage_collection_threshold:1e400", 29, "stod"},
 		{"garbage_collection_threshold:1e-310", 29, "stod"},
 		{"garbage_collection_threshold:.", 29, "stod"},
-		{"garbage_collection_threshold:", 29, "Error, expecting garbage_collection_threshold value"},
+		{
+			"garbage_collection_threshold:", 29,
+			"Error, expecting garbage_collection_threshold value",
+		},
 		{"garbage_collection_threshold:1e-400", 29, "stod"},
-		{"expandable_segments:true", 20, "Expected a single True/False argument for expandable_segments"},
-		{"expandable_segments:", 20, "Expected a single True/False argument for expandable_segments"},
-		{"pinned_use_cuda_host_register:", 30, "Error, expecting pinned_use_cuda_host_register value"},
+		{
+			"expandable_segments:true", 20,
+			"Expected a single True/False argument for expandable_segments",
+		},
+		{
+			"expandable_segments:", 20,
+			"Expected a single True/False argument for expandable_segments",
+		},
+		{
+			"pinned_use_cuda_host_register:", 30,
+			"Error, expecting pinned_use_cuda_host_register value",
+		},
 		{"pinned_num_register_threads:3", 28, "Number of register threads has to be power of 2 "},
-		{"pinned_num_register_threads:256", 28, "Number of register threads should be less than or equal to 128"},
+		{"pinned_num_register_threads:256", 28, "Number of register threads should be less than " +
+			"or equal to 128"},
 		{"roundup_power2_divisions:3", 25, "For roundups, the divisons has to be power of 2 "},
-		{"roundup_power2_divisions:[4:3]", 28, "For roundups, the divisons has to be power of 2 or 0 to disable roundup "},
-		{"roundup_power2_divisions:[3:4]", 26, "For roundups, the intervals have to be power of 2 "},
-		{"roundup_power2_divisions:[256:1", 31, "Error parsing CachingAllocator settings, expected ,"},
+		{"roundup_power2_divisions:[4:3]", 28, "For roundups, the divisons has to be power of 2 " +
+			"or 0 to disable roundup "},
+		{
+			"roundup_power2_divisions:[3:4]", 26,
+			"For roundups, the intervals have to be power of 2 ",
+		},
+		{
+			"roundup_power2_divisions:[256:1", 31,
+			"Error parsing CachingAllocator settings, expected ,",
+		},
 		{"roundup_power2_divisions:", 25, "Error, expecting roundup_power2_divisions value"},
 		{"roundup_power2_divisions:[4:", 28, "Error parsing roundup_power2_divisions value"},
-		{"roundup_power2_divisions:[-4:1]", 26, "For roundups, the intervals have to be power of 2 "},
+		{
+			"roundup_power2_divisions:[-4:1]", 26,
+			"For roundups, the intervals have to be power of 2 ",
+		},
 		{"pinned_num_register_threads:", 28, "Error, expecting pinned_num_register_threads value"},
 		{"roundup_power2_divisions:[x:1]", 26, "stoul"},
 		{"backend:x", 8, "Unknown allocator backend, options are native and cudaMallocAsync"},
-		{"backend:cudaMallocAsync", 8, "PyTorch takes backend:cudaMallocAsync, but this is a model of the native backend; leave it out"},
+		{"backend:cudaMallocAsync", 8, "PyTorch takes backend:cudaMallocAsync, but this is a " +
+			"model of the native backend; leave it out"},
 	} {
 		_, err := allocator.ParseConfig(c.conf)
 		got, ok := errors.AsType[*allocator.ConfigError](err)
@@ -108,19 +160,23 @@ func TestConfigRefused(t *testing.T) {
 			t.Errorf("%q: %v, expected a mistake", c.conf, err)
 			continue
 		}
-		if got.Offset != c.offset || got.Text != c.text || !strings.HasPrefix(c.conf[got.Offset:], got.Found) {
+		if got.Offset != c.offset || got.Text != c.text || !strings.HasPrefix(c.conf[got.Offset:],
+			got.Found) {
 			t.Errorf("%q: %+v, expected %q at %d", c.conf, *got, c.text, c.offset)
 		}
 	}
 }
 
-// While a process runs, settings that are not named go back to their defaults, but for two; a mistake leaves in force
-// what stands before it.
+// While a process runs, settings that are not named go back to their defaults, but for two; a
+// mistake leaves in force what stands before it.
 func TestConfigure(t *testing.T) {
-	a := allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 1 << 30}), allocator.Config{
-		MaxSplitSize: 32 << 20, MaxNonSplitRounding: 40 << 20, GarbageCollectionThreshold: 0.5, ExpandableSegments: true,
-	})
-	if err := a.Configure("roundup_power2_divisions:2,max_split_size_mb:1,expandable_segments:False"); err == nil {
+	a := allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 1 << 30}),
+		allocator.Config{
+			MaxSplitSize: 32 << 20, MaxNonSplitRounding: 40 << 20, GarbageCollectionThreshold: 0.5,
+			ExpandableSegments: true,
+		})
+	if err := a.Configure(
+		"roundup_power2_divisions:2,max_split_size_mb:1,expandable_segments:False"); err == nil {
 		t.Error("max_split_size_mb:1 is accepted")
 	}
 	err := a.Configure("roundup_power2_divisions:2,backend:cudaMallocAsync")

@@ -38,7 +38,8 @@ func lexConfig(conf string) []token {
 	return tokens
 }
 
-// A configParser stands on a token. What it meets first that is wrong is its err; then all it reads is nothing.
+// A configParser stands on a token. What it meets first that is wrong is its err; then all it reads
+// is nothing.
 type configParser struct {
 	*Config
 	conf   string
@@ -48,8 +49,8 @@ type configParser struct {
 	err    *ConfigError
 }
 
-// parse sets what a configuration says (CUDAAllocatorConfig::parseArgs). All but expandable_segments and
-// max_non_split_rounding_mb is set to its default first.
+// parse sets what a configuration says (CUDAAllocatorConfig::parseArgs). All but
+// expandable_segments and max_non_split_rounding_mb is set to its default first.
 func (c *Config) parse(conf string, loads bool) error {
 	c.MaxSplitSize = 0
 	c.RoundupPower2Divisions = [roundupIntervals]int64{}
@@ -73,7 +74,8 @@ func (p *configParser) option() {
 	switch key := p.tokens[p.at].text; key {
 	case "max_split_size_mb":
 		if n := p.mebibytes(key); p.err == nil {
-			p.MaxSplitSize = max(0, n) // a negative number is a very large one there, which is no limit
+			// A negative number is a very large one there, which is no limit.
+			p.MaxSplitSize = max(0, n)
 		}
 	case "max_non_split_rounding_mb":
 		if n := p.mebibytes(key); p.err == nil {
@@ -92,7 +94,8 @@ func (p *configParser) option() {
 	case "release_lock_on_cudamalloc", "release_lock_on_hipmalloc":
 		p.boolean("release_lock_on_cudamalloc", "")
 	case "pinned_use_cuda_host_register", "pinned_use_hip_host_register":
-		p.boolean("pinned_use_cuda_host_register", "Error, expecting pinned_use_cuda_host_register value")
+		p.boolean("pinned_use_cuda_host_register",
+			"Error, expecting pinned_use_cuda_host_register value")
 	case "pinned_use_background_threads":
 		p.boolean(key, "Error, expecting pinned_use_background_threads value")
 	case "pinned_num_register_threads":
@@ -141,8 +144,8 @@ func (p *configParser) integer(text string) int64 {
 	return n
 }
 
-// mebibytes reads a number of MiB over 20 and returns bytes; a negative number gives a negative one, as a size_t that is
-// multiplied wraps (parseMaxSplitSize, parseMaxNonSplitRoundingSize).
+// mebibytes reads a number of MiB over 20 and returns bytes; a negative number gives a negative
+// one, as a size_t that is multiplied wraps (parseMaxSplitSize, parseMaxNonSplitRoundingSize).
 func (p *configParser) mebibytes(key string) int64 {
 	text, ok := p.value("Error, expecting " + key + " value")
 	if !ok {
@@ -177,7 +180,8 @@ func (p *configParser) garbageCollectionThreshold() {
 	}
 }
 
-// boolean reads True or False; missing is the message if there is no value, if that has one of its own.
+// boolean reads True or False; missing is the message if there is no value, if that has one of its
+// own.
 func (p *configParser) boolean(key, missing string) bool {
 	expected := "Expected a single True/False argument for " + key
 	if missing == "" {
@@ -204,13 +208,15 @@ func (p *configParser) pinnedNumRegisterThreads() {
 	}
 }
 
-// backend is parseAllocatorConfig. A process can begin with the other backend, and cannot change to it.
+// backend is parseAllocatorConfig. A process can begin with the other backend, and cannot change to
+// it.
 func (p *configParser) backend() {
 	text, ok := p.value("Error parsing backend value")
 	switch {
 	case !ok || text == "native":
 	case text == "cudaMallocAsync" && p.loads:
-		p.fail("PyTorch takes backend:cudaMallocAsync, but this is a model of the native backend; leave it out")
+		p.fail("PyTorch takes backend:cudaMallocAsync, but this is a model of the native " +
+			"backend; leave it out")
 	case text == "cudaMallocAsync":
 		p.fail("Allocator backend parsed at runtime != allocator backend parsed at load time")
 	default:
@@ -218,7 +224,8 @@ func (p *configParser) backend() {
 	}
 }
 
-// roundupPower2Divisions is parseRoundUpPower2Divisions: one number for all intervals, or [MIB:N,MIB:N,>:N].
+// roundupPower2Divisions is parseRoundUpPower2Divisions: one number for all intervals, or
+// [MIB:N,MIB:N,>:N].
 func (p *configParser) roundupPower2Divisions() {
 	text, ok := p.value("Error, expecting roundup_power2_divisions value")
 	if !ok {
@@ -271,7 +278,8 @@ func (p *configParser) roundupPower2Divisions() {
 			}
 			p.RoundupPower2Divisions[last] = n
 		}
-		// Where the list ends here without a bracket, PyTorch reads beyond it, and misses the comma.
+		// Where the list ends here without a bracket, PyTorch reads beyond it, and misses the
+		// comma.
 		if p.at+1 >= len(p.tokens) || p.tokens[p.at+1].text != "]" {
 			p.at++
 			p.expect(",")

@@ -2,8 +2,9 @@ package allocator
 
 import "slices"
 
-// Placement says where the driver puts a segment in the address space. The real driver's choice is not documented; it
-// matters only through PyTorch's preference of low addresses among blocks of one size.
+// Placement says where the driver puts a segment in the address space. The real driver's choice is
+// not documented; it matters only through PyTorch's preference of low addresses among blocks of one
+// size.
 type Placement int
 
 // The placements that the model's driver knows.
@@ -21,19 +22,22 @@ const (
 
 // A DeviceConfig describes a card.
 type DeviceConfig struct {
-	Total         int64 // bytes that CUDA reports as the card's memory
-	Overhead      int64 // bytes of those that nobody can have: contexts, other processes
-	Placement     Placement
-	PendingEvents bool // an event is done only after a synchronization, as if the other streams were always busy
+	Total     int64 // bytes that CUDA reports as the card's memory
+	Overhead  int64 // bytes of those that nobody can have: contexts, other processes
+	Placement Placement
+	// An event is done only after a synchronization, as if the other streams were always busy.
+	PendingEvents bool
 }
 
-// A Device is a card's memory and its driver: cudaMalloc, cudaFree, and the cuMem calls of expandable segments.
+// A Device is a card's memory and its driver: cudaMalloc, cudaFree, and the cuMem calls of
+// expandable segments.
 type Device struct {
 	config DeviceConfig
 	used   int64  // bytes taken from Total
 	holes  []hole // free address ranges, in the order of their addresses, never touching
 
-	recorded, synced uint64 // number of the last event recorded, and of the last that is known to be done
+	// Number of the last event recorded, and of the last that is known to be done.
+	recorded, synced uint64
 }
 
 type hole struct{ addr, size uint64 }
@@ -78,7 +82,8 @@ func (d *Device) take(size int64) bool {
 // give is cuMemRelease.
 func (d *Device) give(size int64) { d.used -= size }
 
-// reserve is cuMemAddressReserve: size bytes of the address space. It fails only when that is used up.
+// reserve is cuMemAddressReserve: size bytes of the address space. It fails only when that is used
+// up.
 func (d *Device) reserve(size uint64) (addr uint64, ok bool) {
 	if d.config.Placement == Down {
 		for i := len(d.holes) - 1; i >= 0; i-- {

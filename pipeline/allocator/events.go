@@ -2,8 +2,8 @@ package allocator
 
 import "slices"
 
-// RecordStream says that a live block is used on another stream too, so that Free must wait for that stream:
-// torch.Tensor.record_stream (DeviceCachingAllocator::recordStream).
+// RecordStream says that a live block is used on another stream too, so that Free must wait for
+// that stream: torch.Tensor.record_stream (DeviceCachingAllocator::recordStream).
 func (a *Allocator) RecordStream(h Block, s Stream) {
 	if !a.live(h) {
 		return
@@ -25,7 +25,8 @@ func (a *Allocator) RecordStream(h Block, s Stream) {
 	}
 }
 
-// insertEvents records an event on each stream that uses a block, which is cached when all are done (insert_events).
+// insertEvents records an event on each stream that uses a block, which is cached when all are done
+// (insert_events).
 func (a *Allocator) insertEvents(i int32) {
 	b := &a.blocks[i]
 	streams := a.uses[b.uses]
@@ -51,8 +52,8 @@ func (a *Allocator) insertEvents(i int32) {
 	b.uses = 0
 }
 
-// processEvents caches the blocks whose events are done. Each stream's are looked at in turn, the oldest first
-// (process_events).
+// processEvents caches the blocks whose events are done. Each stream's are looked at in turn, the
+// oldest first (process_events).
 func (a *Allocator) processEvents() {
 	for k := 0; a.pending.count > 0 && k < len(a.pending.slots); {
 		if !a.pending.holds(k) {

@@ -1,14 +1,15 @@
 package allocator
 
-// An expandable segment is a range of addresses, larger than the device, into which pages are mapped as they are needed
-// (struct ExpandableSegment).
+// An expandable segment is a range of addresses, larger than the device, into which pages are
+// mapped as they are needed (struct ExpandableSegment).
 type expandable struct {
 	addr uint64
 	size int64 // bytes of addresses
 	page int64 // bytes that are mapped at once: 2 MiB in the small pool, 20 MiB in the large one
 }
 
-// allocExpandable gets a block by mapping pages; 0 if there is no memory for them (try_allocate_expandable_block).
+// allocExpandable gets a block by mapping pages; 0 if there is no memory for them
+// (try_allocate_expandable_block).
 func (a *Allocator) allocExpandable(p int32, size int64) (int32, error) {
 	i, err := a.expandableBlock(p, size)
 	if i == 0 || err != nil {
@@ -17,7 +18,8 @@ func (a *Allocator) allocExpandable(p int32, size int64) (int32, error) {
 	if b := &a.blocks[i]; !b.is(mapped) && !a.mapBlock(i, min(b.size, size)) {
 		return 0, nil
 	}
-	// It is free, with unmapped addresses behind it; each round maps some of those, which takes in what is before.
+	// It is free, with unmapped addresses behind it; each round maps some of those, which takes in
+	// what is before.
 	for a.blocks[i].size < size {
 		next := a.blocks[i].next
 		if !a.mapBlock(next, min(size-a.blocks[i].size, a.blocks[next].size)) {
@@ -29,8 +31,8 @@ func (a *Allocator) allocExpandable(p int32, size int64) (int32, error) {
 	return i, nil
 }
 
-// expandableBlock finds the lowest address at which free and unmapped blocks together have size bytes, if need be in a
-// new segment; 0 if the device has no memory at all (find_expandable_block).
+// expandableBlock finds the lowest address at which free and unmapped blocks together have size
+// bytes, if need be in a new segment; 0 if the device has no memory at all (find_expandable_block).
 func (a *Allocator) expandableBlock(p int32, size int64) (int32, error) {
 	for i := range a.pools[p].unmapped.from(0) {
 		b := &a.blocks[i]
@@ -70,8 +72,8 @@ func (a *Allocator) expandableBlock(p int32, size int64) (int32, error) {
 	return i, nil
 }
 
-// madeRoom says that a block became free: the unmapped blocks that it stands beside may have more room than they had, and so
-// may those before it, as far as free blocks join them.
+// madeRoom says that a block became free: the unmapped blocks that it stands beside may have more
+// room than they had, and so may those before it, as far as free blocks join them.
 func (a *Allocator) madeRoom(i int32) {
 	b := &a.blocks[i]
 	if n := b.next; n != 0 && !a.blocks[n].is(mapped) {
@@ -96,7 +98,8 @@ func (a *Allocator) addSegment(e expandable) int32 {
 	return int32(len(a.segments) - 1)
 }
 
-// mapBlock maps pages at the beginning of an unmapped block and puts the result into the cache (map_block).
+// mapBlock maps pages at the beginning of an unmapped block and puts the result into the cache
+// (map_block).
 func (a *Allocator) mapBlock(i int32, size int64) bool {
 	b := &a.blocks[i]
 	page := a.segments[b.segment].page
@@ -128,8 +131,8 @@ func (a *Allocator) mapBlock(i int32, size int64) bool {
 	return true
 }
 
-// unmapBlock unmaps the pages that lie within a free block, and releases the segment if nothing of it is left
-// (unmap_block).
+// unmapBlock unmaps the pages that lie within a free block, and releases the segment if nothing of
+// it is left (unmap_block).
 func (a *Allocator) unmapBlock(i int32) {
 	b := &a.blocks[i]
 	e := a.segments[b.segment]

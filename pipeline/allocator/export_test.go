@@ -8,8 +8,8 @@ import (
 // Config returns the settings in force.
 func (a *Allocator) Config() Config { return a.config }
 
-// Check compares everything that the allocator keeps with what follows from its blocks, and returns what is wrong. It
-// must be the device's only user.
+// Check compares everything that the allocator keeps with what follows from its blocks, and returns
+// what is wrong. It must be the device's only user.
 func (a *Allocator) Check() error {
 	c := checker{a: a, unusedBlocks: map[int32]bool{}, pendingOf: map[int32]int32{}}
 	for i := a.unused; i != 0; i = a.blocks[i].next {
@@ -65,7 +65,8 @@ func (c *checker) block(i int32) error {
 	case b.prev != 0 && a.blocks[b.prev].next != i:
 		return fmt.Errorf("its predecessor %d is followed by %d", b.prev, a.blocks[b.prev].next)
 	case b.is(allocated) && (!b.is(mapped) || b.events > 0):
-		return fmt.Errorf("allocated, though mapped is %v and %d events are pending", b.is(mapped), b.events)
+		return fmt.Errorf("allocated, though mapped is %v and %d events are pending",
+			b.is(mapped), b.events)
 	case b.events != c.pendingOf[i]:
 		return fmt.Errorf("%d events, though %d are pending", b.events, c.pendingOf[i])
 	case b.segment == 0 && !b.is(mapped):
@@ -74,7 +75,8 @@ func (c *checker) block(i int32) error {
 	if b.next != 0 {
 		n := &a.blocks[b.next]
 		switch {
-		case n.prev != i || b.addr+uint64(b.size) != n.addr || b.pool != n.pool || b.segment != n.segment:
+		case n.prev != i || b.addr+uint64(b.size) != n.addr || b.pool != n.pool ||
+			b.segment != n.segment:
 			return fmt.Errorf("is not adjacent to its successor %d", b.next)
 		case b.idle() && n.idle() && b.is(mapped) == n.is(mapped):
 			return fmt.Errorf("is not merged with its successor %d", b.next)
@@ -147,7 +149,8 @@ func (c *checker) pool(i int32) error {
 	})
 }
 
-// set checks the keys of a set, given the size that a block's key has and whether the block belongs there.
+// set checks the keys of a set, given the size that a block's key has and whether the block belongs
+// there.
 func (c *checker) set(s *freeSet, belongs func(*block) (int64, bool)) error {
 	var before key
 	if len(s.last) != len(s.chunks) {
@@ -155,11 +158,13 @@ func (c *checker) set(s *freeSet, belongs func(*block) (int64, bool)) error {
 	}
 	for n, chunk := range s.chunks {
 		if chunk.n == 0 || chunk.n >= chunkSize || s.last[n] != chunk.keys[chunk.n-1] {
-			return fmt.Errorf("chunk %d has %d keys, the last %v, expected %v", n, chunk.n, chunk.keys[chunk.n-1], s.last[n])
+			return fmt.Errorf("chunk %d has %d keys, the last %v, expected %v", n, chunk.n,
+				chunk.keys[chunk.n-1], s.last[n])
 		}
 		for _, k := range chunk.keys[:chunk.n] {
 			b := &c.a.blocks[k.block()]
-			if size, ok := belongs(b); !ok || k != newKey(size, b.addr, k.block()) || before.less(k) == 0 {
+			if size, ok := belongs(b); !ok || k != newKey(size, b.addr, k.block()) ||
+				before.less(k) == 0 {
 				return fmt.Errorf("key %v after %v for the block %+v", k, before, *b)
 			}
 			before = k
@@ -173,7 +178,8 @@ func (c *checker) set(s *freeSet, belongs func(*block) (int64, bool)) error {
 	return nil
 }
 
-// room is what an unmapped block has together with the free block before it and all free and unmapped ones after it.
+// room is what an unmapped block has together with the free block before it and all free and
+// unmapped ones after it.
 func (c *checker) room(b *block) int64 {
 	room := b.size
 	if prev := &c.a.blocks[b.prev]; b.prev != 0 && prev.idle() {
@@ -209,7 +215,8 @@ func (c *checker) sums() error {
 		}
 	}
 	if a.total != c.want.Reserved.Current || a.device.used != a.total {
-		return fmt.Errorf("%d bytes held, %d used on the device, %d reserved", a.total, a.device.used, c.want.Reserved.Current)
+		return fmt.Errorf("%d bytes held, %d used on the device, %d reserved", a.total,
+			a.device.used, c.want.Reserved.Current)
 	}
 	for i, h := range a.device.holes {
 		c.held += h.size
@@ -220,13 +227,16 @@ func (c *checker) sums() error {
 	if a.device.config.Placement != Up && c.held+c.addresses != highestVA-lowestVA {
 		return fmt.Errorf("%d bytes of addresses in holes, %d in segments", c.held, c.addresses)
 	}
-	if !slices.IsSortedFunc(a.inOrder, func(i, j int32) int { return int(int64(a.pools[i].stream) - int64(a.pools[j].stream)) }) {
+	if !slices.IsSortedFunc(a.inOrder, func(i, j int32) int {
+		return int(int64(a.pools[i].stream) - int64(a.pools[j].stream))
+	}) {
 		return fmt.Errorf("streams in the order %v", a.inOrder)
 	}
 	return nil
 }
 
-// Order inserts and erases streams in a table as PyTorch's, and returns the order in which it walks over them.
+// Order inserts and erases streams in a table as PyTorch's, and returns the order in which it walks
+// over them.
 type Order struct{ t streamTable }
 
 // NewOrder returns an empty table.

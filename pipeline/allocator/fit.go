@@ -28,8 +28,8 @@ func (a *Allocator) freeBlock(p int32, size int64) int32 {
 	return i
 }
 
-// fitExpandable goes on from the best fit, where that is of an expandable segment: to the block that can grow the least,
-// or, if they were switched off, to one of another segment.
+// fitExpandable goes on from the best fit, where that is of an expandable segment: to the block
+// that can grow the least, or, if they were switched off, to one of another segment.
 func (a *Allocator) fitExpandable(free *freeSet, at cursor) (cursor, bool) {
 	if !a.config.ExpandableSegments {
 		ok := true

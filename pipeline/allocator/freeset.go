@@ -6,12 +6,13 @@ import (
 	"slices"
 )
 
-// A key is a free block as a freeSet orders it: 41 bits of its size and 41 of its address, both in units of 512 bytes,
-// then 32 of its index. Addresses are below 2^50, so nothing is lost.
+// A key is a free block as a freeSet orders it: 41 bits of its size and 41 of its address, both in
+// units of 512 bytes, then 32 of its index. Addresses are below 2^50, so nothing is lost.
 type key struct{ hi, lo uint64 }
 
 const (
-	unit     = 9                                // log2 of 512, of which sizes and addresses are multiples
+	// log2 of 512, of which sizes and addresses are multiples.
+	unit     = 9
 	addrBits = 41                               // of an address in units
 	hiAddr   = 64 - addrBits                    // those of them that are in hi
 	loAddr   = addrBits - hiAddr                // and in lo
@@ -33,13 +34,14 @@ func (k key) less(o key) uint64 {
 	return b
 }
 
-// A freeSet holds the free blocks of a pool and a stream in the order of best fit: by size, then by address
-// (BlockComparatorSize; the stream comes first there, here each has its own set).
+// A freeSet holds the free blocks of a pool and a stream in the order of best fit: by size, then by
+// address (BlockComparatorSize; the stream comes first there, here each has its own set).
 //
-// It is a list of short sorted chunks. What was measured on random traces with about 1,000 free blocks: an event does one
-// insertion and one removal on average, of 25 ns each, most of it the search, of which half is over the chunks' last keys
-// and half within one. Chunks of 32, 64 and 128 keys are within 5 % of one another. One sorted slice was slower by a third
-// there, and moves half of itself at each: a million allocations that leave 400,000 free blocks took it 7 s, not 0.3 s.
+// It is a list of short sorted chunks. What was measured on random traces with about 1,000 free
+// blocks: an event does one insertion and one removal on average, of 25 ns each, most of it the
+// search, of which half is over the chunks' last keys and half within one. Chunks of 32, 64 and 128
+// keys are within 5 % of one another. One sorted slice was slower by a third there, and moves half
+// of itself at each: a million allocations that leave 400,000 free blocks took it 7 s, not 0.3 s.
 type freeSet struct {
 	chunks []*chunk // none is empty
 	last   []key    // the last key of each
@@ -59,17 +61,20 @@ var highest = key{^uint64(0), ^uint64(0)}
 // A cursor is a place in a freeSet, which holds until the set changes.
 type cursor struct{ chunk, at int }
 
-// seek returns the place of the first key in the chunk that is not before k; n if there is none. It counts keys before k: of
-// three that part the chunk in four, then of the seven in a part. That has no branches, as which way they go cannot be foretold,
-// and the comparisons do not wait for one another.
+// seek returns the place of the first key in the chunk that is not before k; n if there is none. It
+// counts keys before k: of three that part the chunk in four, then of the seven in a part. That has
+// no branches, as which way they go cannot be foretold, and the comparisons do not wait for one
+// another.
 func (c *chunk) seek(k key) int {
 	const part = chunkSize / 4
 	at := part * int(c.keys[part-1].less(k)+c.keys[2*part-1].less(k)+c.keys[3*part-1].less(k))
 	p := (*[part]key)(c.keys[at%chunkSize:])
-	return at + int(p[0].less(k)+p[1].less(k)+p[2].less(k)+p[3].less(k)+p[4].less(k)+p[5].less(k)+p[6].less(k))
+	return at + int(p[0].less(k)+p[1].less(k)+p[2].less(k)+p[3].less(k)+p[4].less(k)+p[5].less(
+		k)+p[6].less(k))
 }
 
-// seekChunk returns the chunk that k is in, or would be: the first whose last key is not before k, or the last one.
+// seekChunk returns the chunk that k is in, or would be: the first whose last key is not before k,
+// or the last one.
 func (s *freeSet) seekChunk(k key) int {
 	base, n := 0, len(s.last)
 	for n > 1 {
@@ -167,7 +172,8 @@ func (s *freeSet) removeAt(at cursor) {
 		return
 	}
 	s.last[at.chunk] = c.keys[c.n-1]
-	if i := at.chunk; c.n < chunkSize/4 && i+1 < len(s.chunks) && c.n+s.chunks[i+1].n < chunkSize/2 {
+	if i := at.chunk; c.n < chunkSize/4 && i+1 < len(s.chunks) &&
+		c.n+s.chunks[i+1].n < chunkSize/2 {
 		s.join(i)
 	}
 }

@@ -12,11 +12,14 @@ func TestFreeSet(t *testing.T) {
 	var set freeSet
 	var sorted []key
 	find := func(k key) int {
-		i, _ := slices.BinarySearchFunc(sorted, k, func(a, b key) int { return 1 - 2*int(a.less(b)) })
+		i, _ := slices.BinarySearchFunc(sorted, k, func(a, b key) int {
+			return 1 - 2*int(a.less(b))
+		})
 		return i
 	}
 	for n := range 40_000 {
-		if grows := n/10_000%2 == 0; len(sorted) == 0 || r.Float64() < 0.5 && grows || grows && r.Float64() < 0.4 {
+		if grows := n/10_000%2 == 0; len(sorted) == 0 || r.Float64() < 0.5 && grows || grows &&
+			r.Float64() < 0.4 {
 			// Few sizes and addresses up to the highest that there are.
 			k := newKey(512*(1+r.Int64N(40)), highestVA-512*uint64(1+r.IntN(1<<20)), int32(n))
 			set.insert(k)
@@ -30,7 +33,8 @@ func TestFreeSet(t *testing.T) {
 		at, ok := set.ceil(size)
 		i := find(newKey(size, 0, 0))
 		if ok != (i < len(sorted)) || ok && set.key(at) != sorted[i] {
-			t.Fatalf("step %d: the first block of %d bytes is %v, expected that at %d", n, size, at, i)
+			t.Fatalf("step %d: the first block of %d bytes is %v, expected that at %d", n,
+				size, at, i)
 		}
 		for steps := 0; ok && steps < 3; steps++ {
 			if at, ok = set.next(at); ok {

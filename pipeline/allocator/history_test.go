@@ -14,16 +14,21 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// TestHistoryCutOff writes the model's own histories down as PyTorch does, cuts their beginning off as max_entries does, and
-// replays what snapshot makes of the rest: what was held at the cut, rebuilt, then the events. In the end all blocks must be
-// as they were, but for the addresses of segments, of which only the order is. So a snapshot's trace is meaningful wherever its
-// history begins.
+// TestHistoryCutOff writes the model's own histories down as PyTorch does, cuts their beginning off
+// as max_entries does, and replays what snapshot makes of the rest: what was held at the cut,
+// rebuilt, then the events. In the end all blocks must be as they were, but for the addresses of
+// segments, of which only the order is. So a snapshot's trace is meaningful wherever its history
+// begins.
 //
-// What no file tells is how large a block was that was allocated before the history and freed in it, next to one that was
-// freed before: up to 1 MiB more than was asked for may have been left with it. Of 4,000 such histories 3 end otherwise for that.
+// What no file tells is how large a block was that was allocated before the history and freed in
+// it, next to one that was freed before: up to 1 MiB more than was asked for may have been left
+// with it. Of 4,000 such histories 3 end otherwise for that.
 func TestHistoryCutOff(t *testing.T) {
 	for seed := range uint64(30) {
-		for _, conf := range []string{"", "expandable_segments:True", "max_split_size_mb:64", "roundup_power2_divisions:4"} {
+		for _, conf := range []string{
+			"", "expandable_segments:True", "max_split_size_mb:64",
+			"roundup_power2_divisions:4",
+		} {
 			t.Run(fmt.Sprintf("%d %s", seed, conf), func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, uint64(len(conf))))
 				d := history(t, rng, conf)
@@ -33,7 +38,8 @@ func TestHistoryCutOff(t *testing.T) {
 				for op := range d.Ops() {
 					perform(t, model, live, op)
 				}
-				if diff := cmp.Diff(inFile(d), inModel(model), cmpopts.IgnoreFields(record.Segment{}, "Address")); diff != "" {
+				if diff := cmp.Diff(inFile(d), inModel(model),
+					cmpopts.IgnoreFields(record.Segment{}, "Address")); diff != "" {
 					t.Errorf("segments (-history +replayed):\n%s", diff)
 				}
 			})
@@ -47,10 +53,15 @@ func newModel(t *testing.T, conf string) *allocator.Allocator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return allocator.New(allocator.NewDevice(allocator.DeviceConfig{Total: 1 << 40, Placement: allocator.Up}), config)
+	return allocator.New(allocator.NewDevice(allocator.DeviceConfig{
+		Total:     1 << 40,
+		Placement: allocator.Up,
+	}), config)
 }
 
-func perform(t *testing.T, model *allocator.Allocator, live map[int]allocator.Block, op snapshot.Op) {
+func perform(t *testing.T, model *allocator.Allocator, live map[int]allocator.Block,
+	op snapshot.Op,
+) {
 	t.Helper()
 	var err error
 	switch op.Kind {
@@ -68,7 +79,8 @@ func perform(t *testing.T, model *allocator.Allocator, live map[int]allocator.Bl
 	}
 }
 
-// history is a random program's, as a snapshot has it: it allocates on two streams, frees, and empties the cache now and then.
+// history is a random program's, as a snapshot has it: it allocates on two streams, frees, and
+// empties the cache now and then.
 func history(t *testing.T, rng *rand.Rand, conf string) *snapshot.Device {
 	t.Helper()
 	model := newModel(t, conf)
@@ -83,7 +95,10 @@ func history(t *testing.T, rng *rand.Rand, conf string) *snapshot.Device {
 		allocator.SegmentMap: snapshot.SegmentMap, allocator.SegmentUnmap: snapshot.SegmentUnmap,
 	}
 	model.OnSegment(func(e allocator.SegmentEvent) {
-		d.Events = append(d.Events, snapshot.Event{Action: actions[e.Kind], Address: e.Address, Size: e.Size, Stream: uint64(e.Stream)})
+		d.Events = append(d.Events, snapshot.Event{
+			Action: actions[e.Kind], Address: e.Address,
+			Size: e.Size, Stream: uint64(e.Stream),
+		})
 	})
 	type owned struct {
 		block  allocator.Block
@@ -94,22 +109,30 @@ func history(t *testing.T, rng *rand.Rand, conf string) *snapshot.Device {
 	for range 300 {
 		switch n := rng.IntN(100); {
 		case n < 55:
-			o := owned{size: 1 + rng.Int64N(1<<(9+rng.IntN(18))), stream: allocator.Stream(rng.IntN(2))}
+			o := owned{
+				size:   1 + rng.Int64N(1<<(9+rng.IntN(18))),
+				stream: allocator.Stream(rng.IntN(2)),
+			}
 			var err error
 			if o.block, err = model.Malloc(o.size, o.stream); err != nil {
 				t.Fatal(err)
 			}
 			d.Events = append(d.Events, snapshot.Event{
-				Action: snapshot.Alloc, Address: model.Address(o.block), Size: o.size, Stream: uint64(o.stream),
+				Action: snapshot.Alloc, Address: model.Address(o.block), Size: o.size,
+				Stream: uint64(o.stream),
 			})
 			live = append(live, o)
 		case n < 97 && len(live) > 0:
 			i := rng.IntN(len(live))
 			o := live[i]
 			live = append(live[:i], live[i+1:]...)
-			for _, action := range []snapshot.Action{snapshot.FreeRequested, snapshot.FreeCompleted} {
+			for _, action := range []snapshot.Action{
+				snapshot.FreeRequested,
+				snapshot.FreeCompleted,
+			} {
 				d.Events = append(d.Events, snapshot.Event{
-					Action: action, Address: model.Address(o.block), Size: o.size, Stream: uint64(o.stream),
+					Action: action, Address: model.Address(o.block), Size: o.size,
+					Stream: uint64(o.stream),
 				})
 			}
 			model.Free(o.block)
@@ -118,7 +141,10 @@ func history(t *testing.T, rng *rand.Rand, conf string) *snapshot.Device {
 		}
 	}
 	for _, s := range model.Snapshot() {
-		seg := snapshot.Segment{Address: s.Address, Size: s.Size, Small: !s.Large, Expandable: s.Expandable, Stream: uint64(s.Stream)}
+		seg := snapshot.Segment{
+			Address: s.Address, Size: s.Size, Small: !s.Large,
+			Expandable: s.Expandable, Stream: uint64(s.Stream),
+		}
 		at := s.Address
 		for _, b := range s.Blocks {
 			block := snapshot.Block{Address: at, Size: b.Size, Requested: b.Requested}

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// C++'s string conversions take the longest number at the beginning of a text and leave the rest alone: "64MB" is 64. Their
-// mistakes have only the function's name for a message, which is all that a PyTorch user then sees.
+// C++'s string conversions take the longest number at the beginning of a text and leave the rest
+// alone: "64MB" is 64. Their mistakes have only the function's name for a message, which is all
+// that a PyTorch user then sees.
 
 // stoi is std::stoi.
 func stoi(s string) (n int64, mistake string) {
@@ -66,7 +67,8 @@ func cInteger(s string) (neg bool, digits string) {
 	return neg, s[:span(s, "0123456789")]
 }
 
-// cFloat returns the number at the beginning of a text, as strtod finds it, in a form that Go reads.
+// cFloat returns the number at the beginning of a text, as strtod finds it, in a form that Go
+// reads.
 func cFloat(s string) string {
 	sign := ""
 	rest := s
@@ -83,7 +85,8 @@ func cFloat(s string) string {
 	digits, exponent, prefix := "0123456789", "e", ""
 	if strings.HasPrefix(lower, "0x") {
 		hex := "0123456789abcdef"
-		if n := span(lower[2:], hex); n > 0 || len(lower) > 3 && lower[2] == '.' && span(lower[3:], hex) > 0 {
+		if n := span(lower[2:], hex); n > 0 || len(lower) > 3 && lower[2] == '.' && span(lower[3:],
+			hex) > 0 {
 			digits, exponent, prefix = hex, "p", "0x"
 			lower = lower[2:]
 		}

@@ -8,8 +8,9 @@ import (
 // An OutOfMemoryError is an allocation that failed although the cache was given back:
 // torch.cuda.OutOfMemoryError. All are bytes, at the time of the failure.
 type OutOfMemoryError struct {
-	Size        int64  // asked for by the caller
-	Requested   int64  // asked for from the driver: the segment that would have held it, as the message says it
+	Size int64 // asked for by the caller
+	// Asked for from the driver: the segment that would have held it, as the message says it.
+	Requested   int64
 	Stream      Stream // on which it was asked for
 	Fraction    bool   // a memory fraction was set
 	Allowed     int64  // by that fraction
@@ -17,7 +18,9 @@ type OutOfMemoryError struct {
 	DeviceFree  int64
 	Allocated   int64
 	Reserved    int64
-	LargestFree int64 // the largest free block in the cache that the stream could have taken it from, had it been large enough
+	// The largest free block in the cache that the stream could have taken it from, had it been
+	// large enough.
+	LargestFree int64
 }
 
 // Error is PyTorch's message (DeviceCachingAllocator::malloc).

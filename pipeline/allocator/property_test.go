@@ -12,7 +12,8 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// The properties are tried on the same cases every time, so that a build does not fail by chance. -rapid.seed tries others.
+// The properties are tried on the same cases every time, so that a build does not fail by chance.
+// -rapid.seed tries others.
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.seed", "1"); err != nil {
 		panic(err)
@@ -21,14 +22,17 @@ func TestMain(m *testing.M) {
 }
 
 var settings = []string{
-	"", "expandable_segments:True", "expandable_segments:False", "max_split_size_mb:30", "max_split_size_mb:25,max_non_split_rounding_mb:40",
-	"garbage_collection_threshold:0.5", "roundup_power2_divisions:4", "roundup_power2_divisions:[1:8,4:2,>:1]",
-	"max_split_size_mb:40,garbage_collection_threshold:0.3", "expandable_segments:True,garbage_collection_threshold:0.6",
+	"", "expandable_segments:True", "expandable_segments:False", "max_split_size_mb:30",
+	"max_split_size_mb:25,max_non_split_rounding_mb:40",
+	"garbage_collection_threshold:0.5", "roundup_power2_divisions:4",
+	"roundup_power2_divisions:[1:8,4:2,>:1]",
+	"max_split_size_mb:40,garbage_collection_threshold:0.3",
+	"expandable_segments:True,garbage_collection_threshold:0.6",
 	"expandable_segments:True,max_split_size_mb:64,roundup_power2_divisions:8",
 }
 
-// Whatever is done to an allocator, in whatever order: what it keeps adds up, live blocks lie apart, and a failure is an
-// error of the documented kind.
+// Whatever is done to an allocator, in whatever order: what it keeps adds up, live blocks lie
+// apart, and a failure is an error of the documented kind.
 func TestWhatItKeepsAddsUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine(t, allocator.DeviceConfig{
@@ -49,7 +53,8 @@ func FuzzOperations(f *testing.F) {
 	f.Add(int64(100), uint8(0), []byte("12345678abcdefgh87654321hgfedcba"))
 	f.Fuzz(func(t *testing.T, mib int64, setup uint8, ops []byte) {
 		m := newMachine(t, allocator.DeviceConfig{
-			Total: mib % 400 << 20, Placement: allocator.Placement(setup % 3), PendingEvents: setup&4 != 0,
+			Total: mib % 400 << 20, Placement: allocator.Placement(setup % 3),
+			PendingEvents: setup&4 != 0,
 		}, settings[int(setup>>3)%len(settings)])
 		for ; len(ops) >= 8; ops = ops[8:] {
 			var op uint64

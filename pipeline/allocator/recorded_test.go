@@ -12,26 +12,43 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// TestRecorded holds the model against real GPUs: what real programs asked PyTorch's allocator for, as memory snapshots
-// recorded it, is asked of the model. The driver's choice of addresses is not modelled, so it is given: where the
-// recording has a cudaMalloc, the model's driver has that address and no other, so that a cudaMalloc too many fails. Then
-// every address that the real allocator handed out must be the model's, every cudaMalloc and cudaFree must come at the
-// same event and be of the same size, and in the end all segments must be the same, block by block.
+// TestRecorded holds the model against real GPUs: what real programs asked PyTorch's allocator for,
+// as memory snapshots recorded it, is asked of the model. The driver's choice of addresses is not
+// modelled, so it is given: where the recording has a cudaMalloc, the model's driver has that
+// address and no other, so that a cudaMalloc too many fails. Then every address that the real
+// allocator handed out must be the model's, every cudaMalloc and cudaFree must come at the same
+// event and be of the same size, and in the end all segments must be the same, block by block.
 //
-// Only one recording begins with an empty allocator (silmont2000, mem-snapshot). For the others what was held when the
-// recording began is first built from the file, see [snapshot.Device.Ops]; of the two of 2023 (yiyi), which have no
-// history, that is all.
+// Only one recording begins with an empty allocator (silmont2000, mem-snapshot). For the others
+// what was held when the recording began is first built from the file, see [snapshot.Device.Ops];
+// of the two of 2023 (yiyi), which have no history, that is all.
 func TestRecorded(t *testing.T) {
-	// As Python's own pickle counts them: Counter(e["action"] for t in snapshot["device_traces"] for e in t).
+	// As Python's own pickle counts them: Counter(e["action"] for t in snapshot["device_traces"]
+	// for e in t).
 	recordings := []struct {
 		file string
 		want recorded
 	}{
-		{"jaspersolt-eor_nn-snapshot.pickle", recorded{held: 3, driver: 7, allocations: 1935, frees: 1926}},
-		{"kkaitlyn111-cs336-a2-systems-mory-files-memory-ctx128-forward-.pickle", recorded{held: 227, driver: 289, allocations: 2058, frees: 1155}},
-		{"silmont2000-assignment2-systems-mem-snapshot.pickle", recorded{held: 0, driver: 9, allocations: 36, frees: 26}},
-		{"silmont2000-assignment2-systems-memory-forward-bf16-128.pickle", recorded{held: 43, allocations: 937, frees: 937}},
-		{"wedsonlin-assignment2-systems-ium-128-inference-memory-snapshot.pickle", recorded{held: 98, allocations: 1280, frees: 1280}},
+		{"jaspersolt-eor_nn-snapshot.pickle", recorded{
+			held: 3, driver: 7, allocations: 1935,
+			frees: 1926,
+		}},
+		{
+			"kkaitlyn111-cs336-a2-systems-mory-files-memory-ctx128-forward-.pickle",
+			recorded{held: 227, driver: 289, allocations: 2058, frees: 1155},
+		},
+		{"silmont2000-assignment2-systems-mem-snapshot.pickle", recorded{
+			held: 0, driver: 9,
+			allocations: 36, frees: 26,
+		}},
+		{"silmont2000-assignment2-systems-memory-forward-bf16-128.pickle", recorded{
+			held:        43,
+			allocations: 937, frees: 937,
+		}},
+		{
+			"wedsonlin-assignment2-systems-ium-128-inference-memory-snapshot.pickle",
+			recorded{held: 98, allocations: 1280, frees: 1280},
+		},
 		{"yiyi-philosophy-llm-inference-1.3b-snapshot.pickle", recorded{held: 257, frees: 1}},
 		{"yiyi-philosophy-llm-inference-oom-snapshot.pickle", recorded{held: 176}},
 	}
@@ -51,7 +68,8 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// recorded counts what a recording has: segments that were held before it, calls of the driver, allocations, frees.
+// recorded counts what a recording has: segments that were held before it, calls of the driver,
+// allocations, frees.
 type recorded struct{ held, driver, allocations, frees int }
 
 func replayRecorded(t *testing.T, d *snapshot.Device) (n recorded) {
@@ -59,7 +77,9 @@ func replayRecorded(t *testing.T, d *snapshot.Device) (n recorded) {
 	driver := allocator.NewDevice(allocator.DeviceConfig{Total: 80 << 30})
 	model := allocator.New(driver, allocator.Config{})
 	var calls []call
-	model.OnSegment(func(e allocator.SegmentEvent) { calls = append(calls, call{int(e.Kind), e.Address, e.Size}) })
+	model.OnSegment(func(e allocator.SegmentEvent) {
+		calls = append(calls, call{int(e.Kind), e.Address, e.Size})
+	})
 
 	held := heldBefore(d)
 	driver.Place(held...)
@@ -86,7 +106,8 @@ func replayRecorded(t *testing.T, d *snapshot.Device) (n recorded) {
 			if op.Event >= 0 {
 				n.allocations++
 				if got, want := model.Address(b), d.Events[op.Event].Address; got != want {
-					t.Fatalf("event %d: %s: the model's address is %#x, the recorded one %#x", op.Event, op, got, want)
+					t.Fatalf("event %d: %s: the model's address is %#x, the recorded one %#x",
+						op.Event, op, got, want)
 				}
 			}
 		case 'f':
@@ -102,7 +123,8 @@ func replayRecorded(t *testing.T, d *snapshot.Device) (n recorded) {
 		if op.Event >= 0 {
 			n.driver += len(want)
 			if !slices.Equal(calls, want) {
-				t.Fatalf("event %d: %s: calls of the model's driver %+v, recorded %+v", op.Event, op, calls, want)
+				t.Fatalf("event %d: %s: calls of the model's driver %+v, recorded %+v", op.Event,
+					op, calls, want)
 			}
 		}
 	}
@@ -133,7 +155,8 @@ func driverCalls(events []snapshot.Event) (calls []call) {
 	return calls
 }
 
-// heldBefore are the segments in the file that no event made. In none of the recordings was one given back.
+// heldBefore are the segments in the file that no event made. In none of the recordings was one
+// given back.
 func heldBefore(d *snapshot.Device) (ranges [][2]uint64) {
 	for _, s := range d.Segments {
 		made := slices.ContainsFunc(d.Events, func(e snapshot.Event) bool {
@@ -151,10 +174,14 @@ func inFile(d *snapshot.Device) []record.Segment { return d.Map().Segments }
 
 func inModel(a *allocator.Allocator) (out []record.Segment) {
 	states := map[allocator.BlockState]record.BlockState{
-		allocator.Inactive: record.BlockFree, allocator.Allocated: record.BlockAllocated, allocator.PendingFree: record.BlockPending,
+		allocator.Inactive: record.BlockFree, allocator.Allocated: record.BlockAllocated,
+		allocator.PendingFree: record.BlockPending,
 	}
 	for _, s := range a.Snapshot() {
-		seg := record.Segment{Address: s.Address, Size: s.Size, Small: !s.Large, Expandable: s.Expandable, Stream: uint64(s.Stream)}
+		seg := record.Segment{
+			Address: s.Address, Size: s.Size, Small: !s.Large,
+			Expandable: s.Expandable, Stream: uint64(s.Stream),
+		}
 		for _, b := range s.Blocks {
 			seg.Blocks = append(seg.Blocks, record.Block{Size: b.Size, State: states[b.State]})
 		}

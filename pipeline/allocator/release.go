@@ -3,15 +3,17 @@ package allocator
 // collects says whether garbage collection is on: it needs a memory fraction to be a threshold of.
 func (a *Allocator) collects() bool { return a.fraction && a.config.GarbageCollectionThreshold > 0 }
 
-// collectGarbage gives back whole cached segments that were not used for long, until what is held is under the threshold
-// (garbage_collect_cached_blocks).
+// collectGarbage gives back whole cached segments that were not used for long, until what is held
+// is under the threshold (garbage_collect_cached_blocks).
 func (a *Allocator) collectGarbage() {
 	threshold := int64(a.config.GarbageCollectionThreshold * float64(a.allowed))
 	if a.total <= threshold {
 		return
 	}
 	target := a.total - threshold
-	age := func(i int32) float64 { return float64(uint64(int32(a.gcCalls[1] - a.blocks[i].gcBase))) }
+	age := func(i int32) float64 {
+		return float64(uint64(int32(a.gcCalls[1] - a.blocks[i].gcBase)))
+	}
 
 	var sum float64
 	left := a.scratch[:0]
@@ -43,8 +45,8 @@ func (a *Allocator) collectGarbage() {
 	}
 }
 
-// releaseAvailable gives back one cached oversize block that is large enough, or as many as are together, the largest
-// first; only with max_split_size (release_available_cached_blocks).
+// releaseAvailable gives back one cached oversize block that is large enough, or as many as are
+// together, the largest first; only with max_split_size (release_available_cached_blocks).
 func (a *Allocator) releaseAvailable(p int32, size int64) (bool, error) {
 	if a.limits.maxSplit == unlimited {
 		return false, nil
@@ -62,7 +64,8 @@ func (a *Allocator) releaseAvailable(p int32, size int64) (bool, error) {
 	// The list is made before: releasing changes the cache.
 	list := a.scratch[:0]
 	var released int64
-	for at, ok = free.prev(at); ok && released < size && free.key(at).size() >= a.limits.maxSplit; at, ok = free.prev(at) {
+	for at, ok = free.prev(at); ok && released < size &&
+		free.key(at).size() >= a.limits.maxSplit; at, ok = free.prev(at) {
 		if i := free.key(at).block(); a.blocks[i].segment == 0 {
 			list = append(list, i)
 			released += a.blocks[i].size
@@ -77,23 +80,26 @@ func (a *Allocator) releaseAvailable(p int32, size int64) (bool, error) {
 	return released >= size, nil
 }
 
-// releaseOversize is releaseBlock for a block that may be a part of a segment: one that was split before max_split_size
-// was set. PyTorch frees its address all the same, which the driver refuses, or, for the first part, does to all of it.
+// releaseOversize is releaseBlock for a block that may be a part of a segment: one that was split
+// before max_split_size was set. PyTorch frees its address all the same, which the driver refuses,
+// or, for the first part, does to all of it.
 func (a *Allocator) releaseOversize(i int32) error {
 	if b := &a.blocks[i]; b.isSplit() {
 		a.stats.DeviceFrees++
 		a.event(SegmentFree, b.addr, b.size, b.pool)
-		return &DriverError{"cudaFree", "invalid argument: a part of a segment, split before max_split_size_mb was set"}
+		return &DriverError{"cudaFree", "invalid argument: a part of a segment, split before " +
+			"max_split_size_mb was set"}
 	}
 	a.releaseBlock(i)
 	return nil
 }
 
-// EmptyCache gives back all cached memory that is not part of a segment in use: torch.cuda.empty_cache.
+// EmptyCache gives back all cached memory that is not part of a segment in use:
+// torch.cuda.empty_cache.
 func (a *Allocator) EmptyCache() { a.releaseCached() }
 
-// releaseCached waits for all streams and gives back all free segments and, of expandable ones, all free pages
-// (release_cached_blocks).
+// releaseCached waits for all streams and gives back all free segments and, of expandable ones, all
+// free pages (release_cached_blocks).
 func (a *Allocator) releaseCached() {
 	a.synchronizeEvents()
 	a.releaseClass(1)

@@ -4,14 +4,17 @@ import "math/bits"
 
 // The constants of CUDACachingAllocator.cpp, in bytes.
 const (
-	minBlockSize  = 512      // kMinBlockSize: all sizes are rounded to at least this
-	smallSize     = 1 << 20  // kSmallSize: largest "small" allocation
-	smallBuffer   = 2 << 20  // kSmallBuffer: small allocations are packed in segments of this
-	largeBuffer   = 20 << 20 // kLargeBuffer: large allocations may be packed in segments of this
-	minLargeAlloc = 10 << 20 // kMinLargeAlloc: allocations between 1 and 10 MiB may use kLargeBuffer
-	roundLarge    = 2 << 20  // kRoundLarge: larger segments are rounded up to this
+	minBlockSize = 512      // kMinBlockSize: all sizes are rounded to at least this
+	smallSize    = 1 << 20  // kSmallSize: largest "small" allocation
+	smallBuffer  = 2 << 20  // kSmallBuffer: small allocations are packed in segments of this
+	largeBuffer  = 20 << 20 // kLargeBuffer: large allocations may be packed in segments of this
+	// kMinLargeAlloc: allocations between 1 and 10 MiB may use kLargeBuffer.
+	minLargeAlloc = 10 << 20
+	roundLarge    = 2 << 20 // kRoundLarge: larger segments are rounded up to this
 
-	maxSize = 1 << 62 // more than any device has: what is larger is looked for as this, so that no sum of sizes overflows
+	// More than any device has: what is larger is looked for as this, so that no sum of sizes
+	// overflows.
+	maxSize = 1 << 62
 )
 
 // round gives the size of the block that serves size bytes (round_size).
@@ -30,8 +33,8 @@ func (l *limits) round(size int64) int64 {
 	return (size + minBlockSize - 1) &^ (minBlockSize - 1)
 }
 
-// roundupPower2 rounds up to the next of the equal divisions, a power of two of them, between two powers of two
-// (roundup_power2_next_division). It is for sizes of more than 512 bytes a division.
+// roundupPower2 rounds up to the next of the equal divisions, a power of two of them, between two
+// powers of two (roundup_power2_next_division). It is for sizes of more than 512 bytes a division.
 func roundupPower2(size, divisions int64) int64 {
 	division := int64(1) << (bits.Len64(uint64(size)) - bits.Len64(uint64(divisions)))
 	return (size + division - 1) &^ (division - 1)

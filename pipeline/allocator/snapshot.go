@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// A Segment is memory that the allocator holds from the driver; of an expandable segment, a range without a gap.
+// A Segment is memory that the allocator holds from the driver; of an expandable segment, a range
+// without a gap.
 type Segment struct {
 	Address    uint64
 	Size       int64 // bytes
@@ -49,7 +50,10 @@ func (a *Allocator) Snapshot() []Segment {
 			continue
 		}
 		p := &a.pools[head.pool]
-		s := Segment{Address: head.addr, Stream: p.stream, Large: !p.small, Expandable: head.segment != 0}
+		s := Segment{
+			Address: head.addr, Stream: p.stream, Large: !p.small,
+			Expandable: head.segment != 0,
+		}
 		for n := int32(i); n != 0 && a.blocks[n].is(mapped); n = a.blocks[n].next {
 			b := &a.blocks[n]
 			block := SegmentBlock{Size: b.size, Requested: b.requested}
@@ -95,8 +99,8 @@ func (k SegmentEventKind) String() string {
 	return [...]string{"SEGMENT_ALLOC", "SEGMENT_FREE", "SEGMENT_MAP", "SEGMENT_UNMAP", "OOM"}[k]
 }
 
-// OnSegment has a function called at each event, in the midst of the call that causes it: it must not call the allocator.
-// nil ends that.
+// OnSegment has a function called at each event, in the midst of the call that causes it: it must
+// not call the allocator. nil ends that.
 func (a *Allocator) OnSegment(f func(SegmentEvent)) { a.onSegment = f }
 
 func (a *Allocator) event(k SegmentEventKind, addr uint64, size int64, p int32) {

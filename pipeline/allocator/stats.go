@@ -11,10 +11,11 @@ func (s *Stat) add(n int64) {
 // Stats are the allocator's figures, as in torch.cuda.memory_stats under the key "….all".
 type Stats struct {
 	// Bytes.
-	Allocated     Stat // in live blocks, rounded: torch.cuda.memory_allocated
-	Reserved      Stat // held from the driver: torch.cuda.memory_reserved
-	Active        Stat // allocated, or freed while other streams still use it
-	InactiveSplit Stat // free, but in a segment of which other parts are in use; expandable segments do not count
+	Allocated Stat // in live blocks, rounded: torch.cuda.memory_allocated
+	Reserved  Stat // held from the driver: torch.cuda.memory_reserved
+	Active    Stat // allocated, or freed while other streams still use it
+	// Free, but in a segment of which other parts are in use; expandable segments do not count.
+	InactiveSplit Stat
 	Requested     Stat // asked for by the callers, of what is active
 
 	// Counts.
@@ -22,7 +23,8 @@ type Stats struct {
 	ActiveBlocks   Stat
 	InactiveSplits Stat
 
-	Retries       int64 // failed cudaMallocs that made the allocator give its cache back and try again
+	// Failed cudaMallocs that made the allocator give its cache back and try again.
+	Retries       int64
 	OOMs          int64 // allocations that failed
 	DeviceMallocs int64 // calls of cudaMalloc that succeeded, and mappings
 	DeviceFrees   int64 // calls of cudaFree, and unmappings
@@ -39,7 +41,8 @@ func (a *Allocator) ResetPeak() {
 	s := &a.stats
 	for _, f := range []*Stat{
 		&s.Allocated, &s.Reserved, &s.Active, &s.InactiveSplit, &s.Requested,
-		&s.Segments, &s.ActiveBlocks, &s.InactiveSplits, &s.OversizeAllocations, &s.OversizeSegments,
+		&s.Segments, &s.ActiveBlocks, &s.InactiveSplits, &s.OversizeAllocations,
+		&s.OversizeSegments,
 	} {
 		f.Peak = f.Current
 	}

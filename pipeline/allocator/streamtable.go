@@ -8,12 +8,13 @@ type event struct {
 	block  int32
 }
 
-// A streamTable maps streams to their pending events and walks over them in the order in which PyTorch's hash table does
-// (ska::flat_hash_map in c10/util/flat_hash_map.h). The order shows: the peak of inactive splits depends on which of two
-// neighbours is merged first.
+// A streamTable maps streams to their pending events and walks over them in the order in which
+// PyTorch's hash table does (ska::flat_hash_map in c10/util/flat_hash_map.h). The order shows: the
+// peak of inactive splits depends on which of two neighbours is merged first.
 //
-// It is a robin-hood table: a stream's place is where its hash says or a few slots on, and who is further from home has
-// the slot. There are more slots than the hash can say, as many as a stream may be away from home.
+// It is a robin-hood table: a stream's place is where its hash says or a few slots on, and who is
+// further from home has the slot. There are more slots than the hash can say, as many as a stream
+// may be away from home.
 type streamTable struct {
 	slots   []slot
 	buckets int // that the hash can say; 0 before the first insertion
@@ -52,8 +53,8 @@ func (t *streamTable) resize(buckets, lookups, shift int) {
 // holds says whether a slot has a stream.
 func (t *streamTable) holds(k int) bool { return t.slots[k].distance >= 0 && k < len(t.slots)-1 }
 
-// home is where the hash puts a stream: the bits of the c10::Stream (device type CUDA is 1, device 0, the handle),
-// times 2^64 over the golden ratio (fibonacci_hash_policy).
+// home is where the hash puts a stream: the bits of the c10::Stream (device type CUDA is 1, device
+// 0, the handle), times 2^64 over the golden ratio (fibonacci_hash_policy).
 func (t *streamTable) home(s Stream) int {
 	hash := uint64(1)<<56 | uint64(s)*16
 	return int((11400714819323198485 * hash) >> t.shift)

@@ -3,9 +3,9 @@
 //	s, err := audio.ReadFile(ctx, "meeting.wav")
 //	text, err := engine.Transcribe(s.PCM)
 //
-// WAV is decoded here, in any common rate, width and channel count. Everything else goes through ffmpeg where it is
-// installed. What a file is, its content says; extensions are not looked at. Errors say where in the file, what was
-// expected, what was found and what to do.
+// WAV is decoded here, in any common rate, width and channel count. Everything else goes through
+// ffmpeg where it is installed. What a file is, its content says; extensions are not looked at.
+// Errors say where in the file, what was expected, what was found and what to do.
 package audio
 
 import (
@@ -25,10 +25,12 @@ const Rate = 16000
 type Samples struct {
 	PCM []float32 // mono at Rate, each in [-1, 1]; never empty
 
-	// Missing is how many seconds more a WAV file's header says it has: it was cut off. 0 where it is whole or cannot be told.
+	// Missing is how many seconds more a WAV file's header says it has: it was cut off. 0 where it
+	// is whole or cannot be told.
 	Missing float64
 
-	// SourceRate, in hertz, and SourceChannels are the file's own. Both are 0 where ffmpeg converted.
+	// SourceRate, in hertz, and SourceChannels are the file's own. Both are 0 where ffmpeg
+	// converted.
 	SourceRate, SourceChannels int
 }
 
@@ -37,7 +39,8 @@ func (s Samples) Seconds() float64 { return float64(len(s.PCM)) / Rate }
 
 // ReadFile decodes the file at path. A canceled ctx ends it early, ffmpeg included.
 //
-// Memory is the result and small buffers: it follows the bytes that the file has, not those that its header claims.
+// Memory is the result and small buffers: it follows the bytes that the file has, not those that
+// its header claims.
 func ReadFile(ctx context.Context, path string) (Samples, error) {
 	s, err := readFile(ctx, path)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
@@ -58,7 +61,8 @@ func readFile(ctx context.Context, path string) (Samples, error) {
 	if info, err := f.Stat(); err != nil {
 		return Samples{}, withoutPath(err)
 	} else if info.IsDir() {
-		return Samples{}, errors.New("expected an audio file, found a directory; name the files in it")
+		return Samples{},
+			errors.New("expected an audio file, found a directory; name the files in it")
 	}
 	r := bufio.NewReaderSize(contextReader{ctx, f}, 1<<16)
 	head, err := r.Peek(16)
@@ -66,7 +70,8 @@ func readFile(ctx context.Context, path string) (Samples, error) {
 		return Samples{}, withoutPath(err)
 	}
 	if len(head) == 0 {
-		return Samples{}, errors.New("byte 0: expected audio, found an empty file; write or copy it again")
+		return Samples{},
+			errors.New("byte 0: expected audio, found an empty file; write or copy it again")
 	}
 	if !isWAV(head) {
 		return convert(ctx, path, "WAV", describe(head))
@@ -86,7 +91,8 @@ func withoutPath(err error) error {
 	return err
 }
 
-// contextReader fails once its context is canceled, so that a long file or a slow disk does not outlive the caller.
+// contextReader fails once its context is canceled, so that a long file or a slow disk does not
+// outlive the caller.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader
@@ -99,8 +105,8 @@ func (c contextReader) Read(p []byte) (int, error) {
 	return c.r.Read(p)
 }
 
-// isWAV tells from a file's first bytes whether DecodeWAV is to read it. RF64 and BW64 are WAV with 64-bit sizes: EBU
-// Tech 3306, and ITU-R BS.2088.
+// isWAV tells from a file's first bytes whether DecodeWAV is to read it. RF64 and BW64 are WAV with
+// 64-bit sizes: EBU Tech 3306, and ITU-R BS.2088.
 func isWAV(head []byte) bool {
 	if len(head) < 12 || string(head[8:12]) != "WAVE" {
 		return false
@@ -133,7 +139,8 @@ func describe(head []byte) string {
 			return f.name
 		}
 	}
-	// An MPEG audio frame begins with eleven set bits; the next two are the version and then the layer, never both 0.
+	// An MPEG audio frame begins with eleven set bits; the next two are the version and then the
+	// layer, never both 0.
 	if len(head) > 1 && head[0] == 0xff && head[1]&0xe0 == 0xe0 && head[1]&0x06 != 0 {
 		return "MP3"
 	}

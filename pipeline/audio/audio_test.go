@@ -14,7 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The test binary stands in for ffmpeg where it is started under that name: FAKE_FFMPEG says what it does.
+// The test binary stands in for ffmpeg where it is started under that name: FAKE_FFMPEG says what
+// it does.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) != "ffmpeg" {
 		os.Exit(m.Run())
@@ -84,12 +85,28 @@ func TestReadFileErrors(t *testing.T) {
 		{"empty", nil, ": byte 0: expected audio, found an empty file; write or copy it again"},
 		{"FLAC", []byte("fLaC\x00\x00\x00\x22"), ": byte 0: expected WAV, found FLAC, " + install},
 		{"MP3 frame", []byte("\xff\xfb\x90\x64"), ": byte 0: expected WAV, found MP3, " + install},
-		{"M4A", []byte("\x00\x00\x00\x20ftypM4A "), ": byte 0: expected WAV, found MP4 or M4A, " + install},
-		{"AVI", []byte("RIFF\x00\x00\x00\x00AVI LIST"), ": byte 0: expected WAV, found RIFF that is not WAV, " + install},
-		{"text", []byte("hello, world"), `: byte 0: expected WAV, found an unknown format that begins with "hello, w", ` + install},
-		{"one byte", []byte{0xff}, `: byte 0: expected WAV, found an unknown format that begins with "\xff", ` + install},
-		{"A-law WAV", riff(format(6, 1, 8000, 8), data("abcd")), ": byte 0: expected PCM or float samples, found 8-bit A-law, " + install},
-		{"cut short", riff(), ": byte 12: expected a data chunk, found the end of the file; write or copy it again"},
+		{"M4A", []byte("\x00\x00\x00\x20ftypM4A "), ": byte 0: expected WAV, found MP4 or M4A, " +
+			install},
+		{
+			"AVI", []byte("RIFF\x00\x00\x00\x00AVI LIST"),
+			": byte 0: expected WAV, found RIFF that is not WAV, " + install,
+		},
+		{
+			"text", []byte("hello, world"),
+			`: byte 0: expected WAV, found an unknown format that begins with "hello, w", ` +
+				install,
+		},
+		{
+			"one byte",
+			[]byte{0xff},
+			`: byte 0: expected WAV, found an unknown format that begins with "\xff", ` + install,
+		},
+		{
+			"A-law WAV", riff(format(6, 1, 8000, 8), data("abcd")),
+			": byte 0: expected PCM or float samples, found 8-bit A-law, " + install,
+		},
+		{"cut short", riff(), ": byte 12: expected a data chunk, found the end of the file; " +
+			"write or copy it again"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -102,21 +119,25 @@ func TestReadFileErrors(t *testing.T) {
 	}
 	t.Run("missing", func(t *testing.T) {
 		_, err := ReadFile(t.Context(), "no/such.wav")
-		if want := "no/such.wav: open: no such file or directory"; err == nil || err.Error() != want || !errors.Is(err, fs.ErrNotExist) {
+		if want := "no/such.wav: open: no such file or directory"; err == nil ||
+			err.Error() != want || !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("got error %v, want %s", err, want)
 		}
 	})
 	t.Run("directory", func(t *testing.T) {
 		dir := t.TempDir()
 		_, err := ReadFile(t.Context(), dir)
-		if want := dir + ": expected an audio file, found a directory; name the files in it"; err == nil || err.Error() != want {
+		if want := dir +
+			": expected an audio file, found a directory; name the files in it"; err == nil ||
+			err.Error() != want {
 			t.Errorf("got error %v, want %s", err, want)
 		}
 	})
 }
 
 func TestReadFileThroughFFmpeg(t *testing.T) {
-	for _, content := range [][]byte{[]byte("fLaC...."), riff(format(2, 1, 8000, 4), data("abcd"))} {
+	for _, content := range [][]byte{[]byte("fLaC...."), riff(format(2, 1, 8000, 4),
+		data("abcd"))} {
 		fakeFFmpeg(t, "samples")
 		got, err := ReadFile(t.Context(), write(t, content))
 		if err != nil {
@@ -148,14 +169,16 @@ func TestFFmpegErrors(t *testing.T) {
 	t.Run("refuses", func(t *testing.T) {
 		fakeFFmpeg(t, "refuse")
 		_, err := ReadFile(t.Context(), write(t, []byte("fLaC")))
-		if err == nil || !strings.HasSuffix(err.Error(), "Invalid data found)") || len(err.Error()) > 4096 {
+		if err == nil || !strings.HasSuffix(err.Error(), "Invalid data found)") ||
+			len(err.Error()) > 4096 {
 			t.Errorf("got error %.300v, want a short one that ends in ffmpeg's reason", err)
 		}
 	})
 	t.Run("nothing", func(t *testing.T) {
 		fakeFFmpeg(t, "nothing")
 		_, err := ReadFile(t.Context(), write(t, []byte("fLaC")))
-		if want := "found FLAC, in which ffmpeg found no audio; take it out of the batch (it gave no reason)"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		if want := "found FLAC, in which ffmpeg found no audio; take it out of the batch (it " +
+			"gave no reason)"; err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("got error %v, want %s", err, want)
 		}
 	})
@@ -164,7 +187,8 @@ func TestFFmpegErrors(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
 		start := time.Now()
-		if _, err := ReadFile(ctx, write(t, []byte("fLaC"))); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := ReadFile(ctx, write(t, []byte("fLaC"))); !errors.Is(err,
+			context.DeadlineExceeded) {
 			t.Errorf("got error %v, want the deadline", err)
 		}
 		if took := time.Since(start); took > 10*time.Second {
@@ -177,7 +201,8 @@ func TestReadFileCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("the soak was interrupted")
 	cancel(reason)
-	if _, err := ReadFile(ctx, write(t, riff(format(1, 1, 16000, 16), data(int16(1))))); !errors.Is(err, reason) {
+	if _, err := ReadFile(ctx, write(t, riff(format(1, 1, 16000, 16), data(int16(1))))); !errors.Is(
+		err, reason) {
 		t.Errorf("got error %v, want %v", err, reason)
 	}
 }

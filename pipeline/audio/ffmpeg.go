@@ -18,10 +18,12 @@ import (
 func convert(ctx context.Context, path, expected, found string) (Samples, error) {
 	program, err := exec.LookPath("ffmpeg")
 	if err != nil {
-		return Samples{}, fmt.Errorf("byte 0: expected %s, found %s, and ffmpeg is not in PATH; install ffmpeg, or convert the file to WAV",
+		return Samples{}, fmt.Errorf("byte 0: expected %s, found %s, and ffmpeg is not in PATH; "+
+			"install ffmpeg, or convert the file to WAV",
 			expected, found)
 	}
-	// The file: prefix keeps ffmpeg from taking a path such as "concat:a|b" or "-y" for something else.
+	// The file: prefix keeps ffmpeg from taking a path such as "concat:a|b" or "-y" for something
+	// else.
 	cmd := exec.CommandContext(ctx, program, "-nostdin", "-v", "error", "-i", "file:"+path,
 		"-f", "f32le", "-ac", "1", "-ar", strconv.Itoa(Rate), "-")
 	cmd.WaitDelay = 5 * time.Second // a child of ffmpeg must not hold the pipe open after a kill
@@ -39,13 +41,15 @@ func convert(ctx context.Context, path, expected, found string) (Samples, error)
 		_ = stdout.Close() // ffmpeg ends on a broken pipe, else Wait would wait for it forever
 	}
 	if err := cmd.Wait(); err != nil && readErr == nil {
-		return Samples{}, fmt.Errorf("found %s, which ffmpeg could not read; write or copy it again (%w: %s)", found, err, stderr)
+		return Samples{}, fmt.Errorf("found %s, which ffmpeg could not read; write or copy it "+
+			"again (%w: %s)", found, err, stderr)
 	}
 	if readErr != nil {
 		return Samples{}, fmt.Errorf("read from ffmpeg: %w", readErr)
 	}
 	if len(pcm) == 0 {
-		return Samples{}, fmt.Errorf("found %s, in which ffmpeg found no audio; take it out of the batch (%s)", found, stderr)
+		return Samples{}, fmt.Errorf("found %s, in which ffmpeg found no audio; take it out of "+
+			"the batch (%s)", found, stderr)
 	}
 	return Samples{PCM: pcm}, nil
 }
@@ -56,7 +60,8 @@ func readFloats(r io.Reader) ([]float32, error) {
 	var pcm []float32
 	var b [4]byte
 	for {
-		if _, err := io.ReadFull(in, b[:]); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := io.ReadFull(in, b[:]); errors.Is(err, io.EOF) ||
+			errors.Is(err, io.ErrUnexpectedEOF) {
 			return pcm, nil
 		} else if err != nil {
 			return nil, err
@@ -69,7 +74,8 @@ func readFloats(r io.Reader) ([]float32, error) {
 	}
 }
 
-// tail keeps the last part of what is written to it: where ffmpeg says why, however much it said before.
+// tail keeps the last part of what is written to it: where ffmpeg says why, however much it said
+// before.
 type tail struct{ text []byte }
 
 const tailSize = 2048

@@ -24,13 +24,18 @@ func resample(in []float32, from int) []float32 {
 	return r.flush(r.push(nil, in))
 }
 
-// inside cuts off a tenth of a second at both ends, where the filter sees the silence around the signal.
+// inside cuts off a tenth of a second at both ends, where the filter sees the silence around the
+// signal.
 func inside(s []float32) []float32 { return s[Rate/10 : len(s)-Rate/10] }
 
-// The reference is the analytic sine at the new rate. 2e-4 is -68 dB of its amplitude: the filter's 80 dB, with the images
-// of several bands adding up. 44056 Hz (old NTSC video recorders) has only 8 in common with 16000.
+// The reference is the analytic sine at the new rate. 2e-4 is -68 dB of its amplitude: the filter's
+// 80 dB, with the images of several bands adding up. 44056 Hz (old NTSC video recorders) has only 8
+// in common with 16000.
 func TestResampleKeepsTone(t *testing.T) {
-	for _, rate := range []int{8000, 11025, 12000, 16000, 22050, 24000, 32000, 44056, 44100, 48000, 88200, 96000, 176400, 192000} {
+	for _, rate := range []int{
+		8000, 11025, 12000, 16000, 22050, 24000, 32000, 44056, 44100, 48000,
+		88200, 96000, 176400, 192000,
+	} {
 		for _, hertz := range []float64{100, 1000, 3400} {
 			t.Run(fmt.Sprintf("%g Hz at %d", hertz, rate), func(t *testing.T) {
 				got := resample(tone(hertz, rate, rate), rate)
@@ -47,18 +52,27 @@ func TestResampleKeepsTone(t *testing.T) {
 	}
 }
 
-// What lies above the new Nyquist frequency must not come back below it. 60 dB of amplitude is a factor of 1000.
+// What lies above the new Nyquist frequency must not come back below it. 60 dB of amplitude is a
+// factor of 1000.
 func TestResampleSuppressesAliases(t *testing.T) {
 	for _, tt := range []struct {
 		hertz float64
 		rate  int
-	}{{10000, 44100}, {8100, 44100}, {15000, 44100}, {10000, 48000}, {23000, 48000}, {60000, 192000}} {
+	}{
+		{10000, 44100},
+		{8100, 44100},
+		{15000, 44100},
+		{10000, 48000},
+		{23000, 48000},
+		{60000, 192000},
+	} {
 		peak := 0.0
 		for _, x := range inside(resample(tone(tt.hertz, tt.rate, tt.rate), tt.rate)) {
 			peak = max(peak, math.Abs(float64(x)))
 		}
 		if peak > 0.5/1000 {
-			t.Errorf("%g Hz at %d Hz left %.1f dB, want below -60", tt.hertz, tt.rate, 20*math.Log10(peak/0.5))
+			t.Errorf("%g Hz at %d Hz left %.1f dB, want below -60", tt.hertz, tt.rate,
+				20*math.Log10(peak/0.5))
 		}
 	}
 }
@@ -105,7 +119,8 @@ func TestResampleBlocks(t *testing.T) {
 			rest = rest[n:]
 		}
 		if diff := cmp.Diff(want, r.flush(got)); diff != "" {
-			t.Errorf("%d Hz in blocks differs from %d Hz at once (-want +got):\n%s", rate, rate, diff)
+			t.Errorf("%d Hz in blocks differs from %d Hz at once (-want +got):\n%s", rate,
+				rate, diff)
 		}
 	}
 }

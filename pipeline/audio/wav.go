@@ -15,19 +15,20 @@ const (
 	maxRate = 192000
 )
 
-// Codes of the fmt chunk: Microsoft's mmreg.h. An extensible header holds the code proper in its last field.
+// Codes of the fmt chunk: Microsoft's mmreg.h. An extensible header holds the code proper in its
+// last field.
 const (
 	formatPCM        = 1
 	formatFloat      = 3
 	formatExtensible = 0xfffe
 )
 
-// Sizes from placeholder on are those of writers that could not seek back and did not say so: SoX writes 0x7ffff000, arecord
-// 0x7fffffff or 0x80000000.
+// Sizes from placeholder on are those of writers that could not seek back and did not say so: SoX
+// writes 0x7ffff000, arecord 0x7fffffff or 0x80000000.
 const placeholder = 0x7ffff000
 
-// unknownSize in a size field says that the writer could not seek back to fill it in, as ffmpeg does when it writes to a
-// pipe, or that an RF64 file's ds64 chunk has it.
+// unknownSize in a size field says that the writer could not seek back to fill it in, as ffmpeg
+// does when it writes to a pipe, or that an RF64 file's ds64 chunk has it.
 const unknownSize = 0xffffffff
 
 // codecError is a WAV file whose samples are in an encoding that DecodeWAV leaves to ffmpeg.
@@ -37,15 +38,18 @@ type codecError struct {
 }
 
 func (e *codecError) Error() string {
-	return fmt.Sprintf("byte %d: expected 8, 16, 24 or 32-bit PCM or 32 or 64-bit float samples, found %s; convert it with ffmpeg",
+	return fmt.Sprintf("byte %d: expected 8, 16, 24 or 32-bit PCM or 32 or 64-bit float samples, "+
+		"found %s; convert it with ffmpeg",
 		e.offset, e.found)
 }
 
-// DecodeWAV reads a WAV file: 8 to 192 kHz; 8-bit unsigned, 16, 24 or 32-bit integer, or 32 or 64-bit float samples, plain
-// or extensible; any number of channels, of which the mean is taken. Float samples beyond full scale are clipped.
+// DecodeWAV reads a WAV file: 8 to 192 kHz; 8-bit unsigned, 16, 24 or 32-bit integer, or 32 or
+// 64-bit float samples, plain or extensible; any number of channels, of which the mean is taken.
+// Float samples beyond full scale are clipped.
 //
-// Real files are seldom tidy, so this is accepted: chunks before the data in any order, odd chunks without their pad byte,
-// a data size of a stream that was never finished, and a file that ends early, which gives the samples that it has.
+// Real files are seldom tidy, so this is accepted: chunks before the data in any order, odd chunks
+// without their pad byte, a data size of a stream that was never finished, and a file that ends
+// early, which gives the samples that it has.
 func DecodeWAV(r io.Reader) (Samples, error) {
 	w := &wavReader{r: bufio.NewReader(r)}
 	data, err := w.header()
@@ -75,13 +79,14 @@ func (w *wavReader) read(p []byte, what string) error {
 	n, err := io.ReadFull(w.r, p)
 	w.offset += int64(n)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("byte %d: expected %s, found the end of the file; write or copy it again", w.offset, what)
+		return fmt.Errorf("byte %d: expected %s, found the end of the file; write or copy it again",
+			w.offset, what)
 	}
 	return err
 }
 
-// header reads up to the first sample. It returns the number of bytes of sample data, or math.MaxInt64 where they go on to
-// the end of the file.
+// header reads up to the first sample. It returns the number of bytes of sample data, or
+// math.MaxInt64 where they go on to the end of the file.
 func (w *wavReader) header() (data int64, err error) {
 	var riff [12]byte
 	if err := w.read(riff[:], "a RIFF header"); err != nil {
@@ -116,7 +121,8 @@ func (w *wavReader) header() (data int64, err error) {
 			size -= int64(len(sizes))
 		case "data":
 			if w.format.width == 0 {
-				return 0, fmt.Errorf("byte %d: expected a fmt chunk before the data, found none; the header is damaged, export the file again",
+				return 0, fmt.Errorf("byte %d: expected a fmt chunk before the data, found none; "+
+					"the header is damaged, export the file again",
 					w.offset-8)
 			}
 			switch {
@@ -133,14 +139,15 @@ func (w *wavReader) header() (data int64, err error) {
 	}
 }
 
-// unfinished tells a recording whose writer never came back to fill in the sizes from one that is truly empty and has
-// chunks after its empty data: in the first, the RIFF size is 0, unknown, or ends where the samples begin.
+// unfinished tells a recording whose writer never came back to fill in the sizes from one that is
+// truly empty and has chunks after its empty data: in the first, the RIFF size is 0, unknown, or
+// ends where the samples begin.
 func unfinished(riffSize uint32, offset int64) bool {
 	return riffSize == unknownSize || int64(riffSize)+8 <= offset
 }
 
-// skip passes over what is left of a chunk. Chunks of odd size have a pad byte of 0 after them, which some writers forget;
-// no chunk's name begins with 0.
+// skip passes over what is left of a chunk. Chunks of odd size have a pad byte of 0 after them,
+// which some writers forget; no chunk's name begins with 0.
 func (w *wavReader) skip(size int64) error {
 	odd := size&1 == 1
 	for size > 0 {
@@ -148,7 +155,8 @@ func (w *wavReader) skip(size int64) error {
 		w.offset += int64(n)
 		size -= int64(n)
 		if errors.Is(err, io.EOF) {
-			return fmt.Errorf("byte %d: expected a data chunk, found the end of the file %d bytes before the end of another chunk; write or copy it again",
+			return fmt.Errorf("byte %d: expected a data chunk, found the end of the file %d "+
+				"bytes before the end of another chunk; write or copy it again",
 				w.offset, size)
 		}
 		if err != nil {
@@ -163,11 +171,13 @@ func (w *wavReader) skip(size int64) error {
 	return nil
 }
 
-// readFormat reads the fields of a fmt chunk of the given size that matter here, and returns how many bytes that took.
+// readFormat reads the fields of a fmt chunk of the given size that matter here, and returns how
+// many bytes that took.
 func (w *wavReader) readFormat(size int64) (int64, error) {
 	start := w.offset
 	if size < 16 {
-		return 0, fmt.Errorf("byte %d: expected a fmt chunk of at least 16 bytes, found %d; the header is damaged, export the file again",
+		return 0, fmt.Errorf("byte %d: expected a fmt chunk of at least 16 bytes, found %d; the "+
+			"header is damaged, export the file again",
 			start, size)
 	}
 	b := make([]byte, min(size, 40))
@@ -189,25 +199,33 @@ func (w *wavReader) readFormat(size int64) (int64, error) {
 		return 0, &codecError{start, fmt.Sprintf("%d-bit %s", bits, codecName(code))}
 	}
 	if channels == 0 {
-		return 0, fmt.Errorf("byte %d: expected at least one channel, found 0; the header is damaged, export the file again", start+2)
+		return 0, fmt.Errorf("byte %d: expected at least one channel, found 0; the header is "+
+			"damaged, export the file again", start+2)
 	}
 	if rate < minRate || rate > maxRate {
-		return 0, fmt.Errorf("byte %d: expected a sample rate of %d to %d Hz, found %d; convert it with ffmpeg -ar %d",
+		return 0, fmt.Errorf("byte %d: expected a sample rate of %d to %d Hz, found %d; convert "+
+			"it with ffmpeg -ar %d",
 			start+4, minRate, maxRate, rate, Rate)
 	}
 	if frame != channels*bits/8 {
-		return 0, fmt.Errorf("byte %d: expected %d bytes for %d channels of %d bits, found %d; the header is damaged, export the file again",
+		return 0, fmt.Errorf("byte %d: expected %d bytes for %d channels of %d bits, found %d; "+
+			"the header is damaged, export the file again",
 			start+12, channels*bits/8, channels, bits, frame)
 	}
-	w.format = wavFormat{float: code == formatFloat, channels: channels, rate: int(rate), width: bits / 8}
+	w.format = wavFormat{
+		float: code == formatFloat, channels: channels, rate: int(rate),
+		width: bits / 8,
+	}
 	return int64(len(b)), nil
 }
 
 // codecName names the encodings that are seen in WAV files, for people.
 func codecName(code uint16) string {
 	names := map[uint16]string{
-		formatPCM: "PCM", formatFloat: "float", formatExtensible: "extensible format without its extension",
-		2: "Microsoft ADPCM", 6: "A-law", 7: "mu-law", 0x11: "IMA ADPCM", 0x31: "GSM 6.10", 0x55: "MP3", 0xff: "AAC",
+		formatPCM: "PCM", formatFloat: "float", formatExtensible: "extensible format without its " +
+			"extension",
+		2: "Microsoft ADPCM", 6: "A-law", 7: "mu-law", 0x11: "IMA ADPCM", 0x31: "GSM 6.10",
+		0x55: "MP3", 0xff: "AAC",
 	}
 	if name, ok := names[code]; ok {
 		return name
@@ -230,8 +248,10 @@ func (w *wavReader) samples(size int64) (Samples, error) {
 		for i := range frames {
 			x := w.mean(buf[i*frame : (i+1)*frame])
 			if math.IsNaN(x) {
-				return Samples{}, fmt.Errorf("byte %d: expected a finite sample, found NaN or infinity; export the file again",
-					w.offset+int64(i*frame))
+				return Samples{},
+					fmt.Errorf("byte %d: expected a finite sample, found NaN or infinity; export "+
+						"the file again",
+						w.offset+int64(i*frame))
 			}
 			mono[i] = float32(max(-1, min(1, x)))
 		}
@@ -247,19 +267,22 @@ func (w *wavReader) samples(size int64) (Samples, error) {
 	}
 	pcm = rs.flush(pcm)
 	if len(pcm) == 0 {
-		return Samples{}, fmt.Errorf("byte %d: expected samples, found none; the recording is empty", w.offset)
+		return Samples{},
+			fmt.Errorf("byte %d: expected samples, found none; the recording is empty", w.offset)
 	}
 	for i, x := range pcm {
 		pcm[i] = max(-1, min(1, x)) // the filter may overshoot
 	}
 	s := Samples{PCM: pcm, SourceRate: w.format.rate, SourceChannels: w.format.channels}
-	if size < placeholder || size > unknownSize && size < math.MaxInt64 { // in RF64 it may well be so large
+	// In RF64 it may well be so large.
+	if size < placeholder || size > unknownSize && size < math.MaxInt64 {
 		s.Missing = float64((size-read)/int64(frame)) / float64(w.format.rate)
 	}
 	return s, nil
 }
 
-// mean returns the mean of the channels of one frame, full scale being 1, or NaN where one of them is not finite.
+// mean returns the mean of the channels of one frame, full scale being 1, or NaN where one of them
+// is not finite.
 func (w *wavReader) mean(frame []byte) float64 {
 	sum := 0.0
 	for b := frame; len(b) > 0; b = b[w.format.width:] {
@@ -271,7 +294,8 @@ func (w *wavReader) mean(frame []byte) float64 {
 	return sum / float64(w.format.channels)
 }
 
-// sample decodes the first sample of b. Integers are divided by 2^(bits-1), so that the lowest value is -1.
+// sample decodes the first sample of b. Integers are divided by 2^(bits-1), so that the lowest
+// value is -1.
 func (w *wavReader) sample(b []byte) float64 {
 	if w.format.float {
 		if w.format.width == 4 {

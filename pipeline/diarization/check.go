@@ -20,12 +20,13 @@ const (
 	Embedding                // turns a voice into a vector
 )
 
-// Check says whether sherpa-onnx can use the model at path, by the file alone: whether it is whole, of an IR and an opset
-// that ONNX Runtime knows, and whether its metadata, its inputs and outputs are what sherpa-onnx relies on without looking.
-// The error names every mistake, with what was expected and what to do.
+// Check says whether sherpa-onnx can use the model at path, by the file alone: whether it is whole,
+// of an IR and an opset that ONNX Runtime knows, and whether its metadata, its inputs and outputs
+// are what sherpa-onnx relies on without looking. The error names every mistake, with what was
+// expected and what to do.
 //
-// What sherpa-onnx's export scripts write passes: scripts/pyannote/segmentation, wespeaker, 3dspeaker and
-// nemo/speaker-verification in github.com/k2-fsa/sherpa-onnx.
+// What sherpa-onnx's export scripts write passes: scripts/pyannote/segmentation, wespeaker,
+// 3dspeaker and nemo/speaker-verification in github.com/k2-fsa/sherpa-onnx.
 func Check(path string, kind Kind) error {
 	_, err := inspect(path, kind, runtimeLimits())
 	return err
@@ -33,7 +34,8 @@ func Check(path string, kind Kind) error {
 
 // properties are those of a checked model that matter to its use.
 type properties struct {
-	window, frame int // samples: what the segmentation model looks at, and from one frame to the next
+	// Samples: what the segmentation model looks at, and from one frame to the next.
+	window, frame int
 	speakers      int // that it tells apart in a window
 	classes       int // of a frame
 	dim           int // of an embedding
@@ -50,8 +52,8 @@ type limits struct {
 }
 
 // limitsOf a version of ONNX Runtime, by the ONNX release that it implements (docs/Versioning.md in
-// github.com/microsoft/onnxruntime and in github.com/onnx/onnx). Of releases that are newer than this table all is left to
-// themselves; of older ones nothing was tried.
+// github.com/microsoft/onnxruntime and in github.com/onnx/onnx). Of releases that are newer than
+// this table all is left to themselves; of older ones nothing was tried.
 func limitsOf(version string) limits {
 	minor := 0
 	if major, rest, ok := strings.Cut(version, "."); ok && major == "1" {
@@ -88,7 +90,8 @@ func inspect(path string, kind Kind, most limits) (properties, error) {
 		return properties{}, fmt.Errorf("%s: expected an ONNX model, found no regular file", path)
 	}
 	if info.Size() == 0 {
-		return properties{}, fmt.Errorf("%s: is empty: expected an ONNX model; copy or export it anew", path)
+		return properties{},
+			fmt.Errorf("%s: is empty: expected an ONNX model; copy or export it anew", path)
 	}
 	p, err := judge(file, info.Size(), kind, most)
 	if err != nil {
@@ -101,7 +104,8 @@ func inspect(path string, kind Kind, most limits) (properties, error) {
 func judge(file io.ReaderAt, size int64, kind Kind, most limits) (properties, error) {
 	m, err := readModel(file, size)
 	if bad, ok := errors.AsType[*malformed](err); ok {
-		return properties{}, fmt.Errorf("expected an ONNX model, found what cannot be read as one (%w); the file is damaged, cut off or "+
+		return properties{}, fmt.Errorf("expected an ONNX model, found what cannot be read as "+
+			"one (%w); the file is damaged, cut off or "+
 			"of another format: copy or export it anew", bad)
 	} else if err != nil {
 		return properties{}, err
@@ -116,7 +120,9 @@ func judge(file io.ReaderAt, size int64, kind Kind, most limits) (properties, er
 		p = c.embedding()
 	}
 	if err := errors.Join(c.mistakes...); err != nil {
-		return properties{}, fmt.Errorf("%w\nexport the model with %s of github.com/k2-fsa/sherpa-onnx", err, scripts[kind])
+		return properties{},
+			fmt.Errorf("%w\nexport the model with %s of github.com/k2-fsa/sherpa-onnx", err,
+				scripts[kind])
 	}
 	return p, nil
 }
@@ -140,16 +146,21 @@ func (c *check) header(most limits) {
 	case c.ir < 3:
 		c.wrong("IR version: expected 3 or more, found %d", c.ir)
 	case most.ir > 0 && c.ir > most.ir:
-		c.wrong("IR version: expected at most %d, which ONNX Runtime %s knows, found %d", most.ir, most.version, c.ir)
+		c.wrong("IR version: expected at most %d, which ONNX Runtime %s knows, found %d", most.ir,
+			most.version, c.ir)
 	}
 	switch {
 	case c.opset < 7: // ONNX Runtime's oldest
 		c.wrong("opset: expected 7 or more of the standard operators, found %d", c.opset)
 	case most.opset > 0 && c.opset > most.opset:
-		c.wrong("opset: expected at most %d, which ONNX Runtime %s knows, found %d", most.opset, most.version, c.opset)
+		c.wrong("opset: expected at most %d, which ONNX Runtime %s knows, found %d", most.opset,
+			most.version, c.opset)
 	}
 	// Files of IR 3 list weights as inputs, which then need not be given.
-	c.inputs = slices.DeleteFunc(slices.Clone(c.inputs), func(v value) bool { _, ok := c.weights[v.name]; return ok })
+	c.inputs = slices.DeleteFunc(slices.Clone(c.inputs), func(v value) bool {
+		_, ok := c.weights[v.name]
+		return ok
+	})
 	c.connected()
 }
 
@@ -158,7 +169,8 @@ func (c *check) connected() {
 	there := func(name string) bool {
 		_, isWeight := c.weights[name]
 		_, isOutput := c.producers[name]
-		return name == "" || isWeight || isOutput || slices.ContainsFunc(c.inputs, func(v value) bool { return v.name == name })
+		return name == "" || isWeight || isOutput || slices.ContainsFunc(c.inputs,
+			func(v value) bool { return v.name == name })
 	}
 	const most = 5
 	missing := map[string]bool{}
@@ -180,7 +192,8 @@ func (c *check) connected() {
 	}
 }
 
-// number is a value of the metadata in a range. sherpa-onnx reads it with atoi: of "16k" it would take 16.
+// number is a value of the metadata in a range. sherpa-onnx reads it with atoi: of "16k" it would
+// take 16.
 func (c *check) number(key string, least, most int) int {
 	text, ok := c.metadata[key]
 	if !ok || text == "" {
@@ -232,10 +245,12 @@ func list(words []string) string {
 // Element types of TensorProto.
 const floatType, int64Type = 1, 7
 
-// tensor checks an input or an output against a shape. A dimension that either leaves open fits any.
+// tensor checks an input or an output against a shape. A dimension that either leaves open fits
+// any.
 func (c *check) tensor(role string, v value, element int64, shape ...int64) {
 	if v.element != element {
-		c.wrong("%s %q: expected elements of type %s, found %s", role, v.name, elementName(element), elementName(v.element))
+		c.wrong("%s %q: expected elements of type %s, found %s", role, v.name, elementName(element),
+			elementName(v.element))
 	}
 	if !v.hasShape {
 		return
@@ -245,7 +260,8 @@ func (c *check) tensor(role string, v value, element int64, shape ...int64) {
 		fits = v.shape[i] == shape[i] || v.shape[i] == free || shape[i] == free
 	}
 	if !fits {
-		c.wrong("%s %q: expected the shape %s, found %s", role, v.name, dimensions(shape), dimensions(v.shape))
+		c.wrong("%s %q: expected the shape %s, found %s", role, v.name, dimensions(shape),
+			dimensions(v.shape))
 	}
 }
 

@@ -29,7 +29,8 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
-		if err := fixtures.WriteDiarizationModels(dir, fixtures.DiarizationSpec{Seed: 1}); err != nil {
+		if err := fixtures.WriteDiarizationModels(dir,
+			fixtures.DiarizationSpec{Seed: 1}); err != nil {
 			panic(err)
 		}
 		models = dir
@@ -73,8 +74,8 @@ func batch(t *testing.T, spec fixtures.AudioSpec) (fixtures.Manifest, [][]float3
 	return m, files
 }
 
-// right is the share of the time, in frames of 10 ms, in which exactly those speak who should, with the speakers' names
-// exchanged if that is better.
+// right is the share of the time, in frames of 10 ms, in which exactly those speak who should, with
+// the speakers' names exchanged if that is better.
 func right(t *testing.T, truth []fixtures.Turn, found []speakers.Turn, end float64) float64 {
 	t.Helper()
 	names := map[string]string{}
@@ -120,7 +121,8 @@ func TestDiarizeHearsTheRightSpeakers(t *testing.T) {
 				}
 				share := right(t, f.Turns, turns, f.Seconds)
 				if share < 0.95 {
-					t.Errorf("%s of %.2f s, %d speakers given: right on %.1f %% of the time\nwant %v\ngot  %v", f.Path, f.Seconds, given, 100*share, f.Turns, turns)
+					t.Errorf("%s of %.2f s, %d speakers given: right on %.1f %% of the time\n"+
+						"want %v\ngot  %v", f.Path, f.Seconds, given, 100*share, f.Turns, turns)
 				}
 			}
 		}
@@ -154,7 +156,10 @@ func TestDiarizeOfLittle(t *testing.T) {
 func TestTurnsLieWithinTheAudio(t *testing.T) {
 	d := open(t, config())
 	_, voices := batch(t, fixtures.AudioSpec{Count: 1, MinSeconds: 14, MaxSeconds: 14, Seed: 4})
-	for _, n := range []int{8000, 9999, 40001, 159999, 160000, 160001, 160100, 175999, 176000, 176001, 200123, 14 * sampleRate} {
+	for _, n := range []int{
+		8000, 9999, 40001, 159999, 160000, 160001, 160100, 175999, 176000,
+		176001, 200123, 14 * sampleRate,
+	} {
 		turns, err := d.Diarize(voices[0][:n])
 		if err != nil {
 			t.Fatal(err)
@@ -224,7 +229,8 @@ func TestSpeakersAreNotMoreThanAskedFor(t *testing.T) {
 	}
 }
 
-// Two voices at once, where one speaker is asked for or found: frames of two speakers and one cluster.
+// Two voices at once, where one speaker is asked for or found: frames of two speakers and one
+// cluster.
 func TestVoicesAtOnce(t *testing.T) {
 	_, files := batch(t, fixtures.AudioSpec{Count: 2, MinSeconds: 20, MaxSeconds: 20, Seed: 5})
 	both := make([]float32, len(files[0]))
@@ -250,36 +256,48 @@ func TestVoicesAtOnce(t *testing.T) {
 
 func TestDiarizeRefuses(t *testing.T) {
 	d := open(t, config())
-	for _, v := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 32768} {
+	for _, v := range []float32{
+		float32(math.NaN()), float32(math.Inf(1)),
+		float32(math.Inf(-1)), 32768,
+	} {
 		samples := make([]float32, sampleRate)
 		samples[8000] = v
-		if _, err := d.Diarize(samples); err == nil || !strings.Contains(err.Error(), "sample 8000 (0.500 s): expected -1 to 1, found") {
+		if _, err := d.Diarize(samples); err == nil || !strings.Contains(err.Error(),
+			"sample 8000 (0.500 s): expected -1 to 1, found") {
 			t.Errorf("%g: found %v", v, err)
 		}
 	}
-	// 3 speakers in each of 15446 windows: 46338 voices, whose pairs are the most that 32 bits count. The last window begins
-	// 15445 s after the first.
+	// 3 speakers in each of 15446 windows: 46338 voices, whose pairs are the most that 32 bits
+	// count. The last window begins 15445 s after the first.
 	if got := d.longest(); got != (10+15445)*sampleRate {
 		t.Errorf("the longest audio is %d samples", got)
 	}
 }
 
 func TestConfigNamesEveryMistake(t *testing.T) {
-	c := Config{Segmentation: "none.onnx", Embedding: filepath.Join(models, fixtures.SegmentationName), Speakers: -1, Threshold: math.NaN(), Threads: -2, Provider: "trt"}
+	c := Config{
+		Segmentation: "none.onnx", Embedding: filepath.Join(models,
+			fixtures.SegmentationName), Speakers: -1, Threshold: math.NaN(), Threads: -2,
+		Provider: "trt",
+	}
 	_, err := Open(c)
 	for _, want := range []string{
-		"speakers: expected 0 (not known) to 1000, found -1", "threshold: expected a cosine distance of 0 to 2, found NaN",
-		"threads: expected 1 to 1024, or 0 for 1, found -2", `provider: expected cpu or cuda, found "trt"`,
+		"speakers: expected 0 (not known) to 1000, found -1",
+		"threshold: expected a cosine distance of 0 to 2, found NaN",
+		"threads: expected 1 to 1024, or 0 for 1, found -2",
+		`provider: expected cpu or cuda, found "trt"`,
 		"none.onnx", "metadata framework: expected",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("expected %s, found %v", want, err)
 		}
 	}
-	// The library that the module brings has no CUDA, and would compute on the CPU without a word in the result.
+	// The library that the module brings has no CUDA, and would compute on the CPU without a word
+	// in the result.
 	c = config()
 	c.Provider = "cuda"
-	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "libonnxruntime_providers_cuda.so") || !strings.Contains(err.Error(), "SHERPA_PREFIX") {
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(),
+		"libonnxruntime_providers_cuda.so") || !strings.Contains(err.Error(), "SHERPA_PREFIX") {
 		t.Errorf("found %v", err)
 	}
 }
@@ -332,7 +350,8 @@ func cosine(a, b []float32) float64 {
 	return ab / math.Sqrt(aa*bb)
 }
 
-// What is opened is given back when it is closed, over and over: with a model of 8 MiB, whose weights show.
+// What is opened is given back when it is closed, over and over: with a model of 8 MiB, whose
+// weights show.
 func TestCloseGivesTheMemoryBack(t *testing.T) {
 	host, err := meter.OpenHost(meter.MallocFixed)
 	if err != nil {
@@ -347,10 +366,16 @@ func TestCloseGivesTheMemoryBack(t *testing.T) {
 	}
 	dir := t.TempDir()
 	const size = 8 << 20
-	if err := fixtures.WriteDiarizationModels(dir, fixtures.DiarizationSpec{Seed: 1, EmbeddingSize: size}); err != nil {
+	if err := fixtures.WriteDiarizationModels(dir, fixtures.DiarizationSpec{
+		Seed:          1,
+		EmbeddingSize: size,
+	}); err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Segmentation: filepath.Join(dir, fixtures.SegmentationName), Embedding: filepath.Join(dir, fixtures.EmbeddingName), Threads: 2}
+	c := Config{
+		Segmentation: filepath.Join(dir, fixtures.SegmentationName),
+		Embedding:    filepath.Join(dir, fixtures.EmbeddingName), Threads: 2,
+	}
 	_, files := batch(t, fixtures.AudioSpec{Count: 1, MinSeconds: 12, MaxSeconds: 12, Seed: 1})
 	cycle := func() (held int64) {
 		before := allocated()

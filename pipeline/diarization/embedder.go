@@ -23,7 +23,8 @@ func (c EmbedderConfig) inspect() (properties, error) {
 func (c EmbedderConfig) validate() error {
 	var errs []error
 	if c.Threads < 0 || c.Threads > maxThreads {
-		errs = append(errs, fmt.Errorf("threads: expected 1 to %d, or 0 for 1, found %d", maxThreads, c.Threads))
+		errs = append(errs, fmt.Errorf("threads: expected 1 to %d, or 0 for 1, found %d",
+			maxThreads, c.Threads))
 	}
 	_, provider := c.defaults()
 	return errors.Join(append(errs, checkProvider(provider))...)
@@ -55,7 +56,11 @@ func OpenEmbedder(c EmbedderConfig) (*Embedder, error) {
 		return nil, err
 	}
 	threads, provider := c.defaults()
-	engine := sherpa.NewSpeakerEmbeddingExtractor(&sherpa.SpeakerEmbeddingExtractorConfig{Model: c.Model, NumThreads: threads, Provider: provider})
+	engine := sherpa.NewSpeakerEmbeddingExtractor(
+		&sherpa.SpeakerEmbeddingExtractorConfig{
+			Model: c.Model, NumThreads: threads,
+			Provider: provider,
+		})
 	if engine == nil {
 		return nil, fmt.Errorf("sherpa-onnx does not load %s; what it says is on stderr", c.Model)
 	}
@@ -70,18 +75,21 @@ func (e *Embedder) Close() {
 	}
 }
 
-// shortest is the least audio that is embedded, 0.1 s: less has next to nothing of a voice in it, and of less than a
-// frame (25 ms) sherpa-onnx makes no features.
+// shortest is the least audio that is embedded, 0.1 s: less has next to nothing of a voice in it,
+// and of less than a frame (25 ms) sherpa-onnx makes no features.
 const shortest = sampleRate / 10
 
-// Embed turns a voice, mono audio of 16 kHz with samples from -1 to 1, into a vector. The cosine of two
-// vectors' angle tells how alike the voices are; their lengths mean nothing.
+// Embed turns a voice, mono audio of 16 kHz with samples from -1 to 1, into a vector. The cosine of
+// two vectors' angle tells how alike the voices are; their lengths mean nothing.
 func (e *Embedder) Embed(samples []float32) ([]float32, error) {
 	if len(samples) < shortest {
-		return nil, fmt.Errorf("expected at least %.1f s of a voice, found %.3f s", seconds(shortest), seconds(len(samples)))
+		return nil, fmt.Errorf("expected at least %.1f s of a voice, found %.3f s",
+			seconds(shortest), seconds(len(samples)))
 	}
 	if len(samples) > longestVoice {
-		return nil, fmt.Errorf("expected at most %.0f s of a voice, found %.0f s; take a part of it", seconds(longestVoice), seconds(len(samples)))
+		return nil, fmt.Errorf(
+			"expected at most %.0f s of a voice, found %.0f s; take a part of it",
+			seconds(longestVoice), seconds(len(samples)))
 	}
 	if err := checkSamples(samples); err != nil {
 		return nil, err

@@ -13,7 +13,8 @@ import (
 	"vramsoak/fixtures"
 )
 
-// printLibrary in the environment makes the test program print where ONNX Runtime was loaded from, and end.
+// printLibrary in the environment makes the test program print where ONNX Runtime was loaded from,
+// and end.
 const printLibrary = "VRAMSOAK_TEST_PRINT_LIBRARY"
 
 // install runs ci/sherpa.sh.
@@ -25,7 +26,8 @@ func install(t *testing.T, dir, prefix string) (string, error) {
 	return string(text), err
 }
 
-// A program that was moved finds the libraries in lib beside itself, before those of the machine that built it.
+// A program that was moved finds the libraries in lib beside itself, before those of the machine
+// that built it.
 func TestLibrariesBesideTheProgram(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -93,11 +95,13 @@ func TestLibrariesOfTheUser(t *testing.T) {
 		return files
 	}
 	write("lib/libsherpa-onnx-c-api.so", "sherpa")
-	if text, err := install(t, lib, prefix); err == nil || !strings.Contains(text, "found no libonnxruntime.so there") {
+	if text, err := install(t, lib, prefix); err == nil || !strings.Contains(text,
+		"found no libonnxruntime.so there") {
 		t.Errorf("half a build: found %v: %s", err, text)
 	}
 	write("lib/libonnxruntime.so.1", "gpu runtime")
-	if err := os.Symlink("libonnxruntime.so.1", filepath.Join(prefix, "lib/libonnxruntime.so")); err != nil {
+	if err := os.Symlink("libonnxruntime.so.1", filepath.Join(prefix,
+		"lib/libonnxruntime.so")); err != nil {
 		t.Fatal(err)
 	}
 	write("lib/libonnxruntime_providers_cuda.so", "kernels")
@@ -105,7 +109,8 @@ func TestLibrariesOfTheUser(t *testing.T) {
 		t.Fatalf("%v: %s", err, text)
 	}
 	want := map[string]string{
-		"libsherpa-onnx-c-api.so": "sherpa", "libonnxruntime.so": "gpu runtime", "libonnxruntime.so.1": "gpu runtime",
+		"libsherpa-onnx-c-api.so": "sherpa", "libonnxruntime.so": "gpu runtime",
+		"libonnxruntime.so.1":              "gpu runtime",
 		"libonnxruntime_providers_cuda.so": "kernels",
 	}
 	if diff := cmp.Diff(want, found()); diff != "" {
@@ -121,7 +126,8 @@ func TestLibrariesOfTheUser(t *testing.T) {
 		t.Fatalf("%v: %s", err, text)
 	}
 	after, err := os.Stat(filepath.Join(lib, "libonnxruntime.so"))
-	if err != nil || !os.SameFile(before, after) || found()["libsherpa-onnx-c-api.so"] != "newer sherpa" {
+	if err != nil || !os.SameFile(before, after) ||
+		found()["libsherpa-onnx-c-api.so"] != "newer sherpa" {
 		t.Errorf("an update: found %v, %v", found(), err)
 	}
 	// Back to the module's: the kernels of the other build must not be taken for its own.
@@ -131,7 +137,8 @@ func TestLibrariesOfTheUser(t *testing.T) {
 	if files := found(); len(files) != 2 || len(files["libonnxruntime.so"]) < 1<<20 {
 		t.Errorf("back to the module's: found %d files", len(files))
 	}
-	if text, err := install(t, lib, filepath.Join(prefix, "none")); err == nil || !strings.Contains(text, "expected SHERPA_PREFIX to be a folder") {
+	if text, err := install(t, lib, filepath.Join(prefix, "none")); err == nil ||
+		!strings.Contains(text, "expected SHERPA_PREFIX to be a folder") {
 		t.Errorf("no folder: found %v: %s", err, text)
 	}
 }
@@ -151,14 +158,17 @@ func TestOpenRefusesWhatTheRuntimeDoesNotLoad(t *testing.T) {
 		_, err := Open(c)
 		_, alone := OpenEmbedder(c.Embedder())
 		for _, err := range []error{err, alone} {
-			if err == nil || !strings.Contains(err.Error(), path+": expected a model that ONNX Runtime "+Version()+" runs, found what it does not: ") {
+			if err == nil || !strings.Contains(err.Error(),
+				path+": expected a model that ONNX Runtime "+Version()+
+					" runs, found what it does not: ") {
 				t.Errorf("%s: found %v", name, err)
 			}
 		}
 	}
 }
 
-// A model that memory does not suffice for is no bad model. This one wants 2^48 bytes, which no process has addresses for.
+// A model that memory does not suffice for is no bad model. This one wants 2^48 bytes, which no
+// process has addresses for.
 func TestTrySaysThatMemoryRanOut(t *testing.T) {
 	const n = 1 << 23
 	step := func(op string, ports ...string) node {
@@ -168,15 +178,20 @@ func TestTrySaysThatMemoryRanOut(t *testing.T) {
 	path := saved(t, changed(titanetFile(), func(f *file) {
 		f.metadata["output_dim"] = "80"
 		f.outputs = []port{{"logits", 1, []any{"a", "b"}}, {"embs", 1, []any{"c", "d"}}}
-		f.tensors = []tensor{{name: "v", element: 1, dims: []int64{n, 1}, raw: 4 * n}, {name: "w", element: 1, dims: []int64{1, n}, raw: 4 * n}}
-		f.nodes = []node{step("GlobalAveragePool", "audio_signal", "m"), step("Flatten", "m", "embs"), step("Add", "v", "w", "logits")}
+		f.tensors = []tensor{
+			{name: "v", element: 1, dims: []int64{n, 1}, raw: 4 * n},
+			{name: "w", element: 1, dims: []int64{1, n}, raw: 4 * n},
+		}
+		f.nodes = []node{step("GlobalAveragePool", "audio_signal", "m"), step("Flatten", "m",
+			"embs"), step("Add", "v", "w", "logits")}
 	}).encode())
 	if err := Try(path, Embedding); !errors.Is(err, ErrOutOfMemory) {
 		t.Errorf("found %v", err)
 	}
 }
 
-// A file that leaves dimensions open can say something else in its metadata. sherpa-onnx would write beyond its arrays.
+// A file that leaves dimensions open can say something else in its metadata. sherpa-onnx would
+// write beyond its arrays.
 func TestOpenRefusesWhatComesOutDifferent(t *testing.T) {
 	content, err := os.ReadFile(config().Segmentation)
 	if err != nil {
@@ -184,31 +199,44 @@ func TestOpenRefusesWhatComesOutDifferent(t *testing.T) {
 	}
 	// 160000 / 670 frames have room in a window, and 589 come out.
 	c := config()
-	c.Segmentation = saved(t, []byte(strings.Replace(string(content), "receptive_field_shift\x12\x03270", "receptive_field_shift\x12\x03670", 1)))
+	c.Segmentation = saved(t, []byte(strings.Replace(string(content),
+		"receptive_field_shift\x12\x03270", "receptive_field_shift\x12\x03670", 1)))
 	_, err = Open(c)
-	if want := "expected at most 238 frames of a window, found 589"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "expected at most 238 frames of a window, found 589"; err == nil ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("expected %s, found %v", want, err)
 	}
 	// The mean of each frame, of which a try has 208.
 	c = config()
 	c.Embedding = saved(t, changed(wespeakerFile(), func(f *file) {
 		f.outputs[0].dims = []any{"B", "D"}
-		f.nodes = []node{{op: "GlobalAveragePool", inputs: []string{"feats"}, outputs: []string{"mean"}}, {op: "Flatten", inputs: []string{"mean"}, outputs: []string{"embs"}}}
+		f.nodes = []node{{
+			op: "GlobalAveragePool", inputs: []string{"feats"},
+			outputs: []string{"mean"},
+		}, {
+			op: "Flatten", inputs: []string{"mean"},
+			outputs: []string{"embs"},
+		}}
 	}).encode())
 	_, err = Open(c)
-	if want := "expected the shape [1, 256], found [1, 208]"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "expected the shape [1, 256], found [1, 208]"; err == nil ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("expected %s, found %v", want, err)
 	}
 }
 
-// NeMo's models take other features, a second input, and have the embedding second. This one is a mean over time.
+// NeMo's models take other features, a second input, and have the embedding second. This one is a
+// mean over time.
 func TestNeMo(t *testing.T) {
-	step := func(op, from, to string) node { return node{op: op, inputs: []string{from}, outputs: []string{to}} }
+	step := func(op, from, to string) node {
+		return node{op: op, inputs: []string{from}, outputs: []string{to}}
+	}
 	c := config()
 	c.Embedding = saved(t, changed(titanetFile(), func(f *file) {
 		f.metadata["output_dim"] = "80"
 		f.outputs = []port{{"logits", 1, []any{"a", 80}}, {"embs", 1, []any{"b", "c"}}}
-		f.nodes = []node{step("GlobalAveragePool", "audio_signal", "a"), step("Flatten", "a", "embs"), step("Relu", "embs", "logits")}
+		f.nodes = []node{step("GlobalAveragePool", "audio_signal", "a"), step("Flatten", "a",
+			"embs"), step("Relu", "embs", "logits")}
 	}).encode())
 	e, err := OpenEmbedder(c.Embedder())
 	if err != nil {

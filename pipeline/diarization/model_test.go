@@ -124,14 +124,23 @@ func pyannoteFile() file {
 	return file{
 		ir: 7, opsets: map[string]int64{"": 13},
 		metadata: map[string]string{
-			"num_speakers": "3", "powerset_max_classes": "2", "num_classes": "7", "sample_rate": "16000", "window_size": "160000",
-			"receptive_field_size": "991", "receptive_field_shift": "270", "model_type": "pyannote-segmentation-3.0",
-			"version": "1", "model_author": "pyannote-audio", "maintainer": "k2-fsa", "license": "https://example.com/LICENSE",
+			"num_speakers": "3", "powerset_max_classes": "2", "num_classes": "7",
+			"sample_rate": "16000", "window_size": "160000",
+			"receptive_field_size": "991", "receptive_field_shift": "270",
+			"model_type": "pyannote-segmentation-3.0",
+			"version":    "1", "model_author": "pyannote-audio", "maintainer": "k2-fsa",
+			"license": "https://example.com/LICENSE",
 		},
 		inputs:  []port{{"x", 1, []any{"N", 1, "T"}}},
 		outputs: []port{{"y", 1, []any{"N", "T", 7}}},
-		nodes:   []node{{op: "Gemm", inputs: []string{"x", "w", "b"}, outputs: []string{"z"}, transposed: true}, {op: "LogSoftmax", inputs: []string{"z"}, outputs: []string{"y"}}},
-		tensors: []tensor{{name: "w", element: 1, dims: []int64{7, 128}, raw: 4 * 7 * 128}, {name: "b", element: 1, dims: []int64{7}, raw: 28}},
+		nodes: []node{{
+			op: "Gemm", inputs: []string{"x", "w", "b"}, outputs: []string{"z"},
+			transposed: true,
+		}, {op: "LogSoftmax", inputs: []string{"z"}, outputs: []string{"y"}}},
+		tensors: []tensor{
+			{name: "w", element: 1, dims: []int64{7, 128}, raw: 4 * 7 * 128},
+			{name: "b", element: 1, dims: []int64{7}, raw: 28},
+		},
 	}
 }
 
@@ -140,28 +149,40 @@ func wespeakerFile() file {
 	return file{
 		ir: 7, opsets: map[string]int64{"": 14},
 		metadata: map[string]string{
-			"framework": "wespeaker", "language": "English", "url": "https://example.com", "comment": "no comment",
+			"framework": "wespeaker", "language": "English", "url": "https://example.com",
+			"comment":     "no comment",
 			"sample_rate": "16000", "output_dim": "256", "normalize_samples": "0",
 		},
 		inputs:  []port{{"feats", 1, []any{"B", "T", 80}}},
 		outputs: []port{{"embs", 1, []any{"B", 256}}},
-		nodes:   []node{{op: "Gemm", inputs: []string{"feats", "w"}, outputs: []string{"embs"}, transposed: true}},
+		nodes: []node{{
+			op: "Gemm", inputs: []string{"feats", "w"}, outputs: []string{"embs"},
+			transposed: true,
+		}},
 		tensors: []tensor{{name: "w", element: 1, dims: []int64{256, 4}, raw: 4096}},
 	}
 }
 
-// threeDSpeakerFile is scripts/3dspeaker/export-onnx.py's. The output has no dynamic axis by its name, but the exporter
-// leaves dimensions open where it cannot tell them.
+// threeDSpeakerFile is scripts/3dspeaker/export-onnx.py's. The output has no dynamic axis by its
+// name, but the exporter leaves dimensions open where it cannot tell them.
 func threeDSpeakerFile() file {
 	f := wespeakerFile()
 	f.opsets = map[string]int64{"": 13}
 	f.metadata = map[string]string{
-		"framework": "3d-speaker", "language": "Chinese-English", "url": "https://example.com", "comment": "This model is from iic",
-		"sample_rate": "16000", "output_dim": "192", "normalize_samples": "1", "feature_normalize_type": "global-mean",
+		"framework": "3d-speaker", "language": "Chinese-English", "url": "https://example.com",
+		"comment":     "This model is from iic",
+		"sample_rate": "16000", "output_dim": "192", "normalize_samples": "1",
+		"feature_normalize_type": "global-mean",
 	}
 	f.inputs = []port{{"x", 1, []any{"N", "T", 80}}}
-	f.outputs = []port{{"embedding", 1, []any{"BatchNormalizationembedding_dim_0", "BatchNormalizationembedding_dim_1"}}}
-	f.nodes = []node{{op: "BatchNormalization", inputs: []string{"x", "w"}, outputs: []string{"embedding"}}}
+	f.outputs = []port{{"embedding", 1, []any{
+		"BatchNormalizationembedding_dim_0",
+		"BatchNormalizationembedding_dim_1",
+	}}}
+	f.nodes = []node{{
+		op: "BatchNormalization", inputs: []string{"x", "w"},
+		outputs: []string{"embedding"},
+	}}
 	f.tensors = []tensor{{name: "w", element: 1, dims: []int64{192}, raw: 768}}
 	return f
 }
@@ -171,13 +192,24 @@ func titanetFile() file {
 	return file{
 		ir: 8, opsets: map[string]int64{"": 16},
 		metadata: map[string]string{
-			"framework": "nemo", "language": "English", "url": "https://example.com", "comment": "This model is from NeMo.",
-			"sample_rate": "16000", "output_dim": "192", "feature_normalize_type": "per_feature", "window_size_ms": "25",
+			"framework": "nemo", "language": "English", "url": "https://example.com",
+			"comment":     "This model is from NeMo.",
+			"sample_rate": "16000", "output_dim": "192", "feature_normalize_type": "per_feature",
+			"window_size_ms":   "25",
 			"window_stride_ms": "10", "window_type": "hann", "feat_dim": "80",
 		},
-		inputs:  []port{{"audio_signal", 1, []any{"audio_signal_dynamic_axes_1", 80, "audio_signal_dynamic_axes_2"}}, {"length", 7, []any{"length_dynamic_axes_1"}}},
-		outputs: []port{{"logits", 1, []any{"logits_dynamic_axes_1", 16681}}, {"embs", 1, []any{"embs_dynamic_axes_1", 192}}},
-		nodes:   []node{{op: "Split", inputs: []string{"audio_signal", "length"}, outputs: []string{"logits", "embs"}}},
+		inputs: []port{{"audio_signal", 1, []any{
+			"audio_signal_dynamic_axes_1", 80,
+			"audio_signal_dynamic_axes_2",
+		}}, {"length", 7, []any{"length_dynamic_axes_1"}}},
+		outputs: []port{
+			{"logits", 1, []any{"logits_dynamic_axes_1", 16681}},
+			{"embs", 1, []any{"embs_dynamic_axes_1", 192}},
+		},
+		nodes: []node{{
+			op: "Split", inputs: []string{"audio_signal", "length"},
+			outputs: []string{"logits", "embs"},
+		}},
 	}
 }
 

@@ -2,8 +2,8 @@ package diarization
 
 import "fmt"
 
-// Limits of what a model may say of itself. They are far beyond any real one, and keep what is computed from them in
-// sherpa-onnx's 32-bit integers and in memory.
+// Limits of what a model may say of itself. They are far beyond any real one, and keep what is
+// computed from them in sherpa-onnx's 32-bit integers and in memory.
 const (
 	maxWindow   = 60 * sampleRate
 	maxLocal    = 16
@@ -15,7 +15,8 @@ const (
 // offline-speaker-diarization-pyannote-impl.h computes with, in version 1.12.20.
 func (c *check) segmentation() properties {
 	c.number("sample_rate", sampleRate, sampleRate)
-	// A window is shifted by a tenth of itself, in whole samples, which are divided by; the receptive field shift is too.
+	// A window is shifted by a tenth of itself, in whole samples, which are divided by; the
+	// receptive field shift is too.
 	window := c.number("window_size", sampleRate/10, maxWindow)
 	field := c.number("receptive_field_size", 1, maxWindow)
 	shift := c.number("receptive_field_shift", 1, maxWindow)
@@ -29,9 +30,11 @@ func (c *check) segmentation() properties {
 		case field > window:
 			c.wrong("metadata receptive_field_size: expected at most the window of %d samples, found %d", window, field)
 		case shift > field:
-			c.wrong("metadata receptive_field_shift: expected at most the receptive field of %d samples, found %d", field, shift)
+			c.wrong("metadata receptive_field_shift: expected at most the receptive field of %d "+
+				"samples, found %d", field, shift)
 		case most < minFrames:
-			c.wrong("metadata receptive_field_shift: expected at least %d frames in a window of %d samples, found %d", minFrames, window, most)
+			c.wrong("metadata receptive_field_shift: expected at least %d frames in a window of "+
+				"%d samples, found %d", minFrames, window, most)
 		}
 	}
 	want := int64(free)
@@ -62,18 +65,23 @@ func (c *check) segmentation() properties {
 		c.produced(c.outputs[0], want)
 		c.frames(c.outputs[0], most)
 	}
-	return properties{window: window, frame: shift, speakers: speakers, classes: classes, input: [3]int{1, 1, window}}
+	return properties{
+		window: window, frame: shift, speakers: speakers, classes: classes,
+		input: [3]int{1, 1, window},
+	}
 }
 
 // frames checks an output's number of frames of a window, where it is known and has a limit.
 func (c *check) frames(v value, most int) {
 	if most > 0 && len(v.shape) == 3 && v.shape[1] > int64(most) {
-		c.wrong("output %q: expected at most %d frames of a window, found %d", v.name, most, v.shape[1])
+		c.wrong("output %q: expected at most %d frames of a window, found %d", v.name, most,
+			v.shape[1])
 	}
 }
 
-// minFrames: sherpa-onnx embeds what a speaker says in a window from ten frames on, and ends the process where that is
-// shorter than one frame of features; at a receptive field shift of a hundred samples or more it never is.
+// minFrames: sherpa-onnx embeds what a speaker says in a window from ten frames on, and ends the
+// process where that is shorter than one frame of features; at a receptive field shift of a hundred
+// samples or more it never is.
 const minFrames = 10
 
 // embedding checks what sherpa-onnx's speaker-embedding-extractor-*.cc read, in version 1.12.20.
@@ -111,12 +119,15 @@ func (c *check) embedding() properties {
 		p.input, p.length, p.output = [3]int{1, int(features), trial}, trial, 1
 		size := c.number("window_size_ms", 1, 1000)
 		if stride := c.number("window_stride_ms", 1, 1000); size > 0 && stride > size {
-			c.wrong("metadata window_stride_ms: expected at most the window of %d ms, found %d", size, stride)
+			c.wrong("metadata window_stride_ms: expected at most the window of %d ms, found %d",
+				size, stride)
 		}
 		c.word("feature_normalize_type", "", "per_feature")
-		c.word("window_type", "", "hann", "hanning", "hamming", "povey", "rectangular", "blackman", "sine")
+		c.word("window_type", "", "hann", "hanning", "hamming", "povey", "rectangular",
+			"blackman", "sine")
 		if len(c.inputs) != 2 {
-			c.wrong("inputs: expected 2, the features and their number of frames, found %d", len(c.inputs))
+			c.wrong("inputs: expected 2, the features and their number of frames, found %d",
+				len(c.inputs))
 		} else {
 			c.tensor("input", c.inputs[0], floatType, 1, features, free)
 			c.tensor("input", c.inputs[1], int64Type, 1)
@@ -134,15 +145,16 @@ func (c *check) embedding() properties {
 // kaldiBands are the features that sherpa-onnx computes for models other than NeMo's.
 const kaldiBands = 80
 
-// produced checks an output's last dimension where the file leaves it open (exporters do after a squeeze or a batch
-// norm), by the weights that it is computed with. sherpa-onnx takes it from the metadata and reads or writes beyond the
-// output where it is another.
+// produced checks an output's last dimension where the file leaves it open (exporters do after a
+// squeeze or a batch norm), by the weights that it is computed with. sherpa-onnx takes it from the
+// metadata and reads or writes beyond the output where it is another.
 func (c *check) produced(v value, want int64) {
 	if want == free || v.hasShape && len(v.shape) > 0 && v.shape[len(v.shape)-1] != free {
 		return
 	}
 	if n := c.width(v.name, maxSteps); n != free && n != want {
-		c.wrong("output %q: expected a last dimension of %d, as the metadata has it, found weights that make it %d", v.name, want, n)
+		c.wrong("output %q: expected a last dimension of %d, as the metadata has it, found "+
+			"weights that make it %d", v.name, want, n)
 	}
 }
 

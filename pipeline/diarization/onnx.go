@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A model is what a check looks at in an ONNX file: all but the weights. Messages and field numbers are those of
-// onnx/onnx.proto in github.com/onnx/onnx.
+// A model is what a check looks at in an ONNX file: all but the weights. Messages and field numbers
+// are those of onnx/onnx.proto in github.com/onnx/onnx.
 type model struct {
 	ir       int64
 	opset    int64 // of the standard operators; 0 where none is named
@@ -20,7 +20,8 @@ type model struct {
 	weights         map[string][]int64 // shapes by name
 	producers       map[string]node    // by the name of the output
 	mistakes        []error            // of single tensors
-	parts           int                // nodes, their inputs and outputs, weights, values, entries of metadata
+	// Nodes, their inputs and outputs, weights, values, entries of metadata.
+	parts int
 }
 
 // A value is an input or an output of the graph.
@@ -51,14 +52,18 @@ const (
 // part counts what is kept of the file.
 func (m *model) part(at int64) error {
 	if m.parts++; m.parts > maxParts {
-		return &malformed{at, fmt.Sprintf("expected a model of at most %d nodes and weights, found more", maxParts)}
+		return &malformed{at, fmt.Sprintf("expected a model of at most %d nodes and weights, "+
+			"found more", maxParts)}
 	}
 	return nil
 }
 
 // readModel reads the file's structure. An error means that it is no ONNX model at all.
 func readModel(file io.ReaderAt, size int64) (*model, error) {
-	m := &model{metadata: map[string]string{}, weights: map[string][]int64{}, producers: map[string]node{}}
+	m := &model{
+		metadata: map[string]string{}, weights: map[string][]int64{},
+		producers: map[string]node{},
+	}
 	s := &source{file: file, size: size}
 	err := s.fields(span{0, size}, func(f field) error {
 		switch {
@@ -94,8 +99,8 @@ func (m *model) readOpset(s *source, in span) error {
 	return err
 }
 
-// readMetadata reads an entry. Of a key that stands twice the last value holds, as in ONNX Runtime; a script that adds
-// metadata twice leaves such a file.
+// readMetadata reads an entry. Of a key that stands twice the last value holds, as in ONNX Runtime;
+// a script that adds metadata twice leaves such a file.
 func (m *model) readMetadata(s *source, in span) error {
 	key, value := "", ""
 	err := s.fields(in, func(f field) (err error) {
@@ -175,7 +180,8 @@ func (m *model) readNode(s *source, in span) error {
 	return err
 }
 
-// readAttribute looks for the one attribute that a shape depends on, and checks tensors in attributes (constants).
+// readAttribute looks for the one attribute that a shape depends on, and checks tensors in
+// attributes (constants).
 func (m *model) readAttribute(s *source, in span, n *node) error {
 	name, number := "", int64(0)
 	err := s.fields(in, func(f field) (err error) {
@@ -199,7 +205,8 @@ func (m *model) readWeights(s *source, in span) error {
 	return err
 }
 
-// readValue reads a ValueInfoProto: the name, and a TypeProto whose tensor has an element type and a shape.
+// readValue reads a ValueInfoProto: the name, and a TypeProto whose tensor has an element type and
+// a shape.
 func readValue(s *source, in span) (value, error) {
 	var v value
 	bytes := func(in span, number protowire.Number, visit func(span) error) error {
@@ -225,7 +232,10 @@ func readValue(s *source, in span) (value, error) {
 						v.hasShape = true
 						return bytes(f.span, 1, func(dim span) error {
 							if len(v.shape) >= maxRank {
-								return &malformed{dim.start, fmt.Sprintf("expected at most %d dimensions", maxRank)}
+								return &malformed{
+									dim.start,
+									fmt.Sprintf("expected at most %d dimensions", maxRank),
+								}
 							}
 							v.shape = append(v.shape, free)
 							return s.fields(dim, func(f field) error {
@@ -245,13 +255,15 @@ func readValue(s *source, in span) (value, error) {
 	return v, err
 }
 
-// sizes of a tensor's elements in bytes, by TensorProto.DataType; 0 for strings. Complex numbers, which have two values
-// each, are in no network for speakers.
+// sizes of a tensor's elements in bytes, by TensorProto.DataType; 0 for strings. Complex numbers,
+// which have two values each, are in no network for speakers.
 var sizes = map[int64]int64{
-	1: 4, 2: 1, 3: 1, 4: 2, 5: 2, 6: 4, 7: 8, 8: 0, 9: 1, 10: 2, 11: 8, 12: 4, 13: 8, 16: 2, 17: 1, 18: 1, 19: 1, 20: 1,
+	1: 4, 2: 1, 3: 1, 4: 2, 5: 2, 6: 4, 7: 8, 8: 0, 9: 1, 10: 2, 11: 8, 12: 4, 13: 8, 16: 2, 17: 1,
+	18: 1, 19: 1, 20: 1,
 }
 
-// readTensor reads a TensorProto's name and shape and checks that it has as many values as the shape says.
+// readTensor reads a TensorProto's name and shape and checks that it has as many values as the
+// shape says.
 func (m *model) readTensor(s *source, in span) (name string, shape []int64, err error) {
 	var (
 		element  int64
@@ -308,11 +320,15 @@ func (m *model) readTensor(s *source, in span) (name string, shape []int64, err 
 	return name, shape, nil
 }
 
-// checkTensor keeps a mistake for a tensor whose values and shape do not fit: ONNX Runtime aborts on it.
-func (m *model) checkTensor(name string, element int64, shape []int64, raw, values int64, external bool) {
+// checkTensor keeps a mistake for a tensor whose values and shape do not fit: ONNX Runtime aborts
+// on it.
+func (m *model) checkTensor(name string, element int64, shape []int64, raw, values int64,
+	external bool,
+) {
 	wrong := func(format string, args ...any) {
 		if len(m.mistakes) < maxMistakes {
-			m.mistakes = append(m.mistakes, fmt.Errorf("tensor %q: "+format, append([]any{name}, args...)...))
+			m.mistakes = append(m.mistakes, fmt.Errorf("tensor %q: "+format, append([]any{name},
+				args...)...))
 		}
 	}
 	size, known := sizes[element]
@@ -326,7 +342,8 @@ func (m *model) checkTensor(name string, element int64, shape []int64, raw, valu
 	}
 	switch {
 	case external:
-		wrong("expected its values in the file, found a reference to another file; save the model with its weights inside")
+		wrong("expected its values in the file, found a reference to another file; save the " +
+			"model with its weights inside")
 	case !known:
 		wrong("expected an element type of onnx.proto other than complex, found %d", element)
 	case raw >= 0 && size > 0 && raw != count*size:

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A source is a protobuf message in a file that is read in place: weights are passed over, so that a model of gigabytes
-// takes a few KiB to look at.
+// A source is a protobuf message in a file that is read in place: weights are passed over, so that
+// a model of gigabytes takes a few KiB to look at.
 type source struct {
 	file io.ReaderAt
 	size int64
@@ -19,7 +19,8 @@ type source struct {
 	filled int
 }
 
-// peek returns up to n bytes (at most a quarter of the buffer) at offset; fewer at the end of the file.
+// peek returns up to n bytes (at most a quarter of the buffer) at offset; fewer at the end of the
+// file.
 func (s *source) peek(offset int64, n int) ([]byte, error) {
 	if offset < s.from || offset+int64(n) > s.from+int64(s.filled) {
 		filled, err := s.file.ReadAt(s.buffer[:min(int64(len(s.buffer)), s.size-offset)], offset)
@@ -32,8 +33,8 @@ func (s *source) peek(offset int64, n int) ([]byte, error) {
 	return s.buffer[at:min(at+n, s.filled)], nil
 }
 
-// A field is one of a message. Of a varint or a fixed number value is set, of bytes (strings, messages, packed numbers)
-// where in the file they stand.
+// A field is one of a message. Of a varint or a fixed number value is set, of bytes (strings,
+// messages, packed numbers) where in the file they stand.
 type field struct {
 	number protowire.Number
 	kind   protowire.Type
@@ -69,9 +70,11 @@ func (s *source) fields(in span, visit func(field) error) error {
 	return nil
 }
 
-// field reads the field at offset, of a message that ends at end, and returns where the next one begins.
+// field reads the field at offset, of a message that ends at end, and returns where the next one
+// begins.
 func (s *source) field(offset, end int64) (field, int64, error) {
-	head, err := s.peek(offset, int(min(end-offset, 20))) // a tag and a varint, ten bytes each at most
+	// A tag and a varint, ten bytes each at most.
+	head, err := s.peek(offset, int(min(end-offset, 20)))
 	if err != nil {
 		return field{}, 0, err
 	}
@@ -96,7 +99,10 @@ func (s *source) field(offset, end int64) (field, int64, error) {
 		if n > 0 {
 			f.start += int64(n)
 			if left := end - f.start; length > uint64(left) {
-				return field{}, 0, &malformed{offset, fmt.Sprintf("a field of %d bytes begins here and %d are left", length, left)}
+				return field{}, 0, &malformed{
+					offset,
+					fmt.Sprintf("a field of %d bytes begins here and %d are left", length, left),
+				}
 			}
 			f.end = f.start + int64(length)
 			return f, f.end, nil
@@ -117,7 +123,8 @@ const longestText = 1 << 16
 // text is the string in the span.
 func (s *source) text(in span) (string, error) {
 	if in.len() > longestText {
-		return "", &malformed{in.start, fmt.Sprintf("expected a name of at most %d bytes, found %d", longestText, in.len())}
+		return "", &malformed{in.start, fmt.Sprintf("expected a name of at most %d bytes, found %d",
+			longestText, in.len())}
 	}
 	if in.len() <= int64(len(s.buffer))/4 {
 		b, err := s.peek(in.start, int(in.len()))

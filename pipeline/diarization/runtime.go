@@ -39,8 +39,9 @@ func library() string {
 
 var runtimeLimits = sync.OnceValue(func() limits { return limitsOf(Version()) })
 
-// checkProvider refuses what would end the process ("trt"), and what sherpa-onnx would quietly compute on the CPU: a
-// provider that it does not know, and CUDA where the library was built without.
+// checkProvider refuses what would end the process ("trt"), and what sherpa-onnx would quietly
+// compute on the CPU: a provider that it does not know, and CUDA where the library was built
+// without.
 func checkProvider(provider string) error {
 	switch provider {
 	case "cpu":
@@ -50,7 +51,8 @@ func checkProvider(provider string) error {
 		file := library()
 		const kernels = "libonnxruntime_providers_cuda.so"
 		if _, err := os.Stat(filepath.Join(filepath.Dir(file), kernels)); err != nil {
-			return fmt.Errorf("provider cuda: expected an ONNX Runtime that is built for CUDA, found %s without %s beside it; "+
+			return fmt.Errorf("provider cuda: expected an ONNX Runtime that is built for CUDA, "+
+				"found %s without %s beside it; "+
 				"build with SHERPA_PREFIX set to a GPU build of sherpa-onnx, or use the provider cpu", file, kernels)
 		}
 		return nil

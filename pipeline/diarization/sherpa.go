@@ -15,12 +15,14 @@ const sampleRate = 16000
 
 // Config says how to diarize.
 type Config struct {
-	Segmentation string  // path of the segmentation model
-	Embedding    string  // path of the embedding model
-	Speakers     int     // how many there are; 0 where that is not known
-	Threshold    float64 // where it is not: cosine distance within a cluster, 0 to 2, larger for fewer speakers; 0 means 0.5
-	Threads      int     // that compute on the CPU; 0 means 1
-	Provider     string  // cpu or cuda; "" means cpu
+	Segmentation string // path of the segmentation model
+	Embedding    string // path of the embedding model
+	Speakers     int    // how many there are; 0 where that is not known
+	// Where it is not: cosine distance within a cluster, 0 to 2, larger for fewer speakers; 0 means
+	// 0.5.
+	Threshold float64
+	Threads   int    // that compute on the CPU; 0 means 1
+	Provider  string // cpu or cuda; "" means cpu
 }
 
 func (c Config) inspect() (segmentation, embedding properties, err error) {
@@ -29,14 +31,17 @@ func (c Config) inspect() (segmentation, embedding properties, err error) {
 	return segmentation, embedding, errors.Join(c.Validate(), err1, err2)
 }
 
-// Validate reports every mistake in the configuration at once, but those of the models: see [Check] and [Try].
+// Validate reports every mistake in the configuration at once, but those of the models: see [Check]
+// and [Try].
 func (c Config) Validate() error {
 	var errs []error
 	if c.Speakers < 0 || c.Speakers > maxSpeakers {
-		errs = append(errs, fmt.Errorf("speakers: expected 0 (not known) to %d, found %d", maxSpeakers, c.Speakers))
+		errs = append(errs, fmt.Errorf("speakers: expected 0 (not known) to %d, found %d",
+			maxSpeakers, c.Speakers))
 	}
 	if !(c.Threshold >= 0 && c.Threshold <= 2) { // NaN fails too
-		errs = append(errs, fmt.Errorf("threshold: expected a cosine distance of 0 to 2, found %g", c.Threshold))
+		errs = append(errs, fmt.Errorf("threshold: expected a cosine distance of 0 to 2, found %g",
+			c.Threshold))
 	}
 	return errors.Join(append(errs, c.Embedder().validate())...)
 }
@@ -56,8 +61,8 @@ type Diarizer struct {
 	speakers   int
 }
 
-// Turns shorter than minTurn are dropped, pauses of a speaker shorter than minPause closed. In seconds; sherpa-onnx's
-// defaults.
+// Turns shorter than minTurn are dropped, pauses of a speaker shorter than minPause closed. In
+// seconds; sherpa-onnx's defaults.
 const minTurn, minPause = 0.3, 0.5
 
 // Open checks the models and loads them. Close the Diarizer after use.
@@ -80,21 +85,29 @@ func Open(c Config) (*Diarizer, error) {
 			NumThreads: threads,
 			Provider:   provider,
 		},
-		Embedding:      sherpa.SpeakerEmbeddingExtractorConfig{Model: c.Embedding, NumThreads: threads, Provider: provider},
-		Clustering:     sherpa.FastClusteringConfig{NumClusters: clusters(c.Speakers), Threshold: float32(threshold)},
+		Embedding: sherpa.SpeakerEmbeddingExtractorConfig{
+			Model:      c.Embedding,
+			NumThreads: threads, Provider: provider,
+		},
+		Clustering: sherpa.FastClusteringConfig{
+			NumClusters: clusters(c.Speakers),
+			Threshold:   float32(threshold),
+		},
 		MinDurationOn:  minTurn,
 		MinDurationOff: minPause,
 	}
 	engine := sherpa.NewOfflineSpeakerDiarization(config)
 	if engine == nil {
-		return nil, fmt.Errorf("sherpa-onnx does not load %s with %s; what it says is on stderr", c.Segmentation, c.Embedding)
+		return nil, fmt.Errorf("sherpa-onnx does not load %s with %s; what it says is on stderr",
+			c.Segmentation, c.Embedding)
 	}
 	return &Diarizer{engine, p, c.Speakers}, nil
 }
 
-// clusters is how many to ask for. One is never asked for: where the segmentation hears two speakers at once and there is
-// one cluster, sherpa-onnx 1.12.20 writes beyond an array (its TopkIndex, mended in pull request 3628). Two become one in
-// turns. Where the number is not known, clustering may still find one.
+// clusters is how many to ask for. One is never asked for: where the segmentation hears two
+// speakers at once and there is one cluster, sherpa-onnx 1.12.20 writes beyond an array (its
+// TopkIndex, mended in pull request 3628). Two become one in turns. Where the number is not known,
+// clustering may still find one.
 func clusters(speakers int) int {
 	if speakers == 1 {
 		return 2
@@ -110,26 +123,30 @@ func (d *Diarizer) Close() {
 	}
 }
 
-// Diarize says who speaks when in mono audio of 16 kHz, samples from -1 to 1. Turns are in order of their start and lie
-// within the audio; turns of different speakers may overlap. The speakers are named as pyannote.audio names them,
-// SPEAKER_00 and so on, in the order in which they are first heard.
+// Diarize says who speaks when in mono audio of 16 kHz, samples from -1 to 1. Turns are in order of
+// their start and lie within the audio; turns of different speakers may overlap. The speakers are
+// named as pyannote.audio names them, SPEAKER_00 and so on, in the order in which they are first
+// heard.
 //
-// Memory and time grow with the square of the length, for all windows' voices are compared with each other; audio of many
-// hours is refused (with pyannote's models, of more than 4 h 17 min). It cannot be stopped.
+// Memory and time grow with the square of the length, for all windows' voices are compared with
+// each other; audio of many hours is refused (with pyannote's models, of more than 4 h 17 min). It
+// cannot be stopped.
 func (d *Diarizer) Diarize(samples []float32) ([]speakers.Turn, error) {
 	if err := checkSamples(samples); err != nil {
 		return nil, err
 	}
 	if longest := d.longest(); len(samples) > longest {
-		return nil, fmt.Errorf("expected at most %.0f s of audio, found %.0f s; split the file", float64(longest)/sampleRate, seconds(len(samples)))
+		return nil, fmt.Errorf("expected at most %.0f s of audio, found %.0f s; split the file",
+			float64(longest)/sampleRate, seconds(len(samples)))
 	}
 	if len(samples) == 0 {
 		return nil, nil
 	}
 	segments := d.engine.Process(d.pad(samples, 1))
-	if d.speakers > 1 && len(samples) <= d.properties.window && countSpeakers(segments) > d.speakers {
-		// In a single window the segmentation's speakers are taken as they are, however many were asked for. In two they
-		// are clustered.
+	if d.speakers > 1 && len(samples) <= d.properties.window &&
+		countSpeakers(segments) > d.speakers {
+		// In a single window the segmentation's speakers are taken as they are, however many were
+		// asked for. In two they are clustered.
 		segments = d.engine.Process(d.pad(samples, 2))
 	}
 	return turns(segments, d.speakers == 1, seconds(len(samples))), nil
@@ -140,18 +157,20 @@ func seconds(samples int) float64 { return float64(samples) / sampleRate }
 // shift is by how many samples windows follow each other.
 func (d *Diarizer) shift() int { return int(0.1 * float64(d.properties.window)) }
 
-// longest is the most samples that can be diarized: sherpa-onnx counts the pairs of voices, one for each speaker in each
-// window, in 32 bits.
+// longest is the most samples that can be diarized: sherpa-onnx counts the pairs of voices, one for
+// each speaker in each window, in 32 bits.
 func (d *Diarizer) longest() int {
 	const voices = 46340 // 46341 x 46340 is more than 2^31 - 1
 	windows := voices/d.properties.speakers - 1
 	return min(d.properties.window+windows*d.shift(), math.MaxInt32/2)
 }
 
-// pad returns the samples with silence after them to the end of a window, and of at least as many windows as asked for.
+// pad returns the samples with silence after them to the end of a window, and of at least as many
+// windows as asked for.
 //
-// sherpa-onnx does so itself, but then leaves out what lies after the audio's end when it computes embeddings: a model
-// that hears a voice in the silence only, ten frames of it, makes it end the process.
+// sherpa-onnx does so itself, but then leaves out what lies after the audio's end when it computes
+// embeddings: a model that hears a voice in the silence only, ten frames of it, makes it end the
+// process.
 func (d *Diarizer) pad(samples []float32, windows int) []float32 {
 	n := max(len(samples), d.properties.window+(windows-1)*d.shift())
 	if rest := (n - d.properties.window) % d.shift(); rest > 0 {
@@ -173,9 +192,11 @@ func countSpeakers(segments []sherpa.OfflineSpeakerDiarizationSegment) int {
 	return len(seen)
 }
 
-// turns are the segments within the first end seconds, of one speaker where there is but one. Segments come in order of
-// their start.
-func turns(segments []sherpa.OfflineSpeakerDiarizationSegment, one bool, end float64) []speakers.Turn {
+// turns are the segments within the first end seconds, of one speaker where there is but one.
+// Segments come in order of their start.
+func turns(segments []sherpa.OfflineSpeakerDiarizationSegment, one bool,
+	end float64,
+) []speakers.Turn {
 	var list []speakers.Turn
 	names := map[int]string{}
 	for _, s := range segments {
@@ -199,18 +220,22 @@ func turns(segments []sherpa.OfflineSpeakerDiarizationSegment, one bool, end flo
 	return list
 }
 
-// milliseconds rounds a time to them, which is finer than a model's frames: a float32 has no more digits after an hour.
+// milliseconds rounds a time to them, which is finer than a model's frames: a float32 has no more
+// digits after an hour.
 func milliseconds(t float32) float64 { return math.Round(float64(t)*1000) / 1000 }
 
-// loudest is what no audio that is scaled to 1 comes near; sums of squares of more do not fit into a float32.
+// loudest is what no audio that is scaled to 1 comes near; sums of squares of more do not fit into
+// a float32.
 const loudest = 1000
 
-// checkSamples refuses what the models' arithmetic turns into infinities, of which clustering throws an exception that
-// ends the process.
+// checkSamples refuses what the models' arithmetic turns into infinities, of which clustering
+// throws an exception that ends the process.
 func checkSamples(samples []float32) error {
 	for i, v := range samples {
 		if !(v >= -loudest && v <= loudest) {
-			return fmt.Errorf("sample %d (%.3f s): expected -1 to 1, found %g; decode the audio anew", i, seconds(i), v)
+			return fmt.Errorf(
+				"sample %d (%.3f s): expected -1 to 1, found %g; decode the audio anew", i,
+				seconds(i), v)
 		}
 	}
 	return nil

@@ -5,19 +5,25 @@ package diarization
 #include <stdlib.h>
 #include <string.h>
 
-// ONNX Runtime's C interface is a table of functions whose first 102 places never change ("Size of version 1 API cannot
-// change" in onnxruntime_c_api.cc). Objects are opaque, a status is NULL where all went well.
+// ONNX Runtime's C interface is a table of functions whose first 102 places never change ("Size of
+// version 1 API cannot change" in onnxruntime_c_api.cc). Objects are opaque, a status is NULL where
+// all went well.
 enum {
-	error_message = 2, create_env = 3, create_session = 7, run = 9, create_options = 10, set_log_severity = 22,
-	set_optimization = 23, set_intra_threads = 24, set_inter_threads = 25, input_name = 36, output_name = 37,
-	create_tensor = 49, element_type = 60, dimensions_count = 61, dimensions = 62, type_and_shape = 65, create_memory_info = 69,
-	allocator_free = 76, default_allocator = 78, release_env = 92, release_status = 93, release_memory_info = 94,
+	error_message = 2, create_env = 3, create_session = 7, run = 9, create_options = 10,
+		set_log_severity = 22,
+	set_optimization = 23, set_intra_threads = 24, set_inter_threads = 25, input_name = 36,
+		output_name = 37,
+	create_tensor = 49, element_type = 60, dimensions_count = 61, dimensions = 62,
+		type_and_shape = 65, create_memory_info = 69,
+	allocator_free = 76, default_allocator = 78, release_env = 92, release_status = 93,
+		release_memory_info = 94,
 	release_session = 95, release_value = 96, release_shape = 99, release_options = 100
 };
 
 enum { float_type = 1, int64_type = 7, max_rank = 8 };
 
-// A trial is what a model is given, zeros of a shape and, where length is not 0, a length; and what came out.
+// A trial is what a model is given, zeros of a shape and, where length is not 0, a length; and what
+// came out.
 typedef struct {
 	int64_t shape[3], length;
 	int output;
@@ -37,7 +43,8 @@ static void try_model(const char *path, trial *t) {
 		t->message = strdup("there is no ONNX Runtime");
 		return;
 	}
-	void *env = NULL, *options = NULL, *session = NULL, *status = NULL, *allocator = NULL, *memory = NULL, *shape = NULL;
+	void *env = NULL, *options = NULL, *session = NULL, *status = NULL, *allocator = NULL,
+		*memory = NULL, *shape = NULL;
 	void *inputs[2] = {NULL, NULL}, *result = NULL;
 	char *in[2] = {NULL, NULL}, *out = NULL;
 	const int fatal = 4, disabled = 0;
@@ -57,12 +64,16 @@ static void try_model(const char *path, trial *t) {
 	CALL(set_inter_threads, (void *, int), options, 1);
 	CALL(create_session, (void *, const char *, void *, void **), env, path, options, &session);
 	CALL(default_allocator, (void **), &allocator);
-	for (int i = 0; i < n; i++) CALL(input_name, (void *, size_t, void *, char **), session, i, allocator, &in[i]);
+	for (int i = 0; i < n; i++) CALL(input_name, (void *, size_t, void *, char **), session, i,
+		allocator, &in[i]);
 	CALL(output_name, (void *, size_t, void *, char **), session, t->output, allocator, &out);
 	CALL(create_memory_info, (int, int, void **), 0, 0, &memory);
-	CALL(create_tensor, (void *, void *, size_t, const int64_t *, size_t, int, void **), memory, zeros, size, t->shape, 3, float_type, &inputs[0]);
-	if (n > 1) CALL(create_tensor, (void *, void *, size_t, const int64_t *, size_t, int, void **), memory, &t->length, sizeof t->length, &one, 1, int64_type, &inputs[1]);
-	CALL(run, (void *, void *, char **, void **, size_t, char **, size_t, void **), session, NULL, in, inputs, n, &out, 1, &result);
+	CALL(create_tensor, (void *, void *, size_t, const int64_t *, size_t, int, void **), memory,
+		zeros, size, t->shape, 3, float_type, &inputs[0]);
+	if (n > 1) CALL(create_tensor, (void *, void *, size_t, const int64_t *, size_t, int, void **),
+		memory, &t->length, sizeof t->length, &one, 1, int64_type, &inputs[1]);
+	CALL(run, (void *, void *, char **, void **, size_t, char **, size_t, void **), session, NULL,
+		in, inputs, n, &out, 1, &result);
 	CALL(type_and_shape, (void *, void **), result, &shape);
 	CALL(element_type, (void *, int *), shape, &t->element);
 	CALL(dimensions_count, (void *, size_t *), shape, &t->rank);
@@ -102,12 +113,14 @@ import (
 // ErrOutOfMemory is in the error of loading a model for which there is too little memory.
 var ErrOutOfMemory = errors.New("out of memory")
 
-// SaysOutOfMemory tells a message of ONNX Runtime's, or the last words of a process that it ended, that are for want of memory:
+// SaysOutOfMemory tells a message of ONNX Runtime's, or the last words of a process that it ended,
+// that are for want of memory:
 //
 //	std::bad_alloc
 //	Failed to allocate memory for requested buffer of size 268435456
 func SaysOutOfMemory(text string) bool {
-	return strings.Contains(text, "bad_alloc") || strings.Contains(text, "Failed to allocate memory")
+	return strings.Contains(text, "bad_alloc") || strings.Contains(text,
+		"Failed to allocate memory")
 }
 
 // A Trial is a model that ONNX Runtime has run once, and what its file was like then.
@@ -138,8 +151,8 @@ func Trust(trials []Trial) {
 	}
 }
 
-// Try says whether the model at path can be used, as [Check] does and by a run on silence. What is missing may be memory:
-// [ErrOutOfMemory].
+// Try says whether the model at path can be used, as [Check] does and by a run on silence. What is
+// missing may be memory: [ErrOutOfMemory].
 func Try(path string, kind Kind) error {
 	p, err := inspect(path, kind, runtimeLimits())
 	if err != nil {
@@ -148,10 +161,10 @@ func Try(path string, kind Kind) error {
 	return try(path, p)
 }
 
-// try has ONNX Runtime load the model and run it on silence, without sherpa-onnx, whose way of doing so ends the process
-// where this one returns an error: for an operator that ONNX Runtime does not know, or nodes that do not fit together. And
-// it sees the output's true shape, which a file need not say. A file is tried once, for it takes the time and the memory
-// of loading it.
+// try has ONNX Runtime load the model and run it on silence, without sherpa-onnx, whose way of
+// doing so ends the process where this one returns an error: for an operator that ONNX Runtime does
+// not know, or nodes that do not fit together. And it sees the output's true shape, which a file
+// need not say. A file is tried once, for it takes the time and the memory of loading it.
 func try(path string, p properties) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -174,14 +187,19 @@ func try(path string, p properties) error {
 		if said := C.GoString(t.message); SaysOutOfMemory(said) {
 			return fmt.Errorf("%s: %w: ONNX Runtime says: %s", path, ErrOutOfMemory, said)
 		}
-		return fmt.Errorf("%s: expected a model that ONNX Runtime %s runs, found what it does not: %s", path, Version(), C.GoString(t.message))
+		return fmt.Errorf(
+			"%s: expected a model that ONNX Runtime %s runs, found what it does not: %s", path,
+			Version(), C.GoString(t.message))
 	}
 	dims := make([]int64, t.rank)
 	for i := range min(len(dims), len(t.dims)) {
 		dims[i] = int64(t.dims[i])
 	}
 	c := &check{}
-	c.result(value{name: "of a run on silence", element: int64(t.element), shape: dims, hasShape: true}, p)
+	c.result(value{
+		name: "of a run on silence", element: int64(t.element), shape: dims,
+		hasShape: true,
+	}, p)
 	if len(c.mistakes) > 0 {
 		return fmt.Errorf("%s: %w; export the model anew", path, c.mistakes[0])
 	}

@@ -8,7 +8,8 @@ import (
 	"vramsoak/pipeline/speakers"
 )
 
-// The batch's two voices keep their names over files, of which each second one begins with the other voice.
+// The batch's two voices keep their names over files, of which each second one begins with the
+// other voice.
 func TestVoicesKeepTheirNames(t *testing.T) {
 	d := open(t, config())
 	e, err := OpenEmbedder(EmbedderConfig{Model: filepath.Join(models, fixtures.EmbeddingName)})
@@ -40,7 +41,8 @@ func TestVoicesKeepTheirNames(t *testing.T) {
 		for _, turn := range f.Turns {
 			reference = append(reference, speakers.Turn(turn))
 		}
-		for name, speaker := range speakers.Compare(reference, speakers.Rename(turns, found), 0).Mapping {
+		for name, speaker := range speakers.Compare(reference, speakers.Rename(turns, found),
+			0).Mapping {
 			if names[speaker] == "" {
 				names[speaker] = name
 			}

@@ -1,13 +1,14 @@
 // Package meter reads how much memory a device has handed out.
 //
-// There are two devices: [GPU], read from the NVIDIA driver through NVML, and [Host], the C allocator of this very process,
-// which stands in where there is no GPU. What runs in C++ behind cgo allocates there, so a pipeline without a GPU still
-// soaks real memory:
+// There are two devices: [GPU], read from the NVIDIA driver through NVML, and [Host], the C
+// allocator of this very process, which stands in where there is no GPU. What runs in C++ behind
+// cgo allocates there, so a pipeline without a GPU still soaks real memory:
 //
 //	host, err := meter.OpenHost(meter.MallocFixed)
 //	r, err := host.Read() // allocated, reserved, total, to the byte
 //
-// A harness looks at other processes from outside with [View.Use] and [RSS], and at a GPU by itself with [View.Occupied].
+// A harness looks at other processes from outside with [View.Use] and [RSS], and at a GPU by itself
+// with [View.Occupied].
 package meter
 
 import (
@@ -21,14 +22,15 @@ import (
 type Device interface {
 	// Read returns at least Allocated, Reserved and Total, exact.
 	Read() (record.Reading, error)
-	// Trim gives back to the system what the allocator holds and nobody uses: torch.cuda.empty_cache.
+	// Trim gives back to the system what the allocator holds and nobody uses:
+	// torch.cuda.empty_cache.
 	Trim()
 	// Lane says which device it is.
 	Lane() record.Lane
 }
 
-// An OutOfMemoryError is an allocation that a device refused. Its message is worded as PyTorch's newest, so that every
-// tool that knows the one reads the other.
+// An OutOfMemoryError is an allocation that a device refused. Its message is worded as PyTorch's
+// newest, so that every tool that knows the one reads the other.
 type OutOfMemoryError struct {
 	Requested int64 // bytes asked for; 0 where that is not known
 	Device    int
@@ -37,13 +39,16 @@ type OutOfMemoryError struct {
 
 func (e *OutOfMemoryError) Error() string {
 	r := e.Reading
-	allocated, reserved, total := r.Bytes(record.Allocated), r.Bytes(record.Reserved), r.Bytes(record.Total)
+	allocated, reserved, total := r.Bytes(record.Allocated), r.Bytes(record.Reserved),
+		r.Bytes(record.Total)
 	requested := "an unknown size"
 	if e.Requested > 0 {
 		requested = allocator.FormatSize(e.Requested)
 	}
-	return fmt.Sprintf("out of memory. Tried to allocate %s. Device %d has a total capacity of %s of which %s is free. "+
+	return fmt.Sprintf("out of memory. Tried to allocate %s. Device %d has a total capacity of "+
+		"%s of which %s is free. "+
 		"Of the allocated memory %s is allocated, and %s is reserved but unallocated.",
-		requested, e.Device, allocator.FormatSize(total), allocator.FormatSize(max(0, total-reserved)),
+		requested, e.Device, allocator.FormatSize(total),
+		allocator.FormatSize(max(0, total-reserved)),
 		allocator.FormatSize(allocated), allocator.FormatSize(max(0, reserved-allocated)))
 }

@@ -12,9 +12,11 @@ import (
 	"vramsoak/parser/record"
 )
 
-// TestNvidiaSMI compares NVML's readings with what nvidia-smi prints. It needs a GPU and is run by make test-gpu.
+// TestNvidiaSMI compares NVML's readings with what nvidia-smi prints. It needs a GPU and is run by
+// make test-gpu.
 func TestNvidiaSMI(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader,nounits").Output()
+	out, err := exec.CommandContext(t.Context(), "nvidia-smi", "--query-gpu=name,memory.total",
+		"--format=csv,noheader,nounits").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +44,8 @@ func TestNvidiaSMI(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	if len(lines) != len(n.Devices()) || len(lines) != len(uses) {
-		t.Fatalf("nvidia-smi lists %d GPUs, NVML %d, and %d in use", len(lines), len(n.Devices()), len(uses))
+		t.Fatalf("nvidia-smi lists %d GPUs, NVML %d, and %d in use", len(lines), len(n.Devices()),
+			len(uses))
 	}
 	for i, line := range lines {
 		name, mib, _ := strings.Cut(line, ", ")
@@ -52,7 +55,8 @@ func TestNvidiaSMI(t *testing.T) {
 		}
 		d := n.Devices()[i]
 		if d.Name != name || d.Total/record.MiB != total {
-			t.Errorf("GPU %d: NVML says %s of %d MiB, nvidia-smi %s of %d MiB", i, d.Name, d.Total/record.MiB, name, total)
+			t.Errorf("GPU %d: NVML says %s of %d MiB, nvidia-smi %s of %d MiB", i, d.Name,
+				d.Total/record.MiB, name, total)
 		}
 		if u := uses[i]; u.Used < 0 || u.Used > u.Total || u.Total != d.Total {
 			t.Errorf("GPU %d: %+v", i, u)

@@ -15,7 +15,8 @@ import (
 type Occupancy struct {
 	Device, GPU int // as in [Use]
 	Used, Total int64
-	// Holders are the processes that the driver names, those that hold most first. In a container it may name none.
+	// Holders are the processes that the driver names, those that hold most first. In a container
+	// it may name none.
 	Holders []Holder
 }
 
@@ -24,8 +25,8 @@ type Holder struct {
 	PID     int
 	Used    int64 // bytes; see HasUsed
 	HasUsed bool  // false where the driver knows the process and not its memory
-	// Here says that the pid is that of a process here. In a container the driver's pids are of another namespace, and the same
-	// number is another process there, or none.
+	// Here says that the pid is that of a process here. In a container the driver's pids are of
+	// another namespace, and the same number is another process there, or none.
 	Here bool
 }
 
@@ -40,20 +41,26 @@ func (v *View) occupied(proc string) ([]Occupancy, error) {
 		if err != nil {
 			return nil, fmt.Errorf("GPU %d: %w", gpu, err)
 		}
-		all[i] = Occupancy{Device: i, GPU: gpu, Used: used, Total: total, Holders: holders(device, proc)}
+		all[i] = Occupancy{
+			Device: i, GPU: gpu, Used: used, Total: total,
+			Holders: holders(device, proc),
+		}
 	}
 	return all, nil
 }
 
-// holders are the processes on a device, each once. Those that draw are no less holders than those that compute.
+// holders are the processes on a device, each once. Those that draw are no less holders than those
+// that compute.
 func holders(device nvml.Device, proc string) []Holder {
 	var all []Holder
-	for _, list := range []func() ([]nvml.ProcessInfo, nvml.Return){device.GetComputeRunningProcesses, device.GetGraphicsRunningProcesses} {
+	for _, list := range []func() ([]nvml.ProcessInfo,
+		nvml.Return){device.GetComputeRunningProcesses, device.GetGraphicsRunningProcesses} {
 		processes, ret := list()
 		if ret != nvml.SUCCESS {
 			continue // not supported, or not permitted
 		}
-		seen := len(all) // a process that computes and draws stands in both lists with the same memory
+		// A process that computes and draws stands in both lists with the same memory.
+		seen := len(all)
 		for _, p := range processes {
 			pid := int(p.Pid)
 			i := slices.IndexFunc(all, func(h Holder) bool { return h.PID == pid })
@@ -76,7 +83,8 @@ func holders(device nvml.Device, proc string) []Holder {
 	return all
 }
 
-// onGPU says that a process may be one that the driver named: it has a GPU's file open, or its files may not be seen.
+// onGPU says that a process may be one that the driver named: it has a GPU's file open, or its
+// files may not be seen.
 func onGPU(proc string, pid int) bool {
 	dir := filepath.Join(proc, fmt.Sprint(pid), "fd")
 	files, err := os.ReadDir(dir)

@@ -5,8 +5,8 @@ package meter
 #include <stdlib.h>
 #include <string.h>
 
-// Every page is written: memory that is only promised shows in no reading of the system's, and a memset to zero after
-// a malloc is what compilers turn into a calloc that writes nothing.
+// Every page is written: memory that is only promised shows in no reading of the system's, and a
+// memset to zero after a malloc is what compilers turn into a calloc that writes nothing.
 static void *touched(size_t n) {
 	void *p = malloc(n);
 	if (p) memset(p, 0xa5, n);
@@ -35,8 +35,8 @@ import (
 //	allocated  uordblks + hblkhd  chunks in use, and blocks that have a mapping of their own
 //	reserved   arena + hblkhd     what the allocator holds from the system
 //
-// mallinfo2 (glibc 2.33) sums over the arenas of all threads. It counts chunks in a thread's cache as in use: up to seven
-// of a size, a few KiB in all. Go's own heap is not in it.
+// mallinfo2 (glibc 2.33) sums over the arenas of all threads. It counts chunks in a thread's cache
+// as in use: up to seven of a size, a few KiB in all. Go's own heap is not in it.
 type Host struct {
 	total int64
 }
@@ -45,19 +45,21 @@ type Host struct {
 type Malloc string
 
 const (
-	// MallocFixed sets two of the allocator's options, so that what is measured is the pipeline and not glibc's adaption to
-	// it. The mapping threshold stays at its initial 128 KiB. By default glibc raises it up to 32 MiB whenever a mapped block
-	// is freed, so that a buffer that had a mapping of its own for the first file lies in the heap for later ones, where a
-	// small survivor above it keeps its pages reserved: over 60 files through whisper.cpp the idle level's reserved went from
-	// 17 to 86 MB within six files by default, and to 13 MB with the threshold fixed. And threads share one arena. Which
-	// thread runs a cgo call is up to Go's scheduler, and an arena's holes stay reserved when its thread never runs again.
+	// MallocFixed sets two of the allocator's options, so that what is measured is the pipeline and
+	// not glibc's adaption to it. The mapping threshold stays at its initial 128 KiB. By default
+	// glibc raises it up to 32 MiB whenever a mapped block is freed, so that a buffer that had a
+	// mapping of its own for the first file lies in the heap for later ones, where a small survivor
+	// above it keeps its pages reserved: over 60 files through whisper.cpp the idle level's
+	// reserved went from 17 to 86 MB within six files by default, and to 13 MB with the threshold
+	// fixed. And threads share one arena. Which thread runs a cgo call is up to Go's scheduler, and
+	// an arena's holes stay reserved when its thread never runs again.
 	MallocFixed Malloc = "fixed"
 	// MallocDefault leaves the allocator as it is, and so shows how memory fragments in it.
 	MallocDefault Malloc = "default"
 )
 
-// OpenHost prepares the C allocator to be read, and must run before the allocations to be measured. A process has one
-// allocator: what was once fixed stays so.
+// OpenHost prepares the C allocator to be read, and must run before the allocations to be measured.
+// A process has one allocator: what was once fixed stays so.
 func OpenHost(m Malloc) (*Host, error) {
 	switch m {
 	case MallocFixed:
@@ -74,7 +76,8 @@ func OpenHost(m Malloc) (*Host, error) {
 	return &Host{total}, nil
 }
 
-// Read implements [Device]. Total is the machine's memory, or what the control group allows where that is less.
+// Read implements [Device]. Total is the machine's memory, or what the control group allows where
+// that is less.
 func (h *Host) Read() (record.Reading, error) {
 	info := C.mallinfo2()
 	var r record.Reading
@@ -84,8 +87,9 @@ func (h *Host) Read() (record.Reading, error) {
 	return r, nil
 }
 
-// Trim implements [Device] by malloc_trim. Reserved falls by the heap's free top; free pages between chunks in use go
-// back to the system too, but stay reserved, as a partly used segment does in PyTorch.
+// Trim implements [Device] by malloc_trim. Reserved falls by the heap's free top; free pages
+// between chunks in use go back to the system too, but stay reserved, as a partly used segment does
+// in PyTorch.
 func (h *Host) Trim() { C.malloc_trim(0) }
 
 // Lane implements [Device].
@@ -97,8 +101,8 @@ type Block struct {
 	n int64
 }
 
-// Alloc returns n bytes of touched memory. More than the device has left is an [*OutOfMemoryError], and so the machine
-// is not driven into swapping by what would not fit on a GPU either.
+// Alloc returns n bytes of touched memory. More than the device has left is an [*OutOfMemoryError],
+// and so the machine is not driven into swapping by what would not fit on a GPU either.
 func (h *Host) Alloc(n int64) (*Block, error) {
 	if n <= 0 {
 		return nil, fmt.Errorf("expected to allocate a positive number of bytes, found %d", n)
@@ -137,7 +141,8 @@ func (b *Block) Free() {
 // HostMemory is the machine's memory in bytes, or what the control group allows where that is less.
 func HostMemory() (int64, error) { return hostTotal("/proc", "/sys/fs/cgroup") }
 
-// hostTotal is MemTotal, or the least memory.max of the process's control group (version 2) and those above it.
+// hostTotal is MemTotal, or the least memory.max of the process's control group (version 2) and
+// those above it.
 func hostTotal(proc, cgroups string) (int64, error) {
 	data, err := os.ReadFile(filepath.Join(proc, "meminfo"))
 	if err != nil {
@@ -155,14 +160,17 @@ func hostTotal(proc, cgroups string) (int64, error) {
 		return 0, err
 	}
 	for line := range strings.Lines(string(membership)) {
-		group, ok := strings.CutPrefix(strings.TrimSpace(line), "0::/") // version 2 has one line, "0::/user.slice/..."
+		// Version 2 has one line, "0::/user.slice/...".
+		group, ok := strings.CutPrefix(strings.TrimSpace(line), "0::/")
 		if !ok {
 			continue
 		}
 		for group = filepath.Clean("/" + group); ; group = filepath.Dir(group) {
-			// The root group has no limit file, and groups outside a container's view have none to be seen.
+			// The root group has no limit file, and groups outside a container's view have none to
+			// be seen.
 			if data, err := os.ReadFile(filepath.Join(cgroups, group, "memory.max")); err == nil {
-				if limit, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64); err == nil {
+				if limit, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10,
+					64); err == nil {
 					total = min(total, limit) // "max" is no number and no limit
 				}
 			}

@@ -38,7 +38,8 @@ func read(t *testing.T, d Device) (allocated, reserved int64) {
 // slack is what the threads that Go's runtime starts in between may take.
 const slack = 32 << 10
 
-// A chunk is its bytes, 8 more, rounded up to 16; a block of a mapping of its own is rounded up to whole pages.
+// A chunk is its bytes, 8 more, rounded up to 16; a block of a mapping of its own is rounded up to
+// whole pages.
 func TestHostCountsWhatIsAllocated(t *testing.T) {
 	h := openHost(t)
 	for _, n := range []int64{64 << 10, 1 << 20, 100 << 20} {
@@ -65,7 +66,8 @@ func TestHostCountsWhatIsAllocated(t *testing.T) {
 			t.Errorf("%d bytes freed: the ledger still has %d of them", n, after-before)
 		}
 		if reservedAfter-reservedBefore > 256<<10 {
-			t.Errorf("%d bytes freed and trimmed: %d stay reserved", n, reservedAfter-reservedBefore)
+			t.Errorf("%d bytes freed and trimmed: %d stay reserved", n,
+				reservedAfter-reservedBefore)
 		}
 	}
 }
@@ -79,7 +81,8 @@ func TestHostSumsThreads(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range threads {
 		wg.Go(func() {
-			runtime.LockOSThread() // not unlocked: the thread ends with the goroutine, its memory does not
+			// Not unlocked: the thread ends with the goroutine, its memory does not.
+			runtime.LockOSThread()
 			for range blocks {
 				block, err := h.Alloc(n)
 				if err != nil {
@@ -92,7 +95,8 @@ func TestHostSumsThreads(t *testing.T) {
 	}
 	wg.Wait()
 	during, _ := read(t, h)
-	if want, got := int64(threads*blocks*n), during-before; got < want-slack || got > want+want/100+slack {
+	if want, got := int64(threads*blocks*n), during-before; got < want-slack ||
+		got > want+want/100+slack {
 		t.Errorf("%d threads allocated %d bytes: the ledger grew by %d", threads, want, got)
 	}
 	for _, thread := range held {
@@ -125,13 +129,15 @@ func TestOutOfMemoryErrorReadsAsPyTorchs(t *testing.T) {
 	err.Reading.Set(record.Allocated, record.Exact(51<<20+205<<10))
 	err.Reading.Set(record.Reserved, record.Exact(54<<20+307<<10))
 	err.Reading.Set(record.Total, record.Exact(24<<30))
-	want := "out of memory. Tried to allocate 46.70 GiB. Device 0 has a total capacity of 24.00 GiB of which 23.95 GiB is free. " +
+	want := "out of memory. Tried to allocate 46.70 GiB. Device 0 has a total capacity of 24.00 " +
+		"GiB of which 23.95 GiB is free. " +
 		"Of the allocated memory 51.20 MiB is allocated, and 3.10 MiB is reserved but unallocated."
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Error(diff)
 	}
 	var found int
-	for rec, readErr := range parser.Read(strings.NewReader("2026-11-20T02:00:03.123Z ERROR: "+err.Error()+"\n"), "log") {
+	for rec, readErr := range parser.Read(strings.NewReader("2026-11-20T02:00:03.123Z ERROR: "+
+		err.Error()+"\n"), "log") {
 		if readErr != nil {
 			t.Fatal(readErr)
 		}
@@ -140,14 +146,16 @@ func TestOutOfMemoryErrorReadsAsPyTorchs(t *testing.T) {
 			t.Fatalf("expected an OutOfMemory, found %#v", rec)
 		}
 		found++
-		if o.Requested.Low() > err.Requested || o.Requested.High() < err.Requested || o.Bytes(record.Total) != 24<<30 {
+		if o.Requested.Low() > err.Requested || o.Requested.High() < err.Requested ||
+			o.Bytes(record.Total) != 24<<30 {
 			t.Errorf("the parser reads other sizes: %+v", o)
 		}
 	}
 	if found != 1 {
 		t.Errorf("the parser finds %d OutOfMemory records", found)
 	}
-	if got := (&OutOfMemoryError{}).Error(); !strings.Contains(got, "Tried to allocate an unknown size. Device 0") {
+	if got := (&OutOfMemoryError{}).Error(); !strings.Contains(got,
+		"Tried to allocate an unknown size. Device 0") {
 		t.Errorf("no size known: %s", got)
 	}
 }
@@ -163,7 +171,11 @@ func TestHostTotalIsTheLeastLimit(t *testing.T) {
 		{"no groups", "", nil, memTotal},
 		{"no limit", "0::/job\n", map[string]string{"job": "max\n"}, memTotal},
 		{"own limit", "0::/job\n", map[string]string{"job": "1073741824\n"}, 1 << 30},
-		{"limit above", "0::/a/b/c\n", map[string]string{"a": "2147483648\n", "a/b/c": "max\n"}, 2 << 30},
+		{
+			"limit above", "0::/a/b/c\n",
+			map[string]string{"a": "2147483648\n", "a/b/c": "max\n"},
+			2 << 30,
+		},
 		{"container's root", "0::/\n", map[string]string{".": "536870912\n"}, 512 << 20},
 		{"more than there is", "0::/job\n", map[string]string{"job": "1099511627776\n"}, memTotal},
 		{"version 1", "4:memory:/job\n", map[string]string{"job": "1073741824\n"}, memTotal},
@@ -180,7 +192,8 @@ func TestHostTotalIsTheLeastLimit(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			put(filepath.Join(proc, "meminfo"), "MemTotal:       16777216 kB\nMemFree:         1234 kB\n")
+			put(filepath.Join(proc, "meminfo"),
+				"MemTotal:       16777216 kB\nMemFree:         1234 kB\n")
 			if test.group != "" {
 				put(filepath.Join(proc, "self/cgroup"), test.group)
 			}

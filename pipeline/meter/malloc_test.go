@@ -12,8 +12,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A buffer, freed, and then again with something small behind it, as the file after the first does: by default the second
-// buffer lies in the heap, where the small thing keeps its room reserved. The child process has the allocator to itself.
+// A buffer, freed, and then again with something small behind it, as the file after the first does:
+// by default the second buffer lies in the heap, where the small thing keeps its room reserved. The
+// child process has the allocator to itself.
 func TestMallocDefaultFragments(t *testing.T) {
 	const child, buffer = "METER_TEST_MALLOC", 8 << 20
 	if m := os.Getenv(child); m != "" {
@@ -26,7 +27,8 @@ func TestMallocDefaultFragments(t *testing.T) {
 	}
 	for m, most := range map[Malloc]bool{MallocFixed: false, MallocDefault: true} {
 		cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestMallocDefaultFragments$")
-		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { // which say how the allocator works, too
+		// Which say how the allocator works, too.
+		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 			return strings.HasPrefix(v, "MALLOC_") || strings.HasPrefix(v, "GLIBC_TUNABLES=")
 		}), child+"="+string(m))
 		out, err := cmd.CombinedOutput()
@@ -42,7 +44,8 @@ func TestMallocDefaultFragments(t *testing.T) {
 			t.Errorf("%s: of a buffer of %d bytes %d stay reserved", m, buffer, stays)
 		}
 	}
-	if _, err := OpenHost("jemalloc"); err == nil || err.Error() != `expected the C allocator fixed or default, found "jemalloc"` {
+	if _, err := OpenHost("jemalloc"); err == nil ||
+		err.Error() != `expected the C allocator fixed or default, found "jemalloc"` {
 		t.Errorf("found %v", err)
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// ErrNoDriver is in the error of [OpenNVML] on a machine that has no NVIDIA driver: usual, and no failure of anything.
+// ErrNoDriver is in the error of [OpenNVML] on a machine that has no NVIDIA driver: usual, and no
+// failure of anything.
 var ErrNoDriver = errors.New("no NVIDIA driver")
 
 // An NVML is a session with the NVIDIA driver. It may be used from several goroutines.
@@ -32,16 +33,19 @@ type DeviceInfo struct {
 	Total int64  `json:"total"` // bytes
 }
 
-// OpenNVML opens the driver's library, which is looked for at run time. Close the session after use.
+// OpenNVML opens the driver's library, which is looked for at run time. Close the session after
+// use.
 func OpenNVML() (*NVML, error) { return open(nvml.New()) }
 
 func open(lib nvml.Interface) (n *NVML, err error) {
 	switch ret := lib.Init(); ret {
 	case nvml.SUCCESS:
 	case nvml.ERROR_LIBRARY_NOT_FOUND:
-		return nil, fmt.Errorf("%w: libnvidia-ml.so.1 was not found (in a container, start it with GPU access)", ErrNoDriver)
+		return nil, fmt.Errorf("%w: libnvidia-ml.so.1 was not found (in a container, start it "+
+			"with GPU access)", ErrNoDriver)
 	case nvml.ERROR_DRIVER_NOT_LOADED:
-		return nil, fmt.Errorf("%w: libnvidia-ml is there, but the kernel module is not loaded", ErrNoDriver)
+		return nil, fmt.Errorf("%w: libnvidia-ml is there, but the kernel module is not loaded",
+			ErrNoDriver)
 	default:
 		return nil, failed("nvmlInit", ret)
 	}
@@ -91,11 +95,12 @@ func (n *NVML) Driver() string { return n.driver }
 // Devices are the machine's GPUs.
 func (n *NVML) Devices() []DeviceInfo { return n.infos }
 
-// IndexOf is the index of the GPU at a place on the PCI bus, as CUDA gives it: "0000:c1:00.0". CUDA and NVML count GPUs
-// in different orders. It is 0 for a place where there is none.
+// IndexOf is the index of the GPU at a place on the PCI bus, as CUDA gives it: "0000:c1:00.0". CUDA
+// and NVML count GPUs in different orders. It is 0 for a place where there is none.
 func (n *NVML) IndexOf(bus string) int {
 	for _, info := range n.infos {
-		if bus != "" && strings.HasSuffix(info.Bus, strings.ToLower(bus)) { // NVML's domain has eight digits, CUDA's four
+		// NVML's domain has eight digits, CUDA's four.
+		if bus != "" && strings.HasSuffix(info.Bus, strings.ToLower(bus)) {
 			return info.Index
 		}
 	}
@@ -126,18 +131,20 @@ type Use struct {
 	Device      int // as CUDA counts it in the processes asked for: see [View]
 	GPU         int // as NVML does
 	Used, Total int64
-	// Source says whose memory Used is: [record.SourceProcess], that of the processes asked for, or [record.SourceDevice],
-	// everything on the device.
+	// Source says whose memory Used is: [record.SourceProcess], that of the processes asked for, or
+	// [record.SourceDevice], everything on the device.
 	Source string
-	// DeviceUsed is everything on the device. Others is what the driver says other processes use of it, 0 where it names none.
+	// DeviceUsed is everything on the device. Others is what the driver says other processes use of
+	// it, 0 where it names none.
 	DeviceUsed, Others int64
 }
 
 // Use reads what processes use of every GPU together, see [View.Use].
 func (n *NVML) Use(pids []int) ([]Use, error) { return n.View(n.all()).Use(pids) }
 
-// usedBy is what processes use of a device and whether the driver says so, and what others use. A process may stand in the
-// list more than once, for each instance of a GPU that is partitioned (MIG).
+// usedBy is what processes use of a device and whether the driver says so, and what others use. A
+// process may stand in the list more than once, for each instance of a GPU that is partitioned
+// (MIG).
 func usedBy(device nvml.Device, pids []int) (used, others int64, listed bool) {
 	processes, ret := device.GetComputeRunningProcesses()
 	if ret != nvml.SUCCESS { // not supported, or not permitted: the device's own figure has to do
@@ -156,11 +163,12 @@ func usedBy(device nvml.Device, pids []int) (used, others int64, listed bool) {
 	return used, others, listed
 }
 
-// notAvailable is NVML_VALUE_NOT_AVAILABLE: the process is known, its memory is not (WSL, some MIG set-ups).
+// notAvailable is NVML_VALUE_NOT_AVAILABLE: the process is known, its memory is not (WSL, some MIG
+// set-ups).
 const notAvailable = ^uint64(0)
 
-// memory is a device's used and total bytes. The second version of the call does not count what the driver reserves for
-// itself as used; older drivers have only the first.
+// memory is a device's used and total bytes. The second version of the call does not count what the
+// driver reserves for itself as used; older drivers have only the first.
 func memory(device nvml.Device) (used, total int64, err error) {
 	if m, ret := device.GetMemoryInfo_v2(); ret == nvml.SUCCESS {
 		return int64(m.Used), int64(m.Total), nil
@@ -175,8 +183,8 @@ func memory(device nvml.Device) (used, total int64, err error) {
 // failed names the call and NVML's own word for what went wrong.
 func failed(call string, ret nvml.Return) error { return fmt.Errorf("%s: %w", call, ret) }
 
-// A GPU is one GPU as this process uses it. The driver knows no allocator, so allocated and reserved are both what is in
-// use, the CUDA context included.
+// A GPU is one GPU as this process uses it. The driver knows no allocator, so allocated and
+// reserved are both what is in use, the CUDA context included.
 type GPU struct {
 	// Others, where set, are the processes whose use counts too: a pipeline's own workers.
 	Others func() []int
@@ -212,7 +220,8 @@ func (g *GPU) Read() (record.Reading, error) {
 	return r, nil
 }
 
-// Trim implements [Device]. ggml gives its buffers back to the driver when they are freed, so there is nothing to do.
+// Trim implements [Device]. ggml gives its buffers back to the driver when they are freed, so there
+// is nothing to do.
 func (g *GPU) Trim() {}
 
 // Lane implements [Device].

@@ -28,7 +28,9 @@ type gpu struct {
 func (g *gpu) device(index int) nvml.Device {
 	return &mock.Device{
 		GetNameFunc: func() (string, nvml.Return) { return "NVIDIA H200", nvml.SUCCESS },
-		GetUUIDFunc: func() (string, nvml.Return) { return "GPU-" + string(rune('a'+index)), nvml.SUCCESS },
+		GetUUIDFunc: func() (string, nvml.Return) {
+			return "GPU-" + string(rune('a'+index)), nvml.SUCCESS
+		},
 		GetPciInfoFunc: func() (info nvml.PciInfo, _ nvml.Return) {
 			for i, c := range "00000000:C" + string(rune('1'+index)) + ":00.0" {
 				info.BusId[i] = int8(c)
@@ -66,10 +68,14 @@ func openMock(t *testing.T, gpus ...*gpu) *NVML {
 	t.Helper()
 	closed := false
 	n, err := open(&mock.Interface{
-		InitFunc:                   func() nvml.Return { return nvml.SUCCESS },
-		SystemGetDriverVersionFunc: func() (string, nvml.Return) { return "550.54.15", nvml.SUCCESS },
-		DeviceGetCountFunc:         func() (int, nvml.Return) { return len(gpus), nvml.SUCCESS },
-		DeviceGetHandleByIndexFunc: func(i int) (nvml.Device, nvml.Return) { return gpus[i].device(i), nvml.SUCCESS },
+		InitFunc: func() nvml.Return { return nvml.SUCCESS },
+		SystemGetDriverVersionFunc: func() (string, nvml.Return) {
+			return "550.54.15", nvml.SUCCESS
+		},
+		DeviceGetCountFunc: func() (int, nvml.Return) { return len(gpus), nvml.SUCCESS },
+		DeviceGetHandleByIndexFunc: func(i int) (nvml.Device, nvml.Return) {
+			return gpus[i].device(i), nvml.SUCCESS
+		},
 		ShutdownFunc: func() nvml.Return {
 			closed = true
 			return nvml.SUCCESS
@@ -98,7 +104,10 @@ func TestDevices(t *testing.T) {
 	if n.Driver() != "550.54.15" {
 		t.Errorf("driver %q", n.Driver())
 	}
-	for bus, index := range map[string]int{"0000:c1:00.0": 0, "0000:C2:00.0": 1, "0000:ff:00.0": 0, "": 0} {
+	for bus, index := range map[string]int{
+		"0000:c1:00.0": 0, "0000:C2:00.0": 1,
+		"0000:ff:00.0": 0, "": 0,
+	} {
 		if got := n.IndexOf(bus); got != index {
 			t.Errorf("bus %q: expected GPU %d, found %d", bus, index, got)
 		}
@@ -107,7 +116,9 @@ func TestDevices(t *testing.T) {
 
 func TestUse(t *testing.T) {
 	const pid, other = 4711, 1
-	mine := func(bytes uint64) nvml.ProcessInfo { return nvml.ProcessInfo{Pid: pid, UsedGpuMemory: bytes} }
+	mine := func(bytes uint64) nvml.ProcessInfo {
+		return nvml.ProcessInfo{Pid: pid, UsedGpuMemory: bytes}
+	}
 	theirs := nvml.ProcessInfo{Pid: other, UsedGpuMemory: 9 << 30}
 	for _, test := range []struct {
 		name string
@@ -121,8 +132,14 @@ func TestUse(t *testing.T) {
 		},
 		{
 			"listed on one of two",
-			[]*gpu{{used: 9 << 30, processes: []nvml.ProcessInfo{theirs}}, {used: 2 << 30, processes: []nvml.ProcessInfo{mine(2 << 30)}}},
-			[]Use{{0, 0, 0, total, "process", 9 << 30, 9 << 30}, {1, 1, 2 << 30, total, "process", 2 << 30, 0}},
+			[]*gpu{
+				{used: 9 << 30, processes: []nvml.ProcessInfo{theirs}},
+				{used: 2 << 30, processes: []nvml.ProcessInfo{mine(2 << 30)}},
+			},
+			[]Use{{0, 0, 0, total, "process", 9 << 30, 9 << 30}, {
+				1, 1, 2 << 30, total, "process",
+				2 << 30, 0,
+			}},
 		},
 		{
 			"listed once for each part of a GPU",
@@ -134,14 +151,24 @@ func TestUse(t *testing.T) {
 			[]*gpu{{used: 9 << 30, processes: []nvml.ProcessInfo{theirs}}},
 			[]Use{{0, 0, 9 << 30, total, "device", 9 << 30, 0}},
 		},
-		{"empty list", []*gpu{{used: 2 << 30}}, []Use{{0, 0, 2 << 30, total, "device", 2 << 30, 0}}},
-		{"list denied", []*gpu{{used: 2 << 30, denied: true}}, []Use{{0, 0, 2 << 30, total, "device", 2 << 30, 0}}},
+		{"empty list", []*gpu{{used: 2 << 30}}, []Use{{
+			0, 0, 2 << 30, total, "device",
+			2 << 30, 0,
+		}}},
+		{
+			"list denied",
+			[]*gpu{{used: 2 << 30, denied: true}},
+			[]Use{{0, 0, 2 << 30, total, "device", 2 << 30, 0}},
+		},
 		{
 			"memory not available",
 			[]*gpu{{used: 2 << 30, processes: []nvml.ProcessInfo{mine(^uint64(0))}}},
 			[]Use{{0, 0, 2 << 30, total, "device", 2 << 30, 0}},
 		},
-		{"old driver", []*gpu{{used: 2 << 30, old: true}}, []Use{{0, 0, 2<<30 + 500<<20, total, "device", 2<<30 + 500<<20, 0}}},
+		{"old driver", []*gpu{{used: 2 << 30, old: true}}, []Use{{
+			0, 0, 2<<30 + 500<<20, total,
+			"device", 2<<30 + 500<<20, 0,
+		}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := openMock(t, test.gpus...).Use([]int{pid})
@@ -156,7 +183,10 @@ func TestUse(t *testing.T) {
 }
 
 func TestGPUReadsThisProcess(t *testing.T) {
-	card := &gpu{used: 10 << 30, processes: []nvml.ProcessInfo{{Pid: uint32(os.Getpid()), UsedGpuMemory: 1 << 30}}}
+	card := &gpu{used: 10 << 30, processes: []nvml.ProcessInfo{{
+		Pid:           uint32(os.Getpid()),
+		UsedGpuMemory: 1 << 30,
+	}}}
 	other := &gpu{old: true}
 	n := openMock(t, other, card)
 	device, err := n.GPU(1)
@@ -167,7 +197,10 @@ func TestGPUReadsThisProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for q, want := range map[record.Quantity]int64{record.Allocated: 1 << 30, record.Reserved: 1 << 30, record.Used: 1 << 30, record.Total: total} {
+	for q, want := range map[record.Quantity]int64{
+		record.Allocated: 1 << 30,
+		record.Reserved:  1 << 30, record.Used: 1 << 30, record.Total: total,
+	} {
 		if got := reading.Bytes(q); got != want {
 			t.Errorf("%s: expected %d, found %d", q, want, got)
 		}
@@ -179,7 +212,8 @@ func TestGPUReadsThisProcess(t *testing.T) {
 	card.processes = append(card.processes, worker)
 	device.Others = func() []int { return []int{int(worker.Pid)} }
 	if reading, err = device.Read(); err != nil || reading.Bytes(record.Allocated) != 3<<30 {
-		t.Errorf("with a worker: expected %d, found %d, %v", int64(3<<30), reading.Bytes(record.Allocated), err)
+		t.Errorf("with a worker: expected %d, found %d, %v", int64(3<<30),
+			reading.Bytes(record.Allocated), err)
 	}
 	other.lost = true
 	if _, err = device.Read(); err != nil {
@@ -195,8 +229,9 @@ func TestGPUReadsThisProcess(t *testing.T) {
 func TestOpenSaysWhatIsMissing(t *testing.T) {
 	for ret, want := range map[nvml.Return]string{
 		nvml.ERROR_LIBRARY_NOT_FOUND: "no NVIDIA driver: libnvidia-ml.so.1 was not found",
-		nvml.ERROR_DRIVER_NOT_LOADED: "no NVIDIA driver: libnvidia-ml is there, but the kernel module is not loaded",
-		nvml.ERROR_NO_PERMISSION:     "nvmlInit: ",
+		nvml.ERROR_DRIVER_NOT_LOADED: "no NVIDIA driver: libnvidia-ml is there, but the kernel " +
+			"module is not loaded",
+		nvml.ERROR_NO_PERMISSION: "nvmlInit: ",
 	} {
 		_, err := open(&mock.Interface{InitFunc: func() nvml.Return { return ret }})
 		if err == nil || !strings.HasPrefix(err.Error(), want) {

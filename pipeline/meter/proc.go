@@ -12,8 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RSS is the resident memory of a process, in bytes, from /proc/PID/statm. A process that is gone is an error that is
-// fs.ErrNotExist or syscall.ESRCH; one that ended and was not waited for yet has 0.
+// RSS is the resident memory of a process, in bytes, from /proc/PID/statm. A process that is gone
+// is an error that is fs.ErrNotExist or syscall.ESRCH; one that ended and was not waited for yet
+// has 0.
 func RSS(pid int) (int64, error) {
 	path := fmt.Sprintf("/proc/%d/statm", pid)
 	data, err := os.ReadFile(path)
@@ -31,8 +32,8 @@ func RSS(pid int) (int64, error) {
 	return pages * int64(os.Getpagesize()), nil
 }
 
-// Tree is a process and its descendants: a pipeline is often started by another program (uv run, torchrun, a script). One
-// whose parent has ended is no longer found.
+// Tree is a process and its descendants: a pipeline is often started by another program (uv run,
+// torchrun, a script). One whose parent has ended is no longer found.
 func Tree(pid int) []int {
 	pids := []int{pid}
 	for i := 0; i < len(pids); i++ {
@@ -45,11 +46,12 @@ func Tree(pid int) []int {
 	return pids
 }
 
-// Children are the processes that a process is the parent of, those that have ended and were not waited for among them.
+// Children are the processes that a process is the parent of, those that have ended and were not
+// waited for among them.
 func Children(pid int) []int {
 	var pids []int
-	// They stand with the thread that started them. A process may have hundreds of threads: each is a file to be read, so that
-	// this goes without what package os does beyond that.
+	// They stand with the thread that started them. A process may have hundreds of threads: each is
+	// a file to be read, so that this goes without what package os does beyond that.
 	task, err := os.Open(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
 		return nil // it has ended

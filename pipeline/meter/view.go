@@ -9,10 +9,12 @@ import (
 	"vramsoak/parser/record"
 )
 
-// VisibleDevices is the environment variable that says which GPUs CUDA shows a process, and in which order.
+// VisibleDevices is the environment variable that says which GPUs CUDA shows a process, and in
+// which order.
 const VisibleDevices = "CUDA_VISIBLE_DEVICES"
 
-// A View is the GPUs that concern a pipeline, in its order: what CUDA calls device 0 there is the first.
+// A View is the GPUs that concern a pipeline, in its order: what CUDA calls device 0 there is the
+// first.
 type View struct {
 	nvml *NVML
 	gpus []int // NVML's indices
@@ -32,13 +34,15 @@ func (n *NVML) all() []int {
 	return gpus
 }
 
-// Visible are the GPUs that a value of CUDA_VISIBLE_DEVICES names, as CUDA reads it (CUDA C++ Programming Guide, "CUDA
-// Environment Variables"): indices, or UUIDs or what of one tells it from the others ("GPU-8932f937"), with a comma between
-// them; what follows an entry that names no GPU is not seen, and an empty value shows none. set says that the variable is
-// there: all GPUs are visible where it is not. An instance of a partitioned GPU ("MIG-...") does not tell its GPU: all are
-// taken.
+// Visible are the GPUs that a value of CUDA_VISIBLE_DEVICES names, as CUDA reads it (CUDA C++
+// Programming Guide, "CUDA Environment Variables"): indices, or UUIDs or what of one tells it from
+// the others ("GPU-8932f937"), with a comma between them; what follows an entry that names no GPU
+// is not seen, and an empty value shows none. set says that the variable is there: all GPUs are
+// visible where it is not. An instance of a partitioned GPU ("MIG-...") does not tell its GPU: all
+// are taken.
 //
-// An index is taken for NVML's. CUDA counts alike where the GPUs are of one kind, or CUDA_DEVICE_ORDER is PCI_BUS_ID.
+// An index is taken for NVML's. CUDA counts alike where the GPUs are of one kind, or
+// CUDA_DEVICE_ORDER is PCI_BUS_ID.
 func (n *NVML) Visible(value string, set bool) []int {
 	if !set || strings.HasPrefix(value, "MIG-") {
 		return n.all()
@@ -71,11 +75,11 @@ func (n *NVML) find(entry string) (gpu int, ok bool) {
 	return gpu, ok
 }
 
-// Use reads what processes use of the view's GPUs together, as nvidia-smi shows it: contexts and libraries included. They
-// are one process, or a [Tree].
+// Use reads what processes use of the view's GPUs together, as nvidia-smi shows it: contexts and
+// libraries included. They are one process, or a [Tree].
 //
-// Inside a container the driver lists pids of another namespace, or none. So where it lists the processes on no GPU, the
-// devices' own figures are returned, with Source "device".
+// Inside a container the driver lists pids of another namespace, or none. So where it lists the
+// processes on no GPU, the devices' own figures are returned, with Source "device".
 func (v *View) Use(pids []int) ([]Use, error) {
 	uses := make([]Use, len(v.gpus))
 	own := make([]Use, len(v.gpus))
@@ -86,7 +90,10 @@ func (v *View) Use(pids []int) ([]Use, error) {
 		if err != nil {
 			return nil, fmt.Errorf("GPU %d: %w", gpu, err)
 		}
-		uses[i] = Use{Device: i, GPU: gpu, Used: used, Total: total, Source: record.SourceDevice, DeviceUsed: used}
+		uses[i] = Use{
+			Device: i, GPU: gpu, Used: used, Total: total, Source: record.SourceDevice,
+			DeviceUsed: used,
+		}
 		bytes, others, ok := usedBy(device, pids)
 		own[i] = uses[i]
 		own[i].Used, own[i].Source, own[i].Others = bytes, record.SourceProcess, others

@@ -15,8 +15,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// openDGX opens go-nvml's own mock of a DGX A100, eight GPUs of 40 GiB. It has no lists of processes and only the first version
-// of the memory call; what stands on the GPUs is given.
+// openDGX opens go-nvml's own mock of a DGX A100, eight GPUs of 40 GiB. It has no lists of
+// processes and only the first version of the memory call; what stands on the GPUs is given.
 func openDGX(t *testing.T, on map[int][]nvml.ProcessInfo) (*NVML, []*dgxa100.Device) {
 	t.Helper()
 	server := dgxa100.New()
@@ -25,12 +25,18 @@ func openDGX(t *testing.T, on map[int][]nvml.ProcessInfo) (*NVML, []*dgxa100.Dev
 		d := server.Devices[i].(*dgxa100.Device)
 		devices[i] = d
 		d.UUID = fmt.Sprintf("GPU-%d0000000-aaaa-bbbb-cccc-dddddddddddd", i)
-		d.GetMemoryInfo_v2Func = func() (nvml.Memory_v2, nvml.Return) { return nvml.Memory_v2{}, nvml.ERROR_FUNCTION_NOT_FOUND }
+		d.GetMemoryInfo_v2Func = func() (nvml.Memory_v2, nvml.Return) {
+			return nvml.Memory_v2{}, nvml.ERROR_FUNCTION_NOT_FOUND
+		}
 		for _, p := range on[i] {
 			d.MemoryInfo.Used += p.UsedGpuMemory
 		}
-		d.GetComputeRunningProcessesFunc = func() ([]nvml.ProcessInfo, nvml.Return) { return on[i], nvml.SUCCESS }
-		d.GetGraphicsRunningProcessesFunc = func() ([]nvml.ProcessInfo, nvml.Return) { return nil, nvml.ERROR_NOT_SUPPORTED }
+		d.GetComputeRunningProcessesFunc = func() ([]nvml.ProcessInfo, nvml.Return) {
+			return on[i], nvml.SUCCESS
+		}
+		d.GetGraphicsRunningProcessesFunc = func() ([]nvml.ProcessInfo, nvml.Return) {
+			return nil, nvml.ERROR_NOT_SUPPORTED
+		}
 	}
 	n, err := open(server)
 	if err != nil {
@@ -78,7 +84,11 @@ func TestViewOfDGX(t *testing.T) {
 	const pid, child, tenant = 100, 101, 7
 	n, _ := openDGX(t, map[int][]nvml.ProcessInfo{
 		0: {{Pid: tenant, UsedGpuMemory: 9 << 30}},
-		3: {{Pid: pid, UsedGpuMemory: 1 << 30}, {Pid: child, UsedGpuMemory: 2 << 30}, {Pid: tenant, UsedGpuMemory: 4 << 30}},
+		3: {
+			{Pid: pid, UsedGpuMemory: 1 << 30},
+			{Pid: child, UsedGpuMemory: 2 << 30},
+			{Pid: tenant, UsedGpuMemory: 4 << 30},
+		},
 	})
 	if n.Driver() != "550.54.15" || len(n.Devices()) != 8 {
 		t.Errorf("driver %s with %d devices", n.Driver(), len(n.Devices()))
@@ -89,19 +99,27 @@ func TestViewOfDGX(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Use{
-		{Device: 0, GPU: 3, Used: 3 << 30, Total: total, Source: record.SourceProcess, DeviceUsed: 7 << 30, Others: 4 << 30},
+		{
+			Device: 0, GPU: 3, Used: 3 << 30, Total: total, Source: record.SourceProcess,
+			DeviceUsed: 7 << 30, Others: 4 << 30,
+		},
 		{Device: 1, GPU: 1, Total: total, Source: record.SourceProcess},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	occupied, err := view.occupied(procOf(t, map[int]string{pid: "/dev/nvidia3", tenant: "/dev/null"}))
+	occupied, err := view.occupied(procOf(t, map[int]string{
+		pid:    "/dev/nvidia3",
+		tenant: "/dev/null",
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	held := []Occupancy{
 		{Device: 0, GPU: 3, Used: 7 << 30, Total: total, Holders: []Holder{
-			{PID: tenant, Used: 4 << 30, HasUsed: true}, {PID: child, Used: 2 << 30, HasUsed: true}, {PID: pid, Used: 1 << 30, HasUsed: true, Here: true},
+			{PID: tenant, Used: 4 << 30, HasUsed: true},
+			{PID: child, Used: 2 << 30, HasUsed: true},
+			{PID: pid, Used: 1 << 30, HasUsed: true, Here: true},
 		}},
 		{Device: 1, GPU: 1, Total: total},
 	}
@@ -115,7 +133,9 @@ func TestViewOfDGX(t *testing.T) {
 
 func TestUseSaysWhichGPUFailed(t *testing.T) {
 	n, devices := openDGX(t, nil)
-	devices[2].GetMemoryInfoFunc = func() (nvml.Memory, nvml.Return) { return nvml.Memory{}, nvml.ERROR_GPU_IS_LOST }
+	devices[2].GetMemoryInfoFunc = func() (nvml.Memory, nvml.Return) {
+		return nvml.Memory{}, nvml.ERROR_GPU_IS_LOST
+	}
 	_, err := n.View([]int{0, 2}).Use(nil)
 	_, err2 := n.View([]int{0, 2}).Occupied()
 	for _, err := range []error{err, err2} {
@@ -156,10 +176,14 @@ func TestOccupied(t *testing.T) {
 			{Pid: gone, UsedGpuMemory: 1 << 20},
 			{Pid: 9, UsedGpuMemory: 2 << 20},
 		},
-		drawing: []nvml.ProcessInfo{{Pid: 5, UsedGpuMemory: 1 << 30}, {Pid: 10, UsedGpuMemory: 4 << 20}},
+		drawing: []nvml.ProcessInfo{
+			{Pid: 5, UsedGpuMemory: 1 << 30},
+			{Pid: 10, UsedGpuMemory: 4 << 20},
+		},
 	}, &gpu{used: 3 << 20, denied: true})
 	got, err := n.View(n.all()).occupied(procOf(t, map[int]string{
-		5: "/dev/nvidia0", 6: "/dev/nvidiactl", 7: "/dev/dxg", 9: "/dev/null", 10: "/dev/nvidia-uvm",
+		5: "/dev/nvidia0", 6: "/dev/nvidiactl", 7: "/dev/dxg", 9: "/dev/null",
+		10: "/dev/nvidia-uvm",
 	}))
 	if err != nil {
 		t.Fatal(err)

@@ -12,8 +12,8 @@ type block struct {
 // scores are the elements of the attention matrix: tokens x heads x length.
 func (b block) scores() int { return b.tokens * b.heads * b.length }
 
-// transformer is one such layer for inference. What the Python frames name stays: the layer's input to its end, the normalized
-// input and q, k and v to the end of the attention.
+// transformer is one such layer for inference. What the Python frames name stays: the layer's input
+// to its end, the normalized input and q, k and v to the end of the attention.
 func (p *pass) transformer(x ref, b block) ref {
 	n := b.tokens * b.state
 	normed := p.layerNorm(n, x)

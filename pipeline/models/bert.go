@@ -4,8 +4,9 @@ import "fmt"
 
 // bertDims are the fields of a BERT config.json.
 type bertDims struct {
-	name, id                    string
-	state, layers, heads, inner int // hidden_size, num_hidden_layers, num_attention_heads, intermediate_size
+	name, id string
+	// hidden_size, num_hidden_layers, num_attention_heads, intermediate_size.
+	state, layers, heads, inner int
 }
 
 // bert are BAAI's bge English embedders: BertModel with BERT's own vocabulary.
@@ -30,7 +31,10 @@ func (b bertDims) model() *Model {
 	s.norm("embeddings.LayerNorm", b.state)
 	for i := range b.layers {
 		layer := s.in(fmt.Sprintf("encoder.layer.%d", i))
-		for _, name := range []string{"attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense"} {
+		for _, name := range []string{
+			"attention.self.query", "attention.self.key",
+			"attention.self.value", "attention.output.dense",
+		} {
 			layer.linear(name, b.state, b.state, true)
 		}
 		layer.norm("attention.output.LayerNorm", b.state)
@@ -40,7 +44,10 @@ func (b bertDims) model() *Model {
 	}
 	s.linear("pooler.dense", b.state, b.state, true)
 	for _, name := range []string{"position_ids", "token_type_ids"} {
-		m.Buffers = append(m.Buffers, Tensor{Name: "embeddings." + name, Shape: []int{1, positions}, Element: 8})
+		m.Buffers = append(m.Buffers, Tensor{
+			Name: "embeddings." + name, Shape: []int{1, positions},
+			Element: 8,
+		})
 	}
 	m.forward = func(p *pass, in Input) {
 		in.Tokens = min(in.Tokens, positions)
@@ -53,7 +60,10 @@ func (b bertDims) model() *Model {
 		embeddings := p.op("embeddings.LayerNorm", n, x)
 		x = embeddings
 		for range p.layers(b.layers) {
-			x = p.postNorm(x, block{tokens: tokens, state: b.state, heads: b.heads, length: in.Tokens, inner: b.inner})
+			x = p.postNorm(x, block{
+				tokens: tokens, state: b.state, heads: b.heads,
+				length: in.Tokens, inner: b.inner,
+			})
 		}
 		p.hold(ids, embeddings)
 		p.result(x, p.op("pooler", in.Batch*b.state, x))

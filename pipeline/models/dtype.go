@@ -48,7 +48,8 @@ func ParseDType(name string) (DType, error) {
 	}
 	return 0, &UnknownError{
 		What: "dtype", Name: name,
-		Advice: "use float32, float16, bfloat16, int8 or autocast (float32 weights, float16 arithmetic)",
+		Advice: "use float32, float16, bfloat16, int8 or autocast (float32 weights, float16 " +
+			"arithmetic)",
 	}
 }
 

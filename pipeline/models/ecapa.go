@@ -6,14 +6,23 @@ import "fmt"
 type ecapaDims struct {
 	name, id, family, recipe string
 	mels, dimension          int
-	blocks, hidden, labels   int // of the classifier: blocks 0, hidden dimension: cosine scores against labels
+	// Of the classifier: blocks 0, hidden dimension: cosine scores against labels.
+	blocks, hidden, labels int
 }
 
 // ecapa are SpeechBrain's ECAPA-TDNN models: speakers of VoxCeleb, languages of VoxLingua107.
 func ecapa() []*Model {
 	return []*Model{
-		ecapaDims{"spkrec-ecapa-voxceleb", "speechbrain/spkrec-ecapa-voxceleb", "speaker-embedding", "recipes/VoxCeleb/SpeakerRec/hparams/train_ecapa_tdnn.yaml", 80, 192, 0, 192, 7205}.model(),
-		ecapaDims{"lang-id-voxlingua107-ecapa", "speechbrain/lang-id-voxlingua107-ecapa", "language-id", "recipes/VoxLingua107/lang_id/hparams/train_ecapa.yaml", 60, 256, 1, 512, 107}.model(),
+		ecapaDims{
+			"spkrec-ecapa-voxceleb", "speechbrain/spkrec-ecapa-voxceleb", "speaker-embedding",
+			"recipes/VoxCeleb/SpeakerRec/hparams/train_ecapa_tdnn.yaml", 80, 192, 0, 192,
+			7205,
+		}.model(),
+		ecapaDims{
+			"lang-id-voxlingua107-ecapa", "speechbrain/lang-id-voxlingua107-ecapa",
+			"language-id", "recipes/VoxLingua107/lang_id/hparams/train_ecapa.yaml", 60, 256, 1,
+			512, 107,
+		}.model(),
 	}
 }
 
@@ -26,7 +35,8 @@ const (
 
 func (e ecapaDims) model() *Model {
 	m := &Model{
-		Name: e.name, ID: e.id, Family: e.family, Source: "speechbrain, " + e.recipe + "; lobes/models/ECAPA_TDNN.py",
+		Name: e.name, ID: e.id, Family: e.family, Source: "speechbrain, " + e.recipe +
+			"; lobes/models/ECAPA_TDNN.py",
 		multiplies: true, usual: Input{Batch: 1, Seconds: 10},
 	}
 	const c, part, wide = ecapaWidth, ecapaWidth / ecapaScale, 3 * ecapaWidth
@@ -104,7 +114,8 @@ func (e ecapaDims) forward(p *pass, in Input) {
 	p.result(p.op("fc", in.Batch*e.dimension, stats))
 }
 
-// features are speechbrain's Fbank: STFT of 25 ms each 10 ms, centered, without the waveform's mean and variance.
+// features are speechbrain's Fbank: STFT of 25 ms each 10 ms, centered, without the waveform's mean
+// and variance.
 func (e ecapaDims) features(p *pass, in Input) (feats ref, frames int) {
 	frames = in.samples()/160 + 1
 	n := in.Batch * frames
@@ -118,7 +129,8 @@ func (e ecapaDims) features(p *pass, in Input) (feats ref, frames int) {
 	return feats, frames
 }
 
-// tdnn is TDNNBlock.forward: norm(activation(conv(x))). speechbrain's Conv1d pads by a copy, even by nothing (padding "same", reflect).
+// tdnn is TDNNBlock.forward: norm(activation(conv(x))). speechbrain's Conv1d pads by a copy, even
+// by nothing (padding "same", reflect).
 func (p *pass) tdnn(in, out, batch, frames, pad int, x ref) ref {
 	padded := p.op("tdnn.conv.reflection_pad", batch*in*(frames+2*pad), x)
 	c := p.op("tdnn.conv", batch*out*frames, padded)

@@ -15,9 +15,11 @@ import (
 // A Model is an architecture with its published sizes: the tensors it keeps and those that a pass
 // makes.
 type Model struct {
-	Name   string // short: "whisper-large-v3"
-	ID     string // on Hugging Face: "openai/whisper-large-v3"; "" where it is not there
-	Family string // of models that do the same work, so that a smaller one can take the place: "whisper", "whisper.en", "bge" ...
+	Name string // short: "whisper-large-v3"
+	ID   string // on Hugging Face: "openai/whisper-large-v3"; "" where it is not there
+	// Of models that do the same work, so that a smaller one can take the place: "whisper",
+	// "whisper.en", "bge" ...
+	Family string
 	Source string // where the sizes are published
 
 	// Parameters are what training changes; tied ones are there once. Buffers are the other tensors
@@ -94,7 +96,10 @@ func (m *Model) Tensors() iter.Seq[Tensor] {
 // once, at the first look.
 var catalogue = sync.OnceValue(func() map[string]*Model {
 	all := map[string]*Model{}
-	for _, family := range [][]*Model{whisper(), pyannote(), ecapa(), wav2vec2(), qwen2(), bert(), vit(), pix2pix()} {
+	for _, family := range [][]*Model{
+		whisper(), pyannote(), ecapa(), wav2vec2(), qwen2(), bert(),
+		vit(), pix2pix(),
+	} {
 		for _, m := range family {
 			all[strings.ToLower(m.Name)] = m
 		}
@@ -172,7 +177,8 @@ func Family(name string) []string {
 		}
 	}
 	slices.SortFunc(family, func(a, b *Model) int {
-		return cmp.Or(cmp.Compare(a.Weights(Float16), b.Weights(Float16)), strings.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.Weights(Float16), b.Weights(Float16)),
+			strings.Compare(a.Name, b.Name))
 	})
 	names := make([]string, 0, len(family))
 	for _, m := range family {
@@ -187,7 +193,9 @@ func Family(name string) []string {
 func nearest(key string) []string {
 	const most, near = 6, 3 // names; one letter of so many may be another
 	containing := func(part string) []string {
-		all := slices.DeleteFunc(Names(), func(name string) bool { return !strings.Contains(strings.ToLower(name), part) })
+		all := slices.DeleteFunc(Names(), func(name string) bool {
+			return !strings.Contains(strings.ToLower(name), part)
+		})
 		return all[:min(most, len(all))]
 	}
 	if len(key) >= near {
@@ -199,12 +207,17 @@ func nearest(key string) []string {
 		name = strings.ToLower(name)
 		return min(strictyaml.Distance(key, name), strictyaml.Distance("whisper-"+key, name))
 	}
-	alike := slices.DeleteFunc(Names(), func(name string) bool { return distance(name) > len(key)/near })
-	slices.SortStableFunc(alike, func(a, b string) int { return cmp.Compare(distance(a), distance(b)) })
+	alike := slices.DeleteFunc(Names(), func(name string) bool {
+		return distance(name) > len(key)/near
+	})
+	slices.SortStableFunc(alike, func(a, b string) int {
+		return cmp.Compare(distance(a), distance(b))
+	})
 	if len(alike) > 0 {
 		return alike[:min(near, len(alike))]
 	}
-	if word := key[:len(key)-len(strings.TrimLeft(key, "abcdefghijklmnopqrstuvwxyz"))]; len(word) >= near {
+	if word := key[:len(key)-len(strings.TrimLeft(key, "abcdefghijklmnopqrstuvwxyz"))]; len(
+		word) >= near {
 		return containing(word)
 	}
 	return nil

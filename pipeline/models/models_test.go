@@ -8,29 +8,37 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The counts come from outside. H: the number of parameters that the model's page on Hugging Face shows, which has tied weights once.
-// T: torchvision's documentation (num_params), or counted in PyTorch on what torchaudio, pyannote.audio, speechbrain and pix2pix build.
+// The counts come from outside. H: the number of parameters that the model's page on Hugging Face
+// shows, which has tied weights once. T: torchvision's documentation (num_params), or counted in
+// PyTorch on what torchaudio, pyannote.audio, speechbrain and pix2pix build.
 func TestCounts(t *testing.T) {
 	for name, want := range map[string]int{
-		"openai/whisper-tiny":            37_760_640,    // H
-		"openai/whisper-large-v3":        1_543_490_560, // H
-		"BAAI/bge-small-en-v1.5":         33_360_000,    // H
-		"facebook/wav2vec2-base-960h":    94_396_320,    // H
-		"facebook/wav2vec2-large-960h":   315_461_792,   // H; T: 315,460,768 for wav2vec2_large(aux_num_out=32), without masked_spec_embed's 1,024
-		"wav2vec2_asr_base_960h":         94_393_245,    // T: wav2vec2_base(aux_num_out=29)
-		"wav2vec2-large-xlsr-53":         315_472_545,   // T: 315,471,521 for wav2vec2_large_lv60k(aux_num_out=33), without those 1,024
-		"vit-b-16":                       86_567_656,    // T: ViT_B_16_Weights
-		"vit-l-16":                       304_326_632,   // T: ViT_L_16_Weights
-		"wespeaker-voxceleb-resnet34-LM": 6_634_336,     // T: ResNet34(80, 256, two_emb_layer=False)
-		// T: SincNet 42,602, nn.LSTM(60, 128, 4, bidirectional=True) 1,380,352, linears 32,896 + 16,512 + 903.
+		"openai/whisper-tiny":         37_760_640,    // H
+		"openai/whisper-large-v3":     1_543_490_560, // H
+		"BAAI/bge-small-en-v1.5":      33_360_000,    // H
+		"facebook/wav2vec2-base-960h": 94_396_320,    // H
+		// H; T: 315,460,768 for wav2vec2_large(aux_num_out=32), without masked_spec_embed's 1,024.
+		"facebook/wav2vec2-large-960h": 315_461_792,
+		"wav2vec2_asr_base_960h":       94_393_245, // T: wav2vec2_base(aux_num_out=29)
+		// T: 315,471,521 for wav2vec2_large_lv60k(aux_num_out=33), without those 1,024.
+		"wav2vec2-large-xlsr-53": 315_472_545,
+		"vit-b-16":               86_567_656,  // T: ViT_B_16_Weights
+		"vit-l-16":               304_326_632, // T: ViT_L_16_Weights
+		// T: ResNet34(80, 256, two_emb_layer=False).
+		"wespeaker-voxceleb-resnet34-LM": 6_634_336,
+		// T: SincNet 42,602, nn.LSTM(60, 128, 4, bidirectional=True) 1,380,352, linears 32,896 +
+		// 16,512 + 903.
 		"pyannote/segmentation-3.0": 1_473_265,
-		// T: ECAPA_TDNN(80, lin_neurons=192) 20,767,552 and ECAPA_TDNN(60, lin_neurons=256) 21,058,432, and their classifiers:
-		// 192 x 7,205; 512 + 131,584 + 1,024 + 54,891.
+		// T: ECAPA_TDNN(80, lin_neurons=192) 20,767,552 and ECAPA_TDNN(60, lin_neurons=256)
+		// 21,058,432, and their classifiers: 192 x 7,205; 512 + 131,584 + 1,024 + 54,891.
 		"speechbrain/spkrec-ecapa-voxceleb":      20_767_552 + 1_383_360,
 		"speechbrain/lang-id-voxlingua107-ecapa": 21_058_432 + 188_011,
-		"pix2pix-generator":                      54_413_955, // T: UnetGenerator(3, 3, 8, ngf=64); training prints 54.414 M
-		"pix2pix-discriminator":                  2_768_705,  // T: NLayerDiscriminator(6, ndf=64); training prints 2.769 M
-		// Qwen2-1.5B's published 1,543,714,304 less the embeddings of 151,936 - 151,646 words that gte's config.json does not have.
+		// T: UnetGenerator(3, 3, 8, ngf=64); training prints 54.414 M.
+		"pix2pix-generator": 54_413_955,
+		// T: NLayerDiscriminator(6, ndf=64); training prints 2.769 M.
+		"pix2pix-discriminator": 2_768_705,
+		// Qwen2-1.5B's published 1,543,714,304 less the embeddings of 151,936 - 151,646 words that
+		// gte's config.json does not have.
 		"Alibaba-NLP/gte-Qwen2-1.5B-instruct": 1_543_714_304 - 290*1536,
 	} {
 		m, err := Lookup(name)
@@ -43,11 +51,14 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// Rounded counts, in millions: OpenAI's README and distil-whisper's model cards. The papers' table counts 1 to 4 % more than there are.
+// Rounded counts, in millions: OpenAI's README and distil-whisper's model cards. The papers' table
+// counts 1 to 4 % more than there are.
 func TestRoundedCounts(t *testing.T) {
 	for name, want := range map[string]float64{
-		"tiny": 39, "base": 74, "small": 244, "medium": 769, "large-v1": 1550, "large-v2": 1550, "large-v3": 1550, "turbo": 809,
-		"distil-large-v3": 756, "distil-large-v2": 756, "distil-medium.en": 394, "distil-small.en": 166,
+		"tiny": 39, "base": 74, "small": 244, "medium": 769, "large-v1": 1550, "large-v2": 1550,
+		"large-v3": 1550, "turbo": 809,
+		"distil-large-v3": 756, "distil-large-v2": 756, "distil-medium.en": 394,
+		"distil-small.en": 166,
 	} {
 		m, err := Lookup(name)
 		if err != nil {
@@ -61,7 +72,10 @@ func TestRoundedCounts(t *testing.T) {
 
 // Buffers are on the GPU too: PyTorch counts 8,548 elements in the ResNet34's, 250 in SincNet's.
 func TestBuffers(t *testing.T) {
-	for name, want := range map[string]int{"wespeaker-voxceleb-resnet34-LM": 8548, "pyannote-segmentation-3.0": 250} {
+	for name, want := range map[string]int{
+		"wespeaker-voxceleb-resnet34-LM": 8548,
+		"pyannote-segmentation-3.0":      250,
+	} {
 		m, err := Lookup(name)
 		if err != nil {
 			t.Fatal(err)
@@ -76,13 +90,17 @@ func TestBuffers(t *testing.T) {
 	}
 }
 
-// model.safetensors of openai/whisper-large-v3 has 3,087,130,976 bytes: float16 weights and 149,856 bytes of names and shapes.
+// model.safetensors of openai/whisper-large-v3 has 3,087,130,976 bytes: float16 weights and 149,856
+// bytes of names and shapes.
 func TestWeights(t *testing.T) {
 	m, err := Lookup("large-v3")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for d, want := range map[DType]int64{Float16: 3_086_981_120, Float32: 6_173_962_240, Autocast: 6_173_962_240, Int8: 1_543_490_560} {
+	for d, want := range map[DType]int64{
+		Float16: 3_086_981_120, Float32: 6_173_962_240,
+		Autocast: 6_173_962_240, Int8: 1_543_490_560,
+	} {
 		if got := m.Weights(d); got != want {
 			t.Errorf("large-v3 in %v is %d bytes, expected %d", d, got, want)
 		}
@@ -90,7 +108,10 @@ func TestWeights(t *testing.T) {
 }
 
 func TestLookup(t *testing.T) {
-	for _, name := range []string{"openai/whisper-large-v3", "whisper-large-v3", "large-v3", "Large-V3", "large", "Systran/whisper-large-v3"} {
+	for _, name := range []string{
+		"openai/whisper-large-v3", "whisper-large-v3", "large-v3",
+		"Large-V3", "large", "Systran/whisper-large-v3",
+	} {
 		if m, err := Lookup(name); err != nil || m.Name != "whisper-large-v3" {
 			t.Errorf("%s is %v, %v", name, m, err)
 		}
@@ -105,10 +126,14 @@ func TestLookup(t *testing.T) {
 		}
 	}
 	for name, nearest := range map[string]string{
-		"large-v4": "whisper-large-v3", "wisper-tiny": "whisper-tiny", "pyannote/segmentation-3.1": "pyannote-segmentation-3.0",
-		"bge-smal-en": "bge-small-en-v1.5", "vit-b_16": "vit-b-16",
-		"pyannote": "did you mean pyannote-embedding, pyannote-segmentation-3.0?", "Qwen3-Embedding-0.6B": "did you mean gte-Qwen2-1.5B-instruct?",
-		"bge-m3": "did you mean bge-base-en-v1.5, bge-large-en-v1.5, bge-small-en-v1.5?", "llama-7b": "docs/reference/cards-and-models.md has those that are.",
+		"large-v4": "whisper-large-v3", "wisper-tiny": "whisper-tiny",
+		"pyannote/segmentation-3.1": "pyannote-segmentation-3.0",
+		"bge-smal-en":               "bge-small-en-v1.5", "vit-b_16": "vit-b-16",
+		"pyannote":             "did you mean pyannote-embedding, pyannote-segmentation-3.0?",
+		"Qwen3-Embedding-0.6B": "did you mean gte-Qwen2-1.5B-instruct?",
+		"bge-m3": "did you mean bge-base-en-v1.5, bge-large-en-v1.5, " +
+			"bge-small-en-v1.5?",
+		"llama-7b": "docs/reference/cards-and-models.md has those that are.",
 	} {
 		if _, err := Lookup(name); err == nil || !strings.Contains(err.Error(), nearest) {
 			t.Errorf("%q: %v, expected %s to be named", name, err, nearest)
@@ -124,7 +149,8 @@ func TestFamily(t *testing.T) {
 	if d := cmp.Diff(want, Family("whisper")); d != "" {
 		t.Error(d)
 	}
-	if got := Family("whisper.en"); !slices.Contains(got, "distil-large-v3") || slices.Contains(got, "whisper-tiny") {
+	if got := Family("whisper.en"); !slices.Contains(got, "distil-large-v3") || slices.Contains(got,
+		"whisper-tiny") {
 		t.Errorf("English only are %v", got)
 	}
 	if got := Family("none"); len(got) > 0 {
@@ -133,7 +159,10 @@ func TestFamily(t *testing.T) {
 }
 
 func TestParseDType(t *testing.T) {
-	for name, want := range map[string]DType{"torch.float16": Float16, "half": Float16, "BF16": BFloat16, "float32": Float32, "int8": Int8, "autocast": Autocast} {
+	for name, want := range map[string]DType{
+		"torch.float16": Float16, "half": Float16,
+		"BF16": BFloat16, "float32": Float32, "int8": Int8, "autocast": Autocast,
+	} {
 		if d, err := ParseDType(name); err != nil || d != want {
 			t.Errorf("%s is %v, %v", name, d, err)
 		}

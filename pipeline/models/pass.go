@@ -9,26 +9,30 @@ type Input struct {
 	Beams   int     // sequences that are decoded of one item
 	Tokens  int     // text length of one item, where the model reads or writes text
 	Train   bool    // a forward pass that keeps what the backward pass needs, and the backward pass
-	Eager   bool    // attention that makes the score matrix (attn_implementation="eager") instead of scaled_dot_product_attention
+	// Attention that makes the score matrix (attn_implementation="eager") instead of
+	// scaled_dot_product_attention.
+	Eager bool
 }
 
-// cublasWorkspace is what PyTorch allocates at a handle's first matrix multiplication, CUBLAS_WORKSPACE_CONFIG=:4096:2:16:8
-// (ATen/cuda/CublasHandlePool.cpp, parseChosenWorkspaceSize: 4096 * 1024 * 2 + 16 * 1024 * 8; 32 MiB on Hopper). It then stays until the
-// process ends; here each pass has its own.
+// cublasWorkspace is what PyTorch allocates at a handle's first matrix multiplication,
+// CUBLAS_WORKSPACE_CONFIG=:4096:2:16:8 (ATen/cuda/CublasHandlePool.cpp, parseChosenWorkspaceSize:
+// 4096 * 1024 * 2 + 16 * 1024 * 8; 32 MiB on Hopper). It then stays until the process ends; here
+// each pass has its own.
 const cublasWorkspace = 8_519_680
 
 // Output is the To of what outlives the pass: its result.
 const Output = math.MaxInt
 
-// An Activation is a tensor of a pass: allocated at step From, freed after step To. Within a step, tensors are allocated in the order
-// of the list before any is freed.
+// An Activation is a tensor of a pass: allocated at step From, freed after step To. Within a step,
+// tensors are allocated in the order of the list before any is freed.
 type Activation struct {
 	Name     string
 	Bytes    int64
 	From, To int
 }
 
-// Forward lists the tensors of one pass in the order of their allocation. Sizes are what is asked of the allocator.
+// Forward lists the tensors of one pass in the order of their allocation. Sizes are what is asked
+// of the allocator.
 func (m *Model) Forward(in Input, d DType) []Activation { return m.AppendForward(nil, in, d) }
 
 // AppendForward appends what Forward lists to dst, for callers that ask often.
@@ -84,8 +88,9 @@ func Peak(list []Activation) int64 {
 	return peak
 }
 
-// A pass writes down operations. Each is one step, makes one tensor, and extends the life of those it reads up to itself: so a tensor
-// dies with its last reader, unless something (a Python variable, autograd) holds it longer.
+// A pass writes down operations. Each is one step, makes one tensor, and extends the life of those
+// it reads up to itself: so a tensor dies with its last reader, unless something (a Python
+// variable, autograd) holds it longer.
 type pass struct {
 	d     DType
 	eager bool
@@ -101,9 +106,13 @@ type pass struct {
 type ref int
 
 // op is one operation whose result has n elements of the pass's type.
-func (p *pass) op(name string, n int, reads ...ref) ref { return p.bytes(name, p.d.Bytes(n), reads...) }
+func (p *pass) op(name string, n int, reads ...ref) ref {
+	return p.bytes(name, p.d.Bytes(n),
+		reads...)
+}
 
-// float is one whose result is float32 in any case: spectrograms, softmax of logits, norms' statistics.
+// float is one whose result is float32 in any case: spectrograms, softmax of logits, norms'
+// statistics.
 func (p *pass) float(name string, n int, reads ...ref) ref {
 	return p.bytes(name, 4*int64(n), reads...)
 }
@@ -135,14 +144,16 @@ func (p *pass) result(refs ...ref) {
 	}
 }
 
-// unsaved says that no backward formula needs these tensors: what only goes into a sum or a concatenation.
+// unsaved says that no backward formula needs these tensors: what only goes into a sum or a
+// concatenation.
 func (p *pass) unsaved(refs ...ref) {
 	if p.train {
 		p.spare = append(p.spare, refs...)
 	}
 }
 
-// joined says that the gradient of a sum or of a concatenation is also that of x, which was made long before it.
+// joined says that the gradient of a sum or of a concatenation is also that of x, which was made
+// long before it.
 func (p *pass) joined(sum, x ref) {
 	if p.train {
 		p.joins = append(p.joins, join{sum, x})
@@ -151,13 +162,15 @@ func (p *pass) joined(sum, x ref) {
 
 type join struct{ sum, x ref }
 
-// tie is a weight that a lookup uses too: backward of the lookup makes a gradient of its own, dense, and the sum of both.
+// tie is a weight that a lookup uses too: backward of the lookup makes a gradient of its own,
+// dense, and the sum of both.
 type tie struct {
 	lookup   ref
 	elements int
 }
 
-// layers is how many of n equal layers are written down. For inference two do: all others take the memory that those gave back.
+// layers is how many of n equal layers are written down. For inference two do: all others take the
+// memory that those gave back.
 func (p *pass) layers(n int) int {
 	if p.train {
 		return n

@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The properties are tried on the same cases every time, so that a build does not fail by chance. -rapid.seed tries others.
+// The properties are tried on the same cases every time, so that a build does not fail by chance.
+// -rapid.seed tries others.
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.seed", "1"); err != nil {
 		panic(err)
@@ -31,8 +32,9 @@ func lookup(t interface {
 	return m
 }
 
-// PyTorch 2.6.0's own peaks, as testdata/peaks.py measures them; it sees no cuBLAS workspace. What is left out of a pass here are the
-// statistics of norms, dropout's masks and a decoder's small tensors of a single token.
+// PyTorch 2.6.0's own peaks, as testdata/peaks.py measures them; it sees no cuBLAS workspace. What
+// is left out of a pass here are the statistics of norms, dropout's masks and a decoder's small
+// tensors of a single token.
 func TestPeaksArePyTorchs(t *testing.T) {
 	for _, c := range []struct {
 		model  string
@@ -52,13 +54,20 @@ func TestPeaksArePyTorchs(t *testing.T) {
 		{"wav2vec2_asr_base_960h", Input{Batch: 2, Seconds: 30}, Float32, 790_272_000, 0.0001},
 		{"wav2vec2-large-xlsr-53", Input{Batch: 2, Seconds: 30}, Float32, 791_799_792, 0.002},
 		{"pyannote-segmentation-3.0", Input{Batch: 2, Seconds: 10}, Float32, 21_728_000, 0},
-		{"wespeaker-voxceleb-resnet34-LM", Input{Batch: 2, Seconds: 10}, Float32, 102_833_920 + 1_280_000, 0}, // the ResNet and its caller's waveforms
+		// The ResNet and its caller's waveforms.
+		{"wespeaker-voxceleb-resnet34-LM", Input{Batch: 2, Seconds: 10}, Float32, 102_833_920 +
+			1_280_000, 0},
 		{"spkrec-ecapa-voxceleb", Input{Batch: 2, Seconds: 10}, Float32, 255_879_640, 0.0001},
 		{"bge-small-en-v1.5", Input{Batch: 32, Tokens: 512}, Float32, 277_217_280, 0},
 		{"gte-Qwen2-1.5B-instruct", Input{Batch: 1, Tokens: 512}, Float16, 48_762_880, 0},
 		{"gte-Qwen2-1.5B-instruct", Input{Batch: 8, Tokens: 512}, Float32, 780_173_312, 0},
 		{"whisper-tiny", Input{Batch: 1, Tokens: 24}, Autocast, 51_165_410, 0.002},
-		{"whisper-large-v3", Input{Batch: 1, Beams: 5, Tokens: 224}, Autocast, 1_566_884_020, 0.002},
+		{
+			"whisper-large-v3",
+			Input{Batch: 1, Beams: 5, Tokens: 224},
+			Autocast,
+			1_566_884_020, 0.002,
+		},
 		{"whisper-small", Input{Batch: 4, Tokens: 100, Train: true}, Float32, 4_748_720_008, 0.01},
 		{"whisper-small", Input{Batch: 1, Tokens: 448, Train: true}, Float32, 1_945_043_432, 0.06},
 		{"whisper-large-v3", Input{Batch: 4, Tokens: 8, Eager: true}, Autocast, 1_879_872_000, 0},
@@ -69,7 +78,8 @@ func TestPeaksArePyTorchs(t *testing.T) {
 			got -= cublasWorkspace
 		}
 		if math.Abs(float64(got-c.want)) > c.within*float64(c.want) {
-			t.Errorf("%s %+v %v: %d bytes, PyTorch has %d (%+.2f %%)", c.model, c.in, c.d, got, c.want, 100*(float64(got)/float64(c.want)-1))
+			t.Errorf("%s %+v %v: %d bytes, PyTorch has %d (%+.2f %%)", c.model, c.in, c.d, got,
+				c.want, 100*(float64(got)/float64(c.want)-1))
 		}
 	}
 }
@@ -86,20 +96,26 @@ func TestEncoderPeaksArePyTorchs(t *testing.T) {
 		{"whisper-large-v3", 1, Autocast, 44_597_760},
 		{"whisper-large-v3", 4, Float32, 344_064_000},
 	} {
-		w := whisperSizes[slices.IndexFunc(whisperSizes, func(w whisperDims) bool { return w.name == c.model })]
+		w := whisperSizes[slices.IndexFunc(whisperSizes, func(w whisperDims) bool {
+			return w.name == c.model
+		})]
 		p := pass{d: c.d}
 		w.encode(&p, Input{Batch: c.batch})
-		if got := Peak(p.list); got < c.want-3000 || got > c.want { // biases are cast to float16 too: 2,560 bytes
-			t.Errorf("%s, batch %d, %v: %d bytes, PyTorch has %d", c.model, c.batch, c.d, got, c.want)
+		// Biases are cast to float16 too: 2,560 bytes.
+		if got := Peak(p.list); got < c.want-3000 || got > c.want {
+			t.Errorf("%s, batch %d, %v: %d bytes, PyTorch has %d", c.model, c.batch, c.d,
+				got, c.want)
 		}
 	}
 }
 
-// What people measured on GPUs, in GiB, weights included; the readings say GB. The first is the transcription that the scenarios begin
-// with. pyannote.audio 3.3.2, speaker-diarization-3.1, on an RTX A5000: 0.40 GB after segmentation, 1.59 GB after the embeddings
-// (pyannote-audio, "uses 6x more VRAM than 3.3.2").
+// What people measured on GPUs, in GiB, weights included; the readings say GB. The first is the
+// transcription that the scenarios begin with. pyannote.audio 3.3.2, speaker-diarization-3.1, on an
+// RTX A5000: 0.40 GB after segmentation, 1.59 GB after the embeddings (pyannote-audio, "uses 6x
+// more VRAM than 3.3.2").
 func TestMeasuredOnGPUs(t *testing.T) {
-	diarization := lookup(t, "pyannote-segmentation-3.0").Weights(Float32) + lookup(t, "wespeaker-voxceleb-resnet34-LM").Weights(Float32)
+	diarization := lookup(t, "pyannote-segmentation-3.0").Weights(Float32) + lookup(t,
+		"wespeaker-voxceleb-resnet34-LM").Weights(Float32)
 	transcription := lookup(t, "large-v3").Weights(Autocast)
 	for _, c := range []struct {
 		model   string
@@ -110,7 +126,11 @@ func TestMeasuredOnGPUs(t *testing.T) {
 	}{
 		{"whisper-large-v3", transcription, Input{Batch: 1, Beams: 5}, Autocast, 7.23},
 		{"pyannote-segmentation-3.0", diarization, Input{Batch: 32, Seconds: 10}, Float32, 0.40},
-		{"wespeaker-voxceleb-resnet34-LM", diarization, Input{Batch: 32, Seconds: 10}, Float32, 1.59},
+		{
+			"wespeaker-voxceleb-resnet34-LM", diarization,
+			Input{Batch: 32, Seconds: 10},
+			Float32, 1.59,
+		},
 	} {
 		got := float64(c.weights+lookup(t, c.model).PeakBytes(c.in, c.d)) / (1 << 30)
 		if math.Abs(got/c.gib-1) > 0.10 {
@@ -119,9 +139,13 @@ func TestMeasuredOnGPUs(t *testing.T) {
 	}
 }
 
-// OpenAI's README, "Required VRAM" in GB, covers the context, the cache and the longest text too: never less than what is counted here.
+// OpenAI's README, "Required VRAM" in GB, covers the context, the cache and the longest text too:
+// never less than what is counted here.
 func TestWithinOpenAIsTable(t *testing.T) {
-	for name, gb := range map[string]float64{"tiny": 1, "base": 1, "small": 2, "medium": 5, "large": 10, "turbo": 6} {
+	for name, gb := range map[string]float64{
+		"tiny": 1, "base": 1, "small": 2, "medium": 5,
+		"large": 10, "turbo": 6,
+	} {
 		m := lookup(t, name)
 		got := float64(m.Weights(Autocast)+m.PeakBytes(Input{Batch: 1, Beams: 5}, Autocast)) / 1e9
 		if got > gb || got < 0.2*gb {
@@ -130,7 +154,8 @@ func TestWithinOpenAIsTable(t *testing.T) {
 	}
 }
 
-// Keys and values of each of large-v3's 32 layers: 1,280 wide, for 1,500 positions of the audio and each token of the text, in float16.
+// Keys and values of each of large-v3's 32 layers: 1,280 wide, for 1,500 positions of the audio and
+// each token of the text, in float16.
 func TestWhisperCache(t *testing.T) {
 	const sequences, tokens = 4 * 5, 448
 	var cross, self int64
@@ -140,7 +165,8 @@ func TestWhisperCache(t *testing.T) {
 		end = max(end, a.From)
 	}
 	for _, a := range list {
-		if a.To >= end-1 && a.Bytes == sequences*1500*1280*2 && a.Name != "encoder.repeat_interleave" {
+		if a.To >= end-1 && a.Bytes == sequences*1500*1280*2 &&
+			a.Name != "encoder.repeat_interleave" {
 			cross += a.Bytes
 		}
 		if a.To >= end-1 && a.Bytes == sequences*tokens*1280*2 {
@@ -167,7 +193,8 @@ func TestEagerMakesScores(t *testing.T) {
 	}
 }
 
-// Adam keeps two float32 tensors for each parameter, and one more for a step: Kingma and Ba, arXiv:1412.6980, algorithm 1.
+// Adam keeps two float32 tensors for each parameter, and one more for a step: Kingma and Ba,
+// arXiv:1412.6980, algorithm 1.
 func TestAdam(t *testing.T) {
 	m := lookup(t, "vit-b-16")
 	for _, c := range []struct {
@@ -216,7 +243,9 @@ func TestPasses(t *testing.T) {
 			}
 			largest, from = max(largest, a.Bytes), a.From
 		}
-		if !in.Train && !slices.ContainsFunc(list, func(a Activation) bool { return a.To == Output }) {
+		if !in.Train && !slices.ContainsFunc(list, func(a Activation) bool {
+			return a.To == Output
+		}) {
 			t.Fatalf("%s has no result", m.Name)
 		}
 		peak := Peak(list)
@@ -257,7 +286,10 @@ func usual(m *Model, in Input) Input {
 }
 
 func BenchmarkForward(b *testing.B) {
-	for _, name := range []string{"whisper-large-v3", "wespeaker-voxceleb-resnet34-LM", "gte-Qwen2-1.5B-instruct"} {
+	for _, name := range []string{
+		"whisper-large-v3", "wespeaker-voxceleb-resnet34-LM",
+		"gte-Qwen2-1.5B-instruct",
+	} {
 		b.Run(name, func(b *testing.B) {
 			m, err := Lookup(name)
 			if err != nil {

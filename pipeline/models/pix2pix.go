@@ -5,11 +5,15 @@ import (
 	"slices"
 )
 
-// pix2pix is the spectrogram GAN: pix2pix's U-Net generator and 70 x 70 PatchGAN discriminator over spectrograms drawn as images of
-// 256 x 256, as its authors' pytorch-CycleGAN-and-pix2pix builds them (models/networks.py: unet_256, ngf=64; basic, ndf=64; batch norm).
+// pix2pix is the spectrogram GAN: pix2pix's U-Net generator and 70 x 70 PatchGAN discriminator over
+// spectrograms drawn as images of 256 x 256, as its authors' pytorch-CycleGAN-and-pix2pix builds
+// them (models/networks.py: unet_256, ngf=64; basic, ndf=64; batch norm).
 func pix2pix() []*Model {
 	const source = "arXiv:1611.07004, section 6.1; pytorch-CycleGAN-and-pix2pix, models/networks.py"
-	g := &Model{Name: "pix2pix-generator", Family: "pix2pix-generator", Source: source, usual: Input{Batch: 1}, forward: unet}
+	g := &Model{
+		Name: "pix2pix-generator", Family: "pix2pix-generator", Source: source,
+		usual: Input{Batch: 1}, forward: unet,
+	}
 	s := module{g, ""}
 	for i, out := range unetWidths {
 		in := 3
@@ -29,7 +33,8 @@ func pix2pix() []*Model {
 		if i > 0 {
 			out = unetWidths[i-1]
 		}
-		conv := s.in(fmt.Sprintf("up.%d.conv", i)) // nn.ConvTranspose2d: weight [in, out, kernel...]
+		// nn.ConvTranspose2d: weight [in, out, kernel...].
+		conv := s.in(fmt.Sprintf("up.%d.conv", i))
 		conv.parameter("weight", in, out, 4, 4)
 		if i > 0 {
 			s.batchNorm(fmt.Sprintf("up.%d.norm", i), out)
@@ -37,7 +42,10 @@ func pix2pix() []*Model {
 			conv.parameter("bias", out)
 		}
 	}
-	d := &Model{Name: "pix2pix-discriminator", Family: "pix2pix-discriminator", Source: source, usual: Input{Batch: 1}, forward: patchGAN}
+	d := &Model{
+		Name: "pix2pix-discriminator", Family: "pix2pix-discriminator", Source: source,
+		usual: Input{Batch: 1}, forward: patchGAN,
+	}
 	s = module{d, ""}
 	in := 6 // the condition and the image
 	for i, out := range patchWidths {
@@ -54,7 +62,8 @@ func pix2pix() []*Model {
 const ganImage = 256
 
 var (
-	unetWidths  = []int{64, 128, 256, 512, 512, 512, 512, 512} // from the outermost, each of half the side
+	// From the outermost, each of half the side.
+	unetWidths  = []int{64, 128, 256, 512, 512, 512, 512, 512}
 	patchWidths = []int{64, 128, 256, 512, 1}
 )
 

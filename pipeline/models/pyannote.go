@@ -4,10 +4,12 @@ import "fmt"
 
 const sampleRate = 16000 // of all speech models here, Hz
 
-// pyannote are the models of pyannote.audio's speaker diarization: who speaks when in a window of 10 s, and whose voice it is.
+// pyannote are the models of pyannote.audio's speaker diarization: who speaks when in a window of
+// 10 s, and whose voice it is.
 func pyannote() []*Model {
 	return []*Model{
-		segmentation("pyannote-segmentation-3.0", "pyannote/segmentation-3.0", 7), // powerset of 3 speakers, at most 2 at once
+		// Powerset of 3 speakers, at most 2 at once.
+		segmentation("pyannote-segmentation-3.0", "pyannote/segmentation-3.0", 7),
 		wespeaker(),
 		xvector(),
 	}
@@ -16,10 +18,12 @@ func pyannote() []*Model {
 // samples is the length of an item's waveform.
 func (in Input) samples() int { return max(1, int(in.Seconds*sampleRate)) }
 
-// convolved is the length that a convolution or a pooling without padding leaves; at least 1, where PyTorch would refuse.
+// convolved is the length that a convolution or a pooling without padding leaves; at least 1, where
+// PyTorch would refuse.
 func convolved(n, kernel, stride int) int { return max(1, (n-kernel)/stride+1) }
 
-// sincnet has the tensors of pyannote.audio's blocks/sincnet.py, with its filters of asteroid_filterbanks' ParamSincFB(80, 251).
+// sincnet has the tensors of pyannote.audio's blocks/sincnet.py, with its filters of
+// asteroid_filterbanks' ParamSincFB(80, 251).
 func sincnet(s module) {
 	s.norm("wav_norm1d", 1)
 	filters := s.in("conv1d.0.filterbank")
@@ -34,12 +38,17 @@ func sincnet(s module) {
 	}
 }
 
-// sincnetForward is SincNet.forward with stride 10: it returns its 60 features and their number of frames.
+// sincnetForward is SincNet.forward with stride 10: it returns its 60 features and their number of
+// frames.
 func (p *pass) sincnet(in Input) (features ref, frames int) {
 	wave := p.op("waveforms", in.Batch*in.samples())
 	x := p.op("sincnet.wav_norm1d", in.Batch*in.samples(), wave)
 	n := in.samples()
-	for i, conv := range []struct{ channels, kernel, stride int }{{80, 251, 10}, {60, 5, 1}, {60, 5, 1}} {
+	for i, conv := range []struct{ channels, kernel, stride int }{
+		{80, 251, 10},
+		{60, 5, 1},
+		{60, 5, 1},
+	} {
 		n = convolved(n, conv.kernel, conv.stride)
 		x = p.op("sincnet.conv1d", in.Batch*conv.channels*n, x)
 		if i == 0 {
@@ -47,7 +56,8 @@ func (p *pass) sincnet(in Input) (features ref, frames int) {
 		}
 		n = convolved(n, 3, 3)
 		y := p.op("sincnet.pool1d", in.Batch*conv.channels*n, x)
-		p.with("sincnet.pool1d indices", 8*int64(in.Batch*conv.channels*n)) // max_pool1d_with_indices makes them, asked for or not
+		// max_pool1d_with_indices makes them, asked for or not.
+		p.with("sincnet.pool1d indices", 8*int64(in.Batch*conv.channels*n))
 		y = p.op("sincnet.norm1d", in.Batch*conv.channels*n, y)
 		y = p.op("sincnet.leaky_relu", in.Batch*conv.channels*n, y)
 		p.hold(x, wave)
@@ -56,13 +66,15 @@ func (p *pass) sincnet(in Input) (features ref, frames int) {
 	return x, n
 }
 
-// segmentation has the tensors of PyanNet as segmentation-3.0 was trained: config.yaml has lstm: {hidden_size: 128, num_layers: 4,
-// bidirectional: true}, linear: {hidden_size: 128, num_layers: 2}, sincnet: {stride: 10}.
+// segmentation has the tensors of PyanNet as segmentation-3.0 was trained: config.yaml has lstm:
+// {hidden_size: 128, num_layers: 4, bidirectional: true}, linear: {hidden_size: 128, num_layers:
+// 2}, sincnet: {stride: 10}.
 func segmentation(name, id string, classes int) *Model {
 	const hidden, layers = 128, 4
 	m := &Model{
 		Name: name, ID: id, Family: "segmentation",
-		Source:     "pyannote.audio, models/segmentation/PyanNet.py; huggingface.co/" + id + ", config.yaml",
+		Source: "pyannote.audio, models/segmentation/PyanNet.py; huggingface.co/" + id +
+			", config.yaml",
 		multiplies: true, usual: Input{Batch: 32, Seconds: 10},
 	}
 	s := module{m, ""}
@@ -76,7 +88,8 @@ func segmentation(name, id string, classes int) *Model {
 		n := in.Batch * frames
 		x = p.op("lstm input", n*60, x) // batch_first: made contiguous with time first
 		x = p.op("lstm", n*2*hidden, x)
-		// cuDNN does not say how it uses its workspace; the gates of both directions and the output of one layer are the least it needs.
+		// cuDNN does not say how it uses its workspace; the gates of both directions and the output
+		// of one layer are the least it needs.
 		p.with("lstm workspace", p.d.Bytes(n*2*(4*hidden+hidden)))
 		for range 2 {
 			x = p.op("linear", n*hidden, x)

@@ -4,21 +4,26 @@ import "fmt"
 
 // qwen2Dims are the fields of a Qwen2 config.json.
 type qwen2Dims struct {
-	name, id                      string
-	vocab, state, inner           int // vocab_size, hidden_size, intermediate_size
-	layers, heads, groups, length int // num_hidden_layers, num_attention_heads, num_key_value_heads; usual tokens
+	name, id            string
+	vocab, state, inner int // vocab_size, hidden_size, intermediate_size
+	// num_hidden_layers, num_attention_heads, num_key_value_heads; usual tokens.
+	layers, heads, groups, length int
 }
 
 // qwen2 are Qwen2 models as text embedders: AutoModel loads them without lm_head.
 func qwen2() []*Model {
 	return []*Model{
-		qwen2Dims{"gte-Qwen2-1.5B-instruct", "Alibaba-NLP/gte-Qwen2-1.5B-instruct", 151646, 1536, 8960, 28, 12, 2, 512}.model(),
+		qwen2Dims{
+			"gte-Qwen2-1.5B-instruct", "Alibaba-NLP/gte-Qwen2-1.5B-instruct", 151646, 1536,
+			8960, 28, 12, 2, 512,
+		}.model(),
 	}
 }
 
 func (q qwen2Dims) model() *Model {
 	m := &Model{
-		Name: q.name, ID: q.id, Family: "gte-Qwen2", Source: "arXiv:2407.10671, table 1; huggingface.co/" + q.id + ", config.json",
+		Name: q.name, ID: q.id, Family: "gte-Qwen2",
+		Source:     "arXiv:2407.10671, table 1; huggingface.co/" + q.id + ", config.json",
 		multiplies: true, usual: Input{Batch: 1, Tokens: q.length},
 	}
 	kv := q.state / q.heads * q.groups
@@ -42,7 +47,8 @@ func (q qwen2Dims) model() *Model {
 	return m
 }
 
-// prefill is one pass over whole texts, with the keys and values that use_cache keeps, to the embedding of each text's last token.
+// prefill is one pass over whole texts, with the keys and values that use_cache keeps, to the
+// embedding of each text's last token.
 func (q qwen2Dims) prefill(p *pass, in Input, kv int) {
 	tokens := in.Batch * in.Tokens
 	n := tokens * q.state
@@ -57,7 +63,8 @@ func (q qwen2Dims) prefill(p *pass, in Input, kv int) {
 		cache = append(cache, p.op("k_embed", tokens*kv), p.op("v_proj", tokens*kv))
 	}
 	for range written {
-		// Qwen2RMSNorm computes in float32: x.to(float32), its square for the variance, the product, and back.
+		// Qwen2RMSNorm computes in float32: x.to(float32), its square for the variance, the
+		// product, and back.
 		normed := p.rmsNorm(n, x)
 		qs := p.op("q_proj", n, normed)
 		ks := p.op("k_proj", tokens*kv, normed)
@@ -68,7 +75,8 @@ func (q qwen2Dims) prefill(p *pass, in Input, kv int) {
 		// repeat_kv: each key and value once for every query head of its group.
 		kk := p.op("repeat_kv", n, k)
 		vv := p.op("repeat_kv", n, vs)
-		a := p.attention(n, block{tokens: tokens, heads: q.heads, length: in.Tokens}, rotated, kk, vv)
+		a := p.attention(n, block{tokens: tokens, heads: q.heads, length: in.Tokens},
+			rotated, kk, vv)
 		a = p.op("o_proj", n, a)
 		p.hold(normed, rotated, kk, vv)
 		y := p.op("residual", n, x, a)

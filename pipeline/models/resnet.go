@@ -2,16 +2,21 @@ package models
 
 import "fmt"
 
-// resnetStages are ResNet34's: blocks of each, with 32 channels in the first and twice as many in each further, of half the length.
+// resnetStages are ResNet34's: blocks of each, with 32 channels in the first and twice as many in
+// each further, of half the length.
 var resnetStages = []int{3, 4, 6, 3}
 
-// wespeaker is pyannote/wespeaker-voxceleb-resnet34-LM, the embedding of pyannote's speaker-diarization-3.1: a ResNet34 over 80 mel bands.
+// wespeaker is pyannote/wespeaker-voxceleb-resnet34-LM, the embedding of pyannote's
+// speaker-diarization-3.1: a ResNet34 over 80 mel bands.
 func wespeaker() *Model {
 	const bands, width, dimension = 80, 32, 256
 	m := &Model{
-		Name: "wespeaker-voxceleb-resnet34-LM", ID: "pyannote/wespeaker-voxceleb-resnet34-LM", Family: "speaker-embedding",
-		Source:     "pyannote.audio, models/embedding/wespeaker/resnet.py: ResNet34(80, 256, two_emb_layer=False)",
-		multiplies: true, usual: Input{Batch: 32, Seconds: 10}, // speaker-diarization-3.1, config.yaml: embedding_batch_size: 32
+		Name: "wespeaker-voxceleb-resnet34-LM", ID: "pyannote/wespeaker-voxceleb-resnet34-LM",
+		Family: "speaker-embedding",
+		Source: "pyannote.audio, models/embedding/wespeaker/resnet.py: ResNet34(80, 256, " +
+			"two_emb_layer=False)",
+		// speaker-diarization-3.1, config.yaml: embedding_batch_size: 32.
+		multiplies: true, usual: Input{Batch: 32, Seconds: 10},
 	}
 	s := module{m, "resnet."}
 	s.conv("conv1", false, width, 1, 3, 3)
@@ -66,7 +71,8 @@ func (p *pass) convBlock(n int, x ref) ref {
 	return r
 }
 
-// basicBlock is BasicBlock.forward: out = relu(bn2(conv2(relu(bn1(conv1(x))))) + shortcut(x)), the sum in place.
+// basicBlock is BasicBlock.forward: out = relu(bn2(conv2(relu(bn1(conv1(x))))) + shortcut(x)), the
+// sum in place.
 func (p *pass) basicBlock(n int, shortcut bool, x ref) ref {
 	out := p.convBlock(n, x)
 	c := p.op("resnet.conv2", n, out)
@@ -84,8 +90,8 @@ func (p *pass) basicBlock(n int, shortcut bool, x ref) ref {
 	return r
 }
 
-// kaldiFbank is torchaudio.compliance.kaldi.fbank over a batch, centered: frames of 25 ms each 10 ms, padded to 512 samples for the
-// transform. It computes in float32.
+// kaldiFbank is torchaudio.compliance.kaldi.fbank over a batch, centered: frames of 25 ms each 10
+// ms, padded to 512 samples for the transform. It computes in float32.
 func (p *pass) kaldiFbank(in Input, bands int, wave ref) (features ref, frames int) {
 	scaled := p.float("waveforms * (1 << 15)", in.Batch*in.samples(), wave)
 	frames = convolved(in.samples(), 400, 160)

@@ -2,9 +2,10 @@ package models
 
 import "slices"
 
-// backward goes through the pass in reverse, a step for each operation. What autograd saved of a result ends with the step of its
-// operation; its gradient is made one step earlier and ends there too, unless it is joined. Parameters get their gradients on the way;
-// they live on until optimizer.zero_grad(). The list's first tensor is data and has no gradient.
+// backward goes through the pass in reverse, a step for each operation. What autograd saved of a
+// result ends with the step of its operation; its gradient is made one step earlier and ends there
+// too, unless it is joined. Parameters get their gradients on the way; they live on until
+// optimizer.zero_grad(). The list's first tensor is data and has no gradient.
 func (p *pass) backward(first int, parameters []Tensor) {
 	n := len(p.list) - first
 	end := p.step + 1 + n
@@ -24,7 +25,10 @@ func (p *pass) backward(first int, parameters []Tensor) {
 			}
 		}
 		if p.tied.elements > 0 && p.tied.lookup == ref(first+i-1) {
-			for _, name := range []string{"gradient of the other use", "embedding_dense_backward", "their sum"} {
+			for _, name := range []string{
+				"gradient of the other use", "embedding_dense_backward",
+				"their sum",
+			} {
 				p.with(name, p.d.WeightBytes(p.tied.elements))
 			}
 		}
@@ -37,24 +41,31 @@ func (p *pass) backward(first int, parameters []Tensor) {
 	}
 }
 
-// AdamStates lists what torch.optim.Adam and AdamW keep from their first step on: exp_avg and exp_avg_sq of each parameter, in the
-// parameter's type (optim/adam.py, _init_group; the step counts stay on the CPU).
+// AdamStates lists what torch.optim.Adam and AdamW keep from their first step on: exp_avg and
+// exp_avg_sq of each parameter, in the parameter's type (optim/adam.py, _init_group; the step
+// counts stay on the CPU).
 func AdamStates(m *Model, d DType) []Activation {
 	list := make([]Activation, 0, 2*len(m.Parameters))
 	for i, t := range m.Parameters {
 		for _, state := range []string{".exp_avg", ".exp_avg_sq"} {
-			list = append(list, Activation{Name: t.Name + state, Bytes: t.Bytes(d), From: i, To: Output})
+			list = append(list, Activation{
+				Name: t.Name + state, Bytes: t.Bytes(d), From: i,
+				To: Output,
+			})
 		}
 	}
 	return list
 }
 
-// AdamStep lists what one optimizer.step() holds besides: torch._foreach_sqrt of all exp_avg_sq at once (_multi_tensor_adam, which CUDA
-// gets by default).
+// AdamStep lists what one optimizer.step() holds besides: torch._foreach_sqrt of all exp_avg_sq at
+// once (_multi_tensor_adam, which CUDA gets by default).
 func AdamStep(m *Model, d DType) []Activation {
 	list := make([]Activation, 0, len(m.Parameters))
 	for i, t := range m.Parameters {
-		list = append(list, Activation{Name: t.Name + ".exp_avg_sq_sqrt", Bytes: t.Bytes(d), From: i, To: len(m.Parameters)})
+		list = append(list, Activation{
+			Name: t.Name + ".exp_avg_sq_sqrt", Bytes: t.Bytes(d),
+			From: i, To: len(m.Parameters),
+		})
 	}
 	return list
 }

@@ -2,7 +2,8 @@ package models
 
 import "fmt"
 
-// vitDims are the arguments of torchvision's vit_b_16 and vit_l_16, over images of 224 x 224 (or spectrograms drawn as such).
+// vitDims are the arguments of torchvision's vit_b_16 and vit_l_16, over images of 224 x 224 (or
+// spectrograms drawn as such).
 type vitDims struct {
 	name, id                    string
 	state, layers, heads, inner int
@@ -23,7 +24,8 @@ const (
 
 func (v vitDims) model() *Model {
 	m := &Model{
-		Name: v.name, ID: v.id, Family: "vit", Source: "arXiv:2010.11929, table 1; torchvision/models/vision_transformer.py",
+		Name: v.name, ID: v.id, Family: "vit",
+		Source:     "arXiv:2010.11929, table 1; torchvision/models/vision_transformer.py",
 		multiplies: true, usual: Input{Batch: 32},
 	}
 	s := module{m, ""}
@@ -51,7 +53,10 @@ func (v vitDims) model() *Model {
 		input := p.op("encoder.pos_embedding", n, cat)
 		x = input
 		for range p.layers(v.layers) {
-			x = p.vitLayer(x, block{tokens: tokens, state: v.state, heads: v.heads, length: vitTokens, inner: v.inner})
+			x = p.vitLayer(x, block{
+				tokens: tokens, state: v.state, heads: v.heads,
+				length: vitTokens, inner: v.inner,
+			})
 		}
 		x = p.op("encoder.ln", n, x)
 		p.hold(images, cat, input) // named by VisionTransformer.forward and Encoder.forward
@@ -61,7 +66,8 @@ func (v vitDims) model() *Model {
 	return m
 }
 
-// vitLayer is torchvision's EncoderBlock with nn.MultiheadAttention: q, k and v are projected together and copied apart.
+// vitLayer is torchvision's EncoderBlock with nn.MultiheadAttention: q, k and v are projected
+// together and copied apart.
 func (p *pass) vitLayer(x ref, b block) ref {
 	n := b.tokens * b.state
 	normed := p.layerNorm(n, x)

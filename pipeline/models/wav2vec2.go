@@ -2,26 +2,41 @@ package models
 
 import "fmt"
 
-// wav2vec2Dims are the dimensions of a wav2vec 2.0 model that aligns words (whisperX's alignment models).
+// wav2vec2Dims are the dimensions of a wav2vec 2.0 model that aligns words (whisperX's alignment
+// models).
 type wav2vec2Dims struct {
 	name, id, source            string
 	state, heads, layers, inner int
 	labels                      int
-	stable                      bool // feat_extract_norm "layer", with biases, and do_stable_layer_norm: layers that normalize first
-	masked                      bool // transformers' masked_spec_embed is there
+	// feat_extract_norm "layer", with biases, and do_stable_layer_norm: layers that normalize
+	// first.
+	stable bool
+	masked bool // transformers' masked_spec_embed is there
 }
 
-// wav2vec2Convs are kernel and stride of the feature encoder's seven layers of 512 channels (Baevski et al., arXiv:2006.11477, section 4.2).
+// wav2vec2Convs are kernel and stride of the feature encoder's seven layers of 512 channels
+// (Baevski et al., arXiv:2006.11477, section 4.2).
 var wav2vec2Convs = [][2]int{{10, 5}, {3, 2}, {3, 2}, {3, 2}, {3, 2}, {2, 2}, {2, 2}}
 
 func wav2vec2() []*Model {
 	const torchaudio = "torchaudio.pipelines.WAV2VEC2_ASR_BASE_960H"
 	var models []*Model
 	for _, w := range []wav2vec2Dims{
-		{"wav2vec2-base-960h", "facebook/wav2vec2-base-960h", "config.json", 768, 12, 12, 3072, 32, false, true},
+		{
+			"wav2vec2-base-960h", "facebook/wav2vec2-base-960h", "config.json", 768, 12,
+			12, 3072, 32,
+			false, true,
+		},
 		{"wav2vec2_asr_base_960h", "", torchaudio, 768, 12, 12, 3072, 29, false, false},
-		{"wav2vec2-large-960h", "facebook/wav2vec2-large-960h", "config.json", 1024, 16, 24, 4096, 32, false, true},
-		{"wav2vec2-large-xlsr-53", "facebook/wav2vec2-large-xlsr-53", "config.json; with jonatasgrosman's heads", 1024, 16, 24, 4096, 33, true, true},
+		{
+			"wav2vec2-large-960h", "facebook/wav2vec2-large-960h", "config.json", 1024,
+			16, 24, 4096,
+			32, false, true,
+		},
+		{
+			"wav2vec2-large-xlsr-53", "facebook/wav2vec2-large-xlsr-53",
+			"config.json; with jonatasgrosman's heads", 1024, 16, 24, 4096, 33, true, true,
+		},
 	} {
 		models = append(models, w.model())
 	}
@@ -51,7 +66,8 @@ func (w wav2vec2Dims) model() *Model {
 	s.linear("feature_projection.projection", channels, w.state, true)
 	conv := s.in("encoder.pos_conv_embed.conv")
 	conv.parameter("bias", w.state)
-	conv.parameter("parametrizations.weight.original0", 1, 1, 128) // weight norm over the last dimension
+	// Weight norm over the last dimension.
+	conv.parameter("parametrizations.weight.original0", 1, 1, 128)
 	conv.parameter("parametrizations.weight.original1", w.state, w.state/16, 128)
 	s.norm("encoder.layer_norm", w.state)
 	for i := range w.layers {
@@ -88,7 +104,8 @@ func (w wav2vec2Dims) forward(p *pass, in Input) {
 	x = p.op("feature_projection.layer_norm", tokens*channels, x)
 	x = p.op("feature_projection.projection", tokens*w.state, x)
 	pos := p.op("pos_conv_embed.conv", tokens*w.state, x)
-	p.with("pos_conv_embed.weight", p.d.Bytes(w.state*w.state/16*128)) // weight norm makes the weight anew
+	// Weight norm makes the weight anew.
+	p.with("pos_conv_embed.weight", p.d.Bytes(w.state*w.state/16*128))
 	pos = p.op("pos_conv_embed.gelu", tokens*w.state, pos)
 	x = p.op("encoder.sum", tokens*w.state, x, pos)
 	x = p.op("encoder.layer_norm", tokens*w.state, x)

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// whisperDims are the dimensions of a Whisper model, by the names of openai-whisper's ModelDimensions.
+// whisperDims are the dimensions of a Whisper model, by the names of openai-whisper's
+// ModelDimensions.
 type whisperDims struct {
 	name, id                string
 	mels, state, heads      int
@@ -13,8 +14,9 @@ type whisperDims struct {
 	vocab                   int
 }
 
-// whisperSizes: Radford et al., "Robust Speech Recognition via Large-Scale Weak Supervision" (arXiv:2212.04356), table 1, and
-// config.json of each id: num_mel_bins, d_model, encoder_attention_heads, encoder_layers, decoder_layers, vocab_size.
+// whisperSizes: Radford et al., "Robust Speech Recognition via Large-Scale Weak Supervision"
+// (arXiv:2212.04356), table 1, and config.json of each id: num_mel_bins, d_model,
+// encoder_attention_heads, encoder_layers, decoder_layers, vocab_size.
 var whisperSizes = []whisperDims{
 	{"whisper-tiny", "openai/whisper-tiny", 80, 384, 6, 4, 4, 51865},
 	{"whisper-tiny.en", "openai/whisper-tiny.en", 80, 384, 6, 4, 4, 51864},
@@ -35,7 +37,8 @@ var whisperSizes = []whisperDims{
 }
 
 const (
-	whisperFrames    = 3000 // of a 30 s window, 10 ms each (audio.py: N_FRAMES); shorter audio is padded
+	// Of a 30 s window, 10 ms each (audio.py: N_FRAMES); shorter audio is padded.
+	whisperFrames    = 3000
 	whisperPositions = 1500 // n_audio_ctx: the second convolution halves them
 	whisperText      = 448  // n_text_ctx
 	whisperPrompt    = 4    // <|startoftranscript|> language task <|notimestamps|>
@@ -55,15 +58,18 @@ func (w whisperDims) english() bool {
 	return strings.HasSuffix(w.name, ".en") || strings.HasPrefix(w.name, "distil-")
 }
 
-// model has the tensors of transformers' WhisperForConditionalGeneration. proj_out.weight is decoder.embed_tokens.weight and is there once.
+// model has the tensors of transformers' WhisperForConditionalGeneration. proj_out.weight is
+// decoder.embed_tokens.weight and is there once.
 func (w whisperDims) model() *Model {
 	family := "whisper"
 	if w.english() {
 		family = "whisper.en"
 	}
 	m := &Model{
-		Name: w.name, ID: w.id, Family: family, Source: "arXiv:2212.04356, table 1; huggingface.co/" + w.id + ", config.json",
-		multiplies: true, usual: Input{Batch: 1, Seconds: 30, Beams: 1, Tokens: whisperText / 2}, // openai-whisper: sample_len = n_text_ctx // 2
+		Name: w.name, ID: w.id, Family: family,
+		Source: "arXiv:2212.04356, table 1; huggingface.co/" + w.id + ", config.json",
+		// openai-whisper: sample_len = n_text_ctx // 2.
+		multiplies: true, usual: Input{Batch: 1, Seconds: 30, Beams: 1, Tokens: whisperText / 2},
 	}
 	attention := func(s module) {
 		s.linear("k_proj", w.state, w.state, false)
@@ -116,7 +122,8 @@ func (w whisperDims) model() *Model {
 	return m
 }
 
-// encode is the encoder over windows of 30 s: shorter audio is padded to them, longer audio is more items. Its layers all make the same tensors, so the first and the last stand for them.
+// encode is the encoder over windows of 30 s: shorter audio is padded to them, longer audio is more
+// items. Its layers all make the same tensors, so the first and the last stand for them.
 func (w whisperDims) encode(p *pass, in Input) (audio, mel ref) {
 	d := w.state
 	mel = p.float("mel", in.Batch*w.mels*whisperFrames)
@@ -131,20 +138,25 @@ func (w whisperDims) encode(p *pass, in Input) (audio, mel ref) {
 	c = p.op("encoder.gelu", in.Batch*d*whisperPositions, c)
 	var x ref
 	if p.d == Autocast { // positions are float32 and win the sum
-		x = p.op("encoder.hidden_states", in.Batch*whisperPositions*d, p.float("encoder.positions", in.Batch*whisperPositions*d, c))
+		x = p.op("encoder.hidden_states", in.Batch*whisperPositions*d, p.float("encoder.positions",
+			in.Batch*whisperPositions*d, c))
 	} else {
 		x = p.op("encoder.hidden_states", in.Batch*whisperPositions*d, c)
 	}
 	for range p.layers(w.audioLayers) {
-		x = p.transformer(x, block{tokens: in.Batch * whisperPositions, state: d, heads: w.heads, length: whisperPositions, inner: 4 * d})
+		x = p.transformer(x, block{
+			tokens: in.Batch * whisperPositions, state: d, heads: w.heads,
+			length: whisperPositions, inner: 4 * d,
+		})
 	}
 	audio = p.layerNorm(in.Batch*whisperPositions*d, x)
 	p.hold(mel)
 	return audio, mel
 }
 
-// decode writes in.Tokens tokens for each beam. The keys and values of the audio are made once and kept; those of the text grow with each
-// token by torch.cat, which holds the old and the new of one tensor at a time. The many small tensors of a single token are left out.
+// decode writes in.Tokens tokens for each beam. The keys and values of the audio are made once and
+// kept; those of the text grow with each token by torch.cat, which holds the old and the new of one
+// tensor at a time. The many small tensors of a single token are left out.
 func (w whisperDims) decode(p *pass, in Input, audio ref, self, cross []string) {
 	sequences := in.Batch * in.Beams
 	if in.Beams > 1 {
@@ -187,11 +199,15 @@ func (w whisperDims) decode(p *pass, in Input, audio ref, self, cross []string) 
 	p.result(p.bytes("tokens", 8*int64(sequences*tokens)))
 }
 
-// teach is the decoder in training: the whole text at once, each token from the true ones before it.
+// teach is the decoder in training: the whole text at once, each token from the true ones before
+// it.
 func (w whisperDims) teach(p *pass, in Input, audio ref) {
 	tokens := in.Batch * min(in.Tokens, whisperText)
 	n := tokens * w.state
-	b := block{tokens: tokens, state: w.state, heads: w.heads, length: tokens / in.Batch, inner: 4 * w.state}
+	b := block{
+		tokens: tokens, state: w.state, heads: w.heads, length: tokens / in.Batch,
+		inner: 4 * w.state,
+	}
 	x := p.op("decoder.embeddings", n)
 	p.tied = tie{x, w.vocab * w.state} // proj_out
 	for range w.textLayers {
@@ -202,7 +218,8 @@ func (w whisperDims) teach(p *pass, in Input, audio ref) {
 		p.weight(w.state * w.state)
 		v := p.op("encoder_attn.v_proj", in.Batch*whisperPositions*w.state, audio)
 		p.weight(w.state * w.state)
-		a := p.attention(n, block{tokens: tokens, heads: w.heads, length: whisperPositions}, q, k, v)
+		a := p.attention(n, block{tokens: tokens, heads: w.heads, length: whisperPositions}, q, k,
+			v)
 		a = p.op("encoder_attn.out_proj", n, a)
 		p.weight(w.state * w.state)
 		p.unsaved(a)

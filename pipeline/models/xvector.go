@@ -9,7 +9,13 @@ func xvector() *Model {
 		Source:     "pyannote.audio, models/embedding/xvector.py: XVectorSincNet, dimension 512",
 		multiplies: true, usual: Input{Batch: 32, Seconds: 5},
 	}
-	layers := []struct{ channels, kernel, dilation int }{{512, 5, 1}, {512, 3, 2}, {512, 3, 3}, {512, 1, 1}, {1500, 1, 1}}
+	layers := []struct{ channels, kernel, dilation int }{
+		{512, 5, 1},
+		{512, 3, 2},
+		{512, 3, 3},
+		{512, 1, 1},
+		{1500, 1, 1},
+	}
 	s := module{m, ""}
 	sincnet(s.in("sincnet"))
 	in := 60

@@ -30,8 +30,9 @@ type Comparison struct {
 	AtMost int64 `json:"-"`
 }
 
-// Apply puts the measured footprints and times on the stages of the same name, the measured context and what is resident onto the card, and a
-// measured growth among the faults. It says of each stage what is used now and how far apart both figures are.
+// Apply puts the measured footprints and times on the stages of the same name, the measured context
+// and what is resident onto the card, and a measured growth among the faults. It says of each stage
+// what is used now and how far apart both figures are.
 func (p *Profile) Apply(s *scenario.Scenario) []Comparison {
 	p.card(s)
 	seconds := s.Files.High
@@ -57,7 +58,8 @@ func (p *Profile) Apply(s *scenario.Scenario) []Comparison {
 			c.Ratio = float64(c.Measured) / float64(c.Estimated)
 		}
 		st.Footprint = &scenario.Footprint{
-			Base: m.Base + m.Spread, PerSecond: m.PerSecond, Kept: m.Kept, KeptPerSecond: m.KeptPerSecond, Reserved: m.Reserved,
+			Base: m.Base + m.Spread, PerSecond: m.PerSecond, Kept: m.Kept,
+			KeptPerSecond: m.KeptPerSecond, Reserved: m.Reserved,
 		}
 		if m.Seconds > 0 {
 			st.Seconds = scenario.PerSecond(m.Seconds)
@@ -67,7 +69,8 @@ func (p *Profile) Apply(s *scenario.Scenario) []Comparison {
 	for i := range p.Stages {
 		if m := &p.Stages[i]; !used[m.Name] {
 			all = append(all, Comparison{
-				Stage: m.Name, Used: Unused, Seconds: seconds, Measured: m.Upper(seconds), Note: "the scenario has no such stage",
+				Stage: m.Name, Used: Unused, Seconds: seconds, Measured: m.Upper(seconds),
+				Note: "the scenario has no such stage",
 			})
 		}
 	}
@@ -94,9 +97,11 @@ func (p *Profile) card(s *scenario.Scenario) {
 // beyond is how much longer than those that were measured files may be without being called longer.
 const beyond = 1.1
 
-// atMost is what a stage may take in the longest of the files. Of files of several lengths that differ by no more than the spread, on
-// both sides of the middle, the steepest line goes up by that twice from the shortest to the longest. Of files of one length nothing is
-// known: at most the stage takes in proportion to it. Where the log has no lengths its files may have been the shortest.
+// atMost is what a stage may take in the longest of the files. Of files of several lengths that
+// differ by no more than the spread, on both sides of the middle, the steepest line goes up by that
+// twice from the shortest to the longest. Of files of one length nothing is known: at most the
+// stage takes in proportion to it. Where the log has no lengths its files may have been the
+// shortest.
 func (s *Stage) atMost(files scenario.Files) int64 {
 	upper := s.Upper(files.High)
 	longest := s.Longest
@@ -116,9 +121,11 @@ func (s *Stage) atMost(files scenario.Files) int64 {
 func (s *Stage) note(seconds float64) string {
 	if s.Longest > 0 && seconds > beyond*s.Longest {
 		if s.PerSecond > 0 {
-			return fmt.Sprintf("files of %.4g s, measured up to %.4g s: the line is drawn on", seconds, s.Longest)
+			return fmt.Sprintf("files of %.4g s, measured up to %.4g s: the line is drawn on",
+				seconds, s.Longest)
 		}
-		return fmt.Sprintf("files of %.4g s, measured up to %.4g s: longer ones may take more", seconds, s.Longest)
+		return fmt.Sprintf("files of %.4g s, measured up to %.4g s: longer ones may take more",
+			seconds, s.Longest)
 	}
 	return s.Note
 }

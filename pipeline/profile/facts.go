@@ -31,8 +31,8 @@ type laneFacts struct {
 	named  int32
 	// begin and end are the levels at the first and the last checkpoint; total is the device's.
 	begin, end, total int64
-	// reserved and used are those at the last checkpoint, -1 if it does not have them. lookUp is that
-	// checkpoint if the device's use must be looked up among the samples, else nil.
+	// reserved and used are those at the last checkpoint, -1 if it does not have them. lookUp is
+	// that checkpoint if the device's use must be looked up among the samples, else nil.
 	reserved, used int64
 	lookUp         *record.Header
 	peaks          *peakFacts // nil where no line has peak=
@@ -55,8 +55,8 @@ type stageFacts struct {
 	hidden     bool // an earlier peak hides that of the stage, if peaks are never reset
 }
 
-// Add notes what a file says, for [parser.Builder.Done] to call. The file's checkpoints are not needed
-// afterwards.
+// Add notes what a file says, for [parser.Builder.Done] to call. The file's checkpoints are not
+// needed afterwards.
 func (l *Learner) Add(f *timeline.File) {
 	if f.Outside {
 		return
@@ -144,8 +144,8 @@ func stageOf(f *timeline.File, st timeline.Stage) stageFacts {
 		level, _ := c.Get(record.Allocated)
 		top, s.resolution = max(top, level.Bytes), max(s.resolution, level.Resolution)
 		reserved = max(reserved, c.Bytes(record.Reserved))
-		// A program that never resets its peak prints that of an earlier stage on and on. Only a peak
-		// that changes is this stage's.
+		// A program that never resets its peak prints that of an earlier stage on and on. Only a
+		// peak that changes is this stage's.
 		if peak, ok := c.Get(record.Peak); ok && peak.Bytes != told {
 			told, top, s.hidden = peak.Bytes, max(top, peak.Bytes), false
 			reserved = max(reserved, c.Bytes(record.PeakReserved))
@@ -212,7 +212,8 @@ func (l *Learner) mainLane() (lane record.Lane, ok bool) {
 	}
 	most := 0
 	for of, n := range counts {
-		if n > most || n == most && (of.Rank < lane.Rank || of.Rank == lane.Rank && of.Device < lane.Device) {
+		if n > most || n == most && (of.Rank < lane.Rank || of.Rank == lane.Rank &&
+			of.Device < lane.Device) {
 			lane, most = of, n
 		}
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 // TestLearnerKeepsNoCheckpoints: a profile that is learned while the log is read, whose checkpoints
-// the parser lets go, is the one that is learned from all checkpoints at the end. The device's use is
-// looked up among samples that are complete only then.
+// the parser lets go, is the one that is learned from all checkpoints at the end. The device's use
+// is looked up among samples that are complete only then.
 func TestLearnerKeepsNoCheckpoints(t *testing.T) {
 	t.Parallel()
 	const files = timeline.Kept / 4 * 5 / 2 // the checkpoints of most are let go
@@ -26,17 +26,23 @@ func TestLearnerKeepsNoCheckpoints(t *testing.T) {
 		return clock.Format(record.TimeLayout)
 	}
 	sample := func() {
-		fmt.Fprintf(&log, "[vramsoak] sample time=%s pid=7 device=0 used=%d total=25769803776 source=process\n",
+		fmt.Fprintf(&log, "[vramsoak] sample time=%s pid=7 device=0 used=%d total=25769803776 "+
+			"source=process\n",
 			tick(), 3<<30+clock.UnixMilli()%1000<<20)
 	}
 	log.WriteString("[vramsoak] run-start files=1 feed=list\n")
 	sample()
 	for i := range files {
 		seconds := 10 + i%50
-		fmt.Fprintf(&log, "[vramsoak] file-start time=%s index=%d path=%d.wav audio_seconds=%d\n", tick(), i+1, i, seconds)
-		for k, name := range []string{"Before Transcription", "Work", "After Transcription", "End"} {
+		fmt.Fprintf(&log, "[vramsoak] file-start time=%s index=%d path=%d.wav audio_seconds=%d\n",
+			tick(), i+1, i, seconds)
+		for k, name := range []string{
+			"Before Transcription", "Work",
+			"After Transcription", "End",
+		} {
 			allocated := 100 + k%2*seconds
-			fmt.Fprintf(&log, "%s [GPU Memory] %s: Allocated: %.2fGB | allocated=%d reserved=%d total=25769803776 device=0\n",
+			fmt.Fprintf(&log, "%s [GPU Memory] %s: Allocated: %.2fGB | allocated=%d reserved=%d "+
+				"total=25769803776 device=0\n",
 				tick(), name, float64(allocated)/1024, allocated<<20, 2<<30)
 		}
 		sample()
@@ -44,7 +50,8 @@ func TestLearnerKeepsNoCheckpoints(t *testing.T) {
 		if i%10 == 9 {
 			status = "failed"
 		}
-		fmt.Fprintf(&log, "[vramsoak] file-end time=%s index=%d path=%d.wav status=%s seconds=1\n", tick(), i+1, i, status)
+		fmt.Fprintf(&log, "[vramsoak] file-end time=%s index=%d path=%d.wav status=%s seconds=1\n",
+			tick(), i+1, i, status)
 	}
 	read := func(b *parser.Builder) *timeline.Timeline {
 		if err := b.Read(strings.NewReader(log.String()), "run.log"); err != nil {
@@ -69,7 +76,8 @@ func TestLearnerKeepsNoCheckpoints(t *testing.T) {
 		t.Errorf("learned file by file (-at the end +file by file):\n%s", diff)
 	}
 	if want.Contexts < files/2 || len(want.Stages) != 1 || want.Stages[0].PerSecond == 0 {
-		t.Errorf("%d contexts, stages %+v, expected the device's use of most files, and a stage that grows with the length",
+		t.Errorf("%d contexts, stages %+v, expected the device's use of most files, and a stage "+
+			"that grows with the length",
 			want.Contexts, want.Stages)
 	}
 }

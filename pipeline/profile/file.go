@@ -23,7 +23,8 @@ func (p *Profile) Write(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "schema: %s\nlog: %s\nfiles: %d\n", Schema, strconv.Quote(p.Log), p.Files)
 	if p.Longest > 0 {
-		fmt.Fprintf(&b, "audio: {shortest: %s, longest: %s} # seconds\n", decimal(p.Shortest), decimal(p.Longest))
+		fmt.Fprintf(&b, "audio: {shortest: %s, longest: %s} # seconds\n", decimal(p.Shortest),
+			decimal(p.Longest))
 	}
 	if p.Total > 0 || p.Contexts > 0 {
 		b.WriteString("gpu:\n")
@@ -41,7 +42,8 @@ func (p *Profile) Write(w io.Writer) error {
 	for _, s := range p.Stages {
 		fmt.Fprintf(&b, "  - name: %s\n    files: %d\n", strconv.Quote(s.Name), s.Files)
 		if s.Shortest != p.Shortest || s.Longest != p.Longest {
-			fmt.Fprintf(&b, "    audio: {shortest: %s, longest: %s} # seconds, of those that the line is drawn through\n", decimal(s.Shortest), decimal(s.Longest))
+			fmt.Fprintf(&b, "    audio: {shortest: %s, longest: %s} # seconds, of those that the "+
+				"line is drawn through\n", decimal(s.Shortest), decimal(s.Longest))
 		}
 		size("    ", "base", s.Base)
 		fmt.Fprintf(&b, "    per_second: %s # bytes per second of audio\n", decimal(s.PerSecond))
@@ -49,7 +51,9 @@ func (p *Profile) Write(w io.Writer) error {
 		size("    ", "peak", s.Peak)
 		size("    ", "kept", s.Kept)
 		fmt.Fprintf(&b, "    kept_per_second: %s\n", decimal(s.KeptPerSecond))
-		fmt.Fprintf(&b, "    reserved: %s # over allocated\n    seconds: %s # per second of audio\n", decimal(s.Reserved), decimal(s.Seconds))
+		fmt.Fprintf(&b,
+			"    reserved: %s # over allocated\n    seconds: %s # per second of audio\n",
+			decimal(s.Reserved), decimal(s.Seconds))
 		if s.Note != "" {
 			fmt.Fprintf(&b, "    note: %s\n", strconv.Quote(s.Note))
 		}
@@ -63,12 +67,13 @@ func (p *Profile) Write(w io.Writer) error {
 
 func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// Read reads a profile that [Profile.Write] wrote; name stands in its errors. The error names every mistake, each with its line
-// and column.
+// Read reads a profile that [Profile.Write] wrote; name stands in its errors. The error names every
+// mistake, each with its line and column.
 func Read(src []byte, name string) (*Profile, error) {
 	r := reader{strictyaml.New(name)}
 	p := &Profile{}
-	if body := r.Document(src, "a profile, schema: "+Schema, "vramsoak profile RUN -o profile.yaml writes one"); body != nil {
+	if body := r.Document(src, "a profile, schema: "+Schema,
+		"vramsoak profile RUN -o profile.yaml writes one"); body != nil {
 		r.profile(body, p)
 	}
 	for i := range p.Stages {
@@ -91,11 +96,15 @@ func (r reader) profile(body ast.Node, p *Profile) {
 		"log":    r.Text(&p.Log, "the log that it was learned from"),
 		"files":  r.Integer(&p.Files, 1),
 		"audio": func(n ast.Node) {
-			r.Mapping(n, strictyaml.Fields{"shortest": r.decimal(&p.Shortest), "longest": r.decimal(&p.Longest)})
+			r.Mapping(n, strictyaml.Fields{
+				"shortest": r.decimal(&p.Shortest),
+				"longest":  r.decimal(&p.Longest),
+			})
 		},
 		"gpu": func(n ast.Node) {
 			r.Mapping(n, strictyaml.Fields{
-				"total": r.Size(&p.Total, "a size"), "context": r.Size(&p.Context, "a size"), "contexts": r.Integer(&p.Contexts, 1),
+				"total": r.Size(&p.Total, "a size"), "context": r.Size(&p.Context, "a size"),
+				"contexts": r.Integer(&p.Contexts, 1),
 			})
 		},
 		"resident": r.Size(&p.Resident, "a size"),
@@ -126,7 +135,10 @@ func (r reader) stages(n ast.Node) []Stage {
 			"kept":            r.Size(&s.Kept, "a size"),
 			"kept_per_second": r.decimal(&s.KeptPerSecond),
 			"audio": func(n ast.Node) {
-				r.Mapping(n, strictyaml.Fields{"shortest": r.decimal(&s.Shortest), "longest": r.decimal(&s.Longest)})
+				r.Mapping(n, strictyaml.Fields{
+					"shortest": r.decimal(&s.Shortest),
+					"longest":  r.decimal(&s.Longest),
+				})
 			},
 			"reserved": r.decimal(&s.Reserved),
 			"seconds":  r.decimal(&s.Seconds),

@@ -10,7 +10,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// Learn reads the footprints of stages from a timeline. It is an error where no file that ended well has a stage.
+// Learn reads the footprints of stages from a timeline. It is an error where no file that ended
+// well has a stage.
 func Learn(tl *timeline.Timeline) (*Profile, error) {
 	l := &Learner{}
 	for _, f := range tl.Files {
@@ -19,16 +20,18 @@ func Learn(tl *timeline.Timeline) (*Profile, error) {
 	return l.Profile(tl)
 }
 
-// Profile returns the footprints of the stages in the files that were added. tl is their timeline. It
-// is an error if no file that ended well has a stage.
+// Profile returns the footprints of the stages in the files that were added. tl is their timeline.
+// It is an error if no file that ended well has a stage.
 func (l *Learner) Profile(tl *timeline.Timeline) (*Profile, error) {
 	l.count(tl)
 	if len(l.files) == 0 {
-		return nil, errors.New("expected files that ended well, found none; soak the pipeline again once it passes")
+		return nil, errors.New("expected files that ended well, found none; soak the pipeline " +
+			"again once it passes")
 	}
 	lane, ok := l.mainLane()
 	if !ok {
-		return nil, errors.New("expected checkpoints with allocated, found none; vramsoak check says what the log has")
+		return nil, errors.New("expected checkpoints with allocated, found none; vramsoak check " +
+			"says what the log has")
 	}
 	g := &gathered{ever: l.neverReset(lane), stages: map[string]*samples{}, idle: map[int][]point{}}
 	beside := timeline.NewBeside(tl, []record.Lane{lane})
@@ -56,10 +59,12 @@ func (l *Learner) Profile(tl *timeline.Timeline) (*Profile, error) {
 		}
 	}
 	if len(g.order) == 0 {
-		return nil, errors.New(`expected stages, pairs of checkpoints such as "Before Transcription" and "After Transcription", found none`)
+		return nil, errors.New(
+			`expected stages, pairs of checkpoints such as "Before Transcription" and "After Transcription", found none`)
 	}
 	if len(g.order) > stagesMax {
-		return nil, fmt.Errorf("expected at most %d stages of different names, found %d, the last %q; "+
+		return nil, fmt.Errorf("expected at most %d stages of different names, found %d, the "+
+			"last %q; "+
 			"give a stage one name in all files", stagesMax, len(g.order), g.order[len(g.order)-1])
 	}
 	p.Total = g.total
@@ -72,7 +77,8 @@ func (l *Learner) Profile(tl *timeline.Timeline) (*Profile, error) {
 	return p, nil
 }
 
-// stagesMax bounds the stages of a profile: more than some 180 of them are more than is read as a file.
+// stagesMax bounds the stages of a profile: more than some 180 of them are more than is read as a
+// file.
 const stagesMax = 128
 
 // gathered is what the files that ended well say together, of one lane.
@@ -140,7 +146,8 @@ func (g *gathered) stage(st *stageFacts, f *timeline.File, first bool) {
 	}
 }
 
-// growth is the growth of the level at files' ends, a file, the median over processes of those with eight files or more.
+// growth is the growth of the level at files' ends, a file, the median over processes of those with
+// eight files or more.
 func (g *gathered) growth() int64 {
 	const least = 8 // files, as for a verdict on a leak
 	var all []float64
@@ -161,7 +168,10 @@ const leastVaried = 0.2
 
 // fit is what the files say of a stage together.
 func (s *samples) fit(name string) Stage {
-	st := Stage{Name: name, Files: len(s.peaks), Reserved: rounded(median(s.reserved), 1e4), Seconds: rounded(median(s.seconds), 1e6)}
+	st := Stage{
+		Name: name, Files: len(s.peaks), Reserved: rounded(median(s.reserved), 1e4),
+		Seconds: rounded(median(s.seconds), 1e6),
+	}
 	for _, p := range s.peaks {
 		st.Peak = max(st.Peak, int64(p.y))
 	}
@@ -175,7 +185,8 @@ func (s *samples) fit(name string) Stage {
 
 func rounded(f, parts float64) float64 { return math.Round(f*parts) / parts }
 
-// line is the line through the points, and how far the highest lies above it; note says why it has no slope.
+// line is the line through the points, and how far the highest lies above it; note says why it has
+// no slope.
 func line(points []point) (base int64, perSecond float64, spread int64, note string) {
 	perSecond, note = slopeOf(points)
 	perSecond = math.Round(perSecond)
@@ -187,8 +198,8 @@ func line(points []point) (base int64, perSecond float64, spread int64, note str
 	return int64(b), perSecond, int64(math.Ceil(max(0, slices.Max(rests)-b))), note
 }
 
-// warm leaves out the first file of each process, in which libraries load and models come to stay, and hidden ones, where there
-// are others.
+// warm leaves out the first file of each process, in which libraries load and models come to stay,
+// and hidden ones, where there are others.
 func (s *samples) warm(points []point, hidden []bool) []point {
 	var all []point
 	for i, p := range points {
@@ -217,11 +228,14 @@ func slopeOf(points []point) (perSecond float64, note string) {
 	const least = 5 // files through which to draw a line
 	switch {
 	case longest == 0:
-		return 0, "the log has no lengths of files: soak it with vramsoak, or read the footprint as that of files like these"
+		return 0, "the log has no lengths of files: soak it with vramsoak, or read the footprint " +
+			"as that of files like these"
 	case len(points) < least:
-		return 0, fmt.Sprintf("%d files are too few for a slope over their length, it takes %d", len(points), least)
+		return 0, fmt.Sprintf("%d files are too few for a slope over their length, it takes %d",
+			len(points), least)
 	case longest-shortest < leastVaried*longest:
-		return 0, fmt.Sprintf("lengths of %.4g to %.4g s do not vary enough for a slope: longer files may take more", shortest, longest)
+		return 0, fmt.Sprintf("lengths of %.4g to %.4g s do not vary enough for a slope: longer "+
+			"files may take more", shortest, longest)
 	}
 	k := slope(points)
 	// A slope that does not show above what the files differ by is none.
@@ -242,7 +256,8 @@ func slopeOf(points []point) (perSecond float64, note string) {
 // mostPoints bounds the pairs that slope looks at: 500 * 499 / 2.
 const mostPoints = 500
 
-// slope is the median of the slopes between all pairs (Theil 1950, Sen 1968); of more than mostPoints as many, evenly taken.
+// slope is the median of the slopes between all pairs (Theil 1950, Sen 1968); of more than
+// mostPoints as many, evenly taken.
 func slope(points []point) float64 {
 	if len(points) > mostPoints {
 		some := make([]point, mostPoints)

@@ -20,18 +20,21 @@ const (
 	gib = int64(1) << 30
 )
 
-// A batch is made up: one stage that takes 1 GiB and 2 MiB per second above 100 MiB that are always there, keeps 64,000 bytes
-// per second until the file's end and reserves a quarter more than it uses. The driver says 480 MiB more than is reserved.
+// A batch is made up: one stage that takes 1 GiB and 2 MiB per second above 100 MiB that are always
+// there, keeps 64,000 bytes per second until the file's end and reserves a quarter more than it
+// uses. The driver says 480 MiB more than is reserved.
 type batch struct {
 	seconds []int
 	extra   map[int]int64 // by the file's number, from 1: beyond the line
 	growth  int64         // of what is always there, a file
-	peaks   string        // "": no peak=; "reset": since the last checkpoint; "ever": of the process
+	// "": no peak=; "reset": since the last checkpoint; "ever": of the process.
+	peaks string
 }
 
 func (b batch) log() string {
 	var s strings.Builder
-	s.WriteString("[vramsoak] run-start time=2026-01-01T00:00:00.000Z files=" + fmt.Sprint(len(b.seconds)) + " feed=list command=x\n")
+	s.WriteString("[vramsoak] run-start time=2026-01-01T00:00:00.000Z files=" +
+		fmt.Sprint(len(b.seconds)) + " feed=list command=x\n")
 	clock, ever := 0, int64(0)
 	line := func(name string, allocated, peak int64) {
 		ever = max(ever, peak)
@@ -43,14 +46,17 @@ func (b batch) log() string {
 		case "ever":
 			told = fmt.Sprintf(" peak=%d", ever)
 		}
-		fmt.Fprintf(&s, "2026-01-01T00:%02d:%02d.000Z [GPU Memory] %s: Allocated: %.2fGB | allocated=%d reserved=%d used=%d total=%d%s device=0\n",
-			clock/60%60, clock%60, name, float64(allocated)/float64(gib), allocated, reserved, reserved+480*mib, 16*gib, told)
+		fmt.Fprintf(&s, "2026-01-01T00:%02d:%02d.000Z [GPU Memory] %s: Allocated: %.2fGB | "+
+			"allocated=%d reserved=%d used=%d total=%d%s device=0\n",
+			clock/60%60, clock%60, name, float64(allocated)/float64(gib), allocated, reserved,
+			reserved+480*mib, 16*gib, told)
 	}
 	for i, seconds := range b.seconds {
 		idle := 100*mib + b.growth*int64(i)
 		top := idle + gib + 2*mib*int64(seconds) + b.extra[i+1]
 		kept := idle + 64000*int64(seconds)
-		fmt.Fprintf(&s, "[vramsoak] file-start time=2026-01-01T00:%02d:%02d.000Z index=%d path=%d.wav audio_seconds=%d\n", clock/60%60, clock%60, i+1, i+1, seconds)
+		fmt.Fprintf(&s, "[vramsoak] file-start time=2026-01-01T00:%02d:%02d.000Z index=%d "+
+			"path=%d.wav audio_seconds=%d\n", clock/60%60, clock%60, i+1, i+1, seconds)
 		line("Pipeline Initialization", idle, idle)
 		line("Before Transcription", idle, idle)
 		clock += seconds / 10
@@ -62,7 +68,8 @@ func (b batch) log() string {
 		line("After Alignment", kept, kept)
 		line("Before Final Cleanup", kept, kept)
 		line("After Final Cleanup", idle, kept)
-		fmt.Fprintf(&s, "[vramsoak] file-end time=2026-01-01T00:%02d:%02d.000Z index=%d status=ok seconds=%d\n", clock/60%60, clock%60, i+1, seconds/10)
+		fmt.Fprintf(&s, "[vramsoak] file-end time=2026-01-01T00:%02d:%02d.000Z index=%d "+
+			"status=ok seconds=%d\n", clock/60%60, clock%60, i+1, seconds/10)
 	}
 	return s.String()
 }
@@ -84,27 +91,37 @@ func TestLearn(t *testing.T) {
 	lengths := []int{60, 120, 300, 180, 240, 90, 150, 270, 210}
 	for _, peaks := range []string{"", "reset", "ever"} {
 		t.Run("peak="+peaks, func(t *testing.T) {
-			p := learn(t, batch{seconds: lengths, extra: map[int]int64{3: 512 * mib}, peaks: peaks}.log())
+			p := learn(t, batch{
+				seconds: lengths, extra: map[int]int64{3: 512 * mib},
+				peaks: peaks,
+			}.log())
 			got := p.Stages[0]
-			// The largest reserved over the largest allocated: where peak= tells it, the level at a checkpoint has no cache to it.
+			// The largest reserved over the largest allocated: where peak= tells it, the level at a
+			// checkpoint has no cache to it.
 			want := profile.Stage{
-				Name: "Transcription", Files: 9, Base: gib, PerSecond: float64(2 * mib), Spread: 512 * mib,
-				Peak: gib + 300*2*mib + 512*mib, KeptPerSecond: 64000, Reserved: 1.25, Seconds: 0.1,
+				Name: "Transcription", Files: 9, Base: gib, PerSecond: float64(2 * mib),
+				Spread: 512 * mib,
+				Peak:   gib + 300*2*mib + 512*mib, KeptPerSecond: 64000, Reserved: 1.25,
+				Seconds:  0.1,
 				Shortest: 90, Longest: 300, // without the first
 			}
 			if peaks == "reset" {
 				want.Reserved = 1
 			}
-			if peaks == "ever" { // the longest file hides the peaks of those after it: only two are left, beside the first
+			// The longest file hides the peaks of those after it: only two are left, beside the
+			// first.
+			if peaks == "ever" {
 				want.Shortest = 120
 				want.Base, want.PerSecond = gib+(120+300)*mib+256*mib, 0
-				want.Spread, want.KeptPerSecond, want.Kept = gib+600*mib+512*mib-want.Base, got.KeptPerSecond, got.Kept
+				want.Spread, want.KeptPerSecond, want.Kept = gib+600*mib+512*mib-want.Base,
+					got.KeptPerSecond, got.Kept
 				want.Note = "2 files are too few for a slope over their length, it takes 5"
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("stage (-want +got):\n%s", diff)
 			}
-			if p.Context != 480*mib || p.Contexts != 9 || p.Total != 16*gib || p.Resident != 100*mib || p.Growth != 0 || p.Files != 9 {
+			if p.Context != 480*mib || p.Contexts != 9 || p.Total != 16*gib ||
+				p.Resident != 100*mib || p.Growth != 0 || p.Files != 9 {
 				t.Errorf("got %+v", p)
 			}
 		})
@@ -112,12 +129,16 @@ func TestLearn(t *testing.T) {
 }
 
 func TestLearnGrowth(t *testing.T) {
-	p := learn(t, batch{seconds: []int{60, 60, 60, 60, 60, 60, 60, 60, 60, 60}, growth: 4 * mib}.log())
+	p := learn(t, batch{
+		seconds: []int{60, 60, 60, 60, 60, 60, 60, 60, 60, 60},
+		growth:  4 * mib,
+	}.log())
 	if p.Growth != 4*mib {
 		t.Errorf("got a growth of %d a file, want %d", p.Growth, 4*mib)
 	}
 	st := p.Stages[0]
-	if st.Base != gib+120*mib || st.PerSecond != 0 || !strings.Contains(st.Note, "do not vary enough") {
+	if st.Base != gib+120*mib || st.PerSecond != 0 || !strings.Contains(st.Note,
+		"do not vary enough") {
 		t.Errorf("got %+v", st)
 	}
 }
@@ -125,8 +146,12 @@ func TestLearnGrowth(t *testing.T) {
 func TestLearnNothing(t *testing.T) {
 	for _, c := range []struct{ name, log, want string }{
 		{"no files", "nothing\n", "expected files that ended well, found none"},
-		{"failed", strings.ReplaceAll(batch{seconds: []int{60}}.log(), "status=ok", "status=crashed"), "expected files that ended well, found none"},
-		{"no stages", strings.ReplaceAll(batch{seconds: []int{60}}.log(), "After", "At"), "expected stages, pairs of checkpoints"},
+		{"failed", strings.ReplaceAll(batch{seconds: []int{60}}.log(), "status=ok",
+			"status=crashed"), "expected files that ended well, found none"},
+		{
+			"no stages", strings.ReplaceAll(batch{seconds: []int{60}}.log(), "After", "At"),
+			"expected stages, pairs of checkpoints",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tl, err := parser.Build(parser.Read(strings.NewReader(c.log), "soak.log"))
@@ -140,8 +165,8 @@ func TestLearnNothing(t *testing.T) {
 	}
 }
 
-// The native pipeline keeps a file's waveform: 16,000 samples a second of four bytes, until the final cleanup. Its Whisper model
-// and buffers are 572 MiB.
+// The native pipeline keeps a file's waveform: 16,000 samples a second of four bytes, until the
+// final cleanup. Its Whisper model and buffers are 572 MiB.
 func TestLearnNativeRun(t *testing.T) {
 	log, err := os.ReadFile("testdata/native.log")
 	if err != nil {
@@ -156,7 +181,8 @@ func TestLearnNativeRun(t *testing.T) {
 		t.Errorf("Audio Preprocessing: got %+v", audio)
 	}
 	// 600,931,696 bytes by holds= of the first file, which is 9.34 s long.
-	if got := whisper.Base + int64(whisper.PerSecond*9.34); got < 600931696-whisper.Spread || got > 600931696+whisper.Spread {
+	if got := whisper.Base + int64(whisper.PerSecond*9.34); got < 600931696-whisper.Spread ||
+		got > 600931696+whisper.Spread {
 		t.Errorf("Transcription: got %+v", whisper)
 	}
 	if p.Contexts != 0 {
@@ -182,10 +208,15 @@ func TestWriteRead(t *testing.T) {
 
 func TestReadMistakes(t *testing.T) {
 	for _, c := range []struct{ name, src, want string }{
-		{"empty", "", "profile.yaml:1:1: expected a profile, schema: vramsoak.profile/1, found an empty file; vramsoak profile RUN -o profile.yaml writes one"},
-		{"another file", "stages: [{name: A}]\n", `profile.yaml:1:1: expected schema: vramsoak.profile/1, found "stages: [{name: A}]"; is this a profile that vramsoak profile wrote?`},
+		{"empty", "", "profile.yaml:1:1: expected a profile, schema: vramsoak.profile/1, found " +
+			"an empty file; vramsoak profile RUN -o profile.yaml writes one"},
 		{
-			"several", "schema: vramsoak.profile/2\nfiles: 0\ngpu: {context: 480}\nstages:\n  - {base: 1GiB}\n  - {name: A, per_second: -1, bse: 1GiB}\n  - {name: A}\n",
+			"another file", "stages: [{name: A}]\n",
+			`profile.yaml:1:1: expected schema: vramsoak.profile/1, found "stages: [{name: A}]"; is this a profile that vramsoak profile wrote?`,
+		},
+		{
+			"several", "schema: vramsoak.profile/2\nfiles: 0\ngpu: {context: 480}\nstages:\n  - " +
+				"{base: 1GiB}\n  - {name: A, per_second: -1, bse: 1GiB}\n  - {name: A}\n",
 			`profile.yaml:1:9: expected one of vramsoak.profile/1 (did you mean "vramsoak.profile/1"?), found "vramsoak.profile/2"
 profile.yaml:2:8: expected a whole number of 1 or more, found "0"
 profile.yaml:3:16: expected a size with its unit, found "480"; write 480MiB, or 480B if it is so few bytes
@@ -223,21 +254,36 @@ stages:
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := learn(t, batch{seconds: []int{60, 120, 300, 180, 240, 90, 150, 270, 210}, growth: mib}.log())
+	p := learn(t, batch{
+		seconds: []int{60, 120, 300, 180, 240, 90, 150, 270, 210},
+		growth:  mib,
+	}.log())
 	got := p.Apply(s)
-	// Transcription: 1 GiB + 2 MiB * 600 s against 1 GiB + 1 MiB * 600 s; Diarization makes two passes of which one lives.
+	// Transcription: 1 GiB + 2 MiB * 600 s against 1 GiB + 1 MiB * 600 s; Diarization makes two
+	// passes of which one lives.
 	want := []profile.Comparison{
 		{
-			Stage: "Transcription", Used: profile.Measured, Seconds: 600, Measured: gib + 1200*mib, Estimated: gib + 600*mib,
-			AtMost: gib + 1200*mib, Ratio: 2224.0 / 1624.0, Note: "files of 600 s, measured up to 300 s: the line is drawn on",
+			Stage: "Transcription", Used: profile.Measured, Seconds: 600, Measured: gib + 1200*mib,
+			Estimated: gib + 600*mib,
+			AtMost:    gib + 1200*mib, Ratio: 2224.0 / 1624.0,
+			Note: "files of 600 s, measured up to 300 s: the line is drawn on",
 		},
-		{Stage: "Diarization", Used: profile.Estimated, Seconds: 600, Estimated: gib, Note: "the profile has no such stage"},
-		{Stage: "Alignment", Used: profile.Unused, Seconds: 600, Note: "the scenario has no such stage"},
+		{
+			Stage: "Diarization", Used: profile.Estimated, Seconds: 600, Estimated: gib,
+			Note: "the profile has no such stage",
+		},
+		{
+			Stage: "Alignment", Used: profile.Unused, Seconds: 600,
+			Note: "the scenario has no such stage",
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("comparisons (-want +got):\n%s", diff)
 	}
-	footprint := scenario.Footprint{Base: gib, PerSecond: float64(2 * mib), KeptPerSecond: 64000, Reserved: 1.25}
+	footprint := scenario.Footprint{
+		Base: gib, PerSecond: float64(2 * mib), KeptPerSecond: 64000,
+		Reserved: 1.25,
+	}
 	if diff := cmp.Diff(&footprint, s.Stages[0].Footprint); diff != "" {
 		t.Errorf("footprint (-want +got):\n%s", diff)
 	}
@@ -247,23 +293,27 @@ stages:
 	if s.Stages[1].Footprint != nil || s.GPU.Context != 480*mib+p.Resident {
 		t.Errorf("got %+v, %+v", s.Stages[1].Footprint, s.GPU)
 	}
-	if diff := cmp.Diff([]scenario.Fault{{Leak: mib, Share: 1, FromFile: 1}}, s.Faults); diff != "" {
+	if diff := cmp.Diff([]scenario.Fault{{Leak: mib, Share: 1, FromFile: 1}},
+		s.Faults); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
 	}
 	if c := got[0]; c.Used != profile.Measured || fmt.Sprintf("%.2f", c.Ratio) != "1.37" ||
-		record.FormatBytes(c.Measured) != "2.17 GiB" || record.FormatBytes(c.Estimated) != "1.59 GiB" {
+		record.FormatBytes(c.Measured) != "2.17 GiB" ||
+		record.FormatBytes(c.Estimated) != "1.59 GiB" {
 		t.Errorf("got %+v", c)
 	}
 }
 
-// Where the profile has no slope and the batch has longer files, a stage may take more than was measured.
+// Where the profile has no slope and the batch has longer files, a stage may take more than was
+// measured.
 func TestApplyLonger(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		seconds []int
 		want    int64
 	}{
-		// 120, 300 and 180 s: 1384 MiB in the middle, 240 MiB less than in the longest. Twice that over 180 s, for 300 s more.
+		// 120, 300 and 180 s: 1384 MiB in the middle, 240 MiB less than in the longest. Twice that
+		// over 180 s, for 300 s more.
 		{"few", []int{60, 120, 300, 180}, gib + 600*mib + 800*mib},
 		{"alike", []int{300, 300, 300, 300, 300, 300}, 2 * (gib + 600*mib)},
 		// The first loads and warms up: one of 150 s is left.
@@ -271,12 +321,14 @@ func TestApplyLonger(t *testing.T) {
 		{"slope", []int{60, 120, 300, 180, 240, 90}, gib + 1200*mib},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := scenario.Read([]byte("files: {count: 10, seconds: 60-600}\nstages: [{name: Transcription}]\n"), "p.yaml")
+			s, err := scenario.Read([]byte("files: {count: 10, seconds: 60-600}\nstages: [{name: "+
+				"Transcription}]\n"), "p.yaml")
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got := learn(t, batch{seconds: c.seconds}.log()).Apply(s)[0]; got.AtMost != c.want {
-				t.Errorf("got at most %d MiB, measured %d, want at most %d", got.AtMost/mib, got.Measured/mib, c.want/mib)
+				t.Errorf("got at most %d MiB, measured %d, want at most %d", got.AtMost/mib,
+					got.Measured/mib, c.want/mib)
 			}
 		})
 	}

@@ -14,8 +14,9 @@ import (
 	"vramsoak/pipeline/simulator"
 )
 
-// What is learned of a simulated run, whose stages are known, predicts that run: each stage's peak within 5 %, or 32 MiB, in
-// which a footprint is cut up, and the time. The profile reads the checkpoints of the log only.
+// What is learned of a simulated run, whose stages are known, predicts that run: each stage's peak
+// within 5 %, or 32 MiB, in which a footprint is cut up, and the time. The profile reads the
+// checkpoints of the log only.
 func TestProfileOfSimulatedRunPredictsIt(t *testing.T) {
 	const files = 12
 	for _, name := range []string{"transcription-after.yaml", "long-batch-after.yaml"} {
@@ -59,9 +60,11 @@ func TestProfileOfSimulatedRunPredictsIt(t *testing.T) {
 			for i, want := range known.Stages {
 				got := predicted.Stages[i]
 				off := math.Abs(float64(got.Allocated - want.Allocated))
-				t.Logf("%s: peak %s, predicted %s", want.Stage, record.FormatBytes(want.Allocated), record.FormatBytes(got.Allocated))
+				t.Logf("%s: peak %s, predicted %s", want.Stage, record.FormatBytes(want.Allocated),
+					record.FormatBytes(got.Allocated))
 				if off > max(0.05*float64(want.Allocated), float64(32*mib)) {
-					t.Errorf("%s: predicted a peak of %s, it is %s", want.Stage, record.FormatBytes(got.Allocated), record.FormatBytes(want.Allocated))
+					t.Errorf("%s: predicted a peak of %s, it is %s", want.Stage,
+						record.FormatBytes(got.Allocated), record.FormatBytes(want.Allocated))
 				}
 			}
 		})

@@ -11,12 +11,15 @@ import (
 	"vramsoak/pipeline/strictyaml"
 )
 
-// Card is a card by its name ("RTX 5080", "NVIDIA GeForce RTX 5080", "rtx5080", "5080") or by a size ("16GiB").
+// Card is a card by its name ("RTX 5080", "NVIDIA GeForce RTX 5080", "rtx5080", "5080") or by a
+// size ("16GiB").
 func Card(name string) (GPU, error) {
 	if size, err := record.ParseSize(name); err == nil {
-		if unit := strings.TrimLeft(strings.TrimSpace(name), "0123456789."); unit != "" || size.Bytes >= strictyaml.LeastBare {
+		if unit := strings.TrimLeft(strings.TrimSpace(name), "0123456789."); unit != "" ||
+			size.Bytes >= strictyaml.LeastBare {
 			if size.Bytes < leastCard {
-				return GPU{}, fmt.Errorf("expected a card of %s or more, found %q; write 16GiB or RTX 5080", record.FormatBytes(leastCard), name)
+				return GPU{}, fmt.Errorf("expected a card of %s or more, found %q; write 16GiB "+
+					"or RTX 5080", record.FormatBytes(leastCard), name)
 			}
 			return sized(size.Bytes), nil
 		}
@@ -24,12 +27,15 @@ func Card(name string) (GPU, error) {
 	want := plainName(name)
 	for _, tried := range []string{want, "rtx" + want, strings.TrimPrefix(want, "rtx")} {
 		for _, c := range cards {
-			if plainName(c.name) == tried || plainName(c.name+" "+strconv.Itoa(c.gib)+"GB") == tried {
+			if plainName(c.name) == tried || plainName(c.name+" "+strconv.Itoa(c.gib)+
+				"GB") == tried {
 				return c.gpu(), nil
 			}
 		}
 	}
-	return GPU{}, fmt.Errorf("expected a card such as RTX 5080, or a size such as 16GiB, found %q; %s", name, cardAdvice(name))
+	return GPU{},
+		fmt.Errorf("expected a card such as RTX 5080, or a size such as 16GiB, found %q; %s", name,
+			cardAdvice(name))
 }
 
 // Cards are all that are known by name, the smallest first.
@@ -50,7 +56,8 @@ func sized(bytes int64) GPU {
 	return GPU{Size: bytes, Total: bytes, Context: contextOf(bytes), Source: "the size given"}
 }
 
-// Replaced is another card in the place of this one. What others hold stays, and so does a context that the file gives.
+// Replaced is another card in the place of this one. What others hold stays, and so does a context
+// that the file gives.
 func (g GPU) Replaced(by GPU) GPU {
 	by.Occupied = g.Occupied
 	if g.OwnContext {
@@ -59,11 +66,12 @@ func (g GPU) Replaced(by GPU) GPU {
 	return by
 }
 
-// Contexts: what a process holds outside of PyTorch's allocator once its kernels are loaded, after PyTorch's own
-// messages. "this process has 14.56 GiB memory in use. Of the allocated memory 13.86 GiB is allocated by PyTorch, and
-// 213.20 MiB is reserved" leaves 504 MiB on an RTX 4090, the most on cards below 32 GB (348, 349 and 389 MiB on others;
-// 222 MiB before the first kernel); "94.50 GiB ... 85.16 GiB ... 8.66 GiB" leaves 696 MiB, the most on larger ones (594
-// MiB on an RTX 5090). Who plans takes the most.
+// Contexts: what a process holds outside of PyTorch's allocator once its kernels are loaded, after
+// PyTorch's own messages. "this process has 14.56 GiB memory in use. Of the allocated memory 13.86
+// GiB is allocated by PyTorch, and 213.20 MiB is reserved" leaves 504 MiB on an RTX 4090, the most
+// on cards below 32 GB (348, 349 and 389 MiB on others; 222 MiB before the first kernel); "94.50
+// GiB ... 85.16 GiB ... 8.66 GiB" leaves 696 MiB, the most on larger ones (594 MiB on an RTX 5090).
+// Who plans takes the most.
 const (
 	smallContext = 504 * record.MiB
 	largeContext = 696 * record.MiB
@@ -85,9 +93,10 @@ type card struct {
 	from string // quoted where torch said so; else the card that has the same memory
 }
 
-// cards: the total is what torch.cuda.get_device_properties reports on Linux, or yolo of it: "CUDA:0 (NVIDIA GeForce RTX
-// 5080, 15840MiB)". It is less than nvidia-smi's total (16303MiB) by what the driver keeps; newer drivers keep more, so
-// that of several figures the least stands here. Windows reports nearly all of nvidia-smi's.
+// cards: the total is what torch.cuda.get_device_properties reports on Linux, or yolo of it:
+// "CUDA:0 (NVIDIA GeForce RTX 5080, 15840MiB)". It is less than nvidia-smi's total (16303MiB) by
+// what the driver keeps; newer drivers keep more, so that of several figures the least stands here.
+// Windows reports nearly all of nvidia-smi's.
 var cards = []card{
 	{"RTX 2060 SUPER", 8, 7974, "torch: total_memory=7974MB"},
 	{"RTX 2080 Ti", 11, 10825, "torch 2.6: RTX 2080 Ti, 10825MiB (11,020 with older drivers)"},
@@ -110,12 +119,20 @@ var cards = []card{
 	{"RTX 4080", 16, 15944, "as RTX 4080 SUPER (16,049 with older drivers)"},
 	{"RTX 4080 SUPER", 16, 15944, "torch 2.12: RTX 4080 SUPER, 15944MiB"},
 	{"RTX 4090", 24, 24081, "torch 2.5: RTX 4090, 24081MiB (24,217 with older drivers)"},
-	{"RTX 5060", 8, 7689, "nvidia-smi's 8151 MiB less the 462 MiB that the driver keeps of an RTX 5080"},
+	{
+		"RTX 5060", 8, 7689,
+		"nvidia-smi's 8151 MiB less the 462 MiB that the driver keeps of an RTX 5080",
+	},
 	{"RTX 5060 Ti", 16, 15841, "torch: RTX 5060 Ti, total_memory=15841MB"},
-	{"RTX 5070", 12, 11765, "nvidia-smi's 12227 MiB less the 462 MiB that the driver keeps of an RTX 5080"},
+	{
+		"RTX 5070", 12, 11765,
+		"nvidia-smi's 12227 MiB less the 462 MiB that the driver keeps of an RTX 5080",
+	},
 	{"RTX 5070 Ti", 16, 15840, "as RTX 5080, whose nvidia-smi total is the same 16303 MiB"},
-	{"RTX 5080", 16, 15840, "torch: RTX 5080, 15840MiB; PyTorch: a total capacity of 15.47 GiB; nvidia-smi: 16303MiB"},
-	{"RTX 5090", 32, 32102, "torch 2.12: RTX 5090, 32102MiB; PyTorch: a total capacity of 31.36 GiB; nvidia-smi: 32607MiB"},
+	{"RTX 5080", 16, 15840, "torch: RTX 5080, 15840MiB; PyTorch: a total capacity of 15.47 GiB; " +
+		"nvidia-smi: 16303MiB"},
+	{"RTX 5090", 32, 32102, "torch 2.12: RTX 5090, 32102MiB; PyTorch: a total capacity of 31.36 " +
+		"GiB; nvidia-smi: 32607MiB"},
 	{"RTX A2000 12GB", 12, 12017, "torch 2.1: RTX A2000 12GB, 12017MiB"},
 	{"RTX A4000", 16, 16117, "torch 1.12: RTX A4000, 16117MiB"},
 	{"RTX A5000", 24, 24114, "torch: total_memory=24114MB"},
@@ -132,7 +149,8 @@ var cards = []card{
 	{"V100 32GB", 32, 32510, "PyTorch: 31.75 GiB total capacity; nvidia-smi: 32510MiB"},
 	{"A100 40GB", 40, 40326, "torch: NVIDIA A100-PCIE-40GB, total_memory=40326MB"},
 	{"A100 80GB", 80, 81050, "torch: total= 81050mb beside nvidia-smi's 81920MiB"},
-	{"H100", 80, 81008, "torch: NVIDIA H100 PCIe, total_memory=81008MB (H100 80GB HBM3: 81,082); nvidia-smi: 81559MiB"},
+	{"H100", 80, 81008, "torch: NVIDIA H100 PCIe, total_memory=81008MB (H100 80GB HBM3: 81,082); " +
+		"nvidia-smi: 81559MiB"},
 	{"H100 NVL", 94, 95320, "torch 2.13: NVIDIA H100 NVL, 95320MiB"},
 	{"H20", 96, 97285, "torch: NVIDIA H20, total_memory=97285MB"},
 	{"H200", 141, 143156, "torch: NVIDIA H200, total_memory=143156MB"},
@@ -141,11 +159,13 @@ var cards = []card{
 func (c card) gpu() GPU {
 	total := c.mib * record.MiB
 	return GPU{
-		Card: c.name, Size: int64(c.gib) * record.GiB, Total: total, Context: contextOf(total), Source: c.from,
+		Card: c.name, Size: int64(c.gib) * record.GiB, Total: total, Context: contextOf(total),
+		Source: c.from,
 	}
 }
 
-// unsaid are the parts of cards' names with which they are written or not: "NVIDIA GeForce RTX 5080", "A100-SXM4-80GB".
+// unsaid are the parts of cards' names with which they are written or not: "NVIDIA GeForce RTX
+// 5080", "A100-SXM4-80GB".
 var unsaid = regexp.MustCompile(`nvidia|geforce|tesla|quadro|generation|pcie|sxm\d?|hbm\d?|[ _-]`)
 
 func plainName(name string) string { return unsaid.ReplaceAllString(strings.ToLower(name), "") }

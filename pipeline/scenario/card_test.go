@@ -29,7 +29,8 @@ func TestCard(t *testing.T) {
 		{"25276502016", "", 24105}, // exact bytes, from a log
 	} {
 		got, err := scenario.Card(c.name)
-		if err != nil || got.Card != c.card || got.Total>>20 != c.mib || got.Context == 0 || got.Source == "" {
+		if err != nil || got.Card != c.card || got.Total>>20 != c.mib || got.Context == 0 ||
+			got.Source == "" {
 			t.Errorf("%s: got %+v, %v, want %s with %d MiB", c.name, got, err, c.card, c.mib)
 		}
 	}
@@ -49,7 +50,8 @@ func TestCard(t *testing.T) {
 	}
 }
 
-// What CUDA has is always less than what a card is sold with, by a tenth at most: "16 GB" are 15.5 GiB.
+// What CUDA has is always less than what a card is sold with, by a tenth at most: "16 GB" are 15.5
+// GiB.
 func TestCards(t *testing.T) {
 	last := int64(0)
 	for _, c := range scenario.Cards() {

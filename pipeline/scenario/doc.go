@@ -1,4 +1,5 @@
-// Package scenario reads pipelines that are written down: the YAML file that vramsoak simulate and vramsoak validate take.
+// Package scenario reads pipelines that are written down: the YAML file that vramsoak simulate and
+// vramsoak validate take.
 //
 //	s, err := scenario.Read(src, "pipeline.yaml") // every mistake at once, each with its line and column
 //	for _, m := range s.Lint() { ... }            // what can be read and does nothing, or not what it seems
@@ -35,8 +36,9 @@
 //	restart_every: 100
 //	faults: [{keep: asr, share: 10%, from_file: 150}]
 //
-// Only stages must be there. What validate calls a pipeline file is one without gpu and files, which its command
-// line gives, and faults. Keys that begin with x- are for anchors; aliases and << are followed.
+// Only stages must be there. What validate calls a pipeline file is one without gpu and files,
+// which its command line gives, and faults. Keys that begin with x- are for anchors; aliases and <<
+// are followed.
 //
 //   - gpu: a card (see [Card]) or its total; context is what CUDA takes beside the allocator, occupied what others hold.
 //   - memory_fraction: as torch.cuda.set_per_process_memory_fraction. clear_on_start: ends what occupies the card.
@@ -61,15 +63,15 @@
 //   - footprint, of a stage: {base, per_second, kept, kept_per_second, reserved}, as vramsoak profile measures it; it replaces
 //     models and tensors.
 //
-// Numbers of stages and tensors are sizes (1.5GiB) or expressions: seconds, items, batch, pass, file, files, total, free
-// (bytes of the card), KiB, MiB, GiB; + - * / % **, comparisons and a ? b : c; ceil, floor, round, min, max, abs and
-// random(low, high), which draws the same for the same file and seed. In {braces} and [brackets] an expression with a comma
-// goes in quotes.
+// Numbers of stages and tensors are sizes (1.5GiB) or expressions: seconds, items, batch, pass,
+// file, files, total, free (bytes of the card), KiB, MiB, GiB; + - * / % **, comparisons and a ? b
+// : c; ceil, floor, round, min, max, abs and random(low, high), which draws the same for the same
+// file and seed. In {braces} and [brackets] an expression with a comma goes in quotes.
 //
 // # What is refused, what is warned of
 //
-// An error is what cannot run as written, or what would make the answer one about something else. A warning is what runs,
-// and does nothing or not what it seems.
+// An error is what cannot run as written, or what would make the answer one about something else. A
+// warning is what runs, and does nothing or not what it seems.
 //
 //	rule                  verdict  because
 //	alloc-conf            error    PyTorch raises at its first allocation: unknown options, = for :, true for True, max_split_size_mb

@@ -20,8 +20,8 @@ import (
 	"vramsoak/pipeline/strictyaml"
 )
 
-// An Expr is a number that may depend on the file: 4, "1.5GiB", "ceil(seconds/30)", "min(32, floor(total/4/GiB))". All
-// arithmetic is in float64. The zero Expr is 0.
+// An Expr is a number that may depend on the file: 4, "1.5GiB", "ceil(seconds/30)", "min(32,
+// floor(total/4/GiB))". All arithmetic is in float64. The zero Expr is 0.
 type Expr struct {
 	text    string
 	program *vm.Program // nil: constant
@@ -58,7 +58,8 @@ type env struct {
 	Mod     func(a, b float64) float64      `expr:"mod"`
 }
 
-// names are the variables of expressions; constants and functions are named beside them in messages.
+// names are the variables of expressions; constants and functions are named beside them in
+// messages.
 var (
 	names     = []string{"seconds", "items", "batch", "pass", "file", "files", "total", "free"}
 	constants = map[string]float64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -88,7 +89,10 @@ type ExprError struct {
 	Expected string
 }
 
-func (e *ExprError) Error() string { return fmt.Sprintf("at %d: expected %s", e.Column+1, e.Expected) }
+func (e *ExprError) Error() string {
+	return fmt.Sprintf("at %d: expected %s", e.Column+1,
+		e.Expected)
+}
 
 // ParseExpr reads a number, a size or an expression. The error is an [*ExprError].
 func ParseExpr(text string) (Expr, error) {
@@ -103,7 +107,8 @@ func ParseExpr(text string) (Expr, error) {
 		return e, nil
 	}
 	if len(text) > maxText {
-		return Expr{}, &ExprError{Expected: fmt.Sprintf("an expression of at most %d bytes", maxText)}
+		return Expr{}, &ExprError{Expected: fmt.Sprintf("an expression of at most %d bytes",
+			maxText)}
 	}
 	used := &usedNames{}
 	options := []expr.Option{
@@ -119,7 +124,8 @@ func ParseExpr(text string) (Expr, error) {
 	}
 	if used.beyond != nil {
 		return Expr{}, &ExprError{
-			Column: min(used.beyond.Location().From, len(text)), Expected: "arithmetic: numbers, names, + - * / % **, comparisons, a ? b : c",
+			Column:   min(used.beyond.Location().From, len(text)),
+			Expected: "arithmetic: numbers, names, + - * / % **, comparisons, a ? b : c",
 		}
 	}
 	e.program = program
@@ -152,7 +158,10 @@ func exprError(text string, err error) error {
 			message = fmt.Sprintf("unknown name %s, did you mean %s?", name, near)
 		}
 	}
-	return &ExprError{Column: min(column, len(text)), Expected: "a number, a size or an expression (" + message + ")"}
+	return &ExprError{
+		Column:   min(column, len(text)),
+		Expected: "a number, a size or an expression (" + message + ")",
+	}
 }
 
 // toFloats makes all numbers float64, and KiB, MiB and GiB numbers.
@@ -169,14 +178,17 @@ func (toFloats) Visit(node *ast.Node) {
 	}
 }
 
-// usedNames are what an expression depends on, and the first part of it that is more than arithmetic: the language has loops,
-// texts and lists.
+// usedNames are what an expression depends on, and the first part of it that is more than
+// arithmetic: the language has loops, texts and lists.
 type usedNames struct {
 	names  []string
 	beyond ast.Node
 }
 
-var operators = []string{"+", "-", "*", "/", "%", "**", "^", "<", ">", "<=", ">=", "==", "!=", "and", "or", "&&", "||", "not", "!"}
+var operators = []string{
+	"+", "-", "*", "/", "%", "**", "^", "<", ">", "<=", ">=", "==", "!=",
+	"and", "or", "&&", "||", "not", "!",
+}
 
 func (u *usedNames) Visit(node *ast.Node) {
 	sound := false
@@ -211,7 +223,8 @@ func (e Expr) Eval(v Vars) (float64, error) {
 	defer machines.Put(machine)
 	out, err := machine.Run(e.program, env{
 		Seconds: v.Seconds, Items: float64(v.Items), Batch: float64(v.Batch), Pass: float64(v.Pass),
-		File: float64(v.File), Files: float64(v.Files), Total: float64(v.Total), Free: float64(v.Free),
+		File: float64(v.File), Files: float64(v.Files), Total: float64(v.Total),
+		Free: float64(v.Free),
 		Random: func(low, high float64) float64 {
 			draws++
 			r := rand.New(rand.NewPCG(v.Seed^e.salt, uint64(v.File)<<40|uint64(v.Pass)<<8|draws))
@@ -266,7 +279,9 @@ func (e Expr) Constant() (value float64, ok bool) { return e.value, e.program ==
 
 // Uses says whether the expression depends on one of those names.
 func (e Expr) Uses(names ...string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(e.names, name) })
+	return slices.ContainsFunc(names, func(name string) bool {
+		return slices.Contains(e.names, name)
+	})
 }
 
 // String is the expression as it was written.

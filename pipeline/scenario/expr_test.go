@@ -8,7 +8,10 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-var vars = scenario.Vars{Seconds: 95, Items: 4, Batch: 2, Pass: 1, File: 3, Files: 10, Total: 16 << 30, Free: 12 << 30, Seed: 7}
+var vars = scenario.Vars{
+	Seconds: 95, Items: 4, Batch: 2, Pass: 1, File: 3, Files: 10,
+	Total: 16 << 30, Free: 12 << 30, Seed: 7,
+}
 
 func TestExpr(t *testing.T) {
 	for text, want := range map[string]float64{
@@ -41,8 +44,10 @@ func TestExpr(t *testing.T) {
 // Expressions have no more than numbers: no loops, no texts, no numbers that are none.
 func TestExprRefused(t *testing.T) {
 	for _, text := range []string{
-		"", "inf", "NaN", `"a"`, "seconds >", "seconds > 3", "map(1..9, # * 2)", "len(items)", "now()", "sum([1, 2])", "let x = 1; y",
-		"repeat('a', 1000000000)", "items.foo", "seconds ?? 1 ?? foo", "1/0", "unknown + 1", "8 parsecs", "seconds in 1..1000000000 ? 1 : 2", "sum(1..1000000, #)", "[1][0]",
+		"", "inf", "NaN", `"a"`, "seconds >", "seconds > 3", "map(1..9, # * 2)", "len(items)",
+		"now()", "sum([1, 2])", "let x = 1; y",
+		"repeat('a', 1000000000)", "items.foo", "seconds ?? 1 ?? foo", "1/0", "unknown + 1",
+		"8 parsecs", "seconds in 1..1000000000 ? 1 : 2", "sum(1..1000000, #)", "[1][0]",
 	} {
 		_, err := scenario.ParseExpr(text)
 		if _, ok := errors.AsType[*scenario.ExprError](err); !ok {
@@ -51,7 +56,8 @@ func TestExprRefused(t *testing.T) {
 	}
 }
 
-// A file draws the same whenever it is worked on, and every expression, file and seed draws for itself.
+// A file draws the same whenever it is worked on, and every expression, file and seed draws for
+// itself.
 func TestExprRandom(t *testing.T) {
 	s := mustRead(t, `stages: [{name: A, seconds: "random(1, 9)", item_seconds: "random(1, 9)"}]`)
 	draw := func(e scenario.Expr, v scenario.Vars) float64 {
@@ -67,7 +73,8 @@ func TestExprRandom(t *testing.T) {
 	other.File++
 	seeded := vars
 	seeded.Seed++
-	if draw(a, vars) != first || draw(a, other) == first || draw(a, seeded) == first || draw(s.Stages[0].ItemSeconds, vars) == first {
+	if draw(a, vars) != first || draw(a, other) == first || draw(a, seeded) == first ||
+		draw(s.Stages[0].ItemSeconds, vars) == first {
 		t.Error("draws are not by seed, file and expression")
 	}
 }
@@ -82,13 +89,15 @@ func TestFilesLength(t *testing.T) {
 		}
 		sum += n
 	}
-	// The mean of 1,000 draws from 60-600 is 330 s give or take 540/sqrt(12*1000) = 4.9 s; five times that is certain.
+	// The mean of 1,000 draws from 60-600 is 330 s give or take 540/sqrt(12*1000) = 4.9 s; five
+	// times that is certain.
 	if math.Abs(sum/1000-330) > 25 {
 		t.Errorf("a mean of %v s", sum/1000)
 	}
 }
 
-// Whisper large-v3 in float16 is 3,086,981,120 bytes on the GPU, as package models has it from the published sizes.
+// Whisper large-v3 in float16 is 3,086,981,120 bytes on the GPU, as package models has it from the
+// published sizes.
 func TestEstimate(t *testing.T) {
 	s := mustRead(t, `models: [{id: asr, model: whisper-large-v3}, {id: own, weights: 1GiB, resident: true}]
 stages:
@@ -103,7 +112,8 @@ stages:
       - {name: two, size: 1GiB, count: 2}
 `)
 	got, err := s.Estimate(s.Stage("A"), 300)
-	least := int64(3086981120 + (1+3+2)<<30) // three passes keep one each; the activations are beside
+	// Three passes keep one each; the activations are beside.
+	least := int64(3086981120 + (1+3+2)<<30)
 	if err != nil || got < least || got > least+4<<30 {
 		t.Errorf("got %d, %v, want %d and activations", got, err, least)
 	}

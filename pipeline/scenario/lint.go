@@ -11,9 +11,10 @@ import (
 	"vramsoak/pipeline/strictyaml"
 )
 
-// Lint is what is wrong or does nothing although it can be read: see the table in the package's documentation. Of a
-// scenario that [Read] returned it is warnings only, for Read refuses errors; after changes, or on a card that was put in
-// later, it may have errors. It is in the order of the file.
+// Lint is what is wrong or does nothing although it can be read: see the table in the package's
+// documentation. Of a scenario that [Read] returned it is warnings only, for Read refuses errors;
+// after changes, or on a card that was put in later, it may have errors. It is in the order of the
+// file.
 func (s *Scenario) Lint() []Mistake {
 	l := &linter{s: s}
 	l.environment()
@@ -37,10 +38,13 @@ type linter struct {
 }
 
 // say adds a mistake about what stands at a path of the scenario, offset bytes into the text there.
-func (l *linter) say(severity Severity, rule, path string, text string, offset int, expected, found, advice string) {
+func (l *linter) say(severity Severity, rule, path string, text string, offset int, expected, found,
+	advice string,
+) {
 	p := l.s.places[path]
 	if p.Line == 0 {
-		p = strictyaml.Place{Line: 1, Column: 1} // the file does not say it: a scenario made in code
+		// The file does not say it: a scenario made in code.
+		p = strictyaml.Place{Line: 1, Column: 1}
 	}
 	if p.Direct {
 		p.Column += len([]rune(text[:min(offset, len(text))]))
@@ -76,8 +80,8 @@ func (l *linter) lengths() []float64 {
 // triedFiles is how many files expressions are tried on that depend on the file's number.
 const triedFiles = 1000
 
-// tried are the files on which a stage's expressions are tried: the shortest, a middle and the longest; where they depend on
-// the file's number, the first thousand, and the last.
+// tried are the files on which a stage's expressions are tried: the shortest, a middle and the
+// longest; where they depend on the file's number, the first thousand, and the last.
 func (l *linter) tried(st *Stage) []Vars {
 	byFile := false
 	for _, e := range st.expressions() {
@@ -120,11 +124,13 @@ func (l *linter) stages() {
 		st := &l.s.Stages[i]
 		path := fmt.Sprintf("stages.%d", i)
 		if st.Items.Uses("items", "batch", "pass") {
-			l.fail("expression", path+".items", "items by seconds, file, files, total and free", quoted(st.Items), "items come first, then the batch")
+			l.fail("expression", path+".items", "items by seconds, file, files, total and free",
+				quoted(st.Items), "items come first, then the batch")
 			continue
 		}
 		if st.Batch.Uses("batch", "pass") {
-			l.fail("expression", path+".batch", "a batch by seconds, items, file, files, total and free", quoted(st.Batch), "")
+			l.fail("expression", path+".batch",
+				"a batch by seconds, items, file, files, total and free", quoted(st.Batch), "")
 			continue
 		}
 		l.batch(st, path)
@@ -141,7 +147,10 @@ func quoted(e Expr) string { return strconv.Quote(e.String()) }
 // vars are what a file of that length has at a stage's start.
 func (l *linter) vars(seconds float64) Vars {
 	s := l.s
-	v := Vars{Seconds: seconds, File: 1, Files: max(1, s.Files.Count), Total: s.GPU.Total, Pass: 1, Seed: s.Files.Seed}
+	v := Vars{
+		Seconds: seconds, File: 1, Files: max(1, s.Files.Count), Total: s.GPU.Total, Pass: 1,
+		Seed: s.Files.Seed,
+	}
 	if v.Total == 0 {
 		v.Total = sampleTotal
 	}
@@ -152,7 +161,8 @@ func (l *linter) vars(seconds float64) Vars {
 // batch judges the size of a stage's batch.
 func (l *linter) batch(st *Stage, path string) {
 	if f, constant := st.Batch.Constant(); constant && f != math.Trunc(f) {
-		l.fail("batch", path+".batch", "a whole number of items", quoted(st.Batch), fmt.Sprintf("write %d, or floor(...)", max(1, int(f))))
+		l.fail("batch", path+".batch", "a whole number of items", quoted(st.Batch),
+			fmt.Sprintf("write %d, or floor(...)", max(1, int(f))))
 		return
 	}
 	fits := false
@@ -176,7 +186,8 @@ func (l *linter) batch(st *Stage, path string) {
 	}
 	if !fits && most > 0 {
 		f, _ := st.Batch.Eval(l.varsWith(st, l.s.Files.High))
-		l.warn("batch", path+".batch", fmt.Sprintf("a batch of up to %d, the items of the longest file", most),
+		l.warn("batch", path+".batch",
+			fmt.Sprintf("a batch of up to %d, the items of the longest file", most),
 			shownValue(st.Batch, f), "no batch is ever full: the memory is that of a smaller one")
 	}
 }
@@ -195,9 +206,11 @@ func (l *linter) evaluates(st *Stage, path string, v Vars) bool {
 		f, err := e.Eval(v)
 		switch {
 		case err != nil:
-			l.fail("expression", path+at, "a number of 0 or more for every file", fmt.Sprintf("%v %s", err, inFile(v)), "")
+			l.fail("expression", path+at, "a number of 0 or more for every file",
+				fmt.Sprintf("%v %s", err, inFile(v)), "")
 		case f < 0 || f > strictyaml.MaxBytes:
-			l.fail("expression", path+at, "a number of 0 or more for every file", shownValue(e, f)+" "+inFile(v), "")
+			l.fail("expression", path+at, "a number of 0 or more for every file", shownValue(e, f)+
+				" "+inFile(v), "")
 		default:
 			return true
 		}
@@ -215,7 +228,8 @@ func (l *linter) evaluates(st *Stage, path string, v Vars) bool {
 	passes := Passes(v.Items, v.Batch)
 	if passes > MaxAllocations {
 		l.fail("unbounded", path+".items", fmt.Sprintf("at most %d passes a file", MaxAllocations),
-			fmt.Sprintf("%d (%s) %s", passes, shownValue(st.Items, float64(v.Items)), inFile(v)), "each is simulated")
+			fmt.Sprintf("%d (%s) %s", passes, shownValue(st.Items, float64(v.Items)), inFile(v)),
+			"each is simulated")
 		return false
 	}
 	try(".item_seconds", st.ItemSeconds)
@@ -230,7 +244,8 @@ func (l *linter) evaluates(st *Stage, path string, v Vars) bool {
 			sound = try(at+".size", t.Size)
 		}
 		if _, err := t.Bytes(v); err != nil && sound {
-			l.fail("expression", path+at+".shape", "a tensor of fewer elements", fmt.Sprintf("%v %s", err, inFile(v)), "")
+			l.fail("expression", path+at+".shape", "a tensor of fewer elements",
+				fmt.Sprintf("%v %s", err, inFile(v)), "")
 		}
 		if try(at+".count", t.Count) {
 			l.bounded(t, path+at, path, passes, v)
@@ -253,8 +268,10 @@ func (l *linter) bounded(t Tensor, at, stage string, passes int, v Vars) {
 	if _, said := l.s.places[place]; !said {
 		place = stage + ".items"
 	}
-	l.fail("unbounded", place, fmt.Sprintf("at most %d allocations of tensor %s a file", MaxAllocations, t.Name),
-		fmt.Sprintf("%.4g %s", count*float64(each), inFile(v)), "each is simulated: let one stand for many")
+	l.fail("unbounded", place, fmt.Sprintf("at most %d allocations of tensor %s a file",
+		MaxAllocations, t.Name),
+		fmt.Sprintf("%.4g %s", count*float64(each), inFile(v)),
+		"each is simulated: let one stand for many")
 }
 
 // passes are those of a run, about.
@@ -286,7 +303,9 @@ func (l *linter) policies() {
 	s := l.s
 	files := strconv.Itoa(s.Files.Count)
 	if n := l.passes(); s.Clear.Every > 0 && float64(s.Clear.Every) > n {
-		l.warn("clear-never", "clear.every", fmt.Sprintf("at most %.0f, the passes of the whole run", n), strconv.Itoa(s.Clear.Every),
+		l.warn("clear-never", "clear.every",
+			fmt.Sprintf("at most %.0f, the passes of the whole run", n),
+			strconv.Itoa(s.Clear.Every),
 			"the cache is never emptied by it")
 	}
 	if _, said := s.places["clear.every"]; said && s.Clear.Every == 0 {
@@ -297,21 +316,26 @@ func (l *linter) policies() {
 		cleanups += len(st.Cleanups)
 	}
 	if s.Clear.Cleanups && cleanups == 0 {
-		l.warn("clear-never", "clear.cleanups", "cleanups at which to empty the cache", "none", "the cache is never emptied by it")
+		l.warn("clear-never", "clear.cleanups", "cleanups at which to empty the cache", "none",
+			"the cache is never emptied by it")
 	}
 	if _, said := s.places["restart_every"]; said {
 		switch {
 		case s.RestartEvery == 0:
-			l.warn("restart-never", "restart_every", "1 or more files", "0", "0 is never: leave it out")
+			l.warn("restart-never", "restart_every", "1 or more files", "0",
+				"0 is never: leave it out")
 		case s.RestartEvery >= s.Files.Count && l.s.counted:
-			l.warn("restart-never", "restart_every", "less than the "+files+" files of the run", strconv.Itoa(s.RestartEvery), "the process never begins anew")
+			l.warn("restart-never", "restart_every", "less than the "+files+" files of the run",
+				strconv.Itoa(s.RestartEvery), "the process never begins anew")
 		}
 	}
-	if _, conf := s.AllocConf(); s.MemoryFraction == 1 && !strings.Contains(conf, "garbage_collection_threshold") {
+	if _, conf := s.AllocConf(); s.MemoryFraction == 1 && !strings.Contains(conf,
+		"garbage_collection_threshold") {
 		l.warn("fraction-one", "memory_fraction", "a share below 1", "1", "1 limits nothing")
 	}
 	if s.ClearOnStart && s.GPU.Occupied == 0 {
-		l.warn("clear-on-start", "clear_on_start", "gpu: {occupied: ...}, which it clears", "nothing occupied", "it does nothing")
+		l.warn("clear-on-start", "clear_on_start", "gpu: {occupied: ...}, which it clears",
+			"nothing occupied", "it does nothing")
 	}
 }
 
@@ -320,9 +344,12 @@ func (l *linter) models() {
 	s := l.s
 	for i, m := range s.Models {
 		path := fmt.Sprintf("models.%d", i)
-		used := slices.ContainsFunc(s.Stages, func(st Stage) bool { return slices.Contains(st.Models, m.ID) })
+		used := slices.ContainsFunc(s.Stages, func(st Stage) bool {
+			return slices.Contains(st.Models, m.ID)
+		})
 		if !used && !m.Resident {
-			l.warn("unused-model", path, "a stage that runs it", strconv.Quote(m.ID), "it is never loaded")
+			l.warn("unused-model", path, "a stage that runs it", strconv.Quote(m.ID),
+				"it is never loaded")
 		}
 		if !m.Resident {
 			continue
@@ -338,7 +365,8 @@ func (l *linter) models() {
 func (l *linter) residents(path, id string, cleanups []Cleanup) {
 	for _, c := range cleanups {
 		if slices.Contains(c.Frees, id) {
-			l.fail("resident-freed", path+".cleanups."+c.Name, "a model that is not resident", strconv.Quote(id),
+			l.fail("resident-freed", path+".cleanups."+c.Name, "a model that is not resident",
+				strconv.Quote(id),
 				"resident: true is for a model that is never freed: leave out one of the two")
 		}
 	}
@@ -347,12 +375,14 @@ func (l *linter) residents(path, id string, cleanups []Cleanup) {
 func (l *linter) faults() {
 	for i, f := range l.s.Faults {
 		if f.Keep != "" && !l.s.frees(f.Keep) {
-			l.warn("fault-never", fmt.Sprintf("faults.%d", i), "what is freed in a file", strconv.Quote(f.Keep), "it stays anyway: the fault does nothing")
+			l.warn("fault-never", fmt.Sprintf("faults.%d", i), "what is freed in a file",
+				strconv.Quote(f.Keep), "it stays anyway: the fault does nothing")
 			continue
 		}
 		first := max(f.Crash, f.FromFile)
 		if l.s.counted && first > l.s.Files.Count {
-			l.warn("fault-never", fmt.Sprintf("faults.%d", i), fmt.Sprintf("a file up to %d", l.s.Files.Count), strconv.Itoa(first), "it never happens")
+			l.warn("fault-never", fmt.Sprintf("faults.%d", i), fmt.Sprintf("a file up to %d",
+				l.s.Files.Count), strconv.Itoa(first), "it never happens")
 		}
 	}
 }
@@ -367,10 +397,13 @@ func (l *linter) environment() {
 			l.conf(name, env[name])
 		case slices.Contains(confVariables, name): // below
 		case name == "PYTORCH_NO_CUDA_MEMORY_CACHING":
-			l.fail("no-caching", "env:"+name, "the caching allocator", name, "PyTorch turns it off where this is set, whatever the value; that is not modelled: leave it out")
+			l.fail("no-caching", "env:"+name, "the caching allocator", name,
+				"PyTorch turns it off where this is set, whatever the value; that is not "+
+					"modelled: leave it out")
 		case strings.HasPrefix(name, "PYTORCH_"):
 			if near := strictyaml.Nearest(name, confVariables); near != "" {
-				l.warn("conf-variable", "env:"+name, strconv.Quote(near), strconv.Quote(name), "PyTorch does not read it")
+				l.warn("conf-variable", "env:"+name, strconv.Quote(near), strconv.Quote(name),
+					"PyTorch does not read it")
 			}
 		}
 	}
@@ -379,11 +412,14 @@ func (l *linter) environment() {
 		switch {
 		case !set:
 		case winner != "" && name != winner:
-			l.warn("two-confs", "env:"+name, "one of "+winner+" and "+name, "both", winner+" wins and "+name+" is not read: delete one of the two")
+			l.warn("two-confs", "env:"+name, "one of "+winner+" and "+name, "both",
+				winner+" wins and "+name+" is not read: delete one of the two")
 		case name == newVariable:
-			l.warn("conf-variable", "env:"+name, cudaVariable, name, "PyTorch reads it from 2.9 on; older ones ignore it, and the newer ones still read "+cudaVariable)
+			l.warn("conf-variable", "env:"+name, cudaVariable, name,
+				"PyTorch reads it from 2.9 on; older ones ignore it, and the newer ones still read "+cudaVariable)
 		case name == hipVariable:
-			l.warn("conf-variable", "env:"+name, cudaVariable, name, "only PyTorch for AMD cards reads it")
+			l.warn("conf-variable", "env:"+name, cudaVariable, name,
+				"only PyTorch for AMD cards reads it")
 		}
 	}
 }

@@ -14,9 +14,10 @@ import (
 	"vramsoak/pipeline/strictyaml"
 )
 
-// Variables that hold allocator settings, in the order in which PyTorch looks: the first that is set wins
-// (c10/cuda/CUDAAllocatorConfig.h, CUDAAllocatorConfig::instance; PyTorch 2.6 knows the first, and the second on AMD cards;
-// c10/core/AllocatorConfig.cpp of 2.9 and later has all three in this order).
+// Variables that hold allocator settings, in the order in which PyTorch looks: the first that is
+// set wins (c10/cuda/CUDAAllocatorConfig.h, CUDAAllocatorConfig::instance; PyTorch 2.6 knows the
+// first, and the second on AMD cards; c10/core/AllocatorConfig.cpp of 2.9 and later has all three
+// in this order).
 const (
 	cudaVariable = "PYTORCH_CUDA_ALLOC_CONF"
 	hipVariable  = "PYTORCH_HIP_ALLOC_CONF"
@@ -25,8 +26,8 @@ const (
 
 var confVariables = []string{cudaVariable, hipVariable, newVariable}
 
-// AllocConf is the allocator's setting that is in force, and the variable that has it; both are "" where none is set. The
-// variable for AMD cards is never: the cards here are NVIDIA's.
+// AllocConf is the allocator's setting that is in force, and the variable that has it; both are ""
+// where none is set. The variable for AMD cards is never: the cards here are NVIDIA's.
 func (s *Scenario) AllocConf() (variable, conf string) {
 	for _, name := range []string{cudaVariable, newVariable} {
 		if conf, set := s.Env[name]; set {
@@ -38,7 +39,8 @@ func (s *Scenario) AllocConf() (variable, conf string) {
 
 // options are the keys that PyTorch 2.6 takes (CUDAAllocatorConfig::parseArgs).
 var options = []string{
-	"backend", "expandable_segments", "garbage_collection_threshold", "max_non_split_rounding_mb", "max_split_size_mb",
+	"backend", "expandable_segments", "garbage_collection_threshold", "max_non_split_rounding_mb",
+	"max_split_size_mb",
 	"pinned_num_register_threads", "pinned_use_background_threads", "pinned_use_cuda_host_register",
 	"release_lock_on_cudamalloc", "roundup_power2_divisions",
 }
@@ -85,11 +87,14 @@ func optionsOf(conf string) []option {
 	return all
 }
 
-// WithSettings is an allocator's configuration with settings in the place of those of the same name.
+// WithSettings is an allocator's configuration with settings in the place of those of the same
+// name.
 func WithSettings(conf string, settings ...string) string {
 	var kept []string
 	for _, o := range optionsOf(conf) {
-		replaced := slices.ContainsFunc(settings, func(s string) bool { return strings.HasPrefix(s, o.key+":") })
+		replaced := slices.ContainsFunc(settings, func(s string) bool {
+			return strings.HasPrefix(s, o.key+":")
+		})
 		if text := strings.TrimSpace(o.text); text != "" && !replaced {
 			kept = append(kept, text)
 		}
@@ -97,7 +102,8 @@ func WithSettings(conf string, settings ...string) string {
 	return strings.Join(append(kept, settings...), ",")
 }
 
-// conf judges a setting: what PyTorch refuses is an error, what does nothing or not what it seems is a warning.
+// conf judges a setting: what PyTorch refuses is an error, what does nothing or not what it seems
+// is a warning.
 func (l *linter) conf(variable, conf string) {
 	at := func(severity Severity, rule string, offset int, expected, found, advice string) {
 		l.say(severity, rule, "env."+variable, conf, offset, expected, found, advice)
@@ -106,7 +112,8 @@ func (l *linter) conf(variable, conf string) {
 		return
 	}
 	if len(conf) > maxConf {
-		at(Error, "alloc-conf", 0, fmt.Sprintf("settings of at most %d bytes", maxConf), strconv.Itoa(len(conf)), "")
+		at(Error, "alloc-conf", 0, fmt.Sprintf("settings of at most %d bytes", maxConf),
+			strconv.Itoa(len(conf)), "")
 		return
 	}
 	if i := strings.IndexAny(conf, " \t\n"); i >= 0 {
@@ -125,7 +132,8 @@ func (l *linter) conf(variable, conf string) {
 	if refused {
 		return
 	}
-	if _, err := allocator.ParseConfig(conf); err != nil { // each is sound, together they are not: ",,"
+	// Each is sound, together they are not: ",,".
+	if _, err := allocator.ParseConfig(conf); err != nil {
 		bad, _ := errors.AsType[*allocator.ConfigError](err)
 		at(Error, "alloc-conf", bad.Offset, "key:value,key:value", strconv.Quote(conf), says(bad))
 		return
@@ -138,30 +146,38 @@ func says(e *allocator.ConfigError) string {
 }
 
 // refusal says what PyTorch expects where it refuses an option.
-func refusal(o option, bad *allocator.ConfigError) (severity Severity, rule string, offset int, expected, found, advice string) {
+func refusal(o option, bad *allocator.ConfigError) (severity Severity, rule string, offset int,
+	expected, found, advice string,
+) {
 	rule, offset, advice = "alloc-conf", o.at, says(bad)
 	found = strconv.Quote(o.value)
 	switch {
 	case o.text == "":
 		return Error, rule, o.offset, "key:value between commas", "nothing", advice
-	case !slices.Contains(options, o.key) && !slices.Contains([]string{"release_lock_on_hipmalloc", "pinned_use_hip_host_register"}, o.key):
+	case !slices.Contains(options, o.key) && !slices.Contains([]string{
+		"release_lock_on_hipmalloc",
+		"pinned_use_hip_host_register",
+	}, o.key):
 		key, _, equals := strings.Cut(o.key, "=")
 		expected = "one of the options " + strings.Join(options, ", ")
 		if near := strictyaml.Nearest(key, options); near != "" {
 			expected = near
 		}
 		if equals && slices.Contains(options, key) {
-			expected, advice = "a colon between option and value: "+strings.Replace(o.key, "=", ":", 1), says(bad)
+			expected, advice = "a colon between option and value: "+strings.Replace(o.key, "=", ":",
+				1), says(bad)
 		}
 		return Error, rule, o.offset, expected, strconv.Quote(strings.TrimSpace(o.text)), advice
 	case o.value == "":
 		return Error, rule, o.at, "a value after " + o.key + ":", "none", advice
 	case o.key == "backend" && o.value == "cudaMallocAsync":
 		return Error, "alloc-backend", o.at, "backend:native", found,
-			"that is the driver's own allocator, which ignores the other settings and is not modelled: the answer would be of another allocator"
+			"that is the driver's own allocator, which ignores the other settings and is not " +
+				"modelled: the answer would be of another allocator"
 	case o.key == "backend":
 		expected = "native" + strictyaml.Meant(o.value, []string{"native", "cudaMallocAsync"})
-	case o.key == "expandable_segments" || strings.HasPrefix(o.key, "release_") || strings.HasPrefix(o.key, "pinned_use_"):
+	case o.key == "expandable_segments" || strings.HasPrefix(o.key, "release_") ||
+		strings.HasPrefix(o.key, "pinned_use_"):
 		expected = "True or False, with a capital letter"
 	case o.key == "max_split_size_mb" || o.key == "max_non_split_rounding_mb":
 		expected = "a whole number of MiB above 20"
@@ -183,20 +199,27 @@ func (l *linter) effects(conf string, at func(Severity, string, int, string, str
 	last := map[string]option{}
 	for _, o := range optionsOf(conf) {
 		if _, twice := last[o.key]; twice {
-			at(Warning, "option-twice", o.offset, "each option once", strconv.Quote(o.key), "the last one counts")
+			at(Warning, "option-twice", o.offset, "each option once", strconv.Quote(o.key),
+				"the last one counts")
 		}
 		last[o.key] = o
-		numeric := strings.HasSuffix(o.key, "_mb") || strings.HasSuffix(o.key, "_threshold") || o.key == "roundup_power2_divisions"
-		if tail := number.ReplaceAllString(o.value, ""); numeric && tail != "" && !strings.HasPrefix(o.value, "[") {
-			at(Warning, "number-tail", o.at+len(o.value)-len(tail), "a number only", strconv.Quote(o.value),
-				fmt.Sprintf("PyTorch reads %s and drops %q", strings.TrimSuffix(o.value, tail), tail))
+		numeric := strings.HasSuffix(o.key, "_mb") || strings.HasSuffix(o.key, "_threshold") ||
+			o.key == "roundup_power2_divisions"
+		if tail := number.ReplaceAllString(o.value, ""); numeric && tail != "" &&
+			!strings.HasPrefix(o.value, "[") {
+			at(Warning, "number-tail", o.at+len(o.value)-len(tail), "a number only",
+				strconv.Quote(o.value),
+				fmt.Sprintf("PyTorch reads %s and drops %q", strings.TrimSuffix(o.value,
+					tail), tail))
 		}
 		whole := strings.HasSuffix(o.key, "_mb")
 		if i := strings.IndexByte(o.value, '.'); whole && i >= 0 {
-			at(Warning, "number-tail", o.at+i, "a whole number of MiB", strconv.Quote(o.value), "PyTorch drops what follows the point")
+			at(Warning, "number-tail", o.at+i, "a whole number of MiB", strconv.Quote(o.value),
+				"PyTorch drops what follows the point")
 		}
 		if whole && strings.HasPrefix(o.value, "-") {
-			at(Warning, "no-effect", o.at, "a number of MiB above 20", strconv.Quote(o.value), "PyTorch reads a negative number as no limit")
+			at(Warning, "no-effect", o.at, "a number of MiB above 20", strconv.Quote(o.value),
+				"PyTorch reads a negative number as no limit")
 		}
 	}
 	c, err := allocator.ParseConfig(conf)
@@ -207,32 +230,43 @@ func (l *linter) effects(conf string, at func(Severity, string, int, string, str
 }
 
 // together judges options by the others and by the card.
-func (l *linter) together(c allocator.Config, last map[string]option, at func(Severity, string, int, string, string, string)) {
-	split, gc, rounding := last["max_split_size_mb"], last["garbage_collection_threshold"], last["max_non_split_rounding_mb"]
+func (l *linter) together(c allocator.Config, last map[string]option, at func(Severity, string, int,
+	string, string, string),
+) {
+	split, gc, rounding := last["max_split_size_mb"], last["garbage_collection_threshold"],
+		last["max_non_split_rounding_mb"]
 	if gc.key != "" && c.GarbageCollectionThreshold > 0 {
 		switch {
 		case l.s.MemoryFraction == 0: // one of 1 will do: PyTorch asks whether it was set
-			at(Warning, "gc-without-fraction", gc.offset, "memory_fraction: beside garbage_collection_threshold", "none",
+			at(Warning, "gc-without-fraction", gc.offset,
+				"memory_fraction: beside garbage_collection_threshold", "none",
 				"without torch.cuda.set_per_process_memory_fraction the threshold does nothing")
 		case c.ExpandableSegments:
-			at(Warning, "gc-expandable", gc.offset, "garbage_collection_threshold without expandable_segments:True", "both",
+			at(Warning, "gc-expandable", gc.offset,
+				"garbage_collection_threshold without expandable_segments:True", "both",
 				"expandable segments are never collected: the threshold does nothing")
 		}
 	}
 	if c.MaxSplitSize > 0 {
 		if c.ExpandableSegments {
-			at(Warning, "split-expandable", split.offset, "one of max_split_size_mb and expandable_segments:True", "both",
+			at(Warning, "split-expandable", split.offset,
+				"one of max_split_size_mb and expandable_segments:True", "both",
 				"expandable segments are used and split whatever the limit: it does nothing")
 		}
 		if total := l.s.GPU.Total; total > 0 && c.MaxSplitSize >= total {
-			at(Warning, "no-effect", split.at, "less than the card's "+record.FormatBytes(total), split.value+" MiB", "no block is so large: the limit does nothing")
+			at(Warning, "no-effect", split.at, "less than the card's "+record.FormatBytes(total),
+				split.value+" MiB", "no block is so large: the limit does nothing")
 		}
 	}
 	if rounding.key != "" && c.MaxSplitSize == 0 {
-		at(Warning, "no-effect", rounding.offset, "max_split_size_mb beside max_non_split_rounding_mb", "none", "it is for blocks above that limit: it does nothing")
+		at(Warning, "no-effect", rounding.offset,
+			"max_split_size_mb beside max_non_split_rounding_mb", "none",
+			"it is for blocks above that limit: it does nothing")
 	}
-	if o := last["roundup_power2_divisions"]; o.key != "" && !slices.ContainsFunc(c.RoundupPower2Divisions[:], func(n int64) bool { return n > 1 }) {
-		at(Warning, "no-effect", o.at, "2 or more divisions", strconv.Quote(o.value), "1 and 0 round nothing")
+	if o := last["roundup_power2_divisions"]; o.key != "" &&
+		!slices.ContainsFunc(c.RoundupPower2Divisions[:], func(n int64) bool { return n > 1 }) {
+		at(Warning, "no-effect", o.at, "2 or more divisions", strconv.Quote(o.value),
+			"1 and 0 round nothing")
 	}
 }
 

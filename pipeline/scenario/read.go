@@ -13,8 +13,8 @@ import (
 	"vramsoak/pipeline/strictyaml"
 )
 
-// Read reads a scenario, or a pipeline file, from YAML; name stands in its errors. The error joins a [*Mistake] for each
-// that was found.
+// Read reads a scenario, or a pipeline file, from YAML; name stands in its errors. The error joins
+// a [*Mistake] for each that was found.
 func Read(src []byte, name string) (*Scenario, error) {
 	r := &reader{strictyaml.New(name), places{}}
 	s := &Scenario{
@@ -57,19 +57,26 @@ func (r *reader) scenario(body ast.Node, s *Scenario) {
 	stages := body
 	var references []func() // names of what may stand further below
 	found := r.Mapping(body, strictyaml.Fields{
-		"name":            r.Text(&s.Name, "a name of one line"),
-		"about":           strictyaml.Value(r.Reader, &s.About, "a text", func(s string) (string, bool) { return strings.TrimSpace(s), true }),
-		"gpu":             func(n ast.Node) { r.gpu(n, &s.GPU) },
-		"env":             func(n ast.Node) { s.Env = r.env(n) },
-		"memory_fraction": r.marked("memory_fraction", strictyaml.Share(r.Reader, &s.MemoryFraction)),
-		"clear_on_start":  r.marked("clear_on_start", r.Flag(&s.ClearOnStart)),
-		"files":           func(n ast.Node) { r.files(n, &s.Files) },
-		"models":          func(n ast.Node) { s.Models = r.models(n) },
-		"initialization":  r.Text(&s.Initialization, "the name of a checkpoint"),
-		"stages":          func(n ast.Node) { stages = n; s.Stages = r.stages(n, s, &references) },
-		"final":           func(n ast.Node) { s.Final = r.cleanups(n, "final", s, nil, &references) },
-		"clear":           func(n ast.Node) { r.clear(n, s, &references) },
-		"restart_every":   r.marked("restart_every", r.Integer(&s.RestartEvery, 0)),
+		"name": r.Text(&s.Name, "a name of one line"),
+		"about": strictyaml.Value(r.Reader, &s.About, "a text", func(s string) (string,
+			bool,
+		) {
+			return strings.TrimSpace(s), true
+		}),
+		"gpu": func(n ast.Node) { r.gpu(n, &s.GPU) },
+		"env": func(n ast.Node) { s.Env = r.env(n) },
+		"memory_fraction": r.marked("memory_fraction", strictyaml.Share(r.Reader,
+			&s.MemoryFraction)),
+		"clear_on_start": r.marked("clear_on_start", r.Flag(&s.ClearOnStart)),
+		"files":          func(n ast.Node) { r.files(n, &s.Files) },
+		"models":         func(n ast.Node) { s.Models = r.models(n) },
+		"initialization": r.Text(&s.Initialization, "the name of a checkpoint"),
+		"stages":         func(n ast.Node) { stages = n; s.Stages = r.stages(n, s, &references) },
+		"final": func(n ast.Node) {
+			s.Final = r.cleanups(n, "final", s, nil, &references)
+		},
+		"clear":         func(n ast.Node) { r.clear(n, s, &references) },
+		"restart_every": r.marked("restart_every", r.Integer(&s.RestartEvery, 0)),
 		"costs": func(n ast.Node) {
 			r.Mapping(n, strictyaml.Fields{
 				"malloc":      r.Seconds(&s.Costs.Malloc, "the time of a cudaMalloc"),
@@ -121,7 +128,8 @@ func (r *reader) gpu(n ast.Node, g *GPU) {
 			if _, err := record.ParseSize(name); err == nil {
 				advice = "write its unit: 16GiB"
 			}
-			r.Add(strictyaml.Where(r.Resolve(n)), "a card such as RTX 5080, or a size such as 16GiB", strconv.Quote(name), advice)
+			r.Add(strictyaml.Where(r.Resolve(n)),
+				"a card such as RTX 5080, or a size such as 16GiB", strconv.Quote(name), advice)
 			return
 		}
 		occupied := g.Occupied
@@ -150,7 +158,8 @@ func (r *reader) gpu(n ast.Node, g *GPU) {
 	}
 	g.Occupied = own.Occupied
 	if g.Total > 0 && g.Context+g.Occupied >= g.Total {
-		r.Fail(node, fmt.Sprintf("context and occupied below the total of %s", record.FormatBytes(g.Total)), "")
+		r.Fail(node, fmt.Sprintf("context and occupied below the total of %s",
+			record.FormatBytes(g.Total)), "")
 	}
 }
 
@@ -194,7 +203,8 @@ func (r *reader) files(n ast.Node, f *Files) {
 				b, okHigh = strictyaml.ParseSeconds(strings.TrimSpace(high))
 			}
 			if !okLow || !okHigh || a <= 0 || b < a {
-				r.Fail(node, "the length of a file such as 300, or from-to such as 60-600 (seconds) or 1m-10m", "")
+				r.Fail(node, "the length of a file such as 300, or from-to such as 60-600 "+
+					"(seconds) or 1m-10m", "")
 				return
 			}
 			f.Low, f.High = a, b
@@ -217,20 +227,26 @@ func (r *reader) faults(n ast.Node, s *Scenario, references *[]func()) []Fault {
 			"stage":     r.Text(&f.Stage, "the name of a stage"),
 			"from_file": r.Integer(&f.FromFile, 1),
 		})
-		kinds := slices.DeleteFunc([]string{"keep", "leak", "crash"}, func(k string) bool { return found[k] == nil })
+		kinds := slices.DeleteFunc([]string{"keep", "leak", "crash"}, func(k string) bool {
+			return found[k] == nil
+		})
 		if len(kinds) != 1 {
 			r.Fail(item, "one of keep, leak and crash", "")
 			continue
 		}
 		*references = append(*references, func() {
 			if f.Keep != "" {
-				r.known(found["keep"], f.Keep, s.holders(nil), "the id of a model or the name of a tensor that stays")
+				r.known(found["keep"], f.Keep, s.holders(nil),
+					"the id of a model or the name of a tensor that stays")
 			}
-			each := slices.DeleteFunc(s.stageNames(), func(name string) bool { return s.Stage(name).Once })
+			each := slices.DeleteFunc(s.stageNames(), func(name string) bool {
+				return s.Stage(name).Once
+			})
 			switch {
 			case f.Keep != "":
 			case f.Stage != "":
-				r.known(found["stage"], f.Stage, each, "the name of a stage that is made for each file")
+				r.known(found["stage"], f.Stage, each,
+					"the name of a stage that is made for each file")
 			case len(each) == 0:
 				r.Fail(item, "a stage that is made for each file, in which it leaks or crashes", "")
 			}
@@ -293,8 +309,8 @@ func (s *Scenario) stageNames() []string {
 	return all
 }
 
-// holders are the names of all that can be freed: models and tensors that stages up to this one load or allocate; nil is
-// the last stage.
+// holders are the names of all that can be freed: models and tensors that stages up to this one
+// load or allocate; nil is the last stage.
 func (s *Scenario) holders(last *Stage) []string {
 	all := map[string]bool{}
 	for i := range s.Stages {

@@ -56,7 +56,12 @@ func TestReadDocumentedExample(t *testing.T) {
 		name string
 		expr scenario.Expr
 		want float64
-	}{{"items", st.Items, 3}, {"batch", st.Batch, 8}, {"item_seconds", st.ItemSeconds, 30}, {"seconds", st.Seconds, 61.0 / 60}} {
+	}{
+		{"items", st.Items, 3},
+		{"batch", st.Batch, 8},
+		{"item_seconds", st.ItemSeconds, 30},
+		{"seconds", st.Seconds, 61.0 / 60},
+	} {
 		if got, err := c.expr.Eval(v); err != nil || got != c.want {
 			t.Errorf("%s: got %v, %v, want %v", c.name, got, err, c.want)
 		}
@@ -66,7 +71,8 @@ func TestReadDocumentedExample(t *testing.T) {
 			t.Errorf("tensor %d: got %d, %v, want %d", i, got, err, want)
 		}
 	}
-	if diff := cmp.Diff([]scenario.Fault{{Keep: "asr", Share: 0.1, FromFile: 150}}, s.Faults); diff != "" {
+	if diff := cmp.Diff([]scenario.Fault{{Keep: "asr", Share: 0.1, FromFile: 150}},
+		s.Faults); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
 	}
 }
@@ -83,7 +89,10 @@ stages:
 		t.Fatal(err)
 	}
 	st := s.Stages[0]
-	if got, want := []int{st.Stream, st.Tensors[0].Stream, st.Tensors[1].Stream, st.Tensors[2].Stream}, []int{2, 2, 0, 1}; !slices.Equal(got, want) {
+	if got, want := []int{
+		st.Stream, st.Tensors[0].Stream, st.Tensors[1].Stream,
+		st.Tensors[2].Stream,
+	}, []int{2, 2, 0, 1}; !slices.Equal(got, want) {
 		t.Errorf("streams of the stage and its tensors: got %v, want %v", got, want)
 	}
 }
@@ -157,9 +166,18 @@ p.yaml:8:10: expected one of keep, leak and crash, found "{keep: a, crash: 3}"
 p.yaml:8:38: expected a size such as 512MiB, found "many"
 p.yaml:8:52: expected the id of a model or the name of a tensor that stays, found "z"; there are t, u
 p.yaml:10:1: expected each key once, found "name"; delete one of the two`},
-		{"empty", "", `p.yaml:1:1: expected a scenario: at least stages:, found an empty file; docs/reference/pipeline-file.md has an example`},
-		{"comments", "# nothing\n---\n", `p.yaml:1:1: expected a scenario: at least stages:, found an empty file; docs/reference/pipeline-file.md has an example`},
-		{"no stages", "name: x\n", `p.yaml:1:1: expected stages: with at least one stage, found none; docs/reference/pipeline-file.md has an example`},
+		{
+			"empty", "",
+			`p.yaml:1:1: expected a scenario: at least stages:, found an empty file; docs/reference/pipeline-file.md has an example`,
+		},
+		{
+			"comments", "# nothing\n---\n",
+			`p.yaml:1:1: expected a scenario: at least stages:, found an empty file; docs/reference/pipeline-file.md has an example`,
+		},
+		{
+			"no stages", "name: x\n",
+			`p.yaml:1:1: expected stages: with at least one stage, found none; docs/reference/pipeline-file.md has an example`,
+		},
 		{
 			"names with colons",
 			"models: [{id: a, model: 'whisper: large', dtype: 'fp: 16'}]\nstages: [{name: A}]\n",
@@ -167,14 +185,39 @@ p.yaml:10:1: expected each key once, found "name"; delete one of the two`},
 p.yaml:1:50: expected the type of the weights, found "fp: 16"; use float32, float16, bfloat16, int8 or autocast (float32 weights, float16 arithmetic)`,
 		},
 		{"a list", "- name: x\n", `p.yaml:1:1: expected key: value, found "- name: x"`},
-		{"tabs", "stages:\n\t- name: x\n", `p.yaml:2:1: expected YAML, found "found character '\t' that cannot start any token"; indent with spaces, not with tabs`},
-		{"two documents", "stages: [{name: A}]\n---\nstages: [{name: B}]\n", `p.yaml:3:1: expected one document, found "stages: [{name: B}]"; put the second one in a file of its own`},
-		{"not UTF-8", "stages: [{name: A}]\nname: \xff\n", `p.yaml:2:7: expected UTF-8, found other bytes; save the file as UTF-8`},
-		{"deep", "stages: " + strings.Repeat("[", 1e4), `p.yaml:1:73: expected at most 64 brackets within each other, found more`},
-		{"large", strings.Repeat("#", 300<<10), `p.yaml:1:1: expected a file of at most 64.0 KiB, found 300 KiB; is this the right file?`},
-		{"a byte order mark and carriage returns", "\ufeffname: x\r\nstages:\r\n  - name: A\r\n    batch: 0\r\n", `p.yaml:4:12: expected a batch of 1 or more, found "0"`},
-		{"alias of itself", "x-a: &a {<<: *a, name: A}\nstages: [*a]\n", `p.yaml:1:14: expected a merge of something else than itself, found "*a"`},
-		{"no anchor", "x-a: &base {name: A}\nstages: [*bsae]\n", `p.yaml:2:10: expected the name of an anchor before it (did you mean "base"?), found "*bsae"`},
+		{
+			"tabs", "stages:\n\t- name: x\n",
+			`p.yaml:2:1: expected YAML, found "found character '\t' that cannot start any token"; indent with spaces, not with tabs`,
+		},
+		{
+			"two documents", "stages: [{name: A}]\n---\nstages: [{name: B}]\n",
+			`p.yaml:3:1: expected one document, found "stages: [{name: B}]"; put the second one in a file of its own`,
+		},
+		{
+			"not UTF-8", "stages: [{name: A}]\nname: \xff\n",
+			`p.yaml:2:7: expected UTF-8, found other bytes; save the file as UTF-8`,
+		},
+		{
+			"deep", "stages: " + strings.Repeat("[", 1e4),
+			`p.yaml:1:73: expected at most 64 brackets within each other, found more`,
+		},
+		{
+			"large", strings.Repeat("#", 300<<10),
+			`p.yaml:1:1: expected a file of at most 64.0 KiB, found 300 KiB; is this the right file?`,
+		},
+		{
+			"a byte order mark and carriage returns",
+			"\ufeffname: x\r\nstages:\r\n  - name: A\r\n    batch: 0\r\n",
+			`p.yaml:4:12: expected a batch of 1 or more, found "0"`,
+		},
+		{
+			"alias of itself", "x-a: &a {<<: *a, name: A}\nstages: [*a]\n",
+			`p.yaml:1:14: expected a merge of something else than itself, found "*a"`,
+		},
+		{
+			"no anchor", "x-a: &base {name: A}\nstages: [*bsae]\n",
+			`p.yaml:2:10: expected the name of an anchor before it (did you mean "base"?), found "*bsae"`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := scenario.Read([]byte(c.src), "p.yaml")
@@ -197,7 +240,8 @@ func TestReadBomb(t *testing.T) {
 		if i == 0 {
 			from = "x0"
 		}
-		b.WriteString("x-" + to + ": &" + to + " {<<: [*" + from + ", *" + from + ", *" + from + "]}\n")
+		b.WriteString("x-" + to + ": &" + to + " {<<: [*" + from + ", *" + from + ", *" +
+			from + "]}\n")
 	}
 	b.WriteString("stages: [*z]\n")
 	_, err := scenario.Read([]byte(b.String()), "p.yaml")
@@ -242,8 +286,10 @@ func TestClone(t *testing.T) {
 	st.Tensors[1].Shape[0] = scenario.Constant(1)
 	st.Batch = scenario.Constant(1)
 	got := s.Stages[0]
-	if s.Env["PYTORCH_CUDA_ALLOC_CONF"] == "" || s.Models[0].Model == "whisper-tiny" || s.Clear.Before[0] == "" ||
-		got.Models[0] == "" || got.Cleanups[0].Frees[0] == "" || got.Tensors[1].Shape[0].String() != want.Tensors[1].Shape[0].String() ||
+	if s.Env["PYTORCH_CUDA_ALLOC_CONF"] == "" || s.Models[0].Model == "whisper-tiny" ||
+		s.Clear.Before[0] == "" ||
+		got.Models[0] == "" || got.Cleanups[0].Frees[0] == "" ||
+		got.Tensors[1].Shape[0].String() != want.Tensors[1].Shape[0].String() ||
 		got.Batch.String() != "8" {
 		t.Errorf("the original changed: %+v", s)
 	}
@@ -252,7 +298,8 @@ func TestClone(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(documented(f)))
 	f.Add([]byte("x-a: &a {<<: *a}\nstages: [*a]\n"))
-	f.Add([]byte("env: {PYTORCH_CUDA_ALLOC_CONF: 'a:[1,2],b'}\nstages: [{name: A, batch: '2**items'}]\n"))
+	f.Add([]byte("env: {PYTORCH_CUDA_ALLOC_CONF: 'a:[1,2],b'}\nstages: [{name: A, batch: " +
+		"'2**items'}]\n"))
 	f.Add([]byte("gpu: 16GiB\nfiles: {seconds: 1-2}\nstages:\n- name: |\n    A\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		s, err := scenario.Read(src, "p.yaml")
@@ -272,20 +319,22 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestEmptyItems reads lists with an item that has no keys. It is refused like one that lacks its name: a stage without one
-// would print checkpoints that nobody can tell apart.
+// TestEmptyItems reads lists with an item that has no keys. It is refused like one that lacks its
+// name: a stage without one would print checkpoints that nobody can tell apart.
 func TestEmptyItems(t *testing.T) {
 	for src, want := range map[string]string{
-		"stages: [{}]":                            `p.yaml:1:10: expected a name for the stage, found "{}"`,
-		"stages: [{x-a: 1}]":                      `p.yaml:1:10: expected a name for the stage, found "{x-a: 1}"`,
-		"stages: [{name: a, tensors: [{}]}]":      `p.yaml:1:30: expected a name for the tensor, found "{}"`,
-		"stages: [{name: a, cleanups: [{}]}]":     `p.yaml:1:31: expected a name for the cleanup, found "{}"`,
-		"{stages: [{name: a}], final: [{}]}":      `p.yaml:1:31: expected a name for the cleanup, found "{}"`,
-		"{stages: [{name: a}], models: [{}]}":     `p.yaml:1:32: expected either a model (its name) or weights`,
-		"{stages: [{name: a}], models: [{i: x}]}": `p.yaml:1:33: expected one of the keys`, // and nothing else
+		"stages: [{}]":                        `p.yaml:1:10: expected a name for the stage, found "{}"`,
+		"stages: [{x-a: 1}]":                  `p.yaml:1:10: expected a name for the stage, found "{x-a: 1}"`,
+		"stages: [{name: a, tensors: [{}]}]":  `p.yaml:1:30: expected a name for the tensor, found "{}"`,
+		"stages: [{name: a, cleanups: [{}]}]": `p.yaml:1:31: expected a name for the cleanup, found "{}"`,
+		"{stages: [{name: a}], final: [{}]}":  `p.yaml:1:31: expected a name for the cleanup, found "{}"`,
+		"{stages: [{name: a}], models: [{}]}": `p.yaml:1:32: expected either a model (its name) or weights`,
+		// And nothing else.
+		"{stages: [{name: a}], models: [{i: x}]}": `p.yaml:1:33: expected one of the keys`,
 	} {
 		_, err := scenario.Read([]byte(src), "p.yaml")
-		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.HasPrefix(err.Error(), want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: expected %s, found %v", src, want, err)
 		}
 	}

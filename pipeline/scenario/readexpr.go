@@ -19,7 +19,8 @@ func (r *reader) expression(to *Expr) func(ast.Node) {
 		}
 		s, ok := strictyaml.Scalar(node)
 		if !ok || strings.TrimSpace(s) == "" {
-			r.Fail(node, "a number, a size such as 1.5GiB, or an expression such as ceil(seconds/30)", "")
+			r.Fail(node, "a number, a size such as 1.5GiB, or an expression such as "+
+				"ceil(seconds/30)", "")
 			return
 		}
 		e, err := ParseExpr(s)

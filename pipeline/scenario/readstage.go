@@ -47,12 +47,14 @@ func (r *reader) models(n ast.Node) []Model {
 		case (found["model"] == nil) == (found["weights"] == nil):
 			r.Fail(item, "either a model (its name) or weights (its size)", "")
 		case m.Model == "" && (m.Train || m.Eager):
-			r.Fail(item, "train and eager beside a model that is known by its name", "of weights only the size is known")
+			r.Fail(item, "train and eager beside a model that is known by its name",
+				"of weights only the size is known")
 		case m.ID == "" && found["id"] == nil:
 			r.Fail(item, "an id", "")
 		}
 		if slices.ContainsFunc(all, func(other Model) bool { return other.ID == m.ID }) {
-			r.Fail(cmp.Or(found["id"], item), "an id that no other model has", "give each its own id")
+			r.Fail(cmp.Or(found["id"], item), "an id that no other model has",
+				"give each its own id")
 		}
 		all = append(all, m)
 	}
@@ -93,7 +95,8 @@ func (r *reader) weightType(to *string) func(ast.Node) {
 			return
 		}
 		if _, err := models.ParseDType(s); err != nil {
-			r.Add(strictyaml.Where(r.Resolve(n)), "the type of the weights", strconv.Quote(s), adviceOf(err))
+			r.Add(strictyaml.Where(r.Resolve(n)), "the type of the weights", strconv.Quote(s),
+				adviceOf(err))
 			return
 		}
 		*to = s
@@ -104,7 +107,9 @@ func (r *reader) stages(n ast.Node, s *Scenario, references *[]func()) []Stage {
 	var all []Stage
 	for i, item := range r.List(n) {
 		st, name := r.stage(item, fmt.Sprintf("stages.%d", i), s, references)
-		if st.Name != "" && slices.ContainsFunc(all, func(other Stage) bool { return other.Name == st.Name }) {
+		if st.Name != "" && slices.ContainsFunc(all, func(other Stage) bool {
+			return other.Name == st.Name
+		}) {
 			r.Fail(name, "a name that no other stage has", "give each its own name")
 		}
 		all = append(all, st)
@@ -113,9 +118,12 @@ func (r *reader) stages(n ast.Node, s *Scenario, references *[]func()) []Stage {
 }
 
 // stage reads one, and says where its name stands.
-func (r *reader) stage(item ast.Node, path string, s *Scenario, references *[]func()) (st Stage, name ast.Node) {
+func (r *reader) stage(item ast.Node, path string, s *Scenario, references *[]func()) (st Stage,
+	name ast.Node,
+) {
 	st = Stage{
-		Items: Constant(1), Batch: Constant(1), ItemSeconds: mustParse("seconds / max(1, items)"), Seconds: Constant(0), OnOOM: OOMFails,
+		Items: Constant(1), Batch: Constant(1), ItemSeconds: mustParse("seconds / max(1, items)"),
+		Seconds: Constant(0), OnOOM: OOMFails,
 	}
 	before := len(r.Mistakes)
 	found := r.Mapping(item, strictyaml.Fields{
@@ -132,15 +140,17 @@ func (r *reader) stage(item ast.Node, path string, s *Scenario, references *[]fu
 				}
 			})
 		},
-		"items":        r.marked(path+".items", r.expression(&st.Items)),
-		"batch":        r.marked(path+".batch", r.positive(r.expression, &st.Batch, "a batch of 1 or more")),
+		"items": r.marked(path+".items", r.expression(&st.Items)),
+		"batch": r.marked(path+".batch", r.positive(r.expression, &st.Batch,
+			"a batch of 1 or more")),
 		"item_seconds": r.marked(path+".item_seconds", r.expression(&st.ItemSeconds)),
 		"seconds":      r.marked(path+".seconds", r.duration(&st.Seconds)),
 		"tensors":      func(n ast.Node) { st.Tensors = r.tensors(n, path) },
 		"cleanups":     func(ast.Node) {}, // below: they name the tensors
-		"on_oom":       r.marked(path+".on_oom", strictyaml.OneOf(r.Reader, &st.OnOOM, OOMFails, OOMHalves, OOMSkips)),
-		"stream":       r.Integer(&st.Stream, 0),
-		"footprint":    func(n ast.Node) { st.Footprint = r.footprint(n) },
+		"on_oom": r.marked(path+".on_oom", strictyaml.OneOf(r.Reader, &st.OnOOM, OOMFails,
+			OOMHalves, OOMSkips)),
+		"stream":    r.Integer(&st.Stream, 0),
+		"footprint": func(n ast.Node) { st.Footprint = r.footprint(n) },
 	})
 	if found["name"] == nil && (len(found) > 0 || len(r.Mistakes) == before) {
 		r.Fail(item, "a name for the stage", `add name: "Transcription"`)
@@ -149,7 +159,8 @@ func (r *reader) stage(item ast.Node, path string, s *Scenario, references *[]fu
 		st.Cleanups = r.cleanups(n, path, s, &st.Name, references)
 	}
 	st.Items, st.Batch = st.Items.salted(st.Name+".items"), st.Batch.salted(st.Name+".batch")
-	st.ItemSeconds, st.Seconds = st.ItemSeconds.salted(st.Name+".item_seconds"), st.Seconds.salted(st.Name+".seconds")
+	st.ItemSeconds, st.Seconds = st.ItemSeconds.salted(st.Name+".item_seconds"),
+		st.Seconds.salted(st.Name+".seconds")
 	for i := range st.Tensors {
 		st.Tensors[i] = st.Tensors[i].salted(st.Name)
 		if st.Tensors[i].Stream == ofStage {
@@ -223,7 +234,8 @@ func (r *reader) tensors(n ast.Node, stage string) []Tensor {
 					t.Shape = append(t.Shape, e)
 				}
 			}),
-			"dtype":  strictyaml.OneOf(r.Reader, &t.DType, slices.Sorted(maps.Keys(elementBytes))...),
+			"dtype": strictyaml.OneOf(r.Reader, &t.DType,
+				slices.Sorted(maps.Keys(elementBytes))...),
 			"each":   strictyaml.OneOf(r.Reader, &t.Each, Pass, WithStage),
 			"until":  strictyaml.OneOf(r.Reader, &t.Until, Pass, WithStage, WithFile, WithRun),
 			"count":  r.marked(path+".count", r.expression(&t.Count)),
@@ -240,10 +252,14 @@ func (r *reader) tensors(n ast.Node, stage string) []Tensor {
 		case (found["size"] == nil) == (found["shape"] == nil):
 			r.Fail(item, "either a size or a shape", "")
 		case t.Until == Pass && t.Each != Pass:
-			r.Fail(cmp.Or(found["until"], item), "until: stage, file or run for what is allocated once a stage", "or add each: pass")
+			r.Fail(cmp.Or(found["until"], item),
+				"until: stage, file or run for what is allocated once a stage", "or add each: pass")
 		}
-		if t.Name != "" && slices.ContainsFunc(all, func(other Tensor) bool { return other.Name == t.Name }) {
-			r.Fail(cmp.Or(found["name"], item), "a name that no other tensor of the stage has", "give each its own name")
+		if t.Name != "" && slices.ContainsFunc(all, func(other Tensor) bool {
+			return other.Name == t.Name
+		}) {
+			r.Fail(cmp.Or(found["name"], item), "a name that no other tensor of the stage has",
+				"give each its own name")
 		}
 		all = append(all, t)
 	}
@@ -251,15 +267,20 @@ func (r *reader) tensors(n ast.Node, stage string) []Tensor {
 }
 
 // cleanups reads those of a stage, or those at a file's end where stage is nil.
-func (r *reader) cleanups(n ast.Node, path string, s *Scenario, stage *string, references *[]func()) []Cleanup {
+func (r *reader) cleanups(n ast.Node, path string, s *Scenario, stage *string,
+	references *[]func(),
+) []Cleanup {
 	var all []Cleanup
 	for _, item := range r.List(n) {
 		var c Cleanup
 		var named ast.Node
 		before := len(r.Mistakes)
 		found := r.Mapping(item, strictyaml.Fields{
-			"name":        r.Text(&c.Name, "the name of a cleanup"),
-			"frees":       func(n ast.Node) { named = n; r.Texts(&c.Frees, "the id of a model or the name of a tensor")(n) },
+			"name": r.Text(&c.Name, "the name of a cleanup"),
+			"frees": func(n ast.Node) {
+				named = n
+				r.Texts(&c.Frees, "the id of a model or the name of a tensor")(n)
+			},
 			"empty_cache": r.Flag(&c.EmptyCache),
 		})
 		switch {
@@ -269,8 +290,11 @@ func (r *reader) cleanups(n ast.Node, path string, s *Scenario, stage *string, r
 			r.Fail(item, "a name for the cleanup", `add name: "Whisper"`)
 		}
 		c.Name = strings.TrimSuffix(c.Name, " Cleanup")
-		if c.Name != "" && slices.ContainsFunc(all, func(other Cleanup) bool { return other.Name == c.Name }) {
-			r.Fail(cmp.Or(found["name"], item), "a name that no other cleanup of the stage has", "give each its own name")
+		if c.Name != "" && slices.ContainsFunc(all, func(other Cleanup) bool {
+			return other.Name == c.Name
+		}) {
+			r.Fail(cmp.Or(found["name"], item), "a name that no other cleanup of the stage has",
+				"give each its own name")
 		}
 		if named != nil {
 			frees := c.Frees
@@ -281,7 +305,8 @@ func (r *reader) cleanups(n ast.Node, path string, s *Scenario, stage *string, r
 				}
 				for i, item := range r.List(named) {
 					if i < len(frees) {
-						r.known(item, frees[i], s.holders(last), "what this stage or one before it loads or allocates")
+						r.known(item, frees[i], s.holders(last),
+							"what this stage or one before it loads or allocates")
 					}
 				}
 			})

@@ -9,17 +9,18 @@ import (
 	"vramsoak/pipeline/strictyaml"
 )
 
-// A Scenario is a pipeline written down: the card, the allocator's settings, what its stages load and allocate, and when
-// that is given back. Sizes are bytes, times are seconds.
+// A Scenario is a pipeline written down: the card, the allocator's settings, what its stages load
+// and allocate, and when that is given back. Sizes are bytes, times are seconds.
 type Scenario struct {
 	Path  string // the file it was read from
 	Name  string
 	About string
 	GPU   GPU
-	// Env is the process's environment, verbatim: PYTORCH_CUDA_ALLOC_CONF and what else PyTorch reads.
+	// Env is the process's environment, verbatim: PYTORCH_CUDA_ALLOC_CONF and what else PyTorch
+	// reads.
 	Env map[string]string
-	// MemoryFraction is torch.cuda.set_per_process_memory_fraction: the share of the card's total that the allocator may
-	// reserve. 0: it was never called.
+	// MemoryFraction is torch.cuda.set_per_process_memory_fraction: the share of the card's total
+	// that the allocator may reserve. 0: it was never called.
 	MemoryFraction float64
 	// ClearOnStart ends what a crashed run left on the card (GPU.Occupied), before the first file.
 	ClearOnStart bool
@@ -28,7 +29,8 @@ type Scenario struct {
 	// Initialization is the name of a single checkpoint at the start of each file; "" prints none.
 	Initialization string
 	Stages         []Stage
-	// Final are the cleanups after a file's last stage: "Before Final Cleanup", "After Final Cleanup".
+	// Final are the cleanups after a file's last stage: "Before Final Cleanup", "After Final
+	// Cleanup".
 	Final []Cleanup
 	Clear Clear
 	// RestartEvery is after how many files the process ends and begins anew; 0: never.
@@ -54,10 +56,11 @@ const (
 
 // A GPU is the card that a scenario runs on.
 type GPU struct {
-	Card     string // "RTX 5080"; "" where the file gives a size
-	Size     int64  // what the card is sold with, in bytes
-	Total    int64  // what CUDA reports as total (torch.cuda.mem_get_info), in bytes
-	Context  int64  // what the CUDA context, its kernels and libraries take outside of the allocator, in bytes
+	Card  string // "RTX 5080"; "" where the file gives a size
+	Size  int64  // what the card is sold with, in bytes
+	Total int64  // what CUDA reports as total (torch.cuda.mem_get_info), in bytes
+	// What the CUDA context, its kernels and libraries take outside of the allocator, in bytes.
+	Context  int64
 	Occupied int64  // what other processes hold: a crashed run's, a desktop's; in bytes
 	Source   string // where Total comes from
 	// OwnContext says that Context is what the file says, and not what is usual for a card.
@@ -72,7 +75,8 @@ type Files struct {
 	Seed      uint64
 }
 
-// Length is the length of the i-th file (from 1), in seconds. The same seed draws the same lengths, whatever the count.
+// Length is the length of the i-th file (from 1), in seconds. The same seed draws the same lengths,
+// whatever the count.
 func (f Files) Length(i int) float64 {
 	if f.High <= f.Low {
 		return f.Low
@@ -81,26 +85,34 @@ func (f Files) Length(i int) float64 {
 	return f.Low + (f.High-f.Low)*r.Float64()
 }
 
-// A Model is one that stages run. A model that is not resident is loaded by the first stage that runs it, and lives until a
-// cleanup frees it; where no cleanup names it, until the end of the stage.
+// A Model is one that stages run. A model that is not resident is loaded by the first stage that
+// runs it, and lives until a cleanup frees it; where no cleanup names it, until the end of the
+// stage.
 type Model struct {
 	ID    string // by which stages, cleanups and faults name it
 	Model string // as models.Lookup knows it: "whisper-large-v3"; "" where Weights says its size
-	DType string // of its weights and activations, as models.ParseDType reads it; float16 where the file has none
-	// Weights is the size of a model that is not in the table, in bytes. Such a model has no activations of its own.
+	// Of its weights and activations, as models.ParseDType reads it; float16 where the file has
+	// none.
+	DType string
+	// Weights is the size of a model that is not in the table, in bytes. Such a model has no
+	// activations of its own.
 	Weights  int64
 	Resident bool // loaded before the first file, never freed
 	Beams    int  // of a text decoder; 1 is greedy
 	Tokens   int  // that it reads or writes per item
 	// Eager is attention that makes the matrix of scores.
 	Eager bool
-	// Train makes each pass a training step: forward, backward, and Adam's, whose states stay with the weights.
+	// Train makes each pass a training step: forward, backward, and Adam's, whose states stay with
+	// the weights.
 	Train bool
 }
 
 // Input is what a pass of the model is given.
 func (m Model) Input(batch int, itemSeconds float64) models.Input {
-	return models.Input{Batch: batch, Seconds: itemSeconds, Beams: m.Beams, Tokens: m.Tokens, Train: m.Train, Eager: m.Eager}
+	return models.Input{
+		Batch: batch, Seconds: itemSeconds, Beams: m.Beams, Tokens: m.Tokens,
+		Train: m.Train, Eager: m.Eager,
+	}
 }
 
 // Clear says when torch.cuda.empty_cache is called, beside the cleanups that ask for it themselves.
@@ -111,7 +123,8 @@ type Clear struct {
 	Cleanups bool     // at each cleanup
 }
 
-// Costs are what the allocator's calls of the driver take, in seconds. They make a pipeline that clears often slower.
+// Costs are what the allocator's calls of the driver take, in seconds. They make a pipeline that
+// clears often slower.
 type Costs struct {
 	Malloc      float64 // a cudaMalloc
 	Free        float64 // a cudaFree

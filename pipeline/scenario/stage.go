@@ -8,8 +8,9 @@ import (
 	"vramsoak/pipeline/strictyaml"
 )
 
-// A Stage is a part of the work on a file, between the checkpoints "Before NAME" and "After NAME". At its start the
-// weights of its models are loaded, where they are not yet; then it makes one forward pass of each model per batch.
+// A Stage is a part of the work on a file, between the checkpoints "Before NAME" and "After NAME".
+// At its start the weights of its models are loaded, where they are not yet; then it makes one
+// forward pass of each model per batch.
 type Stage struct {
 	Name string
 	// Once is for a stage before the first file, not for every file: data that stays, a warm-up.
@@ -23,14 +24,15 @@ type Stage struct {
 	Cleanups    []Cleanup
 	Seconds     Expr // that the stage takes, without the costs of memory
 	OnOOM       OnOOM
-	// Stream is the CUDA stream that the stage works on: its models' passes, and its tensors where they name none. 0 is the default
-	// stream. What is freed on a stream is cached for that stream.
+	// Stream is the CUDA stream that the stage works on: its models' passes, and its tensors where
+	// they name none. 0 is the default stream. What is freed on a stream is cached for that stream.
 	Stream int
 	// Footprint is measured. It replaces what models and tensors make up.
 	Footprint *Footprint
 }
 
-// MaxAllocations bounds a stage's passes and what it allocates of a tensor, in a file: each is simulated, some million a second.
+// MaxAllocations bounds a stage's passes and what it allocates of a tensor, in a file: each is
+// simulated, some million a second.
 const MaxAllocations = 10_000_000
 
 // Passes is how many a number of items takes.
@@ -45,7 +47,8 @@ func (s *Stage) expressions() []Expr {
 	return all
 }
 
-// frees says whether something of that name is freed while files are worked on: by a cleanup, or at the end of its span.
+// frees says whether something of that name is freed while files are worked on: by a cleanup, or at
+// the end of its span.
 func (s *Scenario) frees(name string) bool {
 	cleanups := slices.Clone(s.Final)
 	for i := range s.Stages {
@@ -54,24 +57,30 @@ func (s *Scenario) frees(name string) bool {
 			continue
 		}
 		cleanups = append(cleanups, st.Cleanups...)
-		if slices.ContainsFunc(st.Tensors, func(t Tensor) bool { return t.Name == name && t.Until != WithRun }) {
+		if slices.ContainsFunc(st.Tensors, func(t Tensor) bool {
+			return t.Name == name && t.Until != WithRun
+		}) {
 			return true
 		}
 		if m, ok := s.Model(name); ok && !m.Resident && slices.Contains(st.Models, name) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(cleanups, func(c Cleanup) bool { return slices.Contains(c.Frees, name) })
+	return slices.ContainsFunc(cleanups, func(c Cleanup) bool {
+		return slices.Contains(c.Frees, name)
+	})
 }
 
-// BadValue is the mistake of an expression that has no value, or one below 0, in a file on which it was not tried before.
+// BadValue is the mistake of an expression that has no value, or one below 0, in a file on which it
+// was not tried before.
 func (s *Scenario) BadValue(e Expr, v Vars, err error) error {
 	found := err.Error()
 	if f, without := e.Eval(v); without == nil {
 		found = shownValue(e, f)
 	}
 	return &Mistake{
-		Path: s.Path, Line: max(1, e.at.Line), Column: max(1, e.at.Column), Severity: Error, Rule: "expression",
+		Path: s.Path, Line: max(1, e.at.Line), Column: max(1, e.at.Column), Severity: Error,
+		Rule:     "expression",
 		Expected: "a number of 0 or more for every file", Found: found + " " + inFile(v),
 	}
 }
@@ -89,11 +98,14 @@ func (s *Scenario) BadTensor(t Tensor, v Vars, err error) error {
 	return s.BadValue(t.Size, v, err)
 }
 
-// TooMany is the mistake of an expression that asks for more than is simulated, in a file on which it was not tried before.
+// TooMany is the mistake of an expression that asks for more than is simulated, in a file on which
+// it was not tried before.
 func (s *Scenario) TooMany(e Expr, v Vars) error {
 	return &Mistake{
-		Path: s.Path, Line: max(1, e.at.Line), Column: max(1, e.at.Column), Severity: Error, Rule: "unbounded",
-		Expected: fmt.Sprintf("at most %d a file", MaxAllocations), Found: "more " + inFile(v), Advice: "each is simulated: let one stand for many",
+		Path: s.Path, Line: max(1, e.at.Line), Column: max(1, e.at.Column), Severity: Error,
+		Rule:     "unbounded",
+		Expected: fmt.Sprintf("at most %d a file", MaxAllocations), Found: "more " + inFile(v),
+		Advice: "each is simulated: let one stand for many",
 	}
 }
 
@@ -102,9 +114,10 @@ type OnOOM string
 
 // What a stage does when memory runs out.
 const (
-	OOMFails  OnOOM = "fail"  // the file fails, and the next one begins
-	OOMHalves OnOOM = "halve" // empties the cache and tries again with half the batch, which stays so for this stage
-	OOMSkips  OnOOM = "skip"  // the stage is given up, the file goes on
+	OOMFails OnOOM = "fail" // the file fails, and the next one begins
+	// Empties the cache and tries again with half the batch, which stays so for this stage.
+	OOMHalves OnOOM = "halve"
+	OOMSkips  OnOOM = "skip" // the stage is given up, the file goes on
 )
 
 // A Tensor is memory that a stage allocates besides its models' weights and activations.
@@ -149,12 +162,14 @@ func (t Tensor) Bytes(v Vars) (int64, error) {
 			return 0, err
 		}
 		if n < 0 {
-			return 0, fmt.Errorf("expected a dimension of 0 or more of tensor %s, found %s = %g", t.Name, e, n)
+			return 0, fmt.Errorf("expected a dimension of 0 or more of tensor %s, found %s = %g",
+				t.Name, e, n)
 		}
 		bytes *= math.Floor(n + rounding)
 	}
 	if bytes > strictyaml.MaxBytes {
-		return 0, fmt.Errorf("expected tensor %s below %g TiB, found %g bytes", t.Name, strictyaml.MaxBytes/(1<<40), bytes)
+		return 0, fmt.Errorf("expected tensor %s below %g TiB, found %g bytes", t.Name,
+			strictyaml.MaxBytes/(1<<40), bytes)
 	}
 	return int64(bytes), nil
 }
@@ -168,8 +183,8 @@ var elementBytes = map[string]int64{
 // A Cleanup frees something between the checkpoints "Before NAME Cleanup" and "After NAME Cleanup".
 type Cleanup struct {
 	Name string
-	// Frees are ids of models and names of tensors. Where the file names none: all that its stage holds, or, in the final
-	// cleanup, all that the file holds.
+	// Frees are ids of models and names of tensors. Where the file names none: all that its stage
+	// holds, or, in the final cleanup, all that the file holds.
 	Frees      []string
 	EmptyCache bool // torch.cuda.empty_cache is called, too; see also Clear.Cleanups
 }
@@ -178,10 +193,12 @@ type Cleanup struct {
 type Footprint struct {
 	Base      int64   // bytes
 	PerSecond float64 // bytes per second of audio
-	// Kept and KeptPerSecond are what is still allocated at the stage's end, until the file's: bytes, and bytes per second of audio.
+	// Kept and KeptPerSecond are what is still allocated at the stage's end, until the file's:
+	// bytes, and bytes per second of audio.
 	Kept          int64
 	KeptPerSecond float64
-	// Reserved is the measured peak of reserved over that of allocated; at least 1, or 0 where it was not measured.
+	// Reserved is the measured peak of reserved over that of allocated; at least 1, or 0 where it
+	// was not measured.
 	Reserved float64
 }
 

@@ -10,7 +10,8 @@ import (
 // A part is the place of a Part in a ledger.
 type part int
 
-// A ledger says what the allocated bytes are for, now and at the highest level since it was last asked.
+// A ledger says what the allocated bytes are for, now and at the highest level since it was last
+// asked.
 type ledger struct {
 	parts     []Part // Bytes are those of now
 	allocated int64
@@ -93,7 +94,8 @@ func (l *ledger) nonzero(bytes func(i int) int64) []Part {
 	return all
 }
 
-// A holding is memory that is taken and given back together: a model's weights, all tensors of a name.
+// A holding is memory that is taken and given back together: a model's weights, all tensors of a
+// name.
 type holding struct {
 	name   string
 	part   part

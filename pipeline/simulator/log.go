@@ -43,7 +43,8 @@ const (
 	elevatedShare = 0.70
 )
 
-// checkpoint writes a reading of the card under a name. holds is what the coming cleanup should free; nil where none comes.
+// checkpoint writes a reading of the card under a name. holds is what the coming cleanup should
+// free; nil where none comes.
 func (p *process) checkpoint(name string, holds *int64) {
 	p.charge()
 	peak := p.notePeak()
@@ -63,24 +64,33 @@ func (p *process) checkpoint(name string, holds *int64) {
 	p.log.write(c.AppendLine)
 	switch share := float64(level.Allocated) / float64(total); {
 	case share > criticalShare:
-		p.log.text("WARNING: GPU memory usage is critically high (%.1f%%). Consider reducing batch size or using a smaller model.", 100*share)
+		p.log.text("WARNING: GPU memory usage is critically high (%.1f%%). Consider reducing "+
+			"batch size or using a smaller model.", 100*share)
 	case share > elevatedShare:
-		p.log.text("NOTICE: GPU memory usage is elevated (%.1f%%). Monitor for potential OOM conditions.", 100*share)
+		p.log.text("NOTICE: GPU memory usage is elevated (%.1f%%). Monitor for potential OOM "+
+			"conditions.", 100*share)
 	}
 }
 
 // segmentMap is what the allocator holds, block by block.
 func (p *process) segmentMap(when string) record.SegmentMap {
-	m := record.SegmentMap{Header: p.log.head(), Name: when, Total: p.scenario.GPU.Total, Used: p.level().Used}
+	m := record.SegmentMap{
+		Header: p.log.head(), Name: when, Total: p.scenario.GPU.Total,
+		Used: p.level().Used,
+	}
 	if f := p.scenario.MemoryFraction; f > 0 && f < 1 {
 		m.Allowed = int64(f * float64(m.Total))
 	}
 	for _, s := range p.alloc.Snapshot() {
 		segment := record.Segment{
-			Address: s.Address, Size: s.Size, Small: !s.Large, Expandable: s.Expandable, Stream: uint64(s.Stream),
+			Address: s.Address, Size: s.Size, Small: !s.Large, Expandable: s.Expandable,
+			Stream: uint64(s.Stream),
 		}
 		for _, b := range s.Blocks {
-			segment.Blocks = append(segment.Blocks, record.Block{Size: b.Size, State: blockState(b.State)})
+			segment.Blocks = append(segment.Blocks, record.Block{
+				Size:  b.Size,
+				State: blockState(b.State),
+			})
 		}
 		m.Segments = append(m.Segments, segment)
 	}

@@ -140,5 +140,6 @@ type Stats struct {
 	DeviceMallocs, DeviceFrees int64
 	Clears                     int64 // calls of torch.cuda.empty_cache
 	Passes                     int64 // forward passes
-	Repeated                   int64 // of those, not simulated one by one: they repeat what those before did
+	// Of those, not simulated one by one: they repeat what those before did.
+	Repeated int64
 }

@@ -42,7 +42,8 @@ func (ps *passes) pass(in models.Input) *pass {
 	return p
 }
 
-// newPass puts allocations and frees in order: within a step, tensors are allocated before any is freed.
+// newPass puts allocations and frees in order: within a step, tensors are allocated before any is
+// freed.
 func newPass(list []models.Activation) *pass {
 	p := &pass{slots: len(list)}
 	ends := make([]int32, 0, len(list)) // slots, by when they are freed
@@ -68,7 +69,8 @@ func newPass(list []models.Activation) *pass {
 	return p
 }
 
-// forward makes one pass of a model on a stream. Where memory runs out all that it took is given back.
+// forward makes one pass of a model on a stream. Where memory runs out all that it took is given
+// back.
 func (p *process) forward(m *model, in models.Input, stream int) error {
 	if m.Train { // optimizer.zero_grad(): gradients are let go before new ones are made
 		p.drop(&m.outputs)
@@ -129,10 +131,11 @@ func (p *process) optimize(m *model, stream int) error {
 	return nil
 }
 
-// A repetition finds out that passes have come to repeat each other, so that the rest need not be simulated one by one. The
-// free blocks of PyTorch's allocator are what lies between those in use, for neighbours are merged: where a pass leaves the
-// same segments and the same blocks in use as the pass before, the next one will do the same to the byte. What passes put out
-// may lie in two places in turn, for the old is let go when the new is there.
+// A repetition finds out that passes have come to repeat each other, so that the rest need not be
+// simulated one by one. The free blocks of PyTorch's allocator are what lies between those in use,
+// for neighbours are merged: where a pass leaves the same segments and the same blocks in use as
+// the pass before, the next one will do the same to the byte. What passes put out may lie in two
+// places in turn, for the old is let go when the new is there.
 type repetition struct {
 	items   int // of the pass
 	seconds float64
@@ -141,8 +144,11 @@ type repetition struct {
 	n       int
 }
 
-// add notes the end of a pass and says after how many more the state is again what it is now; 0 where that is not known.
-func (r *repetition) add(items int, seconds float64, events int64, outputs func(yield func(uint64) bool)) (period int) {
+// add notes the end of a pass and says after how many more the state is again what it is now; 0
+// where that is not known.
+func (r *repetition) add(items int, seconds float64, events int64,
+	outputs func(yield func(uint64) bool),
+) (period int) {
 	if items != r.items || seconds != r.seconds {
 		r.items, r.seconds, r.n = items, seconds, 0
 	}
@@ -155,7 +161,8 @@ func (r *repetition) add(items int, seconds float64, events int64, outputs func(
 	}
 	r.n++
 	for period := 1; period <= 2; period++ {
-		if r.n > period && r.events[0] == r.events[period] && slices.Equal(r.outputs[0], r.outputs[period]) {
+		if r.n > period && r.events[0] == r.events[period] && slices.Equal(r.outputs[0],
+			r.outputs[period]) {
 			return period
 		}
 	}

@@ -21,7 +21,8 @@ func (p *process) forgetPeak() {
 }
 
 func (l *Level) raise(to Level) {
-	l.Allocated, l.Reserved, l.Used = max(l.Allocated, to.Allocated), max(l.Reserved, to.Reserved), max(l.Used, to.Used)
+	l.Allocated, l.Reserved, l.Used = max(l.Allocated, to.Allocated), max(l.Reserved, to.Reserved),
+		max(l.Used, to.Used)
 }
 
 // beginPeak begins to look for the peak of a stage.

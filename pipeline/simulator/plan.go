@@ -71,9 +71,10 @@ type cleanup struct {
 	emptyCache    bool
 }
 
-// pieces is how a model of unknown architecture is cut up, in bytes. From 10 MiB on the allocator takes a segment as large as
-// what is asked for, in steps of 2 MiB (kMinLargeAlloc, kRoundLarge): nothing is reserved beside the size that was given. Real
-// weights leave some percent in their segments, which only their shapes could tell.
+// pieces is how a model of unknown architecture is cut up, in bytes. From 10 MiB on the allocator
+// takes a segment as large as what is asked for, in steps of 2 MiB (kMinLargeAlloc, kRoundLarge):
+// nothing is reserved beside the size that was given. Real weights leave some percent in their
+// segments, which only their shapes could tell.
 const pieces = 10 << 20
 
 func newPlan(s *scenario.Scenario) (*plan, error) {
@@ -89,13 +90,16 @@ func newPlan(s *scenario.Scenario) (*plan, error) {
 	}
 	for i := range s.Stages {
 		st := &stage{
-			Stage: &s.Stages[i], index: i, before: "Before " + s.Stages[i].Name, after: "After " + s.Stages[i].Name,
-			clearBefore: slices.Contains(s.Clear.Before, s.Stages[i].Name), clearAfter: slices.Contains(s.Clear.After, s.Stages[i].Name),
+			Stage: &s.Stages[i], index: i, before: "Before " + s.Stages[i].Name, after: "After " +
+				s.Stages[i].Name,
+			clearBefore: slices.Contains(s.Clear.Before, s.Stages[i].Name),
+			clearAfter:  slices.Contains(s.Clear.After, s.Stages[i].Name),
 		}
 		for _, id := range st.Models {
 			m := byID[id]
 			if m == nil {
-				return nil, fmt.Errorf("%s: stage %s: expected the id of a model, found %q", s.Path, st.Name, id)
+				return nil, fmt.Errorf("%s: stage %s: expected the id of a model, found %q", s.Path,
+					st.Name, id)
 			}
 			st.models = append(st.models, m)
 		}
@@ -203,13 +207,15 @@ func (p *plan) faults(s *scenario.Scenario) error {
 			continue
 		}
 		if len(p.stages) == 0 {
-			return fmt.Errorf("%s: faults: expected a stage of each file, in which it leaks or crashes", s.Path)
+			return fmt.Errorf(
+				"%s: faults: expected a stage of each file, in which it leaks or crashes", s.Path)
 		}
 		at := p.stages[len(p.stages)-1]
 		if f.Stage != "" {
 			i := slices.IndexFunc(p.all, func(st *stage) bool { return st.Name == f.Stage })
 			if i < 0 {
-				return fmt.Errorf("%s: faults: expected the name of a stage, found %q", s.Path, f.Stage)
+				return fmt.Errorf("%s: faults: expected the name of a stage, found %q",
+					s.Path, f.Stage)
 			}
 			at = p.all[i]
 		}

@@ -110,7 +110,10 @@ func (p *process) malloc(of part, bytes int64, stream int) (held, error) {
 		p.blockless++
 		id = 1<<32 + p.blockless // of no block
 	}
-	p.call(trace.Op{Kind: trace.Malloc, ID: id, Size: bytes, Stream: allocator.Stream(stream), OnStream: stream != 0})
+	p.call(trace.Op{
+		Kind: trace.Malloc, ID: id, Size: bytes, Stream: allocator.Stream(stream),
+		OnStream: stream != 0,
+	})
 	if err != nil {
 		p.refuse(of)
 		return held{}, err
@@ -168,7 +171,8 @@ func (p *process) release(h *holding, file int) {
 	p.drop(h)
 }
 
-// keep leaves a share of a holding on the card, in whole allocations: as many as are not more than it, and one at least.
+// keep leaves a share of a holding on the card, in whole allocations: as many as are not more than
+// it, and one at least.
 func (p *process) keep(h *holding, share float64) {
 	limit, kept := int64(share*float64(h.bytes)), 0
 	rest := h.blocks[:0]
@@ -227,7 +231,9 @@ func (p *process) level() Level {
 // onCard are parts of what is allocated, and what is on the card beside it.
 func (p *process) onCard(allocated []Part, reserved, sum int64) []Part {
 	for _, beside := range []Part{
-		{Cache, "", reserved - sum}, {Context, "", p.scenario.GPU.Context}, {Others, "", p.occupied},
+		{Cache, "", reserved - sum},
+		{Context, "", p.scenario.GPU.Context},
+		{Others, "", p.occupied},
 	} {
 		if beside.Bytes > 0 {
 			allocated = append(allocated, beside)
@@ -236,6 +242,6 @@ func (p *process) onCard(allocated []Part, reserved, sum int64) []Part {
 	return allocated
 }
 
-// repeating says whether an allocator has no memory of the past but what lies where: with garbage collection it counts how
-// long blocks are unused.
+// repeating says whether an allocator has no memory of the past but what lies where: with garbage
+// collection it counts how long blocks are unused.
 func repeating(conf string) bool { return !strings.Contains(conf, "garbage_collection_threshold") }

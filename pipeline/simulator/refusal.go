@@ -21,7 +21,8 @@ type refusal struct {
 // refuse notes what is there when an allocation fails.
 func (p *process) refuse(of part) {
 	level := p.level()
-	p.refused = refusal{of: of, parts: p.onCard(p.ledger.present(), level.Reserved, level.Allocated)}
+	p.refused = refusal{of: of, parts: p.onCard(p.ledger.present(), level.Reserved,
+		level.Allocated)}
 	if p.log.w != nil {
 		p.refused.held = p.segmentMap("out of memory")
 	}
@@ -35,13 +36,17 @@ func (p *process) failed(file int, stage string, err error, wants func() (int64,
 		return nil
 	}
 	of := p.ledger.parts[p.refused.of]
-	f := &Failure{File: file, Stage: stage, What: fmt.Sprintf("%s of %s", of.Kind, of.Name), Of: of, OOM: oom, Parts: p.refused.parts}
+	f := &Failure{
+		File: file, Stage: stage, What: fmt.Sprintf("%s of %s", of.Kind, of.Name), Of: of,
+		OOM: oom, Parts: p.refused.parts,
+	}
 	if of.Name == "" {
 		f.What = string(of.Kind)
 	}
 	var bad error
 	if f.Wants, bad = wants(); bad != nil {
-		f.Wants = oom.Allocated + oom.Requested // an expression without a value, of a pass that did not begin
+		// An expression without a value, of a pass that did not begin.
+		f.Wants = oom.Allocated + oom.Requested
 	}
 	return f
 }
@@ -68,7 +73,8 @@ func (p *process) stageWants(st *stage) (int64, error) {
 		return sum - st.measured.bytes - st.keeps.bytes + peak, nil
 	}
 	for _, m := range st.models {
-		sum -= p.ledger.parts[m.outputs.part].Bytes - m.outputs.bytes // of a pass that came to no end
+		// Of a pass that came to no end.
+		sum -= p.ledger.parts[m.outputs.part].Bytes - m.outputs.bytes
 		if len(m.weights.blocks) == 0 {
 			sum += m.bytes
 		}

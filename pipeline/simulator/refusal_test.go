@@ -24,8 +24,8 @@ func refused(t *testing.T, log string) record.SegmentMap {
 	return record.SegmentMap{}
 }
 
-// What is said of a failed allocation is what was there then, as PyTorch's message has it, not what was left when the work
-// had given back what it held.
+// What is said of a failed allocation is what was there then, as PyTorch's message has it, not what
+// was left when the work had given back what it held.
 func TestRefusalIsOfTheFailure(t *testing.T) {
 	for name, src := range map[string]string{
 		"a pass": `
@@ -56,8 +56,10 @@ stages: [{name: A, tensors: [{name: a, size: 30MiB, count: 4, each: pass}]}]
 					}
 				}
 			}
-			if reserved != oom.Reserved || allocated != oom.Allocated || held.Used != oom.DeviceTotal-oom.DeviceFree {
-				t.Errorf("the map has %d reserved, %d allocated, %d used; PyTorch's message has %d, %d, %d", reserved, allocated, held.Used,
+			if reserved != oom.Reserved || allocated != oom.Allocated ||
+				held.Used != oom.DeviceTotal-oom.DeviceFree {
+				t.Errorf("the map has %d reserved, %d allocated, %d used; PyTorch's message has "+
+					"%d, %d, %d", reserved, allocated, held.Used,
 					oom.Reserved, oom.Allocated, oom.DeviceTotal-oom.DeviceFree)
 			}
 			sum := int64(0)
@@ -65,13 +67,15 @@ stages: [{name: A, tensors: [{name: a, size: 30MiB, count: 4, each: pass}]}]
 				sum += p.Bytes
 			}
 			if sum != oom.DeviceTotal-oom.DeviceFree {
-				t.Errorf("parts of %d in all, want the %d that are in use", sum, oom.DeviceTotal-oom.DeviceFree)
+				t.Errorf("parts of %d in all, want the %d that are in use", sum,
+					oom.DeviceTotal-oom.DeviceFree)
 			}
 		})
 	}
 }
 
-// It is fragmentation where memory in one piece would do for all that is still to come, not for the one allocation.
+// It is fragmentation where memory in one piece would do for all that is still to come, not for the
+// one allocation.
 func TestFragmented(t *testing.T) {
 	for _, c := range []struct {
 		name, src  string
@@ -79,8 +83,10 @@ func TestFragmented(t *testing.T) {
 		missing    int64 // MiB
 	}{
 		// Nine pieces of 10 MiB leave 10 MiB of which 4 are the context's.
-		{"a model larger than the card", "gpu: {total: 100MiB, context: 4MiB}\nmodels: [{id: m, weights: 200MiB, resident: true}]\nstages: [{name: A}]\n", false, 104},
-		// Two files keep 1 MiB each in front of 19 MiB of a segment of 20: of 60 MiB 20 are left, and 18 + 18 + 20 are free.
+		{"a model larger than the card", "gpu: {total: 100MiB, context: 4MiB}\nmodels: [{id: m, " +
+			"weights: 200MiB, resident: true}]\nstages: [{name: A}]\n", false, 104},
+		// Two files keep 1 MiB each in front of 19 MiB of a segment of 20: of 60 MiB 20 are left,
+		// and 18 + 18 + 20 are free.
 		{"in pieces", `
 gpu: {total: 60MiB, context: 0}
 stages:
@@ -106,7 +112,8 @@ stages:
 				t.Fatal("nothing failed")
 			}
 			if f.Fragmented() != c.fragmented || f.Missing() != c.missing<<20 {
-				t.Errorf("fragmented: %t, %d missing, want %t, %d MiB: %+v", f.Fragmented(), f.Missing(), c.fragmented, c.missing, f.OOM)
+				t.Errorf("fragmented: %t, %d missing, want %t, %d MiB: %+v", f.Fragmented(),
+					f.Missing(), c.fragmented, c.missing, f.OOM)
 			}
 		})
 	}
@@ -114,22 +121,26 @@ stages:
 
 // Weights of which only the size is known take that size, and no more.
 func TestWeightsBySize(t *testing.T) {
-	_, o := run(t, "gpu: {total: 8GiB, context: 504MiB}\nmodels: [{id: m, weights: 6.2GiB, resident: true}]\nstages: [{name: A, models: [m]}]\n", simulator.Options{})
+	_, o := run(t, "gpu: {total: 8GiB, context: 504MiB}\nmodels: [{id: m, weights: 6.2GiB, "+
+		"resident: true}]\nstages: [{name: A, models: [m]}]\n", simulator.Options{})
 	if o.FirstFailure != nil || o.Peak.Reserved > o.Peak.Allocated+2<<20 {
 		t.Errorf("got %+v reserved, want what is allocated to 2 MiB", o.Peak)
 	}
 }
 
-// What a measured stage had reserved beside what it used is cache: it neither fails nor counts as used.
+// What a measured stage had reserved beside what it used is cache: it neither fails nor counts as
+// used.
 func TestMeasuredCacheFailsNothing(t *testing.T) {
-	src := "gpu: {total: %s, context: 512MiB}\nfiles: {count: 3}\nstages: [{name: T, footprint: {base: 2GiB, reserved: 3}}]\n"
+	src := "gpu: {total: %s, context: 512MiB}\nfiles: {count: 3}\nstages: [{name: T, footprint: " +
+		"{base: 2GiB, reserved: 3}}]\n"
 	for card, reserved := range map[string]int64{"16GiB": 6 << 30, "4GiB": 3 << 30} {
 		_, o := run(t, strings.Replace(src, "%s", card, 1), simulator.Options{})
 		if o.FirstFailure != nil || o.FirstPressure > 0 || o.Peak.Allocated != 2<<30 {
 			t.Errorf("on %s: got %+v, first pressure in file %d, %+v, want 2 GiB allocated and none", card, o.FirstFailure, o.FirstPressure, o.Peak)
 		}
 		if o.Peak.Reserved < reserved || o.Peak.Reserved > reserved+512<<20 {
-			t.Errorf("on %s: got %d reserved, want %d and up to 512 MiB more", card, o.Peak.Reserved, reserved)
+			t.Errorf("on %s: got %d reserved, want %d and up to 512 MiB more", card,
+				o.Peak.Reserved, reserved)
 		}
 	}
 }

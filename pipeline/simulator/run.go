@@ -218,7 +218,10 @@ func (p *process) file(f File, n int, o Options) error {
 	began, retries, skipped := p.now, p.charged.Retries, p.outcome.Skipped
 	p.outcome.Files++
 	p.log.write(func(b []byte) []byte {
-		return record.FileStart{Header: p.log.head(), Pipeline: true, Path: f.Path, AudioSeconds: f.Seconds}.AppendLine(b)
+		return record.FileStart{
+			Header: p.log.head(), Pipeline: true, Path: f.Path,
+			AudioSeconds: f.Seconds,
+		}.AppendLine(b)
 	})
 	if p.scenario.Initialization != "" {
 		p.checkpoint(p.scenario.Initialization, nil)
@@ -227,8 +230,10 @@ func (p *process) file(f File, n int, o Options) error {
 	err := p.stagesOf(v)
 	p.charge()
 	done := FileOutcome{
-		AudioSeconds: f.Seconds, Seconds: p.now - began, Idle: p.level(), LargestFree: p.alloc.LargestFree(),
-		Retries: p.charged.Retries - retries, Failed: err != nil, Skipped: p.outcome.Skipped - skipped,
+		AudioSeconds: f.Seconds, Seconds: p.now - began, Idle: p.level(),
+		LargestFree: p.alloc.LargestFree(),
+		Retries:     p.charged.Retries - retries, Failed: err != nil,
+		Skipped: p.outcome.Skipped - skipped,
 	}
 	if done.Retries > 0 && p.outcome.FirstPressure == 0 {
 		p.outcome.FirstPressure = n
@@ -250,7 +255,10 @@ func (p *process) file(f File, n int, o Options) error {
 		p.log.write(func(b []byte) []byte { return segments.AppendLine(&held, b) })
 	}
 	p.log.write(func(b []byte) []byte {
-		end := record.FileEnd{Header: p.log.head(), Pipeline: true, Path: f.Path, Status: record.StatusOK, Seconds: done.Seconds}
+		end := record.FileEnd{
+			Header: p.log.head(), Pipeline: true, Path: f.Path,
+			Status: record.StatusOK, Seconds: done.Seconds,
+		}
 		if err != nil {
 			end.Status, end.Error = record.StatusOOM, briefly(err)
 		}

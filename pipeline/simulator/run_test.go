@@ -37,7 +37,8 @@ stages:
     cleanups: [{name: Whisper, frees: [asr], empty_cache: true}]
 `
 
-// On a device without limit a stage comes to what it needs, and the expressions of the file still go by the card.
+// On a device without limit a stage comes to what it needs, and the expressions of the file still
+// go by the card.
 func TestUnlimited(t *testing.T) {
 	const src = `
 gpu: {total: 100MiB, context: 0}
@@ -52,7 +53,8 @@ stages:
 	}
 	_, o = run(t, src, simulator.Options{Unlimited: true})
 	if o.Failed != 0 || o.Stages[0].Allocated != 220<<20 {
-		t.Errorf("without limit: got %d failed, %d allocated, want none and %d", o.Failed, o.Stages[0].Allocated, 220<<20)
+		t.Errorf("without limit: got %d failed, %d allocated, want none and %d", o.Failed,
+			o.Stages[0].Allocated, 220<<20)
 	}
 	if s := o.Stages[1]; !s.Reached || s.File != 1 || s.Allocated != 0 {
 		t.Errorf("a stage that takes nothing: %+v", s)
@@ -68,7 +70,8 @@ func TestCheckpoints(t *testing.T) {
 			names = append(names, name)
 		}
 	}
-	want := "Before Transcription, Before Whisper Cleanup, After Whisper Cleanup, After Transcription (post-cleanup)"
+	want := "Before Transcription, Before Whisper Cleanup, After Whisper Cleanup, After " +
+		"Transcription (post-cleanup)"
 	if got := strings.Join(names, ", "); got != want {
 		t.Errorf("checkpoints: got %s, want %s", got, want)
 	}
@@ -96,7 +99,8 @@ stages:
 	}
 }
 
-// A share of what cannot be divided is all of it, and of two faults that keep the same the larger counts.
+// A share of what cannot be divided is all of it, and of two faults that keep the same the larger
+// counts.
 func TestKeepsAShare(t *testing.T) {
 	for _, c := range []struct {
 		tensor, faults string
@@ -104,18 +108,22 @@ func TestKeepsAShare(t *testing.T) {
 	}{
 		{"{name: a, size: 100MiB}", "[{keep: a, share: 50%}]", 200},
 		{"{name: a, size: 10MiB, count: 10}", "[{keep: a, share: 35%}]", 60},
-		{"{name: a, size: 10MiB, count: 10}", "[{keep: a, share: 50%}, {keep: a, share: 20%, from_file: 2}]", 100},
-		{"{name: a, size: 10MiB, count: 10}", "[{keep: a, share: 20%}, {keep: a, share: 50%, from_file: 2}]", 70},
+		{"{name: a, size: 10MiB, count: 10}", "[{keep: a, share: 50%}, {keep: a, share: 20%, " +
+			"from_file: 2}]", 100},
+		{"{name: a, size: 10MiB, count: 10}", "[{keep: a, share: 20%}, {keep: a, share: 50%, " +
+			"from_file: 2}]", 70},
 		{"{name: a, size: 10MiB, each: pass}", "[{keep: a}]", 20},
 	} {
-		_, o := run(t, "gpu: {total: 1GiB, context: 0}\nfiles: {count: 2}\nstages: [{name: A, tensors: ["+c.tensor+"]}]\nfaults: "+c.faults+"\n", simulator.Options{})
+		_, o := run(t, "gpu: {total: 1GiB, context: 0}\nfiles: {count: 2}\nstages: [{name: A, "+
+			"tensors: ["+c.tensor+"]}]\nfaults: "+c.faults+"\n", simulator.Options{})
 		if got := o.PerFile[1].Idle.Allocated; got != c.kept<<20 {
 			t.Errorf("%s, %s: %d kept, want %d MiB", c.tensor, c.faults, got, c.kept)
 		}
 	}
 }
 
-// An expression that no file tells beforehand is told with its place and its file when it comes to it.
+// An expression that no file tells beforehand is told with its place and its file when it comes to
+// it.
 func TestBadValueHasAPlace(t *testing.T) {
 	for src, want := range map[string]string{
 		"stages: [{name: A, items: 4, tensors: [{name: t, each: pass, size: 2 - pass}]}]":                                        "test.yaml:2:68: expected a number of 0 or more for every file, found 2 - pass = -1 in a file of 300 s",
@@ -131,34 +139,41 @@ func TestBadValueHasAPlace(t *testing.T) {
 	}
 }
 
-// A training step of ViT-B/16 in float32: 86,567,656 parameters, as torchvision has it, are weights, gradients, and Adam's two
-// moments, each tensor rounded up by the allocator.
+// A training step of ViT-B/16 in float32: 86,567,656 parameters, as torchvision has it, are
+// weights, gradients, and Adam's two moments, each tensor rounded up by the allocator.
 func TestTrain(t *testing.T) {
-	src := "gpu: {total: 16GiB, context: 0}\nfiles: {count: 3}\nmodels: [{id: vit, model: vit-b-16, dtype: float32, resident: true, train: true}]\n" +
+	src := "gpu: {total: 16GiB, context: 0}\nfiles: {count: 3}\nmodels: [{id: vit, model: " +
+		"vit-b-16, dtype: float32, resident: true, train: true}]\n" +
 		"stages: [{name: Epoch, models: [vit], items: 24, batch: 8}]\n"
 	_, o := run(t, src, simulator.Options{})
 	const parameters = 4 * 86_567_656
 	for i, f := range o.PerFile { // the stage's end lets go of the gradients
 		if f.Failed || f.Idle.Allocated < 3*parameters || f.Idle.Allocated > 3*parameters*101/100 {
-			t.Errorf("file %d: %d stay allocated, want weights and two moments, %d", i+1, f.Idle.Allocated, 3*parameters)
+			t.Errorf("file %d: %d stay allocated, want weights and two moments, %d", i+1,
+				f.Idle.Allocated, 3*parameters)
 		}
 	}
-	// PyTorch's own peak of forward and backward is 1,030,449,384 bytes, gradients and all: see package models.
-	if want := int64(3*parameters + 1_030_449_384); o.Peak.Allocated < want*97/100 || o.Peak.Allocated > want*103/100 {
+	// PyTorch's own peak of forward and backward is 1,030,449,384 bytes, gradients and all: see
+	// package models.
+	if want := int64(3*parameters + 1_030_449_384); o.Peak.Allocated < want*97/100 ||
+		o.Peak.Allocated > want*103/100 {
 		t.Errorf("a peak of %d, want %d within 3 %%", o.Peak.Allocated, want)
 	}
-	if _, s := run(t, strings.Replace(src, "16GiB", "1900MiB", 1), simulator.Options{Files: 1}); s.FirstFailure == nil || s.FirstFailure.Fragmented() {
+	if _, s := run(t, strings.Replace(src, "16GiB", "1900MiB", 1),
+		simulator.Options{Files: 1}); s.FirstFailure == nil || s.FirstFailure.Fragmented() {
 		t.Errorf("on 1900 MiB: got %+v, want a card that is too small", s.FirstFailure)
 	}
 }
 
-// Eager attention makes the matrices of scores: 8 x 20 heads x 1500 x 1500 in float16 of large-v3's encoder are 686 MiB, two of
-// them at once with the softmax.
+// Eager attention makes the matrices of scores: 8 x 20 heads x 1500 x 1500 in float16 of large-v3's
+// encoder are 686 MiB, two of them at once with the softmax.
 func TestEager(t *testing.T) {
 	peaks := map[string]int64{}
 	for _, eager := range []string{"true", "false"} {
-		_, o := run(t, "gpu: {total: 24GiB, context: 0}\nmodels: [{id: asr, model: whisper-large-v3, resident: true, eager: "+eager+"}]\n"+
-			"stages: [{name: A, models: [asr], items: 8, item_seconds: 30, batch: 8}]\n", simulator.Options{})
+		_, o := run(t, "gpu: {total: 24GiB, context: 0}\nmodels: [{id: asr, model: "+
+			"whisper-large-v3, resident: true, eager: "+eager+"}]\n"+
+			"stages: [{name: A, models: [asr], items: 8, item_seconds: 30, batch: 8}]\n",
+			simulator.Options{})
 		peaks[eager] = o.Peak.Allocated
 	}
 	if more := peaks["true"] - peaks["false"]; more < 8*20*1500*1500*2 {

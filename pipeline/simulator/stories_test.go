@@ -72,7 +72,8 @@ func (s story) speed(from, to int) float64 {
 	return audio / seconds
 }
 
-// pressedFrom is the first of five files (from 1) of which at least four had to release cached memory and try again, itself one.
+// pressedFrom is the first of five files (from 1) of which at least four had to release cached
+// memory and try again, itself one.
 func (s story) pressedFrom() int {
 	for i := 0; i+5 <= len(s.PerFile); i++ {
 		pressed := 0
@@ -107,12 +108,15 @@ func least(s story) float64 {
 	return float64(limit) / float64(record.GiB)
 }
 
-// TestStories holds the five stories against the figures of the documents that they are from, within 10 %.
+// TestStories holds the five stories against the figures of the documents that they are from,
+// within 10 %.
 func TestStories(t *testing.T) {
 	few := simulator.Options{Files: 3}
 	transcribed, leaked := tell(t, "transcription-after", few), tell(t, "transcription-before", few)
-	fast, slow := tell(t, "long-batch-before", simulator.Options{EndAtFailure: true}), tell(t, "long-batch-after", simulator.Options{Files: 20})
-	flat, training := tell(t, "language-identification-after", few), tell(t, "training-after", simulator.Options{})
+	fast, slow := tell(t, "long-batch-before", simulator.Options{EndAtFailure: true}),
+		tell(t, "long-batch-after", simulator.Options{Files: 20})
+	flat, training := tell(t, "language-identification-after", few), tell(t, "training-after",
+		simulator.Options{})
 	gan, all := tell(t, "gan-vit-after", few), tell(t, "gan-vit-before", few)
 	freed := func(s story, before, after string) float64 {
 		high, low := s.at(t, before, record.Allocated), s.at(t, after, record.Allocated)
@@ -123,24 +127,36 @@ func TestStories(t *testing.T) {
 		what         string
 		origin, ours float64
 	}{
-		{"transcription before: GB before the cleanup", 7.23, reading(leaked, "Before Whisper Cleanup")},
+		{
+			"transcription before: GB before the cleanup", 7.23,
+			reading(leaked, "Before Whisper Cleanup"),
+		},
 		{"transcription before: GB after it", 5.42, reading(leaked, "After Whisper Cleanup")},
-		{"transcription before: recovered, %", 25, freed(leaked, "Before Whisper Cleanup", "After Whisper Cleanup")},
-		{"transcription: GB at initialization", 0.1, reading(transcribed, "Pipeline Initialization")},
-		{"transcription: GB after preprocessing", 0.2, reading(transcribed, "After Audio Preprocessing")},
+		{"transcription before: recovered, %", 25, freed(leaked, "Before Whisper Cleanup",
+			"After Whisper Cleanup")},
+		{"transcription: GB at initialization", 0.1, reading(transcribed,
+			"Pipeline Initialization")},
+		{"transcription: GB after preprocessing", 0.2, reading(transcribed,
+			"After Audio Preprocessing")},
 		{"transcription: GB of Whisper", 7.5, reading(transcribed, "Before Whisper Cleanup")},
-		{"transcription: GB after Whisper", 0.2, reading(transcribed, "After Transcription (post-cleanup)")},
-		{"transcription: Whisper recovered, %", 97, freed(transcribed, "Before Whisper Cleanup", "After Whisper Cleanup")},
+		{"transcription: GB after Whisper", 0.2, reading(transcribed,
+			"After Transcription (post-cleanup)")},
+		{"transcription: Whisper recovered, %", 97, freed(transcribed, "Before Whisper Cleanup",
+			"After Whisper Cleanup")},
 		{"transcription: GB of pyannote", 5.8, reading(transcribed, "Before Waveform Cleanup")},
-		{"transcription: GB after pyannote", 0.2, reading(transcribed, "After Diarization (post-cleanup)")},
-		{"transcription: pyannote recovered, %", 96, freed(transcribed, "Before Waveform Cleanup", "After Diarization (post-cleanup)")},
+		{"transcription: GB after pyannote", 0.2, reading(transcribed,
+			"After Diarization (post-cleanup)")},
+		{"transcription: pyannote recovered, %", 96, freed(transcribed, "Before Waveform Cleanup",
+			"After Diarization (post-cleanup)")},
 		{"transcription: GB at the end", 0.1, reading(transcribed, "After Final Cleanup")},
 		{"long batch before: file from which on files retry", 21, float64(fast.pressedFrom())},
 		{"long batch before: file that runs out of memory", 50, float64(fast.FirstFailure.File)},
 		{"long batch: audio hours per hour", 42.5, slow.AudioHoursPerHour()},
-		{"long batch: time against before's first 20 files, %", 112.5, 100 * fast.speed(1, 20) / slow.speed(1, 20)},
+		{"long batch: time against before's first 20 files, %", 112.5, 100 * fast.speed(1,
+			20) / slow.speed(1, 20)},
 		{"language identification: GB allocated", 2.34, reading(flat, "Before Batch Cleanup")},
-		{"language identification: GB reserved", 2.86, flat.at(t, "Before Batch Cleanup", record.Reserved)},
+		{"language identification: GB reserved", 2.86, flat.at(t, "Before Batch Cleanup",
+			record.Reserved)},
 		{"GAN and ViT before: GB of data and models", 15, least(all)},
 		{"GAN and ViT: GB reserved", 4, float64(gan.Peak.Reserved) / float64(record.GiB)},
 	} {
@@ -151,24 +167,29 @@ func TestStories(t *testing.T) {
 		}
 	}
 	for name, s := range map[string]story{
-		"transcription-after": transcribed, "long-batch-after": slow, "language-identification-after": flat, "gan-vit-after": gan,
+		"transcription-after": transcribed, "long-batch-after": slow,
+		"language-identification-after": flat, "gan-vit-after": gan,
 	} {
 		if s.Failed > 0 || s.FirstFailure != nil {
 			t.Errorf("%s: got %d files that failed, want none", name, s.Failed)
 		}
 	}
 	if f := training.FirstFailure; f == nil || !f.Recovered || training.Failed > 0 {
-		t.Errorf("training-after: want an allocation that failed and was recovered from, got %+v, %d files failed", f, training.Failed)
+		t.Errorf("training-after: want an allocation that failed and was recovered from, got "+
+			"%+v, %d files failed", f, training.Failed)
 	}
 	// What it asks for is there in sum, and the largest free block is too small.
-	if f := fast.FirstFailure; !f.Fragmented() || f.OOM.LargestFree >= f.OOM.Requested || f.OOM.DeviceFree >= f.OOM.Requested {
+	if f := fast.FirstFailure; !f.Fragmented() || f.OOM.LargestFree >= f.OOM.Requested ||
+		f.OOM.DeviceFree >= f.OOM.Requested {
 		t.Errorf("long-batch-before: got %+v, want free in sum, not in one piece", f.OOM)
 	}
-	// Before memory runs out, files take longer: the streams' caches push each other out, in nearly each file.
+	// Before memory runs out, files take longer: the streams' caches push each other out, in nearly
+	// each file.
 	last := min(49, fast.FirstFailure.File-1)
 	before, under := fast.slowness(1, 20), fast.slowness(21, last)
 	if under < 1.05*before {
-		t.Errorf("long-batch-before: a second of audio takes %.4f s in files 21 to %d, %.4f s before; want at least 5 %% more", under, last, before)
+		t.Errorf("long-batch-before: a second of audio takes %.4f s in files 21 to %d, %.4f s "+
+			"before; want at least 5 %% more", under, last, before)
 	}
 	pressed := 0
 	for _, f := range fast.PerFile[20:last] {
@@ -177,9 +198,11 @@ func TestStories(t *testing.T) {
 		}
 	}
 	if files := last - 20; pressed < files*9/10 {
-		t.Errorf("long-batch-before: %d of the %d files from 21 on retry, want nearly all", pressed, files)
+		t.Errorf("long-batch-before: %d of the %d files from 21 on retry, want nearly all",
+			pressed, files)
 	}
-	if slower := 100*fast.speed(1, 20)/slow.speed(1, len(slow.PerFile)) - 100; slower < 10 || slower > 15 {
+	if slower := 100*fast.speed(1, 20)/slow.speed(1, len(slow.PerFile)) - 100; slower < 10 ||
+		slower > 15 {
 		t.Errorf("long-batch-after: %.1f %% slower than the first 20 files before, want 10 to 15 %%", slower)
 	}
 	if n := len(transcribed.tl.Files[0].Checkpoints); n != 19 {
@@ -187,9 +210,13 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// TestSameBytes: the same scenario gives the same log, and passes that are told once leave what each for itself does.
+// TestSameBytes: the same scenario gives the same log, and passes that are told once leave what
+// each for itself does.
 func TestSameBytes(t *testing.T) {
-	for _, name := range []string{"transcription-before", "training-after", "language-identification-after", "gan-vit-before"} {
+	for _, name := range []string{
+		"transcription-before", "training-after",
+		"language-identification-after", "gan-vit-before",
+	} {
 		src, err := os.ReadFile(scenarios + name + ".yaml")
 		if err != nil {
 			t.Fatal(err)
@@ -201,7 +228,8 @@ func TestSameBytes(t *testing.T) {
 			t.Errorf("%s: two runs differ", name)
 		}
 		if name == "transcription-before" && o.Stats.Repeated < o.Stats.Passes/2 {
-			t.Errorf("%s: %d of %d passes repeat another, want most", name, o.Stats.Repeated, o.Stats.Passes)
+			t.Errorf("%s: %d of %d passes repeat another, want most", name, o.Stats.Repeated,
+				o.Stats.Passes)
 		}
 		if first != each {
 			t.Errorf("%s: passes one by one leave another log", name)

@@ -13,7 +13,8 @@ import (
 // errCrash is the error of a stage in which the process dies.
 var errCrash = errors.New("the process crashed")
 
-// runStage works on a stage of a file, between its checkpoints. Cleanups run however the work ends, but for a crash.
+// runStage works on a stage of a file, between its checkpoints. Cleanups run however the work ends,
+// but for a crash.
 func (p *process) runStage(st *stage, v scenario.Vars) error {
 	if st.clearBefore {
 		p.clear("before " + st.Name)
@@ -26,12 +27,15 @@ func (p *process) runStage(st *stage, v scenario.Vars) error {
 	}
 	p.beginPeak()
 	err := p.work(st, v)
-	if f := p.failed(v.File, st.Name, err, func() (int64, error) { return p.stageWants(st) }); f != nil {
+	if f := p.failed(v.File, st.Name, err, func() (int64, error) {
+		return p.stageWants(st)
+	}); f != nil {
 		p.outOfMemory(f)
 		p.rewind(st)
 		if st.OnOOM == scenario.OOMSkips {
 			p.outcome.Skipped++
-			p.log.text("WARNING: Falling back to the fast path: the file goes on without %s", st.Name)
+			p.log.text("WARNING: Falling back to the fast path: the file goes on without %s",
+				st.Name)
 			err = nil
 		}
 	}
@@ -50,10 +54,12 @@ func (p *process) runStage(st *stage, v scenario.Vars) error {
 	return err
 }
 
-// own are the holdings that end with the stage, as local variables do; with all, also the models that wait for a cleanup.
+// own are the holdings that end with the stage, as local variables do; with all, also the models
+// that wait for a cleanup.
 func (st *stage) own(yield func(*holding) bool, all bool) {
 	for _, m := range st.models {
-		if !yield(&m.outputs) || !m.Resident && (all || !m.weights.cleaned) && (!yield(&m.weights) || !yield(&m.optimizer)) {
+		if !yield(&m.outputs) || !m.Resident && (all || !m.weights.cleaned) &&
+			(!yield(&m.weights) || !yield(&m.optimizer)) {
 			return
 		}
 	}
@@ -67,7 +73,8 @@ func (st *stage) own(yield func(*holding) bool, all bool) {
 	}
 }
 
-// rewind gives back what passes took that came to no end; what was made before stays until the stage ends.
+// rewind gives back what passes took that came to no end; what was made before stays until the
+// stage ends.
 func (p *process) rewind(st *stage) {
 	for _, t := range st.tensors {
 		if t.Each == scenario.Pass {
@@ -105,7 +112,8 @@ func (p *process) cleanup(c *cleanup, file int, all func(yield func(*holding) bo
 
 // work is that of a stage: its models, its tensors, its passes.
 func (p *process) work(st *stage, v scenario.Vars) error {
-	v.Total, v.Free = p.scenario.GPU.Total, max(0, p.device.Free()-(p.capacity-p.scenario.GPU.Total))
+	v.Total, v.Free = p.scenario.GPU.Total,
+		max(0, p.device.Free()-(p.capacity-p.scenario.GPU.Total))
 	items, err := number(st.Items, v)
 	if err != nil {
 		return p.scenario.BadValue(st.Items, v, err)
@@ -205,7 +213,8 @@ func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error
 			p.rewind(st)
 			batch = (v.Batch + 1) / 2
 			st.limit = batch
-			p.log.text("WARNING: Attempting GPU recovery and retry with smaller batch: %d instead of %d", batch, v.Batch)
+			p.log.text("WARNING: Attempting GPU recovery and retry with smaller batch: %d "+
+				"instead of %d", batch, v.Batch)
 			p.clear("before the batch is tried again")
 			v.Batch = batch
 			if seconds, err = st.Seconds.Eval(v); err != nil {
@@ -237,7 +246,8 @@ func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error
 	return nil
 }
 
-// itemSeconds is the length of the items of a pass, of the longest where they differ: the others are padded.
+// itemSeconds is the length of the items of a pass, of the longest where they differ: the others
+// are padded.
 func itemSeconds(st *stage, v scenario.Vars) (float64, error) {
 	if st.ItemSeconds.String() == "" {
 		return v.Seconds / float64(max(1, v.Items)), nil
@@ -311,11 +321,12 @@ func (p *process) allocate(st *stage, each scenario.Span, results bool, v scenar
 	return nil
 }
 
-// measuredPiece is how what was measured is cut up, in bytes: of what a stage took in all its log tells, not in what pieces.
+// measuredPiece is how what was measured is cut up, in bytes: of what a stage took in all its log
+// tells, not in what pieces.
 const measuredPiece = 32 << 20
 
-// measuredStream is another stream than that of the work: what is cached of it is not used again, and given back under
-// pressure, as is what a measured stage had reserved beyond what it used.
+// measuredStream is another stream than that of the work: what is cached of it is not used again,
+// and given back under pressure, as is what a measured stage had reserved beyond what it used.
 const measuredStream = 1 << 10
 
 // footprint is what a stage was measured to take, and how much of that it keeps.
@@ -324,8 +335,8 @@ func footprint(st *stage, v scenario.Vars) (peak, kept int64) {
 	return f.Base + int64(f.PerSecond*v.Seconds), f.Kept + int64(f.KeptPerSecond*v.Seconds)
 }
 
-// spare is what a stream can be given without anything cached being given back: what the driver has left, as far as a memory
-// fraction allows it, and what is cached for the stream.
+// spare is what a stream can be given without anything cached being given back: what the driver has
+// left, as far as a memory fraction allows it, and what is cached for the stream.
 func (p *process) spare(stream allocator.Stream) int64 {
 	left := p.device.Free()
 	if f := p.scenario.MemoryFraction; f > 0 {
@@ -345,9 +356,10 @@ func (p *process) measured(st *stage, v scenario.Vars) error {
 	cache := int64(max(0, st.Footprint.Reserved-1) * float64(peak))
 	if cache > 0 {
 		p.notePeak()
-		// No work fails for want of a cache: there is as much of it as there is room for beside the work. Its last piece may take
-		// more than its size.
-		for left := min(cache, p.spare(measuredStream)-peak-measuredPiece); left > 0; left -= measuredPiece {
+		// No work fails for want of a cache: there is as much of it as there is room for beside the
+		// work. Its last piece may take more than its size.
+		for left := min(cache,
+			p.spare(measuredStream)-peak-measuredPiece); left > 0; left -= measuredPiece {
 			if err := p.take(&st.measured, min(left, measuredPiece), measuredStream); err != nil {
 				break
 			}

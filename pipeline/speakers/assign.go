@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// Align says who said what. Every word gets the speaker whose turns overlap it longest, as assign_word_speakers of WhisperX
-// does (m-bain/whisperX, whisperx/diarize.py), and where none does, the speaker of the turn that is nearest in time. Of two
-// equally long or near it is the one who spoke first. Without turns there are no speakers. A segment is cut where the speaker
-// changes, as [Split] does, and one without words gets the speaker of its own time. The segments that came in stay as they
-// are.
+// Align says who said what. Every word gets the speaker whose turns overlap it longest, as
+// assign_word_speakers of WhisperX does (m-bain/whisperX, whisperx/diarize.py), and where none
+// does, the speaker of the turn that is nearest in time. Of two equally long or near it is the one
+// who spoke first. Without turns there are no speakers. A segment is cut where the speaker changes,
+// as [Split] does, and one without words gets the speaker of its own time. The segments that came
+// in stay as they are.
 func Align(segments []Segment, turns []Turn) []Segment {
 	index := newIndex(turns)
 	var aligned []Segment
@@ -26,8 +27,9 @@ func Align(segments []Segment, turns []Turn) []Segment {
 	return Split(aligned)
 }
 
-// Split cuts segments where the speaker of their words changes. The first part keeps the segment's start and the last
-// one its end; between, a part lasts from its first word's start to its last one's end. Segments without words are whole.
+// Split cuts segments where the speaker of their words changes. The first part keeps the segment's
+// start and the last one its end; between, a part lasts from its first word's start to its last
+// one's end. Segments without words are whole.
 func Split(segments []Segment) []Segment {
 	var parts []Segment
 	for _, s := range segments {
@@ -117,7 +119,8 @@ func (x *index) speaker(start, end float64) (speaker string, ok bool) {
 	for i := x.after(end) - 1; i >= 0 && x.turns[x.last[i]].End > start; i-- {
 		t := x.turns[i]
 		overlap := min(t.End, end) - max(t.Start, start)
-		if overlap <= 0 && (start < end || t.End <= start) { // what lasts no time is within a turn or is not
+		// What lasts no time is within a turn or is not.
+		if overlap <= 0 && (start < end || t.End <= start) {
 			continue
 		}
 		at := slices.IndexFunc(shares, func(s share) bool { return s.speaker == t.Speaker })

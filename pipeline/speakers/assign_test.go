@@ -75,7 +75,8 @@ func TestAlignAgainstAllTurns(t *testing.T) {
 			return
 		}
 		for _, turn := range turns {
-			if turn.Speaker == found && max(0, turn.Start-float64(end), float64(start)-turn.End) == nearest {
+			if turn.Speaker == found && max(0, turn.Start-float64(end),
+				float64(start)-turn.End) == nearest {
 				return
 			}
 		}
@@ -90,15 +91,21 @@ func drawTurns(t *rapid.T, name string, most int) []Turn {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Turn {
 		start := rapid.IntRange(0, 30).Draw(t, "start")
 		length := rapid.IntRange(1, 10).Draw(t, "length")
-		return Turn{float64(start), float64(start + length), rapid.SampledFrom([]string{"A", "B", "C", "D"}).Draw(t, "speaker")}
+		return Turn{float64(start), float64(start + length), rapid.SampledFrom([]string{
+			"A", "B",
+			"C", "D",
+		}).Draw(t, "speaker")}
 	}), 0, most).Draw(t, name)
 }
 
 func TestAlign(t *testing.T) {
-	word := func(text string, start, end float64) Word { return Word{Text: text, Start: start, End: end} }
+	word := func(text string, start, end float64) Word {
+		return Word{Text: text, Start: start, End: end}
+	}
 	segments := []Segment{
 		{Start: 0, End: 4, Text: "So you came. I did.", Words: []Word{
-			word(" So", 0.2, 0.5), word(" you", 0.5, 0.9), word(" came.", 0.9, 1.4), word(" I", 2.1, 2.2), word(" did.", 2.2, 2.8),
+			word(" So", 0.2, 0.5), word(" you", 0.5, 0.9), word(" came.", 0.9, 1.4),
+			word(" I", 2.1, 2.2), word(" did.", 2.2, 2.8),
 		}},
 		{Start: 4, End: 5, Text: "Hm"},
 	}
@@ -107,9 +114,11 @@ func TestAlign(t *testing.T) {
 	by := func(w Word, speaker string) Word { w.Speaker = speaker; return w }
 	want := []Segment{
 		{Start: 0, End: 1.4, Speaker: "A", Text: "So you came.", Words: []Word{
-			by(word(" So", 0.2, 0.5), "A"), by(word(" you", 0.5, 0.9), "A"), by(word(" came.", 0.9, 1.4), "A"),
+			by(word(" So", 0.2, 0.5), "A"), by(word(" you", 0.5, 0.9), "A"),
+			by(word(" came.", 0.9, 1.4), "A"),
 		}},
-		{Start: 2.1, End: 4, Speaker: "B", Text: "I did.", Words: []Word{by(word(" I", 2.1, 2.2), "B"), by(word(" did.", 2.2, 2.8), "B")}},
+		{Start: 2.1, End: 4, Speaker: "B", Text: "I did.", Words: []Word{by(word(" I", 2.1, 2.2),
+			"B"), by(word(" did.", 2.2, 2.8), "B")}},
 		{Start: 4, End: 5, Speaker: "A", Text: "Hm"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -133,7 +142,10 @@ func TestAlignKeepsWords(t *testing.T) {
 			s := Segment{Start: float64(at), End: float64(at) + 10}
 			for i := range rapid.IntRange(0, 5).Draw(t, "words") {
 				text := strings.Repeat(" x", i+1)
-				s.Words = append(s.Words, Word{Text: text, Start: float64(at + 2*i), End: float64(at + 2*i + 1)})
+				s.Words = append(s.Words, Word{
+					Text: text, Start: float64(at + 2*i),
+					End: float64(at + 2*i + 1),
+				})
 				before = append(before, text)
 			}
 			segments = append(segments, s)

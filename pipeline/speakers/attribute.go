@@ -7,14 +7,16 @@ import (
 
 // An Attribution counts words by whether they have the right speaker.
 type Attribution struct {
-	Words   int `json:"words"`   // that were said while somebody speaks in the reference
-	Right   int `json:"right"`   // of those, with the right speaker
-	Outside int `json:"outside"` // words that were said while nobody speaks there, which are neither right nor wrong
+	Words int `json:"words"` // that were said while somebody speaks in the reference
+	Right int `json:"right"` // of those, with the right speaker
+	// Words that were said while nobody speaks there, which are neither right nor wrong.
+	Outside int `json:"outside"`
 }
 
-// Accuracy is the share of words that have the right speaker, 1 where there are none. It is like 1 less the word
-// diarization error rate (L. El Shafey, H. Soltau and I. Shafran, "Joint speech recognition and speaker diarization via
-// sequence transduction", Interspeech 2019), but by time: what was said is not compared with a reference's words.
+// Accuracy is the share of words that have the right speaker, 1 where there are none. It is like 1
+// less the word diarization error rate (L. El Shafey, H. Soltau and I. Shafran, "Joint speech
+// recognition and speaker diarization via sequence transduction", Interspeech 2019), but by time:
+// what was said is not compared with a reference's words.
 func (a Attribution) Accuracy() float64 {
 	if a.Words == 0 {
 		return 1
@@ -29,9 +31,9 @@ func (a *Attribution) Add(other Attribution) {
 	a.Outside += other.Outside
 }
 
-// Attribute compares the speakers of words with the turns of a reference. A word's right speaker is the one who speaks
-// longest while it is said. What the words call a speaker and what the reference does are mapped one to one, so that the
-// most words are right; a word without a speaker is wrong.
+// Attribute compares the speakers of words with the turns of a reference. A word's right speaker is
+// the one who speaks longest while it is said. What the words call a speaker and what the reference
+// does are mapped one to one, so that the most words are right; a word without a speaker is wrong.
 func Attribute(words []Word, reference []Turn) Attribution {
 	index := newIndex(reference)
 	var a Attribution

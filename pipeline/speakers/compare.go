@@ -7,18 +7,20 @@ import (
 	"slices"
 )
 
-// Errors is what is wrong with a diarization, in seconds of speech. Where two speak at once, a second is two seconds.
+// Errors is what is wrong with a diarization, in seconds of speech. Where two speak at once, a
+// second is two seconds.
 type Errors struct {
 	Reference  float64 `json:"reference"`   // speech in the reference
 	Missed     float64 `json:"missed"`      // speech of the reference that the diarization has not
 	FalseAlarm float64 `json:"false_alarm"` // speech of the diarization that the reference has not
 	Confusion  float64 `json:"confusion"`   // speech that the diarization has as another speaker's
-	// Mapping is who a speaker of the diarization is in the reference. Speakers who are nobody's are not in it.
+	// Mapping is who a speaker of the diarization is in the reference. Speakers who are nobody's
+	// are not in it.
 	Mapping map[string]string `json:"mapping,omitempty"`
 }
 
-// Rate is the diarization error rate: missed, false alarm and confusion over the reference's speech. It is 0 for a silent
-// diarization of a silent reference and 1 for any other of that.
+// Rate is the diarization error rate: missed, false alarm and confusion over the reference's
+// speech. It is 0 for a silent diarization of a silent reference and 1 for any other of that.
 func (e Errors) Rate() float64 {
 	wrong := e.Missed + e.FalseAlarm + e.Confusion
 	switch {
@@ -30,8 +32,8 @@ func (e Errors) Rate() float64 {
 	return 0
 }
 
-// Add adds the errors of another audio: the rate of the sum is that of all audio, long files counting for more. Mappings
-// are of one audio, so the sum has none.
+// Add adds the errors of another audio: the rate of the sum is that of all audio, long files
+// counting for more. Mappings are of one audio, so the sum has none.
 func (e *Errors) Add(other Errors) {
 	e.Reference += other.Reference
 	e.Missed += other.Missed
@@ -40,14 +42,16 @@ func (e *Errors) Add(other Errors) {
 	e.Mapping = nil
 }
 
-// Compare finds the errors of a diarization as NIST's Rich Transcription evaluations define them (the RT-09 evaluation
-// plan of 2009, md-eval.pl), which is also what pyannote.metrics' DiarizationErrorRate does: at each time, of r speakers
-// in the reference and h in the diarization, max(0, r-h) are missed, max(0, h-r) are false alarm, and of the min(r, h)
-// others those are confused who are not mapped to one another, by the one-to-one mapping of speakers that makes the
+// Compare finds the errors of a diarization as NIST's Rich Transcription evaluations define them
+// (the RT-09 evaluation plan of 2009, md-eval.pl), which is also what pyannote.metrics'
+// DiarizationErrorRate does: at each time, of r speakers in the reference and h in the diarization,
+// max(0, r-h) are missed, max(0, h-r) are false alarm, and of the min(r, h) others those are
+// confused who are not mapped to one another, by the one-to-one mapping of speakers that makes the
 // confusion least.
 //
-// Not scored is the time within collar seconds of where a turn of the reference begins or ends: 0.25 in NIST's
-// evaluations. Pyannote's collar is the sum of both sides, so twice this one. Turns that last no time are nobody's.
+// Not scored is the time within collar seconds of where a turn of the reference begins or ends:
+// 0.25 in NIST's evaluations. Pyannote's collar is the sum of both sides, so twice this one. Turns
+// that last no time are nobody's.
 func Compare(reference, hypothesis []Turn, collar float64) Errors {
 	ref, hyp := newTrack(reference), newTrack(hypothesis)
 	times := slices.Concat(ref.times, hyp.times)
@@ -102,7 +106,10 @@ func collars(turns []Turn, collar float64) []Turn {
 	var around []Turn
 	for _, t := range turns {
 		around = append(around,
-			Turn{Start: t.Start - collar, End: t.Start + collar}, Turn{Start: t.End - collar, End: t.End + collar})
+			Turn{Start: t.Start - collar, End: t.Start + collar}, Turn{
+				Start: t.End - collar,
+				End:   t.End + collar,
+			})
 	}
 	return around
 }
@@ -151,7 +158,8 @@ func newTrack(turns []Turn) *track {
 	return t
 }
 
-// enter goes on to a time, which is no earlier than the last, and returns how many speakers speak from there on.
+// enter goes on to a time, which is no earlier than the last, and returns how many speakers speak
+// from there on.
 func (t *track) enter(at float64) int {
 	for len(t.begins) > 0 && t.begins[0].at <= at {
 		n := t.begins[0].speaker

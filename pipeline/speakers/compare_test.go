@@ -30,10 +30,26 @@ func TestCompare(t *testing.T) {
 			0.5161290322580645,
 		},
 		{
-			// The figures are those of pyannote's old tutorial, doc/tutorial/metric.rst in guinaudeau/pyannote.
+			// The figures are those of pyannote's old tutorial, doc/tutorial/metric.rst in
+			// guinaudeau/pyannote.
 			"pyannote's example of overlaps",
-			[]Turn{{0, 10, "Bernard"}, {9, 15, "Albert"}, {15, 20, "Jean"}, {20, 30, "Bernard"}, {29, 33, "Jean"}, {33, 40, "Albert"}},
-			[]Turn{{1, 11, "1"}, {21, 31, "1"}, {9, 15, "2"}, {29, 33, "2"}, {15, 20, "3"}, {33, 40, "2"}, {40, 41, "4"}},
+			[]Turn{
+				{0, 10, "Bernard"},
+				{9, 15, "Albert"},
+				{15, 20, "Jean"},
+				{20, 30, "Bernard"},
+				{29, 33, "Jean"},
+				{33, 40, "Albert"},
+			},
+			[]Turn{
+				{1, 11, "1"},
+				{21, 31, "1"},
+				{9, 15, "2"},
+				{29, 33, "2"},
+				{15, 20, "3"},
+				{33, 40, "2"},
+				{40, 41, "4"},
+			},
 			0,
 			Errors{42, 2, 3, 4, map[string]string{"1": "Bernard", "2": "Albert", "3": "Jean"}},
 			0.21428571428571427,
@@ -47,7 +63,8 @@ func TestCompare(t *testing.T) {
 			1,
 		},
 		{
-			"a late start within the collar, and one beyond", // 0.2 s are within; of 1 s 0.75 are not
+			// 0.2 s are within; of 1 s 0.75 are not.
+			"a late start within the collar, and one beyond",
 			[]Turn{{0, 4, "A"}, {6, 10, "B"}},
 			[]Turn{{0.2, 4, "a"}, {7, 10, "b"}},
 			0.25,
@@ -55,7 +72,12 @@ func TestCompare(t *testing.T) {
 			0.75 / 7,
 		},
 		{
-			"collars that meet leave nothing", []Turn{{0, 1, "A"}}, []Turn{{0, 1, "a"}}, 0.5, Errors{Mapping: none}, 0,
+			"collars that meet leave nothing",
+			[]Turn{{0, 1, "A"}},
+			[]Turn{{0, 1, "a"}},
+			0.5,
+			Errors{Mapping: none},
+			0,
 		},
 		{
 			"three speak, two are heard, one of them right", // A is a; b is D's, who is silent then
@@ -74,7 +96,8 @@ func TestCompare(t *testing.T) {
 			0.5,
 		},
 		{
-			"the mapping that is best for all, not for each", // a-A 6 and b-B 1 are 7; a-B 5 and b-A 4 are 9
+			// a-A 6 and b-B 1 are 7; a-B 5 and b-A 4 are 9.
+			"the mapping that is best for all, not for each",
 			[]Turn{{0, 10, "A"}, {10, 16, "B"}},
 			[]Turn{{0, 6, "a"}, {6, 10, "b"}, {10, 15, "a"}, {15, 16, "b"}},
 			0,
@@ -89,7 +112,13 @@ func TestCompare(t *testing.T) {
 			Errors{Reference: 10, Mapping: map[string]string{"a": "A"}},
 			0,
 		},
-		{"all is false alarm", nil, []Turn{{0, 10, "a"}}, 0, Errors{FalseAlarm: 10, Mapping: none}, 1},
+		{
+			"all is false alarm", nil,
+			[]Turn{{0, 10, "a"}},
+			0,
+			Errors{FalseAlarm: 10, Mapping: none},
+			1,
+		},
 		{"nobody and nothing", nil, nil, 0.25, Errors{Mapping: none}, 0},
 		{
 			"turns that are none",
@@ -110,7 +139,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// The same by another way: half a second after the other, and every way to map up to four speakers to four.
+// The same by another way: half a second after the other, and every way to map up to four speakers
+// to four.
 func TestCompareAgainstAllMappings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		reference, hypothesis := drawTurns(t, "reference", 8), drawTurns(t, "hypothesis", 8)
@@ -122,7 +152,8 @@ func TestCompareAgainstAllMappings(t *testing.T) {
 			frame := [2]map[string]bool{{}, {}}
 			skipped := false
 			for _, turn := range reference {
-				skipped = skipped || math.Abs(at-turn.Start) < collar || math.Abs(at-turn.End) < collar
+				skipped = skipped || math.Abs(at-turn.Start) < collar ||
+					math.Abs(at-turn.End) < collar
 			}
 			for side, turns := range [2][]Turn{reference, hypothesis} {
 				for _, turn := range turns {
@@ -155,7 +186,8 @@ func TestCompareAgainstAllMappings(t *testing.T) {
 			want.Confusion = min(want.Confusion, confusion)
 		}
 		got := Compare(reference, hypothesis, collar)
-		if diff := cmp.Diff(want, got, nearly, cmpopts.IgnoreFields(Errors{}, "Mapping")); diff != "" {
+		if diff := cmp.Diff(want, got, nearly, cmpopts.IgnoreFields(Errors{},
+			"Mapping")); diff != "" {
 			t.Fatal(diff)
 		}
 	})
@@ -175,8 +207,8 @@ func permutations(names []string) [][]string {
 	return all
 }
 
-// A diarization has no errors against itself, whatever it calls the speakers; what is missed against one is false alarm
-// against the other.
+// A diarization has no errors against itself, whatever it calls the speakers; what is missed
+// against one is false alarm against the other.
 func TestCompareProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawTurns(t, "a", 10), drawTurns(t, "b", 10)
@@ -189,20 +221,24 @@ func TestCompareProperties(t *testing.T) {
 			t.Fatalf("against itself: %+v", e)
 		}
 		forth, back := Compare(a, b, 0), Compare(b, a, 0)
-		if math.Abs(forth.Missed-back.FalseAlarm) > 1e-9 || math.Abs(forth.Confusion-back.Confusion) > 1e-9 {
+		if math.Abs(forth.Missed-back.FalseAlarm) > 1e-9 ||
+			math.Abs(forth.Confusion-back.Confusion) > 1e-9 {
 			t.Fatalf("%+v and back %+v", forth, back)
 		}
 		if again := Compare(renamed, b, 0); math.Abs(again.Rate()-forth.Rate()) > 1e-9 {
 			t.Fatalf("with other names %+v, else %+v", again, forth)
 		}
-		// Speech of the reference that is neither missed nor confused is right, so there is no more wrong than there is.
-		if forth.Missed+forth.Confusion > forth.Reference+1e-9 || min(forth.Missed, forth.FalseAlarm, forth.Confusion) < 0 {
+		// Speech of the reference that is neither missed nor confused is right, so there is no more
+		// wrong than there is.
+		if forth.Missed+forth.Confusion > forth.Reference+1e-9 || min(forth.Missed,
+			forth.FalseAlarm, forth.Confusion) < 0 {
 			t.Fatalf("%+v", forth)
 		}
 		var sum Errors
 		sum.Add(forth)
 		sum.Add(back)
-		if math.Abs(sum.Reference-forth.Reference-back.Reference) > 1e-9 || math.Abs(sum.Missed-forth.Missed-back.Missed) > 1e-9 {
+		if math.Abs(sum.Reference-forth.Reference-back.Reference) > 1e-9 ||
+			math.Abs(sum.Missed-forth.Missed-back.Missed) > 1e-9 {
 			t.Fatalf("sum %+v", sum)
 		}
 	})
@@ -211,7 +247,8 @@ func TestCompareProperties(t *testing.T) {
 // The pairs weigh as much as the best of all.
 func TestMatch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		rows, columns := rapid.IntRange(0, 5).Draw(t, "rows"), rapid.IntRange(1, 5).Draw(t, "columns")
+		rows, columns := rapid.IntRange(0, 5).Draw(t, "rows"), rapid.IntRange(1, 5).Draw(t,
+			"columns")
 		weights := make([][]float64, rows)
 		for r := range weights {
 			for range columns {

@@ -2,11 +2,11 @@ package speakers
 
 import "math"
 
-// match pairs rows with columns so that the sum of the pairs' weights is greatest, and returns each row's column, -1 where
-// it has none. Weights are 0 or more; a pair of weight 0 is no pair. It is the Hungarian algorithm in O(n^2 m) for the n
-// rows or columns, whichever are fewer: H. Kuhn, "The Hungarian method for the assignment problem", Naval Research
-// Logistics Quarterly 2 (1955), with potentials and shortest augmenting paths (R. Jonker and A. Volgenant, Computing 38,
-// 1987).
+// match pairs rows with columns so that the sum of the pairs' weights is greatest, and returns each
+// row's column, -1 where it has none. Weights are 0 or more; a pair of weight 0 is no pair. It is
+// the Hungarian algorithm in O(n^2 m) for the n rows or columns, whichever are fewer: H. Kuhn, "The
+// Hungarian method for the assignment problem", Naval Research Logistics Quarterly 2 (1955), with
+// potentials and shortest augmenting paths (R. Jonker and A. Volgenant, Computing 38, 1987).
 func match(weights [][]float64) []int {
 	rows := len(weights)
 	columns := 0

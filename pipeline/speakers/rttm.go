@@ -10,17 +10,19 @@ import (
 	"strings"
 )
 
-// WriteRTTM writes the turns of one audio in the Rich Transcription Time Marked format of NIST's evaluations (RT-09
-// evaluation plan, appendix A), with start and duration in seconds:
+// WriteRTTM writes the turns of one audio in the Rich Transcription Time Marked format of NIST's
+// evaluations (RT-09 evaluation plan, appendix A), with start and duration in seconds:
 //
 //	SPEAKER interview 1 0.050 2.250 <NA> <NA> SPEAKER_00 <NA> <NA>
 //
-// It is to the byte what pyannote.core's Annotation.write_rttm writes. Fields stand between blanks and so have none:
-// what pyannote refuses, a blank in uri or in a speaker, becomes "_". A field that would be empty is "<NA>".
+// It is to the byte what pyannote.core's Annotation.write_rttm writes. Fields stand between blanks
+// and so have none: what pyannote refuses, a blank in uri or in a speaker, becomes "_". A field
+// that would be empty is "<NA>".
 func WriteRTTM(w io.Writer, uri string, turns []Turn) error {
 	var b bytes.Buffer
 	for _, t := range turns {
-		fmt.Fprintf(&b, "SPEAKER %s 1 %.3f %.3f <NA> <NA> %s <NA> <NA>\n", RTTMField(uri), t.Start, t.Seconds(), RTTMField(t.Speaker))
+		fmt.Fprintf(&b, "SPEAKER %s 1 %.3f %.3f <NA> <NA> %s <NA> <NA>\n", RTTMField(uri), t.Start,
+			t.Seconds(), RTTMField(t.Speaker))
 	}
 	_, err := w.Write(b.Bytes())
 	return err
@@ -34,8 +36,9 @@ func RTTMField(s string) string {
 	return s
 }
 
-// ReadRTTM reads the turns of each audio in the order that they have in r. Lines of other types than SPEAKER, comments
-// (";;") and empty lines are passed over. An error names the line; name stands for r.
+// ReadRTTM reads the turns of each audio in the order that they have in r. Lines of other types
+// than SPEAKER, comments (";;") and empty lines are passed over. An error names the line; name
+// stands for r.
 func ReadRTTM(r io.Reader, name string) (map[string][]Turn, error) {
 	turns := map[string][]Turn{}
 	lines := bufio.NewReader(r)
@@ -60,13 +63,15 @@ func ReadRTTM(r io.Reader, name string) (map[string][]Turn, error) {
 // parseRTTM reads the fields of a SPEAKER line. Older files lack the last one or two.
 func parseRTTM(fields []string) (Turn, error) {
 	if len(fields) < 8 {
-		return Turn{}, fmt.Errorf("expected 8 fields or more in a SPEAKER line, the eighth the speaker, found %d", len(fields))
+		return Turn{}, fmt.Errorf("expected 8 fields or more in a SPEAKER line, the eighth the "+
+			"speaker, found %d", len(fields))
 	}
 	var times [2]float64
 	for i, what := range []string{"start", "duration"} {
 		v, err := strconv.ParseFloat(fields[3+i], 64)
 		if err != nil || !(v >= 0) || math.IsInf(v, 0) {
-			return Turn{}, fmt.Errorf("expected the %s in seconds, 0 or more, found %q", what, fields[3+i])
+			return Turn{}, fmt.Errorf("expected the %s in seconds, 0 or more, found %q", what,
+				fields[3+i])
 		}
 		times[i] = v
 	}

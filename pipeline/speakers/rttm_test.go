@@ -14,7 +14,11 @@ import (
 
 func TestWriteRTTM(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteRTTM(&b, "my interview", []Turn{{0.05, 2.3, "SPEAKER_00"}, {2.0004, 3.5, "Ann B"}, {12, 13.25, ""}}); err != nil {
+	if err := WriteRTTM(&b, "my interview", []Turn{
+		{0.05, 2.3, "SPEAKER_00"},
+		{2.0004, 3.5, "Ann B"},
+		{12, 13.25, ""},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	const want = `SPEAKER my_interview 1 0.050 2.250 <NA> <NA> SPEAKER_00 <NA> <NA>
@@ -26,7 +30,8 @@ SPEAKER my_interview 1 12.000 1.250 <NA> <NA> <NA> <NA> <NA>
 	}
 }
 
-// Lines of other writers: NIST's own with aligned columns and another type, a comment, nine fields, CRLF, no last newline.
+// Lines of other writers: NIST's own with aligned columns and another type, a comment, nine fields,
+// CRLF, no last newline.
 func TestReadRTTM(t *testing.T) {
 	const text = `;; made by md-eval
 SPKR-INFO  conv  1  <NA>   <NA>  <NA> <NA>  A  <NA>
@@ -46,13 +51,15 @@ SPEAKER other 1 0 2 <NA> <NA> B <NA> <NA>` + "\r\n" + `SPEAKER conv 1 8 1.0 <NA>
 func TestReadRTTMSaysWhatIsWrong(t *testing.T) {
 	const good = "SPEAKER a 1 0 1 <NA> <NA> A <NA> <NA>\n"
 	for line, want := range map[string]string{
-		"SPEAKER a 1 0 1":                             "x.rttm:2: expected 8 fields or more in a SPEAKER line, the eighth the speaker, found 5",
+		"SPEAKER a 1 0 1": "x.rttm:2: expected 8 fields or more in a " +
+			"SPEAKER line, the eighth the speaker, found 5",
 		"SPEAKER a 1 zero 1 <NA> <NA> A <NA> <NA>":    `x.rttm:2: expected the start in seconds, 0 or more, found "zero"`,
 		"SPEAKER a 1 0 -1 <NA> <NA> A <NA> <NA>":      `x.rttm:2: expected the duration in seconds, 0 or more, found "-1"`,
 		"SPEAKER a 1 NaN 1 <NA> <NA> A <NA> <NA>":     `x.rttm:2: expected the start in seconds, 0 or more, found "NaN"`,
 		"SPEAKER a 1 0 Inf <NA> <NA> A <NA> <NA>\r\n": `x.rttm:2: expected the duration in seconds, 0 or more, found "Inf"`,
 	} {
-		if _, err := ReadRTTM(strings.NewReader(good+line), "x.rttm"); err == nil || err.Error() != want {
+		if _, err := ReadRTTM(strings.NewReader(good+line), "x.rttm"); err == nil ||
+			err.Error() != want {
 			t.Errorf("%q: expected error %q, found %v", line, want, err)
 		}
 	}
@@ -69,7 +76,8 @@ func TestRTTMRoundTrip(t *testing.T) {
 		for range rapid.IntRange(1, 10).Draw(t, "turns") {
 			start := rapid.Float64Range(0, 1e6).Draw(t, "start")
 			turns = append(turns, Turn{
-				start, start + rapid.Float64Range(0, 1e4).Draw(t, "length"), rapid.StringMatching(`[!-~äß你]{1,10}`).Draw(t, "speaker"),
+				start, start + rapid.Float64Range(0, 1e4).Draw(t, "length"),
+				rapid.StringMatching(`[!-~äß你]{1,10}`).Draw(t, "speaker"),
 			})
 		}
 		uri := rapid.StringMatching(`[!-~äß你]{1,20}`).Draw(t, "uri")
@@ -82,7 +90,8 @@ func TestRTTMRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Start and duration are each rounded.
-		if diff := cmp.Diff(map[string][]Turn{uri: turns}, got, cmpopts.EquateApprox(0, 0.001+1e-6)); diff != "" {
+		if diff := cmp.Diff(map[string][]Turn{uri: turns}, got, cmpopts.EquateApprox(0,
+			0.001+1e-6)); diff != "" {
 			t.Fatal(diff)
 		}
 	})

@@ -16,8 +16,9 @@ import (
 //	00:00:00,050 --> 00:00:02,300
 //	[SPEAKER_00]: So you came.
 //
-// Segments without text are left out. SubRip has no escapes: an "-->" in the text, which readers take for the times of the
-// next subtitle, becomes an arrow. A subtitle lasts a millisecond at least, for players take none that last no time.
+// Segments without text are left out. SubRip has no escapes: an "-->" in the text, which readers
+// take for the times of the next subtitle, becomes an arrow. A subtitle lasts a millisecond at
+// least, for players take none that last no time.
 func WriteSRT(w io.Writer, segments []Segment) error {
 	var b bytes.Buffer
 	for i, c := range cues(segments) {
@@ -31,7 +32,8 @@ func WriteSRT(w io.Writer, segments []Segment) error {
 	return err
 }
 
-// WriteVTT writes segments as WebVTT (https://www.w3.org/TR/webvtt1), each with its speaker as a voice:
+// WriteVTT writes segments as WebVTT (https://www.w3.org/TR/webvtt1), each with its speaker as a
+// voice:
 //
 //	WEBVTT
 //
@@ -40,7 +42,8 @@ func WriteSRT(w io.Writer, segments []Segment) error {
 //
 // Segments are left out, and short ones last, as by [WriteSRT].
 func WriteVTT(w io.Writer, segments []Segment) error {
-	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;") // else "-->" would begin another cue
+	// Else "-->" would begin another cue.
+	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	b := bytes.NewBufferString("WEBVTT\n\n")
 	for _, c := range cues(segments) {
 		c.Text = escape.Replace(c.Text)
@@ -75,7 +78,8 @@ func cues(segments []Segment) []cue {
 }
 
 func oneLine(s string) string {
-	return strings.Join(strings.Fields(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", " "), "\uFFFD")), " ")
+	return strings.Join(strings.Fields(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", " "),
+		"\uFFFD")), " ")
 }
 
 // milliseconds is 0 for times before the start of the audio, and for what is no time.

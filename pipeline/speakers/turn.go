@@ -1,7 +1,7 @@
 package speakers
 
-// A Turn is a stretch in which one speaker speaks. Times are seconds from the start of the audio. Turns of different
-// speakers may overlap.
+// A Turn is a stretch in which one speaker speaks. Times are seconds from the start of the audio.
+// Turns of different speakers may overlap.
 type Turn struct {
 	Start   float64 `json:"start"`
 	End     float64 `json:"end"`

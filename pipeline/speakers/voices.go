@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Voices tells speakers apart over many audios. A diarization numbers the speakers of each audio anew; by the embeddings
-// of their voices they get the same name wherever they speak.
+// Voices tells speakers apart over many audios. A diarization numbers the speakers of each audio
+// anew; by the embeddings of their voices they get the same name wherever they speak.
 type Voices struct {
 	threshold float64
 	dim       int
@@ -22,8 +22,9 @@ type voice struct {
 	sum  []float64
 }
 
-// NewVoices returns voices of which none is known yet. Embeddings whose cosine similarity is below the threshold, between
-// -1 and 1, are of different voices; where one model's embeddings part is in its documentation, 0.5 is usual.
+// NewVoices returns voices of which none is known yet. Embeddings whose cosine similarity is below
+// the threshold, between -1 and 1, are of different voices; where one model's embeddings part is in
+// its documentation, 0.5 is usual.
 func NewVoices(threshold float64) *Voices { return &Voices{threshold: threshold} }
 
 // add makes a voice known by a name, or adds to what is known of it.
@@ -38,9 +39,10 @@ func (v *Voices) add(name string, sum []float64) {
 	}
 }
 
-// Name gives the speakers of one audio, each with the embeddings of his or her turns, the names of the voices that theirs
-// are most like: one to one, so that two speakers of an audio are never one voice. Who is like no known voice gets a new
-// name, SPEAKER_00 and so on, and is known by it from then on. What is known of the others grows by these embeddings.
+// Name gives the speakers of one audio, each with the embeddings of his or her turns, the names of
+// the voices that theirs are most like: one to one, so that two speakers of an audio are never one
+// voice. Who is like no known voice gets a new name, SPEAKER_00 and so on, and is known by it from
+// then on. What is known of the others grows by these embeddings.
 func (v *Voices) Name(embeddings map[string][][]float32) (map[string]string, error) {
 	labels := slices.Sorted(maps.Keys(embeddings))
 	sums := make([][]float64, len(labels))
@@ -50,7 +52,8 @@ func (v *Voices) Name(embeddings map[string][][]float32) (map[string]string, err
 			return nil, fmt.Errorf("voice of %s: %w", label, err)
 		}
 		if i > 0 && len(sum) != len(sums[0]) {
-			return nil, fmt.Errorf("voice of %s: expected embeddings of %d numbers, found %d", label, len(sums[0]), len(sum))
+			return nil, fmt.Errorf("voice of %s: expected embeddings of %d numbers, found %d",
+				label, len(sums[0]), len(sum))
 		}
 		sums[i] = sum
 	}
@@ -59,7 +62,9 @@ func (v *Voices) Name(embeddings map[string][][]float32) (map[string]string, err
 		weights[i] = make([]float64, len(v.known))
 		for k := range v.known {
 			if s := cosine(sums[i], v.known[k].sum); s >= v.threshold {
-				weights[i][k] = 2 + s // above 0, which is no pair, and nearly as good as another: all that can be are paired
+				// Above 0, which is no pair, and nearly as good as another: all that can be are
+				// paired.
+				weights[i][k] = 2 + s
 			}
 		}
 	}
@@ -87,7 +92,8 @@ func (v *Voices) direction(embeddings [][]float32) ([]float64, error) {
 	sum := make([]float64, len(embeddings[0]))
 	for _, e := range embeddings {
 		if len(e) != len(sum) || v.dim > 0 && len(e) != v.dim {
-			return nil, fmt.Errorf("expected embeddings of %d numbers, found %d", cmp.Or(v.dim, len(sum)), len(e))
+			return nil, fmt.Errorf("expected embeddings of %d numbers, found %d",
+				cmp.Or(v.dim, len(sum)), len(e))
 		}
 		length := 0.0
 		for _, x := range e {

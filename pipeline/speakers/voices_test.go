@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// at is an embedding of some length in the plane of two voices, by its angle to the first in degrees.
+// at is an embedding of some length in the plane of two voices, by its angle to the first in
+// degrees.
 func at(degrees, length float64) []float32 {
 	sin, cos := math.Sincos(degrees * math.Pi / 180)
 	return []float32{float32(length * cos), float32(length * sin)}
@@ -25,22 +26,29 @@ func name(t *testing.T, v *Voices, embeddings map[string][][]float32, want map[s
 	}
 }
 
-// The two voices of a conversation, which the diarization of the next audio numbers the other way round.
+// The two voices of a conversation, which the diarization of the next audio numbers the other way
+// round.
 func TestVoicesOverAudios(t *testing.T) {
 	v := NewVoices(0.8) // 37 degrees
-	name(t, v, map[string][][]float32{"0": {at(0, 1), at(4, 10)}, "1": {at(90, 1)}}, map[string]string{"0": "SPEAKER_00", "1": "SPEAKER_01"})
-	name(t, v, map[string][][]float32{"0": {at(85, 3)}, "1": {at(-5, 0.1)}}, map[string]string{"0": "SPEAKER_01", "1": "SPEAKER_00"})
+	name(t, v, map[string][][]float32{"0": {at(0, 1), at(4, 10)}, "1": {at(90, 1)}},
+		map[string]string{"0": "SPEAKER_00", "1": "SPEAKER_01"})
+	name(t, v, map[string][][]float32{"0": {at(85, 3)}, "1": {at(-5, 0.1)}},
+		map[string]string{"0": "SPEAKER_01", "1": "SPEAKER_00"})
 	name(t, v, map[string][][]float32{"0": {at(180, 1)}}, map[string]string{"0": "SPEAKER_02"})
-	name(t, v, map[string][][]float32{"0": {at(172, 1)}, "1": {at(10, 1)}}, map[string]string{"0": "SPEAKER_02", "1": "SPEAKER_00"})
+	name(t, v, map[string][][]float32{"0": {at(172, 1)}, "1": {at(10, 1)}},
+		map[string]string{"0": "SPEAKER_02", "1": "SPEAKER_00"})
 	name(t, v, nil, map[string]string{})
 }
 
 func TestVoicesAreTheirMean(t *testing.T) {
 	v := NewVoices(0.8)
-	name(t, v, map[string][][]float32{"0": {at(0, 1)}, "1": {at(180, 1)}}, map[string]string{"0": "SPEAKER_00", "1": "SPEAKER_01"})
+	name(t, v, map[string][][]float32{"0": {at(0, 1)}, "1": {at(180, 1)}},
+		map[string]string{"0": "SPEAKER_00", "1": "SPEAKER_01"})
 	// Two of an audio are not both the first: the one who is more like it is, and the other is new.
-	name(t, v, map[string][][]float32{"0": {at(20, 1)}, "1": {at(3, 1)}}, map[string]string{"0": "SPEAKER_02", "1": "SPEAKER_00"})
-	// What is known is the mean: 0 and 3 and this. The next lies 38 degrees from the first and 36 from the mean.
+	name(t, v, map[string][][]float32{"0": {at(20, 1)}, "1": {at(3, 1)}},
+		map[string]string{"0": "SPEAKER_02", "1": "SPEAKER_00"})
+	// What is known is the mean: 0 and 3 and this. The next lies 38 degrees from the first and 36
+	// from the mean.
 	name(t, v, map[string][][]float32{"0": {at(-10, 1)}}, map[string]string{"0": "SPEAKER_00"})
 	name(t, v, map[string][][]float32{"0": {at(-38, 1)}}, map[string]string{"0": "SPEAKER_00"})
 }
@@ -48,9 +56,11 @@ func TestVoicesAreTheirMean(t *testing.T) {
 // Both can be paired, if the one that is a little more like the other's voice yields.
 func TestVoicesPairAll(t *testing.T) {
 	v := NewVoices(0.8)
-	name(t, v, map[string][][]float32{"a": {at(0, 1)}, "b": {at(40, 1)}}, map[string]string{"a": "SPEAKER_00", "b": "SPEAKER_01"})
+	name(t, v, map[string][][]float32{"a": {at(0, 1)}, "b": {at(40, 1)}},
+		map[string]string{"a": "SPEAKER_00", "b": "SPEAKER_01"})
 	// To these: x is 30 and 10 degrees away, y 70 and 30.
-	name(t, v, map[string][][]float32{"x": {at(30, 1)}, "y": {at(70, 1)}}, map[string]string{"x": "SPEAKER_00", "y": "SPEAKER_01"})
+	name(t, v, map[string][][]float32{"x": {at(30, 1)}, "y": {at(70, 1)}},
+		map[string]string{"x": "SPEAKER_00", "y": "SPEAKER_01"})
 }
 
 func TestVoicesSayWhatIsWrong(t *testing.T) {
@@ -64,21 +74,25 @@ func TestVoicesSayWhatIsWrong(t *testing.T) {
 		"voice of 0: expected an embedding of some length, found NaN":  {{nan, 1}},
 		"voice of 0: expected an embedding of some length, found +Inf": {{float32(math.Inf(1)), 1}},
 	} {
-		if _, err := v.Name(map[string][][]float32{"0": embeddings}); err == nil || err.Error() != want {
+		if _, err := v.Name(map[string][][]float32{"0": embeddings}); err == nil ||
+			err.Error() != want {
 			t.Errorf("expected error %q, found %v", want, err)
 		}
 	}
 	fresh := NewVoices(0.8)
-	if _, err := fresh.Name(map[string][][]float32{"0": {{1, 2, 3}}, "1": {{1, 2}}}); err == nil || !strings.Contains(err.Error(), "3 numbers, found 2") {
+	if _, err := fresh.Name(map[string][][]float32{"0": {{1, 2, 3}}, "1": {{1, 2}}}); err == nil ||
+		!strings.Contains(err.Error(), "3 numbers, found 2") {
 		t.Errorf("found %v", err)
 	}
-	name(t, fresh, map[string][][]float32{"0": {{1}}}, map[string]string{"0": "SPEAKER_00"}) // after a mistake
+	// After a mistake.
+	name(t, fresh, map[string][][]float32{"0": {{1}}}, map[string]string{"0": "SPEAKER_00"})
 }
 
 func TestRename(t *testing.T) {
 	turns := []Turn{{0, 1, "a"}, {1, 2, "b"}}
 	got := Rename(turns, map[string]string{"a": "Ann"})
-	if diff := cmp.Diff([]Turn{{0, 1, "Ann"}, {1, 2, "b"}}, got); diff != "" || turns[0].Speaker != "a" {
+	if diff := cmp.Diff([]Turn{{0, 1, "Ann"}, {1, 2, "b"}}, got); diff != "" ||
+		turns[0].Speaker != "a" {
 		t.Error(diff)
 	}
 }

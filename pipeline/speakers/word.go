@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Segment is a stretch of a transcript: what was said in one go. Times are seconds from the start of the audio.
+// A Segment is a stretch of a transcript: what was said in one go. Times are seconds from the start
+// of the audio.
 type Segment struct {
 	Start   float64 `json:"start"`
 	End     float64 `json:"end"`
@@ -17,7 +18,8 @@ type Segment struct {
 
 // A Word is one word of a segment. Times are seconds from the start of the audio.
 type Word struct {
-	Text        string  `json:"word"` // with the blank in front of it, so that a segment is its words put together
+	// With the blank in front of it, so that a segment is its words put together.
+	Text        string  `json:"word"`
 	Start       float64 `json:"start"`
 	End         float64 `json:"end"`
 	Probability float64 `json:"probability"` // 0 to 1: the mean of its tokens'
@@ -31,11 +33,12 @@ type Token struct {
 	Probability float64
 }
 
-// JoinTokens puts tokens together to words. It is Whisper's own split_to_word_tokens (openai/whisper,
-// whisper/tokenizer.py) with its merging of punctuation: a word begins with a blank, and where the script has none between
-// words (Chinese, Japanese, Thai, Lao, Burmese) at every token that is whole characters; punctuation goes with the word
-// that it follows, an opening bracket with the one behind. Tokens of the model's own, such as its times, are not to be
-// among them.
+// JoinTokens puts tokens together to words. It is Whisper's own split_to_word_tokens
+// (openai/whisper, whisper/tokenizer.py) with its merging of punctuation: a word begins with a
+// blank, and where the script has none between words (Chinese, Japanese, Thai, Lao, Burmese) at
+// every token that is whole characters; punctuation goes with the word that it follows, an opening
+// bracket with the one behind. Tokens of the model's own, such as its times, are not to be among
+// them.
 //
 // Bytes that are no UTF-8 become U+FFFD. A word that ends before it starts lasts no time.
 func JoinTokens(tokens []Token) []Word {
@@ -108,8 +111,12 @@ func beginsWord(soFar, text string) bool {
 	case unicode.IsSpace(first):
 		return true
 	}
-	return unicode.In(first, unspaced...) || unicode.In(last, unspaced...) && unicode.In(first, unicode.Ps, unicode.Pi)
+	return unicode.In(first, unspaced...) || unicode.In(last, unspaced...) && unicode.In(first,
+		unicode.Ps, unicode.Pi)
 }
 
 // unspaced are the scripts of the languages that Whisper splits at every character.
-var unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Myanmar}
+var unspaced = []*unicode.RangeTable{
+	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai,
+	unicode.Lao, unicode.Myanmar,
+}

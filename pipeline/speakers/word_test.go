@@ -69,16 +69,19 @@ func TestJoinTokensTimes(t *testing.T) {
 	}
 }
 
-// Whatever the tokens: their text is the words', but for blanks at the ends and bytes that are no UTF-8.
+// Whatever the tokens: their text is the words', but for blanks at the ends and bytes that are no
+// UTF-8.
 func TestJoinTokensKeepsText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOf(rapid.SampledFrom([]string{
-			" a", "b", " ", "你", "\xe4", "\xbd", "\xa0", "\xc3", "\xa9", "(", "「", ",", "。", " \"", "\xff", "ไทย", "",
+			" a", "b", " ", "你", "\xe4", "\xbd", "\xa0", "\xc3", "\xa9", "(", "「", ",", "。", " \"",
+			"\xff", "ไทย", "",
 		})).Draw(t, "tokens")
 		all := strings.Join(parts, "")
 		var joined string
 		for _, w := range JoinTokens(tokens(strings.Join(parts, "|"))) {
-			if strings.TrimSpace(w.Text) == "" || !utf8.ValidString(w.Text) || w.End < w.Start || w.Probability < 0 || w.Probability > 1 {
+			if strings.TrimSpace(w.Text) == "" || !utf8.ValidString(w.Text) || w.End < w.Start ||
+				w.Probability < 0 || w.Probability > 1 {
 				t.Fatalf("bad word %+v", w)
 			}
 			joined += w.Text

@@ -19,8 +19,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Bounds of a file. The largest of the fixtures has some 5 KiB and 150 nodes. The YAML parser takes time by the square of the
-// tokens: of 256 KiB of them half a minute.
+// Bounds of a file. The largest of the fixtures has some 5 KiB and 150 nodes. The YAML parser takes
+// time by the square of the tokens: of 256 KiB of them half a minute.
 const (
 	maxSource   = 64 << 10 // bytes
 	maxVisits   = 10_000   // nodes, those behind an alias counted each time
@@ -28,7 +28,8 @@ const (
 	maxDepth    = 64 // of brackets and of aliases within aliases
 )
 
-// ReadFile returns the text of a file for [Reader.Document]. One that is too large is a [*Mistake], and is not read.
+// ReadFile returns the text of a file for [Reader.Document]. One that is too large is a [*Mistake],
+// and is not read.
 func ReadFile(path string) ([]byte, error) { return refused(bounded.ReadFile(path, maxSource)) }
 
 // ReadAll is [ReadFile] for a stream, such as standard input. Its error has the name.
@@ -49,13 +50,14 @@ func refused(text []byte, err error) ([]byte, error) {
 
 func tooLarge(path, found string) *Mistake {
 	return &Mistake{
-		Path: path, Line: 1, Column: 1, Expected: "a file of at most " + record.FormatBytes(maxSource), Found: found,
+		Path: path, Line: 1, Column: 1, Expected: "a file of at most " +
+			record.FormatBytes(maxSource), Found: found,
 		Advice: "is this the right file?",
 	}
 }
 
-// A Place is where something stands in a file; line and column count from 1. It is Direct where the text that begins there
-// is written as it is: further into it is further right in the line.
+// A Place is where something stands in a file; line and column count from 1. It is Direct where the
+// text that begins there is written as it is: further into it is further right in the line.
 type Place struct {
 	Line, Column int
 	Direct       bool
@@ -87,8 +89,8 @@ func (r *Reader) Err() error {
 // Fields are the keys of a mapping and what reads their values.
 type Fields map[string]func(ast.Node)
 
-// Document reads the only document of a file; nil where there is nothing to read, which was said: what was expected, and what to
-// do. A file of which nothing is expected may be empty.
+// Document reads the only document of a file; nil where there is nothing to read, which was said:
+// what was expected, and what to do. A file of which nothing is expected may be empty.
 func (r *Reader) Document(src []byte, expected, advice string) ast.Node {
 	at := func(line, column int, expected, found, advice string) ast.Node {
 		r.Add(Place{Line: line, Column: column}, expected, found, advice)
@@ -100,7 +102,8 @@ func (r *Reader) Document(src []byte, expected, advice string) ast.Node {
 		return at(1, 1, large.Expected, large.Found, large.Advice)
 	}
 	if line, column, ok := tooDeep(src); ok {
-		return at(line, column, fmt.Sprintf("at most %d brackets within each other", maxDepth), "more", "")
+		return at(line, column, fmt.Sprintf("at most %d brackets within each other", maxDepth),
+			"more", "")
 	}
 	if !utf8.Valid(src) {
 		line, column := firstInvalid(src)
@@ -135,7 +138,8 @@ func (r *Reader) Document(src []byte, expected, advice string) ast.Node {
 	return bodies[0].Body
 }
 
-// tooDeep says where brackets are opened within too many others, before the parser calls itself for each.
+// tooDeep says where brackets are opened within too many others, before the parser calls itself for
+// each.
 func tooDeep(src []byte) (line, column int, ok bool) {
 	line, column = 1, 0
 	depth, dashes := 0, 0
@@ -179,11 +183,17 @@ func firstInvalid(src []byte) (line, column int) {
 
 // Add adds a mistake, once where an alias brings it up again.
 func (r *Reader) Add(p Place, expected, found, advice string) {
-	m := Mistake{Path: r.path, Line: p.Line, Column: p.Column, Expected: expected, Found: found, Advice: advice}
-	if len(r.Mistakes) == maxMistakes {
-		m.Expected, m.Found, m.Advice = fmt.Sprintf("at most %d mistakes", maxMistakes-1), "more", "mend these first"
+	m := Mistake{
+		Path: r.path, Line: p.Line, Column: p.Column, Expected: expected, Found: found,
+		Advice: advice,
 	}
-	if len(r.Mistakes) > maxMistakes || slices.ContainsFunc(r.Mistakes, func(o *Mistake) bool { return *o == m }) {
+	if len(r.Mistakes) == maxMistakes {
+		m.Expected, m.Found, m.Advice = fmt.Sprintf("at most %d mistakes", maxMistakes-1), "more",
+			"mend these first"
+	}
+	if len(r.Mistakes) > maxMistakes || slices.ContainsFunc(r.Mistakes, func(o *Mistake) bool {
+		return *o == m
+	}) {
 		return
 	}
 	r.Mistakes = append(r.Mistakes, &m)

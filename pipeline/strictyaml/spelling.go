@@ -18,7 +18,8 @@ func Meant(name string, names []string) string {
 func Nearest(name string, names []string) string {
 	best, least := "", min(len(name)/3+1, len(name)-1)
 	for _, n := range names {
-		if d := Distance(strings.ToLower(name), strings.ToLower(n)); d <= least && (best == "" || d < least) {
+		if d := Distance(strings.ToLower(name), strings.ToLower(n)); d <= least && (best == "" ||
+			d < least) {
 			best, least = n, d
 		}
 	}

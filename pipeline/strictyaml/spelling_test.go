@@ -21,7 +21,8 @@ func TestDistance(t *testing.T) {
 		{"kitten", "sitting", 3},
 		{"ca", "abc", 3}, // 2 where what was swapped may be changed again
 	} {
-		if there, back := strictyaml.Distance(c.a, c.b), strictyaml.Distance(c.b, c.a); there != c.want || back != c.want {
+		if there, back := strictyaml.Distance(c.a, c.b), strictyaml.Distance(c.b,
+			c.a); there != c.want || back != c.want {
 			t.Errorf("%q to %q: got %d and back %d, want %d", c.a, c.b, there, back, c.want)
 		}
 	}
@@ -29,7 +30,10 @@ func TestDistance(t *testing.T) {
 
 func TestNearest(t *testing.T) {
 	names := []string{"recovery", "leak", "peak"}
-	for name, want := range map[string]string{"LEAKS": "leak", "recvoery": "recovery", "leap": "leak", "l": "", "": "", "drift": ""} {
+	for name, want := range map[string]string{
+		"LEAKS": "leak", "recvoery": "recovery",
+		"leap": "leak", "l": "", "": "", "drift": "",
+	} {
 		if got := strictyaml.Nearest(name, names); got != want {
 			t.Errorf("%q: got %q, want %q", name, got, want)
 		}

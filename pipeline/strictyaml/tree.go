@@ -67,19 +67,22 @@ func Inside(n ast.Node) Place {
 		if t.Type == token.DoubleQuoteType || t.Type == token.SingleQuoteType {
 			p.Column++
 		}
-		p.Direct = !strings.ContainsAny(t.Origin, "\\\n") || !strings.ContainsAny(strings.TrimSpace(t.Origin), "\\\n")
+		p.Direct = !strings.ContainsAny(t.Origin, "\\\n") ||
+			!strings.ContainsAny(strings.TrimSpace(t.Origin), "\\\n")
 	case *ast.IntegerNode, *ast.FloatNode:
 		p.Direct = true
 	}
 	return p
 }
 
-// Resolve is what a node stands for: behind anchors and aliases. It is nil where that is nothing, which was said.
+// Resolve is what a node stands for: behind anchors and aliases. It is nil where that is nothing,
+// which was said.
 func (r *Reader) Resolve(n ast.Node) ast.Node {
 	for range maxDepth {
 		if r.visits++; r.visits > maxVisits {
 			if r.visits == maxVisits+1 {
-				r.Fail(n, fmt.Sprintf("at most %d values, those behind aliases counted each time", maxVisits), "")
+				r.Fail(n, fmt.Sprintf("at most %d values, those behind aliases counted each time",
+					maxVisits), "")
 			}
 			return nil
 		}
@@ -90,7 +93,8 @@ func (r *Reader) Resolve(n ast.Node) ast.Node {
 			name := node.Value.GetToken().Value
 			to, known := r.anchors[name]
 			if !known {
-				r.Fail(node, "the name of an anchor before it"+Meant(name, slices.Sorted(maps.Keys(r.anchors))), "")
+				r.Fail(node, "the name of an anchor before it"+Meant(name,
+					slices.Sorted(maps.Keys(r.anchors))), "")
 				return nil
 			}
 			n = to
@@ -115,12 +119,15 @@ func (r *Reader) Resolve(n ast.Node) ast.Node {
 // octal says, as a mistake, that a number is one thing by its digits and another by YAML: 010 is 8.
 func (r *Reader) octal(n *ast.IntegerNode, value string) bool {
 	digits := strings.ReplaceAll(n.GetToken().Value, "_", "")
-	if decimal, err := strconv.ParseInt(digits, 10, 64); err != nil || strconv.FormatInt(decimal, 10) == value {
+	if decimal, err := strconv.ParseInt(digits, 10, 64); err != nil || strconv.FormatInt(decimal,
+		10) == value {
 		return false
 	}
 	sign := strings.TrimRight(digits, "0123456789")
-	r.Fail(n, "a number without a 0 before it", fmt.Sprintf("YAML reads it as %s; write %s%s or %s, or put it in quotes if it is a text", value,
-		strings.TrimPrefix(sign, "+"), strings.TrimLeft(digits, "+-0"), value))
+	r.Fail(n, "a number without a 0 before it",
+		fmt.Sprintf("YAML reads it as %s; write %s%s or %s, or put it in quotes if it is a text",
+			value,
+			strings.TrimPrefix(sign, "+"), strings.TrimLeft(digits, "+-0"), value))
 	return true
 }
 
@@ -141,7 +148,8 @@ type Entry struct {
 	Value ast.Node
 }
 
-// Entries are the keys of a mapping, with those that "<<" merges into it; ok is false where it is none, which was said.
+// Entries are the keys of a mapping, with those that "<<" merges into it; ok is false where it is
+// none, which was said.
 func (r *Reader) Entries(n ast.Node, depth int) (all []Entry, ok bool) {
 	node := r.Resolve(n)
 	if node == nil {

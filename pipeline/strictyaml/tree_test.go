@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A number that is one thing by its digits and another by YAML is refused, whoever reads it. YAML 1.1 takes a leading 0 for
-// octal: 010 is 8.
+// A number that is one thing by its digits and another by YAML is refused, whoever reads it. YAML
+// 1.1 takes a leading 0 for octal: 010 is 8.
 func TestOctal(t *testing.T) {
 	for written, want := range map[string]string{
 		"010":   `p.yaml:1:4: expected a number without a 0 before it, found "010"; YAML reads it as 8; write 10 or 8, or put it in quotes if it is a text`,
@@ -18,7 +18,8 @@ func TestOctal(t *testing.T) {
 		"0.5":   "",
 		"1e3":   "",
 	} {
-		for _, src := range []string{"n: " + written, "n: &a " + written, "n: *a\nx-m: &a " + written} {
+		for _, src := range []string{"n: " + written, "n: &a " + written, "n: *a\nx-m: &a " +
+			written} {
 			r := New("p.yaml")
 			var text string
 			r.Mapping(r.Document([]byte(src), "", ""), Fields{"n": r.Text(&text, "a text")})

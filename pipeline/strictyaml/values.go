@@ -14,7 +14,8 @@ import (
 )
 
 // Value reads a scalar that parse accepts.
-func Value[T any](r *Reader, to *T, expected string, parse func(s string) (T, bool)) func(ast.Node) {
+func Value[T any](r *Reader, to *T, expected string, parse func(s string) (T, bool)) func(
+	ast.Node) {
 	return func(n ast.Node) {
 		node := r.Resolve(n)
 		if node == nil {
@@ -88,10 +89,11 @@ func (r *Reader) Flag(to *bool) func(ast.Node) {
 
 // Integer reads a whole number.
 func (r *Reader) Integer(to *int, least int) func(ast.Node) {
-	return Value(r, to, fmt.Sprintf("a whole number of %d or more", least), func(s string) (int, bool) {
-		i, err := strconv.ParseInt(s, 10, 32)
-		return int(i), err == nil && int(i) >= least
-	})
+	return Value(r, to, fmt.Sprintf("a whole number of %d or more", least),
+		func(s string) (int, bool) {
+			i, err := strconv.ParseInt(s, 10, 32)
+			return int(i), err == nil && int(i) >= least
+		})
 }
 
 // Number reads a number within bounds.
@@ -127,7 +129,8 @@ func (r *Reader) Size(to *int64, what string) func(ast.Node) {
 // MaxBytes is more than any card has.
 const MaxBytes = float64(1 << 50)
 
-// LeastBare is the least number of bytes that may be written without a unit. Less is likely a number of MiB.
+// LeastBare is the least number of bytes that may be written without a unit. Less is likely a
+// number of MiB.
 const LeastBare = record.MiB
 
 // Unitless says, as a mistake, that a number of bytes lacks its unit.
@@ -135,7 +138,8 @@ func (r *Reader) Unitless(n ast.Node, s string, bytes int64) bool {
 	if _, err := strconv.ParseFloat(s, 64); err != nil || bytes == 0 || bytes >= LeastBare {
 		return false
 	}
-	r.Fail(n, "a size with its unit", fmt.Sprintf("write %sMiB, or %sB if it is so few bytes", s, s))
+	r.Fail(n, "a size with its unit", fmt.Sprintf("write %sMiB, or %sB if it is so few bytes", s,
+		s))
 	return true
 }
 
@@ -159,10 +163,11 @@ func ParseSeconds(s string) (float64, bool) {
 
 // Share reads a ratio above 0 and up to 1: 0.95 or 95%.
 func Share[T ~float64](r *Reader, to *T) func(ast.Node) {
-	return Value(r, to, "a share such as 95% or 0.95, above 0 and up to 1", func(s string) (T, bool) {
-		share, ok := record.ParseShare(s)
-		return T(share), ok
-	})
+	return Value(r, to, "a share such as 95% or 0.95, above 0 and up to 1",
+		func(s string) (T, bool) {
+			share, ok := record.ParseShare(s)
+			return T(share), ok
+		})
 }
 
 // Scalar is a scalar as it is written.

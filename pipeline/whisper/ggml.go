@@ -12,8 +12,8 @@ package whisper
 #include <whisper.h>
 #include <ggml-backend.h>
 
-// Whisper's log goes nowhere or to stderr. The first error of an operation is kept in either case, for the functions
-// return only NULL, and later errors only say that what failed has failed.
+// Whisper's log goes nowhere or to stderr. The first error of an operation is kept in either case,
+// for the functions return only NULL, and later errors only say that what failed has failed.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char first_error[512];
 static bool verbose;
@@ -48,7 +48,8 @@ static const char *library(void) {
 }
 
 static ggml_backend_buffer_t buffer(ggml_backend_dev_t device, size_t size) {
-	ggml_backend_buffer_t b = ggml_backend_buft_alloc_buffer(ggml_backend_dev_buffer_type(device), size);
+	ggml_backend_buffer_t b = ggml_backend_buft_alloc_buffer(ggml_backend_dev_buffer_type(device),
+		size);
 	if (b) ggml_backend_buffer_clear(b, 0xa5);
 	return b;
 }
@@ -80,11 +81,12 @@ type Device struct {
 // Version is whisper.cpp's.
 func Version() string { return C.GoString(C.whisper_version()) }
 
-// Init loads ggml's backends and returns their devices. With verbose, whisper.cpp's log goes to stderr, else nowhere.
-// Only the first call does something.
+// Init loads ggml's backends and returns their devices. With verbose, whisper.cpp's log goes to
+// stderr, else nowhere. Only the first call does something.
 //
-// Where the backends are plugins they lie in the folder that the environment's WHISPER_BACKENDS names, else beside the
-// library. On GPUs the context is created here, for it stays until the process ends: it is no file's memory.
+// Where the backends are plugins they lie in the folder that the environment's WHISPER_BACKENDS
+// names, else beside the library. On GPUs the context is created here, for it stays until the
+// process ends: it is no file's memory.
 func Init(verbose bool) ([]Device, error) { return initOnce(verbose) }
 
 var initOnce = func() func(bool) ([]Device, error) {
@@ -100,7 +102,8 @@ var initOnce = func() func(bool) ([]Device, error) {
 }()
 
 func initialize(verbose bool) ([]Device, error) {
-	// On an abort ggml would start a debugger on its own process, which can hang where nobody looks.
+	// On an abort ggml would start a debugger on its own process, which can hang where nobody
+	// looks.
 	if err := os.Setenv("GGML_NO_BACKTRACE", "1"); err != nil {
 		return nil, err
 	}
@@ -111,13 +114,15 @@ func initialize(verbose bool) ([]Device, error) {
 		C.ggml_backend_load_all_from_path(path)
 	}
 	if C.ggml_backend_dev_count() == 0 {
-		return nil, fmt.Errorf("ggml finds no backend in %s; set WHISPER_BACKENDS to the folder of libggml-cpu*.so", backends())
+		return nil, fmt.Errorf("ggml finds no backend in %s; set WHISPER_BACKENDS to the folder "+
+			"of libggml-cpu*.so", backends())
 	}
 	var devices []Device
 	for i := range C.ggml_backend_dev_count() {
 		device := C.ggml_backend_dev_get(i)
 		var props C.struct_ggml_backend_dev_props
-		C.ggml_backend_dev_get_props(device, &props) // asks for free memory, which creates the GPU's context
+		// Asks for free memory, which creates the GPU's context.
+		C.ggml_backend_dev_get_props(device, &props)
 		devices = append(devices, Device{
 			Name:        C.GoString(props.name),
 			Description: C.GoString(props.description),
@@ -129,8 +134,8 @@ func initialize(verbose bool) ([]Device, error) {
 	return devices, nil
 }
 
-// backends is the folder of the backend plugins: a "backends*" in ggml/ beside the library, as distributions have it,
-// or the library's own, as its build leaves it.
+// backends is the folder of the backend plugins: a "backends*" in ggml/ beside the library, as
+// distributions have it, or the library's own, as its build leaves it.
 func backends() string {
 	if folder := os.Getenv("WHISPER_BACKENDS"); folder != "" {
 		return folder
@@ -140,7 +145,8 @@ func backends() string {
 		library = file
 	}
 	folder := filepath.Dir(library)
-	if found, err := filepath.Glob(filepath.Join(folder, "ggml", "backends*")); err == nil && len(found) > 0 {
+	if found, err := filepath.Glob(filepath.Join(folder, "ggml", "backends*")); err == nil &&
+		len(found) > 0 {
 		return found[len(found)-1]
 	}
 	return folder
@@ -154,7 +160,8 @@ func (d Device) Alloc(n int64) (free func(), err error) {
 	logError()
 	buffer := C.buffer(d.ggml, C.size_t(n))
 	if buffer == nil {
-		return nil, fmt.Errorf("%s on %s: %w: %s", record.FormatBytes(n), d.Name, ErrOutOfMemory, logError())
+		return nil, fmt.Errorf("%s on %s: %w: %s", record.FormatBytes(n), d.Name, ErrOutOfMemory,
+			logError())
 	}
 	return func() { C.ggml_backend_buffer_free(buffer) }, nil
 }
@@ -173,7 +180,8 @@ func explain(err error) error {
 		return err
 	}
 	// Of CUDA, of a backend's buffer, and of ggml_aligned_malloc.
-	if strings.Contains(text, "out of memory") || strings.Contains(text, "failed to allocate") || strings.Contains(text, "insufficient memory") {
+	if strings.Contains(text, "out of memory") || strings.Contains(text, "failed to allocate") ||
+		strings.Contains(text, "insufficient memory") {
 		return fmt.Errorf("%w: %w: %s", err, ErrOutOfMemory, text)
 	}
 	return fmt.Errorf("%w: %s", err, text)

@@ -10,7 +10,8 @@ import (
 	"os"
 )
 
-// header is how a model file begins: whisper_model_load in whisper.cpp's src/whisper.cpp, little-endian.
+// header is how a model file begins: whisper_model_load in whisper.cpp's src/whisper.cpp,
+// little-endian.
 type header struct {
 	Magic                                            [4]byte
 	Vocabulary                                       int32
@@ -22,8 +23,9 @@ type header struct {
 // magic is GGML_FILE_MAGIC, 0x67676d6c.
 var magic = [4]byte{'l', 'm', 'g', 'g'}
 
-// checkFile refuses what whisper.cpp would take at its word: sizes from which it computes what to allocate, without a look at
-// whether the file has that much, and a file without tensors, which it takes for a test's, or that ends in the last one. Whatever else is wrong it says itself.
+// checkFile refuses what whisper.cpp would take at its word: sizes from which it computes what to
+// allocate, without a look at whether the file has that much, and a file without tensors, which it
+// takes for a test's, or that ends in the last one. Whatever else is wrong it says itself.
 func checkFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -48,11 +50,14 @@ func checkHeader(r io.Reader, size int64) error {
 		return errors.New("is empty: expected a model in ggml format; copy or download it again")
 	}
 	var h header
-	if err := binary.Read(r, binary.LittleEndian, &h); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err := binary.Read(r, binary.LittleEndian, &h); err != nil && !errors.Is(err, io.EOF) &&
+		!errors.Is(err, io.ErrUnexpectedEOF) {
 		return err
 	} else if err != nil || h.Magic != magic {
-		return fmt.Errorf("expected a model in ggml format, which begins with %q, found one of %d bytes that begins with %q; "+
-			"convert it with whisper.cpp's models/convert-pt-to-ggml.py, or download one (models/download-ggml-model.sh)", magic, size, h.Magic)
+		return fmt.Errorf("expected a model in ggml format, which begins with %q, found one of "+
+			"%d bytes that begins with %q; "+
+			"convert it with whisper.cpp's models/convert-pt-to-ggml.py, or download one "+
+			"(models/download-ggml-model.sh)", magic, size, h.Magic)
 	}
 	for _, n := range []struct {
 		name  string
@@ -71,16 +76,19 @@ func checkHeader(r io.Reader, size int64) error {
 		{"n_mels", h.Mels, 1 << 10},
 	} {
 		if n.value < 1 || n.value > n.most {
-			return fmt.Errorf("expected %s from 1 to %d, found %d; the file is damaged, copy or download it again", n.name, n.most, n.value)
+			return fmt.Errorf("expected %s from 1 to %d, found %d; the file is damaged, copy or "+
+				"download it again", n.name, n.most, n.value)
 		}
 	}
 	// ggml_ftype_to_ggml_type in ggml.c aborts for others; thousands are a version of the format.
 	if f := h.Format % 1000; f < 0 || f > 26 || f >= 4 && f <= 6 {
-		return fmt.Errorf("expected a format of weights that ggml knows, found ftype %d; the file is damaged, copy or download it again", h.Format)
+		return fmt.Errorf("expected a format of weights that ggml knows, found ftype %d; the "+
+			"file is damaged, copy or download it again", h.Format)
 	}
 	// The vectors of the tokens alone, at two bits a weight, the fewest of ggml's formats.
 	if least := int64(h.Vocabulary) * int64(h.TextState) / 4; size < least {
-		return fmt.Errorf("expected %d bytes or more for the vectors of %d tokens, found %d; the file is cut off, copy or download it again",
+		return fmt.Errorf("expected %d bytes or more for the vectors of %d tokens, found %d; the "+
+			"file is cut off, copy or download it again",
 			least, h.Vocabulary, size)
 	}
 	return nil

@@ -9,17 +9,19 @@ import (
 	"io"
 )
 
-// blocks are the sizes of ggml's types in a model file: so many weights in so many bytes (ggml-common.h).
+// blocks are the sizes of ggml's types in a model file: so many weights in so many bytes
+// (ggml-common.h).
 var blocks = map[int32]struct{ weights, bytes int64 }{
 	0: {1, 4}, 1: {1, 2}, 30: {1, 2}, // F32, F16, BF16
 	2: {32, 18}, 3: {32, 20}, 6: {32, 22}, 7: {32, 24}, 8: {32, 34}, // Q4_0, Q4_1, Q5_0, Q5_1, Q8_0
 	10: {256, 84}, 11: {256, 110}, 12: {256, 144}, 13: {256, 176}, 14: {256, 210}, // Q2_K to Q6_K
 }
 
-// checkTensors refuses a file that ends in the middle of a tensor: of the last one whisper.cpp does not look whether it is whole. What
-// it cannot follow it leaves to whisper.cpp.
+// checkTensors refuses a file that ends in the middle of a tensor: of the last one whisper.cpp does
+// not look whether it is whole. What it cannot follow it leaves to whisper.cpp.
 func checkTensors(f io.ReaderAt, size int64) error {
-	cut := fmt.Errorf("ends after %d bytes in the middle of its data; the file is cut off, copy or download it again", size)
+	cut := fmt.Errorf("ends after %d bytes in the middle of its data; the file is cut off, copy "+
+		"or download it again", size)
 	at := int64(binary.Size(header{}))
 	r := bufio.NewReader(io.NewSectionReader(f, at, size-at))
 	number := func() (n uint32, err error) {
@@ -57,7 +59,8 @@ func checkTensors(f io.ReaderAt, size int64) error {
 			return nil
 		}
 		shape := make([]int32, t.Dimensions)
-		if binary.Read(io.NewSectionReader(f, at+12, 4*int64(len(shape))), binary.LittleEndian, shape) != nil {
+		if binary.Read(io.NewSectionReader(f, at+12, 4*int64(len(shape))), binary.LittleEndian,
+			shape) != nil {
 			return cut
 		}
 		weights := int64(1)
@@ -67,7 +70,8 @@ func checkTensors(f io.ReaderAt, size int64) error {
 			}
 			weights *= int64(n)
 		}
-		if at += 12 + 4*int64(len(shape)) + int64(t.Name) + weights/block.weights*block.bytes; at > size {
+		if at += 12 + 4*int64(len(shape)) + int64(t.Name) +
+			weights/block.weights*block.bytes; at > size {
 			return cut
 		}
 	}

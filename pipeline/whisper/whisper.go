@@ -20,7 +20,8 @@ type Model struct{ model binding.Model }
 
 // Options of a transcription.
 type Options struct {
-	Language string // "en"; "auto" detects it. A model that knows only English takes both and hears English
+	// "en"; "auto" detects it. A model that knows only English takes both and hears English.
+	Language string
 	Threads  int
 }
 
@@ -60,16 +61,18 @@ func (m *Model) context(language string) (binding.Context, error) {
 	switch {
 	case m.model.IsMultilingual():
 		if err := c.SetLanguage(language); err != nil {
-			return nil, fmt.Errorf("expected a language that the model knows, such as en, or auto, found %q", language)
+			return nil, fmt.Errorf("expected a language that the model knows, such as en, or "+
+				"auto, found %q", language)
 		}
 	case language != "en" && language != "auto":
-		return nil, fmt.Errorf("expected en for a model that knows only English, found %q", language)
+		return nil, fmt.Errorf("expected en for a model that knows only English, found %q",
+			language)
 	}
 	return c, nil
 }
 
-// Transcribe hears mono audio of 16 kHz. When ctx is canceled it stops before the next window of 30 s and returns the
-// cause.
+// Transcribe hears mono audio of 16 kHz. When ctx is canceled it stops before the next window of 30
+// s and returns the cause.
 func (m *Model) Transcribe(ctx context.Context, pcm []float32, o Options) (Transcript, error) {
 	if len(pcm) == 0 {
 		return Transcript{}, errors.New("expected audio, found no samples")
@@ -83,7 +86,8 @@ func (m *Model) Transcribe(ctx context.Context, pcm []float32, o Options) (Trans
 	logError()
 	goOn := func() bool { return ctx.Err() == nil }
 	err = c.Process(pcm, goOn, nil, nil)
-	if cause := context.Cause(ctx); cause != nil { // what was heard until then is no error to whisper.cpp
+	// What was heard until then is no error to whisper.cpp.
+	if cause := context.Cause(ctx); cause != nil {
 		return Transcript{}, cause
 	} else if err != nil {
 		return Transcript{}, explain(err)
@@ -100,13 +104,15 @@ func (m *Model) Transcribe(ctx context.Context, pcm []float32, o Options) (Trans
 			return t, err
 		}
 		t.Segments = append(t.Segments, speakers.Segment{
-			Start: s.Start.Seconds(), End: s.End.Seconds(), Text: strings.ToValidUTF8(s.Text, "\uFFFD"), Words: words(c, s),
+			Start: s.Start.Seconds(), End: s.End.Seconds(), Text: strings.ToValidUTF8(s.Text,
+				"\uFFFD"), Words: words(c, s),
 		})
 	}
 }
 
-// words are a segment's. Whisper.cpp puts a token's times where its text would be spoken at an even pace between the
-// timestamps that the model gave, moved to where the audio is loud; a few of them stick out of the segment.
+// words are a segment's. Whisper.cpp puts a token's times where its text would be spoken at an even
+// pace between the timestamps that the model gave, moved to where the audio is loud; a few of them
+// stick out of the segment.
 func words(c binding.Context, s binding.Segment) []speakers.Word {
 	within := func(t time.Duration) float64 { return min(max(t, s.Start), s.End).Seconds() }
 	var tokens []speakers.Token

@@ -97,7 +97,8 @@ func TestTranscribeGivesItsMemoryBack(t *testing.T) {
 			var said string
 			for _, w := range s.Words {
 				said += w.Text
-				if w.Start < s.Start || w.End < w.Start || w.End > s.End || w.Probability <= 0 || w.Probability > 1 {
+				if w.Start < s.Start || w.End < w.Start || w.End > s.End || w.Probability <= 0 ||
+					w.Probability > 1 {
 					t.Errorf("bad word %+v in the segment from %g to %g s", w, s.Start, s.End)
 				}
 			}
@@ -136,13 +137,17 @@ func TestTranscribeStops(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	cancel(why)
-	if _, err := m.Transcribe(ctx, tone(), Options{Language: "en", Threads: 1}); !errors.Is(err, why) {
+	if _, err := m.Transcribe(ctx, tone(), Options{Language: "en", Threads: 1}); !errors.Is(
+		err, why) {
 		t.Errorf("canceled: found %v", err)
 	}
 	if _, err := m.Transcribe(t.Context(), nil, Options{Language: "en", Threads: 1}); err == nil {
 		t.Error("no samples: expected an error")
 	}
-	if _, err := m.Transcribe(t.Context(), tone(), Options{Language: "de", Threads: 1}); err == nil || !strings.Contains(err.Error(), "only English") {
+	if _, err := m.Transcribe(t.Context(), tone(), Options{
+		Language: "de",
+		Threads:  1,
+	}); err == nil || !strings.Contains(err.Error(), "only English") {
 		t.Errorf("German for an English model: found %v", err)
 	}
 }
@@ -157,7 +162,8 @@ func TestLoadSaysWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Load(path)
-	if err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), "expected a model in ggml format") {
+	if err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(),
+		"expected a model in ggml format") {
 		t.Errorf("no model: found %v", err)
 	}
 }
@@ -183,7 +189,8 @@ func TestDeviceAlloc(t *testing.T) {
 		t.Fatal(err)
 	}
 	free()
-	if grown := during.Bytes(record.Allocated) - before.Bytes(record.Allocated); !device.GPU && grown < n {
+	if grown := during.Bytes(record.Allocated) - before.Bytes(record.Allocated); !device.GPU &&
+		grown < n {
 		t.Errorf("%d bytes taken: the ledger grew by %d", n, grown)
 	}
 	if _, err := device.Alloc(1 << 60); !errors.Is(err, ErrOutOfMemory) {

@@ -16,7 +16,8 @@ import (
 	"vramsoak/pipeline/allocator/trace"
 )
 
-// workload is the text of a trace of a program whose memory does not run out, after PyTorch's default settings.
+// workload is the text of a trace of a program whose memory does not run out, after PyTorch's
+// default settings.
 func workload(conf string, capacity int64, streams, events int) (trace.Settings, []byte) {
 	s := trace.Settings{Conf: conf, Capacity: capacity, Streams: streams}
 	var text []byte
@@ -52,7 +53,8 @@ func benchmarkReplay(b *testing.B, o trace.Options) {
 	b.ReportAllocs()
 	for b.Loop() {
 		device, a := newAllocator(b, s)
-		if _, err := trace.Replay(io.Discard, trace.Read(bytes.NewReader(text), "bench"), device, a, o); err != nil {
+		if _, err := trace.Replay(io.Discard, trace.Read(bytes.NewReader(text), "bench"), device, a,
+			o); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -97,7 +99,8 @@ func BenchmarkModel(b *testing.B) {
 						a.Free(blocks[op.ID])
 					case trace.EmptyCache:
 						a.EmptyCache()
-					case trace.ResetPeak, trace.Synchronize, trace.Snapshot, trace.RecordStream, trace.MemoryFraction, trace.Configure:
+					case trace.ResetPeak, trace.Synchronize, trace.Snapshot, trace.RecordStream,
+						trace.MemoryFraction, trace.Configure:
 					}
 				}
 			}
@@ -106,15 +109,16 @@ func BenchmarkModel(b *testing.B) {
 	}
 }
 
-// TestSpeed prints how fast the oracle and vramsoak replay the same traces, in turns, in events a second of processor time, and what
-// the model takes of memory. make bench-allocator runs it.
+// TestSpeed prints how fast the oracle and vramsoak replay the same traces, in turns, in events a
+// second of processor time, and what the model takes of memory. make bench-allocator runs it.
 func TestSpeed(t *testing.T) {
 	program := os.Getenv("VRAMSOAK")
 	if oracle == "" || program == "" {
 		t.Skip("make bench-allocator runs it")
 	}
 	const events, turns = 2_000_000, 3
-	fmt.Printf("%d events each, medians of %d turns, in events a second of processor time (reading the text included)\n", events, turns)
+	fmt.Printf("%d events each, medians of %d turns, in events a second of processor time "+
+		"(reading the text included)\n", events, turns)
 	fmt.Printf("%-44s %12s %12s %6s\n", "trace", "PyTorch", "vramsoak", "ratio")
 	for _, w := range workloads {
 		s, text := workload(w.conf, w.capacity, w.streams, events)
@@ -127,16 +131,20 @@ func TestSpeed(t *testing.T) {
 			cmd := oracleCommand(s, path)
 			cmd.Args = append(cmd.Args, "-q", "-s")
 			theirs = append(theirs, speed(t, cmd, events))
-			ours = append(ours, speed(t, exec.Command(program, "replay", path, "--capacity", fmt.Sprint(s.Capacity), "--conf", s.Conf,
+			ours = append(ours, speed(t, exec.Command(program, "replay", path, "--capacity",
+				fmt.Sprint(s.Capacity), "--conf", s.Conf,
 				"--quiet", "--no-snapshot"), events))
 		}
-		fmt.Printf("%-44s %12.0f %12.0f %6.2f\n", w.name, median(theirs), median(ours), median(ours)/median(theirs))
+		fmt.Printf("%-44s %12.0f %12.0f %6.2f\n", w.name, median(theirs), median(ours),
+			median(ours)/median(theirs))
 	}
 	bytesALiveBlock, perEvent := memory(t)
-	fmt.Printf("memory: %.0f bytes a live block, %.6f allocations an event in the steady state\n", bytesALiveBlock, perEvent)
+	fmt.Printf("memory: %.0f bytes a live block, %.6f allocations an event in the steady state\n",
+		bytesALiveBlock, perEvent)
 }
 
-// speed is events a second of processor time, which other programs on the machine do not change much.
+// speed is events a second of processor time, which other programs on the machine do not change
+// much.
 func speed(t *testing.T, cmd *exec.Cmd, events int) float64 {
 	t.Helper()
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -148,8 +156,8 @@ func speed(t *testing.T, cmd *exec.Cmd, events int) float64 {
 
 func median(v []float64) float64 { return slices.Sorted(slices.Values(v))[len(v)/2] }
 
-// memory measures what the model keeps of a million live blocks, the table of their IDs included, and how often it allocates
-// where as many blocks come as go.
+// memory measures what the model keeps of a million live blocks, the table of their IDs included,
+// and how often it allocates where as many blocks come as go.
 func memory(t *testing.T) (bytesALiveBlock, perEvent float64) {
 	t.Helper()
 	const blocks, steady = 1_000_000, 4_000_000
@@ -171,14 +179,19 @@ func memory(t *testing.T) (bytesALiveBlock, perEvent float64) {
 			if i == steady/2 {
 				runtime.ReadMemStats(&warm)
 			}
-			if !yield(trace.Op{Kind: trace.Free, ID: id}, nil) || !yield(trace.Op{Kind: trace.Malloc, ID: id, Size: int64(i%4000) * 500}, nil) {
+			if !yield(trace.Op{Kind: trace.Free, ID: id}, nil) ||
+				!yield(trace.Op{Kind: trace.Malloc, ID: id, Size: int64(i%4000) * 500}, nil) {
 				return
 			}
 		}
 		runtime.ReadMemStats(&after)
 	}
-	if _, err := trace.Replay(io.Discard, ops, device, a, trace.Options{Quiet: true, NoSnapshot: true}); err != nil {
+	if _, err := trace.Replay(io.Discard, ops, device, a, trace.Options{
+		Quiet:      true,
+		NoSnapshot: true,
+	}); err != nil {
 		t.Fatal(err)
 	}
-	return float64(full.HeapAlloc-before.HeapAlloc) / blocks, float64(after.Mallocs-warm.Mallocs) / steady
+	return float64(full.HeapAlloc-before.HeapAlloc) / blocks,
+		float64(after.Mallocs-warm.Mallocs) / steady
 }

@@ -16,16 +16,19 @@ import (
 )
 
 var (
-	traces = flag.Int("oracle.traces", 200, "random traces to hold the model against the oracle with")
+	traces = flag.Int("oracle.traces", 200,
+		"random traces to hold the model against the oracle with")
 	events = flag.Int("oracle.events", 100_000, "operations of each")
 	first  = flag.Uint64("oracle.first", 0, "seed of the first")
-	keep   = flag.String("oracle.keep", "", "folder for the traces on which they differ; that of the test's temporary files")
+	keep   = flag.String("oracle.keep", "", "folder for the traces on which they differ; that of "+
+		"the test's temporary files")
 )
 
 // A tally is what was tried with one of the settings.
 type tally struct{ traces, events, ooms, retries, identical int64 }
 
-// The model prints what PyTorch's own allocator does on random traces over all settings. make oracle runs it.
+// The model prints what PyTorch's own allocator does on random traces over all settings. make
+// oracle runs it.
 func TestOracle(t *testing.T) {
 	if oracle == "" {
 		t.Skip("the oracle is not there; make oracle builds it")
@@ -55,7 +58,8 @@ func TestOracle(t *testing.T) {
 			}
 			continue
 		}
-		t.Errorf("%s: %v\n  settings: %s\n  %s", at(path, err), err, strings.Join(features, ", "), reproduce(settings, path))
+		t.Errorf("%s: %v\n  settings: %s\n  %s", at(path, err), err, strings.Join(features, ", "),
+			reproduce(settings, path))
 		if d, is := errors.AsType[*difference](err); is {
 			short := strings.TrimSuffix(path, ".trace") + "-short.trace"
 			minimize(t, settings, path, d.operation, short)
@@ -88,7 +92,8 @@ func printTable(t *testing.T, tallies map[string]*tally) {
 	lines := []string{"setting\ttraces\tevents\tout of memory\tretries\tidentical\t"}
 	for _, name := range slices.Concat([]string{"defaults"}, trace.Features, []string{"all"}) {
 		if y := tallies[name]; y != nil {
-			lines = append(lines, fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d\t", name, y.traces, y.events, y.ooms, y.retries, y.identical))
+			lines = append(lines, fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d\t", name, y.traces, y.events,
+				y.ooms, y.retries, y.identical))
 		}
 	}
 	if _, err := io.WriteString(w, strings.Join(lines, "\n")+"\n"); err != nil {

@@ -13,7 +13,8 @@ import (
 func ExampleReplay() {
 	text := strings.NewReader("a 1 31457280\nf 1\na 2 1000\n")
 	device := allocator.NewDevice(allocator.DeviceConfig{Total: 100 << 20})
-	totals, err := trace.Replay(os.Stdout, trace.Read(text, "run.trace"), device, allocator.New(device, allocator.Config{}),
+	totals, err := trace.Replay(os.Stdout, trace.Read(text, "run.trace"), device,
+		allocator.New(device, allocator.Config{}),
 		trace.Options{Name: "run.trace", Quiet: true, Segments: true, NoSnapshot: true})
 	if err != nil {
 		fmt.Println(err)

@@ -25,7 +25,8 @@ func FuzzRead(f *testing.F) {
 		for op, err := range trace.Read(bytes.NewReader(text), "fuzz") {
 			if err != nil {
 				bad, is := errors.AsType[*trace.Error](err)
-				if !is || bad.Line <= last || bad.Line > len(lines) || bad.Column < 1 || bad.Column > len(lines[bad.Line-1])+1 {
+				if !is || bad.Line <= last || bad.Line > len(lines) || bad.Column < 1 ||
+					bad.Column > len(lines[bad.Line-1])+1 {
 					t.Errorf("%v is not at a place in the trace", err)
 				}
 				continue
@@ -41,7 +42,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// Whatever a program does, the allocator's figures agree with its blocks, and with PyTorch's where the oracle is there.
+// Whatever a program does, the allocator's figures agree with its blocks, and with PyTorch's where
+// the oracle is there.
 func FuzzAllocator(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x80\x01\x00\x90\x02\x01\x00\x03\x00\x70"))
 	for seed := range byte(24) {
@@ -71,7 +73,8 @@ func FuzzAllocator(f *testing.F) {
 		}
 		device := settings.Device()
 		a := allocator.New(device, config)
-		_, err = trace.Replay(io.Discard, checked(t, settings, ops, device, a), device, a, trace.Options{Name: "fuzz"})
+		_, err = trace.Replay(io.Discard, checked(t, settings, ops, device, a), device, a,
+			trace.Options{Name: "fuzz"})
 		if _, is := errors.AsType[*allocator.DriverError](err); is {
 			// PyTorch gave the driver a part of a segment, and after that nothing is certain.
 			ops = ops[:len(ops)-1]
@@ -92,13 +95,17 @@ func FuzzAllocator(f *testing.F) {
 // decode makes settings and a trace of any bytes: three for the settings, then three an operation.
 func decode(data []byte) (trace.Settings, []trace.Op) {
 	confs := []string{
-		"", "max_split_size_mb:21", "max_split_size_mb:40", "expandable_segments:True", "roundup_power2_divisions:4",
-		"garbage_collection_threshold:0.6", "roundup_power2_divisions:[1:8,4:2,>:4]", "max_split_size_mb:64,max_non_split_rounding_mb:30",
-		"expandable_segments:True,max_split_size_mb:40", "expandable_segments:True,garbage_collection_threshold:0.5",
+		"", "max_split_size_mb:21", "max_split_size_mb:40", "expandable_segments:True",
+		"roundup_power2_divisions:4",
+		"garbage_collection_threshold:0.6", "roundup_power2_divisions:[1:8,4:2,>:4]",
+		"max_split_size_mb:64,max_non_split_rounding_mb:30",
+		"expandable_segments:True,max_split_size_mb:40",
+		"expandable_segments:True,garbage_collection_threshold:0.5",
 		"max_split_size_mb:21,garbage_collection_threshold:0.4", "expandable_segments:False",
 	}
 	sizes := []int64{
-		0, 1, 512, 4 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 9 << 20, 10 << 20, 19 << 20, 20 << 20, 30 << 20, 64 << 20, 100 << 20, 200 << 20,
+		0, 1, 512, 4 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 9 << 20, 10 << 20, 19 << 20,
+		20 << 20, 30 << 20, 64 << 20, 100 << 20, 200 << 20,
 	}
 	capacities := []int64{30 << 20, 64 << 20, 100 << 20, 250<<20 + 12345, 700 << 20, 2 << 30}
 	byteAt := func(i int) int {
@@ -108,8 +115,10 @@ func decode(data []byte) (trace.Settings, []trace.Op) {
 		return 0
 	}
 	s := trace.Settings{
-		Conf: confs[byteAt(0)%len(confs)], Capacity: capacities[byteAt(1)%len(capacities)], Streams: 3, Segments: byteAt(0)&0x80 != 0,
-		Placement: allocator.Placement(byteAt(2) % 3), PendingEvents: byteAt(2)&0x40 != 0, Overhead: int64(byteAt(2)>>4&3) * (7 << 20),
+		Conf: confs[byteAt(0)%len(confs)], Capacity: capacities[byteAt(1)%len(capacities)],
+		Streams: 3, Segments: byteAt(0)&0x80 != 0,
+		Placement: allocator.Placement(byteAt(2) % 3), PendingEvents: byteAt(2)&0x40 != 0,
+		Overhead: int64(byteAt(2)>>4&3) * (7 << 20),
 	}
 	var ops []trace.Op
 	var held []uint64 // IDs that were given, whether their allocation failed or not
@@ -130,7 +139,8 @@ func decode(data []byte) (trace.Settings, []trace.Op) {
 			op.Kind, op.ID = trace.Free, held[at]
 			held = slices.Delete(held, at, at+1)
 		case kind < 230 && len(held) > 0:
-			op.Kind, op.ID, op.Stream = trace.RecordStream, held[(x<<8|y)%len(held)], allocator.Stream(kind%3)
+			op.Kind, op.ID, op.Stream = trace.RecordStream, held[(x<<8|y)%len(held)],
+				allocator.Stream(kind%3)
 			if !blocks.live(op.ID) {
 				continue
 			}

@@ -15,8 +15,9 @@ import (
 	"vramsoak/pipeline/allocator/trace"
 )
 
-// Short traces that each show one rule, and what PyTorch's own allocator prints for them. Where the oracle is there (make oracle) it
-// must print them; UPDATE=1 has it print them anew: they never come from the model.
+// Short traces that each show one rule, and what PyTorch's own allocator prints for them. Where the
+// oracle is there (make oracle) it must print them; UPDATE=1 has it print them anew: they never
+// come from the model.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("../../../fixtures/allocator/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -51,12 +52,14 @@ func TestGolden(t *testing.T) {
 			}
 			var got bytes.Buffer
 			device := settings.Device()
-			_, err = trace.Replay(&got, trace.Read(bytes.NewReader(text), name), device, allocator.New(device, config),
+			_, err = trace.Replay(&got, trace.Read(bytes.NewReader(text), name), device,
+				allocator.New(device, config),
 				trace.Options{Name: name, Segments: settings.Segments})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(strings.Split(string(want.Data), "\n"), strings.Split(got.String(), "\n")); diff != "" {
+			if diff := cmp.Diff(strings.Split(string(want.Data), "\n"), strings.Split(got.String(),
+				"\n")); diff != "" {
 				t.Errorf("%s (-PyTorch +the model):\n%s", archive.Comment, diff)
 			}
 		})
@@ -98,7 +101,10 @@ func readSettings(t *testing.T, text string) trace.Settings {
 		case "conf":
 			s.Conf = value
 		case "placement":
-			s.Placement = map[string]allocator.Placement{"firstfit": allocator.FirstFit, "up": allocator.Up, "down": allocator.Down}[value]
+			s.Placement = map[string]allocator.Placement{
+				"firstfit": allocator.FirstFit,
+				"up":       allocator.Up, "down": allocator.Down,
+			}[value]
 		case "events":
 			s.PendingEvents = value == "pending"
 		case "segments":

@@ -20,7 +20,10 @@ func newOutcomes(s trace.Settings) *outcomes {
 	if err != nil {
 		panic(err) // of a table
 	}
-	return &outcomes{allocator: allocator.New(s.Device(), config), blocks: map[uint64]allocator.Block{}}
+	return &outcomes{
+		allocator: allocator.New(s.Device(), config),
+		blocks:    map[uint64]allocator.Block{},
+	}
 }
 
 func (o *outcomes) live(id uint64) bool {
@@ -62,8 +65,11 @@ func (o *outcomes) do(op trace.Op) bool {
 	return err == nil
 }
 
-// checked is a trace, after each operation of which the allocator's figures are held against its blocks.
-func checked(t *testing.T, s trace.Settings, ops []trace.Op, d *allocator.Device, a *allocator.Allocator) iter.Seq2[trace.Op, error] {
+// checked is a trace, after each operation of which the allocator's figures are held against its
+// blocks.
+func checked(t *testing.T, s trace.Settings, ops []trace.Op, d *allocator.Device,
+	a *allocator.Allocator,
+) iter.Seq2[trace.Op, error] {
 	return func(yield func(trace.Op, error) bool) {
 		for _, op := range ops {
 			if !yield(op, nil) {
@@ -74,14 +80,16 @@ func checked(t *testing.T, s trace.Settings, ops []trace.Op, d *allocator.Device
 	}
 }
 
-// check holds the allocator's figures against its segments and blocks, and against what is used of the device.
+// check holds the allocator's figures against its segments and blocks, and against what is used of
+// the device.
 func check(t *testing.T, after trace.Op, used int64, a *allocator.Allocator) {
 	t.Helper()
 	var allocated, active, reserved, activeBlocks, inactiveSplit, inactiveSplits, segments int64
 	end := uint64(0)
 	for _, s := range a.Snapshot() {
 		if s.Address < end {
-			t.Fatalf("line %d: the segment at %#x begins within the one before, which ends at %#x", after.Line, s.Address, end)
+			t.Fatalf("line %d: the segment at %#x begins within the one before, which ends at %#x",
+				after.Line, s.Address, end)
 		}
 		end = s.Address + uint64(s.Size)
 		reserved += s.Size
@@ -92,8 +100,10 @@ func check(t *testing.T, after trace.Op, used int64, a *allocator.Allocator) {
 		for i, b := range s.Blocks {
 			size += b.Size
 			switch {
-			case b.State == allocator.Inactive && i > 0 && s.Blocks[i-1].State == allocator.Inactive:
-				t.Fatalf("line %d: two free blocks beside each other in the segment at %#x", after.Line, s.Address)
+			case b.State == allocator.Inactive && i > 0 &&
+				s.Blocks[i-1].State == allocator.Inactive:
+				t.Fatalf("line %d: two free blocks beside each other in the segment at %#x",
+					after.Line, s.Address)
 			case b.State == allocator.Inactive && len(s.Blocks) > 1 && !s.Expandable:
 				inactiveSplit += b.Size
 				inactiveSplits++
@@ -106,7 +116,8 @@ func check(t *testing.T, after trace.Op, used int64, a *allocator.Allocator) {
 			}
 		}
 		if size != s.Size {
-			t.Fatalf("line %d: the blocks of the segment at %#x are %d bytes of %d", after.Line, s.Address, size, s.Size)
+			t.Fatalf("line %d: the blocks of the segment at %#x are %d bytes of %d", after.Line,
+				s.Address, size, s.Size)
 		}
 	}
 	stats := a.Stats()
@@ -125,7 +136,8 @@ func check(t *testing.T, after trace.Op, used int64, a *allocator.Allocator) {
 		{"inactive splits", stats.InactiveSplits, inactiveSplits},
 	} {
 		if figure.got.Current != figure.want || figure.got.Peak < figure.got.Current {
-			t.Fatalf("line %d: %v: %s: expected %d by the blocks, found %d/%d", after.Line, after, figure.name, figure.want, figure.got.Current, figure.got.Peak)
+			t.Fatalf("line %d: %v: %s: expected %d by the blocks, found %d/%d", after.Line, after,
+				figure.name, figure.want, figure.got.Current, figure.got.Peak)
 		}
 	}
 }

@@ -7,11 +7,13 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// A live table knows the blocks that live by their IDs. An ID may be any number, also the address that a block once had, so it
-// is a hash table: open addressing, so that an event allocates nothing.
+// A live table knows the blocks that live by their IDs. An ID may be any number, also the address
+// that a block once had, so it is a hash table: open addressing, so that an event allocates
+// nothing.
 type live struct {
 	slots []slot // a power of two
-	// The keys of the hash are others in each process, so that no trace can have IDs that all fall together.
+	// The keys of the hash are others in each process, so that no trace can have IDs that all fall
+	// together.
 	mask, factor uint64
 	shift        int // of a hash, that leaves the index of a slot
 	count        int
@@ -40,7 +42,8 @@ func (l *live) resize(slots int) {
 	}
 }
 
-// home is where an ID is looked for first: both halves of a product of 128 bits, one of whose factors has the ID, as wyhash mixes.
+// home is where an ID is looked for first: both halves of a product of 128 bits, one of whose
+// factors has the ID, as wyhash mixes.
 func (l *live) home(id uint64) int {
 	hi, lo := bits.Mul64(id^l.mask, l.factor)
 	return int((hi ^ lo) >> l.shift)
@@ -73,7 +76,8 @@ func (l *live) put(id uint64, block allocator.Block) {
 	l.count++
 }
 
-// take removes the block of an ID. Those that were put farther than their home because of it move up.
+// take removes the block of an ID. Those that were put farther than their home because of it move
+// up.
 func (l *live) take(id uint64) (block allocator.Block, found bool) {
 	i, found := l.find(id)
 	if !found {

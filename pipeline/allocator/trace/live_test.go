@@ -33,7 +33,8 @@ func TestLive(t *testing.T) {
 				delete(want, id)
 			}
 			if table.count != len(want) {
-				t.Fatalf("%s, step %d: expected %d live blocks, found %d", name, step, len(want), table.count)
+				t.Fatalf("%s, step %d: expected %d live blocks, found %d", name, step, len(want),
+					table.count)
 			}
 		}
 	}

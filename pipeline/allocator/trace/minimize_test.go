@@ -10,8 +10,9 @@ import (
 	"vramsoak/pipeline/allocator/trace"
 )
 
-// minimize writes the shortest trace it finds on which the model and the oracle differ: of one that differs at an operation, it
-// deletes what can go while a difference stays (Zeller's delta debugging). All operations on a block go together.
+// minimize writes the shortest trace it finds on which the model and the oracle differ: of one that
+// differs at an operation, it deletes what can go while a difference stays (Zeller's delta
+// debugging). All operations on a block go together.
 func minimize(t *testing.T, s trace.Settings, path string, operation int, short string) {
 	t.Helper()
 	ops := readOps(t, path)

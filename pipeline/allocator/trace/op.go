@@ -30,10 +30,11 @@ type Op struct {
 	OnStream bool
 	Stream   allocator.Stream // of Malloc and RecordStream
 	Line     int              // in the trace, from 1
-	ID       uint64           // of Malloc, Free and RecordStream: names a block from its Malloc to its Free
-	Size     int64            // bytes, of Malloc
-	Fraction float64          // of MemoryFraction
-	Conf     string           // of Configure
+	// Of Malloc, Free and RecordStream: names a block from its Malloc to its Free.
+	ID       uint64
+	Size     int64   // bytes, of Malloc
+	Fraction float64 // of MemoryFraction
+	Conf     string  // of Configure
 	// Text is the line, where it is not as AppendTo writes it.
 	Text string
 }
@@ -76,5 +77,6 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("%s:%d:%d: expected %s, found %s", e.Name, e.Line, e.Column, e.Expected, e.Found)
+	return fmt.Sprintf("%s:%d:%d: expected %s, found %s", e.Name, e.Line, e.Column,
+		e.Expected, e.Found)
 }

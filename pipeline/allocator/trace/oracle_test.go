@@ -18,8 +18,8 @@ import (
 	"vramsoak/pipeline/allocator/trace"
 )
 
-// oracle is the path of PyTorch's own allocator on a driver that is made up, which ci/oracle/build.sh builds; "" where it is not
-// there. make oracle sets it.
+// oracle is the path of PyTorch's own allocator on a driver that is made up, which
+// ci/oracle/build.sh builds; "" where it is not there. make oracle sets it.
 var oracle = os.Getenv("ORACLE")
 
 // oracleCommand is the oracle on a trace, with settings.
@@ -53,12 +53,16 @@ func oracleEnvironment(s trace.Settings) []string {
 }
 
 func placementName(p allocator.Placement) string {
-	return map[allocator.Placement]string{allocator.FirstFit: "firstfit", allocator.Up: "up", allocator.Down: "down"}[p]
+	return map[allocator.Placement]string{
+		allocator.FirstFit: "firstfit", allocator.Up: "up",
+		allocator.Down: "down",
+	}[p]
 }
 
 // reproduce is a command that shows how the two differ on a trace.
 func reproduce(s trace.Settings, path string) string {
-	ours := fmt.Sprintf("bin/vramsoak replay %s --capacity %d --overhead %d --conf '%s' --placement %s", path, s.Capacity, s.Overhead, s.Conf,
+	ours := fmt.Sprintf("bin/vramsoak replay %s --capacity %d --overhead %d --conf '%s' "+
+		"--placement %s", path, s.Capacity, s.Overhead, s.Conf,
 		placementName(s.Placement))
 	if s.PendingEvents {
 		ours += " --events pending"
@@ -70,7 +74,8 @@ func reproduce(s trace.Settings, path string) string {
 	}
 	environment := oracleEnvironment(s)
 	environment[0] = "PYTORCH_CUDA_ALLOC_CONF='" + s.Conf + "'"
-	return fmt.Sprintf("diff <(%s) <(%s %s %s%s) | head", ours, strings.Join(environment, " "), oracle, flags, path)
+	return fmt.Sprintf("diff <(%s) <(%s %s %s%s) | head", ours, strings.Join(environment, " "),
+		oracle, flags, path)
 }
 
 // A difference is the first line that the model and the oracle print differently.
@@ -83,7 +88,8 @@ func (d *difference) Error() string {
 	return fmt.Sprintf("operation %d:\n  ours:   %s\n  oracle: %s", d.operation, d.ours, d.theirs)
 }
 
-// A comparison is written what the model prints, in whole lines, and holds it against what the oracle does.
+// A comparison is written what the model prints, in whole lines, and holds it against what the
+// oracle does.
 type comparison struct {
 	theirs     io.Reader
 	perOp      int // lines that begin with an operation, an operation
@@ -133,7 +139,8 @@ func (c *comparison) count(lines []byte) {
 
 // isOp says that a line of the output is that of an operation.
 func isOp(line []byte) bool {
-	return len(line) > 0 && line[0] != ' ' && !bytes.HasPrefix(line, []byte("SNAPSHOT ")) && !bytes.HasPrefix(line, []byte("END "))
+	return len(line) > 0 && line[0] != ' ' && !bytes.HasPrefix(line, []byte("SNAPSHOT ")) &&
+		!bytes.HasPrefix(line, []byte("END "))
 }
 
 func firstLine(b []byte) string {
@@ -142,7 +149,9 @@ func firstLine(b []byte) string {
 }
 
 // differ replays a trace on both. The error is a [*difference], or that one of them cannot be run.
-func differ(s trace.Settings, path string, ops iter.Seq2[trace.Op, error]) (trace.Totals, *allocator.Stats, error) {
+func differ(s trace.Settings, path string, ops iter.Seq2[trace.Op, error]) (trace.Totals,
+	*allocator.Stats, error,
+) {
 	config, err := allocator.ParseConfig(s.Conf)
 	if err != nil {
 		return trace.Totals{}, nil, err
@@ -177,7 +186,8 @@ func differ(s trace.Settings, path string, ops iter.Seq2[trace.Op, error]) (trac
 			_ = cmd.Wait() // killed
 		}
 		if diagnostics.Len() > 0 {
-			err = fmt.Errorf("%w\n  the oracle says: %s", err, strings.TrimSpace(diagnostics.String()))
+			err = fmt.Errorf("%w\n  the oracle says: %s", err,
+				strings.TrimSpace(diagnostics.String()))
 		}
 		return totals, a.Stats(), err
 	}

@@ -6,7 +6,8 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// appendStats appends the allocator's figures, each as it is and at its peak, and the end of the line.
+// appendStats appends the allocator's figures, each as it is and at its peak, and the end of the
+// line.
 func appendStats(b []byte, s *allocator.Stats) []byte {
 	b = appendStat(b, " alloc=", s.Allocated)
 	b = appendStat(b, " resv=", s.Reserved)

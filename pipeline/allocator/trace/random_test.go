@@ -10,10 +10,11 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// Random makes up a trace of a number of events to try the settings with, the same for the same seed. What it allocates is what
-// programs that learn and infer do: tensors of few exact sizes, activations of batches of any length, caches that grow, and sizes
-// beside the bounds that the allocator has. How much lives goes up and down, so that memory runs out now and then. The trace is
-// run on the model as it is made: a block whose allocation failed is not used.
+// Random makes up a trace of a number of events to try the settings with, the same for the same
+// seed. What it allocates is what programs that learn and infer do: tensors of few exact sizes,
+// activations of batches of any length, caches that grow, and sizes beside the bounds that the
+// allocator has. How much lives goes up and down, so that memory runs out now and then. The trace
+// is run on the model as it is made: a block whose allocation failed is not used.
 func (s Settings) Random(seed uint64, events int) iter.Seq[Op] {
 	return func(yield func(Op) bool) {
 		conf, err := allocator.ParseConfig(s.Conf)
@@ -33,7 +34,8 @@ func (s Settings) Random(seed uint64, events int) iter.Seq[Op] {
 // Device is the card that the settings are of.
 func (s Settings) Device() *allocator.Device {
 	return allocator.NewDevice(allocator.DeviceConfig{
-		Total: s.Capacity, Overhead: s.Overhead, Placement: s.Placement, PendingEvents: s.PendingEvents,
+		Total: s.Capacity, Overhead: s.Overhead, Placement: s.Placement,
+		PendingEvents: s.PendingEvents,
 	})
 }
 
@@ -100,11 +102,13 @@ func (p *program) run() {
 	}
 }
 
-// begin draws what is particular to a program: the sizes of its tensors, and what it calls at its start.
+// begin draws what is particular to a program: the sizes of its tensors, and what it calls at its
+// start.
 func (p *program) begin() {
 	widths := []int64{80, 128, 192, 384, 512, 768, 1024, 1280, 1536, 3584, 4096} // of layers
 	for range 4 + p.rand.IntN(30) {
-		size := pick(p.rand, widths...) * int64(1+p.rand.IntN(3)*p.rand.IntN(4)) * pick[int64](p.rand, 1, 2, 4)
+		size := pick(p.rand, widths...) * int64(1+p.rand.IntN(3)*p.rand.IntN(4)) * pick[int64](
+			p.rand, 1, 2, 4)
 		if p.rand.IntN(2) == 0 {
 			size *= pick(p.rand, widths...)
 		}
@@ -130,7 +134,8 @@ func (p *program) do(op Op) {
 	}
 }
 
-// malloc allocates, and does one of what programs do where that fails: give up, clear the cache, or free something and try again.
+// malloc allocates, and does one of what programs do where that fails: give up, clear the cache, or
+// free something and try again.
 func (p *program) malloc(size int64) (tensor, bool) {
 	stream := allocator.Stream(0)
 	if p.settings.Streams > 1 && p.rand.IntN(3) > 0 {
@@ -140,7 +145,10 @@ func (p *program) malloc(size int64) (tensor, bool) {
 		p.next++
 		t := tensor{p.next, size, stream}
 		block, err := p.allocator.Malloc(size, stream)
-		p.do(Op{Kind: Malloc, ID: t.id, Size: size, Stream: stream, OnStream: p.settings.Streams > 1})
+		p.do(Op{
+			Kind: Malloc, ID: t.id, Size: size, Stream: stream,
+			OnStream: p.settings.Streams > 1,
+		})
 		if err == nil {
 			p.blocks.put(t.id, block)
 			p.held = append(p.held, t)
@@ -202,8 +210,8 @@ func (p *program) tensors(n int) {
 	}
 }
 
-// pass is the forward pass of a batch of any length: each layer's activation goes when the next one's is there, but for those that
-// are kept for the way back.
+// pass is the forward pass of a batch of any length: each layer's activation goes when the next
+// one's is there, but for those that are kept for the way back.
 func (p *program) pass(layers int) {
 	length := int64(1 + p.rand.IntN(64))
 	most := p.settings.Capacity / 8
@@ -234,7 +242,8 @@ func (p *program) pass(layers int) {
 	}
 }
 
-// grow makes every cache of attention keys and values a little longer: a new tensor, then the old one goes.
+// grow makes every cache of attention keys and values a little longer: a new tensor, then the old
+// one goes.
 func (p *program) grow() {
 	row := pick(p.rand, p.sizes...)
 	for i := range p.caches {
@@ -257,7 +266,8 @@ func (p *program) edge() int64 {
 	case 1:
 		return p.settings.Capacity + p.rand.Int64N(1<<20)
 	case 2:
-		return (1 << 62) >> p.rand.IntN(20) // more than any card has, up to more than PyTorch asks a driver for
+		// More than any card has, up to more than PyTorch asks a driver for.
+		return (1 << 62) >> p.rand.IntN(20)
 	case 3:
 		return max(1, p.device.Free()-p.rand.Int64N(3)*(2<<20))
 	}
@@ -265,7 +275,8 @@ func (p *program) edge() int64 {
 		most := math.Log2(float64(p.settings.Capacity / 3))
 		return int64(math.Exp2(most * p.rand.Float64()))
 	}
-	bound := pick[int64](p.rand, 1, 512, 1024, 256*kib, 512*kib, mib, mib-512, 2*mib, 10*mib, 20*mib, 21*mib, 64*mib, 128*mib, 200*mib, 256*mib)
+	bound := pick[int64](p.rand, 1, 512, 1024, 256*kib, 512*kib, mib, mib-512, 2*mib, 10*mib,
+		20*mib, 21*mib, 64*mib, 128*mib, 200*mib, 256*mib)
 	size := bound + pick[int64](p.rand, -513, -512, -1, 0, 1, 511, 512, 513, mib, -mib)
 	return max(1, min(size, p.settings.Capacity/2))
 }
@@ -310,8 +321,8 @@ func (p *program) seldom() {
 	}
 }
 
-// configure changes the settings, but does not lower max_split_size_mb: PyTorch then gives the driver a part of a segment that was
-// split before, and ends with the driver's error.
+// configure changes the settings, but does not lower max_split_size_mb: PyTorch then gives the
+// driver a part of a segment that was split before, and ends with the driver's error.
 func (p *program) configure(conf string) {
 	config, err := allocator.ParseConfig(conf)
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// Read reads a trace; name is for errors. Reading ends at the first error, an [*Error] where the trace is wrong. Lines that are empty
-// or a comment are passed over; a comment may be of any length, an operation of up to 1 MiB.
+// Read reads a trace; name is for errors. Reading ends at the first error, an [*Error] where the
+// trace is wrong. Lines that are empty or a comment are passed over; a comment may be of any
+// length, an operation of up to 1 MiB.
 func Read(r io.Reader, name string) iter.Seq2[Op, error] {
 	return func(yield func(Op, error) bool) {
 		lines := bufio.NewReaderSize(r, 256<<10)
@@ -26,7 +27,10 @@ func Read(r io.Reader, name string) iter.Seq2[Op, error] {
 				long, err = readLong(lines, append(long[:0], text...))
 				text = long
 				if len(text) > longest {
-					yield(Op{}, &Error{Name: name, Line: number, Column: longest + 1, Expected: "the end of an operation", Found: "more than 1 MiB"})
+					yield(Op{}, &Error{
+						Name: name, Line: number, Column: longest + 1,
+						Expected: "the end of an operation", Found: "more than 1 MiB",
+					})
 					return
 				}
 			}
@@ -67,14 +71,16 @@ func Read(r io.Reader, name string) iter.Seq2[Op, error] {
 	}
 }
 
-// maxStreams bounds the numbers of streams, so that what knows them by number stays small: the pools of each take the model about
-// 1.5 KB, and a block that many use looks through them. PyTorch itself makes 32 of each priority.
+// maxStreams bounds the numbers of streams, so that what knows them by number stays small: the
+// pools of each take the model about 1.5 KB, and a block that many use looks through them. PyTorch
+// itself makes 32 of each priority.
 const maxStreams = 1 << 16
 
 // longest is an operation's line in bytes. Settings are the longest there are.
 const longest = 1 << 20
 
-// readLong reads the rest of a line. Of a comment nothing is kept, of another line no more than shows that it is too long.
+// readLong reads the rest of a line. Of a comment nothing is kept, of another line no more than
+// shows that it is too long.
 func readLong(lines *bufio.Reader, begun []byte) ([]byte, error) {
 	comment := false
 	if first := slices.IndexFunc(begun, func(c byte) bool { return !isBlank(c) }); first >= 0 {
@@ -91,8 +97,8 @@ func readLong(lines *bufio.Reader, begun []byte) ([]byte, error) {
 	}
 }
 
-// plain reads what nearly all lines are, fast: an operation on a block as AppendTo writes it. What it does not read is another
-// operation, written otherwise, or wrong.
+// plain reads what nearly all lines are, fast: an operation on a block as AppendTo writes it. What
+// it does not read is another operation, written otherwise, or wrong.
 func (o *Op) plain(text []byte) bool {
 	const digits = 18 // of any of so many, the value fits
 	if len(text) < 3 || text[1] != ' ' {
@@ -194,7 +200,8 @@ func (l *line) more() bool {
 	return true
 }
 
-// number reads a decimal number. Larger ones than fit are the largest that does, as strtoull has it.
+// number reads a decimal number. Larger ones than fit are the largest that does, as strtoull has
+// it.
 func (l *line) number(what string) uint64 {
 	const digits = 19 // of any of so many, the value fits
 	if !l.more() {
@@ -226,7 +233,8 @@ func (l *line) number(what string) uint64 {
 	return n
 }
 
-// size reads a size. PyTorch takes sizes from 2^63 on too, but not as sizes: it rounds the largest to 0.
+// size reads a size. PyTorch takes sizes from 2^63 on too, but not as sizes: it rounds the largest
+// to 0.
 func (l *line) size() int64 {
 	begin := l.at
 	n := l.number("a size in bytes")

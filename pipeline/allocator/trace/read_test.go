@@ -55,7 +55,8 @@ func TestRead(t *testing.T) {
 
 func TestReadLongLines(t *testing.T) {
 	conf := strings.Repeat("max_split_size_mb:64,", 40_000)
-	text := "a 1 512 #" + strings.Repeat(" so long", 100_000) + "\n  #" + strings.Repeat(" longer", 1_000_000) + "\nc " + conf + "\nf 1\n"
+	text := "a 1 512 #" + strings.Repeat(" so long", 100_000) + "\n  #" + strings.Repeat(" longer",
+		1_000_000) + "\nc " + conf + "\nf 1\n"
 	var got []trace.Op
 	for op, err := range trace.Read(strings.NewReader(text), "run.trace") {
 		if err != nil {
@@ -63,12 +64,16 @@ func TestReadLongLines(t *testing.T) {
 		}
 		got = append(got, op)
 	}
-	if len(got) != 3 || got[0].Size != 512 || got[1].Conf != conf || got[2].ID != 1 || got[2].Line != 4 {
-		t.Errorf("found %d operations; lines of up to 1 MiB are read, and comments of any length", len(got))
+	if len(got) != 3 || got[0].Size != 512 || got[1].Conf != conf || got[2].ID != 1 ||
+		got[2].Line != 4 {
+		t.Errorf("found %d operations; lines of up to 1 MiB are read, and comments of any length",
+			len(got))
 	}
 	endless := iotest.ErrReader(errors.New("read on and on"))
-	for _, err := range trace.Read(io.MultiReader(strings.NewReader("f 1\n"+strings.Repeat("\x00", 2<<20)), endless), "run.trace") {
-		if err != nil && err.Error() != "run.trace:2:1048577: expected the end of an operation, found more than 1 MiB" {
+	for _, err := range trace.Read(io.MultiReader(strings.NewReader("f 1\n"+strings.Repeat("\x00",
+		2<<20)), endless), "run.trace") {
+		if err != nil && err.Error() != "run.trace:2:1048577: expected the end of an operation, "+
+			"found more than 1 MiB" {
 			t.Error(err)
 		}
 	}
@@ -123,13 +128,15 @@ func TestReplayErrors(t *testing.T) {
 	} {
 		var out strings.Builder
 		device := allocator.NewDevice(allocator.DeviceConfig{Total: 1 << 30})
-		totals, err := trace.Replay(&out, trace.Read(strings.NewReader(text), "run.trace"), device, allocator.New(device, allocator.Config{}),
+		totals, err := trace.Replay(&out, trace.Read(strings.NewReader(text), "run.trace"), device,
+			allocator.New(device, allocator.Config{}),
 			trace.Options{Name: "run.trace"})
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q:\nwant %s\ngot  %v", text, want, err)
 		}
 		if lines := strings.Count(out.String(), "\n"); lines != totals.Events-1 {
-			t.Errorf("%q: expected the lines of the %d operations before, found %d", text, totals.Events-1, lines)
+			t.Errorf("%q: expected the lines of the %d operations before, found %d", text,
+				totals.Events-1, lines)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 
 var recorded = flag.String("oracle.recorded", "", "folder of traces (*.trace) of programs that ran")
 
-// The model prints what PyTorch's own allocator does on what programs did, on a large card and on one that is too small, with
-// several settings.
+// The model prints what PyTorch's own allocator does on what programs did, on a large card and on
+// one that is too small, with several settings.
 func TestRecorded(t *testing.T) {
 	if oracle == "" || *recorded == "" {
 		t.Skip("make oracle runs it")
@@ -33,11 +33,13 @@ func TestRecorded(t *testing.T) {
 		tried, events, ooms := 1, totals.Events, totals.OutOfMemory
 		for _, conf := range []string{
 			"", "expandable_segments:True", "max_split_size_mb:64", "roundup_power2_divisions:8",
-			"max_split_size_mb:128,garbage_collection_threshold:0.6", "expandable_segments:True,max_split_size_mb:32",
+			"max_split_size_mb:128,garbage_collection_threshold:0.6",
+			"expandable_segments:True,max_split_size_mb:32",
 		} {
 			for _, share := range []float64{0.97, 0.7} {
 				s := trace.Settings{
-					Conf: conf, Capacity: int64(share * float64(stats.Reserved.Peak)), Segments: true, Placement: allocator.Placement(tried % 3),
+					Conf: conf, Capacity: int64(share * float64(stats.Reserved.Peak)),
+					Segments: true, Placement: allocator.Placement(tried % 3),
 				}
 				path := filepath.Join(t.TempDir(), "recorded.trace")
 				writeTrace(t, path, onlyLive(s, ops))
@@ -48,11 +50,13 @@ func TestRecorded(t *testing.T) {
 				tried, events, ooms = tried+1, events+totals.Events, ooms+totals.OutOfMemory
 			}
 		}
-		fmt.Printf("%s: %d settings, %d events, %d out of memory\n", filepath.Base(file), tried, events, ooms)
+		fmt.Printf("%s: %d settings, %d events, %d out of memory\n", filepath.Base(file), tried,
+			events, ooms)
 	}
 }
 
-// onlyLive leaves out what records streams of blocks whose allocation fails with other settings than the program had.
+// onlyLive leaves out what records streams of blocks whose allocation fails with other settings
+// than the program had.
 func onlyLive(s trace.Settings, ops []trace.Op) func(yield func(trace.Op) bool) {
 	return func(yield func(trace.Op) bool) {
 		blocks := newOutcomes(s)

@@ -29,8 +29,13 @@ type Totals struct {
 // Replay does to the allocator what the operations say, and prints what the program of ci/oracle
 // prints, to the last byte. It ends at the first operation that cannot be carried out, with an
 // [*Error] or with the allocator's own.
-func Replay(w io.Writer, ops iter.Seq2[Op, error], d *allocator.Device, a *allocator.Allocator, o Options) (Totals, error) {
-	r := &replay{Options: o, device: d, allocator: a, live: newLive(), failures: map[uint64]bool{}, w: w}
+func Replay(w io.Writer, ops iter.Seq2[Op, error], d *allocator.Device, a *allocator.Allocator,
+	o Options,
+) (Totals, error) {
+	r := &replay{
+		Options: o, device: d, allocator: a, live: newLive(), failures: map[uint64]bool{},
+		w: w,
+	}
 	if o.Segments {
 		a.OnSegment(r.segment)
 		defer a.OnSegment(nil)
@@ -98,7 +103,9 @@ func (r *replay) op(op *Op) error {
 }
 
 // run carries an operation out. It returns the address of the block that it was about, 0 for none.
-func (r *replay) run(op *Op) (address uint64, oom *allocator.OutOfMemoryError, skipped bool, err error) {
+func (r *replay) run(op *Op) (address uint64, oom *allocator.OutOfMemoryError, skipped bool,
+	err error,
+) {
 	a := r.allocator
 	switch op.Kind {
 	case Malloc:
@@ -170,7 +177,10 @@ func (r *replay) address(b allocator.Block) uint64 {
 
 // wrong is an operation that names a block that it cannot be about.
 func (r *replay) wrong(op *Op, expected string) error {
-	return &Error{Name: r.Name, Line: op.Line, Column: 1, Expected: expected, Found: strconv.Quote(op.String())}
+	return &Error{
+		Name: r.Name, Line: op.Line, Column: 1, Expected: expected,
+		Found: strconv.Quote(op.String()),
+	}
 }
 
 // A Refusal is an operation that the allocator does not carry out.
@@ -221,7 +231,8 @@ func (r *replay) line(op *Op, address uint64, oom *allocator.OutOfMemoryError, s
 func (r *replay) segment(e allocator.SegmentEvent) {
 	b := append(append(r.out, "    > "...), e.Kind.String()...)
 	b = appendHex(append(b, ' '), e.Address)
-	b = strconv.AppendUint(append(b, ' '), uint64(e.Size), 10) // of what is out of memory it may be 2^63
+	// Of what is out of memory it may be 2^63.
+	b = strconv.AppendUint(append(b, ' '), uint64(e.Size), 10)
 	b = appendStream(append(b, " stream="...), e.Stream)
 	r.out = append(b, '\n')
 }

@@ -14,7 +14,8 @@ import (
 	"vramsoak/pipeline/simulator"
 )
 
-// The processes of the scenarios do to PyTorch's own allocator what they do to the model, with the same outcome.
+// The processes of the scenarios do to PyTorch's own allocator what they do to the model, with the
+// same outcome.
 func TestOracleScenarios(t *testing.T) {
 	if oracle == "" {
 		t.Skip("the oracle is not there; make oracle builds it")
@@ -35,16 +36,22 @@ func TestOracleScenarios(t *testing.T) {
 		}
 		var settings []trace.Settings
 		var processes [][]trace.Op
-		_, err = simulator.Run(s, simulator.Options{Files: 60, EachPass: true, Trace: func(conf string, card allocator.DeviceConfig) func(trace.Op) {
-			s := trace.Settings{Conf: conf, Capacity: card.Total, Overhead: card.Overhead, Segments: true}
-			settings, processes = append(settings, s), append(processes, nil)
-			return func(op trace.Op) {
-				last := &processes[len(processes)-1]
-				if op.Line = len(*last) + 1; op.Line <= mostOps {
-					*last = append(*last, op)
+		_, err = simulator.Run(s, simulator.Options{
+			Files: 60, EachPass: true,
+			Trace: func(conf string, card allocator.DeviceConfig) func(trace.Op) {
+				s := trace.Settings{
+					Conf: conf, Capacity: card.Total, Overhead: card.Overhead,
+					Segments: true,
 				}
-			}
-		}})
+				settings, processes = append(settings, s), append(processes, nil)
+				return func(op trace.Op) {
+					last := &processes[len(processes)-1]
+					if op.Line = len(*last) + 1; op.Line <= mostOps {
+						*last = append(*last, op)
+					}
+				}
+			},
+		})
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
@@ -59,6 +66,7 @@ func TestOracleScenarios(t *testing.T) {
 			}
 			events, ooms = events+totals.Events, ooms+totals.OutOfMemory
 		}
-		fmt.Printf("%s: %d processes, %d events, %d out of memory\n", name, len(processes), events, ooms)
+		fmt.Printf("%s: %d processes, %d events, %d out of memory\n", name, len(processes),
+			events, ooms)
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// Settings are what a trace is replayed with, and what it may hold beside allocations on one stream.
+// Settings are what a trace is replayed with, and what it may hold beside allocations on one
+// stream.
 type Settings struct {
 	Conf          string // PYTORCH_CUDA_ALLOC_CONF
 	Capacity      int64  // bytes
@@ -26,7 +27,8 @@ type Settings struct {
 	Segments      bool     // the lines of segments are compared too
 }
 
-// What can be tried alone, and together. It is also what the lines of the differential test's table are about.
+// What can be tried alone, and together. It is also what the lines of the differential test's table
+// are about.
 const (
 	maxSplit     = "max_split_size_mb"
 	maxRounding  = "max_non_split_rounding_mb"
@@ -47,12 +49,13 @@ const (
 
 // Features are the names of all settings, in the order of the table.
 var Features = []string{
-	maxSplit, maxRounding, collection, divisions, divisionList, expandable, otherOptions, switching, fractions, streams, recording,
+	maxSplit, maxRounding, collection, divisions, divisionList, expandable, otherOptions, switching,
+	fractions, streams, recording,
 	pending, overhead, upwards, downwards,
 }
 
-// Draw draws settings. Of the seeds from 0 on each of the first tries one feature, and so does every third of the rest; the
-// others try several at once.
+// Draw draws settings. Of the seeds from 0 on each of the first tries one feature, and so does
+// every third of the rest; the others try several at once.
 func Draw(seed uint64) (Settings, []string) {
 	r := rand.New(rand.NewPCG(seed, 0x5e77165))
 	n := uint64(len(Features))
@@ -105,7 +108,9 @@ func Draw(seed uint64) (Settings, []string) {
 	if has(switching) {
 		for range 2 + r.IntN(4) {
 			some := Features[:7]
-			conf := drawConf(r, func(f string) bool { return r.IntN(3) == 0 && slices.Contains(some, f) })
+			conf := drawConf(r, func(f string) bool {
+				return r.IntN(3) == 0 && slices.Contains(some, f)
+			})
 			if r.IntN(3) == 0 {
 				conf = join(conf, "expandable_segments:"+pick(r, "True", "False"))
 			}
@@ -117,7 +122,8 @@ func Draw(seed uint64) (Settings, []string) {
 	return s, features
 }
 
-// capacity is between a card that is full at once and one of 24 GiB, and need not be whole segments.
+// capacity is between a card that is full at once and one of 24 GiB, and need not be whole
+// segments.
 func capacity(r *rand.Rand) int64 {
 	mib := math.Exp2(6 + 8.6*r.Float64())
 	if r.IntN(2) == 0 {
@@ -133,7 +139,8 @@ func drawConf(r *rand.Rand, has func(string) bool) string {
 		conf = join(conf, fmt.Sprintf("max_split_size_mb:%d", 21+int(math.Exp2(9*r.Float64()))))
 	}
 	if has(maxRounding) {
-		conf = join(conf, fmt.Sprintf("max_non_split_rounding_mb:%d", 21+int(math.Exp2(8*r.Float64()))))
+		conf = join(conf, fmt.Sprintf("max_non_split_rounding_mb:%d",
+			21+int(math.Exp2(8*r.Float64()))))
 	}
 	if has(collection) {
 		conf = join(conf, fmt.Sprintf("garbage_collection_threshold:%.2f", 0.3+0.65*r.Float64()))
@@ -154,8 +161,10 @@ func drawConf(r *rand.Rand, has func(string) bool) string {
 		conf = join(conf, "expandable_segments:True")
 	}
 	if has(otherOptions) {
-		conf = join(conf, pick(r, "backend:native", "release_lock_on_cudamalloc:True", "pinned_use_cuda_host_register:True",
-			"pinned_use_background_threads:True", "pinned_num_register_threads:8", "expandable_segments:False"))
+		conf = join(conf, pick(r, "backend:native", "release_lock_on_cudamalloc:True",
+			"pinned_use_cuda_host_register:True",
+			"pinned_use_background_threads:True", "pinned_num_register_threads:8",
+			"expandable_segments:False"))
 	}
 	return conf
 }

@@ -19,8 +19,9 @@ const (
 	sumEvents = 1000
 )
 
-// What PyTorch's own allocator prints for random traces over all settings, as sums: a line is a seed, the sum of the trace that it
-// gives, and the sum of what the oracle prints. UPDATE=1 with the oracle (make oracle) makes them anew.
+// What PyTorch's own allocator prints for random traces over all settings, as sums: a line is a
+// seed, the sum of the trace that it gives, and the sum of what the oracle prints. UPDATE=1 with
+// the oracle (make oracle) makes them anew.
 func TestRandomTraces(t *testing.T) {
 	if golden.Updating() && oracle != "" {
 		updateSums(t)
@@ -36,7 +37,8 @@ func TestRandomTraces(t *testing.T) {
 	for seed, line := range want {
 		var wantSeed int
 		var wantTrace, wantOutput string
-		if _, err := fmt.Sscan(line, &wantSeed, &wantTrace, &wantOutput); err != nil || wantSeed != seed {
+		if _, err := fmt.Sscan(line, &wantSeed, &wantTrace, &wantOutput); err != nil ||
+			wantSeed != seed {
 			t.Fatalf("%s:%d: expected a seed and two sums, found %q", sums, seed+1, line)
 		}
 		settings, text := randomText(uint64(seed))
@@ -46,17 +48,21 @@ func TestRandomTraces(t *testing.T) {
 		}
 		output := sha256.New()
 		device := settings.Device()
-		_, err = trace.Replay(output, trace.Read(bytes.NewReader(text), "random"), device, allocator.New(device, config),
+		_, err = trace.Replay(output, trace.Read(bytes.NewReader(text), "random"), device,
+			allocator.New(device, config),
 			trace.Options{Segments: settings.Segments})
 		if err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}
-		gotTrace, gotOutput := fmt.Sprintf("%x", sha256.Sum256(text)), fmt.Sprintf("%x", output.Sum(nil))
+		gotTrace, gotOutput := fmt.Sprintf("%x", sha256.Sum256(text)), fmt.Sprintf("%x",
+			output.Sum(nil))
 		switch {
 		case gotTrace != wantTrace:
-			t.Errorf("seed %d: the trace is another than it was: what it is made of changed, or what memory the model has", seed)
+			t.Errorf("seed %d: the trace is another than it was: what it is made of changed, or "+
+				"what memory the model has", seed)
 		case gotOutput != wantOutput:
-			t.Errorf("seed %d: the model prints other lines than PyTorch; make oracle shows which", seed)
+			t.Errorf("seed %d: the model prints other lines than PyTorch; make oracle shows which",
+				seed)
 		}
 	}
 }
@@ -76,7 +82,8 @@ func updateSums(t *testing.T) {
 	var b strings.Builder
 	for seed := range uint64(sumSeeds) {
 		settings, text := randomText(seed)
-		fmt.Fprintf(&b, "%d %x %x\n", seed, sha256.Sum256(text), sha256.Sum256(runOracle(t, settings, text)))
+		fmt.Fprintf(&b, "%d %x %x\n", seed, sha256.Sum256(text),
+			sha256.Sum256(runOracle(t, settings, text)))
 	}
 	golden.Rewrite(t, sums, []byte(b.String()))
 }
