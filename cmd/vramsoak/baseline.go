@@ -1,19 +1,15 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"vramsoak/harness/check"
-	"vramsoak/parser/bounded"
+	"vramsoak/harness/runfolder"
 	"vramsoak/reports"
 	"vramsoak/reports/sink"
 )
@@ -72,37 +68,18 @@ func runBaselineSave(path string, opts baselineSaveOptions) error {
 	return writeFile(opts.output, func(w io.Writer) error { return m.WriteJSON(sink.JSON(w)) })
 }
 
-// verdictMax is the largest verdict.json that is read, in bytes. A run of 10,000 files writes about
-// 10 MiB.
-const verdictMax = 128 << 20
-
-// soakVerdict is the verdict that a soak gave and left in its run folder; "" where there is none. It tells of a regression,
-// which the log by itself does not.
+// soakVerdict returns the verdict that the soak of a run gave; "" if there is none.
 func soakVerdict(path string) (check.Verdict, error) {
 	dir := path
-	if folder := runFolderOf([]string{path}); folder != "" {
+	if folder := runfolder.Of([]string{path}); folder != "" {
 		dir = folder
 	} else if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return "", nil // a log from elsewhere
 	}
-	name := filepath.Join(dir, verdictName)
-	text, err := bounded.ReadFile(name, verdictMax)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	var given struct {
-		Verdict check.Verdict `json:"verdict"`
-	}
-	if err := json.Unmarshal(text, &given); err != nil {
-		return "", fmt.Errorf("%s: expected the verdict that vramsoak soak wrote there: %w", name, err)
-	}
-	return given.Verdict, nil
+	return runfolder.ReadVerdict(dir)
 }
 
-// worseVerdict is the verdict of a log, or that of its soak where that is the worse one.
+// worseVerdict returns the verdict of a log, or that of its soak if that is worse.
 func worseVerdict(path string, judged check.Verdict) (check.Verdict, error) {
 	given, err := soakVerdict(path)
 	if err != nil {

@@ -12,12 +12,10 @@ import (
 
 	"vramsoak/fixtures"
 	"vramsoak/harness"
+	"vramsoak/harness/runfolder"
 	"vramsoak/parser/bounded"
 	"vramsoak/pipeline/audio"
 )
-
-// batchMax bounds how many files a batch may have once it is repeated: the harness keeps some 100 bytes of each.
-const batchMax = 10_000_000
 
 // inputs are the files of a batch, in order. Each source is a folder (its manifest.json, or else every file in it by
 // name), a manifest, a list (.txt, one path a line), or a file itself. The length that no manifest gives is that of the
@@ -80,8 +78,8 @@ func inRounds(files []harness.Input, repeat int, seed *uint64) (all []harness.In
 		return nil, nil, errors.New("--repeat: expected files to feed, found none; name them with --files")
 	case len(files) == 0 && seed != nil:
 		return nil, nil, errors.New("--shuffle: expected files to feed, found none; name them with --files")
-	case len(files) > batchMax/repeat:
-		return nil, nil, fmt.Errorf("--repeat %d: expected at most %d files in all, found %d each time", repeat, batchMax, len(files))
+	case len(files) > runfolder.MaxFiles/repeat:
+		return nil, nil, fmt.Errorf("--repeat %d: expected at most %d files in all, found %d each time", repeat, runfolder.MaxFiles, len(files))
 	}
 	more = func() []harness.Input { return files }
 	if seed != nil {
@@ -163,8 +161,8 @@ func fromList(path string) ([]harness.Input, error) {
 		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		if len(files) == batchMax {
-			return nil, fmt.Errorf("expected at most %d paths, found more", batchMax)
+		if len(files) == runfolder.MaxFiles {
+			return nil, fmt.Errorf("expected at most %d paths, found more", runfolder.MaxFiles)
 		}
 		files = append(files, harness.Input{Path: line})
 	}

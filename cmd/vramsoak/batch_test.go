@@ -98,22 +98,3 @@ func TestInputLengths(t *testing.T) {
 		t.Errorf("manifest (-want +got):\n%s", diff)
 	}
 }
-
-// What resumes a run gets the names of its files back to the byte.
-func TestBatchKeepsNames(t *testing.T) {
-	var want []harness.Input
-	for _, path := range []string{"a.wav", "-@x", "=x\nb\r", "\x1b[31m\u0085\u202e", "\xff\x9b.wav", "\ufffd", `"\`} {
-		want = append(want, harness.Input{Path: path, AudioSeconds: 1.5})
-	}
-	dir := t.TempDir()
-	if err := writeBatch(dir, want); err != nil {
-		t.Fatal(err)
-	}
-	got, err := readBatch(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}

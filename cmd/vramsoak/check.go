@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vramsoak/harness/check"
+	"vramsoak/harness/runfolder"
 	"vramsoak/parser/timeline"
 	"vramsoak/reports"
 	"vramsoak/reports/junit"
@@ -52,7 +53,7 @@ func runCheck(out io.Writer, paths []string, opts checkOptions) error {
 	if err != nil {
 		return err
 	}
-	logs, err := logsIn(paths)
+	logs, err := runfolder.Resolve(paths)
 	if err != nil {
 		return err
 	}

@@ -74,12 +74,15 @@ func sweep(ctx context.Context, out io.Writer, left []supervise.Orphan) error {
 	return nil
 }
 
+// answerMax is how many bytes of an answer are read.
+const answerMax = 1 << 10
+
 // confirm asks a question that is answered by y or yes, and by anything else with no.
 func confirm(in io.Reader, out io.Writer, question string) (bool, error) {
 	if _, err := sink.Fprintf(out, "%s [y/N] ", question); err != nil {
 		return false, err
 	}
-	answer, err := bufio.NewReader(io.LimitReader(in, wordBytes)).ReadString('\n')
+	answer, err := bufio.NewReader(io.LimitReader(in, answerMax)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, err
 	}

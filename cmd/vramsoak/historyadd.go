@@ -17,6 +17,7 @@ import (
 	"vramsoak/harness"
 	"vramsoak/harness/check"
 	"vramsoak/harness/history"
+	"vramsoak/harness/runfolder"
 	"vramsoak/reports/sink"
 )
 
@@ -129,7 +130,7 @@ func digestOf(path string) (string, error) {
 	}
 	logs := []string{path}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		logs = runLogs(path)
+		logs = runfolder.Logs(path)
 	}
 	h := sha256.New()
 	for _, log := range logs {

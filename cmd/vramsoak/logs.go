@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
@@ -303,4 +304,64 @@ func policyRun(tl *timeline.Timeline) (record.RunStart, error) {
 		return first, fmt.Errorf("%s was made with a policy and the other logs without; give the one to judge by with --policy", first.Pos.Path)
 	}
 	return first, nil
+}
+
+// How much is quoted of a pipeline's output.
+const (
+	quotedLines = 10
+	quotedTail  = 16 << 10 // bytes of a log
+	quotedBytes = 400      // of a line
+)
+
+// lastLines quotes the last lines that the pipeline printed into the logs. If there are no checkpoints,
+// they often say why.
+func lastLines(logs []string) string {
+	var lines []string
+	for _, log := range logs {
+		lines = append(lines, lastLinesOf(log)...)
+	}
+	if len(lines) == 0 {
+		return "the pipeline printed nothing"
+	}
+	return "the pipeline's last lines:\n  " + strings.Join(lines[max(0, len(lines)-quotedLines):], "\n  ")
+}
+
+func lastLinesOf(log string) (lines []string) {
+	f, err := os.Open(log)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }() // only read
+	if info, err := f.Stat(); err == nil {
+		_, _ = f.Seek(max(0, info.Size()-quotedTail), io.SeekStart)
+	}
+	text, _ := io.ReadAll(io.LimitReader(f, quotedTail)) // what can be read says more than nothing
+	said := vramlogSays(log)
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimRight(line, " \t\r\n")
+		if i := bytes.LastIndexByte(line, '\r'); i >= 0 { // the last state of a progress bar
+			line = line[i+1:]
+		}
+		last := strings.ToValidUTF8(source.Plain(string(line[:min(len(line), quotedBytes)])), "\uFFFD")
+		if last != "" && !strings.HasPrefix(last, record.HarnessPrefix) && !slices.Contains(lines, last) { // each file may fail alike
+			lines = append(lines, last)
+		}
+	}
+	lines = lines[max(0, len(lines)-quotedLines+1):]
+	if said != "" && !slices.Contains(lines, said) {
+		lines = slices.Insert(lines, 0, said)
+	}
+	return lines
+}
+
+// vramlogSays returns the line in which vramlog.py gives its reason for printing no readings. It prints
+// that once, when the process begins.
+func vramlogSays(log string) string {
+	head, _ := headOf(log) // what can be read says more than nothing
+	for line := range bytes.Lines(head) {
+		if bytes.HasPrefix(line, []byte("vramlog: ")) {
+			return strings.ToValidUTF8(string(bytes.TrimSpace(line[:min(len(line), quotedBytes)])), "\uFFFD")
+		}
+	}
+	return ""
 }

@@ -1,19 +1,17 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/compare"
+	"vramsoak/harness/runfolder"
 	"vramsoak/harness/secret"
-	"vramsoak/parser/bounded"
 	"vramsoak/parser/timeline"
 )
 
@@ -26,7 +24,7 @@ type measured struct {
 
 // measured reads a run folder, a log, or a saved baseline.
 func (o readOptions) measured(path string) (measured, error) {
-	logs, err := logsIn([]string{path})
+	logs, err := runfolder.Resolve([]string{path})
 	if err != nil {
 		return measured{}, err
 	}
@@ -84,7 +82,7 @@ func readBaseline(path string) (*compare.Baseline, error) {
 // workers' of one run nothing is said.
 func runOf(logs []string, tl *timeline.Timeline) (compare.RunInfo, error) {
 	info := compare.RunInfo{}
-	folder := runFolderOf(logs)
+	folder := runfolder.Of(logs)
 	if len(logs) != 1 && folder == "" {
 		return info, nil
 	}
@@ -98,23 +96,18 @@ func runOf(logs []string, tl *timeline.Timeline) (compare.RunInfo, error) {
 	if folder == "" {
 		return info, nil
 	}
-	path := filepath.Join(folder, runJSONName)
-	text, err := bounded.ReadJSON(path, runJSONMax)
-	if errors.Is(err, fs.ErrNotExist) {
+	run, err := runfolder.ReadInfo(folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return info, nil
+	case err != nil:
+		return info, fmt.Errorf("%w; without the file the log can be compared all the same", err)
 	}
-	if err != nil {
-		return info, err
-	}
-	var run runJSON
-	if err := json.Unmarshal(text, &run); err != nil {
-		return info, fmt.Errorf("%s: expected what vramsoak soak wrote there: %w; without the file the log can be compared all the same", path, err)
-	}
-	return run.info(), nil
+	return comparedInfo(run), nil
 }
 
-// info is what a baseline keeps of run.json.
-func (r runJSON) info() compare.RunInfo {
+// comparedInfo returns what a baseline keeps of run.json.
+func comparedInfo(r runfolder.Info) compare.RunInfo {
 	gpus := make([]string, len(r.GPUs))
 	for i, g := range r.GPUs {
 		gpus[i] = g.Name

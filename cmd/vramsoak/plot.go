@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vramsoak/harness/runfolder"
 	"vramsoak/reports/plots"
 	"vramsoak/reports/plots/memory"
 	"vramsoak/reports/plots/overfiles"
@@ -66,7 +67,7 @@ func runPlot(paths []string, opts plotOptions) error {
 	if opts.fragmentation && opts.over == overFiles {
 		return errors.New("--fragmentation, --over files: expected one of them")
 	}
-	logs, err := logsIn(paths)
+	logs, err := runfolder.Resolve(paths)
 	if err != nil {
 		return err
 	}

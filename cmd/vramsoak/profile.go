@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vramsoak/harness/runfolder"
 	"vramsoak/parser"
 	"vramsoak/parser/timeline"
 	"vramsoak/pipeline/profile"
@@ -41,7 +42,7 @@ with -o it writes the profile, too.` + dialectHelp(),
 }
 
 func runProfile(out io.Writer, paths []string, opts profileOptions) error {
-	logs, err := logsIn(paths)
+	logs, err := runfolder.Resolve(paths)
 	if err != nil {
 		return err
 	}

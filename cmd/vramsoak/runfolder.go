@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 
 	"vramsoak/harness"
 	"vramsoak/harness/check"
+	"vramsoak/harness/runfolder"
 	"vramsoak/harness/secret"
 	"vramsoak/parser/timeline"
 	"vramsoak/pipeline/meter"
@@ -26,118 +28,50 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// makeRunFolder makes a folder named by the time, UTC: runs/2026-11-20T02-00-00Z. Runs that begin in the same second get
-// "-2", "-3" and so on. undo removes what it made, with all that is in the run folder.
-func makeRunFolder(parent string, now time.Time) (dir string, undo func(), err error) {
-	failed := func(err error) (string, func(), error) {
-		return "", nil, fmt.Errorf("--runs %s: making a run folder in it: %w", parent, bare(err))
-	}
-	_, found := os.Stat(parent)
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return failed(err)
-	}
-	base := filepath.Join(parent, now.UTC().Format("2006-01-02T15-04-05Z"))
-	dir = base
-	for n := 2; ; n++ {
-		err := os.Mkdir(dir, 0o755)
-		switch {
-		case err == nil:
-			return dir, func() {
-				_ = os.RemoveAll(dir) // the error that led here says more
-				if errors.Is(found, fs.ErrNotExist) {
-					_ = os.Remove(parent) // unless another run is in it by now
-				}
-			}, nil
-		case !errors.Is(err, fs.ErrExist):
-			return failed(err)
+// newRun makes a run folder with all that it takes to resume the run. No process has been started yet.
+// undo removes the folder, and the folder of runs if newRun made that too.
+func newRun(cfg harness.Config, opts soakOptions, nvml *meter.NVML, batch []harness.Input) (
+	dir string, info runfolder.Info, undo func(), err error,
+) {
+	if len(cfg.Command) > 0 {
+		if _, err := exec.LookPath(cfg.Command[0]); err != nil {
+			return "", info, nil, fmt.Errorf("the command cannot be started: %w; check the command after --", err)
 		}
-		dir = fmt.Sprintf("%s-%d", base, n)
 	}
+	started := time.Now()
+	if cfg.Dir, undo, err = runfolder.Make(opts.runs, started); err != nil {
+		return "", info, nil, fmt.Errorf("--runs %s: making a run folder in it: %w", opts.runs, bare(err))
+	}
+	if err := cfg.Validate(); err != nil {
+		undo()
+		return "", info, nil, err
+	}
+	if info, err = runInfo(cfg, opts, nvml, started); err == nil {
+		err = errors.Join(writeBatch(cfg.Dir, batch), writeInfo(cfg.Dir, info))
+	}
+	if err != nil {
+		undo()
+		return "", info, nil, err
+	}
+	return cfg.Dir, info, undo, nil
 }
 
-// Files of a run folder.
-const (
-	runJSONName = "run.json"
-	verdictName = "verdict.json"
-)
-
-// runSchema names the form of run.json.
-const runSchema = "vramsoak.run/1"
-
-// runJSON is run.json: what ran, where, with what. The log has the rest.
-// runJSONMax is the largest run.json that is read, in bytes. A command line of the largest size that
-// Linux allows, 2 MiB, fits several times.
-const runJSONMax = 8 << 20
-
-type runJSON struct {
-	Schema  string   `json:"schema"`
-	Version string   `json:"version"`
-	Command []string `json:"command"` // with its secrets masked
-	// Digest is that of the command, where secrets in it are masked.
-	Digest    string         `json:"command_digest,omitempty"`
-	Commit    string         `json:"commit,omitempty"` // git commit of the folder that vramsoak ran in
-	Host      string         `json:"host"`
-	GPUs      []gpuJSON      `json:"gpus"`
-	Driver    string         `json:"driver,omitempty"`
-	Config    configJSON     `json:"config"`
-	Started   time.Time      `json:"started"`
-	Seconds   float64        `json:"seconds"`
-	Reason    string         `json:"reason"`
-	Statuses  map[string]int `json:"statuses"`  // files by how they ended
-	Processes int            `json:"processes"` // that were started
-}
-
-type gpuJSON struct {
-	Name  string `json:"name"`
-	Total int64  `json:"total"` // bytes
-}
-
-type configJSON struct {
-	Files        []string `json:"files"` // as given by --files
-	Count        int      `json:"count"` // of files that were to be fed, in all rounds
-	Repeat       int      `json:"repeat"`
-	Shuffle      *uint64  `json:"shuffle,omitempty"` // seed of the order; none where the order is that of Files
-	Feed         string   `json:"feed"`
-	Timeout      float64  `json:"timeout"` // seconds
-	Grace        float64  `json:"grace"`   // seconds
-	OnCrash      string   `json:"on_crash"`
-	RestartEvery int      `json:"restart_every"`
-	MaxUsed      string   `json:"max_device_used,omitempty"` // as given by --max-device-used
-	SettleLimit  float64  `json:"settle_limit"`              // seconds
-	MaxIdleUsed  string   `json:"max_idle_used,omitempty"`
-	MaxRestarts  int      `json:"max_restarts"`
-	BackOff      float64  `json:"back_off"` // seconds
-	RetryFailed  int      `json:"retry_failed"`
-	Until        float64  `json:"until,omitempty"`     // seconds
-	Workers      []int    `json:"workers,omitempty"`   // GPUs, with one worker each
-	Baselines    []string `json:"baselines,omitempty"` // as given by --baseline
-
-	// What it takes to resume the run, beside the files in batch.jsonl.
-
-	Folder string              `json:"folder"`           // in which vramsoak ran
-	Flags  map[string][]string `json:"flags"`            // as given
-	Policy string              `json:"policy,omitempty"` // text
-}
-
-// reasonRunning is the reason of a run that has not ended, or was killed.
-const reasonRunning = "running"
-
-// runInfo is what there is to say when the run begins.
-func runInfo(cfg harness.Config, opts soakOptions, nvml *meter.NVML, started time.Time) (runJSON, error) {
+// runInfo returns the run.json of a run that begins.
+func runInfo(cfg harness.Config, opts soakOptions, nvml *meter.NVML, started time.Time) (runfolder.Info, error) {
 	masked, digest, err := shownCommand(cfg)
 	if err != nil {
-		return runJSON{}, err
+		return runfolder.Info{}, err
 	}
-	info := runJSON{
-		Schema: runSchema, Version: cfg.Version, Command: masked, Digest: digest, Commit: gitCommit(), GPUs: []gpuJSON{},
-		Config: configJSON{
+	info := runfolder.Info{
+		Schema: runfolder.Schema, Version: cfg.Version, Command: masked, Digest: digest, Commit: gitCommit(), GPUs: []runfolder.GPU{},
+		Config: runfolder.Config{
 			Files: opts.files, Count: len(cfg.Files), Repeat: opts.repeat, Shuffle: opts.shuffle, Feed: string(cfg.Feed),
 			Timeout: cfg.Timeout.Seconds(), Grace: cfg.Grace.Seconds(), OnCrash: string(cfg.OnCrash),
 			RestartEvery: cfg.RestartEvery, MaxRestarts: cfg.MaxRestarts, BackOff: cfg.BackOff.Seconds(),
 			RetryFailed: cfg.RetryFailed, Until: cfg.Until.Seconds(), Workers: opts.workers, MaxUsed: opts.maxUsed,
 			SettleLimit: cfg.SettleLimit.Seconds(), MaxIdleUsed: opts.maxIdleUsed, Baselines: opts.baselines, Flags: opts.given, Policy: cfg.Policy,
 		},
-		Started: started.UTC().Truncate(time.Millisecond), Reason: reasonRunning, Statuses: map[string]int{},
+		Started: started.UTC().Truncate(time.Millisecond), Reason: runfolder.Running, Statuses: map[string]int{},
 	}
 	if cfg.Until > 0 {
 		info.Config.Count = 0 // nobody knows
@@ -146,14 +80,14 @@ func runInfo(cfg harness.Config, opts soakOptions, nvml *meter.NVML, started tim
 	if nvml != nil {
 		info.Driver = nvml.Driver()
 		for _, g := range nvml.Devices() {
-			info.GPUs = append(info.GPUs, gpuJSON{Name: g.Name, Total: g.Total})
+			info.GPUs = append(info.GPUs, runfolder.GPU{Name: g.Name, Total: g.Total})
 		}
 	}
 	info.Config.Folder, err = os.Getwd()
 	return info, err
 }
 
-// shownCommand returns the command as it may be stored, and its digest where secrets are masked in it.
+// shownCommand returns the command with its secrets masked, and its digest if it has any.
 func shownCommand(cfg harness.Config) (masked []string, digest string, err error) {
 	masked, found := cfg.Secrets.Arguments(cfg.Command)
 	if found {
@@ -162,17 +96,7 @@ func shownCommand(cfg harness.Config) (masked []string, digest string, err error
 	return masked, digest, err
 }
 
-// ended adds how the run went.
-func (r runJSON) ended(outcome *harness.Outcome) runJSON {
-	r.Seconds, r.Reason, r.Processes = outcome.Duration.Seconds(), outcome.Reason, outcome.Processes
-	r.Statuses = map[string]int{}
-	for status, n := range outcome.Counts {
-		r.Statuses[string(status)] = n
-	}
-	return r
-}
-
-// gitCommit is the commit of the current folder, "" outside of a repository or without git.
+// gitCommit returns the commit of the current folder; "" outside of a repository or without git.
 func gitCommit() string {
 	out, err := exec.Command("git", "rev-parse", "HEAD").Output()
 	if err != nil {
@@ -181,8 +105,18 @@ func gitCommit() string {
 	return strings.TrimSpace(string(out))
 }
 
-func writeRunJSON(dir string, info runJSON) error {
-	return writeFile(filepath.Join(dir, runJSONName), func(w io.Writer) error { return sink.WriteJSON(w, info) })
+func writeInfo(dir string, info runfolder.Info) error {
+	return writeFile(filepath.Join(dir, runfolder.InfoName), func(w io.Writer) error { return sink.WriteJSON(w, info) })
+}
+
+func writeBatch(dir string, files []harness.Input) error {
+	return writeFile(filepath.Join(dir, runfolder.BatchName), func(w io.Writer) error {
+		buffered := bufio.NewWriter(w)
+		if err := runfolder.EncodeBatch(sink.JSONLines(buffered).Encode, files); err != nil {
+			return err
+		}
+		return buffered.Flush()
+	})
 }
 
 // writeReports writes the reports beside the log, but for the plots.
@@ -191,7 +125,7 @@ func writeReports(dir string, tl *timeline.Timeline, report *check.Report) error
 		name  string
 		write reportFunc
 	}{
-		{verdictName, writeJSON},
+		{runfolder.VerdictName, writeJSON},
 		{"junit.xml", junit.Write},
 		{"summary.md", markdown.Report},
 	} {
@@ -235,7 +169,7 @@ func writeFile(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// bare is an error of the file system without the name of the file: a temporary one's says nothing to a person.
+// bare returns an error of the file system without the name of its file, which may be a temporary one.
 func bare(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError

@@ -8,14 +8,17 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/exec"
 	"runtime/debug"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"vramsoak/harness"
 	"vramsoak/harness/check"
+	"vramsoak/harness/runfolder"
+	"vramsoak/harness/sample"
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
 	"vramsoak/reports/plots"
@@ -49,6 +52,8 @@ type soakOptions struct {
 	format       string
 	secrets      []string // names, see package secret
 }
+
+const gpusUsage = "work on these `GPUs`, such as 0,1, or on all: one worker each, which share the files"
 
 func newSoakCommand() *cobra.Command {
 	opts := soakOptions{}
@@ -120,13 +125,13 @@ the first file that the process is given.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var past *resumed
+			var past *runfolder.Run
 			if opts.resume != "" {
 				var err error
 				if past, err = takeUp(cmd, opts.resume, args); err != nil {
 					return err
 				}
-				args = past.command
+				args = past.Command
 			}
 			if cmd.Flags().Changed("shuffle") {
 				opts.shuffle = &seed
@@ -170,8 +175,8 @@ the first file that the process is given.`,
 	return cmd
 }
 
-// runSoak begins a run, or goes on with one of the past.
-func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []string, past *resumed) error {
+// runSoak begins a run, or resumes one.
+func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []string, past *runfolder.Run) error {
 	write, err := reportWriter(opts.format)
 	if err != nil {
 		return err
@@ -242,10 +247,10 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 		}
 	}
 
-	var info runJSON
+	var info runfolder.Info
 	undo := func() {} // a resumed run keeps its folder
 	if past != nil {
-		cfg.Dir, cfg.Shown, info = past.dir, past.info.Command, past.info
+		cfg.Dir, cfg.Shown, info = past.Dir, past.Info.Command, past.Info
 	} else if cfg.Dir, info, undo, err = newRun(cfg, opts, nvml, batch); err != nil {
 		return err
 	}
@@ -266,56 +271,100 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	if outcome.Rescued != "" { // the reports go where the log is
 		cfg.Dir = outcome.Rescued
 	}
-	return finish(out, cfg, write, refs, info.ended(outcome), runErr, outcome)
+	return finish(out, cfg, write, refs, info.Ended(outcome), runErr, outcome)
 }
 
-// judgedBy is the policy of the run.
-func (o soakOptions) judgedBy(past *resumed) (policy check.Policy, text string, err error) {
+// judgedBy returns the policy of the run.
+func (o soakOptions) judgedBy(past *runfolder.Run) (policy check.Policy, text string, err error) {
 	if past != nil {
-		return past.policy, past.info.Config.Policy, nil
+		return past.Policy, past.Info.Config.Policy, nil
 	}
 	return policyFor(o.policy, nil)
 }
 
-// batch is one round of the run's files.
-func (o soakOptions) batch(past *resumed) ([]harness.Input, error) {
+// batch returns one round of the run's files.
+func (o soakOptions) batch(past *runfolder.Run) ([]harness.Input, error) {
 	if past != nil {
-		return readBatch(past.dir)
+		return runfolder.ReadBatch(past.Dir)
 	}
 	return inputs("--files", o.files)
 }
 
-// newRun makes a run folder, with all that it takes to resume the run before its first process is started.
-// undo removes it, with the folder of runs where that was made for it.
-func newRun(cfg harness.Config, opts soakOptions, nvml *meter.NVML, batch []harness.Input) (
-	dir string, info runJSON, undo func(), err error,
-) {
-	if len(cfg.Command) > 0 {
-		if _, err := exec.LookPath(cfg.Command[0]); err != nil {
-			return "", info, nil, fmt.Errorf("the command cannot be started: %w; check the command after --", err)
+// gpusOf returns the GPUs that the run works on, or that a resumed run worked on.
+func (o soakOptions) gpusOf(past *runfolder.Run, nvml *meter.NVML) ([]int, error) {
+	text := o.gpus
+	if past != nil {
+		words := make([]string, len(past.Info.Config.Workers))
+		for i, gpu := range past.Info.Config.Workers {
+			words[i] = strconv.Itoa(gpu)
 		}
+		text = strings.Join(words, ",")
 	}
-	started := time.Now()
-	if cfg.Dir, undo, err = makeRunFolder(opts.runs, started); err != nil {
-		return "", info, nil, err
+	value, set := os.LookupEnv(meter.VisibleDevices)
+	switch {
+	case text == "":
+		return nil, nil
+	case strings.HasPrefix(value, "MIG-"):
+		return nil, fmt.Errorf("--gpus: %s names instances of a partitioned GPU (MIG), and workers have whole ones; leave --gpus out, or unset it",
+			meter.VisibleDevices)
+	case nvml == nil:
+		return meter.Choose(text, meter.Machine{})
 	}
-	if err := cfg.Validate(); err != nil {
-		undo()
-		return "", info, nil, err
+	return meter.Choose(text, meter.Machine{Driver: true, Count: len(nvml.Devices()), Visible: nvml.Visible(value, set)})
+}
+
+// runOn runs one worker on each GPU or, without workers, one on what the pipeline sees.
+func runOn(ctx context.Context, cfg harness.Config, workers []harness.Worker) (*harness.Outcome, error) {
+	if len(workers) == 0 {
+		return harness.Run(ctx, cfg)
 	}
-	if info, err = runInfo(cfg, opts, nvml, started); err == nil {
-		err = errors.Join(writeBatch(cfg.Dir, batch), writeRunJSON(cfg.Dir, info))
+	if workers[0].Device == nil {
+		cfg.Logger.Info("there is no NVIDIA driver: the processes are told their GPU, and what is in use on it is not sampled")
 	}
+	return harness.RunAll(ctx, cfg, workers)
+}
+
+// workersOn returns one worker for each GPU.
+func workersOn(gpus []int, nvml *meter.NVML) []harness.Worker {
+	var workers []harness.Worker
+	for _, gpu := range gpus {
+		w := harness.Worker{GPU: gpu}
+		if nvml != nil {
+			view := nvml.View([]int{gpu})
+			w.Device, w.Occupied = view.Use, view.Occupied
+		}
+		workers = append(workers, w)
+	}
+	return workers
+}
+
+// deviceLimit reads --max-device-used: "90%" or "20GiB"; "" is no limit.
+func deviceLimit(s string) (sample.Limit, error) {
+	if s == "" {
+		return sample.Limit{}, nil
+	}
+	limit, err := sample.ParseLimit(s)
+	if err != nil || limit == (sample.Limit{}) {
+		return sample.Limit{}, fmt.Errorf("--max-device-used: expected a share such as 90%% or a size such as 20GiB, found %q", s)
+	}
+	return limit, nil
+}
+
+// idleLimit reads --max-idle-used; nil allows any amount.
+func idleLimit(text string) (*sample.Limit, error) {
+	if text == "" {
+		return nil, nil
+	}
+	limit, err := sample.ParseLimit(text)
 	if err != nil {
-		undo()
-		return "", info, nil, err
+		return nil, fmt.Errorf("--max-idle-used: %w", err)
 	}
-	return cfg.Dir, info, undo, nil
+	return &limit, nil
 }
 
 // finish judges what the run left and writes the run folder. The log is read back from the disk: the verdict is that of
 // vramsoak check.
-func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references, info runJSON, runErr error,
+func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references, info runfolder.Info, runErr error,
 	outcome *harness.Outcome,
 ) error {
 	defer func() {
@@ -327,7 +376,7 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	if outcome.Ended {
 		stderr.Printf("vramsoak: the run has come to its end; nothing is left to resume\n")
 	}
-	if err := writeRunJSON(cfg.Dir, info); err != nil {
+	if err := writeInfo(cfg.Dir, info); err != nil {
 		return errors.Join(runErr, err)
 	}
 	if os.Getenv("GOGC") == "" {
@@ -335,7 +384,7 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	}
 	debug.FreeOSMemory()
 	sketch := memory.NewSketch(plots.Options{})
-	logs := runLogs(cfg.Dir)
+	logs := runfolder.Logs(cfg.Dir)
 	tl, report, err := readOptions{measures: len(refs) > 0}.judge(logs, sketch)
 	_, nothing := errors.AsType[nothingError](err)
 	switch {
@@ -344,15 +393,15 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	case nothing && outcome.Diagnostic != "": // which says why there are none
 		return errors.New(outcome.Diagnostic)
 	case nothing:
-		return fmt.Errorf("%w\n%s", err, lastWords(logs))
+		return fmt.Errorf("%w\n%s", err, lastLines(logs))
 	case err != nil:
 		return err
 	case outcome.Diagnostic != "" && runErr == nil: // why it stopped; the log that there is is judged all the same
 		stderr.Printf("vramsoak: %s\n", sink.Block(outcome.Diagnostic))
 	case tl.Checkpoints == 0:
-		stderr.Printf("vramsoak: the log has no checkpoints; %s\n", sink.Block(lastWords(logs)))
+		stderr.Printf("vramsoak: the log has no checkpoints; %s\n", sink.Block(lastLines(logs)))
 	}
-	refs.join(report, info.info())
+	refs.join(report, comparedInfo(info))
 	debug.FreeOSMemory()
 	chart := sketch.Chart(tl, report)
 	debug.FreeOSMemory()

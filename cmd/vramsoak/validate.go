@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vramsoak/harness/check"
+	"vramsoak/harness/runfolder"
 	"vramsoak/pipeline/profile"
 	"vramsoak/pipeline/scenario"
 	"vramsoak/pipeline/strictyaml"
@@ -73,8 +74,8 @@ run. --live runs two files of the real command first, and says how far from it t
 			if cmd.Flags().Changed("files") && opts.files < 1 {
 				return fmt.Errorf("--files %d: expected 1 or more", opts.files)
 			}
-			if opts.files > batchMax {
-				return fmt.Errorf("--files %d: expected at most %d; each file is simulated", opts.files, batchMax)
+			if opts.files > runfolder.MaxFiles {
+				return fmt.Errorf("--files %d: expected at most %d; each file is simulated", opts.files, runfolder.MaxFiles)
 			}
 			if cmd.Flags().Changed("gpu") && opts.gpu == "" {
 				return errors.New("--gpu: expected a card, found none; such as 16GiB, \"RTX 5080\" or auto; leave it out for the file's")

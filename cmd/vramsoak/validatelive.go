@@ -14,6 +14,7 @@ import (
 
 	"vramsoak/harness"
 	"vramsoak/harness/check"
+	"vramsoak/harness/runfolder"
 	"vramsoak/parser"
 	"vramsoak/pipeline/meter"
 	"vramsoak/pipeline/validation"
@@ -98,10 +99,10 @@ func (o *liveOptions) run(ctx context.Context, policy check.Policy, env map[stri
 	case outcome.Reason == harness.ReasonInterrupted:
 		return nil, errors.New("--live: interrupted")
 	}
-	tl, _, err := readOptions{}.timeline(runLogs(dir), &parser.Builder{})
+	tl, _, err := readOptions{}.timeline(runfolder.Logs(dir), &parser.Builder{})
 	if _, nothing := errors.AsType[nothingError](err); nothing && outcome.Diagnostic == "" { // its log is about to go
 		return nil, errors.New("--live: expected checkpoints from the command, found none; have it print lines such as " +
-			"\"[GPU Memory] Before Transcription: Allocated: 0.18GB\", or name its dialect in the policy\n" + lastWords(runLogs(dir)))
+			"\"[GPU Memory] Before Transcription: Allocated: 0.18GB\", or name its dialect in the policy\n" + lastLines(runfolder.Logs(dir)))
 	}
 	switch {
 	case err != nil && outcome.Diagnostic != "": // which says more
@@ -114,7 +115,7 @@ func (o *liveOptions) run(ctx context.Context, policy check.Policy, env map[stri
 	case outcome.Diagnostic != "" && (err != nil || len(live.Failures) == 0): // with the last lines
 		return nil, fmt.Errorf("--live: %s", outcome.Diagnostic)
 	case err != nil:
-		return nil, fmt.Errorf("--live: the command's files tell nothing: %w\n%s", err, lastWords(runLogs(dir)))
+		return nil, fmt.Errorf("--live: the command's files tell nothing: %w\n%s", err, lastLines(runfolder.Logs(dir)))
 	}
 	return live, nil
 }

@@ -1,0 +1,67 @@
+package runfolder
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+
+	"vramsoak/harness"
+	"vramsoak/parser/bounded"
+)
+
+// MaxFiles bounds how many files a batch may have once it is repeated: the harness keeps some 100
+// bytes of each.
+const MaxFiles = 10_000_000
+
+// A batchLine is one file in batch.jsonl. The lines are in the order of --files: they are what the
+// folders held when the run began.
+type batchLine struct {
+	Path string `json:"path"`
+	// Bytes is the path if it is not UTF-8, which JSON cannot hold.
+	Bytes        []byte  `json:"path_bytes,omitempty"`
+	AudioSeconds float64 `json:"audio_seconds,omitempty"`
+}
+
+// EncodeBatch writes the files of one round, one a line. encode writes a value as a line of JSON.
+func EncodeBatch(encode func(any) error, files []harness.Input) error {
+	for _, f := range files {
+		line := batchLine{Path: f.Path, AudioSeconds: f.AudioSeconds}
+		if !utf8.ValidString(f.Path) {
+			line.Bytes = []byte(f.Path)
+		}
+		if err := encode(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ReadBatch reads the files of one round from a run folder.
+func ReadBatch(dir string) ([]harness.Input, error) {
+	path := filepath.Join(dir, BatchName)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	var files []harness.Input
+	for text, err := range bounded.Lines(f, path) {
+		if err != nil {
+			return nil, err
+		}
+		var line batchLine
+		if err := json.Unmarshal(text, &line); err != nil {
+			return nil, fmt.Errorf("%s: file %d: expected what vramsoak soak wrote there: %w", path, len(files)+1, err)
+		}
+		if len(files) == MaxFiles {
+			return nil, fmt.Errorf("%s: expected at most %d files, found more", path, MaxFiles)
+		}
+		if line.Bytes != nil {
+			line.Path = string(line.Bytes)
+		}
+		files = append(files, harness.Input{Path: line.Path, AudioSeconds: line.AudioSeconds})
+	}
+	return files, nil
+}

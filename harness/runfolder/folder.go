@@ -1,0 +1,198 @@
+// Package runfolder knows the folder that a soak leaves: its logs, run.json, batch.jsonl and
+// verdict.json, and what it takes to resume the run.
+//
+//	runs/2026-11-20T02-00-00Z/
+//	  soak.log          the record of the run; with several GPUs gpu-0/soak.log, gpu-1/soak.log ...
+//	  run.json          what ran, where, with what: see [Info]
+//	  batch.jsonl       the files of one round: see [ReadBatch]
+//	  verdict.json, junit.xml, summary.md, memory.png, memory.svg
+package runfolder
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"vramsoak/harness"
+)
+
+// Files of a run folder, besides its log.
+const (
+	InfoName    = "run.json"
+	BatchName   = "batch.jsonl"
+	VerdictName = "verdict.json"
+)
+
+// Make makes a folder named by the time, UTC: runs/2026-11-20T02-00-00Z. Runs that begin in the same
+// second get "-2", "-3" and so on. undo removes what Make made, with all that is in the run folder.
+func Make(parent string, now time.Time) (dir string, undo func(), err error) {
+	_, found := os.Stat(parent)
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return "", nil, err
+	}
+	base := filepath.Join(parent, now.UTC().Format("2006-01-02T15-04-05Z"))
+	dir = base
+	for n := 2; ; n++ {
+		err := os.Mkdir(dir, 0o755)
+		switch {
+		case err == nil:
+			return dir, func() {
+				_ = os.RemoveAll(dir) // the caller reports an error of its own
+				if errors.Is(found, fs.ErrNotExist) {
+					_ = os.Remove(parent) // fails if another run is in it by now
+				}
+			}, nil
+		case !errors.Is(err, fs.ErrExist):
+			return "", nil, err
+		}
+		dir = fmt.Sprintf("%s-%d", base, n)
+	}
+}
+
+// Logs returns the logs of a run folder: those of its workers, or the one that it has or should have.
+func Logs(dir string) []string {
+	one := filepath.Join(dir, harness.LogName)
+	if logs := workerLogs(dir); len(logs) > 0 && !isFile(one) {
+		return logs
+	}
+	return []string{one}
+}
+
+// workerLogs returns the logs of a run folder's workers, in the order of their GPUs. A log without a
+// line is left out: its worker was killed before it wrote anything.
+func workerLogs(dir string) []string {
+	found, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "gpu-*", harness.LogName)) // the pattern is sound
+	slices.SortFunc(found, func(a, b string) int { return gpuOf(a) - gpuOf(b) })
+	return slices.DeleteFunc(found, func(log string) bool { return gpuOf(log) < 0 || !hasLine(log) })
+}
+
+// hasLine reports whether a log has a whole line, or a long one.
+func hasLine(log string) bool {
+	const long = 1 << 20 // bytes
+	if !isFile(log) {
+		return false
+	}
+	f, err := os.Open(log)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }() // only read
+	head, _ := io.ReadAll(io.LimitReader(f, long))
+	return len(head) == long || bytes.IndexByte(head, '\n') >= 0
+}
+
+// escapeGlob makes a path match itself in a pattern.
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// gpuOf returns the GPU of a worker's log, by its folder; -1 if the log is no worker's.
+func gpuOf(log string) int {
+	n, ok := strings.CutPrefix(filepath.Base(filepath.Dir(log)), "gpu-")
+	gpu, err := strconv.ParseUint(n, 10, 16)
+	if !ok || err != nil {
+		return -1
+	}
+	return int(gpu)
+}
+
+// Of returns the run folder whose log, or whose workers' logs, these are; "" if they belong to none,
+// or to several.
+func Of(logs []string) string {
+	folder := ""
+	for i, log := range logs {
+		dir := filepath.Dir(log)
+		if gpuOf(log) >= 0 {
+			dir = filepath.Dir(dir)
+		} else if len(logs) > 1 {
+			return ""
+		}
+		if filepath.Base(log) != harness.LogName || i > 0 && dir != folder {
+			return ""
+		}
+		folder = dir
+	}
+	return folder
+}
+
+// Around returns the run folder around one of its files, such as its log; any other path as it is.
+func Around(path string) string {
+	if !isFile(path) {
+		return path
+	}
+	dir := filepath.Dir(path)
+	if gpuOf(path) >= 0 {
+		dir = filepath.Dir(dir)
+	}
+	if isFile(filepath.Join(dir, InfoName)) {
+		return dir
+	}
+	return path
+}
+
+// Resolve replaces run folders by their logs, and leaves other paths as they are. A folder without a
+// log is an error.
+func Resolve(paths []string) ([]string, error) {
+	var logs []string
+	var errs []error
+	for _, path := range paths {
+		switch found := Logs(path); {
+		case isFile(found[0]):
+			logs = append(logs, found...)
+		case isFolder(path):
+			errs = append(errs, fmt.Errorf("%s: expected a log, or a run folder, which has a %s; found %s", path, harness.LogName, without(path)))
+		default:
+			logs = append(logs, path)
+		}
+	}
+	return logs, errors.Join(errs...)
+}
+
+// without describes a folder that has no log.
+func without(dir string) string {
+	entries, err := os.ReadDir(dir)
+	newest := newestIn(dir, entries)
+	switch {
+	case err != nil:
+		return "a folder that cannot be read: " + err.Error()
+	case isFile(filepath.Join(dir, InfoName)):
+		return "the folder of a run whose log is gone"
+	case newest != "":
+		return "the folder of runs: the newest is " + newest
+	case len(entries) == 0:
+		return "an empty folder"
+	}
+	return "a folder without one"
+}
+
+// newestIn returns the run folder in a folder that was written to last; "" if there is none.
+func newestIn(dir string, entries []os.DirEntry) (newest string) {
+	var last int64
+	for _, e := range entries {
+		sub := filepath.Join(dir, e.Name())
+		for _, of := range append(Logs(sub), filepath.Join(sub, InfoName)) {
+			if info, err := os.Stat(of); err == nil && info.Mode().IsRegular() && (newest == "" || info.ModTime().UnixNano() >= last) {
+				newest, last = sub, info.ModTime().UnixNano()
+			}
+		}
+	}
+	return newest
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
