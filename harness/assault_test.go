@@ -29,20 +29,24 @@ type assault struct {
 }
 
 // survive starts a run, kills it once or twice, and has it go on until it is done.
-func (a *assault) survive(ctx context.Context, args []string, resume func(context.Context) (*Outcome, error)) (*Outcome, error) {
+func (a *assault) survive(ctx context.Context, args []string,
+	resume func(context.Context) (*Outcome, error),
+) (*Outcome, error) {
 	for range 1 + a.random.IntN(2) {
 		if err := a.strike(args); err != nil {
 			return nil, err
 		}
 		args = append(args[:2], "resume")
 	}
-	// A pipeline that was killed before its first file stops the run, which is taken up again all the same.
+	// A pipeline that was killed before its first file stops the run, which is taken up again all
+	// the same.
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	for tries := 0; tries < 3; tries++ {
 		o, err := resume(ctx)
 		switch {
-		case errors.Is(err, journal.ErrBusy) && ctx.Err() == nil: // what was forked just before the kill is not scheduled
+		case errors.Is(err, journal.ErrBusy) &&
+			ctx.Err() == nil: // what was forked just before the kill is not scheduled
 			tries--
 		case err != nil:
 			return nil, err
@@ -125,11 +129,12 @@ func killChild(harness, pid int) bool {
 		return false
 	}
 	defer func() { _ = unix.Close(fd) }()
-	return slices.Contains(meter.Tree(harness), pid) && unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil
+	return slices.Contains(meter.Tree(harness), pid) &&
+		unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil
 }
 
-// tear leaves of each log what the end of the machine may leave, of the one more than of the other: it ends somewhere, and
-// behind are NULs, or what lay on the disk before.
+// tear leaves of each log what the end of the machine may leave, of the one more than of the other:
+// it ends somewhere, and behind are NULs, or what lay on the disk before.
 func (a *assault) tear() error {
 	if a.dies != machineDies {
 		return nil

@@ -226,10 +226,10 @@ const (
 
 var longPiece = strings.Repeat("0123456789abcdef", 256)
 
-// pipeline works on files as a real one does. Its arguments say where they come from: "file PATH", "list PATH" or "stdin".
-// The environment says how: LINES is what it prints of its files (both, starts, ends or none), PREAMBLE is a checkpoint
-// before the first, and FAULT lists what goes wrong in which file of the batch: "crash:2 hang:4"; in file 0, at the start;
-// in file -1, at the end.
+// pipeline works on files as a real one does. Its arguments say where they come from: "file PATH",
+// "list PATH" or "stdin". The environment says how: LINES is what it prints of its files (both,
+// starts, ends or none), PREAMBLE is a checkpoint before the first, and FAULT lists what goes wrong
+// in which file of the batch: "crash:2 hang:4"; in file 0, at the start; in file -1, at the end.
 func pipeline(args []string) {
 	var paths []string
 	switch args[0] {
@@ -319,12 +319,14 @@ func supervisor(dir string) {
 		}
 	}
 	cfg := Config{
-		Command: []string{os.Args[0], "stdin"}, Feed: FeedStdin, Files: inputs(3), Dir: dir, Grace: 100 * time.Millisecond,
+		Command: []string{os.Args[0], "stdin"}, Feed: FeedStdin, Files: inputs(3), Dir: dir,
+		Grace:  100 * time.Millisecond,
 		Env:    []string{envProgram + "=" + os.Getenv("CHILD"), "GO=" + filepath.Join(dir, "go")},
 		Reaper: os.Getenv("REAPER") != "",
 	}
 	if script := os.Getenv("SCRIPT"); script != "" {
-		cfg.Command, cfg.Feed, cfg.RestartEvery = []string{"sh", "-c", script, listMark}, FeedList, 1
+		cfg.Command, cfg.Feed, cfg.RestartEvery = []string{"sh", "-c", script, listMark}, FeedList,
+			1
 	}
 	if os.Getenv("NOBODY") != "" {
 		becomeNobody(nil)
@@ -333,9 +335,11 @@ func supervisor(dir string) {
 	fmt.Println(err)
 }
 
-// becomeNobody makes the process another user's. A root that has no other users, as in a user namespace of its own, cannot.
+// becomeNobody makes the process another user's. A root that has no other users, as in a user
+// namespace of its own, cannot.
 func becomeNobody([]string) {
-	if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(65534), syscall.Setuid(65534)); err != nil {
+	if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(65534),
+		syscall.Setuid(65534)); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}

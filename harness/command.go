@@ -13,11 +13,11 @@ import (
 
 // The environment variables that processes get, beyond those that identify the run.
 const (
-	// EnvFirst is the number in the batch, from 1, of the first file that the process gets, so that the
-	// process can number its files as the batch does.
+	// EnvFirst is the number in the batch, from 1, of the first file that the process gets, so that
+	// the process can number its files as the batch does.
 	EnvFirst = "VRAMSOAK_FIRST"
-	// EnvGPU says which GPU the processes of a worker have, by the driver's number. To them it is device
-	// 0.
+	// EnvGPU says which GPU the processes of a worker have, by the driver's number. To them it is
+	// device 0.
 	EnvGPU = "VRAMSOAK_GPU"
 	// envUnbuffered has Python write its lines when it prints them, not when 8 KiB are full.
 	envUnbuffered = "PYTHONUNBUFFERED=1"
@@ -72,8 +72,8 @@ func replace(argv []string, mark, value string) []string {
 }
 
 // gpuEnv returns the variables that show the process its GPU and no other. Under PCI_BUS_ID CUDA
-// counts GPUs as the driver does (CUDA C++ Programming Guide, "CUDA Environment Variables"). HIP reads
-// CUDA's variable if its own is not set (HIP documentation, "Environment variables").
+// counts GPUs as the driver does (CUDA C++ Programming Guide, "CUDA Environment Variables"). HIP
+// reads CUDA's variable if its own is not set (HIP documentation, "Environment variables").
 func (c Config) gpuEnv() []string {
 	if c.gpu == nil {
 		return nil

@@ -21,8 +21,8 @@ type Feed string
 const (
 	// FeedProcess starts one process per file; "{}" in its arguments is replaced by the path.
 	FeedProcess Feed = "process"
-	// FeedList starts one process for many files; "{list}" is replaced by the path of a file with one
-	// path per line.
+	// FeedList starts one process for many files; "{list}" is replaced by the path of a file with
+	// one path per line.
 	FeedList Feed = "list"
 	// FeedStdin starts one process for many files. It writes one path per line to the process's
 	// standard input, then closes that.
@@ -36,8 +36,8 @@ const (
 	listMark = "{list}"
 )
 
-// FeedOf returns the feed that a command's arguments ask for: FeedList for "{list}", FeedProcess for
-// "{}", else FeedNone.
+// FeedOf returns the feed that a command's arguments ask for: FeedList for "{list}", FeedProcess
+// for "{}", else FeedNone.
 func FeedOf(command []string) Feed {
 	switch {
 	case contains(command, listMark):
@@ -50,7 +50,8 @@ func FeedOf(command []string) Feed {
 
 // contains reports whether an argument of the command contains the mark.
 func contains(command []string, mark string) bool {
-	return slices.ContainsFunc(command, func(arg string) bool { return strings.Contains(arg, mark) })
+	has := func(arg string) bool { return strings.Contains(arg, mark) }
+	return slices.ContainsFunc(command, has)
 }
 
 // OnCrash says what follows when a process dies in the middle of a file, or is killed.
@@ -85,8 +86,8 @@ type Config struct {
 	Files   []Input // in the order in which they are fed; a path may occur several times
 	Feed    Feed
 
-	// Timeout is how long one file may take, and how long the wait for the next file to begin may take;
-	// 0 is no limit. If a process works on one file, its start counts.
+	// Timeout is how long one file may take, and how long the wait for the next file to begin may
+	// take; 0 is no limit. If a process works on one file, its start counts.
 	Timeout time.Duration
 	OnCrash OnCrash
 	// RestartEvery feeds at most this many files to one process; 0 is no limit.
@@ -99,12 +100,12 @@ type Config struct {
 	BackOff time.Duration
 	// RetryFailed is how many times a file that failed is done again, after all others.
 	RetryFailed int
-	// Until is how long the run soaks; 0 is until the batch is done. When the time is over, the current
-	// file is finished and the process is ended.
+	// Until is how long the run soaks; 0 is until the batch is done. When the time is over, the
+	// current file is finished and the process is ended.
 	Until time.Duration
-	// More yields further files when those that there are do not suffice, and none at the end of the
-	// batch; it may be nil. A process that takes many files is given RestartEvery at once, or else
-	// 10,000. With Resume it yields the files that the log knows again.
+	// More yields further files when those that there are do not suffice, and none at the end of
+	// the batch; it may be nil. A process that takes many files is given RestartEvery at once, or
+	// else 10,000. With Resume it yields the files that the log knows again.
 	More func() []Input
 	// Resume goes on with the run whose log is in the run folder, instead of beginning one.
 	Resume bool
@@ -123,19 +124,20 @@ type Config struct {
 	Version string   // of vramsoak, for the log
 	Policy  string   // text of the policy file that will judge the log; "" for the defaults
 
-	// Dialects are those in which the pipeline's lines are read; nil is all built-in ones. They must be
-	// those of Policy, so that the log is judged by what the harness saw.
+	// Dialects are those in which the pipeline's lines are read; nil is all built-in ones. They
+	// must be those of Policy, so that the log is judged by what the harness saw.
 	Dialects *parser.Set
 
-	// Device reads what the driver says that the process and its descendants use, as [meter.View.Use]
-	// does; nil if there is no device. A slow driver delays samples and nothing else.
+	// Device reads what the driver says that the process and its descendants use, as
+	// [meter.View.Use] does; nil if there is no device. A slow driver delays samples and nothing
+	// else.
 	Device func(pids []int) ([]meter.Use, error)
-	// Reaper makes this process the parent of what the pipeline leaves behind. It then waits for every
-	// child that ends: for programs that start no other processes during a run.
+	// Reaper makes this process the parent of what the pipeline leaves behind. It then waits for
+	// every child that ends: for programs that start no other processes during a run.
 	Reaper bool
-	// Occupied reads what is in use on the devices, as [meter.View.Occupied] does. SettleLimit is how
-	// long the run waits for that to stop changing, before the first process and after the last; see
-	// [sample.Settle]. The run does not wait if Occupied is nil or SettleLimit is 0.
+	// Occupied reads what is in use on the devices, as [meter.View.Occupied] does. SettleLimit is
+	// how long the run waits for that to stop changing, before the first process and after the
+	// last; see [sample.Settle]. The run does not wait if Occupied is nil or SettleLimit is 0.
 	Occupied    func() ([]meter.Occupancy, error)
 	SettleLimit time.Duration
 	// MaxIdleUsed is how much may be in use on a device before the first process. The run does not
@@ -153,9 +155,11 @@ type Config struct {
 	// [RunAll].
 	gpu     *int
 	workers int
-	// selfExit is how long what a process leaves behind may take to exit by itself; 0 is the default.
+	// selfExit is how long what a process leaves behind may take to exit by itself; 0 is the
+	// default.
 	selfExit time.Duration
-	// wall returns the clock time of a moment, for the log; nil is the moment's own. A test has it jump.
+	// wall returns the clock time of a moment, for the log; nil is the moment's own. A test has it
+	// jump.
 	wall func(time.Time) time.Time
 	// kill sends a signal; nil is unix.Kill. A test replaces it by one that no process obeys.
 	kill func(pid int, sig syscall.Signal) error

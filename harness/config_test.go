@@ -50,25 +50,65 @@ func TestValidate(t *testing.T) {
 		change func(*Config)
 		want   []string
 	}{
-		{"empty", func(c *Config) { *c = Config{} }, []string{"expected a command", "expected feed process, list", "expected files to feed", "expected a run folder"}},
-		{"no mark", func(c *Config) { c.Command = []string{"cmd"} }, []string{"expected {} in the command's arguments"}},
-		{"no list mark", func(c *Config) { c.Feed = FeedList }, []string{"expected {list} in the command's arguments"}},
-		{"both marks", func(c *Config) { c.Command, c.Feed = []string{"cmd", "{}", "{list}"}, FeedList }, []string{"found both"}},
-		{"files for none", func(c *Config) { c.Command, c.Feed = []string{"cmd"}, FeedNone }, []string{"takes no files, but 2"}},
+		{"empty", func(c *Config) { *c = Config{} }, []string{
+			"expected a command",
+			"expected feed process, list", "expected files to feed", "expected a run folder",
+		}},
+		{
+			"no mark", func(c *Config) { c.Command = []string{"cmd"} },
+			[]string{"expected {} in the command's arguments"},
+		},
+		{
+			"no list mark", func(c *Config) { c.Feed = FeedList },
+			[]string{"expected {list} in the command's arguments"},
+		},
+		{"both marks", func(c *Config) {
+			c.Command, c.Feed = []string{"cmd", "{}", "{list}"},
+				FeedList
+		}, []string{"found both"}},
+		{
+			"files for none", func(c *Config) { c.Command, c.Feed = []string{"cmd"}, FeedNone },
+			[]string{"takes no files, but 2"},
+		},
 		{"restarts of none", func(c *Config) {
 			c.Command, c.Feed, c.Files, c.RestartEvery = []string{"cmd"}, FeedNone, nil, 3
 		}, []string{"cannot restart every 3 files"}},
-		{"no files", func(c *Config) { c.Files = nil }, []string{"expected files to feed, found none"}},
+		{
+			"no files", func(c *Config) { c.Files = nil },
+			[]string{"expected files to feed, found none"},
+		},
 		{"bad files", func(c *Config) {
 			c.Command, c.Feed = []string{"cmd"}, FeedStdin
-			c.Files = []Input{{Path: ""}, {Path: "a\nb"}, {Path: "a\x00"}, {Path: "a", AudioSeconds: math.NaN()}, {Path: "ok"}}
-		}, []string{"file 1: expected a path", "file 2: path \"a\\nb\" holds a line break", "file 3: path \"a\\x00\" holds a NUL", "file 4: expected an audio length"}},
-		{"numbers", func(c *Config) { c.RestartEvery, c.Timeout, c.Grace, c.SampleEvery = -1, -time.Second, -1, -1 }, []string{
-			"restart every 0 (never) or more files, found -1", "timeout of 0 or more, found -1s", "grace of 0", "time between samples of 0",
+			c.Files = []Input{
+				{Path: ""},
+				{Path: "a\nb"},
+				{Path: "a\x00"},
+				{Path: "a", AudioSeconds: math.NaN()},
+				{Path: "ok"},
+			}
+		}, []string{
+			"file 1: expected a path", "file 2: path \"a\\nb\" holds a line break",
+			"file 3: path \"a\\x00\" holds a NUL", "file 4: expected an audio length",
 		}},
-		{"on-crash", func(c *Config) { c.OnCrash = "explode" }, []string{`expected on-crash restart or stop, found "explode"`}},
-		{"environment", func(c *Config) { c.Env = []string{"A=", "B", "=c"} }, []string{`NAME=value, found "B"`, `NAME=value, found "=c"`}},
-		{"folder is a file", func(c *Config) { c.Dir = file }, []string{"expected a folder, found the file"}},
+		{"numbers", func(c *Config) {
+			c.RestartEvery, c.Timeout, c.Grace, c.SampleEvery = -1,
+				-time.Second, -1, -1
+		}, []string{
+			"restart every 0 (never) or more files, found -1", "timeout of 0 or more, found -1s",
+			"grace of 0", "time between samples of 0",
+		}},
+		{
+			"on-crash", func(c *Config) { c.OnCrash = "explode" },
+			[]string{`expected on-crash restart or stop, found "explode"`},
+		},
+		{
+			"environment", func(c *Config) { c.Env = []string{"A=", "B", "=c"} },
+			[]string{`NAME=value, found "B"`, `NAME=value, found "=c"`},
+		},
+		{
+			"folder is a file", func(c *Config) { c.Dir = file },
+			[]string{"expected a folder, found the file"},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -117,7 +157,8 @@ func TestRunStart(t *testing.T) {
 		t.Fatalf("the log begins %q", first)
 	}
 	start, ok := records[0].(record.RunStart)
-	if !ok || start.Files != 2 || start.Feed != "list" || start.Version != "test" || start.Policy != cfg.Policy ||
+	if !ok || start.Files != 2 || start.Feed != "list" || start.Version != "test" ||
+		start.Policy != cfg.Policy ||
 		start.Command != supervise.CommandLine(cfg.Command) || start.Time.IsZero() {
 		t.Errorf("the log begins %q", first)
 	}

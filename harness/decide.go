@@ -53,7 +53,8 @@ func (r *run) decide(end supervise.End, did progress) decision {
 	switch {
 	case end.Stuck:
 		return r.stopped(end, "did not end after SIGKILL: it is stuck in the kernel, "+
-			"mostly in a device driver; see its state in /proc, the machine may have to be restarted")
+			"mostly in a device driver; see its state in /proc, "+
+			"the machine may have to be restarted")
 	case end.Interrupted:
 		return decision{reason: ReasonInterrupted}
 	case end.SoakOver:
@@ -81,7 +82,8 @@ func (r *run) decideFilePerProcess(end supervise.End, did progress) decision {
 func (r *run) decideOwnFiles(end supervise.End) decision {
 	switch {
 	case end.Timeout:
-		return r.stopped(end, fmt.Sprintf("began no new file within %v and was ended", r.cfg.Timeout))
+		what := fmt.Sprintf("began no new file within %v and was ended", r.cfg.Timeout)
+		return r.stopped(end, what)
 	case end.Signal != "" || end.Overuse != "", end.Failed() && r.batch.Len() == 0:
 		return r.stopped(end, end.String())
 	}
@@ -102,11 +104,13 @@ func (r *run) decideManyFiles(end supervise.End, did progress) decision {
 		return r.stopped(end, end.String()+" before it began a file")
 	case !did.began:
 		return r.stopped(end, fmt.Sprintf("exited with code 0, but no file was seen to begin; "+
-			"have it read its files from %s and print a line %q for each", r.source(), fileStartLine))
+			"have it read its files from %s and print a line %q for each",
+			r.source(), fileStartLine))
 	case !failed && !r.out.NamesFiles && !r.out.EndsFiles:
-		// It may have skipped a file. A new process for the rest would then be given the wrong files.
-		return r.stopped(end, fmt.Sprintf("exited with code 0, but its checkpoints show %d of %d files, "+
-			"and not which; have it print a line %q for each",
+		// It may have skipped a file. A new process for the rest would then be given the wrong
+		// files.
+		return r.stopped(end, fmt.Sprintf("exited with code 0, but its checkpoints show "+
+			"%d of %d files, and not which; have it print a line %q for each",
 			r.out.Begun(), len(r.out.Given()), fileStartLine))
 	case r.cfg.OnCrash == CrashStop && failed:
 		return r.stopped(end, end.String()+", and on-crash is stop")

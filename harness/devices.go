@@ -28,8 +28,8 @@ func (r *run) work(ctx context.Context) (decision, error) {
 	return d, err
 }
 
-// looksAtDevices reports whether the run looks at the devices before its first process and after its
-// last.
+// looksAtDevices reports whether the run looks at the devices before its first process and after
+// its last.
 func (r *run) looksAtDevices() bool { return r.cfg.Occupied != nil && r.cfg.SettleLimit > 0 }
 
 // checkDevices looks at the devices before the first process. It returns an error if they hold more

@@ -25,8 +25,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// until waits for something to become true, for a long time if need be, and fails the test if it does not. Any goroutine
-// may call it.
+// until waits for something to become true, for a long time if need be, and fails the test if it
+// does not. Any goroutine may call it.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
@@ -160,7 +160,8 @@ func TestInterruptPolite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	soaklog.Expect(t, log, "run 2 stdin\nstart 1 f1\nend 1 f1 ok\nexit 0 interrupted\ndone 1 interrupted")
+	soaklog.Expect(t, log,
+		"run 2 stdin\nstart 1 f1\nend 1 f1 ok\nexit 0 interrupted\ndone 1 interrupted")
 }
 
 func TestInterruptBeforeTheStart(t *testing.T) {
@@ -193,7 +194,8 @@ func TestSecondInterruptKills(t *testing.T) {
 	if err != nil || o.Reason != ReasonInterrupted {
 		t.Errorf("outcome %+v, %v", o, err)
 	}
-	soaklog.Expect(t, log, "run 2 stdin\nstart 1 f1\nend 1 f1 failed interrupted\nexit -1 SIGKILL interrupted\ndone 1 interrupted")
+	soaklog.Expect(t, log,
+		"run 2 stdin\nstart 1 f1\nend 1 f1 failed interrupted\nexit -1 SIGKILL interrupted\ndone 1 interrupted")
 }
 
 // A process that not even SIGKILL ends, as one that is stuck in a driver, does not hold up the run.
@@ -215,11 +217,14 @@ func TestProcessThatDoesNotDie(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	soaklog.Expect(t, log, "run 2 stdin\nstart 1 f1\nend 1 f1 timeout took longer than 8s\ndone 1 stopped")
+	soaklog.Expect(t, log,
+		"run 2 stdin\nstart 1 f1\nend 1 f1 timeout took longer than 8s\ndone 1 stopped")
 	if !strings.Contains(o.Diagnostic, "did not end after SIGKILL") {
 		t.Errorf("diagnostic %q", o.Diagnostic)
 	}
-	if line := fmt.Sprintf("pid=%d ", pid.Load()); !regexp.MustCompile(`(?m)^\[vramsoak\] holder .*` + line + `.*ours=true$`).Match(log) {
+	if line := fmt.Sprintf("pid=%d ",
+		pid.Load()); !regexp.MustCompile(`(?m)^\[vramsoak\] holder .*` + line +
+		`.*ours=true$`).Match(log) {
 		t.Errorf("the log does not say that what holds the device is the run's own:\n%s", log)
 	}
 	if err := unix.Kill(int(pid.Load()), unix.SIGKILL); err != nil {
@@ -253,7 +258,10 @@ func TestEndlessOutput(t *testing.T) {
 // More paths than a pipe holds, for a process that reads none of them.
 func TestStdinThatIsNotRead(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct{ code, say string }{{"0", "no file was seen to begin"}, {"2", "before it began a file"}} {
+	for _, test := range []struct{ code, say string }{
+		{"0", "no file was seen to begin"},
+		{"2", "before it began a file"},
+	} {
 		t.Run("exit "+test.code, func(t *testing.T) {
 			t.Parallel()
 			cfg := child(t, "say", FeedStdin, test.code, "no thanks\n")
@@ -263,7 +271,8 @@ func TestStdinThatIsNotRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			soaklog.Expect(t, log, "run 20000 stdin\nexit "+test.code+"\ndone 0 stopped")
-			if !strings.Contains(o.Diagnostic, test.say) || !strings.Contains(o.Diagnostic, "no thanks") {
+			if !strings.Contains(o.Diagnostic, test.say) ||
+				!strings.Contains(o.Diagnostic, "no thanks") {
 				t.Errorf("diagnostic %q", o.Diagnostic)
 			}
 		})
@@ -274,7 +283,8 @@ func TestStdinThatIsNotRead(t *testing.T) {
 func startHarness(t *testing.T, dir string, env ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], dir)
-	cmd.Env = append(os.Environ(), append(env, envProgram+"=supervisor", "LINES=both", "GORACE=atexit_sleep_ms=0")...)
+	cmd.Env = append(os.Environ(), append(env, envProgram+"=supervisor", "LINES=both",
+		"GORACE=atexit_sleep_ms=0")...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
@@ -306,7 +316,8 @@ func TestKilledHarness(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(tl.Files) != 2 || tl.Files[0].Status != record.StatusOK || tl.Files[1].Status != record.StatusUnknown {
+	if len(tl.Files) != 2 || tl.Files[0].Status != record.StatusOK ||
+		tl.Files[1].Status != record.StatusUnknown {
 		t.Errorf("files %+v", tl.Files)
 	}
 }
@@ -337,7 +348,8 @@ func TestFullDiskLater(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if got := out.String(); !strings.Contains(got, "writing the log") || !strings.Contains(got, "file too large") {
+	if got := out.String(); !strings.Contains(got, "writing the log") ||
+		!strings.Contains(got, "file too large") {
 		t.Errorf("the harness said %q", got)
 	}
 	log, err := os.ReadFile(filepath.Join(dir, LogName))

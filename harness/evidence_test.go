@@ -18,26 +18,52 @@ import (
 	"vramsoak/parser"
 )
 
-// The log is taken away while a process hangs in the second file: the run ends, says what happened, and saves what can be
-// saved, with its last line.
+// The log is taken away while a process hangs in the second file: the run ends, says what happened,
+// and saves what can be saved, with its last line.
 func TestEvidenceGoesAway(t *testing.T) {
 	t.Parallel()
-	write := func(path string) error { return os.WriteFile(path, []byte("[vramsoak] run-start files=1\n"), 0o644) }
+	write := func(path string) error {
+		return os.WriteFile(path,
+			[]byte("[vramsoak] run-start files=1\n"), 0o644)
+	}
 	tests := []struct {
 		name    string
 		take    func(dir, log string) error
 		say     string
 		rescued bool
 	}{
-		{"the folder is removed", func(dir, _ string) error { return os.RemoveAll(dir) }, "was removed", true},
-		{"all folders are removed", func(dir, _ string) error { return os.RemoveAll(filepath.Dir(dir)) }, "was removed", true},
-		{"the folder is renamed", func(dir, _ string) error { return os.Rename(dir, dir+"-old") }, "was removed", true},
+		{
+			"the folder is removed", func(dir, _ string) error { return os.RemoveAll(dir) },
+			"was removed", true,
+		},
+		{
+			"all folders are removed",
+			func(dir, _ string) error { return os.RemoveAll(filepath.Dir(dir)) }, "was removed",
+			true,
+		},
+		{
+			"the folder is renamed", func(dir, _ string) error {
+				return os.Rename(dir,
+					dir+"-old")
+			},
+			"was removed", true,
+		},
 		{"a file is where the folder was", func(dir, _ string) error {
 			return errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o644))
 		}, "was removed", true},
-		{"the log is removed", func(_, log string) error { return os.Remove(log) }, "was removed", true},
-		{"the log is replaced", func(_, log string) error { return errors.Join(write(log+"2"), os.Rename(log+"2", log)) }, "was replaced", true},
-		{"the log is cut", func(_, log string) error { return os.Truncate(log, 10) }, "was cut from", false},
+		{
+			"the log is removed", func(_, log string) error { return os.Remove(log) },
+			"was removed",
+			true,
+		},
+		{"the log is replaced", func(_, log string) error {
+			return errors.Join(write(log+"2"),
+				os.Rename(log+"2", log))
+		}, "was replaced", true},
+		{
+			"the log is cut", func(_, log string) error { return os.Truncate(log, 10) },
+			"was cut from", false,
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -59,7 +85,8 @@ func TestEvidenceGoesAway(t *testing.T) {
 				}
 			}()
 			o, err := Run(t.Context(), cfg)
-			if err == nil || !strings.Contains(err.Error(), test.say) || !strings.Contains(err.Error(), "the run was ended") {
+			if err == nil || !strings.Contains(err.Error(), test.say) ||
+				!strings.Contains(err.Error(), "the run was ended") {
 				t.Fatalf("error %v", err)
 			}
 			if o == nil || o.Reason != ReasonStopped || (o.Rescued != "") != test.rescued {
@@ -74,7 +101,8 @@ func TestEvidenceGoesAway(t *testing.T) {
 			if !strings.Contains(err.Error(), "saved in "+o.Rescued) {
 				t.Errorf("error %q does not say %s", err, o.Rescued)
 			}
-			if !strings.HasPrefix(o.Rescued, filepath.Dir(cfg.Dir)) { // among the system's temporary files
+			if !strings.HasPrefix(o.Rescued,
+				filepath.Dir(cfg.Dir)) { // among the system's temporary files
 				t.Cleanup(func() { _ = os.RemoveAll(o.Rescued) })
 			}
 			log, err := os.ReadFile(filepath.Join(o.Rescued, LogName))
@@ -102,7 +130,13 @@ func TestWorkersEvidenceGoesAway(t *testing.T) {
 		why  [2]string // how the runs of the workers end
 	}{
 		{"the run folder is removed", os.RemoveAll, [2]string{"stopped", "stopped"}},
-		{"a worker's is removed", func(dir string) error { return os.RemoveAll(WorkerDir(dir, 3)) }, [2]string{"interrupted", "stopped"}},
+		{
+			"a worker's is removed", func(dir string) error {
+				return os.RemoveAll(WorkerDir(dir,
+					3))
+			},
+			[2]string{"interrupted", "stopped"},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -113,21 +147,24 @@ func TestWorkersEvidenceGoesAway(t *testing.T) {
 			}
 			go func() {
 				for _, w := range twoGPUs {
-					until(t, "a file has begun", logSays(filepath.Join(WorkerDir(cfg.Dir, w.GPU), LogName), "file-start path=f"))
+					until(t, "a file has begun", logSays(filepath.Join(WorkerDir(cfg.Dir, w.GPU),
+						LogName), "file-start path=f"))
 				}
 				if err := test.take(cfg.Dir); err != nil {
 					t.Error(err)
 				}
 			}()
 			o, _, err := runAll(t.Context(), t, cfg)
-			if err == nil || !strings.Contains(err.Error(), "its log saved in "+WorkerDir(cfg.Dir+RescuedSuffix, 3)) {
+			if err == nil || !strings.Contains(err.Error(),
+				"its log saved in "+WorkerDir(cfg.Dir+RescuedSuffix, 3)) {
 				t.Errorf("error %v", err)
 			}
 			if o == nil || o.Rescued != cfg.Dir+RescuedSuffix || o.Reason != ReasonStopped {
 				t.Fatalf("outcome %+v", o)
 			}
 			for i, log := range workerLogs(t, o.Rescued) {
-				if !strings.Contains(log, " reason="+test.why[i]) || strings.Count(log, "[vramsoak] file-end ") != 1 {
+				if !strings.Contains(log, " reason="+test.why[i]) ||
+					strings.Count(log, "[vramsoak] file-end ") != 1 {
 					t.Errorf("the log of GPU %d: %q", twoGPUs[i].GPU, log)
 				}
 			}
@@ -135,9 +172,9 @@ func TestWorkersEvidenceGoesAway(t *testing.T) {
 	}
 }
 
-// Permission bits do not bind root: a harness of another user's, whose run folder cannot be written to from the first
-// process on, as where a file system is mounted again as read-only after an error. The log is open and goes on; the list for
-// the second process cannot be written.
+// Permission bits do not bind root: a harness of another user's, whose run folder cannot be written
+// to from the first process on, as where a file system is mounted again as read-only after an
+// error. The log is open and goes on; the list for the second process cannot be written.
 func TestReadOnlyRunFolder(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -149,17 +186,20 @@ func TestReadOnlyRunFolder(t *testing.T) {
 		t.Skipf("this root cannot become another user: %s", said)
 	}
 	dir := t.TempDir()
-	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o777)); err != nil { // another user reaches it
+	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755),
+		os.Chmod(dir, 0o777)); err != nil { // another user reaches it
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, LogName)
-	script := `while read f; do echo "[pipeline] file-start path=$f"; until [ -e ` + dir + `/go ]; do sleep 0.05; done; ` +
+	script := `while read f; do echo "[pipeline] file-start path=$f"; until [ -e ` + dir +
+		`/go ]; do sleep 0.05; done; ` +
 		`echo "[pipeline] file-end path=$f status=ok"; done < "$0"`
 	cmd, out := startHarness(t, dir, "NOBODY=1", "SCRIPT="+script)
 	timer := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	until(t, "the first file has begun", logSays(path, "[pipeline] file-start path=f1"))
-	err := errors.Join(os.Chmod(filepath.Join(dir, listName), 0o444), os.Chmod(dir, 0o555), os.WriteFile(filepath.Join(dir, "go"), nil, 0o644))
+	err := errors.Join(os.Chmod(filepath.Join(dir, listName), 0o444), os.Chmod(dir, 0o555),
+		os.WriteFile(filepath.Join(dir, "go"), nil, 0o644))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,13 +221,14 @@ func TestUnwritableRunFolder(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedProcess, 2)
 	cfg.Dir = "/proc/self/fdinfo" // where not even root makes files
-	if _, err := Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "opening the log") {
+	if _, err := Run(t.Context(), cfg); err == nil ||
+		!strings.Contains(err.Error(), "opening the log") {
 		t.Errorf("error %v", err)
 	}
 }
 
-// A clock that jumps, an hour back and then days on, changes what the log's times say and nothing else: neither when a file
-// has taken too long nor how long it took, nor what is judged.
+// A clock that jumps, an hour back and then days on, changes what the log's times say and nothing
+// else: neither when a file has taken too long nor how long it took, nor what is judged.
 func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedList, 3, "LINES=both", "FAULT=hang:2")
@@ -238,7 +279,8 @@ func TestClockJumps(t *testing.T) {
 		}
 	}
 	for _, f := range check.Of(tl, check.DefaultPolicy()).Findings {
-		if f.Subject == "files" && !strings.Contains(f.Message, "2 of 3 files ended ok") || f.Check == check.Consistency && f.Verdict == check.Fail {
+		if f.Subject == "files" && !strings.Contains(f.Message, "2 of 3 files ended ok") ||
+			f.Check == check.Consistency && f.Verdict == check.Fail {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -259,7 +301,8 @@ func TestFullFileSystem(t *testing.T) {
 	cfg := child(t, "endless", FeedNone)
 	cfg.Dir = dir
 	o, log, err := runOf(t.Context(), t, cfg)
-	if !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), "make room") || o.Reason != ReasonStopped {
+	if !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), "make room") ||
+		o.Reason != ReasonStopped {
 		t.Errorf("outcome %+v, %v", o, err)
 	}
 	if len(log) == 0 || !bytes.HasPrefix(log, []byte("[vramsoak] run-start")) {

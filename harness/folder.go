@@ -9,11 +9,11 @@ import (
 const (
 	// LogName is the name of the log in a run folder, or in a worker's folder.
 	LogName = "soak.log"
-	// RescuedSuffix is appended to a run folder's name for the folder that its log is saved to if it is
-	// removed during the run.
+	// RescuedSuffix is appended to a run folder's name for the folder that its log is saved to if
+	// it is removed during the run.
 	RescuedSuffix = ".rescued"
-	// listName is the name of the file that lists a process's files. Each process's list replaces the
-	// last one.
+	// listName is the name of the file that lists a process's files. Each process's list replaces
+	// the last one.
 	listName = "files.txt"
 )
 

@@ -30,8 +30,10 @@ const (
 func mortalConfig(dir string, feed Feed, resume bool) Config {
 	args := map[Feed]string{FeedProcess: pathMark, FeedList: listMark, FeedStdin: "-"}[feed]
 	return Config{
-		Command: []string{os.Args[0], args}, Feed: feed, Files: inputs(killFiles), Dir: dir, Version: "test",
-		Env: []string{envProgram + "=steady", "GORACE=atexit_sleep_ms=0"}, Grace: 100 * time.Millisecond,
+		Command: []string{os.Args[0], args}, Feed: feed, Files: inputs(killFiles), Dir: dir,
+		Version:     "test",
+		Env:         []string{envProgram + "=steady", "GORACE=atexit_sleep_ms=0"},
+		Grace:       100 * time.Millisecond,
 		SampleEvery: 20 * time.Millisecond, RetryFailed: killRetries, Resume: resume,
 	}
 }
@@ -46,8 +48,9 @@ func mortal(args []string) {
 	fmt.Println(o.Reason, o.Diagnostic)
 }
 
-// steady is a pipeline that does the same for each file, line by line, with time between them for something to happen. Some of
-// its lines are in the harness's name. Its argument says where the files come from.
+// steady is a pipeline that does the same for each file, line by line, with time between them for
+// something to happen. Some of its lines are in the harness's name. Its argument says where the
+// files come from.
 func steady(args []string) {
 	paths := args
 	switch text, err := os.ReadFile(args[0]); {
@@ -87,7 +90,8 @@ type victim string
 const (
 	harnessDies  victim = "harness"
 	pipelineDies victim = "pipeline"
-	// machineDies kills all, and of the log there is what was on the disk: it ends somewhere, in the bytes of no file.
+	// machineDies kills all, and of the log there is what was on the disk: it ends somewhere, in
+	// the bytes of no file.
 	machineDies victim = "machine"
 )
 
@@ -97,7 +101,8 @@ type whole struct {
 	findings []check.Finding
 }
 
-// killing is what the cases of a test are drawn by, and how many there are: KILL_SEED and KILL_CASES, as make test-kill has them.
+// killing is what the cases of a test are drawn by, and how many there are: KILL_SEED and
+// KILL_CASES, as make test-kill has them.
 func killing(t *testing.T, cases int) (seed uint64, n int) {
 	t.Helper()
 	seed = uint64(time.Now().UnixNano())
@@ -119,8 +124,8 @@ func killing(t *testing.T, cases int) (seed uint64, n int) {
 	return seed, cases
 }
 
-// A run that is killed at any instant, and taken up again until it is done, does every file once and is judged as one that was
-// not. make test-kill does more of it.
+// A run that is killed at any instant, and taken up again until it is done, does every file once
+// and is judged as one that was not. make test-kill does more of it.
 func TestKilledAtAnyInstant(t *testing.T) {
 	t.Parallel()
 	seed, cases := killing(t, 15) // each feed with each victim
@@ -148,7 +153,8 @@ func TestKilledAtAnyInstant(t *testing.T) {
 				dir := t.TempDir()
 				path := filepath.Join(dir, LogName)
 				k := killed{feed: feed, dir: dir, clean: clean[feed], assault: assault{
-					random: random, dies: dies, program: "mortal", logs: []string{path}, size: clean[feed].size,
+					random: random, dies: dies, program: "mortal", logs: []string{path},
+					size: clean[feed].size,
 				}}
 				if err := k.run(t.Context()); err != nil {
 					log, _ := os.ReadFile(path)
@@ -180,9 +186,10 @@ type killed struct {
 }
 
 func (k *killed) run(ctx context.Context) error {
-	o, err := k.survive(ctx, []string{k.dir, string(k.feed)}, func(ctx context.Context) (*Outcome, error) {
-		return Run(ctx, mortalConfig(k.dir, k.feed, true))
-	})
+	o, err := k.survive(ctx, []string{k.dir, string(k.feed)},
+		func(ctx context.Context) (*Outcome, error) {
+			return Run(ctx, mortalConfig(k.dir, k.feed, true))
+		})
 	if err != nil {
 		return err
 	}
@@ -220,9 +227,11 @@ func (k *killed) judge(o *Outcome) error {
 	found := compared(check.Of(tl, check.DefaultPolicy()))
 	want := k.clean.findings
 	if k.dies == pipelineDies || len(tl.Exits) == 0 {
-		// That a process was killed between its files is said; of one whose end nobody saw nothing is.
+		// That a process was killed between its files is said; of one whose end nobody saw nothing
+		// is.
 		processes := func(f check.Finding) bool { return f.Subject == "processes" }
-		found, want = slices.DeleteFunc(found, processes), slices.DeleteFunc(slices.Clone(want), processes)
+		found, want = slices.DeleteFunc(found, processes),
+			slices.DeleteFunc(slices.Clone(want), processes)
 	}
 	if diff := cmp.Diff(want, found, cmp.AllowUnexported(check.Finding{})); diff != "" {
 		return fmt.Errorf("findings (-whole +killed):\n%s", diff)
@@ -239,8 +248,9 @@ func findingsOf(t *testing.T, log []byte) []check.Finding {
 	return compared(check.Of(tl, check.DefaultPolicy()))
 }
 
-// compared are the findings without what an interruption may change: the words, the places, the time taken, and that a process
-// that was killed with its harness was still there when the run was taken up again.
+// compared are the findings without what an interruption may change: the words, the places, the
+// time taken, and that a process that was killed with its harness was still there when the run was
+// taken up again.
 func compared(r *check.Report) []check.Finding {
 	var all []check.Finding
 	for _, f := range r.Findings {

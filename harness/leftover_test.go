@@ -31,7 +31,8 @@ func orphansIn(t *testing.T, log []byte) []record.Orphan {
 	return found
 }
 
-// What a process leaves behind is ended with it, whichever way it got away, and named. The file itself ended well.
+// What a process leaves behind is ended with it, whichever way it got away, and named. The file
+// itself ended well.
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"group", "session", "daemon", "bare"} {
@@ -53,19 +54,21 @@ func TestLeftovers(t *testing.T) {
 			if err != nil || o.Reason != ReasonDone {
 				t.Fatalf("outcome %+v, %v", o, err)
 			}
-			soaklog.Expect(t, log, "run 1 process\nstart 1 f1\nend 1 f1 ok\norphan ended\nexit 0\ndone 1 done")
+			soaklog.Expect(t, log,
+				"run 1 process\nstart 1 f1\nend 1 f1 ok\norphan ended\nexit 0\ndone 1 done")
 			pid := pidIn(t, log, "grandchild ")
 			until(t, "the grandchild is gone", dead(pid))
 			found := orphansIn(t, log)
-			if len(found) != 1 || found[0].PID != pid || found[0].RSS <= 0 || !strings.Contains(found[0].Command, filepath.Base(os.Args[0])) {
+			if len(found) != 1 || found[0].PID != pid || found[0].RSS <= 0 ||
+				!strings.Contains(found[0].Command, filepath.Base(os.Args[0])) {
 				t.Errorf("the log names %+v, the grandchild was %d", found, pid)
 			}
 		})
 	}
 }
 
-// A daemon that was started without an environment does not carry the run's mark. It is the pipeline's all the same where this
-// process has no other children.
+// A daemon that was started without an environment does not carry the run's mark. It is the
+// pipeline's all the same where this process has no other children.
 func TestNamelessDaemon(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -80,7 +83,8 @@ func TestNamelessDaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := pidIn(t, log, "grandchild ")
-	if found := orphansIn(t, log); len(found) != 1 || found[0].PID != pid || !found[0].Ended || found[0].Command != "sleep 600" {
+	if found := orphansIn(t, log); len(found) != 1 || found[0].PID != pid || !found[0].Ended ||
+		found[0].Command != "sleep 600" {
 		t.Errorf("left behind: %+v, the daemon was %d", found, pid)
 	}
 	until(t, "the daemon is gone", dead(pid))
@@ -103,7 +107,8 @@ func TestBystandersLive(t *testing.T) {
 	t.Parallel()
 	cfg := child(t, "parent", FeedProcess, "session", "{}")
 	cfg.Files = inputs(1)
-	other, plain := bystander(t, "sleep", supervise.EnvRun+"=0123456789abcdef"), bystander(t, "sleep")
+	other, plain := bystander(t, "sleep", supervise.EnvRun+"=0123456789abcdef"),
+		bystander(t, "sleep")
 	_, log, err := runOf(t.Context(), t, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +123,8 @@ func TestBystandersLive(t *testing.T) {
 	}
 }
 
-// A process that starts a daemon for each file: their samples count, and none stays a zombie, though their parents are gone.
+// A process that starts a daemon for each file: their samples count, and none stays a zombie,
+// though their parents are gone.
 func TestReaper(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -135,7 +141,8 @@ func TestReaper(t *testing.T) {
 	daemon := pidIn(t, log, "grandchild ")
 	until(t, "only the pipeline and its daemon are the harness's children", func() bool {
 		pids := meter.Children(cmd.Process.Pid)
-		return fmt.Sprint(pids) == fmt.Sprint([]int{pipeline, daemon}) || fmt.Sprint(pids) == fmt.Sprint([]int{daemon, pipeline})
+		return fmt.Sprint(pids) == fmt.Sprint([]int{pipeline, daemon}) ||
+			fmt.Sprint(pids) == fmt.Sprint([]int{daemon, pipeline})
 	})
 	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o644); err != nil {
 		t.Fatal(err)

@@ -23,7 +23,8 @@ func TestWhatAProcessGets(t *testing.T) {
 		want string
 	}{
 		{FeedProcess, []string{"--in={}", "{}{}", "$HOME", "*"}, fmt.Sprintf(
-			"args=%q first=2 unbuffered=1 stdin=\"\" leader=true\n", []string{"--in=" + awkward, awkward + awkward, "$HOME", "*"})},
+			"args=%q first=2 unbuffered=1 stdin=\"\" leader=true\n",
+			[]string{"--in=" + awkward, awkward + awkward, "$HOME", "*"})},
 		{FeedStdin, []string{"-"}, fmt.Sprintf(
 			"args=[\"-\"] first=1 unbuffered=1 stdin=%q leader=true\n", "first\n"+awkward+"\n")},
 		{FeedNone, nil, "args=[] first=1 unbuffered=1 stdin=\"\" leader=true\n"},
@@ -41,7 +42,8 @@ func TestWhatAProcessGets(t *testing.T) {
 			}
 			got := string(soaklog.Printed(log))
 			if test.feed == FeedProcess {
-				got = got[strings.Index(got, "to stdout\n")+len("to stdout\n"):] // of the second file
+				got = got[strings.Index(got,
+					"to stdout\n")+len("to stdout\n"):] // of the second file
 			}
 			if diff := cmp.Diff(test.want+"to stderr\nto stdout\n", got); diff != "" {
 				t.Errorf("output (-want +got):\n%s", diff)
@@ -82,7 +84,8 @@ func TestLongLine(t *testing.T) { // not parallel: it measures the heap
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "[GPU Memory] Before Work: Allocated: 1.00GB\n" + strings.Repeat(longPiece, longLine/len(longPiece)) +
+	want := "[GPU Memory] Before Work: Allocated: 1.00GB\n" +
+		strings.Repeat(longPiece, longLine/len(longPiece)) +
 		"\n[GPU Memory] After Work: Allocated: 1.00GB\n"
 	if string(soaklog.Printed(text)) != want {
 		t.Error("the pipeline's bytes are not what it printed")
@@ -99,17 +102,22 @@ func TestLinesInHalves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(strings.Repeat("[GPU Memory] Before Work: Allocated: 1.00GB\n", 3), string(soaklog.Printed(log))); diff != "" {
+	if diff := cmp.Diff(strings.Repeat("[GPU Memory] Before Work: Allocated: 1.00GB\n", 3),
+		string(soaklog.Printed(log))); diff != "" {
 		t.Errorf("output (-want +got):\n%s", diff)
 	}
-	soaklog.Expect(t, log, "run 0 none\nstart 1\nend 1 ok\nstart 2\nend 2 ok\nstart 3\nend 3 ok\nexit 0\ndone 3 done")
+	soaklog.Expect(t, log,
+		"run 0 none\nstart 1\nend 1 ok\nstart 2\nend 2 ok\nstart 3\nend 3 ok\nexit 0\ndone 3 done")
 }
 
 func TestOddBytes(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, text, want string }{
 		{"invalid UTF-8", "a\xff\xfe[GPU Memory]\x80\n\xc3\n", "a\xff\xfe[GPU Memory]\x80\n\xc3\n"},
-		{"carriage returns", "10%\r20%\r[pipeline] done\r\nx\n", "10%\r20%\r[pipeline] done\r\nx\n"},
+		{
+			"carriage returns", "10%\r20%\r[pipeline] done\r\nx\n",
+			"10%\r20%\r[pipeline] done\r\nx\n",
+		},
 		{"unfinished last line", "one\ntwo", "one\ntwo\n"},
 		{"unfinished only line", "[pipeline] file-start path=x", "[pipeline] file-start path=x\n"},
 		{"nothing", "", ""},
@@ -161,5 +169,6 @@ func TestClosedOutput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	soaklog.Expect(t, log, "run 1 process\nstart 1 f1\nend 1 f1 failed the process exited with code 7: before\nexit 7\ndone 1 done")
+	soaklog.Expect(t, log,
+		"run 1 process\nstart 1 f1\nend 1 f1 failed the process exited with code 7: before\nexit 7\ndone 1 done")
 }

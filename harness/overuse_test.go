@@ -11,7 +11,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// A device that fills up ends the process that works on the second file; the others are done by another.
+// A device that fills up ends the process that works on the second file; the others are done by
+// another.
 func TestOveruseOfADevice(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedList, 3, "LINES=both", "FAULT=hang:2")
@@ -19,7 +20,10 @@ func TestOveruseOfADevice(t *testing.T) {
 	var told atomic.Bool
 	begun := logSays(cfg.logPath(), "file-start path=f2")
 	cfg.Device = func([]int) ([]meter.Use, error) {
-		use := meter.Use{Used: 4 * record.GiB, DeviceUsed: 5 * record.GiB, Total: 24 * record.GiB, Source: record.SourceProcess}
+		use := meter.Use{
+			Used: 4 * record.GiB, DeviceUsed: 5 * record.GiB, Total: 24 * record.GiB,
+			Source: record.SourceProcess,
+		}
 		if begun() && told.CompareAndSwap(false, true) {
 			use.Used, use.DeviceUsed = 20*record.GiB, 22*record.GiB
 		}
@@ -42,18 +46,20 @@ func TestOveruseOfADevice(t *testing.T) {
 		done 3 done`)
 }
 
-// Where no device is read, the pipeline's own word counts: 1 of 24 GiB allocated, 2 reserved. That it ends its file well
-// when it is told to end does not.
+// Where no device is read, the pipeline's own word counts: 1 of 24 GiB allocated, 2 reserved. That
+// it ends its file well when it is told to end does not.
 func TestOveruseByACheckpoint(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedStdin, 2, "LINES=both", "FAULT=polite:1")
 	cfg.MaxDeviceUsed, cfg.OnCrash = sample.Limit{Bytes: 2*record.GiB - 1}, CrashStop
 	o, log, err := runOf(t.Context(), t, cfg)
-	if err != nil || o.Reason != ReasonStopped || !strings.Contains(o.Diagnostic, "by the pipeline's own word") {
+	if err != nil || o.Reason != ReasonStopped || !strings.Contains(o.Diagnostic,
+		"by the pipeline's own word") {
 		t.Errorf("outcome %+v, %v", o, err)
 	}
 	events := soaklog.Events(t, log)
-	if len(events) < 4 || !strings.HasPrefix(events[2], "end 1 f1 failed 2.00 GiB of 24.0 GiB of device 0 were in use") ||
+	if len(events) < 4 || !strings.HasPrefix(events[2],
+		"end 1 f1 failed 2.00 GiB of 24.0 GiB of device 0 were in use") ||
 		!strings.HasSuffix(events[3], " overuse") {
 		t.Errorf("events %q", events)
 	}
@@ -65,11 +71,13 @@ func TestOveruseByAGrowingProcess(t *testing.T) {
 	cfg := child(t, "grow", FeedProcess, "{}")
 	cfg.Files, cfg.MaxDeviceUsed = inputs(2), sample.Limit{Bytes: 200 * record.MiB}
 	o, log, err := runOf(t.Context(), t, cfg)
-	if err != nil || o.Reason != ReasonDone || o.Counts[record.StatusFailed] != 1 || o.Counts[record.StatusOK] != 1 {
+	if err != nil || o.Reason != ReasonDone || o.Counts[record.StatusFailed] != 1 ||
+		o.Counts[record.StatusOK] != 1 {
 		t.Errorf("outcome %+v, %v", o, err)
 	}
 	events := soaklog.Events(t, log)
-	if len(events) != 8 || !strings.Contains(events[2], "the machine's memory were in use by the pipeline, more than the 200 MiB") ||
+	if len(events) != 8 || !strings.Contains(events[2],
+		"the machine's memory were in use by the pipeline, more than the 200 MiB") ||
 		events[3] != "exit -1 SIGKILL overuse" || events[5] != "end 2 f2 ok" {
 		t.Errorf("events %q", events)
 	}
@@ -82,10 +90,12 @@ func TestOveruseBeforeAnyFile(t *testing.T) {
 		cfg := batchOf(t, feed, map[Feed]int{FeedStdin: 2}[feed], "FAULT=hang:0")
 		cfg.MaxDeviceUsed = sample.Limit{Bytes: 1}
 		o, log, err := runOf(t.Context(), t, cfg)
-		if err != nil || o.Reason != ReasonStopped || !strings.Contains(o.Diagnostic, "more than the 1 B that the run allows") {
+		if err != nil || o.Reason != ReasonStopped || !strings.Contains(o.Diagnostic,
+			"more than the 1 B that the run allows") {
 			t.Errorf("%s: outcome %+v, %v", feed, o, err)
 		}
-		if events := soaklog.Events(t, log); len(events) != 3 || !strings.HasSuffix(events[1], "overuse") {
+		if events := soaklog.Events(t, log); len(events) != 3 ||
+			!strings.HasSuffix(events[1], "overuse") {
 			t.Errorf("%s: events %q", feed, events)
 		}
 	}

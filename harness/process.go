@@ -105,7 +105,8 @@ func (r *run) processOne(ctx context.Context, files []int) (decision, error) {
 	})
 	if !end.Stuck {
 		exit := record.Exit{
-			Header: r.log.Head(now), PID: end.PID, Code: end.Code, Signal: end.Signal, Reason: end.Reason(),
+			Header: r.log.Head(now), PID: end.PID, Code: end.Code, Signal: end.Signal,
+			Reason: end.Reason(),
 		}
 		if exit.Reason == record.ExitByItself {
 			exit.Error = end.Cause

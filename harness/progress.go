@@ -17,8 +17,8 @@ type Progress struct {
 	// Reading is the pipeline's last checkpoint's; empty before the first.
 	Reading record.Reading
 	Elapsed time.Duration
-	// Left is an estimate of the time that the remaining files take; HasLeft is false while nothing is
-	// known.
+	// Left is an estimate of the time that the remaining files take; HasLeft is false while nothing
+	// is known.
 	Left    time.Duration
 	HasLeft bool
 	// Workers is the progress of each worker, if there are several, and GPU the worker's.
@@ -99,8 +99,8 @@ func (o *overview) put(worker int, p Progress) {
 	o.show(combine(o.all))
 }
 
-// combine returns the progress of all workers. It supposes that the files that are left go as fast as
-// those that are done, on all GPUs at once.
+// combine returns the progress of all workers. It supposes that the files that are left go as fast
+// as those that are done, on all GPUs at once.
 func combine(workers []Progress) Progress {
 	all := Progress{Workers: slices.Clone(workers), HasLeft: true}
 	sum := queue.Pace{AudioKnown: true}

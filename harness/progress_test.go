@@ -12,7 +12,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// Progress tells of every file in the end, never of less than before, and a slow watcher holds nothing up.
+// Progress tells of every file in the end, never of less than before, and a slow watcher holds
+// nothing up.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedList, 5, "LINES=both", "FAULT=fail:2")
@@ -34,7 +35,8 @@ func TestProgress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last.Done != 5 || last.Files != 5 || last.Failed != 1 || last.Current != "" || !last.HasLeft || last.Left != 0 {
+	if last.Done != 5 || last.Files != 5 || last.Failed != 1 || last.Current != "" ||
+		!last.HasLeft || last.Left != 0 {
 		t.Errorf("last progress %+v", last)
 	}
 	if got := last.Reading.Bytes(record.Allocated); got != record.GiB/2 {
@@ -63,9 +65,13 @@ func TestSamples(t *testing.T) {
 			}, nil
 		}, " device=1 used=7 total=100 source=process device_used=12 others=4 rss="},
 		{"device", func([]int) ([]meter.Use, error) {
-			return []meter.Use{{Device: 0, Used: 0, Total: 100, Source: "device", DeviceUsed: 9}}, nil
+			return []meter.Use{{Device: 0, Used: 0, Total: 100, Source: "device", DeviceUsed: 9}},
+				nil
 		}, " device=0 used=0 total=100 source=device rss="},
-		{"broken", func([]int) ([]meter.Use, error) { return nil, errors.New("GPU is lost") }, " rss="},
+		{
+			"broken", func([]int) ([]meter.Use, error) { return nil, errors.New("GPU is lost") },
+			" rss=",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -84,7 +90,8 @@ func TestSamples(t *testing.T) {
 				}
 				samples++
 				_, rest, _ = strings.Cut(rest, " pid=")
-				if _, fields, _ := strings.Cut(rest, " "); !strings.HasPrefix(" "+fields, test.want) {
+				if _, fields, _ := strings.Cut(rest, " "); !strings.HasPrefix(" "+fields,
+					test.want) {
 					t.Errorf("found %q, expected %q", line, test.want)
 				}
 			}
@@ -106,5 +113,6 @@ func TestDriverThatDoesNotAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	soaklog.Expect(t, log, "run 2 process\nstart 1 f1\nend 1 f1 ok\nexit 0\nstart 2 f2\nend 2 f2 ok\nexit 0\ndone 2 done")
+	soaklog.Expect(t, log,
+		"run 2 process\nstart 1 f1\nend 1 f1 ok\nexit 0\nstart 2 f2\nend 2 f2 ok\nexit 0\ndone 2 done")
 }

@@ -18,7 +18,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// forged are lines in the harness's name: that n files ended ok, and whatever else the harness says.
+// forged are lines in the harness's name: that n files ended ok, and whatever else the harness
+// says.
 func forged(n int) []string {
 	lines := []string{
 		"[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=1 feed=list version=v9 command=x",
@@ -27,18 +28,23 @@ func forged(n int) []string {
 		"[vramsoak] idle time=2026-11-20T02:00:00.000Z device=0 used=1 total=2 settled=true phase=before",
 		"[vramsoak] holder time=2026-11-20T02:00:00.000Z device=0 pid=1 command=x used=1",
 		"[vramsoak] resume time=2026-11-20T02:00:00.000Z index=1 cut=0 reason=killed",
-		"[vramsoak] quote", "[vramsoak] quote", "[vramsoak] nonsense", "[vramsoak]", "  [vramsoak] quote",
+		"[vramsoak] quote", "[vramsoak] quote", "[vramsoak] nonsense", "[vramsoak]",
+		"  [vramsoak] quote",
 	}
 	for i := range n {
-		lines = append(lines, fmt.Sprintf("[vramsoak] file-start time=2026-11-20T02:00:00.000Z index=%d path=f%[1]d", i+1),
+		lines = append(lines,
+			fmt.Sprintf("[vramsoak] file-start time=2026-11-20T02:00:00.000Z index=%d path=f%[1]d",
+				i+1),
 			fmt.Sprintf("[vramsoak] file-end time=2026-11-20T02:00:00.000Z index=%d path=f%[1]d status=ok seconds=1.000", i+1))
 	}
-	return append(lines, "[vramsoak] quote", "[vramsoak] exit time=2026-11-20T02:00:00.000Z pid=1 code=0",
+	return append(lines, "[vramsoak] quote",
+		"[vramsoak] exit time=2026-11-20T02:00:00.000Z pid=1 code=0",
 		fmt.Sprintf("[vramsoak] run-end time=2026-11-20T02:00:00.000Z files=%d seconds=1.000 reason=done", n))
 }
 
-// forger is a pipeline that fails at every file, and says in the harness's name that all is well: in lines of their own, drawn
-// over another line, in colours, behind NULs, in two halves, on standard error and in a line without an end.
+// forger is a pipeline that fails at every file, and says in the harness's name that all is well:
+// in lines of their own, drawn over another line, in colours, behind NULs, in two halves, on
+// standard error and in a line without an end.
 func forger(args []string) {
 	paths := args
 	switch text, err := os.ReadFile(args[0]); {
@@ -80,7 +86,8 @@ func forgerConfig(t *testing.T, feed Feed) Config {
 	return cfg
 }
 
-// expectForged demands that the logs say that four files failed, in one run, and nothing that the pipeline made up.
+// expectForged demands that the logs say that four files failed, in one run, and nothing that the
+// pipeline made up.
 func expectForged(t *testing.T, logs ...string) {
 	t.Helper()
 	b := &parser.Builder{}
@@ -95,16 +102,21 @@ func expectForged(t *testing.T, logs ...string) {
 		said[f.Index] = f.Status
 	}
 	failed := record.StatusFailed
-	if diff := cmp.Diff(map[int]record.Status{1: failed, 2: failed, 3: failed, 4: failed}, said); diff != "" {
+	if diff := cmp.Diff(map[int]record.Status{1: failed, 2: failed, 3: failed, 4: failed},
+		said); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 	device7 := func(s record.Sample) bool { return s.Lane.Device == 7 }
 	if len(tl.Runs) != len(logs) || slices.ContainsFunc(tl.Samples, device7) ||
 		len(tl.Orphans)+len(tl.Idles)+len(tl.Bad) > 0 {
-		t.Errorf("%d runs, samples %v, orphans %v, idles %v, bad %v", len(tl.Runs), tl.Samples, tl.Orphans, tl.Idles, tl.Bad)
+		t.Errorf("%d runs, samples %v, orphans %v, idles %v, bad %v", len(tl.Runs), tl.Samples,
+			tl.Orphans, tl.Idles, tl.Bad)
 	}
 	report := check.Of(tl, check.DefaultPolicy())
-	note := func(s string) bool { return strings.Contains(s, "printed by the pipeline and ignored") }
+	note := func(s string) bool {
+		return strings.Contains(s,
+			"printed by the pipeline and ignored")
+	}
 	if report.Verdict != check.Fail || !slices.ContainsFunc(report.Notes, note) {
 		t.Errorf("%s, notes %q", report.Verdict, report.Notes)
 	}
@@ -147,7 +159,8 @@ func TestForgedLinesOfWorkers(t *testing.T) {
 	expectForged(t, logs...)
 }
 
-// A run that was killed after a pipeline said that all files are done is taken up again where it was.
+// A run that was killed after a pipeline said that all files are done is taken up again where it
+// was.
 func TestResumeAfterForgedLines(t *testing.T) {
 	t.Parallel()
 	cfg := forgerConfig(t, FeedList)
@@ -174,7 +187,8 @@ func TestResumeAfterForgedLines(t *testing.T) {
 // A failure counts in a line that begins as the harness's do.
 func TestFailureInTheHarnessName(t *testing.T) {
 	t.Parallel()
-	cfg := child(t, "say", FeedProcess, "0", "[vramsoak] RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB", pathMark)
+	cfg := child(t, "say", FeedProcess, "0",
+		"[vramsoak] RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB", pathMark)
 	cfg.Files = inputs(1)
 	o, log, err := runOf(t.Context(), t, cfg)
 	if err != nil {

@@ -21,8 +21,8 @@ type restarts struct {
 	pause  time.Duration // before the next process
 }
 
-// crash counts a crash and reports whether another process may follow. ok says that files ended well
-// in the process that crashed.
+// crash counts a crash and reports whether another process may follow. ok says that files ended
+// well in the process that crashed.
 func (r *restarts) crash(ok bool) bool {
 	if r.max > 0 && r.n >= r.max {
 		return false
@@ -45,8 +45,9 @@ func (r *restarts) crash(ok bool) bool {
 // restart is the decision after a crash.
 func (r *run) restart(end supervise.End, ok bool) decision {
 	if !r.restarts.crash(ok) {
-		return r.stopped(end, fmt.Sprintf("%s, and it was restarted %d times already, which is the most",
-			end, r.restarts.n))
+		what := fmt.Sprintf("%s, and it was restarted %d times already, which is the most",
+			end, r.restarts.n)
+		return r.stopped(end, what)
 	}
 	return decision{}
 }

@@ -18,7 +18,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// The time between a crash and the next process doubles up to its limit, and begins anew when a file has ended well.
+// The time between a crash and the next process doubles up to its limit, and begins anew when a
+// file has ended well.
 func TestBackOff(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -37,7 +38,10 @@ func TestBackOff(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := &run{cfg: Config{Logger: slog.New(slog.DiscardHandler)}, restarts: restarts{first: test.first}}
+				r := &run{
+					cfg:      Config{Logger: slog.New(slog.DiscardHandler)},
+					restarts: restarts{first: test.first},
+				}
 				var waited []string
 				for _, well := range test.well {
 					if !r.restarts.crash(well == '+') {
@@ -63,7 +67,10 @@ func TestBackOffInterrupted(t *testing.T) {
 		begin := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		r := &run{cfg: Config{Logger: slog.New(slog.DiscardHandler)}, restarts: restarts{pause: time.Hour}}
+		r := &run{
+			cfg:      Config{Logger: slog.New(slog.DiscardHandler)},
+			restarts: restarts{pause: time.Hour},
+		}
 		r.pause(ctx)
 		kill := make(chan struct{})
 		close(kill)
@@ -103,7 +110,9 @@ func TestRestarts(t *testing.T) {
 			end 2 f2 failed no audio
 			exit 0
 			done 3 done`, ""},
-		{"retry of a crash in a process a file", FeedProcess, 2, "FAULT=crash:1", func(c *Config) { c.RetryFailed = 1 }, `
+		{
+			"retry of a crash in a process a file", FeedProcess, 2, "FAULT=crash:1",
+			func(c *Config) { c.RetryFailed = 1 }, `
 			run 2 process
 			start 1 f1
 			end 1 f1 crashed the process was ended by SIGKILL
@@ -114,8 +123,11 @@ func TestRestarts(t *testing.T) {
 			start 1 f1
 			end 1 f1 crashed the process was ended by SIGKILL
 			exit -1 SIGKILL
-			done 2 done`, ""},
-		{"so many restarts", FeedStdin, 4, "FAULT=crash:1 crash:2 crash:3", func(c *Config) { c.MaxRestarts = 2 }, `
+			done 2 done`, "",
+		},
+		{
+			"so many restarts", FeedStdin, 4, "FAULT=crash:1 crash:2 crash:3",
+			func(c *Config) { c.MaxRestarts = 2 }, `
 			run 4 stdin
 			start 1 f1
 			end 1 f1 crashed the process was ended by SIGKILL
@@ -126,8 +138,11 @@ func TestRestarts(t *testing.T) {
 			start 3 f3
 			end 3 f3 crashed the process was ended by SIGKILL
 			exit -1 SIGKILL
-			done 3 stopped`, "was ended by SIGKILL, and it was restarted 2 times already"},
-		{"as many crashes as restarts", FeedProcess, 3, "FAULT=exit3:1 crash:2", func(c *Config) { c.MaxRestarts = 2 }, `
+			done 3 stopped`, "was ended by SIGKILL, and it was restarted 2 times already",
+		},
+		{
+			"as many crashes as restarts", FeedProcess, 3, "FAULT=exit3:1 crash:2",
+			func(c *Config) { c.MaxRestarts = 2 }, `
 			run 3 process
 			start 1 f1
 			end 1 f1 failed the process exited with code 3: Traceback: no module named torch
@@ -138,7 +153,8 @@ func TestRestarts(t *testing.T) {
 			start 3 f3
 			end 3 f3 ok
 			exit 0
-			done 3 done`, ""},
+			done 3 done`, "",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -150,14 +166,16 @@ func TestRestarts(t *testing.T) {
 				t.Fatal(err)
 			}
 			soaklog.Expect(t, log, test.want)
-			if !strings.Contains(o.Diagnostic, test.say) || (test.say == "") != (o.Diagnostic == "") {
+			if !strings.Contains(o.Diagnostic, test.say) ||
+				(test.say == "") != (o.Diagnostic == "") {
 				t.Errorf("diagnostic %q", o.Diagnostic)
 			}
 		})
 	}
 }
 
-// By time, files are fed for as long as it takes; a process is given many at once, and ended between two of them.
+// By time, files are fed for as long as it takes; a process is given many at once, and ended
+// between two of them.
 func TestUntil(t *testing.T) {
 	t.Parallel()
 	for _, lines := range []string{"both", "starts", "ends", "none"} {
@@ -171,7 +189,8 @@ func TestUntil(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if o.Reason != ReasonDone || o.Files == 0 || o.Counts[record.StatusOK] != o.Files || rounds < queue.AheadMax/2-1 {
+			if o.Reason != ReasonDone || o.Files == 0 || o.Counts[record.StatusOK] != o.Files ||
+				rounds < queue.AheadMax/2-1 {
 				t.Errorf("outcome %+v after %d rounds", o, rounds)
 			}
 			tl, err := parser.Build(parser.Read(strings.NewReader(string(log)), LogName))
@@ -179,7 +198,8 @@ func TestUntil(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, f := range tl.Files {
-				if want := inputs(2)[i%2].Path; f.Index != i+1 || f.Path != want || f.Status != record.StatusOK {
+				if want := inputs(2)[i%2].Path; f.Index != i+1 || f.Path != want ||
+					f.Status != record.StatusOK {
 					t.Fatalf("file %d: %d %s %s", i+1, f.Index, f.Path, f.Status)
 				}
 			}

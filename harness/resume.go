@@ -13,8 +13,8 @@ import (
 // reasonKilled is the reason in the log if a part of a run has no last line.
 const reasonKilled = "killed"
 
-// begin writes the first line of the run, or of the part of it that follows. ended says that the run
-// that is resumed was already done.
+// begin writes the first line of the run, or of the part of it that follows. ended says that the
+// run that is resumed was already done.
 func (r *run) begin(ctx context.Context) (ended bool, err error) {
 	if !r.cfg.Resume {
 		r.log.Add(r.firstLine())
@@ -34,7 +34,8 @@ func (c Config) runStart(head record.Header) record.RunStart {
 		command, _ = c.Secrets.Arguments(c.Command)
 	}
 	start := record.RunStart{
-		Header: head, Files: len(c.Files), Feed: string(c.Feed), Command: supervise.CommandLine(command),
+		Header: head, Files: len(c.Files), Feed: string(c.Feed),
+		Command: supervise.CommandLine(command),
 		Version: c.Version, Policy: c.Policy, Until: c.Until.Seconds(),
 	}
 	if c.Until > 0 {

@@ -24,12 +24,24 @@ func TestResumeRefuses(t *testing.T) {
 		return string(cfg.runStart(record.Header{}).AppendLine(nil)) + "\n"
 	}
 	for _, test := range []struct{ name, log, want string }{
-		{"other files", start(func(c *Config) { c.Files = inputs(3) }), "expected files 2, as the run is to go on with, found 3"},
+		{
+			"other files", start(func(c *Config) { c.Files = inputs(3) }),
+			"expected files 2, as the run is to go on with, found 3",
+		},
 		{"other command", start(func(c *Config) { c.Command = []string{"y"} }), "found y"},
 		{"other policy", start(func(c *Config) { c.Policy = "x" }), "expected the policy"},
-		{"other time", start(func(c *Config) { c.Until = time.Hour }), "expected until 0, as the run is to go on with, found "},
-		{"no run", "[vramsoak] exit pid=1 code=0\n", "soak.log:1: expected a log that begins with [vramsoak] run-start"},
-		{"run-start further on", "hello\n" + start(func(*Config) {}), "soak.log:2: expected a log that begins"},
+		{
+			"other time", start(func(c *Config) { c.Until = time.Hour }),
+			"expected until 0, as the run is to go on with, found ",
+		},
+		{
+			"no run", "[vramsoak] exit pid=1 code=0\n",
+			"soak.log:1: expected a log that begins with [vramsoak] run-start",
+		},
+		{
+			"run-start further on", "hello\n" + start(func(*Config) {}),
+			"soak.log:2: expected a log that begins",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -82,7 +94,10 @@ func TestResumeUntil(t *testing.T) {
 		path := inputs(3)[i%3].Path
 		log += string(record.FileStart{Header: at, Index: i + 1, Path: path}.AppendLine(nil)) + "\n"
 		if i < 6 {
-			log += string(record.FileEnd{Header: at, Index: i + 1, Path: path, Status: record.StatusOK}.AppendLine(nil)) + "\n"
+			log += string(record.FileEnd{
+				Header: at, Index: i + 1, Path: path,
+				Status: record.StatusOK,
+			}.AppendLine(nil)) + "\n"
 		}
 	}
 	if err := os.WriteFile(cfg.logPath(), []byte(log), 0o644); err != nil {
@@ -92,10 +107,12 @@ func TestResumeUntil(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Files != 7 || o.Counts[record.StatusOK] != 7 || o.Reason != ReasonDone || o.Duration < 7*time.Second {
+	if o.Files != 7 || o.Counts[record.StatusOK] != 7 || o.Reason != ReasonDone ||
+		o.Duration < 7*time.Second {
 		t.Errorf("outcome %+v", o)
 	}
-	if got := soaklog.Events(t, text); got[len(got)-1] != "done 7 done" || got[len(got)-4] != "start 7 f1" || got[len(got)-3] != "end 7 f1 ok" {
+	if got := soaklog.Events(t, text); got[len(got)-1] != "done 7 done" ||
+		got[len(got)-4] != "start 7 f1" || got[len(got)-3] != "end 7 f1 ok" {
 		t.Errorf("events %q", got)
 	}
 }
@@ -128,7 +145,8 @@ func TestResumeEndsWhatLives(t *testing.T) {
 	until(t, "the daemon is gone", dead(daemon))
 	_, resumed, _ := strings.Cut(string(log), "[vramsoak] resume ")
 	before, _, _ := strings.Cut(resumed, "[vramsoak] file-start ")
-	if want := fmt.Sprintf("pid=%d ", daemon); !strings.Contains(before, "[vramsoak] orphan ") || !strings.Contains(before, want) {
+	if want := fmt.Sprintf("pid=%d ", daemon); !strings.Contains(before, "[vramsoak] orphan ") ||
+		!strings.Contains(before, want) {
 		t.Errorf("before the first file that follows the log says:\n%s", before)
 	}
 }

@@ -22,8 +22,8 @@ const (
 	ReasonStopped     = "stopped"
 )
 
-// ErrNotStarted is in the error of a run whose command could not be started. If Outcome.Processes is
-// 0 too, nothing was run.
+// ErrNotStarted is in the error of a run whose command could not be started. If Outcome.Processes
+// is 0 too, nothing was run.
 var ErrNotStarted = errors.New("starting the command")
 
 // An Outcome is how a run went. Everything but Diagnostic is in the log too.
@@ -35,8 +35,8 @@ type Outcome struct {
 	Reason    string // ReasonDone, ReasonInterrupted or ReasonStopped
 	// Ended says that the run that was to be resumed was already done: nothing was run.
 	Ended bool
-	// Rescued is the folder that the log was saved to because it was removed from the run folder; ""
-	// if it was not removed.
+	// Rescued is the folder that the log was saved to because it was removed from the run folder;
+	// "" if it was not removed.
 	Rescued string
 	// Diagnostic says why a run stopped, with the last lines that the pipeline printed.
 	Diagnostic string
@@ -70,11 +70,12 @@ type run struct {
 	interrupted bool
 }
 
-// Run runs the command over the batch and writes the log. An error is trouble of the harness itself:
-// a mistake in the configuration, a command that cannot be started, a log that cannot be written.
-// What the pipeline did is in the outcome, which is nil only if the run did not begin.
+// Run runs the command over the batch and writes the log. An error is trouble of the harness
+// itself: a mistake in the configuration, a command that cannot be started, a log that cannot be
+// written. What the pipeline did is in the outcome, which is nil only if the run did not begin.
 //
-// When the context ends, Run ends the pipeline, finishes the log, and returns an interrupted outcome.
+// When the context ends, Run ends the pipeline, finishes the log, and returns an interrupted
+// outcome.
 func Run(ctx context.Context, cfg Config) (*Outcome, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -97,8 +98,8 @@ func Run(ctx context.Context, cfg Config) (*Outcome, error) {
 	return r.finish(d, ended, err)
 }
 
-// newRun opens the log of a run with this id. files is the queue that several workers share; nil for
-// a run without workers.
+// newRun opens the log of a run with this id. files is the queue that several workers share; nil
+// for a run without workers.
 func newRun(cfg Config, id string, files *queue.Queue) (*run, error) {
 	log, err := journal.Open(cfg.logPath(), cfg.wall)
 	if err != nil {
@@ -111,7 +112,8 @@ func newRun(cfg Config, id string, files *queue.Queue) (*run, error) {
 		shelter:  journal.NewShelter(filepath.Clean(cfg.Dir) + RescuedSuffix),
 	}
 	r.supervisor = supervise.New(id, supervise.Options{
-		Grace: cfg.Grace, SelfExit: cfg.selfExit, Reap: cfg.Reaper, Sole: cfg.workers <= 1, Kill: cfg.kill,
+		Grace: cfg.Grace, SelfExit: cfg.selfExit, Reap: cfg.Reaper, Sole: cfg.workers <= 1,
+		Kill: cfg.kill,
 	})
 	r.sampler = &sample.Sampler{
 		Every: cfg.SampleEvery, Device: cfg.Device, Head: log.Head, Logger: cfg.Logger,
@@ -147,8 +149,9 @@ func (r *run) finish(d decision, ended bool, err error) (*Outcome, error) {
 	}
 	if !ended {
 		r.log.Add(record.RunEnd{
-			Header: r.log.Head(now), Files: r.feeder.Worked(), Seconds: now.Sub(r.started).Seconds(),
-			Reason: d.reason, Error: cmp.Or(d.inOneLine(), message(err)),
+			Header: r.log.Head(now), Files: r.feeder.Worked(), Reason: d.reason,
+			Seconds: now.Sub(r.started).Seconds(),
+			Error:   cmp.Or(d.inOneLine(), message(err)),
 		})
 	}
 	if r.log.Moved() != nil {
@@ -172,8 +175,9 @@ func (r *run) finish(d decision, ended bool, err error) (*Outcome, error) {
 		files = r.feeder.Worked()
 	}
 	return &Outcome{
-		Files: files, Counts: r.batch.Counts(), Processes: r.processes, Duration: now.Sub(r.started),
-		Reason: d.reason, Ended: ended, Diagnostic: d.diagnostic(), Rescued: rescued,
+		Files: files, Counts: r.batch.Counts(), Processes: r.processes,
+		Duration: now.Sub(r.started), Reason: d.reason, Ended: ended,
+		Diagnostic: d.diagnostic(), Rescued: rescued,
 	}, err
 }
 

@@ -20,15 +20,17 @@ import (
 	"vramsoak/parser/record"
 )
 
-// hung is a per-file limit that only a hung child reaches, on a machine that is busy with other things too.
+// hung is a per-file limit that only a hung child reaches, on a machine that is busy with other
+// things too.
 const hung = 8 * time.Second
 
 // child is the configuration of a run of one of the programs.
 func child(t *testing.T, program string, feed Feed, args ...string) Config {
 	t.Helper()
 	return Config{
-		Command: append([]string{os.Args[0]}, args...), Feed: feed, Dir: t.TempDir(), Grace: 200 * time.Millisecond,
-		Env: []string{envProgram + "=" + program, "GORACE=atexit_sleep_ms=0"}, Version: "test",
+		Command: append([]string{os.Args[0]}, args...), Feed: feed, Dir: t.TempDir(),
+		Grace: 200 * time.Millisecond,
+		Env:   []string{envProgram + "=" + program, "GORACE=atexit_sleep_ms=0"}, Version: "test",
 	}
 }
 
@@ -36,7 +38,8 @@ func child(t *testing.T, program string, feed Feed, args ...string) Config {
 func batchOf(t *testing.T, feed Feed, n int, env ...string) Config {
 	t.Helper()
 	args := map[Feed][]string{
-		FeedProcess: {"file", pathMark}, FeedList: {"list", listMark}, FeedStdin: {"stdin"}, FeedNone: {"none"},
+		FeedProcess: {"file", pathMark}, FeedList: {"list", listMark}, FeedStdin: {"stdin"},
+		FeedNone: {"none"},
 	}[feed]
 	cfg := child(t, "pipeline", feed, args...)
 	cfg.Files = inputs(n)
@@ -179,7 +182,8 @@ func TestFeeds(t *testing.T) {
 	}
 }
 
-// A file's lines stand between its file-start and its file-end, the pipeline's own file lines among them.
+// A file's lines stand between its file-start and its file-end, the pipeline's own file lines among
+// them.
 func TestLinesBelongToTheirFile(t *testing.T) {
 	t.Parallel()
 	_, log, err := runOf(t.Context(), t, batchOf(t, FeedList, 2, "LINES=both"))
@@ -193,7 +197,8 @@ func TestLinesBelongToTheirFile(t *testing.T) {
 		}
 	}
 	file := []string{
-		"[vramsoak] file-start", "[pipeline] file-start", "[GPU Memory]", "[GPU Memory]", "[pipeline] file-end",
+		"[vramsoak] file-start", "[pipeline] file-start", "[GPU Memory]", "[GPU Memory]",
+		"[pipeline] file-end",
 		"[vramsoak] file-end",
 	}
 	want := append([]string{"[vramsoak] run-start"}, append(file, file...)...)
@@ -203,14 +208,21 @@ func TestLinesBelongToTheirFile(t *testing.T) {
 	}
 }
 
-// A batch may hold the same files several times. A crash in the second round is that of its file there, and the process
-// after it gets the rest of that round.
+// A batch may hold the same files several times. A crash in the second round is that of its file
+// there, and the process after it gets the rest of that round.
 func TestRounds(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		feed  Feed
 		lines string
-	}{{FeedProcess, "both"}, {FeedList, "both"}, {FeedStdin, "both"}, {FeedList, "starts"}, {FeedStdin, "ends"}, {FeedList, "none"}} {
+	}{
+		{FeedProcess, "both"},
+		{FeedList, "both"},
+		{FeedStdin, "both"},
+		{FeedList, "starts"},
+		{FeedStdin, "ends"},
+		{FeedList, "none"},
+	} {
 		t.Run(string(test.feed)+" "+test.lines, func(t *testing.T) {
 			t.Parallel()
 			cfg := batchOf(t, test.feed, 3, "LINES="+test.lines, "FAULT=crash:5")
@@ -219,7 +231,8 @@ func TestRounds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if o.Files != 6 || o.Counts[record.StatusOK] != 5 || o.Counts[record.StatusCrashed] != 1 || o.Reason != ReasonDone {
+			if o.Files != 6 || o.Counts[record.StatusOK] != 5 ||
+				o.Counts[record.StatusCrashed] != 1 || o.Reason != ReasonDone {
 				t.Errorf("outcome %+v", o)
 			}
 			tl, err := parser.Build(parser.Read(bytes.NewReader(log), LogName))
@@ -228,9 +241,13 @@ func TestRounds(t *testing.T) {
 			}
 			var got []string
 			for _, f := range tl.LastAttempts() {
-				got = append(got, fmt.Sprintf("%d %s %g s %s", f.Index, f.Path, f.AudioSeconds, f.Status))
+				got = append(got, fmt.Sprintf("%d %s %g s %s", f.Index, f.Path, f.AudioSeconds,
+					f.Status))
 			}
-			want := []string{"1 f1 10 s ok", "2 f2 10 s ok", "3 f3 10 s ok", "4 f1 10 s ok", "5 f2 10 s crashed", "6 f3 10 s ok"}
+			want := []string{
+				"1 f1 10 s ok", "2 f2 10 s ok", "3 f3 10 s ok", "4 f1 10 s ok",
+				"5 f2 10 s crashed", "6 f3 10 s ok",
+			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("files (-want +got):\n%s\nlog:\n%s", diff, log)
 			}

@@ -16,7 +16,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// A gpu is a device as a test would have it: what is in use over the readings, the last of them for good.
+// A gpu is a device as a test would have it: what is in use over the readings, the last of them for
+// good.
 type gpu struct {
 	mu      sync.Mutex
 	used    []int64
@@ -30,7 +31,10 @@ func (g *gpu) occupied() ([]meter.Occupancy, error) {
 	defer g.mu.Unlock()
 	used := g.used[min(g.reads, len(g.used)-1)]
 	g.reads++
-	return []meter.Occupancy{{Device: 0, GPU: 3, Used: used, Total: 1000 << 20, Holders: g.holders}}, g.err
+	return []meter.Occupancy{{
+		Device: 0, GPU: 3, Used: used, Total: 1000 << 20,
+		Holders: g.holders,
+	}}, g.err
 }
 
 // idleLines are the lines of a log on its devices, without their times.
@@ -60,7 +64,8 @@ func TestPreflight(t *testing.T) {
 		{PID: left.Process.Pid, Used: 1 << 20, HasUsed: true}, // of another namespace
 		{PID: 1 << 30, Here: true},                            // gone
 	}}
-	cfg.Occupied, cfg.SettleLimit, cfg.MaxIdleUsed = g.occupied, time.Minute, &sample.Limit{Share: 0.01}
+	cfg.Occupied, cfg.SettleLimit, cfg.MaxIdleUsed = g.occupied, time.Minute,
+		&sample.Limit{Share: 0.01}
 	_, log, err := runOf(t.Context(), t, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +76,8 @@ holder device=0 pid=%d command=%s used=3145728
 holder device=0 pid=%d used=1048576
 holder device=0 pid=1073741824
 `, left.Process.Pid, os.Args[0], os.Getpid(), quotedCommand(t), left.Process.Pid)
-	want := strings.Replace(held, "PHASE", "before", 1) + "file-start \nfile-start \n" + strings.Replace(held, "PHASE", "after", 1) + "run-end \n"
+	want := strings.Replace(held, "PHASE", "before", 1) + "file-start \nfile-start \n" +
+		strings.Replace(held, "PHASE", "after", 1) + "run-end \n"
 	if got := idleLines(log); got != want {
 		t.Errorf("found\n%swant\n%s", got, want)
 	}
@@ -89,39 +95,50 @@ func quotedCommand(t *testing.T) string {
 	return line
 }
 
-// A device that holds too much is refused, with what holds it; the log says so, and no process was started.
+// A device that holds too much is refused, with what holds it; the log says so, and no process was
+// started.
 func TestPreflightRefuses(t *testing.T) {
 	t.Parallel()
 	left := bystander(t, "sleep", supervise.EnvRun+"=0123456789abcdef", supervise.EnvHarness+"=1-1")
 	cfg := batchOf(t, FeedList, 2, "LINES=both")
-	g := &gpu{used: []int64{900 << 20}, holders: []meter.Holder{{PID: left.Process.Pid, Used: 800 << 20, HasUsed: true, Here: true}}}
-	cfg.Occupied, cfg.SettleLimit, cfg.MaxIdleUsed = g.occupied, time.Minute, &sample.Limit{Bytes: 512 << 20}
+	g := &gpu{used: []int64{900 << 20}, holders: []meter.Holder{{
+		PID:  left.Process.Pid,
+		Used: 800 << 20, HasUsed: true, Here: true,
+	}}}
+	cfg.Occupied, cfg.SettleLimit, cfg.MaxIdleUsed = g.occupied, time.Minute,
+		&sample.Limit{Bytes: 512 << 20}
 	o, log, err := runOf(t.Context(), t, cfg)
 	want := fmt.Sprintf("GPU 3: expected at most 512 MiB in use before the first file, found 900 MiB of 1000 MiB, held by pid %d (%s) 800 MiB, "+
-		"left by a run of vramsoak; vramsoak doctor --free ends what is left", left.Process.Pid, os.Args[0])
+		"left by a run of vramsoak; vramsoak doctor --free ends what is left", left.Process.Pid,
+		os.Args[0])
 	if err == nil || err.Error() != want {
 		t.Errorf("found %v, want %s", err, want)
 	}
 	if o == nil || o.Processes != 0 || o.Reason != ReasonStopped {
 		t.Errorf("outcome %+v", o)
 	}
-	if got := idleLines(log); !strings.HasPrefix(got, "idle ") || !strings.HasSuffix(got, "run-end \n") || strings.Contains(got, "file-start") {
+	if got := idleLines(log); !strings.HasPrefix(got, "idle ") ||
+		!strings.HasSuffix(got, "run-end \n") || strings.Contains(got, "file-start") {
 		t.Errorf("the log has\n%s", got)
 	}
 
-	if !strings.Contains(string(log), ` reason=stopped error="GPU 3: expected at most 512 MiB in use`) {
+	if !strings.Contains(string(log),
+		` reason=stopped error="GPU 3: expected at most 512 MiB in use`) {
 		t.Errorf("the log's end does not say why:\n%s", log)
 	}
 
 	g = &gpu{used: []int64{0}, err: errors.New("GPU is lost")}
 	cfg = batchOf(t, FeedList, 2, "LINES=both")
-	cfg.Occupied, cfg.SettleLimit, cfg.MaxIdleUsed = g.occupied, time.Minute, &sample.Limit{Bytes: 512 << 20}
-	if _, _, err := runOf(t.Context(), t, cfg); err == nil || !strings.Contains(err.Error(), "GPU is lost; without --max-idle-used") {
+	cfg.Occupied, cfg.SettleLimit, cfg.MaxIdleUsed = g.occupied, time.Minute,
+		&sample.Limit{Bytes: 512 << 20}
+	if _, _, err := runOf(t.Context(), t, cfg); err == nil ||
+		!strings.Contains(err.Error(), "GPU is lost; without --max-idle-used") {
 		t.Errorf("a driver that fails: %v", err)
 	}
 	cfg = batchOf(t, FeedList, 2, "LINES=both")
 	cfg.Occupied, cfg.SettleLimit = g.occupied, time.Minute
-	if o, log, err := runOf(t.Context(), t, cfg); err != nil || o.Reason != ReasonDone || strings.Contains(idleLines(log), "idle") {
+	if o, log, err := runOf(t.Context(), t, cfg); err != nil || o.Reason != ReasonDone ||
+		strings.Contains(idleLines(log), "idle") {
 		t.Errorf("a driver that fails where nothing is demanded of the device: %+v, %v", o, err)
 	}
 }
@@ -152,7 +169,8 @@ func TestInterruptedPreflight(t *testing.T) {
 				return all, err
 			}
 			o, log, err := runOf(ctx, t, cfg)
-			if err != nil || o.Reason != ReasonInterrupted || o.Processes != 0 || strings.Contains(idleLines(log), "idle") {
+			if err != nil || o.Reason != ReasonInterrupted || o.Processes != 0 ||
+				strings.Contains(idleLines(log), "idle") {
 				t.Errorf("outcome %+v, %v", o, err)
 			}
 		})

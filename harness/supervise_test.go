@@ -26,35 +26,55 @@ func TestSupervision(t *testing.T) {
 	}{
 		{
 			name: "hangs", program: "sleep", timeout: hung,
-			want: "end 1 f1 timeout took longer than 8s\nexit -1 SIGTERM timeout", files: "hung and was ended after its timeout",
+			want:  "end 1 f1 timeout took longer than 8s\nexit -1 SIGTERM timeout",
+			files: "hung and was ended after its timeout",
 		},
 		{
 			name: "ignores SIGTERM", program: "daemon", timeout: hung,
-			want: "end 1 f1 timeout took longer than 8s\nexit -1 SIGKILL timeout", files: "hung and was ended after its timeout",
+			want:  "end 1 f1 timeout took longer than 8s\nexit -1 SIGKILL timeout",
+			files: "hung and was ended after its timeout",
 		},
 		{
 			name: "closes its output and lives", program: "mute", timeout: hung,
-			want: "end 1 f1 timeout took longer than 8s\nexit -1 SIGTERM timeout", files: "hung and was ended after its timeout",
+			want:  "end 1 f1 timeout took longer than 8s\nexit -1 SIGTERM timeout",
+			files: "hung and was ended after its timeout",
 		},
 		{
 			name: "forks a grandchild", program: "parent", args: []string{"group"},
-			want: "end 1 f1 ok\norphan ended\nexit 0", files: "the file ended ok", left: "was still there when process",
+			want: "end 1 f1 ok\norphan ended\nexit 0", files: "the file ended ok",
+			left: "was still there when process",
 		},
 		{
 			name: "forks a daemon", program: "parent", args: []string{"daemon"},
-			want: "end 1 f1 ok\norphan ended\nexit 0", files: "the file ended ok", left: "was still there when process",
+			want: "end 1 f1 ok\norphan ended\nexit 0", files: "the file ended ok",
+			left: "was still there when process",
 		},
-		{name: "leaves zombies", program: "zombies", want: "end 1 f1 ok\nexit 0", files: "the file ended ok"},
-		{name: "prints as fast as it can", program: "flood", want: "end 1 f1 ok\nexit 0", files: "the file ended ok"},
-		{name: "prints NULs", program: "nul", want: "end 1 f1 ok\nexit 0", files: "the file ended ok"},
-		{name: "prints nothing", program: "say", args: []string{"0"}, want: "end 1 f1 ok\nexit 0", files: "the file ended ok"},
+		{
+			name: "leaves zombies", program: "zombies", want: "end 1 f1 ok\nexit 0",
+			files: "the file ended ok",
+		},
+		{
+			name: "prints as fast as it can", program: "flood", want: "end 1 f1 ok\nexit 0",
+			files: "the file ended ok",
+		},
+		{
+			name: "prints NULs", program: "nul", want: "end 1 f1 ok\nexit 0",
+			files: "the file ended ok",
+		},
+		{
+			name: "prints nothing", program: "say", args: []string{"0"},
+			want:  "end 1 f1 ok\nexit 0",
+			files: "the file ended ok",
+		},
 		{
 			name: "prints nothing and fails", program: "say", args: []string{"7"},
 			want: "end 1 f1 failed the process exited with code 7\nexit 7", files: "failed",
 		},
 		{
-			name: "is ended by a signal without a name", program: "say", args: []string{"$(kill -36 $$)"},
-			want: "end 1 f1 crashed the process was ended by SIG36\nexit -1 SIG36", files: "crashed",
+			name: "is ended by a signal without a name", program: "say",
+			args:  []string{"$(kill -36 $$)"},
+			want:  "end 1 f1 crashed the process was ended by SIG36\nexit -1 SIG36",
+			files: "crashed",
 		},
 	}
 	for _, test := range tests {
@@ -77,7 +97,8 @@ func TestSupervision(t *testing.T) {
 			if want := "run 1 process\nstart 1 f1\n" + test.want + "\ndone 1 done"; events != want {
 				t.Errorf("events:\n%s\nwant:\n%s\nlog:\n%s", events, want, short)
 			}
-			if test.program == "flood" && bytes.Count(log, []byte("\n"+strings.Repeat("x", 99)+"\n")) == 0 {
+			if test.program == "flood" && bytes.Count(log, []byte("\n"+strings.Repeat("x",
+				99)+"\n")) == 0 {
 				t.Errorf("the log has %d bytes:\n%s", len(log), short)
 			}
 			if n := bytes.Count(log, []byte("x")); test.program == "flood" && n < floodSize/100*99 {

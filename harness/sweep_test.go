@@ -41,8 +41,8 @@ func idOf(t *testing.T, log []byte) string {
 	return ""
 }
 
-// A daemon outlives a harness that is killed. It is not touched while the harness lives; afterwards it is found by the run's
-// id, and ended though it does not listen to SIGTERM, and nothing else is.
+// A daemon outlives a harness that is killed. It is not touched while the harness lives; afterwards
+// it is found by the run's id, and ended though it does not listen to SIGTERM, and nothing else is.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -55,7 +55,8 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid, id := pidIn(t, log, "daemon "), idOf(t, log)
-	other := bystander(t, "sleep", supervise.EnvRun+"=0123456789abcdef", supervise.EnvHarness+"=1-1")
+	other := bystander(t, "sleep", supervise.EnvRun+"=0123456789abcdef",
+		supervise.EnvHarness+"=1-1")
 	left, err := supervise.FindOrphans(id)
 	if err != nil || len(left) != 0 {
 		t.Errorf("of a harness that lives: %+v, %v", left, err)
@@ -71,11 +72,14 @@ func TestSweep(t *testing.T) {
 		t.Fatalf("leftovers %+v, %v; the daemon is %d", left, err, pid)
 	}
 	all, err := supervise.FindOrphans("")
-	if err != nil || !slices.ContainsFunc(all, func(l supervise.Orphan) bool { return l.PID == pid }) ||
-		!slices.ContainsFunc(all, func(l supervise.Orphan) bool { return l.PID == other.Process.Pid }) {
+	if err != nil || !slices.ContainsFunc(all,
+		func(l supervise.Orphan) bool { return l.PID == pid }) ||
+		!slices.ContainsFunc(all,
+			func(l supervise.Orphan) bool { return l.PID == other.Process.Pid }) {
 		t.Errorf("leftovers of any run: %+v, %v", all, err)
 	}
-	if running := supervise.KillOrphans(t.Context(), left, 100*time.Millisecond); len(running) != 0 {
+	if running := supervise.KillOrphans(t.Context(), left,
+		100*time.Millisecond); len(running) != 0 {
 		t.Errorf("still running: %+v", running)
 	}
 	if !dead(pid)() || dead(other.Process.Pid)() {

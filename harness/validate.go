@@ -55,14 +55,14 @@ func (c Config) validateFeed(m *mistakes) {
 	switch c.Feed {
 	case FeedProcess:
 		if marked != FeedProcess {
-			m.add("expected %s in the command's arguments, where the path of the file goes, found none",
-				pathMark)
+			m.add("expected %s in the command's arguments, where the path of the file goes, "+
+				"found none", pathMark)
 		}
 	case FeedList:
 		switch {
 		case marked != FeedList:
-			m.add("expected %s in the command's arguments, where the path of the list goes, found none",
-				listMark)
+			m.add("expected %s in the command's arguments, where the path of the list goes, "+
+				"found none", listMark)
 		case contains(c.Command, pathMark):
 			m.add("expected %s or %s in the command's arguments, found both; "+
 				"a process is given one file or a list", pathMark, listMark)
@@ -125,7 +125,8 @@ func (c Config) validateRestarts(m *mistakes) {
 	if c.Until > 0 {
 		switch {
 		case c.Feed == FeedNone:
-			m.add("cannot soak until a time with a command that takes no files: it ends when it likes")
+			m.add("cannot soak until a time with a command that takes no files: " +
+				"it ends when it likes")
 		case c.RetryFailed > 0:
 			m.add("a soak by time does each file again in every round; " +
 				"leave out the retries of failed files")
@@ -155,7 +156,7 @@ func (c Config) validateTimes(m *mistakes) {
 		}
 	}
 	if c.MaxIdleUsed != nil && c.SettleLimit == 0 {
-		m.add("expected a limit for the device to settle, where it may have at most %v in use, found none",
-			*c.MaxIdleUsed)
+		m.add("expected a limit for the device to settle, where it may have at most %v in use, "+
+			"found none", *c.MaxIdleUsed)
 	}
 }

@@ -21,8 +21,8 @@ type watch struct {
 	end    supervise.End
 }
 
-// watch passes on what a process prints, samples it, and ends it when its time or the run's is over.
-// It returns when the process has ended and everything that it printed is passed on.
+// watch passes on what a process prints, samples it, and ends it when its time or the run's is
+// over. It returns when the process has ended and everything that it printed is passed on.
 func (r *run) watch(ctx context.Context, p *supervise.Process) supervise.End {
 	w := &watch{
 		run: r, p: p, killer: p.Killer(r.cfg.Grace), ended: p.Ended(),
@@ -146,7 +146,8 @@ func (w *watch) timeout() {
 	if w.ended == nil || w.out.Stopping() {
 		return
 	}
-	w.cfg.Logger.Warn("the process took too long and is ended", "pid", w.p.PID(), "limit", w.cfg.Timeout)
+	w.cfg.Logger.Warn("the process took too long and is ended",
+		"pid", w.p.PID(), "limit", w.cfg.Timeout)
 	w.end.Timeout = true
 	w.out.Discard()
 	w.terminate()

@@ -25,12 +25,12 @@ type Worker struct {
 	Occupied func() ([]meter.Occupancy, error)
 }
 
-// RunAll is [Run] with one worker per GPU. The workers take their files from one queue. Each has a log
-// in a folder of its own in the run folder, and the devices of its [Worker] instead of the
+// RunAll is [Run] with one worker per GPU. The workers take their files from one queue. Each has a
+// log in a folder of its own in the run folder, and the devices of its [Worker] instead of the
 // configuration's. What the configuration limits, it limits for each worker.
 //
-// A worker that has to stop leaves its files to the others. With [CrashStop] it ends the run instead,
-// and interrupts the others. With Resume the logs of all workers are resumed.
+// A worker that has to stop leaves its files to the others. With [CrashStop] it ends the run
+// instead, and interrupts the others. With Resume the logs of all workers are resumed.
 func RunAll(ctx context.Context, cfg Config, workers []Worker) (*Outcome, error) {
 	if err := errors.Join(cfg.Validate(), ValidateWorkers(cfg, workers)); err != nil {
 		return nil, err
@@ -117,7 +117,8 @@ func newTeam(cfg Config, workers []Worker) (*team, error) {
 			return nil, err
 		}
 		r.shelter = t.shelter
-		t.workers = append(t.workers, &worker{run: r, gpu: w.GPU, d: decision{reason: ReasonStopped}})
+		d := decision{reason: ReasonStopped}
+		t.workers = append(t.workers, &worker{run: r, gpu: w.GPU, d: d})
 	}
 	return t, nil
 }
@@ -193,8 +194,8 @@ func (t *team) each(do func(w *worker)) {
 	all.Wait()
 }
 
-// begin writes the first lines of the logs, or of the parts of them that follow, and deals the first
-// files.
+// begin writes the first lines of the logs, or of the parts of them that follow, and deals the
+// first files.
 func (t *team) begin(ctx context.Context) error {
 	states, torn := make([]journal.State, len(t.workers)), make([]int64, len(t.workers))
 	if t.cfg.Resume {

@@ -21,7 +21,8 @@ const mortalFiles = 6
 
 // mortals is a harness of its own on two GPUs: DIR FEED, and "resume" where it goes on.
 func mortals(args []string) {
-	o, err := RunAll(context.Background(), mortalsConfig(args[0], Feed(args[1]), len(args) > 2), twoGPUs)
+	o, err := RunAll(context.Background(), mortalsConfig(args[0], Feed(args[1]), len(args) > 2),
+		twoGPUs)
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -35,7 +36,8 @@ func mortalsConfig(dir string, feed Feed, resume bool) Config {
 	return cfg
 }
 
-// A run on two GPUs that is killed at any instant, and taken up again until it is done, does every file once, on one of them.
+// A run on two GPUs that is killed at any instant, and taken up again until it is done, does every
+// file once, on one of them.
 func TestWorkersKilledAtAnyInstant(t *testing.T) {
 	t.Parallel()
 	seed, cases := killing(t, 9) // each feed with each victim
@@ -57,11 +59,13 @@ func TestWorkersKilledAtAnyInstant(t *testing.T) {
 			for n := range next {
 				dir, feed := t.TempDir(), feeds[n%len(feeds)]
 				k := killedTeam{feed: feed, dir: dir, assault: assault{
-					random: rand.New(rand.NewPCG(seed, uint64(n))), dies: victims[n/len(feeds)%len(victims)], program: "mortals",
+					random: rand.New(rand.NewPCG(seed, uint64(n))),
+					dies:   victims[n/len(feeds)%len(victims)], program: "mortals",
 					logs: workerPaths(dir), size: sizes[feed],
 				}}
 				if err := k.run(t.Context()); err != nil {
-					t.Errorf("case %d: %s, feed %s: %v\nlogs:\n%s", n, k.dies, k.feed, err, strings.Join(teamLogs(k.dir), "\n\n"))
+					t.Errorf("case %d: %s, feed %s: %v\nlogs:\n%s", n, k.dies, k.feed, err,
+						strings.Join(teamLogs(k.dir), "\n\n"))
 				}
 			}
 		})
@@ -101,9 +105,10 @@ type killedTeam struct {
 }
 
 func (k *killedTeam) run(ctx context.Context) error {
-	o, err := k.survive(ctx, []string{k.dir, string(k.feed)}, func(ctx context.Context) (*Outcome, error) {
-		return RunAll(ctx, mortalsConfig(k.dir, k.feed, true), twoGPUs)
-	})
+	o, err := k.survive(ctx, []string{k.dir, string(k.feed)},
+		func(ctx context.Context) (*Outcome, error) {
+			return RunAll(ctx, mortalsConfig(k.dir, k.feed, true), twoGPUs)
+		})
 	if err != nil {
 		return err
 	}
@@ -130,7 +135,8 @@ func (k *killedTeam) judge(o *Outcome) error {
 	if want := map[int]int{1: 1, 2: 1, 3: 1, 4: 1, 5: 1, 6: 1}; !cmp.Equal(ends, want) {
 		return fmt.Errorf("how often files ended well: %v", ends)
 	}
-	if last := tl.LastAttempts(); len(last) != mortalFiles || len(tl.Runs) != 2 || tl.Runs[1].Batch != 0 {
+	if last := tl.LastAttempts(); len(last) != mortalFiles || len(tl.Runs) != 2 ||
+		tl.Runs[1].Batch != 0 {
 		return fmt.Errorf("%d files in %d runs", len(last), len(tl.Runs))
 	}
 	for _, f := range check.Of(tl, check.DefaultPolicy()).Findings {

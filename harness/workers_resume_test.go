@@ -11,7 +11,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// interruptedTeam is a run on the GPUs 0 and 3 that was interrupted once the logs were as is asked for.
+// interruptedTeam is a run on the GPUs 0 and 3 that was interrupted once the logs were as is asked
+// for.
 func interruptedTeam(t *testing.T, cfg Config, ready func(logs [2]string) bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -32,7 +33,8 @@ func TestTornFileOfALostGPU(t *testing.T) {
 	t.Parallel()
 	cfg := onTwo(t, FeedList, 4, "3:f2=wait")
 	interruptedTeam(t, cfg, func(logs [2]string) bool {
-		return strings.Contains(logs[1], "Before Work") && strings.Contains(logs[0], "path=f3 status=ok seconds=")
+		return strings.Contains(logs[1], "Before Work") &&
+			strings.Contains(logs[0], "path=f3 status=ok seconds=")
 	})
 	cfg.Resume = true
 	cfg.Env = append(cfg.Env, "WRONG=3:start=dead")
@@ -44,7 +46,8 @@ func TestTornFileOfALostGPU(t *testing.T) {
 		t.Errorf("GPU 0 did %s", got)
 	}
 	f := filesFinding(t, logs)
-	if f.Verdict != check.Fail || !strings.HasPrefix(f.Message, "the worker of GPU 3 was stopped: ") ||
+	if f.Verdict != check.Fail || !strings.HasPrefix(f.Message,
+		"the worker of GPU 3 was stopped: ") ||
 		!strings.HasSuffix(f.Message, "; 4 of 4 files ended ok") {
 		t.Errorf("finding %+v", f)
 	}
@@ -52,7 +55,8 @@ func TestTornFileOfALostGPU(t *testing.T) {
 	// Once the GPU is there again, nothing is left to do, and nothing is done twice.
 	cfg.Env = append(cfg.Env, "WRONG=")
 	o, again, err := runAll(t.Context(), t, cfg)
-	if err != nil || o.Reason != ReasonDone || o.Ended || again[0] != logs[0] || len(begun(t, again[1])) != len(begun(t, logs[1])) {
+	if err != nil || o.Reason != ReasonDone || o.Ended || again[0] != logs[0] ||
+		len(begun(t, again[1])) != len(begun(t, logs[1])) {
 		t.Fatalf("outcome %+v, %v", o, err)
 	}
 	if f := filesFinding(t, again); f.Verdict != check.Pass || f.Message != "all 4 files ended ok" {
@@ -72,7 +76,8 @@ func TestWorkersUntilResumed(t *testing.T) {
 		cfg.More = func() []Input { return inputs(3) }
 		ended := func(n int) func([2]string) bool {
 			return func(logs [2]string) bool {
-				return strings.Count(logs[0], "[vramsoak] file-end") >= n && strings.Count(logs[1], "[vramsoak] file-end") >= n
+				return strings.Count(logs[0], "[vramsoak] file-end") >= n &&
+					strings.Count(logs[1], "[vramsoak] file-end") >= n
 			}
 		}
 		interruptedTeam(t, cfg, ended(4))
@@ -93,7 +98,8 @@ func TestWorkersUntilResumed(t *testing.T) {
 		}
 		for _, f := range first.Files {
 			if times[f.Index] != 1 {
-				t.Errorf("%s: file %d was begun in the first part and done %d times", feed, f.Index, times[f.Index])
+				t.Errorf("%s: file %d was begun in the first part and done %d times", feed, f.Index,
+					times[f.Index])
 			}
 		}
 	}
@@ -112,7 +118,8 @@ func TestWorkersResumedOtherwise(t *testing.T) {
 		"expected workers 1, as the run is to go on with, found 2": {{GPU: 0}},
 		"expected workers 3, as the run":                           {{GPU: 0}, {GPU: 3}, {GPU: 4}},
 	} {
-		if _, err := RunAll(t.Context(), cfg, workers); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := RunAll(t.Context(), cfg, workers); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
@@ -126,7 +133,8 @@ func TestWorkersResumedOtherwise(t *testing.T) {
 	if err := os.Rename(workerPaths(other.Dir)[1], workerPaths(cfg.Dir)[1]); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := runAll(t.Context(), t, cfg); err == nil || !strings.Contains(err.Error(), "found one of another run; the run cannot be resumed") {
+	if _, _, err := runAll(t.Context(), t, cfg); err == nil ||
+		!strings.Contains(err.Error(), "found one of another run; the run cannot be resumed") {
 		t.Errorf("error %v", err)
 	}
 }

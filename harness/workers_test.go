@@ -23,9 +23,9 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// onGPU is a pipeline that says which GPU it sees. Its arguments are paths, or the path of a list, or none: it reads its
-// standard input then. WRONG says what goes wrong on which GPU in which file: "3:start=dead 0:f2=once 0:*=wait"; a file called
-// "start" is before the first.
+// onGPU is a pipeline that says which GPU it sees. Its arguments are paths, or the path of a list,
+// or none: it reads its standard input then. WRONG says what goes wrong on which GPU in which file:
+// "3:start=dead 0:f2=once 0:*=wait"; a file called "start" is before the first.
 func onGPU(args []string) {
 	gpu := os.Getenv(EnvGPU)
 	wrong := map[string]string{}
@@ -72,7 +72,8 @@ func onGPU(args []string) {
 	}
 	for _, path := range paths {
 		fmt.Println("[pipeline] file-start path=" + path)
-		fmt.Printf("sees %s of %s by %s\n", os.Getenv(meter.VisibleDevices), gpu, os.Getenv("CUDA_DEVICE_ORDER"))
+		fmt.Printf("sees %s of %s by %s\n", os.Getenv(meter.VisibleDevices), gpu,
+			os.Getenv("CUDA_DEVICE_ORDER"))
 		fmt.Println("[GPU Memory] Before Work: Allocated: 1.00GB | Reserved: 2.00GB | Total: 24.00GB | allocated=1073741824 device=0")
 		mishap(path)
 		fmt.Println("[GPU Memory] After Work: Allocated: 0.50GB | Reserved: 2.00GB | Total: 24.00GB | allocated=536870912 device=0")
@@ -83,7 +84,10 @@ func onGPU(args []string) {
 // onTwo is a run of onGPU over n files on the GPUs 0 and 3.
 func onTwo(t *testing.T, feed Feed, n int, wrong string) Config {
 	t.Helper()
-	cfg := child(t, "onGPU", feed, map[Feed][]string{FeedProcess: {pathMark}, FeedList: {listMark}}[feed]...)
+	cfg := child(t, "onGPU", feed, map[Feed][]string{
+		FeedProcess: {pathMark},
+		FeedList:    {listMark},
+	}[feed]...)
 	cfg.Files = inputs(n)
 	cfg.Env = append(cfg.Env, "WRONG="+wrong, "GO="+filepath.Join(cfg.Dir, "go"))
 	return cfg
@@ -91,7 +95,8 @@ func onTwo(t *testing.T, feed Feed, n int, wrong string) Config {
 
 var twoGPUs = []Worker{{GPU: 0}, {GPU: 3}}
 
-// runAll runs on the GPUs 0 and 3, and returns their logs too. It fails the test where the run does not end.
+// runAll runs on the GPUs 0 and 3, and returns their logs too. It fails the test where the run does
+// not end.
 func runAll(ctx context.Context, t *testing.T, cfg Config) (*Outcome, [2]string, error) {
 	t.Helper()
 	type result struct {
@@ -130,7 +135,8 @@ func timelineOf(t *testing.T, logs [2]string) *timeline.Timeline {
 	t.Helper()
 	b := &parser.Builder{}
 	for i, log := range logs {
-		if err := b.Read(strings.NewReader(log), fmt.Sprintf("gpu-%d/soak.log", twoGPUs[i].GPU)); err != nil {
+		if err := b.Read(strings.NewReader(log), fmt.Sprintf("gpu-%d/soak.log",
+			twoGPUs[i].GPU)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -141,7 +147,8 @@ func timelineOf(t *testing.T, logs [2]string) *timeline.Timeline {
 func filesFinding(t *testing.T, logs [2]string) check.Finding {
 	t.Helper()
 	r := check.Of(timelineOf(t, logs), check.DefaultPolicy())
-	i := slices.IndexFunc(r.Findings, func(f check.Finding) bool { return f.Check == check.Completeness && f.Subject == "files" })
+	i := slices.IndexFunc(r.Findings,
+		func(f check.Finding) bool { return f.Check == check.Completeness && f.Subject == "files" })
 	return r.Findings[i]
 }
 
@@ -160,7 +167,8 @@ func begun(t *testing.T, log string) []string {
 	return paths
 }
 
-// whenLogged makes the file that a pipeline waits for, once a worker's log has the text so many times.
+// whenLogged makes the file that a pipeline waits for, once a worker's log has the text so many
+// times.
 func whenLogged(t *testing.T, cfg Config, gpu int, text string, times int) {
 	t.Helper()
 	stop := make(chan struct{})
@@ -186,8 +194,8 @@ func whenLogged(t *testing.T, cfg Config, gpu int, text string, times int) {
 	})
 }
 
-// Every file is done once, by one of the workers, whose processes see their GPU and no other. Dealt files are those of every
-// other place.
+// Every file is done once, by one of the workers, whose processes see their GPU and no other. Dealt
+// files are those of every other place.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -195,32 +203,45 @@ func TestWorkers(t *testing.T) {
 		feed    Feed
 		restart int
 		dealt   bool
-	}{{"process", FeedProcess, 0, false}, {"list", FeedList, 0, true}, {"stdin", FeedStdin, 0, true}, {"list, two at a time", FeedList, 2, false}} {
+	}{
+		{"process", FeedProcess, 0, false},
+		{"list", FeedList, 0, true},
+		{"stdin", FeedStdin, 0, true},
+		{"list, two at a time", FeedList, 2, false},
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			cfg := onTwo(t, test.feed, 7, "")
 			cfg.RestartEvery = test.restart
 			o, logs, err := runAll(t.Context(), t, cfg)
-			if err != nil || o.Files != 7 || o.Counts[record.StatusOK] != 7 || o.Reason != ReasonDone {
+			if err != nil || o.Files != 7 || o.Counts[record.StatusOK] != 7 ||
+				o.Reason != ReasonDone {
 				t.Fatalf("outcome %+v, %v", o, err)
 			}
 			zero, three := begun(t, logs[0]), begun(t, logs[1])
 			all := slices.Sorted(slices.Values(append(slices.Clone(zero), three...)))
-			if diff := cmp.Diff([]string{"f1", "f2", "f3", "f4", "f5", "f6", "f7"}, all); diff != "" {
+			if diff := cmp.Diff([]string{"f1", "f2", "f3", "f4", "f5", "f6", "f7"},
+				all); diff != "" {
 				t.Errorf("files (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff([][]string{{"f1", "f3", "f5", "f7"}, {"f2", "f4", "f6"}}, [][]string{zero, three}); test.dealt && diff != "" {
+			if diff := cmp.Diff([][]string{{"f1", "f3", "f5", "f7"}, {"f2", "f4", "f6"}},
+				[][]string{zero, three}); test.dealt && diff != "" {
 				t.Errorf("dealt (-want +got):\n%s", diff)
 			}
-			for i, sees := range []string{"sees 0 of 0 by PCI_BUS_ID", "sees 3 of 3 by PCI_BUS_ID"} {
-				if n, of := strings.Count(logs[i], sees), strings.Count(logs[i], "sees "); n != of || n != len([][]string{zero, three}[i]) {
+			for i, sees := range []string{
+				"sees 0 of 0 by PCI_BUS_ID",
+				"sees 3 of 3 by PCI_BUS_ID",
+			} {
+				if n, of := strings.Count(logs[i], sees), strings.Count(logs[i],
+					"sees "); n != of || n != len([][]string{zero, three}[i]) {
 					t.Errorf("%d of %d files, %q", n, of, sees)
 				}
 				if !strings.Contains(logs[i], fmt.Sprintf(" workers=2 gpu=%d\n", twoGPUs[i].GPU)) {
 					t.Errorf("the first line of %q", logs[i])
 				}
 			}
-			if f := filesFinding(t, logs); f.Verdict != check.Pass || f.Message != "all 7 files ended ok" {
+			if f := filesFinding(t, logs); f.Verdict != check.Pass ||
+				f.Message != "all 7 files ended ok" {
 				t.Errorf("finding %+v", f)
 			}
 		})
@@ -250,28 +271,33 @@ func TestWorkerThatDiesForGood(t *testing.T) {
 	for _, feed := range []Feed{FeedList, FeedStdin} {
 		o, logs, err := runAll(t.Context(), t, onTwo(t, feed, 6, "3:start=dead"))
 		if err != nil || o.Counts[record.StatusOK] != 6 || o.Reason != ReasonStopped ||
-			!strings.HasPrefix(o.Diagnostic, "GPU 3: the process (pid ") || !strings.Contains(o.Diagnostic, "device lost") {
+			!strings.HasPrefix(o.Diagnostic, "GPU 3: the process (pid ") ||
+			!strings.Contains(o.Diagnostic, "device lost") {
 			t.Fatalf("outcome %+v, %v", o, err)
 		}
 		if zero := begun(t, logs[0]); len(zero) != 6 {
 			t.Errorf("GPU 0 did %v", zero)
 		}
 		f := filesFinding(t, logs)
-		if f.Verdict != check.Fail || !strings.HasPrefix(f.Message, "the worker of GPU 3 was stopped: the process (pid ") ||
-			!strings.HasSuffix(f.Message, "exited with code 3 before it began a file (error: device lost); 6 of 6 files ended ok") {
+		if f.Verdict != check.Fail || !strings.HasPrefix(f.Message,
+			"the worker of GPU 3 was stopped: the process (pid ") ||
+			!strings.HasSuffix(f.Message,
+				"exited with code 3 before it began a file (error: device lost); 6 of 6 files ended ok") {
 			t.Errorf("finding %+v", f)
 		}
 	}
 }
 
-// One that dies in every file does so as often as it may. Its first process's end is waited for, so that there are files left.
+// One that dies in every file does so as often as it may. Its first process's end is waited for, so
+// that there are files left.
 func TestWorkerThatMayNotRestart(t *testing.T) {
 	t.Parallel()
 	cfg := onTwo(t, FeedProcess, 6, "3:*=dead 0:f1=wait")
 	cfg.MaxRestarts = 1
 	whenLogged(t, cfg, 3, "[vramsoak] run-end ", 1)
 	o, logs, err := runAll(t.Context(), t, cfg)
-	if err != nil || o.Counts[record.StatusOK] != 4 || o.Counts[record.StatusFailed] != 2 || o.Reason != ReasonStopped {
+	if err != nil || o.Counts[record.StatusOK] != 4 || o.Counts[record.StatusFailed] != 2 ||
+		o.Reason != ReasonStopped {
 		t.Fatalf("outcome %+v, %v", o, err)
 	}
 	if zero, three := begun(t, logs[0]), begun(t, logs[1]); len(zero) != 4 || len(three) != 2 {
@@ -279,7 +305,8 @@ func TestWorkerThatMayNotRestart(t *testing.T) {
 	}
 }
 
-// What a worker did not begin when its process crashed is anybody's: here the other's, who has nothing left.
+// What a worker did not begin when its process crashed is anybody's: here the other's, who has
+// nothing left.
 func TestFilesOfACrashGoBack(t *testing.T) {
 	t.Parallel()
 	cfg := onTwo(t, FeedList, 8, "3:f2=dead")
@@ -296,7 +323,8 @@ func TestFilesOfACrashGoBack(t *testing.T) {
 	if err != nil || o.Counts[record.StatusOK] != 7 || o.Counts[record.StatusFailed] != 1 {
 		t.Fatalf("outcome %+v, %v", o, err)
 	}
-	if diff := cmp.Diff([]string{"f1", "f3", "f5", "f7", "f4", "f6", "f8"}, begun(t, logs[0])); diff != "" {
+	if diff := cmp.Diff([]string{"f1", "f3", "f5", "f7", "f4", "f6", "f8"},
+		begun(t, logs[0])); diff != "" {
 		t.Errorf("files of GPU 0 (-want +got):\n%s", diff)
 	}
 }
@@ -316,7 +344,8 @@ func TestRetryStaysOnItsGPU(t *testing.T) {
 				t.Errorf("%s: %s began %d times on its GPU", feed, path, n)
 			}
 		}
-		if f := filesFinding(t, logs); f.Verdict != check.Pass || f.Message != "all 4 files ended ok; 2 files needed a retry" {
+		if f := filesFinding(t, logs); f.Verdict != check.Pass ||
+			f.Message != "all 4 files ended ok; 2 files needed a retry" {
 			t.Errorf("finding %+v", f)
 		}
 	}
@@ -333,7 +362,8 @@ func TestWorkersStopTogether(t *testing.T) {
 		t.Fatalf("outcome %+v, %v", o, err)
 	}
 	f := filesFinding(t, logs)
-	if f.Verdict != check.Fail || !strings.Contains(f.Message, "4 files never begun") || !strings.Contains(f.Message, "the worker of GPU 0 was interrupted") ||
+	if f.Verdict != check.Fail || !strings.Contains(f.Message, "4 files never begun") ||
+		!strings.Contains(f.Message, "the worker of GPU 0 was interrupted") ||
 		!strings.Contains(f.Message, "the worker of GPU 3 was stopped") {
 		t.Errorf("finding %+v", f)
 	}
@@ -350,7 +380,8 @@ func TestInterruptedWorkers(t *testing.T) {
 		go func() {
 			for {
 				logs := workerLogs(t, cfg.Dir)
-				if strings.Contains(logs[0], "Before Work") && strings.Contains(logs[1], "Before Work") || ctx.Err() != nil {
+				if strings.Contains(logs[0], "Before Work") &&
+					strings.Contains(logs[1], "Before Work") || ctx.Err() != nil {
 					break
 				}
 				time.Sleep(5 * time.Millisecond)
@@ -373,7 +404,8 @@ func TestInterruptedWorkers(t *testing.T) {
 	}
 }
 
-// A soak by time goes on with further files on both GPUs, and each ends with the file that it works on.
+// A soak by time goes on with further files on both GPUs, and each ends with the file that it works
+// on.
 func TestWorkersUntil(t *testing.T) {
 	t.Parallel()
 	for _, feed := range []Feed{FeedProcess, FeedStdin} {
@@ -381,12 +413,14 @@ func TestWorkersUntil(t *testing.T) {
 		cfg.Until = 500 * time.Millisecond
 		cfg.More = func() []Input { return inputs(2) }
 		o, logs, err := runAll(t.Context(), t, cfg)
-		if err != nil || o.Reason != ReasonDone || o.Files < 2 || o.Counts[record.StatusOK] != o.Files {
+		if err != nil || o.Reason != ReasonDone || o.Files < 2 ||
+			o.Counts[record.StatusOK] != o.Files {
 			t.Fatalf("outcome %+v, %v", o, err)
 		}
 		tl := timelineOf(t, logs)
 		if len(tl.Files) != o.Files || len(tl.LastAttempts()) != o.Files {
-			t.Errorf("%d files, %d of them different, want %d", len(tl.Files), len(tl.LastAttempts()), o.Files)
+			t.Errorf("%d files, %d of them different, want %d", len(tl.Files),
+				len(tl.LastAttempts()), o.Files)
 		}
 	}
 }
@@ -397,8 +431,12 @@ func TestWorkersPreflight(t *testing.T) {
 	cfg := onTwo(t, FeedProcess, 4, "")
 	cfg.SettleLimit, cfg.MaxIdleUsed = time.Minute, &sample.Limit{Bytes: 512 << 20}
 	clean, dirty := &gpu{used: []int64{0}}, &gpu{used: []int64{900 << 20}}
-	o, err := RunAll(t.Context(), cfg, []Worker{{GPU: 0, Occupied: clean.occupied}, {GPU: 3, Occupied: dirty.occupied}})
-	if err == nil || !strings.HasPrefix(err.Error(), "GPU 3: expected at most 512 MiB in use") || o == nil || o.Processes != 0 {
+	o, err := RunAll(t.Context(), cfg, []Worker{
+		{GPU: 0, Occupied: clean.occupied},
+		{GPU: 3, Occupied: dirty.occupied},
+	})
+	if err == nil || !strings.HasPrefix(err.Error(), "GPU 3: expected at most 512 MiB in use") ||
+		o == nil || o.Processes != 0 {
 		t.Errorf("outcome %+v, %v", o, err)
 	}
 }
@@ -417,13 +455,15 @@ func TestWorkersThatCannotBe(t *testing.T) {
 	}
 	none := batchOf(t, FeedNone, 0)
 	none.Files = nil
-	if _, err := RunAll(t.Context(), none, twoGPUs); err == nil || !strings.HasPrefix(err.Error(), "cannot share the files of a command") {
+	if _, err := RunAll(t.Context(), none, twoGPUs); err == nil ||
+		!strings.HasPrefix(err.Error(), "cannot share the files of a command") {
 		t.Errorf("error %v", err)
 	}
 	missing := onTwo(t, FeedList, 4, "")
 	missing.Command[0] = filepath.Join(missing.Dir, "no-such-command")
 	o, logs, err := runAll(t.Context(), t, missing)
-	if !errors.Is(err, os.ErrNotExist) || strings.Count(err.Error(), "no-such-command") != 1 || o == nil {
+	if !errors.Is(err, os.ErrNotExist) || strings.Count(err.Error(), "no-such-command") != 1 ||
+		o == nil {
 		t.Errorf("outcome %+v, %v", o, err)
 	}
 	for _, log := range logs {
@@ -438,14 +478,17 @@ func TestProgressOfWorkers(t *testing.T) {
 	t.Parallel()
 	p := combine([]Progress{
 		{Done: 4, Files: 20, GPU: 0, Elapsed: 40 * time.Second, pace: queue.Pace{
-			Done: 4, Left: 16, DoneAudio: 400, LeftAudio: 1600, AudioKnown: true, Spent: 40 * time.Second, Since: 5 * time.Second,
+			Done: 4, Left: 16, DoneAudio: 400, LeftAudio: 1600, AudioKnown: true,
+			Spent: 40 * time.Second, Since: 5 * time.Second,
 		}},
 		{Done: 6, Failed: 1, Files: 20, GPU: 3, Elapsed: 41 * time.Second, pace: queue.Pace{
-			Done: 6, Left: 14, DoneAudio: 600, LeftAudio: 1400, AudioKnown: true, Spent: 38 * time.Second, Since: 3 * time.Second,
+			Done: 6, Left: 14, DoneAudio: 600, LeftAudio: 1400, AudioKnown: true,
+			Spent: 38 * time.Second, Since: 3 * time.Second,
 		}},
 	})
 	// 1000 s of audio are done in 40 s, and 1000 s are left; 3 s of that time have passed.
-	if p.Done != 10 || p.Failed != 1 || p.Files != 20 || !p.HasLeft || p.Left != 37*time.Second || p.Elapsed != 41*time.Second || len(p.Workers) != 2 {
+	if p.Done != 10 || p.Failed != 1 || p.Files != 20 || !p.HasLeft || p.Left != 37*time.Second ||
+		p.Elapsed != 41*time.Second || len(p.Workers) != 2 {
 		t.Errorf("progress %+v", p)
 	}
 	if p := combine([]Progress{{Files: 20}, {}}); p.HasLeft {

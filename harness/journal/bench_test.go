@@ -16,8 +16,14 @@ func BenchmarkFileEnd(b *testing.B) {
 	}
 	now := time.Now()
 	for b.Loop() {
-		j.Add(record.FileStart{Header: record.Header{Time: now}, Index: 1, Path: "audio/0001.wav", AudioSeconds: 10})
-		j.Add(record.FileEnd{Header: record.Header{Time: now}, Index: 1, Path: "audio/0001.wav", Status: record.StatusOK, Seconds: 1})
+		j.Add(record.FileStart{
+			Header: record.Header{Time: now}, Index: 1, Path: "audio/0001.wav",
+			AudioSeconds: 10,
+		})
+		j.Add(record.FileEnd{
+			Header: record.Header{Time: now}, Index: 1, Path: "audio/0001.wav",
+			Status: record.StatusOK, Seconds: 1,
+		})
 		if err := j.Flush(); err != nil {
 			b.Fatal(err)
 		}

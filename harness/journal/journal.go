@@ -9,8 +9,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// pendingMax is how many bytes of the harness's lines wait for the end of a long line. Samples beyond
-// that are left out.
+// pendingMax is how many bytes of the harness's lines wait for the end of a long line. Samples
+// beyond that are left out.
 const pendingMax = 1 << 20
 
 // A Journal writes soak.log: the pipeline's bytes as they are, and the harness's lines between its
@@ -26,7 +26,8 @@ type Journal struct {
 	// due says that a line was added that a power failure must not take back.
 	due bool
 	err error // the first write that failed; nothing is written after it
-	// size is the file's size at the last check, with what was written since; 0 before the first check.
+	// size is the file's size at the last check, with what was written since; 0 before the first
+	// check.
 	size  int64
 	moved error // the log is no longer at its path
 	wall  func(time.Time) time.Time
@@ -134,8 +135,8 @@ func (j *Journal) Flush() error {
 			err = syncData(j.file)
 		}
 		if err != nil {
-			j.err = fmt.Errorf("writing the log: %w; the run was ended, the log holds what came before; "+
-				"make room, then resume the run", err)
+			j.err = fmt.Errorf("writing the log: %w; the run was ended, "+
+				"the log holds what came before; make room, then resume the run", err)
 		}
 	}
 	j.out = j.out[:0]

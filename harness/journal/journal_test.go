@@ -15,15 +15,18 @@ import (
 	"vramsoak/parser/record"
 )
 
-// FuzzJournal: whatever a pipeline prints, in whatever pieces, and wherever the harness's lines come between, a reader of the
-// log finds the harness's lines and no others, and what is left is what the pipeline printed. Cut anywhere and taken up again,
-// the log tells the lines apart all the same.
+// FuzzJournal: whatever a pipeline prints, in whatever pieces, and wherever the harness's lines
+// come between, a reader of the log finds the harness's lines and no others, and what is left is
+// what the pipeline printed. Cut anywhere and taken up again, the log tells the lines apart all the
+// same.
 func FuzzJournal(f *testing.F) {
 	f.Add([]byte("[vramsoak]\n[vramsoak] nonsense\n  [vramsoak] quote\n[vramsoak] file-end index=1 path=f1 status=ok"),
 		uint16(7), uint16(100))
 	f.Add([]byte("[vramsoak] quote\n[vramsoak] quote\n[vramsoak] run-end\n"), uint16(1), uint16(90))
-	f.Add([]byte("x\r[vramsoak] quote\r\n\n \x00[vramsoak] exit pid=1\n\x1b[1m[vramsoak] quote"), uint16(3), uint16(40))
-	f.Add([]byte("\x1b[2J\x1b[1;1H[vramsoak] \x1b[1;12Hrun-end\n[vramsoak] quote"), uint16(64), uint16(64))
+	f.Add([]byte("x\r[vramsoak] quote\r\n\n \x00[vramsoak] exit pid=1\n\x1b[1m[vramsoak] quote"),
+		uint16(3), uint16(40))
+	f.Add([]byte("\x1b[2J\x1b[1;1H[vramsoak] \x1b[1;12Hrun-end\n[vramsoak] quote"), uint16(64),
+		uint16(64))
 	f.Add([]byte("index, memory.used [MiB]\n[vramsoak] run-end\n1, 2 MiB\n{\"log\":\"[vramsoak] quote\\n\"}\n"), uint16(9), uint16(9))
 	f.Fuzz(func(t *testing.T, printed []byte, step, cutAt uint16) {
 		path := filepath.Join(t.TempDir(), "soak.log")
@@ -54,7 +57,8 @@ func FuzzJournal(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := string(soaklog.Printed(log)); strings.TrimSuffix(got, "\n") != strings.TrimSuffix(string(printed), "\n") {
+		if got := string(soaklog.Printed(log)); strings.TrimSuffix(got,
+			"\n") != strings.TrimSuffix(string(printed), "\n") {
 			t.Errorf("printed %q, in the log %q", printed, got)
 		}
 		exits := func(log []byte) (pids []int) {
@@ -87,7 +91,8 @@ func FuzzJournal(f *testing.F) {
 		}
 		before := exits(torn[:n])
 		again := append(slices.Clone(torn[:n]), "[vramsoak] exit pid=0 code=0\n"...)
-		if got := exits(again); len(got) != len(before)+1 || !slices.Equal(got[:len(before)], want[:len(before)]) {
+		if got := exits(again); len(got) != len(before)+1 ||
+			!slices.Equal(got[:len(before)], want[:len(before)]) {
 			t.Errorf("before %v, with one more %v of\n%q", before, got, again)
 		}
 	})

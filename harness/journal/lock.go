@@ -38,9 +38,9 @@ func openLocked(path string) (*os.File, error) {
 	return file, nil
 }
 
-// lock takes the lock of a file and reports whether it could. A harness that was just killed may have
-// left the lock for a moment to a child that it had forked and that has not begun its program yet. A
-// file system without locks counts as locked.
+// lock takes the lock of a file and reports whether it could. A harness that was just killed may
+// have left the lock for a moment to a child that it had forked and that has not begun its program
+// yet. A file system without locks counts as locked.
 func lock(file *os.File) bool {
 	for end := time.Now().Add(lockTime); ; time.Sleep(lockTime / 200) {
 		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)

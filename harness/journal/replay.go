@@ -195,14 +195,14 @@ func (r *reader) endPart() {
 	}
 }
 
-// Contradicts returns an error if the log belongs to another run than the one that is to be resumed,
-// whose first line would be want.
+// Contradicts returns an error if the log belongs to another run than the one that is to be
+// resumed, whose first line would be want.
 func (s *State) Contradicts(path string, want record.RunStart) error {
 	var errs []error
 	differs := func(what string, found, expected any) {
 		if found != expected {
-			errs = append(errs, fmt.Errorf("%s: expected %s %v, as the run is to go on with, found %v; "+
-				"resume it with what it was begun with", path, what, expected, found))
+			errs = append(errs, fmt.Errorf("%s: expected %s %v, as the run is to go on with, "+
+				"found %v; resume it with what it was begun with", path, what, expected, found))
 		}
 	}
 	differs("files", s.Start.Files, want.Files)

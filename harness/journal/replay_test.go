@@ -10,7 +10,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A log that a test made, of files f1, f2 and so on: one word a line, "start 1", "ok 1", "failed 1", "interrupted 1".
+// A log that a test made, of files f1, f2 and so on: one word a line, "start 1", "ok 1", "failed
+// 1", "interrupted 1".
 func madeLog(words string) string {
 	clock := time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC)
 	var b []byte
@@ -25,11 +26,17 @@ func madeLog(words string) string {
 		switch kind {
 		case "":
 		case "run":
-			add(record.RunStart{Header: head, Files: n, Feed: "stdin", Version: "test", Command: "x"})
+			add(record.RunStart{
+				Header: head, Files: n, Feed: "stdin", Version: "test",
+				Command: "x",
+			})
 		case "start":
 			add(record.FileStart{Header: head, Index: n, Path: path, AudioSeconds: 10})
 		case "interrupted":
-			add(record.FileEnd{Header: head, Index: n, Path: path, Status: record.StatusFailed, Error: record.Interrupted})
+			add(record.FileEnd{
+				Header: head, Index: n, Path: path, Status: record.StatusFailed,
+				Error: record.Interrupted,
+			})
 		case "exit":
 			add(record.Exit{Header: head, PID: 1, Code: n})
 		case "crash":
@@ -59,31 +66,51 @@ func TestReplay(t *testing.T) {
 		want      State
 	}{
 		{"begun", "run 3", "1 2 3", "", 0, State{First: 1}},
-		{"a file is open", "run 3\nstart 1\nok 1\nstart 2\n", "2 3", "2", 1, State{First: 2, Spent: 3 * time.Second}},
+		{
+			"a file is open", "run 3\nstart 1\nok 1\nstart 2\n", "2 3", "2", 1,
+			State{First: 2, Spent: 3 * time.Second},
+		},
 		{
 			"between files", "run 3\nsample 1\nstart 1\nok 1\n", "2 3", "", 1,
 			State{First: 2, Spent: 3 * time.Second, Processes: 1},
 		},
-		{"all done, and not the end", "run 2\nstart 1\nok 1\nstart 2\nfailed 2\nexit 0\n", "", "", 1, State{Spent: 5 * time.Second, Processes: 1}},
-		{"out of order", "run 3\nstart 3\nok 3\nstart 1\nok 1\nstart 2\n", "2", "2", 2, State{First: 2, Spent: 5 * time.Second}},
-		{"a file that was done is done again", "run 2\nstart 1\nok 1\nstart 1\n", "1 2", "1", 1, State{First: 1, Spent: 3 * time.Second}},
+		{
+			"all done, and not the end", "run 2\nstart 1\nok 1\nstart 2\nfailed 2\nexit 0\n", "",
+			"",
+			1,
+			State{Spent: 5 * time.Second, Processes: 1},
+		},
+		{
+			"out of order", "run 3\nstart 3\nok 3\nstart 1\nok 1\nstart 2\n", "2", "2", 2,
+			State{First: 2, Spent: 5 * time.Second},
+		},
+		{
+			"a file that was done is done again", "run 2\nstart 1\nok 1\nstart 1\n", "1 2", "1", 1,
+			State{First: 1, Spent: 3 * time.Second},
+		},
 		{
 			"interrupted", "run 3\nstart 1\nok 1\nstart 2\ninterrupted 2\nexit 1\n", "2 3", "2", 1,
 			State{First: 2, Spent: 5 * time.Second, Processes: 1},
 		},
 		{
-			"crashes", "run 4\nstart 1\ncrashed 1\ncrash 1\nstart 2\ncrashed 2\ncrash 2\nstart 3\nok 3\nexit 0\n", "4", "", 1,
+			"crashes",
+			"run 4\nstart 1\ncrashed 1\ncrash 1\nstart 2\ncrashed 2\ncrash 2\nstart 3\nok 3\nexit 0\n", "4", "", 1,
 			State{First: 4, Spent: 9 * time.Second, Processes: 3, Restarts: 2},
 		},
 		{
-			"the time between parts does not count", "run 3\nstart 1\nresume 1\nstart 1\nok 1\nstart 2\n", "2 3", "2", 1,
+			"the time between parts does not count",
+			"run 3\nstart 1\nresume 1\nstart 1\nok 1\nstart 2\n", "2 3", "2", 1,
 			State{First: 2, Spent: 1*time.Second + 3*time.Second},
 		},
 		{
-			"a part that ended", "run 3\nstart 1\nok 1\nexit 1\nstopped 1\nresume 2\nstart 2\nok 2\n", "3", "", 2,
+			"a part that ended",
+			"run 3\nstart 1\nok 1\nexit 1\nstopped 1\nresume 2\nstart 2\nok 2\n", "3", "", 2,
 			State{First: 3, Spent: 102 * time.Second, Processes: 1},
 		},
-		{"a file that is none", "run 2\nstart 7\nok 7\nstart 1\n", "1 2", "1", 0, State{First: 1, Spent: 3 * time.Second}},
+		{
+			"a file that is none", "run 2\nstart 7\nok 7\nstart 1\n", "1 2", "1", 0,
+			State{First: 1, Spent: 3 * time.Second},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -121,8 +148,10 @@ func TestReplay(t *testing.T) {
 					lost = append(lost, i)
 				}
 			}
-			if left := places(b.Waiting(0)); left != test.left || places(lost) != test.lost || b.Counts()[record.StatusOK] != test.ok {
-				t.Errorf("left %s, lost %s, %d ok, expected %s, %s, %d", left, places(lost), b.Counts()[record.StatusOK], test.left, test.lost, test.ok)
+			if left := places(b.Waiting(0)); left != test.left || places(lost) != test.lost ||
+				b.Counts()[record.StatusOK] != test.ok {
+				t.Errorf("left %s, lost %s, %d ok, expected %s, %s, %d", left, places(lost),
+					b.Counts()[record.StatusOK], test.left, test.lost, test.ok)
 			}
 		})
 	}

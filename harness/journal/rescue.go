@@ -14,8 +14,8 @@ import (
 // errEnded is in the error of a run whose log was taken away during the run.
 var errEnded = errors.New("the run was ended")
 
-// Check returns an error if the log is no longer the file at its path, or has become shorter. Nobody
-// would find what is written to it from then on. The first error stays.
+// Check returns an error if the log is no longer the file at its path, or has become shorter.
+// Nobody would find what is written to it from then on. The first error stays.
 func (j *Journal) Check() error {
 	if j.moved == nil {
 		j.moved = j.check()
@@ -48,8 +48,8 @@ func (j *Journal) check() error {
 	return nil
 }
 
-// A Shelter is the folder that the logs of a run are saved to if they are removed during the run. It
-// is created when the first log is saved.
+// A Shelter is the folder that the logs of a run are saved to if they are removed during the run.
+// It is created when the first log is saved.
 type Shelter struct {
 	want string
 	mu   sync.Mutex
@@ -84,8 +84,8 @@ func (s *Shelter) folder() (string, error) {
 }
 
 // Rescue saves a log that was removed or replaced: its bytes exist as long as it is open. The log
-// goes to a subfolder of the shelter, or into it if sub is "". It reports whether the log was saved,
-// and returns an error that says what happened and what to do.
+// goes to a subfolder of the shelter, or into it if sub is "". It reports whether the log was
+// saved, and returns an error that says what happened and what to do.
 func (j *Journal) Rescue(s *Shelter, sub string) (saved bool, err error) {
 	if j.Check() == nil {
 		return false, nil

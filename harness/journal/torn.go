@@ -16,8 +16,8 @@ const (
 	// tornBlock is how much of a log is read at once, from its end, to find the last line of the
 	// harness.
 	tornBlock = 1 << 20
-	// tornLine is the longest line at the end of a log that is parsed. A longer one is only searched
-	// for NULs.
+	// tornLine is the longest line at the end of a log that is parsed. A longer one is only
+	// searched for NULs.
 	tornLine = 1 << 20
 )
 
@@ -86,8 +86,8 @@ func lastOwnLine(log io.ReaderAt, size int64) (end int64, isQuote bool, err erro
 	block := make([]byte, tornBlock+len(mark)+1)
 	for end := size; end > 0; {
 		begin := max(0, end-tornBlock)
-		// One byte more at the front, the newline of the line before; and some more at the end, for a
-		// mark that two blocks share.
+		// One byte more at the front, the newline of the line before; and some more at the end, for
+		// a mark that two blocks share.
 		from, to := max(0, begin-1), min(size, end+int64(len(mark)))
 		text := block[:to-from]
 		if _, err := log.ReadAt(text, from); err != nil && !errors.Is(err, io.EOF) {

@@ -25,30 +25,49 @@ func TestSoundLength(t *testing.T) {
 		{name: "whole", sound: ownStart + ownEnd + "said\n"},
 		{"nothing but a torn line", "", "[vramsoak] run-sta"},
 		{"torn harness line", ownStart, "[vramsoak] file-end time=2026-11"},
-		{"torn harness line that another's bytes end", ownStart, "[vramsoak] file-end time=2026-11\xfe\xff\nmore\n"},
-		{"torn harness line that NULs and a line end", ownStart + "said\n", "[vramsoak] file-end time=\x00\x00\n"},
+		{
+			"torn harness line that another's bytes end", ownStart,
+			"[vramsoak] file-end time=2026-11\xfe\xff\nmore\n",
+		},
+		{
+			"torn harness line that NULs and a line end", ownStart + "said\n",
+			"[vramsoak] file-end time=\x00\x00\n",
+		},
 		{"torn pipeline line", ownStart + ownEnd + reading, "[GPU Memory] After Wo"},
-		{"torn reading that a line end follows", ownStart + ownEnd + reading, "[GPU Memory] After Work: Allocated: x\n"},
+		{
+			"torn reading that a line end follows", ownStart + ownEnd + reading,
+			"[GPU Memory] After Work: Allocated: x\n",
+		},
 		{"NULs", ownStart + reading, strings.Repeat("\x00", 5000)},
 		{"NULs behind a torn line", ownStart + reading, "[GPU" + strings.Repeat("\x00", 100_000)},
 		{"another file's bytes", ownStart + ownEnd, "\x7fELF\x02\x01\x01\x00\nmore\n"},
-		{"NULs that the pipeline printed, long before", ownStart + "a\x00b\n" + ownEnd + "said\n", ""},
+		{
+			"NULs that the pipeline printed, long before", ownStart + "a\x00b\n" + ownEnd +
+				"said\n",
+			"",
+		},
 		{"no line of the harness", "", "said\n\x00"},
 		{"a line of several blocks", ownStart + long + "\n" + ownEnd, "x"},
 		{"a torn line of several blocks", ownStart + ownEnd + reading, long},
-		{"blocks without a line of the harness", ownStart + strings.Repeat(strings.Repeat("y", 999)+"\n", 3*tornBlock/1000) + reading, "to"},
-		{"a harness's line that is quoted", ownStart + "it said [vramsoak] file-end\n", "it said [vramsoak] fi"},
+		{"blocks without a line of the harness", ownStart +
+			strings.Repeat(strings.Repeat("y", 999)+"\n", 3*tornBlock/1000) + reading, "to"},
+		{
+			"a harness's line that is quoted", ownStart + "it said [vramsoak] file-end\n",
+			"it said [vramsoak] fi",
+		},
 	}
 	// The mark of the last line lies across the border of two blocks.
 	for shift := range len(record.HarnessPrefix) + 3 {
 		filler := tornBlock - len(ownEnd) + shift - 1
-		tests = append(tests, struct{ name, sound, torn string }{"border", ownStart + ownEnd + strings.Repeat("z", filler) + "\n", "t"})
+		tests = append(tests, struct{ name, sound, torn string }{"border", ownStart + ownEnd +
+			strings.Repeat("z", filler) + "\n", "t"})
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			if test.name == "no line of the harness" {
-				test.sound, test.torn = "said\n", "\x00" // it is for the reader to say that it is no log of a run
+				test.sound, test.torn = "said\n",
+					"\x00" // it is for the reader to say that it is no log of a run
 			}
 			log := test.sound + test.torn
 			n, err := soundLength(strings.NewReader(log), int64(len(log)), nil)
@@ -56,13 +75,15 @@ func TestSoundLength(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n != int64(len(test.sound)) {
-				t.Errorf("%d bytes count, expected %d of %d; the rest begins %.80q", n, len(test.sound), len(log), log[min(int(n), len(log)):])
+				t.Errorf("%d bytes count, expected %d of %d; the rest begins %.80q", n,
+					len(test.sound), len(log), log[min(int(n), len(log)):])
 			}
 		})
 	}
 }
 
-// Whatever is behind a log, what counts of it is whole lines, none of the harness's is lost, and to cut twice is to cut once.
+// Whatever is behind a log, what counts of it is whole lines, none of the harness's is lost, and to
+// cut twice is to cut once.
 func FuzzSoundLength(f *testing.F) {
 	f.Add([]byte("[vramsoak] file-end time=2026"))
 	f.Add([]byte("\x00\x00\n[vramsoak] exit pid=1 code=0\n\x00"))

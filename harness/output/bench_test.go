@@ -27,7 +27,8 @@ func BenchmarkTake(b *testing.B) {
 		text.WriteString("[GPU Memory] After Work: Allocated: 7.23GB (30.1%) | Reserved: 7.50GB (31.3%) | Free: 16.77GB | Total: 24.00GB\n")
 	}
 	stream := NewStream(Options{
-		Journal: log, Batch: queue.NewBatch(make([]queue.Input, 60)), Logger: slog.New(slog.DiscardHandler),
+		Journal: log, Batch: queue.NewBatch(make([]queue.Input, 60)),
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	stream.NextProcess(nil, time.Now())
 	b.SetBytes(chunk)

@@ -9,8 +9,8 @@ import (
 )
 
 // cause returns the line in which a program says why it ends, shortened; "" if no line is known to.
-// The last such line counts: a program that handles one error and raises another prints last the one
-// that ended it. If there is none, fallback takes the last line.
+// The last such line counts: a program that handles one error and raises another prints last the
+// one that ended it. If there is none, fallback takes the last line.
 func cause(lines []string, fallback bool) string {
 	reason := ""
 	for i := 0; i < len(lines); i++ {
@@ -33,7 +33,8 @@ func cause(lines []string, fallback bool) string {
 	}
 	lines = slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
 		// An event, a checkpoint and a line that looks like the harness's give no reason.
-		return slices.ContainsFunc(marks, func(mark string) bool { return strings.Contains(line, mark) })
+		has := func(mark string) bool { return strings.Contains(line, mark) }
+		return slices.ContainsFunc(marks, has)
 	})
 	if reason == "" && fallback && len(lines) > 0 {
 		reason = lines[len(lines)-1]
@@ -58,8 +59,8 @@ const traceback = "Traceback (most recent call last)"
 // atExit matches the line before a traceback that Python prints while it shuts down.
 var atExit = regexp.MustCompile(`Exception ignored in|Error in atexit\._run_exitfuncs`)
 
-// exception reads the Python traceback that begins at a line. It returns the index of its last line,
-// which is the exception:
+// exception reads the Python traceback that begins at a line. It returns the index of its last
+// line, which is the exception:
 //
 //	[rank0]: Traceback (most recent call last):
 //	[rank0]:   File "/app/transcribe.py", line 3, in <module>

@@ -30,10 +30,13 @@ closing`, "audio.Unreadable: 0012.wav"},
 RuntimeError: CUDA error: device-side assert triggered
 CUDA kernel errors might be asynchronously reported at some other API call.
 Compile with TORCH_USE_CUDA_DSA to enable device-side assertions.`, "RuntimeError: CUDA error: device-side assert triggered"},
-		{"behind a logger's prefix", `2026-11-20 02:00:00,123 - ERROR - root - Traceback (most recent call last):
+		{
+			"behind a logger's prefix",
+			`2026-11-20 02:00:00,123 - ERROR - root - Traceback (most recent call last):
   File "a.py", line 4, in <module>
 KeyError: 'segments'
-2026-11-20 02:00:00,130 - INFO - root - bye`, "KeyError: 'segments'"},
+2026-11-20 02:00:00,130 - INFO - root - bye`, "KeyError: 'segments'",
+		},
 		{"a prefix on each line", `
 [rank0]: Traceback (most recent call last):
 [rank0]:   File "a.py", line 4, in <module>
@@ -84,15 +87,22 @@ index out of bounds: the len is 3 but the index is 5
 note: run with ` + "`RUST_BACKTRACE=1`" + ` environment variable to display a backtrace`,
 			"thread 'main' panicked at src/main.rs:4:5: index out of bounds: the len is 3 but the index is 5",
 		},
-		{"Rust, before 1.73", "thread 'main' panicked at 'no model', src/main.rs:4:5", "thread 'main' panicked at 'no model', src/main.rs:4:5"},
+		{
+			"Rust, before 1.73", "thread 'main' panicked at 'no model', src/main.rs:4:5",
+			"thread 'main' panicked at 'no model', src/main.rs:4:5",
+		},
 		{"C++", `terminate called after throwing an instance of 'std::runtime_error'
   what():  cannot load the model
 Aborted (core dumped)`, "terminate called after throwing an instance of 'std::runtime_error': cannot load the model"},
 		{
-			"libc++", "libc++abi: terminating due to uncaught exception of type std::bad_alloc: std::bad_alloc",
+			"libc++",
+			"libc++abi: terminating due to uncaught exception of type std::bad_alloc: std::bad_alloc",
 			"libc++abi: terminating due to uncaught exception of type std::bad_alloc: std::bad_alloc",
 		},
-		{"assertion", "whisper: ggml.c:120: ggml_new: Assertion `ctx != NULL' failed.", "whisper: ggml.c:120: ggml_new: Assertion `ctx != NULL' failed."},
+		{
+			"assertion", "whisper: ggml.c:120: ggml_new: Assertion `ctx != NULL' failed.",
+			"whisper: ggml.c:120: ggml_new: Assertion `ctx != NULL' failed.",
+		},
 		{"glibc", "free(): invalid pointer\nAborted", "free(): invalid pointer"},
 		{"Java", `Exception in thread "main" java.lang.IllegalStateException: no model
 	at Main.main(Main.java:3)`, "java.lang.IllegalStateException: no model"},
@@ -102,10 +112,20 @@ throw new TypeError("x is not a function")
 
 TypeError: x is not a function
     at Object.<anonymous> (/app/a.js:3:7)`, "TypeError: x is not a function"},
-		{"a shell's", "sh: line 1:  4711 Segmentation fault      (core dumped) ./transcribe", "Segmentation fault      (core dumped) ./transcribe"},
-		{"a program's own", "error: failed to open 'model.bin'\nremoving temporary files\n", "error: failed to open 'model.bin'"},
+		{
+			"a shell's", "sh: line 1:  4711 Segmentation fault      (core dumped) ./transcribe",
+			"Segmentation fault      (core dumped) ./transcribe",
+		},
+		{
+			"a program's own", "error: failed to open 'model.bin'\nremoving temporary files\n",
+			"error: failed to open 'model.bin'",
+		},
 		{"anything", "loading\nmodel.bin: no such file\n", "model.bin: no such file"},
-		{"advice below it", "sleep: invalid time interval 'a.wav'\nTry 'sleep --help' for more information.", "sleep: invalid time interval 'a.wav'"},
+		{
+			"advice below it",
+			"sleep: invalid time interval 'a.wav'\nTry 'sleep --help' for more information.",
+			"sleep: invalid time interval 'a.wav'",
+		},
 		{"nothing", "", ""},
 	} {
 		lines, _ := splitLines(c.text)
@@ -113,7 +133,10 @@ TypeError: x is not a function
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}
-	said := []string{"no disk", "[GPU Memory] Before Work: Allocated: 1.00GB", "[vramsoak] run-end reason=done", "[pipeline] file-end path=a"}
+	said := []string{
+		"no disk", "[GPU Memory] Before Work: Allocated: 1.00GB",
+		"[vramsoak] run-end reason=done", "[pipeline] file-end path=a",
+	}
 	if got := cause(said, true); got != "no disk" {
 		t.Errorf("above the lines of protocols: %q", got)
 	}

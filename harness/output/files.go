@@ -41,8 +41,8 @@ func (t *Tracker) named(start record.FileStart, now time.Time) {
 	if t.stopping {
 		return
 	}
-	// Checkpoints before the first name, such as those of a model that is loaded, have begun a file. It
-	// was this file, unless another one came first in the batch.
+	// Checkpoints before the first name, such as those of a model that is loaded, have begun a
+	// file. It was this file, unless another one came first in the batch.
 	inferred := t.active != nil && t.active.inferred && first
 	i := queue.None
 	if !t.opts.OwnFiles {
@@ -82,8 +82,8 @@ func (t *Tracker) named(start record.FileStart, now time.Time) {
 	t.active.name = start.Path
 }
 
-// find returns the file that the pipeline means by a name. A pipeline that has never named a file of
-// the batch has names of its own, and works in the order in which it was given its files.
+// find returns the file that the pipeline means by a name. A pipeline that has never named a file
+// of the batch has names of its own, and works in the order in which it was given its files.
 func (t *Tracker) find(name string) int {
 	i, ok := t.batch.Find(name, t.given)
 	if !ok && !t.batch.Matched() {

@@ -7,13 +7,13 @@ import (
 	"vramsoak/parser"
 )
 
-// lineMax is how much of an unfinished line is held back. A line of 100 MB is passed on in pieces of
-// this size.
+// lineMax is how much of an unfinished line is held back. A line of 100 MB is passed on in pieces
+// of this size.
 const lineMax = 1 << 20
 
 // lines cuts what a pipeline prints into lines. It holds an unfinished line back until its end has
-// come, so that the harness can write its own lines before it: file-start goes before the pipeline's
-// first line on the file.
+// come, so that the harness can write its own lines before it: file-start goes before the
+// pipeline's first line on the file.
 type lines struct {
 	dialects *parser.Set
 	held     []byte
@@ -40,8 +40,8 @@ func (l *lines) cut(chunk []byte) iter.Seq[piece] {
 		case len(l.held) < lineMax:
 			return
 		default:
-			// A progress bar draws itself again and again with '\r' and no newline. What follows the last
-			// '\r' may yet become a record.
+			// A progress bar draws itself again and again with '\r' and no newline. What follows
+			// the last '\r' may yet become a record.
 			end = len(l.held)
 			if i := bytes.LastIndexByte(l.held, '\r'); i >= lineMax/2 {
 				end = i + 1

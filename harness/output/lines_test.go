@@ -10,12 +10,14 @@ import (
 	"vramsoak/parser/record"
 )
 
-// However the output is cut into chunks, the same bytes come out, and every line that may hold a record comes out whole.
+// However the output is cut into chunks, the same bytes come out, and every line that may hold a
+// record comes out whole.
 func TestCut(t *testing.T) {
 	t.Parallel()
 	text := "plain\n\n[pipeline] file-start path=a\nx\ny\n[GPU Memory] A: Allocated: 1GB\nout of memory, emory\n[pipeline] file-end\nz\nend emory"
 	want := []string{
-		"[pipeline] file-start path=a\n", "[GPU Memory] A: Allocated: 1GB\n", "out of memory, emory\n", "[pipeline] file-end\n",
+		"[pipeline] file-start path=a\n", "[GPU Memory] A: Allocated: 1GB\n",
+		"out of memory, emory\n", "[pipeline] file-end\n",
 		"end emory",
 	}
 	for size := 1; size <= len(text); size++ {
@@ -43,7 +45,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// A progress bar that never ends its line is passed on in time, but for its last state, which may become a record.
+// A progress bar that never ends its line is passed on in time, but for its last state, which may
+// become a record.
 func TestCutProgressBar(t *testing.T) {
 	t.Parallel()
 	bar := []byte(strings.Repeat("\r 10%|#         | 6/60", 1000))

@@ -18,11 +18,11 @@ type Options struct {
 	Dialects *parser.Set
 	Logger   *slog.Logger
 
-	// FilePerProcess says that a process works on one file, which begins and ends with it. Else files
-	// begin and end where the pipeline's lines show it.
+	// FilePerProcess says that a process works on one file, which begins and ends with it. Else
+	// files begin and end where the pipeline's lines show it.
 	FilePerProcess bool
-	// OwnFiles says that the pipeline knows its files by itself. They are added to the batch when they
-	// begin.
+	// OwnFiles says that the pipeline knows its files by itself. They are added to the batch when
+	// they begin.
 	OwnFiles bool
 	// SoakOver reports whether no further file may begin; nil if there is no such time.
 	SoakOver func(now time.Time) bool

@@ -20,7 +20,7 @@ type Tail struct {
 	midLine  bool   // it begins in the middle of a line
 	file     int    // where in the text the present file began
 	done     int    // where in the text the last file ended
-	dumpHead string // the first line of a stack dump since then; the dump may be longer than the text
+	dumpHead string // the first line of a stack dump since then; the rest may not fit the text
 }
 
 func (t *Tail) reset() { *t = Tail{text: t.text[:0]} }
@@ -33,7 +33,8 @@ func (t *Tail) end() { t.done, t.dumpHead = len(t.text), "" }
 
 // dumpWords are what runtimes print before the stacks of all goroutines or threads.
 var dumpWords = [...][]byte{
-	[]byte("panic: "), []byte("fatal error: "), []byte(" panicked at "), []byte("terminate called "),
+	[]byte("panic: "), []byte("fatal error: "), []byte(" panicked at "),
+	[]byte("terminate called "),
 }
 
 func (t *Tail) add(b []byte) {
@@ -83,7 +84,8 @@ func splitLines(text string) (lines, records []string) {
 		line = source.Plain(line)
 		switch {
 		case line == "":
-		case strings.Contains(line, record.MemoryPrefix) || strings.HasPrefix(line, record.ProtocolPrefix):
+		case strings.Contains(line, record.MemoryPrefix) ||
+			strings.HasPrefix(line, record.ProtocolPrefix):
 			records = append(records, strings.ToValidUTF8(line, "\uFFFD"))
 		default:
 			lines = append(lines, strings.ToValidUTF8(line, "\uFFFD"))
@@ -104,9 +106,9 @@ func (t *Tail) Lines() string {
 	return "  " + strings.Join(lines[max(0, len(lines)-tailLines):], "\n  ")
 }
 
-// Cause returns the line in which the process printed why it ended: since the present file began or,
-// between files, since the last one ended. If no line is known to give a reason, fallback takes the
-// last line; see [cause].
+// Cause returns the line in which the process printed why it ended: since the present file began
+// or, between files, since the last one ended. If no line is known to give a reason, fallback takes
+// the last line; see [cause].
 func (t *Tail) Cause(between, fallback bool) string {
 	at := t.file
 	if between {

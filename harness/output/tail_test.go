@@ -20,7 +20,8 @@ func TestTail(t *testing.T) {
 	for i := range 5000 {
 		l.add(fmt.Appendf(nil, "line %d\n", i))
 	}
-	l.add([]byte("10%\r20%\r\n\n\x1b[1;31mred\x1b[0m \x1b]0;title\x07hat\n\xff" + strings.Repeat("y", 300)))
+	l.add([]byte("10%\r20%\r\n\n\x1b[1;31mred\x1b[0m \x1b]0;title\x07hat\n\xff" +
+		strings.Repeat("y", 300)))
 	want := ""
 	for i := 4983; i < 5000; i++ {
 		want += fmt.Sprintf("  line %d\n", i)
@@ -38,7 +39,8 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// Neither the end of a checkpoint that was cut off nor what was said of another file is the reason why one failed.
+// Neither the end of a checkpoint that was cut off nor what was said of another file is the reason
+// why one failed.
 func TestLastLine(t *testing.T) {
 	t.Parallel()
 	var c record.Checkpoint
@@ -70,7 +72,8 @@ func TestLastLine(t *testing.T) {
 	if got := l.Cause(false, true); got != "no such model" {
 		t.Errorf("found %q", got)
 	}
-	l.add(bytes.Repeat([]byte("x"), tailMax+10)) // a line of which only a part is kept, and no other
+	l.add(bytes.Repeat([]byte("x"),
+		tailMax+10)) // a line of which only a part is kept, and no other
 	if got := l.Cause(false, true); len(got) != causeMax+3 {
 		t.Errorf("found %q", got)
 	}

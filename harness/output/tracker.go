@@ -18,7 +18,8 @@ type Tracker struct {
 	log   *journal.Journal
 	batch *queue.Batch
 
-	// NamesFiles and EndsFiles say that the pipeline has printed a file-start line, a file-end line.
+	// NamesFiles and EndsFiles say that the pipeline has printed a file-start line, a file-end
+	// line.
 	NamesFiles, EndsFiles bool
 
 	// What follows is about the present process.
@@ -29,8 +30,8 @@ type Tracker struct {
 	last   int   // the file that ended last
 	// since is when the active file began or, between files, the wait for the next one.
 	since time.Time
-	// stopping says that the process is being ended: no file begins any more. stopped says that it is
-	// ended for time or memory: if the file ends after all, that does not count.
+	// stopping says that the process is being ended: no file begins any more. stopped says that it
+	// is ended for time or memory: if the file ends after all, that does not count.
 	stopping, stopped bool
 	ends              []record.FileEnd // in the line that is being passed on
 
@@ -42,8 +43,8 @@ type Tracker struct {
 	read    bool // the line that is being passed on is a checkpoint
 
 	LastEnd time.Time // when a file ended last
-	// Changed says that there is something new that a person watching wants to see. The caller resets
-	// it.
+	// Changed says that there is something new that a person watching wants to see. The caller
+	// resets it.
 	Changed bool
 }
 
@@ -108,8 +109,8 @@ func (t *Tracker) Stopping() bool { return t.stopping }
 // Stop notes that the process is being ended: no file begins any more.
 func (t *Tracker) Stop() { t.stopping = true }
 
-// Discard notes that the process is being ended for time or memory. If its file ends after all, that
-// does not count.
+// Discard notes that the process is being ended for time or memory. If its file ends after all,
+// that does not count.
 func (t *Tracker) Discard() { t.stopped = true }
 
 // parse takes a line that is about to be written to the log.
@@ -171,8 +172,8 @@ func (w *work) fallback(e *record.Event) {
 	}
 }
 
-// isCleanup reports whether a checkpoint only shows that memory was freed, or that a stage ended with
-// an error. After a failed allocation it is no sign that the work went on.
+// isCleanup reports whether a checkpoint only shows that memory was freed, or that a stage ended
+// with an error. After a failed allocation it is no sign that the work went on.
 func isCleanup(c *record.Checkpoint) bool {
 	return !c.Sampled && (c.OfCleanup() || strings.HasSuffix(c.Name, "(failed)"))
 }

@@ -86,7 +86,10 @@ func TestFilesOfAPipeline(t *testing.T) {
 			end 1 x ok
 			start 2 x
 			end 2 x ok`},
-		{name: "two rounds", files: "x y x y", text: both("x") + both("y") + both("x") + both("y"), want: `
+		{
+			name: "two rounds", files: "x y x y", text: both("x") + both("y") + both("x") +
+				both("y"),
+			want: `
 			start 1 x
 			end 1 x ok
 			start 2 y
@@ -94,8 +97,10 @@ func TestFilesOfAPipeline(t *testing.T) {
 			start 3 x
 			end 3 x ok
 			start 4 y
-			end 4 y ok`},
-		{name: "two rounds, each in another order", files: "x y y x", text: both("x") + both("y") + both("y") + both("x"), want: `
+			end 4 y ok`,
+		},
+		{name: "two rounds, each in another order", files: "x y y x", text: both("x") + both("y") +
+			both("y") + both("x"), want: `
 			start 1 x
 			end 1 x ok
 			start 2 y
@@ -104,7 +109,8 @@ func TestFilesOfAPipeline(t *testing.T) {
 			end 3 y ok
 			start 4 x
 			end 4 x ok`},
-		{name: "two rounds, sorted by the pipeline", files: "x y x y", text: both("x") + both("x") + both("y") + both("y"), want: `
+		{name: "two rounds, sorted by the pipeline", files: "x y x y", text: both("x") + both("x") +
+			both("y") + both("y"), want: `
 			start 1 x
 			end 1 x ok
 			start 3 x
@@ -113,14 +119,16 @@ func TestFilesOfAPipeline(t *testing.T) {
 			end 2 y ok
 			start 4 y
 			end 4 y ok`},
-		{name: "two rounds, after a checkpoint before the first name", files: "x y x y", text: b + both("x") + both("y") + both("x"), want: `
+		{name: "two rounds, after a checkpoint before the first name", files: "x y x y", text: b +
+			both("x") + both("y") + both("x"), want: `
 			start 1 x
 			end 1 x ok
 			start 2 y
 			end 2 y ok
 			start 3 x
 			end 3 x ok`},
-		{name: "two rounds, only checkpoints", files: "x y x y", text: a + b + a + b + a + b + a + b, want: `
+		{name: "two rounds, only checkpoints", files: "x y x y", text: a + b + a + b + a + b + a +
+			b, want: `
 			start 1 x
 			end 1 x ok
 			start 2 y
@@ -134,25 +142,33 @@ func TestFilesOfAPipeline(t *testing.T) {
 			end 1 x ok
 			start 2 x
 			end 2 x ok`},
-		{name: "two rounds, an end once more", files: "x x", text: both("x") + end("x") + both("x") + end("x"), want: `
+		{name: "two rounds, an end once more", files: "x x", text: both("x") + end("x") +
+			both("x") + end("x"), want: `
 			start 1 x
 			end 1 x ok
 			start 2 x
 			end 2 x ok`},
-		{name: "two rounds, ended by another way to write the path", files: "p/x q/y p/x q/y", text: start("x") + end("./p/x") +
-			start("y") + end(here+"/q/y") + start("x") + end("./p/x"), want: `
+		{
+			name: "two rounds, ended by another way to write the path", files: "p/x q/y p/x q/y",
+			text: start("x") + end("./p/x") +
+				start("y") + end(here+"/q/y") + start("x") + end("./p/x"), want: `
 			start 1 p/x
 			end 1 p/x ok
 			start 2 q/y
 			end 2 q/y ok
 			start 3 p/x
-			end 3 p/x ok`},
-		{name: "two rounds, base names that two files share", files: "p/x q/x p/x q/x", text: both("p/x") + both("x"), want: `
+			end 3 p/x ok`,
+		},
+		{
+			name: "two rounds, base names that two files share", files: "p/x q/x p/x q/x",
+			text: both("p/x") + both("x"), want: `
 			start 1 p/x
 			end 1 p/x ok
 			start 0 x
-			end 0 x ok`},
-		{name: "two rounds and then one again that failed", files: "x y x y", text: start("x") + "[pipeline] file-end path=x status=failed\n" +
+			end 0 x ok`,
+		},
+		{name: "two rounds and then one again that failed", files: "x y x y", text: start("x") +
+			"[pipeline] file-end path=x status=failed\n" +
 			both("y") + both("x") + both("y") + both("x"), want: `
 			start 1 x
 			end 1 x failed
@@ -164,12 +180,14 @@ func TestFilesOfAPipeline(t *testing.T) {
 			end 4 y ok
 			start 1 x
 			end 1 x ok`},
-		{name: "names of its own after a checkpoint", files: "p/1.wav p/2.wav", text: b + both("one") + both("two"), want: `
+		{name: "names of its own after a checkpoint", files: "p/1.wav p/2.wav", text: b +
+			both("one") + both("two"), want: `
 			start 1 p/1.wav
 			end 1 p/1.wav ok
 			start 2 p/2.wav
 			end 2 p/2.wav ok`},
-		{name: "another way to write the path", files: "audio/x audio/y", text: both("./audio/x") + both(here+"/audio/y"), want: `
+		{name: "another way to write the path", files: "audio/x audio/y", text: both("./audio/x") +
+			both(here+"/audio/y"), want: `
 			start 1 audio/x
 			end 1 audio/x ok
 			start 2 audio/y
@@ -179,77 +197,101 @@ func TestFilesOfAPipeline(t *testing.T) {
 			end 1 p/x ok
 			start 2 q/y
 			end 2 q/y ok`},
-		{name: "base names that two files share, after a path that was fed", files: "p/x q/x r/y", text: both("r/y") + both("x"), want: `
+		{
+			name:  "base names that two files share, after a path that was fed",
+			files: "p/x q/x r/y",
+			text:  both("r/y") + both("x"), want: `
 			start 3 r/y
 			end 3 r/y ok
 			start 0 x
-			end 0 x ok`},
-		{name: "names of its own", files: "p/1.wav p/2.wav", text: both("one") + both("two"), want: `
+			end 0 x ok`,
+		},
+		{
+			name: "names of its own", files: "p/1.wav p/2.wav", text: both("one") + both("two"),
+			want: `
 			start 1 p/1.wav
 			end 1 p/1.wav ok
 			start 2 p/2.wav
-			end 2 p/2.wav ok`},
-		{name: "more names of its own than files", files: "p/1.wav", text: both("one") + both("two"), want: `
+			end 2 p/2.wav ok`,
+		},
+		{name: "more names of its own than files", files: "p/1.wav", text: both("one") +
+			both("two"), want: `
 			start 1 p/1.wav
 			end 1 p/1.wav ok
 			start 0 two
 			end 0 two ok`},
-		{name: "a file that was not fed", files: "x y", text: both("x") + both("warm-up") + both("y"), want: `
+		{name: "a file that was not fed", files: "x y", text: both("x") + both("warm-up") +
+			both("y"), want: `
 			start 1 x
 			end 1 x ok
 			start 0 warm-up
 			end 0 warm-up ok
 			start 2 y
 			end 2 y ok`},
-		{name: "a file again", files: "x y", text: both("x") + both("y") + start("x") + "[pipeline] file-end path=x status=failed error=again\n", want: `
+		{name: "a file again", files: "x y", text: both("x") + both("y") + start("x") +
+			"[pipeline] file-end path=x status=failed error=again\n", want: `
 			start 1 x
 			end 1 x ok
 			start 2 y
 			end 2 y ok
 			start 1 x
 			end 1 x failed again`},
-		{name: "no end, where others have one", files: "x y z", text: both("x") + start("y") + both("z"), want: `
+		{name: "no end, where others have one", files: "x y z", text: both("x") + start("y") +
+			both("z"), want: `
 			start 1 x
 			end 1 x ok
 			start 2 y
 			end 2 y failed the pipeline began the next file without a file-end line for this one
 			start 3 z
 			end 3 z ok`},
-		{name: "an end of another file", files: "x y", text: start("x") + end("y") + end("x"), want: `
+		{
+			name: "an end of another file", files: "x y", text: start("x") + end("y") + end("x"),
+			want: `
 			start 1 x
-			end 1 x ok`},
+			end 1 x ok`,
+		},
 		{name: "an end once more", files: "x y", text: both("x") + end("x") + both("y"), want: `
 			start 1 x
 			end 1 x ok
 			start 2 y
 			end 2 y ok`},
-		{name: "an end that cannot be read", files: "x y", text: start("x") + "[pipeline] file-end path=x status=great\n" + start("y"), want: `
+		{name: "an end that cannot be read", files: "x y", text: start("x") +
+			"[pipeline] file-end path=x status=great\n" + start("y"), want: `
 			start 1 x
 			bad line 3
 			end 1 x ok
 			start 2 y
 			end 2 y ok`},
-		{name: "checkpoints that go on recurring", files: "x y", text: a + b + a + b + a + b, want: `
+		{
+			name: "checkpoints that go on recurring", files: "x y", text: a + b + a + b + a + b,
+			want: `
+			start 1 x
+			end 1 x ok
+			start 2 y
+			end 2 y ok`,
+		},
+		{
+			name: "checkpoints of two devices", files: "x y",
+			text: "[GPU Memory] A: Allocated: 1.00GB | allocated=1073741824 device=0\n" +
+				"[GPU Memory] A: Allocated: 1.00GB | allocated=1073741824 device=1\n", want: `
+			start 1 x
+			end 1 x ok`,
+		},
+		{name: "a checkpoint before the first name", files: "x y", text: b + both("x") + b +
+			both("y"), want: `
 			start 1 x
 			end 1 x ok
 			start 2 y
 			end 2 y ok`},
-		{name: "checkpoints of two devices", files: "x y", text: "[GPU Memory] A: Allocated: 1.00GB | allocated=1073741824 device=0\n" +
-			"[GPU Memory] A: Allocated: 1.00GB | allocated=1073741824 device=1\n", want: `
-			start 1 x
-			end 1 x ok`},
-		{name: "a checkpoint before the first name", files: "x y", text: b + both("x") + b + both("y"), want: `
-			start 1 x
-			end 1 x ok
-			start 2 y
-			end 2 y ok`},
-		{name: "a checkpoint before the first name, of another file", files: "x y", text: b + both("y") + both("x"), want: `
+		{name: "a checkpoint before the first name, of another file", files: "x y", text: b +
+			both("y") + both("x"), want: `
 			start 1 x
 			start 2 y
 			end 2 y ok
 			start 1 x
 			end 1 x ok`},
-		{name: "a checkpoint before the first name, its own files", own: true, text: b + both("x") + both("y"), want: `
+		{name: "a checkpoint before the first name, its own files", own: true, text: b + both("x") +
+			both("y"), want: `
 			start 1
 			end 1 x ok
 			start 2 y
@@ -268,21 +310,26 @@ func TestFilesOfAPipeline(t *testing.T) {
 			"[vramsoak] run-end files=1 seconds=1.000 reason=done\n" + end("x"), want: `
 			start 1 x
 			end 1 x ok`},
-		{name: "out of memory in another file", files: "x y", text: start("x") + "CUDA out of memory. Tried to allocate 2.00 GiB\n" +
+		{name: "out of memory in another file", files: "x y", text: start("x") +
+			"CUDA out of memory. Tried to allocate 2.00 GiB\n" +
 			end("x") + start("y") + "[pipeline] file-end path=y status=failed\n", want: `
 			start 1 x
 			end 1 x ok
 			start 2 y
 			end 2 y failed`},
 		{
-			name: "out of memory, then a crash", files: "x", text: start("x") + "CUDA out of memory. Tried to allocate 2.00 GiB\n",
+			name: "out of memory, then a crash", files: "x", text: start("x") +
+				"CUDA out of memory. Tried to allocate 2.00 GiB\n",
 			end: supervise.End{Code: -1, Signal: "SIGABRT"}, want: `
 			start 1 x
 			end 1 x crashed the process was ended by SIGABRT`,
 		},
-		{name: "died between files", files: "x y", text: both("x"), end: supervise.End{Code: -1, Signal: "SIGSEGV"}, want: `
+		{
+			name: "died between files", files: "x y", text: both("x"),
+			end: supervise.End{Code: -1, Signal: "SIGSEGV"}, want: `
 			start 1 x
-			end 1 x ok`},
+			end 1 x ok`,
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -306,11 +353,30 @@ func TestEndOfAProcessAFile(t *testing.T) {
 		{"fine", "", supervise.End{}, "ok"},
 		{"says ok", said + "ok\n", supervise.End{}, "ok"},
 		{"says oom", said + "oom\n", supervise.End{}, "oom"},
-		{"says oom and exits so", said + "oom error=\"no room\"\n", supervise.End{Code: 1}, "oom no room"},
-		{"says ok and exits otherwise", said + "ok\n", supervise.End{Code: 2, Cause: "bye"}, "failed the process exited with code 2: bye"},
-		{"says ok and crashes", said + "ok\n", supervise.End{Code: -1, Signal: "SIGSEGV"}, "crashed the process was ended by SIGSEGV"},
-		{"says ok and is interrupted", said + "ok\n", supervise.End{Code: -1, Signal: "SIGTERM", Interrupted: true}, "ok"},
-		{"says ok too late", said + "ok\n", supervise.End{Timeout: true}, "timeout took longer than 1m0s"},
+		{
+			"says oom and exits so", said + "oom error=\"no room\"\n",
+			supervise.End{Code: 1},
+			"oom no room",
+		},
+		{
+			"says ok and exits otherwise", said + "ok\n",
+			supervise.End{Code: 2, Cause: "bye"},
+			"failed the process exited with code 2: bye",
+		},
+		{
+			"says ok and crashes", said + "ok\n",
+			supervise.End{Code: -1, Signal: "SIGSEGV"},
+			"crashed the process was ended by SIGSEGV",
+		},
+		{"says ok and is interrupted", said + "ok\n", supervise.End{
+			Code: -1, Signal: "SIGTERM",
+			Interrupted: true,
+		}, "ok"},
+		{
+			"says ok too late", said + "ok\n",
+			supervise.End{Timeout: true},
+			"timeout took longer than 1m0s",
+		},
 		{"exits 0 when interrupted", "", supervise.End{Interrupted: true}, "failed interrupted"},
 	}
 	for _, test := range tests {
@@ -323,8 +389,8 @@ func TestEndOfAProcessAFile(t *testing.T) {
 	}
 }
 
-// A file whose end nobody tells of ran out of memory where the last allocation that failed was followed by nothing: no work, and
-// no fallback that is about it.
+// A file whose end nobody tells of ran out of memory where the last allocation that failed was
+// followed by nothing: no work, and no fallback that is about it.
 func TestUnsaidEndAfterAFailure(t *testing.T) {
 	t.Parallel()
 	const (
@@ -335,9 +401,13 @@ func TestUnsaidEndAfterAFailure(t *testing.T) {
 		cleanUp  = "[GPU Memory] After Work Cleanup: Allocated: 1.00GB\n"
 	)
 	for text, want := range map[string]string{
-		failure: "oom", failure + work: "ok", failure + cleanUp: "oom", failure + fallback: "ok", failure + fallback + cleanUp: "ok",
-		named: "ok", named + failure: "oom", failure + named: "oom", failure + named + fallback: "oom",
-		failure + failure + fallback: "oom", failure + "GPU loading failed, falling back to CPU: no kernel image\n": "oom",
+		failure: "oom", failure + work: "ok", failure + cleanUp: "oom", failure + fallback: "ok",
+		failure + fallback + cleanUp: "ok",
+		named:                        "ok", named + failure: "oom", failure + named: "oom",
+		failure + named +
+			fallback: "oom",
+		failure + failure + fallback: "oom", failure +
+			"GPU loading failed, falling back to CPU: no kernel image\n": "oom",
 		failure + "[GPU Memory] After Work (failed): Allocated: 1.00GB\n": "oom",
 		failure + failure + work: "ok",
 	} {
@@ -353,13 +423,18 @@ func TestUnsaidEndAfterAFailure(t *testing.T) {
 func TestAudioSeconds(t *testing.T) {
 	t.Parallel()
 	p := newTracked(t, []queue.Input{{Path: "x", AudioSeconds: 12.5}, {Path: "y"}}, Options{})
-	log := p.finish(t, "[pipeline] file-start path=x audio_seconds=99.000\n[pipeline] file-start path=y audio_seconds=3.250\n", supervise.End{})
-	for _, want := range []string{"index=1 path=x audio_seconds=12.500\n", "index=2 path=y audio_seconds=3.250\n"} {
+	log := p.finish(t,
+		"[pipeline] file-start path=x audio_seconds=99.000\n[pipeline] file-start path=y audio_seconds=3.250\n", supervise.End{})
+	for _, want := range []string{
+		"index=1 path=x audio_seconds=12.500\n",
+		"index=2 path=y audio_seconds=3.250\n",
+	} {
 		if !strings.Contains(string(log), want) {
 			t.Errorf("expected %q in\n%s", want, log)
 		}
 	}
-	if b := p.batch; b.Counts()[record.StatusOK] != 2 || b.Ended() != 2 || b.Failed() != 0 || b.Left() != 0 {
+	if b := p.batch; b.Counts()[record.StatusOK] != 2 || b.Ended() != 2 || b.Failed() != 0 ||
+		b.Left() != 0 {
 		t.Errorf("batch %+v", p.batch)
 	}
 }

@@ -143,8 +143,8 @@ func (b *Batch) Waiting(n int) []int {
 	return indices
 }
 
-// Next returns the first file that has not begun of those that a process was given, which are in the
-// order of the batch. It returns None and false if all have.
+// Next returns the first file that has not begun of those that a process was given, which are in
+// the order of the batch. It returns None and false if all have.
 func (b *Batch) Next(given []int) (int, bool) {
 	for _, i := range given {
 		if !b.begun[i] {

@@ -1,5 +1,5 @@
-// Package queue holds the files of a run, knows how far each is, and chooses the files that the next
-// process gets.
+// Package queue holds the files of a run, knows how far each is, and chooses the files that the
+// next process gets.
 //
 //   - batch.go: a [Batch] is the files of one run, or of one worker of it, and the status of each.
 //   - names.go finds the file that a pipeline means by a name.

@@ -10,8 +10,8 @@ const AheadMax = 10_000
 type Options struct {
 	PerProcess int // files that one process gets; 0 is all there are
 	Retries    int // how many times a file that failed is done again
-	// More yields further files when those that there are do not suffice, and none at the end of the
-	// batch; it may be nil.
+	// More yields further files when those that there are do not suffice, and none at the end of
+	// the batch; it may be nil.
 	More func() []Input
 	// SoakOver reports whether the time to soak is over; nil if the run has no such time.
 	SoakOver func(now time.Time) bool
@@ -21,11 +21,12 @@ type Options struct {
 type Feeder struct {
 	batch *Batch
 	opts  Options
-	// queue is where the files come from if several workers share them; else nil. In a worker's batch
-	// the files of other workers count as begun.
+	// queue is where the files come from if several workers share them; else nil. In a worker's
+	// batch the files of other workers count as begun.
 	queue *Queue
-	// divided says that the files of the queue were divided among the workers. From then on new files
-	// belong to the queue. dealt says that the worker was given the files of its first process.
+	// divided says that the files of the queue were divided among the workers. From then on new
+	// files belong to the queue. dealt says that the worker was given the files of its first
+	// process.
 	divided, dealt bool
 }
 
@@ -37,7 +38,8 @@ func NewFeeder(b *Batch, queue *Queue, opts Options) *Feeder {
 // SoakOver reports whether the run ends because the time to soak is over. One file is done however
 // short that time is, and so are the files whose results were lost.
 func (f *Feeder) SoakOver(now time.Time) bool {
-	return f.opts.SoakOver != nil && f.opts.SoakOver(now) && len(f.batch.lost) == 0 && f.batch.Ended() > 0
+	return f.opts.SoakOver != nil && f.opts.SoakOver(now) && len(f.batch.lost) == 0 &&
+		f.batch.Ended() > 0
 }
 
 // Next returns the files that the next process gets; none if the run is done. If a worker has to

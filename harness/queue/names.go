@@ -59,9 +59,9 @@ func (b *Batch) Named(name string) []int {
 func (b *Batch) Matched() bool { return b.names.matched }
 
 // Find returns the file that a pipeline begins with a name. It prefers the files that its process
-// was given: the first of them that has not begun; else one that is retried, which is the first that
-// failed, or the last. It takes another process's file only if its own process was given none of
-// that name.
+// was given: the first of them that has not begun; else one that is retried, which is the first
+// that failed, or the last. It takes another process's file only if its own process was given none
+// of that name.
 func (b *Batch) Find(name string, given []int) (int, bool) {
 	files := b.Named(name)
 	if len(files) == 0 {

@@ -6,7 +6,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A name is first of all of the files that the process was fed: a path may stand in another process's share too.
+// A name is first of all of the files that the process was fed: a path may stand in another
+// process's share too.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	b := NewBatch([]Input{{Path: "x"}, {Path: "y"}, {Path: "x"}, {Path: "y"}, {Path: "z"}})

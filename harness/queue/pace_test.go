@@ -17,12 +17,21 @@ func TestTimeLeft(t *testing.T) {
 	}{
 		{"nothing is done", Pace{Left: 60}, 0, false},
 		{"by number", Pace{Done: 20, Left: 40, Spent: time.Minute}, 2 * time.Minute, true},
-		{"part of it has passed", Pace{Done: 20, Left: 40, Spent: time.Minute, Since: 30 * time.Second}, 90 * time.Second, true},
+		{"part of it has passed", Pace{
+			Done: 20, Left: 40, Spent: time.Minute,
+			Since: 30 * time.Second,
+		}, 90 * time.Second, true},
 		{"overdue", Pace{Done: 20, Left: 1, Spent: time.Minute, Since: time.Hour}, 0, true},
 		// 10 s of audio took 5 s, 100 s are left.
-		{"by length", Pace{Done: 1, Left: 1, DoneAudio: 10, LeftAudio: 100, AudioKnown: true, Spent: 5 * time.Second}, 50 * time.Second, true},
+		{"by length", Pace{
+			Done: 1, Left: 1, DoneAudio: 10, LeftAudio: 100, AudioKnown: true,
+			Spent: 5 * time.Second,
+		}, 50 * time.Second, true},
 		{"by length, nothing is done", Pace{Left: 1, LeftAudio: 100, AudioKnown: true}, 0, false},
-		{"some lengths are unknown", Pace{Done: 1, Left: 2, DoneAudio: 10, LeftAudio: 100, Spent: 5 * time.Second}, 10 * time.Second, true},
+		{"some lengths are unknown", Pace{
+			Done: 1, Left: 2, DoneAudio: 10, LeftAudio: 100,
+			Spent: 5 * time.Second,
+		}, 10 * time.Second, true},
 		{"all done", Pace{Done: 60, Spent: time.Minute}, 0, true},
 	}
 	for _, test := range tests {
@@ -40,7 +49,8 @@ func TestPaceOfABatch(t *testing.T) {
 	b.End(0, record.StatusOK)
 	got := b.Pace(start, start.Add(5*time.Second), start.Add(6*time.Second))
 	want := Pace{
-		Done: 1, Left: 2, DoneAudio: 10, LeftAudio: 50, AudioKnown: true, Spent: 5 * time.Second, Since: time.Second,
+		Done: 1, Left: 2, DoneAudio: 10, LeftAudio: 50, AudioKnown: true, Spent: 5 * time.Second,
+		Since: time.Second,
 	}
 	if got != want {
 		t.Errorf("found %+v, expected %+v", got, want)

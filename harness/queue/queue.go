@@ -15,8 +15,8 @@ type Queue struct {
 	// lost.
 	waiting []int
 	lost    map[int]bool
-	// working are the workers that take files. Of these, busy have files, and pausing wait before their
-	// next process.
+	// working are the workers that take files. Of these, busy have files, and pausing wait before
+	// their next process.
 	working, busy, pausing map[*Feeder]bool
 	changed                chan struct{} // closed when files came back or a worker left
 }
@@ -93,9 +93,9 @@ func (q *Queue) Divide(workers []*Feeder) {
 }
 
 // take gives a worker up to n files for its next process, or its part of all that wait if n is 0. A
-// part is dealt like cards to the workers that have no files, so that in a batch sorted by length no
-// worker gets all the long ones. If no file waits, later is closed when that may have changed; it is
-// nil if it cannot change.
+// part is dealt like cards to the workers that have no files, so that in a batch sorted by length
+// no worker gets all the long ones. If no file waits, later is closed when that may have changed;
+// it is nil if it cannot change.
 func (q *Queue) take(f *Feeder, n int) (files []int, later <-chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -10,11 +10,11 @@ import (
 
 // An Overuse is more use of a device than the run allows.
 type Overuse struct {
-	// Text is "22.1 GiB of 24.0 GiB of device 0 were in use, more than the 90% that the run allows",
-	// or "" for none.
+	// Text is "22.1 GiB of 24.0 GiB of device 0 were in use, more than the 90% that the run
+	// allows", or "" for none.
 	Text string
-	// Severe says that usage is past the limit by more than half of the remaining headroom. The process
-	// is then killed at once.
+	// Severe says that usage is past the limit by more than half of the remaining headroom. The
+	// process is then killed at once.
 	Severe bool
 }
 
@@ -29,7 +29,8 @@ func (o Overuse) Worse(other Overuse) Overuse {
 // A Guard compares what is in use with the limit of a run.
 type Guard struct {
 	Limit Limit
-	// Machine is the machine's memory in bytes. It is the device of a run without one; else it is 0.
+	// Machine is the machine's memory in bytes. It is the device of a run without one; else it is
+	// 0.
 	Machine int64
 	// HasDevice says that samples come from a device.
 	HasDevice bool
@@ -45,15 +46,16 @@ func NewGuard(limit Limit, hasDevice bool, gpu *int, logger *slog.Logger) Guard 
 	}
 	var err error
 	if g.Machine, err = meter.HostMemory(); err != nil {
-		logger.Warn("the size of the machine's memory is not known, so that no share of it is a limit",
+		logger.Warn("the size of the machine's memory is not known, "+
+			"so that no share of it is a limit",
 			"error", err)
 	}
 	return g
 }
 
-// Samples looks for overuse in the samples of one moment. Everything that is in use on a device that
-// the pipeline uses counts, also what others use, because the device is what fills up. In a run
-// without a device, what the pipeline uses of the machine's memory counts.
+// Samples looks for overuse in the samples of one moment. Everything that is in use on a device
+// that the pipeline uses counts, also what others use, because the device is what fills up. In a
+// run without a device, what the pipeline uses of the machine's memory counts.
 func (g Guard) Samples(samples []record.Sample) (worst Overuse) {
 	for i := range samples {
 		s := &samples[i]
@@ -73,11 +75,12 @@ func (g Guard) Samples(samples []record.Sample) (worst Overuse) {
 	return worst
 }
 
-// Reading looks for overuse in a checkpoint. The pipeline may know about its device what the harness
-// cannot see.
+// Reading looks for overuse in a checkpoint. The pipeline may know about its device what the
+// harness cannot see.
 func (g Guard) Reading(r *record.Reading, lane record.Lane) Overuse {
 	used := max(r.Bytes(record.Allocated), r.Bytes(record.Reserved), r.Bytes(record.Used))
-	return g.Limit.overuse(used, r.Bytes(record.Total), g.device(lane), " by the pipeline's own word")
+	return g.Limit.overuse(used, r.Bytes(record.Total), g.device(lane),
+		" by the pipeline's own word")
 }
 
 // device names a device as reports do.
@@ -88,7 +91,8 @@ func (g Guard) device(lane record.Lane) string {
 	return fmt.Sprintf("device %d", lane.Device)
 }
 
-// overuse compares use with the limit. total is 0 if it is not known; a share of it is no limit then.
+// overuse compares use with the limit. total is 0 if it is not known; a share of it is no limit
+// then.
 func (l Limit) overuse(used, total int64, subject, whose string) Overuse {
 	limit := l.Of(total)
 	if limit <= 0 || used <= limit {

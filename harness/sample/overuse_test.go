@@ -21,7 +21,12 @@ func TestOveruse(t *testing.T) {
 		{"at the share", Limit{Share: 0.75}, 18 * gib, 24 * gib, false, false},
 		{"above the share", Limit{Share: 0.75}, 18*gib + 1, 24 * gib, true, false},
 		{"half of the rest is gone", Limit{Share: 0.75}, 21 * gib, 24 * gib, true, false},
-		{"more than half of the rest is gone", Limit{Share: 0.75}, 21*gib + 1, 24 * gib, true, true},
+		{
+			"more than half of the rest is gone",
+			Limit{Share: 0.75},
+			21*gib + 1, 24 * gib, true,
+			true,
+		},
 		{"a share of what is not known", Limit{Share: 0.75}, 18*gib + 1, 0, false, false},
 		{"bytes of what is not known", Limit{Bytes: 18 * gib}, 18*gib + 1, 0, true, false},
 		{"more bytes than there are", Limit{Bytes: 30 * gib}, 24 * gib, 24 * gib, false, false},
@@ -39,8 +44,8 @@ func TestOveruse(t *testing.T) {
 	}
 }
 
-// What is looked at of a sample: all that is in use of a device that the pipeline uses, and the machine's memory only where
-// no device is read.
+// What is looked at of a sample: all that is in use of a device that the pipeline uses, and the
+// machine's memory only where no device is read.
 func TestOveruseOfASample(t *testing.T) {
 	t.Parallel()
 	sample := func(source string, used, whole int64) record.Sample {

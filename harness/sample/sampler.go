@@ -12,8 +12,8 @@ import (
 // A Sampler looks at the memory of processes.
 type Sampler struct {
 	Every time.Duration // between two looks
-	// Device reads what the driver says that processes use, as [meter.View.Use] does; nil if there is
-	// no device.
+	// Device reads what the driver says that processes use, as [meter.View.Use] does; nil if there
+	// is no device.
 	Device func(pids []int) ([]meter.Use, error)
 	// Head returns the header of a sample that is taken now.
 	Head   func(now time.Time) record.Header
@@ -49,8 +49,8 @@ func (s *Sampler) Watch(p *supervise.Process, stop <-chan struct{}) <-chan []rec
 	return samples
 }
 
-// look returns the samples of one moment, of the process and its family together: one for each device
-// that they use, or one without a device. There are none if the process has ended.
+// look returns the samples of one moment, of the process and its family together: one for each
+// device that they use, or one without a device. There are none if the process has ended.
 func (s *Sampler) look(p *supervise.Process) ([]record.Sample, error) {
 	pids := p.Members()
 	var rss int64

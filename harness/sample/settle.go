@@ -15,17 +15,17 @@ import (
 const (
 	// settleEvery is the time between two looks at a device whose use may still change.
 	settleEvery = 250 * time.Millisecond
-	// settleLooks is how many looks in a row must find the same use as the one before. A driver frees
-	// the memory of a process some time after the process has ended.
+	// settleLooks is how many looks in a row must find the same use as the one before. A driver
+	// frees the memory of a process some time after the process has ended.
 	settleLooks = 4
 )
 
 // errNoAnswer is in the error of [Settle] if the driver did not answer.
 var errNoAnswer = errors.New("the driver did not answer")
 
-// Settle waits until what is in use on the devices stops changing, for a second at least and limit at
-// most. It returns what the devices hold then, as records for the log. Settled is false in them if
-// the use changed to the end.
+// Settle waits until what is in use on the devices stops changing, for a second at least and limit
+// at most. It returns what the devices hold then, as records for the log. Settled is false in them
+// if the use changed to the end.
 func Settle(
 	ctx context.Context, read func() ([]meter.Occupancy, error), limit time.Duration,
 ) ([]record.Idle, error) {
@@ -120,7 +120,8 @@ func TooFull(found []record.Idle, most Limit) []error {
 		}
 		held := record.HeldBy(idle.Holders)
 		if held == "" {
-			held = "; the driver names no process that holds it, as in a container where others hold it"
+			held = "; the driver names no process that holds it, " +
+				"as in a container where others hold it"
 		}
 		errs = append(errs, fmt.Errorf(
 			"GPU %d: expected at most %v in use before the first file, found %s of %s%s",

@@ -37,8 +37,18 @@ func TestSettle(t *testing.T) {
 		after   time.Duration
 	}{
 		{"still from the start", []int64{7 * mib}, 30 * time.Second, 7 * mib, true, time.Second},
-		{"given back", []int64{900 * mib, 500 * mib, 7 * mib}, 30 * time.Second, 7 * mib, true, 1500 * time.Millisecond},
-		{"still for a while, then less", []int64{900, 900, 900, 900, 5}, 30 * time.Second, 5, true, 2 * time.Second},
+		{
+			"given back",
+			[]int64{900 * mib, 500 * mib, 7 * mib},
+			30 * time.Second, 7 * mib, true,
+			1500 * time.Millisecond,
+		},
+		{
+			"still for a while, then less",
+			[]int64{900, 900, 900, 900, 5},
+			30 * time.Second, 5, true,
+			2 * time.Second,
+		},
 		{"moves for ever", moving, 10 * time.Second, 40, false, 10 * time.Second},
 		{"no time to tell", []int64{7}, 900 * time.Millisecond, 7, false, 900 * time.Millisecond},
 	} {
@@ -51,7 +61,8 @@ func TestSettle(t *testing.T) {
 				}
 				// At the limit itself, a reading may be taken or not.
 				used := got[0].Bytes(record.Used)
-				if used != test.want && (test.settled || used != test.want-1) || got[0].Settled != test.settled || got[0].GPU != 3 {
+				if used != test.want && (test.settled || used != test.want-1) ||
+					got[0].Settled != test.settled || got[0].GPU != 3 {
 					t.Errorf("found %d, %+v", used, got[0])
 				}
 				if took := time.Since(began); took != test.after {
@@ -67,7 +78,8 @@ func TestSettleWithoutAnswer(t *testing.T) {
 		answer := make(chan struct{})
 		defer close(answer)
 		hangs := func() ([]meter.Occupancy, error) { <-answer; return nil, nil }
-		if _, err := Settle(t.Context(), hangs, 30*time.Second); !errors.Is(err, errNoAnswer) || !strings.Contains(err.Error(), "within 30s") {
+		if _, err := Settle(t.Context(), hangs, 30*time.Second); !errors.Is(err, errNoAnswer) ||
+			!strings.Contains(err.Error(), "within 30s") {
 			t.Errorf("a driver that hangs: %v", err)
 		}
 		lost := errors.New("GPU is lost")
@@ -82,7 +94,8 @@ func TestSettleWithoutAnswer(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		began := time.Now()
-		if _, err := Settle(ctx, usage(0), 30*time.Second); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 300*time.Millisecond {
+		if _, err := Settle(ctx, usage(0), 30*time.Second); !errors.Is(err,
+			context.DeadlineExceeded) || time.Since(began) != 300*time.Millisecond {
 			t.Errorf("an end of the context: %v after %v", err, time.Since(began))
 		}
 	})

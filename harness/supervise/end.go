@@ -16,8 +16,8 @@ type End struct {
 	PID    int
 	Code   int    // -1 if a signal ended it
 	Signal string // "SIGKILL"; "" if it exited by itself
-	// Why the harness ended it, if it did: a file took too long, the run was interrupted, or the time
-	// to soak was over.
+	// Why the harness ended it, if it did: a file took too long, the run was interrupted, or the
+	// time to soak was over.
 	Timeout, Interrupted, SoakOver bool
 	// Overuse says how much of the device was in use, if the harness ended it for that.
 	Overuse string

@@ -11,8 +11,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// endRounds is how many times orphans are looked for again. Processes that are being ended may start
-// others.
+// endRounds is how many times orphans are looked for again. Processes that are being ended may
+// start others.
 const endRounds = 3
 
 // A family is one process that the harness started, its leader, and whatever the leader started,
@@ -132,8 +132,8 @@ func (f *family) adopted(pid int, leader proc) bool {
 }
 
 // survivors returns the processes of the family that outlived the leader, which has ended and is
-// still a zombie. unsure are those that may belong to it: they have not begun their program yet, and
-// so have no environment.
+// still a zombie. unsure are those that may belong to it: they have not begun their program yet,
+// and so have no environment.
 func (f *family) survivors(leader proc) (left, unsure []proc) {
 	var all []proc
 	if f.reaper { // they are descendants of the harness
@@ -187,8 +187,8 @@ func (f *family) belongs(p proc) (member, known bool) {
 	return values[0] == f.run, known
 }
 
-// end ends what outlived the leader. It returns what that was, and what of it still runs. When hurry
-// is closed, nothing that can be killed is waited for any more.
+// end ends what outlived the leader. It returns what that was, and what of it still runs. When
+// hurry is closed, nothing that can be killed is waited for any more.
 func (f *family) end(leader proc, hurry <-chan struct{}) (left, running []Orphan) {
 	over := time.After(f.opts.SelfExit)
 	found, unsure := f.survivors(leader)
@@ -203,7 +203,8 @@ func (f *family) end(leader proc, hurry <-chan struct{}) (left, running []Orphan
 		f.reap()
 		found, unsure = f.survivors(leader)
 	}
-	// These were started without an environment. The next process's end does not wait for them again.
+	// These were started without an environment. The next process's end does not wait for them
+	// again.
 	for _, p := range unsure {
 		f.strangers.add(p)
 	}

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Where a process without an environment may be another's, it stays, and only one end of a process waits for what it becomes.
+// Where a process without an environment may be another's, it stays, and only one end of a process
+// waits for what it becomes.
 func TestNamelessBystander(t *testing.T) { // not parallel: the children of other tests would be looked at too
 	leader := bystander(t, "sleep", "600").Process.Pid
 	p, ok := readProc(leader)

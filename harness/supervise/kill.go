@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// giveUpAfter is how many times the grace a process is waited for after SIGKILL. SIGKILL does not
-	// end a process that is stuck in a driver, and the run must not hang with it.
+	// giveUpAfter is how many times the grace a process is waited for after SIGKILL. SIGKILL does
+	// not end a process that is stuck in a driver, and the run must not hang with it.
 	giveUpAfter = 6
 	// checkEvery is the time between two looks at processes that are to end.
 	checkEvery = 20 * time.Millisecond
@@ -125,8 +125,8 @@ func killOrphans(orphans []Orphan, grace time.Duration, hurry <-chan struct{}) (
 // signal sends a signal to this very process. A process that has ended, or that the harness may not
 // signal, receives none.
 func (p proc) signal(sig unix.Signal) {
-	// The descriptor is opened before the start time is compared, so that it cannot refer to a later
-	// process with the same number.
+	// The descriptor is opened before the start time is compared, so that it cannot refer to a
+	// later process with the same number.
 	fd, err := unix.PidfdOpen(p.pid, 0)
 	if err == nil {
 		defer func() { _ = unix.Close(fd) }()

@@ -54,7 +54,8 @@ func TestSignalToALaterProcess(t *testing.T) {
 	earlier := p
 	earlier.born--
 	earlier.signal(unix.SIGKILL)
-	if running := KillOrphans(t.Context(), []Orphan{{PID: p.pid, proc: earlier}}, time.Hour); len(running) != 0 {
+	if running := KillOrphans(t.Context(), []Orphan{{PID: p.pid, proc: earlier}},
+		time.Hour); len(running) != 0 {
 		t.Errorf("the earlier process runs: %+v", running)
 	}
 	if !p.runs() {

@@ -27,8 +27,8 @@ func (o Orphan) Record(ended bool, head record.Header) record.Orphan {
 }
 
 // FindOrphans returns the processes that a harness left behind when it died: those of the run with
-// this id, or of any run if it is "". They belong to this user and this PID namespace. It leaves out
-// the processes of a harness that still runs, the calling process, and the ancestors of that.
+// this id, or of any run if it is "". They belong to this user and this PID namespace. It leaves
+// out the processes of a harness that still runs, the calling process, and the ancestors of that.
 func FindOrphans(run string) ([]Orphan, error) {
 	all, err := readProcs()
 	if err != nil {

@@ -36,8 +36,8 @@ func readProc(pid int) (p proc, ok bool) {
 	if err != nil {
 		return proc{}, false
 	}
-	// "4711 (python3 -m (x)) S 1 4711 ...": the name may contain anything, so the fields begin after
-	// the last parenthesis.
+	// "4711 (python3 -m (x)) S 1 4711 ...": the name may contain anything, so the fields begin
+	// after the last parenthesis.
 	i := bytes.LastIndexByte(text, ')')
 	fields := strings.Fields(string(text[i+1:]))
 	if i < 0 || len(fields) < 20 {
@@ -82,8 +82,8 @@ func (p proc) runs() bool {
 }
 
 // environ returns the values of variables in the environment that the process was started with; ""
-// for a variable that is missing or that the harness may not read. ok is false if the process has no
-// environment at all, as before its program has begun.
+// for a variable that is missing or that the harness may not read. ok is false if the process has
+// no environment at all, as before its program has begun.
 func (p proc) environ(names ...string) (values []string, ok bool) {
 	values = make([]string, len(names))
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
@@ -100,8 +100,8 @@ func (p proc) environ(names ...string) (values []string, ok bool) {
 	return values, len(text) > 0
 }
 
-// reachable reports whether the process belongs to this user and to this PID namespace. Only then do
-// its number and its environment mean what they say.
+// reachable reports whether the process belongs to this user and to this PID namespace. Only then
+// do its number and its environment mean what they say.
 func (p proc) reachable() bool {
 	var stat unix.Stat_t
 	if unix.Stat(fmt.Sprintf("/proc/%d", p.pid), &stat) != nil || int(stat.Uid) != os.Geteuid() {

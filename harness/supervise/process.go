@@ -14,8 +14,8 @@ import (
 const (
 	chunkSize = 64 << 10 // a pipe's capacity on Linux
 	// After its process has ended, a pipe is read until it is empty. If something outside the
-	// process's group still holds the pipe open, reading ends after drainTime, or else after drainMax
-	// more bytes (the most that a pipe can hold) or a pause of drainStep.
+	// process's group still holds the pipe open, reading ends after drainTime, or else after
+	// drainMax more bytes (the most that a pipe can hold) or a pause of drainStep.
 	drainTime = time.Second
 	drainStep = 50 * time.Millisecond
 	drainMax  = 1 << 20
@@ -32,8 +32,8 @@ type Process struct {
 	output chan []byte
 	free   chan []byte // chunks that were handed back
 
-	// ended is closed when the process has ended. exited is closed when what it left behind has ended
-	// too; cmd.ProcessState, left and running are set then.
+	// ended is closed when the process has ended. exited is closed when what it left behind has
+	// ended too; cmd.ProcessState, left and running are set then.
 	ended, exited chan struct{}
 	left, running []Orphan
 
@@ -70,7 +70,8 @@ func (p *Process) Release(chunk []byte) { p.free <- chunk }
 // Ended is closed when the process has ended.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
-// Exited is closed when the process and everything that it left behind have ended, or were given up.
+// Exited is closed when the process and everything that it left behind have ended, or were given
+// up.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
 // Members returns the numbers of the process and of what it started, directly or not. In a large
@@ -86,8 +87,8 @@ func (p *Process) wait() {
 	pid := p.cmd.Process.Pid
 	leader, known := readProc(pid)
 	for {
-		// The process stays a zombie for now. Its group's number can then not belong to another group
-		// when the group is killed below.
+		// The process stays a zombie for now. Its group's number can then not belong to another
+		// group when the group is killed below.
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if !errors.Is(err, unix.EINTR) {
 			break
@@ -130,7 +131,8 @@ func (p *Process) read() {
 		}
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded) && left < 0:
-			// If the log was slower than the deadline, the pipe still holds what the process printed.
+			// If the log was slower than the deadline, the pipe still holds what the process
+			// printed.
 			left = drainMax
 		case err != nil:
 			return

@@ -15,8 +15,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// The environment variables that identify the processes of a run: those that the harness starts, and
-// whatever they start.
+// The environment variables that identify the processes of a run: those that the harness starts,
+// and whatever they start.
 const (
 	// EnvRun is the run's id, which is in the log's first line.
 	EnvRun = "VRAMSOAK_RUN"
@@ -126,8 +126,8 @@ func (s *Supervisor) Start(c Command) (*Process, error) {
 	go p.read()
 	if stdin != nil {
 		go func() {
-			// This write fails for a process that does not read its input to the end. How far it came
-			// is seen from its files.
+			// This write fails for a process that does not read its input to the end. How far it
+			// came is seen from its files.
 			_, _ = io.WriteString(stdin, c.Stdin)
 			_ = stdin.Close()
 		}()
@@ -143,8 +143,8 @@ func (s *Supervisor) Start(c Command) (*Process, error) {
 func (p *Process) start() error {
 	started := make(chan error)
 	go func() {
-		// The kernel sends Pdeathsig when the thread that started the process ends. This thread lives
-		// as long as the process.
+		// The kernel sends Pdeathsig when the thread that started the process ends. This thread
+		// lives as long as the process.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		children.Lock()
