@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,11 +10,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 
+	"vramsoak/harness"
+	"vramsoak/harness/sample"
+	"vramsoak/harness/supervise"
 	"vramsoak/parser/record"
 	"vramsoak/pipeline/meter"
 	"vramsoak/reports/sink"
@@ -164,4 +172,119 @@ func diagnoseDisk() diagnosis {
 	}
 	free := int64(st.Bavail) * st.Bsize
 	return diagnosis{"disk", free > record.GiB, record.FormatBytes(free) + " free in the current folder"}
+}
+
+// doctorSettle is how long doctor waits for what is in use to stop moving.
+const doctorSettle = 5 * time.Second
+
+// showGPUs writes what is in use on the GPUs that concern a pipeline started here.
+func showGPUs(ctx context.Context, out io.Writer) error {
+	nvml, err := meter.OpenNVML()
+	if err != nil {
+		return writeDiagnoses(out, []diagnosis{noDriver(err)})
+	}
+	defer func() { _ = nvml.Close() }() // only read
+	view := nvml.View(nvml.Visible(os.LookupEnv(meter.VisibleDevices)))
+	idles, err := sample.Settle(ctx, view.Occupied, doctorSettle)
+	if err != nil {
+		return err
+	}
+	return writeDiagnoses(out, append([]diagnosis{{"NVIDIA driver", true, nvml.Driver()}}, diagnoseIdles(nvml.Devices(), idles)...))
+}
+
+// diagnoseIdles is what is in use on each GPU, and a line for each process that holds some of it.
+func diagnoseIdles(devices []meter.DeviceInfo, idles []record.Idle) []diagnosis {
+	if len(idles) == 0 {
+		return []diagnosis{{"GPUs", false, fmt.Sprintf("%s shows none of %d", meter.VisibleDevices, len(devices))}}
+	}
+	var all []diagnosis
+	for i := range idles {
+		idle := &idles[i]
+		state := "settled"
+		if !idle.Settled {
+			state = fmt.Sprintf("still moving after %v", doctorSettle)
+		}
+		lines := []string{fmt.Sprintf("%s, %s of %s in use, %s", devices[idle.GPU].Name, record.FormatBytes(idle.Bytes(record.Used)),
+			record.FormatBytes(idle.Bytes(record.Total)), state)}
+		for k := range idle.Holders {
+			lines = append(lines, fmt.Sprintf("%22s held by %s", "", sink.Line(idle.Holders[k].String())))
+		}
+		all = append(all, diagnosis{fmt.Sprintf("GPU %d", idle.GPU), true, strings.Join(lines, "\n")})
+	}
+	return all
+}
+
+// free ends what earlier runs left behind. It asks on a terminal, and ends nothing where it cannot.
+func free(ctx context.Context, in *os.File, out io.Writer, opts doctorOptions) error {
+	left, err := supervise.FindOrphans(opts.run)
+	if err != nil {
+		return err
+	}
+	if len(left) == 0 {
+		_, err := fmt.Fprintln(out, "nothing is left of an earlier run")
+		return err
+	}
+	for _, l := range left {
+		if _, err := sink.Fprintf(out, "pid %d, of run %s: %s, %s resident\n", l.PID, l.Run, l.Command, record.FormatBytes(l.RSS)); err != nil {
+			return err
+		}
+	}
+	if !opts.yes {
+		if !term.IsTerminal(int(in.Fd())) {
+			return errors.New("expected a terminal on standard input to ask on, or --yes; nothing was ended")
+		}
+		question := "End it?"
+		if len(left) > 1 {
+			question = fmt.Sprintf("End all %d?", len(left))
+		}
+		agreed, err := confirm(in, out, question)
+		if err != nil {
+			return err
+		}
+		if !agreed {
+			_, err := fmt.Fprintln(out, "nothing was ended")
+			return err
+		}
+	}
+	return sweep(ctx, out, left)
+}
+
+// sweep ends processes and says of each what came of it.
+func sweep(ctx context.Context, out io.Writer, left []supervise.Orphan) error {
+	running := supervise.KillOrphans(ctx, left, harness.DefaultGrace)
+	var pids []string
+	for _, l := range left {
+		what := "ended"
+		if slices.ContainsFunc(running, func(r supervise.Orphan) bool { return r.PID == l.PID }) {
+			what = "still runs:"
+			pids = append(pids, fmt.Sprint(l.PID))
+		}
+		if _, err := sink.Fprintf(out, "%s pid %d\n", what, l.PID); err != nil {
+			return err
+		}
+	}
+	if len(pids) > 0 {
+		return fmt.Errorf("pid %s did not end after SIGKILL: it is stuck in the kernel, mostly in a device driver; the machine may have to be "+
+			"restarted", strings.Join(pids, ", "))
+	}
+	return nil
+}
+
+// answerMax is how many bytes of an answer are read.
+const answerMax = 1 << 10
+
+// confirm asks a question that is answered by y or yes, and by anything else with no.
+func confirm(in io.Reader, out io.Writer, question string) (bool, error) {
+	if _, err := sink.Fprintf(out, "%s [y/N] ", question); err != nil {
+		return false, err
+	}
+	answer, err := bufio.NewReader(io.LimitReader(in, answerMax)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return true, nil
+	}
+	return false, nil
 }

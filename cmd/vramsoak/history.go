@@ -5,12 +5,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"vramsoak/harness/history"
+	"vramsoak/reports"
+	"vramsoak/reports/plots"
+	"vramsoak/reports/plots/overruns"
 )
 
 // defaultHistory is where the history is, unless --db or VRAMSOAK_HISTORY say otherwise: in the folder of the run folders.
@@ -78,4 +85,148 @@ func runNumber(arg string) (int64, error) {
 		return 0, fmt.Errorf("expected the number of a run, found %q; vramsoak history list shows them", arg)
 	}
 	return id, nil
+}
+
+func newHistoryListCommand(opts *historyOptions) *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the runs of a suite; those of all with --suite \"\"",
+		Example: `  vramsoak history list --suite nightly`,
+		Args:    wantsNone,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return opts.with(cmd.Context(), history.Open, func(s *history.Store) error {
+				runs, err := s.List(cmd.Context(), opts.suite)
+				if err != nil {
+					return err
+				}
+				return reports.HistoryList(cmd.OutOrStdout(), runs, textOptions(cmd.OutOrStdout()))
+			})
+		},
+	}
+}
+
+func newHistoryShowCommand(opts *historyOptions) *cobra.Command {
+	return &cobra.Command{
+		Use:     "show RUN",
+		Short:   "Show what the history keeps of a run",
+		Example: `  vramsoak history show 41`,
+		Args:    wants(1, 1, "one run, by its number in the history"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runHistoryShow(cmd.Context(), cmd.OutOrStdout(), args[0], opts)
+		},
+	}
+}
+
+func runHistoryShow(ctx context.Context, out io.Writer, arg string, opts *historyOptions) error {
+	id, err := runNumber(arg)
+	if err != nil {
+		return err
+	}
+	return opts.with(ctx, history.Open, func(s *history.Store) error {
+		entry, run, err := s.Get(ctx, id)
+		if err != nil {
+			return err
+		}
+		h, err := s.Load(ctx, entry.Suite)
+		if err != nil {
+			return err
+		}
+		if h, err = h.Until(id); err != nil {
+			return err
+		}
+		newest := slices.DeleteFunc(h.Series, func(s history.Series) bool { return s.Runs[len(s.Runs)-1] != len(h.Runs)-1 })
+		return reports.HistoryRun(out, entry, run, newest, textOptions(out))
+	})
+}
+
+type historyTrendOptions struct {
+	*historyOptions
+	metric    string
+	statistic string
+	policy    string
+	output    string
+	size      plots.Options
+}
+
+func newHistoryTrendCommand(shared *historyOptions) *cobra.Command {
+	opts := historyTrendOptions{historyOptions: shared}
+	cmd := &cobra.Command{
+		Use:   "trend",
+		Short: "Find when memory or speed changed, and with which commit",
+		Long: `Trend finds the runs with which the level of a metric changed, names the last run before and the first one after, and
+draws the series with -o. Of peaks it takes the worst file of each run, of other metrics the median, and the growth that the
+leak check measured.`,
+		Example: `  vramsoak history trend --suite nightly
+  vramsoak history trend --suite nightly --metric peak -o trend.png`,
+		Args: wantsNone,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runHistoryTrend(cmd.Context(), cmd.OutOrStdout(), opts)
+		},
+	}
+	cmd.Flags().StringVar(&opts.metric, "metric", "", "only this `metric`, such as peak")
+	cmd.Flags().StringVar(&opts.statistic, "statistic", "", "of each run's files: "+strings.Join(history.Statistics, ", "))
+	cmd.Flags().StringVar(&opts.policy, "policy", "", "policy `file` (YAML): how large a change must be, under regression")
+	cmd.Flags().StringVarP(&opts.output, "output", "o", "", "`file` to draw: .png, .svg or .pdf")
+	cmd.Flags().IntVar(&opts.size.Width, "width", 1600, "width in pixels")
+	cmd.Flags().IntVar(&opts.size.Height, "height", 0, "height in pixels; 0 is as high as its series need")
+	return cmd
+}
+
+func runHistoryTrend(ctx context.Context, out io.Writer, opts historyTrendOptions) error {
+	if opts.statistic != "" && !slices.Contains(history.Statistics, opts.statistic) {
+		return fmt.Errorf("expected --statistic %s, found %q", strings.Join(history.Statistics, ", "), opts.statistic)
+	}
+	policy, _, err := policyFor(opts.policy, nil)
+	if err != nil {
+		return err
+	}
+	h, err := opts.load(ctx)
+	if err != nil {
+		return err
+	}
+	series, err := opts.series(h)
+	if err != nil {
+		return err
+	}
+	changes := h.Changes(series, policy.Regression)
+	if opts.output != "" {
+		format := strings.TrimPrefix(strings.ToLower(filepath.Ext(opts.output)), ".")
+		err := writeFile(opts.output, func(w io.Writer) error {
+			return overruns.Plot(w, format, h, series, changes, opts.size)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return reports.Trend(out, h, series, changes, textOptions(out))
+}
+
+// series are those that the user asked for.
+func (o historyTrendOptions) series(h *history.History) ([]*history.Series, error) {
+	series := h.Judged()
+	if o.statistic != "" {
+		series = nil
+		for i := range h.Series {
+			if h.Series[i].Statistic == o.statistic {
+				series = append(series, &h.Series[i])
+			}
+		}
+	}
+	if o.metric != "" {
+		series = slices.DeleteFunc(series, func(s *history.Series) bool { return s.Metric != o.metric })
+	}
+	if len(series) > 0 {
+		return series, nil
+	}
+	var known []string
+	for _, s := range h.Series {
+		if !slices.Contains(known, s.Metric) {
+			known = append(known, s.Metric)
+		}
+	}
+	if len(known) == 0 {
+		return nil, fmt.Errorf("suite %s has no runs that measured anything; vramsoak history list --suite \"\" shows all suites", h.Suite)
+	}
+	return nil, fmt.Errorf("expected a metric that suite %s has, found %q; it has: %s",
+		h.Suite, strings.TrimSpace(o.metric+" "+o.statistic), strings.Join(known, ", "))
 }
