@@ -59,17 +59,17 @@ func growthSentence(g calibrate.Growth, power float64) string {
 		"would have fired in " + rate(g.Fired, "tries"),
 	}
 	if g.Catches != nil {
-		parts = append(parts, fmt.Sprintf("catches a leak from %s a file on (in %s of cases)", wording.Bytes(*g.Catches), share(power)))
+		parts = append(parts, fmt.Sprintf("catches a leak from %s a file on (in %s of cases)", wording.Bytes(*g.Catches), percent(power)))
 	} else {
-		parts = append(parts, fmt.Sprintf("catches no leak in %s of cases, however large", share(power)))
+		parts = append(parts, fmt.Sprintf("catches no leak in %s of cases, however large", percent(power)))
 	}
-	undecided := fmt.Sprintf("of clean runs %s would be undecided at the present limit, %s a file", share(g.Undecided.Share()), wording.Bytes(g.Limit))
+	undecided := fmt.Sprintf("of clean runs %s would be undecided at the present limit, %s a file", percent(g.Undecided.Share()), wording.Bytes(g.Limit))
 	switch {
 	case g.Undecided.Count == 0:
 		undecided = fmt.Sprintf("no clean run would be undecided at the present limit, %s a file", wording.Bytes(g.Limit))
 	case g.FilesToPass > 0:
 		undecided += fmt.Sprintf("; about %s files in one process, in place of %s, would decide %s of them", wording.Count(g.FilesToPass),
-			wording.Count(g.Files), share(power))
+			wording.Count(g.Files), percent(power))
 	}
 	parts = append(parts, undecided)
 	switch {
@@ -94,13 +94,13 @@ func growthSentence(g calibrate.Growth, power float64) string {
 func rate(r calibrate.Rate, noun string) string {
 	s := fmt.Sprintf("%s of %s %s", wording.Count(r.Count), wording.Count(r.Of), noun)
 	if r.Count == 0 {
-		return s + " (below " + share(r.High) + ")"
+		return s + " (below " + percent(r.High) + ")"
 	}
-	return s + fmt.Sprintf(" (%s, at most %s)", share(r.Share()), share(r.High))
+	return s + fmt.Sprintf(" (%s, at most %s)", percent(r.Share()), percent(r.High))
 }
 
-// share is a ratio in percent, with two digits that matter: "0.15 %", "62 %".
-func share(v float64) string {
+// percent is a ratio in percent, with two digits that matter: "0.15 %", "62 %".
+func percent(v float64) string {
 	percent := 100 * v
 	digits := 0
 	if percent > 0 && percent < 10 {
@@ -130,7 +130,7 @@ func (t *textWriter) regressionRates(r *calibrate.Report) error {
 		}
 		s := check.Quantity(*v, m.Unit)
 		if m.Base != 0 {
-			s += fmt.Sprintf(" (%s)", share(*v/math.Abs(m.Base)))
+			s += fmt.Sprintf(" (%s)", percent(*v/math.Abs(m.Base)))
 		}
 		return s
 	}
@@ -156,12 +156,12 @@ func canTell(r *calibrate.Report) string {
 		return s + "."
 	}
 	return s + fmt.Sprintf(", and of the pairs only %s are independent: by themselves they say that false alarms are at most %s.",
-		wording.Count(runs/2), share(r.Regression.Pairs.High))
+		wording.Count(runs/2), percent(r.Regression.Pairs.High))
 }
 
 // proposal writes the lines for a policy file.
 func (t *textWriter) proposal(r *calibrate.Report) {
-	target := fmt.Sprintf("at most %s false alarms and %s of clean runs decided", share(r.FalseAlarms), share(r.Power))
+	target := fmt.Sprintf("at most %s false alarms and %s of clean runs decided", percent(r.FalseAlarms), percent(r.Power))
 	missing := withoutLimit(r)
 	if len(missing) > 0 {
 		t.wrap(fmt.Sprintf("For %s: no limit does for %s.", target, strings.Join(missing, ", ")), "")

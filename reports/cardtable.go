@@ -5,6 +5,8 @@ import (
 	"io"
 
 	"vramsoak/pipeline/validation"
+	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
 )
 
 // CardTableText writes a table of cards by models, and what its words mean.
@@ -17,7 +19,7 @@ func CardTableText(w io.Writer, c *validation.Table, opts TextOptions) error {
 		rows, legend = cardRows(c, shortFit), "; ! is tight, ~ is comfortable, less is plenty"
 	}
 	t.wrap(fmt.Sprintf("%s, %s, with each model in the place of %s; the share is what the batch needs of the card%s; a smaller model costs accuracy",
-		clean(c.Scenario), plural(c.Files, "file"), clean(c.Replaced), legend), "  ")
+		sink.Line(c.Scenario), wording.Plural(c.Files, "file"), sink.Line(c.Replaced), legend), "  ")
 	t.WriteByte('\n')
 	if err := t.table(rows, nil, 0, 0); err != nil {
 		return err
@@ -28,7 +30,7 @@ func CardTableText(w io.Writer, c *validation.Table, opts TextOptions) error {
 func cardRows(c *validation.Table, cell func(validation.Fit) string) [][]string {
 	rows := [][]string{append([]string{"Model"}, c.Cards...)}
 	for i, model := range c.Models {
-		row := []string{clean(model)}
+		row := []string{sink.Line(model)}
 		for k := range c.Cards {
 			row = append(row, cell(c.Cells[k][i]))
 		}

@@ -221,9 +221,9 @@ func frameText(f *snapshot.Frame) string {
 
 func shareOf(part, whole int64) string {
 	if whole == 0 {
-		return shareText(0)
+		return wording.Share(0)
 	}
-	return shareText(float64(part) / float64(whole))
+	return wording.Share(float64(part) / float64(whole))
 }
 
 func seconds(micros int64) string { return strconv.FormatFloat(float64(micros)/1e6, 'f', 3, 64) + " s" }

@@ -9,6 +9,9 @@ import (
 	"vramsoak/parser"
 	"vramsoak/parser/dialect"
 	"vramsoak/parser/record"
+	"vramsoak/reports/records"
+	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
 )
 
 // around is how much of a line is shown before and behind what a pattern's groups match, in bytes.
@@ -37,7 +40,7 @@ func Tryout(w io.Writer, trials iter.Seq2[parser.Trial, error], dialects []diale
 		b.WriteByte('\n')
 	}
 	for _, d := range dialects {
-		fmt.Fprintf(&b, "%s: %s\n", clean(d.Name), tallies[d.Name].summary(d))
+		fmt.Fprintf(&b, "%s: %s\n", sink.Line(d.Name), tallies[d.Name].summary(d))
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return records, fmt.Errorf("write the trial: %w", err)
@@ -51,13 +54,13 @@ func shown(t *parser.Trial) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%7d  %-14s  %s\n", t.Pos.Line, clean(t.Dialect), marked(t))
+	fmt.Fprintf(&b, "%7d  %-14s  %s\n", t.Pos.Line, sink.Line(t.Dialect), marked(t))
 	if len(t.Records) == 0 {
 		fmt.Fprintf(&b, "%25snothing is read: no group of a reading takes part\n", "")
 	}
 	for _, rec := range t.Records {
-		fmt.Fprintf(&b, "%25s%s", "", strings.TrimRight(describe(rec), " "))
-		if at := rec.Head().FormatTime(); at != "" && isReading(rec) {
+		fmt.Fprintf(&b, "%25s%s", "", strings.TrimRight(records.Describe(rec), " "))
+		if at := rec.Head().FormatTime(); at != "" && records.IsReading(rec) {
 			b.WriteString("  at " + at)
 		}
 		b.WriteByte('\n')
@@ -76,7 +79,7 @@ type tally struct {
 func (t *tally) add(trial *parser.Trial) {
 	if !trial.Matched() {
 		if t.near++; t.near == 1 {
-			t.nearAt, t.nearText = trial.Pos, shorten(clean(strings.TrimSpace(trial.Text)), 80)
+			t.nearAt, t.nearText = trial.Pos, wording.Shorten(sink.Line(strings.TrimSpace(trial.Text)), 80)
 		}
 		return
 	}
@@ -97,12 +100,12 @@ func (t *tally) summary(d dialect.User) string {
 	if t.lines == 0 {
 		return "no line matches; " + t.hint(d)
 	}
-	s := plural(t.lines, "line") + ", " + plural(t.readings, "reading")
+	s := wording.Plural(t.lines, "line") + ", " + wording.Plural(t.readings, "reading")
 	if t.files > 0 {
-		s += ", " + plural(t.files, "file")
+		s += ", " + wording.Plural(t.files, "file")
 	}
 	if t.bad > 0 {
-		s += ", " + number(t.bad) + " unreadable"
+		s += ", " + wording.Count(t.bad) + " unreadable"
 	}
 	if t.near > 0 {
 		s += "; " + t.nearMiss(d)
@@ -122,7 +125,7 @@ func (t *tally) hint(d dialect.User) string {
 }
 
 func (t *tally) nearMiss(d dialect.User) string {
-	return fmt.Sprintf("%s with %s the pattern does not match, the first %s: %q", plural(t.near, "line"), literals(d), t.nearAt, t.nearText)
+	return fmt.Sprintf("%s with %s the pattern does not match, the first %s: %q", wording.Plural(t.near, "line"), literals(d), t.nearAt, t.nearText)
 }
 
 // howFound says how the lines of a dialect are found in a log.
@@ -144,14 +147,14 @@ func literals(d dialect.User) string {
 // marked is the line with its groups marked: "VRAM <used=1234> of <total=24564>".
 func marked(t *parser.Trial) string {
 	if len(t.Groups) == 0 {
-		return shorten(clean(t.Text), 2*around)
+		return wording.Shorten(sink.Line(t.Text), 2*around)
 	}
 	from, to := t.Groups[0].Start, 0
 	for _, g := range t.Groups {
 		to = max(to, g.End)
 	}
 	var b strings.Builder
-	before, behind := clean(t.Text[:from]), clean(t.Text[to:])
+	before, behind := sink.Line(t.Text[:from]), sink.Line(t.Text[to:])
 	if cut := len(before) - around; cut > 0 {
 		before = "..." + strings.ToValidUTF8(before[cut:], "")
 	}
@@ -159,7 +162,7 @@ func marked(t *parser.Trial) string {
 	at := from
 	var open []int // where the groups end that are not closed yet
 	emit := func(end int) {
-		b.WriteString(clean(t.Text[at:end]))
+		b.WriteString(sink.Line(t.Text[at:end]))
 		at = end
 	}
 	closeUntil := func(limit int) {
@@ -176,6 +179,6 @@ func marked(t *parser.Trial) string {
 		open = append(open, g.End)
 	}
 	closeUntil(to)
-	b.WriteString(shorten(behind, around))
+	b.WriteString(wording.Shorten(behind, around))
 	return b.String()
 }

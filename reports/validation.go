@@ -5,9 +5,10 @@ import (
 	"io"
 	"strings"
 
-	"vramsoak/harness/check"
 	"vramsoak/parser/record"
 	"vramsoak/pipeline/validation"
+	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
 )
 
 // ValidationText writes a validation: the answer, what fails first and why, and the smallest change; below that what each stage
@@ -43,30 +44,30 @@ func ValidationText(w io.Writer, v *validation.Report, opts TextOptions) error {
 
 // validationHeadline is "long batch on RTX 5080 (15.5 GiB), 200 files: 49 fail, the first is file 52".
 func validationHeadline(v *validation.Report) string {
-	s := fmt.Sprintf("%s on %s, %s", clean(v.Scenario), cardName(v), plural(v.Files, "file"))
+	s := fmt.Sprintf("%s on %s, %s", sink.Line(v.Scenario), cardName(v), wording.Plural(v.Files, "file"))
 	switch {
 	case v.Failed > 0 && v.Failed == v.Files:
 		s += ": all fail; "
 	case v.Failed == 1:
-		s += ": file " + number(v.FirstFailed) + " fails; "
+		s += ": file " + wording.Count(v.FirstFailed) + " fails; "
 	case v.Failed > 0:
-		s += fmt.Sprintf(": %s fail, the first is file %s; ", number(v.Failed), number(v.FirstFailed))
+		s += fmt.Sprintf(": %s fail, the first is file %s; ", wording.Count(v.Failed), wording.Count(v.FirstFailed))
 	case len(v.Stages) > 0:
 		s += ": "
 	}
 	if len(v.Stages) > 0 {
 		most := highest(v.Stages)
-		s += fmt.Sprintf("needs up to %s (%s), in %s", record.FormatBytes(most.Need), shareText(most.Share), clean(most.Stage))
+		s += fmt.Sprintf("needs up to %s (%s), in %s", record.FormatBytes(most.Need), wording.Share(most.Share), sink.Line(most.Stage))
 	}
 	switch l := v.Larger; {
 	case l == nil:
 	case l.Card == "":
 		s += "; no card of up to " + l.UpTo + " holds it"
 	default:
-		s += fmt.Sprintf("; a card of %s holds it (%s)", l.Card, shareText(l.Share))
+		s += fmt.Sprintf("; a card of %s holds it (%s)", l.Card, wording.Share(l.Share))
 	}
 	if v.Why != "" {
-		s += "; " + clean(v.Why)
+		s += "; " + sink.Line(v.Why)
 	}
 	return s
 }
@@ -76,7 +77,7 @@ func cardName(v *validation.Report) string {
 	if size, err := record.ParseSize(v.Card); v.Card == "" || err == nil && size.Bytes == v.Total {
 		return total
 	}
-	return clean(v.Card) + " (" + total + ")"
+	return sink.Line(v.Card) + " (" + total + ")"
 }
 
 // highest is the stage with the highest need.
@@ -89,5 +90,3 @@ func highest(stages []validation.StageNeed) validation.StageNeed {
 	}
 	return most
 }
-
-func shareText(share float64) string { return check.Quantity(share, check.Ratio) }

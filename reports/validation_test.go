@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vramsoak/fixtures/golden"
+	"vramsoak/fixtures/timelines"
 	"vramsoak/harness/check"
 	"vramsoak/pipeline/profile"
 	"vramsoak/pipeline/validation"
@@ -17,40 +18,40 @@ import (
 // aValidation is a batch that fails by fragmentation, with a profile, a live run, a change of each kind and a hostile name.
 func aValidation() *validation.Report {
 	v := &validation.Report{
-		Answer: validation.DoesNotFit, Scenario: "long batch\x1b[31m", Card: "RTX 5080", Total: mib(16303), Files: 200, Failed: 148, FirstFailed: 53, Speed: 47.5,
+		Answer: validation.DoesNotFit, Scenario: "long batch\x1b[31m", Card: "RTX 5080", Total: timelines.MiB(16303), Files: 200, Failed: 148, FirstFailed: 53, Speed: 47.5,
 		Stages: []validation.StageNeed{
 			{
-				Stage: "Enrollment", Reached: true, File: 31, Need: gib(14), Share: float64(gib(14)) / float64(mib(16303)), Allocated: gib(13), Reserved: gib(15), Used: gib(15) + mib(480),
+				Stage: "Enrollment", Reached: true, File: 31, Need: timelines.GiB(14), Share: float64(timelines.GiB(14)) / float64(timelines.MiB(16303)), Allocated: timelines.GiB(13), Reserved: timelines.GiB(15), Used: timelines.GiB(15) + timelines.MiB(480),
 				Parts: []validation.Part{
-					{What: "weights of asr", Bytes: mib(2941)}, {What: "tensors: buffers", Bytes: gib(4)}, {What: "context", Bytes: mib(480)}, {What: "mel", Bytes: mib(3)}, {What: "voices", Bytes: mib(5)},
+					{What: "weights of asr", Bytes: timelines.MiB(2941)}, {What: "tensors: buffers", Bytes: timelines.GiB(4)}, {What: "context", Bytes: timelines.MiB(480)}, {What: "mel", Bytes: timelines.MiB(3)}, {What: "voices", Bytes: timelines.MiB(5)},
 				},
 			},
-			{Stage: "Transcription", Reached: true, File: 12, Need: gib(9), Allocated: gib(9), Share: float64(gib(9)) / float64(mib(16303)), Measured: true, Parts: []validation.Part{{What: "measured", Bytes: gib(9)}}},
+			{Stage: "Transcription", Reached: true, File: 12, Need: timelines.GiB(9), Allocated: timelines.GiB(9), Share: float64(timelines.GiB(9)) / float64(timelines.MiB(16303)), Measured: true, Parts: []validation.Part{{What: "measured", Bytes: timelines.GiB(9)}}},
 		},
-		Headroom:      mib(1903),
-		Fragmentation: &validation.FragmentedEnd{Files: 52, First: mib(20), Last: gib(2), Most: gib(3), PerFile: 40 << 20, LargestFree: mib(700)},
+		Headroom:      timelines.MiB(1903),
+		Fragmentation: &validation.FragmentedEnd{Files: 52, First: timelines.MiB(20), Last: timelines.GiB(2), Most: timelines.GiB(3), PerFile: 40 << 20, LargestFree: timelines.MiB(700)},
 		Retry:         21,
 		Failure: &validation.Refusal{
-			File: 53, Stage: "Enrollment", What: "tensors: buffers", Requested: gib(2), FreeInSum: gib(3), LargestFree: mib(1200),
+			File: 53, Stage: "Enrollment", What: "tensors: buffers", Requested: timelines.GiB(2), FreeInSum: timelines.GiB(3), LargestFree: timelines.MiB(1200),
 			Fragmentation: true, Picture: "vramsoak simulate long.yaml | vramsoak plot --fragmentation - -o map.png", Message: "CUDA out of memory. Tried to allocate 2.00 GiB.",
 		},
 		Smallest: &validation.Change{
-			Kind: "allocator setting", Result: validation.Result{Answer: validation.Fits, Files: 200, Need: gib(13), Share: 0.81, Speed: 46}, Cost: "nothing",
+			Kind: "allocator setting", Result: validation.Result{Answer: validation.Fits, Files: 200, Need: timelines.GiB(13), Share: 0.81, Speed: 46}, Cost: "nothing",
 			Edits: []validation.Edit{{
 				At: validation.Location{Path: "long.yaml", Line: 7, Column: 30}, Key: "env.PYTORCH_CUDA_ALLOC_CONF", Old: "max_split_size_mb:64", New: "expandable_segments:True",
 				Export: "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
 			}},
 		},
 		Others: []validation.Change{
-			{Kind: "batch", Cost: "throughput", Result: validation.Result{Answer: validation.Fits, Files: 200, Need: gib(11), Share: 0.69, Speed: 40}, Edits: []validation.Edit{{At: validation.Location{Path: "long.yaml", Line: 20, Column: 12}, Key: "stages[1].batch", Old: "32", New: "9"}}},
-			{Kind: "restart", Cost: "time to load the models", Result: validation.Result{Answer: validation.Tight, Files: 200, Need: gib(14), Share: 0.88, Speed: 44}, Edits: []validation.Edit{{At: validation.Location{Path: "long.yaml", Line: 1, Column: 1}, Key: "restart_every", Old: "none", New: "52", Add: "restart_every: 52"}}},
+			{Kind: "batch", Cost: "throughput", Result: validation.Result{Answer: validation.Fits, Files: 200, Need: timelines.GiB(11), Share: 0.69, Speed: 40}, Edits: []validation.Edit{{At: validation.Location{Path: "long.yaml", Line: 20, Column: 12}, Key: "stages[1].batch", Old: "32", New: "9"}}},
+			{Kind: "restart", Cost: "time to load the models", Result: validation.Result{Answer: validation.Tight, Files: 200, Need: timelines.GiB(14), Share: 0.88, Speed: 44}, Edits: []validation.Edit{{At: validation.Location{Path: "long.yaml", Line: 1, Column: 1}, Key: "restart_every", Old: "none", New: "52", Add: "restart_every: 52"}}},
 		},
 		Simulations: 31,
 		Footprints: []profile.Comparison{
-			{Stage: "Enrollment", Estimated: gib(14), Used: "estimated", Note: "the profile has no such stage"},
-			{Stage: "Transcription", Measured: gib(9), Estimated: gib(8), Ratio: 1.125, Used: "measured"},
+			{Stage: "Enrollment", Estimated: timelines.GiB(14), Used: "estimated", Note: "the profile has no such stage"},
+			{Stage: "Transcription", Measured: timelines.GiB(9), Estimated: timelines.GiB(8), Ratio: 1.125, Used: "measured"},
 		},
-		Live: []profile.Comparison{{Stage: "Transcription", Measured: gib(9), Estimated: gib(9), Ratio: 1, Used: "estimated"}},
+		Live: []profile.Comparison{{Stage: "Transcription", Measured: timelines.GiB(9), Estimated: timelines.GiB(9), Ratio: 1, Used: "estimated"}},
 	}
 	v.Checks = &check.Report{Policy: check.DefaultPolicy(), Verdict: check.Fail, Findings: []check.Finding{
 		{Check: check.OutOfMemory, Verdict: check.Fail, Subject: "allocations", Message: "148 of 200 files ran out of memory", Gates: true},
@@ -68,9 +69,9 @@ func TestValidation(t *testing.T) {
 	none := *v
 	none.Smallest, none.Others = nil, nil
 	full := none
-	full.Failure = &validation.Refusal{File: 1, Stage: "Data", What: "data", Requested: gib(2), FreeInSum: gib(1), LargestFree: gib(1), Missing: gib(1), Parts: []validation.Part{{What: "context", Bytes: mib(480)}, {What: "data", Bytes: gib(13)}}}
+	full.Failure = &validation.Refusal{File: 1, Stage: "Data", What: "data", Requested: timelines.GiB(2), FreeInSum: timelines.GiB(1), LargestFree: timelines.GiB(1), Missing: timelines.GiB(1), Parts: []validation.Part{{What: "context", Bytes: timelines.MiB(480)}, {What: "data", Bytes: timelines.GiB(13)}}}
 	full.Smallest = &validation.Change{
-		Kind: "clear policy and pipeline's code", Cost: "time, work", Result: validation.Result{Answer: validation.Tight, Files: 200, Need: gib(14), Share: 0.875, Speed: 40},
+		Kind: "clear policy and pipeline's code", Cost: "time, work", Result: validation.Result{Answer: validation.Tight, Files: 200, Need: timelines.GiB(14), Share: 0.875, Speed: 40},
 		Edits: []validation.Edit{
 			{At: validation.Location{Path: "long.yaml", Line: 9, Column: 8}, Key: "clear.every", Old: "none", New: "5", Add: "every: 5", Under: "clear"},
 			{At: validation.Location{Path: "long.yaml", Line: 60, Column: 5}, Key: "faults[0]", Old: "{keep: asr}", New: "none"},
@@ -79,7 +80,7 @@ func TestValidation(t *testing.T) {
 	unsure := full
 	unsure.Larger = &validation.LargerCard{Card: "24 GB", UpTo: "80 GB", Share: 0.58}
 	unsure.Smallest = &validation.Change{
-		Kind: "batch", Cost: "throughput", Result: validation.Result{Answer: validation.Unsure, Files: 200, Need: gib(12), Share: 0.75, Speed: 40, Why: "fragmentation of reserved - allocated is undecided"},
+		Kind: "batch", Cost: "throughput", Result: validation.Result{Answer: validation.Unsure, Files: 200, Need: timelines.GiB(12), Share: 0.75, Speed: 40, Why: "fragmentation of reserved - allocated is undecided"},
 		Timeless: true, Edits: v.Others[0].Edits,
 	}
 	unsure.Others = []validation.Change{v.Others[0], v.Others[1]}

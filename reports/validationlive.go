@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"vramsoak/pipeline/validation"
+	"vramsoak/reports/sink"
 )
 
 // liveFailures names the files of the real command that failed, with their last lines.
@@ -23,9 +24,9 @@ func (t *textWriter) liveFailures(all []validation.LiveFailure) {
 		if len(f.Says) > 0 {
 			says = "; its last lines:"
 		}
-		t.wrap(fmt.Sprintf("real command, file %d, %s: %s%s", f.File, clean(f.Path), what, says), "  ")
+		t.wrap(fmt.Sprintf("real command, file %d, %s: %s%s", f.File, sink.Line(f.Path), what, says), "  ")
 		for _, line := range f.Says {
-			t.under(clean(line))
+			t.under(sink.Line(line))
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"vramsoak/parser/record"
 	"vramsoak/pipeline/profile"
 	"vramsoak/pipeline/validation"
+	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
 )
 
 // refusal writes the first allocation that failed, and why.
@@ -23,11 +25,11 @@ func (t *textWriter) refusal(v *validation.Report) {
 	t.WriteByte('\n')
 	where := "before the first file"
 	if r.File > 0 {
-		where = "file " + number(r.File)
+		where = "file " + wording.Count(r.File)
 	}
 	for _, more := range []string{r.Stage, r.What} {
 		if more != "" {
-			where += ", " + clean(more)
+			where += ", " + sink.Line(more)
 		}
 	}
 	text := "Fails first: "
@@ -43,12 +45,12 @@ func (t *textWriter) refusal(v *validation.Report) {
 	switch {
 	case r.Requested == 0:
 		if r.Message != "" {
-			t.under(clean(r.Message))
+			t.under(sink.Line(r.Message))
 		}
 	case r.Fragmentation:
 		t.under("This is fragmentation: enough is free, and not in one piece." + map[bool]string{true: " To see it:"}[r.Picture != ""])
 		if r.Picture != "" {
-			command := "  " + clean(r.Picture)
+			command := "  " + sink.Line(r.Picture)
 			if twwidth.Width(command) > t.Width {
 				command = strings.Replace(command, "| ", "|\n    ", 1) // a shell goes on behind a pipe
 			}
@@ -65,7 +67,7 @@ func holding(parts []validation.Part) string {
 		return ""
 	}
 	most := largestFirst(parts)[0]
-	return fmt.Sprintf("; what holds most: %s %s", clean(most.What), record.FormatBytes(most.Bytes))
+	return fmt.Sprintf("; what holds most: %s %s", sink.Line(most.What), record.FormatBytes(most.Bytes))
 }
 
 func largestFirst(parts []validation.Part) []validation.Part {
@@ -88,23 +90,23 @@ func (t *textWriter) proposals(v *validation.Report) error {
 	t.WriteByte('\n')
 	c := v.Smallest
 	if c == nil {
-		t.wrap(fmt.Sprintf("No change found that makes it fit, in %s", plural(v.Simulations, "simulation")), "  ")
+		t.wrap(fmt.Sprintf("No change found that makes it fit, in %s", wording.Plural(v.Simulations, "simulation")), "  ")
 		return nil
 	}
 	makes := map[validation.Answer]string{
 		validation.Fits: "makes it fit", validation.Unsure: "lets it run; whether it fits in the long run is undecided", validation.Tight: "lets it run, tightly",
 		validation.Fails: "lets it run, though a check fails",
 	}[c.Answer]
-	t.wrap(fmt.Sprintf("Smallest change that %s: %s, costs %s", makes, clean(c.Kind), clean(c.Cost)), "  ")
+	t.wrap(fmt.Sprintf("Smallest change that %s: %s, costs %s", makes, sink.Line(c.Kind), sink.Line(c.Cost)), "  ")
 	for _, e := range c.Edits {
 		or := ""
 		if e.Export != "" {
-			t.WriteString("  " + clean(e.Export) + "\n") // in one line, to be copied
+			t.WriteString("  " + sink.Line(e.Export) + "\n") // in one line, to be copied
 			or = "or "
 		}
 		t.under(or + editText(e))
 		if e.Add != "" {
-			t.WriteString("    " + clean(e.Add) + "\n")
+			t.WriteString("    " + sink.Line(e.Add) + "\n")
 		}
 	}
 	t.under(proof(c, v))
@@ -113,7 +115,7 @@ func (t *textWriter) proposals(v *validation.Report) error {
 			return err
 		}
 	}
-	found := fmt.Sprintf("Found in %s; the changes shown were simulated over all files.", plural(v.Simulations, "simulation"))
+	found := fmt.Sprintf("Found in %s; the changes shown were simulated over all files.", wording.Plural(v.Simulations, "simulation"))
 	if slices.ContainsFunc(v.Others, func(c validation.Change) bool { return c.Timeless }) {
 		found += " Where the speed is ?, the stage's seconds in the file do not depend on its batch."
 	}
@@ -125,36 +127,36 @@ func (t *textWriter) proposals(v *validation.Report) error {
 func editText(e validation.Edit) string {
 	switch {
 	case e.Add != "" && e.Under == "":
-		return fmt.Sprintf("add to %s:", clean(e.At.Path))
+		return fmt.Sprintf("add to %s:", sink.Line(e.At.Path))
 	case e.Add != "":
-		return fmt.Sprintf("add at %s, under %s:", clean(e.At.String()), clean(e.Under))
+		return fmt.Sprintf("add at %s, under %s:", sink.Line(e.At.String()), sink.Line(e.Under))
 	case e.New == "none":
-		return fmt.Sprintf("take out %s: %s: %s", clean(e.At.String()), clean(e.Key), clean(e.Old))
+		return fmt.Sprintf("take out %s: %s: %s", sink.Line(e.At.String()), sink.Line(e.Key), sink.Line(e.Old))
 	}
-	return fmt.Sprintf("%s: %s: %s -> %s", clean(e.At.String()), clean(e.Key), clean(e.Old), clean(e.New))
+	return fmt.Sprintf("%s: %s: %s -> %s", sink.Line(e.At.String()), sink.Line(e.Key), sink.Line(e.Old), sink.Line(e.New))
 }
 
 // shortEdit is the same where the file has been named: "line 12: stages[0].batch: 32 -> 8".
 func shortEdit(e validation.Edit) string {
 	switch {
 	case e.Add != "" && e.Under == "":
-		return "add " + clean(e.Add)
+		return "add " + sink.Line(e.Add)
 	case e.Add != "":
-		return fmt.Sprintf("line %d, %s: add %s", e.At.Line, clean(e.Under), clean(e.Add))
+		return fmt.Sprintf("line %d, %s: add %s", e.At.Line, sink.Line(e.Under), sink.Line(e.Add))
 	case e.New == "none":
-		return fmt.Sprintf("line %d: take out %s: %s", e.At.Line, clean(e.Key), clean(e.Old))
+		return fmt.Sprintf("line %d: take out %s: %s", e.At.Line, sink.Line(e.Key), sink.Line(e.Old))
 	}
-	return fmt.Sprintf("line %d: %s: %s -> %s", e.At.Line, clean(e.Key), clean(e.Old), clean(e.New))
+	return fmt.Sprintf("line %d: %s: %s -> %s", e.At.Line, sink.Line(e.Key), sink.Line(e.Old), sink.Line(e.New))
 }
 
 // proof is what the simulation of a change came to. The speed before is said where it is that of all files.
 func proof(c *validation.Change, v *validation.Report) string {
 	failed := "none fails"
 	if c.Failed > 0 {
-		failed = number(c.Failed) + " fail"
+		failed = wording.Count(c.Failed) + " fail"
 	}
-	text := fmt.Sprintf("proved: %s, %s, needs up to %s (%s), at %s", plural(c.Files, "file"), failed, record.FormatBytes(c.Need),
-		shareText(c.Share), check.Quantity(c.Speed, check.TimesRealTime))
+	text := fmt.Sprintf("proved: %s, %s, needs up to %s (%s), at %s", wording.Plural(c.Files, "file"), failed, record.FormatBytes(c.Need),
+		wording.Share(c.Share), check.Quantity(c.Speed, check.TimesRealTime))
 	if v.Failed == 0 && v.Speed > 0 && c.Speed > 0 {
 		now, before := check.Quantity(c.Speed, check.TimesRealTime), check.Quantity(v.Speed, check.TimesRealTime)
 		if now != before {
@@ -163,7 +165,7 @@ func proof(c *validation.Change, v *validation.Report) string {
 	}
 	switch {
 	case c.Why != "":
-		text += ": " + clean(c.Why)
+		text += ": " + sink.Line(c.Why)
 	case c.Answer != validation.Fits:
 		text += ": " + c.Answer.String()
 	}
@@ -193,7 +195,7 @@ func (t *textWriter) others(all []validation.Change) error {
 		for _, e := range c.Edits {
 			edits = append(edits, shortEdit(e))
 		}
-		rows = append(rows, []string{clean(c.Kind), word, clean(c.Cost), shareText(c.Share), speed, strings.Join(edits, "; ")})
+		rows = append(rows, []string{sink.Line(c.Kind), word, sink.Line(c.Cost), wording.Share(c.Share), speed, strings.Join(edits, "; ")})
 	}
 	numbers := []int{3, 4}
 	if fit {
@@ -210,8 +212,8 @@ func (t *textWriter) others(all []validation.Change) error {
 	t.WriteString("Other changes:\n")
 	for i := range all {
 		c, cells := &all[i], rows[i+1]
-		t.under(fmt.Sprintf("%s: %s; costs %s; %s, needs %s, at %s", clean(c.Kind), cells[len(cells)-1], clean(c.Cost), c.Answer,
-			shareText(c.Share), check.Quantity(c.Speed, check.TimesRealTime)))
+		t.under(fmt.Sprintf("%s: %s; costs %s; %s, needs %s, at %s", sink.Line(c.Kind), cells[len(cells)-1], sink.Line(c.Cost), c.Answer,
+			wording.Share(c.Share), check.Quantity(c.Speed, check.TimesRealTime)))
 	}
 	return nil
 }
@@ -223,7 +225,7 @@ func (t *textWriter) stageNeeds(v *validation.Report) error {
 	}
 	rows := [][]string{{"Stage", "File", "Needs", "Share", "Made up of"}}
 	for _, s := range v.Stages {
-		name := clean(s.Stage)
+		name := sink.Line(s.Stage)
 		if !known(s) {
 			rows = append(rows, []string{name, "", "", "", "not reached"})
 			continue
@@ -233,9 +235,9 @@ func (t *textWriter) stageNeeds(v *validation.Report) error {
 		}
 		file := "init"
 		if s.File > 0 {
-			file = number(s.File)
+			file = wording.Count(s.File)
 		}
-		rows = append(rows, []string{name, file, record.FormatBytes(s.Need), shareText(s.Share), partsText(s)})
+		rows = append(rows, []string{name, file, record.FormatBytes(s.Need), wording.Share(s.Share), partsText(s)})
 	}
 	t.WriteByte('\n')
 	room := t.roomFor(rows)
@@ -268,7 +270,7 @@ func partsText(s validation.StageNeed) string {
 	parts := largestFirst(s.Parts)
 	small := slices.IndexFunc(parts, func(p validation.Part) bool { return float64(p.Bytes) < smallPart*float64(s.Need) })
 	if small >= 0 && len(parts)-small > 1 {
-		others := validation.Part{What: number(len(parts)-small) + " others"}
+		others := validation.Part{What: wording.Count(len(parts)-small) + " others"}
 		for _, p := range parts[small:] {
 			others.Bytes += p.Bytes
 		}
@@ -279,7 +281,7 @@ func partsText(s validation.StageNeed) string {
 		text = append(text, "nothing of its own")
 	}
 	for _, p := range parts {
-		text = append(text, clean(p.What)+" "+record.FormatBytes(p.Bytes))
+		text = append(text, sink.Line(p.What)+" "+record.FormatBytes(p.Bytes))
 	}
 	return strings.Join(text, " + ")
 }
@@ -331,7 +333,7 @@ func (t *textWriter) room(v *validation.Report) {
 	}
 	if f := v.Fragmentation; f != nil {
 		text := fmt.Sprintf("fragmentation (reserved - allocated): %s after file 1, %s after file %s", record.FormatBytes(f.First),
-			record.FormatBytes(f.Last), number(f.Files))
+			record.FormatBytes(f.Last), wording.Count(f.Files))
 		if f.Most > max(f.First, f.Last) {
 			text += fmt.Sprintf(", at most %s", record.FormatBytes(f.Most))
 		}
@@ -342,10 +344,10 @@ func (t *textWriter) room(v *validation.Report) {
 		write(text + "; " + trend + "; then the largest free block is " + record.FormatBytes(f.LargestFree))
 	}
 	if v.Retry > 0 && (v.Failure == nil || v.Retry < v.Failure.File) {
-		write(fmt.Sprintf("pressure: from file %s on the allocator gives its cache back to make room", number(v.Retry)))
+		write(fmt.Sprintf("pressure: from file %s on the allocator gives its cache back to make room", wording.Count(v.Retry)))
 	}
 	for _, note := range v.Notes {
-		write("note: " + clean(note))
+		write("note: " + sink.Line(note))
 	}
 }
 
@@ -357,9 +359,9 @@ func (t *textWriter) found(v *validation.Report) {
 	write := func(f check.Finding, message string) {
 		t.WriteString(blank)
 		blank = ""
-		t.wrap(t.paint(f.Verdict, t.word(f))+" "+clean(f.Check+", "+f.Subject)+": "+clean(message), "  ")
+		t.wrap(t.paint(f.Verdict, t.word(f))+" "+sink.Line(f.Check+", "+f.Subject)+": "+sink.Line(message), "  ")
 	}
-	for _, f := range withVerdict(ordered(v.Checks), check.Fail, check.Undecided) {
+	for _, f := range wording.WithVerdict(wording.Sorted(v.Checks), check.Fail, check.Undecided) {
 		switch {
 		case f.Verdict == check.Fail && slices.Contains(said, f.Check):
 		case v.Answer == validation.Fails && f.Verdict == check.Fail, v.Answer == validation.Unsure, f.Check == check.Peak:
@@ -367,7 +369,7 @@ func (t *textWriter) found(v *validation.Report) {
 		case f.Verdict == check.Fail:
 			write(f, figures(f))
 		default:
-			open = append(open, clean(f.Check+" of "+f.Subject))
+			open = append(open, sink.Line(f.Check+" of "+f.Subject))
 		}
 	}
 	if len(open) > 0 {
@@ -382,9 +384,9 @@ func figures(f check.Finding) string {
 	case f.Measured == nil:
 		return f.Message
 	case f.Limit == nil:
-		return measured(f)
+		return wording.Measured(f)
 	}
-	return measured(f) + ", limit " + limit(f)
+	return wording.Measured(f) + ", limit " + wording.Limit(f)
 }
 
 // footprints writes what was measured beside what was estimated.
@@ -395,7 +397,7 @@ func (t *textWriter) footprints(title string, all []profile.Comparison) error {
 	rows := [][]string{{title, "Measured", "Estimated", "Ratio", "Used", "Note"}}
 	noted := false
 	for _, f := range all {
-		row := []string{clean(f.Stage), "", "", "", f.Used, clean(f.Note)}
+		row := []string{sink.Line(f.Stage), "", "", "", f.Used, sink.Line(f.Note)}
 		if f.Measured > 0 {
 			row[1] = record.FormatBytes(f.Measured)
 		}

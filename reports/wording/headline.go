@@ -84,7 +84,7 @@ func peakText(rep *check.Report) string {
 	if by := rep.PeakBy; by != nil {
 		s := record.FormatBytes(by.Bytes) + " " + check.QuantityWords(by.Quantity)
 		if by.Total > 0 {
-			s += fmt.Sprintf(" (%s of %s)", check.Quantity(float64(by.Bytes)/float64(by.Total), check.Ratio), record.FormatBytes(by.Total))
+			s += fmt.Sprintf(" (%s of %s)", Share(float64(by.Bytes)/float64(by.Total)), record.FormatBytes(by.Total))
 		}
 		return s
 	}

@@ -65,3 +65,6 @@ func Quantity(q record.Quantity) string {
 func Lane(l record.Lane) string {
 	return l.Name(l.Rank != 0)
 }
+
+// Share prints a ratio in percent: "97.5 %".
+func Share(ratio float64) string { return check.Quantity(ratio, check.Ratio) }

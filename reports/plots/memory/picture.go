@@ -98,7 +98,7 @@ func (p *picture) bound() {
 	}
 	if len(p.limits) == 0 {
 		p.notes = append(p.notes, "The 70 % line ("+wording.Bytes(0.70*p.total)+" of "+wording.Bytes(p.total)+
-			") lies above this plot: the highest reading is "+check.Quantity(p.high/p.total, check.Ratio)+".")
+			") lies above this plot: the highest reading is "+wording.Share(p.high/p.total)+".")
 	}
 }
 

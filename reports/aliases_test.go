@@ -1,8 +1,0 @@
-package reports
-
-import "vramsoak/fixtures/timelines"
-
-var (
-	gib = timelines.GiB
-	mib = timelines.MiB
-)
