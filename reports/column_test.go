@@ -1,4 +1,4 @@
-package reports
+package reports_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"vramsoak/parser"
 	"vramsoak/reports/records"
 	"vramsoak/reports/sink"
+	"vramsoak/reports/text"
 )
 
 // TestColumnsAreInLine: the columns behind a name begin where those of other rows do, whatever is in
@@ -39,7 +40,7 @@ func TestColumnsAreInLine(t *testing.T) {
 	}
 	tl := b.Timeline()
 	rep := check.Of(tl, check.DefaultPolicy())
-	report := shown(func(w io.Writer) error { return Text(w, tl, rep, TextOptions{Width: 140}) })
+	report := shown(func(w io.Writer) error { return text.Report(w, tl, rep, text.Options{Width: 140}) })
 	table, pattern, _ := strings.Cut(report, "Memory pattern")
 	for what, text := range map[string]struct{ text, column string }{
 		"findings": {table, "25.0 %  >= 95 %"},

@@ -1,4 +1,4 @@
-package reports
+package reports_test
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"vramsoak/reports/jsondoc"
 	"vramsoak/reports/markdown"
 	"vramsoak/reports/sink"
+	"vramsoak/reports/text"
 )
 
 // aComparison is a run of 20 files against another, with a metric for each verdict, a hostile name and remarks.
@@ -52,12 +53,12 @@ func aComparison() *compare.Comparison {
 func TestComparison(t *testing.T) {
 	c := aComparison()
 	for name, write := range map[string]func(w *bytes.Buffer) error{
-		"plain.txt": func(w *bytes.Buffer) error { return ComparisonText(w, c, check.Fail, TextOptions{}) },
+		"plain.txt": func(w *bytes.Buffer) error { return text.Comparison(w, c, check.Fail, text.Options{}) },
 		"terminal-80.txt": func(w *bytes.Buffer) error {
-			return ComparisonText(w, c, check.Fail, TextOptions{Terminal: true, Width: 80})
+			return text.Comparison(w, c, check.Fail, text.Options{Terminal: true, Width: 80})
 		},
 		"terminal-140.txt": func(w *bytes.Buffer) error {
-			return ComparisonText(w, c, check.Fail, TextOptions{Terminal: true, Width: 140})
+			return text.Comparison(w, c, check.Fail, text.Options{Terminal: true, Width: 140})
 		},
 		"summary.md": func(w *bytes.Buffer) error { return markdown.Comparison(w, c, check.Fail) },
 	} {
@@ -119,7 +120,7 @@ func TestComparisonOfMany(t *testing.T) {
 		c.Changes = append(c.Changes, compare.Change{Name: fmt.Sprintf("metric %d", i), Verdict: v})
 	}
 	var out strings.Builder
-	if err := ComparisonText(&out, c, check.Fail, TextOptions{}); err != nil {
+	if err := text.Comparison(&out, c, check.Fail, text.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"metric 19999", "19,743 others: pass; --format json has them all"} {

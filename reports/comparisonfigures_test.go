@@ -1,4 +1,4 @@
-package reports
+package reports_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/compare"
+	"vramsoak/reports/text"
 )
 
 // A figure is a printed number with half its last digit.
@@ -64,7 +65,7 @@ func TestFiguresAddUp(t *testing.T) {
 	for range 150 {
 		c := aRandomComparison(r)
 		var b strings.Builder
-		if err := ComparisonText(&b, c, check.Fail, TextOptions{}); err != nil {
+		if err := text.Comparison(&b, c, check.Fail, text.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		_, table, _ := strings.Cut(b.String(), "\nVerdict ")

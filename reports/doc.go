@@ -1,16 +1,22 @@
-// Package reports shows a judged timeline to people and to CI systems.
+// Package reports holds the rooms that show a judged run to people, to CI systems and to other
+// programs. It has no code of its own. Each form has a package:
 //
-//	reports.Text(os.Stdout, tl, rep, reports.TextOptions{Terminal: true, Width: 100, Color: true})
-//	reports.JUnit(w, tl, rep)         // for a CI system's test view
-//	reports.Markdown(w, tl, rep)      // for a job summary or a comment
-//	reports.ComparisonText(os.Stdout, c, verdict, opts) // of two runs
-//	reports.Trend(os.Stdout, h, series, changes, opts)  // of many; reports.Gate is whether they got worse
-//	reports.CalibrationText(os.Stdout, calibration, opts)
-//	reports.Plot(w, "png", tl, rep, reports.PlotOptions{})
-//	reports.PlotOverFiles(w, "png", rep, reports.PlotOptions{}) // and reports.TrendPlot over runs
+//	text       tables and sentences for terminals and log files, of every command
+//	plots      PNG, SVG and PDF: over time, over files, over runs, and of fragmentation
+//	junit      junit.xml for a CI system's test view
+//	markdown   summaries for CI jobs and comments
+//	jsondoc    JSON documents that are written item by item
+//	records    the records of a log as a table, as JSON lines or as CSV
+//	pprof      memory snapshots for go tool pprof
 //
-// Every report is a pure function of the timeline and the judgement: the same input gives the same bytes. None of them
-// judges; what they mark as failed, harness/check found. The JSON form is check.Report's own.
+// They share three packages: wording (counts, sizes, headlines), pattern (the memory of a typical
+// file) and sink (text of outside origin, made safe for the place where it is written).
 //
-// Names come from logs, which anybody may write: they go through package sink.
+//	text.Report(os.Stdout, timeline, report, text.Options{Terminal: true, Width: 100, Color: true})
+//	junit.Write(w, timeline, report)
+//	markdown.Report(w, timeline, report)
+//	memory.Plot(w, "png", timeline, report, plots.Options{})
+//
+// Every report is a pure function of what it is given: the same input gives the same bytes. No report
+// judges. The findings are harness/check's.
 package reports

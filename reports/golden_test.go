@@ -1,4 +1,4 @@
-package reports
+package reports_test
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"vramsoak/parser/timeline"
 	"vramsoak/reports/junit"
 	"vramsoak/reports/markdown"
+	"vramsoak/reports/text"
 )
 
 // TestGoldens writes every report in text of the cases in testdata. A case holds a log, perhaps a policy to judge it by,
@@ -39,12 +40,12 @@ func TestGoldens(t *testing.T) {
 				return txtar.File{Name: name, Data: out.Bytes()}
 			}
 			got := append(archive.Files[:given:given],
-				write("plain.txt", func(w *bytes.Buffer) error { return Text(w, tl, rep, TextOptions{}) }),
+				write("plain.txt", func(w *bytes.Buffer) error { return text.Report(w, tl, rep, text.Options{}) }),
 				write("terminal-80.txt", func(w *bytes.Buffer) error {
-					return Text(w, tl, rep, TextOptions{Terminal: true, Width: 80})
+					return text.Report(w, tl, rep, text.Options{Terminal: true, Width: 80})
 				}),
 				write("terminal-140-color.txt", func(w *bytes.Buffer) error {
-					return Text(w, tl, rep, TextOptions{Terminal: true, Width: 140, Color: true})
+					return text.Report(w, tl, rep, text.Options{Terminal: true, Width: 140, Color: true})
 				}),
 				write("junit.xml", func(w *bytes.Buffer) error { return junit.Write(w, tl, rep) }),
 				write("summary.md", func(w *bytes.Buffer) error { return markdown.Report(w, tl, rep) }),

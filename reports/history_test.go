@@ -10,9 +10,9 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/history"
-	"vramsoak/reports"
 	"vramsoak/reports/plots"
 	"vramsoak/reports/plots/overruns"
+	"vramsoak/reports/text"
 )
 
 const MiB = 1 << 20
@@ -46,7 +46,7 @@ func TestTrend(t *testing.T) {
 	h := months()
 	var out strings.Builder
 	changes := h.Changes(h.Judged(), check.DefaultPolicy().Regression)
-	if err := reports.Trend(&out, h, h.Judged(), changes, reports.TextOptions{}); err != nil {
+	if err := text.Trend(&out, h, h.Judged(), changes, text.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -60,7 +60,7 @@ func TestTrend(t *testing.T) {
 	}
 	h.Runs[40].Commit = h.Runs[39].Commit
 	out.Reset()
-	if err := reports.Trend(&out, h, h.Judged(), changes, reports.TextOptions{Terminal: true, Width: 70}); err != nil {
+	if err := text.Trend(&out, h, h.Judged(), changes, text.Options{Terminal: true, Width: 70}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "Both are of the same") {

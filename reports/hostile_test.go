@@ -1,4 +1,4 @@
-package reports
+package reports_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"vramsoak/reports/junit"
 	"vramsoak/reports/plots"
 	"vramsoak/reports/plots/memory"
+	"vramsoak/reports/text"
 )
 
 func TestHostileXML(t *testing.T) {
@@ -34,9 +35,9 @@ func TestHostileXML(t *testing.T) {
 func TestHostileText(t *testing.T) {
 	tl, rep := timelines.Hostile()
 	ours := regexp.MustCompile("\x1b\\[(0|2|31|32|33)m")
-	for _, opts := range []TextOptions{{}, {Terminal: true, Width: 80}, {Terminal: true, Width: 200, Color: true}} {
+	for _, opts := range []text.Options{{}, {Terminal: true, Width: 80}, {Terminal: true, Width: 200, Color: true}} {
 		var out bytes.Buffer
-		if err := Text(&out, tl, rep, opts); err != nil {
+		if err := text.Report(&out, tl, rep, opts); err != nil {
 			t.Fatal(err)
 		}
 		if s := ours.ReplaceAllString(out.String(), ""); !utf8.ValidString(s) || strings.ContainsAny(s, "\x00\x1b\r\t\u202e") {

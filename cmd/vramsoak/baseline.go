@@ -10,8 +10,8 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/runfolder"
-	"vramsoak/reports"
 	"vramsoak/reports/sink"
+	"vramsoak/reports/text"
 )
 
 func newBaselineCommand() *cobra.Command {
@@ -107,5 +107,5 @@ func runBaselineShow(out io.Writer, path string) error {
 	if err != nil {
 		return err
 	}
-	return reports.BaselineText(out, m.Baseline, textOptions(out))
+	return text.Baseline(out, m.Baseline, textOptions(out))
 }

@@ -17,8 +17,8 @@ import (
 	"vramsoak/harness/compare"
 	"vramsoak/harness/history"
 	"vramsoak/parser/record"
-	"vramsoak/reports"
 	"vramsoak/reports/sink"
+	"vramsoak/reports/text"
 )
 
 type calibrateOptions struct {
@@ -110,7 +110,7 @@ func runCalibrate(ctx context.Context, out io.Writer, paths []string, opts calib
 	if opts.format == "json" {
 		return sink.WriteJSON(out, r)
 	}
-	return reports.CalibrationText(out, r, textOptions(out))
+	return text.Calibration(out, r, textOptions(out))
 }
 
 // runs are those of a history, or a run by itself, with its report where it is a log.

@@ -10,10 +10,10 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/harness/runfolder"
 	"vramsoak/parser/timeline"
-	"vramsoak/reports"
 	"vramsoak/reports/junit"
 	"vramsoak/reports/markdown"
 	"vramsoak/reports/sink"
+	"vramsoak/reports/text"
 )
 
 type checkOptions struct {
@@ -105,12 +105,12 @@ func writeJSON(w io.Writer, _ *timeline.Timeline, r *check.Report) error {
 }
 
 func writeText(w io.Writer, tl *timeline.Timeline, r *check.Report) error {
-	return reports.Text(w, tl, r, textOptions(w))
+	return text.Report(w, tl, r, textOptions(w))
 }
 
 // textOptions fit text to where it goes: a terminal, or a pipe.
-func textOptions(w io.Writer) reports.TextOptions {
-	opts := reports.TextOptions{}
+func textOptions(w io.Writer) text.Options {
+	opts := text.Options{}
 	if t, ok := w.(*sink.Terminal); ok {
 		opts.Width, opts.Terminal = t.Width()
 		opts.Color = opts.Terminal && os.Getenv("NO_COLOR") == "" // no-color.org

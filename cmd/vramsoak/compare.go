@@ -8,9 +8,9 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/compare"
-	"vramsoak/reports"
 	"vramsoak/reports/jsondoc"
 	"vramsoak/reports/markdown"
+	"vramsoak/reports/text"
 )
 
 type compareOptions struct {
@@ -90,7 +90,7 @@ func comparisonWriter(format string) (func(io.Writer, *compare.Comparison, *chec
 	switch format {
 	case "text":
 		return func(w io.Writer, c *compare.Comparison, r *check.Report) error {
-			return reports.ComparisonText(w, c, r.Verdict, textOptions(w))
+			return text.Comparison(w, c, r.Verdict, textOptions(w))
 		}, nil
 	case "json":
 		return jsondoc.Comparison, nil

@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"vramsoak/harness/history"
-	"vramsoak/reports"
 	"vramsoak/reports/plots"
 	"vramsoak/reports/plots/overruns"
+	"vramsoak/reports/text"
 )
 
 // defaultHistory is where the history is, unless --db or VRAMSOAK_HISTORY say otherwise: in the folder of the run folders.
@@ -99,7 +99,7 @@ func newHistoryListCommand(opts *historyOptions) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return reports.HistoryList(cmd.OutOrStdout(), runs, textOptions(cmd.OutOrStdout()))
+				return text.HistoryList(cmd.OutOrStdout(), runs, textOptions(cmd.OutOrStdout()))
 			})
 		},
 	}
@@ -135,7 +135,7 @@ func runHistoryShow(ctx context.Context, out io.Writer, arg string, opts *histor
 			return err
 		}
 		newest := slices.DeleteFunc(h.Series, func(s history.Series) bool { return s.Runs[len(s.Runs)-1] != len(h.Runs)-1 })
-		return reports.HistoryRun(out, entry, run, newest, textOptions(out))
+		return text.HistoryRun(out, entry, run, newest, textOptions(out))
 	})
 }
 
@@ -198,7 +198,7 @@ func runHistoryTrend(ctx context.Context, out io.Writer, opts historyTrendOption
 			return err
 		}
 	}
-	return reports.Trend(out, h, series, changes, textOptions(out))
+	return text.Trend(out, h, series, changes, textOptions(out))
 }
 
 // series are those that the user asked for.

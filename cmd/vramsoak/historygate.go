@@ -11,7 +11,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/history"
-	"vramsoak/reports"
+	"vramsoak/reports/text"
 )
 
 type historyGateOptions struct {
@@ -80,7 +80,7 @@ func runHistoryGate(ctx context.Context, out io.Writer, args []string, opts hist
 			h.Accepted = append(h.Accepted, accepted...)
 			o = h.Gate(policy.Regression)
 		}
-		if err := reports.Gate(out, h, o, textOptions(out)); err != nil {
+		if err := text.Gate(out, h, o, textOptions(out)); err != nil {
 			return err
 		}
 		if o.Verdict == check.Pass {

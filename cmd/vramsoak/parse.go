@@ -19,9 +19,9 @@ import (
 	"vramsoak/parser/record"
 	"vramsoak/parser/source"
 	"vramsoak/pipeline/strictyaml"
-	"vramsoak/reports"
 	"vramsoak/reports/records"
 	"vramsoak/reports/sink"
+	"vramsoak/reports/text"
 )
 
 type parseOptions struct {
@@ -161,7 +161,7 @@ func runTryout(out io.Writer, logs []string, opts parseOptions) error {
 	if err != nil {
 		return err
 	}
-	records, err := reports.Tryout(out, func(yield func(parser.Trial, error) bool) {
+	records, err := text.DialectTrial(out, func(yield func(parser.Trial, error) bool) {
 		for _, path := range logs {
 			if !tryLog(path, dialects, yield) {
 				return

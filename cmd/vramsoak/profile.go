@@ -10,8 +10,8 @@ import (
 	"vramsoak/parser"
 	"vramsoak/parser/timeline"
 	"vramsoak/pipeline/profile"
-	"vramsoak/reports"
 	"vramsoak/reports/sink"
+	"vramsoak/reports/text"
 )
 
 type profileOptions struct {
@@ -60,5 +60,5 @@ func runProfile(out io.Writer, paths []string, opts profileOptions) error {
 			return err
 		}
 	}
-	return reports.ProfileText(out, p, textOptions(out))
+	return text.Profile(out, p, textOptions(out))
 }

@@ -11,10 +11,10 @@ import (
 
 	"vramsoak/parser/segments"
 	"vramsoak/parser/snapshot"
-	"vramsoak/reports"
 	"vramsoak/reports/jsondoc"
 	"vramsoak/reports/pprof"
 	"vramsoak/reports/sink"
+	"vramsoak/reports/text"
 )
 
 type snapshotOptions struct {
@@ -23,7 +23,7 @@ type snapshotOptions struct {
 	pprof  string
 	trace  string
 	log    string
-	show   reports.SnapshotOptions
+	show   text.SnapshotOptions
 }
 
 // allDevices is the device where none is chosen.
@@ -104,7 +104,7 @@ func runSnapshot(out io.Writer, path string, opts snapshotOptions) error {
 	if opts.format == "json" {
 		return jsondoc.Snapshot(out, displayName(path), analyses)
 	}
-	return reports.SnapshotText(out, analyses, opts.show)
+	return text.Snapshot(out, analyses, opts.show)
 }
 
 // writeMaps writes the segments of all devices as lines of a log.

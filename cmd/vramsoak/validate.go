@@ -24,8 +24,8 @@ import (
 	"vramsoak/pipeline/scenario"
 	"vramsoak/pipeline/strictyaml"
 	"vramsoak/pipeline/validation"
-	"vramsoak/reports"
 	"vramsoak/reports/sink"
+	"vramsoak/reports/text"
 )
 
 type validateOptions struct {
@@ -134,7 +134,7 @@ func runValidate(ctx context.Context, out io.Writer, path string, opts validateO
 			Validation *validation.Report `json:"validation"`
 		}{r.Checks, r})
 	} else {
-		err = reports.ValidationText(out, r, textOptions(out))
+		err = text.Validation(out, r, textOptions(out))
 	}
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func writeTable(out io.Writer, batch *validation.Batch, format string) error {
 	if format == "json" {
 		return sink.WriteJSON(out, t)
 	}
-	return reports.CardTableText(out, t, textOptions(out))
+	return text.Cards(out, t, textOptions(out))
 }
 
 // defaultFiles is how many files are simulated if neither the file nor --files says.

@@ -1,4 +1,4 @@
-package reports
+package text
 
 import (
 	"bufio"
@@ -20,10 +20,10 @@ type SnapshotOptions struct {
 	Stacks bool // whole stacks below the sites
 }
 
-// SnapshotText writes for people what a memory snapshot tells: totals, what failed, what holds memory, what was never given
+// Snapshot writes for people what a memory snapshot tells: totals, what failed, what holds memory, what was never given
 // back, what keeps free memory from being used, the peak.
-func SnapshotText(w io.Writer, devices []*snapshot.Analysis, opts SnapshotOptions) error {
-	t := snapshotText{Writer: bufio.NewWriter(w), opts: opts}
+func Snapshot(w io.Writer, devices []*snapshot.Analysis, opts SnapshotOptions) error {
+	t := snapshotWriter{Writer: bufio.NewWriter(w), opts: opts}
 	for i, a := range devices {
 		if i > 0 {
 			t.line("")
@@ -44,17 +44,17 @@ func SnapshotText(w io.Writer, devices []*snapshot.Analysis, opts SnapshotOption
 	return t.Flush()
 }
 
-type snapshotText struct {
+type snapshotWriter struct {
 	*bufio.Writer
 	opts SnapshotOptions
 }
 
 // line writes a line; an error comes back when the writer is flushed.
-func (t snapshotText) line(format string, args ...any) {
+func (t snapshotWriter) line(format string, args ...any) {
 	_, _ = fmt.Fprintln(t, strings.TrimRight(fmt.Sprintf(format, args...), " "))
 }
 
-func (t snapshotText) totals(a *snapshot.Analysis) {
+func (t snapshotWriter) totals(a *snapshot.Analysis) {
 	head := fmt.Sprintf("Device %d: ", a.Device)
 	switch tr := a.Trace; {
 	case tr == nil || tr.Allocations == 0:
@@ -89,7 +89,7 @@ func (t snapshotText) totals(a *snapshot.Analysis) {
 	row("cached", a.Free.Whole, "free, in segments that hold nothing: torch.cuda.empty_cache() gives them back")
 }
 
-func (t snapshotText) failures(tr *snapshot.Trace) {
+func (t snapshotWriter) failures(tr *snapshot.Trace) {
 	shown := t.top(len(tr.OOMs))
 	if len(tr.OOMs) > 0 {
 		t.line("\nOut of memory, %s", times(len(tr.OOMs)))
@@ -108,7 +108,7 @@ func (t snapshotText) failures(tr *snapshot.Trace) {
 	t.more(len(tr.OOMs)-shown, "failure")
 }
 
-func (t snapshotText) usages(title string, usages []snapshot.Usage, whole int64) {
+func (t snapshotWriter) usages(title string, usages []snapshot.Usage, whole int64) {
 	t.line("\n%s", title)
 	if len(usages) == 0 {
 		t.line("  nothing")
@@ -124,7 +124,7 @@ func (t snapshotText) usages(title string, usages []snapshot.Usage, whole int64)
 	t.more(len(usages)-shown, "site")
 }
 
-func (t snapshotText) kept(tr *snapshot.Trace) {
+func (t snapshotWriter) kept(tr *snapshot.Trace) {
 	t.line("\nAllocated in this history and never given back")
 	if len(tr.Kept) == 0 {
 		t.line("  nothing")
@@ -140,7 +140,7 @@ func (t snapshotText) kept(tr *snapshot.Trace) {
 	t.more(len(tr.Kept)-shown, "site")
 }
 
-func (t snapshotText) free(f snapshot.Free) {
+func (t snapshotWriter) free(f snapshot.Free) {
 	t.line("\nFree and not given back: %s, in blocks of at most %s", record.FormatBytes(f.Sum), record.FormatBytes(f.Largest))
 	if len(f.Pins) == 0 {
 		t.line("  no segment that holds something is half free or more")
@@ -156,7 +156,7 @@ func (t snapshotText) free(f snapshot.Free) {
 	t.more(len(f.Pins)-shown, "site")
 }
 
-func (t snapshotText) peak(tr *snapshot.Trace) {
+func (t snapshotWriter) peak(tr *snapshot.Trace) {
 	at := "before the first event"
 	if tr.Peak.Event >= 0 {
 		at = "event " + wording.Count(tr.Peak.Event+1)
@@ -169,7 +169,7 @@ func (t snapshotText) peak(tr *snapshot.Trace) {
 }
 
 // below is what stands below a site: the library that asked, or the whole stack.
-func (t snapshotText) below(u snapshot.Usage, column int) {
+func (t snapshotWriter) below(u snapshot.Usage, column int) {
 	if !t.opts.Stacks || len(u.Stacks) == 0 {
 		t.library(u.Site, column)
 		return
@@ -182,21 +182,21 @@ func (t snapshotText) below(u snapshot.Usage, column int) {
 	}
 }
 
-func (t snapshotText) library(s snapshot.Site, column int) {
+func (t snapshotWriter) library(s snapshot.Site, column int) {
 	if s.Library != (snapshot.Frame{}) {
 		t.line("%*sin %s", column, "", wording.ShortenPath(sink.Line(s.Library.String()), siteWidth))
 	}
 }
 
 // top is how many of n rows are shown.
-func (t snapshotText) top(n int) int {
+func (t snapshotWriter) top(n int) int {
 	if t.opts.Top == 0 {
 		return n
 	}
 	return min(n, t.opts.Top)
 }
 
-func (t snapshotText) more(n int, noun string) {
+func (t snapshotWriter) more(n int, noun string) {
 	if n > 0 {
 		t.line("  and %s more: --top 0", wording.Plural(n, noun))
 	}

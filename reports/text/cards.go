@@ -1,4 +1,4 @@
-package reports
+package text
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// CardTableText writes a table of cards by models, and what its words mean.
-func CardTableText(w io.Writer, c *validation.Table, opts TextOptions) error {
-	t := newTextWriter(opts)
+// Cards writes a table of cards by models, and what its words mean.
+func Cards(w io.Writer, c *validation.Table, opts Options) error {
+	t := newWriter(opts)
 	t.fold = true
 	rows := cardRows(c, fitText)
 	legend := ""

@@ -1,4 +1,4 @@
-package reports_test
+package text_test
 
 import (
 	"strings"
@@ -8,13 +8,13 @@ import (
 
 	"vramsoak/harness/calibrate"
 	"vramsoak/harness/check"
-	"vramsoak/reports"
+	"vramsoak/reports/text"
 )
 
 func calibrationText(t *testing.T, r *calibrate.Report) string {
 	t.Helper()
 	var out strings.Builder
-	if err := reports.CalibrationText(&out, r, reports.TextOptions{}); err != nil {
+	if err := text.Calibration(&out, r, text.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

@@ -1,4 +1,4 @@
-package reports
+package text
 
 import (
 	"cmp"
@@ -15,13 +15,13 @@ import (
 )
 
 // HistoryList writes a table of runs.
-func HistoryList(w io.Writer, runs []history.Entry, opts TextOptions) error {
-	t := newTextWriter(opts)
+func HistoryList(w io.Writer, runs []history.Entry, opts Options) error {
+	t := newWriter(opts)
 	rows := [][]string{{"Run", "Suite", "Started", "Commit", "Verdict", "Files", "Host", "Log"}}
 	for _, e := range runs {
 		rows = append(rows, []string{
 			strconv.FormatInt(e.ID, 10), sink.Line(e.Suite), e.Started.Format("2006-01-02 15:04"), wording.ShortCommit(e),
-			t.paint(e.Verdict, t.symbolWord(e.Verdict)), wording.Count(e.Files), sink.Line(e.Host), sink.Line(e.Log),
+			t.paint(e.Verdict, t.signedVerdict(e.Verdict)), wording.Count(e.Files), sink.Line(e.Host), sink.Line(e.Log),
 		})
 	}
 	if err := t.table(rows, []int{0, 5}, 7, 0); err != nil {
@@ -40,8 +40,8 @@ func entryName(e history.Entry) string {
 }
 
 // HistoryRun writes what the history keeps of a run: what it was, the series that it has values in, what did not pass.
-func HistoryRun(w io.Writer, e history.Entry, run *history.Run, series []history.Series, opts TextOptions) error {
-	t := newTextWriter(opts)
+func HistoryRun(w io.Writer, e history.Entry, run *history.Run, series []history.Series, opts Options) error {
+	t := newWriter(opts)
 	t.wrap(fmt.Sprintf("%s of suite %s: %s, %s, %s", entryName(e), sink.Line(e.Suite),
 		t.paint(e.Verdict, strings.ToUpper(string(e.Verdict))), wording.Plural(run.Files, "file"), wording.Plural(run.Checkpoints, "checkpoint")), "")
 	t.wrap(wording.Run(run.Baseline.Run), "  ")
@@ -62,14 +62,14 @@ func HistoryRun(w io.Writer, e history.Entry, run *history.Run, series []history
 	}
 	for _, f := range run.Findings {
 		t.WriteByte('\n')
-		t.wrap(t.paint(f.Verdict, t.symbolWord(f.Verdict))+" "+sink.Line(f.Check+", "+f.Subject)+": "+sink.Line(f.Message), "  ")
+		t.wrap(t.paint(f.Verdict, t.signedVerdict(f.Verdict))+" "+sink.Line(f.Check+", "+f.Subject)+": "+sink.Line(f.Message), "  ")
 	}
 	return t.flush(w)
 }
 
 // Trend writes the changes in a suite's history, and those for the worse that last in a sentence each.
-func Trend(w io.Writer, h *history.History, series []*history.Series, changes []history.Change, opts TextOptions) error {
-	t := newTextWriter(opts)
+func Trend(w io.Writer, h *history.History, series []*history.Series, changes []history.Change, opts Options) error {
+	t := newWriter(opts)
 	t.wrap(wording.HistoryHeadline(h, series, changes), "")
 	if len(changes) > 0 {
 		rows := [][]string{{"Series", "Change", "", "First run", "Run before", "From", "To", "Runs"}}
@@ -88,7 +88,7 @@ func Trend(w io.Writer, h *history.History, series []*history.Series, changes []
 			}
 			numbers = numbers[:1]
 		}
-		if err := t.table(rows, numbers, 0, t.squeezed(rows, 0)); err != nil {
+		if err := t.table(rows, numbers, 0, t.fittingWidth(rows, 0)); err != nil {
 			return err
 		}
 	}
@@ -102,7 +102,7 @@ func Trend(w io.Writer, h *history.History, series []*history.Series, changes []
 }
 
 // direction is a change in a word.
-func (t *textWriter) direction(c history.Change) string {
+func (t *writer) direction(c history.Change) string {
 	switch {
 	case c.Lasting:
 		return t.paint(check.Fail, "worse")
@@ -149,8 +149,8 @@ func regression(h *history.History, c history.Change) string {
 }
 
 // Gate writes a suite's judgement: what is new, and what was known.
-func Gate(w io.Writer, h *history.History, o history.Outcome, opts TextOptions) error {
-	t := newTextWriter(opts)
+func Gate(w io.Writer, h *history.History, o history.Outcome, opts Options) error {
+	t := newWriter(opts)
 	s := t.paint(o.Verdict, strings.ToUpper(string(o.Verdict))) + ": "
 	switch {
 	case o.Verdict == check.Undecided:

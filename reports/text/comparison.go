@@ -1,4 +1,4 @@
-package reports
+package text
 
 import (
 	"io"
@@ -11,10 +11,10 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// ComparisonText writes a comparison of two runs and its verdict: a table with the worst metric first, and what is to be said
+// Comparison writes a comparison of two runs and its verdict: a table with the worst metric first, and what is to be said
 // of those that did not pass.
-func ComparisonText(w io.Writer, c *compare.Comparison, verdict check.Verdict, opts TextOptions) error {
-	t := newTextWriter(opts)
+func Comparison(w io.Writer, c *compare.Comparison, verdict check.Verdict, opts Options) error {
+	t := newWriter(opts)
 	changes, others := wording.ListChanges(wording.WorstFirst(c.Changes))
 	t.wrap(t.paint(verdict, strings.ToUpper(string(verdict)))+": "+wording.ComparisonHeadline(c), "")
 	t.WriteByte('\n')
@@ -25,7 +25,7 @@ func ComparisonText(w io.Writer, c *compare.Comparison, verdict check.Verdict, o
 	}
 	for _, f := range c.FileFindings("") {
 		t.WriteByte('\n')
-		t.wrap(t.paint(f.Verdict, t.symbolWord(f.Verdict))+" "+sink.Line(f.Subject)+": "+sink.Line(f.Message), "  ")
+		t.wrap(t.paint(f.Verdict, t.signedVerdict(f.Verdict))+" "+sink.Line(f.Subject)+": "+sink.Line(f.Message), "  ")
 	}
 	if err := t.changes(changes); err != nil {
 		return err
@@ -33,7 +33,7 @@ func ComparisonText(w io.Writer, c *compare.Comparison, verdict check.Verdict, o
 	for _, c := range changes {
 		if c.Verdict == check.Fail || c.Verdict == check.Undecided {
 			t.WriteByte('\n')
-			t.wrap(t.paint(c.Verdict, t.symbolWord(c.Verdict))+" "+sink.Line(c.Subject())+": "+sink.Line(c.Message), "  ")
+			t.wrap(t.paint(c.Verdict, t.signedVerdict(c.Verdict))+" "+sink.Line(c.Subject())+": "+sink.Line(c.Message), "  ")
 		}
 	}
 	t.notCompared(changes)
@@ -49,11 +49,11 @@ var changeNumbers = []int{2, 3, 4, 5, 6}
 
 // changes writes the table of what was compared. On a terminal that is too narrow for it, the interval and the
 // probability are left out.
-func (t *textWriter) changes(all []compare.Change) error {
+func (t *writer) changes(all []compare.Change) error {
 	rows := [][]string{{"Verdict", "Metric", "Base", "New", "Change", "Files", "p", "A usual file, 95 %"}}
 	for _, c := range all {
 		if c.Verdict != check.Skipped {
-			rows = append(rows, append([]string{t.paint(c.Verdict, t.symbolWord(c.Verdict))}, wording.ChangeCells(c)...))
+			rows = append(rows, append([]string{t.paint(c.Verdict, t.signedVerdict(c.Verdict))}, wording.ChangeCells(c)...))
 		}
 	}
 	if len(rows) == 1 {
@@ -67,11 +67,11 @@ func (t *textWriter) changes(all []compare.Change) error {
 		}
 	}
 	numbers := slices.DeleteFunc(slices.Clone(changeNumbers), func(i int) bool { return i >= len(rows[0]) })
-	return t.table(rows, numbers, metricColumn, t.squeezed(rows, metricColumn))
+	return t.table(rows, numbers, metricColumn, t.fittingWidth(rows, metricColumn))
 }
 
 // notCompared writes the metrics that were skipped, a line each.
-func (t *textWriter) notCompared(changes []compare.Change) {
+func (t *writer) notCompared(changes []compare.Change) {
 	first := true
 	for _, c := range changes {
 		if c.Verdict != check.Skipped {

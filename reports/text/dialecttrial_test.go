@@ -1,4 +1,4 @@
-package reports
+package text
 
 import (
 	"strings"
@@ -18,10 +18,10 @@ func TestMarked(t *testing.T) {
 		{Name: "rank", Start: from + 12, End: from + 13},
 	}}
 	want := "..." + strings.Repeat("é", 20) + "<checkpoint=after <file=a>> mem=<used=><rank=\\x07>" + strings.Repeat("z", 37) + "..."
-	if got := marked(&trial); got != want {
+	if got := markGroups(&trial); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	if got := marked(&parser.Trial{Text: "no \x1b groups"}); got != `no \x1b groups` {
+	if got := markGroups(&parser.Trial{Text: "no \x1b groups"}); got != `no \x1b groups` {
 		t.Errorf("got %q", got)
 	}
 }

@@ -1,4 +1,4 @@
-package reports
+package text
 
 import (
 	"io"
@@ -12,9 +12,9 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// BaselineText writes what a baseline holds: the run, and a line a metric.
-func BaselineText(w io.Writer, b *compare.Baseline, opts TextOptions) error {
-	t := newTextWriter(opts)
+// Baseline writes what a baseline holds: the run, and a line a metric.
+func Baseline(w io.Writer, b *compare.Baseline, opts Options) error {
+	t := newWriter(opts)
 	t.wrap(wording.Run(b.Run)+"; "+wording.Plural(len(b.Files), "file"), "  ")
 	if len(b.Run.Command) > 0 {
 		t.wrap("command: "+sink.Line(strings.Join(b.Run.Command, " ")), "  ")

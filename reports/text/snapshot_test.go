@@ -1,4 +1,4 @@
-package reports
+package text
 
 import (
 	"bytes"
@@ -47,7 +47,7 @@ func failedSnapshot() *snapshot.Analysis {
 func TestSnapshotText(t *testing.T) {
 	const path = "testdata/snapshot/failed.txt"
 	var got bytes.Buffer
-	if err := SnapshotText(&got, []*snapshot.Analysis{failedSnapshot(), {}}, SnapshotOptions{Top: 1}); err != nil {
+	if err := Snapshot(&got, []*snapshot.Analysis{failedSnapshot(), {}}, SnapshotOptions{Top: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if golden.Updating() {

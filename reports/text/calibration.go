@@ -1,4 +1,4 @@
-package reports
+package text
 
 import (
 	"fmt"
@@ -13,10 +13,10 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// CalibrationText writes what a policy does on clean runs: a sentence a check, a table of what is compared, what the number of runs
+// Calibration writes what a policy does on clean runs: a sentence a check, a table of what is compared, what the number of runs
 // can tell, and the limits that are proposed.
-func CalibrationText(w io.Writer, r *calibrate.Report, opts TextOptions) error {
-	t := newTextWriter(opts)
+func Calibration(w io.Writer, r *calibrate.Report, opts Options) error {
+	t := newWriter(opts)
 	t.wrap(fmt.Sprintf("%s taken as clean: %s", wording.Plural(len(r.Runs), "run"), runNames(r.Runs)), "  ")
 	if len(r.LeftOut) > 0 {
 		t.wrap(fmt.Sprintf("left out, because they failed: %s; --all takes them too", runNames(r.LeftOut)), "  ")
@@ -114,7 +114,7 @@ func percent(v float64) string {
 }
 
 // regressionRates writes what the comparison of runs does: a sentence, and a row a metric.
-func (t *textWriter) regressionRates(r *calibrate.Report) error {
+func (t *writer) regressionRates(r *calibrate.Report) error {
 	g := r.Regression
 	t.WriteByte('\n')
 	t.wrap(fmt.Sprintf("%s: each run against each other one would have fired in %s, and %s of the others would be undecided; "+
@@ -144,7 +144,7 @@ func (t *textWriter) regressionRates(r *calibrate.Report) error {
 		return nil
 	}
 	t.WriteByte('\n')
-	return t.table(rows, []int{1, 2, 3, 4, 5, 6, 7, 8}, 0, t.squeezed(rows, 0))
+	return t.table(rows, []int{1, 2, 3, 4, 5, 6, 7, 8}, 0, t.fittingWidth(rows, 0))
 }
 
 // canTell says what the number of runs can and cannot support.
@@ -160,7 +160,7 @@ func canTell(r *calibrate.Report) string {
 }
 
 // proposal writes the lines for a policy file.
-func (t *textWriter) proposal(r *calibrate.Report) {
+func (t *writer) proposal(r *calibrate.Report) {
 	target := fmt.Sprintf("at most %s false alarms and %s of clean runs decided", percent(r.FalseAlarms), percent(r.Power))
 	missing := withoutLimit(r)
 	if len(missing) > 0 {

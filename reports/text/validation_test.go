@@ -1,4 +1,4 @@
-package reports
+package text
 
 import (
 	"bytes"
@@ -91,17 +91,17 @@ func TestValidation(t *testing.T) {
 		Cells: [][]validation.Fit{{{Word: "tight", Share: 0.87}, {Word: "no", Share: 0}}, {{Word: "plenty", Share: 0.43}, {Word: "tight", Share: 0.88}}},
 	}
 	for name, write := range map[string]func(w *bytes.Buffer) error{
-		"plain.txt":       func(w *bytes.Buffer) error { return ValidationText(w, v, TextOptions{}) },
-		"terminal-80.txt": func(w *bytes.Buffer) error { return ValidationText(w, v, TextOptions{Terminal: true, Width: 80}) },
+		"plain.txt":       func(w *bytes.Buffer) error { return Validation(w, v, Options{}) },
+		"terminal-80.txt": func(w *bytes.Buffer) error { return Validation(w, v, Options{Terminal: true, Width: 80}) },
 		"terminal-140.txt": func(w *bytes.Buffer) error {
-			return ValidationText(w, v, TextOptions{Terminal: true, Width: 140})
+			return Validation(w, v, Options{Terminal: true, Width: 140})
 		},
-		"fits.txt":             func(w *bytes.Buffer) error { return ValidationText(w, &fits, TextOptions{}) },
-		"full.txt":             func(w *bytes.Buffer) error { return ValidationText(w, &full, TextOptions{}) },
-		"no-change.txt":        func(w *bytes.Buffer) error { return ValidationText(w, &none, TextOptions{}) },
-		"undecided-change.txt": func(w *bytes.Buffer) error { return ValidationText(w, &unsure, TextOptions{}) },
+		"fits.txt":             func(w *bytes.Buffer) error { return Validation(w, &fits, Options{}) },
+		"full.txt":             func(w *bytes.Buffer) error { return Validation(w, &full, Options{}) },
+		"no-change.txt":        func(w *bytes.Buffer) error { return Validation(w, &none, Options{}) },
+		"undecided-change.txt": func(w *bytes.Buffer) error { return Validation(w, &unsure, Options{}) },
 		"table.txt": func(w *bytes.Buffer) error {
-			return CardTableText(w, table, TextOptions{Terminal: true, Width: 80})
+			return Cards(w, table, Options{Terminal: true, Width: 80})
 		},
 	} {
 		var out bytes.Buffer

@@ -1,4 +1,4 @@
-package reports
+package text
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// ProfileText writes a profile as a table, with its notes below.
-func ProfileText(w io.Writer, p *profile.Profile, opts TextOptions) error {
-	t := newTextWriter(opts)
+// Profile writes a profile as a table, with its notes below.
+func Profile(w io.Writer, p *profile.Profile, opts Options) error {
+	t := newWriter(opts)
 	t.fold = true
 	t.wrap(fmt.Sprintf("%s: %s that ended well", sink.Line(p.Log), wording.Plural(p.Files, "file")), "  ")
 	t.WriteByte('\n')

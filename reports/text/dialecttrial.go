@@ -1,4 +1,4 @@
-package reports
+package text
 
 import (
 	"fmt"
@@ -17,10 +17,10 @@ import (
 // around is how much of a line is shown before and behind what a pattern's groups match, in bytes.
 const around = 40
 
-// Tryout writes what the user's dialects make of a log, for a person who writes a pattern: each line that matches, with the
+// DialectTrial writes what the user's dialects make of a log, for a person who writes a pattern: each line that matches, with the
 // groups marked in it and the records below it, then for each dialect how many lines did, or why none may have. It returns
 // how many records were read.
-func Tryout(w io.Writer, trials iter.Seq2[parser.Trial, error], dialects []dialect.User) (records int, err error) {
+func DialectTrial(w io.Writer, trials iter.Seq2[parser.Trial, error], dialects []dialect.User) (records int, err error) {
 	tallies := map[string]*tally{}
 	for _, d := range dialects {
 		tallies[d.Name] = &tally{}
@@ -31,7 +31,7 @@ func Tryout(w io.Writer, trials iter.Seq2[parser.Trial, error], dialects []diale
 		}
 		tallies[trial.Dialect].add(&trial)
 		records += len(trial.Records)
-		if _, err := io.WriteString(w, shown(&trial)); err != nil {
+		if _, err := io.WriteString(w, matchedLine(&trial)); err != nil {
 			return records, fmt.Errorf("write the trial: %w", err)
 		}
 	}
@@ -48,13 +48,13 @@ func Tryout(w io.Writer, trials iter.Seq2[parser.Trial, error], dialects []diale
 	return records, nil
 }
 
-// shown is a line that matches, with what was read below it; "" for one that does not match.
-func shown(t *parser.Trial) string {
+// matchedLine is a line that matches, with what was read below it; "" for one that does not match.
+func matchedLine(t *parser.Trial) string {
 	if !t.Matched() {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%7d  %-14s  %s\n", t.Pos.Line, sink.Line(t.Dialect), marked(t))
+	fmt.Fprintf(&b, "%7d  %-14s  %s\n", t.Pos.Line, sink.Line(t.Dialect), markGroups(t))
 	if len(t.Records) == 0 {
 		fmt.Fprintf(&b, "%25snothing is read: no group of a reading takes part\n", "")
 	}
@@ -144,8 +144,8 @@ func literals(d dialect.User) string {
 	return strings.Join(quoted, " or ")
 }
 
-// marked is the line with its groups marked: "VRAM <used=1234> of <total=24564>".
-func marked(t *parser.Trial) string {
+// markGroups is the line with its groups marked: "VRAM <used=1234> of <total=24564>".
+func markGroups(t *parser.Trial) string {
 	if len(t.Groups) == 0 {
 		return wording.Shorten(sink.Line(t.Text), 2*around)
 	}

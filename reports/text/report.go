@@ -1,0 +1,160 @@
+// Package text writes reports as text for people: a verdict with its findings, comparisons, histories,
+// calibrations, validations, profiles and memory snapshots. A terminal gets tables with lines and
+// colours, folded to its width; a pipe or a file gets plain ASCII.
+package text
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"vramsoak/harness/check"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
+	"vramsoak/reports/pattern"
+	"vramsoak/reports/sink"
+	"vramsoak/reports/wording"
+)
+
+// Report writes the verdict, the findings and the memory pattern of a file.
+func Report(w io.Writer, tl *timeline.Timeline, rep *check.Report, opts Options) error {
+	t := newWriter(opts)
+	findings := wording.Sorted(rep)
+	t.wrap(t.paint(rep.Verdict, strings.ToUpper(string(rep.Verdict)))+": "+wording.Headline(rep), "")
+	if err := t.findings(findings); err != nil {
+		return err
+	}
+	t.skipped(wording.WithVerdict(findings, check.Skipped))
+	t.notes(rep.Notes)
+	t.pattern(pattern.Of(tl, rep))
+	return t.flush(w)
+}
+
+// findingNumbers are the columns File and Measured.
+var findingNumbers = []int{3, 4}
+
+// findings writes the table of what was judged. On a terminal too narrow for the messages, those of what did not pass
+// follow the table.
+func (t *writer) findings(all []check.Finding) error {
+	shown := wording.WithVerdict(all, check.Fail, check.Undecided, check.Pass)
+	if len(shown) == 0 {
+		return nil
+	}
+	rows := [][]string{{"Verdict", "Check", "Subject", "File", "Measured", "Limit"}}
+	for _, f := range shown {
+		file := ""
+		if f.File > 0 {
+			file = wording.Count(f.File)
+		}
+		rows = append(rows, []string{t.verdictCell(f), sink.Line(f.Check), sink.Line(f.Subject), file, wording.Measured(f), wording.Limit(f)})
+	}
+	const subjectColumn = 2
+	if !t.Terminal {
+		rows[0] = append(rows[0], "At", "Message")
+		for i, f := range shown {
+			rows[i+1] = append(rows[i+1], wording.Location(f), sink.Line(f.Message))
+		}
+		t.WriteByte('\n')
+		return t.table(rows, findingNumbers, subjectColumn, 0)
+	}
+	widest := tableWidth(rows)
+	const messageWidth = 40 // a sentence in fewer columns is a tower of words
+	if t.Width-widest >= messageWidth+3 {
+		rows[0] = append(rows[0], "Message")
+		for i, f := range shown {
+			rows[i+1] = append(rows[i+1], withLocation(f))
+		}
+		t.WriteByte('\n')
+		return t.table(rows, findingNumbers, len(rows[0])-1, t.Width-widest-3)
+	}
+	t.WriteByte('\n')
+	if err := t.table(rows, findingNumbers, subjectColumn, t.fittingWidth(rows, subjectColumn)); err != nil {
+		return err
+	}
+	for _, f := range wording.WithVerdict(shown, check.Fail, check.Undecided) {
+		t.WriteByte('\n')
+		t.wrap(t.paint(f.Verdict, t.verdictWord(f))+" "+sink.Line(f.Check+", "+f.Subject)+": "+withLocation(f), "  ")
+	}
+	return nil
+}
+
+// withLocation is a finding's message, where it did not pass with the line of the log that shows it.
+func withLocation(f check.Finding) string {
+	if f.At == nil || f.Verdict == check.Pass {
+		return sink.Line(f.Message)
+	}
+	return sink.Line(f.Message) + " [" + wording.Location(f) + "]"
+}
+
+// skipped writes what was not judged, one line a check.
+func (t *writer) skipped(findings []check.Finding) {
+	if len(findings) == 0 {
+		return
+	}
+	t.WriteByte('\n')
+	for _, f := range findings {
+		subject := ""
+		if f.Subject != "" {
+			subject = ", " + f.Subject
+		}
+		t.wrap(t.paint(check.Skipped, "skipped")+" "+sink.Line(f.Check+subject)+": "+sink.Line(f.Message), "  ")
+	}
+}
+
+// notes writes what is to be known beside the findings.
+func (t *writer) notes(notes []string) {
+	if len(notes) > 0 {
+		t.WriteByte('\n')
+	}
+	for _, note := range notes {
+		t.wrap("note: "+sink.Line(note), "  ")
+	}
+}
+
+// patternRows is how many checkpoints a pattern shows. A log with more of them numbers its checkpoints.
+const patternRows = 60
+
+// pattern writes a line per checkpoint: its level, a bar, and what a cleanup freed.
+func (t *writer) pattern(p pattern.Pattern) {
+	if len(p.Steps) == 0 {
+		return
+	}
+	t.WriteByte('\n')
+	t.wrap(p.Title(), "  ")
+	name, after := 0, 0
+	for _, s := range p.Steps {
+		name = max(name, twwidth.Width(s.Name))
+		after = max(after, twwidth.Width(s.Freed+t.verdictMark(s)))
+	}
+	const level = len("1023.99 MiB") - 2
+	name = min(name, 40)
+	cells := min(40, max(8, t.Width-2-name-2-level-2-2-after))
+	full, empty := "█", "━"
+	if !t.Terminal {
+		full, empty = "#", "-"
+	}
+	for i, s := range p.Steps {
+		if i == patternRows {
+			t.WriteString("  and " + wording.Count(len(p.Steps)-i) + " more\n")
+			break
+		}
+		n := p.Filled(s.Level, cells)
+		bar := strings.Repeat(full, n) + strings.Repeat(empty, cells-n)
+		line := fmt.Sprintf("  %s  %*s  %s  %s%s", wording.Pad(cutCell(s.Name, name), name),
+			level, record.FormatBytes(s.Level), bar, s.Freed, t.paint(s.Verdict, t.verdictMark(s)))
+		t.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+}
+
+// verdictMark ends the line of a cleanup that was judged.
+func (t *writer) verdictMark(s pattern.Step) string {
+	if s.Verdict == "" {
+		return ""
+	}
+	if !t.Terminal {
+		return ", " + string(s.Verdict)
+	}
+	return " " + t.sign(s.Verdict)
+}

@@ -1,0 +1,51 @@
+package text
+
+import (
+	"vramsoak/harness/check"
+	"vramsoak/reports/wording"
+)
+
+// verdictCell is a verdict as a cell of the table.
+func (t *writer) verdictCell(f check.Finding) string {
+	return t.paint(f.Verdict, t.verdictWord(f))
+}
+
+// verdictWord is a verdict with its sign on a terminal, and by itself elsewhere.
+func (t *writer) verdictWord(f check.Finding) string {
+	if f.Verdict != check.Fail || f.Gates {
+		return t.signedVerdict(f.Verdict)
+	}
+	if !t.Terminal {
+		return wording.Verdict(f)
+	}
+	return "! " + wording.Verdict(f)
+}
+
+func (t *writer) signedVerdict(v check.Verdict) string {
+	if !t.Terminal {
+		return string(v)
+	}
+	return t.sign(v) + " " + string(v)
+}
+
+func (t *writer) sign(v check.Verdict) string {
+	switch v {
+	case check.Pass:
+		return "✓"
+	case check.Fail:
+		return "✗"
+	case check.Undecided:
+		return "?"
+	default:
+		return "-"
+	}
+}
+
+// paint colours text by verdict.
+func (t *writer) paint(v check.Verdict, s string) string {
+	code := map[check.Verdict]string{check.Pass: "32", check.Fail: "31", check.Undecided: "33", check.Skipped: "2"}[v]
+	if !t.Color || code == "" || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}

@@ -1,0 +1,109 @@
+package text
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"vramsoak/reports/sink"
+)
+
+// Options say where the text is shown. The zero value is for a pipe or a file: plain ASCII of our own (names stay as
+// the log has them), one line per finding.
+type Options struct {
+	Terminal bool
+	Width    int  // columns of the terminal; 0 is 80
+	Color    bool // ANSI colours; only on a terminal
+}
+
+// A writer is a report that is being written.
+type writer struct {
+	strings.Builder
+	Options
+	fold bool // prose and tables are folded without a terminal, too
+}
+
+func newWriter(opts Options) *writer {
+	switch {
+	case !opts.Terminal:
+		opts.Width = 100
+	case opts.Width <= 0:
+		opts.Width = 80
+	}
+	opts.Color = opts.Color && opts.Terminal
+	return &writer{Options: opts}
+}
+
+// flush writes what the writer gathered.
+func (t *writer) flush(w io.Writer) error {
+	write := func(s string) error { _, err := io.WriteString(w, s); return err }
+	if t.Color {
+		write = func(s string) error { return sink.WriteStyled(w, s) }
+	}
+	if err := write(t.String()); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+// ascii replaces the signs that are ours where the output is no terminal.
+func (t *writer) ascii(s string) string {
+	if t.Terminal {
+		return s
+	}
+	return strings.NewReplacer("≥", ">=", "≤", "<=").Replace(s)
+}
+
+// breaks are the ends of lines and the tabs that a name may have. Prose has none of its own.
+var breaks = strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`)
+
+// wrap writes one line of prose, on a terminal folded to its width, with what follows the first line indented.
+func (t *writer) wrap(s, indent string) {
+	s = breaks.Replace(s)
+	if !t.Terminal && !t.fold {
+		t.WriteString(s + "\n")
+		return
+	}
+	width := 0
+	for i, word := range words(s) {
+		n := twwidth.Width(word)
+		switch {
+		case i == 0:
+		case width+1+n > t.Width:
+			t.WriteString("\n" + indent)
+			width = len(indent)
+		default:
+			t.WriteByte(' ')
+			width++
+		}
+		t.WriteString(word)
+		width += n
+	}
+	t.WriteByte('\n')
+}
+
+// words splits text where a line may be broken: not between a number and its unit.
+func words(s string) []string {
+	var out []string
+	for word := range strings.FieldsSeq(s) {
+		switch strings.TrimRight(word, ".,;:)") {
+		case "%", "B", "KiB", "MiB", "GiB", "TiB", "MiB/file":
+			if len(out) > 0 {
+				out[len(out)-1] += " " + word
+				continue
+			}
+		}
+		out = append(out, word)
+	}
+	return out
+}
+
+// continuation writes a line that belongs to the one before it.
+func (t *writer) continuation(s string) {
+	t.WriteString("  ")
+	t.Width -= 2
+	t.wrap(s, "    ")
+	t.Width += 2
+}
