@@ -10,36 +10,38 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// A Situation is what is known when a device refuses memory. All sizes are bytes.
+// A Situation describes a device that refused memory. All sizes are in bytes. Advise turns it into
+// advice.
 type Situation struct {
 	Refused *meter.OutOfMemoryError
 
-	Clips int // in the batch that was refused; 0 where it was none
-	Fits  int // clips in the batches that were not refused; 0 where that was not tried
+	Clips int // clips in the batch that was refused; 0 if it was not a batch
+	Fits  int // clips in batches of the same file that were not refused; 0 if none was tried
 
-	Files        int   // that this process has worked on, this one included; 0 where unknown
-	First, Start int64 // allocated when the process's first file began, and when this one did
-	// Held is what the file's cleanups gave back until now, by their names without "Cleanup".
+	Files int // files that this process has worked on, including this one; 0 if unknown
+	// First is what was allocated when the process's first file began, Start when this one did.
+	First, Start int64
+	// Held is what this file's cleanups have freed so far, by their names without "Cleanup".
 	Held map[string]int64
 
-	Models    int64   // what the models hold that are loaded when memory is short
-	Audio     int64   // what grows with the length of the file
-	Seconds   float64 // of the file's audio; 0 where unknown
+	Models    int64   // what the loaded models hold
+	Audio     int64   // the part that grows with the length of the file
+	Seconds   float64 // length of the file's audio; 0 if unknown
 	KeepCache bool    // the cache is never cleared
-	Isolated  bool    // stages have processes of their own
+	Isolated  bool    // each stage runs in its own process
 }
 
-// worth is the share of the device that advice must gain, where it alone does not make room.
+// worth is the part of the device that advice must gain to be given, unless it makes room alone.
 const worth = 0.05
 
 const suffices = "; that alone is enough"
 
-// minSplit is the length of audio, in seconds, below which a file is not worth splitting: whisper
-// looks at 30 s at once.
+// minSplit is the least length of audio, in seconds, at which splitting a file helps: whisper
+// processes 30 s at once.
 const minSplit = 60.0
 
-// Advise says what would help, what gains most first, each with its figures. It leaves out what
-// does not apply or would gain next to nothing.
+// Advise returns what would help, with figures, the largest gain first. Advice that does not apply
+// or gains next to nothing is left out.
 func (s Situation) Advise() []string {
 	type advice struct {
 		gain int64
@@ -50,7 +52,7 @@ func (s Situation) Advise() []string {
 	total, allocated := reading.Bytes(record.Total), reading.Bytes(record.Allocated)
 	free := max(0, total-allocated)
 	missing := s.Refused.Requested - free
-	if missing <= 0 { // there was enough, but not in one piece
+	if missing <= 0 { // enough memory was free, but not in one block
 		missing = s.Refused.Requested
 	}
 	tooMuch := total > 0 && s.Refused.Requested > total
@@ -73,7 +75,7 @@ func (s Situation) Advise() []string {
 		text := fmt.Sprintf("smaller batches: %d clips asked for %s, batches of %d ask for %s "+
 			"(--enroll-batch %d)",
 			s.Clips, size(s.Refused.Requested), fits, size(clip*int64(fits)), fits)
-		if gain := clip * int64(s.Clips-fits); s.Fits > 0 { // as was seen
+		if gain := clip * int64(s.Clips-fits); s.Fits > 0 { // batches of this size did fit
 			all = append(all, advice{gain, text + suffices})
 		} else {
 			add(gain, true, "%s", text)
@@ -88,15 +90,15 @@ func (s Situation) Advise() []string {
 		add(unused, false, "clear the cache: %s is reserved and not in use (--clear-every 5)",
 			size(unused))
 	} else if unused >= s.Refused.Requested && s.Refused.Requested > 0 {
-		grown += unused // enough is free in all, and in pieces
+		grown += unused // enough memory is free in all, but in pieces
 	}
 	if s.Files > 1 {
 		add(grown, false, "restart the process every %d files: over %d files %s came to be held "+
 			"or split up (vramsoak soak --restart-every %d)",
 			max(1, s.Files/2), s.Files, size(grown), max(1, s.Files/2))
 	}
-	// The next smaller Whisper model takes half the memory or less: whisper.cpp, README.md, "Memory
-	// usage".
+	// The next smaller Whisper model takes half the memory or less (whisper.cpp's README.md,
+	// "Memory usage").
 	add(s.Models/2, true, "a smaller model: the models hold %s of %s", size(s.Models), size(total))
 	if s.Seconds >= minSplit {
 		add(s.Audio/2, true, "split the file: its %.0f s of audio hold %s, half of it holds half",
@@ -118,7 +120,8 @@ func (s Situation) Advise() []string {
 	return texts
 }
 
-// advise logs advice for a situation, to which it adds what the runner and [Runner.Describe] know.
+// advise logs advice. It first completes the situation with what the runner and [Runner.Describe]
+// know.
 func (r *Runner) advise(s Situation) {
 	r.mu.Lock()
 	s.Files, s.First, s.Start, s.Held, s.KeepCache = r.files, r.first, r.start, maps.Clone(r.held),
@@ -132,7 +135,7 @@ func (r *Runner) advise(s Situation) {
 	}
 }
 
-// beginFile notes the level at which a file begins.
+// beginFile records how much is allocated when a file begins.
 func (r *Runner) beginFile() {
 	level := r.allocated()
 	r.mu.Lock()
@@ -144,7 +147,7 @@ func (r *Runner) beginFile() {
 	clear(r.held)
 }
 
-// gaveBack notes what a cleanup is to give back.
+// gaveBack records how many bytes a cleanup is expected to free.
 func (r *Runner) gaveBack(name string, bytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,24 +13,23 @@ import (
 
 // A File is one file of a batch.
 type File struct {
-	Index int // place in the batch, from Batch.First
+	Index int // position in the batch, from Batch.First
 	Path  string
 }
 
-// A Batch is work that is done on one file after the other. A file that fails does not end it.
+// A Batch works on files one after the other. It goes on after a file that fails.
 type Batch struct {
 	Runner *Runner
-	// First is the index of the first file: 1, or more where an earlier process did a part of the
-	// batch.
+	// First is the index of the first file. It is above 1 if an earlier process did the files
+	// before.
 	First int
-	// Work does the work on a file. What it defers in the file's scope is cleaned up when the
-	// file's work ends.
+	// Work does the work on a file. Cleanups that it defers in the file's scope run when it ends.
 	Work func(ctx context.Context, file *Scope, f File) error
-	// Failed, where set, is told of each file that failed.
+	// Failed, if set, is called for each file that failed.
 	Failed func(f File, err error)
-	// AnyThread lets the work wander over the threads of Go's runtime, as that of a program does
-	// that takes no care: each thread has an arena of the C allocator's, and keeps what engines
-	// hold for a thread. By default one thread does it all.
+	// AnyThread runs each file on any thread of Go's runtime, as a careless program would. By
+	// default one thread does all work. With many threads memory grows: each gets its own arena of
+	// the C allocator, and engines keep state for each.
 	AnyThread bool
 }
 
@@ -40,8 +39,8 @@ type Result struct{ Files, Failed int }
 // ErrGoexit is the error of a file whose work ended its goroutine.
 var ErrGoexit = errors.New("the work called runtime.Goexit")
 
-// Run works on the files as their paths come. It returns early when ctx is canceled, with its
-// cause; when paths yields an error, with that; and when the log cannot be written any more.
+// Run works on the files as their paths arrive. It returns early if ctx is canceled (with its
+// cause), if paths yields an error (with that error), or if the log cannot be written.
 func (b *Batch) Run(ctx context.Context, paths iter.Seq2[string, error]) (Result, error) {
 	var (
 		result Result
@@ -106,10 +105,10 @@ func (b *Batch) file(ctx context.Context, f File) (err error) {
 	return r.Scope(ctx, func(ctx context.Context, s *Scope) error { return b.Work(ctx, s, f) })
 }
 
-// A worker runs functions on a goroutine of its own, so that one that calls runtime.Goexit takes
-// only that along, and on one thread: OpenMP and CUDA keep state for each thread that calls them,
-// and a batch whose files wander over Go's threads grows by that state, which is no leak of the
-// pipeline's.
+// A worker runs functions on one thread and in its own goroutine. runtime.Goexit in a function ends
+// only that goroutine. One thread, because OpenMP and CUDA keep state for each thread that calls
+// them: if files wander over Go's threads, memory grows by that state, although the pipeline does
+// not leak.
 type worker struct {
 	anyThread bool
 

@@ -1,9 +1,9 @@
 // Package pipeline runs a batch of files through stages that log their memory and give it back.
 //
-// A [Runner] writes the log, a [Scope] holds what must be freed, a [Batch] goes through the files:
+// A [Runner] writes the log, a [Scope] holds the cleanups to run, a [Batch] goes through the files:
 //
 //	r := &pipeline.Runner{Device: host, Log: os.Stdout}
-//	b := &pipeline.Batch{Runner: r, First: 1, Work: func(ctx context.Context, file *pipeline.Scope, f pipeline.File) error {
+//	work := func(ctx context.Context, file *pipeline.Scope, f pipeline.File) error {
 //		return r.Stage(ctx, "Transcription", func(ctx context.Context, s *pipeline.Scope) error {
 //			held := s.Growth()
 //			model, err := load()
@@ -13,7 +13,8 @@
 //			s.Defer("Whisper", held, model.Close)
 //			return model.Transcribe(ctx, f.Path)
 //		})
-//	}}
+//	}
+//	b := &pipeline.Batch{Runner: r, First: 1, Work: work}
 //	result, err := b.Run(ctx, paths)
 //
 // logs, for each file,
@@ -26,10 +27,10 @@
 //	[GPU Memory] After Transcription (post-cleanup): ...
 //	[pipeline] file-end path=audio/0001.wav status=ok seconds=0.412
 //
-// Cleanups run however the work ends: by return, error, panic or runtime.Goexit. Nothing here runs
-// an engine; what is advised is in terms of gpupipeline's flags.
+// Cleanups always run: after a return, an error, a panic or runtime.Goexit. This package runs no
+// engine. Its advice names flags of gpupipeline.
 //
-// [Runner.Enroll] embeds voices in batches that halve when memory runs out; memory.go has the
-// policy of when memory is given back, and [Situation.Advise] what the log advises where there was
-// too little.
+// [Runner.Enroll] computes voice embeddings in batches, which it halves when memory runs out.
+// memory.go documents when cached memory is released. [Situation.Advise] writes the advice that is
+// logged when memory runs out.
 package pipeline

@@ -9,22 +9,23 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// Batching says how large the batches of voice enrollment are.
+// Batching sets the size of the batches of voice enrollment.
 type Batching struct {
-	Size int // clips in a batch at most, 1 or more
-	// Of the tensors' device that is free when the batch begins: what the batch's tensor may take.
+	Size int // at most this many clips in a batch; at least 1
+	// Memory limits the batch's tensor to a share of the memory that is free when the batch begins,
+	// on the tensor's device.
 	Memory     Share
-	ClearEvery int // batches, over all files, after which the cache is cleared; 0: never
+	ClearEvery int // clear the cache after this many batches, counted over all files; 0: never
 }
 
-// A Tensor is memory of the device for a batch of clips: a row for each, as long as the longest,
-// zeros behind the others.
+// A Tensor is device memory for a batch of clips: one row for each clip, as long as the longest
+// clip, padded with zeros.
 type Tensor struct {
 	Data []float32
 	Free func()
 }
 
-// HostTensor takes tensors of a host: it is an [Enrollment]'s Alloc where there is no GPU.
+// HostTensor returns an [Enrollment]'s Alloc for a machine without a GPU: it takes host memory.
 func HostTensor(h *meter.Host) func(bytes int64) (Tensor, error) {
 	return func(bytes int64) (Tensor, error) {
 		block, err := h.Alloc(bytes)
@@ -35,28 +36,27 @@ func HostTensor(h *meter.Host) func(bytes int64) (Tensor, error) {
 	}
 }
 
-// An Enrollment measures voices: clips of speech become embeddings.
+// An Enrollment turns clips of speech into embeddings, which tell voices apart.
 //
-// A batch is a tensor on the device. The engine is given one row of it after the other, for it
-// takes no batches.
+// A batch is a tensor on the device. The engine gets its rows one by one, because it does not take
+// batches.
 type Enrollment struct {
 	Batching
-	// Device is where the tensors lie. It need not be the runner's: an engine on the CPU is given
-	// memory of the host.
+	// Device holds the tensors. It may differ from the runner's device: an engine on the CPU gets
+	// host memory.
 	Device meter.Device
-	// Alloc takes memory of the device, and Embed embeds a clip. What either cannot have memory for
-	// is a [*meter.OutOfMemoryError].
+	// Alloc takes device memory; Embed embeds one clip. Both return a [*meter.OutOfMemoryError] if
+	// memory runs out.
 	Alloc func(bytes int64) (Tensor, error)
 	Embed func(ctx context.Context, clip []float32) ([]float32, error)
-	// Fault, where FaultOOMBatch or FaultOOMItem, makes batches of more than one clip, or all, ask
-	// for more than there is.
+	// Fault makes batches ask for more memory than the device has: FaultOOMBatch batches of more
+	// than one clip, FaultOOMItem all of them.
 	Fault Fault
 }
 
-// Enroll embeds clips in batches. Where there is no memory for a batch it clears the cache and goes
-// on with batches of half its clips, down to one. Where one does not fit either it gives up: the
-// error has a [*meter.OutOfMemoryError], and the file goes on without its speakers; see
-// [Runner.FastPath].
+// Enroll embeds clips in batches. If memory runs out, it clears the cache and halves the batch,
+// down to one clip. If one clip does not fit either, it returns a [*meter.OutOfMemoryError]; the
+// file then goes on without speakers, see [Runner.FastPath].
 func (r *Runner) Enroll(ctx context.Context, e Enrollment,
 	clips [][]float32,
 ) (embeddings [][]float32, err error) {
@@ -84,7 +84,7 @@ func (r *Runner) Enroll(ctx context.Context, e Enrollment,
 			if refused == nil {
 				refused = &Situation{Refused: oom, Clips: n}
 			}
-			refused.Fits = 0 // what fitted before this does not always
+			refused.Fits = 0 // the cache was cleared: an earlier size may not fit again
 			size = n / 2
 			r.Logf("WARNING: %v", oom)
 			r.Logf("Attempting GPU recovery and retry with smaller batch: %d of %d clips", size, n)
@@ -108,8 +108,8 @@ func (r *Runner) Enroll(ctx context.Context, e Enrollment,
 	return embeddings, nil
 }
 
-// fit is how many of the clips, from the first on, go into a tensor of a share of the memory that
-// is free now: one at least.
+// fit returns how many of the clips, from the first, fit into a tensor within the share of memory
+// that is free now. It is at least one.
 func (e Enrollment) fit(clips [][]float32) (int, error) {
 	reading, err := e.Device.Read()
 	if err != nil {
@@ -131,8 +131,7 @@ func tensorBytes(clips [][]float32) int64 {
 	return 4 * int64(len(clips)) * int64(longest)
 }
 
-// batch embeds clips that lie in one tensor. Of a batch that fails it returns what it embedded
-// before.
+// batch embeds clips in one tensor. If it fails it returns the embeddings it has so far.
 func (e Enrollment) batch(ctx context.Context, clips [][]float32) (embeddings [][]float32,
 	err error,
 ) {
@@ -173,7 +172,7 @@ func (e Enrollment) batch(ctx context.Context, clips [][]float32) (embeddings []
 	return embeddings, nil
 }
 
-// countBatch counts the batches over all files.
+// countBatch counts a batch. The count goes on over all files.
 func (r *Runner) countBatch() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -181,8 +180,8 @@ func (r *Runner) countBatch() int {
 	return r.batches
 }
 
-// FastPath says whether err is for want of memory, so that a file can go on without its speakers.
-// Then it logs what was refused, that the file takes the fast path, and what helps against it.
+// FastPath reports whether err means that memory ran out, so that the file can go on without
+// speakers. If so, it logs the refused allocation, the fast path, and advice.
 func (r *Runner) FastPath(err error) bool {
 	oom, ok := errors.AsType[*meter.OutOfMemoryError](err)
 	if !ok {

@@ -11,28 +11,28 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Faults are failures to order, for testing what watches a pipeline. N is a file's place in the
-// batch.
+// Faults are failures on request. They test whatever watches the pipeline. N is a file's position
+// in the batch.
 type Faults struct {
-	Leak int64    // bytes that each file keeps
-	Keep []string // cleanups that do not free
+	Leak int64    // bytes that each file leaks
+	Keep []string // names of cleanups that free nothing
 	At   map[int]Fault
 }
 
-// A Fault happens at one file.
+// A Fault happens in one file.
 type Fault string
 
-// The faults at a file.
+// The faults that happen in one file.
 const (
-	FaultOOM Fault = "oom" // an allocation of twice the device
-	// Voice enrollment has memory for no more than one clip; see [Enrollment].
+	FaultOOM Fault = "oom" // an allocation of twice the device's memory
+	// FaultOOMBatch leaves voice enrollment memory for one clip only; see [Enrollment].
 	FaultOOMBatch Fault = "oom-batch"
-	FaultOOMItem  Fault = "oom-item" // nor for that
-	FaultCrash    Fault = "crash"    // the process aborts in C
+	FaultOOMItem  Fault = "oom-item" // not even for one clip
+	FaultCrash    Fault = "crash"    // the process aborts in C code
 	FaultHang     Fault = "hang"     // the work never ends
 )
 
-// FaultSpecs is what [Faults.Set] takes, for a usage text.
+// FaultSpecs names what [Faults.Set] takes, for a usage text.
 const FaultSpecs = "leak:SIZE, keep:NAME, oom:N, oom-batch:N, oom-item:N, crash:N or hang:N"
 
 // Set adds a fault: "leak:4MiB", "keep:Whisper", "oom:20", "crash:20", "hang:20". It implements
@@ -79,7 +79,7 @@ func (f *Faults) Set(spec string) error {
 	return nil
 }
 
-// String is the faults as Set takes them, separated by blanks.
+// String returns the faults as Set takes them, separated by blanks.
 func (f *Faults) String() string {
 	var specs []string
 	if f.Leak > 0 {

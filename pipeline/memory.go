@@ -1,27 +1,28 @@
 package pipeline
 
-// The policy of when memory that nobody uses is given back, in one place:
+// Cached memory that nobody uses is released
 //
-//   - after every cleanup of a [Scope], before its After is read; silently
+//   - after every cleanup of a [Scope], before its After checkpoint is read; silently
 //   - when the batch begins, so that it starts from what the process really needs: [Batch.Run]
-//   - where one model makes room for another: [Runner.Clear], which the stages call before they load theirs
-//   - in voice enrollment after every so many batches, when memory ran out, and at its end: [Runner.Enroll]
-//   - when memory ran out for a file, before the next: [Batch.Run]
+//   - before a stage loads its model, to make room for it: [Runner.Clear]
+//   - in voice enrollment after every so many batches, when memory ran out, and at the end:
+//     [Runner.Enroll]
+//   - after a file that ran out of memory, before the next: [Batch.Run]
 //
-// [Runner.KeepCache] switches all of them off.
+// [Runner.KeepCache] turns all of this off.
 //
-// What giving back can do depends on the allocator. The host's is glibc's malloc_trim: whole pages
-// that nobody uses go back to the system, but between chunks in use they stay reserved. On CUDA
-// ggml caches nothing worth speaking of: what whisper.cpp frees, the driver has at once. ONNX
-// Runtime's arenas grow and never shrink while a session lives (it can shrink them after a run,
-// memory.enable_memory_arena_shrinkage in onnxruntime_run_options_config_keys.h, which sherpa-onnx
-// does not ask for), and a part of what CUDA sets up for the process stays for its life. That only
-// the end of the process frees: run the stage in one of its own, as gpupipeline --isolate does.
-// What an earlier process held, crashed or not, the system and the driver have taken back when it
-// was gone; where one is left over it must be ended, which is not the pipeline's to do.
+// How much can be released depends on the allocator. On the host, glibc's malloc_trim returns whole
+// unused pages to the system; pages between chunks in use stay reserved. On CUDA, ggml caches next
+// to nothing: the driver gets back at once what whisper.cpp frees. ONNX Runtime's arenas grow and
+// never shrink while a session lives. It could shrink them after a run
+// (memory.enable_memory_arena_shrinkage in onnxruntime_run_options_config_keys.h), but sherpa-onnx
+// does not ask for that. A part of what CUDA sets up stays until the process ends. Only the end of
+// the process frees these: run the stage in its own process, with gpupipeline --isolate. When a
+// process ends, even by a crash, the system and the driver take back all it held. A process that an
+// earlier run left running must be ended; the pipeline does not do that.
 
-// Clear gives cached memory back and logs when: "before transcription". It does nothing where the
-// runner keeps its cache.
+// Clear releases cached memory and logs when: "before transcription". It does nothing if the runner
+// keeps its cache.
 func (r *Runner) Clear(when string) {
 	if r.KeepCache {
 		return
@@ -30,7 +31,7 @@ func (r *Runner) Clear(when string) {
 	r.Logf("Cleared GPU cache %s", when)
 }
 
-// trim is Clear without a word.
+// trim releases cached memory like Clear, without a line in the log.
 func (r *Runner) trim() {
 	if !r.KeepCache {
 		r.Device.Trim()

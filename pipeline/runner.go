@@ -14,43 +14,42 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// A Runner logs checkpoints of a device around stages and cleanups. Its methods may be called from
-// several goroutines.
+// A Runner logs checkpoints of a device around stages and cleanups. Several goroutines may call its
+// methods at once.
 type Runner struct {
 	Device meter.Device
-	Log    io.Writer // one Write a line
-	// Keep names cleanups that do not free, as when a variable still refers to the model: what they
-	// hold stays until the next file begins, when a pipeline would assign the variable anew. A
-	// fault for testing; empty in earnest.
+	Log    io.Writer // gets one Write for each line
+	// Keep names cleanups that free nothing, as if a variable still referred to the model. What
+	// they hold stays until the next file begins, where a pipeline would assign the variable anew.
+	// It is a fault for testing; leave it empty in production.
 	Keep []string
-	// KeepCache never gives back to the system what the allocator holds and nobody uses, so that it
-	// can be seen to pile up.
+	// KeepCache never releases memory that the allocator caches, so that one can watch it pile up.
 	KeepCache bool
-	// Describe, where set, adds to a situation what the runner does not know of it, before there is
-	// advice for it.
+	// Describe, if set, completes a situation with what the runner does not know, before advice is
+	// given for it.
 	Describe func(*Situation)
 
 	mu      sync.Mutex
 	line    []byte
 	err     error
 	kept    []func() error
-	batches int // of voice enrollment
+	batches int // batches of voice enrollment
 
-	// Of the file in work, as in [Situation].
+	// About the current file, as in [Situation].
 	files        int
 	first, start int64
 	held         map[string]int64
 
 	// See Watch.
 	watched     bool
-	most        int64 // bytes allocated since the last checkpoint
-	checkpoints int   // that have told their peak
+	most        int64 // most bytes allocated since the last checkpoint
+	checkpoints int   // checkpoints that have logged their peak
 }
 
-// Checkpoint logs a reading of the device under a name, and a warning where little is left.
+// Checkpoint logs a reading of the device under a name, and a warning if little memory is left.
 func (r *Runner) Checkpoint(name string) { r.checkpoint(name, nil) }
 
-// Err is the first error of writing the log.
+// Err returns the first error of writing the log.
 func (r *Runner) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,10 +57,10 @@ func (r *Runner) Err() error {
 }
 
 // Stage runs work between the checkpoints "Before NAME" and "After NAME". The scope's cleanups run
-// before the second, which then says so: "After NAME (post-cleanup)". That is how the transcription
-// pipelines name it, and in their logs stages without a cleanup have a plain "After NAME".
+// before the second one, which is then called "After NAME (post-cleanup)". Transcription pipelines
+// name them so; a stage without a cleanup logs a plain "After NAME".
 //
-// A panic in work is returned as a [*PanicError]. The errors of cleanups are joined to work's.
+// A panic in work is returned as a [*PanicError]. Errors of cleanups are joined to work's error.
 func (r *Runner) Stage(ctx context.Context, name string, work func(context.Context,
 	*Scope) error,
 ) (err error) {
@@ -85,15 +84,15 @@ func (r *Runner) Stage(ctx context.Context, name string, work func(context.Conte
 	return nil
 }
 
-// Scope runs work and then the cleanups that it registered, the last first. It treats panics and
-// errors as Stage does, and logs nothing of its own.
+// Scope runs work and then the cleanups that work registered, the last one first. It treats panics
+// and errors as Stage does. It logs no checkpoints of its own.
 func (r *Runner) Scope(ctx context.Context, work func(context.Context, *Scope) error) (err error) {
 	s := &Scope{runner: r}
 	defer func() { err = errors.Join(err, s.close()) }()
 	return guard(func() error { return work(ctx, s) })
 }
 
-// guard runs f and returns its panic as an error. A runtime.Goexit in f goes through.
+// guard runs f and returns a panic as an error. A runtime.Goexit in f passes through.
 func guard(f func() error) (err error) {
 	returned := false
 	defer func() {
@@ -108,15 +107,15 @@ func guard(f func() error) (err error) {
 	return err
 }
 
-// A PanicError is a panic of a stage's work or of a cleanup.
+// A PanicError is a panic in a stage's work or in a cleanup.
 type PanicError struct {
 	Value any
-	Stack []byte // of the goroutine, as the runtime prints it
+	Stack []byte // of the goroutine that panicked, as the runtime prints it
 }
 
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
-// Unwrap returns the value where it is an error.
+// Unwrap returns the panic's value if that is an error.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
@@ -134,22 +133,22 @@ type cleanup struct {
 	free  func() error
 }
 
-// Defer registers a cleanup: at the scope's end free runs, between the checkpoints "Before NAME
-// Cleanup" and "After NAME Cleanup". holds, called just before, says how many bytes free should
-// give back; see [Scope.Growth].
+// Defer registers a cleanup. At the scope's end, free runs between the checkpoints "Before NAME
+// Cleanup" and "After NAME Cleanup". holds is called just before and returns how many bytes free
+// should release; see [Scope.Growth].
 func (s *Scope) Defer(name string, holds func() int64, free func() error) {
 	s.cleanups = append(s.cleanups, cleanup{name, holds, free})
 }
 
-// Growth notes what is allocated now and returns a function that says how much it has grown since.
-// Called before something is loaded, it measures what its cleanup holds: the thing and what work
-// with it added, for cleanups that were registered later have run by then.
+// Growth returns a function that says how much the allocated memory has grown since now. Call
+// Growth before something is loaded and the function when it is freed: the difference is the thing
+// itself and what its work added. Cleanups that were registered later have run by then.
 func (s *Scope) Growth() func() int64 {
 	before := s.runner.allocated()
 	return func() int64 { return max(0, s.runner.allocated()-before) }
 }
 
-// close runs the cleanups. One that ends its goroutine does not keep the others from running.
+// close runs the cleanups. If one ends its goroutine, the others still run.
 func (s *Scope) close() (err error) {
 	defer func() {
 		if len(s.cleanups) > 0 {
@@ -186,7 +185,7 @@ func (r *Runner) cleanup(c cleanup) error {
 	return guard(c.free)
 }
 
-// dropKept frees what the cleanups named in Keep have not.
+// dropKept frees what the cleanups named in Keep did not free.
 func (r *Runner) dropKept() (err error) {
 	r.mu.Lock()
 	kept := r.kept
@@ -201,7 +200,8 @@ func (r *Runner) dropKept() (err error) {
 	return err
 }
 
-// allocated is 0 where the device cannot be read; the next checkpoint says why.
+// allocated returns the bytes allocated, or 0 if the device cannot be read. The next checkpoint
+// logs why.
 func (r *Runner) allocated() int64 {
 	reading, err := r.Device.Read()
 	if err != nil {
@@ -210,8 +210,8 @@ func (r *Runner) allocated() int64 {
 	return reading.Bytes(record.Allocated)
 }
 
-// Warnings of the transcription pipelines, word for word, at their limits: the share of the device
-// that is allocated.
+// The warnings of transcription pipelines, word for word, and the shares of the device at which
+// they are printed.
 const (
 	criticalShare = 0.85
 	elevatedShare = 0.70
@@ -248,7 +248,7 @@ func (r *Runner) checkpoint(name string, holds func() int64) {
 	}
 }
 
-// Logf logs a line of text with its time.
+// Logf logs a line of text with a time stamp.
 func (r *Runner) Logf(format string, args ...any) {
 	r.write(func(b []byte, now time.Time) []byte {
 		b = now.AppendFormat(b, record.TimeLayout)
@@ -257,8 +257,8 @@ func (r *Runner) Logf(format string, args ...any) {
 	})
 }
 
-// write logs a line in one Write, so that lines of several goroutines never mix. Times are taken
-// under the lock: they never go back in the log.
+// write logs a line with one Write, so that lines of several goroutines never mix. It takes the
+// time under the lock, so that times never go back in the log.
 func (r *Runner) write(appendLine func(b []byte, now time.Time) []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

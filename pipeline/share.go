@@ -9,15 +9,15 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Share is a part of the memory that is free: a fraction of it or an amount. The zero Share is
+// A Share is a part of the free memory: a fraction of it or an amount in bytes. The zero Share is
 // all of it.
 type Share struct {
-	fraction float64 // above 0 and at most 1; 0 where it is an amount or nothing
+	fraction float64 // above 0 and at most 1; 0 if the share is an amount, or all
 	bytes    int64
-	text     string // as it was given
+	text     string // as the user wrote it
 }
 
-// Fraction is the share 1/n.
+// Fraction returns the share 1/n.
 func Fraction(n int) Share { return Share{fraction: 1 / float64(n), text: fmt.Sprintf("1/%d", n)} }
 
 // Set reads "1/8", "12.5%" or an amount such as "512MiB". It implements flag.Value.
@@ -42,7 +42,7 @@ func (s *Share) Set(text string) error {
 		return nil
 	}
 	size, err := record.ParseSize(text)
-	// 2 would be two bytes, or all of it twice.
+	// A bare 2 is ambiguous: two bytes, or twice all of it.
 	if _, number := strconv.ParseFloat(text, 64); number == nil || err != nil || size.Bytes <= 0 {
 		return bad(text)
 	}
@@ -50,10 +50,10 @@ func (s *Share) Set(text string) error {
 	return nil
 }
 
-// String is the share as it was given.
+// String returns the share as the user wrote it.
 func (s *Share) String() string { return s.text }
 
-// Of is how many of the free bytes the share is.
+// Of returns how many of the free bytes the share is.
 func (s Share) Of(free int64) int64 {
 	switch {
 	case s.fraction > 0:

@@ -7,17 +7,17 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Times between two looks that miss little of what an engine holds: its buffers live for a model's
-// run. A look at the C allocator takes some microseconds. NVML has the driver list the processes of
-// the GPU, so it is asked less often.
+// Intervals between two readings. They are short enough to catch most of what an engine holds,
+// since its buffers live as long as a run of the model. Reading the C allocator takes some
+// microseconds; NVML makes the driver list the GPU's processes, so it is read less often.
 const (
 	WatchEvery    = 10 * time.Millisecond
 	WatchGPUEvery = 100 * time.Millisecond
 )
 
-// Watch looks at the device every so often until stop is called, so that a checkpoint can say how
-// much was handed out at most since the last one (peak=). Neither the C allocator nor NVML counts
-// that, as PyTorch's allocator does: what was taken and given back between two looks is not in it.
+// Watch reads the device periodically until stop is called. A checkpoint can then log the most that
+// was allocated since the one before (peak=). PyTorch's allocator counts its own peak; the C
+// allocator and NVML do not. Memory that is allocated and freed between two readings is missed.
 func (r *Runner) Watch(every time.Duration) (stop func()) {
 	r.watched = true
 	done := make(chan struct{})
@@ -46,17 +46,17 @@ func (r *Runner) look() {
 	r.mu.Unlock()
 	reading, err := r.Device.Read()
 	if err != nil {
-		return // the next checkpoint says so
+		return // the next checkpoint logs the error
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.checkpoints != since { // it may be of before the checkpoint, whose peak is told
+	if r.checkpoints != since { // the reading may be from before a checkpoint that has logged it
 		return
 	}
 	r.most = max(r.most, reading.Bytes(record.Allocated))
 }
 
-// takePeak is what was handed out at most since it was last asked, with what is now.
+// takePeak returns the most that was allocated since it was last called, at least now.
 func (r *Runner) takePeak(now int64) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
