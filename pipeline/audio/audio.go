@@ -3,9 +3,9 @@
 //	s, err := audio.ReadFile(ctx, "meeting.wav")
 //	text, err := engine.Transcribe(s.PCM)
 //
-// WAV is decoded here, in any common rate, width and channel count. Everything else goes through
-// ffmpeg where it is installed. What a file is, its content says; extensions are not looked at.
-// Errors say where in the file, what was expected, what was found and what to do.
+// WAV is decoded here, at any common rate, width and channel count. Everything else goes through
+// ffmpeg if it is installed. The content decides the format; file name extensions are ignored.
+// Errors give the position in the file, what was expected, what was found and what to do.
 package audio
 
 import (
@@ -25,22 +25,22 @@ const Rate = 16000
 type Samples struct {
 	PCM []float32 // mono at Rate, each in [-1, 1]; never empty
 
-	// Missing is how many seconds more a WAV file's header says it has: it was cut off. 0 where it
-	// is whole or cannot be told.
+	// Missing is how many more seconds the header of a WAV file promises: the file was cut off. It
+	// is 0 if the file is whole, or if its length cannot be known.
 	Missing float64
 
-	// SourceRate, in hertz, and SourceChannels are the file's own. Both are 0 where ffmpeg
-	// converted.
+	// SourceRate, in hertz, and SourceChannels are the file's own. Both are 0 if ffmpeg converted
+	// it.
 	SourceRate, SourceChannels int
 }
 
 // Seconds returns the duration.
 func (s Samples) Seconds() float64 { return float64(len(s.PCM)) / Rate }
 
-// ReadFile decodes the file at path. A canceled ctx ends it early, ffmpeg included.
+// ReadFile decodes the file at path. It stops, and stops ffmpeg, when ctx is canceled.
 //
-// Memory is the result and small buffers: it follows the bytes that the file has, not those that
-// its header claims.
+// It takes memory for the result and small buffers. The amount depends on the bytes in the file,
+// not on what the file's header claims.
 func ReadFile(ctx context.Context, path string) (Samples, error) {
 	s, err := readFile(ctx, path)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
@@ -83,7 +83,7 @@ func readFile(ctx context.Context, path string) (Samples, error) {
 	return s, err
 }
 
-// withoutPath strips the path that package os puts in its errors, since ReadFile names it for all.
+// withoutPath strips the path that package os puts in its errors. ReadFile adds the path to all.
 func withoutPath(err error) error {
 	if e, ok := errors.AsType[*os.PathError](err); ok {
 		return fmt.Errorf("%s: %w", e.Op, e.Err)
@@ -92,7 +92,7 @@ func withoutPath(err error) error {
 }
 
 // contextReader fails once its context is canceled, so that a long file or a slow disk does not
-// outlive the caller.
+// keep the caller waiting.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader
@@ -105,7 +105,7 @@ func (c contextReader) Read(p []byte) (int, error) {
 	return c.r.Read(p)
 }
 
-// isWAV tells from a file's first bytes whether DecodeWAV is to read it. RF64 and BW64 are WAV with
+// isWAV reports whether DecodeWAV can read a file, by its first bytes. RF64 and BW64 are WAV with
 // 64-bit sizes: EBU Tech 3306, and ITU-R BS.2088.
 func isWAV(head []byte) bool {
 	if len(head) < 12 || string(head[8:12]) != "WAVE" {
@@ -139,8 +139,8 @@ func describe(head []byte) string {
 			return f.name
 		}
 	}
-	// An MPEG audio frame begins with eleven set bits; the next two are the version and then the
-	// layer, never both 0.
+	// An MPEG audio frame begins with eleven set bits. The next two bits are the version and the
+	// two after them the layer; neither is ever 0.
 	if len(head) > 1 && head[0] == 0xff && head[1]&0xe0 == 0xe0 && head[1]&0x06 != 0 {
 		return "MP3"
 	}

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// convert decodes a file with ffmpeg. expected and found say, for the error, why it is needed.
+// convert decodes a file with ffmpeg. The error uses expected and found to say why ffmpeg is
+// needed.
 func convert(ctx context.Context, path, expected, found string) (Samples, error) {
 	program, err := exec.LookPath("ffmpeg")
 	if err != nil {
@@ -22,11 +23,11 @@ func convert(ctx context.Context, path, expected, found string) (Samples, error)
 			"install ffmpeg, or convert the file to WAV",
 			expected, found)
 	}
-	// The file: prefix keeps ffmpeg from taking a path such as "concat:a|b" or "-y" for something
+	// Without the file: prefix ffmpeg would take a path such as "concat:a|b" or "-y" for something
 	// else.
 	cmd := exec.CommandContext(ctx, program, "-nostdin", "-v", "error", "-i", "file:"+path,
 		"-f", "f32le", "-ac", "1", "-ar", strconv.Itoa(Rate), "-")
-	cmd.WaitDelay = 5 * time.Second // a child of ffmpeg must not hold the pipe open after a kill
+	cmd.WaitDelay = 5 * time.Second // a child of ffmpeg must not keep the pipe open after a kill
 	stderr := &tail{}
 	cmd.Stderr = stderr
 	stdout, err := cmd.StdoutPipe()
@@ -38,7 +39,7 @@ func convert(ctx context.Context, path, expected, found string) (Samples, error)
 	}
 	pcm, readErr := readFloats(stdout)
 	if readErr != nil {
-		_ = stdout.Close() // ffmpeg ends on a broken pipe, else Wait would wait for it forever
+		_ = stdout.Close() // a broken pipe ends ffmpeg; otherwise Wait would never return
 	}
 	if err := cmd.Wait(); err != nil && readErr == nil {
 		return Samples{}, fmt.Errorf("found %s, which ffmpeg could not read; write or copy it "+
@@ -74,8 +75,7 @@ func readFloats(r io.Reader) ([]float32, error) {
 	}
 }
 
-// tail keeps the last part of what is written to it: where ffmpeg says why, however much it said
-// before.
+// tail keeps the end of what is written to it. ffmpeg says there why it failed.
 type tail struct{ text []byte }
 
 const tailSize = 2048

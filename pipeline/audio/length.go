@@ -6,16 +6,16 @@ import (
 	"os"
 )
 
-// headerMax is how far into a file the header is looked for: artwork and broadcast metadata take
+// headerMax limits how far into a file the header is searched. Artwork and broadcast metadata take
 // some 100 KiB.
 const headerMax = 1 << 20
 
-// WAVSeconds is the duration of the WAV file at path by its header and its size; no sample is read.
-// It is false where that does not tell: for another format, an encoding that DecodeWAV does not
-// take, a header that is damaged or longer than 1 MiB, no samples, or what is no regular file.
+// WAVSeconds returns the duration of the WAV file at path, from its header and its size. It reads
+// no samples. It returns false if these do not tell: for another format, an encoding that DecodeWAV
+// cannot read, a damaged header or one above 1 MiB, no samples, or anything but a regular file.
 func WAVSeconds(path string) (float64, bool) {
 	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() { // to open a pipe waits for its writer
+	if err != nil || !info.Mode().IsRegular() { // opening a pipe would wait for its writer
 		return 0, false
 	}
 	f, err := os.Open(path)
@@ -28,7 +28,7 @@ func WAVSeconds(path string) (float64, bool) {
 	if err != nil {
 		return 0, false
 	}
-	// Of a file that ends early, or whose writer did not say.
+	// The file ends early, or its writer left the size open.
 	data = min(data, max(0, info.Size()-w.offset))
 	frames := data / int64(w.format.channels*w.format.width)
 	return float64(frames) / float64(w.format.rate), frames > 0

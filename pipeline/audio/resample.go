@@ -2,30 +2,30 @@ package audio
 
 import "math"
 
-// The low-pass filter of the resampler, in units of the lower of the two Nyquist frequencies: all
-// of what lies below 7/8 of it is kept, and nothing above it (-80 dB). At 16 kHz the transition
+// The low-pass filter of the resampler, in units of the lower of the two Nyquist frequencies. It
+// keeps everything below 7/8 and removes everything above 1 (-80 dB). At 16 kHz the transition
 // takes the last of the eight kilohertz.
 //
-// A. Oppenheim and R. Schafer, "Discrete-Time Signal Processing", section 7.5.3 (Kaiser's
-// formulas): for an attenuation of A dB, beta = 0.1102 (A - 8.7), and the length is (A - 7.95) /
-// (14.36 df) with df the width of the transition as a share of the rate: here 1/16 of the lower
-// rate, so 80.3 samples of it.
+// The length and shape follow Kaiser's formulas (A. Oppenheim and R. Schafer, "Discrete-Time Signal
+// Processing", section 7.5.3): for an attenuation of A dB, beta = 0.1102 (A - 8.7), and the length
+// is (A - 7.95) / (14.36 df), where df is the width of the transition relative to the rate. Here df
+// is 1/16 of the lower rate, so the filter has 80.3 samples of that rate.
 const (
 	attenuation = 80.0     // dB
 	cutoff      = 15. / 16 // middle of the transition from 7/8 to 1
 	halfLength  = 40       // samples at the lower rate on each side
 )
 
-// resampler converts a stream of samples from one rate to another. It is a polyphase windowed-sinc
-// filter: output n lies at n*down/up input samples, a place between two inputs that recurs every up
-// outputs, so up sets of taps are all there are. They are made when first needed, since rates
-// without a common divisor have thousands and short files meet few.
+// resampler converts a stream of samples from one rate to another with a polyphase windowed-sinc
+// filter. Output n lies at n*down/up input samples. Its position between two inputs recurs every up
+// outputs, so there are up sets of taps. Each is computed when it is first needed: rates without a
+// common divisor have thousands of sets, and a short file uses few.
 //
-// The filter is centered: it neither delays nor lengthens the signal, which is taken as silent
-// before and after.
+// The filter is centered: it neither delays nor lengthens the signal. Before and after the signal
+// it assumes silence.
 type resampler struct {
 	up, down int         // to/from in lowest terms
-	half     int         // taps on each side of a place
+	half     int         // taps on each side of a position
 	scale    float64     // cutoff in cycles per input sample, times 2
 	phases   [][]float32 // [n*down mod up]
 	history  []float32   // input from first on
@@ -66,8 +66,8 @@ func (r *resampler) push(out, in []float32) []float32 {
 	return r.run(out, r.seen)
 }
 
-// flush appends the outputs that waited for samples after the last, so that n inputs have given
-// n*up/down outputs, rounded up.
+// flush appends the outputs that waited for samples after the last one. After that, n inputs have
+// given n*up/down outputs, rounded up.
 func (r *resampler) flush(out []float32) []float32 {
 	if r.up == r.down {
 		return out
@@ -76,7 +76,7 @@ func (r *resampler) flush(out []float32) []float32 {
 	return r.run(out, r.seen+int64(r.half))
 }
 
-// run appends every output whose taps reach only inputs before limit, and drops the history that no
+// run appends every output whose taps reach only inputs before limit. It drops the history that no
 // later output needs.
 func (r *resampler) run(out []float32, limit int64) []float32 {
 	for {
@@ -102,8 +102,9 @@ func (r *resampler) run(out []float32, limit int64) []float32 {
 	return out
 }
 
-// taps returns the weights of the 2*half inputs around a place that is phase/up of a sample after
-// the half-th of them. They are scaled to a sum of 1, so that a constant signal keeps its level.
+// taps returns the weights of the 2*half inputs around a position that is phase/up of a sample
+// after the half-th of them. They are scaled to a sum of 1, so that a constant signal keeps its
+// level.
 func (r *resampler) taps(phase int) []float32 {
 	if r.phases[phase] != nil {
 		return r.phases[phase]
@@ -112,7 +113,7 @@ func (r *resampler) taps(phase int) []float32 {
 	weights := make([]float64, 2*r.half)
 	sum := 0.0
 	for i := range weights {
-		t := float64(i-(r.half-1)) - float64(phase)/float64(r.up) // input samples from the place
+		t := float64(i-(r.half-1)) - float64(phase)/float64(r.up) // input samples from the position
 		x := t / float64(r.half)
 		weights[i] = sinc(r.scale*t) * bessel(beta*math.Sqrt(max(0, 1-x*x)))
 		sum += weights[i]
@@ -132,7 +133,7 @@ func sinc(x float64) float64 {
 	return math.Sin(math.Pi*x) / (math.Pi * x)
 }
 
-// bessel is the modified Bessel function of the first kind and order 0, by its power series.
+// bessel returns the modified Bessel function of the first kind and order 0, by its power series.
 func bessel(x float64) float64 {
 	sum, term := 1.0, 1.0
 	for k := 1.0; term > 1e-12*sum; k++ {

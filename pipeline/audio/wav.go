@@ -9,13 +9,13 @@ import (
 	"math"
 )
 
-// Sample rates that DecodeWAV takes, in hertz: telephone to studio.
+// The sample rates that DecodeWAV reads, in hertz: from telephone to studio.
 const (
 	minRate = 8000
 	maxRate = 192000
 )
 
-// Codes of the fmt chunk: Microsoft's mmreg.h. An extensible header holds the code proper in its
+// Codes of the fmt chunk, from Microsoft's mmreg.h. An extensible header has the real code in its
 // last field.
 const (
 	formatPCM        = 1
@@ -23,15 +23,15 @@ const (
 	formatExtensible = 0xfffe
 )
 
-// Sizes from placeholder on are those of writers that could not seek back and did not say so: SoX
-// writes 0x7ffff000, arecord 0x7fffffff or 0x80000000.
+// A size of placeholder or more comes from a writer that could not seek back and did not say so:
+// SoX writes 0x7ffff000, arecord 0x7fffffff or 0x80000000.
 const placeholder = 0x7ffff000
 
-// unknownSize in a size field says that the writer could not seek back to fill it in, as ffmpeg
-// does when it writes to a pipe, or that an RF64 file's ds64 chunk has it.
+// unknownSize in a size field means that the writer could not seek back to fill it in, as ffmpeg
+// when it writes to a pipe, or that the size is in the ds64 chunk of an RF64 file.
 const unknownSize = 0xffffffff
 
-// codecError is a WAV file whose samples are in an encoding that DecodeWAV leaves to ffmpeg.
+// A codecError is a WAV file in an encoding that DecodeWAV leaves to ffmpeg.
 type codecError struct {
 	offset int64
 	found  string
@@ -44,12 +44,12 @@ func (e *codecError) Error() string {
 }
 
 // DecodeWAV reads a WAV file: 8 to 192 kHz; 8-bit unsigned, 16, 24 or 32-bit integer, or 32 or
-// 64-bit float samples, plain or extensible; any number of channels, of which the mean is taken.
-// Float samples beyond full scale are clipped.
+// 64-bit float samples, plain or extensible. It takes the mean of the channels, however many there
+// are, and clips float samples beyond full scale.
 //
-// Real files are seldom tidy, so this is accepted: chunks before the data in any order, odd chunks
-// without their pad byte, a data size of a stream that was never finished, and a file that ends
-// early, which gives the samples that it has.
+// Real files are seldom tidy, so it accepts chunks before the data in any order, odd chunks without
+// their pad byte, the data size of a stream that was never finished, and a file that ends early:
+// that gives the samples it has.
 func DecodeWAV(r io.Reader) (Samples, error) {
 	w := &wavReader{r: bufio.NewReader(r)}
 	data, err := w.header()
@@ -59,14 +59,14 @@ func DecodeWAV(r io.Reader) (Samples, error) {
 	return w.samples(data)
 }
 
-// wavReader knows where in the file it is, for error messages.
+// wavReader tracks the offset in the file, for error messages.
 type wavReader struct {
 	r      *bufio.Reader
 	offset int64
 	format wavFormat
 }
 
-// wavFormat is what the fmt chunk says.
+// wavFormat is the content of the fmt chunk.
 type wavFormat struct {
 	float    bool
 	channels int
@@ -74,7 +74,7 @@ type wavFormat struct {
 	width    int // bytes of one sample of one channel
 }
 
-// read fills p. what names it in the error of a file that ends inside it.
+// read fills p. If the file ends inside p, the error calls it what.
 func (w *wavReader) read(p []byte, what string) error {
 	n, err := io.ReadFull(w.r, p)
 	w.offset += int64(n)
@@ -86,7 +86,7 @@ func (w *wavReader) read(p []byte, what string) error {
 }
 
 // header reads up to the first sample. It returns the number of bytes of sample data, or
-// math.MaxInt64 where they go on to the end of the file.
+// math.MaxInt64 if they go on to the end of the file.
 func (w *wavReader) header() (data int64, err error) {
 	var riff [12]byte
 	if err := w.read(riff[:], "a RIFF header"); err != nil {
@@ -96,7 +96,7 @@ func (w *wavReader) header() (data int64, err error) {
 		return 0, fmt.Errorf("byte 0: expected RIFF....WAVE, found %q; is this a WAV file?", riff)
 	}
 	riffSize := binary.LittleEndian.Uint32(riff[4:])
-	data64 := int64(math.MaxInt64) // the data size that a ds64 chunk gives
+	data64 := int64(math.MaxInt64) // the data size from a ds64 chunk
 	for {
 		var head [8]byte
 		if err := w.read(head[:], "a data chunk"); err != nil {
@@ -139,15 +139,15 @@ func (w *wavReader) header() (data int64, err error) {
 	}
 }
 
-// unfinished tells a recording whose writer never came back to fill in the sizes from one that is
-// truly empty and has chunks after its empty data: in the first, the RIFF size is 0, unknown, or
-// ends where the samples begin.
+// unfinished reports whether the writer of a recording never came back to fill in the sizes. Then
+// the RIFF size is 0, unknown, or ends where the samples begin. Otherwise the recording is truly
+// empty and has chunks after its empty data.
 func unfinished(riffSize uint32, offset int64) bool {
 	return riffSize == unknownSize || int64(riffSize)+8 <= offset
 }
 
-// skip passes over what is left of a chunk. Chunks of odd size have a pad byte of 0 after them,
-// which some writers forget; no chunk's name begins with 0.
+// skip skips the rest of a chunk. A chunk of odd size is followed by a pad byte of 0, which some
+// writers forget. No chunk's name begins with 0.
 func (w *wavReader) skip(size int64) error {
 	odd := size&1 == 1
 	for size > 0 {
@@ -171,8 +171,8 @@ func (w *wavReader) skip(size int64) error {
 	return nil
 }
 
-// readFormat reads the fields of a fmt chunk of the given size that matter here, and returns how
-// many bytes that took.
+// readFormat reads the fields of a fmt chunk of the given size that are needed here. It returns the
+// number of bytes it read.
 func (w *wavReader) readFormat(size int64) (int64, error) {
 	start := w.offset
 	if size < 16 {
@@ -219,7 +219,7 @@ func (w *wavReader) readFormat(size int64) (int64, error) {
 	return int64(len(b)), nil
 }
 
-// codecName names the encodings that are seen in WAV files, for people.
+// codecName returns the names of the encodings that occur in WAV files, for people.
 func codecName(code uint16) string {
 	names := map[uint16]string{
 		formatPCM: "PCM", formatFloat: "float", formatExtensible: "extensible format without its " +
@@ -233,7 +233,7 @@ func codecName(code uint16) string {
 	return fmt.Sprintf("encoding %#x", code)
 }
 
-// samples decodes up to size bytes of frames and resamples them as they come.
+// samples decodes up to size bytes of frames and resamples them on the way.
 func (w *wavReader) samples(size int64) (Samples, error) {
 	frame := w.format.channels * w.format.width // bytes, 65535 at most
 	body := io.LimitReader(w.r, size)
@@ -244,7 +244,7 @@ func (w *wavReader) samples(size int64) (Samples, error) {
 	read := int64(0)
 	for {
 		n, err := io.ReadFull(body, buf)
-		frames := n / frame // a last frame that is cut short is dropped
+		frames := n / frame // an incomplete last frame is dropped
 		for i := range frames {
 			x := w.mean(buf[i*frame : (i+1)*frame])
 			if math.IsNaN(x) {
@@ -274,15 +274,15 @@ func (w *wavReader) samples(size int64) (Samples, error) {
 		pcm[i] = max(-1, min(1, x)) // the filter may overshoot
 	}
 	s := Samples{PCM: pcm, SourceRate: w.format.rate, SourceChannels: w.format.channels}
-	// In RF64 it may well be so large.
+	// In RF64 the size may be that large.
 	if size < placeholder || size > unknownSize && size < math.MaxInt64 {
 		s.Missing = float64((size-read)/int64(frame)) / float64(w.format.rate)
 	}
 	return s, nil
 }
 
-// mean returns the mean of the channels of one frame, full scale being 1, or NaN where one of them
-// is not finite.
+// mean returns the mean of the channels of one frame, where full scale is 1. It returns NaN if a
+// channel is not finite.
 func (w *wavReader) mean(frame []byte) float64 {
 	sum := 0.0
 	for b := frame; len(b) > 0; b = b[w.format.width:] {
@@ -295,7 +295,7 @@ func (w *wavReader) mean(frame []byte) float64 {
 }
 
 // sample decodes the first sample of b. Integers are divided by 2^(bits-1), so that the lowest
-// value is -1.
+// value becomes -1.
 func (w *wavReader) sample(b []byte) float64 {
 	if w.format.float {
 		if w.format.width == 4 {

@@ -1,14 +1,14 @@
 // Package meter reads how much memory a device has handed out.
 //
-// There are two devices: [GPU], read from the NVIDIA driver through NVML, and [Host], the C
-// allocator of this very process, which stands in where there is no GPU. What runs in C++ behind
-// cgo allocates there, so a pipeline without a GPU still soaks real memory:
+// There are two devices. [GPU] is read from the NVIDIA driver through NVML. [Host] is the C
+// allocator of this process, for machines without a GPU: C++ code behind cgo allocates there, so a
+// pipeline without a GPU still soaks real memory:
 //
 //	host, err := meter.OpenHost(meter.MallocFixed)
 //	r, err := host.Read() // allocated, reserved, total, to the byte
 //
-// A harness looks at other processes from outside with [View.Use] and [RSS], and at a GPU by itself
-// with [View.Occupied].
+// A harness watches other processes from outside with [View.Use] and [RSS], and a whole GPU with
+// [View.Occupied].
 package meter
 
 import (
@@ -18,14 +18,13 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// A Device is memory that a pipeline works in: a [GPU] or the [Host].
+// A Device is the memory that a pipeline works in: a [GPU] or the [Host].
 type Device interface {
 	// Read returns at least Allocated, Reserved and Total, exact.
 	Read() (record.Reading, error)
-	// Trim gives back to the system what the allocator holds and nobody uses:
-	// torch.cuda.empty_cache.
+	// Trim returns cached memory that nobody uses to the system: torch.cuda.empty_cache.
 	Trim()
-	// Lane says which device it is.
+	// Lane identifies the device.
 	Lane() record.Lane
 }
 

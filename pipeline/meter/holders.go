@@ -11,12 +11,12 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// An Occupancy is what is on one GPU, whoever put it there.
+// An Occupancy is the memory in use on one GPU, whoever uses it.
 type Occupancy struct {
 	Device, GPU int // as in [Use]
 	Used, Total int64
-	// Holders are the processes that the driver names, those that hold most first. In a container
-	// it may name none.
+	// Holders are the processes that the driver names, largest first. In a container it may name
+	// none.
 	Holders []Holder
 }
 
@@ -24,13 +24,14 @@ type Occupancy struct {
 type Holder struct {
 	PID     int
 	Used    int64 // bytes; see HasUsed
-	HasUsed bool  // false where the driver knows the process and not its memory
-	// Here says that the pid is that of a process here. In a container the driver's pids are of
-	// another namespace, and the same number is another process there, or none.
+	HasUsed bool  // false if the driver knows the process but not its memory
+	// Here means that the pid belongs to a process on this machine, as seen from here. In a
+	// container the driver's pids are of another namespace: the same number may be another process
+	// here, or none.
 	Here bool
 }
 
-// Occupied reads what is on the view's GPUs.
+// Occupied reads what is in use on the view's GPUs.
 func (v *View) Occupied() ([]Occupancy, error) { return v.occupied("/proc") }
 
 func (v *View) occupied(proc string) ([]Occupancy, error) {
@@ -49,7 +50,7 @@ func (v *View) occupied(proc string) ([]Occupancy, error) {
 	return all, nil
 }
 
-// holders are the processes on a device, each once. Those that draw are no less holders than those
+// holders returns the processes on a device, each once. Processes that draw are listed like those
 // that compute.
 func holders(device nvml.Device, proc string) []Holder {
 	var all []Holder
@@ -59,7 +60,7 @@ func holders(device nvml.Device, proc string) []Holder {
 		if ret != nvml.SUCCESS {
 			continue // not supported, or not permitted
 		}
-		// A process that computes and draws stands in both lists with the same memory.
+		// A process that computes and draws is in both lists with the same memory.
 		seen := len(all)
 		for _, p := range processes {
 			pid := int(p.Pid)
@@ -71,7 +72,8 @@ func holders(device nvml.Device, proc string) []Holder {
 			case i < seen:
 				continue
 			}
-			if p.UsedGpuMemory != notAvailable { // each instance of a partitioned GPU has an entry
+			// Each instance of a partitioned GPU has its own entry.
+			if p.UsedGpuMemory != notAvailable {
 				all[i].Used, all[i].HasUsed = all[i].Used+int64(p.UsedGpuMemory), true
 			}
 		}
@@ -83,8 +85,8 @@ func holders(device nvml.Device, proc string) []Holder {
 	return all
 }
 
-// onGPU says that a process may be one that the driver named: it has a GPU's file open, or its
-// files may not be seen.
+// onGPU reports whether a process may be one that the driver named: it has a GPU's file open, or
+// its open files cannot be read.
 func onGPU(proc string, pid int) bool {
 	dir := filepath.Join(proc, fmt.Sprint(pid), "fd")
 	files, err := os.ReadDir(dir)

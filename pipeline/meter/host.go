@@ -5,8 +5,8 @@ package meter
 #include <stdlib.h>
 #include <string.h>
 
-// Every page is written: memory that is only promised shows in no reading of the system's, and a
-// memset to zero after a malloc is what compilers turn into a calloc that writes nothing.
+// Every page is written, because the system counts only pages that were written. Compilers turn a
+// memset to zero after a malloc into a calloc, which writes nothing.
 static void *touched(size_t n) {
 	void *p = malloc(n);
 	if (p) memset(p, 0xa5, n);
@@ -30,36 +30,39 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Host is glibc's allocator in this process, read as PyTorch's caching allocator is:
+// A Host is glibc's allocator in this process, read like PyTorch's caching allocator:
 //
-//	allocated  uordblks + hblkhd  chunks in use, and blocks that have a mapping of their own
+//	allocated  uordblks + hblkhd  chunks in use, and blocks with a mapping of their own
 //	reserved   arena + hblkhd     what the allocator holds from the system
 //
 // mallinfo2 (glibc 2.33) sums over the arenas of all threads. It counts chunks in a thread's cache
-// as in use: up to seven of a size, a few KiB in all. Go's own heap is not in it.
+// as in use: up to seven of each size, a few KiB in all. It does not count Go's own heap.
 type Host struct {
 	total int64
 }
 
-// A Malloc is how the C allocator works while it is a [Host].
+// A Malloc says how the C allocator works while it is read as a [Host].
 type Malloc string
 
 const (
-	// MallocFixed sets two of the allocator's options, so that what is measured is the pipeline and
-	// not glibc's adaption to it. The mapping threshold stays at its initial 128 KiB. By default
-	// glibc raises it up to 32 MiB whenever a mapped block is freed, so that a buffer that had a
-	// mapping of its own for the first file lies in the heap for later ones, where a small survivor
-	// above it keeps its pages reserved: over 60 files through whisper.cpp the idle level's
-	// reserved went from 17 to 86 MB within six files by default, and to 13 MB with the threshold
-	// fixed. And threads share one arena. Which thread runs a cgo call is up to Go's scheduler, and
-	// an arena's holes stay reserved when its thread never runs again.
+	// MallocFixed sets two of the allocator's options, so that the readings show the pipeline and
+	// not how glibc adapts to it.
+	//
+	// The mapping threshold stays at its initial 128 KiB. By default glibc raises it, up to 32 MiB,
+	// whenever a mapped block is freed. A buffer that had its own mapping for the first file then
+	// lies in the heap for later files, where one small survivor above it keeps its pages reserved.
+	// Over 60 files through whisper.cpp, reserved at idle went from 17 to 86 MB within six files by
+	// default, and to 13 MB with the threshold fixed.
+	//
+	// All threads share one arena. Go's scheduler decides which thread runs a cgo call, and an
+	// arena's holes stay reserved if its thread never runs again.
 	MallocFixed Malloc = "fixed"
-	// MallocDefault leaves the allocator as it is, and so shows how memory fragments in it.
+	// MallocDefault leaves the allocator as it is, to show how memory fragments in it.
 	MallocDefault Malloc = "default"
 )
 
-// OpenHost prepares the C allocator to be read, and must run before the allocations to be measured.
-// A process has one allocator: what was once fixed stays so.
+// OpenHost prepares the C allocator to be read. Call it before the allocations to be measured. A
+// process has one allocator: once it is fixed it stays so.
 func OpenHost(m Malloc) (*Host, error) {
 	switch m {
 	case MallocFixed:
@@ -76,8 +79,8 @@ func OpenHost(m Malloc) (*Host, error) {
 	return &Host{total}, nil
 }
 
-// Read implements [Device]. Total is the machine's memory, or what the control group allows where
-// that is less.
+// Read implements [Device]. Total is the machine's memory, or the control group's limit if that is
+// less.
 func (h *Host) Read() (record.Reading, error) {
 	info := C.mallinfo2()
 	var r record.Reading
@@ -87,22 +90,22 @@ func (h *Host) Read() (record.Reading, error) {
 	return r, nil
 }
 
-// Trim implements [Device] by malloc_trim. Reserved falls by the heap's free top; free pages
-// between chunks in use go back to the system too, but stay reserved, as a partly used segment does
-// in PyTorch.
+// Trim implements [Device] with malloc_trim. Reserved falls by the free top of the heap. Free pages
+// between chunks in use return to the system too, but still count as reserved, like a partly used
+// segment in PyTorch.
 func (h *Host) Trim() { C.malloc_trim(0) }
 
 // Lane implements [Device].
 func (h *Host) Lane() record.Lane { return record.Lane{} }
 
-// A Block is memory of a host. It is not the garbage collector's: who allocates it frees it.
+// A Block is host memory outside of the garbage collector. Whoever allocates it frees it.
 type Block struct {
 	p unsafe.Pointer
 	n int64
 }
 
-// Alloc returns n bytes of touched memory. More than the device has left is an [*OutOfMemoryError],
-// and so the machine is not driven into swapping by what would not fit on a GPU either.
+// Alloc returns n bytes of memory, each page written. It returns an [*OutOfMemoryError] if the
+// device has less left, so that the machine does not begin to swap.
 func (h *Host) Alloc(n int64) (*Block, error) {
 	if n <= 0 {
 		return nil, fmt.Errorf("expected to allocate a positive number of bytes, found %d", n)
@@ -121,10 +124,10 @@ func (h *Host) Alloc(n int64) (*Block, error) {
 	return &Block{p, n}, nil
 }
 
-// Len is the block's size in bytes, 0 after Free.
+// Len returns the block's size in bytes, 0 after Free.
 func (b *Block) Len() int64 { return b.n }
 
-// Floats is the block as 32-bit floats. They are gone after Free.
+// Floats returns the block as 32-bit floats. Do not use them after Free.
 func (b *Block) Floats() []float32 {
 	if b.p == nil {
 		return nil
@@ -132,17 +135,17 @@ func (b *Block) Floats() []float32 {
 	return unsafe.Slice((*float32)(b.p), b.n/4)
 }
 
-// Free gives the block back to the allocator. Freeing it again does nothing.
+// Free returns the block to the allocator. Freeing it again does nothing.
 func (b *Block) Free() {
 	C.free(b.p)
 	b.p, b.n = nil, 0
 }
 
-// HostMemory is the machine's memory in bytes, or what the control group allows where that is less.
+// HostMemory returns the machine's memory in bytes, or the control group's limit if that is less.
 func HostMemory() (int64, error) { return hostTotal("/proc", "/sys/fs/cgroup") }
 
-// hostTotal is MemTotal, or the least memory.max of the process's control group (version 2) and
-// those above it.
+// hostTotal returns MemTotal, or the least memory.max of the process's control group (version 2)
+// and the groups above it.
 func hostTotal(proc, cgroups string) (int64, error) {
 	data, err := os.ReadFile(filepath.Join(proc, "meminfo"))
 	if err != nil {
@@ -166,12 +169,12 @@ func hostTotal(proc, cgroups string) (int64, error) {
 			continue
 		}
 		for group = filepath.Clean("/" + group); ; group = filepath.Dir(group) {
-			// The root group has no limit file, and groups outside a container's view have none to
+			// The root group has no limit file. Inside a container the groups outside of it cannot
 			// be seen.
 			if data, err := os.ReadFile(filepath.Join(cgroups, group, "memory.max")); err == nil {
 				if limit, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10,
 					64); err == nil {
-					total = min(total, limit) // "max" is no number and no limit
+					total = min(total, limit) // "max" means no limit
 				}
 			}
 			if group == "/" {
@@ -182,7 +185,7 @@ func hostTotal(proc, cgroups string) (int64, error) {
 	return total, nil
 }
 
-// fieldKiB finds a line "MemTotal:  24612345 kB" and returns its number.
+// fieldKiB finds a line such as "MemTotal:  24612345 kB" and returns its number.
 func fieldKiB(data []byte, name string) (int64, error) {
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	for lines.Scan() {

@@ -12,11 +12,11 @@ import (
 	"vramsoak/parser/record"
 )
 
-// ErrNoDriver is in the error of [OpenNVML] on a machine that has no NVIDIA driver: usual, and no
-// failure of anything.
+// ErrNoDriver is in the error of [OpenNVML] on a machine without an NVIDIA driver. That is common
+// and no failure.
 var ErrNoDriver = errors.New("no NVIDIA driver")
 
-// An NVML is a session with the NVIDIA driver. It may be used from several goroutines.
+// An NVML is a session with the NVIDIA driver. Several goroutines may use it at once.
 type NVML struct {
 	lib     nvml.Interface
 	driver  string
@@ -29,12 +29,11 @@ type DeviceInfo struct {
 	Index int    `json:"index"` // NVML's, in the order of the PCI bus
 	Name  string `json:"name"`  // "NVIDIA H200"
 	UUID  string `json:"uuid"`
-	Bus   string `json:"bus"`   // its place on the PCI bus, "00000000:c1:00.0"
+	Bus   string `json:"bus"`   // address on the PCI bus, "00000000:c1:00.0"
 	Total int64  `json:"total"` // bytes
 }
 
-// OpenNVML opens the driver's library, which is looked for at run time. Close the session after
-// use.
+// OpenNVML loads the driver's library and opens a session. Close the session after use.
 func OpenNVML() (*NVML, error) { return open(nvml.New()) }
 
 func open(lib nvml.Interface) (n *NVML, err error) {
@@ -89,14 +88,14 @@ func open(lib nvml.Interface) (n *NVML, err error) {
 	return n, nil
 }
 
-// Driver is the driver's version: "550.54.15".
+// Driver returns the driver's version: "550.54.15".
 func (n *NVML) Driver() string { return n.driver }
 
-// Devices are the machine's GPUs.
+// Devices returns the machine's GPUs.
 func (n *NVML) Devices() []DeviceInfo { return n.infos }
 
-// IndexOf is the index of the GPU at a place on the PCI bus, as CUDA gives it: "0000:c1:00.0". CUDA
-// and NVML count GPUs in different orders. It is 0 for a place where there is none.
+// IndexOf returns the index of the GPU at a PCI bus address as CUDA gives it: "0000:c1:00.0". CUDA
+// and NVML count GPUs in different orders. It returns 0 if no GPU has that address.
 func (n *NVML) IndexOf(bus string) int {
 	for _, info := range n.infos {
 		// NVML's domain has eight digits, CUDA's four.
@@ -126,28 +125,28 @@ func (n *NVML) Close() error {
 	return nil
 }
 
-// A Use is what is in use on one GPU, in bytes.
+// A Use says how much memory of one GPU is in use, in bytes.
 type Use struct {
-	Device      int // as CUDA counts it in the processes asked for: see [View]
-	GPU         int // as NVML does
+	Device      int // as CUDA counts devices in the pipeline: see [View]
+	GPU         int // as NVML counts them
 	Used, Total int64
-	// Source says whose memory Used is: [record.SourceProcess], that of the processes asked for, or
-	// [record.SourceDevice], everything on the device.
+	// Source says whose memory Used is: [record.SourceProcess] that of the given processes,
+	// [record.SourceDevice] everything on the device.
 	Source string
-	// DeviceUsed is everything on the device. Others is what the driver says other processes use of
-	// it, 0 where it names none.
+	// DeviceUsed is everything on the device. Others is what other processes use of it according to
+	// the driver, 0 if the driver names none.
 	DeviceUsed, Others int64
 }
 
-// Use reads what processes use of every GPU together, see [View.Use].
+// Use reads what the given processes use of every GPU together, see [View.Use].
 func (n *NVML) Use(pids []int) ([]Use, error) { return n.View(n.all()).Use(pids) }
 
-// usedBy is what processes use of a device and whether the driver says so, and what others use. A
-// process may stand in the list more than once, for each instance of a GPU that is partitioned
-// (MIG).
+// usedBy returns what the given processes use of a device, whether the driver reports that at all,
+// and what other processes use. A process may be in the driver's list more than once, for each
+// instance of a partitioned GPU (MIG).
 func usedBy(device nvml.Device, pids []int) (used, others int64, listed bool) {
 	processes, ret := device.GetComputeRunningProcesses()
-	if ret != nvml.SUCCESS { // not supported, or not permitted: the device's own figure has to do
+	if ret != nvml.SUCCESS { // not supported or not permitted: only the device's own figure is left
 		return 0, 0, false
 	}
 	for _, p := range processes {
@@ -163,12 +162,12 @@ func usedBy(device nvml.Device, pids []int) (used, others int64, listed bool) {
 	return used, others, listed
 }
 
-// notAvailable is NVML_VALUE_NOT_AVAILABLE: the process is known, its memory is not (WSL, some MIG
-// set-ups).
+// notAvailable is NVML_VALUE_NOT_AVAILABLE: the driver knows the process but not its memory (WSL,
+// some MIG set-ups).
 const notAvailable = ^uint64(0)
 
-// memory is a device's used and total bytes. The second version of the call does not count what the
-// driver reserves for itself as used; older drivers have only the first.
+// memory returns a device's used and total bytes. The second version of the call does not count
+// what the driver reserves for itself as used. Older drivers have only the first version.
 func memory(device nvml.Device) (used, total int64, err error) {
 	if m, ret := device.GetMemoryInfo_v2(); ret == nvml.SUCCESS {
 		return int64(m.Used), int64(m.Total), nil
@@ -180,20 +179,20 @@ func memory(device nvml.Device) (used, total int64, err error) {
 	return int64(m.Used), int64(m.Total), nil
 }
 
-// failed names the call and NVML's own word for what went wrong.
+// failed returns an error with the name of the call and NVML's own message.
 func failed(call string, ret nvml.Return) error { return fmt.Errorf("%s: %w", call, ret) }
 
 // A GPU is one GPU as this process uses it. The driver knows no allocator, so allocated and
-// reserved are both what is in use, the CUDA context included.
+// reserved are both the memory in use, including the CUDA context.
 type GPU struct {
-	// Others, where set, are the processes whose use counts too: a pipeline's own workers.
+	// Others, if set, returns further processes to count: a pipeline's own workers.
 	Others func() []int
 
 	nvml  *NVML
 	index int
 }
 
-// GPU returns the GPU of an index below len(Devices()).
+// GPU returns the GPU with an index below len(Devices()).
 func (n *NVML) GPU(index int) (*GPU, error) {
 	if index < 0 || index >= len(n.devices) {
 		return nil, fmt.Errorf("expected a GPU from 0 to %d, found %d", len(n.devices)-1, index)
@@ -220,8 +219,8 @@ func (g *GPU) Read() (record.Reading, error) {
 	return r, nil
 }
 
-// Trim implements [Device]. ggml gives its buffers back to the driver when they are freed, so there
-// is nothing to do.
+// Trim implements [Device]. It does nothing: ggml returns its buffers to the driver when it frees
+// them.
 func (g *GPU) Trim() {}
 
 // Lane implements [Device].

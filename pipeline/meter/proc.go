@@ -12,9 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RSS is the resident memory of a process, in bytes, from /proc/PID/statm. A process that is gone
-// is an error that is fs.ErrNotExist or syscall.ESRCH; one that ended and was not waited for yet
-// has 0.
+// RSS returns the resident memory of a process in bytes, from /proc/PID/statm. If the process is
+// gone the error is fs.ErrNotExist or syscall.ESRCH. A zombie has 0.
 func RSS(pid int) (int64, error) {
 	path := fmt.Sprintf("/proc/%d/statm", pid)
 	data, err := os.ReadFile(path)
@@ -32,8 +31,8 @@ func RSS(pid int) (int64, error) {
 	return pages * int64(os.Getpagesize()), nil
 }
 
-// Tree is a process and its descendants: a pipeline is often started by another program (uv run,
-// torchrun, a script). One whose parent has ended is no longer found.
+// Tree returns a process and its descendants: a pipeline is often started by another program (uv
+// run, torchrun, a script). It does not find a process whose parent has ended.
 func Tree(pid int) []int {
 	pids := []int{pid}
 	for i := 0; i < len(pids); i++ {
@@ -46,12 +45,11 @@ func Tree(pid int) []int {
 	return pids
 }
 
-// Children are the processes that a process is the parent of, those that have ended and were not
-// waited for among them.
+// Children returns the child processes of a process, including zombies.
 func Children(pid int) []int {
 	var pids []int
-	// They stand with the thread that started them. A process may have hundreds of threads: each is
-	// a file to be read, so that this goes without what package os does beyond that.
+	// The system lists children by the thread that started them. A process may have hundreds of
+	// threads, and each is a file to read, so this avoids what package os would do in addition.
 	task, err := os.Open(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
 		return nil // it has ended

@@ -9,21 +9,21 @@ import (
 	"vramsoak/parser/record"
 )
 
-// VisibleDevices is the environment variable that says which GPUs CUDA shows a process, and in
+// VisibleDevices is the environment variable that says which GPUs CUDA shows to a process, and in
 // which order.
 const VisibleDevices = "CUDA_VISIBLE_DEVICES"
 
-// A View is the GPUs that concern a pipeline, in its order: what CUDA calls device 0 there is the
-// first.
+// A View is the list of GPUs that a pipeline sees, in its order: the first one is what CUDA calls
+// device 0 there.
 type View struct {
 	nvml *NVML
 	gpus []int // NVML's indices
 }
 
-// View is a view of the GPUs of these indices; see [NVML.Visible].
+// View returns a view of the GPUs with these NVML indices; see [NVML.Visible].
 func (n *NVML) View(gpus []int) *View { return &View{n, gpus} }
 
-// GPUs are NVML's indices of the view's GPUs.
+// GPUs returns NVML's indices of the view's GPUs.
 func (v *View) GPUs() []int { return v.gpus }
 
 func (n *NVML) all() []int {
@@ -34,14 +34,14 @@ func (n *NVML) all() []int {
 	return gpus
 }
 
-// Visible are the GPUs that a value of CUDA_VISIBLE_DEVICES names, as CUDA reads it (CUDA C++
-// Programming Guide, "CUDA Environment Variables"): indices, or UUIDs or what of one tells it from
-// the others ("GPU-8932f937"), with a comma between them; what follows an entry that names no GPU
-// is not seen, and an empty value shows none. set says that the variable is there: all GPUs are
-// visible where it is not. An instance of a partitioned GPU ("MIG-...") does not tell its GPU: all
-// are taken.
+// Visible returns the GPUs that a value of CUDA_VISIBLE_DEVICES names, as CUDA reads it (CUDA C++
+// Programming Guide, "CUDA Environment Variables"). It is a list with commas of indices, UUIDs or
+// unique beginnings of UUIDs ("GPU-8932f937"). CUDA ignores everything after an entry that names no
+// GPU, and an empty value hides all GPUs. set says whether the variable is set at all; if not, all
+// GPUs are visible. An instance of a partitioned GPU ("MIG-...") does not name its GPU, so all GPUs
+// are returned.
 //
-// An index is taken for NVML's. CUDA counts alike where the GPUs are of one kind, or
+// Indices are taken as NVML's. CUDA counts in the same order if all GPUs are of one kind, or if
 // CUDA_DEVICE_ORDER is PCI_BUS_ID.
 func (n *NVML) Visible(value string, set bool) []int {
 	if !set || strings.HasPrefix(value, "MIG-") {
@@ -58,7 +58,7 @@ func (n *NVML) Visible(value string, set bool) []int {
 	return gpus
 }
 
-// find is the one GPU that an index or the beginning of a UUID names.
+// find returns the one GPU that an index or the beginning of a UUID names.
 func (n *NVML) find(entry string) (gpu int, ok bool) {
 	if !strings.HasPrefix(entry, "GPU-") {
 		i, err := strconv.Atoi(entry)
@@ -75,11 +75,11 @@ func (n *NVML) find(entry string) (gpu int, ok bool) {
 	return gpu, ok
 }
 
-// Use reads what processes use of the view's GPUs together, as nvidia-smi shows it: contexts and
-// libraries included. They are one process, or a [Tree].
+// Use reads what processes use of the view's GPUs together, as nvidia-smi shows it, with contexts
+// and libraries. Pass one process, or a [Tree].
 //
-// Inside a container the driver lists pids of another namespace, or none. So where it lists the
-// processes on no GPU, the devices' own figures are returned, with Source "device".
+// Inside a container the driver lists pids of another namespace, or none. If it lists the processes
+// on no GPU, Use returns the figures of the whole devices, with Source "device".
 func (v *View) Use(pids []int) ([]Use, error) {
 	uses := make([]Use, len(v.gpus))
 	own := make([]Use, len(v.gpus))

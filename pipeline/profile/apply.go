@@ -6,7 +6,7 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// Where a footprint is from.
+// Where a footprint comes from.
 const (
 	Measured  = "measured"
 	Estimated = "estimated"
@@ -30,9 +30,9 @@ type Comparison struct {
 	AtMost int64 `json:"-"`
 }
 
-// Apply puts the measured footprints and times on the stages of the same name, the measured context
-// and what is resident onto the card, and a measured growth among the faults. It says of each stage
-// what is used now and how far apart both figures are.
+// Apply puts the measurements into a scenario: footprints and times on the stages of the same name,
+// the measured context and the resident memory on the card, and a measured growth among the faults.
+// It returns for each stage what is used now, and how measured and estimated sizes compare.
 func (p *Profile) Apply(s *scenario.Scenario) []Comparison {
 	p.card(s)
 	seconds := s.Files.High
@@ -77,7 +77,7 @@ func (p *Profile) Apply(s *scenario.Scenario) []Comparison {
 	return all
 }
 
-// card puts what is beside the stages where the simulation takes it from.
+// card adds the memory that belongs to no stage to the card, where the simulation takes it from.
 func (p *Profile) card(s *scenario.Scenario) {
 	if p.Contexts > 0 {
 		s.GPU.Context = p.Context
@@ -87,21 +87,22 @@ func (p *Profile) card(s *scenario.Scenario) {
 		resident = resident || m.Resident
 	}
 	if !resident {
-		s.GPU.Context += p.Resident // of the allocator, but like the context it is always there
+		s.GPU.Context += p.Resident // allocated memory, but always there like the context
 	}
 	if p.Growth > 0 {
 		s.Faults = append(s.Faults, scenario.Fault{Leak: p.Growth, Share: 1, FromFile: 1})
 	}
 }
 
-// beyond is how much longer than those that were measured files may be without being called longer.
+// beyond is how much longer than the measured files a file may be without a remark.
 const beyond = 1.1
 
-// atMost is what a stage may take in the longest of the files. Of files of several lengths that
-// differ by no more than the spread, on both sides of the middle, the steepest line goes up by that
-// twice from the shortest to the longest. Of files of one length nothing is known: at most the
-// stage takes in proportion to it. Where the log has no lengths its files may have been the
-// shortest.
+// atMost returns the most that a stage may take in the longest of the files.
+//
+// If the measured files have several lengths and no slope shows, the steepest line that the spread
+// allows rises by twice the spread from the shortest to the longest. If all have the same length,
+// the stage may grow in proportion to the length. If the log gives no lengths, its files may have
+// been the shortest.
 func (s *Stage) atMost(files scenario.Files) int64 {
 	upper := s.Upper(files.High)
 	longest := s.Longest
@@ -117,7 +118,7 @@ func (s *Stage) atMost(files scenario.Files) int64 {
 	return int64(float64(upper) * files.High / longest)
 }
 
-// note says what a measurement does not cover.
+// note returns what a measurement does not cover, in words.
 func (s *Stage) note(seconds float64) string {
 	if s.Longest > 0 && seconds > beyond*s.Longest {
 		if s.PerSecond > 0 {

@@ -5,8 +5,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A Learner learns a profile from files, one after the other. It keeps a few numbers of each file
-// and of each of its stages, and no checkpoints:
+// A Learner learns a profile from files, one after the other. It keeps a few numbers for each file
+// and each of its stages, but no checkpoints:
 //
 //	l := profile.Learner{}
 //	b := parser.Builder{Builder: timeline.Builder{Done: l.Add}}
@@ -15,47 +15,47 @@ import (
 type Learner struct {
 	facts  []laneFacts
 	stages []stageFacts
-	last   map[record.Lane]int // the place in facts of the last one of a lane
-	// files are those that ended well. bad are the others; nil if there are none.
+	last   map[record.Lane]int // index in facts of a lane's last file
+	// files are the files that ended well. bad are the others; nil if there are none.
 	files []*timeline.File
 	bad   map[*timeline.File]bool
 }
 
-// laneFacts are what a file says of one lane.
+// laneFacts are what a file tells about one lane.
 type laneFacts struct {
 	file *timeline.File
 	lane record.Lane
-	// levels says that it has a level of allocated memory. named counts the levels at places of the
-	// program that have a name.
+	// levels reports whether the lane has a level of allocated memory. named counts the levels at
+	// checkpoints with a name.
 	levels bool
 	named  int32
 	// begin and end are the levels at the first and the last checkpoint; total is the device's.
 	begin, end, total int64
-	// reserved and used are those at the last checkpoint, -1 if it does not have them. lookUp is
-	// that checkpoint if the device's use must be looked up among the samples, else nil.
+	// reserved and used are the readings at the last checkpoint, -1 if it lacks them. lookUp is
+	// that checkpoint if the samples must give the device's use, otherwise nil.
 	reserved, used int64
 	lookUp         *record.Header
-	peaks          *peakFacts // nil where no line has peak=
+	peaks          *peakFacts // nil if no line has peak=
 }
 
 // peakFacts are the readings of peak= in a file.
 type peakFacts struct {
 	first, last int64
-	fell, above bool // one is less than the one before; one is above allocated
+	fell, above bool // a peak is below the one before; a peak is above allocated
 }
 
-// stageFacts are what a file says of a stage.
+// stageFacts are what a file tells about a stage.
 type stageFacts struct {
 	name       string
-	fact       int     // the place in Learner.facts of its file and lane
-	peak, kept int64   // bytes above the start: at most, and at the end
-	reserved   float64 // over allocated; 0 where it is not known
-	seconds    float64 // 0 where it is not known
+	fact       int     // index of its file and lane in Learner.facts
+	peak, kept int64   // bytes above the level at the start: the most, and at the end
+	reserved   float64 // reserved over allocated; 0 if unknown
+	seconds    float64 // 0 if unknown
 	resolution int64
-	hidden     bool // an earlier peak hides that of the stage, if peaks are never reset
+	hidden     bool // an earlier peak hides the stage's own, if peaks are never reset
 }
 
-// Add notes what a file says, for [parser.Builder.Done] to call. The file's checkpoints are not
+// Add records what a file tells. [parser.Builder.Done] calls it. The file's checkpoints are not
 // needed afterwards.
 func (l *Learner) Add(f *timeline.File) {
 	if f.Outside {
@@ -87,7 +87,7 @@ func (l *Learner) Add(f *timeline.File) {
 	}
 	for i := from; i < len(l.facts); i++ {
 		if at := l.facts[i].lookUp; at != nil {
-			l.facts[i].lookUp = new(*at) // the checkpoint's place is used again
+			l.facts[i].lookUp = new(*at) // a copy, because the checkpoint is reused
 		}
 	}
 	for _, st := range f.Stages {
@@ -161,7 +161,7 @@ func stageOf(f *timeline.File, st timeline.Stage) stageFacts {
 	return s
 }
 
-// count finds the files that ended well, by the last attempt at each.
+// count finds the files that ended well. The last attempt at a file decides.
 func (l *Learner) count(tl *timeline.Timeline) {
 	for _, f := range tl.LastAttempts() {
 		if f.Status == record.StatusOK || f.Status == record.StatusUnknown && len(f.OOMs) == 0 {
@@ -182,8 +182,9 @@ func (l *Learner) count(tl *timeline.Timeline) {
 
 func (l *Learner) counts(f *timeline.File) bool { return !l.bad[f] }
 
-// neverReset reports whether the peaks of the log are those of the whole process so far: they never
-// fall. So it is with torch.cuda.max_memory_allocated without torch.cuda.reset_peak_memory_stats.
+// neverReset reports whether the log's peaks are the highest since the process began: they never
+// fall. torch.cuda.max_memory_allocated is such a peak without
+// torch.cuda.reset_peak_memory_stats.
 func (l *Learner) neverReset(lane record.Lane) bool {
 	above := false
 	last := map[int]int64{}
@@ -201,8 +202,8 @@ func (l *Learner) neverReset(lane record.Lane) bool {
 	return above
 }
 
-// mainLane returns the device and rank that most checkpoints are of. Footprints of several are not
-// added up.
+// mainLane returns the device and rank with the most checkpoints. The footprints of several lanes
+// are not added up.
 func (l *Learner) mainLane() (lane record.Lane, ok bool) {
 	counts := map[record.Lane]int{}
 	for i := range l.facts {

@@ -12,10 +12,10 @@ import (
 	"vramsoak/pipeline/strictyaml"
 )
 
-// Schema is the version of the file.
+// Schema is the version of the file format.
 const Schema = "vramsoak.profile/1"
 
-// Write writes a profile as YAML, for people to read and change, and for [Read].
+// Write writes a profile as YAML. People can read and change it, and [Read] reads it.
 func (p *Profile) Write(w io.Writer) error {
 	var b strings.Builder
 	size := func(indent, key string, n int64) {
@@ -67,8 +67,8 @@ func (p *Profile) Write(w io.Writer) error {
 
 func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// Read reads a profile that [Profile.Write] wrote; name stands in its errors. The error names every
-// mistake, each with its line and column.
+// Read reads a profile that [Profile.Write] wrote. Its error names every mistake, each with name,
+// line and column.
 func Read(src []byte, name string) (*Profile, error) {
 	r := reader{strictyaml.New(name)}
 	p := &Profile{}
@@ -145,7 +145,7 @@ func (r reader) stages(n ast.Node) []Stage {
 			"note":     r.Text(&s.Note, "a text of one line"),
 		})
 		switch {
-		case len(found) == 0 && len(r.Mistakes) > before: // its mistakes are said
+		case len(found) == 0 && len(r.Mistakes) > before: // already reported
 			continue
 		case found["name"] == nil:
 			r.Fail(item, "a name for the stage", "")

@@ -10,8 +10,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// Learn reads the footprints of stages from a timeline. It is an error where no file that ended
-// well has a stage.
+// Learn reads the footprints of stages from a timeline. It returns an error if no file with a stage
+// ended well.
 func Learn(tl *timeline.Timeline) (*Profile, error) {
 	l := &Learner{}
 	for _, f := range tl.Files {
@@ -21,7 +21,7 @@ func Learn(tl *timeline.Timeline) (*Profile, error) {
 }
 
 // Profile returns the footprints of the stages in the files that were added. tl is their timeline.
-// It is an error if no file that ended well has a stage.
+// It returns an error if no file with a stage ended well.
 func (l *Learner) Profile(tl *timeline.Timeline) (*Profile, error) {
 	l.count(tl)
 	if len(l.files) == 0 {
@@ -36,7 +36,7 @@ func (l *Learner) Profile(tl *timeline.Timeline) (*Profile, error) {
 	g := &gathered{ever: l.neverReset(lane), stages: map[string]*samples{}, idle: map[int][]point{}}
 	beside := timeline.NewBeside(tl, []record.Lane{lane})
 	p := &Profile{Log: l.files[0].Pos.Path, Files: len(l.files)}
-	first := map[int]*timeline.File{} // of each process
+	first := map[int]*timeline.File{} // the first file of each process
 	for _, f := range l.files {
 		if f.AudioSeconds > 0 && (p.Shortest == 0 || f.AudioSeconds < p.Shortest) {
 			p.Shortest = f.AudioSeconds
@@ -77,36 +77,36 @@ func (l *Learner) Profile(tl *timeline.Timeline) (*Profile, error) {
 	return p, nil
 }
 
-// stagesMax bounds the stages of a profile: more than some 180 of them are more than is read as a
-// file.
+// stagesMax bounds the stages of a profile. With more than about 180 the file would be too large to
+// be read again.
 const stagesMax = 128
 
-// gathered is what the files that ended well say together, of one lane.
+// gathered are the facts of one lane from all files that ended well.
 type gathered struct {
 	stages   map[string]*samples
-	order    []string // of stages, as they first occur
+	order    []string // the stages, in the order of their first occurrence
 	total    int64
-	dark     []float64       // device used - reserved at files' ends
-	resident []float64       // allocated at files' first checkpoints
-	ever     bool            // peak= is of the whole process, never reset
-	idle     map[int][]point // of each process: the file's number, its last level
+	dark     []float64       // device used - reserved at the end of each file
+	resident []float64       // allocated at the first checkpoint of each file
+	ever     bool            // peak= is the highest since the process began
+	idle     map[int][]point // for each process: the file's number and its last level
 }
 
 // A point is a reading y at x.
 type point struct{ x, y float64 }
 
-// samples are what the files say of a stage.
+// samples are a stage's facts from all files.
 type samples struct {
-	peaks      []point // seconds of audio, bytes above the start
-	first      []bool  // whether it is the first file of a process
-	hidden     []bool  // whether an earlier peak hides that of the stage
-	kept       []point // at the stage's end
+	peaks      []point // seconds of audio, bytes above the level at the start
+	first      []bool  // reports whether it is the first file of a process
+	hidden     []bool  // reports whether an earlier peak hides the stage's own
+	kept       []point // bytes kept at the stage's end
 	reserved   []float64
 	seconds    []float64 // per second of audio
 	resolution int64
 }
 
-// file adds what a file says.
+// file adds a file's facts.
 func (g *gathered) file(fact *laneFacts, first bool, beside *timeline.Beside) {
 	f := fact.file
 	g.total = max(g.total, fact.total)
@@ -126,7 +126,7 @@ func (g *gathered) file(fact *laneFacts, first bool, beside *timeline.Beside) {
 	}
 }
 
-// stage adds what a file says of a stage.
+// stage adds a file's facts about a stage.
 func (g *gathered) stage(st *stageFacts, f *timeline.File, first bool) {
 	s := g.stages[st.name]
 	if s == nil {
@@ -146,14 +146,14 @@ func (g *gathered) stage(st *stageFacts, f *timeline.File, first bool) {
 	}
 }
 
-// growth is the growth of the level at files' ends, a file, the median over processes of those with
-// eight files or more.
+// growth returns how much the level at the end of a file grows from file to file. It is the median
+// over all processes with eight files or more.
 func (g *gathered) growth() int64 {
 	const least = 8 // files, as for a verdict on a leak
 	var all []float64
 	for _, points := range g.idle {
 		if len(points) >= least {
-			all = append(all, slope(points[1:])) // the first file loads what stays
+			all = append(all, slope(points[1:])) // the first file loads what stays in memory
 		}
 	}
 	grows := int64(median(all))
@@ -163,10 +163,10 @@ func (g *gathered) growth() int64 {
 	return grows
 }
 
-// leastVaried is how much of the longest file's length the lengths must differ by for a slope.
+// leastVaried is how much the lengths must differ for a slope, relative to the longest file.
 const leastVaried = 0.2
 
-// fit is what the files say of a stage together.
+// fit turns a stage's facts into its footprint.
 func (s *samples) fit(name string) Stage {
 	st := Stage{
 		Name: name, Files: len(s.peaks), Reserved: rounded(median(s.reserved), 1e4),
@@ -185,8 +185,8 @@ func (s *samples) fit(name string) Stage {
 
 func rounded(f, parts float64) float64 { return math.Round(f*parts) / parts }
 
-// line is the line through the points, and how far the highest lies above it; note says why it has
-// no slope.
+// line returns the line through the points and how far the highest point lies above it. note says
+// why the line has no slope.
 func line(points []point) (base int64, perSecond float64, spread int64, note string) {
 	perSecond, note = slopeOf(points)
 	perSecond = math.Round(perSecond)
@@ -194,12 +194,12 @@ func line(points []point) (base int64, perSecond float64, spread int64, note str
 	for i, p := range points {
 		rests[i] = p.y - perSecond*p.x
 	}
-	b := math.Round(max(0, median(rests))) // nothing takes less than nothing
+	b := math.Round(max(0, median(rests))) // memory is never negative
 	return int64(b), perSecond, int64(math.Ceil(max(0, slices.Max(rests)-b))), note
 }
 
-// warm leaves out the first file of each process, in which libraries load and models come to stay,
-// and hidden ones, where there are others.
+// warm leaves out the first file of each process, which loads libraries and models that stay, and
+// files with a hidden peak. If no others are left it keeps them all.
 func (s *samples) warm(points []point, hidden []bool) []point {
 	var all []point
 	for i, p := range points {
@@ -213,7 +213,7 @@ func (s *samples) warm(points []point, hidden []bool) []point {
 	return all
 }
 
-// lengths are the least and the largest x.
+// lengths returns the least and the largest x.
 func lengths(points []point) (shortest, longest float64) {
 	shortest = points[0].x
 	for _, p := range points {
@@ -222,10 +222,10 @@ func lengths(points []point) (shortest, longest float64) {
 	return shortest, longest
 }
 
-// slopeOf is the slope over the length of the files; note says why there is none.
+// slopeOf returns the slope over the length of the files; note says why there is none.
 func slopeOf(points []point) (perSecond float64, note string) {
 	shortest, longest := lengths(points)
-	const least = 5 // files through which to draw a line
+	const least = 5 // points that a line needs
 	switch {
 	case longest == 0:
 		return 0, "the log has no lengths of files: soak it with vramsoak, or read the footprint " +
@@ -238,7 +238,7 @@ func slopeOf(points []point) (perSecond float64, note string) {
 			"files may take more", shortest, longest)
 	}
 	k := slope(points)
-	// A slope that does not show above what the files differ by is none.
+	// A slope must rise above the differences between files, or it does not count.
 	var off []float64
 	for _, p := range points {
 		off = append(off, p.y-k*p.x)
@@ -256,8 +256,8 @@ func slopeOf(points []point) (perSecond float64, note string) {
 // mostPoints bounds the pairs that slope looks at: 500 * 499 / 2.
 const mostPoints = 500
 
-// slope is the median of the slopes between all pairs (Theil 1950, Sen 1968); of more than
-// mostPoints as many, evenly taken.
+// slope returns the median of the slopes between all pairs of points (Theil 1950, Sen 1968). If
+// there are more than mostPoints, it takes that many at regular intervals.
 func slope(points []point) float64 {
 	if len(points) > mostPoints {
 		some := make([]point, mostPoints)
@@ -277,7 +277,7 @@ func slope(points []point) float64 {
 	return median(all)
 }
 
-// median is 0 of nothing.
+// median returns the median, 0 for no values.
 func median(all []float64) float64 {
 	if len(all) == 0 {
 		return 0

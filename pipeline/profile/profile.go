@@ -6,62 +6,61 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Profile is what a run's stages took. Sizes are bytes, times are seconds.
+// A Profile says what the stages of a run took. Sizes are bytes, times are seconds.
 type Profile struct {
-	Log   string // that it was learned from
-	Files int    // that ended well
-	// Shortest and Longest are the lengths of the files in seconds of audio; 0 where the log does
-	// not say.
+	Log   string // the log it was learned from
+	Files int    // files that ended well
+	// Shortest and Longest are the lengths of the files in seconds of audio; 0 if the log does not
+	// say.
 	Shortest, Longest float64
-	Total             int64 // of the card; 0 where the log does not say
-	// Context is what the device had in use beside what the allocator reserved, the median over
-	// files; Contexts is of how many files, 0 where the log has no device used (used=, or the
-	// harness's samples).
+	Total             int64 // of the card; 0 if the log does not say
+	// Context is the memory in use on the device minus what the allocator reserved: the median over
+	// Contexts files. Both are 0 if the log does not say how much of the device is used (used=, or
+	// the harness's samples).
 	Context  int64
 	Contexts int
-	// Resident is what is allocated before a file's first stage, from the second file of a process
-	// on.
+	// Resident is what is allocated before a file's first stage, from a process's second file on.
 	Resident int64
-	// Growth is by how much the level at a file's end grows, a file: a leak.
+	// Growth is how much the level at a file's end grows from file to file: a leak.
 	Growth int64
 	Stages []Stage
 }
 
-// A Stage is what one of a pipeline's stages took.
+// A Stage says what one stage of a pipeline took.
 type Stage struct {
 	Name  string
 	Files int
-	// Shortest and Longest are the lengths of the files that the line is drawn through, in seconds
-	// of audio: of all, but for the first of each process, which loads and warms up, and those
-	// whose peak is hidden. 0 where the log does not say.
+	// Shortest and Longest are the lengths in seconds of audio of the files that the line was
+	// fitted to: all but the first file of each process, which loads and warms up, and files whose
+	// peak is hidden. 0 if the log does not say.
 	Shortest, Longest float64
-	// Base and PerSecond are the line: bytes above the stage's start, and per second of audio.
+	// Base and PerSecond are the line: bytes above the stage's start, and bytes per second of
+	// audio.
 	Base      int64
 	PerSecond float64
-	// Spread is how far the highest file lies above that line, in bytes; at least the resolution of
-	// the log.
+	// Spread is how far the highest file lies above that line, in bytes. It is at least the log's
+	// resolution.
 	Spread int64
-	// Peak is the largest seen, above the stage's start.
+	// Peak is the highest peak seen, above the stage's start.
 	Peak int64
-	// Kept and KeptPerSecond are what is still allocated at the stage's end and was not at its
-	// start: a line, too.
+	// Kept and KeptPerSecond are a line too: what the stage allocated and did not free by its end.
 	Kept          int64
 	KeptPerSecond float64
-	// Reserved is the largest reserved of the stage over the largest allocated, the median over
-	// files; 0 where the log has no reserved.
+	// Reserved is the stage's highest reserved over its highest allocated, the median over files; 0
+	// if the log has no reserved.
 	Reserved float64
-	// Seconds is how long it took, per second of audio; 0 where the log has no times or no lengths.
+	// Seconds is how long the stage took per second of audio; 0 if the log has no times or lengths.
 	Seconds float64
-	// Note says why there is no slope; "" where there is one.
+	// Note says why there is no slope; "" if there is one.
 	Note string
 }
 
-// Upper is what the stage takes at most in a file of that length, in bytes above its start.
+// Upper returns the most that the stage takes in a file of that length, in bytes above its start.
 func (s Stage) Upper(seconds float64) int64 {
 	return s.Base + s.Spread + int64(s.PerSecond*seconds)
 }
 
-// stage is the stage of that name; nil where there is none.
+// stage returns the stage with that name, or nil.
 func (p *Profile) stage(name string) *Stage {
 	for i := range p.Stages {
 		if p.Stages[i].Name == name {
@@ -71,10 +70,11 @@ func (p *Profile) stage(name string) *Stage {
 	return nil
 }
 
-// leastGrowth is less than a leak is judged by: 64 KiB a file are 31 MiB in 500 files.
+// leastGrowth is the least growth that Notes names. 64 KiB a file are 31 MiB in 500 files, less
+// than what counts as a leak.
 const leastGrowth = 64 * record.KiB
 
-// Notes say in words what stands beside the stages, and what the profile does not know.
+// Notes returns in words what belongs to no stage, and what the profile does not know.
 func (p *Profile) Notes() []string {
 	var all []string
 	if p.Total > 0 {

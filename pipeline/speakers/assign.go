@@ -7,12 +7,11 @@ import (
 	"strings"
 )
 
-// Align says who said what. Every word gets the speaker whose turns overlap it longest, as
-// assign_word_speakers of WhisperX does (m-bain/whisperX, whisperx/diarize.py), and where none
-// does, the speaker of the turn that is nearest in time. Of two equally long or near it is the one
-// who spoke first. Without turns there are no speakers. A segment is cut where the speaker changes,
-// as [Split] does, and one without words gets the speaker of its own time. The segments that came
-// in stay as they are.
+// Align says who said what. A word gets the speaker whose turns overlap it longest, as in
+// WhisperX's assign_word_speakers (m-bain/whisperX, whisperx/diarize.py). If no turn overlaps it,
+// it gets the speaker of the nearest turn in time. A tie goes to whoever spoke first. Without turns
+// no word gets a speaker. Segments are cut where the speaker changes, as [Split] does. A segment
+// without words gets the speaker of its own time. The given segments are not changed.
 func Align(segments []Segment, turns []Turn) []Segment {
 	index := newIndex(turns)
 	var aligned []Segment
@@ -28,8 +27,8 @@ func Align(segments []Segment, turns []Turn) []Segment {
 }
 
 // Split cuts segments where the speaker of their words changes. The first part keeps the segment's
-// start and the last one its end; between, a part lasts from its first word's start to its last
-// one's end. Segments without words are whole.
+// start and the last part its end. Other parts last from the start of their first word to the end
+// of their last. Segments without words are not cut.
 func Split(segments []Segment) []Segment {
 	var parts []Segment
 	for _, s := range segments {
@@ -66,10 +65,10 @@ func joinWords(words []Word) string {
 	return strings.TrimSpace(b.String())
 }
 
-// An index finds the turns at a time.
+// An index finds the turns at a given time.
 type index struct {
 	turns []Turn // by start
-	last  []int  // last[i] is which of turns[:i+1] ends last
+	last  []int  // last[i] is the one of turns[:i+1] that ends last
 }
 
 func newIndex(turns []Turn) *index {
@@ -85,7 +84,7 @@ func newIndex(turns []Turn) *index {
 	return x
 }
 
-// nearest is who speaks longest between start and end, else nearest to it.
+// nearest returns who speaks longest between start and end, or else nearest to it.
 func (x *index) nearest(start, end float64) string {
 	if speaker, ok := x.speaker(start, end); ok {
 		return speaker
@@ -104,22 +103,22 @@ func (x *index) nearest(start, end float64) string {
 	return before.Speaker
 }
 
-// after is the first turn that begins at a time or later.
+// after returns the index of the first turn that begins at a time or later.
 func (x *index) after(time float64) int {
 	return sort.Search(len(x.turns), func(i int) bool { return x.turns[i].Start >= time })
 }
 
-// speaker is who speaks longest between start and end, and not ok where nobody does.
+// speaker returns who speaks longest between start and end; not ok if nobody does.
 func (x *index) speaker(start, end float64) (speaker string, ok bool) {
 	type share struct {
 		speaker string
 		seconds float64
 	}
-	var shares []share // the one who spoke first comes last
+	var shares []share // whoever spoke first is last
 	for i := x.after(end) - 1; i >= 0 && x.turns[x.last[i]].End > start; i-- {
 		t := x.turns[i]
 		overlap := min(t.End, end) - max(t.Start, start)
-		// What lasts no time is within a turn or is not.
+		// An empty interval is inside a turn or it is not.
 		if overlap <= 0 && (start < end || t.End <= start) {
 			continue
 		}

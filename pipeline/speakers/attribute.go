@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// An Attribution counts words by whether they have the right speaker.
+// An Attribution counts how many words have the right speaker.
 type Attribution struct {
-	Words int `json:"words"` // that were said while somebody speaks in the reference
-	Right int `json:"right"` // of those, with the right speaker
-	// Words that were said while nobody speaks there, which are neither right nor wrong.
+	Words int `json:"words"` // words said while somebody speaks in the reference
+	Right int `json:"right"` // those of them with the right speaker
+	// Words said while nobody speaks in the reference. They are neither right nor wrong.
 	Outside int `json:"outside"`
 }
 
-// Accuracy is the share of words that have the right speaker, 1 where there are none. It is like 1
-// less the word diarization error rate (L. El Shafey, H. Soltau and I. Shafran, "Joint speech
-// recognition and speaker diarization via sequence transduction", Interspeech 2019), but by time:
-// what was said is not compared with a reference's words.
+// Accuracy is the share of words with the right speaker, 1 if there are no words. It resembles 1
+// minus the word diarization error rate (L. El Shafey, H. Soltau and I. Shafran, "Joint speech
+// recognition and speaker diarization via sequence transduction", Interspeech 2019), but it matches
+// words by time: it does not compare them with the words of a reference.
 func (a Attribution) Accuracy() float64 {
 	if a.Words == 0 {
 		return 1
@@ -31,13 +31,13 @@ func (a *Attribution) Add(other Attribution) {
 	a.Outside += other.Outside
 }
 
-// Attribute compares the speakers of words with the turns of a reference. A word's right speaker is
-// the one who speaks longest while it is said. What the words call a speaker and what the reference
-// does are mapped one to one, so that the most words are right; a word without a speaker is wrong.
+// Attribute compares the speakers of words with the turns of a reference. The right speaker of a
+// word is whoever speaks longest while it is said. Speaker names of the words and of the reference
+// are matched one to one, so that most words are right. A word without a speaker is wrong.
 func Attribute(words []Word, reference []Turn) Attribution {
 	index := newIndex(reference)
 	var a Attribution
-	counts := map[string]map[string]float64{} // of the reference, then of the words
+	counts := map[string]map[string]float64{} // by speaker of the reference, then of the words
 	names := map[string]int{}
 	for _, w := range words {
 		speaker, ok := index.speaker(w.Start, w.End)

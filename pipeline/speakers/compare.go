@@ -7,20 +7,20 @@ import (
 	"slices"
 )
 
-// Errors is what is wrong with a diarization, in seconds of speech. Where two speak at once, a
-// second is two seconds.
+// Errors is what is wrong with a diarization, in seconds of speech. While two people speak at once,
+// one second counts as two.
 type Errors struct {
 	Reference  float64 `json:"reference"`   // speech in the reference
-	Missed     float64 `json:"missed"`      // speech of the reference that the diarization has not
-	FalseAlarm float64 `json:"false_alarm"` // speech of the diarization that the reference has not
-	Confusion  float64 `json:"confusion"`   // speech that the diarization has as another speaker's
-	// Mapping is who a speaker of the diarization is in the reference. Speakers who are nobody's
-	// are not in it.
+	Missed     float64 `json:"missed"`      // speech in the reference but not in the diarization
+	FalseAlarm float64 `json:"false_alarm"` // speech in the diarization but not in the reference
+	Confusion  float64 `json:"confusion"`   // speech given to the wrong speaker
+	// Mapping gives each speaker of the diarization a speaker of the reference. A speaker who
+	// matches nobody is left out.
 	Mapping map[string]string `json:"mapping,omitempty"`
 }
 
 // Rate is the diarization error rate: missed, false alarm and confusion over the reference's
-// speech. It is 0 for a silent diarization of a silent reference and 1 for any other of that.
+// speech. If the reference is silent, it is 0 for a silent diarization and 1 for any other.
 func (e Errors) Rate() float64 {
 	wrong := e.Missed + e.FalseAlarm + e.Confusion
 	switch {
@@ -32,8 +32,8 @@ func (e Errors) Rate() float64 {
 	return 0
 }
 
-// Add adds the errors of another audio: the rate of the sum is that of all audio, long files
-// counting for more. Mappings are of one audio, so the sum has none.
+// Add adds the errors of another audio. The rate of the sum is the rate of all audio; long files
+// count for more. A mapping belongs to one audio, so the sum has none.
 func (e *Errors) Add(other Errors) {
 	e.Reference += other.Reference
 	e.Missed += other.Missed
@@ -42,16 +42,16 @@ func (e *Errors) Add(other Errors) {
 	e.Mapping = nil
 }
 
-// Compare finds the errors of a diarization as NIST's Rich Transcription evaluations define them
-// (the RT-09 evaluation plan of 2009, md-eval.pl), which is also what pyannote.metrics'
-// DiarizationErrorRate does: at each time, of r speakers in the reference and h in the diarization,
-// max(0, r-h) are missed, max(0, h-r) are false alarm, and of the min(r, h) others those are
-// confused who are not mapped to one another, by the one-to-one mapping of speakers that makes the
-// confusion least.
+// Compare finds the errors of a diarization as defined by NIST's Rich Transcription evaluations
+// (the RT-09 evaluation plan of 2009, md-eval.pl). pyannote.metrics' DiarizationErrorRate does the
+// same. Take a time with r speakers in the reference and h in the diarization. Then max(0, r-h)
+// speakers are missed and max(0, h-r) are false alarm. Of the other min(r, h), those are confused
+// that are not mapped to each other. The one-to-one mapping of speakers is chosen for the least
+// confusion.
 //
-// Not scored is the time within collar seconds of where a turn of the reference begins or ends:
-// 0.25 in NIST's evaluations. Pyannote's collar is the sum of both sides, so twice this one. Turns
-// that last no time are nobody's.
+// Times within collar seconds of the start or end of a turn of the reference are not scored. NIST's
+// evaluations use 0.25. Pyannote's collar is the sum of both sides, so twice this one. Empty turns
+// are ignored.
 func Compare(reference, hypothesis []Turn, collar float64) Errors {
 	ref, hyp := newTrack(reference), newTrack(hypothesis)
 	times := slices.Concat(ref.times, hyp.times)
@@ -64,7 +64,7 @@ func Compare(reference, hypothesis []Turn, collar float64) Errors {
 	times = slices.Compact(times)
 
 	var e Errors
-	var both float64 // seconds in which somebody could be right
+	var both float64 // seconds with speech in the reference and in the diarization
 	together := make([][]float64, len(ref.names))
 	for r := range together {
 		together[r] = make([]float64, len(hyp.names))
@@ -95,13 +95,13 @@ func Compare(reference, hypothesis []Turn, collar float64) Errors {
 			e.Mapping[hyp.names[h]] = ref.names[r]
 		}
 	}
-	if e.Confusion = both - right; e.Confusion < 1e-9 { // what rounding leaves of sums of seconds
+	if e.Confusion = both - right; e.Confusion < 1e-9 { // rounding errors of the sums
 		e.Confusion = 0
 	}
 	return e
 }
 
-// collars are the times around where turns begin and end.
+// collars returns the times around the starts and ends of turns.
 func collars(turns []Turn, collar float64) []Turn {
 	var around []Turn
 	for _, t := range turns {
@@ -114,18 +114,18 @@ func collars(turns []Turn, collar float64) []Turn {
 	return around
 }
 
-// A track goes through turns in time and knows who speaks.
+// A track walks through turns in time and knows who speaks.
 type track struct {
 	turns    []Turn
 	names    []string
-	times    []float64 // where somebody begins or ends
+	times    []float64 // at which somebody begins or ends
 	begins   []change
 	ends     []change
-	speaking []int // turns of each speaker that are on
-	voices   int   // speakers who speak
+	speaking []int // current turns of each speaker
+	voices   int   // speakers who speak now
 }
 
-// A change is where a speaker's turn begins or ends.
+// A change is the start or the end of a speaker's turn.
 type change struct {
 	at      float64
 	speaker int
@@ -158,8 +158,8 @@ func newTrack(turns []Turn) *track {
 	return t
 }
 
-// enter goes on to a time, which is no earlier than the last, and returns how many speakers speak
-// from there on.
+// enter moves on to a time, no earlier than the last, and returns how many speakers speak from
+// there on.
 func (t *track) enter(at float64) int {
 	for len(t.begins) > 0 && t.begins[0].at <= at {
 		n := t.begins[0].speaker

@@ -6,8 +6,9 @@
 //	segments := speakers.Align(transcript.Segments, turns) // cut where the speaker changes
 //	err := speakers.WriteVTT(w, segments)                  // or WriteSRT; the turns as WriteRTTM
 //
-// [Voices] names speakers alike in all audio of a batch. Where it is known who speaks, [Compare]
-// gives the diarization error rate and [Attribute] the share of words that have the right speaker.
+// [Voices] gives a speaker the same name in all audio of a batch. If the true speakers are known,
+// [Compare] gives the diarization error rate and [Attribute] the share of words with the right
+// speaker.
 //
-// Nothing here knows an engine.
+// This package runs no engine.
 package speakers

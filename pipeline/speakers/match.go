@@ -2,11 +2,12 @@ package speakers
 
 import "math"
 
-// match pairs rows with columns so that the sum of the pairs' weights is greatest, and returns each
-// row's column, -1 where it has none. Weights are 0 or more; a pair of weight 0 is no pair. It is
-// the Hungarian algorithm in O(n^2 m) for the n rows or columns, whichever are fewer: H. Kuhn, "The
-// Hungarian method for the assignment problem", Naval Research Logistics Quarterly 2 (1955), with
-// potentials and shortest augmenting paths (R. Jonker and A. Volgenant, Computing 38, 1987).
+// match pairs rows with columns so that the sum of the pairs' weights is greatest. It returns each
+// row's column, or -1 for a row without one. Weights are 0 or more; a weight of 0 means no pair.
+//
+// It is the Hungarian algorithm, in O(n^2 m) for n rows or columns, whichever are fewer: H. Kuhn,
+// "The Hungarian method for the assignment problem", Naval Research Logistics Quarterly 2 (1955),
+// with potentials and shortest augmenting paths (R. Jonker and A. Volgenant, Computing 38, 1987).
 func match(weights [][]float64) []int {
 	rows := len(weights)
 	columns := 0
@@ -22,8 +23,8 @@ func match(weights [][]float64) []int {
 	// Rows and columns count from 1; column 0 stands for the row that is being paired.
 	var (
 		u, v  = make([]float64, n+1), make([]float64, m+1) // potentials
-		row   = make([]int, m+1)                           // paired with a column
-		from  = make([]int, m+1)                           // the column before on the path
+		row   = make([]int, m+1)                           // the row paired with each column
+		from  = make([]int, m+1)                           // the column before, on the path
 		least = make([]float64, m+1)
 		used  = make([]bool, m+1)
 	)

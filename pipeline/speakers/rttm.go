@@ -15,9 +15,9 @@ import (
 //
 //	SPEAKER interview 1 0.050 2.250 <NA> <NA> SPEAKER_00 <NA> <NA>
 //
-// It is to the byte what pyannote.core's Annotation.write_rttm writes. Fields stand between blanks
-// and so have none: what pyannote refuses, a blank in uri or in a speaker, becomes "_". A field
-// that would be empty is "<NA>".
+// The output equals that of pyannote.core's Annotation.write_rttm to the byte. Blanks separate the
+// fields, so a blank in uri or in a speaker, which pyannote refuses, becomes "_". An empty field is
+// "<NA>".
 func WriteRTTM(w io.Writer, uri string, turns []Turn) error {
 	var b bytes.Buffer
 	for _, t := range turns {
@@ -28,7 +28,7 @@ func WriteRTTM(w io.Writer, uri string, turns []Turn) error {
 	return err
 }
 
-// RTTMField is what a name is in RTTM.
+// RTTMField returns a name as a field of RTTM.
 func RTTMField(s string) string {
 	if s = strings.Join(strings.Fields(s), "_"); s == "" {
 		return "<NA>"
@@ -36,9 +36,8 @@ func RTTMField(s string) string {
 	return s
 }
 
-// ReadRTTM reads the turns of each audio in the order that they have in r. Lines of other types
-// than SPEAKER, comments (";;") and empty lines are passed over. An error names the line; name
-// stands for r.
+// ReadRTTM reads the turns of each audio, in the order of r. It skips comments (";;"), empty lines
+// and lines of other types than SPEAKER. An error has the name and the line number.
 func ReadRTTM(r io.Reader, name string) (map[string][]Turn, error) {
 	turns := map[string][]Turn{}
 	lines := bufio.NewReader(r)

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// WriteSRT writes segments as SubRip subtitles, each with its speaker in front as WhisperX has it:
+// WriteSRT writes segments as SubRip subtitles. Each begins with its speaker, as in WhisperX:
 //
 //	1
 //	00:00:00,050 --> 00:00:02,300
 //	[SPEAKER_00]: So you came.
 //
-// Segments without text are left out. SubRip has no escapes: an "-->" in the text, which readers
-// take for the times of the next subtitle, becomes an arrow. A subtitle lasts a millisecond at
-// least, for players take none that last no time.
+// Segments without text are left out. SubRip has no escapes: players would read "-->" in a text as
+// the times of the next subtitle, so it becomes an arrow. A subtitle lasts at least a millisecond,
+// because players skip empty ones.
 func WriteSRT(w io.Writer, segments []Segment) error {
 	var b bytes.Buffer
 	for i, c := range cues(segments) {
@@ -32,7 +32,7 @@ func WriteSRT(w io.Writer, segments []Segment) error {
 	return err
 }
 
-// WriteVTT writes segments as WebVTT (https://www.w3.org/TR/webvtt1), each with its speaker as a
+// WriteVTT writes segments as WebVTT (https://www.w3.org/TR/webvtt1). The speaker of each is its
 // voice:
 //
 //	WEBVTT
@@ -40,9 +40,9 @@ func WriteSRT(w io.Writer, segments []Segment) error {
 //	00:00:00.050 --> 00:00:02.300
 //	<v SPEAKER_00>So you came.
 //
-// Segments are left out, and short ones last, as by [WriteSRT].
+// Like [WriteSRT], it leaves out segments without text and lengthens empty ones.
 func WriteVTT(w io.Writer, segments []Segment) error {
-	// Else "-->" would begin another cue.
+	// Otherwise "-->" would begin another cue.
 	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	b := bytes.NewBufferString("WEBVTT\n\n")
 	for _, c := range cues(segments) {
@@ -56,13 +56,13 @@ func WriteVTT(w io.Writer, segments []Segment) error {
 	return err
 }
 
-// A cue is a segment as subtitles have it: text on one line, because an empty line would end it.
+// A cue is a segment as a subtitle. Its text is on one line, because an empty line would end it.
 type cue struct {
 	Segment
 	from, to int64 // milliseconds
 }
 
-// cues are the segments with text by their start: both formats want them in that order.
+// cues returns the segments with text, sorted by start: both formats require that.
 func cues(segments []Segment) []cue {
 	var cues []cue
 	for _, s := range segments {
@@ -82,7 +82,7 @@ func oneLine(s string) string {
 		"\uFFFD")), " ")
 }
 
-// milliseconds is 0 for times before the start of the audio, and for what is no time.
+// milliseconds returns a time in milliseconds; 0 for a time before the audio starts, and for NaN.
 func milliseconds(seconds float64) int64 {
 	const most = 1e9 // seconds; 31 years
 	if !(seconds > 0) {
@@ -91,7 +91,7 @@ func milliseconds(seconds float64) int64 {
 	return int64(math.Round(min(seconds, most) * 1000))
 }
 
-// clock is 01:02:03,004, with more digits for the hours where it takes them.
+// clock returns 01:02:03,004, with more digits for the hours if needed.
 func clock(ms int64, point string) string {
 	s := ms / 1000
 	return fmt.Sprintf("%02d:%02d:%02d%s%03d", s/3600, s/60%60, s%60, point, ms%1000)

@@ -8,5 +8,5 @@ type Turn struct {
 	Speaker string  `json:"speaker"`
 }
 
-// Seconds is how long the turn lasts.
+// Seconds returns how long the turn lasts.
 func (t Turn) Seconds() float64 { return t.End - t.Start }

@@ -8,26 +8,27 @@ import (
 	"slices"
 )
 
-// Voices tells speakers apart over many audios. A diarization numbers the speakers of each audio
-// anew; by the embeddings of their voices they get the same name wherever they speak.
+// Voices recognizes speakers across audio files. A diarization numbers the speakers of each audio
+// anew. Voices gives them the same name in all audio, by the embeddings of their voices.
 type Voices struct {
 	threshold float64
 	dim       int
 	known     []voice
 }
 
-// A voice is known by the sum of its embeddings, each of length 1: its direction is their mean's.
+// A voice is known by the sum of its embeddings, each scaled to length 1. The sum has the direction
+// of their mean.
 type voice struct {
 	name string
 	sum  []float64
 }
 
-// NewVoices returns voices of which none is known yet. Embeddings whose cosine similarity is below
-// the threshold, between -1 and 1, are of different voices; where one model's embeddings part is in
-// its documentation, 0.5 is usual.
+// NewVoices returns an empty set of voices. Embeddings belong to different voices if their cosine
+// similarity is below the threshold, between -1 and 1. The documentation of a model says which
+// threshold suits it; 0.5 is usual.
 func NewVoices(threshold float64) *Voices { return &Voices{threshold: threshold} }
 
-// add makes a voice known by a name, or adds to what is known of it.
+// add adds a new voice with a name, or more embeddings to a known one.
 func (v *Voices) add(name string, sum []float64) {
 	at := slices.IndexFunc(v.known, func(k voice) bool { return k.name == name })
 	if at < 0 {
@@ -39,10 +40,10 @@ func (v *Voices) add(name string, sum []float64) {
 	}
 }
 
-// Name gives the speakers of one audio, each with the embeddings of his or her turns, the names of
-// the voices that theirs are most like: one to one, so that two speakers of an audio are never one
-// voice. Who is like no known voice gets a new name, SPEAKER_00 and so on, and is known by it from
-// then on. What is known of the others grows by these embeddings.
+// Name gives names to the speakers of one audio. Each comes with the embeddings of their turns and
+// gets the name of the most similar known voice. Two speakers of an audio never get the same voice.
+// A speaker who resembles no known voice gets a new name, SPEAKER_00 and so on. The embeddings are
+// added to the voice.
 func (v *Voices) Name(embeddings map[string][][]float32) (map[string]string, error) {
 	labels := slices.Sorted(maps.Keys(embeddings))
 	sums := make([][]float64, len(labels))
@@ -62,8 +63,8 @@ func (v *Voices) Name(embeddings map[string][][]float32) (map[string]string, err
 		weights[i] = make([]float64, len(v.known))
 		for k := range v.known {
 			if s := cosine(sums[i], v.known[k].sum); s >= v.threshold {
-				// Above 0, which is no pair, and nearly as good as another: all that can be are
-				// paired.
+				// Above 0, which would mean no pair. The differences are tiny, so that as many as
+				// possible are paired.
 				weights[i][k] = 2 + s
 			}
 		}
@@ -84,7 +85,7 @@ func (v *Voices) Name(embeddings map[string][][]float32) (map[string]string, err
 	return names, nil
 }
 
-// direction is the sum of embeddings, each made as long as the others.
+// direction returns the sum of embeddings, each scaled to length 1.
 func (v *Voices) direction(embeddings [][]float32) ([]float64, error) {
 	if len(embeddings) == 0 {
 		return nil, fmt.Errorf("expected an embedding, found none")
@@ -110,7 +111,7 @@ func (v *Voices) direction(embeddings [][]float32) ([]float64, error) {
 	return sum, nil
 }
 
-// cosine is the cosine of the angle between a and b, 0 where one of them has no length.
+// cosine returns the cosine of the angle between a and b, 0 if one of them has length 0.
 func cosine(a, b []float64) float64 {
 	var dot, aa, bb float64
 	for i := range a {
@@ -124,7 +125,7 @@ func cosine(a, b []float64) float64 {
 	return dot / math.Sqrt(aa*bb)
 }
 
-// Rename gives turns the names of their speakers. Who has none keeps the label.
+// Rename gives turns the names of their speakers. A speaker without a name keeps the label.
 func Rename(turns []Turn, names map[string]string) []Turn {
 	renamed := slices.Clone(turns)
 	for i := range renamed {

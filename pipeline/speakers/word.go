@@ -6,41 +6,40 @@ import (
 	"unicode/utf8"
 )
 
-// A Segment is a stretch of a transcript: what was said in one go. Times are seconds from the start
+// A Segment is a stretch of a transcript that was said in one go. Times are seconds from the start
 // of the audio.
 type Segment struct {
 	Start   float64 `json:"start"`
 	End     float64 `json:"end"`
-	Speaker string  `json:"speaker,omitempty"` // "" where nobody is known to have spoken
+	Speaker string  `json:"speaker,omitempty"` // "" if unknown
 	Text    string  `json:"text"`
 	Words   []Word  `json:"words,omitempty"`
 }
 
 // A Word is one word of a segment. Times are seconds from the start of the audio.
 type Word struct {
-	// With the blank in front of it, so that a segment is its words put together.
+	// With the blank before it, so that the words together make the segment's text.
 	Text        string  `json:"word"`
 	Start       float64 `json:"start"`
 	End         float64 `json:"end"`
-	Probability float64 `json:"probability"` // 0 to 1: the mean of its tokens'
+	Probability float64 `json:"probability"` // 0 to 1: the mean over its tokens
 	Speaker     string  `json:"speaker,omitempty"`
 }
 
-// A Token is what a speech model emits: a word or a part of one. Its text may end amid a character.
+// A Token is a word or part of a word from a speech model. Its text may end inside a character.
 type Token struct {
 	Text        string
 	Start, End  float64 // seconds
 	Probability float64
 }
 
-// JoinTokens puts tokens together to words. It is Whisper's own split_to_word_tokens
-// (openai/whisper, whisper/tokenizer.py) with its merging of punctuation: a word begins with a
-// blank, and where the script has none between words (Chinese, Japanese, Thai, Lao, Burmese) at
-// every token that is whole characters; punctuation goes with the word that it follows, an opening
-// bracket with the one behind. Tokens of the model's own, such as its times, are not to be among
-// them.
+// JoinTokens joins tokens to words. It does what Whisper's split_to_word_tokens and its merging of
+// punctuation do (openai/whisper, whisper/tokenizer.py). A word begins with a blank. Scripts
+// without blanks between words (Chinese, Japanese, Thai, Lao, Burmese) begin one at every token of
+// whole characters. Punctuation belongs to the word before it, an opening bracket to the word after
+// it. Leave out the model's control tokens, such as times.
 //
-// Bytes that are no UTF-8 become U+FFFD. A word that ends before it starts lasts no time.
+// Bytes that are not UTF-8 become U+FFFD. A word that ends before it starts becomes empty in time.
 func JoinTokens(tokens []Token) []Word {
 	var words []Word
 	units := wholeCharacters(tokens)
@@ -62,7 +61,7 @@ func JoinTokens(tokens []Token) []Word {
 	return words
 }
 
-// A unit is several tokens; its probability is their sum.
+// A unit is one or more tokens; its probability is their sum.
 type unit struct {
 	Token
 	tokens int
@@ -75,7 +74,7 @@ func (u *unit) join(next unit) {
 	u.tokens += next.tokens
 }
 
-// wholeCharacters joins tokens that end amid a character with those that hold the rest of it.
+// wholeCharacters joins tokens that end inside a character with those that hold the rest of it.
 func wholeCharacters(tokens []Token) []unit {
 	var units []unit
 	for _, t := range tokens {
@@ -91,7 +90,7 @@ func wholeCharacters(tokens []Token) []unit {
 	return units
 }
 
-// endsAmid says whether text lacks the rest of its last character.
+// endsAmid reports whether text ends inside a character.
 func endsAmid(text string) bool {
 	for i := len(text) - 1; i >= max(0, len(text)-utf8.UTFMax); i-- {
 		if utf8.RuneStart(text[i]) {
@@ -101,7 +100,7 @@ func endsAmid(text string) bool {
 	return false
 }
 
-// beginsWord says whether text behind a word so far is another word.
+// beginsWord reports whether text begins another word after the word so far.
 func beginsWord(soFar, text string) bool {
 	first, _ := utf8.DecodeRuneInString(text)
 	last, _ := utf8.DecodeLastRuneInString(soFar)

@@ -5,7 +5,7 @@
 //	defer model.Close()
 //	transcript, err := model.Transcribe(ctx, pcm, whisper.Options{Language: "en", Threads: 2})
 //
-// It needs the library and so is built only with the tag "whisper"; ci/native.sh makes the library
-// available. A failed assertion in it aborts the process: whoever uses this package does so in a
-// process that may die.
+// It needs the library, so it is built only with the tag "whisper"; ci/native.sh fetches the
+// library. A failed assertion in the library aborts the process. Use this package in a process that
+// may die.
 package whisper

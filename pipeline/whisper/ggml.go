@@ -12,8 +12,8 @@ package whisper
 #include <whisper.h>
 #include <ggml-backend.h>
 
-// Whisper's log goes nowhere or to stderr. The first error of an operation is kept in either case,
-// for the functions return only NULL, and later errors only say that what failed has failed.
+// Whisper's log goes to stderr or nowhere. The first error of an operation is kept in both cases:
+// the functions return only NULL, and later errors only repeat that something failed.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char first_error[512];
 static bool verbose;
@@ -41,7 +41,7 @@ static void take_error(char *into, size_t size) {
 	pthread_mutex_unlock(&lock);
 }
 
-// The file that libggml was loaded from.
+	// Where libggml was loaded from.
 static const char *library(void) {
 	Dl_info info;
 	return dladdr((void *)ggml_backend_load_all_from_path, &info) ? info.dli_fname : "";
@@ -68,25 +68,25 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Device is one that ggml computes on.
+// A Device is a device that ggml computes on.
 type Device struct {
 	Name        string // "CUDA0"
 	Description string // "NVIDIA H200"
-	Bus         string // "0000:c1:00.0"; "" where it is not on a PCI bus
+	Bus         string // "0000:c1:00.0"; "" if it is not on a PCI bus
 	GPU         bool   // has memory of its own
 
 	ggml C.ggml_backend_dev_t
 }
 
-// Version is whisper.cpp's.
+// Version returns the version of whisper.cpp.
 func Version() string { return C.GoString(C.whisper_version()) }
 
 // Init loads ggml's backends and returns their devices. With verbose, whisper.cpp's log goes to
-// stderr, else nowhere. Only the first call does something.
+// stderr, otherwise nowhere. Only the first call has an effect.
 //
-// Where the backends are plugins they lie in the folder that the environment's WHISPER_BACKENDS
-// names, else beside the library. On GPUs the context is created here, for it stays until the
-// process ends: it is no file's memory.
+// If the backends are plugins, they are in the folder that WHISPER_BACKENDS names in the
+// environment, or beside the library. Init creates the context of each GPU, so that it does not
+// count as a file's memory: it stays until the process ends.
 func Init(verbose bool) ([]Device, error) { return initOnce(verbose) }
 
 var initOnce = func() func(bool) ([]Device, error) {
@@ -102,8 +102,7 @@ var initOnce = func() func(bool) ([]Device, error) {
 }()
 
 func initialize(verbose bool) ([]Device, error) {
-	// On an abort ggml would start a debugger on its own process, which can hang where nobody
-	// looks.
+	// On an abort ggml would start a debugger on its own process. It can hang if nobody watches.
 	if err := os.Setenv("GGML_NO_BACKTRACE", "1"); err != nil {
 		return nil, err
 	}
@@ -121,7 +120,7 @@ func initialize(verbose bool) ([]Device, error) {
 	for i := range C.ggml_backend_dev_count() {
 		device := C.ggml_backend_dev_get(i)
 		var props C.struct_ggml_backend_dev_props
-		// Asks for free memory, which creates the GPU's context.
+		// Asking for free memory creates the GPU's context.
 		C.ggml_backend_dev_get_props(device, &props)
 		devices = append(devices, Device{
 			Name:        C.GoString(props.name),
@@ -134,8 +133,8 @@ func initialize(verbose bool) ([]Device, error) {
 	return devices, nil
 }
 
-// backends is the folder of the backend plugins: a "backends*" in ggml/ beside the library, as
-// distributions have it, or the library's own, as its build leaves it.
+// backends returns the folder of the backend plugins: a "backends*" in ggml/ beside the library, as
+// distributions have it, or the library's own folder, as its build leaves it.
 func backends() string {
 	if folder := os.Getenv("WHISPER_BACKENDS"); folder != "" {
 		return folder
@@ -155,7 +154,7 @@ func backends() string {
 // ErrOutOfMemory is in the error of an operation for which ggml found no memory.
 var ErrOutOfMemory = errors.New("out of memory")
 
-// Alloc takes n bytes of the device's memory, written once, until free is called.
+// Alloc takes n bytes of the device's memory and writes them once. Call free to release them.
 func (d Device) Alloc(n int64) (free func(), err error) {
 	logError()
 	buffer := C.buffer(d.ggml, C.size_t(n))
@@ -166,7 +165,7 @@ func (d Device) Alloc(n int64) (free func(), err error) {
 	return func() { C.ggml_backend_buffer_free(buffer) }, nil
 }
 
-// logError is the first error that whisper.cpp logged since the last call; "" where it logged none.
+// logError returns the first error that whisper.cpp logged since the last call, or "".
 func logError() string {
 	var text [512]C.char
 	C.take_error(&text[0], C.size_t(len(text)))
@@ -179,7 +178,7 @@ func explain(err error) error {
 	if text == "" {
 		return err
 	}
-	// Of CUDA, of a backend's buffer, and of ggml_aligned_malloc.
+	// The messages of CUDA, of a backend's buffer, and of ggml_aligned_malloc.
 	if strings.Contains(text, "out of memory") || strings.Contains(text, "failed to allocate") ||
 		strings.Contains(text, "insufficient memory") {
 		return fmt.Errorf("%w: %w: %s", err, ErrOutOfMemory, text)

@@ -10,8 +10,8 @@ import (
 	"os"
 )
 
-// header is how a model file begins: whisper_model_load in whisper.cpp's src/whisper.cpp,
-// little-endian.
+// header is the beginning of a model file, little-endian: whisper_model_load in whisper.cpp's
+// src/whisper.cpp.
 type header struct {
 	Magic                                            [4]byte
 	Vocabulary                                       int32
@@ -23,9 +23,10 @@ type header struct {
 // magic is GGML_FILE_MAGIC, 0x67676d6c.
 var magic = [4]byte{'l', 'm', 'g', 'g'}
 
-// checkFile refuses what whisper.cpp would take at its word: sizes from which it computes what to
-// allocate, without a look at whether the file has that much, and a file without tensors, which it
-// takes for a test's, or that ends in the last one. Whatever else is wrong it says itself.
+// checkFile refuses files that whisper.cpp would trust: it computes allocations from the sizes in
+// the header without comparing them with the file, it takes a file without tensors for one of its
+// tests, and it does not see that a file ends inside the last tensor. whisper.cpp reports
+// everything else itself.
 func checkFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -80,12 +81,13 @@ func checkHeader(r io.Reader, size int64) error {
 				"download it again", n.name, n.most, n.value)
 		}
 	}
-	// ggml_ftype_to_ggml_type in ggml.c aborts for others; thousands are a version of the format.
+	// ggml_ftype_to_ggml_type in ggml.c aborts for others. The thousands are a version of the
+	// format.
 	if f := h.Format % 1000; f < 0 || f > 26 || f >= 4 && f <= 6 {
 		return fmt.Errorf("expected a format of weights that ggml knows, found ftype %d; the "+
 			"file is damaged, copy or download it again", h.Format)
 	}
-	// The vectors of the tokens alone, at two bits a weight, the fewest of ggml's formats.
+	// The vectors of the tokens alone, at two bits a weight, which is ggml's smallest format.
 	if least := int64(h.Vocabulary) * int64(h.TextState) / 4; size < least {
 		return fmt.Errorf("expected %d bytes or more for the vectors of %d tokens, found %d; the "+
 			"file is cut off, copy or download it again",

@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// blocks are the sizes of ggml's types in a model file: so many weights in so many bytes
+// blocks are the block sizes of ggml's types in a model file: weights, and the bytes they take
 // (ggml-common.h).
 var blocks = map[int32]struct{ weights, bytes int64 }{
 	0: {1, 4}, 1: {1, 2}, 30: {1, 2}, // F32, F16, BF16
@@ -17,8 +17,8 @@ var blocks = map[int32]struct{ weights, bytes int64 }{
 	10: {256, 84}, 11: {256, 110}, 12: {256, 144}, 13: {256, 176}, 14: {256, 210}, // Q2_K to Q6_K
 }
 
-// checkTensors refuses a file that ends in the middle of a tensor: of the last one whisper.cpp does
-// not look whether it is whole. What it cannot follow it leaves to whisper.cpp.
+// checkTensors refuses a file that ends in the middle of a tensor. whisper.cpp does not check that
+// for the last tensor. checkTensors leaves whatever it cannot follow to whisper.cpp.
 func checkTensors(f io.ReaderAt, size int64) error {
 	cut := fmt.Errorf("ends after %d bytes in the middle of its data; the file is cut off, copy "+
 		"or download it again", size)
@@ -36,7 +36,7 @@ func checkTensors(f io.ReaderAt, size int64) error {
 		_, err := r.Discard(int(n))
 		return err
 	}
-	// The filters, then the vocabulary.
+	// The filters come first, then the vocabulary.
 	bands, _ := number()
 	bins, _ := number()
 	if skip(4*int64(bands)*int64(bins)) != nil {
@@ -65,7 +65,7 @@ func checkTensors(f io.ReaderAt, size int64) error {
 		}
 		weights := int64(1)
 		for _, n := range shape {
-			if n < 1 || int64(n) > 8*size/weights { // which would not fit whatever the type
+			if n < 1 || int64(n) > 8*size/weights { // too large for the file, whatever the type
 				return nil
 			}
 			weights *= int64(n)

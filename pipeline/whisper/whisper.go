@@ -15,17 +15,17 @@ import (
 	"vramsoak/pipeline/speakers"
 )
 
-// A Model is a loaded model with the buffers to compute with. It transcribes one audio at a time.
+// A Model is a loaded model with its compute buffers. It transcribes one audio at a time.
 type Model struct{ model binding.Model }
 
 // Options of a transcription.
 type Options struct {
-	// "en"; "auto" detects it. A model that knows only English takes both and hears English.
+	// "en"; "auto" detects it. An English-only model accepts both and transcribes English.
 	Language string
 	Threads  int
 }
 
-// A Transcript is what was said.
+// A Transcript is the result of a transcription.
 type Transcript struct {
 	Language string             `json:"language"`
 	Segments []speakers.Segment `json:"segments"`
@@ -44,10 +44,10 @@ func Load(path string) (*Model, error) {
 	return &Model{model}, nil
 }
 
-// Close frees the model. It must not be used afterwards, but may be closed again.
+// Close frees the model. Do not use it afterwards; closing it again does nothing.
 func (m *Model) Close() error { return m.model.Close() }
 
-// CheckLanguage says whether the model knows a language.
+// CheckLanguage returns an error if the model does not know a language.
 func (m *Model) CheckLanguage(language string) error {
 	_, err := m.context(language)
 	return err
@@ -71,8 +71,8 @@ func (m *Model) context(language string) (binding.Context, error) {
 	return c, nil
 }
 
-// Transcribe hears mono audio of 16 kHz. When ctx is canceled it stops before the next window of 30
-// s and returns the cause.
+// Transcribe transcribes mono audio of 16 kHz. When ctx is canceled it stops before the next window
+// of 30 s and returns the cause.
 func (m *Model) Transcribe(ctx context.Context, pcm []float32, o Options) (Transcript, error) {
 	if len(pcm) == 0 {
 		return Transcript{}, errors.New("expected audio, found no samples")
@@ -82,11 +82,11 @@ func (m *Model) Transcribe(ctx context.Context, pcm []float32, o Options) (Trans
 		return Transcript{}, err
 	}
 	c.SetThreads(uint(o.Threads))
-	c.SetTokenTimestamps(true) // else only segments have times
+	c.SetTokenTimestamps(true) // otherwise only segments have times
 	logError()
 	goOn := func() bool { return ctx.Err() == nil }
 	err = c.Process(pcm, goOn, nil, nil)
-	// What was heard until then is no error to whisper.cpp.
+	// If it was canceled, whisper.cpp returns what it has so far without an error.
 	if cause := context.Cause(ctx); cause != nil {
 		return Transcript{}, cause
 	} else if err != nil {
@@ -110,14 +110,14 @@ func (m *Model) Transcribe(ctx context.Context, pcm []float32, o Options) (Trans
 	}
 }
 
-// words are a segment's. Whisper.cpp puts a token's times where its text would be spoken at an even
-// pace between the timestamps that the model gave, moved to where the audio is loud; a few of them
-// stick out of the segment.
+// words returns a segment's words. whisper.cpp spreads the tokens evenly over the time between the
+// model's time stamps and then moves them to where the audio is loud. A few end outside the
+// segment.
 func words(c binding.Context, s binding.Segment) []speakers.Word {
 	within := func(t time.Duration) float64 { return min(max(t, s.Start), s.End).Seconds() }
 	var tokens []speakers.Token
 	for _, t := range s.Tokens {
-		if c.IsText(t) { // not one of the model's own, such as a time or the end
+		if c.IsText(t) { // not a control token, such as a time or the end
 			tokens = append(tokens, speakers.Token{
 				Text: t.Text, Start: within(t.Start), End: within(t.End), Probability: float64(t.P),
 			})
