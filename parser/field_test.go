@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"vramsoak/parser"
+	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 	"vramsoak/parser/source"
 )
@@ -100,7 +101,7 @@ func readExpected(t *testing.T, path string) map[string]*content {
 				if err != nil {
 					t.Fatalf("%s:%d: %v", path, n, err)
 				}
-				size, err := record.ParseSize(text)
+				size, err := lex.ParseSize(text)
 				if err != nil {
 					t.Fatalf("%s:%d: %v", path, n, err)
 				}

@@ -3,6 +3,7 @@ package parser_test
 import (
 	"testing"
 
+	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 )
 
@@ -19,13 +20,13 @@ func TestParseSize(t *testing.T) {
 		"-1.5 KiB": {Bytes: -1536, Resolution: 51},
 		"0.00GB":   {Bytes: 0, Resolution: 5368709},
 	} {
-		got, err := record.ParseSize(text)
+		got, err := lex.ParseSize(text)
 		if err != nil || got != want {
 			t.Errorf("ParseSize(%q) = %+v, %v; want %+v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "GB", "1.2.3GB", "X.XXgb", "nan", "7 parsecs", "1e3MB", "99999999999GB", "-", ".", "--1MB"} {
-		if got, err := record.ParseSize(text); err == nil {
+		if got, err := lex.ParseSize(text); err == nil {
 			t.Errorf("ParseSize(%q) = %+v, want an error", text, got)
 		}
 	}

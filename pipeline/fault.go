@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"vramsoak/parser/record"
+	"vramsoak/parser/lex"
 )
 
 // Faults are failures on request. They test whatever watches the pipeline. N is a file's position
@@ -44,7 +44,7 @@ func (f *Faults) Set(spec string) error {
 	}
 	switch kind {
 	case "leak":
-		size, err := record.ParseSize(value)
+		size, err := lex.ParseSize(value)
 		if err != nil {
 			return fmt.Errorf("leak: %w", err)
 		}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"vramsoak/parser/record"
+	"vramsoak/parser/lex"
 )
 
 // A Share is a part of the free memory: a fraction of it or an amount in bytes. The zero Share is
@@ -41,7 +41,7 @@ func (s *Share) Set(text string) error {
 		*s = Share{fraction: p / w, text: text}
 		return nil
 	}
-	size, err := record.ParseSize(text)
+	size, err := lex.ParseSize(text)
 	// A bare 2 is ambiguous: two bytes, or twice all of it.
 	if _, number := strconv.ParseFloat(text, 64); number == nil || err != nil || size.Bytes <= 0 {
 		return bad(text)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vramsoak/fixtures"
+	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 	"vramsoak/reports/sink"
 )
@@ -95,7 +96,7 @@ means nothing for others.`,
   vramsoak fixtures model models --embedding-size 48MiB`,
 		Args: wants(1, 1, "one folder to write to"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := record.ParseSize(size)
+			n, err := lex.ParseSize(size)
 			if err != nil {
 				return fmt.Errorf("--embedding-size: %w", err)
 			}
@@ -140,7 +141,7 @@ The same flags give the same bytes. It is what the speed of vramsoak check is me
 		Example: `  vramsoak fixtures log big.log --size 1GB`,
 		Args:    wants(1, 1, "one file to write"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			n, err := record.ParseSize(size)
+			n, err := lex.ParseSize(size)
 			if err != nil {
 				return fmt.Errorf("--size: %w", err)
 			}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"vramsoak/parser/record"
+	"vramsoak/parser/lex"
 	"vramsoak/parser/source"
 	"vramsoak/pipeline/allocator"
 	"vramsoak/pipeline/allocator/trace"
@@ -100,7 +100,7 @@ func (o replayOptions) device() (*allocator.Device, error) {
 
 // typedSize reads the size that a flag was given.
 func typedSize(flag, text string) (int64, error) {
-	size, err := record.ParseSize(text)
+	size, err := lex.ParseSize(text)
 	if err != nil {
 		return 0, fmt.Errorf("--%s: %w", flag, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 )
 
@@ -22,7 +23,7 @@ func ParseLimit(s string) (Limit, error) {
 		if share, ok := record.ParseShare(s); ok {
 			return Limit{Share: share}, nil
 		}
-	} else if size, err := record.ParseSize(s); err == nil && size.Bytes >= 0 {
+	} else if size, err := lex.ParseSize(s); err == nil && size.Bytes >= 0 {
 		if _, bare := strconv.ParseFloat(s, 64); bare != nil || size.Bytes == 0 {
 			return Limit{Bytes: size.Bytes}, nil
 		}

@@ -2,7 +2,6 @@ package record
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 )
@@ -40,51 +39,6 @@ const (
 	GiB = int64(1) << 30
 	TiB = int64(1) << 40
 )
-
-// unitBytes maps a printed unit to bytes. The pipelines divide by 1024^3 and print "GB", so the SI spellings are binary.
-var unitBytes = map[string]int64{
-	"":  1,
-	"b": 1, "byte": 1, "bytes": 1,
-	"k": KiB, "kb": KiB, "kib": KiB,
-	"m": MiB, "mb": MiB, "mib": MiB,
-	"g": GiB, "gb": GiB, "gib": GiB,
-	"t": TiB, "tb": TiB, "tib": TiB,
-}
-
-// ParseSize reads "7.23GB", "24 GiB", "512MiB", "4M" or plain bytes. The resolution is half of the last printed digit;
-// plain bytes are exact. Where a person typed the size (a flag, a policy) take its Bytes.
-func ParseSize(s string) (Size, error) {
-	text := strings.TrimSpace(s)
-	end := 0
-	for end < len(text) && (text[end] >= '0' && text[end] <= '9' || text[end] == '.' || end == 0 && (text[end] == '-' || text[end] == '+')) {
-		end++
-	}
-	digits, unit := text[:end], strings.ToLower(strings.TrimSpace(text[end:]))
-	scale, known := unitBytes[unit]
-	switch {
-	case digits == "" || digits == "-" || digits == "+" || digits == ".":
-		return Size{}, fmt.Errorf("expected a size such as 7.23GB or 512MiB, found %q", s)
-	case !known:
-		return Size{}, fmt.Errorf("expected a unit of B, KiB, MiB, GiB or TiB (GB reads as GiB), found %q in %q", unit, s)
-	}
-	value, err := strconv.ParseFloat(digits, 64)
-	if err != nil {
-		return Size{}, fmt.Errorf("expected a size such as 7.23GB or 512MiB, found %q", s)
-	}
-	scaled := value * float64(scale)
-	if math.Abs(scaled) >= 1<<62 {
-		return Size{}, fmt.Errorf("expected a size below 4 EiB, found %q", s)
-	}
-	size := Size{Bytes: int64(math.Round(scaled))}
-	if scale > 1 {
-		decimals := 0
-		if dot := strings.IndexByte(digits, '.'); dot >= 0 {
-			decimals = len(digits) - dot - 1
-		}
-		size.Resolution = int64(float64(scale) / 2 * math.Pow10(-decimals))
-	}
-	return size, nil
-}
 
 // ParseShare reads a ratio above 0 and up to 1: "95%" or "0.95".
 func ParseShare(s string) (share float64, ok bool) {

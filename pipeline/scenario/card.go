@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 	"vramsoak/pipeline/strictyaml"
 )
@@ -14,7 +15,7 @@ import (
 // Card is a card by its name ("RTX 5080", "NVIDIA GeForce RTX 5080", "rtx5080", "5080") or by a
 // size ("16GiB").
 func Card(name string) (GPU, error) {
-	if size, err := record.ParseSize(name); err == nil {
+	if size, err := lex.ParseSize(name); err == nil {
 		if unit := strings.TrimLeft(strings.TrimSpace(name), "0123456789."); unit != "" ||
 			size.Bytes >= strictyaml.LeastBare {
 			if size.Bytes < leastCard {

@@ -16,7 +16,7 @@ import (
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/vm"
 
-	"vramsoak/parser/record"
+	"vramsoak/parser/lex"
 	"vramsoak/pipeline/strictyaml"
 )
 
@@ -102,7 +102,7 @@ func ParseExpr(text string) (Expr, error) {
 		e.value = f
 		return e, nil
 	}
-	if size, err := record.ParseSize(text); err == nil {
+	if size, err := lex.ParseSize(text); err == nil {
 		e.value = float64(size.Bytes)
 		return e, nil
 	}

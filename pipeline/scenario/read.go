@@ -9,6 +9,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 	"vramsoak/pipeline/strictyaml"
 )
@@ -125,7 +126,7 @@ func (r *reader) gpu(n ast.Node, g *GPU) {
 		known, err := Card(name)
 		if err != nil {
 			advice := cardAdvice(name)
-			if _, err := record.ParseSize(name); err == nil {
+			if _, err := lex.ParseSize(name); err == nil {
 				advice = "write its unit: 16GiB"
 			}
 			r.Add(strictyaml.Where(r.Resolve(n)),

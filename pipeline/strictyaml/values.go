@@ -10,6 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 )
 
@@ -107,7 +108,7 @@ func (r *Reader) Number(to *float64, least, most float64, what string) func(ast.
 // Bytes reads bytes, with their unit or without.
 func (r *Reader) Bytes(to *int64, what string) func(ast.Node) {
 	return Value(r, to, what+" such as 512MiB", func(s string) (int64, bool) {
-		size, err := record.ParseSize(s)
+		size, err := lex.ParseSize(s)
 		return size.Bytes, err == nil && size.Bytes >= 0 && float64(size.Bytes) <= MaxBytes
 	})
 }

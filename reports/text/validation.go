@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"vramsoak/harness/check"
+	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
 	"vramsoak/pipeline/profile"
 	"vramsoak/pipeline/validation"
@@ -77,7 +78,7 @@ func validationHeadline(v *validation.Report) string {
 
 func cardName(v *validation.Report) string {
 	total := record.FormatBytes(v.Total)
-	if size, err := record.ParseSize(v.Card); v.Card == "" || err == nil && size.Bytes == v.Total {
+	if size, err := lex.ParseSize(v.Card); v.Card == "" || err == nil && size.Bytes == v.Total {
 		return total
 	}
 	return sink.Line(v.Card) + " (" + total + ")"

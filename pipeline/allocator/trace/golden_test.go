@@ -10,7 +10,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"vramsoak/fixtures/golden"
-	"vramsoak/parser/record"
+	"vramsoak/parser/lex"
 	"vramsoak/pipeline/allocator"
 	"vramsoak/pipeline/allocator/trace"
 )
@@ -85,7 +85,7 @@ func readSettings(t *testing.T, text string) trace.Settings {
 	t.Helper()
 	var s trace.Settings
 	size := func(value string) int64 {
-		n, err := record.ParseSize(value)
+		n, err := lex.ParseSize(value)
 		if err != nil {
 			t.Fatal(err)
 		}
