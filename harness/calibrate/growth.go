@@ -8,6 +8,8 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/harness/compare"
 	"vramsoak/harness/shape"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // Growth is what a check of growth over files does on clean runs. Amounts are bytes a file.
@@ -49,14 +51,14 @@ type growth struct {
 
 // growths are the checks of growth over files.
 func growths(p check.Policy) []*growth {
-	of := func(name, subject, key string, limit check.Amount) *growth {
-		return &growth{Growth: Growth{Check: name, Subject: subject, Limit: float64(limit.Bytes)}, key: key}
+	all := make([]*growth, len(check.Ledgers))
+	for i := range check.Ledgers {
+		l := &check.Ledgers[i]
+		all[i] = &growth{
+			Growth: Growth{Check: l.Check, Subject: l.Name, Limit: p.MaxGrowth[l.Name]}, key: l.Key,
+		}
 	}
-	return []*growth{
-		of(check.Leak, check.IdleLevel, "leak", p.Leak.MaxGrowth),
-		of(check.Fragmentation, check.UnusedReserve, "fragmentation", p.Fragmentation.MaxGrowth),
-		of(check.DarkGrowth, check.DarkMemory, "dark_memory", p.DarkMemory.MaxGrowth),
-	}
+	return all
 }
 
 func (g *growth) calibrate(runs []*compare.Baseline, policy check.Policy, o Options) {
@@ -118,11 +120,13 @@ func (g *growth) describe() {
 	g.Files, g.Noise = int(quantile(files, 0.5)), quantile(noise, 0.5)
 }
 
-// quantile is the least value that at least so many of the others do not exceed. NaN stays out of it.
+// quantile returns the least value that at least this share of the values does not exceed.
 func quantile(values []float64, share float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	at := int(math.Ceil(share*float64(len(sorted)))) - 1
-	return sorted[min(max(at, 0), len(sorted)-1)]
+	for _, v := range values {
+		if v != v {
+		}
+	}
+	return stat.Quantile(share, stat.Empirical, slices.Sorted(slices.Values(values)), nil)
 }
 
 // deal judges the tries, the units in turn. Where a unit has no noise, all of its tries are the same.

@@ -20,26 +20,26 @@ type column struct {
 	skip int32
 }
 
-func (c *column) add(ref fileRef, value, resolution float64) {
-	if ref.n&c.skip != 0 {
+func (c *column) add(n int32, value, resolution float64) {
+	if n&c.skip != 0 {
 		return
 	}
 	if c.most > 0 && len(c.files) == c.most {
 		c.thin(2*c.skip + 1)
-		c.add(ref, value, resolution)
+		c.add(n, value, resolution)
 		return
 	}
-	c.files, c.values = append(room(c.files), ref.n), append(room(c.values), value)
+	c.files, c.values = append(room(c.files), n), append(room(c.values), value)
 	c.resolution = max(c.resolution, resolution)
 }
 
 // addLevel adds a level that was read by a quantity. Those read by another than the first are left out.
-func (c *column) addLevel(of record.Quantity, ref fileRef, size record.Size) {
+func (c *column) addLevel(of record.Quantity, n int32, size record.Size) {
 	if len(c.files) == 0 {
 		c.of = of
 	}
 	if c.of == of {
-		c.add(ref, float64(size.Bytes), float64(size.Resolution))
+		c.add(n, float64(size.Bytes), float64(size.Resolution))
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 func TestColumnThins(t *testing.T) {
 	c := column{most: 4}
 	for n := range int32(10) {
-		c.add(fileRef{n: n}, float64(10*n), 0)
+		c.add(n, float64(10*n), 0)
 	}
 	if want := []int32{0, 4, 8}; !slices.Equal(c.files, want) {
 		t.Errorf("files %v, want %v", c.files, want)

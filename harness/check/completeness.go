@@ -233,8 +233,8 @@ func (j *Judge) pairsClosed() {
 	f := Finding{Check: Completeness, Subject: "checkpoint pairs", Unit: Count, Limit: new(0.0)}
 	closed, open := j.closed, 0
 	for _, b := range j.lostBefores() {
-		file := j.file(b.file)
-		if b.file.outside || !j.sound(file) {
+		file := b.file
+		if file.Outside || !j.endedWell(file) {
 			continue
 		}
 		open++
@@ -267,15 +267,15 @@ type pairName struct {
 
 // A lostBefore is a Before without its After.
 type lostBefore struct {
-	file    fileRef
+	file    *timeline.File
 	name    string
 	lane    record.Lane
 	cleanup bool
 	pos     record.Position
 }
 
-// complete notes which pairs the file has, and what it lacks.
-func (j *Judge) complete(f *timeline.File, ref fileRef) {
+// notePairs notes which pairs the file has, and what it lacks.
+func (j *Judge) notePairs(f *timeline.File) {
 	if !f.Outside {
 		j.closed += len(f.Stages) + len(f.Cleanups)
 	}
@@ -293,16 +293,16 @@ func (j *Judge) complete(f *timeline.File, ref fileRef) {
 	for _, n := range f.Unpaired {
 		// Where files are told by the recurring checkpoints of one rank, the others may be behind.
 		if c := &f.Checkpoints[n]; f.Supervised || c.Lane == f.Checkpoints[0].Lane {
-			b := lostBefore{ref, c.Name, c.Lane, c.OfCleanup(), c.Pos}
+			b := lostBefore{f, c.Name, c.Lane, c.OfCleanup(), c.Pos}
 			j.lost = append(j.lost, b)
-			if _, known := j.begun[c.Lane]; b.cleanup && !known {
-				j.begun[c.Lane] = b
+			if _, known := j.firstLost[c.Lane]; b.cleanup && !known {
+				j.firstLost[c.Lane] = b
 			}
 		}
 	}
 	for _, name := range j.policy.Expect.Checkpoints {
 		if !slices.ContainsFunc(f.Checkpoints, func(c record.Checkpoint) bool { return c.Name == name }) {
-			j.missing = append(j.missing, missingName{ref, name})
+			j.missing = append(j.missing, missingName{f, name})
 		}
 	}
 }
@@ -311,13 +311,13 @@ func (j *Judge) complete(f *timeline.File, ref fileRef) {
 // opens no pair: "Before model setup" may just be a checkpoint.
 func (j *Judge) lostBefores() []lostBefore {
 	return slices.DeleteFunc(slices.Clone(j.lost), func(b lostBefore) bool {
-		return !b.cleanup && !j.paired[pairName{j.file(b.file).Run, b.name}]
+		return !b.cleanup && !j.paired[pairName{b.file.Run, b.name}]
 	})
 }
 
 // A missingName is a checkpoint that the policy expects and a file lacks.
 type missingName struct {
-	file fileRef
+	file *timeline.File
 	name string
 }
 
@@ -329,13 +329,13 @@ func (j *Judge) expected() {
 	}
 	files, missing := 0, 0
 	for i := range j.tl.Files {
-		if j.sound(j.tl.Files[i]) {
+		if j.endedWell(j.tl.Files[i]) {
 			files++
 		}
 	}
 	for _, m := range j.missing {
-		file := j.file(m.file)
-		if !j.sound(file) {
+		file := m.file
+		if !j.endedWell(file) {
 			continue
 		}
 		missing++

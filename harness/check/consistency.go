@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // An orderMark counts the readings that break allocated <= reserved <= total.
@@ -16,13 +17,13 @@ type orderMark struct {
 type disorder struct {
 	what string
 	pos  record.Position
-	file fileRef
+	file *timeline.File
 }
 
 // order is what must not fall.
 var order = [...]record.Quantity{record.Allocated, record.Reserved, record.Total}
 
-func (o *orderMark) add(file fileRef, c *record.Checkpoint) {
+func (o *orderMark) add(f *timeline.File, c *record.Checkpoint) {
 	if a, has := c.Get(record.Allocated); has {
 		r, hasReserved := c.Get(record.Reserved)
 		if t, has := c.Get(record.Total); has && hasReserved && a.Bytes <= r.Bytes && r.Bytes <= t.Bytes {
@@ -45,7 +46,7 @@ func (o *orderMark) add(file fileRef, c *record.Checkpoint) {
 			if s.Low() > l.High() && !wrong {
 				wrong = true
 				if o.broken++; o.broken == 1 {
-					o.first = &disorder{fmt.Sprintf("%s %s is more than %s %s at %q", small, s, large, l, c.Name), c.Pos, file}
+					o.first = &disorder{fmt.Sprintf("%s %s is more than %s %s at %q", small, s, large, l, c.Name), c.Pos, f}
 				}
 			}
 		}
@@ -54,13 +55,12 @@ func (o *orderMark) add(file fileRef, c *record.Checkpoint) {
 
 // consistency demands allocated <= reserved <= total at every checkpoint, as far as the printed digits tell. A log that
 // breaks it is a wrong log, not a leak.
-func (j *Judge) consistency(ledger *ledger) {
-	f := Finding{Check: Consistency, Subject: j.subject("allocated <= reserved <= total", ledger.lane), Unit: Count, Limit: new(0.0)}
-	compared, broken := ledger.order.compared, ledger.order.broken
-	if first := ledger.order.first; first != nil {
-		file := j.file(first.file)
-		f.At, f.File = new(first.pos), file.Index
-		f.Message = first.what + ", " + fileName(file)
+func (j *Judge) consistency(l *lane) {
+	f := Finding{Check: Consistency, Subject: j.subject("allocated <= reserved <= total", l.id), Unit: Count, Limit: new(0.0)}
+	compared, broken := l.order.compared, l.order.broken
+	if first := l.order.first; first != nil {
+		f.At, f.File = new(first.pos), first.file.Index
+		f.Message = first.what + ", " + fileName(first.file)
 	}
 	switch {
 	case broken > 0:

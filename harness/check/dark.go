@@ -1,136 +1,140 @@
 package check
 
 import (
-	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
+	"vramsoak/harness/shape"
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
 )
 
-// darkBlur is how many times the growth that is allowed a file the driver's samples around a file's end may differ for that
-// file to count: memory was on the move there, and where in between it was is not known.
-const darkBlur = 4
+// maxBlur says when the driver's samples around a file's end differ too much to tell the level
+// there: by more than this many times the growth that a file is allowed. Memory was on the move, and
+// the level between the samples is not known.
+const maxBlur = 4
 
-// An ending is a file's last checkpoint that has reserved and no device used: the driver's samples beside it may have that.
-type ending struct {
-	ref      fileRef
+// darkSamples is dark memory at the ends of files by the driver's samples, for logs whose
+// checkpoints do not have device used.
+type darkSamples struct {
+	ends   []darkEnd
+	levels column
+	known  int // ends that are in a run with samples
+	// blurred are ends around which the samples differ too much.
+	blurred int
+	// wholeDevice says that a sample is of all processes on the device.
+	wholeDevice bool
+}
+
+// A darkEnd is a file's last checkpoint, if it has reserved and not device used.
+type darkEnd struct {
+	file     *timeline.File
+	n        int32
 	line     int
 	time     time.Time
 	reserved record.Size
 }
 
-// A darkLedger is the dark memory at the ends of files.
-type darkLedger struct {
-	column
-	endings []ending
-	joined  column // of the endings
-	// ends are the files that have reserved at their end. Of them, unseen have no samples near, and blurred some that differ
-	// too much.
-	ends, unseen, blurred int
-	ofDevice              bool // joined is by samples of the whole device
-}
-
-// darkEnd notes a file's last checkpoint. Only a log of the harness has samples.
-func (l *ledger) darkEnd(ref fileRef, c *record.Checkpoint, supervised bool) {
+// noteDark notes the file's last checkpoint where samples may tell the device used there. Only a log
+// of the harness has samples.
+func (l *lane) noteDark(f *timeline.File, n int32) {
+	c := l.last
 	reserved, ok := c.Get(record.Reserved)
-	if !ok || !c.Has(record.Used) && !supervised {
+	if !ok || !f.Supervised || c.Has(record.Used) || len(l.column(DarkMemory).files) > 0 {
 		return
 	}
 	if l.dark == nil {
-		l.dark = &darkLedger{}
+		l.dark = &darkSamples{}
 	}
-	d := l.dark
-	if used, ok := c.Get(record.Used); ok {
-		d.add(ref, float64(used.Bytes-reserved.Bytes), float64(used.Resolution+reserved.Resolution))
-	} else if len(d.files) == 0 {
-		d.endings = append(room(d.endings), ending{ref, c.Pos.Line, c.Time, reserved})
-	}
+	l.dark.ends = append(room(l.dark.ends), darkEnd{f, n, c.Pos.Line, c.Time, reserved})
 }
 
-// darkness is the ledger's dark memory.
-func (l *ledger) darkness() *darkLedger { return cmp.Or(l.dark, &darkLedger{}) }
-
-// values are the dark memory: what the checkpoints say, or where they say nothing what the samples beside them do.
-func (d *darkLedger) values() *column {
-	if len(d.files) > 0 {
-		return &d.column
+// darkLevels returns the dark memory that the checkpoints tell or, where they tell none, the
+// samples.
+func darkLevels(_ *Judge, l *lane) *column {
+	if c := l.column(DarkMemory); len(c.files) > 0 || l.dark == nil {
+		return c
 	}
-	return &d.joined
+	return &l.dark.levels
 }
 
-// ours says that the values are of the pipeline alone, as far as is known.
-func (d *darkLedger) ours() bool { return len(d.files) > 0 || !d.ofDevice }
+// darkIsShared reports whether dark memory includes the memory of other processes.
+func (l *lane) darkIsShared() bool {
+	return l.dark != nil && l.dark.wholeDevice && len(l.column(DarkMemory).files) == 0
+}
 
-// joinSamples gives the ledgers device used from the harness's samples where no checkpoint has it.
-func (j *Judge) joinSamples() *timeline.Beside {
-	lanes := make([]record.Lane, len(j.ledgers))
-	for i, l := range j.ledgers {
-		lanes[i] = l.lane
-	}
-	beside := timeline.NewBeside(j.tl, lanes)
-	for _, l := range j.ledgers {
+// readDarkSamples finds the dark memory of each lane whose checkpoints do not tell it.
+func (j *Judge) readDarkSamples(driver *timeline.Beside) {
+	maxResolution := int64(maxBlur * j.policy.MaxGrowth[DarkMemory] / 2)
+	for _, l := range j.lanes {
 		d := l.dark
 		if d == nil {
 			continue
 		}
-		d.joined, d.ends, d.unseen, d.blurred, d.ofDevice = column{}, 0, 0, 0, false
-		if len(d.files) > 0 {
+		*d = darkSamples{ends: d.ends}
+		if len(l.column(DarkMemory).files) > 0 {
 			continue
 		}
-		most := darkBlur * j.policy.DarkMemory.MaxGrowth.Bytes / 2
-		for _, e := range d.endings {
-			f := j.file(e.ref)
-			driver := beside.Of(f.Run, l.lane)
-			if driver == nil {
+		for _, e := range d.ends {
+			samples := driver.Of(e.file.Run, l.id)
+			if samples == nil {
 				continue
 			}
-			d.ends++
-			used, ok := driver.At(record.Header{Pos: record.Position{Line: e.line}, Time: e.time})
+			d.known++
+			used, ok := samples.At(record.Header{Pos: record.Position{Line: e.line}, Time: e.time})
 			switch {
 			case !ok:
-				d.unseen++
-			case used.Resolution > most:
+			case used.Resolution > maxResolution:
 				d.blurred++
 			default:
-				d.joined.add(e.ref, float64(used.Bytes-e.reserved.Bytes), float64(used.Resolution+e.reserved.Resolution))
-				d.ofDevice = d.ofDevice || driver.Source == record.SourceDevice
+				d.levels.add(e.n, float64(used.Bytes-e.reserved.Bytes),
+					float64(used.Resolution+e.reserved.Resolution))
+				d.wholeDevice = d.wholeDevice || samples.Source == record.SourceDevice
 			}
 		}
 	}
-	return beside
 }
 
-// darkMemory judges the growth of what the allocator does not see.
-func (j *Judge) darkMemory(l *ledger) {
-	d := l.darkness()
-	w := j.worst(&drift{
-		check: DarkGrowth, subject: j.subject(DarkMemory, l.lane), unit: Bytes,
-		limit:   float64(j.policy.DarkMemory.MaxGrowth.Bytes),
-		missing: "no file ends with a checkpoint that has both device used (used=) and reserved",
-	}, j.processes(d.values()))
-	f := w.finding
-	if d.ends > 0 {
-		known := fmt.Sprintf("device used is that of the driver's samples beside the checkpoints, which tell it at the ends of %d of %s",
-			len(d.joined.files), Plural(d.ends, "file"))
-		if d.blurred > 0 {
-			known += fmt.Sprintf(" (at %d it was moving by more than %s)", d.blurred,
-				record.FormatBytes(darkBlur*j.policy.DarkMemory.MaxGrowth.Bytes))
-		}
-		switch {
-		case len(d.joined.files) == 0 && f.Verdict == Skipped:
-			f.Message = known + "; print used= at a file's last checkpoint"
-		case f.Verdict == Skipped:
-			f.Message += "; " + known + "; print used= there"
-		default:
-			f.Message += "; " + known
+// explainDark adds how many files the samples tell dark memory of.
+func (j *Judge) explainDark(l *lane, w *worstProcess) {
+	d, f := l.dark, &w.finding
+	if d == nil || d.known == 0 {
+		return
+	}
+	known := fmt.Sprintf("device used is that of the driver's samples beside the checkpoints, "+
+		"which tell it at the ends of %d of %s", len(d.levels.files), Plural(d.known, "file"))
+	if d.blurred > 0 {
+		known += fmt.Sprintf(" (at %d it was moving by more than %s)", d.blurred,
+			Quantity(maxBlur*j.policy.MaxGrowth[DarkMemory], Bytes))
+	}
+	switch {
+	case len(d.levels.files) == 0 && f.Verdict == Skipped:
+		f.Message = known + "; print used= at a file's last checkpoint"
+	case f.Verdict == Skipped:
+		f.Message += "; " + known + "; print used= there"
+	default:
+		f.Message += "; " + known
+	}
+}
+
+// darkNote says how large dark memory is: the finding says only how it grows.
+func (j *Judge) darkNote(l *lane) string {
+	c := darkLevels(j, l)
+	var values []float64
+	for i, n := range c.files {
+		if j.endedWell(j.tl.Files[n]) {
+			values = append(values, c.values[i])
 		}
 	}
-	if !d.ours() && f.Verdict == Fail {
-		f.Verdict = Undecided
-		f.Message += "; the driver does not tell processes apart here, and it may be another's: soak where nothing else runs on the device, " +
-			"or outside of the container"
+	if len(values) == 0 {
+		return ""
 	}
-	j.add(f)
+	s := fmt.Sprintf("%s (device used - reserved) when a file ends: %s (median of %s), %s at most",
+		j.subject(DarkMemory, l.id), Quantity(shape.Median(values), Bytes),
+		Plural(len(values), "file"), Quantity(slices.Max(values), Bytes))
+	if l.darkIsShared() {
+		s += "; device used is of the whole device there, and other processes' memory is in it"
+	}
+	return s
 }

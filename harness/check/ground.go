@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
 )
 
 // A ground is one kind of reading that the peak of a device is judged by.
@@ -53,13 +54,10 @@ type mark struct {
 	beside int64
 	name   string // of the checkpoint
 	pos    record.Position
-	file   fileRef // nowhere for the harness's samples
-	told   bool    // by peak=: the program saw it between two checkpoints
-	why    string  // why it is not known to be the process's own
+	file   *timeline.File // nil for the harness's samples, whose file is found by their line
+	told   bool           // by peak=: the program saw it between two checkpoints
+	why    string         // why it is not known to be the process's own
 }
-
-// nowhere is the file of a mark whose file is found by its line.
-var nowhere = fileRef{n: -1}
 
 // need is the size without the cache, and its bounds.
 func (m *mark) need() (low, printed, high int64) {

@@ -1,3 +1,11 @@
+// Package check judges a timeline: whether each cleanup gave its memory back, whether a ledger grows
+// over the files (see [Ledgers]), whether the card was large enough, whether every file ended well.
+//
+//	report := check.Of(timeline, check.DefaultPolicy())
+//
+// A verdict is pass or fail only where it holds for every value that the log's printed digits allow.
+// What the log cannot tell is undecided. A check that has no reading is skipped, with the reason. No
+// data is never a pass.
 package check
 
 import (
@@ -10,7 +18,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// The checks, in the order in which a report lists them.
+// The checks.
 const (
 	Recovery      = "recovery"
 	Leak          = "leak"
@@ -21,16 +29,16 @@ const (
 	Peak          = "peak"
 	OutOfMemory   = "out-of-memory"
 	Completeness  = "completeness"
-	Regression    = "regression" // found by package compare, where there is an earlier run: see Report.Join
+	Regression    = "regression" // by package compare, where there is an earlier run: see Report.Join
 	Consistency   = "consistency"
 	CleanStart    = "clean-start"
 )
 
-// Checks are the names that a policy may gate on or require.
-var Checks = []string{
-	Recovery, Leak, Fragmentation, DarkGrowth, Drift, Throughput, Peak, OutOfMemory, Completeness, Regression, Consistency,
-	CleanStart,
-}
+// Checks are the names that a policy may gate on or require, in the order in which a report lists
+// the checks.
+var Checks = slices.Concat([]string{Recovery}, ledgerChecks(), []string{
+	Drift, Throughput, Peak, OutOfMemory, Completeness, Regression, Consistency, CleanStart,
+})
 
 // Of applies every check to a timeline. The report depends on nothing else.
 func Of(tl *timeline.Timeline, policy Policy) *Report {
@@ -42,25 +50,26 @@ func Of(tl *timeline.Timeline, policy Policy) *Report {
 	return j.Report(tl)
 }
 
-// A Judge applies the checks to the files of a log while it is read, so that their checkpoints need not be kept.
+// A Judge applies the checks to the files of a log while it is read, so that their checkpoints need
+// not be kept.
 type Judge struct {
 	// Trends and Measures ask for these parts of the report. Of a long log they are large.
 	Trends, Measures bool
 
 	policy Policy
 	kept   int  // checkpoints of the files whose recoveries are kept
-	all    bool // of all files
-	// files and outside are what is left of each file, and of each stretch between files, as in the timeline.
+	all    bool // the recoveries of all files are kept
+	// files and outside sum up each file, and each stretch between files, as in the timeline.
 	files, outside []summary
-	ledgers        []*ledger
-	open           []*ledger // of the file that is judged
-	byLane         map[record.Lane]*ledger
+	lanes          []*lane
+	open           []*lane // of the file that is judged
+	byLane         map[record.Lane]*lane
 	plan           plan
 	names          map[string]naming
 	closed         int // pairs
 	paired         map[pairName]bool
 	lost           []lostBefore
-	begun          map[record.Lane]lostBefore // the first of a cleanup that is lost
+	firstLost      map[record.Lane]lostBefore // of a cleanup
 	missing        []missingName
 	highWater      HighWater
 	deciding       decidingPeak
@@ -73,27 +82,17 @@ type Judge struct {
 	tells   map[int]bool // runs whose log says how their files ended
 	longest int          // see longestProcess; -1 where it is not known yet
 	named   map[int]bool // processes that work on files that the log names
-	failed  []*ledger    // of devices without a checkpoint: see addFailures
+	failed  []*lane      // of devices without a checkpoint: see addFailures
 	gathering
 	trends []Trend
 }
 
-// New is a judge who has seen nothing yet.
+// New returns a judge who has seen nothing yet.
 func New(policy Policy) *Judge {
-	return &Judge{policy: policy, byLane: map[record.Lane]*ledger{}, begun: map[record.Lane]lostBefore{}, paired: map[pairName]bool{}, names: map[string]naming{}}
-}
-
-// A fileRef is a file of the timeline, or a stretch between files.
-type fileRef struct {
-	n       int32
-	outside bool
-}
-
-func (j *Judge) file(r fileRef) *timeline.File {
-	if r.outside {
-		return j.tl.Outside[r.n]
+	return &Judge{
+		policy: policy, byLane: map[record.Lane]*lane{}, firstLost: map[record.Lane]lostBefore{},
+		paired: map[pairName]bool{}, names: map[string]naming{},
 	}
-	return j.tl.Files[r.n]
 }
 
 // A summary is what the report needs of a file's checkpoints.
@@ -103,29 +102,28 @@ type summary struct {
 	work  int    // line of the last that is no cleanup's
 }
 
-// Add judges the next file, or stretch between files, in the order of the log. What it says of the file's cleanups and stages is
-// good until the next one.
+// Add judges the next file, or stretch between files, in the order of the log. It returns the file's
+// cleanups and stages, which are overwritten by the next call.
 func (j *Judge) Add(f *timeline.File) []Recovered {
-	ref := fileRef{int32(len(j.files)), f.Outside}
 	all := &j.files
 	if f.Outside {
 		all = &j.outside
-		ref.n = int32(len(j.outside))
 	}
+	n := int32(len(*all))
 	*all = append(room(*all), j.summarize(f))
-	j.openLedgers(f)
-	var l *ledger
+	j.openLanes(f)
+	var l *lane
 	for i := range f.Checkpoints {
 		c := &f.Checkpoints[i]
-		if l == nil || l.lane != c.Lane {
+		if l == nil || l.id != c.Lane {
 			l = j.byLane[c.Lane]
 		}
-		l.add(f, ref, c)
+		l.add(f, n, c)
 		j.highWater.add(&c.Reading)
 	}
-	j.closeLedgers(f, ref)
-	j.complete(f, ref)
-	recovered := j.recoveriesOf(f, ref)
+	j.closeLanes(f, n)
+	j.notePairs(f)
+	recovered := j.recoveriesOf(f, n)
 	for i := range recovered {
 		recovered[i].sum.add(&recovered[i])
 	}
@@ -135,8 +133,8 @@ func (j *Judge) Add(f *timeline.File) []Recovered {
 	return recovered
 }
 
-// room makes room in a slice that may grow to hundreds of thousands: append by itself grows by a quarter only, and copies as
-// often.
+// room doubles the room of a slice that may grow to hundreds of thousands of items. append grows it
+// by a quarter only, and copies as often.
 func room[T any](s []T) []T {
 	if len(s) == cap(s) {
 		return slices.Grow(s, max(1, len(s)))
@@ -144,7 +142,7 @@ func room[T any](s []T) []T {
 	return s
 }
 
-// A naming is what the name of a checkpoint says, of which a log has few.
+// A naming is what the name of a checkpoint says. A log has few names.
 type naming struct {
 	cleanup, after bool   // where it is not sampled
 	uncounted      string // see parser.Uncounted
@@ -169,30 +167,22 @@ func (j *Judge) naming(c *record.Checkpoint) naming {
 
 // Report sums up. The timeline is that of the files that were added.
 func (j *Judge) Report(tl *timeline.Timeline) *Report {
-	j.tl, j.tells, j.gathering, j.trends, j.longest = tl, map[int]bool{}, newGathering(), nil, -1
-	j.named = map[int]bool{}
-	for i := range tl.Files {
-		f := tl.Files[i]
-		if f.Supervised || f.Status != record.StatusUnknown {
-			j.tells[f.Run] = true
-		}
-		if f.Supervised || f.Path != "" {
-			j.named[f.Process] = true
-		}
-	}
-	slices.SortFunc(j.ledgers, byLane)
-	j.ranks = slices.ContainsFunc(j.ledgers, func(l *ledger) bool { return l.lane.Rank != 0 })
+	j.begin(tl)
 	j.addFailures()
-	beside := j.joinSamples()
-	j.addSamples(beside)
-	for _, l := range j.ledgers {
-		j.marks[laneMark(l.lane, j.ranks)] = true
+	driver := j.driver()
+	j.readDarkSamples(driver)
+	j.addSamples(driver)
+	for _, l := range j.lanes {
+		j.marks[laneMark(l.id, j.ranks)] = true
 	}
-	j.peaks(beside)
-	for _, l := range j.ledgers {
+	j.peaks(driver)
+	for _, l := range j.lanes {
 		j.recovery(l)
-		j.leak(l)
-		j.drifts(l)
+		for i := range Ledgers {
+			j.growth(l, &Ledgers[i])
+		}
+		j.neverUsed(l)
+		j.drift(l)
 		j.consistency(l)
 	}
 	j.throughput()
@@ -201,17 +191,15 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 	j.unreadable()
 	j.cleanStart()
 	unread := j.noReadings()
-	for i := range j.recoveries {
-		j.recoveries[i].File = j.file(j.recoveries[i].ref)
-	}
 	mark := j.highWater
 	for i := range tl.Samples {
 		mark.Used = max(mark.Used, tl.Samples[i].Bytes(record.Used))
 		mark.Total = max(mark.Total, tl.Samples[i].Bytes(record.Total))
 	}
 	report := &Report{
-		Schema: Schema, Files: len(tl.LastAttempts()), Checkpoints: tl.Checkpoints, HighWater: mark, PeakBy: j.deciding.by,
-		Recoveries: j.recoveries, Policy: j.policy, Trends: j.trends, Notes: j.notes(), Unread: unread,
+		Schema: Schema, Files: len(tl.LastAttempts()), Checkpoints: tl.Checkpoints, HighWater: mark,
+		PeakBy: j.deciding.by, Recoveries: j.recoveries, Policy: j.policy, Trends: j.trends,
+		Notes: j.notes(), Unread: unread,
 	}
 	if j.Measures {
 		report.Measured = j.measure()
@@ -220,87 +208,44 @@ func (j *Judge) Report(tl *timeline.Timeline) *Report {
 	return report
 }
 
-// Join adds findings to those of the log, and gives the verdict of all. A finding that gates does so whatever the policy says.
-func (r *Report) Join(findings ...Finding) {
-	r.found = append(r.found, findings...)
-	slices.SortStableFunc(r.found, byCheck)
-	r.Findings = slices.Clone(r.found)
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		f.Gates = f.Gates || slices.Contains(r.Policy.Gate, f.Check)
-	}
-	r.Findings = summed(required(r.Policy.Require, r.Findings))
-	r.Verdict = whole(r.Findings)
-}
-
-func byLane(a, b *ledger) int {
-	return cmp.Or(a.lane.Rank-b.lane.Rank, a.lane.Device-b.lane.Device)
-}
-
-func byCheck(a, b Finding) int {
-	return slices.Index(Checks, a.Check) - slices.Index(Checks, b.Check)
-}
-
-// Unsettle has what fails of a check be undecided, where what it was judged by does not suffice.
-func (r *Report) Unsettle(of string) {
-	for i := range r.found {
-		if f := &r.found[i]; f.Check == of && f.Verdict == Fail {
-			f.Verdict = Undecided
+// begin notes what the whole timeline tells.
+func (j *Judge) begin(tl *timeline.Timeline) {
+	j.tl, j.gathering, j.trends, j.longest = tl, newGathering(), nil, -1
+	j.tells, j.named = map[int]bool{}, map[int]bool{}
+	for _, f := range tl.Files {
+		if f.Supervised || f.Status != record.StatusUnknown {
+			j.tells[f.Run] = true
+		}
+		if f.Supervised || f.Path != "" {
+			j.named[f.Process] = true
 		}
 	}
-	r.Join()
+	slices.SortFunc(j.lanes, byLane)
+	j.ranks = slices.ContainsFunc(j.lanes, func(l *lane) bool { return l.id.Rank != 0 })
 }
 
-// whole is the verdict of all: fail if a gating check fails, else undecided if one is, else pass if one was judged. That no
-// allocation failed and no reading contradicts itself is not enough to pass: so it is in a log that has nothing to judge by.
-func whole(findings []Finding) Verdict {
-	verdict := Undecided // no data is never a pass
-	for _, want := range []Verdict{Pass, Undecided, Fail} {
-		if slices.ContainsFunc(findings, func(f Finding) bool { return f.Gates && f.Verdict == want && !f.absent }) {
-			verdict = want
-		}
+// driver returns the harness's samples of the lanes.
+func (j *Judge) driver() *timeline.Beside {
+	lanes := make([]record.Lane, len(j.lanes))
+	for i, l := range j.lanes {
+		lanes[i] = l.id
 	}
-	return verdict
+	return timeline.NewBeside(j.tl, lanes)
 }
 
-// required turns what the policy requires and the log could not give into undecided. A check that was judged anywhere was
-// given.
-func required(checks []string, findings []Finding) []Finding {
-	for _, check := range checks {
-		of := func(f Finding) bool { return f.Check == check }
-		if !slices.ContainsFunc(findings, of) {
-			f := Finding{
-				Check: check, Verdict: Undecided, Subject: "the log", Gates: true,
-				Message: "required by the policy, and the log has nothing to judge it by",
-			}
-			if check == Regression {
-				f.Message = "required by the policy, and there is no earlier run to compare with; give one with --baseline"
-			}
-			findings = append(findings, f)
-			continue
-		}
-		if slices.ContainsFunc(findings, func(f Finding) bool { return of(f) && f.Verdict != Skipped }) {
-			continue
-		}
-		for i := range findings {
-			if f := &findings[i]; of(*f) {
-				f.Verdict, f.Gates = Undecided, true
-				f.Message = "required by the policy, but " + f.Message
-			}
-		}
-	}
-	return findings
+func byLane(a, b *lane) int {
+	return cmp.Or(a.id.Rank-b.id.Rank, a.id.Device-b.id.Device)
 }
 
 // subject names what a finding is about, with its lane where the log has several.
-func (j *Judge) subject(name string, lane record.Lane) string {
-	if len(j.ledgers) < 2 {
+func (j *Judge) subject(name string, id record.Lane) string {
+	if len(j.lanes) < 2 {
 		return name
 	}
-	return name + laneMark(lane, j.ranks)
+	return name + laneMark(id, j.ranks)
 }
 
-func laneMark(lane record.Lane, ranks bool) string { return " (" + lane.Name(ranks) + ")" }
+func laneMark(id record.Lane, ranks bool) string { return " (" + id.Name(ranks) + ")" }
 
 // fileName is how a message names a file: "file 12 (0012.wav)".
 func fileName(f *timeline.File) string {
@@ -315,8 +260,8 @@ func fileName(f *timeline.File) string {
 	return fmt.Sprintf("file %d (%s)", f.Index, filepath.Base(f.Path))
 }
 
-// sound says that nothing speaks against the file's end: what it leaves behind is what a good file leaves behind. In a log
-// that tells how files ended, one without an end was cut short.
-func (j *Judge) sound(f *timeline.File) bool {
+// endedWell reports whether nothing speaks against the file's end: it then leaves behind what a good
+// file does. In a log that tells how files ended, a file without an end was cut short.
+func (j *Judge) endedWell(f *timeline.File) bool {
 	return f.Status == record.StatusOK || f.Status == record.StatusUnknown && !j.tells[f.Run]
 }

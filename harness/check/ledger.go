@@ -1,192 +1,99 @@
 package check
 
 import (
+	"slices"
+
 	"vramsoak/parser/record"
-	"vramsoak/parser/timeline"
 )
 
-// A ledger is what is known of one device of one rank.
-type ledger struct {
-	lane record.Lane
+// A Ledger is one account of memory, or of another resource. The check judges whether its level
+// grows over the files of a process. A new ledger is one entry in [Ledgers]: its check, its key in
+// the policy file and its metric follow from the entry.
+type Ledger struct {
+	Check string // the check of its findings: its name in [Policy.Gate]
+	Name  string // the subject of its findings and the name of its metric
+	Key   string // in the policy file
+	Unit  string
+	// MaxGrowth is how much it may grow from one file to the next, in Unit, where the policy file
+	// does not say: see [Policy.MaxGrowth].
+	MaxGrowth float64
+	// Gates reports whether the check decides the verdict where the policy file does not say.
+	Gates bool
 
-	// Of the file that is judged.
+	// level returns the level at a file's last checkpoint that is not a sample.
+	level func(c *record.Checkpoint) (level record.Size, ok bool)
+	// missing is the message where no file has a level; missingSampled is it where the log has only
+	// samples, if that makes a difference.
+	missing, missingSampled string
+	// advice is added to the message where the ledger grows.
+	advice string
 
-	open  bool
-	level record.Quantity // by which it is judged
-	count [len(levels)]int
-	last  *record.Checkpoint // at a place with a name
-	most  record.Size        // largest level
-	least *record.Checkpoint // the sample with the lowest level
-	// mostReserved is the largest reserved.
-	mostReserved record.Size
+	// The rest is for ledgers of which a log tells more. Each may be nil.
 
-	// Of the process that is judged: its first reading, where that is not a cleanup's and not an After.
-
-	process int
-	born    bool
-	birth   record.Reading
-
-	sums   []*recoverySum          // in the order of their first appearance
-	byName map[string]*recoverySum // nil where there are few
-	named  bool                    // not every reading is a sample
-	peak   peakMark
-	share  shareMark
-	idles  []idle
-	points points
-	// What the files reached, in their level and in reserved, and their stages; what lies beside the level when a file ends.
-	// The columns of stages and recoveries are in sums and stagePeaks.
-	peaks, reserves, unused column
-	dark                    *darkLedger // nil where nothing is known of it
-	stagePeaks              []*stagePeak
-	order                   orderMark
-	readings                []*readingSeries // of samples, and outside of files
+	// levels returns the levels over the files, where they are not those of level.
+	levels func(j *Judge, l *lane) *column
+	// readings judges the levels that come without files: see [Judge.leakOverReadings].
+	readings readingsJudge
+	// explain adds to the finding what the log tells besides.
+	explain func(j *Judge, l *lane, w *worstProcess)
+	// shared reports whether the levels include the memory of other processes.
+	shared func(l *lane) bool
 }
 
-// columnFiles is of how many files the columns are kept that gate nothing: a log may have millions. Those that gate are whole,
-// because a process of few files would be left with too few of them.
-const columnFiles = 8192
-
-// A stagePeak is the high-water mark of a stage over the files, and how far it lies above the level at the stage's start.
-type stagePeak struct {
-	name       string
-	peak, took column
+// Ledgers are all that there are, in the order in which a report lists their checks.
+var Ledgers = []Ledger{
+	{
+		Check: Leak, Name: IdleLevel, Key: "leak", Unit: Bytes, MaxGrowth: 192 << 10, Gates: true,
+		levels:  idleLevels,
+		missing: "no file has an idle level, which is the last checkpoint that it has a reading at",
+		missingSampled: "every reading is a sample, and none tells what a file leaves behind; " +
+			`print one at the end of each, as in "[GPU Memory] After File: Allocated: 0.18GB"`,
+		readings: (*Judge).leakOverReadings, explain: (*Judge).explainLeak,
+	},
+	{
+		Check: Fragmentation, Name: UnusedReserve, Key: "fragmentation", Unit: Bytes,
+		MaxGrowth: 1 << 20, Gates: true,
+		level: func(c *record.Checkpoint) (record.Size, bool) {
+			return difference(c, record.Reserved, record.Allocated)
+		},
+		missing: "no file ends with a checkpoint that has both allocated and reserved",
+		advice: "the allocator holds more and more that it does not hand out: in PyTorch try " +
+			"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or empty the cache between files",
+		readings: (*Judge).reserveOverReadings,
+	},
+	{
+		Check: DarkGrowth, Name: DarkMemory, Key: "dark_memory", Unit: Bytes,
+		MaxGrowth: 1 << 20, Gates: true,
+		level: func(c *record.Checkpoint) (record.Size, bool) {
+			return difference(c, record.Used, record.Reserved)
+		},
+		missing: "no file ends with a checkpoint that has both device used (used=) and reserved",
+		levels:  darkLevels, explain: (*Judge).explainDark, shared: (*lane).darkIsShared,
+	},
 }
 
-// levels are the quantities by which a file may be judged, in a ledger by one: the one that most of its readings have, the
-// first of these where several are as frequent. One for all, because allocated and reserved are not to be compared.
-var levels = [...]record.Quantity{record.Allocated, record.Used, record.Reserved}
-
-// openLedgers begins the file in the ledgers that it has readings of.
-func (j *Judge) openLedgers(f *timeline.File) {
-	var l *ledger
-	for i := range f.Checkpoints {
-		c := &f.Checkpoints[i]
-		if l == nil || l.lane != c.Lane {
-			l = j.ledger(c.Lane)
-		}
-		if !l.open {
-			l.open, l.last, l.least, l.most, l.mostReserved, l.count, l.points.next = true, nil, nil, record.Size{}, record.Size{},
-				[len(levels)]int{}, 0
-			j.open = append(j.open, l)
-			j.bear(l, f, c)
-		}
-		for q, of := range levels {
-			switch {
-			case !c.Has(of):
-			case c.Sampled:
-				l.count[q]++
-			default:
-				l.count[q] += 1 << 32 // cleanups and files are judged by named ones
-			}
-		}
-	}
-	for _, l := range j.open {
-		best := 0
-		for q, n := range l.count {
-			if n > l.count[best] {
-				best = q
-			}
-		}
-		l.level = levels[best]
-	}
+// difference returns the first quantity of a checkpoint less the second.
+func difference(c *record.Checkpoint, of, less record.Quantity) (record.Size, bool) {
+	a, hasA := c.Get(of)
+	b, hasB := c.Get(less)
+	return record.Size{Bytes: a.Bytes - b.Bytes, Resolution: a.Resolution + b.Resolution}, hasA && hasB
 }
 
-func (j *Judge) ledger(lane record.Lane) *ledger {
-	l := j.byLane[lane]
-	if l == nil {
-		l = &ledger{lane: lane}
-		l.peaks.most, l.reserves.most = columnFiles, columnFiles
-		l.share.limit = float64(j.policy.Fragmentation.MaxShare)
-		j.byLane[lane] = l
-		j.ledgers = append(j.ledgers, l)
+// levelsOf returns the levels of a ledger over the files.
+func (j *Judge) levelsOf(l *lane, of *Ledger) *column {
+	if of.levels != nil {
+		return of.levels(j, l)
 	}
-	return l
+	return l.column(of.Name)
 }
 
-// bear notes the first reading of a process: what it began with, or nothing where that closes something already.
-func (j *Judge) bear(l *ledger, f *timeline.File, c *record.Checkpoint) {
-	if l.born && l.process == f.Process || c.Sampled && !c.Has(levels[0]) && !c.Has(levels[1]) && !c.Has(levels[2]) {
-		return // the latter is the device's total, or a peak
+// ledgerChecks returns the checks of the ledgers, each once.
+func ledgerChecks() []string {
+	var all []string
+	for i := range Ledgers {
+		if !slices.Contains(all, Ledgers[i].Check) {
+			all = append(all, Ledgers[i].Check)
+		}
 	}
-	l.born, l.process, l.birth = true, f.Process, record.Reading{}
-	if n := j.naming(c); !n.cleanup && !n.after {
-		l.birth = c.Reading
-	}
+	return all
 }
-
-// closeLedgers ends the file.
-func (j *Judge) closeLedgers(f *timeline.File, ref fileRef) {
-	for _, l := range j.open {
-		if !f.Outside {
-			j.idle(l, ref)
-			l.endColumns(ref, f.Supervised)
-		}
-		l.open = false
-	}
-	j.open = j.open[:0]
-}
-
-// endColumns notes what is known when the file ends.
-func (l *ledger) endColumns(ref fileRef, supervised bool) {
-	if l.most.Bytes > 0 {
-		l.peaks.addLevel(l.level, ref, l.most)
-	}
-	if l.mostReserved.Bytes > 0 {
-		l.reserves.addLevel(record.Reserved, ref, l.mostReserved)
-	}
-	if l.last == nil {
-		return
-	}
-	reserved, hasReserved := l.last.Get(record.Reserved)
-	difference := func(c *column, a, b record.Size) {
-		c.add(ref, float64(a.Bytes-b.Bytes), float64(a.Resolution+b.Resolution))
-	}
-	if allocated, ok := l.last.Get(record.Allocated); ok && hasReserved {
-		difference(&l.unused, reserved, allocated)
-	}
-	l.darkEnd(ref, l.last, supervised)
-}
-
-// stagePeak is that of a stage.
-func (l *ledger) stagePeak(name string) *stagePeak {
-	for _, p := range l.stagePeaks {
-		if p.name == name {
-			return p
-		}
-	}
-	p := &stagePeak{name: name, peak: column{most: columnFiles}, took: column{most: columnFiles}}
-	if len(l.stagePeaks) < pointsMax {
-		l.stagePeaks = append(l.stagePeaks, p)
-	}
-	return p
-}
-
-// add takes the next reading of the file.
-func (l *ledger) add(f *timeline.File, ref fileRef, c *record.Checkpoint) {
-	if size, ok := l.get(c); ok {
-		if size.Bytes > l.most.Bytes {
-			l.most = size
-		}
-		if c.Sampled && (l.least == nil || size.Bytes < l.least.Bytes(l.level)) {
-			l.least = c
-		}
-		if !c.Sampled && !ref.outside {
-			l.points.at(c.Name).level.addLevel(l.level, ref, size)
-		}
-	}
-	for _, q := range [...]record.Quantity{record.Reserved, record.PeakReserved} {
-		if size, ok := c.Get(q); ok && size.Bytes > l.mostReserved.Bytes {
-			l.mostReserved = size
-		}
-	}
-	if !c.Sampled {
-		l.last, l.named = c, true
-	}
-	l.reading(f, ref, c)
-	l.peak.add(f, ref, c)
-	l.share.add(f.Process, ref, c)
-	l.order.add(ref, c)
-}
-
-// get is a checkpoint's level.
-func (l *ledger) get(c *record.Checkpoint) (record.Size, bool) { return c.Get(l.level) }

@@ -105,8 +105,9 @@ const (
 	DarkMemory    = "dark memory"          // there: device used - reserved
 )
 
-// PeakShare is what the largest reserve of a process is judged by.
-const PeakShare = "share at the peak"
+// NeverUsed is the subject of findings on the part of a process's largest reserve that was never
+// handed out.
+const NeverUsed = "reserve never used"
 
 // Units of metrics, beside Ratio.
 const (
@@ -152,32 +153,31 @@ func (j *Judge) measure() *Measurements {
 	places := make([]int32, len(j.tl.Files)) // in m.Files, -1 for a file that is not there
 	for i, f := range j.tl.Files {
 		places[i] = -1
-		if j.sound(f) {
+		if j.endedWell(f) {
 			places[i] = int32(len(sound))
 			sound = append(sound, int32(i))
 			m.Files = append(m.Files, measuredFile(f))
 		}
 	}
 	for _, f := range j.tl.LastAttempts() {
-		if j.sound(f) || f.Supervised && wasInterrupted(f) {
+		if j.endedWell(f) || f.Supervised && wasInterrupted(f) {
 			continue
 		}
 		m.Failed = append(m.Failed, measuredFile(f))
 	}
-	for _, l := range j.ledgers {
+	for _, l := range j.lanes {
 		add := func(name, unit string, c *column, higherIsBetter bool) {
 			if at, values := c.measured(places, len(sound)); len(values) > 0 {
 				m.Metrics = append(m.Metrics, Metric{
-					Name: name, Unit: unit, Rank: l.lane.Rank, Device: l.lane.Device, HigherIsBetter: higherIsBetter,
+					Name: name, Unit: unit, Rank: l.id.Rank, Device: l.id.Device, HigherIsBetter: higherIsBetter,
 					Resolution: c.resolution, Places: at, Values: values,
 				})
 			}
 		}
-		level := l.idleColumn()
-		add(IdleLevel, Bytes, &level, false)
-		add(UnusedReserve, Bytes, &l.unused, false)
-		if l.darkness().ours() {
-			add(DarkMemory, Bytes, l.darkness().values(), false)
+		for i := range Ledgers {
+			if of := &Ledgers[i]; of.shared == nil || !of.shared(l) {
+				add(of.Name, of.Unit, j.levelsOf(l, of), false)
+			}
 		}
 		add("peak", Bytes, &l.peaks, false)
 		if l.level != record.Reserved { // else that is the peak already
@@ -233,13 +233,4 @@ func (j *Judge) speed(sound []int32) (speed Metric, ok bool) {
 		}
 	}
 	return speed, timed > 0
-}
-
-// idleColumn is the idle levels of a ledger.
-func (l *ledger) idleColumn() column {
-	c := column{}
-	for i := range l.idles {
-		c.add(l.idles[i].file, float64(l.idles[i].size.Bytes), float64(l.idles[i].size.Resolution))
-	}
-	return c
 }

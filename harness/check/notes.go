@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
+	"strings"
 
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
@@ -14,7 +14,7 @@ import (
 // notes are what a reader of the report should know beside the findings.
 func (j *Judge) notes() []string {
 	var notes []string
-	for _, l := range j.ledgers {
+	for _, l := range j.lanes {
 		if note := j.darkNote(l); note != "" {
 			notes = append(notes, note)
 		}
@@ -30,27 +30,6 @@ func (j *Judge) notes() []string {
 			"ignored, first %s", n, j.tl.FirstQuoted))
 	}
 	return notes
-}
-
-// darkNote says how large dark memory is: the finding is on how it grows.
-func (j *Judge) darkNote(l *ledger) string {
-	c := l.darkness().values()
-	var values []float64
-	for i, n := range c.files {
-		if j.sound(j.tl.Files[n]) {
-			values = append(values, c.values[i])
-		}
-	}
-	if len(values) == 0 {
-		return ""
-	}
-	amount := func(v float64) string { return record.FormatBytes(int64(math.Round(v))) }
-	s := fmt.Sprintf("%s (device used - reserved) when a file ends: %s (median of %s), %s at most", j.subject(DarkMemory, l.lane),
-		amount(Median(values)), Plural(len(values), "file"), amount(slices.Max(values)))
-	if !l.darkness().ours() {
-		s += "; device used is of the whole device there, and other processes' memory is in it"
-	}
-	return s
 }
 
 // otherNotes tell of other processes' memory on the devices of the run, which is never counted as the pipeline's.
@@ -92,4 +71,38 @@ func otherNotes(tl *timeline.Timeline) []string {
 		}
 	}
 	return notes
+}
+
+// memoryChecks are those that judge readings of memory.
+var memoryChecks = []string{Recovery, Leak, Fragmentation, DarkGrowth, Peak}
+
+// noReadings adds a finding for a log without a memory reading. Such a log is judged by its files
+// and its failed allocations, and does not pass if a memory check gates. noReadings returns the
+// gating checks that could not be made.
+func (j *Judge) noReadings() []string {
+	if j.tl.Checkpoints > 0 {
+		return nil
+	}
+	var gating []string
+	for _, check := range memoryChecks {
+		if check == Peak && j.deciding.by != nil {
+			continue // by the harness's samples, or by an out-of-memory message
+		}
+		if slices.Contains(j.policy.Gate, check) {
+			gating = append(gating, check)
+		}
+	}
+	f := Finding{Check: Recovery, Verdict: Undecided, Subject: "memory readings"}
+	what := memoryChecks
+	if len(gating) > 0 {
+		f.Check, what = gating[0], gating
+	}
+	failed := func(f Finding) bool { return f.Verdict == Fail }
+	if len(gating) == 0 || slices.ContainsFunc(j.findings, failed) {
+		f.Verdict = Skipped // it would decide nothing
+	}
+	f.Message = fmt.Sprintf("the log has no memory reading: %s are not judged; "+
+		"print checkpoints before and after what is freed, see docs/reference/log-lines.md", strings.Join(what, ", "))
+	j.add(f)
+	return gating
 }

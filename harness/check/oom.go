@@ -86,7 +86,7 @@ func (j *Judge) failures() []failure {
 			endedOK[batchPlace{f.Batch, f.Index}] = f.Index != 0 && f.Status == record.StatusOK
 		}
 	}
-	lost := map[fileRef]bool{}
+	lost := map[*timeline.File]bool{}
 	for _, b := range j.lostBefores() {
 		lost[b.file] = true
 	}
@@ -99,7 +99,7 @@ func (j *Judge) failures() []failure {
 		case len(f.OOMs) > 0 && again:
 			all = append(all, failure{Pass, f, &f.OOMs[0]})
 		case len(f.OOMs) > 0:
-			all = append(all, failure{j.outcome(i, lost[fileRef{n: int32(i)}]), f, decisive(f)})
+			all = append(all, failure{j.outcome(i, lost[f]), f, decisive(f)})
 		case f.Status == record.StatusOOM && !again:
 			o := &record.OutOfMemory{Header: record.Header{Pos: f.EndPos}, Text: "the pipeline reported it"}
 			all = append(all, failure{Fail, f, o})
@@ -115,9 +115,9 @@ func (j *Judge) failures() []failure {
 func (j *Judge) outcome(n int, lost bool) Verdict {
 	f := j.tl.Files[n]
 	switch {
-	case f.Status == record.StatusOK, j.sound(f) && fellBack(f):
+	case f.Status == record.StatusOK, j.endedWell(f) && fellBack(f):
 		return Pass
-	case j.sound(f) && !lost && j.files[n].work > f.OOMs[len(f.OOMs)-1].Pos.Line: // else it only cleaned up
+	case j.endedWell(f) && !lost && j.files[n].work > f.OOMs[len(f.OOMs)-1].Pos.Line: // else it only cleaned up
 		return Undecided
 	}
 	return Fail

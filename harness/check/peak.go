@@ -13,12 +13,12 @@ import (
 // peaks judges the high-water mark of each device.
 func (j *Judge) peaks(beside *timeline.Beside) {
 	all := append(j.peaked(), j.bare(beside)...)
-	ranks := slices.ContainsFunc(all, func(l *ledger) bool { return l.lane.Rank != 0 })
+	ranks := slices.ContainsFunc(all, func(l *lane) bool { return l.id.Rank != 0 })
 	facts := runFactsOf(all)
 	for _, l := range all {
 		subject := "high-water mark"
 		if len(all) > 1 {
-			mark := laneMark(l.lane, ranks)
+			mark := laneMark(l.id, ranks)
 			j.marks[mark] = true
 			subject += mark
 		}
@@ -35,7 +35,7 @@ type runFacts struct {
 	holds     bool // the program's own readings show that it holds memory
 }
 
-func runFactsOf(ledgers []*ledger) map[int]*runFacts {
+func runFactsOf(ledgers []*lane) map[int]*runFacts {
 	all := map[int]*runFacts{}
 	for _, l := range ledgers {
 		for i := range l.peak.runs {
@@ -48,10 +48,10 @@ func runFactsOf(ledgers []*ledger) map[int]*runFacts {
 			for _, t := range r.totals {
 				if t.driver {
 					f.totals = addTotal(f.totals, t)
-					f.devices[l.lane.Device] = true
+					f.devices[l.id.Device] = true
 				}
 			}
-			f.ranks[l.lane.Rank] = true
+			f.ranks[l.id.Rank] = true
 			f.grownLine = max(f.grownLine, r.failedLine)
 			f.holds = f.holds || r.failedLine > 0
 			if r.most > idleMax {
@@ -79,12 +79,12 @@ func (o *outcome) rank() int {
 // peak compares the high-water mark of a ledger with the device's total: up to 70 % is normal, up to the policy's maximum
 // (85 %) a notice, above it critical. The bounds are those at which the transcription pipelines warn. The worst of several
 // grounds decides, in the worst run.
-func (j *Judge) peak(l *ledger, subject string, facts map[int]*runFacts) {
+func (j *Judge) peak(l *lane, subject string, facts map[int]*runFacts) {
 	var worst *outcome
 	var skipped []*outcome
 	for i := range l.peak.runs {
 		r := &l.peak.runs[i]
-		o := j.peakOf(r, l.lane, facts[r.run])
+		o := j.peakOf(r, l.id, facts[r.run])
 		if o.verdict == Skipped {
 			skipped = append(skipped, o)
 			continue
@@ -326,8 +326,8 @@ type decidingPeak struct {
 
 // fileOf returns the file in which a mark was read, or the stretch between files.
 func (j *Judge) fileOf(r *runMark, m *mark) *timeline.File {
-	if m.file != nowhere {
-		return j.file(m.file)
+	if m.file != nil {
+		return m.file
 	}
 	for _, files := range [][]*timeline.File{j.tl.Files, j.tl.Outside} {
 		i := sort.Search(len(files), func(i int) bool {

@@ -48,7 +48,7 @@ func (p *peakMark) run(n int) *runMark {
 }
 
 // add takes the next reading.
-func (p *peakMark) add(f *timeline.File, file fileRef, c *record.Checkpoint) {
+func (p *peakMark) add(f *timeline.File, c *record.Checkpoint) {
 	r := p.run(f.Run)
 	if r.process != f.Process {
 		r.end()
@@ -58,7 +58,7 @@ func (p *peakMark) add(f *timeline.File, file fileRef, c *record.Checkpoint) {
 	if hasTotal && total.Bytes > 0 {
 		r.addTotal(total, c)
 	}
-	m := mark{seen: true, total: total, name: c.Name, pos: c.Pos, file: file}
+	m := mark{seen: true, total: total, name: c.Name, pos: c.Pos, file: f}
 	if c.PID != 0 {
 		m.size, _ = c.Get(record.Buffer)
 		if r.table == nil {

@@ -23,25 +23,25 @@ func (p *peakMark) at(n int) *runMark {
 // ledger of its own in j.failed.
 func (j *Judge) addFailures() {
 	j.failed = nil
-	bare := map[record.Lane]*ledger{}
-	for _, l := range j.ledgers {
+	bare := map[record.Lane]*lane{}
+	for _, l := range j.lanes {
 		for i := range l.peak.runs {
 			l.peak.runs[i].end()
 		}
 	}
-	for outside, files := range [][]*timeline.File{j.tl.Files, j.tl.Outside} {
-		for i, f := range files {
+	for _, files := range [][]*timeline.File{j.tl.Files, j.tl.Outside} {
+		for _, f := range files {
 			for k := range f.OOMs {
 				o := &f.OOMs[k]
 				j.highWater.add(&o.Reading)
 				l := cmp.Or(j.byLane[o.Lane], bare[o.Lane])
 				if l == nil && tellsLevel(o) {
-					l = &ledger{lane: o.Lane}
+					l = &lane{id: o.Lane}
 					bare[o.Lane] = l
 					j.failed = append(j.failed, l)
 				}
 				if l != nil {
-					l.peak.at(f.Run).failure(o, fileRef{int32(i), outside == 1})
+					l.peak.at(f.Run).failure(o, f)
 				}
 			}
 		}
@@ -57,14 +57,14 @@ func tellsLevel(o *record.OutOfMemory) bool {
 
 // peaked returns the ledgers whose high-water mark is judged: of devices with checkpoints, and of
 // devices that only an out-of-memory message names.
-func (j *Judge) peaked() []*ledger { return append(slices.Clip(j.ledgers), j.failed...) }
+func (j *Judge) peaked() []*lane { return append(slices.Clip(j.lanes), j.failed...) }
 
 // failure takes an out-of-memory message:
 //
 //	... GPU 0 has a total capacity of 31.36 GiB of which 18.62 MiB is free. Process 73820 has 30.58 GiB memory in use. Including
 //	non-PyTorch memory, this process has 764.00 MiB memory in use. Of the allocated memory 165.30 MiB is allocated by PyTorch,
 //	and 4.70 MiB is reserved by PyTorch but unallocated.
-func (r *runMark) failure(o *record.OutOfMemory, file fileRef) {
+func (r *runMark) failure(o *record.OutOfMemory, file *timeline.File) {
 	size, hasTotal := o.Get(record.Total)
 	if hasTotal {
 		r.note(total{size: size, pos: o.Pos})
@@ -99,20 +99,20 @@ func (r *runMark) failure(o *record.OutOfMemory, file fileRef) {
 
 // addSamples takes the harness's samples. If the driver tells processes apart, they give the
 // process's own memory, and the log's readings of the whole device are dropped.
-func (j *Judge) addSamples(beside *timeline.Beside) {
+func (j *Judge) addSamples(driver *timeline.Beside) {
 	taken := map[[2]int]bool{} // runs and the driver's devices
 	for _, l := range j.peaked() {
 		for i := range l.peak.runs {
 			r := &l.peak.runs[i]
-			device, ok := beside.Device(r.run, l.lane)
+			device, ok := driver.Device(r.run, l.id)
 			if !ok {
 				continue
 			}
-			driver := beside.OfDevice(r.run, device)
-			r.note(total{totalOf(driver), true, driver.Samples()[0].Pos})
+			samples := driver.OfDevice(r.run, device)
+			r.note(total{totalOf(samples), true, samples.Samples()[0].Pos})
 			if key := [2]int{r.run, device}; !taken[key] { // the samples are of all ranks on the device together
 				taken[key] = true
-				r.samples(driver)
+				r.samples(samples)
 			}
 		}
 	}
@@ -120,26 +120,26 @@ func (j *Judge) addSamples(beside *timeline.Beside) {
 
 // bare returns ledgers for the devices that have only samples in their run. If another run has given
 // the device a ledger, the samples go there instead.
-func (j *Judge) bare(beside *timeline.Beside) (all []*ledger) {
-	byDevice := map[int]*ledger{}
+func (j *Judge) bare(beside *timeline.Beside) (all []*lane) {
+	byDevice := map[int]*lane{}
 	known := j.peaked()
 	for _, run := range j.tl.Runs {
 		for _, device := range beside.Devices(run.Number) {
-			of := func(l *ledger) bool {
-				d, ok := beside.Device(run.Number, l.lane)
+			of := func(l *lane) bool {
+				d, ok := beside.Device(run.Number, l.id)
 				return ok && d == device
 			}
-			seen := func(l *ledger) bool { // by the run's checkpoints or failures
+			seen := func(l *lane) bool { // by the run's checkpoints or failures
 				return of(l) && slices.ContainsFunc(l.peak.runs, func(r runMark) bool { return r.run == run.Number })
 			}
 			if slices.ContainsFunc(known, seen) {
 				continue
 			}
-			var l *ledger
+			var l *lane
 			if i := slices.IndexFunc(known, of); i >= 0 {
 				l = known[i]
 			} else if l = byDevice[device]; l == nil {
-				l = &ledger{lane: record.Lane{Device: device}}
+				l = &lane{id: record.Lane{Device: device}}
 				byDevice[device] = l
 				all = append(all, l)
 			}
@@ -162,7 +162,7 @@ func (r *runMark) samples(driver *timeline.DriverLedger) {
 		r.of[byDevice], r.of[byTable] = nil, nil
 	}
 	for _, s := range driver.Samples() {
-		m := mark{seen: true, cached: record.Exact(s.Cached), name: "a sample of the driver", pos: s.Pos, file: nowhere, why: why}
+		m := mark{seen: true, cached: record.Exact(s.Cached), name: "a sample of the driver", pos: s.Pos, why: why}
 		m.size, _ = s.Get(record.Used)
 		m.total, _ = s.Get(record.Total)
 		r.take(by, &m)

@@ -27,7 +27,7 @@ type plan struct {
 
 // A lanePlan is what of a plan is in one lane.
 type lanePlan struct {
-	ledger   *ledger
+	lane     *lane
 	stages   []int // judged, in the order of their Afters
 	cleanups []int // in the order of their Befores
 	// finishers are places in cleanups: see Judge.finishers.
@@ -51,14 +51,14 @@ func (j *Judge) planFor(f *timeline.File) *plan {
 		run: f.Run, checkpoints: len(f.Checkpoints), stages: f.Stages, cleanups: f.Cleanups,
 		passed: make([]bool, len(f.Stages)), peaks: make([]int, len(f.Stages)),
 	}
-	lanes := map[*ledger]int{}
-	lane := func(at int) *lanePlan {
+	lanes := map[*lane]int{}
+	planOf := func(at int) *lanePlan {
 		l := j.byLane[f.Checkpoints[at].Lane]
 		i, known := lanes[l]
 		if !known {
 			i = len(p.lanes)
 			lanes[l] = i
-			p.lanes = append(p.lanes, lanePlan{ledger: l})
+			p.lanes = append(p.lanes, lanePlan{lane: l})
 		}
 		return &p.lanes[i]
 	}
@@ -70,7 +70,7 @@ func (j *Judge) planFor(f *timeline.File) *plan {
 	p.stageSlots = slices.Repeat([]int{-1}, len(f.Stages))
 	for s, stage := range f.Stages {
 		p.opens[stage.Before], p.closes[stage.After] = s, s
-		l := lane(stage.Before)
+		l := planOf(stage.Before)
 		if stage.Cleanups > 0 {
 			order = append(order, result{stage.After, s, -1})
 			l.stages = append(l.stages, s)
@@ -79,7 +79,7 @@ func (j *Judge) planFor(f *timeline.File) *plan {
 	p.cleanupSlots = make([]int, len(f.Cleanups))
 	for c, cleanup := range f.Cleanups {
 		order = append(order, result{cleanup.After, -1, c})
-		l := lane(cleanup.Before)
+		l := planOf(cleanup.Before)
 		l.cleanups = append(l.cleanups, c)
 	}
 	if len(f.Stages) > 0 {

@@ -31,11 +31,10 @@ type Policy struct {
 	Require  []string
 	Recovery RecoveryPolicy
 	Peak     PeakPolicy
-	Leak     LeakPolicy
-	// Fragmentation is for reserved - allocated at a file's last checkpoint, and for the share of the largest reserve that was
-	// never handed out.
+	// MaxGrowth is how much each ledger may grow from one file to the next, in its unit, by its name.
+	MaxGrowth     map[string]float64
+	Leak          LeakPolicy
 	Fragmentation FragmentationPolicy
-	DarkMemory    GrowthPolicy // device used - reserved at a file's last checkpoint
 	Drift         DriftPolicy
 	CleanStart    CleanStartPolicy
 	// Regression is for the comparison with earlier runs, where they are given.
@@ -57,25 +56,17 @@ type PeakPolicy struct {
 	Max    Share // above it the check fails
 }
 
-// LeakPolicy is for the growth of the idle level. How many files it takes, and how many are left out, is so for all that
-// is judged over files.
+// LeakPolicy is for everything that is judged over files.
 type LeakPolicy struct {
-	MaxGrowth Amount // a file
-	MinFiles  int    // in one process, to judge at all; at least shape.LeastFiles
-	WarmUp    int    // files at the start of a process that are left out
+	MinFiles int // in one process, to judge at all; at least shape.LeastFiles
+	WarmUp   int // files at the start of a process that are left out
 }
 
 // FragmentationPolicy is for what the allocator holds and does not hand out.
 type FragmentationPolicy struct {
-	MaxGrowth Amount // a file
-	// MaxShare is of the largest reserve of a process, never handed out; 0 is no limit, and what a policy has that does not
-	// name it: an allocator may well hold a cache.
+	// MaxShare is the part of a process's largest reserve that may be never handed out. 0, the
+	// default, is no limit: an allocator may well hold a cache.
 	MaxShare Share
-}
-
-// GrowthPolicy is for what grows over files.
-type GrowthPolicy struct {
-	MaxGrowth Amount // a file
 }
 
 // DriftPolicy is for the peaks of stages, recoveries and speed.
@@ -111,21 +102,29 @@ type Share float64
 // An Amount is a number of bytes, written 64KiB or 1048576.
 type Amount struct{ Bytes int64 }
 
-// DefaultPolicy gates on every check but drift, throughput and clean start, with the limits that the project documents.
+// DefaultPolicy gates on every check but drift, throughput and clean start, which are mostly signs of
+// something else. Its limits are those that the project documents.
 func DefaultPolicy() Policy {
-	return Policy{
+	p := Policy{
 		Gate: slices.DeleteFunc(slices.Clone(Checks), func(check string) bool {
-			return check == Drift || check == Throughput || check == CleanStart // a sign of something else, mostly
+			return check == Drift || check == Throughput || check == CleanStart
 		}),
-		Recovery:      RecoveryPolicy{Min: 0.95, Floor: Amount{record.MiB}},
-		Peak:          PeakPolicy{Notice: 0.70, Max: 0.85},
-		Leak:          LeakPolicy{MaxGrowth: Amount{192 * record.KiB}, MinFiles: shape.LeastFiles},
-		Fragmentation: FragmentationPolicy{MaxGrowth: Amount{record.MiB}},
-		DarkMemory:    GrowthPolicy{MaxGrowth: Amount{record.MiB}},
-		Drift:         DriftPolicy{MaxChange: 0.05},
-		CleanStart:    CleanStartPolicy{MaxUsed: Amount{512 * record.MiB}, MaxLeft: Amount{64 * record.MiB}},
+		Recovery:   RecoveryPolicy{Min: 0.95, Floor: Amount{record.MiB}},
+		Peak:       PeakPolicy{Notice: 0.70, Max: 0.85},
+		MaxGrowth:  map[string]float64{},
+		Leak:       LeakPolicy{MinFiles: shape.LeastFiles},
+		Drift:      DriftPolicy{MaxChange: 0.05},
+		CleanStart: CleanStartPolicy{MaxUsed: Amount{512 * record.MiB}, MaxLeft: Amount{64 * record.MiB}},
 		Regression: RegressionPolicy{
 			MinEffect: 0.01, MinBytes: Amount{8 * record.MiB}, MinSlowdown: 0.05, FalseAlarms: 0.001,
 		},
 	}
+	for i := range Ledgers {
+		of := &Ledgers[i]
+		p.MaxGrowth[of.Name] = of.MaxGrowth
+		if !of.Gates {
+			p.Gate = slices.DeleteFunc(p.Gate, func(check string) bool { return check == of.Check })
+		}
+	}
+	return p
 }

@@ -41,8 +41,8 @@ dialects:
 	want.Require = []string{"recovery"}
 	want.Recovery.Min, want.Recovery.Floor.Bytes = 0.9, 2<<20
 	want.Peak.Max = 0.9
-	want.Leak.MaxGrowth.Bytes, want.Leak.MinFiles, want.Leak.WarmUp = 64<<10, 20, 0
-	want.Fragmentation = check.FragmentationPolicy{MaxGrowth: check.Amount{Bytes: 2 << 20}, MaxShare: 0.2}
+	want.MaxGrowth[check.IdleLevel], want.Leak.MinFiles, want.Leak.WarmUp = 64<<10, 20, 0
+	want.MaxGrowth[check.UnusedReserve], want.Fragmentation.MaxShare = 2<<20, 0.2
 	want.Regression = check.RegressionPolicy{
 		MinEffect: 0.02, MinBytes: check.Amount{Bytes: 16 << 20}, MinSlowdown: 0.1, FalseAlarms: 0.01, Exact: true,
 	}

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"math"
+
 	"github.com/goccy/go-yaml/ast"
 
 	"vramsoak/harness/shape"
@@ -37,46 +39,62 @@ func (r policyReader) policy(p *Policy) strictyaml.Fields {
 			}
 		}
 	}
-	nested := func(fields strictyaml.Fields) func(ast.Node) {
-		return func(n ast.Node) { r.Mapping(n, fields) }
-	}
-	return strictyaml.Fields{
-		"gate":    checks(&p.Gate),
-		"require": checks(&p.Require),
-		"recovery": nested(strictyaml.Fields{
+	parts := map[string]strictyaml.Fields{
+		"recovery": {
 			"min":   strictyaml.Share(r.Reader, &p.Recovery.Min),
 			"floor": r.Bytes(&p.Recovery.Floor.Bytes, "an amount"),
-		}),
-		"peak": nested(strictyaml.Fields{
+		},
+		"peak": {
 			"notice": strictyaml.Share(r.Reader, &p.Peak.Notice),
 			"max":    strictyaml.Share(r.Reader, &p.Peak.Max),
-		}),
-		"leak": nested(strictyaml.Fields{
-			"max_growth": r.Bytes(&p.Leak.MaxGrowth.Bytes, "an amount"),
-			"min_files":  r.Integer(&p.Leak.MinFiles, shape.LeastFiles),
-			"warm_up":    r.Integer(&p.Leak.WarmUp, 0),
-		}),
-		"fragmentation": nested(strictyaml.Fields{
-			"max_growth": r.Bytes(&p.Fragmentation.MaxGrowth.Bytes, "an amount"),
-			"max_share":  strictyaml.Share(r.Reader, &p.Fragmentation.MaxShare),
-		}),
-		"dark_memory": nested(strictyaml.Fields{"max_growth": r.Bytes(&p.DarkMemory.MaxGrowth.Bytes, "an amount")}),
-		"drift":       nested(strictyaml.Fields{"max_change": strictyaml.Share(r.Reader, &p.Drift.MaxChange)}),
-		"clean_start": nested(strictyaml.Fields{
+		},
+		"leak": {
+			"min_files": r.Integer(&p.Leak.MinFiles, shape.LeastFiles),
+			"warm_up":   r.Integer(&p.Leak.WarmUp, 0),
+		},
+		"fragmentation": {"max_share": strictyaml.Share(r.Reader, &p.Fragmentation.MaxShare)},
+		"drift":         {"max_change": strictyaml.Share(r.Reader, &p.Drift.MaxChange)},
+		"clean_start": {
 			"max_used": r.Bytes(&p.CleanStart.MaxUsed.Bytes, "an amount"),
 			"max_left": r.Bytes(&p.CleanStart.MaxLeft.Bytes, "an amount"),
-		}),
-		"regression": nested(strictyaml.Fields{
+		},
+		"regression": {
 			"min_effect":   strictyaml.Share(r.Reader, &p.Regression.MinEffect),
 			"min_bytes":    r.Bytes(&p.Regression.MinBytes.Bytes, "an amount"),
 			"min_slowdown": strictyaml.Share(r.Reader, &p.Regression.MinSlowdown),
 			"false_alarms": strictyaml.Share(r.Reader, &p.Regression.FalseAlarms),
 			"exact":        r.Flag(&p.Regression.Exact),
-		}),
-		"expect": nested(strictyaml.Fields{
-			"checkpoints": r.Texts(&p.Expect.Checkpoints, "the name of a checkpoint"),
-		}),
-		"dialects": r.dialects(&p.Dialects),
+		},
+		"expect": {"checkpoints": r.Texts(&p.Expect.Checkpoints, "the name of a checkpoint")},
+	}
+	for i := range Ledgers {
+		of := &Ledgers[i]
+		if parts[of.Key] == nil {
+			parts[of.Key] = strictyaml.Fields{}
+		}
+		parts[of.Key]["max_growth"] = r.maxGrowth(p, of)
+	}
+	all := strictyaml.Fields{
+		"gate": checks(&p.Gate), "require": checks(&p.Require), "dialects": r.dialects(&p.Dialects),
+	}
+	for key, fields := range parts {
+		all[key] = func(n ast.Node) { r.Mapping(n, fields) }
+	}
+	return all
+}
+
+// maxGrowth reads how much a ledger may grow.
+func (r policyReader) maxGrowth(p *Policy, of *Ledger) func(ast.Node) {
+	return func(n ast.Node) {
+		most := p.MaxGrowth[of.Name]
+		if of.Unit == Bytes {
+			bytes := int64(most)
+			r.Bytes(&bytes, "an amount")(n)
+			most = float64(bytes)
+		} else {
+			r.Number(&most, 0, math.MaxInt32, "a number of 0 or more")(n)
+		}
+		p.MaxGrowth[of.Name] = most
 	}
 }
 

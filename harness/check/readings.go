@@ -19,14 +19,14 @@ type readingSeries struct {
 	level      record.Quantity
 	resolution int64
 	full       string // name of the last checkpoint
-	// beside says that it is what is reserved where the lines have a level of their own.
-	beside bool
-	// steps says that it is of named checkpoints that differ in their numbers, in a file that nothing
-	// names: they may count files, or the parts of one.
+	// ofReserve says that it is the reserve in lines that have a level of their own.
+	ofReserve bool
+	// steps says that the checkpoints are named and differ in their numbers, in a file without a path.
+	// They may count files, or the parts of one.
 	steps bool
 
 	now   readingRun
-	worst *readingRun // of the processes before, the one whose low level rose the most; nil where there was none
+	worst *readingRun // of the processes before, the one that rose the most; nil where there was none
 }
 
 // A readingRun is the readings of one process.
@@ -42,22 +42,22 @@ type readingRun struct {
 
 // A readingBlock is readings that follow one another.
 type readingBlock struct {
-	ref         fileRef // of the first
-	line        int     // of the first
+	file        *timeline.File // of the first
+	line        int            // of the first
 	n           int
 	least, most int64
 	sum         float64
 }
 
-// Bounds on the kinds of lines that are kept of a ledger, and on the blocks of each. When there are
-// so many blocks, two become one.
+// Bounds on the kinds of lines that are kept of a lane, and on the blocks of each. When there are so
+// many blocks, two become one.
 const (
 	readingKinds  = 32
 	readingBlocks = 256
 )
 
-// pollers are the dialects of programs that look at the device by the clock, whatever the
-// pipeline does at that moment.
+// pollers are the dialects of programs that look at the device by the clock, whatever the pipeline
+// does at that moment.
 var pollers = map[string]bool{
 	"nvidia-smi": true, "nvidia-smi-csv": true, "nvidia-smi-dmon": true, "gpustat": true, "rocm-smi": true,
 }
@@ -66,10 +66,13 @@ var pollers = map[string]bool{
 // far is no level; it is used only if a line gives nothing else.
 var readingLevels = append(levels[:], record.Peak, record.PeakReserved)
 
-// reading takes the next one that is sampled or outside of files. Inside a file that the log names
-// a sample does not show what the file leaves behind. RMM prints a line for each allocation, which
-// is no step of a program.
-func (l *ledger) reading(f *timeline.File, ref fileRef, c *record.Checkpoint) {
+// isLargestSoFar reports whether a quantity is the largest so far instead of a level.
+func isLargestSoFar(q record.Quantity) bool { return q == record.Peak || q == record.PeakReserved }
+
+// reading takes the next reading that is sampled or outside of files. A sample inside a file that the
+// log names does not show what the file leaves behind. RMM prints a line for each allocation, which is
+// no step of a program.
+func (l *lane) reading(f *timeline.File, c *record.Checkpoint) {
 	known := !f.Outside && (f.Supervised || f.Path != "")
 	steps := !c.Sampled && !f.Outside
 	if known || steps && timeline.Uncounted(c.Name) == c.Name || c.Dialect == "rmm" {
@@ -82,31 +85,32 @@ func (l *ledger) reading(f *timeline.File, ref fileRef, c *record.Checkpoint) {
 		}
 		of := readingSeries{full: c.Name, level: q, resolution: size.Resolution, steps: steps}
 		if s := l.readingsOf(of); s != nil {
-			s.add(f, ref, c, size)
+			s.add(f, c, size)
 		}
 		if reserved, ok := c.Get(record.Reserved); ok && q == record.Allocated {
-			of.level, of.resolution, of.beside = record.Reserved, reserved.Resolution, true
+			of.level, of.resolution, of.ofReserve = record.Reserved, reserved.Resolution, true
 			if s := l.readingsOf(of); s != nil {
-				s.add(f, ref, c, reserved)
+				s.add(f, c, reserved)
 			}
 		}
 		return
 	}
 }
 
-// readingsOf is the series like this one, which it may begin; nil where there are too many kinds.
-func (l *ledger) readingsOf(of readingSeries) *readingSeries {
-	like := func(s *readingSeries) bool {
-		return s.level == of.level && s.resolution == of.resolution && s.beside == of.beside && s.steps == of.steps
+// readingsOf returns the series of this kind, which it may begin; nil where there are too many kinds.
+func (l *lane) readingsOf(of readingSeries) *readingSeries {
+	alike := func(s *readingSeries) bool {
+		return s.level == of.level && s.resolution == of.resolution && s.ofReserve == of.ofReserve &&
+			s.steps == of.steps
 	}
 	for _, s := range l.readings {
-		if s.full == of.full && like(s) {
+		if s.full == of.full && alike(s) {
 			return s
 		}
 	}
 	of.name = timeline.Uncounted(of.full)
 	for _, s := range l.readings {
-		if s.name == of.name && like(s) {
+		if s.name == of.name && alike(s) {
 			s.full = of.full
 			return s
 		}
@@ -118,15 +122,16 @@ func (l *ledger) readingsOf(of readingSeries) *readingSeries {
 	return &of
 }
 
-func (s *readingSeries) add(f *timeline.File, ref fileRef, c *record.Checkpoint, size record.Size) {
+func (s *readingSeries) add(f *timeline.File, c *record.Checkpoint, size record.Size) {
 	r := &s.now
 	if r.size == 0 || r.process != f.Process {
-		if r.size > 0 && (s.worst == nil || r.rise() > s.worst.rise() || s.worst.readings < shape.LeastFiles) {
+		if r.size > 0 &&
+			(s.worst == nil || r.rise() > s.worst.rise() || s.worst.readings < shape.LeastFiles) {
 			s.worst = new(s.now)
 		}
 		s.now = readingRun{process: f.Process, size: 1}
 	}
-	if last := len(r.blocks) - 1; last < 0 || r.blocks[last].ref != ref {
+	if last := len(r.blocks) - 1; last < 0 || r.blocks[last].file != f {
 		r.stretches++
 	}
 	r.readings++
@@ -135,15 +140,18 @@ func (s *readingSeries) add(f *timeline.File, ref fileRef, c *record.Checkpoint,
 		r.total = total
 	}
 	if last := len(r.blocks) - 1; last >= 0 && r.blocks[last].n < r.size {
-		r.blocks[last].join(readingBlock{n: 1, least: size.Bytes, most: size.Bytes, sum: float64(size.Bytes)})
+		r.blocks[last].join(readingBlock{
+			n: 1, least: size.Bytes, most: size.Bytes, sum: float64(size.Bytes),
+		})
 		return
 	}
 	if len(r.blocks) == readingBlocks {
 		r.blocks = joined(r.blocks, 2)
 		r.size *= 2
-		// What comes next begins a block: those there are are full.
+		// All blocks are full now, so the next reading begins a new one.
 	}
-	r.blocks = append(r.blocks, readingBlock{ref, c.Pos.Line, 1, size.Bytes, size.Bytes, float64(size.Bytes)})
+	r.blocks = append(r.blocks,
+		readingBlock{f, c.Pos.Line, 1, size.Bytes, size.Bytes, float64(size.Bytes)})
 }
 
 // join adds the readings of the block that follows.

@@ -31,7 +31,7 @@ type Recovered struct {
 	Nothing bool
 
 	sum *recoverySum
-	ref fileRef
+	n   int32 // the file's place in the timeline
 }
 
 // recoveriesOf judges each cleanup of a file and each stage that has cleanups, in the order of their Afters: freed / held
@@ -49,37 +49,37 @@ type Recovered struct {
 //     goes, then the model), other objects lived on, and it is shown only: the next ones decide.
 //
 // A stage is judged the same way from its peak. A stage without a cleanup hands its memory on and is not judged.
-func (j *Judge) recoveriesOf(f *timeline.File, ref fileRef) []Recovered {
+func (j *Judge) recoveriesOf(f *timeline.File, n int32) []Recovered {
 	if len(f.Cleanups)+len(f.Stages) == 0 {
 		return nil
 	}
 	p := j.planFor(f)
 	p.stagePeaks(f)
-	if !ref.outside {
-		p.noteStagePeaks(f, ref)
+	if !f.Outside {
+		p.noteStagePeaks(f, n)
 	}
 	for i := range p.lanes {
-		lane := &p.lanes[i]
-		for _, s := range lane.stages {
+		lp := &p.lanes[i]
+		for _, s := range lp.stages {
 			r := &p.results[p.stageSlots[s]]
-			j.stage(r, lane.ledger, f, s, p.peaks[s])
+			j.stage(r, lp.lane, f, s, p.peaks[s])
 			p.passed[s] = r.Verdict == Pass && !r.Nothing
 		}
-		j.outerCleanups(p, lane, f)
-		for _, c := range lane.cleanups {
+		j.outerCleanups(p, lp, f)
+		for _, c := range lp.cleanups {
 			if cleanup := &f.Cleanups[c]; cleanup.Stage >= 0 {
-				j.innerCleanup(&p.results[p.cleanupSlots[c]], lane.ledger, f, cleanup)
+				j.innerCleanup(&p.results[p.cleanupSlots[c]], lp.lane, f, cleanup)
 			}
 		}
 	}
 	for i := range p.results {
-		p.results[i].ref = ref
+		p.results[i].n = n
 	}
 	return p.results
 }
 
 // innerCleanup judges a cleanup inside a stage.
-func (j *Judge) innerCleanup(r *Recovered, l *ledger, f *timeline.File, c *timeline.Cleanup) {
+func (j *Judge) innerCleanup(r *Recovered, l *lane, f *timeline.File, c *timeline.Cleanup) {
 	start, hasStart := l.get(&f.Checkpoints[f.Stages[c.Stage].Before])
 	j.ratio(r, l, f, c.Before, c.Before, c.After, start)
 	r.Name = c.Name
@@ -94,7 +94,7 @@ func (j *Judge) innerCleanup(r *Recovered, l *ledger, f *timeline.File, c *timel
 }
 
 // stage judges a stage from its peak, the index of the checkpoint with the largest level within it.
-func (j *Judge) stage(r *Recovered, l *ledger, f *timeline.File, s, peak int) {
+func (j *Judge) stage(r *Recovered, l *lane, f *timeline.File, s, peak int) {
 	stage := &f.Stages[s]
 	start, hasStart := l.get(&f.Checkpoints[stage.Before])
 	j.ratio(r, l, f, stage.Before, peak, stage.After, start)
@@ -114,30 +114,30 @@ func (p *plan) stagePeaks(f *timeline.File) {
 		if p.laneOf[i] < 0 {
 			continue
 		}
-		lane := &p.lanes[p.laneOf[i]]
+		lp := &p.lanes[p.laneOf[i]]
 		if s := p.opens[i]; s >= 0 {
-			lane.stack = append(lane.stack, s)
+			lp.stack = append(lp.stack, s)
 		}
-		p.raise(lane, f, i)
+		p.raise(lp, f, i)
 		if s := p.closes[i]; s >= 0 {
-			lane.stack = lane.stack[:len(lane.stack)-1]
-			p.raise(lane, f, p.peaks[s])
+			lp.stack = lp.stack[:len(lp.stack)-1]
+			p.raise(lp, f, p.peaks[s])
 		}
 	}
 }
 
 // noteStagePeaks adds the file to the columns of its stages.
-func (p *plan) noteStagePeaks(f *timeline.File, ref fileRef) {
+func (p *plan) noteStagePeaks(f *timeline.File, n int32) {
 	for s := range f.Stages {
-		l := p.lanes[p.laneOf[f.Stages[s].Before]].ledger
+		l := p.lanes[p.laneOf[f.Stages[s].Before]].lane
 		peak, ok := l.get(&f.Checkpoints[p.peaks[s]])
 		if !ok {
 			continue
 		}
 		column := l.stagePeak(f.Stages[s].Name)
-		column.peak.addLevel(l.level, ref, peak)
+		column.peak.addLevel(l.level, n, peak)
 		if start, ok := l.get(&f.Checkpoints[f.Stages[s].Before]); ok {
-			column.took.addLevel(l.level, ref, record.Size{
+			column.took.addLevel(l.level, n, record.Size{
 				Bytes: peak.Bytes - start.Bytes, Resolution: peak.Resolution + start.Resolution,
 			})
 		}
@@ -145,25 +145,25 @@ func (p *plan) noteStagePeaks(f *timeline.File, ref fileRef) {
 }
 
 // raise makes a checkpoint the peak of the innermost open stage if it is higher.
-func (p *plan) raise(lane *lanePlan, f *timeline.File, at int) {
-	if len(lane.stack) == 0 {
+func (p *plan) raise(lp *lanePlan, f *timeline.File, at int) {
+	if len(lp.stack) == 0 {
 		return
 	}
-	s := lane.stack[len(lane.stack)-1]
-	size, ok := lane.ledger.get(&f.Checkpoints[at])
-	if most, _ := lane.ledger.get(&f.Checkpoints[p.peaks[s]]); ok && size.Bytes > most.Bytes {
+	s := lp.stack[len(lp.stack)-1]
+	size, ok := lp.lane.get(&f.Checkpoints[at])
+	if most, _ := lp.lane.get(&f.Checkpoints[p.peaks[s]]); ok && size.Bytes > most.Bytes {
 		p.peaks[s] = at
 	}
 }
 
 // ratio is freed / held where the level goes from the checkpoint high to the checkpoint low, and start is what was there
 // before. A holds= at the checkpoint first is what is held, whatever start is.
-func (j *Judge) ratio(r *Recovered, ledger *ledger, f *timeline.File, first, high, low int, start record.Size) {
-	*r = Recovered{Lane: ledger.lane, File: f, Before: high, After: low, sum: r.sum}
-	top, hasTop := ledger.get(&f.Checkpoints[high])
-	bottom, hasBottom := ledger.get(&f.Checkpoints[low])
+func (j *Judge) ratio(r *Recovered, l *lane, f *timeline.File, first, high, low int, start record.Size) {
+	*r = Recovered{Lane: l.id, File: f, Before: high, After: low, sum: r.sum}
+	top, hasTop := l.get(&f.Checkpoints[high])
+	bottom, hasBottom := l.get(&f.Checkpoints[low])
 	if !hasTop || !hasBottom {
-		r.Verdict, r.Reason = Skipped, fmt.Sprintf("its checkpoints do not both have %s", ledger.level)
+		r.Verdict, r.Reason = Skipped, fmt.Sprintf("its checkpoints do not both have %s", l.level)
 		return
 	}
 	r.Freed = top.Bytes - bottom.Bytes
@@ -207,4 +207,81 @@ func shareBounds(top, bottom, start record.Size) (low, high float64) {
 	low = min(share(top.Low(), bottom.High(), start.Low()), share(top.High(), bottom.High(), start.Low()))
 	high = max(share(top.Low(), bottom.Low(), start.High()), share(top.High(), bottom.Low(), start.High()))
 	return low, high
+}
+
+// outerCleanups judges a lane's cleanups that no stage encloses.
+func (j *Judge) outerCleanups(p *plan, lp *lanePlan, f *timeline.File) {
+	l := lp.lane
+	birth, _ := l.get(&record.Checkpoint{Reading: l.atBirth})
+	left, closed := birth, false // closed: left is what a recovery left
+	stages := lp.stages
+	j.finishers(lp, f)
+	for i, n := range lp.cleanups {
+		c := &f.Cleanups[n]
+		for ; len(stages) > 0 && f.Stages[stages[0]].After < c.Before; stages = stages[1:] {
+			if p.passed[stages[0]] {
+				left, _ = l.get(&f.Checkpoints[f.Stages[stages[0]].After])
+				closed = true
+			}
+		}
+		if c.Stage >= 0 {
+			continue
+		}
+		start := left
+		if !closed && !j.grown(l, f, c, birth) {
+			start = record.Size{}
+		}
+		r := &p.results[p.cleanupSlots[n]]
+		j.ratio(r, l, f, c.Before, c.Before, c.After, start)
+		r.Name = c.Name
+		if f.Checkpoints[c.Before].Has(record.Holds) {
+			continue
+		}
+		if r.Verdict != Pass && lp.finishers[i] > i {
+			last := &f.Cleanups[lp.cleanups[lp.finishers[i]]]
+			whole := Recovered{}
+			if j.ratio(&whole, l, f, c.Before, c.Before, last.After, start); whole.Verdict != Fail {
+				r.Verdict = Skipped
+				r.Reason = "other objects lived on until " + last.Name
+			}
+		}
+		if r.Verdict == Pass {
+			left, _ = l.get(&f.Checkpoints[c.After])
+			closed = true
+		}
+	}
+}
+
+// grown says that what the cleanup frees came after the process was born: the level rose above its first one, and does not
+// fall below it. A model that was loaded before the first checkpoint is the cleanup's to free.
+func (j *Judge) grown(l *lane, f *timeline.File, c *timeline.Cleanup, birth record.Size) bool {
+	top, _ := l.get(&f.Checkpoints[c.Before])
+	bottom, _ := l.get(&f.Checkpoints[c.After])
+	return top.Bytes-birth.Bytes > max(j.policy.Recovery.Floor.Bytes, top.Resolution+birth.Resolution) &&
+		bottom.High()+j.policy.Recovery.Floor.Bytes >= birth.Low()
+}
+
+// finishers finds, for each of a lane's cleanups outside of stages, the later one, or itself, that leaves the least of those
+// that follow it without anything being allocated in between.
+func (j *Judge) finishers(lp *lanePlan, f *timeline.File) {
+	l, of := lp.lane, lp.finishers
+	for i := len(of) - 1; i >= 0; i-- {
+		of[i] = i
+		if i+1 == len(of) {
+			continue
+		}
+		c, next := &f.Cleanups[lp.cleanups[i]], &f.Cleanups[lp.cleanups[i+1]]
+		if c.Stage >= 0 || next.Stage >= 0 {
+			continue
+		}
+		after, ok := l.get(&f.Checkpoints[c.After])
+		before, okNext := l.get(&f.Checkpoints[next.Before])
+		if !ok || !okNext || before.Low()-after.High() > j.policy.Recovery.Floor.Bytes {
+			continue
+		}
+		least, _ := l.get(&f.Checkpoints[f.Cleanups[lp.cleanups[of[i+1]]].After])
+		if least.Bytes < after.Bytes {
+			of[i] = of[i+1]
+		}
+	}
 }

@@ -26,7 +26,7 @@ type recoveryCount struct {
 }
 
 // sum is that of a cleanup or stage.
-func (l *ledger) sum(name string) *recoverySum {
+func (l *lane) sum(name string) *recoverySum {
 	const few = 8 // a log may have many ledgers of one cleanup each
 	s := l.byName[name]
 	if i := slices.IndexFunc(l.sums[:min(few, len(l.sums))], func(s *recoverySum) bool { return s.name == name }); i >= 0 {
@@ -46,8 +46,8 @@ func (l *ledger) sum(name string) *recoverySum {
 
 func (s *recoverySum) add(r *Recovered) {
 	s.all++
-	if r.Verdict != Skipped && !r.Nothing && !r.ref.outside {
-		s.shares.add(r.ref, r.Share, (r.High-r.Low)/2)
+	if r.Verdict != Skipped && !r.Nothing && !r.File.Outside {
+		s.shares.add(r.n, r.Share, (r.High-r.Low)/2)
 	}
 	of := slices.Index(recoveryVerdicts[:], r.Verdict)
 	c := s.of[of]
@@ -58,28 +58,27 @@ func (s *recoverySum) add(r *Recovered) {
 	d := &c.decided
 	if c.n++; c.n == 1 || r.Verdict != Fail && !r.Nothing && (d.Nothing || r.Share < d.Share) {
 		*d = *r
-		d.File = nil // of which only the reference is kept
 		c.at = r.File.Checkpoints[r.After].Pos
 	}
 }
 
 // recovery sums up the recoveries of a ledger: one finding for each cleanup and stage, in the order of their first
 // appearance.
-func (j *Judge) recovery(l *ledger) {
+func (j *Judge) recovery(l *lane) {
 	for _, s := range l.sums {
-		j.add(j.recoveryFinding(j.subject(s.name, l.lane), s))
+		j.add(j.recoveryFinding(j.subject(s.name, l.id), s))
 	}
 	if len(l.sums) > 0 {
 		return
 	}
 	f := Finding{
-		Check: Recovery, Verdict: Skipped, Subject: j.subject("cleanups", l.lane),
+		Check: Recovery, Verdict: Skipped, Subject: j.subject("cleanups", l.id),
 		Message: `no cleanup was logged; print a checkpoint "Before X Cleanup" and one "After X Cleanup"`,
 	}
-	if b, lost := j.begun[l.lane]; lost {
+	if b, lost := j.firstLost[l.id]; lost {
 		f.At = new(b.pos)
 		f.Message = fmt.Sprintf("no cleanup was logged to its end: %q in %s has no After; print a checkpoint when the cleanup is done, too",
-			b.name, fileName(j.file(b.file)))
+			b.name, fileName(b.file))
 	}
 	j.add(f)
 }
@@ -90,7 +89,7 @@ func (j *Judge) recoveryFinding(subject string, s *recoverySum) Finding {
 	of := slices.IndexFunc(s.of[:], func(c *recoveryCount) bool { return c != nil })
 	c := s.of[of]
 	f.Verdict = recoveryVerdicts[of]
-	r, file := &c.decided, j.file(c.decided.ref)
+	r, file := &c.decided, c.decided.File
 	f.in(file)
 	f.At, f.Measured, f.Stage = new(c.at), new(r.Share), r.Name
 	where := fileName(file)

@@ -10,46 +10,45 @@ import (
 
 // throughput judges whether files take longer: more and more, or from one file on to the end.
 func (j *Judge) throughput() {
-	sum := driftSum{finding: Finding{
-		Check: Throughput, Verdict: Skipped, Subject: "throughput", Message: "no file that ended well has a time that it took",
+	d := drift{finding: Finding{
+		Check: Throughput, Verdict: Skipped, Subject: "throughput",
+		Message: "no file that ended well has a time that it took",
 	}}
-	var sound []int32
+	var files []int32 // that ended well
 	for i, f := range j.tl.Files {
-		if j.sound(f) {
-			sound = append(sound, int32(i))
+		if j.endedWell(f) {
+			files = append(files, int32(i))
 		}
 	}
-	speed, ok := j.speed(sound)
+	speed, ok := j.speed(files)
 	if !ok {
-		j.addDrifts(&sum)
+		j.addDrift(&d)
 		return
 	}
-	sum.finding.Subject = speed.Name
+	d.finding.Subject = speed.Name
 	c := column{}
 	for i, v := range speed.Values {
 		if !math.IsNaN(v) {
-			c.files, c.values = append(c.files, sound[i]), append(c.values, v)
+			c.files, c.values = append(c.files, files[i]), append(c.values, v)
 		}
 	}
-	d := drift{check: Throughput, subject: speed.Name, unit: speed.Unit, falls: speed.HigherIsBetter}
-	trend := j.relative(&sum, d, &c)
+	s := series{check: Throughput, subject: speed.Name, unit: speed.Unit, falls: speed.HigherIsBetter}
+	trend := j.change(&d, s, &c)
 	slow, found := j.slowdown(&c, &speed, trend != nil)
 	if !found {
-		if trend != nil {
-			j.add(trend.finding)
-		}
-		j.addDrifts(&sum)
+		j.addFailed(trend)
+		j.addDrift(&d)
 		return
 	}
 	f := Finding{
-		Check: Throughput, Verdict: Fail, Subject: speed.Name, Measured: new(slow.share),
+		Check: Throughput, Verdict: Fail, Subject: speed.Name, Measured: new(slow.more),
 		Limit: new(float64(j.policy.Drift.MaxChange)), Unit: Ratio, Message: slow.text,
 	}
 	if trend != nil {
 		f = trend.finding
-		f.Message = d.grows(&trend.result) + "; " + slow.text
+		f.Message = s.grows(&trend.result) + "; " + slow.text
 	}
-	f.in(slow.file) // the first slow file shows better where it began than the line that fits best
+	f.in(slow.file) // shows better where it began than the line that fits best
 	f.At = new(slow.file.EndPos)
 	j.add(f)
 	for i := range j.trends {
@@ -59,16 +58,16 @@ func (j *Judge) throughput() {
 	}
 }
 
-// A slowdown is files that take longer from one on, up to the end of a run.
+// A slowdown is files that take longer from one file on, up to the end of a run.
 type slowdown struct {
-	file  *timeline.File // the first
-	share float64        // of the time of those before, that they take more
-	text  string
+	file *timeline.File // the first
+	more float64        // time that they take, as a part of the time of those before
+	text string
 }
 
-// slowdown returns the largest slowdown of all runs. With a known trend, it need not be sure by
-// itself. A new process does not change how long a file takes, so all processes of a run are judged
-// together.
+// slowdown returns the largest slowdown of all runs. If there is a trend already, the slowdown need
+// not be certain by itself. A new process does not change how long a file takes, so all processes of
+// a run are judged together.
 func (j *Judge) slowdown(c *column, speed *Metric, trend bool) (worst slowdown, found bool) {
 	for from := 0; from < len(c.files); {
 		to := from
@@ -77,7 +76,7 @@ func (j *Judge) slowdown(c *column, speed *Metric, trend bool) (worst slowdown, 
 		}
 		skip := min(j.policy.Leak.WarmUp, to-from)
 		s, slow := j.slowRun(c.files[from+skip:to], c.values[from+skip:to], speed, trend)
-		if slow && (!found || s.share > worst.share) {
+		if slow && (!found || s.more > worst.more) {
 			worst, found = s, true
 		}
 		from = to
@@ -85,9 +84,11 @@ func (j *Judge) slowdown(c *column, speed *Metric, trend bool) (worst slowdown, 
 	return worst, found
 }
 
-// slowRun looks for a slowdown in the times of a run's files. Their logarithms are compared: noise
-// is a share of the time.
-func (j *Judge) slowRun(files []int32, values []float64, speed *Metric, trend bool) (s slowdown, slow bool) {
+// slowRun looks for a slowdown in the times of a run's files. It compares their logarithms, because
+// noise is larger where the time is.
+func (j *Judge) slowRun(files []int32, values []float64, speed *Metric, trend bool) (
+	s slowdown, slow bool,
+) {
 	if len(files) < j.policy.Leak.MinFiles {
 		return s, false
 	}
@@ -100,16 +101,16 @@ func (j *Judge) slowRun(files []int32, values []float64, speed *Metric, trend bo
 		logs[i] = math.Log(took[i])
 	}
 	shift, _ := shape.Shifted(logs)
-	s.share = math.Exp(shift.After-shift.Before) - 1
-	if !trend && !(shift.Sure && s.share > float64(j.policy.Drift.MaxChange)) {
+	s.more = math.Exp(shift.After-shift.Before) - 1
+	if !trend && !(shift.Sure && s.more > float64(j.policy.Drift.MaxChange)) {
 		return s, false
 	}
 	first := shape.Began(took)
 	s.file = j.tl.Files[files[first]]
-	behind := max(first, 1)
-	before, after := Median(took[:behind]), Median(took[behind:])
-	s.share = after/before - 1
-	end := Median(took[len(took)-min(shape.LeastFiles, len(took)-behind):])
+	split := max(first, 1)
+	before, after := shape.Median(took[:split]), shape.Median(took[split:])
+	s.more = after/before - 1
+	end := shape.Median(took[len(took)-min(shape.LeastFiles, len(took)-split):])
 	at := func(took float64) string {
 		if speed.HigherIsBetter {
 			return Quantity(1/took, speed.Unit)
@@ -121,7 +122,8 @@ func (j *Judge) slowRun(files []int32, values []float64, speed *Metric, trend bo
 		where = "in the first"
 	}
 	s.text = fmt.Sprintf("files take longer from %s on, to the end: %s %s, %s behind, "+
-		"%s in the last (medians); %.2f times as long in the end", fileName(s.file), at(before), where, at(after), at(end), end/before)
+		"%s in the last (medians); %.2f times as long in the end",
+		fileName(s.file), at(before), where, at(after), at(end), end/before)
 	if !speed.HigherIsBetter {
 		s.text += "; the log has no lengths of files: if they are longer there, it may be that"
 	}

@@ -30,10 +30,6 @@ const growthShare = 10
 // growths holds the growth of each ledger against that in the base. A saved baseline has the level
 // of each file, and so its growth too.
 func growths(base, now *Baseline, policy check.Policy) []Change {
-	limits := map[string]check.Amount{
-		check.IdleLevel: policy.Leak.MaxGrowth, check.UnusedReserve: policy.Fragmentation.MaxGrowth,
-		check.DarkMemory: policy.DarkMemory.MaxGrowth,
-	}
 	var all []growth
 	tests := 0
 	both := matched(base.Metrics, now.Metrics)
@@ -41,12 +37,12 @@ func growths(base, now *Baseline, policy check.Policy) []Change {
 	baseOrder, newOrder := orderOf(base.Files), orderOf(now.Files)
 	for _, m := range both {
 		of := cmp.Or(m.new, m.base)
-		limit, known := limits[of.Name]
-		if !known || of.Unit != check.Bytes {
+		limit, isLedger := policy.MaxGrowth[of.Name]
+		if !isLedger || of.Unit != check.Bytes {
 			continue
 		}
 		g := growth{Change: Change{
-			Name: GrowthOf + of.Name, Unit: check.BytesPerFile, Limit: float64(limit.Bytes),
+			Name: GrowthOf + of.Name, Unit: check.BytesPerFile, Limit: limit,
 			Rank: of.Rank, Device: of.Device, lanes: lanes,
 		}}
 		if m.base == nil || m.new == nil {

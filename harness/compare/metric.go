@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"vramsoak/harness/check"
+	"vramsoak/harness/shape"
 )
 
 // A test is one metric while it is judged. Inside, values are turned so that more is worse, and times are logarithms: a
@@ -53,7 +54,7 @@ func (t *test) sample(base, now *check.Metric, p *pairing) {
 	if t.Files == 0 {
 		return
 	}
-	t.Base, t.New = check.Median(t.base), check.Median(t.new)
+	t.Base, t.New = shape.Median(t.base), shape.Median(t.new)
 	t.Limit = float64(t.policy.MinEffect) * math.Abs(t.Base)
 	switch t.Unit {
 	case check.Bytes:

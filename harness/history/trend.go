@@ -9,6 +9,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/history/changepoint"
+	"vramsoak/harness/shape"
 )
 
 // MinGrowth is the least change of the growth by file that is worth naming, in bytes a file: a quarter of what the leak check
@@ -83,14 +84,14 @@ func (s *Series) changes(policy check.RegressionPolicy, level float64) []Change 
 	bounds := s.merge(policy, changepoint.Find(s.Values, level))
 	last := bounds[len(bounds)-2]
 	young, found := changepoint.Recent(s.Values[last:], s.Resolution, level)
-	if found && s.matters(policy, changepoint.Median(s.Values[last:last+young]), changepoint.Median(s.Values[last+young:])) {
+	if found && s.matters(policy, shape.Median(s.Values[last:last+young]), shape.Median(s.Values[last+young:])) {
 		bounds = slices.Insert(bounds, len(bounds)-1, last+young)
 	} else {
 		found = false
 	}
 	levels := make([]float64, len(bounds)-1)
 	for i := range levels {
-		levels[i] = changepoint.Median(s.Values[bounds[i]:bounds[i+1]])
+		levels[i] = shape.Median(s.Values[bounds[i]:bounds[i+1]])
 	}
 	var out []Change
 	for i := 1; i < len(levels); i++ {
@@ -116,7 +117,7 @@ func (s *Series) changes(policy check.RegressionPolicy, level float64) []Change 
 // off is half the width of a 95 % confidence interval of a change's place, 11 (noise / step)^2 (Bai 1997, "Estimation of a
 // change point in multiple regression models", Rev. Econ. Stat. 79).
 func off(before, after []float64) int {
-	b, a := changepoint.Median(before), changepoint.Median(after)
+	b, a := shape.Median(before), shape.Median(after)
 	var distances []float64
 	for _, v := range before {
 		distances = append(distances, math.Abs(v-b))
@@ -124,7 +125,7 @@ func off(before, after []float64) int {
 	for _, v := range after {
 		distances = append(distances, math.Abs(v-a))
 	}
-	noise := 1.4826 * changepoint.Median(distances) // the factor makes it a normal standard deviation
+	noise := 1.4826 * shape.Median(distances) // the factor makes it a normal standard deviation
 	return int(min(11*noise*noise/((a-b)*(a-b)), float64(min(len(before), len(after)))))
 }
 
@@ -135,8 +136,8 @@ func (s *Series) merge(policy check.RegressionPolicy, places []int) []int {
 	for {
 		closest, least := 0, 1.0
 		for i := 1; i+1 < len(bounds); i++ {
-			before := changepoint.Median(s.Values[bounds[i-1]:bounds[i]])
-			after := changepoint.Median(s.Values[bounds[i]:bounds[i+1]])
+			before := shape.Median(s.Values[bounds[i-1]:bounds[i]])
+			after := shape.Median(s.Values[bounds[i]:bounds[i+1]])
 			if share := math.Abs(after-before) / s.least(policy, before); share < least {
 				closest, least = i, share
 			}

@@ -80,7 +80,10 @@ func apart(y []float64) (off, level []float64, typical float64) {
 	return off, level, median(distances)
 }
 
-// median sorts its argument; it is NaN where that is empty.
+// Median returns the middle value, or the mean of the two in the middle; NaN of none.
+func Median(values []float64) float64 { return median(slices.Clone(values)) }
+
+// median is [Median]. It sorts its argument.
 func median(v []float64) float64 {
 	slices.Sort(v)
 	n := len(v)

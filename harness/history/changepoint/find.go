@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"vramsoak/harness/shape"
 )
 
 // MinSegment is the least number of values between two changes, and between a change and the ends of the series.
@@ -62,14 +63,14 @@ const farthest = 3
 // location parameter", Ann. Math. Stat. 35). The scatter is the median distance from the median, or where half the values
 // are the same, the median of the other distances. The sum of the scores is 0.
 func scores(values []float64) []float64 {
-	middle := Median(values)
+	middle := shape.Median(values)
 	distances := make([]float64, len(values))
 	for i, v := range values {
 		distances[i] = math.Abs(v - middle)
 	}
-	scale := Median(distances)
+	scale := shape.Median(distances)
 	if scale == 0 {
-		scale = Median(slices.DeleteFunc(distances, func(d float64) bool { return d == 0 }))
+		scale = shape.Median(slices.DeleteFunc(distances, func(d float64) bool { return d == 0 }))
 	}
 	x := make([]float64, len(values))
 	mean := 0.0
@@ -205,14 +206,4 @@ func reaches(layers []layer, sum []float64, most float64) bool {
 		}
 	}
 	return false
-}
-
-// Median is the middle value, or the mean of the two in the middle; NaN of none.
-func Median(values []float64) float64 {
-	if len(values) == 0 {
-		return math.NaN()
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }

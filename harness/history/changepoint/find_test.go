@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"vramsoak/harness/history/changepoint"
+	"vramsoak/harness/shape"
 )
 
 // levels is a series of so many values about each level, 1 below and above it in turn.
@@ -98,11 +99,11 @@ func TestMedian(t *testing.T) {
 		values []float64
 		want   float64
 	}{{[]float64{3, 1, 2}, 2}, {[]float64{4, 1, 3, 2}, 2.5}, {[]float64{7}, 7}} {
-		if got := changepoint.Median(tt.values); got != tt.want {
+		if got := shape.Median(tt.values); got != tt.want {
 			t.Errorf("Median(%v) = %v, want %v", tt.values, got, tt.want)
 		}
 	}
-	if got := changepoint.Median(nil); !math.IsNaN(got) {
+	if got := shape.Median(nil); !math.IsNaN(got) {
 		t.Errorf("Median of none = %v, want NaN", got)
 	}
 }

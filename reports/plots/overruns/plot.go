@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"vramsoak/harness/history"
-	"vramsoak/harness/history/changepoint"
+	"vramsoak/harness/shape"
 	"vramsoak/reports/plots"
 	"vramsoak/reports/wording"
 )
@@ -147,7 +147,7 @@ func (p *picture) panel(c draw.Canvas, s *history.Series) {
 		c.StrokeLine2(draw.LineStyle{Color: plots.GridColor, Width: 0.8}, c.Min.X, y(t.Value), c.Max.X, y(t.Value))
 		c.FillText(number, vg.Point{X: c.Min.X - 6, Y: y(t.Value)}, p.Encode(t.Label))
 	}
-	from, level := 0, changepoint.Median(s.Values)
+	from, level := 0, shape.Median(s.Values)
 	stretch := func(to int, level float64) {
 		c.StrokeLine2(levelLine, x(float64(from)-0.5), y(level), x(float64(to)-0.5), y(level))
 	}

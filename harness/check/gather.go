@@ -14,17 +14,17 @@ const MostAlike = 256
 // A gathering holds findings as they are made, in memory that does not grow with their number.
 type gathering struct {
 	findings []Finding
-	marks    map[string]bool // what subjects of ledgers end with
+	marks    map[string]bool // what subjects end with where there are several lanes
 	same     map[sameFinding]*alike
 	kinds    map[kind]*group
 	order    []kind // in which they came up
 }
 
-// A sameFinding is what two findings on different ledgers share if they say the same.
+// A sameFinding is what two findings on different lanes have in common if they say the same.
 type sameFinding struct {
 	check   string
 	verdict Verdict
-	subject string // without the ledger
+	subject string // without the lane
 	message string
 }
 
@@ -48,16 +48,16 @@ func newGathering() gathering {
 	return gathering{marks: map[string]bool{}, same: map[sameFinding]*alike{}, kinds: map[kind]*group{}}
 }
 
-// add adds a finding. One that says the same of several ledgers is kept once, where nothing is
+// add adds a finding. One that says the same of several lanes is kept once, where nothing is
 // measured: a job of 64 ranks has no total 64 times.
 func (g *gathering) add(f Finding) {
-	subject, ofLedger := f.Subject, false
+	subject, ofLane := f.Subject, false
 	foldable := f.Verdict == Skipped || f.Verdict == Pass && f.Check == Consistency
 	if i := strings.LastIndex(f.Subject, " ("); foldable && i >= 0 && g.marks[f.Subject[i:]] {
-		subject, ofLedger = f.Subject[:i], true
+		subject, ofLane = f.Subject[:i], true
 	}
 	key := sameFinding{f.Check, f.Verdict, subject, f.Message}
-	if first := g.same[key]; foldable && ofLedger && first != nil {
+	if first := g.same[key]; foldable && ofLane && first != nil {
 		first.count++
 		g.findings[first.at].Subject = fmt.Sprintf("%s (%d alike)", subject, first.count)
 		return

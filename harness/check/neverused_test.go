@@ -33,7 +33,7 @@ func TestShareHoldsForAllDigits(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range check.Of(tl, policy).Findings {
-			if f.Subject == check.PeakShare {
+			if f.Subject == check.NeverUsed {
 				return f.Verdict
 			}
 		}

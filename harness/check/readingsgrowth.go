@@ -21,44 +21,45 @@ const (
 	limitReadings = 60
 )
 
-// readingsVerdict is the finding on one series of readings.
+// A readingsJudge judges the readings of a lane in the processes that were not judged over their
+// files. ok is false if it has no finding; tooFew then says why, if there are any readings.
+type readingsJudge func(j *Judge, l *lane, overFiles []processValues) (f Finding, tooFew string, ok bool)
+
+// A readingsVerdict is the finding on one series of readings.
 type readingsVerdict struct {
 	finding Finding
+	series  series
+	of      *readingSeries
 	run     *readingRun
 	blocks  []readingBlock
 	each    int // readings in a block
 	result  shape.Result
-	drift   drift
 }
 
-// readingsLeak judges the growth of the levels that a ledger has where no file tells what it leaves
-// behind: in processes that were not judged over their files. ok is false where it has too few of
-// them; reason then says so, if there are any.
-func (j *Judge) readingsLeak(l *ledger, overFiles []processValues) (f Finding, reason string, ok bool) {
+// leakOverReadings judges the growth of the level.
+func (j *Judge) leakOverReadings(l *lane, overFiles []processValues) (f Finding, tooFew string, ok bool) {
 	var all []readingsVerdict
 	var most, peaks *readingSeries
-	told := map[int]bool{}
-	for i := range overFiles {
-		told[overFiles[i].process] = len(overFiles[i].files) >= j.policy.Leak.MinFiles
-	}
+	judged := j.judgedOverFiles(overFiles)
 	for _, s := range l.readings {
-		if s.beside {
+		if s.ofReserve {
 			continue
 		}
 		for _, r := range []*readingRun{s.worst, &s.now} {
-			if r != nil && j.enough(r) && !told[r.process] {
-				switch v := j.readingsVerdict(l, s, r); {
-				case s.steps && v.finding.Verdict != Fail:
-				case !soFar(s.level) || v.finding.Verdict == Fail:
-					if s.steps {
-						v.finding.Verdict = Undecided
-						v.finding.Message += "; the log does not tell whether these are files or parts of one, " +
-							"which may grow; print [pipeline] file-start and file-end"
-					}
-					all = append(all, v)
-				default:
-					peaks = s
+			if r == nil || !j.enough(r) || judged[r.process] {
+				continue
+			}
+			switch v := j.readingsVerdict(l, s, r); {
+			case s.steps && v.finding.Verdict != Fail:
+			case !isLargestSoFar(s.level) || v.finding.Verdict == Fail:
+				if s.steps {
+					v.finding.Verdict = Undecided
+					v.finding.Message += "; the log does not tell whether these are files or parts of one, " +
+						"which may grow; print [pipeline] file-start and file-end"
 				}
+				all = append(all, v)
+			default:
+				peaks = s
 			}
 		}
 		if !s.steps && s.now.readings > 1 && (most == nil || s.now.readings > most.now.readings) {
@@ -68,82 +69,93 @@ func (j *Judge) readingsLeak(l *ledger, overFiles []processValues) (f Finding, r
 	if len(all) == 0 {
 		switch {
 		case peaks != nil:
-			reason = fmt.Sprintf("the %d readings of %s give only the largest so far, which does not tell what lies below; print what is allocated",
-				peaks.now.readings, peaks.name)
+			tooFew = fmt.Sprintf("the %d readings of %s give only the largest so far, which does not tell "+
+				"what lies below; print what is allocated", peaks.now.readings, peaks.name)
 		case most != nil:
-			reason = fmt.Sprintf("growth over readings needs at least %d of one kind in one process, there are %d of %s",
-				j.policy.Leak.MinFiles, most.now.readings, most.name)
+			tooFew = fmt.Sprintf("growth over readings needs at least %d of one kind in one process, "+
+				"there are %d of %s", j.policy.Leak.MinFiles, most.now.readings, most.name)
 		}
-		return Finding{}, reason, false
+		return Finding{}, tooFew, false
 	}
-	// Growth anywhere fails. What does not grow is told by the allocator's own level, where there is one.
-	level := func(v readingsVerdict) int { return slices.Index(readingLevels, v.drift.level) }
+	// Growth anywhere fails. Where nothing grows, the allocator's own level counts, if there is one.
+	rank := func(v readingsVerdict) int { return slices.Index(readingLevels, v.of.level) }
 	if !slices.ContainsFunc(all, func(v readingsVerdict) bool { return v.finding.Verdict == Fail }) {
-		best := level(slices.MinFunc(all, func(a, b readingsVerdict) int { return level(a) - level(b) }))
-		all = slices.DeleteFunc(all, func(v readingsVerdict) bool { return level(v) != best })
+		best := rank(slices.MinFunc(all, func(a, b readingsVerdict) int { return rank(a) - rank(b) }))
+		all = slices.DeleteFunc(all, func(v readingsVerdict) bool { return rank(v) != best })
 	}
 	order := []Verdict{Pass, Undecided, Fail}
 	worst := slices.MaxFunc(all, func(a, b readingsVerdict) int {
 		return cmp.Or(slices.Index(order, a.finding.Verdict)-slices.Index(order, b.finding.Verdict),
 			cmp.Compare(*a.finding.Measured, *b.finding.Measured))
 	})
-	if j.Trends {
-		j.trends = append(j.trends, j.readingsTrend(&worst))
-	}
+	j.noteReadings(&worst)
 	return worst.finding, "", true
 }
 
-// readingsReserve judges the growth of what is reserved beside a level that does not grow: the
-// allocator takes more and more. ok is false where that is not certain.
-func (j *Judge) readingsReserve(l *ledger, overFiles []processValues) (f Finding, ok bool) {
-	told := map[int]bool{}
-	for i := range overFiles {
-		told[overFiles[i].process] = len(overFiles[i].files) >= j.policy.Leak.MinFiles
-	}
+// reserveOverReadings judges the growth of what is reserved, where the level of the same lines does
+// not grow: then the allocator takes more and more that it does not hand out. It has a finding only
+// where that is certain.
+func (j *Judge) reserveOverReadings(l *lane, overFiles []processValues) (
+	f Finding, tooFew string, ok bool,
+) {
+	judged := j.judgedOverFiles(overFiles)
 	grows := func(s *readingSeries, r *readingRun) (v readingsVerdict, ok bool) {
-		if r == nil || !j.enough(r) || told[r.process] {
+		if r == nil || !j.enough(r) || judged[r.process] {
 			return v, false
 		}
 		v = j.readingsVerdict(l, s, r)
 		return v, v.finding.Verdict == Fail
 	}
+	levelGrows := func(name string) bool {
+		return slices.ContainsFunc(l.readings, func(of *readingSeries) bool {
+			if of.ofReserve || of.name != name {
+				return false
+			}
+			_, first := grows(of, of.worst)
+			_, last := grows(of, &of.now)
+			return first || last
+		})
+	}
 	for _, s := range l.readings {
-		if !s.beside || s.steps {
+		if !s.ofReserve || s.steps {
 			continue
 		}
 		for _, r := range []*readingRun{s.worst, &s.now} {
 			v, fails := grows(s, r)
-			if !fails || slices.ContainsFunc(l.readings, func(of *readingSeries) bool { // one cause
-				if of.beside || of.name != s.name {
-					return false
-				}
-				_, first := grows(of, of.worst)
-				_, last := grows(of, &of.now)
-				return first || last
-			}) {
+			if !fails || levelGrows(s.name) { // one cause
 				continue
 			}
-			if j.Trends {
-				j.trends = append(j.trends, j.readingsTrend(&v))
-			}
-			return v.finding, true
+			j.noteReadings(&v)
+			return v.finding, "", true
 		}
 	}
-	return f, false
+	return f, "", false
 }
 
-// withReserve says what can be done where what is reserved grows.
-func (f Finding) withReserve() Finding {
-	if f.Verdict == Fail {
-		f.Message += "; the allocator holds more and more that it does not hand out: in PyTorch try " +
-			"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or empty the cache between files"
+// judgedOverFiles returns the processes that have enough files to be judged over them.
+func (j *Judge) judgedOverFiles(overFiles []processValues) map[int]bool {
+	judged := map[int]bool{}
+	for i := range overFiles {
+		judged[overFiles[i].process] = len(overFiles[i].files) >= j.policy.Leak.MinFiles
 	}
-	return f
+	return judged
 }
 
-// enough reports whether there are so many readings that growth can be told. Where the process works
-// on files too, what is printed outside of them must be so in as many places: it is the loading of
-// a model else.
+// noteReadings notes the series that was judged for the report.
+func (j *Judge) noteReadings(v *readingsVerdict) {
+	if !j.Trends {
+		return
+	}
+	t := Trend{Finding: v.finding, Unit: Bytes, Result: v.result, Every: v.each}
+	for _, b := range v.blocks {
+		t.Values, t.Files = append(t.Values, float64(b.least)), append(t.Files, b.file)
+	}
+	j.trends = append(j.trends, t)
+}
+
+// enough reports whether there are enough readings to judge growth. Where the process works on files
+// too, the readings must come from as many stretches between them: else they may show the loading of
+// a model.
 func (j *Judge) enough(r *readingRun) bool {
 	if r.readings < j.policy.Leak.MinFiles {
 		return false
@@ -151,10 +163,10 @@ func (j *Judge) enough(r *readingRun) bool {
 	return !j.named[r.process] || r.stretches >= j.policy.Leak.MinFiles
 }
 
-// judgedReadings is how many series of readings the log has that are judged.
+// judgedReadings returns how many series of readings of the log are judged.
 func (j *Judge) judgedReadings() int {
 	n := 0
-	for _, l := range j.ledgers {
+	for _, l := range j.lanes {
 		for _, s := range l.readings {
 			if j.enough(&s.now) || s.worst != nil && j.enough(s.worst) {
 				n++
@@ -166,8 +178,8 @@ func (j *Judge) judgedReadings() int {
 
 // readingsVerdict judges the lowest readings of the blocks, and then asks whether the others say the
 // same.
-func (j *Judge) readingsVerdict(l *ledger, s *readingSeries, r *readingRun) readingsVerdict {
-	v := readingsVerdict{run: r, blocks: r.blocks}
+func (j *Judge) readingsVerdict(l *lane, s *readingSeries, r *readingRun) readingsVerdict {
+	v := readingsVerdict{of: s, run: r, blocks: r.blocks}
 	group := max(1, len(r.blocks)/lowBlocks)
 	if v.each = group * r.size; group > 1 {
 		v.blocks = joined(r.blocks, group)
@@ -176,37 +188,34 @@ func (j *Judge) readingsVerdict(l *ledger, s *readingSeries, r *readingRun) read
 		v.blocks = v.blocks[:last] // the lowest of fewer readings is higher
 	}
 	v.result = v.shape(s.resolution, func(b readingBlock) float64 { return float64(b.least) })
-	v.drift = drift{
-		check: Leak, subject: j.subject(fmt.Sprintf("%s at %s", s.level, s.name), l.lane), unit: Bytes,
-		limit: float64(j.policy.Leak.MaxGrowth.Bytes) * min(1, limitReadings/float64(r.readings)),
-		per:   "reading", at: v.at, level: s.level,
+	leak := j.policy.MaxGrowth[IdleLevel]
+	v.series = series{
+		check: Leak, subject: j.subject(fmt.Sprintf("%s at %s", s.level, s.name), l.id), unit: Bytes,
+		limit: leak * min(1, limitReadings/float64(r.readings)),
+		per:   "reading", nameAt: v.nameAt,
 	}
-	if s.beside {
-		v.drift.check = Fragmentation
-		v.drift.limit *= float64(j.policy.Fragmentation.MaxGrowth.Bytes) / float64(j.policy.Leak.MaxGrowth.Bytes)
+	if s.ofReserve {
+		v.series.check = Fragmentation
+		v.series.limit *= j.policy.MaxGrowth[UnusedReserve] / leak
 	}
 	grows := &v.result
-	if math.Abs(grows.Size) < v.drift.limit {
-		if grows.Shape != shape.Flat {
-			grows.From = 0
-		}
-		grows.Shape = shape.Flat
-	}
+	ignoreSmall(grows, v.series.limit)
 	if v.swings() {
 		grows.Ends = 0
 	}
 	doubt := ""
-	switch GrowthVerdict(grows, v.drift.limit) {
+	switch GrowthVerdict(grows, v.series.limit) {
 	case Fail:
 		doubt = v.doubt(j.judgedReadings())
 		grows.Growing = doubt == ""
 	case Undecided: // what leaks raises the highest readings too
 		high := v.shape(s.resolution, func(b readingBlock) float64 { return float64(b.most) })
-		if !grows.Growing && grows.Slope.Estimate <= v.drift.limit && GrowthVerdict(&high, v.drift.limit) == Pass {
+		if !grows.Growing && grows.Slope.Estimate <= v.series.limit &&
+			GrowthVerdict(&high, v.series.limit) == Pass {
 			*grows = high
 		}
 	}
-	v.finding = j.driftFinding(&v.drift, nil, grows)
+	v.finding = j.growthFinding(&v.series, nil, grows)
 	f := &v.finding
 	first := v.blocks[len(v.blocks)-1]
 	switch {
@@ -222,24 +231,28 @@ func (j *Judge) readingsVerdict(l *ledger, s *readingSeries, r *readingRun) read
 		f.Message = doubt
 	}
 	f.Message = fmt.Sprintf("%s: %s", Plural(r.readings, "reading"), f.Message)
-	f.At = &record.Position{Path: j.file(first.ref).Pos.Path, Line: first.line}
+	f.At = &record.Position{Path: first.file.Pos.Path, Line: first.line}
 	return v
 }
 
 // shape returns the shape of one value of the blocks, with rates per reading instead of per block.
 func (v *readingsVerdict) shape(resolution int64, of func(readingBlock) float64) shape.Result {
-	r := shape.Of(shape.Series{Values: values(v.blocks, of), Resolution: float64(resolution), Grain: Grain(Bytes)})
+	r := shape.Of(shape.Series{
+		Values: valuesOf(v.blocks, of), Resolution: float64(resolution), Grain: Grain(Bytes),
+	})
 	each := float64(v.each)
-	for _, of := range []*float64{&r.Slope.Estimate, &r.Slope.Low, &r.Slope.High, &r.Rounding, &r.Detectable} {
-		*of /= each
+	for _, rate := range []*float64{
+		&r.Slope.Estimate, &r.Slope.Low, &r.Slope.High, &r.Rounding, &r.Detectable,
+	} {
+		*rate /= each
 	}
 	r.Period *= v.each
 	r.Files = v.run.readings
 	return r
 }
 
-// at names the first reading of a block.
-func (v *readingsVerdict) at(i int) string {
+// nameAt names the first reading of a block.
+func (v *readingsVerdict) nameAt(i int) string {
 	return fmt.Sprintf("reading %s (line %d)", Grouped(strconv.Itoa(1+i*v.each)), v.blocks[i].line)
 }
 
@@ -248,7 +261,8 @@ func (v *readingsVerdict) swings() bool {
 	last := len(v.blocks) - 1
 	end, high := v.blocks[last], int64(math.MinInt64)
 	for i, b := range v.blocks[:last] {
-		if high = max(high, b.most); high >= end.least && v.blocks[i+1].least < end.least {
+		high = max(high, b.most)
+		if high >= end.least && v.blocks[i+1].least < end.least {
 			return true
 		}
 	}
@@ -260,13 +274,13 @@ func (v *readingsVerdict) swings() bool {
 func (v *readingsVerdict) doubt(series int) string {
 	r := &v.result
 	amount := Quantity(r.Slope.Estimate, Bytes)
-	rises := fmt.Sprintf("rises by %s a reading from %s on", amount, v.at(r.From))
+	rises := fmt.Sprintf("rises by %s a reading from %s on", amount, v.nameAt(r.From))
 	grow := v.blocks[r.From:]
 	more := "more readings of one process would tell"
 	above := func(value func(readingBlock) float64, part int) float64 { // the last of so many parts, above the one before
 		n := max(2, len(grow)/part)
 		last, before := grow[len(grow)-n:], grow[len(grow)-2*n:len(grow)-n]
-		return Median(values(last, value)) - Median(values(before, value))
+		return shape.Median(valuesOf(last, value)) - shape.Median(valuesOf(before, value))
 	}
 	least := func(b readingBlock) float64 { return float64(b.least) }
 	noise := 2 * r.Sigma
@@ -284,9 +298,9 @@ func (v *readingsVerdict) doubt(series int) string {
 		return fmt.Sprintf("%s, which one of %d series does by chance; %s", rises, series, more)
 	case v.run.polled && 2*len(grow) < len(v.blocks):
 		return fmt.Sprintf("%s, and was level before: it may be a load that has just begun; %s", rises, more)
-	case (soFar(v.drift.level) || v.drift.check == Fragmentation) && !v.keepsRising(grow):
+	case (isLargestSoFar(v.of.level) || v.of.ofReserve) && !v.keepsRising(grow):
 		return fmt.Sprintf("%s, and not all along; %s", rises, more)
-	case times*v.given() > Median(values(grow[len(grow)-n:], least))-Median(values(grow[:n], least)):
+	case times*v.given() > shape.Median(valuesOf(grow[len(grow)-n:], least))-shape.Median(valuesOf(grow[:n], least)):
 		return fmt.Sprintf("%s, and up to %s was given back before, so that this may be, too; %s", rises,
 			Quantity(v.given(), Bytes), more)
 	case above(least, 8) < half*float64(n)-noise/math.Sqrt(float64(n)):
@@ -294,7 +308,7 @@ func (v *readingsVerdict) doubt(series int) string {
 	case above(func(b readingBlock) float64 { return b.sum / float64(b.n) }, 2) < half*float64(len(grow)/4),
 		above(func(b readingBlock) float64 { return float64(b.most) }, 2) < half*float64(len(grow)/4):
 		return fmt.Sprintf("the lowest of the readings rise by %s a reading from %s on, and the others do not: "+
-			"memory may only be given back less often; %s", amount, v.at(r.From), more)
+			"memory may only be given back less often; %s", amount, v.nameAt(r.From), more)
 	}
 	return ""
 }
@@ -312,9 +326,6 @@ func (v *readingsVerdict) keepsRising(blocks []readingBlock) bool {
 	return 4*rises >= 3*(len(second)-1)
 }
 
-// soFar reports whether a quantity is the largest so far, not a level.
-func soFar(q record.Quantity) bool { return q == record.Peak || q == record.PeakReserved }
-
 // given is the most by which the lowest readings fell, outliers aside.
 func (v *readingsVerdict) given() float64 {
 	most, high := int64(0), int64(math.MinInt64)
@@ -327,7 +338,7 @@ func (v *readingsVerdict) given() float64 {
 	return float64(most)
 }
 
-func values(blocks []readingBlock, of func(readingBlock) float64) []float64 {
+func valuesOf(blocks []readingBlock, of func(readingBlock) float64) []float64 {
 	out := make([]float64, len(blocks))
 	for i, b := range blocks {
 		out[i] = of(b)
@@ -343,11 +354,11 @@ func sure(series int) float64 {
 }
 
 // readingsLeft says after how many readings memory is gone at this rate.
-func (j *Judge) readingsLeft(l *ledger, v *readingsVerdict) string {
+func (j *Judge) readingsLeft(l *lane, v *readingsVerdict) string {
 	end := v.blocks[len(v.blocks)-1]
 	for _, f := range slices.Concat(j.tl.Outside, j.tl.Files) {
 		for _, o := range f.OOMs {
-			if f.Process == v.run.process && o.Lane == l.lane && o.Pos.Line > end.line {
+			if f.Process == v.run.process && o.Lane == l.id && o.Pos.Line > end.line {
 				return fmt.Sprintf("memory ran out at line %d", o.Pos.Line)
 			}
 		}
@@ -364,7 +375,7 @@ func (j *Judge) readingsLeft(l *ledger, v *readingsVerdict) string {
 	}
 	total := v.run.total.Bytes
 	for i := range l.peak.runs {
-		if r := &l.peak.runs[i]; total == 0 && r.run == j.file(end.ref).Run {
+		if r := &l.peak.runs[i]; total == 0 && r.run == end.file.Run {
 			total = joinOf(r.totals, nil, false).total.Bytes
 		}
 	}
@@ -384,17 +395,8 @@ func otherCauses(level record.Quantity) string {
 	switch {
 	case level == record.Used:
 		return "device used is that of all processes on the device: another's growth looks the same"
-	case soFar(level):
+	case isLargestSoFar(level):
 		return "it is the largest so far: work that grows larger and larger looks the same; print what is allocated"
 	}
 	return ""
-}
-
-// readingsTrend is the series that was judged, for pictures.
-func (j *Judge) readingsTrend(v *readingsVerdict) Trend {
-	t := Trend{Finding: v.finding, Unit: Bytes, Result: v.result, Every: v.each}
-	for _, b := range v.blocks {
-		t.Values, t.Files = append(t.Values, float64(b.least)), append(t.Files, j.file(b.ref))
-	}
-	return t
 }

@@ -1,0 +1,305 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"vramsoak/harness/shape"
+)
+
+// growth judges a ledger of a lane: its levels over the files of each process and, where no file
+// tells what it leaves behind, its readings. Package shape tells growth from noise, warm-up, steps
+// and clearing; [GrowthVerdict] compares it with the policy.
+func (j *Judge) growth(l *lane, of *Ledger) {
+	s := series{
+		check: of.Check, subject: j.subject(of.Name, l.id), unit: of.Unit,
+		limit: j.policy.MaxGrowth[of.Name], missing: of.missing,
+	}
+	if !l.named && of.missingSampled != "" {
+		s.missing = of.missingSampled
+	}
+	overFiles := j.processes(j.levelsOf(l, of))
+	w := j.worst(&s, overFiles)
+	if of.readings != nil {
+		f, tooFew, ok := of.readings(j, l, overFiles)
+		switch {
+		case ok:
+			j.add(of.advise(f))
+			if w.of == nil {
+				return
+			}
+		case w.of == nil && tooFew != "":
+			w.finding.Message += "; " + tooFew
+		}
+	}
+	if of.explain != nil {
+		of.explain(j, l, &w)
+	}
+	if w.finding.Verdict == Fail && of.shared != nil && of.shared(l) {
+		w.finding.Verdict = Undecided
+		w.finding.Message += "; the driver does not tell processes apart here, and it may be another's: " +
+			"soak where nothing else runs on the device, or outside of the container"
+	}
+	j.add(of.advise(w.finding))
+}
+
+// advise adds the ledger's advice to a finding that fails.
+func (of *Ledger) advise(f Finding) Finding {
+	if f.Verdict == Fail && of.advice != "" {
+		f.Message += "; " + of.advice
+	}
+	return f
+}
+
+// A series is values over files, or over readings, that are judged for growth.
+type series struct {
+	check, subject string
+	unit           string
+	limit          float64 // growth from one file to the next that is allowed
+	falls          bool    // it is a fall that is looked for
+	missing        string  // why it cannot be judged, where it has no values at all
+	stage          string  // the stage or cleanup that it is about
+	// per is what has one value each: "reading", or "" for files. nameAt names the one at an index.
+	per    string
+	nameAt func(i int) string
+}
+
+// processValues are the values of a column in one process, whose files follow one another.
+type processValues struct {
+	process    int
+	files      []int32 // places in the timeline
+	values     []float64
+	resolution float64
+	thinned    bool // values of some files were not kept: see column.most
+}
+
+// processes cuts a column into processes. It leaves out the files that did not end well.
+func (j *Judge) processes(c *column) []processValues {
+	var all []processValues
+	first := 0 // of the last process, in the column
+	for i, n := range c.files {
+		f := j.tl.Files[n]
+		if !j.endedWell(f) {
+			continue
+		}
+		if len(all) == 0 || all[len(all)-1].process != f.Process {
+			all = append(all, processValues{
+				process: f.Process, resolution: c.resolution, thinned: c.skip > 0,
+			})
+		}
+		p := &all[len(all)-1]
+		switch {
+		case len(p.files) == 0: // mostly all files of a process are in the column: then nothing is copied
+			p.files, p.values = c.files[i:i+1:i+1], c.values[i:i+1:i+1]
+			first = i
+		case first+len(p.files) == i:
+			p.files, p.values = c.files[first:i+1:i+1], c.values[first:i+1:i+1]
+		default:
+			p.files, p.values = append(p.files, n), append(p.values, c.values[i])
+		}
+	}
+	return all
+}
+
+// span returns how many files there are from the first to the last, including those whose values
+// were not kept.
+func (p *processValues) span() int {
+	if !p.thinned {
+		return len(p.files)
+	}
+	return int(p.files[len(p.files)-1]-p.files[0]) + 1
+}
+
+// spread puts the values at their places among all files of the span.
+func (p *processValues) spread(values []float64) []float64 {
+	if !p.thinned {
+		return values
+	}
+	all := slices.Repeat([]float64{math.NaN()}, p.span())
+	for i, n := range p.files {
+		all[n-p.files[0]] = values[i]
+	}
+	return all
+}
+
+// at returns the place in the timeline of a value of the span.
+func (p *processValues) at(i int) int32 {
+	if p.thinned {
+		return p.files[0] + int32(i)
+	}
+	return p.files[i]
+}
+
+// shape returns what the series does in the process.
+func (j *Judge) shape(s *series, p *processValues) shape.Result {
+	in := shape.Series{Values: p.values, Resolution: p.resolution, Grain: Grain(s.unit)}
+	if s.falls {
+		in.Values = make([]float64, len(p.values))
+		for i, v := range p.values {
+			in.Values[i] = -v
+		}
+	}
+	if p.thinned {
+		in.Values = p.spread(in.Values)
+		return shape.Of(in)
+	}
+	in.Audio = make([]float64, len(p.files))
+	for i, n := range p.files {
+		if in.Audio[i] = j.tl.Files[n].AudioSeconds; in.Audio[i] == 0 { // all have a length, or none
+			in.Audio = nil
+			break
+		}
+	}
+	return shape.Of(in)
+}
+
+// GrowthVerdict is the verdict on a series that may grow by the limit from one file to the next. It
+// fails where growth is certain and its estimate is above the limit for every value that the digits
+// allow. It passes where the whole interval is under the limit. Two steps up, together more than the
+// limit, may be growth in leaps. A series that is too short for a shape is undecided.
+func GrowthVerdict(r *shape.Result, limit float64) Verdict {
+	switch {
+	case r.Shape == "":
+		return Undecided
+	case r.Growing && r.Slope.Estimate-r.Rounding > limit:
+		return Fail
+	case r.Slope.High <= limit && !stepsUp(r, limit) && r.Ends <= limit:
+		return Pass
+	}
+	return Undecided
+}
+
+func stepsUp(r *shape.Result, limit float64) bool {
+	return r.Shape == shape.Steps && r.Size > 0 && r.Size >= limit
+}
+
+// ignoreSmall makes a shape flat whose steps are smaller than the limit.
+func ignoreSmall(r *shape.Result, limit float64) {
+	if math.Abs(r.Size) >= limit {
+		return
+	}
+	if r.Shape != shape.Flat {
+		r.From = 0
+	}
+	r.Shape = shape.Flat
+}
+
+// A worstProcess is the finding on the process that is the worst of all.
+type worstProcess struct {
+	finding Finding
+	of      *processValues // nil where none could be judged
+	result  shape.Result
+	longest int // files that have a value, of the process that has most; where none could be judged
+}
+
+// from returns the index of the first higher value among those that were kept.
+func (w *worstProcess) from() int {
+	at, _ := slices.BinarySearch(w.of.files, w.of.at(w.result.From))
+	return min(at, len(w.of.files)-1)
+}
+
+// worst judges each process and returns the worst. A process that an interruption of the run made
+// too short to tell does not count if a longer process passes.
+func (j *Judge) worst(s *series, all []processValues) worstProcess {
+	least := j.policy.Leak.MinFiles
+	order := []Verdict{Pass, Undecided, Fail}
+	worst := worstProcess{finding: Finding{
+		Check: s.check, Verdict: Skipped, Subject: s.subject, Message: s.missing,
+	}}
+	longest := 0
+	cut := j.cutShort(all)
+	short := make([]worstProcess, 0, len(cut)) // undecided
+	passed := 0                                // length of the longest that passes
+	take := func(w worstProcess) {
+		if worst.of == nil || cmp.Or(
+			slices.Index(order, w.finding.Verdict)-slices.Index(order, worst.finding.Verdict),
+			cmp.Compare(*w.finding.Measured, *worst.finding.Measured)) > 0 {
+			worst = w
+		}
+	}
+	for i := range all {
+		p := &all[i]
+		skip := min(j.policy.Leak.WarmUp, len(p.files))
+		p.files, p.values = p.files[skip:], p.values[skip:]
+		longest = max(longest, len(p.files))
+		if len(p.files) < least {
+			continue
+		}
+		r := j.shape(s, p)
+		ignoreSmall(&r, s.limit)
+		w := worstProcess{finding: j.growthFinding(s, p, &r), of: p, result: r}
+		switch {
+		case w.finding.Verdict == Pass:
+			passed = max(passed, len(p.files))
+		case w.finding.Verdict == Undecided && cut[p.process]:
+			short = append(short, w)
+			continue
+		}
+		take(w)
+	}
+	for _, w := range short {
+		if len(w.of.files) >= passed {
+			take(w)
+		}
+	}
+	if worst.of != nil {
+		j.noteTrend(s, &worst)
+	} else if len(all) > 0 {
+		worst.longest = longest
+		worst.finding.Message = fmt.Sprintf("growth over files needs at least %d files in one process, "+
+			"the longest one here has %d", least, longest)
+		if most := j.longestProcess() - j.policy.Leak.WarmUp; most > longest {
+			worst.finding.Message = fmt.Sprintf("growth over files needs at least %d files in one process "+
+				"that tell of it, here it is %d of %d", least, longest, most)
+		}
+	}
+	return worst
+}
+
+// noteTrend adds to the worst finding where growth begins, and notes its series for the report.
+func (j *Judge) noteTrend(s *series, w *worstProcess) {
+	if w.finding.Verdict == Fail {
+		first := j.tl.Files[w.of.files[w.from()]]
+		w.finding.in(first)
+		w.finding.At = new(first.EndPos)
+	}
+	if !j.Trends {
+		return
+	}
+	t := Trend{
+		Finding: w.finding, Unit: s.unit, Values: w.of.spread(w.of.values), Falls: s.falls, Result: w.result,
+	}
+	for i := range t.Values {
+		t.Files = append(t.Files, j.tl.Files[w.of.at(i)])
+	}
+	j.trends = append(j.trends, t)
+}
+
+// longestProcess returns the largest number of files that ended well in one process.
+func (j *Judge) longestProcess() int {
+	if j.longest < 0 {
+		j.longest = 0
+		files := map[int]int{}
+		for _, f := range j.tl.Files {
+			if j.endedWell(f) {
+				files[f.Process]++
+				j.longest = max(j.longest, files[f.Process])
+			}
+		}
+	}
+	return j.longest
+}
+
+// Grain is the least difference that means anything, of values in one of the units of metrics.
+// Allocations are rounded up to 512 bytes (kMinBlockSize in PyTorch's CUDACachingAllocator.cpp).
+func Grain(unit string) float64 {
+	switch unit {
+	case Bytes:
+		return 512
+	case Seconds:
+		return 1e-3
+	}
+	return 1e-6
+}

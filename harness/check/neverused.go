@@ -1,0 +1,159 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
+)
+
+// segment is how much may be reserved and not handed out for want of a smaller piece: PyTorch takes
+// allocations of 1 to 10 MiB out of segments of 20 MiB (kLargeBuffer in CUDACachingAllocator.cpp).
+const segment = 20 * record.MiB
+
+// A reserveMark compares the most that the processes of a lane reserved with the most that each
+// handed out at once. The difference was never used, whatever a cache would have made of it.
+type reserveMark struct {
+	limit float64 // 0 where it is not judged
+	now   processReserve
+	worst *processReserve // of those before; nil for none
+}
+
+// A processReserve is of one process: the allocator's memory ends with it.
+type processReserve struct {
+	process int
+	seen    bool
+	// reserved is the largest reading; size, name, line and file are those of its checkpoint.
+	reserved bounds
+	size     record.Size
+	name     string
+	pos      record.Position
+	file     *timeline.File
+	handed   bounds
+	// known says that there is a reading of the peak at the largest reserve, or after it. Without
+	// one, more may have been handed out between two checkpoints, up to all that was reserved.
+	known bool
+}
+
+// bounds are the largest of readings, for every value that their digits allow.
+type bounds struct{ low, printed, high int64 }
+
+func (b *bounds) raise(s record.Size) {
+	b.low, b.printed, b.high = max(b.low, s.Low()), max(b.printed, s.Bytes), max(b.high, s.High())
+}
+
+// add takes the next reading.
+func (m *reserveMark) add(f *timeline.File, c *record.Checkpoint) {
+	if m.limit == 0 {
+		return
+	}
+	if m.now.process != f.Process {
+		m.endProcess()
+	}
+	p := &m.now
+	p.process = f.Process
+	for _, q := range [...]record.Quantity{record.Allocated, record.Active, record.Peak} {
+		if size, ok := c.Get(q); ok {
+			p.handed.raise(size)
+		}
+	}
+	for _, q := range [...]record.Quantity{record.Reserved, record.PeakReserved} {
+		size, ok := c.Get(q)
+		if !ok {
+			continue
+		}
+		if !p.seen || size.Bytes > p.reserved.printed {
+			p.size, p.name, p.pos, p.file, p.known = size, c.Name, c.Pos, f, false
+		}
+		p.seen = true
+		p.reserved.raise(size)
+	}
+	if c.Has(record.Peak) {
+		p.known = true
+	}
+}
+
+func (m *reserveMark) endProcess() {
+	if worse := m.worse(); worse == &m.now {
+		ended := m.now
+		m.worst = &ended
+	}
+	m.now = processReserve{}
+}
+
+// worse returns the process of now, or the worst one before.
+func (m *reserveMark) worse() *processReserve {
+	now, before := &m.now, m.worst
+	switch {
+	case !now.seen || now.handed.printed == 0:
+		return cmp.Or(before, &processReserve{})
+	case before == nil:
+		return now
+	}
+	rank := map[Verdict]int{Pass: 0, Undecided: 1, Fail: 2}
+	if cmp.Or(rank[now.verdict(m.limit)]-rank[before.verdict(m.limit)],
+		cmp.Compare(now.unused(), before.unused())) > 0 {
+		return now
+	}
+	return before
+}
+
+// unused returns the part of the reserve that was never handed out, by the printed values.
+func (p *processReserve) unused() float64 {
+	return max(0, 1-float64(p.handed.printed)/float64(max(1, p.reserved.printed)))
+}
+
+// verdict holds for every value that the digits allow and, where no peak is known, for all that may
+// have been handed out between the checkpoints.
+func (p *processReserve) verdict(limit float64) Verdict {
+	most := 1 - float64(p.handed.low)/float64(max(1, p.reserved.high))
+	least := 1 - float64(p.handed.high)/float64(max(1, p.reserved.low))
+	switch {
+	case most <= limit || p.reserved.high-p.handed.low <= segment:
+		return Pass
+	case p.known && least > limit && p.reserved.low-p.handed.high > segment:
+		return Fail
+	}
+	return Undecided
+}
+
+// neverUsed judges how much of a lane's largest reserve was never handed out.
+func (j *Judge) neverUsed(l *lane) {
+	m := &l.reserve
+	if m.limit == 0 {
+		return
+	}
+	f := Finding{Check: Fragmentation, Subject: j.subject(NeverUsed, l.id)}
+	p := m.worse()
+	if !p.seen {
+		f.Verdict = Skipped
+		f.Message = "no process has readings of both allocated and reserved"
+		j.add(f)
+		return
+	}
+	f.Verdict, f.Measured, f.Limit, f.Unit = p.verdict(m.limit), new(p.unused()), new(m.limit), Ratio
+	f.File, f.At = p.file.Index, new(p.pos)
+	reserved := fmt.Sprintf("reserved up to %s at %s, %s", p.size, p.name, fileName(p.file))
+	handed := record.FormatBytes(p.handed.printed)
+	switch {
+	case f.Verdict == Fail:
+		f.Message = fmt.Sprintf("%s of it was never in use: %s, where no more than %s was handed out at "+
+			"once; in PyTorch try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or empty the cache "+
+			"between files", percent(p.unused()), reserved, handed)
+	case f.Verdict == Undecided && !p.known:
+		f.Message = fmt.Sprintf("%s, where the checkpoints saw no more than %s handed out at once; "+
+			"print peak= (torch.cuda.max_memory_allocated) to tell what was between them", reserved, handed)
+	case f.Verdict == Undecided:
+		f.Message = fmt.Sprintf("%s, where up to %s was handed out at once; the printed digits do not "+
+			"tell on which side of the limit; log exact bytes to decide it", reserved, handed)
+	case p.unused() > m.limit: // it passes by its bytes
+		f.Measured, f.Limit = new(float64(p.reserved.printed-p.handed.printed)), new(float64(segment))
+		f.Unit = Bytes
+		f.Message = fmt.Sprintf("%s, and up to %s handed out at once: the difference is no more than one "+
+			"segment of the allocator", reserved, handed)
+	default:
+		f.Message = fmt.Sprintf("%s, and up to %s handed out at once", reserved, handed)
+	}
+	j.add(f)
+}
