@@ -23,7 +23,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// envProgram names the program that the test binary is when it runs as a child.
+// envProgram names the program that the test binary acts as when it runs as a child.
 const envProgram = "HARNESS_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -38,18 +38,18 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	if n := flag.Lookup("test.parallel"); n.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		_ = n.Value.Set("12") // the tests wait for processes, and hardly compute
+		_ = n.Value.Set("12") // the tests mostly wait for processes
 	}
 	os.Exit(m.Run())
 }
 
-// programs are what the test binary can be as a child.
+// programs are what the test binary can act as.
 var programs = map[string]func(args []string){
 	"pipeline":   pipeline,
 	"steady":     steady,
 	"mortal":     mortal,
 	"supervisor": func(args []string) { supervisor(args[0]) },
-	"print": func(args []string) { // its arguments and what the harness gives it
+	"print": func(args []string) { // prints what the harness gives it
 		first, _ := os.LookupEnv(EnvFirst)
 		input, _ := io.ReadAll(os.Stdin)
 		group, _ := unix.Getpgid(0)
@@ -63,7 +63,7 @@ var programs = map[string]func(args []string){
 		code, _ := strconv.Atoi(args[0])
 		os.Exit(code)
 	},
-	"long": func([]string) { // a long line among checkpoints
+	"long": func([]string) { // prints a long line between checkpoints
 		fmt.Println("[GPU Memory] Before Work: Allocated: 1.00GB")
 		w := bufio.NewWriterSize(os.Stdout, 1<<20)
 		for range longLine / len(longPiece) {
@@ -73,16 +73,17 @@ var programs = map[string]func(args []string){
 		_ = w.Flush()
 		fmt.Println("[GPU Memory] After Work: Allocated: 1.00GB")
 	},
-	"halves": func([]string) { // lines in two halves with time for samples between them
+	"halves": func([]string) { // prints lines in two halves, with samples in between
 		for range 3 {
 			fmt.Print("[GPU Memory] Before")
 			time.Sleep(50 * time.Millisecond)
 			fmt.Print(" Work: Allocated: 1.00GB\n")
 		}
 	},
-	"parent": func(args []string) { // leaves a child behind that holds the pipe, where its argument says
+	// parent leaves a child behind that holds the pipe. Its argument says where.
+	"parent": func(args []string) {
 		switch args[0] {
-		case "group": // its own
+		case "group": // in its process group
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), envProgram+"=sleep")
 			cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -91,16 +92,16 @@ var programs = map[string]func(args []string){
 				os.Exit(1)
 			}
 			fmt.Println("grandchild", cmd.Process.Pid)
-		case "session": // one of its own
+		case "session": // in another session
 			fmt.Println("grandchild", launch("sleep").Process.Pid)
-		case "daemon": // and its parent ends first
+		case "daemon": // in another session; its parent ends first
 			_ = launch("parent", "session").Wait()
-		case "bare": // without the mark; it is seen while its parent lives
+		case "bare": // without the run's mark; the harness sees it while its parent lives
 			_ = os.Unsetenv(supervise.EnvRun)
 			_ = os.Unsetenv(supervise.EnvHarness)
 			fmt.Println("grandchild", launch("sleep").Process.Pid)
 			waitForGo()
-		case "helper": // that ends soon after
+		case "helper": // one that exits soon after
 			launch("moment")
 		}
 	},
@@ -127,7 +128,7 @@ var programs = map[string]func(args []string){
 		fmt.Println("all are started")
 		waitForGo()
 	},
-	"daemon": func([]string) { // does not listen to SIGTERM, and is alone in its session
+	"daemon": func([]string) { // ignores SIGTERM
 		signal.Ignore(unix.SIGTERM)
 		fmt.Println("daemon", os.Getpid(), "parent", os.Getppid())
 		time.Sleep(10 * time.Minute)
@@ -137,7 +138,7 @@ var programs = map[string]func(args []string){
 		fmt.Println("pipeline", os.Getpid())
 		time.Sleep(10 * time.Minute)
 	},
-	"grow": func(args []string) { // takes more and more memory for the first file, up to half a GiB
+	"grow": func(args []string) { // takes up to half a GiB for the first file
 		if args[0] != "f1" {
 			return
 		}
@@ -160,7 +161,7 @@ var programs = map[string]func(args []string){
 		_ = os.Stderr.Close()
 		time.Sleep(10 * time.Minute)
 	},
-	"flood": func([]string) { // as much as fast as it can, among checkpoints
+	"flood": func([]string) { // prints much, as fast as it can, between checkpoints
 		fmt.Println("[GPU Memory] Before Work: Allocated: 1.00GB")
 		chunk := []byte(strings.Repeat(strings.Repeat("x", 99)+"\n", 10_000))
 		for range floodSize / len(chunk) {
@@ -168,7 +169,7 @@ var programs = map[string]func(args []string){
 		}
 		fmt.Println("[GPU Memory] After Work: Allocated: 1.00GB")
 	},
-	"zombies": func([]string) { // its children end and it waits for none
+	"zombies": func([]string) { // does not wait for its children
 		for range 20 {
 			launch("say", "0")
 		}
@@ -190,7 +191,7 @@ var programs = map[string]func(args []string){
 		time.Sleep(100 * time.Millisecond)
 		os.Exit(7)
 	},
-	"endless": func([]string) { // prints until it cannot
+	"endless": func([]string) { // prints for ever
 		for {
 			if _, err := fmt.Println(strings.Repeat("x", 1000)); err != nil {
 				return
@@ -227,9 +228,9 @@ const (
 var longPiece = strings.Repeat("0123456789abcdef", 256)
 
 // pipeline works on files as a real one does. Its arguments say where they come from: "file PATH",
-// "list PATH" or "stdin". The environment says how: LINES is what it prints of its files (both,
-// starts, ends or none), PREAMBLE is a checkpoint before the first, and FAULT lists what goes wrong
-// in which file of the batch: "crash:2 hang:4"; in file 0, at the start; in file -1, at the end.
+// "list PATH" or "stdin". Environment variables say more. LINES says which file lines it prints:
+// both, starts, ends or none. PREAMBLE is a checkpoint before the first file. FAULT lists what goes
+// wrong in which file of the batch: "crash:2 hang:4". File 0 is the start, file -1 the end.
 func pipeline(args []string) {
 	var paths []string
 	switch args[0] {
@@ -274,7 +275,7 @@ func pipeline(args []string) {
 	_ = suffer(faults[-1])
 }
 
-// suffer is what goes wrong; it returns the file's status where the file goes on.
+// suffer makes something go wrong. It returns the file's status if the file goes on.
 func suffer(fault string) (status string) {
 	switch fault {
 	case "crash":
@@ -286,7 +287,7 @@ func suffer(fault string) (status string) {
 		signal.Ignore(unix.SIGTERM)
 		fmt.Println("not listening")
 		time.Sleep(10 * time.Minute)
-	case "polite": // ends the file when it is asked to end
+	case "polite": // finishes the file when it is asked to end
 		asked := make(chan os.Signal, 1)
 		signal.Notify(asked, unix.SIGTERM)
 		fmt.Println("listening")
@@ -296,7 +297,7 @@ func suffer(fault string) (status string) {
 	case "exit3":
 		fmt.Println("Traceback: no module named torch")
 		os.Exit(3)
-	case "oom": // and the pipeline goes on
+	case "oom": // the pipeline goes on
 		fmt.Println("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB")
 		return "failed"
 	case "oomexit":
@@ -308,9 +309,9 @@ func suffer(fault string) (status string) {
 	return "ok"
 }
 
-// supervisor is a harness of its own, to be killed or starved: its run folder is its argument.
+// supervisor is a harness that a test kills, or limits. Its argument is its run folder.
 func supervisor(dir string) {
-	if limit := os.Getenv("LIMIT"); limit != "" { // bytes that a file may have
+	if limit := os.Getenv("LIMIT"); limit != "" { // bytes, for each file
 		n, _ := strconv.ParseUint(limit, 10, 64)
 		signal.Ignore(unix.SIGXFSZ)
 		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: n, Max: n}); err != nil {
@@ -335,8 +336,8 @@ func supervisor(dir string) {
 	fmt.Println(err)
 }
 
-// becomeNobody makes the process another user's. A root that has no other users, as in a user
-// namespace of its own, cannot.
+// becomeNobody changes the process's user. Root cannot do that where there are no other users, as
+// in a user namespace of its own.
 func becomeNobody([]string) {
 	if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(65534),
 		syscall.Setuid(65534)); err != nil {
@@ -345,7 +346,7 @@ func becomeNobody([]string) {
 	}
 }
 
-// inputs are files called f1 to fN.
+// inputs returns files called f1 to fN.
 func inputs(n int) []Input {
 	files := make([]Input, n)
 	for i := range files {

@@ -142,7 +142,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// The log's first line says what was run and by which policy it is to be judged.
+// The log's first line says what was run, and which policy judges it.
 func TestRunStart(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedList, 2, "LINES=both")

@@ -23,10 +23,10 @@ import (
 
 const (
 	killFiles   = 4
-	killRetries = 9 // a file may be hit whenever it is worked on
+	killRetries = 9 // a file may be killed in each attempt
 )
 
-// mortalConfig is the run that is killed and taken up again.
+// mortalConfig returns the configuration of the run that is killed and resumed.
 func mortalConfig(dir string, feed Feed, resume bool) Config {
 	args := map[Feed]string{FeedProcess: pathMark, FeedList: listMark, FeedStdin: "-"}[feed]
 	return Config{
@@ -38,7 +38,7 @@ func mortalConfig(dir string, feed Feed, resume bool) Config {
 	}
 }
 
-// mortal is a harness of its own: DIR FEED, and "resume" where it goes on.
+// mortal is a harness that is killed. Its arguments are DIR FEED, and "resume" if it goes on.
 func mortal(args []string) {
 	o, err := Run(context.Background(), mortalConfig(args[0], Feed(args[1]), len(args) > 2))
 	if err != nil {
@@ -48,8 +48,8 @@ func mortal(args []string) {
 	fmt.Println(o.Reason, o.Diagnostic)
 }
 
-// steady is a pipeline that does the same for each file, line by line, with time between them for
-// something to happen. Some of its lines are in the harness's name. Its argument says where the
+// steady is a pipeline that does the same for each file. It waits a little after each line, so that
+// it can be killed there. Some of its lines look like the harness's. Its argument says where the
 // files come from.
 func steady(args []string) {
 	paths := args
@@ -90,19 +90,18 @@ type victim string
 const (
 	harnessDies  victim = "harness"
 	pipelineDies victim = "pipeline"
-	// machineDies kills all, and of the log there is what was on the disk: it ends somewhere, in
-	// the bytes of no file.
+	// machineDies kills everything. The log ends somewhere, perhaps in bytes of another file.
 	machineDies victim = "machine"
 )
 
-// whole is what a run that nothing happened to leaves.
+// whole is what a run leaves that was not killed.
 type whole struct {
-	size     int64 // of its log
+	size     int64 // of the log
 	findings []check.Finding
 }
 
-// killing is what the cases of a test are drawn by, and how many there are: KILL_SEED and
-// KILL_CASES, as make test-kill has them.
+// killing returns the seed that a test draws its cases by, and their number. KILL_SEED and
+// KILL_CASES set them, as in make test-kill.
 func killing(t *testing.T, cases int) (seed uint64, n int) {
 	t.Helper()
 	seed = uint64(time.Now().UnixNano())
@@ -124,8 +123,8 @@ func killing(t *testing.T, cases int) (seed uint64, n int) {
 	return seed, cases
 }
 
-// A run that is killed at any instant, and taken up again until it is done, does every file once
-// and is judged as one that was not. make test-kill does more of it.
+// A run that is killed at any instant, and resumed until it is done, does every file once and gets
+// the verdict of a run that was not killed. make test-kill runs more cases.
 func TestKilledAtAnyInstant(t *testing.T) {
 	t.Parallel()
 	seed, cases := killing(t, 15) // each feed with each victim
@@ -152,7 +151,7 @@ func TestKilledAtAnyInstant(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, uint64(n)))
 				dir := t.TempDir()
 				path := filepath.Join(dir, LogName)
-				k := killed{feed: feed, dir: dir, clean: clean[feed], assault: assault{
+				k := killed{feed: feed, dir: dir, clean: clean[feed], crasher: crasher{
 					random: random, dies: dies, program: "mortal", logs: []string{path},
 					size: clean[feed].size,
 				}}
@@ -179,7 +178,7 @@ func TestKilledAtAnyInstant(t *testing.T) {
 
 // killed is one case.
 type killed struct {
-	assault
+	crasher
 	feed  Feed
 	dir   string
 	clean whole
@@ -196,7 +195,7 @@ func (k *killed) run(ctx context.Context) error {
 	return k.judge(o)
 }
 
-// judge compares the log with that of a run that nothing happened to.
+// judge compares the log with that of a run that was not killed.
 func (k *killed) judge(o *Outcome) error {
 	log, err := os.ReadFile(filepath.Join(k.dir, LogName))
 	if err != nil {
@@ -227,8 +226,8 @@ func (k *killed) judge(o *Outcome) error {
 	found := compared(check.Of(tl, check.DefaultPolicy()))
 	want := k.clean.findings
 	if k.dies == pipelineDies || len(tl.Exits) == 0 {
-		// That a process was killed between its files is said; of one whose end nobody saw nothing
-		// is.
+		// A finding says that a process was killed between files. There is none if the log does not
+		// have the process's end.
 		processes := func(f check.Finding) bool { return f.Subject == "processes" }
 		found, want = slices.DeleteFunc(found, processes),
 			slices.DeleteFunc(slices.Clone(want), processes)
@@ -248,9 +247,8 @@ func findingsOf(t *testing.T, log []byte) []check.Finding {
 	return compared(check.Of(tl, check.DefaultPolicy()))
 }
 
-// compared are the findings without what an interruption may change: the words, the places, the
-// time taken, and that a process that was killed with its harness was still there when the run was
-// taken up again.
+// compared returns the findings without what an interruption may change: the words, the positions,
+// the times, and the processes that outlived a killed harness.
 func compared(r *check.Report) []check.Finding {
 	var all []check.Finding
 	for _, f := range r.Findings {

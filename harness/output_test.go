@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What a process gets, and that its two outputs keep their order.
+// A process gets its arguments and its environment, and its two outputs keep their order.
 func TestWhatAProcessGets(t *testing.T) {
 	t.Parallel()
 	awkward := `a b"; touch owned; $(touch owned) *.wav`
@@ -68,7 +68,7 @@ func TestListIsInTheRunFolder(t *testing.T) {
 	}
 }
 
-// A line of 24 MiB passes whole, and in less memory.
+// A line of 24 MiB reaches the log whole, in less memory than that.
 func TestLongLine(t *testing.T) { // not parallel: it measures the heap
 	cfg := child(t, "long", FeedNone)
 	var before, after runtime.MemStats
@@ -93,7 +93,7 @@ func TestLongLine(t *testing.T) { // not parallel: it measures the heap
 	soaklog.Expect(t, text, "run 0 none\nstart 1\nend 1 ok\nexit 0\ndone 1 done")
 }
 
-// The harness's lines never cut one of the pipeline's in two.
+// The harness's lines never interrupt a line of the pipeline.
 func TestLinesInHalves(t *testing.T) {
 	t.Parallel()
 	cfg := child(t, "halves", FeedNone)
@@ -150,7 +150,7 @@ func TestOddBytes(t *testing.T) {
 	})
 }
 
-// An unfinished last line counts: it may be the last thing that a pipeline said.
+// An unfinished last line counts: it may be the last that a pipeline prints.
 func TestUnfinishedLineIsRead(t *testing.T) {
 	t.Parallel()
 	_, log, err := runOf(t.Context(), t, child(t, "say", FeedNone, "0",

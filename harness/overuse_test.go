@@ -11,8 +11,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// A device that fills up ends the process that works on the second file; the others are done by
-// another.
+// The process is ended when the device fills up during the second file. A new process does the
+// others.
 func TestOveruseOfADevice(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedList, 3, "LINES=both", "FAULT=hang:2")
@@ -46,8 +46,8 @@ func TestOveruseOfADevice(t *testing.T) {
 		done 3 done`)
 }
 
-// Where no device is read, the pipeline's own word counts: 1 of 24 GiB allocated, 2 reserved. That
-// it ends its file well when it is told to end does not.
+// Without a device the pipeline's checkpoints count: 1 of 24 GiB allocated, 2 reserved. It does not
+// count that the pipeline ends its file well when it is asked to end.
 func TestOveruseByACheckpoint(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedStdin, 2, "LINES=both", "FAULT=polite:1")
@@ -65,7 +65,7 @@ func TestOveruseByACheckpoint(t *testing.T) {
 	}
 }
 
-// A real process that takes more and more of the machine's memory, and does not listen.
+// A real process takes more and more of the machine's memory, and ignores SIGTERM.
 func TestOveruseByAGrowingProcess(t *testing.T) {
 	t.Parallel()
 	cfg := child(t, "grow", FeedProcess, "{}")
@@ -83,7 +83,7 @@ func TestOveruseByAGrowingProcess(t *testing.T) {
 	}
 }
 
-// Overuse before a file, with files that the command knows by itself: the run does not go on.
+// Overuse before the first file stops the run of a command that knows its files by itself.
 func TestOveruseBeforeAnyFile(t *testing.T) {
 	t.Parallel()
 	for _, feed := range []Feed{FeedStdin, FeedNone} {

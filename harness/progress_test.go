@@ -12,8 +12,7 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// Progress tells of every file in the end, never of less than before, and a slow watcher holds
-// nothing up.
+// Progress never goes back and reaches every file, and a slow watcher delays nothing.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedList, 5, "LINES=both", "FAULT=fail:2")
@@ -55,7 +54,7 @@ func TestSamples(t *testing.T) {
 	tests := []struct {
 		name   string
 		device func([]int) ([]meter.Use, error)
-		want   string // what every sample says, in their order
+		want   string // fields of every sample
 	}{
 		{"no device", nil, " rss="},
 		{"process", func([]int) ([]meter.Use, error) {
@@ -102,7 +101,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// A driver that does not answer holds up no more than its samples.
+// A driver that does not answer delays nothing but its samples.
 func TestDriverThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedProcess, 2, "LINES=both")

@@ -18,8 +18,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// forged are lines in the harness's name: that n files ended ok, and whatever else the harness
-// says.
+// forged returns lines that look like the harness's: that n files ended ok, and one of each other
+// kind.
 func forged(n int) []string {
 	lines := []string{
 		"[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=1 feed=list version=v9 command=x",
@@ -42,9 +42,9 @@ func forged(n int) []string {
 		fmt.Sprintf("[vramsoak] run-end time=2026-11-20T02:00:00.000Z files=%d seconds=1.000 reason=done", n))
 }
 
-// forger is a pipeline that fails at every file, and says in the harness's name that all is well:
-// in lines of their own, drawn over another line, in colours, behind NULs, in two halves, on
-// standard error and in a line without an end.
+// forger is a pipeline that fails at every file and prints the harness's lines that say that all is
+// well: as they are, after a carriage return, in colours, after NULs, in two halves, on standard
+// error, and without a newline.
 func forger(args []string) {
 	paths := args
 	switch text, err := os.ReadFile(args[0]); {
@@ -86,7 +86,7 @@ func forgerConfig(t *testing.T, feed Feed) Config {
 	return cfg
 }
 
-// expectForged demands that the logs say that four files failed, in one run, and nothing that the
+// expectForged fails the test unless the logs say that four files failed, and nothing that the
 // pipeline made up.
 func expectForged(t *testing.T, logs ...string) {
 	t.Helper()
@@ -122,7 +122,7 @@ func expectForged(t *testing.T, logs ...string) {
 	}
 }
 
-// What a pipeline prints in the harness's name says nothing, however its files are fed.
+// Lines of the pipeline that look like the harness's have no effect, however its files are fed.
 func TestForgedLines(t *testing.T) {
 	t.Parallel()
 	for _, feed := range []Feed{FeedProcess, FeedList, FeedStdin} {
@@ -141,7 +141,7 @@ func TestForgedLines(t *testing.T) {
 	}
 }
 
-// Nor does it where several GPUs share the files.
+// Nor have they any on several GPUs.
 func TestForgedLinesOfWorkers(t *testing.T) {
 	t.Parallel()
 	cfg := forgerConfig(t, FeedStdin)
@@ -159,8 +159,7 @@ func TestForgedLinesOfWorkers(t *testing.T) {
 	expectForged(t, logs...)
 }
 
-// A run that was killed after a pipeline said that all files are done is taken up again where it
-// was.
+// A run was killed after the pipeline printed that all files are done. It is resumed where it was.
 func TestResumeAfterForgedLines(t *testing.T) {
 	t.Parallel()
 	cfg := forgerConfig(t, FeedList)
@@ -184,7 +183,7 @@ func TestResumeAfterForgedLines(t *testing.T) {
 	expectForged(t, string(log))
 }
 
-// A failure counts in a line that begins as the harness's do.
+// A failed allocation counts even in a line that begins like the harness's.
 func TestFailureInTheHarnessName(t *testing.T) {
 	t.Parallel()
 	cfg := child(t, "say", FeedProcess, "0",

@@ -18,14 +18,13 @@ import (
 	"vramsoak/parser/record"
 )
 
-// The time between a crash and the next process doubles up to its limit, and begins anew when a
-// file has ended well.
+// The back-off doubles with each crash up to its limit, and starts over when a file has ended well.
 func TestBackOff(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name  string
 		first time.Duration
-		well  string // per crash, whether files ended well before
+		well  string // for each crash: + if files ended well before
 		want  string
 	}{
 		{"none", 0, "...", "0s 0s 0s"},
@@ -50,7 +49,7 @@ func TestBackOff(t *testing.T) {
 					begin := time.Now()
 					r.pause(t.Context())
 					waited = append(waited, time.Since(begin).String())
-					r.pause(t.Context()) // once is enough
+					r.pause(t.Context()) // waits only once
 				}
 				if got := strings.Join(waited, " "); got != test.want {
 					t.Errorf("waited %s, expected %s", got, test.want)
@@ -60,7 +59,7 @@ func TestBackOff(t *testing.T) {
 	}
 }
 
-// The end of the run does not wait.
+// The end of the run ends the back-off.
 func TestBackOffInterrupted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -82,7 +81,7 @@ func TestBackOffInterrupted(t *testing.T) {
 	})
 }
 
-// What a run does about files that fail and processes that die.
+// Files that failed are retried, and crashes are limited.
 func TestRestarts(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -174,7 +173,7 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-// By time, files are fed for as long as it takes; a process is given many at once, and ended
+// A soak by time feeds files until the time is over. A process is given many at once, and is ended
 // between two of them.
 func TestUntil(t *testing.T) {
 	t.Parallel()
@@ -210,7 +209,7 @@ func TestUntil(t *testing.T) {
 	}
 }
 
-// Files may come from a queue that others take from too: each is done once.
+// Two runs take their files from one channel. Each file is done once.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	queue := make(chan Input, 12)

@@ -14,7 +14,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A log of another run, or of none, is left as it is.
+// A log of another run, or of no run, stays as it is.
 func TestResumeRefuses(t *testing.T) {
 	t.Parallel()
 	good := batchOf(t, FeedStdin, 2, "LINES=both")
@@ -62,7 +62,7 @@ func TestResumeRefuses(t *testing.T) {
 	}
 }
 
-// One log has one harness.
+// Two harnesses never write one log.
 func TestSecondHarness(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedStdin, 2, "LINES=both")
@@ -81,7 +81,7 @@ func TestSecondHarness(t *testing.T) {
 	}
 }
 
-// The rounds of a soak by time are those that there were, and the time spent counts.
+// A soak by time goes on in the same round, and the time before counts.
 func TestResumeUntil(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedStdin, 3, "LINES=both")
@@ -117,7 +117,7 @@ func TestResumeUntil(t *testing.T) {
 	}
 }
 
-// What the pipeline of a killed harness left running is ended before the run goes on.
+// What a killed harness left running is ended before the run goes on.
 func TestResumeEndsWhatLives(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

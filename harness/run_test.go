@@ -20,11 +20,10 @@ import (
 	"vramsoak/parser/record"
 )
 
-// hung is a per-file limit that only a hung child reaches, on a machine that is busy with other
-// things too.
+// hung is a timeout that only a hung process reaches, even on a busy machine.
 const hung = 8 * time.Second
 
-// child is the configuration of a run of one of the programs.
+// child returns the configuration of a run of one of the programs.
 func child(t *testing.T, program string, feed Feed, args ...string) Config {
 	t.Helper()
 	return Config{
@@ -34,7 +33,7 @@ func child(t *testing.T, program string, feed Feed, args ...string) Config {
 	}
 }
 
-// batchOf is a run of the pipeline program over n files.
+// batchOf returns the configuration of a run of the program pipeline over n files.
 func batchOf(t *testing.T, feed Feed, n int, env ...string) Config {
 	t.Helper()
 	args := map[Feed][]string{
@@ -47,7 +46,7 @@ func batchOf(t *testing.T, feed Feed, n int, env ...string) Config {
 	return cfg
 }
 
-// runOf runs and returns the log too. It fails the test where the run does not end.
+// runOf runs and also returns the log. It fails the test if the run does not end.
 func runOf(ctx context.Context, t *testing.T, cfg Config) (*Outcome, []byte, error) {
 	t.Helper()
 	type result struct {
@@ -182,8 +181,7 @@ func TestFeeds(t *testing.T) {
 	}
 }
 
-// A file's lines stand between its file-start and its file-end, the pipeline's own file lines among
-// them.
+// A file's lines are between its file-start and its file-end. So are the pipeline's own file lines.
 func TestLinesBelongToTheirFile(t *testing.T) {
 	t.Parallel()
 	_, log, err := runOf(t.Context(), t, batchOf(t, FeedList, 2, "LINES=both"))
@@ -208,8 +206,8 @@ func TestLinesBelongToTheirFile(t *testing.T) {
 	}
 }
 
-// A batch may hold the same files several times. A crash in the second round is that of its file
-// there, and the process after it gets the rest of that round.
+// A batch may contain the same files several times. After a crash in the second round, the next
+// process gets the rest of that round.
 func TestRounds(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -255,7 +253,7 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// A process that ends well before its files are done is followed by one that gets the rest.
+// If a process exits with code 0 before its files are done, the next one gets the rest.
 func TestEarlyExit(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedStdin, 300, "LINES=both")

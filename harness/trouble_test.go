@@ -8,7 +8,7 @@ import (
 	"vramsoak/fixtures/soaklog"
 )
 
-// What goes wrong in a pipeline, and what the log says of it.
+// Pipelines go wrong in many ways, and the log names each.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -18,7 +18,7 @@ func TestTrouble(t *testing.T) {
 		env    []string
 		change func(*Config)
 		want   string
-		say    []string // what the diagnostic says
+		say    []string // in the diagnostic
 	}{
 		{name: "crash in a list", feed: FeedList, files: 4, env: []string{"FAULT=crash:2"}, want: `
 			run 4 list

@@ -19,7 +19,8 @@ import (
 
 const mortalFiles = 6
 
-// mortals is a harness of its own on two GPUs: DIR FEED, and "resume" where it goes on.
+// mortals is a harness on two GPUs that is killed. Its arguments are DIR FEED, and "resume" if it
+// goes on.
 func mortals(args []string) {
 	o, err := RunAll(context.Background(), mortalsConfig(args[0], Feed(args[1]), len(args) > 2),
 		twoGPUs)
@@ -36,8 +37,8 @@ func mortalsConfig(dir string, feed Feed, resume bool) Config {
 	return cfg
 }
 
-// A run on two GPUs that is killed at any instant, and taken up again until it is done, does every
-// file once, on one of them.
+// A run on two GPUs that is killed at any instant, and resumed until it is done, does every file
+// once, on one of them.
 func TestWorkersKilledAtAnyInstant(t *testing.T) {
 	t.Parallel()
 	seed, cases := killing(t, 9) // each feed with each victim
@@ -49,7 +50,7 @@ func TestWorkersKilledAtAnyInstant(t *testing.T) {
 		if _, err := RunAll(t.Context(), mortalsConfig(dir, feed, false), twoGPUs); err != nil {
 			t.Fatal(err)
 		}
-		sizes[feed] = (&assault{logs: workerPaths(dir)}).written()
+		sizes[feed] = (&crasher{logs: workerPaths(dir)}).written()
 	}
 	const at = 3
 	next := make(chan int)
@@ -58,7 +59,7 @@ func TestWorkersKilledAtAnyInstant(t *testing.T) {
 		pool.Go(func() {
 			for n := range next {
 				dir, feed := t.TempDir(), feeds[n%len(feeds)]
-				k := killedTeam{feed: feed, dir: dir, assault: assault{
+				k := killedTeam{feed: feed, dir: dir, crasher: crasher{
 					random: rand.New(rand.NewPCG(seed, uint64(n))),
 					dies:   victims[n/len(feeds)%len(victims)], program: "mortals",
 					logs: workerPaths(dir), size: sizes[feed],
@@ -99,7 +100,7 @@ func teamLogs(dir string) []string {
 
 // killedTeam is one case.
 type killedTeam struct {
-	assault
+	crasher
 	feed Feed
 	dir  string
 }

@@ -11,8 +11,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// interruptedTeam is a run on the GPUs 0 and 3 that was interrupted once the logs were as is asked
-// for.
+// interruptedTeam runs on the GPUs 0 and 3 and interrupts the run once the logs are ready.
 func interruptedTeam(t *testing.T, cfg Config, ready func(logs [2]string) bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -28,7 +27,7 @@ func interruptedTeam(t *testing.T, cfg Config, ready func(logs [2]string) bool) 
 	}
 }
 
-// What was cut short on a GPU that is lost when the run goes on is done by the other.
+// A file was interrupted on a GPU that is lost when the run goes on. The other GPU does it.
 func TestTornFileOfALostGPU(t *testing.T) {
 	t.Parallel()
 	cfg := onTwo(t, FeedList, 4, "3:f2=wait")
@@ -52,7 +51,7 @@ func TestTornFileOfALostGPU(t *testing.T) {
 		t.Errorf("finding %+v", f)
 	}
 
-	// Once the GPU is there again, nothing is left to do, and nothing is done twice.
+	// When the GPU is back, nothing is left to do, and nothing is done twice.
 	cfg.Env = append(cfg.Env, "WRONG=")
 	o, again, err := runAll(t.Context(), t, cfg)
 	if err != nil || o.Reason != ReasonDone || o.Ended || again[0] != logs[0] ||
@@ -67,7 +66,7 @@ func TestTornFileOfALostGPU(t *testing.T) {
 	}
 }
 
-// A soak by time goes on with the files that follow, after those that were cut short.
+// A soak by time first does the files that were interrupted, then those that follow.
 func TestWorkersUntilResumed(t *testing.T) {
 	t.Parallel()
 	for _, feed := range []Feed{FeedProcess, FeedStdin} {
@@ -105,7 +104,7 @@ func TestWorkersUntilResumed(t *testing.T) {
 	}
 }
 
-// A run is taken up by what it was begun with.
+// A run is only resumed with what it was begun with.
 func TestWorkersResumedOtherwise(t *testing.T) {
 	t.Parallel()
 	cfg := onTwo(t, FeedProcess, 2, "")

@@ -23,9 +23,9 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// onGPU is a pipeline that says which GPU it sees. Its arguments are paths, or the path of a list,
-// or none: it reads its standard input then. WRONG says what goes wrong on which GPU in which file:
-// "3:start=dead 0:f2=once 0:*=wait"; a file called "start" is before the first.
+// onGPU is a pipeline that prints which GPU it sees. Its arguments are paths or the path of a list;
+// without any it reads its standard input. WRONG says what goes wrong on which GPU in which file:
+// "3:start=dead 0:f2=once 0:*=wait". The file "start" is before the first.
 func onGPU(args []string) {
 	gpu := os.Getenv(EnvGPU)
 	wrong := map[string]string{}
@@ -44,7 +44,7 @@ func onGPU(args []string) {
 			case what == "last":
 				waitForGo()
 				os.Exit(3)
-			case what == "once": // and not a second time
+			case what == "once": // only the first time
 				mark := os.Getenv("GO") + "-" + path
 				if _, err := os.Stat(mark); err != nil {
 					_ = os.WriteFile(mark, nil, 0o644)
@@ -81,7 +81,7 @@ func onGPU(args []string) {
 	}
 }
 
-// onTwo is a run of onGPU over n files on the GPUs 0 and 3.
+// onTwo returns the configuration of a run of onGPU over n files, for the GPUs 0 and 3.
 func onTwo(t *testing.T, feed Feed, n int, wrong string) Config {
 	t.Helper()
 	cfg := child(t, "onGPU", feed, map[Feed][]string{
@@ -95,7 +95,7 @@ func onTwo(t *testing.T, feed Feed, n int, wrong string) Config {
 
 var twoGPUs = []Worker{{GPU: 0}, {GPU: 3}}
 
-// runAll runs on the GPUs 0 and 3, and returns their logs too. It fails the test where the run does
+// runAll runs on the GPUs 0 and 3 and also returns their logs. It fails the test if the run does
 // not end.
 func runAll(ctx context.Context, t *testing.T, cfg Config) (*Outcome, [2]string, error) {
 	t.Helper()
@@ -117,7 +117,7 @@ func runAll(ctx context.Context, t *testing.T, cfg Config) (*Outcome, [2]string,
 	}
 }
 
-// workerLogs are what the logs hold by now. Any goroutine may call it.
+// workerLogs returns the present logs. Any goroutine may call it.
 func workerLogs(t *testing.T, dir string) (logs [2]string) {
 	t.Helper()
 	for i, w := range twoGPUs {
@@ -130,7 +130,7 @@ func workerLogs(t *testing.T, dir string) (logs [2]string) {
 	return logs
 }
 
-// together is the timeline of both logs.
+// timelineOf returns the timeline of both logs.
 func timelineOf(t *testing.T, logs [2]string) *timeline.Timeline {
 	t.Helper()
 	b := &parser.Builder{}
@@ -143,7 +143,7 @@ func timelineOf(t *testing.T, logs [2]string) *timeline.Timeline {
 	return b.Timeline()
 }
 
-// filesFinding is what completeness says of the files in both logs.
+// filesFinding returns the finding of completeness on the files in both logs.
 func filesFinding(t *testing.T, logs [2]string) check.Finding {
 	t.Helper()
 	r := check.Of(timelineOf(t, logs), check.DefaultPolicy())
@@ -152,7 +152,7 @@ func filesFinding(t *testing.T, logs [2]string) check.Finding {
 	return r.Findings[i]
 }
 
-// begun are the paths of the files that began in a log, in its order.
+// begun returns the paths of the files that began in a log, in order.
 func begun(t *testing.T, log string) []string {
 	t.Helper()
 	var paths []string
@@ -167,7 +167,7 @@ func begun(t *testing.T, log string) []string {
 	return paths
 }
 
-// whenLogged makes the file that a pipeline waits for, once a worker's log has the text so many
+// whenLogged creates the file that a pipeline waits for, once a worker's log has the text that many
 // times.
 func whenLogged(t *testing.T, cfg Config, gpu int, text string, times int) {
 	t.Helper()
@@ -194,8 +194,8 @@ func whenLogged(t *testing.T, cfg Config, gpu int, text string, times int) {
 	})
 }
 
-// Every file is done once, by one of the workers, whose processes see their GPU and no other. Dealt
-// files are those of every other place.
+// One of the workers does each file, once. Its processes see their GPU and no other. Files that are
+// dealt go to the workers in turn.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -248,7 +248,7 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// While one GPU works on one file, the other does all the rest.
+// While one GPU works on one file, the other does all others.
 func TestUnevenWorkers(t *testing.T) {
 	t.Parallel()
 	for _, feed := range []Feed{FeedProcess, FeedStdin} {
@@ -265,7 +265,7 @@ func TestUnevenWorkers(t *testing.T) {
 	}
 }
 
-// A GPU that is lost leaves its files to the other, and the verdict says so.
+// If a GPU is lost, the other does its files, and the verdict says so.
 func TestWorkerThatDiesForGood(t *testing.T) {
 	t.Parallel()
 	for _, feed := range []Feed{FeedList, FeedStdin} {
@@ -288,8 +288,8 @@ func TestWorkerThatDiesForGood(t *testing.T) {
 	}
 }
 
-// One that dies in every file does so as often as it may. Its first process's end is waited for, so
-// that there are files left.
+// A GPU whose process dies in every file stops after the restarts that it may have. The other GPU
+// waits for its first crash, so that files are left.
 func TestWorkerThatMayNotRestart(t *testing.T) {
 	t.Parallel()
 	cfg := onTwo(t, FeedProcess, 6, "3:*=dead 0:f1=wait")
@@ -305,12 +305,12 @@ func TestWorkerThatMayNotRestart(t *testing.T) {
 	}
 }
 
-// What a worker did not begin when its process crashed is anybody's: here the other's, who has
-// nothing left.
+// The files that a process did not begin before it crashed go back to the queue. The other worker
+// takes them here.
 func TestFilesOfACrashGoBack(t *testing.T) {
 	t.Parallel()
 	cfg := onTwo(t, FeedList, 8, "3:f2=dead")
-	cfg.BackOff = time.Hour // GPU 3 does nothing more; the other goes on at once
+	cfg.BackOff = time.Hour // GPU 3 does nothing more
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
@@ -329,7 +329,7 @@ func TestFilesOfACrashGoBack(t *testing.T) {
 	}
 }
 
-// A file that failed is done again on its GPU.
+// A file that failed is retried on its GPU.
 func TestRetryStaysOnItsGPU(t *testing.T) {
 	t.Parallel()
 	for _, feed := range []Feed{FeedProcess, FeedList} {
@@ -351,7 +351,7 @@ func TestRetryStaysOnItsGPU(t *testing.T) {
 	}
 }
 
-// With on-crash stop, one worker's end is the run's.
+// With on-crash stop, a crash of one worker ends the run.
 func TestWorkersStopTogether(t *testing.T) {
 	t.Parallel()
 	cfg := onTwo(t, FeedProcess, 6, "3:f2=last 0:f1=hang")
@@ -369,7 +369,7 @@ func TestWorkersStopTogether(t *testing.T) {
 	}
 }
 
-// One Ctrl-C is for all, and so is the second.
+// Ctrl-C interrupts all workers, and so does the second.
 func TestInterruptedWorkers(t *testing.T) {
 	t.Parallel()
 	for _, kills := range []bool{false, true} {
@@ -404,8 +404,7 @@ func TestInterruptedWorkers(t *testing.T) {
 	}
 }
 
-// A soak by time goes on with further files on both GPUs, and each ends with the file that it works
-// on.
+// A soak by time feeds further files to both GPUs, and each finishes its current file.
 func TestWorkersUntil(t *testing.T) {
 	t.Parallel()
 	for _, feed := range []Feed{FeedProcess, FeedStdin} {
@@ -425,8 +424,8 @@ func TestWorkersUntil(t *testing.T) {
 	}
 }
 
-// No process starts where one of the devices is not fit.
-func TestWorkersPreflight(t *testing.T) {
+// No process starts if one of the devices holds too much.
+func TestWorkersDevices(t *testing.T) {
 	t.Parallel()
 	cfg := onTwo(t, FeedProcess, 4, "")
 	cfg.SettleLimit, cfg.MaxIdleUsed = time.Minute, &sample.Limit{Bytes: 512 << 20}
@@ -473,7 +472,7 @@ func TestWorkersThatCannotBe(t *testing.T) {
 	}
 }
 
-// Both workers in one line, and the time left by what both do.
+// The progress of both workers is combined, and so is the time left.
 func TestProgressOfWorkers(t *testing.T) {
 	t.Parallel()
 	p := combine([]Progress{
@@ -486,7 +485,7 @@ func TestProgressOfWorkers(t *testing.T) {
 			Spent: 38 * time.Second, Since: 3 * time.Second,
 		}},
 	})
-	// 1000 s of audio are done in 40 s, and 1000 s are left; 3 s of that time have passed.
+	// 1000 s of audio were done in 40 s, and 1000 s are left; 3 s of that have passed.
 	if p.Done != 10 || p.Failed != 1 || p.Files != 20 || !p.HasLeft || p.Left != 37*time.Second ||
 		p.Elapsed != 41*time.Second || len(p.Workers) != 2 {
 		t.Errorf("progress %+v", p)

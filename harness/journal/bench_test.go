@@ -8,7 +8,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// BenchmarkFileEnd is what a file costs the log: its lines, and the wait until the disk has them.
+// BenchmarkFileEnd measures what a file costs the log: its lines, and the wait until they are on
+// the disk.
 func BenchmarkFileEnd(b *testing.B) {
 	j, err := Open(filepath.Join(b.TempDir(), "soak.log"), nil)
 	if err != nil {

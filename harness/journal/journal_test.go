@@ -15,10 +15,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// FuzzJournal: whatever a pipeline prints, in whatever pieces, and wherever the harness's lines
-// come between, a reader of the log finds the harness's lines and no others, and what is left is
-// what the pipeline printed. Cut anywhere and taken up again, the log tells the lines apart all the
-// same.
+// FuzzJournal passes on arbitrary output in arbitrary pieces, with the harness's lines in between.
+// A reader of the log must find the harness's lines and no others, and what is left must be what
+// was printed. The same must hold for a log that was cut anywhere and resumed.
 func FuzzJournal(f *testing.F) {
 	f.Add([]byte("[vramsoak]\n[vramsoak] nonsense\n  [vramsoak] quote\n[vramsoak] file-end index=1 path=f1 status=ok"),
 		uint16(7), uint16(100))
@@ -36,7 +35,7 @@ func FuzzJournal(f *testing.F) {
 		}
 		own := func(j *Journal, pid int) { j.Add(record.Exit{PID: pid}) }
 		own(j, 1)
-		var held []byte // what is passed on are whole lines
+		var held []byte // whole lines are passed on
 		written := 1
 		rest := printed
 		for len(rest) > 0 {
@@ -83,7 +82,7 @@ func FuzzJournal(f *testing.F) {
 		if diff := cmp.Diff(want, exits(log)); diff != "" {
 			t.Errorf("the harness's lines (-want +got):\n%s\n%q", diff, log)
 		}
-		// Torn somewhere, and taken up again.
+		// Cut somewhere, and resumed.
 		torn := log[:int(cutAt)%(len(log)+1)]
 		n, err := soundLength(bytes.NewReader(torn), int64(len(torn)), nil)
 		if err != nil {

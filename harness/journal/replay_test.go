@@ -10,8 +10,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A log that a test made, of files f1, f2 and so on: one word a line, "start 1", "ok 1", "failed
-// 1", "interrupted 1".
+// madeLog returns a log of files f1, f2 and so on, from one event per line: "start 1", "ok 1",
+// "failed 1", "interrupted 1".
 func madeLog(words string) string {
 	clock := time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC)
 	var b []byte
@@ -55,7 +55,7 @@ func madeLog(words string) string {
 	return string(b)
 }
 
-// What the log says of the run so far.
+// Reading a log back returns the state of its run.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

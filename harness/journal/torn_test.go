@@ -14,7 +14,7 @@ const (
 	reading  = "[GPU Memory] Before Work: Allocated: 1.00GB | Reserved: 2.00GB\n"
 )
 
-// What the end of a machine leaves behind the last line is cut off, and no whole line before it.
+// What a power failure leaves after the last line is cut off, and no complete line before it.
 func TestSoundLength(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("progress ", tornLine/4) // of several blocks
@@ -56,7 +56,7 @@ func TestSoundLength(t *testing.T) {
 			"it said [vramsoak] fi",
 		},
 	}
-	// The mark of the last line lies across the border of two blocks.
+	// The last line's prefix lies across the border of two blocks.
 	for shift := range len(record.HarnessPrefix) + 3 {
 		filler := tornBlock - len(ownEnd) + shift - 1
 		tests = append(tests, struct{ name, sound, torn string }{"border", ownStart + ownEnd +
@@ -67,7 +67,7 @@ func TestSoundLength(t *testing.T) {
 			t.Parallel()
 			if test.name == "no line of the harness" {
 				test.sound, test.torn = "said\n",
-					"\x00" // it is for the reader to say that it is no log of a run
+					"\x00" // reading it back finds that it is no log of a run
 			}
 			log := test.sound + test.torn
 			n, err := soundLength(strings.NewReader(log), int64(len(log)), nil)
@@ -82,8 +82,8 @@ func TestSoundLength(t *testing.T) {
 	}
 }
 
-// Whatever is behind a log, what counts of it is whole lines, none of the harness's is lost, and to
-// cut twice is to cut once.
+// Whatever follows a log, only complete lines count, no line of the harness is lost, and a second
+// cut changes nothing.
 func FuzzSoundLength(f *testing.F) {
 	f.Add([]byte("[vramsoak] file-end time=2026"))
 	f.Add([]byte("\x00\x00\n[vramsoak] exit pid=1 code=0\n\x00"))

@@ -15,7 +15,7 @@ import (
 // chunk is how much is read from a pipe at once, in bytes.
 const chunk = 64 << 10
 
-// BenchmarkTake passes on what a chatty pipeline prints: a checkpoint in every fifty lines.
+// BenchmarkTake passes on what a chatty pipeline prints: one checkpoint in fifty lines.
 func BenchmarkTake(b *testing.B) {
 	log, err := journal.Open(os.DevNull, nil)
 	if err != nil {

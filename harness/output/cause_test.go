@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The last words are those of real programs.
+// These are the last lines of real programs.
 func TestCause(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, text, want string }{
@@ -148,8 +148,8 @@ TypeError: x is not a function
 	}
 }
 
-// What a file printed is no word on the end of a process after it; what begins a dump is kept,
-// however long the dump is.
+// What was printed during a file does not explain the end of a process after it. The first line of
+// a stack dump is kept, however long the dump is.
 func TestTailCause(t *testing.T) {
 	t.Parallel()
 	var tl Tail

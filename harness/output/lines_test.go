@@ -10,7 +10,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// However the output is cut into chunks, the same bytes come out, and every line that may hold a
+// However the output arrives in chunks, the same bytes come out, and each line that may hold a
 // record comes out whole.
 func TestCut(t *testing.T) {
 	t.Parallel()
@@ -45,7 +45,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// A progress bar that never ends its line is passed on in time, but for its last state, which may
+// A progress bar that never ends its line is passed on in time. Its last state is held back: it may
 // become a record.
 func TestCutProgressBar(t *testing.T) {
 	t.Parallel()
@@ -74,7 +74,7 @@ func TestCutProgressBar(t *testing.T) {
 	}
 }
 
-// Whatever the parser finds a record in that the harness acts on, the harness looks at.
+// Every line that holds a record that the harness acts on is parsed.
 func TestNeedles(t *testing.T) {
 	t.Parallel()
 	var checkpoint record.Checkpoint

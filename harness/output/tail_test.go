@@ -39,8 +39,8 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// Neither the end of a checkpoint that was cut off nor what was said of another file is the reason
-// why one failed.
+// Neither a checkpoint whose beginning is lost nor a line on another file explains why a file
+// failed.
 func TestLastLine(t *testing.T) {
 	t.Parallel()
 	var c record.Checkpoint
@@ -49,7 +49,7 @@ func TestLastLine(t *testing.T) {
 	checkpoint := append(c.AppendLine(nil), '\n')
 	var l Tail
 	l.add([]byte("and they lived happily ever after in file 6\n"))
-	for n := range 3 * tailMax { // the window begins at each place in a line
+	for n := range 3 * tailMax { // the kept text begins at each byte of a line
 		l.add(checkpoint[n%len(checkpoint) : n%len(checkpoint)+1])
 		if n <= 2*tailMax || n%len(checkpoint) != len(checkpoint)-1 {
 			continue
@@ -73,7 +73,7 @@ func TestLastLine(t *testing.T) {
 		t.Errorf("found %q", got)
 	}
 	l.add(bytes.Repeat([]byte("x"),
-		tailMax+10)) // a line of which only a part is kept, and no other
+		tailMax+10)) // only a part of one line is kept
 	if got := l.Cause(false, true); len(got) != causeMax+3 {
 		t.Errorf("found %q", got)
 	}

@@ -15,7 +15,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A tracked is a pipeline whose output a test passes on.
+// A tracked is a stream whose output comes from a test.
 type tracked struct {
 	stream *Stream
 	batch  *queue.Batch
@@ -341,7 +341,8 @@ func TestFilesOfAPipeline(t *testing.T) {
 	}
 }
 
-// Where the process is the file, its exit and its own word are both heard, and the worse counts.
+// If a process works on one file, its exit code and its file-end line both count, and the worse of
+// them wins.
 func TestEndOfAProcessAFile(t *testing.T) {
 	t.Parallel()
 	const said = "[pipeline] file-end path=x status="
@@ -389,8 +390,8 @@ func TestEndOfAProcessAFile(t *testing.T) {
 	}
 }
 
-// A file whose end nobody tells of ran out of memory where the last allocation that failed was
-// followed by nothing: no work, and no fallback that is about it.
+// A file without a file-end line ran out of memory if neither work nor a fallback followed its last
+// failed allocation.
 func TestUnsaidEndAfterAFailure(t *testing.T) {
 	t.Parallel()
 	const (
@@ -419,7 +420,7 @@ func TestUnsaidEndAfterAFailure(t *testing.T) {
 	}
 }
 
-// What the harness knows of a file is in its line, else what the pipeline says.
+// A file's length comes from the batch, or else from the pipeline.
 func TestAudioSeconds(t *testing.T) {
 	t.Parallel()
 	p := newTracked(t, []queue.Input{{Path: "x", AudioSeconds: 12.5}, {Path: "y"}}, Options{})

@@ -6,8 +6,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A name is first of all of the files that the process was fed: a path may stand in another
-// process's share too.
+// A name means first of all a file that the process was given. Other processes may have files with
+// the same path.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	b := NewBatch([]Input{{Path: "x"}, {Path: "y"}, {Path: "x"}, {Path: "y"}, {Path: "z"}})
@@ -19,7 +19,7 @@ func TestFind(t *testing.T) {
 	}
 	find("x", 0, 0, 1)
 	b.Begin(0)
-	find("x", 0, 0, 1) // again, though the next round's has not begun
+	find("x", 0, 0, 1) // retried, though the next round's has not begun
 	find("x", 2, 0, 1, 2, 3, 4)
 	b.End(0, record.StatusCrashed)
 	find("x", 2, 1, 2, 3, 4) // in the process after the crash

@@ -44,8 +44,8 @@ func TestOveruse(t *testing.T) {
 	}
 }
 
-// What is looked at of a sample: all that is in use of a device that the pipeline uses, and the
-// machine's memory only where no device is read.
+// Everything in use on a device counts that the pipeline uses. The machine's memory counts only
+// without a device.
 func TestOveruseOfASample(t *testing.T) {
 	t.Parallel()
 	sample := func(source string, used, whole int64) record.Sample {

@@ -59,7 +59,7 @@ func TestSettle(t *testing.T) {
 				if err != nil || len(got) != 1 {
 					t.Fatal(got, err)
 				}
-				// At the limit itself, a reading may be taken or not.
+				// At the limit itself there may be a reading or not.
 				used := got[0].Bytes(record.Used)
 				if used != test.want && (test.settled || used != test.want-1) ||
 					got[0].Settled != test.settled || got[0].GPU != 3 {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Where a process without an environment may be another's, it stays, and only one end of a process
-// waits for what it becomes.
-func TestNamelessBystander(t *testing.T) { // not parallel: the children of other tests would be looked at too
+// A process without an environment that may belong to others is left alone. Only the first process
+// to end waits to see what it becomes.
+func TestNamelessBystander(t *testing.T) { // not parallel: it looks at all children
 	leader := bystander(t, "sleep", "600").Process.Pid
 	p, ok := readProc(leader)
 	if !ok {

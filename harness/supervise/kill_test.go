@@ -28,7 +28,7 @@ func isRunning(pid int) bool {
 	return ok && p.runs()
 }
 
-// Without grace once the context has ended.
+// After the end of the context there is no grace.
 func TestKillInAHurry(t *testing.T) {
 	t.Parallel()
 	stubborn := bystander(t, "sh", "-c", "trap '' TERM; exec sleep 600")
@@ -43,7 +43,7 @@ func TestKillInAHurry(t *testing.T) {
 	}
 }
 
-// A process is known by its start, not only by its number.
+// A process is identified by its start time, not only by its number.
 func TestSignalToALaterProcess(t *testing.T) {
 	t.Parallel()
 	cmd := bystander(t, "sleep", "600")

@@ -25,8 +25,8 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// until waits for something to become true, for a long time if need be, and fails the test if it
-// does not. Any goroutine may call it.
+// until waits for a condition to become true, and fails the test if it does not for a long time.
+// Any goroutine may call it.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
@@ -37,7 +37,7 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// logSays tells whether a log holds a text by now.
+// logSays returns a function that reports whether a log contains a text.
 func logSays(path, text string) func() bool {
 	return func() bool {
 		log, err := os.ReadFile(path)
@@ -45,7 +45,7 @@ func logSays(path, text string) func() bool {
 	}
 }
 
-// dead tells whether a process is gone, or a zombie that nobody waits for.
+// dead returns a function that reports whether a process is gone, or a zombie.
 func dead(pid int) func() bool {
 	return func() bool {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -57,7 +57,7 @@ func dead(pid int) func() bool {
 	}
 }
 
-// pidIn is the number that follows a word in a log.
+// pidIn returns the number that follows a word in a log.
 func pidIn(t *testing.T, log []byte, word string) int {
 	t.Helper()
 	_, rest, ok := bytes.Cut(log, []byte(word))
@@ -120,7 +120,7 @@ func TestInterrupt(t *testing.T) {
 			if strings.HasSuffix(test.fault, ":2") {
 				ready = logSays(cfg.logPath(), "file-start path=f2")
 			}
-			if test.feed == FeedProcess { // the second process has begun its work
+			if test.feed == FeedProcess { // the second process works
 				ready = func() bool {
 					log, err := os.ReadFile(cfg.logPath())
 					return err == nil && bytes.Count(log, []byte("Before Work")) == 2
@@ -145,7 +145,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// The file that a pipeline brings to its end when it is interrupted has ended well.
+// A pipeline that is interrupted may finish its file. The file has ended well then.
 func TestInterruptPolite(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedStdin, 2, "LINES=both", "FAULT=polite:1 exit0:2")
@@ -175,7 +175,7 @@ func TestInterruptBeforeTheStart(t *testing.T) {
 	soaklog.Expect(t, log, "run 2 list\ndone 0 interrupted")
 }
 
-// The second interrupt does not wait for the grace to pass.
+// The second interrupt does not wait for the grace.
 func TestSecondInterruptKills(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedStdin, 2, "LINES=both", "FAULT=stubborn:1")
@@ -198,7 +198,8 @@ func TestSecondInterruptKills(t *testing.T) {
 		"run 2 stdin\nstart 1 f1\nend 1 f1 failed interrupted\nexit -1 SIGKILL interrupted\ndone 1 interrupted")
 }
 
-// A process that not even SIGKILL ends, as one that is stuck in a driver, does not hold up the run.
+// A process that does not even end after SIGKILL, because it is stuck in a driver, does not block
+// the run.
 func TestProcessThatDoesNotDie(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedStdin, 2, "LINES=both", "FAULT=hang:1")
@@ -232,7 +233,7 @@ func TestProcessThatDoesNotDie(t *testing.T) {
 	}
 }
 
-// A process that prints without end is still interrupted, and its log is whole.
+// A process that never stops printing can be interrupted, and its log is complete.
 func TestEndlessOutput(t *testing.T) {
 	t.Parallel()
 	cfg := child(t, "endless", FeedNone)
@@ -255,7 +256,7 @@ func TestEndlessOutput(t *testing.T) {
 	}
 }
 
-// More paths than a pipe holds, for a process that reads none of them.
+// A process that reads none of its paths gets more of them than a pipe holds.
 func TestStdinThatIsNotRead(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ code, say string }{
@@ -279,7 +280,7 @@ func TestStdinThatIsNotRead(t *testing.T) {
 	}
 }
 
-// startHarness starts a harness of its own, to be killed.
+// startHarness starts a harness that a test kills.
 func startHarness(t *testing.T, dir string, env ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], dir)
@@ -322,7 +323,7 @@ func TestKilledHarness(t *testing.T) {
 	}
 }
 
-// The disk is full from the start: nothing is run.
+// If the disk is full from the start, nothing is run.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedProcess, 2)
@@ -338,7 +339,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// The disk is full in mid-run: the child, which would print for ever, is ended.
+// If the disk becomes full during the run, the process is ended. It would print for ever.
 func TestFullDiskLater(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -356,7 +357,7 @@ func TestFullDiskLater(t *testing.T) {
 	if err != nil || len(log) != 1_000_000 {
 		t.Errorf("%d bytes in the log, %v", len(log), err)
 	}
-	if bytes.Contains(log, []byte("pid=")) { // there was time for a sample
+	if bytes.Contains(log, []byte("pid=")) { // there is a sample
 		until(t, "the child is gone", dead(pidIn(t, log, "pid=")))
 	}
 }

@@ -18,9 +18,9 @@ import (
 	"vramsoak/parser"
 )
 
-// The log is taken away while a process hangs in the second file: the run ends, says what happened,
-// and saves what can be saved, with its last line.
-func TestEvidenceGoesAway(t *testing.T) {
+// The log is removed, replaced or cut while a process hangs in the second file. The run ends, says
+// what happened, and saves the log with its last line if it can.
+func TestLogIsTakenAway(t *testing.T) {
 	t.Parallel()
 	write := func(path string) error {
 		return os.WriteFile(path,
@@ -121,13 +121,13 @@ func TestEvidenceGoesAway(t *testing.T) {
 	}
 }
 
-// The logs of workers are saved together, also where only one of them was taken away.
-func TestWorkersEvidenceGoesAway(t *testing.T) {
+// The logs of all workers are saved together, even if only one of them was removed.
+func TestWorkersLogIsTakenAway(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name string
 		take func(dir string) error
-		why  [2]string // how the runs of the workers end
+		why  [2]string // the reason in each worker's last line
 	}{
 		{"the run folder is removed", os.RemoveAll, [2]string{"stopped", "stopped"}},
 		{
@@ -172,9 +172,9 @@ func TestWorkersEvidenceGoesAway(t *testing.T) {
 	}
 }
 
-// Permission bits do not bind root: a harness of another user's, whose run folder cannot be written
-// to from the first process on, as where a file system is mounted again as read-only after an
-// error. The log is open and goes on; the list for the second process cannot be written.
+// The run folder becomes read-only during the first process, as when a file system is remounted
+// read-only after an error. The log is open, so it goes on. The list for the second process cannot
+// be written, and the run stops. Permissions do not bind root, so another user runs the harness.
 func TestReadOnlyRunFolder(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -187,7 +187,7 @@ func TestReadOnlyRunFolder(t *testing.T) {
 	}
 	dir := t.TempDir()
 	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755),
-		os.Chmod(dir, 0o777)); err != nil { // another user reaches it
+		os.Chmod(dir, 0o777)); err != nil { // for another user
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, LogName)
@@ -216,7 +216,7 @@ func TestReadOnlyRunFolder(t *testing.T) {
 	soaklog.Expect(t, log, "run 3 list\nstart 1 f1\nend 1 f1 ok\nexit 0\ndone 1 stopped")
 }
 
-// A run folder that cannot be written to at all: nothing is run.
+// If the run folder cannot be written to at all, nothing is run.
 func TestUnwritableRunFolder(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedProcess, 2)
@@ -227,8 +227,8 @@ func TestUnwritableRunFolder(t *testing.T) {
 	}
 }
 
-// A clock that jumps, an hour back and then days on, changes what the log's times say and nothing
-// else: neither when a file has taken too long nor how long it took, nor what is judged.
+// A clock that jumps, an hour back and then days ahead, changes the log's times and nothing else:
+// not the timeout, not how long a file took, and not the verdict.
 func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	cfg := batchOf(t, FeedList, 3, "LINES=both", "FAULT=hang:2")
@@ -286,7 +286,7 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
-// A file system that is full in the middle of a run. Where one can be mounted it is a real one.
+// A file system becomes full during a run. It is a real one if the test may mount it.
 func TestFullFileSystem(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

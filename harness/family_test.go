@@ -16,7 +16,7 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// orphansIn are the processes that a log names as left behind, and whether each was ended.
+// orphansIn returns the orphan lines of a log.
 func orphansIn(t *testing.T, log []byte) []record.Orphan {
 	t.Helper()
 	var found []record.Orphan
@@ -31,9 +31,9 @@ func orphansIn(t *testing.T, log []byte) []record.Orphan {
 	return found
 }
 
-// What a process leaves behind is ended with it, whichever way it got away, and named. The file
+// What a process leaves behind is ended with it, however it got away, and is in the log. The file
 // itself ended well.
-func TestLeftovers(t *testing.T) {
+func TestOrphans(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"group", "session", "daemon", "bare"} {
 		t.Run(how, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestLeftovers(t *testing.T) {
 			cfg.Files = inputs(1)
 			sign := filepath.Join(cfg.Dir, "go")
 			cfg.Env = append(cfg.Env, "GO="+sign)
-			go func() { // thirty samples take longer than the members of a family go without being looked for
+			go func() { // after thirty samples the family was searched again
 				until(t, "the grandchild was seen", func() bool {
 					log, _ := os.ReadFile(cfg.logPath())
 					_, log, _ = bytes.Cut(log, []byte("grandchild"))
@@ -67,8 +67,8 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// A daemon that was started without an environment does not carry the run's mark. It is the
-// pipeline's all the same where this process has no other children.
+// A daemon that was started without an environment does not carry the run's mark. It is known as
+// the pipeline's if the harness has no other children.
 func TestNamelessDaemon(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -90,7 +90,8 @@ func TestNamelessDaemon(t *testing.T) {
 	until(t, "the daemon is gone", dead(pid))
 }
 
-// Processes that end soon after, as helpers do when they see that theirs has, were not left behind.
+// Processes that exit soon after the leader were not left behind: helpers do so when they see that
+// it has ended.
 func TestHelpersThatEnd(t *testing.T) {
 	t.Parallel()
 	cfg := child(t, "parent", FeedProcess, "helper", "{}")
@@ -102,7 +103,7 @@ func TestHelpersThatEnd(t *testing.T) {
 	soaklog.Expect(t, log, "run 1 process\nstart 1 f1\nend 1 f1 ok\nexit 0\ndone 1 done")
 }
 
-// What is not of the run stays: a process of another run, and one without a mark.
+// Other processes are left alone: one of another run, and one without a mark.
 func TestBystandersLive(t *testing.T) {
 	t.Parallel()
 	cfg := child(t, "parent", FeedProcess, "session", "{}")
@@ -123,8 +124,7 @@ func TestBystandersLive(t *testing.T) {
 	}
 }
 
-// A process that starts a daemon for each file: their samples count, and none stays a zombie,
-// though their parents are gone.
+// A process starts a daemon for each file. None stays a zombie, though their parents are gone.
 func TestReaper(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

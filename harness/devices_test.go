@@ -16,8 +16,7 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// A gpu is a device as a test would have it: what is in use over the readings, the last of them for
-// good.
+// A gpu is a device whose use changes with each reading, up to the last value.
 type gpu struct {
 	mu      sync.Mutex
 	used    []int64
@@ -37,7 +36,7 @@ func (g *gpu) occupied() ([]meter.Occupancy, error) {
 	}}, g.err
 }
 
-// idleLines are the lines of a log on its devices, without their times.
+// idleLines returns a log's lines on its devices, without their times.
 func idleLines(log []byte) string {
 	var b strings.Builder
 	for line := range strings.Lines(string(log)) {
@@ -53,15 +52,16 @@ func idleLines(log []byte) string {
 	return b.String()
 }
 
-// The devices stand in the log before the first file and after the last one, with what holds them.
-func TestPreflight(t *testing.T) {
+// The log has the devices before the first file and after the last one, with what holds their
+// memory.
+func TestDevicesInTheLog(t *testing.T) {
 	t.Parallel()
 	left := bystander(t, "sleep", supervise.EnvRun+"=0123456789abcdef", supervise.EnvHarness+"=1-1")
 	cfg := batchOf(t, FeedList, 2, "LINES=both")
 	g := &gpu{used: []int64{9 << 20}, holders: []meter.Holder{
 		{PID: left.Process.Pid, Used: 5 << 20, HasUsed: true, Here: true},
 		{PID: os.Getpid(), Used: 3 << 20, HasUsed: true, Here: true},
-		{PID: left.Process.Pid, Used: 1 << 20, HasUsed: true}, // of another namespace
+		{PID: left.Process.Pid, Used: 1 << 20, HasUsed: true}, // in another namespace
 		{PID: 1 << 30, Here: true},                            // gone
 	}}
 	cfg.Occupied, cfg.SettleLimit, cfg.MaxIdleUsed = g.occupied, time.Minute,
@@ -83,7 +83,7 @@ holder device=0 pid=1073741824
 	}
 }
 
-// quotedCommand is this process's command as a line of the log has it.
+// quotedCommand returns this process's command as a line of the log has it.
 func quotedCommand(t *testing.T) string {
 	t.Helper()
 	command, ok := supervise.CommandOf(os.Getpid())
@@ -95,9 +95,9 @@ func quotedCommand(t *testing.T) string {
 	return line
 }
 
-// A device that holds too much is refused, with what holds it; the log says so, and no process was
-// started.
-func TestPreflightRefuses(t *testing.T) {
+// If a device holds too much, the run does not begin. The error and the log say which processes
+// hold it.
+func TestDeviceThatIsTooFull(t *testing.T) {
 	t.Parallel()
 	left := bystander(t, "sleep", supervise.EnvRun+"=0123456789abcdef", supervise.EnvHarness+"=1-1")
 	cfg := batchOf(t, FeedList, 2, "LINES=both")
@@ -143,8 +143,8 @@ func TestPreflightRefuses(t *testing.T) {
 	}
 }
 
-// Neither Ctrl-C nor the second one has to wait until a device settles.
-func TestInterruptedPreflight(t *testing.T) {
+// Neither the first Ctrl-C nor the second waits until a device settles.
+func TestInterruptedWhileSettling(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"context", "kill"} {
 		t.Run(how, func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestInterruptedPreflight(t *testing.T) {
 					cancel()
 				}
 				all, err := g.occupied()
-				all[0].Used = int64(g.reads) // moves for ever
+				all[0].Used = int64(g.reads) // changes for ever
 				return all, err
 			}
 			o, log, err := runOf(ctx, t, cfg)

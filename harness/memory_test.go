@@ -9,8 +9,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// The harness's memory does not grow with the files, nor with what the pipeline prints: of 2,000
-// files less than half a KiB each is left. A real run's is measured by make bench-harness.
+// The harness's memory grows neither with what the pipeline prints, nor by more than half a KiB per
+// file over 2,000 files. make bench-harness measures a real run.
 func TestMemoryOverManyFiles(t *testing.T) { // not parallel: it measures the heap
 	script, err := filepath.Abs("../fixtures/pipelines/chatty.awk")
 	if err != nil {
@@ -21,8 +21,8 @@ func TestMemoryOverManyFiles(t *testing.T) { // not parallel: it measures the he
 		Command: []string{"awk", "-v", "lines=50", "-f", script}, Feed: FeedStdin,
 		Files: inputs(files), Dir: t.TempDir(), Version: "test",
 	}
-	// Buffers come and go while the run is at work: what is left is the least of several looks, in
-	// the first and in the last files.
+	// Buffers come and go during the run. What stays is the smallest of several measurements, among
+	// the first files and among the last.
 	type look struct {
 		seen, last int // looks, and how many files were done at the last
 		least      int64

@@ -18,36 +18,35 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-// An assault is what happens to a run.
-type assault struct {
+// A crasher kills a run at random instants and resumes it.
+type crasher struct {
 	random  *rand.Rand
 	dies    victim
-	program string   // that the harness is
-	logs    []string // of the run
-	size    int64    // of the logs of a run that nothing happened to
-	hits    int      // how many kills met a run
+	program string   // the harness; see programs
+	logs    []string // paths
+	size    int64    // of the logs of a run that was not killed
+	hits    int      // how many kills hit a running process
 }
 
-// survive starts a run, kills it once or twice, and has it go on until it is done.
-func (a *assault) survive(ctx context.Context, args []string,
+// survive starts a run, kills it once or twice, and resumes it until it is done.
+func (c *crasher) survive(ctx context.Context, args []string,
 	resume func(context.Context) (*Outcome, error),
 ) (*Outcome, error) {
-	for range 1 + a.random.IntN(2) {
-		if err := a.strike(args); err != nil {
+	for range 1 + c.random.IntN(2) {
+		if err := c.killOnce(args); err != nil {
 			return nil, err
 		}
 		args = append(args[:2], "resume")
 	}
-	// A pipeline that was killed before its first file stops the run, which is taken up again all
-	// the same.
+	// If the pipeline is killed before its first file, the run stops. It can be resumed all the
+	// same.
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	for tries := 0; tries < 3; tries++ {
 		o, err := resume(ctx)
 		switch {
-		case errors.Is(err, journal.ErrBusy) &&
-			ctx.Err() == nil: // what was forked just before the kill is not scheduled
-			tries--
+		case errors.Is(err, journal.ErrBusy) && ctx.Err() == nil:
+			tries-- // a child that was forked just before the kill still has the lock
 		case err != nil:
 			return nil, err
 		case o.Reason == ReasonDone:
@@ -59,9 +58,9 @@ func (a *assault) survive(ctx context.Context, args []string,
 	return nil, errors.New("the run stops again and again")
 }
 
-// written is how long the logs are by now.
-func (a *assault) written() (size int64) {
-	for _, path := range a.logs {
+// written returns the present size of the logs.
+func (c *crasher) written() (size int64) {
+	for _, path := range c.logs {
 		if info, err := os.Stat(path); err == nil {
 			size += info.Size()
 		}
@@ -69,10 +68,10 @@ func (a *assault) written() (size int64) {
 	return size
 }
 
-// strike runs a harness and kills when its logs have reached a length drawn at random.
-func (a *assault) strike(args []string) error {
+// killOnce runs a harness and kills the victim when the logs have reached a random size.
+func (c *crasher) killOnce(args []string) error {
 	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env = append(os.Environ(), envProgram+"="+a.program, "GORACE=atexit_sleep_ms=0")
+	cmd.Env = append(os.Environ(), envProgram+"="+c.program, "GORACE=atexit_sleep_ms=0")
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
@@ -81,26 +80,26 @@ func (a *assault) strike(args []string) error {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	over := time.After(2 * time.Minute)
-	for at := a.random.Int64N(a.size + a.size/8); a.written() < at; {
+	for at := c.random.Int64N(c.size + c.size/8); c.written() < at; {
 		select {
-		case err := <-ended: // before it came so far
+		case err := <-ended: // before the logs were so long
 			switch {
 			case err != nil && strings.Contains(said.String(), journal.ErrBusy.Error()):
-				return nil // a machine so busy is no place for a second blow
+				return nil // too busy a machine for another kill
 			case err != nil:
 				return fmt.Errorf("the harness: %w: %s", err, said.String())
 			}
-			return a.tear()
+			return c.tear()
 		case <-over:
 			_ = cmd.Process.Kill()
 			return errors.New("the run hangs")
 		case <-time.After(time.Millisecond):
 		}
 	}
-	if a.dies == pipelineDies {
+	if c.dies == pipelineDies {
 		for _, pid := range meter.Tree(cmd.Process.Pid)[1:] {
 			if killChild(cmd.Process.Pid, pid) {
-				a.hits++
+				c.hits++
 				break
 			}
 		}
@@ -117,12 +116,12 @@ func (a *assault) strike(args []string) error {
 	}
 	_ = cmd.Process.Kill()
 	if err := <-ended; err != nil {
-		a.hits++
+		c.hits++
 	}
-	return a.tear()
+	return c.tear()
 }
 
-// killChild kills a process if it is still of the harness's.
+// killChild kills a process if it still belongs to the harness.
 func killChild(harness, pid int) bool {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -133,28 +132,28 @@ func killChild(harness, pid int) bool {
 		unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil
 }
 
-// tear leaves of each log what the end of the machine may leave, of the one more than of the other:
-// it ends somewhere, and behind are NULs, or what lay on the disk before.
-func (a *assault) tear() error {
-	if a.dies != machineDies {
+// tear cuts each log at a random place, as a power failure may. NULs may follow, or bytes that the
+// disk held before.
+func (c *crasher) tear() error {
+	if c.dies != machineDies {
 		return nil
 	}
-	for _, log := range a.logs {
+	for _, log := range c.logs {
 		text, err := os.ReadFile(log)
 		if errors.Is(err, os.ErrNotExist) {
-			continue // it did not come so far
+			continue // it was killed before it had a log
 		}
 		if err != nil {
 			return err
 		}
-		text = text[:a.random.IntN(len(text)+1)]
-		switch a.random.IntN(3) {
+		text = text[:c.random.IntN(len(text)+1)]
+		switch c.random.IntN(3) {
 		case 0:
-			text = append(text, make([]byte, a.random.IntN(10_000))...)
+			text = append(text, make([]byte, c.random.IntN(10_000))...)
 		case 1:
 			text = append(text, 0xff)
-			for range a.random.IntN(300) {
-				text = append(text, byte(a.random.Uint32()))
+			for range c.random.IntN(300) {
+				text = append(text, byte(c.random.Uint32()))
 			}
 		}
 		if err := os.WriteFile(log, text, 0o644); err != nil {

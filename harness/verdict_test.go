@@ -11,8 +11,8 @@ import (
 	"vramsoak/parser"
 )
 
-// Whatever a process does, the run comes to its end, the file has a status, the log is whole, and
-// the verdict says what there is to say.
+// Whatever a process does, the run ends, the file has a status, the log is complete, and the
+// verdict names what happened.
 func TestSupervision(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -21,8 +21,8 @@ func TestSupervision(t *testing.T) {
 		args    []string
 		timeout time.Duration
 		want    string // between the first line and the last
-		files   string // what completeness says of the files
-		left    string // and of processes left behind
+		files   string // the finding on the files
+		left    string // the finding on processes left behind
 	}{
 		{
 			name: "hangs", program: "sleep", timeout: hung,
@@ -81,7 +81,7 @@ func TestSupervision(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			cfg := child(t, test.program, FeedProcess, append(test.args, "{}")...)
-			if test.program == "say" { // the path would be printed
+			if test.program == "say" { // which would print the path
 				cfg.Command = []string{"sh", "-c", "exit " + test.args[0], "{}"}
 			}
 			cfg.Files, cfg.Timeout = inputs(1), test.timeout
@@ -90,7 +90,7 @@ func TestSupervision(t *testing.T) {
 				t.Fatalf("outcome %+v, %v", o, err)
 			}
 			short := log
-			if len(log) > 1<<20 { // a failure is not to print it all
+			if len(log) > 1<<20 { // keeps a failure short
 				short = bytes.Join([][]byte{log[:1<<10], log[len(log)-1<<10:]}, []byte("\n"))
 			}
 			events := strings.Join(soaklog.Events(t, log), "\n")
@@ -114,8 +114,8 @@ func TestSupervision(t *testing.T) {
 	}
 }
 
-// expectFindings compares what completeness says of the files and of the processes left behind; ""
-// is not said at all.
+// expectFindings compares the findings of completeness on the files and on the processes left
+// behind; "" is no finding.
 func expectFindings(t *testing.T, log []byte, files, left string) {
 	t.Helper()
 	tl, err := parser.Build(parser.Read(bytes.NewReader(log), LogName))

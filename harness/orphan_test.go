@@ -14,7 +14,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// bystander is a process that is none of the harness's business.
+// bystander starts a process that has nothing to do with a run.
 func bystander(t *testing.T, program string, env ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -29,7 +29,7 @@ func bystander(t *testing.T, program string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// idOf is the id of the run in a log.
+// idOf returns the id of the run in a log.
 func idOf(t *testing.T, log []byte) string {
 	t.Helper()
 	for rec, err := range parser.Read(bytes.NewReader(log), LogName) {
@@ -41,9 +41,9 @@ func idOf(t *testing.T, log []byte) string {
 	return ""
 }
 
-// A daemon outlives a harness that is killed. It is not touched while the harness lives; afterwards
-// it is found by the run's id, and ended though it does not listen to SIGTERM, and nothing else is.
-func TestSweep(t *testing.T) {
+// A daemon outlives a harness that is killed. While the harness lives it is no orphan. Afterwards
+// it is found by the run's id and killed though it ignores SIGTERM, and nothing else is.
+func TestKillOrphans(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, LogName)
