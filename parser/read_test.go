@@ -23,43 +23,18 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// TestGoldens reads the logs of fixtures/parser. A case holds a log, its records, and its timeline. UPDATE=1 rewrites
-// them; read the difference before you keep it.
+// TestGoldens reads the logs of fixtures/parser. A case holds a log, its records, and its timeline.
 func TestGoldens(t *testing.T) {
-	cases, err := filepath.Glob("../fixtures/parser/*.txtar")
-	if err != nil || len(cases) == 0 {
-		t.Fatalf("no cases: %v", err)
-	}
-	for _, path := range cases {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(archive.Files) == 0 || archive.Files[0].Name != "run.log" {
-				t.Fatalf("%s: expected run.log first", path)
-			}
-			log := archive.Files[0].Data
-			got := []txtar.File{
-				archive.Files[0],
-				{Name: "records", Data: []byte(renderRecords(t, log))},
-				{Name: "timeline", Data: []byte(renderTimeline(t, log))},
-			}
-			if golden.Updating() {
-				archive.Files = got
-				golden.Rewrite(t, path, txtar.Format(archive))
-				return
-			}
-			for i, f := range got {
-				if i >= len(archive.Files) || archive.Files[i].Name != f.Name {
-					t.Fatalf("%s: no %s; run UPDATE=1 go test ./parser", path, f.Name)
-				}
-				if diff := cmp.Diff(string(archive.Files[i].Data), string(f.Data)); diff != "" {
-					t.Errorf("%s differs (-want +got):\n%s", f.Name, diff)
-				}
-			}
-		})
-	}
+	golden.Each(t, "../fixtures/parser/*.txtar", func(t *testing.T, c golden.Case) {
+		log := c.Part("run.log")
+		if log == nil {
+			t.Fatal("no run.log")
+		}
+		c.Compare(
+			txtar.File{Name: "records", Data: []byte(renderRecords(t, log))},
+			txtar.File{Name: "timeline", Data: []byte(renderTimeline(t, log))},
+		)
+	})
 }
 
 // renderRecords is one line a record: its line, its kind, what it says.

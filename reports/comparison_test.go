@@ -3,7 +3,6 @@ package reports_test
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -66,18 +65,7 @@ func TestComparison(t *testing.T) {
 		if err := write(&out); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		path := filepath.Join("testdata", "comparison", name)
-		if golden.Updating() {
-			golden.Rewrite(t, path, out.Bytes())
-			continue
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatalf("%v; run UPDATE=1 go test ./reports", err)
-		}
-		if diff := cmp.Diff(string(want), out.String()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		golden.File(t, filepath.Join("testdata", "comparison", name), out.Bytes())
 	}
 }
 

@@ -2,15 +2,10 @@ package text
 
 import (
 	"bytes"
-	"encoding/json"
-	"os"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"vramsoak/fixtures/golden"
 	"vramsoak/parser/snapshot"
-	"vramsoak/reports/jsondoc"
 )
 
 // failedSnapshot is what an allocator held that failed: 3 MiB in pieces, of which a leak keeps the segments.
@@ -45,43 +40,9 @@ func failedSnapshot() *snapshot.Analysis {
 }
 
 func TestSnapshotText(t *testing.T) {
-	const path = "testdata/snapshot/failed.txt"
 	var got bytes.Buffer
 	if err := Snapshot(&got, []*snapshot.Analysis{failedSnapshot(), {}}, SnapshotOptions{Top: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if golden.Updating() {
-		golden.Rewrite(t, path, got.Bytes())
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestSnapshotJSON(t *testing.T) {
-	var out bytes.Buffer
-	if err := jsondoc.Snapshot(&out, "oom.pickle", []*snapshot.Analysis{failedSnapshot()}); err != nil {
-		t.Fatal(err)
-	}
-	var got struct {
-		Schema, Path string
-		Devices      []struct {
-			Holds []struct{ Bytes int64 }
-			Trace struct {
-				OOMs []struct {
-					LargestFree int64 `json:"largest_free"`
-				}
-			}
-		}
-	}
-	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
-	if got.Schema != "vramsoak.snapshot/1" || got.Path != "oom.pickle" || got.Devices[0].Holds[0].Bytes != 6<<20 || got.Devices[0].Trace.OOMs[0].LargestFree != 2<<20 {
-		t.Errorf("%+v", got)
-	}
+	golden.File(t, "testdata/snapshot/failed.txt", got.Bytes())
 }

@@ -2,11 +2,8 @@ package text
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"vramsoak/fixtures/golden"
 	"vramsoak/fixtures/timelines"
@@ -108,17 +105,6 @@ func TestValidation(t *testing.T) {
 		if err := write(&out); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		path := filepath.Join("testdata", "validation", name)
-		if golden.Updating() {
-			golden.Rewrite(t, path, out.Bytes())
-			continue
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatalf("%v; run UPDATE=1 go test ./reports", err)
-		}
-		if diff := cmp.Diff(string(want), out.String()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		golden.File(t, filepath.Join("testdata", "validation", name), out.Bytes())
 	}
 }

@@ -15,55 +15,33 @@ import (
 	"vramsoak/pipeline/allocator/trace"
 )
 
-// Short traces that each show one rule, and what PyTorch's own allocator prints for them. Where the
-// oracle is there (make oracle) it must print them; UPDATE=1 has it print them anew: they never
-// come from the model.
+// TestGolden replays short traces that each show one rule, and compares what the model prints with what
+// PyTorch's own allocator prints. Where the oracle is built (make oracle), it must print the same;
+// UPDATE=1 then writes what the oracle prints. The goldens never come from the model.
 func TestGolden(t *testing.T) {
-	files, err := filepath.Glob("../../../fixtures/allocator/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no goldens", err)
-	}
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		t.Run(name, func(t *testing.T) {
-			archive, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			parts := map[string]*txtar.File{}
-			for i := range archive.Files {
-				parts[archive.Files[i].Name] = &archive.Files[i]
-			}
-			settings := readSettings(t, string(parts["settings"].Data))
-			text, want := parts["trace"].Data, parts["output"]
-			if oracle != "" {
-				theirs := runOracle(t, settings, text)
-				if golden.Updating() {
-					want.Data = theirs
-					golden.Rewrite(t, file, txtar.Format(archive))
-				}
-				if diff := cmp.Diff(string(want.Data), string(theirs)); diff != "" {
-					t.Errorf("%s (-the file +PyTorch):\n%s", archive.Comment, diff)
-				}
-			}
-			config, err := allocator.ParseConfig(settings.Conf)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got bytes.Buffer
-			device := settings.Device()
-			_, err = trace.Replay(&got, trace.Read(bytes.NewReader(text), name), device,
-				allocator.New(device, config),
-				trace.Options{Name: name, Segments: settings.Segments})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(strings.Split(string(want.Data), "\n"), strings.Split(got.String(),
-				"\n")); diff != "" {
-				t.Errorf("%s (-PyTorch +the model):\n%s", archive.Comment, diff)
-			}
-		})
-	}
+	golden.Each(t, "../../../fixtures/allocator/*.txtar", func(t *testing.T, c golden.Case) {
+		settings := readSettings(t, string(c.Part("settings")))
+		text, want := c.Part("trace"), c.Part("output")
+		if oracle != "" {
+			want = runOracle(t, settings, text)
+			c.Compare(txtar.File{Name: "output", Data: want})
+		}
+		config, err := allocator.ParseConfig(settings.Conf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(filepath.Base(c.Path), ".txtar")
+		var got bytes.Buffer
+		device := settings.Device()
+		_, err = trace.Replay(&got, trace.Read(bytes.NewReader(text), name), device,
+			allocator.New(device, config), trace.Options{Name: name, Segments: settings.Segments})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")); diff != "" {
+			t.Errorf("%s (-PyTorch +the model):\n%s", c.Comment, diff)
+		}
+	})
 }
 
 // runOracle is what the oracle prints for a trace.
