@@ -12,8 +12,8 @@ import (
 	"vramsoak/pipeline/strictyaml"
 )
 
-// Card is a card by its name ("RTX 5080", "NVIDIA GeForce RTX 5080", "rtx5080", "5080") or by a
-// size ("16GiB").
+// Card returns a card by its name ("RTX 5080", "NVIDIA GeForce RTX 5080", "rtx5080", "5080") or by
+// a size ("16GiB").
 func Card(name string) (GPU, error) {
 	if size, err := lex.ParseSize(name); err == nil {
 		if unit := strings.TrimLeft(strings.TrimSpace(name), "0123456789."); unit != "" ||
@@ -39,7 +39,7 @@ func Card(name string) (GPU, error) {
 			cardAdvice(name))
 }
 
-// Cards are all that are known by name, the smallest first.
+// Cards returns all cards that are known by name, smallest first.
 func Cards() []GPU {
 	all := make([]GPU, len(cards))
 	for i, c := range cards {
@@ -49,16 +49,16 @@ func Cards() []GPU {
 	return all
 }
 
-// leastCard is less than any card has on which a model runs.
+// leastCard is the smallest size that is accepted. No card for models has less.
 const leastCard = 64 * record.MiB
 
-// sized is a card of which only the size is known: all of it is there.
+// sized returns a card of which only the size is known. All of it can be used.
 func sized(bytes int64) GPU {
 	return GPU{Size: bytes, Total: bytes, Context: contextOf(bytes), Source: "the size given"}
 }
 
-// Replaced is another card in the place of this one. What others hold stays, and so does a context
-// that the file gives.
+// Replaced returns another card for the place of this one. It keeps what other processes hold, and
+// the context if the file gives one.
 func (g GPU) Replaced(by GPU) GPU {
 	by.Occupied = g.Occupied
 	if g.OwnContext {
@@ -67,12 +67,12 @@ func (g GPU) Replaced(by GPU) GPU {
 	return by
 }
 
-// Contexts: what a process holds outside of PyTorch's allocator once its kernels are loaded, after
-// PyTorch's own messages. "this process has 14.56 GiB memory in use. Of the allocated memory 13.86
-// GiB is allocated by PyTorch, and 213.20 MiB is reserved" leaves 504 MiB on an RTX 4090, the most
-// on cards below 32 GB (348, 349 and 389 MiB on others; 222 MiB before the first kernel); "94.50
-// GiB ... 85.16 GiB ... 8.66 GiB" leaves 696 MiB, the most on larger ones (594 MiB on an RTX 5090).
-// Who plans takes the most.
+// Contexts: what a process holds outside of PyTorch's allocator once its kernels are loaded,
+// computed from PyTorch's own messages. "this process has 14.56 GiB memory in use. Of the allocated
+// memory 13.86 GiB is allocated by PyTorch, and 213.20 MiB is reserved" leaves 504 MiB on an RTX
+// 4090. That is the most on cards below 32 GB: others have 348, 349 and 389 MiB, or 222 MiB before
+// the first kernel. "94.50 GiB ... 85.16 GiB ... 8.66 GiB" leaves 696 MiB, the most on larger
+// cards; an RTX 5090 has 594 MiB. A plan must take the most.
 const (
 	smallContext = 504 * record.MiB
 	largeContext = 696 * record.MiB
@@ -86,18 +86,18 @@ func contextOf(total int64) int64 {
 	return largeContext
 }
 
-// A card is what is known of it by name.
+// A card is what is known about a card by its name.
 type card struct {
 	name string
-	gib  int    // what it is sold with
-	mib  int64  // what CUDA reports as total
-	from string // quoted where torch said so; else the card that has the same memory
+	gib  int    // size it is sold with
+	mib  int64  // total that CUDA reports
+	from string // source: quoted if torch printed it, otherwise the card with the same memory
 }
 
-// cards: the total is what torch.cuda.get_device_properties reports on Linux, or yolo of it:
-// "CUDA:0 (NVIDIA GeForce RTX 5080, 15840MiB)". It is less than nvidia-smi's total (16303MiB) by
-// what the driver keeps; newer drivers keep more, so that of several figures the least stands here.
-// Windows reports nearly all of nvidia-smi's.
+// cards has the totals that torch.cuda.get_device_properties reports on Linux. yolo prints it too:
+// "CUDA:0 (NVIDIA GeForce RTX 5080, 15840MiB)". nvidia-smi's total (16303MiB) is larger by what the
+// driver keeps. Newer drivers keep more, so of several figures the least is here. On Windows CUDA
+// reports nearly all of nvidia-smi's total.
 var cards = []card{
 	{"RTX 2060 SUPER", 8, 7974, "torch: total_memory=7974MB"},
 	{"RTX 2080 Ti", 11, 10825, "torch 2.6: RTX 2080 Ti, 10825MiB (11,020 with older drivers)"},
@@ -165,13 +165,13 @@ func (c card) gpu() GPU {
 	}
 }
 
-// unsaid are the parts of cards' names with which they are written or not: "NVIDIA GeForce RTX
-// 5080", "A100-SXM4-80GB".
+// unsaid are the parts of card names that people leave out: "NVIDIA GeForce RTX 5080",
+// "A100-SXM4-80GB".
 var unsaid = regexp.MustCompile(`nvidia|geforce|tesla|quadro|generation|pcie|sxm\d?|hbm\d?|[ _-]`)
 
 func plainName(name string) string { return unsaid.ReplaceAllString(strings.ToLower(name), "") }
 
-// cardAdvice names the cards that are near, or all.
+// cardAdvice names the cards with a similar name, or all of them.
 func cardAdvice(name string) string {
 	if n, err := strconv.ParseFloat(name, 64); err == nil && n >= 1 && n <= 1024 {
 		return fmt.Sprintf("did you mean %sGiB?", name)

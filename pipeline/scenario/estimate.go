@@ -7,10 +7,10 @@ import (
 	"vramsoak/pipeline/models"
 )
 
-// Estimate is what a stage takes above what was allocated at its start, by the sizes of its models
-// and tensors, in bytes: its peak in a file of that many seconds. What an earlier stage loaded and
-// no cleanup freed counts too. The simulation knows better: how it is cut up, and what was there
-// before.
+// Estimate returns the peak of a stage in a file of that many seconds, in bytes above what was
+// allocated at its start. It adds up the sizes of its models and tensors, and of what earlier
+// stages loaded and no cleanup freed. The simulation is more exact: it knows the allocator and what
+// was in memory before.
 func (s *Scenario) Estimate(st *Stage, seconds float64) (int64, error) {
 	if f := st.Footprint; f != nil {
 		return f.Base + int64(f.PerSecond*seconds), nil
@@ -54,7 +54,7 @@ func (s *Scenario) Estimate(st *Stage, seconds float64) (int64, error) {
 	return held + pass, nil
 }
 
-// modelBytes are the weights of a stage's models that are not there for good, and the most that one
+// modelBytes returns the weights of a stage's models, except resident ones, and the most that one
 // pass of one of them takes.
 func (s *Scenario) modelBytes(st *Stage, v Vars) (weights, pass int64, err error) {
 	item, err := st.ItemSeconds.Eval(v)

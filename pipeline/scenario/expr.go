@@ -26,12 +26,12 @@ type Expr struct {
 	text    string
 	program *vm.Program // nil: constant
 	value   float64
-	salt    uint64 // tells the draws of one expression from those of another
+	salt    uint64 // makes the random draws of this expression differ from those of others
 	names   []string
-	at      strictyaml.Place // in the file
+	at      strictyaml.Place // its position in the file
 }
 
-// Vars are what an expression can depend on.
+// Vars are the variables of expressions.
 type Vars struct {
 	Seconds float64 // seconds: length of the file
 	Items   int     // items: of the file in this stage
@@ -40,11 +40,11 @@ type Vars struct {
 	File    int     // file: from 1
 	Files   int     // files: of the run
 	Total   int64   // total: of the card, bytes
-	Free    int64   // free: of the card at the stage's start, bytes
-	Seed    uint64  // of random(low, high)
+	Free    int64   // free: on the card at the stage's start, bytes
+	Seed    uint64  // seed of random(low, high)
 }
 
-// env is what a program sees. All are float64, so that nothing wraps around.
+// env holds the variables as a program sees them. All are float64, so that nothing overflows.
 type env struct {
 	Seconds float64                         `expr:"seconds"`
 	Items   float64                         `expr:"items"`
@@ -58,32 +58,31 @@ type env struct {
 	Mod     func(a, b float64) float64      `expr:"mod"`
 }
 
-// names are the variables of expressions; constants and functions are named beside them in
-// messages.
+// names are the variables of expressions. Messages list them beside constants and functions.
 var (
 	names     = []string{"seconds", "items", "batch", "pass", "file", "files", "total", "free"}
 	constants = map[string]float64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 	functions = []string{"ceil", "floor", "round", "min", "max", "abs"}
 )
 
-// Bounds of an expression. The longest of the fixtures has some 20 nodes.
+// Limits of an expression. The longest of the fixtures has some 20 nodes.
 const (
 	maxNodes = 200
 	maxText  = 1000 // bytes
 )
 
-// rounding is what a count may lack of a whole number because of the arithmetic: 3 * 0.1 / 0.3.
+// rounding is how far a count may be from a whole number because of rounding: 3 * 0.1 / 0.3.
 const rounding = 1e-9
 
-// Constant is the expression of a number.
+// Constant returns a number as an expression.
 func Constant(f float64) Expr {
 	return Expr{text: strconv.FormatFloat(f, 'g', -1, 64), value: f}
 }
 
-// PerSecond is the expression of a number for each second of a file.
+// PerSecond returns an expression: a number for each second of a file.
 func PerSecond(f float64) Expr { return mustParse(fmt.Sprintf("seconds * %f", f)) }
 
-// An ExprError says where in an expression it cannot be read.
+// An ExprError is the position at which an expression cannot be read.
 type ExprError struct {
 	Column   int // byte of the text, from 0
 	Expected string
@@ -94,7 +93,7 @@ func (e *ExprError) Error() string {
 		e.Expected)
 }
 
-// ParseExpr reads a number, a size or an expression. The error is an [*ExprError].
+// ParseExpr reads a number, a size or an expression. Its error is an [*ExprError].
 func ParseExpr(text string) (Expr, error) {
 	text = strings.TrimSpace(text)
 	e := Expr{text: text}
@@ -140,7 +139,7 @@ func ParseExpr(text string) (Expr, error) {
 	return e, nil
 }
 
-// exprError says what expr found, without its picture of the place.
+// exprError returns what package expr reports, without its drawing of the position.
 func exprError(text string, err error) error {
 	found, ok := errors.AsType[*file.Error](err)
 	if !ok {
@@ -164,7 +163,7 @@ func exprError(text string, err error) error {
 	}
 }
 
-// toFloats makes all numbers float64, and KiB, MiB and GiB numbers.
+// toFloats turns all numbers into float64, and KiB, MiB and GiB into numbers.
 type toFloats struct{}
 
 func (toFloats) Visit(node *ast.Node) {
@@ -178,8 +177,8 @@ func (toFloats) Visit(node *ast.Node) {
 	}
 }
 
-// usedNames are what an expression depends on, and the first part of it that is more than
-// arithmetic: the language has loops, texts and lists.
+// usedNames collects the variables of an expression. It also notes the first part that is not
+// arithmetic: the language of package expr has loops, texts and lists too.
 type usedNames struct {
 	names  []string
 	beyond ast.Node
@@ -213,7 +212,7 @@ func (u *usedNames) Visit(node *ast.Node) {
 
 var machines = sync.Pool{New: func() any { return new(vm.VM) }}
 
-// Eval is the value of the expression. It is an error where that is not a finite number.
+// Eval returns the value of the expression, or an error if it is not a finite number.
 func (e Expr) Eval(v Vars) (float64, error) {
 	if e.program == nil {
 		return e.value, nil
@@ -242,7 +241,7 @@ func (e Expr) Eval(v Vars) (float64, error) {
 	return f, nil
 }
 
-// reason is an error of the machine without its picture of the place.
+// reason returns an error of package expr without its drawing of the position.
 func reason(err error) string {
 	if found, ok := errors.AsType[*file.Error](err); ok {
 		return found.Message
@@ -250,7 +249,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// Int is the value as a whole number, rounded down. It is an error where that is negative.
+// Int returns the value rounded down to a whole number, or an error if it is negative.
 func (e Expr) Int(v Vars) (int, error) {
 	f, err := e.Eval(v)
 	if err != nil {
@@ -262,7 +261,7 @@ func (e Expr) Int(v Vars) (int, error) {
 	return int(f + rounding), nil
 }
 
-// Size is the value as bytes. It is an error where that is negative.
+// Size returns the value as bytes, or an error if it is negative.
 func (e Expr) Size(v Vars) (int64, error) {
 	f, err := e.Eval(v)
 	if err != nil {
@@ -274,20 +273,20 @@ func (e Expr) Size(v Vars) (int64, error) {
 	return int64(math.Round(f)), nil
 }
 
-// Constant says whether the expression is a number that depends on nothing.
+// Constant reports whether the expression is a number without variables.
 func (e Expr) Constant() (value float64, ok bool) { return e.value, e.program == nil }
 
-// Uses says whether the expression depends on one of those names.
+// Uses reports whether the expression has one of those variables.
 func (e Expr) Uses(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return slices.Contains(e.names, name)
 	})
 }
 
-// String is the expression as it was written.
+// String returns the expression as it was written.
 func (e Expr) String() string { return e.text }
 
-// salted is the expression with draws of its own, those of the name.
+// salted returns the expression with its own random draws, which depend on the name.
 func (e Expr) salted(name string) Expr {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name)) // a hash cannot fail

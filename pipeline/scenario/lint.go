@@ -11,10 +11,9 @@ import (
 	"vramsoak/pipeline/strictyaml"
 )
 
-// Lint is what is wrong or does nothing although it can be read: see the table in the package's
-// documentation. Of a scenario that [Read] returned it is warnings only, for Read refuses errors;
-// after changes, or on a card that was put in later, it may have errors. It is in the order of the
-// file.
+// Lint returns what is wrong or has no effect although it can be read, in the order of the file;
+// see the table in the package's documentation. [Read] refuses errors, so for its scenarios Lint
+// returns warnings only. A scenario that was changed, or that got another card, may have errors.
 func (s *Scenario) Lint() []Mistake {
 	l := &linter{s: s}
 	l.environment()
@@ -37,13 +36,13 @@ type linter struct {
 	found []Mistake
 }
 
-// say adds a mistake about what stands at a path of the scenario, offset bytes into the text there.
+// say adds a mistake at a path of the scenario, offset bytes into the text there.
 func (l *linter) say(severity Severity, rule, path string, text string, offset int, expected, found,
 	advice string,
 ) {
 	p := l.s.places[path]
 	if p.Line == 0 {
-		// The file does not say it: a scenario made in code.
+		// The scenario was made in code and has no file.
 		p = strictyaml.Place{Line: 1, Column: 1}
 	}
 	if p.Direct {
@@ -55,20 +54,20 @@ func (l *linter) say(severity Severity, rule, path string, text string, offset i
 	})
 }
 
-// warn adds a warning about what stands at a path.
+// warn adds a warning at a path.
 func (l *linter) warn(rule, path, expected, found, advice string) {
 	l.say(Warning, rule, path, "", 0, expected, found, advice)
 }
 
-// fail adds an error about what stands at a path.
+// fail adds an error at a path.
 func (l *linter) fail(rule, path, expected, found, advice string) {
 	l.say(Error, rule, path, "", 0, expected, found, advice)
 }
 
-// sampleTotal is the card on which expressions are tried where the file names none.
+// sampleTotal is the card on which expressions are tried if the file names none.
 const sampleTotal = 16 * record.GiB
 
-// lengths are those of files on which expressions are tried.
+// lengths returns the lengths of files on which expressions are tried.
 func (l *linter) lengths() []float64 {
 	f := l.s.Files
 	if f.High > f.Low {
@@ -77,11 +76,12 @@ func (l *linter) lengths() []float64 {
 	return []float64{f.Low}
 }
 
-// triedFiles is how many files expressions are tried on that depend on the file's number.
+// triedFiles is how many files an expression is tried on if it depends on the file's number.
 const triedFiles = 1000
 
-// tried are the files on which a stage's expressions are tried: the shortest, a middle and the
-// longest; where they depend on the file's number, the first thousand, and the last.
+// tried returns the files on which a stage's expressions are tried: the shortest, a middle one and
+// the longest. If they depend on the file's number, it returns the first thousand files and the
+// last.
 func (l *linter) tried(st *Stage) []Vars {
 	byFile := false
 	for _, e := range st.expressions() {
@@ -107,7 +107,7 @@ func (l *linter) tried(st *Stage) []Vars {
 	return all
 }
 
-// inFile is "in a file of 300 s".
+// inFile returns "in a file of 300 s".
 func inFile(v Vars) string {
 	switch v.File {
 	case 0:
@@ -144,7 +144,7 @@ func (l *linter) stages() {
 
 func quoted(e Expr) string { return strconv.Quote(e.String()) }
 
-// vars are what a file of that length has at a stage's start.
+// vars returns the variables at the start of a stage, in a file of that length.
 func (l *linter) vars(seconds float64) Vars {
 	s := l.s
 	v := Vars{
@@ -158,7 +158,7 @@ func (l *linter) vars(seconds float64) Vars {
 	return v
 }
 
-// batch judges the size of a stage's batch.
+// batch checks the size of a stage's batch.
 func (l *linter) batch(st *Stage, path string) {
 	if f, constant := st.Batch.Constant(); constant && f != math.Trunc(f) {
 		l.fail("batch", path+".batch", "a whole number of items", quoted(st.Batch),
@@ -170,7 +170,7 @@ func (l *linter) batch(st *Stage, path string) {
 	for _, v := range l.tried(st) {
 		var err error
 		if v.Items, err = st.Items.Int(v); err != nil {
-			return // evaluates says it
+			return // evaluates reports it
 		}
 		most = max(most, v.Items)
 		b, err := st.Batch.Eval(v)
@@ -192,14 +192,14 @@ func (l *linter) batch(st *Stage, path string) {
 	}
 }
 
-// varsWith are the variables of a stage with its items.
+// varsWith returns the variables of a stage, including its items.
 func (l *linter) varsWith(st *Stage, seconds float64) Vars {
 	v := l.vars(seconds)
-	v.Items, _ = st.Items.Int(v) // of what was tried before
+	v.Items, _ = st.Items.Int(v) // the error was reported when it was tried
 	return v
 }
 
-// evaluates says whether all expressions of a stage have a value for a file.
+// evaluates reports whether all expressions of a stage have a value in a file.
 func (l *linter) evaluates(st *Stage, path string, v Vars) bool {
 	before := len(l.found)
 	try := func(at string, e Expr) bool {
@@ -219,11 +219,11 @@ func (l *linter) evaluates(st *Stage, path string, v Vars) bool {
 	if !try(".items", st.Items) {
 		return false
 	}
-	v.Items, _ = st.Items.Int(v) // tried
+	v.Items, _ = st.Items.Int(v) // it was tried
 	if !try(".batch", st.Batch) {
 		return false
 	}
-	v.Batch, _ = st.Batch.Int(v) // tried
+	v.Batch, _ = st.Batch.Int(v) // it was tried
 	v.Batch = min(max(1, v.Batch), max(1, v.Items))
 	passes := Passes(v.Items, v.Batch)
 	if passes > MaxAllocations {
@@ -254,7 +254,7 @@ func (l *linter) evaluates(st *Stage, path string, v Vars) bool {
 	return len(l.found) == before
 }
 
-// bounded looks at how often a tensor is allocated.
+// bounded checks how often a tensor is allocated.
 func (l *linter) bounded(t Tensor, at, stage string, passes int, v Vars) {
 	each := 1
 	if t.Each == Pass {
@@ -262,7 +262,7 @@ func (l *linter) bounded(t Tensor, at, stage string, passes int, v Vars) {
 	}
 	count, err := t.Count.Eval(v)
 	if err != nil || count*float64(each) <= MaxAllocations {
-		return // the former is said
+		return // the first of the two is reported
 	}
 	place := at + ".count"
 	if _, said := l.s.places[place]; !said {
@@ -274,7 +274,7 @@ func (l *linter) bounded(t Tensor, at, stage string, passes int, v Vars) {
 		"each is simulated: let one stand for many")
 }
 
-// passes are those of a run, about.
+// passes returns the number of passes of a run, about.
 func (l *linter) passes() float64 {
 	sum := 0.0
 	for i := range l.s.Stages {
@@ -282,7 +282,7 @@ func (l *linter) passes() float64 {
 		v := l.vars((l.s.Files.Low + l.s.Files.High) / 2)
 		items, err := st.Items.Int(v)
 		if err != nil {
-			continue // evaluates says it
+			continue // evaluates reports it
 		}
 		v.Items = items
 		batch, err := st.Batch.Int(v)
@@ -298,7 +298,7 @@ func (l *linter) passes() float64 {
 	return sum
 }
 
-// policies are what is said to happen now and then: does it ever?
+// policies checks that whatever should happen now and then does happen.
 func (l *linter) policies() {
 	s := l.s
 	files := strconv.Itoa(s.Files.Count)
@@ -339,7 +339,7 @@ func (l *linter) policies() {
 	}
 }
 
-// models looks for models that nobody uses, or that are freed and cannot be.
+// models finds models that no stage uses, and cleanups that free what cannot be freed.
 func (l *linter) models() {
 	s := l.s
 	for i, m := range s.Models {
@@ -361,7 +361,7 @@ func (l *linter) models() {
 	}
 }
 
-// residents says where a cleanup frees a resident model, or what is already freed.
+// residents finds cleanups that free a resident model, and faults that keep what is never freed.
 func (l *linter) residents(path, id string, cleanups []Cleanup) {
 	for _, c := range cleanups {
 		if slices.Contains(c.Frees, id) {
@@ -387,7 +387,7 @@ func (l *linter) faults() {
 	}
 }
 
-// environment judges the variables that PyTorch reads.
+// environment checks the variables that PyTorch reads.
 func (l *linter) environment() {
 	env := l.s.Env
 	winner, _ := l.s.AllocConf()
@@ -424,7 +424,7 @@ func (l *linter) environment() {
 	}
 }
 
-// shownValue is an expression with its value, or just the value.
+// shownValue returns an expression with its value, or just the value.
 func shownValue(e Expr, value float64) string {
 	if _, constant := e.Constant(); constant {
 		return e.String()

@@ -14,10 +14,10 @@ import (
 	"vramsoak/pipeline/strictyaml"
 )
 
-// Variables that hold allocator settings, in the order in which PyTorch looks: the first that is
-// set wins (c10/cuda/CUDAAllocatorConfig.h, CUDAAllocatorConfig::instance; PyTorch 2.6 knows the
-// first, and the second on AMD cards; c10/core/AllocatorConfig.cpp of 2.9 and later has all three
-// in this order).
+// Variables that hold allocator settings, in the order in which PyTorch reads them: the first that
+// is set wins. PyTorch 2.6 reads the first one, and the second on AMD cards (c10/cuda/
+// CUDAAllocatorConfig.h, CUDAAllocatorConfig::instance). 2.9 and later read all three in this order
+// (c10/core/AllocatorConfig.cpp).
 const (
 	cudaVariable = "PYTORCH_CUDA_ALLOC_CONF"
 	hipVariable  = "PYTORCH_HIP_ALLOC_CONF"
@@ -26,8 +26,8 @@ const (
 
 var confVariables = []string{cudaVariable, hipVariable, newVariable}
 
-// AllocConf is the allocator's setting that is in force, and the variable that has it; both are ""
-// where none is set. The variable for AMD cards is never: the cards here are NVIDIA's.
+// AllocConf returns the allocator settings in force and the variable that holds them. Both are ""
+// if none is set. The variable for AMD cards never counts: the cards here are NVIDIA's.
 func (s *Scenario) AllocConf() (variable, conf string) {
 	for _, name := range []string{cudaVariable, newVariable} {
 		if conf, set := s.Env[name]; set {
@@ -37,7 +37,7 @@ func (s *Scenario) AllocConf() (variable, conf string) {
 	return "", ""
 }
 
-// options are the keys that PyTorch 2.6 takes (CUDAAllocatorConfig::parseArgs).
+// options are the keys that PyTorch 2.6 accepts (CUDAAllocatorConfig::parseArgs).
 var options = []string{
 	"backend", "expandable_segments", "garbage_collection_threshold", "max_non_split_rounding_mb",
 	"max_split_size_mb",
@@ -45,19 +45,19 @@ var options = []string{
 	"release_lock_on_cudamalloc", "roundup_power2_divisions",
 }
 
-// maxConf bounds a configuration. All options together are some 300 bytes.
+// maxConf limits the length of a configuration. All options together take some 300 bytes.
 const maxConf = 1000
 
-// An option is one of a configuration, with its place in it.
+// An option is one option of a configuration, with its position.
 type option struct {
 	text   string
 	offset int
 	key    string
 	value  string
-	at     int // of the value
+	at     int // offset of the value
 }
 
-// optionsOf splits a configuration at its commas, those within brackets left out.
+// optionsOf splits a configuration at its commas, except commas inside brackets.
 func optionsOf(conf string) []option {
 	var all []option
 	begin, depth := 0, 0
@@ -87,7 +87,7 @@ func optionsOf(conf string) []option {
 	return all
 }
 
-// WithSettings is an allocator's configuration with settings in the place of those of the same
+// WithSettings returns an allocator's configuration in which settings replace those of the same
 // name.
 func WithSettings(conf string, settings ...string) string {
 	var kept []string
@@ -102,8 +102,8 @@ func WithSettings(conf string, settings ...string) string {
 	return strings.Join(append(kept, settings...), ",")
 }
 
-// conf judges a setting: what PyTorch refuses is an error, what does nothing or not what it seems
-// is a warning.
+// conf checks a configuration. What PyTorch refuses is an error; what has no effect, or another
+// effect than it seems, is a warning.
 func (l *linter) conf(variable, conf string) {
 	at := func(severity Severity, rule string, offset int, expected, found, advice string) {
 		l.say(severity, rule, "env."+variable, conf, offset, expected, found, advice)
@@ -132,7 +132,7 @@ func (l *linter) conf(variable, conf string) {
 	if refused {
 		return
 	}
-	// Each is sound, together they are not: ",,".
+	// Each option is right, but not all of them together: ",,".
 	if _, err := allocator.ParseConfig(conf); err != nil {
 		bad, _ := errors.AsType[*allocator.ConfigError](err)
 		at(Error, "alloc-conf", bad.Offset, "key:value,key:value", strconv.Quote(conf), says(bad))
@@ -145,7 +145,7 @@ func says(e *allocator.ConfigError) string {
 	return "PyTorch stops at its first allocation: " + strings.TrimSpace(e.Text)
 }
 
-// refusal says what PyTorch expects where it refuses an option.
+// refusal returns what PyTorch expects in place of an option that it refuses.
 func refusal(o option, bad *allocator.ConfigError) (severity Severity, rule string, offset int,
 	expected, found, advice string,
 ) {
@@ -191,10 +191,10 @@ func refusal(o option, bad *allocator.ConfigError) (severity Severity, rule stri
 	return Error, rule, offset, expected, found, advice
 }
 
-// number is what C++'s stoi and stod read; what is behind it they drop.
+// number matches what C++'s stoi and stod read. They drop whatever follows.
 var number = regexp.MustCompile(`^[+-]?\d*\.?\d*([eE][+-]?\d+)?`)
 
-// effects judges a configuration that PyTorch takes.
+// effects checks a configuration that PyTorch accepts.
 func (l *linter) effects(conf string, at func(Severity, string, int, string, string, string)) {
 	last := map[string]option{}
 	for _, o := range optionsOf(conf) {
@@ -224,12 +224,12 @@ func (l *linter) effects(conf string, at func(Severity, string, int, string, str
 	}
 	c, err := allocator.ParseConfig(conf)
 	if err != nil {
-		return // said before
+		return // already reported
 	}
 	l.together(c, last, at)
 }
 
-// together judges options by the others and by the card.
+// together checks how options work together, and on this card.
 func (l *linter) together(c allocator.Config, last map[string]option, at func(Severity, string, int,
 	string, string, string),
 ) {
@@ -237,7 +237,7 @@ func (l *linter) together(c allocator.Config, last map[string]option, at func(Se
 		last["max_non_split_rounding_mb"]
 	if gc.key != "" && c.GarbageCollectionThreshold > 0 {
 		switch {
-		case l.s.MemoryFraction == 0: // one of 1 will do: PyTorch asks whether it was set
+		case l.s.MemoryFraction == 0: // 1 is enough: PyTorch only asks whether it was set
 			at(Warning, "gc-without-fraction", gc.offset,
 				"memory_fraction: beside garbage_collection_threshold", "none",
 				"without torch.cuda.set_per_process_memory_fraction the threshold does nothing")

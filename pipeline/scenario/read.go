@@ -14,8 +14,8 @@ import (
 	"vramsoak/pipeline/strictyaml"
 )
 
-// Read reads a scenario, or a pipeline file, from YAML; name stands in its errors. The error joins
-// a [*Mistake] for each that was found.
+// Read reads a scenario, or a pipeline file, from YAML; its errors begin with name. The error joins
+// a [*Mistake] for each mistake.
 func Read(src []byte, name string) (*Scenario, error) {
 	r := &reader{strictyaml.New(name), places{}}
 	s := &Scenario{
@@ -39,24 +39,24 @@ func Read(src []byte, name string) (*Scenario, error) {
 	return s, nil
 }
 
-// example is what to do where there is nothing.
+// example is the advice for an empty file.
 const example = "docs/reference/pipeline-file.md has an example"
 
-// A reader reads a scenario and remembers where its parts stand.
+// A reader reads a scenario and remembers the positions of its parts.
 type reader struct {
 	*strictyaml.Reader
 	places places
 }
 
-// places are where the parts of a scenario stand: "clear.every", "stages.0.batch".
+// places are the positions of the scenario's parts: "clear.every", "stages.0.batch".
 type places map[string]strictyaml.Place
 
-// defaultSeconds is the length of a file of which nothing is said: five minutes.
+// defaultSeconds is the length of a file if the scenario gives none: five minutes.
 const defaultSeconds = 300.0
 
 func (r *reader) scenario(body ast.Node, s *Scenario) {
 	stages := body
-	var references []func() // names of what may stand further below
+	var references []func() // checks of names that may be defined further below
 	found := r.Mapping(body, strictyaml.Fields{
 		"name": r.Text(&s.Name, "a name of one line"),
 		"about": strictyaml.Value(r.Reader, &s.About, "a text", func(s string) (string,
@@ -101,7 +101,7 @@ func (r *reader) scenario(body ast.Node, s *Scenario) {
 	}
 }
 
-// marked remembers where a value stands.
+// marked remembers the position of a value.
 func (r *reader) marked(path string, read func(ast.Node)) func(ast.Node) {
 	return func(n ast.Node) {
 		if node := r.Resolve(n); node != nil {
@@ -111,7 +111,8 @@ func (r *reader) marked(path string, read func(ast.Node)) func(ast.Node) {
 	}
 }
 
-// gpu reads the card by name or by size; what is said beside it wins.
+// gpu reads the card by name or by size. Keys beside the name override what is known about the
+// card.
 func (r *reader) gpu(n ast.Node, g *GPU) {
 	node := r.Resolve(n)
 	if node == nil {
@@ -280,7 +281,7 @@ func (r *reader) clear(n ast.Node, s *Scenario, references *[]func()) {
 	})
 }
 
-// known says, as a mistake, that a name is none of those.
+// known adds a mistake unless a name is one of those.
 func (r *reader) known(n ast.Node, name string, all []string, what string) {
 	if name == "" || slices.Contains(all, name) {
 		return
@@ -296,7 +297,7 @@ func (r *reader) known(n ast.Node, name string, all []string, what string) {
 	r.Add(strictyaml.Where(node), what+strictyaml.Meant(name, all), strconv.Quote(name), have)
 }
 
-// SaysFiles says that the file itself says how many files there are.
+// SaysFiles reports whether the file gives the number of files.
 func (s *Scenario) SaysFiles() bool {
 	_, said := s.places["files.count"]
 	return said
@@ -310,8 +311,8 @@ func (s *Scenario) stageNames() []string {
 	return all
 }
 
-// holders are the names of all that can be freed: models and tensors that stages up to this one
-// load or allocate; nil is the last stage.
+// holders returns the names of everything that can be freed: the models and tensors that stages
+// load or allocate, up to this stage. nil stands for the last stage.
 func (s *Scenario) holders(last *Stage) []string {
 	all := map[string]bool{}
 	for i := range s.Stages {
@@ -326,6 +327,6 @@ func (s *Scenario) holders(last *Stage) []string {
 			break
 		}
 	}
-	delete(all, "") // a tensor without a name, which was said
+	delete(all, "") // a tensor without a name, which was reported
 	return slices.Sorted(maps.Keys(all))
 }

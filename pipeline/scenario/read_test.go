@@ -18,7 +18,7 @@ func documented(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, after, found := strings.Cut(string(src), "// A whole one:\n//\n")
+	_, after, found := strings.Cut(string(src), "// A complete file:\n//\n")
 	if !found {
 		t.Fatal("doc.go has no example")
 	}

@@ -42,7 +42,7 @@ func (r *reader) models(n ast.Node) []Model {
 			m.ID = m.Model
 		}
 		switch {
-		case len(found) == 0 && len(r.Mistakes) > before: // its mistakes are said
+		case len(found) == 0 && len(r.Mistakes) > before: // already reported
 			continue
 		case (found["model"] == nil) == (found["weights"] == nil):
 			r.Fail(item, "either a model (its name) or weights (its size)", "")
@@ -61,10 +61,10 @@ func (r *reader) models(n ast.Node) []Model {
 	return all
 }
 
-// maxWeights is more than any card holds: a larger model has a typing mistake in it.
+// maxWeights is more than any card holds: a larger model is a typing mistake.
 const maxWeights = 4 << 40
 
-// lookup reads the name of a model that is known.
+// lookup reads the name of a known model.
 func (r *reader) lookup(to *string) func(ast.Node) {
 	return func(n ast.Node) {
 		r.Text(to, "the name of a model")(n)
@@ -78,7 +78,7 @@ func (r *reader) lookup(to *string) func(ast.Node) {
 	}
 }
 
-// adviceOf returns what to do about a name that is not known.
+// adviceOf returns what to do about an unknown name.
 func adviceOf(err error) string {
 	if unknown, ok := errors.AsType[*models.UnknownError](err); ok {
 		return unknown.Advice
@@ -117,7 +117,7 @@ func (r *reader) stages(n ast.Node, s *Scenario, references *[]func()) []Stage {
 	return all
 }
 
-// stage reads one, and says where its name stands.
+// stage reads a stage, and returns the position of its name.
 func (r *reader) stage(item ast.Node, path string, s *Scenario, references *[]func()) (st Stage,
 	name ast.Node,
 ) {
@@ -146,7 +146,7 @@ func (r *reader) stage(item ast.Node, path string, s *Scenario, references *[]fu
 		"item_seconds": r.marked(path+".item_seconds", r.expression(&st.ItemSeconds)),
 		"seconds":      r.marked(path+".seconds", r.duration(&st.Seconds)),
 		"tensors":      func(n ast.Node) { st.Tensors = r.tensors(n, path) },
-		"cleanups":     func(ast.Node) {}, // below: they name the tensors
+		"cleanups":     func(ast.Node) {}, // read below, after the tensors that they name
 		"on_oom": r.marked(path+".on_oom", strictyaml.OneOf(r.Reader, &st.OnOOM, OOMFails,
 			OOMHalves, OOMSkips)),
 		"stream":    r.Integer(&st.Stream, 0),
@@ -179,7 +179,7 @@ func (t Tensor) salted(stage string) Tensor {
 	return t
 }
 
-// positive reads an expression which, where it is a number, is above 0.
+// positive reads an expression. If it is a plain number, it must be above 0.
 func (r *reader) positive(read func(*Expr) func(ast.Node), to *Expr, what string) func(ast.Node) {
 	return func(n ast.Node) {
 		e, before := *to, len(r.Mistakes)
@@ -195,7 +195,7 @@ func (r *reader) positive(read func(*Expr) func(ast.Node), to *Expr, what string
 	}
 }
 
-// duration reads an expression of seconds, or a time with its unit.
+// duration reads an expression in seconds, or a time with its unit.
 func (r *reader) duration(to *Expr) func(ast.Node) {
 	return func(n ast.Node) {
 		if node := r.Resolve(n); node != nil {
@@ -210,7 +210,7 @@ func (r *reader) duration(to *Expr) func(ast.Node) {
 	}
 }
 
-// ofStage is the stream of a tensor that names none, until its stage's is known.
+// ofStage marks the stream of a tensor that names none, until the stream of its stage is read.
 const ofStage = -1
 
 func (r *reader) tensors(n ast.Node, stage string) []Tensor {
@@ -245,7 +245,7 @@ func (r *reader) tensors(n ast.Node, stage string) []Tensor {
 			t.Until = t.Each
 		}
 		switch {
-		case len(found) == 0 && len(r.Mistakes) > before: // its mistakes are said
+		case len(found) == 0 && len(r.Mistakes) > before: // already reported
 			continue
 		case found["name"] == nil:
 			r.Fail(item, "a name for the tensor", "")
@@ -266,7 +266,7 @@ func (r *reader) tensors(n ast.Node, stage string) []Tensor {
 	return all
 }
 
-// cleanups reads those of a stage, or those at a file's end where stage is nil.
+// cleanups reads the cleanups of a stage, or, if stage is nil, those at a file's end.
 func (r *reader) cleanups(n ast.Node, path string, s *Scenario, stage *string,
 	references *[]func(),
 ) []Cleanup {
@@ -284,7 +284,7 @@ func (r *reader) cleanups(n ast.Node, path string, s *Scenario, stage *string,
 			"empty_cache": r.Flag(&c.EmptyCache),
 		})
 		switch {
-		case len(found) == 0 && len(r.Mistakes) > before: // its mistakes are said
+		case len(found) == 0 && len(r.Mistakes) > before: // already reported
 			continue
 		case found["name"] == nil:
 			r.Fail(item, "a name for the cleanup", `add name: "Whisper"`)

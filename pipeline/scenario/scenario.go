@@ -9,46 +9,46 @@ import (
 	"vramsoak/pipeline/strictyaml"
 )
 
-// A Scenario is a pipeline written down: the card, the allocator's settings, what its stages load
-// and allocate, and when that is given back. Sizes are bytes, times are seconds.
+// A Scenario is a pipeline in writing: the card, the allocator's settings, what the stages load and
+// allocate, and when they free it. Sizes are bytes, times are seconds.
 type Scenario struct {
 	Path  string // the file it was read from
 	Name  string
 	About string
 	GPU   GPU
-	// Env is the process's environment, verbatim: PYTORCH_CUDA_ALLOC_CONF and what else PyTorch
-	// reads.
+	// Env is the process's environment, verbatim: PYTORCH_CUDA_ALLOC_CONF and other variables that
+	// PyTorch reads.
 	Env map[string]string
-	// MemoryFraction is torch.cuda.set_per_process_memory_fraction: the share of the card's total
-	// that the allocator may reserve. 0: it was never called.
+	// MemoryFraction is torch.cuda.set_per_process_memory_fraction: how much of the card's total
+	// the allocator may reserve. 0 means that it was never called.
 	MemoryFraction float64
-	// ClearOnStart ends what a crashed run left on the card (GPU.Occupied), before the first file.
+	// ClearOnStart frees what a crashed run left on the card (GPU.Occupied), before the first file.
 	ClearOnStart bool
 	Files        Files
 	Models       []Model
-	// Initialization is the name of a single checkpoint at the start of each file; "" prints none.
+	// Initialization names a single checkpoint at the start of each file; "" prints none.
 	Initialization string
 	Stages         []Stage
 	// Final are the cleanups after a file's last stage: "Before Final Cleanup", "After Final
 	// Cleanup".
 	Final []Cleanup
 	Clear Clear
-	// RestartEvery is after how many files the process ends and begins anew; 0: never.
+	// RestartEvery is the number of files after which the process starts anew; 0: never.
 	RestartEvery int
 	Costs        Costs
 	Faults       []Fault
 
 	places  places
-	counted bool // Files.Count is what somebody gave
+	counted bool // somebody gave Files.Count
 }
 
-// A Mistake is one thing that is wrong with a file, or likely not what was meant.
+// A Mistake is something wrong with a file, or probably not intended.
 type Mistake = strictyaml.Mistake
 
-// A Severity says what follows from a mistake.
+// A Severity says what a mistake leads to.
 type Severity = strictyaml.Severity
 
-// What follows from a mistake: the file is refused, or read.
+// An error makes Read refuse the file; a warning does not.
 const (
 	Error   = strictyaml.Error
 	Warning = strictyaml.Warning
@@ -56,18 +56,20 @@ const (
 
 // A GPU is the card that a scenario runs on.
 type GPU struct {
-	Card  string // "RTX 5080"; "" where the file gives a size
-	Size  int64  // what the card is sold with, in bytes
+	Card  string // "RTX 5080"; "" if the file gives a size
+	Size  int64  // the size it is sold with, in bytes
 	Total int64  // what CUDA reports as total (torch.cuda.mem_get_info), in bytes
-	// What the CUDA context, its kernels and libraries take outside of the allocator, in bytes.
+	// Context is what the CUDA context, its kernels and libraries take outside of the allocator, in
+	// bytes.
 	Context  int64
-	Occupied int64  // what other processes hold: a crashed run's, a desktop's; in bytes
+	Occupied int64  // what other processes hold: a crashed run, a desktop; in bytes
 	Source   string // where Total comes from
-	// OwnContext says that Context is what the file says, and not what is usual for a card.
+	// OwnContext reports whether the file gives Context; otherwise it is the usual one for the
+	// card.
 	OwnContext bool
 }
 
-// Files are the batch: how many, and how long.
+// Files is the batch: how many files, and how long they are.
 type Files struct {
 	Count int
 	// Low and High are the shortest and the longest length of a file, in seconds.
@@ -75,8 +77,8 @@ type Files struct {
 	Seed      uint64
 }
 
-// Length is the length of the i-th file (from 1), in seconds. The same seed draws the same lengths,
-// whatever the count.
+// Length returns the length of the i-th file (from 1), in seconds. The same seed draws the same
+// lengths, whatever the count.
 func (f Files) Length(i int) float64 {
 	if f.High <= f.Low {
 		return f.Low
@@ -85,29 +87,27 @@ func (f Files) Length(i int) float64 {
 	return f.Low + (f.High-f.Low)*r.Float64()
 }
 
-// A Model is one that stages run. A model that is not resident is loaded by the first stage that
-// runs it, and lives until a cleanup frees it; where no cleanup names it, until the end of the
-// stage.
+// A Model is run by stages. The first stage that runs it loads it, unless it is resident. It lives
+// until a cleanup frees it, or, if no cleanup names it, until the end of the stage.
 type Model struct {
-	ID    string // by which stages, cleanups and faults name it
-	Model string // as models.Lookup knows it: "whisper-large-v3"; "" where Weights says its size
-	// Of its weights and activations, as models.ParseDType reads it; float16 where the file has
-	// none.
+	ID    string // the name that stages, cleanups and faults use
+	Model string // a name for models.Lookup: "whisper-large-v3"; "" if Weights gives the size
+	// DType is the type of its weights and activations, for models.ParseDType; float16 by default.
 	DType string
 	// Weights is the size of a model that is not in the table, in bytes. Such a model has no
-	// activations of its own.
+	// activations.
 	Weights  int64
 	Resident bool // loaded before the first file, never freed
 	Beams    int  // of a text decoder; 1 is greedy
-	Tokens   int  // that it reads or writes per item
-	// Eager is attention that makes the matrix of scores.
+	Tokens   int  // tokens that it reads or writes per item
+	// Eager makes attention build the matrix of scores.
 	Eager bool
-	// Train makes each pass a training step: forward, backward, and Adam's, whose states stay with
+	// Train makes each pass a training step: forward, backward, and Adam, whose states stay with
 	// the weights.
 	Train bool
 }
 
-// Input is what a pass of the model is given.
+// Input returns what a pass of the model works on.
 func (m Model) Input(batch int, itemSeconds float64) models.Input {
 	return models.Input{
 		Batch: batch, Seconds: itemSeconds, Beams: m.Beams, Tokens: m.Tokens,
@@ -115,16 +115,16 @@ func (m Model) Input(batch int, itemSeconds float64) models.Input {
 	}
 }
 
-// Clear says when torch.cuda.empty_cache is called, beside the cleanups that ask for it themselves.
+// Clear says when torch.cuda.empty_cache is called, besides the cleanups that ask for it.
 type Clear struct {
-	Every    int      // passes of any stage; 0: never
-	Before   []string // stages
-	After    []string // stages
+	Every    int      // after so many passes of any stage; 0: never
+	Before   []string // before these stages
+	After    []string // after these stages
 	Cleanups bool     // at each cleanup
 }
 
-// Costs are what the allocator's calls of the driver take, in seconds. They make a pipeline that
-// clears often slower.
+// Costs are the seconds that calls of the driver take. They make a pipeline slower that empties the
+// cache often.
 type Costs struct {
 	Malloc      float64 // a cudaMalloc
 	Free        float64 // a cudaFree
@@ -132,20 +132,20 @@ type Costs struct {
 	Load        float64 // loading a GiB of weights
 }
 
-// A Fault is a mistake made on purpose. One of Keep, Leak and Crash is set.
+// A Fault is a deliberate mistake. One of Keep, Leak and Crash is set.
 type Fault struct {
 	Keep     string  // id of a model, or name of a tensor, that is not freed
-	Share    float64 // of its bytes that stay; 1 is all
-	Leak     int64   // bytes that stay allocated at each file
+	Share    float64 // how much of its bytes stays; 1 is all
+	Leak     int64   // bytes that stay allocated in each file
 	Crash    int     // the file (from 1) in which the process dies
-	Stage    string  // in which stage it leaks or crashes; "": the last one
+	Stage    string  // the stage that leaks or crashes; "": the last one
 	FromFile int     // the first file (from 1) in which it keeps or leaks
 }
 
-// SetFiles is how many files there are, where it is not the file that says so.
+// SetFiles sets the number of files, if the scenario's file does not give it.
 func (s *Scenario) SetFiles(n int) { s.Files.Count, s.counted = n, true }
 
-// Clone is a copy that shares nothing which could be changed.
+// Clone returns a deep copy.
 func (s *Scenario) Clone() *Scenario {
 	c := *s
 	c.Env = maps.Clone(s.Env)
@@ -161,7 +161,7 @@ func (s *Scenario) Clone() *Scenario {
 	return &c
 }
 
-// Model is the model of that id.
+// Model returns the model with that id.
 func (s *Scenario) Model(id string) (Model, bool) {
 	i := slices.IndexFunc(s.Models, func(m Model) bool { return m.ID == id })
 	if i < 0 {
@@ -170,7 +170,7 @@ func (s *Scenario) Model(id string) (Model, bool) {
 	return s.Models[i], true
 }
 
-// Stage is the stage of that name, to be read or changed in place; nil where there is none.
+// Stage returns the stage with that name, to be read or changed in place, or nil.
 func (s *Scenario) Stage(name string) *Stage {
 	i := slices.IndexFunc(s.Stages, func(st Stage) bool { return st.Name == name })
 	if i < 0 {

@@ -9,36 +9,36 @@ import (
 )
 
 // A Stage is a part of the work on a file, between the checkpoints "Before NAME" and "After NAME".
-// At its start the weights of its models are loaded, where they are not yet; then it makes one
-// forward pass of each model per batch.
+// It first loads the weights of its models, unless they are loaded. Then it makes one forward pass
+// of each model per batch.
 type Stage struct {
 	Name string
-	// Once is for a stage before the first file, not for every file: data that stays, a warm-up.
+	// Once makes it run before the first file, not for every file: data that stays, a warm-up.
 	Once   bool
 	Models []string // ids
-	Items  Expr     // of a file: "ceil(seconds/30)"; 1 where the file has none
-	Batch  Expr     // items a pass; 1 where the file has none
-	// ItemSeconds is the audio of one item, in seconds; seconds/items where the file has none.
+	Items  Expr     // items of a file: "ceil(seconds/30)"; 1 by default
+	Batch  Expr     // items of a pass; 1 by default
+	// ItemSeconds is the audio of one item, in seconds; by default seconds/items.
 	ItemSeconds Expr
 	Tensors     []Tensor
 	Cleanups    []Cleanup
-	Seconds     Expr // that the stage takes, without the costs of memory
+	Seconds     Expr // time that the stage takes, without the costs of memory
 	OnOOM       OnOOM
-	// Stream is the CUDA stream that the stage works on: its models' passes, and its tensors where
-	// they name none. 0 is the default stream. What is freed on a stream is cached for that stream.
+	// Stream is the CUDA stream of the stage: of its models' passes, and of its tensors unless they
+	// name one. 0 is the default stream. Memory freed on a stream is cached for that stream.
 	Stream int
-	// Footprint is measured. It replaces what models and tensors make up.
+	// Footprint is measured. It replaces the models and tensors.
 	Footprint *Footprint
 }
 
-// MaxAllocations bounds a stage's passes and what it allocates of a tensor, in a file: each is
-// simulated, some million a second.
+// MaxAllocations limits the passes of a stage and the allocations of a tensor in a file. Each is
+// simulated, at about a million a second.
 const MaxAllocations = 10_000_000
 
-// Passes is how many a number of items takes.
+// Passes returns how many passes a number of items takes.
 func Passes(items, batch int) int { return (items + batch - 1) / max(1, batch) }
 
-// expressions are all of a stage.
+// expressions returns all expressions of a stage.
 func (s *Stage) expressions() []Expr {
 	all := []Expr{s.Items, s.Batch, s.ItemSeconds, s.Seconds}
 	for _, t := range s.Tensors {
@@ -47,8 +47,8 @@ func (s *Stage) expressions() []Expr {
 	return all
 }
 
-// frees says whether something of that name is freed while files are worked on: by a cleanup, or at
-// the end of its span.
+// frees reports whether something with that name is freed while files are worked on: by a cleanup,
+// or at the end of its span.
 func (s *Scenario) frees(name string) bool {
 	cleanups := slices.Clone(s.Final)
 	for i := range s.Stages {
@@ -71,8 +71,8 @@ func (s *Scenario) frees(name string) bool {
 	})
 }
 
-// BadValue is the mistake of an expression that has no value, or one below 0, in a file on which it
-// was not tried before.
+// BadValue returns the mistake of an expression without a value, or with a negative one, in a file
+// that Lint did not try.
 func (s *Scenario) BadValue(e Expr, v Vars, err error) error {
 	found := err.Error()
 	if f, without := e.Eval(v); without == nil {
@@ -85,7 +85,7 @@ func (s *Scenario) BadValue(e Expr, v Vars, err error) error {
 	}
 }
 
-// BadTensor is that mistake of a tensor's size or shape.
+// BadTensor is [Scenario.BadValue] for a tensor's size or shape.
 func (s *Scenario) BadTensor(t Tensor, v Vars, err error) error {
 	for _, e := range t.Shape {
 		if f, without := e.Eval(v); without != nil || f < 0 {
@@ -98,8 +98,8 @@ func (s *Scenario) BadTensor(t Tensor, v Vars, err error) error {
 	return s.BadValue(t.Size, v, err)
 }
 
-// TooMany is the mistake of an expression that asks for more than is simulated, in a file on which
-// it was not tried before.
+// TooMany returns the mistake of an expression that asks for more than can be simulated, in a file
+// that Lint did not try.
 func (s *Scenario) TooMany(e Expr, v Vars) error {
 	return &Mistake{
 		Path: s.Path, Line: max(1, e.at.Line), Column: max(1, e.at.Column), Severity: Error,
@@ -109,15 +109,15 @@ func (s *Scenario) TooMany(e Expr, v Vars) error {
 	}
 }
 
-// OnOOM is what a stage does when memory runs out.
+// OnOOM says what a stage does when memory runs out.
 type OnOOM string
 
-// What a stage does when memory runs out.
+// The reactions of a stage when memory runs out.
 const (
 	OOMFails OnOOM = "fail" // the file fails, and the next one begins
-	// Empties the cache and tries again with half the batch, which stays so for this stage.
+	// OOMHalves empties the cache and tries again with half the batch. The stage keeps that batch.
 	OOMHalves OnOOM = "halve"
-	OOMSkips  OnOOM = "skip" // the stage is given up, the file goes on
+	OOMSkips  OnOOM = "skip" // the stage is abandoned, the file goes on
 )
 
 // A Tensor is memory that a stage allocates besides its models' weights and activations.
@@ -128,12 +128,12 @@ type Tensor struct {
 	DType string
 	Each  Span // allocated each pass, or once a stage
 	Until Span // lives until the end of the pass, stage, file or run, or until a cleanup frees it
-	Count Expr // how many at once; 1 where the file has none
+	Count Expr // how many at once; 1 by default
 	// Stream is the CUDA stream it is allocated on; 0 is the default stream.
 	Stream int
 }
 
-// A Span is a time that memory lives.
+// A Span is how long memory lives.
 type Span string
 
 // Spans, from short to long.
@@ -144,13 +144,13 @@ const (
 	WithRun   Span = "run"
 )
 
-// Outlives says that the span is longer than another.
+// Outlives reports whether the span is longer than another.
 func (s Span) Outlives(other Span) bool {
 	spans := []Span{Pass, WithStage, WithFile, WithRun}
 	return slices.Index(spans, s) > slices.Index(spans, other)
 }
 
-// Bytes is the size of one of the tensor, in bytes.
+// Bytes returns the size of one tensor, in bytes.
 func (t Tensor) Bytes(v Vars) (int64, error) {
 	if len(t.Shape) == 0 {
 		return t.Size.Size(v)
@@ -174,7 +174,7 @@ func (t Tensor) Bytes(v Vars) (int64, error) {
 	return int64(bytes), nil
 }
 
-// elementBytes is the size of an element by the name of its type, in bytes.
+// elementBytes returns the size of an element by the name of its type, in bytes.
 var elementBytes = map[string]int64{
 	"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2, "int16": 2,
 	"int8": 1, "uint8": 1, "bool": 1, "float8": 1,
@@ -183,21 +183,21 @@ var elementBytes = map[string]int64{
 // A Cleanup frees something between the checkpoints "Before NAME Cleanup" and "After NAME Cleanup".
 type Cleanup struct {
 	Name string
-	// Frees are ids of models and names of tensors. Where the file names none: all that its stage
-	// holds, or, in the final cleanup, all that the file holds.
+	// Frees are ids of models and names of tensors. Without any it frees all that its stage holds,
+	// or, in the final cleanup, all that the file holds.
 	Frees      []string
 	EmptyCache bool // torch.cuda.empty_cache is called, too; see also Clear.Cleanups
 }
 
-// A Footprint is what a stage was measured to take, above what was allocated at its start.
+// A Footprint is the measured memory of a stage, above what was allocated at its start.
 type Footprint struct {
 	Base      int64   // bytes
 	PerSecond float64 // bytes per second of audio
-	// Kept and KeptPerSecond are what is still allocated at the stage's end, until the file's:
-	// bytes, and bytes per second of audio.
+	// Kept and KeptPerSecond are what stays allocated from the stage's end to the file's: bytes,
+	// and bytes per second of audio.
 	Kept          int64
 	KeptPerSecond float64
-	// Reserved is the measured peak of reserved over that of allocated; at least 1, or 0 where it
+	// Reserved is the measured peak of reserved over the peak of allocated: at least 1, or 0 if it
 	// was not measured.
 	Reserved float64
 }

@@ -7,20 +7,20 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// A part is the place of a Part in a ledger.
+// A part is the index of a Part in a ledger.
 type part int
 
-// A ledger says what the allocated bytes are for, now and at the highest level since it was last
-// asked.
+// A ledger says what the allocated bytes are used for: now, and at the highest level since it was
+// last asked.
 type ledger struct {
-	parts     []Part // Bytes are those of now
+	parts     []Part // with their current Bytes
 	allocated int64
 	top       int64   // the highest level
-	atTop     []int64 // of each part; good unless rising
+	atTop     []int64 // bytes of each part at the highest level; stale while rising
 	rising    bool    // the level is at its highest now
 }
 
-// part adds a kind of memory, and is its place.
+// part adds a kind of memory and returns its index.
 func (l *ledger) part(kind PartKind, name string) part {
 	l.parts = append(l.parts, Part{Kind: kind, Name: name})
 	l.atTop = append(l.atTop, 0)
@@ -40,14 +40,14 @@ func (l *ledger) give(p part, bytes int64) {
 	l.allocated -= bytes
 }
 
-// move makes memory another part.
+// move turns memory into another part.
 func (l *ledger) move(from, to part, bytes int64) {
 	l.settle()
 	l.parts[from].Bytes -= bytes
 	l.parts[to].Bytes += bytes
 }
 
-// settle notes the parts of the highest level before it is left.
+// settle records the parts of the highest level before the level falls.
 func (l *ledger) settle() {
 	if !l.rising {
 		return
@@ -58,12 +58,12 @@ func (l *ledger) settle() {
 	}
 }
 
-// begin begins to look for the highest level anew.
+// begin starts a new search for the highest level.
 func (l *ledger) begin() {
 	l.top, l.rising = l.allocated, true
 }
 
-// reset forgets what a process held that is gone.
+// reset forgets what an ended process held.
 func (l *ledger) reset() {
 	for i := range l.parts {
 		l.parts[i].Bytes = 0
@@ -72,13 +72,13 @@ func (l *ledger) reset() {
 	l.begin()
 }
 
-// highest are the parts of the highest level, the largest first.
+// highest returns the parts of the highest level, largest first.
 func (l *ledger) highest() []Part {
 	l.settle()
 	return l.nonzero(func(i int) int64 { return l.atTop[i] })
 }
 
-// present are the parts of now, the largest first.
+// present returns the current parts, largest first.
 func (l *ledger) present() []Part {
 	return l.nonzero(func(i int) int64 { return l.parts[i].Bytes })
 }
@@ -94,14 +94,14 @@ func (l *ledger) nonzero(bytes func(i int) int64) []Part {
 	return all
 }
 
-// A holding is memory that is taken and given back together: a model's weights, all tensors of a
-// name.
+// A holding is memory that is allocated and freed together: a model's weights, or all tensors of
+// one name.
 type holding struct {
 	name   string
 	part   part
 	blocks []held
 	bytes  int64
-	// cleaned says that a cleanup names it.
+	// cleaned reports whether a cleanup names it.
 	cleaned bool
 }
 

@@ -9,7 +9,7 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// A logger writes the lines of a pipeline, each in one Write.
+// A logger writes the lines of a pipeline, with one Write for each.
 type logger struct {
 	w    io.Writer // nil: no lines
 	at   func() time.Time
@@ -37,14 +37,14 @@ func (l *logger) text(format string, args ...any) {
 
 func (l *logger) head() record.Header { return record.Header{Time: l.at()} }
 
-// The limits of warnings, and their words, as the pipelines have them: see package pipeline.
+// The limits and words of the pipelines' warnings: see package pipeline.
 const (
 	criticalShare = 0.85
 	elevatedShare = 0.70
 )
 
-// checkpoint writes a reading of the card under a name. holds is what the coming cleanup should
-// free; nil where none comes.
+// checkpoint writes a reading of the card under a name. holds is what the following cleanup should
+// free; nil if none follows.
 func (p *process) checkpoint(name string, holds *int64) {
 	p.charge()
 	peak := p.notePeak()
@@ -72,7 +72,7 @@ func (p *process) checkpoint(name string, holds *int64) {
 	}
 }
 
-// segmentMap is what the allocator holds, block by block.
+// segmentMap returns what the allocator holds, block by block.
 func (p *process) segmentMap(when string) record.SegmentMap {
 	m := record.SegmentMap{
 		Header: p.log.head(), Name: when, Total: p.scenario.GPU.Total,

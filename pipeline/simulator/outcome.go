@@ -4,37 +4,36 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// An Outcome is what became of a run. Sizes are bytes, times virtual seconds.
+// An Outcome is the result of a run. Sizes are bytes, times virtual seconds.
 type Outcome struct {
 	Files, Failed int
 	Seconds       float64
 	AudioSeconds  float64 // of the files that did not fail
-	// Peak has the largest of each level at any time.
+	// Peak has the largest value of each level.
 	Peak Level
-	// Stages have the peak of each stage over the files, in the order of the scenario.
+	// Stages have the peak of each stage over all files, in the order of the scenario.
 	Stages []StagePeak
-	// FirstFailure is what failed first, also where the process then recovered from it; nil where
-	// nothing did.
+	// FirstFailure is what failed first, even if the process recovered from it; nil if nothing
+	// failed.
 	FirstFailure *Failure
 	// FirstPressure is the first file (from 1) in which an allocation had to release cached memory
 	// and try again; 0: none.
 	FirstPressure int
 	// PerFile are the files in order.
 	PerFile []FileOutcome
-	// Skipped is how often a stage was given up because memory ran out, and the file went on
-	// without it.
+	// Skipped counts the stages that were abandoned because memory ran out, while the file went on.
 	Skipped int
 	Stats   Stats
 }
 
-// A Level is what is in use at one time.
+// A Level is the memory in use at one time.
 type Level struct {
 	Allocated int64 // handed out by the allocator
 	Reserved  int64 // held by the allocator
 	Used      int64 // of the card, with the context and what others hold
 }
 
-// AudioHoursPerHour is the throughput.
+// AudioHoursPerHour returns the throughput.
 func (o *Outcome) AudioHoursPerHour() float64 {
 	if o.Seconds <= 0 {
 		return 0
@@ -42,14 +41,14 @@ func (o *Outcome) AudioHoursPerHour() float64 {
 	return o.AudioSeconds / o.Seconds
 }
 
-// A StagePeak is the highest that a stage reached.
+// A StagePeak is the highest level that a stage reached.
 type StagePeak struct {
 	Stage                     string
 	Reached                   bool  // by any file, or before the first
-	File                      int   // in which Allocated was reached first; 0: before the first
+	File                      int   // in which Allocated was highest first; 0: before the first
 	Allocated, Reserved, Used int64 // the largest of each, not necessarily at one time
-	// Parts are what made up Allocated, the largest first, and what was on the card beside: their
-	// sum is what was in use.
+	// Parts make up the memory in use: the parts of Allocated, largest first, and everything else
+	// on the card.
 	Parts []Part
 }
 
@@ -60,44 +59,44 @@ type Part struct {
 	Bytes int64
 }
 
-// A PartKind says what memory is for.
+// A PartKind says what memory is used for.
 type PartKind string
 
 // The kinds of parts.
 const (
 	Weights     PartKind = "weights"
-	Activations PartKind = "activations"      // of a model's passes, with what they put out
+	Activations PartKind = "activations"      // of a model's passes, with their output
 	Optimizer   PartKind = "optimizer states" // Adam's
 	Tensors     PartKind = "tensors"
-	Kept        PartKind = "kept"     // by a fault: it should have been freed
-	Measured    PartKind = "measured" // a stage's footprint
+	Kept        PartKind = "kept"     // kept by a fault: it should have been freed
+	Measured    PartKind = "measured" // a stage's measured footprint
 	Cache       PartKind = "cache"    // reserved and not allocated
 	Context     PartKind = "context"  // of CUDA
-	Others      PartKind = "others"   // what other processes hold
+	Others      PartKind = "others"   // held by other processes
 )
 
-// A Failure is an allocation that failed, or another end of the work on a file.
+// A Failure is an allocation that failed, or another early end of the work on a file.
 type Failure struct {
 	File  int // from 1; 0: before the first
 	Stage string
 	What  string // what the allocation was for: "activations of asr"
-	Of    Part   // the same, with the bytes that it had; the zero Part where the process crashed
+	Of    Part   // the same, with the bytes it had; the zero Part if the process crashed
 	OOM   *allocator.OutOfMemoryError
-	// Recovered says that all of the work was done all the same, with smaller batches.
+	// Recovered reports whether all of the work was done anyway, with smaller batches.
 	Recovered bool
 	// Parts are what was on the card when the allocation failed.
 	Parts []Part
-	// Wants is what would have been allocated at the most in the pass that failed, or while its
-	// stage was made ready, had every allocation succeeded.
+	// Wants is the most that the failed pass would have allocated, had every allocation succeeded;
+	// or the stage, if it failed before its first pass.
 	Wants int64
 }
 
-// Free is what was there in sum when the allocation failed: cached, and not yet reserved.
+// Free returns the free memory when the allocation failed: cached, and not yet reserved.
 func (f *Failure) Free() int64 {
 	return f.OOM.Reserved - f.OOM.Allocated + f.unreserved()
 }
 
-// unreserved is what the driver would still give, as far as a memory fraction allows it.
+// unreserved returns what the driver would still give, within the memory fraction.
 func (f *Failure) unreserved() int64 {
 	unreserved := f.OOM.DeviceFree
 	if f.OOM.Fraction {
@@ -106,32 +105,32 @@ func (f *Failure) unreserved() int64 {
 	return max(0, unreserved)
 }
 
-// Missing is by how much the card is too small for all that was still to come, were all that is
-// free in one piece; 0: it is not.
+// Missing returns how much larger the card would have to be for all that was still to come, if its
+// free memory were in one piece; 0 if it is large enough.
 func (f *Failure) Missing() int64 {
 	return max(0, max(f.OOM.Requested, f.Wants-f.OOM.Allocated)-f.Free())
 }
 
-// LargestFree is the largest block that there was, in the cache or not yet reserved.
+// LargestFree returns the largest free block, in the cache or not yet reserved.
 func (f *Failure) LargestFree() int64 { return max(f.OOM.LargestFree, f.unreserved()) }
 
-// Fragmented says that what the allocation asked for was there in sum, and not in one piece, and
-// all that was still to come in sum, too: with memory in one piece it would have fitted.
+// Fragmented reports whether there was enough free memory in total, for this allocation and for all
+// that was still to come, but not in one piece.
 func (f *Failure) Fragmented() bool {
 	return f.OOM != nil && f.Missing() == 0
 }
 
-// A FileOutcome is what became of one file.
+// A FileOutcome is the result of one file.
 type FileOutcome struct {
 	AudioSeconds, Seconds float64
 	Idle                  Level // at its end
 	LargestFree           int64 // block of the cache, at its end
 	Retries               int64 // allocations that released cached memory and tried again
 	Failed                bool
-	Skipped               int // stages that were given up
+	Skipped               int // stages that were abandoned
 }
 
-// Fragmentation is what the allocator held and had not handed out at the file's end.
+// Fragmentation returns what the allocator held without handing it out, at the file's end.
 func (f *FileOutcome) Fragmentation() int64 { return f.Idle.Reserved - f.Idle.Allocated }
 
 // Stats are sums over all processes of a run.
@@ -140,6 +139,6 @@ type Stats struct {
 	DeviceMallocs, DeviceFrees int64
 	Clears                     int64 // calls of torch.cuda.empty_cache
 	Passes                     int64 // forward passes
-	// Of those, not simulated one by one: they repeat what those before did.
+	// Passes of those that were not simulated one by one: they repeat the passes before.
 	Repeated int64
 }

@@ -7,14 +7,14 @@ import (
 	"vramsoak/pipeline/models"
 )
 
-// passes are the forward passes of a model, by what they are given.
+// passes are the forward passes of a model, by their input.
 type passes struct {
 	of     *models.Model // nil: unknown architecture, no activations
 	dtype  models.DType
 	cached map[models.Input]*pass
 }
 
-// cachedPasses is how many are kept. Files of varying length may make any number of them.
+// cachedPasses limits how many are kept. Files of many lengths make many different passes.
 const cachedPasses = 1024
 
 // A pass is a forward pass as the allocator sees it.
@@ -24,7 +24,7 @@ type pass struct {
 	outputs    []int32 // slots of what outlives the pass
 }
 
-// An operation allocates into a slot, or frees it where bytes are negative.
+// An operation allocates into a slot. If bytes are negative it frees the slot.
 type operation struct {
 	bytes int64
 	slot  int32
@@ -42,11 +42,10 @@ func (ps *passes) pass(in models.Input) *pass {
 	return p
 }
 
-// newPass puts allocations and frees in order: within a step, tensors are allocated before any is
-// freed.
+// newPass sorts allocations and frees. Within a step all tensors are allocated before any is freed.
 func newPass(list []models.Activation) *pass {
 	p := &pass{slots: len(list)}
-	ends := make([]int32, 0, len(list)) // slots, by when they are freed
+	ends := make([]int32, 0, len(list)) // slots, by the step that frees them
 	for i, a := range list {
 		if a.To == models.Output {
 			p.outputs = append(p.outputs, int32(i))
@@ -69,10 +68,9 @@ func newPass(list []models.Activation) *pass {
 	return p
 }
 
-// forward makes one pass of a model on a stream. Where memory runs out all that it took is given
-// back.
+// forward makes one pass of a model on a stream. If memory runs out it frees all that it allocated.
 func (p *process) forward(m *model, in models.Input, stream int) error {
-	if m.Train { // optimizer.zero_grad(): gradients are let go before new ones are made
+	if m.Train { // optimizer.zero_grad(): old gradients are freed before new ones are made
 		p.drop(&m.outputs)
 	}
 	made := m.passes.pass(in)
@@ -110,7 +108,7 @@ func (p *process) forward(m *model, in models.Input, stream int) error {
 	return nil
 }
 
-// optimize is Adam's step: its states are made in the first one.
+// optimize is Adam's step. The first one creates Adam's states.
 func (p *process) optimize(m *model, stream int) error {
 	all := []struct {
 		of   *holding
@@ -131,21 +129,21 @@ func (p *process) optimize(m *model, stream int) error {
 	return nil
 }
 
-// A repetition finds out that passes have come to repeat each other, so that the rest need not be
-// simulated one by one. The free blocks of PyTorch's allocator are what lies between those in use,
-// for neighbours are merged: where a pass leaves the same segments and the same blocks in use as
-// the pass before, the next one will do the same to the byte. What passes put out may lie in two
-// places in turn, for the old is let go when the new is there.
+// A repetition detects that passes repeat each other, so that the rest need not be simulated one by
+// one. PyTorch's allocator merges free neighbours, so its free blocks are what lies between the
+// blocks in use. If a pass leaves the same segments and the same blocks in use as the pass before,
+// the next pass does the same to the byte. The outputs may alternate between two addresses, because
+// the old output is freed only when the new one exists.
 type repetition struct {
 	items   int // of the pass
 	seconds float64
 	events  [3]int64
-	outputs [3][]uint64 // addresses; of this pass, and of the two before
+	outputs [3][]uint64 // addresses, of this pass and of the two before
 	n       int
 }
 
-// add notes the end of a pass and says after how many more the state is again what it is now; 0
-// where that is not known.
+// add records the end of a pass. It returns after how many more passes the state will be the same
+// again, or 0 if that is not known.
 func (r *repetition) add(items int, seconds float64, events int64,
 	outputs func(yield func(uint64) bool),
 ) (period int) {

@@ -2,11 +2,11 @@ package simulator
 
 import "vramsoak/pipeline/allocator/trace"
 
-// notePeak takes the highest levels since it was last asked, and begins anew.
+// notePeak takes the highest levels since it was last called, and starts a new search.
 func (p *process) notePeak() Level {
 	s := p.alloc.Stats()
 	peak := Level{Allocated: s.Allocated.Peak, Reserved: s.Reserved.Peak}
-	// Beside what the allocator reserves nothing on the card changes.
+	// Only what the allocator reserves changes on the card.
 	peak.Used = p.device.Total() - p.device.Free() - s.Reserved.Current + peak.Reserved
 	p.forgetPeak()
 	p.high.raise(peak)
@@ -14,7 +14,7 @@ func (p *process) notePeak() Level {
 	return peak
 }
 
-// forgetPeak begins anew to look for the highest levels.
+// forgetPeak starts a new search for the highest levels.
 func (p *process) forgetPeak() {
 	p.alloc.ResetPeak()
 	p.call(trace.Op{Kind: trace.ResetPeak})
@@ -25,13 +25,13 @@ func (l *Level) raise(to Level) {
 		max(l.Used, to.Used)
 }
 
-// beginPeak begins to look for the peak of a stage.
+// beginPeak starts the search for the peak of a stage.
 func (p *process) beginPeak() {
 	p.high = Level{}
 	p.ledger.begin()
 }
 
-// endPeak notes the peak of a stage, in the first file that reached it.
+// endPeak records the peak of a stage, with the first file that reached it.
 func (p *process) endPeak(st *stage, file int) {
 	peak := &p.outcome.Stages[st.index]
 	if !peak.Reached || p.high.Allocated > peak.Allocated {

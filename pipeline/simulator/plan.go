@@ -8,7 +8,7 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// A plan is a scenario with its names looked up.
+// A plan is a scenario whose names have been looked up.
 type plan struct {
 	ledger ledger
 	models []*model
@@ -18,63 +18,63 @@ type plan struct {
 	final  []*cleanup
 	named  map[string][]*holding // by the id of a model or the name of a tensor
 	kept   holding
-	// keeps are faults by what they keep.
+	// keeps are the faults, by what they keep.
 	keeps map[string][]scenario.Fault
 }
 
-// A model is one that is loaded onto the card.
+// A model is a model that can be loaded onto the card.
 type model struct {
 	scenario.Model
 	sizes   []int64 // of its weights, in the order of loading
 	bytes   int64   // their sum
 	weights holding
-	passes  passes // nil of a model without an architecture
-	// outputs are what the last pass put out.
+	passes  passes // nil for a model of unknown architecture
+	// outputs are the output of the last pass.
 	outputs holding
-	// optimizer are Adam's states, from the first step on; step is what a step holds besides.
+	// optimizer are Adam's states, from the first step on; step is what else a step holds.
 	optimizer, step holding
 }
 
-// A stage is one with its models and tensors.
+// A stage is a stage with its models and tensors.
 type stage struct {
 	*scenario.Stage
 	index    int // in the outcome
 	models   []*model
 	tensors  []*tensor
 	measured holding
-	keeps    holding // of what was measured: until the file's end
+	keeps    holding // a measured footprint's part that stays until the file's end
 	cleanups []*cleanup
 	before   string // names of its checkpoints
 	after    string
-	// clearBefore and clearAfter say that the cache is emptied there.
+	// clearBefore and clearAfter report whether the cache is emptied there.
 	clearBefore, clearAfter bool
 	leaks                   []scenario.Fault
 	crashes                 []scenario.Fault
-	limit                   int // items a pass, after memory ran out; 0: none
+	limit                   int // items of a pass, after memory ran out; 0: no limit
 }
 
-// A tensor is one of a stage.
+// A tensor is a tensor of a stage.
 type tensor struct {
 	*scenario.Tensor
 	holding
-	mark int // allocations that were there before the pass
+	mark int // allocations before the pass
 }
 
-// isResult says that the tensor is made by the work, not for it.
+// isResult reports whether the work makes the tensor, instead of needing it.
 func (t *tensor) isResult() bool { return t.Until.Outlives(t.Each) }
 
 // A cleanup frees holdings.
 type cleanup struct {
 	before, after string
-	frees         []*holding // nil: all that is the stage's or the file's
+	frees         []*holding // nil: everything of the stage, or of the file
 	everything    bool
 	emptyCache    bool
 }
 
-// pieces is how a model of unknown architecture is cut up, in bytes. From 10 MiB on the allocator
-// takes a segment as large as what is asked for, in steps of 2 MiB (kMinLargeAlloc, kRoundLarge):
-// nothing is reserved beside the size that was given. Real weights leave some percent in their
-// segments, which only their shapes could tell.
+// pieces is the size of the tensors that a model of unknown architecture is cut into, in bytes.
+// From 10 MiB on the allocator takes a segment as large as the request, rounded up to 2 MiB
+// (kMinLargeAlloc, kRoundLarge), so nothing is reserved beyond the given size. Real weights leave
+// some percent of their segments unused, but that depends on their shapes.
 const pieces = 10 << 20
 
 func newPlan(s *scenario.Scenario) (*plan, error) {
@@ -175,7 +175,7 @@ func (p *plan) model(of scenario.Model) (*model, error) {
 	return m, nil
 }
 
-// tensorPart is the part of a tensor's name; tensors of several stages may share it.
+// tensorPart returns the part of a tensor's name. Tensors of several stages may share it.
 func (p *plan) tensorPart(name string) part {
 	for i, known := range p.ledger.parts {
 		if known.Kind == Tensors && known.Name == name {
@@ -228,7 +228,7 @@ func (p *plan) faults(s *scenario.Scenario) error {
 	return nil
 }
 
-// holdings are all that there are.
+// holdings returns all holdings.
 func (p *plan) holdings(yield func(*holding) bool) {
 	for _, m := range p.models {
 		if !yield(&m.weights) || !yield(&m.outputs) || !yield(&m.optimizer) {

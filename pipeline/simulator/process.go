@@ -8,7 +8,7 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// A process is one that runs a scenario: its memory, its clock and its log.
+// A process runs a scenario: it has the memory, the clock and the log.
 type process struct {
 	*plan
 	scenario *scenario.Scenario
@@ -22,33 +22,33 @@ type process struct {
 	capacity int64 // of the device
 	occupied int64 // by others
 	now      float64
-	events   int64           // of segments: taken from the driver, given back
-	charged  allocator.Stats // for which the clock has run
+	events   int64           // segments taken from the driver or given back
+	charged  allocator.Stats // figures that the clock has accounted for
 	clears   int64
-	passes   int // since the cache was last emptied by clear.every
-	// repeats says that passes that repeat each other may be told once.
+	passes   int // since clear.every last emptied the cache
+	// repeats allows to simulate passes that repeat each other only once.
 	repeats bool
 	slots   []held
 	rep     repetition
-	high    Level // of the stage
+	high    Level // highest level of the stage
 	refused refusal
-	// allocations of tensors that the stage has made
+	// allocations counts the tensors that the stage has allocated.
 	allocations int
-	working     scenario.Vars // of the pass, or of the stage before its first one
+	working     scenario.Vars // of the current pass, or of the stage before its first pass
 
 	trace     func(conf string, card allocator.DeviceConfig) func(trace.Op) // nil: not traced
 	called    func(trace.Op)                                                // of this process
 	blockless uint64                                                        // allocations
 }
 
-// call tells the trace of a call of the allocator.
+// call passes a call of the allocator to the trace.
 func (p *process) call(op trace.Op) {
 	if p.called != nil {
 		p.called(op)
 	}
 }
 
-// start begins the process: its context, and the models that stay.
+// start begins the process: it creates the context and loads the resident models.
 func (p *process) start() error {
 	overhead := min(p.capacity, p.scenario.GPU.Context+p.occupied)
 	card := allocator.DeviceConfig{Total: p.capacity, Overhead: overhead}
@@ -76,7 +76,7 @@ func (p *process) start() error {
 	return nil
 }
 
-// loadResident loads the models that stay.
+// loadResident loads the resident models.
 func (p *process) loadResident() error {
 	for _, m := range p.models {
 		if m.Resident {
@@ -88,7 +88,7 @@ func (p *process) loadResident() error {
 	return nil
 }
 
-// end ends the process: the driver takes everything back.
+// end ends the process: the driver takes all memory back.
 func (p *process) end() {
 	p.charge()
 	p.outcome.Stats.add(p.alloc.Stats(), p.clears)
@@ -106,9 +106,9 @@ func (s *Stats) add(of *allocator.Stats, clears int64) {
 func (p *process) malloc(of part, bytes int64, stream int) (held, error) {
 	b, err := p.alloc.Malloc(bytes, allocator.Stream(stream))
 	id := uint64(b)
-	if b == 0 { // it failed, or was for nothing
+	if b == 0 { // it failed, or asked for nothing
 		p.blockless++
-		id = 1<<32 + p.blockless // of no block
+		id = 1<<32 + p.blockless // an ID that no block has
 	}
 	p.call(trace.Op{
 		Kind: trace.Malloc, ID: id, Size: bytes, Stream: allocator.Stream(stream),
@@ -136,7 +136,7 @@ func (h *holding) add(m held) {
 	h.bytes += m.bytes
 }
 
-// take allocates for a holding.
+// take allocates memory for a holding.
 func (p *process) take(h *holding, bytes int64, stream int) error {
 	m, err := p.malloc(h.part, bytes, stream)
 	if err == nil {
@@ -148,7 +148,7 @@ func (p *process) take(h *holding, bytes int64, stream int) error {
 // drop frees a holding.
 func (p *process) drop(h *holding) { p.dropFrom(h, 0) }
 
-// dropFrom frees what a holding took after its first n allocations.
+// dropFrom frees all but the first n allocations of a holding.
 func (p *process) dropFrom(h *holding, n int) {
 	for _, m := range h.blocks[n:] {
 		p.free(h.part, m)
@@ -157,7 +157,7 @@ func (p *process) dropFrom(h *holding, n int) {
 	h.blocks = h.blocks[:n]
 }
 
-// release frees a holding as a cleanup or a function's end does: what a fault keeps stays.
+// release frees a holding as a cleanup or a function's end does. It leaves what a fault keeps.
 func (p *process) release(h *holding, file int) {
 	share := 0.0
 	for _, fault := range p.keeps[h.name] {
@@ -171,8 +171,8 @@ func (p *process) release(h *holding, file int) {
 	p.drop(h)
 }
 
-// keep leaves a share of a holding on the card, in whole allocations: as many as are not more than
-// it, and one at least.
+// keep leaves a share of a holding on the card. It keeps as many whole allocations as fit in the
+// share, at least one.
 func (p *process) keep(h *holding, share float64) {
 	limit, kept := int64(share*float64(h.bytes)), 0
 	rest := h.blocks[:0]
@@ -190,7 +190,7 @@ func (p *process) keep(h *holding, share float64) {
 	h.blocks = rest
 }
 
-// load takes a model's weights, tensor by tensor, unless they are there.
+// load allocates a model's weights, tensor by tensor, unless they are loaded.
 func (p *process) load(m *model) error {
 	if len(m.weights.blocks) > 0 {
 		return nil
@@ -205,7 +205,7 @@ func (p *process) load(m *model) error {
 	return nil
 }
 
-// emptyCache is torch.cuda.empty_cache: it waits for the device, and gives back what is whole.
+// emptyCache is torch.cuda.empty_cache: it waits for the device and releases whole free segments.
 func (p *process) emptyCache() {
 	p.alloc.EmptyCache()
 	p.call(trace.Op{Kind: trace.EmptyCache})
@@ -213,7 +213,7 @@ func (p *process) emptyCache() {
 	p.now += p.scenario.Costs.Synchronize
 }
 
-// charge lets the clock run for what the driver was called for since it last did.
+// charge moves the clock on by the calls of the driver since it was last called.
 func (p *process) charge() {
 	is, was, cost := p.alloc.Stats(), &p.charged, &p.scenario.Costs
 	p.now += float64(is.DeviceMallocs-was.DeviceMallocs)*cost.Malloc +
@@ -222,13 +222,13 @@ func (p *process) charge() {
 	p.charged = *is
 }
 
-// level is what is in use now.
+// level returns what is in use now.
 func (p *process) level() Level {
 	s := p.alloc.Stats()
 	return Level{s.Allocated.Current, s.Reserved.Current, p.capacity - p.device.Free()}
 }
 
-// onCard are parts of what is allocated, and what is on the card beside it.
+// onCard completes parts of the allocated memory with everything else on the card.
 func (p *process) onCard(allocated []Part, reserved, sum int64) []Part {
 	for _, beside := range []Part{
 		{Cache, "", reserved - sum},
@@ -242,6 +242,6 @@ func (p *process) onCard(allocated []Part, reserved, sum int64) []Part {
 	return allocated
 }
 
-// repeating says whether an allocator has no memory of the past but what lies where: with garbage
-// collection it counts how long blocks are unused.
+// repeating reports whether the allocator's next steps depend only on where blocks are now. With
+// garbage collection they also depend on how long blocks have been unused.
 func repeating(conf string) bool { return !strings.Contains(conf, "garbage_collection_threshold") }

@@ -10,15 +10,15 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// A refusal is what was there when an allocation failed, before the work that asked for it gave
-// back what it had taken.
+// A refusal is the state when an allocation failed, before the work that asked for it freed what it
+// had allocated.
 type refusal struct {
-	of    part // the allocation was for
+	of    part // what the allocation was for
 	parts []Part
 	held  record.SegmentMap
 }
 
-// refuse notes what is there when an allocation fails.
+// refuse records the state when an allocation fails.
 func (p *process) refuse(of part) {
 	level := p.level()
 	p.refused = refusal{of: of, parts: p.onCard(p.ledger.present(), level.Reserved,
@@ -28,8 +28,8 @@ func (p *process) refuse(of part) {
 	}
 }
 
-// failed makes a failure of an error, nil where it is not the allocator's. wants is what the work
-// would have come to: see [Failure.Wants].
+// failed turns an error into a failure; nil if the error is not the allocator's. For wants see
+// [Failure.Wants].
 func (p *process) failed(file int, stage string, err error, wants func() (int64, error)) *Failure {
 	oom, ok := errors.AsType[*allocator.OutOfMemoryError](err)
 	if !ok {
@@ -45,13 +45,13 @@ func (p *process) failed(file int, stage string, err error, wants func() (int64,
 	}
 	var bad error
 	if f.Wants, bad = wants(); bad != nil {
-		// An expression without a value, of a pass that did not begin.
+		// An expression has no value for a pass that did not begin.
 		f.Wants = oom.Allocated + oom.Requested
 	}
 	return f
 }
 
-// residentWants is what would be allocated were all models loaded that stay.
+// residentWants returns what would be allocated if all resident models were loaded.
 func (p *process) residentWants() (int64, error) {
 	sum := p.ledger.allocated
 	for _, m := range p.models {
@@ -62,8 +62,8 @@ func (p *process) residentWants() (int64, error) {
 	return sum, nil
 }
 
-// stageWants is what would be allocated at the most in the pass that failed, or the stage's first
-// one, had it gone on.
+// stageWants returns the most that would be allocated in the pass that failed, or in the stage's
+// first pass, had it gone on.
 func (p *process) stageWants(st *stage) (int64, error) {
 	v := p.working
 	v.Batch = min(v.Batch, max(1, v.Items))
@@ -73,7 +73,7 @@ func (p *process) stageWants(st *stage) (int64, error) {
 		return sum - st.measured.bytes - st.keeps.bytes + peak, nil
 	}
 	for _, m := range st.models {
-		// Of a pass that came to no end.
+		// The current pass did not end.
 		sum -= p.ledger.parts[m.outputs.part].Bytes - m.outputs.bytes
 		if len(m.weights.blocks) == 0 {
 			sum += m.bytes

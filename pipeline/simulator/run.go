@@ -15,57 +15,56 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// Start is when the clock of a run begins, where [Options.Clock] does not say otherwise.
+// Start is when the clock of a run begins, unless [Options.Clock] is set.
 var Start = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// ErrCrashed is the error of a run that a fault ended; see [Options.EndAtCrash].
+// ErrCrashed is the error of a run that a crash fault ended; see [Options.EndAtCrash].
 var ErrCrashed = errors.New("the process crashed, as a fault of the scenario has it")
 
-// Options are how a scenario is run.
+// Options say how to run a scenario.
 type Options struct {
-	Files int       // how many; 0: as many as the scenario has
+	Files int       // number of files; 0: as in the scenario
 	Log   io.Writer // the pipeline's lines, one Write each; nil: none
-	// Segments logs what the allocator holds block by block at the end of each file, not only when
-	// memory runs out.
+	// Segments logs what the allocator holds, block by block, at the end of each file. Otherwise it
+	// does so only when memory runs out.
 	Segments bool
-	// Lengths, where set, gives the length of the i-th file (from 1) in seconds; 0: unknown, and
-	// drawn from the scenario's.
+	// Lengths, if set, returns the length of the i-th file (from 1) in seconds. For 0 (unknown) the
+	// scenario's length is drawn.
 	Lengths func(i int) float64
-	// Source, where set, are the files as they come; it ends the run, not Files.
+	// Source, if set, yields the files as they come; it ends the run, not Files.
 	Source iter.Seq2[File, error]
-	// First is the place in the batch of the first file, where the run is a part of the scenario's
-	// batch; 0: the run is all of it.
+	// First is the position of the first file in the scenario's batch, if the run is a part of it;
+	// 0: the run is all of it.
 	First int
-	// Clock, where set, is asked for the time of each line, given the virtual seconds since the
-	// beginning.
+	// Clock, if set, returns the time of a line, given the virtual seconds since the beginning.
 	Clock func(seconds float64) time.Time
-	// EndAtCrash ends the run where a fault crashes the process, with [ErrCrashed], for a
-	// supervisor to start it anew. Else the next file begins with a new process.
+	// EndAtCrash ends the run with [ErrCrashed] if a fault crashes the process, so that a
+	// supervisor can restart it. Otherwise the next file begins with a new process.
 	EndAtCrash bool
-	// EndAtFailure ends the run with the first file that fails.
+	// EndAtFailure ends the run after the first file that fails.
 	EndAtFailure bool
 	// Trace, if set, is called for each process that begins, with its allocator settings and its
 	// card. The function it returns gets each call of that process's allocator; calls of every
 	// pass if EachPass is set.
 	Trace func(conf string, card allocator.DeviceConfig) func(trace.Op)
-	// Unlimited puts a device on which nothing runs out in the place of the card, to show what the
-	// work needs. Expressions have the card's total and free.
+	// Unlimited replaces the card by a device that never runs out of memory, to show what the work
+	// needs. Expressions still get the card's total and free.
 	Unlimited bool
-	// EachPass simulates each pass, also where passes have come to repeat each other.
+	// EachPass simulates every pass, even when passes repeat each other.
 	EachPass bool
 }
 
-// unlimited is the capacity of a device on which nothing runs out: 16 TiB, of which the address
-// space has room for some fifty.
+// unlimited is the capacity of a device that never runs out: 16 TiB. The address space has room for
+// some fifty.
 const unlimited = 16 << 40
 
-// A File is one of the batch.
+// A File is a file of the batch.
 type File struct {
 	Path    string
-	Seconds float64 // of audio; 0: unknown, and drawn from the scenario's
+	Seconds float64 // of audio; 0: unknown, and drawn as the scenario says
 }
 
-// Run runs a scenario. That memory runs out is no error, but an outcome.
+// Run runs a scenario. Running out of memory is an outcome, not an error.
 func Run(s *scenario.Scenario, o Options) (*Outcome, error) {
 	plan, err := newPlan(s)
 	if err != nil {
@@ -147,7 +146,7 @@ func (p *process) batch(o Options) error {
 	return nil
 }
 
-// unexpected is an error that is not an outcome: an expression without a value.
+// unexpected returns an error that is not an outcome, such as an expression without a value.
 func unexpected(err error) error {
 	if _, oom := errors.AsType[*allocator.OutOfMemoryError](err); oom || errors.Is(err, errCrash) {
 		return nil
@@ -155,8 +154,8 @@ func unexpected(err error) error {
 	return err
 }
 
-// begin begins a process and what it does before its first file. It is not ok where memory runs out
-// in that.
+// begin starts a process and does its work before the first file. It is not ok if memory runs out
+// in that work.
 func (p *process) begin() (ok bool, err error) {
 	if err := p.start(); err != nil {
 		return false, err
@@ -175,7 +174,7 @@ func (p *process) begin() (ok bool, err error) {
 	return true, nil
 }
 
-// files are those of the run, with their lengths.
+// files yields the files of the run with their lengths.
 func (p *process) files(o Options, first int) iter.Seq2[File, error] {
 	of := &p.scenario.Files
 	length := func(i int, known float64) float64 {
@@ -267,8 +266,8 @@ func (p *process) file(f File, n int, o Options) error {
 	return err
 }
 
-// briefly returns an error's message without the figures of PyTorch's message, which has a line of
-// its own in the log.
+// briefly returns an error's message without the figures of PyTorch's message, which has its own
+// line in the log.
 func briefly(err error) string {
 	oom, ok := errors.AsType[*allocator.OutOfMemoryError](err)
 	if !ok {
@@ -277,7 +276,7 @@ func briefly(err error) string {
 	return strings.TrimSuffix(err.Error(), oom.Error()) + oom.Request()
 }
 
-// stagesOf are the stages of a file and what ends it.
+// stagesOf returns the stages of a file, and what ends it.
 func (p *process) stagesOf(v scenario.Vars) error {
 	var failed error
 	for _, st := range p.stages {
@@ -295,7 +294,7 @@ func (p *process) stagesOf(v scenario.Vars) error {
 	return failed
 }
 
-// ofFile are the holdings that end with a file.
+// ofFile returns the holdings that end with a file.
 func (p *process) ofFile(yield func(*holding) bool) {
 	for _, m := range p.models {
 		if !yield(&m.outputs) || !m.Resident && (!yield(&m.weights) || !yield(&m.optimizer)) {

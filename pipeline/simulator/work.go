@@ -13,8 +13,8 @@ import (
 // errCrash is the error of a stage in which the process dies.
 var errCrash = errors.New("the process crashed")
 
-// runStage works on a stage of a file, between its checkpoints. Cleanups run however the work ends,
-// but for a crash.
+// runStage works on a stage of a file, between its checkpoints. The cleanups run unless the process
+// crashes.
 func (p *process) runStage(st *stage, v scenario.Vars) error {
 	if st.clearBefore {
 		p.clear("before " + st.Name)
@@ -54,8 +54,8 @@ func (p *process) runStage(st *stage, v scenario.Vars) error {
 	return err
 }
 
-// own are the holdings that end with the stage, as local variables do; with all, also the models
-// that wait for a cleanup.
+// own returns the holdings that end with the stage, like local variables. With all, it includes the
+// models that wait for a cleanup.
 func (st *stage) own(yield func(*holding) bool, all bool) {
 	for _, m := range st.models {
 		if !yield(&m.outputs) || !m.Resident && (all || !m.weights.cleaned) &&
@@ -73,8 +73,8 @@ func (st *stage) own(yield func(*holding) bool, all bool) {
 	}
 }
 
-// rewind gives back what passes took that came to no end; what was made before stays until the
-// stage ends.
+// rewind frees what unfinished passes allocated. What was allocated before stays until the stage
+// ends.
 func (p *process) rewind(st *stage) {
 	for _, t := range st.tensors {
 		if t.Each == scenario.Pass {
@@ -83,7 +83,7 @@ func (p *process) rewind(st *stage) {
 	}
 }
 
-// cleanup frees what it names, or else all that its stage or file holds.
+// cleanup frees the holdings that it names, or else everything of its stage or file.
 func (p *process) cleanup(c *cleanup, file int, all func(yield func(*holding) bool)) {
 	frees := func(yield func(*holding) bool) {
 		if c.everything {
@@ -110,7 +110,7 @@ func (p *process) cleanup(c *cleanup, file int, all func(yield func(*holding) bo
 	p.checkpoint(c.after, nil)
 }
 
-// work is that of a stage: its models, its tensors, its passes.
+// work does the work of a stage: its models, its tensors, its passes.
 func (p *process) work(st *stage, v scenario.Vars) error {
 	v.Total, v.Free = p.scenario.GPU.Total,
 		max(0, p.device.Free()-(p.capacity-p.scenario.GPU.Total))
@@ -160,7 +160,7 @@ func (p *process) work(st *stage, v scenario.Vars) error {
 	return p.leak(st, v.File)
 }
 
-// leak keeps what faults say.
+// leak keeps the memory that faults leak.
 func (p *process) leak(st *stage, file int) error {
 	for _, f := range st.leaks {
 		if file >= f.FromFile {
@@ -172,7 +172,7 @@ func (p *process) leak(st *stage, file int) error {
 	return nil
 }
 
-// number is an expression's whole number, 1 where the scenario has none.
+// number returns the whole number of an expression, 1 if the scenario has none.
 func number(e scenario.Expr, v scenario.Vars) (int, error) {
 	if e.String() == "" {
 		return 1, nil
@@ -180,7 +180,7 @@ func number(e scenario.Expr, v scenario.Vars) (int, error) {
 	return e.Int(v)
 }
 
-// makePasses goes through the items of a file.
+// makePasses makes the passes over the items of a file.
 func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error {
 	seconds, err := st.Seconds.Eval(v)
 	if err != nil {
@@ -246,7 +246,7 @@ func (p *process) makePasses(st *stage, items, batch int, v scenario.Vars) error
 	return nil
 }
 
-// itemSeconds is the length of the items of a pass, of the longest where they differ: the others
+// itemSeconds returns the length of a pass's items. If they differ it is the longest: the others
 // are padded.
 func itemSeconds(st *stage, v scenario.Vars) (float64, error) {
 	if st.ItemSeconds.String() == "" {
@@ -255,7 +255,7 @@ func itemSeconds(st *stage, v scenario.Vars) (float64, error) {
 	return st.ItemSeconds.Eval(v)
 }
 
-// outputsOf are the addresses of what the last passes of a stage's models put out.
+// outputsOf returns the addresses of the last outputs of a stage's models.
 func (p *process) outputsOf(st *stage) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		for _, m := range st.models {
@@ -268,7 +268,7 @@ func (p *process) outputsOf(st *stage) iter.Seq[uint64] {
 	}
 }
 
-// onePass is a pass over a batch.
+// onePass makes a pass over one batch.
 func (p *process) onePass(st *stage, itemSeconds float64, v scenario.Vars) error {
 	for _, t := range st.tensors {
 		t.mark = len(t.blocks)
@@ -295,7 +295,7 @@ func (p *process) onePass(st *stage, itemSeconds float64, v scenario.Vars) error
 	return nil
 }
 
-// allocate takes the tensors of a span, results or others.
+// allocate allocates the tensors of a span: either the results or the others.
 func (p *process) allocate(st *stage, each scenario.Span, results bool, v scenario.Vars) error {
 	for _, t := range st.tensors {
 		if t.Each != each || t.isResult() != results {
@@ -321,22 +321,22 @@ func (p *process) allocate(st *stage, each scenario.Span, results bool, v scenar
 	return nil
 }
 
-// measuredPiece is how what was measured is cut up, in bytes: of what a stage took in all its log
-// tells, not in what pieces.
+// measuredPiece is the size of the pieces of a measured footprint, in bytes. A log gives a stage's
+// total, not its pieces.
 const measuredPiece = 32 << 20
 
-// measuredStream is another stream than that of the work: what is cached of it is not used again,
-// and given back under pressure, as is what a measured stage had reserved beyond what it used.
+// measuredStream is a stream of its own for reserved memory beyond what a measured stage used. The
+// work does not use what is cached for it, and it is released when memory runs short.
 const measuredStream = 1 << 10
 
-// footprint is what a stage was measured to take, and how much of that it keeps.
+// footprint returns the measured memory of a stage, and how much of it the stage keeps.
 func footprint(st *stage, v scenario.Vars) (peak, kept int64) {
 	f := st.Footprint
 	return f.Base + int64(f.PerSecond*v.Seconds), f.Kept + int64(f.KeptPerSecond*v.Seconds)
 }
 
-// spare is what a stream can be given without anything cached being given back: what the driver has
-// left, as far as a memory fraction allows it, and what is cached for the stream.
+// spare returns how much a stream can get without releasing cached memory: what the driver has
+// left, within the memory fraction, and what is cached for the stream.
 func (p *process) spare(stream allocator.Stream) int64 {
 	left := p.device.Free()
 	if f := p.scenario.MemoryFraction; f > 0 {
@@ -350,14 +350,14 @@ func (p *process) spare(stream allocator.Stream) int64 {
 	return left
 }
 
-// measured takes what a stage was measured to take.
+// measured allocates a stage's measured footprint.
 func (p *process) measured(st *stage, v scenario.Vars) error {
 	peak, kept := footprint(st, v)
 	cache := int64(max(0, st.Footprint.Reserved-1) * float64(peak))
 	if cache > 0 {
 		p.notePeak()
-		// No work fails for want of a cache: there is as much of it as there is room for beside the
-		// work. Its last piece may take more than its size.
+		// The cache must not make the work fail, so it only takes the memory left beside the work.
+		// Its last piece may take more than its size.
 		for left := min(cache,
 			p.spare(measuredStream)-peak-measuredPiece); left > 0; left -= measuredPiece {
 			if err := p.take(&st.measured, min(left, measuredPiece), measuredStream); err != nil {
@@ -365,7 +365,7 @@ func (p *process) measured(st *stage, v scenario.Vars) error {
 			}
 		}
 		p.drop(&st.measured)
-		p.forgetPeak() // of what was never in use
+		p.forgetPeak() // that memory was never in use
 		p.ledger.begin()
 	}
 	for left := peak - kept; left > 0; left -= measuredPiece {
@@ -381,7 +381,7 @@ func (p *process) measured(st *stage, v scenario.Vars) error {
 	return nil
 }
 
-// clear is torch.cuda.empty_cache where the clear policy asks for it.
+// clear empties the cache (torch.cuda.empty_cache) where the clear policy asks for it.
 func (p *process) clear(when string) {
 	p.emptyCache()
 	if when != "" {
