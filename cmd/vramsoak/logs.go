@@ -14,8 +14,8 @@ import (
 	"vramsoak/parser"
 	"vramsoak/parser/record"
 	"vramsoak/parser/source"
+	"vramsoak/parser/strictyaml"
 	"vramsoak/parser/timeline"
-	"vramsoak/pipeline/strictyaml"
 	"vramsoak/reports/plots/memory"
 	"vramsoak/reports/records"
 )

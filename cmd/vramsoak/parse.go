@@ -18,7 +18,7 @@ import (
 	"vramsoak/parser/dialect"
 	"vramsoak/parser/record"
 	"vramsoak/parser/source"
-	"vramsoak/pipeline/strictyaml"
+	"vramsoak/parser/strictyaml"
 	"vramsoak/reports/records"
 	"vramsoak/reports/sink"
 	"vramsoak/reports/text"

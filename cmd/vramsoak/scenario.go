@@ -6,9 +6,9 @@ import (
 	"io"
 	"os"
 
+	"vramsoak/parser/strictyaml"
 	"vramsoak/pipeline/meter"
 	"vramsoak/pipeline/scenario"
-	"vramsoak/pipeline/strictyaml"
 	"vramsoak/reports/sink"
 )
 

@@ -16,8 +16,8 @@ import (
 
 	"vramsoak/docs/schema"
 	"vramsoak/harness/check"
+	"vramsoak/parser/strictyaml"
 	"vramsoak/pipeline/scenario"
-	"vramsoak/pipeline/strictyaml"
 )
 
 // A format is a file that people write: its schema, and the reader that decides what is accepted.

@@ -7,7 +7,7 @@ import (
 
 	"vramsoak/harness/shape"
 	"vramsoak/parser/dialect"
-	"vramsoak/pipeline/strictyaml"
+	"vramsoak/parser/strictyaml"
 )
 
 // ParsePolicy reads a policy from YAML; name stands in its errors. What it does not name is as in [DefaultPolicy]. The

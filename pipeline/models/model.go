@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"vramsoak/pipeline/strictyaml"
+	"vramsoak/parser/strictyaml"
 )
 
 // A Model is an architecture with its published sizes: the tensors it keeps and those that a pass

@@ -9,7 +9,7 @@ import (
 
 	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
-	"vramsoak/pipeline/strictyaml"
+	"vramsoak/parser/strictyaml"
 )
 
 // Card returns a card by its name ("RTX 5080", "NVIDIA GeForce RTX 5080", "rtx5080", "5080") or by

@@ -17,7 +17,7 @@ import (
 	"github.com/expr-lang/expr/vm"
 
 	"vramsoak/parser/lex"
-	"vramsoak/pipeline/strictyaml"
+	"vramsoak/parser/strictyaml"
 )
 
 // An Expr is a number that may depend on the file: 4, "1.5GiB", "ceil(seconds/30)", "min(32,

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"vramsoak/parser/record"
-	"vramsoak/pipeline/strictyaml"
+	"vramsoak/parser/strictyaml"
 )
 
 // Lint returns what is wrong or has no effect although it can be read, in the order of the file;

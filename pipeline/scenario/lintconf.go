@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"vramsoak/parser/record"
+	"vramsoak/parser/strictyaml"
 	"vramsoak/pipeline/allocator"
-	"vramsoak/pipeline/strictyaml"
 )
 
 // Variables that hold allocator settings, in the order in which PyTorch reads them: the first that

@@ -11,7 +11,7 @@ import (
 
 	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
-	"vramsoak/pipeline/strictyaml"
+	"vramsoak/parser/strictyaml"
 )
 
 // Read reads a scenario, or a pipeline file, from YAML; its errors begin with name. The error joins

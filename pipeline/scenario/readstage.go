@@ -12,8 +12,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"vramsoak/parser/record"
+	"vramsoak/parser/strictyaml"
 	"vramsoak/pipeline/models"
-	"vramsoak/pipeline/strictyaml"
 )
 
 func (r *reader) models(n ast.Node) []Model {

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"vramsoak/parser/strictyaml"
 	"vramsoak/pipeline/models"
-	"vramsoak/pipeline/strictyaml"
 )
 
 // A Scenario is a pipeline in writing: the card, the allocator's settings, what the stages load and

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"vramsoak/pipeline/strictyaml"
+	"vramsoak/parser/strictyaml"
 )
 
 // A Stage is a part of the work on a file, between the checkpoints "Before NAME" and "After NAME".

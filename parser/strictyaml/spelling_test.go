@@ -3,7 +3,7 @@ package strictyaml_test
 import (
 	"testing"
 
-	"vramsoak/pipeline/strictyaml"
+	"vramsoak/parser/strictyaml"
 )
 
 // Counted by hand: letters put in, taken out, changed, or swapped with their neighbour.
