@@ -12,17 +12,18 @@ import (
 type Assessment struct {
 	Result
 	Stages []StageNeed // in the order of the scenario
-	// Fragmentation is what the allocator held and had not handed out, at the end of each file.
+	// Fragmentation is reserved - allocated at the end of each file.
 	Fragmentation []int64
 }
 
-// Assess sums an outcome up. Above the limit, a share of the card, it is tight.
+// Assess sums up an outcome. A share of the card above the limit is tight.
 func Assess(s *scenario.Scenario, o *simulator.Outcome, limit float64) Assessment {
 	a := Assessment{Result: Result{Files: o.Files, Failed: o.Failed, Speed: o.AudioHoursPerHour()}}
 	for i := range o.Stages {
 		st := &o.Stages[i]
 		n := StageNeed{
-			Stage: st.Stage, Reached: st.Reached, File: st.File, Allocated: st.Allocated, Reserved: st.Reserved, Used: st.Used,
+			Stage: st.Stage, Reached: st.Reached, File: st.File, Allocated: st.Allocated,
+			Reserved: st.Reserved, Used: st.Used,
 			Parts: partsOf(st.Parts),
 		}
 		for _, p := range st.Parts {
@@ -44,7 +45,7 @@ func Assess(s *scenario.Scenario, o *simulator.Outcome, limit float64) Assessmen
 	for i := range o.PerFile {
 		a.Fragmentation = append(a.Fragmentation, o.PerFile[i].Fragmentation())
 	}
-	// A file without one of its stages is not done.
+	// A file counts as failed if one of its stages was given up.
 	for i, f := range o.PerFile {
 		if f.Failed || f.Skipped > 0 {
 			a.FirstFailed = cmp.Or(a.FirstFailed, i+1)
@@ -53,7 +54,8 @@ func Assess(s *scenario.Scenario, o *simulator.Outcome, limit float64) Assessmen
 			a.Failed++
 		}
 	}
-	if f := o.FirstFailure; f != nil && (!f.Recovered || o.Skipped > 0) { // before the first file, too
+	// Before the first file, too.
+	if f := o.FirstFailure; f != nil && (!f.Recovered || o.Skipped > 0) {
 		a.FirstFailed = cmp.Or(a.FirstFailed, max(1, f.File))
 	}
 	switch {
@@ -65,7 +67,7 @@ func Assess(s *scenario.Scenario, o *simulator.Outcome, limit float64) Assessmen
 	return a
 }
 
-// Highest is the stage that needs most.
+// Highest returns the stage that needs most.
 func (a Assessment) Highest() StageNeed {
 	if len(a.Stages) == 0 {
 		return StageNeed{}
@@ -73,8 +75,9 @@ func (a Assessment) Highest() StageNeed {
 	return slices.MaxFunc(a.Stages, func(x, y StageNeed) int { return cmp.Compare(x.Need, y.Need) })
 }
 
-// Sample are the files that a change must stand before it is simulated over all: where a file failed, those up to it and some
-// more; where a check fails, so many that it can tell; else the files in which stages needed most.
+// Sample returns the files that a change must stand before it is simulated over all files. If a
+// file failed, these are the files up to it and some more. If a check failed, these are enough
+// files for the check to decide. Otherwise these are the files in which stages needed most.
 func (a Assessment) Sample(files int) []Files {
 	const judged = 60 // files; a leak needs some, see vramsoak check
 	switch {
@@ -92,7 +95,7 @@ func (a Assessment) Sample(files int) []Files {
 	return out
 }
 
-// PerFile is the slope of a straight line through values, one a file: the least squares.
+// PerFile returns the slope of a straight line through values, one a file, by least squares.
 func PerFile(values []int64) float64 {
 	n := float64(len(values))
 	var sumX, sumY, sumXY, sumXX float64

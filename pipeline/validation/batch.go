@@ -50,7 +50,8 @@ type Evidence struct {
 // Validate answers whether the batch survives on its card, and if it does not, looks for the
 // smallest change with which it does.
 func (b *Batch) Validate(e Evidence) (*Report, error) {
-	r := &Report{Scenario: b.Name, Card: cmp.Or(b.Card, record.FormatBytes(b.GPU.Total)), Total: b.GPU.Total, Files: b.Files}
+	card := cmp.Or(b.Card, record.FormatBytes(b.GPU.Total))
+	r := &Report{Scenario: b.Name, Card: card, Total: b.GPU.Total, Files: b.Files}
 	if e.Profile != nil {
 		r.Footprints = b.useProfile(e.Profile)
 	}
@@ -68,7 +69,9 @@ func (b *Batch) Validate(e Evidence) (*Report, error) {
 		return nil, err
 	}
 	highest := s.Highest().Stage
-	for _, f := range []*check.Finding{doubt(highest, "the profile", r.Footprints), doubt(highest, "the command's log", r.Live)} {
+	byProfile := doubt(highest, "the profile", r.Footprints)
+	byLive := doubt(highest, "the command's log", r.Live)
+	for _, f := range []*check.Finding{byProfile, byLive} {
 		if f != nil {
 			s.checks.Join(*f)
 		}
@@ -90,7 +93,8 @@ func (b *Batch) Validate(e Evidence) (*Report, error) {
 	if failed != "" {
 		r.Why = failed
 	}
-	if s.Answer <= Unsure || failed != "" && simulated <= Unsure { // no change of the file would help
+	// No change of the file would help.
+	if s.Answer <= Unsure || failed != "" && simulated <= Unsure {
 		return r, nil
 	}
 	return r, b.mend(s, r, e.Progress)
@@ -117,13 +121,14 @@ func (b *Batch) mend(s *simulation, r *Report, progress func(string)) error {
 	return nil
 }
 
-// trial returns the simulation of a search that began at an answer: up to the first file that fails.
-// Its log is judged only if all files are simulated, or if the search began at a check that failed.
-// Over fewer files, a warm-up looks like a leak.
+// trial returns the simulation of a search that began at an answer: up to the first file that
+// fails. Its log is judged only if all files are simulated, or if the search began at a check that
+// failed. Over fewer files, a warm-up looks like a leak.
 func (b *Batch) trial(began Answer, progress func(string)) Trial {
 	var begun atomic.Int64
 	return func(of *scenario.Scenario, files Files) (Result, error) {
-		progress(fmt.Sprintf("looking for the smallest change: simulation %d, of %d files", begun.Add(1), files.Count))
+		progress(fmt.Sprintf("looking for the smallest change: simulation %d, of %d files",
+			begun.Add(1), files.Count))
 		if files.Count < b.Files && began != Fails {
 			return b.memoryOnly(of, files)
 		}

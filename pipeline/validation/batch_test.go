@@ -14,8 +14,9 @@ import (
 	"vramsoak/pipeline/simulator"
 )
 
-// The origin's rule of thumb for its pipeline of four models: 8 GB: base or small, tight; 12 GB: medium, comfortable; 16 GB:
-// large-v3, tight; 24 GB: large-v3, plenty. What is above its card's model does not fit.
+// The origin's rule of thumb for its pipeline of four models: 8 GB: base or small, tight; 12 GB:
+// medium, comfortable; 16 GB: large-v3, tight; 24 GB: large-v3, plenty. What is above its card's
+// model does not fit.
 func TestRuleOfThumb(t *testing.T) {
 	s := readPipeline(t)
 	s.Files = 3
@@ -40,13 +41,14 @@ func TestRuleOfThumb(t *testing.T) {
 			t.Fatalf("no %s, %s in %v, %v", c.card, c.model, table.Cards, table.Models)
 		}
 		if got := table.Cells[card][model]; got.Word != c.word {
-			t.Errorf("%s on %s: got %s (%.1f %%), want %s", c.model, c.card, got.Word, 100*got.Share, c.word)
+			t.Errorf("%s on %s: got %s (%.1f %%), want %s", c.model, c.card, got.Word,
+				100*got.Share, c.word)
 		}
 	}
 }
 
-// Where check's peak of the simulated log fails, so does the  Between them lies what the allocator does not see: the
-// context and what others hold.
+// Where check's peak of the simulated log fails, so does the Between them lies what the allocator
+// does not see: the context and what others hold.
 func TestPeakAgreesWithCheck(t *testing.T) {
 	for total := int64(13) << 30; total <= 18<<30; total += 1 << 29 {
 		s := readPipeline(t)
@@ -83,8 +85,8 @@ func agrees(t *testing.T, r *simulation, of string) {
 	}
 }
 
-// Whatever fails in a scenario, and whatever its policy looks at: validate is never milder than the same files by vramsoak
-// simulate | vramsoak check -.
+// Whatever fails in a scenario, and whatever its policy looks at: validate is never milder than the
+// same files by vramsoak simulate | vramsoak check -.
 func TestNeverMilderThanCheck(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds")
@@ -107,7 +109,8 @@ stages:
 %s`
 	mildness := []check.Verdict{check.Fail, check.Undecided, check.Pass}
 	answers := map[Answer]int{}
-	for _, gate := range []string{"", "gate: [recovery]", "gate: [drift]", "require: [drift]", "gate: []"} {
+	for _, gate := range []string{"", "gate: [recovery]", "gate: [drift]", "require: [drift]",
+		"gate: []"} {
 		policy, err := check.ParsePolicy([]byte(gate), "vramsoak.yaml")
 		if err != nil {
 			t.Fatal(err)
@@ -115,7 +118,8 @@ stages:
 		for _, total := range []string{"700MiB", "3GiB", "4GiB", "16GiB"} {
 			for _, onOOM := range []string{"fail", "halve", "skip"} {
 				for _, once := range []string{"true", "false"} {
-					for _, fault := range []string{"", "leak: 50MiB", "crash: 5", "keep: buffers", "keep: result, share: 0.5, from_file: 3"} {
+					for _, fault := range []string{"", "leak: 50MiB", "crash: 5", "keep: buffers",
+						"keep: result, share: 0.5, from_file: 3"} {
 						if fault != "" {
 							fault = "faults: [{" + fault + "}]\n"
 						}
@@ -141,11 +145,15 @@ stages:
 						if err := b.Read(&log, "-"); err != nil {
 							t.Fatal(err)
 						}
-						if alone := check.Of(b.Timeline(), policy).Verdict; slices.Index(mildness, r.checks.Verdict) > slices.Index(mildness, alone) {
-							t.Errorf("%s: check says %s, and validate %s", of, alone, r.checks.Verdict)
+						alone := check.Of(b.Timeline(), policy).Verdict
+						mild := slices.Index(mildness, r.checks.Verdict)
+						if mild > slices.Index(mildness, alone) {
+							t.Errorf("%s: check says %s, and validate %s", of, alone,
+								r.checks.Verdict)
 						}
 						if (o.Failed > 0 || o.Skipped > 0) && r.Answer != DoesNotFit {
-							t.Errorf("%s: %d files fail, %d stages are given up, and it %s", of, o.Failed, o.Skipped, r.Answer)
+							t.Errorf("%s: %d files fail, %d stages are given up, and it %s", of,
+								o.Failed, o.Skipped, r.Answer)
 						}
 					}
 				}
@@ -173,7 +181,8 @@ func readBatch(t *testing.T, name string, files int) *Batch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &Batch{Scenario: read, Source: src, Files: cmp.Or(files, read.Files.Count), Policy: check.DefaultPolicy()}
+	b := &Batch{Scenario: read, Source: src, Files: cmp.Or(files, read.Files.Count),
+		Policy: check.DefaultPolicy()}
 	b.Change(func(s *scenario.Scenario) { s.SetFiles(b.Files) })
 	return b
 }
@@ -184,15 +193,18 @@ func TestStoriesHaveAChange(t *testing.T) {
 		t.Skip("it takes seconds")
 	}
 	for story, files := range map[string]int{
-		"gan-vit": 5, "training": 5, "transcription": 6, "language-identification": 6, "long-batch": 52,
+		"gan-vit": 5, "training": 5, "transcription": 6, "language-identification": 6,
+		"long-batch": 52,
 	} {
 		t.Run(story, func(t *testing.T) {
-			r, err := readBatch(t, story+"-before", files).Validate(Evidence{Progress: func(string) {}})
+			quiet := func(string) {}
+			r, err := readBatch(t, story+"-before", files).Validate(Evidence{Progress: quiet})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if r.Answer != DoesNotFit || r.Checks.Verdict != check.Fail || r.Failure == nil {
-				t.Errorf("got %s, %s; want that it does not fit, and what fails first", r.Answer, r.Checks.Verdict)
+				t.Errorf("got %s, %s; want that it does not fit, and what fails first", r.Answer,
+					r.Checks.Verdict)
 			}
 			if c := r.Smallest; c == nil || c.Answer != Fits || c.Failed > 0 || c.Files != files {
 				t.Errorf("got %+v, want a change that fits, proved over %d files", c, files)

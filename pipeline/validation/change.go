@@ -32,45 +32,49 @@ func (a Answer) Clause() string {
 
 // A Result is the outcome of a simulation.
 type Result struct {
-	Answer      Answer  `json:"answer"`
-	Failed      int     `json:"failed"`
-	Files       int     `json:"files"`
-	FirstFailed int     `json:"-"`     // file, from 1; 0: none
-	Need        int64   `json:"need"`  // the most that the device had to hold, in bytes: see StageNeed
-	Share       float64 `json:"share"` // of the card
-	Speed       float64 `json:"speed"` // seconds of audio in a second
+	Answer      Answer `json:"answer"`
+	Failed      int    `json:"failed"`
+	Files       int    `json:"files"`
+	FirstFailed int    `json:"-"` // file, from 1; 0: none
+	// The most that the device had to hold, in bytes: see StageNeed.
+	Need  int64   `json:"need"`
+	Share float64 `json:"share"` // of the card
+	Speed float64 `json:"speed"` // seconds of audio in a second
 	// Why gives the reason for an answer other than fits, in one clause; "" if the need says it.
 	Why string `json:"why,omitempty"`
 }
 
-// A Kind is a kind of change. They are in the order of what they cost: the earlier is the smaller change.
+// A Kind is a kind of change. The kinds are in the order of their cost: the earlier one is smaller.
 type Kind int
 
 // The kinds of changes.
 const (
-	Setting   Kind = iota // of the allocator: one environment variable, and no time
-	Start                 // ends what a crashed run left on the card, before the first file: nothing but care
-	Clear                 // when the allocator gives its cache back: some percent of the time
-	BatchSize             // fewer items a pass: throughput
-	Restart               // a new process after N files: the models are loaded anew
-	Format                // of a model's numbers: a little accuracy
-	Smaller               // model of the family: accuracy
-	Code                  // of the pipeline: what it keeps though it needs it no more
+	Setting Kind = iota // of the allocator: one environment variable, and no time
+	// Ends what a crashed run left on the card, before the first file: no time.
+	Start
+	Clear     // when the allocator gives its cache back: some percent of the time
+	BatchSize // fewer items a pass: throughput
+	Restart   // a new process after N files: the models are loaded anew
+	Format    // of a model's numbers: a little accuracy
+	Smaller   // model of the family: accuracy
+	Code      // of the pipeline: it frees what it does not need any more
 )
 
 func (k Kind) String() string {
 	return [...]string{
-		"allocator setting", "clean start", "clear policy", "batch", "restart", "number format", "smaller model", "pipeline's code",
+		"allocator setting", "clean start", "clear policy", "batch", "restart", "number format",
+		"smaller model", "pipeline's code",
 	}[k]
 }
 
-// nothing is what a change costs that is only to be made.
+// nothing is the cost of a change that takes no time, accuracy or work.
 const nothing = "nothing"
 
-// Cost is what a change of the kind costs, for a person.
+// Cost returns what a change of the kind costs, for a person.
 func (k Kind) Cost() string {
 	return [...]string{
-		nothing, nothing, "time", "throughput", "time to load the models", "a little accuracy", "accuracy", "work",
+		nothing, nothing, "time", "throughput", "time to load the models", "a little accuracy",
+		"accuracy", "work",
 	}[k]
 }
 
@@ -85,7 +89,7 @@ type Change struct {
 	Timeless bool `json:"timeless,omitempty"`
 
 	kinds []Kind
-	step  int // of its line
+	step  int // of its ladder
 }
 
 func newChange(edits []Edit, kinds ...Kind) Change {
@@ -102,7 +106,7 @@ func newChange(edits []Edit, kinds ...Kind) Change {
 	return c
 }
 
-// Text is the edits in one line.
+// Text returns the edits in one line.
 func (c Change) Text() string {
 	var edits []string
 	for _, e := range c.Edits {
@@ -111,7 +115,7 @@ func (c Change) Text() string {
 	return strings.Join(edits, ", ")
 }
 
-func (c Change) dearestFirst() []Kind {
+func (c Change) costliestFirst() []Kind {
 	kinds := slices.Clone(c.kinds)
 	slices.Sort(kinds)
 	slices.Reverse(kinds)

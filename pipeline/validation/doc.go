@@ -1,8 +1,8 @@
-// Package validation answers whether a batch survives on a card, and if it does not, finds the smallest change with which
-// it does.
+// Package validation answers whether a batch survives on a card, and if it does not, finds the
+// smallest change with which it does.
 //
-// A change is one or two edits of the scenario file. Each is made in the file's text, read anew with all that the linter has
-// to say, and simulated over all files before it is proposed:
+// A change is one or two edits of the scenario file. Each is made in the file's text, read anew
+// with all that the linter has to say, and simulated over all files before it is proposed:
 //
 //	found, err := validation.Search(source, name, now, trial, validation.Options{})
 //

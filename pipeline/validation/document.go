@@ -18,7 +18,8 @@ type document struct {
 
 func newDocument(src []byte, name string) (*document, error) {
 	d := &document{name: name, anchors: map[string]ast.Node{}}
-	d.src = strings.ReplaceAll(strings.TrimPrefix(string(src), "\ufeff"), "\r\n", "\n") // as an editor shows it
+	// As an editor shows it.
+	d.src = strings.ReplaceAll(strings.TrimPrefix(string(src), "\ufeff"), "\r\n", "\n")
 	r := strictyaml.New(name)
 	d.body = r.Document([]byte(d.src), "a scenario", "")
 	if err := r.Err(); err != nil {
@@ -28,7 +29,7 @@ func newDocument(src []byte, name string) (*document, error) {
 	return d, nil
 }
 
-// Visit notes anchors.
+// Visit notes the anchors.
 func (d *document) Visit(n ast.Node) ast.Visitor {
 	if anchor, ok := n.(*ast.AnchorNode); ok {
 		d.anchors[anchor.Name.GetToken().Value] = anchor.Value
@@ -36,7 +37,7 @@ func (d *document) Visit(n ast.Node) ast.Visitor {
 	return d
 }
 
-// resolve is what a node stands for: behind anchors and aliases.
+// resolve follows anchors and aliases to the value.
 func (d *document) resolve(n ast.Node) ast.Node {
 	for range 100 { // the reader refuses loops
 		switch node := n.(type) {
@@ -51,17 +52,17 @@ func (d *document) resolve(n ast.Node) ast.Node {
 	return n
 }
 
-// A place is where a path leads.
-type place struct {
-	// node is the value, as it is written; or, where the file has none in that place, the mapping that lacks it.
+// A target is the end of a path in a document.
+type target struct {
+	// node is the value as it is written. If the file has none, it is the mapping that lacks it.
 	node  ast.Node
 	depth int      // keys of the path that lead to node
-	old   ast.Node // the value, also where it is merged into node
+	old   ast.Node // the value, even if it is merged into node; nil if there is none
 }
 
-// find follows a path as far as the file has it. A key that a merge brings in is followed, but a value that one brings in is not
-// of that place: it is everybody's who merges it.
-func (d *document) find(path []any) place {
+// find follows a path as far as the file has it. It follows keys that a merge ("<<") brings in, but
+// does not return a merged value as the node: every mapping that merges it shares it.
+func (d *document) find(path []any) target {
 	at := d.body
 	for i, key := range path {
 		node := d.resolve(at)
@@ -69,7 +70,7 @@ func (d *document) find(path []any) place {
 		case string:
 			own, merged := d.entry(node, key)
 			if own == nil && (merged == nil || i == len(path)-1) {
-				return place{node, i, merged}
+				return target{node, i, merged}
 			}
 			if at = own; own == nil {
 				at = merged
@@ -77,7 +78,7 @@ func (d *document) find(path []any) place {
 		case int:
 			list, ok := node.(*ast.SequenceNode)
 			if !ok || key >= len(list.Values) {
-				return place{node, i, nil}
+				return target{node, i, nil}
 			}
 			at = list.Values[key]
 		}
@@ -85,10 +86,10 @@ func (d *document) find(path []any) place {
 	for anchor, ok := at.(*ast.AnchorNode); ok; anchor, ok = at.(*ast.AnchorNode) {
 		at = anchor.Value // the anchor stays
 	}
-	return place{at, len(path), at}
+	return target{at, len(path), at}
 }
 
-// pairs are the keys of a mapping with their values.
+// pairs returns the keys of a mapping with their values.
 func pairs(n ast.Node) []*ast.MappingValueNode {
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -99,7 +100,7 @@ func pairs(n ast.Node) []*ast.MappingValueNode {
 	return nil
 }
 
-// entry is the value of a mapping's key: its own, and the first that is merged into it.
+// entry returns the value of a mapping's key: its own, or else the first that is merged into it.
 func (d *document) entry(mapping ast.Node, key string) (own, merged ast.Node) {
 	for _, p := range pairs(mapping) {
 		if !p.Key.IsMergeKey() {

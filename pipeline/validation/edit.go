@@ -33,7 +33,7 @@ type Edit struct {
 	value any   // nil takes it out
 }
 
-// edit is the edit that puts a value at a path.
+// edit returns the edit that puts a value at a path.
 func (d *document) edit(value any, path ...any) Edit {
 	e := Edit{Key: yamlPath(path), Old: "none", New: "none", path: path, value: value}
 	if value != nil {
@@ -54,7 +54,7 @@ func (d *document) edit(value any, path ...any) Edit {
 	return e
 }
 
-// yamlPath is "stages[0].batch".
+// yamlPath returns a path as people write it: "stages[0].batch".
 func yamlPath(path []any) string {
 	var b strings.Builder
 	for _, p := range path {
@@ -67,7 +67,7 @@ func yamlPath(path []any) string {
 	return strings.TrimPrefix(b.String(), ".")
 }
 
-// added is a line that puts a value at a path of keys: "clear: {every: 5}".
+// added returns the line that puts a value at a path of keys: "clear: {every: 5}".
 func added(value any, path []any) string {
 	text := flow(value)
 	for i, key := range slices.Backward(path) {
@@ -79,13 +79,13 @@ func added(value any, path []any) string {
 	return text
 }
 
-// A word needs no quotes, in brackets neither.
+// A word needs no quotes, not even in brackets.
 var (
 	word     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]*$`)
 	notAText = regexp.MustCompile(`^(?i:true|false|yes|no|on|off|null|y|n)$`)
 )
 
-// flow is a value as YAML that may stand anywhere.
+// flow returns a value as YAML that may stand anywhere.
 func flow(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -103,7 +103,7 @@ func flow(value any) string {
 	return fmt.Sprint(value)
 }
 
-// shown is a value of the file in one line; a text as it is.
+// shown returns a value of the file in one line.
 func (d *document) shown(n ast.Node) string {
 	n = d.resolve(n)
 	if text, ok := strictyaml.Scalar(n); ok {
@@ -118,11 +118,12 @@ func (d *document) shown(n ast.Node) string {
 	return strings.Join(strings.Fields(n.String()), " ") // with an alias in it
 }
 
-// with is the file's text with the edits made, and nothing else: what a person has who makes them by hand. The edits are returned
-// as they are to be made one after the other: where one adds "clear: {every: 5}", the next adds its line under clear.
+// with returns the file's text with the edits made, as a person would make them by hand, and the
+// edits in the form in which they are made one after the other: if one adds "clear: {every: 5}",
+// the next adds its line under clear.
 func (d *document) with(edits []Edit) ([]byte, []Edit, error) {
 	edits = slices.Clone(edits)
-	// What is taken out of a list is taken from its end on, so that places before it stay what they are.
+	// Items are taken out of a list from its end on, so that the indices before them stay valid.
 	order := make([]int, len(edits))
 	for i := range order {
 		order[i] = i
@@ -158,7 +159,7 @@ func (d *document) with(edits []Edit) ([]byte, []Edit, error) {
 	return []byte(d.src), edits, nil
 }
 
-// compareKeys orders indices by their value, and keys by their name.
+// compareKeys orders indices by value and keys by name.
 func compareKeys(a, b any) int {
 	i, isIndex := a.(int)
 	j, bothAre := b.(int)

@@ -39,7 +39,8 @@ func partName(p simulator.Part) string {
 
 // refusalOf describes an allocation that failed.
 func refusalOf(f *simulator.Failure) *Refusal {
-	r := &Refusal{File: f.File, Stage: f.Stage, What: f.What, Recovered: f.Recovered, Parts: partsOf(f.Parts)}
+	r := &Refusal{File: f.File, Stage: f.Stage, What: f.What, Recovered: f.Recovered,
+		Parts: partsOf(f.Parts)}
 	if f.Of.Name != "" {
 		r.What = partName(f.Of)
 	}
@@ -84,7 +85,8 @@ func (s *simulation) describe(r *Report) {
 	r.Notes = s.notes
 	if n := len(s.Fragmentation); n > 0 {
 		r.Fragmentation = &FragmentedEnd{
-			Files: n, First: s.Fragmentation[0], Last: s.Fragmentation[n-1], Most: slices.Max(s.Fragmentation),
+			Files: n, First: s.Fragmentation[0], Last: s.Fragmentation[n-1],
+			Most:    slices.Max(s.Fragmentation),
 			PerFile: PerFile(s.Fragmentation), LargestFree: s.outcome.PerFile[n-1].LargestFree,
 		}
 	}

@@ -48,11 +48,14 @@ func doubt(stage, source string, footprints []profile.Comparison) *check.Finding
 	case len(footprints) == 0:
 		return nil
 	case measured == 0:
-		f.Message = fmt.Sprintf("%s has none of the stages: it has %s, the file has %s; name them in the file as the log's checkpoints do",
+		f.Message = fmt.Sprintf("%s has none of the stages: it has %s, the file has %s; name "+
+			"them in the file as the log's checkpoints do",
 			source, strings.Join(there, ", "), strings.Join(wanted, ", "))
 	case estimated && math.Abs(worst.Ratio-1) > trustedWithin:
-		f.Message = fmt.Sprintf("the highest need, in %s, is estimated, and the estimate of %s is %.2f of what was measured; "+
-			"print checkpoints around %s, soak, and learn a profile from that", stage, worst.Stage, 1/worst.Ratio, stage)
+		f.Message = fmt.Sprintf("the highest need, in %s, is estimated, and the estimate of %s "+
+			"is %.2f of what was measured; "+
+			"print checkpoints around %s, soak, and learn a profile from that", stage, worst.Stage,
+			1/worst.Ratio, stage)
 	default:
 		return nil
 	}
@@ -84,8 +87,10 @@ func (b *Batch) longerFiles(s *simulation, learned []profile.Comparison) error {
 	}
 	s.unsure(check.Finding{
 		Check: check.Peak, Verdict: check.Undecided, Subject: "footprints",
-		Message: fmt.Sprintf("%s: %s; it may take up to %s in a file of %.4g s, and with that %s; soak 5 or more files of several lengths, "+
-			"up to that of the batch, and learn a profile from that", grown.Stage, grown.Note, record.FormatBytes(grown.AtMost), grown.Seconds,
+		Message: fmt.Sprintf("%s: %s; it may take up to %s in a file of %.4g s, and with that "+
+			"%s; soak 5 or more files of several lengths, "+
+			"up to that of the batch, and learn a profile from that", grown.Stage, grown.Note,
+			record.FormatBytes(grown.AtMost), grown.Seconds,
 			worst.Answer.Clause()),
 	})
 	return nil

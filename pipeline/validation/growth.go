@@ -30,10 +30,12 @@ func (b *Batch) decideGrowth(s *simulation) {
 		}
 		grown := s.Need + int64(growthBound(&s.checks.Trends[i].Result, b.Files))
 		share := float64(grown) / float64(b.GPU.Total)
-		would := fmt.Sprintf("if it went on so for %d files more, up to %s (%.1f %%) would be needed", b.Files,
+		would := fmt.Sprintf(
+			"if it went on so for %d files more, up to %s (%.1f %%) would be needed", b.Files,
 			record.FormatBytes(grown), 100*share)
 		if share > b.limit() {
-			f.Message += fmt.Sprintf("; %s, more than the %.0f %% that may be; where more files leave it undecided, a larger card or less "+
+			f.Message += fmt.Sprintf("; %s, more than the %.0f %% that may be; where more files "+
+				"leave it undecided, a larger card or less "+
 				"to hold decides it", would, 100*b.limit())
 			return
 		}

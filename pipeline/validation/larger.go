@@ -7,9 +7,12 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// Larger is the smallest card of a table that is larger than the scenario's and on which the batch fits, as its simulation
-// shows; its Total is 0 where there is none. Those on which the need is more than the limit, a share of the card, are not tried.
-func Larger(s *scenario.Scenario, trial Trial, files int, need int64, limit float64) (card scenario.GPU, on Result, simulations int, err error) {
+// Larger returns the smallest card of a table that is larger than the scenario's and on which the
+// batch fits, as its simulation shows. Its Total is 0 if the batch fits on none. A card on which
+// the need is above the limit, a share of the card, is not tried.
+func Larger(s *scenario.Scenario, trial Trial, files int, need int64, limit float64) (
+	card scenario.GPU, on Result, simulations int, err error,
+) {
 	for _, gib := range CardSizes {
 		size := int64(gib) * record.GiB
 		if size <= max(s.GPU.Size, s.GPU.Total) || float64(need) > limit*float64(size) {
@@ -24,7 +27,8 @@ func Larger(s *scenario.Scenario, trial Trial, files int, need int64, limit floa
 		simulations++
 		r, err := trial(with, Files{1, files})
 		if err != nil {
-			return scenario.GPU{}, Result{}, simulations, fmt.Errorf("%s on %d GiB: %w", s.Path, gib, err)
+			return scenario.GPU{}, Result{}, simulations, fmt.Errorf("%s on %d GiB: %w",
+				s.Path, gib, err)
 		}
 		if r.Answer == Fits {
 			return with.GPU, r, simulations, nil

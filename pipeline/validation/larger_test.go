@@ -7,8 +7,9 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// Of the cards that are larger than the scenario's and hold the need within the limit, the smallest on which the trial fits is
-// taken: a need of 12 GiB is 75 % of 16 GiB, which is no larger card, and on 24 GiB memory is in pieces.
+// Of the cards that are larger than the scenario's and hold the need within the limit, the smallest
+// on which the trial fits is taken: a need of 12 GiB is 75 % of 16 GiB, which is no larger card,
+// and on 24 GiB memory is in pieces.
 func TestLarger(t *testing.T) {
 	s, err := scenario.Read([]byte(file), "larger.yaml")
 	if err != nil {
@@ -33,7 +34,8 @@ func TestLarger(t *testing.T) {
 			return Result{Files: f.Count}, nil
 		}, 10, c.need, 0.85)
 		if err != nil || card.Size>>30 != c.want || !slices.Equal(on, c.on) {
-			t.Errorf("need of %d GiB: got %d GB, tried %v, %v; want %d, %v", c.need>>30, card.Size>>30, on, err, c.want, c.on)
+			t.Errorf("need of %d GiB: got %d GB, tried %v, %v; want %d, %v", c.need>>30,
+				card.Size>>30, on, err, c.want, c.on)
 		}
 	}
 }

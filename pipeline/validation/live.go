@@ -41,7 +41,8 @@ func ReadLive(tl *timeline.Timeline) (*LiveRun, error) {
 func liveFailures(tl *timeline.Timeline) []LiveFailure {
 	var all []LiveFailure
 	for _, f := range tl.LastAttempts() {
-		if f.Outside && len(f.OOMs) == 0 || !f.Outside && f.Status == record.StatusOK && len(f.OOMs) == 0 {
+		if f.Outside && len(f.OOMs) == 0 || !f.Outside && f.Status == record.StatusOK &&
+			len(f.OOMs) == 0 {
 			continue
 		}
 		all = append(all, LiveFailure{
@@ -77,7 +78,8 @@ func lastLines(f *timeline.File) []string {
 		}
 		line := strings.ToValidUTF8(strings.TrimRight(string(text), " \t\r\n"), "\uFFFD")
 		line = line[strings.LastIndexByte(line, '\r')+1:] // the last state of a progress bar
-		own := strings.HasPrefix(line, record.HarnessPrefix) || strings.HasPrefix(line, record.ProtocolPrefix)
+		own := strings.HasPrefix(line, record.HarnessPrefix) || strings.HasPrefix(line,
+			record.ProtocolPrefix)
 		if n < f.Pos.Line || line == "" || own {
 			continue
 		}
@@ -101,9 +103,9 @@ func totalOf(tl *timeline.Timeline) int64 {
 	return total
 }
 
-// compareLive compares the real command's log with the prediction for files of that length, stage by
-// stage. If a prediction is far off, the measurement replaces it, in proportion for longer files of
-// the batch.
+// compareLive compares the real command's log with the prediction for files of that length, stage
+// by stage. If a prediction is far off, the measurement replaces it, in proportion for longer files
+// of the batch.
 func (b *Batch) compareLive(p *profile.Profile) []profile.Comparison {
 	if p == nil {
 		return nil
@@ -145,8 +147,10 @@ func (s *simulation) against(predicted *simulation) {
 	}
 	f := check.Finding{
 		Check: check.Peak, Verdict: check.Undecided, Subject: "live",
-		Message: fmt.Sprintf("by estimates %s, by two files of the command %s; soak some fifty, learn a profile from that "+
-			"(vramsoak profile), and validate with --profile", predicted.Answer.Clause(), s.Answer.Clause()),
+		Message: fmt.Sprintf("by estimates %s, by two files of the command %s; soak some fifty, "+
+			"learn a profile from that "+
+			"(vramsoak profile), and validate with --profile", predicted.Answer.Clause(),
+			s.Answer.Clause()),
 	}
 	if s.Answer < predicted.Answer {
 		s.unsure(f)
@@ -184,16 +188,19 @@ func (b *Batch) failedLive(s *simulation, live *LiveRun) (why string) {
 	smaller := live.Total > 0 && float64(live.Total) < sameSize*float64(b.GPU.Total)
 	switch {
 	case failure.OutOfMemory && smaller:
-		f.Message = fmt.Sprintf("the real command ran out of memory in %s, on a card of %s; run it on one as large as the one that is asked for",
+		f.Message = fmt.Sprintf("the real command ran out of memory in %s, on a card of %s; run "+
+			"it on one as large as the one that is asked for",
 			name, record.FormatBytes(live.Total))
 	case failure.OutOfMemory && failure.Status == string(record.StatusOK):
-		f.Message = fmt.Sprintf("the real command ran out of memory in %s, and went on with less", name)
+		f.Message = fmt.Sprintf("the real command ran out of memory in %s, and went on with less",
+			name)
 	case failure.OutOfMemory:
 		why = "the real command ran out of memory in " + name
 		f.Verdict, f.Message = check.Fail, why
 		s.Answer = DoesNotFit
 	default:
-		f.Message = fmt.Sprintf("the real command did not end well with %s; mend that, and run it again", name)
+		f.Message = fmt.Sprintf(
+			"the real command did not end well with %s; mend that, and run it again", name)
 	}
 	s.checks.Join(f)
 	return why

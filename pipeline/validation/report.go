@@ -10,14 +10,15 @@ import (
 // A Report is the answer whether a batch survives on a card. Sizes are bytes, times are seconds,
 // shares are of the card's total.
 type Report struct {
-	Answer      Answer  `json:"answer"`
-	Scenario    string  `json:"scenario"`
-	Card        string  `json:"card"` // as given: "16GiB", "RTX 5080"
-	Total       int64   `json:"total"`
-	Files       int     `json:"files"`
-	Failed      int     `json:"failed"`                 // files without enough memory
-	FirstFailed int     `json:"first_failed,omitempty"` // from 1
-	Speed       float64 `json:"speed"`                  // seconds of audio in a second, without failed files
+	Answer      Answer `json:"answer"`
+	Scenario    string `json:"scenario"`
+	Card        string `json:"card"` // as given: "16GiB", "RTX 5080"
+	Total       int64  `json:"total"`
+	Files       int    `json:"files"`
+	Failed      int    `json:"failed"`                 // files without enough memory
+	FirstFailed int    `json:"first_failed,omitempty"` // from 1
+	// Seconds of audio in a second, without failed files.
+	Speed float64 `json:"speed"`
 	// Why gives the reason for an answer other than fits, in one clause.
 	Why string `json:"why,omitempty"`
 
@@ -107,7 +108,8 @@ type Refusal struct {
 	// Missing is how much the card lacks for the rest of the work, even if all free memory were in
 	// one piece.
 	Missing int64 `json:"missing,omitempty"`
-	// Fragmentation reports whether enough was free for the rest of the work, only not in one piece.
+	// Fragmentation reports whether enough was free for the rest of the work, only not in one
+	// piece.
 	Fragmentation bool   `json:"fragmentation,omitempty"`
 	Parts         []Part `json:"parts,omitempty"`   // of what was in use
 	Picture       string `json:"picture,omitempty"` // the command line that draws it
@@ -120,7 +122,8 @@ type Refusal struct {
 type LiveFailure struct {
 	File int    `json:"file"` // from 1
 	Path string `json:"path"`
-	// Status is that of the log's file-end: "failed", "crashed", "timeout", "oom"; "ok" if it went on.
+	// Status is that of the log's file-end: "failed", "crashed", "timeout", "oom"; "ok" if it went
+	// on.
 	Status      string   `json:"status"`
 	OutOfMemory bool     `json:"out_of_memory,omitempty"`
 	Says        []string `json:"says"` // the last lines that the pipeline printed in it

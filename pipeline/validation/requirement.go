@@ -11,11 +11,13 @@ import (
 
 // withoutLimit simulates the batch on a device without limit, to learn what it requires: on the
 // card, its stages end with the allocation that failed. The result is nil if no allocation failed.
-func (b *Batch) withoutLimit(of *scenario.Scenario, files Files, o *simulator.Outcome) (*Assessment, error) {
+func (b *Batch) withoutLimit(of *scenario.Scenario, files Files, o *simulator.Outcome) (*Assessment,
+	error) {
 	if o.FirstFailure == nil || o.FirstFailure.OOM == nil {
 		return nil, nil
 	}
-	o, err := simulator.Run(of, simulator.Options{First: files.First, Files: files.Count, Unlimited: true})
+	o, err := simulator.Run(of, simulator.Options{First: files.First, Files: files.Count,
+		Unlimited: true})
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +38,8 @@ func (b *Batch) larger(s *simulation, r *Report) error {
 	if s.Answer != Tight && s.unlimited == nil {
 		return nil
 	}
-	card, on, simulations, err := Larger(b.Scenario, b.memoryOnly, b.Files, s.required().Need, b.limit())
+	card, on, simulations, err := Larger(b.Scenario, b.memoryOnly, b.Files, s.required().Need,
+		b.limit())
 	r.Simulations += simulations
 	if err != nil {
 		return err

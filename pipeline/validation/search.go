@@ -13,43 +13,45 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// A Trial simulates files of a scenario, up to the first that fails, and says what came of it. It may be called by several
-// goroutines.
+// A Trial simulates files of a scenario, up to the first that fails, and returns the outcome.
+// Several goroutines may call it.
 type Trial func(s *scenario.Scenario, f Files) (Result, error)
 
-// Files are those of a batch that a trial is of.
+// Files are the files of a trial, in the order of the batch.
 type Files struct{ First, Count int } // from 1
 
-// Options are what a search goes by.
+// Options guide a search.
 type Options struct {
 	Files int    // of the batch
 	Stage string // that fails, or needs most
-	// Sample are the files that a change must stand before it is simulated over all: those up to the one that failed, or those
-	// that needed most. Without it, each change is simulated over all.
+	// Sample are the files that a change must stand before it is simulated over all: see
+	// [Assessment.Sample]. Without it, each change is simulated over all files.
 	Sample []Files
-	// Prepare is done to each scenario that was read anew, before its simulation: the card, a profile's footprints.
+	// Prepare is applied to each scenario that is read anew: the card, a profile's footprints.
 	Prepare func(*scenario.Scenario)
 }
 
-// Found is what a search came to.
+// Found is the outcome of a search.
 type Found struct {
-	// Smallest is the change that costs least and makes the batch fit; where none does, the one with which it at least runs,
-	// tightly; nil where there is none at all. It was simulated over all files, and so were the others.
+	// Smallest is the cheapest change that makes the batch fit. If no change does, it is the one
+	// with which the batch at least runs, tightly; nil if there is none either. It was simulated
+	// over all files, and so were the others.
 	Smallest *Change
 	// Others are the smallest changes of other kinds, by cost.
 	Others []Change
-	// Refused are changes that were not looked at, and why: the file cannot be edited so, or is refused with them. Of the changes of
-	// a value one stands for all.
+	// Refused are changes that were not tried, and why: the file cannot be edited so, or is not
+	// valid with them. One change of a value stands for all.
 	Refused []error
 	// Simulations is how many there were.
 	Simulations int
 }
 
-// maxPairs bounds the pairs that are tried where no single change does.
+// maxPairs bounds the pairs that are tried if no single change is enough.
 const maxPairs = 15
 
-// Search looks for the smallest change of a scenario file with which its batch fits: along every line of changes, each from
-// the cheapest to the dearest, and if none of them does, in pairs.
+// Search looks for the smallest change of a scenario file with which its batch fits. It climbs each
+// ladder of changes from the cheapest to the most expensive, and if no single change is enough, it
+// tries pairs.
 func Search(src []byte, name string, now Result, trial Trial, o Options) (*Found, error) {
 	doc, err := newDocument(src, name)
 	if err != nil {
@@ -60,18 +62,20 @@ func Search(src []byte, name string, now Result, trial Trial, o Options) (*Found
 		return nil, err
 	}
 	e := &explorer{doc: doc, now: now, trial: trial, opts: o, refused: map[string]error{}}
-	var courses []*course
-	for _, l := range lines(doc, s, now, o.Stage) {
-		courses = append(courses, &course{line: l, sample: o.Sample})
+	var climbs []*climb
+	for _, l := range ladders(doc, s, now, o.Stage) {
+		climbs = append(climbs, &climb{ladder: l, sample: o.Sample})
 	}
-	if err := inParallel(len(courses), func(i int) error { return e.along(courses[i], 0) }); err != nil {
+	if err := inParallel(len(climbs), func(i int) error {
+		return e.climb(climbs[i], 0)
+	}); err != nil {
 		return nil, err
 	}
-	alone := make([]course, len(courses)) // as they were before proofs
-	for i, c := range courses {
+	alone := make([]climb, len(climbs)) // before changes are proved
+	for i, c := range climbs {
 		alone[i] = *c
 	}
-	proved, err := e.prove(courses)
+	proved, err := e.prove(climbs)
 	if err != nil {
 		return nil, err
 	}
@@ -82,13 +86,17 @@ func Search(src []byte, name string, now Result, trial Trial, o Options) (*Found
 		}
 		proved = append(proved, pairs...)
 	}
-	slices.SortStableFunc(proved, func(a, b Change) int { return cmp.Or(cmp.Compare(a.Answer, b.Answer), compareCost(a, b)) })
+	slices.SortStableFunc(proved, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(a.Answer, b.Answer), compareCost(a, b))
+	})
 	found := &Found{Simulations: e.simulations}
 	for _, key := range slices.Sorted(maps.Keys(e.refused)) {
 		found.Refused = append(found.Refused, e.refused[key])
 	}
 	for i := range proved {
-		proved[i].Timeless = slices.ContainsFunc(proved[i].Edits, func(e Edit) bool { return timeless(s, e) })
+		proved[i].Timeless = slices.ContainsFunc(proved[i].Edits, func(e Edit) bool {
+			return timeless(s, e)
+		})
 	}
 	if len(proved) > 0 {
 		found.Smallest, found.Others = &proved[0], proved[1:]
@@ -108,14 +116,17 @@ func timeless(s *scenario.Scenario, e Edit) bool {
 
 func fits(c Change) bool { return c.Answer == Fits }
 
-// compareCost orders changes by what they cost: one before two, then by their dearest kind, then by the other one, then by
-// the speed that is left, to a thousandth, then by what they need.
+// compareCost orders changes by cost: one edit before two, then by the most expensive kind, then by
+// the other kind, then by the speed that is left, to a thousandth, then by the need.
 func compareCost(a, b Change) int {
-	byKind := slices.CompareFunc(a.dearestFirst(), b.dearestFirst(), func(x, y Kind) int { return cmp.Compare(x, y) })
+	byKind := slices.CompareFunc(a.costliestFirst(), b.costliestFirst(), func(x, y Kind) int {
+		return cmp.Compare(x, y)
+	})
 	speed := func(c Change) float64 {
 		return math.Round(1000 * c.Speed / max(a.Speed, b.Speed, math.SmallestNonzeroFloat64))
 	}
-	return cmp.Or(cmp.Compare(len(a.kinds), len(b.kinds)), byKind, cmp.Compare(speed(b), speed(a)), cmp.Compare(a.Need, b.Need))
+	return cmp.Or(cmp.Compare(len(a.kinds), len(b.kinds)), byKind, cmp.Compare(speed(b), speed(a)),
+		cmp.Compare(a.Need, b.Need))
 }
 
 // An explorer tries changes.
@@ -130,10 +141,12 @@ type explorer struct {
 	refused     map[string]error // by the keys of the edits
 }
 
-// try makes the edits and simulates what came of it over a sample, or over all files where there is none. The result is the
-// worst of the sample's parts.
+// try makes the edits and simulates the result over a sample, or over all files if there is none.
+// It returns the worst result of the sample's parts.
 func (e *explorer) try(c Change, sample []Files) (Change, error) {
-	failed := func(err error) (Change, error) { return c, fmt.Errorf("after %s: %w", c.Text(), err) }
+	failed := func(err error) (Change, error) {
+		return c, fmt.Errorf("after %s: %w", c.Text(), err)
+	}
 	src, edits, err := e.doc.with(c.Edits)
 	var s *scenario.Scenario
 	if err == nil {
@@ -179,22 +192,23 @@ func (e *explorer) refuse(c Change, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	err = fmt.Errorf("not tried: %s: %w", c.Text(), err)
-	// Of several the same one each time, whichever came first.
-	if key := strings.Join(keys, " "); e.refused[key] == nil || err.Error() < e.refused[key].Error() {
+	// Goroutines come in any order: which change stands for all must not depend on it.
+	if key := strings.Join(keys, " "); e.refused[key] == nil ||
+		err.Error() < e.refused[key].Error() {
 		e.refused[key] = err
 	}
 }
 
-// A course is a line, and how far along it a search has come.
-type course struct {
-	line
+// A climb is a ladder, and how far up a search has come.
+type climb struct {
+	ladder
 	with   []Edit // other edits that are made anyway
 	sample []Files
 	tried  []Change // on the sample, the cheapest first
 }
 
-// along tries the changes of a line on its sample, from a step on, until one makes the batch fit.
-func (e *explorer) along(l *course, from int) error {
+// climb tries the changes of a ladder on its sample, from a step on, until one makes the batch fit.
+func (e *explorer) climb(l *climb, from int) error {
 	l.tried = nil
 	try := func(step int) (bool, error) {
 		change := newChange(slices.Concat(l.with, l.at(step)), l.kind)
@@ -214,7 +228,7 @@ func (e *explorer) along(l *course, from int) error {
 		}
 		return nil
 	}
-	// Where the dearest step does not do, none before it will.
+	// If the last step does not fit, no step does.
 	low, high := from-1, l.steps-1 // low does not fit, high does
 	if fits, err := try(high); !fits || err != nil {
 		return err
@@ -235,12 +249,12 @@ func (e *explorer) along(l *course, from int) error {
 	return nil
 }
 
-// prove simulates changes over all files: of each kind the cheapest that fits, by the sample, then the next one, until one
-// does. Where none of a kind fits, the one with which the batch at least runs is proved, if its kind is cheaper than that of
-// all that fit.
-func (e *explorer) prove(courses []*course) ([]Change, error) {
-	var byKind [Code + 1][]*course
-	for _, c := range courses {
+// prove simulates changes over all files. Of each kind it takes the cheapest change that fits on
+// the sample, then the next one, until one fits. If none of a kind fits, it proves the change with
+// which the batch at least runs, if its kind is cheaper than the kinds of all that fit.
+func (e *explorer) prove(climbs []*climb) ([]Change, error) {
+	var byKind [Code + 1][]*climb
+	for _, c := range climbs {
 		byKind[c.kind] = append(byKind[c.kind], c)
 	}
 	proved := make([][]Change, len(byKind))
@@ -260,19 +274,20 @@ func (e *explorer) prove(courses []*course) ([]Change, error) {
 	return slices.Concat(proved...), nil
 }
 
-// proveFirst proves the cheapest change of courses that fits on its sample, then the next one, until one fits over all files.
-// Where none does, run is the best that at least runs.
-func (e *explorer) proveFirst(courses []*course) (proved, run []Change, err error) {
+// proveFirst proves the cheapest change that fits on its sample, then the next one, until one fits
+// over all files. If none does, run is the best that at least runs.
+func (e *explorer) proveFirst(climbs []*climb) (proved, run []Change, err error) {
 	const most = 8 // proofs
 	for range most {
-		best, at := Change{}, (*course)(nil)
-		for _, c := range courses {
+		best, at := Change{}, (*climb)(nil)
+		for _, c := range climbs {
 			for _, t := range c.tried {
-				if t.Answer < e.now.Answer && (at == nil || cmp.Or(cmp.Compare(t.Answer, best.Answer), compareCost(t, best)) < 0) {
+				if t.Answer < e.now.Answer && (at == nil ||
+					cmp.Or(cmp.Compare(t.Answer, best.Answer), compareCost(t, best)) < 0) {
 					best, at = t, c
 				}
 				if t.Answer == Fits {
-					break // the dearer ones of its line come after it
+					break // the steps above it cost more
 				}
 			}
 		}
@@ -289,20 +304,20 @@ func (e *explorer) proveFirst(courses []*course) (proved, run []Change, err erro
 		if whole.Answer < e.now.Answer && (len(run) == 0 || whole.Answer < run[0].Answer) {
 			run = []Change{whole}
 		}
-		// The sample does not tell: from here on, all files do.
+		// The sample was not enough to decide. From here on, all files are simulated.
 		if at.sample = nil; at.at == nil {
 			at.tried = nil // a pair; there is no next step
-		} else if err := e.along(at, best.step+1); err != nil {
+		} else if err := e.climb(at, best.step+1); err != nil {
 			return nil, nil, err
 		}
 	}
 	return nil, run, nil
 }
 
-// until are the files up to one that failed, and some more.
+// until returns the files up to one that failed, and some more.
 func until(failed, files int) []Files { return []Files{{1, min(files, failed+max(3, failed/4))}} }
 
-// proof is a change simulated over all files.
+// proof simulates a change over all files.
 func (e *explorer) proof(c Change) (Change, error) {
 	if c.Files == e.opts.Files {
 		return c, nil
@@ -310,11 +325,12 @@ func (e *explorer) proof(c Change) (Change, error) {
 	return e.try(c, nil)
 }
 
-// pairs tries two changes at once: the lines that came furthest alone, each at its best step; where that does, both are taken
-// back as far as they go. The cheapest pair that stands over all files is returned.
-func (e *explorer) pairs(alone []course) ([]Change, error) {
+// pairs tries two changes at once: the ladders that came furthest alone, each at its best step. If
+// a pair fits, both changes are made as cheap as still fits. It returns the cheapest pair that fits
+// over all files.
+func (e *explorer) pairs(alone []climb) ([]Change, error) {
 	type half struct {
-		course
+		climb
 		best Change
 	}
 	var halves []half
@@ -322,18 +338,24 @@ func (e *explorer) pairs(alone []course) ([]Change, error) {
 		if len(c.tried) == 0 {
 			continue
 		}
-		best := slices.MinFunc(c.tried, func(a, b Change) int { return compareProgress(a.Result, b.Result) })
+		best := slices.MinFunc(c.tried, func(a, b Change) int {
+			return compareProgress(a.Result, b.Result)
+		})
 		if compareProgress(best.Result, e.now) < 0 {
 			halves = append(halves, half{c, best})
 		}
 	}
-	slices.SortStableFunc(halves, func(a, b half) int { return compareProgress(a.best.Result, b.best.Result) })
+	slices.SortStableFunc(halves, func(a, b half) int {
+		return compareProgress(a.best.Result, b.best.Result)
+	})
 	var pairs [][2]half
 	for j := range halves {
 		for i := range j {
 			if !overlap(halves[i].best.Edits, halves[j].best.Edits) {
 				pair := []half{halves[i], halves[j]}
-				slices.SortStableFunc(pair, func(a, b half) int { return slices.Compare(a.best.kinds, b.best.kinds) })
+				slices.SortStableFunc(pair, func(a, b half) int {
+					return slices.Compare(a.best.kinds, b.best.kinds)
+				})
 				pairs = append(pairs, [2]half(pair))
 			}
 		}
@@ -342,22 +364,23 @@ func (e *explorer) pairs(alone []course) ([]Change, error) {
 	found := make([]Change, len(pairs))
 	if err := inParallel(len(pairs), func(i int) error {
 		a, b := pairs[i][0], pairs[i][1]
-		both, err := e.try(newChange(slices.Concat(a.best.Edits, b.best.Edits), slices.Concat(a.best.kinds, b.best.kinds)...), e.opts.Sample)
+		both, err := e.try(newChange(slices.Concat(a.best.Edits, b.best.Edits),
+			slices.Concat(a.best.kinds, b.best.kinds)...), e.opts.Sample)
 		found[i] = both
 		if err != nil || !fits(both) {
 			return err
 		}
-		// Each is taken back as far as it goes, the dearer one first.
+		// Each is made as cheap as still fits, the more expensive one first.
 		first, second := a.best.Edits, b.best.Edits
 		b.with = first
-		if err := e.along(&b.course, 0); err != nil {
+		if err := e.climb(&b.climb, 0); err != nil {
 			return err
 		}
 		if k := slices.IndexFunc(b.tried, fits); k >= 0 {
 			second = b.tried[k].Edits[len(first):]
 		}
 		a.with = second
-		if err := e.along(&a.course, 0); err != nil {
+		if err := e.climb(&a.climb, 0); err != nil {
 			return err
 		}
 		if k := slices.IndexFunc(a.tried, fits); k >= 0 {
@@ -369,30 +392,34 @@ func (e *explorer) pairs(alone []course) ([]Change, error) {
 	}); err != nil {
 		return nil, err
 	}
-	courses := make([]*course, len(found)) // of one change each
+	climbs := make([]*climb, len(found)) // of one change each
 	for i, c := range found {
-		courses[i] = &course{tried: []Change{c}}
+		climbs[i] = &climb{tried: []Change{c}}
 	}
-	proved, run, err := e.proveFirst(courses)
+	proved, run, err := e.proveFirst(climbs)
 	return slices.Concat(proved, run), err
 }
 
-// overlap says that two changes edit the same value, or one a part of the other's.
+// overlap reports whether two changes edit the same value, or one a part of the other's.
 func overlap(a, b []Edit) bool {
 	return slices.ContainsFunc(a, func(x Edit) bool {
 		return slices.ContainsFunc(b, func(y Edit) bool {
-			return strings.HasPrefix(x.Key+".", y.Key+".") || strings.HasPrefix(y.Key+".", x.Key+".")
+			return strings.HasPrefix(x.Key+".", y.Key+".") || strings.HasPrefix(y.Key+".",
+				x.Key+".")
 		})
 	})
 }
 
-// compareProgress is below 0 where a came further than b: a better answer, a later first failure, a lower share.
+// compareProgress is below 0 if a came further than b: a better answer, a later first failure, a
+// lower share.
 func compareProgress(a, b Result) int {
 	end := func(r Result) int { return cmp.Or(r.FirstFailed, math.MaxInt) }
-	return cmp.Or(cmp.Compare(a.Answer, b.Answer), cmp.Compare(end(b), end(a)), cmp.Compare(a.Share, b.Share))
+	return cmp.Or(cmp.Compare(a.Answer, b.Answer), cmp.Compare(end(b), end(a)),
+		cmp.Compare(a.Share, b.Share))
 }
 
-// inParallel does n things, as many at once as there are cores, and returns the first error in their order.
+// inParallel does n things, as many at once as there are cores, and returns the first error in
+// their order.
 func inParallel(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	next := make(chan int)

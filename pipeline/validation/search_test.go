@@ -26,14 +26,16 @@ stages:
 faults: [{leak: 1MiB, stage: Enrollment}]
 `
 
-// gib is what a trial of these tests says that the scenario needs: a GiB a file of Enrollment's batch, and the model's weights.
+// gib is what a trial of these tests says that the scenario needs: a GiB a file of Enrollment's
+// batch, and the model's weights.
 func gib(s *scenario.Scenario) int64 {
 	m, _ := models.Lookup(s.Models[0].Model)
 	batch, _ := s.Stages[0].Batch.Int(scenario.Vars{})
 	return int64(batch)<<30 + m.Weights(models.Float16)
 }
 
-// sized is a trial that goes by size alone: the answer of what needs so much on a card of 16 GiB, from the first file on.
+// sized is a trial that goes by size alone: the answer of what needs so much on a card of 16 GiB,
+// from the first file on.
 func sized(need int64, files int) Result {
 	r := Result{Files: files, Need: need, Share: float64(need) / (16 << 30), Speed: 40}
 	switch {
@@ -64,7 +66,8 @@ func search(t *testing.T, of func(s *scenario.Scenario, files int) (Result, erro
 	if now.FirstFailed > 0 {
 		sample = []Files{{1, min(100, now.FirstFailed+10)}}
 	}
-	found, err := Search([]byte(file), "search.yaml", now, counted, Options{Files: 100, Stage: "Enrollment", Sample: sample})
+	found, err := Search([]byte(file), "search.yaml", now, counted, Options{Files: 100,
+		Stage: "Enrollment", Sample: sample})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,15 +77,18 @@ func search(t *testing.T, of func(s *scenario.Scenario, files int) (Result, erro
 	return found
 }
 
-// Where size alone counts, the largest batch that fits is found: 85 % of 16 GiB is 13.6 GiB, large-v3 has 2.87 GiB in
-// float16 (1.54 billion parameters), which leaves 10 items of a GiB each.
+// Where size alone counts, the largest batch that fits is found: 85 % of 16 GiB is 13.6 GiB,
+// large-v3 has 2.87 GiB in float16 (1.54 billion parameters), which leaves 10 items of a GiB each.
 func TestSearchBatch(t *testing.T) {
-	found := search(t, func(s *scenario.Scenario, files int) (Result, error) { return sized(gib(s), files), nil })
+	found := search(t, func(s *scenario.Scenario, files int) (Result, error) {
+		return sized(gib(s), files), nil
+	})
 	if found.Smallest == nil || found.Smallest.Kind != "batch" {
 		t.Fatalf("got %+v, want a smaller batch", found.Smallest)
 	}
 	e := found.Smallest.Edits[0]
-	if e.Key != "stages[0].batch" || e.Old != "32" || e.New != "10" || e.At.Line != 11 || e.At.Column != 12 {
+	if e.Key != "stages[0].batch" || e.Old != "32" || e.New != "10" || e.At.Line != 11 ||
+		e.At.Column != 12 {
 		t.Errorf("got %+v, want stages[0].batch: 32 -> 10 at 11:12", e)
 	}
 	if found.Smallest.Files != 100 {
@@ -102,7 +108,8 @@ func TestSearchCost(t *testing.T) {
 		if files < 57 || batch <= 8 || expandable || s.RestartEvery > 0 && s.RestartEvery < 57 {
 			return sized(8<<30, files), nil
 		}
-		return Result{Answer: DoesNotFit, Files: files, Failed: files - 56, FirstFailed: 57, Need: 8 << 30, Share: 0.5}, nil
+		return Result{Answer: DoesNotFit, Files: files, Failed: files - 56, FirstFailed: 57,
+			Need: 8 << 30, Share: 0.5}, nil
 	})
 	var got []string
 	for _, c := range append([]Change{*found.Smallest}, found.Others...) {
@@ -138,7 +145,8 @@ func TestSearchPairs(t *testing.T) {
 		t.Fatalf("got %+v, want a pair", c)
 	}
 	// 13.6 - 2.87 - 4 leaves 6 items.
-	if want := "clear.every: 5, stages[0].batch: 6"; c.Text() != want || c.Kind != "clear policy and batch" {
+	if want := "clear.every: 5, stages[0].batch: 6"; c.Text() != want ||
+		c.Kind != "clear policy and batch" {
 		t.Errorf("got %s (%s), want %s", c.Text(), c.Kind, want)
 	}
 }
@@ -155,7 +163,9 @@ func TestSearchTight(t *testing.T) {
 }
 
 func TestSearchNothing(t *testing.T) {
-	found := search(t, func(_ *scenario.Scenario, files int) (Result, error) { return sized(20<<30, files), nil })
+	found := search(t, func(_ *scenario.Scenario, files int) (Result, error) {
+		return sized(20<<30, files), nil
+	})
 	if found.Smallest != nil || found.Others != nil {
 		t.Errorf("got %+v, want nothing", found)
 	}
@@ -163,7 +173,8 @@ func TestSearchNothing(t *testing.T) {
 
 // Float32 weights with float16 arithmetic take less as float16, as float32 ones do.
 func TestFormats(t *testing.T) {
-	for dtype, want := range map[string]string{"float32": "float16 int8", "autocast": "float16 int8", "half": "int8", "int8": ""} {
+	for dtype, want := range map[string]string{"float32": "float16 int8",
+		"autocast": "float16 int8", "half": "int8", "int8": ""} {
 		src := []byte(strings.Replace(file, "    resident: true", "    dtype: "+dtype, 1))
 		s, err := scenario.Read(src, "search.yaml")
 		if err != nil {
@@ -192,7 +203,10 @@ func searchFile(t *testing.T, src string, of func(*scenario.Scenario) Result) *F
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := Search([]byte(src), "search.yaml", of(s), func(s *scenario.Scenario, _ Files) (Result, error) { return of(s), nil },
+	found, err := Search([]byte(src), "search.yaml", of(s), func(s *scenario.Scenario,
+		_ Files) (Result, error) {
+		return of(s), nil
+	},
 		Options{Files: 3, Stage: s.Stages[0].Name})
 	if err != nil {
 		t.Fatal(err)
@@ -213,10 +227,11 @@ func TestSearchWrittenOtherwise(t *testing.T) {
 		"stages: [{name: A, batch: '4 * 8'}]":                     "stages[0].batch: 4 * 8 -> 10",
 		"stages: [{name: A, batch: 32, on_oom: skip}]":            "stages[0].batch: 32 -> 10",
 	} {
-		found := searchFile(t, "gpu: 16GiB\nfiles: {count: 3}\n"+written+"\n", func(s *scenario.Scenario) Result {
-			batch, _ := s.Stage("A").Batch.Int(scenario.Vars{})
-			return sized(int64(batch)*1300<<20, 3)
-		})
+		found := searchFile(t, "gpu: 16GiB\nfiles: {count: 3}\n"+written+"\n",
+			func(s *scenario.Scenario) Result {
+				batch, _ := s.Stage("A").Batch.Int(scenario.Vars{})
+				return sized(int64(batch)*1300<<20, 3)
+			})
 		got := ""
 		if found.Smallest != nil {
 			e := found.Smallest.Edits[0]
@@ -235,14 +250,16 @@ func TestSearchSmallerWithoutID(t *testing.T) {
 		if id != "" {
 			name = "asr"
 		}
-		src := "gpu: 16GiB\nfiles: {count: 3}\nmodels: [{" + id + "model: whisper-large-v3}]\nstages: [{name: A, models: [" + name + "]}]\n"
+		src := "gpu: 16GiB\nfiles: {count: 3}\nmodels: [{" + id + "model: whisper-large-v3}]\n" +
+			"stages: [{name: A, models: [" + name + "]}]\n"
 		found := searchFile(t, src, func(s *scenario.Scenario) Result {
 			if s.Models[0].Model != "whisper-large-v3" && s.Models[0].ID == name {
 				return sized(8<<30, 3)
 			}
 			return sized(20<<30, 3)
 		})
-		if c := found.Smallest; c == nil || c.Edits[0].Key != "models[0].model" || c.Edits[0].New != "whisper-large-v2" {
+		if c := found.Smallest; c == nil || c.Edits[0].Key != "models[0].model" ||
+			c.Edits[0].New != "whisper-large-v2" {
 			t.Errorf("id %q: got %+v, want a smaller model", id, c)
 		}
 	}

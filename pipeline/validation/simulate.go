@@ -27,7 +27,8 @@ type simulation struct {
 // hold the context and other processes.
 func (b *Batch) simulate(of *scenario.Scenario, files Files, early bool) (*simulation, error) {
 	var log bytes.Buffer
-	outcome, err := simulator.Run(of, simulator.Options{First: files.First, Files: files.Count, Log: &log, EndAtFailure: early})
+	outcome, err := simulator.Run(of, simulator.Options{First: files.First, Files: files.Count,
+		Log: &log, EndAtFailure: early})
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +44,9 @@ func (b *Batch) simulate(of *scenario.Scenario, files Files, early bool) (*simul
 	if s.Files < files.Count { // some were not begun
 		s.Files, s.Failed = files.Count, files.Count-s.Files+s.Failed
 	}
-	fails := func(f check.Finding) bool { return f.Gates && f.Verdict == check.Fail && f.Check != check.Peak }
+	fails := func(f check.Finding) bool {
+		return f.Gates && f.Verdict == check.Fail && f.Check != check.Peak
+	}
 	switch {
 	case s.Answer < Fails && slices.ContainsFunc(s.checks.Findings, fails):
 		s.Answer = Fails
@@ -64,7 +67,8 @@ func (b *Batch) simulate(of *scenario.Scenario, files Files, early bool) (*simul
 
 // memoryOnly simulates up to the first file that fails, and looks at memory alone.
 func (b *Batch) memoryOnly(of *scenario.Scenario, files Files) (Result, error) {
-	o, err := simulator.Run(of, simulator.Options{First: files.First, Files: files.Count, EndAtFailure: true})
+	o, err := simulator.Run(of, simulator.Options{First: files.First, Files: files.Count,
+		EndAtFailure: true})
 	if err != nil {
 		return Result{}, err
 	}
@@ -99,11 +103,13 @@ func (b *Batch) onCard(s *simulation) check.Finding {
 	required := s.required()
 	share := required.Share
 	f := check.Finding{
-		Check: check.Peak, Verdict: check.Pass, Subject: cardSubject, Unit: check.Ratio, Measured: &share, Limit: new(b.limit()),
+		Check: check.Peak, Verdict: check.Pass, Subject: cardSubject, Unit: check.Ratio,
+		Measured: &share, Limit: new(b.limit()),
 	}
 	stage := required.Highest()
 	f.File = stage.File
-	found := fmt.Sprintf("%s of %s in %s, the context and other processes included", record.FormatBytes(required.Need),
+	found := fmt.Sprintf("%s of %s in %s, the context and other processes included",
+		record.FormatBytes(required.Need),
 		record.FormatBytes(b.GPU.Total), stage.Stage)
 	switch {
 	case s.Answer == DoesNotFit:

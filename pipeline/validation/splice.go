@@ -13,8 +13,9 @@ import (
 	"vramsoak/parser/strictyaml"
 )
 
-// errWritten is of YAML that cannot be edited here.
-var errWritten = errors.New("expected YAML that can be edited: values, lists and mappings in lines or in brackets; write it so, and try again")
+// errWritten is the error for YAML that splice cannot edit.
+var errWritten = errors.New("expected YAML that can be edited: values, lists and mappings in " +
+	"lines or in brackets; write it so, and try again")
 
 // splice makes one edit in the file's text.
 func (d *document) splice(e Edit) (string, error) {
@@ -30,7 +31,7 @@ func (d *document) splice(e Edit) (string, error) {
 	begin, end, err := d.extent(at.node)
 	text := flow(e.value)
 	if list, ok := at.node.(*ast.SequenceNode); ok && !list.IsFlowStyle {
-		text = " " + text // its dashes may stand as far left as its key, a list in brackets may not
+		text = " " + text // a list in brackets must be indented further than its key
 	}
 	return d.src[:begin] + text + d.src[end:], err
 }
@@ -63,7 +64,7 @@ func (d *document) add(mapping ast.Node, line string) (string, error) {
 	return d.src[:at] + line + "\n" + strings.Repeat(" ", p.Column-1) + d.src[at:], nil
 }
 
-// takeOut takes an item out of a list.
+// takeOut removes an item from a list.
 func (d *document) takeOut(path []any) (string, error) {
 	last := len(path) - 1
 	list, ok := d.resolve(d.find(path[:last]).node).(*ast.SequenceNode)
@@ -91,7 +92,7 @@ func (d *document) takeOut(path []any) (string, error) {
 	return d.src[:begin] + d.src[end:], err
 }
 
-// item is where an item of a list begins, with its dash, and ends.
+// item returns where an item of a list begins, with its dash, and where it ends.
 func (d *document) item(list *ast.SequenceNode, i int) (begin, end int, err error) {
 	if list.IsFlowStyle {
 		return d.extent(list.Values[i])
@@ -107,7 +108,7 @@ func (d *document) item(list *ast.SequenceNode, i int) (begin, end int, err erro
 	return begin, d.blockEnd(begin, false), nil
 }
 
-// extent is where a value begins and ends in the text.
+// extent returns where a value begins and ends in the text.
 func (d *document) extent(n ast.Node) (begin, end int, err error) {
 	p := strictyaml.Where(n)
 	begin = d.offset(p.Line, p.Column)
@@ -115,7 +116,7 @@ func (d *document) extent(n ast.Node) (begin, end int, err error) {
 	return begin, end, err
 }
 
-// end is where a value ends that begins at an offset.
+// end returns where the value that begins at an offset ends.
 func (d *document) end(n ast.Node, begin int) (int, error) {
 	rest := d.src[begin:]
 	switch n := n.(type) {
@@ -147,7 +148,7 @@ func (d *document) end(n ast.Node, begin int) (int, error) {
 	return 0, errWritten
 }
 
-// closing is behind a closing bracket.
+// closing returns the offset behind a closing bracket.
 func (d *document) closing(t *token.Token, bracket string) (int, error) {
 	if t == nil {
 		return 0, errWritten
@@ -159,7 +160,7 @@ func (d *document) closing(t *token.Token, bracket string) (int, error) {
 	return at + 1, nil
 }
 
-// scalar is how long a scalar is that a text begins with, 0 where it is none of that value.
+// scalar returns the length of the scalar at the start of a text; 0 if it does not have that value.
 func scalar(text, value string) int {
 	switch {
 	case strings.HasPrefix(text, `"`):
@@ -194,8 +195,9 @@ func scalar(text, value string) int {
 	return size
 }
 
-// blockEnd is where the lines end that belong to the dash at an offset: those further to the right; of the whole list also its
-// other dashes. Comments belong to what comes after them.
+// blockEnd returns where the lines end that belong to the dash at an offset: those that are
+// indented further. With whole, the other dashes of the list belong to it too. Comments belong to
+// what comes after them.
 func (d *document) blockEnd(begin int, whole bool) int {
 	column := begin - 1 - strings.LastIndexByte(d.src[:begin], '\n')
 	return d.linesEnd(begin, func(indent int, text string) belongs {
@@ -209,7 +211,7 @@ func (d *document) blockEnd(begin int, whole bool) int {
 	})
 }
 
-// literalEnd is where a text behind | or > ends.
+// literalEnd returns where a text behind | or > ends.
 func (d *document) literalEnd(begin int) int {
 	first := 0
 	return d.linesEnd(begin, func(indent int, _ string) belongs {
@@ -220,7 +222,7 @@ func (d *document) literalEnd(begin int) int {
 	})
 }
 
-// belongs says whether a line belongs to what began above it, or does if more below it does.
+// belongs says whether a line belongs to a block: perhaps means that it does if a later line does.
 type belongs int
 
 const (
@@ -229,7 +231,7 @@ const (
 	yes
 )
 
-// linesEnd is the end of the line that begins at an offset and of those after it that belong to it.
+// linesEnd returns the end of the line at an offset, with the lines after it that belong to it.
 func (d *document) linesEnd(begin int, judge func(indent int, text string) belongs) int {
 	lineEnd := func(from int) int {
 		if i := strings.IndexByte(d.src[from:], '\n'); i >= 0 {
@@ -255,7 +257,7 @@ func (d *document) linesEnd(begin int, judge func(indent int, text string) belon
 	return end
 }
 
-// offset is the byte of a line and column, from 1.
+// offset returns the byte offset of a line and a column, both from 1.
 func (d *document) offset(line, column int) int {
 	at := 0
 	for ; line > 1; line-- {

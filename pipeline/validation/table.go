@@ -27,8 +27,9 @@ type Table struct {
 
 // A Fit is one answer of a table.
 type Fit struct {
-	Word  Word    `json:"word"`
-	Share float64 `json:"share"` // of the card; if the answer is no, up to the allocation that failed
+	Word Word `json:"word"`
+	// Of the card; if the answer is no, up to the allocation that failed.
+	Share float64 `json:"share"`
 }
 
 // A Word is how much of a card a batch needs, in the words of the field's rule of thumb.
@@ -59,7 +60,8 @@ func (b *Batch) Table() (*Table, error) {
 		}
 	}
 	if at < 0 {
-		return nil, fmt.Errorf("%s: expected a model of a family of several, such as whisper-large-v3, to put others in the place of, found none", b.Path)
+		return nil, fmt.Errorf("%s: expected a model of a family of several, such as "+
+			"whisper-large-v3, to put others in the place of, found none", b.Path)
 	}
 	cards := make([]scenario.GPU, len(CardSizes))
 	for i, gib := range CardSizes {
@@ -77,7 +79,8 @@ func (b *Batch) Table() (*Table, error) {
 		s.GPU, s.Models[at].Model = cards[card], t.Models[model]
 		r, err := b.memoryOnly(s, b.all())
 		if err != nil {
-			return fmt.Errorf("%s with %s on %s: %w", b.Path, t.Models[model], record.FormatBytes(cards[card].Total), err)
+			return fmt.Errorf("%s with %s on %s: %w", b.Path, t.Models[model],
+				record.FormatBytes(cards[card].Total), err)
 		}
 		t.Cells[card][model] = Fit{b.word(r), r.Share}
 		return nil

@@ -10,26 +10,28 @@ import (
 	"vramsoak/pipeline/scenario"
 )
 
-// confVariable is the environment variable with the settings of PyTorch's allocator, where the file has none.
+// confVariable is the environment variable for the settings of PyTorch's allocator, unless the file
+// uses another one.
 const confVariable = "PYTORCH_CUDA_ALLOC_CONF"
 
-// A line is changes of one kind, from the cheapest to the dearest.
-type line struct {
+// A ladder is changes of one kind, from the cheapest to the most expensive.
+type ladder struct {
 	kind  Kind
 	steps int
 	at    func(step int) []Edit
-	// graded says that of two steps the dearer one does whatever the cheaper one does, so that the line can be bisected.
+	// graded reports whether a step helps whenever a cheaper one does. Then the ladder can be
+	// bisected.
 	graded bool
 }
 
-// list is a line of given changes.
-func list(kind Kind, graded bool, changes ...[]Edit) line {
-	return line{kind, len(changes), func(i int) []Edit { return changes[i] }, graded}
+// list returns a ladder of the given changes.
+func list(kind Kind, graded bool, changes ...[]Edit) ladder {
+	return ladder{kind, len(changes), func(i int) []Edit { return changes[i] }, graded}
 }
 
-// lines are all changes that are looked at, by kind.
-func lines(d *document, s *scenario.Scenario, now Result, stage string) []line {
-	all := []line{settings(d, s)}
+// ladders returns all changes that are tried, by kind.
+func ladders(d *document, s *scenario.Scenario, now Result, stage string) []ladder {
+	all := []ladder{settings(d, s)}
 	if s.GPU.Occupied > 0 && !s.ClearOnStart {
 		all = append(all, list(Start, true, []Edit{d.edit(true, "clear_on_start")}))
 	}
@@ -43,13 +45,14 @@ func lines(d *document, s *scenario.Scenario, now Result, stage string) []line {
 		all = append(all, smaller(d, s, i)...)
 	}
 	all = append(all, code(d, s)...)
-	return slices.DeleteFunc(all, func(l line) bool { return l.steps == 0 })
+	return slices.DeleteFunc(all, func(l ladder) bool { return l.steps == 0 })
 }
 
-// settings are the allocator's. Expandable segments come first: where they work, nothing fragments. A split limit must be
-// above 20 MiB, the allocator's own largest segment for what is small (kLargeBuffer); garbage collection goes by the memory
-// fraction, and does nothing without one.
-func settings(d *document, s *scenario.Scenario) line {
+// settings are the allocator's. Expandable segments come first, because they do not fragment. A
+// split limit must be above 20 MiB, the size of the allocator's own segments for small allocations
+// (kLargeBuffer). Garbage collection depends on the memory fraction, and needs one to have an
+// effect.
+func settings(d *document, s *scenario.Scenario) ladder {
 	variable, old := s.AllocConf()
 	variable = cmp.Or(variable, confVariable)
 	var changes [][]Edit
@@ -74,11 +77,12 @@ func settings(d *document, s *scenario.Scenario) line {
 	return list(Setting, false, changes...)
 }
 
-// clears are the times at which torch.cuda.empty_cache may be called: at cleanups, around the stage that needs most or fails,
-// around all stages; and every so many passes.
-func clears(d *document, s *scenario.Scenario, stage string) []line {
+// clears are the times at which torch.cuda.empty_cache may be called: at cleanups, around the stage
+// that needs most or fails, around all stages, and every so many passes.
+func clears(d *document, s *scenario.Scenario, stage string) []ladder {
 	var changes [][]Edit
-	if !s.Clear.Cleanups && slices.ContainsFunc(s.Stages, func(st scenario.Stage) bool { return len(st.Cleanups) > 0 }) {
+	hasCleanups := func(st scenario.Stage) bool { return len(st.Cleanups) > 0 }
+	if !s.Clear.Cleanups && slices.ContainsFunc(s.Stages, hasCleanups) {
 		changes = append(changes, []Edit{d.edit(true, "clear", "cleanups")})
 	}
 	with := func(old []string, more ...string) []string {
@@ -118,35 +122,41 @@ func clears(d *document, s *scenario.Scenario, stage string) []line {
 			passes = append(passes, []Edit{d.edit(n, "clear", "every")})
 		}
 	}
-	return []line{list(Clear, false, changes...), list(Clear, true, passes...)}
+	return []ladder{list(Clear, false, changes...), list(Clear, true, passes...)}
 }
 
-// batches are smaller batches of a stage, one item fewer each; of a batch that is an expression, a half of it and so on. And
-// a stage that fails when memory runs out can go on with half the batch.
-func batches(d *document, s *scenario.Scenario, i int) []line {
-	var out []line
+// batches are smaller batches of a stage, each with one item fewer. A batch that is an expression
+// is halved, quartered and so on. A stage that fails when memory runs out can also go on with half
+// the batch.
+func batches(d *document, s *scenario.Scenario, i int) []ladder {
+	var out []ladder
 	st := &s.Stages[i]
 	switch n, constant := st.Batch.Constant(); {
 	case constant && n <= 1:
 		return nil
 	case constant:
 		now := int(min(n, 1<<20))
-		out = append(out, line{BatchSize, now - 1, func(step int) []Edit { return []Edit{d.edit(now-1-step, "stages", i, "batch")} }, true})
+		smaller := func(step int) []Edit {
+			return []Edit{d.edit(now-1-step, "stages", i, "batch")}
+		}
+		out = append(out, ladder{BatchSize, now - 1, smaller, true})
 	default:
-		var changes [][]Edit // below 1 the pass takes one item all the same
+		var changes [][]Edit // a pass takes at least one item
 		for _, by := range []int{2, 4, 8, 16} {
-			changes = append(changes, []Edit{d.edit(fmt.Sprintf("max(1, floor((%s)/%d))", st.Batch, by), "stages", i, "batch")})
+			batch := fmt.Sprintf("max(1, floor((%s)/%d))", st.Batch, by)
+			changes = append(changes, []Edit{d.edit(batch, "stages", i, "batch")})
 		}
 		out = append(out, list(BatchSize, true, changes...))
 	}
 	if st.OnOOM != scenario.OOMHalves {
-		out = append(out, list(BatchSize, true, []Edit{d.edit(string(scenario.OOMHalves), "stages", i, "on_oom")}))
+		halve := d.edit(string(scenario.OOMHalves), "stages", i, "on_oom")
+		out = append(out, list(BatchSize, true, []Edit{halve}))
 	}
 	return out
 }
 
-// restarts begin the process anew after so many files, before it would fail.
-func restarts(d *document, s *scenario.Scenario, now Result) []line {
+// restarts start a new process after so many files, before the old one would fail.
+func restarts(d *document, s *scenario.Scenario, now Result) []ladder {
 	last := now.FirstFailed - 1
 	if s.RestartEvery > 0 {
 		last = min(last, s.RestartEvery-1)
@@ -154,11 +164,12 @@ func restarts(d *document, s *scenario.Scenario, now Result) []line {
 	if last < 1 {
 		return nil
 	}
-	return []line{{Restart, last, func(step int) []Edit { return []Edit{d.edit(last-step, "restart_every")} }, true}}
+	after := func(step int) []Edit { return []Edit{d.edit(last-step, "restart_every")} }
+	return []ladder{{Restart, last, after, true}}
 }
 
-// formats are those of a model's numbers that take less memory.
-func formats(d *document, s *scenario.Scenario, i int) []line {
+// formats are number formats of a model that take less memory.
+func formats(d *document, s *scenario.Scenario, i int) []ladder {
 	var changes [][]Edit
 	now, err := models.ParseDType(s.Models[i].DType)
 	if err != nil {
@@ -169,15 +180,15 @@ func formats(d *document, s *scenario.Scenario, i int) []line {
 			changes = append(changes, []Edit{d.edit(to.String(), "models", i, "dtype")})
 		}
 	}
-	return []line{list(Format, true, changes...)}
+	return []ladder{list(Format, true, changes...)}
 }
 
-// smaller are the smaller models of a model's family, the largest first. A model that has its id by its name keeps it, for that is
-// how the rest of the file names it.
-func smaller(d *document, s *scenario.Scenario, i int) []line {
+// smaller are the smaller models of a model's family, the largest first. If the file names the
+// model by its model name, the edit keeps that name as its id.
+func smaller(d *document, s *scenario.Scenario, i int) []ladder {
 	m, err := models.Lookup(s.Models[i].Model)
 	if err != nil {
-		return nil // one whose weights the file gives
+		return nil // the file gives its weights
 	}
 	family := models.Family(m.Family)
 	var changes [][]Edit
@@ -188,28 +199,32 @@ func smaller(d *document, s *scenario.Scenario, i int) []line {
 		}
 		changes = append(changes, edits)
 	}
-	return []line{list(Smaller, true, changes...)}
+	return []ladder{list(Smaller, true, changes...)}
 }
 
-// code is what the pipeline keeps and need not: its faults, tensors that outlive the pass that made them, and pieces of data that
-// are all on the card before the first file, where one at a time would do.
-func code(d *document, s *scenario.Scenario) []line {
-	var out []line
+// code changes what the pipeline keeps for too long: its faults, tensors that outlive the pass that
+// made them, and pieces of data that are all on the card before the first file.
+func code(d *document, s *scenario.Scenario) []ladder {
+	var out []ladder
 	for i := range s.Faults {
 		out = append(out, list(Code, true, []Edit{d.edit(nil, "faults", i)}))
 	}
 	for i := range s.Stages {
 		for k, t := range s.Stages[i].Tensors {
-			if n, constant := t.Count.Constant(); constant && n > 1 && s.Stages[i].Once && t.Until == scenario.WithRun {
-				out = append(out, list(Code, true, []Edit{d.edit(1, "stages", i, "tensors", k, "count")}))
+			n, constant := t.Count.Constant()
+			if constant && n > 1 && s.Stages[i].Once && t.Until == scenario.WithRun {
+				one := d.edit(1, "stages", i, "tensors", k, "count")
+				out = append(out, list(Code, true, []Edit{one}))
 			}
 			if t.Each != scenario.Pass {
 				continue
 			}
 			var changes [][]Edit
-			for _, span := range []scenario.Span{scenario.WithFile, scenario.WithStage, scenario.Pass} {
+			for _, span := range []scenario.Span{scenario.WithFile, scenario.WithStage,
+				scenario.Pass} {
 				if t.Until.Outlives(span) {
-					changes = append(changes, []Edit{d.edit(string(span), "stages", i, "tensors", k, "until")})
+					until := d.edit(string(span), "stages", i, "tensors", k, "until")
+					changes = append(changes, []Edit{until})
 				}
 			}
 			out = append(out, list(Code, true, changes...))
