@@ -11,9 +11,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestPythonExamples runs what README.md and docs/how-to/python.md tell a Python user to write and to run, with stand-ins for torch and
-// whisper. Each script of testdata/python names its document in a file; of that document it has transcribe.py, the first
-// Python in it, and command.sh, the first command that runs it.
+// TestPythonExamples runs the Python examples of README.md and docs/how-to/python.md, with stand-ins
+// for torch and whisper. Each script of testdata/python names its page in the file "document". It
+// finds the first Python of that page in transcribe.py, and the first command that runs it in
+// command.sh.
 func TestPythonExamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds")
@@ -36,7 +37,7 @@ func TestPythonExamples(t *testing.T) {
 				return err
 			}
 			program := regexp.MustCompile("(?s)\n```python\n(.*?)```\n").FindSubmatch(text)
-			command := regexp.MustCompile(`\n    (vramsoak soak .* python3 transcribe\.py.*\n)`).FindSubmatch(text)
+			command := regexp.MustCompile(`\n(vramsoak soak .* python3 transcribe\.py.*\n)`).FindSubmatch(text)
 			if program == nil || command == nil {
 				return errors.New("expected a Python program, and a command that runs it as transcribe.py; found none")
 			}

@@ -12,14 +12,15 @@ import (
 )
 
 // referenceHead begins the page that is written from the schemas.
-const referenceHead = `# Keys and fields
+const referenceHead = "# Keys and fields\n" + `
+Reference: which keys have the policy and the pipeline file, and which fields has the verdict?
 
-This page lists the keys of the policy and of the pipeline file, and the fields of the verdict. A
-test writes it from the JSON Schemas beside it (draft 2020-12); other tests hold those against what
-vramsoak reads and writes. [policy.md](../reference/policy.md) and
-[pipeline-file.md](../reference/pipeline-file.md) say what the files are for.
+A test writes this page from the JSON Schemas beside it (draft 2020-12); other tests compare those
+with what vramsoak reads and writes. [The policy file](../reference/policy.md) and
+[the pipeline file](../reference/pipeline-file.md) say what the files are for. An editor takes the
+schemas from the program:
 
-    vramsoak schema policy > vramsoak.schema.json     # for an editor; also: pipeline, verdict
+` + "```sh\nvramsoak schema policy > vramsoak.schema.json     # also: pipeline, verdict\n```" + `
 
 Sizes are bytes: 1048576, 512KiB, 1.5GiB (GB reads as GiB). Shares are above 0 and up to 1: 0.95 or
 95%. Keys that begin with x- are for YAML anchors and are not read.
@@ -33,7 +34,7 @@ func TestReference(t *testing.T) {
 	b.WriteString(referenceHead)
 	for _, name := range []string{"policy", "pipeline", "verdict"} {
 		root := ordered(t, name)
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", strings.ToUpper(name[:1])+name[1:], root["description"])
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", strings.ToUpper(name[:1])+name[1:], wrapped(root["description"].(string)))
 		if name == "verdict" {
 			b.WriteString("[verdict.schema.json](verdict.schema.json) has the fields of `validation`.\n\n" +
 				"| field | type | meaning |\n|---|---|---|\n")
@@ -43,6 +44,19 @@ func TestReference(t *testing.T) {
 		rows(t, &b, root, root, "", name == "verdict")
 	}
 	golden.File(t, path, []byte(b.String()))
+}
+
+// wrapped breaks a text into lines of at most 100 columns.
+func wrapped(text string) string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && len(line)+1+len(word) > 100 {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimSpace(line + " " + word)
+	}
+	return strings.Join(append(lines, line), "\n")
 }
 
 // rows writes a line of the table for each key of a schema, and for the keys below it.

@@ -1,0 +1,49 @@
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// kinds are the first words of a page, by its folder.
+var kinds = map[string]string{
+	"how-to":      "How-to: ",
+	"reference":   "Reference: ",
+	"explanation": "Explanation: ",
+	"schema":      "Reference: ",
+}
+
+// TestPages: a page says in its first line of which kind it is and which question it answers, and
+// the index lists it. Prose has at most 100 columns.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	index, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range pages(t) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, body, _ := strings.Cut(string(text), "\n\n")
+		question, _, _ := strings.Cut(body, "\n\n")
+		if kind, ok := kinds[filepath.Dir(path)]; ok {
+			if !strings.HasPrefix(question, kind) || !strings.Contains(question, "?") {
+				t.Errorf("%s begins with %q, expected %q and a question", path, question, kind)
+			}
+			if !strings.Contains(string(index), "("+filepath.ToSlash(path)+")") {
+				t.Errorf("README.md does not list %s", path)
+			}
+		}
+		for line := range strings.Lines(codeBlock.ReplaceAllString(string(text), "")) {
+			prose := !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "![")
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); prose && n > 100 {
+				t.Errorf("%s has a line of %d columns: %s", path, n, line)
+			}
+		}
+	}
+}
