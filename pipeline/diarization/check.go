@@ -11,49 +11,49 @@ import (
 	"strings"
 )
 
-// A Kind is what a model is for.
+// A Kind is the purpose of a model.
 type Kind int
 
 // The kinds of models.
 const (
-	Segmentation Kind = iota // tells the speakers in a window apart
+	Segmentation Kind = iota // separates the speakers in a window
 	Embedding                // turns a voice into a vector
 )
 
-// Check says whether sherpa-onnx can use the model at path, by the file alone: whether it is whole,
-// of an IR and an opset that ONNX Runtime knows, and whether its metadata, its inputs and outputs
-// are what sherpa-onnx relies on without looking. The error names every mistake, with what was
-// expected and what to do.
+// Check returns an error unless sherpa-onnx can use the model at path. It looks only at the file:
+// whether it is complete, whether ONNX Runtime knows its IR and opset, and whether its metadata,
+// inputs and outputs are what sherpa-onnx expects without checking. The error names every mistake,
+// with what was expected and what to do.
 //
-// What sherpa-onnx's export scripts write passes: scripts/pyannote/segmentation, wespeaker,
+// Files written by sherpa-onnx's export scripts pass: scripts/pyannote/segmentation, wespeaker,
 // 3dspeaker and nemo/speaker-verification in github.com/k2-fsa/sherpa-onnx.
 func Check(path string, kind Kind) error {
 	_, err := inspect(path, kind, runtimeLimits())
 	return err
 }
 
-// properties are those of a checked model that matter to its use.
+// properties are the facts about a checked model that its use needs.
 type properties struct {
-	// Samples: what the segmentation model looks at, and from one frame to the next.
+	// In samples: the window of the segmentation model, and the step from one frame to the next.
 	window, frame int
-	speakers      int // that it tells apart in a window
-	classes       int // of a frame
+	speakers      int // at most so many in a window
+	classes       int // classes of a frame
 	dim           int // of an embedding
 
-	input  [3]int // a shape that the model takes
-	length int    // the value of its second input; 0 where it has none
-	output int    // which output is used
+	input  [3]int // a shape that the model accepts
+	length int    // the value of its second input; 0 if it has none
+	output int    // index of the output that is used
 }
 
-// limits are what an ONNX Runtime takes at most.
+// limits are the highest versions that an ONNX Runtime accepts.
 type limits struct {
 	version   string
-	ir, opset int64 // 0 where no limit is known
+	ir, opset int64 // 0 if no limit is known
 }
 
-// limitsOf a version of ONNX Runtime, by the ONNX release that it implements (docs/Versioning.md in
-// github.com/microsoft/onnxruntime and in github.com/onnx/onnx). Of releases that are newer than
-// this table all is left to themselves; of older ones nothing was tried.
+// limitsOf returns the limits of a version of ONNX Runtime, by the ONNX release that it implements
+// (docs/Versioning.md in github.com/microsoft/onnxruntime and in github.com/onnx/onnx). Releases
+// newer than this table have no limits here. Older ones were not tried.
 func limitsOf(version string) limits {
 	minor := 0
 	if major, rest, ok := strings.Cut(version, "."); ok && major == "1" {
@@ -69,7 +69,7 @@ func limitsOf(version string) limits {
 	return limits{version, 9, 20}
 }
 
-// scripts are where models of a kind come from.
+// scripts are the export scripts for each kind of model.
 var scripts = map[Kind]string{
 	Segmentation: "scripts/pyannote/segmentation",
 	Embedding:    "scripts/wespeaker, scripts/3dspeaker or scripts/nemo/speaker-verification",
@@ -137,7 +137,7 @@ func (c *check) wrong(format string, args ...any) {
 	c.mistakes = append(c.mistakes, fmt.Errorf(format, args...))
 }
 
-// header checks what holds for any model.
+// header checks what must hold for every model.
 func (c *check) header(most limits) {
 	if !c.graph {
 		c.wrong("graph: expected one, found none")
@@ -150,13 +150,13 @@ func (c *check) header(most limits) {
 			most.version, c.ir)
 	}
 	switch {
-	case c.opset < 7: // ONNX Runtime's oldest
+	case c.opset < 7: // the oldest that ONNX Runtime knows
 		c.wrong("opset: expected 7 or more of the standard operators, found %d", c.opset)
 	case most.opset > 0 && c.opset > most.opset:
 		c.wrong("opset: expected at most %d, which ONNX Runtime %s knows, found %d", most.opset,
 			most.version, c.opset)
 	}
-	// Files of IR 3 list weights as inputs, which then need not be given.
+	// Files of IR 3 list weights as inputs. Those inputs need not be given.
 	c.inputs = slices.DeleteFunc(slices.Clone(c.inputs), func(v value) bool {
 		_, ok := c.weights[v.name]
 		return ok
@@ -164,7 +164,7 @@ func (c *check) header(most limits) {
 	c.connected()
 }
 
-// connected checks that whatever a node or an output needs is there.
+// connected checks that every node and output gets its inputs.
 func (c *check) connected() {
 	there := func(name string) bool {
 		_, isWeight := c.weights[name]
@@ -192,8 +192,8 @@ func (c *check) connected() {
 	}
 }
 
-// number is a value of the metadata in a range. sherpa-onnx reads it with atoi: of "16k" it would
-// take 16.
+// number returns a number from the metadata and checks its range. sherpa-onnx reads it with atoi,
+// which reads "16k" as 16.
 func (c *check) number(key string, least, most int) int {
 	text, ok := c.metadata[key]
 	if !ok || text == "" {
@@ -219,7 +219,7 @@ func between(least, most int) string {
 	return fmt.Sprintf("%d to %d", least, most)
 }
 
-// word is a value of the metadata that is one of those given, or any where none are.
+// word returns a word from the metadata and checks that it is one of the given words, if any.
 func (c *check) word(key string, oneOf ...string) string {
 	text, ok := c.metadata[key]
 	switch {
@@ -245,8 +245,8 @@ func list(words []string) string {
 // Element types of TensorProto.
 const floatType, int64Type = 1, 7
 
-// tensor checks an input or an output against a shape. A dimension that either leaves open fits
-// any.
+// tensor checks an input or an output against a shape. A dimension that one of the two leaves open
+// fits any.
 func (c *check) tensor(role string, v value, element int64, shape ...int64) {
 	if v.element != element {
 		c.wrong("%s %q: expected elements of type %s, found %s", role, v.name, elementName(element),

@@ -7,10 +7,10 @@ import (
 	sherpa "github.com/k2-fsa/sherpa-onnx-go-linux"
 )
 
-// EmbedderConfig says how to embed.
+// EmbedderConfig configures an [Embedder].
 type EmbedderConfig struct {
 	Model    string // path of the embedding model
-	Threads  int    // that compute on the CPU; 0 means 1
+	Threads  int    // threads on the CPU; 0 means 1
 	Provider string // cpu or cuda; "" means cpu
 }
 
@@ -19,7 +19,7 @@ func (c EmbedderConfig) inspect() (properties, error) {
 	return p, errors.Join(c.validate(), err)
 }
 
-// validate reports every mistake but the model's.
+// validate reports every mistake in the configuration, except those of the model.
 func (c EmbedderConfig) validate() error {
 	var errs []error
 	if c.Threads < 0 || c.Threads > maxThreads {
@@ -30,7 +30,7 @@ func (c EmbedderConfig) validate() error {
 	return errors.Join(append(errs, checkProvider(provider))...)
 }
 
-// maxThreads is more than any machine has cores.
+// maxThreads is more than the cores of any machine.
 const maxThreads = 1024
 
 func (c EmbedderConfig) defaults() (threads int, provider string) {
@@ -67,7 +67,7 @@ func OpenEmbedder(c EmbedderConfig) (*Embedder, error) {
 	return &Embedder{engine}, nil
 }
 
-// Close frees the model. The Embedder must not be used afterwards, but may be closed again.
+// Close frees the model. Do not use the Embedder afterwards; closing it again does nothing.
 func (e *Embedder) Close() {
 	if e.engine != nil {
 		sherpa.DeleteSpeakerEmbeddingExtractor(e.engine)
@@ -75,12 +75,13 @@ func (e *Embedder) Close() {
 	}
 }
 
-// shortest is the least audio that is embedded, 0.1 s: less has next to nothing of a voice in it,
-// and of less than a frame (25 ms) sherpa-onnx makes no features.
+// shortest is the least audio that is embedded, 0.1 s. Less has hardly any voice in it, and
+// sherpa-onnx makes no features of less than a frame (25 ms).
 const shortest = sampleRate / 10
 
-// Embed turns a voice, mono audio of 16 kHz with samples from -1 to 1, into a vector. The cosine of
-// two vectors' angle tells how alike the voices are; their lengths mean nothing.
+// Embed turns a voice into a vector. The voice is mono audio of 16 kHz with samples from -1 to 1.
+// The cosine of the angle between two vectors says how similar the voices are; their lengths mean
+// nothing.
 func (e *Embedder) Embed(samples []float32) ([]float32, error) {
 	if len(samples) < shortest {
 		return nil, fmt.Errorf("expected at least %.1f s of a voice, found %.3f s",
@@ -104,5 +105,5 @@ func (e *Embedder) Embed(samples []float32) ([]float32, error) {
 	return e.engine.Compute(stream), nil
 }
 
-// longestVoice keeps the sizes of features in 32 bits.
+// longestVoice keeps the sizes of features within 32 bits.
 const longestVoice = 4 * 3600 * sampleRate

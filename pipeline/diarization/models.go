@@ -2,8 +2,8 @@ package diarization
 
 import "fmt"
 
-// Limits of what a model may say of itself. They are far beyond any real one, and keep what is
-// computed from them in sherpa-onnx's 32-bit integers and in memory.
+// Limits of a model's properties. They are far above any real model. They keep what sherpa-onnx
+// computes from them within 32-bit integers and within memory.
 const (
 	maxWindow   = 60 * sampleRate
 	maxLocal    = 16
@@ -11,12 +11,13 @@ const (
 	maxFeatures = 1024
 )
 
-// segmentation checks what sherpa-onnx's offline-speaker-segmentation-pyannote-model.cc reads and
-// offline-speaker-diarization-pyannote-impl.h computes with, in version 1.12.20.
+// segmentation checks what sherpa-onnx 1.12.20 reads in
+// offline-speaker-segmentation-pyannote-model.cc and computes with in
+// offline-speaker-diarization-pyannote-impl.h.
 func (c *check) segmentation() properties {
 	c.number("sample_rate", sampleRate, sampleRate)
-	// A window is shifted by a tenth of itself, in whole samples, which are divided by; the
-	// receptive field shift is too.
+	// A window is shifted by a tenth of its length, in whole samples. sherpa-onnx divides by that
+	// and by the receptive field shift.
 	window := c.number("window_size", sampleRate/10, maxWindow)
 	field := c.number("receptive_field_size", 1, maxWindow)
 	shift := c.number("receptive_field_shift", 1, maxWindow)
@@ -25,10 +26,11 @@ func (c *check) segmentation() properties {
 	classes := c.number("num_classes", 1, 1+maxLocal+maxLocal*maxLocal)
 	most := 0 // frames in a window
 	if window > 0 && field > 0 && shift > 0 {
-		// Frames are added up over windows into an array in which each window has room for so many.
+		// Frames are summed over windows into an array with room for so many per window.
 		switch most = window / shift; {
 		case field > window:
-			c.wrong("metadata receptive_field_size: expected at most the window of %d samples, found %d", window, field)
+			c.wrong("metadata receptive_field_size: expected at most the window of %d samples, "+
+				"found %d", window, field)
 		case shift > field:
 			c.wrong("metadata receptive_field_shift: expected at most the receptive field of %d "+
 				"samples, found %d", field, shift)
@@ -71,7 +73,7 @@ func (c *check) segmentation() properties {
 	}
 }
 
-// frames checks an output's number of frames of a window, where it is known and has a limit.
+// frames checks an output's number of frames in a window, if it is known and limited.
 func (c *check) frames(v value, most int) {
 	if most > 0 && len(v.shape) == 3 && v.shape[1] > int64(most) {
 		c.wrong("output %q: expected at most %d frames of a window, found %d", v.name, most,
@@ -79,12 +81,12 @@ func (c *check) frames(v value, most int) {
 	}
 }
 
-// minFrames: sherpa-onnx embeds what a speaker says in a window from ten frames on, and ends the
-// process where that is shorter than one frame of features; at a receptive field shift of a hundred
+// minFrames: sherpa-onnx embeds what a speaker says in a window from ten frames on. It ends the
+// process if that is shorter than one frame of features. With a receptive field shift of a hundred
 // samples or more it never is.
 const minFrames = 10
 
-// embedding checks what sherpa-onnx's speaker-embedding-extractor-*.cc read, in version 1.12.20.
+// embedding checks what sherpa-onnx 1.12.20 reads in speaker-embedding-extractor-*.cc.
 func (c *check) embedding() properties {
 	framework := c.word("framework", "wespeaker", "3d-speaker", "nemo")
 	c.word("language")
@@ -142,12 +144,12 @@ func (c *check) embedding() properties {
 	return p
 }
 
-// kaldiBands are the features that sherpa-onnx computes for models other than NeMo's.
+// kaldiBands is the number of features that sherpa-onnx computes for models other than NeMo's.
 const kaldiBands = 80
 
-// produced checks an output's last dimension where the file leaves it open (exporters do after a
-// squeeze or a batch norm), by the weights that it is computed with. sherpa-onnx takes it from the
-// metadata and reads or writes beyond the output where it is another.
+// produced checks an output's last dimension if the file leaves it open, by the weights it is
+// computed with. Exporters leave it open after a squeeze or a batch norm. sherpa-onnx takes the
+// dimension from the metadata; if that is wrong it reads or writes beyond the output.
 func (c *check) produced(v value, want int64) {
 	if want == free || v.hasShape && len(v.shape) > 0 && v.shape[len(v.shape)-1] != free {
 		return
@@ -158,10 +160,11 @@ func (c *check) produced(v value, want int64) {
 	}
 }
 
-// maxSteps is how far back width looks for weights.
+// maxSteps limits how many nodes back width searches for weights.
 const maxSteps = 16
 
-// width is the last dimension of what a node gives, as far as the weights tell; else free.
+// width returns the last dimension of a node's output as far as weights determine it, otherwise
+// free.
 func (c *check) width(name string, steps int) int64 {
 	n, ok := c.producers[name]
 	if !ok || steps == 0 || len(n.inputs) == 0 {
@@ -191,7 +194,7 @@ func (c *check) width(name string, steps int) int64 {
 		}
 		return dimension(1, 1)
 	case "Add", "Sub", "Mul", "Div":
-		// A vector of more than one number is as wide as what it is added to, or is stretched over.
+		// A vector of more than one number has the width of the sum.
 		for input := range n.inputs {
 			if w := dimension(input, -1); w > 1 {
 				return w

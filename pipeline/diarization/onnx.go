@@ -8,31 +8,31 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A model is what a check looks at in an ONNX file: all but the weights. Messages and field numbers
-// are those of onnx/onnx.proto in github.com/onnx/onnx.
+// A model is the part of an ONNX file that is checked: everything but the weights. Messages and
+// field numbers are those of onnx/onnx.proto in github.com/onnx/onnx.
 type model struct {
 	ir       int64
-	opset    int64 // of the standard operators; 0 where none is named
+	opset    int64 // of the standard operators; 0 if the file names none
 	metadata map[string]string
-	graph    bool // there is one
+	graph    bool // the file has a graph
 
 	inputs, outputs []value
 	weights         map[string][]int64 // shapes by name
 	producers       map[string]node    // by the name of the output
-	mistakes        []error            // of single tensors
-	// Nodes, their inputs and outputs, weights, values, entries of metadata.
+	mistakes        []error            // in single tensors
+	// parts counts nodes, their inputs and outputs, weights, values, entries of metadata.
 	parts int
 }
 
 // A value is an input or an output of the graph.
 type value struct {
 	name     string
-	element  int64 // TensorProto.DataType; 0 where the value is no tensor
+	element  int64 // TensorProto.DataType; 0 if the value is not a tensor
 	shape    []int64
 	hasShape bool
 }
 
-// free is a dimension that the file leaves open, by a name or by nothing.
+// free is a dimension that the file leaves open, with a name or without a value.
 const free = -1
 
 // A node is an operation.
@@ -42,14 +42,14 @@ type node struct {
 	transposed      bool // Gemm's transB
 }
 
-// Limits of what is kept of a file. Models for diarization have a few thousand nodes.
+// Limits of what is kept from a file. Models for diarization have a few thousand nodes.
 const (
 	maxParts    = 1 << 20
 	maxMistakes = 10
-	maxRank     = 64 // dimensions; no tensor has so many
+	maxRank     = 64 // dimensions; no tensor has that many
 )
 
-// part counts what is kept of the file.
+// part counts a part that is kept.
 func (m *model) part(at int64) error {
 	if m.parts++; m.parts > maxParts {
 		return &malformed{at, fmt.Sprintf("expected a model of at most %d nodes and weights, "+
@@ -58,7 +58,8 @@ func (m *model) part(at int64) error {
 	return nil
 }
 
-// readModel reads the file's structure. An error means that it is no ONNX model at all.
+// readModel reads the file's structure. It returns an error if the file is not an ONNX model at
+// all.
 func readModel(file io.ReaderAt, size int64) (*model, error) {
 	m := &model{
 		metadata: map[string]string{}, weights: map[string][]int64{},
@@ -99,13 +100,13 @@ func (m *model) readOpset(s *source, in span) error {
 	return err
 }
 
-// readMetadata reads an entry. Of a key that stands twice the last value holds, as in ONNX Runtime;
-// a script that adds metadata twice leaves such a file.
+// readMetadata reads an entry. If a key occurs twice the last value counts, as in ONNX Runtime. A
+// script that adds metadata twice writes such a file.
 func (m *model) readMetadata(s *source, in span) error {
 	key, value := "", ""
 	err := s.fields(in, func(f field) (err error) {
 		switch {
-		case f.kind != protowire.BytesType || f.len() > longestText: // a license, say
+		case f.kind != protowire.BytesType || f.len() > longestText: // such as a license
 		case f.number == 1:
 			key, err = s.text(f.span)
 		case f.number == 2:
@@ -180,7 +181,7 @@ func (m *model) readNode(s *source, in span) error {
 	return err
 }
 
-// readAttribute looks for the one attribute that a shape depends on, and checks tensors in
+// readAttribute reads the one attribute that a shape depends on. It also checks tensors in
 // attributes (constants).
 func (m *model) readAttribute(s *source, in span, n *node) error {
 	name, number := "", int64(0)
@@ -205,8 +206,8 @@ func (m *model) readWeights(s *source, in span) error {
 	return err
 }
 
-// readValue reads a ValueInfoProto: the name, and a TypeProto whose tensor has an element type and
-// a shape.
+// readValue reads a ValueInfoProto: the name, and a TypeProto with the tensor's element type and
+// shape.
 func readValue(s *source, in span) (value, error) {
 	var v value
 	bytes := func(in span, number protowire.Number, visit func(span) error) error {
@@ -255,20 +256,20 @@ func readValue(s *source, in span) (value, error) {
 	return v, err
 }
 
-// sizes of a tensor's elements in bytes, by TensorProto.DataType; 0 for strings. Complex numbers,
-// which have two values each, are in no network for speakers.
+// sizes are the sizes of a tensor's elements in bytes, by TensorProto.DataType; 0 for strings.
+// Complex numbers, which have two values each, do not occur in networks for speakers.
 var sizes = map[int64]int64{
 	1: 4, 2: 1, 3: 1, 4: 2, 5: 2, 6: 4, 7: 8, 8: 0, 9: 1, 10: 2, 11: 8, 12: 4, 13: 8, 16: 2, 17: 1,
 	18: 1, 19: 1, 20: 1,
 }
 
-// readTensor reads a TensorProto's name and shape and checks that it has as many values as the
-// shape says.
+// readTensor reads a TensorProto's name and shape. It checks that the tensor has as many values as
+// the shape requires.
 func (m *model) readTensor(s *source, in span) (name string, shape []int64, err error) {
 	var (
 		element  int64
 		raw      int64 = -1 // bytes
-		values   int64      // in the fields of single types
+		values   int64      // in the typed fields
 		external bool
 	)
 	dimension := func(v uint64) error {
@@ -320,8 +321,8 @@ func (m *model) readTensor(s *source, in span) (name string, shape []int64, err 
 	return name, shape, nil
 }
 
-// checkTensor keeps a mistake for a tensor whose values and shape do not fit: ONNX Runtime aborts
-// on it.
+// checkTensor records a mistake if a tensor's values do not fit its shape: ONNX Runtime aborts on
+// it.
 func (m *model) checkTensor(name string, element int64, shape []int64, raw, values int64,
 	external bool,
 ) {

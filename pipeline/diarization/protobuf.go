@@ -8,14 +8,14 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A source is a protobuf message in a file that is read in place: weights are passed over, so that
-// a model of gigabytes takes a few KiB to look at.
+// A source is a protobuf message that is read inside its file. Weights are skipped, so checking a
+// model of gigabytes takes a few KiB.
 type source struct {
 	file io.ReaderAt
 	size int64
 
 	buffer [4096]byte
-	from   int64 // where in the file the buffer's content begins
+	from   int64 // offset in the file of the buffer's content
 	filled int
 }
 
@@ -33,8 +33,8 @@ func (s *source) peek(offset int64, n int) ([]byte, error) {
 	return s.buffer[at:min(at+n, s.filled)], nil
 }
 
-// A field is one of a message. Of a varint or a fixed number value is set, of bytes (strings,
-// messages, packed numbers) where in the file they stand.
+// A field is a field of a message. value is set for a varint or a fixed number. For bytes (strings,
+// messages, packed numbers) the span says where in the file they are.
 type field struct {
 	number protowire.Number
 	kind   protowire.Type
@@ -47,7 +47,7 @@ type span struct{ start, end int64 }
 
 func (s span) len() int64 { return s.end - s.start }
 
-// malformed is a file that is no protobuf message, or one that is cut off.
+// malformed means that a file is not a protobuf message, or that it is cut off.
 type malformed struct {
 	at   int64
 	what string
@@ -70,10 +70,10 @@ func (s *source) fields(in span, visit func(field) error) error {
 	return nil
 }
 
-// field reads the field at offset, of a message that ends at end, and returns where the next one
-// begins.
+// field reads the field at offset, of a message that ends at end. It returns the offset of the next
+// field.
 func (s *source) field(offset, end int64) (field, int64, error) {
-	// A tag and a varint, ten bytes each at most.
+	// A tag and a varint have at most ten bytes each.
 	head, err := s.peek(offset, int(min(end-offset, 20)))
 	if err != nil {
 		return field{}, 0, err
@@ -117,10 +117,10 @@ func (s *source) field(offset, end int64) (field, int64, error) {
 	return f, f.end, nil
 }
 
-// longestText is more than any name or value has that matters here.
+// longestText is longer than any name or value that is needed here.
 const longestText = 1 << 16
 
-// text is the string in the span.
+// text returns the string in the span.
 func (s *source) text(in span) (string, error) {
 	if in.len() > longestText {
 		return "", &malformed{in.start, fmt.Sprintf("expected a name of at most %d bytes, found %d",
@@ -141,7 +141,7 @@ func (s *source) text(in span) (string, error) {
 	return string(b), err
 }
 
-// numbers calls visit for the varints of a packed field.
+// numbers calls visit for each varint of a packed field.
 func (s *source) numbers(in span, visit func(uint64) error) error {
 	for at := in.start; at < in.end; {
 		b, err := s.peek(at, int(min(in.end-at, 10)))

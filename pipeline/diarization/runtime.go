@@ -9,7 +9,7 @@ static const char *onnxruntime_version(void) {
 	return get ? get()->get_version() : "";
 }
 
-// The file that ONNX Runtime was loaded from.
+// Where ONNX Runtime was loaded from.
 static const char *onnxruntime_file(void) {
 	Dl_info info;
 	get_api_base get = find_onnxruntime();
@@ -25,10 +25,10 @@ import (
 	"sync"
 )
 
-// Version is that of the ONNX Runtime in use, such as "1.17.1".
+// Version returns the version of the ONNX Runtime in use, such as "1.17.1".
 func Version() string { return C.GoString(C.onnxruntime_version()) }
 
-// library is the file that ONNX Runtime was loaded from.
+// library returns the file that ONNX Runtime was loaded from.
 func library() string {
 	file := C.GoString(C.onnxruntime_file())
 	if resolved, err := filepath.EvalSymlinks(file); err == nil {
@@ -39,21 +39,22 @@ func library() string {
 
 var runtimeLimits = sync.OnceValue(func() limits { return limitsOf(Version()) })
 
-// checkProvider refuses what would end the process ("trt"), and what sherpa-onnx would quietly
-// compute on the CPU: a provider that it does not know, and CUDA where the library was built
+// checkProvider refuses providers that would end the process ("trt"). It also refuses those for
+// which sherpa-onnx would silently compute on the CPU: unknown ones, and CUDA with a library built
 // without.
 func checkProvider(provider string) error {
 	switch provider {
 	case "cpu":
 		return nil
 	case "cuda":
-		// A build for CUDA has its kernels in a library of their own, beside itself.
+		// A build for CUDA has its kernels in another library in the same folder.
 		file := library()
 		const kernels = "libonnxruntime_providers_cuda.so"
 		if _, err := os.Stat(filepath.Join(filepath.Dir(file), kernels)); err != nil {
 			return fmt.Errorf("provider cuda: expected an ONNX Runtime that is built for CUDA, "+
 				"found %s without %s beside it; "+
-				"build with SHERPA_PREFIX set to a GPU build of sherpa-onnx, or use the provider cpu", file, kernels)
+				"build with SHERPA_PREFIX set to a GPU build of sherpa-onnx, or use the provider cpu",
+				file, kernels)
 		}
 		return nil
 	}

@@ -10,18 +10,18 @@ import (
 	"vramsoak/pipeline/speakers"
 )
 
-// sampleRate of all audio here, in hertz.
+// sampleRate is the sample rate of all audio here, in hertz.
 const sampleRate = 16000
 
-// Config says how to diarize.
+// Config configures a [Diarizer].
 type Config struct {
 	Segmentation string // path of the segmentation model
 	Embedding    string // path of the embedding model
-	Speakers     int    // how many there are; 0 where that is not known
-	// Where it is not: cosine distance within a cluster, 0 to 2, larger for fewer speakers; 0 means
-	// 0.5.
+	Speakers     int    // number of speakers; 0 if unknown
+	// Threshold is used if the number is unknown: the cosine distance within a cluster, 0 to 2. A
+	// larger one gives fewer speakers. 0 means 0.5.
 	Threshold float64
-	Threads   int    // that compute on the CPU; 0 means 1
+	Threads   int    // threads on the CPU; 0 means 1
 	Provider  string // cpu or cuda; "" means cpu
 }
 
@@ -31,8 +31,8 @@ func (c Config) inspect() (segmentation, embedding properties, err error) {
 	return segmentation, embedding, errors.Join(c.Validate(), err1, err2)
 }
 
-// Validate reports every mistake in the configuration at once, but those of the models: see [Check]
-// and [Try].
+// Validate reports every mistake in the configuration at once, except those of the models: see
+// [Check] and [Try].
 func (c Config) Validate() error {
 	var errs []error
 	if c.Speakers < 0 || c.Speakers > maxSpeakers {
@@ -49,7 +49,7 @@ func (c Config) Validate() error {
 // maxSpeakers is more than any recording has.
 const maxSpeakers = 1000
 
-// Embedder is the configuration of the embedding alone.
+// Embedder returns the configuration of the embedding alone.
 func (c Config) Embedder() EmbedderConfig {
 	return EmbedderConfig{Model: c.Embedding, Threads: c.Threads, Provider: c.Provider}
 }
@@ -61,8 +61,8 @@ type Diarizer struct {
 	speakers   int
 }
 
-// Turns shorter than minTurn are dropped, pauses of a speaker shorter than minPause closed. In
-// seconds; sherpa-onnx's defaults.
+// Turns shorter than minTurn are dropped; pauses of a speaker shorter than minPause are closed.
+// They are in seconds, sherpa-onnx's defaults.
 const minTurn, minPause = 0.3, 0.5
 
 // Open checks the models and loads them. Close the Diarizer after use.
@@ -104,10 +104,10 @@ func Open(c Config) (*Diarizer, error) {
 	return &Diarizer{engine, p, c.Speakers}, nil
 }
 
-// clusters is how many to ask for. One is never asked for: where the segmentation hears two
-// speakers at once and there is one cluster, sherpa-onnx 1.12.20 writes beyond an array (its
-// TopkIndex, mended in pull request 3628). Two become one in turns. Where the number is not known,
-// clustering may still find one.
+// clusters returns how many clusters to ask for, never one. If the segmentation hears two speakers
+// at once and there is one cluster, sherpa-onnx 1.12.20 writes beyond an array (TopkIndex, fixed in
+// its pull request 3628). turns makes one speaker of two. If the number is unknown, clustering may
+// still find one.
 func clusters(speakers int) int {
 	if speakers == 1 {
 		return 2
@@ -115,7 +115,7 @@ func clusters(speakers int) int {
 	return speakers
 }
 
-// Close frees the models. The Diarizer must not be used afterwards, but may be closed again.
+// Close frees the models. Do not use the Diarizer afterwards; closing it again does nothing.
 func (d *Diarizer) Close() {
 	if d.engine != nil {
 		sherpa.DeleteOfflineSpeakerDiarization(d.engine)
@@ -123,14 +123,13 @@ func (d *Diarizer) Close() {
 	}
 }
 
-// Diarize says who speaks when in mono audio of 16 kHz, samples from -1 to 1. Turns are in order of
-// their start and lie within the audio; turns of different speakers may overlap. The speakers are
-// named as pyannote.audio names them, SPEAKER_00 and so on, in the order in which they are first
-// heard.
+// Diarize finds who speaks when in mono audio of 16 kHz with samples from -1 to 1. Turns are sorted
+// by start and lie within the audio. Turns of different speakers may overlap. Speakers are named as
+// in pyannote.audio, SPEAKER_00 and so on, in the order in which they are first heard.
 //
-// Memory and time grow with the square of the length, for all windows' voices are compared with
-// each other; audio of many hours is refused (with pyannote's models, of more than 4 h 17 min). It
-// cannot be stopped.
+// Memory and time grow with the square of the length, because the voices of all windows are
+// compared with each other. Audio of many hours is refused: with pyannote's models, more than 4 h
+// 17 min. Diarize cannot be stopped.
 func (d *Diarizer) Diarize(samples []float32) ([]speakers.Turn, error) {
 	if err := checkSamples(samples); err != nil {
 		return nil, err
@@ -145,8 +144,8 @@ func (d *Diarizer) Diarize(samples []float32) ([]speakers.Turn, error) {
 	segments := d.engine.Process(d.pad(samples, 1))
 	if d.speakers > 1 && len(samples) <= d.properties.window &&
 		countSpeakers(segments) > d.speakers {
-		// In a single window the segmentation's speakers are taken as they are, however many were
-		// asked for. In two they are clustered.
+		// In a single window the segmentation's speakers are final, however many were asked for.
+		// From two windows on they are clustered.
 		segments = d.engine.Process(d.pad(samples, 2))
 	}
 	return turns(segments, d.speakers == 1, seconds(len(samples))), nil
@@ -154,23 +153,22 @@ func (d *Diarizer) Diarize(samples []float32) ([]speakers.Turn, error) {
 
 func seconds(samples int) float64 { return float64(samples) / sampleRate }
 
-// shift is by how many samples windows follow each other.
+// shift returns the number of samples between the starts of two windows.
 func (d *Diarizer) shift() int { return int(0.1 * float64(d.properties.window)) }
 
-// longest is the most samples that can be diarized: sherpa-onnx counts the pairs of voices, one for
-// each speaker in each window, in 32 bits.
+// longest returns the most samples that can be diarized. sherpa-onnx counts the pairs of voices in
+// 32 bits, with one voice for each speaker in each window.
 func (d *Diarizer) longest() int {
 	const voices = 46340 // 46341 x 46340 is more than 2^31 - 1
 	windows := voices/d.properties.speakers - 1
 	return min(d.properties.window+windows*d.shift(), math.MaxInt32/2)
 }
 
-// pad returns the samples with silence after them to the end of a window, and of at least as many
-// windows as asked for.
+// pad returns the samples followed by silence to the end of a window, with at least as many windows
+// as asked for.
 //
-// sherpa-onnx does so itself, but then leaves out what lies after the audio's end when it computes
-// embeddings: a model that hears a voice in the silence only, ten frames of it, makes it end the
-// process.
+// sherpa-onnx pads too, but then ignores the padding when it computes embeddings. If a model hears
+// a voice only in the padding, for ten frames, sherpa-onnx ends the process.
 func (d *Diarizer) pad(samples []float32, windows int) []float32 {
 	n := max(len(samples), d.properties.window+(windows-1)*d.shift())
 	if rest := (n - d.properties.window) % d.shift(); rest > 0 {
@@ -192,8 +190,8 @@ func countSpeakers(segments []sherpa.OfflineSpeakerDiarizationSegment) int {
 	return len(seen)
 }
 
-// turns are the segments within the first end seconds, of one speaker where there is but one.
-// Segments come in order of their start.
+// turns returns the segments within the first end seconds, as one speaker's if there is only one.
+// Segments are sorted by start.
 func turns(segments []sherpa.OfflineSpeakerDiarizationSegment, one bool,
 	end float64,
 ) []speakers.Turn {
@@ -201,7 +199,7 @@ func turns(segments []sherpa.OfflineSpeakerDiarizationSegment, one bool,
 	names := map[int]string{}
 	for _, s := range segments {
 		t := speakers.Turn{Start: max(0, milliseconds(s.Start)), End: min(milliseconds(s.End), end)}
-		if t.Start >= t.End { // after the audio's end
+		if t.Start >= t.End { // it lies after the audio's end
 			continue
 		}
 		if one {
@@ -220,16 +218,16 @@ func turns(segments []sherpa.OfflineSpeakerDiarizationSegment, one bool,
 	return list
 }
 
-// milliseconds rounds a time to them, which is finer than a model's frames: a float32 has no more
-// digits after an hour.
+// milliseconds rounds a time to milliseconds, which is finer than a model's frames. A float32 has
+// no more digits after an hour.
 func milliseconds(t float32) float64 { return math.Round(float64(t)*1000) / 1000 }
 
-// loudest is what no audio that is scaled to 1 comes near; sums of squares of more do not fit into
-// a float32.
+// loudest is far above audio that is scaled to 1. The sum of squares of louder audio does not fit
+// into a float32.
 const loudest = 1000
 
-// checkSamples refuses what the models' arithmetic turns into infinities, of which clustering
-// throws an exception that ends the process.
+// checkSamples refuses samples that the models turn into infinities. Clustering throws an exception
+// on them, which ends the process.
 func checkSamples(samples []float32) error {
 	for i, v := range samples {
 		if !(v >= -loudest && v <= loudest) {

@@ -5,9 +5,9 @@ package diarization
 #include <stdlib.h>
 #include <string.h>
 
-// ONNX Runtime's C interface is a table of functions whose first 102 places never change ("Size of
-// version 1 API cannot change" in onnxruntime_c_api.cc). Objects are opaque, a status is NULL where
-// all went well.
+// ONNX Runtime's C interface is a table of functions whose first 102 entries never change ("Size of
+// version 1 API cannot change" in onnxruntime_c_api.cc). Objects are opaque. A NULL status means
+// success.
 enum {
 	error_message = 2, create_env = 3, create_session = 7, run = 9, create_options = 10,
 		set_log_severity = 22,
@@ -22,15 +22,15 @@ enum {
 
 enum { float_type = 1, int64_type = 7, max_rank = 8 };
 
-// A trial is what a model is given, zeros of a shape and, where length is not 0, a length; and what
-// came out.
+// A trial is the input of a model, zeros of a shape and, unless length is 0, a length; and its
+// output.
 typedef struct {
 	int64_t shape[3], length;
 	int output;
 	int element;
 	size_t rank;
 	int64_t dims[max_rank];
-	char *message; // what ONNX Runtime has against it; NULL for nothing
+	char *message; // ONNX Runtime's error; NULL for none
 } trial;
 
 #define CALL(index, types, ...) if (!status) status = ((void *(*) types)api[index])(__VA_ARGS__)
@@ -113,8 +113,8 @@ import (
 // ErrOutOfMemory is in the error of loading a model for which there is too little memory.
 var ErrOutOfMemory = errors.New("out of memory")
 
-// SaysOutOfMemory tells a message of ONNX Runtime's, or the last words of a process that it ended,
-// that are for want of memory:
+// SaysOutOfMemory reports whether memory ran out, by a message of ONNX Runtime or by the last words
+// of a process that it ended:
 //
 //	std::bad_alloc
 //	Failed to allocate memory for requested buffer of size 268435456
@@ -123,7 +123,7 @@ func SaysOutOfMemory(text string) bool {
 		"Failed to allocate memory")
 }
 
-// A Trial is a model that ONNX Runtime has run once, and what its file was like then.
+// A Trial records that ONNX Runtime ran a model once, and the state of its file at that time.
 type Trial struct {
 	Path     string
 	Size     int64 // bytes
@@ -135,14 +135,14 @@ var tried = struct {
 	files map[string]Trial
 }{files: map[string]Trial{}}
 
-// Trials are those of this process, for another one to trust.
+// Trials returns the trials of this process, so that another process can trust them.
 func Trials() []Trial {
 	tried.Lock()
 	defer tried.Unlock()
 	return slices.Collect(maps.Values(tried.files))
 }
 
-// Trust spares this process the trials of another one.
+// Trust takes over the trials of another process, so that this one need not repeat them.
 func Trust(trials []Trial) {
 	tried.Lock()
 	defer tried.Unlock()
@@ -151,8 +151,8 @@ func Trust(trials []Trial) {
 	}
 }
 
-// Try says whether the model at path can be used, as [Check] does and by a run on silence. What is
-// missing may be memory: [ErrOutOfMemory].
+// Try returns an error unless the model at path can be used: it calls [Check] and runs the model on
+// silence. The error may be [ErrOutOfMemory].
 func Try(path string, kind Kind) error {
 	p, err := inspect(path, kind, runtimeLimits())
 	if err != nil {
@@ -161,10 +161,10 @@ func Try(path string, kind Kind) error {
 	return try(path, p)
 }
 
-// try has ONNX Runtime load the model and run it on silence, without sherpa-onnx, whose way of
-// doing so ends the process where this one returns an error: for an operator that ONNX Runtime does
-// not know, or nodes that do not fit together. And it sees the output's true shape, which a file
-// need not say. A file is tried once, for it takes the time and the memory of loading it.
+// try makes ONNX Runtime load the model and run it on silence, without sherpa-onnx. If ONNX Runtime
+// does not know an operator, or if nodes do not fit together, sherpa-onnx would end the process;
+// try returns an error. It also sees the true shape of the output, which a file may leave out. A
+// file is tried only once, because that takes the time and memory of loading it.
 func try(path string, p properties) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -207,7 +207,7 @@ func try(path string, p properties) error {
 	return nil
 }
 
-// result checks what a model gives for an input of p's.
+// result checks a model's output for the input of p.
 func (c *check) result(v value, p properties) {
 	if p.dim > 0 {
 		c.tensor("output", v, floatType, 1, int64(p.dim))

@@ -1,6 +1,6 @@
 package models
 
-// A block is the shape of a transformer's layer.
+// A block is the shape of a transformer layer.
 type block struct {
 	tokens int // of all sequences together
 	length int // of one sequence
@@ -9,11 +9,11 @@ type block struct {
 	inner  int // width of the feed-forward layer
 }
 
-// scores are the elements of the attention matrix: tokens x heads x length.
+// scores returns the number of elements of the attention matrix: tokens x heads x length.
 func (b block) scores() int { return b.tokens * b.heads * b.length }
 
-// transformer is one such layer for inference. What the Python frames name stays: the layer's input
-// to its end, the normalized input and q, k and v to the end of the attention.
+// transformer is one transformer layer for inference. Tensors that Python variables name live on:
+// the layer's input to its end, the normalized input and q, k and v to the end of the attention.
 func (p *pass) transformer(x ref, b block) ref {
 	n := b.tokens * b.state
 	normed := p.layerNorm(n, x)
@@ -26,7 +26,7 @@ func (p *pass) transformer(x ref, b block) ref {
 	return z
 }
 
-// postNorm is a layer of BERT and of wav2vec 2.0 base, which normalize each sum.
+// postNorm is a layer of BERT and of wav2vec 2.0 base, which normalize after each sum.
 func (p *pass) postNorm(x ref, b block) ref {
 	n := b.tokens * b.state
 	s := p.op("residual", n, x, p.projected(b, x))
@@ -39,7 +39,7 @@ func (p *pass) postNorm(x ref, b block) ref {
 	return z
 }
 
-// projected is self-attention between its four projections.
+// projected is self-attention together with its four projections.
 func (p *pass) projected(b block, x ref) ref {
 	n := b.tokens * b.state
 	q := p.op("q_proj", n, x)
@@ -56,7 +56,7 @@ func (p *pass) projected(b block, x ref) ref {
 	return a
 }
 
-// attention has a result of n elements.
+// attention computes attention with a result of n elements.
 func (p *pass) attention(n int, b block, q, k, v ref) ref {
 	if !p.eager {
 		return p.op("scaled_dot_product_attention", n, q, k, v)
@@ -83,7 +83,7 @@ func (p *pass) feedForward(b block, x ref) ref {
 	return h
 }
 
-// layerNorm is nn.LayerNorm; under autocast it computes in float32 and back.
+// layerNorm is nn.LayerNorm. Under autocast it computes in float32 and converts back.
 func (p *pass) layerNorm(n int, x ref) ref {
 	if p.d != Autocast {
 		return p.op("layer_norm", n, x)

@@ -4,11 +4,11 @@ import (
 	"strings"
 )
 
-// A DType is the kind of number that weights and activations are made of, by PyTorch's names.
+// A DType is the number type of weights and activations, by PyTorch's names.
 type DType uint8
 
-// Autocast is float32 weights and float16 arithmetic: torch.autocast, and what openai-whisper's
-// fp16=True does with weights that load_model left in float32 (whisper/model.py, Linear:
+// Autocast means float32 weights and float16 arithmetic: torch.autocast. openai-whisper's fp16=True
+// does the same with weights that load_model left in float32 (whisper/model.py, Linear:
 // F.linear(x, self.weight.to(x.dtype), ...)).
 const (
 	Float32 DType = iota
@@ -25,7 +25,7 @@ var dtypes = [...]struct {
 	Float32:  {"float32", 4, 4},
 	Float16:  {"float16", 2, 2},
 	BFloat16: {"bfloat16", 2, 2},
-	// bitsandbytes' load_in_8bit and CTranslate2's int8_float16: what goes from layer to layer is
+	// bitsandbytes' load_in_8bit and CTranslate2's int8_float16. Activations between layers are
 	// float16.
 	Int8:     {"int8", 1, 2},
 	Autocast: {"autocast", 4, 2},
@@ -55,8 +55,8 @@ func ParseDType(name string) (DType, error) {
 
 func (d DType) String() string { return dtypes[d].name }
 
-// Bytes is the size of an activation of n elements.
+// Bytes returns the size of an activation of n elements.
 func (d DType) Bytes(n int) int64 { return dtypes[d].arithmetic * int64(n) }
 
-// WeightBytes is the size of a weight of n elements.
+// WeightBytes returns the size of a weight of n elements.
 func (d DType) WeightBytes(n int) int64 { return dtypes[d].weight * int64(n) }

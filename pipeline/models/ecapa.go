@@ -2,15 +2,15 @@ package models
 
 import "fmt"
 
-// ecapaDims are what speechbrain's recipes set; the rest is theirs in common.
+// ecapaDims are what speechbrain's recipes set. All models share the other dimensions.
 type ecapaDims struct {
 	name, id, family, recipe string
 	mels, dimension          int
-	// Of the classifier: blocks 0, hidden dimension: cosine scores against labels.
+	// The classifier: without blocks (0) and hidden dimension it is cosine scores against labels.
 	blocks, hidden, labels int
 }
 
-// ecapa are SpeechBrain's ECAPA-TDNN models: speakers of VoxCeleb, languages of VoxLingua107.
+// ecapa makes SpeechBrain's ECAPA-TDNN models: speakers of VoxCeleb, languages of VoxLingua107.
 func ecapa() []*Model {
 	return []*Model{
 		ecapaDims{
@@ -67,7 +67,7 @@ func (e ecapaDims) model() *Model {
 	return m
 }
 
-// classifier has the tensors of ECAPA_TDNN.Classifier, or with blocks those of Xvector.Classifier.
+// classifier adds the tensors of ECAPA_TDNN.Classifier, or with blocks those of Xvector.Classifier.
 func (e ecapaDims) classifier(s module) {
 	if e.blocks == 0 {
 		s.parameter("weight", e.labels, e.dimension)
@@ -114,8 +114,8 @@ func (e ecapaDims) forward(p *pass, in Input) {
 	p.result(p.op("fc", in.Batch*e.dimension, stats))
 }
 
-// features are speechbrain's Fbank: STFT of 25 ms each 10 ms, centered, without the waveform's mean
-// and variance.
+// features is speechbrain's Fbank: STFT of 25 ms each 10 ms, centered, minus the waveform's mean
+// and divided by its variance.
 func (e ecapaDims) features(p *pass, in Input) (feats ref, frames int) {
 	frames = in.samples()/160 + 1
 	n := in.Batch * frames
@@ -129,8 +129,8 @@ func (e ecapaDims) features(p *pass, in Input) (feats ref, frames int) {
 	return feats, frames
 }
 
-// tdnn is TDNNBlock.forward: norm(activation(conv(x))). speechbrain's Conv1d pads by a copy, even
-// by nothing (padding "same", reflect).
+// tdnn is TDNNBlock.forward: norm(activation(conv(x))). speechbrain's Conv1d always pads by a copy,
+// even if there is nothing to pad (padding "same", reflect).
 func (p *pass) tdnn(in, out, batch, frames, pad int, x ref) ref {
 	padded := p.op("tdnn.conv.reflection_pad", batch*in*(frames+2*pad), x)
 	c := p.op("tdnn.conv", batch*out*frames, padded)

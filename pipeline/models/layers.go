@@ -2,8 +2,8 @@ package models
 
 import "fmt"
 
-// A module collects the tensors of a part of a model under its prefix, in the order in which
-// PyTorch registers them.
+// A module collects the tensors of a part of a model under a prefix, in the order in which PyTorch
+// registers them.
 type module struct {
 	m      *Model
 	prefix string

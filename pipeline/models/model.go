@@ -16,31 +16,31 @@ import (
 // makes.
 type Model struct {
 	Name string // short: "whisper-large-v3"
-	ID   string // on Hugging Face: "openai/whisper-large-v3"; "" where it is not there
-	// Of models that do the same work, so that a smaller one can take the place: "whisper",
-	// "whisper.en", "bge" ...
+	ID   string // on Hugging Face: "openai/whisper-large-v3"; "" if it is not there
+	// Family names models that do the same work, so that a smaller one can replace a larger one:
+	// "whisper", "whisper.en", "bge" ...
 	Family string
 	Source string // where the sizes are published
 
-	// Parameters are what training changes; tied ones are there once. Buffers are the other tensors
-	// that .to("cuda") moves: running statistics, fixed positions, filters.
+	// Parameters are what training changes; tied parameters are listed once. Buffers are the other
+	// tensors that .to("cuda") moves: running statistics, fixed positions, filters.
 	Parameters, Buffers []Tensor
 
-	// multiplies is whether a pass uses cuBLAS. Convolutions, by cuDNN, do not.
+	// multiplies reports whether a pass uses cuBLAS. Convolutions use cuDNN instead.
 	multiplies bool
-	usual      Input                   // what a zero field of an Input means
-	forward    func(p *pass, in Input) // one pass
+	usual      Input                   // defaults for the zero fields of an Input
+	forward    func(p *pass, in Input) // writes one pass
 }
 
-// A Tensor is a weight by its name in the model's state_dict.
+// A Tensor is a weight with its name in the model's state_dict.
 type Tensor struct {
 	Name  string
 	Shape []int // in elements
-	// Element is the bytes of one element where they do not follow the model's type, else 0.
+	// Element is the bytes of one element if they do not follow the model's type, otherwise 0.
 	Element int64
 }
 
-// Elements is the product of the shape; a scalar has one.
+// Elements returns the product of the shape; a scalar has one element.
 func (t Tensor) Elements() int {
 	n := 1
 	for _, s := range t.Shape {
@@ -49,7 +49,7 @@ func (t Tensor) Elements() int {
 	return n
 }
 
-// Bytes is the tensor's size in a model that is loaded as d.
+// Bytes returns the tensor's size in a model that is loaded as d.
 func (t Tensor) Bytes(d DType) int64 {
 	if t.Element > 0 {
 		return t.Element * int64(t.Elements())
@@ -57,7 +57,7 @@ func (t Tensor) Bytes(d DType) int64 {
 	return d.WeightBytes(t.Elements())
 }
 
-// Count is the number of parameters, as model.num_parameters() prints it.
+// Count returns the number of parameters, as model.num_parameters() prints it.
 func (m *Model) Count() int {
 	n := 0
 	for _, t := range m.Parameters {
@@ -66,8 +66,8 @@ func (m *Model) Count() int {
 	return n
 }
 
-// Weights is what the model holds on the GPU, parameters and buffers, before the allocator rounds
-// each of them up.
+// Weights returns what the model holds on the GPU, parameters and buffers, before the allocator
+// rounds each of them up.
 func (m *Model) Weights(d DType) int64 {
 	var n int64
 	for t := range m.Tensors() {
@@ -76,7 +76,7 @@ func (m *Model) Weights(d DType) int64 {
 	return n
 }
 
-// Tensors goes through parameters and buffers in the order in which they are loaded.
+// Tensors yields parameters and buffers in the order in which they are loaded.
 func (m *Model) Tensors() iter.Seq[Tensor] {
 	return func(yield func(Tensor) bool) {
 		for _, t := range m.Parameters {
@@ -92,8 +92,8 @@ func (m *Model) Tensors() iter.Seq[Tensor] {
 	}
 }
 
-// catalogue is every model by its short name in lower case. Tensors are a few thousand in all: made
-// once, at the first look.
+// catalogue holds every model by its short name in lower case. All have a few thousand tensors,
+// which are made once, at the first use.
 var catalogue = sync.OnceValue(func() map[string]*Model {
 	all := map[string]*Model{}
 	for _, family := range [][]*Model{
@@ -107,7 +107,7 @@ var catalogue = sync.OnceValue(func() map[string]*Model {
 	return all
 })
 
-// aliases are other names in use for a model.
+// aliases are other names of models.
 var aliases = map[string]string{
 	"whisper-large":       "whisper-large-v3", // openai-whisper's "large" since v20231106
 	"whisper-turbo":       "whisper-large-v3-turbo",
@@ -118,9 +118,9 @@ var aliases = map[string]string{
 	"vit_l_16":            "vit-l-16",
 }
 
-// Lookup finds a model by a Hugging Face id ("openai/whisper-large-v3"), its name
-// ("whisper-large-v3") or, for Whisper, what whisper.load_model takes ("large-v3"). Case does not
-// matter. The models are shared: do not change them.
+// Lookup finds a model by its Hugging Face id ("openai/whisper-large-v3"), its name
+// ("whisper-large-v3") or, for Whisper, an argument of whisper.load_model ("large-v3"). Case does
+// not matter. All callers share the models: do not change them.
 func Lookup(name string) (*Model, error) {
 	all := catalogue()
 	for _, m := range all {
@@ -147,7 +147,7 @@ func Lookup(name string) (*Model, error) {
 	return nil, &UnknownError{What: "model", Name: name, Advice: advice}
 }
 
-// An UnknownError is the name of a model, or of a type, that is not known.
+// An UnknownError is the unknown name of a model or of a type.
 type UnknownError struct {
 	What   string // "model" or "dtype"
 	Name   string
@@ -158,7 +158,7 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("%s %q is not known: %s", e.What, e.Name, e.Advice)
 }
 
-// Names are the short names of all models, sorted.
+// Names returns the short names of all models, sorted.
 func Names() []string {
 	all := catalogue()
 	names := make([]string, 0, len(all))
@@ -168,7 +168,7 @@ func Names() []string {
 	return names
 }
 
-// Family lists the models of a family, smallest weights first.
+// Family returns the models of a family, smallest weights first.
 func Family(name string) []string {
 	var family []*Model
 	for _, m := range catalogue() {
@@ -187,11 +187,11 @@ func Family(name string) []string {
 	return names
 }
 
-// nearest are the names that contain what was asked for; else the three with the least edit
-// distance to it, with or without "whisper-" before it, of those that are near; else those of the
-// same word, as "bge" in "bge-m3".
+// nearest returns the names that contain the key. If there are none, it returns the three names
+// with the least edit distance to the key, with or without "whisper-" before it, as far as they are
+// near. If none is near, it returns names with the same first word, as "bge" in "bge-m3".
 func nearest(key string) []string {
-	const most, near = 6, 3 // names; one letter of so many may be another
+	const most, near = 6, 3 // names; one letter in so many may differ
 	containing := func(part string) []string {
 		all := slices.DeleteFunc(Names(), func(name string) bool {
 			return !strings.Contains(strings.ToLower(name), part)

@@ -2,40 +2,40 @@ package models
 
 import "math"
 
-// An Input is what one pass is given. A zero field means what is usual for the model.
+// An Input is the input of one pass. A zero field means the model's usual value.
 type Input struct {
 	Batch   int     // items of the pass
 	Seconds float64 // audio length of one item
-	Beams   int     // sequences that are decoded of one item
-	Tokens  int     // text length of one item, where the model reads or writes text
+	Beams   int     // sequences decoded for each item
+	Tokens  int     // text length of one item, if the model reads or writes text
 	Train   bool    // a forward pass that keeps what the backward pass needs, and the backward pass
-	// Attention that makes the score matrix (attn_implementation="eager") instead of
+	// Eager makes attention build the score matrix (attn_implementation="eager") instead of
 	// scaled_dot_product_attention.
 	Eager bool
 }
 
-// cublasWorkspace is what PyTorch allocates at a handle's first matrix multiplication,
+// cublasWorkspace is what PyTorch allocates for a handle's first matrix multiplication,
 // CUBLAS_WORKSPACE_CONFIG=:4096:2:16:8 (ATen/cuda/CublasHandlePool.cpp, parseChosenWorkspaceSize:
-// 4096 * 1024 * 2 + 16 * 1024 * 8; 32 MiB on Hopper). It then stays until the process ends; here
-// each pass has its own.
+// 4096 * 1024 * 2 + 16 * 1024 * 8; 32 MiB on Hopper). In PyTorch it stays until the process ends;
+// here each pass has its own.
 const cublasWorkspace = 8_519_680
 
-// Output is the To of what outlives the pass: its result.
+// Output is the To of a tensor that outlives the pass: its result.
 const Output = math.MaxInt
 
-// An Activation is a tensor of a pass: allocated at step From, freed after step To. Within a step,
-// tensors are allocated in the order of the list before any is freed.
+// An Activation is a tensor of a pass: it is allocated at step From and freed after step To. Within
+// a step, all tensors are allocated, in the order of the list, before any is freed.
 type Activation struct {
 	Name     string
 	Bytes    int64
 	From, To int
 }
 
-// Forward lists the tensors of one pass in the order of their allocation. Sizes are what is asked
-// of the allocator.
+// Forward returns the tensors of one pass in the order of their allocation. Sizes are as the
+// allocator is asked for them.
 func (m *Model) Forward(in Input, d DType) []Activation { return m.AppendForward(nil, in, d) }
 
-// AppendForward appends what Forward lists to dst, for callers that ask often.
+// AppendForward appends the result of Forward to dst, for callers that call it often.
 func (m *Model) AppendForward(dst []Activation, in Input, d DType) []Activation {
 	if in.Batch < 1 {
 		in.Batch = max(1, m.usual.Batch)
@@ -64,10 +64,10 @@ func (m *Model) AppendForward(dst []Activation, in Input, d DType) []Activation 
 	return p.list
 }
 
-// PeakBytes is the most that a pass holds at one time, weights not counted.
+// PeakBytes returns the most that a pass holds at one time, without the weights.
 func (m *Model) PeakBytes(in Input, d DType) int64 { return Peak(m.Forward(in, d)) }
 
-// Peak is the most that is live at one step of a pass.
+// Peak returns the most that is live at one step of a pass.
 func Peak(list []Activation) int64 {
 	last := 0
 	for _, a := range list {
@@ -88,15 +88,15 @@ func Peak(list []Activation) int64 {
 	return peak
 }
 
-// A pass writes down operations. Each is one step, makes one tensor, and extends the life of those
-// it reads up to itself: so a tensor dies with its last reader, unless something (a Python
+// A pass records operations. Each is one step and makes one tensor. It extends the life of the
+// tensors it reads up to itself. So a tensor dies with its last reader, unless something (a Python
 // variable, autograd) holds it longer.
 type pass struct {
 	d     DType
 	eager bool
 	train bool
-	spare []ref  // what autograd does not save
-	joins []join // whose gradients live longer
+	spare []ref  // tensors that autograd does not save
+	joins []join // tensors whose gradients live longer
 	tied  tie
 	list  []Activation
 	step  int
@@ -105,14 +105,14 @@ type pass struct {
 // A ref names a tensor of a pass.
 type ref int
 
-// op is one operation whose result has n elements of the pass's type.
+// op records an operation whose result has n elements of the pass's type.
 func (p *pass) op(name string, n int, reads ...ref) ref {
 	return p.bytes(name, p.d.Bytes(n),
 		reads...)
 }
 
-// float is one whose result is float32 in any case: spectrograms, softmax of logits, norms'
-// statistics.
+// float records an operation whose result is always float32: spectrograms, softmax of logits,
+// statistics of norms.
 func (p *pass) float(name string, n int, reads ...ref) ref {
 	return p.bytes(name, 4*int64(n), reads...)
 }
@@ -124,27 +124,27 @@ func (p *pass) bytes(name string, n int64, reads ...ref) ref {
 	return ref(len(p.list) - 1)
 }
 
-// with is a further tensor of the operation that was written down last: workspace, statistics.
+// with adds a further tensor to the last operation: a workspace, statistics.
 func (p *pass) with(name string, n int64) ref {
 	p.list = append(p.list, Activation{Name: name, Bytes: n, From: p.step, To: p.step})
 	return ref(len(p.list) - 1)
 }
 
-// hold keeps tensors to the end of the present step.
+// hold keeps tensors alive to the end of the current step.
 func (p *pass) hold(refs ...ref) {
 	for _, r := range refs {
 		p.list[r].To = p.step
 	}
 }
 
-// result keeps tensors beyond the pass.
+// result keeps tensors alive beyond the pass.
 func (p *pass) result(refs ...ref) {
 	for _, r := range refs {
 		p.list[r].To = Output
 	}
 }
 
-// unsaved says that no backward formula needs these tensors: what only goes into a sum or a
+// unsaved marks tensors that no backward formula needs: tensors that only go into a sum or a
 // concatenation.
 func (p *pass) unsaved(refs ...ref) {
 	if p.train {
@@ -152,8 +152,8 @@ func (p *pass) unsaved(refs ...ref) {
 	}
 }
 
-// joined says that the gradient of a sum or of a concatenation is also that of x, which was made
-// long before it.
+// joined marks a sum or a concatenation that shares its gradient with x, which was made long before
+// it.
 func (p *pass) joined(sum, x ref) {
 	if p.train {
 		p.joins = append(p.joins, join{sum, x})
@@ -162,15 +162,15 @@ func (p *pass) joined(sum, x ref) {
 
 type join struct{ sum, x ref }
 
-// tie is a weight that a lookup uses too: backward of the lookup makes a gradient of its own,
-// dense, and the sum of both.
+// A tie is a weight that a lookup uses too. The backward step of the lookup makes its own dense
+// gradient, and the sum of both gradients.
 type tie struct {
 	lookup   ref
 	elements int
 }
 
-// layers is how many of n equal layers are written down. For inference two do: all others take the
-// memory that those gave back.
+// layers returns how many of n equal layers to record. Two are enough for inference: the others
+// reuse the same memory.
 func (p *pass) layers(n int) int {
 	if p.train {
 		return n
@@ -178,7 +178,7 @@ func (p *pass) layers(n int) int {
 	return min(2, n)
 }
 
-// weight is the copy of a weight that autocast makes for one operation.
+// weight returns the copy of a weight that autocast makes for one operation.
 func (p *pass) weight(n int) {
 	if p.d == Autocast {
 		p.with("weight.to(float16)", 2*int64(n))

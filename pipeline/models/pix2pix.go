@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// pix2pix is the spectrogram GAN: pix2pix's U-Net generator and 70 x 70 PatchGAN discriminator over
-// spectrograms drawn as images of 256 x 256, as its authors' pytorch-CycleGAN-and-pix2pix builds
-// them (models/networks.py: unet_256, ngf=64; basic, ndf=64; batch norm).
+// pix2pix makes the spectrogram GAN: pix2pix's U-Net generator and 70 x 70 PatchGAN discriminator
+// over spectrograms drawn as images of 256 x 256. It follows the authors'
+// pytorch-CycleGAN-and-pix2pix (models/networks.py: unet_256, ngf=64; basic, ndf=64; batch norm).
 func pix2pix() []*Model {
 	const source = "arXiv:1611.07004, section 6.1; pytorch-CycleGAN-and-pix2pix, models/networks.py"
 	g := &Model{
@@ -62,7 +62,7 @@ func pix2pix() []*Model {
 const ganImage = 256
 
 var (
-	// From the outermost, each of half the side.
+	// From the outermost, each of half the side length.
 	unetWidths  = []int{64, 128, 256, 512, 512, 512, 512, 512}
 	patchWidths = []int{64, 128, 256, 512, 1}
 )

@@ -2,9 +2,9 @@ package models
 
 import "fmt"
 
-const sampleRate = 16000 // of all speech models here, Hz
+const sampleRate = 16000 // of all speech models here, in Hz
 
-// pyannote are the models of pyannote.audio's speaker diarization: who speaks when in a window of
+// pyannote makes the models of pyannote.audio's speaker diarization: who speaks when in a window of
 // 10 s, and whose voice it is.
 func pyannote() []*Model {
 	return []*Model{
@@ -15,14 +15,14 @@ func pyannote() []*Model {
 	}
 }
 
-// samples is the length of an item's waveform.
+// samples returns the length of an item's waveform.
 func (in Input) samples() int { return max(1, int(in.Seconds*sampleRate)) }
 
-// convolved is the length that a convolution or a pooling without padding leaves; at least 1, where
-// PyTorch would refuse.
+// convolved returns the length after a convolution or a pooling without padding. It is at least 1,
+// where PyTorch would raise an error.
 func convolved(n, kernel, stride int) int { return max(1, (n-kernel)/stride+1) }
 
-// sincnet has the tensors of pyannote.audio's blocks/sincnet.py, with its filters of
+// sincnet adds the tensors of pyannote.audio's blocks/sincnet.py, with the filters of
 // asteroid_filterbanks' ParamSincFB(80, 251).
 func sincnet(s module) {
 	s.norm("wav_norm1d", 1)
@@ -38,7 +38,7 @@ func sincnet(s module) {
 	}
 }
 
-// sincnetForward is SincNet.forward with stride 10: it returns its 60 features and their number of
+// sincnetForward is SincNet.forward with stride 10. It returns its 60 features and their number of
 // frames.
 func (p *pass) sincnet(in Input) (features ref, frames int) {
 	wave := p.op("waveforms", in.Batch*in.samples())
@@ -56,7 +56,7 @@ func (p *pass) sincnet(in Input) (features ref, frames int) {
 		}
 		n = convolved(n, 3, 3)
 		y := p.op("sincnet.pool1d", in.Batch*conv.channels*n, x)
-		// max_pool1d_with_indices makes them, asked for or not.
+		// max_pool1d_with_indices always makes the indices.
 		p.with("sincnet.pool1d indices", 8*int64(in.Batch*conv.channels*n))
 		y = p.op("sincnet.norm1d", in.Batch*conv.channels*n, y)
 		y = p.op("sincnet.leaky_relu", in.Batch*conv.channels*n, y)
@@ -66,9 +66,9 @@ func (p *pass) sincnet(in Input) (features ref, frames int) {
 	return x, n
 }
 
-// segmentation has the tensors of PyanNet as segmentation-3.0 was trained: config.yaml has lstm:
-// {hidden_size: 128, num_layers: 4, bidirectional: true}, linear: {hidden_size: 128, num_layers:
-// 2}, sincnet: {stride: 10}.
+// segmentation adds the tensors of PyanNet with segmentation-3.0's config.yaml: lstm: {hidden_size:
+// 128, num_layers: 4, bidirectional: true}, linear: {hidden_size: 128, num_layers: 2}, sincnet:
+// {stride: 10}.
 func segmentation(name, id string, classes int) *Model {
 	const hidden, layers = 128, 4
 	m := &Model{
@@ -88,8 +88,8 @@ func segmentation(name, id string, classes int) *Model {
 		n := in.Batch * frames
 		x = p.op("lstm input", n*60, x) // batch_first: made contiguous with time first
 		x = p.op("lstm", n*2*hidden, x)
-		// cuDNN does not say how it uses its workspace; the gates of both directions and the output
-		// of one layer are the least it needs.
+		// cuDNN does not document its workspace. It needs at least the gates of both directions and
+		// the output of one layer.
 		p.with("lstm workspace", p.d.Bytes(n*2*(4*hidden+hidden)))
 		for range 2 {
 			x = p.op("linear", n*hidden, x)

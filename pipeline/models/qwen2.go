@@ -2,7 +2,7 @@ package models
 
 import "fmt"
 
-// qwen2Dims are the fields of a Qwen2 config.json.
+// qwen2Dims are the fields of Qwen2's config.json.
 type qwen2Dims struct {
 	name, id            string
 	vocab, state, inner int // vocab_size, hidden_size, intermediate_size
@@ -10,7 +10,7 @@ type qwen2Dims struct {
 	layers, heads, groups, length int
 }
 
-// qwen2 are Qwen2 models as text embedders: AutoModel loads them without lm_head.
+// qwen2 makes Qwen2 models as text embedders: AutoModel loads them without lm_head.
 func qwen2() []*Model {
 	return []*Model{
 		qwen2Dims{
@@ -47,8 +47,8 @@ func (q qwen2Dims) model() *Model {
 	return m
 }
 
-// prefill is one pass over whole texts, with the keys and values that use_cache keeps, to the
-// embedding of each text's last token.
+// prefill is one pass over whole texts, up to the embedding of each text's last token. It includes
+// the keys and values that use_cache keeps.
 func (q qwen2Dims) prefill(p *pass, in Input, kv int) {
 	tokens := in.Batch * in.Tokens
 	n := tokens * q.state
@@ -59,12 +59,12 @@ func (q qwen2Dims) prefill(p *pass, in Input, kv int) {
 	sin := p.op("rotary_emb.sin", tokens*q.state/q.heads)
 	cache := make([]ref, 0, 2*q.layers)
 	written := p.layers(q.layers)
-	for range q.layers - written { // of these only the keys and values
+	for range q.layers - written { // these layers add only their keys and values
 		cache = append(cache, p.op("k_embed", tokens*kv), p.op("v_proj", tokens*kv))
 	}
 	for range written {
 		// Qwen2RMSNorm computes in float32: x.to(float32), its square for the variance, the
-		// product, and back.
+		// product, and the conversion back.
 		normed := p.rmsNorm(n, x)
 		qs := p.op("q_proj", n, normed)
 		ks := p.op("k_proj", tokens*kv, normed)
@@ -72,7 +72,7 @@ func (q qwen2Dims) prefill(p *pass, in Input, kv int) {
 		rotated := p.op("q_embed", n, qs)
 		k := p.op("k_embed", tokens*kv, ks)
 		cache = append(cache, k, vs)
-		// repeat_kv: each key and value once for every query head of its group.
+		// repeat_kv: a copy of each key and value for every query head of its group.
 		kk := p.op("repeat_kv", n, k)
 		vv := p.op("repeat_kv", n, vs)
 		a := p.attention(n, block{tokens: tokens, heads: q.heads, length: in.Tokens},
@@ -93,7 +93,7 @@ func (q qwen2Dims) prefill(p *pass, in Input, kv int) {
 	}
 	x = p.rmsNorm(n, x)
 	p.hold(cache...)
-	p.hold(ids, embeddings, cos, sin) // named by Qwen2Model.forward
+	p.hold(ids, embeddings, cos, sin) // variables of Qwen2Model.forward
 	p.result(p.op("last_token_pool", in.Batch*q.state, x))
 }
 

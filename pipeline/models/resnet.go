@@ -2,11 +2,11 @@ package models
 
 import "fmt"
 
-// resnetStages are ResNet34's: blocks of each, with 32 channels in the first and twice as many in
-// each further, of half the length.
+// resnetStages are the numbers of blocks in ResNet34's stages. The first stage has 32 channels;
+// each further stage has twice as many and half the length.
 var resnetStages = []int{3, 4, 6, 3}
 
-// wespeaker is pyannote/wespeaker-voxceleb-resnet34-LM, the embedding of pyannote's
+// wespeaker makes pyannote/wespeaker-voxceleb-resnet34-LM, the embedding model of pyannote's
 // speaker-diarization-3.1: a ResNet34 over 80 mel bands.
 func wespeaker() *Model {
 	const bands, width, dimension = 80, 32, 256
@@ -44,7 +44,7 @@ func wespeaker() *Model {
 		height, channels := bands, width
 		x := p.convBlock(in.Batch*channels*height*frames, fbank)
 		for i, blocks := range resnetStages {
-			layer := x // ResNet.forward's own name for it, to the layer's end
+			layer := x // held by a variable of ResNet.forward to the layer's end
 			for b := range blocks {
 				shortcut := i > 0 && b == 0
 				if shortcut {
@@ -61,7 +61,7 @@ func wespeaker() *Model {
 	return m
 }
 
-// convBlock is F.relu(bn(conv(x))); x lives on in the caller.
+// convBlock is F.relu(bn(conv(x))). The caller still holds x.
 func (p *pass) convBlock(n int, x ref) ref {
 	c := p.op("resnet.conv1", n, x)
 	b := p.op("resnet.bn", n, c)
@@ -71,8 +71,8 @@ func (p *pass) convBlock(n int, x ref) ref {
 	return r
 }
 
-// basicBlock is BasicBlock.forward: out = relu(bn2(conv2(relu(bn1(conv1(x))))) + shortcut(x)), the
-// sum in place.
+// basicBlock is BasicBlock.forward: out = relu(bn2(conv2(relu(bn1(conv1(x))))) + shortcut(x)). The
+// sum is in place.
 func (p *pass) basicBlock(n int, shortcut bool, x ref) ref {
 	out := p.convBlock(n, x)
 	c := p.op("resnet.conv2", n, out)

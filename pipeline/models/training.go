@@ -2,10 +2,10 @@ package models
 
 import "slices"
 
-// backward goes through the pass in reverse, a step for each operation. What autograd saved of a
-// result ends with the step of its operation; its gradient is made one step earlier and ends there
-// too, unless it is joined. Parameters get their gradients on the way; they live on until
-// optimizer.zero_grad(). The list's first tensor is data and has no gradient.
+// backward goes through the pass in reverse, one step for each operation. What autograd saved of a
+// result ends with the step of its operation. The gradient of the result is made one step earlier
+// and ends with the same step, unless it is joined. Parameters get their gradients on the way;
+// these live until optimizer.zero_grad(). The list's first tensor is data and has no gradient.
 func (p *pass) backward(first int, parameters []Tensor) {
 	n := len(p.list) - first
 	end := p.step + 1 + n
@@ -41,9 +41,9 @@ func (p *pass) backward(first int, parameters []Tensor) {
 	}
 }
 
-// AdamStates lists what torch.optim.Adam and AdamW keep from their first step on: exp_avg and
-// exp_avg_sq of each parameter, in the parameter's type (optim/adam.py, _init_group; the step
-// counts stay on the CPU).
+// AdamStates returns what torch.optim.Adam and AdamW keep from their first step on: exp_avg and
+// exp_avg_sq of each parameter, in the parameter's type (optim/adam.py, _init_group; step counts
+// stay on the CPU).
 func AdamStates(m *Model, d DType) []Activation {
 	list := make([]Activation, 0, 2*len(m.Parameters))
 	for i, t := range m.Parameters {
@@ -57,8 +57,8 @@ func AdamStates(m *Model, d DType) []Activation {
 	return list
 }
 
-// AdamStep lists what one optimizer.step() holds besides: torch._foreach_sqrt of all exp_avg_sq at
-// once (_multi_tensor_adam, which CUDA gets by default).
+// AdamStep returns what else one optimizer.step() holds: torch._foreach_sqrt of all exp_avg_sq at
+// once (_multi_tensor_adam, the default on CUDA).
 func AdamStep(m *Model, d DType) []Activation {
 	list := make([]Activation, 0, len(m.Parameters))
 	for i, t := range m.Parameters {

@@ -2,8 +2,8 @@ package models
 
 import "fmt"
 
-// vitDims are the arguments of torchvision's vit_b_16 and vit_l_16, over images of 224 x 224 (or
-// spectrograms drawn as such).
+// vitDims are the arguments of torchvision's vit_b_16 and vit_l_16, over images of 224 x 224, or
+// spectrograms drawn as such.
 type vitDims struct {
 	name, id                    string
 	state, layers, heads, inner int
@@ -59,15 +59,15 @@ func (v vitDims) model() *Model {
 			})
 		}
 		x = p.op("encoder.ln", n, x)
-		p.hold(images, cat, input) // named by VisionTransformer.forward and Encoder.forward
+		p.hold(images, cat, input) // variables of VisionTransformer.forward and Encoder.forward
 		p.unsaved(cat)
 		p.result(p.op("heads.head", in.Batch*vitClasses, x))
 	}
 	return m
 }
 
-// vitLayer is torchvision's EncoderBlock with nn.MultiheadAttention: q, k and v are projected
-// together and copied apart.
+// vitLayer is torchvision's EncoderBlock with nn.MultiheadAttention: it projects q, k and v
+// together and then copies them apart.
 func (p *pass) vitLayer(x ref, b block) ref {
 	n := b.tokens * b.state
 	normed := p.layerNorm(n, x)

@@ -8,8 +8,8 @@ type wav2vec2Dims struct {
 	name, id, source            string
 	state, heads, layers, inner int
 	labels                      int
-	// feat_extract_norm "layer", with biases, and do_stable_layer_norm: layers that normalize
-	// first.
+	// stable means feat_extract_norm "layer", with biases, and do_stable_layer_norm: layers that
+	// normalize first.
 	stable bool
 	masked bool // transformers' masked_spec_embed is there
 }
@@ -104,7 +104,7 @@ func (w wav2vec2Dims) forward(p *pass, in Input) {
 	x = p.op("feature_projection.layer_norm", tokens*channels, x)
 	x = p.op("feature_projection.projection", tokens*w.state, x)
 	pos := p.op("pos_conv_embed.conv", tokens*w.state, x)
-	// Weight norm makes the weight anew.
+	// Weight norm computes the weight again.
 	p.with("pos_conv_embed.weight", p.d.Bytes(w.state*w.state/16*128))
 	pos = p.op("pos_conv_embed.gelu", tokens*w.state, pos)
 	x = p.op("encoder.sum", tokens*w.state, x, pos)

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// whisperDims are the dimensions of a Whisper model, by the names of openai-whisper's
-// ModelDimensions.
+// whisperDims are the dimensions of a Whisper model, named as in openai-whisper's ModelDimensions.
 type whisperDims struct {
 	name, id                string
 	mels, state, heads      int
@@ -37,12 +36,12 @@ var whisperSizes = []whisperDims{
 }
 
 const (
-	// Of a 30 s window, 10 ms each (audio.py: N_FRAMES); shorter audio is padded.
+	// Frames of a 30 s window, 10 ms each (audio.py: N_FRAMES). Shorter audio is padded.
 	whisperFrames    = 3000
 	whisperPositions = 1500 // n_audio_ctx: the second convolution halves them
 	whisperText      = 448  // n_text_ctx
 	whisperPrompt    = 4    // <|startoftranscript|> language task <|notimestamps|>
-	cacheGrowths     = 3    // in how many pieces the growth of the text's keys and values is told
+	cacheGrowths     = 3    // steps in which the text's keys and values grow, in this model
 )
 
 func whisper() []*Model {
@@ -53,13 +52,14 @@ func whisper() []*Model {
 	return models
 }
 
-// english says whether the model transcribes English only: the .en ones and all distilled ones.
+// english reports whether the model transcribes English only: the .en models and all distilled
+// ones.
 func (w whisperDims) english() bool {
 	return strings.HasSuffix(w.name, ".en") || strings.HasPrefix(w.name, "distil-")
 }
 
-// model has the tensors of transformers' WhisperForConditionalGeneration. proj_out.weight is
-// decoder.embed_tokens.weight and is there once.
+// model returns the tensors of transformers' WhisperForConditionalGeneration. proj_out.weight is
+// tied to decoder.embed_tokens.weight and is listed once.
 func (w whisperDims) model() *Model {
 	family := "whisper"
 	if w.english() {
@@ -122,8 +122,8 @@ func (w whisperDims) model() *Model {
 	return m
 }
 
-// encode is the encoder over windows of 30 s: shorter audio is padded to them, longer audio is more
-// items. Its layers all make the same tensors, so the first and the last stand for them.
+// encode is the encoder over windows of 30 s. Shorter audio is padded; longer audio is several
+// items. All layers make the same tensors, so only the first and the last are recorded.
 func (w whisperDims) encode(p *pass, in Input) (audio, mel ref) {
 	d := w.state
 	mel = p.float("mel", in.Batch*w.mels*whisperFrames)
@@ -137,7 +137,7 @@ func (w whisperDims) encode(p *pass, in Input) (audio, mel ref) {
 	p.weight(3 * d * d)
 	c = p.op("encoder.gelu", in.Batch*d*whisperPositions, c)
 	var x ref
-	if p.d == Autocast { // positions are float32 and win the sum
+	if p.d == Autocast { // positions are float32, and so is the sum
 		x = p.op("encoder.hidden_states", in.Batch*whisperPositions*d, p.float("encoder.positions",
 			in.Batch*whisperPositions*d, c))
 	} else {
@@ -154,9 +154,9 @@ func (w whisperDims) encode(p *pass, in Input) (audio, mel ref) {
 	return audio, mel
 }
 
-// decode writes in.Tokens tokens for each beam. The keys and values of the audio are made once and
-// kept; those of the text grow with each token by torch.cat, which holds the old and the new of one
-// tensor at a time. The many small tensors of a single token are left out.
+// decode writes in.Tokens tokens for each beam. The keys and values of the audio are computed once
+// and kept. Those of the text grow with each token by torch.cat, which holds the old and the new
+// version of one tensor at a time. The many small tensors of single tokens are left out.
 func (w whisperDims) decode(p *pass, in Input, audio ref, self, cross []string) {
 	sequences := in.Batch * in.Beams
 	if in.Beams > 1 {
@@ -199,8 +199,8 @@ func (w whisperDims) decode(p *pass, in Input, audio ref, self, cross []string) 
 	p.result(p.bytes("tokens", 8*int64(sequences*tokens)))
 }
 
-// teach is the decoder in training: the whole text at once, each token from the true ones before
-// it.
+// teach is the decoder in training: it works on the whole text at once and predicts each token from
+// the true ones before it.
 func (w whisperDims) teach(p *pass, in Input, audio ref) {
 	tokens := in.Batch * min(in.Tokens, whisperText)
 	n := tokens * w.state

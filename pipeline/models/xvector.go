@@ -2,7 +2,7 @@ package models
 
 import "fmt"
 
-// xvector is pyannote/embedding: XVectorSincNet, five TDNN layers over SincNet's features.
+// xvector makes pyannote/embedding: XVectorSincNet, five TDNN layers over SincNet's features.
 func xvector() *Model {
 	m := &Model{
 		Name: "pyannote-embedding", ID: "pyannote/embedding", Family: "speaker-embedding",
