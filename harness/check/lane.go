@@ -1,6 +1,7 @@
 package check
 
 import (
+	"vramsoak/harness/check/peak"
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
 )
@@ -28,7 +29,7 @@ type lane struct {
 	sums     []*recoverySum          // in the order of their first appearance
 	byName   map[string]*recoverySum // nil where there are few
 	named    bool                    // not every reading is a sample
-	peak     peakMark
+	peak     peak.Marks
 	reserve  reserveMark
 	idles    []idle
 	points   points
@@ -212,7 +213,7 @@ func (l *lane) add(f *timeline.File, n int32, c *record.Checkpoint) {
 		l.last, l.named = c, true
 	}
 	l.reading(f, c)
-	l.peak.add(f, c)
+	l.peak.Add(f, c)
 	l.reserve.add(f, c)
 	l.order.add(f, c)
 }

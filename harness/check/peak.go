@@ -6,15 +6,19 @@ import (
 	"slices"
 	"sort"
 
+	"vramsoak/harness/check/peak"
 	"vramsoak/parser/record"
 	"vramsoak/parser/timeline"
 )
 
 // peaks judges the high-water mark of each device.
-func (j *Judge) peaks(beside *timeline.Beside) {
-	all := append(j.peaked(), j.bare(beside)...)
+func (j *Judge) peaks(driver *timeline.Beside) {
+	all := append(j.peaked(), j.sampledOnly(driver)...)
 	ranks := slices.ContainsFunc(all, func(l *lane) bool { return l.id.Rank != 0 })
-	facts := runFactsOf(all)
+	facts := map[int]*peak.Facts{}
+	for _, l := range all {
+		peak.AddFacts(facts, l.id, &l.peak)
+	}
 	for _, l := range all {
 		subject := "high-water mark"
 		if len(all) > 1 {
@@ -26,258 +30,133 @@ func (j *Judge) peaks(beside *timeline.Beside) {
 	}
 }
 
-// A runFacts sums up the readings of all devices of a run.
-type runFacts struct {
-	totals    []total // by the driver's numbers
-	devices   map[int]bool
-	ranks     map[int]bool
-	grownLine int  // of the last reading that shows more of the program's memory on a device than before
-	holds     bool // the program's own readings show that it holds memory
+// addFailures takes the readings in out-of-memory messages. A device that has no checkpoint gets a
+// lane of its own in j.failed.
+func (j *Judge) addFailures() {
+	j.failed = nil
+	bare := map[record.Lane]*lane{}
+	for _, l := range j.lanes {
+		l.peak.End()
+	}
+	for _, f := range slices.Concat(j.tl.Files, j.tl.Outside) {
+		for i := range f.OOMs {
+			o := &f.OOMs[i]
+			j.highWater.add(&o.Reading)
+			l := cmp.Or(j.byLane[o.Lane], bare[o.Lane])
+			if l == nil && peak.TellsLevel(o) {
+				l = &lane{id: o.Lane}
+				bare[o.Lane] = l
+				j.failed = append(j.failed, l)
+			}
+			if l != nil {
+				l.peak.AddFailure(f, o)
+			}
+		}
+	}
+	slices.SortFunc(j.failed, byLane)
 }
 
-func runFactsOf(ledgers []*lane) map[int]*runFacts {
-	all := map[int]*runFacts{}
-	for _, l := range ledgers {
-		for i := range l.peak.runs {
-			r := &l.peak.runs[i]
-			f := all[r.run]
-			if f == nil {
-				f = &runFacts{devices: map[int]bool{}, ranks: map[int]bool{}}
-				all[r.run] = f
+// peaked returns the lanes whose high-water mark is judged: devices with checkpoints, and devices
+// that only an out-of-memory message names.
+func (j *Judge) peaked() []*lane { return append(slices.Clip(j.lanes), j.failed...) }
+
+// addSamples takes the harness's samples.
+func (j *Judge) addSamples(driver *timeline.Beside) {
+	taken := map[[2]int]bool{}
+	for _, l := range j.peaked() {
+		l.peak.Join(l.id, driver, taken)
+	}
+}
+
+// sampledOnly returns lanes for the devices that have only samples in their run. If another run has
+// given the device a lane, the samples go there instead.
+func (j *Judge) sampledOnly(driver *timeline.Beside) (all []*lane) {
+	byDevice := map[int]*lane{}
+	known := j.peaked()
+	for _, run := range j.tl.Runs {
+		for _, device := range driver.Devices(run.Number) {
+			of := func(l *lane) bool {
+				d, ok := driver.Device(run.Number, l.id)
+				return ok && d == device
 			}
-			for _, t := range r.totals {
-				if t.driver {
-					f.totals = addTotal(f.totals, t)
-					f.devices[l.id.Device] = true
-				}
+			seen := func(l *lane) bool { return of(l) && l.peak.HasRun(run.Number) }
+			if slices.ContainsFunc(known, seen) {
+				continue
 			}
-			f.ranks[l.id.Rank] = true
-			f.grownLine = max(f.grownLine, r.failedLine)
-			f.holds = f.holds || r.failedLine > 0
-			if r.most > idleMax {
-				f.grownLine, f.holds = max(f.grownLine, r.mostLine), true
+			var l *lane
+			if i := slices.IndexFunc(known, of); i >= 0 {
+				l = known[i]
+			} else if l = byDevice[device]; l == nil {
+				l = &lane{id: record.Lane{Device: device}}
+				byDevice[device] = l
+				all = append(all, l)
 			}
+			l.peak.AddSamples(run.Number, driver.OfDevice(run.Number, device))
 		}
 	}
 	return all
 }
 
-// An outcome is the verdict on the peak of a device in one run.
-type outcome struct {
-	verdict Verdict
-	by      ground
-	of      extreme
-	run     *runMark
-	why     string // why the verdict is skipped or undecided
+// peakVerdicts are the verdicts on the results of package peak.
+var peakVerdicts = [...]Verdict{
+	peak.Unknown: Skipped, peak.Fits: Pass, peak.Unsure: Undecided, peak.Exceeds: Fail,
 }
 
-// rank orders outcomes from the least to the most severe.
-func (o *outcome) rank() int {
-	return slices.Index([]Verdict{Skipped, Pass, Undecided, Fail}, o.verdict)
-}
-
-// peak compares the high-water mark of a ledger with the device's total: up to 70 % is normal, up to the policy's maximum
-// (85 %) a notice, above it critical. The bounds are those at which the transcription pipelines warn. The worst of several
-// grounds decides, in the worst run.
-func (j *Judge) peak(l *lane, subject string, facts map[int]*runFacts) {
-	var worst *outcome
-	var skipped []*outcome
-	for i := range l.peak.runs {
-		r := &l.peak.runs[i]
-		o := j.peakOf(r, l.id, facts[r.run])
-		if o.verdict == Skipped {
-			skipped = append(skipped, o)
-			continue
-		}
-		if worst == nil || cmp.Or(o.rank()-worst.rank(), cmp.Compare(o.of.top.share(), worst.of.top.share())) > 0 {
-			worst = o
-		}
-	}
-	f := Finding{Check: Peak, Subject: subject}
-	if worst == nil {
-		f.Verdict, f.Message = Skipped, (&outcome{}).why
-		if len(skipped) > 0 {
-			f.Message = skipped[0].why
-		}
-		j.add(f)
-		return
-	}
-	j.add(j.peakFinding(f, worst))
-	if len(skipped) > 0 {
-		f.Verdict = Skipped
-		f.Message = fmt.Sprintf("in %s nothing is judged, the first: %s", Plural(len(skipped), "log"), skipped[0].why)
-		j.add(f)
-	}
-}
-
-// peakOf judges the peak of one run.
-func (j *Judge) peakOf(r *runMark, lane record.Lane, facts *runFacts) *outcome {
-	of := joinOf(r.totals, facts.totals, lane.Rank == 0 && len(facts.devices) > 0 && len(facts.ranks) > len(facts.devices))
-	if of.known {
-		for by, m := range r.alone {
-			if m == nil {
-				continue
-			}
-			if r.of[by] == nil {
-				r.of[by] = &extreme{}
-			}
-			m.total = of.total
-			r.of[by].raise(m, of.low, of.high)
-			r.alone[by] = nil
-		}
-	}
-	maximum := float64(j.policy.Peak.Max)
-	own, whole := []ground{byAllocated, byProcess, byBuffers}, []ground{byDevice, byTable}
-	if !facts.holds {
-		own, whole = append(own, byTable), whole[:1]
-	}
-	if o := r.worst(append(own, byPart), func(e *extreme) bool { return e.low > maximum }); o != nil {
-		return o.as(Fail, "")
-	}
-	if o := r.worst(append(own, byPart), func(e *extreme) bool { return e.high > maximum }); o != nil {
-		why := "the printed digits do not tell on which side of the limit; log exact bytes to decide it"
-		if beside := o.of.top.beside; beside > 0 && o.by == byBuffers {
-			why = fmt.Sprintf("buffers of these names were made before (up to %s), and the log does not tell whether they were freed; "+
-				"print used= beside them, or soak the pipeline", record.FormatBytes(beside))
-		}
-		return o.as(Undecided, why)
-	}
-	if o := r.worst(whole, func(e *extreme) bool { return e.high > maximum }); o != nil {
-		return o.as(Undecided, cmp.Or(o.of.top.why, "the log does not tell whose it is")+"; run the pipeline with vramsoak soak "+
-			"where the driver tells processes apart, or print used= (what the driver says of the process)")
-	}
-	if o := r.unjoined(of, maximum, own); o != nil {
-		return o
-	}
-	used := func(e *extreme) bool { return e.top.size.Bytes > 0 }
-	reserved := r.worst([]ground{byReserved}, used)
-	if o := r.worst(own, used); o != nil {
-		switch {
-		case r.failedLine > r.levelLine:
-			return o.as(Undecided, fmt.Sprintf("an allocation failed after that, in line %d, which does not say what was in use",
-				r.failedLine))
-		case r.mostLine <= r.levelLine:
-			return o.as(Pass, "")
-		case reserved == nil || reserved.of.top.pos.Line < r.mostLine:
-			return o.as(Undecided, fmt.Sprintf("that is older than what the program took later, in line %d; print a level behind it",
-				r.mostLine))
-		}
-	}
-	if reserved != nil {
-		return reserved.as(Pass, "")
-	}
-	o := &outcome{run: r}
-	switch device := r.worst(whole, func(*extreme) bool { return true }); {
-	case device == nil || r.hasLevel(own):
-		return o.as(Skipped, r.unjudged(own, of))
-	case facts.grownLine > r.deviceLine:
-		top := &device.of.top
-		return o.as(Skipped, fmt.Sprintf("%s in use at %s, line %d, is older than what the program took later (line %d): no peak; print "+
-			"a level behind it", top.size, top.name, top.pos.Line, facts.grownLine))
-	case device.of.whole().size.Bytes <= idleMax:
-		return o.as(Skipped, fmt.Sprintf("no more than %s was in use when the device was looked at: no process had memory there",
-			device.of.whole().size))
-	default:
-		return device.as(Pass, "")
-	}
-}
-
-// worst returns the highest of the grounds that count, or nil.
-func (r *runMark) worst(of []ground, counts func(e *extreme) bool) (o *outcome) {
-	for _, by := range of {
-		if e := r.of[by]; e != nil && counts(e) && (o == nil || e.top.share() > o.of.top.share()) {
-			o = &outcome{by: by, of: *e, run: r}
-		}
-	}
-	return o
-}
-
-func (o *outcome) as(v Verdict, why string) *outcome {
-	o.verdict, o.why = v, why
-	return o
-}
-
-// hasLevel reports whether there is a level by one of the grounds whose total is not known.
-func (r *runMark) hasLevel(of []ground) bool {
-	return slices.ContainsFunc(of, func(by ground) bool { return r.alone[by] != nil && r.alone[by].size.Bytes > 0 })
-}
-
-// idleMax is what a driver counts as in use on a device that no process uses; the context of one takes more.
-const idleMax = 64 * record.MiB
-
-// unjoined says that a level could be the highest, whose total is not known though the log gives some.
-func (r *runMark) unjoined(of belonging, maximum float64, own []ground) *outcome {
-	least := int64(0)
-	for _, t := range r.totals {
-		if low := t.size.Low(); least == 0 || low < least {
-			least = low
-		}
-	}
-	for _, by := range own {
-		m := r.alone[by]
-		if m == nil || of.why == "" {
-			continue
-		}
-		if _, _, high := m.need(); float64(high) > maximum*float64(least) {
-			o := &outcome{by: by, of: extreme{top: *m}, run: r}
-			return o.as(Undecided, of.why+"; print the total beside the level")
-		}
-	}
-	return nil
-}
-
-// unjudged says why a run has nothing to judge.
-func (r *runMark) unjudged(own []ground, of belonging) string {
-	level, zero := false, false
-	for _, by := range append(own, byReserved, byDevice) {
-		level = level || r.alone[by] != nil
-		zero = zero || r.of[by] != nil
+// peak compares the high-water mark of a lane with the device's total: up to 70 % is normal, up to
+// the policy's maximum (85 %) a notice, above it critical. The bounds are those at which the
+// transcription pipelines warn. The worst run decides.
+func (j *Judge) peak(l *lane, subject string, facts map[int]*peak.Facts) {
+	worst, unknown := l.peak.Judge(l.id, facts, float64(j.policy.Peak.Max))
+	f := Finding{Check: Peak, Verdict: Skipped, Subject: subject}
+	if worst != nil {
+		j.add(j.peakFinding(f, worst))
 	}
 	switch {
-	case level && of.why != "":
-		return of.why + "; print the total beside the level"
-	case level:
-		return `the log gives no total of the device; print it once, as in ` +
-			`"[GPU Memory] Start: Allocated: 0.00GB | Total: 24.00GB"`
-	case zero:
-		return "nothing was in use at any time that the log gives a level of"
-	case len(r.totals) > 0:
-		return "the log gives the device's total, and no level that could be compared with it"
+	case len(unknown) > 0 && worst != nil:
+		f.Message = fmt.Sprintf("in %s nothing is judged, the first: %s",
+			Plural(len(unknown), "log"), unknown[0].Why)
+	case len(unknown) > 0:
+		f.Message = unknown[0].Why
+	case worst != nil:
+		return
 	}
-	return "the log gives no level of memory, only parts of it or what is left"
+	j.add(f)
 }
 
 // peakFinding says what decided.
-func (j *Judge) peakFinding(f Finding, o *outcome) Finding {
-	top := &o.of.top
-	_, need, _ := top.need()
-	f.Verdict, f.At, f.Quantity = o.verdict, new(top.pos), groundWords[o.by].name
-	file := j.fileOf(o.run, top)
+func (j *Judge) peakFinding(f Finding, o *peak.Outcome) Finding {
+	top := &o.Top
+	_, inUse, _ := top.InUse()
+	f.Verdict, f.At, f.Quantity = peakVerdicts[o.Result], new(top.Pos), o.By.Name()
+	file := j.fileOf(o.Run, top)
 	f.File = file.Index
-	if top.total.Bytes == 0 {
-		f.Message = fmt.Sprintf("%s %s at %s, %s; %s", record.FormatBytes(need), groundWords[o.by].words, top.name, fileName(file), o.why)
-		j.decides(&f, need, 0)
+	j.decides(o, inUse)
+	amount := record.FormatBytes(inUse) + " " + o.By.Words()
+	where := top.Name + ", " + fileName(file)
+	if top.Total.Bytes == 0 {
+		f.Message = fmt.Sprintf("%s at %s; %s", amount, where, o.Why)
 		return f
 	}
-	share := top.share()
-	f.Unit, f.Measured, f.Limit = Ratio, new(share), new(float64(j.policy.Peak.Max))
-	j.decides(&f, need, top.total.Bytes)
-	found := fmt.Sprintf("%s %s, of %s (%s) at %s, %s", record.FormatBytes(need), groundWords[o.by].words, top.total, percent(share),
-		top.name, fileName(file))
-	if top.told {
+	used := top.Part()
+	f.Unit, f.Measured, f.Limit = Ratio, new(used), new(float64(j.policy.Peak.Max))
+	found := fmt.Sprintf("%s, of %s (%s) at %s", amount, top.Total, percent(used), where)
+	if top.Told {
 		found += " (peak=)"
 	}
-	if top.cached.Bytes > 0 {
-		found += fmt.Sprintf(", without %s of cache", top.cached)
+	if top.Cached.Bytes > 0 {
+		found += fmt.Sprintf(", without %s of cache", top.Cached)
 	}
-	others, notice := j.besideIt(o)
-	found += others
+	notice := used > float64(j.policy.Peak.Notice)
+	for by, m := range o.Besides {
+		found += fmt.Sprintf("; %s up to %s (%s)", by.Words(), m.Size, percent(m.WithCache()))
+		notice = notice || by != peak.Allocated && m.WithCache() > float64(j.policy.Peak.Max)
+	}
 	switch {
-	case o.verdict == Fail:
+	case f.Verdict == Fail:
 		f.Message = "critical: " + found + "; take a smaller batch or model, or a larger card"
-	case o.why != "":
-		f.Message = found + "; " + o.why
-	case notice || share > float64(j.policy.Peak.Notice):
+	case o.Why != "":
+		f.Message = found + "; " + o.Why
+	case notice:
 		f.Message = "notice: " + found
 	default:
 		f.Message = found
@@ -285,57 +164,38 @@ func (j *Judge) peakFinding(f Finding, o *outcome) Finding {
 	return f
 }
 
-// besideIt returns the message's part on the grounds that did not decide. notice reports whether
-// one of them is above the limit with its cache.
-func (j *Judge) besideIt(o *outcome) (text string, notice bool) {
-	_, need, _ := o.of.top.need()
-	for _, by := range []ground{byAllocated, byProcess, byReserved} {
-		if o.run.of[by] == nil {
-			continue
-		}
-		m := o.run.of[by].whole()
-		if by == byAllocated && (o.by == by || m.size.Bytes == 0) || by != byAllocated && m.size.Bytes <= need {
-			continue
-		}
-		share := float64(m.size.Bytes) / float64(max(1, m.total.Bytes))
-		if by == o.by && share-o.of.top.share() < 0.005 {
-			continue // the cache is next to nothing
-		}
-		text += fmt.Sprintf("; %s up to %s (%s)", groundWords[by].words, m.size, percent(share))
-		notice = notice || by != byAllocated && share > float64(j.policy.Peak.Max)
-	}
-	return text, notice
+// A decidingPeak is the reading that decided the worst finding on a peak.
+type decidingPeak struct {
+	by     *PeakBy // nil before the first
+	result peak.Result
+	used   float64 // part of the total
 }
 
 // decides notes what decided the worst finding on a peak.
-func (j *Judge) decides(f *Finding, bytes, total int64) {
-	rank := func(v Verdict) int { return (&outcome{verdict: v}).rank() }
-	h, share := &j.deciding, float64(bytes)/float64(max(1, total))
-	if h.by == nil || cmp.Or(rank(f.Verdict)-rank(h.verdict), cmp.Compare(share, h.share)) > 0 {
-		h.verdict, h.share = f.Verdict, share
-		h.by = &PeakBy{f.Quantity, bytes, total}
+func (j *Judge) decides(o *peak.Outcome, bytes int64) {
+	d, total := &j.deciding, o.Top.Total.Bytes
+	used := float64(bytes) / float64(max(1, total))
+	if d.by == nil || cmp.Or(cmp.Compare(o.Result, d.result), cmp.Compare(used, d.used)) > 0 {
+		*d = decidingPeak{&PeakBy{o.By.Name(), bytes, total}, o.Result, used}
 	}
-}
-
-// A decidingPeak is the reading that decided the worst finding on a peak.
-type decidingPeak struct {
-	by      *PeakBy // nil before the first
-	verdict Verdict
-	share   float64
 }
 
 // fileOf returns the file in which a mark was read, or the stretch between files.
-func (j *Judge) fileOf(r *runMark, m *mark) *timeline.File {
-	if m.file != nil {
-		return m.file
+func (j *Judge) fileOf(run int, m *peak.Mark) *timeline.File {
+	if m.File != nil {
+		return m.File
 	}
 	for _, files := range [][]*timeline.File{j.tl.Files, j.tl.Outside} {
 		i := sort.Search(len(files), func(i int) bool {
-			return cmp.Or(files[i].Run-r.run, files[i].Pos.Line-m.pos.Line) > 0
+			return cmp.Or(files[i].Run-run, files[i].Pos.Line-m.Pos.Line) > 0
 		})
-		if i > 0 && files[i-1].Run == r.run && files[i-1].EndPos.Line >= m.pos.Line {
+		if i > 0 && files[i-1].Run == run && files[i-1].EndPos.Line >= m.Pos.Line {
 			return files[i-1]
 		}
 	}
 	return &timeline.File{Outside: true}
 }
+
+// QuantityWords are what a message says behind the size of a [Finding].Quantity: "used by the
+// process". They are "" for "".
+func QuantityWords(quantity string) string { return peak.Words(quantity) }

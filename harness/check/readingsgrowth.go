@@ -374,10 +374,8 @@ func (j *Judge) readingsLeft(l *lane, v *readingsVerdict) string {
 		return "none"
 	}
 	total := v.run.total.Bytes
-	for i := range l.peak.runs {
-		if r := &l.peak.runs[i]; total == 0 && r.run == end.file.Run {
-			total = joinOf(r.totals, nil, false).total.Bytes
-		}
+	if total == 0 {
+		total = l.peak.Total(end.file.Run)
 	}
 	var parts []string
 	if total > 0 {

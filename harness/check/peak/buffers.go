@@ -1,4 +1,4 @@
-package check
+package peak
 
 import (
 	"slices"
@@ -10,9 +10,9 @@ import (
 // liveBuffers are the buffers that a program holds at once.
 type liveBuffers struct {
 	set []liveBuffer
-	// beside is how many bytes of earlier buffers may still be in use, because the log does not say
+	// maybe is how many bytes of earlier buffers may still be in use, because the log does not say
 	// that they were freed.
-	beside int64
+	maybe int64
 }
 
 type liveBuffer struct {
@@ -25,23 +25,25 @@ const liveMax = 64
 
 // add takes a buffer. It returns the size of all buffers held at once, and the bytes of earlier
 // ones that may still be in use.
-func (b *liveBuffers) add(name string, again dialect.Again, size record.Size) (sum record.Size, beside int64) {
+func (b *liveBuffers) add(name string, again dialect.Again, size record.Size) (
+	sum record.Size, maybe int64,
+) {
 	i := slices.IndexFunc(b.set, func(o liveBuffer) bool { return o.name == name })
 	switch {
 	case i >= 0 && again == dialect.AgainAllAnew:
-		b.beside += b.sum().High()
+		b.maybe += b.sum().High()
 		b.set = append(b.set[:0], liveBuffer{name, size})
 	case i >= 0:
 		if again == dialect.AgainOrBeside {
-			b.beside += b.set[i].size.High()
+			b.maybe += b.set[i].size.High()
 		}
 		b.set[i].size = size
 	case len(b.set) < liveMax:
 		b.set = append(b.set, liveBuffer{name, size})
 	default:
-		b.beside += size.High()
+		b.maybe += size.High()
 	}
-	return b.sum(), b.beside
+	return b.sum(), b.maybe
 }
 
 func (b *liveBuffers) sum() (sum record.Size) {
@@ -53,19 +55,19 @@ func (b *liveBuffers) sum() (sum record.Size) {
 }
 
 // loads notes that the program begins to load a model. Earlier buffers then take at most the memory
-// that is not free. A reading with the total alone is printed at a program's start: there are none.
+// that is not free. A program that prints the total alone has just started and has no buffers yet.
 func (b *liveBuffers) loads(reading *record.Reading, totals []total) {
-	before := b.beside + b.sum().High()
-	b.set, b.beside = b.set[:0], before
+	before := b.maybe + b.sum().High()
+	b.set, b.maybe = b.set[:0], before
 	free, ok := reading.Get(record.Free)
-	total, has := reading.Get(record.Total)
+	size, has := reading.Get(record.Total)
 	if !has && len(totals) == 1 {
-		total, has = totals[0].size, true
+		size, has = totals[0].size, true
 	}
 	switch {
 	case !ok:
-		b.beside = 0
+		b.maybe = 0
 	case has:
-		b.beside = min(before, max(0, total.High()-free.Low()))
+		b.maybe = min(before, max(0, size.High()-free.Low()))
 	}
 }

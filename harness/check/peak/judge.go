@@ -1,0 +1,263 @@
+package peak
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"vramsoak/parser/record"
+)
+
+// A Result says on which side of the limit a peak is, from the least to the most severe.
+type Result int
+
+// The results.
+const (
+	Unknown Result = iota // there is nothing to judge by
+	Fits
+	Unsure // the log does not tell
+	Exceeds
+)
+
+// An Outcome is the peak of a device in one run.
+type Outcome struct {
+	Result Result
+	By     Ground
+	Top    Mark   // that decided; it has no Total where that is not known
+	Why    string // why the result is Unknown or Unsure
+	Run    int
+	of     [grounds]*extreme
+}
+
+// Facts sum up the readings of all devices of a run.
+type Facts struct {
+	totals    []total // by the driver's numbers
+	devices   map[int]bool
+	ranks     map[int]bool
+	grownLine int  // of the last reading that shows more of the program's memory than before
+	holds     bool // the program's own readings show that it holds memory
+}
+
+// idleMax is what a driver counts as in use on a device that no process uses. The context of a
+// process takes more.
+const idleMax = 64 * record.MiB
+
+// AddFacts adds a device to the facts of its runs.
+func AddFacts(all map[int]*Facts, id record.Lane, p *Marks) {
+	for i := range p.runs {
+		r := &p.runs[i]
+		f := all[r.number]
+		if f == nil {
+			f = &Facts{devices: map[int]bool{}, ranks: map[int]bool{}}
+			all[r.number] = f
+		}
+		for _, t := range r.totals {
+			if t.driver {
+				f.totals = addTotal(f.totals, t)
+				f.devices[id.Device] = true
+			}
+		}
+		f.ranks[id.Rank] = true
+		f.grownLine = max(f.grownLine, r.failedLine)
+		f.holds = f.holds || r.failedLine > 0
+		if r.most > idleMax {
+			f.grownLine, f.holds = max(f.grownLine, r.mostLine), true
+		}
+	}
+}
+
+// Judge compares the peak of each run with a part of the device's total. It returns the worst
+// outcome, nil if there is none, and the runs that have nothing to judge by.
+func (p *Marks) Judge(id record.Lane, facts map[int]*Facts, limit float64) (
+	worst *Outcome, unknown []*Outcome,
+) {
+	for i := range p.runs {
+		o := p.runs[i].judge(id, facts[p.runs[i].number], limit)
+		switch {
+		case o.Result == Unknown:
+			unknown = append(unknown, o)
+		case worst == nil || cmp.Or(cmp.Compare(o.Result, worst.Result),
+			cmp.Compare(o.Top.Part(), worst.Top.Part())) > 0:
+			worst = o
+		}
+	}
+	return worst, unknown
+}
+
+// judge judges the peak of one run.
+func (r *run) judge(id record.Lane, facts *Facts, limit float64) *Outcome {
+	several := id.Rank == 0 && len(facts.devices) > 0 && len(facts.ranks) > len(facts.devices)
+	of := findTotal(r.totals, facts.totals, several)
+	r.joinTotal(of)
+	own, whole := []Ground{Allocated, Process, Buffers}, []Ground{device, only}
+	if !facts.holds {
+		own, whole = append(own, only), whole[:1]
+	}
+	exceeds := func(e *extreme) bool { return e.low > limit }
+	mayExceed := func(e *extreme) bool { return e.high > limit }
+	if o := r.worst(append(own, part), exceeds); o != nil {
+		return o.as(Exceeds, "")
+	}
+	if o := r.worst(append(own, part), mayExceed); o != nil {
+		why := "the printed digits do not tell on which side of the limit; log exact bytes to decide it"
+		if maybe := o.Top.maybe; maybe > 0 && o.By == Buffers {
+			why = fmt.Sprintf("buffers of these names were made before (up to %s), and the log does not tell "+
+				"whether they were freed; print used= beside them, or soak the pipeline",
+				record.FormatBytes(maybe))
+		}
+		return o.as(Unsure, why)
+	}
+	if o := r.worst(whole, mayExceed); o != nil {
+		return o.as(Unsure, cmp.Or(o.Top.notKnown, "the log does not tell whose it is")+
+			"; run the pipeline with vramsoak soak where the driver tells processes apart, or print used= "+
+			"(what the driver says of the process)")
+	}
+	if o := r.mayBeHighest(of, limit, own); o != nil {
+		return o
+	}
+	used := func(e *extreme) bool { return e.top.Size.Bytes > 0 }
+	reserved := r.worst([]Ground{Reserved}, used)
+	if o := r.worst(own, used); o != nil {
+		switch {
+		case r.failedLine > r.levelLine:
+			return o.as(Unsure, fmt.Sprintf("an allocation failed after that, in line %d, which does not say "+
+				"what was in use", r.failedLine))
+		case r.mostLine <= r.levelLine:
+			return o.as(Fits, "")
+		case reserved == nil || reserved.Top.Pos.Line < r.mostLine:
+			return o.as(Unsure, fmt.Sprintf("that is older than what the program took later, in line %d; "+
+				"print a level behind it", r.mostLine))
+		}
+	}
+	if reserved != nil {
+		return reserved.as(Fits, "")
+	}
+	return r.byDevice(whole, own, of, facts)
+}
+
+// byDevice judges a run by the readings of the whole device, where there is no level of its own.
+func (r *run) byDevice(whole, own []Ground, of ownTotal, facts *Facts) *Outcome {
+	o := &Outcome{Run: r.number}
+	highest := r.worst(whole, func(*extreme) bool { return true })
+	if highest == nil || r.hasLevel(own) {
+		return o.as(Unknown, r.whyUnknown(own, of))
+	}
+	top, raw := &highest.Top, r.of[highest.By].whole()
+	switch {
+	case facts.grownLine > r.deviceLine:
+		return o.as(Unknown, fmt.Sprintf("%s in use at %s, line %d, is older than what the program took "+
+			"later (line %d): no peak; print a level behind it", top.Size, top.Name, top.Pos.Line,
+			facts.grownLine))
+	case raw.Size.Bytes <= idleMax:
+		return o.as(Unknown, fmt.Sprintf("no more than %s was in use when the device was looked at: "+
+			"no process had memory there", raw.Size))
+	}
+	return highest.as(Fits, "")
+}
+
+// joinTotal gives the readings that have no total beside them the device's, if that is known.
+func (r *run) joinTotal(of ownTotal) {
+	if !of.known {
+		return
+	}
+	for by, m := range r.alone {
+		if m == nil {
+			continue
+		}
+		if r.of[by] == nil {
+			r.of[by] = &extreme{}
+		}
+		m.Total = of.total
+		r.of[by].raise(m, of.low, of.high)
+		r.alone[by] = nil
+	}
+}
+
+// worst returns the highest of the grounds that count, or nil.
+func (r *run) worst(of []Ground, counts func(e *extreme) bool) (o *Outcome) {
+	for _, by := range of {
+		if e := r.of[by]; e != nil && counts(e) && (o == nil || e.top.Part() > o.Top.Part()) {
+			o = &Outcome{By: by, Top: e.top, Run: r.number, of: r.of}
+		}
+	}
+	return o
+}
+
+func (o *Outcome) as(r Result, why string) *Outcome {
+	o.Result, o.Why = r, why
+	return o
+}
+
+// hasLevel reports whether one of the grounds has a level whose total is not known.
+func (r *run) hasLevel(of []Ground) bool {
+	return slices.ContainsFunc(of, func(by Ground) bool {
+		return r.alone[by] != nil && r.alone[by].Size.Bytes > 0
+	})
+}
+
+// mayBeHighest returns a level that could exceed the limit, whose total is not known though the log
+// gives some; nil where there is none.
+func (r *run) mayBeHighest(of ownTotal, limit float64, own []Ground) *Outcome {
+	least := int64(0)
+	for _, t := range r.totals {
+		if low := t.size.Low(); least == 0 || low < least {
+			least = low
+		}
+	}
+	for _, by := range own {
+		m := r.alone[by]
+		if m == nil || of.why == "" {
+			continue
+		}
+		if _, _, high := m.InUse(); float64(high) > limit*float64(least) {
+			o := &Outcome{By: by, Top: *m, Run: r.number, of: r.of}
+			return o.as(Unsure, of.why+"; print the total beside the level")
+		}
+	}
+	return nil
+}
+
+// whyUnknown says why a run has nothing to judge by.
+func (r *run) whyUnknown(own []Ground, of ownTotal) string {
+	level, zero := false, false
+	for _, by := range append(own, Reserved, device) {
+		level = level || r.alone[by] != nil
+		zero = zero || r.of[by] != nil
+	}
+	switch {
+	case level && of.why != "":
+		return of.why + "; print the total beside the level"
+	case level:
+		return `the log gives no total of the device; print it once, as in ` +
+			`"[GPU Memory] Start: Allocated: 0.00GB | Total: 24.00GB"`
+	case zero:
+		return "nothing was in use at any time that the log gives a level of"
+	case len(r.totals) > 0:
+		return "the log gives the device's total, and no level that could be compared with it"
+	}
+	return "the log gives no level of memory, only parts of it or what is left"
+}
+
+// Besides yields the grounds that did not decide and are worth a word, each with its highest mark
+// before the cache is taken off.
+func (o *Outcome) Besides(yield func(Ground, *Mark) bool) {
+	_, inUse, _ := o.Top.InUse()
+	for _, by := range []Ground{Allocated, Process, Reserved} {
+		if o.of[by] == nil {
+			continue
+		}
+		m := o.of[by].whole()
+		if by == Allocated && (o.By == by || m.Size.Bytes == 0) || by != Allocated && m.Size.Bytes <= inUse {
+			continue
+		}
+		if by == o.By && m.WithCache()-o.Top.Part() < 0.005 {
+			continue // the cache is next to nothing
+		}
+		if !yield(by, m) {
+			return
+		}
+	}
+}
+
+// WithCache returns the size, with its cache, as a part of the total.
+func (m *Mark) WithCache() float64 { return float64(m.Size.Bytes) / float64(max(1, m.Total.Bytes)) }

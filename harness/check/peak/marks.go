@@ -1,0 +1,252 @@
+// Package peak finds how much of a device was in use at most, as a part of its total: by which
+// reading, in which run, and whether that holds for every value that the log's digits and words
+// allow. It makes no finding: package check says what a peak means under a policy.
+package peak
+
+import (
+	"vramsoak/parser/dialect"
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
+)
+
+// Marks are the high-water marks of one device of one rank.
+type Marks struct{ runs []run }
+
+// A run is the high-water marks of one run.
+type run struct {
+	number  int
+	process int
+	// of are the highest by the part of the total that the reading has beside it.
+	of     [grounds]*extreme // nil without a reading, as in alone and waiting
+	totals []total           // the device's; many programs print it once
+	// alone are the highest readings that have no total beside them, by what is in use.
+	alone [grounds]*Mark
+	// cached is what the allocator held as a cache at the last checkpoint that tells.
+	cached    record.Size
+	hasCached bool
+	// waiting are the largest readings of the driver since that checkpoint. The next one tells how
+	// much of them is a cache.
+	waiting [grounds]*Mark
+	table   *processTable // nil where the log is not in one
+	buffers liveBuffers
+	// holds is what the program said last that it holds, at least. most is the largest such reading,
+	// at the line where it first was so large.
+	holds, most int64
+	mostLine    int
+	// levelLine and deviceLine are the lines of the last reading of the program's own, and of the
+	// whole device. failedLine is that of the last allocation that failed without a word on what was
+	// in use.
+	levelLine, deviceLine, failedLine int
+}
+
+// HasRun reports whether there are readings of a run.
+func (p *Marks) HasRun(number int) bool {
+	for i := range p.runs {
+		if p.runs[i].number == number {
+			return true
+		}
+	}
+	return false
+}
+
+// last returns the marks of a run. The runs follow one another.
+func (p *Marks) last(number int) *run {
+	if len(p.runs) == 0 || p.runs[len(p.runs)-1].number != number {
+		p.endLast()
+		p.runs = append(p.runs, run{number: number})
+	}
+	return &p.runs[len(p.runs)-1]
+}
+
+func (p *Marks) endLast() {
+	if len(p.runs) > 0 {
+		p.runs[len(p.runs)-1].end()
+	}
+}
+
+// Add takes the next reading.
+func (p *Marks) Add(f *timeline.File, c *record.Checkpoint) {
+	r := p.last(f.Run)
+	if r.process != f.Process {
+		r.end()
+		r.process, r.hasCached, r.holds = f.Process, false, 0
+	}
+	size, hasTotal := c.Get(record.Total)
+	if hasTotal && size.Bytes > 0 {
+		r.addTotal(size, c)
+	}
+	m := Mark{seen: true, Total: size, Name: c.Name, Pos: c.Pos, File: f}
+	if c.PID != 0 {
+		m.Size, _ = c.Get(record.Buffer)
+		if r.table == nil {
+			r.table = &processTable{}
+		}
+		r.table.add(m, c.Graphics)
+		return
+	}
+	r.closeTable()
+	r.allocator(&m, c)
+	if used, ok := c.Get(record.Used); ok {
+		m.Size, m.Cached, m.Told, m.notKnown = used, record.Size{}, false, ""
+		r.driver(&m, c)
+	}
+	r.buffer(&m, c)
+}
+
+// allocator takes a checkpoint's readings of the allocator.
+func (r *run) allocator(m *Mark, c *record.Checkpoint) {
+	allocated, ok := c.Get(record.Allocated)
+	if ok {
+		r.holds = allocated.Low()
+	}
+	peak, told := c.Get(record.Peak)
+	if told = told && (!ok || peak.Bytes > allocated.Bytes); told {
+		allocated, ok = peak, true
+	}
+	if ok {
+		m.Size, m.Told = allocated, told
+		r.take(Allocated, m)
+		r.grow(allocated.Low(), c.Pos.Line)
+		r.levelLine = c.Pos.Line
+	}
+	reserved, has := c.Get(record.Reserved)
+	if most, told := c.Get(record.PeakReserved); told && (!has || most.Bytes > reserved.Bytes) {
+		reserved, has = most, true
+	}
+	if has {
+		m.Size, m.Told = reserved, false
+		r.take(Reserved, m)
+		r.grow(reserved.Low(), c.Pos.Line)
+	}
+	if cached, ok := c.Cache(); ok {
+		r.takeWaiting(cached)
+	}
+}
+
+// driver takes the driver's reading of the memory in use.
+func (r *run) driver(m *Mark, c *record.Checkpoint) {
+	by := device
+	if c.Own {
+		by = Process
+		r.levelLine = c.Pos.Line
+		r.grow(m.Size.Low(), c.Pos.Line)
+	} else {
+		r.deviceLine = c.Pos.Line
+	}
+	if cached, ok := c.Cache(); ok {
+		m.Cached = cached
+		r.take(by, m)
+		return
+	}
+	if by == device && dialect.DriverNumbers(c) { // its processes may follow
+		r.table = &processTable{device: *m}
+		return
+	}
+	r.wait(by, m)
+}
+
+// buffer takes the size of a buffer that the program names.
+func (r *run) buffer(m *Mark, c *record.Checkpoint) {
+	if dialect.Loads(c) {
+		r.buffers.loads(&c.Reading, r.totals)
+	}
+	size, ok := c.Get(record.Buffer)
+	if !ok || dialect.DriverNumbers(c) { // a MIG device, or a process without a number
+		return
+	}
+	m.Cached, m.Told, m.notKnown = record.Size{}, false, ""
+	by := part
+	m.Size = size
+	if name, again, live := dialect.Live(c); live {
+		by = Buffers
+		m.Size, m.maybe = r.buffers.add(name, again, size)
+		r.levelLine = c.Pos.Line
+	}
+	r.holds = max(r.holds, m.Size.Low())
+	r.grow(m.Size.Low(), c.Pos.Line)
+	r.take(by, m)
+}
+
+// grow notes that the program holds at least this many bytes.
+func (r *run) grow(bytes int64, line int) {
+	if bytes > r.most {
+		r.most, r.mostLine = bytes, line
+	}
+}
+
+// take keeps a mark if it is the highest.
+func (r *run) take(by Ground, m *Mark) {
+	if m.Total.Bytes > 0 {
+		e := r.of[by]
+		if e == nil {
+			e = &extreme{}
+			r.of[by] = e
+		}
+		none := record.Size{}
+		if e.top.seen && m.Total == e.top.Total && m.Size.Resolution == e.top.Size.Resolution &&
+			m.Size.Bytes <= e.top.Size.Bytes && m.Cached == none && m.maybe == 0 && e.top.Cached == none {
+			return // as nearly always
+		}
+		e.raise(m, m.Total.Low(), m.Total.High())
+		return
+	}
+	before := r.alone[by]
+	if before == nil {
+		first := *m
+		r.alone[by] = &first
+		return
+	}
+	_, inUse, high := m.InUse()
+	_, most, highest := before.InUse()
+	if inUse > most {
+		*before = *m
+		high, highest = highest, high
+	}
+	before.maybe += max(0, high-highest) // the bound is of all
+}
+
+// wait keeps a reading of the driver until the next checkpoint tells how much of it is a cache.
+func (r *run) wait(by Ground, m *Mark) {
+	if !r.hasCached {
+		r.take(by, m)
+		return
+	}
+	w := r.waiting[by]
+	if w != nil && w.Total != m.Total {
+		r.takeOne(by, r.cached)
+		w = nil
+	}
+	if w == nil || w.Size.Bytes < m.Size.Bytes {
+		highest := *m
+		r.waiting[by] = &highest
+	}
+}
+
+// takeWaiting takes the waiting readings without their cache: the smaller one of the two checkpoints
+// around them.
+func (r *run) takeWaiting(cached record.Size) {
+	for by := range r.waiting {
+		if r.waiting[by] != nil {
+			least := r.cached
+			if cached.Bytes < least.Bytes {
+				least = cached
+			}
+			r.takeOne(Ground(by), least)
+		}
+	}
+	r.cached, r.hasCached = cached, true
+}
+
+func (r *run) takeOne(by Ground, cached record.Size) {
+	m := r.waiting[by]
+	r.waiting[by] = nil
+	m.Cached = cached
+	r.take(by, m)
+}
+
+// end takes the readings that still wait when a process, or the log, ends.
+func (r *run) end() {
+	r.closeTable()
+	r.takeWaiting(r.cached)
+	r.hasCached = false
+}

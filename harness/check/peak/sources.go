@@ -1,0 +1,119 @@
+package peak
+
+import (
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
+)
+
+// at returns the marks of a run, which may be an earlier one.
+func (p *Marks) at(number int) *run {
+	for i := range p.runs {
+		if p.runs[i].number == number {
+			return &p.runs[i]
+		}
+	}
+	p.runs = append(p.runs, run{number: number})
+	return &p.runs[len(p.runs)-1]
+}
+
+// End takes the readings that still wait. What follows are readings that no checkpoint gives.
+func (p *Marks) End() {
+	for i := range p.runs {
+		p.runs[i].end()
+	}
+}
+
+// TellsLevel reports whether an out-of-memory message says how much memory was in use.
+func TellsLevel(o *record.OutOfMemory) bool {
+	return o.Has(record.Allocated) || o.Has(record.Used) || o.Has(record.Reserved) ||
+		o.Has(record.Free) && o.Has(record.Total)
+}
+
+// AddFailure takes an out-of-memory message:
+//
+//	... GPU 0 has a total capacity of 31.36 GiB of which 18.62 MiB is free. Process 73820 has
+//	30.58 GiB memory in use. Including non-PyTorch memory, this process has 764.00 MiB memory in
+//	use. Of the allocated memory 165.30 MiB is allocated by PyTorch, and 4.70 MiB is reserved by
+//	PyTorch but unallocated.
+func (p *Marks) AddFailure(f *timeline.File, o *record.OutOfMemory) {
+	r := p.at(f.Run)
+	size, hasTotal := o.Get(record.Total)
+	if hasTotal {
+		r.note(total{size: size, pos: o.Pos})
+	}
+	m := Mark{seen: true, Total: size, Name: "the failed allocation", Pos: o.Pos, File: f}
+	level := false
+	if allocated, ok := o.Get(record.Allocated); ok {
+		m.Size, level = allocated, true
+		r.take(Allocated, &m)
+	}
+	if reserved, ok := o.Get(record.Reserved); ok {
+		m.Size = reserved
+		r.take(Reserved, &m)
+	}
+	m.Cached, _ = o.Cache()
+	free, hasFree := o.Get(record.Free)
+	if used, ok := o.Get(record.Used); ok {
+		m.Size, level = used, true
+		r.take(Process, &m)
+	} else if hasFree && hasTotal {
+		m.Size = record.Size{
+			Bytes: max(0, size.Bytes-free.Bytes), Resolution: size.Resolution + free.Resolution,
+		}
+		m.notKnown = "the message does not tell whose that is"
+		r.take(device, &m)
+		r.deviceLine = max(r.deviceLine, o.Pos.Line)
+	}
+	if level {
+		r.levelLine = max(r.levelLine, o.Pos.Line)
+	} else {
+		r.failedLine = max(r.failedLine, o.Pos.Line)
+	}
+}
+
+// AddSamples takes the harness's samples of one device in a run.
+func (p *Marks) AddSamples(number int, driver *timeline.DriverLedger) {
+	p.at(number).samples(driver)
+}
+
+// Join takes the harness's samples of the device in each run that has readings. If the driver tells
+// processes apart, the samples give the process's own memory, and the log's readings of the whole
+// device are dropped. They are of all ranks on the device together: taken holds the runs and devices
+// whose samples were taken already.
+func (p *Marks) Join(id record.Lane, driver *timeline.Beside, taken map[[2]int]bool) {
+	for i := range p.runs {
+		r := &p.runs[i]
+		number, ok := driver.Device(r.number, id)
+		if !ok {
+			continue
+		}
+		samples := driver.OfDevice(r.number, number)
+		first := samples.Samples()[0]
+		size, _ := first.Get(record.Total)
+		r.note(total{size, true, first.Pos})
+		if key := [2]int{r.number, number}; !taken[key] {
+			taken[key] = true
+			r.samples(samples)
+		}
+	}
+}
+
+func (r *run) samples(driver *timeline.DriverLedger) {
+	by, notKnown := Process, ""
+	if driver.Source == record.SourceDevice {
+		by, notKnown = device, "the driver does not tell processes apart here (source=device)"
+	} else {
+		r.of[device], r.of[only] = nil, nil
+	}
+	for _, s := range driver.Samples() {
+		m := Mark{
+			seen: true, Cached: record.Exact(s.Cached), Name: "a sample of the driver", Pos: s.Pos,
+			notKnown: notKnown,
+		}
+		m.Size, _ = s.Get(record.Used)
+		m.Total, _ = s.Get(record.Total)
+		r.take(by, &m)
+		r.levelLine = max(r.levelLine, s.Pos.Line)
+		r.deviceLine = max(r.deviceLine, s.Pos.Line)
+	}
+}
