@@ -1,21 +1,13 @@
-// Package parser reads the memory checkpoints that GPU pipelines log.
+// Package parser reads the memory checkpoints that GPU pipelines log. It is the front door of the layers
+// below it:
 //
-// It is the vocabulary of the whole program and imports nothing of it. Reading is in two steps:
+//	log, err := parser.Open("run.log")                     // plain, compressed, a pipe
+//	for rec, err := range parser.Read(log, "run.log") { }  // a stream of records, in constant memory
+//	tl, err := parser.Build(parser.Read(log, "run.log"))   // files, stages, cleanups, samples
 //
-//	for rec, err := range parser.Read(r, "soak.log") { ... } // a stream of records, constant memory
-//	tl, err := parser.Build(parser.Read(r, "soak.log"))      // files, stages, cleanups, samples
+// Bytes become windows of lines (parser/source), lines become records (parser/record) in the dialects of many
+// programs (parser/dialect), and records become a timeline (parser/timeline). A line that looks like a record and
+// cannot be read is a [record.SyntaxError]; an I/O error alone ends the reading.
 //
-// A [record.Record] is one thing that a log says: a [record.Checkpoint], a [record.Change], an [record.OutOfMemory] message, an [record.Event], a pipeline's
-// [record.Warning], a [record.SegmentMap], one of the harness's own lines ([record.RunStart], [record.FileStart], [record.FileEnd], [record.Sample], [record.Exit], [record.Orphan],
-// [record.Idle], [record.Holder], [record.Resume], [record.RunEnd]), or a line that looks like one of these and cannot be read ([record.SyntaxError]). A bad line
-// does not end the reading; an I/O error does.
-//
-// A log is read in all dialects at once, see [dialect.Names]; in one of them only, or in the user's own too, by a [Set].
-//
-// A [timeline.Timeline] is what the records say together: which file was worked on when, which checkpoints enclose a stage, which
-// a cleanup. It judges nothing; harness/check does.
-//
-// Sizes are integers of bytes. "GB" in these logs is 1024^3 bytes, but for the programs that are known to divide by powers
-// of 1000; each dialect says which. What a log prints with few digits carries its resolution, so that a judge can tell what
-// the digits allow; see [record.Size].
+// A log is read in all dialects at once. A [Set] reads it in one of them only, or in the user's own too.
 package parser

@@ -15,7 +15,6 @@ import (
 
 	"vramsoak/parser"
 	"vramsoak/parser/record"
-	"vramsoak/parser/source"
 )
 
 // A log is the same in every encoding that Windows gives it, and compressed.
@@ -56,7 +55,7 @@ func TestOpenEncodings(t *testing.T) {
 		if err := os.WriteFile(path, data, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		r, err := source.Open(path)
+		r, err := parser.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +82,7 @@ func TestOpenShort(t *testing.T) {
 		if err := os.WriteFile(path, []byte(data), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		r, err := source.Open(path)
+		r, err := parser.Open(path)
 		if err != nil {
 			t.Fatalf("%q: %v", data, err)
 		}

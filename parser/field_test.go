@@ -14,7 +14,6 @@ import (
 	"vramsoak/parser"
 	"vramsoak/parser/lex"
 	"vramsoak/parser/record"
-	"vramsoak/parser/source"
 )
 
 // TestFieldLogs reads logs of the field: files that other programs wrote and their authors published, in
@@ -120,7 +119,7 @@ func readExpected(t *testing.T, path string) map[string]*content {
 
 func contents(t *testing.T, path string) *content {
 	t.Helper()
-	r, err := source.Open(path)
+	r, err := parser.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,11 +13,12 @@ import (
 	"vramsoak/parser/source"
 )
 
-// Follow is [Set.Read] of a log that grows, until the context ends. Records come within some 0.3 s; a last line without a
-// newline waits for its end. "-" is standard input, which may also end by itself.
+// Follow is [Set.Read] of a log that grows, until the context ends. Records come within about 0.3 s; a
+// last line without a newline waits for its end. "-" is standard input, which may also end by itself.
 //
-// When the file is replaced by another of its name, or truncated, what remained of it is read, and then the new one from
-// its beginning, whose lines count from 1 again; notice, unless it is nil, is told so. A file that is gone is waited for.
+// If another file takes the name, or the file is truncated, Follow reads what was left of it, calls
+// notice (which may be nil), and reads the new one from its beginning; lines count from 1 again. It waits for
+// a file that was removed.
 func (set *Set) Follow(ctx context.Context, path, name string, notice func(string)) iter.Seq2[record.Record, error] {
 	return func(yield func(record.Record, error) bool) {
 		ctx, cancel := context.WithCancel(ctx) // ends what waits when the caller goes
@@ -31,35 +32,31 @@ func (set *Set) Follow(ctx context.Context, path, name string, notice func(strin
 			return
 		}
 		for first := true; ; first = false {
-			t, err := source.OpenTail(ctx, path, first)
+			t, err := source.OpenTail(ctx, path, !first)
 			if err != nil || t == nil {
 				if err != nil {
 					yield(nil, err)
 				}
 				return
 			}
-			r := io.Reader(t)
-			if !t.Info.Mode().IsRegular() {
-				r = source.NewPipe(ctx, t.File)
-			}
-			for rec, err := range set.readLines(r, name) {
+			for rec, err := range set.readLines(t.Reader(), name) {
 				if !yield(rec, err) || err != nil {
-					_ = t.File.Close() // only read
+					_ = t.Close() // it was only read
 					return
 				}
 			}
-			_ = t.File.Close() // only read
-			if t.Change == "" {
+			_ = t.Close() // it was only read
+			if t.Change() == "" {
 				return
 			}
 			if notice != nil {
-				notice(fmt.Sprintf("%s %s; reading it from its beginning", name, t.Change))
+				notice(fmt.Sprintf("%s %s; reading it from its beginning", name, t.Change()))
 			}
 		}
 	}
 }
 
-// readLines is Read of what is not looked at beforehand to tell its form: it is not there yet.
+// readLines reads a stream whose form cannot be told in advance because no data has arrived yet.
 func (set *Set) readLines(r io.Reader, name string) iter.Seq2[record.Record, error] {
 	return recordsOf(soaklog.Resolved(scan.Batches(source.New(r), name, set.dialects())))
 }

@@ -6,23 +6,30 @@ import (
 	"iter"
 
 	"vramsoak/parser/dialect/soaklog"
+	"vramsoak/parser/form"
 	"vramsoak/parser/record"
 	"vramsoak/parser/scan"
 	"vramsoak/parser/segments"
 	"vramsoak/parser/source"
 )
 
-// Read yields the records of a log in its order. name stands in their positions. A line that looks like a record and
-// cannot be read is a [record.SyntaxError] record; an I/O error is yielded once, with a nil record, and ends the reading.
+// Open opens a log: a file, a pipe, or "-" for standard input; see [source.Open].
+func Open(path string) (*source.Log, error) {
+	go allDialects() // they are made ready meanwhile
+	return source.Open(path)
+}
+
+// Read yields the records of a log in their order. name is put into their positions. A line that looks
+// like a record and cannot be read is a [record.SyntaxError]. An I/O error is yielded once, with a nil
+// record, and ends the reading.
 //
-// Lines may be of any length and hold any bytes: a '\r' ends a piece of a line as '\n' does (progress bars), and terminal
-// escapes are passed over. Memory is constant. A file is read on several processors; what a pipe gives is read when nothing more
-// has come for a moment. Files of other forms are told by how they
-// begin: of a Jupyter notebook the outputs are read, each line at its place in the file; a device memory profile of JAX
-// (pprof) is one reading a device.
+// Lines may have any length and any bytes. A '\r' ends a piece of a line as '\n' does (progress bars), and
+// terminal escapes are skipped. Memory is constant. A file is read by several workers; what a pipe gives
+// is read as soon as no more has come for a moment. The outputs of a Jupyter notebook, and JAX's device
+// memory profiles, are read too, see package form.
 func Read(r io.Reader, name string) iter.Seq2[record.Record, error] { return (*Set)(nil).Read(r, name) }
 
-// recordsOf are the records of the batches.
+// recordsOf yields the records of the batches, with the parts of segment maps put together.
 func recordsOf(batches iter.Seq2[*scan.Batch, error]) iter.Seq2[record.Record, error] {
 	return func(yield func(record.Record, error) bool) {
 		var maps segments.Joiner
@@ -41,7 +48,7 @@ func recordsOf(batches iter.Seq2[*scan.Batch, error]) iter.Seq2[record.Record, e
 	}
 }
 
-// readLog yields what is in a log, of whatever form.
+// readLog yields what is in a log of any form.
 func readLog(r io.Reader, name string, m *scan.Dialects) iter.Seq2[*scan.Batch, error] {
 	return func(yield func(*scan.Batch, error) bool) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -49,12 +56,13 @@ func readLog(r io.Reader, name string, m *scan.Dialects) iter.Seq2[*scan.Batch, 
 		if source.MayWait(r) {
 			r = source.NewPipe(ctx, r)
 		}
-		form, r := formOf(r)
-		if form == nil {
+		head, r := source.Head(r)
+		other := form.Of(head)
+		if other == nil {
 			soaklog.Resolved(scan.Batches(source.New(r), name, m))(yield)
 			return
 		}
-		form.read(source.Patient{Reader: r}, name, m, func(rec record.Record, err error) bool {
+		other.Read(source.Patient{Reader: r}, name, m, func(rec record.Record, err error) bool {
 			b := scan.Batch{}
 			if c, ok := rec.(record.Checkpoint); ok {
 				b.Entries = []scan.Entry{{Checkpoint: c}}

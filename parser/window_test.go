@@ -22,7 +22,7 @@ import (
 // A log gives the same records wherever it is cut into windows, and whether it is read as a file or as a stream.
 func TestWindows(t *testing.T) {
 	for name, log := range windowLogs(t) {
-		whole := dump(t, &source.StreamSource{R: bytes.NewReader(log), Chunk: len(log) + 1})
+		whole := dump(t, source.Stream(bytes.NewReader(log), len(log)+1))
 		path := filepath.Join(t.TempDir(), "log")
 		if err := os.WriteFile(path, log, 0o644); err != nil {
 			t.Fatal(err)
@@ -36,8 +36,8 @@ func TestWindows(t *testing.T) {
 				t.Fatal(err)
 			}
 			for kind, src := range map[string]source.Source{
-				"stream": &source.StreamSource{R: bytes.NewReader(log), Chunk: source.Margin + chunk}, // which never cuts a line that is at hand
-				"file":   &source.FileSource{File: file, Size: int64(len(log)), Chunk: int64(chunk)},
+				"stream": source.Stream(bytes.NewReader(log), source.Margin+chunk), // which never cuts a line that is at hand
+				"file":   source.File(file, int64(len(log)), int64(chunk)),
 			} {
 				if got := dump(t, src); got != whole {
 					t.Errorf("%s as a %s in windows of %d bytes: %s", name, kind, chunk, firstDifference(got, whole))

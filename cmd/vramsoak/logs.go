@@ -87,7 +87,7 @@ func (e nothingError) Error() string { return string(e) }
 func nothing(path string, log io.Reader, what, remark string, lines int) error {
 	seen, streamed := log.(*sniffer)
 	if !streamed {
-		again, err := source.Open(path)
+		again, err := parser.Open(path)
 		if err != nil {
 			return err
 		}

@@ -17,7 +17,6 @@ import (
 	"vramsoak/parser"
 	"vramsoak/parser/dialect"
 	"vramsoak/parser/record"
-	"vramsoak/parser/source"
 	"vramsoak/parser/strictyaml"
 	"vramsoak/reports/records"
 	"vramsoak/reports/sink"
@@ -175,7 +174,7 @@ func runTryout(out io.Writer, logs []string, opts parseOptions) error {
 }
 
 func tryLog(path string, dialects []dialect.User, yield func(parser.Trial, error) bool) bool {
-	log, err := source.Open(path)
+	log, err := parser.Open(path)
 	if err != nil {
 		return yield(parser.Trial{}, err)
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vramsoak/parser"
 	"vramsoak/parser/lex"
-	"vramsoak/parser/source"
 	"vramsoak/pipeline/allocator"
 	"vramsoak/pipeline/allocator/trace"
 	"vramsoak/reports/sink"
@@ -122,7 +122,7 @@ func runReplay(out, diagnostics io.Writer, path string, opts replayOptions) erro
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return fmt.Errorf("%s is a folder; expected a trace, such as vramsoak snapshot FILE --trace %s/run.trace writes", path, path)
 	}
-	text, err := source.Open(path)
+	text, err := parser.Open(path)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"vramsoak/fixtures"
 	"vramsoak/harness/check"
 	"vramsoak/parser"
-	"vramsoak/parser/source"
 	"vramsoak/parser/timeline"
 )
 
@@ -27,7 +26,7 @@ func BenchmarkCheck(b *testing.B) {
 			b.SetBytes(info.Size())
 			b.ReportAllocs()
 			for b.Loop() {
-				log, err := source.Open(path)
+				log, err := parser.Open(path)
 				if err != nil {
 					b.Fatal(err)
 				}

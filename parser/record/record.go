@@ -25,8 +25,10 @@ type Record interface {
 	At() Position
 	// When is the time that the line gives, or the zero time where it gives none.
 	When() time.Time
-	// Head is what every record has.
+	// Head returns what every record has.
 	Head() Header
+	// Moved returns the record with its line so many lines further on.
+	Moved(lines int) Record
 }
 
 // Header is what every record has: where it stands and what time it gives.

@@ -31,72 +31,14 @@ type Entry struct {
 	Other record.Record
 }
 
-// Record is the entry as a record, of a window before which the log has so many lines.
+// Record returns the record, whose line is counted from the log's first one. lines is how many lines
+// the log has before the window.
 func (e *Entry) Record(lines int) record.Record {
-	switch r := e.Other.(type) {
-	case nil:
-		e.Pos.Line += lines
-		return e.Checkpoint
-	case record.Change:
-		r.Pos.Line += lines
-		return r
-	case record.Event:
-		r.Pos.Line += lines
-		return r
-	case record.Warning:
-		r.Pos.Line += lines
-		return r
-	case record.OutOfMemory:
-		r.Pos.Line += lines
-		return r
-	case record.Crash:
-		r.Pos.Line += lines
-		return r
-	case record.RunStart:
-		r.Pos.Line += lines
-		return r
-	case record.FileStart:
-		r.Pos.Line += lines
-		return r
-	case record.FileEnd:
-		r.Pos.Line += lines
-		return r
-	case record.Sample:
-		r.Pos.Line += lines
-		return r
-	case record.Exit:
-		r.Pos.Line += lines
-		return r
-	case record.Orphan:
-		r.Pos.Line += lines
-		return r
-	case record.Idle:
-		r.Pos.Line += lines
-		return r
-	case record.Holder:
-		r.Pos.Line += lines
-		return r
-	case record.Resume:
-		r.Pos.Line += lines
-		return r
-	case record.RunEnd:
-		r.Pos.Line += lines
-		return r
-	case record.Quoted:
-		r.Pos.Line += lines
-		return r
-	case record.SyntaxError:
-		r.Pos.Line += lines
-		return r
-	case mover:
-		return r.Moved(lines)
+	if e.Other != nil {
+		return e.Other.Moved(lines)
 	}
-	return e.Other
+	return e.Checkpoint.Moved(lines)
 }
-
-// A mover is a record of a dialect's own, which no log has when it is read: it stands for a line until
-// later lines say what it is. Moved returns it with its line so many lines further on.
-type mover interface{ Moved(lines int) record.Record }
 
 // move puts the entry at another line of the window.
 func (e *Entry) move(line int) {

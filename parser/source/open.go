@@ -65,7 +65,7 @@ func Open(path string) (*Log, error) {
 	log.Reader = inUTF8(buffered)
 	marked := bytes.HasPrefix(magic, []byte{0xef, 0xbb, 0xbf})
 	if path != "-" && !marked && log.Reader == io.Reader(buffered) { // standard input may be read from its middle on
-		log.File = file
+		log.file = file
 	}
 	return log, nil
 }
@@ -73,7 +73,7 @@ func Open(path string) (*Log, error) {
 // A Log is a log that is open.
 type Log struct {
 	io.Reader
-	File  *os.File // nil where what is read is not the file's own bytes
+	file  *os.File // nil where what is read is not the file's own bytes
 	waits bool
 	close func() error
 }
@@ -85,10 +85,10 @@ func (l *Log) MayWait() bool { return l.waits }
 // Size returns how many bytes of text the log has, where that is known before it is read: of a file
 // that is neither compressed nor in UTF-16.
 func (l *Log) Size() (bytes int64, known bool) {
-	if l.File == nil || l.waits {
+	if l.file == nil || l.waits {
 		return 0, false
 	}
-	info, err := l.File.Stat()
+	info, err := l.file.Stat()
 	if err != nil {
 		return 0, false
 	}

@@ -4,31 +4,28 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"time"
 )
 
-// ErrQuiet is what a reader says between two pieces of a log when no more is there for now: what has come is to be read up
-// to the end of its last line.
+// ErrQuiet is what a reader returns when no more of a log has come for a while. What has come is then
+// read, up to the end of its last line. Reading goes on behind it.
 var ErrQuiet = errors.New("quiet")
 
-// A pipe reads what blocks, and says so when nothing has come for a while.
-type pipe struct {
-	ctx    context.Context
-	chunks chan chunkRead
-	rest   []byte
-	err    error
-	since  time.Time
-}
+const (
+	// pollInterval is the time between two looks at a log that may grow.
+	pollInterval = 100 * time.Millisecond
+	// quietAfter is how long a reader waits for more of a log while more keeps coming, so that a block
+	// of lines is seldom torn.
+	quietAfter = 2 * pollInterval
+)
 
-type chunkRead struct {
-	text []byte
-	err  error
-}
-
-func NewPipe(ctx context.Context, r io.Reader) *pipe {
+// NewPipe returns a reader of what may block. It returns [ErrQuiet] when nothing has come for a while,
+// and io.EOF when the context ends.
+func NewPipe(ctx context.Context, r io.Reader) io.Reader {
 	p := &pipe{ctx: ctx, chunks: make(chan chunkRead)}
 	go func() {
-		var bufs [2][Margin]byte // the one is read into while the other is read from
+		var bufs [2][Margin]byte // one is filled while the other is read
 		for i := 0; ; i = 1 - i {
 			buf := bufs[i][:]
 			n, err := r.Read(buf)
@@ -45,11 +42,24 @@ func NewPipe(ctx context.Context, r io.Reader) *pipe {
 	return p
 }
 
+type pipe struct {
+	ctx    context.Context
+	chunks chan chunkRead
+	rest   []byte
+	err    error
+	since  time.Time // when the first byte came of what is not told as quiet yet
+}
+
+type chunkRead struct {
+	text []byte
+	err  error
+}
+
 func (p *pipe) Read(b []byte) (int, error) {
 	for len(p.rest) == 0 && p.err == nil {
 		var quiet <-chan time.Time
 		if !p.since.IsZero() {
-			timer := time.NewTimer(min(followEvery, max(0, quietAfter-time.Since(p.since))))
+			timer := time.NewTimer(min(pollInterval, max(0, quietAfter-time.Since(p.since))))
 			defer timer.Stop()
 			quiet = timer.C
 		}
@@ -74,12 +84,27 @@ func (p *pipe) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// lastLineEnd is the end of the last line of buf[from:], or from: a '\r' may be followed by '\n' yet.
-func lastLineEnd(buf []byte, from int) int {
-	for i := len(buf); i > from; i-- {
-		if b := buf[i-1]; b == '\n' || b == '\r' && i < len(buf) {
-			return i
+// MayWait reports whether a reader may have nothing for now, as a pipe or a terminal has: then it is
+// read through [NewPipe].
+func MayWait(r io.Reader) bool {
+	switch r := r.(type) {
+	case interface{ MayWait() bool }:
+		return r.MayWait()
+	case *os.File, *io.PipeReader:
+		return true
+	}
+	return false
+}
+
+// A Patient reader reads on where another returns [ErrQuiet].
+type Patient struct{ io.Reader }
+
+// Read implements [io.Reader].
+func (p Patient) Read(b []byte) (n int, err error) {
+	for n, err = p.Reader.Read(b); errors.Is(err, ErrQuiet); n, err = p.Reader.Read(b) {
+		if n > 0 {
+			return n, nil
 		}
 	}
-	return from
+	return n, err
 }

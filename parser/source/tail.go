@@ -11,34 +11,27 @@ import (
 	"time"
 )
 
-const (
-	// followEvery is the time between two looks at a log that is followed.
-	followEvery = 100 * time.Millisecond
-	// quietAfter is how long what has come may wait for more, where more keeps coming: a block of lines is not torn without
-	// need.
-	quietAfter = 2 * followEvery
-)
-
-// A tail reads a file as it grows. It ends where the file of that name is another one, or was truncated, or the context
-// ended.
-type tail struct {
+// A Tail reads a file as it grows. It ends if another file takes its name, if it is truncated, or if the
+// context ends.
+type Tail struct {
 	ctx    context.Context
 	path   string
-	File   *os.File
-	Info   fs.FileInfo
+	file   *os.File
+	info   fs.FileInfo
 	offset int64
-	since  time.Time // of the first byte that the reader may be holding back, zero where there is none
-	Change string    // why the file ended
+	since  time.Time // when the first byte came of what is not told as quiet yet
+	change string
 }
 
-// OpenTail opens a file; the first time it must be there. It is nil where the context ended before.
-func OpenTail(ctx context.Context, path string, first bool) (*tail, error) {
+// OpenTail opens a file that may grow. If wait is set it waits for a file that does not exist yet; it
+// returns nil if the context ended before.
+func OpenTail(ctx context.Context, path string, wait bool) (*Tail, error) {
 	for {
 		file, err := os.Open(path)
 		if err == nil {
 			return newTail(ctx, path, file)
 		}
-		if first || !errors.Is(err, fs.ErrNotExist) {
+		if !wait || !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 		if !pause(ctx) {
@@ -47,7 +40,21 @@ func OpenTail(ctx context.Context, path string, first bool) (*tail, error) {
 	}
 }
 
-func newTail(ctx context.Context, path string, file *os.File) (*tail, error) {
+// Reader returns what to read the file by: a pipe may block.
+func (t *Tail) Reader() io.Reader {
+	if !t.info.Mode().IsRegular() {
+		return NewPipe(t.ctx, t.file)
+	}
+	return t
+}
+
+// Change says why the file ended: "was replaced", "was truncated", or "" if only the reading ended.
+func (t *Tail) Change() string { return t.change }
+
+// Close closes the file.
+func (t *Tail) Close() error { return t.file.Close() }
+
+func newTail(ctx context.Context, path string, file *os.File) (*Tail, error) {
 	info, err := file.Stat()
 	magic := make([]byte, 4)
 	if err == nil && info.Mode().IsRegular() {
@@ -62,10 +69,11 @@ func newTail(ctx context.Context, path string, file *os.File) (*tail, error) {
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	return &tail{ctx: ctx, path: path, File: file, Info: info}, nil
+	return &Tail{ctx: ctx, path: path, file: file, info: info}, nil
 }
 
-func (t *tail) Read(p []byte) (int, error) {
+// Read implements [io.Reader].
+func (t *Tail) Read(p []byte) (int, error) {
 	for idle := false; ; idle = true {
 		n, err := t.read(p)
 		if n > 0 || err != nil {
@@ -83,15 +91,15 @@ func (t *tail) Read(p []byte) (int, error) {
 			return n, err
 		}
 		if !pause(t.ctx) {
-			t.Change = ""
+			t.change = ""
 			return 0, io.EOF
 		}
 	}
 }
 
 // read reads what is there: nothing at the file's end.
-func (t *tail) read(p []byte) (int, error) {
-	n, err := t.File.Read(p)
+func (t *Tail) read(p []byte) (int, error) {
+	n, err := t.file.Read(p)
 	if n > 0 {
 		t.offset += int64(n)
 		if t.since.IsZero() {
@@ -105,15 +113,15 @@ func (t *tail) read(p []byte) (int, error) {
 }
 
 // replaced says whether the name is another file's, or the file is shorter than what was read of it.
-func (t *tail) replaced() bool {
+func (t *Tail) replaced() bool {
 	info, err := os.Stat(t.path)
 	switch {
 	case err != nil: // moved away, and not made anew yet
 		return false
-	case !os.SameFile(info, t.Info):
-		t.Change = "was replaced"
+	case !os.SameFile(info, t.info):
+		t.change = "was replaced"
 	case info.Mode().IsRegular() && info.Size() < t.offset:
-		t.Change = "was truncated"
+		t.change = "was truncated"
 	default:
 		return false
 	}
@@ -122,7 +130,7 @@ func (t *tail) replaced() bool {
 
 // pause waits for the next look. It is false where the context ended.
 func pause(ctx context.Context) bool {
-	timer := time.NewTimer(followEvery)
+	timer := time.NewTimer(pollInterval)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

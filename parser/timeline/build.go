@@ -25,7 +25,7 @@ type Builder struct {
 	run     int
 	batch   int
 	process int
-	Log     logState
+	log     logState
 	// resumed says that the last line read was that the run was taken up again, or of a process that it found left behind.
 	resumed bool
 
@@ -69,7 +69,7 @@ type logState struct {
 	calendar calendar
 	// failing has the last failure of each process that has done nothing else since, by what marks the
 	// process's lines: see [record.OutOfMemory].Speaker.
-	Failing map[string]lastFailure
+	failing map[string]lastFailure
 	// crashes are those of the ranks that have done nothing since.
 	crashes []CrashEnd
 	own     int  // lines of the harness
@@ -94,29 +94,29 @@ type logState struct {
 
 // enter notes the line of a record. One before the last is of another log with the same name: one log given twice.
 func (b *Builder) enter(at record.Position) {
-	if at.Line < b.Log.last.Line || at.Path != b.Log.last.Path {
-		if b.Log.last != (record.Position{}) {
+	if at.Line < b.log.last.Line || at.Path != b.log.last.Path {
+		if b.log.last != (record.Position{}) {
 			b.endLog()
 			b.run++
 			b.process++
 		}
 		b.batch = b.run
-		b.Log = logState{
+		b.log = logState{
 			files: len(b.tl.Files), outside: len(b.tl.Outside), checkpoints: b.tl.Checkpoints, paths: map[string]int{},
 		}
 	}
-	b.Log.last = at
+	b.log.last = at
 }
 
 func (b *Builder) checkpoint(c *record.Checkpoint) {
 	b.resumed = false
 	b.date(&c.Header)
-	b.Log.number(&c.Lane)
-	if !b.Log.supervised && b.Log.splitter.begins(c) {
+	b.log.number(&c.Lane)
+	if !b.log.supervised && b.log.splitter.begins(c) {
 		b.begin(record.FileStart{Header: record.Header{Pos: c.Pos, Time: c.Time}})
 	}
-	if b.Log.supervised {
-		b.Log.caches.checkpoint(c, b.tl.Samples)
+	if b.log.supervised {
+		b.log.caches.checkpoint(c, b.tl.Samples)
 	}
 	b.tl.Checkpoints++
 	f := b.place(&c.Header)
@@ -128,7 +128,7 @@ func (b *Builder) checkpoint(c *record.Checkpoint) {
 	b.workedOn(c)
 	b.survived(c)
 	switch {
-	case !b.Log.settled && b.tl.Checkpoints-b.Log.checkpoints >= settleAt:
+	case !b.log.settled && b.tl.Checkpoints-b.log.checkpoints >= settleAt:
 		b.settle()
 	case f.Outside && len(f.Checkpoints)%settleAt == 0 && f.sampled():
 		b.closeStretch() // samples pair with nothing that follows
@@ -143,47 +143,50 @@ func (f *File) sampled() bool {
 // Add adds the next record of a log.
 func (b *Builder) Add(rec record.Record) {
 	b.enter(rec.At())
-	switch r := rec.(type) { // of what is only drawn, a timeline keeps what it says of a failure
-	case record.SegmentMap:
-		b.failedWith(r, nil)
-		return
-	case segments.Part:
-		if r.Requested > 0 {
-			b.Log.maps.Add(r, b.failedWith)
-		}
+	if b.addMap(rec) {
 		return
 	}
 	resumed := b.resumed
 	b.resumed = false
-	if b.isQuoted(rec) {
+	switch {
+	case b.isQuoted(rec):
 		b.quoted(rec.At())
-		return
+	case !b.addPipeline(rec):
+		b.addHarness(rec, resumed)
 	}
+}
+
+// addMap adds a map of segments and reports whether the record is one. A timeline keeps only what a map
+// says of a failed allocation; the rest is for who draws it.
+func (b *Builder) addMap(rec record.Record) bool {
+	switch r := rec.(type) {
+	case record.SegmentMap:
+		b.failedWith(r, nil)
+	case segments.Part:
+		if r.Requested > 0 {
+			b.log.maps.Add(r, b.failedWith)
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// addPipeline adds what the pipeline printed, and reports whether the record is of the pipeline.
+func (b *Builder) addPipeline(rec record.Record) bool {
 	switch r := rec.(type) {
 	case record.Checkpoint:
 		b.checkpoint(&r)
 	case record.OutOfMemory:
 		b.date(&r.Header)
-		b.Log.number(&r.Lane)
+		b.log.number(&r.Lane)
 		b.ranOut(&r)
 		b.failed(r)
 	case record.Crash:
 		b.date(&r.Header)
 		b.crashed(r)
 	case record.Event:
-		b.tl.Words++
-		if f := b.file; f != nil && len(f.Checkpoints) == 0 { // else its checkpoints say how far it came
-			b.date(&r.Header)
-			f.touch(&r.Header)
-		}
-		switch r.Kind {
-		case record.EventFallback:
-			b.fellBack(&r)
-			b.Log.crashes = nil
-		case record.EventProgress:
-			clear(b.Log.Failing)
-			b.Log.crashes = nil
-		}
+		b.event(&r)
 	case record.Warning:
 		b.tl.Words++
 		b.date(&r.Header)
@@ -191,49 +194,84 @@ func (b *Builder) Add(rec record.Record) {
 	case record.SyntaxError:
 		b.tl.Bad = append(b.tl.Bad, r)
 	case record.FileStart:
-		clear(b.Log.Failing)
-		b.Log.crashes = nil
-		if r.Pipeline {
-			b.tl.Words++
-			b.date(&r.Header)
-			first := !b.Log.splitter.named
-			if begins := b.Log.splitter.Begins(r); begins && !b.Log.supervised {
-				if first && !b.Log.settled {
-					b.unsplit()
-				}
-				b.begin(r)
-			}
-			if !b.Log.settled {
-				b.settle()
-			}
-			b.length(r)
-			return
-		}
+		b.fileStart(r)
+	case record.FileEnd:
+		b.fileEnd(r)
+	default:
+		return false
+	}
+	return true
+}
+
+// event adds what the pipeline said that it did about its memory.
+func (b *Builder) event(r *record.Event) {
+	b.tl.Words++
+	if f := b.file; f != nil && len(f.Checkpoints) == 0 { // else its checkpoints say how far it came
+		b.date(&r.Header)
+		f.touch(&r.Header)
+	}
+	switch r.Kind {
+	case record.EventFallback:
+		b.fellBack(r)
+		b.log.crashes = nil
+	case record.EventProgress:
+		clear(b.log.failing)
+		b.log.crashes = nil
+	}
+}
+
+// fileStart adds the beginning of a file, in the harness's words or the pipeline's.
+func (b *Builder) fileStart(r record.FileStart) {
+	clear(b.log.failing)
+	b.log.crashes = nil
+	if !r.Pipeline {
 		b.supervised(r.Header)
 		b.open(r)
-	case record.FileEnd:
-		if r.Pipeline {
-			b.tl.Words++
+		return
+	}
+	b.tl.Words++
+	b.date(&r.Header)
+	first := !b.log.splitter.named
+	if begins := b.log.splitter.Begins(r); begins && !b.log.supervised {
+		if first && !b.log.settled {
+			b.unsplit()
 		}
-		clear(b.Log.Failing)
-		b.Log.crashes = nil
-		if r.Pipeline {
-			b.date(&r.Header)
-		}
-		b.end(r)
+		b.begin(r)
+	}
+	if !b.log.settled {
+		b.settle()
+	}
+	b.length(r)
+}
+
+// fileEnd adds the end of a file, in the harness's words or the pipeline's.
+func (b *Builder) fileEnd(r record.FileEnd) {
+	clear(b.log.failing)
+	b.log.crashes = nil
+	if r.Pipeline {
+		b.tl.Words++
+		b.date(&r.Header)
+	}
+	b.end(r)
+}
+
+// addHarness adds what the harness saw from outside. resumed reports whether the line before says that
+// the run went on.
+func (b *Builder) addHarness(rec record.Record, resumed bool) {
+	switch r := rec.(type) {
 	case record.Sample:
 		b.supervised(r.Header)
-		b.Log.number(&r.Lane)
+		b.log.number(&r.Lane)
 		r.Run = b.run
-		r.Cached = b.Log.caches.of(r.Lane.Device)
+		r.Cached = b.log.caches.of(r.Lane.Device)
 		b.tl.Samples = append(b.tl.Samples, r)
 	case record.Exit:
 		b.supervised(r.Header)
-		clear(b.Log.Failing)
+		clear(b.log.failing)
 		b.closeStretch() // a file that is open gets its end yet
 		r.Process = b.process
 		b.tl.Exits = append(b.tl.Exits, r)
-		b.Log.caches = cachesBeside{} // the allocator's memory ends with the process
+		b.log.caches = cachesBeside{} // the allocator's memory ends with the process
 		b.process++
 	case record.Orphan:
 		b.supervised(r.Header)
@@ -244,19 +282,19 @@ func (b *Builder) Add(rec record.Record) {
 		b.tl.Orphans = append(b.tl.Orphans, r)
 	case record.Idle:
 		b.supervised(r.Header)
-		b.Log.number(&r.Lane)
+		b.log.number(&r.Lane)
 		r.Run = b.run
 		b.tl.Idles = append(b.tl.Idles, r)
 	case record.Holder:
 		b.supervised(r.Header)
-		b.Log.number(&r.Lane)
+		b.log.number(&r.Lane)
 		if n := len(b.tl.Idles); n > 0 && b.tl.Idles[n-1].Run == b.run {
 			b.tl.Idles[n-1].Holders = append(b.tl.Idles[n-1].Holders, r)
 		}
 	case record.RunStart:
 		b.startRun(r)
 	case record.Resume:
-		b.Log.caches = cachesBeside{}
+		b.log.caches = cachesBeside{}
 		b.close()
 		b.supervised(r.Header)
 		b.process++
@@ -273,24 +311,24 @@ func (b *Builder) Add(rec record.Record) {
 
 // supervised notes a line of the harness.
 func (b *Builder) supervised(h record.Header) {
-	b.Log.supervised = true
-	b.Log.own++
-	if !b.Log.settled {
+	b.log.supervised = true
+	b.log.own++
+	if !b.log.settled {
 		b.settle()
 	}
 	if !h.Time.IsZero() {
-		b.Log.clock = h.Time
+		b.log.clock = h.Time
 	}
 }
 
 // date gives a pipeline's record the harness's clock where its own time is missing, without a date or of an unknown zone.
 // Without the harness, days and years that the log leaves out are counted.
 func (b *Builder) date(h *record.Header) {
-	if (h.Time.IsZero() || h.Local || h.Dateless || h.Yearless) && !b.Log.clock.IsZero() {
-		h.Time, h.Local, h.Dateless, h.Yearless = b.Log.clock, false, false, false
+	if (h.Time.IsZero() || h.Local || h.Dateless || h.Yearless) && !b.log.clock.IsZero() {
+		h.Time, h.Local, h.Dateless, h.Yearless = b.log.clock, false, false, false
 		return
 	}
-	b.Log.calendar.date(h)
+	b.log.calendar.date(h)
 }
 
 // begin begins a file where a log without the harness's lines shows one.
@@ -298,7 +336,7 @@ func (b *Builder) begin(start record.FileStart) {
 	if f := b.file; f != nil && len(f.Checkpoints) == 0 && !start.Time.IsZero() { // its work went on up to here
 		f.End = start.Time
 	}
-	start.Index = len(b.tl.Files) - b.Log.files + 1
+	start.Index = len(b.tl.Files) - b.log.files + 1
 	b.open(start)
 }
 
@@ -309,7 +347,7 @@ func (b *Builder) place(h *record.Header) *File {
 		return b.file
 	case b.stretch == nil:
 		b.stretch = b.newFile(File{
-			Outside: true, Supervised: b.Log.supervised, Run: b.run, Batch: b.batch, Process: b.process,
+			Outside: true, Supervised: b.log.supervised, Run: b.run, Batch: b.batch, Process: b.process,
 			Pos: h.Pos, EndPos: h.Pos, Start: h.Time, End: h.Time,
 		})
 		b.tl.Outside = append(b.tl.Outside, b.stretch)
@@ -321,12 +359,12 @@ func (b *Builder) open(start record.FileStart) {
 	b.close()
 	b.file = b.newFile(File{
 		Index: start.Index, Path: start.Path, AudioSeconds: start.AudioSeconds,
-		Supervised: b.Log.supervised, Run: b.run, Batch: b.batch, Process: b.process,
+		Supervised: b.log.supervised, Run: b.run, Batch: b.batch, Process: b.process,
 		Pos: start.Pos, EndPos: start.Pos, Start: start.Time, End: start.Time,
 	})
 	b.tl.Files = append(b.tl.Files, b.file)
 	if start.Path != "" {
-		b.Log.paths[start.Path] = len(b.tl.Files) - 1
+		b.log.paths[start.Path] = len(b.tl.Files) - 1
 	}
 }
 
@@ -363,7 +401,7 @@ func (f *File) touch(h *record.Header) {
 
 // end ends a file. The pipeline's word does so only where the harness has none.
 func (b *Builder) end(r record.FileEnd) {
-	if r.Pipeline && b.Log.supervised {
+	if r.Pipeline && b.log.supervised {
 		if b.file != nil {
 			b.file.Error = r.Error
 		}
@@ -397,7 +435,7 @@ func (b *Builder) ended(r record.FileEnd) *File {
 	if b.file != nil && (r.Path == "" || b.file.Path == "" || b.file.Path == r.Path || b.file.Supervised) {
 		return b.file
 	}
-	if i, known := b.Log.paths[r.Path]; known {
+	if i, known := b.log.paths[r.Path]; known {
 		if f := b.tl.Files[i]; f.Status == record.StatusUnknown {
 			return f
 		}
@@ -409,7 +447,7 @@ func (b *Builder) ended(r record.FileEnd) *File {
 	}
 	start := record.FileStart{Header: r.Header, Index: r.Index, Path: r.Path}
 	if start.Index == 0 {
-		start.Index = len(b.tl.Files) - b.Log.files + 1
+		start.Index = len(b.tl.Files) - b.log.files + 1
 	}
 	if stretch == nil {
 		b.open(start)
@@ -425,7 +463,7 @@ func (b *Builder) ended(r record.FileEnd) *File {
 
 // close ends the open file, or the stretch between files.
 func (b *Builder) close() {
-	clear(b.Log.Failing)
+	clear(b.log.failing)
 	if f := b.file; f != nil {
 		measured := f.Supervised && f.Status != record.StatusUnknown // by the harness, however short
 		if f.Seconds == 0 && !measured && !f.Start.IsZero() {
@@ -445,8 +483,8 @@ func (b *Builder) closeStretch() {
 }
 
 func (b *Builder) endLog() {
-	b.endCrashes(b.Log.last.Line)
-	if !b.Log.settled {
+	b.endCrashes(b.log.last.Line)
+	if !b.log.settled {
 		b.settle()
 	}
 	b.close()
@@ -458,11 +496,11 @@ const settleAt = 1 << 13
 
 // settle decides how files begin in the log, and lets those go that have ended.
 func (b *Builder) settle() {
-	if !b.Log.supervised && !b.Log.splitter.named {
+	if !b.log.supervised && !b.log.splitter.named {
 		b.splitAgain()
 	}
-	b.Log.settled = true
-	closed := Timeline{Files: b.tl.Files[b.Log.files:], Outside: b.tl.Outside[b.Log.outside:]}
+	b.log.settled = true
+	closed := Timeline{Files: b.tl.Files[b.log.files:], Outside: b.tl.Outside[b.log.outside:]}
 	for f := range closed.InOrder() {
 		if f != b.file && f != b.stretch {
 			b.done(f)

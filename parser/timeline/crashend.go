@@ -25,8 +25,8 @@ const crashesMax = 64
 
 // crashed keeps a crash until the log shows that the work went on.
 func (b *Builder) crashed(r record.Crash) {
-	for i := range b.Log.crashes {
-		if end := &b.Log.crashes[i]; end.First.Lane.Rank == r.Lane.Rank {
+	for i := range b.log.crashes {
+		if end := &b.log.crashes[i]; end.First.Lane.Rank == r.Lane.Rank {
 			switch last := end.Last.Line().Line; {
 			case r.Pos.Line > last+afterCrash:
 				end.First, end.Last = r, r
@@ -36,7 +36,7 @@ func (b *Builder) crashed(r record.Crash) {
 			return
 		}
 	}
-	if len(b.Log.crashes) == crashesMax {
+	if len(b.log.crashes) == crashesMax {
 		return
 	}
 	ofRank := func(c record.Checkpoint) bool { return c.Lane.Rank == r.Lane.Rank }
@@ -45,14 +45,14 @@ func (b *Builder) crashed(r record.Crash) {
 		f = b.stretch
 	}
 	alone := f == nil || !slices.ContainsFunc(f.Checkpoints, ofRank)
-	b.Log.crashes = append(b.Log.crashes, CrashEnd{First: r, Last: r, Run: b.run, Process: b.process, alone: alone})
+	b.log.crashes = append(b.log.crashes, CrashEnd{First: r, Last: r, Run: b.run, Process: b.process, alone: alone})
 }
 
 // survived notes that a reading followed a crash. Where the rank that crashed has readings, those of
 // others say nothing on it.
 func (b *Builder) survived(c *record.Checkpoint) {
-	if len(b.Log.crashes) > 0 {
-		b.Log.crashes = slices.DeleteFunc(b.Log.crashes, func(end CrashEnd) bool {
+	if len(b.log.crashes) > 0 {
+		b.log.crashes = slices.DeleteFunc(b.log.crashes, func(end CrashEnd) bool {
 			return end.alone || end.First.Lane.Rank == c.Lane.Rank
 		})
 	}
@@ -60,12 +60,12 @@ func (b *Builder) survived(c *record.Checkpoint) {
 
 // ranOut notes that a traceback was of an allocation that failed, which is no crash by itself.
 func (b *Builder) ranOut(r *record.OutOfMemory) {
-	if len(b.Log.crashes) == 0 {
+	if len(b.log.crashes) == 0 {
 		return
 	}
-	b.Log.crashes = slices.DeleteFunc(b.Log.crashes, func(end CrashEnd) bool { return end.First.Line().Line == r.Pos.Line })
-	for i := range b.Log.crashes {
-		if end := &b.Log.crashes[i]; end.Last.Line().Line == r.Pos.Line {
+	b.log.crashes = slices.DeleteFunc(b.log.crashes, func(end CrashEnd) bool { return end.First.Line().Line == r.Pos.Line })
+	for i := range b.log.crashes {
+		if end := &b.log.crashes[i]; end.Last.Line().Line == r.Pos.Line {
 			end.Last = end.First
 		}
 	}
@@ -74,10 +74,10 @@ func (b *Builder) ranOut(r *record.OutOfMemory) {
 // endCrashes adds the crashes that a log of so many lines ends with. Where the harness watched, it says
 // itself how each process ended.
 func (b *Builder) endCrashes(lines int) {
-	for _, end := range b.Log.crashes {
-		if !b.Log.supervised && lines <= end.Last.Line().Line+afterCrash {
+	for _, end := range b.log.crashes {
+		if !b.log.supervised && lines <= end.Last.Line().Line+afterCrash {
 			b.tl.Crashes = append(b.tl.Crashes, end)
 		}
 	}
-	b.Log.crashes = nil
+	b.log.crashes = nil
 }

@@ -26,7 +26,7 @@ type lastFailure struct {
 // justFailed is the file that ended badly and is followed by nothing yet, nil where there is none: programs print the error
 // of a file once more when they are done with it.
 func (b *Builder) justFailed() *File {
-	if b.file != nil || b.stretch != nil || len(b.tl.Files) == b.Log.files {
+	if b.file != nil || b.stretch != nil || len(b.tl.Files) == b.log.files {
 		return nil
 	}
 	f := b.tl.Files[len(b.tl.Files)-1]
@@ -44,9 +44,9 @@ func (b *Builder) failed(r record.OutOfMemory) {
 		f.touch(&r.Header)
 	}
 	b.heldBefore(&r)
-	this := lastFailure{file: f, records: []int{len(f.OOMs)}, own: b.Log.own}
+	this := lastFailure{file: f, records: []int{len(f.OOMs)}, own: b.log.own}
 	r.Fallback = r.Named
-	if last, ok := b.Log.Failing[r.Speaker]; ok && last.file == f {
+	if last, ok := b.log.failing[r.Speaker]; ok && last.file == f {
 		if shown := last.shown(); isSaidAgain(shown, &r) && (r.Traceback == 0 || !last.hasTraceback()) {
 			this.records = append(last.records, len(f.OOMs))
 			r.Fallback = r.Named || shown.Fallback
@@ -57,33 +57,33 @@ func (b *Builder) failed(r record.OutOfMemory) {
 	}
 	f.OOMs = append(f.OOMs, r)
 	b.tl.Failures++
-	if b.Log.Failing == nil {
-		b.Log.Failing = map[string]lastFailure{}
+	if b.log.failing == nil {
+		b.log.failing = map[string]lastFailure{}
 	}
-	if len(b.Log.Failing) >= FailingMax {
+	if len(b.log.failing) >= failingMax {
 		b.forget(r.Pos.Line)
 	}
-	b.Log.Failing[r.Speaker] = this
+	b.log.failing[r.Speaker] = this
 }
 
-// FailingMax bounds the processes whose last failures are kept: a log may name any number.
-const FailingMax = 4 * besideFailure
+// failingMax bounds the processes whose last failures are kept: a log may name any number.
+const failingMax = 4 * besideFailure
 
 // forget drops the failures that no fallback at this line, or a later one, can belong to.
 func (b *Builder) forget(line int) {
-	for speaker, last := range b.Log.Failing {
+	for speaker, last := range b.log.failing {
 		if b.since(last, line) > besideFailure {
-			delete(b.Log.Failing, speaker)
+			delete(b.log.failing, speaker)
 		}
 	}
-	if len(b.Log.Failing) >= FailingMax { // several in one line
-		clear(b.Log.Failing)
+	if len(b.log.failing) >= failingMax { // several in one line
+		clear(b.log.failing)
 	}
 }
 
 // since is how many of the pipeline's lines are between a failure and a line.
 func (b *Builder) since(last lastFailure, line int) int {
-	return line - last.shown().Pos.Line - (b.Log.own - last.own)
+	return line - last.shown().Pos.Line - (b.log.own - last.own)
 }
 
 // isSaidAgain reports whether the next message repeats this one: the same words, at the end of the
@@ -110,7 +110,7 @@ func isAnnounced(r *record.OutOfMemory) bool {
 // that one alone: see Named. Any other pardons the failure that it directly follows, which is the last
 // one of the same process.
 func (b *Builder) fellBack(r *record.Event) {
-	last, ok := b.Log.Failing[r.Speaker]
+	last, ok := b.log.failing[r.Speaker]
 	if !ok || r.Named || last.file != cmp.Or(b.file, b.stretch) {
 		return
 	}
@@ -144,12 +144,12 @@ func (l lastFailure) pardon() {
 // workedOn notes that a process did something else since its last failure: no fallback follows that
 // failure directly any more. vramlog prints "(failed)" where an error leaves a stage.
 func (b *Builder) workedOn(c *record.Checkpoint) {
-	if len(b.Log.Failing) == 0 || c.Sampled || strings.HasSuffix(c.Name, "(failed)") {
+	if len(b.log.failing) == 0 || c.Sampled || strings.HasSuffix(c.Name, "(failed)") {
 		return
 	}
-	for speaker, last := range b.Log.Failing {
+	for speaker, last := range b.log.failing {
 		if last.shown().Lane.Rank == c.Lane.Rank {
-			delete(b.Log.Failing, speaker)
+			delete(b.log.failing, speaker)
 		}
 	}
 }
@@ -168,17 +168,17 @@ func (b *Builder) failedWith(rec record.Record, _ error) bool {
 		}
 	}
 	m.Segments = nil
-	b.Log.before, b.Log.held = &m, sums
+	b.log.before, b.log.held = &m, sums
 	return true
 }
 
 // heldBefore gives a failure the map that came shortly before its message.
 func (b *Builder) heldBefore(r *record.OutOfMemory) {
-	if m := b.Log.before; m != nil && isOf(r, m) {
-		sums := b.Log.held
+	if m := b.log.before; m != nil && isOf(r, m) {
+		sums := b.log.held
 		r.Held = &sums
 	}
-	b.Log.before = nil
+	b.log.before = nil
 }
 
 // isOf says that a map may be that of the failure: it stands beside the message, and as much was asked for, as far as the

@@ -4,7 +4,7 @@ import "slices"
 
 // done pairs a file's checkpoints: a file with the same ones as the last has the same pairs.
 func (b *Builder) done(f *File) {
-	if !b.Log.settled {
+	if !b.log.settled {
 		return // it may be split again
 	}
 	if f.alike(&b.pairs) {

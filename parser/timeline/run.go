@@ -19,10 +19,10 @@ func (b *Builder) thisRun() *Run {
 // startRun begins a run, which is a new one where the log had anything before.
 func (b *Builder) startRun(r record.RunStart) {
 	b.close()
-	b.Log.begun = true
+	b.log.begun = true
 	b.supervised(r.Header)
 	n := len(b.tl.Runs)
-	if len(b.tl.Files) > b.Log.files || len(b.tl.Outside) > b.Log.outside || n > 0 && b.tl.Runs[n-1].Number == b.run {
+	if len(b.tl.Files) > b.log.files || len(b.tl.Outside) > b.log.outside || n > 0 && b.tl.Runs[n-1].Number == b.run {
 		b.run++
 		b.process++
 	}
@@ -35,8 +35,8 @@ func (b *Builder) batchOf(r record.RunStart) int {
 	if r.Workers == 0 || r.ID == "" {
 		return b.run
 	}
-	if b.Log.last.Line == 1 {
-		b.Log.worker, b.Log.gpu = true, r.GPU
+	if b.log.last.Line == 1 {
+		b.log.worker, b.log.gpu = true, r.GPU
 	}
 	batch := b.run
 	for _, other := range b.tl.Runs {
@@ -75,7 +75,7 @@ func (b *Builder) isQuoted(rec record.Record) bool {
 			index, path = r.Index, r.Path
 		}
 	}
-	return !b.Log.begun && index == 0 && path == ""
+	return !b.log.begun && index == 0 && path == ""
 }
 
 // quoted counts a line in the harness's name that is not the harness's.

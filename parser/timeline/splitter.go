@@ -47,7 +47,7 @@ func (s *Splitter) begins(c *record.Checkpoint) bool {
 // begin at the first checkpoint that does recur and does not stand between a Before and its After. In a log whose head is
 // missing, of one that was rotated, they begin behind the rest of the first file.
 func (b *Builder) splitAgain() {
-	files := b.tl.Files[b.Log.files:]
+	files := b.tl.Files[b.log.files:]
 	ended := func(f *File) bool { return f.Status != record.StatusUnknown || len(f.Checkpoints) == 0 }
 	if len(files) == 0 || slices.ContainsFunc(files, ended) {
 		return
@@ -68,11 +68,11 @@ func (b *Builder) splitAgain() {
 	if first < 0 || first == 0 && !counted {
 		return
 	}
-	b.tl.Files, b.file, b.stretch = b.tl.Files[:b.Log.files], nil, nil
-	b.Log.splitter = Splitter{counted: counted}
+	b.tl.Files, b.file, b.stretch = b.tl.Files[:b.log.files], nil, nil
+	b.log.splitter = Splitter{counted: counted}
 	for i := range checkpoints {
 		c := &checkpoints[i]
-		if i >= first && b.Log.splitter.begins(c) {
+		if i >= first && b.log.splitter.begins(c) {
 			b.begin(record.FileStart{Header: record.Header{Pos: c.Pos, Time: c.Time}})
 		}
 		for len(ooms) > 0 && ooms[0].Pos.Line < c.Pos.Line {
@@ -90,7 +90,7 @@ func (b *Builder) splitAgain() {
 // unsplit takes back the files that recurring checkpoints have shown, where the pipeline names its first file: what came
 // before, of a model that is loaded, say, is outside of files. A file of which it said how it ended is one.
 func (b *Builder) unsplit() {
-	files := b.tl.Files[b.Log.files:]
+	files := b.tl.Files[b.log.files:]
 	if len(files) == 0 || slices.ContainsFunc(files, func(f *File) bool { return f.Status != record.StatusUnknown }) {
 		return
 	}
@@ -100,7 +100,7 @@ func (b *Builder) unsplit() {
 		whole.EndPos, whole.End = f.EndPos, f.End
 	}
 	whole.Outside, whole.Index, whole.Path, whole.Seconds = true, 0, "", 0
-	b.tl.Files, b.file = b.tl.Files[:b.Log.files], nil
+	b.tl.Files, b.file = b.tl.Files[:b.log.files], nil
 	b.tl.Outside = append(b.tl.Outside, whole)
 	b.stretch = b.tl.Outside[len(b.tl.Outside)-1]
 }

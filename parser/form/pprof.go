@@ -1,4 +1,4 @@
-package parser
+package form
 
 import (
 	"encoding/binary"

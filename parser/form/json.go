@@ -1,4 +1,4 @@
-package parser
+package form
 
 import (
 	"bufio"
@@ -40,8 +40,8 @@ func (j *jsonReader) mistake(expected string) error {
 	return &jsonError{expected, string(bytes.ToValidUTF8(found, []byte("�")))}
 }
 
-// Next is the first byte of what follows, after blanks; 0 stands for the end, and for an I/O error.
-func (j *jsonReader) Next() byte {
+// next is the first byte of what follows, after blanks; 0 stands for the end, and for an I/O error.
+func (j *jsonReader) next() byte {
 	for {
 		b, err := j.r.Peek(1)
 		if err != nil {
@@ -65,7 +65,7 @@ func (j *jsonReader) drop(n int) {
 
 // take passes over the byte that must follow, after blanks.
 func (j *jsonReader) take(want byte, expected string) error {
-	if j.Next() != want {
+	if j.next() != want {
 		return j.mistake(expected)
 	}
 	j.drop(1)
@@ -75,17 +75,17 @@ func (j *jsonReader) take(want byte, expected string) error {
 // object reads an object: member reads the value of each key, with skip where it has no use for it. A value that is not an
 // object is passed over.
 func (j *jsonReader) object(member func(key string) error) error {
-	if j.Next() != '{' {
+	if j.next() != '{' {
 		return j.skip()
 	}
 	j.drop(1)
 	var key []byte
 	for first := true; ; first = false {
 		switch {
-		case j.Next() == '}' && first:
+		case j.next() == '}' && first:
 			j.drop(1)
 			return nil
-		case j.Next() != '"':
+		case j.next() != '"':
 			return j.mistake("a key in quotes")
 		}
 		key = key[:0]
@@ -104,7 +104,7 @@ func (j *jsonReader) object(member func(key string) error) error {
 		if err != nil {
 			return err
 		}
-		if j.Next() == '}' {
+		if j.next() == '}' {
 			j.drop(1)
 			return nil
 		}
@@ -116,11 +116,11 @@ func (j *jsonReader) object(member func(key string) error) error {
 
 // array reads an array: element reads each value. A value that is not an array is passed over.
 func (j *jsonReader) array(element func() error) error {
-	if j.Next() != '[' {
+	if j.next() != '[' {
 		return j.skip()
 	}
 	j.drop(1)
-	if j.Next() == ']' {
+	if j.next() == ']' {
 		j.drop(1)
 		return nil
 	}
@@ -128,7 +128,7 @@ func (j *jsonReader) array(element func() error) error {
 		if err := element(); err != nil {
 			return err
 		}
-		if j.Next() == ']' {
+		if j.next() == ']' {
 			j.drop(1)
 			return nil
 		}
@@ -250,7 +250,7 @@ const depthMax = 10_000
 func (j *jsonReader) skip() error {
 	var open []byte
 	for {
-		switch c := j.Next(); {
+		switch c := j.next(); {
 		case c == '{' || c == '[':
 			if len(open) == depthMax {
 				return j.mistake(fmt.Sprintf("values in at most %d others", depthMax))
@@ -296,4 +296,17 @@ func (j *jsonReader) skipText() error {
 			return err
 		}
 	}
+}
+
+// A sticky reader returns its first error again and again.
+type sticky struct {
+	r   io.Reader
+	err error
+}
+
+func (s *sticky) Read(p []byte) (n int, err error) {
+	if s.err == nil {
+		n, s.err = s.r.Read(p)
+	}
+	return n, s.err
 }

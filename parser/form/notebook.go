@@ -1,4 +1,4 @@
-package parser
+package form
 
 import (
 	"bytes"
@@ -99,13 +99,13 @@ func (n *notebook) file() error {
 		n.json.drop(3)
 	}
 	for {
-		if n.json.Next() != '{' {
+		if n.json.next() != '{' {
 			return n.json.mistake("a notebook, an object in braces")
 		}
 		if err := n.json.object(n.member); err != nil {
 			return err
 		}
-		if n.json.Next() == 0 {
+		if n.json.next() == 0 {
 			if _, err := n.json.r.Peek(1); !errors.Is(err, io.EOF) {
 				return err
 			}
@@ -161,7 +161,7 @@ func (n *notebook) output(key string) error {
 			return n.json.skip()
 		})
 	case "evalue":
-		if n.json.Next() == '"' {
+		if n.json.next() == '"' {
 			n.reason, n.reasonLine = n.reason[:0], n.json.line
 			return n.json.text(func(b []byte) error {
 				n.reason = append(n.reason, b[:min(len(b), source.Margin-len(n.reason))]...)
@@ -175,7 +175,7 @@ func (n *notebook) output(key string) error {
 // text reads a string or an array of strings, which together are a text, or each a part of a traceback.
 func (n *notebook) text(traceback bool) error {
 	part := func() error {
-		if n.json.Next() != '"' {
+		if n.json.next() != '"' {
 			return n.json.skip()
 		}
 		line := n.json.line
@@ -186,7 +186,7 @@ func (n *notebook) text(traceback bool) error {
 		}
 		return err
 	}
-	if n.json.Next() != '[' {
+	if n.json.next() != '[' {
 		if err := part(); err != nil {
 			return err
 		}

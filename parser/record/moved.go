@@ -1,0 +1,118 @@
+package record
+
+// A log is scanned piece by piece, by several workers. The line of a record is first counted from the
+// beginning of its piece, and moved when it is known how many lines are before the piece.
+
+// Moved implements [Record].
+func (r Checkpoint) Moved(lines int) Record {
+	r.Pos.Line += lines
+	return r
+}
+
+// Moved implements [Record].
+func (r Change) Moved(lines int) Record {
+	r.Pos.Line += lines
+	return r
+}
+
+// Moved implements [Record].
+func (r Event) Moved(lines int) Record {
+	r.Pos.Line += lines
+	return r
+}
+
+// Moved implements [Record].
+func (r Warning) Moved(lines int) Record {
+	r.Pos.Line += lines
+	return r
+}
+
+// Moved implements [Record].
+func (r OutOfMemory) Moved(lines int) Record {
+	r.Pos.Line += lines
+	return r
+}
+
+// Moved implements [Record].
+func (r Crash) Moved(lines int) Record {
+	r.Pos.Line += lines
+	return r
+}
+
+// Moved implements [Record].
+func (r RunStart) Moved(lines int) Record {
+	r.Pos.Line += lines
+	return r
+}
+
+// Moved implements [Record].
+func (r FileStart) Moved(lines int) Record {
+	r.Pos.Line += lines
+	return r
+}
+
+// Moved implements [Record].
+func (r FileEnd) Moved(lines int) Record {
+	r.Pos.Line += lines
+	return r
+}
+
+// Moved implements [Record].
+func (r Sample) Moved(lines int) Record {
+	r.Pos.Line += lines
+	return r
+}
+
+// Moved implements [Record].
+func (r Exit) Moved(lines int) Record {
+	r.Pos.Line += lines
+	return r
+}
+
+// Moved implements [Record].
+func (r Orphan) Moved(lines int) Record {
+	r.Pos.Line += lines
+	return r
+}
+
+// Moved implements [Record].
+func (r Idle) Moved(lines int) Record {
+	r.Pos.Line += lines
+	return r
+}
+
+// Moved implements [Record].
+func (r Holder) Moved(lines int) Record {
+	r.Pos.Line += lines
+	return r
+}
+
+// Moved implements [Record].
+func (r Resume) Moved(lines int) Record {
+	r.Pos.Line += lines
+	return r
+}
+
+// Moved implements [Record].
+func (r RunEnd) Moved(lines int) Record {
+	r.Pos.Line += lines
+	return r
+}
+
+// Moved implements [Record].
+func (r Quoted) Moved(lines int) Record {
+	r.Pos.Line += lines
+	return r
+}
+
+// Moved implements [Record].
+func (r SegmentMap) Moved(lines int) Record {
+	r.Pos.Line += lines
+	return r
+}
+
+// Moved implements [Record].
+func (r SyntaxError) Moved(lines int) Record {
+	r.Pos.Line += lines
+	return r
+}

@@ -1,0 +1,60 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+// headMax is how many bytes of a log are looked at to tell its form.
+const headMax = 64 << 10
+
+// Head returns the beginning of a log, up to 64 KiB, and a reader that gives all of the log.
+func Head(r io.Reader) (head []byte, all io.Reader) {
+	head = make([]byte, headMax)
+	if log, ok := r.(*Log); ok && log.file != nil {
+		n, _ := log.file.ReadAt(head, 0) // the reading of the log meets the same error
+		return head[:n], r
+	}
+	n, err := readFull(r, head)
+	for n == 0 && errors.Is(err, ErrQuiet) {
+		n, err = readFull(r, head)
+	}
+	head = head[:n]
+	switch {
+	case errors.Is(err, ErrQuiet): // who reads on has to hear of it, too
+		return head, io.MultiReader(bytes.NewReader(head), &quietOnce{}, r)
+	case err == nil:
+		return head, io.MultiReader(bytes.NewReader(head), r)
+	case errors.Is(err, io.EOF):
+		return head, bytes.NewReader(head)
+	}
+	return head, io.MultiReader(bytes.NewReader(head), failing{err})
+}
+
+// readFull is io.ReadFull with the reader's own error: a compressed file that is cut off gives
+// io.ErrUnexpectedEOF.
+func readFull(r io.Reader, head []byte) (n int, err error) {
+	for n < len(head) && err == nil {
+		var k int
+		k, err = r.Read(head[n:])
+		n += k
+	}
+	return n, err
+}
+
+// A quietOnce returns [ErrQuiet] once, and then ends.
+type quietOnce struct{ done bool }
+
+func (q *quietOnce) Read([]byte) (int, error) {
+	if q.done {
+		return 0, io.EOF
+	}
+	q.done = true
+	return 0, ErrQuiet
+}
+
+// A failing reader always returns its error.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }

@@ -1,0 +1,43 @@
+package timeline
+
+import (
+	"fmt"
+	"testing"
+
+	"vramsoak/parser/record"
+)
+
+// A log may name any number of processes whose last allocation failed. The builder keeps those to which
+// a fallback may still belong.
+func TestManyProcessesFail(t *testing.T) {
+	t.Parallel()
+	const n = 20 * failingMax
+	line := 0
+	head := func() record.Header {
+		line++
+		return record.Header{Pos: record.Position{Path: "a.log", Line: line}}
+	}
+	var b Builder
+	for i := range n {
+		b.Add(record.OutOfMemory{Header: head(), Speaker: fmt.Sprintf("rank%d", i+1), Text: "CUDA out of memory."})
+		if kept := len(b.log.failing); kept > failingMax {
+			t.Fatalf("line %d: the failures of %d processes are kept, expected at most %d", line, kept, failingMax)
+		}
+	}
+	// The first of them failed long ago, the last but one did not.
+	for _, rank := range []int{1, n - 1} {
+		b.Add(record.Event{Header: head(), Kind: record.EventFallback, Speaker: fmt.Sprintf("rank%d", rank)})
+	}
+	var pardoned []int
+	tl := b.Timeline()
+	for f := range tl.InOrder() {
+		for _, oom := range f.OOMs {
+			if oom.Fallback {
+				pardoned = append(pardoned, oom.Pos.Line)
+			}
+		}
+	}
+	if tl.Failures != n || len(pardoned) != 1 || pardoned[0] != n-1 {
+		t.Errorf("%d failures, with a fallback in lines %v; expected %d, and line %d", tl.Failures, pardoned, n, n-1)
+	}
+}
