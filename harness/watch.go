@@ -25,7 +25,7 @@ type watch struct {
 // over. It returns when the process has ended and everything that it printed is passed on.
 func (r *run) watch(ctx context.Context, p *supervise.Process) supervise.End {
 	w := &watch{
-		run: r, p: p, killer: p.Killer(r.cfg.Grace), ended: p.Ended(),
+		run: r, p: p, killer: p.Killer(), ended: p.Ended(),
 		end: supervise.End{PID: p.PID()},
 	}
 	w.loop(ctx)

@@ -19,6 +19,5 @@
 //   - A file that was begun and whose result was lost, because the harness was killed, is done again,
 //     even if the time to soak is over.
 //
-// The package writes nothing and knows no processes. What happened to a file it is told by its
-// callers.
+// The package writes nothing and knows no processes. Its callers tell it what happened to a file.
 package queue

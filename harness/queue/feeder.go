@@ -110,7 +110,7 @@ func (f *Feeder) deal(now time.Time) (later <-chan struct{}) {
 // says that the worker waits before its next process.
 func (f *Feeder) Return(pausing bool) {
 	if f.queue != nil {
-		files := f.drop(func(i int) bool { return !f.batch.lost[i] && f.batch.status[i] == "" })
+		files := f.drop(func(i int) bool { return !f.batch.Lost(i) && f.batch.status[i] == "" })
 		f.queue.giveBack(f, files, pausing)
 	}
 }
@@ -119,7 +119,7 @@ func (f *Feeder) Return(pausing bool) {
 func (f *Feeder) Leave() {
 	lost := map[int]bool{}
 	files := f.drop(func(i int) bool {
-		if f.batch.lost[i] {
+		if f.batch.Lost(i) {
 			lost[i] = true
 		}
 		return f.batch.status[i] == ""

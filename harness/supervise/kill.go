@@ -31,7 +31,7 @@ type Killer struct {
 }
 
 // Killer returns the one that ends this process.
-func (p *Process) Killer(grace time.Duration) *Killer { return &Killer{process: p, grace: grace} }
+func (p *Process) Killer() *Killer { return &Killer{process: p, grace: p.family.opts.Grace} }
 
 // Terminate sends SIGTERM and starts the grace.
 func (k *Killer) Terminate() {
@@ -61,6 +61,11 @@ func (p *Process) signal(sig syscall.Signal) {
 	if !p.reaped {
 		_ = p.kill(-p.pid, sig) // an error means that it has just ended
 	}
+}
+
+// killGroup kills what is left of a process group whose leader has ended.
+func killGroup(leader int) {
+	_ = unix.Kill(-leader, unix.SIGKILL) // an error means that nothing was left
 }
 
 // Hurry has everything that the process leaves behind killed without grace.

@@ -99,7 +99,7 @@ func (p *Process) wait() {
 		p.left, p.running = p.family.end(leader, p.hurry)
 	}
 	p.mu.Lock()
-	_ = unix.Kill(-pid, unix.SIGKILL) // an error means that nothing was left
+	killGroup(pid)
 	children.Lock()
 	_ = p.cmd.Wait() // an exit code or a signal is no error here
 	delete(children.pids, pid)
