@@ -44,41 +44,41 @@ func (r *run) show(now time.Time) {
 		p.Left, p.HasLeft = p.pace.Remaining()
 	}
 	r.out.Changed = false
-	r.board.put(p)
+	r.reporter.put(p)
 }
 
-// A board calls a progress function in a goroutine of its own, with the newest progress.
-type board struct {
+// A reporter calls a progress function in a goroutine of its own, with the newest progress.
+type reporter struct {
 	newest chan Progress
 	gone   chan struct{}
 }
 
-func newBoard(show func(Progress)) *board {
-	b := &board{newest: make(chan Progress, 1), gone: make(chan struct{})}
+func newReporter(show func(Progress)) *reporter {
+	r := &reporter{newest: make(chan Progress, 1), gone: make(chan struct{})}
 	go func() {
-		defer close(b.gone)
-		for p := range b.newest {
+		defer close(r.gone)
+		for p := range r.newest {
 			if show != nil {
 				show(p)
 			}
 		}
 	}()
-	return b
+	return r
 }
 
 // put replaces the progress that has not been shown yet. Only one goroutine calls it.
-func (b *board) put(p Progress) {
+func (r *reporter) put(p Progress) {
 	select {
-	case <-b.newest:
+	case <-r.newest:
 	default:
 	}
-	b.newest <- p
+	r.newest <- p
 }
 
 // close waits until the last progress is shown.
-func (b *board) close() {
-	close(b.newest)
-	<-b.gone
+func (r *reporter) close() {
+	close(r.newest)
+	<-r.gone
 }
 
 // An overview combines the progress of all workers for one function to show.

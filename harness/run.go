@@ -53,7 +53,7 @@ type run struct {
 	sampler    *sample.Sampler
 	guard      sample.Guard
 	out        *output.Stream
-	board      *board
+	reporter   *reporter
 	// kill is Config.Kill until it has yielded.
 	kill <-chan struct{}
 
@@ -64,8 +64,8 @@ type run struct {
 	overuse   sample.Overuse // in what the process printed or used last
 	// stuck are the processes that could not be ended.
 	stuck map[int]bool
-	// shelter is where the log is saved to if it is removed.
-	shelter *journal.Shelter
+	// rescue is where the log is saved if it is removed.
+	rescue *journal.RescueFolder
 	// interrupted says that the context ended, or that Kill yielded.
 	interrupted bool
 }
@@ -106,10 +106,10 @@ func newRun(cfg Config, id string, files *queue.Queue) (*run, error) {
 		return nil, err
 	}
 	r := &run{
-		cfg: cfg, log: log, batch: queue.NewBatch(cfg.Files), board: newBoard(cfg.Progress),
+		cfg: cfg, log: log, batch: queue.NewBatch(cfg.Files), reporter: newReporter(cfg.Progress),
 		kill: cfg.Kill, started: time.Now(), stuck: map[int]bool{},
 		restarts: restarts{max: cfg.MaxRestarts, first: cfg.BackOff},
-		shelter:  journal.NewShelter(filepath.Clean(cfg.Dir) + RescuedSuffix),
+		rescue:   journal.NewRescueFolder(filepath.Clean(cfg.Dir) + RescuedSuffix),
 	}
 	r.supervisor = supervise.New(id, supervise.Options{
 		Grace: cfg.Grace, SelfExit: cfg.selfExit, Reap: cfg.Reaper, Sole: cfg.workers <= 1,
@@ -138,7 +138,7 @@ func newRun(cfg Config, id string, files *queue.Queue) (*run, error) {
 // discard closes a run that did not begin.
 func (r *run) discard() {
 	_ = r.log.Close()
-	r.board.close()
+	r.reporter.close()
 }
 
 // finish writes the run's last line, unless the run had ended before, and returns how it went.
@@ -158,9 +158,9 @@ func (r *run) finish(d decision, ended bool, err error) (*Outcome, error) {
 		_ = r.log.Flush() // Rescue reports what went wrong
 	}
 	rescued := ""
-	saved, moved := r.log.Rescue(r.shelter, r.subfolder())
+	saved, moved := r.log.Rescue(r.rescue, r.subfolder())
 	if saved {
-		rescued = r.shelter.Dir()
+		rescued = r.rescue.Dir()
 	}
 	if moved != nil {
 		err = moved
@@ -169,7 +169,7 @@ func (r *run) finish(d decision, ended bool, err error) (*Outcome, error) {
 		err = closing
 	}
 	r.show(now)
-	r.board.close()
+	r.reporter.close()
 	files := r.batch.Len()
 	if r.cfg.Until > 0 {
 		files = r.feeder.Worked()

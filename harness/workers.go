@@ -70,7 +70,7 @@ type team struct {
 	cfg     Config
 	queue   *queue.Queue
 	workers []*worker
-	shelter *journal.Shelter
+	rescue  *journal.RescueFolder
 	over    chan struct{} // closed when all have ended
 }
 
@@ -87,7 +87,7 @@ type worker struct {
 func newTeam(cfg Config, workers []Worker) (*team, error) {
 	t := &team{
 		cfg: cfg, queue: queue.New(cfg.Files, cfg.More), over: make(chan struct{}),
-		shelter: journal.NewShelter(filepath.Clean(cfg.Dir) + RescuedSuffix),
+		rescue: journal.NewRescueFolder(filepath.Clean(cfg.Dir) + RescuedSuffix),
 	}
 	kill := t.broadcast(cfg.Kill)
 	view := &overview{show: cfg.Progress, all: make([]Progress, len(workers))}
@@ -116,7 +116,7 @@ func newTeam(cfg Config, workers []Worker) (*team, error) {
 			t.discard()
 			return nil, err
 		}
-		r.shelter = t.shelter
+		r.rescue = t.rescue
 		d := decision{reason: ReasonStopped}
 		t.workers = append(t.workers, &worker{run: r, gpu: w.GPU, d: d})
 	}
@@ -294,7 +294,7 @@ func (t *team) outcome() (*Outcome, error) {
 	if t.cfg.Until == 0 {
 		all.Files = t.queue.Len()
 	}
-	if all.Rescued = t.shelter.Dir(); all.Rescued != "" {
+	if all.Rescued = t.rescue.Dir(); all.Rescued != "" {
 		errs = append(errs, t.copyLogs()...)
 	}
 	all.Diagnostic = strings.Join(diagnostics, "\n")
@@ -309,10 +309,10 @@ func (t *team) copyLogs() []error {
 			continue
 		}
 		// A log that does not exist is in its worker's error.
-		err := w.log.CopyTo(t.shelter, w.subfolder())
+		err := w.log.CopyTo(t.rescue, w.subfolder())
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("copying the log of GPU %d to %s: %w",
-				w.gpu, t.shelter.Dir(), err))
+				w.gpu, t.rescue.Dir(), err))
 		}
 	}
 	return errs

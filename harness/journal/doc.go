@@ -14,8 +14,8 @@
 //     one of the harness.
 //   - A line of the harness never interrupts a line of the pipeline.
 //   - What was added since the last flush is written in one write, in order.
-//   - The end of a file is on the disk before the run goes on. A power failure loses at most the file
-//     that was worked on.
+//   - The end of a file is on the disk before the run goes on. A power failure loses at most the
+//     file that was worked on.
 //   - One harness writes a log at a time.
 //   - Clock times appear in the log only. Nothing is decided by them, since a clock may jump.
 package journal

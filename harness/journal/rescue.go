@@ -48,45 +48,45 @@ func (j *Journal) check() error {
 	return nil
 }
 
-// A Shelter is the folder that the logs of a run are saved to if they are removed during the run.
-// It is created when the first log is saved.
-type Shelter struct {
+// A RescueFolder is where the logs of a run are saved if they are removed during the run. It is
+// created when the first log is saved.
+type RescueFolder struct {
 	want string
 	mu   sync.Mutex
 	dir  string // "" until it is created
 }
 
-// NewShelter returns the shelter at a path. If no folder can be created there, it will be among the
-// system's temporary files.
-func NewShelter(path string) *Shelter { return &Shelter{want: path} }
+// NewRescueFolder returns the rescue folder at a path. If it cannot be created there, it will be
+// among the system's temporary files.
+func NewRescueFolder(path string) *RescueFolder { return &RescueFolder{want: path} }
 
 // Dir returns the folder if it was created, else "".
-func (s *Shelter) Dir() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.dir
+func (f *RescueFolder) Dir() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.dir
 }
 
-func (s *Shelter) folder() (string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.dir != "" {
-		return s.dir, nil
+func (f *RescueFolder) folder() (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.dir != "" {
+		return f.dir, nil
 	}
-	dir := s.want
+	dir := f.want
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		if dir, err = os.MkdirTemp("", "vramsoak-"); err != nil {
 			return "", err
 		}
 	}
-	s.dir = dir
+	f.dir = dir
 	return dir, nil
 }
 
 // Rescue saves a log that was removed or replaced: its bytes exist as long as it is open. The log
-// goes to a subfolder of the shelter, or into it if sub is "". It reports whether the log was
+// goes to a subfolder of the rescue folder, or into it if sub is "". It reports whether the log was
 // saved, and returns an error that says what happened and what to do.
-func (j *Journal) Rescue(s *Shelter, sub string) (saved bool, err error) {
+func (j *Journal) Rescue(f *RescueFolder, sub string) (saved bool, err error) {
 	if j.Check() == nil {
 		return false, nil
 	}
@@ -95,7 +95,7 @@ func (j *Journal) Rescue(s *Shelter, sub string) (saved bool, err error) {
 			return false, j.moved // it was cut; the rest is where it was
 		}
 	}
-	to, err := s.save(j.file, sub)
+	to, err := f.save(j.file, sub)
 	if err != nil {
 		return false, fmt.Errorf("%w, and the log could not be saved: %w", j.moved, err)
 	}
@@ -103,21 +103,21 @@ func (j *Journal) Rescue(s *Shelter, sub string) (saved bool, err error) {
 		"leave a run folder alone until its run is over, and run again", j.moved, to)
 }
 
-// CopyTo copies the log to a subfolder of the shelter, so that the logs of all workers of a run are
-// together.
-func (j *Journal) CopyTo(s *Shelter, sub string) error {
+// CopyTo copies the log to a subfolder of the rescue folder, so that the logs of all workers of a
+// run are together.
+func (j *Journal) CopyTo(f *RescueFolder, sub string) error {
 	log, err := os.Open(j.Path())
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	_, err = s.save(log, sub)
+	_, err = f.save(log, sub)
 	return err
 }
 
 // save copies a log, also one that has no name any more, and returns the folder that it is in.
-func (s *Shelter) save(log *os.File, sub string) (dir string, err error) {
-	dir, err = s.folder()
+func (f *RescueFolder) save(log *os.File, sub string) (dir string, err error) {
+	dir, err = f.folder()
 	if err != nil {
 		return "", err
 	}

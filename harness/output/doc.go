@@ -2,8 +2,8 @@
 //
 //   - stream.go passes each line to the log, between the harness's lines on it.
 //   - lines.go cuts what is printed into lines.
-//   - tracker.go finds out from the lines which file the pipeline works on; files.go writes to the log
-//     where files begin and end, and how.
+//   - tracker.go finds out from the lines which file the pipeline works on; files.go writes to the
+//     log where files begin and end, and how.
 //   - tail.go keeps the last lines of a process; cause.go finds among them why it ended.
 //
 // What always holds:

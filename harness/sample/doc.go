@@ -2,7 +2,8 @@
 //
 //   - sampler.go samples the memory of a process and of what it started, every so often.
 //   - settle.go waits until what is in use on the devices stops changing, before and after a run.
-//   - overuse.go says when more of a device is in use than the run allows; limit.go reads such limits.
+//   - overuse.go says when more of a device is in use than the run allows; limit.go reads such
+//     limits.
 //
 // What always holds:
 //

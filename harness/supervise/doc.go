@@ -3,7 +3,7 @@
 // Where to look:
 //
 //   - start.go starts a process; process.go reads what it prints and waits for its end.
-//   - kill.go sends every signal: SIGTERM, SIGKILL after the grace, and the end of orphan processes.
+//   - kill.go sends every signal: SIGTERM, SIGKILL after the grace; it also kills orphans.
 //   - family.go finds what a process started, directly or not, and what outlives it.
 //   - orphan.go finds what a harness left running that is gone itself.
 //   - proc.go reads /proc.
