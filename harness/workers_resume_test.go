@@ -73,16 +73,17 @@ func TestWorkersUntilResumed(t *testing.T) {
 		cfg := onTwo(t, feed, 3, "")
 		cfg.Until = time.Hour
 		cfg.More = func() []Input { return inputs(3) }
-		ended := func(n int) func([2]string) bool {
+		ends := func(log string) int { return strings.Count(log, "[vramsoak] file-end") }
+		ended := func(n int, since [2]string) func([2]string) bool {
 			return func(logs [2]string) bool {
-				return strings.Count(logs[0], "[vramsoak] file-end") >= n &&
-					strings.Count(logs[1], "[vramsoak] file-end") >= n
+				return ends(logs[0]) >= ends(since[0])+n && ends(logs[1]) >= ends(since[1])+n
 			}
 		}
-		interruptedTeam(t, cfg, ended(4))
-		first := timelineOf(t, workerLogs(t, cfg.Dir))
+		interruptedTeam(t, cfg, ended(4, [2]string{}))
+		logs := workerLogs(t, cfg.Dir)
+		first := timelineOf(t, logs)
 		cfg.Resume = true
-		interruptedTeam(t, cfg, ended(12))
+		interruptedTeam(t, cfg, ended(8, logs))
 		tl := timelineOf(t, workerLogs(t, cfg.Dir))
 		times := map[int]int{}
 		for _, f := range tl.Files {
