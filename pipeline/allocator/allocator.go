@@ -5,11 +5,11 @@ import (
 	"math"
 )
 
-// A Stream is a CUDA stream: 0 is the default one. Its handle is 16 times the number.
+// A Stream is a CUDA stream; 0 is the default stream. Its handle is 16 times the number.
 type Stream uint32
 
-// A Block names a live allocation. The zero Block is none: what Malloc(0) gives, and what Free
-// leaves alone.
+// A Block names a live allocation. The zero Block means no block: Malloc(0) returns it, and Free
+// ignores it.
 type Block uint32
 
 // An Allocator is the caching allocator of one process on one device (DeviceCachingAllocator).
@@ -24,18 +24,18 @@ type Allocator struct {
 
 	pools   []pool               // two for each stream, small and large
 	streams map[Stream]int32     // index in pools
-	recent  [recentStreams]int32 // the same of those used last
+	recent  [recentStreams]int32 // the same, for the streams used last
 	// The streams' indices in pools, in the order of the streams' numbers.
 	inOrder []int32
 	// Searches of the small and of the large pools, if garbage collection is on.
 	gcCalls [2]uint32
 
-	segments []expandable // expandable segments; 0 is none
+	segments []expandable // expandable segments; index 0 is unused
 	total    int64        // bytes held from the driver (total_allocated_memory)
 	allowed  int64        // by the memory fraction
-	fraction bool         // one was set
+	fraction bool         // a memory fraction was set
 
-	uses     [][]Stream // other streams recorded for a block; 0 is none
+	uses     [][]Stream // other streams recorded for a block; index 0 is unused
 	freeUses []int32    // unused entries of uses
 	pending  streamTable
 	order    streamTable // scratch
@@ -44,7 +44,7 @@ type Allocator struct {
 	scratch   []int32
 }
 
-// New returns the allocator of a process that begins on a device.
+// New returns the allocator of a new process on a device.
 func New(d *Device, c Config) *Allocator {
 	a := &Allocator{
 		device: d, config: c, limits: c.limits(),
@@ -56,8 +56,8 @@ func New(d *Device, c Config) *Allocator {
 	return a
 }
 
-// Malloc allocates size bytes for use on a stream. Malloc of 0 bytes gives no block, as PyTorch's.
-// The error is an [*OutOfMemoryError], of a negative size a [*SizeError], or, seldom, a
+// Malloc allocates size bytes for use on a stream. Like PyTorch's it returns no block for 0 bytes.
+// The error is an [*OutOfMemoryError], a [*SizeError] for a negative size, or, rarely, a
 // [*DriverError] (DeviceCachingAllocator::malloc).
 func (a *Allocator) Malloc(size int64, s Stream) (Block, error) {
 	if size <= 0 {
@@ -84,8 +84,8 @@ func (a *Allocator) Malloc(size int64, s Stream) (Block, error) {
 	return Block(a.take(i, rounded, size)), nil
 }
 
-// newSegment gets a block for which the cache had none: from the driver, if need be after giving
-// back what is cached, the least first. 0 means out of memory.
+// newSegment gets a block that the cache could not give, from the driver. If the driver has no
+// memory left it releases cached memory, as little as possible. It returns 0 if memory ran out.
 func (a *Allocator) newSegment(p int32, rounded int64) (int32, error) {
 	if a.collects() {
 		a.collectGarbage()
@@ -108,7 +108,8 @@ func (a *Allocator) newSegment(p int32, rounded int64) (int32, error) {
 	return a.allocBlock(p, rounded)
 }
 
-// allocBlock asks the driver for a segment; 0 if it has no memory for it (alloc_block).
+// allocBlock asks the driver for a segment. It returns 0 if the driver has no memory for it
+// (alloc_block).
 func (a *Allocator) allocBlock(p int32, rounded int64) (int32, error) {
 	size := segmentSize(rounded)
 	if a.fraction && a.total+size > a.allowed {
@@ -133,8 +134,8 @@ func (a *Allocator) allocBlock(p int32, rounded int64) (int32, error) {
 	return i, nil
 }
 
-// take makes a block that is out of the cache an allocation, of which the rest goes back if it is
-// worth splitting (should_split, alloc_found_block).
+// take turns a block that was removed from the cache into an allocation. If the rest is worth
+// splitting off, it returns to the cache (should_split, alloc_found_block).
 func (a *Allocator) take(i int32, rounded, requested int64) int32 {
 	b := &a.blocks[i]
 	p, wasSplit, counted := b.pool, b.isSplit(), b.segment == 0
@@ -176,7 +177,7 @@ func (a *Allocator) take(i int32, rounded, requested int64) int32 {
 	return i
 }
 
-// splits says whether the rest of a block becomes a block of its own (should_split).
+// splits reports whether the rest of a block becomes its own block (should_split).
 func (a *Allocator) splits(p int32, rounded, rest int64) bool {
 	if a.pools[p].small || a.config.ExpandableSegments {
 		return rest >= minBlockSize
@@ -184,9 +185,9 @@ func (a *Allocator) splits(p int32, rounded, rest int64) bool {
 	return rounded < a.limits.maxSplit && rest > smallSize
 }
 
-// Free gives a block back to the cache; if other streams were recorded, only once they are done
-// with it. Free of a handle that is not live is the caller's mistake: it does nothing, or frees
-// what has the handle by now (DeviceCachingAllocator::free).
+// Free returns a block to the cache. If other streams were recorded, it does so once they are done
+// with the block. Freeing a handle that is not live is a mistake of the caller: it does nothing, or
+// frees the block that has the handle now (DeviceCachingAllocator::free).
 func (a *Allocator) Free(h Block) {
 	if !a.live(h) {
 		return
@@ -204,8 +205,7 @@ func (a *Allocator) Free(h Block) {
 	a.cache(int32(h))
 }
 
-// cache moves a block that nobody uses into the cache, merged with its free neighbours
-// (free_block).
+// cache moves an unused block into the cache and merges it with its free neighbours (free_block).
 func (a *Allocator) cache(i int32) {
 	b := &a.blocks[i]
 	size, requested := b.size, b.requested
@@ -233,7 +233,7 @@ func (a *Allocator) cache(i int32) {
 	s.Requested.add(-requested)
 }
 
-// live says whether a handle names an allocation.
+// live reports whether a handle names an allocation.
 func (a *Allocator) live(h Block) bool {
 	return int64(h) < int64(len(a.blocks)) && a.blocks[h].is(allocated)
 }
@@ -254,7 +254,7 @@ func (a *Allocator) Size(h Block) int64 {
 	return a.blocks[h].size
 }
 
-// SetMemoryFraction limits what is held from the driver to a fraction of the device, 0 to 1:
+// SetMemoryFraction limits the memory taken from the driver to a fraction of the device, 0 to 1:
 // torch.cuda.set_per_process_memory_fraction.
 func (a *Allocator) SetMemoryFraction(f float64) error {
 	if !(0 <= f && f <= 1) {
@@ -265,21 +265,21 @@ func (a *Allocator) SetMemoryFraction(f float64) error {
 	return nil
 }
 
-// Configure changes settings while the process runs, as torch.cuda.memory._set_allocator_settings:
-// those that are not named go back to their defaults, but for expandable_segments and
-// max_non_split_rounding_mb, which stay. The error is a [*ConfigError]; what stands before the
-// mistake is in force then, as in PyTorch.
+// Configure changes the settings of a running process, like
+// torch.cuda.memory._set_allocator_settings. Settings that conf does not name return to their
+// defaults, except expandable_segments and max_non_split_rounding_mb, which keep their values. The
+// error is a [*ConfigError]. As in PyTorch, what precedes the mistake takes effect.
 func (a *Allocator) Configure(conf string) error {
 	err := a.config.parse(conf, false)
 	a.limits = a.config.limits()
 	return err
 }
 
-// Synchronize waits for the device: events that are pending are done after it.
+// Synchronize waits for the device. After it all pending events are done.
 func (a *Allocator) Synchronize() { a.device.synchronize() }
 
-// LargestFree returns the size of the largest free block in the cache that a large allocation could
-// be taken from, in bytes, of all streams.
+// LargestFree returns the size in bytes of the largest free block in the cache that a large
+// allocation could use, over all streams.
 func (a *Allocator) LargestFree() int64 {
 	var n int64
 	for _, i := range a.inOrder {
@@ -289,7 +289,7 @@ func (a *Allocator) LargestFree() int64 {
 }
 
 func (a *Allocator) outOfMemory(size int64, p int32) error {
-	rounded := a.limits.round(size) // which may be 2^63, as -2^63 here
+	rounded := a.limits.round(size) // 2^63 shows as -2^63 here
 	requested := int64(math.MaxInt64)
 	if rounded > 0 && rounded <= math.MaxInt64-roundLarge {
 		requested = segmentSize(rounded)

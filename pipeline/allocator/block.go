@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// A block is a piece of a segment (struct Block). Blocks live in one slice and name one another by
-// index, 0 being none.
+// A block is a piece of a segment (struct Block). Blocks live in one slice and refer to each other
+// by index; 0 means no block.
 type block struct {
 	addr      uint64
 	size      int64 // bytes, a multiple of 512
 	requested int64 // bytes that the last caller asked for
-	// Of an unmapped block: bytes that it has with the free block before it and the free and
-	// unmapped ones after it, or more.
+	// For an unmapped block: at least the bytes that it has together with the free block before it
+	// and the free and unmapped blocks after it.
 	room int64
 
 	prev, next int32 // neighbours in the segment; next also links the unused entries of the slice
 	pool       int32 // index in Allocator.pools
-	segment    int32 // index in Allocator.segments of the expandable segment that it is part of
+	segment    int32 // index in Allocator.segments if it is part of an expandable segment
 	uses       int32 // index in Allocator.uses: the other streams that were recorded; 0: none
-	events     int32 // recorded at its free and not done yet (event_count)
+	events     int32 // recorded when it was freed, and not done yet (event_count)
 	gcBase     uint32
 	flags      flags
 }
@@ -28,18 +28,18 @@ type flags uint8
 
 const (
 	allocated flags = 1 << iota // a caller has it
-	// Memory is behind its addresses; only parts of expandable segments are ever not.
+	// Memory is mapped to its addresses; only blocks of expandable segments can lack it.
 	mapped
 )
 
 func (b *block) isSplit() bool { return b.prev|b.next != 0 }
 
-// idle says that nobody uses the block: neither a caller nor another stream.
+// idle reports whether nobody uses the block: neither a caller nor another stream.
 func (b *block) idle() bool { return b.flags&allocated == 0 && b.events == 0 && b.uses == 0 }
 
 func (b *block) is(f flags) bool { return b.flags&f != 0 }
 
-// newBlock returns the index of a block of a pool; pointers to blocks do not outlive it.
+// newBlock returns the index of a new block of a pool. Pointers to blocks are invalid after it.
 func (a *Allocator) newBlock(pool int32, addr uint64, size int64) int32 {
 	i := a.unused
 	if i == 0 {
@@ -57,18 +57,17 @@ func (a *Allocator) deleteBlock(i int32) {
 	a.unused = i
 }
 
-// A pool holds the free blocks of one size class on one stream (BlockPool, which is for all
-// streams).
+// A pool holds the free blocks of one size class on one stream. PyTorch's BlockPool holds those of
+// all streams.
 type pool struct {
 	stream Stream
 	small  bool
 	free   freeSet
-	// Parts of expandable segments without memory, by address: as if all were of one size.
+	// Unmapped parts of expandable segments, sorted by address: all keys have the same size.
 	unmapped freeSet
 }
 
-// recentStreams is how many streams are found without a look into the map, if their numbers do not
-// collide.
+// recentStreams is how many streams are found without the map, if their numbers do not collide.
 const recentStreams = 16
 
 // poolOf returns the index of the pool that serves size bytes on a stream (get_pool).
@@ -112,8 +111,8 @@ func (a *Allocator) removeFree(i int32) {
 	a.pools[b.pool].free.remove(newKey(b.size, b.addr, i))
 }
 
-// merge makes src, a neighbour of dst, a part of it, and returns the bytes gained: 0 if src is in
-// use, or if only one of the two has memory behind it (try_merge_blocks).
+// merge merges src, a neighbour of dst, into it, and returns the bytes gained. It returns 0 if src
+// is in use, or if only one of the two is mapped (try_merge_blocks).
 func (a *Allocator) merge(dst, src int32) int64 {
 	if src == 0 {
 		return 0

@@ -6,13 +6,12 @@ import (
 	"strconv"
 )
 
-// A Config is what PYTORCH_CUDA_ALLOC_CONF says. The zero Config is the default.
+// A Config is a parsed PYTORCH_CUDA_ALLOC_CONF. The zero Config is the default.
 type Config struct {
 	MaxSplitSize int64 // bytes: blocks of this or more are not split; 0: no limit
-	// Bytes that such a block may be larger than the request; 0: the default, 20 MiB.
+	// Bytes by which such a block may exceed the request; 0: the default, 20 MiB.
 	MaxNonSplitRounding int64
-	// Share of what the memory fraction allows, beyond which unused segments are given back; 0:
-	// never.
+	// Fraction of the memory fraction's limit above which unused segments are released; 0: never.
 	GarbageCollectionThreshold float64
 	ExpandableSegments         bool
 	// For sizes from 1 MiB, 2 MiB, 4 MiB ...; 0: sizes are rounded to 512 bytes.
@@ -25,8 +24,8 @@ const (
 	unlimited        = math.MaxInt64
 )
 
-// ParseConfig reads a value of PYTORCH_CUDA_ALLOC_CONF. It takes what PyTorch takes, but for the
-// backend cudaMallocAsync, and refuses what PyTorch refuses; the error is a [*ConfigError].
+// ParseConfig reads a value of PYTORCH_CUDA_ALLOC_CONF. It accepts and refuses what PyTorch does,
+// but also refuses the backend cudaMallocAsync. The error is a [*ConfigError].
 func ParseConfig(conf string) (Config, error) {
 	var c Config
 	err := c.parse(conf, true)
@@ -35,10 +34,10 @@ func ParseConfig(conf string) (Config, error) {
 
 // A ConfigError is a mistake in a value of PYTORCH_CUDA_ALLOC_CONF.
 type ConfigError struct {
-	Offset int    // in bytes, of the mistake
-	Found  string // what is there; empty at the end
-	// PyTorch's message; "stoi", "stoul" and "stod" are what it says of what is no number, or too
-	// large a one.
+	Offset int    // of the mistake, in bytes
+	Found  string // the text there; empty at the end
+	// PyTorch's message. It says only "stoi", "stoul" or "stod" for a text that is not a number or
+	// too large.
 	Text string
 }
 
@@ -57,9 +56,9 @@ func (e *ConfigError) Error() string {
 	return fmt.Sprintf("PYTORCH_CUDA_ALLOC_CONF, byte %d: %s; %s", e.Offset, text, found)
 }
 
-// limits is a Config as the allocator uses it.
+// limits are the settings in the form that the allocator uses.
 type limits struct {
-	maxSplit  int64 // unlimited: none
+	maxSplit  int64 // unlimited if there is no limit
 	slack     int64
 	rounds    bool
 	divisions [roundupIntervals]int64

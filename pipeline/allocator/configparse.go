@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A token of a configuration: one of , : [ ] or what is between them, without blanks.
+// A token of a configuration: one of , : [ ] or the text between them, without blanks.
 type token struct {
 	text   string
 	offset int
@@ -38,19 +38,18 @@ func lexConfig(conf string) []token {
 	return tokens
 }
 
-// A configParser stands on a token. What it meets first that is wrong is its err; then all it reads
-// is nothing.
+// A configParser has a current token. err is the first mistake; after it everything reads as empty.
 type configParser struct {
 	*Config
 	conf   string
-	loads  bool // the process begins with this, it does not run yet
+	loads  bool // the process begins with this configuration; it is not running yet
 	tokens []token
 	at     int
 	err    *ConfigError
 }
 
-// parse sets what a configuration says (CUDAAllocatorConfig::parseArgs). All but
-// expandable_segments and max_non_split_rounding_mb is set to its default first.
+// parse applies a configuration (CUDAAllocatorConfig::parseArgs). First it sets everything except
+// expandable_segments and max_non_split_rounding_mb to its default.
 func (c *Config) parse(conf string, loads bool) error {
 	c.MaxSplitSize = 0
 	c.RoundupPower2Divisions = [roundupIntervals]int64{}
@@ -69,12 +68,12 @@ func (c *Config) parse(conf string, loads bool) error {
 	return nil
 }
 
-// option reads one option; it ends on its last token.
+// option reads one option and stops at its last token.
 func (p *configParser) option() {
 	switch key := p.tokens[p.at].text; key {
 	case "max_split_size_mb":
 		if n := p.mebibytes(key); p.err == nil {
-			// A negative number is a very large one there, which is no limit.
+			// PyTorch reads a negative number as a very large one: no limit.
 			p.MaxSplitSize = max(0, n)
 		}
 	case "max_non_split_rounding_mb":
@@ -105,7 +104,7 @@ func (p *configParser) option() {
 	}
 }
 
-// fail notes the first mistake, at the token on which the parser stands.
+// fail records the first mistake, at the current token.
 func (p *configParser) fail(text string) {
 	if p.err == nil {
 		p.err = &ConfigError{Offset: len(p.conf), Text: text}
@@ -115,14 +114,14 @@ func (p *configParser) fail(text string) {
 	}
 }
 
-// expect checks the token on which the parser stands (consumeToken).
+// expect checks the current token (consumeToken).
 func (p *configParser) expect(text string) {
 	if p.at >= len(p.tokens) || p.tokens[p.at].text != text {
 		p.fail("Error parsing CachingAllocator settings, expected " + text)
 	}
 }
 
-// value goes over a colon to a value; missing is the message if there is none.
+// value skips a colon and returns the value; missing is the message if there is no value.
 func (p *configParser) value(missing string) (string, bool) {
 	p.at++
 	p.expect(":")
@@ -135,7 +134,7 @@ func (p *configParser) value(missing string) (string, bool) {
 	return "", false
 }
 
-// integer reads a whole number as C++'s stoi.
+// integer reads a whole number like C++'s stoi.
 func (p *configParser) integer(text string) int64 {
 	n, mistake := stoi(text)
 	if mistake != "" {
@@ -144,8 +143,8 @@ func (p *configParser) integer(text string) int64 {
 	return n
 }
 
-// mebibytes reads a number of MiB over 20 and returns bytes; a negative number gives a negative
-// one, as a size_t that is multiplied wraps (parseMaxSplitSize, parseMaxNonSplitRoundingSize).
+// mebibytes reads a number of MiB above 20 and returns bytes. A negative number gives a negative
+// result, because a size_t wraps around (parseMaxSplitSize, parseMaxNonSplitRoundingSize).
 func (p *configParser) mebibytes(key string) int64 {
 	text, ok := p.value("Error, expecting " + key + " value")
 	if !ok {
@@ -156,7 +155,7 @@ func (p *configParser) mebibytes(key string) int64 {
 		p.fail("CachingAllocator option " + key + " too small, must be > 20")
 	}
 	if n < 0 {
-		n = -1 // the largest that 2^64 / 1 MiB allows
+		n = -1 // the result of multiplying the largest size_t
 	}
 	return n << 20
 }
@@ -180,7 +179,7 @@ func (p *configParser) garbageCollectionThreshold() {
 	}
 }
 
-// boolean reads True or False; missing is the message if there is no value, if that has one of its
+// boolean reads True or False. missing is the message if there is no value, for options with their
 // own.
 func (p *configParser) boolean(key, missing string) bool {
 	expected := "Expected a single True/False argument for " + key
@@ -208,7 +207,7 @@ func (p *configParser) pinnedNumRegisterThreads() {
 	}
 }
 
-// backend is parseAllocatorConfig. A process can begin with the other backend, and cannot change to
+// backend is parseAllocatorConfig. A process can begin with the other backend but cannot switch to
 // it.
 func (p *configParser) backend() {
 	text, ok := p.value("Error parsing backend value")
@@ -278,8 +277,7 @@ func (p *configParser) roundupPower2Divisions() {
 			}
 			p.RoundupPower2Divisions[last] = n
 		}
-		// Where the list ends here without a bracket, PyTorch reads beyond it, and misses the
-		// comma.
+		// If the list ends here without a bracket, PyTorch reads beyond it and misses the comma.
 		if p.at+1 >= len(p.tokens) || p.tokens[p.at+1].text != "]" {
 			p.at++
 			p.expect(",")
@@ -287,7 +285,7 @@ func (p *configParser) roundupPower2Divisions() {
 	}
 }
 
-// fill sets the divisions of an interval and all after it.
+// fill sets the divisions of an interval and of all intervals after it.
 func (p *configParser) fill(from int, n int64) {
 	for i := from; i < roundupIntervals; i++ {
 		p.RoundupPower2Divisions[i] = n

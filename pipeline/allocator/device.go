@@ -3,11 +3,11 @@ package allocator
 import "slices"
 
 // Placement says where the driver puts a segment in the address space. The real driver's choice is
-// not documented; it matters only through PyTorch's preference of low addresses among blocks of one
+// not documented. It matters only because PyTorch prefers low addresses among blocks of the same
 // size.
 type Placement int
 
-// The placements that the model's driver knows.
+// The placements that the modelled driver knows.
 const (
 	FirstFit Placement = iota // the lowest hole that is large enough
 	Up                        // ever higher, no address is used twice
@@ -23,7 +23,7 @@ const (
 // A DeviceConfig describes a card.
 type DeviceConfig struct {
 	Total     int64 // bytes that CUDA reports as the card's memory
-	Overhead  int64 // bytes of those that nobody can have: contexts, other processes
+	Overhead  int64 // bytes of those that are never available: contexts, other processes
 	Placement Placement
 	// An event is done only after a synchronization, as if the other streams were always busy.
 	PendingEvents bool
@@ -36,7 +36,7 @@ type Device struct {
 	used   int64  // bytes taken from Total
 	holes  []hole // free address ranges, in the order of their addresses, never touching
 
-	// Number of the last event recorded, and of the last that is known to be done.
+	// The numbers of the last event recorded, and of the last event known to be done.
 	recorded, synced uint64
 }
 
@@ -62,7 +62,7 @@ func (d *Device) malloc(size int64) (addr uint64, ok bool) {
 	return d.reserve(uint64(size))
 }
 
-// free is cudaFree of what malloc gave for size. It waits for the device.
+// free is cudaFree of a result of malloc for size bytes. It waits for the device.
 func (d *Device) free(addr uint64, size int64) {
 	d.synchronize()
 	size = pages(size)
@@ -70,7 +70,7 @@ func (d *Device) free(addr uint64, size int64) {
 	d.unreserve(addr, uint64(size))
 }
 
-// take is cuMemCreate without a handle: size bytes of the card, a multiple of the page.
+// take is cuMemCreate without a handle: size bytes of the card, a multiple of a page.
 func (d *Device) take(size int64) bool {
 	if size > d.Free() {
 		return false
@@ -82,7 +82,7 @@ func (d *Device) take(size int64) bool {
 // give is cuMemRelease.
 func (d *Device) give(size int64) { d.used -= size }
 
-// reserve is cuMemAddressReserve: size bytes of the address space. It fails only when that is used
+// reserve is cuMemAddressReserve: size bytes of the address space. It fails only if that is used
 // up.
 func (d *Device) reserve(size uint64) (addr uint64, ok bool) {
 	if d.config.Placement == Down {

@@ -2,15 +2,15 @@ package allocator
 
 import "slices"
 
-// RecordStream says that a live block is used on another stream too, so that Free must wait for
-// that stream: torch.Tensor.record_stream (DeviceCachingAllocator::recordStream).
+// RecordStream records that another stream uses a live block too, so that Free waits for that
+// stream: torch.Tensor.record_stream (DeviceCachingAllocator::recordStream).
 func (a *Allocator) RecordStream(h Block, s Stream) {
 	if !a.live(h) {
 		return
 	}
 	b := &a.blocks[h]
 	if a.pools[b.pool].stream == s {
-		return // the stream that it was allocated on needs no waiting
+		return // the stream that allocated it needs no waiting
 	}
 	if b.uses == 0 {
 		if n := len(a.freeUses); n > 0 {
@@ -25,12 +25,12 @@ func (a *Allocator) RecordStream(h Block, s Stream) {
 	}
 }
 
-// insertEvents records an event on each stream that uses a block, which is cached when all are done
-// (insert_events).
+// insertEvents records an event on each stream that uses a block. The block returns to the cache
+// when all events are done (insert_events).
 func (a *Allocator) insertEvents(i int32) {
 	b := &a.blocks[i]
 	streams := a.uses[b.uses]
-	if len(streams) > 1 { // in the order of the set that PyTorch keeps them in
+	if len(streams) > 1 { // in the order of PyTorch's hash set
 		a.order.reset()
 		for _, s := range streams {
 			a.order.emplace(s)
@@ -52,8 +52,8 @@ func (a *Allocator) insertEvents(i int32) {
 	b.uses = 0
 }
 
-// processEvents caches the blocks whose events are done. Each stream's are looked at in turn, the
-// oldest first (process_events).
+// processEvents moves blocks into the cache whose events are done. It checks the events of each
+// stream in turn, oldest first (process_events).
 func (a *Allocator) processEvents() {
 	for k := 0; a.pending.count > 0 && k < len(a.pending.slots); {
 		if !a.pending.holds(k) {
@@ -69,12 +69,13 @@ func (a *Allocator) processEvents() {
 		if slot.events = slices.Delete(slot.events, 0, n); len(slot.events) > 0 {
 			k++
 		} else {
-			a.pending.erase(k) // what comes next may be here now
+			a.pending.erase(k) // the next stream may have moved to this slot
 		}
 	}
 }
 
-// synchronizeEvents waits for all events and caches their blocks (synchronize_and_free_events).
+// synchronizeEvents waits for all events and moves their blocks into the cache
+// (synchronize_and_free_events).
 func (a *Allocator) synchronizeEvents() {
 	if a.pending.count == 0 {
 		return

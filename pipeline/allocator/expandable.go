@@ -1,14 +1,14 @@
 package allocator
 
-// An expandable segment is a range of addresses, larger than the device, into which pages are
-// mapped as they are needed (struct ExpandableSegment).
+// An expandable segment is a range of addresses, larger than the device. Pages are mapped into it
+// as they are needed (struct ExpandableSegment).
 type expandable struct {
 	addr uint64
 	size int64 // bytes of addresses
-	page int64 // bytes that are mapped at once: 2 MiB in the small pool, 20 MiB in the large one
+	page int64 // bytes mapped at once: 2 MiB in the small pool, 20 MiB in the large one
 }
 
-// allocExpandable gets a block by mapping pages; 0 if there is no memory for them
+// allocExpandable gets a block by mapping pages. It returns 0 if there is no memory for them
 // (try_allocate_expandable_block).
 func (a *Allocator) allocExpandable(p int32, size int64) (int32, error) {
 	i, err := a.expandableBlock(p, size)
@@ -18,8 +18,8 @@ func (a *Allocator) allocExpandable(p int32, size int64) (int32, error) {
 	if b := &a.blocks[i]; !b.is(mapped) && !a.mapBlock(i, min(b.size, size)) {
 		return 0, nil
 	}
-	// It is free, with unmapped addresses behind it; each round maps some of those, which takes in
-	// what is before.
+	// The block is free and unmapped addresses follow it. Each round maps some of them and merges
+	// them with the block before.
 	for a.blocks[i].size < size {
 		next := a.blocks[i].next
 		if !a.mapBlock(next, min(size-a.blocks[i].size, a.blocks[next].size)) {
@@ -31,8 +31,9 @@ func (a *Allocator) allocExpandable(p int32, size int64) (int32, error) {
 	return i, nil
 }
 
-// expandableBlock finds the lowest address at which free and unmapped blocks together have size
-// bytes, if need be in a new segment; 0 if the device has no memory at all (find_expandable_block).
+// expandableBlock finds the lowest address where free and unmapped blocks together have size bytes,
+// if need be in a new segment. It returns 0 if the device has no memory at all
+// (find_expandable_block).
 func (a *Allocator) expandableBlock(p int32, size int64) (int32, error) {
 	for i := range a.pools[p].unmapped.from(0) {
 		b := &a.blocks[i]
@@ -55,7 +56,7 @@ func (a *Allocator) expandableBlock(p int32, size int64) (int32, error) {
 	if a.pools[p].small {
 		e.page = smallBuffer
 	}
-	// An eighth more addresses than the device has memory, so that pages can be moved to the end.
+	// An eighth more addresses than device memory, so that pages can be moved to the end.
 	e.size = (a.device.Total() + a.device.Total()/8 + e.page - 1) / e.page * e.page
 	if e.size <= 0 {
 		return 0, nil // a device without memory
@@ -72,8 +73,8 @@ func (a *Allocator) expandableBlock(p int32, size int64) (int32, error) {
 	return i, nil
 }
 
-// madeRoom says that a block became free: the unmapped blocks that it stands beside may have more
-// room than they had, and so may those before it, as far as free blocks join them.
+// madeRoom updates the room of unmapped blocks after a block became free: of its neighbours, and of
+// those before it that free blocks connect to it.
 func (a *Allocator) madeRoom(i int32) {
 	b := &a.blocks[i]
 	if n := b.next; n != 0 && !a.blocks[n].is(mapped) {
@@ -86,7 +87,7 @@ func (a *Allocator) madeRoom(i int32) {
 	}
 }
 
-// addSegment puts an expandable segment into an unused entry, or a new one.
+// addSegment adds an expandable segment, in an unused entry if there is one.
 func (a *Allocator) addSegment(e expandable) int32 {
 	for i := 1; i < len(a.segments); i++ {
 		if a.segments[i].size == 0 {
@@ -131,8 +132,8 @@ func (a *Allocator) mapBlock(i int32, size int64) bool {
 	return true
 }
 
-// unmapBlock unmaps the pages that lie within a free block, and releases the segment if nothing of
-// it is left (unmap_block).
+// unmapBlock unmaps the pages that lie within a free block. It releases the segment if none of it
+// is left (unmap_block).
 func (a *Allocator) unmapBlock(i int32) {
 	b := &a.blocks[i]
 	e := a.segments[b.segment]

@@ -1,6 +1,7 @@
 package allocator
 
-// freeBlock takes the best fit from the cache, 0 if there is none (get_free_block).
+// freeBlock removes the best fit from the cache and returns it, or 0 if nothing fits
+// (get_free_block).
 func (a *Allocator) freeBlock(p int32, size int64) int32 {
 	if a.collects() {
 		a.gcCalls[p&1]++
@@ -19,17 +20,17 @@ func (a *Allocator) freeBlock(p int32, size int64) int32 {
 	}
 	found := a.blocks[i].size
 	if size < a.limits.maxSplit && found >= a.limits.maxSplit {
-		return 0 // an oversize block is not for a smaller request
+		return 0 // an oversize block does not serve a smaller request
 	}
 	if size >= a.limits.maxSplit && found >= size+a.limits.slack {
-		return 0 // nor for one that would waste too much of it
+		return 0 // nor a request that would waste too much of it
 	}
 	free.removeAt(at)
 	return i
 }
 
-// fitExpandable goes on from the best fit, where that is of an expandable segment: to the block
-// that can grow the least, or, if they were switched off, to one of another segment.
+// fitExpandable improves on a best fit that lies in an expandable segment. It takes the block that
+// can grow the least, or, if expandable segments were switched off, a block of another segment.
 func (a *Allocator) fitExpandable(free *freeSet, at cursor) (cursor, bool) {
 	if !a.config.ExpandableSegments {
 		ok := true
@@ -53,7 +54,7 @@ func (a *Allocator) fitExpandable(free *freeSet, at cursor) (cursor, bool) {
 	return at, true
 }
 
-// growable gives the bytes that a block and the unmapped rest behind it have.
+// growable returns the bytes of a block together with the unmapped rest behind it.
 func (a *Allocator) growable(i int32) int64 {
 	b := &a.blocks[i]
 	if b.next != 0 && !a.blocks[b.next].is(mapped) {

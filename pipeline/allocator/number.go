@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// C++'s string conversions take the longest number at the beginning of a text and leave the rest
-// alone: "64MB" is 64. Their mistakes have only the function's name for a message, which is all
-// that a PyTorch user then sees.
+// C++'s string conversions read the longest number at the beginning of a text and ignore the rest:
+// "64MB" is 64. Their errors consist of the function's name only, and that is all that a user of
+// PyTorch sees.
 
 // stoi is std::stoi.
 func stoi(s string) (n int64, mistake string) {
@@ -27,7 +27,7 @@ func stoi(s string) (n int64, mistake string) {
 	return int64(u), ""
 }
 
-// stoul is std::stoul, which takes a sign too.
+// stoul is std::stoul, which accepts a sign too.
 func stoul(s string) (n uint64, mistake string) {
 	neg, digits := cInteger(s)
 	u, err := strconv.ParseUint(digits, 10, 64)
@@ -51,12 +51,12 @@ func stod(s string) (f float64, mistake string) {
 		return 0, "stod"
 	}
 	if math.Abs(f) < 0x1p-1022 && !exact(number, f) {
-		return 0, "stod" // ERANGE: too small for all its digits
+		return 0, "stod" // ERANGE: too small to be exact
 	}
 	return f, ""
 }
 
-const cSpace = " \t\n\v\f\r" // of isspace
+const cSpace = " \t\n\v\f\r" // what isspace accepts
 
 // cInteger returns the sign and the digits of a whole number at the beginning of a text.
 func cInteger(s string) (neg bool, digits string) {
@@ -67,8 +67,8 @@ func cInteger(s string) (neg bool, digits string) {
 	return neg, s[:span(s, "0123456789")]
 }
 
-// cFloat returns the number at the beginning of a text, as strtod finds it, in a form that Go
-// reads.
+// cFloat returns the number at the beginning of a text, as strtod finds it, in a form that Go can
+// read.
 func cFloat(s string) string {
 	sign := ""
 	rest := s
@@ -114,12 +114,12 @@ func cFloat(s string) string {
 		}
 	}
 	if prefix != "" {
-		number += "p0" // which Go wants
+		number += "p0" // Go requires an exponent
 	}
 	return sign + prefix + number
 }
 
-// exact says whether a very small number that cFloat returned is f, and not only near it.
+// exact reports whether a very small number that cFloat returned equals f exactly.
 func exact(number string, f float64) bool {
 	if f == 0 {
 		mantissa, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimLeft(number, "+-"), "0x"), "p")
@@ -132,7 +132,7 @@ func exact(number string, f float64) bool {
 	return err == nil && b.Cmp(big.NewFloat(f)) == 0
 }
 
-// span returns how many of a text's first bytes are of a set.
+// span returns how many of a text's first bytes belong to a set.
 func span(s, set string) int {
 	n := 0
 	for n < len(s) && strings.IndexByte(set, s[n]) >= 0 {

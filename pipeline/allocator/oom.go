@@ -5,25 +5,25 @@ import (
 	"strconv"
 )
 
-// An OutOfMemoryError is an allocation that failed although the cache was given back:
-// torch.cuda.OutOfMemoryError. All are bytes, at the time of the failure.
+// An OutOfMemoryError is an allocation that failed even after the cache was released:
+// torch.cuda.OutOfMemoryError. All sizes are in bytes, at the time of the failure.
 type OutOfMemoryError struct {
-	Size int64 // asked for by the caller
-	// Asked for from the driver: the segment that would have held it, as the message says it.
+	Size int64 // the caller's request
+	// The request to the driver, as in the message: the segment that would have held it.
 	Requested   int64
-	Stream      Stream // on which it was asked for
+	Stream      Stream // the stream of the request
 	Fraction    bool   // a memory fraction was set
-	Allowed     int64  // by that fraction
+	Allowed     int64  // the limit of that fraction
 	DeviceTotal int64
 	DeviceFree  int64
 	Allocated   int64
 	Reserved    int64
-	// The largest free block in the cache that the stream could have taken it from, had it been
-	// large enough.
+	// The largest free block in the cache that the stream could have used, had it been large
+	// enough.
 	LargestFree int64
 }
 
-// Error is PyTorch's message (DeviceCachingAllocator::malloc).
+// Error returns PyTorch's message (DeviceCachingAllocator::malloc).
 func (e *OutOfMemoryError) Error() string {
 	return e.Facts() +
 		" If reserved but unallocated memory is large try setting" +
@@ -32,12 +32,12 @@ func (e *OutOfMemoryError) Error() string {
 		" (https://pytorch.org/docs/stable/notes/cuda.html#environment-variables)"
 }
 
-// Request is the beginning of the message: "CUDA out of memory. Tried to allocate 2.00 GiB".
+// Request returns the beginning of the message: "CUDA out of memory. Tried to allocate 2.00 GiB".
 func (e *OutOfMemoryError) Request() string {
 	return "CUDA out of memory. Tried to allocate " + FormatSize(e.Requested)
 }
 
-// Facts is the message without its advice, which is the same every time.
+// Facts returns the message without its advice, which is always the same.
 func (e *OutOfMemoryError) Facts() string {
 	allowed := ""
 	if e.Fraction {
@@ -50,7 +50,7 @@ func (e *OutOfMemoryError) Facts() string {
 		FormatSize(e.Reserved-e.Allocated) + " is reserved by PyTorch but unallocated."
 }
 
-// FormatSize prints bytes as PyTorch's messages do (c10::CachingDeviceAllocator::format_size).
+// FormatSize prints bytes like PyTorch's messages (c10::CachingDeviceAllocator::format_size).
 func FormatSize(bytes int64) string {
 	in := func(unit float64, name string) string {
 		return strconv.FormatFloat(float64(bytes)/unit, 'f', 2, 64) + name
@@ -66,16 +66,16 @@ func FormatSize(bytes int64) string {
 	return in(1<<30, " GiB")
 }
 
-// A SizeError is a size that no allocator is asked for: a negative one.
+// A SizeError is the request of a negative size.
 type SizeError struct{ Size int64 }
 
 func (e *SizeError) Error() string {
 	return fmt.Sprintf("cannot allocate %d bytes: expected 0 or more", e.Size)
 }
 
-// A DriverError is a CUDA call that fails with another error than out of memory. PyTorch raises it
-// as it is, and the process cannot go on; it happens where PyTorch itself is wrong, or the address
-// space is used up.
+// A DriverError is a CUDA call that failed with an error other than out of memory. PyTorch raises
+// it as it is, and the process cannot go on. It happens if PyTorch itself is wrong, or if the
+// address space is used up.
 type DriverError struct{ Call, Reason string }
 
 func (e *DriverError) Error() string { return "CUDA error: " + e.Call + ": " + e.Reason }

@@ -1,10 +1,10 @@
 package allocator
 
-// collects says whether garbage collection is on: it needs a memory fraction to be a threshold of.
+// collects reports whether garbage collection is on. Its threshold needs a memory fraction.
 func (a *Allocator) collects() bool { return a.fraction && a.config.GarbageCollectionThreshold > 0 }
 
-// collectGarbage gives back whole cached segments that were not used for long, until what is held
-// is under the threshold (garbage_collect_cached_blocks).
+// collectGarbage releases whole cached segments that were unused for long, until the memory held is
+// below the threshold (garbage_collect_cached_blocks).
 func (a *Allocator) collectGarbage() {
 	threshold := int64(a.config.GarbageCollectionThreshold * float64(a.allowed))
 	if a.total <= threshold {
@@ -27,7 +27,7 @@ func (a *Allocator) collectGarbage() {
 	}
 	a.scratch = left
 	for reclaimed, again := int64(0), true; reclaimed < target && again && len(left) > 0; {
-		// Those of at least the average age, all of them: it should not be needed soon again.
+		// Release all of at least the average age, so that it is not needed soon again.
 		limit := sum / float64(len(left))
 		again = false
 		kept := left[:0]
@@ -45,8 +45,9 @@ func (a *Allocator) collectGarbage() {
 	}
 }
 
-// releaseAvailable gives back one cached oversize block that is large enough, or as many as are
-// together, the largest first; only with max_split_size (release_available_cached_blocks).
+// releaseAvailable releases one cached oversize block that is large enough, or several that are
+// large enough together, the largest first. It needs max_split_size
+// (release_available_cached_blocks).
 func (a *Allocator) releaseAvailable(p int32, size int64) (bool, error) {
 	if a.limits.maxSplit == unlimited {
 		return false, nil
@@ -61,7 +62,7 @@ func (a *Allocator) releaseAvailable(p int32, size int64) (bool, error) {
 	} else {
 		at = free.end()
 	}
-	// The list is made before: releasing changes the cache.
+	// Make the list first: releasing changes the cache.
 	list := a.scratch[:0]
 	var released int64
 	for at, ok = free.prev(at); ok && released < size &&
@@ -80,9 +81,9 @@ func (a *Allocator) releaseAvailable(p int32, size int64) (bool, error) {
 	return released >= size, nil
 }
 
-// releaseOversize is releaseBlock for a block that may be a part of a segment: one that was split
-// before max_split_size was set. PyTorch frees its address all the same, which the driver refuses,
-// or, for the first part, does to all of it.
+// releaseOversize is releaseBlock for a block that may be a part of a segment, because it was split
+// before max_split_size was set. PyTorch frees its address anyway. The driver refuses that, or, for
+// the first part, frees the whole segment.
 func (a *Allocator) releaseOversize(i int32) error {
 	if b := &a.blocks[i]; b.isSplit() {
 		a.stats.DeviceFrees++
@@ -94,23 +95,23 @@ func (a *Allocator) releaseOversize(i int32) error {
 	return nil
 }
 
-// EmptyCache gives back all cached memory that is not part of a segment in use:
+// EmptyCache releases all cached memory that is not part of a segment in use:
 // torch.cuda.empty_cache.
 func (a *Allocator) EmptyCache() { a.releaseCached() }
 
-// releaseCached waits for all streams and gives back all free segments and, of expandable ones, all
-// free pages (release_cached_blocks).
+// releaseCached waits for all streams. Then it releases all free segments, and all free pages of
+// expandable segments (release_cached_blocks).
 func (a *Allocator) releaseCached() {
 	a.synchronizeEvents()
 	a.releaseClass(1)
 	a.releaseClass(0)
 }
 
-// releaseClass does so for the large (1) or the small (0) pools of all streams (release_blocks).
+// releaseClass releases the large (1) or the small (0) pools of all streams (release_blocks).
 func (a *Allocator) releaseClass(class int32) {
-	// What is smaller is part of a segment, and holds no page of an expandable one.
+	// Smaller blocks are parts of a segment, or hold no whole page of an expandable one.
 	least := [2]int64{smallBuffer, minLargeAlloc}[class]
-	// The list is made before: releasing changes the cache.
+	// Make the list first: releasing changes the cache.
 	list := a.scratch[:0]
 	for _, s := range a.inOrder {
 		for i := range a.pools[s+class].free.from(least) {
@@ -133,7 +134,7 @@ func (a *Allocator) releaseClass(class int32) {
 	}
 }
 
-// releaseBlock gives a free, whole segment back to the driver (release_block).
+// releaseBlock returns a free, whole segment to the driver (release_block).
 func (a *Allocator) releaseBlock(i int32) {
 	b := &a.blocks[i]
 	a.stats.DeviceFrees++

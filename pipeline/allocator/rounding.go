@@ -12,12 +12,12 @@ const (
 	minLargeAlloc = 10 << 20
 	roundLarge    = 2 << 20 // kRoundLarge: larger segments are rounded up to this
 
-	// More than any device has: what is larger is looked for as this, so that no sum of sizes
+	// More than any device has. Larger requests are searched for as this, so that no sum of sizes
 	// overflows.
 	maxSize = 1 << 62
 )
 
-// round gives the size of the block that serves size bytes (round_size).
+// round returns the size of the block that serves size bytes (round_size).
 func (l *limits) round(size int64) int64 {
 	if size < minBlockSize {
 		return minBlockSize
@@ -25,7 +25,7 @@ func (l *limits) round(size int64) int64 {
 	if l.rounds {
 		interval := bits.Len64(uint64(size)) - 1 - roundupStart
 		divisions := l.divisions[min(max(interval, 0), roundupIntervals-1)]
-		// One division is the same as none.
+		// One division means no division.
 		if divisions > 1 && size > minBlockSize*divisions {
 			return roundupPower2(size, divisions)
 		}
@@ -33,14 +33,15 @@ func (l *limits) round(size int64) int64 {
 	return (size + minBlockSize - 1) &^ (minBlockSize - 1)
 }
 
-// roundupPower2 rounds up to the next of the equal divisions, a power of two of them, between two
-// powers of two (roundup_power2_next_division). It is for sizes of more than 512 bytes a division.
+// roundupPower2 rounds up to the next division. Divisions cut the range between two powers of two
+// into equal parts, a power of two of them (roundup_power2_next_division). Use it if a division has
+// more than 512 bytes.
 func roundupPower2(size, divisions int64) int64 {
 	division := int64(1) << (bits.Len64(uint64(size)) - bits.Len64(uint64(divisions)))
 	return (size + division - 1) &^ (division - 1)
 }
 
-// segmentSize gives the size of the segment that serves a rounded size (get_allocation_size).
+// segmentSize returns the size of the segment that serves a rounded size (get_allocation_size).
 func segmentSize(rounded int64) int64 {
 	switch {
 	case rounded <= smallSize:

@@ -5,23 +5,24 @@ import (
 	"slices"
 )
 
-// A Segment is memory that the allocator holds from the driver; of an expandable segment, a range
-// without a gap.
+// A Segment is memory that the allocator holds from the driver. In an expandable segment it is a
+// range without gaps.
 type Segment struct {
-	Address    uint64
-	Size       int64 // bytes
-	Allocated  int64 // bytes of them in live blocks
-	Active     int64 // and in those that are freed while other streams use them
+	Address   uint64
+	Size      int64 // bytes
+	Allocated int64 // bytes of them in live blocks
+	// Bytes of them in live blocks, and in freed blocks that other streams still use.
+	Active     int64
 	Stream     Stream
-	Large      bool // of the large pool
+	Large      bool // it belongs to the large pool
 	Expandable bool
-	Blocks     []SegmentBlock // in the order of their addresses, without a gap
+	Blocks     []SegmentBlock // sorted by address, without gaps
 }
 
 // A SegmentBlock is a piece of a segment.
 type SegmentBlock struct {
 	Size      int64
-	Requested int64 // of a free block, what its last caller asked for
+	Requested int64 // for a free block, the request of its last caller
 	State     BlockState
 }
 
@@ -35,12 +36,12 @@ const (
 	PendingFree                   // freed, but another stream may still use it
 )
 
-// String is the state's name in a PyTorch snapshot.
+// String returns the state's name in a PyTorch snapshot.
 func (s BlockState) String() string {
 	return [...]string{"inactive", "allocated", "active_pending_free"}[s]
 }
 
-// Snapshot returns all segments in the order of their addresses: torch.cuda.memory_snapshot
+// Snapshot returns all segments sorted by address: torch.cuda.memory_snapshot
 // (DeviceCachingAllocator::snapshot).
 func (a *Allocator) Snapshot() []Segment {
 	var segments []Segment
@@ -75,18 +76,18 @@ func (a *Allocator) Snapshot() []Segment {
 	return segments
 }
 
-// A SegmentEvent is something that happened between the allocator and the driver.
+// A SegmentEvent is an event between the allocator and the driver.
 type SegmentEvent struct {
 	Kind    SegmentEventKind
 	Address uint64 // for OOM, the bytes that the device had free, as PyTorch records it
-	Size    int64  // bytes; for OOM, of the block that was asked for
+	Size    int64  // bytes; for OOM, of the requested block
 	Stream  Stream
 }
 
-// A SegmentEventKind is what happened.
+// A SegmentEventKind is the kind of an event.
 type SegmentEventKind int
 
-// The kinds of events; their names are those of PyTorch's TraceEntry.
+// The kinds of events, named as in PyTorch's TraceEntry.
 const (
 	SegmentAlloc SegmentEventKind = iota // cudaMalloc
 	SegmentFree                          // cudaFree
@@ -99,8 +100,8 @@ func (k SegmentEventKind) String() string {
 	return [...]string{"SEGMENT_ALLOC", "SEGMENT_FREE", "SEGMENT_MAP", "SEGMENT_UNMAP", "OOM"}[k]
 }
 
-// OnSegment has a function called at each event, in the midst of the call that causes it: it must
-// not call the allocator. nil ends that.
+// OnSegment calls a function at each event, or none for nil. The function runs inside the call that
+// causes the event, so it must not call the allocator.
 func (a *Allocator) OnSegment(f func(SegmentEvent)) { a.onSegment = f }
 
 func (a *Allocator) event(k SegmentEventKind, addr uint64, size int64, p int32) {

@@ -14,16 +14,16 @@ type Stats struct {
 	Allocated Stat // in live blocks, rounded: torch.cuda.memory_allocated
 	Reserved  Stat // held from the driver: torch.cuda.memory_reserved
 	Active    Stat // allocated, or freed while other streams still use it
-	// Free, but in a segment of which other parts are in use; expandable segments do not count.
+	// Free, but in a segment with other parts in use; expandable segments do not count.
 	InactiveSplit Stat
-	Requested     Stat // asked for by the callers, of what is active
+	Requested     Stat // requested by the callers, of what is active
 
 	// Counts.
 	Segments       Stat // cudaMalloc'ed; expandable segments do not count
 	ActiveBlocks   Stat
 	InactiveSplits Stat
 
-	// Failed cudaMallocs that made the allocator give its cache back and try again.
+	// Failed cudaMallocs after which the allocator released its cache and tried again.
 	Retries       int64
 	OOMs          int64 // allocations that failed
 	DeviceMallocs int64 // calls of cudaMalloc that succeeded, and mappings
@@ -33,10 +33,10 @@ type Stats struct {
 	OversizeSegments    Stat // segments of max_split_size or more
 }
 
-// Stats returns the figures; they go on changing.
+// Stats returns the figures. They keep changing.
 func (a *Allocator) Stats() *Stats { return &a.stats }
 
-// ResetPeak makes each figure's current value its peak: torch.cuda.reset_peak_memory_stats.
+// ResetPeak sets each figure's peak to its current value: torch.cuda.reset_peak_memory_stats.
 func (a *Allocator) ResetPeak() {
 	s := &a.stats
 	for _, f := range []*Stat{

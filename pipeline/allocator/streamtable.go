@@ -2,43 +2,43 @@ package allocator
 
 import "math/bits"
 
-// An event is recorded on a stream when a block that it uses is freed.
+// An event is recorded on a stream that uses a block when the block is freed.
 type event struct {
 	number uint64
 	block  int32
 }
 
-// A streamTable maps streams to their pending events and walks over them in the order in which
-// PyTorch's hash table does (ska::flat_hash_map in c10/util/flat_hash_map.h). The order shows: the
+// A streamTable maps streams to their pending events. It walks over them in the same order as
+// PyTorch's hash table (ska::flat_hash_map in c10/util/flat_hash_map.h). The order is visible: the
 // peak of inactive splits depends on which of two neighbours is merged first.
 //
-// It is a robin-hood table: a stream's place is where its hash says or a few slots on, and who is
-// further from home has the slot. There are more slots than the hash can say, as many as a stream
-// may be away from home.
+// It is a robin-hood hash table: a stream is in its home slot or a few slots after it. If two
+// streams want a slot, the one further from home gets it. The table has more slots than hash
+// values, by the largest distance from home.
 type streamTable struct {
 	slots   []slot
-	buckets int // that the hash can say; 0 before the first insertion
+	buckets int // number of hash values; 0 before the first insertion
 	lookups int // distance at which the table grows
 	shift   int
 	count   int
-	spare   [][]event // lists that were emptied
+	spare   [][]event // emptied lists, to be used again
 	old     []slot    // room for the slots while the table grows
 }
 
 type slot struct {
-	distance int8 // from home; -1: empty
+	distance int8 // from the home slot; -1: empty
 	stream   Stream
 	events   []event
 }
 
 const minLookups = 4
 
-// reset makes the table as new.
+// reset makes the table as if it were new.
 func (t *streamTable) reset() { t.resize(0, minLookups-1, 63) }
 
 func (t *streamTable) resize(buckets, lookups, shift int) {
 	t.buckets, t.lookups, t.shift, t.count = buckets, lookups, shift, 0
-	// The last slot is the end of the walk, which has distance 0 there and is not one of ours.
+	// The last slot ends the walk. PyTorch's has distance 0 there; it holds no stream.
 	n := max(buckets, 1) + lookups
 	if cap(t.slots) < n {
 		t.slots = make([]slot, n)
@@ -50,17 +50,17 @@ func (t *streamTable) resize(buckets, lookups, shift int) {
 	t.slots[n-1].distance = 0
 }
 
-// holds says whether a slot has a stream.
+// holds reports whether a slot has a stream.
 func (t *streamTable) holds(k int) bool { return t.slots[k].distance >= 0 && k < len(t.slots)-1 }
 
-// home is where the hash puts a stream: the bits of the c10::Stream (device type CUDA is 1, device
-// 0, the handle), times 2^64 over the golden ratio (fibonacci_hash_policy).
+// home returns the home slot of a stream: the bits of the c10::Stream (device type CUDA is 1,
+// device 0, the handle), times 2^64 over the golden ratio (fibonacci_hash_policy).
 func (t *streamTable) home(s Stream) int {
 	hash := uint64(1)<<56 | uint64(s)*16
 	return int((11400714819323198485 * hash) >> t.shift)
 }
 
-// emplace returns the slot of a stream, which it makes if there is none.
+// emplace returns the slot of a stream, and adds the stream if it is new.
 func (t *streamTable) emplace(s Stream) int {
 	k, distance := t.home(s), 0
 	for ; int(t.slots[k].distance) >= distance; k, distance = k+1, distance+1 {
@@ -102,7 +102,7 @@ func (t *streamTable) put(in slot) int {
 
 func (t *streamTable) grow() {
 	old := append(t.old[:0], t.slots[:len(t.slots)-1]...)
-	t.old = nil // it may grow again on the way
+	t.old = nil // the table may grow again on the way
 	n := max(minLookups, 2*t.buckets)
 	log := bits.Len(uint(n)) - 1
 	t.resize(n, max(minLookups, log), 64-log)
@@ -114,7 +114,7 @@ func (t *streamTable) grow() {
 	t.old = old
 }
 
-// erase empties a slot; those behind it that are not at home move up.
+// erase empties a slot. Streams behind it that are not at home move up.
 func (t *streamTable) erase(k int) {
 	t.spare = append(t.spare, t.slots[k].events[:0])
 	t.count--

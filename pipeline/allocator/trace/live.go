@@ -7,15 +7,14 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// A live table knows the blocks that live by their IDs. An ID may be any number, also the address
-// that a block once had, so it is a hash table: open addressing, so that an event allocates
+// A live table finds live blocks by their IDs. An ID may be any number, even the address of a
+// former block, so this is a hash table. It uses open addressing, so that an event allocates
 // nothing.
 type live struct {
-	slots []slot // a power of two
-	// The keys of the hash are others in each process, so that no trace can have IDs that all fall
-	// together.
+	slots []slot // the number of slots is a power of two
+	// The hash is keyed by a random factor, so that no trace can have IDs that all collide.
 	mask, factor uint64
-	shift        int // of a hash, that leaves the index of a slot
+	shift        int // turns a hash into the index of a slot
 	count        int
 }
 
@@ -42,14 +41,14 @@ func (l *live) resize(slots int) {
 	}
 }
 
-// home is where an ID is looked for first: both halves of a product of 128 bits, one of whose
-// factors has the ID, as wyhash mixes.
+// home returns the first slot to search for an ID. It folds the two halves of a 128-bit product, as
+// wyhash mixes; one factor contains the ID.
 func (l *live) home(id uint64) int {
 	hi, lo := bits.Mul64(id^l.mask, l.factor)
 	return int((hi ^ lo) >> l.shift)
 }
 
-// find is the index of an ID's slot, or of the free one where it would be.
+// find returns the slot of an ID, or the free slot for it.
 func (l *live) find(id uint64) (i int, found bool) {
 	mask := len(l.slots) - 1
 	for i = l.home(id); l.slots[i].taken; i = (i + 1) & mask {
@@ -60,13 +59,13 @@ func (l *live) find(id uint64) (i int, found bool) {
 	return i, false
 }
 
-// get is the block of an ID, which may be none: that of an allocation of 0 bytes.
+// get returns the block of an ID. An allocation of 0 bytes has the zero block.
 func (l *live) get(id uint64) (block allocator.Block, found bool) {
 	i, found := l.find(id)
 	return l.slots[i].block, found
 }
 
-// put adds a block under an ID that is not there.
+// put adds a block under a new ID.
 func (l *live) put(id uint64, block allocator.Block) {
 	if 2*l.count >= len(l.slots) {
 		l.resize(2 * len(l.slots))
@@ -76,8 +75,8 @@ func (l *live) put(id uint64, block allocator.Block) {
 	l.count++
 }
 
-// take removes the block of an ID. Those that were put farther than their home because of it move
-// up.
+// take removes and returns the block of an ID. It moves IDs up that were pushed from their home
+// slot.
 func (l *live) take(id uint64) (block allocator.Block, found bool) {
 	i, found := l.find(id)
 	if !found {

@@ -7,7 +7,7 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// A Kind says what an operation does: the letter it has in a trace.
+// A Kind is the kind of an operation: its letter in a trace.
 type Kind byte
 
 // The kinds of operations.
@@ -26,20 +26,20 @@ const (
 // An Op is one operation of a trace.
 type Op struct {
 	Kind Kind
-	// OnStream says that the stream of a Malloc is written, also where it is 0.
+	// OnStream reports whether the stream of a Malloc is written out, even if it is 0.
 	OnStream bool
 	Stream   allocator.Stream // of Malloc and RecordStream
 	Line     int              // in the trace, from 1
-	// Of Malloc, Free and RecordStream: names a block from its Malloc to its Free.
+	// Names a block from its Malloc to its Free; for Malloc, Free and RecordStream.
 	ID       uint64
 	Size     int64   // bytes, of Malloc
 	Fraction float64 // of MemoryFraction
 	Conf     string  // of Configure
-	// Text is the line, where it is not as AppendTo writes it.
+	// Text is the line, if AppendTo would write it differently.
 	Text string
 }
 
-// AppendTo appends the operation as it is written in a trace, without the end of the line.
+// AppendTo appends the operation as in a trace, without the line's end.
 func (o *Op) AppendTo(b []byte) []byte {
 	if o.Text != "" {
 		return append(b, o.Text...)

@@ -6,8 +6,8 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// appendStats appends the allocator's figures, each as it is and at its peak, and the end of the
-// line.
+// appendStats appends the allocator's figures, each with its current value and its peak, and ends
+// the line.
 func appendStats(b []byte, s *allocator.Stats) []byte {
 	b = appendStat(b, " alloc=", s.Allocated)
 	b = appendStat(b, " resv=", s.Reserved)
@@ -33,7 +33,7 @@ func appendStat(b []byte, name string, s allocator.Stat) []byte {
 
 func appendHex(b []byte, n uint64) []byte { return strconv.AppendUint(append(b, "0x"...), n, 16) }
 
-// appendStream appends a stream as C prints its handle, a pointer.
+// appendStream appends a stream like C prints its handle, a pointer.
 func appendStream(b []byte, s allocator.Stream) []byte {
 	if s == 0 {
 		return append(b, "(nil)"...)

@@ -14,9 +14,9 @@ import (
 	"vramsoak/pipeline/allocator"
 )
 
-// Read reads a trace; name is for errors. Reading ends at the first error, an [*Error] where the
-// trace is wrong. Lines that are empty or a comment are passed over; a comment may be of any
-// length, an operation of up to 1 MiB.
+// Read reads a trace; name is for errors. Reading ends at the first error, which is an [*Error] if
+// the trace is wrong. Read skips empty lines and comments. A comment may have any length, an
+// operation up to 1 MiB.
 func Read(r io.Reader, name string) iter.Seq2[Op, error] {
 	return func(yield func(Op, error) bool) {
 		lines := bufio.NewReaderSize(r, 256<<10)
@@ -71,16 +71,16 @@ func Read(r io.Reader, name string) iter.Seq2[Op, error] {
 	}
 }
 
-// maxStreams bounds the numbers of streams, so that what knows them by number stays small: the
-// pools of each take the model about 1.5 KB, and a block that many use looks through them. PyTorch
-// itself makes 32 of each priority.
+// maxStreams limits the numbers of streams, and so the memory for each: the model needs about 1.5
+// KB for the pools of a stream, and a block that many streams use searches all of them. PyTorch
+// itself makes 32 streams of each priority.
 const maxStreams = 1 << 16
 
-// longest is an operation's line in bytes. Settings are the longest there are.
+// longest is the longest line of an operation, in bytes. Lines with settings are the longest.
 const longest = 1 << 20
 
-// readLong reads the rest of a line. Of a comment nothing is kept, of another line no more than
-// shows that it is too long.
+// readLong reads the rest of a line. It drops a comment. Of another line it keeps only enough to
+// show that it is too long.
 func readLong(lines *bufio.Reader, begun []byte) ([]byte, error) {
 	comment := false
 	if first := slices.IndexFunc(begun, func(c byte) bool { return !isBlank(c) }); first >= 0 {
@@ -97,10 +97,10 @@ func readLong(lines *bufio.Reader, begun []byte) ([]byte, error) {
 	}
 }
 
-// plain reads what nearly all lines are, fast: an operation on a block as AppendTo writes it. What
-// it does not read is another operation, written otherwise, or wrong.
+// plain quickly reads the form of nearly all lines: an operation on a block as AppendTo writes it.
+// It leaves other operations, other spellings and mistakes to line.op.
 func (o *Op) plain(text []byte) bool {
-	const digits = 18 // of any of so many, the value fits
+	const digits = 18 // numbers with so many digits cannot overflow
 	if len(text) < 3 || text[1] != ' ' {
 		return false
 	}
@@ -133,16 +133,16 @@ func (o *Op) plain(text []byte) bool {
 	return true
 }
 
-// A line is a line of a trace that is being read.
+// A line is a line of a trace while it is read.
 type line struct {
 	text []byte
-	at   int // offset of what comes next
-	// canonical says that the line is as Op.AppendTo writes it, so far.
+	at   int // offset of the next word
+	// canonical reports whether the line so far is as Op.AppendTo writes it.
 	canonical bool
 	bad       *Error
 }
 
-// op reads the operation; false where there is none, or where it is bad.
+// op reads the operation. It returns false for an empty line and for a mistake.
 func (l *line) op() (op Op, something bool) {
 	if !l.more() {
 		return op, false
@@ -186,7 +186,7 @@ func (l *line) op() (op Op, something bool) {
 	return op, l.bad == nil
 }
 
-// more passes over blanks, and says that something other than a comment follows.
+// more skips blanks and reports whether something other than a comment follows.
 func (l *line) more() bool {
 	begin := l.at
 	for l.at < len(l.text) && isBlank(l.text[l.at]) {
@@ -200,10 +200,10 @@ func (l *line) more() bool {
 	return true
 }
 
-// number reads a decimal number. Larger ones than fit are the largest that does, as strtoull has
-// it.
+// number reads a decimal number. A number that is too large becomes the largest one, as with
+// strtoull.
 func (l *line) number(what string) uint64 {
-	const digits = 19 // of any of so many, the value fits
+	const digits = 19 // numbers with so many digits cannot overflow
 	if !l.more() {
 		l.expected(what, nil)
 		return 0
@@ -233,8 +233,7 @@ func (l *line) number(what string) uint64 {
 	return n
 }
 
-// size reads a size. PyTorch takes sizes from 2^63 on too, but not as sizes: it rounds the largest
-// to 0.
+// size reads a size. Sizes from 2^63 on are not sizes for PyTorch: it rounds the largest to 0.
 func (l *line) size() int64 {
 	begin := l.at
 	n := l.number("a size in bytes")
@@ -252,7 +251,7 @@ func (l *line) stream() allocator.Stream {
 	return allocator.Stream(n)
 }
 
-// word is what comes next, up to a blank.
+// word returns the next word, up to a blank.
 func (l *line) word() []byte {
 	for l.at < len(l.text) && isBlank(l.text[l.at]) {
 		l.at++
@@ -265,15 +264,15 @@ func (l *line) word() []byte {
 	return rest
 }
 
-// isBlank says what separates words; a carriage return ends lines that were written elsewhere.
+// isBlank reports whether a byte separates words. Lines from Windows end in a carriage return.
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
-// expected notes the first thing that is wrong: the word that was just read.
+// expected records the first mistake: the word that was just read.
 func (l *line) expected(what string, word []byte) {
 	if l.bad != nil {
 		return
 	}
-	const most = 40 // bytes of a word that is shown
+	const most = 40 // bytes of a word that are shown
 	found := "the end of the line"
 	if len(word) > 0 {
 		found = strconv.Quote(string(word[:min(len(word), most)]))

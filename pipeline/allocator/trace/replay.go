@@ -13,22 +13,22 @@ import (
 type Options struct {
 	Name       string // of the trace, for errors
 	Quiet      bool   // no line for each operation
-	Segments   bool   // lines for segments that come and go, and for each out of memory
-	NoSnapshot bool   // none at the end
+	Segments   bool   // print a line for each segment event and for each out of memory
+	NoSnapshot bool   // print no snapshot at the end
 }
 
-// Totals are what a replay counted.
+// Totals are the counts of a replay.
 type Totals struct {
 	Events      int // operations
 	OutOfMemory int // allocations that failed
-	// Unknown counts the frees of IDs that neither live nor failed to be allocated: mistakes of the
-	// trace, which are passed over. FirstUnknown is the line of the first.
+	// Unknown counts frees of IDs that are neither live nor failed: mistakes of the trace, which
+	// are skipped. FirstUnknown is the line of the first.
 	Unknown, FirstUnknown int
 }
 
-// Replay does to the allocator what the operations say, and prints what the program of ci/oracle
-// prints, to the last byte. It ends at the first operation that cannot be carried out, with an
-// [*Error] or with the allocator's own.
+// Replay runs the operations on the allocator and prints exactly what the program of ci/oracle
+// prints. It ends at the first operation that cannot be run, with an [*Error] or the allocator's
+// own error.
 func Replay(w io.Writer, ops iter.Seq2[Op, error], d *allocator.Device, a *allocator.Allocator,
 	o Options,
 ) (Totals, error) {
@@ -50,7 +50,7 @@ func Replay(w io.Writer, ops iter.Seq2[Op, error], d *allocator.Device, a *alloc
 		}
 	}
 	if r.totals.Events == 0 {
-		return r.totals, nil // there is nothing to tell the end of
+		return r.totals, nil // no summary to print
 	}
 	r.out = append(r.out, "END live="...)
 	r.out = strconv.AppendInt(r.out, int64(r.live.count), 10)
@@ -61,20 +61,20 @@ func Replay(w io.Writer, ops iter.Seq2[Op, error], d *allocator.Device, a *alloc
 	return r.totals, r.flush(0)
 }
 
-// A replay is one that is under way.
+// A replay is a replay in progress.
 type replay struct {
 	Options
 	device    *allocator.Device
 	allocator *allocator.Allocator
 	live      *live
-	failures  map[uint64]bool // the IDs of allocations that failed, and were not freed since
+	failures  map[uint64]bool // IDs of failed allocations that were not freed since
 	totals    Totals
-	now       Op // here, so that an operation is not an allocation
+	now       Op // the current operation: kept here, so that it is not allocated each time
 	w         io.Writer
-	out       []byte // not written yet
+	out       []byte // not yet written
 }
 
-// enough is how much is printed before it is written.
+// enough is how much output is collected before it is written.
 const enough = 64 << 10
 
 func (r *replay) flush(least int) error {
@@ -86,7 +86,7 @@ func (r *replay) flush(least int) error {
 	return err
 }
 
-// op carries an operation out and prints its line.
+// op runs an operation and prints its line.
 func (r *replay) op(op *Op) error {
 	r.totals.Events++
 	if r.Segments && !r.Quiet {
@@ -102,7 +102,7 @@ func (r *replay) op(op *Op) error {
 	return r.flush(enough)
 }
 
-// run carries an operation out. It returns the address of the block that it was about, 0 for none.
+// run runs an operation. It returns the address of its block, 0 for none.
 func (r *replay) run(op *Op) (address uint64, oom *allocator.OutOfMemoryError, skipped bool,
 	err error,
 ) {
@@ -114,7 +114,7 @@ func (r *replay) run(op *Op) (address uint64, oom *allocator.OutOfMemoryError, s
 		}
 		block, err := a.Malloc(op.Size, op.Stream)
 		if err != nil {
-			if oom, is := err.(*allocator.OutOfMemoryError); is { //nolint:errorlint // it is not wrapped, and this is once an event
+			if oom, is := err.(*allocator.OutOfMemoryError); is { //nolint:errorlint // never wrapped
 				r.totals.OutOfMemory++
 				r.failures[op.ID] = true
 				return 0, oom, false, nil
@@ -157,7 +157,7 @@ func (r *replay) run(op *Op) (address uint64, oom *allocator.OutOfMemoryError, s
 	return address, nil, false, err
 }
 
-// skip passes over the free of what does not live.
+// skip skips the free of a block that is not live.
 func (r *replay) skip(op *Op) {
 	if r.failures[op.ID] {
 		delete(r.failures, op.ID)
@@ -175,7 +175,7 @@ func (r *replay) address(b allocator.Block) uint64 {
 	return r.allocator.Address(b)
 }
 
-// wrong is an operation that names a block that it cannot be about.
+// wrong returns the error of an operation that names an unsuitable block.
 func (r *replay) wrong(op *Op, expected string) error {
 	return &Error{
 		Name: r.Name, Line: op.Line, Column: 1, Expected: expected,
@@ -183,7 +183,7 @@ func (r *replay) wrong(op *Op, expected string) error {
 	}
 }
 
-// A Refusal is an operation that the allocator does not carry out.
+// A Refusal is an operation that the allocator refused.
 type Refusal struct {
 	Name string
 	Line int
@@ -201,11 +201,11 @@ func (r *replay) failed(op *Op, err error) error {
 	return &Refusal{Name: r.Name, Line: op.Line, Op: *op, Err: err}
 }
 
-// line prints what an operation did:
+// line prints the result of an operation:
 //
 //	a 1 9437184              0x7f0000000000 alloc=9437184/9437184 resv=20971520/20971520 ...
 func (r *replay) line(op *Op, address uint64, oom *allocator.OutOfMemoryError, skipped bool) {
-	const width = 24 // of the operation
+	const width = 24 // of the operation's column
 	begin := len(r.out)
 	b := op.AppendTo(r.out)
 	for len(b) < begin+width {
@@ -227,11 +227,11 @@ func (r *replay) line(op *Op, address uint64, oom *allocator.OutOfMemoryError, s
 	r.out = b
 }
 
-// segment prints a segment that came or went.
+// segment prints a segment event.
 func (r *replay) segment(e allocator.SegmentEvent) {
 	b := append(append(r.out, "    > "...), e.Kind.String()...)
 	b = appendHex(append(b, ' '), e.Address)
-	// Of what is out of memory it may be 2^63.
+	// For an out of memory it may be 2^63.
 	b = strconv.AppendUint(append(b, ' '), uint64(e.Size), 10)
 	b = appendStream(append(b, " stream="...), e.Stream)
 	r.out = append(b, '\n')
