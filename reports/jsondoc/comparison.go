@@ -8,8 +8,8 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// Comparison writes the verdict of a comparison as one object, and in it what was compared. It
-// encodes one metric at a time: a log can have 120,000.
+// Comparison writes the verdict on a comparison and the comparison itself as one object. It encodes
+// one metric at a time, because a log can have 120,000.
 func Comparison(w io.Writer, c *compare.Comparison, r *check.Report) error {
 	short := *c
 	short.Changes = []compare.Change{}

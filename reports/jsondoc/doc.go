@@ -6,7 +6,7 @@ import (
 	"iter"
 )
 
-// items yields the items of a list, for [sink.List].
+// items yields pointers to the items of a list, for [sink.List].
 func items[T any](list []T) iter.Seq[any] {
 	return func(yield func(any) bool) {
 		for i := range list {

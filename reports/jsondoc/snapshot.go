@@ -7,9 +7,9 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// Snapshot writes what memory snapshots tell as one object; sizes are bytes, times microseconds.
-// A small snapshot may have many sites with long names, each in several lists: they are written one
-// by one.
+// Snapshot writes the analysis of a memory snapshot as one object. Sizes are bytes, times
+// microseconds. It encodes the items of lists one at a time: even a small snapshot may have many
+// sites with long names, each in several lists.
 func Snapshot(w io.Writer, path string, devices []*snapshot.Analysis) error {
 	var lists []sink.List
 	short := make([]snapshot.Analysis, len(devices)) // without the lists

@@ -17,17 +17,18 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// Write writes the judgement as JUnit XML: a suite of findings and, where the log has files, a suite of them, a test case
-// each. A finding that fails is a failure, one that is undecided an error, one that was not judged skipped. What does not
-// gate passes with its message in system-out, so that the file has failures or errors where the verdict is no pass, and only
-// there.
+// Write writes a judged run as JUnit XML. One suite has a test case for each finding. If the log
+// has files, a second suite has a test case for each file.
+// A finding that fails is a failure, an undecided one is an error, and a skipped one is skipped. A
+// finding that does not gate passes, with its message in system-out. So the file has failures or
+// errors if, and only if, the verdict is not pass.
 func Write(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 	stamp := timestamp(tl)
 	checks := suite{Name: "vramsoak checks", Timestamp: stamp}
 	for _, f := range wording.Sorted(rep) {
 		checks.add(findingCase(f))
 	}
-	if rep.Verdict != check.Pass && checks.Failures+checks.Errors == 0 { // as where nothing was judged
+	if rep.Verdict != check.Pass && checks.Failures+checks.Errors == 0 { // nothing was judged
 		checks.add(testCase{Name: "verdict", Classname: "vramsoak", Time: inSeconds(0), Error: &result{
 			Message: "no check that gates could be judged", Type: string(rep.Verdict),
 		}})
@@ -40,7 +41,7 @@ func Write(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 		times := map[string]int{}
 		for _, f := range last {
 			c := fileCase(f, gates)
-			if times[c.Name]++; times[c.Name] > 1 { // CI systems take cases of one name for one
+			if times[c.Name]++; times[c.Name] > 1 { // CI systems merge cases of one name
 				c.Name = fmt.Sprintf("%s (%d)", c.Name, times[c.Name])
 			}
 			files.add(c)
@@ -85,7 +86,7 @@ func findingCase(f check.Finding) testCase {
 	return c
 }
 
-// subjectName is the finding's subject; a test case must have a name.
+// subjectName returns the finding's subject, or its check: a test case needs a name.
 func subjectName(f check.Finding) string {
 	if f.Subject == "" {
 		return f.Check
@@ -93,7 +94,7 @@ func subjectName(f check.Finding) string {
 	return f.Subject
 }
 
-// evidence is a finding in full: message, numbers, file and line, a line each.
+// evidence describes a finding in full: message, numbers, file and line, one line each.
 func evidence(f check.Finding) string {
 	lines := []string{sink.Line(f.Message)}
 	if f.Measured != nil {
@@ -112,7 +113,8 @@ func evidence(f check.Finding) string {
 	return strings.Join(lines, "\n")
 }
 
-// filesGate says whether a file that did not end well is a failure: not where the policy keeps completeness from gating.
+// filesGate reports whether a file that did not end well is a failure. It is none if the policy
+// does not let completeness gate.
 func filesGate(rep *check.Report) bool {
 	judged := false
 	for _, f := range rep.Findings {
@@ -126,7 +128,7 @@ func filesGate(rep *check.Report) bool {
 	return !judged
 }
 
-// fileCase is a file as a test case.
+// fileCase returns the test case of a file.
 func fileCase(f *timeline.File, gates bool) testCase {
 	c := testCase{Name: sink.Line(f.Name()), Classname: "vramsoak.file", Time: inSeconds(f.Seconds)}
 	status := sink.Line(string(f.Status))
@@ -152,10 +154,11 @@ func fileCase(f *timeline.File, gates bool) testCase {
 	return c
 }
 
-// junitTime is seconds with three decimals and no exponent, as the schema asks.
+// inSeconds prints seconds with three decimals and no exponent, as the schema asks.
 func inSeconds(seconds float64) string { return strconv.FormatFloat(max(0, seconds), 'f', 3, 64) }
 
-// timestamp is when the log begins, in the schema's form (no zone); "" where it has no dates.
+// timestamp returns when the log begins, in the schema's form without a zone. It is "" if the log
+// has no dates.
 func timestamp(tl *timeline.Timeline) string {
 	var first time.Time
 	consider := func(t time.Time) {

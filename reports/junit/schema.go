@@ -4,7 +4,7 @@ import (
 	"encoding/xml"
 )
 
-// The elements of a JUnit file, in the shape of Jenkins' junit-10.xsd.
+// suites is the root of a JUnit file, in the shape of Jenkins' junit-10.xsd.
 type suites struct {
 	XMLName  xml.Name `xml:"testsuites"`
 	Name     string   `xml:"name,attr"`
@@ -56,7 +56,7 @@ func (s *suite) add(c testCase) {
 	s.Cases = append(s.Cases, c)
 }
 
-// done is the suite with its time in seconds.
+// done returns the suite with its time in seconds.
 func (s *suite) done(seconds float64) suite {
 	s.Time = inSeconds(seconds)
 	return *s

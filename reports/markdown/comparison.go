@@ -22,7 +22,7 @@ func Comparison(w io.Writer, c *compare.Comparison, verdict check.Verdict) error
 	for _, f := range c.FileFindings("") {
 		m.add(fmt.Sprintf("- **%s** %s: %s\n", f.Verdict, escape(f.Subject, 120), escape(f.Message, 600)))
 	}
-	changes, _ := wording.ListChanges(wording.WorstFirst(c.Changes)) // there is no room for more
+	changes, _ := wording.ListChanges(wording.WorstFirst(c.Changes)) // the sentences on the others have no room
 	table := func(verdicts ...check.Verdict) table {
 		t := table{header: "\n| Verdict | Metric | Base | New | Change | Files | p | A usual file, 95 % | Finding |\n" +
 			"|---|---|--:|--:|--:|--:|--:|--:|---|\n"}

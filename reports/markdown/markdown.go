@@ -9,15 +9,15 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// Limit is the most bytes that [Markdown] writes: GitHub takes 65,536 characters in a comment and 1 MiB in a job
-// summary.
+// Limit is the most bytes that a summary has. GitHub takes 65,536 characters in a comment and 1 MiB
+// in a job summary.
 const Limit = 60_000
 
 func verdictSign(v check.Verdict) string {
 	return map[check.Verdict]string{check.Pass: "✅", check.Fail: "❌", check.Undecided: "⚠️"}[v]
 }
 
-// A document is a summary that is being written within a limit of bytes.
+// A document is a summary that is being written. It counts the bytes that are left of [Limit].
 type document struct {
 	strings.Builder
 	left int
@@ -28,7 +28,7 @@ func (m *document) add(s string) {
 	m.WriteString(s)
 }
 
-// A table is a table with its title; rows are finished lines.
+// A table has finished lines as rows.
 type table struct {
 	title  string
 	header string
@@ -39,10 +39,11 @@ func (t table) size() int {
 	return len(t.title) + len(t.header) + len(strings.Join(t.rows, "")) + moreRoom
 }
 
-// moreRoom is kept for the line that counts what was left out, and for the tags around it.
+// moreRoom is how many bytes are kept free for the line that counts the rows left out, and for the
+// tags around the table.
 const moreRoom = 100
 
-// table writes the rows that fit while reserve bytes stay free.
+// table writes the rows that fit. It leaves reserve bytes free.
 func (m *document) table(t table, reserve int) {
 	if len(t.rows) == 0 || len(t.title)+len(t.header)+moreRoom+reserve > m.left {
 		return
@@ -68,5 +69,6 @@ func (m *document) fold(title string, t table) {
 	m.add(end)
 }
 
-// escape makes text from a log show as it is, in one line of a table, at most n runes of it.
+// escape returns at most n runes of text from a log, so that Markdown shows it literally in one
+// cell.
 func escape(s string, n int) string { return sink.Markdown(wording.Shorten(sink.Line(s), n)) }

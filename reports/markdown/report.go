@@ -13,15 +13,17 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// Report writes a summary for a CI job or a comment: the verdict, what did not pass, the memory pattern, and what passed
-// folded away. Where that is longer than [MarkdownLimit], rows are left out and counted.
+// Report writes a summary for a CI job or a comment: the verdict, the findings that did not pass,
+// the memory pattern, and the findings that passed in a folded block. If that is longer than
+// [Limit], it leaves rows out and counts them.
 func Report(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 	m := document{left: Limit}
 	findings := wording.Sorted(rep)
 	m.add(fmt.Sprintf("## %s vramsoak: %s\n\n%s\n", verdictSign(rep.Verdict), escape(string(rep.Verdict), 40), escape(wording.Headline(rep), 400)))
 
 	pattern := patternTable(pattern.Of(tl, rep))
-	// What failed comes first, but not at the cost of the pattern: it is short unless the log is odd.
+	// The findings that failed come first, but they leave room for the pattern, which is short
+	// unless the log is odd.
 	reserve := min(pattern.size(), Limit/3)
 	m.table(findingTable(wording.WithVerdict(findings, check.Fail, check.Undecided)), reserve)
 	m.notes(rep.Notes, reserve)
@@ -34,7 +36,7 @@ func Report(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 	return nil
 }
 
-// notes writes a list of what is to be known beside the findings, as far as there is room.
+// notes lists the report's notes, as many as have room.
 func (m *document) notes(notes []string, reserve int) {
 	for i, note := range notes {
 		item := "- " + escape(note, 400) + "\n"
@@ -48,7 +50,7 @@ func (m *document) notes(notes []string, reserve int) {
 	}
 }
 
-// findingTable is findings as rows.
+// findingTable returns findings as a table.
 func findingTable(findings []check.Finding) table {
 	t := table{
 		header: "\n| Verdict | Check | Subject | File | Measured | Limit | Finding |\n|---|---|---|--:|--:|:--|---|\n",
@@ -68,7 +70,7 @@ func findingTable(findings []check.Finding) table {
 	return t
 }
 
-// patternTable is the memory pattern as rows.
+// patternTable returns the memory pattern as a table.
 func patternTable(p pattern.Pattern) table {
 	t := table{
 		title:  "\n" + escape(p.Title(), 400) + "\n",

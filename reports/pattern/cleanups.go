@@ -9,15 +9,15 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// cleanupStats are one cleanup over the files.
+// cleanupStats sums up one cleanup over all files.
 type cleanupStats struct {
 	freed   []int64       // bytes
-	failed  int           // files in which it failed
-	shares  []float64     // of those files where something was held and the share was judged
-	verdict check.Verdict // fail if it failed anywhere, else undecided, else pass; "" where it was not judged
+	failed  int           // files in which the cleanup failed
+	shares  []float64     // of the files in which the share was judged
+	verdict check.Verdict // the worst of all files; "" if none was judged
 }
 
-// cleanups are the judge's recoveries in the lane by the name of their After.
+// cleanups returns the recoveries of the pattern's lane, by the name of their After checkpoint.
 func (p Pattern) cleanups(rep *check.Report) map[string]*cleanupStats {
 	out := map[string]*cleanupStats{}
 	for i := range rep.Recoveries {
@@ -40,7 +40,7 @@ func (p Pattern) cleanups(rep *check.Report) map[string]*cleanupStats {
 			continue
 		}
 		if !r.Nothing {
-			c.shares = append(c.shares, min(1, r.Share)) // more than 1 where it freed what was there before the stage, too
+			c.shares = append(c.shares, min(1, r.Share)) // above 1 if it also freed memory from before the stage
 		}
 		if r.Verdict == check.Fail {
 			c.failed++
@@ -53,8 +53,8 @@ func (p Pattern) cleanups(rep *check.Report) map[string]*cleanupStats {
 	return out
 }
 
-// text is the median of what was freed: "97.6 % freed", or "51.2 MiB freed" where no share was judged. A median hides
-// the few files in which the cleanup failed, so these are counted.
+// text prints the median of what the cleanup freed: "97.6 % freed", or "51.2 MiB freed" if no share
+// was judged. It counts the files in which the cleanup failed, because a median hides them.
 func (c *cleanupStats) text() string {
 	text := record.FormatBytes(median(c.freed)) + " freed"
 	switch {
@@ -69,7 +69,8 @@ func (c *cleanupStats) text() string {
 	return text
 }
 
-// median is the middle value, or the lower of the two in the middle: a level that was read, not made up.
+// median returns the middle value. Of an even number it returns the lower of the two in the middle,
+// which is a level that the log has, and not their mean.
 func median[T int64 | float64](values []T) T {
 	if len(values) == 0 {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// BusiestLane is the lane with the largest reading, and how many lanes the log has.
+// BusiestLane returns the lane with the largest reading, and the number of lanes.
 func BusiestLane(tl *timeline.Timeline) (record.Lane, int) {
 	top := map[record.Lane]int64{}
 	var lanes []record.Lane
@@ -26,7 +26,8 @@ func BusiestLane(tl *timeline.Timeline) (record.Lane, int) {
 	}), len(lanes)
 }
 
-// MainQuantity is the quantity that a lane is shown by: the first of allocated, device used and reserved that it has.
+// MainQuantity returns the quantity by which reports show a lane: allocated if it has readings of
+// it, else device used, else reserved.
 func MainQuantity(tl *timeline.Timeline, lane record.Lane) record.Quantity {
 	for _, q := range []record.Quantity{record.Allocated, record.Used} {
 		for _, c := range tl.All() {
@@ -38,7 +39,7 @@ func MainQuantity(tl *timeline.Timeline, lane record.Lane) record.Quantity {
 	return record.Reserved
 }
 
-// Total is the size of the lane's device, 0 where the log has none.
+// Total returns the size of the lane's device in bytes, or 0 if the log does not give it.
 func Total(tl *timeline.Timeline, lane record.Lane) int64 {
 	var total int64
 	for _, c := range tl.All() {

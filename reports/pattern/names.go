@@ -6,18 +6,18 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A presence counts the files that have a checkpoint of a name.
+// A presence counts in how many files a checkpoint name occurs.
 type presence struct {
-	files  map[string]int
-	last   map[string]*timeline.File
-	most   int
-	beside map[string]bool // names that stand outside of files: of them the files say nothing
+	files   map[string]int
+	last    map[string]*timeline.File
+	most    int
+	outside map[string]bool // names that also occur between files
 }
 
 func newPresence(outside []string) *presence {
-	p := &presence{files: map[string]int{}, last: map[string]*timeline.File{}, beside: map[string]bool{}}
+	p := &presence{files: map[string]int{}, last: map[string]*timeline.File{}, outside: map[string]bool{}}
 	for _, name := range outside {
-		p.beside[name] = true
+		p.outside[name] = true
 	}
 	return p
 }
@@ -30,17 +30,19 @@ func (p *presence) add(f *timeline.File, name string) {
 	}
 }
 
-// rare says that fewer than half of the files have the checkpoint: a typical file has not, such as "After Transcription (failed)".
-// Where that holds of every name, the log numbers its checkpoints, and none is rarer than the others.
+// rare reports whether fewer than half of the files have the checkpoint, such as "After
+// Transcription (failed)". If that holds for every name, the log numbers its checkpoints, and no
+// name is rare.
 func (p *presence) rare(name string, files int) bool {
-	return !p.beside[name] && p.most*2 >= files && p.files[name]*2 < files
+	return !p.outside[name] && p.most*2 >= files && p.files[name]*2 < files
 }
 
-// searched is how many names are kept in the order of the files. A log with more of them numbers its checkpoints, and
-// looking each up would take forever.
+// searched is how many names are searched for their place in the order. A log with more names
+// numbers its checkpoints, and a search for each of them would take too long.
 const searched = 1000
 
-// mergeNames adds the names that the file has and order lacks, each after the name it follows in the file.
+// mergeNames inserts the names that only this file has, each behind the name that it follows in the
+// file.
 func mergeNames(order []string, f *timeline.File, p Pattern, known map[string][]int64) []string {
 	at := -1
 	for i := range f.Checkpoints {

@@ -16,25 +16,25 @@ import (
 // A Pattern is the memory of a typical file: one level per checkpoint name.
 type Pattern struct {
 	lane     record.Lane
-	lanes    int // lanes in the log; the pattern is of the one with the highest peak
+	lanes    int // in the log; the pattern shows the busiest one
 	quantity record.Quantity
 	files    int   // files with a checkpoint in the lane
-	partial  bool  // the timeline has not kept all checkpoints
+	partial  bool  // the timeline did not keep all checkpoints
 	scale    int64 // bytes of a full bar
-	ofTotal  bool  // scale is the device's total; else it is the highest checkpoint
+	ofTotal  bool  // a full bar is the device's total, not the highest checkpoint
 	Steps    []Step
-	rare     int // checkpoints that fewer than half of the files have, and that are no steps
+	rare     int // checkpoints that fewer than half of the files have; they are no steps
 }
 
-// A Step is one checkpoint of the pattern.
+// A Step is one checkpoint name of the pattern.
 type Step struct {
 	Name    string
-	Level   int64         // median over files, bytes
-	Freed   string        // what a cleanup gave back, on its After; else ""
-	Verdict check.Verdict // on the cleanup's recovery; "" where it was not judged
+	Level   int64         // bytes, the median over the files
+	Freed   string        // what a cleanup freed, on its After checkpoint; else ""
+	Verdict check.Verdict // of the cleanup; "" if it was not judged
 }
 
-// Of reads the pattern out of a timeline. It has no steps where the log has no readings.
+// Of returns the pattern of a judged timeline. Without readings it has no steps.
 func Of(tl *timeline.Timeline, rep *check.Report) Pattern {
 	p := Pattern{}
 	p.lane, p.lanes = BusiestLane(tl)
@@ -61,7 +61,8 @@ func Of(tl *timeline.Timeline, rep *check.Report) Pattern {
 			add(into, &tl.Outside[i].Checkpoints[k])
 		}
 	}
-	// The file with the most checkpoints gives the order; names that only others have follow the name they came after.
+	// The file with the most checkpoints gives the order. Names that only other files have follow
+	// the name that precedes them there.
 	byLength := slices.Clone(tl.LastAttempts())
 	slices.SortStableFunc(byLength, func(a, b *timeline.File) int { return len(b.Checkpoints) - len(a.Checkpoints) })
 	presence := newPresence(append(slices.Clone(order), tail...))
@@ -105,7 +106,7 @@ func Of(tl *timeline.Timeline, rep *check.Report) Pattern {
 	return p
 }
 
-// Title says what the pattern shows and what a full bar is.
+// Title says what the pattern shows and how much a full bar is.
 func (p Pattern) Title() string {
 	of := wording.Plural(p.files, "file")
 	if p.partial {
@@ -126,7 +127,7 @@ func (p Pattern) Title() string {
 	return s
 }
 
-// Filled is how many cells of a bar the level fills; anything above nothing fills at least one.
+// Filled returns how many cells of a bar a level fills. A level above 0 fills at least one.
 func (p Pattern) Filled(level int64, cells int) int {
 	if level <= 0 || p.scale <= 0 {
 		return 0

@@ -15,7 +15,8 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// NiceStep is the least of 1, 2 and 5 times a power of ten that divides a range into at most n parts.
+// NiceStep returns the smallest of 1, 2 and 5 times a power of ten that divides a range into at
+// most n parts.
 func NiceStep(length float64, n int) float64 {
 	rough := length / float64(n)
 	power := math.Pow10(int(math.Floor(math.Log10(rough))))
@@ -27,8 +28,8 @@ func NiceStep(length float64, n int) float64 {
 	return 10 * power
 }
 
-// ValueTicks are at most about so many marks of an axis of values in a unit of findings, at round numbers of one IEC unit where
-// they are bytes.
+// ValueTicks returns about as many marks as wanted, at most, for an axis of values in a finding's
+// unit. Sizes get round numbers of one IEC unit.
 func ValueTicks(bottom, top float64, unit string, most int) []plot.Tick {
 	scale, suffix := 1.0, ""
 	of, overFiles := strings.CutSuffix(unit, check.PerFile)
@@ -58,7 +59,8 @@ func ValueTicks(bottom, top float64, unit string, most int) []plot.Tick {
 	return ticks
 }
 
-// byteScale is the unit for an axis of so many bytes: the largest in which its marks have two digits behind the point at most.
+// byteScale returns the unit for an axis of sizes: the largest one whose marks have at most two
+// decimals.
 func byteScale(bottom, top float64) (bytes float64, suffix string) {
 	for _, u := range []struct {
 		name  string
@@ -71,7 +73,7 @@ func byteScale(bottom, top float64) (bytes float64, suffix string) {
 	return 1, " B"
 }
 
-// TimeTicks are the marks of an axis of so many seconds, and what their labels are in.
+// TimeTicks returns the marks of a time axis, and the unit of their labels.
 func TimeTicks(seconds float64) ([]plot.Tick, string) {
 	const most = 10
 	step := NiceStep(seconds, most)
@@ -107,7 +109,8 @@ func TimeTicks(seconds float64) ([]plot.Tick, string) {
 	return ticks, unit
 }
 
-// CountTicks are at most about so many marks of an axis of numbers of files or checkpoints.
+// CountTicks returns about as many marks as wanted, at most, for an axis that counts files or
+// checkpoints.
 func CountTicks(first, last float64, most int) []plot.Tick {
 	step := max(1, NiceStep(max(1, last-first), most))
 	var ticks []plot.Tick
@@ -117,7 +120,7 @@ func CountTicks(first, last float64, most int) []plot.Tick {
 	return ticks
 }
 
-// NewAxes are a plot without data.
+// NewAxes returns a plot without data.
 func NewAxes() *plot.Plot {
 	g := plot.New()
 	g.BackgroundColor = nil

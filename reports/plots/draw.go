@@ -28,10 +28,11 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// Formats are the formats that plots are written in.
+// Formats are the formats in which plots are written.
 var Formats = []string{"png", "svg", "pdf"}
 
-// Options are the size of a plot in pixels, at 96 to the inch. The zero value is 1600 x 900, or as high as its panels need.
+// Options are the size of a plot in pixels, at 96 to the inch. A plot of size 0 is 1600 x 900
+// pixels, or as high as its panels need.
 type Options struct {
 	Width, Height int
 }
@@ -50,7 +51,8 @@ func (o Options) PixelsWide() int { return cmp.Or(o.Width, 1600) }
 // PixelsHigh returns the height, or the default.
 func (o Options) PixelsHigh() int { return cmp.Or(o.Height, 900) }
 
-// Draw draws on a canvas of the format and writes it. encode gives text as the format's fonts have it.
+// Draw makes a canvas of the format, has drawOn draw on it, and writes it. drawOn must pass text
+// through encode, because the fonts of a PDF have an encoding of their own.
 func Draw(w io.Writer, format string, opts Options, drawOn func(c draw.Canvas, encode func(string) string) error) error {
 	if opts.PixelsWide() < minWidth || opts.PixelsHigh() < MinHeight {
 		return fmt.Errorf("a plot of %d x %d pixels has no room for its words; take at least %d x %d",
@@ -87,7 +89,7 @@ func Draw(w io.Writer, format string, opts Options, drawOn func(c draw.Canvas, e
 	switch format {
 	case "pdf":
 		data = undated(data)
-	case "svg": // Arial is as wide as Liberation Sans, which few machines have; images are PNGs, whatever the library calls them
+	case "svg": // Arial is as wide as Liberation Sans, which few machines have; vgsvg calls its PNGs JPGs
 		data = bytes.ReplaceAll(data, []byte("data:image/jpg;base64,"), []byte("data:image/png;base64,"))
 		data = bytes.ReplaceAll(data, []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
 		w = sink.XML(w)
@@ -98,7 +100,8 @@ func Draw(w io.Writer, format string, opts Options, drawOn func(c draw.Canvas, e
 	return nil
 }
 
-// bitmap is an image canvas. vgimg by itself makes the image twice, which of all that a soak's reports hold is the largest.
+// bitmap returns an image canvas. vgimg's own constructor makes the image twice, and it is the
+// largest object among the reports of a soak.
 func bitmap(width, height, dpi int) *vgimg.Canvas {
 	img := image.NewRGBA(image.Rect(0, 0, width, height))
 	ctx := gg.NewContextForRGBA(img)
@@ -109,12 +112,13 @@ func bitmap(width, height, dpi int) *vgimg.Canvas {
 
 var pdfDate = regexp.MustCompile(`/(CreationDate|ModDate) \(D:\d{14}\)`)
 
-// undated gives a PDF a fixed date, of the same length, so that the same input makes the same bytes.
+// undated replaces the dates in a PDF by a fixed one of the same length, so that the same input
+// gives the same bytes.
 func undated(pdf []byte) []byte {
 	return pdfDate.ReplaceAll(pdf, []byte("/$1 (D:20000101000000)"))
 }
 
-// latin1 encodes text for the PDF's fonts, which know no more than that.
+// latin1 encodes text in Latin-1, which is all that the fonts of a PDF have.
 func latin1(s string) string {
 	var b []byte
 	for _, r := range s {

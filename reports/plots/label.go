@@ -8,14 +8,14 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A Note is a point with words. Those without words are only marked.
+// A Note marks a point, and labels it if it has text.
 type Note struct {
 	Point
 	Text string
 }
 
-// Labels places words in the free space above the data, in rows, each with a thin line to its point, so that none covers
-// another and none covers data.
+// Labels places text in the free space above the data. A thin line joins each label to its point.
+// No label covers another one or the data.
 type Labels struct {
 	Frame  vg.Rectangle // from the highest reading to the top of the plot
 	Taken  []vg.Rectangle
@@ -29,13 +29,13 @@ type label struct {
 	text string
 }
 
-// The height of a row of labels, and the space around the words of one, in points.
+// The height of a row of labels, and the space around the text of one, in points.
 const (
 	LabelHeight = TextSize * 1.5
 	LabelPad    = 4
 )
 
-// Place finds room for s, as low as it is free.
+// Place finds the lowest free place for s above its point.
 func (l *Labels) Place(ink color.Color, at vg.Point, s string) {
 	sty := Text(TextSize, ink, text.XLeft, text.YBottom)
 	s = Fit(sty, s, l.Frame.Size().X-2*LabelPad)
@@ -53,7 +53,7 @@ func (l *Labels) Place(ink color.Color, at vg.Point, s string) {
 	l.placed = append(l.placed, label{box, at, ink, s})
 }
 
-// Draw draws the lines, and over them the words on white.
+// Draw draws the lines, and over them the labels on white.
 func (l *Labels) Draw(c draw.Canvas) {
 	for _, w := range l.placed {
 		c.StrokeLine2(draw.LineStyle{Color: w.ink, Width: 0.8}, w.at.X, w.at.Y, w.at.X, w.box.Max.Y-2)
@@ -67,7 +67,7 @@ func (l *Labels) Draw(c draw.Canvas) {
 	}
 }
 
-// Overlapped is what is in the way of a box, nil where it is free.
+// Overlapped returns a box that overlaps b, or nil.
 func (l *Labels) Overlapped(b vg.Rectangle) *vg.Rectangle {
 	for i, t := range l.Taken {
 		if b.Min.X < t.Max.X && t.Min.X < b.Max.X && b.Min.Y < t.Max.Y && t.Min.Y < b.Max.Y {
@@ -77,7 +77,7 @@ func (l *Labels) Overlapped(b vg.Rectangle) *vg.Rectangle {
 	return nil
 }
 
-// Corners are a rectangle's, in order.
+// Corners returns the corners of a rectangle in order.
 func Corners(r vg.Rectangle) []vg.Point {
 	return []vg.Point{r.Min, {X: r.Max.X, Y: r.Min.Y}, r.Max, {X: r.Min.X, Y: r.Max.Y}}
 }

@@ -22,15 +22,15 @@ func DrawCross(c draw.Canvas, at vg.Point) {
 // MarkHeight is the height of a triangle that marks a point, in points.
 const MarkHeight = 10
 
-// Layer is a part of the picture that is drawn over the data's area.
+// A Layer is a part of the picture that is drawn over the area of the data.
 type Layer func(c draw.Canvas, p *plot.Plot)
 
 // Plot implements [plot.Plotter].
 func (l Layer) Plot(c draw.Canvas, p *plot.Plot) { l(c, p) }
 
-// A Page is what every plot has around its data.
+// A Page draws what every plot has around its data.
 type Page struct {
-	Encode func(string) string // text as the format's fonts have it
+	Encode func(string) string // from [Draw]
 }
 
 // Blank makes the canvas white, and returns it without its margin.
@@ -40,7 +40,7 @@ func Blank(c draw.Canvas) draw.Canvas {
 	return draw.Crop(c, 14, -14, 10, -12)
 }
 
-// DrawLine draws a line of text at the top of the canvas, and returns what is left of it.
+// DrawLine draws a line of text at the top of the canvas, and returns the rest of the canvas.
 func (p *Page) DrawLine(c draw.Canvas, size vg.Length, ink color.Color, s string) draw.Canvas {
 	sty := Text(size, ink, text.XLeft, text.YTop)
 	c.FillText(sty, vg.Point{X: c.Min.X, Y: c.Max.Y}, p.Encode(Fit(sty, s, c.Size().X)))
@@ -48,7 +48,7 @@ func (p *Page) DrawLine(c draw.Canvas, size vg.Length, ink color.Color, s string
 	return c
 }
 
-// DrawFoot draws the notes below the plot, and returns what is left of the canvas.
+// DrawFoot draws the notes below the plot, and returns the rest of the canvas.
 func (p *Page) DrawFoot(c draw.Canvas, notes []string) draw.Canvas {
 	sty := Text(SmallSize, SoftInk, text.XLeft, text.YBottom)
 	for _, n := range slices.Backward(notes) {
@@ -61,13 +61,13 @@ func (p *Page) DrawFoot(c draw.Canvas, notes []string) draw.Canvas {
 	return c
 }
 
-// A LegendEntry is a name, and what it is shown by.
+// A LegendEntry is a name and a small drawing of what it names.
 type LegendEntry struct {
 	Name  string
 	Thumb func(c draw.Canvas, r vg.Rectangle)
 }
 
-// DrawLegend draws the entries in as many rows as it takes, and returns what is left of the canvas.
+// DrawLegend draws the entries in as many rows as they need, and returns the rest of the canvas.
 func (p *Page) DrawLegend(c draw.Canvas, entries []LegendEntry) draw.Canvas {
 	const swatch, gap, row = 22, 18, TextSize * 1.5
 	sty := Text(TextSize, Ink, text.XLeft, text.YCenter)
@@ -86,7 +86,7 @@ func (p *Page) DrawLegend(c draw.Canvas, entries []LegendEntry) draw.Canvas {
 	return c
 }
 
-// DrawBandThumb is a band between two lines, in a legend.
+// DrawBandThumb draws a band between two lines, for a legend.
 func DrawBandThumb(c draw.Canvas, r vg.Rectangle, ink color.Color) {
 	c.FillPolygon(Tint(ink, 0.3), Corners(r))
 	c.StrokeLine2(draw.LineStyle{Color: ink, Width: 1.4}, r.Min.X, r.Max.Y, r.Max.X, r.Max.Y)

@@ -12,7 +12,7 @@ import (
 	"vramsoak/harness/check"
 )
 
-// Text is the plot's type at a size in points.
+// Text returns a style of text at a size in points.
 func Text(size vg.Length, c color.Color, x text.XAlignment, y text.YAlignment) text.Style {
 	return text.Style{
 		Color:   c,
@@ -23,7 +23,7 @@ func Text(size vg.Length, c color.Color, x text.XAlignment, y text.YAlignment) t
 	}
 }
 
-// Fit cuts text to a width, with an ellipsis in the place of what is cut.
+// Fit cuts text to a width. Three dots replace what is cut.
 func Fit(sty text.Style, s string, width vg.Length) string {
 	if sty.Width(s) <= width {
 		return s
@@ -36,7 +36,8 @@ func Fit(sty text.Style, s string, width vg.Length) string {
 	return string(runes) + "..."
 }
 
-// The palette is Okabe and Ito's, which is told apart with any colour vision (Color Universal Design, 2008).
+// The palette of Okabe and Ito, whose colours differ with any colour vision (Color Universal
+// Design, 2008).
 var (
 	AllocatedColor = color.NRGBA{R: 0x00, G: 0x72, B: 0xB2, A: 0xFF}
 	ReservedColor  = color.NRGBA{R: 0xE6, G: 0x9F, B: 0x00, A: 0xFF}
@@ -58,14 +59,14 @@ var (
 	}
 )
 
-// Sizes of type, in points.
+// Sizes of text, in points.
 const (
 	TitleSize = 15
 	TextSize  = 11
 	SmallSize = 10
 )
 
-// VerdictInk is the colour of a verdict's words.
+// VerdictInk returns the colour of a verdict's text.
 func VerdictInk(v check.Verdict) color.Color {
 	switch v {
 	case check.Pass:
@@ -76,7 +77,7 @@ func VerdictInk(v check.Verdict) color.Color {
 	return Ink
 }
 
-// Tint mixes a colour with white: 1 leaves it, 0 is white.
+// Tint mixes a colour with white. A strength of 1 returns the colour, 0 returns white.
 func Tint(c color.Color, strength float64) color.Color {
 	r, g, b, _ := c.RGBA()
 	mix := func(v uint32) uint8 { return uint8(255 - strength*(255-float64(v>>8)) + 0.5) }

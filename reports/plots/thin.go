@@ -7,9 +7,8 @@ import (
 // A Point is one reading on a plot: x in seconds or checkpoints, y in bytes.
 type Point struct{ X, Y float64 }
 
-// Thin keeps what a line through the points shows at a width of so many columns: in each column its first, lowest,
-// highest and last point, in the order of the line. No extreme is lost, and at most 4 points a column are left. The points
-// are in the order of their x.
+// Thin returns the points that a line needs when it is drawn as wide as a number of columns. Of
+// each column these are the first, lowest, highest and last point. The points must be sorted by x.
 func Thin(points []Point, columns int) []Point {
 	if len(points) <= 4*columns {
 		return points
@@ -26,7 +25,7 @@ func Thin(points []Point, columns int) []Point {
 	return out
 }
 
-// Envelope is the lowest and the highest point of each column that has any, each where it was read.
+// Envelope returns the lowest and the highest point of each column that has points.
 func Envelope(points []Point, columns int) (lows, highs []Point) {
 	for column := range byColumn(points, columns) {
 		low, high := Extremes(column)
@@ -36,7 +35,7 @@ func Envelope(points []Point, columns int) (lows, highs []Point) {
 	return lows, highs
 }
 
-// byColumn ranges over the points of each column of equal width that has any.
+// byColumn ranges over the points of each column that has points. All columns are equally wide.
 func byColumn(points []Point, columns int) func(yield func([]Point) bool) {
 	return func(yield func([]Point) bool) {
 		if len(points) == 0 {
@@ -62,7 +61,8 @@ func byColumn(points []Point, columns int) func(yield func([]Point) bool) {
 	}
 }
 
-// Extremes are the indices of the lowest and the highest point, the first of each where several are.
+// Extremes returns the indices of the lowest and the highest point. Of several it returns the
+// first.
 func Extremes(points []Point) (low, high int) {
 	for i, p := range points {
 		if p.Y < points[low].Y {

@@ -14,14 +14,15 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// Write writes what holds memory as a gzipped profile of pprof's, for go tool pprof. Its samples have four
+// Write writes what holds memory as a gzipped profile for go tool pprof. Each sample has four
 // values:
 //
 //	inuse_space/bytes    inuse_objects/count    active blocks, when the snapshot was taken
 //	peak_space/bytes     peak_objects/count     allocated blocks at the peak of the history; 0 without one
 //
-// analyses are those of its devices. The stacks are Python's, from the innermost line that is not PyTorch's own; with all, they are whole. Each sample has a
-// label device. A block without a stack has the one frame that says why.
+// There is one analysis for each device of the snapshot. Stacks are Python's and begin at the
+// innermost line that is not PyTorch's own; with all, they are whole. Each sample has a label
+// "device". A block without a stack has one frame, which says why.
 func Write(w io.Writer, snap *snapshot.Snapshot, analyses []*snapshot.Analysis, all bool) error {
 	b := profileBuilder{
 		all:       all,
@@ -78,7 +79,7 @@ type profileBuilder struct {
 	stacks    map[*snapshot.Stack][]*profile.Location
 }
 
-// add counts a block in a sample's values at and at+1.
+// add counts a block in the values at and at+1 of its stack's sample.
 func (b *profileBuilder) add(device int, stack *snapshot.Stack, traced bool, at int, bytes int64) {
 	key := sampleKey{device, stack}
 	s := b.samples[key]
@@ -94,7 +95,7 @@ func (b *profileBuilder) add(device int, stack *snapshot.Stack, traced bool, at 
 	s.Value[at+1]++
 }
 
-// stack is the locations of a stack, the innermost first.
+// stack returns the locations of a stack, innermost first.
 func (b *profileBuilder) stack(stack *snapshot.Stack, traced bool) []*profile.Location {
 	if stack == nil {
 		name := snapshot.NoStack
@@ -110,7 +111,7 @@ func (b *profileBuilder) stack(stack *snapshot.Stack, traced bool) []*profile.Lo
 	for _, f := range stack.Outward(b.all) {
 		out = append(out, b.location(*f))
 	}
-	if len(out) == 0 { // of C++ alone
+	if len(out) == 0 { // a stack of C++ alone
 		out = append(out, b.location(snapshot.Frame{Function: stack.Site().Function}))
 	}
 	b.stacks[stack] = out
@@ -124,7 +125,8 @@ func (b *profileBuilder) location(f snapshot.Frame) *profile.Location {
 	key := [2]string{f.Function, f.File}
 	fn := b.functions[key]
 	if fn == nil {
-		// Without a system name pprof takes the name as it is; else it would read "<module>" as a C++ template's arguments.
+		// Without a system name, pprof shows the name as it is. With one, it would read "<module>"
+		// as the arguments of a C++ template.
 		fn = &profile.Function{ID: uint64(len(b.Function) + 1), Name: sink.Name(f.Function), Filename: sink.Name(f.File)}
 		b.functions[key] = fn
 		b.Function = append(b.Function, fn)

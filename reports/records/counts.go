@@ -10,7 +10,7 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// Counts says what a log held.
+// Counts says how many records a log has.
 type Counts struct {
 	Readings map[string]int // records that give an amount of memory, by dialect
 	Events   int            // other records
@@ -31,7 +31,7 @@ func (c *Counts) add(rec record.Record) {
 	}
 }
 
-// IsReading says that a record gives an amount of memory.
+// IsReading reports whether a record gives an amount of memory.
 func IsReading(rec record.Record) bool {
 	switch r := rec.(type) {
 	case record.Checkpoint, record.Change, record.OutOfMemory:
@@ -44,7 +44,8 @@ func IsReading(rec record.Record) bool {
 	return false
 }
 
-// String is one line for a person: "1,140 readings (transcription 1,120, out-of-memory 20), 12 events, 3 unreadable lines".
+// String prints the counts in one line: "1,140 readings (transcription 1,120, out-of-memory 20), 12
+// events, 3 unreadable lines".
 func (c Counts) String() string {
 	all := 0
 	for _, n := range c.Readings {

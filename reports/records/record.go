@@ -12,15 +12,15 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// A flat is a parser.Record with its parts in common columns.
+// A flat record has its parts in columns that all kinds of records share.
 type flat struct {
 	record.Record
 	kind    string
 	name    string         // a checkpoint's name, a file's path, a message
-	sampled bool           // of a checkpoint
-	reading record.Reading // none for most events
-	more    []field        // what has no column of its own
-	deep    []field        // what no column can have: in JSON alone
+	sampled bool           // only of checkpoints
+	reading record.Reading // empty for most events
+	more    []field        // fields without a column of their own
+	deep    []field        // nested values, which only JSON can show
 }
 
 type field struct {
@@ -162,7 +162,7 @@ func flatten(rec record.Record) flat {
 	return r
 }
 
-// fields is the record as a JSON object.
+// fields returns the record as a JSON object.
 func (r flat) fields() map[string]any {
 	head := r.Head()
 	m := map[string]any{"path": head.Pos.Path, "line": head.Pos.Line, "kind": r.kind}
@@ -195,7 +195,7 @@ func (r flat) fields() map[string]any {
 	return m
 }
 
-// csvQuantities are the columns of the quantities.
+// csvQuantities are the quantities that have a column each.
 var csvQuantities = []record.Quantity{
 	record.Allocated, record.Reserved, record.Free, record.Total, record.Peak, record.PeakReserved, record.Active,
 	record.InactiveSplit, record.Used, record.Buffer, record.Holds,
@@ -229,7 +229,7 @@ func (r flat) row() []string {
 	return append(row, sink.Cell(r.extras()))
 }
 
-// extras are the fields without a column, those that say something.
+// extras prints the fields without a column, unless they are empty or 0.
 func (r flat) extras() string {
 	var parts []string
 	for _, f := range r.more {
@@ -240,7 +240,8 @@ func (r flat) extras() string {
 	return strings.Join(parts, " ")
 }
 
-// writeRow writes the record for a person. Columns are of fixed width, so that a table of any length streams.
+// writeRow writes the record as a row for people. Columns have a fixed width, so that a table of
+// any length can be written as it is read.
 func (r flat) writeRow(w io.Writer) error {
 	head := r.Head()
 	clock := ""
@@ -252,7 +253,7 @@ func (r flat) writeRow(w io.Writer) error {
 	return err
 }
 
-// describe is what the record says, in columns.
+// describe prints the record's parts in columns.
 func (r flat) describe() string {
 	text := sink.Name(r.name)
 	extras := sink.Line(r.extras())
@@ -288,5 +289,5 @@ func (r flat) describe() string {
 	return b.String()
 }
 
-// Describe returns what a record says, in the columns of a table.
+// Describe prints a record as the rows of a table show it.
 func Describe(rec record.Record) string { return flatten(rec).describe() }

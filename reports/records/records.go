@@ -13,21 +13,22 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// Formats are the formats of [Records].
+// Formats are the formats of [Write].
 var Formats = []string{"table", "jsonl", "csv"}
 
-// Options say how records are written.
+// Options say how to write records.
 type Options struct {
 	Format string
-	// Names puts the name of each log above its records in a table.
+	// Names writes the name of each log above its records in a table.
 	Names bool
 	// Live writes each record out at once, for a log that grows.
 	Live bool
 }
 
-// Write writes records one a line, as they come: "table" for people, "jsonl" with every field, "csv" with one column a
-// quantity. Sizes in jsonl and csv are bytes; jsonl adds "<quantity>_resolution" (half the last printed digit, in bytes)
-// where a size is not exact. An error of the stream is returned after what came before it is written.
+// Write writes one line for each record, as records arrive: "table" for people, "jsonl" with every
+// field, "csv" with one column for each quantity. Sizes in jsonl and csv are bytes. In jsonl,
+// "<quantity>_resolution" is half the last printed digit in bytes, unless the size is exact. If the
+// stream ends with an error, Write returns it after it has written the records before it.
 func Write(w io.Writer, records iter.Seq2[record.Record, error], opts Options) (Counts, error) {
 	var counts Counts
 	buf := bufio.NewWriter(w)

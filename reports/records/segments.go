@@ -6,7 +6,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// segments makes the record a segment map's: its sums as readings, and for JSON what it says of each segment.
+// segments fills in the record of a segment map: its sums as readings and, for JSON, each segment.
 func (r *flat) segments(m *record.SegmentMap) {
 	r.kind, r.name = "segments", m.Name
 	sums := m.Sums()
@@ -38,7 +38,7 @@ func (r *flat) segments(m *record.SegmentMap) {
 	r.deep = []field{{"segments", segmentObjects(m)}}
 }
 
-// A segmentObject is a segment in JSON, a blockObject a block.
+// A segmentObject is a segment in JSON, and a blockObject is one of its blocks.
 type (
 	segmentObject struct {
 		Address    string        `json:"address"`

@@ -14,12 +14,12 @@ import (
 // It names the character that completes a command, and the sink spells that one.
 type watch struct {
 	started bool // the line has more than white space
-	colon   bool // that is one colon
+	colon   bool // the line has only one colon
 	// last is the end of the line, without [ignorable] runes.
 	last []byte
 }
 
-// lastMax is more than the longest mark, "##teamcity" or "section_start", is long.
+// lastMax exceeds the length of the longest mark, "##teamcity" or "section_start".
 const lastMax = 16
 
 // newline begins a line.

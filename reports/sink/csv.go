@@ -5,16 +5,17 @@ import (
 	"strings"
 )
 
-// formula is what a spreadsheet takes for one: a cell that begins with one of these, behind blanks,
-// an apostrophe of its own or, where cells end with ';', in mid-text.
+// formula matches what a spreadsheet takes for a formula: a cell that begins with one of these
+// characters. White space or an apostrophe may precede it. Where ';' ends cells, it may be in the
+// middle of the text.
 var formula = regexp.MustCompile(`(?:^|;)["'\s\p{Cf}]*[=+\-@＝＋－＠]`)
 
-// number is text that is a number and nothing else: no formula, whatever it begins with.
+// number matches text that is a number. It is no formula, whatever it begins with.
 var number = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
 
-// Cell returns text as a cell of a CSV file, which encoding/csv then quotes: in one line as [Line]
-// has it, with an apostrophe before what a spreadsheet would take for a formula. Numbers of our own
-// need none of it.
+// Cell returns text as a cell of a CSV file, which encoding/csv then quotes. The text is in one
+// line, as [Line] returns it, with an apostrophe before what a spreadsheet would take for a
+// formula. The program's own numbers do not need it.
 func Cell(s string) string {
 	s = Line(s)
 	if number.MatchString(s) {

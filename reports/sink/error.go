@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// Error returns the text of an error for people. Names of files, and the given names, are
-// spelled by [Line]. Other text of several lines is indented from the second line on, so that text
-// which an error quotes cannot pass for a line of vramsoak's. Each error of a joined one begins a
-// line.
+// Error returns the text of an error for people. [Line] spells the names of files and the given
+// names. Other text of several lines is indented from its second line on, so that quoted text
+// cannot pass for a line of vramsoak's. Each error of a joined one begins a line.
 func Error(err error, names ...string) Safe {
 	var parts []string
 	for _, err := range joined(err) {
@@ -27,7 +26,7 @@ func Error(err error, names ...string) Safe {
 
 // joined returns the errors of [errors.Join] in order, or err alone if it is not a joined one.
 func joined(err error) []error {
-	several, ok := err.(interface{ Unwrap() []error }) // an error around it has words of its own
+	several, ok := err.(interface{ Unwrap() []error }) // an error that wraps them has words of its own
 	if !ok {
 		return []error{err}
 	}
@@ -41,7 +40,7 @@ func joined(err error) []error {
 	return []error{err}
 }
 
-// fileNames are the names in the errors of the file system that an error wraps.
+// fileNames returns the names in the file system's errors that an error wraps.
 func fileNames(err error) []string {
 	var names []string
 	if path, ok := errors.AsType[*fs.PathError](err); ok {

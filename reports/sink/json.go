@@ -11,26 +11,26 @@ import (
 	"unicode/utf16"
 )
 
-// JSON returns a writer for the text of JSON documents, which encoding/json made: what is harmful
-// and in a string gets JSON's own escape, \u202e, so that every reader gets it back. The writer
-// holds nothing back at the end of a document.
+// JSON returns a writer for JSON that encoding/json made. It writes harmful runes in strings with
+// JSON's own escape, \u202e, which every reader turns back. At the end of a document the writer
+// holds nothing back.
 func JSON(w io.Writer) io.Writer { return &filter{w: w, spell: spellJSON} }
 
-// WriteJSON writes a value as people read it.
+// WriteJSON writes a value with indentation.
 func WriteJSON(w io.Writer, v any) error {
 	enc := JSONLines(w)
 	enc.SetIndent("", jsonIndent)
 	return enc.Encode(v)
 }
 
-// A List is a list within a JSON document, by its key.
+// A List is a list within a JSON document, with its key.
 type List struct {
 	Key   string
 	Items iter.Seq[any]
 }
 
-// WriteLongJSON writes a value as [WriteJSON] does, and fills empty lists in it item by item, so that
-// the whole document is never in memory. The lists are in the order of the document.
+// WriteLongJSON writes a value as [WriteJSON] does, and fills its empty lists item by item, so that
+// the whole document is never in memory. The lists must be in the order of the document.
 func WriteLongJSON(w io.Writer, v any, lists []List) error {
 	var doc bytes.Buffer
 	encode := func(v any, prefix string) error {
@@ -42,7 +42,7 @@ func WriteLongJSON(w io.Writer, v any, lists []List) error {
 	if err := encode(v, ""); err != nil {
 		return err
 	}
-	out := bufio.NewWriter(JSON(w)) // its errors come back from Flush
+	out := bufio.NewWriter(JSON(w)) // Flush returns its errors
 	rest := bytes.Clone(doc.Bytes())
 	for _, list := range lists {
 		before, after, ok := bytes.Cut(rest, []byte(strconv.Quote(list.Key)+": []"))
@@ -70,7 +70,7 @@ func WriteLongJSON(w io.Writer, v any, lists []List) error {
 
 const jsonIndent = "  "
 
-// JSONLines returns an encoder that writes a value a line.
+// JSONLines returns an encoder that writes one line for each value.
 func JSONLines(w io.Writer) *json.Encoder {
 	enc := json.NewEncoder(JSON(w))
 	enc.SetEscapeHTML(false)

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// harmful reports whether a rune acts on what shows it instead of being shown: controls, line
-// separators, marks that reorder text, tags and annotations that nobody sees, and code points that
-// are no characters. A tab and a newline are controls too.
+// harmful reports whether a rune acts on a terminal instead of being shown: controls, line
+// separators, marks that reorder text, invisible tags and annotations, and code points that are no
+// characters. Tabs and newlines are controls too.
 func harmful(r rune) bool {
 	switch {
 	case r < ' ', r >= 0x7f && r < 0xa0: // C0, DEL, C1
@@ -20,9 +20,8 @@ func harmful(r rune) bool {
 		unicode.Is(unicode.Noncharacter_Code_Point, r) || r == '\uFEFF' || r >= '\uFFF9' && r <= '\uFFFB' || r >= 0xE0000 && r < 0xE0080
 }
 
-// ignorable reports whether a rune is passed over where texts are compared by the rules of a
-// language. GitHub's runner looks for "::" and "##[" in this way: it finds them also with a
-// zero-width joiner between their characters.
+// ignorable reports whether comparisons by the rules of a language skip a rune. GitHub's runner
+// looks for "::" and "##[" in this way, so it finds them with a zero-width joiner inside.
 func ignorable(r rune) bool {
 	return r > 0x7f && unicode.In(r, unicode.Cf, unicode.Variation_Selector,
 		unicode.Other_Default_Ignorable_Code_Point)
@@ -45,11 +44,11 @@ func appendVisible(b []byte, r rune) []byte {
 	return fmt.Appendf(b, `\U%08x`, r)
 }
 
-// appendByte spells a byte that is no UTF-8.
+// appendByte spells a byte that is not UTF-8.
 func appendByte(b []byte, c byte) []byte { return fmt.Appendf(b, `\x%02x`, c) }
 
-// Line returns s as a part of one line: what acts on a terminal is spelled, and so are newlines and
-// tabs. It does not break commands of CI systems, which depend on where in a line they are;
+// Line returns s as part of one line. It spells what acts on a terminal, newlines and tabs
+// included. It does not break commands of CI systems, which depend on their place in a line;
 // [Terminal] does.
 func Line(s string) string {
 	for i, r := range s {

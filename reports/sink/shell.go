@@ -14,6 +14,6 @@ func Shell(s string) string {
 	case Line(s) == s:
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 	}
-	// $'...' of bash, zsh and POSIX.1-2024, which know the escapes of Line.
+	// bash, zsh and POSIX.1-2024 have $'...', which knows the escapes of Line.
 	return "$'" + Line(strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s)) + "'"
 }

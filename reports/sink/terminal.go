@@ -11,8 +11,8 @@ import (
 	"golang.org/x/term"
 )
 
-// A Terminal is stdout or stderr of a process. What it is does not matter: a pipe ends in the log
-// of a CI system, or on a terminal. It is safe for use by several goroutines.
+// A Terminal is stdout or stderr of a process. It need not be a real terminal: a pipe, too, ends in
+// the log of a CI system or on a terminal. Several goroutines may use it.
 type Terminal struct {
 	mu     sync.Mutex
 	file   *os.File // nil for [NewText]
@@ -26,13 +26,12 @@ func NewTerminal(file *os.File) *Terminal {
 	return t
 }
 
-// NewText returns a sink for text that is written elsewhere, as to a terminal's file.
+// NewText returns a sink for text that goes elsewhere, treated as a terminal's.
 func NewText(w io.Writer) *Terminal {
 	return &Terminal{filter: filter{w: w, spell: spellVisible}}
 }
 
-// Text returns write with a sink around what it writes to: a file of text that people look at on a
-// terminal.
+// Text wraps write, which writes a text file, so that people can print the file on a terminal.
 func Text(write func(io.Writer) error) func(io.Writer) error {
 	return func(w io.Writer) error {
 		t := NewText(w)
@@ -40,11 +39,11 @@ func Text(write func(io.Writer) error) func(io.Writer) error {
 	}
 }
 
-// Name returns a name for a file that another program prints as it is: in one line, with commands
-// broken.
+// Name returns a name for a file that another program prints as it is. The name is in one line, and
+// commands in it are broken.
 func Name(s string) string {
 	var b strings.Builder
-	_, _ = io.WriteString(NewText(&b), Line(s)) // whole, and to memory
+	_, _ = io.WriteString(NewText(&b), Line(s)) // memory takes it whole
 	return b.String()
 }
 
@@ -55,14 +54,15 @@ func (t *Terminal) Write(p []byte) (int, error) {
 	return t.filter.Write(p)
 }
 
-// Close writes what is left. The file stays open.
+// Close writes what is left. It does not close the file.
 func (t *Terminal) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.filter.Close()
 }
 
-// Width returns the columns of the terminal, 0 where it does not say, and whether it is one.
+// Width returns the columns of the terminal, or 0 if it does not tell, and reports whether it is
+// one.
 func (t *Terminal) Width() (columns int, terminal bool) {
 	if t.file == nil || !term.IsTerminal(int(t.file.Fd())) {
 		return 0, false
@@ -77,8 +77,8 @@ func (t *Terminal) Width() (columns int, terminal bool) {
 // clearLine returns to the start of the line and clears it.
 const clearLine = "\r\x1b[K"
 
-// Overwrite writes a line of status in the place of the last line, which must be one too or empty.
-// "" clears it. It is for a terminal.
+// Overwrite replaces the last line by a line of status. The last line must be empty or a line of
+// status too. An empty line clears it. Use it on a terminal only.
 func (t *Terminal) Overwrite(line string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,7 +92,7 @@ func (t *Terminal) Overwrite(line string) error {
 
 const escape = '\x1b'
 
-// The styles of our own text. Escape sequences in other text are spelled.
+// The styles of vramsoak's own text. Escape sequences in other text are spelled.
 var styles = [][]byte{
 	[]byte("\x1b[0m"), []byte("\x1b[2m"), []byte("\x1b[31m"), []byte("\x1b[32m"), []byte("\x1b[33m"),
 }
@@ -107,8 +107,7 @@ func styleLen(text []byte) int {
 	return 0
 }
 
-// WriteStyled writes text of our own that has colours, in which all names went through [Line], in
-// one piece.
+// WriteStyled writes text with colours in one piece. All names in it must have gone through [Line].
 func WriteStyled(w io.Writer, text string) error {
 	t, ok := w.(*Terminal)
 	if !ok {

@@ -5,21 +5,21 @@ import (
 	"unicode/utf8"
 )
 
-// A filter writes text with what is harmful in it spelled, and every command of a CI system broken.
-// Newlines and tabs pass.
+// A filter spells what is harmful in text, and breaks every command of a CI system. Newlines and
+// tabs pass.
 type filter struct {
 	w io.Writer
-	// spell appends a rune in other characters; r is [utf8.RuneError] for the byte c that is no
-	// UTF-8.
+	// spell appends a rune in other characters. For the byte c that is not UTF-8, r is
+	// [utf8.RuneError].
 	spell func(b []byte, r rune, c byte) []byte
 	watch watch
-	held  []byte // the beginning of a rune whose other bytes come with the next write
+	held  []byte // the beginning of a rune that the next write continues
 	out   []byte
-	// styles lets the colours of our own pass.
+	// styles lets vramsoak's own colours pass.
 	styles bool
 }
 
-// Write implements [io.Writer]. A rune may be cut by the end of p.
+// Write implements [io.Writer]. The end of p may cut a rune.
 func (f *filter) Write(p []byte) (int, error) {
 	text := p
 	if len(f.held) > 0 {
@@ -71,8 +71,7 @@ func (f *filter) one(text []byte) (n int) {
 	return n
 }
 
-// plainLen returns the length of the ASCII text that p begins with: nothing in it needs a look by
-// itself.
+// plainLen returns the length of the plain ASCII that p begins with.
 func plainLen(p []byte) int {
 	for i, c := range p {
 		if c < ' ' || c >= 0x7f || c == ':' || c == '[' {
@@ -82,8 +81,8 @@ func plainLen(p []byte) int {
 	return len(p)
 }
 
-// Close writes the part of a rune that the last write ended with. It does not close the writer
-// below.
+// Close writes the part of a rune that the last write ended with. It does not close the wrapped
+// writer.
 func (f *filter) Close() error {
 	f.out = f.out[:0]
 	for _, c := range f.held {

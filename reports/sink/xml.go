@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// XML returns a writer for the text of XML documents, which encoding/xml made of names that went
-// through [Line]. What is left to be done is to break commands of CI systems; a reader gets them
-// back.
+// XML returns a writer for XML that encoding/xml made of names which went through [Line]. It breaks
+// commands of CI systems; a reader gets them back.
 func XML(w io.Writer) io.Writer { return &filter{w: w, spell: spellXML} }
 
 func spellXML(b []byte, r rune, c byte) []byte {

@@ -12,7 +12,7 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// Baseline writes what a baseline holds: the run, and a line a metric.
+// Baseline writes what a baseline holds: the run, and a row for each metric.
 func Baseline(w io.Writer, b *compare.Baseline, opts Options) error {
 	t := newWriter(opts)
 	t.wrap(wording.Run(b.Run)+"; "+wording.Plural(len(b.Files), "file"), "  ")
@@ -27,7 +27,8 @@ func Baseline(w io.Writer, b *compare.Baseline, opts Options) error {
 		}
 		slices.Sort(values)
 		row := []string{wording.Metric(m.Name, m.Rank, m.Device), wording.Count(len(values))}
-		// Of an even number, the lower of the two in the middle: a value that the run had.
+		// Of an even number, the median is the lower of the two in the middle: a value that the run
+		// had.
 		for _, v := range []float64{values[0], values[(len(values)-1)/2], values[len(values)-1]} {
 			row = append(row, check.Quantity(v, m.Unit))
 		}

@@ -13,8 +13,8 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// Calibration writes what a policy does on clean runs: a sentence a check, a table of what is compared, what the number of runs
-// can tell, and the limits that are proposed.
+// Calibration writes how often a policy would fail clean runs: a sentence for each check, a table
+// of the compared metrics, what the number of runs can tell, and the limits to choose.
 func Calibration(w io.Writer, r *calibrate.Report, opts Options) error {
 	t := newWriter(opts)
 	t.wrap(fmt.Sprintf("%s taken as clean: %s", wording.Plural(len(r.Runs), "run"), runNames(r.Runs)), "  ")
@@ -37,7 +37,7 @@ func Calibration(w io.Writer, r *calibrate.Report, opts Options) error {
 	return t.flush(w)
 }
 
-// namesMax is how many runs are named.
+// namesMax is how many runs are named in a sentence.
 const namesMax = 4
 
 func runNames(names []string) string {
@@ -48,8 +48,9 @@ func runNames(names []string) string {
 	return sink.Line(shown)
 }
 
-// growthSentence is "5 series as they were: 0 failed, 3 undecided; would have fired in 3 of 2,000 tries (0.15 %, at most
-// 0.44 %); catches a leak from 1.30 MiB a file on (in 90 % of cases); of clean runs 62 % would be undecided ...".
+// growthSentence describes how a check of growth did: "5 series as they were: 0 failed, 3
+// undecided; would have fired in 3 of 2,000 tries (0.15 %, at most 0.44 %); catches a leak from
+// 1.30 MiB a file on (in 90 % of cases); of clean runs 62 % would be undecided ...".
 func growthSentence(g calibrate.Growth, power float64) string {
 	if g.Skipped != "" {
 		return "not tried: " + sink.Line(g.Skipped)
@@ -90,7 +91,8 @@ func growthSentence(g calibrate.Growth, power float64) string {
 	return strings.Join(parts, "; ")
 }
 
-// rate is "3 of 2,000 tries (0.15 %, at most 0.44 %)", "0 of 2,000 tries (below 0.15 %)".
+// rate prints a rate with its upper bound: "3 of 2,000 tries (0.15 %, at most 0.44 %)", "0 of 2,000
+// tries (below 0.15 %)".
 func rate(r calibrate.Rate, noun string) string {
 	s := fmt.Sprintf("%s of %s %s", wording.Count(r.Count), wording.Count(r.Of), noun)
 	if r.Count == 0 {
@@ -99,7 +101,7 @@ func rate(r calibrate.Rate, noun string) string {
 	return s + fmt.Sprintf(" (%s, at most %s)", percent(r.Share()), percent(r.High))
 }
 
-// percent is a ratio in percent, with two digits that matter: "0.15 %", "62 %".
+// percent prints a ratio with two significant digits: "0.15 %", "62 %".
 func percent(v float64) string {
 	percent := 100 * v
 	digits := 0
@@ -113,7 +115,7 @@ func percent(v float64) string {
 	return text + " %"
 }
 
-// regressionRates writes what the comparison of runs does: a sentence, and a row a metric.
+// regressionRates writes how the comparison of runs did: a sentence, and a row for each metric.
 func (t *writer) regressionRates(r *calibrate.Report) error {
 	g := r.Regression
 	t.WriteByte('\n')
@@ -147,7 +149,7 @@ func (t *writer) regressionRates(r *calibrate.Report) error {
 	return t.table(rows, []int{1, 2, 3, 4, 5, 6, 7, 8}, 0, t.fittingWidth(rows, 0))
 }
 
-// canTell says what the number of runs can and cannot support.
+// canTell says which conclusions the number of runs allows.
 func canTell(r *calibrate.Report) string {
 	runs := len(r.Runs)
 	s := fmt.Sprintf("What this can tell: the tries are made of the noise of these %s, so their rates hold for runs such as these. "+
@@ -159,7 +161,7 @@ func canTell(r *calibrate.Report) string {
 		wording.Count(runs/2), percent(r.Regression.Pairs.High))
 }
 
-// proposal writes the lines for a policy file.
+// proposal writes lines for a policy file, or says that the present limits suffice.
 func (t *writer) proposal(r *calibrate.Report) {
 	target := fmt.Sprintf("at most %s false alarms and %s of clean runs decided", percent(r.FalseAlarms), percent(r.Power))
 	missing := withoutLimit(r)
@@ -178,7 +180,7 @@ func (t *writer) proposal(r *calibrate.Report) {
 	}
 }
 
-// withoutLimit are the checks for which no limit does.
+// withoutLimit returns the checks for which no limit suffices.
 func withoutLimit(r *calibrate.Report) []string {
 	var all []string
 	for _, g := range r.Growth {

@@ -39,7 +39,7 @@ func cardRows(c *validation.Table, cell func(validation.Fit) string) [][]string 
 	return rows
 }
 
-// fitText is "tight 88 %".
+// fitText prints how a model fits on a card: "tight 88 %".
 func fitText(f validation.Fit) string {
 	if f.Word == validation.No {
 		return string(f.Word)
@@ -47,7 +47,7 @@ func fitText(f validation.Fit) string {
 	return fmt.Sprintf("%s %.0f %%", f.Word, 100*f.Share)
 }
 
-// shortFit is "88 % !", for a table that is too wide with words.
+// shortFit prints the same without words, "88 % !", for a terminal that is narrower than the table.
 func shortFit(f validation.Fit) string {
 	if f.Word == validation.No {
 		return string(f.Word)

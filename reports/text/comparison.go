@@ -11,8 +11,8 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// Comparison writes a comparison of two runs and its verdict: a table with the worst metric first, and what is to be said
-// of those that did not pass.
+// Comparison writes a comparison of two runs and its verdict: a table with the worst metric first,
+// then the message of each metric that did not pass.
 func Comparison(w io.Writer, c *compare.Comparison, verdict check.Verdict, opts Options) error {
 	t := newWriter(opts)
 	changes, others := wording.ListChanges(wording.WorstFirst(c.Changes))
@@ -47,8 +47,8 @@ func Comparison(w io.Writer, c *compare.Comparison, verdict check.Verdict, opts 
 // changeNumbers are the columns Base to Files.
 var changeNumbers = []int{2, 3, 4, 5, 6}
 
-// changes writes the table of what was compared. On a terminal that is too narrow for it, the interval and the
-// probability are left out.
+// changes writes the table of compared metrics. On a terminal that is too narrow, it leaves out the
+// interval and the p-value.
 func (t *writer) changes(all []compare.Change) error {
 	rows := [][]string{{"Verdict", "Metric", "Base", "New", "Change", "Files", "p", "A usual file, 95 %"}}
 	for _, c := range all {
@@ -70,7 +70,7 @@ func (t *writer) changes(all []compare.Change) error {
 	return t.table(rows, numbers, metricColumn, t.fittingWidth(rows, metricColumn))
 }
 
-// notCompared writes the metrics that were skipped, a line each.
+// notCompared writes one line for each metric that was skipped.
 func (t *writer) notCompared(changes []compare.Change) {
 	first := true
 	for _, c := range changes {

@@ -14,12 +14,12 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// around is how much of a line is shown before and behind what a pattern's groups match, in bytes.
+// around is how many bytes of a line are shown before and after the groups of a pattern.
 const around = 40
 
-// DialectTrial writes what the user's dialects make of a log, for a person who writes a pattern: each line that matches, with the
-// groups marked in it and the records below it, then for each dialect how many lines did, or why none may have. It returns
-// how many records were read.
+// DialectTrial writes what the user's dialects read in a log, for a person who writes a pattern. It
+// shows each line that matches, with its groups marked and its records below. For each dialect it
+// then counts the lines, or says why none may match. It returns how many records were read.
 func DialectTrial(w io.Writer, trials iter.Seq2[parser.Trial, error], dialects []dialect.User) (records int, err error) {
 	tallies := map[string]*tally{}
 	for _, d := range dialects {
@@ -48,7 +48,8 @@ func DialectTrial(w io.Writer, trials iter.Seq2[parser.Trial, error], dialects [
 	return records, nil
 }
 
-// matchedLine is a line that matches, with what was read below it; "" for one that does not match.
+// matchedLine prints a line that matches and the records below it. It is "" if the line does not
+// match.
 func matchedLine(t *parser.Trial) string {
 	if !t.Matched() {
 		return ""
@@ -68,10 +69,10 @@ func matchedLine(t *parser.Trial) string {
 	return b.String()
 }
 
-// A tally is what became of a dialect.
+// A tally counts what a dialect matched.
 type tally struct {
 	lines, readings, files, bad int
-	near                        int // lines with a literal of the pattern, which does not match them
+	near                        int // lines that have a literal of the pattern and do not match
 	nearAt                      record.Position
 	nearText                    string
 }
@@ -113,7 +114,7 @@ func (t *tally) summary(d dialect.User) string {
 	return s + "; " + howFound(d)
 }
 
-// hint is why no line may match.
+// hint says why no line may match.
 func (t *tally) hint(d dialect.User) string {
 	switch {
 	case t.near > 0:
@@ -128,7 +129,7 @@ func (t *tally) nearMiss(d dialect.User) string {
 	return fmt.Sprintf("%s with %s the pattern does not match, the first %s: %q", wording.Plural(t.near, "line"), literals(d), t.nearAt, t.nearText)
 }
 
-// howFound says how the lines of a dialect are found in a log.
+// howFound says how a dialect's lines are found in a log.
 func howFound(d dialect.User) string {
 	if len(d.Literals()) == 0 {
 		return "each line is tried, which takes longer, as the pattern demands no literal of 4 bytes or more in a line"
@@ -144,7 +145,7 @@ func literals(d dialect.User) string {
 	return strings.Join(quoted, " or ")
 }
 
-// markGroups is the line with its groups marked: "VRAM <used=1234> of <total=24564>".
+// markGroups returns the line with its groups marked: "VRAM <used=1234> of <total=24564>".
 func markGroups(t *parser.Trial) string {
 	if len(t.Groups) == 0 {
 		return wording.Shorten(sink.Line(t.Text), 2*around)
@@ -160,7 +161,7 @@ func markGroups(t *parser.Trial) string {
 	}
 	b.WriteString(before)
 	at := from
-	var open []int // where the groups end that are not closed yet
+	var open []int // the ends of the groups that are open
 	emit := func(end int) {
 		b.WriteString(sink.Line(t.Text[at:end]))
 		at = end

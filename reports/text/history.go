@@ -30,7 +30,7 @@ func HistoryList(w io.Writer, runs []history.Entry, opts Options) error {
 	return t.flush(w)
 }
 
-// entryName is a run in a sentence: "run 41 (2026-10-11, 5d6e7f8)".
+// entryName names a run in a sentence: "run 41 (2026-10-11, 5d6e7f8)".
 func entryName(e history.Entry) string {
 	s := fmt.Sprintf("run %d (%s", e.ID, e.Started.Format("2006-01-02"))
 	if commit := wording.ShortCommit(e); commit != "" {
@@ -39,13 +39,14 @@ func entryName(e history.Entry) string {
 	return s + ")"
 }
 
-// HistoryRun writes what the history keeps of a run: what it was, the series that it has values in, what did not pass.
+// HistoryRun writes what the history keeps of a run: its facts, the values of its series, and the
+// findings that did not pass.
 func HistoryRun(w io.Writer, e history.Entry, run *history.Run, series []history.Series, opts Options) error {
 	t := newWriter(opts)
 	t.wrap(fmt.Sprintf("%s of suite %s: %s, %s, %s", entryName(e), sink.Line(e.Suite),
 		t.paint(e.Verdict, strings.ToUpper(string(e.Verdict))), wording.Plural(run.Files, "file"), wording.Plural(run.Checkpoints, "checkpoint")), "")
 	t.wrap(wording.Run(run.Baseline.Run), "  ")
-	// A metric a row, a statistic a column.
+	// The table has a row for each metric and a column for each statistic.
 	rows := [][]string{{"Metric", "Median", "P95", "Worst", "Growth"}}
 	for i, s := range series {
 		name := wording.Series(s.SeriesKey, false)
@@ -67,7 +68,8 @@ func HistoryRun(w io.Writer, e history.Entry, run *history.Run, series []history
 	return t.flush(w)
 }
 
-// Trend writes the changes in a suite's history, and those for the worse that last in a sentence each.
+// Trend writes the changes in a suite's history. It describes each lasting change for the worse in
+// a sentence.
 func Trend(w io.Writer, h *history.History, series []*history.Series, changes []history.Change, opts Options) error {
 	t := newWriter(opts)
 	t.wrap(wording.HistoryHeadline(h, series, changes), "")
@@ -81,7 +83,7 @@ func Trend(w io.Writer, h *history.History, series []*history.Series, changes []
 		}
 		t.WriteByte('\n')
 		numbers := []int{2, 5, 6, 7}
-		if t.Terminal && tableWidth(rows) > t.Width { // what is left out, the sentences have
+		if t.Terminal && tableWidth(rows) > t.Width { // the sentences have what is left out
 			const kept = 4
 			for i := range rows {
 				rows[i] = rows[i][:kept]
@@ -101,7 +103,7 @@ func Trend(w io.Writer, h *history.History, series []*history.Series, changes []
 	return t.flush(w)
 }
 
-// direction is a change in a word.
+// direction says in a word whether a change is for the better.
 func (t *writer) direction(c history.Change) string {
 	switch {
 	case c.Lasting:
@@ -112,12 +114,12 @@ func (t *writer) direction(c history.Change) string {
 	return t.paint(check.Pass, "better")
 }
 
-// runCell is a run in a table: "41 2026-10-11 5d6e7f8".
+// runCell names a run in a table: "41 2026-10-11 5d6e7f8".
 func runCell(e history.Entry) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s %s", e.ID, e.Started.Format("2006-01-02"), wording.ShortCommit(e)))
 }
 
-// regression is a change for the worse in a sentence, with where to look for its cause.
+// regression describes a change for the worse, and says where to look for its cause.
 func regression(h *history.History, c history.Change) string {
 	good, bad := h.Runs[c.Good], h.Runs[c.Bad]
 	sentences := []string{fmt.Sprintf("%s: %s up to %s, %s since %s.", wording.Series(c.Series.SeriesKey, true),
@@ -148,7 +150,7 @@ func regression(h *history.History, c history.Change) string {
 	return strings.Join(sentences, " ")
 }
 
-// Gate writes a suite's judgement: what is new, and what was known.
+// Gate writes the judgement on a suite: new regressions, and those that were accepted.
 func Gate(w io.Writer, h *history.History, o history.Outcome, opts Options) error {
 	t := newWriter(opts)
 	s := t.paint(o.Verdict, strings.ToUpper(string(o.Verdict))) + ": "

@@ -11,7 +11,7 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// Profile writes a profile as a table, with its notes below.
+// Profile writes the profile of a pipeline as a table, with its notes below.
 func Profile(w io.Writer, p *profile.Profile, opts Options) error {
 	t := newWriter(opts)
 	t.fold = true
@@ -48,7 +48,7 @@ func Profile(w io.Writer, p *profile.Profile, opts Options) error {
 	return err
 }
 
-// keeps is what a stage keeps, in a cell.
+// keeps prints what a stage keeps, for a cell.
 func keeps(s profile.Stage) string {
 	slope := record.FormatBytes(int64(s.KeptPerSecond)) + "/s"
 	switch {

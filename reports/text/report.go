@@ -18,7 +18,7 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// Report writes the verdict, the findings and the memory pattern of a file.
+// Report writes the verdict on a run, its findings, and the memory pattern of a file.
 func Report(w io.Writer, tl *timeline.Timeline, rep *check.Report, opts Options) error {
 	t := newWriter(opts)
 	findings := wording.Sorted(rep)
@@ -35,8 +35,8 @@ func Report(w io.Writer, tl *timeline.Timeline, rep *check.Report, opts Options)
 // findingNumbers are the columns File and Measured.
 var findingNumbers = []int{3, 4}
 
-// findings writes the table of what was judged. On a terminal too narrow for the messages, those of what did not pass
-// follow the table.
+// findings writes the table of findings. If the terminal is too narrow for the messages, those of
+// the findings that did not pass follow the table.
 func (t *writer) findings(all []check.Finding) error {
 	shown := wording.WithVerdict(all, check.Fail, check.Undecided, check.Pass)
 	if len(shown) == 0 {
@@ -60,7 +60,7 @@ func (t *writer) findings(all []check.Finding) error {
 		return t.table(rows, findingNumbers, subjectColumn, 0)
 	}
 	widest := tableWidth(rows)
-	const messageWidth = 40 // a sentence in fewer columns is a tower of words
+	const messageWidth = 40 // fewer columns would make a sentence a tower of words
 	if t.Width-widest >= messageWidth+3 {
 		rows[0] = append(rows[0], "Message")
 		for i, f := range shown {
@@ -80,7 +80,8 @@ func (t *writer) findings(all []check.Finding) error {
 	return nil
 }
 
-// withLocation is a finding's message, where it did not pass with the line of the log that shows it.
+// withLocation returns a finding's message. If it did not pass, the message ends with the line of
+// the log that shows it.
 func withLocation(f check.Finding) string {
 	if f.At == nil || f.Verdict == check.Pass {
 		return sink.Line(f.Message)
@@ -88,7 +89,7 @@ func withLocation(f check.Finding) string {
 	return sink.Line(f.Message) + " [" + wording.Location(f) + "]"
 }
 
-// skipped writes what was not judged, one line a check.
+// skipped writes one line for each finding that was not judged.
 func (t *writer) skipped(findings []check.Finding) {
 	if len(findings) == 0 {
 		return
@@ -103,7 +104,7 @@ func (t *writer) skipped(findings []check.Finding) {
 	}
 }
 
-// notes writes what is to be known beside the findings.
+// notes writes the report's notes.
 func (t *writer) notes(notes []string) {
 	if len(notes) > 0 {
 		t.WriteByte('\n')
@@ -113,10 +114,11 @@ func (t *writer) notes(notes []string) {
 	}
 }
 
-// patternRows is how many checkpoints a pattern shows. A log with more of them numbers its checkpoints.
+// patternRows is how many checkpoints of a pattern are shown. A log with more numbers its
+// checkpoints.
 const patternRows = 60
 
-// pattern writes a line per checkpoint: its level, a bar, and what a cleanup freed.
+// pattern writes a line for each checkpoint: its level, a bar, and what a cleanup freed.
 func (t *writer) pattern(p pattern.Pattern) {
 	if len(p.Steps) == 0 {
 		return
@@ -148,7 +150,7 @@ func (t *writer) pattern(p pattern.Pattern) {
 	}
 }
 
-// verdictMark ends the line of a cleanup that was judged.
+// verdictMark returns the end of a checkpoint's line: the verdict on its cleanup.
 func (t *writer) verdictMark(s pattern.Step) string {
 	if s.Verdict == "" {
 		return ""

@@ -14,14 +14,14 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// SnapshotOptions say how a memory snapshot is shown.
+// SnapshotOptions say how much of a memory snapshot to show.
 type SnapshotOptions struct {
 	Top    int  // rows of each table; 0 for all
 	Stacks bool // whole stacks below the sites
 }
 
-// Snapshot writes for people what a memory snapshot tells: totals, what failed, what holds memory, what was never given
-// back, what keeps free memory from being used, the peak.
+// Snapshot writes the analysis of a memory snapshot: totals, failed allocations, what holds memory,
+// what was never freed, what keeps free memory from being used, and the peak.
 func Snapshot(w io.Writer, devices []*snapshot.Analysis, opts SnapshotOptions) error {
 	t := snapshotWriter{Writer: bufio.NewWriter(w), opts: opts}
 	for i, a := range devices {
@@ -49,7 +49,7 @@ type snapshotWriter struct {
 	opts SnapshotOptions
 }
 
-// line writes a line; an error comes back when the writer is flushed.
+// line writes a line. An error of the writer comes back from Flush.
 func (t snapshotWriter) line(format string, args ...any) {
 	_, _ = fmt.Fprintln(t, strings.TrimRight(fmt.Sprintf(format, args...), " "))
 }
@@ -168,7 +168,7 @@ func (t snapshotWriter) peak(tr *snapshot.Trace) {
 		record.FormatBytes(tr.Peak.Allocated), record.FormatBytes(tr.Peak.Reserved), at), tr.PeakHolds, tr.Peak.Allocated)
 }
 
-// below is what stands below a site: the library that asked, or the whole stack.
+// below writes under a site the library that allocated, or the whole stack.
 func (t snapshotWriter) below(u snapshot.Usage, column int) {
 	if !t.opts.Stacks || len(u.Stacks) == 0 {
 		t.library(u.Site, column)
@@ -188,7 +188,7 @@ func (t snapshotWriter) library(s snapshot.Site, column int) {
 	}
 }
 
-// top is how many of n rows are shown.
+// top returns how many of n rows to show.
 func (t snapshotWriter) top(n int) int {
 	if t.opts.Top == 0 {
 		return n
@@ -202,12 +202,12 @@ func (t snapshotWriter) more(n int, noun string) {
 	}
 }
 
-// siteWidth is how much of a site is shown: what tells files apart stands at the end.
+// siteWidth is how many runes of a site are shown.
 const siteWidth = 90
 
 func siteText(s snapshot.Site) string { return wording.ShortenPath(sink.Line(s.String()), siteWidth) }
 
-// frameText is a line of a stack: "train.py:40 main", "at::empty(...)".
+// frameText prints a frame of a stack: "train.py:40 main", "at::empty(...)".
 func frameText(f *snapshot.Frame) string {
 	text := sink.Line(f.Function)
 	if f.Line > 0 || f.Python() {

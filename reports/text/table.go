@@ -14,7 +14,7 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// cutCell cuts a cell to a width in columns of a terminal, with an ellipsis for what is cut.
+// cutCell cuts a cell to a number of terminal columns. Three dots replace what is cut.
 func cutCell(s string, width int) string {
 	if twwidth.Width(s) <= width {
 		return s
@@ -22,8 +22,8 @@ func cutCell(s string, width int) string {
 	return strings.TrimRight(twwidth.Truncate(s, max(0, width-3)), " ") + "..."
 }
 
-// table writes rows, the first of them the header, with numbers in the columns to be aligned on the right. The column named
-// flexible is wrapped at maxWidth, if that is not 0.
+// table writes rows, the first of which is the header. The columns in numbers are aligned on the
+// right. The column flexible is wrapped at maxWidth, unless that is 0.
 func (t *writer) table(rows [][]string, numbers []int, flexible, maxWidth int) error {
 	lines := tw.Off
 	if t.Terminal {
@@ -40,7 +40,7 @@ func (t *writer) table(rows [][]string, numbers []int, flexible, maxWidth int) e
 	header := row
 	if maxWidth > 0 {
 		row.Formatting.AutoWrap = tw.WrapNormal
-		row.ColMaxWidths.PerColumn = tw.Mapper[int, int]{flexible: maxWidth + 2} // with its padding
+		row.ColMaxWidths.PerColumn = tw.Mapper[int, int]{flexible: maxWidth + 2} // includes its padding
 	}
 	table := tablewriter.NewTable(&out,
 		tablewriter.WithConfig(tablewriter.Config{Header: header, Row: row}),
@@ -52,7 +52,7 @@ func (t *writer) table(rows [][]string, numbers []int, flexible, maxWidth int) e
 				Lines:      tw.Lines{ShowTop: tw.Off, ShowBottom: tw.Off, ShowHeaderLine: lines},
 			},
 		})),
-		tablewriter.WithEastAsian(tw.Off), // else the width of a line depends on the environment
+		tablewriter.WithEastAsian(tw.Off), // otherwise the environment changes the width of a line
 	)
 	table.Header(rows[0])
 	for _, r := range rows[1:] {
@@ -73,7 +73,7 @@ func (t *writer) table(rows [][]string, numbers []int, flexible, maxWidth int) e
 	return nil
 }
 
-// safeCells returns a row as it is printed.
+// safeCells returns a row with each cell as safeCell returns it.
 func safeCells(row []string) []string {
 	out := make([]string, len(row))
 	for i, s := range row {
@@ -82,7 +82,8 @@ func safeCells(row []string) []string {
 	return out
 }
 
-// safeCell returns a cell as it is printed, line by line. A painted cell has no name from a log in it.
+// safeCell makes each line of a cell safe to print. A coloured cell has no text from a log and
+// stays as it is.
 func safeCell(s string) string {
 	if strings.ContainsRune(s, '\x1b') {
 		return s
@@ -94,7 +95,7 @@ func safeCell(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// tableWidth is the width of the rows as a table: two blanks to a cell and a line between columns.
+// tableWidth returns the width of a table: each cell has two blanks, and a line separates columns.
 func tableWidth(rows [][]string) int {
 	sum := -1
 	for i := range rows[0] {
@@ -103,8 +104,8 @@ func tableWidth(rows [][]string) int {
 	return sum
 }
 
-// fittingWidth is the width of a column at which the table fits a terminal, but for tables that are wide without it; 0 where it fits
-// already.
+// fittingWidth returns how wide a column may be so that the table fits on the terminal. It is 0 if
+// the table fits already, and at least 12 otherwise.
 func (t *writer) fittingWidth(rows [][]string, column int) int {
 	excess := tableWidth(rows) - t.Width
 	if !t.Terminal || excess <= 0 {
@@ -121,8 +122,9 @@ func columnWidth(rows [][]string, column int) int {
 	return widest
 }
 
-// tableWithFoldedColumn writes a table whose last column takes the width that is left: its cells are broken between what split makes of them,
-// which sep joins in a line, and go on indented.
+// tableWithFoldedColumn writes a table whose last column takes the remaining width. It breaks the
+// cells of that column between the parts that split returns, joins the parts of a line with sep,
+// and indents all lines but the first.
 func (t *writer) tableWithFoldedColumn(rows [][]string, numbers []int, split func(string) []string, sep, indent string) error {
 	last := len(rows[0]) - 1
 	room := max(t.lastColumnWidth(rows), 20)
@@ -145,12 +147,12 @@ func (t *writer) tableWithFoldedColumn(rows [][]string, numbers []int, split fun
 	return t.table(rows, numbers, last, 0)
 }
 
-// lastColumnWidth is the width that a table leaves for its last column.
+// lastColumnWidth returns the width that the other columns of a table leave for the last one.
 func (t *writer) lastColumnWidth(rows [][]string) int {
 	last := len(rows[0]) - 1
 	room := t.Width - tableWidth(rows) + columnWidth(rows, last)
 	if !t.Terminal {
-		room += last + 1 // there are no lines between columns
+		room += last + 1 // without lines between columns
 	}
 	return room
 }

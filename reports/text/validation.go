@@ -15,8 +15,9 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// Validation writes a validation: the answer, what fails first and why, and the smallest change; below that what each stage
-// needs, and what else was found. It is as wide as the terminal, and 100 columns elsewhere.
+// Validation writes the answer of a validation, what fails first and why, and the smallest change
+// that helps. Below it writes what each stage needs, and other findings. It is as wide as the
+// terminal, or 100 columns wide without one.
 func Validation(w io.Writer, v *validation.Report, opts Options) error {
 	t := newWriter(opts)
 	t.fold = true
@@ -46,7 +47,8 @@ func Validation(w io.Writer, v *validation.Report, opts Options) error {
 	return t.flush(w)
 }
 
-// validationHeadline is "long batch on RTX 5080 (15.5 GiB), 200 files: 49 fail, the first is file 52".
+// validationHeadline sums up a validation: "long batch on RTX 5080 (15.5 GiB), 200 files: 49 fail,
+// the first is file 52".
 func validationHeadline(v *validation.Report) string {
 	s := fmt.Sprintf("%s on %s, %s", sink.Line(v.Scenario), cardName(v), wording.Plural(v.Files, "file"))
 	switch {
@@ -84,7 +86,7 @@ func cardName(v *validation.Report) string {
 	return sink.Line(v.Card) + " (" + total + ")"
 }
 
-// highest is the stage with the highest need.
+// highest returns the stage with the highest requirement.
 func highest(stages []validation.StageNeed) validation.StageNeed {
 	most := stages[0]
 	for _, s := range stages[1:] {
@@ -95,7 +97,8 @@ func highest(stages []validation.StageNeed) validation.StageNeed {
 	return most
 }
 
-// headroom writes what is left of the card, how the allocator's holdings are cut up after all files, and from when on memory is short.
+// headroom writes how much of the card is left, how fragmented the allocator's memory is after all
+// files, and from which file on memory is short.
 func (t *writer) headroom(v *validation.Report) {
 	blank := "\n"
 	write := func(s string) {
@@ -126,9 +129,10 @@ func (t *writer) headroom(v *validation.Report) {
 	}
 }
 
-// otherFindings writes what else the log says: in full if the answer depends on it, else by its figures.
+// otherFindings writes the other findings on the log: in full if the answer depends on them, else
+// with their figures only.
 func (t *writer) otherFindings(v *validation.Report) {
-	said := []string{check.Peak, check.OutOfMemory, check.Completeness} // by the answer and what fails first
+	said := []string{check.Peak, check.OutOfMemory, check.Completeness} // the answer and the first failure say these
 	var open []string
 	blank := "\n"
 	write := func(f check.Finding, message string) {
@@ -153,7 +157,8 @@ func (t *writer) otherFindings(v *validation.Report) {
 	}
 }
 
-// findingFigures is "20.0 %, limit ≥ 95 %"; the message of a finding that has no figures.
+// findingFigures prints a finding's figures: "20.0 %, limit ≥ 95 %". It is the message if the
+// finding has no figures.
 func findingFigures(f check.Finding) string {
 	switch {
 	case f.Measured == nil:
@@ -164,7 +169,7 @@ func findingFigures(f check.Finding) string {
 	return wording.Measured(f) + ", limit " + wording.Limit(f)
 }
 
-// footprints writes what was measured beside what was estimated.
+// footprints writes a table of measured and estimated requirements.
 func (t *writer) footprints(title string, all []profile.Comparison) error {
 	if len(all) == 0 {
 		return nil

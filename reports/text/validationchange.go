@@ -12,7 +12,8 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// proposals writes the smallest change, with what to edit, and the others that were proved.
+// proposals writes the smallest change that helps, with its edits, and the other changes that were
+// simulated.
 func (t *writer) proposals(v *validation.Report) error {
 	if v.Answer == validation.Fits || v.Answer == validation.Unsure || v.Answer == validation.DoesNotFit && v.Failure == nil { // only the real command failed
 		return nil
@@ -31,7 +32,7 @@ func (t *writer) proposals(v *validation.Report) error {
 	for _, e := range c.Edits {
 		or := ""
 		if e.Export != "" {
-			t.WriteString("  " + sink.Line(e.Export) + "\n") // in one line, to be copied
+			t.WriteString("  " + sink.Line(e.Export) + "\n") // on one line, to be copied
 			or = "or "
 		}
 		t.continuation(or + editText(e))
@@ -53,7 +54,8 @@ func (t *writer) proposals(v *validation.Report) error {
 	return nil
 }
 
-// editText is "pipeline.yaml:12:10: stages[0].batch: 32 -> 8", or "add to pipeline.yaml:", with the line to be added below it.
+// editText describes an edit: "pipeline.yaml:12:10: stages[0].batch: 32 -> 8", or "add to
+// pipeline.yaml:", which the line to add follows.
 func editText(e validation.Edit) string {
 	switch {
 	case e.Add != "" && e.Under == "":
@@ -66,7 +68,7 @@ func editText(e validation.Edit) string {
 	return fmt.Sprintf("%s: %s: %s -> %s", sink.Line(e.At.String()), sink.Line(e.Key), sink.Line(e.Old), sink.Line(e.New))
 }
 
-// shortEdit is the same where the file has been named: "line 12: stages[0].batch: 32 -> 8".
+// shortEdit describes an edit without its file: "line 12: stages[0].batch: 32 -> 8".
 func shortEdit(e validation.Edit) string {
 	switch {
 	case e.Add != "" && e.Under == "":
@@ -79,7 +81,8 @@ func shortEdit(e validation.Edit) string {
 	return fmt.Sprintf("line %d: %s: %s -> %s", e.At.Line, sink.Line(e.Key), sink.Line(e.Old), sink.Line(e.New))
 }
 
-// proof is what the simulation of a change came to. The speed before is said where it is that of all files.
+// proof prints the result of simulating a change. It includes the speed before if no file failed
+// then.
 func proof(c *validation.Change, v *validation.Report) string {
 	failed := "none fails"
 	if c.Failed > 0 {

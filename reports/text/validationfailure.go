@@ -12,7 +12,7 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// liveFailures names the files of the real command that failed, with their last lines.
+// liveFailures names the files in which the real command failed, with its last lines.
 func (t *writer) liveFailures(all []validation.LiveFailure) {
 	for _, f := range all {
 		what := map[string]string{
@@ -72,7 +72,7 @@ func (t *writer) firstFailure(v *validation.Report) {
 		if r.Picture != "" {
 			command := "  " + sink.Line(r.Picture)
 			if twwidth.Width(command) > t.Width {
-				command = strings.Replace(command, "| ", "|\n    ", 1) // a shell goes on behind a pipe
+				command = strings.Replace(command, "| ", "|\n    ", 1) // a shell continues a line after a pipe
 			}
 			t.WriteString(command + "\n")
 		}
@@ -81,7 +81,7 @@ func (t *writer) firstFailure(v *validation.Report) {
 	}
 }
 
-// holding is "; what holds most: data 13.0 GiB".
+// holding names what holds most memory: "; what holds most: data 13.0 GiB".
 func holding(parts []validation.Part) string {
 	if len(parts) == 0 {
 		return ""

@@ -17,7 +17,7 @@ func largestFirst(parts []validation.Part) []validation.Part {
 	return slices.SortedStableFunc(slices.Values(parts), func(a, b validation.Part) int { return cmp.Compare(b.Bytes, a.Bytes) })
 }
 
-// stageNeeds writes the stages, each with what its highest need is made up of.
+// stageNeeds writes a row for each stage, with the parts of its highest requirement.
 func (t *writer) stageNeeds(v *validation.Report) error {
 	if !slices.ContainsFunc(v.Stages, known) {
 		return nil
@@ -43,7 +43,7 @@ func (t *writer) stageNeeds(v *validation.Report) error {
 	return t.tableWithFoldedColumn(rows, []int{1, 2, 3}, func(s string) []string { return partsIn(s, room) }, "", "")
 }
 
-// partsIn takes a text of parts apart between them, and within those that are wider than the room.
+// partsIn splits a list of parts between the parts. It also splits parts that are wider than room.
 func partsIn(s string, room int) []string {
 	var out []string
 	for part := range strings.SplitAfterSeq(s, " + ") {
@@ -58,13 +58,14 @@ func partsIn(s string, room int) []string {
 	return out
 }
 
-// known reports whether there is a need to show: the stage was reached, on the card or without its limit.
+// known reports whether a stage has a requirement to show.
 func known(s validation.StageNeed) bool { return s.Reached || len(s.Parts) > 0 }
 
-// smallPart is the share of a need from which on a part is named.
+// smallPart is the share of a requirement below which a part is not named.
 const smallPart = 0.01
 
-// partsText is "weights of asr 2.88 GiB + tensors 2.00 GiB + 3 others 12.0 MiB", the largest first.
+// partsText lists the parts, the largest first: "weights of asr 2.88 GiB + tensors 2.00 GiB + 3
+// others 12.0 MiB".
 func partsText(s validation.StageNeed) string {
 	parts := largestFirst(s.Parts)
 	small := slices.IndexFunc(parts, func(p validation.Part) bool { return float64(p.Bytes) < smallPart*float64(s.Need) })

@@ -5,12 +5,12 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// verdictCell is a verdict as a cell of the table.
+// verdictCell returns a finding's verdict as a cell of a table.
 func (t *writer) verdictCell(f check.Finding) string {
 	return t.paint(f.Verdict, t.verdictWord(f))
 }
 
-// verdictWord is a verdict with its sign on a terminal, and by itself elsewhere.
+// verdictWord returns a finding's verdict, on a terminal with its sign.
 func (t *writer) verdictWord(f check.Finding) string {
 	if f.Verdict != check.Fail || f.Gates {
 		return t.signedVerdict(f.Verdict)
@@ -41,7 +41,7 @@ func (t *writer) sign(v check.Verdict) string {
 	}
 }
 
-// paint colours text by verdict.
+// paint colours text by a verdict.
 func (t *writer) paint(v check.Verdict, s string) string {
 	code := map[check.Verdict]string{check.Pass: "32", check.Fail: "31", check.Undecided: "33", check.Skipped: "2"}[v]
 	if !t.Color || code == "" || s == "" {

@@ -10,19 +10,19 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// Options say where the text is shown. The zero value is for a pipe or a file: plain ASCII of our own (names stay as
-// the log has them), one line per finding.
+// Options say where text is shown. The zero value is for a pipe or a file: one line for each
+// finding, in plain ASCII except for names from the log.
 type Options struct {
 	Terminal bool
 	Width    int  // columns of the terminal; 0 is 80
-	Color    bool // ANSI colours; only on a terminal
+	Color    bool // ANSI colours, on a terminal only
 }
 
-// A writer is a report that is being written.
+// A writer collects the text of a report.
 type writer struct {
 	strings.Builder
 	Options
-	fold bool // prose and tables are folded without a terminal, too
+	fold bool // prose and tables are folded even without a terminal
 }
 
 func newWriter(opts Options) *writer {
@@ -36,7 +36,7 @@ func newWriter(opts Options) *writer {
 	return &writer{Options: opts}
 }
 
-// flush writes what the writer gathered.
+// flush writes the collected text to w.
 func (t *writer) flush(w io.Writer) error {
 	write := func(s string) error { _, err := io.WriteString(w, s); return err }
 	if t.Color {
@@ -48,7 +48,7 @@ func (t *writer) flush(w io.Writer) error {
 	return nil
 }
 
-// ascii replaces the signs that are ours where the output is no terminal.
+// ascii replaces the report's own signs if the output is no terminal.
 func (t *writer) ascii(s string) string {
 	if t.Terminal {
 		return s
@@ -56,10 +56,11 @@ func (t *writer) ascii(s string) string {
 	return strings.NewReplacer("≥", ">=", "≤", "<=").Replace(s)
 }
 
-// breaks are the ends of lines and the tabs that a name may have. Prose has none of its own.
+// breaks escapes line ends and tabs in names. The report's own sentences have none.
 var breaks = strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`)
 
-// wrap writes one line of prose, on a terminal folded to its width, with what follows the first line indented.
+// wrap writes one line of prose. On a terminal it folds the line and indents all lines but the
+// first.
 func (t *writer) wrap(s, indent string) {
 	s = breaks.Replace(s)
 	if !t.Terminal && !t.fold {
@@ -84,7 +85,7 @@ func (t *writer) wrap(s, indent string) {
 	t.WriteByte('\n')
 }
 
-// words splits text where a line may be broken: not between a number and its unit.
+// words splits text where a line may break, which is never between a number and its unit.
 func words(s string) []string {
 	var out []string
 	for word := range strings.FieldsSeq(s) {
@@ -100,7 +101,7 @@ func words(s string) []string {
 	return out
 }
 
-// continuation writes a line that belongs to the one before it.
+// continuation writes a line that continues the one before it.
 func (t *writer) continuation(s string) {
 	t.WriteString("  ")
 	t.Width -= 2

@@ -15,8 +15,8 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// ListChanges are the first [check.MostAlike] changes of each verdict, and what there is of others: a log can
-// have a metric for each of 20,000 devices.
+// ListChanges returns the first [check.MostAlike] changes of each verdict, and a sentence for each
+// verdict that has more. A log can have a metric for each of 20,000 devices.
 func ListChanges(changes []compare.Change) (kept []compare.Change, others []string) {
 	count := map[check.Verdict]int{}
 	for _, c := range changes {
@@ -32,7 +32,7 @@ func ListChanges(changes []compare.Change) (kept []compare.Change, others []stri
 	return kept, others
 }
 
-// Metric is a metric for a person, with its rank and device where they are not the first.
+// Metric names a metric, with its rank and device unless both are 0.
 func Metric(name string, rank, device int) string {
 	if rank != 0 || device != 0 {
 		name += " (" + record.Lane{Device: device, Rank: rank}.Name(rank != 0) + ")"
@@ -40,8 +40,8 @@ func Metric(name string, rank, device int) string {
 	return sink.Line(name)
 }
 
-// WorstFirst is failing metrics first, then undecided, passed and skipped ones; within each, what got worse by the largest
-// share.
+// WorstFirst sorts changes: failing metrics first, then undecided, passed and skipped ones. Within
+// each verdict the metric that got worse by the largest share comes first.
 func WorstFirst(all []compare.Change) []compare.Change {
 	rank := map[check.Verdict]int{check.Fail: 0, check.Undecided: 1, check.Pass: 2, check.Skipped: 3}
 	worse := func(c compare.Change) float64 { return math.Copysign(c.Relative, c.Worse()) }
@@ -52,8 +52,8 @@ func WorstFirst(all []compare.Change) []compare.Change {
 	return out
 }
 
-// ChangeCells are a metric's name, both medians, the change from the one to the other, the number of files, the probability, and
-// the interval of the change of a usual file.
+// ChangeCells returns a change as cells of a table: the metric's name, the two medians, the change
+// between them, the number of files, the p-value, and the interval of the change of a usual file.
 func ChangeCells(c compare.Change) []string {
 	cells := []string{sink.Line(c.Subject()), "", "", "", "", "", ""}
 	if c.Verdict == check.Skipped {
@@ -70,7 +70,8 @@ func ChangeCells(c compare.Change) []string {
 	return cells
 }
 
-// relative is a difference as a share of the base, or by itself where the base is nothing, as growth mostly is.
+// relative prints a difference as a share of the base. If the base is 0, as it mostly is for
+// growth, it prints the difference itself.
 func relative(difference float64, c compare.Change) string {
 	if c.Base == 0 || c.Unit == check.BytesPerFile {
 		return check.Quantity(difference, c.Unit)
@@ -88,7 +89,8 @@ func probability(p float64) string {
 	return strconv.FormatFloat(p, 'f', 4, 64)
 }
 
-// ComparisonHeadline is "2 of 12 metrics worse, 1 undecided, 8 not compared (only the base has them); 60 files in both runs".
+// ComparisonHeadline sums up a comparison in one line: "2 of 12 metrics worse, 1 undecided, 8 not
+// compared (only the base has them); 60 files in both runs".
 func ComparisonHeadline(c *compare.Comparison) string {
 	count, only := map[check.Verdict]int{}, map[string]int{}
 	for _, m := range c.Changes {
@@ -115,8 +117,8 @@ func ComparisonHeadline(c *compare.Comparison) string {
 	return s + "; " + Plural(c.Files, "file") + " in both runs"
 }
 
-// onlyIn says which run alone has the metrics that were not compared, as far as that is why: "only the base has them", or of some
-// of them "only the base has 3 of them".
+// onlyIn names the run that alone has the metrics that were not compared: "only the base has them",
+// or "only the base has 3 of them". It is "" if both runs have them.
 func onlyIn(only map[string]int, skipped int) string {
 	var said []string
 	for _, run := range []struct{ key, name string }{{compare.OnlyBase, "the base"}, {compare.OnlyNew, "the new run"}} {
@@ -132,7 +134,8 @@ func onlyIn(only map[string]int, skipped int) string {
 	return strings.Join(said, ", ")
 }
 
-// Run is "runs/x/soak.log, 2026-11-20T02:00:00Z, commit 33395edd1b92, on builder, NVIDIA A10, driver 550.54".
+// Run describes a run in one line: "runs/x/soak.log, 2026-11-20T02:00:00Z, commit 33395edd1b92, on
+// builder, NVIDIA A10, driver 550.54".
 func Run(r compare.RunInfo) string {
 	parts := []string{cmp.Or(r.Log, "a run")}
 	if !r.Started.IsZero() {

@@ -11,15 +11,16 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// Sorted is the report's findings in the order in which a person needs them; within each kind, the judge's order.
+// Sorted returns the findings by verdict, the failing ones first. Findings of one verdict stay in
+// the judge's order.
 func Sorted(rep *check.Report) []check.Finding {
 	out := slices.Clone(rep.Findings)
 	slices.SortStableFunc(out, CompareVerdicts)
 	return out
 }
 
-// CompareVerdicts compares findings by their verdict: failing first, those that gate before those that do not, then undecided, passed
-// and skipped.
+// CompareVerdicts orders findings by their verdict: failing ones first, and among them those that
+// gate; then undecided, passed and skipped ones.
 func CompareVerdicts(a, b check.Finding) int {
 	rank := []check.Verdict{check.Fail, check.Undecided, check.Pass, check.Skipped}
 	if c := cmp.Compare(slices.Index(rank, a.Verdict), slices.Index(rank, b.Verdict)); c != 0 {
@@ -35,7 +36,7 @@ func CompareVerdicts(a, b check.Finding) int {
 	}
 }
 
-// WithVerdict is the findings that have one of the verdicts.
+// WithVerdict returns the findings that have one of the verdicts.
 func WithVerdict(findings []check.Finding, verdicts ...check.Verdict) []check.Finding {
 	var out []check.Finding
 	for _, f := range findings {
@@ -46,7 +47,8 @@ func WithVerdict(findings []check.Finding, verdicts ...check.Verdict) []check.Fi
 	return out
 }
 
-// Verdict is how a finding's verdict is called in a table: one that fails and does not gate is only noted.
+// Verdict returns a finding's verdict as tables show it. A finding that fails and does not gate is
+// "noted".
 func Verdict(f check.Finding) string {
 	if f.Verdict == check.Fail && !f.Gates {
 		return "noted"
@@ -54,7 +56,7 @@ func Verdict(f check.Finding) string {
 	return string(f.Verdict)
 }
 
-// Measured is what a finding measured, in units for people: "97.5 %", "7.23 GiB", "4.00 MiB/file".
+// Measured prints what a finding measured: "97.5 %", "7.23 GiB", "4.00 MiB/file".
 func Measured(f check.Finding) string {
 	if f.Measured == nil {
 		return ""
@@ -66,8 +68,8 @@ func Measured(f check.Finding) string {
 	return quantity(*f.Measured, limit, f.Unit)
 }
 
-// Limit is what a finding was held against, with the side that passes: "≥ 95 %". A recovery must reach its
-// limit; everything else must stay within it.
+// Limit prints a finding's limit with the side that passes: "≥ 95 %" for a recovery, which must
+// reach its limit, and "≤ 95 %" for everything else.
 func Limit(f check.Finding) string {
 	if f.Limit == nil {
 		return ""
@@ -82,8 +84,8 @@ func Limit(f check.Finding) string {
 	return "≤ " + text
 }
 
-// quantity prints a value in a finding's unit. A ratio gets as many digits as it takes to tell it from the limit: 94.96 %
-// is not 95.0 %.
+// quantity prints a value in a finding's unit. A ratio gets enough digits to differ from the limit:
+// 94.96 % is not printed as 95.0 %.
 func quantity(value, limit float64, unit string) string {
 	if unit != check.Ratio {
 		return check.Quantity(value, unit)
@@ -96,7 +98,8 @@ func quantity(value, limit float64, unit string) string {
 	return strconv.FormatFloat(100*value, 'f', digits, 64) + " %"
 }
 
-// Location is where a finding was seen: "soak.log:88", or "" where it is about the whole log.
+// Location returns where in the log a finding was seen: "soak.log:88". It is "" if the finding is
+// about the whole log.
 func Location(f check.Finding) string {
 	if f.At == nil {
 		return ""

@@ -9,9 +9,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Headline is a run in one line: "60 files, 1,140 checkpoints, peak 7.50 GiB allocated (31.3 % of 24.0 GiB)". What fails
-// and does not gate is named, "; noted: throughput from file 21 on", and what the log gave nothing to judge by: "; not
-// judged: leak, peak".
+// Headline sums up a run in one line: "60 files, 1,140 checkpoints, peak 7.50 GiB allocated (31.3 %
+// of 24.0 GiB)". It adds the checks that fail and do not gate, "; noted: throughput from file 21
+// on", and the checks for which the log has no data, "; not judged: leak, peak".
 func Headline(rep *check.Report) string {
 	s := Extent(rep)
 	if noted := notedChecks(rep); len(noted) > 0 {
@@ -23,10 +23,11 @@ func Headline(rep *check.Report) string {
 	return s
 }
 
-// lastingChecks are the checks whose failure lasts from one file to the end.
+// lastingChecks are the checks that, once they fail in a file, fail until the last file.
 var lastingChecks = []string{check.Leak, check.Fragmentation, check.DarkGrowth, check.Drift, check.Throughput}
 
-// notedChecks are those that fail and do not gate, with the file from which on they do, or in which.
+// notedChecks returns the checks that fail and do not gate, with the file in which, or from which
+// on, they fail.
 func notedChecks(rep *check.Report) []string {
 	var noted []string
 	for _, name := range check.Checks {
@@ -49,7 +50,7 @@ func notedChecks(rep *check.Report) []string {
 	return noted
 }
 
-// Extent is a run in one line, without what was not judged.
+// Extent sums up a run in one line, without the checks that were not judged.
 func Extent(rep *check.Report) string {
 	s := Plural(rep.Files, "file") + ", " + Plural(rep.Checkpoints, "checkpoint")
 	switch peak := peakText(rep); {
@@ -61,7 +62,7 @@ func Extent(rep *check.Report) string {
 	return s
 }
 
-// notJudged are the checks that would decide the verdict and were skipped wherever they were tried.
+// notJudged returns the checks that gate and were skipped for every subject.
 func notJudged(rep *check.Report) []string {
 	var missing []string
 	for _, name := range check.Checks {
@@ -78,8 +79,9 @@ func notJudged(rep *check.Report) []string {
 	return missing
 }
 
-// peakText is the high-water mark with its share of the device: that which decided the worst finding on a peak, or without one
-// the first reading that the log has.
+// peakText prints the high-water mark with its share of the device. It takes the reading that
+// decided the worst finding on a peak. Without such a finding it takes the first quantity that has
+// a reading.
 func peakText(rep *check.Report) string {
 	if by := rep.PeakBy; by != nil {
 		s := record.FormatBytes(by.Bytes) + " " + check.QuantityWords(by.Quantity)

@@ -6,8 +6,8 @@ import (
 	"vramsoak/harness/check"
 )
 
-// The first line says that a log has no memory reading only where it gives none itself: without a
-// checkpoint, an out-of-memory message may still have one.
+// An out-of-memory message can give a reading in a log without checkpoints. The headline then does
+// not say that there is none.
 func TestHeadlineWithoutCheckpoints(t *testing.T) {
 	t.Parallel()
 	rep := check.Report{Files: 2, Verdict: check.Undecided}

@@ -9,10 +9,10 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// ShortCommit is a commit as git shortens it, "" where it is not known.
+// ShortCommit returns the commit as git shortens it, or "" if it is not known.
 func ShortCommit(e history.Entry) string { return sink.Line(e.Commit[:min(len(e.Commit), 7)]) }
 
-// Series is a series for a person; which statistic it is is left out where the table says so.
+// Series names a series. Tables whose columns name the statistic leave it out.
 func Series(k history.SeriesKey, statistic bool) string {
 	if !statistic {
 		k.Statistic = ""
@@ -20,7 +20,8 @@ func Series(k history.SeriesKey, statistic bool) string {
 	return sink.Line(k.String())
 }
 
-// HistoryHeadline is "suite nightly: 60 runs from 2026-09-01 to 2026-10-30, 12 series, 1 change".
+// HistoryHeadline sums up a history in one line: "suite nightly: 60 runs from 2026-09-01 to
+// 2026-10-30, 12 series, 1 change".
 func HistoryHeadline(h *history.History, series []*history.Series, changes []history.Change) string {
 	s := fmt.Sprintf("suite %s: %s", sink.Line(h.Suite), Plural(len(h.Runs), "run"))
 	if n := len(h.Runs); n > 0 {
@@ -33,7 +34,7 @@ func HistoryHeadline(h *history.History, series []*history.Series, changes []his
 	return s + fmt.Sprintf(", %d series, %s", len(series), changed)
 }
 
-// ChangeSize is a change for a person: "+96.0 MiB (+16.7 %)".
+// ChangeSize prints by how much a level changed: "+96.0 MiB (+16.7 %)".
 func ChangeSize(c history.Change) string {
 	step := c.After - c.Before
 	share := ""

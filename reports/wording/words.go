@@ -1,5 +1,6 @@
-// Package wording has the words and figures that all reports share: counts, sizes, shares, the names
-// of lanes and quantities, a finding's numbers, and the line that sums up a run or a comparison.
+// Package wording has the words and figures that all reports share: counts, sizes, shares, the
+// names of lanes and quantities, a finding's numbers, and the line that sums up a run or a
+// comparison.
 package wording
 
 import (
@@ -13,16 +14,17 @@ import (
 	"vramsoak/parser/record"
 )
 
-// HasDate says that a time of a timeline is of a known day. [parser.Build] counts the others from the year 0 on.
+// HasDate reports whether a time of a timeline has a known day. [parser.Build] counts times without
+// a date from the year 0 on.
 func HasDate(t time.Time) bool { return t.Year() >= 1970 }
 
 // Bytes prints a size in IEC units: "7.23 GiB".
 func Bytes(value float64) string { return check.Quantity(value, check.Bytes) }
 
-// Count prints a count with its thousands set apart: "45,000".
+// Count prints a count with commas between its thousands: "45,000".
 func Count(n int) string { return check.Grouped(strconv.Itoa(n)) }
 
-// Plural is "1 file" or "60 files".
+// Plural prints a count and its noun: "1 file", "60 files".
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -30,12 +32,13 @@ func Plural(n int, noun string) string {
 	return Count(n) + " " + noun + "s"
 }
 
-// Pad fills a cell with blanks to a width in columns of a terminal. It does not cut a wider one.
+// Pad appends blanks to a cell until it is as wide as a number of terminal columns. It does not cut
+// a wider cell.
 func Pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-twwidth.Width(s)))
 }
 
-// Shorten cuts text to at most n runes, with an ellipsis in the place of what is cut.
+// Shorten cuts text to at most n runes. Three dots replace the end that is cut.
 func Shorten(s string, n int) string {
 	runes := []rune(s)
 	if len(runes) <= n {
@@ -44,7 +47,8 @@ func Shorten(s string, n int) string {
 	return strings.TrimRight(string(runes[:max(0, n-3)]), " ") + "..."
 }
 
-// ShortenPath cuts a path's front: what tells files apart stands at the end.
+// ShortenPath cuts a path to at most n runes. Three dots replace the beginning, because paths
+// differ at their ends.
 func ShortenPath(s string, n int) string {
 	runes := []rune(s)
 	if len(runes) <= n {
@@ -53,7 +57,7 @@ func ShortenPath(s string, n int) string {
 	return "..." + string(runes[len(runes)-max(0, n-3):])
 }
 
-// Quantity is a quantity in words.
+// Quantity names a quantity of memory.
 func Quantity(q record.Quantity) string {
 	if q == record.Used {
 		return "device used"
@@ -61,7 +65,7 @@ func Quantity(q record.Quantity) string {
 	return q.String()
 }
 
-// Lane names a lane: "device 1", and with its rank where there are several.
+// Lane names a lane: "device 1", with the rank if it is not 0.
 func Lane(l record.Lane) string {
 	return l.Name(l.Rank != 0)
 }

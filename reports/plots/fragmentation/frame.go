@@ -7,80 +7,83 @@ import (
 	"vramsoak/parser/record"
 )
 
-// laneSegments are the segment maps of one device, as a picture needs them.
+// laneSegments holds the segment maps of one device.
 type laneSegments struct {
 	lane     record.Lane
 	frames   []*frame
-	maps     int   // that were read
-	failures int   // of them, where an allocation failed
-	high     int64 // the most that was reserved
+	maps     int   // maps that were read
+	failures int   // maps of failed allocations
+	high     int64 // the most that was reserved, bytes
 	ages     map[uint64]age
 	youngest int
 }
 
-// An age is when a segment was first seen.
+// An age tells when a segment was first seen, and its size then.
 type age struct {
 	number int
 	size   int64
 }
 
-// fileMaps counts the maps of one file, by device: they are drawn evenly over its width.
+// fileMaps counts the maps of one file by device. They are drawn at equal distances over the file's
+// width.
 type fileMaps struct {
 	file int
 	maps map[record.Lane]int
 }
 
-// A frame is one segment map, as it is drawn.
+// A frame is one segment map as it is drawn.
 type frame struct {
 	of         *fileMaps
 	place      int // among the file's maps of this device, from 1
-	number     int // among all of the device, from 1
+	number     int // among all maps of this device, from 1
 	name       string
 	requested  int64
 	total      int64
 	used       int64
 	sums       record.SegmentSums
-	unreserved int64 // what the driver still has for the process; 0 where that is not known
+	unreserved int64 // what the driver has left for the process; 0 if unknown
 	bands      []band
-	// largest is where the largest free block begins on top of what is below it, in bytes.
+	// largest is the height in bytes at which the largest free block begins.
 	largest int64
 }
 
-// free is everything that is not in use, cached or with the driver, in bytes.
+// free returns the bytes that are not in use, in the allocator's cache and with the driver.
 func (f *frame) free() int64 { return f.sums.Free + f.unreserved }
 
-// piece is the largest request that could be had: the largest block, or what the driver has once it got back what it can.
+// piece returns the largest request that fits: the largest free block, or what the driver has once
+// the allocator returned what it can.
 func (f *frame) piece() int64 { return max(f.sums.LargestFree, f.sums.Releasable+f.unreserved) }
 
-// cached says that the largest piece is a cached block, not what the driver has.
+// cached reports whether the largest piece is a block in the allocator's cache.
 func (f *frame) cached() bool { return f.sums.LargestFree > f.sums.Releasable+f.unreserved }
 
-// stranded is what is free and not in one piece.
+// stranded returns the free bytes beside the largest piece.
 func (f *frame) stranded() int64 { return f.free() - f.piece() }
 
-// What is in a band.
+// The states of the memory in a band.
 const (
 	inUse = iota
 	pending
-	pinned     // free, and held back by what is in use in the same segment
-	releasable // free, and the driver can have it back
+	pinned     // free, but in a segment that is in use
+	releasable // free, and the allocator can return it to the driver
 	uses
 )
 
-// A band is a part of what is reserved: a block, or several that are too small to be told apart.
+// A band is a block of reserved memory, or several blocks that are too small to be drawn by
+// themselves.
 type band struct {
 	size  int64
-	parts [uses]float32 // shares of it
-	// segment is the size of the segment that begins with it, 0 where none does.
+	parts [uses]float32 // shares of the band's size
+	// segment is the size of the segment that begins with this band, or 0.
 	segment int64
 }
 
 const (
 	framesMax = 512 // a picture has no room for more
-	bandsMax  = 512 // nor for more of these on top of one another
+	bandsMax  = 512 // bands on top of one another, likewise
 )
 
-// add takes a map.
+// add appends a map.
 func (l *laneSegments) add(m *record.SegmentMap, of *fileMaps) {
 	l.maps++
 	of.maps[l.lane]++
@@ -98,7 +101,8 @@ func (l *laneSegments) add(m *record.SegmentMap, of *fileMaps) {
 	}
 }
 
-// byAge are the segments in the order in which they were first seen: a band stays where it is as long as those below it do.
+// byAge returns the segments in the order in which they were first seen. So a band stays at its
+// height as long as the bands below it stay.
 func (l *laneSegments) byAge(segments []record.Segment) []record.Segment {
 	byAddress := slices.Clone(segments)
 	slices.SortStableFunc(byAddress, func(a, b record.Segment) int { return cmp.Compare(a.Address, b.Address) })
@@ -168,7 +172,8 @@ func useOf(p record.Piece) int {
 	return pinned
 }
 
-// thin leaves one of each two frames: the one with the more to show. What a picture must have stays.
+// thin keeps one of each two frames, that which shows more. It keeps all frames that a picture must
+// have.
 func (l *laneSegments) thin() {
 	needed := l.needed()
 	kept := l.frames[:0]
@@ -183,7 +188,7 @@ func (l *laneSegments) thin() {
 			kept = append(kept, a, b)
 		case needed[a]:
 			kept = append(kept, a)
-		case needed[b], !a.outshines(b):
+		case needed[b], !a.showsMoreThan(b):
 			kept = append(kept, b)
 		default:
 			kept = append(kept, a)
@@ -193,16 +198,16 @@ func (l *laneSegments) thin() {
 	l.frames = kept
 }
 
-// outshines says that of two neighbours the first is to be kept.
-func (f *frame) outshines(next *frame) bool {
+// showsMoreThan reports whether, of two neighbours, the first is kept.
+func (f *frame) showsMoreThan(next *frame) bool {
 	if failed := f.requested > 0; failed != (next.requested > 0) {
 		return failed
 	}
 	return f.stranded() > next.stranded()
 }
 
-// needed are the frames that a picture must have: the first and the last, where an allocation failed first and last, and the
-// extremes of what is drawn as lines.
+// needed returns the frames that a picture must have: the first and the last, the first and the
+// last failed allocation, and the extremes of each line.
 func (l *laneSegments) needed() map[*frame]bool {
 	needed := map[*frame]bool{l.frames[0]: true, l.frames[len(l.frames)-1]: true}
 	if f := l.failed(); f != nil {
@@ -225,7 +230,7 @@ func (l *laneSegments) needed() map[*frame]bool {
 	return needed
 }
 
-// failed is the frame of the first allocation that failed, nil where none did.
+// failed returns the frame of the first failed allocation, or nil.
 func (l *laneSegments) failed() *frame {
 	for _, f := range l.frames {
 		if f.requested > 0 {
@@ -235,7 +240,8 @@ func (l *laneSegments) failed() *frame {
 	return nil
 }
 
-// moment is the frame that says most: of the first allocation that failed, else where the most was free and not in one piece.
+// moment returns the frame that is shown in detail: the first failed allocation. Without one it is
+// the frame with the most stranded memory.
 func (l *laneSegments) moment() *frame {
 	if f := l.failed(); f != nil {
 		return f

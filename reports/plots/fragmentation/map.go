@@ -14,11 +14,11 @@ import (
 	"vramsoak/reports/plots"
 )
 
-// pixel is the side of a pixel, in points: a plot has 96 to the inch.
+// pixel is the side of a pixel in points.
 const pixel = vg.Inch / 96
 
-// drawMap draws the segments over time. It is an image in every format: a picture of a thousand files has half a million
-// blocks.
+// drawMap draws the segments over time. It draws an image in every format, because a thousand files
+// may have half a million blocks.
 func (p *picture) drawMap(c draw.Canvas, g *plot.Plot) {
 	x, y := g.Transforms(&c)
 	area := snapped(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y(0)}, Max: vg.Point{X: c.Max.X, Y: y(p.top)}})
@@ -33,7 +33,7 @@ func (p *picture) drawMap(c draw.Canvas, g *plot.Plot) {
 	c.StrokeLine2(draw.LineStyle{Color: plots.SoftInk, Width: 0.8}, c.Min.X, area.Min.Y, c.Max.X, area.Min.Y)
 }
 
-// snapped is a rectangle whose edges lie between pixels.
+// snapped moves the edges of a rectangle between pixels.
 func snapped(r vg.Rectangle) vg.Rectangle {
 	for _, at := range []*vg.Length{&r.Min.X, &r.Min.Y, &r.Max.X, &r.Max.Y} {
 		*at = vg.Length(math.Round(float64(*at/pixel))) * pixel
@@ -41,10 +41,11 @@ func snapped(r vg.Rectangle) vg.Rectangle {
 	return r
 }
 
-// edgeRows is how many rows of pixels a segment must have for its edge to be drawn.
+// edgeRows is how many rows of pixels a segment needs for its edge to be drawn.
 const edgeRows = 6
 
-// drawColumn draws a map as wide as its time, the bytes of each row of pixels mixed.
+// drawColumn draws a map as wide as its time. The colour of a row of pixels mixes those of its
+// bytes.
 func (p *picture) drawColumn(img *image.NRGBA, from, to int, f *frame) {
 	height := img.Rect.Dy()
 	perRow := p.top / float64(height)
@@ -93,14 +94,16 @@ func (p *picture) drawColumn(img *image.NRGBA, from, to int, f *frame) {
 	}
 }
 
-// A tensor of a few bytes pins a segment, and must be seen: leastUse is how much of a row's colour is that of what is in use,
-// where there is any, and pinRows how far such rows are apart, so that many of them hide nothing.
+// A tensor of a few bytes can pin a segment, and must be visible. A row with memory in use gets at
+// least leastUse of that colour. Such rows are at least pinRows apart, so that many of them hide
+// nothing.
 const (
 	leastUse = 0.8
 	pinRows  = 4
 )
 
-// shares are those of the colours of a row: mostly that of what it has most of, so that it is one of the legend's.
+// shares returns the shares of the colours in a row. The largest one gets more than its share, so
+// that the row looks like a colour of the legend.
 func shares(bytes [uses]float64, all float64) (parts [uses]float64) {
 	sum, squares := 0.0, 0.0
 	for _, n := range bytes {
@@ -115,7 +118,7 @@ func shares(bytes [uses]float64, all float64) (parts [uses]float64) {
 	return parts
 }
 
-// mixed is the colour of a row.
+// mixed returns the colour of a row.
 func mixed(parts [uses]float64) color.NRGBA {
 	sum := 0.0
 	for _, share := range parts {
@@ -135,14 +138,14 @@ func mixed(parts [uses]float64) color.NRGBA {
 	return color.NRGBA{R: level(rgb[0]), G: level(rgb[1]), B: level(rgb[2]), A: 0xFF}
 }
 
-// tintOver is a colour where a segment begins.
+// tintOver returns the lighter colour of a row in which a segment begins.
 func tintOver(c color.NRGBA) color.NRGBA {
 	light := func(v uint8) uint8 { return uint8((int(v) + 2*255) / 3) }
 	return color.NRGBA{R: light(c.R), G: light(c.G), B: light(c.B), A: 0xFF}
 }
 
-// drawMoment draws the segments of the moment on the same scale, and beside them what was asked for, the largest piece, and what
-// is free in sum.
+// drawMoment draws the segments of the moment on the same scale. Beside them it draws the request,
+// the largest piece, and all that is free.
 func (p *picture) drawMoment(c draw.Canvas, y func(float64) vg.Length) {
 	f := p.moment
 	width := c.Size().X
@@ -163,7 +166,7 @@ func (p *picture) drawMoment(c draw.Canvas, y func(float64) vg.Length) {
 	left := column.Max.X + 2*gap
 	each := (c.Max.X - left + gap) / vg.Length(len(bars))
 	if f.cached() {
-		// From the block to its bar.
+		// Lines lead from the block to its bar.
 		low, high := y(float64(f.largest)), y(float64(f.largest+f.sums.LargestFree))
 		box := vg.Rectangle{Min: vg.Point{X: column.Min.X, Y: low}, Max: vg.Point{X: column.Max.X, Y: high}}
 		c.StrokeLines(draw.LineStyle{Color: plots.Ink, Width: 2}, append(plots.Corners(box), box.Min))
@@ -184,7 +187,8 @@ func (p *picture) drawMoment(c draw.Canvas, y func(float64) vg.Length) {
 
 var leaderStyle = draw.LineStyle{Color: color.Gray{Y: 0x90}, Width: 0.8}
 
-// fillColumn fills a rectangle with a map. It is of shapes: two images would make a PDF that differs from one time to the next.
+// fillColumn fills a rectangle with a map. It draws shapes, because a PDF with two images is not
+// the same each time.
 func (p *picture) fillColumn(c draw.Canvas, at vg.Rectangle, f *frame) {
 	img := image.NewNRGBA(image.Rect(0, 0, 1, max(1, int(at.Size().Y/pixel+0.5))))
 	p.drawColumn(img, 0, 1, f)
@@ -202,7 +206,7 @@ func (p *picture) fillColumn(c draw.Canvas, at vg.Rectangle, f *frame) {
 	}
 }
 
-// A bar is a sum of parts.
+// A bar is a stack of parts.
 type bar struct {
 	name  [2]string // two lines
 	parts []barPart
@@ -214,7 +218,7 @@ type barPart struct {
 	bytes int64
 }
 
-// bars are what is compared at a moment.
+// bars returns the bars that are compared at the moment.
 func (p *picture) bars(f *frame) []bar {
 	driver := []barPart{{useColors[releasable], f.sums.Releasable}, {voidColor, f.unreserved}}
 	piece := bar{[2]string{"in one", "piece"}, driver, f.piece()}

@@ -18,18 +18,18 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// A picture is the segments of a device that are being drawn: over the files what is reserved, below it what is free,
-// and beside both the moment that says most.
+// A picture draws the segments of a device: above what is reserved over the files, below it what is
+// free, and beside both the moment that shows most.
 type picture struct {
 	plots.Page
 	*laneSegments
 	moment    *frame
 	partial   bool
-	files     int // 0 where the log has none: the axis then counts maps
+	files     int // 0 if the log has none; the axis then counts maps
 	notes     []string
-	total     float64 // the largest that a map gives, bytes; 0 where none does
-	top, free float64 // the highest of what is reserved, and of what is free, bytes
-	others    bool    // something else is on the device
+	total     float64 // the largest that a map gives, bytes; 0 if unknown
+	top, free float64 // the most that is reserved, and that is free, bytes
+	others    bool    // some memory of the device is in use by others
 }
 
 func newPicture(f *Maps, l *laneSegments) *picture {
@@ -62,10 +62,10 @@ func newPicture(f *Maps, l *laneSegments) *picture {
 	return p
 }
 
-// others is what the driver says is in use beside what the allocator holds, in bytes.
+// others returns the bytes in use beside what the allocator reserved.
 func (f *frame) others() int64 { return max(0, f.used-f.sums.Reserved) }
 
-// where is the file or the map of a frame, in words.
+// where names the file or the map of a frame.
 func (p *picture) where(f *frame) string {
 	if p.files == 0 || f.of.file == 0 {
 		s := "segment map " + wording.Count(f.number)
@@ -77,7 +77,7 @@ func (p *picture) where(f *frame) string {
 	return "file " + wording.Count(f.of.file)
 }
 
-// title is what the picture shows, in one sentence.
+// title says in one sentence what the picture shows.
 func (p *picture) title() (string, color.Color) {
 	f := p.moment
 	free, piece, asked := wording.Bytes(float64(f.free())), wording.Bytes(float64(f.piece())), wording.Bytes(float64(f.requested))
@@ -119,21 +119,21 @@ func (p *picture) subtitle() string {
 	return s
 }
 
-// Colours of what is in a segment, and their names.
+// The colours and names of the states of memory.
 var (
 	useColors = [uses]color.NRGBA{
 		inUse: plots.AllocatedColor, pending: plots.RssColor, pinned: plots.ReservedColor, releasable: {R: 0x9B, G: 0xD9, B: 0xC4, A: 0xFF},
 	}
 	useNames    = [uses]string{inUse: "in use", pending: "waits for a stream", pinned: "free, but pinned", releasable: "free, can be given back"}
 	othersColor = color.NRGBA{R: 0xD4, G: 0xD4, B: 0xD4, A: 0xFF}
-	voidColor   = color.NRGBA{R: 0xFF, G: 0xFF, B: 0xFF, A: 0xFF} // of what is not reserved
+	voidColor   = color.NRGBA{R: 0xFF, G: 0xFF, B: 0xFF, A: 0xFF} // not reserved
 )
 
-// How much room the parts have, in points.
+// The room of the parts, in points or as shares.
 const (
-	sideShare, sideMax = 0.32, 350 // of the width: the moment
-	lowShare, lowLeast = 0.33, 120 // of the height, and not less: what is free
-	markRow            = 20        // above the data: the failed allocations
+	sideShare, sideMax = 0.32, 350 // of the width, for the moment
+	lowShare, lowLeast = 0.33, 120 // of the height, for what is free
+	markRow            = 20        // above the data, for failed allocations
 )
 
 func (p *picture) draw(c draw.Canvas) {
@@ -171,14 +171,15 @@ func (p *picture) draw(c draw.Canvas) {
 	p.drawTable(draw.Crop(table, 0, 0, 0, -4))
 }
 
-// aligned crops the canvases of two plots so that their data are as wide, one above the other.
+// aligned crops the canvases of two plots, one above the other, so that their data are equally
+// wide.
 func aligned(above *plot.Plot, upper draw.Canvas, below *plot.Plot, lower draw.Canvas) (u, l draw.Canvas) {
 	a, b := above.DataCanvas(upper), below.DataCanvas(lower)
 	left, right := max(a.Min.X, b.Min.X), min(a.Max.X, b.Max.X)
 	return draw.Crop(upper, left-a.Min.X, right-a.Max.X, 0, 0), draw.Crop(lower, left-b.Min.X, right-b.Max.X, 0, 0)
 }
 
-// axes are a panel's, of values up to top.
+// axes returns the axes of a panel with values up to top.
 func (p *picture) axes(top float64, c draw.Canvas) *plot.Plot {
 	g := plots.NewAxes()
 	g.Y.Min, g.Y.Max = 0, max(1, 1.02*top)
@@ -187,7 +188,7 @@ func (p *picture) axes(top float64, c draw.Canvas) *plot.Plot {
 	return g
 }
 
-// ends are those of the x axis: a file reaches from the number before its own to its own.
+// ends returns the ends of the x axis. A file reaches from the number before its own to its own.
 func (p *picture) ends() (from, to float64) {
 	from = p.at(p.frames[0]) - 1
 	if p.files > 0 {
@@ -196,13 +197,13 @@ func (p *picture) ends() (from, to float64) {
 	return from, max(p.at(p.frames[len(p.frames)-1]), from+1)
 }
 
-// at is a frame's place on the x axis.
+// at returns the place of a frame on the x axis.
 func (p *picture) at(f *frame) float64 {
 	if p.files == 0 {
 		return float64(f.number)
 	}
 	if f.of.file == 0 {
-		return 0 // before the first
+		return 0 // before the first file
 	}
 	return float64(f.of.file-1) + float64(f.place)/float64(f.of.maps[p.lane])
 }
@@ -253,7 +254,7 @@ func (p *picture) legend() []plots.LegendEntry {
 	return out
 }
 
-// freeLegend is that of what is free.
+// freeLegend returns the legend of the lower panel.
 func (p *picture) freeLegend() []plots.LegendEntry {
 	line := func(sty draw.LineStyle) func(c draw.Canvas, r vg.Rectangle) {
 		return func(c draw.Canvas, r vg.Rectangle) {
@@ -289,13 +290,13 @@ func (p *picture) has(use int) bool {
 	return false
 }
 
-// drawFailure is an allocation that failed: a triangle whose tip is at a point.
+// drawFailure draws a failed allocation: a triangle with its tip at a point.
 func drawFailure(c draw.Canvas, tip vg.Point) {
 	const half = 5
 	c.FillPolygon(plots.FailedColor, []vg.Point{tip, {X: tip.X - half, Y: tip.Y + plots.MarkHeight}, {X: tip.X + half, Y: tip.Y + plots.MarkHeight}})
 }
 
-// drawCard draws the bounds: the card, and what the process may take of it.
+// drawCard draws the size of the card.
 func (p *picture) drawCard(c draw.Canvas, g *plot.Plot) {
 	if p.total == 0 {
 		return
@@ -305,7 +306,7 @@ func (p *picture) drawCard(c draw.Canvas, g *plot.Plot) {
 	c.StrokeLine2(draw.LineStyle{Color: plots.Ink, Width: 1.2}, c.Min.X, at, c.Max.X, at)
 }
 
-// drawMarks draws where allocations failed.
+// drawMarks marks the failed allocations.
 func (p *picture) drawMarks(c draw.Canvas, g *plot.Plot) {
 	x, _ := g.Transforms(&c)
 	last := vg.Length(-100)
@@ -318,7 +319,7 @@ func (p *picture) drawMarks(c draw.Canvas, g *plot.Plot) {
 	p.drawMark(c, g)
 }
 
-// drawMark draws which moment is shown beside.
+// drawMark marks the moment that is shown beside the panels.
 func (p *picture) drawMark(c draw.Canvas, g *plot.Plot) {
 	x, _ := g.Transforms(&c)
 	ink := color.Color(plots.Ink)
@@ -330,12 +331,13 @@ func (p *picture) drawMark(c draw.Canvas, g *plot.Plot) {
 	c.StrokeLine2(draw.LineStyle{Color: ink, Width: 1.4}, at, c.Min.Y, at, c.Max.Y)
 }
 
-// drawFree draws what is free in sum and in one piece, between the two what is of no use to a large request.
+// drawFree draws what is free in sum and in one piece. The area between the two is of no use to a
+// large request.
 func (p *picture) drawFree(c draw.Canvas, g *plot.Plot) {
 	x, y := g.Transforms(&c)
 	var sums, pieces []vg.Point
 	before := c.Min.X
-	for _, f := range p.frames { // a map is drawn as wide as in the map above
+	for _, f := range p.frames { // as wide as in the map above
 		at := x(p.at(f))
 		for _, at := range []vg.Length{before, at} {
 			sums = append(sums, vg.Point{X: at, Y: y(float64(f.free()))})
@@ -359,7 +361,7 @@ func (p *picture) drawFree(c draw.Canvas, g *plot.Plot) {
 	}
 }
 
-// drawTable lists what there is at the moment, by colour.
+// drawTable lists the memory at the moment by its states.
 func (p *picture) drawTable(c draw.Canvas) {
 	f := p.moment
 	type row struct {

@@ -15,14 +15,14 @@ import (
 	"vramsoak/reports/plots"
 )
 
-// ErrNoSegments says that a log has no segment maps, and how to get them.
+// ErrNoSegments is returned for a log without segment maps. It says how to get them.
 var ErrNoSegments = errors.New("the log has no segment maps to draw: vramsoak simulate prints them for a scenario, vramlog.py " +
 	"where an allocation failed, at the end of each file with VRAMLOG_SEGMENTS=on, and anywhere by vramlog.segments()")
 
-// A Maps is what a picture of an allocator's segments over time shows. It is made of a stream of records, and takes
-// no more memory for a longer one.
+// Maps collects the segment maps of a log for a picture. Add takes the log's records one by one.
+// Its memory does not grow with the log.
 type Maps struct {
-	// Partial says that allocations may have failed of which the records tell nothing, as in a snapshot.
+	// Partial says that allocations may have failed without a record, as in a snapshot.
 	Partial bool
 
 	lanes map[record.Lane]*laneSegments
@@ -30,13 +30,13 @@ type Maps struct {
 
 	splitter   timeline.Splitter
 	supervised bool
-	named      bool      // the pipeline has named a file, or said how one ended
-	file       int       // that is worked on, from 1; 0 before the first
-	here       *fileMaps // its maps
-	files      int       // number of the last one
+	named      bool      // the pipeline has named a file, or the end of one
+	file       int       // the current file, from 1; 0 before the first
+	here       *fileMaps // the maps of the current file
+	files      int       // the number of the last file
 }
 
-// lanesMax is how many devices' segments are kept.
+// lanesMax is how many devices are kept.
 const lanesMax = 8
 
 // Add takes a record of a log.
@@ -46,7 +46,7 @@ func (f *Maps) Add(rec record.Record) {
 		switch {
 		case !r.Pipeline && !f.supervised:
 			f.supervised = true
-			f.begin(max(r.Index, 1)) // what the pipeline said before was of this one
+			f.begin(max(r.Index, 1)) // the records before belong to this file
 		case !r.Pipeline:
 			f.begin(max(r.Index, f.file+1))
 		case f.splitter.Begins(r) && !f.supervised:
@@ -62,14 +62,14 @@ func (f *Maps) Add(rec record.Record) {
 			f.begin(f.file + 1)
 		}
 	case record.OutOfMemory:
-		f.Partial = true // it has a map, or else there is none of it
+		f.Partial = true // if it has a map, a record of its own follows
 	case record.SegmentMap:
 		f.add(&r)
 	}
 }
 
-// unsplit takes back the files that recurring checkpoints have shown, where the pipeline names its first one: what came before
-// was before the first file. [parser.Build] does so, too.
+// unsplit undoes the files that were inferred from recurring checkpoints, when the pipeline names
+// its first file: what came before belongs to no file. [parser.Build] does the same.
 func (f *Maps) unsplit() {
 	f.named, f.file, f.files = true, 0, 0
 	for _, l := range f.lanes {
@@ -117,7 +117,8 @@ func (f *Maps) Plot(w io.Writer, format string, opts plots.Options) error {
 	})
 }
 
-// shown is the device to draw: the first where an allocation failed, else the one that holds most.
+// shown returns the device to draw: the first one with a failed allocation, else the one with the
+// most reserved memory.
 func (f *Maps) shown() *laneSegments {
 	var best *laneSegments
 	for _, lane := range slices.SortedFunc(maps.Keys(f.lanes), func(a, b record.Lane) int {

@@ -17,24 +17,25 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// A Chart is what a plot of memory over time shows, before anything is drawn. It refers to nothing of what it was made of.
+// A Chart holds what a plot of memory over time shows. It keeps no reference to the timeline or the
+// report.
 type Chart struct {
-	title, subtitle string // what the report says
+	title, subtitle string // from the report
 	titleInk        color.Color
 	clock           clock
 	lane            record.Lane
 	lanes           int
-	quantity        record.Quantity // by which cleanups are judged and the high-water mark is taken
+	quantity        record.Quantity // the quantity of the high-water mark and the cleanups
 	series          []series        // in the order of drawing
 	dark            []gap           // in the order of the log
 	files           []span
 	stages          []span // outer before inner
 	names           []string
-	total           float64      // of the device, bytes; 0 where unknown
+	total           float64      // of the device, bytes; 0 if unknown
 	high            float64      // the largest reading of the device, bytes
-	top             float64      // the largest value of all that is drawn, bytes
+	top             float64      // the largest value that is drawn, bytes
 	mark            *plots.Note  // the high-water mark
-	failed          []plots.Note // the After of cleanups that failed, or of stages where no cleanup did
+	failed          []plots.Note // the After of failed cleanups, or else of failed stages
 	notes           []string
 }
 
@@ -49,12 +50,12 @@ type series struct {
 // A span is a file or a stage on the x axis.
 type span struct {
 	from, to float64
-	name     string // of the stage; of a file that did not end well, how it ended
-	index    int    // of the file, from 1; of the stage's name in chart.names
+	name     string // of a stage; of a file that did not end well, its status
+	index    int    // of a file, from 1; of a stage's name in Chart.names
 }
 
-// makeChart collects what a plot shows of the lane with the largest reading. numbers are the places of the checkpoints in the
-// log, nil where the timeline has all of them.
+// makeChart collects what a plot shows of the lane with the largest reading. numbers are the
+// checkpoints' places in the log. They are nil if the timeline has all checkpoints.
 func makeChart(tl *timeline.Timeline, rep *check.Report, numbers map[record.Position]int) *Chart {
 	c := &Chart{clock: makeClock(tl, numbers)}
 	c.lane, c.lanes = pattern.BusiestLane(tl)
@@ -64,7 +65,7 @@ func makeChart(tl *timeline.Timeline, rep *check.Report, numbers map[record.Posi
 	c.collectSpans(tl)
 	c.findMark(tl)
 	c.findFailed(rep)
-	c.sum(rep)
+	c.takeVerdict(rep)
 	c.addNotes(rep)
 	if c.lanes > 1 {
 		c.notes = append(c.notes, fmt.Sprintf("Shown is %s, the busiest of %d.", wording.Lane(c.lane), c.lanes))
@@ -75,15 +76,16 @@ func makeChart(tl *timeline.Timeline, rep *check.Report, numbers map[record.Posi
 	return c
 }
 
-// sum takes over the verdict.
-func (c *Chart) sum(rep *check.Report) {
+// takeVerdict takes the title and the subtitle from the report.
+func (c *Chart) takeVerdict(rep *check.Report) {
 	c.title, c.titleInk, c.subtitle = verdictLine(rep), plots.VerdictInk(rep.Verdict), wording.Headline(rep)
 	if n := len(wording.WithVerdict(rep.Findings, check.Fail)); n > 1 {
 		c.subtitle += "; " + wording.Count(n) + " findings failed"
 	}
 }
 
-// addNotes takes over what the report says beside its verdict, and that the run did not begin or end with an idle device.
+// addNotes takes the report's notes, and its findings on a device that was not idle before or after
+// the run.
 func (c *Chart) addNotes(rep *check.Report) {
 	for _, f := range wording.WithVerdict(rep.Findings, check.Fail, check.Undecided) {
 		if f.Check == check.CleanStart {
@@ -111,7 +113,7 @@ func (c *Chart) collectSeries(tl *timeline.Timeline) {
 	var used, whole, rss []plots.Point
 	beside := timeline.NewBeside(tl, lanesOf(tl))
 	others := false
-	elsewhere := c.elsewhere(tl)
+	otherWorkers := c.otherWorkers(tl)
 	for i := range tl.Samples {
 		s := &tl.Samples[i]
 		device, sampled := beside.Device(s.Run, c.lane)
@@ -123,11 +125,11 @@ func (c *Chart) collectSeries(tl *timeline.Timeline) {
 			}
 			others = others || s.Others > 0
 		}
-		if s.RSS > 0 && !elsewhere[s.Run] {
+		if s.RSS > 0 && !otherWorkers[s.Run] {
 			rss = append(rss, plots.Point{X: c.clock.at[s.Pos], Y: float64(s.RSS)})
 		}
 	}
-	if !c.clock.timed { // samples stand between checkpoints, not on their scale
+	if !c.clock.timed { // samples lie between checkpoints, which this axis counts
 		used, whole, rss = nil, nil, nil
 	}
 	if len(used) == 0 {
@@ -144,7 +146,7 @@ func (c *Chart) collectSeries(tl *timeline.Timeline) {
 	}
 	c.add("allocated", plots.AllocatedColor, ofCheckpoints(record.Allocated))
 	c.high = c.top
-	if others && len(whole) > 0 { // under the others, and its height is not the pipeline's
+	if others && len(whole) > 0 { // drawn first; the largest reading is the pipeline's own
 		c.add("device used, all processes", plots.SoftInk, whole)
 		last := len(c.series) - 1
 		c.series[last].dashed = true
@@ -153,7 +155,8 @@ func (c *Chart) collectSeries(tl *timeline.Timeline) {
 	if len(used) > 0 || len(rss) == 0 {
 		return
 	}
-	// Without a GPU the process's own memory is worth seeing beside the allocator's, unless it would flatten it.
+	// Without a GPU, the memory of the process is drawn too, unless its scale would flatten the
+	// rest.
 	_, high := plots.Extremes(rss)
 	if largest := rss[high].Y; c.top == 0 || largest <= 4*c.top {
 		c.add("resident memory of the process (host)", plots.RssColor, rss)
@@ -173,8 +176,9 @@ func (c *Chart) add(name string, color color.Color, points []plots.Point) {
 	c.series = append(c.series, series{name: name, color: color, points: points})
 }
 
-// elsewhere are the runs of workers on other GPUs than that of the lane: at the same time, with files of their own.
-func (c *Chart) elsewhere(tl *timeline.Timeline) map[int]bool {
+// otherWorkers returns the runs of workers on other GPUs, which work at the same time on other
+// files.
+func (c *Chart) otherWorkers(tl *timeline.Timeline) map[int]bool {
 	runs := map[int]bool{}
 	for _, r := range tl.Runs {
 		if r.Start.Workers > 1 && r.Start.GPU != c.lane.Device {
@@ -185,10 +189,10 @@ func (c *Chart) elsewhere(tl *timeline.Timeline) map[int]bool {
 }
 
 func (c *Chart) collectSpans(tl *timeline.Timeline) {
-	elsewhere := c.elsewhere(tl)
+	otherWorkers := c.otherWorkers(tl)
 	for i := range tl.Files {
 		f := tl.Files[i]
-		if elsewhere[f.Run] {
+		if otherWorkers[f.Run] {
 			continue
 		}
 		ended := ""
@@ -211,7 +215,7 @@ func (c *Chart) collectSpans(tl *timeline.Timeline) {
 	}
 }
 
-// findMark finds the high-water mark: the largest level at a checkpoint, or the largest that one reports.
+// findMark finds the high-water mark: the largest level or peak that a checkpoint gives.
 func (c *Chart) findMark(tl *timeline.Timeline) {
 	var most int64
 	var at *record.Checkpoint
@@ -239,8 +243,8 @@ func (c *Chart) findMark(tl *timeline.Timeline) {
 	c.high, c.top = max(c.high, float64(most)), max(c.top, float64(most))
 }
 
-// findFailed marks the After of each cleanup that failed, or of each stage where no cleanup did. The first of each name
-// gets words.
+// findFailed marks the After of each failed cleanup. If no cleanup failed, it marks those of failed
+// stages. The first of each name gets a label.
 func (c *Chart) findFailed(rep *check.Report) {
 	var stages []plots.Note
 	words := map[string]bool{}
@@ -270,7 +274,7 @@ func (c *Chart) findFailed(rep *check.Report) {
 	}
 }
 
-// fileLabel is a file in a note: "file 12: 0012.wav".
+// fileLabel names a file in a label: "file 12: 0012.wav".
 func fileLabel(f *timeline.File) string {
 	name := wording.ShortenPath(sink.Line(path.Base(f.Path)), 40)
 	switch {
@@ -278,13 +282,13 @@ func fileLabel(f *timeline.File) string {
 		return f.Name()
 	case f.Path == "":
 		return fmt.Sprintf("file %d", f.Index)
-	case f.Index == 0: // the pipeline named it and was not fed it
+	case f.Index == 0: // the pipeline named it, and the harness did not feed it
 		return name
 	}
 	return fmt.Sprintf("file %d: %s", f.Index, name)
 }
 
-// verdictLine is a plot's title: the verdict and why.
+// verdictLine returns the title of a plot: the verdict, and why.
 func verdictLine(rep *check.Report) string {
 	verdict := strings.ToUpper(string(rep.Verdict))
 	findings := wording.Sorted(rep)
@@ -304,7 +308,7 @@ func verdictLine(rep *check.Report) string {
 	return verdict
 }
 
-// lanesOf are the lanes that the log's checkpoints are of.
+// lanesOf returns the lanes of the log's checkpoints.
 func lanesOf(tl *timeline.Timeline) []record.Lane {
 	var lanes []record.Lane
 	for _, c := range tl.All() {

@@ -10,11 +10,11 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// A clock gives every line of a log its place on the x axis: seconds from the start where the log has times, else the
-// number of the checkpoint.
+// A clock gives each line of a log its place on the x axis. If the log has times, that is seconds
+// from the start, else the number of the checkpoint.
 type clock struct {
 	timed bool
-	cut   time.Duration // between the runs of a resumed batch, left out
+	cut   time.Duration // the time between the runs of a resumed batch, left out
 	at    map[record.Position]float64
 	end   float64 // the last place
 }
@@ -22,13 +22,14 @@ type clock struct {
 // A moment is a line that may have a time.
 type moment struct {
 	pos        record.Position
-	time       time.Time // zero where the log gives none
+	time       time.Time // zero if the log gives none
 	checkpoint bool
 	run        bool // the first line of a later run
 }
 
-// makeClock reads the times of a log. A line without a time stands where the line before it does; under the harness there
-// are none such, for its samples date the pipeline's lines. numbers are as for [makeChart].
+// makeClock reads the times of a log. A line without a time gets the time of the line before it.
+// Lines of a supervised run always have one, because the harness's samples date them. numbers are
+// those of [makeChart].
 func makeClock(tl *timeline.Timeline, numbers map[record.Position]int) clock {
 	moments := momentsOf(tl)
 	oneCalendar(moments)
@@ -70,10 +71,10 @@ func makeClock(tl *timeline.Timeline, numbers map[record.Position]int) clock {
 	return c
 }
 
-// oneCalendar takes the times away that cannot be set against the others: those without a date in a log that has dates
-// elsewhere and, where one log has dates and another none, all of them.
+// oneCalendar clears the times that cannot be compared with the others. In a log with dates these
+// are the times without a date. If one log has dates and another one has none, these are all times.
 func oneCalendar(moments []moment) {
-	dated := map[string]bool{} // by log, of those that have times
+	dated := map[string]bool{} // by log, for logs that have times
 	for _, m := range moments {
 		if !m.time.IsZero() {
 			dated[m.pos.Path] = dated[m.pos.Path] || wording.HasDate(m.time)
@@ -93,7 +94,7 @@ func oneCalendar(moments []moment) {
 	}
 }
 
-// momentsOf is the lines of a timeline in the order of the log.
+// momentsOf returns the lines of a timeline in the order of the log.
 func momentsOf(tl *timeline.Timeline) []moment {
 	out := make([]moment, 0, len(tl.Samples)+2*len(tl.Files))
 	paths := map[string]int{}
@@ -136,7 +137,7 @@ func momentsOf(tl *timeline.Timeline) []moment {
 	return out[:n]
 }
 
-// byTime places the moments by their time, without what passed between the runs.
+// byTime places the moments by their time, without the time between the runs.
 func (c *clock) byTime(moments []moment, base time.Time) {
 	var last time.Duration // the latest so far, as the log gives it
 	var x float64

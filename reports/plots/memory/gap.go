@@ -10,12 +10,12 @@ import (
 	"vramsoak/reports/plots"
 )
 
-// A gap is dark memory at a checkpoint: what is known to lie between reserved and device used. Between checkpoints it is not
-// known, because the allocator does not tell there what it holds.
+// A gap is the dark memory at a checkpoint, between reserved and device used. Between checkpoints
+// dark memory is unknown, because the allocator prints nothing there.
 type gap struct{ at, reserved, used float64 }
 
-// gaps are those of the lane's checkpoints. Where a checkpoint has no device used, the driver's samples beside it say how much
-// there was at least.
+// gaps returns the gaps at the lane's checkpoints. If a checkpoint does not give device used, the
+// driver's samples around it give a lower bound.
 func (c *Chart) gaps(tl *timeline.Timeline, beside *timeline.Beside) []gap {
 	var out []gap
 	for f, at := range tl.All() {
@@ -37,7 +37,7 @@ func (c *Chart) gaps(tl *timeline.Timeline, beside *timeline.Beside) []gap {
 	return out
 }
 
-// drawGaps draws a bar at each checkpoint, where there is room to see it.
+// drawGaps draws a bar at each checkpoint, if there is room to see it.
 func (p *picture) drawGaps(c draw.Canvas, g *plot.Plot) {
 	if p.dense() {
 		return
@@ -53,7 +53,7 @@ func (p *picture) drawGaps(c draw.Canvas, g *plot.Plot) {
 	}
 }
 
-// How the bars look.
+// The looks of a bar.
 const (
 	gapTint  = 0.45
 	gapWidth = 3.5

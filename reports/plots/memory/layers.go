@@ -13,7 +13,7 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// drawFiles draws where files begin, by number, with their stages as far as there is room.
+// drawFiles marks the beginnings of files with their numbers, and their stages if there is room.
 func (p *picture) drawFiles(c draw.Canvas, g *plot.Plot) {
 	x, _ := g.Transforms(&c)
 	bar := func(from, to float64, low, high vg.Length, fill color.Color) {
@@ -24,7 +24,7 @@ func (p *picture) drawFiles(c draw.Canvas, g *plot.Plot) {
 		return
 	}
 	group := p.group(c.Size().X)
-	var marked []int // the files that begin a group: the first, and those whose place is a multiple of it
+	var marked []int // the first file, and each whose number is a multiple of group
 	for i := range n {
 		if i == 0 || (i+1)%group == 0 {
 			marked = append(marked, i)
@@ -58,7 +58,8 @@ func (p *picture) drawFiles(c draw.Canvas, g *plot.Plot) {
 	p.numberFiles(c, x, marked)
 }
 
-// numberFiles writes the numbers of files above the data: first those that did not end well, then what has room.
+// numberFiles writes the numbers of files above the data: first those of files that did not end
+// well, then others that have room.
 func (p *picture) numberFiles(c draw.Canvas, x func(float64) vg.Length, marked []int) {
 	row := plots.Labels{}
 	write := func(at vg.Length, ink color.Color, label string) {
@@ -86,7 +87,7 @@ func (p *picture) numberFiles(c draw.Canvas, x func(float64) vg.Length, marked [
 	}
 }
 
-// group is how many files go into a band of their own colour, so that their numbers stand apart.
+// group returns how many files share a band of one colour, so that their numbers do not touch.
 func (p *picture) group(width vg.Length) int {
 	const apart = 55 // points
 	n := len(p.files)
@@ -96,7 +97,8 @@ func (p *picture) group(width vg.Length) int {
 	return int(plots.NiceStep(float64(n), int(width/apart)))
 }
 
-// drawSeries draws each series as a line, or where files are narrow as the band between its lowest and highest readings.
+// drawSeries draws each series as a line. If files are narrow, it draws the band between the lowest
+// and the highest readings instead.
 func (p *picture) drawSeries(c draw.Canvas, g *plot.Plot) {
 	x, y := g.Transforms(&c)
 	place := func(points []plots.Point) []vg.Point {
@@ -122,8 +124,8 @@ func (p *picture) drawSeries(c draw.Canvas, g *plot.Plot) {
 	}
 }
 
-// strokes cuts a long line into pieces that are drawn one by one. The rasterizer's
-// time grows with the square of the segments at one height. A line that goes up and down has all of
+// strokes cuts a long line into pieces that are drawn one by one. The time of the rasterizer grows
+// with the square of the number of segments at one height, and a line that goes up and down has all
 // its segments there.
 func strokes(line []vg.Point) [][]vg.Point {
 	const long, piece = 1024, 64
@@ -156,7 +158,7 @@ func (p *picture) drawBands(c draw.Canvas, place func([]plots.Point) []vg.Point)
 	}
 }
 
-// drawLimits draws the bounds of the device, with their names at the right of the data.
+// drawLimits draws the bounds of the device, with their names to the right of the data.
 func (p *picture) drawLimits(c draw.Canvas, g *plot.Plot) {
 	_, y := g.Transforms(&c)
 	for _, l := range p.limits {
@@ -167,7 +169,7 @@ func (p *picture) drawLimits(c draw.Canvas, g *plot.Plot) {
 	}
 }
 
-// drawNotes draws the high-water mark and the cleanups that failed, with their words above the data.
+// drawNotes draws the high-water mark and the failed cleanups, with their labels above the data.
 func (p *picture) drawNotes(c draw.Canvas, g *plot.Plot) {
 	x, y := g.Transforms(&c)
 	at := func(n plots.Note) vg.Point { return vg.Point{X: x(n.X), Y: y(n.Y)} }
@@ -181,7 +183,7 @@ func (p *picture) drawNotes(c draw.Canvas, g *plot.Plot) {
 	if p.mark != nil {
 		words.Place(plots.Ink, at(*p.mark), p.Encode(p.mark.Text))
 	}
-	for _, n := range p.worded() {
+	for _, n := range p.labelled() {
 		words.Place(plots.FailedColor, at(n), p.Encode(n.Text))
 	}
 	words.Draw(c)
@@ -198,7 +200,7 @@ func (p *picture) drawNotes(c draw.Canvas, g *plot.Plot) {
 	}
 }
 
-// drawMark marks the high-water mark by a triangle that stands on it.
+// drawMark marks the high-water mark with a triangle whose tip is at the point.
 func drawMark(c draw.Canvas, at vg.Point) {
 	const half = 5
 	c.FillPolygon(plots.Ink, []vg.Point{

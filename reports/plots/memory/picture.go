@@ -18,7 +18,7 @@ import (
 type picture struct {
 	*Chart
 	plots.Page
-	columns int // pixels of the data's width, about
+	columns int // the width of the data in pixels, roughly
 	limits  []limitLine
 }
 
@@ -29,12 +29,12 @@ type limitLine struct {
 	style draw.LineStyle
 }
 
-// How files and stages are shown depends on the room there is for each.
+// The room for each file decides how files and stages are drawn.
 func (p *picture) perFile() float64 { return float64(p.columns) / float64(max(1, len(p.files))) }
 
 func (p *picture) tinted() bool { return len(p.files) <= 12 } // stages over the whole height
 
-func (p *picture) stripped() bool { return !p.tinted() && p.perFile() >= 10 } // stages in a strip below
+func (p *picture) stripped() bool { return !p.tinted() && p.perFile() >= 10 } // stages in a strip below the data
 
 func (p *picture) dense() bool { return p.perFile() < 6 && len(p.files) > 0 } // bands, not lines
 
@@ -44,13 +44,13 @@ func (p *picture) columnsDense() int { return max(1, p.columns/p.bucket()) }
 
 func (p *picture) draw(c draw.Canvas) {
 	c = plots.Blank(c)
-	p.bound()
+	p.chooseLimits()
 	if !p.dense() {
 		p.notes = append(p.notes, "Lines join readings; what memory did between two of them is not known.")
 	}
 	c = p.drawHead(c)
 	c = p.DrawFoot(c, p.notes)
-	const axis, numbers = 36, 18 // the height of the x axis, and of the files' numbers above the data
+	const axis, numbers = 36, 18 // the height of the x axis, and of the numbers above the data
 	top := p.scale(c.Size().Y - axis - numbers)
 
 	g := plots.NewAxes()
@@ -77,9 +77,9 @@ func (p *picture) draw(c draw.Canvas) {
 	g.Draw(draw.Crop(c, 0, -right, 0, -numbers))
 }
 
-// bound chooses the bounds of the device that are drawn. One far above the data would press the data to the ground; it is
-// told in a note.
-func (p *picture) bound() {
+// chooseLimits chooses which bounds of the device are drawn. A bound far above the data would
+// flatten the data, so a note gives it instead.
+func (p *picture) chooseLimits() {
 	if p.total <= 0 {
 		return
 	}
@@ -102,21 +102,22 @@ func (p *picture) bound() {
 	}
 }
 
-// scale is the top of the y axis: room for the words above the data, where the data's area is so high, and for the bounds.
+// scale returns the top of the y axis. It leaves room for the bounds, and for the labels above the
+// data.
 func (p *picture) scale(height vg.Length) float64 {
 	base, top := p.top, 0.0
 	for _, l := range p.limits {
 		top = max(top, 1.02*l.value)
-		if l.value < 1.2*p.top { // the words are to stand above it
+		if l.value < 1.2*p.top { // the labels go above it
 			base = max(base, l.value)
 		}
 	}
-	words := plots.MarkHeight + plots.LabelHeight*float64(1+len(p.worded())) + 10
+	words := plots.MarkHeight + plots.LabelHeight*float64(1+len(p.labelled())) + 10
 	return max(1, top, base/(1-words/float64(height)))
 }
 
-// worded is the failures that are put in words: the first of each cleanup, three at most.
-func (p *picture) worded() []plots.Note {
+// labelled returns the failures that get a label: the first of each cleanup, at most three.
+func (p *picture) labelled() []plots.Note {
 	var out []plots.Note
 	for _, n := range p.failed {
 		if n.Text != "" && len(out) < 3 {
@@ -126,7 +127,7 @@ func (p *picture) worded() []plots.Note {
 	return out
 }
 
-// drawHead draws title, a line of numbers and the legend, and returns what is left of the canvas.
+// drawHead draws the title, the subtitle and the legend, and returns the rest of the canvas.
 func (p *picture) drawHead(c draw.Canvas) draw.Canvas {
 	c = p.DrawLine(c, plots.TitleSize, p.titleInk, p.title)
 	c = p.DrawLine(c, plots.TextSize, plots.Ink, p.subtitle)
@@ -134,7 +135,7 @@ func (p *picture) drawHead(c draw.Canvas) draw.Canvas {
 	return p.DrawLegend(c, p.legend())
 }
 
-// legend is what the colours mean.
+// legend returns what the colours mean.
 func (p *picture) legend() []plots.LegendEntry {
 	var out []plots.LegendEntry
 	add := func(name string, thumb func(c draw.Canvas, r vg.Rectangle)) {
@@ -183,7 +184,8 @@ func (p *picture) legend() []plots.LegendEntry {
 	return out
 }
 
-// stageColor is a stage's colour by its name's place; light where it lies under the data.
+// stageColor returns the colour of a stage by the place of its name. It is light if the stage lies
+// under the data.
 func (p *picture) stageColor(i int) color.Color {
 	c := color.Color(color.Gray{Y: 0xC8})
 	if i < len(plots.StageColors) {

@@ -14,15 +14,16 @@ import (
 	"vramsoak/reports/plots"
 )
 
-// ErrNothing says that a timeline has no level over time; a peak, a total and a part of the memory are none.
+// ErrNothing is returned for a timeline without readings of allocated, reserved or device used. A
+// peak, a total or a part of the memory does not draw a line.
 var ErrNothing = errors.New("the log has no reading of allocated, reserved or used memory to plot")
 
-// Plot draws memory over time, of a timeline that has its checkpoints. See [Chart.Plot].
+// Plot draws memory over time from a timeline that has kept its checkpoints. See [Chart.Plot].
 func Plot(w io.Writer, format string, tl *timeline.Timeline, rep *check.Report, opts plots.Options) error {
 	return sketchOf(tl, rep, opts).Chart(tl, rep).Plot(w, format, opts)
 }
 
-// sketchOf sketches a timeline that has its checkpoints.
+// sketchOf sketches a timeline that has kept its checkpoints.
 func sketchOf(tl *timeline.Timeline, rep *check.Report, opts plots.Options) *Sketch {
 	recovered := map[*timeline.File][]check.Recovered{}
 	for _, r := range rep.Recoveries {
@@ -43,7 +44,7 @@ func (c *Chart) Plot(w io.Writer, format string, opts plots.Options) error {
 			return ErrNothing
 		}
 		chart := *c
-		chart.notes = slices.Clip(chart.notes) // drawing adds some
+		chart.notes = slices.Clip(chart.notes) // drawing adds notes
 		p := &picture{Chart: &chart, Page: plots.Page{Encode: encode}, columns: opts.PixelsWide() - 200}
 		p.draw(on)
 		return nil

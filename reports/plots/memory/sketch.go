@@ -11,10 +11,12 @@ import (
 	"vramsoak/reports/plots"
 )
 
-// A Sketch keeps of a log what a plot of it can show, while the log is read: its memory is bounded, however many checkpoints
-// there are. Of few it keeps all. Of more it keeps, for stretches of the log that are at most about three of the plot's columns
-// wide, the first and the last checkpoint, and those with the lowest and the highest reading of each quantity that is drawn,
-// besides the failed cleanups and the stages that reach from one stretch into another.
+// A Sketch keeps, while a log is read, what a plot of it can show. Its memory is bounded, however
+// many checkpoints there are.
+// Of a short log it keeps all checkpoints. It divides a longer log into stretches, each at most
+// about three of the plot's columns wide. Of each stretch it keeps the first and the last
+// checkpoint, and those with the lowest and the highest reading of each drawn quantity. It also
+// keeps failed cleanups, and the stages that end in another stretch.
 type Sketch struct {
 	limit  int // checkpoints of a lane
 	lanes  []*laneSketch
@@ -22,61 +24,62 @@ type Sketch struct {
 	number int // of the last checkpoint
 }
 
-// sketchLimit is how many checkpoints are kept of a lane at the default width; perColumn at least, for each column of a wider
-// plot.
+// sketchLimit is how many checkpoints of a lane are kept at the default width. A wider plot keeps
+// perColumn for each of its columns.
 const (
 	sketchLimit = 1600 * perColumn
 	perColumn   = 6
 )
 
-// NewSketch is an empty sketch for a plot of this size.
+// NewSketch returns an empty sketch for a plot of a size.
 func NewSketch(opts plots.Options) *Sketch {
 	return &Sketch{limit: max(sketchLimit, perColumn*opts.PixelsWide())}
 }
 
-// A laneSketch is what is kept of one lane, in the order of the log.
+// A laneSketch is what a sketch keeps of one lane, in the order of the log.
 type laneSketch struct {
 	lane  record.Lane
 	marks []mark
 	time  int64
-	// A stretch ends with a time that is divisible by step, in ms, and with a number that is by stride: which of the two the
-	// plot will be drawn over is known only at the log's end.
+	// A stretch ends where the time in ms divided by step changes, or the number divided by stride.
+	// Only the end of the log tells whether the plot is drawn over times or over numbers.
 	step, stride int64
-	// worded are the names whose first failure is kept: it gets words.
-	worded map[failure]bool
+	// labelled has the names whose first failure is kept, because it gets a label.
+	labelled map[failure]bool
 }
 
-// wordedMax is how many names of failures get words; see [picture.worded], which takes fewer, of cleanups or of stages.
-const wordedMax = 8
+// labelledMax is how many names of failed cleanups or stages get a label. [picture.labelled] takes
+// fewer.
+const labelledMax = 8
 
 type failure struct {
 	name  string
 	stage bool
 }
 
-// A mark is a checkpoint that is kept: what a plot shows of it.
+// A mark is a checkpoint that is kept, with what a plot shows of it.
 type mark struct {
 	line int
 	at   time.Time
 	name string
 	record.Reading
 	lane   *laneSketch
-	of     *sketched
+	of     *sketchedFile
 	index  int   // in the file
 	number int   // in the log, from 1
-	time   int64 // ms; the last one's where it has none
+	time   int64 // ms; without a time, that of the mark before
 	failed []check.Recovered
-	first  bool // that fails, of its name
+	first  bool // the first failure of its name
 }
 
-// A sketched is a file of which marks are kept.
-type sketched struct {
+// A sketchedFile is a file that has marks.
+type sketchedFile struct {
 	file   *timeline.File
 	stages []timeline.Stage
 }
 
-// Add takes the next file, or stretch between files, in the order of the log, and what [check.Judge.Add] says of it. Nothing of
-// the file's checkpoints is kept but copies.
+// Add takes the next file or the next stretch between files, in the order of the log, and what
+// [check.Judge.Add] returned for it. It copies what it keeps of the checkpoints.
 func (s *Sketch) Add(f *timeline.File, recovered []check.Recovered) {
 	var failed []check.Recovered
 	for _, r := range recovered {
@@ -85,12 +88,12 @@ func (s *Sketch) Add(f *timeline.File, recovered []check.Recovered) {
 		}
 	}
 	slices.SortStableFunc(failed, func(a, b check.Recovered) int { return a.After - b.After })
-	of := &sketched{f, f.Stages}
+	of := &sketchedFile{f, f.Stages}
 	var l *laneSketch
 	for i := range f.Checkpoints {
 		c := &f.Checkpoints[i]
 		if l == nil || l.lane != c.Lane {
-			l = s.of(c.Lane)
+			l = s.laneOf(c.Lane)
 		}
 		s.number++
 		m := mark{line: c.Pos.Line, at: c.Time, name: c.Name, Reading: c.Reading, lane: l, of: of, index: i, number: s.number}
@@ -102,19 +105,19 @@ func (s *Sketch) Add(f *timeline.File, recovered []check.Recovered) {
 	}
 }
 
-func (s *Sketch) of(lane record.Lane) *laneSketch {
+func (s *Sketch) laneOf(lane record.Lane) *laneSketch {
 	if l := s.byLane[lane]; l != nil {
 		return l
 	}
 	if s.byLane == nil {
 		s.byLane = map[record.Lane]*laneSketch{}
 	}
-	l := &laneSketch{lane: lane, step: 1, stride: 1, worded: map[failure]bool{}}
+	l := &laneSketch{lane: lane, step: 1, stride: 1, labelled: map[failure]bool{}}
 	s.lanes, s.byLane[lane] = append(s.lanes, l), l
 	return l
 }
 
-// checkpoint is that of the mark, as far as it is kept.
+// checkpoint returns the mark as a checkpoint.
 func (m *mark) checkpoint() record.Checkpoint {
 	return record.Checkpoint{
 		Header: record.Header{Pos: record.Position{Path: m.of.file.Pos.Path, Line: m.line}, Time: m.at},
@@ -122,17 +125,17 @@ func (m *mark) checkpoint() record.Checkpoint {
 	}
 }
 
-// fail notes that the mark is the After of what failed.
+// fail records that the mark is the After of a failed cleanup or stage.
 func (m *mark) fail(r check.Recovered) {
 	l := m.lane
 	m.failed = append(m.failed, r)
 	name := failure{r.Name, r.Stage}
-	if !l.worded[name] && len(l.worded) < 2*wordedMax {
-		l.worded[name], m.first = true, true
+	if !l.labelled[name] && len(l.labelled) < 2*labelledMax {
+		l.labelled[name], m.first = true, true
 	}
 }
 
-// add takes the next checkpoint, and makes room once there are half as many again as are to be kept.
+// add appends a checkpoint. It thins the marks when there are half as many again as the limit.
 func (l *laneSketch) add(m mark, limit int) {
 	if !m.at.IsZero() {
 		l.time = m.at.UnixMilli()
@@ -141,14 +144,14 @@ func (l *laneSketch) add(m mark, limit int) {
 	if len(l.marks) >= limit+limit/2 {
 		l.thin(limit)
 	}
-	if len(l.marks) == cap(l.marks) { // append by itself would grow by a quarter, and copy as often
+	if len(l.marks) == cap(l.marks) { // append alone would grow by a quarter, and copy that often
 		l.marks = slices.Grow(l.marks, min(max(4, len(l.marks)), limit+limit/2-len(l.marks)))
 	}
 	l.marks = append(l.marks, m)
 }
 
-// thin makes the stretches longer until no more marks are left than the limit. Each then is made of whole former ones, whose
-// extremes are there.
+// thin makes the stretches longer until the marks are within the limit. A new stretch joins whole
+// old ones, so it has their extremes.
 func (l *laneSketch) thin(limit int) {
 	if len(l.marks) <= limit {
 		return
@@ -177,12 +180,12 @@ var drawn = [...]record.Quantity{record.Allocated, record.Reserved, record.Used,
 
 func (l *laneSketch) thinOnce() {
 	keep := make([]bool, len(l.marks))
-	stretch := make([]int, len(l.marks)) // the first mark of each one's
+	stretch := make([]int, len(l.marks)) // the first mark of the stretch of each mark
 	for from, to := 0, 0; from < len(l.marks); from = to {
-		for to = from; to < len(l.marks) && l.together(&l.marks[from], &l.marks[to]); to++ {
+		for to = from; to < len(l.marks) && l.sameStretch(&l.marks[from], &l.marks[to]); to++ {
 			stretch[to] = from
 		}
-		keepOf(l.marks[from:to], keep[from:to])
+		keepExtremes(l.marks[from:to], keep[from:to])
 	}
 	for from, to := 0, 0; from < len(l.marks); from = to {
 		of := l.marks[from].of
@@ -202,13 +205,13 @@ func (l *laneSketch) thinOnce() {
 	l.marks = l.marks[:n]
 }
 
-// together says that two marks are in one stretch, where those between them are.
-func (l *laneSketch) together(a, b *mark) bool {
+// sameStretch reports whether two marks are in one stretch, given that those between them are.
+func (l *laneSketch) sameStretch(a, b *mark) bool {
 	return a.time/l.step == b.time/l.step && int64(a.number)/l.stride == int64(b.number)/l.stride
 }
 
-// keepOf says what is kept of a stretch.
-func keepOf(marks []mark, keep []bool) {
+// keepExtremes marks what is kept of a stretch.
+func keepExtremes(marks []mark, keep []bool) {
 	keep[0], keep[len(keep)-1] = true, true
 	for _, q := range drawn {
 		low, high := -1, -1
@@ -229,7 +232,7 @@ func keepOf(marks []mark, keep []bool) {
 			keep[low], keep[high] = true, true
 		}
 	}
-	seen := [2]bool{} // a failed cleanup, and a stage
+	seen := [2]bool{} // a failed cleanup, and a failed stage
 	for i := range marks {
 		keep[i] = keep[i] || marks[i].first
 		for _, r := range marks[i].failed {
@@ -243,8 +246,8 @@ func keepOf(marks []mark, keep []bool) {
 	}
 }
 
-// keepStages keeps the ends of a file's stages that reach over a stretch's end. open says that the file may have more
-// checkpoints than are added.
+// keepStages keeps both ends of stages that end in another stretch than they begin in. open reports
+// whether the file may get more checkpoints.
 func keepStages(marks []mark, keep []bool, stretch []int, open bool) {
 	find := func(index int) (int, bool) {
 		return slices.BinarySearchFunc(marks, index, func(m mark, index int) int { return m.index - index })
@@ -263,7 +266,8 @@ func keepStages(marks []mark, keep []bool, stretch []int, open bool) {
 	}
 }
 
-// Chart is what a plot shows. The timeline is that of the files that were added; it need not have their checkpoints.
+// Chart returns what a plot shows. The timeline must have the files that were added; it need not
+// have kept their checkpoints.
 func (s *Sketch) Chart(tl *timeline.Timeline, rep *check.Report) *Chart {
 	thinned, failed, numbers := s.timeline(tl)
 	reduced := *rep
@@ -271,8 +275,8 @@ func (s *Sketch) Chart(tl *timeline.Timeline, rep *check.Report) *Chart {
 	return makeChart(thinned, &reduced, numbers)
 }
 
-// timeline is a timeline with the checkpoints that are kept, and the recoveries that failed. numbers are the checkpoints'
-// places in the log, nil where all are kept.
+// timeline returns a timeline of the kept checkpoints, and the recoveries that failed. numbers are
+// the checkpoints' places in the log, or nil if all are kept.
 func (s *Sketch) timeline(tl *timeline.Timeline) (thinned *timeline.Timeline, failed []check.Recovered, numbers map[record.Position]int) {
 	var marks []*mark
 	for _, l := range s.lanes {
@@ -291,7 +295,7 @@ func (s *Sketch) timeline(tl *timeline.Timeline) (thinned *timeline.Timeline, fa
 		for to = from + 1; to < len(marks) && marks[to].of == of; {
 			to++
 		}
-		f := bare(of.file)
+		f := withoutCheckpoints(of.file)
 		files[of.file] = f
 		f.Checkpoints = make([]record.Checkpoint, to-from)
 		places := make(map[int]int, to-from)
@@ -321,7 +325,7 @@ func (s *Sketch) timeline(tl *timeline.Timeline) (thinned *timeline.Timeline, fa
 			if of := files[f]; of != nil {
 				out[i] = of
 			} else if len(f.Checkpoints) > 0 {
-				out[i] = bare(f)
+				out[i] = withoutCheckpoints(f)
 			}
 		}
 		return out
@@ -331,8 +335,8 @@ func (s *Sketch) timeline(tl *timeline.Timeline) (thinned *timeline.Timeline, fa
 	return &copied, failed, numbers
 }
 
-// bare is a copy of a file without its checkpoints.
-func bare(f *timeline.File) *timeline.File {
+// withoutCheckpoints returns a copy of a file without its checkpoints.
+func withoutCheckpoints(f *timeline.File) *timeline.File {
 	out := *f
 	out.Checkpoints, out.Stages, out.Cleanups, out.Unpaired = nil, nil, nil, nil
 	return &out

@@ -12,18 +12,19 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// A panel shows one series over files, before anything is drawn.
+// A panel holds what is drawn of one series over files.
 type panel struct {
 	finding check.Finding
 	unit    string
-	each    string        // what has a value each: "file" or "reading"
-	files   []plots.Point // the values of the files that count, x being the number of the file
+	each    string        // what each value is of: "file" or "reading"
+	files   []plots.Point // the values that count, by the number of the file
 	outside []plots.Point // outliers
 	fitted  []plots.Point
-	// low and high are the fitted shape, tilted as far as the bounds of the growth go, where growth counts.
+	// low and high are the fitted shape, tilted to the bounds of the growth. They begin where
+	// growth counts.
 	low, high []plots.Point
 	mark      *plots.Note // where growth counts from, on the fitted shape
-	// bottom and top are the least and the largest of what the axis shows. An outlier may lie outside.
+	// bottom and top are the ends of the axis. Outliers may lie beyond them.
 	bottom, top float64
 }
 
@@ -65,8 +66,8 @@ func newPanel(t *check.Trend, gates bool) *panel {
 	return p
 }
 
-// pivot is the place about which a line may be tilted: the middle of what it goes through, or the file at which growth begins,
-// because what is before that file holds it there.
+// pivot returns the index about which the fitted line is tilted: the middle of its points. If
+// growth begins at a later file, it is that file, because the points before hold the line there.
 func pivot(r *shape.Result) float64 {
 	from, last := float64(r.From), float64(len(r.Fitted)-1)
 	if r.Growing && r.Shape == shape.Flat && r.From > 0 {
@@ -75,8 +76,9 @@ func pivot(r *shape.Result) float64 {
 	return (from + last) / 2
 }
 
-// fileNumbers are the places in the batch where they are known and ascend, else those in the process, from 1. Of readings
-// they are those of the first of each value.
+// fileNumbers returns the numbers of the files in the batch if they are known and ascend, else
+// their numbers in the process, from 1. For readings it returns the number of the first reading of
+// each value.
 func fileNumbers(t *check.Trend) []float64 {
 	x := make([]float64, len(t.Files))
 	if t.Every > 0 {
@@ -96,7 +98,8 @@ func fileNumbers(t *check.Trend) []float64 {
 	return x
 }
 
-// markText says what is at the file, or the reading, from which on growth counts; "" where that is the first one.
+// markText describes the file or the reading from which on growth counts. It is "" if growth counts
+// from the first one.
 func markText(t *check.Trend, each string, file int) string {
 	r := &t.Result
 	size := r.Size
@@ -120,10 +123,11 @@ func markText(t *check.Trend, each string, file int) string {
 	return ""
 }
 
-// scale chooses what the axis shows: what the limit lets it grow over the files, where that is within four times what the values
-// do, so that growth that is allowed looks small, and else so much; at least what the digits hide, and a hundredth of the level.
-// Outliers that would press the others to the ground stay outside.
-// Files or readings for each value.
+// scale chooses the ends of the axis. The axis spans what the values need. It also spans what the
+// limit allows over all files, up to four times what the values need, so that allowed growth looks
+// small. It spans at least what rounding hides, and a hundredth of the level. Outliers that would
+// flatten the other values lie beyond the axis. each is the number of files or readings for each
+// value.
 func (p *panel) scale(rounding float64, each int) {
 	p.bottom, p.top = math.Inf(1), math.Inf(-1)
 	hold := func(points ...plots.Point) {
@@ -156,7 +160,7 @@ func (p *panel) scale(rounding float64, each int) {
 	}
 }
 
-// title is the panel's first line.
+// title returns the first line of the panel.
 func (p *panel) title() string {
 	return strings.ToUpper(wording.Verdict(p.finding)) + ": " + sink.Line(p.finding.Check) + ", " + sink.Line(p.finding.Subject)
 }

@@ -17,24 +17,24 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// A picture is panels that are being drawn.
+// A picture draws panels.
 type picture struct {
 	plots.Page
 	panels        []*panel // those that are shown
-	all           int      // with those that are not
+	all           int      // with those that are not shown
 	columns, rows int
-	pixels        int // of a panel's data, across, about
+	pixels        int // the width of a panel's data in pixels, roughly
 }
 
-// Bounds of the panels: the most there are, and pixels: the least that one needs, the height where it is left to the plot, and
-// what is around them all.
+// The most panels, and in pixels: the least width and height of one, its height in a plot without a
+// height, and the height of what surrounds all panels.
 const (
 	panelsMax               = 6
 	panelWidth, panelLeast  = 480, 200
 	panelHeight, panelSpare = 290, 110
 )
 
-// arrange gives the panels their places, and the plot a height where it has none.
+// arrange places the panels, and gives a plot without a height one.
 func (p *picture) arrange(opts plots.Options) plots.Options {
 	p.all = len(p.panels)
 	p.columns = 1
@@ -63,7 +63,7 @@ func (p *picture) draw(c draw.Canvas, rep *check.Report) {
 	}
 	c = p.DrawFoot(c, notes)
 	tiles := draw.Tiles{Cols: p.columns, Rows: p.rows, PadX: 24, PadY: 14}
-	left := make([]vg.Length, p.columns) // the widest words of the y axes of a column
+	left := make([]vg.Length, p.columns) // the widest label of the y axes, for each column
 	axes := make([]*plot.Plot, len(p.panels))
 	for i, panel := range p.panels {
 		axes[i] = p.axes(panel, tiles.At(c, i%p.columns, i/p.columns))
@@ -98,9 +98,9 @@ func (p *picture) legend() []plots.LegendEntry {
 	)
 }
 
-// axes are a panel's, of which the words above the data take a row.
+// axes returns the axes of a panel, with a row for the label above the data.
 func (p *picture) axes(panel *panel, c draw.Canvas) *plot.Plot {
-	const around = 85 // points that the words around the data take, about
+	const around = 85 // points that the text around the data takes, roughly
 	height := max(40, float64(c.Size().Y)-around)
 	span := panel.top - panel.bottom
 	top := panel.top + 0.04*span
@@ -122,7 +122,7 @@ func (p *picture) axes(panel *panel, c draw.Canvas) *plot.Plot {
 	return g
 }
 
-// ends are the numbers of the first and the last file.
+// ends returns the numbers of the first and the last file.
 func (p *panel) ends() (first, last float64) {
 	for i, points := range [][]plots.Point{p.files, p.outside} {
 		if len(points) == 0 {
@@ -160,10 +160,10 @@ func (p *picture) drawPanel(c draw.Canvas, panel *panel, g *plot.Plot, left vg.L
 	g.Draw(draw.Crop(c, left-labelWidth(g), -4, 0, 0))
 }
 
-// messageLines is how many lines of a finding's message a panel has.
+// messageLines is how many lines of a finding's message a panel shows.
 const messageLines = 3
 
-// message is what fits of a finding's: as many of its parts as have room.
+// message returns as many parts of a finding's message as fit.
 func message(sty text.Style, s string, width vg.Length) []string {
 	parts := strings.Split(s, "; ")
 	for n := len(parts); n > 1; n-- {
@@ -195,7 +195,7 @@ func wrapped(sty text.Style, s string, width vg.Length) []string {
 	return append(lines, line)
 }
 
-// ink is the colour of a panel's verdict: noted is not failed.
+// ink returns the colour of a panel's title. A finding that does not gate is not shown as failed.
 func (p *panel) ink() color.Color {
 	if p.finding.Verdict == check.Fail && !p.finding.Gates {
 		return plots.Ink
@@ -203,7 +203,7 @@ func (p *panel) ink() color.Color {
 	return plots.VerdictInk(p.finding.Verdict)
 }
 
-// growthInk is the colour of what was found.
+// growthInk returns the colour of the fitted shape.
 func (p *panel) growthInk() color.Color {
 	if p.finding.Verdict == check.Fail {
 		return plots.FailedColor
@@ -211,10 +211,10 @@ func (p *panel) growthInk() color.Color {
 	return plots.Ink
 }
 
-// dense says that there are more files than their dots have room.
+// dense reports whether a panel has more files than it has room for dots.
 func (p *picture) dense(panel *panel) bool { return len(panel.files) > p.pixels }
 
-// drawFiles draws the values, the bounds of the growth, and over them what was found.
+// drawFiles draws the values, the bounds of the growth, and the fitted shape over them.
 func (p *picture) drawFiles(c draw.Canvas, g *plot.Plot, panel *panel) {
 	x, y := g.Transforms(&c)
 	place := func(points []plots.Point) []vg.Point {
@@ -244,7 +244,7 @@ func (p *picture) drawFiles(c draw.Canvas, g *plot.Plot, panel *panel) {
 	c.StrokeLines(fittedStyle(panel.growthInk()), c.ClipLinesXY(place(plots.Thin(panel.fitted, p.pixels)))...)
 }
 
-// drawOutside draws outliers; what lies outside of the axis at its edge, as an arrow.
+// drawOutside draws outliers. An outlier beyond the axis is an arrow at its end.
 func (p *picture) drawOutside(c draw.Canvas, g *plot.Plot, panel *panel) {
 	x, y := g.Transforms(&c)
 	for _, at := range plots.Thin(panel.outside, p.pixels/8) {
@@ -259,7 +259,7 @@ func (p *picture) drawOutside(c draw.Canvas, g *plot.Plot, panel *panel) {
 	}
 }
 
-// drawMark draws where growth counts from, with its words above the data.
+// drawMark labels the file from which on growth counts.
 func (p *picture) drawMark(c draw.Canvas, g *plot.Plot, panel *panel) {
 	if panel.mark == nil {
 		return
@@ -274,18 +274,18 @@ func (p *picture) drawMark(c draw.Canvas, g *plot.Plot, panel *panel) {
 
 func fittedStyle(ink color.Color) draw.LineStyle { return draw.LineStyle{Color: ink, Width: 1.6} }
 
-// drawDot is the value of a file.
+// drawDot draws the value of a file.
 func drawDot(c draw.Canvas, at vg.Point) {
 	c.DrawGlyph(draw.GlyphStyle{Color: plots.AllocatedColor, Radius: 2.2, Shape: draw.CircleGlyph{}}, at)
 }
 
-// drawHollow is an outlier.
+// drawHollow draws an outlier.
 func drawHollow(c draw.Canvas, at vg.Point) {
 	c.DrawGlyph(draw.GlyphStyle{Color: color.White, Radius: 3.2, Shape: draw.CircleGlyph{}}, at)
 	c.DrawGlyph(draw.GlyphStyle{Color: plots.AllocatedColor, Radius: 3.2, Shape: draw.RingGlyph{}}, at)
 }
 
-// drawArrow is an outlier above the axis, or below it.
+// drawArrow draws an outlier above the axis, or below it.
 func drawArrow(c draw.Canvas, tip vg.Point, up vg.Length) {
 	const half, high = 4, 7
 	triangle := []vg.Point{tip, {X: tip.X - half, Y: tip.Y - up*high}, {X: tip.X + half, Y: tip.Y - up*high}}

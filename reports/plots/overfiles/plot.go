@@ -15,8 +15,8 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// Plot draws what is judged over files (see [check.Report.Trends]), a panel for each series, the worst first: the value of
-// each file, the shape that was found, and the bounds of the growth.
+// Plot draws the series that are judged over files (see [check.Report.Trends]), the worst first.
+// Each has a panel with the value of each file, the fitted shape, and the bounds of its growth.
 func Plot(w io.Writer, format string, rep *check.Report, opts plots.Options) error {
 	if len(rep.Trends) == 0 {
 		return noSeries(rep)
@@ -35,7 +35,8 @@ func Plot(w io.Writer, format string, rep *check.Report, opts plots.Options) err
 	})
 }
 
-// noSeries says why there are none: what the leak check says, which looks at what most logs have.
+// noSeries returns the error for a report without series. It quotes the leak check, which judges
+// what most logs have.
 func noSeries(rep *check.Report) error {
 	for _, f := range rep.Findings {
 		if f.Check == check.Leak && f.Verdict == check.Skipped {

@@ -21,10 +21,10 @@ import (
 	"vramsoak/reports/wording"
 )
 
-// mostPanels is how many series a trend draws, each in a panel.
+// mostPanels is how many series are drawn, each in a panel.
 const mostPanels = 8
 
-// The pixels of a panel, and of what is around them all, where the height is left to the plot.
+// The height of a panel and of what surrounds all panels, in pixels, for a plot without a height.
 const panelHeight, panelsAround = 230, 90
 
 // A picture is a trend that is being drawn.
@@ -34,8 +34,9 @@ type picture struct {
 	changes []history.Change
 }
 
-// Plot draws series run by run, with their levels and the runs at which they changed: those that changed, or where none
-// did, all. A height of 0 is as high as they need.
+// Plot draws series run by run, with their levels and the runs at which the levels changed. It
+// draws the series that changed or, if none did, all of them. A plot of height 0 is as high as its
+// panels need.
 func Plot(
 	w io.Writer, format string, h *history.History, series []*history.Series, changes []history.Change, opts plots.Options,
 ) error {
@@ -62,13 +63,14 @@ func Plot(
 }
 
 func (p *picture) draw(c draw.Canvas, series []*history.Series, headline string) {
-	c = draw.Crop(plots.Blank(c), 0, -10, 0, 0) // the last date stands over the edge of the data
+	c = draw.Crop(plots.Blank(c), 0, -10, 0, 0) // the last date extends beyond the data
 	c = p.DrawLine(c, plots.TitleSize, plots.Ink, headline)
 	c = p.DrawLegend(c, p.legend())
 	c.Max.Y -= 2
 	const dates = 20
 	height := (c.Size().Y - dates) / vg.Length(len(series))
-	// The widest numbers decide where all panels begin, so that the runs stand below one another.
+	// The widest number decides where all panels begin, so that each run has one place in all of
+	// them.
 	left := vg.Length(0)
 	sty := plots.Text(plots.TextSize, plots.Ink, text.XRight, text.YCenter)
 	for _, s := range series {
@@ -113,11 +115,12 @@ func changeLine(ink color.Color) draw.LineStyle {
 	return draw.LineStyle{Color: ink, Width: 1.2, Dashes: []vg.Length{4, 3}}
 }
 
-// bounds are the least and the largest value that a panel shows: not from 0, for what changed may be a hundredth.
+// bounds returns the bottom and the top of a panel. They need not include 0, because a change may
+// be a hundredth of the level.
 func bounds(s *history.Series) (low, high float64) {
 	low, high = slices.Min(s.Values), slices.Max(s.Values)
 	room := 0.06 * (high - low)
-	if least := 0.01 * max(math.Abs(low), math.Abs(high)); high-low < least { // noise is not blown up
+	if least := 0.01 * max(math.Abs(low), math.Abs(high)); high-low < least { // do not blow up noise
 		room = (least - (high - low)) / 2
 	}
 	if room == 0 {
@@ -126,7 +129,7 @@ func bounds(s *history.Series) (low, high float64) {
 	return low - room, high + room
 }
 
-// ticks are some four round numbers within the bounds.
+// ticks returns about four round numbers within the bounds.
 func (p *picture) ticks(s *history.Series) []plot.Tick {
 	low, high := bounds(s)
 	return plots.ValueTicks(low, high, s.Unit, 5)
@@ -170,7 +173,8 @@ func (p *picture) panel(c draw.Canvas, s *history.Series) {
 	}
 }
 
-// mark draws where a level changed, and writes by how much, above the data and left of what is written there already.
+// mark draws where a level changed. It writes the size of the change above the data, to the left of
+// what is written there already. It returns where the next text may end.
 func (p *picture) mark(c draw.Canvas, change history.Change, at vg.Length, free vg.Point) vg.Point {
 	ink := color.Color(plots.UsedColor)
 	if change.Worse {
@@ -184,21 +188,21 @@ func (p *picture) mark(c draw.Canvas, change history.Change, at vg.Length, free 
 	}
 	sty := plots.Text(plots.TextSize, ink, text.XLeft, text.YTop)
 	left := min(at, free.X-sty.Width(s))
-	if left < c.Min.X+c.Size().X/5 { // the series' name is there
+	if left < c.Min.X+c.Size().X/5 { // the name of the series is there
 		return free
 	}
 	c.FillText(sty, vg.Point{X: left, Y: free.Y}, p.Encode(s))
 	return vg.Point{X: left - 14, Y: free.Y}
 }
 
-// x is the place of a run: they stand at equal distances, whenever they were.
+// x returns the places of runs on a canvas. They have equal distances, whatever their dates.
 func (p *picture) x(c draw.Canvas) func(run float64) vg.Length {
 	return func(run float64) vg.Length {
 		return c.Min.X + vg.Length((run+0.5)/float64(len(p.Runs)))*c.Size().X
 	}
 }
 
-// dates writes below the last panel when the runs were.
+// dates writes the dates of runs below the last panel.
 func (p *picture) dates(c draw.Canvas) {
 	x := p.x(c)
 	sty := plots.Text(plots.TextSize, plots.SoftInk, text.XCenter, text.YTop)
