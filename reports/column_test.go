@@ -15,17 +15,19 @@ import (
 	"vramsoak/reports/text"
 )
 
-// TestColumnsAreInLine: the columns behind a name begin where those of other rows do, whatever is in
-// the name, and however much of it is spelled.
+// TestColumnsAreInLine: the columns behind a name begin where those of other rows do, whatever is
+// in the name, and however much of it is spelled.
 func TestColumnsAreInLine(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
 	names := []string{
-		"Plain", "\x00Red\x1b[31m", "gpj\u202eexe", "日本語", "e\u0301te\u0301", "👩‍🔬", "##[error]x", "##vso[task.x]", "::error::x",
+		"Plain", "\x00Red\x1b[31m", "gpj\u202eexe", "日本語", "e\u0301te\u0301", "👩‍🔬", "##[error]x",
+		"##vso[task.x]", "::error::x",
 		"\xff\xfe", "tab\tbed", strings.Repeat("日本語", 9), strings.Repeat("plain ", 9),
 	}
 	for _, name := range names {
-		fmt.Fprintf(&log, "[GPU Memory] Before %s Cleanup: Allocated: 2.00GB\n[GPU Memory] After %s Cleanup: Allocated: 1.50GB\n", name, name)
+		fmt.Fprintf(&log, "[GPU Memory] Before %s Cleanup: Allocated: 2.00GB\n[GPU Memory] After "+
+			"%s Cleanup: Allocated: 1.50GB\n", name, name)
 	}
 	shown := func(write func(w io.Writer) error) string {
 		var out strings.Builder
@@ -40,20 +42,24 @@ func TestColumnsAreInLine(t *testing.T) {
 	}
 	tl := b.Timeline()
 	rep := check.Of(tl, check.DefaultPolicy())
-	report := shown(func(w io.Writer) error { return text.Report(w, tl, rep, text.Options{Width: 140}) })
+	report := shown(func(w io.Writer) error {
+		return text.Report(w, tl, rep, text.Options{Width: 140})
+	})
 	table, pattern, _ := strings.Cut(report, "Memory pattern")
 	for what, text := range map[string]struct{ text, column string }{
 		"findings": {table, "25.0 %  >= 95 %"},
 		"pattern":  {pattern, "1.50 GiB"},
 		"records": {shown(func(w io.Writer) error {
-			_, err := records.Write(w, parser.Read(strings.NewReader(log.String()), "a.log"), records.Options{Format: "table"})
+			_, err := records.Write(w, parser.Read(strings.NewReader(log.String()), "a.log"),
+				records.Options{Format: "table"})
 			return err
 		}), "allocated "},
 	} {
 		at, rows := -1, 0
 		for line := range strings.Lines(text.text) {
 			before, _, ok := strings.Cut(line, text.column)
-			if !ok || what == "records" && (strings.Contains(line, "日本語日本語") || strings.Contains(line, "plain plain")) {
+			if !ok || what == "records" && (strings.Contains(line, "日本語日本語") ||
+				strings.Contains(line, "plain plain")) {
 				continue // there a long name takes the room that it needs
 			}
 			rows++

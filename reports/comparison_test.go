@@ -18,7 +18,8 @@ import (
 	"vramsoak/reports/text"
 )
 
-// aComparison is a run of 20 files against another, with a metric for each verdict, a hostile name and remarks.
+// aComparison is a run of 20 files against another, with a metric for each verdict, a hostile name
+// and remarks.
 func aComparison() *compare.Comparison {
 	metric := func(name, unit string, higherIsBetter bool, at func(i int) float64) check.Metric {
 		m := check.Metric{Name: name, Unit: unit, HigherIsBetter: higherIsBetter}
@@ -27,32 +28,44 @@ func aComparison() *compare.Comparison {
 		}
 		return m
 	}
-	run := func(peak, noise, recovered, speed float64, info compare.RunInfo, more ...check.Metric) *compare.Baseline {
+	run := func(
+		peak, noise, recovered, speed float64, info compare.RunInfo, more ...check.Metric,
+	) *compare.Baseline {
 		m := check.Measurements{Metrics: append([]check.Metric{
 			metric("idle level", check.Bytes, false, func(int) float64 { return 1 << 20 }),
 			metric("peak", check.Bytes, false, func(int) float64 { return peak }),
-			metric("peak of a | b\x1b[31m", check.Bytes, false, func(i int) float64 { return 1<<30 + noise*float64(i*7%20-8) }),
-			metric("recovery of Whisper Cleanup", check.Ratio, true, func(int) float64 { return recovered }),
+			metric("peak of a | b\x1b[31m", check.Bytes, false, func(i int) float64 {
+				return 1<<30 + noise*float64(i*7%20-8)
+			}),
+			metric("recovery of Whisper Cleanup", check.Ratio, true, func(int) float64 {
+				return recovered
+			}),
 			metric("throughput", check.TimesRealTime, true, func(int) float64 { return speed }),
 		}, more...)}
 		for i := range 20 {
-			m.Files = append(m.Files, check.MeasuredFile{Path: string(rune('a'+i)) + ".wav", Index: i + 1})
+			m.Files = append(m.Files, check.MeasuredFile{Path: string(rune('a'+i)) + ".wav",
+				Index: i + 1})
 		}
 		return compare.New(m, info)
 	}
 	dark := metric("dark memory", check.Bytes, false, func(int) float64 { return 500 << 20 })
 	base := run(7<<30, 0, 0.98, 30, compare.RunInfo{
-		Log: "last-good.json", Commit: "33395edd1b92b3a7", GPU: "NVIDIA A10", Host: "builder", Verdict: check.Pass,
+		Log: "last-good.json", Commit: "33395edd1b92b3a7", GPU: "NVIDIA A10", Host: "builder",
+		Verdict: check.Pass,
 	}, dark)
-	now := run(8<<30, 2<<20, 0.96, 33, compare.RunInfo{Log: "runs/x/soak.log", GPU: "NVIDIA L4", Host: "builder", Driver: "550.54"})
+	now := run(8<<30, 2<<20, 0.96, 33, compare.RunInfo{Log: "runs/x/soak.log", GPU: "NVIDIA L4",
+		Host: "builder", Driver: "550.54"})
 	return compare.Runs(base, now, check.DefaultPolicy())
 }
 
-// TestComparison writes a comparison in every form. UPDATE=1 rewrites the goldens; read the difference before you keep it.
+// TestComparison writes a comparison in every form. UPDATE=1 rewrites the goldens; read the
+// difference before you keep it.
 func TestComparison(t *testing.T) {
 	c := aComparison()
 	for name, write := range map[string]func(w *bytes.Buffer) error{
-		"plain.txt": func(w *bytes.Buffer) error { return text.Comparison(w, c, check.Fail, text.Options{}) },
+		"plain.txt": func(w *bytes.Buffer) error {
+			return text.Comparison(w, c, check.Fail, text.Options{})
+		},
 		"terminal-80.txt": func(w *bytes.Buffer) error {
 			return text.Comparison(w, c, check.Fail, text.Options{Terminal: true, Width: 80})
 		},
@@ -76,7 +89,8 @@ func TestComparisonJSON(t *testing.T) {
 	some := aComparison()
 	some.Base.Log = "<a & b>.log"
 	failed := *some
-	failed.Changes, failed.NewlyFailed = nil, []check.MeasuredFile{{Path: `"metrics": []`, Index: 1}}
+	failed.Changes, failed.NewlyFailed = nil,
+		[]check.MeasuredFile{{Path: `"metrics": []`, Index: 1}}
 	for _, c := range []*compare.Comparison{some, &failed} {
 		r := &check.Report{Schema: check.Schema, Policy: check.DefaultPolicy()}
 		r.Join(c.Findings("")...)
@@ -111,7 +125,8 @@ func TestComparisonOfMany(t *testing.T) {
 	if err := text.Comparison(&out, c, check.Fail, text.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"metric 19999", "19,743 others: pass; --format json has them all"} {
+	for _, want := range []string{"metric 19999",
+		"19,743 others: pass; --format json has them all"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("lacks %q", want)
 		}

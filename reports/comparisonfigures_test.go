@@ -33,7 +33,8 @@ func readFigure(t *testing.T, s string) figure {
 	if _, behind, ok := strings.Cut(m[1], "."); ok {
 		digits = len(behind)
 	}
-	scale := map[string]float64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "KiB/file": 1 << 10, "MiB/file": 1 << 20, "GiB/file": 1 << 30}[m[2]]
+	scale := map[string]float64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "KiB/file": 1 << 10,
+		"MiB/file": 1 << 20, "GiB/file": 1 << 30}[m[2]]
 	if scale == 0 {
 		scale = 1
 	}
@@ -46,7 +47,8 @@ func adds(base, now, change figure, share bool) bool {
 	low, high := now.value-now.half-base.value-base.half, now.value+now.half-base.value+base.half
 	if share {
 		of := func(d, b float64) float64 { return 100 * d / math.Abs(b) }
-		ends := []float64{of(low, base.value-base.half), of(low, base.value+base.half), of(high, base.value-base.half), of(high, base.value+base.half)}
+		ends := []float64{of(low, base.value-base.half), of(low, base.value+base.half),
+			of(high, base.value-base.half), of(high, base.value+base.half)}
 		low, high = min(ends[0], ends[1], ends[2], ends[3]), max(ends[0], ends[1], ends[2], ends[3])
 	}
 	const arithmetic = 1e-9
@@ -81,7 +83,8 @@ func TestFiguresAddUp(t *testing.T) {
 			if strings.HasPrefix(cells[4], "x ") { // ten times and more
 				continue
 			}
-			if !adds(base, now, readFigure(t, cells[4]), strings.HasSuffix(cells[4], "%") && base.value != 0) {
+			if !adds(base, now, readFigure(t, cells[4]),
+				strings.HasSuffix(cells[4], "%") && base.value != 0) {
 				t.Errorf("the figures do not add up: %s", line)
 			}
 			rows++
@@ -98,7 +101,8 @@ func TestFiguresAddUp(t *testing.T) {
 			if m[1] == "fell" {
 				by.value = -by.value
 			}
-			if !adds(base, now, by, false) || !strings.HasPrefix(m[5], "x ") && !adds(base, now, readFigure(t, m[5]), true) {
+			if !adds(base, now, by, false) ||
+				!strings.HasPrefix(m[5], "x ") && !adds(base, now, readFigure(t, m[5]), true) {
 				t.Errorf("the figures do not add up: %s", c.Changes[i].Message)
 			}
 			messages++
@@ -115,7 +119,8 @@ func aRandomComparison(r *rand.Rand) *compare.Comparison {
 	of := func(scale float64) *compare.Baseline {
 		m := check.Measurements{}
 		for i := range 15 {
-			m.Files = append(m.Files, check.MeasuredFile{Path: fmt.Sprintf("%d.wav", i), Index: i + 1})
+			m.Files = append(m.Files, check.MeasuredFile{Path: fmt.Sprintf("%d.wav", i),
+				Index: i + 1})
 		}
 		add := func(name, unit string, higher bool, value func() float64) {
 			metric := check.Metric{Name: name, Unit: unit, HigherIsBetter: higher}
@@ -127,9 +132,15 @@ func aRandomComparison(r *rand.Rand) *compare.Comparison {
 		size := math.Exp(10 + 12*r.Float64())
 		skewed := func() float64 { return scale * size * (1 + r.ExpFloat64()) }
 		add(check.IdleLevel, check.Bytes, false, skewed)
-		add("peak", check.Bytes, false, func() float64 { return scale * 700 * (1 << 20) * (1 + 0.2*r.ExpFloat64()) })
-		add("recovery of Whisper Cleanup", check.Ratio, true, func() float64 { return 1 - 0.1*r.ExpFloat64() })
-		add("seconds a file", check.Seconds, false, func() float64 { return scale * 12 * math.Exp(r.NormFloat64()) })
+		add("peak", check.Bytes, false, func() float64 {
+			return scale * 700 * (1 << 20) * (1 + 0.2*r.ExpFloat64())
+		})
+		add("recovery of Whisper Cleanup", check.Ratio, true, func() float64 {
+			return 1 - 0.1*r.ExpFloat64()
+		})
+		add("seconds a file", check.Seconds, false, func() float64 {
+			return scale * 12 * math.Exp(r.NormFloat64())
+		})
 		return compare.New(m, compare.RunInfo{})
 	}
 	seed := 0.5 + r.Float64()

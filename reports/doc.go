@@ -12,11 +12,11 @@
 // They share three packages: wording (counts, sizes, headlines), pattern (the memory of a typical
 // file) and sink (text of outside origin, made safe for the place where it is written).
 //
-//	text.Report(os.Stdout, timeline, report, text.Options{Terminal: true, Width: 100, Color: true})
+//	text.Report(os.Stdout, timeline, report, text.Options{Terminal: true, Width: 100})
 //	junit.Write(w, timeline, report)
 //	markdown.Report(w, timeline, report)
 //	memory.Plot(w, "png", timeline, report, plots.Options{})
 //
-// Every report is a pure function of what it is given: the same input gives the same bytes. No report
-// judges. The findings are harness/check's.
+// Every report is a pure function of what it is given: the same input gives the same bytes. No
+// report judges. The findings are harness/check's.
 package reports

@@ -16,8 +16,8 @@ import (
 	"vramsoak/reports/text"
 )
 
-// TestGoldens writes the reports on each case in testdata. A case holds a log, perhaps a policy to judge
-// it by, and the reports that are wanted.
+// TestGoldens writes the reports on each case in testdata. A case holds a log, perhaps a policy to
+// judge it by, and the reports that are wanted.
 func TestGoldens(t *testing.T) {
 	golden.Each(t, "testdata/*.txtar", func(t *testing.T, c golden.Case) {
 		tl, rep := readCase(t, c)
@@ -31,9 +31,15 @@ func TestGoldens(t *testing.T) {
 		narrow := text.Options{Terminal: true, Width: 80}
 		wide := text.Options{Terminal: true, Width: 140, Color: true}
 		c.Compare(
-			write("plain.txt", func(w io.Writer) error { return text.Report(w, tl, rep, text.Options{}) }),
-			write("terminal-80.txt", func(w io.Writer) error { return text.Report(w, tl, rep, narrow) }),
-			write("terminal-140-color.txt", func(w io.Writer) error { return text.Report(w, tl, rep, wide) }),
+			write("plain.txt", func(w io.Writer) error {
+				return text.Report(w, tl, rep, text.Options{})
+			}),
+			write("terminal-80.txt", func(w io.Writer) error {
+				return text.Report(w, tl, rep, narrow)
+			}),
+			write("terminal-140-color.txt", func(w io.Writer) error {
+				return text.Report(w, tl, rep, wide)
+			}),
 			write("junit.xml", func(w io.Writer) error { return junit.Write(w, tl, rep) }),
 			write("summary.md", func(w io.Writer) error { return markdown.Report(w, tl, rep) }),
 		)

@@ -17,16 +17,21 @@ import (
 
 const MiB = 1 << 20
 
-// months is a history of 60 nights, of whose peak the level rises by 512 MiB with run 41, where the driver changed too.
+// months is a history of 60 nights, of whose peak the level rises by 512 MiB with run 41, where the
+// driver changed too.
 func months() *history.History {
 	h := &history.History{Suite: "nightly", Series: []history.Series{
-		{SeriesKey: history.SeriesKey{Metric: "peak", Statistic: history.Worst, Device: 1}, Unit: check.Bytes},
-		{SeriesKey: history.SeriesKey{Metric: "throughput", Statistic: history.MedianOf}, Unit: check.TimesRealTime, HigherIsBetter: true},
+		{SeriesKey: history.SeriesKey{Metric: "peak", Statistic: history.Worst, Device: 1},
+			Unit: check.Bytes},
+		{SeriesKey: history.SeriesKey{Metric: "throughput", Statistic: history.MedianOf},
+			Unit: check.TimesRealTime, HigherIsBetter: true},
 	}}
 	for n := range 60 {
 		e := history.Entry{
-			ID: int64(n + 1), Suite: "nightly", Started: time.Date(2026, 9, 1+n, 2, 0, 0, 0, time.UTC), Commit: fmt.Sprintf("c%02d1234567", n+1),
-			Driver: "550.54", Verdict: check.Pass, Files: 60, Log: "soak.log",
+			ID: int64(n + 1), Suite: "nightly",
+			Started: time.Date(2026, 9, 1+n, 2, 0, 0, 0, time.UTC),
+			Commit:  fmt.Sprintf("c%02d1234567", n+1),
+			Driver:  "550.54", Verdict: check.Pass, Files: 60, Log: "soak.log",
 		}
 		peak := 2048.0 + float64(n%3)
 		if n >= 40 {
@@ -51,7 +56,8 @@ func TestTrend(t *testing.T) {
 	}
 	for _, want := range []string{
 		"suite nightly: 60 runs from 2026-09-01 to 2026-10-30, 2 series, 1 change\n",
-		"peak, worst, device 1: 2.00 GiB up to run 40 (2026-10-10, c401234), 2.50 GiB since run 41 (2026-10-11, c411234).",
+		"peak, worst, device 1: 2.00 GiB up to run 40 (2026-10-10, c401234), 2.50 GiB since run " +
+			"41 (2026-10-11, c411234).",
 		"(git log c401234..c411234). The driver changed too: 560.28, before 550.54.\n",
 	} {
 		if !strings.Contains(out.String(), want) {
@@ -60,7 +66,8 @@ func TestTrend(t *testing.T) {
 	}
 	h.Runs[40].Commit = h.Runs[39].Commit
 	out.Reset()
-	if err := text.Trend(&out, h, h.Judged(), changes, text.Options{Terminal: true, Width: 70}); err != nil {
+	if err := text.Trend(&out, h, h.Judged(), changes,
+		text.Options{Terminal: true, Width: 70}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "Both are of the same") {
@@ -79,7 +86,8 @@ func TestTrendPlot(t *testing.T) {
 	for _, format := range plots.Formats {
 		var first, second bytes.Buffer
 		for _, w := range []*bytes.Buffer{&first, &second} {
-			if err := overruns.Plot(w, format, h, h.Judged(), changes, plots.Options{}); err != nil {
+			if err := overruns.Plot(w, format, h, h.Judged(), changes,
+				plots.Options{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -90,10 +98,12 @@ func TestTrendPlot(t *testing.T) {
 		case "png":
 			size, err := png.DecodeConfig(&first)
 			if err != nil || size.Width != 1600 || size.Height != 360 {
-				t.Errorf("a picture of %d x %d, %v, want 1600 x 360: what changed is one series", size.Width, size.Height, err)
+				t.Errorf("a picture of %d x %d, %v, want 1600 x 360: what changed is one series",
+					size.Width, size.Height, err)
 			}
 		case "svg":
-			for _, want := range []string{"peak, worst, device 1", "+512 MiB (+25.0 %), run 41, c411234", "2026-09-01", "2.4 GiB"} {
+			for _, want := range []string{"peak, worst, device 1",
+				"+512 MiB (+25.0 %), run 41, c411234", "2026-09-01", "2.4 GiB"} {
 				if !strings.Contains(first.String(), want) {
 					t.Errorf("expected %q in the SVG", want)
 				}
@@ -106,8 +116,10 @@ func TestTrendPlot(t *testing.T) {
 	if err := overruns.Plot(&bytes.Buffer{}, "png", h, nil, nil, plots.Options{}); err == nil {
 		t.Error("a plot of nothing")
 	}
-	one := &history.History{Suite: "s", Runs: h.Runs[:1], Series: []history.Series{{Unit: check.Ratio, Runs: []int{0}, Values: []float64{0}}}}
-	if err := overruns.Plot(&bytes.Buffer{}, "png", one, []*history.Series{&one.Series[0]}, nil, plots.Options{}); err != nil {
+	one := &history.History{Suite: "s", Runs: h.Runs[:1],
+		Series: []history.Series{{Unit: check.Ratio, Runs: []int{0}, Values: []float64{0}}}}
+	if err := overruns.Plot(&bytes.Buffer{}, "png", one, []*history.Series{&one.Series[0]}, nil,
+		plots.Options{}); err != nil {
 		t.Errorf("a single run whose value is 0: %v", err)
 	}
 }

@@ -23,7 +23,8 @@ func TestHostileXML(t *testing.T) {
 	timelines.WellFormedXML(t, out.Bytes())
 	for _, format := range plots.Formats {
 		var out bytes.Buffer
-		if err := memory.Plot(&out, format, tl, rep, plots.Options{Width: 800, Height: 450}); err != nil {
+		if err := memory.Plot(&out, format, tl, rep,
+			plots.Options{Width: 800, Height: 450}); err != nil {
 			t.Fatal(err)
 		}
 		if format == "svg" {
@@ -35,12 +36,14 @@ func TestHostileXML(t *testing.T) {
 func TestHostileText(t *testing.T) {
 	tl, rep := timelines.Hostile()
 	ours := regexp.MustCompile("\x1b\\[(0|2|31|32|33)m")
-	for _, opts := range []text.Options{{}, {Terminal: true, Width: 80}, {Terminal: true, Width: 200, Color: true}} {
+	for _, opts := range []text.Options{{}, {Terminal: true, Width: 80},
+		{Terminal: true, Width: 200, Color: true}} {
 		var out bytes.Buffer
 		if err := text.Report(&out, tl, rep, opts); err != nil {
 			t.Fatal(err)
 		}
-		if s := ours.ReplaceAllString(out.String(), ""); !utf8.ValidString(s) || strings.ContainsAny(s, "\x00\x1b\r\t\u202e") {
+		if s := ours.ReplaceAllString(out.String(), ""); !utf8.ValidString(s) ||
+			strings.ContainsAny(s, "\x00\x1b\r\t\u202e") {
 			t.Errorf("control characters got through to %+v: %q", opts, s)
 		}
 	}

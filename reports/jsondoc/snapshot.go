@@ -16,13 +16,16 @@ func Snapshot(w io.Writer, path string, devices []*snapshot.Analysis) error {
 	for i, a := range devices {
 		b := *a
 		b.Holds, b.Free.Pins = []snapshot.Usage{}, []snapshot.Pin{}
-		lists = append(lists, sink.List{Key: "holds", Items: items(a.Holds)}, sink.List{Key: "pins", Items: items(a.Free.Pins)})
+		lists = append(lists, sink.List{Key: "holds", Items: items(a.Holds)},
+			sink.List{Key: "pins", Items: items(a.Free.Pins)})
 		if a.Trace != nil {
 			t := *a.Trace
-			t.PeakHolds, t.Kept, t.OOMs = []snapshot.Usage{}, []snapshot.Growth{}, []snapshot.OutOfMemory{}
+			t.PeakHolds, t.Kept, t.OOMs = []snapshot.Usage{}, []snapshot.Growth{},
+				[]snapshot.OutOfMemory{}
 			b.Trace = &t
 			lists = append(lists, sink.List{Key: "peak_holds", Items: items(a.Trace.PeakHolds)},
-				sink.List{Key: "kept", Items: items(a.Trace.Kept)}, sink.List{Key: "ooms", Items: items(a.Trace.OOMs)})
+				sink.List{Key: "kept", Items: items(a.Trace.Kept)},
+				sink.List{Key: "ooms", Items: items(a.Trace.OOMs)})
 		}
 		short[i] = b
 	}

@@ -11,7 +11,8 @@ import (
 func TestSnapshot(t *testing.T) {
 	device := &snapshot.Analysis{
 		Holds: []snapshot.Usage{{Bytes: 6 << 20}},
-		Trace: &snapshot.Trace{OOMs: []snapshot.OutOfMemory{{Largest: 2 << 20}, {Largest: 1 << 20}}},
+		Trace: &snapshot.Trace{OOMs: []snapshot.OutOfMemory{{Largest: 2 << 20},
+			{Largest: 1 << 20}}},
 	}
 	var out bytes.Buffer
 	if err := Snapshot(&out, "oom.pickle", []*snapshot.Analysis{device}); err != nil {
@@ -32,7 +33,8 @@ func TestSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := got.Devices[0]
-	if got.Schema != "vramsoak.snapshot/1" || got.Path != "oom.pickle" || d.Holds[0].Bytes != 6<<20 ||
+	if got.Schema != "vramsoak.snapshot/1" || got.Path != "oom.pickle" ||
+		d.Holds[0].Bytes != 6<<20 ||
 		len(d.Trace.OOMs) != 2 || d.Trace.OOMs[0].LargestFree != 2<<20 {
 		t.Errorf("%+v", got)
 	}

@@ -1,5 +1,5 @@
-// Package junit writes junit.xml: the findings and the files of a run as test cases, for the test view
-// of a CI system.
+// Package junit writes junit.xml: the findings and the files of a run as test cases, for the test
+// view of a CI system.
 package junit
 
 import (
@@ -29,9 +29,10 @@ func Write(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 		checks.add(findingCase(f))
 	}
 	if rep.Verdict != check.Pass && checks.Failures+checks.Errors == 0 { // nothing was judged
-		checks.add(testCase{Name: "verdict", Classname: "vramsoak", Time: inSeconds(0), Error: &result{
-			Message: "no check that gates could be judged", Type: string(rep.Verdict),
-		}})
+		checks.add(testCase{Name: "verdict", Classname: "vramsoak", Time: inSeconds(0),
+			Error: &result{
+				Message: "no check that gates could be judged", Type: string(rep.Verdict),
+			}})
 	}
 	suites := suites{Name: "vramsoak", Suites: []suite{checks.done(0)}}
 	if last := tl.LastAttempts(); len(last) > 0 {
@@ -67,7 +68,8 @@ func Write(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 
 func findingCase(f check.Finding) testCase {
 	c := testCase{
-		Name: sink.Line(subjectName(f)), Classname: "vramsoak." + sink.Line(f.Check), Time: inSeconds(0),
+		Name: sink.Line(subjectName(f)), Classname: "vramsoak." + sink.Line(f.Check),
+		Time: inSeconds(0),
 	}
 	outcome := &result{Message: sink.Line(f.Message), Type: sink.Line(f.Check), Body: evidence(f)}
 	switch {

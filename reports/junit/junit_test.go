@@ -11,7 +11,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// TestJUnitAgreesWithVerdict demands failures or errors where the verdict is no pass, and only there.
+// TestJUnitAgreesWithVerdict demands failures or errors where the verdict is no pass, and only
+// there.
 func TestJUnitAgreesWithVerdict(t *testing.T) {
 	crash := timelines.Batch{Files: 3, CrashAt: 2}.Timeline()
 	retried := timelines.Batch{Files: 3, CrashAt: 2}.Timeline()
@@ -27,8 +28,8 @@ func TestJUnitAgreesWithVerdict(t *testing.T) {
 	lenient.Gate = []string{check.Recovery, check.Peak, check.Consistency}
 	strict.Require = []string{check.Leak}
 
-	// Thirteen findings: recovery of two cleanups and a stage, leak, fragmentation, dark memory, drift, throughput, peak, out of
-	// memory, two on completeness, consistency.
+	// Thirteen findings: recovery of two cleanups and a stage, leak, fragmentation, dark memory,
+	// drift, throughput, peak, out of memory, two on completeness, consistency.
 	for _, c := range []struct {
 		name             string
 		tl               *timeline.Timeline
@@ -38,11 +39,13 @@ func TestJUnitAgreesWithVerdict(t *testing.T) {
 		failures, errors int
 	}{
 		{"a clean run", short, policy, check.Pass, 13 + 2, 0, 0},
-		{"a cleanup and its stage fail", timelines.Batch{Files: 3, KeepFrom: 2}.Timeline(), policy, check.Fail, 13 + 3, 2, 0},
+		{"a cleanup and its stage fail", timelines.Batch{Files: 3, KeepFrom: 2}.Timeline(), policy,
+			check.Fail, 13 + 3, 2, 0},
 		{"a crash", crash, policy, check.Fail, 13 + 3, 2, 0},
 		{"a crash that does not gate", crash, lenient, check.Pass, 13 + 3, 0, 0},
 		{"a crash, and the file done again", retried, policy, check.Pass, 13 + 3, 0, 0},
-		{"too few files for a check that is required", short, strict, check.Undecided, 13 + 2, 0, 1},
+		{"too few files for a check that is required", short, strict, check.Undecided, 13 + 2, 0,
+			1},
 		{"nothing that gates judged", &timeline.Timeline{}, lenient, check.Undecided, 4 + 1, 0, 1},
 		{"a run cut short", cut, policy, check.Fail, 13 + 2, 2, 0},
 	} {
@@ -59,7 +62,8 @@ func TestJUnitAgreesWithVerdict(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got.Tests != c.tests || got.Failures != c.failures || got.Errors != c.errors {
-			t.Errorf("%s: %d tests, %d failures, %d errors; want %d, %d, %d\n%s", c.name, got.Tests, got.Failures, got.Errors,
+			t.Errorf("%s: %d tests, %d failures, %d errors; want %d, %d, %d\n%s", c.name, got.Tests,
+				got.Failures, got.Errors,
 				c.tests, c.failures, c.errors, out.String())
 		}
 		if passed := got.Failures+got.Errors == 0; passed != (rep.Verdict == check.Pass) {

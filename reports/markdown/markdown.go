@@ -51,7 +51,8 @@ func (m *document) table(t table, reserve int) {
 	m.add(t.title + t.header)
 	for i, row := range t.rows {
 		if len(row)+moreRoom+reserve > m.left {
-			m.add(fmt.Sprintf("\n%s more; the JSON report has them all.\n", wording.Plural(len(t.rows)-i, "row")))
+			m.add(fmt.Sprintf("\n%s more; the JSON report has them all.\n",
+				wording.Plural(len(t.rows)-i, "row")))
 			return
 		}
 		m.add(row)
@@ -60,7 +61,8 @@ func (m *document) table(t table, reserve int) {
 
 // fold writes a table inside a block that opens on a click.
 func (m *document) fold(title string, t table) {
-	open, end := fmt.Sprintf("\n<details><summary>%s: %s</summary>\n", title, wording.Count(len(t.rows))), "\n</details>\n"
+	open, end := fmt.Sprintf("\n<details><summary>%s: %s</summary>\n", title,
+		wording.Count(len(t.rows))), "\n</details>\n"
 	if len(t.rows) == 0 || len(open)+len(end)+len(t.header)+2*moreRoom > m.left {
 		return
 	}

@@ -19,7 +19,8 @@ import (
 func Report(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 	m := document{left: Limit}
 	findings := wording.Sorted(rep)
-	m.add(fmt.Sprintf("## %s vramsoak: %s\n\n%s\n", verdictSign(rep.Verdict), escape(string(rep.Verdict), 40), escape(wording.Headline(rep), 400)))
+	m.add(fmt.Sprintf("## %s vramsoak: %s\n\n%s\n", verdictSign(rep.Verdict),
+		escape(string(rep.Verdict), 40), escape(wording.Headline(rep), 400)))
 
 	pattern := patternTable(pattern.Of(tl, rep))
 	// The findings that failed come first, but they leave room for the pattern, which is short
@@ -53,7 +54,8 @@ func (m *document) notes(notes []string, reserve int) {
 // findingTable returns findings as a table.
 func findingTable(findings []check.Finding) table {
 	t := table{
-		header: "\n| Verdict | Check | Subject | File | Measured | Limit | Finding |\n|---|---|---|--:|--:|:--|---|\n",
+		header: "\n| Verdict | Check | Subject | File | Measured | Limit | Finding |\n" +
+			"|---|---|---|--:|--:|:--|---|\n",
 	}
 	for _, f := range findings {
 		file := ""
@@ -64,7 +66,8 @@ func findingTable(findings []check.Finding) table {
 		if f.At != nil {
 			message += " (" + escape(wording.Location(f), 200) + ")"
 		}
-		t.rows = append(t.rows, fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |\n", wording.Verdict(f), escape(f.Check, 60),
+		t.rows = append(t.rows, fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |\n",
+			wording.Verdict(f), escape(f.Check, 60),
 			escape(f.Subject, 120), file, wording.Measured(f), wording.Limit(f), message))
 	}
 	return t
@@ -83,7 +86,8 @@ func patternTable(p pattern.Pattern) table {
 		if s.Verdict != "" {
 			freed = strings.TrimRight(freed+" "+verdictSign(s.Verdict), " ")
 		}
-		t.rows = append(t.rows, fmt.Sprintf("| %s | %s | `%s` | %s |\n", escape(s.Name, 120), record.FormatBytes(s.Level),
+		t.rows = append(t.rows, fmt.Sprintf("| %s | %s | `%s` | %s |\n", escape(s.Name, 120),
+			record.FormatBytes(s.Level),
 			strings.Repeat("█", n)+strings.Repeat("─", cells-n), freed))
 	}
 	return t

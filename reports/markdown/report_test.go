@@ -11,15 +11,16 @@ import (
 	"vramsoak/harness/check"
 )
 
-// TestHostileMarkdown demands that no cell breaks its row, no markup of the log's becomes the summary's, and nobody is
-// notified.
+// TestHostileMarkdown demands that no cell breaks its row, no markup of the log's becomes the
+// summary's, and nobody is notified.
 func TestHostileMarkdown(t *testing.T) {
 	tl, rep := timelines.Hostile()
 	var out bytes.Buffer
 	if err := Report(&out, tl, rep); err != nil {
 		t.Fatal(err)
 	}
-	if s := out.String(); !utf8.ValidString(s) || strings.ContainsAny(s, "\x00\x1b\r") || strings.Contains(s, "<script") ||
+	if s := out.String(); !utf8.ValidString(s) || strings.ContainsAny(s, "\x00\x1b\r") ||
+		strings.Contains(s, "<script") ||
 		strings.Contains(s, "@user") || strings.Contains(s, "#12") {
 		t.Errorf("got through: %q", s)
 	}
@@ -47,7 +48,8 @@ func TestMarkdownLimit(t *testing.T) {
 	for i := range 2000 {
 		for _, v := range []check.Verdict{check.Fail, check.Pass, check.Skipped} {
 			rep.Findings = append(rep.Findings, check.Finding{
-				Check: check.Recovery, Verdict: v, Subject: fmt.Sprintf("Cleanup %d", i), Message: strings.Repeat("||", 400), Gates: true,
+				Check: check.Recovery, Verdict: v, Subject: fmt.Sprintf("Cleanup %d", i),
+				Message: strings.Repeat("||", 400), Gates: true,
 			})
 		}
 		c := f.Checkpoints[0]
@@ -62,7 +64,8 @@ func TestMarkdownLimit(t *testing.T) {
 	if len(got) > Limit {
 		t.Errorf("%d bytes", len(got))
 	}
-	for _, want := range []string{"## ❌ vramsoak: fail", "| Before Whisper Cleanup |", "rows more; the JSON report has them all."} {
+	for _, want := range []string{"## ❌ vramsoak: fail", "| Before Whisper Cleanup |",
+		"rows more; the JSON report has them all."} {
 		if !strings.Contains(got, want) {
 			t.Errorf("lacks %q", want)
 		}

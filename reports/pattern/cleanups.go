@@ -40,7 +40,8 @@ func (p Pattern) cleanups(rep *check.Report) map[string]*cleanupStats {
 			continue
 		}
 		if !r.Nothing {
-			c.shares = append(c.shares, min(1, r.Share)) // above 1 if it also freed memory from before the stage
+			// above 1 if it also freed memory from before the stage
+			c.shares = append(c.shares, min(1, r.Share))
 		}
 		if r.Verdict == check.Fail {
 			c.failed++

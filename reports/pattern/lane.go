@@ -16,7 +16,8 @@ func BusiestLane(tl *timeline.Timeline) (record.Lane, int) {
 		if _, known := top[c.Lane]; !known {
 			lanes = append(lanes, c.Lane)
 		}
-		top[c.Lane] = max(top[c.Lane], c.Bytes(record.Allocated), c.Bytes(record.Reserved), c.Bytes(record.Used))
+		top[c.Lane] = max(top[c.Lane], c.Bytes(record.Allocated), c.Bytes(record.Reserved),
+			c.Bytes(record.Used))
 	}
 	if len(lanes) == 0 {
 		return record.Lane{}, 0

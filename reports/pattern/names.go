@@ -15,7 +15,8 @@ type presence struct {
 }
 
 func newPresence(outside []string) *presence {
-	p := &presence{files: map[string]int{}, last: map[string]*timeline.File{}, outside: map[string]bool{}}
+	p := &presence{files: map[string]int{}, last: map[string]*timeline.File{},
+		outside: map[string]bool{}}
 	for _, name := range outside {
 		p.outside[name] = true
 	}

@@ -54,7 +54,8 @@ func Of(tl *timeline.Timeline, rep *check.Report) Pattern {
 	}
 	for i := range tl.Outside {
 		into := &order
-		if len(tl.Files) > 0 && tl.Outside[i].Process >= tl.Files[0].Process && tl.Outside[i].Pos.Line > tl.Files[0].Pos.Line {
+		if len(tl.Files) > 0 && tl.Outside[i].Process >= tl.Files[0].Process &&
+			tl.Outside[i].Pos.Line > tl.Files[0].Pos.Line {
 			into = &tail
 		}
 		for k := range tl.Outside[i].Checkpoints {
@@ -64,7 +65,9 @@ func Of(tl *timeline.Timeline, rep *check.Report) Pattern {
 	// The file with the most checkpoints gives the order. Names that only other files have follow
 	// the name that precedes them there.
 	byLength := slices.Clone(tl.LastAttempts())
-	slices.SortStableFunc(byLength, func(a, b *timeline.File) int { return len(b.Checkpoints) - len(a.Checkpoints) })
+	slices.SortStableFunc(byLength, func(a, b *timeline.File) int {
+		return len(b.Checkpoints) - len(a.Checkpoints)
+	})
 	presence := newPresence(append(slices.Clone(order), tail...))
 	for _, f := range byLength {
 		order = mergeNames(order, f, p, levels)
@@ -112,7 +115,8 @@ func (p Pattern) Title() string {
 	if p.partial {
 		of = "the first " + of
 	}
-	s := fmt.Sprintf("Memory pattern of a file: %s, median over %s", wording.Quantity(p.quantity), of)
+	s := fmt.Sprintf("Memory pattern of a file: %s, median over %s", wording.Quantity(p.quantity),
+		of)
 	if p.lanes > 1 {
 		s += fmt.Sprintf(", %s (the busiest of %d)", wording.Lane(p.lane), p.lanes)
 	}
@@ -122,7 +126,8 @@ func (p Pattern) Title() string {
 		s += "; a full bar is the highest checkpoint, " + record.FormatBytes(p.scale)
 	}
 	if p.rare > 0 {
-		s += fmt.Sprintf("; left out: %s that fewer than half of the files have", wording.Plural(p.rare, "checkpoint"))
+		s += fmt.Sprintf("; left out: %s that fewer than half of the files have",
+			wording.Plural(p.rare, "checkpoint"))
 	}
 	return s
 }

@@ -11,7 +11,8 @@ import (
 	"vramsoak/harness/check"
 )
 
-// TestPatternShowsRecovery demands what the pattern says of a cleanup: the judge's shares and verdicts, nothing of its own.
+// TestPatternShowsRecovery demands what the pattern says of a cleanup: the judge's shares and
+// verdicts, nothing of its own.
 func TestPatternShowsRecovery(t *testing.T) {
 	policy := check.DefaultPolicy()
 	strict := policy
@@ -24,13 +25,18 @@ func TestPatternShowsRecovery(t *testing.T) {
 	}{
 		// 7.05 of 7.23, at least 7.04 of 7.225
 		{"passes", timelines.Cleanup(7.23, 0.18, ""), policy, "97.5 % freed pass"},
-		{"fails where the policy asks for more", timelines.Cleanup(7.23, 0.18, ""), strict, "97.5 % freed fail"},
+		{"fails where the policy asks for more", timelines.Cleanup(7.23, 0.18, ""), strict,
+			"97.5 % freed fail"},
 		// 6.87 of 7.23, at least 6.86 of 7.225 and at most 6.88 of 7.235
-		{"undecided in one file", timelines.Cleanup(7.23, 0.18, "") + timelines.Cleanup(7.23, 0.36, ""), policy, "95.0 % freed undecided"},
-		{"fails in one of three", strings.Repeat(timelines.Cleanup(7.23, 0.18, ""), 2) + timelines.Cleanup(7.23, 5.68, ""), policy, "97.5 % freed, not in 1 file fail"},
+		{"undecided in one file", timelines.Cleanup(7.23, 0.18, "") + timelines.Cleanup(7.23, 0.36,
+			""), policy, "95.0 % freed undecided"},
+		{"fails in one of three", strings.Repeat(timelines.Cleanup(7.23, 0.18, ""),
+			2) + timelines.Cleanup(7.23, 5.68, ""), policy, "97.5 % freed, not in 1 file fail"},
 		{"nothing held", timelines.Cleanup(0, 0, ""), policy, "nothing freed pass"},
-		{"nothing held in most files", strings.Repeat(timelines.Cleanup(0, 0, ""), 2) + timelines.Cleanup(7.23, 0.18, ""), policy, "97.5 % freed pass"},
-		{"the busiest device", timelines.Cleanup(1, 0.01, " | device=0") + timelines.Cleanup(2, 1, " | device=1"), policy, "50.0 % freed fail"},
+		{"nothing held in most files", strings.Repeat(timelines.Cleanup(0, 0, ""),
+			2) + timelines.Cleanup(7.23, 0.18, ""), policy, "97.5 % freed pass"},
+		{"the busiest device", timelines.Cleanup(1, 0.01, " | device=0") + timelines.Cleanup(2, 1,
+			" | device=1"), policy, "50.0 % freed fail"},
 	} {
 		tl, rep := timelines.Judge(t, c.log, c.policy)
 		for _, s := range Of(tl, rep).Steps {
@@ -42,7 +48,8 @@ func TestPatternShowsRecovery(t *testing.T) {
 	}
 }
 
-// TestPatternShowsWhatIsNotJudged has a cleanup whose objects cannot be told from those that live on.
+// TestPatternShowsWhatIsNotJudged has a cleanup whose objects cannot be told from those that live
+// on.
 func TestPatternShowsWhatIsNotJudged(t *testing.T) {
 	tl, rep := timelines.Judge(t, `[GPU Memory] Before Diarization: Allocated: 0.10GB
 [GPU Memory] Before Waveform Cleanup: Allocated: 5.75GB
@@ -57,17 +64,20 @@ func TestPatternShowsWhatIsNotJudged(t *testing.T) {
 			got[s.Name] = s.Freed + " " + string(s.Verdict)
 		}
 	}
-	want := map[string]string{"After Waveform Cleanup": "256 MiB freed ", "After Model Cleanup": "100.0 % freed pass"}
+	want := map[string]string{"After Waveform Cleanup": "256 MiB freed ",
+		"After Model Cleanup": "100.0 % freed pass"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("freed (-want +got):\n%s", diff)
 	}
 }
 
-// TestPatternLeavesOutTheRare: what fewer than half of the files have is no row of a typical file, and is counted; names that stand
-// outside of files are rows, and so are those of a log that numbers its checkpoints.
+// TestPatternLeavesOutTheRare: what fewer than half of the files have is no row of a typical file,
+// and is counted; names that stand outside of files are rows, and so are those of a log that
+// numbers its checkpoints.
 func TestPatternLeavesOutTheRare(t *testing.T) {
 	file := func(n int, more string) string {
-		return fmt.Sprintf("[pipeline] file-start path=%d.wav\n%s%s[pipeline] file-end path=%d.wav status=ok\n", n, timelines.Cleanup(7.23, 0.18, ""), more, n)
+		return fmt.Sprintf("[pipeline] file-start path=%d.wav\n%s%s[pipeline] file-end "+
+			"path=%d.wav status=ok\n", n, timelines.Cleanup(7.23, 0.18, ""), more, n)
 	}
 	failed := "[GPU Memory] After Transcription (failed): Allocated: 9.00GB\n"
 	for _, c := range []struct {
@@ -77,10 +87,13 @@ func TestPatternLeavesOutTheRare(t *testing.T) {
 	}{
 		{
 			"one of three", file(1, "") + file(2, failed) + file(3, ""), 2, 1,
-			"a full bar is the highest checkpoint, 9.00 GiB; left out: 1 checkpoint that fewer than half of the files have",
+			"a full bar is the highest checkpoint, 9.00 GiB; left out: 1 checkpoint that fewer " +
+				"than half of the files have",
 		},
-		{"one of two", file(1, "") + file(2, failed), 3, 0, "a full bar is the highest checkpoint, 9.00 GiB"},
-		{"before the first file", failed + file(1, "") + file(2, "") + file(3, ""), 3, 0, "a full bar is the highest checkpoint, 9.00 GiB"},
+		{"one of two", file(1, "") + file(2, failed), 3, 0,
+			"a full bar is the highest checkpoint, 9.00 GiB"},
+		{"before the first file", failed + file(1, "") + file(2, "") + file(3, ""), 3, 0,
+			"a full bar is the highest checkpoint, 9.00 GiB"},
 	} {
 		tl, rep := timelines.Judge(t, c.log, check.DefaultPolicy())
 		p := Of(tl, rep)
@@ -90,7 +103,8 @@ func TestPatternLeavesOutTheRare(t *testing.T) {
 	}
 	numbered := ""
 	for n := range 9 {
-		numbered += fmt.Sprintf("[pipeline] file-start path=%d.wav\n[GPU Memory] Step %d: Allocated: 1.00GB\n", n, n)
+		numbered += fmt.Sprintf("[pipeline] file-start path=%d.wav\n[GPU Memory] Step %d: "+
+			"Allocated: 1.00GB\n", n, n)
 	}
 	tl, rep := timelines.Judge(t, numbered, check.DefaultPolicy())
 	if p := Of(tl, rep); len(p.Steps) != 9 || p.rare != 0 {

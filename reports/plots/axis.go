@@ -66,7 +66,8 @@ func byteScale(bottom, top float64) (bytes float64, suffix string) {
 		name  string
 		bytes int64
 	}{{" TiB", record.TiB}, {" GiB", record.GiB}, {" MiB", record.MiB}, {" KiB", record.KiB}} {
-		if size := float64(u.bytes); max(math.Abs(bottom), math.Abs(top)) >= 1.5*size && top-bottom >= size/20 {
+		if size := float64(u.bytes); max(math.Abs(bottom), math.Abs(top)) >= 1.5*size &&
+			top-bottom >= size/20 {
 			return size, u.name
 		}
 	}
@@ -79,7 +80,8 @@ func TimeTicks(seconds float64) ([]plot.Tick, string) {
 	step := NiceStep(seconds, most)
 	if step >= 10 {
 		step = 86400 * NiceStep(seconds/86400, most)
-		for _, s := range []float64{10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400} {
+		for _, s := range []float64{10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800,
+			21600, 43200, 86400} {
 			if seconds/s <= most {
 				step = s
 				break
@@ -91,13 +93,19 @@ func TimeTicks(seconds float64) ([]plot.Tick, string) {
 	switch {
 	case step < 60 && seconds < 120:
 		digits := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
-		label, unit = func(s float64) string { return strconv.FormatFloat(s, 'f', digits, 64) }, "seconds"
+		label, unit = func(s float64) string {
+			return strconv.FormatFloat(s, 'f', digits, 64)
+		}, "seconds"
 	case step < 60:
-		label, unit = func(s float64) string { return fmt.Sprintf("%d:%02d", int(s)/60, int(s)%60) }, "minutes:seconds"
+		label, unit = func(s float64) string {
+			return fmt.Sprintf("%d:%02d", int(s)/60, int(s)%60)
+		}, "minutes:seconds"
 	case seconds < 2*3600:
 		label, unit = func(s float64) string { return strconv.Itoa(int(s) / 60) }, "minutes"
 	case step < 3600:
-		label, unit = func(s float64) string { return fmt.Sprintf("%d:%02d", int(s)/3600, int(s)%3600/60) }, "hours:minutes"
+		label, unit = func(s float64) string {
+			return fmt.Sprintf("%d:%02d", int(s)/3600, int(s)%3600/60)
+		}, "hours:minutes"
 	default:
 		label, unit = func(s float64) string { return strconv.Itoa(int(s) / 3600) }, "hours"
 	}

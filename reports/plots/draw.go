@@ -53,17 +53,23 @@ func (o Options) PixelsHigh() int { return cmp.Or(o.Height, 900) }
 
 // Draw makes a canvas of the format, has drawOn draw on it, and writes it. drawOn must pass text
 // through encode, because the fonts of a PDF have an encoding of their own.
-func Draw(w io.Writer, format string, opts Options, drawOn func(c draw.Canvas, encode func(string) string) error) error {
+func Draw(
+	w io.Writer, format string, opts Options,
+	drawOn func(c draw.Canvas, encode func(string) string) error,
+) error {
 	if opts.PixelsWide() < minWidth || opts.PixelsHigh() < MinHeight {
-		return fmt.Errorf("a plot of %d x %d pixels has no room for its words; take at least %d x %d",
+		return fmt.Errorf("a plot of %d x %d pixels has no room for its words; take at least %d "+
+			"x %d",
 			opts.PixelsWide(), opts.PixelsHigh(), minWidth, MinHeight)
 	}
 	if opts.PixelsWide() > maxPixels/opts.PixelsHigh() {
-		return fmt.Errorf("a plot of %d x %d pixels takes too much memory; take at most %d Mi pixels",
+		return fmt.Errorf("a plot of %d x %d pixels takes too much memory; take at most %d Mi "+
+			"pixels",
 			opts.PixelsWide(), opts.PixelsHigh(), maxPixels>>20)
 	}
 	const dpi = 96
-	width, height := vg.Length(opts.PixelsWide())*vg.Inch/dpi, vg.Length(opts.PixelsHigh())*vg.Inch/dpi
+	width, height := vg.Length(opts.PixelsWide())*vg.Inch/dpi,
+		vg.Length(opts.PixelsHigh())*vg.Inch/dpi
 	var canvas vg.CanvasWriterTo
 	encode := func(s string) string { return s }
 	switch format {
@@ -75,7 +81,8 @@ func Draw(w io.Writer, format string, opts Options, drawOn func(c draw.Canvas, e
 		canvas = vgpdf.New(width, height)
 		encode = latin1
 	default:
-		return fmt.Errorf("unknown plot format %q; take one of %s", format, strings.Join(Formats, ", "))
+		return fmt.Errorf("unknown plot format %q; take one of %s", format,
+			strings.Join(Formats, ", "))
 	}
 	if err := drawOn(draw.NewCanvas(canvas, width, height), encode); err != nil {
 		return err
@@ -89,9 +96,12 @@ func Draw(w io.Writer, format string, opts Options, drawOn func(c draw.Canvas, e
 	switch format {
 	case "pdf":
 		data = undated(data)
-	case "svg": // Arial is as wide as Liberation Sans, which few machines have; vgsvg calls its PNGs JPGs
-		data = bytes.ReplaceAll(data, []byte("data:image/jpg;base64,"), []byte("data:image/png;base64,"))
-		data = bytes.ReplaceAll(data, []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
+	case "svg":
+		// vgsvg says that its PNGs are JPGs. Arial is as wide as Liberation Sans, which few machines have.
+		data = bytes.ReplaceAll(data, []byte("data:image/jpg;base64,"),
+			[]byte("data:image/png;base64,"))
+		data = bytes.ReplaceAll(data, []byte("font-family:Liberation Sans;"),
+			[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
 		w = sink.XML(w)
 	}
 	if _, err := w.Write(data); err != nil {

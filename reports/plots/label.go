@@ -56,14 +56,17 @@ func (l *Labels) Place(ink color.Color, at vg.Point, s string) {
 // Draw draws the lines, and over them the labels on white.
 func (l *Labels) Draw(c draw.Canvas) {
 	for _, w := range l.placed {
-		c.StrokeLine2(draw.LineStyle{Color: w.ink, Width: 0.8}, w.at.X, w.at.Y, w.at.X, w.box.Max.Y-2)
+		c.StrokeLine2(draw.LineStyle{Color: w.ink, Width: 0.8}, w.at.X, w.at.Y, w.at.X,
+			w.box.Max.Y-2)
 	}
 	for _, w := range l.placed {
 		sty := Text(TextSize, w.ink, text.XLeft, text.YBottom)
 		c.FillPolygon(color.White, Corners(vg.Rectangle{
-			Min: vg.Point{X: w.box.Min.X + 1, Y: w.box.Min.Y + 1}, Max: vg.Point{X: w.box.Max.X - 1, Y: w.box.Max.Y - 1},
+			Min: vg.Point{X: w.box.Min.X + 1, Y: w.box.Min.Y + 1},
+			Max: vg.Point{X: w.box.Max.X - 1, Y: w.box.Max.Y - 1},
 		}))
-		c.FillText(sty, vg.Point{X: w.box.Min.X + LabelPad, Y: w.box.Min.Y + 2 + sty.FontExtents().Descent}, w.text)
+		c.FillText(sty, vg.Point{X: w.box.Min.X + LabelPad,
+			Y: w.box.Min.Y + 2 + sty.FontExtents().Descent}, w.text)
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 // DrawCross marks a failed recovery.
 func DrawCross(c draw.Canvas, at vg.Point) {
 	const r = 4.5
-	for _, s := range []draw.LineStyle{{Color: color.White, Width: 4.5}, {Color: FailedColor, Width: 2.2}} {
+	for _, s := range []draw.LineStyle{{Color: color.White, Width: 4.5},
+		{Color: FailedColor, Width: 2.2}} {
 		c.StrokeLine2(s, at.X-r, at.Y-r, at.X+r, at.Y+r)
 		c.StrokeLine2(s, at.X-r, at.Y+r, at.X+r, at.Y-r)
 	}
@@ -52,7 +53,8 @@ func (p *Page) DrawLine(c draw.Canvas, size vg.Length, ink color.Color, s string
 func (p *Page) DrawFoot(c draw.Canvas, notes []string) draw.Canvas {
 	sty := Text(SmallSize, SoftInk, text.XLeft, text.YBottom)
 	for _, n := range slices.Backward(notes) {
-		c.FillText(sty, vg.Point{X: c.Min.X, Y: c.Min.Y + sty.FontExtents().Descent}, p.Encode(Fit(sty, n, c.Size().X)))
+		c.FillText(sty, vg.Point{X: c.Min.X, Y: c.Min.Y + sty.FontExtents().Descent},
+			p.Encode(Fit(sty, n, c.Size().X)))
 		c.Min.Y += SmallSize * 1.4
 	}
 	if len(notes) > 0 {
@@ -78,7 +80,8 @@ func (p *Page) DrawLegend(c draw.Canvas, entries []LegendEntry) draw.Canvas {
 		if x > c.Min.X && x+width > c.Max.X {
 			x, y = c.Min.X, y-row
 		}
-		e.Thumb(c, vg.Rectangle{Min: vg.Point{X: x, Y: y - 5}, Max: vg.Point{X: x + swatch, Y: y + 5}})
+		e.Thumb(c, vg.Rectangle{Min: vg.Point{X: x, Y: y - 5},
+			Max: vg.Point{X: x + swatch, Y: y + 5}})
 		c.FillText(sty, vg.Point{X: x + swatch + 5, Y: y}, p.Encode(name))
 		x += width + gap
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestThin thins random lines: whatever the line, each column keeps its lowest and highest reading, in the order of the
-// line, and no more is left than four points a column.
+// TestThin thins random lines: whatever the line, each column keeps its lowest and highest reading,
+// in the order of the line, and no more is left than four points a column.
 func TestThin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
@@ -47,11 +47,16 @@ func TestThin(t *testing.T) {
 			}
 			low, high := slices.Min(in), slices.Max(in)
 			within := func(p Point) bool { return p.X >= from-1e-9 && p.X <= from+width+1e-9 }
-			for name, set := range map[string][]Point{"thin": thinned, "envelope": append(slices.Clone(lows), highs...)} {
-				if !slices.ContainsFunc(set, func(p Point) bool { return within(p) && p.Y <= low }) {
+			for name, set := range map[string][]Point{"thin": thinned,
+				"envelope": append(slices.Clone(lows), highs...)} {
+				if !slices.ContainsFunc(set, func(p Point) bool {
+					return within(p) && p.Y <= low
+				}) {
 					t.Fatalf("%s lost the low of column %d", name, column)
 				}
-				if !slices.ContainsFunc(set, func(p Point) bool { return within(p) && p.Y >= high }) {
+				if !slices.ContainsFunc(set, func(p Point) bool {
+					return within(p) && p.Y >= high
+				}) {
 					t.Fatalf("%s lost the high of column %d", name, column)
 				}
 			}

@@ -18,7 +18,7 @@ import (
 // values:
 //
 //	inuse_space/bytes    inuse_objects/count    active blocks, when the snapshot was taken
-//	peak_space/bytes     peak_objects/count     allocated blocks at the peak of the history; 0 without one
+//	peak_space/bytes     peak_objects/count     allocated blocks at the history's peak, or 0
 //
 // There is one analysis for each device of the snapshot. Stacks are Python's and begin at the
 // innermost line that is not PyTorch's own; with all, they are whole. Each sample has a label
@@ -127,11 +127,13 @@ func (b *profileBuilder) location(f snapshot.Frame) *profile.Location {
 	if fn == nil {
 		// Without a system name, pprof shows the name as it is. With one, it would read "<module>"
 		// as the arguments of a C++ template.
-		fn = &profile.Function{ID: uint64(len(b.Function) + 1), Name: sink.Name(f.Function), Filename: sink.Name(f.File)}
+		fn = &profile.Function{ID: uint64(len(b.Function) + 1), Name: sink.Name(f.Function),
+			Filename: sink.Name(f.File)}
 		b.functions[key] = fn
 		b.Function = append(b.Function, fn)
 	}
-	l := &profile.Location{ID: uint64(len(b.Location) + 1), Line: []profile.Line{{Function: fn, Line: int64(f.Line)}}}
+	l := &profile.Location{ID: uint64(len(b.Location) + 1),
+		Line: []profile.Line{{Function: fn, Line: int64(f.Line)}}}
 	b.locations[f] = l
 	b.Location = append(b.Location, l)
 	return l

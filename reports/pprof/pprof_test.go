@@ -15,7 +15,8 @@ import (
 	"vramsoak/parser/snapshot"
 )
 
-// TestSnapshotProfile: the profile of a recording adds up to its totals, and go tool pprof shows them.
+// TestSnapshotProfile: the profile of a recording adds up to its totals, and go tool pprof shows
+// them.
 func TestSnapshotProfile(t *testing.T) {
 	snap, err := snapshot.Open("../../fixtures/logs/torch_snapshot/silmont2000-assignment2-systems-mem-snapshot.pickle")
 	if err != nil {
@@ -40,7 +41,8 @@ func TestSnapshotProfile(t *testing.T) {
 				t.Errorf("label device %q", got)
 			}
 		}
-		// As Python's pickle and PyTorch's own allocator have them, see TestRecordings of parser/snapshot.
+		// As Python's pickle and PyTorch's own allocator have them, see TestRecordings of
+		// parser/snapshot.
 		if want := []int64{31719936, 10, 3249144832, 17}; !cmp.Equal(sums, want) {
 			t.Errorf("sums %d, expected %d", sums, want)
 		}
@@ -51,12 +53,15 @@ func TestSnapshotProfile(t *testing.T) {
 		if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		top, err := exec.CommandContext(t.Context(), "go", "tool", "pprof", "-top", "-sample_index=peak_space", path).Output()
+		top, err := exec.CommandContext(t.Context(), "go", "tool", "pprof", "-top",
+			"-sample_index=peak_space", path).Output()
 		if err != nil {
 			t.Fatal(err)
 		}
 		// 4 x 512 MiB of the softmax's backward pass, of 3,249,144,832 bytes.
-		for _, want := range []string{"Type: peak_space\n", "    2048MB 66.09% 66.09%     2048MB 66.09%  DivBackward0 (C++)\n", "custom_scaled_dot_product_attention", "<module>"} {
+		for _, want := range []string{"Type: peak_space\n",
+			"    2048MB 66.09% 66.09%     2048MB 66.09%  DivBackward0 (C++)\n",
+			"custom_scaled_dot_product_attention", "<module>"} {
 			if !strings.Contains(string(top), want) {
 				t.Errorf("expected %q in\n%s", want, top)
 			}
@@ -66,10 +71,13 @@ func TestSnapshotProfile(t *testing.T) {
 
 // TestSnapshotProfileOfBlocks: a block that is free is no sample.
 func TestSnapshotProfileOfBlocks(t *testing.T) {
-	stack := &snapshot.Stack{Frames: []*snapshot.Frame{{Function: "malloc", File: "??"}, {Function: "main", File: "train.py", Line: 3}}}
-	snap := &snapshot.Snapshot{Devices: []snapshot.Device{{Segments: []snapshot.Segment{{Size: 3072, Blocks: []snapshot.Block{
-		{Size: 1024, State: record.BlockAllocated, Stack: stack}, {Size: 512, State: record.BlockPending}, {Size: 1536, State: record.BlockFree},
-	}}}}}}
+	stack := &snapshot.Stack{Frames: []*snapshot.Frame{{Function: "malloc", File: "??"},
+		{Function: "main", File: "train.py", Line: 3}}}
+	snap := &snapshot.Snapshot{Devices: []snapshot.Device{{Segments: []snapshot.Segment{{Size: 3072,
+		Blocks: []snapshot.Block{
+			{Size: 1024, State: record.BlockAllocated, Stack: stack},
+			{Size: 512, State: record.BlockPending}, {Size: 1536, State: record.BlockFree},
+		}}}}}}
 	var out bytes.Buffer
 	if err := Write(&out, snap, []*snapshot.Analysis{{}}, false); err != nil {
 		t.Fatal(err)

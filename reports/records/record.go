@@ -151,7 +151,8 @@ func flatten(rec record.Record) flat {
 			add("error", v.Error)
 		}
 	case record.Quoted:
-		r.kind, r.name = "quoted", "a line in the harness's name that the pipeline printed; it says nothing"
+		r.kind, r.name = "quoted",
+			"a line in the harness's name that the pipeline printed; it says nothing"
 	case record.SegmentMap:
 		r.segments(&v)
 		lane(v.Lane)
@@ -197,7 +198,8 @@ func (r flat) fields() map[string]any {
 
 // csvQuantities are the quantities that have a column each.
 var csvQuantities = []record.Quantity{
-	record.Allocated, record.Reserved, record.Free, record.Total, record.Peak, record.PeakReserved, record.Active,
+	record.Allocated, record.Reserved, record.Free, record.Total, record.Peak, record.PeakReserved,
+	record.Active,
 	record.InactiveSplit, record.Used, record.Buffer, record.Holds,
 }
 
@@ -216,7 +218,8 @@ func (r flat) row() []string {
 		sampled = "true"
 	}
 	row := []string{
-		sink.Cell(head.Pos.Path), strconv.Itoa(head.Pos.Line), head.FormatTime(), sink.Cell(head.Dialect), r.kind, sink.Cell(r.name),
+		sink.Cell(head.Pos.Path), strconv.Itoa(head.Pos.Line), head.FormatTime(),
+		sink.Cell(head.Dialect), r.kind, sink.Cell(r.name),
 		sampled,
 	}
 	for _, q := range csvQuantities {
@@ -233,7 +236,8 @@ func (r flat) row() []string {
 func (r flat) extras() string {
 	var parts []string
 	for _, f := range r.more {
-		if f.value != "" && f.value != 0 && f.value != 0.0 && f.value != false && f.value != int64(0) {
+		if f.value != "" && f.value != 0 && f.value != 0.0 && f.value != false &&
+			f.value != int64(0) {
 			parts = append(parts, fmt.Sprintf("%s=%v", f.key, f.value))
 		}
 	}

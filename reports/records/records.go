@@ -59,7 +59,8 @@ func Write(w io.Writer, records iter.Seq2[record.Record, error], opts Options) (
 			return err
 		}
 	default:
-		return counts, fmt.Errorf("expected a format of %s, found %q", strings.Join(Formats, ", "), opts.Format)
+		return counts, fmt.Errorf("expected a format of %s, found %q", strings.Join(Formats, ", "),
+			opts.Format)
 	}
 	for rec, err := range records {
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 // A watch follows the text that a sink writes, and finds what CI systems take for a command:
 //
 //	::error::text           GitHub: at the beginning of a line, behind any white space
-//	##[error]text           GitHub (of old) and Azure: anywhere in a line; so ##vso[ and ##teamcity[
+//	##[error]text           GitHub (of old) and Azure: in a line; so ##vso[ and ##teamcity[
 //	section_start:0:name    GitLab
 //
 // It names the character that completes a command, and the sink spells that one.

@@ -26,7 +26,8 @@ func Error(err error, names ...string) Safe {
 
 // joined returns the errors of [errors.Join] in order, or err alone if it is not a joined one.
 func joined(err error) []error {
-	several, ok := err.(interface{ Unwrap() []error }) // an error that wraps them has words of its own
+	// an error that wraps them has words of its own
+	several, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return []error{err}
 	}

@@ -19,8 +19,10 @@ func TestError(t *testing.T) {
 		want string
 	}{
 		{missing, `open no\nPASS: 60 files: no such file or directory`},
-		{fmt.Errorf("policy: %w", missing), `policy: open no\nPASS: 60 files: no such file or directory`},
-		{fmt.Errorf("arg\n1: expected a log, found arg\n1"), `arg\n1: expected a log, found arg\n1`},
+		{fmt.Errorf("policy: %w", missing),
+			`policy: open no\nPASS: 60 files: no such file or directory`},
+		{fmt.Errorf("arg\n1: expected a log, found arg\n1"),
+			`arg\n1: expected a log, found arg\n1`},
 		{quoted, "expected a line, found\n  PASS: 60 files\n  x"},
 		{
 			errors.Join(errors.New("a.yaml:1: x"), errors.Join(errors.New("a.yaml:2: y"), quoted)),
@@ -40,11 +42,13 @@ func TestFprintf(t *testing.T) {
 	type status string
 	_, missing := os.Open("no\nlog")
 	var out bytes.Buffer
-	n, err := Fprintf(&out, "%s|%v|%-6s|%q|%d|%s|%s|%v\n", "a\nb", status("\x1b[31m"), "c\t", "d\n", 5, missing, Block("x\ny\r\n\x1b"), nil)
+	n, err := Fprintf(&out, "%s|%v|%-6s|%q|%d|%s|%s|%v\n", "a\nb", status("\x1b[31m"), "c\t", "d\n",
+		5, missing, Block("x\ny\r\n\x1b"), nil)
 	if err != nil || n != out.Len() {
 		t.Fatal(n, err)
 	}
-	want := `a\nb|\x1b[31m|c\t   |"d\n"|5|open no\nlog: no such file or directory|x` + "\n  y\n  " + `\x1b|<nil>` + "\n"
+	want := `a\nb|\x1b[31m|c\t   |"d\n"|5|open no\nlog: no such file or directory|x` + "\n  y\n  " +
+		`\x1b|<nil>` + "\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}

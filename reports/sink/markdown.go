@@ -3,7 +3,8 @@ package sink
 import "strings"
 
 var markdownEscapes = strings.NewReplacer(
-	`\`, `\\`, "`", "\\`", "|", `\|`, "*", `\*`, "_", `\_`, "~", `\~`, "[", `\[`, "]", `\]`, "!", `\!`,
+	`\`, `\\`, "`", "\\`", "|", `\|`, "*", `\*`, "_", `\_`, "~", `\~`, "[", `\[`, "]", `\]`, "!",
+	`\!`,
 	"&", "&amp;", "<", "&lt;", ">", "&gt;",
 	"@", "@\u2060", "#", "#\u2060", // so that a name in a log notifies nobody and links to no issue
 )

@@ -17,7 +17,8 @@ func harmful(r rune) bool {
 		return false
 	}
 	return unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) ||
-		unicode.Is(unicode.Noncharacter_Code_Point, r) || r == '\uFEFF' || r >= '\uFFF9' && r <= '\uFFFB' || r >= 0xE0000 && r < 0xE0080
+		unicode.Is(unicode.Noncharacter_Code_Point, r) || r == '\uFEFF' ||
+		r >= '\uFFF9' && r <= '\uFFFB' || r >= 0xE0000 && r < 0xE0080
 }
 
 // ignorable reports whether comparisons by the rules of a language skip a rune. GitHub's runner

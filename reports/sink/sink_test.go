@@ -36,10 +36,11 @@ func TestLine(t *testing.T) {
 
 // commandCases are what CI systems take for commands, and what is like them and must stay.
 var commandCases = map[string]string{
-	"::error::x":                          `:\x3aerror::x`,
-	"a\n  \t::error file=a::x":            "a\n  \t:\\x3aerror file=a::x",
-	"\u00a0\u3000::warning::x":            "\u00a0\u3000:\\x3awarning::x",
-	"\u200d:\u200d:error::x":              "\u200d:\u200d\\x3aerror::x", // found by the rules of a language
+	"::error::x":               `:\x3aerror::x`,
+	"a\n  \t::error file=a::x": "a\n  \t:\\x3aerror file=a::x",
+	"\u00a0\u3000::warning::x": "\u00a0\u3000:\\x3awarning::x",
+	// found by the rules of a language
+	"\u200d:\u200d:error::x":              "\u200d:\u200d\\x3aerror::x",
 	"run 1 ::error::x":                    "run 1 ::error::x",
 	"a: b::c\n: :x":                       "a: b::c\n: :x",
 	"a ##[error]x ###[group]y":            `a ##\x5berror]x ###\x5bgroup]y`,
@@ -126,7 +127,8 @@ func TestOverwrite(t *testing.T) {
 
 // texts are what names may hold, for the formats that a program reads back.
 func texts() []string {
-	all := []string{"a\x00\x1b[31m\x7f\r\n\tb", "\u0085\u202e\u2028\ufeff\ufffe\U000e0041", "größe 日本 שלום"}
+	all := []string{"a\x00\x1b[31m\x7f\r\n\tb", "\u0085\u202e\u2028\ufeff\ufffe\U000e0041",
+		"größe 日本 שלום"}
 	for in := range commandCases {
 		all = append(all, in)
 	}
@@ -237,7 +239,8 @@ func demandHarmless(t *testing.T, text []byte) {
 		t.Errorf("not UTF-8: %q", text)
 	}
 	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(strings.TrimSpace(line), "::") || strings.Contains(line, "##[") || strings.Contains(line, "section_start:") {
+		if strings.HasPrefix(strings.TrimSpace(line), "::") || strings.Contains(line, "##[") ||
+			strings.Contains(line, "section_start:") {
 			t.Errorf("a command: %q", line)
 		}
 		for _, r := range strings.TrimSuffix(line, "\n") {
@@ -281,8 +284,10 @@ func FuzzTerminal(f *testing.F) {
 }
 
 func BenchmarkTerminal(b *testing.B) {
-	line := []byte("2026-11-20T02:00:03.123Z [GPU Memory] Before Whisper Cleanup: Allocated: 7.23GB (30.1%) | Reserved: 7.50GB (31.3%) | " +
-		"Free: 16.77GB | Total: 24.00GB | allocated=7763421184 reserved=8053063680 total=25769803776 device=0\n")
+	line := []byte("2026-11-20T02:00:03.123Z [GPU Memory] Before Whisper Cleanup: Allocated: " +
+		"7.23GB (30.1%) | Reserved: 7.50GB (31.3%) | " +
+		"Free: 16.77GB | Total: 24.00GB | allocated=7763421184 reserved=8053063680 " +
+		"total=25769803776 device=0\n")
 	text := bytes.Repeat(line, 300)
 	w := NewText(io.Discard)
 	b.SetBytes(int64(len(text)))
@@ -291,7 +296,8 @@ func BenchmarkTerminal(b *testing.B) {
 	}
 }
 
-// TestWriteLongJSON: a document whose lists are written item by item is the one that is written at once.
+// TestWriteLongJSON: a document whose lists are written item by item is the one that is written at
+// once.
 func TestWriteLongJSON(t *testing.T) {
 	t.Parallel()
 	type item struct {
@@ -304,7 +310,8 @@ func TestWriteLongJSON(t *testing.T) {
 		In   struct{ B []int } `json:"in"`
 		End  int               `json:"end"`
 	}
-	whole := doc{Name: `"a": [] <b>` + "\u202e", A: []item{{"x", nil}, {"\"\n\x1b", []string{"y"}}}, End: 1}
+	whole := doc{Name: `"a": [] <b>` + "\u202e", A: []item{{"x", nil}, {"\"\n\x1b", []string{"y"}}},
+		End: 1}
 	for _, whole.In.B = range [][]int{{}, {1}, {1, 2}} {
 		short := whole
 		short.A, short.In.B = []item{}, []int{}

@@ -94,7 +94,8 @@ const escape = '\x1b'
 
 // The styles of vramsoak's own text. Escape sequences in other text are spelled.
 var styles = [][]byte{
-	[]byte("\x1b[0m"), []byte("\x1b[2m"), []byte("\x1b[31m"), []byte("\x1b[32m"), []byte("\x1b[33m"),
+	[]byte("\x1b[0m"), []byte("\x1b[2m"), []byte("\x1b[31m"), []byte("\x1b[32m"),
+	[]byte("\x1b[33m"),
 }
 
 // styleLen returns the length of the style that text begins with, or 0.

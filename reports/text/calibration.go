@@ -17,9 +17,11 @@ import (
 // of the compared metrics, what the number of runs can tell, and the limits to choose.
 func Calibration(w io.Writer, r *calibrate.Report, opts Options) error {
 	t := newWriter(opts)
-	t.wrap(fmt.Sprintf("%s taken as clean: %s", wording.Plural(len(r.Runs), "run"), runNames(r.Runs)), "  ")
+	t.wrap(fmt.Sprintf("%s taken as clean: %s", wording.Plural(len(r.Runs), "run"),
+		runNames(r.Runs)), "  ")
 	if len(r.LeftOut) > 0 {
-		t.wrap(fmt.Sprintf("left out, because they failed: %s; --all takes them too", runNames(r.LeftOut)), "  ")
+		t.wrap(fmt.Sprintf("left out, because they failed: %s; --all takes them too",
+			runNames(r.LeftOut)), "  ")
 	}
 	for _, g := range r.Growth {
 		t.WriteByte('\n')
@@ -56,26 +58,33 @@ func growthSentence(g calibrate.Growth, power float64) string {
 		return "not tried: " + sink.Line(g.Skipped)
 	}
 	parts := []string{
-		fmt.Sprintf("%s series as they were: %s failed, %s undecided", wording.Count(g.Series), wording.Count(g.Failed), wording.Count(g.Unsure)),
+		fmt.Sprintf("%s series as they were: %s failed, %s undecided", wording.Count(g.Series),
+			wording.Count(g.Failed), wording.Count(g.Unsure)),
 		"would have fired in " + rate(g.Fired, "tries"),
 	}
 	if g.Catches != nil {
-		parts = append(parts, fmt.Sprintf("catches a leak from %s a file on (in %s of cases)", wording.Bytes(*g.Catches), percent(power)))
+		parts = append(parts, fmt.Sprintf("catches a leak from %s a file on (in %s of cases)",
+			wording.Bytes(*g.Catches), percent(power)))
 	} else {
-		parts = append(parts, fmt.Sprintf("catches no leak in %s of cases, however large", percent(power)))
+		parts = append(parts, fmt.Sprintf("catches no leak in %s of cases, however large",
+			percent(power)))
 	}
-	undecided := fmt.Sprintf("of clean runs %s would be undecided at the present limit, %s a file", percent(g.Undecided.Share()), wording.Bytes(g.Limit))
+	undecided := fmt.Sprintf("of clean runs %s would be undecided at the present limit, %s a file",
+		percent(g.Undecided.Share()), wording.Bytes(g.Limit))
 	switch {
 	case g.Undecided.Count == 0:
-		undecided = fmt.Sprintf("no clean run would be undecided at the present limit, %s a file", wording.Bytes(g.Limit))
+		undecided = fmt.Sprintf("no clean run would be undecided at the present limit, %s a file",
+			wording.Bytes(g.Limit))
 	case g.FilesToPass > 0:
-		undecided += fmt.Sprintf("; about %s files in one process, in place of %s, would decide %s of them", wording.Count(g.FilesToPass),
+		undecided += fmt.Sprintf("; about %s files in one process, in place of %s, would decide "+
+			"%s of them", wording.Count(g.FilesToPass),
 			wording.Count(g.Files), percent(power))
 	}
 	parts = append(parts, undecided)
 	switch {
 	case g.Fine && g.Enough != nil && *g.Enough < g.Limit/2:
-		parts = append(parts, fmt.Sprintf("that limit does, and so would %s", wording.Bytes(*g.Enough)))
+		parts = append(parts, fmt.Sprintf("that limit does, and so would %s",
+			wording.Bytes(*g.Enough)))
 	case g.Fine:
 		parts = append(parts, "that limit does")
 	case g.Enough == nil:
@@ -119,10 +128,13 @@ func percent(v float64) string {
 func (t *writer) regressionRates(r *calibrate.Report) error {
 	g := r.Regression
 	t.WriteByte('\n')
-	t.wrap(fmt.Sprintf("%s: each run against each other one would have fired in %s, and %s of the others would be undecided; "+
-		"where files of the runs are exchanged by chance it would have fired in %s", check.Regression, rate(g.Pairs, "pairs"),
+	t.wrap(fmt.Sprintf("%s: each run against each other one would have fired in %s, and %s of "+
+		"the others would be undecided; "+
+		"where files of the runs are exchanged by chance it would have fired in %s",
+		check.Regression, rate(g.Pairs, "pairs"),
 		wording.Count(g.Undecided), rate(g.Shuffled, "tries")), "  ")
-	rows := [][]string{{"Metric", "Usual", "Limit", "Pairs", "Fired", "Undecided", "Shuffles fired", "Catches from", "Enough"}}
+	rows := [][]string{{"Metric", "Usual", "Limit", "Pairs", "Fired", "Undecided", "Shuffles fired",
+		"Catches from", "Enough"}}
 	amount := func(m calibrate.Metric, v *float64) string {
 		if v == nil {
 			return "too few files"
@@ -138,7 +150,9 @@ func (t *writer) regressionRates(r *calibrate.Report) error {
 	}
 	for _, m := range g.Metrics {
 		rows = append(rows, []string{
-			wording.Metric(m.Name, m.Rank, m.Device), check.Quantity(m.Base, m.Unit), amount(m, &m.Limit), wording.Count(m.Pairs), wording.Count(m.Fired), wording.Count(m.Undecided),
+			wording.Metric(m.Name, m.Rank, m.Device), check.Quantity(m.Base, m.Unit),
+			amount(m, &m.Limit), wording.Count(m.Pairs), wording.Count(m.Fired),
+			wording.Count(m.Undecided),
 			wording.Count(m.Shuffled), amount(m, m.Catches), amount(m, m.Enough),
 		})
 	}
@@ -152,21 +166,26 @@ func (t *writer) regressionRates(r *calibrate.Report) error {
 // canTell says which conclusions the number of runs allows.
 func canTell(r *calibrate.Report) string {
 	runs := len(r.Runs)
-	s := fmt.Sprintf("What this can tell: the tries are made of the noise of these %s, so their rates hold for runs such as these. "+
-		"What fewer than one run in %s does is not among them", wording.Plural(runs, "run"), wording.Count(runs))
+	s := fmt.Sprintf("What this can tell: the tries are made of the noise of these %s, so their "+
+		"rates hold for runs such as these. "+
+		"What fewer than one run in %s does is not among them", wording.Plural(runs, "run"),
+		wording.Count(runs))
 	if r.Regression == nil {
 		return s + "."
 	}
-	return s + fmt.Sprintf(", and of the pairs only %s are independent: by themselves they say that false alarms are at most %s.",
+	return s + fmt.Sprintf(", and of the pairs only %s are independent: by themselves they say "+
+		"that false alarms are at most %s.",
 		wording.Count(runs/2), percent(r.Regression.Pairs.High))
 }
 
 // proposal writes lines for a policy file, or says that the present limits suffice.
 func (t *writer) proposal(r *calibrate.Report) {
-	target := fmt.Sprintf("at most %s false alarms and %s of clean runs decided", percent(r.FalseAlarms), percent(r.Power))
+	target := fmt.Sprintf("at most %s false alarms and %s of clean runs decided",
+		percent(r.FalseAlarms), percent(r.Power))
 	missing := withoutLimit(r)
 	if len(missing) > 0 {
-		t.wrap(fmt.Sprintf("For %s: no limit does for %s.", target, strings.Join(missing, ", ")), "")
+		t.wrap(fmt.Sprintf("For %s: no limit does for %s.", target, strings.Join(missing, ", ")),
+			"")
 	}
 	switch {
 	case len(r.Policy) > 0:

@@ -18,8 +18,10 @@ func Cards(w io.Writer, c *validation.Table, opts Options) error {
 	if t.Terminal && tableWidth(rows) > t.Width {
 		rows, legend = cardRows(c, shortFit), "; ! is tight, ~ is comfortable, less is plenty"
 	}
-	t.wrap(fmt.Sprintf("%s, %s, with each model in the place of %s; the share is what the batch needs of the card%s; a smaller model costs accuracy",
-		sink.Line(c.Scenario), wording.Plural(c.Files, "file"), sink.Line(c.Replaced), legend), "  ")
+	t.wrap(fmt.Sprintf("%s, %s, with each model in the place of %s; the share is what the batch "+
+		"needs of the card%s; a smaller model costs accuracy",
+		sink.Line(c.Scenario), wording.Plural(c.Files, "file"), sink.Line(c.Replaced), legend),
+		"  ")
 	t.WriteByte('\n')
 	if err := t.table(rows, nil, 0, 0); err != nil {
 		return err
@@ -52,6 +54,7 @@ func shortFit(f validation.Fit) string {
 	if f.Word == validation.No {
 		return string(f.Word)
 	}
-	mark := map[validation.Word]string{validation.TightWord: " !", validation.Comfortable: " ~"}[f.Word]
+	mark := map[validation.Word]string{validation.TightWord: " !",
+		validation.Comfortable: " ~"}[f.Word]
 	return fmt.Sprintf("%.0f %%%s", 100*f.Share, mark)
 }

@@ -3,7 +3,6 @@ package text
 import (
 	"io"
 	"slices"
-	"strings"
 
 	"vramsoak/harness/check"
 	"vramsoak/harness/compare"
@@ -16,7 +15,7 @@ import (
 func Comparison(w io.Writer, c *compare.Comparison, verdict check.Verdict, opts Options) error {
 	t := newWriter(opts)
 	changes, others := wording.ListChanges(wording.WorstFirst(c.Changes))
-	t.wrap(t.paint(verdict, strings.ToUpper(string(verdict)))+": "+wording.ComparisonHeadline(c), "")
+	t.headline(verdict, string(verdict), wording.ComparisonHeadline(c), "")
 	t.WriteByte('\n')
 	t.wrap("base: "+wording.Run(c.Base), "  ")
 	t.wrap("new: "+wording.Run(c.New), "  ")
@@ -25,7 +24,7 @@ func Comparison(w io.Writer, c *compare.Comparison, verdict check.Verdict, opts 
 	}
 	for _, f := range c.FileFindings("") {
 		t.WriteByte('\n')
-		t.wrap(t.paint(f.Verdict, t.signedVerdict(f.Verdict))+" "+sink.Line(f.Subject)+": "+sink.Line(f.Message), "  ")
+		t.judged(f.Verdict, t.signedVerdict(f.Verdict), f.Subject, f.Message)
 	}
 	if err := t.changes(changes); err != nil {
 		return err
@@ -33,7 +32,7 @@ func Comparison(w io.Writer, c *compare.Comparison, verdict check.Verdict, opts 
 	for _, c := range changes {
 		if c.Verdict == check.Fail || c.Verdict == check.Undecided {
 			t.WriteByte('\n')
-			t.wrap(t.paint(c.Verdict, t.signedVerdict(c.Verdict))+" "+sink.Line(c.Subject())+": "+sink.Line(c.Message), "  ")
+			t.judged(c.Verdict, t.signedVerdict(c.Verdict), c.Subject(), c.Message)
 		}
 	}
 	t.notCompared(changes)
@@ -50,10 +49,12 @@ var changeNumbers = []int{2, 3, 4, 5, 6}
 // changes writes the table of compared metrics. On a terminal that is too narrow, it leaves out the
 // interval and the p-value.
 func (t *writer) changes(all []compare.Change) error {
-	rows := [][]string{{"Verdict", "Metric", "Base", "New", "Change", "Files", "p", "A usual file, 95 %"}}
+	rows := [][]string{{"Verdict", "Metric", "Base", "New", "Change", "Files", "p",
+		"A usual file, 95 %"}}
 	for _, c := range all {
 		if c.Verdict != check.Skipped {
-			rows = append(rows, append([]string{t.paint(c.Verdict, t.signedVerdict(c.Verdict))}, wording.ChangeCells(c)...))
+			rows = append(rows, append([]string{t.paint(c.Verdict, t.signedVerdict(c.Verdict))},
+				wording.ChangeCells(c)...))
 		}
 	}
 	if len(rows) == 1 {
@@ -66,7 +67,9 @@ func (t *writer) changes(all []compare.Change) error {
 			rows[i] = rows[i][:kept]
 		}
 	}
-	numbers := slices.DeleteFunc(slices.Clone(changeNumbers), func(i int) bool { return i >= len(rows[0]) })
+	numbers := slices.DeleteFunc(slices.Clone(changeNumbers), func(i int) bool {
+		return i >= len(rows[0])
+	})
 	return t.table(rows, numbers, metricColumn, t.fittingWidth(rows, metricColumn))
 }
 
@@ -81,6 +84,6 @@ func (t *writer) notCompared(changes []compare.Change) {
 			t.WriteByte('\n')
 			first = false
 		}
-		t.wrap(t.paint(check.Skipped, "skipped")+" "+sink.Line(c.Subject())+": "+sink.Line(c.Message), "  ")
+		t.judged(check.Skipped, "skipped", c.Subject(), c.Message)
 	}
 }

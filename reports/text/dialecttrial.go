@@ -20,7 +20,9 @@ const around = 40
 // DialectTrial writes what the user's dialects read in a log, for a person who writes a pattern. It
 // shows each line that matches, with its groups marked and its records below. For each dialect it
 // then counts the lines, or says why none may match. It returns how many records were read.
-func DialectTrial(w io.Writer, trials iter.Seq2[parser.Trial, error], dialects []dialect.User) (records int, err error) {
+func DialectTrial(
+	w io.Writer, trials iter.Seq2[parser.Trial, error], dialects []dialect.User,
+) (records int, err error) {
 	tallies := map[string]*tally{}
 	for _, d := range dialects {
 		tallies[d.Name] = &tally{}
@@ -80,7 +82,8 @@ type tally struct {
 func (t *tally) add(trial *parser.Trial) {
 	if !trial.Matched() {
 		if t.near++; t.near == 1 {
-			t.nearAt, t.nearText = trial.Pos, wording.Shorten(sink.Line(strings.TrimSpace(trial.Text)), 80)
+			t.nearAt, t.nearText = trial.Pos,
+				wording.Shorten(sink.Line(strings.TrimSpace(trial.Text)), 80)
 		}
 		return
 	}
@@ -126,13 +129,15 @@ func (t *tally) hint(d dialect.User) string {
 }
 
 func (t *tally) nearMiss(d dialect.User) string {
-	return fmt.Sprintf("%s with %s the pattern does not match, the first %s: %q", wording.Plural(t.near, "line"), literals(d), t.nearAt, t.nearText)
+	return fmt.Sprintf("%s with %s the pattern does not match, the first %s: %q",
+		wording.Plural(t.near, "line"), literals(d), t.nearAt, t.nearText)
 }
 
 // howFound says how a dialect's lines are found in a log.
 func howFound(d dialect.User) string {
 	if len(d.Literals()) == 0 {
-		return "each line is tried, which takes longer, as the pattern demands no literal of 4 bytes or more in a line"
+		return "each line is tried, which takes longer, as the pattern demands no literal of 4 " +
+			"bytes or more in a line"
 	}
 	return "found by " + literals(d)
 }

@@ -17,7 +17,8 @@ func TestMarked(t *testing.T) {
 		{Name: "used", Start: from + 12, End: from + 12},
 		{Name: "rank", Start: from + 12, End: from + 13},
 	}}
-	want := "..." + strings.Repeat("é", 20) + "<checkpoint=after <file=a>> mem=<used=><rank=\\x07>" + strings.Repeat("z", 37) + "..."
+	want := "..." + strings.Repeat("é", 20) +
+		"<checkpoint=after <file=a>> mem=<used=><rank=\\x07>" + strings.Repeat("z", 37) + "..."
 	if got := markGroups(&trial); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}

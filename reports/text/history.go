@@ -20,8 +20,10 @@ func HistoryList(w io.Writer, runs []history.Entry, opts Options) error {
 	rows := [][]string{{"Run", "Suite", "Started", "Commit", "Verdict", "Files", "Host", "Log"}}
 	for _, e := range runs {
 		rows = append(rows, []string{
-			strconv.FormatInt(e.ID, 10), sink.Line(e.Suite), e.Started.Format("2006-01-02 15:04"), wording.ShortCommit(e),
-			t.paint(e.Verdict, t.signedVerdict(e.Verdict)), wording.Count(e.Files), sink.Line(e.Host), sink.Line(e.Log),
+			strconv.FormatInt(e.ID, 10), sink.Line(e.Suite), e.Started.Format("2006-01-02 15:04"),
+			wording.ShortCommit(e),
+			t.paint(e.Verdict, t.signedVerdict(e.Verdict)), wording.Count(e.Files),
+			sink.Line(e.Host), sink.Line(e.Log),
 		})
 	}
 	if err := t.table(rows, []int{0, 5}, 7, 0); err != nil {
@@ -41,10 +43,13 @@ func entryName(e history.Entry) string {
 
 // HistoryRun writes what the history keeps of a run: its facts, the values of its series, and the
 // findings that did not pass.
-func HistoryRun(w io.Writer, e history.Entry, run *history.Run, series []history.Series, opts Options) error {
+func HistoryRun(
+	w io.Writer, e history.Entry, run *history.Run, series []history.Series, opts Options,
+) error {
 	t := newWriter(opts)
 	t.wrap(fmt.Sprintf("%s of suite %s: %s, %s, %s", entryName(e), sink.Line(e.Suite),
-		t.paint(e.Verdict, strings.ToUpper(string(e.Verdict))), wording.Plural(run.Files, "file"), wording.Plural(run.Checkpoints, "checkpoint")), "")
+		t.paint(e.Verdict, strings.ToUpper(string(e.Verdict))), wording.Plural(run.Files, "file"),
+		wording.Plural(run.Checkpoints, "checkpoint")), "")
 	t.wrap(wording.Run(run.Baseline.Run), "  ")
 	// The table has a row for each metric and a column for each statistic.
 	rows := [][]string{{"Metric", "Median", "P95", "Worst", "Growth"}}
@@ -63,22 +68,28 @@ func HistoryRun(w io.Writer, e history.Entry, run *history.Run, series []history
 	}
 	for _, f := range run.Findings {
 		t.WriteByte('\n')
-		t.wrap(t.paint(f.Verdict, t.signedVerdict(f.Verdict))+" "+sink.Line(f.Check+", "+f.Subject)+": "+sink.Line(f.Message), "  ")
+		t.judged(f.Verdict, t.signedVerdict(f.Verdict), f.Check+", "+f.Subject, f.Message)
 	}
 	return t.flush(w)
 }
 
 // Trend writes the changes in a suite's history. It describes each lasting change for the worse in
 // a sentence.
-func Trend(w io.Writer, h *history.History, series []*history.Series, changes []history.Change, opts Options) error {
+func Trend(
+	w io.Writer, h *history.History, series []*history.Series, changes []history.Change,
+	opts Options,
+) error {
 	t := newWriter(opts)
 	t.wrap(wording.HistoryHeadline(h, series, changes), "")
 	if len(changes) > 0 {
-		rows := [][]string{{"Series", "Change", "", "First run", "Run before", "From", "To", "Runs"}}
+		rows := [][]string{{"Series", "Change", "", "First run", "Run before", "From", "To",
+			"Runs"}}
 		for _, c := range changes {
 			rows = append(rows, []string{
-				wording.Series(c.Series.SeriesKey, true), t.direction(c), wording.ChangeSize(c), runCell(h.Runs[c.Bad]), runCell(h.Runs[c.Good]),
-				check.Quantity(c.Before, c.Series.Unit), check.Quantity(c.After, c.Series.Unit), wording.Count(c.Runs),
+				wording.Series(c.Series.SeriesKey, true), t.direction(c), wording.ChangeSize(c),
+				runCell(h.Runs[c.Bad]), runCell(h.Runs[c.Good]),
+				check.Quantity(c.Before, c.Series.Unit), check.Quantity(c.After, c.Series.Unit),
+				wording.Count(c.Runs),
 			})
 		}
 		t.WriteByte('\n')
@@ -116,20 +127,26 @@ func (t *writer) direction(c history.Change) string {
 
 // runCell names a run in a table: "41 2026-10-11 5d6e7f8".
 func runCell(e history.Entry) string {
-	return strings.TrimSpace(fmt.Sprintf("%d %s %s", e.ID, e.Started.Format("2006-01-02"), wording.ShortCommit(e)))
+	return strings.TrimSpace(fmt.Sprintf("%d %s %s", e.ID, e.Started.Format("2006-01-02"),
+		wording.ShortCommit(e)))
 }
 
 // regression describes a change for the worse, and says where to look for its cause.
 func regression(h *history.History, c history.Change) string {
 	good, bad := h.Runs[c.Good], h.Runs[c.Bad]
-	sentences := []string{fmt.Sprintf("%s: %s up to %s, %s since %s.", wording.Series(c.Series.SeriesKey, true),
-		check.Quantity(c.Before, c.Series.Unit), entryName(good), check.Quantity(c.After, c.Series.Unit), entryName(bad))}
-	add := func(format string, args ...any) { sentences = append(sentences, fmt.Sprintf(format, args...)) }
+	sentences := []string{fmt.Sprintf("%s: %s up to %s, %s since %s.",
+		wording.Series(c.Series.SeriesKey, true),
+		check.Quantity(c.Before, c.Series.Unit), entryName(good),
+		check.Quantity(c.After, c.Series.Unit), entryName(bad))}
+	add := func(format string, args ...any) {
+		sentences = append(sentences, fmt.Sprintf(format, args...))
+	}
 	switch {
 	case good.Commit != "" && good.Commit == bad.Commit:
 		add("Both are of the same commit: the cause is not in the repository.")
 	case good.Commit != "" && bad.Commit != "":
-		add("The cause is between %s and %s (git log %[1]s..%[2]s).", wording.ShortCommit(good), wording.ShortCommit(bad))
+		add("The cause is between %s and %s (git log %[1]s..%[2]s).", wording.ShortCommit(good),
+			wording.ShortCommit(bad))
 	}
 	for _, d := range []struct{ what, was, is string }{
 		{"host", good.Host, bad.Host},
@@ -138,11 +155,13 @@ func regression(h *history.History, c history.Change) string {
 		{"vramsoak", good.Version, bad.Version},
 	} {
 		if d.was != d.is {
-			add("The %s changed too: %s, before %s.", d.what, cmp.Or(sink.Line(d.is), "unknown"), cmp.Or(sink.Line(d.was), "unknown"))
+			add("The %s changed too: %s, before %s.", d.what, cmp.Or(sink.Line(d.is), "unknown"),
+				cmp.Or(sink.Line(d.was), "unknown"))
 		}
 	}
 	if c.Off > 0 {
-		add("The first run of the new level may be %s earlier or later.", wording.Plural(c.Off, "run"))
+		add("The first run of the new level may be %s earlier or later.",
+			wording.Plural(c.Off, "run"))
 	}
 	if c.Young {
 		add("So far that is %s, told by the size of the step alone.", wording.Plural(c.Runs, "run"))
@@ -160,7 +179,8 @@ func Gate(w io.Writer, h *history.History, o history.Outcome, opts Options) erro
 	case len(o.New) > 0:
 		s += wording.Plural(len(o.New), "new regression") + " up to " + entryName(o.Newest)
 	default:
-		s += fmt.Sprintf("no new regression up to %s, %d series judged", entryName(o.Newest), o.Judged)
+		s += fmt.Sprintf("no new regression up to %s, %d series judged", entryName(o.Newest),
+			o.Judged)
 	}
 	t.wrap(s, "")
 	for _, c := range o.New {

@@ -15,9 +15,11 @@ import (
 func Profile(w io.Writer, p *profile.Profile, opts Options) error {
 	t := newWriter(opts)
 	t.fold = true
-	t.wrap(fmt.Sprintf("%s: %s that ended well", sink.Line(p.Log), wording.Plural(p.Files, "file")), "  ")
+	t.wrap(fmt.Sprintf("%s: %s that ended well", sink.Line(p.Log), wording.Plural(p.Files, "file")),
+		"  ")
 	t.WriteByte('\n')
-	rows := [][]string{{"Stage", "Files", "Base", "Per audio second", "Spread", "Kept", "Reserved", "Time"}}
+	rows := [][]string{{"Stage", "Files", "Base", "Per audio second", "Spread", "Kept", "Reserved",
+		"Time"}}
 	for _, s := range p.Stages {
 		slope, reserved, seconds := "-", "-", "-"
 		if s.PerSecond > 0 {
@@ -30,7 +32,8 @@ func Profile(w io.Writer, p *profile.Profile, opts Options) error {
 			seconds = strconv.FormatFloat(s.Seconds, 'g', 2, 64) + " s/s"
 		}
 		rows = append(rows, []string{
-			sink.Line(s.Name), strconv.Itoa(s.Files), record.FormatBytes(s.Base), slope, record.FormatBytes(s.Spread),
+			sink.Line(s.Name), strconv.Itoa(s.Files), record.FormatBytes(s.Base), slope,
+			record.FormatBytes(s.Spread),
 			keeps(s), reserved, seconds,
 		})
 	}

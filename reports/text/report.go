@@ -1,6 +1,6 @@
-// Package text writes reports as text for people: a verdict with its findings, comparisons, histories,
-// calibrations, validations, profiles and memory snapshots. A terminal gets tables with lines and
-// colours, folded to its width; a pipe or a file gets plain ASCII.
+// Package text writes reports as text for people: a verdict with its findings, comparisons,
+// histories, calibrations, validations, profiles and memory snapshots. A terminal gets tables with
+// lines and colours, folded to its width; a pipe or a file gets plain ASCII.
 package text
 
 import (
@@ -22,7 +22,7 @@ import (
 func Report(w io.Writer, tl *timeline.Timeline, rep *check.Report, opts Options) error {
 	t := newWriter(opts)
 	findings := wording.Sorted(rep)
-	t.wrap(t.paint(rep.Verdict, strings.ToUpper(string(rep.Verdict)))+": "+wording.Headline(rep), "")
+	t.headline(rep.Verdict, string(rep.Verdict), wording.Headline(rep), "")
 	if err := t.findings(findings); err != nil {
 		return err
 	}
@@ -48,7 +48,8 @@ func (t *writer) findings(all []check.Finding) error {
 		if f.File > 0 {
 			file = wording.Count(f.File)
 		}
-		rows = append(rows, []string{t.verdictCell(f), sink.Line(f.Check), sink.Line(f.Subject), file, wording.Measured(f), wording.Limit(f)})
+		rows = append(rows, []string{t.verdictCell(f), sink.Line(f.Check), sink.Line(f.Subject),
+			file, wording.Measured(f), wording.Limit(f)})
 	}
 	const subjectColumn = 2
 	if !t.Terminal {
@@ -70,12 +71,13 @@ func (t *writer) findings(all []check.Finding) error {
 		return t.table(rows, findingNumbers, len(rows[0])-1, t.Width-widest-3)
 	}
 	t.WriteByte('\n')
-	if err := t.table(rows, findingNumbers, subjectColumn, t.fittingWidth(rows, subjectColumn)); err != nil {
+	if err := t.table(rows, findingNumbers, subjectColumn,
+		t.fittingWidth(rows, subjectColumn)); err != nil {
 		return err
 	}
 	for _, f := range wording.WithVerdict(shown, check.Fail, check.Undecided) {
 		t.WriteByte('\n')
-		t.wrap(t.paint(f.Verdict, t.verdictWord(f))+" "+sink.Line(f.Check+", "+f.Subject)+": "+withLocation(f), "  ")
+		t.judged(f.Verdict, t.verdictWord(f), f.Check+", "+f.Subject, withLocation(f))
 	}
 	return nil
 }
@@ -100,7 +102,7 @@ func (t *writer) skipped(findings []check.Finding) {
 		if f.Subject != "" {
 			subject = ", " + f.Subject
 		}
-		t.wrap(t.paint(check.Skipped, "skipped")+" "+sink.Line(f.Check+subject)+": "+sink.Line(f.Message), "  ")
+		t.judged(check.Skipped, "skipped", f.Check+subject, f.Message)
 	}
 }
 

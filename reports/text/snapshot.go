@@ -58,14 +58,16 @@ func (t snapshotWriter) totals(a *snapshot.Analysis) {
 	head := fmt.Sprintf("Device %d: ", a.Device)
 	switch tr := a.Trace; {
 	case tr == nil || tr.Allocations == 0:
-		head += "no history of allocations in the file; torch.cuda.memory._record_memory_history() records one"
+		head += "no history of allocations in the file; " +
+			"torch.cuda.memory._record_memory_history() records one"
 	default:
 		head += wording.Plural(tr.Events, "event")
 		if tr.Micros > 0 {
 			head += " in " + seconds(tr.Micros)
 		}
 		if tr.StartReserved > 0 {
-			head += "; the history begins with " + record.FormatBytes(tr.StartReserved) + " held already"
+			head += "; the history begins with " + record.FormatBytes(tr.StartReserved) +
+				" held already"
 		}
 		if tr.Unexplained > 0 {
 			head += "; not explained by its segments: " + wording.Plural(tr.Unexplained, "event")
@@ -78,15 +80,19 @@ func (t snapshotWriter) totals(a *snapshot.Analysis) {
 	}
 	row("reserved", sums.Reserved, wording.Plural(sums.Segments, "segment")+" from the driver")
 	if sums.Private > 0 {
-		row("  private pools", sums.Private, "of it for CUDA graphs and memory pools of the program's own")
+		row("  private pools", sums.Private,
+			"of it for CUDA graphs and memory pools of the program's own")
 	}
 	row("allocated", sums.Allocated, shareOf(sums.Allocated, sums.Reserved)+" of it")
 	if sums.Active != sums.Allocated {
 		row("active", sums.Active, "with what is given back and still in use by another stream")
 	}
-	row("requested", sums.Requested, "rounding takes "+record.FormatBytes(sums.Rounding())+" ("+shareOf(sums.Rounding(), sums.Active)+") more")
+	row("requested", sums.Requested,
+		"rounding takes "+record.FormatBytes(sums.Rounding())+" ("+shareOf(sums.Rounding(),
+			sums.Active)+") more")
 	row("inactive split", a.Free.InactiveSplit, "free, in segments that hold something")
-	row("cached", a.Free.Whole, "free, in segments that hold nothing: torch.cuda.empty_cache() gives them back")
+	row("cached", a.Free.Whole,
+		"free, in segments that hold nothing: torch.cuda.empty_cache() gives them back")
 }
 
 func (t snapshotWriter) failures(tr *snapshot.Trace) {
@@ -95,14 +101,18 @@ func (t snapshotWriter) failures(tr *snapshot.Trace) {
 		t.line("\nOut of memory, %s", times(len(tr.OOMs)))
 	}
 	for _, o := range tr.OOMs[:shown] {
-		t.line("  event %s: asked for %s at %s", wording.Count(o.Event+1), record.FormatBytes(o.Requested), siteText(o.Site))
-		t.line("    the driver had %s free; of %s reserved %s were free, %s of it for such requests, in blocks of at most %s",
-			record.FormatBytes(o.DeviceFree), record.FormatBytes(o.Reserved), record.FormatBytes(o.Free), record.FormatBytes(o.Usable),
+		t.line("  event %s: asked for %s at %s", wording.Count(o.Event+1),
+			record.FormatBytes(o.Requested), siteText(o.Site))
+		t.line("    the driver had %s free; of %s reserved %s were free, %s of it for such "+
+			"requests, in blocks of at most %s",
+			record.FormatBytes(o.DeviceFree), record.FormatBytes(o.Reserved),
+			record.FormatBytes(o.Free), record.FormatBytes(o.Usable),
 			record.FormatBytes(o.Largest))
 		if o.Fragmented() {
 			t.line("    fragmentation: enough was free in sum, and not in one piece")
 		} else {
-			t.line("    not enough was free, even in sum: %s were allocated", record.FormatBytes(o.Allocated))
+			t.line("    not enough was free, even in sum: %s were allocated",
+				record.FormatBytes(o.Allocated))
 		}
 	}
 	t.more(len(tr.OOMs)-shown, "failure")
@@ -117,7 +127,8 @@ func (t snapshotWriter) usages(title string, usages []snapshot.Usage, whole int6
 	t.line("  %10s  %7s  %7s  %10s  %s", "bytes", "share", "blocks", "largest", "site")
 	shown := t.top(len(usages))
 	for _, u := range usages[:shown] {
-		t.line("  %10s  %7s  %7s  %10s  %s", record.FormatBytes(u.Bytes), shareOf(u.Bytes, whole), wording.Count(u.Blocks),
+		t.line("  %10s  %7s  %7s  %10s  %s", record.FormatBytes(u.Bytes), shareOf(u.Bytes, whole),
+			wording.Count(u.Blocks),
 			record.FormatBytes(u.Largest), siteText(u.Site))
 		t.below(u, 43)
 	}
@@ -133,7 +144,8 @@ func (t snapshotWriter) kept(tr *snapshot.Trace) {
 	t.line("  %10s  %7s  %6s  %10s  %s", "bytes", "blocks", "steps", "when", "site")
 	shown := t.top(len(tr.Kept))
 	for _, g := range tr.Kept[:shown] {
-		t.line("  %10s  %7s  %6s  %10s  %s", record.FormatBytes(g.Bytes), wording.Count(g.Blocks), wording.Count(g.Steps),
+		t.line("  %10s  %7s  %6s  %10s  %s", record.FormatBytes(g.Bytes), wording.Count(g.Blocks),
+			wording.Count(g.Steps),
 			fmt.Sprintf("%.0f-%.0f %%", 100*g.From, 100*g.To), siteText(g.Site))
 		t.below(g.Usage, 43)
 	}
@@ -141,7 +153,8 @@ func (t snapshotWriter) kept(tr *snapshot.Trace) {
 }
 
 func (t snapshotWriter) free(f snapshot.Free) {
-	t.line("\nFree and not given back: %s, in blocks of at most %s", record.FormatBytes(f.Sum), record.FormatBytes(f.Largest))
+	t.line("\nFree and not given back: %s, in blocks of at most %s", record.FormatBytes(f.Sum),
+		record.FormatBytes(f.Largest))
 	if len(f.Pins) == 0 {
 		t.line("  no segment that holds something is half free or more")
 		return
@@ -150,7 +163,8 @@ func (t snapshotWriter) free(f snapshot.Free) {
 	t.line("  %10s  %10s  %8s  %s", "free", "held", "segments", "site")
 	shown := t.top(len(f.Pins))
 	for _, p := range f.Pins[:shown] {
-		t.line("  %10s  %10s  %8s  %s", record.FormatBytes(p.Free), record.FormatBytes(p.Holds), wording.Count(p.Segments), siteText(p.Site))
+		t.line("  %10s  %10s  %8s  %s", record.FormatBytes(p.Free), record.FormatBytes(p.Holds),
+			wording.Count(p.Segments), siteText(p.Site))
 		t.library(p.Site, 36)
 	}
 	t.more(len(f.Pins)-shown, "site")
@@ -165,7 +179,8 @@ func (t snapshotWriter) peak(tr *snapshot.Trace) {
 		at += ", in " + sink.Line(tr.Peak.In)
 	}
 	t.usages(fmt.Sprintf("The peak of this history: %s allocated, %s reserved (%s)",
-		record.FormatBytes(tr.Peak.Allocated), record.FormatBytes(tr.Peak.Reserved), at), tr.PeakHolds, tr.Peak.Allocated)
+		record.FormatBytes(tr.Peak.Allocated), record.FormatBytes(tr.Peak.Reserved), at),
+		tr.PeakHolds, tr.Peak.Allocated)
 }
 
 // below writes under a site the library that allocated, or the whole stack.
@@ -184,7 +199,8 @@ func (t snapshotWriter) below(u snapshot.Usage, column int) {
 
 func (t snapshotWriter) library(s snapshot.Site, column int) {
 	if s.Library != (snapshot.Frame{}) {
-		t.line("%*sin %s", column, "", wording.ShortenPath(sink.Line(s.Library.String()), siteWidth))
+		t.line("%*sin %s", column, "", wording.ShortenPath(sink.Line(s.Library.String()),
+			siteWidth))
 	}
 }
 
@@ -205,7 +221,10 @@ func (t snapshotWriter) more(n int, noun string) {
 // siteWidth is how many runes of a site are shown.
 const siteWidth = 90
 
-func siteText(s snapshot.Site) string { return wording.ShortenPath(sink.Line(s.String()), siteWidth) }
+func siteText(s snapshot.Site) string {
+	return wording.ShortenPath(sink.Line(s.String()),
+		siteWidth)
+}
 
 // frameText prints a frame of a stack: "train.py:40 main", "at::empty(...)".
 func frameText(f *snapshot.Frame) string {
@@ -226,7 +245,10 @@ func shareOf(part, whole int64) string {
 	return wording.Share(float64(part) / float64(whole))
 }
 
-func seconds(micros int64) string { return strconv.FormatFloat(float64(micros)/1e6, 'f', 3, 64) + " s" }
+func seconds(micros int64) string {
+	return strconv.FormatFloat(float64(micros)/1e6, 'f', 3, 64) +
+		" s"
+}
 
 func times(n int) string {
 	if n == 1 {

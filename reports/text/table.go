@@ -32,7 +32,8 @@ func (t *writer) table(rows [][]string, numbers []int, flexible, maxWidth int) e
 	var out bytes.Buffer
 	row := tw.CellConfig{
 		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
-		Alignment:  tw.CellAlignment{Global: tw.AlignLeft, PerColumn: slices.Repeat([]tw.Align{tw.AlignLeft}, len(rows[0]))},
+		Alignment: tw.CellAlignment{Global: tw.AlignLeft,
+			PerColumn: slices.Repeat([]tw.Align{tw.AlignLeft}, len(rows[0]))},
 	}
 	for _, i := range numbers {
 		row.Alignment.PerColumn[i] = tw.AlignRight
@@ -40,7 +41,8 @@ func (t *writer) table(rows [][]string, numbers []int, flexible, maxWidth int) e
 	header := row
 	if maxWidth > 0 {
 		row.Formatting.AutoWrap = tw.WrapNormal
-		row.ColMaxWidths.PerColumn = tw.Mapper[int, int]{flexible: maxWidth + 2} // includes its padding
+		// includes its padding
+		row.ColMaxWidths.PerColumn = tw.Mapper[int, int]{flexible: maxWidth + 2}
 	}
 	table := tablewriter.NewTable(&out,
 		tablewriter.WithConfig(tablewriter.Config{Header: header, Row: row}),
@@ -125,7 +127,9 @@ func columnWidth(rows [][]string, column int) int {
 // tableWithFoldedColumn writes a table whose last column takes the remaining width. It breaks the
 // cells of that column between the parts that split returns, joins the parts of a line with sep,
 // and indents all lines but the first.
-func (t *writer) tableWithFoldedColumn(rows [][]string, numbers []int, split func(string) []string, sep, indent string) error {
+func (t *writer) tableWithFoldedColumn(
+	rows [][]string, numbers []int, split func(string) []string, sep, indent string,
+) error {
 	last := len(rows[0]) - 1
 	room := max(t.lastColumnWidth(rows), 20)
 	for _, r := range rows {

@@ -21,7 +21,7 @@ import (
 func Validation(w io.Writer, v *validation.Report, opts Options) error {
 	t := newWriter(opts)
 	t.fold = true
-	t.wrap(t.paint(v.Checks.Verdict, strings.ToUpper(v.Answer.String()))+": "+validationHeadline(v), "  ")
+	t.headline(v.Checks.Verdict, v.Answer.String(), validationHeadline(v), "  ")
 	t.liveFailures(v.LiveFailed)
 	t.firstFailure(v)
 	byChecks := v.Answer == validation.Fails || v.Answer == validation.Unsure
@@ -50,20 +50,23 @@ func Validation(w io.Writer, v *validation.Report, opts Options) error {
 // validationHeadline sums up a validation: "long batch on RTX 5080 (15.5 GiB), 200 files: 49 fail,
 // the first is file 52".
 func validationHeadline(v *validation.Report) string {
-	s := fmt.Sprintf("%s on %s, %s", sink.Line(v.Scenario), cardName(v), wording.Plural(v.Files, "file"))
+	s := fmt.Sprintf("%s on %s, %s", sink.Line(v.Scenario), cardName(v),
+		wording.Plural(v.Files, "file"))
 	switch {
 	case v.Failed > 0 && v.Failed == v.Files:
 		s += ": all fail; "
 	case v.Failed == 1:
 		s += ": file " + wording.Count(v.FirstFailed) + " fails; "
 	case v.Failed > 0:
-		s += fmt.Sprintf(": %s fail, the first is file %s; ", wording.Count(v.Failed), wording.Count(v.FirstFailed))
+		s += fmt.Sprintf(": %s fail, the first is file %s; ", wording.Count(v.Failed),
+			wording.Count(v.FirstFailed))
 	case len(v.Stages) > 0:
 		s += ": "
 	}
 	if len(v.Stages) > 0 {
 		most := highest(v.Stages)
-		s += fmt.Sprintf("needs up to %s (%s), in %s", record.FormatBytes(most.Need), wording.Share(most.Share), sink.Line(most.Stage))
+		s += fmt.Sprintf("needs up to %s (%s), in %s", record.FormatBytes(most.Need),
+			wording.Share(most.Share), sink.Line(most.Stage))
 	}
 	switch l := v.Larger; {
 	case l == nil:
@@ -107,10 +110,12 @@ func (t *writer) headroom(v *validation.Report) {
 		t.wrap(s, "  ")
 	}
 	if v.Failure == nil || v.Failure.Recovered {
-		write(fmt.Sprintf("headroom: %s of %s", record.FormatBytes(v.Headroom), record.FormatBytes(v.Total)))
+		write(fmt.Sprintf("headroom: %s of %s", record.FormatBytes(v.Headroom),
+			record.FormatBytes(v.Total)))
 	}
 	if f := v.Fragmentation; f != nil {
-		text := fmt.Sprintf("fragmentation (reserved - allocated): %s after file 1, %s after file %s", record.FormatBytes(f.First),
+		text := fmt.Sprintf("fragmentation (reserved - allocated): %s after file 1, %s after "+
+			"file %s", record.FormatBytes(f.First),
 			record.FormatBytes(f.Last), wording.Count(f.Files))
 		if f.Most > max(f.First, f.Last) {
 			text += fmt.Sprintf(", at most %s", record.FormatBytes(f.Most))
@@ -119,10 +124,12 @@ func (t *writer) headroom(v *validation.Report) {
 		if trend == "+0.00 MiB/file" || trend == "-0.00 MiB/file" {
 			trend = "no trend"
 		}
-		write(text + "; " + trend + "; then the largest free block is " + record.FormatBytes(f.LargestFree))
+		write(text + "; " + trend + "; then the largest free block is " +
+			record.FormatBytes(f.LargestFree))
 	}
 	if v.Retry > 0 && (v.Failure == nil || v.Retry < v.Failure.File) {
-		write(fmt.Sprintf("pressure: from file %s on the allocator gives its cache back to make room", wording.Count(v.Retry)))
+		write(fmt.Sprintf("pressure: from file %s on the allocator gives its cache back to make "+
+			"room", wording.Count(v.Retry)))
 	}
 	for _, note := range v.Notes {
 		write("note: " + sink.Line(note))
@@ -132,18 +139,20 @@ func (t *writer) headroom(v *validation.Report) {
 // otherFindings writes the other findings on the log: in full if the answer depends on them, else
 // with their figures only.
 func (t *writer) otherFindings(v *validation.Report) {
-	said := []string{check.Peak, check.OutOfMemory, check.Completeness} // the answer and the first failure say these
+	// the answer and the first failure say these
+	said := []string{check.Peak, check.OutOfMemory, check.Completeness}
 	var open []string
 	blank := "\n"
 	write := func(f check.Finding, message string) {
 		t.WriteString(blank)
 		blank = ""
-		t.wrap(t.paint(f.Verdict, t.verdictWord(f))+" "+sink.Line(f.Check+", "+f.Subject)+": "+sink.Line(message), "  ")
+		t.judged(f.Verdict, t.verdictWord(f), f.Check+", "+f.Subject, message)
 	}
 	for _, f := range wording.WithVerdict(wording.Sorted(v.Checks), check.Fail, check.Undecided) {
 		switch {
 		case f.Verdict == check.Fail && slices.Contains(said, f.Check):
-		case v.Answer == validation.Fails && f.Verdict == check.Fail, v.Answer == validation.Unsure, f.Check == check.Peak:
+		case v.Answer == validation.Fails && f.Verdict == check.Fail, v.Answer == validation.Unsure,
+			f.Check == check.Peak:
 			write(f, f.Message)
 		case f.Verdict == check.Fail:
 			write(f, findingFigures(f))
@@ -153,7 +162,8 @@ func (t *writer) otherFindings(v *validation.Report) {
 	}
 	if len(open) > 0 {
 		t.WriteString(blank)
-		t.wrap(t.paint(check.Undecided, t.signedVerdict(check.Undecided))+" "+strings.Join(open, ", ")+": these files do not tell; --format json says more", "  ")
+		t.judged(check.Undecided, t.signedVerdict(check.Undecided), strings.Join(open, ", "),
+			"these files do not tell; --format json says more")
 	}
 }
 

@@ -15,20 +15,25 @@ import (
 // proposals writes the smallest change that helps, with its edits, and the other changes that were
 // simulated.
 func (t *writer) proposals(v *validation.Report) error {
-	if v.Answer == validation.Fits || v.Answer == validation.Unsure || v.Answer == validation.DoesNotFit && v.Failure == nil { // only the real command failed
+	if v.Answer == validation.Fits || v.Answer == validation.Unsure ||
+		v.Answer == validation.DoesNotFit && v.Failure == nil { // only the real command failed
 		return nil
 	}
 	t.WriteByte('\n')
 	c := v.Smallest
 	if c == nil {
-		t.wrap(fmt.Sprintf("No change found that makes it fit, in %s", wording.Plural(v.Simulations, "simulation")), "  ")
+		t.wrap(fmt.Sprintf("No change found that makes it fit, in %s",
+			wording.Plural(v.Simulations, "simulation")), "  ")
 		return nil
 	}
 	makes := map[validation.Answer]string{
-		validation.Fits: "makes it fit", validation.Unsure: "lets it run; whether it fits in the long run is undecided", validation.Tight: "lets it run, tightly",
-		validation.Fails: "lets it run, though a check fails",
+		validation.Fits:   "makes it fit",
+		validation.Unsure: "lets it run; whether it fits in the long run is undecided",
+		validation.Tight:  "lets it run, tightly",
+		validation.Fails:  "lets it run, though a check fails",
 	}[c.Answer]
-	t.wrap(fmt.Sprintf("Smallest change that %s: %s, costs %s", makes, sink.Line(c.Kind), sink.Line(c.Cost)), "  ")
+	t.wrap(fmt.Sprintf("Smallest change that %s: %s, costs %s", makes, sink.Line(c.Kind),
+		sink.Line(c.Cost)), "  ")
 	for _, e := range c.Edits {
 		or := ""
 		if e.Export != "" {
@@ -46,9 +51,11 @@ func (t *writer) proposals(v *validation.Report) error {
 			return err
 		}
 	}
-	found := fmt.Sprintf("Found in %s; the changes shown were simulated over all files.", wording.Plural(v.Simulations, "simulation"))
+	found := fmt.Sprintf("Found in %s; the changes shown were simulated over all files.",
+		wording.Plural(v.Simulations, "simulation"))
 	if slices.ContainsFunc(v.Others, func(c validation.Change) bool { return c.Timeless }) {
-		found += " Where the speed is ?, the stage's seconds in the file do not depend on its batch."
+		found += " Where the speed is ?, the stage's seconds in the file do not depend on its " +
+			"batch."
 	}
 	t.wrap(found, "  ")
 	return nil
@@ -63,9 +70,11 @@ func editText(e validation.Edit) string {
 	case e.Add != "":
 		return fmt.Sprintf("add at %s, under %s:", sink.Line(e.At.String()), sink.Line(e.Under))
 	case e.New == "none":
-		return fmt.Sprintf("take out %s: %s: %s", sink.Line(e.At.String()), sink.Line(e.Key), sink.Line(e.Old))
+		return fmt.Sprintf("take out %s: %s: %s", sink.Line(e.At.String()), sink.Line(e.Key),
+			sink.Line(e.Old))
 	}
-	return fmt.Sprintf("%s: %s: %s -> %s", sink.Line(e.At.String()), sink.Line(e.Key), sink.Line(e.Old), sink.Line(e.New))
+	return fmt.Sprintf("%s: %s: %s -> %s", sink.Line(e.At.String()), sink.Line(e.Key),
+		sink.Line(e.Old), sink.Line(e.New))
 }
 
 // shortEdit describes an edit without its file: "line 12: stages[0].batch: 32 -> 8".
@@ -76,9 +85,11 @@ func shortEdit(e validation.Edit) string {
 	case e.Add != "":
 		return fmt.Sprintf("line %d, %s: add %s", e.At.Line, sink.Line(e.Under), sink.Line(e.Add))
 	case e.New == "none":
-		return fmt.Sprintf("line %d: take out %s: %s", e.At.Line, sink.Line(e.Key), sink.Line(e.Old))
+		return fmt.Sprintf("line %d: take out %s: %s", e.At.Line, sink.Line(e.Key),
+			sink.Line(e.Old))
 	}
-	return fmt.Sprintf("line %d: %s: %s -> %s", e.At.Line, sink.Line(e.Key), sink.Line(e.Old), sink.Line(e.New))
+	return fmt.Sprintf("line %d: %s: %s -> %s", e.At.Line, sink.Line(e.Key), sink.Line(e.Old),
+		sink.Line(e.New))
 }
 
 // proof prints the result of simulating a change. It includes the speed before if no file failed
@@ -88,10 +99,12 @@ func proof(c *validation.Change, v *validation.Report) string {
 	if c.Failed > 0 {
 		failed = wording.Count(c.Failed) + " fail"
 	}
-	text := fmt.Sprintf("proved: %s, %s, needs up to %s (%s), at %s", wording.Plural(c.Files, "file"), failed, record.FormatBytes(c.Need),
+	text := fmt.Sprintf("proved: %s, %s, needs up to %s (%s), at %s",
+		wording.Plural(c.Files, "file"), failed, record.FormatBytes(c.Need),
 		wording.Share(c.Share), check.Quantity(c.Speed, check.TimesRealTime))
 	if v.Failed == 0 && v.Speed > 0 && c.Speed > 0 {
-		now, before := check.Quantity(c.Speed, check.TimesRealTime), check.Quantity(v.Speed, check.TimesRealTime)
+		now, before := check.Quantity(c.Speed, check.TimesRealTime),
+			check.Quantity(v.Speed, check.TimesRealTime)
 		if now != before {
 			text += " (before: " + before + ")"
 		}
@@ -103,7 +116,8 @@ func proof(c *validation.Change, v *validation.Report) string {
 		text += ": " + c.Answer.String()
 	}
 	if c.Timeless {
-		text += "; the stage's seconds in the file do not depend on its batch, so the speed does not show what it costs"
+		text += "; the stage's seconds in the file do not depend on its batch, so the speed does " +
+			"not show what it costs"
 	}
 	return text
 }
@@ -128,7 +142,8 @@ func (t *writer) otherChanges(all []validation.Change) error {
 		for _, e := range c.Edits {
 			edits = append(edits, shortEdit(e))
 		}
-		rows = append(rows, []string{sink.Line(c.Kind), word, sink.Line(c.Cost), wording.Share(c.Share), speed, strings.Join(edits, "; ")})
+		rows = append(rows, []string{sink.Line(c.Kind), word, sink.Line(c.Cost),
+			wording.Share(c.Share), speed, strings.Join(edits, "; ")})
 	}
 	numbers := []int{3, 4}
 	if fit {
@@ -145,7 +160,8 @@ func (t *writer) otherChanges(all []validation.Change) error {
 	t.WriteString("Other changes:\n")
 	for i := range all {
 		c, cells := &all[i], rows[i+1]
-		t.continuation(fmt.Sprintf("%s: %s; costs %s; %s, needs %s, at %s", sink.Line(c.Kind), cells[len(cells)-1], sink.Line(c.Cost), c.Answer,
+		t.continuation(fmt.Sprintf("%s: %s; costs %s; %s, needs %s, at %s", sink.Line(c.Kind),
+			cells[len(cells)-1], sink.Line(c.Cost), c.Answer,
 			wording.Share(c.Share), check.Quantity(c.Speed, check.TimesRealTime)))
 	}
 	return nil

@@ -16,7 +16,8 @@ import (
 func (t *writer) liveFailures(all []validation.LiveFailure) {
 	for _, f := range all {
 		what := map[string]string{
-			"ok": "went on after an error", "failed": "failed", "crashed": "crashed", "timeout": "took longer than it may",
+			"ok": "went on after an error", "failed": "failed", "crashed": "crashed",
+			"timeout": "took longer than it may",
 		}[f.Status]
 		if what == "" {
 			what = "did not end"
@@ -29,7 +30,8 @@ func (t *writer) liveFailures(all []validation.LiveFailure) {
 		if len(f.Says) > 0 {
 			says = "; its last lines:"
 		}
-		t.wrap(fmt.Sprintf("real command, file %d, %s: %s%s", f.File, sink.Line(f.Path), what, says), "  ")
+		t.wrap(fmt.Sprintf("real command, file %d, %s: %s%s", f.File, sink.Line(f.Path), what,
+			says), "  ")
 		for _, line := range f.Says {
 			t.continuation(sink.Line(line))
 		}
@@ -58,7 +60,8 @@ func (t *writer) firstFailure(v *validation.Report) {
 	}
 	text += where
 	if r.Requested > 0 {
-		text += fmt.Sprintf(": %s asked for, %s free in sum, the largest free block is %s", record.FormatBytes(r.Requested),
+		text += fmt.Sprintf(": %s asked for, %s free in sum, the largest free block is %s",
+			record.FormatBytes(r.Requested),
 			record.FormatBytes(r.FreeInSum), record.FormatBytes(r.LargestFree))
 	}
 	t.wrap(text, "  ")
@@ -68,16 +71,19 @@ func (t *writer) firstFailure(v *validation.Report) {
 			t.continuation(sink.Line(r.Message))
 		}
 	case r.Fragmentation:
-		t.continuation("This is fragmentation: enough is free, and not in one piece." + map[bool]string{true: " To see it:"}[r.Picture != ""])
+		t.continuation("This is fragmentation: enough is free, and not in one piece." +
+			map[bool]string{true: " To see it:"}[r.Picture != ""])
 		if r.Picture != "" {
 			command := "  " + sink.Line(r.Picture)
 			if twwidth.Width(command) > t.Width {
-				command = strings.Replace(command, "| ", "|\n    ", 1) // a shell continues a line after a pipe
+				// a shell continues a line after a pipe
+				command = strings.Replace(command, "| ", "|\n    ", 1)
 			}
 			t.WriteString(command + "\n")
 		}
 	default:
-		t.continuation(fmt.Sprintf("Too little is free: %s are missing", record.FormatBytes(r.Missing)) + holding(r.Parts))
+		t.continuation(fmt.Sprintf("Too little is free: %s are missing",
+			record.FormatBytes(r.Missing)) + holding(r.Parts))
 	}
 }
 
@@ -87,5 +93,6 @@ func holding(parts []validation.Part) string {
 		return ""
 	}
 	most := largestFirst(parts)[0]
-	return fmt.Sprintf("; what holds most: %s %s", sink.Line(most.What), record.FormatBytes(most.Bytes))
+	return fmt.Sprintf("; what holds most: %s %s", sink.Line(most.What),
+		record.FormatBytes(most.Bytes))
 }

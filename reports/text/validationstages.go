@@ -14,7 +14,9 @@ import (
 )
 
 func largestFirst(parts []validation.Part) []validation.Part {
-	return slices.SortedStableFunc(slices.Values(parts), func(a, b validation.Part) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	return slices.SortedStableFunc(slices.Values(parts), func(a, b validation.Part) int {
+		return cmp.Compare(b.Bytes, a.Bytes)
+	})
 }
 
 // stageNeeds writes a row for each stage, with the parts of its highest requirement.
@@ -36,11 +38,14 @@ func (t *writer) stageNeeds(v *validation.Report) error {
 		if s.File > 0 {
 			file = wording.Count(s.File)
 		}
-		rows = append(rows, []string{name, file, record.FormatBytes(s.Need), wording.Share(s.Share), partsText(s)})
+		rows = append(rows, []string{name, file, record.FormatBytes(s.Need), wording.Share(s.Share),
+			partsText(s)})
 	}
 	t.WriteByte('\n')
 	room := t.lastColumnWidth(rows)
-	return t.tableWithFoldedColumn(rows, []int{1, 2, 3}, func(s string) []string { return partsIn(s, room) }, "", "")
+	return t.tableWithFoldedColumn(rows, []int{1, 2, 3}, func(s string) []string {
+		return partsIn(s, room)
+	}, "", "")
 }
 
 // partsIn splits a list of parts between the parts. It also splits parts that are wider than room.
@@ -68,7 +73,9 @@ const smallPart = 0.01
 // others 12.0 MiB".
 func partsText(s validation.StageNeed) string {
 	parts := largestFirst(s.Parts)
-	small := slices.IndexFunc(parts, func(p validation.Part) bool { return float64(p.Bytes) < smallPart*float64(s.Need) })
+	small := slices.IndexFunc(parts, func(p validation.Part) bool {
+		return float64(p.Bytes) < smallPart*float64(s.Need)
+	})
 	if small >= 0 && len(parts)-small > 1 {
 		others := validation.Part{What: wording.Count(len(parts)-small) + " others"}
 		for _, p := range parts[small:] {

@@ -1,9 +1,22 @@
 package text
 
 import (
+	"strings"
+
 	"vramsoak/harness/check"
+	"vramsoak/reports/sink"
 	"vramsoak/reports/wording"
 )
+
+// headline writes the first line of a report: the answer in capitals, and what sums it up.
+func (t *writer) headline(v check.Verdict, answer, summary, indent string) {
+	t.wrap(t.paint(v, strings.ToUpper(answer))+": "+summary, indent)
+}
+
+// judged writes a line on one subject: the verdict in a word, the subject, and the message.
+func (t *writer) judged(v check.Verdict, word, subject, message string) {
+	t.wrap(t.paint(v, word)+" "+sink.Line(subject)+": "+sink.Line(message), "  ")
+}
 
 // verdictCell returns a finding's verdict as a cell of a table.
 func (t *writer) verdictCell(f check.Finding) string {
@@ -43,7 +56,8 @@ func (t *writer) sign(v check.Verdict) string {
 
 // paint colours text by a verdict.
 func (t *writer) paint(v check.Verdict, s string) string {
-	code := map[check.Verdict]string{check.Pass: "32", check.Fail: "31", check.Undecided: "33", check.Skipped: "2"}[v]
+	code := map[check.Verdict]string{check.Pass: "32", check.Fail: "31", check.Undecided: "33",
+		check.Skipped: "2"}[v]
 	if !t.Color || code == "" || s == "" {
 		return s
 	}

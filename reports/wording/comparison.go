@@ -26,7 +26,8 @@ func ListChanges(changes []compare.Change) (kept []compare.Change, others []stri
 	}
 	for _, v := range []check.Verdict{check.Fail, check.Undecided, check.Pass, check.Skipped} {
 		if n := count[v] - check.MostAlike; n > 0 {
-			others = append(others, fmt.Sprintf("%s others: %s; --format json has them all", Count(n), v))
+			others = append(others, fmt.Sprintf("%s others: %s; --format json has them all",
+				Count(n), v))
 		}
 	}
 	return kept, others
@@ -43,11 +44,13 @@ func Metric(name string, rank, device int) string {
 // WorstFirst sorts changes: failing metrics first, then undecided, passed and skipped ones. Within
 // each verdict the metric that got worse by the largest share comes first.
 func WorstFirst(all []compare.Change) []compare.Change {
-	rank := map[check.Verdict]int{check.Fail: 0, check.Undecided: 1, check.Pass: 2, check.Skipped: 3}
+	rank := map[check.Verdict]int{check.Fail: 0, check.Undecided: 1, check.Pass: 2,
+		check.Skipped: 3}
 	worse := func(c compare.Change) float64 { return math.Copysign(c.Relative, c.Worse()) }
 	out := slices.Clone(all)
 	slices.SortStableFunc(out, func(a, b compare.Change) int {
-		return cmp.Or(cmp.Compare(rank[a.Verdict], rank[b.Verdict]), cmp.Compare(worse(b), worse(a)))
+		return cmp.Or(cmp.Compare(rank[a.Verdict], rank[b.Verdict]),
+			cmp.Compare(worse(b), worse(a)))
 	})
 	return out
 }
@@ -112,7 +115,8 @@ func ComparisonHeadline(c *compare.Comparison) string {
 		}
 	}
 	if c.Files == 0 {
-		return s + fmt.Sprintf("; no file in both runs, %s in the base and %s in the new one", Count(c.BaseFiles), Count(c.NewFiles))
+		return s + fmt.Sprintf("; no file in both runs, %s in the base and %s in the new one",
+			Count(c.BaseFiles), Count(c.NewFiles))
 	}
 	return s + "; " + Plural(c.Files, "file") + " in both runs"
 }
@@ -121,7 +125,8 @@ func ComparisonHeadline(c *compare.Comparison) string {
 // or "only the base has 3 of them". It is "" if both runs have them.
 func onlyIn(only map[string]int, skipped int) string {
 	var said []string
-	for _, run := range []struct{ key, name string }{{compare.OnlyBase, "the base"}, {compare.OnlyNew, "the new run"}} {
+	for _, run := range []struct{ key, name string }{{compare.OnlyBase, "the base"},
+		{compare.OnlyNew, "the new run"}} {
 		switch n := only[run.key]; {
 		case n == skipped && n == 1:
 			said = append(said, "only "+run.name+" has it")
@@ -142,7 +147,8 @@ func Run(r compare.RunInfo) string {
 		parts = append(parts, r.Started.UTC().Format(time.RFC3339))
 	}
 	for _, p := range []struct{ before, what string }{
-		{"commit ", r.Commit[:min(len(r.Commit), 12)]}, {"on ", r.Host}, {"", r.GPU}, {"driver ", r.Driver}, {"verdict ", string(r.Verdict)},
+		{"commit ", r.Commit[:min(len(r.Commit), 12)]}, {"on ", r.Host}, {"", r.GPU},
+		{"driver ", r.Driver}, {"verdict ", string(r.Verdict)},
 	} {
 		if p.what != "" {
 			parts = append(parts, p.before+p.what)

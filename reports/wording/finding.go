@@ -92,7 +92,8 @@ func quantity(value, limit float64, unit string) string {
 	}
 	digits := 1
 	for digits < 4 && value != limit && !math.IsNaN(limit) &&
-		strconv.FormatFloat(100*value, 'f', digits, 64) == strconv.FormatFloat(100*limit, 'f', digits, 64) {
+		strconv.FormatFloat(100*value, 'f', digits, 64) == strconv.FormatFloat(100*limit, 'f',
+			digits, 64) {
 		digits++
 	}
 	return strconv.FormatFloat(100*value, 'f', digits, 64) + " %"

@@ -24,7 +24,8 @@ func Headline(rep *check.Report) string {
 }
 
 // lastingChecks are the checks that, once they fail in a file, fail until the last file.
-var lastingChecks = []string{check.Leak, check.Fragmentation, check.DarkGrowth, check.Drift, check.Throughput}
+var lastingChecks = []string{check.Leak, check.Fragmentation, check.DarkGrowth, check.Drift,
+	check.Throughput}
 
 // notedChecks returns the checks that fail and do not gate, with the file in which, or from which
 // on, they fail.
@@ -33,7 +34,8 @@ func notedChecks(rep *check.Report) []string {
 	for _, name := range check.Checks {
 		first, file := true, 0
 		for _, f := range rep.Findings {
-			if f.Check == name && f.Verdict == check.Fail && !f.Gates && (first || f.File > 0 && f.File < file) {
+			if f.Check == name && f.Verdict == check.Fail && !f.Gates &&
+				(first || f.File > 0 && f.File < file) {
 				first, file = false, f.File
 			}
 		}
@@ -86,7 +88,8 @@ func peakText(rep *check.Report) string {
 	if by := rep.PeakBy; by != nil {
 		s := record.FormatBytes(by.Bytes) + " " + check.QuantityWords(by.Quantity)
 		if by.Total > 0 {
-			s += fmt.Sprintf(" (%s of %s)", Share(float64(by.Bytes)/float64(by.Total)), record.FormatBytes(by.Total))
+			s += fmt.Sprintf(" (%s of %s)", Share(float64(by.Bytes)/float64(by.Total)),
+				record.FormatBytes(by.Total))
 		}
 		return s
 	}

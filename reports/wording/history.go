@@ -22,10 +22,13 @@ func Series(k history.SeriesKey, statistic bool) string {
 
 // HistoryHeadline sums up a history in one line: "suite nightly: 60 runs from 2026-09-01 to
 // 2026-10-30, 12 series, 1 change".
-func HistoryHeadline(h *history.History, series []*history.Series, changes []history.Change) string {
+func HistoryHeadline(
+	h *history.History, series []*history.Series, changes []history.Change,
+) string {
 	s := fmt.Sprintf("suite %s: %s", sink.Line(h.Suite), Plural(len(h.Runs), "run"))
 	if n := len(h.Runs); n > 0 {
-		s += fmt.Sprintf(" from %s to %s", h.Runs[0].Started.Format("2006-01-02"), h.Runs[n-1].Started.Format("2006-01-02"))
+		s += fmt.Sprintf(" from %s to %s", h.Runs[0].Started.Format("2006-01-02"),
+			h.Runs[n-1].Started.Format("2006-01-02"))
 	}
 	changed := "no change"
 	if len(changes) > 0 {

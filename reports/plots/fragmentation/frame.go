@@ -88,7 +88,8 @@ func (l *laneSegments) add(m *record.SegmentMap, of *fileMaps) {
 	l.maps++
 	of.maps[l.lane]++
 	f := &frame{
-		of: of, place: of.maps[l.lane], number: l.maps, name: m.Name, requested: m.Requested, total: m.Total, used: m.Used, sums: m.Sums(),
+		of: of, place: of.maps[l.lane], number: l.maps, name: m.Name, requested: m.Requested,
+		total: m.Total, used: m.Used, sums: m.Sums(),
 	}
 	f.unreserved, _ = m.Unreserved(f.sums.Reserved)
 	f.stack(l.byAge(m.Segments))
@@ -105,7 +106,9 @@ func (l *laneSegments) add(m *record.SegmentMap, of *fileMaps) {
 // height as long as the bands below it stay.
 func (l *laneSegments) byAge(segments []record.Segment) []record.Segment {
 	byAddress := slices.Clone(segments)
-	slices.SortStableFunc(byAddress, func(a, b record.Segment) int { return cmp.Compare(a.Address, b.Address) })
+	slices.SortStableFunc(byAddress, func(a, b record.Segment) int {
+		return cmp.Compare(a.Address, b.Address)
+	})
 	ages := make(map[uint64]age, len(byAddress))
 	for _, s := range byAddress {
 		old, known := l.ages[s.Address]
@@ -116,7 +119,9 @@ func (l *laneSegments) byAge(segments []record.Segment) []record.Segment {
 		ages[s.Address] = age{old.number, s.Size}
 	}
 	l.ages = ages
-	slices.SortStableFunc(byAddress, func(a, b record.Segment) int { return ages[a.Address].number - ages[b.Address].number })
+	slices.SortStableFunc(byAddress, func(a, b record.Segment) int {
+		return ages[a.Address].number - ages[b.Address].number
+	})
 	return byAddress
 }
 
@@ -225,7 +230,9 @@ func (l *laneSegments) needed() map[*frame]bool {
 		func(f *frame) int64 { return f.piece() }, func(f *frame) int64 { return -f.piece() },
 		(*frame).stranded, func(f *frame) int64 { return f.requested },
 	} {
-		needed[slices.MaxFunc(l.frames, func(a, b *frame) int { return cmp.Compare(value(a), value(b)) })] = true
+		needed[slices.MaxFunc(l.frames, func(a, b *frame) int {
+			return cmp.Compare(value(a), value(b))
+		})] = true
 	}
 	return needed
 }
@@ -246,5 +253,7 @@ func (l *laneSegments) moment() *frame {
 	if f := l.failed(); f != nil {
 		return f
 	}
-	return slices.MaxFunc(l.frames, func(a, b *frame) int { return cmp.Compare(a.stranded(), b.stranded()) })
+	return slices.MaxFunc(l.frames, func(a, b *frame) int {
+		return cmp.Compare(a.stranded(), b.stranded())
+	})
 }

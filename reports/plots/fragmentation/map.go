@@ -21,8 +21,10 @@ const pixel = vg.Inch / 96
 // may have half a million blocks.
 func (p *picture) drawMap(c draw.Canvas, g *plot.Plot) {
 	x, y := g.Transforms(&c)
-	area := snapped(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y(0)}, Max: vg.Point{X: c.Max.X, Y: y(p.top)}})
-	img := image.NewNRGBA(image.Rect(0, 0, max(1, int(area.Size().X/pixel+0.5)), max(1, int(area.Size().Y/pixel+0.5))))
+	area := snapped(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y(0)},
+		Max: vg.Point{X: c.Max.X, Y: y(p.top)}})
+	img := image.NewNRGBA(image.Rect(0, 0, max(1, int(area.Size().X/pixel+0.5)),
+		max(1, int(area.Size().Y/pixel+0.5))))
 	from := 0
 	for _, f := range p.frames {
 		to := min(img.Rect.Dx(), int((x(p.at(f))-area.Min.X)/pixel+0.5))
@@ -30,7 +32,8 @@ func (p *picture) drawMap(c draw.Canvas, g *plot.Plot) {
 		from = max(to, from)
 	}
 	c.DrawImage(area, img)
-	c.StrokeLine2(draw.LineStyle{Color: plots.SoftInk, Width: 0.8}, c.Min.X, area.Min.Y, c.Max.X, area.Min.Y)
+	c.StrokeLine2(draw.LineStyle{Color: plots.SoftInk, Width: 0.8}, c.Min.X, area.Min.Y, c.Max.X,
+		area.Min.Y)
 }
 
 // snapped moves the edges of a rectangle between pixels.
@@ -85,7 +88,8 @@ func (p *picture) drawColumn(img *image.NRGBA, from, to int, f *frame) {
 		if begins[row] {
 			ink = tintOver(ink)
 		}
-		if sum := bytes[inUse] + bytes[pending] + bytes[pinned] + bytes[releasable]; sum == 0 && float64(row)*perRow >= others && float64(row)*perRow < float64(f.total) {
+		if sum := bytes[inUse] + bytes[pending] + bytes[pinned] + bytes[releasable]; sum == 0 &&
+			float64(row)*perRow >= others && float64(row)*perRow < float64(f.total) {
 			ink = othersColor
 		}
 		for x := from; x < to; x++ {
@@ -155,11 +159,14 @@ func (p *picture) drawMoment(c draw.Canvas, y func(float64) vg.Length) {
 		head.Color = plots.FailedColor
 		words = "at the failed allocation, " + p.where(f)
 	}
-	c.FillText(head, vg.Point{X: c.Min.X, Y: y(p.top) + 2 + head.FontExtents().Descent}, p.Encode(plots.Fit(head, words, width)))
+	c.FillText(head, vg.Point{X: c.Min.X, Y: y(p.top) + 2 + head.FontExtents().Descent},
+		p.Encode(plots.Fit(head, words, width)))
 
-	column := snapped(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y(0)}, Max: vg.Point{X: c.Min.X + 0.3*width, Y: y(p.top)}})
+	column := snapped(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y(0)},
+		Max: vg.Point{X: c.Min.X + 0.3*width, Y: y(p.top)}})
 	p.fillColumn(c, column, f)
-	c.StrokeLines(draw.LineStyle{Color: plots.SoftInk, Width: 0.8}, append(plots.Corners(column), column.Min))
+	c.StrokeLines(draw.LineStyle{Color: plots.SoftInk, Width: 0.8},
+		append(plots.Corners(column), column.Min))
 
 	bars := p.bars(f)
 	const gap = 12
@@ -168,18 +175,22 @@ func (p *picture) drawMoment(c draw.Canvas, y func(float64) vg.Length) {
 	if f.cached() {
 		// Lines lead from the block to its bar.
 		low, high := y(float64(f.largest)), y(float64(f.largest+f.sums.LargestFree))
-		box := vg.Rectangle{Min: vg.Point{X: column.Min.X, Y: low}, Max: vg.Point{X: column.Max.X, Y: high}}
-		c.StrokeLines(draw.LineStyle{Color: plots.Ink, Width: 2}, append(plots.Corners(box), box.Min))
+		box := vg.Rectangle{Min: vg.Point{X: column.Min.X, Y: low},
+			Max: vg.Point{X: column.Max.X, Y: high}}
+		c.StrokeLines(draw.LineStyle{Color: plots.Ink, Width: 2},
+			append(plots.Corners(box), box.Min))
 		c.StrokeLine2(leaderStyle, box.Max.X, low, left, y(0))
 		c.StrokeLine2(leaderStyle, box.Max.X, high, left, y(float64(f.sums.LargestFree)))
 	}
 	if f.requested > 0 {
 		at := y(float64(f.requested))
-		c.StrokeLine2(draw.LineStyle{Color: plots.FailedColor, Width: 1, Dashes: []vg.Length{4, 3}}, left, at, c.Max.X, at)
+		c.StrokeLine2(draw.LineStyle{Color: plots.FailedColor, Width: 1, Dashes: []vg.Length{4, 3}},
+			left, at, c.Max.X, at)
 	}
 	for i, b := range bars {
 		p.drawBar(c, y, vg.Rectangle{
-			Min: vg.Point{X: left + vg.Length(i)*each, Y: y(0)}, Max: vg.Point{X: left + vg.Length(i+1)*each - gap, Y: y(0)},
+			Min: vg.Point{X: left + vg.Length(i)*each, Y: y(0)},
+			Max: vg.Point{X: left + vg.Length(i+1)*each - gap, Y: y(0)},
 		}, b)
 	}
 	c.StrokeLine2(draw.LineStyle{Color: plots.SoftInk, Width: 0.8}, c.Min.X, y(0), c.Max.X, y(0))
@@ -200,7 +211,8 @@ func (p *picture) fillColumn(c draw.Canvas, at vg.Rectangle, f *frame) {
 			end++
 		}
 		c.FillPolygon(img.NRGBAAt(0, row), plots.Corners(vg.Rectangle{
-			Min: vg.Point{X: at.Min.X, Y: at.Max.Y - vg.Length(end)*height}, Max: vg.Point{X: at.Max.X, Y: at.Max.Y - vg.Length(row)*height},
+			Min: vg.Point{X: at.Min.X, Y: at.Max.Y - vg.Length(end)*height},
+			Max: vg.Point{X: at.Max.X, Y: at.Max.Y - vg.Length(row)*height},
 		}))
 		row = end
 	}
@@ -227,9 +239,11 @@ func (p *picture) bars(f *frame) []bar {
 	}
 	out := []bar{piece}
 	if f.requested > 0 {
-		out = append(out, bar{[2]string{"asked", "for"}, []barPart{{plots.FailedColor, f.requested}}, f.requested})
+		out = append(out, bar{[2]string{"asked", "for"},
+			[]barPart{{plots.FailedColor, f.requested}}, f.requested})
 	}
-	return append(out, bar{[2]string{"free", "in sum"}, append([]barPart{{useColors[pinned], f.sums.Pinned()}}, driver...), f.free()})
+	return append(out, bar{[2]string{"free", "in sum"},
+		append([]barPart{{useColors[pinned], f.sums.Pinned()}}, driver...), f.free()})
 }
 
 // drawBar draws a bar with its value above it and its name below.
@@ -243,7 +257,8 @@ func (p *picture) drawBar(c draw.Canvas, y func(float64) vg.Length, at vg.Rectan
 		c.FillPolygon(part.ink, plots.Corners(box))
 	}
 	at.Max.Y = y(float64(sum))
-	c.StrokeLines(draw.LineStyle{Color: plots.SoftInk, Width: 0.8}, append(plots.Corners(at), at.Min))
+	c.StrokeLines(draw.LineStyle{Color: plots.SoftInk, Width: 0.8},
+		append(plots.Corners(at), at.Min))
 	mid := (at.Min.X + at.Max.X) / 2
 	value := plots.Text(plots.TextSize, plots.Ink, text.XCenter, text.YBottom)
 	half := value.Width(record.FormatBytes(b.bytes))/2 + 2
@@ -252,11 +267,14 @@ func (p *picture) drawBar(c draw.Canvas, y func(float64) vg.Length, at vg.Rectan
 		half = room
 	}
 	c.FillPolygon(color.White, plots.Corners(vg.Rectangle{
-		Min: vg.Point{X: mid - half, Y: at.Max.Y + 1}, Max: vg.Point{X: mid + half, Y: at.Max.Y + 3 + plots.TextSize},
+		Min: vg.Point{X: mid - half, Y: at.Max.Y + 1},
+		Max: vg.Point{X: mid + half, Y: at.Max.Y + 3 + plots.TextSize},
 	}))
-	c.FillText(value, vg.Point{X: mid, Y: at.Max.Y + 3 + value.FontExtents().Descent}, p.Encode(record.FormatBytes(b.bytes)))
+	c.FillText(value, vg.Point{X: mid, Y: at.Max.Y + 3 + value.FontExtents().Descent},
+		p.Encode(record.FormatBytes(b.bytes)))
 	name := plots.Text(plots.TextSize, plots.Ink, text.XCenter, text.YTop)
 	for i, line := range b.name {
-		c.FillText(name, vg.Point{X: mid, Y: at.Min.Y - 3 - vg.Length(i)*plots.TextSize*1.2}, p.Encode(line))
+		c.FillText(name, vg.Point{X: mid, Y: at.Min.Y - 3 - vg.Length(i)*plots.TextSize*1.2},
+			p.Encode(line))
 	}
 }

@@ -50,14 +50,20 @@ func newPicture(f *Maps, l *laneSegments) *picture {
 		p.notes = append(p.notes, fmt.Sprintf("Shown is %s, of %s.", wording.Lane(l.lane), n))
 	}
 	if l.maps > len(l.frames) {
-		p.notes = append(p.notes, fmt.Sprintf("Shown are %s of %s segment maps: the failed allocations and the extremes among them.",
-			wording.Count(len(l.frames)), wording.Count(l.maps)))
+		p.notes = append(p.notes,
+			fmt.Sprintf("Shown are %s of %s segment maps: the failed allocations and the "+
+				"extremes among them.",
+				wording.Count(len(l.frames)), wording.Count(l.maps)))
 	}
 	switch {
 	case p.total == 0:
-		p.notes = append(p.notes, "The maps do not give the size of the card (total=): what the driver has left is not counted.")
+		p.notes = append(p.notes,
+			"The maps do not give the size of the card (total=): what the driver has left is not "+
+				"counted.")
 	case waits:
-		p.notes = append(p.notes, "Some maps do not say what else is on the card (used=): all that is not reserved is counted as free.")
+		p.notes = append(p.notes,
+			"Some maps do not say what else is on the card (used=): all that is not reserved is "+
+				"counted as free.")
 	}
 	return p
 }
@@ -80,7 +86,8 @@ func (p *picture) where(f *frame) string {
 // title says in one sentence what the picture shows.
 func (p *picture) title() (string, color.Color) {
 	f := p.moment
-	free, piece, asked := wording.Bytes(float64(f.free())), wording.Bytes(float64(f.piece())), wording.Bytes(float64(f.requested))
+	free, piece, asked := wording.Bytes(float64(f.free())), wording.Bytes(float64(f.piece())),
+		wording.Bytes(float64(f.requested))
 	if f.requested == 0 {
 		nothing, ink := "No allocation failed", color.Color(plots.AllocatedColor)
 		if p.partial {
@@ -89,7 +96,8 @@ func (p *picture) title() (string, color.Color) {
 		if f.stranded() == 0 {
 			return nothing + "; all that was free was in one piece", ink
 		}
-		return fmt.Sprintf("%s; at worst %s were free in sum, %s in one piece (%s)", nothing, free, piece, p.where(f)), ink
+		return fmt.Sprintf("%s; at worst %s were free in sum, %s in one piece (%s)", nothing, free,
+			piece, p.where(f)), ink
 	}
 	s := fmt.Sprintf("Out of memory in %s: asked for %s; %s free in sum, ", p.where(f), asked, free)
 	switch {
@@ -122,9 +130,11 @@ func (p *picture) subtitle() string {
 // The colours and names of the states of memory.
 var (
 	useColors = [uses]color.NRGBA{
-		inUse: plots.AllocatedColor, pending: plots.RssColor, pinned: plots.ReservedColor, releasable: {R: 0x9B, G: 0xD9, B: 0xC4, A: 0xFF},
+		inUse: plots.AllocatedColor, pending: plots.RssColor, pinned: plots.ReservedColor,
+		releasable: {R: 0x9B, G: 0xD9, B: 0xC4, A: 0xFF},
 	}
-	useNames    = [uses]string{inUse: "in use", pending: "waits for a stream", pinned: "free, but pinned", releasable: "free, can be given back"}
+	useNames = [uses]string{inUse: "in use", pending: "waits for a stream",
+		pinned: "free, but pinned", releasable: "free, can be given back"}
 	othersColor = color.NRGBA{R: 0xD4, G: 0xD4, B: 0xD4, A: 0xFF}
 	voidColor   = color.NRGBA{R: 0xFF, G: 0xFF, B: 0xFF, A: 0xFF} // not reserved
 )
@@ -150,7 +160,8 @@ func (p *picture) draw(c draw.Canvas) {
 	upper, lower, table := c, c, c
 	upper.Max.X, lower.Max.X, table.Min.X = c.Max.X-side, c.Max.X-side, c.Max.X-side+14
 	upper.Min.Y, lower.Max.Y, table.Max.Y = cut, cut, cut-names
-	upper = p.DrawLine(upper, plots.TextSize, plots.Ink, "memory of the card: segment on segment, the oldest at the bottom")
+	upper = p.DrawLine(upper, plots.TextSize, plots.Ink,
+		"memory of the card: segment on segment, the oldest at the bottom")
 	upper.Max.Y -= markRow
 
 	above, below := p.axes(p.top, upper), p.axes(p.free, lower)
@@ -173,17 +184,21 @@ func (p *picture) draw(c draw.Canvas) {
 
 // aligned crops the canvases of two plots, one above the other, so that their data are equally
 // wide.
-func aligned(above *plot.Plot, upper draw.Canvas, below *plot.Plot, lower draw.Canvas) (u, l draw.Canvas) {
+func aligned(
+	above *plot.Plot, upper draw.Canvas, below *plot.Plot, lower draw.Canvas,
+) (u, l draw.Canvas) {
 	a, b := above.DataCanvas(upper), below.DataCanvas(lower)
 	left, right := max(a.Min.X, b.Min.X), min(a.Max.X, b.Max.X)
-	return draw.Crop(upper, left-a.Min.X, right-a.Max.X, 0, 0), draw.Crop(lower, left-b.Min.X, right-b.Max.X, 0, 0)
+	return draw.Crop(upper, left-a.Min.X, right-a.Max.X, 0, 0),
+		draw.Crop(lower, left-b.Min.X, right-b.Max.X, 0, 0)
 }
 
 // axes returns the axes of a panel with values up to top.
 func (p *picture) axes(top float64, c draw.Canvas) *plot.Plot {
 	g := plots.NewAxes()
 	g.Y.Min, g.Y.Max = 0, max(1, 1.02*top)
-	g.Y.Tick.Marker = plot.ConstantTicks(plots.ValueTicks(0, top, check.Bytes, max(2, int(c.Size().Y/40))))
+	g.Y.Tick.Marker = plot.ConstantTicks(plots.ValueTicks(0, top, check.Bytes,
+		max(2, int(c.Size().Y/40))))
 	g.X.Min, g.X.Max = p.ends()
 	return g
 }
@@ -225,7 +240,8 @@ func (p *picture) legend() []plots.LegendEntry {
 	fill := func(ink color.Color) func(c draw.Canvas, r vg.Rectangle) {
 		return func(c draw.Canvas, r vg.Rectangle) {
 			c.FillPolygon(ink, plots.Corners(r))
-			c.StrokeLines(draw.LineStyle{Color: color.Gray{Y: 0xA0}, Width: 0.5}, append(plots.Corners(r), r.Min))
+			c.StrokeLines(draw.LineStyle{Color: color.Gray{Y: 0xA0}, Width: 0.5},
+				append(plots.Corners(r), r.Min))
 		}
 	}
 	var out []plots.LegendEntry
@@ -245,11 +261,12 @@ func (p *picture) legend() []plots.LegendEntry {
 		out = append(out, plots.LegendEntry{Name: "others, contexts", Thumb: fill(othersColor)})
 	}
 	if p.failures > 0 {
-		out = append(out, plots.LegendEntry{Name: "out of memory", Thumb: func(c draw.Canvas, r vg.Rectangle) {
-			at := plots.Middle(r)
-			at.Y -= plots.MarkHeight / 2
-			drawFailure(c, at)
-		}})
+		out = append(out, plots.LegendEntry{Name: "out of memory",
+			Thumb: func(c draw.Canvas, r vg.Rectangle) {
+				at := plots.Middle(r)
+				at.Y -= plots.MarkHeight / 2
+				drawFailure(c, at)
+			}})
 	}
 	return out
 }
@@ -265,10 +282,13 @@ func (p *picture) freeLegend() []plots.LegendEntry {
 	out := []plots.LegendEntry{
 		{Name: "free in sum", Thumb: line(sumStyle)},
 		{Name: "in one piece", Thumb: line(pieceStyle)},
-		{Name: "in other pieces", Thumb: func(c draw.Canvas, r vg.Rectangle) { c.FillPolygon(strandedColor, plots.Corners(r)) }},
+		{Name: "in other pieces", Thumb: func(c draw.Canvas, r vg.Rectangle) {
+			c.FillPolygon(strandedColor, plots.Corners(r))
+		}},
 	}
 	if p.failures > 0 {
-		out = append(out, plots.LegendEntry{Name: "asked for in vain", Thumb: func(c draw.Canvas, r vg.Rectangle) { plots.DrawCross(c, plots.Middle(r)) }})
+		out = append(out, plots.LegendEntry{Name: "asked for in vain",
+			Thumb: func(c draw.Canvas, r vg.Rectangle) { plots.DrawCross(c, plots.Middle(r)) }})
 	}
 	return out
 }
@@ -293,7 +313,8 @@ func (p *picture) has(use int) bool {
 // drawFailure draws a failed allocation: a triangle with its tip at a point.
 func drawFailure(c draw.Canvas, tip vg.Point) {
 	const half = 5
-	c.FillPolygon(plots.FailedColor, []vg.Point{tip, {X: tip.X - half, Y: tip.Y + plots.MarkHeight}, {X: tip.X + half, Y: tip.Y + plots.MarkHeight}})
+	c.FillPolygon(plots.FailedColor, []vg.Point{tip, {X: tip.X - half, Y: tip.Y + plots.MarkHeight},
+		{X: tip.X + half, Y: tip.Y + plots.MarkHeight}})
 }
 
 // drawCard draws the size of the card.
@@ -377,20 +398,25 @@ func (p *picture) drawTable(c draw.Canvas) {
 		{ink: voidColor, name: "not reserved", bytes: f.unreserved},
 		{ink: othersColor, name: "others, contexts", bytes: f.others()},
 	}
-	name, value := plots.Text(plots.TextSize, plots.Ink, text.XLeft, text.YCenter), plots.Text(plots.TextSize, plots.Ink, text.XRight, text.YCenter)
+	name, value := plots.Text(plots.TextSize, plots.Ink, text.XLeft, text.YCenter),
+		plots.Text(plots.TextSize, plots.Ink, text.XRight, text.YCenter)
 	const line = plots.TextSize * 1.5
 	y := c.Max.Y
 	for _, r := range rows {
-		if told := r.name == useNames[releasable] || r.name == "not reserved" && p.total > 0; r.bytes == 0 && !told {
+		if told := r.name == useNames[releasable] ||
+			r.name == "not reserved" && p.total > 0; r.bytes == 0 && !told {
 			continue
 		}
 		if y -= line; y < c.Min.Y {
 			return
 		}
-		box := vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y - 5}, Max: vg.Point{X: c.Min.X + 16, Y: y + 5}}
+		box := vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y - 5},
+			Max: vg.Point{X: c.Min.X + 16, Y: y + 5}}
 		c.FillPolygon(r.ink, plots.Corners(box))
-		c.StrokeLines(draw.LineStyle{Color: color.Gray{Y: 0xA0}, Width: 0.5}, append(plots.Corners(box), box.Min))
-		c.FillText(name, vg.Point{X: c.Min.X + 22, Y: y}, p.Encode(plots.Fit(name, r.name, c.Size().X-90)))
+		c.StrokeLines(draw.LineStyle{Color: color.Gray{Y: 0xA0}, Width: 0.5},
+			append(plots.Corners(box), box.Min))
+		c.FillText(name, vg.Point{X: c.Min.X + 22, Y: y},
+			p.Encode(plots.Fit(name, r.name, c.Size().X-90)))
 		c.FillText(value, vg.Point{X: c.Max.X, Y: y}, p.Encode(record.FormatBytes(r.bytes)))
 	}
 }

@@ -16,8 +16,10 @@ import (
 )
 
 // ErrNoSegments is returned for a log without segment maps. It says how to get them.
-var ErrNoSegments = errors.New("the log has no segment maps to draw: vramsoak simulate prints them for a scenario, vramlog.py " +
-	"where an allocation failed, at the end of each file with VRAMLOG_SEGMENTS=on, and anywhere by vramlog.segments()")
+var ErrNoSegments = errors.New("the log has no segment maps to draw: vramsoak simulate prints " +
+	"them for a scenario, vramlog.py " +
+	"where an allocation failed, at the end of each file with VRAMLOG_SEGMENTS=on, and anywhere " +
+	"by vramlog.segments()")
 
 // Maps collects the segment maps of a log for a picture. Add takes the log's records one by one.
 // Its memory does not grow with the log.

@@ -21,8 +21,8 @@ import (
 	"vramsoak/reports/plots"
 )
 
-// A segmentsCase is a log of files at whose ends the allocator holds segments of 20 MiB. From file 2 on each file leaves one, in
-// which keep bytes stay in use and the rest is free.
+// A segmentsCase is a log of files at whose ends the allocator holds segments of 20 MiB. From file
+// 2 on each file leaves one, in which keep bytes stay in use and the rest is free.
 type segmentsCase struct {
 	files, total int
 	keep         int64
@@ -46,13 +46,18 @@ func (c segmentsCase) records() func(yield func(record.Record) bool) {
 	const mib = 1 << 20
 	return func(yield func(record.Record) bool) {
 		m := record.SegmentMap{Lane: c.lane, Name: "file end", Total: int64(c.total) * mib}
-		block := func(size int64, state record.BlockState) record.Block { return record.Block{Size: size, State: state} }
+		block := func(size int64, state record.BlockState) record.Block {
+			return record.Block{Size: size, State: state}
+		}
 		add := func(blocks ...record.Block) {
-			m.Segments = append(m.Segments, record.Segment{Address: uint64(len(m.Segments)+1) * 20 * mib, Size: 20 * mib, Blocks: blocks})
+			m.Segments = append(m.Segments,
+				record.Segment{Address: uint64(len(m.Segments)+1) * 20 * mib, Size: 20 * mib,
+					Blocks: blocks})
 		}
 		add(block(20*mib, record.BlockAllocated))
 		for i := range c.files {
-			if !c.nameless && !yield(record.FileStart{Pipeline: true, Path: fmt.Sprintf("%d.wav", i+1)}) {
+			if !c.nameless && !yield(record.FileStart{Pipeline: true,
+				Path: fmt.Sprintf("%d.wav", i+1)}) {
 				return
 			}
 			for _, file := range c.fails {
@@ -64,7 +69,8 @@ func (c segmentsCase) records() func(yield func(record.Record) bool) {
 				}
 			}
 			if i > 0 && len(m.Segments)*20 < c.total-20-20*c.whole {
-				add(block(8*mib, record.BlockFree), block(c.keep, record.BlockAllocated), block(12*mib-c.keep, record.BlockFree))
+				add(block(8*mib, record.BlockFree), block(c.keep, record.BlockAllocated),
+					block(12*mib-c.keep, record.BlockFree))
 			}
 			end := m
 			for range c.whole {
@@ -78,8 +84,9 @@ func (c segmentsCase) records() func(yield func(record.Record) bool) {
 	}
 }
 
-// By hand: on a card of 100 MiB 80 are reserved in file 5, 20 by what stays and in three segments of 20 with 512 bytes in use, 12
-// MiB less 512 B the largest piece in each; the driver has 20 MiB, which is the largest.
+// By hand: on a card of 100 MiB 80 are reserved in file 5, 20 by what stays and in three segments
+// of 20 with 512 bytes in use, 12 MiB less 512 B the largest piece in each; the driver has 20 MiB,
+// which is the largest.
 func TestFragmentationTitle(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -89,31 +96,37 @@ func TestFragmentationTitle(t *testing.T) {
 		{
 			"out of memory",
 			segmentsCase{files: 8, total: 100, keep: 512, fails: []int{5, 7}},
-			"Out of memory in file 5: asked for 30.0 MiB; 80.0 MiB free in sum, 20.0 MiB in one piece",
-			"8 files, 10 segment maps; reserved up to 80.0 MiB of 100 MiB; 2 allocations failed, the first one is shown",
+			"Out of memory in file 5: asked for 30.0 MiB; 80.0 MiB free in sum, 20.0 MiB in one " +
+				"piece",
+			"8 files, 10 segment maps; reserved up to 80.0 MiB of 100 MiB; 2 allocations failed, " +
+				"the first one is shown",
 		},
 		{
 			"too little",
 			segmentsCase{files: 5, total: 100, keep: 11 << 20, fails: []int{5}},
-			"Out of memory in file 5: asked for 30.0 MiB; 47.0 MiB free in sum, 20.0 MiB in one piece",
+			"Out of memory in file 5: asked for 30.0 MiB; 47.0 MiB free in sum, 20.0 MiB in one " +
+				"piece",
 			"5 files, 6 segment maps; reserved up to 80.0 MiB of 100 MiB",
 		},
 		{
 			"far too little",
 			segmentsCase{files: 2, total: 40, fails: []int{2}},
-			"Out of memory in file 2: asked for 30.0 MiB; 20.0 MiB free in sum, too little, however it lies",
+			"Out of memory in file 2: asked for 30.0 MiB; 20.0 MiB free in sum, too little, " +
+				"however it lies",
 			"2 files, 3 segment maps; reserved up to 20.0 MiB of 40.0 MiB",
 		},
 		{
 			"in one piece",
 			segmentsCase{files: 3, total: 1000, keep: 512, fails: []int{3}},
-			"Out of memory in file 3: asked for 30.0 MiB; 980 MiB free in sum, as far as the maps tell, and 960 MiB in one piece",
+			"Out of memory in file 3: asked for 30.0 MiB; 980 MiB free in sum, as far as the " +
+				"maps tell, and 960 MiB in one piece",
 			"3 files, 4 segment maps; reserved up to 60.0 MiB of 1000 MiB",
 		},
 		{
 			"nothing failed",
 			segmentsCase{files: 3, total: 100, keep: 512},
-			"No allocation failed; at worst 80.0 MiB were free in sum, 40.0 MiB in one piece (file 3)",
+			"No allocation failed; at worst 80.0 MiB were free in sum, 40.0 MiB in one piece " +
+				"(file 3)",
 			"3 files, 3 segment maps; reserved up to 60.0 MiB of 100 MiB",
 		},
 		{
@@ -125,7 +138,8 @@ func TestFragmentationTitle(t *testing.T) {
 		{
 			"no files",
 			segmentsCase{files: 5, total: 100, keep: 512, nameless: true, fails: []int{5}},
-			"Out of memory in segment map 5: asked for 30.0 MiB; 80.0 MiB free in sum, 20.0 MiB in one piece",
+			"Out of memory in segment map 5: asked for 30.0 MiB; 80.0 MiB free in sum, 20.0 MiB " +
+				"in one piece",
 			"6 segment maps; reserved up to 80.0 MiB of 100 MiB",
 		},
 	} {
@@ -133,18 +147,21 @@ func TestFragmentationTitle(t *testing.T) {
 			f := c.picture()
 			p := newPicture(f, f.shown())
 			title, _ := p.title()
-			if diff := gocmp.Diff([]string{c.title, c.subtitle}, []string{title, p.subtitle()}); diff != "" {
+			if diff := gocmp.Diff([]string{c.title, c.subtitle},
+				[]string{title, p.subtitle()}); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// What a pipeline prints before it names its first file is before the first file, and no file of its own.
+// What a pipeline prints before it names its first file is before the first file, and no file of
+// its own.
 func TestFragmentationBeforeFiles(t *testing.T) {
 	c := segmentsCase{files: 8, total: 100, keep: 512, fails: []int{5}}
 	var f Maps
-	for _, name := range []string{"Before Optimizer", "After Optimizer", "Before Optimizer", "After Optimizer"} {
+	for _, name := range []string{"Before Optimizer", "After Optimizer", "Before Optimizer",
+		"After Optimizer"} {
 		f.Add(record.Checkpoint{Name: name})
 		for rec := range (segmentsCase{files: 1, total: 100, nameless: true}).records() {
 			f.Add(rec)
@@ -168,11 +185,12 @@ func TestFragmentationBeforeFiles(t *testing.T) {
 	}
 }
 
-// What there is shows, in its colour, in the place where it is; and nothing is cut off at the edges. With PLOTS=DIR the pictures
-// are left there for a person to look at.
+// What there is shows, in its colour, in the place where it is; and nothing is cut off at the
+// edges. With PLOTS=DIR the pictures are left there for a person to look at.
 func TestFragmentationPlot(t *testing.T) {
 	for name, c := range map[string]segmentsCase{
-		"fragmentation-60":    {files: 60, total: 1200, keep: 1 << 20, whole: 3, fails: []int{57, 59}, asked: 200},
+		"fragmentation-60": {files: 60, total: 1200, keep: 1 << 20, whole: 3,
+			fails: []int{57, 59}, asked: 200},
 		"fragmentation-700":   {files: 700, total: 9000, keep: 512, fails: []int{600}},
 		"fragmentation-steps": {files: 9, total: 300, keep: 5 << 20, nameless: true},
 	} {
@@ -187,7 +205,8 @@ func TestFragmentationPlot(t *testing.T) {
 				t.Fatal(err)
 			}
 			if dir := os.Getenv("PLOTS"); dir != "" {
-				if err := os.WriteFile(filepath.Join(dir, name+".png"), out.Bytes(), 0o644); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, name+".png"), out.Bytes(),
+					0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -201,12 +220,14 @@ func TestFragmentationPlot(t *testing.T) {
 				for x := range b.Dx() {
 					ink := color.NRGBAModel.Convert(img.At(x, y)).(color.NRGBA)
 					pixels[ink]++
-					if edge := x == 0 || y == 0 || x == b.Dx()-1 || y == b.Dy()-1; edge && ink != voidColor {
+					if edge := x == 0 || y == 0 || x == b.Dx()-1 ||
+						y == b.Dy()-1; edge && ink != voidColor {
 						t.Fatalf("something is cut off at %d, %d", x, y)
 					}
 				}
 			}
-			for use, want := range map[int]bool{inUse: true, pinned: c.files > 1, releasable: c.whole > 0} {
+			for use, want := range map[int]bool{inUse: true, pinned: c.files > 1,
+				releasable: c.whole > 0} {
 				if n := pixels[useColors[use]]; want && n < 200 {
 					t.Errorf("%s: %d pixels", useNames[use], n)
 				}
@@ -224,7 +245,8 @@ func TestFragmentationIsDeterministic(t *testing.T) {
 		var first, second bytes.Buffer
 		for _, out := range []*bytes.Buffer{&first, &second} {
 			c := segmentsCase{files: 40, total: 900, keep: 512, fails: []int{39}}
-			if err := c.picture().Plot(out, format, plots.Options{Width: 600, Height: 360}); err != nil {
+			if err := c.picture().Plot(out, format,
+				plots.Options{Width: 600, Height: 360}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -240,12 +262,15 @@ func TestFragmentationIsDeterministic(t *testing.T) {
 	}
 }
 
-// However long a run is, no more of it is kept than a picture has room for, and of that nothing is lost which must be seen: the
-// one allocation that failed, the most and the least that there was of anything.
+// However long a run is, no more of it is kept than a picture has room for, and of that nothing is
+// lost which must be seen: the one allocation that failed, the most and the least that there was of
+// anything.
 func TestFragmentationIsThinned(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var f Maps
-	value := func(fr *frame) [4]int64 { return [4]int64{fr.sums.Reserved, fr.free(), fr.piece(), fr.stranded()} }
+	value := func(fr *frame) [4]int64 {
+		return [4]int64{fr.sums.Reserved, fr.free(), fr.piece(), fr.stranded()}
+	}
 	var low, high [4]int64
 	fails := 1401
 	for i := range 2000 {
@@ -253,9 +278,12 @@ func TestFragmentationIsThinned(t *testing.T) {
 		m := record.SegmentMap{Name: "file end", Total: 1 << 40}
 		for k := range 1 + r.IntN(8) {
 			size := r.Int64N(1 << 30)
-			m.Segments = append(m.Segments, record.Segment{Address: uint64(k) << 40, Size: 2*size + 512, Blocks: []record.Block{
-				{Size: size, State: record.BlockFree}, {Size: 512, State: record.BlockAllocated}, {Size: size, State: record.BlockFree},
-			}})
+			m.Segments = append(m.Segments, record.Segment{Address: uint64(k) << 40,
+				Size: 2*size + 512, Blocks: []record.Block{
+					{Size: size, State: record.BlockFree},
+					{Size: 512, State: record.BlockAllocated},
+					{Size: size, State: record.BlockFree},
+				}})
 		}
 		if i == fails {
 			m.Requested = 5
@@ -283,10 +311,12 @@ func TestFragmentationIsThinned(t *testing.T) {
 			keptLow[k], keptHigh[k] = min(keptLow[k], v), max(keptHigh[k], v)
 		}
 		if i > 0 && fr.number <= lane.frames[i-1].number || len(fr.bands) > 4*bandsMax {
-			t.Fatalf("frame %d after %d, of %d bands", fr.number, lane.frames[i-1].number, len(fr.bands))
+			t.Fatalf("frame %d after %d, of %d bands", fr.number, lane.frames[i-1].number,
+				len(fr.bands))
 		}
 	}
-	low[0], low[3] = keptLow[0], keptLow[3] // the least that is reserved, or in pieces, is no extreme that a picture needs
+	// the least that is reserved, or in pieces, is no extreme that a picture needs
+	low[0], low[3] = keptLow[0], keptLow[3]
 	if low != keptLow || high != keptHigh {
 		t.Errorf("from %v to %v, kept from %v to %v", low, high, keptLow, keptHigh)
 	}
@@ -295,7 +325,8 @@ func TestFragmentationIsThinned(t *testing.T) {
 	}
 }
 
-// Of several devices the one is drawn where an allocation failed, and a log without maps is told how to get some.
+// Of several devices the one is drawn where an allocation failed, and a log without maps is told
+// how to get some.
 func TestFragmentationShown(t *testing.T) {
 	var f Maps
 	for _, c := range []segmentsCase{
@@ -314,10 +345,12 @@ func TestFragmentationShown(t *testing.T) {
 		f.Add(record.SegmentMap{Lane: record.Lane{Device: i}})
 	}
 	p := newPicture(&f, f.shown())
-	if len(f.lanes) != lanesMax || !strings.Contains(strings.Join(p.notes, "\n"), "Shown is device 1, of more than 8.") {
+	if len(f.lanes) != lanesMax || !strings.Contains(strings.Join(p.notes, "\n"),
+		"Shown is device 1, of more than 8.") {
 		t.Errorf("%d devices are kept: %v", len(f.lanes), p.notes)
 	}
-	if err := new(Maps).Plot(new(bytes.Buffer), "png", plots.Options{}); !errors.Is(err, ErrNoSegments) {
+	if err := new(Maps).Plot(new(bytes.Buffer), "png", plots.Options{}); !errors.Is(err,
+		ErrNoSegments) {
 		t.Errorf("without maps: %v", err)
 	}
 }
@@ -329,20 +362,25 @@ func TestFragmentationOfAnything(t *testing.T) {
 		var f Maps
 		for range r.IntN(6) + 1 {
 			if r.IntN(3) == 0 {
-				f.Add(record.FileStart{Index: r.IntN(5), Pipeline: r.IntN(2) == 0, Path: fmt.Sprint(r.IntN(3))})
+				f.Add(record.FileStart{Index: r.IntN(5), Pipeline: r.IntN(2) == 0,
+					Path: fmt.Sprint(r.IntN(3))})
 			}
-			m := record.SegmentMap{Total: r.Int64N(1 << r.IntN(62)), Used: r.Int64N(1 << r.IntN(62)), Requested: r.Int64N(2) * r.Int64N(1<<r.IntN(62))}
+			m := record.SegmentMap{Total: r.Int64N(1 << r.IntN(62)),
+				Used: r.Int64N(1 << r.IntN(62)), Requested: r.Int64N(2) * r.Int64N(1<<r.IntN(62))}
 			for range r.IntN(4) {
-				s := record.Segment{Address: r.Uint64(), Small: r.IntN(2) == 0, Expandable: r.IntN(2) == 0}
+				s := record.Segment{Address: r.Uint64(), Small: r.IntN(2) == 0,
+					Expandable: r.IntN(2) == 0}
 				for range r.IntN(3) {
-					b := record.Block{Size: 1 + r.Int64N(1<<r.IntN(58)), State: record.BlockState(r.IntN(3))}
+					b := record.Block{Size: 1 + r.Int64N(1<<r.IntN(58)),
+						State: record.BlockState(r.IntN(3))}
 					s.Blocks, s.Size = append(s.Blocks, b), s.Size+b.Size
 				}
 				m.Segments = append(m.Segments, s)
 			}
 			f.Add(m)
 		}
-		if err := f.Plot(new(bytes.Buffer), "png", plots.Options{Width: 600, Height: 360}); err != nil {
+		if err := f.Plot(new(bytes.Buffer), "png",
+			plots.Options{Width: 600, Height: 360}); err != nil {
 			t.Fatal(err)
 		}
 	}

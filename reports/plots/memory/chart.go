@@ -68,17 +68,20 @@ func makeChart(tl *timeline.Timeline, rep *check.Report, numbers map[record.Posi
 	c.takeVerdict(rep)
 	c.addNotes(rep)
 	if c.lanes > 1 {
-		c.notes = append(c.notes, fmt.Sprintf("Shown is %s, the busiest of %d.", wording.Lane(c.lane), c.lanes))
+		c.notes = append(c.notes, fmt.Sprintf("Shown is %s, the busiest of %d.",
+			wording.Lane(c.lane), c.lanes))
 	}
 	if c.clock.cut > 0 {
-		c.notes = append(c.notes, fmt.Sprintf("The %s between the runs are left out.", c.clock.cut.Round(1e9)))
+		c.notes = append(c.notes, fmt.Sprintf("The %s between the runs are left out.",
+			c.clock.cut.Round(1e9)))
 	}
 	return c
 }
 
 // takeVerdict takes the title and the subtitle from the report.
 func (c *Chart) takeVerdict(rep *check.Report) {
-	c.title, c.titleInk, c.subtitle = verdictLine(rep), plots.VerdictInk(rep.Verdict), wording.Headline(rep)
+	c.title, c.titleInk, c.subtitle = verdictLine(rep), plots.VerdictInk(rep.Verdict),
+		wording.Headline(rep)
 	if n := len(wording.WithVerdict(rep.Findings, check.Fail)); n > 1 {
 		c.subtitle += "; " + wording.Count(n) + " findings failed"
 	}
@@ -162,7 +165,9 @@ func (c *Chart) collectSeries(tl *timeline.Timeline) {
 		c.add("resident memory of the process (host)", plots.RssColor, rss)
 		c.series[len(c.series)-1].dashed = true
 	} else {
-		c.notes = append(c.notes, "Resident memory of the process goes up to "+wording.Bytes(largest)+" and is not drawn: its scale is another.")
+		c.notes = append(c.notes,
+			"Resident memory of the process goes up to "+wording.Bytes(largest)+
+				" and is not drawn: its scale is another.")
 	}
 }
 
@@ -199,7 +204,8 @@ func (c *Chart) collectSpans(tl *timeline.Timeline) {
 		if f.Status != record.StatusOK && f.Status != record.StatusUnknown {
 			ended = sink.Line(string(f.Status))
 		}
-		c.files = append(c.files, span{from: c.clock.at[f.Pos], to: c.clock.at[f.EndPos], name: ended, index: f.Index})
+		c.files = append(c.files, span{from: c.clock.at[f.Pos], to: c.clock.at[f.EndPos],
+			name: ended, index: f.Index})
 		for _, s := range f.Stages {
 			from, to := &f.Checkpoints[s.Before], &f.Checkpoints[s.After]
 			if from.Lane != c.lane {
@@ -210,7 +216,8 @@ func (c *Chart) collectSpans(tl *timeline.Timeline) {
 				name = len(c.names)
 				c.names = append(c.names, s.Name)
 			}
-			c.stages = append(c.stages, span{from: c.clock.at[from.Pos], to: c.clock.at[to.Pos], name: s.Name, index: name})
+			c.stages = append(c.stages, span{from: c.clock.at[from.Pos], to: c.clock.at[to.Pos],
+				name: s.Name, index: name})
 		}
 	}
 }
@@ -235,7 +242,8 @@ func (c *Chart) findMark(tl *timeline.Timeline) {
 	if at == nil {
 		return
 	}
-	text := fmt.Sprintf("highest %s: %s at %s", wording.Quantity(c.quantity), record.FormatBytes(most), wording.Shorten(sink.Line(at.Name), 60))
+	text := fmt.Sprintf("highest %s: %s at %s", wording.Quantity(c.quantity),
+		record.FormatBytes(most), wording.Shorten(sink.Line(at.Name), 60))
 	if len(tl.Files) > 0 {
 		text += ", " + fileLabel(in)
 	}
@@ -261,7 +269,8 @@ func (c *Chart) findFailed(rep *check.Report) {
 		n := plots.Note{Point: plots.Point{X: c.clock.at[after.Pos], Y: float64(size.Bytes)}}
 		if !words[r.Name] {
 			words[r.Name] = true
-			n.Text = fmt.Sprintf("%s freed %.1f %%, %s", wording.Shorten(sink.Line(r.Name), 40), 100*r.Share, fileLabel(r.File))
+			n.Text = fmt.Sprintf("%s freed %.1f %%, %s", wording.Shorten(sink.Line(r.Name), 40),
+				100*r.Share, fileLabel(r.File))
 		}
 		if r.Stage {
 			stages = append(stages, n)
@@ -298,12 +307,14 @@ func verdictLine(rep *check.Report) string {
 		}
 		for _, f := range findings {
 			if f.Verdict == v && f.Gates {
-				return fmt.Sprintf("%s: %s, %s: %s", verdict, sink.Line(f.Check), sink.Line(f.Subject), sink.Line(f.Message))
+				return fmt.Sprintf("%s: %s, %s: %s", verdict, sink.Line(f.Check),
+					sink.Line(f.Subject), sink.Line(f.Message))
 			}
 		}
 	}
 	if rep.Verdict == check.Pass {
-		return verdict + ": " + wording.Plural(len(wording.WithVerdict(findings, check.Pass)), "check") + " passed"
+		return verdict + ": " + wording.Plural(len(wording.WithVerdict(findings, check.Pass)),
+			"check") + " passed"
 	}
 	return verdict
 }

@@ -123,7 +123,8 @@ func momentsOf(tl *timeline.Timeline) []moment {
 		add(moment{pos: f.EndPos, time: f.End})
 	}
 	slices.SortStableFunc(out, func(a, b moment) int {
-		return cmp.Or(cmp.Compare(paths[a.pos.Path], paths[b.pos.Path]), cmp.Compare(a.pos.Line, b.pos.Line))
+		return cmp.Or(cmp.Compare(paths[a.pos.Path], paths[b.pos.Path]),
+			cmp.Compare(a.pos.Line, b.pos.Line))
 	})
 	n := 0
 	for _, m := range out {

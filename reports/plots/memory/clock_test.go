@@ -29,7 +29,8 @@ func places(t *testing.T, log string) ([]float64, clock) {
 }
 
 func TestClock(t *testing.T) {
-	const reading = ": Allocated: 1.00GB (4.2%) | Reserved: 1.00GB (4.2%) | Free: 23.00GB | Total: 24.00GB\n"
+	const reading = ": Allocated: 1.00GB (4.2%) | Reserved: 1.00GB (4.2%) | Free: 23.00GB | " +
+		"Total: 24.00GB\n"
 	for _, c := range []struct {
 		name  string
 		log   string
@@ -44,25 +45,29 @@ func TestClock(t *testing.T) {
 		},
 		{
 			"a pipeline without times stands where the harness's last line does",
-			"[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=1 feed=process version=1 command=x\n" +
+			"[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=1 feed=process version=1 " +
+				"command=x\n" +
 				"[vramsoak] file-start time=2026-11-20T02:00:00.000Z index=1 path=a.wav\n" +
 				"[vramsoak] sample time=2026-11-20T02:00:01.000Z pid=1 rss=1000\n" +
 				"[GPU Memory] A" + reading +
 				"[vramsoak] sample time=2026-11-20T02:00:02.000Z pid=1 rss=1000\n" +
 				"[2026-11-20 04:00:02.050] [INFO] [GPU Memory] B" + reading +
-				"[vramsoak] file-end time=2026-11-20T02:00:03.000Z index=1 path=a.wav status=ok seconds=3.000\n",
+				"[vramsoak] file-end time=2026-11-20T02:00:03.000Z index=1 path=a.wav status=ok " +
+				"seconds=3.000\n",
 			true,
 			[]float64{1, 2},
 		},
 		{
 			"local times alone are taken",
-			"[2026-11-20 04:00:01.000] [INFO] [GPU Memory] A" + reading + "[2026-11-20 04:00:06.500] [INFO] [GPU Memory] B" + reading,
+			"[2026-11-20 04:00:01.000] [INFO] [GPU Memory] A" + reading +
+				"[2026-11-20 04:00:06.500] [INFO] [GPU Memory] B" + reading,
 			true,
 			[]float64{0, 5.5},
 		},
 		{
 			"times of the day are counted on past midnight",
-			"[23:59:58] [GPU Memory] A" + reading + "[00:00:03] [GPU Memory] B" + reading + "[00:00:02] [GPU Memory] C" + reading,
+			"[23:59:58] [GPU Memory] A" + reading + "[00:00:03] [GPU Memory] B" + reading +
+				"[00:00:02] [GPU Memory] C" + reading,
 			true,
 			[]float64{0, 5, 4},
 		},
@@ -74,7 +79,8 @@ func TestClock(t *testing.T) {
 		},
 		{
 			"what comes before the first date has no place among dates",
-			"[02:00:00] [GPU Memory] A" + reading + "[2026-11-20 02:00:01] [GPU Memory] B" + reading + "[02:00:02] [GPU Memory] C" + reading,
+			"[02:00:00] [GPU Memory] A" + reading + "[2026-11-20 02:00:01] [GPU Memory] B" +
+				reading + "[02:00:02] [GPU Memory] C" + reading,
 			true,
 			[]float64{0, 0, 1},
 		},
@@ -89,13 +95,16 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// TestClockOfTwoLogs sets one log with dates beside one without: their times cannot be compared, the checkpoints are counted.
+// TestClockOfTwoLogs sets one log with dates beside one without: their times cannot be compared,
+// the checkpoints are counted.
 func TestClockOfTwoLogs(t *testing.T) {
 	const reading = ": Allocated: 1.00GB\n"
 	tl, err := parser.Build(func(yield func(record.Record, error) bool) {
 		for name, log := range map[string]string{
-			"dated.log":    "[2026-11-20 02:00:01] [GPU Memory] A" + reading + "[2026-11-20 02:00:03] [GPU Memory] B" + reading,
-			"dateless.log": "[02:00:01] [GPU Memory] A" + reading + "[02:00:03] [GPU Memory] B" + reading,
+			"dated.log": "[2026-11-20 02:00:01] [GPU Memory] A" + reading +
+				"[2026-11-20 02:00:03] [GPU Memory] B" + reading,
+			"dateless.log": "[02:00:01] [GPU Memory] A" + reading + "[02:00:03] [GPU Memory] B" +
+				reading,
 		} {
 			for rec, err := range parser.Read(strings.NewReader(log), name) {
 				if !yield(rec, err) {
@@ -114,15 +123,20 @@ func TestClockOfTwoLogs(t *testing.T) {
 
 // TestClockCutsBetweenRuns resumes a run a day later: the day is left out.
 func TestClockCutsBetweenRuns(t *testing.T) {
-	const reading = ": Allocated: 1.00GB (4.2%) | Reserved: 1.00GB (4.2%) | Free: 23.00GB | Total: 24.00GB\n"
-	got, c := places(t, "[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=2 feed=process version=1 command=x\n"+
+	const reading = ": Allocated: 1.00GB (4.2%) | Reserved: 1.00GB (4.2%) | Free: 23.00GB | " +
+		"Total: 24.00GB\n"
+	got, c := places(t, "[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=2 feed=process "+
+		"version=1 command=x\n"+
 		"[vramsoak] file-start time=2026-11-20T02:00:00.000Z index=1 path=a.wav\n"+
 		"2026-11-20T02:00:01.000Z [GPU Memory] A"+reading+
-		"[vramsoak] file-end time=2026-11-20T02:00:02.000Z index=1 path=a.wav status=ok seconds=2.000\n"+
-		"[vramsoak] run-start time=2026-11-21T02:00:02.000Z files=2 feed=process version=1 command=x\n"+
+		"[vramsoak] file-end time=2026-11-20T02:00:02.000Z index=1 path=a.wav status=ok "+
+		"seconds=2.000\n"+
+		"[vramsoak] run-start time=2026-11-21T02:00:02.000Z files=2 feed=process version=1 "+
+		"command=x\n"+
 		"[vramsoak] file-start time=2026-11-21T02:00:02.000Z index=2 path=b.wav\n"+
 		"2026-11-21T02:00:03.000Z [GPU Memory] A"+reading+
-		"[vramsoak] file-end time=2026-11-21T02:00:04.000Z index=2 path=b.wav status=ok seconds=2.000\n")
+		"[vramsoak] file-end time=2026-11-21T02:00:04.000Z index=2 path=b.wav status=ok "+
+		"seconds=2.000\n")
 	if diff := cmp.Diff([]float64{1, 3}, got); diff != "" {
 		t.Error(diff)
 	}

@@ -29,7 +29,8 @@ func (c *Chart) gaps(tl *timeline.Timeline, beside *timeline.Beside) []gap {
 				used, ok = driver.At(at.Header)
 			}
 		}
-		g := gap{c.clock.at[at.Pos], float64(reserved.Bytes + reserved.Resolution), float64(used.Bytes - used.Resolution)}
+		g := gap{c.clock.at[at.Pos], float64(reserved.Bytes + reserved.Resolution),
+			float64(used.Bytes - used.Resolution)}
 		if ok && g.used > g.reserved {
 			out = append(out, g)
 		}

@@ -12,7 +12,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// The plot of a run beside another tenant has our use, the whole device's and the gap, and says that it began dirty.
+// The plot of a run beside another tenant has our use, the whole device's and the gap, and says
+// that it began dirty.
 func TestChartOfTwoLedgers(t *testing.T) {
 	archive, err := txtar.ParseFile("../../testdata/dirty-start.txtar")
 	if err != nil {
@@ -24,23 +25,27 @@ func TestChartOfTwoLedgers(t *testing.T) {
 	for _, s := range c.series {
 		names = append(names, s.name)
 	}
-	// The samples around the four checkpoints differ, by what the model takes, or there is none: what is certain is at most the idle
-	// level's dark memory, and there the last samples are 2500 and 600 MiB around 200 MiB reserved.
+	// The samples around the four checkpoints differ, by what the model takes, or there is none:
+	// what is certain is at most the idle level's dark memory, and there the last samples are 2500
+	// and 600 MiB around 200 MiB reserved.
 	const mib = 1 << 20
 	for _, d := range c.dark {
 		if d.reserved != 200*mib || d.used != 600*mib {
 			t.Errorf("a gap from %g to %g MiB", d.reserved/mib, d.used/mib)
 		}
 	}
-	want := []string{"device used, all processes", "device used by the process", "reserved", "allocated"}
+	want := []string{"device used, all processes", "device used by the process", "reserved",
+		"allocated"}
 	if !slices.Equal(names, want) || len(c.dark) == 0 {
 		t.Errorf("series %q, gaps %v", names, c.dark)
 	}
-	if whole := c.series[0].points[0].Y; whole != float64(9<<30+2500<<20) { // 2100 MiB reserved, 400 dark, 9 GiB of others
+	// 2100 MiB reserved, 400 dark, 9 GiB of others
+	if whole := c.series[0].points[0].Y; whole != float64(9<<30+2500<<20) {
 		t.Errorf("the whole device is %.0f", whole)
 	}
 	notes := strings.Join(c.notes, "\n")
-	for _, say := range []string{"clean-start, device before the run: 10.0 GiB of 24.0 GiB in use", "clean-start, device after the run: not back", "other processes held 9.00 GiB"} {
+	for _, say := range []string{"clean-start, device before the run: 10.0 GiB of 24.0 GiB in use",
+		"clean-start, device after the run: not back", "other processes held 9.00 GiB"} {
 		if !strings.Contains(notes, say) {
 			t.Errorf("the notes do not say %q:\n%s", say, notes)
 		}

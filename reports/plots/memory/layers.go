@@ -17,7 +17,8 @@ import (
 func (p *picture) drawFiles(c draw.Canvas, g *plot.Plot) {
 	x, _ := g.Transforms(&c)
 	bar := func(from, to float64, low, high vg.Length, fill color.Color) {
-		c.FillPolygon(fill, plots.Corners(vg.Rectangle{Min: vg.Point{X: x(from), Y: low}, Max: vg.Point{X: x(to), Y: high}}))
+		c.FillPolygon(fill, plots.Corners(vg.Rectangle{Min: vg.Point{X: x(from), Y: low},
+			Max: vg.Point{X: x(to), Y: high}}))
 	}
 	n := len(p.files)
 	if n == 0 {
@@ -64,7 +65,8 @@ func (p *picture) numberFiles(c draw.Canvas, x func(float64) vg.Length, marked [
 	row := plots.Labels{}
 	write := func(at vg.Length, ink color.Color, label string) {
 		sty := plots.Text(plots.SmallSize, ink, text.XLeft, text.YBottom)
-		box := vg.Rectangle{Min: vg.Point{X: at}, Max: vg.Point{X: at + sty.Width(label) + 6, Y: plots.SmallSize}}
+		box := vg.Rectangle{Min: vg.Point{X: at},
+			Max: vg.Point{X: at + sty.Width(label) + 6, Y: plots.SmallSize}}
 		if box.Max.X > c.Max.X+10 || row.Overlapped(box) != nil {
 			return
 		}
@@ -74,7 +76,8 @@ func (p *picture) numberFiles(c draw.Canvas, x func(float64) vg.Length, marked [
 	for _, f := range p.files {
 		if f.name != "" {
 			at := x(f.from)
-			c.StrokeLine2(draw.LineStyle{Color: plots.FailedColor, Width: 1}, at, c.Max.Y, at, c.Max.Y+6)
+			c.StrokeLine2(draw.LineStyle{Color: plots.FailedColor, Width: 1}, at, c.Max.Y, at,
+				c.Max.Y+6)
 			write(at, plots.FailedColor, wording.Count(f.index)+" "+f.name)
 		}
 	}
@@ -118,7 +121,8 @@ func (p *picture) drawSeries(c draw.Canvas, g *plot.Plot) {
 		c.StrokeLines(s.style(), strokes(line)...)
 		if len(line) <= dots {
 			for _, at := range line {
-				c.DrawGlyph(draw.GlyphStyle{Color: s.color, Radius: 1.8, Shape: draw.CircleGlyph{}}, at)
+				c.DrawGlyph(draw.GlyphStyle{Color: s.color, Radius: 1.8, Shape: draw.CircleGlyph{}},
+					at)
 			}
 		}
 	}
@@ -177,7 +181,8 @@ func (p *picture) drawNotes(c draw.Canvas, g *plot.Plot) {
 	words.Frame.Min.Y = y(p.top) + plots.MarkHeight
 	for _, l := range p.limits {
 		words.Taken = append(words.Taken, vg.Rectangle{
-			Min: vg.Point{X: c.Min.X, Y: y(l.value) - 2}, Max: vg.Point{X: c.Max.X, Y: y(l.value) + 2},
+			Min: vg.Point{X: c.Min.X, Y: y(l.value) - 2},
+			Max: vg.Point{X: c.Max.X, Y: y(l.value) + 2},
 		})
 	}
 	if p.mark != nil {
@@ -204,6 +209,7 @@ func (p *picture) drawNotes(c draw.Canvas, g *plot.Plot) {
 func drawMark(c draw.Canvas, at vg.Point) {
 	const half = 5
 	c.FillPolygon(plots.Ink, []vg.Point{
-		{X: at.X, Y: at.Y}, {X: at.X - half, Y: at.Y + plots.MarkHeight}, {X: at.X + half, Y: at.Y + plots.MarkHeight},
+		{X: at.X, Y: at.Y}, {X: at.X - half, Y: at.Y + plots.MarkHeight},
+		{X: at.X + half, Y: at.Y + plots.MarkHeight},
 	})
 }

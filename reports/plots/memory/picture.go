@@ -34,11 +34,13 @@ func (p *picture) perFile() float64 { return float64(p.columns) / float64(max(1,
 
 func (p *picture) tinted() bool { return len(p.files) <= 12 } // stages over the whole height
 
-func (p *picture) stripped() bool { return !p.tinted() && p.perFile() >= 10 } // stages in a strip below the data
+// stages in a strip below the data
+func (p *picture) stripped() bool { return !p.tinted() && p.perFile() >= 10 }
 
 func (p *picture) dense() bool { return p.perFile() < 6 && len(p.files) > 0 } // bands, not lines
 
-func (p *picture) bucket() int { return max(1, int(2*p.perFile()+0.999)) } // pixels that hold two files
+// pixels that hold two files
+func (p *picture) bucket() int { return max(1, int(2*p.perFile()+0.999)) }
 
 func (p *picture) columnsDense() int { return max(1, p.columns/p.bucket()) }
 
@@ -46,7 +48,8 @@ func (p *picture) draw(c draw.Canvas) {
 	c = plots.Blank(c)
 	p.chooseLimits()
 	if !p.dense() {
-		p.notes = append(p.notes, "Lines join readings; what memory did between two of them is not known.")
+		p.notes = append(p.notes,
+			"Lines join readings; what memory did between two of them is not known.")
 	}
 	c = p.drawHead(c)
 	c = p.DrawFoot(c, p.notes)
@@ -69,7 +72,8 @@ func (p *picture) draw(c draw.Canvas) {
 	if p.stripped() {
 		g.X.Padding = 16
 	}
-	g.Add(plots.Layer(p.drawFiles), plots.Layer(plots.DrawGrid), plots.Layer(p.drawGaps), plots.Layer(p.drawSeries), plots.Layer(p.drawLimits), plots.Layer(p.drawNotes))
+	g.Add(plots.Layer(p.drawFiles), plots.Layer(plots.DrawGrid), plots.Layer(p.drawGaps),
+		plots.Layer(p.drawSeries), plots.Layer(p.drawLimits), plots.Layer(p.drawNotes))
 	right := vg.Length(10)
 	if len(p.limits) > 0 {
 		right = 96
@@ -86,7 +90,8 @@ func (p *picture) chooseLimits() {
 	dash := []vg.Length{6, 4}
 	bounds := []limitLine{
 		{0.70 * p.total, "70 %: ", draw.LineStyle{Color: plots.SoftInk, Width: 1, Dashes: dash}},
-		{0.85 * p.total, "85 %: ", draw.LineStyle{Color: plots.FailedColor, Width: 1.2, Dashes: dash}},
+		{0.85 * p.total, "85 %: ", draw.LineStyle{Color: plots.FailedColor, Width: 1.2,
+			Dashes: dash}},
 		{p.total, "total: ", draw.LineStyle{Color: plots.Ink, Width: 1.2}},
 	}
 	for i, b := range bounds {
@@ -97,8 +102,9 @@ func (p *picture) chooseLimits() {
 		p.limits = append(p.limits, b)
 	}
 	if len(p.limits) == 0 {
-		p.notes = append(p.notes, "The 70 % line ("+wording.Bytes(0.70*p.total)+" of "+wording.Bytes(p.total)+
-			") lies above this plot: the highest reading is "+wording.Share(p.high/p.total)+".")
+		p.notes = append(p.notes,
+			"The 70 % line ("+wording.Bytes(0.70*p.total)+" of "+wording.Bytes(p.total)+
+				") lies above this plot: the highest reading is "+wording.Share(p.high/p.total)+".")
 	}
 }
 
@@ -158,12 +164,15 @@ func (p *picture) legend() []plots.LegendEntry {
 	if len(p.dark) > 0 && !p.dense() {
 		add("dark memory, at checkpoints", func(c draw.Canvas, r vg.Rectangle) {
 			x := plots.Middle(r).X
-			c.StrokeLine2(draw.LineStyle{Color: plots.Tint(plots.UsedColor, gapTint), Width: gapWidth}, x, r.Min.Y, x, r.Max.Y)
+			c.StrokeLine2(draw.LineStyle{Color: plots.Tint(plots.UsedColor, gapTint),
+				Width: gapWidth}, x, r.Min.Y, x, r.Max.Y)
 		})
 	}
 	if p.tinted() || p.stripped() {
 		for i, name := range p.names {
-			stage := func(c draw.Canvas, r vg.Rectangle) { c.FillPolygon(p.stageColor(i), plots.Corners(r)) }
+			stage := func(c draw.Canvas, r vg.Rectangle) {
+				c.FillPolygon(p.stageColor(i), plots.Corners(r))
+			}
 			if i >= len(plots.StageColors) {
 				add("other stages", stage)
 				break
@@ -172,7 +181,9 @@ func (p *picture) legend() []plots.LegendEntry {
 		}
 	}
 	if len(p.failed) > 0 {
-		add("failed recovery", func(c draw.Canvas, r vg.Rectangle) { plots.DrawCross(c, plots.Middle(r)) })
+		add("failed recovery", func(c draw.Canvas, r vg.Rectangle) {
+			plots.DrawCross(c, plots.Middle(r))
+		})
 	}
 	if p.mark != nil {
 		add("high-water mark", func(c draw.Canvas, r vg.Rectangle) {

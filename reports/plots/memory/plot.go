@@ -1,5 +1,5 @@
-// Package memory draws memory over time: what the process allocated and reserved, what the device had
-// in use, the files and stages, the high-water mark and the cleanups that failed.
+// Package memory draws memory over time: what the process allocated and reserved, what the device
+// had in use, the files and stages, the high-water mark and the cleanups that failed.
 package memory
 
 import (
@@ -19,7 +19,9 @@ import (
 var ErrNothing = errors.New("the log has no reading of allocated, reserved or used memory to plot")
 
 // Plot draws memory over time from a timeline that has kept its checkpoints. See [Chart.Plot].
-func Plot(w io.Writer, format string, tl *timeline.Timeline, rep *check.Report, opts plots.Options) error {
+func Plot(
+	w io.Writer, format string, tl *timeline.Timeline, rep *check.Report, opts plots.Options,
+) error {
 	return sketchOf(tl, rep, opts).Chart(tl, rep).Plot(w, format, opts)
 }
 
@@ -36,8 +38,8 @@ func sketchOf(tl *timeline.Timeline, rep *check.Report, opts plots.Options) *Ske
 	return s
 }
 
-// Plot draws memory over time: allocated, reserved and device used, the files and stages, the bounds of the device, the
-// high-water mark and the cleanups that failed.
+// Plot draws memory over time: allocated, reserved and device used, the files and stages, the
+// bounds of the device, the high-water mark and the cleanups that failed.
 func (c *Chart) Plot(w io.Writer, format string, opts plots.Options) error {
 	return plots.Draw(w, format, opts, func(on draw.Canvas, encode func(string) string) error {
 		if len(c.series) == 0 {
@@ -45,7 +47,8 @@ func (c *Chart) Plot(w io.Writer, format string, opts plots.Options) error {
 		}
 		chart := *c
 		chart.notes = slices.Clip(chart.notes) // drawing adds notes
-		p := &picture{Chart: &chart, Page: plots.Page{Encode: encode}, columns: opts.PixelsWide() - 200}
+		p := &picture{Chart: &chart, Page: plots.Page{Encode: encode},
+			columns: opts.PixelsWide() - 200}
 		p.draw(on)
 		return nil
 	})

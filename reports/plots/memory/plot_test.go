@@ -20,8 +20,8 @@ import (
 	"vramsoak/reports/plots"
 )
 
-// TestPlot draws every sample small and looks at the picture. With PLOTS=DIR it draws them at full size and leaves them
-// there for a person to look at.
+// TestPlot draws every sample small and looks at the picture. With PLOTS=DIR it draws them at full
+// size and leaves them there for a person to look at.
 func TestPlot(t *testing.T) {
 	small := plots.Options{Width: 800, Height: 450}
 	dir := os.Getenv("PLOTS")
@@ -36,7 +36,8 @@ func TestPlot(t *testing.T) {
 				t.Fatal(err)
 			}
 			if dir != "" {
-				if err := os.WriteFile(filepath.Join(dir, name+".png"), out.Bytes(), 0o644); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, name+".png"), out.Bytes(),
+					0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -62,7 +63,8 @@ func TestPlotIsDeterministic(t *testing.T) {
 		var first, second bytes.Buffer
 		for _, out := range []*bytes.Buffer{&first, &second} {
 			tl, rep := s.Judged()
-			if err := Plot(out, format, tl, rep, plots.Options{Width: 800, Height: 450}); err != nil {
+			if err := Plot(out, format, tl, rep,
+				plots.Options{Width: 800, Height: 450}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -76,7 +78,8 @@ func TestPlotIsDeterministic(t *testing.T) {
 	}
 }
 
-// lookAt decodes a picture and demands its size, white ground, and the colours of what is to be seen.
+// lookAt decodes a picture and demands its size, white ground, and the colours of what is to be
+// seen.
 func lookAt(t *testing.T, data []byte, want plots.Options, s timelines.Batch) {
 	t.Helper()
 	decoded, err := png.Decode(bytes.NewReader(data))
@@ -92,12 +95,14 @@ func lookAt(t *testing.T, data []byte, want plots.Options, s timelines.Batch) {
 		for x := range want.Width {
 			c := img.RGBAAt(x, y)
 			pixels[c]++
-			if edge := x == 0 || y == 0 || x == want.Width-1 || y == want.Height-1; edge && c != (color.RGBA{255, 255, 255, 255}) {
+			if edge := x == 0 || y == 0 || x == want.Width-1 ||
+				y == want.Height-1; edge && c != (color.RGBA{255, 255, 255, 255}) {
 				t.Fatalf("something is cut off at %d, %d", x, y)
 			}
 		}
 	}
-	seen := map[string]color.NRGBA{"allocated": plots.AllocatedColor, "reserved": plots.ReservedColor}
+	seen := map[string]color.NRGBA{"allocated": plots.AllocatedColor,
+		"reserved": plots.ReservedColor}
 	if s.Device {
 		seen["device used"] = plots.UsedColor
 	}
@@ -123,17 +128,21 @@ func TestPlotWords(t *testing.T) {
 		{
 			timelines.Batch{Files: 8, KeepFrom: 3},
 			[]string{
-				"FAIL: recovery, Whisper Cleanup: freed 1.85 GiB of 7.40 GiB (25.0 %) in file 3 (0003.wav)", ">allocated<", ">reserved<", ">Transcription<",
+				"FAIL: recovery, Whisper Cleanup: freed 1.85 GiB of 7.40 GiB (25.0 %) in file 3 " +
+					"(0003.wav)", ">allocated<", ">reserved<", ">Transcription<",
 				">failed recovery<", ">Whisper Cleanup freed 25.0 %, file 3: 0003.wav<",
 				">highest allocated: 7.59 GiB at Before Whisper Cleanup, file ",
-				">The 70 % line (16.8 GiB of 24.0 GiB) lies above this plot: the highest reading is 32.7 %.<",
-				">Lines join readings; what memory did between two of them is not known.<", ">time from the start (seconds)<", ">8 GiB<", ">file 1<",
+				">The 70 % line (16.8 GiB of 24.0 GiB) lies above this plot: the highest reading " +
+					"is 32.7 %.<",
+				">Lines join readings; what memory did between two of them is not known.<",
+				">time from the start (seconds)<", ">8 GiB<", ">file 1<",
 			},
 			[]string{">device used<", ">70 %: 16.8 GiB<"},
 		},
 		{
 			timelines.Batch{Files: 60, Leak: timelines.MiB(200)},
-			[]string{">70 %: 16.8 GiB<", ">85 %: 20.4 GiB<", ">total: 24.0 GiB<", ">file 1<", ">10<", ">60<"},
+			[]string{">70 %: 16.8 GiB<", ">85 %: 20.4 GiB<", ">total: 24.0 GiB<", ">file 1<",
+				">10<", ">60<"},
 			[]string{">failed recovery<", "lies above this plot"},
 		},
 		{
@@ -153,7 +162,8 @@ func TestPlotWords(t *testing.T) {
 		},
 		{
 			timelines.Batch{Files: 5000, KeepFrom: 1200},
-			[]string{">allocated (lowest to highest)<", ">4,500<", ">Whisper Cleanup freed 25.0 %, file 1200: 1200.wav<"},
+			[]string{">allocated (lowest to highest)<", ">4,500<",
+				">Whisper Cleanup freed 25.0 %, file 1200: 1200.wav<"},
 			[]string{">Transcription<"},
 		},
 	} {
@@ -196,8 +206,8 @@ func TestPlotMarksFailed(t *testing.T) {
 	}
 }
 
-// TestPlotMarksStages demands a mark at the After of a stage only where no cleanup failed: 1 GB of 7 is freed, as the cleanup
-// said that it would be.
+// TestPlotMarksStages demands a mark at the After of a stage only where no cleanup failed: 1 GB of
+// 7 is freed, as the cleanup said that it would be.
 func TestPlotMarksStages(t *testing.T) {
 	stage := func(holds string) string {
 		return `[GPU Memory] Before Transcription: Allocated: 1.00GB
@@ -212,24 +222,30 @@ func TestPlotMarksStages(t *testing.T) {
 		want []plots.Note
 	}{
 		{strings.ReplaceAll(said, "7.00GB", "7.00GB | allocated=7516192768"), []plots.Note{
-			{Point: plots.Point{X: 4, Y: float64(timelines.GiB(7))}, Text: "Transcription freed 14.3 %, file 1"},
+			{Point: plots.Point{X: 4, Y: float64(timelines.GiB(7))},
+				Text: "Transcription freed 14.3 %, file 1"},
 		}},
-		{stage(""), []plots.Note{{Point: plots.Point{X: 3, Y: float64(timelines.GiB(7))}, Text: "Whisper Cleanup freed 14.3 %, file 1"}}},
-		{stage("") + "[GPU Memory] Before Transcription: Allocated: 20.00GB | device=1\n", nil}, // that device is shown
+		{stage(""), []plots.Note{{Point: plots.Point{X: 3, Y: float64(timelines.GiB(7))},
+			Text: "Whisper Cleanup freed 14.3 %, file 1"}}},
+		// that device is shown
+		{stage("") + "[GPU Memory] Before Transcription: Allocated: 20.00GB | device=1\n", nil},
 	} {
 		tl, rep := timelines.Judge(t, c.log, check.DefaultPolicy())
-		if diff := cmp.Diff(c.want, makeChart(tl, rep, nil).failed, cmp.AllowUnexported(plots.Note{}, plots.Point{})); diff != "" {
+		if diff := cmp.Diff(c.want, makeChart(tl, rep, nil).failed,
+			cmp.AllowUnexported(plots.Note{}, plots.Point{})); diff != "" {
 			t.Errorf("%s(-want +got):\n%s", c.log, diff)
 		}
 	}
 }
 
 func TestHighWaterMarkOutsideOfFiles(t *testing.T) {
-	poll := "Sun Jan 25 17:25:39 2026\n| 30%   35C    P0    99W / 300W |   1835MiB / 46068MiB |     30%      Default |\n"
+	poll := "Sun Jan 25 17:25:39 2026\n| 30%   35C    P0    99W / 300W |   1835MiB / 46068MiB |  " +
+		"   30%      Default |\n"
 	for _, c := range []struct{ log, want string }{
 		{poll, "highest device used: 1.79 GiB at nvidia-smi"},
 		{
-			poll + "[pipeline] file-start path=a.wav\n" + strings.Replace(poll, " 1835MiB", "  835MiB", 1),
+			poll + "[pipeline] file-start path=a.wav\n" +
+				strings.Replace(poll, " 1835MiB", "  835MiB", 1),
 			"highest device used: 1.79 GiB at nvidia-smi, outside of files",
 		},
 	} {
@@ -242,13 +258,16 @@ func TestHighWaterMarkOutsideOfFiles(t *testing.T) {
 
 func TestPlotRefuses(t *testing.T) {
 	tl, rep := timelines.Batch{Files: 2}.Judged()
-	if err := Plot(&bytes.Buffer{}, "gif", tl, rep, plots.Options{}); err == nil || !strings.Contains(err.Error(), "png, svg, pdf") {
+	if err := Plot(&bytes.Buffer{}, "gif", tl, rep, plots.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "png, svg, pdf") {
 		t.Errorf("gif: %v", err)
 	}
-	if err := Plot(&bytes.Buffer{}, "png", tl, rep, plots.Options{Width: 100, Height: 100}); err == nil {
+	if err := Plot(&bytes.Buffer{}, "png", tl, rep,
+		plots.Options{Width: 100, Height: 100}); err == nil {
 		t.Error("100 x 100 was drawn")
 	}
-	if err := Plot(&bytes.Buffer{}, "png", &timeline.Timeline{}, &check.Report{}, plots.Options{}); !errors.Is(err, ErrNothing) {
+	if err := Plot(&bytes.Buffer{}, "png", &timeline.Timeline{}, &check.Report{},
+		plots.Options{}); !errors.Is(err, ErrNothing) {
 		t.Errorf("nothing: %v", err)
 	}
 }

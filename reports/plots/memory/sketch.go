@@ -96,7 +96,8 @@ func (s *Sketch) Add(f *timeline.File, recovered []check.Recovered) {
 			l = s.laneOf(c.Lane)
 		}
 		s.number++
-		m := mark{line: c.Pos.Line, at: c.Time, name: c.Name, Reading: c.Reading, lane: l, of: of, index: i, number: s.number}
+		m := mark{line: c.Pos.Line, at: c.Time, name: c.Name, Reading: c.Reading, lane: l, of: of,
+			index: i, number: s.number}
 		for len(failed) > 0 && failed[0].After == i {
 			m.fail(failed[0])
 			failed = failed[1:]
@@ -120,8 +121,9 @@ func (s *Sketch) laneOf(lane record.Lane) *laneSketch {
 // checkpoint returns the mark as a checkpoint.
 func (m *mark) checkpoint() record.Checkpoint {
 	return record.Checkpoint{
-		Header: record.Header{Pos: record.Position{Path: m.of.file.Pos.Path, Line: m.line}, Time: m.at},
-		Name:   m.name, Lane: m.lane.lane, Reading: m.Reading,
+		Header: record.Header{Pos: record.Position{Path: m.of.file.Pos.Path, Line: m.line},
+			Time: m.at},
+		Name: m.name, Lane: m.lane.lane, Reading: m.Reading,
 	}
 }
 
@@ -176,7 +178,8 @@ func (l *laneSketch) thin(limit int) {
 }
 
 // drawn are the quantities whose extremes are kept.
-var drawn = [...]record.Quantity{record.Allocated, record.Reserved, record.Used, record.Peak, record.Total}
+var drawn = [...]record.Quantity{record.Allocated, record.Reserved, record.Used, record.Peak,
+	record.Total}
 
 func (l *laneSketch) thinOnce() {
 	keep := make([]bool, len(l.marks))
@@ -250,7 +253,9 @@ func keepExtremes(marks []mark, keep []bool) {
 // whether the file may get more checkpoints.
 func keepStages(marks []mark, keep []bool, stretch []int, open bool) {
 	find := func(index int) (int, bool) {
-		return slices.BinarySearchFunc(marks, index, func(m mark, index int) int { return m.index - index })
+		return slices.BinarySearchFunc(marks, index, func(m mark, index int) int {
+			return m.index - index
+		})
 	}
 	last := marks[len(marks)-1].index
 	for _, s := range marks[0].of.stages {
@@ -277,7 +282,9 @@ func (s *Sketch) Chart(tl *timeline.Timeline, rep *check.Report) *Chart {
 
 // timeline returns a timeline of the kept checkpoints, and the recoveries that failed. numbers are
 // the checkpoints' places in the log, or nil if all are kept.
-func (s *Sketch) timeline(tl *timeline.Timeline) (thinned *timeline.Timeline, failed []check.Recovered, numbers map[record.Position]int) {
+func (s *Sketch) timeline(
+	tl *timeline.Timeline,
+) (thinned *timeline.Timeline, failed []check.Recovered, numbers map[record.Position]int) {
 	var marks []*mark
 	for _, l := range s.lanes {
 		l.thin(s.limit)
@@ -315,7 +322,8 @@ func (s *Sketch) timeline(tl *timeline.Timeline) (thinned *timeline.Timeline, fa
 			before, begins := places[stage.Before]
 			after, ends := places[stage.After]
 			if begins && ends {
-				f.Stages = append(f.Stages, timeline.Stage{Name: stage.Name, Before: before, After: after, Cleanups: stage.Cleanups})
+				f.Stages = append(f.Stages, timeline.Stage{Name: stage.Name, Before: before,
+					After: after, Cleanups: stage.Cleanups})
 			}
 		}
 	}

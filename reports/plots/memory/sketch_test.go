@@ -20,19 +20,22 @@ import (
 // Of a short log a sketch keeps everything: its chart is that of the whole timeline.
 func TestSketchOfShortLog(t *testing.T) {
 	for _, s := range []timelines.Batch{
-		{Files: 60, KeepFrom: 12, Diarize: true, Device: true}, {Files: 8, Timeless: true, Printed: true}, {Files: 9, CrashAt: 5},
+		{Files: 60, KeepFrom: 12, Diarize: true, Device: true},
+		{Files: 8, Timeless: true, Printed: true}, {Files: 9, CrashAt: 5},
 	} {
 		tl, rep := s.Judged()
 		whole := makeChart(tl, rep, nil)
 		got := sketchOf(tl, rep, plots.Options{}).Chart(tl, rep)
-		if diff := cmp.Diff(whole, got, cmp.AllowUnexported(Chart{}, clock{}, series{}, span{}, plots.Note{}, plots.Point{}, gap{})); diff != "" {
+		if diff := cmp.Diff(whole, got, cmp.AllowUnexported(Chart{}, clock{}, series{}, span{},
+			plots.Note{}, plots.Point{}, gap{})); diff != "" {
 			t.Errorf("%+v (-whole +sketch):\n%s", s, diff)
 		}
 	}
 }
 
-// Of a long log it keeps what can be seen: the bounds of what is drawn, to within the width of three columns, the
-// high-water mark with its words, failed cleanups wherever there are any, files and what they were made of.
+// Of a long log it keeps what can be seen: the bounds of what is drawn, to within the width of
+// three columns, the high-water mark with its words, failed cleanups wherever there are any, files
+// and what they were made of.
 func TestSketchOfLongLog(t *testing.T) {
 	const columns = 1400
 	for name, s := range map[string]timelines.Batch{
@@ -49,19 +52,24 @@ func TestSketchOfLongLog(t *testing.T) {
 			if n := len(sketch.lanes[0].marks); n > sketchLimit || n < sketchLimit/4 {
 				t.Errorf("%d of %d checkpoints are kept", n, tl.Checkpoints)
 			}
-			if diff := cmp.Diff(whole.mark, got.mark, cmp.AllowUnexported(plots.Note{}, plots.Point{})); diff != "" {
+			if diff := cmp.Diff(whole.mark, got.mark,
+				cmp.AllowUnexported(plots.Note{}, plots.Point{})); diff != "" {
 				t.Errorf("the high-water mark (-whole +sketch):\n%s", diff)
 			}
-			if whole.clock.end != got.clock.end || whole.top != got.top || whole.total != got.total {
-				t.Errorf("end %g, top %g, total %g; want %g, %g, %g", got.clock.end, got.top, got.total, whole.clock.end, whole.top, whole.total)
+			if whole.clock.end != got.clock.end || whole.top != got.top ||
+				whole.total != got.total {
+				t.Errorf("end %g, top %g, total %g; want %g, %g, %g", got.clock.end, got.top,
+					got.total, whole.clock.end, whole.top, whole.total)
 			}
 			width := 3 * whole.clock.end / columns
 			if len(whole.series) != len(got.series) || len(whole.files) != len(got.files) {
-				t.Fatalf("%d series, %d files; want %d, %d", len(got.series), len(got.files), len(whole.series), len(whole.files))
+				t.Fatalf("%d series, %d files; want %d, %d", len(got.series), len(got.files),
+					len(whole.series), len(whole.files))
 			}
 			for i := range whole.files {
 				a, b := whole.files[i], got.files[i]
-				if math.Abs(a.from-b.from) > width || math.Abs(a.to-b.to) > width || a.name != b.name || a.index != b.index {
+				if math.Abs(a.from-b.from) > width || math.Abs(a.to-b.to) > width ||
+					a.name != b.name || a.index != b.index {
 					t.Fatalf("file %+v, want %+v", b, a)
 				}
 			}
@@ -69,10 +77,13 @@ func TestSketchOfLongLog(t *testing.T) {
 				comparePoints(t, whole.series[i], got.series[i], width)
 			}
 			if len(whole.failed) > 0 && (len(got.failed) == 0 || whole.failed[0] != got.failed[0]) {
-				t.Fatalf("failed %v, want the first %+v", got.failed[:min(1, len(got.failed))], whole.failed[0])
+				t.Fatalf("failed %v, want the first %+v", got.failed[:min(1, len(got.failed))],
+					whole.failed[0])
 			}
 			for _, n := range whole.failed {
-				if !slices.ContainsFunc(got.failed, func(m plots.Note) bool { return math.Abs(m.X-n.X) <= width }) {
+				if !slices.ContainsFunc(got.failed, func(m plots.Note) bool {
+					return math.Abs(m.X-n.X) <= width
+				}) {
 					t.Fatalf("no failed cleanup is marked near %g", n.X)
 				}
 			}
@@ -80,8 +91,8 @@ func TestSketchOfLongLog(t *testing.T) {
 	}
 }
 
-// comparePoints demands that every point of the whole lies within what the sketch has around it, and that the sketch made up
-// none.
+// comparePoints demands that every point of the whole lies within what the sketch has around it,
+// and that the sketch made up none.
 func comparePoints(t *testing.T, whole, got series, width float64) {
 	t.Helper()
 	if whole.name != got.name {
@@ -121,7 +132,8 @@ func TestSketchKeepsWideStages(t *testing.T) {
 	const n = 200_000
 	for i := range n {
 		c := record.Checkpoint{Header: record.Header{
-			Pos: record.Position{Path: "run.log", Line: i + 1}, Time: timelines.Start.Add(time.Duration(i) * time.Millisecond),
+			Pos:  record.Position{Path: "run.log", Line: i + 1},
+			Time: timelines.Start.Add(time.Duration(i) * time.Millisecond),
 		}, Name: fmt.Sprint("step ", i)}
 		c.Set(record.Allocated, record.Exact(int64(1000+i%7)))
 		f.Checkpoints = append(f.Checkpoints, c)
@@ -135,9 +147,12 @@ func TestSketchKeepsWideStages(t *testing.T) {
 	tl.Checkpoints = n
 	rep := &check.Report{Verdict: check.Pass}
 	wide := func(c *Chart) []span {
-		return slices.DeleteFunc(slices.Clone(c.stages), func(s span) bool { return s.to-s.from < 1 })
+		return slices.DeleteFunc(slices.Clone(c.stages), func(s span) bool {
+			return s.to-s.from < 1
+		})
 	}
-	whole, got := wide(makeChart(tl, rep, nil)), wide(sketchOf(tl, rep, plots.Options{}).Chart(tl, rep))
+	whole, got := wide(makeChart(tl, rep, nil)),
+		wide(sketchOf(tl, rep, plots.Options{}).Chart(tl, rep))
 	for _, stages := range [][]span{whole, got} {
 		for i := range stages {
 			stages[i].index = 0 // those of other names may be gone
@@ -152,7 +167,9 @@ func TestSketchKeepsWideStages(t *testing.T) {
 func TestSketchOfOddTimes(t *testing.T) {
 	for name, at := range map[string]func(i int) time.Time{
 		"all alike": func(int) time.Time { return timelines.Start },
-		"backwards": func(i int) time.Time { return timelines.Start.Add(-time.Duration(i) * time.Second) },
+		"backwards": func(i int) time.Time {
+			return timelines.Start.Add(-time.Duration(i) * time.Second)
+		},
 		"back and forth": func(i int) time.Time {
 			return timelines.Start.Add(time.Duration(i%2) * 24 * time.Hour)
 		},
@@ -161,7 +178,8 @@ func TestSketchOfOddTimes(t *testing.T) {
 		f := &timeline.File{Index: 1}
 		const n = 50_000
 		for i := range n {
-			c := record.Checkpoint{Header: record.Header{Pos: record.Position{Path: "run.log", Line: i + 1}, Time: at(i)}, Sampled: true}
+			c := record.Checkpoint{Header: record.Header{Pos: record.Position{Path: "run.log",
+				Line: i + 1}, Time: at(i)}, Sampled: true}
 			c.Set(record.Allocated, record.Exact(int64(1000+i)))
 			f.Checkpoints = append(f.Checkpoints, c)
 		}

@@ -54,13 +54,16 @@ func newPanel(t *check.Trend, gates bool) *panel {
 			p.fitted = append(p.fitted, plots.Point{X: x[i], Y: fit})
 			if i >= r.From {
 				files := (float64(i) - pivot(r)) * float64(max(1, t.Every))
-				a, b := fit+sign*(r.Slope.Low-r.Slope.Estimate)*files, fit+sign*(r.Slope.High-r.Slope.Estimate)*files
-				p.low, p.high = append(p.low, plots.Point{X: x[i], Y: min(a, b)}), append(p.high, plots.Point{X: x[i], Y: max(a, b)})
+				a, b := fit+sign*(r.Slope.Low-r.Slope.Estimate)*files,
+					fit+sign*(r.Slope.High-r.Slope.Estimate)*files
+				p.low, p.high = append(p.low, plots.Point{X: x[i], Y: min(a, b)}),
+					append(p.high, plots.Point{X: x[i], Y: max(a, b)})
 			}
 		}
 	}
 	if words := markText(t, p.each, int(x[r.From])); words != "" {
-		p.mark = &plots.Note{Point: plots.Point{X: x[r.From], Y: sign * r.Fitted[r.From]}, Text: words}
+		p.mark = &plots.Note{Point: plots.Point{X: x[r.From], Y: sign * r.Fitted[r.From]},
+			Text: words}
 	}
 	p.scale(r.Rounding, max(1, t.Every))
 	return p
@@ -116,7 +119,8 @@ func markText(t *check.Trend, each string, file int) string {
 	case r.Shape == shape.Step:
 		return fmt.Sprintf("step of %s at %s %s", amount, each, wording.Count(file))
 	case r.Shape == shape.Steps:
-		return fmt.Sprintf("first of two steps, together %s, at %s %s", amount, each, wording.Count(file))
+		return fmt.Sprintf("first of two steps, together %s, at %s %s", amount, each,
+			wording.Count(file))
 	case r.Growing:
 		return fmt.Sprintf("%s from %s %s on", grows, each, wording.Count(file))
 	}
@@ -162,5 +166,6 @@ func (p *panel) scale(rounding float64, each int) {
 
 // title returns the first line of the panel.
 func (p *panel) title() string {
-	return strings.ToUpper(wording.Verdict(p.finding)) + ": " + sink.Line(p.finding.Check) + ", " + sink.Line(p.finding.Subject)
+	return strings.ToUpper(wording.Verdict(p.finding)) + ": " + sink.Line(p.finding.Check) + ", " +
+		sink.Line(p.finding.Subject)
 }

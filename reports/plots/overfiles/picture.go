@@ -53,13 +53,15 @@ func (p *picture) arrange(opts plots.Options) plots.Options {
 
 func (p *picture) draw(c draw.Canvas, rep *check.Report) {
 	c = plots.Blank(c)
-	c = p.DrawLine(c, plots.TextSize, plots.VerdictInk(rep.Verdict), strings.ToUpper(string(rep.Verdict))+": "+wording.Extent(rep))
+	c = p.DrawLine(c, plots.TextSize, plots.VerdictInk(rep.Verdict),
+		strings.ToUpper(string(rep.Verdict))+": "+wording.Extent(rep))
 	c.Max.Y -= 2
 	c = p.DrawLegend(c, p.legend())
 	c.Max.Y -= 6
 	var notes []string
 	if len(p.panels) < p.all {
-		notes = append(notes, fmt.Sprintf("Shown: %s of %s series, the worst first.", wording.Count(len(p.panels)), wording.Count(p.all)))
+		notes = append(notes, fmt.Sprintf("Shown: %s of %s series, the worst first.",
+			wording.Count(len(p.panels)), wording.Count(p.all)))
 	}
 	c = p.DrawFoot(c, notes)
 	tiles := draw.Tiles{Cols: p.columns, Rows: p.rows, PadX: 24, PadY: 14}
@@ -78,15 +80,18 @@ func (p *picture) legend() []plots.LegendEntry {
 	has := func(f func(*panel) bool) bool { return slices.ContainsFunc(p.panels, f) }
 	var out []plots.LegendEntry
 	if has(func(panel *panel) bool { return !p.dense(panel) }) {
-		out = append(out, plots.LegendEntry{Name: "a " + p.panels[0].each, Thumb: func(c draw.Canvas, r vg.Rectangle) { drawDot(c, plots.Middle(r)) }})
+		out = append(out, plots.LegendEntry{Name: "a " + p.panels[0].each,
+			Thumb: func(c draw.Canvas, r vg.Rectangle) { drawDot(c, plots.Middle(r)) }})
 	}
 	if has(p.dense) {
-		out = append(out, plots.LegendEntry{Name: "many files (lowest to highest)", Thumb: func(c draw.Canvas, r vg.Rectangle) {
-			plots.DrawBandThumb(c, r, plots.AllocatedColor)
-		}})
+		out = append(out, plots.LegendEntry{Name: "many files (lowest to highest)",
+			Thumb: func(c draw.Canvas, r vg.Rectangle) {
+				plots.DrawBandThumb(c, r, plots.AllocatedColor)
+			}})
 	}
 	if has(func(panel *panel) bool { return len(panel.outside) > 0 }) {
-		out = append(out, plots.LegendEntry{Name: "outlier, left out", Thumb: func(c draw.Canvas, r vg.Rectangle) { drawHollow(c, plots.Middle(r)) }})
+		out = append(out, plots.LegendEntry{Name: "outlier, left out",
+			Thumb: func(c draw.Canvas, r vg.Rectangle) { drawHollow(c, plots.Middle(r)) }})
 	}
 	ink := p.panels[0].growthInk()
 	return append(out,
@@ -94,7 +99,10 @@ func (p *picture) legend() []plots.LegendEntry {
 			y := plots.Middle(r).Y
 			c.StrokeLine2(fittedStyle(ink), r.Min.X, y, r.Max.X, y)
 		}},
-		plots.LegendEntry{Name: "growth, 95 % interval", Thumb: func(c draw.Canvas, r vg.Rectangle) { c.FillPolygon(plots.Tint(ink, 0.2), plots.Corners(r)) }},
+		plots.LegendEntry{Name: "growth, 95 % interval",
+			Thumb: func(c draw.Canvas, r vg.Rectangle) {
+				c.FillPolygon(plots.Tint(ink, 0.2), plots.Corners(r))
+			}},
 	)
 }
 
@@ -114,7 +122,8 @@ func (p *picture) axes(panel *panel, c draw.Canvas) *plot.Plot {
 	}
 	g := plots.NewAxes()
 	g.Y.Min, g.Y.Max = panel.bottom, top
-	g.Y.Tick.Marker = plot.ConstantTicks(plots.ValueTicks(panel.bottom, panel.top, panel.unit, max(3, int(height/22))))
+	g.Y.Tick.Marker = plot.ConstantTicks(plots.ValueTicks(panel.bottom, panel.top, panel.unit,
+		max(3, int(height/22))))
 	first, last := panel.ends()
 	g.X.Min, g.X.Max = first-0.5, last+0.5
 	g.X.Tick.Marker = plot.ConstantTicks(plots.CountTicks(first, last, max(2, int(c.Size().X/70))))
@@ -231,17 +240,20 @@ func (p *picture) drawFiles(c draw.Canvas, g *plot.Plot, panel *panel) {
 		}
 		return c.ClipPolygonXY(around)
 	}
-	c.FillPolygon(plots.Tint(panel.growthInk(), 0.2), outline(plots.Thin(panel.low, p.pixels), plots.Thin(panel.high, p.pixels)))
+	c.FillPolygon(plots.Tint(panel.growthInk(), 0.2),
+		outline(plots.Thin(panel.low, p.pixels), plots.Thin(panel.high, p.pixels)))
 	if p.dense(panel) {
 		lows, highs := plots.Envelope(panel.files, p.pixels/2)
 		c.FillPolygon(plots.Tint(plots.AllocatedColor, 0.3), outline(lows, highs))
-		c.StrokeLines(draw.LineStyle{Color: plots.AllocatedColor, Width: 1}, place(lows), place(highs))
+		c.StrokeLines(draw.LineStyle{Color: plots.AllocatedColor, Width: 1}, place(lows),
+			place(highs))
 	} else {
 		for _, at := range place(panel.files) {
 			drawDot(c, at)
 		}
 	}
-	c.StrokeLines(fittedStyle(panel.growthInk()), c.ClipLinesXY(place(plots.Thin(panel.fitted, p.pixels)))...)
+	c.StrokeLines(fittedStyle(panel.growthInk()),
+		c.ClipLinesXY(place(plots.Thin(panel.fitted, p.pixels)))...)
 }
 
 // drawOutside draws outliers. An outlier beyond the axis is an arrow at its end.
@@ -276,19 +288,22 @@ func fittedStyle(ink color.Color) draw.LineStyle { return draw.LineStyle{Color: 
 
 // drawDot draws the value of a file.
 func drawDot(c draw.Canvas, at vg.Point) {
-	c.DrawGlyph(draw.GlyphStyle{Color: plots.AllocatedColor, Radius: 2.2, Shape: draw.CircleGlyph{}}, at)
+	c.DrawGlyph(draw.GlyphStyle{Color: plots.AllocatedColor, Radius: 2.2,
+		Shape: draw.CircleGlyph{}}, at)
 }
 
 // drawHollow draws an outlier.
 func drawHollow(c draw.Canvas, at vg.Point) {
 	c.DrawGlyph(draw.GlyphStyle{Color: color.White, Radius: 3.2, Shape: draw.CircleGlyph{}}, at)
-	c.DrawGlyph(draw.GlyphStyle{Color: plots.AllocatedColor, Radius: 3.2, Shape: draw.RingGlyph{}}, at)
+	c.DrawGlyph(draw.GlyphStyle{Color: plots.AllocatedColor, Radius: 3.2, Shape: draw.RingGlyph{}},
+		at)
 }
 
 // drawArrow draws an outlier above the axis, or below it.
 func drawArrow(c draw.Canvas, tip vg.Point, up vg.Length) {
 	const half, high = 4, 7
-	triangle := []vg.Point{tip, {X: tip.X - half, Y: tip.Y - up*high}, {X: tip.X + half, Y: tip.Y - up*high}}
+	triangle := []vg.Point{tip, {X: tip.X - half, Y: tip.Y - up*high},
+		{X: tip.X + half, Y: tip.Y - up*high}}
 	c.FillPolygon(color.White, triangle)
 	c.StrokeLines(draw.LineStyle{Color: plots.AllocatedColor, Width: 1}, append(triangle, tip))
 }

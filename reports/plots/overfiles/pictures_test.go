@@ -27,18 +27,25 @@ type docsPicture struct {
 }
 
 var docsPictures = []docsPicture{
-	{"grows", fixtures.LevelSpec{Kind: "white", Files: 60, Sigma: 5, Growth: 4, Start: 20, Seed: 4}, check.Fail, shape.Flat, true},
-	{"flat", fixtures.LevelSpec{Kind: "outliers", Files: 60, Sigma: 2, Seed: 4}, check.Pass, shape.Flat, false},
-	{"warm-up", fixtures.LevelSpec{Kind: "warm-up", Files: 60, Sigma: 2, Seed: 4}, check.Pass, shape.WarmUp, false},
-	{"step", fixtures.LevelSpec{Kind: "step", Files: 60, Sigma: 2, Seed: 4}, check.Pass, shape.Step, false},
+	{"grows", fixtures.LevelSpec{Kind: "white", Files: 60, Sigma: 5, Growth: 4, Start: 20, Seed: 4},
+		check.Fail, shape.Flat, true},
+	{"flat", fixtures.LevelSpec{Kind: "outliers", Files: 60, Sigma: 2, Seed: 4}, check.Pass,
+		shape.Flat, false},
+	{"warm-up", fixtures.LevelSpec{Kind: "warm-up", Files: 60, Sigma: 2, Seed: 4}, check.Pass,
+		shape.WarmUp, false},
+	{"step", fixtures.LevelSpec{Kind: "step", Files: 60, Sigma: 2, Seed: 4}, check.Pass, shape.Step,
+		false},
 	{
 		"steps",
 		fixtures.LevelSpec{Kind: "step", Files: 60, Sigma: 2, Growth: 5, Every: 40, Seed: 36},
 		check.Undecided, shape.Steps, false,
 	},
-	{"sawtooth", fixtures.LevelSpec{Kind: "sawtooth-10", Files: 60, Sigma: 2, Seed: 3}, check.Pass, shape.Sawtooth, false},
-	{"audio", fixtures.LevelSpec{Kind: "audio", Files: 60, Sigma: 5, Seed: 8}, check.Undecided, shape.Flat, false},
-	{"noise", fixtures.LevelSpec{Kind: "white", Files: 20, Sigma: 20, Growth: 1, Seed: 6}, check.Undecided, shape.Flat, false},
+	{"sawtooth", fixtures.LevelSpec{Kind: "sawtooth-10", Files: 60, Sigma: 2, Seed: 3}, check.Pass,
+		shape.Sawtooth, false},
+	{"audio", fixtures.LevelSpec{Kind: "audio", Files: 60, Sigma: 5, Seed: 8}, check.Undecided,
+		shape.Flat, false},
+	{"noise", fixtures.LevelSpec{Kind: "white", Files: 20, Sigma: 20, Growth: 1, Seed: 6},
+		check.Undecided, shape.Flat, false},
 	{
 		"digits",
 		fixtures.LevelSpec{Kind: "white", Files: 20, Growth: 0.3, Digit: 10.24, Seed: 3},
@@ -46,8 +53,8 @@ var docsPictures = []docsPicture{
 	},
 }
 
-// TestDocsPictures draws the pictures of docs/explanation/growth.md and holds them against what is said there.
-// With PICTURES=DIR it writes them, as make docs-pictures does.
+// TestDocsPictures draws the pictures of docs/explanation/growth.md and holds them against what is
+// said there. With PICTURES=DIR it writes them, as make docs-pictures does.
 func TestDocsPictures(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/explanation/growth.md")
 	if err != nil {
@@ -57,8 +64,10 @@ func TestDocsPictures(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			rep := p.judged(t)
 			trend := &rep.Trends[0]
-			if r := &trend.Result; trend.Finding.Verdict != p.verdict || r.Shape != p.shape || r.Growing != p.growing {
-				t.Errorf("%s, %s, growing %v, want %s, %s, growing %v: %s", trend.Finding.Verdict, r.Shape, r.Growing, p.verdict, p.shape,
+			if r := &trend.Result; trend.Finding.Verdict != p.verdict || r.Shape != p.shape ||
+				r.Growing != p.growing {
+				t.Errorf("%s, %s, growing %v, want %s, %s, growing %v: %s", trend.Finding.Verdict,
+					r.Shape, r.Growing, p.verdict, p.shape,
 					p.growing, trend.Finding.Message)
 			}
 			file := "over-files-" + p.name + ".png"
@@ -70,7 +79,8 @@ func TestDocsPictures(t *testing.T) {
 				t.Fatal(err)
 			}
 			if dir := os.Getenv("PICTURES"); dir != "" {
-				if err := os.WriteFile(filepath.Join(dir, file), fewColours(t, &out), 0o644); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, file), fewColours(t, &out),
+					0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -119,7 +129,8 @@ func fewColours(t *testing.T, data *bytes.Buffer) []byte {
 		}
 	}
 	var out bytes.Buffer
-	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, few); err != nil { // of at most 256 colours
+	// of at most 256 colours
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, few); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()

@@ -1,5 +1,5 @@
-// Package overfiles draws what is judged over files: a panel for each series, with the value of each
-// file, the shape that was found, and the bounds of its growth.
+// Package overfiles draws what is judged over files: a panel for each series, with the value of
+// each file, the shape that was found, and the bounds of its growth.
 package overfiles
 
 import (
@@ -26,7 +26,9 @@ func Plot(w io.Writer, format string, rep *check.Report, opts plots.Options) err
 		t := &rep.Trends[i]
 		p.panels = append(p.panels, newPanel(t, slices.Contains(rep.Policy.Gate, t.Finding.Check)))
 	}
-	slices.SortStableFunc(p.panels, func(a, b *panel) int { return wording.CompareVerdicts(a.finding, b.finding) })
+	slices.SortStableFunc(p.panels, func(a, b *panel) int {
+		return wording.CompareVerdicts(a.finding, b.finding)
+	})
 	opts = p.arrange(opts)
 	return plots.Draw(w, format, opts, func(c draw.Canvas, encode func(string) string) error {
 		p.Page = plots.Page{Encode: encode}
@@ -43,5 +45,6 @@ func noSeries(rep *check.Report) error {
 			return fmt.Errorf("nothing to plot over files: %s", f.Message)
 		}
 	}
-	return errors.New("nothing to plot over files: the log has no series over files that could be judged")
+	return errors.New("nothing to plot over files: the log has no series over files that could " +
+		"be judged")
 }

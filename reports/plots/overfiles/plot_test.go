@@ -19,11 +19,13 @@ import (
 	"vramsoak/reports/plots"
 )
 
-// TestPlotOverFiles draws every sample that has enough files. With PLOTS=DIR it leaves the pictures there for a person to look at.
+// TestPlotOverFiles draws every sample that has enough files. With PLOTS=DIR it leaves the pictures
+// there for a person to look at.
 func TestPlotOverFiles(t *testing.T) {
 	dir := os.Getenv("PLOTS")
 	for name, s := range timelines.Samples {
-		if s.Files < shape.LeastFiles || s.Processes || name == "8-keep" { // fewer in one process, or that ended well
+		// fewer in one process, or that ended well
+		if s.Files < shape.LeastFiles || s.Processes || name == "8-keep" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -52,7 +54,8 @@ func TestPlotOverFiles(t *testing.T) {
 					if err := Plot(&out, "png", rep, opts); err != nil {
 						t.Fatal(err)
 					}
-					if err := os.WriteFile(filepath.Join(dir, "files-"+name+".png"), out.Bytes(), 0o644); err != nil {
+					if err := os.WriteFile(filepath.Join(dir, "files-"+name+".png"), out.Bytes(),
+						0o644); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -80,16 +83,22 @@ func TestPlotOverFilesWords(t *testing.T) {
 		not  []string
 	}{
 		{
-			"a leak", overFiles(t, rep(timelines.Batch{Files: 60, Leak: timelines.MiB(200), Diarize: true}), plots.Options{}),
+			"a leak", overFiles(t,
+				rep(timelines.Batch{Files: 60, Leak: timelines.MiB(200), Diarize: true}),
+				plots.Options{}),
 			[]string{
-				">FAIL: 60 files, 900 checkpoints", ">a file<", ">what was found<", ">growth, 95 % interval<", ">FAIL: leak, idle level<",
-				">grows by 200 MiB a file (95 %: 200 MiB to 200 MiB), and goes on", ">10 GiB<", ">FAIL: fragmentation, reserved - allocated<",
+				">FAIL: 60 files, 900 checkpoints", ">a file<", ">what was found<",
+				">growth, 95 % interval<", ">FAIL: leak, idle level<",
+				">grows by 200 MiB a file (95 %: 200 MiB to 200 MiB), and goes on", ">10 GiB<",
+				">FAIL: fragmentation, reserved - allocated<",
 				">UNDECIDED: drift", ">PASS: ",
 			},
 			[]string{"outlier"},
 		},
 		{
-			"one column", overFiles(t, rep(timelines.Batch{Files: 60, Leak: timelines.MiB(200), Diarize: true}), plots.Options{Width: 700, Height: 400}),
+			"one column", overFiles(t,
+				rep(timelines.Batch{Files: 60, Leak: timelines.MiB(200), Diarize: true}),
+				plots.Options{Width: 700, Height: 400}),
 			[]string{">Shown: 1 of 11 series, the worst first.<", ">FAIL: leak, idle level<"},
 			[]string{">FAIL: fragmentation"},
 		},
@@ -114,7 +123,8 @@ func TestPlotOverFilesWords(t *testing.T) {
 			nil,
 		},
 		{
-			"step", overFiles(t, docsPictures[3].judged(t), plots.Options{}), []string{">PASS: leak", ">step of 409 MiB at file 36<"}, nil,
+			"step", overFiles(t, docsPictures[3].judged(t), plots.Options{}),
+			[]string{">PASS: leak", ">step of 409 MiB at file 36<"}, nil,
 		},
 	} {
 		rest := c.plot
@@ -134,7 +144,8 @@ func TestPlotOverFilesWords(t *testing.T) {
 	}
 }
 
-// TestPlotOverFilesIsDeterministic draws twice: the same input is to give the same bytes, whatever the time.
+// TestPlotOverFilesIsDeterministic draws twice: the same input is to give the same bytes, whatever
+// the time.
 func TestPlotOverFilesIsDeterministic(t *testing.T) {
 	for _, format := range plots.Formats {
 		var first, second bytes.Buffer
@@ -174,13 +185,15 @@ func TestFilesPanelFalls(t *testing.T) {
 	p := newPanel(trendOf(true, values...), true)
 	for i, v := range values {
 		if math.Abs(p.fitted[i].Y-v) > 1 || p.low[i].Y > v+1 || p.high[i].Y < v-1 {
-			t.Fatalf("file %d has %.0f; drawn are %.0f and %.0f to %.0f", i+1, v, p.fitted[i].Y, p.low[i].Y, p.high[i].Y)
+			t.Fatalf("file %d has %.0f; drawn are %.0f and %.0f to %.0f", i+1, v, p.fitted[i].Y,
+				p.low[i].Y, p.high[i].Y)
 		}
 	}
 }
 
-// TestFilesPanelScale demands that noise of 1 MiB on 200 files, which may grow by 200 MiB, takes a quarter of the axis; that an
-// outlier of 5 GiB stays outside; and that nothing below 0 is shown of what cannot be there.
+// TestFilesPanelScale demands that noise of 1 MiB on 200 files, which may grow by 200 MiB, takes a
+// quarter of the axis; that an outlier of 5 GiB stays outside; and that nothing below 0 is shown of
+// what cannot be there.
 func TestFilesPanelScale(t *testing.T) {
 	var values []float64
 	for i := range 200 {
@@ -191,7 +204,8 @@ func TestFilesPanelScale(t *testing.T) {
 	if span := p.top - p.bottom; span != float64(timelines.MiB(4)) || p.bottom != 0 {
 		t.Errorf("from %.0f to %.0f, want 4 MiB from 0 on", p.bottom, p.top)
 	}
-	if want := []plots.Point{{X: 78, Y: float64(timelines.GiB(5))}}; !slices.Equal(p.outside, want) || len(p.files) != 199 {
+	if want := []plots.Point{{X: 78, Y: float64(timelines.GiB(5))}}; !slices.Equal(p.outside,
+		want) || len(p.files) != 199 {
 		t.Errorf("outside are %v, want %v", p.outside, want)
 	}
 }
@@ -222,10 +236,13 @@ func TestPlotOverFilesRefuses(t *testing.T) {
 		rep  *check.Report
 		want string
 	}{
-		{few, "nothing to plot over files: growth over files needs at least 8 files in one process, the longest one here has 2"},
-		{&check.Report{}, "nothing to plot over files: the log has no series over files that could be judged"},
+		{few, "nothing to plot over files: growth over files needs at least 8 files in one " +
+			"process, the longest one here has 2"},
+		{&check.Report{}, "nothing to plot over files: the log has no series over files that " +
+			"could be judged"},
 	} {
-		if err := Plot(&bytes.Buffer{}, "png", c.rep, plots.Options{}); err == nil || err.Error() != c.want {
+		if err := Plot(&bytes.Buffer{}, "png", c.rep, plots.Options{}); err == nil ||
+			err.Error() != c.want {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package overruns draws the history of a suite: a panel for each series, with the value of each run
-// and the runs at which its level changed.
+// Package overruns draws the history of a suite: a panel for each series, with the value of each
+// run and the runs at which its level changed.
 package overruns
 
 import (
@@ -38,15 +38,19 @@ type picture struct {
 // draws the series that changed or, if none did, all of them. A plot of height 0 is as high as its
 // panels need.
 func Plot(
-	w io.Writer, format string, h *history.History, series []*history.Series, changes []history.Change, opts plots.Options,
+	w io.Writer, format string, h *history.History, series []*history.Series,
+	changes []history.Change, opts plots.Options,
 ) error {
 	if len(series) == 0 {
-		return errors.New("there is no series to plot; vramsoak history list shows the runs of each suite")
+		return errors.New("there is no series to plot; vramsoak history list shows the runs of " +
+			"each suite")
 	}
 	changed := func(s *history.Series) bool {
 		return slices.ContainsFunc(changes, func(c history.Change) bool { return c.Series == s })
 	}
-	shown := slices.DeleteFunc(slices.Clone(series), func(s *history.Series) bool { return len(changes) > 0 && !changed(s) })
+	shown := slices.DeleteFunc(slices.Clone(series), func(s *history.Series) bool {
+		return len(changes) > 0 && !changed(s)
+	})
 	shown = shown[:min(len(shown), mostPanels)]
 	if opts.Height == 0 {
 		opts.Height = max(plots.MinHeight, panelsAround+panelHeight*len(shown))
@@ -81,7 +85,8 @@ func (p *picture) draw(c draw.Canvas, series []*history.Series, headline string)
 	for i, s := range series {
 		top := c.Max.Y - height*vg.Length(i)
 		panel := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
-			Min: vg.Point{X: c.Min.X + left + 8, Y: top - height + 8}, Max: vg.Point{X: c.Max.X, Y: top},
+			Min: vg.Point{X: c.Min.X + left + 8, Y: top - height + 8},
+			Max: vg.Point{X: c.Max.X, Y: top},
 		}}
 		p.panel(panel, s)
 		if i == len(series)-1 {
@@ -97,17 +102,21 @@ func (p *picture) legend() []plots.LegendEntry {
 		}
 	}
 	return []plots.LegendEntry{
-		{Name: "a run", Thumb: func(c draw.Canvas, r vg.Rectangle) { c.DrawGlyph(runGlyph, plots.Middle(r)) }},
-		{Name: "the level: median of the runs between two changes", Thumb: func(c draw.Canvas, r vg.Rectangle) {
-			c.StrokeLine2(levelLine, r.Min.X, plots.Middle(r).Y, r.Max.X, plots.Middle(r).Y)
+		{Name: "a run", Thumb: func(c draw.Canvas, r vg.Rectangle) {
+			c.DrawGlyph(runGlyph, plots.Middle(r))
 		}},
+		{Name: "the level: median of the runs between two changes",
+			Thumb: func(c draw.Canvas, r vg.Rectangle) {
+				c.StrokeLine2(levelLine, r.Min.X, plots.Middle(r).Y, r.Max.X, plots.Middle(r).Y)
+			}},
 		{Name: "first run that is worse", Thumb: upright(plots.FailedColor)},
 		{Name: "first run that is better", Thumb: upright(plots.UsedColor)},
 	}
 }
 
 var (
-	runGlyph  = draw.GlyphStyle{Color: color.NRGBA{R: 0x00, G: 0x72, B: 0xB2, A: 0xA0}, Radius: 2.2, Shape: draw.CircleGlyph{}}
+	runGlyph = draw.GlyphStyle{Color: color.NRGBA{R: 0x00, G: 0x72, B: 0xB2, A: 0xA0}, Radius: 2.2,
+		Shape: draw.CircleGlyph{}}
 	levelLine = draw.LineStyle{Color: plots.Ink, Width: 1.6}
 )
 
@@ -120,7 +129,8 @@ func changeLine(ink color.Color) draw.LineStyle {
 func bounds(s *history.Series) (low, high float64) {
 	low, high = slices.Min(s.Values), slices.Max(s.Values)
 	room := 0.06 * (high - low)
-	if least := 0.01 * max(math.Abs(low), math.Abs(high)); high-low < least { // do not blow up noise
+	// do not blow up noise
+	if least := 0.01 * max(math.Abs(low), math.Abs(high)); high-low < least {
 		room = (least - (high - low)) / 2
 	}
 	if room == 0 {
@@ -147,7 +157,8 @@ func (p *picture) panel(c draw.Canvas, s *history.Series) {
 	y := func(v float64) vg.Length { return c.Min.Y + vg.Length((v-low)/(high-low))*c.Size().Y }
 	number := plots.Text(plots.TextSize, plots.SoftInk, text.XRight, text.YCenter)
 	for _, t := range p.ticks(s) {
-		c.StrokeLine2(draw.LineStyle{Color: plots.GridColor, Width: 0.8}, c.Min.X, y(t.Value), c.Max.X, y(t.Value))
+		c.StrokeLine2(draw.LineStyle{Color: plots.GridColor, Width: 0.8}, c.Min.X, y(t.Value),
+			c.Max.X, y(t.Value))
 		c.FillText(number, vg.Point{X: c.Min.X - 6, Y: y(t.Value)}, p.Encode(t.Label))
 	}
 	from, level := 0, shape.Median(s.Values)
