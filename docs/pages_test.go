@@ -47,3 +47,22 @@ func TestPages(t *testing.T) {
 		}
 	}
 }
+
+// TestMap: CONTRIBUTING.md names each package of the floors that its map is about.
+func TestMap(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folders, err := filepath.Glob("../*/*/doc.go")
+	if err != nil || len(folders) < 20 {
+		t.Fatalf("packages: %q, %v", folders, err)
+	}
+	for _, file := range folders {
+		folder := filepath.ToSlash(strings.TrimPrefix(filepath.Dir(file), "../"))
+		if !strings.HasPrefix(folder, "fixtures/") && !strings.Contains(string(text), "("+folder+")") {
+			t.Errorf("CONTRIBUTING.md does not name %s", folder)
+		}
+	}
+}
