@@ -54,10 +54,11 @@ type run struct {
 	guard      sample.Guard
 	out        *output.Stream
 	reporter   *reporter
-	// kill is Config.Kill until it has yielded.
+	// kill is Config.Kill; nil once that has yielded.
 	kill <-chan struct{}
 
-	// started is when the run began, minus the time between its parts if it was resumed.
+	// started is when the run began. If it was resumed, it is moved forward by the time between its
+	// parts.
 	started   time.Time
 	processes int
 	restarts  restarts

@@ -149,7 +149,7 @@ func (w *watch) timeout() {
 	w.cfg.Logger.Warn("the process took too long and is ended",
 		"pid", w.p.PID(), "limit", w.cfg.Timeout)
 	w.end.Timeout = true
-	w.out.Discard()
+	w.out.IgnoreEnd()
 	w.terminate()
 }
 
@@ -177,7 +177,7 @@ func (w *watch) endOveruse() {
 			w.cfg.Logger.Warn("the process is ended before the device is full",
 				"pid", w.p.PID(), "because", w.overuse.Text)
 			w.end.Overuse = w.overuse.Text
-			w.out.Discard()
+			w.out.IgnoreEnd()
 			w.terminate()
 		case w.overuse.Severe && w.end.Overuse != "" && !w.killer.Killed():
 			w.killNow()

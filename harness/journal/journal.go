@@ -14,8 +14,8 @@ import (
 const pendingMax = 1 << 20
 
 // A Journal writes soak.log: the pipeline's bytes as they are, and the harness's lines between its
-// lines. Flush writes what was added since the last flush, in one write, so that a harness that is
-// killed leaves what it had seen.
+// lines. Flush writes what was added since the last flush, in one write. If the harness is killed,
+// the log has everything up to the last flush.
 type Journal struct {
 	file *os.File
 	out  []byte // to be written

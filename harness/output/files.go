@@ -123,7 +123,7 @@ func (t *Tracker) ended(end record.FileEnd, now time.Time) {
 		case !t.mayMeanActive(end.Path):
 			t.opts.Logger.Warn("the pipeline ended a file that it was not working on",
 				"ended", end.Path, "working on", a.path)
-		case t.stopped:
+		case t.ignoreEnd:
 		default:
 			t.end(end.Status, end.Error, now)
 		}
@@ -148,7 +148,8 @@ func (t *Tracker) ended(end record.FileEnd, now time.Time) {
 	t.end(end.Status, end.Error, now)
 }
 
-// begin writes that a file begins. named is what the pipeline said of it; the batch knows better.
+// begin writes that a file begins. named is the file as the pipeline printed it; what the batch
+// knows about the file takes precedence.
 func (t *Tracker) begin(i int, named queue.Input, now time.Time) {
 	w := &work{index: i, path: named.Path, audio: named.AudioSeconds, began: now}
 	if i != queue.None {

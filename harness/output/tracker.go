@@ -30,10 +30,10 @@ type Tracker struct {
 	last   int   // the file that ended last
 	// since is when the active file began or, between files, the wait for the next one.
 	since time.Time
-	// stopping says that the process is being ended: no file begins any more. stopped says that it
-	// is ended for time or memory: if the file ends after all, that does not count.
-	stopping, stopped bool
-	ends              []record.FileEnd // in the line that is being passed on
+	// stopping says that the process is being ended: no file begins any more. ignoreEnd says that
+	// it is ended for time or memory: if its file ends after all, that does not count.
+	stopping, ignoreEnd bool
+	ends                []record.FileEnd // in the line that is being passed on
 
 	// RanOut says that an allocation failed and that no checkpoint followed.
 	RanOut bool
@@ -72,7 +72,7 @@ func newTracker(opts Options) *Tracker {
 // nextProcess prepares for a process that gets these files.
 func (t *Tracker) nextProcess(given []int, now time.Time) {
 	t.given, t.split, t.active, t.since = given, timeline.Splitter{}, nil, now
-	t.last, t.stopping, t.stopped, t.RanOut = queue.None, false, false, false
+	t.last, t.stopping, t.ignoreEnd, t.RanOut = queue.None, false, false, false
 }
 
 // Between reports whether the process works on no file.
@@ -109,9 +109,9 @@ func (t *Tracker) Stopping() bool { return t.stopping }
 // Stop notes that the process is being ended: no file begins any more.
 func (t *Tracker) Stop() { t.stopping = true }
 
-// Discard notes that the process is being ended for time or memory. If its file ends after all,
+// IgnoreEnd notes that the process is being ended for time or memory. If its file ends after all,
 // that does not count.
-func (t *Tracker) Discard() { t.stopped = true }
+func (t *Tracker) IgnoreEnd() { t.ignoreEnd = true }
 
 // parse takes a line that is about to be written to the log.
 func (t *Tracker) parse(line []byte, now time.Time) {

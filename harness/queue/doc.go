@@ -6,7 +6,7 @@
 //   - feeder.go: a [Feeder] chooses the files of the next process: new files, files to be retried,
 //     files whose results were lost.
 //   - queue.go: a [Queue] deals the files of one batch out to several workers.
-//   - pace.go estimates the time that is left.
+//   - pace.go estimates the time left.
 //
 // What always holds:
 //

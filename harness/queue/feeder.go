@@ -10,8 +10,8 @@ const AheadMax = 10_000
 type Options struct {
 	PerProcess int // files that one process gets; 0 is all there are
 	Retries    int // how many times a file that failed is done again
-	// More yields further files when those that there are do not suffice, and none at the end of
-	// the batch; it may be nil.
+	// More yields further files when the known ones do not suffice. At the end of the batch it
+	// yields none. It may be nil.
 	More func() []Input
 	// SoakOver reports whether the time to soak is over; nil if the run has no such time.
 	SoakOver func(now time.Time) bool

@@ -2,7 +2,7 @@ package queue
 
 import "time"
 
-// A Pace is what the time that is left is estimated from.
+// A Pace holds the numbers from which the time left is estimated.
 type Pace struct {
 	Done, Left           int           // files
 	DoneAudio, LeftAudio float64       // seconds of audio

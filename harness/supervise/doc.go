@@ -5,7 +5,7 @@
 //   - start.go starts a process; process.go reads what it prints and waits for its end.
 //   - kill.go sends every signal: SIGTERM, SIGKILL after the grace; it also kills orphans.
 //   - family.go finds what a process started, directly or not, and what outlives it.
-//   - orphan.go finds what a harness left running that is gone itself.
+//   - orphan.go finds the processes that a dead harness left running.
 //   - proc.go reads /proc.
 //
 // What always holds:

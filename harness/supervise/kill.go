@@ -87,8 +87,8 @@ func (p *Process) Abandon() {
 }
 
 // KillOrphans ends processes that a run left behind: it sends SIGTERM and, after the grace or when
-// the context ends, SIGKILL. It returns those that still run then, as does a process that is stuck
-// in a driver.
+// the context ends, SIGKILL. It returns those that still run then, because they are stuck in a
+// driver.
 func KillOrphans(ctx context.Context, orphans []Orphan, grace time.Duration) (running []Orphan) {
 	return killOrphans(orphans, grace, ctx.Done())
 }
