@@ -36,8 +36,9 @@ func newBaselineSaveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "save RUN|LOG -o baseline.json",
 		Short: "Write what a run measured, file by file, as a small JSON file",
-		Long: `Save writes what a run measured: a line a file and a line a metric. The file is made to be kept in a repository and
-read in a review. A run that did not pass is refused: a baseline of it would excuse the next one.` + dialectHelp(),
+		Long: `Save writes what a run measured: a line for each file and each metric. The file is
+made to be kept in a repository and read in a review. A run that did not pass is refused, because
+a baseline of it would excuse the next run.` + dialectHelp(),
 		Example: `  vramsoak baseline save runs/2026-11-20T02-00-00Z -o baseline.json
   vramsoak soak --files audio/ --baseline baseline.json -- python transcribe.py {}`,
 		Args: wants(1, 1, "one run folder or log"),
@@ -45,7 +46,8 @@ read in a review. A run that did not pass is refused: a baseline of it would exc
 	}
 	cmd.Flags().StringVarP(&opts.output, "output", "o", "baseline.json", "`file` to write")
 	cmd.Flags().BoolVar(&opts.force, "force", false, "also of a run that did not pass")
-	cmd.Flags().StringVar(&opts.read.policy, "policy", "", "policy `file` (YAML) by which the run must pass")
+	cmd.Flags().StringVar(&opts.read.policy, "policy", "",
+		"policy `file` (YAML) by which the run must pass")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	return cmd
 }
@@ -56,13 +58,15 @@ func runBaselineSave(path string, opts baselineSaveOptions) error {
 		return err
 	}
 	if len(m.Metrics) == 0 {
-		return fmt.Errorf("%s: expected a file that ended well and has readings, found none; there is nothing to compare with", path)
+		return fmt.Errorf("%s: expected a file that ended well and has readings, found none; "+
+			"there is nothing to compare with", path)
 	}
 	if m.Run.Verdict, err = worseVerdict(path, m.Run.Verdict); err != nil {
 		return err
 	}
 	if v := m.Run.Verdict; v != check.Pass && !opts.force {
-		return fmt.Errorf("%s did not pass (%s), and a baseline of it would excuse the next run; see why with vramsoak check, "+
+		return fmt.Errorf("%s did not pass (%s), and a baseline of it would excuse the next run; "+
+			"see why with vramsoak check, "+
 			"or save it all the same with --force", path, v)
 	}
 	return writeFile(opts.output, func(w io.Writer) error { return m.WriteJSON(sink.JSON(w)) })
@@ -98,7 +102,9 @@ func newBaselineShowCommand() *cobra.Command {
 		Short:   "Show what a baseline, a run or a log holds to be compared",
 		Example: `  vramsoak baseline show baseline.json`,
 		Args:    wants(1, 1, "one baseline"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return runBaselineShow(cmd.OutOrStdout(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runBaselineShow(cmd.OutOrStdout(), args[0])
+		},
 	}
 }
 

@@ -17,9 +17,10 @@ import (
 	"vramsoak/pipeline/audio"
 )
 
-// inputs are the files of a batch, in order. Each source is a folder (its manifest.json, or else every file in it by
-// name), a manifest, a list (.txt, one path a line), or a file itself. The length that no manifest gives is that of the
-// header of a WAV file, else unknown. The error names everything that is not there, and the flag that named it.
+// inputs returns the files of a batch, in order. Each source is a folder (its manifest.json, or
+// else every file in it by name), a manifest, a list (.txt, one path a line), or a file itself. If
+// no manifest gives a file's length, the header of a WAV file does. The error names every missing
+// file, and the flag that named it.
 func inputs(flag string, sources []string) ([]harness.Input, error) {
 	var all []harness.Input
 	var errs []error
@@ -44,14 +45,15 @@ func inputs(flag string, sources []string) ([]harness.Input, error) {
 	return all, nil
 }
 
-// missing is an error where some of the files are not there: a night's soak should not end with them. An address, such as
-// s3://bucket/a.wav, is the command's to look up.
+// missing returns an error if some of the files do not exist, so that no night's soak ends with
+// them. An address, such as s3://bucket/a.wav, is left to the command.
 func missing(files []harness.Input) error {
 	const named = 20
 	var gone []string // the first of them
 	n := 0
 	for _, f := range files {
-		if _, err := os.Stat(f.Path); errors.Is(err, fs.ErrNotExist) && !strings.Contains(f.Path, "://") {
+		if _, err := os.Stat(f.Path); errors.Is(err, fs.ErrNotExist) &&
+			!strings.Contains(f.Path, "://") {
 			if n++; n <= named {
 				gone = append(gone, f.Path)
 			}
@@ -64,22 +66,27 @@ func missing(files []harness.Input) error {
 	if n > named {
 		text += fmt.Sprintf(" and %d more", n-named)
 	}
-	return fmt.Errorf("%d of %d files are not there: %s; a list's paths begin in the current folder, a manifest's in its own",
+	return fmt.Errorf("%d of %d files are not there: %s; a list's paths begin in the current "+
+		"folder, a manifest's in its own",
 		n, len(files), text)
 }
 
-// inRounds is the batch fed so many times over, each time in an order of its own where there is a seed; more yields one
-// further round each time. The order depends on nothing but the seed and the number of files.
-func inRounds(files []harness.Input, repeat int, seed *uint64) (all []harness.Input, more func() []harness.Input, err error) {
+// inRounds returns the batch so many times over. With a seed, each round has an order of its own,
+// which depends only on the seed and the number of files. more returns one further round each time.
+func inRounds(files []harness.Input, repeat int, seed *uint64) (all []harness.Input,
+	more func() []harness.Input, err error) {
 	switch {
 	case repeat < 1:
 		return nil, nil, fmt.Errorf("--repeat %d: expected 1 or more", repeat)
 	case len(files) == 0 && repeat > 1:
-		return nil, nil, errors.New("--repeat: expected files to feed, found none; name them with --files")
+		return nil, nil, errors.New("--repeat: expected files to feed, found none; name them " +
+			"with --files")
 	case len(files) == 0 && seed != nil:
-		return nil, nil, errors.New("--shuffle: expected files to feed, found none; name them with --files")
+		return nil, nil, errors.New("--shuffle: expected files to feed, found none; name them " +
+			"with --files")
 	case len(files) > runfolder.MaxFiles/repeat:
-		return nil, nil, fmt.Errorf("--repeat %d: expected at most %d files in all, found %d each time", repeat, runfolder.MaxFiles, len(files))
+		return nil, nil, fmt.Errorf("--repeat %d: expected at most %d files in all, found %d "+
+			"each time", repeat, runfolder.MaxFiles, len(files))
 	}
 	more = func() []harness.Input { return files }
 	if seed != nil {
@@ -123,7 +130,8 @@ func fromManifest(path string) ([]harness.Input, error) {
 	}
 	files := make([]harness.Input, 0, len(manifest.Files))
 	for _, f := range manifest.Files {
-		files = append(files, harness.Input{Path: filepath.Join(filepath.Dir(path), f.Path), AudioSeconds: f.Seconds})
+		files = append(files, harness.Input{Path: filepath.Join(filepath.Dir(path), f.Path),
+			AudioSeconds: f.Seconds})
 	}
 	return files, nil
 }
@@ -140,12 +148,13 @@ func fromFolder(dir string) ([]harness.Input, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, errors.New("expected files in the folder, found none; its folders, and names that begin with a dot, are not looked at")
+		return nil, errors.New("expected files in the folder, found none; its folders, and names " +
+			"that begin with a dot, are not looked at")
 	}
 	return files, nil
 }
 
-// fromList reads one path a line. Empty lines, and those that begin with #, are passed over.
+// fromList reads one path a line. It skips empty lines and those that begin with #.
 func fromList(path string) ([]harness.Input, error) {
 	list, err := os.Open(path)
 	if err != nil {

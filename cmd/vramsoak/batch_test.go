@@ -12,8 +12,8 @@ import (
 	"vramsoak/harness"
 )
 
-// The orders were computed by a Python program of PCG-DXSM and Fisher and Yates's shuffle, so that a seed gives the same
-// order with every version of Go.
+// The orders were computed by a Python program of PCG-DXSM and Fisher and Yates's shuffle, so that
+// a seed gives the same order with every version of Go.
 func TestInRounds(t *testing.T) {
 	seed := func(s uint64) *uint64 { return &s }
 	tests := []struct {
@@ -88,12 +88,14 @@ func TestInputLengths(t *testing.T) {
 	if diff := cmp.Diff(want, lengths(dir)); diff != "" {
 		t.Errorf("folder (-want +got):\n%s", diff)
 	}
-	write("list.txt", "# a comment\n\n"+filepath.Join(dir, "a.wav")+"\r\n \ns3://bucket/missing.wav\n")
+	write("list.txt", "# a comment\n\n"+filepath.Join(dir, "a.wav")+
+		"\r\n \ns3://bucket/missing.wav\n")
 	want = map[string]float64{"a.wav": 2, "missing.wav": 0}
 	if diff := cmp.Diff(want, lengths(filepath.Join(dir, "list.txt"))); diff != "" {
 		t.Errorf("list (-want +got):\n%s", diff)
 	}
-	write("manifest.json", `{"schema": "vramsoak.manifest/1", "sample_rate": 8000, "files": [{"path": "a.wav", "seconds": 2.5}]}`)
+	write("manifest.json",
+		`{"schema": "vramsoak.manifest/1", "sample_rate": 8000, "files": [{"path": "a.wav", "seconds": 2.5}]}`)
 	if diff := cmp.Diff(map[string]float64{"a.wav": 2.5}, lengths(dir)); diff != "" {
 		t.Errorf("manifest (-want +got):\n%s", diff)
 	}

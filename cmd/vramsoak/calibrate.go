@@ -37,14 +37,16 @@ func newCalibrateCommand() *cobra.Command {
 	opts := calibrateOptions{falseAlarms: 0.001, power: 0.9}
 	cmd := &cobra.Command{
 		Use:   "calibrate HISTORY|RUN...",
-		Short: "Tell how often the policy fires on clean runs, how small a leak it catches, and which limits would do",
-		Long: `Calibrate takes runs of one suite that are known to be clean and tells what the policy does on them. The noise of the
-runs is dealt anew many times, and each try is judged as a soak is; each run is compared with each other one. It says how
-often the gate would have fired, from which leak and which regression on it fires reliably, how many clean runs would be
+		Short: "Measure how often the policy fires on clean runs, and how small a leak it catches",
+		Long: `Calibrate takes runs of one suite that are known to be clean, and says what the
+policy does on them. It redistributes the noise of the runs many times and judges each try as a
+soak is judged. It compares each run with each other one. The report says how often the gate would
+have fired, which leak and which regression it fires on reliably, how many clean runs would be
 undecided, and which limits keep a stated rate of false alarms.
 
-RUN is a run folder, a log, or a baseline; HISTORY a database of vramsoak history, of which --suite names the runs. Runs that
-failed are left out. The policy is found for the last run as vramsoak check finds it.` + dialectHelp(),
+RUN is a run folder, a log, or a baseline; HISTORY is a database of vramsoak history, and --suite
+names the runs in it. Runs that failed are left out. The policy is found for the last run as
+vramsoak check finds it.` + dialectHelp(),
 		Example: `  vramsoak calibrate runs/*/
   vramsoak calibrate runs/history.db --suite nightly --last 20
   vramsoak calibrate runs/*/ --policy ci/vramsoak.yaml --false-alarms 1% --format json`,
@@ -55,11 +57,14 @@ failed are left out. The policy is found for the last run as vramsoak check find
 	}
 	cmd.Flags().StringVar(&opts.read.policy, "policy", "", "policy `file` (YAML) to calibrate")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
-	cmd.Flags().StringVar(&opts.suite, "suite", history.DefaultSuite, "`name` of the runs of a history")
+	cmd.Flags().StringVar(&opts.suite, "suite", history.DefaultSuite,
+		"`name` of the runs of a history")
 	cmd.Flags().IntVar(&opts.last, "last", 30, "take the `n` newest runs of a history")
-	cmd.Flags().BoolVar(&opts.all, "all", false, "take runs that failed too: alarms that are known to have been false")
+	cmd.Flags().BoolVar(&opts.all, "all", false,
+		"take runs that failed too: alarms that are known to have been false")
 	cmd.Flags().Var(&opts.falseAlarms, "false-alarms", "the `share` of clean runs that may fail")
-	cmd.Flags().Var(&opts.power, "power", "the `share` of leaks to be caught, and of clean runs to be decided")
+	cmd.Flags().Var(&opts.power, "power", "the `share` of leaks to be caught, and of clean runs "+
+		"to be decided")
 	cmd.Flags().IntVar(&opts.tries, "resamples", 4000, "how many `tries` there are for each check")
 	cmd.Flags().Uint64Var(&opts.seed, "seed", 1, "`number` that the tries are drawn by")
 	cmd.Flags().StringVar(&opts.format, "format", "text", "text or json")
@@ -78,14 +83,15 @@ func runCalibrate(ctx context.Context, out io.Writer, paths []string, opts calib
 	}
 	for i, path := range paths {
 		if slices.Contains(paths[:i], path) {
-			return fmt.Errorf("expected each run once, found %s twice; a run that is counted twice says nothing more", path)
+			return fmt.Errorf("expected each run once, found %s twice; a run that is counted "+
+				"twice says nothing more", path)
 		}
 	}
 	var runs []*compare.Baseline
-	var last *check.Report // of the last run, nil where it is no log
+	var last *check.Report // of the last run; nil if it is no log
 	for _, path := range paths {
 		more, report, err := opts.runs(ctx, path)
-		if _, empty := errors.AsType[nothingError](err); empty && len(paths) > 1 {
+		if _, empty := errors.AsType[emptyError](err); empty && len(paths) > 1 {
 			stderr.Printf("vramsoak: left out: %v\n", err)
 			continue
 		}
@@ -102,7 +108,8 @@ func runCalibrate(ctx context.Context, out io.Writer, paths []string, opts calib
 		return err
 	}
 	r, err := calibrate.Of(runs, policy, calibrate.Options{
-		FalseAlarms: float64(opts.falseAlarms), Power: float64(opts.power), Tries: opts.tries, Seed: opts.seed, All: opts.all,
+		FalseAlarms: float64(opts.falseAlarms), Power: float64(opts.power), Tries: opts.tries,
+		Seed: opts.seed, All: opts.all,
 	})
 	if err != nil {
 		return err
@@ -113,8 +120,9 @@ func runCalibrate(ctx context.Context, out io.Writer, paths []string, opts calib
 	return text.Calibration(out, r, textOptions(out))
 }
 
-// runs are those of a history, or a run by itself, with its report where it is a log.
-func (o calibrateOptions) runs(ctx context.Context, path string) ([]*compare.Baseline, *check.Report, error) {
+// runs returns the runs of a history, or a single run, with its report if it is a log.
+func (o calibrateOptions) runs(ctx context.Context, path string) ([]*compare.Baseline,
+	*check.Report, error) {
 	if isHistory, err := isHistory(path); err != nil || isHistory {
 		if err != nil {
 			return nil, nil, err
@@ -131,7 +139,8 @@ func (o calibrateOptions) runs(ctx context.Context, path string) ([]*compare.Bas
 	return []*compare.Baseline{m.Baseline}, m.report, err
 }
 
-// isHistory tells a history from a run. An SQLite file begins so: https://www.sqlite.org/fileformat.html.
+// isHistory reports whether a file is a history and not a run. SQLite files begin so:
+// https://www.sqlite.org/fileformat.html.
 func isHistory(path string) (bool, error) {
 	if history.IsPostgres(path) {
 		return true, nil
@@ -144,7 +153,8 @@ func isHistory(path string) (bool, error) {
 }
 
 // fromHistory reads the newest runs of the suite, in the order of their start.
-func (o calibrateOptions) fromHistory(ctx context.Context, name string) (runs []*compare.Baseline, err error) {
+func (o calibrateOptions) fromHistory(ctx context.Context, name string) (runs []*compare.Baseline,
+	err error) {
 	store, err := history.Open(ctx, name)
 	if err != nil {
 		return nil, err
@@ -155,7 +165,8 @@ func (o calibrateOptions) fromHistory(ctx context.Context, name string) (runs []
 		return nil, err
 	}
 	if len(entries) == 0 {
-		return nil, fmt.Errorf("expected runs of suite %s in the history, found none; vramsoak history list --suite \"\" shows all suites", o.suite)
+		return nil, fmt.Errorf("expected runs of suite %s in the history, found none; vramsoak "+
+			"history list --suite \"\" shows all suites", o.suite)
 	}
 	for _, e := range entries[max(0, len(entries)-o.last):] {
 		_, run, err := store.Get(ctx, e.ID)
@@ -173,7 +184,10 @@ func (o calibrateOptions) fromHistory(ctx context.Context, name string) (runs []
 type percentage float64
 
 // String implements pflag.Value.
-func (p *percentage) String() string { return strconv.FormatFloat(100*float64(*p), 'g', 6, 64) + "%" }
+func (p *percentage) String() string {
+	return strconv.FormatFloat(100*float64(*p), 'g', 6,
+		64) + "%"
+}
 
 // Set implements pflag.Value.
 func (p *percentage) Set(s string) error {

@@ -27,21 +27,26 @@ func newCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check LOG...",
 		Short: "Judge logs that exist already",
-		Long: `Check reads the memory checkpoints of a log and judges whether memory is given back: recovery of each cleanup,
-peak, growth over files, out of memory, completeness, consistency, and with --baseline whether it got worse. Several
-logs are judged together, each as a run of its own.
-LOG is a file, also one compressed with gzip or zstd, a run folder, or - for standard input.
+		Long: `Check reads the memory checkpoints of a log and judges whether memory is given
+back: recovery of each cleanup, peak, growth over files, out of memory, completeness, consistency,
+and with --baseline whether it got worse. Several logs are judged together, each as a run of its
+own. LOG is a file, which may be compressed with gzip or zstd, a run folder, or - for standard
+input.
 
-The policy is the file given; else, for a log that vramsoak wrote, the one that the run was made with; else
-vramsoak.yaml in the current folder; else the defaults. It may hold dialects of your own.` + dialectHelp(),
+The policy is the given file; else, for a log that vramsoak wrote, the one that the run was made
+with; else vramsoak.yaml in the current folder; else the defaults. It may hold dialects of your
+own.` + dialectHelp(),
 		Example: `  vramsoak check run.log
   vramsoak check runs/2026-11-20T02-00-00Z/soak.log --format json
   vramsoak check run.log --baseline last-good.json --baseline anchor.json
   python transcribe.py *.mp3 2>&1 | vramsoak check -`,
 		Args: wants(1, 0, "logs or run folders"),
-		RunE: func(cmd *cobra.Command, args []string) error { return runCheck(cmd.OutOrStdout(), args, opts) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runCheck(cmd.OutOrStdout(), args, opts)
+		},
 	}
-	cmd.Flags().StringVar(&opts.read.policy, "policy", "", "policy `file` (YAML): thresholds, expected checkpoints, which checks gate")
+	cmd.Flags().StringVar(&opts.read.policy, "policy", "",
+		"policy `file` (YAML): thresholds, expected checkpoints, which checks gate")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	cmd.Flags().StringArrayVar(&opts.baselines, "baseline", nil, baselineUsage)
 	cmd.Flags().StringVar(&opts.format, "format", "text", "text, json, junit or markdown")
@@ -77,7 +82,8 @@ func runCheck(out io.Writer, paths []string, opts checkOptions) error {
 		return err
 	}
 	if goOn := cutShort(logs, tl); goOn != "" {
-		stderr.Printf("vramsoak: the run has not come to its end; unless it is still at work, %s\n", goOn)
+		stderr.Printf("vramsoak: the run has not come to its end; unless it is still at work, %s\n",
+			goOn)
 	}
 	return verdict(report)
 }
@@ -85,7 +91,7 @@ func runCheck(out io.Writer, paths []string, opts checkOptions) error {
 // A reportFunc writes a report in one format.
 type reportFunc func(io.Writer, *timeline.Timeline, *check.Report) error
 
-// reportWriter is what writes a report in a format of --format.
+// reportWriter returns the function for a format of --format.
 func reportWriter(format string) (reportFunc, error) {
 	switch format {
 	case "text":
@@ -108,7 +114,7 @@ func writeText(w io.Writer, tl *timeline.Timeline, r *check.Report) error {
 	return text.Report(w, tl, r, textOptions(w))
 }
 
-// textOptions fit text to where it goes: a terminal, or a pipe.
+// textOptions fits text to its output: a terminal, or a pipe.
 func textOptions(w io.Writer) text.Options {
 	opts := text.Options{}
 	if t, ok := w.(*sink.Terminal); ok {

@@ -24,11 +24,12 @@ func newCompareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare BASE NEW",
 		Short: "Tell whether a run needs more memory, or more time, than an earlier one",
-		Long: `Compare holds NEW against BASE, metric by metric, each file against the same file: idle level, reserved - allocated,
-dark memory, peaks, recoveries, throughput, and how levels grow over the files. A metric fails where it is certain that it
-got worse by more than 1 % (of memory, by more than 8 MiB too; of times, by more than 5 %; of growth, by more than a leak
-is allowed), passes where it is certain that it did not, and is undecided else.
-BASE and NEW are run folders, logs, or baselines that vramsoak baseline save wrote.
+		Long: `Compare compares NEW with BASE, metric by metric, each file with the same file:
+idle level, reserved - allocated, dark memory, peaks, recoveries, throughput, and how levels grow
+over the files. A metric fails if it certainly got worse by more than 1 % (memory: by more than 8
+MiB too; times: by more than 5 %; growth: by more than a leak is allowed). It passes if it
+certainly did not, and is undecided otherwise. BASE and NEW are run folders, logs, or baselines
+that vramsoak baseline save wrote.
 
 The limits are those of the policy, found for NEW as vramsoak check finds it.` + dialectHelp(),
 		Example: `  vramsoak compare runs/2026-11-19T02-00-00Z runs/2026-11-20T02-00-00Z
@@ -41,10 +42,12 @@ The limits are those of the policy, found for NEW as vramsoak check finds it.` +
 			return runCompare(cmd.OutOrStdout(), args[0], args[1], opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.read.policy, "policy", "", "policy `file` (YAML): by how much a metric may be worse")
+	cmd.Flags().StringVar(&opts.read.policy, "policy", "",
+		"policy `file` (YAML): by how much a metric may be worse")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	cmd.Flags().StringVar(&opts.format, "format", "text", "text, json or markdown")
-	cmd.Flags().BoolVar(&opts.exact, "exact", false, "memory and recoveries byte by byte, as the policy's regression: {exact: true}")
+	cmd.Flags().BoolVar(&opts.exact, "exact", false,
+		"memory and recoveries byte by byte, as the policy's regression: {exact: true}")
 	return cmd
 }
 
@@ -57,7 +60,7 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 	if err != nil {
 		return err
 	}
-	base.report = nil // of 20,000 devices it holds much that is not compared
+	base.report = nil // it is large for 20,000 devices, and is not compared
 	run, err := opts.read.measured(newPath)
 	if err != nil {
 		return err
@@ -75,7 +78,8 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 	policy.Gate, policy.Require = []string{check.Regression}, nil
 	policy.Regression.Exact = policy.Regression.Exact || opts.exact
 	only := &check.Report{
-		Schema: check.Schema, Files: report.Files, Checkpoints: report.Checkpoints, HighWater: report.HighWater, Policy: policy,
+		Schema: check.Schema, Files: report.Files, Checkpoints: report.Checkpoints,
+		HighWater: report.HighWater, Policy: policy,
 	}
 	c := compare.Runs(base.Baseline, run.Baseline, policy)
 	only.Join(c.Findings("")...)
@@ -85,8 +89,9 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 	return verdict(only)
 }
 
-// comparisonWriter is what writes a comparison in a format of --format.
-func comparisonWriter(format string) (func(io.Writer, *compare.Comparison, *check.Report) error, error) {
+// comparisonWriter returns the function for a format of --format.
+func comparisonWriter(format string) (func(io.Writer, *compare.Comparison, *check.Report) error,
+	error) {
 	switch format {
 	case "text":
 		return func(w io.Writer, c *compare.Comparison, r *check.Report) error {

@@ -36,35 +36,41 @@ func newDoctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what this machine can do, what holds its GPUs, and end what an earlier run left",
-		Long: `Doctor looks for what a soak may use, and says for each what follows where it is missing. It needs none of it: logs
-can be judged anywhere.
+		Long: `Doctor looks for what a soak can use, and says what follows if it is missing. A
+soak needs none of it, and logs can be judged anywhere.
 
-With --gpu it looks at the GPUs alone, those that CUDA_VISIBLE_DEVICES shows: how much of each is in use, whether that has
-settled, and which processes hold it, as far as the driver names them.
+With --gpu it looks only at the GPUs that CUDA_VISIBLE_DEVICES shows: how much of each is in use,
+whether that has settled, and which processes hold it, as far as the driver names them.
 
-With --free it ends processes that a run of vramsoak left behind whose harness is gone, as after kill -9: those that carry
-the run's id in their environment, and are of this user. It lists them and asks before; --yes does not ask. Each gets SIGTERM,
-and SIGKILL where it has not ended after five seconds. Processes of a soak that is at work are never among them.
-Where nobody can be asked, and where a process does not end, the exit status is 2; no for an answer is 0.`,
+With --free it ends processes that a run of vramsoak left behind when its harness was killed, as
+by kill -9: processes of this user with the run's id in their environment. It lists them and asks
+first; --yes does not ask. Each gets SIGTERM, and SIGKILL if it has not ended after five seconds.
+Processes of a running soak are never among them. If nobody can be asked, or a process does not
+end, the exit status is 2; if the answer is no, it is 0.`,
 		Example: `  vramsoak doctor --gpu
   vramsoak doctor --free
   vramsoak doctor --free --yes --gpu`,
 		Args: wantsNone,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd, opts) },
 	}
-	cmd.Flags().BoolVar(&opts.gpu, "gpu", false, "show what is in use on the GPUs, and what holds it")
-	cmd.Flags().BoolVar(&opts.free, "free", false, "end what earlier runs left behind, after asking")
+	cmd.Flags().BoolVar(&opts.gpu, "gpu", false,
+		"show what is in use on the GPUs, and what holds it")
+	cmd.Flags().BoolVar(&opts.free, "free", false,
+		"end what earlier runs left behind, after asking")
 	cmd.Flags().BoolVar(&opts.yes, "yes", false, "with --free: do not ask")
-	cmd.Flags().StringVar(&opts.run, "run", "", "with --free: only what the run of this `id` left, which is in the first line of its soak.log")
+	cmd.Flags().StringVar(&opts.run, "run", "",
+		"with --free: only what the run of this `id` left, which is in the first line of its soak.log")
 	return cmd
 }
 
 func runDoctor(cmd *cobra.Command, opts doctorOptions) error {
 	if !opts.free && (opts.yes || cmd.Flags().Changed("run")) {
-		return errors.New("expected --yes and --run together with --free, which is what they are for")
+		return errors.New(
+			"expected --yes and --run together with --free, which is what they are for")
 	}
 	if cmd.Flags().Changed("run") && opts.run == "" {
-		return errors.New("expected the id of a run after --run, found none; it is in the first line of its soak.log")
+		return errors.New("expected the id of a run after --run, found none; it is in the first " +
+			"line of its soak.log")
 	}
 	out := cmd.OutOrStdout()
 	if opts.free {
@@ -79,7 +85,8 @@ func runDoctor(cmd *cobra.Command, opts doctorOptions) error {
 		return nil
 	}
 	var all []diagnosis
-	all = append(all, diagnosis{"vramsoak", true, fmt.Sprintf("%s, %s, %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)})
+	all = append(all, diagnosis{"vramsoak", true, fmt.Sprintf("%s, %s, %s/%s", version(),
+		runtime.Version(), runtime.GOOS, runtime.GOARCH)})
 	all = append(all, diagnoseGPUs()...)
 	all = append(all, diagnoseMemory(), diagnosePipeline(), diagnoseFFmpeg(), diagnoseDisk())
 	return writeDiagnoses(out, all)
@@ -91,7 +98,8 @@ func writeDiagnoses(out io.Writer, all []diagnosis) error {
 		if !d.ok {
 			mark = "none"
 		}
-		if _, err := sink.Fprintf(out, "%s  %-16s %s\n", mark, d.what, sink.Block(d.found)); err != nil {
+		if _, err := sink.Fprintf(out, "%s  %-16s %s\n", mark, d.what,
+			sink.Block(d.found)); err != nil {
 			return err
 		}
 	}
@@ -102,7 +110,7 @@ func writeDiagnoses(out io.Writer, all []diagnosis) error {
 type diagnosis struct {
 	what  string
 	ok    bool
-	found string // or what follows from its absence
+	found string // or what follows if it is missing
 }
 
 func diagnoseGPUs() []diagnosis {
@@ -113,13 +121,15 @@ func diagnoseGPUs() []diagnosis {
 	defer func() { _ = nvml.Close() }() // only read
 	all := []diagnosis{{"NVIDIA driver", true, nvml.Driver()}}
 	for i, g := range nvml.Devices() {
-		all = append(all, diagnosis{fmt.Sprintf("GPU %d", i), true, fmt.Sprintf("%s, %s", g.Name, record.FormatBytes(g.Total))})
+		all = append(all, diagnosis{fmt.Sprintf("GPU %d", i), true, fmt.Sprintf("%s, %s", g.Name,
+			record.FormatBytes(g.Total))})
 	}
 	return all
 }
 
 func noDriver(err error) diagnosis {
-	return diagnosis{"NVIDIA driver", false, fmt.Sprintf("%v; samples then have no device figures", err)}
+	return diagnosis{"NVIDIA driver", false, fmt.Sprintf("%v; samples then have no device figures",
+		err)}
 }
 
 func diagnoseMemory() diagnosis {
@@ -131,7 +141,8 @@ func diagnoseMemory() diagnosis {
 	if err != nil {
 		return diagnosis{"host memory", false, err.Error()}
 	}
-	return diagnosis{"host memory", true, record.FormatBytes(r.Bytes(record.Total)) + ", the device where there is no GPU"}
+	return diagnosis{"host memory", true, record.FormatBytes(r.Bytes(record.Total)) +
+		", the device where there is no GPU"}
 }
 
 // diagnosePipeline looks for the native pipeline beside this program, then in PATH, and runs it.
@@ -139,15 +150,17 @@ func diagnosePipeline() diagnosis {
 	const name = "gpupipeline"
 	path := ""
 	if self, err := os.Executable(); err == nil {
-		if beside := filepath.Join(filepath.Dir(self), name); exec.Command(beside, "--version").Run() == nil {
+		if beside := filepath.Join(filepath.Dir(self), name); exec.Command(beside,
+			"--version").Run() == nil {
 			path = beside
 		}
 	}
 	if path == "" {
-		path, _ = exec.LookPath(name) // "" is told below
+		path, _ = exec.LookPath(name) // "" is reported below
 	}
 	if path == "" {
-		return diagnosis{name, false, "make build makes it where whisper.cpp can be had; your own pipelines need it not"}
+		return diagnosis{name, false, "make build makes it if whisper.cpp is installed; your own " +
+			"pipelines do not need it"}
 	}
 	out, err := exec.Command(path, "--version").CombinedOutput()
 	if err != nil {
@@ -171,13 +184,14 @@ func diagnoseDisk() diagnosis {
 		return diagnosis{"disk", false, err.Error()}
 	}
 	free := int64(st.Bavail) * st.Bsize
-	return diagnosis{"disk", free > record.GiB, record.FormatBytes(free) + " free in the current folder"}
+	return diagnosis{"disk", free > record.GiB, record.FormatBytes(free) +
+		" free in the current folder"}
 }
 
-// doctorSettle is how long doctor waits for what is in use to stop moving.
+// doctorSettle is how long doctor waits until the memory in use stops moving.
 const doctorSettle = 5 * time.Second
 
-// showGPUs writes what is in use on the GPUs that concern a pipeline started here.
+// showGPUs writes what is in use on the GPUs that a pipeline would see here.
 func showGPUs(ctx context.Context, out io.Writer) error {
 	nvml, err := meter.OpenNVML()
 	if err != nil {
@@ -189,13 +203,16 @@ func showGPUs(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return writeDiagnoses(out, append([]diagnosis{{"NVIDIA driver", true, nvml.Driver()}}, diagnoseIdles(nvml.Devices(), idles)...))
+	return writeDiagnoses(out, append([]diagnosis{{"NVIDIA driver", true, nvml.Driver()}},
+		diagnoseIdles(nvml.Devices(), idles)...))
 }
 
-// diagnoseIdles is what is in use on each GPU, and a line for each process that holds some of it.
+// diagnoseIdles returns what is in use on each GPU, with a line for each process that holds some of
+// it.
 func diagnoseIdles(devices []meter.DeviceInfo, idles []record.Idle) []diagnosis {
 	if len(idles) == 0 {
-		return []diagnosis{{"GPUs", false, fmt.Sprintf("%s shows none of %d", meter.VisibleDevices, len(devices))}}
+		return []diagnosis{{"GPUs", false, fmt.Sprintf("%s shows none of %d", meter.VisibleDevices,
+			len(devices))}}
 	}
 	var all []diagnosis
 	for i := range idles {
@@ -204,17 +221,20 @@ func diagnoseIdles(devices []meter.DeviceInfo, idles []record.Idle) []diagnosis 
 		if !idle.Settled {
 			state = fmt.Sprintf("still moving after %v", doctorSettle)
 		}
-		lines := []string{fmt.Sprintf("%s, %s of %s in use, %s", devices[idle.GPU].Name, record.FormatBytes(idle.Bytes(record.Used)),
+		lines := []string{fmt.Sprintf("%s, %s of %s in use, %s", devices[idle.GPU].Name,
+			record.FormatBytes(idle.Bytes(record.Used)),
 			record.FormatBytes(idle.Bytes(record.Total)), state)}
 		for k := range idle.Holders {
-			lines = append(lines, fmt.Sprintf("%22s held by %s", "", sink.Line(idle.Holders[k].String())))
+			lines = append(lines, fmt.Sprintf("%22s held by %s", "",
+				sink.Line(idle.Holders[k].String())))
 		}
-		all = append(all, diagnosis{fmt.Sprintf("GPU %d", idle.GPU), true, strings.Join(lines, "\n")})
+		all = append(all, diagnosis{fmt.Sprintf("GPU %d", idle.GPU), true,
+			strings.Join(lines, "\n")})
 	}
 	return all
 }
 
-// free ends what earlier runs left behind. It asks on a terminal, and ends nothing where it cannot.
+// free ends processes of earlier runs. It asks on a terminal, and ends nothing if it cannot ask.
 func free(ctx context.Context, in *os.File, out io.Writer, opts doctorOptions) error {
 	left, err := supervise.FindOrphans(opts.run)
 	if err != nil {
@@ -225,13 +245,15 @@ func free(ctx context.Context, in *os.File, out io.Writer, opts doctorOptions) e
 		return err
 	}
 	for _, l := range left {
-		if _, err := sink.Fprintf(out, "pid %d, of run %s: %s, %s resident\n", l.PID, l.Run, l.Command, record.FormatBytes(l.RSS)); err != nil {
+		if _, err := sink.Fprintf(out, "pid %d, of run %s: %s, %s resident\n", l.PID, l.Run,
+			l.Command, record.FormatBytes(l.RSS)); err != nil {
 			return err
 		}
 	}
 	if !opts.yes {
 		if !term.IsTerminal(int(in.Fd())) {
-			return errors.New("expected a terminal on standard input to ask on, or --yes; nothing was ended")
+			return errors.New("expected a terminal on standard input to ask on, or --yes; " +
+				"nothing was ended")
 		}
 		question := "End it?"
 		if len(left) > 1 {
@@ -249,7 +271,7 @@ func free(ctx context.Context, in *os.File, out io.Writer, opts doctorOptions) e
 	return sweep(ctx, out, left)
 }
 
-// sweep ends processes and says of each what came of it.
+// sweep ends processes and prints for each whether it ended.
 func sweep(ctx context.Context, out io.Writer, left []supervise.Orphan) error {
 	running := supervise.KillOrphans(ctx, left, harness.DefaultGrace)
 	var pids []string
@@ -264,7 +286,8 @@ func sweep(ctx context.Context, out io.Writer, left []supervise.Orphan) error {
 		}
 	}
 	if len(pids) > 0 {
-		return fmt.Errorf("pid %s did not end after SIGKILL: it is stuck in the kernel, mostly in a device driver; the machine may have to be "+
+		return fmt.Errorf("pid %s did not end after SIGKILL: it is stuck in the kernel, mostly "+
+			"in a device driver; the machine may have to be "+
 			"restarted", strings.Join(pids, ", "))
 	}
 	return nil
@@ -273,7 +296,7 @@ func sweep(ctx context.Context, out io.Writer, left []supervise.Orphan) error {
 // answerMax is how many bytes of an answer are read.
 const answerMax = 1 << 10
 
-// confirm asks a question that is answered by y or yes, and by anything else with no.
+// confirm asks a question. The answers y and yes are yes, all others no.
 func confirm(in io.Reader, out io.Writer, question string) (bool, error) {
 	if _, err := sink.Fprintf(out, "%s [y/N] ", question); err != nil {
 		return false, err

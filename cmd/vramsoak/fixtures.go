@@ -34,8 +34,9 @@ func newFixturesAudioCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audio DIR",
 		Short: "Write a batch of WAV files with two voices in turn, and a manifest",
-		Long: `Audio writes 16 kHz mono WAV files of two synthetic voices that speak in turn, and manifest.json, which tells who
-speaks when. The same flags give the same bytes; a batch that is there already is left as it is.`,
+		Long: `Audio writes 16 kHz mono WAV files of two synthetic voices that speak in turn, and
+manifest.json, which says who speaks when. The same flags give the same bytes; an existing batch
+is left as it is.`,
 		Example: `  vramsoak fixtures audio batch --count 60 --seconds 5-20 --seed 1`,
 		Args:    wants(1, 1, "one folder to write to"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,7 +48,8 @@ speaks when. The same flags give the same bytes; a batch that is there already i
 		},
 	}
 	cmd.Flags().IntVar(&spec.Count, "count", 60, "number of files")
-	cmd.Flags().StringVar(&seconds, "seconds", "5-20", "length of the files: a `range` over which they spread, or one number")
+	cmd.Flags().StringVar(&seconds, "seconds", "5-20",
+		"length of the files: a `range` over which they spread, or one number")
 	cmd.Flags().Uint64Var(&spec.Seed, "seed", 1, "seed of everything random")
 	return cmd
 }
@@ -86,12 +88,14 @@ func newFixturesModelCommand() *cobra.Command {
 	spec := fixtures.DiarizationSpec{}
 	size := ""
 	cmd := &cobra.Command{
-		Use:   "model DIR",
-		Short: "Write tiny models with weights of their own: " + modelName + ", " + fixtures.SegmentationName + ", " + fixtures.EmbeddingName,
-		Long: `Model writes a Whisper model in whisper.cpp's ggml format, one layer deep and 128 wide (about 30 MB), with random
-weights, and the two models of a diarization for sherpa-onnx in ONNX format. The engines load and run them as they do real
-ones. What the Whisper model says is noise; the diarization is right for the two voices of vramsoak fixtures audio, and
-means nothing for others.`,
+		Use: "model DIR",
+		Short: "Write tiny models with weights of their own: " + modelName + ", " +
+			fixtures.SegmentationName + ", " + fixtures.EmbeddingName,
+		Long: `Model writes a Whisper model in whisper.cpp's ggml format, one layer deep and 128
+wide (about 30 MB), with random weights, and the two models of a diarization for sherpa-onnx in
+ONNX format. The engines load and run them like real ones. The Whisper model's words are noise.
+The diarization is right for the two voices of vramsoak fixtures audio, and means nothing for
+others.`,
 		Example: `  vramsoak fixtures model models
   vramsoak fixtures model models --embedding-size 48MiB`,
 		Args: wants(1, 1, "one folder to write to"),
@@ -105,7 +109,8 @@ means nothing for others.`,
 		},
 	}
 	cmd.Flags().Uint64Var(&spec.Seed, "seed", 1, "seed of the weights")
-	cmd.Flags().StringVar(&size, "embedding-size", "0B", "`size` that the embedding model has at least; 0B makes the smallest")
+	cmd.Flags().StringVar(&size, "embedding-size", "0B",
+		"`size` that the embedding model has at least; 0B makes the smallest")
 	return cmd
 }
 
@@ -122,7 +127,8 @@ func runFixturesModel(out io.Writer, dir string, spec fixtures.DiarizationSpec) 
 		if err != nil {
 			return err
 		}
-		if _, err := sink.Fprintf(out, "%s: %s\n", path, record.FormatBytes(info.Size())); err != nil {
+		if _, err := sink.Fprintf(out, "%s: %s\n", path,
+			record.FormatBytes(info.Size())); err != nil {
 			return err
 		}
 	}
@@ -135,9 +141,10 @@ func newFixturesLogCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "log FILE",
 		Short: "Write the log of a long transcription batch, of any size",
-		Long: `Log writes what a transcription pipeline logs over thousands of files, every cleanup complete. The kinds: mixed, one
-line in nine a checkpoint; none, without checkpoints; only, nothing else; progress, with carriage returns for newlines.
-The same flags give the same bytes. It is what the speed of vramsoak check is measured on.`,
+		Long: `Log writes what a transcription pipeline logs over thousands of files, every
+cleanup complete. The kinds: mixed, one line in nine is a checkpoint; none, without checkpoints;
+only, nothing else; progress, with carriage returns for newlines. The same flags give the same
+bytes. The speed of vramsoak check is measured on such logs.`,
 		Example: `  vramsoak fixtures log big.log --size 1GB`,
 		Args:    wants(1, 1, "one file to write"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -146,14 +153,16 @@ The same flags give the same bytes. It is what the speed of vramsoak check is me
 				return fmt.Errorf("--size: %w", err)
 			}
 			if !slices.Contains(fixtures.LogKinds, spec.Kind) {
-				return fmt.Errorf("expected --kind %s, found %q", strings.Join(fixtures.LogKinds, ", "), spec.Kind)
+				return fmt.Errorf("expected --kind %s, found %q", strings.Join(fixtures.LogKinds,
+					", "), spec.Kind)
 			}
 			spec.Size = n.Bytes
 			return fixtures.WriteLog(args[0], spec)
 		},
 	}
 	cmd.Flags().StringVar(&size, "size", "1GB", "`size` of the file, at least")
-	cmd.Flags().StringVar(&spec.Kind, "kind", fixtures.LogKinds[0], strings.Join(fixtures.LogKinds, ", "))
+	cmd.Flags().StringVar(&spec.Kind, "kind", fixtures.LogKinds[0],
+		strings.Join(fixtures.LogKinds, ", "))
 	cmd.Flags().Uint64Var(&spec.Seed, "seed", 1, "seed of everything random")
 	return cmd
 }

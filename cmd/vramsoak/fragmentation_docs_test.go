@@ -13,8 +13,9 @@ import (
 	"vramsoak/pipeline/simulator"
 )
 
-// TestFragmentationDocs holds the table of docs/explanation/fragmentation.md against the simulator: the first files of its scenario with one change each.
-// UPDATE=1 rewrites it; read the difference before you keep it.
+// TestFragmentationDocs holds the table of docs/explanation/fragmentation.md against the simulator:
+// the first files of its scenario with one change each. UPDATE=1 rewrites it; read the difference
+// before you keep it.
 func TestFragmentationDocs(t *testing.T) {
 	const path = "../../fixtures/scenarios/long-batch-before.yaml"
 	src, err := os.ReadFile(path)
@@ -25,7 +26,8 @@ func TestFragmentationDocs(t *testing.T) {
 	var table strings.Builder
 	for _, c := range []struct{ change, head, old, by string }{
 		{change: "none"},
-		{change: "`empty_cache` every 5 batches", head: "clear: {every: 5, before: [Transcription], after: [Enrollment]}\n"},
+		{change: "`empty_cache` every 5 batches",
+			head: "clear: {every: 5, before: [Transcription], after: [Enrollment]}\n"},
 		{change: "batches of 4, not 32", old: "batch: 32", by: "batch: 4"},
 		{change: "`max_split_size_mb:256`", head: env("max_split_size_mb:256")},
 		{change: "`expandable_segments:True`", head: env("expandable_segments:True")},
@@ -45,7 +47,8 @@ func TestFragmentationDocs(t *testing.T) {
 		if o.FirstFailure != nil {
 			first = fmt.Sprint(o.FirstFailure.File)
 		}
-		fmt.Fprintf(&table, "| %s | %d of %d | %s | %s | %.0f |\n", c.change, o.Failed, o.Files, first, record.FormatBytes(o.Peak.Reserved),
+		fmt.Fprintf(&table, "| %s | %d of %d | %s | %s | %.0f |\n", c.change, o.Failed, o.Files,
+			first, record.FormatBytes(o.Peak.Reserved),
 			o.AudioHoursPerHour())
 	}
 	const docs = "../../docs/explanation/fragmentation.md"
@@ -63,6 +66,7 @@ func TestFragmentationDocs(t *testing.T) {
 		return
 	}
 	if got := string(found[2]); got != table.String() {
-		t.Errorf("%s has\n%s, expected\n%s; run UPDATE=1 go test -run TestFragmentationDocs ./cmd/vramsoak", docs, got, table.String())
+		t.Errorf("%s has\n%s, expected\n%s; run UPDATE=1 go test -run TestFragmentationDocs "+
+			"./cmd/vramsoak", docs, got, table.String())
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"vramsoak/reports/text"
 )
 
-// defaultHistory is where the history is, unless --db or VRAMSOAK_HISTORY say otherwise: in the folder of the run folders.
+// defaultHistory is the history if neither --db nor VRAMSOAK_HISTORY names one.
 const defaultHistory = "runs/history.db"
 
 type historyOptions struct {
@@ -33,8 +33,9 @@ func newHistoryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history",
 		Short: "Keep what every run measured, and find the run and the commit with which it got worse",
-		Long: `History keeps what runs measured in a database, and finds in it when memory or speed changed. The database is an
-SQLite file, or for a team PostgreSQL: --db postgres://user@host/database.
+		Long: `History keeps what runs measured in a database, and finds in it when memory or
+speed changed. The database is an SQLite file, or for a team PostgreSQL: --db
+postgres://user@host/database.
 
 Runs are compared within a suite: the same pipeline over the same batch.`,
 		Example: `  vramsoak history add runs/2026-11-20T02-00-00Z --suite nightly
@@ -44,23 +45,27 @@ Runs are compared within a suite: the same pipeline over the same batch.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.PersistentFlags().StringVar(&opts.db, "db", "",
-		"`history`: an SQLite file or a postgres:// URL; else what VRAMSOAK_HISTORY says, else "+defaultHistory)
-	cmd.PersistentFlags().StringVar(&opts.suite, "suite", history.DefaultSuite, "`name` of the runs that are comparable")
-	cmd.AddCommand(newHistoryAddCommand(opts), newHistoryListCommand(opts), newHistoryShowCommand(opts), newHistoryTrendCommand(opts))
+		"`history`: an SQLite file or a postgres:// URL; else what VRAMSOAK_HISTORY says, else "+
+			defaultHistory)
+	cmd.PersistentFlags().StringVar(&opts.suite, "suite", history.DefaultSuite,
+		"`name` of the runs that are comparable")
+	cmd.AddCommand(newHistoryAddCommand(opts), newHistoryListCommand(opts),
+		newHistoryShowCommand(opts), newHistoryTrendCommand(opts))
 	gate := newHistoryGateCommand(opts)
 	gate.SetHelpTemplate(gate.HelpTemplate() + verdictStatus)
 	cmd.AddCommand(gate)
 	return cmd
 }
 
-// name is where the history is.
+// name returns the file or the address of the history.
 func (o *historyOptions) name() string {
 	return cmp.Or(o.db, os.Getenv("VRAMSOAK_HISTORY"), defaultHistory)
 }
 
 // with opens the history for one command.
 func (o *historyOptions) with(
-	ctx context.Context, open func(context.Context, string) (*history.Store, error), do func(*history.Store) error,
+	ctx context.Context, open func(context.Context, string) (*history.Store, error),
+	do func(*history.Store) error,
 ) error {
 	store, err := open(ctx, o.name())
 	if err != nil {
@@ -82,7 +87,8 @@ func (o *historyOptions) load(ctx context.Context) (h *history.History, err erro
 func runNumber(arg string) (int64, error) {
 	id, err := strconv.ParseInt(arg, 10, 64)
 	if err != nil || id < 1 {
-		return 0, fmt.Errorf("expected the number of a run, found %q; vramsoak history list shows them", arg)
+		return 0, fmt.Errorf("expected the number of a run, found %q; vramsoak history list "+
+			"shows them", arg)
 	}
 	return id, nil
 }
@@ -134,7 +140,9 @@ func runHistoryShow(ctx context.Context, out io.Writer, arg string, opts *histor
 		if h, err = h.Until(id); err != nil {
 			return err
 		}
-		newest := slices.DeleteFunc(h.Series, func(s history.Series) bool { return s.Runs[len(s.Runs)-1] != len(h.Runs)-1 })
+		newest := slices.DeleteFunc(h.Series, func(s history.Series) bool {
+			return s.Runs[len(s.Runs)-1] != len(h.Runs)-1
+		})
 		return text.HistoryRun(out, entry, run, newest, textOptions(out))
 	})
 }
@@ -153,9 +161,9 @@ func newHistoryTrendCommand(shared *historyOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trend",
 		Short: "Find when memory or speed changed, and with which commit",
-		Long: `Trend finds the runs with which the level of a metric changed, names the last run before and the first one after, and
-draws the series with -o. Of peaks it takes the worst file of each run, of other metrics the median, and the growth that the
-leak check measured.`,
+		Long: `Trend finds the runs in which the level of a metric changed, names the last run
+before and the first one after, and draws the series with -o. For peaks it takes the worst file of
+each run, for other metrics the median, and the growth that the leak check measured.`,
 		Example: `  vramsoak history trend --suite nightly
   vramsoak history trend --suite nightly --metric peak -o trend.png`,
 		Args: wantsNone,
@@ -164,17 +172,21 @@ leak check measured.`,
 		},
 	}
 	cmd.Flags().StringVar(&opts.metric, "metric", "", "only this `metric`, such as peak")
-	cmd.Flags().StringVar(&opts.statistic, "statistic", "", "of each run's files: "+strings.Join(history.Statistics, ", "))
-	cmd.Flags().StringVar(&opts.policy, "policy", "", "policy `file` (YAML): how large a change must be, under regression")
+	cmd.Flags().StringVar(&opts.statistic, "statistic", "", "of each run's files: "+
+		strings.Join(history.Statistics, ", "))
+	cmd.Flags().StringVar(&opts.policy, "policy", "",
+		"policy `file` (YAML): how large a change must be, under regression")
 	cmd.Flags().StringVarP(&opts.output, "output", "o", "", "`file` to draw: .png, .svg or .pdf")
 	cmd.Flags().IntVar(&opts.size.Width, "width", 1600, "width in pixels")
-	cmd.Flags().IntVar(&opts.size.Height, "height", 0, "height in pixels; 0 is as high as its series need")
+	cmd.Flags().IntVar(&opts.size.Height, "height", 0,
+		"height in pixels; 0 is as high as its series need")
 	return cmd
 }
 
 func runHistoryTrend(ctx context.Context, out io.Writer, opts historyTrendOptions) error {
 	if opts.statistic != "" && !slices.Contains(history.Statistics, opts.statistic) {
-		return fmt.Errorf("expected --statistic %s, found %q", strings.Join(history.Statistics, ", "), opts.statistic)
+		return fmt.Errorf("expected --statistic %s, found %q", strings.Join(history.Statistics,
+			", "), opts.statistic)
 	}
 	policy, _, err := policyFor(opts.policy, nil)
 	if err != nil {
@@ -201,7 +213,7 @@ func runHistoryTrend(ctx context.Context, out io.Writer, opts historyTrendOption
 	return text.Trend(out, h, series, changes, textOptions(out))
 }
 
-// series are those that the user asked for.
+// series returns the series that the user asked for.
 func (o historyTrendOptions) series(h *history.History) ([]*history.Series, error) {
 	series := h.Judged()
 	if o.statistic != "" {
@@ -213,7 +225,9 @@ func (o historyTrendOptions) series(h *history.History) ([]*history.Series, erro
 		}
 	}
 	if o.metric != "" {
-		series = slices.DeleteFunc(series, func(s *history.Series) bool { return s.Metric != o.metric })
+		series = slices.DeleteFunc(series, func(s *history.Series) bool {
+			return s.Metric != o.metric
+		})
 	}
 	if len(series) > 0 {
 		return series, nil
@@ -225,7 +239,8 @@ func (o historyTrendOptions) series(h *history.History) ([]*history.Series, erro
 		}
 	}
 	if len(known) == 0 {
-		return nil, fmt.Errorf("suite %s has no runs that measured anything; vramsoak history list --suite \"\" shows all suites", h.Suite)
+		return nil, fmt.Errorf("suite %s has no runs that measured anything; vramsoak history "+
+			"list --suite \"\" shows all suites", h.Suite)
 	}
 	return nil, fmt.Errorf("expected a metric that suite %s has, found %q; it has: %s",
 		h.Suite, strings.TrimSpace(o.metric+" "+o.statistic), strings.Join(known, ", "))

@@ -33,10 +33,12 @@ func newHistoryAddCommand(shared *historyOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add RUN|LOG...",
 		Short: "Add runs to the history",
-		Long: `Add judges runs and stores what they measured. RUN is a folder that vramsoak soak wrote, LOG any log that vramsoak
-check reads, or a baseline. A run that was added before is not added twice. A run whose number was printed is on the disk.
+		Long: `Add judges runs and stores what they measured. RUN is a folder that vramsoak soak
+wrote; LOG is any log that vramsoak check reads, or a baseline. A run that was added before is not
+added twice. When the number of a run is printed, the run is on the disk.
 
-When a run began and of which commit it is, a run folder tells; for a log say it with --started and --commit.` + dialectHelp(),
+A run folder says when the run began and of which commit it is. For a log, give --started and
+--commit.` + dialectHelp(),
 		Example: `  vramsoak history add runs/2026-11-20T02-00-00Z --suite nightly
   vramsoak history add run.log --started 2026-11-20T02:00:00Z --commit "$(git rev-parse HEAD)"
 
@@ -48,13 +50,16 @@ When a run began and of which commit it is, a run folder tells; for a log say it
 		},
 	}
 	cmd.Flags().StringVar(&opts.commit, "commit", "", "git `commit` of what ran")
-	cmd.Flags().StringVar(&opts.started, "started", "", "`time` at which the run began, as 2026-11-20T02:00:00Z")
-	cmd.Flags().StringVar(&opts.read.policy, "policy", "", "policy `file` (YAML) by which the run is judged")
+	cmd.Flags().StringVar(&opts.started, "started", "",
+		"`time` at which the run began, as 2026-11-20T02:00:00Z")
+	cmd.Flags().StringVar(&opts.read.policy, "policy", "",
+		"policy `file` (YAML) by which the run is judged")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	return cmd
 }
 
-func runHistoryAdd(ctx context.Context, out io.Writer, paths []string, opts historyAddOptions) error {
+func runHistoryAdd(ctx context.Context, out io.Writer, paths []string,
+	opts historyAddOptions) error {
 	started := time.Time{}
 	if opts.started != "" {
 		var err error
@@ -87,7 +92,8 @@ func runHistoryAdd(ctx context.Context, out io.Writer, paths []string, opts hist
 			if !added {
 				what = "is already"
 			}
-			if _, err := sink.Fprintf(out, "%s %s run %d of suite %s\n", path, what, id, opts.suite); err != nil {
+			if _, err := sink.Fprintf(out, "%s %s run %d of suite %s\n", path, what, id,
+				opts.suite); err != nil {
 				return err
 			}
 		}
@@ -114,7 +120,8 @@ func (o historyAddOptions) run(path string, started time.Time) (history.Run, err
 		info.Started = started
 	}
 	if info.Started.Year() < 1970 { // a log may have times without a date
-		return history.Run{}, fmt.Errorf("%s does not tell on which day it began; say so with --started 2026-11-20T02:00:00Z", path)
+		return history.Run{}, fmt.Errorf("%s does not tell on which day it began; say so with "+
+			"--started 2026-11-20T02:00:00Z", path)
 	}
 	report := m.report
 	if report == nil { // a saved baseline
@@ -126,7 +133,8 @@ func (o historyAddOptions) run(path string, started time.Time) (history.Run, err
 // digestOf is the SHA-256 of a run's log, or of its workers' logs after one another.
 func digestOf(path string) (string, error) {
 	if path == "-" {
-		return "", errors.New("expected a run folder or a file, found standard input; a run is told from others by its file")
+		return "", errors.New("expected a run folder or a file, found standard input; a run is " +
+			"told from others by its file")
 	}
 	logs := []string{path}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -135,7 +143,9 @@ func digestOf(path string) (string, error) {
 	h := sha256.New()
 	for _, log := range logs {
 		if err := copyFile(h, log); err != nil {
-			return "", fmt.Errorf("expected a run folder with %s in it, or a log, or a baseline: %w", harness.LogName, err)
+			return "", fmt.Errorf(
+				"expected a run folder with %s in it, or a log, or a baseline: %w",
+				harness.LogName, err)
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil

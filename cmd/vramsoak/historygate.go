@@ -26,9 +26,10 @@ func newHistoryGateCommand(shared *historyOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gate [RUN]",
 		Short: "Fail where the newest runs are worse than those before, unless that is known",
-		Long: fmt.Sprintf(`Gate judges the newest run of a suite, or the one of the given number, against all before it. It fails where a level got
-worse, in that run or in an earlier one, and did not come back. It goes on to fail until that is mended, or accepted:
-gate --accept stores that the regressions of now are known, and from then on they are noticed and pass.
+		Long: fmt.Sprintf(`Gate judges the newest run of a suite, or the one of the given number,
+against all before it. It fails if a level got worse, in that run or in an earlier one, and did
+not come back. It fails until the regression is mended or accepted: gate --accept stores that the
+present regressions are known, and from then on they are noted and pass.
 
 A suite needs %d runs; with fewer the verdict is undecided.`, history.MinRuns),
 		Example: `  vramsoak history gate --suite nightly
@@ -40,13 +41,16 @@ A suite needs %d runs; with fewer the verdict is undecided.`, history.MinRuns),
 			return runHistoryGate(cmd.Context(), cmd.OutOrStdout(), args, opts)
 		},
 	}
-	cmd.Flags().StringVar(&opts.policy, "policy", "", "policy `file` (YAML): how large a change must be, under regression")
-	cmd.Flags().BoolVar(&opts.accept, "accept", false, "store that the regressions of now are known, and pass")
+	cmd.Flags().StringVar(&opts.policy, "policy", "",
+		"policy `file` (YAML): how large a change must be, under regression")
+	cmd.Flags().BoolVar(&opts.accept, "accept", false,
+		"store that the regressions of now are known, and pass")
 	cmd.Flags().StringVar(&opts.note, "note", "", "why they are accepted")
 	return cmd
 }
 
-func runHistoryGate(ctx context.Context, out io.Writer, args []string, opts historyGateOptions) error {
+func runHistoryGate(ctx context.Context, out io.Writer, args []string,
+	opts historyGateOptions) error {
 	if opts.note != "" && !opts.accept {
 		return errors.New("--note says why a regression is accepted; give it with --accept")
 	}
@@ -60,7 +64,8 @@ func runHistoryGate(ctx context.Context, out io.Writer, args []string, opts hist
 			return err
 		}
 		if len(h.Runs) == 0 {
-			return fmt.Errorf("expected runs of suite %s in the history, found none; vramsoak history list --suite \"\" shows all suites", opts.suite)
+			return fmt.Errorf("expected runs of suite %s in the history, found none; vramsoak "+
+				"history list --suite \"\" shows all suites", opts.suite)
 		}
 		if len(args) > 0 {
 			id, err := runNumber(args[0])

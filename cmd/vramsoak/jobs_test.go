@@ -11,8 +11,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// TestActionsArePinned holds the jobs that people copy to actions by commit. A tag can be moved to other code, which would run
-// with the rights of the job.
+// TestActionsArePinned holds the jobs that people copy to actions by commit. A tag can be moved to
+// other code, which would run with the rights of the job.
 func TestActionsArePinned(t *testing.T) {
 	t.Parallel()
 	jobs, err := filepath.Glob("../../ci/*.yml")
@@ -33,8 +33,10 @@ func TestActionsArePinned(t *testing.T) {
 		}
 		for _, m := range uses.FindAllStringSubmatch(string(text), -1) {
 			found++
-			if !strings.HasPrefix(m[1], "./") && (!pinned.MatchString(m[1]) || !strings.HasPrefix(m[2], " # v")) {
-				t.Errorf("%s: expected an action by commit, with its version behind it (owner/name@COMMIT # v1.2.3), found %s%s", path, m[1], m[2])
+			if !strings.HasPrefix(m[1], "./") && (!pinned.MatchString(m[1]) ||
+				!strings.HasPrefix(m[2], " # v")) {
+				t.Errorf("%s: expected an action by commit, with its version behind it "+
+					"(owner/name@COMMIT # v1.2.3), found %s%s", path, m[1], m[2])
 			}
 		}
 	}
@@ -43,7 +45,8 @@ func TestActionsArePinned(t *testing.T) {
 	}
 }
 
-// TestNightWithoutRunFolder runs what the nightly jobs do after a soak that did not begin. They do not fail a second time.
+// TestNightWithoutRunFolder runs what the nightly jobs do after a soak that did not begin. They do
+// not fail a second time.
 func TestNightWithoutRunFolder(t *testing.T) {
 	t.Parallel()
 	var github struct {
@@ -81,10 +84,12 @@ func TestNightWithoutRunFolder(t *testing.T) {
 	}
 	for name, script := range scripts {
 		dir := t.TempDir()
-		cmd := exec.Command("bash", "-e", "-o", "pipefail", "-c", "vramsoak() { echo \"vramsoak $*\" >&2; return 2; }\n"+script)
+		cmd := exec.Command("bash", "-e", "-o", "pipefail", "-c",
+			"vramsoak() { echo \"vramsoak $*\" >&2; return 2; }\n"+script)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary"))
-		if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), "vramsoak history") {
+		if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out),
+			"vramsoak history") {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 	}

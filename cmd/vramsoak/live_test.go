@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// What a program writes into a pipe is shown as it comes: the second line is written when the first is seen. A progress bar's
-// end with '\r' alone, which is known to be the end when another byte has come.
+// What a program writes into a pipe is shown as it comes: the second line is written when the first
+// is seen. A progress bar's end with '\r' alone, which is known to be the end when another byte has
+// come.
 func TestParseLive(t *testing.T) {
 	t.Run("lines", func(t *testing.T) { testParseLive(t, "\n") })
 	t.Run("progress", func(t *testing.T) { testParseLive(t, "\r ") })
@@ -30,7 +31,8 @@ func testParseLive(t *testing.T, end string) {
 			return
 		}
 		for _, name := range []string{"first", "second"} {
-			if _, err := io.WriteString(w, "[GPU Memory] "+name+": Allocated: 1.00GB"+end); err != nil {
+			if _, err := io.WriteString(w, "[GPU Memory] "+name+": Allocated: 1.00GB"+
+				end); err != nil {
 				t.Error(err)
 			}
 			<-seen

@@ -20,8 +20,8 @@ import (
 	"vramsoak/reports/records"
 )
 
-// readLog yields the records of one log and says whether to go on. A log without a reading is an error: it is the wrong
-// file, or a pipeline that logs nothing.
+// readLog yields the records of one log and reports whether to go on. A log without a reading is an
+// error: it is the wrong file, or a pipeline that logs nothing.
 func (o readOptions) readLog(path string, yield func(record.Record, error) bool) bool {
 	log, d, err := o.open(path)
 	if err != nil {
@@ -40,12 +40,12 @@ func (o readOptions) readLog(path string, yield func(record.Record, error) bool)
 		}
 	}
 	if !found {
-		return yield(nil, nothing(path, log, "readings", o.remark(d, bad), 0))
+		return yield(nil, explainEmpty(path, log, "readings", o.remark(d, bad), 0))
 	}
 	return true
 }
 
-// A sniffer notes what passes through it, to tell later why nothing was found in it.
+// A sniffer counts what passes through it, to explain later why no record was found in it.
 type sniffer struct {
 	*source.Log
 	all          io.Reader // the log, with what was read of it already
@@ -66,7 +66,8 @@ func (s *sniffer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// remark is what to say of a log in which nothing was found to read: its first unreadable line, else what was expected.
+// remark returns what to say of a log without records: its first unreadable line, or else what was
+// expected.
 func (o readOptions) remark(d dialects, bad *record.SyntaxError) string {
 	if bad != nil {
 		return fmt.Sprintf("the first line that cannot be read: %v", *bad)
@@ -74,17 +75,18 @@ func (o readOptions) remark(d dialects, bad *record.SyntaxError) string {
 	return o.wanted(d)
 }
 
-// sniffed is how much of a log is looked at for why nothing was found in it, where it is known how many lines it has.
+// sniffed is how many bytes of an empty log are looked at for a reason, if its lines were counted
+// before.
 const sniffed = 1 << 20
 
-// A nothingError says that a log can be read, and has nothing of what was looked for.
-type nothingError string
+// An emptyError says that a log can be read, and has no record of the wanted kind.
+type emptyError string
 
-func (e nothingError) Error() string { return string(e) }
+func (e emptyError) Error() string { return string(e) }
 
-// nothing says why a log that has been read has nothing of what was looked for, with a remark. lines are its lines, 0 where
-// they were not counted.
-func nothing(path string, log io.Reader, what, remark string, lines int) error {
+// explainEmpty returns the error for a log in which no record of the wanted kind was found, with a
+// remark. lines are the lines of the log; 0 if they were not counted.
+func explainEmpty(path string, log io.Reader, what, remark string, lines int) error {
 	seen, streamed := log.(*sniffer)
 	if !streamed {
 		again, err := parser.Open(path)
@@ -105,19 +107,24 @@ func nothing(path string, log io.Reader, what, remark string, lines int) error {
 	name := displayName(path)
 	switch {
 	case seen.bytes == 0:
-		return nothingError(fmt.Sprintf("%s is empty; %s", name, remark))
+		return emptyError(fmt.Sprintf("%s is empty; %s", name, remark))
 	case seen.nul > 0:
-		return nothingError(fmt.Sprintf("%s has no %s and looks like a binary file (NUL at byte %d); %s", name, what, seen.nul, remark))
+		return emptyError(
+			fmt.Sprintf("%s has no %s and looks like a binary file (NUL at byte %d); %s", name,
+				what, seen.nul, remark))
 	}
-	return nothingError(fmt.Sprintf("%s has no %s (lines read: %d); %s", name, what, seen.lines, remark))
+	return emptyError(fmt.Sprintf("%s has no %s (lines read: %d); %s", name, what,
+		seen.lines, remark))
 }
 
-// timeline reads several logs as one, and says in which of the user's dialects each was read.
-func (o readOptions) timeline(paths []string, b *parser.Builder) (tl *timeline.Timeline, read []dialects, err error) {
+// timeline reads several logs as one, and returns in which of the user's dialects each was read.
+func (o readOptions) timeline(paths []string, b *parser.Builder) (tl *timeline.Timeline,
+	read []dialects, err error) {
 	var nothing error // in the first worker's log that has none
 	for _, path := range paths {
 		d, err := o.addLog(b, path)
-		if none, is := errors.AsType[nothingError](err); is && ofWorker(b.SoFar(), displayName(path)) {
+		if none, is := errors.AsType[emptyError](err); is && ofWorker(b.SoFar(),
+			displayName(path)) {
 			nothing = cmp.Or(nothing, error(none))
 		} else if err != nil {
 			return nil, nil, err
@@ -130,9 +137,11 @@ func (o readOptions) timeline(paths []string, b *parser.Builder) (tl *timeline.T
 	return b.Timeline(), read, nil
 }
 
-// ofWorker says that a log is of one of several workers: others may have done all the work.
+// ofWorker reports whether a log is one of several workers': others may have done all the work.
 func ofWorker(tl *timeline.Timeline, name string) bool {
-	return slices.ContainsFunc(tl.Runs, func(r timeline.Run) bool { return r.Start.Pos.Path == name && r.Start.Workers > 1 })
+	return slices.ContainsFunc(tl.Runs, func(r timeline.Run) bool {
+		return r.Start.Pos.Path == name && r.Start.Workers > 1
+	})
 }
 
 // addLog adds a log. It returns an error if the log has nothing to judge: no checkpoint, no
@@ -147,19 +156,21 @@ func (o readOptions) addLog(b *parser.Builder, path string) (dialects, error) {
 	judged := func() int { return b.SoFar().Checkpoints + b.SoFar().Failures }
 	before, lines, words, files := judged(), b.SoFar().Lines, b.SoFar().Words, len(b.SoFar().Files)
 	b.Dialects = d.set
-	if err := b.Read(log, displayName(path)); err != nil || judged() > before || failedFile(b.SoFar(), displayName(path)) {
+	if err := b.Read(log, displayName(path)); err != nil || judged() > before ||
+		failedFile(b.SoFar(), displayName(path)) {
 		return d, err
 	}
 	if b.SoFar().Words > words && len(b.SoFar().Files) > files {
-		return d, nil // it has files, and how they fared can be judged
+		return d, nil // it has files, and their ends can be judged
 	}
 	if why := stoppedBy(b.SoFar(), displayName(path)); why != "" {
-		return d, nothingError(fmt.Sprintf("%s has no checkpoints: %s", displayName(path), why))
+		return d, emptyError(fmt.Sprintf("%s has no checkpoints: %s", displayName(path), why))
 	}
-	return d, nothing(path, log, "checkpoints", o.remark(d, firstBad(b.SoFar(), displayName(path))), b.SoFar().Lines-lines)
+	return d, explainEmpty(path, log, "checkpoints",
+		o.remark(d, firstBad(b.SoFar(), displayName(path))), b.SoFar().Lines-lines)
 }
 
-// stoppedBy says why the run of a log ended before its time, "" where it did not or the log does not say.
+// stoppedBy returns why the run of a log ended early; "" if it did not or the log does not say.
 func stoppedBy(tl *timeline.Timeline, name string) string {
 	for _, run := range tl.Runs {
 		if run.Start.Pos.Path == name && run.End != nil && run.End.Error != "" {
@@ -169,24 +180,28 @@ func stoppedBy(tl *timeline.Timeline, name string) string {
 	return ""
 }
 
-// failedFile says that a file of a log did not end well, by what the log says.
+// failedFile reports whether the log says that one of its files did not end well.
 func failedFile(tl *timeline.Timeline, name string) bool {
 	return slices.ContainsFunc(tl.Files, func(f *timeline.File) bool {
 		return f.Pos.Path == name && f.Status != record.StatusOK && f.Status != record.StatusUnknown
 	})
 }
 
-// firstBad is a log's first unreadable line, nil where it has none.
+// firstBad returns a log's first unreadable line; nil if it has none.
 func firstBad(tl *timeline.Timeline, name string) *record.SyntaxError {
-	if i := slices.IndexFunc(tl.Bad, func(e record.SyntaxError) bool { return e.Pos.Path == name }); i >= 0 {
+	if i := slices.IndexFunc(tl.Bad, func(e record.SyntaxError) bool {
+		return e.Pos.Path == name
+	}); i >= 0 {
 		return &tl.Bad[i]
 	}
 	return nil
 }
 
-// judge reads several logs as one and judges them by the policy of [policyFor], file by file. It keeps the checkpoints of
-// the first files only, so that logs of any length can be judged. sketch, unless it is nil, gets what a plot of them takes.
-func (o readOptions) judge(logs []string, sketch *memory.Sketch) (*timeline.Timeline, *check.Report, error) {
+// judge reads several logs as one and judges them file by file, by the policy of [policyFor]. It
+// keeps the checkpoints of the first files only, so that logs of any length can be judged. sketch,
+// unless it is nil, gets what a plot needs.
+func (o readOptions) judge(logs []string, sketch *memory.Sketch) (*timeline.Timeline,
+	*check.Report, error) {
 	first, err := peek(logs[0], true)
 	if err != nil {
 		return nil, nil, err
@@ -213,8 +228,10 @@ func (o readOptions) judge(logs []string, sketch *memory.Sketch) (*timeline.Time
 	if _, whole, err := policyFor(o.policy, tl); err != nil {
 		return nil, nil, err
 	} else if len(tl.Runs) > 0 && whole != text {
-		return nil, nil, fmt.Errorf("%s: the policy of this run comes after the first %s of the log; "+
-			"give the policy to judge by with --policy", tl.Runs[0].Start.Pos, record.FormatBytes(headMax))
+		return nil, nil,
+			fmt.Errorf("%s: the policy of this run comes after the first %s of the log; "+
+				"give the policy to judge by with --policy", tl.Runs[0].Start.Pos,
+				record.FormatBytes(headMax))
 	}
 	if err := sameDialects(logs, read, policy); err != nil {
 		return nil, nil, err
@@ -222,8 +239,9 @@ func (o readOptions) judge(logs []string, sketch *memory.Sketch) (*timeline.Time
 	return tl, j.Report(tl), nil
 }
 
-// policyOf finds the policy to judge logs by before they are read: see [policyFor]. Where a run's policy counts, it is that
-// of the first run in the heads of the logs. Streams behind the first are not opened for it.
+// policyOf finds the policy to judge logs by before they are read: see [policyFor]. If a run's
+// policy counts, it is that of the first run in the heads of the logs. Streams after the first are
+// not opened for it.
 func (o readOptions) policyOf(logs []string) (policy check.Policy, text string, err error) {
 	tl, err := runIn(o.first.head, displayName(o.first.path))
 	for _, path := range logs[1:] {
@@ -247,11 +265,12 @@ func (o readOptions) policyOf(logs []string) (policy check.Policy, text string, 
 	return policyFor(o.policy, tl)
 }
 
-// sameDialects says which log was read in other dialects than those of the policy that it is judged by.
+// sameDialects returns an error for a log that was read in other dialects than those of its policy.
 func sameDialects(logs []string, read []dialects, policy check.Policy) error {
 	for i, d := range read {
 		if !slices.Equal(d.user, policy.Dialects) {
-			return fmt.Errorf("%s was read in other dialects than those of the policy that it is judged by; give the policy with --policy",
+			return fmt.Errorf("%s was read in other dialects than those of the policy that it is "+
+				"judged by; give the policy with --policy",
 				logs[i])
 		}
 	}
@@ -261,9 +280,9 @@ func sameDialects(logs []string, read []dialects, policy check.Policy) error {
 // defaultPolicy is looked for in the current folder.
 const defaultPolicy = "vramsoak.yaml"
 
-// policyFor finds the policy by which to judge: the file that the user names; else the one that the run was made with,
-// which its log keeps; else vramsoak.yaml in the current folder; else the defaults. text is the file as it is written,
-// empty for the defaults.
+// policyFor finds the policy to judge by: the file that the user names; else the one that the run
+// was made with, which its log keeps; else vramsoak.yaml in the current folder; else the defaults.
+// text is the file as it is written; empty for the defaults.
 func policyFor(path string, tl *timeline.Timeline) (policy check.Policy, text string, err error) {
 	if path == "" && tl != nil && len(tl.Runs) > 0 {
 		start, err := policyRun(tl)
@@ -288,20 +307,23 @@ func policyFor(path string, tl *timeline.Timeline) (policy check.Policy, text st
 	return policy, string(src), err
 }
 
-// policyRun is the run by whose policy the logs are judged: the first of each log counts, what a pipeline prints comes after
-// it, and they must agree.
+// policyRun returns the run by whose policy the logs are judged. The first run of each log counts,
+// because what a pipeline prints comes after it, and they must agree.
 func policyRun(tl *timeline.Timeline) (record.RunStart, error) {
 	seen := map[string]bool{}
 	first := tl.Runs[0].Start
 	for _, run := range tl.Runs {
 		if log := run.Start.Pos.Path; !seen[log] && run.Start.Policy != first.Policy {
-			return first, fmt.Errorf("%s was made with another policy than %s; give the one to judge by with --policy", log, first.Pos.Path)
+			return first, fmt.Errorf("%s was made with another policy than %s; give the one to "+
+				"judge by with --policy", log, first.Pos.Path)
 		}
 		seen[run.Start.Pos.Path] = true
 	}
 	bare := func(f *timeline.File) bool { return !f.Supervised }
-	if first.Policy != "" && (slices.ContainsFunc(tl.Files, bare) || slices.ContainsFunc(tl.Outside, bare)) {
-		return first, fmt.Errorf("%s was made with a policy and the other logs without; give the one to judge by with --policy", first.Pos.Path)
+	if first.Policy != "" && (slices.ContainsFunc(tl.Files, bare) ||
+		slices.ContainsFunc(tl.Outside, bare)) {
+		return first, fmt.Errorf("%s was made with a policy and the other logs without; give the "+
+			"one to judge by with --policy", first.Pos.Path)
 	}
 	return first, nil
 }
@@ -313,8 +335,8 @@ const (
 	quotedBytes = 400      // of a line
 )
 
-// lastLines quotes the last lines that the pipeline printed into the logs. If there are no checkpoints,
-// they often say why.
+// lastLines quotes the last lines that the pipeline printed into the logs. If there are no
+// checkpoints, they often say why.
 func lastLines(logs []string) string {
 	var lines []string
 	for _, log := range logs {
@@ -323,7 +345,8 @@ func lastLines(logs []string) string {
 	if len(lines) == 0 {
 		return "the pipeline printed nothing"
 	}
-	return "the pipeline's last lines:\n  " + strings.Join(lines[max(0, len(lines)-quotedLines):], "\n  ")
+	return "the pipeline's last lines:\n  " + strings.Join(lines[max(0, len(lines)-quotedLines):],
+		"\n  ")
 }
 
 func lastLinesOf(log string) (lines []string) {
@@ -342,8 +365,11 @@ func lastLinesOf(log string) (lines []string) {
 		if i := bytes.LastIndexByte(line, '\r'); i >= 0 { // the last state of a progress bar
 			line = line[i+1:]
 		}
-		last := strings.ToValidUTF8(source.Plain(string(line[:min(len(line), quotedBytes)])), "\uFFFD")
-		if last != "" && !strings.HasPrefix(last, record.HarnessPrefix) && !slices.Contains(lines, last) { // each file may fail alike
+		last := strings.ToValidUTF8(source.Plain(string(line[:min(len(line), quotedBytes)])),
+			"\uFFFD")
+		// Each file may fail alike.
+		if last != "" && !strings.HasPrefix(last, record.HarnessPrefix) &&
+			!slices.Contains(lines, last) {
 			lines = append(lines, last)
 		}
 	}
@@ -354,13 +380,14 @@ func lastLinesOf(log string) (lines []string) {
 	return lines
 }
 
-// vramlogSays returns the line in which vramlog.py gives its reason for printing no readings. It prints
-// that once, when the process begins.
+// vramlogSays returns the line in which vramlog.py gives its reason for printing no readings. It
+// prints that once, when the process begins.
 func vramlogSays(log string) string {
 	head, _ := headOf(log) // what can be read says more than nothing
 	for line := range bytes.Lines(head) {
 		if bytes.HasPrefix(line, []byte("vramlog: ")) {
-			return strings.ToValidUTF8(string(bytes.TrimSpace(line[:min(len(line), quotedBytes)])), "\uFFFD")
+			return strings.ToValidUTF8(string(bytes.TrimSpace(line[:min(len(line), quotedBytes)])),
+				"\uFFFD")
 		}
 	}
 	return ""

@@ -96,7 +96,8 @@ func fifoOf(t *testing.T) string {
 	return path
 }
 
-// A policy is looked for in the head of a log only. Where it comes later, the error says what to do.
+// A policy is looked for in the head of a log only. Where it comes later, the error says what to
+// do.
 func TestPolicyTooLate(t *testing.T) { // not parallel: it changes the folder
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile(defaultPolicy, []byte("recovery: {min: 99%}"), 0o600); err != nil {
@@ -112,7 +113,8 @@ func TestPolicyTooLate(t *testing.T) { // not parallel: it changes the folder
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	if _, _, err := (readOptions{policy: defaultPolicy}).judge([]string{"soak.log"}, nil); err != nil {
+	if _, _, err := (readOptions{policy: defaultPolicy}).judge([]string{"soak.log"},
+		nil); err != nil {
 		t.Error(err)
 	}
 }

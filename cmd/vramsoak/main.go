@@ -1,5 +1,5 @@
-// Vramsoak soaks GPU pipelines over long batches, reads the memory checkpoints that they log, and fails where memory is
-// not given back.
+// Vramsoak soaks GPU pipelines over long batches, reads the memory checkpoints that they log, and
+// fails if memory is not given back.
 //
 // See vramsoak --help, and the README for how to soak a pipeline of your own.
 package main
@@ -27,7 +27,7 @@ const (
 	exitUndecided = 3
 )
 
-// The end of a command's help: of those that judge, and of those that do not.
+// The end of a command's help: for commands that judge, and for the others.
 const (
 	verdictStatus = `
 EXIT STATUS
@@ -43,7 +43,7 @@ EXIT STATUS
 `
 )
 
-// The one way to the process's own output: names may come from anywhere.
+// All output goes through these: a name in it may come from anywhere and hold control characters.
 var (
 	stdout = sink.NewTerminal(os.Stdout)
 	stderr = sink.NewTerminal(os.Stderr)
@@ -56,7 +56,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run is the whole program but for the exit: the one place where an error becomes a code.
+// run is the whole program except for the exit. Only here an error becomes an exit code.
 func run(args []string) int {
 	root := newRootCommand()
 	root.SetArgs(args)
@@ -73,18 +73,19 @@ func run(args []string) int {
 		return exitPass
 	}
 	if err != nil {
-		stderr.Printf("vramsoak: %s\n", sink.Safe(secret.Credentials(string(sink.Error(err, args...)))))
+		stderr.Printf("vramsoak: %s\n",
+			sink.Safe(secret.Credentials(string(sink.Error(err, args...)))))
 		return exitTrouble
 	}
 	return exitPass
 }
 
-// A verdictError carries a verdict that is not pass out of a command that did its work and printed its result.
+// A verdictError is the verdict, other than pass, of a command that has printed its result.
 type verdictError check.Verdict
 
 func (v verdictError) Error() string { return "verdict: " + string(v) }
 
-// verdict is nil for a pass.
+// verdict returns nil for a pass.
 func verdict(r *check.Report) error {
 	if r.Verdict == check.Pass {
 		return nil
@@ -95,9 +96,9 @@ func verdict(r *check.Report) error {
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "vramsoak",
-		Short: "Soak GPU pipelines over long batches and fail where memory is not given back",
-		Long: `vramsoak runs a GPU pipeline over a long batch of files, reads the memory checkpoints that the pipeline logs,
-and fails the build when memory is not given back.`,
+		Short: "Soak GPU pipelines over long batches and fail if memory is not given back",
+		Long: `vramsoak runs a GPU pipeline over a long batch of files, reads the memory
+checkpoints that the pipeline logs, and fails the build if memory is not given back.`,
 		Example: `  # Judge a log that you have
   vramsoak check run.log
 
@@ -122,8 +123,10 @@ and fails the build when memory is not given back.`,
 	validate.SetHelpTemplate(template + validateStatus)
 	root.AddCommand(validate)
 	for _, cmd := range []*cobra.Command{
-		newBaselineCommand(), newHistoryCommand(), newCalibrateCommand(), newParseCommand(), newPlotCommand(), newSimulateCommand(),
-		newSnapshotCommand(), newReplayCommand(), newProfileCommand(), newFixturesCommand(), newDoctorCommand(),
+		newBaselineCommand(), newHistoryCommand(), newCalibrateCommand(), newParseCommand(),
+		newPlotCommand(), newSimulateCommand(),
+		newSnapshotCommand(), newReplayCommand(), newProfileCommand(), newFixturesCommand(),
+		newDoctorCommand(),
 		newSchemaCommand(),
 	} {
 		cmd.SetHelpTemplate(template + plainStatus)
@@ -133,8 +136,8 @@ and fails the build when memory is not given back.`,
 	return root
 }
 
-// version is what the Go toolchain recorded when it built the program: the module's version, made from the commit in a
-// checkout.
+// version returns the module's version, which the Go toolchain recorded when it built the program.
+// In a checkout it is made from the commit.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
@@ -142,8 +145,8 @@ func version() string {
 	return "unknown"
 }
 
-// quitAsTerm has SIGQUIT (Ctrl-\) do what SIGTERM does, rather than end the program with the stacks of
-// its goroutines.
+// quitAsTerm makes SIGQUIT (Ctrl-\) act as SIGTERM. Otherwise the program would end with the stacks
+// of its goroutines.
 func quitAsTerm() {
 	if signal.Ignored(syscall.SIGQUIT) { // as a shell has it for what it runs in the background
 		return
@@ -152,13 +155,13 @@ func quitAsTerm() {
 	signal.Notify(quit, syscall.SIGQUIT)
 	go func() {
 		for range quit {
-			_ = syscall.Kill(os.Getpid(), syscall.SIGTERM) // to oneself it cannot fail
+			_ = syscall.Kill(os.Getpid(), syscall.SIGTERM) // cannot fail for one's own process
 		}
 	}()
 }
 
-// onInterrupt ends the context at the first Ctrl-C, SIGTERM, SIGQUIT, or SIGHUP of a terminal that is closed, and closes
-// kill at the second.
+// onInterrupt ends the context at the first Ctrl-C, SIGTERM, SIGQUIT or, when the terminal is
+// closed, SIGHUP. At the second it closes kill.
 func onInterrupt(parent context.Context) (ctx context.Context, kill <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	killed := make(chan struct{})
@@ -167,9 +170,9 @@ func onInterrupt(parent context.Context) (ctx context.Context, kill <-chan struc
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	// A reader of our output that ends, with the terminal or before, must not end the run: writes to it fail, and no more.
-	// To ignore the signal would have the pipeline ignore it too.
-	// Nor must a limit on the size of files: the write fails, and is told.
+	// If the reader of our output ends, writes to it fail, but the run must go on. If we ignored
+	// the signal, the pipeline would inherit that. The same holds for a limit on the size of files:
+	// the write fails, and is reported.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGXFSZ)
 	done := make(chan struct{})
 	go func() {

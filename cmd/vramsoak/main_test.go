@@ -33,7 +33,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// waiting is tests that wait for processes, and hardly compute: more of them run at once than there are processors.
+// waiting is tests that wait for processes, and hardly compute: more of them run at once than there
+// are processors.
 type waiting struct{ *testing.M }
 
 func (w waiting) Run() int {
@@ -44,8 +45,9 @@ func (w waiting) Run() int {
 	return w.M.Run()
 }
 
-// attachedMain runs the command that its arguments are as one that a terminal started: SIGHUP and SIGQUIT do what they do by default, also
-// where nohup had the tests ignore it. A program cannot be started with a signal that is caught; it gets the default.
+// attachedMain runs the command that its arguments are as one that a terminal started: SIGHUP and
+// SIGQUIT do what they do by default, also where nohup had the tests ignore it. A program cannot be
+// started with a signal that is caught; it gets the default.
 func attachedMain() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGQUIT)
 	path, err := exec.LookPath(os.Args[1])
@@ -56,7 +58,8 @@ func attachedMain() {
 	os.Exit(99)
 }
 
-// TestScripts runs the command lines of testdata/script. "exits N COMMAND..." runs a command that must end with code N.
+// TestScripts runs the command lines of testdata/script. "exits N COMMAND..." runs a command that
+// must end with code N.
 func TestScripts(t *testing.T) {
 	if golden.Updating() {
 		golden.Watch(t, "testdata/script/*.txtar")
@@ -92,7 +95,8 @@ func TestScripts(t *testing.T) {
 
 // slowScripts wait for processes, or simulate: seconds each.
 var slowScripts = []string{
-	"calibrate", "follow", "gpus", "history", "live", "restart", "resume", "secret", "simulate", "soak", "supervise", "typo",
+	"calibrate", "follow", "gpus", "history", "live", "restart", "resume", "secret", "simulate",
+	"soak", "supervise", "typo",
 	"validate",
 }
 
@@ -130,11 +134,13 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	},
 }
 
-// pipelineMain is a pipeline as a user's is: a process that prints checkpoints. It takes paths as arguments, or one a line
-// on standard input; --keep keeps the model of every file, --crash-at N dies at file N of the batch, --silent prints
-// nothing, --once FAULT is what happens at file N of the batch the first time it comes there: fail:N, crash:N, kill:N (of the
-// soak), interrupt:N and quit:N (of the soak), --token is passed over with its value, --pace takes so long over each checkpoint, --protocol tells which file it works on, --leak keeps 1 MiB of every file, --follow 1 MiB for each byte of the
-// last one.
+// pipelineMain is a pipeline as a user's is: a process that prints checkpoints. It takes paths as
+// arguments, or one a line on standard input; --keep keeps the model of every file, --crash-at N
+// dies at file N of the batch, --silent prints nothing, --once FAULT is what happens at file N of
+// the batch the first time it comes there: fail:N, crash:N, kill:N (of the soak), interrupt:N and
+// quit:N (of the soak), --token is passed over with its value, --pace takes so long over each
+// checkpoint, --protocol tells which file it works on, --leak keeps 1 MiB of every file, --follow 1
+// MiB for each byte of the last one.
 func pipelineMain() {
 	const model = 512 << 20
 	var files []string
@@ -227,12 +233,14 @@ func pipelineMain() {
 		say("After Transcription (post-cleanup)")
 		level = idle
 		if protocol {
-			fmt.Println(string(record.FileEnd{Pipeline: true, Path: path, Status: status}.AppendLine(nil)))
+			fmt.Println(string(record.FileEnd{Pipeline: true, Path: path,
+				Status: status}.AppendLine(nil)))
 		}
 	}
 }
 
-// awaitLog waits until a soak's log, in a folder of the current one, has all that was printed on a file so far.
+// awaitLog waits until a soak's log, in a folder of the current one, has all that was printed on a
+// file so far.
 func awaitLog(file int) {
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		logs, _ := filepath.Glob("*/*/soak.log")
@@ -240,7 +248,8 @@ func awaitLog(file int) {
 		for _, log := range append(logs, ofWorkers...) {
 			text, _ := os.ReadFile(log)
 			i := bytes.LastIndex(text, []byte("[vramsoak] file-start"))
-			if i >= 0 && bytes.Contains(text[i:], fmt.Appendf(nil, " index=%d ", file)) && bytes.Contains(text[i:], []byte("Before Transcription")) &&
+			if i >= 0 && bytes.Contains(text[i:], fmt.Appendf(nil, " index=%d ", file)) &&
+				bytes.Contains(text[i:], []byte("Before Transcription")) &&
 				!bytes.Contains(text[i:], []byte("[vramsoak] run-end")) {
 				return
 			}

@@ -49,10 +49,10 @@ func (o readOptions) measured(path string) (measured, error) {
 	return measured{compare.New(*report.Measured, info), report}, nil
 }
 
-// ourJSON is how an object of vramsoak's begins. A log may have lines of JSON too.
+// ourJSON matches the beginning of vramsoak's own JSON. A log may have lines of JSON too.
 var ourJSON = regexp.MustCompile(`^\s*\{\s*"schema"\s*:\s*"vramsoak\.`)
 
-// isBaseline tells a saved baseline, or what was meant as one, from a log.
+// isBaseline reports whether a file is a saved baseline, or was meant as one, and not a log.
 func isBaseline(path string) (bool, error) {
 	if path == "-" {
 		return false, nil
@@ -78,8 +78,8 @@ func readBaseline(path string) (*compare.Baseline, error) {
 	return b, nil
 }
 
-// runOf says which run a log is of: what run.json beside it says, and else its first line. Of several logs that are not the
-// workers' of one run nothing is said.
+// runOf returns which run the logs belong to, by run.json beside them, or else by the first line of
+// the log. It returns nothing for several logs that are not the workers' of one run.
 func runOf(logs []string, tl *timeline.Timeline) (compare.RunInfo, error) {
 	info := compare.RunInfo{}
 	folder := runfolder.Of(logs)
@@ -90,7 +90,8 @@ func runOf(logs []string, tl *timeline.Timeline) (compare.RunInfo, error) {
 		start := tl.Runs[0].Start
 		info.Started, info.Version = start.Time, start.Version
 		if start.Command != "" {
-			info.Command = []string{secret.Names(nil).Text(start.Command)} // an older program wrote it as it was
+			// An older program wrote it as it was.
+			info.Command = []string{secret.Names(nil).Text(start.Command)}
 		}
 	}
 	if folder == "" {
@@ -114,15 +115,17 @@ func comparedInfo(r runfolder.Info) compare.RunInfo {
 	}
 	command, _ := secret.Names(nil).Arguments(r.Command) // an older program wrote it as it was
 	return compare.RunInfo{
-		Started: r.Started, Commit: r.Commit, Host: r.Host, GPU: strings.Join(gpus, ", "), Driver: r.Driver, Version: r.Version,
+		Started: r.Started, Commit: r.Commit, Host: r.Host, GPU: strings.Join(gpus, ", "),
+		Driver: r.Driver, Version: r.Version,
 		Command: command,
 	}
 }
 
-// references are the earlier runs that a run is held against.
+// references are earlier runs to compare a run with.
 type references []measured
 
-const baselineUsage = "compare with an earlier `run`: a saved baseline, a run folder or a log; repeat it for a second one, such as an anchor that stays"
+const baselineUsage = "compare with an earlier `run`: a saved baseline, a run folder or a log; " +
+	"repeat it for a second one, such as an anchor that stays"
 
 func (o readOptions) references(paths []string) (references, error) {
 	var all references
@@ -136,7 +139,8 @@ func (o readOptions) references(paths []string) (references, error) {
 	return all, nil
 }
 
-// join adds to a report, which must have its measurements, how its run compares with each reference, and notes on standard error where the runs differ otherwise.
+// join adds the comparison with each reference to a report, which must have its measurements. It
+// prints on standard error how the runs differ otherwise.
 func (refs references) join(report *check.Report, run compare.RunInfo) {
 	if len(refs) == 0 {
 		return

@@ -13,8 +13,9 @@ import (
 	"vramsoak/reports/plots/memory"
 )
 
-// Judging and plotting a long log takes memory by its files, not by its checkpoints: what 400,000 of them leave behind is less
-// than 24 MiB, where the records alone take more than 90. A real run's is measured by make bench-harness.
+// Judging and plotting a long log takes memory by its files, not by its checkpoints: what 400,000
+// of them leave behind is less than 24 MiB, where the records alone take more than 90. A real run's
+// is measured by make bench-harness.
 func TestMemoryOfReports(t *testing.T) { // not parallel: it measures the heap
 	const files, checkpoints = 4000, 100
 	path := filepath.Join(t.TempDir(), "soak.log")
@@ -27,10 +28,12 @@ func TestMemoryOfReports(t *testing.T) { // not parallel: it measures the heap
 		_, _ = fmt.Fprintf(w, "[vramsoak] file-start index=%d path=%d.wav\n", i+1, i)
 		for k := range checkpoints {
 			level := 1 + (i*k)%7 // GiB
-			_, _ = fmt.Fprintf(w, "[GPU Memory] Step %d: Allocated: %d.00GB | Reserved: 8.00GB | Total: 24.00GB | allocated=%d device=0\n",
+			_, _ = fmt.Fprintf(w, "[GPU Memory] Step %d: Allocated: %d.00GB | Reserved: 8.00GB | "+
+				"Total: 24.00GB | allocated=%d device=0\n",
 				k%4, level, int64(level)*record.GiB)
 		}
-		_, _ = fmt.Fprintf(w, "[vramsoak] file-end index=%d path=%d.wav status=ok seconds=1.000\n", i+1, i)
+		_, _ = fmt.Fprintf(w, "[vramsoak] file-end index=%d path=%d.wav status=ok seconds=1.000\n",
+			i+1, i)
 	}
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
@@ -55,7 +58,8 @@ func TestMemoryOfReports(t *testing.T) { // not parallel: it measures the heap
 		t.Errorf("after judging the heap is larger by %s", record.FormatBytes(grown))
 	}
 	if tl.Checkpoints != files*checkpoints || len(tl.Files) != files || len(tl.Bad) > 0 {
-		t.Errorf("%d checkpoints, %d files, bad: %v", tl.Checkpoints, len(tl.Files), tl.Bad[:min(1, len(tl.Bad))])
+		t.Errorf("%d checkpoints, %d files, bad: %v", tl.Checkpoints, len(tl.Files),
+			tl.Bad[:min(1, len(tl.Bad))])
 	}
 	runtime.KeepAlive(sketch)
 	runtime.KeepAlive(report)

@@ -35,12 +35,13 @@ func newParseCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "parse LOG...",
 		Short: "Print the records of a log",
-		Long: `Parse prints what vramsoak reads in a log, one record a line: checkpoints, changes, events, warnings, out-of-memory
-messages, crashes, the harness's own lines, and the lines that look like one of these and cannot be read. It judges nothing.
-At the end it says, on standard error, how many of them there were in each dialect.
+		Long: `Parse prints what vramsoak reads in a log, one record a line: checkpoints, changes,
+events, warnings, out-of-memory messages, crashes, the harness's own lines, and lines that look
+like one of these and cannot be read. It judges nothing. At the end it prints on standard error
+how many records there were in each dialect.
 
-A dialect of your own is a regular expression of Go's with named groups, in a YAML file that has the key dialects, as
-vramsoak.yaml may:
+A dialect of your own is a regular expression of Go with named groups, in a YAML file with the key
+dialects, such as vramsoak.yaml:
 
   dialects:
     - name: ours
@@ -48,12 +49,13 @@ vramsoak.yaml may:
       unit: MiB        # of numbers without one
       decimal: false   # true: kB, MB and GB are powers of 1000
 
-Groups: ` + wrapNames(dialect.GroupNames(), len("Groups: ")) + `.
+Groups:` + wrapNames(dialect.GroupNames(), len("Groups: ")) + `.
 
-With --dialect-file parse shows which lines the patterns match, what their groups are and what is read from them; for the
-dialects that match nothing it says which part of the pattern is not there.
+With --dialect-file parse shows which lines the patterns match, their groups and what is read from
+them. For a dialect that matches nothing it says which part of the pattern is in no line.
 
-With --follow parse goes on as the log grows, also when it is replaced or truncated, until Ctrl-C (or SIGTERM).` + dialectHelp(),
+With --follow parse goes on as the log grows, also when it is replaced or truncated, until Ctrl-C
+(or SIGTERM).` + dialectHelp(),
 		Example: `  vramsoak parse run.log
   vramsoak parse run.log --format csv > run.csv
   vramsoak parse run.log --format jsonl | jq 'select(.kind == "checkpoint") | .allocated'
@@ -68,7 +70,7 @@ With --follow parse goes on as the log grows, also when it is replaced or trunca
 				return runFollow(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args, opts)
 			}
 			if opts.dialectFile != "" && !cmd.Flags().Changed("format") {
-				return runTryout(cmd.OutOrStdout(), args, opts)
+				return runTrial(cmd.OutOrStdout(), args, opts)
 			}
 			return runParse(cmd.OutOrStdout(), cmd.ErrOrStderr(), args, opts)
 		},
@@ -76,12 +78,13 @@ With --follow parse goes on as the log grows, also when it is replaced or trunca
 	f := cmd.Flags()
 	f.StringVar(&opts.format, "format", "table", "table, jsonl or csv")
 	f.StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
-	f.StringVar(&opts.dialectFile, "dialect-file", "", "YAML `file` with dialects of your own; without --format, show what they match")
+	f.StringVar(&opts.dialectFile, "dialect-file", "",
+		"YAML `file` with dialects of your own; without --format, show what they match")
 	f.BoolVarP(&opts.follow, "follow", "f", false, "go on as the log grows")
 	return cmd
 }
 
-// useDialectFile reads logs in the dialects of the file that the user names, in the place of a policy's.
+// useDialectFile replaces a policy's dialects by those of the file that the user names.
 func (o *parseOptions) useDialectFile() error {
 	if o.dialectFile == "" {
 		return nil
@@ -112,7 +115,8 @@ func runParse(out, diagnostics io.Writer, logs []string, opts parseOptions) erro
 	return err
 }
 
-// comesSlowly says that a log is not a file that is there, but what a program may be writing yet.
+// comesSlowly reports whether a log is not a regular file, so that a program may still be writing
+// it.
 func comesSlowly(path string) bool {
 	stat := func() (os.FileInfo, error) { return os.Stat(path) }
 	if path == "-" {
@@ -122,8 +126,9 @@ func comesSlowly(path string) bool {
 	return err == nil && !info.Mode().IsRegular()
 }
 
-// runFollow prints the records of a log that grows, until it is told to end.
-func runFollow(ctx context.Context, out, diagnostics io.Writer, logs []string, opts parseOptions) error {
+// runFollow prints the records of a log that grows, until it is interrupted.
+func runFollow(ctx context.Context, out, diagnostics io.Writer, logs []string,
+	opts parseOptions) error {
 	if len(logs) != 1 {
 		return fmt.Errorf("expected one log to follow, found %d", len(logs))
 	}
@@ -144,7 +149,8 @@ func runFollow(ctx context.Context, out, diagnostics io.Writer, logs []string, o
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	notice := func(text string) { _, _ = sink.Fprintf(diagnostics, "%s\n", text) } // a word beside the records
+	// A word beside the records.
+	notice := func(text string) { _, _ = sink.Fprintf(diagnostics, "%s\n", text) }
 	counts, err := records.Write(out, d.set.Follow(ctx, path, displayName(path), notice),
 		records.Options{Format: opts.format, Live: true})
 	if err != nil {
@@ -154,8 +160,8 @@ func runFollow(ctx context.Context, out, diagnostics io.Writer, logs []string, o
 	return err
 }
 
-// runTryout shows what the dialects of a file make of logs.
-func runTryout(out io.Writer, logs []string, opts parseOptions) error {
+// runTrial shows what the dialects of a file read in logs.
+func runTrial(out io.Writer, logs []string, opts parseOptions) error {
 	dialects, err := dialectsOf(opts.dialectFile, opts.read.dialect)
 	if err != nil {
 		return err
@@ -187,7 +193,7 @@ func tryLog(path string, dialects []dialect.User, yield func(parser.Trial, error
 	return true
 }
 
-// dialectsOf are the dialects in a file, or the one of a name.
+// dialectsOf returns the dialects in a file, or the one with a name.
 func dialectsOf(file, name string) ([]dialect.User, error) {
 	src, err := strictyaml.ReadFile(file)
 	if err != nil {
@@ -198,7 +204,8 @@ func dialectsOf(file, name string) ([]dialect.User, error) {
 		return nil, err
 	}
 	if len(policy.Dialects) == 0 {
-		return nil, errors.New(file + ` has no dialects; expected them under the key "dialects", see vramsoak parse --help`)
+		return nil, errors.New(file +
+			` has no dialects; expected them under the key "dialects", see vramsoak parse --help`)
 	}
 	if name == "" {
 		return policy.Dialects, nil
@@ -210,5 +217,6 @@ func dialectsOf(file, name string) ([]dialect.User, error) {
 		}
 		names = append(names, d.Name)
 	}
-	return nil, fmt.Errorf("expected a dialect of %s (%s), found %q", file, strings.Join(names, ", "), name)
+	return nil, fmt.Errorf("expected a dialect of %s (%s), found %q", file, strings.Join(names,
+		", "), name)
 }

@@ -40,12 +40,17 @@ func newPlotCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plot LOG... -o memory.{png,svg,pdf}",
 		Short: "Plot memory over time, or what is judged over files",
-		Long: `Plot draws allocated, reserved and device used over time, with the boundaries of files, the stages, the 70 and 85 %
-lines, the high-water mark, and the cleanups that failed. With --over files it draws what the leak, fragmentation, dark-memory,
-drift and throughput checks judge: the value of each file, the shape that was found, and the growth with its 95 % interval. With
---fragmentation it draws what the allocator holds, segment by segment, where an allocation failed what was free in sum and in
-one piece, and why it did not fit; the log has to have segment maps, as simulate and vramlog.py print them, or is one of
-PyTorch's snapshots. The ending of the output's name is the format.` + dialectHelp(),
+		Long: `Plot draws allocated, reserved and device used over time, with the boundaries of
+files, the stages, the 70 and 85 % lines, the high-water mark, and the cleanups that failed.
+
+With --over files it draws what the leak, fragmentation, dark-memory, drift and throughput checks
+judge: the value of each file, the shape that was found, and the growth with its 95 % interval.
+
+With --fragmentation it draws what the allocator holds, segment by segment. If an allocation
+failed, it shows what was free in sum and in one piece, and why the request did not fit. The log
+must have segment maps, as simulate and vramlog.py print them, or be one of PyTorch's snapshots.
+
+The extension of the output's name chooses the format.` + dialectHelp(),
 		Example: `  vramsoak plot run.log -o memory.png
   vramsoak plot run.log --over files -o drift.png
   vramsoak simulate pipeline.yaml > run.log; vramsoak plot run.log --fragmentation -o fragmentation.png
@@ -53,13 +58,18 @@ PyTorch's snapshots. The ending of the output's name is the format.` + dialectHe
 		Args: wants(1, 0, "logs or run folders"),
 		RunE: func(_ *cobra.Command, args []string) error { return runPlot(args, opts) },
 	}
-	cmd.Flags().StringVarP(&opts.output, "output", "o", "memory.png", "`file` to write: .png, .svg or .pdf")
-	cmd.Flags().StringVar(&opts.over, "over", overTime, "what the plot is drawn over: time or files")
-	cmd.Flags().BoolVar(&opts.fragmentation, "fragmentation", false, "draw the allocator's segments over time, and why a request did not fit")
-	cmd.Flags().StringVar(&opts.read.policy, "policy", "", "policy `file`, for what counts as a failed cleanup, and as growth")
+	cmd.Flags().StringVarP(&opts.output, "output", "o", "memory.png",
+		"`file` to write: .png, .svg or .pdf")
+	cmd.Flags().StringVar(&opts.over, "over", overTime,
+		"what the plot is drawn over: time or files")
+	cmd.Flags().BoolVar(&opts.fragmentation, "fragmentation", false,
+		"draw the allocator's segments over time, and why a request did not fit")
+	cmd.Flags().StringVar(&opts.read.policy, "policy", "",
+		"policy `file`, for what counts as a failed cleanup, and as growth")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	cmd.Flags().IntVar(&opts.size.Width, "width", 1600, "width in pixels")
-	cmd.Flags().IntVar(&opts.size.Height, "height", 0, "height in pixels; 0 is 900, over files as high as the panels need")
+	cmd.Flags().IntVar(&opts.size.Height, "height", 0,
+		"height in pixels; 0 is 900, over files as high as the panels need")
 	return cmd
 }
 
@@ -75,7 +85,8 @@ func runPlot(paths []string, opts plotOptions) error {
 		return err
 	}
 	if info, err := os.Stat(opts.output); err == nil && info.IsDir() {
-		return fmt.Errorf("writing %s: expected a file, found a folder; name the file in it, such as memory.png", opts.output)
+		return fmt.Errorf("writing %s: expected a file, found a folder; name the file in it, "+
+			"such as memory.png", opts.output)
 	}
 	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(opts.output)), ".")
 	if opts.fragmentation {
@@ -95,7 +106,8 @@ func runPlot(paths []string, opts plotOptions) error {
 	})
 }
 
-// runPlotFragmentation draws the segments of an allocator over time: those that logs have, or those of PyTorch's snapshots.
+// runPlotFragmentation draws the segments of an allocator over time, from logs or PyTorch's
+// snapshots.
 func runPlotFragmentation(paths []string, format string, opts plotOptions) error {
 	var picture fragmentation.Maps
 	for _, path := range paths {
@@ -107,7 +119,9 @@ func runPlotFragmentation(paths []string, format string, opts plotOptions) error
 			return err
 		}
 	}
-	return writeFile(opts.output, func(w io.Writer) error { return picture.Plot(w, format, opts.size) })
+	return writeFile(opts.output, func(w io.Writer) error {
+		return picture.Plot(w, format, opts.size)
+	})
 }
 
 // addSegments adds the segments of a log.
@@ -132,13 +146,15 @@ func (o readOptions) addSegments(picture *fragmentation.Maps, path string) error
 	return nil
 }
 
-// isSnapshot says that a file is one of PyTorch's snapshots: a pickle, which begins with 0x80 and its protocol, 2 to 5.
+// isSnapshot reports whether a file is a PyTorch snapshot. A pickle begins with 0x80 and its
+// protocol, 2 to 5.
 func isSnapshot(path string) bool {
 	head, err := headOf(path) // an error comes again
-	return err == nil && (len(head) > 2 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5 || strings.HasSuffix(path, ".pickle"))
+	return err == nil && (len(head) > 2 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5 ||
+		strings.HasSuffix(path, ".pickle"))
 }
 
-// addSnapshot adds the segments of a snapshot, of each device where they are known.
+// addSnapshot adds the segments of a snapshot, of each device that has some.
 func addSnapshot(picture *fragmentation.Maps, path string) error {
 	snap, err := snapshot.Open(path)
 	if err != nil {

@@ -24,19 +24,23 @@ func newProfileCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "profile RUN|LOG... [-o profile.yaml]",
 		Short: "Learn from a soak what each stage takes, for vramsoak validate",
-		Long: `Profile reads a soak's log and learns what each stage takes: memory above its start, by the length of the file, what it
-keeps, how much more is reserved than allocated, what the device has in use beside. vramsoak validate --profile predicts with
-these figures instead of estimates.
+		Long: `Profile reads a soak's log and learns what each stage takes: memory above its
+start, by the length of the file, what it keeps, how much more is reserved than allocated, and
+what else the device has in use. vramsoak validate --profile predicts with these figures instead
+of estimates.
 
-Files of several lengths make the better profile: without them there is no saying what a longer one takes. Prints a table;
-with -o it writes the profile, too.` + dialectHelp(),
+Files of several lengths make a better profile: without them nobody knows what a longer file
+takes. It prints a table; with -o it writes the profile, too.` + dialectHelp(),
 		Example: `  vramsoak profile runs/2026-11-20T02-00-00Z -o profile.yaml
   vramsoak validate pipeline.yaml --gpu "RTX 5080" --profile profile.yaml`,
 		Args: wants(1, 0, "run folders or logs"),
-		RunE: func(cmd *cobra.Command, args []string) error { return runProfile(cmd.OutOrStdout(), args, opts) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runProfile(cmd.OutOrStdout(), args, opts)
+		},
 	}
 	cmd.Flags().StringVarP(&opts.output, "output", "o", "", "`file` to write (YAML)")
-	cmd.Flags().StringVar(&opts.read.policy, "policy", "", "policy `file` (YAML) with dialects of your own")
+	cmd.Flags().StringVar(&opts.read.policy, "policy", "",
+		"policy `file` (YAML) with dialects of your own")
 	cmd.Flags().StringVar(&opts.read.dialect, "dialect", "", dialectUsage)
 	return cmd
 }
@@ -47,7 +51,8 @@ func runProfile(out io.Writer, paths []string, opts profileOptions) error {
 		return err
 	}
 	learner := profile.Learner{}
-	tl, _, err := opts.read.timeline(logs, &parser.Builder{Builder: timeline.Builder{Done: learner.Add}})
+	tl, _, err := opts.read.timeline(logs,
+		&parser.Builder{Builder: timeline.Builder{Done: learner.Add}})
 	if err != nil {
 		return err
 	}

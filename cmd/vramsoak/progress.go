@@ -12,8 +12,8 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// A display shows the progress of a soak on the last line of a terminal; anywhere else it shows none. What is written to
-// it, warnings, goes above that line. Its output going away is no reason to end a soak.
+// A display shows progress on the last line of a terminal; on other outputs it shows none. Warnings
+// that are written to it go above that line. A soak goes on if the terminal is closed.
 type display struct {
 	out      *sink.Terminal
 	terminal bool
@@ -46,7 +46,7 @@ func (d *display) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// say shows a line of one's own; none clears it.
+// say shows a line; "" clears it.
 func (d *display) say(line string) {
 	if !d.terminal {
 		return
@@ -71,8 +71,10 @@ func (d *display) close() {
 	}
 }
 
-// progressLine is "23/60 files, 1 failed  allocated 130 MiB  reserved 158 MiB  left 0:21  0024.wav" or, of several workers,
-// "23/60 files  left 0:21  | GPU 0  allocated 130 MiB  0024.wav  | GPU 1  allocated 131 MiB  0025.wav".
+// progressLine returns the progress of a soak, of one worker or of several:
+//
+//	23/60 files, 1 failed  allocated 130 MiB  reserved 158 MiB  left 0:21  0024.wav
+//	23/60 files  left 0:21  | GPU 0  allocated 130 MiB  0024.wav  | GPU 1  allocated 131 MiB  0025.wav
 func progressLine(p harness.Progress) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d", p.Done)
@@ -105,7 +107,7 @@ func progressLine(p harness.Progress) string {
 	return b.String()
 }
 
-// reading adds what a checkpoint has of these.
+// reading adds those of the quantities that a checkpoint has.
 func reading(b *strings.Builder, r record.Reading, quantities ...record.Quantity) {
 	for _, q := range quantities {
 		if s, ok := r.Get(q); ok {
@@ -114,7 +116,7 @@ func reading(b *strings.Builder, r record.Reading, quantities ...record.Quantity
 	}
 }
 
-// clock is "0:21", "12:05" or "3:12:05".
+// clock returns a time as "0:21", "12:05" or "3:12:05".
 func clock(d time.Duration) string {
 	s := int(d.Round(time.Second).Seconds())
 	if s < 3600 {

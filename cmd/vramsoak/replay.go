@@ -15,7 +15,7 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// allocatorConf is the variable that PyTorch reads its allocator's settings from.
+// allocatorConf is the environment variable with the settings of PyTorch's allocator.
 const allocatorConf = "PYTORCH_CUDA_ALLOC_CONF"
 
 type replayOptions struct {
@@ -30,9 +30,10 @@ func newReplayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay TRACE",
 		Short: "Replay a trace of allocations on the model of PyTorch's CUDA caching allocator",
-		Long: `Replay does what a trace says to a model of PyTorch 2.6's CUDA caching allocator, on a card that is made up, and prints
-after each operation what torch.cuda.memory_stats would say: each figure as it is / at its peak. At the end it prints a
-snapshot of all segments and blocks. No GPU is needed.
+		Long: `Replay runs the operations of a trace on a model of PyTorch 2.6's CUDA caching
+allocator and of a card. After each operation it prints what torch.cuda.memory_stats would say:
+each figure as it is / at its peak. At the end it prints a snapshot of all segments and blocks. No
+GPU is needed.
 
 A trace has one operation a line; # begins a comment:
 
@@ -43,8 +44,9 @@ A trace has one operation a line; # begins a comment:
   c CONF              settings, as in PYTORCH_CUDA_ALLOC_CONF
   S                   print a snapshot
 
-What is printed is, to the last byte, what PyTorch's own library does with the trace: ci/oracle in vramsoak's repository
-builds a program that shows it. The TRACE may be compressed (gzip, zstd); - is standard input.`,
+The output is, to the last byte, what PyTorch's own library does with the trace: ci/oracle in
+vramsoak's repository builds a program that shows it. The TRACE may be compressed (gzip, zstd); -
+is standard input.`,
 		Example: `  vramsoak replay run.trace --capacity 100M --conf max_split_size_mb:64
   vramsoak replay run.trace --capacity 16GiB --overhead 480MiB --quiet
   zstdcat run.trace.zst | vramsoak replay - --segments`,
@@ -58,17 +60,23 @@ builds a program that shows it. The TRACE may be compressed (gzip, zstd); - is s
 	}
 	f := cmd.Flags()
 	f.StringVar(&opts.capacity, "capacity", "80GiB", "memory of the card, such as 100M or 16GiB")
-	f.StringVar(&opts.overhead, "overhead", "0", "how much of it nobody can have: contexts, other processes")
-	f.StringVar(&opts.conf, "conf", "", "the allocator's settings; without it those of "+allocatorConf+" in the environment, as in PyTorch")
-	f.StringVar(&opts.placement, "placement", "firstfit", "where the driver places segments: firstfit (the lowest hole), up (no address twice) or down (the highest)")
-	f.StringVar(&opts.events, "events", "done", "when CUDA events complete: done (at once) or pending (at the next synchronize)")
+	f.StringVar(&opts.overhead, "overhead", "0",
+		"how much of it nobody can have: contexts, other processes")
+	f.StringVar(&opts.conf, "conf", "", "the allocator's settings; without it those of "+
+		allocatorConf+" in the environment, as in PyTorch")
+	f.StringVar(&opts.placement, "placement", "firstfit",
+		"where the driver places segments: firstfit (the lowest hole), up (no address twice) or "+
+			"down (the highest)")
+	f.StringVar(&opts.events, "events", "done", "when CUDA events complete: done (at once) or "+
+		"pending (at the next synchronize)")
 	f.BoolVarP(&opts.trace.Quiet, "quiet", "q", false, "no line for each operation")
-	f.BoolVar(&opts.trace.Segments, "segments", false, "lines for segments that come and go, and for each out of memory")
+	f.BoolVar(&opts.trace.Segments, "segments", false,
+		"lines for segments that come and go, and for each out of memory")
 	f.BoolVar(&opts.trace.NoSnapshot, "no-snapshot", false, "no snapshot at the end")
 	return cmd
 }
 
-// device is the card that the flags describe.
+// device returns the card that the flags describe.
 func (o replayOptions) device() (*allocator.Device, error) {
 	config := allocator.DeviceConfig{}
 	var err error
@@ -79,7 +87,8 @@ func (o replayOptions) device() (*allocator.Device, error) {
 		return nil, err
 	}
 	if config.Overhead > config.Total {
-		return nil, fmt.Errorf("--overhead: expected at most the card's %s, found %s", o.capacity, o.overhead)
+		return nil, fmt.Errorf("--overhead: expected at most the card's %s, found %s", o.capacity,
+			o.overhead)
 	}
 	switch o.placement {
 	case "firstfit":
@@ -98,7 +107,7 @@ func (o replayOptions) device() (*allocator.Device, error) {
 	return allocator.NewDevice(config), nil
 }
 
-// typedSize reads the size that a flag was given.
+// typedSize reads the size that a flag gives.
 func typedSize(flag, text string) (int64, error) {
 	size, err := lex.ParseSize(text)
 	if err != nil {
@@ -120,7 +129,8 @@ func runReplay(out, diagnostics io.Writer, path string, opts replayOptions) erro
 		return fmt.Errorf("allocator settings: %w", err)
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return fmt.Errorf("%s is a folder; expected a trace, such as vramsoak snapshot FILE --trace %s/run.trace writes", path, path)
+		return fmt.Errorf("%s is a folder; expected a trace, such as vramsoak snapshot FILE "+
+			"--trace %s/run.trace writes", path, path)
 	}
 	text, err := parser.Open(path)
 	if err != nil {
@@ -129,21 +139,25 @@ func runReplay(out, diagnostics io.Writer, path string, opts replayOptions) erro
 	defer func() { _ = text.Close() }() // only read
 	opts.trace.Name = displayName(path)
 	begin := time.Now()
-	totals, err := trace.Replay(out, trace.Read(text, opts.trace.Name), device, allocator.New(device, config), opts.trace)
+	totals, err := trace.Replay(out, trace.Read(text, opts.trace.Name), device,
+		allocator.New(device, config), opts.trace)
 	if err != nil {
 		return err
 	}
 	if totals.Events == 0 {
-		return nothingError(fmt.Sprintf("%s has no operations; expected a trace, see %s", opts.trace.Name, "vramsoak replay --help"))
+		return emptyError(fmt.Sprintf("%s has no operations; expected a trace, see %s",
+			opts.trace.Name, "vramsoak replay --help"))
 	}
 	if totals.Unknown > 0 {
-		_, err = sink.Fprintf(diagnostics, "%d frees of IDs that are not live were skipped, the first in %s:%d\n", totals.Unknown, opts.trace.Name, totals.FirstUnknown)
+		_, err = sink.Fprintf(diagnostics, "%d frees of IDs that are not live were skipped, the "+
+			"first in %s:%d\n", totals.Unknown, opts.trace.Name, totals.FirstUnknown)
 		if err != nil {
 			return err
 		}
 	}
 	seconds := time.Since(begin).Seconds()
-	_, err = sink.Fprintf(diagnostics, "%d events, %d out of memory, %.3f s, %.0f events/s\n", totals.Events, totals.OutOfMemory, seconds,
+	_, err = sink.Fprintf(diagnostics, "%d events, %d out of memory, %.3f s, %.0f events/s\n",
+		totals.Events, totals.OutOfMemory, seconds,
 		float64(totals.Events)/seconds)
 	return err
 }

@@ -38,8 +38,8 @@ func flagValues(f *pflag.Flag) []string {
 }
 
 // takeUp opens the run of --resume, gives the command the flags that the run was begun with, and
-// changes to the folder that it was begun in. What was given beside --resume must not contradict the
-// run.
+// changes to the folder that it was begun in. What was given beside --resume must not contradict
+// the run.
 func takeUp(cmd *cobra.Command, dir string, command []string) (*runfolder.Run, error) {
 	run, err := runfolder.Open(runfolder.Around(dir))
 	if err == nil {
@@ -57,7 +57,8 @@ func takeUp(cmd *cobra.Command, dir string, command []string) (*runfolder.Run, e
 		}
 		for _, value := range values {
 			if err := cmd.Flags().Set(name, value); err != nil {
-				return nil, fmt.Errorf("--resume: %s: flag %s: %w; resume it with the version that began it, %s",
+				return nil, fmt.Errorf("--resume: %s: flag %s: %w; resume it with the version "+
+					"that began it, %s",
 					filepath.Join(dir, runfolder.InfoName), name, err, run.Info.Version)
 			}
 		}
@@ -72,13 +73,16 @@ func sameFlags(run *runfolder.Run, flags *pflag.FlagSet) error {
 		recorded, known := run.Info.Config.Flags[f.Name]
 		switch given := flagValues(f); {
 		case f.Name == "runs":
-			errs = append(errs, errors.New("--resume: --runs is where new runs are made; leave it out"))
+			errs = append(errs,
+				errors.New("--resume: --runs is where new runs are made; leave it out"))
 		case slices.Contains(perRun, f.Name) || known && slices.Equal(given, recorded):
 		case known:
-			errs = append(errs, fmt.Errorf("--resume: --%s is %s in the run, and was given as %s; leave it out", f.Name,
+			errs = append(errs, fmt.Errorf("--resume: --%s is %s in the run, and was given as "+
+				"%s; leave it out", f.Name,
 				strings.Join(recorded, ", "), strings.Join(given, ", ")))
 		default:
-			errs = append(errs, fmt.Errorf("--resume: the run was begun without --%s; leave it out, or start a new run", f.Name))
+			errs = append(errs, fmt.Errorf("--resume: the run was begun without --%s; leave it "+
+				"out, or start a new run", f.Name))
 		}
 	})
 	return errors.Join(errs...)

@@ -28,19 +28,21 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// newRun makes a run folder with all that it takes to resume the run. No process has been started yet.
-// undo removes the folder, and the folder of runs if newRun made that too.
+// newRun makes a run folder with all that it takes to resume the run. No process has been started
+// yet. undo removes the folder, and the folder of runs if newRun made that too.
 func newRun(cfg harness.Config, opts soakOptions, nvml *meter.NVML, batch []harness.Input) (
 	dir string, info runfolder.Info, undo func(), err error,
 ) {
 	if len(cfg.Command) > 0 {
 		if _, err := exec.LookPath(cfg.Command[0]); err != nil {
-			return "", info, nil, fmt.Errorf("the command cannot be started: %w; check the command after --", err)
+			return "", info, nil,
+				fmt.Errorf("the command cannot be started: %w; check the command after --", err)
 		}
 	}
 	started := time.Now()
 	if cfg.Dir, undo, err = runfolder.Make(opts.runs, started); err != nil {
-		return "", info, nil, fmt.Errorf("--runs %s: making a run folder in it: %w", opts.runs, bare(err))
+		return "", info, nil, fmt.Errorf("--runs %s: making a run folder in it: %w", opts.runs,
+			bare(err))
 	}
 	if err := cfg.Validate(); err != nil {
 		undo()
@@ -57,24 +59,32 @@ func newRun(cfg harness.Config, opts soakOptions, nvml *meter.NVML, batch []harn
 }
 
 // runInfo returns the run.json of a run that begins.
-func runInfo(cfg harness.Config, opts soakOptions, nvml *meter.NVML, started time.Time) (runfolder.Info, error) {
+func runInfo(cfg harness.Config, opts soakOptions, nvml *meter.NVML,
+	started time.Time) (runfolder.Info, error) {
 	masked, digest, err := shownCommand(cfg)
 	if err != nil {
 		return runfolder.Info{}, err
 	}
 	info := runfolder.Info{
-		Schema: runfolder.Schema, Version: cfg.Version, Command: masked, Digest: digest, Commit: gitCommit(), GPUs: []runfolder.GPU{},
+		Schema: runfolder.Schema, Version: cfg.Version, Command: masked, Digest: digest,
+		Commit: gitCommit(), GPUs: []runfolder.GPU{},
 		Config: runfolder.Config{
-			Files: opts.files, Count: len(cfg.Files), Repeat: opts.repeat, Shuffle: opts.shuffle, Feed: string(cfg.Feed),
-			Timeout: cfg.Timeout.Seconds(), Grace: cfg.Grace.Seconds(), OnCrash: string(cfg.OnCrash),
-			RestartEvery: cfg.RestartEvery, MaxRestarts: cfg.MaxRestarts, BackOff: cfg.BackOff.Seconds(),
-			RetryFailed: cfg.RetryFailed, Until: cfg.Until.Seconds(), Workers: opts.workers, MaxUsed: opts.maxUsed,
-			SettleLimit: cfg.SettleLimit.Seconds(), MaxIdleUsed: opts.maxIdleUsed, Baselines: opts.baselines, Flags: opts.given, Policy: cfg.Policy,
+			Files: opts.files, Count: len(cfg.Files), Repeat: opts.repeat, Shuffle: opts.shuffle,
+			Feed:    string(cfg.Feed),
+			Timeout: cfg.Timeout.Seconds(), Grace: cfg.Grace.Seconds(),
+			OnCrash:      string(cfg.OnCrash),
+			RestartEvery: cfg.RestartEvery, MaxRestarts: cfg.MaxRestarts,
+			BackOff:     cfg.BackOff.Seconds(),
+			RetryFailed: cfg.RetryFailed, Until: cfg.Until.Seconds(), Workers: opts.workers,
+			MaxUsed:     opts.maxUsed,
+			SettleLimit: cfg.SettleLimit.Seconds(), MaxIdleUsed: opts.maxIdleUsed,
+			Baselines: opts.baselines, Flags: opts.given, Policy: cfg.Policy,
 		},
-		Started: started.UTC().Truncate(time.Millisecond), Reason: runfolder.Running, Statuses: map[string]int{},
+		Started: started.UTC().Truncate(time.Millisecond), Reason: runfolder.Running,
+		Statuses: map[string]int{},
 	}
 	if cfg.Until > 0 {
-		info.Config.Count = 0 // nobody knows
+		info.Config.Count = 0 // unknown
 	}
 	info.Host, _ = os.Hostname() // "" where the system does not know
 	if nvml != nil {
@@ -106,7 +116,9 @@ func gitCommit() string {
 }
 
 func writeInfo(dir string, info runfolder.Info) error {
-	return writeFile(filepath.Join(dir, runfolder.InfoName), func(w io.Writer) error { return sink.WriteJSON(w, info) })
+	return writeFile(filepath.Join(dir, runfolder.InfoName), func(w io.Writer) error {
+		return sink.WriteJSON(w, info)
+	})
 }
 
 func writeBatch(dir string, files []harness.Input) error {
@@ -119,7 +131,7 @@ func writeBatch(dir string, files []harness.Input) error {
 	})
 }
 
-// writeReports writes the reports beside the log, but for the plots.
+// writeReports writes the reports beside the log, except for the plots.
 func writeReports(dir string, tl *timeline.Timeline, report *check.Report) error {
 	for _, file := range []struct {
 		name  string
@@ -129,7 +141,9 @@ func writeReports(dir string, tl *timeline.Timeline, report *check.Report) error
 		{"junit.xml", junit.Write},
 		{"summary.md", markdown.Report},
 	} {
-		if err := writeFile(filepath.Join(dir, file.name), func(w io.Writer) error { return file.write(w, tl, report) }); err != nil {
+		if err := writeFile(filepath.Join(dir, file.name), func(w io.Writer) error {
+			return file.write(w, tl, report)
+		}); err != nil {
 			return err
 		}
 	}
@@ -139,23 +153,25 @@ func writeReports(dir string, tl *timeline.Timeline, report *check.Report) error
 // writePlots writes the plots beside the log.
 func writePlots(dir string, chart *memory.Chart) error {
 	for _, format := range []string{"png", "svg"} {
-		debug.FreeOSMemory() // what came before leaves more behind than a picture takes
+		debug.FreeOSMemory() // a picture needs less than what is freed here
 		err := writeFile(filepath.Join(dir, "memory."+format), func(w io.Writer) error {
 			return chart.Plot(w, format, plots.Options{})
 		})
-		if err != nil && !errors.Is(err, memory.ErrNothing) { // as where every file failed before it had a checkpoint
+		// Every file failed before a checkpoint.
+		if err != nil && !errors.Is(err, memory.ErrNothing) {
 			return err
 		}
 	}
 	return nil
 }
 
-// writeFile writes a whole file or none: a reader never sees half of it.
+// writeFile writes a whole file or none: no reader ever sees half of it.
 func writeFile(path string, write func(io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return fmt.Errorf("writing %s: expected a file, found a folder; name the file in it", path)
 	}
-	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithTempDir(filepath.Dir(path)))
+	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644),
+		renameio.WithTempDir(filepath.Dir(path)))
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, bare(err))
 	}
@@ -169,7 +185,8 @@ func writeFile(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// bare returns an error of the file system without the name of its file, which may be a temporary one.
+// bare returns an error of the file system without the name of its file, which may be a temporary
+// one.
 func bare(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError

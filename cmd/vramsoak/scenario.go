@@ -15,7 +15,7 @@ import (
 // stdinPath stands for standard input.
 const stdinPath = "-"
 
-// scenarioFile is what a file says, or standard input.
+// scenarioFile reads a file, or standard input.
 func scenarioFile(path string) ([]byte, error) {
 	if path != stdinPath {
 		return strictyaml.ReadFile(path)
@@ -27,15 +27,17 @@ func scenarioFile(path string) ([]byte, error) {
 	return src, nil
 }
 
-// warnOfEnvironment warns where the environment has settings of the allocator: what is simulated goes by the file.
+// warnOfEnvironment warns if the environment has settings of the allocator, which a simulation does
+// not use.
 func warnOfEnvironment(s *scenario.Scenario, out io.Writer) {
 	const name = "PYTORCH_CUDA_ALLOC_CONF"
 	if conf := os.Getenv(name); conf != "" && conf != s.Env[name] {
-		_, _ = sink.Fprintf(out, "vramsoak: warning: %s=%s of the environment is not used; write it in the file: env: {%s: %q}\n", name, conf, name, conf)
+		_, _ = sink.Fprintf(out, "vramsoak: warning: %s=%s of the environment is not used; write "+
+			"it in the file: env: {%s: %q}\n", name, conf, name, conf)
 	}
 }
 
-// lengthsOf is "300 s" or "60 to 600 s".
+// lengthsOf returns the lengths of files as "300 s" or "60 to 600 s".
 func lengthsOf(f scenario.Files) string {
 	if f.Low == f.High {
 		return fmt.Sprintf("%.4g s", f.Low)
@@ -43,10 +45,10 @@ func lengthsOf(f scenario.Files) string {
 	return fmt.Sprintf("%.4g to %.4g s", f.Low, f.High)
 }
 
-// autoGPU is the card of this machine.
+// autoGPU stands for the card of this machine.
 const autoGPU = "auto"
 
-// cardFor is the card that --gpu names, in the place of the scenario's.
+// cardFor returns the card that --gpu names, which replaces the scenario's.
 func cardFor(s *scenario.Scenario, name string) (scenario.GPU, error) {
 	if name == autoGPU {
 		gpu, err := thisGPU()
@@ -65,16 +67,18 @@ func cardFor(s *scenario.Scenario, name string) (scenario.GPU, error) {
 	return s.GPU.Replaced(card), nil
 }
 
-// thisGPU is the first GPU that a pipeline would see here, with what is in use on it now.
+// thisGPU returns the first GPU that a pipeline would see here, with what is in use on it now.
 func thisGPU() (scenario.GPU, error) {
 	nvml, err := meter.OpenNVML()
 	if err != nil {
-		return scenario.GPU{}, fmt.Errorf("--gpu auto: no GPU to be read here (%w); name one: --gpu 16GiB, or --gpu \"RTX 5080\"", err)
+		return scenario.GPU{}, fmt.Errorf("--gpu auto: no GPU to be read here (%w); name one: "+
+			"--gpu 16GiB, or --gpu \"RTX 5080\"", err)
 	}
 	defer func() { _ = nvml.Close() }() // only read
 	visible := nvml.Visible(os.LookupEnv(meter.VisibleDevices))
 	if len(visible) == 0 {
-		return scenario.GPU{}, fmt.Errorf("--gpu auto: %s shows none of the GPUs here; name one: --gpu 16GiB", meter.VisibleDevices)
+		return scenario.GPU{}, fmt.Errorf("--gpu auto: %s shows none of the GPUs here; name one: "+
+			"--gpu 16GiB", meter.VisibleDevices)
 	}
 	occupied, err := nvml.View(visible[:1]).Occupied()
 	if err != nil {
@@ -88,7 +92,7 @@ func thisGPU() (scenario.GPU, error) {
 	return gpu, nil
 }
 
-// lint refuses what is wrong in a scenario on its card, and says what does nothing.
+// lint returns an error for what is wrong in a scenario on its card, and prints warnings.
 func lint(s *scenario.Scenario, diagnostics io.Writer) error {
 	var refused []error
 	for _, m := range s.Lint() {

@@ -14,9 +14,9 @@ func newSchemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema " + strings.Join(schema.Names(), "|"),
 		Short: "Print the JSON Schema of the policy, the pipeline file or the verdict",
-		Long: `Schema prints a JSON Schema (draft 2020-12). Editors that know it complete the keys of a
-file, show what they mean, and mark mistakes while you type. pipeline is what vramsoak validate and
-simulate read, policy is vramsoak.yaml, and verdict is what --format json prints.`,
+		Long: `Schema prints a JSON Schema (draft 2020-12). Editors that know it complete the keys
+of a file, show what they mean, and mark mistakes while you type. pipeline is what vramsoak
+validate and simulate read, policy is vramsoak.yaml, and verdict is what --format json prints.`,
 		Example: `  # For an editor: write the schema beside the policy ...
   vramsoak schema policy > vramsoak.schema.json
 

@@ -38,16 +38,18 @@ func newSimulateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate SCENARIO",
 		Short: "Run a scenario on the virtual GPU; print checkpoint lines",
-		Long: `Simulate runs a pipeline that is written down in YAML over a batch of files, on a model of PyTorch's allocator and a card
-that is not there, and prints the lines that the pipeline would: checkpoints with exact bytes, out-of-memory messages in
-PyTorch's words, which file is worked on, and what the allocator holds block by block at each file's end and when memory runs out.
-So check, plot and soak take it for a pipeline. The same scenario gives the same bytes each time.
+		Long: `Simulate runs a pipeline that is written down in YAML over a batch of files, on a
+model of PyTorch's allocator and of a card. It prints the lines that the pipeline would print:
+checkpoints with exact bytes, out-of-memory messages in PyTorch's words, the current file, and the
+allocator's segments, block by block, at each file's end and when memory runs out. So check, plot
+and soak take it for a pipeline. The same scenario gives the same bytes each time.
 
-Times are virtual: they begin on January 1, 2026, and a stage takes the seconds that the scenario gives it. With --stdin the
-files are those whose paths come, one a line, as from soak --feed stdin; their lengths are read from their headers, where they are WAV
-files, and else drawn from the scenario. Times are then those of the wall clock, for they stand beside the soak's own; with
---pace one second of it is that many virtual ones, else the simulation runs as fast as it can. The virtual seconds that a file
-took are in its [pipeline] file-end line in both cases.`,
+Times are virtual: they begin on January 1, 2026, and a stage takes the seconds that the scenario
+gives it. With --stdin the simulation works on files whose paths come one a line, as from soak
+--feed stdin. The header of a WAV file gives its length; the lengths of other files are drawn from
+the scenario. Then times are those of the wall clock, as in the soak's own lines. With --pace one
+second of the wall clock is that many virtual seconds; without it the simulation runs as fast as
+it can. In both cases the virtual seconds of a file are in its [pipeline] file-end line.`,
 		Example: `  vramsoak simulate fixtures/scenarios/long-batch-before.yaml | vramsoak check -
   vramsoak simulate fixtures/scenarios/transcription-after.yaml --files 1000 > run.log
   vramsoak simulate pipeline.yaml --trace run.trace > run.log && head -1 run.trace
@@ -58,28 +60,37 @@ took are in its [pipeline] file-end line in both cases.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.gpu, "gpu", "", "the `card`: a size such as 16GiB, a name such as \"RTX 5080\", or auto; default the file's")
+	f.StringVar(&opts.gpu, "gpu", "", "the `card`: a size such as 16GiB, a name such as \"RTX "+
+		"5080\", or auto; default the file's")
 	f.IntVar(&opts.files, "files", 0, "how many files; 0: as many as the scenario has")
-	f.BoolVar(&opts.stdin, "stdin", false, "work on the files whose paths come on standard input, one a line")
-	f.Float64Var(&opts.pace, "pace", 0, "virtual seconds a second, with --stdin; 0: as fast as it can")
-	f.StringVar(&opts.trace, "trace", "", "write what the allocator is asked for to this `file` as a trace for vramsoak replay; further processes' to FILE.2 and so on")
-	f.BoolVar(&opts.segments, "segments", true, "print what the allocator holds at the end of each file")
+	f.BoolVar(&opts.stdin, "stdin", false, "work on the files whose paths come on standard "+
+		"input, one a line")
+	f.Float64Var(&opts.pace, "pace", 0,
+		"virtual seconds a second, with --stdin; 0: as fast as it can")
+	f.StringVar(&opts.trace, "trace", "", "write what the allocator is asked for to this `file` "+
+		"as a trace for vramsoak replay; further processes' to FILE.2 and so on")
+	f.BoolVar(&opts.segments, "segments", true, "print what the allocator holds at the end of "+
+		"each file")
 	return cmd
 }
 
-func runSimulate(in io.Reader, out, diagnostics io.Writer, path string, opts simulateOptions) error {
+func runSimulate(in io.Reader, out, diagnostics io.Writer, path string,
+	opts simulateOptions) error {
 	switch {
 	case opts.files < 0:
 		return fmt.Errorf("--files: expected a whole number from 0 on, found %d", opts.files)
 	case opts.pace < 0:
 		return fmt.Errorf("--pace: expected a number above 0, such as 1000, found %g", opts.pace)
 	case opts.stdin && opts.files > 0:
-		return errors.New("--files, --stdin: expected one of them: standard input says how many files there are")
+		return errors.New("--files, --stdin: expected one of them: standard input says how many " +
+			"files there are")
 	case opts.pace > 0 && !opts.stdin:
-		return errors.New("--pace: expected --stdin beside it; without that times are virtual, and nothing waits")
+		return errors.New("--pace: expected --stdin beside it; without that times are virtual, " +
+			"and nothing waits")
 	}
 	if path == stdinPath && opts.stdin {
-		return errors.New("-: expected a scenario's file; with --stdin standard input has the paths of audio files")
+		return errors.New("-: expected a scenario's file; with --stdin standard input has the " +
+			"paths of audio files")
 	}
 	src, err := scenarioFile(path)
 	if err != nil {
@@ -128,7 +139,8 @@ func runSimulate(in io.Reader, out, diagnostics io.Writer, path string, opts sim
 	return err
 }
 
-// firstFile is the place in the batch of the first file, as a soak says it.
+// firstFile returns the place in the batch of the first file, which a soak puts into the
+// environment.
 func firstFile() (int, error) {
 	text := os.Getenv(harness.EnvFirst)
 	if text == "" {
@@ -141,7 +153,8 @@ func firstFile() (int, error) {
 	return n, nil
 }
 
-// pathsOf are the files whose paths come one a line. What was printed is seen before the next one is waited for.
+// pathsOf yields the files whose paths come one a line. It flushes the output before it waits for
+// the next one.
 func pathsOf(in io.Reader, out *bufio.Writer) iter.Seq2[simulator.File, error] {
 	return func(yield func(simulator.File, error) bool) {
 		for lines := bufio.NewReader(in); ; {
@@ -166,12 +179,14 @@ func pathsOf(in io.Reader, out *bufio.Writer) iter.Seq2[simulator.File, error] {
 	}
 }
 
-// wallClock gives lines the time of the wall, at a pace of virtual seconds a second; 0 does not wait.
+// wallClock returns a clock for lines in real time, at a pace of virtual seconds a second; 0 does
+// not wait.
 func wallClock(pace float64, out *bufio.Writer) func(seconds float64) time.Time {
 	began := time.Now()
 	return func(seconds float64) time.Time {
 		if pace > 0 {
-			if wait := time.Until(began.Add(time.Duration(seconds / pace * float64(time.Second)))); wait > 0 {
+			if wait := time.Until(began.Add(time.Duration(seconds / pace * float64(
+				time.Second)))); wait > 0 {
 				_ = out.Flush() // an error comes again
 				time.Sleep(wait)
 			}
@@ -180,10 +195,12 @@ func wallClock(pace float64, out *bufio.Writer) func(seconds float64) time.Time 
 	}
 }
 
-// simulated says in a line what became of a run.
+// simulated sums up a run in one line.
 func simulated(s *scenario.Scenario, o *simulator.Outcome) string {
-	text := fmt.Sprintf("%d files, %d failed, peak %s allocated, %s reserved of %s; %.1f audio hours per hour",
-		o.Files, o.Failed, record.FormatBytes(o.Peak.Allocated), record.FormatBytes(o.Peak.Reserved), record.FormatBytes(s.GPU.Total),
+	text := fmt.Sprintf("%d files, %d failed, peak %s allocated, %s reserved of %s; %.1f audio "+
+		"hours per hour",
+		o.Files, o.Failed, record.FormatBytes(o.Peak.Allocated),
+		record.FormatBytes(o.Peak.Reserved), record.FormatBytes(s.GPU.Total),
 		o.AudioHoursPerHour())
 	if o.FirstPressure > 0 {
 		text += fmt.Sprintf("; cached memory had to be released from file %d on", o.FirstPressure)
@@ -201,8 +218,8 @@ func simulated(s *scenario.Scenario, o *simulator.Outcome) string {
 	return text
 }
 
-// processTraces write what a simulation's allocator is asked for, as traces for vramsoak replay: a trace is of one process, so the
-// second one's is in PATH.2 and so on.
+// processTraces write the requests to a simulation's allocator as traces for vramsoak replay. Each
+// process has a trace of its own: the second one's is in PATH.2 and so on.
 type processTraces struct {
 	path      string
 	processes int
@@ -226,7 +243,8 @@ func (t *processTraces) begin(conf string, card allocator.DeviceConfig) func(tra
 		return nil
 	}
 	t.file, t.w = f, bufio.NewWriterSize(f, 64<<10)
-	_, _ = fmt.Fprintf(t.w, "# vramsoak replay %s --capacity %d --overhead %d --conf %s\n", sink.Shell(path), card.Total,
+	_, _ = fmt.Fprintf(t.w, "# vramsoak replay %s --capacity %d --overhead %d --conf %s\n",
+		sink.Shell(path), card.Total,
 		card.Overhead, sink.Shell(conf))
 	return func(op trace.Op) {
 		t.line = append(op.AppendTo(t.line[:0]), '\n')
@@ -234,7 +252,7 @@ func (t *processTraces) begin(conf string, card allocator.DeviceConfig) func(tra
 	}
 }
 
-// end ends the trace that was begun, and returns the first error of all.
+// end ends the current trace, and returns the first error of all traces.
 func (t *processTraces) end() error {
 	if t.file == nil {
 		return t.err

@@ -26,7 +26,7 @@ type snapshotOptions struct {
 	show   text.SnapshotOptions
 }
 
-// allDevices is the device where none is chosen.
+// allDevices is the value of --device if none is chosen.
 const allDevices = -1
 
 func newSnapshotCommand() *cobra.Command {
@@ -34,12 +34,14 @@ func newSnapshotCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "snapshot FILE.pickle",
 		Short: "Show what holds memory in a PyTorch memory snapshot, and what leaked",
-		Long: `Snapshot reads what torch.cuda.memory._dump_snapshot("FILE.pickle") wrote, without Python and without running anything
-that is in the file, and shows what holds memory, by the line of the program that allocated it; the allocations that failed,
-and whether memory was short or in pieces; what was allocated in the recorded history and never given back, in how many
-steps; what keeps free memory from being given back; and what was allocated at the peak.
+		Long: `Snapshot reads what torch.cuda.memory._dump_snapshot("FILE.pickle") wrote, without
+Python and without running anything in the file. It shows what holds memory, by the line of the
+program that allocated it; the allocations that failed, and whether memory was short or
+fragmented; what was allocated in the recorded history and never freed, in how many steps; what
+keeps free memory from being released; and what was allocated at the peak.
 
-To record one: torch.cuda.memory._record_memory_history() first, _dump_snapshot at the end or where memory ran out.`,
+To record a snapshot: call torch.cuda.memory._record_memory_history() first, and _dump_snapshot at
+the end or when memory runs out.`,
 		Example: `  vramsoak snapshot oom.pickle
   vramsoak snapshot oom.pickle --stacks --top 3
   vramsoak snapshot oom.pickle --pprof oom.pb.gz && go tool pprof -top oom.pb.gz
@@ -47,16 +49,23 @@ To record one: torch.cuda.memory._record_memory_history() first, _dump_snapshot 
   vramsoak snapshot oom.pickle --log oom.log && vramsoak plot oom.log --fragmentation -o oom.png
   vramsoak snapshot oom.pickle --format json | jq '.devices[0].holds[:3]'`,
 		Args: wants(1, 1, "a snapshot, or - for standard input"),
-		RunE: func(cmd *cobra.Command, args []string) error { return runSnapshot(cmd.OutOrStdout(), args[0], opts) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runSnapshot(cmd.OutOrStdout(), args[0], opts)
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&opts.format, "format", "text", "text or json")
 	f.IntVar(&opts.show.Top, "top", 10, "rows of each table of the text; 0 for all")
-	f.BoolVar(&opts.show.Stacks, "stacks", false, "whole stacks, in the text and in the profile, PyTorch's own frames too")
+	f.BoolVar(&opts.show.Stacks, "stacks", false, "whole stacks, in the text and in the profile, "+
+		"PyTorch's own frames too")
 	f.IntVar(&opts.device, "device", allDevices, "this device only; -1 for all")
-	f.StringVar(&opts.pprof, "pprof", "", "write what holds memory, now and at the peak, to this `file` for go tool pprof")
-	f.StringVar(&opts.trace, "trace", "", "write the events of one device to this `file` as a trace for vramsoak replay")
-	f.StringVar(&opts.log, "log", "", fmt.Sprintf("write its segments, now, at the peak and where memory ran out (the first %d times), to this `file` as lines of a log", snapshot.MostMaps))
+	f.StringVar(&opts.pprof, "pprof", "", "write what holds memory, now and at the peak, to this "+
+		"`file` for go tool pprof")
+	f.StringVar(&opts.trace, "trace", "", "write the events of one device to this `file` as a "+
+		"trace for vramsoak replay")
+	f.StringVar(&opts.log, "log", "",
+		fmt.Sprintf("write its segments, now, at the peak and where memory ran out (the first %d "+
+			"times), to this `file` as lines of a log", snapshot.MostMaps))
 	return cmd
 }
 
@@ -80,7 +89,8 @@ func runSnapshot(out io.Writer, path string, opts snapshotOptions) error {
 		return err
 	}
 	if opts.trace != "" && len(snap.Devices) > 1 {
-		return fmt.Errorf("%s has devices %s; a trace is of one: give --device", path, deviceNames(snap))
+		return fmt.Errorf("%s has devices %s; a trace is of one: give --device", path,
+			deviceNames(snap))
 	}
 	analyses := make([]*snapshot.Analysis, len(snap.Devices))
 	for i := range snap.Devices {
@@ -90,7 +100,9 @@ func runSnapshot(out io.Writer, path string, opts snapshotOptions) error {
 		path  string
 		write func(io.Writer) error
 	}{
-		{opts.pprof, func(w io.Writer) error { return pprof.Write(w, snap, analyses, opts.show.Stacks) }},
+		{opts.pprof, func(w io.Writer) error {
+			return pprof.Write(w, snap, analyses, opts.show.Stacks)
+		}},
 		{opts.trace, sink.Text(func(w io.Writer) error { return snap.Devices[0].WriteTrace(w) })},
 		{opts.log, sink.Text(func(w io.Writer) error { return writeMaps(w, snap, analyses) })},
 	} {
@@ -119,10 +131,11 @@ func writeMaps(w io.Writer, snap *snapshot.Snapshot, analyses []*snapshot.Analys
 	return nil
 }
 
-// choose leaves the device that was asked for.
+// choose drops all devices except the one that was asked for.
 func choose(snap *snapshot.Snapshot, path string, device int) error {
 	if len(snap.Devices) == 0 {
-		return fmt.Errorf("%s: expected segments or events of a device, found none; take the snapshot while the program holds memory", path)
+		return fmt.Errorf("%s: expected segments or events of a device, found none; take the "+
+			"snapshot while the program holds memory", path)
 	}
 	if device == allDevices {
 		return nil

@@ -29,7 +29,7 @@ import (
 type soakOptions struct {
 	files        []string
 	repeat       int
-	shuffle      *uint64 // seed; nil where the order is to stay
+	shuffle      *uint64 // seed; nil keeps the order
 	feed         string
 	timeout      time.Duration
 	grace        time.Duration
@@ -53,7 +53,8 @@ type soakOptions struct {
 	secrets      []string // names, see package secret
 }
 
-const gpusUsage = "work on these `GPUs`, such as 0,1, or on all: one worker each, which share the files"
+const gpusUsage = "work on these `GPUs`, such as 0,1, or on all: one worker each, which share " +
+	"the files"
 
 func newSoakCommand() *cobra.Command {
 	opts := soakOptions{}
@@ -61,9 +62,10 @@ func newSoakCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "soak [flags] -- COMMAND...",
 		Short: "Run a pipeline over a batch, judge it, write the run folder",
-		Long: `Soak runs a command over a batch of files and watches its memory. The command prints a checkpoint line before and
-after what it frees; vramsoak passes its lines through to soak.log, adds its own (files, exits, samples of the device),
-judges the log, and writes the run folder: soak.log, run.json, verdict.json, junit.xml, summary.md, memory.png, memory.svg.
+		Long: `Soak runs a command over a batch of files and watches its memory. The command
+prints a checkpoint line before and after each cleanup. vramsoak passes these lines through to
+soak.log, adds its own (files, exits, samples of the device), judges the log, and writes the run
+folder: soak.log, run.json, verdict.json, junit.xml, summary.md, memory.png, memory.svg.
 
 How files reach the command follows from the command:
   {}       in its arguments is replaced by a path: one process a file
@@ -76,25 +78,27 @@ A pipeline that works on many files in one process should print which one it wor
   [pipeline] file-end path=PATH status=ok
 otherwise a file begins where the first checkpoint's name recurs.
 
-Memory that follows the length of the audio looks like a leak where files are sorted by length. --shuffle feeds the
-batch in another order, the same one for the same seed; --repeat feeds it several times over, best four or more, each
-round shuffled by itself. A leak goes on growing all the same.
+If files are sorted by length, memory that follows the length of the audio looks like a leak.
+--shuffle feeds the batch in another order, the same one for the same seed. --repeat feeds it
+several times over, best four or more, and shuffles each round by itself. A leak still grows.
 
-Where there is a GPU, the run begins when what is in use on it has stopped moving, --settle-limit at most, and the log says
-what that is and which processes hold it; so when the last process has ended. With --max-idle-used a GPU that holds more is
-refused: exit status 2.
+If there is a GPU, the run begins when the memory in use on it has stopped moving, or after
+--settle-limit. The log says how much is in use and which processes hold it. The same happens when
+the last process has ended. With --max-idle-used a GPU that holds more is refused: exit status 2.
 
-After a kill, a crash of the machine or Ctrl-C, --resume RUN goes on with the file that was worked on; files that ended are
-not done again, and no command is needed.
+After a kill, a crash of the machine or Ctrl-C, --resume RUN goes on with the interrupted file.
+Files that ended are not done again, and no command is needed.
 
-With --gpus each GPU has a worker: processes that see it alone, as device 0 (CUDA_VISIBLE_DEVICES), with a log of their own
-in the run folder. They share the batch and are judged together: a file counts wherever it was done, a leak within its GPU.
+With --gpus each GPU has a worker: processes that see only this GPU, as device 0
+(CUDA_VISIBLE_DEVICES), with a log of their own in the run folder. The workers take files from one
+batch and are judged together: a file counts whichever GPU did it, a leak is judged on its GPU.
 
-Passwords and tokens in the command's arguments (--api-key=..., TOKEN=...) are masked in run.json and in the log. --secret
-masks those after further names. To resume such a run, give the same command again after --.
+Passwords and tokens in the command's arguments (--api-key=..., TOKEN=...) are masked in run.json
+and in the log. --secret masks those after further names. To resume such a run, give the same
+command again after --.
 
-No shell is involved. The command's environment gets PYTHONUNBUFFERED=1, and VRAMSOAK_FIRST, the place in the batch of
-the first file that the process is given.`,
+No shell is involved. The command's environment gets PYTHONUNBUFFERED=1, and VRAMSOAK_FIRST, the
+place in the batch of the first file that the process is given.`,
 		Example: `  # One process a file
   vramsoak soak --files audio/ --timeout 10m -- python transcribe.py {}
 
@@ -120,7 +124,8 @@ the first file that the process is given.`,
   vramsoak soak --files batch/ --feed stdin -- gpupipeline --model ggml-base.bin --out out --stdin`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 && opts.resume == "" {
-				return errors.New("expected a command to run, found none; put it after --, such as: vramsoak soak --files audio/ -- python transcribe.py {}")
+				return errors.New("expected a command to run, found none; put it after --, such " +
+					"as: vramsoak soak --files audio/ -- python transcribe.py {}")
 			}
 			return nil
 		},
@@ -137,46 +142,65 @@ the first file that the process is given.`,
 				opts.shuffle = &seed
 			}
 			if cmd.Flags().Changed("until") && opts.until == 0 {
-				return fmt.Errorf("--until %v: expected how long to soak, such as 8h; leave it out to feed the batch once", opts.until)
+				return fmt.Errorf("--until %v: expected how long to soak, such as 8h; leave it "+
+					"out to feed the batch once", opts.until)
 			}
 			if opts.until > 0 && cmd.Flags().Changed("repeat") {
-				return errors.New("--until feeds the batch until the time is over, --repeat so many times; give one of them")
+				return errors.New("--until feeds the batch until the time is over, --repeat so " +
+					"many times; give one of them")
 			}
 			opts.given = givenFlags(cmd.Flags())
 			return runSoak(cmd.Context(), cmd.OutOrStdout(), opts, args, past)
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&opts.files, "files", nil, "the batch: a `folder`, a manifest.json, a list (.txt) or a file; may be repeated")
+	f.StringArrayVar(&opts.files, "files", nil, "the batch: a `folder`, a manifest.json, a list "+
+		"(.txt) or a file; may be repeated")
 	f.IntVar(&opts.repeat, "repeat", 1, "feed the batch `N` times over")
-	f.Uint64Var(&seed, "shuffle", 0, "feed each round in an order drawn by this `seed`; the default is the order of --files")
-	f.StringVar(&opts.feed, "feed", "", "process, list, stdin or none; the default follows from the command")
-	f.DurationVar(&opts.timeout, "timeout", 0, "end the process when one file takes longer; 0 is no limit")
+	f.Uint64Var(&seed, "shuffle", 0, "feed each round in an order drawn by this `seed`; the "+
+		"default is the order of --files")
+	f.StringVar(&opts.feed, "feed", "", "process, list, stdin or none; the default follows from "+
+		"the command")
+	f.DurationVar(&opts.timeout, "timeout", 0,
+		"end the process when one file takes longer; 0 is no limit")
 	f.DurationVar(&opts.grace, "grace", harness.DefaultGrace, "time from SIGTERM to SIGKILL")
-	f.StringVar(&opts.onCrash, "on-crash", string(harness.CrashRestart), "restart goes on with the next file, stop ends the run")
-	f.IntVar(&opts.restartEvery, "restart-every", 0, "start the process anew after so many files; 0 is never")
+	f.StringVar(&opts.onCrash, "on-crash", string(harness.CrashRestart),
+		"restart goes on with the next file, stop ends the run")
+	f.IntVar(&opts.restartEvery, "restart-every", 0,
+		"start the process anew after so many files; 0 is never")
 	f.DurationVar(&opts.settleLimit, "settle-limit", harness.DefaultSettleLimit,
-		"before and after the run, wait at most so long until what is in use on the GPUs stops moving; 0 does not look")
+		"before and after the run, wait at most so long until what is in use on the GPUs stops "+
+			"moving; 0 does not look")
 	f.StringVar(&opts.maxIdleUsed, "max-idle-used", "",
-		"do not begin where more than this `amount` of a GPU's memory is in use, such as 512MiB or 5%; default any")
-	f.StringVar(&opts.maxUsed, "max-device-used", "", "end the process when more of its device is in use: a `share` such as 90%, or a size")
-	f.IntVar(&opts.maxRestarts, "max-restarts", 0, "end the run instead of starting the process anew after more than `N` crashes; 0 is no limit")
-	f.DurationVar(&opts.backOff, "back-off", 0, "wait so long after a crash, twice as long after each further one until a file ends well, at most 5m")
-	f.IntVar(&opts.retryFailed, "retry-failed", 0, "do files that did not end well again at the end, up to `N` times each")
-	f.DurationVar(&opts.until, "until", 0, "soak for so long, with the batch over and over, and end with the file that is worked on then")
+		"do not begin where more than this `amount` of a GPU's memory is in use, such as 512MiB "+
+			"or 5%; default any")
+	f.StringVar(&opts.maxUsed, "max-device-used", "",
+		"end the process when more of its device is in use: a `share` such as 90%, or a size")
+	f.IntVar(&opts.maxRestarts, "max-restarts", 0,
+		"end the run instead of starting the process anew after more than `N` crashes; 0 is no limit")
+	f.DurationVar(&opts.backOff, "back-off", 0, "wait so long after a crash, twice as long after "+
+		"each further one until a file ends well, at most 5m")
+	f.IntVar(&opts.retryFailed, "retry-failed", 0,
+		"do files that did not end well again at the end, up to `N` times each")
+	f.DurationVar(&opts.until, "until", 0, "soak for so long, with the batch over and over, and "+
+		"end with the file that is worked on then")
 	f.StringVar(&opts.gpus, "gpus", "", gpusUsage)
-	f.StringVar(&opts.resume, "resume", "", "go on with the run of this `folder`, which was killed, interrupted or stopped; no command is needed")
-	f.StringVar(&opts.policy, "policy", "", "policy `file` (YAML); default vramsoak.yaml where there is one")
+	f.StringVar(&opts.resume, "resume", "", "go on with the run of this `folder`, which was "+
+		"killed, interrupted or stopped; no command is needed")
+	f.StringVar(&opts.policy, "policy", "", "policy `file` (YAML); default vramsoak.yaml where "+
+		"there is one")
 	f.StringArrayVar(&opts.baselines, "baseline", nil, baselineUsage)
 	f.StringVar(&opts.runs, "runs", "runs", "`folder` in which the run folder is made")
 	f.StringArrayVar(&opts.secrets, "secret", nil,
 		"mask what follows this `name` in the command too, such as --hf-auth; may be repeated")
-	f.StringVar(&opts.format, "format", "text", "what to print at the end: text, json, junit or markdown")
+	f.StringVar(&opts.format, "format", "text",
+		"what to print at the end: text, json, junit or markdown")
 	return cmd
 }
 
 // runSoak begins a run, or resumes one.
-func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []string, past *runfolder.Run) error {
+func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []string,
+	past *runfolder.Run) error {
 	write, err := reportWriter(opts.format)
 	if err != nil {
 		return err
@@ -213,9 +237,12 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 		Command: command, Files: files, Feed: harness.Feed(opts.feed), Timeout: opts.timeout,
 		SettleLimit: opts.settleLimit, MaxDeviceUsed: maxUsed,
 		Grace:   cmp.Or(opts.grace, 1), // to the harness 0 is the default, here it is none
-		OnCrash: harness.OnCrash(opts.onCrash), RestartEvery: opts.restartEvery, MaxRestarts: opts.maxRestarts,
-		BackOff: opts.backOff, RetryFailed: opts.retryFailed, Until: opts.until, Resume: past != nil, Version: version(), Policy: policyText,
-		Dialects: dialects, Progress: display.show, Reaper: true, Logger: slog.New(slog.NewTextHandler(display, nil)), Secrets: opts.secrets,
+		OnCrash: harness.OnCrash(opts.onCrash), RestartEvery: opts.restartEvery,
+		MaxRestarts: opts.maxRestarts,
+		BackOff:     opts.backOff, RetryFailed: opts.retryFailed, Until: opts.until,
+		Resume: past != nil, Version: version(), Policy: policyText,
+		Dialects: dialects, Progress: display.show, Reaper: true,
+		Logger: slog.New(slog.NewTextHandler(display, nil)), Secrets: opts.secrets,
 	}
 	if cfg.MaxIdleUsed, err = idleLimit(opts.maxIdleUsed); err != nil {
 		return err
@@ -223,8 +250,10 @@ func runSoak(ctx context.Context, out io.Writer, opts soakOptions, command []str
 	if opts.feed == "" {
 		cfg.Feed = harness.FeedOf(command)
 	}
-	if mark := harness.FeedOf(command); past == nil && mark != harness.FeedNone && (cfg.Feed == harness.FeedStdin || cfg.Feed == harness.FeedNone) {
-		cfg.Logger.Warn(fmt.Sprintf("with --feed %s the command is given its arguments as they are, {} and {list} too; leave --feed out to have them replaced", cfg.Feed))
+	if mark := harness.FeedOf(command); past == nil && mark != harness.FeedNone &&
+		(cfg.Feed == harness.FeedStdin || cfg.Feed == harness.FeedNone) {
+		cfg.Logger.Warn(fmt.Sprintf("with --feed %s the command is given its arguments as they "+
+			"are, {} and {list} too; leave --feed out to have them replaced", cfg.Feed))
 	}
 	if opts.until > 0 {
 		cfg.More = more
@@ -305,21 +334,25 @@ func (o soakOptions) gpusOf(past *runfolder.Run, nvml *meter.NVML) ([]int, error
 	case text == "":
 		return nil, nil
 	case strings.HasPrefix(value, "MIG-"):
-		return nil, fmt.Errorf("--gpus: %s names instances of a partitioned GPU (MIG), and workers have whole ones; leave --gpus out, or unset it",
+		return nil, fmt.Errorf("--gpus: %s names instances of a partitioned GPU (MIG), and "+
+			"workers have whole ones; leave --gpus out, or unset it",
 			meter.VisibleDevices)
 	case nvml == nil:
 		return meter.Choose(text, meter.Machine{})
 	}
-	return meter.Choose(text, meter.Machine{Driver: true, Count: len(nvml.Devices()), Visible: nvml.Visible(value, set)})
+	return meter.Choose(text, meter.Machine{Driver: true, Count: len(nvml.Devices()),
+		Visible: nvml.Visible(value, set)})
 }
 
 // runOn runs one worker on each GPU or, without workers, one on what the pipeline sees.
-func runOn(ctx context.Context, cfg harness.Config, workers []harness.Worker) (*harness.Outcome, error) {
+func runOn(ctx context.Context, cfg harness.Config, workers []harness.Worker) (*harness.Outcome,
+	error) {
 	if len(workers) == 0 {
 		return harness.Run(ctx, cfg)
 	}
 	if workers[0].Device == nil {
-		cfg.Logger.Info("there is no NVIDIA driver: the processes are told their GPU, and what is in use on it is not sampled")
+		cfg.Logger.Info("there is no NVIDIA driver: the processes are told their GPU, and what " +
+			"is in use on it is not sampled")
 	}
 	return harness.RunAll(ctx, cfg, workers)
 }
@@ -345,7 +378,8 @@ func deviceLimit(s string) (sample.Limit, error) {
 	}
 	limit, err := sample.ParseLimit(s)
 	if err != nil || limit == (sample.Limit{}) {
-		return sample.Limit{}, fmt.Errorf("--max-device-used: expected a share such as 90%% or a size such as 20GiB, found %q", s)
+		return sample.Limit{}, fmt.Errorf("--max-device-used: expected a share such as 90%% or a "+
+			"size such as 20GiB, found %q", s)
 	}
 	return limit, nil
 }
@@ -362,14 +396,16 @@ func idleLimit(text string) (*sample.Limit, error) {
 	return &limit, nil
 }
 
-// finish judges what the run left and writes the run folder. The log is read back from the disk: the verdict is that of
-// vramsoak check.
-func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references, info runfolder.Info, runErr error,
+// finish judges the run and writes the run folder. It reads the log back from the disk, so the
+// verdict is the one that vramsoak check gives.
+func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references,
+	info runfolder.Info, runErr error,
 	outcome *harness.Outcome,
 ) error {
 	defer func() {
 		stderr.Printf("run folder: %s\n", cfg.Dir)
-		if cfg.Feed != harness.FeedNone && outcome.Reason != harness.ReasonDone && outcome.Rescued == "" && outcome.Processes > 0 {
+		if cfg.Feed != harness.FeedNone && outcome.Reason != harness.ReasonDone &&
+			outcome.Rescued == "" && outcome.Processes > 0 {
 			stderr.Printf("%s\n", goOn(cfg.Dir, info))
 		}
 	}()
@@ -386,7 +422,7 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	sketch := memory.NewSketch(plots.Options{})
 	logs := runfolder.Logs(cfg.Dir)
 	tl, report, err := readOptions{measures: len(refs) > 0}.judge(logs, sketch)
-	_, nothing := errors.AsType[nothingError](err)
+	_, nothing := errors.AsType[emptyError](err)
 	switch {
 	case runErr != nil && err != nil: // a run that failed to begin has no checkpoints either
 		return runErr
@@ -396,7 +432,7 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 		return fmt.Errorf("%w\n%s", err, lastLines(logs))
 	case err != nil:
 		return err
-	case outcome.Diagnostic != "" && runErr == nil: // why it stopped; the log that there is is judged all the same
+	case outcome.Diagnostic != "" && runErr == nil: // why it stopped; the log is judged anyway
 		stderr.Printf("vramsoak: %s\n", sink.Block(outcome.Diagnostic))
 	case tl.Checkpoints == 0:
 		stderr.Printf("vramsoak: the log has no checkpoints; %s\n", sink.Block(lastLines(logs)))
@@ -407,14 +443,14 @@ func finish(out io.Writer, cfg harness.Config, write reportFunc, refs references
 	debug.FreeOSMemory()
 	err = errors.Join(writeReports(cfg.Dir, tl, report), write(out, tl, report))
 	end := cmp.Or(runErr, verdict(report))
-	// The plots come last: all but the chart is let go before a picture is made.
+	// The plots come last: then only the chart is still in memory.
 	if err := errors.Join(err, writePlots(cfg.Dir, chart)); err != nil {
 		return errors.Join(runErr, err)
 	}
 	return end
 }
 
-// openNVML is nil where there is no driver.
+// openNVML returns nil if there is no driver.
 func openNVML() (nvml *meter.NVML, closeNVML func()) {
 	nvml, err := meter.OpenNVML()
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"vramsoak/harness/secret"
 )
 
-// wants demands from least to most arguments, any number of them where most is 0; what names them for a person.
+// wants demands from least to most arguments; if most is 0, any number. what names them for a
+// person.
 func wants(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= least && (most == 0 || len(args) <= most) {
@@ -26,8 +27,8 @@ func wants(least, most int, what string) cobra.PositionalArgs {
 	}
 }
 
-// refuseDSNs has a command and those below it refuse the address of a database wherever a file or a name is expected. It
-// would become the name of a file, or stand in a message, with the password in it.
+// refuseDSNs makes a command and those below it refuse the address of a database if a file or a
+// name is expected. Otherwise its password could end in a file's name or in a message.
 func refuseDSNs(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		refuseDSNs(sub)
@@ -60,45 +61,53 @@ func refuseDSNs(cmd *cobra.Command) {
 func takesCommand(cmd *cobra.Command) bool { return cmd.Name() == "soak" }
 
 func notAFile(expected string) string {
-	return "expected " + expected + ", found the address of a database (not shown: it may hold a password); a history is named with " +
+	return "expected " + expected + ", found the address of a database (not shown: it may hold a " +
+		"password); a history is named with " +
 		"--db or VRAMSOAK_HISTORY, and a file of such a name with ./ before it"
 }
 
-// example is the first command line of a command's examples.
+// example returns the first command line of a command's examples.
 func example(cmd *cobra.Command) string {
 	lines := strings.Split(cmd.Example, "\n")
-	i := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), cmd.Root().Name()+" ") })
+	i := slices.IndexFunc(lines, func(line string) bool {
+		return strings.HasPrefix(strings.TrimSpace(line), cmd.Root().Name()+" ")
+	})
 	return strings.TrimSpace(lines[max(0, i)])
 }
 
-// wantsNone refuses arguments. Those of a command that only has further ones are names of such that there are not.
+// wantsNone refuses arguments. If the command has subcommands, the argument is an unknown one.
 func wantsNone(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
 		return nil
 	case !cmd.HasSubCommands():
-		return fmt.Errorf("%s takes no arguments, found %s; see %s --help", cmd.Name(), strings.Join(args, " "), cmd.CommandPath())
+		return fmt.Errorf("%s takes no arguments, found %s; see %s --help", cmd.Name(),
+			strings.Join(args, " "), cmd.CommandPath())
 	}
 	const typos = 2 // letters
 	cmd.SuggestionsMinimumDistance = max(typos, cmd.SuggestionsMinimumDistance)
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return fmt.Errorf("unknown command %q; did you mean %s %s?", args[0], cmd.CommandPath(), strings.Join(near, " or "))
+		return fmt.Errorf("unknown command %q; did you mean %s %s?", args[0], cmd.CommandPath(),
+			strings.Join(near, " or "))
 	}
 	return fmt.Errorf("unknown command %q; see %s --help", args[0], cmd.CommandPath())
 }
 
-// flagTrouble says what is wrong with a flag, and what is expected.
+// flagTrouble returns what is wrong with a flag, and what is expected.
 func flagTrouble(cmd *cobra.Command, err error) error {
 	see := "; see " + cmd.CommandPath() + " --help"
 	if bad, is := errors.AsType[*pflag.InvalidValueError](err); is {
 		f := bad.GetFlag()
 		if what := valueOf(f.Value.Type()); what != "" {
-			return fmt.Errorf("--%s: expected %s, found %q%s", f.Name, what, withoutDSN(bad.GetValue()), see)
+			return fmt.Errorf("--%s: expected %s, found %q%s", f.Name, what,
+				withoutDSN(bad.GetValue()), see)
 		}
 	}
 	if unknown, is := errors.AsType[*pflag.NotExistError](err); is {
-		if slices.ContainsFunc([]string{unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames()}, secret.IsDSN) {
-			return fmt.Errorf("expected a flag, found the address of a database (not shown: it may hold a password)%s", see)
+		if slices.ContainsFunc([]string{unknown.GetSpecifiedName(),
+			unknown.GetSpecifiedShortnames()}, secret.IsDSN) {
+			return fmt.Errorf("expected a flag, found the address of a database (not shown: it "+
+				"may hold a password)%s", see)
 		}
 	}
 	return fmt.Errorf("%w%s", err, see)
@@ -111,7 +120,7 @@ func withoutDSN(value string) string {
 	return value
 }
 
-// valueOf is what a flag of a type takes, "" where its own error says it.
+// valueOf returns what a flag of a type takes; "" if its own error says it.
 func valueOf(kind string) string {
 	switch kind {
 	case "int":

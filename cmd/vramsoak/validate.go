@@ -38,33 +38,37 @@ type validateOptions struct {
 	live    liveOptions
 }
 
-// Status of validate: the codes are those of every command that judges, in its own words.
+// validateStatus has the codes of every command that judges, in the words of validate.
 const validateStatus = `
 EXIT STATUS
   0  it fits
   1  it is tight, does not fit, or a check fails
   2  trouble: wrong usage, a file that is refused
-  3  undecided: what was measured does not suffice; the report says what would decide it
+  3  undecided: the measurements do not suffice; the report says what would decide it
 `
 
 func newValidateCommand() *cobra.Command {
 	opts := validateOptions{}
 	cmd := &cobra.Command{
-		Use:   "validate CONFIG [--live --batch DIR -- COMMAND...]",
-		Short: "Tell before a batch whether it survives on a card, and the smallest change with which it does",
-		Long: `Validate reads a pipeline file (or a scenario), refuses what is wrong in it with line and column, simulates the batch on
-the virtual GPU, and answers: FITS, TIGHT (it runs, and needs more than 85 % of the card) or DOES NOT FIT. No GPU is needed.
-The simulated run is judged as vramsoak check judges a log, by the same policy.
+		Use: "validate CONFIG [--live --batch DIR -- COMMAND...]",
+		Short: "Predict whether a batch survives on a card, and find the smallest change with " +
+			"which it does",
+		Long: `Validate reads a pipeline file (or a scenario), refuses mistakes in it with line
+and column, simulates the batch on the virtual GPU, and answers: FITS, TIGHT (it runs, and needs
+more than 85 % of the card) or DOES NOT FIT. No GPU is needed. The simulated run is judged as
+vramsoak check judges a log, by the same policy.
 
-Where it does not fit it says what fails first, and looks for the smallest change that makes it fit: a setting of the
-allocator, when the cache is cleared, batch sizes, restarts, number formats, smaller models, what the code keeps; one change,
-or else two. Each change that is shown was simulated over all files.
+If the batch does not fit, it says what fails first, and looks for the smallest change that makes
+the batch fit: a setting of the allocator, when the cache is cleared, batch sizes, restarts,
+number formats, smaller models, what the code keeps; one change, or else two. Each change that is
+shown was simulated over all files.
 
-Cards and models that are known by name are in docs/reference/cards-and-models.md; others have their size in the file. A file that does not say how many
-files there are is validated with 50.
+Cards and models that are known by name are in docs/reference/cards-and-models.md; for others, the
+file gives the size. A file that does not say how many files there are is validated with 50.
 
-Footprints are estimated from the models' architectures. With --profile they are those that vramsoak profile learned from a
-run. --live runs two files of the real command first, and says how far from it the prediction is.`,
+Footprints are estimated from the models' architectures. With --profile they are those that
+vramsoak profile learned from a run. --live runs two files of the real command first, and says how
+far from it the prediction is.`,
 		Example: `  vramsoak validate pipeline.yaml --gpu 16GiB --files 500
   vramsoak validate pipeline.yaml --gpu "RTX 5080" --profile profile.yaml
 
@@ -84,27 +88,35 @@ run. --live runs two files of the real command first, and says how far from it t
 				return fmt.Errorf("--files %d: expected 1 or more", opts.files)
 			}
 			if opts.files > runfolder.MaxFiles {
-				return fmt.Errorf("--files %d: expected at most %d; each file is simulated", opts.files, runfolder.MaxFiles)
+				return fmt.Errorf("--files %d: expected at most %d; each file is simulated",
+					opts.files, runfolder.MaxFiles)
 			}
 			if cmd.Flags().Changed("gpu") && opts.gpu == "" {
-				return errors.New("--gpu: expected a card, found none; such as 16GiB, \"RTX 5080\" or auto; leave it out for the file's")
+				return errors.New("--gpu: expected a card, found none; such as 16GiB, \"RTX " +
+					"5080\" or auto; leave it out for the file's")
 			}
 			if err := opts.live.check(); err != nil {
 				return err
 			}
 			if opts.table && (opts.gpu != "" || opts.profile != "" || opts.live.on) {
-				return errors.New("--table: expected none of --gpu, --profile and --live beside it; it is of cards of all sizes and models of all " +
+				return errors.New("--table: expected none of --gpu, --profile and --live beside " +
+					"it; it is of cards of all sizes and models of all " +
 					"sizes, and what was measured is of one")
 			}
 			return runValidate(cmd.Context(), cmd.OutOrStdout(), args[0], opts)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.gpu, "gpu", "", "the `card`: a size such as 16GiB, a name such as \"RTX 5080\", or auto; default the file's")
-	f.IntVar(&opts.files, "files", 0, "files of the batch; default the file's count, or 50 where it has none, and for --table")
-	f.StringVar(&opts.profile, "profile", "", "`file` with footprints that vramsoak profile learned from a run")
-	f.StringVar(&opts.policy, "policy", "", "policy `file` (YAML); default vramsoak.yaml where there is one")
-	f.BoolVar(&opts.table, "table", false, "answers of cards from 8 to 80 GB by the models of the family")
+	f.StringVar(&opts.gpu, "gpu", "", "the `card`: a size such as 16GiB, a name such as \"RTX "+
+		"5080\", or auto; default the file's")
+	f.IntVar(&opts.files, "files", 0, "files of the batch; default the file's count, or 50 where "+
+		"it has none, and for --table")
+	f.StringVar(&opts.profile, "profile", "", "`file` with footprints that vramsoak profile "+
+		"learned from a run")
+	f.StringVar(&opts.policy, "policy", "", "policy `file` (YAML); default vramsoak.yaml where "+
+		"there is one")
+	f.BoolVar(&opts.table, "table", false, "answers of cards from 8 to 80 GB by the models of "+
+		"the family")
 	f.StringVar(&opts.format, "format", "text", "text or json")
 	opts.live.flags(f)
 	return cmd
@@ -143,7 +155,8 @@ func runValidate(ctx context.Context, out io.Writer, path string, opts validateO
 }
 
 // validate gathers what is known of the batch beside its file, and answers whether it fits.
-func validate(ctx context.Context, batch *validation.Batch, opts validateOptions) (*validation.Report, error) {
+func validate(ctx context.Context, batch *validation.Batch,
+	opts validateOptions) (*validation.Report, error) {
 	var known validation.Evidence
 	var err error
 	if opts.profile != "" {
@@ -201,7 +214,8 @@ func readValidated(path string, opts validateOptions) (*validation.Batch, error)
 	if err != nil {
 		return nil, err
 	}
-	b := &validation.Batch{Scenario: read, Source: src, Files: read.Files.Count, Card: opts.gpu, Policy: policy}
+	b := &validation.Batch{Scenario: read, Source: src, Files: read.Files.Count, Card: opts.gpu,
+		Policy: policy}
 	switch {
 	case opts.files > 0:
 		b.Files = opts.files
@@ -209,7 +223,8 @@ func readValidated(path string, opts validateOptions) (*validation.Batch, error)
 		b.Files = defaultFiles
 	case !read.SaysFiles():
 		b.Files = defaultFiles
-		stderr.Printf("vramsoak: %s: warning: expected files: {count: ..., seconds: ...}, found no count; it is validated with %d files of %s\n",
+		stderr.Printf("vramsoak: %s: warning: expected files: {count: ..., seconds: ...}, found "+
+			"no count; it is validated with %d files of %s\n",
 			path, b.Files, lengthsOf(read.Files))
 	}
 	warnOfEnvironment(read, stderr)
@@ -227,7 +242,8 @@ func readValidated(path string, opts validateOptions) (*validation.Batch, error)
 		}
 	case opts.table:
 	case gpu.Total == 0:
-		return nil, fmt.Errorf("%s: expected a card, found none; name one with --gpu, such as 16GiB or \"RTX 5080\", or in the file: gpu: 16GiB", path)
+		return nil, fmt.Errorf("%s: expected a card, found none; name one with --gpu, such as "+
+			"16GiB or \"RTX 5080\", or in the file: gpu: 16GiB", path)
 	default:
 		b.Card = gpu.Card
 	}
@@ -239,7 +255,7 @@ func readValidated(path string, opts validateOptions) (*validation.Batch, error)
 	return b, lint(read, stderr)
 }
 
-// pictureCommand is the command line that draws what a batch fails by.
+// pictureCommand returns the command line that draws why a batch fails.
 func pictureCommand(path string, opts validateOptions) string {
 	simulate := "vramsoak simulate " + sink.Shell(path)
 	if opts.gpu != "" {
@@ -251,7 +267,8 @@ func pictureCommand(path string, opts validateOptions) string {
 	return simulate + " | vramsoak plot --fragmentation - -o map.png"
 }
 
-// liveFiles are how many files of the real command are run: the first loads and warms up, the second is as all others.
+// liveFiles is how many files the real command is given: the first loads models and warms up, the
+// second is like all others.
 const liveFiles = 2
 
 type liveOptions struct {
@@ -264,30 +281,37 @@ type liveOptions struct {
 
 func (o *liveOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.on, "live", false, "run two files of the command after -- first, and compare")
-	f.StringArrayVar(&o.batch, "batch", nil, "with --live: a `folder`, a manifest.json, a list (.txt) or a file; may be repeated")
-	f.StringVar(&o.feed, "feed", "", "with --live: process, list or stdin; the default follows from the command")
-	f.DurationVar(&o.timeout, "timeout", 0, "with --live: end the process when one file takes longer; 0 is no limit")
+	f.StringArrayVar(&o.batch, "batch", nil, "with --live: a `folder`, a manifest.json, a list "+
+		"(.txt) or a file; may be repeated")
+	f.StringVar(&o.feed, "feed", "", "with --live: process, list or stdin; the default follows "+
+		"from the command")
+	f.DurationVar(&o.timeout, "timeout", 0, "with --live: end the process when one file takes "+
+		"longer; 0 is no limit")
 }
 
-// check says what is missing for a live run, or too much without one.
+// check returns what a live run lacks, or what is given without one.
 func (o *liveOptions) check() error {
 	switch {
 	case !o.on && (len(o.command) > 0 || len(o.batch) > 0 || o.feed != "" || o.timeout != 0):
 		return errors.New("a command, --batch, --feed and --timeout are for --live; give that, too")
 	case o.on && len(o.command) == 0:
-		return errors.New("--live: expected a command to run, found none; put it after --, such as: --live --batch audio/ -- python transcribe.py {}")
+		return errors.New("--live: expected a command to run, found none; put it after --, such " +
+			"as: --live --batch audio/ -- python transcribe.py {}")
 	case o.on && len(o.batch) == 0:
 		return errors.New("--live: expected files to feed, found none; name them with --batch")
 	case o.on && o.feed == "" && harness.FeedOf(o.command) == harness.FeedNone:
-		return errors.New("--live: expected {} or {list} in the command's arguments, where the path of the file, or of a list of them, " +
-			"goes, found neither; a command that reads paths from its standard input takes --feed stdin")
+		return errors.New("--live: expected {} or {list} in the command's arguments, where the " +
+			"path of the file, or of a list of them, " +
+			"goes, found neither; a command that reads paths from its standard input takes " +
+			"--feed stdin")
 	}
 	return nil
 }
 
-// run runs the real command over the first two files, and learns from its log. The command has the environment that the file
-// gives.
-func (o *liveOptions) run(ctx context.Context, policy check.Policy, env map[string]string) (*validation.LiveRun, error) {
+// run runs the real command over the first two files, with the environment that the file gives, and
+// reads its log.
+func (o *liveOptions) run(ctx context.Context, policy check.Policy,
+	env map[string]string) (*validation.LiveRun, error) {
 	files, err := inputs("--batch", o.batch)
 	if err != nil {
 		return nil, err
@@ -300,14 +324,16 @@ func (o *liveOptions) run(ctx context.Context, policy check.Policy, env map[stri
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // what is left of it is the system's to clear
+	defer func() { _ = os.RemoveAll(dir) }() // the system clears what is left
 	display := newDisplay(stderr)
 	defer display.close()
 	cfg := harness.Config{
-		Command: o.command, Files: files[:min(liveFiles, len(files))], Feed: harness.Feed(o.feed), Timeout: o.timeout,
-		Dir: dir, Version: version(), Dialects: dialects, Reaper: true, Progress: display.show,
-		// What became of a file is said in the answer.
-		Logger: slog.New(slog.NewTextHandler(display, &slog.HandlerOptions{Level: slog.LevelError})),
+		Command: o.command, Files: files[:min(liveFiles, len(files))], Feed: harness.Feed(o.feed),
+		Timeout: o.timeout,
+		Dir:     dir, Version: version(), Dialects: dialects, Reaper: true, Progress: display.show,
+		// The answer says how the files ended.
+		Logger: slog.New(slog.NewTextHandler(display,
+			&slog.HandlerOptions{Level: slog.LevelError})),
 	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		cfg.Env = append(cfg.Env, name+"="+env[name])
@@ -331,9 +357,12 @@ func (o *liveOptions) run(ctx context.Context, policy check.Policy, env map[stri
 		return nil, errors.New("--live: interrupted")
 	}
 	tl, _, err := readOptions{}.timeline(runfolder.Logs(dir), &parser.Builder{})
-	if _, nothing := errors.AsType[nothingError](err); nothing && outcome.Diagnostic == "" { // its log is about to go
-		return nil, errors.New("--live: expected checkpoints from the command, found none; have it print lines such as " +
-			"\"[GPU Memory] Before Transcription: Allocated: 0.18GB\", or name its dialect in the policy\n" + lastLines(runfolder.Logs(dir)))
+	// Its log is about to go.
+	if _, nothing := errors.AsType[emptyError](err); nothing && outcome.Diagnostic == "" {
+		return nil, errors.New("--live: expected checkpoints from the command, found none; have " +
+			"it print lines such as " +
+			"\"[GPU Memory] Before Transcription: Allocated: 0.18GB\", or name its dialect in " +
+			"the policy\n" + lastLines(runfolder.Logs(dir)))
 	}
 	switch {
 	case err != nil && outcome.Diagnostic != "": // which says more
@@ -346,7 +375,8 @@ func (o *liveOptions) run(ctx context.Context, policy check.Policy, env map[stri
 	case outcome.Diagnostic != "" && (err != nil || len(live.Failures) == 0): // with the last lines
 		return nil, fmt.Errorf("--live: %s", outcome.Diagnostic)
 	case err != nil:
-		return nil, fmt.Errorf("--live: the command's files tell nothing: %w\n%s", err, lastLines(runfolder.Logs(dir)))
+		return nil, fmt.Errorf("--live: nothing can be learned from the command's files: %w\n%s",
+			err, lastLines(runfolder.Logs(dir)))
 	}
 	return live, nil
 }

@@ -53,7 +53,8 @@ func ReadBatch(dir string) ([]harness.Input, error) {
 		}
 		var line batchLine
 		if err := json.Unmarshal(text, &line); err != nil {
-			return nil, fmt.Errorf("%s: file %d: expected what vramsoak soak wrote there: %w", path, len(files)+1, err)
+			return nil, fmt.Errorf("%s: file %d: expected what vramsoak soak wrote there: %w", path,
+				len(files)+1, err)
 		}
 		if len(files) == MaxFiles {
 			return nil, fmt.Errorf("%s: expected at most %d files, found more", path, MaxFiles)

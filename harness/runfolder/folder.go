@@ -31,8 +31,9 @@ const (
 	VerdictName = "verdict.json"
 )
 
-// Make makes a folder named by the time, UTC: runs/2026-11-20T02-00-00Z. Runs that begin in the same
-// second get "-2", "-3" and so on. undo removes what Make made, with all that is in the run folder.
+// Make makes a folder named by the time, UTC: runs/2026-11-20T02-00-00Z. Runs that begin in the
+// same second get "-2", "-3" and so on. undo removes what Make made, with all that is in the run
+// folder.
 func Make(parent string, now time.Time) (dir string, undo func(), err error) {
 	_, found := os.Stat(parent)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
@@ -57,7 +58,8 @@ func Make(parent string, now time.Time) (dir string, undo func(), err error) {
 	}
 }
 
-// Logs returns the logs of a run folder: those of its workers, or the one that it has or should have.
+// Logs returns the logs of a run folder: those of its workers, or the one that it has or should
+// have.
 func Logs(dir string) []string {
 	one := filepath.Join(dir, harness.LogName)
 	if logs := workerLogs(dir); len(logs) > 0 && !isFile(one) {
@@ -66,12 +68,15 @@ func Logs(dir string) []string {
 	return []string{one}
 }
 
-// workerLogs returns the logs of a run folder's workers, in the order of their GPUs. A log without a
-// line is left out: its worker was killed before it wrote anything.
+// workerLogs returns the logs of a run folder's workers, in the order of their GPUs. A log without
+// a line is left out: its worker was killed before it wrote anything.
 func workerLogs(dir string) []string {
-	found, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "gpu-*", harness.LogName)) // the pattern is sound
+	// The pattern is sound.
+	found, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "gpu-*", harness.LogName))
 	slices.SortFunc(found, func(a, b string) int { return gpuOf(a) - gpuOf(b) })
-	return slices.DeleteFunc(found, func(log string) bool { return gpuOf(log) < 0 || !hasLine(log) })
+	return slices.DeleteFunc(found, func(log string) bool {
+		return gpuOf(log) < 0 || !hasLine(log)
+	})
 }
 
 // hasLine reports whether a log has a whole line, or a long one.
@@ -104,8 +109,8 @@ func gpuOf(log string) int {
 	return int(gpu)
 }
 
-// Of returns the run folder whose log, or whose workers' logs, these are; "" if they belong to none,
-// or to several.
+// Of returns the run folder whose log, or whose workers' logs, these are; "" if they belong to
+// none, or to several.
 func Of(logs []string) string {
 	folder := ""
 	for i, log := range logs {
@@ -138,8 +143,8 @@ func Around(path string) string {
 	return path
 }
 
-// Resolve replaces run folders by their logs, and leaves other paths as they are. A folder without a
-// log is an error.
+// Resolve replaces run folders by their logs, and leaves other paths as they are. A folder without
+// a log is an error.
 func Resolve(paths []string) ([]string, error) {
 	var logs []string
 	var errs []error
@@ -148,7 +153,9 @@ func Resolve(paths []string) ([]string, error) {
 		case isFile(found[0]):
 			logs = append(logs, found...)
 		case isFolder(path):
-			errs = append(errs, fmt.Errorf("%s: expected a log, or a run folder, which has a %s; found %s", path, harness.LogName, without(path)))
+			errs = append(errs,
+				fmt.Errorf("%s: expected a log, or a run folder, which has a %s; found %s", path,
+					harness.LogName, without(path)))
 		default:
 			logs = append(logs, path)
 		}
@@ -179,7 +186,8 @@ func newestIn(dir string, entries []os.DirEntry) (newest string) {
 	for _, e := range entries {
 		sub := filepath.Join(dir, e.Name())
 		for _, of := range append(Logs(sub), filepath.Join(sub, InfoName)) {
-			if info, err := os.Stat(of); err == nil && info.Mode().IsRegular() && (newest == "" || info.ModTime().UnixNano() >= last) {
+			if info, err := os.Stat(of); err == nil && info.Mode().IsRegular() && (newest == "" ||
+				info.ModTime().UnixNano() >= last) {
 				newest, last = sub, info.ModTime().UnixNano()
 			}
 		}

@@ -12,7 +12,8 @@ import (
 	"vramsoak/harness"
 )
 
-// A run folder is its workers' logs, in the order of the GPUs' numbers, without logs that have no line.
+// A run folder is its workers' logs, in the order of the GPUs' numbers, without logs that have no
+// line.
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "run [1]*")
@@ -51,7 +52,8 @@ func TestLogs(t *testing.T) {
 // What resumes a run gets the names of its files back to the byte.
 func TestBatchKeepsNames(t *testing.T) {
 	var want []harness.Input
-	for _, path := range []string{"a.wav", "-@x", "=x\nb\r", "\x1b[31m\u0085\u202e", "\xff\x9b.wav", "\ufffd", `"\`} {
+	for _, path := range []string{"a.wav", "-@x", "=x\nb\r", "\x1b[31m\u0085\u202e", "\xff\x9b.wav",
+		"\ufffd", `"\`} {
 		want = append(want, harness.Input{Path: path, AudioSeconds: 1.5})
 	}
 	dir := t.TempDir()

@@ -22,8 +22,9 @@ type Info struct {
 	Version string   `json:"version"`
 	Command []string `json:"command"` // with its secrets masked
 	// Digest is that of the command if secrets in it are masked.
-	Digest    string         `json:"command_digest,omitempty"`
-	Commit    string         `json:"commit,omitempty"` // git commit of the folder that vramsoak ran in
+	Digest string `json:"command_digest,omitempty"`
+	// Git commit of the folder that vramsoak ran in.
+	Commit    string         `json:"commit,omitempty"`
 	Host      string         `json:"host"`
 	GPUs      []GPU          `json:"gpus"`
 	Driver    string         `json:"driver,omitempty"`
@@ -43,10 +44,11 @@ type GPU struct {
 
 // A Config is how a run was started.
 type Config struct {
-	Files        []string `json:"files"` // as given by --files
-	Count        int      `json:"count"` // of files that were to be fed, in all rounds
-	Repeat       int      `json:"repeat"`
-	Shuffle      *uint64  `json:"shuffle,omitempty"` // seed of the order; nil for the order of Files
+	Files  []string `json:"files"` // as given by --files
+	Count  int      `json:"count"` // of files that were to be fed, in all rounds
+	Repeat int      `json:"repeat"`
+	// Seed of the order; nil for the order of Files.
+	Shuffle      *uint64  `json:"shuffle,omitempty"`
 	Feed         string   `json:"feed"`
 	Timeout      float64  `json:"timeout"` // seconds
 	Grace        float64  `json:"grace"`   // seconds

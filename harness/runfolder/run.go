@@ -36,10 +36,12 @@ func Open(dir string) (*Run, error) {
 	case err != nil:
 		return nil, err
 	case info.Schema != Schema:
-		return nil, fmt.Errorf("%s: expected the schema %s, as vramsoak soak writes it, found %q; it is another program's, or another version's",
+		return nil, fmt.Errorf("%s: expected the schema %s, as vramsoak soak writes it, found "+
+			"%q; it is another program's, or another version's",
 			path, Schema, info.Schema)
 	case info.Config.Folder == "" || len(info.Command) == 0:
-		return nil, fmt.Errorf("%s: expected the folder and the command that the run was begun with, found none; an earlier version "+
+		return nil, fmt.Errorf("%s: expected the folder and the command that the run was begun "+
+			"with, found none; an earlier version "+
 			"(%s) wrote it, start a new run", path, info.Version)
 	}
 	run := &Run{Dir: dir, Info: info, Command: info.Command}
@@ -60,19 +62,23 @@ func notARun(dir string) error {
 	case err != nil:
 		return err
 	case newest != "":
-		return fmt.Errorf("%s: expected a run folder, found the folder of runs: the newest is %s", dir, newest)
+		return fmt.Errorf("%s: expected a run folder, found the folder of runs: the newest is %s",
+			dir, newest)
 	case isFile(Logs(dir)[0]):
-		return fmt.Errorf("%s: expected a run folder, found a log without the %s that says what was run; the log can be judged with vramsoak "+
+		return fmt.Errorf("%s: expected a run folder, found a log without the %s that says what "+
+			"was run; the log can be judged with vramsoak "+
 			"check, and to go on a new run is needed", dir, InfoName)
 	}
-	return fmt.Errorf("%s: expected a run folder, found no %s in it; nothing was run there, start a new run", dir, InfoName)
+	return fmt.Errorf("%s: expected a run folder, found no %s in it; nothing was run there, "+
+		"start a new run", dir, InfoName)
 }
 
 // Complete returns an error unless the folder has what it takes to go on: the batch, and the log if
 // the run wrote one. Without its log the run would start over and replace the verdict that it has.
 func (r *Run) Complete() error {
 	if !isFile(filepath.Join(r.Dir, BatchName)) {
-		return fmt.Errorf("%s: expected a run folder with a %s, the files of the run, found none; copy it from where the run was made, "+
+		return fmt.Errorf("%s: expected a run folder with a %s, the files of the run, found "+
+			"none; copy it from where the run was made, "+
 			"or start a new run", r.Dir, BatchName)
 	}
 	gone := slices.DeleteFunc(r.logs(), hasLine)
@@ -80,10 +86,13 @@ func (r *Run) Complete() error {
 	switch all := len(gone) == len(r.logs()); {
 	case len(gone) == 0:
 	case all && isFolder(saved):
-		return fmt.Errorf("%s: the log was removed while the run was at work, and what there was of it is saved in %s; start a new run", r.Dir, saved)
-	case r.Info.Reason == Running && !isFile(filepath.Join(r.Dir, VerdictName)): // it may have been killed before its first line
+		return fmt.Errorf("%s: the log was removed while the run was at work, and what there was "+
+			"of it is saved in %s; start a new run", r.Dir, saved)
+	// It may have been killed before its first line.
+	case r.Info.Reason == Running && !isFile(filepath.Join(r.Dir, VerdictName)):
 	case all || r.Info.Reason == harness.ReasonDone:
-		return fmt.Errorf("%s: the log is gone: the run has ended (%s), and %s is missing or empty; start a new run", r.Dir, r.Info.Reason, gone[0])
+		return fmt.Errorf("%s: the log is gone: the run has ended (%s), and %s is missing or "+
+			"empty; start a new run", r.Dir, r.Info.Reason, gone[0])
 	}
 	return nil
 }
@@ -105,25 +114,29 @@ func (r *Run) Resumable() bool {
 	return isFile(filepath.Join(r.Dir, BatchName)) && r.Info.Config.Feed != string(harness.FeedNone)
 }
 
-// UseCommand returns an error unless the command is the one that the run was begun with. If run.json
-// masks secrets, a command must be given, and is checked by its digest. Else it may be left out.
+// UseCommand returns an error unless the command is the one that the run was begun with. If
+// run.json masks secrets, a command must be given, and is checked by its digest. Else it may be
+// left out.
 func (r *Run) UseCommand(command []string) error {
 	shown := strings.Join(r.Info.Command, " ")
 	switch digest := r.Info.Digest; {
 	case digest != "" && len(command) == 0:
-		return fmt.Errorf("--resume: secrets are masked in the run's command, which is %s; give it again, after --", shown)
+		return fmt.Errorf("--resume: secrets are masked in the run's command, which is %s; give "+
+			"it again, after --", shown)
 	case digest != "":
 		same, err := secret.Matches(digest, command)
 		switch {
 		case err != nil:
 			return fmt.Errorf("%s: command_digest: %w", filepath.Join(r.Dir, InfoName), err)
 		case !same:
-			return fmt.Errorf("--resume: the command is not the run's, which is %s (with its secrets masked); give the one that the "+
+			return fmt.Errorf("--resume: the command is not the run's, which is %s (with its "+
+				"secrets masked); give the one that the "+
 				"run was begun with", shown)
 		}
 		r.Command = command
 	case len(command) > 0 && !slices.Equal(command, r.Command):
-		return fmt.Errorf("--resume: the command is not the run's, which is %s; leave it out", shown)
+		return fmt.Errorf("--resume: the command is not the run's, which is %s; leave it out",
+			shown)
 	}
 	return nil
 }
@@ -150,8 +163,8 @@ func (r *Run) Enter() error {
 // 10 MiB.
 const verdictMax = 128 << 20
 
-// ReadVerdict returns the verdict that a soak left in its run folder; "" if there is none. Unlike the
-// log alone, it includes a comparison with baselines.
+// ReadVerdict returns the verdict that a soak left in its run folder; "" if there is none. Unlike
+// the log alone, it includes a comparison with baselines.
 func ReadVerdict(dir string) (check.Verdict, error) {
 	name := filepath.Join(dir, VerdictName)
 	text, err := bounded.ReadFile(name, verdictMax)
@@ -165,7 +178,8 @@ func ReadVerdict(dir string) (check.Verdict, error) {
 		Verdict check.Verdict `json:"verdict"`
 	}
 	if err := json.Unmarshal(text, &given); err != nil {
-		return "", fmt.Errorf("%s: expected the verdict that vramsoak soak wrote there: %w", name, err)
+		return "", fmt.Errorf("%s: expected the verdict that vramsoak soak wrote there: %w",
+			name, err)
 	}
 	return given.Verdict, nil
 }

@@ -25,16 +25,19 @@ func Choose(text string, there Machine) ([]int, error) {
 	if text == All {
 		switch {
 		case !there.Driver:
-			return nil, errors.New("--gpus all: there is no NVIDIA driver to tell which GPUs there are; name them, as in --gpus 0,1")
+			return nil, errors.New("--gpus all: there is no NVIDIA driver to tell which GPUs " +
+				"there are; name them, as in --gpus 0,1")
 		case len(there.Visible) == 0:
-			return nil, fmt.Errorf("--gpus all: expected GPUs, found none that the driver knows and %s shows", VisibleDevices)
+			return nil, fmt.Errorf("--gpus all: expected GPUs, found none that the driver knows "+
+				"and %s shows", VisibleDevices)
 		}
 		return there.Visible, nil
 	}
 	var gpus []int
 	var errs []error
 	wrong := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("--gpus %s: expected "+format, append([]any{text}, args...)...))
+		errs = append(errs, fmt.Errorf("--gpus %s: expected "+format, append([]any{text},
+			args...)...))
 	}
 	for entry := range strings.SplitSeq(text, ",") {
 		gpu, err := strconv.ParseUint(strings.TrimSpace(entry), 10, 16)
@@ -44,9 +47,11 @@ func Choose(text string, there Machine) ([]int, error) {
 		case slices.Contains(gpus, n):
 			wrong("each GPU once, found %d again", n)
 		case there.Driver && n >= there.Count:
-			wrong("GPUs that the driver knows, of which there are %d from 0 on, found %d", there.Count, n)
+			wrong("GPUs that the driver knows, of which there are %d from 0 on, found %d",
+				there.Count, n)
 		case there.Driver && !slices.Contains(there.Visible, n):
-			wrong("GPUs that %s=%s shows, found %d; choose others, or unset it", VisibleDevices, os.Getenv(VisibleDevices), n)
+			wrong("GPUs that %s=%s shows, found %d; choose others, or unset it", VisibleDevices,
+				os.Getenv(VisibleDevices), n)
 		default:
 			gpus = append(gpus, n)
 		}

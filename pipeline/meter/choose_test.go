@@ -19,17 +19,23 @@ func TestChoose(t *testing.T) {
 		{" 5, 2", Machine{}, []int{5, 2}, ""},
 		{"all", four, []int{3, 1}, ""},
 		{"1", four, []int{1}, ""},
-		{"1,0", four, nil, "--gpus 1,0: expected GPUs that CUDA_VISIBLE_DEVICES=3,1 shows, found 0; choose others, or unset it"},
-		{"4", four, nil, "--gpus 4: expected GPUs that the driver knows, of which there are 4 from 0 on, found 4"},
-		{"0", Machine{Driver: true}, nil, "--gpus 0: expected GPUs that the driver knows, of which there are 0 from 0 on, found 0"},
+		{"1,0", four, nil, "--gpus 1,0: expected GPUs that CUDA_VISIBLE_DEVICES=3,1 shows, found " +
+			"0; choose others, or unset it"},
+		{"4", four, nil, "--gpus 4: expected GPUs that the driver knows, of which there are 4 " +
+			"from 0 on, found 4"},
+		{"0", Machine{Driver: true}, nil, "--gpus 0: expected GPUs that the driver knows, of " +
+			"which there are 0 from 0 on, found 0"},
 		{
 			"all",
 			Machine{Driver: true, Count: 4},
 			nil,
-			"--gpus all: expected GPUs, found none that the driver knows and CUDA_VISIBLE_DEVICES shows",
+			"--gpus all: expected GPUs, found none that the driver knows and " +
+				"CUDA_VISIBLE_DEVICES shows",
 		},
-		{"-1", four, nil, `--gpus -1: expected numbers of GPUs with commas between them, or all, found "-1"`},
-		{"99999", Machine{}, nil, `--gpus 99999: expected numbers of GPUs with commas between them, or all, found "99999"`},
+		{"-1", four, nil,
+			`--gpus -1: expected numbers of GPUs with commas between them, or all, found "-1"`},
+		{"99999", Machine{}, nil,
+			`--gpus 99999: expected numbers of GPUs with commas between them, or all, found "99999"`},
 	} {
 		got, err := Choose(test.text, test.there)
 		said := ""

@@ -10,11 +10,12 @@ import (
 	"testing"
 )
 
-// TestAllowance: the memory limit follows the bytes of a file, and of a compressed one those that have
-// been unpacked, whatever it is called.
+// TestAllowance: the memory limit follows the bytes of a file, and of a compressed one those that
+// have been unpacked, whatever it is called.
 func TestAllowance(t *testing.T) {
 	old := debug.SetMemoryLimit(-1)
-	defer func() { debug.SetMemoryLimit(old); allowed.Store(0) }()
+	before := allowed.Swap(0)
+	defer func() { debug.SetMemoryLimit(old); allowed.Store(before) }()
 	text := bytes.Repeat([]byte("[GPU Memory] a: Allocated: 1GB\n"), 200_000)
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
@@ -29,7 +30,8 @@ func TestAllowance(t *testing.T) {
 	for _, file := range []struct {
 		name string
 		data []byte
-	}{{"plain.log", text}, {"packed.log", packed.Bytes()}, {"plain.gz", text}, {"packed.gz", packed.Bytes()}} {
+	}{{"plain.log", text}, {"packed.log", packed.Bytes()}, {"plain.gz", text},
+		{"packed.gz", packed.Bytes()}} {
 		path := filepath.Join(dir, file.name)
 		if err := os.WriteFile(path, file.data, 0o600); err != nil {
 			t.Fatal(err)
@@ -48,10 +50,12 @@ func TestAllowance(t *testing.T) {
 		read += int64(len(text))
 		got, want := debug.SetMemoryLimit(-1), allowedFree+allowedPerByte*read
 		if got > want || got < want-4*allowedPerByte*allowedStep {
-			t.Errorf("%s: a limit of %d bytes after %d were read, expected %d", file.name, got, read, want)
+			t.Errorf("%s: a limit of %d bytes after %d were read, expected %d", file.name, got,
+				read, want)
 		}
 		if packed := len(file.data) < len(text); packed == (begun == got) {
-			t.Errorf("%s: a limit of %d bytes at its beginning, of %d at its end", file.name, begun, got)
+			t.Errorf("%s: a limit of %d bytes at its beginning, of %d at its end", file.name,
+				begun, got)
 		}
 	}
 }

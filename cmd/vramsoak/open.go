@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"runtime/debug"
+	"sync/atomic"
+
+	"vramsoak/parser/source"
+)
+
+// readOptions control how logs are read.
+type readOptions struct {
+	// trends and measures ask for these parts of a report: see [check.Judge].
+	trends, measures bool
+	// policy is the file with the user's dialects; "" for the one by which [policyFor] judges.
+	policy string
+	// policyFlag is the flag that names that file; "" for --policy.
+	policyFlag string
+	// dialect is the only one that is read; "" for all.
+	dialect string
+	// first is the first log if it was opened to find the policy; else nil.
+	first *peeked
+}
+
+// headMax is how many bytes of a log are searched for the harness's first line, which keeps the
+// policy that the run was made with.
+const headMax = 1 << 20
+
+// open opens a log and returns the dialects to read it in. A stream comes as a [sniffer].
+func (o readOptions) open(path string) (_ io.ReadCloser, d dialects, err error) {
+	p := o.first.take(path)
+	if p == nil {
+		if p, err = peek(path, false); err != nil {
+			return nil, dialects{}, err
+		}
+	}
+	if d, err = o.dialects(p.head, displayName(path)); err != nil {
+		_ = p.log.Close() // only read
+		return nil, dialects{}, err
+	}
+	if path != "-" && !p.log.MayWait() {
+		_ = p.log.Close() // only read
+		again, err := source.Open(path)
+		if err == nil {
+			allow(again)
+		}
+		return again, d, err
+	}
+	allow(p.log)
+	return &sniffer{Log: p.log, all: io.MultiReader(bytes.NewReader(p.head), p.log)}, d, nil
+}
+
+// A peeked log is open, and its first bytes have been read.
+type peeked struct {
+	path string
+	log  *source.Log // nil once the log was taken
+	head []byte      // at most headMax bytes
+}
+
+// peek opens a log and reads its head. Of a stream it reads only what has come already, unless
+// whole is set: then it waits for as much as of a file.
+func peek(path string, whole bool) (*peeked, error) {
+	log, err := source.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	p := &peeked{path: path, log: log, head: make([]byte, headMax)}
+	if log.MayWait() && !whole {
+		p.head = firstOf(log, p.head)
+	} else {
+		n, _ := io.ReadFull(log, p.head) // an error comes again when the log is read
+		p.head = p.head[:n]
+	}
+	return p, nil
+}
+
+// take returns a copy of p for the caller to read and close, or nil if p is not of this path or was
+// taken already.
+func (p *peeked) take(path string) *peeked {
+	if p == nil || p.log == nil || p.path != path {
+		return nil
+	}
+	taken := *p
+	p.log = nil
+	return &taken
+}
+
+// close closes a log that nobody took.
+func (p *peeked) close() {
+	if p.log != nil {
+		_ = p.log.Close() // only read
+	}
+}
+
+// firstOf reads the first line of a stream that a program may still be writing, with what comes
+// along with it. The line may end with the carriage return of a progress bar.
+func firstOf(r io.Reader, buf []byte) (head []byte) {
+	for len(head) < len(buf) && !bytes.ContainsAny(head, "\r\n") {
+		n, err := r.Read(buf[len(head):])
+		if head = buf[:len(head)+n]; err != nil {
+			break // it comes again when the log is read
+		}
+	}
+	return head
+}
+
+// headOf returns the beginning of a file. It does not open a stream, because the writer of a FIFO
+// gets SIGPIPE when the FIFO is closed again.
+func headOf(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // only read
+	// An error comes again when the log is read.
+	head, _ := io.ReadAll(io.LimitReader(file, headMax))
+	return head, nil
+}
+
+// The garbage collector works harder once the program holds more than allowedPerByte times the
+// bytes read, plus allowedFree. docs/reference/limits.md promises 20 times: the difference is the
+// margin for memory that is still in use and cannot be collected.
+const (
+	allowedPerByte = 10
+	allowedFree    = 32 << 20 // bytes, besides the some 30 MiB of the program and its tables
+)
+
+// allowed counts the bytes of logs that this process has read or is about to read.
+var allowed atomic.Int64
+
+// allow raises the memory limit for a log that is about to be read. The size of a compressed log or
+// of a stream does not say how much text it holds, so the limit is raised while it is read.
+func allow(log *source.Log) {
+	size, known := log.Size()
+	if !known {
+		log.Reader = &allowing{Reader: log.Reader}
+	}
+	raise(size)
+}
+
+func raise(by int64) { debug.SetMemoryLimit(allowedFree + allowedPerByte*allowed.Add(by)) }
+
+// An allowing reader raises the memory limit while it is read.
+type allowing struct {
+	io.Reader
+	pending int64 // bytes that were read since the limit was raised
+}
+
+// allowedStep is how many bytes are read before the limit is raised again. Raising it stops the
+// program for a moment.
+const allowedStep = 1 << 20
+
+func (a *allowing) Read(p []byte) (int, error) {
+	n, err := a.Reader.Read(p)
+	if a.pending += int64(n); a.pending >= allowedStep {
+		raise(a.pending)
+		a.pending = 0
+	}
+	return n, err
+}
