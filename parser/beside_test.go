@@ -10,8 +10,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// besideLog is a run of samples in its own words: "S MILLISECONDS PID DEVICE SOURCE USED" is a sample, "C MILLISECONDS" a
-// checkpoint with a time, "C" one without.
+// besideLog is a run of samples in its own words: "S MILLISECONDS PID DEVICE SOURCE USED" is a
+// sample, "C MILLISECONDS" a checkpoint with a time, "C" one without.
 func besideLog(t *testing.T, lines string) (*timeline.Timeline, []*record.Checkpoint) {
 	t.Helper()
 	var log strings.Builder

@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// Build makes the timeline of a stream of records, of one log or of several after one another. If an
-// I/O error ends the stream, it returns that error and the timeline up to there.
+// Build makes the timeline of a stream of records, of one log or of several after one another. If
+// an I/O error ends the stream, it returns that error and the timeline up to there.
 func Build(records iter.Seq2[record.Record, error]) (*timeline.Timeline, error) {
 	b := &timeline.Builder{}
 	for rec, err := range records {

@@ -16,8 +16,9 @@ import (
 	"vramsoak/parser/record"
 )
 
-// TestFieldLogs reads logs of the field: files that other programs wrote and their authors published, in
-// fixtures/logs (INDEX.md there names their origin). Each folder has a file expected.txt that says what is in its logs:
+// TestFieldLogs reads logs of the field: files that other programs wrote and their authors
+// published, in fixtures/logs (INDEX.md there names their origin). Each folder has a file
+// expected.txt that says what is in its logs:
 //
 //	file: train.log
 //	  by: grep -c MemAllocated= train.log
@@ -26,9 +27,9 @@ import (
 //	  peak: peak=20.55GB
 //	  dialects: deepspeed
 //
-// The numbers are those that the command of the by line before them printed, never the parser's. Readings are
-// checkpoints. peak gives the largest of a quantity, as many as are worth it; changes, events, ooms, warnings and bad (the
-// unreadable lines) are 0 where they are not given.
+// The numbers are those that the command of the by line before them printed, never the parser's.
+// Readings are checkpoints. peak gives the largest of a quantity, as many as are worth it; changes,
+// events, ooms, warnings and bad (the unreadable lines) are 0 where they are not given.
 func TestFieldLogs(t *testing.T) {
 	folders, err := filepath.Glob("../fixtures/logs/*")
 	if err != nil || len(folders) == 0 {

@@ -13,12 +13,13 @@ import (
 	"vramsoak/parser/source"
 )
 
-// Follow is [Set.Read] of a log that grows, until the context ends. Records come within about 0.3 s; a
-// last line without a newline waits for its end. "-" is standard input, which may also end by itself.
+// Follow is [Set.Read] of a log that grows, until the context ends. Records come within about 0.3
+// s; a last line without a newline waits for its end. "-" is standard input, which may also end by
+// itself.
 //
 // If another file takes the name, or the file is truncated, Follow reads what was left of it, calls
-// notice (which may be nil), and reads the new one from its beginning; lines count from 1 again. It waits for
-// a file that was removed.
+// notice (which may be nil), and reads the new one from its beginning; lines count from 1 again. It
+// waits for a file that was removed.
 func (set *Set) Follow(ctx context.Context, path, name string, notice func(string)) iter.Seq2[record.Record, error] {
 	return func(yield func(record.Record, error) bool) {
 		ctx, cancel := context.WithCancel(ctx) // ends what waits when the caller goes

@@ -15,10 +15,12 @@ import (
 	"vramsoak/parser/record"
 )
 
-// What these tests find is a time that grows faster than the log, or memory that grows with it. It takes large logs, which the
-// race detector makes ten times slower; small ones are read under it elsewhere.
+// What these tests find is a time that grows faster than the log, or memory that grows with it. It
+// takes large logs, which the race detector makes ten times slower; small ones are read under it
+// elsewhere.
 
-// Logs that are made to be slow: building is linear in them. A quadratic one would run for hours, and the test with it.
+// Logs that are made to be slow: building is linear in them. A quadratic one would run for hours,
+// and the test with it.
 func TestBuildHostile(t *testing.T) {
 	const n = 100_000
 	logs := map[string]func(b *strings.Builder){
@@ -59,7 +61,8 @@ func TestBuildHostile(t *testing.T) {
 	}
 }
 
-// Logs that are made to be slow: reading is linear in them. A quadratic one would run for minutes, and the test with it.
+// Logs that are made to be slow: reading is linear in them. A quadratic one would run for minutes,
+// and the test with it.
 func TestReadHostile(t *testing.T) {
 	var fill strings.Builder
 	for i := range 300 {
@@ -119,7 +122,8 @@ func TestRMMHostile(t *testing.T) {
 	}
 }
 
-// An image of 256 MB, and a text of 100 MB without a line's end, are passed over in constant memory.
+// An image of 256 MB, and a text of 100 MB without a line's end, are passed over in constant
+// memory.
 func TestNotebookLarge(t *testing.T) {
 	text := `{"output_type": "stream", "text": ["` + line + `\n"]},` + "\n"
 	log := io.MultiReader(

@@ -9,8 +9,8 @@ import (
 	"vramsoak/parser/dialect"
 )
 
-// A line of nothing but needles, with numbers behind them or without, is read in a time that grows with its length. Where
-// each needle cost as much as the line is long, this would run for hours.
+// A line of nothing but needles, with numbers behind them or without, is read in a time that grows
+// with its length. Where each needle cost as much as the line is long, this would run for hours.
 func TestHostileNeedles(t *testing.T) {
 	for _, d := range dialect.BuiltIn {
 		for _, needle := range d.Needles {

@@ -19,8 +19,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// The outputs of real notebooks, taken out by encoding/json, give the same records as the notebooks, and each stands in the
-// line of the file that has its text.
+// The outputs of real notebooks, taken out by encoding/json, give the same records as the
+// notebooks, and each stands in the line of the file that has its text.
 func TestNotebookField(t *testing.T) {
 	paths, err := filepath.Glob("../fixtures/logs/*/*.ipynb")
 	if err != nil || len(paths) == 0 {

@@ -19,14 +19,14 @@ func Open(path string) (*source.Log, error) {
 	return source.Open(path)
 }
 
-// Read yields the records of a log in their order. name is put into their positions. A line that looks
-// like a record and cannot be read is a [record.SyntaxError]. An I/O error is yielded once, with a nil
-// record, and ends the reading.
+// Read yields the records of a log in their order. name is put into their positions. A line that
+// looks like a record and cannot be read is a [record.SyntaxError]. An I/O error is yielded once,
+// with a nil record, and ends the reading.
 //
-// Lines may have any length and any bytes. A '\r' ends a piece of a line as '\n' does (progress bars), and
-// terminal escapes are skipped. Memory is constant. A file is read by several workers; what a pipe gives
-// is read as soon as no more has come for a moment. The outputs of a Jupyter notebook, and JAX's device
-// memory profiles, are read too, see package form.
+// Lines may have any length and any bytes. A '\r' ends a piece of a line as '\n' does (progress
+// bars), and terminal escapes are skipped. Memory is constant. A file is read by several workers;
+// what a pipe gives is read as soon as no more has come for a moment. The outputs of a Jupyter
+// notebook, and JAX's device memory profiles, are read too, see package form.
 func Read(r io.Reader, name string) iter.Seq2[record.Record, error] { return (*Set)(nil).Read(r, name) }
 
 // recordsOf yields the records of the batches, with the parts of segment maps put together.
@@ -74,8 +74,9 @@ func readLog(r io.Reader, name string, m *scan.Dialects) iter.Seq2[*scan.Batch, 
 	}
 }
 
-// ParseLine reads one line of a log, with or without its newline, and returns the records that it holds: mostly none or
-// one, more where '\r' or a torn write put several on one line. A line that is a part of a [record.SegmentMap] has none.
+// ParseLine reads one line of a log, with or without its newline, and returns the records that it
+// holds: mostly none or one, more where '\r' or a torn write put several on one line. A line that
+// is a part of a [record.SegmentMap] has none.
 func ParseLine(line []byte, pos record.Position) []record.Record {
 	return (*Set)(nil).ParseLine(line, pos)
 }

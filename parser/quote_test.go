@@ -21,8 +21,8 @@ const (
 	crashed = "[vramsoak] file-end time=2026-11-20T02:00:00.000Z index=1 path=a status=crashed\n"
 )
 
-// The harness writes its lines between any two of the pipeline's, and each is read: no table, no block of lines and no dialect
-// takes it for its own.
+// The harness writes its lines between any two of the pipeline's, and each is read: no table, no
+// block of lines and no dialect takes it for its own.
 func TestHarnessLinesAreNotTakenForRows(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("../fixtures/parser/*.txtar")
@@ -137,7 +137,8 @@ func harnessLines(t *testing.T, log string) iter.Seq[record.Record] {
 	}
 }
 
-// Quotes that quote each other are told apart from the first on, however many there are: they fill several windows.
+// Quotes that quote each other are told apart from the first on, however many there are: they fill
+// several windows.
 func TestManyQuotes(t *testing.T) {
 	t.Parallel()
 	const pairs = 50_000
@@ -178,7 +179,8 @@ func TestQuotedSaysNothing(t *testing.T) {
 	}
 }
 
-// A program's log may have such a line without any harness. The harness's own names the file, also where the log's head is lost.
+// A program's log may have such a line without any harness. The harness's own names the file, also
+// where the log's head is lost.
 func TestHarnessLineWithoutARun(t *testing.T) {
 	t.Parallel()
 	const failure = "[pipeline] file-start path=a\nRuntimeError: CUDA error: out of memory\n"
@@ -198,8 +200,8 @@ func TestHarnessLineWithoutARun(t *testing.T) {
 	}
 }
 
-// What a pipeline says of memory counts in a quoted line too, as where its logger has the harness's name. What the harness says
-// of a file's error is no failure of its own.
+// What a pipeline says of memory counts in a quoted line too, as where its logger has the harness's
+// name. What the harness says of a file's error is no failure of its own.
 func TestQuotedLineIsThePipelines(t *testing.T) {
 	t.Parallel()
 	const failure = "CUDA out of memory. Tried to allocate 2.00 GiB"

@@ -184,7 +184,8 @@ func read(t *testing.T, log string) []record.Record {
 
 const line = "[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB (0.7%) | Reserved: 1.02GB (4.3%) | Free: 23.82GB | Total: 24.00GB"
 
-// A line of 100 MB, as a progress bar without newlines writes it, holds two checkpoints and the line numbers stay right.
+// A line of 100 MB, as a progress bar without newlines writes it, holds two checkpoints and the
+// line numbers stay right.
 func TestReadLongLine(t *testing.T) {
 	filler := strings.Repeat("#", 50<<20)
 	got := read(t, "first\n"+filler+line+filler+line+"\n"+line)
@@ -273,7 +274,8 @@ func TestCheckpointRoundTrip(t *testing.T) {
 	want.Set(record.Total, record.Exact(25769803776))
 	want.Set(record.Holds, record.Exact(7549747200))
 	text := string(want.AppendLine(nil))
-	// By hand: 7763421184/2^30 = 7.230, over 24 GiB 30.1 %; 8053063680/2^30 = 7.5, 31.25 %; free 24 - 7.23.
+	// By hand: 7763421184/2^30 = 7.230, over 24 GiB 30.1 %; 8053063680/2^30 = 7.5, 31.25 %; free 24 -
+	// 7.23.
 	const human = "2026-11-20T02:00:03.123Z [GPU Memory] Before Whisper Cleanup: Allocated: 7.23GB (30.1%) | " +
 		"Reserved: 7.50GB (31.2%) | Free: 16.77GB | Total: 24.00GB | "
 	if !strings.HasPrefix(text, human) {

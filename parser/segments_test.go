@@ -54,7 +54,8 @@ func randomMap(r *rand.Rand, count int) record.SegmentMap {
 
 var ignoreHeader = cmpopts.IgnoreFields(record.Header{}, "Pos", "Dialect")
 
-// What is written is read again, whatever it is, alone and between other lines, which it leaves as they are.
+// What is written is read again, whatever it is, alone and between other lines, which it leaves as
+// they are.
 func TestSegmentMapRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range 40 {
@@ -100,8 +101,9 @@ func TestSegmentMapRoundTrip(t *testing.T) {
 	}
 }
 
-// A map of four segments, by hand. Of the first, 10 MiB in use pin 10 more; the second one can go; the third is of the small
-// pool. Of the fourth, which can shrink, 50 MiB are free from 10 MiB on: pages of 20 MiB end at 20, 40 and 60.
+// A map of four segments, by hand. Of the first, 10 MiB in use pin 10 more; the second one can go;
+// the third is of the small pool. Of the fourth, which can shrink, 50 MiB are free from 10 MiB on:
+// pages of 20 MiB end at 20, 40 and 60.
 func TestSegmentSums(t *testing.T) {
 	const mib = 1 << 20
 	m := record.SegmentMap{Total: 200 * mib, Used: 100 * mib, Segments: []record.Segment{
@@ -128,8 +130,8 @@ func TestSegmentSums(t *testing.T) {
 	}
 }
 
-// Maps among a log's lines change nothing of what it says: its timeline is that of the log with a line of no interest in the
-// place of each.
+// Maps among a log's lines change nothing of what it says: its timeline is that of the log with a
+// line of no interest in the place of each.
 func TestSegmentMapsDisturbNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	m := randomMap(r, 400)
@@ -178,7 +180,8 @@ func TestSegmentMapsDisturbNothing(t *testing.T) {
 	}
 }
 
-// A timeline takes no memory for maps, and parts of maps that never come to an end take no more than is said.
+// A timeline takes no memory for maps, and parts of maps that never come to an end take no more
+// than is said.
 func TestSegmentMapsAreNotKept(t *testing.T) {
 	var log bytes.Buffer
 	for i := range 10_000 { // each would be 400,000 blocks
@@ -190,8 +193,8 @@ func TestSegmentMapsAreNotKept(t *testing.T) {
 	}
 }
 
-// A map of a failure stands before or behind its message, which has as many digits as PyTorch prints: 29.99 MiB for 31,445,504
-// bytes. The map of another failure is not taken for it.
+// A map of a failure stands before or behind its message, which has as many digits as PyTorch
+// prints: 29.99 MiB for 31,445,504 bytes. The map of another failure is not taken for it.
 func TestSegmentsOfAFailure(t *testing.T) {
 	line := func(requested int64) string {
 		m := record.SegmentMap{Name: "out of memory", Requested: requested, Segments: []record.Segment{

@@ -23,9 +23,9 @@ type Set struct {
 // allDialects are the built-in dialects.
 var allDialects = sync.OnceValue(func() *scan.Dialects { return scan.NewDialects(dialect.BuiltIn) })
 
-// NewSet is the set of all dialects, the built-in ones and the user's, which come first. Where force is not empty it names
-// the only one that is read; the harness's own lines, and those by which a pipeline names its files, always are. The error
-// names every mistake.
+// NewSet is the set of all dialects, the built-in ones and the user's, which come first. Where
+// force is not empty it names the only one that is read; the harness's own lines, and those by
+// which a pipeline names its files, always are. The error names every mistake.
 func NewSet(force string, user ...dialect.User) (*Set, error) {
 	if force == "" && len(user) == 0 {
 		return nil, nil
@@ -87,8 +87,9 @@ func (set *Set) ParseLine(line []byte, pos record.Position) []record.Record {
 	return parseLine(line, pos, set.dialects())
 }
 
-// Next is the first place from an offset on where a line that may hold a record has something to show for it, false where
-// no line does: reading is for those lines. A terminal escape may hide a needle, and dialects without needles try each line.
+// Next is the first place from an offset on where a line that may hold a record has something to
+// show for it, false where no line does: reading is for those lines. A terminal escape may hide a
+// needle, and dialects without needles try each line.
 func (set *Set) Next(text []byte, from int) (at int, ok bool) {
 	if at = set.dialects().Next(text, from); at < 0 {
 		return len(text), false

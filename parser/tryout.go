@@ -22,8 +22,8 @@ type Trial struct {
 	Text string
 	// Groups are those of the matches, in the order in which they begin; an enclosing one comes first.
 	Groups []Group
-	// Records are what was read. Without records and groups one of the dialect's literals stands in the line, but the
-	// pattern does not match it.
+	// Records are what was read. Without records and groups one of the dialect's literals stands in
+	// the line, but the pattern does not match it.
 	Records []record.Record
 }
 
@@ -36,8 +36,9 @@ type Group struct {
 // Matched says that the pattern matches the line.
 func (t *Trial) Matched() bool { return len(t.Groups) > 0 || len(t.Records) > 0 }
 
-// Try reads a log in the user's dialects alone and yields each line that one of them matches, or has a literal in. It is
-// for those who write a pattern. An I/O error is yielded once and ends the reading.
+// Try reads a log in the user's dialects alone and yields each line that one of them matches, or
+// has a literal in. It is for those who write a pattern. An I/O error is yielded once and ends the
+// reading.
 func Try(r io.Reader, name string, user []dialect.User) iter.Seq2[Trial, error] {
 	return func(yield func(Trial, error) bool) {
 		var tries []*tryout

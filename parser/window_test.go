@@ -19,7 +19,8 @@ import (
 	"vramsoak/parser/source"
 )
 
-// A log gives the same records wherever it is cut into windows, and whether it is read as a file or as a stream.
+// A log gives the same records wherever it is cut into windows, and whether it is read as a file or
+// as a stream.
 func TestWindows(t *testing.T) {
 	for name, log := range windowLogs(t) {
 		whole := dump(t, source.Stream(bytes.NewReader(log), len(log)+1))
@@ -48,7 +49,8 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// windowLogs are the logs of the goldens and of the field, and some that are nothing but trouble at the edges.
+// windowLogs are the logs of the goldens and of the field, and some that are nothing but trouble at
+// the edges.
 func windowLogs(t *testing.T) map[string][]byte {
 	const line = "[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB (0.7%) | Total: 24.00GB"
 	logs := map[string][]byte{

@@ -11,8 +11,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// The logs of the workers of one run are one batch: each file counts once, by its last attempt, and each worker's device has
-// the number of its GPU.
+// The logs of the workers of one run are one batch: each file counts once, by its last attempt, and
+// each worker's device has the number of its GPU.
 func TestWorkersShareABatch(t *testing.T) {
 	t.Parallel()
 	log := func(run string, gpu int, lines ...string) string {

@@ -72,8 +72,8 @@ func (j *jsonReader) take(want byte, expected string) error {
 	return nil
 }
 
-// object reads an object: member reads the value of each key, with skip where it has no use for it. A value that is not an
-// object is passed over.
+// object reads an object: member reads the value of each key, with skip where it has no use for it.
+// A value that is not an object is passed over.
 func (j *jsonReader) object(member func(key string) error) error {
 	if j.next() != '{' {
 		return j.skip()
@@ -138,8 +138,8 @@ func (j *jsonReader) array(element func() error) error {
 	}
 }
 
-// text reads the string that follows and gives it to out in pieces, in UTF-8. A surrogate without its other half is
-// U+FFFD.
+// text reads the string that follows and gives it to out in pieces, in UTF-8. A surrogate without
+// its other half is U+FFFD.
 func (j *jsonReader) text(out func([]byte) error) error {
 	if err := j.take('"', "a string"); err != nil {
 		return err
@@ -194,8 +194,8 @@ func (j *jsonReader) text(out func([]byte) error) error {
 	}
 }
 
-// plain is what stands next of a string, so far as it is at hand, up to a quote or an escape. It is good until more is
-// read.
+// plain is what stands next of a string, so far as it is at hand, up to a quote or an escape. It is
+// good until more is read.
 func (j *jsonReader) plain() ([]byte, error) {
 	if _, err := j.r.Peek(1); err != nil {
 		return nil, j.mistake("the rest of a string")
@@ -246,7 +246,8 @@ func (j *jsonReader) escape() (r rune, quote bool, err error) {
 // depthMax is how deep values may lie in one another, as in encoding/json.
 const depthMax = 10_000
 
-// skip passes over the value that follows. It looks at brackets and strings alone: what nobody reads need not be correct.
+// skip passes over the value that follows. It looks at brackets and strings alone: what nobody
+// reads need not be correct.
 func (j *jsonReader) skip() error {
 	var open []byte
 	for {

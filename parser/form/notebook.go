@@ -11,7 +11,8 @@ import (
 	"vramsoak/parser/source"
 )
 
-// isNotebook says that a file is a Jupyter notebook: an object that begins with a key of theirs, in which another stands.
+// isNotebook says that a file is a Jupyter notebook: an object that begins with a key of theirs, in
+// which another stands.
 //
 //	{"cells": [{"cell_type": "code", ...}], "metadata": {...}, "nbformat": 4, "nbformat_minor": 5}
 //	{"metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0, "worksheets": [{"cells": [...]}]}
@@ -36,8 +37,9 @@ func isNotebook(head []byte) bool {
 	return false
 }
 
-// A notebook reads the outputs of a Jupyter notebook's cells as lines of a log. An output is text that the program
-// printed, a value's text or an error; source, markdown, images and HTML are passed over.
+// A notebook reads the outputs of a Jupyter notebook's cells as lines of a log. An output is text
+// that the program printed, a value's text or an error; source, markdown, images and HTML are
+// passed over.
 //
 //	"outputs": [
 //	 {
@@ -56,7 +58,8 @@ type notebook struct {
 	out     scan.Batch
 	win     source.Window
 	skip    int
-	// lines are where the window's lines stand in the file, from the first on, and begun says that the last has bytes.
+	// lines are where the window's lines stand in the file, from the first on, and begun says that the
+	// last has bytes.
 	lines []int
 	begun bool
 	cr    bool // the last byte was '\r'
@@ -172,7 +175,8 @@ func (n *notebook) output(key string) error {
 	return n.json.skip()
 }
 
-// text reads a string or an array of strings, which together are a text, or each a part of a traceback.
+// text reads a string or an array of strings, which together are a text, or each a part of a
+// traceback.
 func (n *notebook) text(traceback bool) error {
 	part := func() error {
 		if n.json.next() != '"' {
@@ -208,8 +212,9 @@ func (n *notebook) endReason() error {
 	return n.endLine(line)
 }
 
-// write appends a piece of an output that stands in a line of the file. A '\r' becomes '\n', which is the same to a
-// scanner, so that what a progress bar wrote is found where it stands in the file too.
+// write appends a piece of an output that stands in a line of the file. A '\r' becomes '\n', which
+// is the same to a scanner, so that what a progress bar wrote is found where it stands in the file
+// too.
 func (n *notebook) write(b []byte, line int) error {
 	for len(b) > 0 {
 		if n.cr && b[0] == '\n' {

@@ -18,26 +18,27 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// A device memory profile is what jax.profiler.save_device_memory_profile writes: a gzipped pprof profile of the arrays and
-// executables that are alive. PyClient::HeapProfile (xla/python/py_client.cc) gives its samples two values,
-// allocations/count and space/bytes, and labels:
+// A device memory profile is what jax.profiler.save_device_memory_profile writes: a gzipped pprof
+// profile of the arrays and executables that are alive. PyClient::HeapProfile
+// (xla/python/py_client.cc) gives its samples two values, allocations/count and space/bytes, and
+// labels:
 //
 //	kind=buffer      device=cuda:0  (gpu:0, rocm:0, TPU_0(process=0,(0,0,0,0)), TFRT_CPU_0)
 //	kind=executable
 //
-// The buffers of a device are what its allocator has handed out. Executables have no device: their code is a reading of its
-// own. Buffers of TFRT_CPU_0 are in host memory and no reading.
+// The buffers of a device are what its allocator has handed out. Executables have no device: their
+// code is a reading of its own. Buffers of TFRT_CPU_0 are in host memory and no reading.
 const jaxDialect = "jax"
 
 const (
-	// profileMax and profileMessages bound what a profile takes in memory. Real ones have some kilobytes and a few
-	// messages for each line of the program.
+	// profileMax and profileMessages bound what a profile takes in memory. Real ones have some
+	// kilobytes and a few messages for each line of the program.
 	profileMax      = 32 << 20
 	profileMessages = 1 << 20
 )
 
-// isProfile says that a file is a pprof profile, a protocol buffer whose first field is a sample type: field 1, of two
-// indices of strings.
+// isProfile says that a file is a pprof profile, a protocol buffer whose first field is a sample
+// type: field 1, of two indices of strings.
 //
 //	0a 04 08 01 10 02
 func isProfile(head []byte) bool {
@@ -172,8 +173,8 @@ func label(s *profile.Sample, key string) string {
 	return ""
 }
 
-// jaxDevice is the number of a device: "cuda:0", "TPU_0(process=0,(0,0,0,0))"; host says that its memory is the host's:
-// "TFRT_CPU_0", "cpu:0", "interpreter:0".
+// jaxDevice is the number of a device: "cuda:0", "TPU_0(process=0,(0,0,0,0))"; host says that its
+// memory is the host's: "TFRT_CPU_0", "cpu:0", "interpreter:0".
 func jaxDevice(device string) (n int, host, ok bool) {
 	device, _, _ = strings.Cut(device, "(")
 	i := strings.LastIndexAny(device, ":_")
@@ -185,8 +186,8 @@ func jaxDevice(device string) (n int, host, ok bool) {
 	return n, strings.HasSuffix(platform, "cpu") || platform == "host" || platform == "interpreter", ok && len(rest) == 0
 }
 
-// countMessages counts the fields of a protocol buffer that have a length, so many levels deep: reading each takes some
-// hundred bytes. ok is false where the outer level cannot be read.
+// countMessages counts the fields of a protocol buffer that have a length, so many levels deep:
+// reading each takes some hundred bytes. ok is false where the outer level cannot be read.
 func countMessages(data []byte, levels int) (n int, ok bool) {
 	for len(data) > 0 {
 		tag, size := binary.Uvarint(data)

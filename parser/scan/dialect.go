@@ -2,35 +2,35 @@ package scan
 
 import "vramsoak/parser/search"
 
-// A Dialect is the way in which one program prints its memory. Each stands in a file of its own, with the lines that it
-// reads.
+// A Dialect is the way in which one program prints its memory.
 type Dialect struct {
-	// name is what --dialect and the records call it: "deepspeed".
+	// Name is what --dialect and the records call it: "deepspeed".
 	Name string
-	// needles are strings of four bytes or more, one of which stands in every line with which a record of the dialect
-	// begins. They are how a log is searched, so they should be rare in other text; the case of letters counts.
+	// Needles are strings of four bytes or more. Each line with which a record begins has one of them.
+	// A log is searched for them, so they should be rare in other text. The case of letters counts.
 	Needles []string
-	// read reads what stands at a needle: l.text[at:] begins with one of needles, and what precedes it may belong to the
-	// record too. It adds records to the line and returns the offset in l.text behind what it has read; where the text is
-	// not the dialect's it adds nothing and returns 0. It may go on to the lines that follow with l.next; the offset is
-	// then one in the line where it ended.
+	// Read reads the record around a needle: l.Text[at:] begins with one of Needles. It adds records
+	// to the line, and returns the offset in l.Text behind what it read. If the text is not of this
+	// dialect it adds nothing and returns 0. It may go on to the next lines with [Line.Next]; the
+	// offset is then one in the last of them.
 	Read func(l *Line, at int) (end int)
 }
 
-// A Table is a part of a log whose lines mean nothing without its head: the rows of a CSV file. It stays open to the end
-// of the log, and other lines may stand between its rows.
+// A Table is a part of a log whose lines mean nothing without its head, such as the rows of a CSV
+// file. It stays open until the log ends. Other lines may be between its rows.
 type Table interface {
-	// row reads a line from its beginning and says whether it is one of the table's.
+	// Row reads a line from its beginning, and reports whether it is a row of the table.
 	Row(l *Line) bool
 }
 
-// A Dialects is the dialects that a log is read in, ready to be searched for.
+// Dialects are those that a log is read in, ready to be searched for. Earlier ones are tried first.
 type Dialects struct {
 	list    []*Dialect
 	needles *search.Set // the groups are the places in list
 	each    []*Dialect  // those without needles: they try each line
 }
 
+// NewDialects returns a set of dialects.
 func NewDialects(list []*Dialect) *Dialects {
 	set := &Dialects{list: list}
 	groups := make([][]string, len(list))
@@ -43,8 +43,8 @@ func NewDialects(list []*Dialect) *Dialects {
 	return set
 }
 
-// Next returns the offset of the next needle or escape at or after `from`, or -1. If a dialect has no
-// needles, every offset of the text counts as one.
+// Next returns the offset of the next needle or escape at or after `from`, or -1. If a dialect has
+// no needles, every offset of the text counts as one.
 func (set *Dialects) Next(text []byte, from int) int {
 	if len(set.each) > 0 {
 		if from < len(text) {

@@ -3,9 +3,12 @@ package scan
 import (
 	"slices"
 	"strings"
+
+	"vramsoak/parser/record"
 )
 
-// namesAnother reports whether the words on a fallback name a failure that is not one of memory:
+// namesAnother reports whether the words of a fallback name a failure of something other than
+// memory:
 //
 //	GPU loading failed, falling back to CPU: no kernel image
 func namesAnother(text string) bool {
@@ -16,11 +19,30 @@ func namesAnother(text string) bool {
 	return ok && !slices.ContainsFunc([]string{"memory", "oom", "alloc"}, ofMemory)
 }
 
-// failedToo reports whether the words on a fallback say that it failed:
+// failedToo reports whether the words of a fallback say that the fallback failed:
 //
 //	Batch processing failed, falling back to sequential failed: CUDA error: out of memory
 func failedToo(text string) bool {
 	_, way, _ := strings.Cut(strings.ToLower(text), "falling back to ")
 	way, _, _ = strings.Cut(way, ":")
 	return strings.HasSuffix(way, " failed") || strings.Contains(way, " failed ")
+}
+
+// nameFailures notes which failure a fallback names, among the entries of one line: the failure in
+// the same words, or the first one behind the fallback.
+func nameFailures(entries []Entry) {
+	for i := range entries {
+		event, ok := entries[i].Other.(record.Event)
+		if !ok || event.Kind != record.EventFallback || len(entries) == 1 || failedToo(event.Text) {
+			continue
+		}
+		for k := max(0, i-1); k < len(entries); k++ {
+			o, ok := entries[k].Other.(record.OutOfMemory)
+			if ok && o.Pos.Line == event.Pos.Line && (k > i || o.Text == event.Text) {
+				o.Named, event.Named = true, true
+				entries[k].Other, entries[i].Other = o, event
+				break
+			}
+		}
+	}
 }

@@ -7,19 +7,20 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Keyed is a quantity that a program prints behind a key of its own.
+// A Keyed is a quantity that a program prints behind a key.
 type Keyed struct {
 	Key string
 	Q   record.Quantity
 }
 
-// keyedMax is how much of a line is searched for keys, and keyedLines how many lines a block of them may have.
+// keyedMax is how many bytes of a line are searched for keys, and keyedLines how many lines a block
+// of keys may have.
 const (
 	keyedMax   = 8 << 10
 	keyedLines = 256
 )
 
-// KeyNeedles are the keys, for a dialect whose records begin with one.
+// KeyNeedles returns the keys as needles, for a dialect whose records begin with one of them.
 func KeyNeedles(keys []Keyed) (needles []string) {
 	for _, k := range keys {
 		needles = append(needles, k.Key)
@@ -27,7 +28,7 @@ func KeyNeedles(keys []Keyed) (needles []string) {
 	return needles
 }
 
-// StartsKeyed says that the key at an offset of the line has a value.
+// StartsKeyed reports whether one of the keys is at an offset of the line and has a value.
 func StartsKeyed(l *Line, at int, keys []Keyed) bool {
 	for _, k := range keys {
 		if bytes.HasPrefix(l.Text[at:], []byte(k.Key)) {
@@ -39,8 +40,9 @@ func StartsKeyed(l *Line, at int, keys []Keyed) bool {
 	return false
 }
 
-// ReadKeyed reads the keys that follow an offset of the line, and of the following lines so long as more says that they
-// belong to them, each key once. end is the offset behind the last of them, 0 where there is none.
+// ReadKeyed reads the values of keys from an offset of the line on. It goes on to the next lines as
+// long as more reports that they belong to the block. It reads each key once. end is the offset
+// behind the last value, or 0.
 func ReadKeyed(
 	l *Line, at int, keys []Keyed, more func(text []byte) bool, cut func(value []byte) (record.Size, bool),
 ) (r record.Reading, end int) {
@@ -78,7 +80,8 @@ func ReadKeyed(
 	return r, end
 }
 
-// hasKey says that a line has one of the keys that are read already: it is of the next block.
+// hasKey reports whether a line has a key that was read already, so that the next block begins
+// there.
 func hasKey(text []byte, keys []Keyed, r *record.Reading) bool {
 	for _, k := range keys {
 		if _, has := r.Get(k.Q); has && bytes.Contains(text, []byte(k.Key)) {
@@ -88,8 +91,9 @@ func hasKey(text []byte, keys []Keyed, r *record.Reading) bool {
 	return false
 }
 
-// CutKeyed is the value behind the key text[start:end]: "key: 1", 'key': 1, "key": "1", key=1, or ('key', 1) of a printed
-// OrderedDict. Program source that asks for the key has none: stats["key"], stats.get("key", 0).
+// CutKeyed returns the value behind the key text[start:end], in one of these forms: "key: 1",
+// 'key': 1, "key": "1", key=1, or ('key', 1) of a printed OrderedDict. A key in program source has
+// no value: stats["key"], stats.get("key", 0).
 func CutKeyed(text []byte, start, end int) (value []byte, ok bool) {
 	if start > 0 && lex.IsWordByte(text[start-1]) {
 		return nil, false

@@ -12,8 +12,9 @@ import (
 	"vramsoak/parser/stamp"
 )
 
-// A Line is what a dialect reads: one line of a log, or the piece of one that ends with '\r', without its end and
-// without terminal escapes. Through it the dialect reaches the lines around, and adds its records.
+// A Line is what a dialect reads: one line of a log, or the piece of one that ends with '\r'. It
+// has no line end and no terminal escapes. Through it a dialect reads the lines around, and adds
+// records.
 type Line struct {
 	Text []byte
 
@@ -28,7 +29,7 @@ type Line struct {
 	tried      uint64 // the user's dialects that have tried the line
 }
 
-// set goes to the line that window[start:end] is; escaped says that there may be escapes in it.
+// set goes to the line window[start:end]. escaped says that it may have terminal escapes.
 func (l *Line) set(start, end, number int, escaped bool) {
 	l.start, l.End, l.number, l.stamps, l.tried = start, end, number, stamp.Line{}, 0
 	l.Text, l.docker = source.WithoutHole(l.s.win.Buf[start:end]), nil
@@ -43,8 +44,9 @@ func (l *Line) set(start, end, number int, escaped bool) {
 	}
 }
 
-// Peek is the text of the n-th line after this one, from 1; ok is false where the log, or what of it is at hand (some 64
-// KiB), ends before. So it does before a line of the harness, which belongs to nothing that a pipeline prints.
+// Peek returns the text of the n-th line after this one, from 1. ok is false if the log ends
+// before, or if the line is further away than the margin of the window. It is false before a line
+// of the harness, too, because no block of a pipeline goes on behind it.
 func (l *Line) Peek(n int) (text []byte, ok bool) {
 	end := l.End
 	for range n {
@@ -60,7 +62,7 @@ func (l *Line) Peek(n int) (text []byte, ok bool) {
 	return text, n > 0
 }
 
-// Next goes on to the line after this one, which must be there: see peek.
+// Next goes on to the next line, which must be there: see [Line.Peek].
 func (l *Line) Next() {
 	start, end, ok := l.s.win.LineAfter(l.End)
 	if ok {
@@ -68,7 +70,7 @@ func (l *Line) Next() {
 	}
 }
 
-// Previous is the text of the n-th line before this one, from 1.
+// Previous returns the text of the n-th line before this one, from 1.
 func (l *Line) Previous(n int) (text []byte, ok bool) {
 	start, end := l.start, l.start
 	for range n {
@@ -79,19 +81,21 @@ func (l *Line) Previous(n int) (text []byte, ok bool) {
 	return source.PlainText(l.s.win.Buf[start:end], l.s.win.Docker), true
 }
 
-// Cut says that the line begins before what is at hand of it: it is longer than margin, and the text is not its beginning.
+// Cut reports whether the line is longer than the margin of the window, so that the text lacks its
+// beginning.
 func (l *Line) Cut() bool {
 	return l.start > 0 && l.s.win.Buf[l.start-1] != '\n' && l.s.win.Buf[l.start-1] != '\r'
 }
 
-// Header is that of a record that begins at an offset of the text. Its time is the one that stands before the record;
-// where several lines are read together and this one has none, it is that of the first.
+// Header returns the header for a record that begins at an offset of the text. Its time is the one
+// that the line gives before the record. If a block of lines is read and this line has no time, the
+// time is that of the block's first line.
 func (l *Line) Header(at int) (h record.Header) {
 	l.head(&h, at)
 	return h
 }
 
-// head makes a zero header that of a record, see [Line.header].
+// head fills in a zero header, see [Line.Header].
 func (l *Line) head(h *record.Header, at int) {
 	// The number counts from the window's first line, see [Batch].
 	h.Pos.Path, h.Pos.Line, h.Dialect = l.s.path, l.number+1, l.s.reading
@@ -108,8 +112,8 @@ func (l *Line) head(h *record.Header, at int) {
 	}
 }
 
-// Checkpoint adds a checkpoint that begins at an offset of the text, to be filled in. The pointer is good until the next
-// record is added.
+// Checkpoint adds a checkpoint that begins at an offset of the text, and returns it to be filled
+// in. The pointer is valid until the next record is added.
 func (l *Line) Checkpoint(at int, name string) *record.Checkpoint {
 	out := l.s.out
 	n := len(out.Entries)
@@ -121,10 +125,10 @@ func (l *Line) Checkpoint(at int, name string) *record.Checkpoint {
 	return c
 }
 
-// Undo takes the last record back: there was nothing in it after all.
+// Undo removes the last record.
 func (l *Line) Undo() { l.s.out.Entries = l.s.out.Entries[:len(l.s.out.Entries)-1] }
 
-// Add adds a record, with its header from [Line.header].
+// Add adds a record. Its header comes from [Line.Header].
 func (l *Line) Add(rec record.Record) {
 	if c, ok := rec.(record.Checkpoint); ok {
 		l.s.out.Entries = append(l.s.out.Entries, Entry{Checkpoint: c})
@@ -143,7 +147,8 @@ func (l *Line) Add(rec record.Record) {
 	l.s.out.Entries = append(l.s.out.Entries, Entry{Other: rec})
 }
 
-// Bad adds an error: text[at:] looks like a record, and another thing was expected there.
+// Bad adds a syntax error: the text at an offset looks like a record, and something else was
+// expected.
 func (l *Line) Bad(at int, expected, advice string) {
 	l.Add(record.SyntaxError{
 		Header: l.Header(at), Expected: expected, Found: lex.Shorten(strings.ToValidUTF8(string(l.Text[at:]), "�"), 80),
@@ -151,10 +156,11 @@ func (l *Line) Bad(at int, expected, advice string) {
 	})
 }
 
-// Open makes the lines that follow rows of the table, in the place of an earlier table of the same dialect.
+// Open opens a table, which reads the lines that follow. It replaces an earlier table of the same
+// dialect.
 func (l *Line) Open(t Table) { l.s.openTable(t) }
 
-// Opened is the table that the dialect has open, nil where it has none.
+// Opened returns the open table of the dialect, or nil.
 func (l *Line) Opened() Table {
 	for _, t := range l.s.tables {
 		if t.dialect == l.s.reading {
@@ -164,15 +170,17 @@ func (l *Line) Opened() Table {
 	return nil
 }
 
-// Str is a string of the text: valid UTF-8, without blanks around, and shared with the earlier ones that are equal.
-func (l *Line) Str(b []byte) string { return l.s.str(b) }
+// Str returns a part of the text as a string: valid UTF-8, without blanks at its ends. Equal
+// strings share their memory.
+func (l *Line) Str(b []byte) string { return l.s.strings.str(b) }
 
-// Message is the text from an offset on, shortened to 300 bytes.
+// Message returns the text from an offset on, cut to 300 bytes.
 func (l *Line) Message(at int) string {
 	return lex.Shorten(strings.ToValidUTF8(string(l.Text[at:min(len(l.Text), at+400)]), "�"), 300)
 }
 
-// BadCheckpoint adds an error where what was found is not the text from an offset on.
+// BadCheckpoint adds a syntax error for a checkpoint that begins at an offset. found is the text
+// that could not be read.
 func (l *Line) BadCheckpoint(at int, expected string, found []byte) {
 	l.Add(record.SyntaxError{
 		Header: l.Header(at), Expected: expected,
@@ -181,12 +189,13 @@ func (l *Line) BadCheckpoint(at int, expected string, found []byte) {
 	})
 }
 
-// Begins reports whether the line begins at an offset: text in the middle of a line is a
-// mention.
+// Begins reports whether only blanks are before an offset of the line. Text in the middle of a line
+// only mentions a record.
 func (l *Line) Begins(at int) bool { return len(lex.TrimBlanks(l.Text[:at])) == 0 && !l.Cut() }
 
-// IsOwn reports whether the line is where the harness writes its lines, and begins as they do: it is not
-// drawn over another one, wrapped in escapes, or printed by a program in a notebook.
+// IsOwn reports whether the harness can have written the line. Such a line begins with the
+// harness's prefix, is not drawn over another line, has no escapes before the prefix, and is not
+// the output of a notebook.
 func (l *Line) IsOwn() bool {
 	text := l.s.win.Buf[l.start:l.End]
 	if l.docker != nil {
@@ -196,13 +205,14 @@ func (l *Line) IsOwn() bool {
 	return ownLine && !l.s.Printed && bytes.HasPrefix(lex.TrimBlanks(source.WithoutHole(text)), record.HarnessPrefixBytes)
 }
 
-// Near bounds how far a dialect looks for what belongs to the text at a needle: a line may be long, and full of needles.
+// Near is how many bytes away from its needle a dialect looks for the rest of a record, because a
+// line may be long and full of needles.
 const Near = 1 << 10
 
-// NameMax is the longest name of a checkpoint, in bytes.
+// NameMax is the length of the longest name of a checkpoint, in bytes.
 const NameMax = 4 << 10
 
-// Written is the line as the log has it, with its escapes.
+// Written returns the line as the pipeline wrote it, with escapes.
 func (l *Line) Written() []byte {
 	if l.docker != nil {
 		return l.inner
@@ -211,7 +221,8 @@ func (l *Line) Written() []byte {
 }
 
 // Below returns the text of the line behind the one that ends at an offset of the window, and the
-// offsets of that line. ok is false if the log, or what of it is at hand, ends before.
+// offsets of that line. ok is false if the log ends before, or if the line is further away than the
+// margin.
 func (l *Line) Below(end int) (text []byte, start, stop int, ok bool) {
 	start, stop, ok = l.s.win.LineAfter(end)
 	if !ok {
@@ -238,7 +249,8 @@ func (l *Line) NoteOwn() { l.s.out.Own = true }
 // Path returns the name of the log.
 func (l *Line) Path() string { return l.s.path }
 
-// Once reports whether a dialect, which is told by a bit, asks for the first time in this line.
+// Once reports whether a dialect asks for the first time in this line. Each dialect has its own
+// bit.
 func (l *Line) Once(bit uint64) bool {
 	first := l.tried&bit == 0
 	l.tried |= bit

@@ -10,17 +10,17 @@ import (
 	"vramsoak/parser/source"
 )
 
-// Batches yields what is in a log, window by window. A batch is good until the next one.
+// Batches yields the records of a log, window by window. A batch is valid until the next one.
 //
-// Windows are scanned ahead of their turn, as if no table were open and no block of lines reached into them. Where that
-// turns out wrong, the window is scanned again in its turn; so the result is that of reading from the first line to the
-// last.
+// Workers scan windows ahead of their turn, as if no table were open and no block of lines reached
+// into them. If one of these turns out wrong, the window is scanned again in its turn. So the
+// records are those of reading line after line.
 func Batches(src source.Source, name string, m *Dialects) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
 		r := newReaders(src, name, m)
 		defer close(r.stop)
 		s := NewScanner(name, m)
-		var tables []openTable
+		var tables OpenTables
 		line, skip := 0, int64(0)
 		for j := range r.ahead {
 			<-j.done
@@ -57,18 +57,19 @@ type job struct {
 	done chan struct{}
 }
 
-// scan reads the window's lines from an offset in the log on, with the tables that are open before them. The buffer is the
-// scanner's own, so that it stays in its processor's cache.
-func (j *job) scan(s *Scanner, skip int64, tables []openTable) {
+// scan reads the lines of the window from an offset of the log on. tables are open before them. The
+// buffer belongs to the scanner, so that it stays in the cache of one processor.
+func (j *job) scan(s *Scanner, skip int64, tables OpenTables) {
 	j.win.Load(&s.buf)
 	j.out.Entries, j.out.Own = j.out.Entries[:0], false
 	s.Scan(j.win, int(max(0, skip-j.win.Offset)), tables, &j.out)
 }
 
-// readersMax is how many readers there are at most: more would wait for who takes the records, and take memory.
+// readersMax bounds the workers. More would take memory, and wait for the one who takes the
+// records.
 const readersMax = 8
 
-// readers scan the windows of a source, one a processor.
+// readers scan the windows of a source, with one worker for each processor.
 type readers struct {
 	ahead chan *job // in the log's order
 	free  chan *job
@@ -92,7 +93,7 @@ func newReaders(src source.Source, name string, m *Dialects) *readers {
 	return r
 }
 
-// run scans windows until the log ends, or the reading.
+// run scans windows until the log ends or nobody takes the records any more.
 func (r *readers) run(s *Scanner) {
 	for {
 		select {
@@ -108,7 +109,7 @@ func (r *readers) run(s *Scanner) {
 	}
 }
 
-// take gives a job the next window, and says whether there is one.
+// take gives a job the next window, and reports whether there is one.
 func (r *readers) take(j *job) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

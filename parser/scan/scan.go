@@ -2,9 +2,7 @@ package scan
 
 import (
 	"bytes"
-	"encoding/binary"
 	"slices"
-	"strings"
 
 	"vramsoak/parser/record"
 	"vramsoak/parser/search"
@@ -17,22 +15,23 @@ type Batch struct {
 	Entries []Entry
 	Line    int // how many lines the log has before the window
 	Lines   int // '\n' in the window
-	// end is where the reading ended, as an offset in the window's buffer: window.to, or behind it where the last block of
-	// lines reaches further.
+	// End is where the reading ended, as an offset in the window's buffer. It is behind the window's
+	// end if the last block of lines goes on there.
 	End int
-	// tables are those that are open at the end.
-	Tables []openTable
+	// Tables are open where the reading ended.
+	Tables OpenTables
 	Own    bool // it may have lines of the harness
 }
 
-// An Entry is a record: a checkpoint, which most are, by value, or another one.
+// An Entry holds a record: a checkpoint by value, because most records are checkpoints, or another
+// record.
 type Entry struct {
 	record.Checkpoint
 	Other record.Record
 }
 
-// Record returns the record, whose line is counted from the log's first one. lines is how many lines
-// the log has before the window.
+// Record returns the record, with its line counted from the first one of the log. lines is how many
+// lines the log has before the window.
 func (e *Entry) Record(lines int) record.Record {
 	if e.Other != nil {
 		return e.Other.Moved(lines)
@@ -40,7 +39,7 @@ func (e *Entry) Record(lines int) record.Record {
 	return e.Checkpoint.Moved(lines)
 }
 
-// move puts the entry at another line of the window.
+// move gives the record another line of the window.
 func (e *Entry) move(line int) {
 	rec := e.Record(0)
 	from := rec.At().Line
@@ -51,15 +50,18 @@ func (e *Entry) move(line int) {
 	e.Other = e.Record(line - from)
 }
 
+// OpenTables are the tables that are open at a point of a log.
+type OpenTables []openTable
+
 type openTable struct {
 	dialect string
 	table   Table
 }
 
-// A place is where a line of a window begins, and how many the window has before it.
+// A place is the offset of a line in a window, and the number of lines before it.
 type place struct{ start, number int }
 
-// A Scanner reads the lines of windows. It is used by one goroutine at a time.
+// A Scanner reads the lines of windows. One goroutine uses it at a time.
 type Scanner struct {
 	path     string
 	dialects *Dialects
@@ -67,26 +69,26 @@ type Scanner struct {
 	buf     []byte // for windows
 	win     source.Window
 	out     *Batch
-	tables  []openTable
+	tables  OpenTables
 	reading string // the dialect that reads
 	Printed bool   // what is read is no log itself: a screen, or the outputs of a notebook
 	line    Line
-	names   map[string]string
-	recent  [256]string       // of names, see recentPlace: most logs say the same again and again
+	strings interner
 	found   search.Candidates // where the search stopped
 	hits    []search.Hit      // in the line, not tried yet
 	stamp   stamp.Last
 }
 
+// NewScanner returns a scanner. path is put into the positions of records.
 func NewScanner(path string, m *Dialects) *Scanner {
-	s := &Scanner{path: path, dialects: m, names: map[string]string{}}
+	s := &Scanner{path: path, dialects: m, strings: interner{known: map[string]string{}}}
 	s.line.s = s
 	return s
 }
 
-// Scan reads the lines that begin in win.buf[win.from:win.to], with the tables that are open before them. Those before
-// skip are read already, with a block of lines that begins before the window.
-func (s *Scanner) Scan(win source.Window, skip int, tables []openTable, out *Batch) {
+// Scan reads the lines that begin in win.Buf[win.From:win.To] into out. tables are open before
+// them. Lines before the offset skip were read already, in a block that begins before the window.
+func (s *Scanner) Scan(win source.Window, skip int, tables OpenTables, out *Batch) {
 	s.win, s.out, s.tables = win, out, tables
 	for _, t := range tables {
 		if sc, ok := t.table.(*screen); ok {
@@ -99,7 +101,8 @@ func (s *Scanner) Scan(win source.Window, skip int, tables []openTable, out *Bat
 	for pos < win.To {
 		hit, start := -1, pos
 		if len(s.tables) == 0 && !win.Docker && len(s.dialects.each) == 0 {
-			// Only lines with a needle are looked at. It may lie across the window's end, in a line that is longer than a window.
+			// Only lines with a needle are looked at. It may lie across the window's end, in a line that is
+			// longer than a window.
 			text := win.Buf[:min(len(win.Buf), win.To+search.MaxNeedle)]
 			var lines int
 			if hit, lines, s.found = s.dialects.needles.Next(text, pos); hit < 0 {
@@ -123,7 +126,7 @@ func (s *Scanner) Scan(win source.Window, skip int, tables []openTable, out *Bat
 		if hit >= 0 {
 			hit -= end - start - len(s.line.Text) // there may be a hole before the text
 			s.read(hit)
-		} else if !s.Row() && !s.each() {
+		} else if !s.row() && !s.each() {
 			if hit, _, s.found = s.dialects.needles.Next(s.line.Text, 0); hit >= 0 {
 				s.read(hit)
 			}
@@ -143,11 +146,11 @@ func (s *Scanner) Scan(win source.Window, skip int, tables []openTable, out *Bat
 	}
 }
 
-// after is where to go on behind a line's end.
+// after returns where to go on behind the end of a line.
 func (s *Scanner) after(end int) int { return max(s.win.SkipBreak(end), end) }
 
-// read gives the line to the dialects: that one first whose needle begins first, of those whose prints stand at an offset or
-// behind it. They may go on to the lines that follow.
+// read offers the line to the dialects of the needles at or behind an offset, in the order of the
+// needles. A dialect may go on to the next lines.
 func (s *Scanner) read(at int) {
 	l := &s.line
 	s.hits = s.hits[:0]
@@ -182,26 +185,8 @@ func (s *Scanner) read(at int) {
 	}
 }
 
-// nameFailures notes which failure a fallback names, of the entries that were read together: the one in
-// the same words, or the first behind them on the line.
-func nameFailures(entries []Entry) {
-	for i := range entries {
-		event, ok := entries[i].Other.(record.Event)
-		if !ok || event.Kind != record.EventFallback || len(entries) == 1 || failedToo(event.Text) {
-			continue
-		}
-		for k := max(0, i-1); k < len(entries); k++ {
-			o, ok := entries[k].Other.(record.OutOfMemory)
-			if ok && o.Pos.Line == event.Pos.Line && (k > i || o.Text == event.Text) {
-				o.Named, event.Named = true, true
-				entries[k].Other, entries[i].Other = o, event
-				break
-			}
-		}
-	}
-}
-
-// try offers a needle to its dialects, and returns where the one that reads it ends, 0 where none does.
+// try offers a needle to its dialects. It returns where the record ends that one of them read, or
+// 0.
 func (s *Scanner) try(h search.Hit) (end int) {
 	l := &s.line
 	start, stop, number, entries := l.start, l.End, l.number, len(s.out.Entries)
@@ -219,8 +204,8 @@ func (s *Scanner) try(h search.Hit) (end int) {
 	return 0
 }
 
-// Row gives the line to the open tables.
-func (s *Scanner) Row() bool {
+// row offers the line to the open tables, and reports whether one of them read it.
+func (s *Scanner) row() bool {
 	own := s.line.IsOwn()
 	for _, t := range s.tables {
 		if own && t.dialect != screenName { // whatever a table takes for a row
@@ -234,7 +219,7 @@ func (s *Scanner) Row() bool {
 	return false
 }
 
-// each gives the line to the dialects without needles.
+// each offers the line to the dialects without needles, and reports whether one of them read it.
 func (s *Scanner) each() bool {
 	if len(s.dialects.each) > 0 && s.line.IsOwn() {
 		return false
@@ -248,8 +233,8 @@ func (s *Scanner) each() bool {
 	return false
 }
 
-// Finish reads what is left of the tables that are open where the log ends.
-func (s *Scanner) Finish(tables []openTable, out *Batch) {
+// Finish reads the rest of the tables that are open where the log ends.
+func (s *Scanner) Finish(tables OpenTables, out *Batch) {
 	s.out = out
 	for _, t := range tables {
 		if sc, ok := t.table.(*screen); ok {
@@ -271,38 +256,4 @@ func (s *Scanner) openTable(t Table) {
 		}
 	}
 	s.tables = append(s.tables, openTable{s.reading, t})
-}
-
-// recentPlace is where in a scanner's recent a string stands: by its first and its last eight bytes.
-func recentPlace(b []byte) int {
-	h := uint64(len(b))
-	if n := len(b); n >= 8 {
-		h += binary.LittleEndian.Uint64(b)*3 + binary.LittleEndian.Uint64(b[n-8:])
-	} else {
-		h += uint64(b[0])<<16 + uint64(b[n/2])<<8 + uint64(b[n-1])
-	}
-	return int(h * 0x9e3779b97f4a7c15 >> 56) // 2^64 over the golden ratio, as hashFactor
-}
-
-// namesMax bounds the strings that a scanner shares: a log may give every record a name of its own.
-const namesMax = 4096
-
-func (s *Scanner) str(b []byte) string {
-	b = bytes.TrimSpace(b)
-	if len(b) == 0 {
-		return ""
-	}
-	recent := &s.recent[recentPlace(b)]
-	if *recent == string(b) {
-		return *recent
-	}
-	if name, ok := s.names[string(b)]; ok {
-		*recent = name
-		return name
-	}
-	name := strings.ToValidUTF8(string(b), "�")
-	if len(s.names) < namesMax && len(b) < 256 {
-		s.names[string(b)] = name
-	}
-	return name
 }

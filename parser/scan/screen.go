@@ -10,16 +10,17 @@ import (
 	"vramsoak/parser/source"
 )
 
-// A screen is a part of a log that addresses the cursor, such as what script(1) records of watch nvidia-smi. Only the cells
-// that changed are painted again:
+// A screen is a part of a log that addresses the cursor, such as what script(1) records of `watch
+// nvidia-smi`. Only the cells that changed are painted again, so a reading is nowhere in the log as
+// one line:
 //
 //	ESC[1;115H7 ESC[3;18H40 ESC[12;50H42 ESC[16;49H1 ESC[40;120H
 //
-// so that a reading is nowhere in the log as a line. The screen is what is painted, and each time that a repaint is over -
-// the cursor goes back up, a line follows that addresses nothing, or the log ends - its rows are read as lines are, if one
-// of them has changed. Their records stand at the line with which the repaint ended.
+// The terminal keeps what is painted. A repaint is over when the cursor goes back up, when a line
+// follows that addresses nothing, or when the log ends. If a row has changed, the rows are then
+// read as lines. Their records get the line with which the repaint ended.
 //
-// Lines that address nothing are painted too, but read as lines, as they would be without the screen.
+// Lines that address nothing are painted too, but they are read as lines of the log.
 type screen struct {
 	terminal source.Terminal
 	reader   *Scanner // of the rows
@@ -32,20 +33,20 @@ type screen struct {
 	polls    []record.Checkpoint
 	plain    int // lines since, that address nothing
 	credit   int
-	// seen are the rows that gave records when the screen was read last, and how often they stood there.
+	// seen counts how often each row with a record was on the screen when it was read last.
 	seen map[string]int
 }
 
 const (
 	screenName = "screen"
-	// Reading is bounded: a screen is read when one in creditRate of its bytes was painted, and more of a screen that is larger
-	// than creditSize.
+	// The work on screens is bounded. A screen is read again only when one in creditRate of its bytes
+	// was painted since, and more than that if it is larger than creditSize.
 	creditRate = 128
 	creditSize = 8 << 10
 	pollsMax   = 64 // readings of polls that are kept
 )
 
-// openScreen opens one where a line has begun to paint.
+// openScreen opens a screen if a line has begun to paint.
 func (s *Scanner) openScreen(raw []byte) {
 	if bytes.IndexByte(raw, 0x1b) < 0 || !addresses(raw, false) {
 		return
@@ -74,7 +75,7 @@ func (s *Scanner) openScreen(raw []byte) {
 		}
 	}
 	// It is the first table, so that it sees every line.
-	s.tables = append([]openTable{{screenName, sc}}, s.tables...)
+	s.tables = append(OpenTables{{screenName, sc}}, s.tables...)
 }
 
 func quotedInt(text []byte, before string) int {
@@ -86,9 +87,9 @@ func quotedInt(text []byte, before string) int {
 	return n
 }
 
-// addresses says that a line has a control function that moves the cursor to a place or clears the screen; where the screen
-// is open, those that move it by so much, and those that insert, delete and erase, are ones too: tmux ends each row that it
-// paints with ESC[K.
+// addresses reports whether a line moves the cursor to a position or clears the screen. If the
+// screen is open already, other control sequences count too: relative moves, and those that insert,
+// delete or erase. tmux ends each row that it paints with ESC[K.
 func addresses(raw []byte, open bool) bool {
 	finals := "Hfd"
 	if open {
@@ -149,7 +150,7 @@ func (sc *screen) Row(l *Line) bool {
 	return painted
 }
 
-// paint paints what is a repaint, or lines that are read as lines.
+// paint paints a repaint, or lines that are read as lines.
 func (sc *screen) paint(s *Scanner, raw []byte, painted bool) {
 	sc.plain += bytes.Count(raw, source.Newline)
 	if painted {
@@ -178,7 +179,7 @@ func (sc *screen) close(s *Scanner) {
 // enter is called where a window begins.
 func (sc *screen) enter(win source.Window) { sc.painted = max(0, win.From+sc.beyond) }
 
-// leave is called where one ends: places are then those of the next one.
+// leave is called where a window ends. Offsets and lines are then counted from the next window.
 func (sc *screen) leave(win source.Window, out *Batch) {
 	sc.note(out)
 	sc.noted = 0
@@ -202,7 +203,7 @@ func (sc *screen) note(out *Batch) {
 // end is called where the log ends.
 func (sc *screen) end(s *Scanner) { sc.read(s) }
 
-// read reads the rows, if a repaint has changed any.
+// read reads the rows if a repaint has changed one.
 func (sc *screen) read(s *Scanner) {
 	if !sc.terminal.Dirty {
 		return
@@ -249,8 +250,8 @@ func (sc *screen) read(s *Scanner) {
 	}
 }
 
-// fresh says of each row that gave a record whether it is new: painted since, and not one that was there before and has only
-// moved, as in watch tail.
+// fresh reports for each row with a record whether it is new: it was painted since the last
+// reading, and it did not merely move, as rows do in `watch tail`.
 func (sc *screen) fresh(lines [][]byte) map[int]bool {
 	fresh := map[int]bool{}
 	for i := range sc.out.Entries {
@@ -275,27 +276,30 @@ func (sc *screen) fresh(lines [][]byte) map[int]bool {
 	return fresh
 }
 
-// given says that a reading is among the last ones, with its time: tmux paints anew what another window has covered.
+// given reports whether a reading with its time is among the last ones. tmux repaints what another
+// window has covered.
 func (sc *screen) given(c *record.Checkpoint) bool {
 	return !c.Time.IsZero() && slices.ContainsFunc(sc.polls, func(p record.Checkpoint) bool {
 		return p.Name == c.Name && p.Lane == c.Lane && p.Time.Equal(c.Time) && p.SameSizes(&c.Reading)
 	})
 }
 
-// superseded says that a reading of the same follows: an earlier poll is still on the screen.
+// superseded reports whether a later reading of the same thing follows: an earlier poll is still on
+// the screen.
 func superseded(entries []Entry, c *record.Checkpoint) bool {
 	return slices.ContainsFunc(entries, func(e Entry) bool {
 		return e.Other == nil && e.Name == c.Name && e.Lane == c.Lane && e.Dialect == c.Dialect
 	})
 }
 
-// isPoll says that a dialect prints what it finds when it is asked, so that each repaint is a new reading even where it has
-// not changed.
+// isPoll reports whether a dialect prints the state at the time of asking. Each of its repaints is
+// a new reading, even if nothing has changed.
 func isPoll(dialect string) bool {
 	return slices.Contains([]string{"nvidia-smi", "nvidia-smi-csv", "gpustat", "rocm-smi"}, dialect)
 }
 
-// repainted says that something was painted in the block of rows around a row; one blank row does not end a block.
+// repainted reports whether something was painted in the block of rows around a row. A single blank
+// row does not end a block.
 func (sc *screen) repainted(lines [][]byte, row int) bool {
 	empty := func(i int) bool { return i < 0 || i >= len(sc.terminal.Rows) || len(lines[i]) == 0 }
 	for _, step := range []int{-1, 1} {
@@ -308,7 +312,7 @@ func (sc *screen) repainted(lines [][]byte, row int) bool {
 	return false
 }
 
-// rowText appends a row's text, without the blanks at its end.
+// rowText appends the text of a row, without the blanks at its end.
 func rowText(dst []byte, cells []rune) []byte {
 	for len(cells) > 0 && cells[len(cells)-1] == ' ' {
 		cells = cells[:len(cells)-1]

@@ -8,7 +8,8 @@ import (
 	"vramsoak/parser/source"
 )
 
-// failed notes whose line the message of a failure is, and how much of a traceback is above it.
+// failed notes which process printed the message of a failed allocation, and how many lines of a
+// traceback are above it.
 func (l *Line) failed(o *record.OutOfMemory) {
 	at := l.offset(o.Text)
 	o.Speaker, o.Again = source.SpeakerOf(l.Text, at), bytes.HasSuffix(l.Text[:at], []byte("error detected: "))
@@ -23,9 +24,9 @@ func (l *Line) offset(message string) int {
 	return max(0, bytes.Index(l.Text, []byte(message[:min(len(message), 24)])))
 }
 
-// TracebackAbove returns how many lines of a Python traceback are above the line that says what was
-// raised, its head counted, and the line before them. It returns 0 where there is no traceback, and for
-// that of a second failure, which came of the first:
+// TracebackAbove returns how many lines of a Python traceback are above this line, with the
+// traceback's head, and the line before them. It returns 0 if there is no traceback. It also
+// returns 0 for the traceback of a second failure that followed from the first:
 //
 //	During handling of the above exception, another exception occurred:
 func (l *Line) TracebackAbove() (lines int, before []byte) {
@@ -57,7 +58,7 @@ func (l *Line) TracebackAbove() (lines int, before []byte) {
 	return 0, nil
 }
 
-// TracebackMax is the longest traceback that is known as one, in lines.
+// TracebackMax is the length of the longest traceback that is recognised, in lines.
 const TracebackMax = 128
 
 var (

@@ -8,15 +8,16 @@ import (
 	"vramsoak/parser/source"
 )
 
-// An EventWording is what a program says when it does something about its memory.
+// An EventWording is a text by which a program says that it does something about its memory.
 type EventWording struct {
 	Text string
 	Kind record.EventKind
 	With string // what stands behind the text, too
 }
 
-// ReadEvent adds the event whose words stand at an offset, and returns the offset behind them, 0 where there are none. Its
-// text is the message from its beginning. What follows the words is left to others: the message of an error.
+// ReadEvent adds the event whose words are at an offset, and returns the offset behind the words,
+// or 0. The event's text is the whole message. What follows the words is left to other dialects: it
+// may be the message of an error.
 func ReadEvent(l *Line, at int, wordings []EventWording) (end int) {
 	for i := range wordings {
 		w := &wordings[i]
@@ -30,8 +31,8 @@ func ReadEvent(l *Line, at int, wordings []EventWording) (end int) {
 	return 0
 }
 
-// isProposal reports whether the words behind those of a fallback say that it is not made: they are
-// of a setting or a hint.
+// isProposal reports whether the words behind those of a fallback say that the program does not
+// fall back. They are of a setting or a hint:
 //
 //	Falling back to sequential extraction is disabled
 //	Attempting GPU recovery and retry with smaller batch may help; set RETRY=1
@@ -44,7 +45,7 @@ func isProposal(rest []byte) bool {
 	return false
 }
 
-// EventNeedles are the needles of a dialect's events.
+// EventNeedles returns the needles of a dialect that has these events and more needles.
 func EventNeedles(wordings []EventWording, more ...string) []string {
 	for i := range wordings {
 		more = append(more, wordings[i].Text)

@@ -7,20 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// DockerLog begins the lines of a log as Docker's json-file driver stores it, each of which is one of the program's:
+// DockerLog begins each line that Docker's json-file driver writes. The line of the program is
+// inside:
 //
 //	{"log":"[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB\n","stream":"stderr","time":"2026-11-20T02:00:03.123456789Z"}
 //
-// The dialects read the program's line; its time is Docker's.
+// Dialects read the line of the program. Its time is the one that Docker gives.
 const DockerLog = `{"log":"`
 
-// IsDocker says that a text begins with such a line.
+// IsDocker reports whether a text begins like a line of Docker's.
 func IsDocker(text []byte) bool {
 	return len(text) > 0 && text[0] == '{' && bytes.HasPrefix(text, []byte(DockerLog))
 }
 
-// AppendDocker appends the program's line that stands in one of Docker's. What a progress bar wrote over is put before what
-// it wrote then, with a blank between them.
+// AppendDocker appends the line of the program that is inside a line of Docker's. A '\r' of a
+// progress bar becomes a blank.
 func AppendDocker(dst, b []byte) []byte {
 	b = b[len(DockerLog):]
 	for len(b) > 0 && b[0] != '"' {
@@ -55,7 +56,7 @@ func AppendDocker(dst, b []byte) []byte {
 	return dst
 }
 
-// cutHex is the character of four hexadecimal digits.
+// cutHex returns the character that four hexadecimal digits stand for.
 func cutHex(b []byte) rune {
 	n, err := strconv.ParseUint(string(b[:min(4, len(b))]), 16, 16)
 	if err != nil {

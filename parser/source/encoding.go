@@ -9,8 +9,9 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// inUTF8 is a text without its byte order mark, in UTF-8: Windows PowerShell's > writes UTF-16, and editors on Windows put
-// a mark before UTF-8. A text without a mark is taken as it is.
+// inUTF8 returns a reader of the text in UTF-8, without its byte order mark. Windows PowerShell's >
+// writes UTF-16, and editors on Windows put a mark before UTF-8. A text without a mark is not
+// changed.
 func inUTF8(r io.Reader) io.Reader {
 	b := bufio.NewReaderSize(r, 64<<10)
 	mark, _ := b.Peek(3) // an error comes again

@@ -10,7 +10,8 @@ import (
 // Plain returns a line as a dialect sees it: without terminal escape sequences such as colours.
 func Plain(line string) string { return string(PlainText([]byte(line), false)) }
 
-// PlainText is the text of a line, see [scan.Line]; docker says that it may be one of Docker's.
+// PlainText returns the text of a line without wrappers and escapes. docker says that it may be a
+// line of Docker's.
 func PlainText(b []byte, docker bool) []byte {
 	b = WithoutHole(b)
 	if docker && IsDocker(b) {
@@ -22,8 +23,9 @@ func PlainText(b []byte, docker bool) []byte {
 	return StripEscapes(nil, b)
 }
 
-// WithoutHole is a line without the NULs before it. They are a hole in the file: it was truncated, by "> run.log" or by
-// logrotate's copytruncate, while a program went on writing behind what it had written.
+// WithoutHole returns a line without NULs at its beginning. They are a hole in the file. A file
+// gets one when it is truncated, by "> run.log" or by logrotate's copytruncate, while a program
+// goes on writing at its old offset.
 func WithoutHole(b []byte) []byte {
 	if len(b) == 0 || b[0] != 0 {
 		return b
@@ -31,9 +33,12 @@ func WithoutHole(b []byte) []byte {
 	return bytes.TrimLeft(b, "\x00")
 }
 
-// StripEscapes appends b to dst without terminal control sequences: "\x1b[32m[GPU Memory] ...\x1b[0m". ECMA-48: ESC '[',
-// parameter and intermediate bytes 0x20-0x3f, one final byte 0x40-0x7e; ESC, intermediate bytes 0x20-0x2f ("\x1b(B"), one
-// final byte; ESC ']' and a title, up to BEL or ESC '\'. A cursor that goes right over blanks ("\x1b[12C") leaves them.
+// StripEscapes appends b to dst without terminal control sequences: "\x1b[32m[GPU Memory]
+// ...\x1b[0m".
+//
+// ECMA-48 has three kinds. ESC '[' has parameter and intermediate bytes 0x20-0x3f and one final
+// byte 0x40-0x7e. ESC alone has intermediate bytes 0x20-0x2f ("\x1b(B") and one final byte. ESC ']'
+// has a title, up to BEL or ESC '\'. A cursor that moves right ("\x1b[12C") leaves blanks.
 func StripEscapes(dst, b []byte) []byte {
 	blanks := len(b) + 1<<10 // no line grows to more than this by them
 	for i := 0; i < len(b); i++ {
@@ -71,7 +76,7 @@ func StripEscapes(dst, b []byte) []byte {
 	return dst
 }
 
-// titleEnd is the length of a title that ends within 256 bytes, 0 where none does.
+// titleEnd returns the length of a title that ends within 256 bytes, or 0.
 func titleEnd(b []byte) int {
 	for i, c := range b[:min(len(b), 256)] {
 		if c == 0x07 || c == '\\' && b[i-1] == search.Escape {

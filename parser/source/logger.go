@@ -7,7 +7,8 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// MessageStart is the offset at which the message begins in what stands before a record, behind what loggers put there:
+// MessageStart returns where the message begins in the text before a record. Loggers put these
+// before it:
 //
 //	2025-09-01 12:00:00,123 - shared_libs.utils.gpu_memory - DEBUG - Epoch 3 start
 //	12:00:00,123 | DEBUG   | [gpu_memory] Epoch 3 start
@@ -16,7 +17,7 @@ import (
 //	{"severity": "DEBUG", "logger": "shared_libs.utils.gpu_memory", "message": "Epoch 3 start
 //	[rank0]: Epoch 3 start
 //
-// It looks no further back than messageMax bytes.
+// It looks back at most messageMax bytes.
 func MessageStart(text []byte) int {
 	from := max(0, len(text)-messageMax)
 	text = text[from:]
@@ -36,13 +37,14 @@ var (
 	loggerStart = lex.Expression(`^(?:[\s:|>*#-]|[^\x00-\x7f]|\[[^\]]{0,64}\]:?|\d{1,6}:\s|[0-9][0-9TZ:.,/+-]{7,40})*`)
 	loggerLevel = lex.Expression(
 		`^.{0,128}?(?:^|[^\w-])(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL)(?:[\s:|\])>-]|[^\x00-\x7f])+`)
-	// The module, where it stands behind the level: "scripts.common.enhanced_asr - ", "root:", "gpu_memory.py:41 ",
-	// "[gpu_memory] "; and pictures.
+	// The module, where it stands behind the level: "scripts.common.enhanced_asr - ", "root:",
+	// "gpu_memory.py:41 ", "[gpu_memory] "; and pictures.
 	loggerModule = lex.Expression(`^(?:\[[\w.:-]{1,64}\]\s*|\w[\w.]{0,80}:(?:\d+:?)?\s*` +
 		`|(?:\w{1,80}[._])[\w.]{0,80}\s+[|:-]\s+|\w{1,80}\.py\s+)?(?:[^\x00-\x7f]+\s*)?`)
 )
 
-// InSource says that what follows is a string in the source of a program, which a notebook or a traceback shows:
+// InSource reports whether a string in program source begins behind a text. Notebooks and
+// tracebacks show source:
 //
 //	logger.info("Clearing GPU memory...")
 func InSource(before []byte) bool {
@@ -51,19 +53,20 @@ func InSource(before []byte) bool {
 
 var sourceString = lex.Expression(`(?:\(f?|^\s*f)\\?["'](?:\\n|[^\x00-\x7f]|\s)*$`)
 
-// Unquoted is the end of a message without what a notebook's or a logger's JSON puts behind it.
+// Unquoted returns a message without what the JSON of a notebook or of a logger puts behind it.
 func Unquoted(text []byte) []byte {
 	text = bytes.TrimRight(text, " \t,}")
 	text = bytes.TrimSuffix(text, []byte(`"`))
 	return bytes.TrimSpace(bytes.TrimSuffix(text, []byte(`\n`)))
 }
 
-// IsTemplate says that a text has braces: it is of the source of the program that prints, not what it prints.
+// IsTemplate reports whether a text has braces. It is then the source of a program, not its output.
 func IsTemplate(text []byte) bool {
 	return bytes.IndexByte(text, '{') >= 0 || bytes.IndexByte(text, '}') >= 0
 }
 
-// IsQuoted says that the text at an offset stands in quotes, as in program source. The quotes of a JSON line are none.
+// IsQuoted reports whether an offset of a text is inside quotes, as in program source. The quotes
+// of JSON and of key=value fields do not count.
 func IsQuoted(text []byte, at int) bool {
 	if at == 0 {
 		return false
@@ -85,7 +88,8 @@ func IsQuoted(text []byte, at int) bool {
 	return single%2 == 1
 }
 
-// speakerMark is what launchers and loggers put before a line to say which process of several prints it:
+// speakerMark is what launchers and loggers put before a line to say which of several processes
+// printed it:
 //
 //	[rank3]: RuntimeError: CUDA error: out of memory                  torch.distributed
 //	[default1]:Falling back to sequential extraction (slow)           torchrun --tee
@@ -98,8 +102,8 @@ var speakerMark = lex.Expression(`(?i)(?:\b|_)` +
 	`(?:rank|default|pid|process|proc|worker|gpu|cuda|device|node)[ =:#_-]{0,2}\d+` +
 	`|^[a-z][\w.-]*\d\s+\||^\s*\d{1,5}: |^\[\d+,\d+\]<`)
 
-// SpeakerOf returns what the head of a line says of the process that prints the message at an offset,
-// "" where it says nothing.
+// SpeakerOf returns what the beginning of a line says of the process that printed the message at an
+// offset, or "".
 func SpeakerOf(text []byte, at int) string {
 	head := text[:MessageStart(text[:min(at, messageMax)])]
 	marks := speakerMark().FindAll(head, 4)
@@ -111,12 +115,13 @@ func SpeakerOf(text []byte, at int) string {
 	return strings.ToValidUTF8(string(bytes.Join(marks, []byte(" "))), "�")
 }
 
-// IsQuotedAt says that what stands at an offset is quoted: it is of program source, or of a text about it.
+// IsQuotedAt reports whether a quote is right before an offset of a text.
 func IsQuotedAt(text []byte, at int) bool {
 	return at > 0 && (text[at-1] == '"' || text[at-1] == '\'' || text[at-1] == '`')
 }
 
-// isLogfmt reports whether a line that begins so is one of key=value fields, as of slog and logrus:
+// isLogfmt reports whether a line that begins like this has key=value fields, as slog and logrus
+// print them:
 //
 //	time=2024-01-01T00:00:00Z level=ERROR source=sched.go:455 msg="error loading llama server" error="... out of memory"
 //	level=error msg="transcription failed" err="CUDA error: out of memory"

@@ -19,8 +19,9 @@ var (
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 )
 
-// Open opens a log: a file, gzip- and zstd-compressed ones too (told by their first bytes, not by their names), or "-"
-// for standard input. UTF-16 with a byte order mark is read as UTF-8. A folder is an error that says what to give instead.
+// Open opens a log: a file, or "-" for standard input. It tells gzip and zstd by the first bytes of
+// a file, not by its name, and reads UTF-16 with a byte order mark as UTF-8. For a folder the error
+// says what to give instead.
 func Open(path string) (*Log, error) {
 	file := os.Stdin
 	if path != "-" {
@@ -70,7 +71,7 @@ func Open(path string) (*Log, error) {
 	return log, nil
 }
 
-// A Log is a log that is open.
+// A Log is an open log.
 type Log struct {
 	io.Reader
 	file  *os.File // nil where what is read is not the file's own bytes
@@ -78,12 +79,12 @@ type Log struct {
 	close func() error
 }
 
-// MayWait says that the log may have nothing for now, as a pipe has or a terminal, so that what has come is to be read
-// meanwhile.
+// MayWait reports whether the log may have nothing for now, as a pipe or a terminal has. What has
+// come is then read without waiting for more.
 func (l *Log) MayWait() bool { return l.waits }
 
-// Size returns how many bytes of text the log has, where that is known before it is read: of a file
-// that is neither compressed nor in UTF-16.
+// Size returns the size of the log's text in bytes. known is false if it must be read to know it: a
+// pipe, a compressed file, UTF-16.
 func (l *Log) Size() (bytes int64, known bool) {
 	if l.file == nil || l.waits {
 		return 0, false

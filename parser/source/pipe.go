@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// ErrQuiet is what a reader returns when no more of a log has come for a while. What has come is then
-// read, up to the end of its last line. Reading goes on behind it.
+// ErrQuiet is what a reader returns when no more of a log has come for a while. What has come is
+// then read, up to the end of its last line. Reading goes on behind it.
 var ErrQuiet = errors.New("quiet")
 
 const (
@@ -20,8 +20,8 @@ const (
 	quietAfter = 2 * pollInterval
 )
 
-// NewPipe returns a reader of what may block. It returns [ErrQuiet] when nothing has come for a while,
-// and io.EOF when the context ends.
+// NewPipe returns a reader of what may block. It returns [ErrQuiet] when nothing has come for a
+// while, and io.EOF when the context ends.
 func NewPipe(ctx context.Context, r io.Reader) io.Reader {
 	p := &pipe{ctx: ctx, chunks: make(chan chunkRead)}
 	go func() {
@@ -84,8 +84,8 @@ func (p *pipe) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// MayWait reports whether a reader may have nothing for now, as a pipe or a terminal has: then it is
-// read through [NewPipe].
+// MayWait reports whether a reader may have nothing for now, as a pipe or a terminal has: then it
+// is read through [NewPipe].
 func MayWait(r io.Reader) bool {
 	switch r := r.(type) {
 	case interface{ MayWait() bool }:

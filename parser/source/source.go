@@ -24,7 +24,8 @@ func New(r io.Reader) Source {
 	return Stream(r, Chunk)
 }
 
-// Chunk is how many bytes a window has besides its margins. All of it fits into a processor's own cache.
+// Chunk is how many bytes a window has besides its margins. All of it fits into a processor's own
+// cache.
 const Chunk = 1 << 19
 
 // File returns the windows of the first size bytes of a file, each of chunk bytes. What is appended
@@ -63,7 +64,8 @@ func (f *fileSource) Next(w *Window) (last bool) {
 	return to >= f.size
 }
 
-// Stream returns the windows of a stream, each of chunk bytes or fewer. It reads one after the other.
+// Stream returns the windows of a stream, each of chunk bytes or fewer. It reads one after the
+// other.
 func Stream(r io.Reader, chunk int) Source { return &streamSource{r: r, chunk: chunk} }
 
 type streamSource struct {
@@ -112,8 +114,8 @@ func (s *streamSource) Next(w *Window) (last bool) {
 	return false
 }
 
-// lastLineEnd returns the end of the last line of buf[from:], or from. It does not count a '\r' at the
-// end, because a '\n' may follow it.
+// lastLineEnd returns the end of the last line of buf[from:], or from. It does not count a '\r' at
+// the end, because a '\n' may follow it.
 func lastLineEnd(buf []byte, from int) int {
 	for i := len(buf); i > from; i-- {
 		if b := buf[i-1]; b == '\n' || b == '\r' && i < len(buf) {

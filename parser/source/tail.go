@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A Tail reads a file as it grows. It ends if another file takes its name, if it is truncated, or if the
-// context ends.
+// A Tail reads a file as it grows. It ends if another file takes its name, if it is truncated, or
+// if the context ends.
 type Tail struct {
 	ctx    context.Context
 	path   string
@@ -23,8 +23,8 @@ type Tail struct {
 	change string
 }
 
-// OpenTail opens a file that may grow. If wait is set it waits for a file that does not exist yet; it
-// returns nil if the context ended before.
+// OpenTail opens a file that may grow. If wait is set it waits for a file that does not exist yet;
+// it returns nil if the context ended before.
 func OpenTail(ctx context.Context, path string, wait bool) (*Tail, error) {
 	for {
 		file, err := os.Open(path)
@@ -40,7 +40,7 @@ func OpenTail(ctx context.Context, path string, wait bool) (*Tail, error) {
 	}
 }
 
-// Reader returns what to read the file by: a pipe may block.
+// Reader returns the reader of the file. A pipe may block, so it is read through [NewPipe].
 func (t *Tail) Reader() io.Reader {
 	if !t.info.Mode().IsRegular() {
 		return NewPipe(t.ctx, t.file)
@@ -97,7 +97,7 @@ func (t *Tail) Read(p []byte) (int, error) {
 	}
 }
 
-// read reads what is there: nothing at the file's end.
+// read returns what the file has. At its end that is nothing, without an error.
 func (t *Tail) read(p []byte) (int, error) {
 	n, err := t.file.Read(p)
 	if n > 0 {
@@ -112,7 +112,8 @@ func (t *Tail) read(p []byte) (int, error) {
 	return n, err
 }
 
-// replaced says whether the name is another file's, or the file is shorter than what was read of it.
+// replaced reports whether another file has the name now, or the file is shorter than what was
+// read.
 func (t *Tail) replaced() bool {
 	info, err := os.Stat(t.path)
 	switch {
@@ -128,7 +129,7 @@ func (t *Tail) replaced() bool {
 	return true
 }
 
-// pause waits for the next look. It is false where the context ended.
+// pause waits until the next look at the file. It returns false if the context ended.
 func pause(ctx context.Context) bool {
 	timer := time.NewTimer(pollInterval)
 	defer timer.Stop()

@@ -7,9 +7,9 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// A Terminal is the screen of a terminal: it is what a program that addresses the cursor has painted so far. It knows the
-// control functions of ECMA-48 and of xterm that move the cursor, and passes over those that do not; programs that watch
-// (procps watch, ncurses), tmux and screen use no others.
+// A Terminal holds what a program that addresses the cursor has painted so far. It executes the
+// control functions of ECMA-48 and xterm that change the text or move the cursor, and ignores the
+// others. Programs that repaint (procps watch, ncurses), tmux and screen use no others.
 type Terminal struct {
 	Rows []terminalRow
 	row  int
@@ -24,7 +24,8 @@ type Terminal struct {
 	params []byte
 	char   []byte // the beginning of a character of several bytes
 
-	// back is called before the cursor goes back up, or the screen is cleared: what was painted may be looked at.
+	// back is called before the cursor goes back up, or the screen is cleared: what was painted may be
+	// looked at.
 	Back func()
 	// gone is called with a row that leaves the screen at its top.
 	Gone func(text []rune)
@@ -156,7 +157,7 @@ func (t *Terminal) escape(c byte) {
 	}
 }
 
-// control is the control function with a final byte.
+// control executes the control function with a final byte.
 func (t *Terminal) control(final byte) {
 	if len(t.params) > 0 && t.params[0] == '?' {
 		t.mode(final)
@@ -233,14 +234,14 @@ func (t *Terminal) control(final byte) {
 	}
 }
 
-// Resize sets the screen's size, as far as it is known.
+// Resize sets the size of the screen. 0 stands for an unknown height or width.
 func (t *Terminal) Resize(height, width int) {
 	if height > 0 && height <= TerminalRows && width > 0 && width <= terminalCols {
 		t.Height, t.Width = height, width
 	}
 }
 
-// mode is a private mode that is set or reset.
+// mode sets or resets a private mode.
 func (t *Terminal) mode(final byte) {
 	t.params[0] = ' '
 	switch t.param(0) {
@@ -253,7 +254,7 @@ func (t *Terminal) mode(final byte) {
 	}
 }
 
-// param is the i-th number of a control function, 0 where it is not given.
+// param returns the i-th number of a control function, or 0 if it has fewer.
 func (t *Terminal) param(i int) int {
 	rest := t.params
 	for ; i > 0; i-- {
@@ -283,7 +284,8 @@ func (t *Terminal) maxCol() int {
 	return terminalCols - 1
 }
 
-// above and below are n rows from the cursor's; in the rows that scroll they go no further than to their edge.
+// above and below are n rows from the cursor's; in the rows that scroll they go no further than to
+// their edge.
 func (t *Terminal) above(n int) int {
 	if t.row >= t.top {
 		return max(t.top, t.row-n)
@@ -298,7 +300,7 @@ func (t *Terminal) below(n int) int {
 	return t.row + n
 }
 
-// move goes to a place.
+// move moves the cursor.
 func (t *Terminal) move(row, col int) {
 	if row < t.row {
 		t.Back()
@@ -306,7 +308,7 @@ func (t *Terminal) move(row, col int) {
 	t.row, t.col = min(row, t.maxRow()), min(col, t.maxCol())
 }
 
-// feed goes to the next row; at the last one that scrolls, the rows go up.
+// feed goes to the next row. At the last row of the scrolling region, the region scrolls up.
 func (t *Terminal) feed() {
 	switch {
 	case t.row+1 == t.lastRow():
@@ -319,7 +321,7 @@ func (t *Terminal) feed() {
 	}
 }
 
-// lastRow is behind the rows that scroll.
+// lastRow returns the row behind the scrolling region.
 func (t *Terminal) lastRow() int {
 	if t.bottom > 0 {
 		return min(t.bottom, t.maxRow()+1)
@@ -327,7 +329,7 @@ func (t *Terminal) lastRow() int {
 	return t.maxRow() + 1
 }
 
-// scroll moves the rows that scroll up, or down where n is negative.
+// scroll moves the rows of the scrolling region up by n, or down if n is negative.
 func (t *Terminal) scroll(n int) {
 	t.at(min(t.lastRow(), TerminalRows) - 1)
 	rows := t.Rows[min(t.top, len(t.Rows)):t.lastRow()]
@@ -350,14 +352,14 @@ func (t *Terminal) scroll(n int) {
 	}
 }
 
-// rotate puts the first n rows behind the others.
+// rotate moves the first n rows behind the others.
 func rotate(rows []terminalRow, n int) {
 	moved := append([]terminalRow(nil), rows[:n]...)
 	copy(rows, rows[n:])
 	copy(rows[len(rows)-n:], moved)
 }
 
-// at is a row, which is there from then on.
+// at returns a row, and makes it if the terminal does not have it yet.
 func (t *Terminal) at(row int) *terminalRow {
 	for len(t.Rows) <= row {
 		t.Rows = append(t.Rows, terminalRow{})
@@ -365,7 +367,7 @@ func (t *Terminal) at(row int) *terminalRow {
 	return &t.Rows[row]
 }
 
-// put paints a character and goes on.
+// put paints a character at the cursor and moves the cursor on.
 func (t *Terminal) put(r rune) {
 	if t.Width > 0 && t.col >= t.Width {
 		t.col = 0
@@ -399,7 +401,7 @@ func (t *Terminal) mark(row *terminalRow) {
 	}
 }
 
-// Clean makes all rows clean: they were looked at.
+// Clean makes all rows clean.
 func (t *Terminal) Clean() {
 	for i := range t.Rows {
 		t.Rows[i].Dirty = false
@@ -447,7 +449,7 @@ func (t *Terminal) erase(from, to int) {
 	}
 }
 
-// shift moves what stands from the cursor on to the right, or to the left where n is negative.
+// shift moves the text from the cursor on to the right by n, or to the left if n is negative.
 func (t *Terminal) shift(n int) {
 	row := t.at(t.row)
 	if t.col >= len(row.Cells) {

@@ -7,10 +7,11 @@ import (
 	"vramsoak/parser/search"
 )
 
+// Newline is a line end, for functions that search for bytes.
 var Newline = []byte{'\n'}
 
-// A Window is a piece of a log. The lines that begin in buf[from:to] are to be read; margin bytes before and after them
-// are at hand, so far as the log has them.
+// A Window is a piece of a log. The lines that begin in Buf[From:To] are its own. Up to [Margin]
+// bytes before and behind them are in the buffer too.
 type Window struct {
 	Buf      []byte
 	From, To int
@@ -22,13 +23,14 @@ type Window struct {
 }
 
 const (
-	// Margin is how much of the log around a window is at hand: the longest block of lines that a dialect reads together,
-	// such as PyTorch's memory_summary, and the longest line that is looked at as a whole.
+	// Margin is how many bytes of the log before and behind a window are at hand. It bounds the
+	// longest block of lines that a dialect reads together, such as PyTorch's memory_summary, and the
+	// longest line that is read as a whole.
 	Margin = 32 << 10
 )
 
-// Cut is where to cut the window near an offset: behind the last line that ends before it and after low, or right there in
-// a line that is longer than margin.
+// Cut returns where to cut the window near an offset: behind the last line that ends before it and
+// after low. In a line that is longer than [Margin] it cuts at the offset itself.
 func (w *Window) Cut(low, near int) int {
 	if near >= len(w.Buf) {
 		return len(w.Buf)
@@ -41,13 +43,15 @@ func (w *Window) Cut(low, near int) int {
 	return near
 }
 
-// LineStart is where the line begins that reaches over an offset, or margin before.
+// LineStart returns where the line begins that has the byte at an offset, but at most [Margin]
+// bytes before it.
 func (w *Window) LineStart(at int) int {
 	low := max(0, at-Margin)
 	return low + lastBreak(w.Buf[low:at])
 }
 
-// lastBreak is the offset behind the last '\n' or '\r' of a text, 0 where there is none. It looks at eight bytes at a time.
+// lastBreak returns the offset behind the last '\n' or '\r' of a text, or 0. It looks at eight
+// bytes at a time.
 func lastBreak(b []byte) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	zeros := func(x uint64) uint64 { return ^((x&^tops + ^uint64(tops)) | x) & tops } // the top bit of each byte that is 0
@@ -64,17 +68,14 @@ func lastBreak(b []byte) int {
 	return len(b)
 }
 
-// LineEnd is where the line ends that reaches over an offset, and whether there is an escape from there on.
+// LineEnd returns where the line ends that has the byte at an offset, and whether an escape is
+// before it.
 func (w *Window) LineEnd(at int) (end int, escaped bool) {
-	rest := w.Buf[at:min(len(w.Buf), at+Margin)]
-	n, escaped := search.LineBreak(rest)
-	for ; n < len(rest) && rest[n] != '\n' && rest[n] != '\r'; n++ {
-		escaped = escaped || rest[n] == search.Escape
-	}
+	n, escaped := search.LineEnd(w.Buf[at:min(len(w.Buf), at+Margin)])
 	return at + n, escaped
 }
 
-// LineAfter is the line that follows the one that ends at an offset.
+// LineAfter returns the line behind the one that ends at an offset.
 func (w *Window) LineAfter(end int) (start, stop int, ok bool) {
 	start = w.SkipBreak(end)
 	if start == end || start >= len(w.Buf) {
@@ -84,7 +85,7 @@ func (w *Window) LineAfter(end int) (start, stop int, ok bool) {
 	return start, stop, true
 }
 
-// SkipBreak is where the next line begins: behind '\n', '\r' or "\r\n".
+// SkipBreak returns where the next line begins: behind '\n', '\r' or "\r\n".
 func (w *Window) SkipBreak(end int) int {
 	if end < len(w.Buf) && w.Buf[end] == '\r' {
 		end++
@@ -98,7 +99,7 @@ func (w *Window) SkipBreak(end int) int {
 	return end
 }
 
-// LineBefore is the line before the one that begins at an offset.
+// LineBefore returns the line before the one that begins at an offset.
 func (w *Window) LineBefore(start int) (from, end int, ok bool) {
 	end = start
 	if end > 0 && w.Buf[end-1] == '\n' {
@@ -113,7 +114,8 @@ func (w *Window) LineBefore(start int) (from, end int, ok bool) {
 	return w.LineStart(end), end, true
 }
 
-// Load reads the window's bytes into a buffer, if that was left to the worker who scans it.
+// Load reads the bytes of the window into a buffer, if its source left that to the worker who scans
+// it.
 func (w *Window) Load(buf *[]byte) {
 	if w.read != nil {
 		w.read(w, buf)

@@ -286,8 +286,8 @@ found:
 	VZEROUPPER
 	RET
 
-// func lineBreakAVX2(text []byte) (at int, escaped bool)
-TEXT ·lineBreakAVX2(SB), NOSPLIT, $0-33
+// func lineEndAVX2(text []byte) (at int, escaped bool)
+TEXT ·lineEndAVX2(SB), NOSPLIT, $0-33
 	MOVQ text_base+0(FP), SI
 	MOVQ text_len+8(FP), CX
 	MOVQ $0x0a0a0a0a0a0a0a0a, AX

@@ -22,12 +22,12 @@ func useTeddy(t testing.TB, name string) {
 func TestNext(t *testing.T) {
 	m := New([][]string{testNeedles})
 	needles := testNeedles
-	// stands says whether a needle stands in the text with its print at an offset.
+	// stands says whether a needle stands in the text with its fingerprint at an offset.
 	stands := func(text []byte, at int) bool {
-		for _, p := range m.prints {
+		for _, p := range m.fingerprints {
 			for ; p != nil; p = p.more {
 				for i := range p.needles {
-					if p.needles[i].standsIn(text, at) {
+					if p.needles[i].isIn(text, at) {
 						return true
 					}
 				}

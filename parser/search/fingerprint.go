@@ -5,13 +5,14 @@ import (
 	"math/bits"
 )
 
-// choosePrints gives each needle its print: the fewer there are in all, the less often the tables take other text for one.
-// So the print that the most needles share comes first, and of those the rarer in logs.
-func choosePrints(needles []*needle) {
+// chooseFingerprints chooses the fingerprint of each needle. The fewer different ones there are,
+// the less often the tables take other text for one. So words that many needles have come first,
+// and among those the words that are rarer in logs.
+func chooseFingerprints(needles []*needle) {
 	type word struct {
 		text [MinNeedle]byte
 		in   []int // needles
-		left int   // of these, without a print yet
+		left int   // those of them that have no fingerprint yet
 		bits float64
 	}
 	var words []*word
@@ -53,7 +54,8 @@ func choosePrints(needles []*needle) {
 			of[n] = nil
 		}
 	}
-	// A needle that has several is told by the first, so that it is known soon where it begins.
+	// Of several chosen words in a needle the first is its fingerprint: then its beginning is found
+	// soon.
 	for _, n := range needles {
 		for !chosen[[MinNeedle]byte(n.text[n.at:])] {
 			n.at++
@@ -61,8 +63,9 @@ func choosePrints(needles []*needle) {
 	}
 }
 
-// rarity is how seldom a word is in logs, in bits. The letters of words follow one another, so that "ing " is far more
-// frequent than its letters say.
+// rarity returns how rare four bytes are in logs, as -log2 of their probability. Letters follow one
+// another in words, so "ing " is far more frequent than its letters are. Its bits are therefore
+// divided by eight.
 func rarity(word [MinNeedle]byte) (bits float64) {
 	chance := 1.0
 	spoken := true
@@ -77,10 +80,10 @@ func rarity(word [MinNeedle]byte) (bits float64) {
 	return bits
 }
 
-// reachOf is a needle's reach: how far behind its beginning the print of another may stand that begins there or before it.
+// reachOf returns the Reach of a needle among others.
 func reachOf(n *needle, needles []*needle) (reach int) {
 	for _, o := range needles {
-		for shift := 0; shift <= o.at-n.at; shift++ { // o begins so much before n, and its print stands behind that of n
+		for shift := 0; shift <= o.at-n.at; shift++ { // o begins so many bytes before n, and its fingerprint is behind that of n
 			tail := o.text[shift:]
 			if tail[0] != n.text[0] {
 				continue
@@ -93,20 +96,20 @@ func reachOf(n *needle, needles []*needle) (reach int) {
 	return reach
 }
 
-// A bucket is prints that share a bit in a matcher's tables.
+// A bucket is a group of fingerprints that have one bit in the tables of a [Set].
 type bucket struct {
-	prints []*imprint
-	// six are the low six bits that the bytes at each place may have.
+	fingerprints []*fingerprint
+	// six has a bit for each value of the low six bits that each of the six bytes may have.
 	six [MinNeedle + 2]uint64
-	// chance is how often a place in a log looks like one of the prints.
+	// chance is the probability that six bytes of a log look like one of the fingerprints.
 	chance float64
 }
 
-func newBucket(p *imprint) bucket {
-	b := bucket{prints: []*imprint{p}}
+func newBucket(p *fingerprint) bucket {
+	b := bucket{fingerprints: []*fingerprint{p}}
 	for i := range b.six {
-		set := p.behind(i)
-		for _, c := range set[:min(len(set), 64)] { // all, or the first of all
+		set := p.bytesAt(i)
+		for _, c := range set[:min(len(set), 64)] { // all 256 have the same low bits as the first 64
 			b.six[i] |= 1 << (c & 63)
 		}
 	}
@@ -114,13 +117,14 @@ func newBucket(p *imprint) bucket {
 	return b
 }
 
-// behind are the bytes that may stand at a place, counted from the print's first one.
-func (p *imprint) behind(place int) (set []byte) {
+// bytesAt returns the bytes that needles of the fingerprint may have at an offset from its first
+// byte.
+func (p *fingerprint) bytesAt(offset int) (set []byte) {
 	for _, n := range p.needles {
-		if n.at+place >= len(n.text) {
+		if n.at+offset >= len(n.text) {
 			return everyByte
 		}
-		set = append(set, n.text[n.at+place])
+		set = append(set, n.text[n.at+offset])
 	}
 	return set
 }
@@ -147,7 +151,7 @@ func (b *bucket) estimate() {
 	}
 }
 
-// with is the bucket of both buckets' prints, without these.
+// with returns a bucket with the bits and the chance of both, and without fingerprints.
 func (b *bucket) with(other *bucket) bucket {
 	both := bucket{six: b.six}
 	for i := range b.six {
@@ -157,14 +161,14 @@ func (b *bucket) with(other *bucket) bucket {
 	return both
 }
 
-// deal merges buckets until there are eight, each time the two that together look like logs the least more often than by
-// themselves.
-func deal(prints []*imprint) []bucket {
+// fillBuckets divides fingerprints into eight buckets. It begins with one bucket for each of them.
+// Then it merges two buckets at a time: those for which the sum of chances grows least.
+func fillBuckets(fingerprints []*fingerprint) []bucket {
 	var buckets []bucket
-	for _, p := range prints {
+	for _, p := range fingerprints {
 		buckets = append(buckets, newBucket(p))
 	}
-	// best are the best partners of each bucket among those before it; -1 where it has none any more.
+	// best has the best partner of each bucket among those before it, or -1.
 	type partner struct {
 		of   int
 		cost float64
@@ -179,7 +183,7 @@ func deal(prints []*imprint) []bucket {
 	search := func(a int) {
 		best[a] = partner{of: -1}
 		for b := range a {
-			if buckets[b].prints != nil {
+			if buckets[b].fingerprints != nil {
 				compare(a, b)
 			}
 		}
@@ -196,12 +200,12 @@ func deal(prints []*imprint) []bucket {
 		}
 		b := best[a].of
 		both := buckets[b].with(&buckets[a])
-		both.prints = append(buckets[b].prints, buckets[a].prints...)
+		both.fingerprints = append(buckets[b].fingerprints, buckets[a].fingerprints...)
 		buckets[b], buckets[a] = both, bucket{}
 		best[a].of = -1
 		for i := b; i < len(buckets); i++ {
 			switch {
-			case buckets[i].prints == nil:
+			case buckets[i].fingerprints == nil:
 			case i == b || best[i].of == a || best[i].of == b:
 				search(i)
 			default:
@@ -209,18 +213,19 @@ func deal(prints []*imprint) []bucket {
 			}
 		}
 	}
-	var dealt []bucket
+	var filled []bucket
 	for _, b := range buckets {
-		if b.prints != nil {
-			dealt = append(dealt, b)
+		if b.fingerprints != nil {
+			filled = append(filled, b)
 		}
 	}
-	return dealt
+	return filled
 }
 
-// weights are how likely a byte with these low six bits is to follow others that look like a print. The letters of words
-// stand together, so that they are likelier than their share in logs says, and the others less likely. The factors are what
-// leaves the fewest false prints in logs with sentences in them.
+// weights is how likely a byte with certain low six bits is behind bytes that look like a
+// fingerprint. Letters follow one another in words, so they are likelier there than their frequency
+// says, and other bytes are less likely. Factors of 4 and 1/2 left the fewest false matches in logs
+// with sentences.
 var weights = func() (w [64]float64) {
 	for c := range 256 {
 		if isSpoken(byte(c)) {
@@ -241,7 +246,7 @@ var anything = func() (sum float64) {
 
 func isSpoken(c byte) bool { return c == ' ' || c >= 'a' && c <= 'z' }
 
-// frequency is the share of a byte in logs.
+// frequency returns the fraction of a log's bytes that are this byte.
 func frequency(c byte) float64 {
 	if c < 128 {
 		return float64(frequencies[c]) / 100_000
@@ -249,8 +254,8 @@ func frequency(c byte) float64 {
 	return 1e-5
 }
 
-// frequencies are how often each ASCII byte is among 100,000 of the logs of fixtures/logs and of those of fixtures.WriteLog,
-// 1 at least.
+// frequencies is how often each ASCII byte is among 100,000 bytes of logs, at least 1. They were
+// counted in fixtures/logs and in what fixtures.WriteLog writes.
 var frequencies = [128]uint16{
 	115, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1472, 1, 1, 66, 1, 1,
 	1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 23, 1, 1, 1, 1,

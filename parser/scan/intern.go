@@ -1,0 +1,49 @@
+package scan
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+)
+
+// An interner gives equal strings the same memory: most logs say the same again and again.
+type interner struct {
+	known  map[string]string
+	recent [256]string // the last strings of known, by slotOf
+}
+
+// knownMax bounds the strings of an interner, because a log may give every record a name of its own.
+const knownMax = 4096
+
+// str returns a text as a string of valid UTF-8, without blanks at its ends.
+func (in *interner) str(b []byte) string {
+	b = bytes.TrimSpace(b)
+	if len(b) == 0 {
+		return ""
+	}
+	recent := &in.recent[slotOf(b)]
+	if *recent == string(b) {
+		return *recent
+	}
+	if s, ok := in.known[string(b)]; ok {
+		*recent = s
+		return s
+	}
+	s := strings.ToValidUTF8(string(b), "�")
+	if len(in.known) < knownMax && len(b) < 256 {
+		in.known[string(b)] = s
+	}
+	return s
+}
+
+// slotOf returns the slot of a string in interner.recent, by its first and its last eight bytes.
+func slotOf(b []byte) int {
+	h := uint64(len(b))
+	if n := len(b); n >= 8 {
+		h += binary.LittleEndian.Uint64(b)*3 + binary.LittleEndian.Uint64(b[n-8:])
+	} else {
+		h += uint64(b[0])<<16 + uint64(b[n/2])<<8 + uint64(b[n-1])
+	}
+	const factor = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio (Knuth, TAOCP 3, 6.4)
+	return int(h * factor >> 56)
+}
