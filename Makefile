@@ -54,7 +54,7 @@ fixtures: bin/vramsoak
 
 .PHONY: soak
 soak: build fixtures
-	@[ -x bin/gpupipeline ] || { echo "make soak: not run: whisper.cpp is not to be had here (see above)" >&2; exit 2; }
+	@[ -x bin/gpupipeline ] || { echo "make soak: not run: whisper.cpp is not available here (see above)" >&2; exit 2; }
 	nvidia-smi -L 2>/dev/null || echo "no GPU here: the device is this machine's memory, the readings are the C allocator's"
 	bin/vramsoak soak --files .build/audio-$(FILES) --feed stdin --timeout 20s --policy ci/vramsoak.yaml -- \
 	  bin/gpupipeline --model .build/model/ggml-soak.bin --segmentation .build/model/segmentation.onnx \
@@ -134,7 +134,7 @@ test-kill:
 # A soak of the real pipeline over 8 files, its verdict asserted: pass when clean, fail when it leaks.
 .PHONY: short-soak
 short-soak: build
-	@if [ ! -x bin/gpupipeline ]; then echo "short soak: not run: whisper.cpp is not to be had here"; exit 0; fi
+	@if [ ! -x bin/gpupipeline ]; then echo "short soak: not run: whisper.cpp is not available here"; exit 0; fi
 	ci/short-soak.sh
 
 # The checks that need a GPU: NVML's readings, and soaks of both pipelines (ci/gpu-soak.sh). Without one they say so.

@@ -5,7 +5,7 @@
 set -euo pipefail
 audio=$1 model=$2 rounds=${3:-5}
 
-[ -x bin/gpupipeline ] || { echo "bench-overhead: not run: whisper.cpp is not to be had here"; exit 0; }
+[ -x bin/gpupipeline ] || { echo "bench-overhead: not run: whisper.cpp is not available here"; exit 0; }
 dir=$(mktemp -d .build/overhead.XXXXXX)
 trap 'rm -rf "$dir"' EXIT
 find "$audio" -name '*.wav' | sort >"$dir/list.txt"

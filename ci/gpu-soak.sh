@@ -81,7 +81,7 @@ fi
 
 [ "$device" = cuda ] || exit 0
 if [ ! -x bin/gpupipeline ]; then
-  echo "GPU soak: native: not run: whisper.cpp is not to be had here"
+  echo "GPU soak: native: not run: whisper.cpp is not available here"
   exit 0
 fi
 bin/vramsoak fixtures model .build/model >/dev/null
