@@ -122,10 +122,6 @@ func (g *growth) describe() {
 
 // quantile returns the least value that at least this share of the values does not exceed.
 func quantile(values []float64, share float64) float64 {
-	for _, v := range values {
-		if v != v {
-		}
-	}
 	return stat.Quantile(share, stat.Empirical, slices.Sorted(slices.Values(values)), nil)
 }
 

@@ -9,18 +9,18 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A batchPlace is a file's in a batch, see parser.File.
-type batchPlace struct{ batch, index int }
+// A batchFile says which file of which batch it is: see timeline.File.
+type batchFile struct{ batch, index int }
 
-// attempts are what became of the files that were begun several times.
+// attempts count the earlier attempts at files that were begun several times.
 type attempts struct {
-	// failed is how often a file ended otherwise than well before its last attempt; lost, how often what was done of it did
-	// not count, because the run was interrupted.
-	failed, lost map[batchPlace]int
+	// failed counts the attempts that did not end well. lost counts those whose results did not
+	// count because the run was interrupted.
+	failed, lost map[batchFile]int
 }
 
 func attemptsOf(tl *timeline.Timeline, last []*timeline.File) attempts {
-	a := attempts{map[batchPlace]int{}, map[batchPlace]int{}}
+	a := attempts{map[batchFile]int{}, map[batchFile]int{}}
 	if len(last) == len(tl.Files) {
 		return a
 	}
@@ -29,7 +29,7 @@ func attemptsOf(tl *timeline.Timeline, last []*timeline.File) attempts {
 		counts[f] = true
 	}
 	for _, f := range tl.Files {
-		switch at := (batchPlace{f.Batch, f.Index}); {
+		switch at := (batchFile{f.Batch, f.Index}); {
 		case counts[f] || f.Status == record.StatusOK:
 		case wasInterrupted(f):
 			a.lost[at]++
@@ -40,16 +40,17 @@ func attemptsOf(tl *timeline.Timeline, last []*timeline.File) attempts {
 	return a
 }
 
-// wasInterrupted says that the end of the run, not of the work, ended the file.
+// wasInterrupted reports whether the file ended because the run did.
 func wasInterrupted(f *timeline.File) bool {
-	return f.Status == record.StatusUnknown || f.Status == record.StatusFailed && f.Error == record.Interrupted
+	return f.Status == record.StatusUnknown ||
+		f.Status == record.StatusFailed && f.Error == record.Interrupted
 }
 
-// retried says how many files ended well after they had not, "" where none did.
+// retried says how many files ended well only after a failed attempt; "" for none.
 func (a attempts) retried(last []*timeline.File) string {
 	n := 0
 	for _, f := range last {
-		if f.Status == record.StatusOK && a.failed[batchPlace{f.Batch, f.Index}] > 0 {
+		if f.Status == record.StatusOK && a.failed[batchFile{f.Batch, f.Index}] > 0 {
 			n++
 		}
 	}
@@ -62,7 +63,8 @@ func (a attempts) retried(last []*timeline.File) string {
 // interruptions is the subject of a finding.
 const interruptions = "interruptions"
 
-// interruptions reports where the run was taken up again. It is no failure: what was lost was done again.
+// interruptions adds a finding where the run was resumed. It passes: what was lost was done
+// again.
 func (j *Judge) interruptions() {
 	f := Finding{Check: Completeness, Verdict: Pass, Subject: interruptions, Unit: Count, absent: true}
 	var reasons []string // in the order of the log
@@ -74,8 +76,10 @@ func (j *Judge) interruptions() {
 		}
 	}
 	for _, workers := range j.batches() {
-		// An interruption is all workers'; one that was done by then was not taken up again.
-		run := slices.MaxFunc(workers, func(a, b *timeline.Run) int { return len(a.Resumes) - len(b.Resumes) })
+		// An interruption stops all workers. A worker that was done by then was not resumed.
+		run := slices.MaxFunc(workers, func(a, b *timeline.Run) int {
+			return len(a.Resumes) - len(b.Resumes)
+		})
 		for _, r := range run.Resumes {
 			if n++; n == 1 {
 				f.At = new(r.Pos)
@@ -113,12 +117,15 @@ func bytesWere(n int64) string {
 	return record.FormatBytes(n) + " were"
 }
 
-// cutShort are the processes that the run's interruptions ended or followed, of those that are given in order.
+// cutShort returns the processes that an interruption of the run ended, or that began after one.
+// all must be in order.
 func (j *Judge) cutShort(all []processValues) map[int]bool {
 	cut := map[int]bool{}
 	for _, run := range j.tl.Runs {
 		for _, r := range run.Resumes {
-			i, _ := slices.BinarySearchFunc(all, r.Process, func(p processValues, process int) int { return p.process - process })
+			i, _ := slices.BinarySearchFunc(all, r.Process, func(p processValues, process int) int {
+				return p.process - process
+			})
 			if i > 0 {
 				cut[all[i-1].process] = true
 			}
@@ -130,7 +137,7 @@ func (j *Judge) cutShort(all []processValues) map[int]bool {
 	return cut
 }
 
-// attemptNotes tell what a table without messages does not show of a run that passes.
+// attemptNotes returns notes on retries and interruptions, for tables that do not show messages.
 func (j *Judge) attemptNotes() []string {
 	var notes []string
 	last := j.tl.LastAttempts()
@@ -145,9 +152,9 @@ func (j *Judge) attemptNotes() []string {
 	return notes
 }
 
-// neverBegun is how many files of the batches have no attempt among those that are known, with a remark on logs that may have
-// them, and why the runs that did not come to their end did not. The workers of a run share its files: one that another
-// worker did is not missing.
+// neverBegun counts the files of the batches that no known attempt is of. remark says which logs
+// may have them, and cut says why runs ended early. The workers of a run share its files: a file
+// that another worker did is not missing.
 func (j *Judge) neverBegun(known []*timeline.File) (missing int, remark string, cut []string) {
 	begun := map[int]int{} // batch -> files of it
 	for _, file := range known {
@@ -169,13 +176,14 @@ func (j *Judge) neverBegun(known []*timeline.File) (missing int, remark string, 
 	} else if absent > 1 {
 		remark = fmt.Sprintf(", or by %d workers whose logs are not here", absent)
 	}
-	if len(cut) > 1 && !slices.ContainsFunc(j.tl.Runs, func(r timeline.Run) bool { return r.Start.Workers > 0 }) {
+	ofWorkers := func(r timeline.Run) bool { return r.Start.Workers > 0 }
+	if len(cut) > 1 && !slices.ContainsFunc(j.tl.Runs, ofWorkers) {
 		cut = cut[len(cut)-1:]
 	}
 	return missing, remark, cut
 }
 
-// batches are the runs, those of one batch together, in the order of the logs.
+// batches returns the runs, those of one batch together, in the order of the logs.
 func (j *Judge) batches() [][]*timeline.Run {
 	var all [][]*timeline.Run
 	place := map[int]int{}
@@ -192,7 +200,7 @@ func (j *Judge) batches() [][]*timeline.Run {
 	return all
 }
 
-// cutOff says why the run of a batch, or its workers, did not come to their end.
+// cutOff says why the run of a batch, or some of its workers, ended early.
 func cutOff(workers []*timeline.Run) []string {
 	ends := make([]string, len(workers))
 	same := true

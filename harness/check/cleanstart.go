@@ -15,8 +15,9 @@ const (
 	endSubject   = "device after the run"
 )
 
-// cleanStart judges whether the devices were idle when a run began, and came back to that when its last process had ended.
-// A log without the harness's look at them has no such finding: without a GPU there is nothing to say.
+// cleanStart judges whether the devices were idle when a run began, and idle again after its last
+// process had ended. Where the harness did not look at them, because there is no GPU, there is no
+// finding.
 func (j *Judge) cleanStart() {
 	var before []*record.Idle
 	several := false
@@ -36,14 +37,16 @@ func (j *Judge) cleanStart() {
 				continue
 			}
 			what := startSubject
-			if slices.ContainsFunc(before, func(b *record.Idle) bool { return b.Run == i.Run && b.Lane == i.Lane }) {
+			if slices.ContainsFunc(before, func(b *record.Idle) bool {
+				return b.Run == i.Run && b.Lane == i.Lane
+			}) {
 				what = againSubject
 			}
 			before = append(before, i)
 			j.add(j.startFinding(i, subject(what, i)))
 			continue
 		}
-		// The level is that of the run's beginning; where it was resumed, the first one's.
+		// The level to come back to is the one at the run's beginning, also where it was resumed.
 		for _, b := range before {
 			if b.Run == i.Run && b.Lane == i.Lane {
 				j.add(j.endFinding(b, i, subject(endSubject, i)))
@@ -53,15 +56,19 @@ func (j *Judge) cleanStart() {
 	}
 }
 
-// refused says that nothing was begun after a look at the devices until the next one: the run was refused, and resumed later.
+// refused reports whether nothing was begun between this look at the devices and the next one:
+// the run was refused, and resumed later.
 func (j *Judge) refused(n int) bool {
 	i := &j.tl.Idles[n]
 	for k := range j.tl.Idles[n+1:] {
 		next := &j.tl.Idles[n+1+k]
 		if next.Run == i.Run && next.Lane == i.Lane && next.Phase == record.PhaseBefore {
-			within := func(run, line int) bool { return run == i.Run && line > i.Pos.Line && line < next.Pos.Line }
-			return !slices.ContainsFunc(j.tl.Files, func(f *timeline.File) bool { return within(f.Run, f.Pos.Line) }) &&
-				!slices.ContainsFunc(j.tl.Samples, func(s record.Sample) bool { return within(s.Run, s.Pos.Line) })
+			within := func(run, line int) bool {
+				return run == i.Run && line > i.Pos.Line && line < next.Pos.Line
+			}
+			begun := func(f *timeline.File) bool { return within(f.Run, f.Pos.Line) }
+			sampled := func(s record.Sample) bool { return within(s.Run, s.Pos.Line) }
+			return !slices.ContainsFunc(j.tl.Files, begun) && !slices.ContainsFunc(j.tl.Samples, sampled)
 		}
 	}
 	return false
@@ -71,10 +78,12 @@ func (j *Judge) startFinding(i *record.Idle, subject string) Finding {
 	limit := j.policy.CleanStart.MaxUsed.Bytes
 	used := i.Bytes(record.Used)
 	f := Finding{
-		Check: CleanStart, Verdict: Pass, Subject: subject, Measured: new(float64(used)), Limit: new(float64(limit)), Unit: Bytes,
+		Check: CleanStart, Verdict: Pass, Subject: subject, Measured: new(float64(used)),
+		Limit: new(float64(limit)), Unit: Bytes,
 		At: &i.Pos,
 	}
-	f.Message = fmt.Sprintf("%s of %s in use%s", record.FormatBytes(used), record.FormatBytes(i.Bytes(record.Total)),
+	f.Message = fmt.Sprintf("%s of %s in use%s", record.FormatBytes(used),
+		record.FormatBytes(i.Bytes(record.Total)),
 		record.HeldBy(i.Holders))
 	if used > limit {
 		f.Verdict = Fail
@@ -84,17 +93,20 @@ func (j *Judge) startFinding(i *record.Idle, subject string) Finding {
 			f.Limit = nil
 		}
 		f.Verdict = Fail
-		f.Message += "; it was still moving when the run began: what the device gives back or takes for another is in the run's figures"
+		f.Message += "; it was still moving when the run began: what the device gives back or takes " +
+			"for another is in the run's figures"
 	}
 	return f
 }
 
-// endFinding compares the device's use without other tenants', as far as the driver names them.
+// endFinding compares the device's use before and after the run, without other tenants as far as
+// the driver names them.
 func (j *Judge) endFinding(before, after *record.Idle, subject string) Finding {
 	limit := j.policy.CleanStart.MaxLeft.Bytes
 	left := j.own(after) - j.own(before)
 	f := Finding{
-		Check: CleanStart, Verdict: Pass, Subject: subject, Measured: new(float64(left)), Limit: new(float64(limit)), Unit: Bytes,
+		Check: CleanStart, Verdict: Pass, Subject: subject, Measured: new(float64(left)),
+		Limit: new(float64(limit)), Unit: Bytes,
 		At: &after.Pos,
 	}
 	what := "back at its idle level"
@@ -102,16 +114,19 @@ func (j *Judge) endFinding(before, after *record.Idle, subject string) Finding {
 		f.Verdict = Fail
 		what = "not back at its idle level"
 	}
-	f.Message = fmt.Sprintf("%s: %s in use, and %s before the run%s", what, record.FormatBytes(after.Bytes(record.Used)),
+	f.Message = fmt.Sprintf("%s: %s in use, and %s before the run%s", what,
+		record.FormatBytes(after.Bytes(record.Used)),
 		record.FormatBytes(before.Bytes(record.Used)), record.HeldBy(after.Holders))
 	if f.Verdict == Fail && !after.Settled {
 		f.Verdict = Undecided
-		f.Message += "; it was still moving when the harness gave up waiting: a longer --settle-limit would decide it"
+		f.Message += "; it was still moving when the harness gave up waiting: a longer --settle-limit " +
+			"would decide it"
 	}
 	return f
 }
 
-// own is what is in use without the memory of other tenants. A process that the run could not end is none.
+// own returns what is in use without the memory of other tenants. A process that the run could
+// not end is not a tenant.
 func (j *Judge) own(i *record.Idle) int64 {
 	used := i.Bytes(record.Used)
 	for k := range i.Holders {
@@ -122,7 +137,9 @@ func (j *Judge) own(i *record.Idle) int64 {
 	return max(0, used)
 }
 
-// stuck says that the run left a process of this number behind that could not be ended.
+// stuck reports whether the run left a process of this number behind that could not be ended.
 func (j *Judge) stuck(run, pid int) bool {
-	return slices.ContainsFunc(j.tl.Orphans, func(o record.Orphan) bool { return o.Run == run && o.PID == pid && !o.Ended })
+	return slices.ContainsFunc(j.tl.Orphans, func(o record.Orphan) bool {
+		return o.Run == run && o.PID == pid && !o.Ended
+	})
 }

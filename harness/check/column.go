@@ -8,14 +8,14 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A column is one quantity over the files of a ledger. Files that have none of it are left out.
+// A column is one quantity over the files of a lane. Files without it are left out.
 type column struct {
 	of         record.Quantity // of levels: the quantity by which they were read
 	files      []int32         // places in the timeline
 	values     []float64
 	resolution float64 // the largest
-	// most bounds the files; 0 is no bound. Of more of them every second is kept, every fourth, and so on: those whose number
-	// has none of the bits of skip.
+	// most bounds the files; 0 is no bound. Of more files, every second is kept, then every fourth,
+	// and so on: those whose number has none of the bits of skip.
 	most int
 	skip int32
 }
@@ -33,7 +33,7 @@ func (c *column) add(n int32, value, resolution float64) {
 	c.resolution = max(c.resolution, resolution)
 }
 
-// addLevel adds a level that was read by a quantity. Those read by another than the first are left out.
+// addLevel adds a level. Levels of another quantity than the first one are left out.
 func (c *column) addLevel(of record.Quantity, n int32, size record.Size) {
 	if len(c.files) == 0 {
 		c.of = of
@@ -43,7 +43,8 @@ func (c *column) addLevel(of record.Quantity, n int32, size record.Size) {
 	}
 }
 
-// over is the column's values for the given files, NaN where it has none. Where a file has several, the last counts.
+// over returns the column's values for the given files, NaN where it has none. Where a file has
+// several, the last counts.
 func (c *column) over(files []int32) Values {
 	values := make(Values, len(files))
 	next := 0
@@ -59,9 +60,10 @@ func (c *column) over(files []int32) Values {
 	return values
 }
 
-// measured returns the column's values in the form of [Metric.Places] and [Metric.Values]. count files
-// are measured; places has the place of each file of the timeline among them, or -1. If none of these
-// files has a value, both results are nil. The time depends on the number of values, not of files.
+// measured returns the column's values in the form of [Metric.Places] and [Metric.Values]. count
+// files are measured; places has the place of each file of the timeline among them, or -1. If
+// none of these files has a value, both results are nil. The time depends on the number of
+// values, not of files.
 func (c *column) measured(places []int32, count int) (at []int32, values Values) {
 	has := 0
 	for _, file := range c.files {
@@ -96,20 +98,21 @@ type point struct {
 	level column
 }
 
-// pointFiles bounds the files of which the levels at a point are kept.
+// pointFiles is for how many files the levels at a point are kept.
 const pointFiles = 1024
 
-// pointsMax bounds the points that are told apart: a log may give every checkpoint a name of its own.
+// pointsMax bounds the points: a log may give every checkpoint a name of its own.
 const pointsMax = 256
 
-// points are those of a ledger, in the order of a file. Most files have all of them: the next one is guessed.
+// points are those of a lane, in the order of a file. Most files have all of them, so that at
+// tries the next one first.
 type points struct {
 	all  []*point
 	next int
 	rest *point // what is not told apart
 }
 
-// thin leaves out the files whose number has any of the bits.
+// thin drops the files whose number has any of the bits.
 func (c *column) thin(skip int32) {
 	c.skip = skip
 	kept := 0
@@ -122,7 +125,7 @@ func (c *column) thin(skip int32) {
 	c.files, c.values = c.files[:kept], c.values[:kept]
 }
 
-// at is the point of the file's next checkpoint.
+// at returns the point of the file's next checkpoint.
 func (p *points) at(full string) *point {
 	if p.next < len(p.all) && p.all[p.next].full == full {
 		p.next++

@@ -9,8 +9,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// completeness demands that every file that was fed ended ok, that every Before has its After, and
-// that the checkpoints that the policy expects are there.
+// completeness judges whether every file that was fed ended ok, every Before has its After, and
+// the checkpoints are there that the policy expects.
 func (j *Judge) completeness() {
 	j.filesEnded()
 	j.interruptions()
@@ -25,20 +25,22 @@ func (j *Judge) completeness() {
 
 func (j *Judge) filesEnded() {
 	f := Finding{Check: Completeness, Subject: "files", Unit: Count, Limit: new(0.0)}
-	// A file may be worked on again after a restart: its last end counts. A log that does not say
-	// how files ended has nothing to say here.
+	// A file may be worked on again after a restart: its last end counts.
 	known := slices.DeleteFunc(j.tl.LastAttempts(), func(f *timeline.File) bool {
 		return !j.tells[f.Run]
 	})
 	attempts := attemptsOf(j.tl, j.tl.LastAttempts())
-	fedAny := slices.ContainsFunc(j.tl.Runs, func(run timeline.Run) bool { return run.Start.Files > 0 })
+	fedAny := slices.ContainsFunc(j.tl.Runs,
+		func(run timeline.Run) bool { return run.Start.Files > 0 })
 	if len(known) == 0 && !fedAny {
 		f.Verdict, f.Unit, f.Limit = Skipped, "", nil
-		f.Message = "the log does not say how files ended; soak the pipeline, or print [pipeline] file-start and file-end"
+		f.Message = "the log does not say how files ended; soak the pipeline, or print [pipeline] " +
+			"file-start and file-end"
 		j.add(f)
 		return
 	}
-	bad := slices.DeleteFunc(slices.Clone(known), func(f *timeline.File) bool { return f.Status == record.StatusOK })
+	bad := slices.DeleteFunc(slices.Clone(known),
+		func(f *timeline.File) bool { return f.Status == record.StatusOK })
 	missing, unsaid, cut := j.neverBegun(known)
 	fed := len(known) + missing
 	f.Measured = new(float64(len(bad) + missing))
@@ -67,7 +69,8 @@ func (j *Judge) filesEnded() {
 		f.in(bad[0])
 		f.At = new(bad[0].EndPos)
 	}
-	f.Message = fmt.Sprintf("%s; %d of %d files ended ok", strings.Join(said, ", "), len(known)-len(bad), fed)
+	f.Message = fmt.Sprintf("%s; %d of %d files ended ok", strings.Join(said, ", "),
+		len(known)-len(bad), fed)
 	if len(bad) == fed && len(said) == 1+len(cut) && fed > 1 { // it says so already
 		f.Message = strings.Join(said, ", ")
 	}
@@ -80,13 +83,14 @@ func (j *Judge) filesEnded() {
 // filesNamed is how many files a message names.
 const filesNamed = 5
 
-// badFiles says how the files ended that did not end well, each by itself or all at once.
+// badFiles says how files ended that did not end well, one by one or all at once.
 func (j *Judge) badFiles(bad []*timeline.File, attempts attempts, fed int) []string {
 	if said := j.alike(bad, fed); said != "" {
 		return []string{said}
 	}
 	if len(bad) == fed && fed > filesNamed {
-		return []string{fmt.Sprintf("all %d files failed; the first: %s", fed, j.badFile(bad[0], attempts))}
+		return []string{fmt.Sprintf("all %d files failed; the first: %s", fed,
+			j.badFile(bad[0], attempts))}
 	}
 	var said []string
 	for i, file := range bad {
@@ -103,27 +107,28 @@ func (j *Judge) badFiles(bad []*timeline.File, attempts attempts, fed int) []str
 func (j *Judge) badFile(file *timeline.File, attempts attempts) string {
 	text := fileName(file) + " " + ended(file.Status)
 	if n := len(file.OOMs); n > 0 && !file.OOMs[n-1].Fallback && file.Status == record.StatusCrashed &&
-		file.OOMs[n-1].Pos.Line > j.files[j.place(file)].work {
+		file.OOMs[n-1].Pos.Line > j.files[j.indexOf(file)].work {
 		text = fileName(file) + " ran out of memory and crashed"
 	}
 	if at := j.lastBegun(file); at != "" {
 		text += fmt.Sprintf(", last at %q", at)
 	}
 	text += inBrackets(file.Error, fileHint(file))
-	if n := attempts.failed[batchPlace{file.Batch, file.Index}]; n > 0 {
+	if n := attempts.failed[batchFile{file.Batch, file.Index}]; n > 0 {
 		text += fmt.Sprintf(", as in %s before", Plural(n, "attempt"))
 	}
 	return text
 }
 
-// alike says of several files at once that they ended in the same way for the same reason; "" where
-// they did not.
+// alike describes several files at once that ended in the same way for the same reason; else it
+// returns "".
 func (j *Judge) alike(bad []*timeline.File, fed int) string {
 	if len(bad) < 2 || bad[0].Error == "" {
 		return ""
 	}
 	for _, f := range bad {
-		if f.Status != bad[0].Status || f.Error != bad[0].Error || f.Status == record.StatusTimeout || f.Error == record.Interrupted {
+		if f.Status != bad[0].Status || f.Error != bad[0].Error || f.Status == record.StatusTimeout ||
+			f.Error == record.Interrupted {
 			return ""
 		}
 	}
@@ -145,10 +150,13 @@ func (j *Judge) alike(bad []*timeline.File, fed int) string {
 		who = strings.Join(names[:last], ", ") + " and " + names[last]
 	}
 	at := ""
-	if place := j.lastBegun(bad[0]); place != "" && !slices.ContainsFunc(bad, func(f *timeline.File) bool { return j.lastBegun(f) != place }) {
-		at = fmt.Sprintf(", last at %q", place)
+	last := j.lastBegun(bad[0])
+	elsewhere := func(f *timeline.File) bool { return j.lastBegun(f) != last }
+	if last != "" && !slices.ContainsFunc(bad, elsewhere) {
+		at = fmt.Sprintf(", last at %q", last)
 	}
-	return fmt.Sprintf("%s %s%s, each for the same reason%s", who, ended(bad[0].Status), at, inBrackets(bad[0].Error, fileHint(bad[0])))
+	return fmt.Sprintf("%s %s%s, each for the same reason%s", who, ended(bad[0].Status), at,
+		inBrackets(bad[0].Error, fileHint(bad[0])))
 }
 
 // fileHint explains an unusual end of a file's process.
@@ -160,7 +168,7 @@ func fileHint(f *timeline.File) string {
 	return signalHint(end.Signal, end.Code)
 }
 
-// summarize keeps of a file's checkpoints what the report needs.
+// summarize returns what the report needs of a file's checkpoints.
 func (j *Judge) summarize(f *timeline.File) summary {
 	var s summary
 	if n := len(f.Checkpoints); n > 0 {
@@ -183,9 +191,9 @@ func (j *Judge) summarize(f *timeline.File) summary {
 	return s
 }
 
-// worksOn reports whether a checkpoint may show that the work went on in which an allocation
-// failed: it is of that device, or of one that was looked at before, too. A device that only shows
-// up afterwards says nothing.
+// worksOn reports whether a checkpoint shows that the work went on after a failed allocation. It
+// must be of the same device, or of one that had a checkpoint before. A device that only shows up
+// afterwards tells nothing.
 func worksOn(f *timeline.File, c *record.Checkpoint) bool {
 	if len(f.OOMs) == 0 || c.Pos.Line < f.OOMs[0].Pos.Line {
 		return true
@@ -200,20 +208,20 @@ func worksOn(f *timeline.File, c *record.Checkpoint) bool {
 	})
 }
 
-// lastBegun is the last checkpoint before a file's bad end, "" where it has none. The cleanups that
-// a program makes when it fails or is told to end say nothing on where it was.
+// lastBegun returns the last checkpoint before a file's bad end, or "". Cleanups that a program
+// makes when it fails, or is told to end, do not tell where it was.
 func (j *Judge) lastBegun(f *timeline.File) string {
-	s := &j.files[j.place(f)]
+	s := &j.files[j.indexOf(f)]
 	if f.Status == record.StatusCrashed || f.Status == record.StatusUnknown {
 		return s.name
 	}
 	return s.begun
 }
 
-// place returns the index of a file in the timeline.
-func (j *Judge) place(f *timeline.File) int { return slices.Index(j.tl.Files, f) }
+// indexOf returns the index of a file in the timeline.
+func (j *Judge) indexOf(f *timeline.File) int { return slices.Index(j.tl.Files, f) }
 
-// ended is a status as a verb.
+// ended returns a status as a verb.
 func ended(s record.Status) string {
 	switch s {
 	case record.StatusOK:
@@ -291,7 +299,7 @@ func (j *Judge) notePairs(f *timeline.File) {
 		return
 	}
 	for _, n := range f.Unpaired {
-		// Where files are told by the recurring checkpoints of one rank, the others may be behind.
+		// Where the recurring checkpoints of one rank tell files apart, the other ranks may be behind.
 		if c := &f.Checkpoints[n]; f.Supervised || c.Lane == f.Checkpoints[0].Lane {
 			b := lostBefore{f, c.Name, c.Lane, c.OfCleanup(), c.Pos}
 			j.lost = append(j.lost, b)
@@ -307,8 +315,8 @@ func (j *Judge) notePairs(f *timeline.File) {
 	}
 }
 
-// lostBefores are the Befores that should have an After. A name that has none anywhere in its run
-// opens no pair: "Before model setup" may just be a checkpoint.
+// lostBefores returns the Befores that should have an After. A name that has none anywhere in its
+// run opens no pair: "Before model setup" may just be a checkpoint.
 func (j *Judge) lostBefores() []lostBefore {
 	return slices.DeleteFunc(slices.Clone(j.lost), func(b lostBefore) bool {
 		return !b.cleanup && !j.paired[pairName{b.file.Run, b.name}]
@@ -321,10 +329,11 @@ type missingName struct {
 	name string
 }
 
-// expected demands the policy's checkpoints of every file that did not end badly.
+// expected judges whether each file that ended well has the policy's checkpoints.
 func (j *Judge) expected() {
 	f := Finding{
-		Check: Completeness, Subject: "expected checkpoints", Unit: Count, Limit: new(0.0), Verdict: Skipped,
+		Check: Completeness, Subject: "expected checkpoints", Unit: Count, Limit: new(0.0),
+		Verdict: Skipped,
 		Message: "no file ended well",
 	}
 	files, missing := 0, 0
@@ -352,7 +361,8 @@ func (j *Judge) expected() {
 		}
 	case files > 0:
 		f.Verdict, f.Measured = Pass, new(0.0)
-		f.Message = fmt.Sprintf("all %d are in %s", len(j.policy.Expect.Checkpoints), ofFiles(files, files))
+		f.Message = fmt.Sprintf("all %d are in %s", len(j.policy.Expect.Checkpoints),
+			ofFiles(files, files))
 	}
 	j.add(f)
 }

@@ -13,14 +13,14 @@ type orderMark struct {
 	first            *disorder // nil where none does
 }
 
-// A disorder is what is wrong at a reading.
+// A disorder is a reading that breaks it.
 type disorder struct {
 	what string
 	pos  record.Position
 	file *timeline.File
 }
 
-// order is what must not fall.
+// order lists the quantities from the smallest to the largest.
 var order = [...]record.Quantity{record.Allocated, record.Reserved, record.Total}
 
 func (o *orderMark) add(f *timeline.File, c *record.Checkpoint) {
@@ -46,17 +46,21 @@ func (o *orderMark) add(f *timeline.File, c *record.Checkpoint) {
 			if s.Low() > l.High() && !wrong {
 				wrong = true
 				if o.broken++; o.broken == 1 {
-					o.first = &disorder{fmt.Sprintf("%s %s is more than %s %s at %q", small, s, large, l, c.Name), c.Pos, f}
+					what := fmt.Sprintf("%s %s is more than %s %s at %q", small, s, large, l, c.Name)
+					o.first = &disorder{what, c.Pos, f}
 				}
 			}
 		}
 	}
 }
 
-// consistency demands allocated <= reserved <= total at every checkpoint, as far as the printed digits tell. A log that
-// breaks it is a wrong log, not a leak.
+// consistency judges whether allocated <= reserved <= total at every checkpoint, as far as the
+// printed digits tell. Where that is not so, the log is wrong; it is not a leak.
 func (j *Judge) consistency(l *lane) {
-	f := Finding{Check: Consistency, Subject: j.subject("allocated <= reserved <= total", l.id), Unit: Count, Limit: new(0.0)}
+	f := Finding{
+		Check: Consistency, Subject: j.subject("allocated <= reserved <= total", l.id),
+		Unit: Count, Limit: new(0.0),
+	}
 	compared, broken := l.order.compared, l.order.broken
 	if first := l.order.first; first != nil {
 		f.At, f.File = new(first.pos), first.file.Index
@@ -79,7 +83,8 @@ func (j *Judge) consistency(l *lane) {
 	j.add(f)
 }
 
-// unreadable reports the lines that look like records and cannot be read: what they would have said is not judged.
+// unreadable adds a finding on lines that look like records and cannot be read, so that their
+// readings are missing.
 func (j *Judge) unreadable() {
 	j.failedReadings()
 	if len(j.tl.Bad) == 0 {
@@ -89,14 +94,18 @@ func (j *Judge) unreadable() {
 	j.add(Finding{
 		Check: Consistency, Verdict: Undecided, Subject: "unreadable lines", Unit: Count,
 		Measured: new(float64(len(j.tl.Bad))), Limit: new(0.0), At: new(first.Pos),
-		Message: fmt.Sprintf("%s cannot be read; the first: expected %s, found %q; %s", Plural(len(j.tl.Bad), "line"),
+		Message: fmt.Sprintf("%s cannot be read; the first: expected %s, found %q; %s",
+			Plural(len(j.tl.Bad), "line"),
 			first.Expected, first.Found, first.Advice),
 	})
 }
 
-// failedReadings reports the checkpoints that the pipeline could not take: "Failed to log GPU memory: ...".
+// failedReadings adds a finding on checkpoints that the pipeline could not take: "Failed to log
+// GPU memory: ...".
 func (j *Judge) failedReadings() {
-	f := Finding{Check: Consistency, Verdict: Undecided, Subject: "failed readings", Unit: Count, Limit: new(0.0)}
+	f := Finding{
+		Check: Consistency, Verdict: Undecided, Subject: "failed readings", Unit: Count, Limit: new(0.0),
+	}
 	n := 0
 	for i := range j.tl.Warnings {
 		if w := &j.tl.Warnings[i]; w.Level == "failed" {
@@ -107,7 +116,8 @@ func (j *Judge) failedReadings() {
 	}
 	if n > 0 {
 		f.Measured = new(float64(n))
-		f.Message = fmt.Sprintf("the pipeline could not read its memory %s; the first: %s", Plural(n, "time"), f.Message)
+		f.Message = fmt.Sprintf("the pipeline could not read its memory %s; the first: %s",
+			Plural(n, "time"), f.Message)
 		j.add(f)
 	}
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // maxBlur says when the driver's samples around a file's end differ too much to tell the level
-// there: by more than this many times the growth that a file is allowed. Memory was on the move, and
-// the level between the samples is not known.
+// there: by more than this many times the growth that a file is allowed. Memory was on the move,
+// and the level between the samples is not known.
 const maxBlur = 4
 
 // darkSamples is dark memory at the ends of files by the driver's samples, for logs whose
@@ -36,8 +36,8 @@ type darkEnd struct {
 	reserved record.Size
 }
 
-// noteDark notes the file's last checkpoint where samples may tell the device used there. Only a log
-// of the harness has samples.
+// noteDark notes the file's last checkpoint where samples may tell the device used there. Only a
+// log of the harness has samples.
 func (l *lane) noteDark(f *timeline.File, n int32) {
 	c := l.last
 	reserved, ok := c.Get(record.Reserved)

@@ -111,8 +111,8 @@ func (j *Judge) addDrift(d *drift) {
 		f.Message += d.once
 	default:
 		f.Verdict = Undecided
-		f.Message = fmt.Sprintf("cannot be told from a change by %s over the run, for noise or digits: %s",
-			change, strings.Join(d.unsure, ", "))
+		f.Message = fmt.Sprintf("cannot be told from a change by %s over the run, for noise or "+
+			"digits: %s", change, strings.Join(d.unsure, ", "))
 	}
 	j.add(*f)
 }

@@ -10,9 +10,9 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// processesEnded looks for processes that failed though all of their files ended ok: one that dies
-// between files, or hangs when it is done. A process that fails because a file failed is the file's
-// finding. If no process and no file of the run ended well, the processes are at fault.
+// processesEnded judges whether a process failed though all of its files ended ok: one that dies
+// between files, or hangs when it is done. Where a process fails because a file failed, the file
+// has a finding. If no process and no file of the run ended well, the processes are at fault.
 func (j *Judge) processesEnded() {
 	if len(j.tl.Exits) == 0 {
 		return // a log without the harness's lines, or a run that was cut short before the first
@@ -26,7 +26,7 @@ func (j *Judge) processesEnded() {
 		switch e := &j.tl.Exits[i]; {
 		case e.Reason == record.ExitInterrupted, e.Reason == record.ExitUntil:
 			told = append(told, e)
-		// One that is told to end because it hung, or used too much, did so, also where it then
+		// A process that the harness ended, because it hung or used too much, is not well, even if it
 		// exits in good order.
 		case e.Code == 0 && e.Signal == "" && e.Reason == record.ExitByItself:
 			well = append(well, e)
@@ -155,8 +155,8 @@ func (j *Judge) harmless(well, told, forFiles []*record.Exit) string {
 const endsMost = 3
 
 // ends says how several processes ended: "3 exited with code 1 (ValueError: bad header) and 1 was
-// ended by SIGSEGV". name, unless it is nil, returns what stands in place of the first number, such
-// as "3 processes". With hints, unusual exit codes are explained.
+// ended by SIGSEGV". name, unless it is nil, returns the words for the first number, such as "3
+// processes". With hints, unusual exit codes are explained.
 func (j *Judge) ends(exits []*record.Exit, name func(n int) string, hints bool) string {
 	var order []string
 	same := map[string][]*record.Exit{}
@@ -281,7 +281,7 @@ func signalHint(signal string, code int) string {
 	return fmt.Sprintf("which is 128 + %d: what it ran was ended by %s", code-128, name)
 }
 
-// nameIf returns processes, or nil.
+// nameIf returns processes if named is set, else nil.
 func nameIf(named bool) func(n int) string {
 	if named {
 		return processes
@@ -316,9 +316,9 @@ func inBrackets(parts ...string) string {
 	return ""
 }
 
-// crashed looks for logs that end in a crash. It cannot tell whether the work was done by then, so it
-// never fails. A crash that another finding explains is not said again: memory ran out, or a file has
-// no end.
+// crashed adds a finding where the log ends in a crash. The log does not tell whether the work
+// was done by then, so it never fails. It leaves out crashes that another finding explains:
+// memory ran out, or a file has no end.
 func (j *Judge) crashed() {
 	cut := map[int]bool{} // processes
 	for _, f := range j.tl.Files {
@@ -335,7 +335,8 @@ func (j *Judge) crashed() {
 	first := crashes[0]
 	said := fmt.Sprintf("the log ends in a crash (%s)", first.First.Text)
 	if first.Last.Text != first.First.Text {
-		said += fmt.Sprintf(", with the last words %q in line %d", first.Last.Text, first.Last.Line().Line)
+		said += fmt.Sprintf(", with the last words %q in line %d", first.Last.Text,
+			first.Last.Line().Line)
 	}
 	if n := len(crashes); n > 1 {
 		said += "; in all " + processes(n) + " crashed"
@@ -343,6 +344,7 @@ func (j *Judge) crashed() {
 	j.add(Finding{
 		Check: Completeness, Verdict: Undecided, Subject: "end of the log", Unit: Count,
 		Measured: new(float64(len(crashes))), Limit: new(0.0), At: new(first.First.Line()),
-		Message: said + ": nothing after it shows that the work went on; soak the pipeline to know how its process ends",
+		Message: said + ": nothing after it shows that the work went on; soak the pipeline to know " +
+			"how its process ends",
 	})
 }

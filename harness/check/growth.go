@@ -39,8 +39,8 @@ func (j *Judge) growth(l *lane, of *Ledger) {
 	}
 	if w.finding.Verdict == Fail && of.shared != nil && of.shared(l) {
 		w.finding.Verdict = Undecided
-		w.finding.Message += "; the driver does not tell processes apart here, and it may be another's: " +
-			"soak where nothing else runs on the device, or outside of the container"
+		w.finding.Message += "; the driver does not tell processes apart here, and it may be " +
+			"another's: soak where nothing else runs on the device, or outside of the container"
 	}
 	j.add(of.advise(w.finding))
 }
@@ -155,10 +155,11 @@ func (j *Judge) shape(s *series, p *processValues) shape.Result {
 	return shape.Of(in)
 }
 
-// GrowthVerdict is the verdict on a series that may grow by the limit from one file to the next. It
-// fails where growth is certain and its estimate is above the limit for every value that the digits
-// allow. It passes where the whole interval is under the limit. Two steps up, together more than the
-// limit, may be growth in leaps. A series that is too short for a shape is undecided.
+// GrowthVerdict is the verdict on a series that may grow by the limit from one file to the next.
+// It fails where growth is certain and its estimate is above the limit for every value that the
+// digits allow. It passes where the whole interval is under the limit. Two steps up, together
+// more than the limit, may be growth in leaps. A series that is too short for a shape is
+// undecided.
 func GrowthVerdict(r *shape.Result, limit float64) Verdict {
 	switch {
 	case r.Shape == "":
@@ -269,7 +270,8 @@ func (j *Judge) noteTrend(s *series, w *worstProcess) {
 		return
 	}
 	t := Trend{
-		Finding: w.finding, Unit: s.unit, Values: w.of.spread(w.of.values), Falls: s.falls, Result: w.result,
+		Finding: w.finding, Unit: s.unit, Values: w.of.spread(w.of.values), Falls: s.falls,
+		Result: w.result,
 	}
 	for i := range t.Values {
 		t.Files = append(t.Files, j.tl.Files[w.of.at(i)])

@@ -75,7 +75,8 @@ func rounded(v float64, unit string) float64 {
 	return math.Round(v/digit)*digit + 0 // never -0
 }
 
-// besides returns what the series does besides growing: ", after a warm-up of 1.00 GiB until file 3".
+// besides returns what the series does besides growing: ", after a warm-up of 1.00 GiB until file
+// 3".
 func (j *Judge) besides(s *series, p *processValues, r *shape.Result) string {
 	amount := func(v float64) string {
 		if s.falls {
@@ -121,8 +122,8 @@ const mostAdvised = 10_000
 // come under the limit.
 func (s *series) wouldDecide(r *shape.Result) string {
 	if r.Ordered && !r.Growing {
-		return "the files grow longer in the order of the batch, or shorter, and memory may follow them: " +
-			"soak --shuffle tells"
+		return "the files grow longer in the order of the batch, or shorter, and memory may follow " +
+			"them: soak --shuffle tells"
 	}
 	noise, room := r.Slope.High-r.Slope.Estimate-r.Rounding, s.limit-r.Slope.Estimate
 	if room < 0 && !r.Growing {

@@ -1,11 +1,12 @@
-// Package check judges a timeline: whether each cleanup gave its memory back, whether a ledger grows
-// over the files (see [Ledgers]), whether the card was large enough, whether every file ended well.
+// Package check judges a timeline: whether each cleanup gave its memory back, whether a ledger
+// grows over the files (see [Ledgers]), whether the card was large enough, whether every file
+// ended well.
 //
 //	report := check.Of(timeline, check.DefaultPolicy())
 //
-// A verdict is pass or fail only where it holds for every value that the log's printed digits allow.
-// What the log cannot tell is undecided. A check that has no reading is skipped, with the reason. No
-// data is never a pass.
+// A verdict is pass or fail only where it holds for every value that the log's printed digits
+// allow. What the log cannot tell is undecided. A check that has no reading is skipped, with the
+// reason. No data is never a pass.
 package check
 
 import (
@@ -102,8 +103,8 @@ type summary struct {
 	work  int    // line of the last that is no cleanup's
 }
 
-// Add judges the next file, or stretch between files, in the order of the log. It returns the file's
-// cleanups and stages, which are overwritten by the next call.
+// Add judges the next file, or stretch between files, in the order of the log. It returns the
+// file's cleanups and stages, which are overwritten by the next call.
 func (j *Judge) Add(f *timeline.File) []Recovered {
 	all := &j.files
 	if f.Outside {
@@ -260,8 +261,8 @@ func fileName(f *timeline.File) string {
 	return fmt.Sprintf("file %d (%s)", f.Index, filepath.Base(f.Path))
 }
 
-// endedWell reports whether nothing speaks against the file's end: it then leaves behind what a good
-// file does. In a log that tells how files ended, a file without an end was cut short.
+// endedWell reports whether nothing speaks against the file's end: it then leaves behind what a
+// good file does. In a log that tells how files ended, a file without an end was cut short.
 func (j *Judge) endedWell(f *timeline.File) bool {
 	return f.Status == record.StatusOK || f.Status == record.StatusUnknown && !j.tells[f.Run]
 }

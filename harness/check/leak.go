@@ -114,10 +114,10 @@ func (l *lane) idleOf(p *processValues, at int) *idle {
 	return &l.idles[i]
 }
 
-// takenAt names the checkpoints between which the level of a file rises for good: from there to the
-// end of the file it is never again as low as the file before left it. While the file is worked on,
-// the level may be higher still. takenAt then also names the checkpoint from which on no more is held
-// than at the end. stage is the innermost stage or cleanup there.
+// takenAt names the checkpoints between which the level of a file rises for good: from there to
+// the end of the file it is never again as low as the file before left it. While the file is
+// worked on, the level may be higher still. takenAt then also names the checkpoint from which on
+// no more is held than at the end. stage is the innermost stage or cleanup there.
 func (j *Judge) takenAt(l *lane, w *worstProcess) (taken, stage string) {
 	from := w.result.From
 	files, before := w.of.files[from:], w.of.values[from:]

@@ -6,9 +6,10 @@ import (
 	"vramsoak/parser/record"
 )
 
-// leftBehind looks for processes that outlived the one that the harness had started: what they hold is not given back by its
-// end, and where no harness ends them it adds up. Those that a process leaves which crashes, or which the harness ends, are
-// that end's and are told; those of one that came to its end by itself are a failure, and so is what cannot be ended.
+// leftBehind judges orphan processes: those that outlived the process that the harness had
+// started. Their memory is not given back, and where nothing ends them it adds up. Orphans of a
+// process that crashed, or that the harness ended, are only mentioned. Orphans of a process that
+// exited by itself fail, and so does a process that cannot be ended.
 func (j *Judge) leftBehind() {
 	if len(j.tl.Orphans) == 0 {
 		return
@@ -35,32 +36,35 @@ func (j *Judge) leftBehind() {
 		}
 	}
 	f := Finding{
-		Check: Completeness, Verdict: Fail, Subject: "processes left behind", Unit: Count, Limit: new(0.0),
+		Check: Completeness, Verdict: Fail, Subject: "processes left behind", Unit: Count,
+		Limit:    new(0.0),
 		Measured: new(float64(max(bad, running))),
 	}
 	switch {
 	case running > 0:
 		f.At = new(stuck.Pos)
-		f.Message = fmt.Sprintf("%s does not end, not even after SIGKILL: what it holds is missing from the device; "+
-			"see its state in /proc, the machine may have to be restarted", orphan(stuck))
+		f.Message = fmt.Sprintf("%s does not end, not even after SIGKILL: what it holds is missing "+
+			"from the device; see its state in /proc, the machine may have to be restarted", orphan(stuck))
 		if running > 1 {
 			f.Message += fmt.Sprintf(", and %d more", running-1)
 		}
 	case bad > 0:
 		f.At = new(first.Pos)
-		f.Message = fmt.Sprintf("%s was still there when process %d had ended, and was ended; have the pipeline end what it "+
-			"starts, or its memory is not given back", orphan(first), orderly[first.Process].PID)
+		f.Message = fmt.Sprintf("%s was still there when process %d had ended, and was ended; have "+
+			"the pipeline end what it starts, or its memory is not given "+
+			"back", orphan(first), orderly[first.Process].PID)
 		if bad > 1 {
 			f.Message += fmt.Sprintf(", and %d more", bad-1)
 		}
 	default:
 		f.Verdict = Pass
-		f.Message = fmt.Sprintf("%d, of processes that crashed or were ended; they were ended too", len(j.tl.Orphans))
+		f.Message = fmt.Sprintf("%d, of processes that crashed or were ended; they were ended too",
+			len(j.tl.Orphans))
 	}
 	j.add(f)
 }
 
-// orphan names a process that was left behind.
+// orphan names an orphan process.
 func orphan(o *record.Orphan) string {
 	return fmt.Sprintf("process %d (%s; %s resident)", o.PID, o.Command, record.FormatBytes(o.RSS))
 }

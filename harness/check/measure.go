@@ -10,7 +10,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// Measurements are what a run measured, file by file: what drifts are looked for in, and what two runs are compared by.
+// Measurements are what a run measured, file by file. Drift is judged from them, and runs are
+// compared by them.
 type Measurements struct {
 	Files []MeasuredFile `json:"files"`
 	// Failed are the files whose last attempt did not end well. A file that an interruption of the
@@ -36,9 +37,10 @@ type Metric struct {
 	Unit   string `json:"unit"` // Bytes, Ratio, TimesRealTime or Seconds
 	Rank   int    `json:"rank,omitempty"`
 	Device int    `json:"device,omitempty"`
-	// HigherIsBetter is so for recovery and throughput.
+	// HigherIsBetter is set for recovery and throughput.
 	HigherIsBetter bool `json:"higher_is_better,omitempty"`
-	// Resolution is half the last digit that any of the values was printed with, in Unit; 0 where they are exact.
+	// Resolution is half the last digit that any of the values was printed with, in Unit; 0 where
+	// they are exact.
 	Resolution float64 `json:"resolution,omitempty"`
 	// Places are the files that have a value, by their place in [Measurements.Files], from 0 and
 	// rising. It is nil where Values has one a file. See [sparseShare].
@@ -47,9 +49,9 @@ type Metric struct {
 	Values Values `json:"values"`
 }
 
-// sparseShare says when Values has one value a file: if at least 1 in so many files has the metric.
-// Otherwise a batch of 5,000 files on 5,000 devices would take 25 million values, nearly all of them
-// missing.
+// sparseShare says when Values has one value a file: if at least 1 in so many files has the
+// metric. Otherwise a batch of 5,000 files on 5,000 devices would take 25 million values, nearly
+// all of them missing.
 const sparseShare = 16
 
 // All yields the values that are there, each with the place of its file in [Measurements.Files].
@@ -116,7 +118,7 @@ const (
 	TimesRealTime = "x real time" // seconds of audio in a second
 )
 
-// Values are numbers of which some are missing: NaN, in JSON null.
+// Values are numbers. A missing one is NaN, in JSON null.
 type Values []float64
 
 // MarshalJSON implements [json.Marshaler].
@@ -202,10 +204,12 @@ func measuredFile(f *timeline.File) MeasuredFile {
 	}
 }
 
-// valueMax bounds the values of metrics, as the parser does bytes: of absurd lengths and times the squares would be no numbers.
+// valueMax bounds the values of metrics, as the parser bounds bytes: the squares of absurd
+// lengths and times would overflow.
 const valueMax = 1 << 62
 
-// speed is audio seconds in a second where the log has the lengths of the files, else seconds a file.
+// speed returns audio seconds in a second where the log has the lengths of the files, else
+// seconds a file.
 func (j *Judge) speed(sound []int32) (speed Metric, ok bool) {
 	timed, withAudio := 0, 0
 	for _, i := range sound {

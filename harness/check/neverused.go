@@ -150,8 +150,8 @@ func (j *Judge) neverUsed(l *lane) {
 	case p.unused() > m.limit: // it passes by its bytes
 		f.Measured, f.Limit = new(float64(p.reserved.printed-p.handed.printed)), new(float64(segment))
 		f.Unit = Bytes
-		f.Message = fmt.Sprintf("%s, and up to %s handed out at once: the difference is no more than one "+
-			"segment of the allocator", reserved, handed)
+		f.Message = fmt.Sprintf("%s, and up to %s handed out at once: the difference is no more than "+
+			"one segment of the allocator", reserved, handed)
 	default:
 		f.Message = fmt.Sprintf("%s, and up to %s handed out at once", reserved, handed)
 	}

@@ -11,7 +11,7 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// notes are what a reader of the report should know beside the findings.
+// notes returns what a reader of the report should know beside the findings.
 func (j *Judge) notes() []string {
 	var notes []string
 	for _, l := range j.lanes {
@@ -26,13 +26,14 @@ func (j *Judge) notes() []string {
 		notes = append(notes, fmt.Sprintf("1 line in the harness's name was printed by the pipeline and "+
 			"ignored: %s", j.tl.FirstQuoted))
 	default:
-		notes = append(notes, fmt.Sprintf("%d lines in the harness's name were printed by the pipeline and "+
-			"ignored, first %s", n, j.tl.FirstQuoted))
+		notes = append(notes, fmt.Sprintf("%d lines in the harness's name were printed by the "+
+			"pipeline and ignored, first %s", n, j.tl.FirstQuoted))
 	}
 	return notes
 }
 
-// otherNotes tell of other processes' memory on the devices of the run, which is never counted as the pipeline's.
+// otherNotes returns notes on other processes' memory on the devices of the run. It is never
+// counted as the pipeline's.
 func otherNotes(tl *timeline.Timeline) []string {
 	type key struct{ run, device int }
 	type others struct {
@@ -56,24 +57,28 @@ func otherNotes(tl *timeline.Timeline) []string {
 		}
 	}
 	var notes []string
-	keys := slices.SortedFunc(maps.Keys(all), func(a, b key) int { return cmp.Or(a.run-b.run, a.device-b.device) })
+	keys := slices.SortedFunc(maps.Keys(all),
+		func(a, b key) int { return cmp.Or(a.run-b.run, a.device-b.device) })
 	for _, k := range keys {
 		o := all[k]
 		switch o.high {
 		case 0:
 		case o.low:
-			notes = append(notes, fmt.Sprintf("other processes held %s of device %d all the while; it is not counted as the pipeline's",
+			notes = append(notes, fmt.Sprintf("other processes held %s of device %d all the while; it is "+
+				"not counted as the pipeline's",
 				record.FormatBytes(o.high), k.device))
 		default:
-			notes = append(notes, fmt.Sprintf("other processes' use of device %d changed while the run went on: %s to %s, the most at %s "+
-				"(%s); it is not counted as the pipeline's", k.device, record.FormatBytes(o.low), record.FormatBytes(o.high),
+			notes = append(notes, fmt.Sprintf("other processes' use of device %d changed while the run "+
+				"went on: %s to %s, the most at %s (%s); it is not counted as the "+
+				"pipeline's", k.device, record.FormatBytes(o.low),
+				record.FormatBytes(o.high),
 				o.at.FormatTime(), o.at.Pos))
 		}
 	}
 	return notes
 }
 
-// memoryChecks are those that judge readings of memory.
+// memoryChecks are the checks that judge readings of memory.
 var memoryChecks = []string{Recovery, Leak, Fragmentation, DarkGrowth, Peak}
 
 // noReadings adds a finding for a log without a memory reading. Such a log is judged by its files
@@ -102,7 +107,8 @@ func (j *Judge) noReadings() []string {
 		f.Verdict = Skipped // it would decide nothing
 	}
 	f.Message = fmt.Sprintf("the log has no memory reading: %s are not judged; "+
-		"print checkpoints before and after what is freed, see docs/reference/log-lines.md", strings.Join(what, ", "))
+		"print checkpoints before and after what is freed, see docs/reference/log-lines.md",
+		strings.Join(what, ", "))
 	j.add(f)
 	return gating
 }

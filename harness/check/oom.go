@@ -10,9 +10,10 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// outOfMemory judges the allocations that failed, by file: recovered where the file ended ok all the same, else fatal. A
-// log that does not say how its files ended leaves it open where the file went on to its last checkpoint: so it does after
-// a fallback, and so it does where the clean-up after the error prints its checkpoints.
+// outOfMemory judges the failed allocations of each file. A failure is recovered where the file
+// ended ok all the same, else fatal. If the log does not say how its files ended, and the file
+// went on to its last checkpoint, it is undecided: the checkpoints may come from a fallback, or
+// from the clean-up after the error.
 func (j *Judge) outOfMemory() {
 	f := Finding{Check: OutOfMemory, Subject: "allocations", Unit: Count, Limit: new(0.0)}
 	count := map[Verdict]int{} // of files and stretches between them
@@ -56,34 +57,35 @@ func (j *Judge) outOfMemory() {
 	j.add(f)
 }
 
-// A failure is the allocation that failed and decided what became of a file, or of a stretch between
-// files: see decisive.
+// A failure is the allocation that failed and decided what became of a file, or of a stretch
+// between files: see decisive.
 type failure struct {
 	verdict Verdict
 	file    *timeline.File
 	oom     *record.OutOfMemory
 }
 
-// failures are those of the timeline, in the order of the log.
+// failures returns those of the timeline, in the order of the log.
 func (j *Judge) failures() []failure {
 	var all []failure
 	for i := range j.tl.Outside {
 		if f := j.tl.Outside[i]; len(f.OOMs) > 0 {
-			verdict := Fail // there is nothing that could have recovered from it
+			// There is nothing that could have recovered from it, unless the work went on after it.
+			verdict := Fail
 			switch {
 			case fellBack(f):
 				verdict = Pass
-			case !j.tells[f.Run] && j.outside[i].work > f.OOMs[len(f.OOMs)-1].Pos.Line: // a training run went on
+			case !j.tells[f.Run] && j.outside[i].work > f.OOMs[len(f.OOMs)-1].Pos.Line:
 				verdict = Undecided
 			}
 			all = append(all, failure{verdict, f, decisive(f)})
 		}
 	}
-	endedOK := map[batchPlace]bool{} // at the last attempt
+	endedOK := map[batchFile]bool{} // at the last attempt
 	failed := func(f *timeline.File) bool { return len(f.OOMs) > 0 || f.Status == record.StatusOOM }
 	if slices.ContainsFunc(j.tl.Files, failed) {
 		for _, f := range j.tl.LastAttempts() {
-			endedOK[batchPlace{f.Batch, f.Index}] = f.Index != 0 && f.Status == record.StatusOK
+			endedOK[batchFile{f.Batch, f.Index}] = f.Index != 0 && f.Status == record.StatusOK
 		}
 	}
 	lost := map[*timeline.File]bool{}
@@ -95,7 +97,7 @@ func (j *Judge) failures() []failure {
 		if !failed(f) {
 			continue
 		}
-		switch again := endedOK[batchPlace{f.Batch, f.Index}]; {
+		switch again := endedOK[batchFile{f.Batch, f.Index}]; {
 		case len(f.OOMs) > 0 && again:
 			all = append(all, failure{Pass, f, &f.OOMs[0]})
 		case len(f.OOMs) > 0:
@@ -111,30 +113,32 @@ func (j *Judge) failures() []failure {
 	return all
 }
 
-// outcome says what became of a file in which an allocation failed. lost says that it has a Before without its After.
+// outcome returns what became of a file in which an allocation failed. lost says that it has a
+// Before without its After. A file in which no work follows the failure only cleaned up after it.
 func (j *Judge) outcome(n int, lost bool) Verdict {
 	f := j.tl.Files[n]
 	switch {
 	case f.Status == record.StatusOK, j.endedWell(f) && fellBack(f):
 		return Pass
-	case j.endedWell(f) && !lost && j.files[n].work > f.OOMs[len(f.OOMs)-1].Pos.Line: // else it only cleaned up
+	case j.endedWell(f) && !lost && j.files[n].work > f.OOMs[len(f.OOMs)-1].Pos.Line:
 		return Undecided
 	}
 	return Fail
 }
 
-// fellBack says that the pipeline said after each failure in the file how it goes on.
+// fellBack reports whether the pipeline said after each failure in the file how it goes on.
 func fellBack(f *timeline.File) bool {
 	return !slices.ContainsFunc(f.OOMs, func(o record.OutOfMemory) bool { return !o.Fallback })
 }
 
-// decisive returns the first failure in the file that no fallback pardons, else the first of all.
+// decisive returns the first failure in the file after which the pipeline did not fall back, else
+// the first of all.
 func decisive(f *timeline.File) *record.OutOfMemory {
 	i := slices.IndexFunc(f.OOMs, func(o record.OutOfMemory) bool { return !o.Fallback })
 	return &f.OOMs[max(i, 0)]
 }
 
-// describe says what was asked for and what was there.
+// describe says how much was asked for and how much was there.
 func describe(o *record.OutOfMemory) string {
 	if !o.HasRequested {
 		return o.Text
@@ -146,7 +150,8 @@ func describe(o *record.OutOfMemory) string {
 	reserved, hasReserved := o.Get(record.Reserved)
 	allocated, hasAllocated := o.Get(record.Allocated)
 	if hasReserved && hasAllocated {
-		parts = append(parts, record.FormatBytes(reserved.Bytes-allocated.Bytes)+" were reserved but unallocated")
+		unused := record.FormatBytes(reserved.Bytes - allocated.Bytes)
+		parts = append(parts, unused+" were reserved but unallocated")
 	}
 	if o.Held != nil {
 		parts = append(parts, inOnePiece(o))
@@ -154,13 +159,15 @@ func describe(o *record.OutOfMemory) string {
 	return strings.Join(parts, ", ")
 }
 
-// inOnePiece says how large the largest free block was, and whether what was asked for was there in sum all the same: then
-// memory was fragmented.
+// inOnePiece says how large the largest free block was. If the free blocks were large enough only
+// together, memory was fragmented.
 func inOnePiece(o *record.OutOfMemory) string {
 	largest := "the largest free block had " + record.FormatBytes(o.Held.LargestFree)
 	free, _ := o.Get(record.Free)
-	if sum := o.Held.Free + free.Bytes; sum >= o.Requested.Bytes && o.Held.LargestFree < o.Requested.Bytes {
-		return largest + ": " + record.FormatBytes(sum) + " were free in sum, but not in one piece (fragmentation)"
+	if sum := o.Held.Free + free.Bytes; sum >= o.Requested.Bytes &&
+		o.Held.LargestFree < o.Requested.Bytes {
+		return largest + ": " + record.FormatBytes(sum) + " were free in sum, but not in one piece " +
+			"(fragmentation)"
 	}
 	return largest
 }

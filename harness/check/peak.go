@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 
 	"vramsoak/harness/check/peak"
 	"vramsoak/parser/record"
@@ -147,10 +148,13 @@ func (j *Judge) peakFinding(f Finding, o *peak.Outcome) Finding {
 		found += fmt.Sprintf(", without %s of cache", top.Cached)
 	}
 	notice := used > float64(j.policy.Peak.Notice)
+	var others []string
 	for by, m := range o.Besides {
-		found += fmt.Sprintf("; %s up to %s (%s)", by.Words(), m.Size, percent(m.WithCache()))
+		others = append(others,
+			fmt.Sprintf("; %s up to %s (%s)", by.Words(), m.Size, percent(m.WithCache())))
 		notice = notice || by != peak.Allocated && m.WithCache() > float64(j.policy.Peak.Max)
 	}
+	found += strings.Join(others, "")
 	switch {
 	case f.Verdict == Fail:
 		f.Message = "critical: " + found + "; take a smaller batch or model, or a larger card"

@@ -6,26 +6,26 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A plan says how to judge the recoveries of files that have the same checkpoints in the same order, as most files of a
-// batch do.
+// A plan says how to judge the recoveries of files that have the same checkpoints in the same
+// order. Most files of a batch have.
 type plan struct {
 	run         int
 	checkpoints int
 	stages      []timeline.Stage
 	cleanups    []timeline.Cleanup
 	lanes       []lanePlan
-	// slots are where in the results a stage's stands, and a cleanup's, in the order of their Afters; -1 for a stage that
-	// has no cleanup and is not judged.
+	// slots are the places in results of a stage and of a cleanup, in the order of their Afters; -1
+	// for a stage that has no cleanup and is not judged.
 	stageSlots, cleanupSlots []int
 	results                  []Recovered
-	// opens and closes are the stage that begins at a checkpoint, and that ends there; -1 for none.
+	// opens and closes are the stage that begins, or ends, at a checkpoint; -1 for none.
 	opens, closes []int
 	laneOf        []int  // of each checkpoint, in lanes; -1 where no pair is in its lane
 	passed        []bool // stages that recovered
 	peaks         []int  // of the stages
 }
 
-// A lanePlan is what of a plan is in one lane.
+// A lanePlan is the part of a plan that is in one lane.
 type lanePlan struct {
 	lane     *lane
 	stages   []int // judged, in the order of their Afters
@@ -35,9 +35,11 @@ type lanePlan struct {
 	stack     []int // of open stages
 }
 
-// fits says whether the plan is one for the file. The parser gives files with the same checkpoints the same pairs.
+// fits reports whether the plan is one for the file. The parser gives files with the same
+// checkpoints the same pairs.
 func (p *plan) fits(f *timeline.File) bool {
-	return p.run == f.Run && p.checkpoints == len(f.Checkpoints) && same(p.stages, f.Stages) && same(p.cleanups, f.Cleanups)
+	return p.run == f.Run && p.checkpoints == len(f.Checkpoints) && same(p.stages, f.Stages) &&
+		same(p.cleanups, f.Cleanups)
 }
 
 func same[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
@@ -63,7 +65,8 @@ func (j *Judge) planFor(f *timeline.File) *plan {
 		return &p.lanes[i]
 	}
 	if len(f.Stages) > 0 {
-		p.opens, p.closes = slices.Repeat([]int{-1}, len(f.Checkpoints)), slices.Repeat([]int{-1}, len(f.Checkpoints))
+		p.opens = slices.Repeat([]int{-1}, len(f.Checkpoints))
+		p.closes = slices.Clone(p.opens)
 	}
 	type result struct{ after, stage, cleanup int }
 	var order []result
@@ -93,7 +96,9 @@ func (j *Judge) planFor(f *timeline.File) *plan {
 		}
 	}
 	for i := range p.lanes {
-		slices.SortFunc(p.lanes[i].stages, func(a, b int) int { return f.Stages[a].After - f.Stages[b].After })
+		slices.SortFunc(p.lanes[i].stages, func(a, b int) int {
+			return f.Stages[a].After - f.Stages[b].After
+		})
 		p.lanes[i].finishers = make([]int, len(p.lanes[i].cleanups))
 	}
 	// A stage comes after its cleanups.

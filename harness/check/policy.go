@@ -1,16 +1,21 @@
 package check
 
 import (
+	"math"
 	"slices"
+
+	"github.com/goccy/go-yaml/ast"
 
 	"vramsoak/harness/shape"
 	"vramsoak/parser/dialect"
 	"vramsoak/parser/record"
+	"vramsoak/parser/strictyaml"
 )
 
 // A Policy is what a user demands. In a file (vramsoak.yaml) every part may be left out:
 //
-//	gate: [recovery, leak, fragmentation, dark-memory, peak, out-of-memory, completeness, regression, consistency]
+//	gate: [recovery, leak, fragmentation, dark-memory, peak, out-of-memory, completeness, regression,
+//	  consistency]
 //	require: [recovery]         # skipped then counts as undecided
 //	recovery: {min: 95%, floor: 1MiB}
 //	peak: {notice: 70%, max: 85%}
@@ -37,10 +42,10 @@ type Policy struct {
 	Fragmentation FragmentationPolicy
 	Drift         DriftPolicy
 	CleanStart    CleanStartPolicy
-	// Regression is for the comparison with earlier runs, where they are given.
+	// Regression is for the comparison with earlier runs.
 	Regression RegressionPolicy
 	Expect     ExpectPolicy
-	// Dialects are the user's own. Logs are read in them and in the built-in ones.
+	// Dialects are the user's own. Logs are read in them besides the built-in ones.
 	Dialects []dialect.User
 }
 
@@ -80,14 +85,16 @@ type CleanStartPolicy struct {
 	MaxLeft Amount // more, after the last one, other tenants' left out
 }
 
-// RegressionPolicy is for how much worse than in an earlier run a metric may be. What is in bytes may be worse by the
-// larger of two amounts.
+// RegressionPolicy is for how much worse a metric may be than in an earlier run. A metric in
+// bytes may be worse by the larger of two amounts.
 type RegressionPolicy struct {
 	MinEffect   Share  // of the earlier run's median: what is in bytes, and ratios
 	MinBytes    Amount // what is in bytes
 	MinSlowdown Share  // of the earlier run's median: times and throughput
-	FalseAlarms Share  // the share of comparisons of like runs that may fail, over all of their metrics
-	// Exact compares memory and ratios byte by byte, for runs without any noise: any difference for the worse fails.
+	// the share of comparisons of like runs that may fail, over all of their metrics
+	FalseAlarms Share
+	// Exact compares memory and ratios byte by byte, for runs without any noise: any difference for
+	// the worse fails.
 	Exact bool
 }
 
@@ -102,8 +109,8 @@ type Share float64
 // An Amount is a number of bytes, written 64KiB or 1048576.
 type Amount struct{ Bytes int64 }
 
-// DefaultPolicy gates on every check but drift, throughput and clean start, which are mostly signs of
-// something else. Its limits are those that the project documents.
+// DefaultPolicy gates on every check but drift, throughput and clean start, which are mostly
+// signs of something else. Its limits are those that the project documents.
 func DefaultPolicy() Policy {
 	p := Policy{
 		Gate: slices.DeleteFunc(slices.Clone(Checks), func(check string) bool {
@@ -127,4 +134,133 @@ func DefaultPolicy() Policy {
 		}
 	}
 	return p
+}
+
+// ParsePolicy reads a policy from YAML. Keys that the file leaves out are as in [DefaultPolicy].
+// The error lists every mistake with its line and column; name is the name of the file in it.
+func ParsePolicy(src []byte, name string) (Policy, error) {
+	policy := DefaultPolicy()
+	r := policyReader{strictyaml.New(name)}
+	if body := r.Document(src, "", ""); body != nil { // an empty one asks for nothing
+		r.Mapping(body, r.policy(&policy))
+	}
+	if err := r.Err(); err != nil {
+		return Policy{}, err
+	}
+	return policy, nil
+}
+
+type policyReader struct{ *strictyaml.Reader }
+
+// policy returns the keys of a policy file and what reads them.
+func (r policyReader) policy(p *Policy) strictyaml.Fields {
+	checks := func(to *[]string) func(ast.Node) {
+		return func(n ast.Node) {
+			*to = nil
+			for _, item := range r.List(n) {
+				var check string
+				if strictyaml.OneOf(r.Reader, &check, Checks...)(item); check != "" {
+					*to = append(*to, check)
+				}
+			}
+		}
+	}
+	parts := map[string]strictyaml.Fields{
+		"recovery": {
+			"min":   strictyaml.Share(r.Reader, &p.Recovery.Min),
+			"floor": r.Bytes(&p.Recovery.Floor.Bytes, "an amount"),
+		},
+		"peak": {
+			"notice": strictyaml.Share(r.Reader, &p.Peak.Notice),
+			"max":    strictyaml.Share(r.Reader, &p.Peak.Max),
+		},
+		"leak": {
+			"min_files": r.Integer(&p.Leak.MinFiles, shape.LeastFiles),
+			"warm_up":   r.Integer(&p.Leak.WarmUp, 0),
+		},
+		"fragmentation": {"max_share": strictyaml.Share(r.Reader, &p.Fragmentation.MaxShare)},
+		"drift":         {"max_change": strictyaml.Share(r.Reader, &p.Drift.MaxChange)},
+		"clean_start": {
+			"max_used": r.Bytes(&p.CleanStart.MaxUsed.Bytes, "an amount"),
+			"max_left": r.Bytes(&p.CleanStart.MaxLeft.Bytes, "an amount"),
+		},
+		"regression": {
+			"min_effect":   strictyaml.Share(r.Reader, &p.Regression.MinEffect),
+			"min_bytes":    r.Bytes(&p.Regression.MinBytes.Bytes, "an amount"),
+			"min_slowdown": strictyaml.Share(r.Reader, &p.Regression.MinSlowdown),
+			"false_alarms": strictyaml.Share(r.Reader, &p.Regression.FalseAlarms),
+			"exact":        r.Flag(&p.Regression.Exact),
+		},
+		"expect": {"checkpoints": r.Texts(&p.Expect.Checkpoints, "the name of a checkpoint")},
+	}
+	for i := range Ledgers {
+		of := &Ledgers[i]
+		if parts[of.Key] == nil {
+			parts[of.Key] = strictyaml.Fields{}
+		}
+		parts[of.Key]["max_growth"] = r.maxGrowth(p, of)
+	}
+	all := strictyaml.Fields{
+		"gate": checks(&p.Gate), "require": checks(&p.Require), "dialects": r.dialects(&p.Dialects),
+	}
+	for key, fields := range parts {
+		all[key] = func(n ast.Node) { r.Mapping(n, fields) }
+	}
+	return all
+}
+
+// maxGrowth reads how much a ledger may grow from one file to the next.
+func (r policyReader) maxGrowth(p *Policy, of *Ledger) func(ast.Node) {
+	return func(n ast.Node) {
+		most := p.MaxGrowth[of.Name]
+		if of.Unit == Bytes {
+			bytes := int64(most)
+			r.Bytes(&bytes, "an amount")(n)
+			most = float64(bytes)
+		} else {
+			r.Number(&most, 0, math.MaxInt32, "a number of 0 or more")(n)
+		}
+		p.MaxGrowth[of.Name] = most
+	}
+}
+
+// dialects reads the list of the user's dialects.
+func (r policyReader) dialects(to *[]dialect.User) func(ast.Node) {
+	return func(n ast.Node) {
+		names := map[string]bool{}
+		for _, item := range r.List(n) {
+			d, name := r.dialect(item)
+			if d.Name != "" && names[d.Name] {
+				r.Fail(name, "a name that no other dialect has", "")
+			}
+			names[d.Name] = true
+			*to = append(*to, d)
+		}
+	}
+}
+
+// dialect reads one dialect. It also returns the node of its name, for errors.
+func (r policyReader) dialect(item ast.Node) (d dialect.User, name ast.Node) {
+	field := func(key string, to *string) func(ast.Node) {
+		return strictyaml.Value(r.Reader, to, "a text after "+key+":",
+			func(s string) (string, bool) { return s, s != "" })
+	}
+	before := len(r.Mistakes)
+	found := r.Mapping(item, strictyaml.Fields{
+		"name":    field("name", &d.Name),
+		"pattern": field("pattern", &d.Pattern),
+		"unit":    field("unit", &d.Unit),
+		"decimal": r.Flag(&d.Decimal),
+	})
+	if len(r.Mistakes) == before && (d.Name == "" || d.Pattern == "") {
+		r.Fail(item, "a name and a pattern", "")
+		return d, found["name"]
+	}
+	read := map[string]string{"name": d.Name, "pattern": d.Pattern, "unit": d.Unit}
+	for _, m := range d.Mistakes() {
+		if read[m.Field] != "" {
+			r.Fail(found[m.Field], m.Expected, "")
+		}
+	}
+	return d, found["name"]
 }

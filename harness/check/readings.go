@@ -8,12 +8,13 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A readingSeries is the level that lines of one kind give, one after another, where no file tells
-// what it leaves behind: samples, and what is printed outside of files.
+// A readingSeries is the level that lines of one kind give, one after another, where no file
+// tells what it leaves behind: samples, and what is printed outside of files.
 //
 //	GPU Memory - Allocated: 2.34 GB, Reserved: 2.86 GB, Total: 11.51 GB
 //
-// Lines with other digits are another kind: one line that is rounded would hide what the others show.
+// Lines with other digits are another kind: one line that is rounded would hide what the others
+// show.
 type readingSeries struct {
 	name       string // of the checkpoints, without its numbers
 	level      record.Quantity
@@ -49,8 +50,8 @@ type readingBlock struct {
 	sum         float64
 }
 
-// Bounds on the kinds of lines that are kept of a lane, and on the blocks of each. When there are so
-// many blocks, two become one.
+// Bounds on the kinds of lines that are kept of a lane, and on the blocks of each. When there are
+// so many blocks, two become one.
 const (
 	readingKinds  = 32
 	readingBlocks = 256
@@ -59,7 +60,8 @@ const (
 // pollers are the dialects of programs that look at the device by the clock, whatever the pipeline
 // does at that moment.
 var pollers = map[string]bool{
-	"nvidia-smi": true, "nvidia-smi-csv": true, "nvidia-smi-dmon": true, "gpustat": true, "rocm-smi": true,
+	"nvidia-smi": true, "nvidia-smi-csv": true, "nvidia-smi-dmon": true, "gpustat": true,
+	"rocm-smi": true,
 }
 
 // readingLevels lists the quantities of a reading; the first that it has is judged. The largest so
@@ -69,9 +71,9 @@ var readingLevels = append(levels[:], record.Peak, record.PeakReserved)
 // isLargestSoFar reports whether a quantity is the largest so far instead of a level.
 func isLargestSoFar(q record.Quantity) bool { return q == record.Peak || q == record.PeakReserved }
 
-// reading takes the next reading that is sampled or outside of files. A sample inside a file that the
-// log names does not show what the file leaves behind. RMM prints a line for each allocation, which is
-// no step of a program.
+// reading takes the next reading that is sampled or outside of files. A sample inside a file that
+// the log names does not show what the file leaves behind. RMM prints a line for each allocation,
+// which is no step of a program.
 func (l *lane) reading(f *timeline.File, c *record.Checkpoint) {
 	known := !f.Outside && (f.Supervised || f.Path != "")
 	steps := !c.Sampled && !f.Outside
@@ -97,7 +99,8 @@ func (l *lane) reading(f *timeline.File, c *record.Checkpoint) {
 	}
 }
 
-// readingsOf returns the series of this kind, which it may begin; nil where there are too many kinds.
+// readingsOf returns the series of this kind, which it may begin; nil where there are too many
+// kinds.
 func (l *lane) readingsOf(of readingSeries) *readingSeries {
 	alike := func(s *readingSeries) bool {
 		return s.level == of.level && s.resolution == of.resolution && s.ofReserve == of.ofReserve &&

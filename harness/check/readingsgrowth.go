@@ -13,17 +13,19 @@ import (
 )
 
 const (
-	// lowBlocks is into how many blocks a long series is cut, about: each has one value, its lowest
-	// reading. What is given back from time to time is no leak.
+	// lowBlocks is into about how many blocks a long series is cut. Each has one value, its lowest
+	// reading: memory that is given back from time to time is no leak.
 	lowBlocks = 32
-	// limitReadings is over how many readings a level may grow by the limit a file each. A series
-	// has as many readings as somebody chose to take: of more of them, each may grow by less.
+	// limitReadings is over how many readings a level may grow by the limit each. A series has as
+	// many readings as somebody chose to take: of more of them, each may grow by less.
 	limitReadings = 60
 )
 
 // A readingsJudge judges the readings of a lane in the processes that were not judged over their
 // files. ok is false if it has no finding; tooFew then says why, if there are any readings.
-type readingsJudge func(j *Judge, l *lane, overFiles []processValues) (f Finding, tooFew string, ok bool)
+type readingsJudge func(j *Judge, l *lane, overFiles []processValues) (
+	f Finding, tooFew string, ok bool,
+)
 
 // A readingsVerdict is the finding on one series of readings.
 type readingsVerdict struct {
@@ -37,7 +39,9 @@ type readingsVerdict struct {
 }
 
 // leakOverReadings judges the growth of the level.
-func (j *Judge) leakOverReadings(l *lane, overFiles []processValues) (f Finding, tooFew string, ok bool) {
+func (j *Judge) leakOverReadings(l *lane, overFiles []processValues) (
+	f Finding, tooFew string, ok bool,
+) {
 	var all []readingsVerdict
 	var most, peaks *readingSeries
 	judged := j.judgedOverFiles(overFiles)
@@ -153,9 +157,9 @@ func (j *Judge) noteReadings(v *readingsVerdict) {
 	j.trends = append(j.trends, t)
 }
 
-// enough reports whether there are enough readings to judge growth. Where the process works on files
-// too, the readings must come from as many stretches between them: else they may show the loading of
-// a model.
+// enough reports whether there are enough readings to judge growth. Where the process works on
+// files too, the readings must come from as many stretches between them: else they may show the
+// loading of a model.
 func (j *Judge) enough(r *readingRun) bool {
 	if r.readings < j.policy.Leak.MinFiles {
 		return false
@@ -176,8 +180,8 @@ func (j *Judge) judgedReadings() int {
 	return n
 }
 
-// readingsVerdict judges the lowest readings of the blocks, and then asks whether the others say the
-// same.
+// readingsVerdict judges the lowest readings of the blocks, and then asks whether the others say
+// the same.
 func (j *Judge) readingsVerdict(l *lane, s *readingSeries, r *readingRun) readingsVerdict {
 	v := readingsVerdict{of: s, run: r, blocks: r.blocks}
 	group := max(1, len(r.blocks)/lowBlocks)
@@ -277,12 +281,15 @@ func (v *readingsVerdict) doubt(series int) string {
 	rises := fmt.Sprintf("rises by %s a reading from %s on", amount, v.nameAt(r.From))
 	grow := v.blocks[r.From:]
 	more := "more readings of one process would tell"
-	above := func(value func(readingBlock) float64, part int) float64 { // the last of so many parts, above the one before
+	// the last of so many parts, above the one before
+	above := func(value func(readingBlock) float64, part int) float64 {
 		n := max(2, len(grow)/part)
 		last, before := grow[len(grow)-n:], grow[len(grow)-2*n:len(grow)-n]
-		return shape.Median(valuesOf(last, value)) - shape.Median(valuesOf(before, value))
+		return median(last, value) - median(before, value)
 	}
 	least := func(b readingBlock) float64 { return float64(b.least) }
+	most := func(b readingBlock) float64 { return float64(b.most) }
+	mean := func(b readingBlock) float64 { return b.sum / float64(b.n) }
 	noise := 2 * r.Sigma
 	half := r.Slope.Estimate * float64(v.each) / 2 // a block
 	n := max(2, len(grow)/8)
@@ -297,24 +304,25 @@ func (v *readingsVerdict) doubt(series int) string {
 	case (r.Slope.Estimate - r.Rounding) < sure(series)*(r.Detectable-r.Rounding):
 		return fmt.Sprintf("%s, which one of %d series does by chance; %s", rises, series, more)
 	case v.run.polled && 2*len(grow) < len(v.blocks):
-		return fmt.Sprintf("%s, and was level before: it may be a load that has just begun; %s", rises, more)
+		return fmt.Sprintf("%s, and was level before: it may be a load that has just begun; %s", rises,
+			more)
 	case (isLargestSoFar(v.of.level) || v.of.ofReserve) && !v.keepsRising(grow):
 		return fmt.Sprintf("%s, and not all along; %s", rises, more)
-	case times*v.given() > shape.Median(valuesOf(grow[len(grow)-n:], least))-shape.Median(valuesOf(grow[:n], least)):
+	case times*v.given() > median(grow[len(grow)-n:], least)-median(grow[:n], least):
 		return fmt.Sprintf("%s, and up to %s was given back before, so that this may be, too; %s", rises,
 			Quantity(v.given(), Bytes), more)
 	case above(least, 8) < half*float64(n)-noise/math.Sqrt(float64(n)):
 		return fmt.Sprintf("%s, and no more at the end; %s", rises, more)
-	case above(func(b readingBlock) float64 { return b.sum / float64(b.n) }, 2) < half*float64(len(grow)/4),
-		above(func(b readingBlock) float64 { return float64(b.most) }, 2) < half*float64(len(grow)/4):
-		return fmt.Sprintf("the lowest of the readings rise by %s a reading from %s on, and the others do not: "+
-			"memory may only be given back less often; %s", amount, v.nameAt(r.From), more)
+	case above(mean, 2) < half*float64(len(grow)/4), above(most, 2) < half*float64(len(grow)/4):
+		return fmt.Sprintf("the lowest of the readings rise by %s a reading from %s on, and the "+
+			"others do not: memory may only be given back less often; %s", amount, v.nameAt(r.From), more)
 	}
 	return ""
 }
 
-// keepsRising reports whether most blocks of the second half are higher than the one before. The largest so
-// far of values that do not grow becomes larger more and more rarely: the n-th is the largest one time in n.
+// keepsRising reports whether most blocks of the second half are higher than the one before. In
+// values that do not grow, the largest so far is exceeded more and more rarely: the n-th is the
+// largest one time in n.
 func (v *readingsVerdict) keepsRising(blocks []readingBlock) bool {
 	second := blocks[len(blocks)/2:]
 	rises := 0
@@ -326,7 +334,7 @@ func (v *readingsVerdict) keepsRising(blocks []readingBlock) bool {
 	return 4*rises >= 3*(len(second)-1)
 }
 
-// given is the most by which the lowest readings fell, outliers aside.
+// given returns the largest fall of the lowest readings, without outliers.
 func (v *readingsVerdict) given() float64 {
 	most, high := int64(0), int64(math.MinInt64)
 	for i, b := range v.blocks {
@@ -336,6 +344,11 @@ func (v *readingsVerdict) given() float64 {
 		}
 	}
 	return float64(most)
+}
+
+// median returns the median of one value of the blocks.
+func median(blocks []readingBlock, of func(readingBlock) float64) float64 {
+	return shape.Median(valuesOf(blocks, of))
 }
 
 func valuesOf(blocks []readingBlock, of func(readingBlock) float64) []float64 {
@@ -385,7 +398,8 @@ func (j *Judge) readingsLeft(l *lane, v *readingsVerdict) string {
 			parts = append(parts, fmt.Sprintf("%s on %d GiB", left(card*record.GiB), card))
 		}
 	}
-	return "readings until out of memory: " + strings.Join(parts, ", ") + "; a checkpoint at the end of each file tells where it is taken"
+	return "readings until out of memory: " + strings.Join(parts, ", ") +
+		"; a checkpoint at the end of each file tells where it is taken"
 }
 
 // otherCauses names other causes of growth of a level.
@@ -394,7 +408,8 @@ func otherCauses(level record.Quantity) string {
 	case level == record.Used:
 		return "device used is that of all processes on the device: another's growth looks the same"
 	case isLargestSoFar(level):
-		return "it is the largest so far: work that grows larger and larger looks the same; print what is allocated"
+		return "it is the largest so far: work that grows larger and larger looks the same; print " +
+			"what is allocated"
 	}
 	return ""
 }

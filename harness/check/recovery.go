@@ -13,42 +13,47 @@ type Recovered struct {
 	Lane  record.Lane
 	Stage bool // a stage, not a cleanup
 	File  *timeline.File
-	// Before and After are indices into File.Checkpoints: the level falls from the one to the other. For a stage Before is
-	// its peak checkpoint.
+	// Before and After are indices into File.Checkpoints: the level falls from the one to the other.
+	// For a stage Before is its peak checkpoint.
 	Before, After int
 
-	// Verdict is Skipped where the log does not tell what was held; Reason then says why. Freed stands all the same, but
-	// Share, Low, High, Held and Nothing are not to be shown.
+	// Verdict is Skipped where the log does not tell what was held; Reason then says why. Freed is
+	// known all the same, but Share, Low, High, Held and Nothing are not to be shown.
 	Verdict Verdict
 	Reason  string
 
-	Share     float64 // freed / held by the printed values; above 1 where it freed what was there before, too
-	Low, High float64 // the least and the greatest Share that the printed digits allow; not set where Nothing
-	Freed     int64   // bytes; negative where memory grew; 0 where the checkpoints have no reading
+	// freed / held by the printed values; above 1 where it freed what was there before, too
+	Share float64
+	// the least and the greatest Share that the printed digits allow; not set where Nothing
+	Low, High float64
+	Freed     int64 // bytes; negative where memory grew; 0 where the checkpoints have no reading
 	Held      record.Size
-	// Nothing says that no more was held than the policy's floor or the resolution: there was nothing to free, which
-	// passes with a Share of 1.
+	// Nothing says that there was nothing to free: what was held is no more than the policy's floor
+	// or the resolution. It passes with a Share of 1.
 	Nothing bool
 
 	sum *recoverySum
 	n   int32 // the file's place in the timeline
 }
 
-// recoveriesOf judges each cleanup of a file and each stage that has cleanups, in the order of their Afters: freed / held
-// must reach the policy's share. What it returns is good until the next file.
+// recoveriesOf judges each cleanup of a file and each stage that has cleanups, in the order of
+// their Afters: freed / held must reach the policy's share. The result is valid until the next
+// file.
 //
 // What a cleanup holds is, in this order:
 //
 //   - what the pipeline says (holds=);
 //   - for the last cleanup of a stage, everything above the level at the stage's start;
-//   - for another cleanup inside a stage nothing is known, because other objects live on: it is shown, the stage is
-//     judged;
-//   - outside stages, everything above the level that the file's last complete recovery left; for the first, everything
-//     above the level at which its process began, or all of it where the log begins with the cleanup itself or the level
-//     has not risen since. Where such a cleanup leaves memory that the next ones free, or may have freed (a waveform
-//     goes, then the model), other objects lived on, and it is shown only: the next ones decide.
+//   - for another cleanup inside a stage, unknown, because other objects live on: the cleanup is
+//     shown, the stage is judged;
+//   - outside stages, everything above the level that the file's last complete recovery left.
+//     Before the first one, everything above the level at which the process began, or all of it if
+//     the log begins with the cleanup itself or the level has not risen since. A cleanup outside
+//     stages may leave memory that the next ones free, or may have freed: a waveform goes, then the
+//     model. Then it is only shown, and the next ones decide.
 //
-// A stage is judged the same way from its peak. A stage without a cleanup hands its memory on and is not judged.
+// A stage is judged the same way from its peak. A stage without a cleanup hands its memory on and
+// is not judged.
 func (j *Judge) recoveriesOf(f *timeline.File, n int32) []Recovered {
 	if len(f.Cleanups)+len(f.Stages) == 0 {
 		return nil
@@ -93,7 +98,8 @@ func (j *Judge) innerCleanup(r *Recovered, l *lane, f *timeline.File, c *timelin
 	}
 }
 
-// stage judges a stage from its peak, the index of the checkpoint with the largest level within it.
+// stage judges a stage from its peak: the index of the checkpoint with the largest level within
+// it.
 func (j *Judge) stage(r *Recovered, l *lane, f *timeline.File, s, peak int) {
 	stage := &f.Stages[s]
 	start, hasStart := l.get(&f.Checkpoints[stage.Before])
@@ -104,8 +110,8 @@ func (j *Judge) stage(r *Recovered, l *lane, f *timeline.File, s, peak int) {
 	}
 }
 
-// stagePeaks finds the peaks of a file's stages, in one pass: stages of a lane nest, and what an inner one reaches the
-// outer one does too.
+// stagePeaks finds the peaks of a file's stages in one pass. Stages of a lane nest, so an outer
+// stage reaches what its inner stages reach.
 func (p *plan) stagePeaks(f *timeline.File) {
 	for s := range f.Stages {
 		p.peaks[s] = f.Stages[s].Before
@@ -156,9 +162,13 @@ func (p *plan) raise(lp *lanePlan, f *timeline.File, at int) {
 	}
 }
 
-// ratio is freed / held where the level goes from the checkpoint high to the checkpoint low, and start is what was there
-// before. A holds= at the checkpoint first is what is held, whatever start is.
-func (j *Judge) ratio(r *Recovered, l *lane, f *timeline.File, first, high, low int, start record.Size) {
+// ratio computes freed / held where the level falls from the checkpoint high to the checkpoint
+// low, and start is the level before. If the checkpoint first says holds=, that is what is held,
+// whatever start is.
+func (j *Judge) ratio(
+	r *Recovered, l *lane, f *timeline.File,
+	first, high, low int, start record.Size,
+) {
 	*r = Recovered{Lane: l.id, File: f, Before: high, After: low, sum: r.sum}
 	top, hasTop := l.get(&f.Checkpoints[high])
 	bottom, hasBottom := l.get(&f.Checkpoints[low])
@@ -171,7 +181,8 @@ func (j *Judge) ratio(r *Recovered, l *lane, f *timeline.File, first, high, low 
 	if said {
 		r.Held = holds
 	} else {
-		r.Held = record.Size{Bytes: top.Bytes - start.Bytes, Resolution: top.Resolution + start.Resolution}
+		r.Held = record.Size{Bytes: top.Bytes - start.Bytes, Resolution: top.Resolution +
+			start.Resolution}
 	}
 	floor := j.policy.Recovery.Floor.Bytes
 	if r.Held.Bytes <= max(floor, r.Held.Resolution) {
@@ -200,16 +211,19 @@ func (j *Judge) ratio(r *Recovered, l *lane, f *timeline.File, first, high, low 
 	}
 }
 
-// shareBounds are the least and the greatest (top - bottom) / (top - start) over the intervals of the three. For top >
-// start it falls with bottom, grows with start, and is monotonic in top, so the extremes lie in corners.
+// shareBounds returns the least and the greatest (top - bottom) / (top - start) over the
+// intervals of the three. For top > start it falls with bottom, grows with start, and is
+// monotonic in top, so the extremes are in corners.
 func shareBounds(top, bottom, start record.Size) (low, high float64) {
 	share := func(t, b, s int64) float64 { return float64(t-b) / float64(max(1, t-s)) }
-	low = min(share(top.Low(), bottom.High(), start.Low()), share(top.High(), bottom.High(), start.Low()))
-	high = max(share(top.Low(), bottom.Low(), start.High()), share(top.High(), bottom.Low(), start.High()))
+	low = min(share(top.Low(), bottom.High(), start.Low()), share(top.High(), bottom.High(),
+		start.Low()))
+	high = max(share(top.Low(), bottom.Low(), start.High()), share(top.High(), bottom.Low(),
+		start.High()))
 	return low, high
 }
 
-// outerCleanups judges a lane's cleanups that no stage encloses.
+// outerCleanups judges a lane's cleanups outside of stages.
 func (j *Judge) outerCleanups(p *plan, lp *lanePlan, f *timeline.File) {
 	l := lp.lane
 	birth, _ := l.get(&record.Checkpoint{Reading: l.atBirth})
@@ -252,17 +266,19 @@ func (j *Judge) outerCleanups(p *plan, lp *lanePlan, f *timeline.File) {
 	}
 }
 
-// grown says that what the cleanup frees came after the process was born: the level rose above its first one, and does not
-// fall below it. A model that was loaded before the first checkpoint is the cleanup's to free.
+// grown reports whether the memory that the cleanup frees was taken after the process began: the
+// level rose above its first one, and does not fall below it. A model that was loaded before the
+// first checkpoint is the cleanup's to free.
 func (j *Judge) grown(l *lane, f *timeline.File, c *timeline.Cleanup, birth record.Size) bool {
 	top, _ := l.get(&f.Checkpoints[c.Before])
 	bottom, _ := l.get(&f.Checkpoints[c.After])
-	return top.Bytes-birth.Bytes > max(j.policy.Recovery.Floor.Bytes, top.Resolution+birth.Resolution) &&
+	return top.Bytes-birth.Bytes > max(j.policy.Recovery.Floor.Bytes,
+		top.Resolution+birth.Resolution) &&
 		bottom.High()+j.policy.Recovery.Floor.Bytes >= birth.Low()
 }
 
-// finishers finds, for each of a lane's cleanups outside of stages, the later one, or itself, that leaves the least of those
-// that follow it without anything being allocated in between.
+// finishers finds, for each of a lane's cleanups outside of stages, the one that leaves the
+// least: itself, or one of those that follow without anything allocated in between.
 func (j *Judge) finishers(lp *lanePlan, f *timeline.File) {
 	l, of := lp.lane, lp.finishers
 	for i := len(of) - 1; i >= 0; i-- {

@@ -7,7 +7,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A recoverySum sums up one cleanup or stage of a ledger over the files.
+// A recoverySum sums up one cleanup or stage of a lane over the files.
 type recoverySum struct {
 	name string
 	all  int
@@ -16,7 +16,8 @@ type recoverySum struct {
 	shares column
 }
 
-// recoveryVerdicts are the verdicts on one recovery; the first of them decides that on several.
+// recoveryVerdicts are the verdicts on one recovery. Of several recoveries, the first verdict in
+// this list that occurs counts.
 var recoveryVerdicts = [...]Verdict{Fail, Undecided, Pass, Skipped}
 
 type recoveryCount struct {
@@ -25,11 +26,12 @@ type recoveryCount struct {
 	at      record.Position
 }
 
-// sum is that of a cleanup or stage.
+// sum returns the sum of a cleanup or stage.
 func (l *lane) sum(name string) *recoverySum {
 	const few = 8 // a log may have many ledgers of one cleanup each
 	s := l.byName[name]
-	if i := slices.IndexFunc(l.sums[:min(few, len(l.sums))], func(s *recoverySum) bool { return s.name == name }); i >= 0 {
+	named := func(s *recoverySum) bool { return s.name == name }
+	if i := slices.IndexFunc(l.sums[:min(few, len(l.sums))], named); i >= 0 {
 		s = l.sums[i]
 	}
 	if s == nil {
@@ -62,7 +64,7 @@ func (s *recoverySum) add(r *Recovered) {
 	}
 }
 
-// recovery sums up the recoveries of a ledger: one finding for each cleanup and stage, in the order of their first
+// recovery adds one finding for each cleanup and stage of a lane, in the order of their first
 // appearance.
 func (j *Judge) recovery(l *lane) {
 	for _, s := range l.sums {
@@ -77,7 +79,8 @@ func (j *Judge) recovery(l *lane) {
 	}
 	if b, lost := j.firstLost[l.id]; lost {
 		f.At = new(b.pos)
-		f.Message = fmt.Sprintf("no cleanup was logged to its end: %q in %s has no After; print a checkpoint when the cleanup is done, too",
+		f.Message = fmt.Sprintf("no cleanup was logged to its end: %q in %s has no After; print a "+
+			"checkpoint when the cleanup is done, too",
 			b.name, fileName(b.file))
 	}
 	j.add(f)
@@ -85,7 +88,9 @@ func (j *Judge) recovery(l *lane) {
 
 // recoveryFinding sums up one cleanup or stage over the files.
 func (j *Judge) recoveryFinding(subject string, s *recoverySum) Finding {
-	f := Finding{Check: Recovery, Subject: subject, Unit: Ratio, Limit: new(float64(j.policy.Recovery.Min))}
+	f := Finding{
+		Check: Recovery, Subject: subject, Unit: Ratio, Limit: new(float64(j.policy.Recovery.Min)),
+	}
 	of := slices.IndexFunc(s.of[:], func(c *recoveryCount) bool { return c != nil })
 	c := s.of[of]
 	f.Verdict = recoveryVerdicts[of]
@@ -96,22 +101,27 @@ func (j *Judge) recoveryFinding(subject string, s *recoverySum) Finding {
 	switch {
 	case f.Verdict == Skipped:
 		f.Measured, f.Limit, f.Unit = nil, nil, ""
-		f.Message = fmt.Sprintf("freed %s in %s, not judged: %s", record.FormatBytes(r.Freed), where, r.Reason)
+		f.Message = fmt.Sprintf("freed %s in %s, not judged: %s", record.FormatBytes(r.Freed), where,
+			r.Reason)
 	case f.Verdict == Fail && r.Freed < 0:
-		f.Message = fmt.Sprintf("memory grew by %s in %s; under %s freed in %s", record.FormatBytes(-r.Freed), where,
+		f.Message = fmt.Sprintf("memory grew by %s in %s; under %s freed in %s",
+			record.FormatBytes(-r.Freed), where,
 			percent(float64(j.policy.Recovery.Min)), ofFiles(c.n, s.all))
 	case f.Verdict == Fail:
-		f.Message = fmt.Sprintf("freed %s of %s (%s) in %s; under %s in %s", record.FormatBytes(r.Freed), r.Held,
+		f.Message = fmt.Sprintf("freed %s of %s (%s) in %s; under %s in %s", record.FormatBytes(r.Freed),
+			r.Held,
 			percent(r.Share), where, percent(float64(j.policy.Recovery.Min)), ofFiles(c.n, s.all))
 	case f.Verdict == Undecided:
-		f.Message = fmt.Sprintf("the printed digits allow %s to %s of %s in %s; log exact bytes to decide it",
+		f.Message = fmt.Sprintf("the printed digits allow %s to %s of %s in %s; log exact bytes to "+
+			"decide it",
 			percent(r.Low), percent(r.High), r.Held, where)
 	case r.Nothing:
 		f.Measured = nil
 		f.Message = fmt.Sprintf("nothing to free: it held %s or less in %s", record.FormatBytes(max(
 			j.policy.Recovery.Floor.Bytes, r.Held.Resolution)), ofFiles(c.n, s.all))
 	default:
-		f.Message = fmt.Sprintf("freed %s of %s or better in %s", percent(r.Share), r.Held, ofFiles(c.n, s.all))
+		f.Message = fmt.Sprintf("freed %s of %s or better in %s", percent(r.Share), r.Held,
+			ofFiles(c.n, s.all))
 	}
 	return f
 }

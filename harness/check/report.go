@@ -2,8 +2,10 @@ package check
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"vramsoak/harness/shape"
 	"vramsoak/parser/record"
@@ -89,8 +91,8 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return enc.Encode(r)
 }
 
-// Join adds findings to those of the log, and gives the verdict of all. A finding that gates does so
-// whatever the policy says.
+// Join adds findings to those of the log, and gives the verdict of all. A finding that gates does
+// so whatever the policy says.
 func (r *Report) Join(findings ...Finding) {
 	r.found = append(r.found, findings...)
 	slices.SortStableFunc(r.found, byCheck)
@@ -126,13 +128,15 @@ func byCheck(a, b Finding) int {
 	return slices.Index(Checks, a.Check) - slices.Index(Checks, b.Check)
 }
 
-// whole returns the verdict of all: fail if a gating check fails, else undecided if one is, else pass
-// if one was judged. That no allocation failed and no reading contradicts itself is not enough to
-// pass: that is so too in a log that has nothing to judge by.
+// whole returns the verdict of all: fail if a gating check fails, else undecided if one is, else
+// pass if one was judged. That no allocation failed and no reading contradicts itself is not
+// enough to pass: that is so too in a log that has nothing to judge by.
 func whole(findings []Finding) Verdict {
 	verdict := Undecided // no data is never a pass
 	for _, want := range []Verdict{Pass, Undecided, Fail} {
-		if slices.ContainsFunc(findings, func(f Finding) bool { return f.Gates && f.Verdict == want && !f.absent }) {
+		if slices.ContainsFunc(findings, func(f Finding) bool {
+			return f.Gates && f.Verdict == want && !f.absent
+		}) {
 			verdict = want
 		}
 	}
@@ -150,7 +154,8 @@ func required(checks []string, findings []Finding) []Finding {
 				Message: "required by the policy, and the log has nothing to judge it by",
 			}
 			if check == Regression {
-				f.Message = "required by the policy, and there is no earlier run to compare with; give one with --baseline"
+				f.Message = "required by the policy, and there is no earlier run to compare with; give one " +
+					"with --baseline"
 			}
 			findings = append(findings, f)
 			continue
@@ -166,4 +171,109 @@ func required(checks []string, findings []Finding) []Finding {
 		}
 	}
 	return findings
+}
+
+// MostAlike is how many findings of one check that have the same verdict a report lists one by
+// one. The rest are summed in one more, the others: a log can name 20,000 devices, or 200,000
+// cleanups, and each is judged.
+const MostAlike = 256
+
+// A gathering holds findings as they are made, in memory that does not grow with their number.
+type gathering struct {
+	findings []Finding
+	marks    map[string]bool // what subjects end with where there are several lanes
+	same     map[sameFinding]*alike
+	kinds    map[kind]*group
+	order    []kind // in which they came up
+}
+
+// A sameFinding is what two findings on different lanes have in common if they say the same.
+type sameFinding struct {
+	check   string
+	verdict Verdict
+	subject string // without the lane
+	message string
+}
+
+type alike struct{ at, count int }
+
+// A group is the findings of a kind.
+type group struct {
+	listed int
+	others Finding
+}
+
+// A kind is what findings that are summed together have in common.
+type kind struct {
+	check   string
+	verdict Verdict
+	gates   bool
+	absent  bool
+}
+
+func newGathering() gathering {
+	return gathering{
+		marks: map[string]bool{}, same: map[sameFinding]*alike{}, kinds: map[kind]*group{},
+	}
+}
+
+// add adds a finding. One that says the same of several lanes is kept once, where nothing is
+// measured: a job of 64 ranks has no total 64 times.
+func (g *gathering) add(f Finding) {
+	subject, ofLane := f.Subject, false
+	foldable := f.Verdict == Skipped || f.Verdict == Pass && f.Check == Consistency
+	if i := strings.LastIndex(f.Subject, " ("); foldable && i >= 0 && g.marks[f.Subject[i:]] {
+		subject, ofLane = f.Subject[:i], true
+	}
+	key := sameFinding{f.Check, f.Verdict, subject, f.Message}
+	if first := g.same[key]; foldable && ofLane && first != nil {
+		first.count++
+		g.findings[first.at].Subject = fmt.Sprintf("%s (%d alike)", subject, first.count)
+		return
+	}
+	of := kind{f.Check, f.Verdict, f.Gates, f.absent}
+	k := g.kinds[of]
+	if k == nil {
+		k = &group{}
+		g.kinds[of], g.order = k, append(g.order, of)
+	}
+	if k.listed < MostAlike && f.count == 0 {
+		k.listed++
+		if foldable {
+			g.same[key] = &alike{len(g.findings), 1}
+		}
+		g.findings = append(g.findings, f)
+		return
+	}
+	if k.others.Check == "" { // the first of them shows where they are
+		k.others = f
+		k.others.Measured, k.others.Limit, k.others.Unit, k.others.Stage = nil, nil, "", ""
+		k.others.count = 0
+	}
+	k.others.count += max(1, f.count)
+}
+
+// summed returns the findings with those beyond MostAlike of each kind summed in one.
+func summed(findings []Finding) []Finding {
+	g := newGathering()
+	for _, f := range findings {
+		g.add(f)
+	}
+	return g.gathered()
+}
+
+// gathered returns the findings by their checks, with one for the others of each kind.
+func (g *gathering) gathered() []Finding {
+	for _, of := range g.order {
+		k := g.kinds[of]
+		if k.others.count == 0 {
+			continue
+		}
+		k.others.Subject = Grouped(fmt.Sprint(k.others.count)) + " others"
+		k.others.Message = fmt.Sprintf("%s: %s besides the %d that are listed, each judged as they are",
+			of.verdict, Plural(k.others.count, "finding"), k.listed)
+		g.findings = append(g.findings, k.others)
+	}
+	slices.SortStableFunc(g.findings, byCheck)
+	return g.findings
 }

@@ -65,9 +65,9 @@ type slowdown struct {
 	text string
 }
 
-// slowdown returns the largest slowdown of all runs. If there is a trend already, the slowdown need
-// not be certain by itself. A new process does not change how long a file takes, so all processes of
-// a run are judged together.
+// slowdown returns the largest slowdown of all runs. If there is a trend already, the slowdown
+// need not be certain by itself. A new process does not change how long a file takes, so all
+// processes of a run are judged together.
 func (j *Judge) slowdown(c *column, speed *Metric, trend bool) (worst slowdown, found bool) {
 	for from := 0; from < len(c.files); {
 		to := from

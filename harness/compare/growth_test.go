@@ -121,7 +121,7 @@ func TestGrowthFalseAlarms(t *testing.T) {
 		runs = 50
 	}
 	policy := check.DefaultPolicy()
-	policy.MaxGrowth[check.IdleLevel] = 0                                                             // nothing is too small
+	policy.MaxGrowth[check.IdleLevel] = 0                                                       // nothing is too small
 	for kind, files := range map[string]int{"white": 20, "autoregressive": 20, "warm-up": 50} { // all of the warm-up is over by then
 		for _, growth := range []float64{0, 4} {
 			failed := 0

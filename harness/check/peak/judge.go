@@ -101,8 +101,8 @@ func (r *run) judge(id record.Lane, facts *Facts, limit float64) *Outcome {
 	if o := r.worst(append(own, part), mayExceed); o != nil {
 		why := "the printed digits do not tell on which side of the limit; log exact bytes to decide it"
 		if maybe := o.Top.maybe; maybe > 0 && o.By == Buffers {
-			why = fmt.Sprintf("buffers of these names were made before (up to %s), and the log does not tell "+
-				"whether they were freed; print used= beside them, or soak the pipeline",
+			why = fmt.Sprintf("buffers of these names were made before (up to %s), and the log does not "+
+				"tell whether they were freed; print used= beside them, or soak the pipeline",
 				record.FormatBytes(maybe))
 		}
 		return o.as(Unsure, why)
@@ -120,8 +120,8 @@ func (r *run) judge(id record.Lane, facts *Facts, limit float64) *Outcome {
 	if o := r.worst(own, used); o != nil {
 		switch {
 		case r.failedLine > r.levelLine:
-			return o.as(Unsure, fmt.Sprintf("an allocation failed after that, in line %d, which does not say "+
-				"what was in use", r.failedLine))
+			return o.as(Unsure, fmt.Sprintf("an allocation failed after that, in line %d, which does not "+
+				"say what was in use", r.failedLine))
 		case r.mostLine <= r.levelLine:
 			return o.as(Fits, "")
 		case reserved == nil || reserved.Top.Pos.Line < r.mostLine:
@@ -247,7 +247,8 @@ func (o *Outcome) Besides(yield func(Ground, *Mark) bool) {
 			continue
 		}
 		m := o.of[by].whole()
-		if by == Allocated && (o.By == by || m.Size.Bytes == 0) || by != Allocated && m.Size.Bytes <= inUse {
+		if by == Allocated && (o.By == by || m.Size.Bytes == 0) ||
+			by != Allocated && m.Size.Bytes <= inUse {
 			continue
 		}
 		if by == o.By && m.WithCache()-o.Top.Part() < 0.005 {

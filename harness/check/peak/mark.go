@@ -16,9 +16,9 @@ const (
 	Process                 // what the driver says the process has on the device, less the cache
 	Buffers                 // the buffers that a program names, added up
 	part                    // one buffer, of a program that does not name all that it holds
-	Reserved                // what the allocator reserved; it never fails, because a cache can be freed
+	Reserved                // what the allocator reserved; never too much, as a cache can be freed
 	device                  // what is in use on the device, by any process, less the cache
-	only                    // the only process in the driver's table: the log's own, if nothing else tells
+	only                    // the only process in the driver's table, where nothing else tells
 	grounds
 )
 

@@ -222,8 +222,8 @@ func (r *run) wait(by Ground, m *Mark) {
 	}
 }
 
-// takeWaiting takes the waiting readings without their cache: the smaller one of the two checkpoints
-// around them.
+// takeWaiting takes the waiting readings without their cache: the smaller one of the two
+// checkpoints around them.
 func (r *run) takeWaiting(cached record.Size) {
 	for by := range r.waiting {
 		if r.waiting[by] != nil {

@@ -76,10 +76,10 @@ func (p *Marks) AddSamples(number int, driver *timeline.DriverLedger) {
 	p.at(number).samples(driver)
 }
 
-// Join takes the harness's samples of the device in each run that has readings. If the driver tells
-// processes apart, the samples give the process's own memory, and the log's readings of the whole
-// device are dropped. They are of all ranks on the device together: taken holds the runs and devices
-// whose samples were taken already.
+// Join takes the harness's samples of the device in each run that has readings. If the driver
+// tells processes apart, the samples give the process's own memory, and the log's readings of the
+// whole device are dropped. They are of all ranks on the device together: taken holds the runs
+// and devices whose samples were taken already.
 func (p *Marks) Join(id record.Lane, driver *timeline.Beside, taken map[[2]int]bool) {
 	for i := range p.runs {
 		r := &p.runs[i]

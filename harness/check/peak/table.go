@@ -9,9 +9,9 @@ import "fmt"
 //	|    0   N/A  N/A         2123797      C   /opt/conda/envs/aucum/bin/python       1826MiB |
 //
 // A process that is alone there and does not only draw is the program's own, if the program's own
-// readings say that it holds memory there, or the log has no such reading. It is not known to be the
-// program's if the table was printed before the program took memory: another process may have been
-// there.
+// readings say that it holds memory there, or the log has no such reading. It is not known to be
+// the program's if the table was printed before the program took memory: another process may have
+// been there.
 type processTable struct {
 	device    Mark
 	process   Mark // the last of those that compute

@@ -12,7 +12,8 @@ import (
 // A total is the size of a device's memory, as a log gives it.
 type total struct {
 	size record.Size
-	// driver says that the device goes by the driver's number, which may be another than the program's.
+	// driver says that the device goes by the driver's number, which may be another than the
+	// program's.
 	driver bool
 	pos    record.Position
 }
@@ -32,7 +33,9 @@ func (r *run) note(t total) { r.totals = addTotal(r.totals, t) }
 
 func addTotal(totals []total, t total) []total {
 	if t.size.Bytes <= 0 || len(totals) >= totalsMax ||
-		slices.ContainsFunc(totals, func(o total) bool { return o.size == t.size && o.driver == t.driver }) {
+		slices.ContainsFunc(totals, func(o total) bool {
+			return o.size == t.size && o.driver == t.driver
+		}) {
 		return totals
 	}
 	return append(totals, t)
@@ -56,7 +59,8 @@ func oneDevice(totals []total) (a, b total, ok bool) {
 	return a, b, true
 }
 
-// An ownTotal is the total of the device that the readings of a run are of that have none beside them.
+// An ownTotal is the total of the device that the readings of a run are of that have none beside
+// them.
 type ownTotal struct {
 	total     record.Size // the one with the most digits
 	low, high int64       // of all that may be meant
@@ -65,7 +69,8 @@ type ownTotal struct {
 }
 
 // findTotal finds the total of a lane in a run. all are the totals by the driver's numbers of all
-// devices of the run, and several says that the run spans more devices than a machine of the log has.
+// devices of the run, and several says that the run spans more devices than a machine of the log
+// has.
 func findTotal(totals, all []total, several bool) (of ownTotal) {
 	byDriver := !slices.ContainsFunc(totals, func(t total) bool { return !t.driver })
 	switch a, b, one := oneDevice(totals); {
@@ -81,8 +86,8 @@ func findTotal(totals, all []total, several bool) (of ownTotal) {
 		return of
 	}
 	if a, b, one := oneDevice(all); byDriver && !one {
-		of.why = fmt.Sprintf("the devices differ (%s in line %d, %s in line %d), and the driver may number "+
-			"them otherwise than the program", a.size, a.pos.Line, b.size, b.pos.Line)
+		of.why = fmt.Sprintf("the devices differ (%s in line %d, %s in line %d), and the driver may "+
+			"number them otherwise than the program", a.size, a.pos.Line, b.size, b.pos.Line)
 		return of
 	}
 	best := slices.MinFunc(totals, func(a, b total) int {

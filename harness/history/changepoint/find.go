@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
 	"vramsoak/harness/shape"
 )
 
