@@ -1,8 +1,10 @@
 package docs_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -63,6 +65,51 @@ func TestMap(t *testing.T) {
 		folder := filepath.ToSlash(strings.TrimPrefix(filepath.Dir(file), "../"))
 		if !strings.HasPrefix(folder, "fixtures/") && !strings.Contains(string(text), "("+folder+")") {
 			t.Errorf("CONTRIBUTING.md does not name %s", folder)
+		}
+	}
+}
+
+var (
+	testName = regexp.MustCompile(`\bTest[A-Z][A-Za-z]+\b`)
+	codePath = regexp.MustCompile("`((?:cmd|harness|parser|pipeline|reports|fixtures|ci|docs)/[a-z0-9_./-]+)`")
+)
+
+// TestNames: tests and files that pages name are there. NAME in a path stands for any name.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	tests := map[string]bool{}
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != ".." && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case !strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, name := range testName.FindAllString(string(text), -1) {
+			tests[name] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range pages(t) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range testName.FindAllString(string(text), -1) {
+			if !tests[name] {
+				t.Errorf("%s names %s, which is no test", path, name)
+			}
+		}
+		for _, m := range codePath.FindAllStringSubmatch(string(text), -1) {
+			if found, err := filepath.Glob(filepath.Join("..", m[1])); err != nil || len(found) == 0 {
+				t.Errorf("%s names %s, which is not there", path, m[1])
+			}
 		}
 	}
 }
