@@ -36,7 +36,7 @@ func (e *Entry) Record(lines int) record.Record {
 	if e.Other != nil {
 		return e.Other.Moved(lines)
 	}
-	return e.Checkpoint.Moved(lines)
+	return e.Moved(lines)
 }
 
 // move gives the record another line of the window.

@@ -37,9 +37,10 @@ type teddyTables struct {
 
 const filterBits = 13
 
+// A needle has at least [MinNeedle] bytes, as many as a fingerprint, and fewer than [MaxNeedle].
 const (
 	MinNeedle = 4
-	MaxNeedle = 64 // longest needle, in bytes
+	MaxNeedle = 64
 )
 
 // A fingerprint is four bytes, and the needles that are found by them, 64 at most.

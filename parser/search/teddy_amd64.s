@@ -2,16 +2,17 @@
 
 // func teddyAVX2(text []byte, tables *teddyTables) (at, lines int, found bool)
 //
-// One round looks at 32 places: for each of the six bytes from there on, the nibbles of text[at+j:at+j+32] choose from the
-// two tables of place j the buckets that may have such a byte there; what is left when all twelve are and-ed has the whole
-// print, up to the mixing of nibbles and of prints. Of those places, the ones go out whose print is not in the filter.
-// Escapes count as places, and the ends of lines are counted on the way.
+// One round looks at 32 offsets. For each of six bytes, the half bytes of text[at+j:at+j+32] select
+// from the two tables of byte j the buckets that may have such a byte. The AND of all twelve has a
+// bit for each bucket with a fingerprint there, or with a mixture of its fingerprints. Offsets whose
+// four bytes are not in the filter are then dropped. Escapes count as found. Line ends are counted on
+// the way.
 TEXT ·teddyAVX2(SB), NOSPLIT, $0-49
 	MOVQ text_base+0(FP), SI
 	MOVQ text_len+8(FP), CX
 	MOVQ tables+24(FP), DX
-	VMOVDQU 0(DX), Y4    // place 0, low nibble
-	VMOVDQU 32(DX), Y5   // place 0, high nibble
+	VMOVDQU 0(DX), Y4    // byte 0, low nibble
+	VMOVDQU 32(DX), Y5   // byte 0, high nibble
 	VMOVDQU 64(DX), Y6
 	VMOVDQU 96(DX), Y7
 	VMOVDQU 128(DX), Y8
@@ -28,7 +29,7 @@ TEXT ·teddyAVX2(SB), NOSPLIT, $0-49
 	VPBROADCASTQ X3, Y3
 	XORQ R12, R12        // line ends
 	XORQ AX, AX
-	SUBQ $37, CX         // the last place at which a round may begin
+	SUBQ $37, CX         // the last offset at which a round may begin
 	JLT none
 
 round:
@@ -111,7 +112,7 @@ some:
 	VPXOR Y1, Y1, Y1
 	VPCMPEQB Y1, Y0, Y1
 	VPMOVMSKB Y1, BX
-	NOTL BX              // the places that are left, one bit each
+	NOTL BX              // a bit for each offset that is left
 
 place:
 	BSFL BX, R8
@@ -120,7 +121,7 @@ place:
 	CMPB R9, $0x1b
 	JEQ found
 	IMULL $0x9e3779b1, R9
-	SHRL $19, R9         // the print's bit in the filter
+	SHRL $19, R9         // the fingerprint's bit in the filter
 	MOVL R9, R10
 	SHRL $5, R10
 	MOVL (R11)(R10*4), R10
@@ -148,14 +149,15 @@ found:
 
 // func teddyVBMI(text []byte, tables *teddyTables) (at, lines int, found bool)
 //
-// As teddyAVX2, with 64 places a round: VPERMB looks a byte up by its low six bits in a table of 64, which takes the place of
-// both nibbles. The last rounds load only what there is of the text, so that all places are searched.
+// Like teddyAVX2, with 64 offsets in a round. VPERMB looks a byte up by its low six bits in one table
+// of 64, in place of both half bytes. The last rounds load only what the text has, so that all offsets
+// are searched.
 TEXT ·teddyVBMI(SB), NOSPLIT, $0-49
 	MOVQ text_base+0(FP), SI
 	MOVQ text_len+8(FP), CX
 	MOVQ tables+24(FP), DX
 	LEAQ 384(DX), R11        // the filter
-	VMOVDQU64 1408(DX), Z4   // place 0
+	VMOVDQU64 1408(DX), Z4   // byte 0
 	VMOVDQU64 1472(DX), Z5
 	VMOVDQU64 1536(DX), Z6
 	VMOVDQU64 1600(DX), Z7
@@ -165,7 +167,7 @@ TEXT ·teddyVBMI(SB), NOSPLIT, $0-49
 	VMOVDQU64 1856(DX), Z17  // escapes
 	XORQ R14, R14            // how many line ends
 	XORQ AX, AX
-	SUBQ $69, CX             // the last place at which a whole round may begin
+	SUBQ $69, CX             // the last offset at which a whole round may begin
 	JLT tail
 
 round:
@@ -189,7 +191,7 @@ round:
 	VPTERNLOGD $0x80, Z13, Z14, Z15
 	VPTESTMB Z12, Z15, K1
 	KORQ K1, K3, K1
-	KMOVQ K1, BX             // the places that are left, one bit each
+	KMOVQ K1, BX             // a bit for each offset that is left
 	TESTQ BX, BX
 	JNZ place
 
@@ -220,7 +222,7 @@ tail:
 	VMOVDQU8.Z 2(SI)(AX*1), K1, Z12
 	LEAQ -3(R12), R13
 	BZHIQ R13, DI, R13
-	KMOVQ R13, K2            // also the places at which four bytes are left
+	KMOVQ R13, K2            // also the offsets at which four bytes are left
 	VMOVDQU8.Z 3(SI)(AX*1), K2, Z13
 	LEAQ -4(R12), R13
 	BZHIQ R13, DI, R13
@@ -301,7 +303,7 @@ TEXT ·lineEndAVX2(SB), NOSPLIT, $0-33
 	VPBROADCASTQ X3, Y3
 	XORQ AX, AX
 	XORL DX, DX          // escapes so far, one bit each
-	SUBQ $32, CX         // the last place at which a round may begin
+	SUBQ $32, CX         // the last offset at which a round may begin
 	JLT none
 
 round:
