@@ -74,7 +74,8 @@ func missing(files []harness.Input) error {
 // inRounds returns the batch so many times over. With a seed, each round has an order of its own,
 // which depends only on the seed and the number of files. more returns one further round each time.
 func inRounds(files []harness.Input, repeat int, seed *uint64) (all []harness.Input,
-	more func() []harness.Input, err error) {
+	more func() []harness.Input, err error,
+) {
 	switch {
 	case repeat < 1:
 		return nil, nil, fmt.Errorf("--repeat %d: expected 1 or more", repeat)
@@ -130,8 +131,10 @@ func fromManifest(path string) ([]harness.Input, error) {
 	}
 	files := make([]harness.Input, 0, len(manifest.Files))
 	for _, f := range manifest.Files {
-		files = append(files, harness.Input{Path: filepath.Join(filepath.Dir(path), f.Path),
-			AudioSeconds: f.Seconds})
+		files = append(files, harness.Input{
+			Path:         filepath.Join(filepath.Dir(path), f.Path),
+			AudioSeconds: f.Seconds,
+		})
 	}
 	return files, nil
 }

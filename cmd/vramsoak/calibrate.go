@@ -122,7 +122,8 @@ func runCalibrate(ctx context.Context, out io.Writer, paths []string, opts calib
 
 // runs returns the runs of a history, or a single run, with its report if it is a log.
 func (o calibrateOptions) runs(ctx context.Context, path string) ([]*compare.Baseline,
-	*check.Report, error) {
+	*check.Report, error,
+) {
 	if isHistory, err := isHistory(path); err != nil || isHistory {
 		if err != nil {
 			return nil, nil, err
@@ -154,7 +155,8 @@ func isHistory(path string) (bool, error) {
 
 // fromHistory reads the newest runs of the suite, in the order of their start.
 func (o calibrateOptions) fromHistory(ctx context.Context, name string) (runs []*compare.Baseline,
-	err error) {
+	err error,
+) {
 	store, err := history.Open(ctx, name)
 	if err != nil {
 		return nil, err

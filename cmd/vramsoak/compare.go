@@ -91,7 +91,8 @@ func runCompare(out io.Writer, basePath, newPath string, opts compareOptions) er
 
 // comparisonWriter returns the function for a format of --format.
 func comparisonWriter(format string) (func(io.Writer, *compare.Comparison, *check.Report) error,
-	error) {
+	error,
+) {
 	switch format {
 	case "text":
 		return func(w io.Writer, c *compare.Comparison, r *check.Report) error {

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
+	"vramsoak/parser"
 	"vramsoak/parser/source"
 )
 
@@ -42,7 +43,7 @@ func (o readOptions) open(path string) (_ io.ReadCloser, d dialects, err error) 
 	}
 	if path != "-" && !p.log.MayWait() {
 		_ = p.log.Close() // only read
-		again, err := source.Open(path)
+		again, err := parser.Open(path)
 		if err == nil {
 			allow(again)
 		}
@@ -62,7 +63,7 @@ type peeked struct {
 // peek opens a log and reads its head. Of a stream it reads only what has come already, unless
 // whole is set: then it waits for as much as of a file.
 func peek(path string, whole bool) (*peeked, error) {
-	log, err := source.Open(path)
+	log, err := parser.Open(path)
 	if err != nil {
 		return nil, err
 	}
