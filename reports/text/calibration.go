@@ -58,7 +58,7 @@ func growthSentence(g calibrate.Growth, power float64) string {
 		return "not tried: " + sink.Line(g.Skipped)
 	}
 	parts := []string{
-		fmt.Sprintf("%s series as they were: %s failed, %s undecided", wording.Count(g.Series),
+		fmt.Sprintf("%s series unchanged: %s failed, %s undecided", wording.Count(g.Series),
 			wording.Count(g.Failed), wording.Count(g.Unsure)),
 		"would have fired in " + rate(g.Fired, "tries"),
 	}
@@ -83,14 +83,14 @@ func growthSentence(g calibrate.Growth, power float64) string {
 	parts = append(parts, undecided)
 	switch {
 	case g.Fine && g.Enough != nil && *g.Enough < g.Limit/2:
-		parts = append(parts, fmt.Sprintf("that limit does, and so would %s",
+		parts = append(parts, fmt.Sprintf("that limit suffices, and so would %s",
 			wording.Bytes(*g.Enough)))
 	case g.Fine:
-		parts = append(parts, "that limit does")
+		parts = append(parts, "that limit suffices")
 	case g.Enough == nil:
-		parts = append(parts, "no limit does; more files in one process are needed")
+		parts = append(parts, "no limit suffices; more files in one process are needed")
 	default:
-		parts = append(parts, fmt.Sprintf("%s would do", wording.Bytes(*g.Enough)))
+		parts = append(parts, fmt.Sprintf("%s would suffice", wording.Bytes(*g.Enough)))
 	}
 	if g.Noise > 0 {
 		parts = append(parts, fmt.Sprintf("noise: %s", wording.Bytes(g.Noise)))
@@ -128,11 +128,11 @@ func percent(v float64) string {
 func (t *writer) regressionRates(r *calibrate.Report) error {
 	g := r.Regression
 	t.WriteByte('\n')
-	t.wrap(fmt.Sprintf("%s: each run against each other one would have fired in %s, and %s of "+
-		"the others would be undecided; "+
-		"where files of the runs are exchanged by chance it would have fired in %s",
-		check.Regression, rate(g.Pairs, "pairs"),
-		wording.Count(g.Undecided), rate(g.Shuffled, "tries")), "  ")
+	t.wrap(fmt.Sprintf("%s: comparing each run with each other run would have fired in %s, "+
+		"and %s of the others would be undecided; with files shuffled between the runs it would "+
+		"have fired in %s",
+		check.Regression, rate(g.Pairs, "pairs"), wording.Count(g.Undecided),
+		rate(g.Shuffled, "tries")), "  ")
 	rows := [][]string{{"Metric", "Usual", "Limit", "Pairs", "Fired", "Undecided", "Shuffles fired",
 		"Catches from", "Enough"}}
 	amount := func(m calibrate.Metric, v *float64) string {
@@ -166,15 +166,14 @@ func (t *writer) regressionRates(r *calibrate.Report) error {
 // canTell says which conclusions the number of runs allows.
 func canTell(r *calibrate.Report) string {
 	runs := len(r.Runs)
-	s := fmt.Sprintf("What this can tell: the tries are made of the noise of these %s, so their "+
-		"rates hold for runs such as these. "+
-		"What fewer than one run in %s does is not among them", wording.Plural(runs, "run"),
-		wording.Count(runs))
+	s := fmt.Sprintf("What this can tell: the tries use the noise of these %s, so the rates "+
+		"hold for similar runs. They do not cover what fewer than one run in %s shows.",
+		wording.Plural(runs, "run"), wording.Count(runs))
 	if r.Regression == nil {
-		return s + "."
+		return s
 	}
-	return s + fmt.Sprintf(", and of the pairs only %s are independent: by themselves they say "+
-		"that false alarms are at most %s.",
+	return s + fmt.Sprintf(" Only %s of the pairs are independent; these alone show that at most "+
+		"%s of comparisons are false alarms.",
 		wording.Count(runs/2), percent(r.Regression.Pairs.High))
 }
 
@@ -184,7 +183,7 @@ func (t *writer) proposal(r *calibrate.Report) {
 		percent(r.FalseAlarms), percent(r.Power))
 	missing := withoutLimit(r)
 	if len(missing) > 0 {
-		t.wrap(fmt.Sprintf("For %s: no limit does for %s.", target, strings.Join(missing, ", ")),
+		t.wrap(fmt.Sprintf("For %s: no limit suffices for %s.", target, strings.Join(missing, ", ")),
 			"")
 	}
 	switch {
@@ -195,7 +194,7 @@ func (t *writer) proposal(r *calibrate.Report) {
 			t.WriteString(line + "\n")
 		}
 	case missing == nil:
-		t.wrap(fmt.Sprintf("The present limits do for %s.", target), "")
+		t.wrap(fmt.Sprintf("The present limits suffice for %s.", target), "")
 	}
 }
 

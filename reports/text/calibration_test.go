@@ -60,7 +60,7 @@ func TestCalibrationText(t *testing.T) {
 func TestCalibrationTextFine(t *testing.T) {
 	got := calibrationText(t, &calibrate.Report{Runs: []string{"a.log", "b.log"}, FalseAlarms: 0.01,
 		Power: 0.95})
-	want := "\nThe present limits do for at most 1 % false alarms and 95 % of clean runs decided.\n"
+	want := "\nThe present limits suffice for at most 1 % false alarms and 95 % of clean runs decided.\n"
 	if !strings.HasSuffix(got, want) {
 		t.Errorf("found\n%s\nwant the end %q", got, want)
 	}

@@ -125,7 +125,7 @@ func (t *tally) hint(d dialect.User) string {
 	case len(d.Literals()) == 0:
 		return howFound(d)
 	}
-	return "no line has " + literals(d) + ", which the pattern demands"
+	return "no line has " + literals(d) + ", which the pattern requires"
 }
 
 func (t *tally) nearMiss(d dialect.User) string {
@@ -136,8 +136,8 @@ func (t *tally) nearMiss(d dialect.User) string {
 // howFound says how a dialect's lines are found in a log.
 func howFound(d dialect.User) string {
 	if len(d.Literals()) == 0 {
-		return "each line is tried, which takes longer, as the pattern demands no literal of 4 " +
-			"bytes or more in a line"
+		return "each line is tried, which is slow: the pattern requires no literal of 4 bytes or " +
+			"more in a line"
 	}
 	return "found by " + literals(d)
 }

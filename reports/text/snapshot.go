@@ -85,14 +85,14 @@ func (t snapshotWriter) totals(a *snapshot.Analysis) {
 	}
 	row("allocated", sums.Allocated, shareOf(sums.Allocated, sums.Reserved)+" of it")
 	if sums.Active != sums.Allocated {
-		row("active", sums.Active, "with what is given back and still in use by another stream")
+		row("active", sums.Active, "with freed memory that another stream still uses")
 	}
 	row("requested", sums.Requested,
 		"rounding takes "+record.FormatBytes(sums.Rounding())+" ("+shareOf(sums.Rounding(),
 			sums.Active)+") more")
-	row("inactive split", a.Free.InactiveSplit, "free, in segments that hold something")
+	row("inactive split", a.Free.InactiveSplit, "free, in segments that are partly in use")
 	row("cached", a.Free.Whole,
-		"free, in segments that hold nothing: torch.cuda.empty_cache() gives them back")
+		"free, in unused segments: torch.cuda.empty_cache() returns them")
 }
 
 func (t snapshotWriter) failures(tr *snapshot.Trace) {
@@ -103,15 +103,15 @@ func (t snapshotWriter) failures(tr *snapshot.Trace) {
 	for _, o := range tr.OOMs[:shown] {
 		t.line("  event %s: asked for %s at %s", wording.Count(o.Event+1),
 			record.FormatBytes(o.Requested), siteText(o.Site))
-		t.line("    the driver had %s free; of %s reserved %s were free, %s of it for such "+
-			"requests, in blocks of at most %s",
-			record.FormatBytes(o.DeviceFree), record.FormatBytes(o.Reserved),
-			record.FormatBytes(o.Free), record.FormatBytes(o.Usable),
+		t.line("    the driver had %s free, the allocator %s of %s reserved; %s of it could "+
+			"serve such a request, in blocks of at most %s",
+			record.FormatBytes(o.DeviceFree), record.FormatBytes(o.Free),
+			record.FormatBytes(o.Reserved), record.FormatBytes(o.Usable),
 			record.FormatBytes(o.Largest))
 		if o.Fragmented() {
-			t.line("    fragmentation: enough was free in sum, and not in one piece")
+			t.line("    fragmentation: enough was free in sum, but not in one piece")
 		} else {
-			t.line("    not enough was free, even in sum: %s were allocated",
+			t.line("    not enough was free: %s were allocated",
 				record.FormatBytes(o.Allocated))
 		}
 	}
@@ -136,7 +136,7 @@ func (t snapshotWriter) usages(title string, usages []snapshot.Usage, whole int6
 }
 
 func (t snapshotWriter) kept(tr *snapshot.Trace) {
-	t.line("\nAllocated in this history and never given back")
+	t.line("\nAllocated in this history and never freed")
 	if len(tr.Kept) == 0 {
 		t.line("  nothing")
 		return
@@ -153,13 +153,13 @@ func (t snapshotWriter) kept(tr *snapshot.Trace) {
 }
 
 func (t snapshotWriter) free(f snapshot.Free) {
-	t.line("\nFree and not given back: %s, in blocks of at most %s", record.FormatBytes(f.Sum),
+	t.line("\nFree in the allocator's cache: %s, in blocks of at most %s", record.FormatBytes(f.Sum),
 		record.FormatBytes(f.Largest))
 	if len(f.Pins) == 0 {
-		t.line("  no segment that holds something is half free or more")
+		t.line("  no segment in use is half free or more")
 		return
 	}
-	t.line("  of segments that are half free or more, and cannot be given back because of")
+	t.line("  segments that are half free or more, and the sites that keep them")
 	t.line("  %10s  %10s  %8s  %s", "free", "held", "segments", "site")
 	shown := t.top(len(f.Pins))
 	for _, p := range f.Pins[:shown] {

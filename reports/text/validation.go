@@ -163,7 +163,7 @@ func (t *writer) otherFindings(v *validation.Report) {
 	if len(open) > 0 {
 		t.WriteString(blank)
 		t.judged(check.Undecided, t.signedVerdict(check.Undecided), strings.Join(open, ", "),
-			"these files do not tell; --format json says more")
+			"these files do not decide it; --format json says more")
 	}
 }
 

@@ -17,7 +17,7 @@ func (t *writer) liveFailures(all []validation.LiveFailure) {
 	for _, f := range all {
 		what := map[string]string{
 			"ok": "went on after an error", "failed": "failed", "crashed": "crashed",
-			"timeout": "took longer than it may",
+			"timeout": "took longer than its timeout",
 		}[f.Status]
 		if what == "" {
 			what = "did not end"
@@ -71,7 +71,7 @@ func (t *writer) firstFailure(v *validation.Report) {
 			t.continuation(sink.Line(r.Message))
 		}
 	case r.Fragmentation:
-		t.continuation("This is fragmentation: enough is free, and not in one piece." +
+		t.continuation("This is fragmentation: enough is free, but not in one piece." +
 			map[bool]string{true: " To see it:"}[r.Picture != ""])
 		if r.Picture != "" {
 			command := "  " + sink.Line(r.Picture)

@@ -58,12 +58,12 @@ func newPicture(f *Maps, l *laneSegments) *picture {
 	switch {
 	case p.total == 0:
 		p.notes = append(p.notes,
-			"The maps do not give the size of the card (total=): what the driver has left is not "+
-				"counted.")
+			"The maps do not give the size of the card (total=): the driver's free "+
+				"memory is not counted.")
 	case waits:
 		p.notes = append(p.notes,
-			"Some maps do not say what else is on the card (used=): all that is not reserved is "+
-				"counted as free.")
+			"Some maps do not give the memory of others on the card (used=): what is not "+
+				"reserved counts as free.")
 	}
 	return p
 }
@@ -102,7 +102,7 @@ func (p *picture) title() (string, color.Color) {
 	s := fmt.Sprintf("Out of memory in %s: asked for %s; %s free in sum, ", p.where(f), asked, free)
 	switch {
 	case f.requested > f.free():
-		s += "too little, however it lies"
+		s += "too little"
 	case f.requested > f.piece():
 		s += piece + " in one piece"
 	default:

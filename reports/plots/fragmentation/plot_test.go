@@ -111,8 +111,7 @@ func TestFragmentationTitle(t *testing.T) {
 		{
 			"far too little",
 			segmentsCase{files: 2, total: 40, fails: []int{2}},
-			"Out of memory in file 2: asked for 30.0 MiB; 20.0 MiB free in sum, too little, " +
-				"however it lies",
+			"Out of memory in file 2: asked for 30.0 MiB; 20.0 MiB free in sum, too little",
 			"2 files, 3 segment maps; reserved up to 20.0 MiB of 40.0 MiB",
 		},
 		{

@@ -167,7 +167,7 @@ func (c *Chart) collectSeries(tl *timeline.Timeline) {
 	} else {
 		c.notes = append(c.notes,
 			"Resident memory of the process goes up to "+wording.Bytes(largest)+
-				" and is not drawn: its scale is another.")
+				" and is not drawn: it would flatten the other lines.")
 	}
 }
 

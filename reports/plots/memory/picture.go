@@ -49,7 +49,7 @@ func (p *picture) draw(c draw.Canvas) {
 	p.chooseLimits()
 	if !p.dense() {
 		p.notes = append(p.notes,
-			"Lines join readings; what memory did between two of them is not known.")
+			"Lines join readings; memory between two readings is not known.")
 	}
 	c = p.drawHead(c)
 	c = p.DrawFoot(c, p.notes)

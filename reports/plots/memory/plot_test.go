@@ -134,7 +134,7 @@ func TestPlotWords(t *testing.T) {
 				">highest allocated: 7.59 GiB at Before Whisper Cleanup, file ",
 				">The 70 % line (16.8 GiB of 24.0 GiB) lies above this plot: the highest reading " +
 					"is 32.7 %.<",
-				">Lines join readings; what memory did between two of them is not known.<",
+				">Lines join readings; memory between two readings is not known.<",
 				">time from the start (seconds)<", ">8 GiB<", ">file 1<",
 			},
 			[]string{">device used<", ">70 %: 16.8 GiB<"},
