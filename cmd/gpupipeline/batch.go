@@ -47,7 +47,7 @@ func process(ctx context.Context, o *options) (pipeline.Result, error) {
 		host:    host,
 		ledger:  ledger,
 		engines: newEngines(o, ledger),
-		// What is as different as two speakers of a file is two speakers of the batch.
+		// One threshold decides both: voices that differ in one file also differ in the batch.
 		voices: speakers.NewVoices(1 - o.threshold),
 		truth:  truth,
 	}
@@ -77,7 +77,7 @@ func process(ctx context.Context, o *options) (pipeline.Result, error) {
 	return result, err
 }
 
-// files counts files: "1 file".
+// files returns a count of files: "1 file".
 func files(n int) string {
 	if n == 1 {
 		return "1 file"
@@ -85,8 +85,8 @@ func files(n int) string {
 	return fmt.Sprintf("%d files", n)
 }
 
-// checkFiles looks at what the batch needs before the first file waits for it, and reads the truth.
-// It names every mistake.
+// checkFiles checks what the batch needs before the first file, and reads the truth. It names every
+// mistake.
 func checkFiles(o *options) (t *truth, err error) {
 	var errs []error
 	if info, err := os.Stat(o.model); err != nil {
@@ -112,7 +112,7 @@ func checkFiles(o *options) (t *truth, err error) {
 	return t, errors.Join(errs...)
 }
 
-// checkDiarization checks what the files of the models show, and the rest of the configuration.
+// checkDiarization checks the files of the models, and the rest of the configuration.
 func checkDiarization(o *options) error {
 	errs := []error{flagged(o.diarization().Validate())}
 	segmentation := diarization.Check(o.segmentation, diarization.Segmentation)
@@ -129,8 +129,8 @@ func checkDiarization(o *options) error {
 		embedding))...)
 }
 
-// flagged puts dashes before the mistakes of a configuration of diarization, each of which begins
-// with what the flag is called, too.
+// flagged puts dashes before the mistakes in a diarization's configuration. Each begins with the
+// name of its flag.
 func flagged(err error) error {
 	if err == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"vramsoak/pipeline/speakers"
 )
 
-// diarize finds who speaks when. The waveform is the stage's own, as a GPU pipeline loads it onto
-// the device for this stage and drops it before the model.
+// diarize finds who speaks when. The waveform belongs to the stage: a GPU pipeline loads it onto
+// the device for this stage and frees it before the model.
 func (w *work) diarize(ctx context.Context, pcm []float32) (turns []speakers.Turn, err error) {
 	w.runner.Clear("before diarization")
 	err = w.runner.Stage(ctx, "Diarization", func(ctx context.Context, s *pipeline.Scope) error {
@@ -44,7 +44,7 @@ func (w *work) diarize(ctx context.Context, pcm []float32) (turns []speakers.Tur
 	return turns, err
 }
 
-// align gives the words and segments of a document their speakers, and the speakers their voices.
+// align gives speakers to the words and segments of a document, and voices to the speakers.
 func (w *work) align(ctx context.Context, f pipeline.File, pcm []float32, d *document) error {
 	return w.runner.Stage(ctx, "Speaker Alignment", func(ctx context.Context,
 		s *pipeline.Scope,
@@ -72,8 +72,8 @@ func (w *work) align(ctx context.Context, f pipeline.File, pcm []float32, d *doc
 	})
 }
 
-// enroll measures the speakers' voices and names them as in the files before: the diarization
-// numbers the speakers of each file anew.
+// enroll computes embeddings of the speakers' voices and gives them the names they had in earlier
+// files: the diarization numbers the speakers of each file anew.
 func (w *work) enroll(ctx context.Context, f pipeline.File, model embedder, pcm []float32,
 	d *document,
 ) error {
@@ -104,21 +104,21 @@ func (w *work) enroll(ctx context.Context, f pipeline.File, model embedder, pcm 
 	}
 	for _, t := range d.Turns {
 		if names[t.Speaker] == "" {
-			names[t.Speaker] = unknownVoice // whose own label another voice may have
+			names[t.Speaker] = unknownVoice // another voice may already have its label as a name
 		}
 	}
 	d.Turns = speakers.Rename(d.Turns, names)
 	return nil
 }
 
-// unknownVoice is the name of speakers of whom too little is heard.
+// unknownVoice is the name of speakers who speak too little to be recognized.
 const unknownVoice = "UNKNOWN"
 
-// The turns that are enrolled, in seconds: shorter ones have next to nothing of a voice in them,
-// and of longer ones the beginning says what the rest would.
+// The lengths of the turns that are enrolled, in seconds. Shorter turns have hardly any voice in
+// them; of longer ones the beginning is enough.
 const shortestClip, longestClip = 0.1, 30.0
 
-// clips are the samples of the turns that are long enough, and those turns.
+// clips returns the samples of the turns that are long enough, and those turns.
 func clips(all []speakers.Turn, pcm []float32) (turns []speakers.Turn, clips [][]float32) {
 	for _, t := range all {
 		first := int(t.Start * audio.Rate)

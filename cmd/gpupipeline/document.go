@@ -17,20 +17,21 @@ import (
 	"vramsoak/pipeline/speakers"
 )
 
-// A document is what was found in a file, as its JSON has it. Times are seconds.
+// A document is the result for a file, in the form of its JSON. Times are seconds.
 type document struct {
 	Path     string  `json:"path"`
 	Seconds  float64 `json:"seconds"` // of audio
 	Language string  `json:"language"`
-	// Segments have words, and speakers where there was a diarization.
+	// Segments have words. They have speakers if there was a diarization.
 	Segments []speakers.Segment `json:"segments"`
 	Turns    []speakers.Turn    `json:"turns,omitempty"`
-	// Fallback says what was left out for want of memory.
+	// Fallback says what was left out because memory ran out.
 	Fallback string `json:"fallback,omitempty"`
 	Truth    *score `json:"truth,omitempty"`
 }
 
-// formats write a document, by the name of the format, which is the extension too.
+// formats are the functions that write a document, by the name of the format, which is also the
+// extension.
 var formats = map[string]func(io.Writer, *document) error{
 	"json": func(w io.Writer, d *document) error {
 		e := json.NewEncoder(w)
@@ -44,19 +45,20 @@ var formats = map[string]func(io.Writer, *document) error{
 	},
 }
 
-// audioName is what RTTM calls an audio: its file's name without the extension, as pyannote does.
+// audioName returns what RTTM calls an audio: its file's name without the extension, as in
+// pyannote.
 func audioName(path string) string {
 	name := filepath.Base(path)
 	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
-// allFormats are the names in the order that a person reads them.
+// allFormats are the names in the order for people.
 var allFormats = []string{"json", "srt", "vtt", "rttm"}
 
-// documentName is a document's file name: the audio's, and a digest of its path, for a batch may
-// hold a/1.wav and b/1.wav. It depends on nothing else, so that a process that takes the batch up
-// again names files as the first did. Of a long name it has the beginning: file systems take 255
-// bytes, and while it is written the name is longer.
+// documentName returns a document's file name: the audio's name and a digest of its path, because a
+// batch may hold a/1.wav and b/1.wav. It depends on nothing else, so a process that resumes the
+// batch names files like the first one. A long name is cut: file systems allow 255 bytes, and the
+// temporary name is longer.
 func documentName(path, format string) string {
 	const most = 200
 	digest := sha256.Sum256([]byte(filepath.Clean(path)))
@@ -69,8 +71,8 @@ func documentName(path, format string) string {
 	return fmt.Sprintf("%s-%x.%s", name, digest[:6], format)
 }
 
-// write writes a document into dir, in each format by rename: under its name there is a whole one
-// or none. No dir, no document.
+// write writes a document into dir in each format. It renames a complete file into place, so a file
+// under its name is never half written. Without dir it writes nothing.
 func (d *document) write(dir string, names []string) error {
 	if dir == "" {
 		return nil

@@ -18,10 +18,10 @@ import (
 	"vramsoak/pipeline/whisper"
 )
 
-// A transcriber hears audio: a model in this process, or one in a worker.
+// A transcriber transcribes audio: a model in this process, or one in a worker.
 type transcriber interface {
 	Transcribe(ctx context.Context, o whisper.Options) (whisper.Transcript, error)
-	// fail does what a fault orders in the process that transcribes.
+	// fail carries out a fault in the process that transcribes.
 	fail(ctx context.Context, fault pipeline.Fault) error
 	Close() error
 }
@@ -32,31 +32,31 @@ type diarizer interface {
 	Close() error
 }
 
-// An embedder measures voices: a model in this process, or one in a worker.
+// An embedder computes embeddings of voices: a model in this process, or one in a worker.
 type embedder interface {
 	Embed(ctx context.Context, clip []float32) ([]float32, error)
 	Close() error
 }
 
-// EngineSettings are what engines are loaded by. They travel to workers.
+// EngineSettings are the settings for loading engines. Workers get a copy.
 type EngineSettings struct {
 	Malloc      meter.Malloc
 	Verbose     bool
-	Model       string // of whisper.cpp
+	Model       string // whisper.cpp's
 	Diarization diarization.Config
-	// Tried are the models of diarization that another process has tried.
+	// Tried are the models of diarization that another process has tried already.
 	Tried []diarization.Trial
 }
 
-// engines load the engines, each for one stage of one file: in this process, or in a worker where
-// the stage is isolated.
+// engines load the engines, each for one stage of one file: in this process, or in a worker if the
+// stage is isolated.
 type engines struct {
 	settings EngineSettings
-	isolated map[string]bool // by the name of the stage
+	isolated map[string]bool // by the stage's name
 	ledger   *ledger         // nil in a worker
 }
 
-// The stages that can be isolated. Enrollment goes with diarization.
+// The stages that can be isolated. Enrollment belongs to diarization.
 const (
 	stageWhisper     = "whisper"
 	stageDiarization = "diarization"
@@ -104,10 +104,11 @@ func (e *engines) embedder(ctx context.Context) (embedder, error) {
 	return localEmbedder{model}, err
 }
 
-// warmUp loads and frees the models before the first file, each where its stage will run, so that
-// what is wrong with one is said before there is any work. And with the first model an engine sets
-// up what it keeps until the process ends (ONNX Runtime 5 MB), which is no file's memory; in
-// workers it ends with them. That memory is too little for a model the files say, each for itself.
+// warmUp loads and frees the models before the first file, each where its stage will run. So a
+// wrong model is reported before any work. Also, with its first model an engine sets up memory that
+// it keeps until the process ends (5 MB for ONNX Runtime), and that should not count as a file's
+// memory; in a worker it ends with the worker. Too little memory for a model is not reported here
+// but by each file.
 func (e *engines) warmUp(ctx context.Context, o *options) error {
 	errs := []error{e.warmWhisper(ctx, o.language)}
 	if o.diarizes() {
@@ -147,7 +148,7 @@ func (e *engines) warmDiarization(ctx context.Context) (err error) {
 	return nil
 }
 
-// warmWorker warms up in a process of the stage's own and returns which models were tried there.
+// warmWorker warms up in a worker and returns the models that it tried.
 func (e *engines) warmWorker(ctx context.Context, stage, method,
 	language string,
 ) (tried []diarization.Trial, err error) {
@@ -161,7 +162,7 @@ func (e *engines) warmWorker(ctx context.Context, stage, method,
 	return tried, errors.Join(err, w.Close())
 }
 
-// named puts the flag before what is wrong with what it names.
+// named puts a flag before an error about the flag's value.
 func named(flag string, err error) error {
 	if err == nil {
 		return nil
@@ -169,13 +170,13 @@ func named(flag string, err error) error {
 	return fmt.Errorf("%s: %w", flag, err)
 }
 
-// outOfMemory says whether an engine's error is for want of memory.
+// outOfMemory reports whether an engine's error means that memory ran out.
 func outOfMemory(err error) bool {
 	return errors.Is(err, whisper.ErrOutOfMemory) || errors.Is(err, diarization.ErrOutOfMemory) ||
 		errors.Is(err, errWorkerOutOfMemory)
 }
 
-// worker starts a process for a stage and has it load an engine.
+// worker starts a process for a stage and makes it load an engine.
 func (e *engines) worker(ctx context.Context, stage, load string, pcm []float32) (*worker, error) {
 	w, err := startWorker(ctx, stage, e.ledger, pcm)
 	if err != nil {
@@ -212,7 +213,7 @@ func (localTranscriber) fail(ctx context.Context, fault pipeline.Fault) error {
 	return nil
 }
 
-// abort ends the process as a GGML_ASSERT does.
+// abort ends the process like a GGML_ASSERT.
 func abort() { C.abort() }
 
 type remoteTranscriber struct{ *worker }

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// paths yields the files of the batch in the order to work on them.
+// paths yields the files of the batch in the order in which to work on them.
 func paths(ctx context.Context, o *options) iter.Seq2[string, error] {
 	if o.order != "smallest" {
 		return given(ctx, o)
@@ -31,7 +31,7 @@ func paths(ctx context.Context, o *options) iter.Seq2[string, error] {
 		}
 		sizes := make(map[string]int64, len(all))
 		for _, path := range all {
-			// A file that is not there comes first, and fails by itself.
+			// A missing file comes first, and fails by itself.
 			if info, err := os.Stat(path); err == nil {
 				sizes[path] = info.Size()
 			}
@@ -45,7 +45,7 @@ func paths(ctx context.Context, o *options) iter.Seq2[string, error] {
 	}
 }
 
-// given yields the arguments, the list's paths, or stdin's.
+// given yields the arguments, the paths of the list, or those from stdin.
 func given(ctx context.Context, o *options) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for _, path := range o.paths {
@@ -70,9 +70,9 @@ func given(ctx context.Context, o *options) iter.Seq2[string, error] {
 	}
 }
 
-// each yields the lines of r that are not empty, each as soon as it is complete, and stops when ctx
-// is canceled. The reading is a goroutine's that may outlive the call: a read from a pipe cannot be
-// canceled.
+// each yields the non-empty lines of r, each as soon as it is complete. It stops when ctx is
+// canceled. A goroutine does the reading and may outlive the call, because a read from a pipe
+// cannot be canceled.
 func each(ctx context.Context, r io.Reader, name string, yield func(string, error) bool) bool {
 	type result struct {
 		line string
@@ -104,7 +104,7 @@ func each(ctx context.Context, r io.Reader, name string, yield func(string, erro
 			if !ok {
 				return true
 			}
-			if l.err != nil && !errors.Is(l.err, io.EOF) { // the line may be half a path
+			if l.err != nil && !errors.Is(l.err, io.EOF) { // the line may be incomplete
 				yield("", fmt.Errorf("%s: %w", name, l.err))
 				return false
 			}

@@ -15,10 +15,10 @@ import (
 )
 
 // A ledger is the device that the checkpoints read: the GPU, or the C allocator of this process and
-// of its workers together.
+// its workers together.
 type ledger struct {
 	host *meter.Host
-	// Where the ledger is a GPU: nil else.
+	// Set if the ledger is a GPU, otherwise nil.
 	gpu    *meter.GPU
 	device *whisper.Device // the same, as ggml knows it
 	nvml   *meter.NVML
@@ -27,8 +27,8 @@ type ledger struct {
 	workers map[*worker]bool
 }
 
-// openLedger chooses the device. Whisper.cpp takes the first GPU that it finds; where it finds
-// none, what the driver says about a GPU has nothing to do with the pipeline.
+// openLedger chooses the device. whisper.cpp takes the first GPU that it finds. If it finds none,
+// the pipeline does not use a GPU, whatever the driver reports.
 func openLedger(name string, host *meter.Host, devices []whisper.Device) (*ledger, error) {
 	onHost := &ledger{host: host, workers: map[*worker]bool{}}
 	if name == "host" {
@@ -68,11 +68,11 @@ func openLedger(name string, host *meter.Host, devices []whisper.Device) (*ledge
 
 func (l *ledger) close() {
 	if l.nvml != nil {
-		_ = l.nvml.Close() // the process ends; there is nothing to save
+		_ = l.nvml.Close() // the process ends anyway
 	}
 }
 
-// Read implements [meter.Device]. Of a worker that has died nothing is left to be counted.
+// Read implements [meter.Device]. A worker that has died holds no memory.
 func (l *ledger) Read() (record.Reading, error) {
 	if l.gpu != nil {
 		return l.gpu.Read()
@@ -102,7 +102,7 @@ func (l *ledger) Trim() {
 	}
 	l.host.Trim()
 	for _, w := range l.living() {
-		// A worker that has died has nothing to give back.
+		// A worker that has died has nothing to release.
 		_ = w.call(context.Background(), "Trim", None{}, &None{})
 	}
 }
@@ -137,7 +137,7 @@ func (l *ledger) living() []*worker {
 	return workers
 }
 
-// pids are the living workers'.
+// pids returns the pids of the living workers.
 func (l *ledger) pids() []int {
 	var pids []int
 	for _, w := range l.living() {
@@ -146,7 +146,7 @@ func (l *ledger) pids() []int {
 	return pids
 }
 
-// leak takes n bytes of the device and forgets them.
+// leak allocates n bytes of the device and never frees them.
 func (l *ledger) leak(n int64) error {
 	if l.gpu == nil {
 		_, err := l.host.Alloc(n)
@@ -156,7 +156,7 @@ func (l *ledger) leak(n int64) error {
 	return refusal(err, l, n)
 }
 
-// overdraw asks for more than there is.
+// overdraw asks for more memory than the device has.
 func (l *ledger) overdraw() error {
 	reading, err := l.Read()
 	if err != nil {
@@ -165,7 +165,7 @@ func (l *ledger) overdraw() error {
 	return l.leak(2 * reading.Bytes(record.Total))
 }
 
-// diarization is the device that sherpa-onnx computes on.
+// diarization returns the device that sherpa-onnx computes on.
 func (l *ledger) diarization(provider string) meter.Device {
 	if l.gpu != nil && provider == "cpu" {
 		return l.host
@@ -173,13 +173,13 @@ func (l *ledger) diarization(provider string) meter.Device {
 	return l
 }
 
-// refusal puts a device's reading into an error of an engine's for want of memory; other errors it
-// returns as they are.
+// refusal adds a device's reading to an engine's out-of-memory error. It returns other errors
+// unchanged.
 func refusal(err error, device meter.Device, requested int64) error {
 	if !outOfMemory(err) {
 		return err
 	}
 	oom := &meter.OutOfMemoryError{Requested: requested, Device: device.Lane().Device}
-	oom.Reading, _ = device.Read() // an unread device leaves the message's other sizes at 0
+	oom.Reading, _ = device.Read() // if that fails, the message's other sizes stay 0
 	return fmt.Errorf("%w (%w)", oom, err)
 }

@@ -1,9 +1,9 @@
 //go:build whisper
 
-// Gpupipeline transcribes a batch of audio files with whisper.cpp, says who speaks with
+// Gpupipeline transcribes a batch of audio files with whisper.cpp, finds who speaks with
 // sherpa-onnx, and logs its memory at every step.
 //
-// It is a process of its own because what runs in it may crash. See --help.
+// It is a separate process because its engines may crash. See --help.
 package main
 
 /*
@@ -30,16 +30,16 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// The one way to the process's own output: names may come from anywhere.
+// Everything is printed through this sink, because names may contain anything.
 var (
 	stdout = sink.NewTerminal(os.Stdout)
 	stderr = sink.NewTerminal(os.Stderr)
 )
 
 func main() {
-	// A crash in C ends the process with a signal and not with Go's exit code 2, which means wrong
-	// usage here. An abort, which is how ggml's assertions end, does so at once; of other crashes
-	// Go's runtime first prints where they were.
+	// A crash in C ends the process with a signal, not with Go's exit code 2, which here means
+	// wrong usage. An abort (ggml's assertions) does so at once. For other crashes Go's runtime
+	// first prints their position.
 	C.let_aborts_through()
 	debug.SetTraceback("crash")
 	if err := waitPassively(); err != nil {
@@ -52,10 +52,10 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
-// waitPassively has OpenMP's threads sleep where they wait for each other. By default they spin,
-// which on CPUs that do other work too is waiting for a thread that is not running: ten files on 2
-// busy CPUs took 14 to 18 s, and asleep 3 s. OpenMP reads its environment before main does
-// anything, so the process begins again with it; its pid stays.
+// waitPassively makes OpenMP's threads sleep while they wait for each other. By default they spin.
+// On busy CPUs they then wait for threads that do not run: ten files on 2 busy CPUs took 14 to 18
+// s, and 3 s with sleeping threads. OpenMP reads its environment before main begins, so the process
+// executes itself again; its pid stays.
 func waitPassively() error {
 	const policy = "OMP_WAIT_POLICY"
 	if os.Getenv(policy) != "" {
@@ -67,9 +67,9 @@ func waitPassively() error {
 	return syscall.Exec(executable(), os.Args, os.Environ())
 }
 
-// executable is this program's file. The system names a process by what was executed: of
-// /proc/self/exe, which is always there, tools would show "exe". So that is taken only where the
-// file has since been removed or replaced.
+// executable returns this program's file. The system names a process by what was executed, and
+// tools would show "exe" for /proc/self/exe. So that path is used only if the file has since been
+// removed or replaced.
 func executable() string {
 	const always = "/proc/self/exe"
 	path, err := os.Executable()
@@ -136,7 +136,7 @@ func (i interrupt) Error() string { return "interrupted: " + i.signal.String() }
 func (i interrupt) exitCode() int { return 128 + int(i.signal) }
 
 // untilSignal returns a context that the first SIGINT, SIGTERM or SIGQUIT cancels with an
-// interrupt. The second one ends the process: work in C++ may not return.
+// interrupt. The second one ends the process, because work in C++ may not return.
 func untilSignal() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)

@@ -19,7 +19,7 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-const usage = `gpupipeline transcribes audio files, says who speaks, and logs its memory at every step.
+const usage = `gpupipeline transcribes audio files, finds who speaks, and logs its memory at every step.
 
 USAGE
   gpupipeline --model FILE [--segmentation FILE --embedding FILE] [flags] AUDIO...
@@ -28,78 +28,90 @@ USAGE
 
 EXAMPLES
   gpupipeline --model tiny.bin --out transcripts audio/*.wav
-  gpupipeline --model tiny.bin --segmentation seg.onnx --embedding voice.onnx --formats json,srt,rttm --out out --list batch.txt
+  gpupipeline --model tiny.bin --segmentation seg.onnx --embedding voice.onnx \
+    --formats json,srt,rttm --out out --list batch.txt
   find audio -name '*.wav' | gpupipeline --model tiny.bin --stdin
   gpupipeline --model tiny.bin --fault leak:4MiB --fault crash:20 --list batch.txt
 
-Whisper.cpp transcribes. Where the two models of diarization are given, sherpa-onnx then finds who speaks when; each turn's voice
-is measured (enrollment), so that a speaker has one name in all files of the process; and words and segments get their speakers.
+whisper.cpp transcribes. With the two models of diarization, sherpa-onnx then finds who speaks when.
+Enrollment compares the voices, so that a speaker has the same name in all files of the process.
+Then words and segments get their speakers.
 
-The log goes to stdout: a line for each checkpoint, and one where each file begins and ends. A file that fails does not
-end the batch; why it failed is in the log and on stderr.
+The log goes to stdout: a line for each checkpoint, and one where each file begins and ends. The
+batch goes on after a file that fails; the log and stderr say why it failed.
 
 FILES
   --list FILE      read paths from FILE, one a line
   --stdin          read paths from stdin, one a line, and work on each as it comes
-  --order NAME     given; smallest, the smallest files first, for which all paths are read before the first is worked on (given)
-  --first N        place in the batch of the first file (VRAMSOAK_FIRST from the environment, else 1)
-                   Paths come from AUDIO, --list or --stdin, one of them
-  --out DIR        write what was found in each file into DIR, as NAME-DIGEST.FORMAT: the file's name, of a long one the first 200
-                   bytes, and twelve digits of the SHA-256 of its path
-  --formats LIST   of json, srt, vtt and rttm, with commas between; with --out (json)
-  --truth FILE     says who speaks when: a manifest as vramsoak fixtures audio writes it, or FILE.rttm, which names files without
-                   folder and extension. Log for each file and print in the end the diarization error rate and the share of words
-                   that have the right speaker
+  --order NAME     given: in the given order; smallest: the smallest files first, after all paths
+                   have been read (given)
+  --first N        position of the first file in the batch (VRAMSOAK_FIRST, else 1)
+                   Paths come from one of AUDIO, --list and --stdin
+  --out DIR        write the results for each file into DIR, as NAME-DIGEST.FORMAT: NAME is at most
+                   200 bytes of the file's name, DIGEST twelve digits of the SHA-256 of its path
+  --formats LIST   some of json, srt, vtt and rttm, with commas between; with --out (json)
+  --truth FILE     who really speaks when: a manifest from vramsoak fixtures audio, or FILE.rttm,
+                   which names files without folder and extension. Print the diarization error rate
+                   and the share of words with the right speaker, for each file and at the end
 
 TRANSCRIPTION
   --model FILE     model in ggml format
-  --language CODE  what is spoken; auto detects it (en)
+  --language CODE  the language spoken; auto detects it (en)
   --threads N      CPU threads (the CPUs, at most 4)
 
 DIARIZATION
-  --segmentation FILE       model in ONNX format that finds where voices are: pyannote's, as sherpa-onnx has it
-  --embedding FILE          model in ONNX format that measures a voice: of WeSpeaker, 3D-Speaker or NeMo
-  --speakers N              how many speakers there are; 0 finds out (0)
-  --threshold X             how different voices must be to be two speakers', 0 to 2; for --speakers 0 (0.5)
-  --provider NAME           cpu or cuda; cuda needs sherpa-onnx's GPU libraries first in LD_LIBRARY_PATH (cpu)
+  --segmentation FILE       ONNX model that finds voices: pyannote's, exported by sherpa-onnx
+  --embedding FILE          ONNX model that tells voices apart: of WeSpeaker, 3D-Speaker or NeMo
+  --speakers N              number of speakers; 0 finds out (0)
+  --threshold X             how different the voices of two speakers are, 0 to 2; for --speakers 0
+                            (0.5)
+  --provider NAME           cpu or cuda; cuda needs sherpa-onnx's GPU libraries first in
+                            LD_LIBRARY_PATH (cpu)
   --diarization-threads N   CPU threads (1)
   --fast                    no diarization (ENABLE_FAST_PATH=true)
   --no-enroll               diarization without enrollment (SKIP_VOICE_EMBEDDINGS=true)
-  --enroll-batch N          turns whose voices are measured at a time (VOICE_ENROLLMENT_BATCH_SIZE, else EMBEDDING_BATCH_SIZE,
-                            else 4)
+  --enroll-batch N          turns in a batch of enrollment (VOICE_ENROLLMENT_BATCH_SIZE, else
+                            EMBEDDING_BATCH_SIZE, else 4)
 
 MEMORY
-  --batch-memory SHARE  what a batch of enrollment may take: a part of the free memory of the machine, such as 1/8 or 12.5%, or a
-                        size, such as 512MiB. Smaller batches where less is free (1/8)
-  --clear-every N       give cached memory back after N batches of enrollment, and after every cleanup; 0 never does (5)
-  --isolate LIST        of whisper and diarization, with a comma between: each stage in a process of its own, which ends with the
-                        stage and so gives everything back. A crash in it fails the file and not the batch
-  --malloc NAME         fixed, the C allocator with one arena and a fixed threshold for mapping; default, as glibc has it (fixed)
-  --device NAME         what the readings are of: host, the C allocator of this process and its workers; nvml, the GPU; auto, the
-                        GPU where whisper.cpp uses one (auto)
+  --batch-memory SHARE  memory for a batch of enrollment: a part of the machine's free memory, such
+                        as 1/8 or 12.5%, or a size, such as 512MiB. Batches are smaller when less
+                        is free (1/8)
+  --clear-every N       release cached memory after N batches of enrollment, and after every
+                        cleanup; 0: never (5)
+  --isolate LIST        whisper, diarization or both, with a comma between: run each stage in its
+                        own process, whose end frees all its memory. If it crashes, the file fails
+                        and the batch goes on
+  --malloc NAME         fixed: the C allocator has one arena and a fixed threshold for mapping;
+                        default: as in glibc (fixed)
+  --device NAME         which memory to read: host, the C allocator of this process and its
+                        workers; nvml, the GPU; auto, the GPU if whisper.cpp uses one (auto)
 
 OTHER
-  --fault SPEC     fail on purpose, to test what watches; may be given again:
-                     leak:SIZE    each file keeps SIZE           keep:NAME    a cleanup that does not free: Whisper, Waveform,
-                                                                              "Diarization Model", "Alignment Tensors" or Final
-                     oom:N        file N asks for twice the      crash:N      the process that transcribes aborts at file N
-                                  device
-                     oom-batch:N  at file N enrollment has no    oom-item:N   nor for a single turn
-                                  memory for more than a turn
+  --fault SPEC     fail on purpose, to test what watches the pipeline; may be repeated:
+                     leak:SIZE    each file keeps SIZE
+                     keep:NAME    a cleanup that frees nothing: Whisper, Waveform,
+                                  "Diarization Model", "Alignment Tensors" or Final
+                     oom:N        file N asks for twice the device's memory
+                     oom-batch:N  enrollment has memory for one turn only in file N
+                     oom-item:N   not even for one turn
+                     crash:N      the process that transcribes aborts in file N
                      hang:N       file N never ends
   --verbose        whisper.cpp's own log on stderr
   --version        print the versions of the engines and the devices that whisper.cpp finds
   --help           print this
 
 ENVIRONMENT
-  Flags win over ENABLE_FAST_PATH, SKIP_VOICE_EMBEDDINGS, VOICE_ENROLLMENT_BATCH_SIZE, EMBEDDING_BATCH_SIZE and VRAMSOAK_FIRST,
-  whose meaning is that of the flags that name them.
+  Flags override the environment: ENABLE_FAST_PATH, SKIP_VOICE_EMBEDDINGS,
+  VOICE_ENROLLMENT_BATCH_SIZE, EMBEDDING_BATCH_SIZE and VRAMSOAK_FIRST, with the meaning of the
+  flags that name them.
 
 EXIT STATUS
   0    every file is transcribed
   1    a file failed
-  2    trouble: wrong usage, a model that cannot be used, no files, the log cannot be written
-  130  interrupted (SIGINT); the file in work was cleaned up. A second signal ends the process at once
+  2    trouble: wrong usage, an unusable model, no files, the log cannot be written
+  130  interrupted (SIGINT); the current file was cleaned up. A second signal ends the process at
+       once
   143  terminated (SIGTERM), likewise
 `
 
@@ -131,10 +143,10 @@ type options struct {
 	verbose, version bool
 }
 
-// diarizes says whether speakers are looked for.
+// diarizes reports whether to look for speakers.
 func (o *options) diarizes() bool { return o.segmentation != "" && !o.fast }
 
-// withoutSpeakers says why no speakers are looked for.
+// withoutSpeakers says why there is no diarization.
 func (o *options) withoutSpeakers() string {
 	if o.fast {
 		return "--fast (or ENABLE_FAST_PATH)"
@@ -142,7 +154,7 @@ func (o *options) withoutSpeakers() string {
 	return "no --segmentation and --embedding"
 }
 
-// diarization is the configuration of sherpa-onnx.
+// diarization returns the configuration of sherpa-onnx.
 func (o *options) diarization() diarization.Config {
 	return diarization.Config{
 		Segmentation: o.segmentation, Embedding: o.embedding, Speakers: o.speakers,
@@ -151,8 +163,7 @@ func (o *options) diarization() diarization.Config {
 	}
 }
 
-// parse reads the arguments, with the environment for what they do not give. It names every
-// mistake.
+// parse reads the arguments, and from the environment what they leave out. It names every mistake.
 func parse(args []string, getenv func(string) string) (*options, error) {
 	env := &environment{getenv: getenv}
 	o := &options{formats: []string{"json"}, batchMemory: pipeline.Fraction(8)}
@@ -201,12 +212,12 @@ func parse(args []string, getenv func(string) string) (*options, error) {
 	return o, errors.Join(append(env.errs, o.check()...)...)
 }
 
-// oneDash is where package flag names a flag, with one dash as in Go's own tools.
+// oneDash matches how package flag names a flag, with one dash as in Go's own tools.
 var oneDash = regexp.MustCompile(`(flag|for|defined:|argument:) -(\w)`)
 
 func twoDashes(err error) string { return oneDash.ReplaceAllString(err.Error(), "$1 --$2") }
 
-// cleanups are those that a fault may keep from freeing.
+// cleanups are the cleanups that a fault may skip.
 var cleanups = []string{"Whisper", "Waveform", "Diarization Model", "Alignment Tensors", "Final"}
 
 func (o *options) check() (errs []error) {
@@ -267,13 +278,13 @@ func (o *options) check() (errs []error) {
 	return errs
 }
 
-// either is "a, b or c".
+// either returns "a, b or c".
 func either(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// words reads a list of words with commas between, each of which must be allowed.
+// words reads a list of words with commas between them. Each word must be allowed.
 func words(into *[]string, allowed []string) func(string) error {
 	return func(s string) error {
 		*into = nil
@@ -290,13 +301,13 @@ func words(into *[]string, allowed []string) func(string) error {
 	}
 }
 
-// An environment gives defaults and keeps what could not be read of them.
+// An environment gives defaults and collects the mistakes in them.
 type environment struct {
 	getenv func(string) string
 	errs   []error
 }
 
-// number is the first of the variables that is set.
+// number returns the first of the variables that is set.
 func (e *environment) number(otherwise int, variables ...string) int {
 	for _, name := range variables {
 		text := e.getenv(name)

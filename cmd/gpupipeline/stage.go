@@ -20,16 +20,15 @@ import (
 	"vramsoak/pipeline/whisper"
 )
 
-// workerFlag has this program serve a stage. It stands alone, and a person never gives it.
+// workerFlag makes this program serve a stage. It is the only argument, and people never use it.
 const workerFlag = "--worker"
 
-// oomMark begins an error for want of memory. Of a method's error net/rpc carries the text alone.
+// oomMark begins an out-of-memory error: net/rpc transfers only the text of an error.
 const oomMark = "out of memory: "
 
-// serve is main of a worker: it does what it is called for until the connection ends.
+// serve is the main function of a worker: it answers calls until the connection ends.
 func serve() int {
-	// Signals go to the whole process group. What to do about one is decided by the process that
-	// started this one.
+	// Signals go to the whole process group. The process that started this one decides what to do.
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)
 	s, err := newStage()
 	if err != nil {
@@ -50,14 +49,14 @@ func serve() int {
 	return 0
 }
 
-// A Stage is the work of one stage in a worker. Its exported methods are called from the process
-// that started it, the first of them Open.
+// A Stage does the work of one stage in a worker. The process that started the worker calls its
+// exported methods, Open first.
 type Stage struct {
 	pcm     []float32
 	engines *engines
 	host    *meter.Host
 
-	// What it has loaded: one of them.
+	// The loaded engine: one of these.
 	transcriber transcriber
 	diarizer    diarizer
 	embedder    embedder
@@ -69,7 +68,7 @@ func newStage() (*Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() == 0 { // an embedder is given clips
+	if info.Size() == 0 { // an embedder gets clips instead
 		return &Stage{}, nil
 	}
 	data, err := syscall.Mmap(workerAudio, 0, int(info.Size()), syscall.PROT_READ,
@@ -80,7 +79,7 @@ func newStage() (*Stage, error) {
 	return &Stage{pcm: samplesOf(data)}, nil
 }
 
-// None is for methods that take or give nothing.
+// None is for methods without an argument or a result.
 type None struct{}
 
 // Open prepares for loading an engine.
@@ -93,7 +92,7 @@ func (s *Stage) Open(settings EngineSettings, _ *None) (err error) {
 	return nil
 }
 
-// WarmWhisper says whether the model of a transcription can be used, and for a language.
+// WarmWhisper returns an error unless the model of a transcription can be used, and for a language.
 func (s *Stage) WarmWhisper(language string, _ *[]diarization.Trial) error {
 	if _, err := whisper.Init(s.engines.settings.Verbose); err != nil {
 		return err
@@ -101,7 +100,8 @@ func (s *Stage) WarmWhisper(language string, _ *[]diarization.Trial) error {
 	return marked(s.engines.warmWhisper(context.Background(), language))
 }
 
-// WarmDiarization says whether the models of a diarization can be used, and which it tried.
+// WarmDiarization returns an error unless the models of a diarization can be used; it also returns
+// which it tried.
 func (s *Stage) WarmDiarization(_ string, tried *[]diarization.Trial) error {
 	err := s.engines.warmDiarization(context.Background())
 	*tried = diarization.Trials()
@@ -141,14 +141,14 @@ func (s *Stage) LoadEmbedder(None, *None) (err error) {
 	return marked(err)
 }
 
-// Embed measures the voice of a clip, samples as their bytes: as numbers they would take net/rpc
-// ten times as long.
+// Embed embeds the voice in a clip. Samples are sent as bytes: as numbers net/rpc would take ten
+// times as long.
 func (s *Stage) Embed(clip []byte, voice *[]float32) (err error) {
 	*voice, err = s.embedder.Embed(context.Background(), samplesOf(clip))
 	return err
 }
 
-// Memory is what the C allocator of this process has handed out and holds.
+// Memory reads the C allocator of this process.
 func (s *Stage) Memory(_ None, m *Memory) error {
 	r, err := s.host.Read()
 	if err != nil {
@@ -161,13 +161,13 @@ func (s *Stage) Memory(_ None, m *Memory) error {
 // Memory is a reading of a worker's allocator, in bytes.
 type Memory struct{ Allocated, Reserved int64 }
 
-// Trim gives back to the system what nobody uses.
+// Trim returns unused memory to the system.
 func (s *Stage) Trim(None, *None) error {
 	s.host.Trim()
 	return nil
 }
 
-// Crash aborts, as an assertion in C++ does.
+// Crash aborts, like an assertion in C++.
 func (*Stage) Crash(None, *None) error {
 	abort()
 	return nil
@@ -176,7 +176,7 @@ func (*Stage) Crash(None, *None) error {
 // Hang never ends.
 func (*Stage) Hang(None, *None) error { select {} }
 
-// samplesOf are samples whose bytes are data, and bytesOf the bytes of samples; neither copies.
+// samplesOf turns bytes into samples, and bytesOf samples into bytes, without copying.
 func samplesOf(data []byte) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(data))), len(data)/4)
 }

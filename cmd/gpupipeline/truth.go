@@ -14,9 +14,9 @@ import (
 
 // A truth says who speaks when in files.
 type truth struct {
-	path  string                     // where it is from
+	path  string                     // the file it was read from
 	turns map[string][]speakers.Turn // by key
-	key   func(path string) string   // what a file is called in it
+	key   func(path string) string   // returns the name of a file in it
 }
 
 // readTruth reads the manifest of a batch of audio, which names paths, or RTTM, which names files
@@ -51,7 +51,7 @@ func readTruth(path string) (*truth, error) {
 	return t, nil
 }
 
-// absolute is the absolute path, or the path as it is where there is no working folder.
+// absolute returns the absolute path, or the path itself if there is no working folder.
 func absolute(path string) string {
 	if name, err := filepath.Abs(path); err == nil {
 		return name
@@ -59,13 +59,13 @@ func absolute(path string) string {
 	return filepath.Clean(path)
 }
 
-// knows says whether the truth has a file.
+// knows reports whether the truth has a file.
 func (t *truth) knows(path string) bool {
 	_, known := t.turns[t.key(path)]
 	return known
 }
 
-// none is the error where it has none of n files.
+// none returns the error if the truth has none of n files.
 func (t *truth) none(n int) error {
 	return fmt.Errorf("--truth: none of the %s is in %s", files(n), t.path)
 }
@@ -74,15 +74,15 @@ func (t *truth) none(n int) error {
 type score struct {
 	ErrorRate float64         `json:"diarization_error_rate"`
 	Errors    speakers.Errors `json:"diarization_errors"` // seconds
-	// The share of words that have the right speaker.
+	// The share of words with the right speaker.
 	WordAccuracy float64              `json:"word_accuracy"`
 	Words        speakers.Attribution `json:"words"`
 
 	files int
 }
 
-// score compares a document with the truth, nothing around the turns' ends being left out. It is
-// nil for a file that the truth does not know.
+// score compares a document with the truth, with a collar of 0. It returns nil for a file that the
+// truth does not have.
 func (t *truth) score(d *document) *score {
 	if !t.knows(d.Path) {
 		return nil
@@ -110,9 +110,10 @@ func (s *score) sum() *score {
 	return s
 }
 
-// String is a line for people:
+// String returns a line for people:
 //
-//	diarization error rate 1.2 %: missed 0.10 s, false alarm 0.05 s, confused 0.00 s of 12.34 s; 15 of 16 words (93.8 %) have the right speaker
+//	diarization error rate 1.2 %: missed 0.10 s, false alarm 0.05 s, confused 0.00 s of 12.34 s;
+//	15 of 16 words (93.8 %) have the right speaker
 func (s *score) String() string {
 	return fmt.Sprintf("diarization error rate %.1f %%: missed %.2f s, false alarm %.2f s, "+
 		"confused %.2f s of %.2f s; "+

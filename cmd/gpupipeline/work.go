@@ -13,7 +13,7 @@ import (
 	"vramsoak/reports/sink"
 )
 
-// work is what is done on each file.
+// work is the work on each file.
 type work struct {
 	*options
 	runner  *pipeline.Runner
@@ -22,14 +22,14 @@ type work struct {
 	engines *engines
 	voices  *speakers.Voices
 	truth   *truth // nil without --truth
-	known   int    // files that it has
+	known   int    // files that the truth has
 	total   score
-	// seconds of audio that the file in work has; 0 until it is read.
+	// seconds is the length of the current file's audio; 0 until it is read.
 	seconds float64
 }
 
-// file is one file's way through the pipeline. The samples lie in the C allocator's memory, where
-// the ledger of a machine without a GPU sees them, as it would see a tensor.
+// file takes one file through the pipeline. The samples are in the C allocator's memory. There a
+// machine without a GPU counts them, as a GPU would count a tensor.
 func (w *work) file(ctx context.Context, file *pipeline.Scope, f pipeline.File) error {
 	if w.truth != nil && w.truth.knows(f.Path) {
 		w.known++
@@ -66,8 +66,8 @@ func (w *work) file(ctx context.Context, file *pipeline.Scope, f pipeline.File) 
 	return d.write(w.out, w.formats)
 }
 
-// speakers finds who speaks when and gives it to the document. Where memory does not suffice for
-// it, the document has no speakers, and says so.
+// speakers finds who speaks when and adds it to the document. If memory runs out, the document has
+// no speakers and says so.
 func (w *work) speakers(ctx context.Context, f pipeline.File, pcm []float32,
 	d *document,
 ) (err error) {
@@ -82,7 +82,7 @@ func (w *work) speakers(ctx context.Context, f pipeline.File, pcm []float32,
 	return nil
 }
 
-// fastPath goes on without speakers after an error for want of memory; others it returns.
+// fastPath goes on without speakers if memory ran out. It returns other errors.
 func (w *work) fastPath(f pipeline.File, d *document, err error) error {
 	if !w.runner.FastPath(err) {
 		return err
@@ -144,7 +144,7 @@ func (w *work) transcribe(ctx context.Context, f pipeline.File,
 	return t, err
 }
 
-// describe adds to a shortage of memory what this pipeline knows of it.
+// describe adds to an out-of-memory situation what this pipeline knows.
 func (w *work) describe(s *pipeline.Situation) {
 	for _, model := range []string{"Whisper", "Diarization Model", "Alignment Tensors"} {
 		s.Models = max(s.Models, s.Held[model])

@@ -20,17 +20,18 @@ import (
 	"vramsoak/pipeline/diarization"
 )
 
-// A worker is a process of its own for the work of one stage on one file. It is this program again,
-// which serves the methods of [Stage] and ends with the stage: whatever its libraries keep, the
-// system takes back.
+// A worker is a process of its own for one stage of one file. It is this program again: it serves
+// the methods of [Stage] and ends with the stage, so the system takes back everything that its
+// libraries keep.
 type worker struct {
 	stage  string // "whisper", for messages
 	cmd    *exec.Cmd
 	client *rpc.Client
 	ledger *ledger
-	// unhook undoes that the end of the context kills the process.
+	// unhook stops the end of the context from killing the process.
 	unhook func() bool
-	// ended is closed when the process has ended and state says how; last is what it said last.
+	// ended is closed when the process has ended. Then state says how; last is the end of its
+	// output.
 	ended chan struct{}
 	state *os.ProcessState
 	last  *tail
@@ -49,27 +50,27 @@ func (t *tail) Write(p []byte) (int, error) {
 // errWorkerOutOfMemory is in the error of a worker whose memory ran out.
 var errWorkerOutOfMemory = errors.New("out of memory")
 
-// The files that a worker finds open.
+// The files that a worker has open when it begins.
 const (
 	workerSocket = 3 + iota
 	workerAudio
 )
 
-// startWorker starts a process for a stage, which sees the audio. The process is killed when ctx
-// ends: C++ code knows no other way to be stopped. It also dies with this process, or rather with
-// the thread that started it, which is the batch's own.
+// startWorker starts a process for a stage and hands it the audio. When ctx ends the process is
+// killed: C++ code cannot be stopped otherwise. It also dies with the thread that started it, which
+// is the thread of the batch.
 func startWorker(ctx context.Context, stage string, l *ledger, pcm []float32) (*worker, error) {
 	audio, err := shared(pcm)
 	if err != nil {
 		return nil, fmt.Errorf("handing audio to the process of stage %s: %w", stage, err)
 	}
-	defer func() { _ = audio.Close() }() // the worker has its own
+	defer func() { _ = audio.Close() }() // the worker has its own descriptor
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("a socket for the process of stage %s: %w", stage, err)
 	}
 	ours, theirs := os.NewFile(uintptr(pair[0]), "worker"), os.NewFile(uintptr(pair[1]), "worker")
-	// The connection and the worker have their own.
+	// The connection and the worker have their own descriptors.
 	defer func() { _ = errors.Join(ours.Close(), theirs.Close()) }()
 	conn, err := net.FileConn(ours)
 	if err != nil {
@@ -79,7 +80,7 @@ func startWorker(ctx context.Context, stage string, l *ledger, pcm []float32) (*
 	cmd.Args[0] = os.Args[0]
 	last := &tail{}
 	said := io.MultiWriter(last, stderr)
-	cmd.Stdout, cmd.Stderr = said, said // stdout is the log's
+	cmd.Stdout, cmd.Stderr = said, said // stdout belongs to the log
 	cmd.ExtraFiles = []*os.File{theirs, audio}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
@@ -91,7 +92,7 @@ func startWorker(ctx context.Context, stage string, l *ledger, pcm []float32) (*
 		ended: make(chan struct{}), last: last,
 	}
 	go func() {
-		_ = cmd.Wait() // the state says it too
+		_ = cmd.Wait() // the state has the result
 		w.state = cmd.ProcessState
 		close(w.ended)
 	}()
@@ -99,7 +100,7 @@ func startWorker(ctx context.Context, stage string, l *ledger, pcm []float32) (*
 	return w, nil
 }
 
-// shared is a file in memory with the samples. A worker maps it: nothing is copied there.
+// shared returns a file in memory with the samples. A worker maps it without copying.
 func shared(pcm []float32) (*os.File, error) {
 	fd, err := unix.MemfdCreate("audio", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -112,8 +113,8 @@ func shared(pcm []float32) (*os.File, error) {
 	return f, nil
 }
 
-// call calls a method of the worker's Stage. A process that died is an error that says how; the end
-// of ctx is its cause.
+// call calls a method of the worker's Stage. If the process died, the error says how. If ctx ended,
+// the error is its cause.
 func (w *worker) call(ctx context.Context, method string, args, reply any) error {
 	err := w.client.Call("Stage."+method, args, reply)
 	if err == nil {
@@ -131,9 +132,9 @@ func (w *worker) call(ctx context.Context, method string, args, reply any) error
 	return w.death()
 }
 
-// death says how the process ended. What engines in C++ do where memory runs out is to throw an
-// exception that nobody catches, which says so on stderr; or they touch pages that the system does
-// not have, which then kills the process.
+// death says how the process ended. When memory runs out, engines in C++ throw an exception that
+// nobody catches, and stderr shows it. Or they touch pages that the system does not have, and the
+// system kills the process.
 func (w *worker) death() error {
 	select {
 	case <-w.ended:
@@ -155,8 +156,8 @@ func (w *worker) death() error {
 
 func (w *worker) kill() { _ = w.cmd.Process.Kill() } // it may have ended
 
-// Close ends the process, which has nothing to save, and waits until the system has taken its
-// memory back.
+// Close ends the process and waits until the system has taken back its memory. The process has
+// nothing to save.
 func (w *worker) Close() error {
 	w.unhook()
 	w.kill()
