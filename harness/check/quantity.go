@@ -32,10 +32,13 @@ func Quantity(value float64, unit string) string {
 }
 
 // rateOf prints by how much a value in one of the units grows from one file, or reading, to the
-// next. Of a share that is little.
+// next. Ratios and counts grow by little.
 func rateOf(value float64, unit string) string {
-	if unit == Ratio {
+	switch unit {
+	case Ratio:
 		return strconv.FormatFloat(math.Round(100*value*1e4)/1e4+0, 'f', -1, 64) + " %"
+	case Count:
+		return strconv.FormatFloat(math.Round(value*1e3)/1e3+0, 'f', -1, 64)
 	}
 	return Quantity(value, unit)
 }

@@ -1,0 +1,64 @@
+package check
+
+import (
+	"slices"
+	"testing"
+
+	"vramsoak/parser/record"
+	"vramsoak/parser/timeline"
+)
+
+// TestNewLedger adds an entry to Ledgers. It gets a check, a key in the policy file and a metric, and
+// its growth of 1 a file in files 1 to 12 fails at a limit of 0.5 and passes at one of 2.
+func TestNewLedger(t *testing.T) { // not parallel: it changes Ledgers
+	ledgers, checks := Ledgers, Checks
+	defer func() { Ledgers, Checks = ledgers, checks }()
+	Ledgers = append(slices.Clip(ledgers), Ledger{
+		Check: "file-descriptors", Name: "open files", Key: "file_descriptors", Unit: Count,
+		MaxGrowth: 0.5, Gates: true, missing: "no file ends with a number of open files",
+		level: func(c *record.Checkpoint) (record.Size, bool) { return c.Get(record.Holds) },
+	})
+	Checks = append(slices.Clip(checks), "file-descriptors")
+
+	tl := &timeline.Timeline{Checkpoints: 12}
+	for i := range 12 {
+		c := record.Checkpoint{Name: "After File"}
+		c.Pos.Line = i + 1
+		c.Set(record.Holds, record.Exact(int64(30+i)))
+		tl.Files = append(tl.Files, &timeline.File{
+			Index: i + 1, Status: record.StatusOK, Supervised: true, Pos: c.Pos, EndPos: c.Pos,
+			Checkpoints: []record.Checkpoint{c},
+		})
+	}
+	wide, err := ParsePolicy([]byte("file_descriptors: {max_growth: 2}"), "p.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		policy  Policy
+		verdict Verdict
+		message string
+	}{
+		{DefaultPolicy(), Fail, "grows by 1 a file (95 %: 1 to 1), and goes on"},
+		{wide, Pass, "grows by 1 a file (95 %: 1 to 1), which is allowed"},
+	} {
+		report := Of(tl, c.policy)
+		i := slices.IndexFunc(report.Findings, func(f Finding) bool { return f.Subject == "open files" })
+		if i < 0 {
+			t.Fatal("no finding")
+		}
+		f := report.Findings[i]
+		if f.Check != "file-descriptors" || f.Verdict != c.verdict || !f.Gates ||
+			f.Message != c.message || f.Unit != Count+PerFile {
+			t.Errorf("got %+v", f)
+		}
+		if report.Verdict != c.verdict {
+			t.Errorf("the whole is %s, want %s", report.Verdict, c.verdict)
+		}
+		if !slices.ContainsFunc(report.Measured.Metrics, func(m Metric) bool {
+			return m.Name == "open files" && m.Unit == Count && len(m.Values) == 12 && m.Values[11] == 41
+		}) {
+			t.Error("no metric")
+		}
+	}
+}
