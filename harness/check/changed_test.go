@@ -24,8 +24,8 @@ const crashedLog = `[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=2 f
 [vramsoak] run-end time=2026-11-20T02:00:02.000Z files=2 seconds=2.000 reason=done
 `
 
-// A log of a soak that was changed after it was written does not pass: a viewer coloured its lines, or
-// they were pasted somewhere.
+// A log of a soak that was changed after it was written does not pass: a viewer coloured its
+// lines, or they were pasted somewhere.
 func TestChangedLogDoesNotPass(t *testing.T) {
 	t.Parallel()
 	const tag = "[vramsoak]"

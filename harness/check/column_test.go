@@ -12,7 +12,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// TestColumnThins adds files 0 to 9 to a column of four: the fifth thins it to even ones, and file 8 to every fourth.
+// TestColumnThins adds files 0 to 9 to a column of four: the fifth thins it to even ones, and
+// file 8 to every fourth.
 func TestColumnThins(t *testing.T) {
 	c := column{most: 4}
 	for n := range int32(10) {
@@ -35,8 +36,8 @@ func TestColumnThins(t *testing.T) {
 	}
 }
 
-// TestLongRunOfShortProcesses: of 20,000 files in processes of ten, in each of which 4 MiB a file are reserved and not
-// allocated, the growth is found.
+// TestLongRunOfShortProcesses: of 20,000 files in processes of ten, in each of which 4 MiB a file
+// are reserved and not allocated, the growth is found.
 func TestLongRunOfShortProcesses(t *testing.T) {
 	tl := &timeline.Timeline{}
 	for i := range 20_000 {

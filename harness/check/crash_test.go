@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser"
 )
 
-// crashOf judges a log's end: the verdict, the line that the finding names, and its message. Where no
-// finding is of the end, the verdict is "".
+// crashOf judges a log's end: the verdict, the line that the finding names, and its message.
+// Where no finding is of the end, the verdict is "".
 func crashOf(t *testing.T, log string) (verdict check.Verdict, line int, message string) {
 	t.Helper()
 	b := &parser.Builder{}

@@ -59,7 +59,8 @@ func TestWordsOfAFailure(t *testing.T) {
 			t.Errorf("%s: %q", verdict, log)
 		}
 	}
-	// ggml gives the reason first, and what it was for behind it: that is one failure, and one fallback pardons it.
+	// ggml gives the reason first, and what it was for behind it: that is one failure, and one
+	// fallback pardons it.
 	log := "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 13285.50 MiB on device 0: cudaMalloc failed: out of memory\n" +
 		"ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 13930856448\nFalling back to sequential extraction\n"
 	if verdict, line := outOfMemoryOf(t, log); verdict != check.Pass || line != 1 {

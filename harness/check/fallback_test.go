@@ -16,7 +16,8 @@ const (
 	inWhisper  = "CUDA error: out of memory (in Whisper)"
 )
 
-// outOfMemoryOf judges a log's failed allocations: the verdict, and the line that the finding names; 0 where it names none.
+// outOfMemoryOf judges a log's failed allocations: the verdict, and the line that the finding
+// names; 0 where it names none.
 func outOfMemoryOf(t *testing.T, log string, own ...dialect.User) (check.Verdict, int) {
 	t.Helper()
 	set, err := parser.NewSet("", own...)
@@ -174,8 +175,9 @@ func TestFallbacks(t *testing.T) {
 	}
 }
 
-// A fallback that failed too pardons nothing, and neither does a line that knows of none. A pardoned message comes once more at
-// the end of a traceback; what ends the next one is another failure.
+// A fallback that failed too pardons nothing, and neither does a line that knows of none. A
+// pardoned message comes once more at the end of a traceback; what ends the next one is another
+// failure.
 func TestAFallbackThatFailedPardonsNothing(t *testing.T) {
 	t.Parallel()
 	const (

@@ -12,7 +12,8 @@ import (
 	"vramsoak/harness/check"
 )
 
-// A program reads from verdict.json where it begins: the stage, the first file and its line are fields.
+// A program reads from verdict.json where it begins: the stage, the first file and its line are
+// fields.
 func TestVerdictNamesWhereItBegins(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder

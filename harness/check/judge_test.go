@@ -13,8 +13,8 @@ import (
 	"vramsoak/parser"
 )
 
-// TestCases judges the logs of fixtures/check. A case holds a log, perhaps a policy, and the findings
-// that are wanted.
+// TestCases judges the logs of fixtures/check. A case holds a log, perhaps a policy, and the
+// findings that are wanted.
 func TestCases(t *testing.T) {
 	golden.Each(t, "../../fixtures/check/*.txtar", func(t *testing.T, c golden.Case) {
 		policy := check.DefaultPolicy()

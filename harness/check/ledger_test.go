@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// TestNewLedger adds an entry to Ledgers. It gets a check, a key in the policy file and a metric, and
-// its growth of 1 a file in files 1 to 12 fails at a limit of 0.5 and passes at one of 2.
+// TestNewLedger adds an entry to Ledgers. It gets a check, a key in the policy file and a metric,
+// and its growth of 1 a file in files 1 to 12 fails at a limit of 0.5 and passes at one of 2.
 func TestNewLedger(t *testing.T) { // not parallel: it changes Ledgers
 	ledgers, checks := Ledgers, Checks
 	defer func() { Ledgers, Checks = ledgers, checks }()

@@ -34,7 +34,8 @@ const threeFiles = `
 [vramsoak] run-end files=3 seconds=9 reason=done
 `
 
-// TestMeasured derives each value by hand from the log above. The second file failed: it has no values.
+// TestMeasured derives each value by hand from the log above. The second file failed: it has no
+// values.
 func TestMeasured(t *testing.T) {
 	b := parser.Builder{}
 	if err := b.Read(strings.NewReader(threeFiles), "run.log"); err != nil {
@@ -96,8 +97,8 @@ func TestMeasuredAbsurdSpeed(t *testing.T) {
 	}
 }
 
-// TestMeasuredOfManyDevices: of a batch with a file on each device, a metric has the values that are
-// there, not one for every file: 40 files on 40 devices have 40 idle levels, not 1,600.
+// TestMeasuredOfManyDevices: of a batch with a file on each device, a metric has the values that
+// are there, not one for every file: 40 files on 40 devices have 40 idle levels, not 1,600.
 func TestMeasuredOfManyDevices(t *testing.T) {
 	t.Parallel()
 	const n = 40

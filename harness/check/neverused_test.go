@@ -11,8 +11,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// What rounded figures decide, the exact ones decide the same way; and without a peak, no peak that may have been between the
-// checkpoints decides it otherwise.
+// What rounded figures decide, the exact ones decide the same way; and without a peak, no peak
+// that may have been between the checkpoints decides it otherwise.
 func TestShareHoldsForAllDigits(t *testing.T) {
 	const gib = float64(record.GiB)
 	policy := check.DefaultPolicy()

@@ -146,14 +146,16 @@ func FuzzParsePolicy(f *testing.F) {
 	})
 }
 
-// A verdict on a ratio must hold for every value that the digits allow. The bounds are compared with the extremes over
-// all corners, and with a grid inside: (b - a) / (b - s) for b in 7.225..7.235 GiB and so on.
+// A verdict on a ratio must hold for every value that the digits allow. The bounds are compared
+// with the extremes over all corners, and with a grid inside: (b - a) / (b - s) for b in
+// 7.225..7.235 GiB and so on.
 func TestVerdictHoldsForAllDigits(t *testing.T) {
 	for _, c := range []struct {
 		before, after string
 		want          check.Verdict
 	}{
-		// held 1.00 GB: after 0.04 is 95.5..96.5 % (0.995-0.045 / 0.995 = 95.48 %), after 0.05 is 94.5..95.5 %.
+		// held 1.00 GB: after 0.04 is 95.5..96.5 % (0.995-0.045 / 0.995 = 95.48 %), after 0.05 is
+		// 94.5..95.5 %.
 		{"1.00GB", "0.04GB", check.Pass},
 		{"1.00GB", "0.05GB", check.Undecided},
 		{"1.00GB", "0.06GB", check.Fail},    // at best 1 - 0.055/1.005 = 94.53 %

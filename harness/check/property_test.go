@@ -16,8 +16,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// TestFailureStaysFailure holds for every log of fixtures/check that fails: what is beside it, good logs before and after
-// it or an idle device, makes it no better.
+// TestFailureStaysFailure holds for every log of fixtures/check that fails: what is beside it,
+// good logs before and after it or an idle device, makes it no better.
 func TestFailureStaysFailure(t *testing.T) {
 	cases, err := filepath.Glob("../../fixtures/check/*.txtar")
 	if err != nil || len(cases) == 0 {
@@ -77,8 +77,9 @@ func judge(t *testing.T, logs ...[]byte) *check.Report {
 	return check.Of(tl, check.DefaultPolicy())
 }
 
-// TestMeasuredAgreesWithVerdict holds for every log of fixtures/check, and for its beginnings, up to any
-// line of the harness: a program that reads verdict.json sees by the two numbers of a finding whether it failed.
+// TestMeasuredAgreesWithVerdict holds for every log of fixtures/check, and for its beginnings, up
+// to any line of the harness: a program that reads verdict.json sees by the two numbers of a
+// finding whether it failed.
 func TestMeasuredAgreesWithVerdict(t *testing.T) {
 	t.Parallel()
 	cases, err := filepath.Glob("../../fixtures/check/*.txtar")

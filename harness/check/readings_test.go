@@ -142,8 +142,8 @@ func writeTable(t *testing.T, name string, out *strings.Builder) {
 	}
 }
 
-// TestReadingsVerdicts judges readings that leak nothing, and the same with a leak. A test run judges few;
-// -verdicts.runs=10000 makes the table of docs/explanation/false-alarms.md.
+// TestReadingsVerdicts judges readings that leak nothing, and the same with a leak. A test run
+// judges few; -verdicts.runs=10000 makes the table of docs/explanation/false-alarms.md.
 func TestReadingsVerdicts(t *testing.T) {
 	t.Parallel()
 	runs := *verdictRuns

@@ -33,7 +33,8 @@ func build(t *testing.T, log string) *timeline.Timeline {
 	return tl
 }
 
-// TestRecoveries demands what each cleanup and stage of a file gave back, by hand from the levels in MiB.
+// TestRecoveries demands what each cleanup and stage of a file gave back, by hand from the levels
+// in MiB.
 func TestRecoveries(t *testing.T) {
 	tl := build(t, ""+
 		reading("Pipeline Initialization", 100, "")+
@@ -108,8 +109,9 @@ func TestRecoveriesOfLanes(t *testing.T) {
 	}
 }
 
-// TestRecoveryIsUndecidedForBoth is of two digits: 5.85 GB to 0.38 GB may be 95 % of the 5.75 GB above the start or not, so
-// that it cannot be told whether the waveform's cleanup failed or the model merely lived on.
+// TestRecoveryIsUndecidedForBoth is of two digits: 5.85 GB to 0.38 GB may be 95 % of the 5.75 GB
+// above the start or not, so that it cannot be told whether the waveform's cleanup failed or the
+// model merely lived on.
 func TestRecoveryIsUndecidedForBoth(t *testing.T) {
 	rep := check.Of(build(t, `[GPU Memory] Pipeline Initialization: Allocated: 0.10GB
 [GPU Memory] Before Waveform Cleanup: Allocated: 5.85GB

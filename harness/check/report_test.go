@@ -6,7 +6,8 @@ import (
 	"vramsoak/harness/check"
 )
 
-// What is revised decides the verdict anew, and what is joined later does not bring back what was revised.
+// What is revised decides the verdict anew, and what is joined later does not bring back what was
+// revised.
 func TestRevise(t *testing.T) {
 	r := &check.Report{Policy: check.DefaultPolicy()}
 	r.Join(check.Finding{Check: check.Peak, Verdict: check.Pass}, check.Finding{Check: check.Leak, Verdict: check.Undecided})

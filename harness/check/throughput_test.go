@@ -13,7 +13,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// timedFiles is a log of files that took so many seconds, each of an hour of audio; lengths says whether it has them.
+// timedFiles is a log of files that took so many seconds, each of an hour of audio; lengths says
+// whether it has them.
 func timedFiles(seconds []float64, lengths bool) *timeline.Timeline {
 	tl := &timeline.Timeline{}
 	for i, s := range seconds {
@@ -155,8 +156,9 @@ func autoregressive(r *rand.Rand, phi, sigma float64) func(int) float64 {
 	}
 }
 
-// TestSlowdownVerdicts counts how often a machine that is only busy is called slowing down, and how often files that take longer
-// from one in the middle third on are. -verdicts.runs=10000 makes the table of docs/explanation/false-alarms.md.
+// TestSlowdownVerdicts counts how often a machine that is only busy is called slowing down, and
+// how often files that take longer from one in the middle third on are. -verdicts.runs=10000
+// makes the table of docs/explanation/false-alarms.md.
 func TestSlowdownVerdicts(t *testing.T) {
 	t.Parallel()
 	runs := *verdictRuns

@@ -77,7 +77,8 @@ func leastSquares(y []float64) (slope, r2 float64) {
 	return xy / xx, xy * xy / (xx * yy)
 }
 
-// mannKendall is the statistic of Mann (1945) and Kendall (1975) in standard deviations, with the correction for ties.
+// mannKendall is the statistic of Mann (1945) and Kendall (1975) in standard deviations, with the
+// correction for ties.
 func mannKendall(y []float64) float64 {
 	n := float64(len(y))
 	s := 0.0
@@ -192,8 +193,9 @@ func sigmas(kind string) []float64 {
 	return []float64{5, 20}
 }
 
-// TestVerdicts judges the labelled corpus. With -verdicts.runs=10000 it is the proof that docs/explanation/false-alarms.md shows; a test run
-// judges fewer, and fails where so many wrong verdicts would be there by chance in one case of 10,000 only.
+// TestVerdicts judges the labelled corpus. With -verdicts.runs=10000 it is the proof that
+// docs/explanation/false-alarms.md shows; a test run judges fewer, and fails where so many wrong
+// verdicts would be there by chance in one case of 10,000 only.
 func TestVerdicts(t *testing.T) {
 	out := &strings.Builder{}
 	runs := *verdictRuns
@@ -244,8 +246,8 @@ func falseAlarms(t *testing.T, out *strings.Builder, runs int) {
 	}
 }
 
-// mostByChance is how many of n are there at a probability p, at most: exactly the share of a proof of 10,000, and else as many
-// as chance leaves above in one case of 10,000.
+// mostByChance is how many of n are there at a probability p, at most: exactly the share of a
+// proof of 10,000, and else as many as chance leaves above in one case of 10,000.
 func mostByChance(n int, p float64) int {
 	if n >= 10_000 {
 		return int(p * float64(n))
@@ -280,8 +282,9 @@ func white(sigma, growth, digit float64) fixtures.LevelSpec {
 	return fixtures.LevelSpec{Kind: "white", Sigma: sigma, Growth: growth, Digit: digit}
 }
 
-// demands are the rows of leaking runs. 90 % of the leaks of 1 MiB a file are as many as no rule can find that keeps false alarms
-// under 0.1 % of white and of autocorrelated series, and does not know which they are: see TestFrontier in package shape.
+// demands are the rows of leaking runs. 90 % of the leaks of 1 MiB a file are as many as no rule
+// can find that keeps false alarms under 0.1 % of white and of autocorrelated series, and does
+// not know which they are: see TestFrontier in package shape.
 func demands(t *testing.T, out *strings.Builder, runs int) {
 	ar := white(20, 4, 0)
 	ar.Kind = "autoregressive"
@@ -334,11 +337,13 @@ func demands(t *testing.T, out *strings.Builder, runs int) {
 	}
 }
 
-// best is the power of the test that knows the noise: the slope of generalized least squares lies that many of its standard
-// errors above 0, and 3.09 of them are needed for a false alarm in 1,000.
+// best is the power of the test that knows the noise: the slope of generalized least squares lies
+// that many of its standard errors above 0, and 3.09 of them are needed for a false alarm in
+// 1,000.
 func best(sigma, growth, phi float64) float64 {
 	const n = 50
-	// The information on the slope of autoregressive noise, centred: from the first value, and from each difference.
+	// The information on the slope of autoregressive noise, centred: from the first value, and from
+	// each difference.
 	inner := sigma * math.Sqrt(1-phi*phi)
 	var s11, s12, s22 float64
 	for i := range n {
@@ -371,7 +376,8 @@ func names(t *testing.T, out *strings.Builder, runs int) {
 			})
 			leaking := judgeAll(fixtures.LevelSpec{Kind: c.kind, Sigma: sigma, Growth: 4}, runs, func(r *shape.Result) bool { return r.Growing })
 			fmt.Fprintf(out, "| %s | %g | %.1f | %.1f |\n", c.kind, sigma, share(clean.named, runs), share(leaking.named, runs))
-			// 98 % are wanted. A step of 100 MiB, or teeth of 32, are hard to see in noise of 20, and a leak on top of a step.
+			// 98 % are wanted. A step of 100 MiB, or teeth of 32, are hard to see in noise of 20, and a
+			// leak on top of a step.
 			for _, n := range []int{clean.named, leaking.named} {
 				if most := mostByChance(runs, 0.07); runs-n > most {
 					t.Errorf("%s, noise of %g MiB: %d of %d named right, expected are 93 %%", c.kind, sigma, n, runs)
