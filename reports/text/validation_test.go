@@ -87,6 +87,9 @@ func aValidation() *validation.Report {
 		Findings: []check.Finding{
 			{Check: check.OutOfMemory, Verdict: check.Fail, Subject: "allocations",
 				Message: "148 of 200 files ran out of memory", Gates: true},
+			{Check: check.Recovery, Verdict: check.Fail, Subject: "Diarization Cleanup", Gates: true,
+				Message: "20.0 % came back; some of it is held", Measured: new(0.2), Limit: new(0.95),
+				Unit: check.Ratio},
 			{Check: check.Recovery, Verdict: check.Pass, Subject: "Whisper Cleanup",
 				Message: "fine",
 				Gates:   true},
