@@ -15,7 +15,9 @@ import (
 func besideLog(t *testing.T, lines string) (*timeline.Timeline, []*record.Checkpoint) {
 	t.Helper()
 	var log strings.Builder
-	log.WriteString("[vramsoak] run-start time=2026-11-20T02:00:00.000Z\n[vramsoak] file-start time=2026-11-20T02:00:00.000Z index=1 path=a\n")
+	log.WriteString(
+		"[vramsoak] run-start time=2026-11-20T02:00:00.000Z\n[vramsoak] file-start time=2026-11-20T02:00:00.000Z index=1 path=a\n",
+	)
 	stamp := func(ms int) string { return fmt.Sprintf("2026-11-20T02:00:%02d.%03dZ", ms/1000, ms%1000) }
 	for line := range strings.Lines(lines) {
 		var ms, pid, device int
@@ -23,10 +25,26 @@ func besideLog(t *testing.T, lines string) (*timeline.Timeline, []*record.Checkp
 		var used int64
 		switch {
 		case strings.HasPrefix(line, "S"):
-			if _, err := fmt.Sscanf(line, "S %d %d %d %s %d", &ms, &pid, &device, &source, &used); err != nil {
+			if _, err := fmt.Sscanf(
+				line,
+				"S %d %d %d %s %d",
+				&ms,
+				&pid,
+				&device,
+				&source,
+				&used,
+			); err != nil {
 				t.Fatal(err)
 			}
-			fmt.Fprintf(&log, "[vramsoak] sample time=%s pid=%d device=%d used=%d total=1000 source=%s rss=1\n", stamp(ms), pid, device, used, source)
+			fmt.Fprintf(
+				&log,
+				"[vramsoak] sample time=%s pid=%d device=%d used=%d total=1000 source=%s rss=1\n",
+				stamp(ms),
+				pid,
+				device,
+				used,
+				source,
+			)
 		case line == "C\n":
 			log.WriteString("[GPU Memory] After: Allocated: 1.00GB\n")
 		default:
@@ -90,7 +108,8 @@ func TestBeside(t *testing.T) {
 	tl, _ := besideLog(t, "S 100 7 3 process 30\n")
 	two := []record.Lane{{}, {Device: 3}}
 	b := timeline.NewBeside(tl, two)
-	if b.Of(0, two[0]) != nil || timeline.NewBeside(tl, two[:1]).Of(1, two[0]) != nil || b.Of(0, two[1]) == nil {
+	if b.Of(0, two[0]) != nil || timeline.NewBeside(tl, two[:1]).Of(1, two[0]) != nil ||
+		b.Of(0, two[1]) == nil {
 		t.Error("a ledger of another device, or of another run")
 	}
 	ranks := []record.Lane{{Device: 3}, {Device: 3, Rank: 1}}

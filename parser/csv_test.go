@@ -14,13 +14,19 @@ func FuzzCSV(f *testing.F) {
 		"memory.used, memory.free", "uuid, name, memory.used [MiB]", "pid, process_name, used_gpu_memory [MiB]",
 		"timestamp,gpu_util(%),memory_used(MB),memory_total(MB)", "# gpu   pwr    fb  bar1\n# Idx    W    MB    MB",
 	} {
-		f.Add([]byte(header), []byte("2024/01/02 03:04:05.678, 0, 1234 MiB, 24564 MiB\n2024/01/02 03:04:05.678, 1, [N/A], 24564 MiB\n"))
+		f.Add(
+			[]byte(header),
+			[]byte(
+				"2024/01/02 03:04:05.678, 0, 1234 MiB, 24564 MiB\n2024/01/02 03:04:05.678, 1, [N/A], 24564 MiB\n",
+			),
+		)
 		f.Add([]byte(header), []byte("GPU-1, \"A, B\", 12\n    0    80  1234     5\n1,python,7 MiB"))
 	}
 	f.Fuzz(func(t *testing.T, header, rows []byte) {
 		log := append(append(bytes.Clone(header), '\n'), rows...)
 		for rec := range fuzzed(t, log, "fuzz") {
-			if c, ok := rec.(record.Checkpoint); ok && (c.Bytes(record.Used) < 0 || c.Bytes(record.Total) < 0) {
+			if c, ok := rec.(record.Checkpoint); ok &&
+				(c.Bytes(record.Used) < 0 || c.Bytes(record.Total) < 0) {
 				t.Fatalf("got %+v", c)
 			}
 		}

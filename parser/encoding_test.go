@@ -44,7 +44,8 @@ func TestOpenEncodings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := read(t, log)
-	if len(want) != 2 || want[1].At().Line != 3 || want[1].(record.Checkpoint).Name != "Before Ü😀 Cleanup" {
+	if len(want) != 2 || want[1].At().Line != 3 ||
+		want[1].(record.Checkpoint).Name != "Before Ü😀 Cleanup" {
 		t.Fatalf("got %v of the log itself", want)
 	}
 	for name, data := range map[string][]byte{
@@ -69,7 +70,12 @@ func TestOpenEncodings(t *testing.T) {
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(record.Reading{}), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(
+			want,
+			got,
+			cmp.AllowUnexported(record.Reading{}),
+			cmpopts.EquateEmpty(),
+		); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -109,7 +109,8 @@ func readExpected(t *testing.T, path string) map[string]*content {
 			}
 		default:
 			count, err := strconv.Atoi(value)
-			if err != nil || !slices.Contains([]string{"readings", "changes", "events", "ooms", "warnings", "bad"}, key) {
+			if err != nil ||
+				!slices.Contains([]string{"readings", "changes", "events", "ooms", "warnings", "bad"}, key) {
 				t.Fatalf("%s:%d: expected a count after %s", path, n, key)
 			}
 			c.counts[key] = count

@@ -20,7 +20,11 @@ import (
 // If another file takes the name, or the file is truncated, Follow reads what was left of it, calls
 // notice (which may be nil), and reads the new one from its beginning; lines count from 1 again. It
 // waits for a file that was removed.
-func (set *Set) Follow(ctx context.Context, path, name string, notice func(string)) iter.Seq2[record.Record, error] {
+func (set *Set) Follow(
+	ctx context.Context,
+	path, name string,
+	notice func(string),
+) iter.Seq2[record.Record, error] {
 	return func(yield func(record.Record, error) bool) {
 		ctx, cancel := context.WithCancel(ctx) // ends what waits when the caller goes
 		defer cancel()

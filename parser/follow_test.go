@@ -26,7 +26,13 @@ type follower struct {
 func follow(t *testing.T, path string) *follower {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	f := &follower{t: t, path: path, records: make(chan string, 100), notices: make(chan string, 10), cancel: cancel}
+	f := &follower{
+		t:       t,
+		path:    path,
+		records: make(chan string, 100),
+		notices: make(chan string, 10),
+		cancel:  cancel,
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -103,7 +109,11 @@ const reading = ": Allocated: 1.00GB\n"
 func TestFollowGrowth(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "run.log")
-	if err := os.WriteFile(path, []byte("first\n[GPU Memory] A"+reading+"[GPU Memory] B: Allocated: 1."), 0o644); err != nil {
+	if err := os.WriteFile(
+		path,
+		[]byte("first\n[GPU Memory] A"+reading+"[GPU Memory] B: Allocated: 1."),
+		0o644,
+	); err != nil {
 		t.Fatal(err)
 	}
 	f := follow(t, path)
@@ -124,7 +134,15 @@ func TestFollowGrowth(t *testing.T) {
 		}
 	}
 	// More than a window at once, and a line that is longer than one.
-	f.append("\n" + strings.Repeat("#", 1<<20) + "\n" + strings.Repeat("noise\n", 100_000) + "[GPU Memory] F" + reading)
+	f.append(
+		"\n" + strings.Repeat(
+			"#",
+			1<<20,
+		) + "\n" + strings.Repeat(
+			"noise\n",
+			100_000,
+		) + "[GPU Memory] F" + reading,
+	)
 	f.want("11 E4", "100013 F")
 	start := time.Now()
 	f.append("[GPU Memory] G" + reading)

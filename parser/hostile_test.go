@@ -44,7 +44,11 @@ func TestBuildHostile(t *testing.T) {
 		},
 		"many ranks": func(b *strings.Builder) {
 			for i := range n {
-				fmt.Fprintf(b, "[GPU Memory] Before Model Cleanup: Allocated: 1.00GB | allocated=1073741824 device=0 rank=%d\n", i)
+				fmt.Fprintf(
+					b,
+					"[GPU Memory] Before Model Cleanup: Allocated: 1.00GB | allocated=1073741824 device=0 rank=%d\n",
+					i,
+				)
 			}
 		},
 	}
@@ -66,7 +70,13 @@ func TestBuildHostile(t *testing.T) {
 func TestReadHostile(t *testing.T) {
 	var fill strings.Builder
 	for i := range 300 {
-		fmt.Fprintf(&fill, "\x1b[%d;1H| 0%% 1C P0 9W / 9W | %dMiB / 99999MiB | %s|", i+1, i, strings.Repeat("x", 440))
+		fmt.Fprintf(
+			&fill,
+			"\x1b[%d;1H| 0%% 1C P0 9W / 9W | %dMiB / 99999MiB | %s|",
+			i+1,
+			i,
+			strings.Repeat("x", 440),
+		)
 	}
 	for name, log := range map[string]string{
 		"a full screen, painted cell by cell": fill.String() + strings.Repeat("\x1b[2;1Hx\x1b[1;1Hy\n\x1b[2;1Hz\x1b[1;1Hw\n", 50_000),
@@ -127,8 +137,12 @@ func TestRMMHostile(t *testing.T) {
 func TestNotebookLarge(t *testing.T) {
 	text := `{"output_type": "stream", "text": ["` + line + `\n"]},` + "\n"
 	log := io.MultiReader(
-		strings.NewReader(notebookHead+"\n"+text+`{"data": {"image/png": "`), io.LimitReader(&repeat{text: `iVBORw0KGgo\n`}, 256<<20/13*13),
-		strings.NewReader(`"}},`+"\n"+text+`{"text": "`), io.LimitReader(&repeat{text: `#`}, 100<<20),
+		strings.NewReader(
+			notebookHead+"\n"+text+`{"data": {"image/png": "`,
+		),
+		io.LimitReader(&repeat{text: `iVBORw0KGgo\n`}, 256<<20/13*13),
+		strings.NewReader(`"}},`+"\n"+text+`{"text": "`),
+		io.LimitReader(&repeat{text: `#`}, 100<<20),
 		strings.NewReader(line+`"}]}], "nbformat": 4}`),
 	)
 	var before, after runtime.MemStats

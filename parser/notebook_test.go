@@ -46,7 +46,8 @@ func TestNotebookField(t *testing.T) {
 				}
 				lines := strings.Split(string(marked), "\n")
 				for _, rec := range got {
-					if c, ok := rec.(record.Checkpoint); ok && c.Dialect == "transcription" && !strings.Contains(lines[rec.At().Line-1], "[GPU Memory]") {
+					if c, ok := rec.(record.Checkpoint); ok && c.Dialect == "transcription" &&
+						!strings.Contains(lines[rec.At().Line-1], "[GPU Memory]") {
 						t.Errorf("%s: a checkpoint at line %d: %s", mark, rec.At().Line, lines[rec.At().Line-1])
 					}
 				}

@@ -27,7 +27,12 @@ func Open(path string) (*source.Log, error) {
 // bars), and terminal escapes are skipped. Memory is constant. A file is read by several workers;
 // what a pipe gives is read as soon as no more has come for a moment. The outputs of a Jupyter
 // notebook, and JAX's device memory profiles, are read too, see package form.
-func Read(r io.Reader, name string) iter.Seq2[record.Record, error] { return (*Set)(nil).Read(r, name) }
+func Read(
+	r io.Reader,
+	name string,
+) iter.Seq2[record.Record, error] {
+	return (*Set)(nil).Read(r, name)
+}
 
 // recordsOf yields the records of the batches, with the parts of segment maps put together.
 func recordsOf(batches iter.Seq2[*scan.Batch, error]) iter.Seq2[record.Record, error] {
@@ -74,9 +79,9 @@ func readLog(r io.Reader, name string, m *scan.Dialects) iter.Seq2[*scan.Batch, 
 	}
 }
 
-// ParseLine reads one line of a log, with or without its newline, and returns the records that it
-// holds: mostly none or one, more where '\r' or a torn write put several on one line. A line that
-// is a part of a [record.SegmentMap] has none.
+// ParseLine reads one line of a log, with or without its newline, and returns its records: mostly
+// none or one. It returns several if '\r' or a torn write put several on one line. A line that is
+// only a part of a [record.SegmentMap] gives none.
 func ParseLine(line []byte, pos record.Position) []record.Record {
 	return (*Set)(nil).ParseLine(line, pos)
 }

@@ -21,7 +21,12 @@ import (
 // jaxProfile is a profile as JAX writes it, of lines "kind device count bytes".
 func jaxProfile(t testing.TB, lines ...string) *profile.Profile {
 	t.Helper()
-	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "allocations", Unit: "count"}, {Type: "space", Unit: "bytes"}}}
+	p := &profile.Profile{
+		SampleType: []*profile.ValueType{
+			{Type: "allocations", Unit: "count"},
+			{Type: "space", Unit: "bytes"},
+		},
+	}
 	for _, line := range lines {
 		var kind, device string
 		s := &profile.Sample{Value: make([]int64, 2)}
@@ -48,7 +53,10 @@ func marshal(t testing.TB, p *profile.Profile) string {
 
 func TestProfile(t *testing.T) {
 	heap := jaxProfile(t, "buffer cuda:0 1 1")
-	heap.SampleType = []*profile.ValueType{{Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}}
+	heap.SampleType = []*profile.ValueType{
+		{Type: "inuse_objects", Unit: "count"},
+		{Type: "inuse_space", Unit: "bytes"},
+	}
 	whole := marshal(t, jaxProfile(t, "buffer cuda:0 1 1024"))
 	for name, c := range map[string]struct{ log, want string }{
 		"devices": {
@@ -141,7 +149,9 @@ func FuzzProfile(f *testing.F) {
 		}
 		f.Add(data[6:])
 	}
-	f.Add([]byte(marshal(f, jaxProfile(f, "buffer cuda:0 2 2048", "executable - 1 100", "buffer TPU_0(process=0,(0,0)) 1 1")))[6:])
+	f.Add(
+		[]byte(marshal(f, jaxProfile(f, "buffer cuda:0 2 2048", "executable - 1 100", "buffer TPU_0(process=0,(0,0)) 1 1")))[6:],
+	)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		n := 0
 		for rec, err := range parser.Read(io.MultiReader(strings.NewReader("\x0a\x04\x08\x01\x10\x02"), bytes.NewReader(data)), "fuzz") {

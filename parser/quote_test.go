@@ -151,7 +151,12 @@ func TestManyQuotes(t *testing.T) {
 		}
 	}
 	if own != 2 || quotes != pairs+1 || last != 2*pairs+4 {
-		t.Errorf("%d lines of the harness, the last in line %d, and %d that are quoted", own, last, quotes)
+		t.Errorf(
+			"%d lines of the harness, the last in line %d, and %d that are quoted",
+			own,
+			last,
+			quotes,
+		)
 	}
 }
 
@@ -160,18 +165,29 @@ func TestQuotedSaysNothing(t *testing.T) {
 	t.Parallel()
 	quote := func(lines ...string) string { return quoted + strings.Join(lines, "\n"+quoted) + "\n" }
 	log := "[vramsoak] run-start files=2\n[vramsoak] file-start index=1 path=a\n" +
-		quote("[vramsoak] file-end index=1 path=a status=ok", "[vramsoak] run-start files=1 policy=x",
-			"[vramsoak] file-start index=2 path=b", "[vramsoak] file-end index=2 path=b status=ok",
-			"[vramsoak] sample pid=1 device=3 used=1 total=2 source=process rss=1", "[vramsoak] orphan pid=1 command=x",
-			"[vramsoak] idle device=0 used=1 total=1 phase=before", "[vramsoak] exit pid=1 code=0",
-			"[vramsoak] resume index=1 cut=0", "[vramsoak] torn", "[vramsoak] run-end files=2 reason=done") +
+		quote(
+			"[vramsoak] file-end index=1 path=a status=ok",
+			"[vramsoak] run-start files=1 policy=x",
+			"[vramsoak] file-start index=2 path=b",
+			"[vramsoak] file-end index=2 path=b status=ok",
+			"[vramsoak] sample pid=1 device=3 used=1 total=2 source=process rss=1",
+			"[vramsoak] orphan pid=1 command=x",
+			"[vramsoak] idle device=0 used=1 total=1 phase=before",
+			"[vramsoak] exit pid=1 code=0",
+			"[vramsoak] resume index=1 cut=0",
+			"[vramsoak] torn",
+			"[vramsoak] run-end files=2 reason=done",
+		) +
 		"[vramsoak] file-end index=1 path=a status=failed\n[vramsoak] exit pid=2 code=1\n"
 	tl, err := parser.Build(parser.Read(strings.NewReader(log), "run.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(tl.Runs) != 1 || tl.Runs[0].End != nil || len(tl.Runs[0].Resumes) > 0 || len(tl.Files) != 1 ||
-		tl.Files[0].Status != record.StatusFailed || len(tl.Exits) != 1 || len(tl.Bad)+len(tl.Samples)+len(tl.Orphans)+len(tl.Idles) > 0 {
+	if len(tl.Runs) != 1 || tl.Runs[0].End != nil || len(tl.Runs[0].Resumes) > 0 ||
+		len(tl.Files) != 1 ||
+		tl.Files[0].Status != record.StatusFailed ||
+		len(tl.Exits) != 1 ||
+		len(tl.Bad)+len(tl.Samples)+len(tl.Orphans)+len(tl.Idles) > 0 {
 		t.Errorf("%+v", tl)
 	}
 	if tl.Quoted != 11 || tl.FirstQuoted != (record.Position{Path: "run.log", Line: 4}) {
@@ -216,7 +232,14 @@ func TestQuotedLineIsThePipelines(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := tl.Files[0]
-	if len(f.OOMs) != 1 || f.OOMs[0].Pos.Line != 4 || len(f.Checkpoints) != 1 || tl.Quoted != 4 || len(tl.Bad) > 0 {
-		t.Errorf("%d failures, %d checkpoints, %d quoted, bad %v", len(f.OOMs), len(f.Checkpoints), tl.Quoted, tl.Bad)
+	if len(f.OOMs) != 1 || f.OOMs[0].Pos.Line != 4 || len(f.Checkpoints) != 1 || tl.Quoted != 4 ||
+		len(tl.Bad) > 0 {
+		t.Errorf(
+			"%d failures, %d checkpoints, %d quoted, bad %v",
+			len(f.OOMs),
+			len(f.Checkpoints),
+			tl.Quoted,
+			tl.Bad,
+		)
 	}
 }

@@ -66,29 +66,81 @@ func renderRecords(t *testing.T, log []byte) string {
 		case record.SyntaxError:
 			fmt.Fprintf(&b, "unreadable: expected %s, found %q", r.Expected, r.Found)
 		case record.FileStart:
-			fmt.Fprintf(&b, "file-start pipeline=%t index=%d path=%q audio=%g", r.Pipeline, r.Index, r.Path, r.AudioSeconds)
+			fmt.Fprintf(
+				&b,
+				"file-start pipeline=%t index=%d path=%q audio=%g",
+				r.Pipeline,
+				r.Index,
+				r.Path,
+				r.AudioSeconds,
+			)
 		case record.FileEnd:
-			fmt.Fprintf(&b, "file-end pipeline=%t index=%d path=%q %s %gs %q", r.Pipeline, r.Index, r.Path, r.Status, r.Seconds, r.Error)
+			fmt.Fprintf(
+				&b,
+				"file-end pipeline=%t index=%d path=%q %s %gs %q",
+				r.Pipeline,
+				r.Index,
+				r.Path,
+				r.Status,
+				r.Seconds,
+				r.Error,
+			)
 		case record.Crash:
-			fmt.Fprintf(&b, "crash device=%d rank=%d traceback=%d %q", r.Lane.Device, r.Lane.Rank, r.Traceback, r.Text)
+			fmt.Fprintf(
+				&b,
+				"crash device=%d rank=%d traceback=%d %q",
+				r.Lane.Device,
+				r.Lane.Rank,
+				r.Traceback,
+				r.Text,
+			)
 		case record.Sample:
-			fmt.Fprintf(&b, "sample pid=%d device=%d source=%q rss=%d", r.PID, r.Lane.Device, r.Source, r.RSS)
+			fmt.Fprintf(
+				&b,
+				"sample pid=%d device=%d source=%q rss=%d",
+				r.PID,
+				r.Lane.Device,
+				r.Source,
+				r.RSS,
+			)
 			renderReading(&b, &r.Reading)
 			if r.DeviceUsed+r.Others > 0 {
 				fmt.Fprintf(&b, " device_used=%d others=%d", r.DeviceUsed, r.Others)
 			}
 		case record.Idle:
-			fmt.Fprintf(&b, "idle device=%d gpu=%d phase=%s settled=%t", r.Lane.Device, r.GPU, r.Phase, r.Settled)
+			fmt.Fprintf(
+				&b,
+				"idle device=%d gpu=%d phase=%s settled=%t",
+				r.Lane.Device,
+				r.GPU,
+				r.Phase,
+				r.Settled,
+			)
 			renderReading(&b, &r.Reading)
 		case record.Holder:
-			fmt.Fprintf(&b, "holder device=%d pid=%d command=%q ours=%t", r.Lane.Device, r.PID, r.Command, r.Ours)
+			fmt.Fprintf(
+				&b,
+				"holder device=%d pid=%d command=%q ours=%t",
+				r.Lane.Device,
+				r.PID,
+				r.Command,
+				r.Ours,
+			)
 			renderReading(&b, &r.Reading)
 		case record.Exit:
 			fmt.Fprintf(&b, "exit pid=%d code=%d signal=%q", r.PID, r.Code, r.Signal)
 			renderMore(&b, "reason", r.Reason)
 			renderMore(&b, "restarts", r.Restarts)
 		case record.RunStart:
-			fmt.Fprintf(&b, "run-start files=%d feed=%s command=%q version=%q policy=%q", r.Files, r.Feed, r.Command, r.Version, r.Policy)
+			fmt.Fprintf(
+				&b,
+				"run-start files=%d feed=%s command=%q version=%q policy=%q",
+				r.Files,
+				r.Feed,
+				r.Command,
+				r.Version,
+				r.Policy,
+			)
 			renderMore(&b, "until", r.Until)
 			renderMore(&b, "workers", r.Workers)
 			renderMore(&b, "gpu", r.GPU)
@@ -104,7 +156,16 @@ func renderRecords(t *testing.T, log []byte) string {
 			renderMore(&b, "used", r.Used)
 			renderMore(&b, "allowed", r.Allowed)
 			for _, s := range r.Segments {
-				fmt.Fprintf(&b, " %x+%d small=%t expandable=%t stream=%x %v", s.Address, s.Size, s.Small, s.Expandable, s.Stream, s.Blocks)
+				fmt.Fprintf(
+					&b,
+					" %x+%d small=%t expandable=%t stream=%x %v",
+					s.Address,
+					s.Size,
+					s.Small,
+					s.Expandable,
+					s.Stream,
+					s.Blocks,
+				)
 			}
 		default:
 			t.Fatalf("unknown record %T", rec)
@@ -145,14 +206,35 @@ func renderTimeline(t *testing.T, log []byte) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "checkpoints=%d runs=%d samples=%d warnings=%d exits=%d bad=%d\n", tl.Checkpoints, len(tl.Runs),
-		len(tl.Samples), len(tl.Warnings), len(tl.Exits), len(tl.Bad))
+	fmt.Fprintf(
+		&b,
+		"checkpoints=%d runs=%d samples=%d warnings=%d exits=%d bad=%d\n",
+		tl.Checkpoints,
+		len(tl.Runs),
+		len(tl.Samples),
+		len(tl.Warnings),
+		len(tl.Exits),
+		len(tl.Bad),
+	)
 	for _, i := range tl.Idles {
 		fmt.Fprintf(&b, "idle %s run=%d holders=%d\n", i.Phase, i.Run, len(i.Holders))
 	}
 	for _, f := range slices.Concat(tl.Outside, tl.Files) {
-		fmt.Fprintf(&b, "%s index=%d status=%q supervised=%t run=%d process=%d lines=%d-%d seconds=%.3f checkpoints=%d ooms=%d",
-			f.Name(), f.Index, f.Status, f.Supervised, f.Run, f.Process, f.Pos.Line, f.EndPos.Line, f.Seconds, len(f.Checkpoints), len(f.OOMs))
+		fmt.Fprintf(
+			&b,
+			"%s index=%d status=%q supervised=%t run=%d process=%d lines=%d-%d seconds=%.3f checkpoints=%d ooms=%d",
+			f.Name(),
+			f.Index,
+			f.Status,
+			f.Supervised,
+			f.Run,
+			f.Process,
+			f.Pos.Line,
+			f.EndPos.Line,
+			f.Seconds,
+			len(f.Checkpoints),
+			len(f.OOMs),
+		)
 		if f.AudioSeconds != 0 {
 			fmt.Fprintf(&b, " audio=%g", f.AudioSeconds)
 		}
@@ -161,7 +243,15 @@ func renderTimeline(t *testing.T, log []byte) string {
 			fmt.Fprintf(&b, "  stage %s %d-%d\n", s.Name, s.Before, s.After)
 		}
 		for _, c := range f.Cleanups {
-			fmt.Fprintf(&b, "  cleanup %s %d-%d stage=%d last=%t\n", c.Name, c.Before, c.After, c.Stage, c.Last)
+			fmt.Fprintf(
+				&b,
+				"  cleanup %s %d-%d stage=%d last=%t\n",
+				c.Name,
+				c.Before,
+				c.After,
+				c.Stage,
+				c.Last,
+			)
 		}
 		if len(f.Unpaired) > 0 {
 			fmt.Fprintf(&b, "  unpaired %v\n", f.Unpaired)
@@ -193,8 +283,15 @@ func TestReadLongLine(t *testing.T) {
 		t.Fatalf("got %d records, want 3", len(got))
 	}
 	for i, want := range []int{2, 2, 3} {
-		if c, ok := got[i].(record.Checkpoint); !ok || got[i].At().Line != want || c.Name != "After Whisper Cleanup" {
-			t.Errorf("record %d is %T at line %d, want the checkpoint at line %d", i, got[i], got[i].At().Line, want)
+		if c, ok := got[i].(record.Checkpoint); !ok || got[i].At().Line != want ||
+			c.Name != "After Whisper Cleanup" {
+			t.Errorf(
+				"record %d is %T at line %d, want the checkpoint at line %d",
+				i,
+				got[i],
+				got[i].At().Line,
+				want,
+			)
 		}
 	}
 }
@@ -296,24 +393,46 @@ func TestCheckpointRoundTrip(t *testing.T) {
 		}
 	}
 	want.Dialect = "transcription"
-	if c.Header != want.Header || c.Name != want.Name || c.Lane != want.Lane || c.Stream != want.Stream {
+	if c.Header != want.Header || c.Name != want.Name || c.Lane != want.Lane ||
+		c.Stream != want.Stream {
 		t.Errorf("got %+v, want %+v", c, want)
 	}
 }
 
 // Every line of the harness reads back as what was written, whatever stands in its strings.
 func TestOwnLinesRoundTrip(t *testing.T) {
-	head := record.Header{Pos: record.Position{Path: "run.log", Line: 1}, Time: time.Date(2026, 11, 20, 2, 0, 3, 0, time.UTC)}
+	head := record.Header{
+		Pos:  record.Position{Path: "run.log", Line: 1},
+		Time: time.Date(2026, 11, 20, 2, 0, 3, 0, time.UTC),
+	}
 	const nasty = "a b=\"c\"\\ \n\x00é\x1b[0m\u202e###[error]x\\##vso[a]section_start:1:a.wav"
-	sample := record.Sample{Header: head, PID: 4711, Lane: record.Lane{Device: 2}, Source: "process", RSS: 1 << 30}
+	sample := record.Sample{
+		Header: head,
+		PID:    4711,
+		Lane:   record.Lane{Device: 2},
+		Source: "process",
+		RSS:    1 << 30,
+	}
 	sample.Set(record.Used, record.Exact(5))
 	sample.Set(record.Total, record.Exact(7))
 	shared := sample
 	shared.DeviceUsed, shared.Others = 6, 1
-	idle := record.Idle{Header: head, Lane: record.Lane{Device: 1}, GPU: 3, Settled: true, Phase: record.PhaseAfter}
+	idle := record.Idle{
+		Header:  head,
+		Lane:    record.Lane{Device: 1},
+		GPU:     3,
+		Settled: true,
+		Phase:   record.PhaseAfter,
+	}
 	idle.Set(record.Used, record.Exact(0))
 	idle.Set(record.Total, record.Exact(7))
-	holder := record.Holder{Header: head, Lane: record.Lane{Device: 1}, PID: 4711, Command: nasty, Ours: true}
+	holder := record.Holder{
+		Header:  head,
+		Lane:    record.Lane{Device: 1},
+		PID:     4711,
+		Command: nasty,
+		Ours:    true,
+	}
 	holder.Set(record.Used, record.Exact(6))
 	for _, want := range []interface {
 		record.Record
@@ -357,7 +476,12 @@ func TestOwnLinesRoundTrip(t *testing.T) {
 			t.Fatalf("%q gave %d records", text, len(got))
 		}
 		sameDialect := cmpopts.IgnoreFields(record.Header{}, "Dialect")
-		if diff := cmp.Diff(record.Record(want), got[0], cmp.AllowUnexported(record.Reading{}), sameDialect); diff != "" {
+		if diff := cmp.Diff(
+			record.Record(want),
+			got[0],
+			cmp.AllowUnexported(record.Reading{}),
+			sameDialect,
+		); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}
 	}
@@ -412,7 +536,8 @@ func checkInvariants(t *testing.T, tl *timeline.Timeline) {
 	for _, f := range slices.Concat(tl.Outside, tl.Files) {
 		total += len(f.Checkpoints)
 		pair := func(before, after int) {
-			if before >= after || after >= len(f.Checkpoints) || f.Checkpoints[before].Lane != f.Checkpoints[after].Lane {
+			if before >= after || after >= len(f.Checkpoints) ||
+				f.Checkpoints[before].Lane != f.Checkpoints[after].Lane {
 				t.Fatalf("%s: pair %d-%d of %d checkpoints", f.Name(), before, after, len(f.Checkpoints))
 			}
 		}
@@ -423,7 +548,14 @@ func checkInvariants(t *testing.T, tl *timeline.Timeline) {
 			pair(c.Before, c.After)
 			if c.Stage >= 0 {
 				if s := f.Stages[c.Stage]; s.Before > c.Before || s.After < c.After {
-					t.Fatalf("%s: cleanup %d-%d outside of its stage %d-%d", f.Name(), c.Before, c.After, s.Before, s.After)
+					t.Fatalf(
+						"%s: cleanup %d-%d outside of its stage %d-%d",
+						f.Name(),
+						c.Before,
+						c.After,
+						s.Before,
+						s.After,
+					)
 				}
 			} else if c.Last {
 				t.Fatalf("%s: the last cleanup of no stage", f.Name())

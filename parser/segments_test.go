@@ -23,8 +23,17 @@ import (
 // randomMap is a map as an allocator may have it, and at odd sizes as none has.
 func randomMap(r *rand.Rand, count int) record.SegmentMap {
 	m := record.SegmentMap{
-		Lane: record.Lane{Device: r.IntN(3), Rank: r.IntN(2)}, Name: []string{"file end", "out of memory", "", `a"b`}[r.IntN(4)],
-		Total: r.Int64N(1 << 40), Used: r.Int64N(1 << 40), Requested: r.Int64N(2) * r.Int64N(1<<40), Allowed: r.Int64N(2) * r.Int64N(1<<40),
+		Lane: record.Lane{
+			Device: r.IntN(3),
+			Rank:   r.IntN(2),
+		},
+		Name: []string{"file end", "out of memory", "", `a"b`}[r.IntN(4)],
+		Total: r.Int64N(
+			1 << 40,
+		),
+		Used:      r.Int64N(1 << 40),
+		Requested: r.Int64N(2) * r.Int64N(1<<40),
+		Allowed:   r.Int64N(2) * r.Int64N(1<<40),
 	}
 	m.Time = time.UnixMilli(r.Int64N(1e12)).UTC()
 	unit := int64(512)
@@ -33,9 +42,17 @@ func randomMap(r *rand.Rand, count int) record.SegmentMap {
 	}
 	address := uint64(0x7f0000000000)
 	for range count {
-		s := record.Segment{Address: address, Small: r.IntN(2) == 0, Expandable: r.IntN(4) == 0, Stream: r.Uint64N(2) * r.Uint64()}
+		s := record.Segment{
+			Address:    address,
+			Small:      r.IntN(2) == 0,
+			Expandable: r.IntN(4) == 0,
+			Stream:     r.Uint64N(2) * r.Uint64(),
+		}
 		for range 1 + r.IntN(10) {
-			b := record.Block{Size: unit * (1 + r.Int64N(1<<r.IntN(20))), State: record.BlockState(r.IntN(3))}
+			b := record.Block{
+				Size:  unit * (1 + r.Int64N(1<<r.IntN(20))),
+				State: record.BlockState(r.IntN(3)),
+			}
 			for range 1 + r.IntN(3) {
 				s.Blocks = append(s.Blocks, b)
 				s.Size += b.Size
@@ -107,13 +124,47 @@ func TestSegmentMapRoundTrip(t *testing.T) {
 func TestSegmentSums(t *testing.T) {
 	const mib = 1 << 20
 	m := record.SegmentMap{Total: 200 * mib, Used: 100 * mib, Segments: []record.Segment{
-		{Address: 0x7f0000000000, Size: 20 * mib, Blocks: []record.Block{{Size: 10 * mib, State: record.BlockAllocated}, {Size: 10 * mib, State: record.BlockFree}}},
-		{Address: 0x7f0002000000, Size: 8 * mib, Blocks: []record.Block{{Size: 8 * mib, State: record.BlockFree}}},
-		{Address: 0x7f0003000000, Size: 2 * mib, Small: true, Blocks: []record.Block{{Size: mib, State: record.BlockPending}, {Size: mib, State: record.BlockFree}}},
-		{Address: 0x7f0004000000, Size: 60 * mib, Expandable: true, Blocks: []record.Block{{Size: 10 * mib, State: record.BlockAllocated}, {Size: 50 * mib, State: record.BlockFree}}},
+		{
+			Address: 0x7f0000000000,
+			Size:    20 * mib,
+			Blocks: []record.Block{
+				{Size: 10 * mib, State: record.BlockAllocated},
+				{Size: 10 * mib, State: record.BlockFree},
+			},
+		},
+		{
+			Address: 0x7f0002000000,
+			Size:    8 * mib,
+			Blocks:  []record.Block{{Size: 8 * mib, State: record.BlockFree}},
+		},
+		{
+			Address: 0x7f0003000000,
+			Size:    2 * mib,
+			Small:   true,
+			Blocks: []record.Block{
+				{Size: mib, State: record.BlockPending},
+				{Size: mib, State: record.BlockFree},
+			},
+		},
+		{
+			Address:    0x7f0004000000,
+			Size:       60 * mib,
+			Expandable: true,
+			Blocks: []record.Block{
+				{Size: 10 * mib, State: record.BlockAllocated},
+				{Size: 50 * mib, State: record.BlockFree},
+			},
+		},
 	}}
 	want := record.SegmentSums{
-		Reserved: 90 * mib, Allocated: 20 * mib, Pending: mib, Free: 69 * mib, Releasable: 48 * mib, LargestFree: 50 * mib, Segments: 4, Blocks: 7,
+		Reserved:    90 * mib,
+		Allocated:   20 * mib,
+		Pending:     mib,
+		Free:        69 * mib,
+		Releasable:  48 * mib,
+		LargestFree: 50 * mib,
+		Segments:    4,
+		Blocks:      7,
 	}
 	if diff := cmp.Diff(want, m.Sums()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -159,7 +210,8 @@ func TestSegmentMapsDisturbNothing(t *testing.T) {
 			}
 			var with, without strings.Builder
 			for i, line := range strings.SplitAfter(string(f.Data), "\n") {
-				if strings.Contains(line, record.MemoryPrefix) || strings.HasPrefix(line, record.HarnessPrefix) {
+				if strings.Contains(line, record.MemoryPrefix) ||
+					strings.HasPrefix(line, record.HarnessPrefix) {
 					with.WriteString(maps[i%len(maps)] + "\n")
 					without.WriteString("loading\n")
 				}
@@ -174,7 +226,12 @@ func TestSegmentMapsDisturbNothing(t *testing.T) {
 				return b.Timeline()
 			}
 			if got, want := build(with.String()), build(without.String()); !reflect.DeepEqual(want, got) {
-				t.Errorf("%s, %s: maps change the timeline:\n%s", path, f.Name, cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })))
+				t.Errorf(
+					"%s, %s: maps change the timeline:\n%s",
+					path,
+					f.Name,
+					cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })),
+				)
 			}
 		}
 	}
@@ -198,7 +255,11 @@ func TestSegmentMapsAreNotKept(t *testing.T) {
 func TestSegmentsOfAFailure(t *testing.T) {
 	line := func(requested int64) string {
 		m := record.SegmentMap{Name: "out of memory", Requested: requested, Segments: []record.Segment{
-			{Address: 1 << 21, Size: 1024, Blocks: []record.Block{{Size: requested / 512 / 100 * 512, State: record.BlockFree}}},
+			{
+				Address: 1 << 21,
+				Size:    1024,
+				Blocks:  []record.Block{{Size: requested / 512 / 100 * 512, State: record.BlockFree}},
+			},
 		}}
 		return string(segments.AppendLine(&m, nil)) + "\n"
 	}
@@ -219,7 +280,9 @@ func TestSegmentsOfAFailure(t *testing.T) {
 		"one without":      {message("29.99 MiB") + line(other) + message("40.00 MiB"), []int64{0, 419328}},
 		"no failure at it": {line(0) + message("29.99 MiB"), []int64{0}},
 	} {
-		tl, err := parser.Build(parser.Read(strings.NewReader("[pipeline] file-start path=a.wav\n"+c.log), "run.log"))
+		tl, err := parser.Build(
+			parser.Read(strings.NewReader("[pipeline] file-start path=a.wav\n"+c.log), "run.log"),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,7 +306,9 @@ func FuzzSegments(f *testing.F) {
 		m := randomMap(r, 5)
 		f.Add(string(segments.AppendLine(&m, nil)))
 	}
-	f.Add("[pipeline] segments at=a device=0 part=1/2 unit=1 map=0L:A1*3;+0Sx@1:F1.\n[pipeline] segments at=a device=0 part=2/2 map=&:P2;+1L:A1.")
+	f.Add(
+		"[pipeline] segments at=a device=0 part=1/2 unit=1 map=0L:A1*3;+0Sx@1:F1.\n[pipeline] segments at=a device=0 part=2/2 map=&:P2;+1L:A1.",
+	)
 	f.Fuzz(func(t *testing.T, log string) {
 		for rec := range fuzzed(t, []byte(log), "fuzz") {
 			m, ok := rec.(record.SegmentMap)
@@ -251,7 +316,8 @@ func FuzzSegments(f *testing.F) {
 				continue
 			}
 			sums := m.Sums()
-			if sums.Allocated+sums.Pending+sums.Free != sums.Reserved || sums.Releasable > sums.Free || sums.LargestFree > sums.Free {
+			if sums.Allocated+sums.Pending+sums.Free != sums.Reserved || sums.Releasable > sums.Free ||
+				sums.LargestFree > sums.Free {
 				t.Fatalf("%+v of %q", sums, log)
 			}
 			for again := range fuzzed(t, segments.AppendLine(&m, nil), "fuzz") {

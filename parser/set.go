@@ -15,17 +15,17 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// A Set is the dialects in which logs are read. The nil set is all built-in ones.
+// A Set is the dialects in which logs are read. A nil set has all built-in ones.
 type Set struct {
 	set *scan.Dialects
 }
 
-// allDialects are the built-in dialects.
+// allDialects returns the built-in dialects.
 var allDialects = sync.OnceValue(func() *scan.Dialects { return scan.NewDialects(dialect.BuiltIn) })
 
-// NewSet is the set of all dialects, the built-in ones and the user's, which come first. Where
-// force is not empty it names the only one that is read; the harness's own lines, and those by
-// which a pipeline names its files, always are. The error names every mistake.
+// NewSet returns a set of the built-in dialects and the user's; the user's are tried first. If
+// force is not empty, the set has only the dialect of that name, and the lines of the harness and
+// of [pipeline]. The error names every mistake in the user's dialects.
 func NewSet(force string, user ...dialect.User) (*Set, error) {
 	if force == "" && len(user) == 0 {
 		return nil, nil
@@ -38,12 +38,18 @@ func NewSet(force string, user ...dialect.User) (*Set, error) {
 			errs = append(errs, fmt.Errorf("dialect %q: %s: expected %s", d.Name, m.Field, m.Expected))
 		}
 		if names[d.Name] {
-			errs = append(errs, fmt.Errorf("dialect %q: name: expected one that no other dialect has", d.Name))
+			errs = append(
+				errs,
+				fmt.Errorf("dialect %q: name: expected one that no other dialect has", d.Name),
+			)
 		}
 		names[d.Name] = true
 	}
 	if len(user) > dialect.UserDialectsMax {
-		errs = append(errs, fmt.Errorf("expected at most %d dialects, found %d", dialect.UserDialectsMax, len(user)))
+		errs = append(
+			errs,
+			fmt.Errorf("expected at most %d dialects, found %d", dialect.UserDialectsMax, len(user)),
+		)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -87,9 +93,9 @@ func (set *Set) ParseLine(line []byte, pos record.Position) []record.Record {
 	return parseLine(line, pos, set.dialects())
 }
 
-// Next is the first place from an offset on where a line that may hold a record has something to
-// show for it, false where no line does: reading is for those lines. A terminal escape may hide a
-// needle, and dialects without needles try each line.
+// Next returns the offset at or after `from` of the next text that may belong to a record: a needle
+// of a dialect, or a terminal escape, which may hide one. ok is false if there is none. If a
+// dialect has no needles, any text may belong to a record.
 func (set *Set) Next(text []byte, from int) (at int, ok bool) {
 	if at = set.dialects().Next(text, from); at < 0 {
 		return len(text), false

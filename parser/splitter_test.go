@@ -29,7 +29,13 @@ func TestSplitWithHead(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(tl.Files) != 12 || len(tl.Outside) > 0 || tl.Files[0].Checkpoints[0].Name != names[0] {
-			t.Errorf("%q: %d files from %q on, %d stretches outside", names, len(tl.Files), tl.Files[0].Checkpoints[0].Name, len(tl.Outside))
+			t.Errorf(
+				"%q: %d files from %q on, %d stretches outside",
+				names,
+				len(tl.Files),
+				tl.Files[0].Checkpoints[0].Name,
+				len(tl.Outside),
+			)
 		}
 	}
 }
@@ -51,11 +57,18 @@ func TestSplitWithoutHead(t *testing.T) {
 			}
 			want := 12 - (cut+len(names)-1)/len(names)
 			if len(tl.Files) != want {
-				t.Errorf("without %d of %d checkpoints a file: %d files, want %d", cut, len(names), len(tl.Files), want)
+				t.Errorf(
+					"without %d of %d checkpoints a file: %d files, want %d",
+					cut,
+					len(names),
+					len(tl.Files),
+					want,
+				)
 				continue
 			}
 			for i, f := range tl.Files {
-				if f.Checkpoints[0].Name != names[0] || len(f.Checkpoints) != len(names) || len(f.Unpaired) > 0 {
+				if f.Checkpoints[0].Name != names[0] || len(f.Checkpoints) != len(names) ||
+					len(f.Unpaired) > 0 {
 					t.Errorf("without %d of %d checkpoints a file: file %d has %d from %q on, %d without an After",
 						cut, len(names), i+1, len(f.Checkpoints), f.Checkpoints[0].Name, len(f.Unpaired))
 				}

@@ -71,7 +71,10 @@ type tryout struct {
 }
 
 func (t *tryout) line(l logPiece) (trial Trial, ok bool) {
-	near := slices.ContainsFunc(t.literals, func(s string) bool { return bytes.Contains(l.text, []byte(s)) })
+	near := slices.ContainsFunc(
+		t.literals,
+		func(s string) bool { return bytes.Contains(l.text, []byte(s)) },
+	)
 	if !near && len(t.literals) > 0 {
 		return Trial{}, false
 	}

@@ -19,7 +19,10 @@ func TestTry(t *testing.T) {
 		{Name: "nested", Pattern: `(?P<checkpoint>after (?P<file>\w+)) mem=(?P<used>\d+)`, Unit: "MiB"},
 		{Name: "other", Pattern: `(?i)MEM=(?P<used>\d+)kb`},
 	}
-	log := "after a mem=1\n\nmem=2KB\rafter b mem=none\r\n" + strings.Repeat("#", 200<<10) + "after c mem=3\nafter d mem=4"
+	log := "after a mem=1\n\nmem=2KB\rafter b mem=none\r\n" + strings.Repeat(
+		"#",
+		200<<10,
+	) + "after c mem=3\nafter d mem=4"
 	var b strings.Builder
 	for trial, err := range parser.Try(strings.NewReader(log), "run.log", dialects) {
 		if err != nil {

@@ -203,11 +203,20 @@ func TestNewSet(t *testing.T) {
 		}
 	}
 	if _, err := parser.NewSet("transcript", mine); err == nil ||
-		!strings.HasPrefix(err.Error(), "expected a dialect (mine, vramsoak, ") || !strings.HasSuffix(err.Error(), `), found "transcript"`) {
+		!strings.HasPrefix(
+			err.Error(),
+			"expected a dialect (mine, vramsoak, ",
+		) || !strings.HasSuffix(err.Error(), `), found "transcript"`) {
 		t.Errorf("got %v", err)
 	}
-	_, err := parser.NewSet("", mine, mine, dialect.User{Name: "transcription", Pattern: `(?P<used>\d*)(?P<usde>x)?`, Unit: "kB10"},
-		dialect.User{Name: "A b", Pattern: `(`}, dialect.User{Name: "c", Pattern: "VRAM \\d+\n"})
+	_, err := parser.NewSet(
+		"",
+		mine,
+		mine,
+		dialect.User{Name: "transcription", Pattern: `(?P<used>\d*)(?P<usde>x)?`, Unit: "kB10"},
+		dialect.User{Name: "A b", Pattern: `(`},
+		dialect.User{Name: "c", Pattern: "VRAM \\d+\n"},
+	)
 	want := `dialect "mine": name: expected one that no other dialect has
 dialect "transcription": name: expected a name that no built-in dialect has (` + strings.Join(dialect.Names(), ", ") + `)
 dialect "transcription": unit: expected a unit of bytes, KiB, MiB, GiB or TiB (or kB, MB, GB, TB)
@@ -248,7 +257,8 @@ func FuzzUserDialect(f *testing.F) {
 		if len(d.Literals()) > 0 {
 			t.Fatalf("%q has literals %q", d.Pattern, d.Literals())
 		}
-		if bytes.Contains([]byte(log), []byte("vramsoak]")) || bytes.Contains([]byte(log), []byte("[pipeline]")) {
+		if bytes.Contains([]byte(log), []byte("vramsoak]")) ||
+			bytes.Contains([]byte(log), []byte("[pipeline]")) {
 			return
 		}
 		if diff := cmp.Diff(readIn(t, slow, log), readIn(t, set, log)); diff != "" {

@@ -41,7 +41,13 @@ func TestWindows(t *testing.T) {
 				"file":   source.File(file, int64(len(log)), int64(chunk)),
 			} {
 				if got := dump(t, src); got != whole {
-					t.Errorf("%s as a %s in windows of %d bytes: %s", name, kind, chunk, firstDifference(got, whole))
+					t.Errorf(
+						"%s as a %s in windows of %d bytes: %s",
+						name,
+						kind,
+						chunk,
+						firstDifference(got, whole),
+					)
 				}
 			}
 			_ = file.Close()

@@ -16,7 +16,15 @@ import (
 func TestWorkersShareABatch(t *testing.T) {
 	t.Parallel()
 	log := func(run string, gpu int, lines ...string) string {
-		start := record.RunStart{Files: 3, Feed: "process", Command: "x", Version: "v1", ID: record.WorkerID(run, gpu), Workers: 2, GPU: gpu}
+		start := record.RunStart{
+			Files:   3,
+			Feed:    "process",
+			Command: "x",
+			Version: "v1",
+			ID:      record.WorkerID(run, gpu),
+			Workers: 2,
+			GPU:     gpu,
+		}
 		return string(start.AppendLine(nil)) + "\n" + strings.Join(lines, "\n") + "\n"
 	}
 	file := func(index int, status, second string) string {
@@ -41,15 +49,34 @@ func TestWorkersShareABatch(t *testing.T) {
 		runs = append(runs, fmt.Sprintf("run %d of batch %d: %s", r.Number, r.Batch, r.Start.RunID()))
 	}
 	for _, f := range tl.LastAttempts() {
-		files = append(files, fmt.Sprintf("batch %d run %d file %d %s on GPU %d", f.Batch, f.Run, f.Index, f.Status, f.Checkpoints[0].Lane.Device))
+		files = append(
+			files,
+			fmt.Sprintf(
+				"batch %d run %d file %d %s on GPU %d",
+				f.Batch,
+				f.Run,
+				f.Index,
+				f.Status,
+				f.Checkpoints[0].Lane.Device,
+			),
+		)
 	}
-	wantRuns := []string{"run 0 of batch 0: a", "run 1 of batch 0: a", "run 2 of batch 2: b", "run 3 of batch 3: a"}
+	wantRuns := []string{
+		"run 0 of batch 0: a",
+		"run 1 of batch 0: a",
+		"run 2 of batch 2: b",
+		"run 3 of batch 3: a",
+	}
 	if diff := cmp.Diff(wantRuns, runs); diff != "" {
 		t.Errorf("runs (-want +got):\n%s", diff)
 	}
 	wantFiles := []string{
-		"batch 0 run 0 file 1 ok on GPU 0", "batch 0 run 0 file 2 ok on GPU 0", "batch 0 run 1 file 3 ok on GPU 3",
-		"batch 2 run 2 file 1 ok on GPU 3", "batch 3 run 3 file 2 failed on GPU 3", "batch 3 run 3 file 3 ok on GPU 3",
+		"batch 0 run 0 file 1 ok on GPU 0",
+		"batch 0 run 0 file 2 ok on GPU 0",
+		"batch 0 run 1 file 3 ok on GPU 3",
+		"batch 2 run 2 file 1 ok on GPU 3",
+		"batch 3 run 3 file 2 failed on GPU 3",
+		"batch 3 run 3 file 3 ok on GPU 3",
 	}
 	if diff := cmp.Diff(wantFiles, files); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)

@@ -13,7 +13,7 @@ import (
 	"vramsoak/parser/source"
 )
 
-// A jsonReader reads JSON as a stream. Nothing of it is held: a string may be of any length.
+// A jsonReader reads JSON as a stream. It keeps nothing, so a string may have any length.
 type jsonReader struct {
 	r    *bufio.Reader
 	line int // of what is read next, from 1
@@ -23,14 +23,15 @@ func newJSONReader(r io.Reader) *jsonReader {
 	return &jsonReader{r: bufio.NewReaderSize(&sticky{r: r}, 64<<10), line: 1}
 }
 
-// A jsonError is text that is not JSON: its end, where found is empty.
+// A jsonError is a syntax error. found is empty at the end of the text.
 type jsonError struct{ expected, found string }
 
 func (e *jsonError) Error() string {
 	return fmt.Sprintf("expected %s, found %q", e.expected, e.found)
 }
 
-// mistake is the error that what follows is not what was expected. An I/O error stays one.
+// mistake returns the error for what comes next, which is not what was expected. An I/O error is
+// returned as it is.
 func (j *jsonReader) mistake(expected string) error {
 	found, err := j.r.Peek(80)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -40,7 +41,8 @@ func (j *jsonReader) mistake(expected string) error {
 	return &jsonError{expected, string(bytes.ToValidUTF8(found, []byte("�")))}
 }
 
-// next is the first byte of what follows, after blanks; 0 stands for the end, and for an I/O error.
+// next returns the next byte that is not a blank, without taking it. It returns 0 at the end and at
+// an I/O error.
 func (j *jsonReader) next() byte {
 	for {
 		b, err := j.r.Peek(1)
@@ -58,7 +60,7 @@ func (j *jsonReader) next() byte {
 	}
 }
 
-// drop passes over bytes that are at hand and hold no '\n'.
+// drop takes bytes that are in the buffer and have no '\n'.
 func (j *jsonReader) drop(n int) {
 	_, _ = j.r.Discard(n) // they are buffered
 }
@@ -72,8 +74,8 @@ func (j *jsonReader) take(want byte, expected string) error {
 	return nil
 }
 
-// object reads an object: member reads the value of each key, with skip where it has no use for it.
-// A value that is not an object is passed over.
+// object reads an object. It calls member to read the value of each key; member skips a value that
+// it does not need. A value that is not an object is skipped.
 func (j *jsonReader) object(member func(key string) error) error {
 	if j.next() != '{' {
 		return j.skip()
@@ -114,7 +116,8 @@ func (j *jsonReader) object(member func(key string) error) error {
 	}
 }
 
-// array reads an array: element reads each value. A value that is not an array is passed over.
+// array reads an array. It calls element to read each value. A value that is not an array is
+// skipped.
 func (j *jsonReader) array(element func() error) error {
 	if j.next() != '[' {
 		return j.skip()
@@ -138,8 +141,8 @@ func (j *jsonReader) array(element func() error) error {
 	}
 }
 
-// text reads the string that follows and gives it to out in pieces, in UTF-8. A surrogate without
-// its other half is U+FFFD.
+// text reads a string and calls out with its pieces, in UTF-8. Half of a surrogate pair becomes
+// U+FFFD.
 func (j *jsonReader) text(out func([]byte) error) error {
 	if err := j.take('"', "a string"); err != nil {
 		return err
@@ -194,8 +197,8 @@ func (j *jsonReader) text(out func([]byte) error) error {
 	}
 }
 
-// plain is what stands next of a string, so far as it is at hand, up to a quote or an escape. It is
-// good until more is read.
+// plain returns the bytes of a string that are in the buffer, up to a quote or an escape. They are
+// valid until more is read.
 func (j *jsonReader) plain() ([]byte, error) {
 	if _, err := j.r.Peek(1); err != nil {
 		return nil, j.mistake("the rest of a string")
@@ -213,7 +216,7 @@ func (j *jsonReader) plain() ([]byte, error) {
 	return b, nil
 }
 
-// escape reads the escape that follows, or the quote that ends the string.
+// escape reads an escape, or the quote that ends the string.
 func (j *jsonReader) escape() (r rune, quote bool, err error) {
 	b, _ := j.r.Peek(2)
 	if b[0] == '"' {
@@ -243,11 +246,11 @@ func (j *jsonReader) escape() (r rune, quote bool, err error) {
 	return r, false, nil
 }
 
-// depthMax is how deep values may lie in one another, as in encoding/json.
+// depthMax bounds how deep values may be nested, as in encoding/json.
 const depthMax = 10_000
 
-// skip passes over the value that follows. It looks at brackets and strings alone: what nobody
-// reads need not be correct.
+// skip skips a value. It looks at brackets and strings only: the rest of a value that nobody reads
+// need not be valid.
 func (j *jsonReader) skip() error {
 	var open []byte
 	for {
@@ -281,7 +284,7 @@ func (j *jsonReader) skip() error {
 	}
 }
 
-// skipText passes over a string.
+// skipText skips a string.
 func (j *jsonReader) skipText() error {
 	j.drop(1)
 	for {

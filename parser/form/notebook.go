@@ -11,8 +11,8 @@ import (
 	"vramsoak/parser/source"
 )
 
-// isNotebook says that a file is a Jupyter notebook: an object that begins with a key of theirs, in
-// which another stands.
+// isNotebook reports whether a file is a Jupyter notebook: a JSON object that begins with a key of
+// notebooks, and has another one:
 //
 //	{"cells": [{"cell_type": "code", ...}], "metadata": {...}, "nbformat": 4, "nbformat_minor": 5}
 //	{"metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0, "worksheets": [{"cells": [...]}]}
@@ -48,7 +48,7 @@ func isNotebook(head []byte) bool {
 //	  "text": [
 //	   "[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB (0.7%)\n",
 //
-// A line stands where its string does in the file.
+// The line of a record is that of its string in the file.
 type notebook struct {
 	json  *jsonReader
 	name  string
@@ -58,8 +58,8 @@ type notebook struct {
 	out     scan.Batch
 	win     source.Window
 	skip    int
-	// lines are where the window's lines stand in the file, from the first on, and begun says that the
-	// last has bytes.
+	// lines has the line of the file for each line of the window. begun says that the last one has
+	// bytes already.
 	lines []int
 	begun bool
 	cr    bool // the last byte was '\r'
@@ -69,11 +69,22 @@ type notebook struct {
 	traced     bool
 }
 
-// errStopped ends the reading of a notebook whose records nobody wants any more.
+// errStopped ends the reading of a notebook when nobody takes its records any more.
 var errStopped = errors.New("stopped")
 
-func readNotebook(r io.Reader, name string, m *scan.Dialects, yield func(record.Record, error) bool) {
-	n := &notebook{json: newJSONReader(r), name: name, yield: yield, scanner: scan.NewScanner(name, m), lines: []int{1}}
+func readNotebook(
+	r io.Reader,
+	name string,
+	m *scan.Dialects,
+	yield func(record.Record, error) bool,
+) {
+	n := &notebook{
+		json:    newJSONReader(r),
+		name:    name,
+		yield:   yield,
+		scanner: scan.NewScanner(name, m),
+		lines:   []int{1},
+	}
 	n.scanner.Printed = true
 	err := n.file()
 	if errors.Is(err, errStopped) || n.scan(true) != nil {
@@ -87,16 +98,20 @@ func readNotebook(r io.Reader, name string, m *scan.Dialects, yield func(record.
 			found = "the end"
 		}
 		yield(record.SyntaxError{
-			Header:   record.Header{Pos: record.Position{Path: name, Line: n.json.line}, Dialect: "notebook"},
-			Expected: bad.expected, Found: found,
-			Advice: "the notebook is cut off or broken here; the outputs before are read, those after are not",
+			Header: record.Header{
+				Pos:     record.Position{Path: name, Line: n.json.line},
+				Dialect: "notebook",
+			},
+			Expected: bad.expected,
+			Found:    found,
+			Advice:   "the notebook is cut off or broken here; the outputs before are read, those after are not",
 		}, nil)
 	case err != nil:
 		yield(nil, source.ReadError(name, n.json.line, err))
 	}
 }
 
-// file reads the notebook, or several that were put after one another.
+// file reads the notebook, or several that were appended to one another.
 func (n *notebook) file() error {
 	if bom, _ := n.json.r.Peek(3); string(bom) == "\ufeff" {
 		n.json.drop(3)
@@ -175,8 +190,7 @@ func (n *notebook) output(key string) error {
 	return n.json.skip()
 }
 
-// text reads a string or an array of strings, which together are a text, or each a part of a
-// traceback.
+// text reads a string or an array of strings. An array is one text, or the parts of a traceback.
 func (n *notebook) text(traceback bool) error {
 	part := func() error {
 		if n.json.next() != '"' {
@@ -200,7 +214,7 @@ func (n *notebook) text(traceback bool) error {
 	return n.endLine(n.json.line)
 }
 
-// endReason reads the error's message. A traceback ends with it: there it is read already.
+// endReason reads the message of an error, unless a traceback has ended with it already.
 func (n *notebook) endReason() error {
 	if n.traced || len(n.reason) == 0 {
 		return nil
@@ -212,9 +226,8 @@ func (n *notebook) endReason() error {
 	return n.endLine(line)
 }
 
-// write appends a piece of an output that stands in a line of the file. A '\r' becomes '\n', which
-// is the same to a scanner, so that what a progress bar wrote is found where it stands in the file
-// too.
+// write appends a piece of an output. The line is that of the piece in the file. A '\r' becomes
+// '\n', so that what a progress bar wrote gets its line in the file, too.
 func (n *notebook) write(b []byte, line int) error {
 	for len(b) > 0 {
 		if n.cr && b[0] == '\n' {
@@ -248,7 +261,7 @@ func (n *notebook) write(b []byte, line int) error {
 	return nil
 }
 
-// endLine ends a line that is begun, where an output ends.
+// endLine ends a line without a line end, where an output ends.
 func (n *notebook) endLine(line int) error {
 	n.cr = false
 	if !n.begun {

@@ -37,12 +37,11 @@ const (
 	profileMessages = 1 << 20
 )
 
-// isProfile says that a file is a pprof profile, a protocol buffer whose first field is a sample
-// type: field 1, of two indices of strings.
-//
-//	0a 04 08 01 10 02
+// isProfile reports whether a file is a pprof profile. That is a protocol buffer whose first field
+// is a sample type: field 1, with two indices of strings.
 func isProfile(head []byte) bool {
-	if len(head) < 4 || head[0] != 1<<3|2 || head[1] < 2 || head[1] > 22 || len(head) < 2+int(head[1]) {
+	if len(head) < 4 || head[0] != 1<<3|2 || head[1] < 2 || head[1] > 22 ||
+		len(head) < 2+int(head[1]) {
 		return false
 	}
 	text := head[2 : 2+head[1]]
@@ -59,13 +58,20 @@ func isProfile(head []byte) bool {
 	return true
 }
 
-func readProfile(r io.Reader, name string, _ *scan.Dialects, yield func(record.Record, error) bool) {
+func readProfile(
+	r io.Reader,
+	name string,
+	_ *scan.Dialects,
+	yield func(record.Record, error) bool,
+) {
 	data, err := io.ReadAll(io.LimitReader(r, profileMax+1))
 	if err != nil {
 		yield(nil, source.ReadError(name, 0, err))
 		return
 	}
-	p := deviceProfile{header: record.Header{Pos: record.Position{Path: name, Line: 1}, Dialect: jaxDialect}}
+	p := deviceProfile{
+		header: record.Header{Pos: record.Position{Path: name, Line: 1}, Dialect: jaxDialect},
+	}
 	for _, rec := range p.read(data) {
 		if !yield(rec, nil) {
 			return
@@ -93,13 +99,19 @@ func (p *deviceProfile) read(data []byte) []record.Record {
 	if err != nil {
 		return p.bad(whole, err.Error())
 	}
-	space := slices.IndexFunc(prof.SampleType, func(t *profile.ValueType) bool { return t.Type == "space" && t.Unit == "bytes" })
+	space := slices.IndexFunc(
+		prof.SampleType,
+		func(t *profile.ValueType) bool { return t.Type == "space" && t.Unit == "bytes" },
+	)
 	if space < 0 {
 		var types []string
 		for _, t := range prof.SampleType {
 			types = append(types, t.Type+"/"+t.Unit)
 		}
-		return p.bad("the sample types allocations/count and space/bytes of a device memory profile", strings.Join(types, " "))
+		return p.bad(
+			"the sample types allocations/count and space/bytes of a device memory profile",
+			strings.Join(types, " "),
+		)
 	}
 	if prof.TimeNanos != 0 {
 		p.header.Time = time.Unix(0, prof.TimeNanos).UTC()
@@ -114,7 +126,7 @@ func (p *deviceProfile) bad(expected, found string) []record.Record {
 	}}
 }
 
-// sum adds up the samples: one checkpoint a device, and one for the executables.
+// sum adds up the samples: one checkpoint for each device, and one for the executables.
 func (p *deviceProfile) sum(samples []*profile.Sample, space int) (records []record.Record) {
 	buffers := map[int]int64{} // by device
 	var executables int64
@@ -138,7 +150,10 @@ func (p *deviceProfile) sum(samples []*profile.Sample, space int) (records []rec
 		case onHost:
 			host = device
 		case device == "":
-			return p.bad("a buffer's device such as cuda:0, which the profiles of old versions of jaxlib do not have", device)
+			return p.bad(
+				"a buffer's device such as cuda:0, which the profiles of old versions of jaxlib do not have",
+				device,
+			)
 		case !ok:
 			return p.bad("a buffer's device such as cuda:0 or TPU_0", device)
 		default:
@@ -146,7 +161,12 @@ func (p *deviceProfile) sum(samples []*profile.Sample, space int) (records []rec
 		}
 	}
 	reading := func(name string, device int, q record.Quantity, bytes int64) {
-		c := record.Checkpoint{Header: p.header, Name: name, Lane: record.Lane{Device: device}, Sampled: true}
+		c := record.Checkpoint{
+			Header:  p.header,
+			Name:    name,
+			Lane:    record.Lane{Device: device},
+			Sampled: true,
+		}
 		c.Set(q, record.Exact(bytes))
 		records = append(records, c)
 	}
@@ -159,7 +179,8 @@ func (p *deviceProfile) sum(samples []*profile.Sample, space int) (records []rec
 	if len(records) == 0 {
 		text := "the profile has no buffers"
 		if host != "" {
-			text = "the profile's buffers are on " + lex.Shorten(strings.ToValidUTF8(host, "�"), 80) + ", in host memory"
+			host = lex.Shorten(strings.ToValidUTF8(host, "�"), 80)
+			text = "the profile's buffers are on " + host + ", in host memory"
 		}
 		records = append(records, record.Warning{Header: p.header, Level: "failed", Text: text})
 	}
@@ -173,8 +194,8 @@ func label(s *profile.Sample, key string) string {
 	return ""
 }
 
-// jaxDevice is the number of a device: "cuda:0", "TPU_0(process=0,(0,0,0,0))"; host says that its
-// memory is the host's: "TFRT_CPU_0", "cpu:0", "interpreter:0".
+// jaxDevice returns the number of a device: "cuda:0", "TPU_0(process=0,(0,0,0,0))". host reports
+// whether its memory is host memory: "TFRT_CPU_0", "cpu:0", "interpreter:0".
 func jaxDevice(device string) (n int, host, ok bool) {
 	device, _, _ = strings.Cut(device, "(")
 	i := strings.LastIndexAny(device, ":_")
@@ -183,11 +204,12 @@ func jaxDevice(device string) (n int, host, ok bool) {
 	}
 	n, rest, ok := lex.CutInt([]byte(device[i+1:]))
 	platform := strings.ToLower(device[:i])
-	return n, strings.HasSuffix(platform, "cpu") || platform == "host" || platform == "interpreter", ok && len(rest) == 0
+	host = strings.HasSuffix(platform, "cpu") || platform == "host" || platform == "interpreter"
+	return n, host, ok && len(rest) == 0
 }
 
-// countMessages counts the fields of a protocol buffer that have a length, so many levels deep:
-// reading each takes some hundred bytes. ok is false where the outer level cannot be read.
+// countMessages counts the fields with a length in a protocol buffer, down to a depth. Reading a
+// field takes some hundred bytes. ok is false if the outer level cannot be read.
 func countMessages(data []byte, levels int) (n int, ok bool) {
 	for len(data) > 0 {
 		tag, size := binary.Uvarint(data)

@@ -12,7 +12,8 @@ type interner struct {
 	recent [256]string // the last strings of known, by slotOf
 }
 
-// knownMax bounds the strings of an interner, because a log may give every record a name of its own.
+// knownMax bounds the strings of an interner, because a log may give every record a name of its
+// own.
 const knownMax = 4096
 
 // str returns a text as a string of valid UTF-8, without blanks at its ends.

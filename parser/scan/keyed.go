@@ -44,7 +44,11 @@ func StartsKeyed(l *Line, at int, keys []Keyed) bool {
 // long as more reports that they belong to the block. It reads each key once. end is the offset
 // behind the last value, or 0.
 func ReadKeyed(
-	l *Line, at int, keys []Keyed, more func(text []byte) bool, cut func(value []byte) (record.Size, bool),
+	l *Line,
+	at int,
+	keys []Keyed,
+	more func(text []byte) bool,
+	cut func(value []byte) (record.Size, bool),
 ) (r record.Reading, end int) {
 	for n := range keyedLines {
 		text := l.Text[:min(len(l.Text), at+keyedMax)]

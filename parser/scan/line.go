@@ -151,8 +151,12 @@ func (l *Line) Add(rec record.Record) {
 // expected.
 func (l *Line) Bad(at int, expected, advice string) {
 	l.Add(record.SyntaxError{
-		Header: l.Header(at), Expected: expected, Found: lex.Shorten(strings.ToValidUTF8(string(l.Text[at:]), "�"), 80),
-		Advice: advice,
+		Header: l.Header(
+			at,
+		),
+		Expected: expected,
+		Found:    lex.Shorten(strings.ToValidUTF8(string(l.Text[at:]), "�"), 80),
+		Advice:   advice,
 	})
 }
 
@@ -183,8 +187,12 @@ func (l *Line) Message(at int) string {
 // that could not be read.
 func (l *Line) BadCheckpoint(at int, expected string, found []byte) {
 	l.Add(record.SyntaxError{
-		Header: l.Header(at), Expected: expected,
-		Found:  lex.Shorten(strings.ToValidUTF8(string(bytes.TrimSpace(found[:min(len(found), 200)])), "�"), 80),
+		Header:   l.Header(at),
+		Expected: expected,
+		Found: lex.Shorten(
+			strings.ToValidUTF8(string(bytes.TrimSpace(found[:min(len(found), 200)])), "�"),
+			80,
+		),
 		Advice: record.TornAdvice,
 	})
 }
@@ -202,7 +210,8 @@ func (l *Line) IsOwn() bool {
 		text = l.inner
 	}
 	ownLine := l.start == 0 || l.s.win.Buf[l.start-1] == '\n'
-	return ownLine && !l.s.Printed && bytes.HasPrefix(lex.TrimBlanks(source.WithoutHole(text)), record.HarnessPrefixBytes)
+	return ownLine && !l.s.Printed &&
+		bytes.HasPrefix(lex.TrimBlanks(source.WithoutHole(text)), record.HarnessPrefixBytes)
 }
 
 // Near is how many bytes away from its needle a dialect looks for the rest of a record, because a
@@ -232,7 +241,11 @@ func (l *Line) Below(end int) (text []byte, start, stop int, ok bool) {
 }
 
 // LineEnds returns how many lines end between two offsets of the window.
-func (l *Line) LineEnds(from, to int) int { return bytes.Count(l.s.win.Buf[from:to], source.Newline) }
+func (l *Line) LineEnds(
+	from, to int,
+) int {
+	return bytes.Count(l.s.win.Buf[from:to], source.Newline)
+}
 
 // Added returns how many records the window has so far.
 func (l *Line) Added() int { return len(l.s.out.Entries) }
@@ -241,7 +254,11 @@ func (l *Line) Added() int { return len(l.s.out.Entries) }
 func (l *Line) Last() record.Record { return l.s.out.Entries[len(l.s.out.Entries)-1].Other }
 
 // Put adds a record as it is.
-func (l *Line) Put(rec record.Record) { l.s.out.Entries = append(l.s.out.Entries, Entry{Other: rec}) }
+func (l *Line) Put(
+	rec record.Record,
+) {
+	l.s.out.Entries = append(l.s.out.Entries, Entry{Other: rec})
+}
 
 // NoteOwn notes that the window may have lines of the harness.
 func (l *Line) NoteOwn() { l.s.out.Own = true }

@@ -83,7 +83,12 @@ type readers struct {
 func newReaders(src source.Source, name string, m *Dialects) *readers {
 	workers := min(runtime.GOMAXPROCS(0), readersMax)
 	n := 4 * workers
-	r := &readers{ahead: make(chan *job, n), free: make(chan *job, n), stop: make(chan struct{}), src: src}
+	r := &readers{
+		ahead: make(chan *job, n),
+		free:  make(chan *job, n),
+		stop:  make(chan struct{}),
+		src:   src,
+	}
 	for range n {
 		r.free <- &job{done: make(chan struct{}, 1)}
 	}

@@ -245,7 +245,10 @@ func (s *Scanner) Finish(tables OpenTables, out *Batch) {
 
 // closeTable closes the table of a dialect.
 func (s *Scanner) closeTable(dialect string) {
-	s.tables = slices.DeleteFunc(slices.Clone(s.tables), func(t openTable) bool { return t.dialect == dialect })
+	s.tables = slices.DeleteFunc(
+		slices.Clone(s.tables),
+		func(t openTable) bool { return t.dialect == dialect },
+	)
 }
 
 func (s *Scanner) openTable(t Table) {

@@ -56,7 +56,12 @@ func (s *Scanner) openScreen(raw []byte) {
 			return
 		}
 	}
-	sc := &screen{reader: NewScanner(s.path, s.dialects), painted: s.line.start, noted: len(s.out.Entries), seen: map[string]int{}}
+	sc := &screen{
+		reader:  NewScanner(s.path, s.dialects),
+		painted: s.line.start,
+		noted:   len(s.out.Entries),
+		seen:    map[string]int{},
+	}
 	sc.reader.Printed = true
 	sc.terminal.Gone = func(text []rune) {
 		if row := rowText(nil, text); sc.seen[string(row)] > 0 {
@@ -118,10 +123,12 @@ func addresses(raw []byte, open bool) bool {
 		switch {
 		case len(params) > 0 && params[0] == '?':
 			mode := string(params[1:])
-			if open && (raw[end] == 'h' || raw[end] == 'l') && (mode == "47" || mode == "1047" || mode == "1049") {
+			if open && (raw[end] == 'h' || raw[end] == 'l') &&
+				(mode == "47" || mode == "1047" || mode == "1049") {
 				return true
 			}
-		case bytes.IndexByte([]byte(finals), raw[end]) >= 0, raw[end] == 'J' && len(params) == 1 && params[0] >= '2':
+		case bytes.IndexByte([]byte(finals), raw[end]) >= 0,
+			raw[end] == 'J' && len(params) == 1 && params[0] >= '2':
 			return true
 		}
 		raw = raw[end:]

@@ -12,7 +12,13 @@ import (
 // traceback are above it.
 func (l *Line) failed(o *record.OutOfMemory) {
 	at := l.offset(o.Text)
-	o.Speaker, o.Again = source.SpeakerOf(l.Text, at), bytes.HasSuffix(l.Text[:at], []byte("error detected: "))
+	o.Speaker, o.Again = source.SpeakerOf(
+		l.Text,
+		at,
+	), bytes.HasSuffix(
+		l.Text[:at],
+		[]byte("error detected: "),
+	)
 	above, first := l.TracebackAbove()
 	if o.Traceback = above; above > 0 && o.Speaker == "" {
 		o.Speaker = source.SpeakerOf(first, len(first))
@@ -38,7 +44,11 @@ func (l *Line) TracebackAbove() (lines int, before []byte) {
 		end = from
 		text := source.PlainText(l.s.win.Buf[from:stop], l.s.win.Docker)
 		if !bytes.Contains(text[:min(len(text), 256)], tracebackHead) {
-			if text = rankTag().ReplaceAll(text[:min(len(text), 64)], nil); len(text) == 0 || text[0] != ' ' && text[0] != '\t' {
+			if text = rankTag().ReplaceAll(
+				text[:min(len(text), 64)],
+				nil,
+			); len(text) == 0 ||
+				text[0] != ' ' && text[0] != '\t' {
 				return 0, nil
 			}
 			continue
@@ -50,7 +60,8 @@ func (l *Line) TracebackAbove() (lines int, before []byte) {
 			}
 			before = source.PlainText(l.s.win.Buf[from:stop], l.s.win.Docker)
 		}
-		if bytes.Contains(before, []byte("the above exception")) || bytes.Contains(before, []byte("The above exception")) {
+		if bytes.Contains(before, []byte("the above exception")) ||
+			bytes.Contains(before, []byte("The above exception")) {
 			return 0, nil
 		}
 		return lines, before

@@ -19,7 +19,13 @@ func TestTerminal(t *testing.T) {
 	for i := 0; i+1 < len(archive.Files); i += 2 {
 		in, want := archive.Files[i], archive.Files[i+1]
 		t.Run(in.Name, func(t *testing.T) {
-			term := source.Terminal{Height: 20, Width: 60, Back: func() {}, Gone: func([]rune) {}, Painting: true}
+			term := source.Terminal{
+				Height:   20,
+				Width:    60,
+				Back:     func() {},
+				Gone:     func([]rune) {},
+				Painting: true,
+			}
 			term.Write([]byte(strings.TrimSuffix(string(in.Data), "\n")))
 			var rows []string
 			for _, row := range term.Rows {

@@ -24,7 +24,13 @@ func ReadEvent(l *Line, at int, wordings []EventWording) (end int) {
 		rest, ok := lex.CutPrefix(l.Text[at:], w.Text)
 		if ok && bytes.Contains(rest, []byte(w.With)) && !source.InSource(l.Text[:at]) &&
 			(w.Kind != record.EventFallback || !isProposal(rest)) {
-			l.Add(record.Event{Header: l.Header(at), Kind: w.Kind, Text: l.Message(source.MessageStart(l.Text[:at]))})
+			l.Add(
+				record.Event{
+					Header: l.Header(at),
+					Kind:   w.Kind,
+					Text:   l.Message(source.MessageStart(l.Text[:at])),
+				},
+			)
 			return at + len(w.Text)
 		}
 	}

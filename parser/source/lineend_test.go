@@ -24,7 +24,10 @@ func TestLineEnd(t *testing.T) {
 		}
 		w := Window{Buf: text}
 		for at := 0; at <= want; at += 7 {
-			if end, escaped := w.LineEnd(at); end != want || escaped != (bytes.IndexByte(text[at:want], search.Escape) >= 0) {
+			if end, escaped := w.LineEnd(
+				at,
+			); end != want ||
+				escaped != (bytes.IndexByte(text[at:want], search.Escape) >= 0) {
 				t.Fatalf("%q from %d: %d, %t", text, at, end, escaped)
 			}
 		}

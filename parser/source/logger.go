@@ -34,9 +34,12 @@ const messageMax = 320
 
 var (
 	// Brackets, times, a rank, marks and pictures.
-	loggerStart = lex.Expression(`^(?:[\s:|>*#-]|[^\x00-\x7f]|\[[^\]]{0,64}\]:?|\d{1,6}:\s|[0-9][0-9TZ:.,/+-]{7,40})*`)
+	loggerStart = lex.Expression(
+		`^(?:[\s:|>*#-]|[^\x00-\x7f]|\[[^\]]{0,64}\]:?|\d{1,6}:\s|[0-9][0-9TZ:.,/+-]{7,40})*`,
+	)
 	loggerLevel = lex.Expression(
-		`^.{0,128}?(?:^|[^\w-])(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL)(?:[\s:|\])>-]|[^\x00-\x7f])+`)
+		`^.{0,128}?(?:^|[^\w-])(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL)(?:[\s:|\])>-]|[^\x00-\x7f])+`,
+	)
 	// The module, where it stands behind the level: "scripts.common.enhanced_asr - ", "root:",
 	// "gpu_memory.py:41 ", "[gpu_memory] "; and pictures.
 	loggerModule = lex.Expression(`^(?:\[[\w.:-]{1,64}\]\s*|\w[\w.]{0,80}:(?:\d+:?)?\s*` +
@@ -76,12 +79,14 @@ func IsQuoted(text []byte, at int) bool {
 		return false
 	}
 	before := text[max(0, at-512):at]
-	if bytes.IndexByte([]byte("\"'`"), before[len(before)-1]) >= 0 || bytes.Count(before, []byte(`"`))%2 == 1 {
+	if bytes.IndexByte([]byte("\"'`"), before[len(before)-1]) >= 0 ||
+		bytes.Count(before, []byte(`"`))%2 == 1 {
 		return true
 	}
 	single := 0
 	for i, c := range before {
-		if c == '\'' && (i <= 0 || i+1 >= len(before) || !lex.IsWordByte(before[i-1]) || !lex.IsWordByte(before[i+1])) {
+		if c == '\'' &&
+			(i <= 0 || i+1 >= len(before) || !lex.IsWordByte(before[i-1]) || !lex.IsWordByte(before[i+1])) {
 			single++
 		}
 	}

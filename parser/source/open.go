@@ -65,7 +65,8 @@ func Open(path string) (*Log, error) {
 	}
 	log.Reader = inUTF8(buffered)
 	marked := bytes.HasPrefix(magic, []byte{0xef, 0xbb, 0xbf})
-	if path != "-" && !marked && log.Reader == io.Reader(buffered) { // standard input may be read from its middle on
+	if path != "-" && !marked &&
+		log.Reader == io.Reader(buffered) { // standard input may be read from its middle on
 		log.file = file
 	}
 	return log, nil

@@ -128,8 +128,12 @@ func lastLineEnd(buf []byte, from int) int {
 // ReadError returns the error for a log that could not be read behind a line.
 func ReadError(name string, line int, err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("reading %s after line %d: %w; the compressed file is cut off here, get the whole of it",
-			name, line, err)
+		return fmt.Errorf(
+			"reading %s after line %d: %w; the compressed file is cut off here, get the whole of it",
+			name,
+			line,
+			err,
+		)
 	}
 	return fmt.Errorf("reading %s after line %d: %w", name, line, err)
 }
