@@ -1,9 +1,11 @@
 package docs_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -80,5 +82,36 @@ func TestLinks(t *testing.T) {
 				t.Errorf("%s links to %s, and that page has no such heading", from, m[1])
 			}
 		}
+	}
+}
+
+var mention = regexp.MustCompile(`\bdocs/[a-z/-]+\.md\b`)
+
+// TestMentions: messages, help, comments and scripts name pages that are there. The logs in
+// fixtures/logs come from elsewhere.
+func TestMentions(t *testing.T) {
+	t.Parallel()
+	found := 0
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (path != ".." && strings.HasPrefix(d.Name(), ".") || path == "../fixtures/logs"):
+			return fs.SkipDir
+		case !slices.Contains([]string{".go", ".sh", ".yaml", ".yml", ".json", ".txtar", ""}, filepath.Ext(path)),
+			!d.Type().IsRegular(), filepath.Dir(path) == "../bin":
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, page := range mention.FindAllString(string(text), -1) {
+			found++
+			if _, err := os.Stat("../" + page); err != nil {
+				t.Errorf("%s names %s, which is not there", path, page)
+			}
+		}
+		return err
+	})
+	if err != nil || found < 20 {
+		t.Errorf("found %d mentions of pages, %v", found, err)
 	}
 }
