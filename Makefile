@@ -4,9 +4,9 @@
 # make check-fast tests what a change touches, in seconds. make test-all runs every test that this
 # machine can run, in a night. docs/reference/testing.md says what each of them finds.
 #
-# make soak FAULT=leak:4MiB shows what a failure looks like, and ARGS='--isolate whisper' gives the pipeline further flags; see
-# README.md and bin/gpupipeline --help. A recipe that fails makes make itself exit with 2; the pipeline's verdict is the code it
-# names: "Error 1".
+# make soak FAULT=leak:4MiB shows a failure. ARGS='--isolate whisper' adds flags for the pipeline;
+# see README.md and bin/gpupipeline --help. If a recipe fails, make itself exits with 2; the exit
+# code of the verdict is in make's message: "Error 1".
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
@@ -15,7 +15,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 
-# Where whisper.cpp is unpacked to; NATIVE=none builds and tests without it.
+# The folder of whisper.cpp; NATIVE=none builds and tests without it.
 NATIVE ?= .build/native
 FAULT ?=
 ARGS ?=
@@ -23,10 +23,10 @@ FILES ?= 60
 # Size of the model that measures voices.
 EMBEDDING ?= 48MiB
 
-# go-nvml's headers deprecate functions that its bindings still name.
+# go-nvml's headers deprecate functions that its bindings still use.
 export CGO_CFLAGS := -O2 -g -Wno-deprecated-declarations
 
-# with_native sets up the environment and the build tag of the native pipeline, where it could be had.
+# with_native sets up the environment and the build tag of the native pipeline, if it is available.
 with_native = tags=; if [ "$(NATIVE)" != none ] && [ -f $(NATIVE)/env ]; then . $(NATIVE)/env; tags=-tags=whisper; fi
 
 .PHONY: build
@@ -131,13 +131,14 @@ test-times:
 test-kill:
 	KILL_CASES=200 go test -race -count=1 -timeout 60m -run KilledAtAnyInstant -v ./harness
 
-# A soak of the real pipeline over 8 files, its verdict asserted: pass when clean, fail when it leaks.
+# A soak of the real pipeline over 8 files. It checks the verdicts: pass if clean, fail if it leaks.
 .PHONY: short-soak
 short-soak: build
 	@if [ ! -x bin/gpupipeline ]; then echo "short soak: not run: whisper.cpp is not available here"; exit 0; fi
 	ci/short-soak.sh
 
-# The checks that need a GPU: NVML's readings, and soaks of both pipelines (ci/gpu-soak.sh). Without one they say so.
+# The tests that need a GPU: NVML's readings, and soaks of both pipelines (ci/gpu-soak.sh). Without
+# a GPU they say so.
 .PHONY: test-gpu
 test-gpu: build
 	@if nvidia-smi -L >/dev/null 2>&1; then go test -tags=gpu -count=1 -v ./pipeline/meter; fi
@@ -148,14 +149,15 @@ test-gpu: build
 bench-overhead: build fixtures
 	@ci/bench-overhead.sh .build/audio-$(FILES) .build/model/ggml-soak.bin
 
-# What the harness itself costs: its memory through 10,000 files, its share of a core.
+# Measures the harness itself: its memory through 10,000 files, its share of a core.
 .PHONY: bench-harness
 bench-harness: bin/vramsoak
 	@mkdir -p .build
 	ci/bench-harness.sh
 
-# The model of PyTorch's allocator against PyTorch's own, built by ci/oracle: TRACES random traces of EVENTS operations over all
-# settings, the fuzzer's findings, and what programs did (the snapshots in fixtures/logs/torch_snapshot). Takes some minutes.
+# Compares the model of PyTorch's allocator with PyTorch's own, built by ci/oracle: on TRACES random
+# traces of EVENTS operations over all settings, on the fuzzer's findings, and on recorded programs
+# (the snapshots in fixtures/logs/torch_snapshot). It takes some minutes.
 TRACES ?= 200
 EVENTS ?= 100000
 .PHONY: oracle
@@ -166,15 +168,16 @@ oracle: bin/vramsoak
 	  ./pipeline/allocator/trace -oracle.traces=$(TRACES) -oracle.events=$(EVENTS) -oracle.keep=$(CURDIR)/.build/oracle/differences \
 	  -oracle.recorded=$(CURDIR)/.build/oracle/recorded | grep -vE '^(=== RUN|=== NAME| *--- PASS)'
 
-# Events a second of PyTorch's own allocator and of the model on the same traces, in turns; the model's memory.
+# Measures PyTorch's own allocator and the model on the same traces, in turns: events a second, and
+# the model's memory.
 .PHONY: bench-allocator
 bench-allocator: bin/vramsoak
 	@ci/oracle/build.sh .build/oracle || { echo "make bench-allocator: not run: see above" >&2; exit 3; }
 	ORACLE=$(CURDIR)/.build/oracle/replay VRAMSOAK=$(CURDIR)/bin/vramsoak go test -count=1 -run Speed -bench Model -timeout 60m -v \
 	  ./pipeline/allocator/trace | grep -vE '^(=== RUN|--- PASS|PASS|goos|goarch|pkg)'
 
-# vramsoak check on large logs of four kinds (SIZE each) against ripgrep and against grep with awk, in turns; prints the table of
-# docs/explanation/reading-speed.md.
+# Compares vramsoak check on large logs of four kinds (SIZE each) with ripgrep and with grep and
+# awk, in turns; prints the table of docs/explanation/reading-speed.md.
 SIZE ?= 1GB
 .PHONY: bench-parse
 bench-parse: bin/vramsoak
@@ -189,7 +192,8 @@ docs-pictures:
 		go run ./cmd/vramsoak plot - --fragmentation -o docs/pictures/fragmentation-$$story.png --width 1200 --height 760 || exit 1; \
 	done
 
-# False alarms and power of the change points; prints the tables of docs/explanation/change-points.md.
+# False alarms and power of the change points; prints the tables of
+# docs/explanation/change-points.md.
 .PHONY: bench-history
 bench-history:
 	go test -run 'TestFalseAlarms|TestPower' -bench Find -benchtime 2x -v ./harness/history/changepoint -args -histories 2000 -tries 100

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# bench-harness.sh [FILES] [LINES]: what the harness itself costs. Prints its largest resident memory through a soak of FILES
-# files by a pipeline that talks much (LINES lines of chatter a file): while the pipeline runs, and with the judging and the
-# plots at the end; and its share of a core at ten samples a second, over a pipeline with 200 threads that does nothing.
+# bench-harness.sh [FILES] [LINES] measures the harness itself. It soaks a pipeline that prints
+# LINES lines for each of FILES files, and prints the harness's largest resident memory: while the
+# pipeline runs, and with the verdict and the plots at the end. It also prints its share of a core
+# at ten samples a second, over an idle pipeline with 200 threads.
 set -euo pipefail
 files=${1:-10000} lines=${2:-100}
 dir=$(mktemp -d .build/bench-harness.XXXXXX)
@@ -16,7 +17,7 @@ pid=$!
 running=0 most=0
 while rss=$(awk '/^VmHWM:/ { print $2 }' "/proc/$pid/status" 2>/dev/null) && [ -n "$rss" ]; do
   most=$rss
-  # The log's last line says that the pipeline's part is over.
+  # The log's last line says that the pipeline has ended.
   tail -n 1 "$dir"/runs/*/soak.log 2>/dev/null | grep -q '^\[vramsoak\] run-end' || running=$rss
   sleep 0.02
 done
@@ -26,7 +27,7 @@ printf '%d files, a log of %d MiB: resident memory %.0f MiB while they run, %.0f
 
 # The pipeline with 200 threads is a Python program: awk and the shell have none.
 if ! python3 -c '' 2>/dev/null; then
-  echo "share of a core: not measured; expected python3 for a pipeline with 200 threads, found none; install it and run this again"
+  echo "share of a core: not measured: no python3 for a pipeline with 200 threads; install it"
   exit
 fi
 seconds=15

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# bench-overhead.sh AUDIO MODEL [ROUNDS]: the same files through gpupipeline alone and under vramsoak soak, in turn, and
-# the ratio of the medians. What soak does after the pipeline has ended (judging, plotting) is not the pipeline's
-# overhead: the run's own seconds, from run.json, are compared with the wall time of the pipeline alone.
+# bench-overhead.sh AUDIO MODEL [ROUNDS] runs the same files through gpupipeline alone and under
+# vramsoak soak, in turn, and prints the ratio of the medians. It compares the wall time of the
+# pipeline alone with the run's seconds in run.json. So the judging and plotting after the
+# pipeline's end do not count.
 set -euo pipefail
 audio=$1 model=$2 rounds=${3:-5}
 

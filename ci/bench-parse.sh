@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# bench-parse.sh [SIZE [ROUNDS]]: vramsoak check on large logs, against the searches that people use, in turns.
+# bench-parse.sh [SIZE [ROUNDS]] compares vramsoak check on large logs with the searches that people
+# use, in turns.
 #
-# It makes one log of each kind (vramsoak fixtures log) below .build/bench, reads it before each round so that it is in the
-# page cache, and prints the medians of ROUNDS rounds, their ratios, and check's memory. What docs/explanation/reading-speed.md shows is its
-# output.
+# It makes one log of each kind (vramsoak fixtures log) below .build/bench. Before each round it
+# reads the log, so that it is in the page cache. It prints the medians of ROUNDS rounds, their
+# ratios, and check's memory: the table in docs/explanation/reading-speed.md.
 set -euo pipefail
 export LC_ALL=C
 size=${1:-1GB} rounds=${2:-5}
 dir=.build/bench
 mkdir -p "$dir"
 
-# ripgrep: the one that is installed, else Debian's package, unpacked here.
+# The installed ripgrep, or else Debian's package, unpacked here.
 rg=$(command -v rg || true)
 if [ -z "$rg" ]; then
 	rg=$dir/ripgrep/usr/bin/rg
@@ -18,9 +19,9 @@ if [ -z "$rg" ]; then
 		(cd "$dir" && apt-get -q download ripgrep >apt.log 2>&1 && dpkg -x ripgrep_*.deb ripgrep) || true
 	fi
 fi
-[ -x "$rg" ] || { echo "bench-parse: ripgrep cannot be had here ($dir/apt.log says why); install it" >&2; exit 2; }
+[ -x "$rg" ] || { echo "bench-parse: ripgrep is not available here (see $dir/apt.log); install it" >&2; exit 2; }
 
-seconds() { # seconds COMMAND... LOG: its wall time; what it prints and how it exits does not count
+seconds() { # seconds COMMAND... LOG: its wall time; output and exit code are ignored
 	local start end
 	cat "${!#}" >/dev/null
 	start=$(date +%s.%N)
@@ -28,7 +29,7 @@ seconds() { # seconds COMMAND... LOG: its wall time; what it prints and how it e
 	end=$(date +%s.%N)
 	awk "BEGIN { printf \"%.3f\n\", $end - $start }"
 }
-search() { # the peak, as people get it; a log that is one line has to be cut into lines first
+search() { # the peak, as people find it; a log that is one line must be split first
 	local peak='$2 + 0 > max { max = $2 + 0 } END { print max }'
 	case $1 in
 	*/progress-*) tr '\r' '\n' <"$1" | grep 'GPU Memory' | awk -F'Allocated: ' "$peak" ;;

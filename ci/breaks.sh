@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# ci/breaks.sh [PACKAGE...] breaks the code in each of the ways of ci/breaks.txt, one at a time, and runs the tests that must
-# catch it at the sizes of make test. Nothing in the tree changes: go test reads the broken file through -overlay. It prints
-# what caught each break, and exits with 1 if one was missed. With PACKAGEs, such as harness/compare, it does theirs only.
+# ci/breaks.sh [PACKAGE...] breaks the code in each of the ways of ci/breaks.txt, one at a time, and
+# runs the tests that must catch it, at the sizes of make test. Nothing in the tree changes: go test
+# reads the broken file through -overlay. It prints which test caught each break, and exits with 1
+# if none did. PACKAGEs, such as harness/compare, limit it to their breaks.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Soaks the pipelines on this machine's GPU: the one in Python where torch finds CUDA, the native one where its whisper.cpp does.
-# It asserts the verdicts of a clean run (pass) and of planted faults (fail, and for that reason), compares the log's ledger with
-# the driver's, and keeps logs, samples and a memory snapshot in .build/gpu-soak, to be judged again or kept as fixtures.
+# gpu-soak.sh soaks both pipelines on this machine's GPU: the Python one if torch finds CUDA, the
+# native one if its whisper.cpp does. It checks the verdicts of a clean run (pass) and of planted
+# faults (fail, for that reason), and compares the log's ledger with the driver's. Logs, samples and
+# a memory snapshot stay in .build/gpu-soak, to be judged again or to become fixtures.
 #
-#     ci/gpu-soak.sh            PYTHON names the interpreter (python3), MODEL the size of its Whisper (base)
-#     DEVICE=cpu ci/gpu-soak.sh rehearses the Python half on the CPU, where there is no second ledger to compare
+#     ci/gpu-soak.sh             PYTHON names the interpreter (python3), MODEL its Whisper (base)
+#     DEVICE=cpu ci/gpu-soak.sh  rehearses the Python half on the CPU, without a second ledger
 #
-# Without a GPU it says so in one line and exits with 0; so it does for a half that cannot run.
+# Without a GPU it says so in one line and exits with 0, and likewise for a half that cannot run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,7 +28,7 @@ fail() {
   exit 1
 }
 
-# soak NAME EXIT PATTERN COMMAND...: the exit code, and what verdict.json must contain.
+# soak NAME EXIT PATTERN COMMAND... checks the exit code and that verdict.json contains PATTERN.
 soak() {
   local name=$1 want=$2 pattern=$3 code=0
   shift 3
@@ -38,8 +39,9 @@ soak() {
   echo "GPU soak: $name: exit $want as it should"
 }
 
-# ledgers NAME: at each checkpoint the driver must say, in the sample before it or after it, that at least as much is in use as the
-# allocator has reserved. A tenth may miss: memory comes and goes within a tenth of a second. What is above it is the context's.
+# ledgers NAME checks that at each checkpoint the driver counts at least as much memory as the
+# allocator has reserved, in the sample before or after it. A tenth of the checkpoints may fail,
+# because memory changes within a tenth of a second. The driver's surplus is the context.
 ledgers() {
   bin/vramsoak parse --format jsonl "$out/$1"/*/soak.log | "$python" -c '
 import bisect, json, sys

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# ci/race.sh [-v] [GO BUILD FLAG...] prints the packages that are tested with the race detector; with -v, those that are tested
-# without it: the others, and those that have tests for that in files with the line //go:build !race.
+# ci/race.sh [-v] [GO BUILD FLAG...] prints the packages to test with the race detector. With -v it
+# prints those to test without it: all others, and those with tests in files that begin with
+# //go:build !race.
 #
-# The rule: a package whose own code, tests left out, starts goroutines or guards data against them. It has a go statement, or
-# imports sync, sync/atomic or golang.org/x/sync. The race detector also watches everything that such a package imports. In the
-# other packages it can find nothing, and makes arithmetic several times slower.
+# A package is tested with the race detector if its code, without tests, starts goroutines or guards
+# data against them: it has a go statement, or imports sync, sync/atomic or golang.org/x/sync. The
+# race detector also watches everything that such a package imports. In other packages it cannot
+# find anything, and it makes arithmetic several times slower.
 set -euo pipefail
 
 others=

@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
-# sherpa.sh DIR: puts sherpa-onnx's and ONNX Runtime's libraries into DIR, which is bin/lib for bin/gpupipeline.
+# sherpa.sh DIR copies the libraries of sherpa-onnx and ONNX Runtime into DIR: bin/lib for
+# bin/gpupipeline.
 #
-# A program that uses pipeline/diarization looks for them in lib beside itself first, then in the module cache of the
-# machine that built it. With DIR beside it the program can be moved to other machines.
+# A program that uses pipeline/diarization looks for them first in lib beside itself, then in the
+# module cache of the machine that built it. With DIR beside it the program can be moved to other
+# machines.
 #
-# The libraries are those of the Go module, for the CPU; where SHERPA_PREFIX is set those below it, which may be a GPU
-# build (cmake -DSHERPA_ONNX_ENABLE_GPU=ON -DBUILD_SHARED_LIBS=ON) of the module's version. What is there already and the
-# same is not copied again. `go mod vendor` leaves libraries out: to build from a vendor folder, let the linker find them
-# with CGO_LDFLAGS=-L$PWD/bin/lib.
+# The libraries come from the Go module and compute on the CPU. If SHERPA_PREFIX is set they come
+# from there; that may be a GPU build of the module's version (cmake -DSHERPA_ONNX_ENABLE_GPU=ON
+# -DBUILD_SHARED_LIBS=ON). Files that are already there are not copied again. `go mod vendor` leaves
+# libraries out. To build from a vendor folder, let the linker find them with
+# CGO_LDFLAGS=-L$PWD/bin/lib.
 #
-# EXIT STATUS: 0 DIR has the libraries; 1 there are none for this machine; 2 usage.
+# EXIT STATUS: 0 DIR has the libraries; 1 none exist for this machine; 2 usage.
 set -euo pipefail
 export LC_ALL=C
 
@@ -23,7 +26,7 @@ fail() {
 }
 
 if [ -n "${SHERPA_PREFIX-}" ]; then
-	# Where they were built or installed; the runtime may lie in a folder of its own below.
+	# The folder of a build or an installation; the runtime may be in a folder of its own below.
 	[ -d "$SHERPA_PREFIX" ] || fail "expected SHERPA_PREFIX to be a folder, found none at $SHERPA_PREFIX"
 	from=$SHERPA_PREFIX
 	find_library() { find -L "$from" -maxdepth 3 -name "$1" -type f 2>/dev/null | sort | head -n 1; }
@@ -49,7 +52,7 @@ fi
 
 mkdir -p "$dir"
 
-# put FILE: by rename, so that a process that runs keeps the library it has.
+# put FILE copies by rename, so that a running process keeps its library.
 put() {
 	local to=$dir/${1##*/}
 	cmp -s "$1" "$to" && return
@@ -63,8 +66,8 @@ for name in libsherpa-onnx-c-api.so libonnxruntime.so; do
 	[ -n "$library" ] || fail "expected $what, found no $name there"
 	put "$library"
 done
-# Beside ONNX Runtime lie its kernels for CUDA and the names with versions that it may be asked for by. Those of another
-# build that was here before would be taken for this one's.
+# Beside ONNX Runtime are its kernels for CUDA, and links with version numbers. Remove those of an
+# earlier build, so that they are not mixed with this one.
 for old in "$dir"/libonnxruntime?*; do
 	[ -e "${library%/*}/${old##*/}" ] || rm -f "$old"
 done

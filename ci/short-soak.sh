@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Soaks the native pipeline over 8 files of two voices several times and asserts the exit code and the verdict: clean (pass, with all
-# nineteen checkpoints in every file and the right speakers), leaking and crashing (fail, and for the reason that was planted), and
-# crashing in a process of its own (the file fails, the batch does not). It also judges the log again, which must give the same
-# verdict.
+# short-soak.sh soaks the native pipeline over 8 files with two voices and checks exit code and
+# verdict. It does so several times: clean (pass, with all nineteen checkpoints in every file and
+# the right speakers), leaking and crashing (fail, for the planted reason), and crashing in an
+# isolated stage (the file fails, the batch goes on). It also judges each log again, which must give
+# the same verdict.
 set -euo pipefail
 
 mkdir -p .build
@@ -16,7 +17,7 @@ fail() {
   exit 1
 }
 
-# soak NAME EXIT PATTERN [FLAG...]: the exit code, and what verdict.json must contain.
+# soak NAME EXIT PATTERN [FLAG...] checks the exit code and that verdict.json contains PATTERN.
 soak() {
   local name=$1 want=$2 pattern=$3 code=0
   local runs=$dir/$name
@@ -35,7 +36,7 @@ soak() {
   echo "short soak: $name: exit $want as it should"
 }
 
-# speakers NAME: the diarization error rate over all files is 5 % at most.
+# speakers NAME checks that the diarization error rate over all files is 5 % at most.
 speakers() {
   local rate
   rate=$(sed -n 's/.*gpupipeline: 8 files: diarization error rate \([0-9.]*\) %.*/\1/p' "$dir/$1"/*/soak.log)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# ci/test-all.sh runs everything that tests vramsoak and can be run on this machine, one part after the other. A part that
-# fails does not stop the others. The last lines say of each part "ok", "FAILED", or "not run" and why; the exit code is 1 if
-# one failed.
+# ci/test-all.sh runs every test that this machine can run, one part after the other. If a part
+# fails the others still run. The last lines name each part with "ok", "FAILED", or "not run" and
+# the reason. The exit code is 1 if a part failed.
 set -uo pipefail
 
 summary=()

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# ci/touched.sh BASE [GO BUILD FLAG...] prints the packages that a change since BASE touches. Commits since BASE and
-# uncommitted changes count. The packages are:
+# ci/touched.sh BASE [GO BUILD FLAG...] prints the packages that a change since BASE touches.
+# Commits since BASE and uncommitted changes count. The packages are:
 #   - those with a changed file, in testdata too;
 #   - those whose tests name a changed file or its folder: a golden in fixtures/, a page of docs/.
-# What imports them is built and vetted by make check-fast, and tested by make test. A change of go.mod or go.sum touches every
-# package.
+# What imports them is built and vetted by make check-fast, and tested by make test. A change of
+# go.mod or go.sum touches every package.
 set -euo pipefail
 
 base=$1

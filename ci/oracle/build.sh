@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# build.sh DIR: builds DIR/replay, PyTorch's own CUDACachingAllocator on a fake CUDA driver; no GPU, no root, about 30 s.
+# build.sh DIR: builds DIR/replay, PyTorch's own CUDACachingAllocator on a fake CUDA driver; no GPU,
+# no root, about 30 s.
 #
 #     ci/oracle/build.sh .build/oracle && echo "a 1 30000000" | FAKE_CUDA_TOTAL=100M .build/oracle/replay -
 #
-# The allocator is in libc10_cuda.so of Debian's PyTorch 2.6.0, unmodified. The libraries that it needs, and its headers, come
-# from the same suite by the machine's own apt, unpacked below DIR; of the two packages of a gigabyte only the beginning is read.
-# The driver (driver.cpp), the runtime (runtime.cpp) and NVML (nvml.cpp) under it are ours, and so is what reads a trace
-# (replay.cpp). What is built is kept, until one of these files changes.
+# The allocator is in libc10_cuda.so of Debian's PyTorch 2.6.0, unmodified. The libraries that it
+# needs, and its headers, come from the same suite by the machine's own apt, unpacked below DIR; of
+# the two packages of a gigabyte only the beginning is read. The driver (driver.cpp), the runtime
+# (runtime.cpp) and NVML (nvml.cpp) under it are ours, and so is what reads a trace (replay.cpp).
+# What is built is kept, until one of these files changes.
 #
 # EXIT STATUS: 0 DIR/replay is there; 2 usage; 3 it cannot be had here (one line says why).
 set -euo pipefail
@@ -52,8 +54,9 @@ mkdir -p "$tmp" "$dir/fake"
 root=$dir/root
 lib=$root/usr/lib/x86_64-linux-gnu
 
-# The files of the packages that are not fetched whole, for which apt cannot vouch, are held against their sums, as of
-# 2.6.0+dfsg-7+b1 and 12.4.131~12.4.1-2. Another build of them would be another allocator, or other structures.
+# The files of the packages that are not fetched whole, for which apt cannot vouch, are held against
+# their sums, as of 2.6.0+dfsg-7+b1 and 12.4.131~12.4.1-2. Another build of them would be another
+# allocator, or other structures.
 as_known() {
 	[ -d "$root" ] && (cd "$root" && cat "$here"/*.sha256 | sha256sum --quiet -c - >>"$log" 2>&1)
 }
@@ -78,8 +81,8 @@ fetch() {
 	ln -sf libc10_cuda.so.2.6.0 "$lib/libc10_cuda.so.2.6"
 }
 
-# head_of PACKAGE unpacks the files of PACKAGE.sha256, which are at the beginning of a large package. apt names its address and
-# its proxy.
+# head_of PACKAGE unpacks the files of PACKAGE.sha256, which are at the beginning of a large
+# package. apt names its address and its proxy.
 head_of() {
 	local url proxy=""
 	url=$(apt-get -c "$tmp/apt/conf" download --print-uris "$1" 2>>"$log" | sed -n "s/^'\([^']*\)'.*/\1/p")
@@ -103,8 +106,8 @@ echo 'libcudart.so.12 { global: cuda*; local: *; };' >"$tmp/versions" # the vers
 library libcuda.so.1 "$here/driver.cpp"
 library libcudart.so.12 "$here/runtime.cpp" "$dir/fake/libcuda.so.1" "-Wl,--version-script,$tmp/versions"
 library libnvidia-ml.so.1 "$here/nvml.cpp"
-# The libraries need a newer libc than the system's, so replay runs with the loader and the libc unpacked here. RPATH
-# (--disable-new-dtags), for it holds for the libraries' own needs too.
+# The libraries need a newer libc than the system's, so replay runs with the loader and the libc
+# unpacked here. RPATH (--disable-new-dtags), for it holds for the libraries' own needs too.
 compile -o "$dir/replay" "$here/replay.cpp" "$lib/libc10_cuda.so.2.6" "$lib/libc10.so.2.6" "$dir/fake/libcudart.so.12" \
 	"-Wl,--disable-new-dtags,-rpath,$dir/fake:$lib,--dynamic-linker,$lib/ld-linux-x86-64.so.2,--allow-shlib-undefined"
 echo 'a 1 1' | "$dir/replay" -q - >>"$log" 2>&1 || cannot "what was built does not run (see $log)"

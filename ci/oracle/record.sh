@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# record.sh DIR: writes traces of what programs did to DIR: of the memory snapshots that PyTorch wrote on real cards.
+# record.sh DIR writes traces of recorded programs to DIR, from the memory snapshots that PyTorch
+# wrote on real cards.
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: ci/oracle/record.sh DIR" >&2; exit 2; }
 rm -rf "$1"

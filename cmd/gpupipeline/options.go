@@ -19,7 +19,7 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-const usage = `gpupipeline transcribes audio files, finds who speaks, and logs its memory at every step.
+const usage = `gpupipeline transcribes audio files, finds who speaks, and logs its memory on the way.
 
 USAGE
   gpupipeline --model FILE [--segmentation FILE --embedding FILE] [flags] AUDIO...
