@@ -91,7 +91,7 @@ func TestBeside(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			tl, checkpoints := besideLog(t, test.log)
-			ledger := timeline.NewBeside(tl, []record.Lane{{}}).Of(0, record.Lane{})
+			ledger := timeline.NewDriverLedgers(tl, []record.Lane{{}}).OfLane(0, record.Lane{})
 			for i, c := range checkpoints {
 				got := "-"
 				if ledger != nil {
@@ -107,14 +107,14 @@ func TestBeside(t *testing.T) {
 	}
 	tl, _ := besideLog(t, "S 100 7 3 process 30\n")
 	two := []record.Lane{{}, {Device: 3}}
-	b := timeline.NewBeside(tl, two)
-	if b.Of(0, two[0]) != nil || timeline.NewBeside(tl, two[:1]).Of(1, two[0]) != nil ||
-		b.Of(0, two[1]) == nil {
+	b := timeline.NewDriverLedgers(tl, two)
+	if b.OfLane(0, two[0]) != nil || timeline.NewDriverLedgers(tl, two[:1]).OfLane(1, two[0]) != nil ||
+		b.OfLane(0, two[1]) == nil {
 		t.Error("a ledger of another device, or of another run")
 	}
 	ranks := []record.Lane{{Device: 3}, {Device: 3, Rank: 1}}
-	b = timeline.NewBeside(tl, ranks)
-	if device, ok := b.Device(0, ranks[0]); b.Of(0, ranks[0]) != nil || !ok || device != 3 {
+	b = timeline.NewDriverLedgers(tl, ranks)
+	if device, ok := b.DeviceNumber(0, ranks[0]); b.OfLane(0, ranks[0]) != nil || !ok || device != 3 {
 		t.Error("a ledger of one of two ranks on a device")
 	}
 }

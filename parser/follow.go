@@ -63,5 +63,5 @@ func (set *Set) Follow(
 
 // readLines reads a stream whose form cannot be told in advance because no data has arrived yet.
 func (set *Set) readLines(r io.Reader, name string) iter.Seq2[record.Record, error] {
-	return recordsOf(soaklog.Resolved(scan.Batches(source.New(r), name, set.dialects())))
+	return recordsOf(soaklog.ResolveQuotes(scan.Batches(source.New(r), name, set.dialects())))
 }

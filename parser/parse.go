@@ -64,7 +64,7 @@ func readLog(r io.Reader, name string, m *scan.Dialects) iter.Seq2[*scan.Batch, 
 		head, r := source.Head(r)
 		other := form.Of(head)
 		if other == nil {
-			soaklog.Resolved(scan.Batches(source.New(r), name, m))(yield)
+			soaklog.ResolveQuotes(scan.Batches(source.New(r), name, m))(yield)
 			return
 		}
 		other.Read(source.Patient{Reader: r}, name, m, func(rec record.Record, err error) bool {

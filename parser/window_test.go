@@ -84,7 +84,7 @@ func windowLogs(t *testing.T) map[string][]byte {
 func dump(t *testing.T, src source.Source) string {
 	t.Helper()
 	var b strings.Builder
-	for batch, err := range soaklog.Resolved(scan.Batches(src, "log", allDialects())) {
+	for batch, err := range soaklog.ResolveQuotes(scan.Batches(src, "log", allDialects())) {
 		for i := range batch.Entries {
 			rec := batch.Entries[i].Record(batch.Line)
 			var reading record.Reading

@@ -193,7 +193,7 @@ func (p *percentage) String() string {
 
 // Set implements pflag.Value.
 func (p *percentage) Set(s string) error {
-	v, ok := record.ParseShare(s)
+	v, ok := record.ParseRatio(s)
 	if !ok || v == 1 {
 		return errors.New("expected a share such as 0.1% or 0.001, above 0 and below 1")
 	}

@@ -65,7 +65,7 @@ the end or when memory runs out.`,
 		"trace for vramsoak replay")
 	f.StringVar(&opts.log, "log", "",
 		fmt.Sprintf("write its segments, now, at the peak and where memory ran out (the first %d "+
-			"times), to this `file` as lines of a log", snapshot.MostMaps))
+			"times), to this `file` as lines of a log", snapshot.MaxMaps))
 	return cmd
 }
 

@@ -131,7 +131,7 @@ func (p *points) at(full string) *point {
 		p.next++
 		return p.all[p.next-1]
 	}
-	name := timeline.Uncounted(full)
+	name := timeline.WithoutNumbers(full)
 	at := p.next
 	for at < len(p.all) && p.all[at].name != name {
 		at++

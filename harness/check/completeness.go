@@ -301,7 +301,7 @@ func (j *Judge) notePairs(f *timeline.File) {
 	for _, n := range f.Unpaired {
 		// Where the recurring checkpoints of one rank tell files apart, the other ranks may be behind.
 		if c := &f.Checkpoints[n]; f.Supervised || c.Lane == f.Checkpoints[0].Lane {
-			b := lostBefore{f, c.Name, c.Lane, c.OfCleanup(), c.Pos}
+			b := lostBefore{f, c.Name, c.Lane, c.InCleanup(), c.Pos}
 			j.lost = append(j.lost, b)
 			if _, known := j.firstLost[c.Lane]; b.cleanup && !known {
 				j.firstLost[c.Lane] = b

@@ -65,7 +65,7 @@ func (l *lane) darkIsShared() bool {
 }
 
 // readDarkSamples finds the dark memory of each lane whose checkpoints do not tell it.
-func (j *Judge) readDarkSamples(driver *timeline.Beside) {
+func (j *Judge) readDarkSamples(driver *timeline.DriverLedgers) {
 	maxResolution := int64(maxBlur * j.policy.MaxGrowth[DarkMemory] / 2)
 	for _, l := range j.lanes {
 		d := l.dark
@@ -77,7 +77,7 @@ func (j *Judge) readDarkSamples(driver *timeline.Beside) {
 			continue
 		}
 		for _, e := range d.ends {
-			samples := driver.Of(e.file.Run, l.id)
+			samples := driver.OfLane(e.file.Run, l.id)
 			if samples == nil {
 				continue
 			}

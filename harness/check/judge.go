@@ -128,7 +128,7 @@ func (j *Judge) Add(f *timeline.File) []Recovered {
 	for i := range recovered {
 		recovered[i].sum.add(&recovered[i])
 	}
-	if j.kept += len(f.Checkpoints); j.all || j.kept <= timeline.Kept {
+	if j.kept += len(f.Checkpoints); j.all || j.kept <= timeline.KeptCheckpoints {
 		j.recoveries = append(j.recoveries, recovered...)
 	}
 	return recovered
@@ -156,7 +156,7 @@ func (j *Judge) naming(c *record.Checkpoint) naming {
 	n, known := j.names[c.Name]
 	if !known {
 		named := record.Checkpoint{Name: c.Name}
-		n = naming{named.OfCleanup(), named.IsAfter(), timeline.Uncounted(c.Name)}
+		n = naming{named.InCleanup(), named.IsAfter(), timeline.WithoutNumbers(c.Name)}
 		if len(j.names) >= namesMax {
 			clear(j.names)
 		}
@@ -226,12 +226,12 @@ func (j *Judge) begin(tl *timeline.Timeline) {
 }
 
 // driver returns the harness's samples of the lanes.
-func (j *Judge) driver() *timeline.Beside {
+func (j *Judge) driver() *timeline.DriverLedgers {
 	lanes := make([]record.Lane, len(j.lanes))
 	for i, l := range j.lanes {
 		lanes[i] = l.id
 	}
-	return timeline.NewBeside(j.tl, lanes)
+	return timeline.NewDriverLedgers(j.tl, lanes)
 }
 
 func byLane(a, b *lane) int {

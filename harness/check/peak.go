@@ -13,7 +13,7 @@ import (
 )
 
 // peaks judges the high-water mark of each device.
-func (j *Judge) peaks(driver *timeline.Beside) {
+func (j *Judge) peaks(driver *timeline.DriverLedgers) {
 	all := append(j.peaked(), j.sampledOnly(driver)...)
 	ranks := slices.ContainsFunc(all, func(l *lane) bool { return l.id.Rank != 0 })
 	facts := map[int]*peak.Facts{}
@@ -62,7 +62,7 @@ func (j *Judge) addFailures() {
 func (j *Judge) peaked() []*lane { return append(slices.Clip(j.lanes), j.failed...) }
 
 // addSamples takes the harness's samples.
-func (j *Judge) addSamples(driver *timeline.Beside) {
+func (j *Judge) addSamples(driver *timeline.DriverLedgers) {
 	taken := map[[2]int]bool{}
 	for _, l := range j.peaked() {
 		l.peak.Join(l.id, driver, taken)
@@ -71,13 +71,13 @@ func (j *Judge) addSamples(driver *timeline.Beside) {
 
 // sampledOnly returns lanes for the devices that have only samples in their run. If another run has
 // given the device a lane, the samples go there instead.
-func (j *Judge) sampledOnly(driver *timeline.Beside) (all []*lane) {
+func (j *Judge) sampledOnly(driver *timeline.DriverLedgers) (all []*lane) {
 	byDevice := map[int]*lane{}
 	known := j.peaked()
 	for _, run := range j.tl.Runs {
-		for _, device := range driver.Devices(run.Number) {
+		for _, device := range driver.DeviceNumbers(run.Number) {
 			of := func(l *lane) bool {
-				d, ok := driver.Device(run.Number, l.id)
+				d, ok := driver.DeviceNumber(run.Number, l.id)
 				return ok && d == device
 			}
 			seen := func(l *lane) bool { return of(l) && l.peak.HasRun(run.Number) }

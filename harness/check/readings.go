@@ -77,7 +77,7 @@ func isLargestSoFar(q record.Quantity) bool { return q == record.Peak || q == re
 func (l *lane) reading(f *timeline.File, c *record.Checkpoint) {
 	known := !f.Outside && (f.Supervised || f.Path != "")
 	steps := !c.Sampled && !f.Outside
-	if known || steps && timeline.Uncounted(c.Name) == c.Name || c.Dialect == "rmm" {
+	if known || steps && timeline.WithoutNumbers(c.Name) == c.Name || c.Dialect == "rmm" {
 		return
 	}
 	for _, q := range readingLevels {
@@ -111,7 +111,7 @@ func (l *lane) readingsOf(of readingSeries) *readingSeries {
 			return s
 		}
 	}
-	of.name = timeline.Uncounted(of.full)
+	of.name = timeline.WithoutNumbers(of.full)
 	for _, s := range l.readings {
 		if s.name == of.name && alike(s) {
 			s.full = of.full

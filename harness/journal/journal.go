@@ -97,7 +97,7 @@ func (j *Journal) Pass(b []byte) {
 // appendQuoted appends the pipeline's bytes with the quote lines that they need. The rest of a line
 // whose beginning is written already needs none: the harness's lines begin after a newline.
 func (j *Journal) appendQuoted(b []byte) {
-	for record.MayBeOwn(b) {
+	for record.NeedsQuote(b) {
 		i := bytes.Index(b, []byte(record.HarnessPrefix))
 		begin := bytes.LastIndexByte(b[:i], '\n') + 1
 		end := len(b)

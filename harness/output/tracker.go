@@ -116,7 +116,7 @@ func (t *Tracker) IgnoreEnd() { t.ignoreEnd = true }
 // parse takes a line that is about to be written to the log.
 func (t *Tracker) parse(line []byte, now time.Time) {
 	t.ends = t.ends[:0]
-	if record.MayBeOwn(line) { // as it will be in the log
+	if record.NeedsQuote(line) { // as it will be in the log
 		line = slices.Concat([]byte(record.QuoteLine+"\n"), line)
 	}
 	for _, rec := range t.opts.Dialects.ParseLine(line, record.Position{}) {
@@ -156,9 +156,9 @@ func (t *Tracker) parse(line []byte, now time.Time) {
 func (w *work) allocationFailed(o *record.OutOfMemory) {
 	w.oom = true
 	switch {
-	case o.Named:
+	case o.NamesFallback:
 		w.fellBack = true
-	case !o.Again || !w.fellBack && w.failures == 0:
+	case !o.Repeated || !w.fellBack && w.failures == 0:
 		w.failures++
 		w.fellBack = false
 	}
@@ -166,7 +166,7 @@ func (w *work) allocationFailed(o *record.OutOfMemory) {
 
 // fallback notes that the pipeline said how it goes on after the last failure.
 func (w *work) fallback(e *record.Event) {
-	if !e.Named && !w.fellBack && w.failures > 0 {
+	if !e.NamesFailure && !w.fellBack && w.failures > 0 {
 		w.failures--
 		w.fellBack = true
 	}
@@ -175,7 +175,7 @@ func (w *work) fallback(e *record.Event) {
 // isCleanup reports whether a checkpoint only shows that memory was freed, or that a stage ended
 // with an error. After a failed allocation it is no sign that the work went on.
 func isCleanup(c *record.Checkpoint) bool {
-	return !c.Sampled && (c.OfCleanup() || strings.HasSuffix(c.Name, "(failed)"))
+	return !c.Sampled && (c.InCleanup() || strings.HasSuffix(c.Name, "(failed)"))
 }
 
 // soakOver reports whether no further file may begin.

@@ -20,7 +20,7 @@ type Limit struct {
 // without a unit, which may be meant as either.
 func ParseLimit(s string) (Limit, error) {
 	if strings.HasSuffix(s, "%") {
-		if share, ok := record.ParseShare(s); ok {
+		if share, ok := record.ParseRatio(s); ok {
 			return Limit{Share: share}, nil
 		}
 	} else if size, err := lex.ParseSize(s); err == nil && size.Bytes >= 0 {

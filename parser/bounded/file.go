@@ -9,16 +9,16 @@ import (
 
 // A TooLargeError says that a file is larger than what is read of its kind.
 type TooLargeError struct {
-	Name string
-	Most int64 // bytes that are read
-	Size int64 // bytes that it has; 0 where that is not known, as of a pipe or of /dev/zero
+	Name  string
+	Limit int64 // bytes that are read
+	Size  int64 // bytes that it has; 0 where that is not known, as of a pipe or of /dev/zero
 }
 
 // Error is "run.json: expected a file of at most 8 MiB, found one of 2048 MiB; is this the right
 // file?".
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%s: expected a file of at most %s, found %s; is this the right file?",
-		e.Name, size(e.Most), e.Found())
+		e.Name, size(e.Limit), e.Found())
 }
 
 // Found says how large the file is, as far as that is known.
@@ -65,7 +65,7 @@ func ReadAll(r io.Reader, name string, most int64) ([]byte, error) {
 		case !info.Mode().IsRegular():
 			most = min(most, streamMax)
 		case info.Size() > most:
-			return nil, &TooLargeError{Name: name, Most: most, Size: info.Size()}
+			return nil, &TooLargeError{Name: name, Limit: most, Size: info.Size()}
 		}
 	}
 	text, err := io.ReadAll(io.LimitReader(r, most+1))
@@ -73,7 +73,7 @@ func ReadAll(r io.Reader, name string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	if int64(len(text)) > most {
-		return nil, &TooLargeError{Name: name, Most: most}
+		return nil, &TooLargeError{Name: name, Limit: most}
 	}
 	return text, nil
 }

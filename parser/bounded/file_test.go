@@ -72,10 +72,10 @@ func TestLines(t *testing.T) {
 	if lines, err := read("a\n\nb"); err != nil || strings.Join(lines, "|") != "a\n|\n|b" {
 		t.Errorf("%q, %v", lines, err)
 	}
-	if lines, err := read("a\n" + strings.Repeat("b", LineMax-1) + "\n"); err != nil || len(lines) != 2 {
+	if lines, err := read("a\n" + strings.Repeat("b", MaxLine-1) + "\n"); err != nil || len(lines) != 2 {
 		t.Errorf("%d lines, %v", len(lines), err)
 	}
-	if lines, err := read("a\n" + strings.Repeat("b", LineMax+1)); len(lines) != 1 || err == nil ||
+	if lines, err := read("a\n" + strings.Repeat("b", MaxLine+1)); len(lines) != 1 || err == nil ||
 		err.Error() != "list.txt:2: expected a line of at most 64 KiB, found a longer one; is this the right file?" {
 		t.Errorf("%d lines, %v", len(lines), err)
 	}

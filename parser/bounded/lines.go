@@ -10,19 +10,19 @@ import (
 
 // LineMax is the longest line of a list of files, in bytes. The longest path that Linux takes has
 // 4,096.
-const LineMax = 64 << 10
+const MaxLine = 64 << 10
 
 // Lines yields the lines of a list with their ends, each good until the next, each as soon as it
 // has come. One of more than [LineMax] bytes is an error, with its number and its name, and ends
 // the list.
 func Lines(r io.Reader, name string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		lines := bufio.NewReaderSize(r, LineMax)
+		lines := bufio.NewReaderSize(r, MaxLine)
 		for n := 1; ; n++ {
 			line, err := lines.ReadSlice('\n')
 			if errors.Is(err, bufio.ErrBufferFull) {
 				yield(nil, fmt.Errorf("%s:%d: expected a line of at most %d KiB, found a longer one; "+
-					"is this the right file?", name, n, LineMax>>10))
+					"is this the right file?", name, n, MaxLine>>10))
 				return
 			}
 			if err != nil && !errors.Is(err, io.EOF) {

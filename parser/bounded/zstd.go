@@ -13,9 +13,9 @@ import (
 // levels up to 19 take 8 MiB, --ultra -22 and --long take 128 MiB. A file of some bytes that asks
 // for that is hostile: the window is at most so many times the file, where it is more than 8 MiB.
 const (
-	windowFree = 8 << 20
-	windowMax  = 128 << 20
-	windowRate = 100
+	minWindow      = 8 << 20
+	maxWindow      = 128 << 20
+	maxWindowRatio = 100
 )
 
 // Zstd reads what r has, compressed by zstd; file is where it comes from, nil where that is no
@@ -27,7 +27,7 @@ func Zstd(r io.Reader, file *os.File) (io.ReadCloser, error) {
 			size = info.Size()
 		}
 	}
-	most := uint64(min(max(windowFree, windowRate*size), windowMax))
+	most := uint64(min(max(minWindow, maxWindowRatio*size), maxWindow))
 	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(most))
 	if err != nil {

@@ -113,7 +113,7 @@ func finish(l *scan.Line, c *record.Checkpoint, bad *lex.Mistake) {
 func readMonitorPeak(l *scan.Line, at, label int) (end int) {
 	s, rest, ok := lex.CutSize(l.Text[at+label:], 0)
 	if !ok || s.Bytes < 0 {
-		if lex.IsCutSize(l.Text[at+label:]) {
+		if lex.IsTornSize(l.Text[at+label:]) {
 			l.Bad(at, "a size such as 4.56GB", "the line was cut")
 			return len(l.Text)
 		}

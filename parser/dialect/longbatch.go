@@ -100,7 +100,7 @@ func readVRAMUsage(l *scan.Line, at int) (end int) {
 	level, rest, ok := lex.CutSize(text, 0)
 	peak, hasPeak := lex.CutPrefix(rest, " (peak: ")
 	switch {
-	case !lex.IsNumberAt(text), !lex.IsCutSize(text) && (!ok || level.Bytes < 0):
+	case !lex.BeginsWithNumber(text), !lex.IsTornSize(text) && (!ok || level.Bytes < 0):
 		return 0
 	case !ok || level.Bytes < 0:
 		l.Bad(at, "a size such as 3.21GB", "the line was cut")

@@ -219,7 +219,7 @@ func trtHeader(l *scan.Line, at int) record.Header {
 	before := l.Text[max(0, at-memUsageMax):at]
 	for i := len(before) - len("02/2023-11:33:45"); i >= 3; i-- {
 		if before[i-1] == '/' && before[i+2] == '/' && before[i+7] == '-' {
-			if t := stamp.At(before[i-3 : i+16]); !t.IsZero() {
+			if t := stamp.Parse(before[i-3 : i+16]); !t.IsZero() {
 				t.Into(&h)
 			}
 			break

@@ -89,7 +89,7 @@ func (*bfcAllocator) Row(*scan.Line) bool { return false }
 // setBFCAllocator notes the allocator whose name the text begins with: "GPU_0_bfc", "gpu_host_bfc".
 func setBFCAllocator(l *scan.Line, text []byte) (end int) {
 	n := 0
-	for n < len(text) && n < 64 && (lex.IsWord(text[n]) || text[n] == '_' || text[n] == ':') {
+	for n < len(text) && n < 64 && (lex.IsScalarByte(text[n]) || text[n] == '_' || text[n] == ':') {
 		n++
 	}
 	a := newBFCAllocator(l.Str(text[:n]))
@@ -223,7 +223,7 @@ func bfcField(r *record.Reading, text []byte, at int) (end int) {
 		return len(text)
 	}
 	// "InUse:       589212672", with nothing behind.
-	if len(bytes.TrimSpace(behind)) > 0 || at > 0 && lex.IsWord(text[at-1]) {
+	if len(bytes.TrimSpace(behind)) > 0 || at > 0 && lex.IsScalarByte(text[at-1]) {
 		return 0
 	}
 	switch label {

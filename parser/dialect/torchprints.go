@@ -222,7 +222,7 @@ func readWordedPrint(l *scan.Line, at int) (end int) {
 		found := false
 		for _, w := range wordedPrintWords {
 			after, ok := lex.CutPrefix(behind, w.word)
-			if _, has := r.Get(w.q); !ok || has || len(after) > 0 && lex.IsWord(after[0]) {
+			if _, has := r.Get(w.q); !ok || has || len(after) > 0 && lex.IsScalarByte(after[0]) {
 				continue
 			}
 			r.Set(w.q, s)

@@ -73,7 +73,7 @@ func readTraining(l *scan.Line, at int) (end int) {
 	name := bytes.TrimSpace(l.Text[source.MessageStart(l.Text[:at]):at])
 	text := l.Text[at+len(" - "):]
 	value := text[len("Allocated: "):]
-	if len(name) == 0 || len(name) > scan.NameMax || source.IsTemplate(name) || len(value) > 0 && !lex.IsNumberAt(value) {
+	if len(name) == 0 || len(name) > scan.NameMax || source.IsTemplate(name) || len(value) > 0 && !lex.BeginsWithNumber(value) {
 		return 0
 	}
 	list, rest, bad := lex.CutSizes(text, "Allocated", "Cached", "Reserved", "Max", "Total")
@@ -119,7 +119,7 @@ func readIncrease(l *scan.Line, at int) (end int) {
 	value := l.Text[at+len(" - Memory increase: "):]
 	s, rest, ok := lex.CutSize(value, 0)
 	if !ok {
-		if lex.IsCutSize(value) {
+		if lex.IsTornSize(value) {
 			l.Bad(at, "a size such as 1.23GB", "the line was cut")
 			return len(l.Text)
 		}
@@ -153,7 +153,7 @@ func readEvaluation(l *scan.Line, at int) (end int) {
 
 // readMemoryStats reads the line of the GPU in a block, whose "MB allocated, " stands at an offset.
 func readMemoryStats(l *scan.Line, at int) (end int) {
-	from := lex.NumberBefore(l.Text[:at])
+	from := lex.TrailingNumber(l.Text[:at])
 	if !bytes.HasSuffix(l.Text[:from], []byte("GPU: ")) {
 		return 0
 	}

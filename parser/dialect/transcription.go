@@ -253,7 +253,7 @@ func usualFields(r *record.Reading, text []byte) (rest []byte, read bool) {
 		}
 		// Two decimals and the unit.
 		if i == first || i+5 > len(text) || text[i] != '.' || text[i+1]-'0' > 9 || text[i+2]-'0' > 9 || text[i+4] != 'B' ||
-			i+5 < len(text) && lex.InWord(text[i+5]) {
+			i+5 < len(text) && lex.IsTextByte(text[i+5]) {
 			return lex.TrimBlanks(text), false
 		}
 		n.Digits = n.Digits*100 + int64(text[i+1]-'0')*10 + int64(text[i+2]-'0')

@@ -352,7 +352,7 @@ func (u *UserReader) size(group, behind []byte) (s record.Size, expected string)
 	}
 	if unit == 0 {
 		if i := len(behind) - len(lex.TrimBlanks(behind)); i < 2 {
-			if found, rest := u.cutUnit(behind); len(behind)-len(rest)-i > 1 && (len(rest) == 0 || !lex.InWord(rest[0])) {
+			if found, rest := u.cutUnit(behind); len(behind)-len(rest)-i > 1 && (len(rest) == 0 || !lex.IsTextByte(rest[0])) {
 				unit = found
 			}
 		}

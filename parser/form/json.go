@@ -271,8 +271,8 @@ func (j *jsonReader) skip() error {
 		case (c == ',' || c == ':') && len(open) > 0:
 			j.drop(1)
 			continue
-		case lex.IsWord(c):
-			for b, err := j.r.Peek(1); err == nil && lex.IsWord(b[0]); b, err = j.r.Peek(1) {
+		case lex.IsScalarByte(c):
+			for b, err := j.r.Peek(1); err == nil && lex.IsScalarByte(b[0]); b, err = j.r.Peek(1) {
 				j.drop(1)
 			}
 		default:

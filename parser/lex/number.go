@@ -245,3 +245,33 @@ func CutInt(text []byte) (n int, rest []byte, ok bool) {
 	}
 	return n, text[i:], true
 }
+
+// CutGrouped cuts a whole number with commas off the text: "1,234,567".
+func CutGrouped(text []byte) (n int64, rest []byte, ok bool) {
+	i, digits := 0, 0
+	for ; i < len(text) && (IsDigit(text[i]) || text[i] == ',' && i+1 < len(text) && IsDigit(text[i+1])); i++ {
+		if text[i] == ',' {
+			continue
+		}
+		if digits++; digits > 18 {
+			return 0, text, false
+		}
+		n = n*10 + int64(text[i]-'0')
+	}
+	return n, text[i:], digits > 0
+}
+
+// NumberBefore is the offset at which the number begins that ends the text, len(text) where there is none.
+func TrailingNumber(text []byte) int {
+	i := len(text)
+	for i > 0 && (IsDigit(text[i-1]) || text[i-1] == '.' || text[i-1] == ',') {
+		i--
+	}
+	return i
+}
+
+// IsNumberAt says whether a number begins the text.
+func BeginsWithNumber(text []byte) bool {
+	_, _, ok := CutNumber(text)
+	return ok
+}

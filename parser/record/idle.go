@@ -56,7 +56,7 @@ func (r *Holder) String() string {
 }
 
 // holdersMax is how many holders are named.
-const holdersMax = 5
+const maxHolders = 5
 
 // HeldBy names the processes that hold a device's memory, and what can be done about those that a run of ours left:
 // ", held by pid 4711 (python train.py) 8.50 GiB"; "" where there are none.
@@ -67,13 +67,13 @@ func HeldBy(holders []Holder) string {
 	var names []string
 	ours := false
 	for i := range holders {
-		if i < holdersMax {
+		if i < maxHolders {
 			names = append(names, holders[i].String())
 		}
 		ours = ours || holders[i].Ours
 	}
 	s := ", held by " + strings.Join(names, "; ")
-	if more := len(holders) - holdersMax; more > 0 {
+	if more := len(holders) - maxHolders; more > 0 {
 		s += fmt.Sprintf("; and %d more", more)
 	}
 	if ours {

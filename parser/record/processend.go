@@ -18,45 +18,45 @@ type ProcessEnd struct {
 
 // The words of a [ProcessEnd]. They are in logs: do not change them.
 const (
-	endOfProcess = "the process "
-	endByCode    = "exited with code "
-	endBySignal  = "was ended by "
-	beforeCause  = ": "
+	endPrefix    = "the process "
+	codePrefix   = "exited with code "
+	signalPrefix = "was ended by "
+	causePrefix  = ": "
 )
 
 // How is what the process did: "exited with code 1", "was ended by SIGKILL".
 func (e ProcessEnd) How() string {
 	if e.Signal != "" {
-		return endBySignal + e.Signal
+		return signalPrefix + e.Signal
 	}
-	return endByCode + strconv.Itoa(e.Code)
+	return codePrefix + strconv.Itoa(e.Code)
 }
 
 // String is the error of a file: "the process exited with code 1: ValueError: bad header".
 func (e ProcessEnd) String() string {
-	said := endOfProcess + e.How()
+	said := endPrefix + e.How()
 	if e.Cause != "" {
-		said += beforeCause + e.Cause
+		said += causePrefix + e.Cause
 	}
 	return said
 }
 
 // ParseProcessEnd reads what [ProcessEnd.String] wrote. ok is false for any other text.
 func ParseProcessEnd(text string) (e ProcessEnd, ok bool) {
-	rest, ok := strings.CutPrefix(text, endOfProcess)
+	rest, ok := strings.CutPrefix(text, endPrefix)
 	if !ok {
 		return ProcessEnd{}, false
 	}
-	how, cause, _ := strings.Cut(rest, beforeCause)
+	how, cause, _ := strings.Cut(rest, causePrefix)
 	e.Cause = cause
-	if e.Signal, ok = strings.CutPrefix(how, endBySignal); ok {
+	if e.Signal, ok = strings.CutPrefix(how, signalPrefix); ok {
 		if !strings.HasPrefix(e.Signal, "SIG") {
 			return ProcessEnd{}, false
 		}
 		return e, true
 	}
 	e.Signal = ""
-	number, ok := strings.CutPrefix(how, endByCode)
+	number, ok := strings.CutPrefix(how, codePrefix)
 	if !ok {
 		return ProcessEnd{}, false
 	}

@@ -76,7 +76,7 @@ func (s *Segment) Pieces() iter.Seq[Piece] {
 	if s.Small {
 		page = smallPage
 	}
-	whole := s.Whole()
+	whole := s.IsFree()
 	return func(yield func(Piece) bool) {
 		at := int64(0)
 		for _, b := range s.Blocks {
@@ -97,7 +97,7 @@ func (s *Segment) Pieces() iter.Seq[Piece] {
 }
 
 // Whole says that nothing of the segment is in use, so that the driver can have it back.
-func (s *Segment) Whole() bool {
+func (s *Segment) IsFree() bool {
 	return !slices.ContainsFunc(s.Blocks, func(b Block) bool { return b.State != BlockFree })
 }
 

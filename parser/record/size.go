@@ -41,7 +41,7 @@ const (
 )
 
 // ParseShare reads a ratio above 0 and up to 1: "95%" or "0.95".
-func ParseShare(s string) (share float64, ok bool) {
+func ParseRatio(s string) (share float64, ok bool) {
 	digits, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
 	f, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
 	if percent {

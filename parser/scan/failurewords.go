@@ -39,7 +39,7 @@ func nameFailures(entries []Entry) {
 		for k := max(0, i-1); k < len(entries); k++ {
 			o, ok := entries[k].Other.(record.OutOfMemory)
 			if ok && o.Pos.Line == event.Pos.Line && (k > i || o.Text == event.Text) {
-				o.Named, event.Named = true, true
+				o.NamesFallback, event.NamesFailure = true, true
 				entries[k].Other, entries[i].Other = o, event
 				break
 			}

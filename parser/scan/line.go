@@ -101,14 +101,14 @@ func (l *Line) head(h *record.Header, at int) {
 	h.Pos.Path, h.Pos.Line, h.Dialect = l.s.path, l.number+1, l.s.reading
 	s := &l.s.stamp
 	if l.docker != nil {
-		l.stamps.Of(l.docker, len(source.DockerLog), s).Into(h)
-	} else if begin := min(at, stamp.Margin); !s.Recurs(l.Text[:begin], h) {
-		l.stamps.Of(l.Text, at, s).Into(h)
+		l.stamps.RecordTime(l.docker, len(source.DockerLog), s).Into(h)
+	} else if begin := min(at, stamp.SearchLimit); !s.Reuse(l.Text[:begin], h) {
+		l.stamps.RecordTime(l.Text, at, s).Into(h)
 	}
 	if h.Time.IsZero() && l.first < l.start {
 		end, _ := l.s.win.LineEnd(l.first)
 		first := source.PlainText(l.s.win.Buf[l.first:end], l.s.win.Docker)
-		new(stamp.Line).Of(first, len(first), s).Into(h)
+		new(stamp.Line).RecordTime(first, len(first), s).Into(h)
 	}
 }
 
@@ -140,7 +140,7 @@ func (l *Line) Add(rec record.Record) {
 		rec = r
 	case record.Event:
 		if r.Kind == record.EventFallback {
-			r.Speaker, r.Named = source.SpeakerOf(l.Text, l.offset(r.Text)), namesAnother(r.Text)
+			r.Speaker, r.NamesFailure = source.SpeakerOf(l.Text, l.offset(r.Text)), namesAnother(r.Text)
 			rec = r
 		}
 	}

@@ -12,13 +12,8 @@ import (
 // traceback are above it.
 func (l *Line) failed(o *record.OutOfMemory) {
 	at := l.offset(o.Text)
-	o.Speaker, o.Again = source.SpeakerOf(
-		l.Text,
-		at,
-	), bytes.HasSuffix(
-		l.Text[:at],
-		[]byte("error detected: "),
-	)
+	o.Speaker = source.SpeakerOf(l.Text, at)
+	o.Repeated = bytes.HasSuffix(l.Text[:at], []byte("error detected: "))
 	above, first := l.TracebackAbove()
 	if o.Traceback = above; above > 0 && o.Speaker == "" {
 		o.Speaker = source.SpeakerOf(first, len(first))

@@ -126,7 +126,7 @@ func (d *Device) Analyze(annotations []Annotation) *Analysis {
 		s = sites{}
 	}
 	a := &Analysis{Device: d.Index}
-	traced := d.traced()
+	traced := d.hasAllocations()
 	holds := tally{sites: s, recorded: traced}
 	for _, seg := range d.Segments {
 		a.Totals.Segments++
@@ -160,7 +160,7 @@ func (d *Device) Analyze(annotations []Annotation) *Analysis {
 }
 
 // traced says that the events have allocations: that what has no stack was there before.
-func (d *Device) traced() bool {
+func (d *Device) hasAllocations() bool {
 	return slices.ContainsFunc(d.Events, func(e Event) bool { return e.Action == Alloc && e.Stack != nil })
 }
 
@@ -260,7 +260,7 @@ func (d *Device) pins(s sites, recorded bool) []Pin {
 // trace goes through the events: once to find the peak and what failed, once more up to the peak.
 func (d *Device) trace(s sites, annotations []Annotation) *Trace {
 	m := d.first()
-	m.watch(d.Events)
+	m.watchGaps(d.Events)
 	t := &Trace{Events: len(d.Events), StartReserved: m.reserved, StartAllocated: m.allocated, OOMs: []OutOfMemory{}}
 	t.Micros = max(0, d.Events[len(d.Events)-1].Micros-d.Events[0].Micros)
 	t.Peak = Moment{Event: -1, Micros: d.Events[0].Micros, Reserved: m.reserved, Allocated: m.allocated}
@@ -289,7 +289,7 @@ func (d *Device) trace(s sites, annotations []Annotation) *Trace {
 	t.Unexplained = m.unexplained
 	t.Kept = m.kept(s, frees)
 	t.Peak.In = within(annotations, d.Index, t.Peak.Micros)
-	t.PeakHolds = d.Holding(t.Peak.Event).usages(s, d.traced())
+	t.PeakHolds = d.Holding(t.Peak.Event).usages(s, d.hasAllocations())
 	return t
 }
 
@@ -345,7 +345,7 @@ func (m *memory) kept(s sites, frees []int) []Growth {
 	out := []Growth{}
 	for _, u := range t.usages() {
 		events := bySite[u.Site]
-		g := Growth{Usage: u, Steps: 1, From: share(events[0], len(frees)), To: share(events[len(events)-1], len(frees))}
+		g := Growth{Usage: u, Steps: 1, From: position(events[0], len(frees)), To: position(events[len(events)-1], len(frees))}
 		for i := 1; i < len(events); i++ {
 			if frees[events[i]] > frees[events[i-1]] {
 				g.Steps++
@@ -356,7 +356,7 @@ func (m *memory) kept(s sites, frees []int) []Growth {
 	return out
 }
 
-func share(i, n int) float64 { return float64(i) / float64(max(1, n-1)) }
+func position(i, n int) float64 { return float64(i) / float64(max(1, n-1)) }
 
 // within returns the innermost annotation that had begun and not ended. An end belongs to the last one
 // of its name that began.

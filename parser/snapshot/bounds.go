@@ -34,7 +34,7 @@ const (
 
 // checked is the number of instructions between two looks at the memory. An instruction takes a few
 // values, or doubles the room of earlier ones.
-const checked = 64
+const checkInterval = 64
 
 // Sizes in memory, in bytes. Lists that grow one by one have up to twice the room.
 const (
@@ -50,7 +50,7 @@ const (
 
 // holds is what the machine and the decoder hold, in bytes. What the decoder makes of a dict counts
 // when the dict is made, so that too much of it is refused before all is read.
-func (m *machine) holds() int64 {
+func (m *machine) memory() int64 {
 	values := int64(cap(m.stack)+cap(m.memo)) + m.items
 	return int64(cap(m.data)) + values*valueSize + int64(len(m.containers))*chunk*(containerSize+madeSize) + m.made
 }
@@ -58,21 +58,21 @@ func (m *machine) holds() int64 {
 const adviceHostile = "it was made to exhaust memory; do not use it"
 
 // bounded refuses a pickle that takes too much memory for its size.
-func (m *machine) bounded() error {
+func (m *machine) checkMemory() error {
 	if deepest := depthFree + int(depthPerByte*float64(m.pos)); len(m.stack) > deepest || len(m.memo) > deepest {
 		return m.bad(fmt.Sprintf("at most %d values on the stack and in the memo by here", deepest),
 			fmt.Sprintf("%d and %d", len(m.stack), len(m.memo)), adviceHostile)
 	}
-	if m.holds() <= memoryFree+MemoryPerByte*int64(m.pos) {
+	if m.memory() <= memoryFree+MemoryPerByte*int64(m.pos) {
 		return nil
 	}
 	return m.bad(fmt.Sprintf("a snapshot, which takes at most %d times its size in memory", MemoryPerByte),
-		fmt.Sprintf("%d MiB taken by the first %d KiB", m.holds()>>20, m.pos>>10), adviceHostile)
+		fmt.Sprintf("%d MiB taken by the first %d KiB", m.memory()>>20, m.pos>>10), adviceHostile)
 }
 
 // make notes that the decoder makes so many things of so many bytes, and refuses those that are too
 // much.
-func (m *machine) make(n, size int) error {
+func (m *machine) allocate(n, size int) error {
 	m.made += int64(n) * int64(size)
-	return m.bounded()
+	return m.checkMemory()
 }

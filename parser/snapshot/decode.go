@@ -25,7 +25,7 @@ const longString = 256
 
 // mostText is how many bytes of a string are kept: of the name of a file or a function, or of an
 // action. Many blocks may refer to one string, and it is written for each of them.
-const mostText = 4096
+const maxText = 4096
 
 // An object is a dict.
 type object struct {
@@ -97,10 +97,10 @@ func (o object) need(key string, k kind) (value, error) {
 
 // sizeMax is more than any device has. What a device holds in sum is no more either: rebuilding it in a trace takes an
 // operation for each MiB.
-const sizeMax = int64(1) << 41
+const maxSize = int64(1) << 41
 
 // size is a number of bytes that a device has.
-func (o object) size(key string) (int64, error) { return o.bytes(key, sizeMax) }
+func (o object) size(key string) (int64, error) { return o.bytes(key, maxSize) }
 
 func (o object) bytes(key string, most int64) (int64, error) {
 	v, err := o.need(key, integer)
@@ -120,7 +120,7 @@ func (o object) address(key string) (uint64, error) {
 		return 0, err
 	}
 	n := o.d.int(v)
-	if n < 0 || n > math.MaxInt64-sizeMax {
+	if n < 0 || n > math.MaxInt64-maxSize {
 		return 0, o.d.wrong(o.at, fmt.Sprintf("%s whose %q is an address", o.what, key), fmt.Sprint(n))
 	}
 	return uint64(n), nil
@@ -133,7 +133,7 @@ func (o object) text(key string) string {
 		return ""
 	}
 	raw := o.d.bytes(v)
-	raw = raw[:min(len(raw), mostText)]
+	raw = raw[:min(len(raw), maxText)]
 	long := len(raw) > longString
 	s, ok := o.d.long[v.number()]
 	if !long {
@@ -204,7 +204,7 @@ func (d *decoder) snapshot(top value) (*Snapshot, error) {
 		}
 		dev := device(index)
 		dev.Segments = append(dev.Segments, segment)
-		if err := d.make(1, segmentSize); err != nil {
+		if err := d.allocate(1, segmentSize); err != nil {
 			return nil, err
 		}
 	}
@@ -226,7 +226,7 @@ func (d *decoder) order(dev *Device) error {
 	slices.SortFunc(dev.Segments, func(a, b Segment) int { return cmp.Compare(a.Address, b.Address) })
 	sum := int64(0)
 	for _, s := range dev.Segments {
-		if sum += s.Size; sum > sizeMax {
+		if sum += s.Size; sum > maxSize {
 			return d.wrong(0, "segments of at most 2 TiB in sum", fmt.Sprintf("more on device %d", dev.Index))
 		}
 	}
@@ -240,7 +240,7 @@ func (d *decoder) order(dev *Device) error {
 }
 
 // deviceMax is more devices than a machine has.
-const deviceMax = 1 << 12
+const maxDevices = 1 << 12
 
 func (d *decoder) segment(v value) (s Segment, device int, err error) {
 	o, err := d.object(v, "a segment", 0)
@@ -248,7 +248,7 @@ func (d *decoder) segment(v value) (s Segment, device int, err error) {
 		return s, 0, err
 	}
 	index := o.int("device")
-	if index < 0 || index >= deviceMax {
+	if index < 0 || index >= maxDevices {
 		return s, 0, d.wrong(o.at, "a segment's device", fmt.Sprint(index))
 	}
 	if s.Address, err = o.address("address"); err != nil {
@@ -361,8 +361,8 @@ func (d *decoder) traces(o object, device func(int) *Device) error {
 	if err != nil {
 		return err
 	}
-	if len(devices) > deviceMax {
-		return d.wrong(o.at, fmt.Sprintf("traces of at most %d devices", deviceMax), fmt.Sprint(len(devices)))
+	if len(devices) > maxDevices {
+		return d.wrong(o.at, fmt.Sprintf("traces of at most %d devices", maxDevices), fmt.Sprint(len(devices)))
 	}
 	for index, v := range devices {
 		events, err := d.items(v, "a device's trace", o.at)
@@ -464,7 +464,7 @@ func (d *decoder) annotations(o object, s *Snapshot) error {
 		s.Annotations = append(s.Annotations, Annotation{
 			Name: a.text("name"), Device: int(a.int("device")), Start: a.text("stage") == "START", Micros: a.int("time_us"),
 		})
-		if err := d.make(1, annotationSize); err != nil {
+		if err := d.allocate(1, annotationSize); err != nil {
 			return err
 		}
 	}

@@ -23,8 +23,8 @@ type gapSizes struct {
 }
 
 // give adds the gap from one address to another, and take removes it. Equal addresses are no gap.
-func (g gaps) give(s *span, from, until uint64) { g.change(s, from, until, 1) }
-func (g gaps) take(s *span, from, until uint64) { g.change(s, from, until, -1) }
+func (g gaps) add(s *span, from, until uint64)    { g.change(s, from, until, 1) }
+func (g gaps) remove(s *span, from, until uint64) { g.change(s, from, until, -1) }
 
 func (g gaps) change(s *span, from, until uint64, by int) {
 	sizes, asked := g[demand{s.small, s.stream}]
@@ -42,7 +42,7 @@ func (g gaps) change(s *span, from, until uint64, by int) {
 }
 
 // watch begins to keep the gaps that can serve the requests that failed.
-func (m *memory) watch(events []Event) {
+func (m *memory) watchGaps(events []Event) {
 	m.gaps = gaps{}
 	for _, e := range events {
 		if e.Action == OOM && m.gaps[demandOf(e)] == nil {
@@ -52,10 +52,10 @@ func (m *memory) watch(events []Event) {
 	for s := range m.inOrder() {
 		at := s.address
 		for h := range m.heldBy(s) {
-			m.gaps.give(s, at, h.address)
+			m.gaps.add(s, at, h.address)
 			at = h.end()
 		}
-		m.gaps.give(s, at, s.end())
+		m.gaps.add(s, at, s.end())
 	}
 }
 

@@ -28,7 +28,7 @@ func (d *Device) Map() record.SegmentMap {
 
 // MostMaps bounds how many of the allocations that failed [Device.Maps] shows: a program may try again thousands of times, and each
 // map has all blocks.
-const MostMaps = 100
+const MaxMaps = 100
 
 // Maps are the device's segments over the history: when it begins, after the event at which most was allocated, at each
 // allocation that failed (the first [MostMaps]), and in the end. Each is made when it is asked for.
@@ -49,7 +49,7 @@ func (d *Device) maps(t *Trace, yield func(record.SegmentMap) bool) bool {
 	failures := 0
 	for i, e := range d.Events {
 		m.do(e, i)
-		if e.Action == OOM && failures < MostMaps {
+		if e.Action == OOM && failures < MaxMaps {
 			failures++
 			failed := d.mapOf(m, "out of memory", e.Micros)
 			failed.Requested, failed.Allowed = e.Size, m.reserved+e.DeviceFree // all that the process could have

@@ -97,10 +97,10 @@ func (d *Device) first() *memory {
 		case Alloc:
 			m.remove(e.Address)
 		case FreeRequested:
-			m.wait(e.Address, false)
+			m.setPending(e.Address, false)
 		case FreeCompleted: // who had allocated it is not told
 			m.insert(e, nil, -1)
-			m.wait(e.Address, true)
+			m.setPending(e.Address, true)
 		case SegmentAlloc, SegmentMap:
 			if s := m.at(e.Address); s != nil && s.pool != [2]int64{} {
 				m.pools[i] = s.pool
@@ -139,9 +139,9 @@ func (m *memory) do(e Event, index int) {
 	case Alloc:
 		m.insert(e, e.Stack, index)
 	case FreeRequested:
-		m.wait(e.Address, true)
+		m.setPending(e.Address, true)
 	case FreeCompleted:
-		m.wait(e.Address, true)
+		m.setPending(e.Address, true)
 		m.remove(e.Address)
 	case SegmentAlloc, SegmentMap:
 		m.reserve(e, index)
@@ -253,9 +253,9 @@ func (m *memory) round(size int64) int64 {
 // add hands a block out, where there is room for it.
 func (m *memory) add(s *span, h *held) {
 	from, until := m.lastEnd(s, h.address), m.nextBlock(s, h.address)
-	m.gaps.take(s, from, until)
-	m.gaps.give(s, from, h.address)
-	m.gaps.give(s, h.end(), until)
+	m.gaps.remove(s, from, until)
+	m.gaps.add(s, from, h.address)
+	m.gaps.add(s, h.end(), until)
 	if from == s.address && until == s.end() {
 		m.idle--
 	}
@@ -274,9 +274,9 @@ func (m *memory) remove(address uint64) {
 	}
 	s := m.at(address)
 	from, until := m.lastEnd(s, address), m.nextBlock(s, address)
-	m.gaps.take(s, from, address)
-	m.gaps.take(s, h.end(), until)
-	m.gaps.give(s, from, until)
+	m.gaps.remove(s, from, address)
+	m.gaps.remove(s, h.end(), until)
+	m.gaps.add(s, from, until)
 	if from == s.address && until == s.end() {
 		m.idle++
 	}
@@ -287,7 +287,7 @@ func (m *memory) remove(address uint64) {
 }
 
 // wait says whether a block is given back and waits for other streams.
-func (m *memory) wait(address uint64, pending bool) {
+func (m *memory) setPending(address uint64, pending bool) {
 	h, there := m.blocks.Get(address)
 	if !there {
 		m.unexplained++
@@ -335,7 +335,7 @@ func (m *memory) reserve(e Event, index int) {
 		m.join(s, next)
 		return
 	}
-	m.gaps.give(s, s.address, s.end())
+	m.gaps.add(s, s.address, s.end())
 	m.include(s)
 }
 
@@ -357,17 +357,17 @@ func (m *memory) join(s, next *span) {
 	from, until := s.address, s.end() // what is free
 	if next != nil && next.joins(s) {
 		until = m.nextBlock(next, next.address)
-		m.gaps.take(next, next.address, until)
+		m.gaps.remove(next, next.address, until)
 		m.exclude(next)
 		s.size += next.size
 	}
 	if before != nil && before.joins(s) {
 		from = m.lastEnd(before, before.end())
-		m.gaps.take(before, from, before.end())
+		m.gaps.remove(before, from, before.end())
 		m.exclude(before)
 		s.address, s.size = before.address, before.size+s.size
 	}
-	m.gaps.give(s, from, until)
+	m.gaps.add(s, from, until)
 	m.include(s)
 }
 
@@ -384,9 +384,9 @@ func (m *memory) unmap(e Event) {
 		m.remove(at)
 	}
 	from, until := m.lastEnd(s, e.Address), m.nextBlock(s, end)
-	m.gaps.take(s, from, until)
-	m.gaps.give(s, from, e.Address)
-	m.gaps.give(s, end, until)
+	m.gaps.remove(s, from, until)
+	m.gaps.add(s, from, e.Address)
+	m.gaps.add(s, end, until)
 	m.exclude(s)
 	m.reserved -= e.Size
 	head, tail := *s, *s

@@ -35,7 +35,7 @@ func TestMemoryAddsUp(t *testing.T) {
 			d.Events = append(d.Events, Event{Action: OOM, Size: size, Stream: a.stream})
 		}
 		m := d.first()
-		m.watch(d.Events)
+		m.watchGaps(d.Events)
 		for i, e := range d.Events {
 			m.do(e, i)
 			addsUp(t, m, asked)

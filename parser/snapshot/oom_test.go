@@ -100,7 +100,7 @@ func TestUsable(t *testing.T) {
 // TestMapsAreBounded: of a program that tries again and again only the first failures are shown, and a map is made when it is asked for.
 func TestMapsAreBounded(t *testing.T) {
 	events := []any{dictOf{"action", "free_completed", "addr", base + 64*mib, "size", mib}, event("alloc", base, 20*mib, 0, 1, 1)}
-	for range 3 * MostMaps {
+	for range 3 * MaxMaps {
 		events = append(events, dictOf{"action", "oom", "device_free", 0, "size", 30 * mib, "stream", 0})
 	}
 	d := read(t, held20("device_traces", []any{events}))
@@ -109,7 +109,7 @@ func TestMapsAreBounded(t *testing.T) {
 	for range d.Maps(trace) {
 		n++
 	}
-	if n != MostMaps+3 || len(trace.OOMs) != 3*MostMaps { // and when it begins, at the peak, in the end
+	if n != MaxMaps+3 || len(trace.OOMs) != 3*MaxMaps { // and when it begins, at the peak, in the end
 		t.Errorf("%d maps of %d failures", n, len(trace.OOMs))
 	}
 	for range d.Maps(trace) {

@@ -184,8 +184,8 @@ func (m *machine) run() (value, error) {
 		return 0, err
 	}
 	for steps := 1; ; steps++ {
-		if steps%checked == 0 {
-			if err := m.bounded(); err != nil {
+		if steps%checkInterval == 0 {
+			if err := m.checkMemory(); err != nil {
 				return 0, err
 			}
 		}
@@ -243,7 +243,7 @@ func (m *machine) end() (value, error) {
 	if err := m.inFrame(); err != nil {
 		return 0, err
 	}
-	return m.stack[0], m.bounded()
+	return m.stack[0], m.checkMemory()
 }
 
 // step runs one instruction.

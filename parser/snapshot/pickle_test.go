@@ -129,7 +129,7 @@ func TestMemory(t *testing.T) { // not parallel: it measures the heap
 		held := live() - before
 		t.Logf("%-16s %.1f bytes for each of %d; %v", name, float64(held)/float64(m.pos), m.pos, err)
 		// The last 64 instructions may have made their slices larger by a quarter.
-		if says := m.holds(); held > says+says/8+1<<20 || says > (memoryFree+MemoryPerByte*int64(m.pos))*5/4 {
+		if says := m.memory(); held > says+says/8+1<<20 || says > (memoryFree+MemoryPerByte*int64(m.pos))*5/4 {
 			t.Errorf("%s: %d bytes are held, %d by its own count, when %d were read", name, held, says, m.pos)
 		}
 		runtime.KeepAlive(m)

@@ -47,11 +47,11 @@ func (s *Stack) Site() Site {
 	for _, f := range s.Frames {
 		switch {
 		case !f.Python():
-		case f.torch():
+		case f.isTorch():
 			torch = cmp.Or(torch, f)
 		default:
 			at = cmp.Or(at, f)
-			if !f.library() {
+			if !f.isLibrary() {
 				own = cmp.Or(own, f)
 			}
 		}
@@ -81,7 +81,7 @@ func (s *Stack) Outward(all bool) []*Frame {
 		if !f.Python() {
 			continue
 		}
-		if !found && !f.torch() {
+		if !found && !f.isTorch() {
 			from, found = len(python), true
 		}
 		python = append(python, f)
@@ -99,7 +99,7 @@ func (f *Frame) Python() bool {
 //	/usr/lib/python3/dist-packages/torch/nn/modules/module.py
 //	/tmp/torchinductor_me/2x/c2xq.py
 //	<eval_with_key>.5
-func (f *Frame) torch() bool {
+func (f *Frame) isTorch() bool {
 	file := strings.ReplaceAll(f.File, `\`, "/")
 	if _, inPackages, ok := strings.Cut(file, "-packages/"); ok {
 		for _, name := range []string{"torch/", "torchgen/", "functorch/", "triton/"} {
@@ -113,7 +113,7 @@ func (f *Frame) torch() bool {
 }
 
 // library says that a line of Python is an installed library's, or Python's own.
-func (f *Frame) library() bool {
+func (f *Frame) isLibrary() bool {
 	file := strings.ReplaceAll(f.File, `\`, "/")
 	return strings.Contains(file, "-packages/") || strings.Contains(file, "/lib/python3")
 }
@@ -129,7 +129,7 @@ func (s *Stack) native() string {
 		if node, ok := strings.CutSuffix(function, "::apply"); ok && strings.Contains(node, "Backward") {
 			return node[strings.LastIndex(node, ":")+1:] + " (C++)"
 		}
-		if name == "" && !machinery(function) {
+		if name == "" && !isAllocatorFunction(function) {
 			name = function
 		}
 	}
@@ -140,7 +140,7 @@ func (s *Stack) native() string {
 }
 
 // machinery says that a function is of the allocator, or of what is between it and the operator that wanted memory.
-func machinery(function string) bool {
+func isAllocatorFunction(function string) bool {
 	for _, prefix := range []string{"torch::unwind", "torch::CapturedTraceback", "torch::cuda::gather", "c10::", "at::detail::", "at::TensorBase"} {
 		if strings.HasPrefix(function, prefix) {
 			return true

@@ -20,7 +20,7 @@ func (d *decoder) stack(o object) (*Stack, error) {
 	case c.made > 0:
 		return d.stacks[c.made-1], nil
 	}
-	if err := d.make(len(items), pointerSize); err != nil {
+	if err := d.allocate(len(items), pointerSize); err != nil {
 		return nil, err
 	}
 	s := &Stack{Frames: make([]*Frame, len(items))}

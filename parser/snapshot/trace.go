@@ -223,7 +223,7 @@ func (t *tracer) do(i int) {
 		t.free(t.alloc(e.Size, e.Stream))
 	}
 	t.memory.do(e, i)
-	if gives(e) && (i+1 == len(t.device.Events) || !gives(t.device.Events[i+1])) {
+	if returnsMemory(e) && (i+1 == len(t.device.Events) || !returnsMemory(t.device.Events[i+1])) {
 		if t.memory.idle > 0 {
 			t.comment("some segments were given back")
 		} else {
@@ -233,4 +233,4 @@ func (t *tracer) do(i int) {
 }
 
 // gives says that memory went back to the driver.
-func gives(e Event) bool { return e.Action == SegmentFree || e.Action == SegmentUnmap }
+func returnsMemory(e Event) bool { return e.Action == SegmentFree || e.Action == SegmentUnmap }

@@ -53,29 +53,29 @@ func dateBefore(b []byte) (d date, start int) {
 	n := trailingDigits(b)
 	last := 0
 	if n > 0 && n <= 8 {
-		last = lex.Digits(b[end-n:])
+		last = lex.ParseDigits(b[end-n:])
 	}
 	start = end - n
 	switch {
 	case joint == ':':
 		if n == 4 {
-			d, start = namedMonth(b[:start], last)
+			d, start = dateWithMonthName(b[:start], last)
 		}
 	case n == 8: // 20261120 and glog's I20261120
 		d = date{year: last / 10000, month: last / 100 % 100, day: last % 100}
-		if start > 0 && lex.InWord(b[start-1]) {
-			if start--; joint != ' ' || !isGlog(b[:start+1]) {
+		if start > 0 && lex.IsTextByte(b[start-1]) {
+			if start--; joint != ' ' || !endsWithGlogLevel(b[:start+1]) {
 				return undated, end
 			}
 		}
-	case n == 4 && joint == ' ' && start > 0 && isGlog(b[:start]): // I1120
+	case n == 4 && joint == ' ' && start > 0 && endsWithGlogLevel(b[:start]): // I1120
 		d, start = date{month: last / 100, day: last % 100, gap: NoYear}, start-1
 	case n == 4:
-		if d, start = yearLast(b[:start], last); d.month == 0 {
-			d, start = namedMonth(b[:end-n], last)
+		if d, start = dateEndingInYear(b[:start], last); d.month == 0 {
+			d, start = dateWithMonthName(b[:end-n], last)
 		}
 	case n == 1 || n == 2:
-		d, start = dayLast(b, start, last)
+		d, start = dateEndingInDay(b, start, last)
 	}
 	if d.month < 1 || d.month > 12 || d.day < 1 || d.day > 31 || d.gap == NoGap && (d.year < 1970 || d.year >= 2200) {
 		return undated, len(b)
@@ -98,7 +98,7 @@ func isoDate(b []byte) (d date, ok bool) {
 }
 
 // dayLast reads a date that ends with a number of one or two digits, or a short year.
-func dayLast(b []byte, start, last int) (d date, from int) {
+func dateEndingInDay(b []byte, start, last int) (d date, from int) {
 	if start == 0 {
 		return date{}, 0
 	}
@@ -107,19 +107,19 @@ func dayLast(b []byte, start, last int) (d date, from int) {
 	from = start - 1 - n
 	switch {
 	case (sep == '-' || sep == '/') && (n == 1 || n == 2):
-		second := lex.Digits(b[from : from+n])
+		second := lex.ParseDigits(b[from : from+n])
 		if from == 0 || b[from-1] != sep {
-			if from > 0 && lex.InWord(b[from-1]) {
+			if from > 0 && lex.IsTextByte(b[from-1]) {
 				return date{}, 0
 			}
 			return date{month: second, day: last, gap: NoYear}, from // 11-20
 		}
 		m := trailingDigits(b[:from-1])
 		first := from - 1 - m
-		switch value := lex.Digits(b[first : first+min(m, 4)]); {
+		switch value := lex.ParseDigits(b[first : first+min(m, 4)]); {
 		case m == 4:
 			return date{year: value, month: second, day: last}, first // 2026-11-20
-		case m != 2 || sep != '/' || first > 0 && (lex.InWord(b[first-1]) || b[first-1] == sep):
+		case m != 2 || sep != '/' || first > 0 && (lex.IsTextByte(b[first-1]) || b[first-1] == sep):
 			return date{}, 0
 		case value > 12:
 			return date{year: 2000 + value, month: second, day: last}, first // 26/11/20
@@ -127,7 +127,7 @@ func dayLast(b []byte, start, last int) (d date, from int) {
 			return date{year: 2000 + last, month: value, day: second}, first // 11/20/26, of Rich
 		}
 	case sep == '-' && n == 0: // 20-Nov-26
-		return namedMonth(b[:start], 2000+last)
+		return dateWithMonthName(b[:start], 2000+last)
 	case sep == ' ':
 		for start > 0 && b[start-1] == ' ' {
 			start--
@@ -141,7 +141,7 @@ func dayLast(b []byte, start, last int) (d date, from int) {
 
 // yearLast reads a date whose year stands last: "11/20/2026", month and day as in Python's examples, or the other way round
 // where there is no such month; "20.11.2026" is day and month.
-func yearLast(b []byte, year int) (d date, from int) {
+func dateEndingInYear(b []byte, year int) (d date, from int) {
 	end := len(b) - 1
 	if end < 3 || b[end] != '/' && b[end] != '-' && b[end] != '.' {
 		return date{}, 0
@@ -153,10 +153,10 @@ func yearLast(b []byte, year int) (d date, from int) {
 	}
 	m := trailingDigits(b[:from-1])
 	first := from - 1 - m
-	if m < 1 || m > 2 || first > 0 && (lex.InWord(b[first-1]) || b[first-1] == b[end]) {
+	if m < 1 || m > 2 || first > 0 && (lex.IsTextByte(b[first-1]) || b[first-1] == b[end]) {
 		return date{}, 0
 	}
-	d = date{year: year, month: lex.Digits(b[first : first+m]), day: lex.Digits(b[from : from+n])}
+	d = date{year: year, month: lex.ParseDigits(b[first : first+m]), day: lex.ParseDigits(b[from : from+n])}
 	if d.month > 12 || b[end] == '.' {
 		d.month, d.day = d.day, d.month
 	}
@@ -164,7 +164,7 @@ func yearLast(b []byte, year int) (d date, from int) {
 }
 
 // namedMonth reads a date but for the year that follows it: "20/Nov/", "20-Nov-", "20 Nov ", "Nov 20, ".
-func namedMonth(b []byte, year int) (d date, from int) {
+func dateWithMonthName(b []byte, year int) (d date, from int) {
 	if len(b) == 0 || b[len(b)-1] != '/' && b[len(b)-1] != '-' && b[len(b)-1] != ' ' {
 		return date{}, 0
 	}
@@ -176,10 +176,10 @@ func namedMonth(b []byte, year int) (d date, from int) {
 			return date{}, 0
 		}
 		n := trailingDigits(b[:at-1])
-		if from = at - 1 - n; n < 1 || n > 2 || from > 0 && lex.InWord(b[from-1]) {
+		if from = at - 1 - n; n < 1 || n > 2 || from > 0 && lex.IsTextByte(b[from-1]) {
 			return date{}, 0
 		}
-		return date{year: year, month: month, day: lex.Digits(b[from : from+n])}, from
+		return date{year: year, month: month, day: lex.ParseDigits(b[from : from+n])}, from
 	}
 	if sep != ' ' {
 		return date{}, 0
@@ -189,7 +189,7 @@ func namedMonth(b []byte, year int) (d date, from int) {
 	if n < 1 || n > 2 {
 		return date{}, 0
 	}
-	day := lex.Digits(b[len(b)-n:])
+	day := lex.ParseDigits(b[len(b)-n:])
 	b = bytes.TrimRight(b[:len(b)-n], " ")
 	if month, from = monthBefore(b); month == 0 {
 		return date{}, 0
@@ -200,12 +200,12 @@ func namedMonth(b []byte, year int) (d date, from int) {
 const months = "JanFebMarAprMayJunJulAugSepOctNovDec"
 
 // isMonth says that the text begins with a month's name, and not with a level of glog's.
-func isMonth(b []byte) bool { return len(b) > 1 && !lex.IsDigit(b[0]) && !lex.IsDigit(b[1]) }
+func beginsWithMonth(b []byte) bool { return len(b) > 1 && !lex.IsDigit(b[0]) && !lex.IsDigit(b[1]) }
 
 // monthBefore is the month whose short name the text ends with, from 1, and where the name begins; 0 where there is none.
 func monthBefore(b []byte) (month, start int) {
 	start = len(b) - 3
-	if start < 0 || start > 0 && lex.InWord(b[start-1]) || b[start] < 'A' || b[start] > 'S' {
+	if start < 0 || start > 0 && lex.IsTextByte(b[start-1]) || b[start] < 'A' || b[start] > 'S' {
 		return 0, 0
 	}
 	for i := 0; i < len(months); i += 3 {
@@ -231,10 +231,10 @@ func (d *date) cutYear(rest []byte) (behind []byte) {
 		}
 		year = lex.TrimBlanks(year)
 	}
-	if lex.CountDigits(year) != 4 || len(text) == len(rest) || len(year) > 4 && lex.InWord(year[4]) {
+	if lex.CountDigits(year) != 4 || len(text) == len(rest) || len(year) > 4 && lex.IsTextByte(year[4]) {
 		return rest
 	}
-	if n := lex.Digits(year[:4]); n >= 2000 && n < 2100 {
+	if n := lex.ParseDigits(year[:4]); n >= 2000 && n < 2100 {
 		d.year, d.gap = n, NoGap
 		if word > 0 {
 			return rest[:len(rest)-len(text)+word]
@@ -245,9 +245,9 @@ func (d *date) cutYear(rest []byte) (behind []byte) {
 }
 
 // isGlog says that the text ends with a level of glog's lines: "I" of "I1120 02:00:03.123456".
-func isGlog(b []byte) bool {
+func endsWithGlogLevel(b []byte) bool {
 	n := len(b)
-	return n > 0 && bytes.IndexByte([]byte("IWEFD"), b[n-1]) >= 0 && (n == 1 || !lex.InWord(b[n-2]))
+	return n > 0 && bytes.IndexByte([]byte("IWEFD"), b[n-1]) >= 0 && (n == 1 || !lex.IsTextByte(b[n-2]))
 }
 
 // trailingDigits is the number of digits that the text ends with.

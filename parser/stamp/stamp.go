@@ -17,7 +17,7 @@ type Stamp struct {
 }
 
 // worth orders stamps by how much they say.
-func (s Stamp) worth() int {
+func (s Stamp) detail() int {
 	switch {
 	case s.IsZero():
 		return 0
@@ -38,36 +38,36 @@ func (s Stamp) Into(h *record.Header) {
 
 // Line are the times of a line, found once for all of its records: a line of 64 KiB may hold thousands.
 type Line struct {
-	before Stamp // in text[:at], at most stampMargin into the line
-	at     int
-	later  Stamp // the first with a date behind stampMargin, which ends at end
-	end    int
-	sought int   // so far for later
-	keyed  Stamp // behind a key, anywhere
-	looked bool  // for keyed
+	head       Stamp // in text[:at], at most stampMargin into the line
+	headEnd    int
+	dated      Stamp // the first with a date behind stampMargin, which ends at end
+	datedEnd   int
+	searched   int   // so far for later
+	keyed      Stamp // behind a key, anywhere
+	keyedKnown bool  // for keyed
 }
 
 // Of is the time of a record that begins at an offset of the line. What stands before it counts, or behind a key where a
 // wrapper puts the time last.
-func (l *Line) Of(text []byte, at int, last *Last) Stamp {
-	begin := min(at, Margin)
-	if begin < l.at || begin > l.at && l.before.worth() < 3 {
-		l.before = Find(text[:begin])
-		last.note(text[:begin], l.before)
+func (l *Line) RecordTime(text []byte, at int, last *Last) Stamp {
+	begin := min(at, SearchLimit)
+	if begin < l.headEnd || begin > l.headEnd && l.head.detail() < 3 {
+		l.head = Find(text[:begin])
+		last.note(text[:begin], l.head)
 	}
-	l.at = begin
-	if l.before.worth() < 4 && (bytes.IndexByte(text[:begin], '{') >= 0 || bytes.IndexByte(text[:begin], '=') >= 0) {
-		if !l.looked {
-			l.keyed, l.looked = keyedTime(text), true
+	l.headEnd = begin
+	if l.head.detail() < 4 && (bytes.IndexByte(text[:begin], '{') >= 0 || bytes.IndexByte(text[:begin], '=') >= 0) {
+		if !l.keyedKnown {
+			l.keyed, l.keyedKnown = keyedTime(text), true
 		}
-		if l.keyed.worth() > l.before.worth() {
+		if l.keyed.detail() > l.head.detail() {
 			return l.keyed
 		}
 	}
-	if l.before.IsZero() && at > begin {
-		return l.behind(text, at)
+	if l.head.IsZero() && at > begin {
+		return l.datedAfterHead(text, at)
 	}
-	return l.before
+	return l.head
 }
 
 // A Last is the time of an earlier line and what stood before its record. Of the lines that follow most differ from it
@@ -82,7 +82,7 @@ type Last struct {
 // note keeps the time that was found in what stands before a record.
 func (l *Last) note(head []byte, s Stamp) {
 	l.head = l.head[:0]
-	if s.worth() < 3 || len(head) > stampHead || bytes.IndexByte(head, '{') >= 0 || bytes.IndexByte(head, '=') >= 0 {
+	if s.detail() < 3 || len(head) > maxHead || bytes.IndexByte(head, '{') >= 0 || bytes.IndexByte(head, '=') >= 0 {
 		return // by a key another time may be found
 	}
 	// It is the one around the first colon that stands between digits.
@@ -106,7 +106,7 @@ func (l *Last) note(head []byte, s Stamp) {
 }
 
 // Recurs says whether what stands before a record is what stood there last, but for the seconds, and gives a header its time.
-func (l *Last) Recurs(head []byte, h *record.Header) bool {
+func (l *Last) Reuse(head []byte, h *record.Header) bool {
 	if len(l.head) != len(head) || len(head) == 0 ||
 		string(head[:l.second]) != string(l.head[:l.second]) || string(head[l.end:]) != string(l.head[l.end:]) {
 		return false
@@ -122,7 +122,7 @@ func (l *Last) Recurs(head []byte, h *record.Header) bool {
 
 // secondsOf reads "03", or "03.123" with one to nine digits behind any byte.
 func secondsOf(b []byte) (second, nanos int, ok bool) {
-	second, ok = lex.Digits(b[:2]), lex.IsDigit(b[0]) && lex.IsDigit(b[1])
+	second, ok = lex.ParseDigits(b[:2]), lex.IsDigit(b[0]) && lex.IsDigit(b[1])
 	if len(b) > 3 {
 		scale := 1_000_000_000
 		for _, c := range b[3:] {
@@ -134,18 +134,18 @@ func secondsOf(b []byte) (second, nanos int, ok bool) {
 }
 
 // stampMax is longer than a time with its date, up to the zone.
-const stampMax = 48
+const maxStamp = 48
 
 // behind is the first time with a date that stands behind the line's first bytes, and before an offset.
-func (l *Line) behind(text []byte, at int) Stamp {
-	if l.end == 0 && at > l.sought {
-		l.later, l.end = firstDated(text[:at], max(Margin, l.sought)-stampMax)
-		l.sought = at
+func (l *Line) datedAfterHead(text []byte, at int) Stamp {
+	if l.datedEnd == 0 && at > l.searched {
+		l.dated, l.datedEnd = firstDated(text[:at], max(SearchLimit, l.searched)-maxStamp)
+		l.searched = at
 	}
-	if l.end == 0 || l.end > at {
+	if l.datedEnd == 0 || l.datedEnd > at {
 		return Stamp{}
 	}
-	return l.later
+	return l.dated
 }
 
 // firstDated is the first time with a date whose colon stands at an offset of the text or behind it, and where it ends.
@@ -156,14 +156,14 @@ func firstDated(b []byte, from int) (s Stamp, end int) {
 			return Stamp{}, 0
 		}
 		at += colon
-		if s, _, end = clockAt(b, at); s.worth() >= 3 {
+		if s, _, end = clockAt(b, at); s.detail() >= 3 {
 			return s, end
 		}
 	}
 }
 
 // Margin is how far into a line a time without a date, or one of another form than 2026-11-20 02:00:03, is looked for.
-const Margin = 512
+const SearchLimit = 512
 
 // Find looks for the time in what stands before a record. The first that has a date is the line's, else the first one:
 //
@@ -185,7 +185,7 @@ const Margin = 512
 // Times of day without a year or a date must stand where logs have them, at the head of the line: elsewhere they are what
 // is left of an epoch, or a place in a film.
 func Find(b []byte) (s Stamp) {
-	b = b[:min(len(b), Margin)]
+	b = b[:min(len(b), SearchLimit)]
 	for at := 0; ; at++ {
 		colon := bytes.IndexByte(b[at:], ':')
 		if colon < 0 {
@@ -195,7 +195,7 @@ func Find(b []byte) (s Stamp) {
 		found, start, end := clockAt(b, at)
 		switch {
 		case found.IsZero():
-		case found.worth() >= 3:
+		case found.detail() >= 3:
 			return found
 		case s.IsZero() && (found.yearless && !lex.IsDigit(b[start]) || atHead(b[:start], b[end:])):
 			s = found
@@ -211,7 +211,7 @@ func Find(b []byte) (s Stamp) {
 }
 
 // stampHead is how long a line's head may be before its time, in bytes.
-const stampHead = 128
+const maxHead = 128
 
 // atHead says that a time without a date, or one with a month and a day in digits, stands where a log has it: at the head of
 // the line, behind at most what programs and launchers put there.
@@ -226,10 +226,10 @@ const stampHead = 128
 //	 50%|█████     | 10/20 [10:02:03<10:00:00, 3600.00s/it]
 //	[00:01:02.000 --> 00:01:05.000]   a whisper's words
 func atHead(before, behind []byte) bool {
-	if len(before) > stampHead {
+	if len(before) > maxHead {
 		return false
 	}
-	if len(behind) > 0 && (lex.InWord(behind[0]) || behind[0] == '<' || behind[0] == '/' || behind[0] == '%' || behind[0] == ':' && len(behind) > 1 && lex.IsDigit(behind[1])) {
+	if len(behind) > 0 && (lex.IsTextByte(behind[0]) || behind[0] == '<' || behind[0] == '/' || behind[0] == '%' || behind[0] == ':' && len(behind) > 1 && lex.IsDigit(behind[1])) {
 		return false
 	}
 	if next := lex.TrimBlanks(behind); bytes.HasPrefix(next, []byte("-->")) || bytes.HasPrefix(next, []byte("/ ")) || bytes.HasPrefix(next, []byte("<")) {
@@ -288,7 +288,7 @@ func atHead(before, behind []byte) bool {
 
 // trailingWord is the length of the word that the text ends with, such as a program's name.
 func trailingWord(b []byte) (n int) {
-	for n < len(b) && (lex.InWord(b[len(b)-1-n]) || b[len(b)-1-n] == '-' || b[len(b)-1-n] == '.') {
+	for n < len(b) && (lex.IsTextByte(b[len(b)-1-n]) || b[len(b)-1-n] == '-' || b[len(b)-1-n] == '.') {
 		n++
 	}
 	return n

@@ -21,7 +21,7 @@ func clockAt(b []byte, colon int) (s Stamp, start, end int) {
 		return Stamp{}, 0, 0
 	}
 	short := colon-start == 1
-	c := clock{hour: lex.Digits(b[start:colon]), minute: lex.Digits(b[colon+1 : colon+3])}
+	c := clock{hour: lex.ParseDigits(b[start:colon]), minute: lex.ParseDigits(b[colon+1 : colon+3])}
 	rest, ok := c.cutSeconds(b[colon+3:])
 	if !ok {
 		return Stamp{}, 0, 0
@@ -36,7 +36,7 @@ func clockAt(b []byte, colon int) (s Stamp, start, end int) {
 		if !c.hasSeconds {
 			return Stamp{}, 0, 0
 		}
-		if start = from; isMonth(b[start:]) {
+		if start = from; beginsWithMonth(b[start:]) {
 			rest = d.cutYear(rest)
 		}
 	default:
@@ -66,7 +66,7 @@ type clock struct {
 //	[1051543][23:16:01:785372][error ]
 func (c *clock) cutSeconds(rest []byte) (behind []byte, ok bool) {
 	if len(rest) >= 3 && rest[0] == ':' && lex.IsDigit(rest[1]) && lex.IsDigit(rest[2]) {
-		c.second, c.hasSeconds = lex.Digits(rest[1:3]), true
+		c.second, c.hasSeconds = lex.ParseDigits(rest[1:3]), true
 		rest = rest[3:]
 		if len(rest) > 1 && (rest[0] == '.' || rest[0] == ',' || rest[0] == ':' && lex.CountDigits(rest[1:]) == 6) && lex.IsDigit(rest[1]) {
 			rest = rest[1:]
@@ -79,7 +79,7 @@ func (c *clock) cutSeconds(rest []byte) (behind []byte, ok bool) {
 	if len(rest) > 0 && (rest[0] == ':' && c.hasSeconds && len(rest) > 1 && lex.IsHex(rest[1]) || lex.IsDigit(rest[0])) {
 		return nil, false // the address 00:1a:2b:3c:4d:5e
 	}
-	if len(rest) >= 3 && rest[0] == ' ' && rest[2] == 'M' && (rest[1] == 'A' || rest[1] == 'P') && (len(rest) == 3 || !lex.InWord(rest[3])) {
+	if len(rest) >= 3 && rest[0] == ' ' && rest[2] == 'M' && (rest[1] == 'A' || rest[1] == 'P') && (len(rest) == 3 || !lex.IsTextByte(rest[3])) {
 		if c.hour < 1 || c.hour > 12 {
 			return nil, false
 		}
@@ -112,11 +112,11 @@ func (s *Stamp) cutZone(rest []byte) (behind []byte, ok bool) {
 	}
 	switch text[0] {
 	case 'Z', 'z':
-		if !blank && (len(text) == 1 || !lex.InWord(text[1])) {
+		if !blank && (len(text) == 1 || !lex.IsTextByte(text[1])) {
 			return text[1:], true
 		}
 	case 'U', 'G':
-		if len(text) >= 3 && (string(text[:3]) == "UTC" || string(text[:3]) == "GMT") && (len(text) == 3 || !lex.InWord(text[3])) {
+		if len(text) >= 3 && (string(text[:3]) == "UTC" || string(text[:3]) == "GMT") && (len(text) == 3 || !lex.IsTextByte(text[3])) {
 			return text[3:], true
 		}
 	case '+', '-':
@@ -125,13 +125,13 @@ func (s *Stamp) cutZone(rest []byte) (behind []byte, ok bool) {
 		if n != 4 && n != 2 {
 			return rest, false
 		}
-		hours, minutes := lex.Digits(behind[:2]), 0
+		hours, minutes := lex.ParseDigits(behind[:2]), 0
 		colon := n == 2 && len(behind) > 2 && behind[2] == ':' && lex.CountDigits(behind[3:]) == 2
 		switch {
 		case colon:
-			minutes, behind = lex.Digits(behind[3:5]), behind[5:]
+			minutes, behind = lex.ParseDigits(behind[3:5]), behind[5:]
 		case n == 4:
-			minutes, behind = lex.Digits(behind[2:4]), behind[4:]
+			minutes, behind = lex.ParseDigits(behind[2:4]), behind[4:]
 		case blank: // " -12 MiB"
 			return rest, false
 		default:
@@ -165,7 +165,7 @@ func findCompact(b []byte) Stamp {
 		if at-from != 8 {
 			continue
 		}
-		c := clock{hour: lex.Digits(b[at+1 : at+3]), minute: lex.Digits(b[at+3 : at+5])}
+		c := clock{hour: lex.ParseDigits(b[at+1 : at+3]), minute: lex.ParseDigits(b[at+3 : at+5])}
 		rest, ok := c.cutSeconds(append([]byte{':'}, b[at+5:]...))
 		if s := c.on(d); ok && !s.IsZero() {
 			_, zoned := s.cutZone(rest)

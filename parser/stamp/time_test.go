@@ -224,10 +224,10 @@ func otherDigits(line string, from int) string {
 // stampOf is the time of a record, which may be told by that of the last.
 func stampOf(text []byte, at int, last *Last) Stamp {
 	var h record.Header
-	if last.Recurs(text[:min(at, Margin)], &h) {
+	if last.Reuse(text[:min(at, SearchLimit)], &h) {
 		return Stamp{h.Time, h.Local, h.Dateless, h.Yearless}
 	}
-	return new(Line).Of(text, at, last)
+	return new(Line).RecordTime(text, at, last)
 }
 
 // A line whose time is told by that of the line before gives the time that it gives by itself.
@@ -243,14 +243,14 @@ func TestLastStamp(t *testing.T) {
 			at = at.Add(1234567 * time.Microsecond)
 			text := []byte(at.Format(layout))
 			want := Find(text)
-			if last.Recurs(text, new(record.Header)) {
+			if last.Reuse(text, new(record.Header)) {
 				recurred++
 			}
 			if got := stampOf(text, len(text), &last); got != want {
 				t.Fatalf("%q: got %v, want %v", text, got, want)
 			}
 		}
-		if dated := Find([]byte(at.Format(layout))).worth() >= 3; dated != (recurred > 5000) {
+		if dated := Find([]byte(at.Format(layout))).detail() >= 3; dated != (recurred > 5000) {
 			t.Errorf("%q: told by the line before: %d of 10,000", layout, recurred)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // keyMax is the longest key that is looked at, in bytes.
-const keyMax = 16
+const maxKey = 16
 
 // keyedTime is the time that stands behind a key of JSON or logfmt, wherever in the line:
 //
@@ -27,11 +27,11 @@ func keyedTime(text []byte) (best Stamp) {
 		}
 		value := bytes.TrimLeft(text[i+1:min(len(text), i+64)], " \t\\\"'")
 		s, behind := cutEpoch(value)
-		if s.IsZero() || len(behind) > 0 && lex.InWord(behind[0]) {
-			s = At(value)
+		if s.IsZero() || len(behind) > 0 && lex.IsTextByte(behind[0]) {
+			s = Parse(value)
 		}
-		if s.worth() > best.worth() {
-			if best = s; s.worth() == 4 {
+		if s.detail() > best.detail() {
+			if best = s; s.detail() == 4 {
 				break
 			}
 		}
@@ -40,7 +40,7 @@ func keyedTime(text []byte) (best Stamp) {
 }
 
 // At is the time that the text begins with.
-func At(text []byte) Stamp {
+func Parse(text []byte) Stamp {
 	if lex.CountDigits(text) == 8 {
 		if s := findCompact(text); !s.IsZero() {
 			return s
@@ -80,7 +80,7 @@ func keyBefore(b []byte) (key []byte, ok bool) {
 		return nil, false
 	}
 	n := 0
-	for n < len(b) && n <= keyMax && (lex.InWord(b[len(b)-1-n]) || b[len(b)-1-n] == '@') {
+	for n < len(b) && n <= maxKey && (lex.IsTextByte(b[len(b)-1-n]) || b[len(b)-1-n] == '@') {
 		n++
 	}
 	return b[len(b)-n:], n > 0
@@ -132,7 +132,7 @@ func cutEpoch(b []byte) (s Stamp, rest []byte) {
 	if n != 10 && n != 13 && n != 16 && n != 19 {
 		return Stamp{}, b
 	}
-	seconds := lex.Digits(b[:10])
+	seconds := lex.ParseDigits(b[:10])
 	if seconds < 1e9 || seconds >= 22e8 {
 		return Stamp{}, b
 	}

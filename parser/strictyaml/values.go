@@ -166,7 +166,7 @@ func ParseSeconds(s string) (float64, bool) {
 func Share[T ~float64](r *Reader, to *T) func(ast.Node) {
 	return Value(r, to, "a share such as 95% or 0.95, above 0 and up to 1",
 		func(s string) (T, bool) {
-			share, ok := record.ParseShare(s)
+			share, ok := record.ParseRatio(s)
 			return T(share), ok
 		})
 }

@@ -1,9 +1,6 @@
 package timeline
 
 import (
-	"cmp"
-	"path"
-	"slices"
 	"time"
 
 	"vramsoak/parser/record"
@@ -21,7 +18,7 @@ type Builder struct {
 	Done    func(*File)
 	tl      Timeline
 	file    *File // nil between files
-	stretch *File // nil but between files
+	outside *File // nil but between files
 	run     int
 	batch   int
 	process int
@@ -29,15 +26,15 @@ type Builder struct {
 	// resumed says that the last line read was that the run was taken up again, or of a process that it found left behind.
 	resumed bool
 
-	kept   int                 // checkpoints, of those that are done
-	pairs  File                // the last file that was paired
-	unused []record.Checkpoint // an array for the next file
-	room   []File              // for the next files
+	keptCheckpoints  int                 // checkpoints, of those that are done
+	lastPaired       File                // the last file that was paired
+	spareCheckpoints []record.Checkpoint // an array for the next file
+	spareFiles       []File              // for the next files
 }
 
 // AddCheckpoint adds the next record of a log, a checkpoint.
 func (b *Builder) AddCheckpoint(c *record.Checkpoint) {
-	b.enter(c.Pos)
+	b.noteLine(c.Pos)
 	b.checkpoint(c)
 }
 
@@ -71,20 +68,20 @@ type logState struct {
 	// process's lines: see [record.OutOfMemory].Speaker.
 	failing map[string]lastFailure
 	// crashes are those of the ranks that have done nothing since.
-	crashes []CrashEnd
-	own     int  // lines of the harness
-	begun   bool // by a run-start
+	crashes      []CrashEnd
+	harnessLines int  // lines of the harness
+	hasRunStart  bool // by a run-start
 	// maps are those of failures that are not whole yet.
-	maps segments.Joiner
+	failureMaps segments.Joiner
 	// before is a map that came before the message of its failure, nil where there is none.
-	before *record.SegmentMap
-	held   record.SegmentSums // of it
+	earlyMap  *record.SegmentMap
+	earlySums record.SegmentSums // of it
 	// files, outside and checkpoints are how many the timeline had when the log began.
 	files, outside, checkpoints int
 	// settled says that it is known how files begin, so that those that are closed are final.
-	settled bool
+	splitKnown bool
 	// caches are what the allocators hold beside what they handed out, for the samples.
-	caches cachesBeside
+	caches allocatorCaches
 	// worker says that the log is of a worker that sees one GPU alone, as its device 0.
 	worker bool
 	gpu    int
@@ -93,7 +90,7 @@ type logState struct {
 }
 
 // enter notes the line of a record. One before the last is of another log with the same name: one log given twice.
-func (b *Builder) enter(at record.Position) {
+func (b *Builder) noteLine(at record.Position) {
 	if at.Line < b.log.last.Line || at.Path != b.log.last.Path {
 		if b.log.last != (record.Position{}) {
 			b.endLog()
@@ -111,38 +108,33 @@ func (b *Builder) enter(at record.Position) {
 func (b *Builder) checkpoint(c *record.Checkpoint) {
 	b.resumed = false
 	b.date(&c.Header)
-	b.log.number(&c.Lane)
+	b.log.renumber(&c.Lane)
 	if !b.log.supervised && b.log.splitter.begins(c) {
 		b.begin(record.FileStart{Header: record.Header{Pos: c.Pos, Time: c.Time}})
 	}
 	if b.log.supervised {
-		b.log.caches.checkpoint(c, b.tl.Samples)
+		b.log.caches.add(c, b.tl.Samples)
 	}
 	b.tl.Checkpoints++
-	f := b.place(&c.Header)
+	f := b.currentFile(&c.Header)
 	if f.Checkpoints == nil {
-		f.Checkpoints, b.unused = b.unused[:0], nil
+		f.Checkpoints, b.spareCheckpoints = b.spareCheckpoints[:0], nil
 	}
-	f.Checkpoints = append(room(f.Checkpoints), *c)
-	f.touch(&c.Header)
-	b.workedOn(c)
-	b.survived(c)
+	f.Checkpoints = append(grow(f.Checkpoints), *c)
+	f.extend(&c.Header)
+	b.noteWork(c)
+	b.noteSurvival(c)
 	switch {
-	case !b.log.settled && b.tl.Checkpoints-b.log.checkpoints >= settleAt:
-		b.settle()
-	case f.Outside && len(f.Checkpoints)%settleAt == 0 && f.sampled():
-		b.closeStretch() // samples pair with nothing that follows
+	case !b.log.splitKnown && b.tl.Checkpoints-b.log.checkpoints >= maxUnsplit:
+		b.finishSplit()
+	case f.Outside && len(f.Checkpoints)%maxUnsplit == 0 && f.allSampled():
+		b.closeOutside() // samples pair with nothing that follows
 	}
-}
-
-// sampled says that the file's checkpoints were all taken by the clock or the step.
-func (f *File) sampled() bool {
-	return !slices.ContainsFunc(f.Checkpoints, func(c record.Checkpoint) bool { return !c.Sampled })
 }
 
 // Add adds the next record of a log.
 func (b *Builder) Add(rec record.Record) {
-	b.enter(rec.At())
+	b.noteLine(rec.At())
 	if b.addMap(rec) {
 		return
 	}
@@ -150,7 +142,7 @@ func (b *Builder) Add(rec record.Record) {
 	b.resumed = false
 	switch {
 	case b.isQuoted(rec):
-		b.quoted(rec.At())
+		b.countQuoted(rec.At())
 	case !b.addPipeline(rec):
 		b.addHarness(rec, resumed)
 	}
@@ -161,10 +153,10 @@ func (b *Builder) Add(rec record.Record) {
 func (b *Builder) addMap(rec record.Record) bool {
 	switch r := rec.(type) {
 	case record.SegmentMap:
-		b.failedWith(r, nil)
+		b.addFailureMap(r, nil)
 	case segments.Part:
 		if r.Requested > 0 {
-			b.log.maps.Add(r, b.failedWith)
+			b.log.failureMaps.Add(r, b.addFailureMap)
 		}
 	default:
 		return false
@@ -179,12 +171,12 @@ func (b *Builder) addPipeline(rec record.Record) bool {
 		b.checkpoint(&r)
 	case record.OutOfMemory:
 		b.date(&r.Header)
-		b.log.number(&r.Lane)
-		b.ranOut(&r)
-		b.failed(r)
+		b.log.renumber(&r.Lane)
+		b.dropMemoryCrash(&r)
+		b.addFailure(r)
 	case record.Crash:
 		b.date(&r.Header)
-		b.crashed(r)
+		b.addCrash(r)
 	case record.Event:
 		b.event(&r)
 	case record.Warning:
@@ -208,11 +200,11 @@ func (b *Builder) event(r *record.Event) {
 	b.tl.Words++
 	if f := b.file; f != nil && len(f.Checkpoints) == 0 { // else its checkpoints say how far it came
 		b.date(&r.Header)
-		f.touch(&r.Header)
+		f.extend(&r.Header)
 	}
 	switch r.Kind {
 	case record.EventFallback:
-		b.fellBack(r)
+		b.noteFallback(r)
 		b.log.crashes = nil
 	case record.EventProgress:
 		clear(b.log.failing)
@@ -225,7 +217,7 @@ func (b *Builder) fileStart(r record.FileStart) {
 	clear(b.log.failing)
 	b.log.crashes = nil
 	if !r.Pipeline {
-		b.supervised(r.Header)
+		b.noteHarness(r.Header)
 		b.open(r)
 		return
 	}
@@ -233,15 +225,15 @@ func (b *Builder) fileStart(r record.FileStart) {
 	b.date(&r.Header)
 	first := !b.log.splitter.named
 	if begins := b.log.splitter.Begins(r); begins && !b.log.supervised {
-		if first && !b.log.settled {
-			b.unsplit()
+		if first && !b.log.splitKnown {
+			b.joinFiles()
 		}
 		b.begin(r)
 	}
-	if !b.log.settled {
-		b.settle()
+	if !b.log.splitKnown {
+		b.finishSplit()
 	}
-	b.length(r)
+	b.noteAudioLength(r)
 }
 
 // fileEnd adds the end of a file, in the harness's words or the pipeline's.
@@ -255,72 +247,6 @@ func (b *Builder) fileEnd(r record.FileEnd) {
 	b.end(r)
 }
 
-// addHarness adds what the harness saw from outside. resumed reports whether the line before says that
-// the run went on.
-func (b *Builder) addHarness(rec record.Record, resumed bool) {
-	switch r := rec.(type) {
-	case record.Sample:
-		b.supervised(r.Header)
-		b.log.number(&r.Lane)
-		r.Run = b.run
-		r.Cached = b.log.caches.of(r.Lane.Device)
-		b.tl.Samples = append(b.tl.Samples, r)
-	case record.Exit:
-		b.supervised(r.Header)
-		clear(b.log.failing)
-		b.closeStretch() // a file that is open gets its end yet
-		r.Process = b.process
-		b.tl.Exits = append(b.tl.Exits, r)
-		b.log.caches = cachesBeside{} // the allocator's memory ends with the process
-		b.process++
-	case record.Orphan:
-		b.supervised(r.Header)
-		r.Run, r.Process, b.resumed = b.run, b.process, resumed
-		if resumed { // of the process that ended with the part before, whose end nobody saw; not of the one that follows
-			r.Process--
-		}
-		b.tl.Orphans = append(b.tl.Orphans, r)
-	case record.Idle:
-		b.supervised(r.Header)
-		b.log.number(&r.Lane)
-		r.Run = b.run
-		b.tl.Idles = append(b.tl.Idles, r)
-	case record.Holder:
-		b.supervised(r.Header)
-		b.log.number(&r.Lane)
-		if n := len(b.tl.Idles); n > 0 && b.tl.Idles[n-1].Run == b.run {
-			b.tl.Idles[n-1].Holders = append(b.tl.Idles[n-1].Holders, r)
-		}
-	case record.RunStart:
-		b.startRun(r)
-	case record.Resume:
-		b.log.caches = cachesBeside{}
-		b.close()
-		b.supervised(r.Header)
-		b.process++
-		run := b.thisRun()
-		r.Process = b.process
-		run.Resumes, run.End = append(run.Resumes, r), nil
-		b.resumed = true
-	case record.RunEnd:
-		b.close()
-		b.supervised(r.Header)
-		b.thisRun().End = &r
-	}
-}
-
-// supervised notes a line of the harness.
-func (b *Builder) supervised(h record.Header) {
-	b.log.supervised = true
-	b.log.own++
-	if !b.log.settled {
-		b.settle()
-	}
-	if !h.Time.IsZero() {
-		b.log.clock = h.Time
-	}
-}
-
 // date gives a pipeline's record the harness's clock where its own time is missing, without a date or of an unknown zone.
 // Without the harness, days and years that the log leaves out are counted.
 func (b *Builder) date(h *record.Header) {
@@ -331,179 +257,28 @@ func (b *Builder) date(h *record.Header) {
 	b.log.calendar.date(h)
 }
 
-// begin begins a file where a log without the harness's lines shows one.
-func (b *Builder) begin(start record.FileStart) {
-	if f := b.file; f != nil && len(f.Checkpoints) == 0 && !start.Time.IsZero() { // its work went on up to here
-		f.End = start.Time
-	}
-	start.Index = len(b.tl.Files) - b.log.files + 1
-	b.open(start)
-}
-
-// place is where a record of the pipeline belongs: the open file, else the stretch between files.
-func (b *Builder) place(h *record.Header) *File {
-	switch {
-	case b.file != nil:
-		return b.file
-	case b.stretch == nil:
-		b.stretch = b.newFile(File{
-			Outside: true, Supervised: b.log.supervised, Run: b.run, Batch: b.batch, Process: b.process,
-			Pos: h.Pos, EndPos: h.Pos, Start: h.Time, End: h.Time,
-		})
-		b.tl.Outside = append(b.tl.Outside, b.stretch)
-	}
-	return b.stretch
-}
-
-func (b *Builder) open(start record.FileStart) {
-	b.close()
-	b.file = b.newFile(File{
-		Index: start.Index, Path: start.Path, AudioSeconds: start.AudioSeconds,
-		Supervised: b.log.supervised, Run: b.run, Batch: b.batch, Process: b.process,
-		Pos: start.Pos, EndPos: start.Pos, Start: start.Time, End: start.Time,
-	})
-	b.tl.Files = append(b.tl.Files, b.file)
-	if start.Path != "" {
-		b.log.paths[start.Path] = len(b.tl.Files) - 1
-	}
-}
-
-// length takes the length of the open file from the pipeline, where the harness began the file and did not know it: in a
-// process of its own, or at a checkpoint before the name.
-func (b *Builder) length(r record.FileStart) {
-	f := b.file
-	if f != nil && f.AudioSeconds == 0 && (f.Path == "" || path.Base(r.Path) == path.Base(f.Path)) {
-		f.AudioSeconds = r.AudioSeconds
-	}
-}
-
-// newFile takes the room for a file from an array for several: a log may have a hundred thousand.
-func (b *Builder) newFile(f File) *File {
-	if len(b.room) == 0 {
-		b.room = make([]File, 64)
-	}
-	place := &b.room[0]
-	b.room = b.room[1:]
-	*place = f
-	return place
-}
-
-// touch extends the file to a record of its own.
-func (f *File) touch(h *record.Header) {
-	f.EndPos = h.Pos
-	if f.Start.IsZero() {
-		f.Start = h.Time
-	}
-	if !h.Time.IsZero() {
-		f.End = h.Time
-	}
-}
-
-// end ends a file. The pipeline's word does so only where the harness has none.
-func (b *Builder) end(r record.FileEnd) {
-	if r.Pipeline && b.log.supervised {
-		if b.file != nil {
-			b.file.Error = r.Error
-		}
-		return
-	}
-	if !r.Pipeline {
-		b.supervised(r.Header)
-	}
-	f := b.ended(r)
-	if f == nil {
-		return
-	}
-	f.touch(&r.Header)
-	f.Status, f.Seconds = r.Status, r.Seconds
-	f.Path = cmp.Or(f.Path, r.Path)
-	if r.Error != "" {
-		f.Error = r.Error
-	}
-	if !r.Pipeline && !f.Supervised { // the head of the log is missing
-		f.Supervised, f.Index, f.Path = true, r.Index, r.Path
-	}
-	if f == b.file {
-		b.close()
-	}
-}
-
-// ended is the file that a line ends: the open one, or an earlier one of that path; else, for a pipeline that prints no
-// beginnings, the stretch since the last file, or nothing at all, was the work on it. It is nil where the end of a file is
-// only said again.
-func (b *Builder) ended(r record.FileEnd) *File {
-	if b.file != nil && (r.Path == "" || b.file.Path == "" || b.file.Path == r.Path || b.file.Supervised) {
-		return b.file
-	}
-	if i, known := b.log.paths[r.Path]; known {
-		if f := b.tl.Files[i]; f.Status == record.StatusUnknown {
-			return f
-		}
-		return nil
-	}
-	stretch := b.stretch
-	if b.file != nil {
-		stretch = nil
-	}
-	start := record.FileStart{Header: r.Header, Index: r.Index, Path: r.Path}
-	if start.Index == 0 {
-		start.Index = len(b.tl.Files) - b.log.files + 1
-	}
-	if stretch == nil {
-		b.open(start)
-		return b.file
-	}
-	work := *stretch
-	b.tl.Outside, b.stretch = b.tl.Outside[:len(b.tl.Outside)-1], nil
-	start.Pos, start.Time = work.Pos, work.Start
-	b.open(start)
-	b.file.Checkpoints, b.file.OOMs = work.Checkpoints, work.OOMs
-	return b.file
-}
-
-// close ends the open file, or the stretch between files.
-func (b *Builder) close() {
-	clear(b.log.failing)
-	if f := b.file; f != nil {
-		measured := f.Supervised && f.Status != record.StatusUnknown // by the harness, however short
-		if f.Seconds == 0 && !measured && !f.Start.IsZero() {
-			f.Seconds = max(0, f.End.Sub(f.Start).Seconds()) // a clock may go back
-		}
-		b.file = nil
-		b.done(f)
-	}
-	b.closeStretch()
-}
-
-func (b *Builder) closeStretch() {
-	if f := b.stretch; f != nil {
-		b.stretch = nil
-		b.done(f)
-	}
-}
-
 func (b *Builder) endLog() {
 	b.endCrashes(b.log.last.Line)
-	if !b.log.settled {
-		b.settle()
+	if !b.log.splitKnown {
+		b.finishSplit()
 	}
 	b.close()
 }
 
 // settleAt is how many checkpoints a log may have before it is settled how files begin in it, and how many samples outside
 // of files are kept together. It bounds what a log without end takes.
-const settleAt = 1 << 13
+const maxUnsplit = 1 << 13
 
 // settle decides how files begin in the log, and lets those go that have ended.
-func (b *Builder) settle() {
+func (b *Builder) finishSplit() {
 	if !b.log.supervised && !b.log.splitter.named {
-		b.splitAgain()
+		b.resplit()
 	}
-	b.log.settled = true
+	b.log.splitKnown = true
 	closed := Timeline{Files: b.tl.Files[b.log.files:], Outside: b.tl.Outside[b.log.outside:]}
 	for f := range closed.InOrder() {
-		if f != b.file && f != b.stretch {
-			b.done(f)
+		if f != b.file && f != b.outside {
+			b.finish(f)
 		}
 	}
 }

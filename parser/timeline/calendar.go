@@ -11,17 +11,17 @@ import (
 // year. Lines come in their order but for small steps back, of two writers or of a clock that is set: a step of more than
 // half a day back is midnight, one of more than half a year New Year.
 type calendar struct {
-	latest time.Time // so far, with what was counted
-	has    stamp.Gap // what the best lines so far leave out
-	known  bool      // that there were any
-	moved  int       // days or years that were counted
+	latest  time.Time // so far, with what was counted
+	lacks   stamp.Gap // what the best lines so far leave out
+	started bool      // that there were any
+	wraps   int       // days or years that were counted
 }
 
 const (
 	halfDay  = 12 * time.Hour
 	halfYear = 183 * 24 * time.Hour
 	// late is how much older a line may be than the one before it, where that one was the first of a new day or year.
-	late = time.Hour
+	maxLate = time.Hour
 )
 
 // date completes the time of a header, so far as the lines before it tell; the first line without a date or a year is in
@@ -38,12 +38,12 @@ func (c *calendar) date(h *record.Header) {
 		lacks = stamp.NoYear
 	}
 	switch {
-	case !c.known || lacks < c.has:
-		*c = calendar{latest: h.Time, has: lacks, known: true}
+	case !c.started || lacks < c.lacks:
+		*c = calendar{latest: h.Time, lacks: lacks, started: true}
 		return
-	case lacks > c.has:
+	case lacks > c.lacks:
 		h.Time = c.nearest(h.Time, lacks)
-		h.Dateless, h.Yearless = false, c.has == stamp.NoYear
+		h.Dateless, h.Yearless = false, c.lacks == stamp.NoYear
 	case lacks != stamp.NoGap:
 		h.Time = c.unwrap(h.Time)
 	}
@@ -58,13 +58,13 @@ func (c *calendar) date(h *record.Header) {
 // unwrap moves a time by what was counted, or by one more where it is long before the latest, or by one less where it is a
 // late line of the day or year before.
 func (c *calendar) unwrap(t time.Time) time.Time {
-	at := move(t, c.moved, c.has)
+	at := addUnits(t, c.wraps, c.lacks)
 	switch {
-	case c.latest.Sub(at) > wrapStep(c.has):
-		c.moved++
-		return move(t, c.moved, c.has)
-	case c.moved > 0 && at.Sub(c.latest) > wrapStep(c.has):
-		if before := move(t, c.moved-1, c.has); c.latest.Sub(before) <= late {
+	case c.latest.Sub(at) > minWrap(c.lacks):
+		c.wraps++
+		return addUnits(t, c.wraps, c.lacks)
+	case c.wraps > 0 && at.Sub(c.latest) > minWrap(c.lacks):
+		if before := addUnits(t, c.wraps-1, c.lacks); c.latest.Sub(before) <= maxLate {
 			return before
 		}
 	}
@@ -79,16 +79,16 @@ func (c *calendar) nearest(t time.Time, lacks stamp.Gap) time.Time {
 	}
 	t = time.Date(c.latest.Year(), month, day, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 	switch {
-	case c.latest.Sub(t) > wrapStep(lacks):
-		return move(t, 1, lacks)
-	case t.Sub(c.latest) > wrapStep(lacks):
-		return move(t, -1, lacks)
+	case c.latest.Sub(t) > minWrap(lacks):
+		return addUnits(t, 1, lacks)
+	case t.Sub(c.latest) > minWrap(lacks):
+		return addUnits(t, -1, lacks)
 	}
 	return t
 }
 
 // move adds days, or years.
-func move(t time.Time, n int, lacks stamp.Gap) time.Time {
+func addUnits(t time.Time, n int, lacks stamp.Gap) time.Time {
 	if lacks == stamp.NoDate {
 		return t.AddDate(0, 0, n)
 	}
@@ -96,7 +96,7 @@ func move(t time.Time, n int, lacks stamp.Gap) time.Time {
 }
 
 // wrapStep is how long a step back is that is none, but the next day or year.
-func wrapStep(lacks stamp.Gap) time.Duration {
+func minWrap(lacks stamp.Gap) time.Duration {
 	if lacks == stamp.NoDate {
 		return halfDay
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // thisRun is the run that a line of the harness belongs to.
-func (b *Builder) thisRun() *Run {
+func (b *Builder) currentRun() *Run {
 	n := len(b.tl.Runs)
 	if n == 0 || b.tl.Runs[n-1].Number != b.run { // the head of the log is missing
 		b.tl.Runs = append(b.tl.Runs, Run{Number: b.run, Batch: b.batch})
@@ -19,8 +19,8 @@ func (b *Builder) thisRun() *Run {
 // startRun begins a run, which is a new one where the log had anything before.
 func (b *Builder) startRun(r record.RunStart) {
 	b.close()
-	b.log.begun = true
-	b.supervised(r.Header)
+	b.log.hasRunStart = true
+	b.noteHarness(r.Header)
 	n := len(b.tl.Runs)
 	if len(b.tl.Files) > b.log.files || len(b.tl.Outside) > b.log.outside || n > 0 && b.tl.Runs[n-1].Number == b.run {
 		b.run++
@@ -52,7 +52,7 @@ func (b *Builder) batchOf(r record.RunStart) int {
 }
 
 // number gives a worker's device the number that it has among those of all workers.
-func (l *logState) number(lane *record.Lane) {
+func (l *logState) renumber(lane *record.Lane) {
 	if l.worker && lane.Device == 0 {
 		lane.Device = l.gpu
 	}
@@ -75,12 +75,78 @@ func (b *Builder) isQuoted(rec record.Record) bool {
 			index, path = r.Index, r.Path
 		}
 	}
-	return !b.log.begun && index == 0 && path == ""
+	return !b.log.hasRunStart && index == 0 && path == ""
 }
 
 // quoted counts a line in the harness's name that is not the harness's.
-func (b *Builder) quoted(at record.Position) {
+func (b *Builder) countQuoted(at record.Position) {
 	if b.tl.Quoted++; b.tl.Quoted == 1 {
 		b.tl.FirstQuoted = at
+	}
+}
+
+// addHarness adds what the harness saw from outside. resumed reports whether the line before says that
+// the run went on.
+func (b *Builder) addHarness(rec record.Record, resumed bool) {
+	switch r := rec.(type) {
+	case record.Sample:
+		b.noteHarness(r.Header)
+		b.log.renumber(&r.Lane)
+		r.Run = b.run
+		r.Cached = b.log.caches.of(r.Lane.Device)
+		b.tl.Samples = append(b.tl.Samples, r)
+	case record.Exit:
+		b.noteHarness(r.Header)
+		clear(b.log.failing)
+		b.closeOutside() // a file that is open gets its end yet
+		r.Process = b.process
+		b.tl.Exits = append(b.tl.Exits, r)
+		b.log.caches = allocatorCaches{} // the allocator's memory ends with the process
+		b.process++
+	case record.Orphan:
+		b.noteHarness(r.Header)
+		r.Run, r.Process, b.resumed = b.run, b.process, resumed
+		if resumed { // of the process that ended with the part before, whose end nobody saw; not of the one that follows
+			r.Process--
+		}
+		b.tl.Orphans = append(b.tl.Orphans, r)
+	case record.Idle:
+		b.noteHarness(r.Header)
+		b.log.renumber(&r.Lane)
+		r.Run = b.run
+		b.tl.Idles = append(b.tl.Idles, r)
+	case record.Holder:
+		b.noteHarness(r.Header)
+		b.log.renumber(&r.Lane)
+		if n := len(b.tl.Idles); n > 0 && b.tl.Idles[n-1].Run == b.run {
+			b.tl.Idles[n-1].Holders = append(b.tl.Idles[n-1].Holders, r)
+		}
+	case record.RunStart:
+		b.startRun(r)
+	case record.Resume:
+		b.log.caches = allocatorCaches{}
+		b.close()
+		b.noteHarness(r.Header)
+		b.process++
+		run := b.currentRun()
+		r.Process = b.process
+		run.Resumes, run.End = append(run.Resumes, r), nil
+		b.resumed = true
+	case record.RunEnd:
+		b.close()
+		b.noteHarness(r.Header)
+		b.currentRun().End = &r
+	}
+}
+
+// supervised notes a line of the harness.
+func (b *Builder) noteHarness(h record.Header) {
+	b.log.supervised = true
+	b.log.harnessLines++
+	if !b.log.splitKnown {
+		b.finishSplit()
+	}
+	if !h.Time.IsZero() {
+		b.log.clock = h.Time
 	}
 }

@@ -15,7 +15,7 @@ type Splitter struct {
 	first *record.Checkpoint
 	named bool
 	// counted says that the number in the first checkpoint's name counts the files.
-	counted bool
+	numbered bool
 }
 
 // Begins says whether a file begins with this record.
@@ -39,14 +39,14 @@ func (s *Splitter) begins(c *record.Checkpoint) bool {
 		s.first = &first
 		return true
 	}
-	return c.Lane == s.first.Lane && (c.Name == s.first.Name || s.counted && Uncounted(c.Name) == Uncounted(s.first.Name))
+	return c.Lane == s.first.Lane && (c.Name == s.first.Name || s.numbered && WithoutNumbers(c.Name) == WithoutNumbers(s.first.Name))
 }
 
 // splitAgain mends what the splitter cannot know while it reads: a program that logs some checkpoints once, before its
 // first file, has a first checkpoint that never recurs, or a cleanup that recurs only when something fails. Its files then
 // begin at the first checkpoint that does recur and does not stand between a Before and its After. In a log whose head is
 // missing, of one that was rotated, they begin behind the rest of the first file.
-func (b *Builder) splitAgain() {
+func (b *Builder) resplit() {
 	files := b.tl.Files[b.log.files:]
 	ended := func(f *File) bool { return f.Status != record.StatusUnknown || len(f.Checkpoints) == 0 }
 	if len(files) == 0 || slices.ContainsFunc(files, ended) {
@@ -59,37 +59,37 @@ func (b *Builder) splitAgain() {
 	}
 	rest := 0
 	if len(files) > 1 {
-		rest = restOfFile(checkpoints, len(files[0].Checkpoints))
-		if rest == 0 && !checkpoints[0].OfCleanup() {
+		rest = partialFile(checkpoints, len(files[0].Checkpoints))
+		if rest == 0 && !checkpoints[0].InCleanup() {
 			return
 		}
 	}
-	first, counted := fileStart(checkpoints, len(files), rest)
+	first, counted := firstOfFile(checkpoints, len(files), rest)
 	if first < 0 || first == 0 && !counted {
 		return
 	}
-	b.tl.Files, b.file, b.stretch = b.tl.Files[:b.log.files], nil, nil
-	b.log.splitter = Splitter{counted: counted}
+	b.tl.Files, b.file, b.outside = b.tl.Files[:b.log.files], nil, nil
+	b.log.splitter = Splitter{numbered: counted}
 	for i := range checkpoints {
 		c := &checkpoints[i]
 		if i >= first && b.log.splitter.begins(c) {
 			b.begin(record.FileStart{Header: record.Header{Pos: c.Pos, Time: c.Time}})
 		}
 		for len(ooms) > 0 && ooms[0].Pos.Line < c.Pos.Line {
-			f := b.place(&ooms[0].Header)
+			f := b.currentFile(&ooms[0].Header)
 			f.OOMs = append(f.OOMs, ooms[0])
 			ooms = ooms[1:]
 		}
-		f := b.place(&c.Header)
-		f.Checkpoints = append(room(f.Checkpoints), *c)
-		f.touch(&c.Header)
+		f := b.currentFile(&c.Header)
+		f.Checkpoints = append(grow(f.Checkpoints), *c)
+		f.extend(&c.Header)
 	}
 	b.file.OOMs = append(b.file.OOMs, ooms...)
 }
 
 // unsplit takes back the files that recurring checkpoints have shown, where the pipeline names its first file: what came
 // before, of a model that is loaded, say, is outside of files. A file of which it said how it ended is one.
-func (b *Builder) unsplit() {
+func (b *Builder) joinFiles() {
 	files := b.tl.Files[b.log.files:]
 	if len(files) == 0 || slices.ContainsFunc(files, func(f *File) bool { return f.Status != record.StatusUnknown }) {
 		return
@@ -102,13 +102,13 @@ func (b *Builder) unsplit() {
 	whole.Outside, whole.Index, whole.Path, whole.Seconds = true, 0, "", 0
 	b.tl.Files, b.file = b.tl.Files[:b.log.files], nil
 	b.tl.Outside = append(b.tl.Outside, whole)
-	b.stretch = b.tl.Outside[len(b.tl.Outside)-1]
+	b.outside = b.tl.Outside[len(b.tl.Outside)-1]
 }
 
 // restOfFile is how many checkpoints at a log's beginning are of a file whose head is missing, where the very first one recurs
 // after so many: those up to an After whose Before comes only later, and from there to one that is named for the beginning,
 // unless it stands in a pair.
-func restOfFile(checkpoints []record.Checkpoint, period int) (rest int) {
+func partialFile(checkpoints []record.Checkpoint, period int) (rest int) {
 	befores := map[string]int{} // that are to come
 	for i := range checkpoints {
 		if name, begins, _ := checkpoints[i].Pair(); begins {
@@ -128,7 +128,7 @@ func restOfFile(checkpoints []record.Checkpoint, period int) (rest int) {
 			pairs--
 		case ends && befores[name] > 0:
 			rest, beginning = i+1, -1
-		case beginning < 0 && pairs == 0 && isBeginning(name):
+		case beginning < 0 && pairs == 0 && namesBeginning(name):
 			beginning = i
 		}
 	}
@@ -137,7 +137,7 @@ func restOfFile(checkpoints []record.Checkpoint, period int) (rest int) {
 
 // isBeginning says that a checkpoint is named for the beginning of a file's work, as the transcription pipelines' first is:
 // "Pipeline Initialization". A mere "Start" may be that of anything.
-func isBeginning(name string) bool {
+func namesBeginning(name string) bool {
 	switch strings.ToLower(name) {
 	case "initialization", "pipeline initialization", "file initialization", "pipeline start", "file start":
 		return true
@@ -147,7 +147,7 @@ func isBeginning(name string) bool {
 
 // fileStart is the checkpoint with which the first file begins, -1 where none recurs, in a log that has so many files by
 // its very first checkpoint, and begins with a rest of so many checkpoints. counted says that it recurs with another number.
-func fileStart(checkpoints []record.Checkpoint, files, rest int) (first int, counted bool) {
+func firstOfFile(checkpoints []record.Checkpoint, files, rest int) (first int, counted bool) {
 	count := map[string]int{}
 	afters := map[string]int{} // that are to come: "Before model setup" may have none
 	for i := range checkpoints {
@@ -157,7 +157,7 @@ func fileStart(checkpoints []record.Checkpoint, files, rest int) (first int, cou
 		}
 		if !c.Sampled {
 			count[c.Name]++
-			if bare := Uncounted(c.Name); bare != c.Name {
+			if bare := WithoutNumbers(c.Name); bare != c.Name {
 				count[bare]++
 			}
 		}
@@ -166,32 +166,32 @@ func fileStart(checkpoints []record.Checkpoint, files, rest int) (first int, cou
 	open := map[string]bool{}
 	for i := range checkpoints {
 		c := &checkpoints[i]
-		kind, name := c.Half()
-		if i >= rest && len(open) == 0 && kind != record.After && !c.Sampled && (files == 1 || !c.OfCleanup()) {
+		name, begins, ends := c.Pair()
+		if i >= rest && len(open) == 0 && !ends && !c.Sampled && (files == 1 || !c.InCleanup()) {
 			if count[c.Name] > files || rest > 0 && count[c.Name] >= max(2, files-1) {
 				first = i
 				break
 			}
-			if number < 0 && isCounted(c.Name) && count[Uncounted(c.Name)] >= max(2, files) {
+			if number < 0 && isNumbered(c.Name) && count[WithoutNumbers(c.Name)] >= max(2, files) {
 				number = i
 			}
 		}
 		switch {
-		case kind == record.Before && afters[name] > 0:
+		case begins && afters[name] > 0:
 			open[name] = true
-		case kind == record.After:
+		case ends:
 			afters[name]--
 			delete(open, name)
 		}
 	}
-	if number >= 0 && (first < 0 || count[Uncounted(checkpoints[number].Name)] >= count[checkpoints[first].Name]) {
+	if number >= 0 && (first < 0 || count[WithoutNumbers(checkpoints[number].Name)] >= count[checkpoints[first].Name]) {
 		return number, true
 	}
 	return first, false
 }
 
 // Uncounted is a name without its numbers: that of "Epoch 3 start" and of "Epoch 4 start".
-func Uncounted(name string) string {
+func WithoutNumbers(name string) string {
 	if !strings.ContainsAny(name, "0123456789") {
 		return name
 	}
@@ -208,7 +208,7 @@ func Uncounted(name string) string {
 }
 
 // isCounted says that a name counts what a batch is made of: "Epoch 3 start".
-func isCounted(name string) bool {
+func isNumbered(name string) bool {
 	word, rest, _ := strings.Cut(name, " ")
 	switch strings.ToLower(word) {
 	case "epoch", "iteration", "round", "batch", "step", "file", "video", "item", "job":

@@ -131,7 +131,7 @@ func (tl *Timeline) LastAttempts() []*File {
 	if !once {
 		for i, f := range tl.Files {
 			at := place{f.Batch, f.Index}
-			if before, known := last[at]; !known || f.replaces(tl.Files[before]) {
+			if before, known := last[at]; !known || f.isLaterAttempt(tl.Files[before]) {
 				last[at] = i
 			}
 		}
@@ -147,7 +147,7 @@ func (tl *Timeline) LastAttempts() []*File {
 
 // replaces says that the work on a file is the later attempt at it than another one that stands before it. Of two workers'
 // logs neither stands before the other: what ended well was not done again.
-func (f *File) replaces(other *File) bool {
+func (f *File) isLaterAttempt(other *File) bool {
 	if f.Run == other.Run {
 		return true
 	}

@@ -18,7 +18,7 @@ import (
 // is looked up among samples that are complete only then.
 func TestLearnerKeepsNoCheckpoints(t *testing.T) {
 	t.Parallel()
-	const files = timeline.Kept / 4 * 5 / 2 // the checkpoints of most are let go
+	const files = timeline.KeptCheckpoints / 4 * 5 / 2 // the checkpoints of most are let go
 	var log strings.Builder
 	clock := time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC)
 	tick := func() string {

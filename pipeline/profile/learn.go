@@ -34,7 +34,7 @@ func (l *Learner) Profile(tl *timeline.Timeline) (*Profile, error) {
 			"says what the log has")
 	}
 	g := &gathered{ever: l.neverReset(lane), stages: map[string]*samples{}, idle: map[int][]point{}}
-	beside := timeline.NewBeside(tl, []record.Lane{lane})
+	beside := timeline.NewDriverLedgers(tl, []record.Lane{lane})
 	p := &Profile{Log: l.files[0].Pos.Path, Files: len(l.files)}
 	first := map[int]*timeline.File{} // the first file of each process
 	for _, f := range l.files {
@@ -107,7 +107,7 @@ type samples struct {
 }
 
 // file adds a file's facts.
-func (g *gathered) file(fact *laneFacts, first bool, beside *timeline.Beside) {
+func (g *gathered) file(fact *laneFacts, first bool, beside *timeline.DriverLedgers) {
 	f := fact.file
 	g.total = max(g.total, fact.total)
 	if !first {
@@ -116,7 +116,7 @@ func (g *gathered) file(fact *laneFacts, first bool, beside *timeline.Beside) {
 	idle := g.idle[f.Process]
 	g.idle[f.Process] = append(idle, point{float64(len(idle)), float64(fact.end)})
 	used := fact.used
-	if ledger := beside.Of(f.Run, fact.lane); fact.lookUp != nil && ledger != nil {
+	if ledger := beside.OfLane(f.Run, fact.lane); fact.lookUp != nil && ledger != nil {
 		if at, known := ledger.At(*fact.lookUp); known {
 			used = at.Bytes
 		}

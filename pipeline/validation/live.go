@@ -67,7 +67,7 @@ func lastLines(f *timeline.File) []string {
 	}
 	defer func() { _ = log.Close() }() // only read
 	var last []string
-	lines := bufio.NewReaderSize(log, bounded.LineMax)
+	lines := bufio.NewReaderSize(log, bounded.MaxLine)
 	for n := 1; n <= f.EndPos.Line; n++ {
 		text, err := lines.ReadSlice('\n')
 		for errors.Is(err, bufio.ErrBufferFull) { // the end of a longer line is kept

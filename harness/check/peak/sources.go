@@ -80,10 +80,10 @@ func (p *Marks) AddSamples(number int, driver *timeline.DriverLedger) {
 // tells processes apart, the samples give the process's own memory, and the log's readings of the
 // whole device are dropped. They are of all ranks on the device together: taken holds the runs
 // and devices whose samples were taken already.
-func (p *Marks) Join(id record.Lane, driver *timeline.Beside, taken map[[2]int]bool) {
+func (p *Marks) Join(id record.Lane, driver *timeline.DriverLedgers, taken map[[2]int]bool) {
 	for i := range p.runs {
 		r := &p.runs[i]
-		number, ok := driver.Device(r.number, id)
+		number, ok := driver.DeviceNumber(r.number, id)
 		if !ok {
 			continue
 		}

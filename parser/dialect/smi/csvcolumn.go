@@ -157,7 +157,7 @@ func newCSVColumn(name []byte) csvColumn {
 	}
 	for i, w := range words[:len(words)-1] {
 		if w == "gpu" || w == "cuda" || w == "device" || w == "card" {
-			if n, rest, ok := lex.CutInt([]byte(words[i+1])); ok && len(rest) == 0 && n < csvIDsMax {
+			if n, rest, ok := lex.CutInt([]byte(words[i+1])); ok && len(rest) == 0 && n < maxCSVIDs {
 				c.device = n
 			}
 		}
@@ -192,7 +192,7 @@ func isSMITime(f []byte) bool {
 	if len(f) != 23 || f[4] != '/' || f[19] != '.' {
 		return false
 	}
-	return !stamp.At(f).IsZero()
+	return !stamp.Parse(f).IsZero()
 }
 
 // isDeviceID is a UUID or a bus id: "GPU-4d9f...", "00000000:01:00.0".

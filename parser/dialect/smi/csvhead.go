@@ -24,7 +24,7 @@ func leadsHeader(text []byte, at int) bool {
 	if i := bytes.IndexByte(text[at:], ','); i >= 0 {
 		end = at + i
 	}
-	if end-from > csvNameMax || newCSVColumn(columnName(text[from:end], from == 0)).kind != csvMemory {
+	if end-from > maxCSVName || newCSVColumn(columnName(text[from:end], from == 0)).kind != csvMemory {
 		return false
 	}
 	for from > 0 {
@@ -59,7 +59,7 @@ func wrapperMark(field []byte) []byte {
 // newCSVHead is the header that a line is, nil where it is none.
 func newCSVHead(text []byte) *csvHead {
 	spans := splitCSV(text)
-	if len(spans) == csvFieldsMax {
+	if len(spans) == maxCSVFields {
 		return nil
 	}
 	h := &csvHead{name: "nvidia-smi", index: -1, time: -1, pid: -1, process: -1}
@@ -100,13 +100,13 @@ func newCSVHead(text []byte) *csvHead {
 		h.columns = append(h.columns, c)
 	}
 	// A CSV file of a program that watches the machine has its memory too, in columns with the same names.
-	if memory == 0 || !dotted && (len(spans) < 2 || !gpu && !h.ofProcess() || host && !h.named(spans, text)) {
+	if memory == 0 || !dotted && (len(spans) < 2 || !gpu && !h.ofProcess() || host && !h.keepGPUColumns(spans, text)) {
 		return nil
 	}
 	if !dotted {
 		h.name = "gpu memory"
 	}
-	h.leaders()
+	h.markFirstColumns()
 	return h
 }
 
@@ -114,7 +114,7 @@ func newCSVHead(text []byte) *csvHead {
 func (h *csvHead) ofProcess() bool { return h.pid >= 0 && h.process >= 0 }
 
 // named drops the columns of memory that do not say that they are a GPU's, and says whether any is left.
-func (h *csvHead) named(spans [][2]int, text []byte) (left bool) {
+func (h *csvHead) keepGPUColumns(spans [][2]int, text []byte) (left bool) {
 	for i, span := range spans {
 		if h.columns[i].kind != csvMemory {
 			continue
@@ -129,7 +129,7 @@ func (h *csvHead) named(spans [][2]int, text []byte) (left bool) {
 }
 
 // leaders marks the first column of each device.
-func (h *csvHead) leaders() {
+func (h *csvHead) markFirstColumns() {
 	seen := map[int]bool{}
 	for i := range h.columns {
 		if c := &h.columns[i]; c.kind == csvMemory && !seen[c.device] {

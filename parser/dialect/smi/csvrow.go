@@ -10,11 +10,11 @@ import (
 
 // begin is at the header's line.
 func (h *csvHead) begin(l *scan.Line) {
-	h.follow(l)
+	h.noteLast(l)
 	h.poll = csvPoll{size: h.poll.size, gap: h.poll.gap}
 }
 
-func (h *csvHead) follow(l *scan.Line) { h.last = append(h.last[:0], l.Text...) }
+func (h *csvHead) noteLast(l *scan.Line) { h.last = append(h.last[:0], l.Text...) }
 
 // fit cuts a row into the header's columns; ok is false where it is none of them.
 func (h *csvHead) fit(l *scan.Line, spans [][2]int) (fields [][]byte, ok bool) {
@@ -36,7 +36,7 @@ func (h *csvHead) fit(l *scan.Line, spans [][2]int) (fields [][]byte, ok bool) {
 		case csvTimes:
 			evidence = true
 		}
-		if col.known && !isAbsent(f) && col.number != col.plain(f) {
+		if col.known && !isAbsent(f) && col.number != col.hasForm(f) {
 			return nil, false
 		}
 	}
@@ -55,13 +55,13 @@ func (h *csvHead) learn(fields [][]byte) {
 	for i := range h.columns {
 		c := &h.columns[i]
 		if (c.kind == csvOther || c.kind == csvTimes) && !c.known && !isAbsent(fields[i]) {
-			c.known, c.number = true, c.plain(fields[i])
+			c.known, c.number = true, c.hasForm(fields[i])
 		}
 	}
 }
 
 // plain says that a column of times has a time in it, and another one a number.
-func (c csvColumn) plain(f []byte) (ok bool) {
+func (c csvColumn) hasForm(f []byte) (ok bool) {
 	if c.kind == csvTimes {
 		_, ok = csvTime(f)
 		return ok
@@ -155,7 +155,7 @@ func deviceNumber(f []byte) (n int, ok bool) {
 }
 
 // torn says that a line begins like a row and does not go on like one.
-func (h *csvHead) torn(text []byte, spans [][2]int) bool {
+func (h *csvHead) isTornRow(text []byte, spans [][2]int) bool {
 	if len(h.columns) < 3 || len(spans) < 2 {
 		return false
 	}
@@ -180,9 +180,9 @@ type csvPoll struct {
 }
 
 const (
-	pollRows    = 64                     // lines that are looked at to see how many rows there are in a poll
-	pollDevices = 16                     // most devices of a machine
-	pollQuick   = 100 * time.Millisecond // rows of one poll follow each other within
+	maxPollRows    = 64                     // lines that are looked at to see how many rows there are in a poll
+	maxPollDevices = 16                     // most devices of a machine
+	maxRowGap      = 100 * time.Millisecond // rows of one poll follow each other within
 )
 
 // device is the device that a row is of. Where the row does not name it and nvidia-smi has several, they come in their order
@@ -197,23 +197,23 @@ const (
 func (h *csvHead) device(l *scan.Line, t *csvTables, fields [][]byte) int {
 	number := -1
 	if h.index >= 0 {
-		if n, ok := deviceNumber(fields[h.index]); ok && n < csvIDsMax {
+		if n, ok := deviceNumber(fields[h.index]); ok && n < maxCSVIDs {
 			number = n
 		}
 	}
 	for _, i := range h.ids {
 		if !isAbsent(fields[i]) {
-			number = t.known(fields[i], number)
+			number = t.numberOf(fields[i], number)
 		}
 	}
 	if number >= 0 || h.index >= 0 || len(h.ids) > 0 {
 		return max(number, 0)
 	}
-	return h.place(l, fields)
+	return h.pollPosition(l, fields)
 }
 
 // known is the number of the device that an id names: the given one, else the one it had, else the next. -1 is none.
-func (t *csvTables) known(id []byte, number int) int {
+func (t *csvTables) numberOf(id []byte, number int) int {
 	kind := 0
 	if len(busID(id)) > 0 {
 		kind = 1
@@ -224,7 +224,7 @@ func (t *csvTables) known(id []byte, number int) int {
 	if number < 0 {
 		number = t.next[kind]
 	}
-	if len(t.ids) < csvIDsMax {
+	if len(t.ids) < maxCSVIDs {
 		t.ids[string(id)] = number
 		t.next[kind] = max(t.next[kind], number+1)
 	}
@@ -232,13 +232,13 @@ func (t *csvTables) known(id []byte, number int) int {
 }
 
 // place is the row's place in its poll.
-func (h *csvHead) place(l *scan.Line, fields [][]byte) int {
+func (h *csvHead) pollPosition(l *scan.Line, fields [][]byte) int {
 	if h.pid >= 0 || h.process >= 0 {
 		return 0
 	}
 	p := &h.poll
 	if p.size == 0 {
-		h.look(l, fields)
+		h.measurePoll(l, fields)
 	}
 	var now time.Time
 	if h.time >= 0 {
@@ -253,7 +253,7 @@ func (h *csvHead) place(l *scan.Line, fields [][]byte) int {
 }
 
 // look finds how many rows a poll has, in the rows that follow the first one.
-func (h *csvHead) look(l *scan.Line, fields [][]byte) {
+func (h *csvHead) measurePoll(l *scan.Line, fields [][]byte) {
 	h.poll.size = 1
 	rows, again := 0, false
 	var times []time.Time
@@ -270,12 +270,12 @@ func (h *csvHead) look(l *scan.Line, fields [][]byte) {
 		rows++
 	}
 	note(fields)
-	for n := 1; n < pollRows && !again; n++ {
+	for n := 1; n < maxPollRows && !again; n++ {
 		text, ok := l.Peek(n)
 		if !ok {
 			break
 		}
-		if again = bytes.HasSuffix(text, []byte(h.text)) && (h.mark != "" || len(text) == len(h.text)); again || len(text) > csvRowMax {
+		if again = bytes.HasSuffix(text, []byte(h.text)) && (h.mark != "" || len(text) == len(h.text)); again || len(text) > maxCSVRow {
 			continue
 		}
 		if fields, ok := h.cut(text, splitCSV(text)); ok {
@@ -285,7 +285,7 @@ func (h *csvHead) look(l *scan.Line, fields [][]byte) {
 	switch {
 	case rows > 0 && len(times) == rows:
 		h.poll.size, h.poll.gap = pollSize(times)
-	case again && rows > 0 && rows <= pollDevices:
+	case again && rows > 0 && rows <= maxPollDevices:
 		h.poll.size, h.poll.gap = rows, 24*time.Hour
 	}
 }
@@ -296,10 +296,10 @@ func pollSize(times []time.Time) (size int, gap time.Duration) {
 	for i := 1; i < len(times); i++ {
 		d := times[i].Sub(times[i-1])
 		gap = max(gap, d)
-		quick = quick && d >= 0 && d < pollQuick
+		quick = quick && d >= 0 && d < maxRowGap
 	}
-	if quick && len(times) <= pollDevices {
-		return len(times), 4 * pollQuick
+	if quick && len(times) <= maxPollDevices {
+		return len(times), 4 * maxRowGap
 	}
 	for i := 1; i < len(times); i++ {
 		far := times[i].Sub(times[i-1])*4 >= gap

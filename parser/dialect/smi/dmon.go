@@ -45,7 +45,7 @@ type dmonTable struct {
 
 // readDMON reads a header.
 func readDMON(l *scan.Line, at int) (end int) {
-	if len(l.Text) > smiRowMax {
+	if len(l.Text) > maxRow {
 		return 0
 	}
 	words := dmonWords(l.Text[at+1:])
@@ -95,7 +95,7 @@ func dmonWords(text []byte) [][]byte {
 // Row implements [scan.Table].
 func (t *dmonTable) Row(l *scan.Line) bool {
 	text := l.Text
-	if t.fb < 0 || len(text) <= t.before || len(text) > smiRowMax || t.before > 0 && text[t.before-1] != t.last {
+	if t.fb < 0 || len(text) <= t.before || len(text) > maxRow || t.before > 0 && text[t.before-1] != t.last {
 		return false
 	}
 	words := dmonWords(text[t.before:])

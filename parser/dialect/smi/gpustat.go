@@ -21,7 +21,7 @@ var Gpustat = scan.Dialect{
 
 func readGPUStat(l *scan.Line, at int) (end int) {
 	cell := l.Text[:at]
-	if len(cell) > smiRowMax {
+	if len(cell) > maxRow {
 		return 0
 	}
 	i := bytes.LastIndexByte(cell, '|')
@@ -54,7 +54,7 @@ func readGPUStat(l *scan.Line, at int) (end int) {
 	c.Set(record.Total, total)
 	if device < 32 {
 		if head, ok := l.Previous(device + 1); ok {
-			findDate(head).give(c)
+			findDate(head).date(c)
 		}
 	}
 	return len(l.Text)

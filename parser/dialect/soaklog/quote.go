@@ -10,9 +10,9 @@ import (
 )
 
 // A quote is a QuoteLine, until it is known whether it is itself quoted.
-type quote struct{ record.Header }
+type quoteMark struct{ record.Header }
 
-func (q quote) Moved(lines int) record.Record {
+func (q quoteMark) Moved(lines int) record.Record {
 	q.Pos.Line += lines
 	return q
 }
@@ -21,13 +21,13 @@ func (q quote) Moved(lines int) record.Record {
 func readHarness(l *scan.Line, at int) (end int) {
 	switch {
 	case !l.Begins(at) || !l.IsOwn():
-		if end = readChanged(l, at); end == 0 {
+		if end = readAltered(l, at); end == 0 {
 			return 0
 		}
 	case string(bytes.TrimSpace(l.Text[at:])) == record.QuoteLine:
-		l.Add(quote{l.Header(at)})
+		l.Add(quoteMark{l.Header(at)})
 	default:
-		l.Add(parseOwn(l.Text[at+len(record.HarnessPrefix):], l.Header(at), false))
+		l.Add(parseRecord(l.Text[at+len(record.HarnessPrefix):], l.Header(at), false))
 	}
 	l.NoteOwn()
 	if before, ok := l.Previous(1); ok && string(bytes.TrimSpace(before)) == record.QuoteLine {
@@ -57,8 +57,8 @@ func (q *Quotes) Resolve(b *scan.Batch) {
 		}
 		at := head.Pos.Line + b.Line
 		_, isQuoted := e.Other.(record.Quoted)
-		_, isQuote := e.Other.(quote)
-		change, isChanged := e.Other.(changed)
+		_, isQuote := e.Other.(quoteMark)
+		change, isChanged := e.Other.(alteredLine)
 		switch named := head.Dialect == Harness.Name && !isQuoted; {
 		case named && at == q.line:
 			e.Other = record.Quoted{Header: head}
@@ -87,7 +87,7 @@ func (q *Quotes) Resolve(b *scan.Batch) {
 
 // Resolved returns the batches of a log, in which the lines of the harness are told from those that
 // are quoted.
-func Resolved(batches iter.Seq2[*scan.Batch, error]) iter.Seq2[*scan.Batch, error] {
+func ResolveQuotes(batches iter.Seq2[*scan.Batch, error]) iter.Seq2[*scan.Batch, error] {
 	return func(yield func(*scan.Batch, error) bool) {
 		var q Quotes
 		for b, err := range batches {

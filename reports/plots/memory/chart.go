@@ -114,16 +114,16 @@ func (c *Chart) collectSeries(tl *timeline.Timeline) {
 		return out
 	}
 	var used, whole, rss []plots.Point
-	beside := timeline.NewBeside(tl, lanesOf(tl))
+	beside := timeline.NewDriverLedgers(tl, lanesOf(tl))
 	others := false
 	otherWorkers := c.otherWorkers(tl)
 	for i := range tl.Samples {
 		s := &tl.Samples[i]
-		device, sampled := beside.Device(s.Run, c.lane)
+		device, sampled := beside.DeviceNumber(s.Run, c.lane)
 		if size, ok := s.Get(record.Used); ok && sampled && s.Lane.Device == device {
 			at := c.clock.at[s.Pos]
 			used = append(used, plots.Point{X: at, Y: float64(size.Bytes)})
-			if all, ok := s.OfDevice(); ok {
+			if all, ok := s.UsedOnDevice(); ok {
 				whole = append(whole, plots.Point{X: at, Y: float64(all)})
 			}
 			others = others || s.Others > 0

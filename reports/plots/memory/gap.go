@@ -16,7 +16,7 @@ type gap struct{ at, reserved, used float64 }
 
 // gaps returns the gaps at the lane's checkpoints. If a checkpoint does not give device used, the
 // driver's samples around it give a lower bound.
-func (c *Chart) gaps(tl *timeline.Timeline, beside *timeline.Beside) []gap {
+func (c *Chart) gaps(tl *timeline.Timeline, beside *timeline.DriverLedgers) []gap {
 	var out []gap
 	for f, at := range tl.All() {
 		reserved, ok := at.Get(record.Reserved)
@@ -25,7 +25,7 @@ func (c *Chart) gaps(tl *timeline.Timeline, beside *timeline.Beside) []gap {
 		}
 		used, ok := at.Get(record.Used)
 		if !ok {
-			if driver := beside.Of(f.Run, c.lane); driver != nil {
+			if driver := beside.OfLane(f.Run, c.lane); driver != nil {
 				used, ok = driver.At(at.Header)
 			}
 		}

@@ -53,16 +53,16 @@ var comma = []byte{','}
 const (
 	mebibytes    = " MiB"
 	percentage   = " %, "
-	csvRowMax    = 4 << 10 // longest row, in bytes
-	csvFieldsMax = 64
-	csvNameMax   = 96  // longest name of a column with what a logger puts before it, in bytes
-	csvHeadsMax  = 4   // headers whose rows may stand in turn in one log
-	csvIDsMax    = 256 // devices that are known by a name
+	maxCSVRow    = 4 << 10 // longest row, in bytes
+	maxCSVFields = 64
+	maxCSVName   = 96  // longest name of a column with what a logger puts before it, in bytes
+	maxCSVHeads  = 4   // headers whose rows may stand in turn in one log
+	maxCSVIDs    = 256 // devices that are known by a name
 )
 
 // readCSV reads a header, or finds that a row has none.
 func readCSV(l *scan.Line, at int) (end int) {
-	if len(l.Text) > csvRowMax {
+	if len(l.Text) > maxCSVRow {
 		return 0
 	}
 	if l.Text[at] == ' ' {
@@ -85,7 +85,7 @@ func readCSV(l *scan.Line, at int) (end int) {
 		t.heads = slices.Delete(t.heads, i, i+1)
 	}
 	t.heads = slices.Insert(t.heads, 0, h)
-	t.heads = t.heads[:min(len(t.heads), csvHeadsMax)]
+	t.heads = t.heads[:min(len(t.heads), maxCSVHeads)]
 	h.begin(l)
 	return len(l.Text)
 }
@@ -111,7 +111,7 @@ func openTables(l *scan.Line) *csvTables {
 
 // Row implements [scan.Table].
 func (t *csvTables) Row(l *scan.Line) bool {
-	if len(l.Text) > csvRowMax || len(l.Text) == 0 {
+	if len(l.Text) > maxCSVRow || len(l.Text) == 0 {
 		return false
 	}
 	commas := bytes.Count(l.Text, comma)
@@ -125,14 +125,14 @@ func (t *csvTables) Row(l *scan.Line) bool {
 				continue
 			}
 			if fields, ok := h.fit(l, spans); ok {
-				h.follow(l)
+				h.noteLast(l)
 				h.add(l, t, fields)
 				return true
 			}
 		}
 	}
 	for _, h := range t.heads {
-		if h.torn(l.Text, spans) {
+		if h.isTornRow(l.Text, spans) {
 			l.Bad(0, "a row of "+strconv.Itoa(len(h.columns))+" columns, as in the header",
 				"what cannot be read is left out; if two writers share the log, give each its own or write whole lines")
 			return true
@@ -224,7 +224,7 @@ func processName(l *scan.Line, pid, name []byte) string {
 // splitCSV is where the fields of a row begin and end, without blanks and quotes around them.
 func splitCSV(text []byte) [][2]int {
 	var spans [][2]int
-	for from := 0; len(spans) < csvFieldsMax; {
+	for from := 0; len(spans) < maxCSVFields; {
 		for from < len(text) && (text[from] == ' ' || text[from] == '\t') {
 			from++
 		}

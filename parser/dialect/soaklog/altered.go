@@ -19,23 +19,23 @@ import (
 //
 // What such a line says is not taken for the harness's word. It is not passed over either, because a
 // log in which files failed would then pass.
-type changed struct {
+type alteredLine struct {
 	record.SyntaxError // its Expected is "" if the line hides no failure
 	// inside says that an escape is inside the prefix. The harness does not quote such a line.
 	inside bool
 }
 
 // Moved returns the line, so many lines further on.
-func (c changed) Moved(lines int) record.Record {
+func (c alteredLine) Moved(lines int) record.Record {
 	c.Pos.Line += lines
 	return c
 }
 
 // readChanged reads a line with the harness's prefix in a form that the harness does not write.
-func readChanged(l *scan.Line, at int) (end int) {
+func readAltered(l *scan.Line, at int) (end int) {
 	begins := l.Begins(at)
-	word, hides := ownWord(l.Text[at+len(record.HarnessPrefix) : min(len(l.Text), at+scan.Near)])
-	if source.IsQuoted(l.Text, at) && (len(bytes.Trim(l.Text[:at], " \t\"'`")) > 0 || !timed(l, at)) {
+	word, hides := alteredWord(l.Text[at+len(record.HarnessPrefix) : min(len(l.Text), at+scan.Near)])
+	if source.IsQuoted(l.Text, at) && (len(bytes.Trim(l.Text[:at], " \t\"'`")) > 0 || !hasHarnessTime(l, at)) {
 		word = "" // a mention, or program source
 	}
 	switch {
@@ -45,7 +45,7 @@ func readChanged(l *scan.Line, at int) (end int) {
 	case !begins && !hides, word == "", l.Cut():
 		return 0
 	}
-	c := changed{record.SyntaxError{Header: l.Header(at)}, !record.MayBeOwn(l.Written())}
+	c := alteredLine{record.SyntaxError{Header: l.Header(at)}, !record.NeedsQuote(l.Written())}
 	if hides {
 		what, advice := "as vramsoak writes it: with no colours and nothing else added",
 			"the line was changed after it was written; check soak.log itself"
@@ -63,14 +63,14 @@ func readChanged(l *scan.Line, at int) (end int) {
 }
 
 // timed reports whether the line at an offset has the harness's time.
-func timed(l *scan.Line, at int) bool {
+func hasHarnessTime(l *scan.Line, at int) bool {
 	return bytes.Contains(l.Text[at:min(len(l.Text), at+scan.Near)], []byte(" time=2"))
 }
 
 // ownWord returns the kind of line by the text behind the harness's prefix, or "" if the harness
 // writes no such line. hides reports whether a log that fails could pass without the line. Markup may
 // stand in between: "**[vramsoak]** file-end time=2026-11-20T...".
-func ownWord(text []byte) (word string, hides bool) {
+func alteredWord(text []byte) (word string, hides bool) {
 	text = bytes.TrimLeft(text, " \t*_`:")
 	name, rest, _ := bytes.Cut(text, []byte(" "))
 	says := func(words ...string) bool {

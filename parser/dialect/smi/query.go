@@ -49,7 +49,7 @@ func readSMIQuery(l *scan.Line, at int) (end int) {
 }
 
 // smiQueryMax is how many devices of a log are told apart.
-const smiQueryMax = 64
+const maxQueryDevices = 64
 
 // An smiQuery is where the text of nvidia-smi -q has come to.
 type smiQuery struct {
@@ -64,7 +64,7 @@ type smiQuery struct {
 // Row implements [scan.Table]. It takes no line away: it only notes what they say.
 func (q *smiQuery) Row(l *scan.Line) bool {
 	text := bytes.TrimRight(l.Text, " ")
-	if len(text) > smiRowMax {
+	if len(text) > maxRow {
 		return false
 	}
 	if i := bytes.Index(text, []byte("Timestamp  ")); i >= 0 {
@@ -92,11 +92,11 @@ func (q *smiQuery) number(bus string) int {
 			return i
 		}
 	}
-	if len(q.devices) < smiQueryMax {
+	if len(q.devices) < maxQueryDevices {
 		q.devices = append(q.devices, bus)
 		return len(q.devices) - 1
 	}
-	return smiQueryMax
+	return maxQueryDevices
 }
 
 // queryField splits "        Used                              : 0 MiB".
@@ -153,7 +153,7 @@ func readQuerySection(l *scan.Line, at int) (end int) {
 	c.Sampled, c.Reading = true, reading
 	if q, ok := l.Opened().(*smiQuery); ok {
 		c.Lane.Device = q.device
-		q.date.give(c)
+		q.date.date(c)
 		if q.inMIG && len(heading) >= q.column+8 {
 			used, known := reading.Get(record.Used)
 			c.Reading = record.Reading{}
@@ -203,7 +203,7 @@ func readQueryProcess(l *scan.Line, at int) (end int) {
 	c.Set(record.Buffer, size)
 	if q, ok := l.Opened().(*smiQuery); ok {
 		c.Lane.Device = q.device
-		q.date.give(c)
+		q.date.date(c)
 	}
 	return len(l.Text)
 }

@@ -9,26 +9,26 @@ import (
 )
 
 // nearest is how far from a moment a sample may be to say something about it: ten samples at the harness's usual rate.
-const nearest = time.Second
+const maxSampleDistance = time.Second
 
 // A Beside finds what the driver said around the moments of a log: the second ledger, beside that of the allocator.
-type Beside struct {
-	ledgers map[driverKey]*DriverLedger
+type DriverLedgers struct {
+	ledgers map[ledgerKey]*DriverLedger
 	devices map[int][]int // of each run that has samples
 	lanes   []record.Lane // of the log's checkpoints
 }
 
-type driverKey struct{ run, device int }
+type ledgerKey struct{ run, device int }
 
 // NewBeside prepares a timeline's samples to be looked up. lanes are those that its checkpoints are of.
-func NewBeside(tl *Timeline, lanes []record.Lane) *Beside {
-	b := &Beside{ledgers: map[driverKey]*DriverLedger{}, devices: map[int][]int{}, lanes: lanes}
+func NewDriverLedgers(tl *Timeline, lanes []record.Lane) *DriverLedgers {
+	b := &DriverLedgers{ledgers: map[ledgerKey]*DriverLedger{}, devices: map[int][]int{}, lanes: lanes}
 	for i := range tl.Samples {
 		s := &tl.Samples[i]
 		if !s.Has(record.Used) {
 			continue
 		}
-		key := driverKey{s.Run, s.Lane.Device}
+		key := ledgerKey{s.Run, s.Lane.Device}
 		l := b.ledgers[key]
 		if l == nil {
 			l = &DriverLedger{Source: s.Source}
@@ -48,20 +48,20 @@ func NewBeside(tl *Timeline, lanes []record.Lane) *Beside {
 
 // Of is the driver's ledger of a lane in a run, nil where there is none. Where several ranks share the device nothing is known of
 // each: a sample is of all processes together.
-func (b *Beside) Of(run int, lane record.Lane) *DriverLedger {
+func (b *DriverLedgers) OfLane(run int, lane record.Lane) *DriverLedger {
 	shared := slices.ContainsFunc(b.lanes, func(l record.Lane) bool { return l.Device == lane.Device && l != lane })
-	device, ok := b.Device(run, lane)
+	device, ok := b.DeviceNumber(run, lane)
 	if shared || !ok {
 		return nil
 	}
-	return b.ledgers[driverKey{run, device}]
+	return b.ledgers[ledgerKey{run, device}]
 }
 
 // Device is the number by which the driver calls a lane's device in a run; ok is false where it has no samples of it. Where the
 // log's checkpoints are of one device, it is the one that the driver saw in use, whatever its number: a pipeline that chooses its
 // GPU by itself counts otherwise than the driver.
-func (b *Beside) Device(run int, lane record.Lane) (device int, ok bool) {
-	if b.ledgers[driverKey{run, lane.Device}] != nil {
+func (b *DriverLedgers) DeviceNumber(run int, lane record.Lane) (device int, ok bool) {
+	if b.ledgers[ledgerKey{run, lane.Device}] != nil {
 		return lane.Device, true
 	}
 	several := slices.ContainsFunc(b.lanes, func(l record.Lane) bool { return l.Device != lane.Device })
@@ -72,11 +72,13 @@ func (b *Beside) Device(run int, lane record.Lane) (device int, ok bool) {
 }
 
 // Devices are the driver's numbers of the devices that a run has samples of, in the order of the log.
-func (b *Beside) Devices(run int) []int { return b.devices[run] }
+func (b *DriverLedgers) DeviceNumbers(run int) []int { return b.devices[run] }
 
 // OfDevice returns the driver's ledger of a device in a run, for all processes of the pipeline
 // together, or nil.
-func (b *Beside) OfDevice(run, device int) *DriverLedger { return b.ledgers[driverKey{run, device}] }
+func (b *DriverLedgers) OfDevice(run, device int) *DriverLedger {
+	return b.ledgers[ledgerKey{run, device}]
+}
 
 // A DriverLedger is the samples of one device in one run.
 type DriverLedger struct {
@@ -105,7 +107,7 @@ func (l *DriverLedger) At(h record.Header) (used record.Size, ok bool) {
 		return record.Size{}, false
 	}
 	a, b := l.samples[after-1], l.samples[after]
-	if a.PID != b.PID || h.Time.Sub(a.Time) > nearest || b.Time.Sub(h.Time) > nearest {
+	if a.PID != b.PID || h.Time.Sub(a.Time) > maxSampleDistance || b.Time.Sub(h.Time) > maxSampleDistance {
 		return record.Size{}, false
 	}
 	low, high := a.Bytes(record.Used), b.Bytes(record.Used)

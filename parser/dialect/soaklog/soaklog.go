@@ -33,9 +33,9 @@ var Pipeline = scan.Dialect{
 	Needles: []string{record.ProtocolPrefix},
 	Read: func(l *scan.Line, at int) int {
 		if !l.Begins(at) {
-			return isBehind(l, at, record.ProtocolPrefix+" file-end ", "status=failed", "status=oom")
+			return addMisplacedEnd(l, at, record.ProtocolPrefix+" file-end ", "status=failed", "status=oom")
 		}
-		l.Add(parseOwn(l.Text[at+len(record.ProtocolPrefix):], l.Header(at), true))
+		l.Add(parseRecord(l.Text[at+len(record.ProtocolPrefix):], l.Header(at), true))
 		return len(l.Text)
 	},
 }
@@ -43,7 +43,7 @@ var Pipeline = scan.Dialect{
 // isBehind adds an error where a line that says how something ended stands behind what a logger or a
 // collector of logs put before it, as "kubectl logs --timestamps" does. It is not read, because it may
 // only be a mention, and not passed over either: then a log in which files failed would pass.
-func isBehind(l *scan.Line, at int, head string, says ...string) (end int) {
+func addMisplacedEnd(l *scan.Line, at int, head string, says ...string) (end int) {
 	text := l.Text[at:min(len(l.Text), at+scan.Near)]
 	mentions := func(word string) bool { return bytes.Contains(text, []byte(word)) }
 	if l.Cut() || source.IsQuoted(l.Text, at) || !bytes.HasPrefix(text, []byte(head)) || !slices.ContainsFunc(says, mentions) {
@@ -54,7 +54,7 @@ func isBehind(l *scan.Line, at int, head string, says ...string) (end int) {
 	return len(l.Text)
 }
 
-func parseOwn(text []byte, head record.Header, pipeline bool) record.Record {
+func parseRecord(text []byte, head record.Header, pipeline bool) record.Record {
 	kind, rest, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
 	f := &lex.Fields{Values: map[string]string{}, Head: head}
 	if err := lex.Logfmt(rest, func(key, value string) { f.Values[key] = value }); err != nil {

@@ -3,37 +3,37 @@ package timeline
 import "slices"
 
 // done pairs a file's checkpoints: a file with the same ones as the last has the same pairs.
-func (b *Builder) done(f *File) {
-	if !b.log.settled {
+func (b *Builder) finish(f *File) {
+	if !b.log.splitKnown {
 		return // it may be split again
 	}
-	if f.alike(&b.pairs) {
-		f.Stages, f.Cleanups, f.Unpaired = b.pairs.Stages, b.pairs.Cleanups, b.pairs.Unpaired
+	if f.sameCheckpoints(&b.lastPaired) {
+		f.Stages, f.Cleanups, f.Unpaired = b.lastPaired.Stages, b.lastPaired.Cleanups, b.lastPaired.Unpaired
 	} else {
 		f.pair()
-		b.pairs = *f
-		if b.Done != nil && len(f.Checkpoints) <= Kept { // else they are not used again
-			b.pairs.Checkpoints = slices.Clone(f.Checkpoints)
+		b.lastPaired = *f
+		if b.Done != nil && len(f.Checkpoints) <= KeptCheckpoints { // else they are not used again
+			b.lastPaired.Checkpoints = slices.Clone(f.Checkpoints)
 		}
 	}
 	if b.Done == nil {
 		return
 	}
 	b.Done(f)
-	if b.kept += len(f.Checkpoints); b.kept > Kept {
-		if len(f.Checkpoints) <= Kept || &f.Checkpoints[0] != &b.pairs.Checkpoints[0] {
-			b.unused = f.Checkpoints[:0]
+	if b.keptCheckpoints += len(f.Checkpoints); b.keptCheckpoints > KeptCheckpoints {
+		if len(f.Checkpoints) <= KeptCheckpoints || &f.Checkpoints[0] != &b.lastPaired.Checkpoints[0] {
+			b.spareCheckpoints = f.Checkpoints[:0]
 		}
 		f.Checkpoints, f.Stages, f.Cleanups, f.Unpaired = nil, nil, nil, nil
 	}
 }
 
 // Kept is how many checkpoints stay in the timeline of a [parser.Builder] with Done: enough to show what a file looks like.
-const Kept = 1 << 13
+const KeptCheckpoints = 1 << 13
 
 // room makes room in a slice that may grow to hundreds of thousands of items. append grows a slice by
 // a quarter, so it copies often and leaves more garbage than the slice has bytes.
-func room[T any](s []T) []T {
+func grow[T any](s []T) []T {
 	if len(s) == cap(s) {
 		return slices.Grow(s, max(1, len(s)))
 	}
@@ -41,7 +41,7 @@ func room[T any](s []T) []T {
 }
 
 // alike says whether two files have the same checkpoints in the same order.
-func (f *File) alike(other *File) bool {
+func (f *File) sameCheckpoints(other *File) bool {
 	if len(f.Checkpoints) != len(other.Checkpoints) {
 		return false
 	}

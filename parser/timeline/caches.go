@@ -5,7 +5,7 @@ import "vramsoak/parser/record"
 // cachesBeside is how much the allocators of a process hold as a cache (see [record.Reading.Cache]), by
 // the last checkpoint of each lane. A sample between two checkpoints gets the smaller cache of the
 // two: at least that much of the driver's number was not needed.
-type cachesBeside struct{ lanes []laneCache }
+type allocatorCaches struct{ lanes []laneCache }
 
 // A laneCache is of one lane.
 type laneCache struct {
@@ -15,10 +15,10 @@ type laneCache struct {
 }
 
 // cacheLanesMax bounds the lanes. Beyond it nothing is known to be a cache.
-const cacheLanesMax = 64
+const maxCacheLanes = 64
 
 // checkpoint takes the next checkpoint. samples are those of the timeline so far.
-func (b *cachesBeside) checkpoint(c *record.Checkpoint, samples []record.Sample) {
+func (b *allocatorCaches) add(c *record.Checkpoint, samples []record.Sample) {
 	cache, ok := c.Cache()
 	if !ok {
 		return
@@ -30,22 +30,22 @@ func (b *cachesBeside) checkpoint(c *record.Checkpoint, samples []record.Sample)
 			continue
 		}
 		for k := l.from; k < len(samples) && cached < l.cached; k++ {
-			if s := &samples[k]; b.are(l.lane.Device, s.Lane.Device) {
+			if s := &samples[k]; b.sameDevice(l.lane.Device, s.Lane.Device) {
 				s.Cached = max(0, s.Cached-(l.cached-cached))
 			}
 		}
 		l.cached, l.from = cached, len(samples)
 		return
 	}
-	if len(b.lanes) < cacheLanesMax {
+	if len(b.lanes) < maxCacheLanes {
 		b.lanes = append(b.lanes, laneCache{c.Lane, cached, len(samples)})
 	}
 }
 
 // of returns the caches on a device, by the driver's number, at the last checkpoints.
-func (b *cachesBeside) of(device int) (cached int64) {
+func (b *allocatorCaches) of(device int) (cached int64) {
 	for _, l := range b.lanes {
-		if b.are(l.lane.Device, device) {
+		if b.sameDevice(l.lane.Device, device) {
 			cached += l.cached
 		}
 	}
@@ -54,7 +54,7 @@ func (b *cachesBeside) of(device int) (cached int64) {
 
 // are reports whether a lane's device is the one that the driver calls by a number: the device of
 // that number, or any device if all checkpoints are of one. See [Beside.Device].
-func (b *cachesBeside) are(lane, device int) bool {
+func (b *allocatorCaches) sameDevice(lane, device int) bool {
 	if lane == device {
 		return true
 	}

@@ -50,9 +50,9 @@ var Table = scan.Dialect{
 var smiRowNeedles = []string{"MiB /", "MB / ", "MiB |", "MiB  |", "MB  |"}
 
 const (
-	smiHead   = "NVIDIA-SMI "
-	smiRowMax = 1 << 10 // longest row, in bytes
-	smiSkip   = 16      // lines between two rows of a table
+	smiHead = "NVIDIA-SMI "
+	maxRow  = 1 << 10 // longest row, in bytes
+	maxSkip = 16      // lines between two rows of a table
 )
 
 // readSMITable reads a table from its head on.
@@ -69,7 +69,7 @@ func readSMITable(l *scan.Line, at int) (end int) {
 		date = findDate(text)
 	}
 	above, skipped := []byte(nil), 0
-	for skipped < smiSkip {
+	for skipped < maxSkip {
 		text, ok := l.Peek(skipped + 1)
 		if !ok || !isBoxed(text) || bytes.Contains(text, []byte(smiHead)) {
 			break
@@ -92,12 +92,12 @@ func readSMITable(l *scan.Line, at int) (end int) {
 // isBoxed says that a line may be one of a table: it ends with the box's edge, or is blank.
 func isBoxed(text []byte) bool {
 	text = bytes.TrimRight(text, " \t")
-	return len(text) <= smiRowMax && (len(text) == 0 || text[len(text)-1] == '|' || text[len(text)-1] == '+')
+	return len(text) <= maxRow && (len(text) == 0 || text[len(text)-1] == '|' || text[len(text)-1] == '+')
 }
 
 // readSMIRow reads a row that stands without its table, as of nvidia-smi | grep MiB.
 func readSMIRow(l *scan.Line, at int) (end int) {
-	if len(l.Text) > smiRowMax {
+	if len(l.Text) > maxRow {
 		return 0
 	}
 	for _, needle := range smiRowNeedles {
@@ -307,7 +307,7 @@ func (r *smiRow) add(l *scan.Line, date smiDate) {
 		c.Set(record.Used, r.used)
 		c.Set(record.Total, r.total)
 	}
-	date.give(c)
+	date.date(c)
 }
 
 // processID is the number of a process, 0 where the text gives none.
@@ -326,7 +326,7 @@ type smiDate struct {
 }
 
 // give dates a reading that has no time of its own.
-func (d smiDate) give(c *record.Checkpoint) {
+func (d smiDate) date(c *record.Checkpoint) {
 	if c.Time.IsZero() {
 		c.Time, c.Local = d.t, d.local
 	}

@@ -41,7 +41,7 @@ func readROCm(l *scan.Line, at int) (end int) {
 	i := bytes.Index(text[end:min(len(text), end+64)], []byte(rocmUsed)) + end
 	if i < end {
 		var ok bool
-		if text, ok = l.Peek(1); !ok || len(text) > smiRowMax {
+		if text, ok = l.Peek(1); !ok || len(text) > maxRow {
 			return end
 		}
 		if i, same = bytes.Index(text, []byte(rocmUsed)), false; i < 0 {

@@ -13,7 +13,7 @@ var blockLetters = [...]byte{record.BlockFree: 'F', record.BlockAllocated: 'A', 
 const BlockGrain = 512
 
 // mapMax is how long the map of one line is, about: what Docker's logs keep in one piece is 16 KiB.
-const mapMax = 8 << 10
+const maxLineMap = 8 << 10
 
 // AppendLine appends the record as a line of the pipeline, without a newline at its end; a map that is too long for one line as
 // several, which are read as one record:
@@ -80,7 +80,7 @@ type segmentWriter struct {
 }
 
 func (w *segmentWriter) segment(s *record.Segment) {
-	if len(w.part) > mapMax {
+	if len(w.part) > maxLineMap {
 		w.cut()
 	}
 	if len(w.part) > 0 {
@@ -109,7 +109,7 @@ func (w *segmentWriter) segment(s *record.Segment) {
 		for i+n < len(s.Blocks) && s.Blocks[i+n] == block {
 			n++
 		}
-		if len(w.part) > mapMax {
+		if len(w.part) > maxLineMap {
 			w.cut()
 			w.part = append(w.part, "&:"...)
 		}

@@ -11,7 +11,7 @@ import (
 // a fallback may still belong.
 func TestManyProcessesFail(t *testing.T) {
 	t.Parallel()
-	const n = 20 * failingMax
+	const n = 20 * maxFailing
 	line := 0
 	head := func() record.Header {
 		line++
@@ -20,8 +20,8 @@ func TestManyProcessesFail(t *testing.T) {
 	var b Builder
 	for i := range n {
 		b.Add(record.OutOfMemory{Header: head(), Speaker: fmt.Sprintf("rank%d", i+1), Text: "CUDA out of memory."})
-		if kept := len(b.log.failing); kept > failingMax {
-			t.Fatalf("line %d: the failures of %d processes are kept, expected at most %d", line, kept, failingMax)
+		if kept := len(b.log.failing); kept > maxFailing {
+			t.Fatalf("line %d: the failures of %d processes are kept, expected at most %d", line, kept, maxFailing)
 		}
 	}
 	// The first of them failed long ago, the last but one did not.

@@ -29,10 +29,10 @@ func (p Part) Moved(lines int) record.Record {
 
 // What a map may have: more is a damaged line.
 const (
-	piecesMax  = 1 << 19
-	unitMax    = 1 << 40
-	partsMax   = 1 << 12
-	mapSizeMax = 1 << 62
+	maxPieces  = 1 << 19
+	maxUnit    = 1 << 40
+	maxParts   = 1 << 12
+	maxMapSize = 1 << 62
 )
 
 // ReadPart reads a line of a segment map, and its map as far as to know that it can be read.
@@ -46,7 +46,7 @@ func ReadPart(f *lex.Fields) Part {
 	}
 	if s, ok := f.Values["unit"]; ok {
 		p.unit = f.Bytes("unit")
-		if p.unit < 1 || p.unit > unitMax {
+		if p.unit < 1 || p.unit > maxUnit {
 			f.Expected("bytes after unit=", s)
 		}
 	}
@@ -55,7 +55,7 @@ func ReadPart(f *lex.Fields) Part {
 		var err, errs error
 		p.part, err = lex.ParseCount(part)
 		p.Parts, errs = lex.ParseCount(parts)
-		if err != nil || errs != nil || p.part < 1 || p.part > p.Parts || p.Parts > partsMax {
+		if err != nil || errs != nil || p.part < 1 || p.part > p.Parts || p.Parts > maxParts {
 			f.Expected("a part of a map after part=, as in 1/2", s)
 		}
 	}
@@ -64,7 +64,7 @@ func ReadPart(f *lex.Fields) Part {
 	}
 	at, expected := p.walk(func(record.Segment, string) { p.pieces++ }, func(b record.Block, n int) bool {
 		p.pieces += n
-		if p.pieces > piecesMax || b.Size > (mapSizeMax-p.size)/int64(n) {
+		if p.pieces > maxPieces || b.Size > (maxMapSize-p.size)/int64(n) {
 			return false
 		}
 		p.size += b.Size * int64(n)
@@ -113,7 +113,7 @@ func (p *Part) walk(segment func(s record.Segment, mark string), block func(b re
 				return wrong("a block (A, P or F and its size)")
 			}
 			if !block(b, n) {
-				return wrong(fmt.Sprintf("at most %d blocks and 4 EiB", piecesMax))
+				return wrong(fmt.Sprintf("at most %d blocks and 4 EiB", maxPieces))
 			}
 			rest = after
 		}
@@ -153,7 +153,7 @@ func cutSegment(s *record.Segment, text string) (rest, expected string) {
 func cutBlock(text string, unit int64) (b record.Block, n int, rest string, ok bool) {
 	i := bytes.IndexByte(blockLetters[:], text[0])
 	size, rest, ok := cutHexadecimal(text[1:])
-	if i < 0 || !ok || size < 1 || size > uint64(mapSizeMax/unit) {
+	if i < 0 || !ok || size < 1 || size > uint64(maxMapSize/unit) {
 		return record.Block{}, 0, "", false
 	}
 	b, n = record.Block{Size: int64(size) * unit, State: record.BlockState(i)}, 1

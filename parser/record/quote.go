@@ -13,7 +13,7 @@ const QuoteLine = HarnessPrefix + " quote"
 
 // MayBeOwn reports whether a line of the pipeline could be taken for one of the harness, by this
 // program or another: it is to be quoted. It says so of more lines than [parser.Read] takes for the harness's.
-func MayBeOwn(line []byte) bool { return bytes.Contains(line, HarnessPrefixBytes) }
+func NeedsQuote(line []byte) bool { return bytes.Contains(line, HarnessPrefixBytes) }
 
 var HarnessPrefixBytes = []byte(HarnessPrefix)
 

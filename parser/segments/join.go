@@ -46,8 +46,8 @@ func (j *Joiner) Add(rec record.Record, yield func(record.Record, error) bool) b
 	for i := range parts {
 		pieces += parts[i].weight()
 	}
-	if pieces > piecesMax {
-		return yield(p.bad(fmt.Sprintf("at most %d blocks in segment maps that are not whole yet", piecesMax)), nil)
+	if pieces > maxPieces {
+		return yield(p.bad(fmt.Sprintf("at most %d blocks in segment maps that are not whole yet", maxPieces)), nil)
 	}
 	if j.open == nil {
 		j.open = map[record.Lane][]Part{}
@@ -102,8 +102,8 @@ func Join(parts []Part) record.Record {
 	pieces, size := 0, int64(0)
 	for i := range parts {
 		pieces += parts[i].pieces
-		if pieces > piecesMax || parts[i].size > mapSizeMax-size {
-			return parts[i].bad(fmt.Sprintf("at most %d blocks and 4 EiB in a segment map", piecesMax))
+		if pieces > maxPieces || parts[i].size > maxMapSize-size {
+			return parts[i].bad(fmt.Sprintf("at most %d blocks and 4 EiB in a segment map", maxPieces))
 		}
 		size += parts[i].size
 	}

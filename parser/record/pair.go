@@ -3,17 +3,17 @@ package record
 import "strings"
 
 // The two halves of a pair.
-type half int
+type pairSide int
 
 const (
-	neither half = iota
-	Before
-	After
+	noPair pairSide = iota
+	sideBefore
+	sideAfter
 )
 
 // pairName splits a checkpoint's name: "After Transcription (post-cleanup)" is the after of "Transcription", "Training batch -
 // After" that of "Training batch", "GPU memory after cleanup" that of "GPU memory cleanup".
-func pairName(name string) (half, string) {
+func splitPairName(name string) (pairSide, string) {
 	word, rest, _ := strings.Cut(name, " ")
 	if !strings.EqualFold(word, "before") && !strings.EqualFold(word, "after") {
 		if i := strings.LastIndexByte(name, ' '); i > 0 {
@@ -27,14 +27,14 @@ func pairName(name string) (half, string) {
 			}
 		}
 	}
-	var kind half
+	var kind pairSide
 	switch {
 	case strings.EqualFold(word, "before"):
-		kind = Before
+		kind = sideBefore
 	case strings.EqualFold(word, "after"):
-		kind = After
+		kind = sideAfter
 	default:
-		return neither, name
+		return noPair, name
 	}
 	if open := strings.LastIndex(rest, " ("); open > 0 && strings.HasSuffix(rest, ")") {
 		rest = rest[:open]
@@ -46,29 +46,29 @@ func pairName(name string) (half, string) {
 }
 
 // Half is the checkpoint's half of a pair. One that was taken by the clock is none, whatever it is called.
-func (c *Checkpoint) Half() (half, string) {
+func (c *Checkpoint) side() (pairSide, string) {
 	if c.Sampled {
-		return neither, c.Name
+		return noPair, c.Name
 	}
-	return pairName(c.Name)
+	return splitPairName(c.Name)
 }
 
 // OfCleanup says whether the checkpoint is a half of a cleanup's pair, be the other half there or not.
-func (c *Checkpoint) OfCleanup() bool {
-	kind, name := c.Half()
-	return kind != neither && IsCleanup(name)
+func (c *Checkpoint) InCleanup() bool {
+	kind, name := c.side()
+	return kind != noPair && IsCleanup(name)
 }
 
 // Pair is the name of the stage or cleanup that the checkpoint begins or ends, and which of them.
 func (c *Checkpoint) Pair() (name string, begins, ends bool) {
-	kind, name := c.Half()
-	return name, kind == Before, kind == After
+	kind, name := c.side()
+	return name, kind == sideBefore, kind == sideAfter
 }
 
 // IsAfter says whether the checkpoint is an After.
 func (c *Checkpoint) IsAfter() bool {
-	kind, _ := c.Half()
-	return kind == After
+	kind, _ := c.side()
+	return kind == sideAfter
 }
 
 // IsCleanup reports whether a pair's name is that of a cleanup.

@@ -1,0 +1,151 @@
+package record
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+)
+
+// A Quantity names one kind of memory reading.
+type Quantity uint8
+
+// The Quantities, in PyTorch's words (torch.cuda.memory_stats).
+const (
+	Allocated     Quantity = iota // bytes handed out by the allocator
+	Reserved                      // bytes the allocator holds from the driver ("cached" in older logs)
+	Total                         // bytes of the device
+	Free                          // bytes left: total minus allocated in the transcription pipelines, by the driver elsewhere
+	Peak                          // largest allocated since the last reset
+	PeakReserved                  // largest reserved since the last reset
+	Active                        // allocated, plus blocks waiting for a stream
+	InactiveSplit                 // free pieces of blocks that are partly in use
+	Used                          // bytes in use according to the driver (NVML)
+	Holds                         // bytes that the coming cleanup should free
+	Buffer                        // bytes of one buffer or model: a part of what is allocated, not a level
+	Quantities
+)
+
+var QuantityKeys = [Quantities]string{
+	"allocated", "reserved", "total", "free", "peak", "peak_reserved", "active", "inactive_split", "used", "holds", "buffer",
+}
+
+// String is the quantity's key in our lines: "inactive_split".
+func (q Quantity) String() string { return QuantityKeys[q] }
+
+// QuantityByKey maps a key of our tail to its quantity.
+var QuantityByKey = func() map[string]Quantity {
+	m := make(map[string]Quantity, Quantities)
+	for q := range Quantities {
+		m[q.String()] = q
+	}
+	return m
+}()
+
+// ParseQuantity is the quantity of a key.
+func ParseQuantity(key string) (Quantity, error) {
+	if q, ok := QuantityByKey[key]; ok {
+		return q, nil
+	}
+	return 0, fmt.Errorf("expected a quantity (%s), found %q", strings.Join(QuantityKeys[:], ", "), key)
+}
+
+// A Reading is the quantities that one line gives. The zero value has none. Lines give four mostly,
+// so that not every quantity has a place of its own.
+type Reading struct {
+	// slots has four bits a quantity: its place, from 1, in sizes and then in more; 0 where the
+	// line does not give it. The four highest are the number of places that are taken.
+	slots uint64
+	sizes [readingSizes]Size
+	more  *[Quantities - readingSizes]Size // not to be written to: copies share it
+}
+
+const readingSizes = 5
+
+const _ = 15 - Quantities // a place has four bits
+
+// slot is a quantity's, from 1, 0 where it has none.
+func (r *Reading) slot(q Quantity) uint64 { return r.slots >> (4 * q) & 15 }
+
+// Get returns a quantity and whether the line gave it.
+func (r *Reading) Get(q Quantity) (Size, bool) {
+	place := r.slot(q)
+	if i := place - 1; i < readingSizes {
+		return r.sizes[i], true
+	}
+	if place == 0 {
+		return Size{}, false
+	}
+	return r.more[place-1-readingSizes], true
+}
+
+// Cache returns what the allocator reserved and did not hand out. ok is false for a reading without
+// both.
+func (r *Reading) Cache() (s Size, ok bool) {
+	allocated, ok := r.Get(Allocated)
+	reserved, hasReserved := r.Get(Reserved)
+	if !ok || !hasReserved {
+		return Size{}, false
+	}
+	if reserved.Bytes < allocated.Bytes {
+		return Size{}, true
+	}
+	return Size{
+		Bytes: reserved.Bytes - allocated.Bytes, Resolution: reserved.Resolution + allocated.Resolution,
+	}, true
+}
+
+// Has reports whether the line gave a quantity.
+func (r *Reading) Has(q Quantity) bool { return r.slot(q) != 0 }
+
+// Bytes returns a quantity's bytes, 0 where the line does not give it.
+func (r *Reading) Bytes(q Quantity) int64 {
+	s, _ := r.Get(q)
+	return s.Bytes
+}
+
+// Set gives a quantity a value.
+func (r *Reading) Set(q Quantity, s Size) {
+	place := r.slot(q)
+	if place == 0 {
+		place = r.slots>>60 + 1
+		r.slots += 1<<60 | place<<(4*q)
+	}
+	if place <= readingSizes {
+		r.sizes[place-1] = s
+		return
+	}
+	var more [Quantities - readingSizes]Size
+	if r.more != nil {
+		more = *r.more
+	}
+	more[place-1-readingSizes] = s
+	r.more = &more
+}
+
+// SameSizes says whether two readings give the same. They are not to be compared with ==, which
+// looks at where the quantities are kept too.
+func (r *Reading) SameSizes(other *Reading) bool {
+	if r.Len() != other.Len() {
+		return false
+	}
+	for q, s := range r.All() {
+		if o, ok := other.Get(q); !ok || o != s {
+			return false
+		}
+	}
+	return true
+}
+
+// Len is the number of quantities that the line gave.
+func (r *Reading) Len() int { return int(r.slots >> 60) }
+
+// All ranges over the quantities that the line gave, in the order of their constants.
+func (r *Reading) All() iter.Seq2[Quantity, Size] {
+	return func(yield func(Quantity, Size) bool) {
+		for q := range Quantities {
+			if s, ok := r.Get(q); ok && !yield(q, s) {
+				return
+			}
+		}
+	}
+}

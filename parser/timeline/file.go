@@ -1,0 +1,165 @@
+package timeline
+
+import (
+	"cmp"
+	"path"
+	"slices"
+
+	"vramsoak/parser/record"
+)
+
+// begin begins a file where a log without the harness's lines shows one.
+func (b *Builder) begin(start record.FileStart) {
+	if f := b.file; f != nil && len(f.Checkpoints) == 0 && !start.Time.IsZero() { // its work went on up to here
+		f.End = start.Time
+	}
+	start.Index = len(b.tl.Files) - b.log.files + 1
+	b.open(start)
+}
+
+// place is where a record of the pipeline belongs: the open file, else the stretch between files.
+func (b *Builder) currentFile(h *record.Header) *File {
+	switch {
+	case b.file != nil:
+		return b.file
+	case b.outside == nil:
+		b.outside = b.newFile(File{
+			Outside: true, Supervised: b.log.supervised, Run: b.run, Batch: b.batch, Process: b.process,
+			Pos: h.Pos, EndPos: h.Pos, Start: h.Time, End: h.Time,
+		})
+		b.tl.Outside = append(b.tl.Outside, b.outside)
+	}
+	return b.outside
+}
+
+func (b *Builder) open(start record.FileStart) {
+	b.close()
+	b.file = b.newFile(File{
+		Index: start.Index, Path: start.Path, AudioSeconds: start.AudioSeconds,
+		Supervised: b.log.supervised, Run: b.run, Batch: b.batch, Process: b.process,
+		Pos: start.Pos, EndPos: start.Pos, Start: start.Time, End: start.Time,
+	})
+	b.tl.Files = append(b.tl.Files, b.file)
+	if start.Path != "" {
+		b.log.paths[start.Path] = len(b.tl.Files) - 1
+	}
+}
+
+// length takes the length of the open file from the pipeline, where the harness began the file and did not know it: in a
+// process of its own, or at a checkpoint before the name.
+func (b *Builder) noteAudioLength(r record.FileStart) {
+	f := b.file
+	if f != nil && f.AudioSeconds == 0 && (f.Path == "" || path.Base(r.Path) == path.Base(f.Path)) {
+		f.AudioSeconds = r.AudioSeconds
+	}
+}
+
+// newFile takes the room for a file from an array for several: a log may have a hundred thousand.
+func (b *Builder) newFile(f File) *File {
+	if len(b.spareFiles) == 0 {
+		b.spareFiles = make([]File, 64)
+	}
+	place := &b.spareFiles[0]
+	b.spareFiles = b.spareFiles[1:]
+	*place = f
+	return place
+}
+
+// touch extends the file to a record of its own.
+func (f *File) extend(h *record.Header) {
+	f.EndPos = h.Pos
+	if f.Start.IsZero() {
+		f.Start = h.Time
+	}
+	if !h.Time.IsZero() {
+		f.End = h.Time
+	}
+}
+
+// end ends a file. The pipeline's word does so only where the harness has none.
+func (b *Builder) end(r record.FileEnd) {
+	if r.Pipeline && b.log.supervised {
+		if b.file != nil {
+			b.file.Error = r.Error
+		}
+		return
+	}
+	if !r.Pipeline {
+		b.noteHarness(r.Header)
+	}
+	f := b.fileEnding(r)
+	if f == nil {
+		return
+	}
+	f.extend(&r.Header)
+	f.Status, f.Seconds = r.Status, r.Seconds
+	f.Path = cmp.Or(f.Path, r.Path)
+	if r.Error != "" {
+		f.Error = r.Error
+	}
+	if !r.Pipeline && !f.Supervised { // the head of the log is missing
+		f.Supervised, f.Index, f.Path = true, r.Index, r.Path
+	}
+	if f == b.file {
+		b.close()
+	}
+}
+
+// ended is the file that a line ends: the open one, or an earlier one of that path; else, for a pipeline that prints no
+// beginnings, the stretch since the last file, or nothing at all, was the work on it. It is nil where the end of a file is
+// only said again.
+func (b *Builder) fileEnding(r record.FileEnd) *File {
+	if b.file != nil && (r.Path == "" || b.file.Path == "" || b.file.Path == r.Path || b.file.Supervised) {
+		return b.file
+	}
+	if i, known := b.log.paths[r.Path]; known {
+		if f := b.tl.Files[i]; f.Status == record.StatusUnknown {
+			return f
+		}
+		return nil
+	}
+	stretch := b.outside
+	if b.file != nil {
+		stretch = nil
+	}
+	start := record.FileStart{Header: r.Header, Index: r.Index, Path: r.Path}
+	if start.Index == 0 {
+		start.Index = len(b.tl.Files) - b.log.files + 1
+	}
+	if stretch == nil {
+		b.open(start)
+		return b.file
+	}
+	work := *stretch
+	b.tl.Outside, b.outside = b.tl.Outside[:len(b.tl.Outside)-1], nil
+	start.Pos, start.Time = work.Pos, work.Start
+	b.open(start)
+	b.file.Checkpoints, b.file.OOMs = work.Checkpoints, work.OOMs
+	return b.file
+}
+
+// close ends the open file, or the stretch between files.
+func (b *Builder) close() {
+	clear(b.log.failing)
+	if f := b.file; f != nil {
+		measured := f.Supervised && f.Status != record.StatusUnknown // by the harness, however short
+		if f.Seconds == 0 && !measured && !f.Start.IsZero() {
+			f.Seconds = max(0, f.End.Sub(f.Start).Seconds()) // a clock may go back
+		}
+		b.file = nil
+		b.finish(f)
+	}
+	b.closeOutside()
+}
+
+func (b *Builder) closeOutside() {
+	if f := b.outside; f != nil {
+		b.outside = nil
+		b.finish(f)
+	}
+}
+
+// sampled says that the file's checkpoints were all taken by the clock or the step.
+func (f *File) allSampled() bool {
+	return !slices.ContainsFunc(f.Checkpoints, func(c record.Checkpoint) bool { return !c.Sampled })
+}
