@@ -43,8 +43,10 @@ func aComparison() *compare.Comparison {
 			metric("throughput", check.TimesRealTime, true, func(int) float64 { return speed }),
 		}, more...)}
 		for i := range 20 {
-			m.Files = append(m.Files, check.MeasuredFile{Path: string(rune('a'+i)) + ".wav",
-				Index: i + 1})
+			m.Files = append(m.Files, check.MeasuredFile{
+				Path:  string(rune('a'+i)) + ".wav",
+				Index: i + 1,
+			})
 		}
 		return compare.New(m, info)
 	}
@@ -53,8 +55,10 @@ func aComparison() *compare.Comparison {
 		Log: "last-good.json", Commit: "33395edd1b92b3a7", GPU: "NVIDIA A10", Host: "builder",
 		Verdict: check.Pass,
 	}, dark)
-	now := run(8<<30, 2<<20, 0.96, 33, compare.RunInfo{Log: "runs/x/soak.log", GPU: "NVIDIA L4",
-		Host: "builder", Driver: "550.54"})
+	now := run(8<<30, 2<<20, 0.96, 33, compare.RunInfo{
+		Log: "runs/x/soak.log", GPU: "NVIDIA L4",
+		Host: "builder", Driver: "550.54",
+	})
 	return compare.Runs(base, now, check.DefaultPolicy())
 }
 
@@ -125,8 +129,10 @@ func TestComparisonOfMany(t *testing.T) {
 	if err := text.Comparison(&out, c, check.Fail, text.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"metric 19999",
-		"19,743 others: pass; --format json has them all"} {
+	for _, want := range []string{
+		"metric 19999",
+		"19,743 others: pass; --format json has them all",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("lacks %q", want)
 		}

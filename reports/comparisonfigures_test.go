@@ -33,8 +33,10 @@ func readFigure(t *testing.T, s string) figure {
 	if _, behind, ok := strings.Cut(m[1], "."); ok {
 		digits = len(behind)
 	}
-	scale := map[string]float64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "KiB/file": 1 << 10,
-		"MiB/file": 1 << 20, "GiB/file": 1 << 30}[m[2]]
+	scale := map[string]float64{
+		"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "KiB/file": 1 << 10,
+		"MiB/file": 1 << 20, "GiB/file": 1 << 30,
+	}[m[2]]
 	if scale == 0 {
 		scale = 1
 	}
@@ -47,8 +49,10 @@ func adds(base, now, change figure, share bool) bool {
 	low, high := now.value-now.half-base.value-base.half, now.value+now.half-base.value+base.half
 	if share {
 		of := func(d, b float64) float64 { return 100 * d / math.Abs(b) }
-		ends := []float64{of(low, base.value-base.half), of(low, base.value+base.half),
-			of(high, base.value-base.half), of(high, base.value+base.half)}
+		ends := []float64{
+			of(low, base.value-base.half), of(low, base.value+base.half),
+			of(high, base.value-base.half), of(high, base.value+base.half),
+		}
 		low, high = min(ends[0], ends[1], ends[2], ends[3]), max(ends[0], ends[1], ends[2], ends[3])
 	}
 	const arithmetic = 1e-9
@@ -119,8 +123,10 @@ func aRandomComparison(r *rand.Rand) *compare.Comparison {
 	of := func(scale float64) *compare.Baseline {
 		m := check.Measurements{}
 		for i := range 15 {
-			m.Files = append(m.Files, check.MeasuredFile{Path: fmt.Sprintf("%d.wav", i),
-				Index: i + 1})
+			m.Files = append(m.Files, check.MeasuredFile{
+				Path:  fmt.Sprintf("%d.wav", i),
+				Index: i + 1,
+			})
 		}
 		add := func(name, unit string, higher bool, value func() float64) {
 			metric := check.Metric{Name: name, Unit: unit, HigherIsBetter: higher}

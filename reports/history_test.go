@@ -21,10 +21,14 @@ const MiB = 1 << 20
 // driver changed too.
 func months() *history.History {
 	h := &history.History{Suite: "nightly", Series: []history.Series{
-		{SeriesKey: history.SeriesKey{Metric: "peak", Statistic: history.Worst, Device: 1},
-			Unit: check.Bytes},
-		{SeriesKey: history.SeriesKey{Metric: "throughput", Statistic: history.MedianOf},
-			Unit: check.TimesRealTime, HigherIsBetter: true},
+		{
+			SeriesKey: history.SeriesKey{Metric: "peak", Statistic: history.Worst, Device: 1},
+			Unit:      check.Bytes,
+		},
+		{
+			SeriesKey: history.SeriesKey{Metric: "throughput", Statistic: history.MedianOf},
+			Unit:      check.TimesRealTime, HigherIsBetter: true,
+		},
 	}}
 	for n := range 60 {
 		e := history.Entry{
@@ -102,8 +106,10 @@ func TestTrendPlot(t *testing.T) {
 					size.Width, size.Height, err)
 			}
 		case "svg":
-			for _, want := range []string{"peak, worst, device 1",
-				"+512 MiB (+25.0 %), run 41, c411234", "2026-09-01", "2.4 GiB"} {
+			for _, want := range []string{
+				"peak, worst, device 1",
+				"+512 MiB (+25.0 %), run 41, c411234", "2026-09-01", "2.4 GiB",
+			} {
 				if !strings.Contains(first.String(), want) {
 					t.Errorf("expected %q in the SVG", want)
 				}
@@ -116,8 +122,10 @@ func TestTrendPlot(t *testing.T) {
 	if err := overruns.Plot(&bytes.Buffer{}, "png", h, nil, nil, plots.Options{}); err == nil {
 		t.Error("a plot of nothing")
 	}
-	one := &history.History{Suite: "s", Runs: h.Runs[:1],
-		Series: []history.Series{{Unit: check.Ratio, Runs: []int{0}, Values: []float64{0}}}}
+	one := &history.History{
+		Suite: "s", Runs: h.Runs[:1],
+		Series: []history.Series{{Unit: check.Ratio, Runs: []int{0}, Values: []float64{0}}},
+	}
 	if err := overruns.Plot(&bytes.Buffer{}, "png", one, []*history.Series{&one.Series[0]}, nil,
 		plots.Options{}); err != nil {
 		t.Errorf("a single run whose value is 0: %v", err)

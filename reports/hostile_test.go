@@ -36,8 +36,11 @@ func TestHostileXML(t *testing.T) {
 func TestHostileText(t *testing.T) {
 	tl, rep := timelines.Hostile()
 	ours := regexp.MustCompile("\x1b\\[(0|2|31|32|33)m")
-	for _, opts := range []text.Options{{}, {Terminal: true, Width: 80},
-		{Terminal: true, Width: 200, Color: true}} {
+	for _, opts := range []text.Options{
+		{},
+		{Terminal: true, Width: 80},
+		{Terminal: true, Width: 200, Color: true},
+	} {
 		var out bytes.Buffer
 		if err := text.Report(&out, tl, rep, opts); err != nil {
 			t.Fatal(err)

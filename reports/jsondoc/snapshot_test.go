@@ -11,8 +11,10 @@ import (
 func TestSnapshot(t *testing.T) {
 	device := &snapshot.Analysis{
 		Holds: []snapshot.Usage{{Bytes: 6 << 20}},
-		Trace: &snapshot.Trace{OOMs: []snapshot.OutOfMemory{{Largest: 2 << 20},
-			{Largest: 1 << 20}}},
+		Trace: &snapshot.Trace{OOMs: []snapshot.OutOfMemory{
+			{Largest: 2 << 20},
+			{Largest: 1 << 20},
+		}},
 	}
 	var out bytes.Buffer
 	if err := Snapshot(&out, "oom.pickle", []*snapshot.Analysis{device}); err != nil {

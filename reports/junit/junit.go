@@ -29,10 +29,12 @@ func Write(w io.Writer, tl *timeline.Timeline, rep *check.Report) error {
 		checks.add(findingCase(f))
 	}
 	if rep.Verdict != check.Pass && checks.Failures+checks.Errors == 0 { // nothing was judged
-		checks.add(testCase{Name: "verdict", Classname: "vramsoak", Time: inSeconds(0),
+		checks.add(testCase{
+			Name: "verdict", Classname: "vramsoak", Time: inSeconds(0),
 			Error: &result{
 				Message: "no check that gates could be judged", Type: string(rep.Verdict),
-			}})
+			},
+		})
 	}
 	suites := suites{Name: "vramsoak", Suites: []suite{checks.done(0)}}
 	if last := tl.LastAttempts(); len(last) > 0 {

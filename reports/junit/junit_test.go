@@ -39,13 +39,17 @@ func TestJUnitAgreesWithVerdict(t *testing.T) {
 		failures, errors int
 	}{
 		{"a clean run", short, policy, check.Pass, 13 + 2, 0, 0},
-		{"a cleanup and its stage fail", timelines.Batch{Files: 3, KeepFrom: 2}.Timeline(), policy,
-			check.Fail, 13 + 3, 2, 0},
+		{
+			"a cleanup and its stage fail", timelines.Batch{Files: 3, KeepFrom: 2}.Timeline(), policy,
+			check.Fail, 13 + 3, 2, 0,
+		},
 		{"a crash", crash, policy, check.Fail, 13 + 3, 2, 0},
 		{"a crash that does not gate", crash, lenient, check.Pass, 13 + 3, 0, 0},
 		{"a crash, and the file done again", retried, policy, check.Pass, 13 + 3, 0, 0},
-		{"too few files for a check that is required", short, strict, check.Undecided, 13 + 2, 0,
-			1},
+		{
+			"too few files for a check that is required", short, strict, check.Undecided, 13 + 2, 0,
+			1,
+		},
 		{"nothing that gates judged", &timeline.Timeline{}, lenient, check.Undecided, 4 + 1, 0, 1},
 		{"a run cut short", cut, policy, check.Fail, 13 + 2, 2, 0},
 	} {

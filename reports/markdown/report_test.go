@@ -64,8 +64,10 @@ func TestMarkdownLimit(t *testing.T) {
 	if len(got) > Limit {
 		t.Errorf("%d bytes", len(got))
 	}
-	for _, want := range []string{"## ❌ vramsoak: fail", "| Before Whisper Cleanup |",
-		"rows more; the JSON report has them all."} {
+	for _, want := range []string{
+		"## ❌ vramsoak: fail", "| Before Whisper Cleanup |",
+		"rows more; the JSON report has them all.",
+	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("lacks %q", want)
 		}

@@ -15,8 +15,10 @@ type presence struct {
 }
 
 func newPresence(outside []string) *presence {
-	p := &presence{files: map[string]int{}, last: map[string]*timeline.File{},
-		outside: map[string]bool{}}
+	p := &presence{
+		files: map[string]int{}, last: map[string]*timeline.File{},
+		outside: map[string]bool{},
+	}
 	for _, name := range outside {
 		p.outside[name] = true
 	}

@@ -25,8 +25,10 @@ func TestPatternShowsRecovery(t *testing.T) {
 	}{
 		// 7.05 of 7.23, at least 7.04 of 7.225
 		{"passes", timelines.Cleanup(7.23, 0.18, ""), policy, "97.5 % freed pass"},
-		{"fails where the policy asks for more", timelines.Cleanup(7.23, 0.18, ""), strict,
-			"97.5 % freed fail"},
+		{
+			"fails where the policy asks for more", timelines.Cleanup(7.23, 0.18, ""), strict,
+			"97.5 % freed fail",
+		},
 		// 6.87 of 7.23, at least 6.86 of 7.225 and at most 6.88 of 7.235
 		{"undecided in one file", timelines.Cleanup(7.23, 0.18, "") + timelines.Cleanup(7.23, 0.36,
 			""), policy, "95.0 % freed undecided"},
@@ -64,8 +66,10 @@ func TestPatternShowsWhatIsNotJudged(t *testing.T) {
 			got[s.Name] = s.Freed + " " + string(s.Verdict)
 		}
 	}
-	want := map[string]string{"After Waveform Cleanup": "256 MiB freed ",
-		"After Model Cleanup": "100.0 % freed pass"}
+	want := map[string]string{
+		"After Waveform Cleanup": "256 MiB freed ",
+		"After Model Cleanup":    "100.0 % freed pass",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("freed (-want +got):\n%s", diff)
 	}
@@ -90,10 +94,14 @@ func TestPatternLeavesOutTheRare(t *testing.T) {
 			"a full bar is the highest checkpoint, 9.00 GiB; left out: 1 checkpoint that fewer " +
 				"than half of the files have",
 		},
-		{"one of two", file(1, "") + file(2, failed), 3, 0,
-			"a full bar is the highest checkpoint, 9.00 GiB"},
-		{"before the first file", failed + file(1, "") + file(2, "") + file(3, ""), 3, 0,
-			"a full bar is the highest checkpoint, 9.00 GiB"},
+		{
+			"one of two", file(1, "") + file(2, failed), 3, 0,
+			"a full bar is the highest checkpoint, 9.00 GiB",
+		},
+		{
+			"before the first file", failed + file(1, "") + file(2, "") + file(3, ""), 3, 0,
+			"a full bar is the highest checkpoint, 9.00 GiB",
+		},
 	} {
 		tl, rep := timelines.Judge(t, c.log, check.DefaultPolicy())
 		p := Of(tl, rep)

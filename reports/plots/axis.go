@@ -80,8 +80,10 @@ func TimeTicks(seconds float64) ([]plot.Tick, string) {
 	step := NiceStep(seconds, most)
 	if step >= 10 {
 		step = 86400 * NiceStep(seconds/86400, most)
-		for _, s := range []float64{10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800,
-			21600, 43200, 86400} {
+		for _, s := range []float64{
+			10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800,
+			21600, 43200, 86400,
+		} {
 			if seconds/s <= most {
 				step = s
 				break

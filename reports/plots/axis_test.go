@@ -25,10 +25,14 @@ func TestValueTicks(t *testing.T) {
 	}{
 		{8.5 * float64(record.GiB), []string{"0", "2 GiB", "4 GiB", "6 GiB", "8 GiB"}},
 		{1.6 * float64(record.GiB), []string{"0", "0.5 GiB", "1.0 GiB", "1.5 GiB"}},
-		{1.2 * float64(record.GiB), []string{"0", "200 MiB", "400 MiB", "600 MiB", "800 MiB",
-			"1,000 MiB", "1,200 MiB"}},
-		{100 * float64(record.MiB), []string{"0", "20 MiB", "40 MiB", "60 MiB", "80 MiB",
-			"100 MiB"}},
+		{1.2 * float64(record.GiB), []string{
+			"0", "200 MiB", "400 MiB", "600 MiB", "800 MiB",
+			"1,000 MiB", "1,200 MiB",
+		}},
+		{100 * float64(record.MiB), []string{
+			"0", "20 MiB", "40 MiB", "60 MiB", "80 MiB",
+			"100 MiB",
+		}},
 	} {
 		if diff := cmp.Diff(c.want, labelsOf(ValueTicks(0, c.top, check.Bytes, 7))); diff != "" {
 			t.Errorf("up to %.0f bytes (-want +got):\n%s", c.top, diff)
@@ -42,14 +46,20 @@ func TestTimeTicks(t *testing.T) {
 		unit    string
 		want    []string
 	}{
-		{0.9, "seconds", []string{"0.0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8",
-			"0.9"}},
+		{0.9, "seconds", []string{
+			"0.0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8",
+			"0.9",
+		}},
 		{45, "seconds", []string{"0", "5", "10", "15", "20", "25", "30", "35", "40", "45"}},
-		{150, "minutes:seconds", []string{"0:00", "0:15", "0:30", "0:45", "1:00", "1:15", "1:30",
-			"1:45", "2:00", "2:15", "2:30"}},
+		{150, "minutes:seconds", []string{
+			"0:00", "0:15", "0:30", "0:45", "1:00", "1:15", "1:30",
+			"1:45", "2:00", "2:15", "2:30",
+		}},
 		{1000, "minutes", []string{"0", "2", "4", "6", "8", "10", "12", "14", "16"}},
-		{3 * 3600, "hours:minutes", []string{"0:00", "0:30", "1:00", "1:30", "2:00", "2:30",
-			"3:00"}},
+		{3 * 3600, "hours:minutes", []string{
+			"0:00", "0:30", "1:00", "1:30", "2:00", "2:30",
+			"3:00",
+		}},
 		{20 * 3600, "hours", []string{"0", "2", "4", "6", "8", "10", "12", "14", "16", "18", "20"}},
 	} {
 		ticks, unit := TimeTicks(c.seconds)

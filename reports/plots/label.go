@@ -65,8 +65,10 @@ func (l *Labels) Draw(c draw.Canvas) {
 			Min: vg.Point{X: w.box.Min.X + 1, Y: w.box.Min.Y + 1},
 			Max: vg.Point{X: w.box.Max.X - 1, Y: w.box.Max.Y - 1},
 		}))
-		c.FillText(sty, vg.Point{X: w.box.Min.X + LabelPad,
-			Y: w.box.Min.Y + 2 + sty.FontExtents().Descent}, w.text)
+		c.FillText(sty, vg.Point{
+			X: w.box.Min.X + LabelPad,
+			Y: w.box.Min.Y + 2 + sty.FontExtents().Descent,
+		}, w.text)
 	}
 }
 

@@ -13,8 +13,10 @@ import (
 // DrawCross marks a failed recovery.
 func DrawCross(c draw.Canvas, at vg.Point) {
 	const r = 4.5
-	for _, s := range []draw.LineStyle{{Color: color.White, Width: 4.5},
-		{Color: FailedColor, Width: 2.2}} {
+	for _, s := range []draw.LineStyle{
+		{Color: color.White, Width: 4.5},
+		{Color: FailedColor, Width: 2.2},
+	} {
 		c.StrokeLine2(s, at.X-r, at.Y-r, at.X+r, at.Y+r)
 		c.StrokeLine2(s, at.X-r, at.Y+r, at.X+r, at.Y-r)
 	}
@@ -80,8 +82,10 @@ func (p *Page) DrawLegend(c draw.Canvas, entries []LegendEntry) draw.Canvas {
 		if x > c.Min.X && x+width > c.Max.X {
 			x, y = c.Min.X, y-row
 		}
-		e.Thumb(c, vg.Rectangle{Min: vg.Point{X: x, Y: y - 5},
-			Max: vg.Point{X: x + swatch, Y: y + 5}})
+		e.Thumb(c, vg.Rectangle{
+			Min: vg.Point{X: x, Y: y - 5},
+			Max: vg.Point{X: x + swatch, Y: y + 5},
+		})
 		c.FillText(sty, vg.Point{X: x + swatch + 5, Y: y}, p.Encode(name))
 		x += width + gap
 	}

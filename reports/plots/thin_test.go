@@ -47,8 +47,10 @@ func TestThin(t *testing.T) {
 			}
 			low, high := slices.Min(in), slices.Max(in)
 			within := func(p Point) bool { return p.X >= from-1e-9 && p.X <= from+width+1e-9 }
-			for name, set := range map[string][]Point{"thin": thinned,
-				"envelope": append(slices.Clone(lows), highs...)} {
+			for name, set := range map[string][]Point{
+				"thin":     thinned,
+				"envelope": append(slices.Clone(lows), highs...),
+			} {
 				if !slices.ContainsFunc(set, func(p Point) bool {
 					return within(p) && p.Y <= low
 				}) {

@@ -127,13 +127,17 @@ func (b *profileBuilder) location(f snapshot.Frame) *profile.Location {
 	if fn == nil {
 		// Without a system name, pprof shows the name as it is. With one, it would read "<module>"
 		// as the arguments of a C++ template.
-		fn = &profile.Function{ID: uint64(len(b.Function) + 1), Name: sink.Name(f.Function),
-			Filename: sink.Name(f.File)}
+		fn = &profile.Function{
+			ID: uint64(len(b.Function) + 1), Name: sink.Name(f.Function),
+			Filename: sink.Name(f.File),
+		}
 		b.functions[key] = fn
 		b.Function = append(b.Function, fn)
 	}
-	l := &profile.Location{ID: uint64(len(b.Location) + 1),
-		Line: []profile.Line{{Function: fn, Line: int64(f.Line)}}}
+	l := &profile.Location{
+		ID:   uint64(len(b.Location) + 1),
+		Line: []profile.Line{{Function: fn, Line: int64(f.Line)}},
+	}
 	b.locations[f] = l
 	b.Location = append(b.Location, l)
 	return l

@@ -59,9 +59,11 @@ func TestSnapshotProfile(t *testing.T) {
 			t.Fatal(err)
 		}
 		// 4 x 512 MiB of the softmax's backward pass, of 3,249,144,832 bytes.
-		for _, want := range []string{"Type: peak_space\n",
+		for _, want := range []string{
+			"Type: peak_space\n",
 			"    2048MB 66.09% 66.09%     2048MB 66.09%  DivBackward0 (C++)\n",
-			"custom_scaled_dot_product_attention", "<module>"} {
+			"custom_scaled_dot_product_attention", "<module>",
+		} {
 			if !strings.Contains(string(top), want) {
 				t.Errorf("expected %q in\n%s", want, top)
 			}
@@ -71,13 +73,18 @@ func TestSnapshotProfile(t *testing.T) {
 
 // TestSnapshotProfileOfBlocks: a block that is free is no sample.
 func TestSnapshotProfileOfBlocks(t *testing.T) {
-	stack := &snapshot.Stack{Frames: []*snapshot.Frame{{Function: "malloc", File: "??"},
-		{Function: "main", File: "train.py", Line: 3}}}
-	snap := &snapshot.Snapshot{Devices: []snapshot.Device{{Segments: []snapshot.Segment{{Size: 3072,
+	stack := &snapshot.Stack{Frames: []*snapshot.Frame{
+		{Function: "malloc", File: "??"},
+		{Function: "main", File: "train.py", Line: 3},
+	}}
+	snap := &snapshot.Snapshot{Devices: []snapshot.Device{{Segments: []snapshot.Segment{{
+		Size: 3072,
 		Blocks: []snapshot.Block{
 			{Size: 1024, State: record.BlockAllocated, Stack: stack},
-			{Size: 512, State: record.BlockPending}, {Size: 1536, State: record.BlockFree},
-		}}}}}}
+			{Size: 512, State: record.BlockPending},
+			{Size: 1536, State: record.BlockFree},
+		},
+	}}}}}
 	var out bytes.Buffer
 	if err := Write(&out, snap, []*snapshot.Analysis{{}}, false); err != nil {
 		t.Fatal(err)

@@ -18,8 +18,10 @@ func someRecords() iter.Seq2[record.Record, error] {
 	at := func(line int, dialect string) record.Header {
 		return record.Header{Pos: record.Position{Path: "run.log", Line: line}, Dialect: dialect}
 	}
-	sampled := record.Checkpoint{Header: at(1, "trainer"), Name: "step", Sampled: true,
-		Lane: record.Lane{Device: 1}}
+	sampled := record.Checkpoint{
+		Header: at(1, "trainer"), Name: "step", Sampled: true,
+		Lane: record.Lane{Device: 1},
+	}
 	sampled.Time = time.Date(0, 1, 1, 2, 0, 3, 0, time.UTC)
 	sampled.Local, sampled.Dateless = true, true
 	sampled.Set(record.Peak, record.Exact(3<<30))
@@ -32,8 +34,10 @@ func someRecords() iter.Seq2[record.Record, error] {
 	change.Set(record.Reserved, record.Exact(1<<20))
 	buffer := record.Checkpoint{Header: at(3, "ggml"), Name: "CUDA0 KV\x1b[0m buffer"}
 	buffer.Set(record.Buffer, record.Exact(2<<20))
-	event := record.Event{Header: at(4, "laxai"), Kind: record.EventCacheCleared,
-		Text: "CLEANUP: GPU memory cleared"}
+	event := record.Event{
+		Header: at(4, "laxai"), Kind: record.EventCacheCleared,
+		Text: "CLEANUP: GPU memory cleared",
+	}
 	idle := record.Sample{Header: at(5, "vramsoak"), PID: 7, RSS: 1 << 20}
 	used := record.Sample{Header: at(6, "vramsoak"), PID: 7, RSS: 1 << 20, Source: "process"}
 	used.Set(record.Used, record.Exact(5))

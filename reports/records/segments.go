@@ -58,8 +58,10 @@ func segmentObjects(m *record.SegmentMap) []segmentObject {
 	out := make([]segmentObject, len(m.Segments))
 	for i, s := range m.Segments {
 		hex := func(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }
-		o := segmentObject{hex(s.Address), s.Size, s.Small, s.Expandable, hex(s.Stream),
-			make([]blockObject, len(s.Blocks))}
+		o := segmentObject{
+			hex(s.Address), s.Size, s.Small, s.Expandable, hex(s.Stream),
+			make([]blockObject, len(s.Blocks)),
+		}
 		for k, b := range s.Blocks {
 			o.Blocks[k] = blockObject{b.Size, b.State.String()}
 		}

@@ -19,10 +19,14 @@ func TestError(t *testing.T) {
 		want string
 	}{
 		{missing, `open no\nPASS: 60 files: no such file or directory`},
-		{fmt.Errorf("policy: %w", missing),
-			`policy: open no\nPASS: 60 files: no such file or directory`},
-		{fmt.Errorf("arg\n1: expected a log, found arg\n1"),
-			`arg\n1: expected a log, found arg\n1`},
+		{
+			fmt.Errorf("policy: %w", missing),
+			`policy: open no\nPASS: 60 files: no such file or directory`,
+		},
+		{
+			fmt.Errorf("arg\n1: expected a log, found arg\n1"),
+			`arg\n1: expected a log, found arg\n1`,
+		},
 		{quoted, "expected a line, found\n  PASS: 60 files\n  x"},
 		{
 			errors.Join(errors.New("a.yaml:1: x"), errors.Join(errors.New("a.yaml:2: y"), quoted)),

@@ -127,8 +127,10 @@ func TestOverwrite(t *testing.T) {
 
 // texts are what names may hold, for the formats that a program reads back.
 func texts() []string {
-	all := []string{"a\x00\x1b[31m\x7f\r\n\tb", "\u0085\u202e\u2028\ufeff\ufffe\U000e0041",
-		"größe 日本 שלום"}
+	all := []string{
+		"a\x00\x1b[31m\x7f\r\n\tb", "\u0085\u202e\u2028\ufeff\ufffe\U000e0041",
+		"größe 日本 שלום",
+	}
 	for in := range commandCases {
 		all = append(all, in)
 	}
@@ -310,8 +312,10 @@ func TestWriteLongJSON(t *testing.T) {
 		In   struct{ B []int } `json:"in"`
 		End  int               `json:"end"`
 	}
-	whole := doc{Name: `"a": [] <b>` + "\u202e", A: []item{{"x", nil}, {"\"\n\x1b", []string{"y"}}},
-		End: 1}
+	whole := doc{
+		Name: `"a": [] <b>` + "\u202e", A: []item{{"x", nil}, {"\"\n\x1b", []string{"y"}}},
+		End: 1,
+	}
 	for _, whole.In.B = range [][]int{{}, {1}, {1, 2}} {
 		short := whole
 		short.A, short.In.B = []item{}, []int{}

@@ -133,8 +133,10 @@ func (t *writer) regressionRates(r *calibrate.Report) error {
 		"have fired in %s",
 		check.Regression, rate(g.Pairs, "pairs"), wording.Count(g.Undecided),
 		rate(g.Shuffled, "tries")), "  ")
-	rows := [][]string{{"Metric", "Usual", "Limit", "Pairs", "Fired", "Undecided", "Shuffles fired",
-		"Catches from", "Enough"}}
+	rows := [][]string{{
+		"Metric", "Usual", "Limit", "Pairs", "Fired", "Undecided", "Shuffles fired",
+		"Catches from", "Enough",
+	}}
 	amount := func(m calibrate.Metric, v *float64) string {
 		if v == nil {
 			return "too few files"

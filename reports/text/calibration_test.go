@@ -38,17 +38,23 @@ func TestCalibrationText(t *testing.T) {
 				Fired:     calibrate.Rate{Of: 2000, High: 0.001497},
 				Undecided: calibrate.Rate{Of: 2000}, Fine: true, Enough: new(1024.0),
 			},
-			{Check: check.DarkGrowth, Subject: check.DarkMemory, Limit: 1 << 20,
-				Skipped: "no run has it"},
+			{
+				Check: check.DarkGrowth, Subject: check.DarkMemory, Limit: 1 << 20,
+				Skipped: "no run has it",
+			},
 		},
 		Regression: &calibrate.Regression{
 			Pairs: calibrate.Rate{Count: 2, Of: 30, Low: 0.01, High: 0.71}, Undecided: 5,
 			Shuffled: calibrate.Rate{Of: 2000, High: 0.001497},
 			Metrics: []calibrate.Metric{
-				{Name: "peak", Unit: check.Bytes, Base: 4 << 30, Limit: 43 << 20, Pairs: 30,
-					Fired: 2, Undecided: 5, Catches: new(float64(60 << 20))},
-				{Name: "recovery of \x1b[31m", Unit: check.Ratio, Device: 1, Base: 0.975,
-					Limit: 0.00975, Pairs: 30, Catches: new(0.012), Enough: new(0.0)},
+				{
+					Name: "peak", Unit: check.Bytes, Base: 4 << 30, Limit: 43 << 20, Pairs: 30,
+					Fired: 2, Undecided: 5, Catches: new(float64(60 << 20)),
+				},
+				{
+					Name: "recovery of \x1b[31m", Unit: check.Ratio, Device: 1, Base: 0.975,
+					Limit: 0.00975, Pairs: 30, Catches: new(0.012), Enough: new(0.0),
+				},
 			},
 		},
 		Policy: []string{"leak: {max_growth: 896KiB}"},
@@ -58,8 +64,10 @@ func TestCalibrationText(t *testing.T) {
 
 // If the present limits suffice, the report proposes nothing else.
 func TestCalibrationTextFine(t *testing.T) {
-	got := calibrationText(t, &calibrate.Report{Runs: []string{"a.log", "b.log"}, FalseAlarms: 0.01,
-		Power: 0.95})
+	got := calibrationText(t, &calibrate.Report{
+		Runs: []string{"a.log", "b.log"}, FalseAlarms: 0.01,
+		Power: 0.95,
+	})
 	want := "\nThe present limits suffice for at most 1 % false alarms and 95 % of clean runs decided.\n"
 	if !strings.HasSuffix(got, want) {
 		t.Errorf("found\n%s\nwant the end %q", got, want)

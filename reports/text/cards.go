@@ -54,7 +54,9 @@ func shortFit(f validation.Fit) string {
 	if f.Word == validation.No {
 		return string(f.Word)
 	}
-	mark := map[validation.Word]string{validation.TightWord: " !",
-		validation.Comfortable: " ~"}[f.Word]
+	mark := map[validation.Word]string{
+		validation.TightWord:   " !",
+		validation.Comfortable: " ~",
+	}[f.Word]
 	return fmt.Sprintf("%.0f %%%s", 100*f.Share, mark)
 }

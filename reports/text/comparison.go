@@ -49,8 +49,10 @@ var changeNumbers = []int{2, 3, 4, 5, 6}
 // changes writes the table of compared metrics. On a terminal that is too narrow, it leaves out the
 // interval and the p-value.
 func (t *writer) changes(all []compare.Change) error {
-	rows := [][]string{{"Verdict", "Metric", "Base", "New", "Change", "Files", "p",
-		"A usual file, 95 %"}}
+	rows := [][]string{{
+		"Verdict", "Metric", "Base", "New", "Change", "Files", "p",
+		"A usual file, 95 %",
+	}}
 	for _, c := range all {
 		if c.Verdict != check.Skipped {
 			rows = append(rows, append([]string{t.paint(c.Verdict, t.signedVerdict(c.Verdict))},

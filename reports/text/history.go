@@ -82,8 +82,10 @@ func Trend(
 	t := newWriter(opts)
 	t.wrap(wording.HistoryHeadline(h, series, changes), "")
 	if len(changes) > 0 {
-		rows := [][]string{{"Series", "Change", "", "First run", "Run before", "From", "To",
-			"Runs"}}
+		rows := [][]string{{
+			"Series", "Change", "", "First run", "Run before", "From", "To",
+			"Runs",
+		}}
 		for _, c := range changes {
 			rows = append(rows, []string{
 				wording.Series(c.Series.SeriesKey, true), t.direction(c), wording.ChangeSize(c),

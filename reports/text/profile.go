@@ -18,8 +18,10 @@ func Profile(w io.Writer, p *profile.Profile, opts Options) error {
 	t.wrap(fmt.Sprintf("%s: %s that ended well", sink.Line(p.Log), wording.Plural(p.Files, "file")),
 		"  ")
 	t.WriteByte('\n')
-	rows := [][]string{{"Stage", "Files", "Base", "Per audio second", "Spread", "Kept", "Reserved",
-		"Time"}}
+	rows := [][]string{{
+		"Stage", "Files", "Base", "Per audio second", "Spread", "Kept", "Reserved",
+		"Time",
+	}}
 	for _, s := range p.Stages {
 		slope, reserved, seconds := "-", "-", "-"
 		if s.PerSecond > 0 {

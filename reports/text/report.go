@@ -48,8 +48,10 @@ func (t *writer) findings(all []check.Finding) error {
 		if f.File > 0 {
 			file = wording.Count(f.File)
 		}
-		rows = append(rows, []string{t.verdictCell(f), sink.Line(f.Check), sink.Line(f.Subject),
-			file, wording.Measured(f), wording.Limit(f)})
+		rows = append(rows, []string{
+			t.verdictCell(f), sink.Line(f.Check), sink.Line(f.Subject),
+			file, wording.Measured(f), wording.Limit(f),
+		})
 	}
 	const subjectColumn = 2
 	if !t.Terminal {

@@ -32,8 +32,10 @@ func (t *writer) table(rows [][]string, numbers []int, flexible, maxWidth int) e
 	var out bytes.Buffer
 	row := tw.CellConfig{
 		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
-		Alignment: tw.CellAlignment{Global: tw.AlignLeft,
-			PerColumn: slices.Repeat([]tw.Align{tw.AlignLeft}, len(rows[0]))},
+		Alignment: tw.CellAlignment{
+			Global:    tw.AlignLeft,
+			PerColumn: slices.Repeat([]tw.Align{tw.AlignLeft}, len(rows[0])),
+		},
 	}
 	for _, i := range numbers {
 		row.Alignment.PerColumn[i] = tw.AlignRight

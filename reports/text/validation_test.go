@@ -32,16 +32,20 @@ func aValidation() *validation.Report {
 					{What: "voices", Bytes: timelines.MiB(5)},
 				},
 			},
-			{Stage: "Transcription", Reached: true, File: 12, Need: timelines.GiB(9),
+			{
+				Stage: "Transcription", Reached: true, File: 12, Need: timelines.GiB(9),
 				Allocated: timelines.GiB(9),
 				Share:     float64(timelines.GiB(9)) / float64(timelines.MiB(16303)),
 				Measured:  true,
-				Parts:     []validation.Part{{What: "measured", Bytes: timelines.GiB(9)}}},
+				Parts:     []validation.Part{{What: "measured", Bytes: timelines.GiB(9)}},
+			},
 		},
 		Headroom: timelines.MiB(1903),
-		Fragmentation: &validation.FragmentedEnd{Files: 52, First: timelines.MiB(20),
+		Fragmentation: &validation.FragmentedEnd{
+			Files: 52, First: timelines.MiB(20),
 			Last: timelines.GiB(2), Most: timelines.GiB(3), PerFile: 40 << 20,
-			LargestFree: timelines.MiB(700)},
+			LargestFree: timelines.MiB(700),
+		},
 		Retry: 21,
 		Failure: &validation.Refusal{
 			File: 53, Stage: "Enrollment", What: "tensors: buffers", Requested: timelines.GiB(2),
@@ -51,8 +55,10 @@ func aValidation() *validation.Report {
 				"2.00 GiB.",
 		},
 		Smallest: &validation.Change{
-			Kind: "allocator setting", Result: validation.Result{Answer: validation.Fits,
-				Files: 200, Need: timelines.GiB(13), Share: 0.81, Speed: 46}, Cost: "nothing",
+			Kind: "allocator setting", Result: validation.Result{
+				Answer: validation.Fits,
+				Files:  200, Need: timelines.GiB(13), Share: 0.81, Speed: 46,
+			}, Cost: "nothing",
 			Edits: []validation.Edit{{
 				At:  validation.Location{Path: "long.yaml", Line: 7, Column: 30},
 				Key: "env.PYTORCH_CUDA_ALLOC_CONF", Old: "max_split_size_mb:64",
@@ -61,39 +67,67 @@ func aValidation() *validation.Report {
 			}},
 		},
 		Others: []validation.Change{
-			{Kind: "batch", Cost: "throughput",
-				Result: validation.Result{Answer: validation.Fits, Files: 200,
-					Need: timelines.GiB(11), Share: 0.69, Speed: 40},
-				Edits: []validation.Edit{{At: validation.Location{Path: "long.yaml", Line: 20,
-					Column: 12}, Key: "stages[1].batch", Old: "32", New: "9"}}},
-			{Kind: "restart", Cost: "time to load the models",
-				Result: validation.Result{Answer: validation.Tight, Files: 200,
-					Need: timelines.GiB(14), Share: 0.88, Speed: 44},
-				Edits: []validation.Edit{{At: validation.Location{Path: "long.yaml", Line: 1,
-					Column: 1}, Key: "restart_every", Old: "none", New: "52",
-					Add: "restart_every: 52"}}},
+			{
+				Kind: "batch", Cost: "throughput",
+				Result: validation.Result{
+					Answer: validation.Fits, Files: 200,
+					Need: timelines.GiB(11), Share: 0.69, Speed: 40,
+				},
+				Edits: []validation.Edit{{At: validation.Location{
+					Path: "long.yaml", Line: 20,
+					Column: 12,
+				}, Key: "stages[1].batch", Old: "32", New: "9"}},
+			},
+			{
+				Kind: "restart", Cost: "time to load the models",
+				Result: validation.Result{
+					Answer: validation.Tight, Files: 200,
+					Need: timelines.GiB(14), Share: 0.88, Speed: 44,
+				},
+				Edits: []validation.Edit{{
+					At: validation.Location{
+						Path: "long.yaml", Line: 1,
+						Column: 1,
+					}, Key: "restart_every", Old: "none", New: "52",
+					Add: "restart_every: 52",
+				}},
+			},
 		},
 		Simulations: 31,
 		Footprints: []profile.Comparison{
-			{Stage: "Enrollment", Estimated: timelines.GiB(14), Used: "estimated",
-				Note: "the profile has no such stage"},
-			{Stage: "Transcription", Measured: timelines.GiB(9), Estimated: timelines.GiB(8),
-				Ratio: 1.125, Used: "measured"},
+			{
+				Stage: "Enrollment", Estimated: timelines.GiB(14), Used: "estimated",
+				Note: "the profile has no such stage",
+			},
+			{
+				Stage: "Transcription", Measured: timelines.GiB(9), Estimated: timelines.GiB(8),
+				Ratio: 1.125, Used: "measured",
+			},
 		},
-		Live: []profile.Comparison{{Stage: "Transcription", Measured: timelines.GiB(9),
-			Estimated: timelines.GiB(9), Ratio: 1, Used: "estimated"}},
+		Live: []profile.Comparison{{
+			Stage: "Transcription", Measured: timelines.GiB(9),
+			Estimated: timelines.GiB(9), Ratio: 1, Used: "estimated",
+		}},
 	}
-	v.Checks = &check.Report{Policy: check.DefaultPolicy(), Verdict: check.Fail,
+	v.Checks = &check.Report{
+		Policy: check.DefaultPolicy(), Verdict: check.Fail,
 		Findings: []check.Finding{
-			{Check: check.OutOfMemory, Verdict: check.Fail, Subject: "allocations",
-				Message: "148 of 200 files ran out of memory", Gates: true},
-			{Check: check.Recovery, Verdict: check.Fail, Subject: "Diarization Cleanup", Gates: true,
+			{
+				Check: check.OutOfMemory, Verdict: check.Fail, Subject: "allocations",
+				Message: "148 of 200 files ran out of memory", Gates: true,
+			},
+			{
+				Check: check.Recovery, Verdict: check.Fail, Subject: "Diarization Cleanup", Gates: true,
 				Message: "20.0 % came back; some of it is held", Measured: new(0.2), Limit: new(0.95),
-				Unit: check.Ratio},
-			{Check: check.Recovery, Verdict: check.Pass, Subject: "Whisper Cleanup",
+				Unit: check.Ratio,
+			},
+			{
+				Check: check.Recovery, Verdict: check.Pass, Subject: "Whisper Cleanup",
 				Message: "fine",
-				Gates:   true},
-		}}
+				Gates:   true,
+			},
+		},
+	}
 	return v
 }
 
@@ -108,28 +142,40 @@ func TestValidation(t *testing.T) {
 	none := *v
 	none.Smallest, none.Others = nil, nil
 	full := none
-	full.Failure = &validation.Refusal{File: 1, Stage: "Data", What: "data",
+	full.Failure = &validation.Refusal{
+		File: 1, Stage: "Data", What: "data",
 		Requested: timelines.GiB(2), FreeInSum: timelines.GiB(1), LargestFree: timelines.GiB(1),
 		Missing: timelines.GiB(1),
-		Parts: []validation.Part{{What: "context", Bytes: timelines.MiB(480)},
-			{What: "data", Bytes: timelines.GiB(13)}}}
+		Parts: []validation.Part{
+			{What: "context", Bytes: timelines.MiB(480)},
+			{What: "data", Bytes: timelines.GiB(13)},
+		},
+	}
 	full.Smallest = &validation.Change{
 		Kind: "clear policy and pipeline's code", Cost: "time, work",
-		Result: validation.Result{Answer: validation.Tight, Files: 200, Need: timelines.GiB(14),
-			Share: 0.875, Speed: 40},
+		Result: validation.Result{
+			Answer: validation.Tight, Files: 200, Need: timelines.GiB(14),
+			Share: 0.875, Speed: 40,
+		},
 		Edits: []validation.Edit{
-			{At: validation.Location{Path: "long.yaml", Line: 9, Column: 8}, Key: "clear.every",
-				Old: "none", New: "5", Add: "every: 5", Under: "clear"},
-			{At: validation.Location{Path: "long.yaml", Line: 60, Column: 5}, Key: "faults[0]",
-				Old: "{keep: asr}", New: "none"},
+			{
+				At: validation.Location{Path: "long.yaml", Line: 9, Column: 8}, Key: "clear.every",
+				Old: "none", New: "5", Add: "every: 5", Under: "clear",
+			},
+			{
+				At: validation.Location{Path: "long.yaml", Line: 60, Column: 5}, Key: "faults[0]",
+				Old: "{keep: asr}", New: "none",
+			},
 		},
 	}
 	unsure := full
 	unsure.Larger = &validation.LargerCard{Card: "24 GB", UpTo: "80 GB", Share: 0.58}
 	unsure.Smallest = &validation.Change{
-		Kind: "batch", Cost: "throughput", Result: validation.Result{Answer: validation.Unsure,
-			Files: 200, Need: timelines.GiB(12), Share: 0.75, Speed: 40,
-			Why: "fragmentation of reserved - allocated is undecided"},
+		Kind: "batch", Cost: "throughput", Result: validation.Result{
+			Answer: validation.Unsure,
+			Files:  200, Need: timelines.GiB(12), Share: 0.75, Speed: 40,
+			Why: "fragmentation of reserved - allocated is undecided",
+		},
 		Timeless: true, Edits: v.Others[0].Edits,
 	}
 	unsure.Others = []validation.Change{v.Others[0], v.Others[1]}
@@ -138,8 +184,10 @@ func TestValidation(t *testing.T) {
 	table := &validation.Table{
 		Scenario: "speech", Files: 50, Replaced: "asr", Cards: []string{"8 GB", "16 GB"},
 		Models: []string{"whisper-base", "whisper-large-v3"},
-		Cells: [][]validation.Fit{{{Word: "tight", Share: 0.87}, {Word: "no", Share: 0}},
-			{{Word: "plenty", Share: 0.43}, {Word: "tight", Share: 0.88}}},
+		Cells: [][]validation.Fit{
+			{{Word: "tight", Share: 0.87}, {Word: "no", Share: 0}},
+			{{Word: "plenty", Share: 0.43}, {Word: "tight", Share: 0.88}},
+		},
 	}
 	for name, write := range map[string]func(w *bytes.Buffer) error{
 		"plain.txt": func(w *bytes.Buffer) error { return Validation(w, v, Options{}) },

@@ -142,8 +142,10 @@ func (t *writer) otherChanges(all []validation.Change) error {
 		for _, e := range c.Edits {
 			edits = append(edits, shortEdit(e))
 		}
-		rows = append(rows, []string{sink.Line(c.Kind), word, sink.Line(c.Cost),
-			wording.Share(c.Share), speed, strings.Join(edits, "; ")})
+		rows = append(rows, []string{
+			sink.Line(c.Kind), word, sink.Line(c.Cost),
+			wording.Share(c.Share), speed, strings.Join(edits, "; "),
+		})
 	}
 	numbers := []int{3, 4}
 	if fit {

@@ -38,8 +38,10 @@ func (t *writer) stageNeeds(v *validation.Report) error {
 		if s.File > 0 {
 			file = wording.Count(s.File)
 		}
-		rows = append(rows, []string{name, file, record.FormatBytes(s.Need), wording.Share(s.Share),
-			partsText(s)})
+		rows = append(rows, []string{
+			name, file, record.FormatBytes(s.Need), wording.Share(s.Share),
+			partsText(s),
+		})
 	}
 	t.WriteByte('\n')
 	room := t.lastColumnWidth(rows)

@@ -56,8 +56,10 @@ func (t *writer) sign(v check.Verdict) string {
 
 // paint colours text by a verdict.
 func (t *writer) paint(v check.Verdict, s string) string {
-	code := map[check.Verdict]string{check.Pass: "32", check.Fail: "31", check.Undecided: "33",
-		check.Skipped: "2"}[v]
+	code := map[check.Verdict]string{
+		check.Pass: "32", check.Fail: "31", check.Undecided: "33",
+		check.Skipped: "2",
+	}[v]
 	if !t.Color || code == "" || s == "" {
 		return s
 	}

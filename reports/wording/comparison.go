@@ -44,8 +44,10 @@ func Metric(name string, rank, device int) string {
 // WorstFirst sorts changes: failing metrics first, then undecided, passed and skipped ones. Within
 // each verdict the metric that got worse by the largest share comes first.
 func WorstFirst(all []compare.Change) []compare.Change {
-	rank := map[check.Verdict]int{check.Fail: 0, check.Undecided: 1, check.Pass: 2,
-		check.Skipped: 3}
+	rank := map[check.Verdict]int{
+		check.Fail: 0, check.Undecided: 1, check.Pass: 2,
+		check.Skipped: 3,
+	}
 	worse := func(c compare.Change) float64 { return math.Copysign(c.Relative, c.Worse()) }
 	out := slices.Clone(all)
 	slices.SortStableFunc(out, func(a, b compare.Change) int {
@@ -125,8 +127,10 @@ func ComparisonHeadline(c *compare.Comparison) string {
 // or "only the base has 3 of them". It is "" if both runs have them.
 func onlyIn(only map[string]int, skipped int) string {
 	var said []string
-	for _, run := range []struct{ key, name string }{{compare.OnlyBase, "the base"},
-		{compare.OnlyNew, "the new run"}} {
+	for _, run := range []struct{ key, name string }{
+		{compare.OnlyBase, "the base"},
+		{compare.OnlyNew, "the new run"},
+	} {
 		switch n := only[run.key]; {
 		case n == skipped && n == 1:
 			said = append(said, "only "+run.name+" has it")
@@ -147,8 +151,11 @@ func Run(r compare.RunInfo) string {
 		parts = append(parts, r.Started.UTC().Format(time.RFC3339))
 	}
 	for _, p := range []struct{ before, what string }{
-		{"commit ", r.Commit[:min(len(r.Commit), 12)]}, {"on ", r.Host}, {"", r.GPU},
-		{"driver ", r.Driver}, {"verdict ", string(r.Verdict)},
+		{"commit ", r.Commit[:min(len(r.Commit), 12)]},
+		{"on ", r.Host},
+		{"", r.GPU},
+		{"driver ", r.Driver},
+		{"verdict ", string(r.Verdict)},
 	} {
 		if p.what != "" {
 			parts = append(parts, p.before+p.what)

@@ -24,8 +24,10 @@ func Headline(rep *check.Report) string {
 }
 
 // lastingChecks are the checks that, once they fail in a file, fail until the last file.
-var lastingChecks = []string{check.Leak, check.Fragmentation, check.DarkGrowth, check.Drift,
-	check.Throughput}
+var lastingChecks = []string{
+	check.Leak, check.Fragmentation, check.DarkGrowth, check.Drift,
+	check.Throughput,
+}
 
 // notedChecks returns the checks that fail and do not gate, with the file in which, or from which
 // on, they fail.

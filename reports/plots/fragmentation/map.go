@@ -21,8 +21,10 @@ const pixel = vg.Inch / 96
 // may have half a million blocks.
 func (p *picture) drawMap(c draw.Canvas, g *plot.Plot) {
 	x, y := g.Transforms(&c)
-	area := snapped(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y(0)},
-		Max: vg.Point{X: c.Max.X, Y: y(p.top)}})
+	area := snapped(vg.Rectangle{
+		Min: vg.Point{X: c.Min.X, Y: y(0)},
+		Max: vg.Point{X: c.Max.X, Y: y(p.top)},
+	})
 	img := image.NewNRGBA(image.Rect(0, 0, max(1, int(area.Size().X/pixel+0.5)),
 		max(1, int(area.Size().Y/pixel+0.5))))
 	from := 0
@@ -162,8 +164,10 @@ func (p *picture) drawMoment(c draw.Canvas, y func(float64) vg.Length) {
 	c.FillText(head, vg.Point{X: c.Min.X, Y: y(p.top) + 2 + head.FontExtents().Descent},
 		p.Encode(plots.Fit(head, words, width)))
 
-	column := snapped(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y(0)},
-		Max: vg.Point{X: c.Min.X + 0.3*width, Y: y(p.top)}})
+	column := snapped(vg.Rectangle{
+		Min: vg.Point{X: c.Min.X, Y: y(0)},
+		Max: vg.Point{X: c.Min.X + 0.3*width, Y: y(p.top)},
+	})
 	p.fillColumn(c, column, f)
 	c.StrokeLines(draw.LineStyle{Color: plots.SoftInk, Width: 0.8},
 		append(plots.Corners(column), column.Min))
@@ -175,8 +179,10 @@ func (p *picture) drawMoment(c draw.Canvas, y func(float64) vg.Length) {
 	if f.cached() {
 		// Lines lead from the block to its bar.
 		low, high := y(float64(f.largest)), y(float64(f.largest+f.sums.LargestFree))
-		box := vg.Rectangle{Min: vg.Point{X: column.Min.X, Y: low},
-			Max: vg.Point{X: column.Max.X, Y: high}}
+		box := vg.Rectangle{
+			Min: vg.Point{X: column.Min.X, Y: low},
+			Max: vg.Point{X: column.Max.X, Y: high},
+		}
 		c.StrokeLines(draw.LineStyle{Color: plots.Ink, Width: 2},
 			append(plots.Corners(box), box.Min))
 		c.StrokeLine2(leaderStyle, box.Max.X, low, left, y(0))
@@ -239,11 +245,16 @@ func (p *picture) bars(f *frame) []bar {
 	}
 	out := []bar{piece}
 	if f.requested > 0 {
-		out = append(out, bar{[2]string{"asked", "for"},
-			[]barPart{{plots.FailedColor, f.requested}}, f.requested})
+		out = append(out, bar{
+			[2]string{"asked", "for"},
+			[]barPart{{plots.FailedColor, f.requested}},
+			f.requested,
+		})
 	}
-	return append(out, bar{[2]string{"free", "in sum"},
-		append([]barPart{{useColors[pinned], f.sums.Pinned()}}, driver...), f.free()})
+	return append(out, bar{
+		[2]string{"free", "in sum"},
+		append([]barPart{{useColors[pinned], f.sums.Pinned()}}, driver...), f.free(),
+	})
 }
 
 // drawBar draws a bar with its value above it and its name below.

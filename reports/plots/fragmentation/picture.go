@@ -133,8 +133,10 @@ var (
 		inUse: plots.AllocatedColor, pending: plots.RssColor, pinned: plots.ReservedColor,
 		releasable: {R: 0x9B, G: 0xD9, B: 0xC4, A: 0xFF},
 	}
-	useNames = [uses]string{inUse: "in use", pending: "waits for a stream",
-		pinned: "free, but pinned", releasable: "free, can be given back"}
+	useNames = [uses]string{
+		inUse: "in use", pending: "waits for a stream",
+		pinned: "free, but pinned", releasable: "free, can be given back",
+	}
 	othersColor = color.NRGBA{R: 0xD4, G: 0xD4, B: 0xD4, A: 0xFF}
 	voidColor   = color.NRGBA{R: 0xFF, G: 0xFF, B: 0xFF, A: 0xFF} // not reserved
 )
@@ -261,12 +263,14 @@ func (p *picture) legend() []plots.LegendEntry {
 		out = append(out, plots.LegendEntry{Name: "others, contexts", Thumb: fill(othersColor)})
 	}
 	if p.failures > 0 {
-		out = append(out, plots.LegendEntry{Name: "out of memory",
+		out = append(out, plots.LegendEntry{
+			Name: "out of memory",
 			Thumb: func(c draw.Canvas, r vg.Rectangle) {
 				at := plots.Middle(r)
 				at.Y -= plots.MarkHeight / 2
 				drawFailure(c, at)
-			}})
+			},
+		})
 	}
 	return out
 }
@@ -287,8 +291,10 @@ func (p *picture) freeLegend() []plots.LegendEntry {
 		}},
 	}
 	if p.failures > 0 {
-		out = append(out, plots.LegendEntry{Name: "asked for in vain",
-			Thumb: func(c draw.Canvas, r vg.Rectangle) { plots.DrawCross(c, plots.Middle(r)) }})
+		out = append(out, plots.LegendEntry{
+			Name:  "asked for in vain",
+			Thumb: func(c draw.Canvas, r vg.Rectangle) { plots.DrawCross(c, plots.Middle(r)) },
+		})
 	}
 	return out
 }
@@ -313,8 +319,11 @@ func (p *picture) has(use int) bool {
 // drawFailure draws a failed allocation: a triangle with its tip at a point.
 func drawFailure(c draw.Canvas, tip vg.Point) {
 	const half = 5
-	c.FillPolygon(plots.FailedColor, []vg.Point{tip, {X: tip.X - half, Y: tip.Y + plots.MarkHeight},
-		{X: tip.X + half, Y: tip.Y + plots.MarkHeight}})
+	c.FillPolygon(plots.FailedColor, []vg.Point{
+		tip,
+		{X: tip.X - half, Y: tip.Y + plots.MarkHeight},
+		{X: tip.X + half, Y: tip.Y + plots.MarkHeight},
+	})
 }
 
 // drawCard draws the size of the card.
@@ -410,8 +419,10 @@ func (p *picture) drawTable(c draw.Canvas) {
 		if y -= line; y < c.Min.Y {
 			return
 		}
-		box := vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y - 5},
-			Max: vg.Point{X: c.Min.X + 16, Y: y + 5}}
+		box := vg.Rectangle{
+			Min: vg.Point{X: c.Min.X, Y: y - 5},
+			Max: vg.Point{X: c.Min.X + 16, Y: y + 5},
+		}
 		c.FillPolygon(r.ink, plots.Corners(box))
 		c.StrokeLines(draw.LineStyle{Color: color.Gray{Y: 0xA0}, Width: 0.5},
 			append(plots.Corners(box), box.Min))

@@ -51,13 +51,17 @@ func (c segmentsCase) records() func(yield func(record.Record) bool) {
 		}
 		add := func(blocks ...record.Block) {
 			m.Segments = append(m.Segments,
-				record.Segment{Address: uint64(len(m.Segments)+1) * 20 * mib, Size: 20 * mib,
-					Blocks: blocks})
+				record.Segment{
+					Address: uint64(len(m.Segments)+1) * 20 * mib, Size: 20 * mib,
+					Blocks: blocks,
+				})
 		}
 		add(block(20*mib, record.BlockAllocated))
 		for i := range c.files {
-			if !c.nameless && !yield(record.FileStart{Pipeline: true,
-				Path: fmt.Sprintf("%d.wav", i+1)}) {
+			if !c.nameless && !yield(record.FileStart{
+				Pipeline: true,
+				Path:     fmt.Sprintf("%d.wav", i+1),
+			}) {
 				return
 			}
 			for _, file := range c.fails {
@@ -159,8 +163,10 @@ func TestFragmentationTitle(t *testing.T) {
 func TestFragmentationBeforeFiles(t *testing.T) {
 	c := segmentsCase{files: 8, total: 100, keep: 512, fails: []int{5}}
 	var f Maps
-	for _, name := range []string{"Before Optimizer", "After Optimizer", "Before Optimizer",
-		"After Optimizer"} {
+	for _, name := range []string{
+		"Before Optimizer", "After Optimizer", "Before Optimizer",
+		"After Optimizer",
+	} {
 		f.Add(record.Checkpoint{Name: name})
 		for rec := range (segmentsCase{files: 1, total: 100, nameless: true}).records() {
 			f.Add(rec)
@@ -188,8 +194,10 @@ func TestFragmentationBeforeFiles(t *testing.T) {
 // edges. With PLOTS=DIR the pictures are left there for a person to look at.
 func TestFragmentationPlot(t *testing.T) {
 	for name, c := range map[string]segmentsCase{
-		"fragmentation-60": {files: 60, total: 1200, keep: 1 << 20, whole: 3,
-			fails: []int{57, 59}, asked: 200},
+		"fragmentation-60": {
+			files: 60, total: 1200, keep: 1 << 20, whole: 3,
+			fails: []int{57, 59}, asked: 200,
+		},
 		"fragmentation-700":   {files: 700, total: 9000, keep: 512, fails: []int{600}},
 		"fragmentation-steps": {files: 9, total: 300, keep: 5 << 20, nameless: true},
 	} {
@@ -225,8 +233,10 @@ func TestFragmentationPlot(t *testing.T) {
 					}
 				}
 			}
-			for use, want := range map[int]bool{inUse: true, pinned: c.files > 1,
-				releasable: c.whole > 0} {
+			for use, want := range map[int]bool{
+				inUse: true, pinned: c.files > 1,
+				releasable: c.whole > 0,
+			} {
 				if n := pixels[useColors[use]]; want && n < 200 {
 					t.Errorf("%s: %d pixels", useNames[use], n)
 				}
@@ -277,12 +287,14 @@ func TestFragmentationIsThinned(t *testing.T) {
 		m := record.SegmentMap{Name: "file end", Total: 1 << 40}
 		for k := range 1 + r.IntN(8) {
 			size := r.Int64N(1 << 30)
-			m.Segments = append(m.Segments, record.Segment{Address: uint64(k) << 40,
-				Size: 2*size + 512, Blocks: []record.Block{
+			m.Segments = append(m.Segments, record.Segment{
+				Address: uint64(k) << 40,
+				Size:    2*size + 512, Blocks: []record.Block{
 					{Size: size, State: record.BlockFree},
 					{Size: 512, State: record.BlockAllocated},
 					{Size: size, State: record.BlockFree},
-				}})
+				},
+			})
 		}
 		if i == fails {
 			m.Requested = 5
@@ -361,17 +373,25 @@ func TestFragmentationOfAnything(t *testing.T) {
 		var f Maps
 		for range r.IntN(6) + 1 {
 			if r.IntN(3) == 0 {
-				f.Add(record.FileStart{Index: r.IntN(5), Pipeline: r.IntN(2) == 0,
-					Path: fmt.Sprint(r.IntN(3))})
+				f.Add(record.FileStart{
+					Index: r.IntN(5), Pipeline: r.IntN(2) == 0,
+					Path: fmt.Sprint(r.IntN(3)),
+				})
 			}
-			m := record.SegmentMap{Total: r.Int64N(1 << r.IntN(62)),
-				Used: r.Int64N(1 << r.IntN(62)), Requested: r.Int64N(2) * r.Int64N(1<<r.IntN(62))}
+			m := record.SegmentMap{
+				Total: r.Int64N(1 << r.IntN(62)),
+				Used:  r.Int64N(1 << r.IntN(62)), Requested: r.Int64N(2) * r.Int64N(1<<r.IntN(62)),
+			}
 			for range r.IntN(4) {
-				s := record.Segment{Address: r.Uint64(), Small: r.IntN(2) == 0,
-					Expandable: r.IntN(2) == 0}
+				s := record.Segment{
+					Address: r.Uint64(), Small: r.IntN(2) == 0,
+					Expandable: r.IntN(2) == 0,
+				}
 				for range r.IntN(3) {
-					b := record.Block{Size: 1 + r.Int64N(1<<r.IntN(58)),
-						State: record.BlockState(r.IntN(3))}
+					b := record.Block{
+						Size:  1 + r.Int64N(1<<r.IntN(58)),
+						State: record.BlockState(r.IntN(3)),
+					}
 					s.Blocks, s.Size = append(s.Blocks, b), s.Size+b.Size
 				}
 				m.Segments = append(m.Segments, s)

@@ -204,8 +204,10 @@ func (c *Chart) collectSpans(tl *timeline.Timeline) {
 		if f.Status != record.StatusOK && f.Status != record.StatusUnknown {
 			ended = sink.Line(string(f.Status))
 		}
-		c.files = append(c.files, span{from: c.clock.at[f.Pos], to: c.clock.at[f.EndPos],
-			name: ended, index: f.Index})
+		c.files = append(c.files, span{
+			from: c.clock.at[f.Pos], to: c.clock.at[f.EndPos],
+			name: ended, index: f.Index,
+		})
 		for _, s := range f.Stages {
 			from, to := &f.Checkpoints[s.Before], &f.Checkpoints[s.After]
 			if from.Lane != c.lane {
@@ -216,8 +218,10 @@ func (c *Chart) collectSpans(tl *timeline.Timeline) {
 				name = len(c.names)
 				c.names = append(c.names, s.Name)
 			}
-			c.stages = append(c.stages, span{from: c.clock.at[from.Pos], to: c.clock.at[to.Pos],
-				name: s.Name, index: name})
+			c.stages = append(c.stages, span{
+				from: c.clock.at[from.Pos], to: c.clock.at[to.Pos],
+				name: s.Name, index: name,
+			})
 		}
 	}
 }

@@ -29,8 +29,10 @@ func (c *Chart) gaps(tl *timeline.Timeline, beside *timeline.DriverLedgers) []ga
 				used, ok = driver.At(at.Header)
 			}
 		}
-		g := gap{c.clock.at[at.Pos], float64(reserved.Bytes + reserved.Resolution),
-			float64(used.Bytes - used.Resolution)}
+		g := gap{
+			c.clock.at[at.Pos], float64(reserved.Bytes + reserved.Resolution),
+			float64(used.Bytes - used.Resolution),
+		}
 		if ok && g.used > g.reserved {
 			out = append(out, g)
 		}

@@ -34,8 +34,10 @@ func TestChartOfTwoLedgers(t *testing.T) {
 			t.Errorf("a gap from %g to %g MiB", d.reserved/mib, d.used/mib)
 		}
 	}
-	want := []string{"device used, all processes", "device used by the process", "reserved",
-		"allocated"}
+	want := []string{
+		"device used, all processes", "device used by the process", "reserved",
+		"allocated",
+	}
 	if !slices.Equal(names, want) || len(c.dark) == 0 {
 		t.Errorf("series %q, gaps %v", names, c.dark)
 	}
@@ -44,8 +46,10 @@ func TestChartOfTwoLedgers(t *testing.T) {
 		t.Errorf("the whole device is %.0f", whole)
 	}
 	notes := strings.Join(c.notes, "\n")
-	for _, say := range []string{"clean-start, device before the run: 10.0 GiB of 24.0 GiB in use",
-		"clean-start, device after the run: not back", "other processes held 9.00 GiB"} {
+	for _, say := range []string{
+		"clean-start, device before the run: 10.0 GiB of 24.0 GiB in use",
+		"clean-start, device after the run: not back", "other processes held 9.00 GiB",
+	} {
 		if !strings.Contains(notes, say) {
 			t.Errorf("the notes do not say %q:\n%s", say, notes)
 		}

@@ -17,8 +17,10 @@ import (
 func (p *picture) drawFiles(c draw.Canvas, g *plot.Plot) {
 	x, _ := g.Transforms(&c)
 	bar := func(from, to float64, low, high vg.Length, fill color.Color) {
-		c.FillPolygon(fill, plots.Corners(vg.Rectangle{Min: vg.Point{X: x(from), Y: low},
-			Max: vg.Point{X: x(to), Y: high}}))
+		c.FillPolygon(fill, plots.Corners(vg.Rectangle{
+			Min: vg.Point{X: x(from), Y: low},
+			Max: vg.Point{X: x(to), Y: high},
+		}))
 	}
 	n := len(p.files)
 	if n == 0 {
@@ -65,8 +67,10 @@ func (p *picture) numberFiles(c draw.Canvas, x func(float64) vg.Length, marked [
 	row := plots.Labels{}
 	write := func(at vg.Length, ink color.Color, label string) {
 		sty := plots.Text(plots.SmallSize, ink, text.XLeft, text.YBottom)
-		box := vg.Rectangle{Min: vg.Point{X: at},
-			Max: vg.Point{X: at + sty.Width(label) + 6, Y: plots.SmallSize}}
+		box := vg.Rectangle{
+			Min: vg.Point{X: at},
+			Max: vg.Point{X: at + sty.Width(label) + 6, Y: plots.SmallSize},
+		}
 		if box.Max.X > c.Max.X+10 || row.Overlapped(box) != nil {
 			return
 		}
@@ -209,7 +213,8 @@ func (p *picture) drawNotes(c draw.Canvas, g *plot.Plot) {
 func drawMark(c draw.Canvas, at vg.Point) {
 	const half = 5
 	c.FillPolygon(plots.Ink, []vg.Point{
-		{X: at.X, Y: at.Y}, {X: at.X - half, Y: at.Y + plots.MarkHeight},
+		{X: at.X, Y: at.Y},
+		{X: at.X - half, Y: at.Y + plots.MarkHeight},
 		{X: at.X + half, Y: at.Y + plots.MarkHeight},
 	})
 }

@@ -29,20 +29,23 @@ type limitLine struct {
 	style draw.LineStyle
 }
 
-// The room for each file decides how files and stages are drawn.
+// perFile returns the width of a file in pixels, roughly. It decides how files and stages are drawn.
 func (p *picture) perFile() float64 { return float64(p.columns) / float64(max(1, len(p.files))) }
 
-func (p *picture) tinted() bool { return len(p.files) <= 12 } // stages over the whole height
+// tinted reports whether stages are drawn over the whole height.
+func (p *picture) tinted() bool { return len(p.files) <= 12 }
 
-// stages in a strip below the data
+// stripped reports whether stages are drawn in a strip below the data.
 func (p *picture) stripped() bool { return !p.tinted() && p.perFile() >= 10 }
 
-func (p *picture) dense() bool { return p.perFile() < 6 && len(p.files) > 0 } // bands, not lines
+// dense reports whether series are drawn as bands instead of lines.
+func (p *picture) dense() bool { return p.perFile() < 6 && len(p.files) > 0 }
 
-// pixels that hold two files
-func (p *picture) bucket() int { return max(1, int(2*p.perFile()+0.999)) }
-
-func (p *picture) columnsDense() int { return max(1, p.columns/p.bucket()) }
+// columnsDense returns the number of columns of a band, each of which is as wide as two files.
+func (p *picture) columnsDense() int {
+	twoFiles := max(1, int(2*p.perFile()+0.999))
+	return max(1, p.columns/twoFiles)
+}
 
 func (p *picture) draw(c draw.Canvas) {
 	c = plots.Blank(c)
@@ -90,8 +93,10 @@ func (p *picture) chooseLimits() {
 	dash := []vg.Length{6, 4}
 	bounds := []limitLine{
 		{0.70 * p.total, "70 %: ", draw.LineStyle{Color: plots.SoftInk, Width: 1, Dashes: dash}},
-		{0.85 * p.total, "85 %: ", draw.LineStyle{Color: plots.FailedColor, Width: 1.2,
-			Dashes: dash}},
+		{0.85 * p.total, "85 %: ", draw.LineStyle{
+			Color: plots.FailedColor, Width: 1.2,
+			Dashes: dash,
+		}},
 		{p.total, "total: ", draw.LineStyle{Color: plots.Ink, Width: 1.2}},
 	}
 	for i, b := range bounds {
@@ -164,8 +169,10 @@ func (p *picture) legend() []plots.LegendEntry {
 	if len(p.dark) > 0 && !p.dense() {
 		add("dark memory, at checkpoints", func(c draw.Canvas, r vg.Rectangle) {
 			x := plots.Middle(r).X
-			c.StrokeLine2(draw.LineStyle{Color: plots.Tint(plots.UsedColor, gapTint),
-				Width: gapWidth}, x, r.Min.Y, x, r.Max.Y)
+			c.StrokeLine2(draw.LineStyle{
+				Color: plots.Tint(plots.UsedColor, gapTint),
+				Width: gapWidth,
+			}, x, r.Min.Y, x, r.Max.Y)
 		})
 	}
 	if p.tinted() || p.stripped() {

@@ -47,8 +47,10 @@ func (c *Chart) Plot(w io.Writer, format string, opts plots.Options) error {
 		}
 		chart := *c
 		chart.notes = slices.Clip(chart.notes) // drawing adds notes
-		p := &picture{Chart: &chart, Page: plots.Page{Encode: encode},
-			columns: opts.PixelsWide() - 200}
+		p := &picture{
+			Chart: &chart, Page: plots.Page{Encode: encode},
+			columns: opts.PixelsWide() - 200,
+		}
 		p.draw(on)
 		return nil
 	})

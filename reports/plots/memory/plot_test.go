@@ -101,8 +101,10 @@ func lookAt(t *testing.T, data []byte, want plots.Options, s timelines.Batch) {
 			}
 		}
 	}
-	seen := map[string]color.NRGBA{"allocated": plots.AllocatedColor,
-		"reserved": plots.ReservedColor}
+	seen := map[string]color.NRGBA{
+		"allocated": plots.AllocatedColor,
+		"reserved":  plots.ReservedColor,
+	}
 	if s.Device {
 		seen["device used"] = plots.UsedColor
 	}
@@ -141,8 +143,10 @@ func TestPlotWords(t *testing.T) {
 		},
 		{
 			timelines.Batch{Files: 60, Leak: timelines.MiB(200)},
-			[]string{">70 %: 16.8 GiB<", ">85 %: 20.4 GiB<", ">total: 24.0 GiB<", ">file 1<",
-				">10<", ">60<"},
+			[]string{
+				">70 %: 16.8 GiB<", ">85 %: 20.4 GiB<", ">total: 24.0 GiB<", ">file 1<",
+				">10<", ">60<",
+			},
 			[]string{">failed recovery<", "lies above this plot"},
 		},
 		{
@@ -162,8 +166,10 @@ func TestPlotWords(t *testing.T) {
 		},
 		{
 			timelines.Batch{Files: 5000, KeepFrom: 1200},
-			[]string{">allocated (lowest to highest)<", ">4,500<",
-				">Whisper Cleanup freed 25.0 %, file 1200: 1200.wav<"},
+			[]string{
+				">allocated (lowest to highest)<", ">4,500<",
+				">Whisper Cleanup freed 25.0 %, file 1200: 1200.wav<",
+			},
 			[]string{">Transcription<"},
 		},
 	} {
@@ -222,11 +228,15 @@ func TestPlotMarksStages(t *testing.T) {
 		want []plots.Note
 	}{
 		{strings.ReplaceAll(said, "7.00GB", "7.00GB | allocated=7516192768"), []plots.Note{
-			{Point: plots.Point{X: 4, Y: float64(timelines.GiB(7))},
-				Text: "Transcription freed 14.3 %, file 1"},
+			{
+				Point: plots.Point{X: 4, Y: float64(timelines.GiB(7))},
+				Text:  "Transcription freed 14.3 %, file 1",
+			},
 		}},
-		{stage(""), []plots.Note{{Point: plots.Point{X: 3, Y: float64(timelines.GiB(7))},
-			Text: "Whisper Cleanup freed 14.3 %, file 1"}}},
+		{stage(""), []plots.Note{{
+			Point: plots.Point{X: 3, Y: float64(timelines.GiB(7))},
+			Text:  "Whisper Cleanup freed 14.3 %, file 1",
+		}}},
 		// that device is shown
 		{stage("") + "[GPU Memory] Before Transcription: Allocated: 20.00GB | device=1\n", nil},
 	} {

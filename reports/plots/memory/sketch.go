@@ -96,8 +96,10 @@ func (s *Sketch) Add(f *timeline.File, recovered []check.Recovered) {
 			l = s.laneOf(c.Lane)
 		}
 		s.number++
-		m := mark{line: c.Pos.Line, at: c.Time, name: c.Name, Reading: c.Reading, lane: l, of: of,
-			index: i, number: s.number}
+		m := mark{
+			line: c.Pos.Line, at: c.Time, name: c.Name, Reading: c.Reading, lane: l, of: of,
+			index: i, number: s.number,
+		}
 		for len(failed) > 0 && failed[0].After == i {
 			m.fail(failed[0])
 			failed = failed[1:]
@@ -121,8 +123,10 @@ func (s *Sketch) laneOf(lane record.Lane) *laneSketch {
 // checkpoint returns the mark as a checkpoint.
 func (m *mark) checkpoint() record.Checkpoint {
 	return record.Checkpoint{
-		Header: record.Header{Pos: record.Position{Path: m.of.file.Pos.Path, Line: m.line},
-			Time: m.at},
+		Header: record.Header{
+			Pos:  record.Position{Path: m.of.file.Pos.Path, Line: m.line},
+			Time: m.at,
+		},
 		Name: m.name, Lane: m.lane.lane, Reading: m.Reading,
 	}
 }
@@ -178,8 +182,10 @@ func (l *laneSketch) thin(limit int) {
 }
 
 // drawn are the quantities whose extremes are kept.
-var drawn = [...]record.Quantity{record.Allocated, record.Reserved, record.Used, record.Peak,
-	record.Total}
+var drawn = [...]record.Quantity{
+	record.Allocated, record.Reserved, record.Used, record.Peak,
+	record.Total,
+}
 
 func (l *laneSketch) thinOnce() {
 	keep := make([]bool, len(l.marks))
@@ -322,8 +328,10 @@ func (s *Sketch) timeline(
 			before, begins := places[stage.Before]
 			after, ends := places[stage.After]
 			if begins && ends {
-				f.Stages = append(f.Stages, timeline.Stage{Name: stage.Name, Before: before,
-					After: after, Cleanups: stage.Cleanups})
+				f.Stages = append(f.Stages, timeline.Stage{
+					Name: stage.Name, Before: before,
+					After: after, Cleanups: stage.Cleanups,
+				})
 			}
 		}
 	}

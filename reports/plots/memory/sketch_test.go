@@ -21,7 +21,8 @@ import (
 func TestSketchOfShortLog(t *testing.T) {
 	for _, s := range []timelines.Batch{
 		{Files: 60, KeepFrom: 12, Diarize: true, Device: true},
-		{Files: 8, Timeless: true, Printed: true}, {Files: 9, CrashAt: 5},
+		{Files: 8, Timeless: true, Printed: true},
+		{Files: 9, CrashAt: 5},
 	} {
 		tl, rep := s.Judged()
 		whole := makeChart(tl, rep, nil)
@@ -178,8 +179,10 @@ func TestSketchOfOddTimes(t *testing.T) {
 		f := &timeline.File{Index: 1}
 		const n = 50_000
 		for i := range n {
-			c := record.Checkpoint{Header: record.Header{Pos: record.Position{Path: "run.log",
-				Line: i + 1}, Time: at(i)}, Sampled: true}
+			c := record.Checkpoint{Header: record.Header{Pos: record.Position{
+				Path: "run.log",
+				Line: i + 1,
+			}, Time: at(i)}, Sampled: true}
 			c.Set(record.Allocated, record.Exact(int64(1000+i)))
 			f.Checkpoints = append(f.Checkpoints, c)
 		}

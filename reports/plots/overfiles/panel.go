@@ -62,8 +62,10 @@ func newPanel(t *check.Trend, gates bool) *panel {
 		}
 	}
 	if words := markText(t, p.each, int(x[r.From])); words != "" {
-		p.mark = &plots.Note{Point: plots.Point{X: x[r.From], Y: sign * r.Fitted[r.From]},
-			Text: words}
+		p.mark = &plots.Note{
+			Point: plots.Point{X: x[r.From], Y: sign * r.Fitted[r.From]},
+			Text:  words,
+		}
 	}
 	p.scale(r.Rounding, max(1, t.Every))
 	return p

@@ -80,18 +80,24 @@ func (p *picture) legend() []plots.LegendEntry {
 	has := func(f func(*panel) bool) bool { return slices.ContainsFunc(p.panels, f) }
 	var out []plots.LegendEntry
 	if has(func(panel *panel) bool { return !p.dense(panel) }) {
-		out = append(out, plots.LegendEntry{Name: "a " + p.panels[0].each,
-			Thumb: func(c draw.Canvas, r vg.Rectangle) { drawDot(c, plots.Middle(r)) }})
+		out = append(out, plots.LegendEntry{
+			Name:  "a " + p.panels[0].each,
+			Thumb: func(c draw.Canvas, r vg.Rectangle) { drawDot(c, plots.Middle(r)) },
+		})
 	}
 	if has(p.dense) {
-		out = append(out, plots.LegendEntry{Name: "many files (lowest to highest)",
+		out = append(out, plots.LegendEntry{
+			Name: "many files (lowest to highest)",
 			Thumb: func(c draw.Canvas, r vg.Rectangle) {
 				plots.DrawBandThumb(c, r, plots.AllocatedColor)
-			}})
+			},
+		})
 	}
 	if has(func(panel *panel) bool { return len(panel.outside) > 0 }) {
-		out = append(out, plots.LegendEntry{Name: "outlier, left out",
-			Thumb: func(c draw.Canvas, r vg.Rectangle) { drawHollow(c, plots.Middle(r)) }})
+		out = append(out, plots.LegendEntry{
+			Name:  "outlier, left out",
+			Thumb: func(c draw.Canvas, r vg.Rectangle) { drawHollow(c, plots.Middle(r)) },
+		})
 	}
 	ink := p.panels[0].growthInk()
 	return append(out,
@@ -99,10 +105,12 @@ func (p *picture) legend() []plots.LegendEntry {
 			y := plots.Middle(r).Y
 			c.StrokeLine2(fittedStyle(ink), r.Min.X, y, r.Max.X, y)
 		}},
-		plots.LegendEntry{Name: "growth, 95 % interval",
+		plots.LegendEntry{
+			Name: "growth, 95 % interval",
 			Thumb: func(c draw.Canvas, r vg.Rectangle) {
 				c.FillPolygon(plots.Tint(ink, 0.2), plots.Corners(r))
-			}},
+			},
+		},
 	)
 }
 
@@ -288,8 +296,10 @@ func fittedStyle(ink color.Color) draw.LineStyle { return draw.LineStyle{Color: 
 
 // drawDot draws the value of a file.
 func drawDot(c draw.Canvas, at vg.Point) {
-	c.DrawGlyph(draw.GlyphStyle{Color: plots.AllocatedColor, Radius: 2.2,
-		Shape: draw.CircleGlyph{}}, at)
+	c.DrawGlyph(draw.GlyphStyle{
+		Color: plots.AllocatedColor, Radius: 2.2,
+		Shape: draw.CircleGlyph{},
+	}, at)
 }
 
 // drawHollow draws an outlier.
@@ -302,8 +312,11 @@ func drawHollow(c draw.Canvas, at vg.Point) {
 // drawArrow draws an outlier above the axis, or below it.
 func drawArrow(c draw.Canvas, tip vg.Point, up vg.Length) {
 	const half, high = 4, 7
-	triangle := []vg.Point{tip, {X: tip.X - half, Y: tip.Y - up*high},
-		{X: tip.X + half, Y: tip.Y - up*high}}
+	triangle := []vg.Point{
+		tip,
+		{X: tip.X - half, Y: tip.Y - up*high},
+		{X: tip.X + half, Y: tip.Y - up*high},
+	}
 	c.FillPolygon(color.White, triangle)
 	c.StrokeLines(draw.LineStyle{Color: plots.AllocatedColor, Width: 1}, append(triangle, tip))
 }

@@ -27,25 +27,51 @@ type docsPicture struct {
 }
 
 var docsPictures = []docsPicture{
-	{"grows", fixtures.LevelSpec{Kind: "white", Files: 60, Sigma: 5, Growth: 4, Start: 20, Seed: 4},
-		check.Fail, shape.Flat, true},
-	{"flat", fixtures.LevelSpec{Kind: "outliers", Files: 60, Sigma: 2, Seed: 4}, check.Pass,
-		shape.Flat, false},
-	{"warm-up", fixtures.LevelSpec{Kind: "warm-up", Files: 60, Sigma: 2, Seed: 4}, check.Pass,
-		shape.WarmUp, false},
-	{"step", fixtures.LevelSpec{Kind: "step", Files: 60, Sigma: 2, Seed: 4}, check.Pass, shape.Step,
-		false},
+	{
+		"grows",
+		fixtures.LevelSpec{Kind: "white", Files: 60, Sigma: 5, Growth: 4, Start: 20, Seed: 4},
+		check.Fail, shape.Flat, true,
+	},
+	{
+		"flat",
+		fixtures.LevelSpec{Kind: "outliers", Files: 60, Sigma: 2, Seed: 4},
+		check.Pass,
+		shape.Flat, false,
+	},
+	{
+		"warm-up",
+		fixtures.LevelSpec{Kind: "warm-up", Files: 60, Sigma: 2, Seed: 4},
+		check.Pass,
+		shape.WarmUp, false,
+	},
+	{
+		"step",
+		fixtures.LevelSpec{Kind: "step", Files: 60, Sigma: 2, Seed: 4},
+		check.Pass, shape.Step,
+		false,
+	},
 	{
 		"steps",
 		fixtures.LevelSpec{Kind: "step", Files: 60, Sigma: 2, Growth: 5, Every: 40, Seed: 36},
 		check.Undecided, shape.Steps, false,
 	},
-	{"sawtooth", fixtures.LevelSpec{Kind: "sawtooth-10", Files: 60, Sigma: 2, Seed: 3}, check.Pass,
-		shape.Sawtooth, false},
-	{"audio", fixtures.LevelSpec{Kind: "audio", Files: 60, Sigma: 5, Seed: 8}, check.Undecided,
-		shape.Flat, false},
-	{"noise", fixtures.LevelSpec{Kind: "white", Files: 20, Sigma: 20, Growth: 1, Seed: 6},
-		check.Undecided, shape.Flat, false},
+	{
+		"sawtooth",
+		fixtures.LevelSpec{Kind: "sawtooth-10", Files: 60, Sigma: 2, Seed: 3},
+		check.Pass,
+		shape.Sawtooth, false,
+	},
+	{
+		"audio",
+		fixtures.LevelSpec{Kind: "audio", Files: 60, Sigma: 5, Seed: 8},
+		check.Undecided,
+		shape.Flat, false,
+	},
+	{
+		"noise",
+		fixtures.LevelSpec{Kind: "white", Files: 20, Sigma: 20, Growth: 1, Seed: 6},
+		check.Undecided, shape.Flat, false,
+	},
 	{
 		"digits",
 		fixtures.LevelSpec{Kind: "white", Files: 20, Growth: 0.3, Digit: 10.24, Seed: 3},

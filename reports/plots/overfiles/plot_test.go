@@ -124,7 +124,8 @@ func TestPlotOverFilesWords(t *testing.T) {
 		},
 		{
 			"step", overFiles(t, docsPictures[3].judged(t), plots.Options{}),
-			[]string{">PASS: leak", ">step of 409 MiB at file 36<"}, nil,
+			[]string{">PASS: leak", ">step of 409 MiB at file 36<"},
+			nil,
 		},
 	} {
 		rest := c.plot

@@ -105,18 +105,22 @@ func (p *picture) legend() []plots.LegendEntry {
 		{Name: "a run", Thumb: func(c draw.Canvas, r vg.Rectangle) {
 			c.DrawGlyph(runGlyph, plots.Middle(r))
 		}},
-		{Name: "the level: median of the runs between two changes",
+		{
+			Name: "the level: median of the runs between two changes",
 			Thumb: func(c draw.Canvas, r vg.Rectangle) {
 				c.StrokeLine2(levelLine, r.Min.X, plots.Middle(r).Y, r.Max.X, plots.Middle(r).Y)
-			}},
+			},
+		},
 		{Name: "first run that is worse", Thumb: upright(plots.FailedColor)},
 		{Name: "first run that is better", Thumb: upright(plots.UsedColor)},
 	}
 }
 
 var (
-	runGlyph = draw.GlyphStyle{Color: color.NRGBA{R: 0x00, G: 0x72, B: 0xB2, A: 0xA0}, Radius: 2.2,
-		Shape: draw.CircleGlyph{}}
+	runGlyph = draw.GlyphStyle{
+		Color: color.NRGBA{R: 0x00, G: 0x72, B: 0xB2, A: 0xA0}, Radius: 2.2,
+		Shape: draw.CircleGlyph{},
+	}
 	levelLine = draw.LineStyle{Color: plots.Ink, Width: 1.6}
 )
 
