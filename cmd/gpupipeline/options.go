@@ -19,7 +19,7 @@ import (
 	"vramsoak/pipeline/meter"
 )
 
-const usage = `gpupipeline transcribes audio files, finds who speaks, and logs its memory on the way.
+const usage = `gpupipeline transcribes audio files, finds who speaks, and logs its memory.
 
 USAGE
   gpupipeline --model FILE [--segmentation FILE --embedding FILE] [flags] AUDIO...

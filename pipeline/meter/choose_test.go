@@ -32,10 +32,16 @@ func TestChoose(t *testing.T) {
 			"--gpus all: expected GPUs, found none that the driver knows and " +
 				"CUDA_VISIBLE_DEVICES shows",
 		},
-		{"-1", four, nil,
-			`--gpus -1: expected numbers of GPUs with commas between them, or all, found "-1"`},
-		{"99999", Machine{}, nil,
-			`--gpus 99999: expected numbers of GPUs with commas between them, or all, found "99999"`},
+		{
+			"-1", four, nil,
+			`--gpus -1: expected numbers of GPUs with commas between them, or all, found "-1"`,
+		},
+		{
+			"99999",
+			Machine{},
+			nil,
+			`--gpus 99999: expected numbers of GPUs with commas between them, or all, found "99999"`,
+		},
 	} {
 		got, err := Choose(test.text, test.there)
 		said := ""

@@ -109,8 +109,10 @@ stages:
 %s`
 	mildness := []check.Verdict{check.Fail, check.Undecided, check.Pass}
 	answers := map[Answer]int{}
-	for _, gate := range []string{"", "gate: [recovery]", "gate: [drift]", "require: [drift]",
-		"gate: []"} {
+	for _, gate := range []string{
+		"", "gate: [recovery]", "gate: [drift]", "require: [drift]",
+		"gate: []",
+	} {
 		policy, err := check.ParsePolicy([]byte(gate), "vramsoak.yaml")
 		if err != nil {
 			t.Fatal(err)
@@ -118,8 +120,10 @@ stages:
 		for _, total := range []string{"700MiB", "3GiB", "4GiB", "16GiB"} {
 			for _, onOOM := range []string{"fail", "halve", "skip"} {
 				for _, once := range []string{"true", "false"} {
-					for _, fault := range []string{"", "leak: 50MiB", "crash: 5", "keep: buffers",
-						"keep: result, share: 0.5, from_file: 3"} {
+					for _, fault := range []string{
+						"", "leak: 50MiB", "crash: 5", "keep: buffers",
+						"keep: result, share: 0.5, from_file: 3",
+					} {
 						if fault != "" {
 							fault = "faults: [{" + fault + "}]\n"
 						}
@@ -181,8 +185,10 @@ func readBatch(t *testing.T, name string, files int) *Batch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &Batch{Scenario: read, Source: src, Files: cmp.Or(files, read.Files.Count),
-		Policy: check.DefaultPolicy()}
+	b := &Batch{
+		Scenario: read, Source: src, Files: cmp.Or(files, read.Files.Count),
+		Policy: check.DefaultPolicy(),
+	}
 	b.Change(func(s *scenario.Scenario) { s.SetFiles(b.Files) })
 	return b
 }

@@ -23,14 +23,25 @@ func TestEdit(t *testing.T) {
 		text string
 		want func(*scenario.Scenario) bool
 	}{
-		{d.edit("int8", "models", 0, "dtype"), [2]int{6, 5}, "models[0].dtype: none -> int8",
-			func(s *scenario.Scenario) bool { return s.Models[0].DType == "int8" }},
-		{d.edit(5, "clear", "every"), [2]int{1, 1}, "clear.every: none -> 5",
-			func(s *scenario.Scenario) bool { return s.Clear.Every == 5 }},
-		{d.edit([]string{"Enrollment"}, "clear", "before"), [2]int{1, 1},
+		{
+			d.edit("int8", "models", 0, "dtype"),
+			[2]int{6, 5},
+			"models[0].dtype: none -> int8",
+			func(s *scenario.Scenario) bool { return s.Models[0].DType == "int8" },
+		},
+		{
+			d.edit(5, "clear", "every"),
+			[2]int{1, 1},
+			"clear.every: none -> 5",
+			func(s *scenario.Scenario) bool { return s.Clear.Every == 5 },
+		},
+		{
+			d.edit([]string{"Enrollment"}, "clear", "before"),
+			[2]int{1, 1},
 			"clear.before: none -> [Enrollment]", func(s *scenario.Scenario) bool {
 				return s.Clear.Before[0] == "Enrollment"
-			}},
+			},
+		},
 		{
 			d.edit("pass", "stages", 0, "tensors", 0, "until"),
 			[2]int{13, 63},
@@ -39,10 +50,13 @@ func TestEdit(t *testing.T) {
 				return s.Stages[0].Tensors[0].Until == scenario.Pass
 			},
 		},
-		{d.edit(nil, "faults", 0), [2]int{15, 10},
+		{
+			d.edit(nil, "faults", 0),
+			[2]int{15, 10},
 			"faults[0]: {leak: 1MiB, stage: Enrollment} -> none", func(s *scenario.Scenario) bool {
 				return len(s.Faults) == 0
-			}},
+			},
+		},
 	} {
 		e := c.edit
 		got := e.Key + ": " + e.Old + " -> " + e.New
@@ -74,8 +88,10 @@ func TestEditAdd(t *testing.T) {
 		add, under string
 	}{
 		{d.edit(5, "clear", "every"), "clear: {every: 5}", ""},
-		{d.edit("expandable_segments:True", "env", "PYTORCH_ALLOC_CONF"),
-			`PYTORCH_ALLOC_CONF: "expandable_segments:True"`, "env"},
+		{
+			d.edit("expandable_segments:True", "env", "PYTORCH_ALLOC_CONF"),
+			`PYTORCH_ALLOC_CONF: "expandable_segments:True"`, "env",
+		},
 		{d.edit("int8", "models", 0, "dtype"), "dtype: int8", "models[0]"},
 		{d.edit([]string{"Enrollment"}, "clear", "before"), "clear: {before: [Enrollment]}", ""},
 		{d.edit(8, "stages", 0, "batch"), "", ""},
@@ -101,43 +117,86 @@ func TestSplice(t *testing.T) {
 		path      []any
 		want      string
 	}{
-		{"plain", "stages:\n- batch: 32 # a comment\n  items: 3\n", 8, []any{"stages", 0, "batch"},
-			"stages:\n- batch: 8 # a comment\n  items: 3\n"},
-		{"other letters", "größe: {日本: ['it''s', \"\\\"]\"], batch: 32}\n", 8,
-			[]any{"größe", "batch"}, "größe: {日本: ['it''s', \"\\\"]\"], batch: 8}\n"},
-		{"carriage returns", "# c\r\nabout: |\r\n  a: b\r\n\r\nb: 1\r\n", 8, []any{"b"},
-			"# c\nabout: |\n  a: b\n\nb: 8\n"},
+		{
+			"plain", "stages:\n- batch: 32 # a comment\n  items: 3\n", 8,
+			[]any{"stages", 0, "batch"},
+			"stages:\n- batch: 8 # a comment\n  items: 3\n",
+		},
+		{
+			"other letters", "größe: {日本: ['it''s', \"\\\"]\"], batch: 32}\n", 8,
+			[]any{"größe", "batch"},
+			"größe: {日本: ['it''s', \"\\\"]\"], batch: 8}\n",
+		},
+		{
+			"carriage returns", "# c\r\nabout: |\r\n  a: b\r\n\r\nb: 1\r\n", 8,
+			[]any{"b"},
+			"# c\nabout: |\n  a: b\n\nb: 8\n",
+		},
 		{"over lines", "b: floor(total /\n  GiB)\nc: 1\n", 8, []any{"b"}, "b: 8\nc: 1\n"},
 		{"quoted", "b: 'it''s'\nc: 1\n", "a: b", []any{"b"}, "b: \"a: b\"\nc: 1\n"},
 		{"literal", "b: |-\n  x\n\n  #y: z\nc: 1\n", 8, []any{"b"}, "b: 8\nc: 1\n"},
 		{"an anchor stays", "b: &b 32\nc: *b\n", 8, []any{"b"}, "b: &b 8\nc: *b\n"},
 		{"an alias goes", "b: &b 32\nc: *b\n", 8, []any{"c"}, "b: &b 32\nc: 8\n"},
-		{"what is merged is overridden", "x: &x {b: 32}\nstages:\n  - name: A\n    <<: *x\n", 8,
-			[]any{"stages", 0, "b"}, "x: &x {b: 32}\nstages:\n  - b: 8\n    name: A\n    <<: *x\n"},
+		{
+			"what is merged is overridden", "x: &x {b: 32}\nstages:\n  - name: A\n    <<: *x\n", 8,
+			[]any{"stages", 0, "b"},
+			"x: &x {b: 32}\nstages:\n  - b: 8\n    name: A\n    <<: *x\n",
+		},
 		{"behind an alias", "x: &x {b: 32}\ny: *x\n", 8, []any{"y", "b"}, "x: &x {b: 8}\ny: *x\n"},
-		{"JSON", `{"stages": [{"name": "A", "batch": 32}], "x": {}}`, 8, []any{"stages", 0,
-			"batch"}, `{"stages": [{"name": "A", "batch": 8}], "x": {}}`},
+		{"JSON", `{"stages": [{"name": "A", "batch": 32}], "x": {}}`, 8, []any{
+			"stages", 0,
+			"batch",
+		}, `{"stages": [{"name": "A", "batch": 8}], "x": {}}`},
 		{"a key of JSON", `{"x": {}}`, 8, []any{"x", "b"}, `{"x": {b: 8}}`},
 		{"two keys", `{"x": {}}`, 8, []any{"clear", "every"}, `{clear: {every: 8}, "x": {}}`},
-		{"below a comment", "# c\n---\nname: a\n", "a b", []any{"env", "X"},
-			"# c\n---\nenv: {X: \"a b\"}\nname: a\n"},
-		{"a list in lines", "clear:\n  before:\n  - A # a\n  - B\n# c\nx: 1\n",
-			[]string{"A", "C D"}, []any{"clear", "before"}, "clear:\n  before:\n   [A, \"C D\"]\n" +
-				"# c\nx: 1\n"},
-		{"a list in brackets", "clear: {before: [A,\n  B] }\n", []string{"A"},
-			[]any{"clear", "before"}, "clear: {before: [A] }\n"},
-		{"the only item", "faults:\n- leak: 1MiB\n  stage: A\n\nx: 1\n", nil, []any{"faults", 0},
-			"faults:\n []\n\nx: 1\n"},
-		{"the only item in brackets", "faults: [ {leak: 1MiB} ]\n", nil, []any{"faults", 0},
-			"faults: []\n"},
-		{"the first item", "faults:\n  - leak: 1MiB\n    stage: A\n  # b\n  - crash: 3\n", nil,
-			[]any{"faults", 0}, "faults:\n  - crash: 3\n"},
-		{"the last item", "faults:\n  - leak: 1MiB\n  - crash: 3\n    stage: A\nx: 1\n", nil,
-			[]any{"faults", 1}, "faults:\n  - leak: 1MiB\nx: 1\n"},
-		{"an item in brackets", "faults: [{leak: 1MiB}, {crash: 3}, {crash: 4}]\n", nil,
-			[]any{"faults", 1}, "faults: [{leak: 1MiB}, {crash: 4}]\n"},
-		{"the last in brackets", "faults: [{leak: 1MiB}, {crash: 4}]\n", nil, []any{"faults", 1},
-			"faults: [{leak: 1MiB}]\n"},
+		{
+			"below a comment", "# c\n---\nname: a\n", "a b",
+			[]any{"env", "X"},
+			"# c\n---\nenv: {X: \"a b\"}\nname: a\n",
+		},
+		{
+			"a list in lines", "clear:\n  before:\n  - A # a\n  - B\n# c\nx: 1\n",
+			[]string{"A", "C D"},
+			[]any{"clear", "before"},
+			"clear:\n  before:\n   [A, \"C D\"]\n" +
+				"# c\nx: 1\n",
+		},
+		{
+			"a list in brackets", "clear: {before: [A,\n  B] }\n",
+			[]string{"A"},
+			[]any{"clear", "before"},
+			"clear: {before: [A] }\n",
+		},
+		{
+			"the only item", "faults:\n- leak: 1MiB\n  stage: A\n\nx: 1\n", nil,
+			[]any{"faults", 0},
+			"faults:\n []\n\nx: 1\n",
+		},
+		{
+			"the only item in brackets", "faults: [ {leak: 1MiB} ]\n", nil,
+			[]any{"faults", 0},
+			"faults: []\n",
+		},
+		{
+			"the first item", "faults:\n  - leak: 1MiB\n    stage: A\n  # b\n  - crash: 3\n", nil,
+			[]any{"faults", 0},
+			"faults:\n  - crash: 3\n",
+		},
+		{
+			"the last item", "faults:\n  - leak: 1MiB\n  - crash: 3\n    stage: A\nx: 1\n", nil,
+			[]any{"faults", 1},
+			"faults:\n  - leak: 1MiB\nx: 1\n",
+		},
+		{
+			"an item in brackets", "faults: [{leak: 1MiB}, {crash: 3}, {crash: 4}]\n", nil,
+			[]any{"faults", 1},
+			"faults: [{leak: 1MiB}, {crash: 4}]\n",
+		},
+		{
+			"the last in brackets", "faults: [{leak: 1MiB}, {crash: 4}]\n", nil,
+			[]any{"faults", 1},
+			"faults: [{leak: 1MiB}]\n",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, err := newDocument([]byte(c.src), "p.yaml")
@@ -172,8 +231,10 @@ func TestEditsOneAfterTheOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	src, edits, err := d.with([]Edit{d.edit(5, "clear", "every"), d.edit(nil, "faults", 0),
-		d.edit([]string{"Enrollment"}, "clear", "before")})
+	src, edits, err := d.with([]Edit{
+		d.edit(5, "clear", "every"), d.edit(nil, "faults", 0),
+		d.edit([]string{"Enrollment"}, "clear", "before"),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,8 +39,10 @@ func partName(p simulator.Part) string {
 
 // refusalOf describes an allocation that failed.
 func refusalOf(f *simulator.Failure) *Refusal {
-	r := &Refusal{File: f.File, Stage: f.Stage, What: f.What, Recovered: f.Recovered,
-		Parts: partsOf(f.Parts)}
+	r := &Refusal{
+		File: f.File, Stage: f.Stage, What: f.What, Recovered: f.Recovered,
+		Parts: partsOf(f.Parts),
+	}
 	if f.Of.Name != "" {
 		r.What = partName(f.Of)
 	}

@@ -220,8 +220,10 @@ func code(d *document, s *scenario.Scenario) []ladder {
 				continue
 			}
 			var changes [][]Edit
-			for _, span := range []scenario.Span{scenario.WithFile, scenario.WithStage,
-				scenario.Pass} {
+			for _, span := range []scenario.Span{
+				scenario.WithFile, scenario.WithStage,
+				scenario.Pass,
+			} {
 				if t.Until.Outlives(span) {
 					until := d.edit(string(span), "stages", i, "tensors", k, "until")
 					changes = append(changes, []Edit{until})

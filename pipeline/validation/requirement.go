@@ -12,12 +12,15 @@ import (
 // withoutLimit simulates the batch on a device without limit, to learn what it requires: on the
 // card, its stages end with the allocation that failed. The result is nil if no allocation failed.
 func (b *Batch) withoutLimit(of *scenario.Scenario, files Files, o *simulator.Outcome) (*Assessment,
-	error) {
+	error,
+) {
 	if o.FirstFailure == nil || o.FirstFailure.OOM == nil {
 		return nil, nil
 	}
-	o, err := simulator.Run(of, simulator.Options{First: files.First, Files: files.Count,
-		Unlimited: true})
+	o, err := simulator.Run(of, simulator.Options{
+		First: files.First, Files: files.Count,
+		Unlimited: true,
+	})
 	if err != nil {
 		return nil, err
 	}

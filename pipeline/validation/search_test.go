@@ -66,8 +66,10 @@ func search(t *testing.T, of func(s *scenario.Scenario, files int) (Result, erro
 	if now.FirstFailed > 0 {
 		sample = []Files{{1, min(100, now.FirstFailed+10)}}
 	}
-	found, err := Search([]byte(file), "search.yaml", now, counted, Options{Files: 100,
-		Stage: "Enrollment", Sample: sample})
+	found, err := Search([]byte(file), "search.yaml", now, counted, Options{
+		Files: 100,
+		Stage: "Enrollment", Sample: sample,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,8 +110,10 @@ func TestSearchCost(t *testing.T) {
 		if files < 57 || batch <= 8 || expandable || s.RestartEvery > 0 && s.RestartEvery < 57 {
 			return sized(8<<30, files), nil
 		}
-		return Result{Answer: DoesNotFit, Files: files, Failed: files - 56, FirstFailed: 57,
-			Need: 8 << 30, Share: 0.5}, nil
+		return Result{
+			Answer: DoesNotFit, Files: files, Failed: files - 56, FirstFailed: 57,
+			Need: 8 << 30, Share: 0.5,
+		}, nil
 	})
 	var got []string
 	for _, c := range append([]Change{*found.Smallest}, found.Others...) {
@@ -173,8 +177,10 @@ func TestSearchNothing(t *testing.T) {
 
 // Float32 weights with float16 arithmetic take less as float16, as float32 ones do.
 func TestFormats(t *testing.T) {
-	for dtype, want := range map[string]string{"float32": "float16 int8",
-		"autocast": "float16 int8", "half": "int8", "int8": ""} {
+	for dtype, want := range map[string]string{
+		"float32":  "float16 int8",
+		"autocast": "float16 int8", "half": "int8", "int8": "",
+	} {
 		src := []byte(strings.Replace(file, "    resident: true", "    dtype: "+dtype, 1))
 		s, err := scenario.Read(src, "search.yaml")
 		if err != nil {
@@ -204,7 +210,8 @@ func searchFile(t *testing.T, src string, of func(*scenario.Scenario) Result) *F
 		t.Fatal(err)
 	}
 	found, err := Search([]byte(src), "search.yaml", of(s), func(s *scenario.Scenario,
-		_ Files) (Result, error) {
+		_ Files,
+	) (Result, error) {
 		return of(s), nil
 	},
 		Options{Files: 3, Stage: s.Stages[0].Name})

@@ -27,8 +27,10 @@ type simulation struct {
 // hold the context and other processes.
 func (b *Batch) simulate(of *scenario.Scenario, files Files, early bool) (*simulation, error) {
 	var log bytes.Buffer
-	outcome, err := simulator.Run(of, simulator.Options{First: files.First, Files: files.Count,
-		Log: &log, EndAtFailure: early})
+	outcome, err := simulator.Run(of, simulator.Options{
+		First: files.First, Files: files.Count,
+		Log: &log, EndAtFailure: early,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +69,10 @@ func (b *Batch) simulate(of *scenario.Scenario, files Files, early bool) (*simul
 
 // memoryOnly simulates up to the first file that fails, and looks at memory alone.
 func (b *Batch) memoryOnly(of *scenario.Scenario, files Files) (Result, error) {
-	o, err := simulator.Run(of, simulator.Options{First: files.First, Files: files.Count,
-		EndAtFailure: true})
+	o, err := simulator.Run(of, simulator.Options{
+		First: files.First, Files: files.Count,
+		EndAtFailure: true,
+	})
 	if err != nil {
 		return Result{}, err
 	}
