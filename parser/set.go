@@ -11,6 +11,7 @@ import (
 
 	"vramsoak/parser/dialect"
 	"vramsoak/parser/dialect/soaklog"
+	"vramsoak/parser/dialect/table"
 	"vramsoak/parser/record"
 	"vramsoak/parser/scan"
 )
@@ -20,8 +21,11 @@ type Set struct {
 	set *scan.Dialects
 }
 
-// allDialects returns the built-in dialects.
-var allDialects = sync.OnceValue(func() *scan.Dialects { return scan.NewDialects(dialect.BuiltIn) })
+// userMax is how many dialects a user may have.
+const userMax = 64
+
+// allDialects are the built-in dialects.
+var allDialects = sync.OnceValue(func() *scan.Dialects { return scan.NewDialects(dialect.BuiltIn()) })
 
 // NewSet returns a set of the built-in dialects and the user's; the user's are tried first. If
 // force is not empty, the set has only the dialect of that name, and the lines of the harness and
@@ -34,7 +38,7 @@ func NewSet(force string, user ...dialect.User) (*Set, error) {
 	var all []*scan.Dialect
 	names := map[string]bool{}
 	for _, d := range user {
-		for _, m := range d.Mistakes() {
+		for _, m := range append(table.NameMistakes(d.Name, dialect.Names()), d.Mistakes()...) {
 			errs = append(errs, fmt.Errorf("dialect %q: %s: expected %s", d.Name, m.Field, m.Expected))
 		}
 		if names[d.Name] {
@@ -45,32 +49,28 @@ func NewSet(force string, user ...dialect.User) (*Set, error) {
 		}
 		names[d.Name] = true
 	}
-	if len(user) > dialect.UserDialectsMax {
-		errs = append(
-			errs,
-			fmt.Errorf("expected at most %d dialects, found %d", dialect.UserDialectsMax, len(user)),
-		)
+	if len(user) > userMax {
+		errs = append(errs, fmt.Errorf("expected at most %d dialects, found %d", userMax, len(user)))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	for i, d := range user {
-		all = append(all, d.Compiled(i))
+	for _, d := range user {
+		all = append(all, d.Dialects()...)
 	}
-	all = append(all, dialect.BuiltIn...)
+	all = append(all, dialect.BuiltIn()...)
 	if force != "" {
-		i := slices.IndexFunc(all, func(d *scan.Dialect) bool { return d.Name == force })
-		if i < 0 {
+		named := slices.DeleteFunc(slices.Clone(all), func(d *scan.Dialect) bool { return d.Name != force })
+		if len(named) == 0 {
 			known := make([]string, len(all))
 			for i, d := range all {
 				known[i] = d.Name
 			}
-			return nil, fmt.Errorf("expected a dialect (%s), found %q", strings.Join(known, ", "), force)
+			return nil, fmt.Errorf("expected a dialect (%s), found %q", strings.Join(slices.Compact(known), ", "), force)
 		}
-		forced := all[i]
 		all = []*scan.Dialect{&soaklog.Harness, &soaklog.Pipeline}
-		if !slices.Contains(all, forced) {
-			all = append(all, forced)
+		if !slices.Contains(all, named[0]) {
+			all = append(all, named...)
 		}
 	}
 	return &Set{scan.NewDialects(all)}, nil

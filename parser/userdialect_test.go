@@ -11,6 +11,7 @@ import (
 
 	"vramsoak/parser"
 	"vramsoak/parser/dialect"
+	"vramsoak/parser/dialect/table"
 	"vramsoak/parser/record"
 )
 
@@ -58,14 +59,14 @@ func TestUserDialect(t *testing.T) {
 	}{
 		{
 			"a named place, its unit given by the dialect",
-			dialect.User{Name: "mine", Pattern: `VRAM (?P<checkpoint>after \w+): (?P<used>[\d.]+)/(?P<total>\d+)`, Unit: "MiB"},
+			dialect.User{Name: "mine", Lines: []table.Line{{Pattern: `VRAM (?P<checkpoint>after \w+): (?P<used>[\d.]+)/(?P<total>\d+)`, Unit: "MiB"}}},
 			"2026-11-20 02:00:03,123 - INFO - VRAM after load: 1234.5/24564\nVRAM usage\n",
 			// 1234.5 MiB = 1294467072, half of 0.1 MiB = 52428.8; half of 1 MiB = 524288.
 			fmt.Sprintf(`1 mine "after load" total=%d+-524288 used=%d+-52428 @2026-11-20T02:00:03.123`+"\n", 24564*mib, 1294467072),
 		},
 		{
 			"units in the text, in the group and behind it",
-			dialect.User{Name: "mine", Pattern: `mem=(?P<allocated>\S+) of (?P<reserved>[\d.,]+)`, Unit: "MiB"},
+			dialect.User{Name: "mine", Lines: []table.Line{{Pattern: `mem=(?P<allocated>\S+) of (?P<reserved>[\d.,]+)`, Unit: "MiB"}}},
 			"mem=1.5GB of 2 GiB\nmem=512 of 1,024\nmem=4096KiB of 7,763,421,184 bytes\n",
 			fmt.Sprintf("1 mine \"mine\" sampled allocated=%d+-53687091 reserved=%d+-536870912\n", 3*gib/2, 2*gib) +
 				fmt.Sprintf("2 mine \"mine\" sampled allocated=%d+-524288 reserved=%d+-524288\n", 512*mib, 1024*mib) +
@@ -73,17 +74,14 @@ func TestUserDialect(t *testing.T) {
 		},
 		{
 			"decimal units",
-			dialect.User{Name: "mine", Pattern: `mem=(?P<allocated>\S+) peak=(?P<peak>\S+)`, Unit: "GB", Decimal: true},
+			dialect.User{Name: "mine", Lines: []table.Line{{Pattern: `mem=(?P<allocated>\S+) peak=(?P<peak>\S+)`, Unit: "GB", Decimal: true}}},
 			"mem=1.5 peak=2GiB\nmem=1500MB peak=3000kB\n",
 			"1 mine \"mine\" sampled allocated=1500000000+-50000000 peak=2147483648+-536870912\n" +
 				"2 mine \"mine\" sampled allocated=1500000000+-500000 peak=3000000+-500\n",
 		},
 		{
 			"files, devices, ranks, times; several on a line",
-			dialect.User{
-				Name:    "mine",
-				Pattern: `at (?P<time>\S+)(?: on (?P<file>\S+))?: gpu(?P<device>\d+) rank(?P<rank>\d+) (?P<peak_reserved>\d+)MiB`,
-			},
+			dialect.User{Name: "mine", Lines: []table.Line{{Pattern: `at (?P<time>\S+)(?: on (?P<file>\S+))?: gpu(?P<device>\d+) rank(?P<rank>\d+) (?P<peak_reserved>\d+)MiB`}}},
 			"at 1700000000.5 on a.wav: gpu1 rank2 3MiB; at 02:00:03: gpu0 rank0 4MiB\n",
 			"1 mine file-start \"a.wav\" pipeline=true @2023-11-14T22:13:20.500Z\n" +
 				"1 mine \"mine\" device=1 rank=2 sampled peak_reserved=3145728+-524288 @2023-11-14T22:13:20.500Z\n" +
@@ -91,13 +89,13 @@ func TestUserDialect(t *testing.T) {
 		},
 		{
 			"a line that begins a file",
-			dialect.User{Name: "mine", Pattern: `^Processing (?P<file>.+)$`},
+			dialect.User{Name: "mine", Lines: []table.Line{{Pattern: `^Processing (?P<file>.+)$`}}},
 			"Processing my file.wav\nnot Processing b.wav\n",
 			"1 mine file-start \"my file.wav\" pipeline=true\n",
 		},
 		{
 			"numbers that cannot be read",
-			dialect.User{Name: "mine", Pattern: `mem=(?P<allocated>\S*) (?P<device>\S+) (?P<time>\S+) (?P<file>\s*)end`},
+			dialect.User{Name: "mine", Lines: []table.Line{{Pattern: `mem=(?P<allocated>\S*) (?P<device>\S+) (?P<time>\S+) (?P<file>\s*)end`}}},
 			"mem=many 1 02:00:03 end\nmem=7 1 02:00:03 end\nmem=-7MB x y end\nmem=1MB 0 02:00:03 end\nmem= 0 02:00:03 end\nmem=99999999999TB 0 02:00:03 end\n",
 			`1 mine expected a size of 0 or more in the group allocated, found "many 1 02:00:03 end" @02:00:03.000
 1 mine expected the name of a file, found "end" @02:00:03.000
@@ -117,13 +115,13 @@ func TestUserDialect(t *testing.T) {
 		},
 		{
 			"a group that takes no part",
-			dialect.User{Name: "mine", Pattern: `memory: (?:(?P<used>\d+)MiB|unknown)`},
+			dialect.User{Name: "mine", Lines: []table.Line{{Pattern: `memory: (?:(?P<used>\d+)MiB|unknown)`}}},
 			"memory: unknown\nmemory: 3MiB\n",
 			"2 mine \"mine\" sampled used=3145728+-524288\n",
 		},
 		{
 			"case ignored: each line is tried, other dialects are read all the same",
-			dialect.User{Name: "mine", Pattern: `(?i)vram (?P<used>\d+)MiB`},
+			dialect.User{Name: "mine", Lines: []table.Line{{Pattern: `(?i)vram (?P<used>\d+)MiB`}}},
 			"VRAM 3MiB\r\nvram 4MiB\r[GPU Memory] A: Allocated: 1.00GB\n\x1b[32mVrAm\x1b[0m 5MiB\n",
 			fmt.Sprintf("1 mine \"mine\" sampled used=%d+-524288\n2 mine \"mine\" sampled used=%d+-524288\n", 3*mib, 4*mib) +
 				"2 transcription \"A\" allocated=1073741824+-5368709\n" +
@@ -131,7 +129,7 @@ func TestUserDialect(t *testing.T) {
 		},
 		{
 			"behind a record of another dialect",
-			dialect.User{Name: "mine", Pattern: `Allocated (?P<used>\d+)MiB`},
+			dialect.User{Name: "mine", Lines: []table.Line{{Pattern: `Allocated (?P<used>\d+)MiB`}}},
 			"WARNING: GPU memory usage is elevated (72.3%). Allocated 3MiB\n",
 			"1 transcription record.Warning\n1 mine \"mine\" sampled used=3145728+-524288\n",
 		},
@@ -176,7 +174,7 @@ func TestLiterals(t *testing.T) {
 		{strings.Repeat("x", 100) + `(?P<used>\d+)`, []string{strings.Repeat("x", 63)}},
 		{`a{4}b.*?c(?P<used>\d+)`, []string{"aaaab"}},
 	} {
-		got := dialect.User{Name: "x", Pattern: c.pattern}.Literals()
+		got := (&table.Line{Pattern: c.pattern}).Literals()
 		slices.Sort(got)
 		slices.Sort(c.want)
 		if !slices.Equal(got, c.want) {
@@ -186,7 +184,7 @@ func TestLiterals(t *testing.T) {
 }
 
 func TestNewSet(t *testing.T) {
-	mine := dialect.User{Name: "mine", Pattern: `VRAM (?P<used>\d+)`, Unit: "MiB"}
+	mine := dialect.User{Name: "mine", Lines: []table.Line{{Pattern: `VRAM (?P<used>\d+)`, Unit: "MiB"}}}
 	const log = "VRAM 3\n[GPU Memory] A: Allocated: 1.00GB\n[pipeline] file-start path=a.wav\n"
 	for _, c := range []struct{ force, want string }{
 		{"", "1 mine \"mine\" sampled used=3145728+-524288\n2 transcription \"A\" allocated=1073741824+-5368709\n3 pipeline file-start \"a.wav\" pipeline=true\n"},
@@ -209,18 +207,12 @@ func TestNewSet(t *testing.T) {
 		) || !strings.HasSuffix(err.Error(), `), found "transcript"`) {
 		t.Errorf("got %v", err)
 	}
-	_, err := parser.NewSet(
-		"",
-		mine,
-		mine,
-		dialect.User{Name: "transcription", Pattern: `(?P<used>\d*)(?P<usde>x)?`, Unit: "kB10"},
-		dialect.User{Name: "A b", Pattern: `(`},
-		dialect.User{Name: "c", Pattern: "VRAM \\d+\n"},
-	)
+	_, err := parser.NewSet("", mine, mine, dialect.User{Name: "transcription", Lines: []table.Line{{Pattern: `(?P<used>\d*)(?P<usde>x)?`, Unit: "kB10"}}},
+		dialect.User{Name: "A b", Lines: []table.Line{{Pattern: `(`}}}, dialect.User{Name: "c", Lines: []table.Line{{Pattern: "VRAM \\d+\n"}}})
 	want := `dialect "mine": name: expected one that no other dialect has
 dialect "transcription": name: expected a name that no built-in dialect has (` + strings.Join(dialect.Names(), ", ") + `)
 dialect "transcription": unit: expected a unit of bytes, KiB, MiB, GiB or TiB (or kB, MB, GB, TB)
-dialect "transcription": pattern: expected groups named allocated, reserved, total, free, peak, peak_reserved, active, inactive_split, used, holds, buffer, checkpoint, file, fallback, device, rank, time (not usde)
+dialect "transcription": pattern: expected groups named allocated, reserved, total, free, peak, peak_reserved, active, inactive_split, used, holds, buffer, checkpoint, step, file, fallback, device, rank, time, begun, torn (not usde)
 dialect "transcription": pattern: expected a pattern that does not match the empty string
 dialect "A b": name: expected a name of lower-case letters, digits, '.', '_' and '-'
 dialect "A b": pattern: expected a regular expression of Go's (missing closing ): ()
@@ -240,7 +232,7 @@ func FuzzUserDialect(f *testing.F) {
 	f.Add(`(?:Before|After)+ .*(?P<used>\d+)MiB`, "Before x 3MiB After 4MiB\r\nAfter\n")
 	f.Add(`(?P<file>\w+): (?P<total>[\d.]+)`, "a: 1\nb: 2.3\n")
 	f.Fuzz(func(t *testing.T, pattern, log string) {
-		d := dialect.User{Name: "mine", Pattern: pattern, Unit: "MiB"}
+		d := dialect.User{Name: "mine", Lines: []table.Line{{Pattern: pattern, Unit: "MiB"}}}
 		if len(d.Mistakes()) > 0 {
 			return
 		}
@@ -249,13 +241,13 @@ func FuzzUserDialect(f *testing.F) {
 			t.Fatal(err)
 		}
 		// With an empty alternative that never matches, the pattern has no literals.
-		d.Pattern = "(?:" + pattern + ")|[^\\x00-\\x{10FFFF}]"
+		d.Lines[0].Pattern = "(?:" + pattern + ")|[^\\x00-\\x{10FFFF}]"
 		slow, err := parser.NewSet("mine", d)
 		if err != nil {
 			return
 		}
 		if len(d.Literals()) > 0 {
-			t.Fatalf("%q has literals %q", d.Pattern, d.Literals())
+			t.Fatalf("%q has literals %q", d.Lines[0].Pattern, d.Literals())
 		}
 		if bytes.Contains([]byte(log), []byte("vramsoak]")) ||
 			bytes.Contains([]byte(log), []byte("[pipeline]")) {

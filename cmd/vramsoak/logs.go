@@ -12,6 +12,7 @@ import (
 
 	"vramsoak/harness/check"
 	"vramsoak/parser"
+	"vramsoak/parser/dialect"
 	"vramsoak/parser/record"
 	"vramsoak/parser/source"
 	"vramsoak/parser/strictyaml"
@@ -268,7 +269,7 @@ func (o readOptions) policyOf(logs []string) (policy check.Policy, text string, 
 // sameDialects returns an error for a log that was read in other dialects than those of its policy.
 func sameDialects(logs []string, read []dialects, policy check.Policy) error {
 	for i, d := range read {
-		if !slices.Equal(d.user, policy.Dialects) {
+		if !slices.EqualFunc(d.user, policy.Dialects, dialect.User.Equal) {
 			return fmt.Errorf("%s was read in other dialects than those of the policy that it is "+
 				"judged by; give the policy with --policy",
 				logs[i])

@@ -16,6 +16,7 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/parser"
 	"vramsoak/parser/dialect"
+	"vramsoak/parser/dialect/table"
 	"vramsoak/parser/record"
 	"vramsoak/parser/strictyaml"
 	"vramsoak/reports/records"
@@ -49,7 +50,7 @@ dialects, such as vramsoak.yaml:
       unit: MiB        # of numbers without one
       decimal: false   # true: kB, MB and GB are powers of 1000
 
-Groups:` + wrapNames(dialect.GroupNames(), len("Groups: ")) + `.
+Groups:` + wrapNames(table.GroupNames(), len("Groups: ")) + `.
 
 With --dialect-file parse shows which lines the patterns match, their groups and what is read from
 them. For a dialect that matches nothing it says which part of the pattern is in no line.
@@ -166,7 +167,7 @@ func runTrial(out io.Writer, logs []string, opts parseOptions) error {
 	if err != nil {
 		return err
 	}
-	records, err := text.DialectTrial(out, func(yield func(parser.Trial, error) bool) {
+	records, err := text.DialectTrial(out, func(yield func(table.Trial, error) bool) {
 		for _, path := range logs {
 			if !tryLog(path, dialects, yield) {
 				return
@@ -179,13 +180,13 @@ func runTrial(out io.Writer, logs []string, opts parseOptions) error {
 	return err
 }
 
-func tryLog(path string, dialects []dialect.User, yield func(parser.Trial, error) bool) bool {
+func tryLog(path string, dialects []dialect.User, yield func(table.Trial, error) bool) bool {
 	log, err := parser.Open(path)
 	if err != nil {
-		return yield(parser.Trial{}, err)
+		return yield(table.Trial{}, err)
 	}
 	defer func() { _ = log.Close() }() // only read
-	for trial, err := range parser.Try(log, displayName(path), dialects) {
+	for trial, err := range table.Try(log, displayName(path), dialects) {
 		if !yield(trial, err) || err != nil {
 			return false
 		}

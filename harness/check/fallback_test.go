@@ -8,6 +8,7 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/parser"
 	"vramsoak/parser/dialect"
+	"vramsoak/parser/dialect/table"
 )
 
 const (
@@ -216,7 +217,7 @@ func TestAFallbackThatFailedPardonsNothing(t *testing.T) {
 // directly follow, and no other.
 func TestAFallbackInWordsOfOnesOwn(t *testing.T) {
 	t.Parallel()
-	own := dialect.User{Name: "ours", Pattern: "(?P<fallback>using CPU path instead)"}
+	own := dialect.User{Name: "ours", Lines: []table.Line{{Pattern: "(?P<fallback>using CPU path instead)"}}}
 	const (
 		failed = "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
 		words  = "2026-11-20 02:00:03,123 - WARNING - asr - using CPU path instead\n"

@@ -8,6 +8,7 @@ import (
 
 	"vramsoak/harness/shape"
 	"vramsoak/parser/dialect"
+	"vramsoak/parser/dialect/table"
 	"vramsoak/parser/record"
 	"vramsoak/parser/strictyaml"
 )
@@ -201,7 +202,8 @@ func (r policyReader) policy(p *Policy) strictyaml.Fields {
 		parts[of.Key]["max_growth"] = r.maxGrowth(p, of)
 	}
 	all := strictyaml.Fields{
-		"gate": checks(&p.Gate), "require": checks(&p.Require), "dialects": r.dialects(&p.Dialects),
+		"gate": checks(&p.Gate), "require": checks(&p.Require),
+		"dialects": func(n ast.Node) { p.Dialects = table.Load(r.Reader, n, dialect.Names()) },
 	}
 	for key, fields := range parts {
 		all[key] = func(n ast.Node) { r.Mapping(n, fields) }
@@ -222,45 +224,4 @@ func (r policyReader) maxGrowth(p *Policy, of *Ledger) func(ast.Node) {
 		}
 		p.MaxGrowth[of.Name] = most
 	}
-}
-
-// dialects reads the list of the user's dialects.
-func (r policyReader) dialects(to *[]dialect.User) func(ast.Node) {
-	return func(n ast.Node) {
-		names := map[string]bool{}
-		for _, item := range r.List(n) {
-			d, name := r.dialect(item)
-			if d.Name != "" && names[d.Name] {
-				r.Fail(name, "a name that no other dialect has", "")
-			}
-			names[d.Name] = true
-			*to = append(*to, d)
-		}
-	}
-}
-
-// dialect reads one dialect. It also returns the node of its name, for errors.
-func (r policyReader) dialect(item ast.Node) (d dialect.User, name ast.Node) {
-	field := func(key string, to *string) func(ast.Node) {
-		return strictyaml.Value(r.Reader, to, "a text after "+key+":",
-			func(s string) (string, bool) { return s, s != "" })
-	}
-	before := len(r.Mistakes)
-	found := r.Mapping(item, strictyaml.Fields{
-		"name":    field("name", &d.Name),
-		"pattern": field("pattern", &d.Pattern),
-		"unit":    field("unit", &d.Unit),
-		"decimal": r.Flag(&d.Decimal),
-	})
-	if len(r.Mistakes) == before && (d.Name == "" || d.Pattern == "") {
-		r.Fail(item, "a name and a pattern", "")
-		return d, found["name"]
-	}
-	read := map[string]string{"name": d.Name, "pattern": d.Pattern, "unit": d.Unit}
-	for _, m := range d.Mistakes() {
-		if read[m.Field] != "" {
-			r.Fail(found[m.Field], m.Expected, "")
-		}
-	}
-	return d, found["name"]
 }

@@ -9,6 +9,7 @@ import (
 	"vramsoak/harness/check"
 	"vramsoak/parser"
 	"vramsoak/parser/dialect"
+	"vramsoak/parser/dialect/table"
 )
 
 func TestParsePolicy(t *testing.T) {
@@ -48,8 +49,8 @@ dialects:
 	}
 	want.Expect.Checkpoints = []string{"After Transcription (post-cleanup)"}
 	want.Dialects = []dialect.User{
-		{Name: "ours", Pattern: `VRAM (?P<used>[\d.]+) of (?P<total>[\d.]+)`, Unit: "MiB"},
-		{Name: "server", Pattern: `mem=(?P<allocated>\S+)`, Decimal: true},
+		{Name: "ours", Lines: []table.Line{{Pattern: `VRAM (?P<used>[\d.]+) of (?P<total>[\d.]+)`, Unit: "MiB"}}},
+		{Name: "server", Lines: []table.Line{{Pattern: `mem=(?P<allocated>\S+)`, Decimal: true}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("policy (-want +got):\n%s", diff)
@@ -114,7 +115,7 @@ p.yaml:8:14: expected a pattern of one line (in YAML one behind | ends with a li
 p.yaml:10:14: expected true or false, found "yes"
 p.yaml:11:5: expected a name and a pattern, found "pattern: 'VRAM (?P<used>\\d+)'"
 p.yaml:12:11: expected a text after name:, found "[two]"
-p.yaml:13:5: expected one of the keys decimal, name, pattern, unit, found "colour"
+p.yaml:13:5: expected one of the keys change, checkpoint, decimal, decimals, example, gives, keep_torn, launcher_rank, lines, name, pattern, rounding, source, step, unit, found "colour"
 p.yaml:14:5: expected key: value, found "three"`},
 		{"not a mapping", "- recovery\n", `p.yaml:1:1: expected key: value, found "- recovery"`},
 		{"not YAML", "gate: [recovery\n", `p.yaml:1:7: expected YAML, found "sequence end token ']' not found"`},

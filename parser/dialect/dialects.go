@@ -1,13 +1,23 @@
+// Package dialect knows how programs print their memory. Programs that print lines are described in
+// programs.yaml, which package table reads. Those that print blocks or tables are written in Go.
 package dialect
 
 import (
+	"slices"
+	"sync"
+
 	"vramsoak/parser/dialect/smi"
 	"vramsoak/parser/dialect/soaklog"
+	"vramsoak/parser/dialect/table"
 	"vramsoak/parser/scan"
 )
 
-// BuiltIn are all that are known, those first that are to be tried first where they share a needle.
-var BuiltIn = []*scan.Dialect{
+// User is a dialect of the user's own. It is what a built-in program of programs.yaml is.
+type User = table.Program
+
+// written are the dialects that are written in Go. The first of those that share a needle is tried
+// first.
+var written = []*scan.Dialect{
 	&soaklog.Harness,
 	&soaklog.Pipeline,
 	&transcriptionDialect,
@@ -30,37 +40,42 @@ var BuiltIn = []*scan.Dialect{
 	&ggmlDialect,
 	&ollamaDialect,
 	&comfyDialect,
-	&unslothDialect,
 	&deepspeedDialect,
-	&megatronDialect,
 	&fairseqDialect,
 	&peftDialect,
-	&swinDialect,
-	&detrDialect,
-	&detectron2Dialect,
-	&yoloxDialect,
-	&slowfastDialect,
 	&openmmlabDialect,
-	&yoloDialect,
-	&nanotronDialect,
 	&colossalaiDialect,
+	&oumiDialect,
+	&hfTrainerDialect,
+	&torchtitanDialect,
+	&unslothDialect,
+	&yoloDialect,
 	&memorySummaryDialect,
 	&memoryStatsDialect,
 	&torchPrintDialect,
-	&oumiDialect,
-	&hfTrainerDialect,
-	&nanoGPTDialect,
 	&axolotlDialect,
-	&torchtitanDialect,
 	&torchtuneDialect,
 	&composerDialect,
 }
 
-// Names are the names of the dialects that logs are read in.
+// BuiltIn returns all dialects that are known: those written in Go, and behind them the lines of
+// programs.yaml. The lines of a program are dialects of the same name.
+var BuiltIn = sync.OnceValue(func() []*scan.Dialect {
+	all := slices.Clone(written)
+	for _, e := range entries() {
+		all = append(all, e.dialects()...)
+	}
+	return all
+})
+
+// Names returns the names of the built-in dialects.
 func Names() []string {
 	var names []string
-	for _, d := range BuiltIn {
+	for _, d := range written {
 		names = append(names, d.Name)
+	}
+	for _, e := range entries() {
+		names = append(names, e.name)
 	}
 	return names
 }

@@ -26,12 +26,12 @@ type Line struct {
 	docker     []byte // the whole line, where the text is the program's in one of Docker's
 	inner      []byte
 	stamps     stamp.Line
-	tried      uint64 // the user's dialects that have tried the line
+	tried      []int // the [Dialect.Whole] dialects that have read the line, as places in the list
 }
 
 // set goes to the line window[start:end]. escaped says that it may have terminal escapes.
 func (l *Line) set(start, end, number int, escaped bool) {
-	l.start, l.End, l.number, l.stamps, l.tried = start, end, number, stamp.Line{}, 0
+	l.start, l.End, l.number, l.stamps, l.tried = start, end, number, stamp.Line{}, l.tried[:0]
 	l.Text, l.docker = source.WithoutHole(l.s.win.Buf[start:end]), nil
 	if l.s.win.Docker && source.IsDocker(l.Text) {
 		l.docker = l.Text
@@ -265,11 +265,3 @@ func (l *Line) NoteOwn() { l.s.out.Own = true }
 
 // Path returns the name of the log.
 func (l *Line) Path() string { return l.s.path }
-
-// Once reports whether a dialect asks for the first time in this line. Each dialect has its own
-// bit.
-func (l *Line) Once(bit uint64) bool {
-	first := l.tried&bit == 0
-	l.tried |= bit
-	return first
-}

@@ -192,6 +192,12 @@ func (s *Scanner) try(h search.Hit) (end int) {
 	start, stop, number, entries := l.start, l.End, l.number, len(s.out.Entries)
 	for _, owner := range h.Owners {
 		d := s.dialects.list[owner]
+		if d.Whole {
+			if slices.Contains(l.tried, owner) {
+				continue
+			}
+			l.tried = append(l.tried, owner)
+		}
 		s.reading, l.first = d.Name, l.start
 		if end = d.Read(l, h.Start); end > 0 {
 			return end

@@ -6,8 +6,8 @@ import (
 	"iter"
 	"strings"
 
-	"vramsoak/parser"
 	"vramsoak/parser/dialect"
+	"vramsoak/parser/dialect/table"
 	"vramsoak/parser/record"
 	"vramsoak/reports/records"
 	"vramsoak/reports/sink"
@@ -21,7 +21,7 @@ const around = 40
 // shows each line that matches, with its groups marked and its records below. For each dialect it
 // then counts the lines, or says why none may match. It returns how many records were read.
 func DialectTrial(
-	w io.Writer, trials iter.Seq2[parser.Trial, error], dialects []dialect.User,
+	w io.Writer, trials iter.Seq2[table.Trial, error], dialects []dialect.User,
 ) (records int, err error) {
 	tallies := map[string]*tally{}
 	for _, d := range dialects {
@@ -52,7 +52,7 @@ func DialectTrial(
 
 // matchedLine prints a line that matches and the records below it. It is "" if the line does not
 // match.
-func matchedLine(t *parser.Trial) string {
+func matchedLine(t *table.Trial) string {
 	if !t.Matched() {
 		return ""
 	}
@@ -79,7 +79,7 @@ type tally struct {
 	nearText                    string
 }
 
-func (t *tally) add(trial *parser.Trial) {
+func (t *tally) add(trial *table.Trial) {
 	if !trial.Matched() {
 		if t.near++; t.near == 1 {
 			t.nearAt, t.nearText = trial.Pos,
@@ -151,7 +151,7 @@ func literals(d dialect.User) string {
 }
 
 // markGroups returns the line with its groups marked: "VRAM <used=1234> of <total=24564>".
-func markGroups(t *parser.Trial) string {
+func markGroups(t *table.Trial) string {
 	if len(t.Groups) == 0 {
 		return wording.Shorten(sink.Line(t.Text), 2*around)
 	}

@@ -3,15 +3,14 @@ package text
 import (
 	"strings"
 	"testing"
-
-	"vramsoak/parser"
+	"vramsoak/parser/dialect/table"
 )
 
 // A line of a trial is cut far from its groups; groups may lie in one another.
 func TestMarked(t *testing.T) {
 	text := strings.Repeat("é", 60) + "after a mem=\x07" + strings.Repeat("z", 60)
 	from := len(strings.Repeat("é", 60))
-	trial := parser.Trial{Text: text, Groups: []parser.Group{
+	trial := table.Trial{Text: text, Groups: []table.Group{
 		{Name: "checkpoint", Start: from, End: from + 7},
 		{Name: "file", Start: from + 6, End: from + 7},
 		{Name: "used", Start: from + 12, End: from + 12},
@@ -22,7 +21,7 @@ func TestMarked(t *testing.T) {
 	if got := markGroups(&trial); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	if got := markGroups(&parser.Trial{Text: "no \x1b groups"}); got != `no \x1b groups` {
+	if got := markGroups(&table.Trial{Text: "no \x1b groups"}); got != `no \x1b groups` {
 		t.Errorf("got %q", got)
 	}
 }

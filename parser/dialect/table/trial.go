@@ -1,4 +1,4 @@
-package parser
+package table
 
 import (
 	"bufio"
@@ -9,12 +9,12 @@ import (
 	"iter"
 	"slices"
 
-	"vramsoak/parser/dialect"
 	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
 	"vramsoak/parser/source"
 )
 
-// A Trial is what a dialect of the user's own makes of a line.
+// A Trial is what a program makes of a line. It is for those who write a pattern.
 type Trial struct {
 	Pos     record.Position
 	Dialect string
@@ -22,8 +22,8 @@ type Trial struct {
 	Text string
 	// Groups are those of the matches, in the order in which they begin; an enclosing one comes first.
 	Groups []Group
-	// Records are what was read. Without records and groups one of the dialect's literals stands in
-	// the line, but the pattern does not match it.
+	// Records are what was read. Without records and groups one of the literals stands in the line, but
+	// no pattern matches it.
 	Records []record.Record
 }
 
@@ -33,22 +33,21 @@ type Group struct {
 	Start, End int
 }
 
-// Matched says that the pattern matches the line.
+// Matched reports whether a pattern matches the line.
 func (t *Trial) Matched() bool { return len(t.Groups) > 0 || len(t.Records) > 0 }
 
-// Try reads a log in the user's dialects alone and yields each line that one of them matches, or
-// has a literal in. It is for those who write a pattern. An I/O error is yielded once and ends the
-// reading.
-func Try(r io.Reader, name string, user []dialect.User) iter.Seq2[Trial, error] {
+// Try reads a log in some programs' patterns alone and yields each line that one of them matches, or
+// has a literal in. An I/O error is yielded once and ends the reading.
+func Try(r io.Reader, name string, programs []Program) iter.Seq2[Trial, error] {
 	return func(yield func(Trial, error) bool) {
-		var tries []*tryout
-		for _, d := range user {
-			set, err := NewSet(d.Name, d)
-			if err != nil {
-				yield(Trial{}, err)
+		var tries []*try
+		for i := range programs {
+			p := &programs[i]
+			if wrong := p.Mistakes(); len(wrong) > 0 {
+				yield(Trial{}, fmt.Errorf("dialect %q: %s: expected %s", p.Name, wrong[0].Field, wrong[0].Expected))
 				return
 			}
-			tries = append(tries, &tryout{d.Reader(0), set, d.Literals()})
+			tries = append(tries, newTry(p))
 		}
 		for l, err := range pieces(r, name) {
 			if err != nil {
@@ -64,25 +63,35 @@ func Try(r io.Reader, name string, user []dialect.User) iter.Seq2[Trial, error] 
 	}
 }
 
-type tryout struct {
-	*dialect.UserReader
-	set      *Set
+// A try is a program that is tried on lines.
+type try struct {
+	name     string
+	dialects []*scan.Dialect
+	readers  []*reader
 	literals []string
 }
 
-func (t *tryout) line(l logPiece) (trial Trial, ok bool) {
-	near := slices.ContainsFunc(
-		t.literals,
-		func(s string) bool { return bytes.Contains(l.text, []byte(s)) },
-	)
+func newTry(p *Program) *try {
+	t := &try{name: p.Name, dialects: p.Dialects(), literals: p.Literals()}
+	for i := range p.Lines {
+		t.readers = append(t.readers, newReader(p, i))
+	}
+	return t
+}
+
+func (t *try) line(l logPiece) (trial Trial, ok bool) {
+	near := slices.ContainsFunc(t.literals, func(s string) bool { return bytes.Contains(l.text, []byte(s)) })
 	if !near && len(t.literals) > 0 {
 		return Trial{}, false
 	}
-	trial = Trial{Pos: l.pos, Dialect: t.Name}
-	for _, match := range t.Re.FindAllSubmatchIndex(l.text, -1) {
-		for i, name := range t.Names {
-			if start, end := match[2*i], match[2*i+1]; name != "" && start >= 0 {
-				trial.Groups = append(trial.Groups, Group{name, start, end})
+	trial = Trial{Pos: l.pos, Dialect: t.name, Text: string(l.text)}
+	for _, r := range t.readers {
+		var f finder
+		for f.begin(r.pattern, l.text); f.next(); {
+			for _, g := range r.groups {
+				if start, end := f.slots[g.start], f.slots[g.end]; start >= 0 && g.kind != kindBegun {
+					trial.Groups = append(trial.Groups, Group{g.name, start, end})
+				}
 			}
 		}
 	}
@@ -92,12 +101,7 @@ func (t *tryout) line(l logPiece) (trial Trial, ok bool) {
 		}
 		return b.End - a.End
 	})
-	for _, rec := range t.set.ParseLine(l.text, l.pos) {
-		if rec.Head().Dialect == t.Name {
-			trial.Records = append(trial.Records, rec)
-		}
-	}
-	trial.Text = string(l.text)
+	trial.Records = read(l.text, l.pos, t.dialects)
 	return trial, near || trial.Matched()
 }
 

@@ -1,4 +1,4 @@
-package parser_test
+package table_test
 
 import (
 	"errors"
@@ -10,21 +10,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"vramsoak/parser"
-	"vramsoak/parser/dialect"
+	"vramsoak/parser/dialect/table"
 )
 
 func TestTry(t *testing.T) {
-	dialects := []dialect.User{
-		{Name: "nested", Pattern: `(?P<checkpoint>after (?P<file>\w+)) mem=(?P<used>\d+)`, Unit: "MiB"},
-		{Name: "other", Pattern: `(?i)MEM=(?P<used>\d+)kb`},
+	dialects := []table.Program{
+		{Name: "nested", Lines: []table.Line{{Pattern: `(?P<checkpoint>after (?P<file>\w+)) mem=(?P<used>\d+)`, Unit: "MiB"}}},
+		{Name: "other", Lines: []table.Line{{Pattern: `(?i)MEM=(?P<used>\d+)kb`}}},
 	}
 	log := "after a mem=1\n\nmem=2KB\rafter b mem=none\r\n" + strings.Repeat(
 		"#",
 		200<<10,
 	) + "after c mem=3\nafter d mem=4"
 	var b strings.Builder
-	for trial, err := range parser.Try(strings.NewReader(log), "run.log", dialects) {
+	for trial, err := range table.Try(strings.NewReader(log), "run.log", dialects) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,13 +49,13 @@ run.log:5 nested matched=true checkpoint="after d" file="d" used="4" record.File
 
 func TestTryErrors(t *testing.T) {
 	broken := errors.New("the disk is gone")
-	for _, err := range parser.Try(io.MultiReader(strings.NewReader("a\nb\n"), iotest.ErrReader(broken)), "run.log",
-		[]dialect.User{{Name: "x", Pattern: `VRAM (?P<used>\d+)`}}) {
+	for _, err := range table.Try(io.MultiReader(strings.NewReader("a\nb\n"), iotest.ErrReader(broken)), "run.log",
+		[]table.Program{{Name: "x", Lines: []table.Line{{Pattern: `VRAM (?P<used>\d+)`}}}}) {
 		if !errors.Is(err, broken) || !strings.Contains(err.Error(), "run.log after line 2") {
 			t.Errorf("got %v", err)
 		}
 	}
-	for _, err := range parser.Try(strings.NewReader("a\n"), "run.log", []dialect.User{{Name: "x", Pattern: `(`}}) {
+	for _, err := range table.Try(strings.NewReader("a\n"), "run.log", []table.Program{{Name: "x", Lines: []table.Line{{Pattern: `(`}}}}) {
 		if err == nil {
 			t.Error("a broken pattern is no error")
 		}

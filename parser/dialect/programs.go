@@ -1,0 +1,83 @@
+package dialect
+
+import (
+	_ "embed"
+	"strings"
+	"sync"
+
+	"vramsoak/parser/dialect/table"
+	"vramsoak/parser/scan"
+	"vramsoak/parser/strictyaml"
+)
+
+// programsYAML describes the programs that print lines. Those that print blocks are written in Go.
+//
+//go:embed programs.yaml
+var programsYAML string
+
+// An entry is the text of one program in programs.yaml. Reading YAML takes longer than the start of
+// the whole command, so an entry is read when a log has a text that one of its patterns demands.
+// Its names and patterns are known before: they stand on lines of their own.
+type entry struct {
+	name     string
+	text     string // from "  - name:" on, with the comments above it
+	patterns []string
+	program  func() *table.Program
+}
+
+// entries are the programs in the order of the file.
+var entries = sync.OnceValue(func() (all []*entry) {
+	const list, item = "\ndialects:\n", "  - name: "
+	_, text, _ := strings.Cut(programsYAML, list)
+	var above strings.Builder // comments
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "  #") || line == "\n" {
+			above.WriteString(line)
+			continue
+		}
+		if name, ok := strings.CutPrefix(line, item); ok {
+			all = append(all, &entry{name: strings.TrimSpace(name)})
+		}
+		e := all[len(all)-1]
+		e.text += strings.TrimLeft(above.String(), "\n") + line
+		above.Reset()
+		field := strings.TrimPrefix(strings.TrimSpace(line), "- ")
+		if quoted, ok := strings.CutPrefix(field, "pattern: '"); ok {
+			e.patterns = append(e.patterns, strings.ReplaceAll(strings.TrimSuffix(quoted, "'"), "''", "'"))
+		}
+	}
+	for _, e := range all {
+		e.program = sync.OnceValue(func() *table.Program { return &mustLoad("dialects:\n" + e.text)[0] })
+	}
+	return all
+})
+
+// mustLoad reads programs.yaml or a part of it, which a test has shown to be sound.
+func mustLoad(src string) []table.Program {
+	programs, err := load(src)
+	if err != nil {
+		panic(err)
+	}
+	return programs
+}
+
+func load(src string) (programs []table.Program, err error) {
+	r := strictyaml.New("programs.yaml")
+	if body := r.Document([]byte(src), "programs", ""); body != nil {
+		for _, e := range first(r.Entries(body, 0)) {
+			programs = table.Load(r, e.Value, nil)
+		}
+	}
+	return programs, r.Err()
+}
+
+func first[T any](v T, _ bool) T { return v }
+
+// dialects are the entry's lines.
+func (e *entry) dialects() (all []*scan.Dialect) {
+	for i, pattern := range e.patterns {
+		line := table.Line{Pattern: pattern}
+		all = append(all, line.Dialect(e.name, e.program, i))
+	}
+	return all
+}

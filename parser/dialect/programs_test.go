@@ -1,0 +1,43 @@
+package dialect
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Every line of programs.yaml has an example that its pattern matches, and what it gives. An entry
+// by itself is what it is in the file.
+func TestPrograms(t *testing.T) {
+	all, err := load(programsYAML)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != len(entries()) {
+		t.Fatalf("programs.yaml has %d programs, of which %d are found: write each \"  - name: \" as the others", len(all), len(entries()))
+	}
+	for i, p := range all {
+		e := entries()[i]
+		if p.Source == "" {
+			t.Errorf("%s: expected source:, the file that prints the lines", p.Name)
+		}
+		var patterns []string
+		for _, l := range p.Lines {
+			patterns = append(patterns, l.Pattern)
+			if l.Example == "" || l.Gives == "" {
+				t.Errorf("%s: expected example: and gives: beside %s\nit gives: '%s'", p.Name, l.Pattern, l.Read(p.Name, l.Example))
+			}
+			if len(l.Literals()) == 0 {
+				t.Errorf("%s: expected a text of four bytes or more that is in each line that matches %s", p.Name, l.Pattern)
+			}
+		}
+		if diff := cmp.Diff(patterns, e.patterns); diff != "" {
+			t.Errorf("%s: write pattern: on one line in single quotes (-want +found):\n%s", p.Name, diff)
+		}
+		if !t.Failed() {
+			if diff := cmp.Diff(&p, e.program()); diff != "" {
+				t.Errorf("%s by itself (-in the file +alone):\n%s", p.Name, diff)
+			}
+		}
+	}
+}

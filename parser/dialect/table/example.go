@@ -1,0 +1,96 @@
+package table
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+	"vramsoak/parser/source"
+)
+
+// Read returns what is read from a text in the line's pattern alone, "" if that is nothing:
+//
+//	"after 1 iterations" sampled rank=59 allocated=16245388902 peak=17101422592±5242
+//
+// Sizes are bytes, with their resolution. Several records are joined by "; ".
+func (l *Line) Read(program, text string) string {
+	p := Program{Name: program, Lines: []Line{*l}}
+	var all []string
+	for _, rec := range read([]byte(text), record.Position{}, p.Dialects()) {
+		all = append(all, render(rec))
+	}
+	return strings.Join(all, "; ")
+}
+
+// read returns the records of one line in some dialects.
+func read(text []byte, pos record.Position, in []*scan.Dialect) (all []record.Record) {
+	var out scan.Batch
+	s := scan.NewScanner(pos.Path, scan.NewDialects(in))
+	s.Scan(source.Window{Buf: text, To: len(text)}, 0, nil, &out)
+	for i := range out.Entries {
+		all = append(all, out.Entries[i].Record(pos.Line-1))
+	}
+	return all
+}
+
+// givesTorn is what a line gives whose pattern finds torn lines only.
+const givesTorn = "torn"
+
+func render(rec record.Record) string {
+	switch r := rec.(type) {
+	case record.Checkpoint:
+		kind := ""
+		if r.Sampled {
+			kind = " sampled"
+		}
+		return strconv.Quote(r.Name) + kind + renderReading(r.Lane, &r.Reading)
+	case record.Change:
+		return strconv.Quote(r.Name) + " change" + renderReading(r.Lane, &r.Reading)
+	case record.FileStart:
+		return "file " + strconv.Quote(r.Path)
+	case record.Event:
+		return string(r.Kind)
+	case record.SyntaxError:
+		return givesTorn
+	}
+	return fmt.Sprintf("%T", rec)
+}
+
+func renderReading(lane record.Lane, r *record.Reading) string {
+	var b strings.Builder
+	if lane.Device != 0 {
+		fmt.Fprintf(&b, " device=%d", lane.Device)
+	}
+	if lane.Rank != 0 {
+		fmt.Fprintf(&b, " rank=%d", lane.Rank)
+	}
+	for _, key := range record.QuantityKeys {
+		q, _ := record.ParseQuantity(key)
+		if s, ok := r.Get(q); ok {
+			fmt.Fprintf(&b, " %s=%d", key, s.Bytes)
+			if s.Resolution > 0 {
+				fmt.Fprintf(&b, "±%d", s.Resolution)
+			}
+		}
+	}
+	return b.String()
+}
+
+// Literals are those of all lines, nil if one of them has none.
+func (p *Program) Literals() (all []string) {
+	for i := range p.Lines {
+		literals := p.Lines[i].Literals()
+		if len(literals) == 0 {
+			return nil
+		}
+		for _, s := range literals {
+			if !slices.Contains(all, s) {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,367 @@
+package table
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+
+	"vramsoak/parser/lex"
+	"vramsoak/parser/record"
+	"vramsoak/parser/scan"
+	"vramsoak/parser/source"
+	"vramsoak/parser/stamp"
+)
+
+// Dialects are the program's lines as dialects, all with its name. They must be sound.
+func (p *Program) Dialects() (all []*scan.Dialect) {
+	for i := range p.Lines {
+		all = append(all, p.Lines[i].Dialect(p.Name, func() *Program { return p }, i))
+	}
+	return all
+}
+
+// Dialect makes the line a dialect, the i-th of a program. The rest of the program is asked for when
+// a log has a text that the pattern demands.
+func (l *Line) Dialect(name string, program func() *Program, i int) *scan.Dialect {
+	r := sync.OnceValue(func() *reader { return newReader(program(), i) })
+	return &scan.Dialect{
+		Name: name, Needles: l.Literals(), Whole: true,
+		Read: func(l *scan.Line, at int) int { return r().read(l, at) },
+	}
+}
+
+// A reader reads the lines that a pattern matches.
+type reader struct {
+	*Line
+	program  string
+	pattern  *pattern
+	literals []string
+	groups   []group
+	bare     int64 // the unit of numbers without one
+	named    string
+	sampled  bool
+	whole    string // a line that is not torn; "" if the program has no example
+}
+
+// A group is a named group of the pattern.
+type group struct {
+	name       string
+	kind       groupKind
+	quantity   record.Quantity
+	start, end int // in the slots
+}
+
+type groupKind int
+
+const (
+	kindQuantity groupKind = iota
+	kindName
+	kindFile
+	kindFallback
+	kindDevice
+	kindRank
+	kindTime
+	kindBegun
+	kindTorn
+)
+
+var groupKinds = map[string]groupKind{
+	groupCheckpoint: kindName, groupStep: kindName, groupFile: kindFile, groupFallback: kindFallback,
+	groupDevice: kindDevice, groupRank: kindRank, groupTime: kindTime, groupBegun: kindBegun,
+	groupTorn: kindTorn, groupWhole: kindBegun,
+}
+
+func newReader(program *Program, i int) *reader {
+	line := &program.Lines[i]
+	p, err := compile(line.Pattern, line.KeepTorn)
+	if err != nil {
+		panic(program.Name + ": " + err.Error()) // the program is sound
+	}
+	r := &reader{Line: line, program: program.Name, pattern: p, literals: line.Literals(), bare: line.unit()}
+	if r.whole = line.Example; line.Gives == givesTorn {
+		r.whole = program.Lines[0].Example
+	}
+	r.named, r.sampled = line.name(program.Name)
+	for i, name := range p.names {
+		if name == "" {
+			continue
+		}
+		g := group{name: name, start: 2 * i, end: 2*i + 1}
+		if q, err := record.ParseQuantity(name); err == nil {
+			g.quantity = q
+		} else {
+			g.kind = groupKinds[name]
+		}
+		r.groups = append(r.groups, g)
+	}
+	return r
+}
+
+// read reads all matches of the line at once, where the first of the literals stands that is not in
+// another record.
+func (r *reader) read(l *scan.Line, at int) (end int) {
+	var f finder
+	for f.begin(r.pattern, l.Text); f.next(); {
+		if f.slots[1] > at && r.match(l, f.slots) {
+			end = f.slots[1]
+		}
+		if !r.mayFollow(l.Text[min(f.from, len(l.Text)):]) {
+			break
+		}
+	}
+	return end
+}
+
+// mayFollow reports whether the rest of a line may have a further match.
+func (r *reader) mayFollow(rest []byte) bool {
+	for _, s := range r.literals {
+		if bytes.Contains(rest, []byte(s)) {
+			return true
+		}
+	}
+	return len(r.literals) == 0
+}
+
+// A match is what the groups of one match give.
+type match struct {
+	record.Reading
+	name     []byte
+	sampled  bool
+	lane     record.Lane
+	file     []byte
+	fallback bool
+	time     stamp.Stamp
+	first    int // where what is read begins: a time may stand before it, within the match
+	kept     int // where the last reading ends
+	torn     bool
+	mistakes []mistake
+}
+
+type mistake struct {
+	expected string
+	at       int
+}
+
+// match adds the records of a match, and reports whether there were any.
+func (r *reader) match(l *scan.Line, slots []int) bool {
+	text := l.Text // the line stays, and so does its text
+	m := match{sampled: r.sampled, first: slots[1], kept: -1}
+	m.torn = r.pattern.whole >= 0 && slots[2*r.pattern.whole] < 0
+	for i := range r.groups {
+		g := &r.groups[i]
+		start, end := slots[g.start], slots[g.end]
+		if start < 0 {
+			continue
+		}
+		if g.kind != kindTime && g.kind != kindBegun {
+			m.first = min(m.first, start)
+		}
+		r.group(l, &m, g, text[start:end], start, end)
+	}
+	if m.torn && !r.KeepTorn {
+		m.Reading, m.kept = record.Reading{}, -1
+	}
+	return r.add(l, &m, slots)
+}
+
+// group reads a group of a match.
+func (r *reader) group(l *scan.Line, m *match, g *group, group []byte, start, end int) {
+	wrong := func(expected string) { m.mistakes = append(m.mistakes, mistake{expected, start}) }
+	switch g.kind {
+	case kindQuantity:
+		size, expected := r.size(group, l.Text[end:])
+		if expected != "" {
+			wrong(expected + " in the group " + g.name)
+			return
+		}
+		m.Set(g.quantity, size)
+		m.kept = max(m.kept, end)
+	case kindName:
+		if group = bytes.TrimSpace(group); len(group) > 0 && len(group) <= scan.NameMax {
+			m.name, m.sampled = group, g.name == groupStep
+		}
+	case kindFile:
+		if m.file = bytes.TrimSpace(group); len(m.file) == 0 {
+			wrong("the name of a file")
+		}
+	case kindFallback:
+		m.fallback = true
+	case kindTime:
+		if m.time = stamp.Find(group); m.time.IsZero() {
+			wrong("a time such as 2026-11-20T02:00:03Z")
+		}
+	case kindDevice, kindRank:
+		n, rest, ok := lex.CutInt(group)
+		switch {
+		case !ok || len(rest) > 0:
+			wrong("the number of a " + g.name)
+		case g.kind == kindDevice:
+			m.lane.Device = n
+		default:
+			m.lane.Rank = n
+		}
+	case kindTorn:
+		m.torn = true
+	}
+}
+
+// add adds the records of a match, and reports whether there were any.
+func (r *reader) add(l *scan.Line, m *match, slots []int) bool {
+	before := l.Added()
+	header := func() record.Header {
+		h := l.Header(m.first)
+		if !m.time.IsZero() {
+			m.time.Into(&h)
+		}
+		return h
+	}
+	if len(m.file) > 0 {
+		l.Add(record.FileStart{Header: header(), Pipeline: true, Path: l.Str(m.file)})
+	}
+	if m.Len() > 0 {
+		name := r.named
+		if m.name != nil {
+			name = l.Str(m.name)
+		}
+		if r.LauncherRank {
+			m.lane.Rank = max(m.lane.Rank, launcherRank(l.Text[:m.first]))
+		}
+		if r.Change {
+			l.Add(record.Change{Header: header(), Name: name, Lane: m.lane, Reading: m.Reading})
+		} else {
+			c := l.Checkpoint(m.first, name)
+			if !m.time.IsZero() {
+				m.time.Into(&c.Header)
+			}
+			c.Sampled, c.Lane, c.Reading = m.sampled, m.lane, m.Reading
+		}
+	}
+	if m.fallback {
+		l.Add(record.Event{Header: header(), Kind: record.EventFallback, Text: l.Message(m.first)})
+	}
+	switch {
+	case r.whole == "":
+		for _, wrong := range m.mistakes {
+			r.bad(l, header(), wrong.expected, wrong.at)
+		}
+		if m.torn {
+			r.bad(l, header(), "a whole line", r.tear(l, m, slots))
+		}
+	case m.torn || len(m.mistakes) > 0:
+		if at := r.tear(l, m, slots); !source.IsTemplate(lex.FirstBytes(l.Text[at:], templateMax)) {
+			l.Bad(at, r.whole, record.TornAdvice)
+		}
+	}
+	return l.Added() > before
+}
+
+// templateMax is how far the source of a program is looked for in what looks like a torn line.
+const templateMax = 512
+
+// tear is where a torn line is quoted from: behind the last reading, or else from the literal on by
+// which the line was found.
+func (r *reader) tear(l *scan.Line, m *match, slots []int) int {
+	if m.kept >= 0 {
+		return m.kept
+	}
+	for _, s := range r.literals {
+		if i := bytes.Index(l.Text[slots[0]:], []byte(s)); i >= 0 {
+			return slots[0] + i
+		}
+	}
+	return slots[0]
+}
+
+func (r *reader) bad(l *scan.Line, h record.Header, expected string, at int) {
+	l.Add(record.SyntaxError{
+		Header: h, Expected: expected, Found: lex.Shorten(strings.ToValidUTF8(string(l.Text[at:]), "�"), 80),
+		Advice: "the line matches the pattern of the dialect " + r.program + "; mend the pattern, or give it a unit",
+	})
+}
+
+// launcherRank is the rank that a launcher puts before a line: "[rank3]:", torchrun's "[default3]:".
+func launcherRank(before []byte) int {
+	before = before[:min(len(before), 256)]
+	for _, mark := range []string{"[rank", "[default"} {
+		if i := bytes.Index(before, []byte(mark)); i >= 0 {
+			n, rest, ok := lex.CutInt(before[i+len(mark):])
+			if ok && len(rest) > 0 && rest[0] == ']' {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// size reads a number with its unit; expected says what should stand there where it cannot.
+func (r *reader) size(group, behind []byte) (s record.Size, expected string) {
+	cut := lex.CutNumber
+	if r.Rounding == None {
+		cut = lex.CutFloat
+	}
+	n, rest, ok := cut(withoutCommas(bytes.TrimSpace(group)))
+	if !ok || n.Digits < 0 && !r.Change {
+		return record.Size{}, "a size of 0 or more"
+	}
+	unit, after := r.cutUnit(rest)
+	if len(bytes.TrimSpace(after)) > 0 {
+		return record.Size{}, "a size such as 7.23 GiB"
+	}
+	if unit == 0 {
+		if i := len(behind) - len(lex.TrimBlanks(behind)); i < 2 {
+			if found, rest := r.cutUnit(behind); len(behind)-len(rest)-i > 1 && (len(rest) == 0 || !lex.IsTextByte(rest[0])) {
+				unit = found
+			}
+		}
+	}
+	if unit == 0 {
+		unit = r.bare
+	}
+	if unit == 0 {
+		return record.Size{}, "a unit such as MiB"
+	}
+	if s, ok = r.rounded(n, unit); !ok {
+		return record.Size{}, "a size below 4 EiB"
+	}
+	return s, ""
+}
+
+// rounded is a number of units, with the resolution that the line's rounding gives it.
+func (r *reader) rounded(n lex.Decimal, unit int64) (s record.Size, ok bool) {
+	switch r.Rounding {
+	case Down:
+		return lex.Floored(n, unit)
+	case UpOrDown:
+		s, ok = n.Times(unit)
+		s.Resolution = unit
+	case None:
+		if s, ok = n.Times(unit); r.Decimals == 0 || n.Decimals != r.Decimals {
+			s.Resolution = 0
+		}
+	default:
+		return n.Rounded(r.Decimals).Times(unit)
+	}
+	return s, ok
+}
+
+// withoutCommas takes the commas out of a number that has one before every three digits:
+// "7,763,421,184 bytes".
+func withoutCommas(b []byte) []byte {
+	if bytes.IndexByte(b, ',') < 0 {
+		return b
+	}
+	whole := 0
+	for whole < len(b) && (lex.IsDigit(b[whole]) || b[whole] == ',') {
+		whole++
+	}
+	groups := bytes.Split(b[:whole], []byte{','})
+	if len(groups) == 1 || len(groups[0]) == 0 || len(groups[0]) > 3 {
+		return b
+	}
+	for _, g := range groups[1:] {
+		if len(g) != 3 {
+			return b
+		}
+	}
+	return append(bytes.Join(groups, nil), b[whole:]...)
+}
