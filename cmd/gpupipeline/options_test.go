@@ -70,7 +70,8 @@ func TestTrouble(t *testing.T) {
 		},
 		{
 			"--model MODEL --fault burn:1 a.wav",
-			`expected leak:SIZE, keep:NAME, oom:N, oom-batch:N, oom-item:N, crash:N or hang:N, found "burn:1"`,
+			`expected leak:SIZE, keep:NAME, oom:N, oom-batch:N, oom-item:N, crash:N or hang:N, found ` +
+				`"burn:1"`,
 		},
 		{
 			"--model MODEL --fault keep:Model a.wav",

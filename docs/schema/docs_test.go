@@ -35,7 +35,8 @@ func TestPolicyOfTheDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(check.DefaultPolicy(), got, cmp.Comparer(slices.Equal[[]string])); diff != "" {
-		t.Errorf("docs/reference/policy.md has another policy than the default one (-program +docs):\n%s", diff)
+		t.Errorf("docs/reference/policy.md has another policy than the default one (-program +docs):\n%s",
+			diff)
 	}
 	for _, key := range readerKeys(formats[0].read, nil) {
 		if strings.Contains(key, "[]") { // docs/how-to/log-format.md
@@ -74,6 +75,7 @@ func TestPipelineOfTheDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(src), block); diff != "" {
-		t.Errorf("docs/reference/pipeline-file.md shows another file than pipeline.yaml (-file +docs):\n%s", diff)
+		t.Errorf("docs/reference/pipeline-file.md shows another file than pipeline.yaml (-file "+
+			"+docs):\n%s", diff)
 	}
 }

@@ -34,7 +34,8 @@ func TestReference(t *testing.T) {
 	b.WriteString(referenceHead)
 	for _, name := range []string{"policy", "pipeline", "verdict"} {
 		root := ordered(t, name)
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", strings.ToUpper(name[:1])+name[1:], wrapped(root["description"].(string)))
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", strings.ToUpper(name[:1])+name[1:],
+			wrapped(root["description"].(string)))
 		if name == "verdict" {
 			b.WriteString("[verdict.schema.json](verdict.schema.json) has the fields of `validation`.\n\n" +
 				"| field | type | meaning |\n|---|---|---|\n")

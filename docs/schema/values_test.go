@@ -13,8 +13,10 @@ import (
 
 // tried are values that people write, as they stand in YAML.
 var tried = []string{
-	"1", "0", "0.5", "1048576", "-1", "95%", "512MiB", "1 GiB", "250us", "true", "false", "null", `""`, `"8"`,
-	"out-of-memory", "recovry", "halve", "stage", "forever", "torch.float16", "int64", "openai/whisper-large-v3",
+	"1", "0", "0.5", "1048576", "-1", "95%", "512MiB", "1 GiB", "250us", "true", "false", "null", `""`,
+	`"8"`,
+	"out-of-memory", "recovry", "halve", "stage", "forever", "torch.float16", "int64",
+	"openai/whisper-large-v3",
 	"RTX 5080", "60-600", "ceil(seconds / 30)", "[]", "[leak]", "[seconds, 80]", "{}",
 	"{" + unknownKey + ": 1}", "[{" + unknownKey + ": 1}]", "[[]]",
 }
@@ -188,8 +190,10 @@ func TestAmounts(t *testing.T) {
 	t.Parallel()
 	holds := compiled(t, "policy")
 	for _, value := range []string{
-		"4M", "1.5GiB", "20 B", "16GB", "64kb", "512 KiB", "0.5 TiB", ".5GiB", "7.GiB", "+3MiB", "12 bytes", "0", "1e3", "2.5",
-		"-1MiB", "1 PiB", "GiB", "1,5GiB", "0.95", "95%", "95 %", "100%", "1", "99.9%", ".5", "1.5", "120%", "-5%", "%", "1.0", "05%",
+		"4M", "1.5GiB", "20 B", "16GB", "64kb", "512 KiB", "0.5 TiB", ".5GiB", "7.GiB", "+3MiB",
+		"12 bytes", "0", "1e3", "2.5",
+		"-1MiB", "1 PiB", "GiB", "1,5GiB", "0.95", "95%", "95 %", "100%", "1", "99.9%", ".5", "1.5",
+		"120%", "-5%", "%", "1.0", "05%",
 	} {
 		for _, key := range []string{"floor", "min"} {
 			text := []byte("recovery: {" + key + ": \"" + value + "\"}")

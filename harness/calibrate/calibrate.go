@@ -61,8 +61,10 @@ func Of(runs []*compare.Baseline, policy check.Policy, o Options) (*Report, erro
 		dense.Metrics = make([]check.Metric, len(b.Metrics))
 		for i, m := range b.Metrics { // a history is not read by compare.ReadBaseline, which sees to that
 			if !m.Fits(len(b.Files)) {
-				return nil, fmt.Errorf("%s: expected a value for each of its %d files in the metric %q, found %d; what is stored of the run is "+
-					"damaged: leave it out", b.Run.Log, len(b.Files), m.Name, len(m.Values))
+				return nil,
+					fmt.Errorf("%s: expected a value for each of its %d files in the metric %q, found %d; what "+
+						"is stored of the run is "+
+						"damaged: leave it out", b.Run.Log, len(b.Files), m.Name, len(m.Values))
 			}
 			dense.Metrics[i] = m.Dense(len(b.Files))
 		}
@@ -73,7 +75,8 @@ func Of(runs []*compare.Baseline, policy check.Policy, o Options) (*Report, erro
 		clean, r.Runs = append(clean, &dense), append(r.Runs, b.Run.Log)
 	}
 	if len(clean) < LeastRuns {
-		return nil, fmt.Errorf("expected at least %d runs that did not fail, found %d%s", LeastRuns, len(clean), leftOut(r.LeftOut))
+		return nil, fmt.Errorf("expected at least %d runs that did not fail, found %d%s", LeastRuns,
+			len(clean), leftOut(r.LeftOut))
 	}
 	for _, g := range growths(policy) {
 		if slices.Contains(policy.Gate, g.Check) {
@@ -93,7 +96,8 @@ func leftOut(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %d failed and may have leaked, of which the first is %s: take them too with --all if they did not",
+	return fmt.Sprintf("; %d failed and may have leaked, of which the first is %s: take them too "+
+		"with --all if they did not",
 		len(names), names[0])
 }
 

@@ -45,7 +45,8 @@ func (s *source) fit() (columns int, course []float64, left float64) {
 	case shape.WarmUp:
 		choices = [][][]float64{{column(func(i float64) float64 { return min(i, from) })}}
 		if from > 0 { // a decay of which 5 % are left there
-			choices = append(choices, [][]float64{column(func(i float64) float64 { return 1 - math.Exp(-3*i/from) })})
+			choices = append(choices,
+				[][]float64{column(func(i float64) float64 { return 1 - math.Exp(-3*i/from) })})
 		}
 	case shape.Step:
 		choices = [][][]float64{{step(from)}}

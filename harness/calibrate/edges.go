@@ -21,8 +21,9 @@ type edges struct {
 	verdict check.Verdict // by the policy
 	loose   bool          // where it is undecided that counts for nothing
 	base    float64
-	fires   float64 // the metric fails by every limit below; below 0 where no limit fails, -Inf where no shift would
-	passes  float64 // it passes by this limit and those above; Inf where so few files never pass
+	// The metric fails by every limit below; below 0 where no limit fails, -Inf where no shift would.
+	fires  float64
+	passes float64 // it passes by this limit and those above; Inf where so few files never pass
 }
 
 func (e edges) failed() bool    { return e.verdict == check.Fail }
@@ -80,7 +81,8 @@ func (k metricKey) share(log float64) float64 {
 }
 
 // edgesOf compares two runs by the policy, and finds the edges of the metrics whose verdict is asked for.
-func edgesOf(base, now *compare.Baseline, whole *check.Policy, asked func(check.Verdict) bool) []edges {
+func edgesOf(base, now *compare.Baseline, whole *check.Policy,
+	asked func(check.Verdict) bool) []edges {
 	var all []edges
 	policy := whole.Regression
 	c := compare.Compare(base, now, policy)
@@ -107,7 +109,8 @@ func edgesOf(base, now *compare.Baseline, whole *check.Policy, asked func(check.
 				tests++
 			}
 		}
-		e := edges{metricKey: key, verdict: c.Changes[i].Verdict, base: change.Base, fires: math.Inf(-1), passes: math.Inf(1)}
+		e := edges{metricKey: key, verdict: c.Changes[i].Verdict, base: change.Base, fires: math.Inf(-1),
+			passes: math.Inf(1)}
 		// Where times are not decided, it is throughput that is not: see compare.Comparison.Findings.
 		e.loose = e.timed() && !slices.Contains(whole.Gate, check.Throughput)
 		if change.Interval != nil {
@@ -120,7 +123,8 @@ func edgesOf(base, now *compare.Baseline, whole *check.Policy, asked func(check.
 			p := probe{metricKey: key, base: only(base, key), now: only(now, key)}
 			// By Holm, a metric that is worse alone is tested at this level.
 			p.policy.FalseAlarms = policy.FalseAlarms / check.Share(tests)
-			e.fires = p.fires(math.Max(math.Abs(change.Interval.Low), math.Abs(change.Interval.High)) / scaleOf(e))
+			e.fires = p.fires(math.Max(math.Abs(change.Interval.Low),
+				math.Abs(change.Interval.High)) / scaleOf(e))
 		}
 		all = append(all, e)
 	}

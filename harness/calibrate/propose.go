@@ -12,7 +12,8 @@ import (
 // propose finds limits from those of the policy on by which no pair and no shuffle fails, and so many pairs as are asked for
 // pass in all of their metrics.
 func (g *regression) propose() {
-	g.MinEffect, g.MinBytes, g.MinSlowdown = float64(g.policy.MinEffect), float64(g.policy.MinBytes.Bytes), float64(g.policy.MinSlowdown)
+	g.MinEffect, g.MinBytes, g.MinSlowdown = float64(g.policy.MinEffect),
+		float64(g.policy.MinBytes.Bytes), float64(g.policy.MinSlowdown)
 	present := g.Pairs.Count == 0 && g.Shuffled.High <= g.o.FalseAlarms
 	g.Fine = present && g.does()
 	if g.Enough = g.Fine; g.Fine {
@@ -20,7 +21,8 @@ func (g *regression) propose() {
 	}
 	// A share of the pairs that pass in each metric may not pass in all: then more must in each.
 	for _, part := range []float64{0, 0.5, 0.75, 1} {
-		g.MinEffect, g.MinBytes, g.MinSlowdown = float64(g.policy.MinEffect), float64(g.policy.MinBytes.Bytes), float64(g.policy.MinSlowdown)
+		g.MinEffect, g.MinBytes, g.MinSlowdown = float64(g.policy.MinEffect),
+			float64(g.policy.MinBytes.Bytes), float64(g.policy.MinSlowdown)
 		g.raise(g.o.Power + part*(1-g.o.Power))
 		if g.Enough = g.does(); g.Enough {
 			return

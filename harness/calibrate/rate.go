@@ -61,7 +61,8 @@ func (o Options) check() error {
 	case !(o.Power > 0 && o.Power < 1):
 		return fmt.Errorf("expected a power between 0 and 100 %%, found %g", o.Power)
 	case rateOf(0, o.Tries).High > o.FalseAlarms || o.Tries < 1:
-		return fmt.Errorf("%d tries cannot show that false alarms are rarer than %g %%; at least %d can", o.Tries, 100*o.FalseAlarms,
+		return fmt.Errorf("%d tries cannot show that false alarms are rarer than %g %%; at least %d can",
+			o.Tries, 100*o.FalseAlarms,
 			leastTries(o.FalseAlarms))
 	}
 	return nil

@@ -77,7 +77,8 @@ func (g *regression) comparePairs() {
 			}
 		}
 	}
-	random(g.o.Seed, "pairs", 0).Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
+	random(g.o.Seed, "pairs", 0).Shuffle(len(pairs),
+		func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
 	pairs = pairs[:min(len(pairs), mostPairs)]
 	g.observed = make([][]edges, len(pairs))
 	each(len(pairs), func(i int) {
@@ -149,7 +150,8 @@ func (g *regression) sumUp() {
 	g.Metrics = make([]Metric, len(all))
 	for i, pairs := range all {
 		m := &g.Metrics[i]
-		m.Name, m.Unit, m.Rank, m.Device, m.Pairs = pairs[0].name, pairs[0].unit, pairs[0].rank, pairs[0].device, len(pairs)
+		m.Name, m.Unit, m.Rank, m.Device, m.Pairs = pairs[0].name, pairs[0].unit, pairs[0].rank,
+			pairs[0].device, len(pairs)
 		bases, needed := make([]float64, len(pairs)), make([]float64, len(pairs))
 		quiet := math.Inf(-1)
 		for k, e := range pairs {
@@ -173,7 +175,8 @@ func (g *regression) sumUp() {
 		}
 		m.Base = quantile(bases, 0.5)
 		usual := edges{metricKey: pairs[0].metricKey, base: m.Base}
-		limit := usual.limit(float64(g.policy.MinEffect), float64(g.policy.MinBytes.Bytes), float64(g.policy.MinSlowdown))
+		limit := usual.limit(float64(g.policy.MinEffect), float64(g.policy.MinBytes.Bytes),
+			float64(g.policy.MinSlowdown))
 		m.Limit = usual.amount(limit)
 		if enough := max(0, quiet, quantile(needed, g.o.Power)); !math.IsInf(enough, 0) {
 			m.Enough = new(usual.amount(enough))

@@ -28,19 +28,22 @@ func nights(n int, noise, sway float64) []*compare.Baseline {
 		for i := range 40 {
 			m.Files = append(m.Files, check.MeasuredFile{Path: fmt.Sprintf("%d.wav", i), Index: i + 1})
 			for k, v := range []float64{
-				(4096 + float64(i) + noise*r.NormFloat64()) * mib, speed * math.Exp(0.01*r.NormFloat64()), 0.98 + 0.001*r.Float64(), 100 * mib,
+				(4096 + float64(i) + noise*r.NormFloat64()) * mib, speed * math.Exp(0.01*r.NormFloat64()),
+				0.98 + 0.001*r.Float64(), 100 * mib,
 			} {
 				m.Metrics[k].Values = append(m.Metrics[k].Values, v)
 			}
 		}
-		runs = append(runs, compare.New(m, compare.RunInfo{Log: fmt.Sprint("night ", night), Verdict: check.Pass}))
+		runs = append(runs, compare.New(m, compare.RunInfo{Log: fmt.Sprint("night ", night),
+			Verdict: check.Pass}))
 	}
 	return runs
 }
 
 func metric(t *testing.T, r *calibrate.Report, name string) calibrate.Metric {
 	t.Helper()
-	i := slices.IndexFunc(r.Regression.Metrics, func(m calibrate.Metric) bool { return m.Name == name })
+	i := slices.IndexFunc(r.Regression.Metrics,
+		func(m calibrate.Metric) bool { return m.Name == name })
 	if i < 0 {
 		t.Fatalf("no metric %s in %+v", name, r.Regression.Metrics)
 	}
@@ -51,7 +54,8 @@ func metric(t *testing.T, r *calibrate.Report, name string) calibrate.Metric {
 func TestAlike(t *testing.T) {
 	r := calibrated(t, nights(5, 10, 0), only(check.Regression), options(300))
 	g := r.Regression
-	if g.Pairs.Count != 0 || g.Pairs.Of != 20 || g.Shuffled.Count != 0 || !g.Fine || len(r.Policy) > 0 {
+	if g.Pairs.Count != 0 || g.Pairs.Of != 20 || g.Shuffled.Count != 0 || !g.Fine ||
+		len(r.Policy) > 0 {
 		t.Errorf("found %+v, proposed %q, expected the present limits to do in 20 pairs", g, r.Policy)
 	}
 	// Of 5 runs there are 2 independent pairs; 1 - 0.05^(1/2) = 0.776.
@@ -59,7 +63,8 @@ func TestAlike(t *testing.T) {
 		t.Errorf("the pairs say below %g, expected 0.776", g.Pairs.High)
 	}
 	// Without noise, one byte above the limit is caught: 8 MiB, which are more than 1 % of 100 MiB.
-	if m := metric(t, r, check.IdleLevel); *m.Catches < 8*mib || *m.Catches > 8*mib+8 || *m.Enough != 0 {
+	if m := metric(t, r, check.IdleLevel); *m.Catches < 8*mib || *m.Catches > 8*mib+8 ||
+		*m.Enough != 0 {
 		t.Errorf("idle level: catches %g, enough %g, expected 8 MiB and 0", *m.Catches, *m.Enough)
 	}
 	// The mean of 40 differences of two files scatters by 10 sqrt(2/40) = 2.2 MiB, the difference itself by as much.
@@ -75,13 +80,16 @@ func TestNightsThatDiffer(t *testing.T) {
 	policy.Regression.MinSlowdown = 0.01
 	r := calibrated(t, runs, policy, options(300))
 	g := r.Regression
-	if g.Pairs.Count == 0 || g.Fine || g.MinEffect != 0.01 || g.MinBytes != 8*mib || g.MinSlowdown <= 0.01 {
+	if g.Pairs.Count == 0 || g.Fine || g.MinEffect != 0.01 || g.MinBytes != 8*mib ||
+		g.MinSlowdown <= 0.01 {
 		t.Fatalf("found %+v, expected pairs that fail, and another min_slowdown", g)
 	}
-	if want := fmt.Sprintf("regression: {min_slowdown: %g%%}", 100*g.MinSlowdown); !slices.Equal(r.Policy, []string{want}) {
+	if want := fmt.Sprintf("regression: {min_slowdown: %g%%}",
+		100*g.MinSlowdown); !slices.Equal(r.Policy, []string{want}) {
 		t.Errorf("proposed %q, want %q", r.Policy, want)
 	}
-	if m := metric(t, r, "throughput"); m.Fired == 0 || *m.Enough > g.MinSlowdown*m.Base || *m.Catches < *m.Enough-m.Limit {
+	if m := metric(t, r, "throughput"); m.Fired == 0 || *m.Enough > g.MinSlowdown*m.Base ||
+		*m.Catches < *m.Enough-m.Limit {
 		t.Errorf("throughput: %+v", m)
 	}
 	// With the proposed limit none fails.
@@ -101,7 +109,8 @@ func TestNoisyPeaks(t *testing.T) {
 		t.Fatalf("found %+v, expected undecided pairs and another min_effect", g)
 	}
 	policy.Regression.MinEffect = check.Share(g.MinEffect)
-	if again := calibrated(t, runs, policy, options(300)).Regression; !again.Fine || again.Undecided > 1 {
+	if again := calibrated(t, runs, policy, options(300)).Regression; !again.Fine ||
+		again.Undecided > 1 {
 		t.Errorf("with the proposed limits: %+v", again)
 	}
 }
@@ -113,7 +122,8 @@ func TestExact(t *testing.T) {
 	few := options(60)
 	few.FalseAlarms = 0.05
 	r := calibrated(t, nights(3, 1, 0), policy, few)
-	if r.Regression.Pairs.Count != 6 || !slices.Equal(r.Policy, []string{"regression: {exact: false}"}) {
+	if r.Regression.Pairs.Count != 6 || !slices.Equal(r.Policy,
+		[]string{"regression: {exact: false}"}) {
 		t.Errorf("found %+v, proposed %q", r.Regression.Pairs, r.Policy)
 	}
 }

@@ -52,7 +52,8 @@ func TestWhiteNoise(t *testing.T) {
 	// Runs of as many files as it says are decided by the present limit; the proposed limit decides runs as these.
 	decided := func(files int, limit float64) (share float64) {
 		const runs = 100
-		for _, b := range levels(2*runs, fixtures.LevelSpec{Kind: "white", Files: files, Sigma: sigma})[runs:] {
+		for _, b := range levels(2*runs, fixtures.LevelSpec{Kind: "white", Files: files,
+			Sigma: sigma})[runs:] {
 			one := shape.Of(shape.Series{Values: b.Metrics[0].Values, Grain: 512})
 			if check.GrowthVerdict(&one, limit) == check.Pass {
 				share += 1.0 / runs
@@ -102,7 +103,8 @@ func TestUnseenRuns(t *testing.T) {
 func TestShapes(t *testing.T) {
 	long(t)
 	for _, kind := range []string{"warm-up", "step", "sawtooth-5", "outliers", "audio"} {
-		g := calibrated(t, levels(4, fixtures.LevelSpec{Kind: kind, Files: 30, Sigma: 1}), only(check.Leak), options(300)).Growth[0]
+		g := calibrated(t, levels(4, fixtures.LevelSpec{Kind: kind, Files: 30, Sigma: 1}),
+			only(check.Leak), options(300)).Growth[0]
 		if g.Fired.Low > 0.001 {
 			t.Errorf("%s: fired %+v, expected a rate that 0.1 %% can be", kind, g.Fired)
 		}
@@ -114,7 +116,8 @@ func TestShapes(t *testing.T) {
 
 // Without noise any leak above the limit is caught, and every clean run passes.
 func TestNoNoise(t *testing.T) {
-	g := calibrated(t, levels(2, fixtures.LevelSpec{Kind: "white", Files: 20}), only(check.Leak), options(4000)).Growth[0]
+	g := calibrated(t, levels(2, fixtures.LevelSpec{Kind: "white", Files: 20}), only(check.Leak),
+		options(4000)).Growth[0]
 	if g.Fired.Count != 0 || g.Undecided.Count != 0 || g.Noise != 0 || !g.Fine {
 		t.Errorf("found %+v, expected no alarm, nothing undecided and no noise", g)
 	}

@@ -16,8 +16,9 @@ const metricsOfRun = 12
 
 var alarmRuns = flag.Int("alarms.runs", 1000, "pairs of like runs of each kind in TestFalseAlarms")
 
-// simulate is a run of some files with twelve metrics, each with noise of another kind: memory in blocks of 2 MiB, which
-// gives many ties, bytes that scatter, recoveries, and a throughput with rare slow files. Files differ far more than runs do.
+// simulate returns a run of some files with twelve metrics. Each metric has another kind of noise:
+// memory in blocks of 2 MiB, which gives many ties, scattered bytes, recoveries, and a throughput
+// with rare slow files. Files differ far more than runs do.
 func simulate(r *rand.Rand, files int, worse float64) *compare.Baseline {
 	m := check.Measurements{Metrics: make([]check.Metric, metricsOfRun)}
 	for i := range files {
@@ -47,8 +48,10 @@ func simulate(r *rand.Rand, files int, worse float64) *compare.Baseline {
 	return compare.New(m, compare.RunInfo{})
 }
 
-// verdicts compares many pairs of runs, and counts those in which a metric fails, and those in which all pass.
-func verdicts(t *testing.T, runs, files int, worse float64, paired bool, policy check.RegressionPolicy) (failed, passed int) {
+// verdicts compares many pairs of runs. It counts the pairs in which a metric fails, and those in
+// which all metrics pass.
+func verdicts(t *testing.T, runs, files int, worse float64, paired bool,
+	policy check.RegressionPolicy) (failed, passed int) {
 	t.Helper()
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -82,8 +85,9 @@ func verdicts(t *testing.T, runs, files int, worse float64, paired bool, policy 
 	return failed, passed
 }
 
-// Of pairs of like runs with twelve metrics, at most the promised share fails, though no difference is too small to fail: a
-// binomial number that exceeds its mean by four times its standard deviation is rarer than one in 10,000.
+// TestFalseAlarms compares pairs of equal runs with twelve metrics, where even the smallest
+// difference may fail. The rate of failures must keep its promise. A binomial number exceeds its
+// mean by four standard deviations less than once in 10,000 times.
 func TestFalseAlarms(t *testing.T) {
 	for _, c := range []struct {
 		files  int
@@ -94,18 +98,20 @@ func TestFalseAlarms(t *testing.T) {
 		if testing.Short() {
 			runs /= 10
 		}
-		policy := check.RegressionPolicy{FalseAlarms: check.Share(c.alarms)} // nothing is too small
+		policy := check.RegressionPolicy{FalseAlarms: check.Share(c.alarms)} // every difference counts
 		failed, _ := verdicts(t, runs, c.files, 0, c.paired, policy)
 		mean := c.alarms * float64(runs)
 		if most := mean + 4*math.Sqrt(mean*(1-c.alarms)); float64(failed) > most {
-			t.Errorf("%d files, paired %v: %d of %d like runs fail, want at most %.0f", c.files, c.paired, failed, runs, most)
+			t.Errorf("%d files, paired %v: %d of %d like runs fail, want at most %.0f", c.files, c.paired,
+				failed, runs, most)
 		}
-		t.Logf("%d files, paired %v: %d of %d like runs fail; promised %.0f", c.files, c.paired, failed, runs, mean)
+		t.Logf("%d files, paired %v: %d of %d like runs fail; promised %.0f", c.files, c.paired, failed,
+			runs, mean)
 	}
 }
 
-// A clear shift is found, by the policy's defaults: 10 % worse against noise of 1 to 3 %. Like runs pass where the limit is
-// wide enough for the noise.
+// TestPower finds a clear shift with the default policy: 10 % worse against noise of 1 to 3 %.
+// Equal runs pass if the limit is wide enough for the noise.
 func TestPower(t *testing.T) {
 	if failed, _ := verdicts(t, 100, 20, 0.10, true, defaults()); failed < 100 {
 		t.Errorf("%d of 100 runs that are 10 %% worse fail", failed)

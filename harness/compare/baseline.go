@@ -13,17 +13,17 @@ import (
 	"vramsoak/harness/check"
 )
 
-// Schema names the form of a Baseline in JSON.
+// Schema names the version of a Baseline in JSON.
 const Schema = "vramsoak.baseline/1"
 
-// A Baseline is what is kept of a run, to compare later ones with.
+// A Baseline holds the measurements of a run. Later runs are compared with it.
 type Baseline struct {
 	Schema string  `json:"schema"`
 	Run    RunInfo `json:"run"`
 	check.Measurements
 }
 
-// RunInfo says which run it was. What is not known is empty.
+// RunInfo identifies a run. Unknown fields are empty.
 type RunInfo struct {
 	Started time.Time     `json:"started,omitzero"`
 	Commit  string        `json:"commit,omitempty"` // git
@@ -36,10 +36,11 @@ type RunInfo struct {
 	Verdict check.Verdict `json:"verdict,omitempty"`
 }
 
-// New is a baseline of what a run measured. Values are rounded to the byte, and to a millionth of another unit, so that a
-// run is equal to what was saved of it.
+// New returns a baseline with the measurements of a run. Bytes are rounded to whole ones, other
+// units to a millionth, so that a run equals its saved baseline.
 func New(m check.Measurements, run RunInfo) *Baseline {
-	b := &Baseline{Schema: Schema, Run: run, Measurements: check.Measurements{Files: m.Files, Failed: m.Failed}}
+	b := &Baseline{Schema: Schema, Run: run, Measurements: check.Measurements{Files: m.Files,
+		Failed: m.Failed}}
 	b.Metrics = slices.Clone(m.Metrics)
 	for i, metric := range b.Metrics {
 		scale := 1e6
@@ -56,8 +57,8 @@ func New(m check.Measurements, run RunInfo) *Baseline {
 	return b
 }
 
-// WriteJSON writes the baseline for people to read and for [ReadBaseline]: a file or a metric a
-// line. It holds no more than a line in memory.
+// WriteJSON writes the baseline so that people and [ReadBaseline] can read it. Each file and each
+// metric is one line, and no more than one line is held in memory.
 func (b *Baseline) WriteJSON(w io.Writer) error {
 	run, err := json.MarshalIndent(b.Run, "  ", "  ")
 	if err != nil {
@@ -85,7 +86,7 @@ func (b *Baseline) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-// writeLines writes a list of an object, each of its items on a line of its own.
+// writeLines writes a list as a field of an object, with each item on its own line.
 func writeLines(w *bufio.Writer, key string, n int, item func(i int) ([]byte, error)) error {
 	_, _ = fmt.Fprintf(w, ",\n  %q: [", key)
 	for i := range n {
@@ -103,7 +104,8 @@ func writeLines(w *bufio.Writer, key string, n int, item func(i int) ([]byte, er
 	return nil
 }
 
-// metricLine is a metric in one line. Its numbers have no exponent, which encoding/json gives to the largest and the least.
+// metricLine returns a metric as one line of JSON. Its numbers have no exponents; encoding/json
+// would write one for very large and very small numbers.
 func metricLine(m check.Metric) ([]byte, error) {
 	values := m.Values
 	m.Values = nil

@@ -11,96 +11,100 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Comparison is a run held against an earlier one, metric by metric.
+// A Comparison compares a run with an earlier one, metric by metric.
 type Comparison struct {
 	Base RunInfo `json:"base"`
 	New  RunInfo `json:"new"`
-	// Files are those that both runs have; BaseFiles and NewFiles all that ended well.
+	// Files counts the files that both runs processed. BaseFiles and NewFiles count the files of each
+	// run that succeeded.
 	Files     int `json:"paired_files"`
 	BaseFiles int `json:"base_files"`
 	NewFiles  int `json:"new_files"`
-	// NewlyFailed are the files that ended well in the base, and failed in the new run.
+	// NewlyFailed are the files that succeeded in the base and failed in the new run.
 	NewlyFailed []check.MeasuredFile `json:"newly_failed,omitempty"`
-	// NoCommonFile says that both runs name their files, and have none in common: they are runs of
-	// different batches.
+	// NoCommonFile reports whether both runs name their files and have no file in common. Such runs
+	// worked on different batches.
 	NoCommonFile bool `json:"no_common_file,omitempty"`
-	// Remarks say where the runs differ otherwise, by host, GPU, driver or command, and that the base failed.
+	// Remarks name other differences (host, GPU, driver, command), and say so if the base failed.
 	Remarks []string `json:"remarks,omitempty"`
 	Changes []Change `json:"metrics"`
 
-	baseName, newName string // a file of each, where they have none in common
+	baseName, newName string // one file of each run, if no file is common
 }
 
-// A Change is by how much a metric is another than in the earlier run.
+// A Change compares one metric of two runs.
 type Change struct {
 	Name           string        `json:"name"`
-	Unit           string        `json:"unit"` // of every amount here, as in check.Metric
+	Unit           string        `json:"unit"` // of all amounts in this struct; see check.Metric
 	Rank           int           `json:"rank,omitempty"`
 	Device         int           `json:"device,omitempty"`
 	HigherIsBetter bool          `json:"higher_is_better,omitempty"`
 	Verdict        check.Verdict `json:"verdict"`
 	// Message is one sentence for a person.
 	Message string `json:"message"`
-	// Paired says that each file was compared with itself. Files is how many were, or else how many the run with fewer has.
+	// Paired reports whether each file was compared with itself. Files counts the compared files; if
+	// they are not paired, it counts the files of the run that has fewer.
 	Paired bool `json:"paired"`
 	Files  int  `json:"files"`
 	// Base and New are the medians of the compared files.
 	Base float64 `json:"base"`
 	New  float64 `json:"new"`
-	// Difference is by how much the new run is above the base, below where it is negative, of a usual file. It is no
-	// difference of the medians.
+	// Difference is how much higher the new run is for a typical file; it is negative if the new run
+	// is lower. It is not the difference of the medians.
 	Difference float64 `json:"difference"`
-	// Interval holds the true difference with the probability Confidence, whatever the printed digits hide; nil where there are
-	// too few files for any, and where metrics are compared exactly.
+	// Interval contains the true difference with the probability Confidence, whatever the printed
+	// digits hide. It is nil with too few files, and in an exact comparison.
 	Interval *Interval `json:"interval,omitempty"`
-	// Relative is the difference over Base, 0 where Base is.
+	// Relative is the difference divided by Base, or 0 if Base is 0.
 	Relative float64 `json:"relative"`
-	// Limit is by how much the metric may be worse.
+	// Limit is how much worse the metric may get.
 	Limit float64 `json:"limit"`
-	// P is the probability that chance makes a metric look that much worse than Limit, corrected for the number of metrics;
-	// nil where nothing was tested.
+	// P is the probability that chance alone makes a metric look worse than Limit by this much. It is
+	// corrected for the number of metrics, and nil if nothing was tested.
 	P *float64 `json:"p,omitempty"`
-	// File is the first file, by its place in the batch, that an exact comparison found worse.
+	// File is the number in the batch of the first file that an exact comparison found worse.
 	File int `json:"file,omitempty"`
 
-	// Only is the run that alone has the metric: "base" or "new".
+	// Only names the run that alone has the metric: "base" or "new".
 	Only string `json:"only,omitempty"`
 
-	lanes *lanes // of all metrics of the comparison; nil is a single one
+	lanes *lanes // shared by the comparison; nil if it has one metric
 }
 
-// lanes says whether the metrics of a comparison are of several devices and of several ranks.
-// Subjects then name them. All changes of a comparison share one value.
+// lanes reports whether the metrics of a comparison come from several devices, and from several
+// ranks. Subjects then name them. All changes of a comparison share one value.
 type lanes struct{ several, ranks bool }
 
-// The runs that may alone have a metric, as in [Change.Only].
+// The values of [Change.Only].
 const (
 	OnlyBase = "base"
 	OnlyNew  = "new"
 )
 
-// An Interval is from Low to High.
+// An Interval ranges from Low to High.
 type Interval struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// Compare holds a run against an earlier one.
+// Compare compares the metrics of a run with those of an earlier one.
 func Compare(base, now *Baseline, policy check.RegressionPolicy) *Comparison {
 	c := &Comparison{
-		Base: base.Run, New: now.Run, BaseFiles: len(base.Files), NewFiles: len(now.Files), Remarks: remarks(base.Run, now.Run),
+		Base: base.Run, New: now.Run, BaseFiles: len(base.Files), NewFiles: len(now.Files),
+		Remarks: remarks(base.Run, now.Run),
 	}
 	paired := c.pair(base, now)
 	both := matched(base.Metrics, now.Metrics)
-	c.Changes = make([]Change, len(both)) // a log may have a million
+	c.Changes = make([]Change, len(both)) // a log may have a million metrics
 	var tests []*test
 	lanes := lanesOf(both)
 	for i, m := range both {
 		of := cmp.Or(m.new, m.base)
 		change := &c.Changes[i]
 		*change = Change{
-			Name: of.Name, Unit: of.Unit, Rank: of.Rank, Device: of.Device, HigherIsBetter: of.HigherIsBetter,
-			lanes: lanes,
+			Name: of.Name, Unit: of.Unit, Rank: of.Rank, Device: of.Device,
+			HigherIsBetter: of.HigherIsBetter,
+			lanes:          lanes,
 		}
 		if m.base == nil || m.new == nil || m.base.Unit != m.new.Unit {
 			change.skipUnmatched(m)
@@ -115,7 +119,8 @@ func Compare(base, now *Baseline, policy check.RegressionPolicy) *Comparison {
 		case t.exact():
 			t.compareExactly(now.Files)
 		case t.Files < leastFiles && enough:
-			t.skip(fmt.Sprintf("%s have it in both runs, and %d are the least to judge by", check.Plural(t.Files, "file"), leastFiles))
+			t.skip(fmt.Sprintf("%s have it in both runs; it takes at least %d",
+				check.Plural(t.Files, "file"), leastFiles))
 		default:
 			t.run()
 		}
@@ -127,7 +132,7 @@ func Compare(base, now *Baseline, policy check.RegressionPolicy) *Comparison {
 	return c
 }
 
-// lanesOf returns what all changes of the metrics share.
+// lanesOf returns the value that all changes of these metrics share.
 func lanesOf(metrics []match) *lanes {
 	all := &lanes{}
 	for _, m := range metrics {
@@ -138,19 +143,21 @@ func lanesOf(metrics []match) *lanes {
 	return all
 }
 
-// leastFiles is how many files it takes for an interval: the 6 signs of 6 differences agree by chance in one of 64 times at
-// each end, which is less than the 2.5 % that an interval leaves out there.
+// leastFiles is the smallest number of files that gives an interval. The signs of 6 differences
+// agree by chance once in 64 times at each end. That is less than the 2.5 % that an interval leaves
+// out at each end.
 const leastFiles = 6
 
-// A match is a metric of both runs; one of them is nil where only the other has it.
+// A match is one metric in both runs. If only one run has it, the other pointer is nil.
 type match struct{ base, new *check.Metric }
 
-// matched are the metrics by name, rank and device, in the order of the base, then those that are new.
+// matched pairs the metrics by name, rank and device. The order is that of the base, followed by
+// the metrics that only the new run has.
 func matched(base, now []check.Metric) []match {
 	type key struct {
 		name         string
 		rank, device int
-		nth          int // of that name
+		nth          int // counts metrics with the same name
 	}
 	var all []match
 	at := map[key]int{}
@@ -176,7 +183,7 @@ func matched(base, now []check.Metric) []match {
 	return all
 }
 
-// remarks are what is to be known of two runs beside the measurements.
+// remarks returns the differences between two runs that may explain a change of their metrics.
 func remarks(base, now RunInfo) []string {
 	var all []string
 	add := func(what, was, is string) {
@@ -194,8 +201,9 @@ func remarks(base, now RunInfo) []string {
 	return all
 }
 
-// correct gives every test its probability among all of them, by Holm (A Simple Sequentially Rejective Multiple Test
-// Procedure, 1979): the least one is multiplied by their number, the next by one less, and so on, and none gets less than
+// correct corrects the probability of each test for the number of tests, by the method of Holm (A
+// Simple Sequentially Rejective Multiple Test Procedure, 1979). The smallest probability is
+// multiplied by the number of tests, the next one by one less, and so on. None becomes smaller than
 // the one before.
 func correct(tests []*test) {
 	var tested []*test
@@ -213,8 +221,9 @@ func correct(tests []*test) {
 	}
 }
 
-// Findings are those of the check "regression": those on files, then one a metric. If a run is held
-// against several earlier ones, reference names this one; else it is empty.
+// Findings returns the findings of the check "regression": first about files, then one for each
+// metric. If a run is compared with several earlier ones, reference names this one; otherwise it is
+// empty.
 func (c *Comparison) Findings(reference string) []check.Finding {
 	files := c.FileFindings(reference)
 	all := make([]check.Finding, 0, len(files)+len(c.Changes)+1)
@@ -233,14 +242,17 @@ func (c *Comparison) Findings(reference string) []check.Finding {
 
 func (c *Change) finding(reference string) check.Finding {
 	f := check.Finding{
-		Check: check.Regression, Verdict: c.Verdict, Subject: against(c.Subject(), reference), File: c.File, Message: c.Message,
+		Check: check.Regression, Verdict: c.Verdict, Subject: against(c.Subject(), reference),
+		File: c.File, Message: c.Message,
 	}
 	switch {
 	case c.Verdict != check.Undecided:
 	case c.Unit == check.Seconds || c.Unit == check.TimesRealTime:
-		f.Check = check.Throughput // which does not gate by default: few machines are steady enough to tell
+		// Not gating by default: few machines are steady enough to decide it.
+		f.Check = check.Throughput
 	case c.Unit == check.BytesPerFile:
-		f.Check = check.Drift // nor does this: few runs are long enough to tell small growth from noise
+		// Not gating either: most runs are too short to separate small growth from noise.
+		f.Check = check.Drift
 	}
 	if c.Verdict != check.Skipped {
 		f.Measured, f.Limit, f.Unit = new(c.Worse()), new(c.Limit), c.Unit
@@ -255,7 +267,7 @@ func against(subject, reference string) string {
 	return subject + ", against " + reference
 }
 
-// Subject is the name of the metric, with its device, and its rank, where there are several.
+// Subject returns the name of the metric. It adds the device and the rank if there are several.
 func (c *Change) Subject() string {
 	if c.lanes == nil || !c.lanes.several {
 		return c.Name
@@ -264,7 +276,7 @@ func (c *Change) Subject() string {
 	return fmt.Sprintf("%s (%s)", c.Name, lane.Name(c.lanes.ranks))
 }
 
-// Worse is the difference in the bad direction: negative where the new run is better.
+// Worse returns how much worse the new run is. The result is negative if the new run is better.
 func (c *Change) Worse() float64 {
 	if c.HigherIsBetter {
 		return 0 - c.Difference

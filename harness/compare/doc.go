@@ -1,10 +1,11 @@
-// Package compare tells whether one run needs more memory, or more time, than another.
+// Package compare decides whether one run uses more memory, or takes more time, than another.
 //
 //	base, err := compare.ReadBaseline(file, "baseline.json")
 //	c := compare.Runs(base, compare.New(*report.Measured, run), policy)
 //	report.Join(c.Findings("")...)
 //
-// Each metric of both runs is judged by how much worse the new one is, file against the same file. A metric fails where it
-// is certain that it got worse by more than the least effect that the policy minds, passes where it is certain that it did
-// not, and is undecided else. The tests look at ranks, so nothing is supposed of how noise is distributed.
+// Each metric of both runs is judged by how much worse the new run is. Each file is compared with
+// the same file in the base. A metric fails if it certainly got worse by more than the policy's
+// smallest effect. It passes if it certainly did not; otherwise it is undecided. The tests use
+// ranks, so they assume no particular distribution of the noise.
 package compare

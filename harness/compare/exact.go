@@ -9,7 +9,8 @@ import (
 	"vramsoak/harness/check"
 )
 
-// compareExactly holds each file against itself, of runs that have no noise. What the printed digits may hide is undecided.
+// compareExactly compares each file with itself, in runs without noise. A difference that the
+// printed digits may hide is undecided.
 func (t *test) compareExactly(files []check.MeasuredFile) {
 	if !t.Paired {
 		t.skip("an exact comparison needs the same files in both runs")
@@ -46,22 +47,25 @@ func (t *test) compareExactly(files []check.MeasuredFile) {
 	case worse > 0:
 		f := files[t.files[first].new]
 		t.Verdict, t.File = check.Fail, f.Index
-		t.Message = fmt.Sprintf("worse in %d of %s, first in %s: %s in place of %s", worse, total, fileName(f),
+		t.Message = fmt.Sprintf("worse in %d of %s, first in %s: %s in place of %s", worse, total,
+			fileName(f),
 			t.amount(t.new[first]), t.amount(t.base[first]))
 	case unclear > 0:
 		t.Verdict = check.Undecided
-		t.Message = fmt.Sprintf("the printed digits hide up to %s in %d of %s; exact bytes would decide it",
+		t.Message = fmt.Sprintf("the printed digits hide up to %s in %d of %s; exact bytes would "+
+			"decide it",
 			t.amount(hidden), unclear, total)
 	case better > 0:
 		t.Verdict = check.Pass
-		t.Message = fmt.Sprintf("better in %d of %s, by up to %s, and worse in none", better, total, t.amount(math.Abs(t.Difference)))
+		t.Message = fmt.Sprintf("better in %d of %s, by up to %s, and worse in none", better, total,
+			t.amount(math.Abs(t.Difference)))
 	default:
 		t.Verdict = check.Pass
 		t.Message = "the same in " + total
 	}
 }
 
-// fileName is how a message names a file: "file 12 (0012.wav)".
+// fileName returns the name of a file for a message: "file 12 (0012.wav)".
 func fileName(f check.MeasuredFile) string {
 	if f.Path == "" {
 		return fmt.Sprintf("file %d", f.Index)

@@ -7,13 +7,13 @@ import (
 	"vramsoak/harness/check"
 )
 
-// filesNamed is how many files a message names.
+// filesNamed limits how many files a message names.
 const filesNamed = 5
 
-// FileFindings are the findings of the check "regression" on the files themselves: files that ended
-// well in the base and failed in the new run, and runs without a common file. Metrics show neither,
-// because they are of files that ended well, and other files may take other memory. reference is as
-// in [Comparison.Findings].
+// FileFindings returns the findings of the check "regression" about files. They report files that
+// succeeded in the base and failed in the new run, and runs without a common file. Metrics do not
+// show either: they cover only files that succeeded, and different files may use different amounts
+// of memory. For reference see [Comparison.Findings].
 func (c *Comparison) FileFindings(reference string) []check.Finding {
 	var all []check.Finding
 	if n := len(c.NewlyFailed); n > 0 {
@@ -35,7 +35,8 @@ func (c *Comparison) FileFindings(reference string) []check.Finding {
 	return all
 }
 
-// newlyFailed is "2 files failed that ended well in the base: file 3 (c.wav), file 7 (g.wav); ...".
+// newlyFailed returns a message such as "2 files failed that ended well in the base: file 3
+// (c.wav), file 7 (g.wav); ...".
 func (c *Comparison) newlyFailed() string {
 	var names []string
 	for i, f := range c.NewlyFailed {

@@ -11,8 +11,8 @@ import (
 	"vramsoak/harness/compare"
 )
 
-// withFailed is a run of files that all measured the same. A path that ends with ! is of one that
-// failed; paths of "" are files without a name.
+// withFailed returns a run of files with the same measurements. A path that ends with ! is a file
+// that failed; the path "" is a file without a name.
 func withFailed(paths ...string) *compare.Baseline {
 	m := check.Measurements{Metrics: []check.Metric{peak}}
 	for i, path := range paths {
@@ -28,7 +28,8 @@ func withFailed(paths ...string) *compare.Baseline {
 	return compare.New(m, compare.RunInfo{})
 }
 
-// files are 0.wav to 19.wav of a folder, which is enough to pass; the last ones are others.
+// files returns 0.wav to 19.wav of a folder, enough files to pass. The given names replace the last
+// ones.
 func files(dir string, last ...string) []string {
 	var all []string
 	for i := range 20 - len(last) {
@@ -37,14 +38,14 @@ func files(dir string, last ...string) []string {
 	return append(all, last...)
 }
 
-// TestFileFindings: memory that is the same passes, and the files decide.
+// TestFileFindings: memory is equal in both runs, so the files decide.
 func TestFileFindings(t *testing.T) {
 	t.Parallel()
 	unnamed := make([]string, 20)
 	for _, tt := range []struct {
 		name      string
 		base, new []string
-		want      string // check, verdict and the beginning of the message; "" where all pass
+		want      string // check, verdict and the start of the message; "" if all pass
 	}{
 		{"the same", files("a"), files("a"), ""},
 		{
@@ -53,7 +54,8 @@ func TestFileFindings(t *testing.T) {
 		},
 		{
 			"seven fail", files("a"), slices.Concat(files("a")[:13], failing(files("a")[13:])),
-			"fail failed files: 7 files failed that ended well in the base: file 14 (13.wav), file 15 (14.wav), " +
+			"fail failed files: 7 files failed that ended well in the base: file 14 (13.wav), file 15 " +
+				"(14.wav), " +
 				"file 16 (15.wav), file 17 (16.wav), file 18 (17.wav), and 2 more; see why",
 		},
 		{
@@ -63,7 +65,8 @@ func TestFileFindings(t *testing.T) {
 		{"it failed before", files("a", "a/x.wav!"), files("a", "a/x.wav!"), ""},
 		{"it ends well now", files("a", "a/x.wav!"), files("a", "a/x.wav"), ""},
 		{"a new file fails", files("a"), append(files("a"), "a/new.wav!"), ""},
-		{"once of two times", files("a", "x", "x"), files("a", "x!", "x"), "fail failed files: 1 file failed"},
+		{"once of two times", files("a", "x", "x"), files("a", "x!", "x"),
+			"fail failed files: 1 file failed"},
 		{"once of two times in both", files("a", "x", "x!"), files("a", "x!", "x"), ""},
 		{"in one round more", files("a", "x"), files("a", "x", "x!"), "fail failed files: 1 file failed"},
 		{"in one round more, and in the base", files("a", "x", "x!"), files("a", "x", "x!", "x!"), ""},
@@ -75,7 +78,8 @@ func TestFileFindings(t *testing.T) {
 			"of a batch that has moved on Windows", files("a", `C:\a\x.wav`), files("a", `D:\b\a\x.wav!`),
 			"fail failed files: 1 file failed",
 		},
-		{"without names", unnamed, append(slices.Clone(unnamed[:19]), "!"), "fail failed files: 1 file failed that ended well in the base: file 20;"},
+		{"without names", unnamed, append(slices.Clone(unnamed[:19]), "!"),
+			"fail failed files: 1 file failed that ended well in the base: file 20;"},
 		{"without names, another number", unnamed, append(slices.Clone(unnamed), "!"), ""},
 		{
 			"all fail", files("a"), failing(files("a")),
@@ -83,7 +87,8 @@ func TestFileFindings(t *testing.T) {
 		},
 		{
 			"another batch", files("a"), renamed(files("a")),
-			"undecided files: the runs have no file in common (the base has a/0.wav, the new run other/a-0.wav), and other " +
+			"undecided files: the runs have no file in common (the base has a/0.wav, the new run " +
+				"other/a-0.wav), and other " +
 				"files may take other memory; compare runs over the same files",
 		},
 		{"one file in common", files("a", "x"), append(renamed(files("a")[:19]), "b/x"), ""},
@@ -98,7 +103,8 @@ func TestFileFindings(t *testing.T) {
 			for _, f := range c.FileFindings("") {
 				got = append(got, fmt.Sprintf("%s %s: %s", f.Verdict, f.Subject, f.Message))
 			}
-			if text := strings.Join(got, "\n"); !strings.HasPrefix(text, tt.want) || tt.want == "" && text != "" {
+			if text := strings.Join(got, "\n"); !strings.HasPrefix(text, tt.want) || tt.want == "" &&
+				text != "" {
 				t.Errorf("got %q, expected %q", text, tt.want)
 			}
 			report := check.Report{Policy: check.DefaultPolicy()}
@@ -126,8 +132,8 @@ func renamed(paths []string) []string {
 	return all
 }
 
-// TestFailedFilesAreSaved: a baseline keeps the files that failed, and a comparison of two saved ones
-// finds them.
+// TestFailedFilesAreSaved: a baseline keeps the files that failed, and a comparison of two saved
+// baselines finds them.
 func TestFailedFilesAreSaved(t *testing.T) {
 	t.Parallel()
 	again := func(b *compare.Baseline) *compare.Baseline {

@@ -12,23 +12,23 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// GrowthOf begins the name of a ledger's growth over files: "growth of idle level".
+// GrowthOf is the prefix of a growth metric's name, as in "growth of idle level".
 const GrowthOf = "growth of "
 
-// Runs holds a run against an earlier one: its metrics file by file, as [Compare] does, and how its
-// levels grow over the files.
+// Runs compares a run with an earlier one. It compares metrics file by file, as [Compare] does, and
+// how much each level grows over the files.
 func Runs(base, now *Baseline, policy check.Policy) *Comparison {
 	c := Compare(base, now, policy.Regression)
 	c.Changes = append(c.Changes, growths(base, now, policy)...)
 	return c
 }
 
-// growthShare is the share of the false alarms that growth may give: it has its own, so that the
-// comparison file by file keeps nearly all of them.
-const growthShare = 10
+// growthAlarms divides the accepted probability of a false alarm: growth may use one part of this
+// many. The comparison file by file keeps nearly all of it.
+const growthAlarms = 10
 
-// growths holds the growth of each ledger against that in the base. A saved baseline has the level
-// of each file, and so its growth too.
+// growths compares the growth of each ledger with its growth in the base. A saved baseline holds
+// the level of each file, so the growth can be computed from it.
 func growths(base, now *Baseline, policy check.Policy) []Change {
 	var all []growth
 	tests := 0
@@ -46,10 +46,10 @@ func growths(base, now *Baseline, policy check.Policy) []Change {
 			Rank: of.Rank, Device: of.Device, lanes: lanes,
 		}}
 		if m.base == nil || m.new == nil {
-			continue // that its level is in one of the two only is said already
+			continue // Compare has reported that only one run has the level
 		}
-		g.base = courseOf(m.base, base.Files, baseOrder, policy.Leak)
-		g.now = courseOf(m.new, now.Files, newOrder, policy.Leak)
+		g.base = trendOf(m.base, base.Files, baseOrder, policy.Leak)
+		g.now = trendOf(m.new, now.Files, newOrder, policy.Leak)
 		g.Files = min(g.base.files, g.now.files)
 		switch {
 		case g.base.processes > 0 && g.now.processes > 0:
@@ -67,30 +67,31 @@ func growths(base, now *Baseline, policy check.Policy) []Change {
 	changes := make([]Change, len(all))
 	for i := range all {
 		if g := &all[i]; g.Verdict == "" {
-			g.judge(float64(policy.Regression.FalseAlarms), growthShare*tests)
+			g.judge(float64(policy.Regression.FalseAlarms), growthAlarms*tests)
 		}
 		changes[i] = all[i].Change
 	}
 	return changes
 }
 
-// A growth is that of one ledger in both runs.
+// A growth compares how one ledger grows in both runs.
 type growth struct {
 	Change
-	base, now course
+	base, now trend
 }
 
-// A course is how a level goes over the files of the process in which it grows most.
-type course struct {
+// A trend describes a level over the files of the process in which it grows most.
+type trend struct {
 	shape.Result
 	files     int // of the longest process
-	processes int // that are long enough to be judged
+	processes int // how many are long enough to be judged
 }
 
-// An order says of each file which process worked on it, and which file of the process it is.
+// An order gives for each file the number of its process, and the position of the file in that
+// process.
 type order []struct{ process, nth int32 }
 
-// orderOf numbers the files of each stretch that one process worked on.
+// orderOf numbers the processes, and the files within each process.
 func orderOf(files []check.MeasuredFile) order {
 	all := make(order, len(files))
 	for i := 1; i < len(files); i++ {
@@ -102,9 +103,10 @@ func orderOf(files []check.MeasuredFile) order {
 	return all
 }
 
-// courseOf fits a shape to a level in each process.
-func courseOf(m *check.Metric, files []check.MeasuredFile, in order, policy check.LeakPolicy) course {
-	c := course{}
+// trendOf fits a shape to the level in each process, and returns the one that grows most.
+func trendOf(m *check.Metric, files []check.MeasuredFile, in order,
+	policy check.LeakPolicy) trend {
+	c := trend{}
 	s := shape.Series{Resolution: m.Resolution, Grain: check.Grain(check.Bytes)}
 	process := int32(-1)
 	for i, v := range m.All() {
@@ -120,9 +122,9 @@ func courseOf(m *check.Metric, files []check.MeasuredFile, in order, policy chec
 	return c
 }
 
-// add adds the level over the files of one process.
-func (c *course) add(s shape.Series, policy check.LeakPolicy) {
-	if slices.Contains(s.Audio, 0) { // lengths are known of all, or of none
+// add takes the level over the files of one more process into account.
+func (c *trend) add(s shape.Series, policy check.LeakPolicy) {
+	if slices.Contains(s.Audio, 0) { // use lengths only if all are known
 		s.Audio = nil
 	}
 	c.files = max(c.files, len(s.Values))
@@ -139,18 +141,19 @@ func (c *course) add(s shape.Series, policy check.LeakPolicy) {
 	}
 }
 
-// noise is the standard error of the growth, without what the digits hide.
-func (c *course) noise() float64 {
+// noise returns the standard error of the growth. Errors from rounded digits are left out.
+func (c *trend) noise() float64 {
 	width := max(c.Slope.High-c.Slope.Estimate, c.Slope.Estimate-c.Slope.Low)
 	return max(0, width-c.Rounding) / normalQuantile(tail)
 }
 
-// fitted is how many parameters a series has beside its noise: a level, a slope, a shape of two,
-// and the autocorrelation.
+// fitted is the number of parameters that are estimated from a series: a level, a slope, two for
+// the shape, and the autocorrelation. Each costs one degree of freedom.
 const fitted = 5
 
-// judge fails growth that is certain, and certainly larger than in the base by more than is
-// allowed. alarms is the probability of a false alarm, which is shared by so many tests.
+// judge sets the verdict. Growth fails if it is certain, and certainly exceeds the base's growth by
+// more than the limit. alarms is the accepted probability of a false alarm; all tests together may
+// use it once.
 func (g *growth) judge(alarms float64, tests int) {
 	g.Base, g.New = wholeDigits(g.base.Slope.Estimate), wholeDigits(g.now.Slope.Estimate)
 	g.Difference = g.New - g.Base
@@ -162,7 +165,7 @@ func (g *growth) judge(alarms float64, tests int) {
 	g.Interval = &Interval{g.Difference - width, g.Difference + width}
 
 	p := 1.0
-	// A level that falls in the base allows for no growth.
+	// If the level falls in the base, the new run may still not grow.
 	if above := g.New - max(0, g.Base) - digits - g.Limit; g.now.Growing && above > 0 {
 		p = 0
 		if noise > 0 {
@@ -198,10 +201,10 @@ func (g *growth) judge(alarms float64, tests int) {
 	}
 }
 
-// wholeDigits rounds to a thousandth of a byte: finer digits come from the arithmetic alone.
+// wholeDigits rounds to 1/1024 of a byte, because finer digits come from floating-point arithmetic.
 func wholeDigits(v float64) float64 { return math.Round(v*1024)/1024 + 0 } // never -0
 
-// bytesOf prints an amount of growth without "/file".
+// bytesOf formats an amount of growth without "/file".
 func bytesOf(v float64) string {
 	return check.Quantity(v, check.Bytes)
 }

@@ -12,7 +12,7 @@ import (
 
 var idle = check.Metric{Name: check.IdleLevel, Unit: check.Bytes}
 
-// leaking is a level that grows by so many MiB a file, give or take so much noise.
+// leaking returns a level that grows by rate MiB a file, with noise of so many MiB.
 func leaking(rate, noise float64, seed uint64) func(int) float64 {
 	r := rand.New(rand.NewPCG(seed, 1))
 	return func(i int) float64 { return 200*mib + rate*mib*float64(i) + noise*mib*r.NormFloat64() }
@@ -29,7 +29,7 @@ func growthOf(t *testing.T, c *compare.Comparison, of string) compare.Change {
 	return compare.Change{}
 }
 
-// The limit is 192 KiB a file.
+// TestGrowth allows 192 KiB a file.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	digits := idle
@@ -41,22 +41,36 @@ func TestGrowth(t *testing.T) {
 		message   string
 	}{
 		{
-			"clean, then leaking", run(idle, 15, leaking(0, 0, 1)), run(idle, 15, leaking(4, 0, 2)), check.Fail,
-			"grows by 4.00 MiB a file, in the base by 0 B: 4.00 MiB a file more (95 % interval of the difference 4.00 MiB to 4.00 MiB); " +
+			"clean, then leaking", run(idle, 15, leaking(0, 0, 1)), run(idle, 15, leaking(4, 0, 2)),
+			check.Fail,
+			"grows by 4.00 MiB a file, in the base by 0 B: 4.00 MiB a file more (95 % interval of the " +
+				"difference 4.00 MiB to 4.00 MiB); " +
 				"at most 192 KiB more is allowed",
 		},
-		{"clean, then leaking, with noise", run(idle, 40, leaking(0, 5, 1)), run(idle, 40, leaking(4, 5, 2)), check.Fail, "at most 192 KiB"},
-		{"leaking alike", run(idle, 15, leaking(4, 0, 1)), run(idle, 15, leaking(4, 0, 2)), check.Pass, "no worse than is allowed: grows by 4.00 MiB a file"},
-		{"leaking more", run(idle, 40, leaking(4, 1, 1)), run(idle, 40, leaking(6, 1, 2)), check.Fail, "MiB a file more"},
-		{"leaking a little more", run(idle, 40, leaking(4, 0, 1)), run(idle, 40, leaking(4.1, 0, 2)), check.Pass, "no worse"},
-		{"leaking, then clean", run(idle, 15, leaking(4, 0, 1)), run(idle, 15, leaking(0, 0, 2)), check.Pass, "better: grows by 0 B a file, in the base by 4.00 MiB"},
-		{"clean", run(idle, 15, leaking(0, 0, 1)), run(idle, 15, leaking(0, 0, 2)), check.Pass, "no growth to speak of"},
-		{"falling, then clean", run(idle, 15, leaking(-4, 0, 1)), run(idle, 15, leaking(0, 0, 2)), check.Pass, "no growth to speak of"},
-		{"falling, then leaking a little", run(idle, 15, leaking(-4, 0, 1)), run(idle, 15, leaking(0.1, 0, 2)), check.Pass, "no growth to speak of"},
-		{"noise hides it", run(idle, 15, leaking(0, 20, 1)), run(idle, 15, leaking(0.3, 20, 2)), check.Undecided, "cannot be ruled out"},
-		{"digits hide it", run(digits, 15, leaking(0, 0, 1)), run(digits, 15, leaking(0.3, 0, 2)), check.Undecided, "cannot be ruled out"},
-		{"short runs", run(idle, 7, leaking(0, 0, 1)), run(idle, 7, leaking(4, 0, 2)), check.Skipped, "at least 8 files in one process; the base has 7, the new run 7"},
-		{"a short base", run(idle, 7, leaking(0, 0, 1)), run(idle, 15, leaking(4, 0, 2)), check.Skipped, "the base has 7, the new run 15"},
+		{"clean, then leaking, with noise", run(idle, 40, leaking(0, 5, 1)),
+			run(idle, 40, leaking(4, 5, 2)), check.Fail, "at most 192 KiB"},
+		{"leaking alike", run(idle, 15, leaking(4, 0, 1)), run(idle, 15, leaking(4, 0, 2)), check.Pass,
+			"no worse than is allowed: grows by 4.00 MiB a file"},
+		{"leaking more", run(idle, 40, leaking(4, 1, 1)), run(idle, 40, leaking(6, 1, 2)), check.Fail,
+			"MiB a file more"},
+		{"leaking a little more", run(idle, 40, leaking(4, 0, 1)), run(idle, 40, leaking(4.1, 0, 2)),
+			check.Pass, "no worse"},
+		{"leaking, then clean", run(idle, 15, leaking(4, 0, 1)), run(idle, 15, leaking(0, 0, 2)),
+			check.Pass, "better: grows by 0 B a file, in the base by 4.00 MiB"},
+		{"clean", run(idle, 15, leaking(0, 0, 1)), run(idle, 15, leaking(0, 0, 2)), check.Pass,
+			"no growth to speak of"},
+		{"falling, then clean", run(idle, 15, leaking(-4, 0, 1)), run(idle, 15, leaking(0, 0, 2)),
+			check.Pass, "no growth to speak of"},
+		{"falling, then leaking a little", run(idle, 15, leaking(-4, 0, 1)),
+			run(idle, 15, leaking(0.1, 0, 2)), check.Pass, "no growth to speak of"},
+		{"noise hides it", run(idle, 15, leaking(0, 20, 1)), run(idle, 15, leaking(0.3, 20, 2)),
+			check.Undecided, "cannot be ruled out"},
+		{"digits hide it", run(digits, 15, leaking(0, 0, 1)), run(digits, 15, leaking(0.3, 0, 2)),
+			check.Undecided, "cannot be ruled out"},
+		{"short runs", run(idle, 7, leaking(0, 0, 1)), run(idle, 7, leaking(4, 0, 2)), check.Skipped,
+			"at least 8 files in one process; the base has 7, the new run 7"},
+		{"a short base", run(idle, 7, leaking(0, 0, 1)), run(idle, 15, leaking(4, 0, 2)), check.Skipped,
+			"the base has 7, the new run 15"},
 	} {
 		got := growthOf(t, compare.Runs(c.base, c.new, check.DefaultPolicy()), check.IdleLevel)
 		if got.Verdict != c.want || !strings.Contains(got.Message, c.message) {
@@ -68,8 +82,8 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// Each ledger has its growth: only the reserve grows here. A process that is started anew begins
-// anew.
+// TestGrowthOfLedgers: each ledger has its own growth; here only the reserve grows. A new process
+// starts a new series.
 func TestGrowthOfLedgers(t *testing.T) {
 	t.Parallel()
 	of := func(reserve func(i int) float64) *compare.Baseline {
@@ -82,38 +96,44 @@ func TestGrowthOfLedgers(t *testing.T) {
 		b.Metrics = append(b.Metrics, m)
 		return b
 	}
-	c := compare.Runs(of(steady(mib)), of(func(i int) float64 { return float64(i) * 3 * mib }), check.DefaultPolicy())
+	c := compare.Runs(of(steady(mib)), of(func(i int) float64 { return float64(i) * 3 * mib }),
+		check.DefaultPolicy())
 	if got := growthOf(t, c, check.IdleLevel); got.Verdict != check.Pass {
 		t.Errorf("idle level: %+v", got)
 	}
-	if got := growthOf(t, c, check.UnusedReserve); got.Verdict != check.Fail || got.New != 3*mib || got.Files != 10 {
+	if got := growthOf(t, c, check.UnusedReserve); got.Verdict != check.Fail || got.New != 3*mib ||
+		got.Files != 10 {
 		t.Errorf("reserve: %+v", got)
 	}
 	for _, f := range c.Findings("") {
-		if f.Subject == "growth of idle level" && (f.Check != check.Regression || f.Unit != check.BytesPerFile || *f.Limit != 192*1024) {
+		if f.Subject == "growth of idle level" && (f.Check != check.Regression ||
+			f.Unit != check.BytesPerFile || *f.Limit != 192*1024) {
 			t.Errorf("finding %+v", f)
 		}
 	}
 	long := func(i int) float64 { return float64(i) * 3 * mib }
-	if c := compare.Runs(run(peak, 20, long), run(peak, 20, long), check.DefaultPolicy()); len(c.Changes) != 1 {
+	if c := compare.Runs(run(peak, 20, long), run(peak, 20, long),
+		check.DefaultPolicy()); len(c.Changes) != 1 {
 		t.Errorf("a peak is no level: %+v", c.Changes)
 	}
 }
 
-// Growth that cannot be told is shown, and decides nothing.
+// TestGrowthUndecidedDoesNotGate: undecided growth is reported, but decides nothing.
 func TestGrowthUndecidedDoesNotGate(t *testing.T) {
 	t.Parallel()
-	c := compare.Runs(run(idle, 15, leaking(0, 20, 1)), run(idle, 15, leaking(0.3, 20, 2)), check.DefaultPolicy())
+	c := compare.Runs(run(idle, 15, leaking(0, 20, 1)), run(idle, 15, leaking(0.3, 20, 2)),
+		check.DefaultPolicy())
 	for _, f := range c.Findings("") {
-		if strings.HasPrefix(f.Subject, compare.GrowthOf) && (f.Verdict != check.Undecided || f.Check != check.Drift) {
+		if strings.HasPrefix(f.Subject, compare.GrowthOf) &&
+			(f.Verdict != check.Undecided || f.Check != check.Drift) {
 			t.Errorf("finding %+v", f)
 		}
 	}
 }
 
-// Of runs that are alike, clean or leaking, next to none fails by its growth. A tenth of 0.1 % is
-// promised; the intervals of few files with autoregressive noise are too narrow for that by some
-// (docs/explanation/false-alarms.md).
+// TestGrowthFalseAlarms compares equal runs, clean or leaking, and almost none fails by its growth.
+// A tenth of 0.1 % is promised. Intervals from few files with autoregressive noise are a little too
+// narrow for that (docs/explanation/false-alarms.md).
 func TestGrowthFalseAlarms(t *testing.T) {
 	t.Parallel()
 	runs := 500
@@ -121,16 +141,19 @@ func TestGrowthFalseAlarms(t *testing.T) {
 		runs = 50
 	}
 	policy := check.DefaultPolicy()
-	policy.MaxGrowth[check.IdleLevel] = 0                                                       // nothing is too small
-	for kind, files := range map[string]int{"white": 20, "autoregressive": 20, "warm-up": 50} { // all of the warm-up is over by then
+	policy.MaxGrowth[check.IdleLevel] = 0 // nothing is too small
+	for kind, files := range map[string]int{"white": 20, "autoregressive": 20,
+		"warm-up": 50} { // the warm-up is over by then
 		for _, growth := range []float64{0, 4} {
 			failed := 0
 			for seed := range runs {
 				of := func(seed int) *compare.Baseline {
-					s := fixtures.Levels(fixtures.LevelSpec{Kind: kind, Sigma: 5, Growth: growth, Files: files, Seed: uint64(seed)})
+					s := fixtures.Levels(fixtures.LevelSpec{Kind: kind, Sigma: 5, Growth: growth, Files: files,
+						Seed: uint64(seed)})
 					return run(idle, files, func(i int) float64 { return float64(s.Bytes[i]) })
 				}
-				if got := growthOf(t, compare.Runs(of(2*seed), of(2*seed+1), policy), check.IdleLevel); got.Verdict == check.Fail {
+				if got := growthOf(t, compare.Runs(of(2*seed), of(2*seed+1), policy),
+					check.IdleLevel); got.Verdict == check.Fail {
 					failed++
 				}
 			}

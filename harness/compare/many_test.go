@@ -11,8 +11,8 @@ import (
 	"vramsoak/parser"
 )
 
-// manyDevices is a run of so many files, each on a device of its own. Every eighth device has a
-// second file.
+// manyDevices returns a run of n files, each on its own device. Every eighth device has a second
+// file.
 func manyDevices(tb testing.TB, n int) *Baseline {
 	tb.Helper()
 	var log strings.Builder
@@ -23,7 +23,8 @@ func manyDevices(tb testing.TB, n int) *Baseline {
 		}
 		fmt.Fprintf(&log, "[vramsoak] file-start index=%d path=%d.wav\n", i+1, i)
 		for k, name := range []string{"Before Model Cleanup", "After Model Cleanup"} {
-			fmt.Fprintf(&log, "[GPU Memory] %s: Allocated: %d.00GB | allocated=%d reserved=2147483648 device=%d\n",
+			fmt.Fprintf(&log,
+				"[GPU Memory] %s: Allocated: %d.00GB | allocated=%d reserved=2147483648 device=%d\n",
 				name, 1-k, (1-k)<<30, device)
 		}
 		fmt.Fprintf(&log, "[vramsoak] file-end index=%d status=ok seconds=1\n", i+1)
@@ -35,9 +36,9 @@ func manyDevices(tb testing.TB, n int) *Baseline {
 	return New(*check.Of(b.Timeline(), check.DefaultPolicy()).Measured, RunInfo{})
 }
 
-// TestComparingManyIsLinear: a log of twice as many files, each on a device of its own, has twice the
-// values, and takes twice the memory to compare and to write.
-func TestComparingManyIsLinear(t *testing.T) { // not parallel: it measures what is allocated
+// TestComparingManyIsLinear: twice as many files, each on its own device, have twice as many
+// values. They take twice the memory to compare and to write.
+func TestComparingManyIsLinear(t *testing.T) { // not parallel: it measures allocations
 	policy := check.DefaultPolicy()
 	allocated := func(b *Baseline) (bytes uint64) {
 		var before, after runtime.MemStats
@@ -59,19 +60,21 @@ func TestComparingManyIsLinear(t *testing.T) { // not parallel: it measures what
 	}
 	const n = 400
 	one, two := manyDevices(t, n), manyDevices(t, 2*n)
-	// The seconds of a file have one a file; of 5 other metrics has each of its devices one or two.
+	// The seconds of a file have one value a file. Each of 5 other metrics has one or two a device.
 	if got, want := values(two), 2*values(one); got != want || got > 6*2*n {
-		t.Errorf("%d values of %d files, expected twice the %d of half as many, and at most %d", got, 2*n, want/2, 6*2*n)
+		t.Errorf("%d values of %d files, expected twice the %d of half as many, and at most %d", got, 2*n,
+			want/2, 6*2*n)
 	}
 	a, b := allocated(one), allocated(two)
 	t.Logf("%d and %d bytes", a, b)
 	if b > a*5/2 {
-		t.Errorf("%d bytes for %d files on as many devices, expected at most 2.5 times the %d of half as many", b, 2*n, a)
+		t.Errorf("%d bytes for %d files on as many devices, expected at most 2.5 times the %d of half "+
+			"as many", b, 2*n, a)
 	}
 }
 
-// TestLanesAreFoundOnce: whether subjects name the device is found out once for a comparison, not once
-// for each of its growths.
+// TestLanesAreFoundOnce: whether subjects name the device is computed once for each comparison, not
+// once for each growth.
 func TestLanesAreFoundOnce(t *testing.T) {
 	t.Parallel()
 	b := manyDevices(t, 24)
@@ -85,7 +88,8 @@ func TestLanesAreFoundOnce(t *testing.T) {
 		}
 	}
 	if growths < 20 || len(found) > 2 { // of the metrics, and of the growths
-		t.Errorf("found out %d times for %d metrics, %d of them growths, expected 2 at most", len(found), len(c.Changes), growths)
+		t.Errorf("found out %d times for %d metrics, %d of them growths, expected 2 at most", len(found),
+			len(c.Changes), growths)
 	}
 	if got := c.Changes[len(c.Changes)-1].Subject(); got != "growth of idle level (device 22)" {
 		t.Errorf("subject %q, expected the device", got)

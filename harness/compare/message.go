@@ -9,10 +9,11 @@ import (
 	"vramsoak/harness/check"
 )
 
-// moved says how a metric changed: "rose by 300 MiB (+3.1 %, 95 % interval 290 MiB to 310 MiB) from
-// 9.50 GiB, over the same 60 files". The verdict is on a usual file. If that changed by another
-// amount than the medians, both are named, so that the figures add up: "rose from 200 MiB to 244
-// MiB, by 44.0 MiB (+22.0 %); a usual file rose by 54.0 MiB (95 % interval ...)".
+// moved returns how a metric changed: "rose by 300 MiB (+3.1 %, 95 % interval 290 MiB to 310 MiB)
+// from 9.50 GiB, over the same 60 files". The verdict is about a typical file. If that file changed
+// by another amount than the medians, the message gives both, so that the figures add up: "rose
+// from 200 MiB to 244 MiB, by 44.0 MiB (+22.0 %); a usual file rose by 54.0 MiB (95 % interval
+// ...)".
 func (t *test) moved() string {
 	where := ", over the same " + check.Plural(t.Files, "file")
 	if !t.Paired {
@@ -23,20 +24,24 @@ func (t *test) moved() string {
 	case t.unchanged():
 		return "unchanged at " + t.amount(t.Base) + where
 	case t.difference(medians) == t.difference(t.Difference):
-		return t.by(medians) + inBrackets(t.share(medians), t.interval()) + " from " + t.amount(t.Base) + where
+		return t.by(medians) + inBrackets(t.percent(medians), t.interval()) +
+			" from " + t.amount(t.Base) + where
 	case t.amount(t.Base) == t.amount(t.New):
-		return "the median is unchanged at " + t.amount(t.Base) + "; a usual file " + t.by(t.Difference) + inBrackets(t.interval()) + where
+		return "the median is unchanged at " + t.amount(t.Base) + "; a usual file " + t.by(t.Difference) +
+			inBrackets(t.interval()) + where
 	}
-	return fmt.Sprintf("%s from %s to %s, by %s%s; a usual file %s%s%s", direction(medians), t.amount(t.Base), t.amount(t.New),
-		t.difference(math.Abs(medians)), inBrackets(t.share(medians)), t.by(t.Difference), inBrackets(t.interval()), where)
+	return fmt.Sprintf("%s from %s to %s, by %s%s; a usual file %s%s%s", direction(medians),
+		t.amount(t.Base), t.amount(t.New),
+		t.difference(math.Abs(medians)), inBrackets(t.percent(medians)), t.by(t.Difference),
+		inBrackets(t.interval()), where)
 }
 
-// by is "rose by 300 MiB".
+// by returns a change such as "rose by 300 MiB".
 func (t *test) by(difference float64) string {
 	return direction(difference) + " by " + t.difference(math.Abs(difference))
 }
 
-// direction is "rose", "fell" or "changed".
+// direction returns "rose", "fell" or "changed".
 func direction(difference float64) string {
 	switch {
 	case difference == 0:
@@ -49,13 +54,13 @@ func direction(difference float64) string {
 
 func (t *test) amount(v float64) string { return check.Quantity(v, t.Unit) }
 
-// unchanged says that there is no difference, however the digits fall and whichever files are
-// looked at.
+// unchanged reports whether the interval is exactly 0: no choice of files or hidden digits shows a
+// difference.
 func (t *test) unchanged() bool {
 	return t.Interval != nil && t.Interval.Low == 0 && t.Interval.High == 0
 }
 
-// difference is an amount of change: of two shares in points, a hundredth each.
+// difference formats a change. A change between two ratios is given in percentage points.
 func (t *test) difference(v float64) string {
 	if t.Unit == check.Ratio {
 		return fmt.Sprintf("%.1f points", 100*v)
@@ -63,15 +68,16 @@ func (t *test) difference(v float64) string {
 	return t.amount(v)
 }
 
-// share is "+3.1 %" of the base, "" where that is nothing.
-func (t *test) share(difference float64) string {
+// percent returns a change relative to the base, such as "+3.1 %". It is empty if the base is 0.
+func (t *test) percent(difference float64) string {
 	if t.Base == 0 {
 		return ""
 	}
 	return check.Change(difference / math.Abs(t.Base))
 }
 
-// interval is "95 % interval 290 MiB to 310 MiB", of times "95 % interval +2.9 % to +3.3 %".
+// interval returns "95 % interval 290 MiB to 310 MiB". For times it returns "95 % interval +2.9 %
+// to +3.3 %".
 func (t *test) interval() string {
 	if t.Interval == nil {
 		return ""
@@ -83,7 +89,7 @@ func (t *test) interval() string {
 	return fmt.Sprintf("%.0f %% interval %s to %s", 100*Confidence, low, high)
 }
 
-// inBrackets returns the parts that are not empty as " (a, b)".
+// inBrackets joins the parts that are not empty as " (a, b)".
 func inBrackets(parts ...string) string {
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	if len(parts) == 0 {
@@ -92,17 +98,20 @@ func inBrackets(parts ...string) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// undecided says what was seen, why it does not tell, and what would.
+// undecided returns the message of an undecided metric: what changed, why that proves nothing, and
+// what would decide it.
 func (t *test) undecided() string {
 	alarms := float64(t.policy.FalseAlarms)
 	least := t.leastCertain()
 	switch {
 	case t.Interval == nil || t.best.low > t.margin && t.Files < least:
-		return fmt.Sprintf("%s; so few files may differ by chance: %d in both runs can decide it", t.moved(), least)
+		return fmt.Sprintf("%s; so few files may differ by chance: %d in both runs can decide it",
+			t.moved(), least)
 	case t.seen.high <= t.margin || t.seen.low > t.margin && t.best.low <= t.margin:
-		return fmt.Sprintf("%s; the printed digits hide which side of %s it is on: exact bytes would decide it", t.moved(), t.difference(t.Limit))
+		return fmt.Sprintf("%s; the printed digits hide which side of %s it is on: exact bytes would "+
+			"decide it", t.moved(), t.difference(t.Limit))
 	}
-	// The width of an interval goes with the root of the number of files.
+	// The width of an interval shrinks with the square root of the number of files.
 	factor := 0.0
 	switch seen := t.seen.estimate; {
 	case seen <= t.margin:
@@ -111,20 +120,21 @@ func (t *test) undecided() string {
 		certain := normalQuantile(alarms/float64(t.tests)) / normalQuantile(tail)
 		factor = certain * (seen - t.seen.low) / (seen - t.margin - (t.seen.low - t.best.low))
 	}
-	need := math.Ceil(float64(t.Files) * factor * factor)
-	if !(factor > 0) || need > mostFiles {
-		return fmt.Sprintf("%s; that is too near to the %s that is allowed to be told by files", t.moved(), t.difference(t.Limit))
+	wanted := math.Ceil(float64(t.Files) * factor * factor)
+	if !(factor > 0) || wanted > mostFiles {
+		return fmt.Sprintf("%s; that is so close to the limit of %s that more files would not decide it",
+			t.moved(), t.difference(t.Limit))
 	}
-	return fmt.Sprintf("%s, and %s is allowed; about %d files in both runs would decide it", t.moved(), t.difference(t.Limit),
-		max(int(need), t.Files+1, least))
+	return fmt.Sprintf("%s, and %s is allowed; about %d files in both runs would decide it", t.moved(),
+		t.difference(t.Limit), max(int(wanted), t.Files+1, least))
 }
 
-// mostFiles is how many files a message asks for at most.
+// mostFiles limits how many files a message asks for.
 const mostFiles = 10_000
 
-// leastCertain is how many files in each run it takes for the probability of chance to be able to
-// fall to that of a false alarm: all of the signs agree with the probability 1/2^n, two samples lie
-// apart with n! n! / (2n)!.
+// leastCertain returns how many files each run needs before a test can fail a metric at all. With n
+// pairs, all signs agree by chance with the probability 1/2^n. Two samples of n values are disjoint
+// by chance with the probability n! n! / (2n)!.
 func (t *test) leastCertain() int {
 	alpha := float64(t.policy.FalseAlarms) / float64(max(1, t.tests))
 	n, p := 0, 1.0

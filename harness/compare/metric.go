@@ -8,42 +8,44 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// A test is one metric while it is judged. Inside, values are turned so that more is worse, and times are logarithms: a
-// machine that is slower is so by a share of each file's time, be the file long or short.
+// A test judges one metric. Inside, values are turned so that higher is worse, and times are
+// logarithms: a slower machine takes longer by the same factor for short and long files.
 type test struct {
 	*Change
 	policy check.RegressionPolicy
-	// base and new are the values of the files that are compared, in Unit; of the same files in the same order where Paired.
+	// base and new are the values of the compared files, in Unit. If Paired, they hold the same files
+	// in the same order.
 	base, new []float64
 	files     []pair
-	// baseDigits and newDigits are the resolutions of the two, in Unit.
+	// baseDigits and newDigits are the resolutions of the two runs, in Unit.
 	baseDigits, newDigits float64
 	logarithm             bool
-	// best, seen and worst are the shifts where the digits hide as much in favour of the new run as they can, nothing, and as
-	// much against it as they can; margin is the limit, all as the values are inside.
+	// seen is the shift of the printed values. best and worst are the shifts if hidden digits favour
+	// the new run, or the base, as much as possible. margin is the limit. All are on the inside scale.
 	best, seen, worst shift
 	margin            float64
-	tests             int // that the probability is corrected for
+	tests             int // how many tests P is corrected for
 }
 
-// sample takes the values that both runs have: of the same files where at least half of the smaller run has a partner.
+// sample collects the values of both runs. It pairs the same files if at least half of the smaller
+// run can be paired.
 func (t *test) sample(base, now *check.Metric, p *pairing) {
 	allBase, allNew := make([]float64, 0, len(base.Values)), make([]float64, 0, len(now.Values))
-	for place, v := range now.All() {
-		p.values[place] = v
+	for i, v := range now.All() {
+		p.values[i] = v
 		allNew = append(allNew, v)
 	}
-	for place, b := range base.All() {
+	for i, b := range base.All() {
 		allBase = append(allBase, b)
-		partner := p.partner[place]
-		if partner < 0 || math.IsNaN(p.values[partner]) {
+		other := p.inNew[i]
+		if other < 0 || math.IsNaN(p.values[other]) {
 			continue
 		}
-		t.base, t.new = append(t.base, b), append(t.new, p.values[partner])
-		t.files = append(t.files, pair{place, partner})
+		t.base, t.new = append(t.base, b), append(t.new, p.values[other])
+		t.files = append(t.files, pair{i, other})
 	}
-	for place := range now.All() {
-		p.values[place] = math.NaN()
+	for i := range now.All() {
+		p.values[i] = math.NaN()
 	}
 	t.Paired = 2*len(t.base) >= min(len(allBase), len(allNew))
 	if !t.Paired {
@@ -106,8 +108,8 @@ func (t *test) run() {
 	}
 }
 
-// shift is how much worse the new values are where the printed digits hide all that they can in a direction: 1 is against
-// the new run, -1 in its favour, 0 takes the values as they are printed.
+// shift returns how much worse the new values are. A direction of 0 takes the printed values; 1
+// lets the hidden digits count against the new run, and -1 in its favour.
 func (t *test) shift(direction float64) shift {
 	first, second := t.inside(t.base, -direction*t.baseDigits), t.inside(t.new, direction*t.newDigits)
 	if t.Paired {
@@ -124,7 +126,7 @@ func less(second, first []float64) []float64 {
 	return d
 }
 
-// inside turns values so that more is worse, each made worse by some digits.
+// inside turns values so that higher is worse, and makes each one worse by an amount.
 func (t *test) inside(values []float64, worse float64) []float64 {
 	sign := 1.0
 	if t.HigherIsBetter {
@@ -141,7 +143,8 @@ func (t *test) inside(values []float64, worse float64) []float64 {
 	return turned
 }
 
-// outside is a shift as a difference in Unit: of a logarithm, what it is of the base's median.
+// outside converts a shift back to a difference in Unit. A shift of logarithms is applied to the
+// base's median.
 func (t *test) outside(shift float64) float64 {
 	if t.HigherIsBetter {
 		shift = 0 - shift
@@ -152,12 +155,13 @@ func (t *test) outside(shift float64) float64 {
 	return shift
 }
 
-// exact says that the metric is compared byte by byte. Times never are: no machine is that steady.
+// exact reports whether the metric is compared byte by byte. Times never are, because no machine is
+// that steady.
 func (t *test) exact() bool {
 	return t.policy.Exact && (t.Unit == check.Bytes || t.Unit == check.Ratio)
 }
 
-// decide gives the verdict of what was tested.
+// decide sets the verdict and the message of a metric that was tested.
 func (t *test) decide() {
 	if t.P == nil {
 		return

@@ -10,29 +10,32 @@ import (
 	"vramsoak/harness/check"
 )
 
-// A pair is the same file in both runs, by its place in each.
+// A pair gives the indexes of one file in both runs.
 type pair struct{ base, new int }
 
-// A pairing says which file of the base is which of the new run. All metrics use it in turn.
+// A pairing maps the files of the base to those of the new run. All metrics use it in turn.
 type pairing struct {
-	partner []int     // for each file of the base the index of the same file in the other run; -1 for none
-	values  []float64 // of one metric, by the files of the new run; NaN where there is none
+	// inNew has for each file of the base its index in the new run, or -1.
+	inNew  []int
+	values []float64 // one metric's values for the new run's files; NaN if missing
 }
 
-// pair finds the files that both runs have, and those that ended well in the base and then failed.
+// pair finds the files that both runs processed, and those that succeeded in the base and failed in
+// the new run.
 func (c *Comparison) pair(base, now *Baseline) *pairing {
 	p := &pairing{make([]int, len(base.Files)), make([]float64, len(now.Files))}
-	for i := range p.partner {
-		p.partner[i] = -1
+	for i := range p.inNew {
+		p.inNew[i] = -1
 	}
 	for i := range p.values {
 		p.values[i] = math.NaN()
 	}
-	// What ended well comes first: a file is paired with its failure only if nothing else is left.
+	// Files that succeeded come first. A file is paired with a failure only if no success is left.
 	baseAll, newAll := slices.Concat(base.Files, base.Failed), slices.Concat(now.Files, now.Failed)
 	common := 0
 	paired := make([]bool, len(newAll))
-	ended := map[string]bool{} // by the path in the new run: whether it ended well each time in the base
+	// ended reports for each path of the new run whether the base always succeeded with it.
+	ended := map[string]bool{}
 	for _, pair := range pairs(baseAll, newAll) {
 		common++
 		paired[pair.new] = true
@@ -43,13 +46,13 @@ func (c *Comparison) pair(base, now *Baseline) *pairing {
 		switch failed := pair.new - len(now.Files); {
 		case pair.base >= len(base.Files):
 		case failed < 0:
-			p.partner[pair.base] = pair.new
+			p.inNew[pair.base] = pair.new
 			c.Files++
 		default:
 			c.NewlyFailed = append(c.NewlyFailed, now.Failed[failed])
 		}
 	}
-	for i, f := range now.Failed { // a soak in rounds may work on a file more often than the base did
+	for i, f := range now.Failed { // a soak in rounds may repeat a file more often
 		if !paired[len(now.Files)+i] && f.Path != "" && ended[f.Path] {
 			c.NewlyFailed = append(c.NewlyFailed, f)
 		}
@@ -64,11 +67,11 @@ func (c *Comparison) pair(base, now *Baseline) *pairing {
 	return p
 }
 
-// pairs returns the files that both runs have, in the order of the base: those of the same path, then
-// those whose paths end alike and that no other file could be, because a batch may have moved to
-// another folder. The second time that a run has a file goes with the second time in the other. Files
-// of different known lengths are two files. Files without names go by their place in the batch, if
-// both runs have as many.
+// pairs returns the files that both runs processed, in the order of the base. Files with the same
+// path come first. A batch may have moved to another folder, so files are then paired if their
+// paths end alike and no other file matches. Repeats are paired in order. Files with different
+// known lengths are never paired. Files without names are paired by their number in the batch, if
+// both runs have equally many.
 func pairs(base, now []check.MeasuredFile) []pair {
 	if nameless(base) && nameless(now) {
 		var all []pair
@@ -83,32 +86,32 @@ func pairs(base, now []check.MeasuredFile) []pair {
 		}
 		return all
 	}
-	partner := make([]int, len(base))
-	for i := range partner {
-		partner[i] = -1
+	inNew := make([]int, len(base))
+	for i := range inNew {
+		inNew[i] = -1
 	}
 	taken := make([]bool, len(now))
 	basePaths, nowPaths := paths(base), paths(now)
-	depths := []int{math.MaxInt} // the whole path, and then less and less of its end
+	depths := []int{math.MaxInt} // the whole path, then shorter and shorter ends of it
 	for depth := deepest; depth > 0; depth-- {
 		depths = append(depths, depth)
 	}
 	for _, depth := range depths {
 		there := byTail(nowPaths, depth, func(i int) bool { return taken[i] })
-		for tail, here := range byTail(basePaths, depth, func(i int) bool { return partner[i] >= 0 }) {
+		for tail, here := range byTail(basePaths, depth, func(i int) bool { return inNew[i] >= 0 }) {
 			other := there[tail]
 			if !onePath(base, here) || !onePath(now, other) {
 				continue
 			}
 			for k := range min(len(here), len(other)) {
 				if alike(base[here[k]], now[other[k]]) {
-					partner[here[k]], taken[other[k]] = other[k], true
+					inNew[here[k]], taken[other[k]] = other[k], true
 				}
 			}
 		}
 	}
 	var all []pair
-	for i, j := range partner {
+	for i, j := range inNew {
 		if j >= 0 {
 			all = append(all, pair{i, j})
 		}
@@ -116,7 +119,7 @@ func pairs(base, now []check.MeasuredFile) []pair {
 	return all
 }
 
-// inBatch returns the places of files, sorted by the files' places in the batch.
+// inBatch returns the indexes of files, sorted by the files' numbers in the batch.
 func inBatch(files []check.MeasuredFile) []int {
 	all := make([]int, len(files))
 	for i := range all {
@@ -146,21 +149,23 @@ func nameless(files []check.MeasuredFile) bool {
 	return true
 }
 
-// alike says that nothing speaks against two files being one: lengths are printed to a hundredth of a second or better.
+// alike reports whether two files may be the same one: their lengths are equal to a hundredth of a
+// second, or one is unknown.
 func alike(a, b check.MeasuredFile) bool {
-	return a.AudioSeconds == 0 || b.AudioSeconds == 0 || math.Abs(a.AudioSeconds-b.AudioSeconds) <= 0.01
+	return a.AudioSeconds == 0 || b.AudioSeconds == 0 ||
+		math.Abs(a.AudioSeconds-b.AudioSeconds) <= 0.01
 }
 
-// deepest is how many folders may tell files of the same name apart, where a batch has moved.
+// deepest limits how many folders of a path are compared after a batch has moved.
 const deepest = 16
 
-// paths are the folders and the last name of each file; nil where it has no name.
+// paths returns the folders and the base name of each file, or nil for a file without a name.
 func paths(files []check.MeasuredFile) [][]string {
 	all := make([][]string, len(files))
 	for i, f := range files {
 		if f.Path != "" {
 			path := filepath.ToSlash(filepath.Clean(f.Path))
-			if !strings.Contains(path, "/") { // of a log from Windows
+			if !strings.Contains(path, "/") { // a path from Windows
 				path = strings.ReplaceAll(path, `\`, "/")
 			}
 			all[i] = strings.Split(path, "/")
@@ -169,7 +174,8 @@ func paths(files []check.MeasuredFile) [][]string {
 	return all
 }
 
-// byTail are the files without a partner by the last so many names of their paths, or the whole path where it has fewer.
+// byTail groups the files that are not paired yet by the last names of their paths, depth of them.
+// A shorter path is used whole.
 func byTail(paths [][]string, depth int, done func(int) bool) map[string][]int {
 	all := map[string][]int{}
 	for i, p := range paths {
@@ -181,7 +187,7 @@ func byTail(paths [][]string, depth int, done func(int) bool) map[string][]int {
 	return all
 }
 
-// onePath says that files are all the same one.
+// onePath reports whether these files all have the same path.
 func onePath(files []check.MeasuredFile, which []int) bool {
 	for _, i := range which {
 		if files[i].Path != files[which[0]].Path {

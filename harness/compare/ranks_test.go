@@ -9,7 +9,8 @@ import (
 
 func near(a, b, by float64) bool { return math.Abs(a-b) <= by }
 
-// The probabilities are counted by hand: of the 2^n ways to sign the ranks, those that give as large a sum.
+// TestSignedRank uses probabilities counted by hand: how many of the 2^n ways to sign the ranks
+// give as large a sum.
 func TestSignedRank(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -20,12 +21,14 @@ func TestSignedRank(t *testing.T) {
 		{"only zeros", []float64{0, 0, 0}, 1},
 		{"all above", []float64{5, 1, 2, 9, 3}, 1. / 32},
 		{"all below", []float64{-5, -1, -2, -9, -3}, 1},
-		{"the least is below", []float64{3, -1, 2}, 2. / 8},       // ranks 1 2 3, sum 5 of 6: 5 and 6
-		{"ties share a rank", []float64{1, 1, -1}, 4. / 8},        // ranks 2 2 2, sum 4: three times 4, and 6
+		{"the least is below", []float64{3, -1, 2}, 2. / 8}, // ranks 1 2 3, sum 5 of 6: 5 and 6
+		{"ties share a rank", []float64{1, 1, -1}, 4. / 8},
+		// ranks 2 2 2, sum 4: three times 4, and 6
 		{"zeros take the low ranks", []float64{0, -1, 2}, 2. / 4}, // ranks 2 3, sum 3: 3 and 5
 		{"a zero and all above", []float64{0, 1, 2}, 1. / 4},
-		// Hollander and Wolfe's depression scale factors, as in R's wilcox.test(x, y, paired = TRUE, alternative = "greater"):
-		// V = 40, p = 0.01953, which is 10/512.
+		// Hollander and Wolfe's depression scale factors, as in R's
+		// wilcox.test(x, y, paired = TRUE, alternative = "greater"): V = 40,
+		// p = 0.01953, which is 10/512.
 		{"depression", depression, 10. / 512},
 	} {
 		if got := signedRank(c.differences); !near(got, c.want, 1e-12) {
@@ -35,13 +38,16 @@ func TestSignedRank(t *testing.T) {
 }
 
 var depression = []float64{
-	1.83 - 0.878, 0.50 - 0.647, 1.62 - 0.598, 2.48 - 2.05, 1.68 - 1.06, 1.88 - 1.29, 1.55 - 1.06, 3.06 - 3.14, 1.30 - 1.29,
+	1.83 - 0.878, 0.50 - 0.647, 1.62 - 0.598, 2.48 - 2.05, 1.68 - 1.06, 1.88 - 1.29, 1.55 - 1.06,
+	3.06 - 3.14, 1.30 - 1.29,
 }
 
-// The critical values of the signed-rank test, two-sided 5 %, are in every table of it; the interval begins one further.
+// TestSignedRankOrder uses the critical values of the signed-rank test, two-sided 5 %, from
+// published tables. The interval begins one further.
 func TestSignedRankOrder(t *testing.T) {
 	for n, critical := range map[int]int{
-		6: 0, 7: 2, 8: 3, 9: 5, 10: 8, 11: 10, 12: 13, 13: 17, 14: 21, 15: 25, 16: 29, 17: 34, 18: 40, 19: 46, 20: 52, 25: 89,
+		6: 0, 7: 2, 8: 3, 9: 5, 10: 8, 11: 10, 12: 13, 13: 17, 14: 21, 15: 25, 16: 29, 17: 34, 18: 40,
+		19: 46, 20: 52, 25: 89,
 	} {
 		if got := signedRankOrder(n); got != critical+1 {
 			t.Errorf("%d differences: got %d, want %d", n, got, critical+1)
@@ -54,7 +60,8 @@ func TestSignedRankOrder(t *testing.T) {
 	}
 }
 
-// Where the normal distribution takes over, it is a little more careful than the exact one.
+// TestNormalTakesOver: at the largest exact size, the normal distribution is a little more careful
+// than the exact one.
 func TestNormalTakesOver(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
@@ -62,7 +69,8 @@ func TestNormalTakesOver(t *testing.T) {
 		for i := range d {
 			d[i] = r.NormFloat64() + 0.15
 		}
-		exact, normal := signedRank(d[:exactPairs]), signedRank(append(slices.Clone(d[:exactPairs]), 1e-9))
+		exact, normal := signedRank(d[:exactPairs]),
+			signedRank(append(slices.Clone(d[:exactPairs]), 1e-9))
 		if exact < 1e-2 && (normal < 0.9*exact || normal > 2*exact) {
 			t.Errorf("exact %v, normal %v", exact, normal)
 		}
@@ -72,14 +80,16 @@ func TestNormalTakesOver(t *testing.T) {
 	}
 }
 
-// Hollander and Wolfe give 0.46 and, at 96.1 %, 0.010 to 0.786 for their depression scale factors.
+// TestPairedShift: Hollander and Wolfe give 0.46 for their depression scale factors, and 0.010 to
+// 0.786 at 96.1 %.
 func TestPairedShift(t *testing.T) {
 	got := pairedShift(depression)
 	if !near(got.estimate, 0.46, 1e-9) || !near(got.low, 0.010, 1e-9) || !near(got.high, 0.786, 1e-9) {
 		t.Errorf("got %+v", got)
 	}
 	few := pairedShift([]float64{1, 2, 4})
-	if few.estimate != 2.25 || !math.IsInf(few.low, -1) || !math.IsInf(few.high, 1) { // of 1 1.5 2 2.5 3 4
+	if few.estimate != 2.25 || !math.IsInf(few.low, -1) ||
+		!math.IsInf(few.high, 1) { // of 1 1.5 2 2.5 3 4
 		t.Errorf("got %+v", few)
 	}
 }
@@ -89,8 +99,9 @@ var (
 	earlier = []float64{1.15, 0.88, 0.90, 0.74, 1.21}
 )
 
-// Hollander and Wolfe's permeability constants of the human chorioamnion, as in R's wilcox.test(x, y, alternative = "g"):
-// W = 35, p = 0.1272; the difference is 0.305, from -0.15 to 0.76.
+// TestRankSum uses Hollander and Wolfe's permeability constants of the human chorioamnion, as in
+// R's wilcox.test(x, y, alternative = "g"): W = 35, p = 0.1272. The difference is 0.305, from -0.15
+// to 0.76.
 func TestRankSum(t *testing.T) {
 	if got := rankSum(earlier, atTerm); !near(got, 0.1272, 5e-5) {
 		t.Errorf("got %v", got)
@@ -98,10 +109,11 @@ func TestRankSum(t *testing.T) {
 	if got := rankSum(atTerm, earlier); got < 0.5 {
 		t.Errorf("the other way round: got %v", got)
 	}
-	if got := unpairedShift(earlier, atTerm); !near(got.estimate, 0.305, 1e-9) || !near(got.low, -0.15, 1e-9) || !near(got.high, 0.76, 1e-9) {
+	if got := unpairedShift(earlier, atTerm); !near(got.estimate, 0.305, 1e-9) ||
+		!near(got.low, -0.15, 1e-9) || !near(got.high, 0.76, 1e-9) {
 		t.Errorf("got %+v", got)
 	}
-	// 3! 3! / 6! of the orders put all of one above the other.
+	// In 3! 3! / 6! of all orders one sample lies wholly above the other.
 	if got := rankSum([]float64{1, 2, 3}, []float64{4, 5, 6}); !near(got, 1./20, 1e-12) {
 		t.Errorf("got %v", got)
 	}
@@ -113,21 +125,23 @@ func TestRankSum(t *testing.T) {
 	}
 }
 
-// Critical values of U, two-sided 5 %, from the usual table.
+// TestRankSumOrder uses critical values of U, two-sided 5 %, from published tables.
 func TestRankSumOrder(t *testing.T) {
 	for _, c := range []struct{ n, m, critical int }{
-		{4, 4, 0}, {5, 5, 2}, {6, 6, 5}, {7, 7, 8}, {8, 8, 13}, {8, 10, 17}, {10, 10, 23}, {15, 15, 64}, {20, 20, 127}, {3, 3, -1},
+		{4, 4, 0}, {5, 5, 2}, {6, 6, 5}, {7, 7, 8}, {8, 8, 13}, {8, 10, 17}, {10, 10, 23}, {15, 15, 64},
+		{20, 20, 127}, {3, 3, -1},
 	} {
 		if got := rankSumOrder(c.n, c.m); got != c.critical+1 {
 			t.Errorf("%d and %d: got %d, want %d", c.n, c.m, got, c.critical+1)
 		}
 	}
-	if exact, normal := rankSumOrder(exactSums, exactSums), rankSumOrder(exactSums+1, exactSums); normal <= exact || normal > exact+15 {
+	if exact, normal := rankSumOrder(exactSums, exactSums),
+		rankSumOrder(exactSums+1, exactSums); normal <= exact || normal > exact+15 {
 		t.Errorf("the normal distribution takes over with %d after %d", normal, exact)
 	}
 }
 
-// kth against sorting.
+// TestKth compares kth with sorting.
 func TestKth(t *testing.T) {
 	values := []float64{3, -7.5, 0, 1e300, -1e-300, 3, math.MaxFloat64}
 	sorted := slices.Sorted(slices.Values(values))

@@ -8,11 +8,13 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// rankSum is the probability that the second of two samples lies as far above the first, or further, where both come from
-// one distribution: the one-sided test of Mann and Whitney (On a Test of Whether one of Two Random Variables is
-// Stochastically Larger than the Other, 1947). It is half of benchmath's two-sided one, on the side that the samples are on.
+// rankSum returns the probability that the second sample lies this far above the first, or further,
+// if both come from one distribution. It is the one-sided test of Mann and Whitney (On a Test of
+// Whether one of Two Random Variables is Stochastically Larger than the Other, 1947). benchmath
+// gives the two-sided probability; half of it belongs to the side on which the samples lie.
 func rankSum(first, second []float64) float64 {
-	a := benchmath.NewSample(slices.Clone(first), &benchmath.DefaultThresholds) // sorts what it is given
+	a := benchmath.NewSample(slices.Clone(first),
+		&benchmath.DefaultThresholds) // sorts its argument
 	b := benchmath.NewSample(slices.Clone(second), &benchmath.DefaultThresholds)
 	half := benchmath.AssumeNothing.Compare(a, b).P / 2
 	below := differences(a.Values, b.Values, math.Nextafter(0, -1))
@@ -23,7 +25,8 @@ func rankSum(first, second []float64) float64 {
 	return 1 - half
 }
 
-// differences counts those of a value of the second sample less one of the first that are v or less. Both are sorted.
+// differences counts the pairs in which the second value minus the first is at most v. Both samples
+// are sorted.
 func differences(first, second []float64, v float64) int {
 	count, j := 0, 0
 	for _, x := range first {
@@ -35,11 +38,12 @@ func differences(first, second []float64, v float64) int {
 	return count
 }
 
-// exactSums is how large two samples may be to get the exact distribution for their interval.
+// exactSums is the largest sample size for which an interval uses the exact distribution.
 const exactSums = 25
 
-// rankSumOrder is which of the sorted differences between samples of n and m values is the lower end of an interval, from 1:
-// the largest c with P(U < c) <= tail. 0 where there is none: fewer than 4 in each.
+// rankSumOrder returns which of the sorted differences is the lower end of an interval, counted
+// from 1. The samples have n and m values. The result is the largest c with P(U < c) <= tail, or 0
+// if each sample has fewer than 4 values.
 func rankSumOrder(n, m int) int {
 	if max(n, m) > exactSums {
 		product := float64(n) * float64(m)
@@ -55,8 +59,9 @@ func rankSumOrder(n, m int) int {
 	}
 }
 
-// unpairedShift is by how much the second sample lies above the first, by Hodges and Lehmann: the median of all differences.
-// The interval's ends are two of these (Moses; see Hollander, Wolfe and Chicken, section 4.3).
+// unpairedShift returns how far the second sample lies above the first, by the method of Hodges and
+// Lehmann: the median of all differences. The ends of the interval are two of these differences
+// (Moses; see Hollander, Wolfe and Chicken, section 4.3).
 func unpairedShift(first, second []float64) shift {
 	a, b := slices.Sorted(slices.Values(first)), slices.Sorted(slices.Values(second))
 	count := len(a) * len(b)

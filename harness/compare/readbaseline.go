@@ -13,15 +13,17 @@ import (
 	"vramsoak/parser/bounded"
 )
 
-// baselineMax is the most bytes that are read as a baseline: one of 10,000 files has 3 MiB.
+// baselineMax limits the size of a baseline in bytes. A baseline of 10,000 files has 3 MiB.
 const baselineMax = 64 << 20
 
-// ReadBaseline reads what [Baseline.WriteJSON] wrote; name stands in its errors, which say the line and the column.
+// ReadBaseline reads a baseline that [Baseline.WriteJSON] wrote. Its errors give name, line and
+// column.
 func ReadBaseline(r io.Reader, name string) (*Baseline, error) {
 	src, err := bounded.ReadAll(r, name, baselineMax)
 	if large, ok := errors.AsType[*bounded.TooLargeError](err); ok {
-		return nil, fmt.Errorf("%s: expected a baseline of at most %d MiB, found %s; save it again from the run",
-			name, baselineMax>>20, large.Found())
+		return nil,
+			fmt.Errorf("%s: expected a baseline of at most %d MiB, found %s; save it again from the run",
+				name, baselineMax>>20, large.Found())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
@@ -42,25 +44,28 @@ func ReadBaseline(r io.Reader, name string) (*Baseline, error) {
 	}
 	for i, m := range b.Metrics {
 		if !m.Fits(len(b.Files)) && m.Places != nil {
-			return nil, d.fail(d.places[i], fmt.Sprintf("expected places of the metric %q that rise from 0 "+
+			return nil, d.fail(d.offsets[i], fmt.Sprintf("expected places of the metric %q that rise from 0 "+
 				"to less than %d, the number of files, and a value for each", m.Name, len(b.Files)))
 		}
 		if !m.Fits(len(b.Files)) {
-			return nil, d.fail(d.places[i], fmt.Sprintf("expected a value for each of the %d files of the metric %q, found %d", len(b.Files), m.Name, len(m.Values)))
+			return nil,
+				d.fail(d.offsets[i],
+					fmt.Sprintf("expected a value for each of the %d files of the metric %q, found %d",
+						len(b.Files), m.Name, len(m.Values)))
 		}
 	}
 	return New(b.Measurements, b.Run), nil
 }
 
-// A baselineReader walks through a baseline and knows where it is.
+// A baselineReader decodes a baseline and knows its position in the source.
 type baselineReader struct {
-	src    []byte
-	name   string
-	dec    *json.Decoder
-	places []int64 // of the metrics
+	src     []byte
+	name    string
+	dec     *json.Decoder
+	offsets []int64 // where each metric begins in src
 }
 
-// fail is an error at an offset.
+// fail returns an error with the line and the column of an offset.
 func (d *baselineReader) fail(offset int64, what string) error {
 	before := d.src[:min(max(offset, 0), int64(len(d.src)))]
 	line := bytes.Count(before, []byte{'\n'}) + 1
@@ -68,7 +73,8 @@ func (d *baselineReader) fail(offset int64, what string) error {
 	return fmt.Errorf("%s:%d:%d: %s", d.name, line, column, what)
 }
 
-// schema refuses what is no baseline, or one of another version, before anything else of it is looked at.
+// schema returns an error if the source is not a baseline, or has another version. It is called
+// before anything else is decoded.
 func (d *baselineReader) schema() error {
 	var head struct {
 		Schema *string `json:"schema"`
@@ -78,17 +84,21 @@ func (d *baselineReader) schema() error {
 		return d.fail(syntax.Offset-1, fmt.Sprintf("expected JSON: %v", syntax))
 	}
 	if err != nil || head.Schema == nil {
-		return d.fail(0, fmt.Sprintf("expected a baseline, an object with \"schema\": %q, found none; vramsoak baseline save makes one", Schema))
+		return d.fail(0,
+			fmt.Sprintf("expected a baseline, an object with \"schema\": %q, found none; vramsoak "+
+				"baseline save makes one", Schema))
 	}
 	if *head.Schema != Schema {
 		at := max(0, bytes.Index(d.src, []byte(`"schema"`)))
-		return d.fail(int64(at), fmt.Sprintf("expected the schema %q, found %q; save the baseline again from its run with this vramsoak: "+
-			"vramsoak baseline save", Schema, *head.Schema))
+		return d.fail(int64(at),
+			fmt.Sprintf("expected the schema %q, found %q; save the baseline again from its run with "+
+				"this vramsoak: "+
+				"vramsoak baseline save", Schema, *head.Schema))
 	}
 	return nil
 }
 
-// next is the offset of what comes next.
+// next returns the offset of the next token.
 func (d *baselineReader) next() int64 {
 	offset := d.dec.InputOffset()
 	for offset < int64(len(d.src)) && strings.IndexByte(" \t\r\n,:", d.src[offset]) >= 0 {
@@ -97,7 +107,7 @@ func (d *baselineReader) next() int64 {
 	return offset
 }
 
-// open reads the start of an object or a list.
+// open reads the opening bracket of an object or a list.
 func (d *baselineReader) open(delim json.Delim, what string) error {
 	offset := d.next()
 	if token, err := d.dec.Token(); err != nil || token != delim {
@@ -106,7 +116,7 @@ func (d *baselineReader) open(delim json.Delim, what string) error {
 	return nil
 }
 
-// object reads an object by what reads each of its keys.
+// object reads an object. fields has a function for each key, which reads its value.
 func (d *baselineReader) object(fields map[string]func() error) error {
 	if err := d.open('{', "an object"); err != nil {
 		return err
@@ -121,7 +131,9 @@ func (d *baselineReader) object(fields map[string]func() error) error {
 		key, _ := token.(string)
 		read, known := fields[key]
 		if !known || seen[key] {
-			return d.fail(offset, fmt.Sprintf("expected one of the keys schema, run, files, failed, metrics, each once, found %q", key))
+			return d.fail(offset,
+				fmt.Sprintf("expected one of the keys schema, run, files, failed, metrics, each once, found %q",
+					key))
 		}
 		seen[key] = true
 		if err := read(); err != nil {
@@ -131,7 +143,7 @@ func (d *baselineReader) object(fields map[string]func() error) error {
 	return nil
 }
 
-// value reads a value.
+// value decodes a value, and refuses unknown fields.
 func (d *baselineReader) value(to any, what string) error {
 	offset := d.next()
 	var raw json.RawMessage
@@ -141,7 +153,8 @@ func (d *baselineReader) value(to any, what string) error {
 	strict := json.NewDecoder(bytes.NewReader(raw))
 	strict.DisallowUnknownFields()
 	if err := strict.Decode(to); err != nil {
-		return d.fail(offset, fmt.Sprintf("expected %s: %s", what, strings.TrimPrefix(err.Error(), "json: ")))
+		return d.fail(offset, fmt.Sprintf("expected %s: %s", what,
+			strings.TrimPrefix(err.Error(), "json: ")))
 	}
 	return nil
 }
@@ -167,7 +180,8 @@ func (d *baselineReader) metrics(b *Baseline) error {
 	for d.dec.More() {
 		var m check.Metric
 		offset := d.next()
-		if err := d.value(&m, `a metric such as {"name":"peak","unit":"bytes","values":[1073741824]}`); err != nil {
+		if err := d.value(&m,
+			`a metric such as {"name":"peak","unit":"bytes","values":[1073741824]}`); err != nil {
 			return err
 		}
 		switch m.Unit {
@@ -184,14 +198,14 @@ func (d *baselineReader) metrics(b *Baseline) error {
 				return d.fail(offset, fmt.Sprintf("expected numbers of less than 2^62, found %g", v))
 			}
 		}
-		d.places = append(d.places, offset)
+		d.offsets = append(d.offsets, offset)
 		b.Metrics = append(b.Metrics, m)
 	}
 	return d.close()
 }
 
-// close reads the end of a list.
+// close reads the closing bracket of a list.
 func (d *baselineReader) close() error {
 	_, err := d.dec.Token()
-	return err // the source is known to be JSON
+	return err // schema has checked that the source is JSON
 }

@@ -6,27 +6,30 @@ import (
 	"slices"
 )
 
-// A shift is by how much one sample lies above another: an estimate, and the ends of an interval that holds the true shift
-// with the probability [Confidence]. The ends are infinite where there are too few values for any.
+// A shift estimates how far one sample lies above another. The interval from low to high contains
+// the true shift with the probability [Confidence]. Its ends are infinite if there are too few
+// values.
 type shift struct{ estimate, low, high float64 }
 
-// Confidence is that of the intervals.
+// Confidence is the probability with which an interval contains the true value.
 const Confidence = 0.95
 
-// tail is what is left out at each end of an interval.
+// tail is the probability that an interval leaves out at each end.
 const tail = (1 - Confidence) / 2
 
-// exactPairs is how many pairs get the exact distribution of ranks. With more, the normal one takes its place; its tail is
-// the heavier one.
+// exactPairs is the largest number of pairs for which the exact distribution of ranks is used. More
+// pairs use the normal distribution, whose tail is heavier.
 const exactPairs = 200
 
-// signedRank is the probability that differences such as these, or larger ones, come from a distribution that is symmetric
-// about 0: the one-sided test of Wilcoxon (Individual Comparisons by Ranking Methods, 1945). Equal sizes share their mean
-// rank; zeros are ranked and then left out (Pratt, Remarks on Zeros and Ties in the Wilcoxon Signed Rank Procedures, 1959).
-// Given the ranks, each sign is as likely as the other: the distribution is exact with ties too.
+// signedRank returns the probability that differences like these, or larger ones, come from a
+// distribution that is symmetric about 0. It is the one-sided test of Wilcoxon (Individual
+// Comparisons by Ranking Methods, 1945). Equal sizes get their mean rank. Zeros are ranked and then
+// left out (Pratt, Remarks on Zeros and Ties in the Wilcoxon Signed Rank Procedures, 1959). Each
+// sign is as likely as the other, so the distribution is exact with ties too.
 func signedRank(differences []float64) float64 {
-	sorted := slices.SortedFunc(slices.Values(differences), func(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) })
-	var ranks []int // twice the rank, so that means of two are whole
+	sorted := slices.SortedFunc(slices.Values(differences),
+		func(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) })
+	var ranks []int // each rank doubled, so that the mean of two ranks is an integer
 	positive := 0
 	for i := 0; i < len(sorted); {
 		end := i + 1
@@ -50,7 +53,8 @@ func signedRank(differences []float64) float64 {
 			mean += float64(r) / 2
 			variance += float64(r) * float64(r) / 4
 		}
-		return normalAbove((float64(positive) - 1 - mean) / math.Sqrt(variance)) // 1 is half a rank: twice 1/2
+		// Subtracting 1 is the continuity correction: half a step, doubled like the ranks.
+		return normalAbove((float64(positive) - 1 - mean) / math.Sqrt(variance))
 	}
 	p := 0.0
 	for _, q := range signSums(ranks)[positive:] {
@@ -59,7 +63,8 @@ func signedRank(differences []float64) float64 {
 	return min(1, p)
 }
 
-// signSums has the probability of each sum of those ranks that get a plus, each with the probability 1/2.
+// signSums returns the probability of each possible sum of the positive ranks. Each rank is
+// positive with the probability 1/2.
 func signSums(ranks []int) []float64 {
 	sum := 0
 	for _, r := range ranks {
@@ -80,14 +85,15 @@ func signSums(ranks []int) []float64 {
 	return p
 }
 
-// normalAbove is the probability that a standard normal variable is above z.
+// normalAbove returns the probability that a standard normal variable is above z.
 func normalAbove(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
 
-// normalQuantile is the z that is exceeded with the probability p.
+// normalQuantile returns the z that a standard normal variable exceeds with the probability p.
 func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*p) }
 
-// signedRankOrder is which of the sorted Walsh averages of n differences is the lower end of an interval, from 1: the largest
-// c with P(W < c) <= tail for the sum W of n ranks with random signs. 0 where there is none: n is below 6.
+// signedRankOrder returns which of the sorted Walsh averages of n differences is the lower end of
+// an interval, counted from 1. It is the largest c with P(W < c) <= tail, where W is the sum of n
+// ranks with random signs. The result is 0 if n is below 6.
 func signedRankOrder(n int) int {
 	if n > exactPairs {
 		f := float64(n)
@@ -106,9 +112,10 @@ func signedRankOrder(n int) int {
 	return 0
 }
 
-// pairedShift is the centre of differences, by Hodges and Lehmann (Estimates of Location Based on Rank Tests, 1963): the
-// median of the means of every two, and of each with itself. The interval's ends are two of these means (Tukey; see
-// Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, section 3.3).
+// pairedShift returns the centre of differences by the method of Hodges and Lehmann (Estimates of
+// Location Based on Rank Tests, 1963). It is the median of the Walsh averages: the means of every
+// two differences, and of each with itself. The ends of the interval are two of these means (Tukey;
+// see Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, section 3.3).
 func pairedShift(differences []float64) shift {
 	sorted := slices.Sorted(slices.Values(differences))
 	n := len(sorted)

@@ -51,20 +51,29 @@ func parsePostgres(name string) (*pgx.ConnConfig, error) {
 	if isURL && !strings.ContainsAny(scheme, " =") {
 		switch scheme = strings.ToLower(scheme); {
 		case scheme != "postgres" && scheme != "postgresql":
-			return nil, errors.New("expected postgres://user@host/database, or the path of an SQLite file, found an address of another kind" +
-				hidden)
+			return nil,
+				errors.New("expected postgres://user@host/database, or the path of an SQLite file, found an " +
+					"address of another kind" +
+					hidden)
 		case !escaped(rest):
-			return nil, errors.New("expected an address whose user and password are percent-encoded (@ is %40, / is %2F, : is %3A, # is %23, " +
-				"? is %3F, % is %25), found one with such characters as they are" + hidden + "; the password may be in ~/.pgpass instead")
+			return nil,
+				errors.New("expected an address whose user and password are percent-encoded (@ is %40, / is " +
+					"%2F, : is %3A, # is %23, " +
+					"? is %3F, % is %25), found one with such characters as they are" + hidden +
+					"; the password may be in ~/.pgpass instead")
 		}
 		name = scheme + "://" + rest
 	} else if !strings.Contains(name, "=") || strings.Contains(name, ";") {
-		return nil, errors.New("expected postgres://user@host/database, or the path of an SQLite file, found a malformed " +
-			"address" + hidden)
+		return nil,
+			errors.New("expected postgres://user@host/database, or the path of an SQLite file, found a " +
+				"malformed " +
+				"address" + hidden)
 	}
 	config, err := pgx.ParseConfig(name)
 	if err != nil {
-		return nil, fmt.Errorf("expected postgres://user@host/database, found an address that cannot be read%s%s", hidden, reason(name, err))
+		return nil,
+			fmt.Errorf("expected postgres://user@host/database, found an address that cannot be read%s%s",
+				hidden, reason(name, err))
 	}
 	return config, nil
 }
@@ -76,7 +85,8 @@ func escaped(rest string) bool {
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
 		authority = rest[:i]
 	}
-	if strings.Contains(rest[len(authority):], "@") || strings.Count(authority, "@") > 1 || strings.ContainsAny(rest, "# \t\n") {
+	if strings.Contains(rest[len(authority):], "@") || strings.Count(authority, "@") > 1 ||
+		strings.ContainsAny(rest, "# \t\n") {
 		return false
 	}
 	account, _, has := strings.Cut(authority, "@")

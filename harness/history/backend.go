@@ -35,11 +35,14 @@ var sqliteBackend = backend{
 }
 
 var postgresBackend = backend{
-	words: strings.NewReplacer("IDENTITY", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "BYTES", "BYTEA"),
-	known: "SELECT COUNT(*) FROM pg_catalog.pg_class WHERE relname = 'vramsoak_schema' AND pg_catalog.pg_table_is_visible(oid)",
+	words: strings.NewReplacer("IDENTITY", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "BYTES",
+		"BYTEA"),
+	known: "SELECT COUNT(*) FROM pg_catalog.pg_class WHERE relname = 'vramsoak_schema' AND " +
+		"pg_catalog.pg_table_is_visible(oid)",
 	// A server may be set to acknowledge before the disk did.
-	begin: []string{"SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'"},
-	lock:  "SELECT pg_advisory_xact_lock(7236280172)",
+	begin: []string{"SELECT set_config('synchronous_commit', 'on', true) WHERE " +
+		"current_setting('synchronous_commit') = 'off'"},
+	lock: "SELECT pg_advisory_xact_lock(7236280172)",
 }
 
 func openPostgres(name string) (*sql.DB, error) {
@@ -66,7 +69,8 @@ func openSQLite(ctx context.Context, name string, create bool) (*sql.DB, error) 
 	}
 	path := (&url.URL{Path: name}).EscapedPath()
 	const options = "_txlock=immediate&_pragma=busy_timeout(%d)&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)"
-	db, err := sql.Open("sqlite", fmt.Sprintf("file:%s?mode=%s&"+options, path, mode, busy.Milliseconds()))
+	db, err := sql.Open("sqlite", fmt.Sprintf("file:%s?mode=%s&"+options, path, mode,
+		busy.Milliseconds()))
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +127,8 @@ func advice(err error) string {
 	case sqlite3.SQLITE_CORRUPT:
 		return "the file is damaged; take a copy from a backup, or move it away and add the runs again"
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN:
-		return "the file and its folder must be writable, also to read: SQLite keeps its log beside the file"
+		return "the file and its folder must be writable, also to read: SQLite keeps its log beside " +
+			"the file"
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return "make it with vramsoak history add RUN, or give another --db"

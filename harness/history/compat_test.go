@@ -114,10 +114,13 @@ func checkCompat(t *testing.T, s *history.Store) {
 	}
 	// The first file begins at 24 MiB and 2 KiB, and leaves 4 MiB more.
 	idle := kept["idle level"]
-	if idle.Unit != "bytes" || idle.HigherIsBetter || len(idle.Values) != 10 || idle.Values[0] != 28<<20+2048 {
-		t.Errorf("expected the idle level of ten files, 28 MiB and 2 KiB after the first, found %+v", idle)
+	if idle.Unit != "bytes" || idle.HigherIsBetter || len(idle.Values) != 10 ||
+		idle.Values[0] != 28<<20+2048 {
+		t.Errorf("expected the idle level of ten files, 28 MiB and 2 KiB after the first, found %+v",
+			idle)
 	}
-	if m := kept["recovery of Transcription"]; m.Unit != "ratio" || !m.HigherIsBetter || m.Values[0] != 1 {
+	if m := kept["recovery of Transcription"]; m.Unit != "ratio" || !m.HigherIsBetter ||
+		m.Values[0] != 1 {
 		t.Errorf("expected that all of Transcription was given back, found %+v", m)
 	}
 	if grows := leak.Growth["idle level"]; grows < 4<<20-1024 || grows > 4<<20+1024 {

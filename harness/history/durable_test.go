@@ -49,7 +49,8 @@ func child(job string, args []string) int {
 			fmt.Println(err)
 			return 1
 		}
-		_ = unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: uint64(first), Max: whole.Max}) // lowering is always allowed
+		// Lowering is always allowed.
+		_ = unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: uint64(first), Max: whole.Max})
 		fill(ctx, s)
 		_ = unix.Setrlimit(unix.RLIMIT_FSIZE, &whole)
 		id, _, err := s.Add(ctx, heavyNight(1_000_000))
@@ -117,7 +118,8 @@ func checkIntact(t *testing.T, name string, acknowledged []int64) *history.Histo
 	}
 	if !history.IsPostgres(name) {
 		var result string
-		if err := sqlDB(t, name).QueryRowContext(t.Context(), "PRAGMA integrity_check").Scan(&result); err != nil || result != "ok" {
+		if err := sqlDB(t, name).QueryRowContext(t.Context(),
+			"PRAGMA integrity_check").Scan(&result); err != nil || result != "ok" {
 			t.Errorf("integrity_check: %s, %v", result, err)
 		}
 	}
@@ -193,7 +195,8 @@ func TestKilledWriter(t *testing.T) {
 				}
 			}
 			err := cmd.Wait()
-			if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
+			if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok ||
+				status.Signal() != syscall.SIGKILL {
 				t.Fatalf("the writer ended by itself: %v", err)
 			}
 			checkIntact(t, name, acknowledged)
@@ -249,7 +252,8 @@ func TestFileSizeLimit(t *testing.T) {
 			failure = err
 		}
 	}
-	if len(acknowledged) < 3 || !strings.Contains(failure, "the run was not stored: ") || !strings.Contains(failure, "disk is full") {
+	if len(acknowledged) < 3 || !strings.Contains(failure, "the run was not stored: ") ||
+		!strings.Contains(failure, "disk is full") {
 		t.Errorf("after %d runs: %s", len(acknowledged), failure)
 	}
 	if !strings.HasSuffix(lines[len(lines)-1], " <nil>") {

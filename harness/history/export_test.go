@@ -7,7 +7,10 @@ import (
 )
 
 // Fixture fills an empty database with what version 1 left, for the tests with every backend.
-func Fixture(ctx context.Context, s *Store) error { return Execute(ctx, s, "testdata/version1.sql") }
+func Fixture(ctx context.Context, s *Store) error {
+	return Execute(ctx, s,
+		"testdata/version1.sql")
+}
 
 // Execute runs the statements of a file. IDENTITY and BYTES stand for the backend's words, HEX'00ff' for a value of bytes.
 func Execute(ctx context.Context, s *Store, path string) error {
@@ -51,4 +54,7 @@ func OpenBare(ctx context.Context, name string) (*Store, error) {
 }
 
 // Version is the version of a store's schema.
-func (s *Store) Version(ctx context.Context) (int, error) { return schemaVersion(ctx, s.db, s.backend) }
+func (s *Store) Version(ctx context.Context) (int,
+	error) {
+	return schemaVersion(ctx, s.db, s.backend)
+}

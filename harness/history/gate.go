@@ -39,7 +39,8 @@ type Known struct {
 func (h *History) Gate(policy check.RegressionPolicy) Outcome {
 	o := Outcome{Verdict: check.Pass}
 	if len(h.Runs) == 0 {
-		o.Verdict, o.Reason = check.Undecided, fmt.Sprintf("suite %s has no runs; vramsoak history add RUN adds one", h.Suite)
+		o.Verdict, o.Reason = check.Undecided,
+			fmt.Sprintf("suite %s has no runs; vramsoak history add RUN adds one", h.Suite)
 		return o
 	}
 	o.Newest = h.Runs[len(h.Runs)-1]
@@ -54,7 +55,8 @@ func (h *History) Gate(policy check.RegressionPolicy) Outcome {
 	}
 	switch {
 	case !measured:
-		o.Verdict, o.Reason = check.Undecided, fmt.Sprintf("run %d measured nothing: none of its files ended well", o.Newest.ID)
+		o.Verdict, o.Reason = check.Undecided,
+			fmt.Sprintf("run %d measured nothing: none of its files ended well", o.Newest.ID)
 	case o.Judged == 0:
 		o.Verdict, o.Reason = check.Undecided, fmt.Sprintf(
 			"suite %s has %d comparable runs; at least %d are needed", h.Suite, most, MinRuns)
@@ -79,14 +81,16 @@ func (h *History) Gate(policy check.RegressionPolicy) Outcome {
 func (h *History) same(c Change, a Acceptance) bool {
 	first := slices.IndexFunc(h.Runs, func(e Entry) bool { return e.ID == a.Run })
 	away := max(c.Bad-first, first-c.Bad)
-	return first >= 0 && c.Series.SeriesKey == a.SeriesKey && away <= max(sameWithin, c.Off) && c.Step() <= sameStep*a.Step
+	return first >= 0 && c.Series.SeriesKey == a.SeriesKey && away <= max(sameWithin, c.Off) &&
+		c.Step() <= sameStep*a.Step
 }
 
 // Acceptances are what is to be stored when a person accepts the new regressions.
 func (o Outcome) Acceptances(h *History, at time.Time, note string) []Acceptance {
 	var out []Acceptance
 	for _, c := range o.New {
-		out = append(out, Acceptance{SeriesKey: c.Series.SeriesKey, Run: h.Runs[c.Bad].ID, Step: c.Step(), At: at, Note: note})
+		out = append(out, Acceptance{SeriesKey: c.Series.SeriesKey, Run: h.Runs[c.Bad].ID, Step: c.Step(),
+			At: at, Note: note})
 	}
 	return out
 }

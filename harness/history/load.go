@@ -78,7 +78,8 @@ func (s *Store) Load(ctx context.Context, suite string) (*History, error) {
 		scalar
 	}
 	rows, err := query(ctx, s, func(rows *sql.Rows) (r row, err error) {
-		err = rows.Scan(&r.run, &r.metric, &r.statistic, &r.rank, &r.device, &r.unit, &r.higherIsBetter, &r.resolution, &r.value)
+		err = rows.Scan(&r.run, &r.metric, &r.statistic, &r.rank, &r.device, &r.unit, &r.higherIsBetter,
+			&r.resolution, &r.value)
 		return r, err
 	}, `SELECT v.run_id, v.metric, v.statistic, v.rank, v.device, v.unit, v.higher_is_better, v.resolution, v.value
 		FROM vramsoak_values v JOIN vramsoak_runs r ON r.id = v.run_id WHERE r.suite = $1 ORDER BY r.started, r.id`, text(suite))
@@ -118,7 +119,8 @@ func (k SeriesKey) compare(other SeriesKey) int {
 }
 
 func importance(metric string) int {
-	first := []string{"peak", check.PeakReserved, check.IdleLevel, check.UnusedReserve, check.DarkMemory}
+	first := []string{"peak", check.PeakReserved, check.IdleLevel, check.UnusedReserve,
+		check.DarkMemory}
 	if i := slices.Index(first, metric); i >= 0 {
 		return i
 	}
@@ -161,7 +163,8 @@ func (s *Store) Accept(ctx context.Context, all []Acceptance) error {
 func (h *History) Until(run int64) (*History, error) {
 	last := slices.IndexFunc(h.Runs, func(e Entry) bool { return e.ID == run })
 	if last < 0 {
-		return nil, fmt.Errorf("suite %s has no run %d; vramsoak history list shows those that it has", h.Suite, run)
+		return nil, fmt.Errorf("suite %s has no run %d; vramsoak history list shows those that it has",
+			h.Suite, run)
 	}
 	out := &History{Suite: h.Suite, Runs: h.Runs[:last+1], Accepted: h.Accepted}
 	for _, s := range h.Series {

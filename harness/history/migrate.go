@@ -98,7 +98,8 @@ func migrate(ctx context.Context, db *sql.DB, b *backend, list []migration) erro
 					return fmt.Errorf("schema version %d: %w", version+1, err)
 				}
 			}
-			if _, err := tx.ExecContext(ctx, "INSERT INTO vramsoak_schema (version) VALUES ($1)", version+1); err != nil {
+			if _, err := tx.ExecContext(ctx, "INSERT INTO vramsoak_schema (version) VALUES ($1)",
+				version+1); err != nil {
 				return err
 			}
 		}
@@ -121,7 +122,8 @@ func schemaVersion(ctx context.Context, db querier, b *backend) (int, error) {
 }
 
 func newestVersion(ctx context.Context, db querier) (version int, err error) {
-	err = db.QueryRowContext(ctx, "SELECT COALESCE(MAX(version), 0) FROM vramsoak_schema").Scan(&version)
+	err = db.QueryRowContext(ctx,
+		"SELECT COALESCE(MAX(version), 0) FROM vramsoak_schema").Scan(&version)
 	return version, err
 }
 

@@ -34,14 +34,17 @@ func TestVersion1(t *testing.T) {
 		want := &history.History{
 			Suite: "nightly",
 			Runs: []history.Entry{{
-				ID: 1, Suite: "nightly", Started: began, Commit: "1a2b3c4", Host: "gpu-1", GPU: "NVIDIA H100", Driver: "550.54", Version: "v1",
+				ID: 1, Suite: "nightly", Started: began, Commit: "1a2b3c4", Host: "gpu-1", GPU: "NVIDIA H100",
+				Driver: "550.54", Version: "v1",
 				Log: "a/soak.log", Verdict: "pass", Files: 2,
 			}},
 			Series: []history.Series{{
-				SeriesKey: history.SeriesKey{Metric: "peak", Statistic: "median"}, Unit: "bytes", Runs: []int{0}, Values: []float64{100},
+				SeriesKey: history.SeriesKey{Metric: "peak", Statistic: "median"}, Unit: "bytes",
+				Runs: []int{0}, Values: []float64{100},
 			}},
 			Accepted: []history.Acceptance{{
-				SeriesKey: history.SeriesKey{Metric: "peak", Statistic: "worst"}, Run: 1, Step: 50, At: began, Note: "a larger model",
+				SeriesKey: history.SeriesKey{Metric: "peak", Statistic: "worst"}, Run: 1, Step: 50, At: began,
+				Note: "a larger model",
 			}},
 		}
 		if diff := cmp.Diff(want, h); diff != "" {
@@ -69,16 +72,19 @@ func TestMigrations(t *testing.T) {
 		id := add(t, s, night(0, 100))
 
 		broken := []string{
-			"ALTER TABLE vramsoak_runs ADD COLUMN note TEXT NOT NULL DEFAULT ''", "ALTER TABLE no_such_table ADD COLUMN x BIGINT",
+			"ALTER TABLE vramsoak_runs ADD COLUMN note TEXT NOT NULL DEFAULT ''",
+			"ALTER TABLE no_such_table ADD COLUMN x BIGINT",
 		}
-		if _, err := history.OpenWith(t.Context(), name, known, broken); err == nil || !strings.Contains(err.Error(), "no_such_table") {
+		if _, err := history.OpenWith(t.Context(), name, known, broken); err == nil ||
+			!strings.Contains(err.Error(), "no_such_table") {
 			t.Errorf("a migration that fails: %v", err)
 		}
 		if v, err := s.Version(t.Context()); err != nil || v != known {
 			t.Errorf("after a migration that failed: version %d, %v, want %d", v, err, known)
 		}
 
-		newer, err := history.OpenWith(t.Context(), name, known, broken[:1], []string{"CREATE TABLE vramsoak_more (x BIGINT)"})
+		newer, err := history.OpenWith(t.Context(), name, known, broken[:1],
+			[]string{"CREATE TABLE vramsoak_more (x BIGINT)"})
 		if err != nil {
 			t.Fatal(err) // also where the failed one had left its column
 		}

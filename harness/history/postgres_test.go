@@ -34,7 +34,8 @@ type cluster struct {
 }
 
 // errNoPostgres says why the tests with PostgreSQL are not run.
-var errNoPostgres = errors.New("no PostgreSQL server on this machine: neither initdb in PATH nor /usr/lib/postgresql/*/bin/initdb")
+var errNoPostgres = errors.New("no PostgreSQL server on this machine: neither initdb in PATH " +
+	"nor /usr/lib/postgresql/*/bin/initdb")
 
 // server starts the server of the tests, once.
 var server = sync.OnceValues(startCluster)
@@ -61,13 +62,15 @@ func startCluster() (*cluster, error) {
 	}
 	data := filepath.Join(c.dir, "data")
 	create := exec.Command(initdb,
-		"-D", data, "-U", "vramsoak", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--wal-segsize=1")
+		"-D", data, "-U", "vramsoak", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync",
+		"--wal-segsize=1")
 	create.SysProcAttr, create.Dir = as, c.dir
 	if out, err := create.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
 	}
 	c.command = []string{
-		filepath.Join(filepath.Dir(initdb), "postgres"), "-D", data, "-k", c.dir, "-c", "listen_addresses=", "-c", "max_connections=200",
+		filepath.Join(filepath.Dir(initdb), "postgres"), "-D", data, "-k", c.dir, "-c",
+		"listen_addresses=", "-c", "max_connections=200",
 	}
 	return c, c.start(as)
 }
@@ -108,7 +111,9 @@ func (c *cluster) owner() (*syscall.SysProcAttr, error) {
 		as.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 		return as, os.Chown(c.dir, uid, gid)
 	}
-	return nil, errors.New("PostgreSQL does not run as root, and this machine has neither a user postgres nor nobody")
+	return nil,
+		errors.New("PostgreSQL does not run as root, and this machine has neither a user postgres nor " +
+			"nobody")
 }
 
 // ready waits until the server answers.
@@ -183,7 +188,8 @@ func newPostgresIn(t *testing.T, dir string) string {
 	statement := "CREATE DATABASE " + name
 	db := sqlDB(t, c.url("postgres"))
 	if dir != "" {
-		if _, err := db.ExecContext(t.Context(), fmt.Sprintf("CREATE TABLESPACE %s LOCATION '%s'", name, dir)); err != nil {
+		if _, err := db.ExecContext(t.Context(), fmt.Sprintf("CREATE TABLESPACE %s LOCATION '%s'", name,
+			dir)); err != nil {
 			t.Fatal(err)
 		}
 		statement += " TABLESPACE " + name
@@ -194,7 +200,8 @@ func newPostgresIn(t *testing.T, dir string) string {
 	if dir != "" { // before the folder goes, without which the server could not end well
 		t.Cleanup(func() {
 			for _, what := range []string{"DATABASE " + name + " WITH (FORCE)", "TABLESPACE " + name} {
-				if _, err := sqlDB(t, c.url("postgres")).ExecContext(context.Background(), "DROP "+what); err != nil {
+				if _, err := sqlDB(t, c.url("postgres")).ExecContext(context.Background(),
+					"DROP "+what); err != nil {
 					t.Error(err)
 				}
 			}
@@ -205,7 +212,10 @@ func newPostgresIn(t *testing.T, dir string) string {
 
 // backends are the databases of which every test of the store is run with each.
 var backends = map[string]func(t *testing.T) string{
-	"sqlite":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "a folder", "100% #1?.db") },
+	"sqlite": func(t *testing.T) string {
+		return filepath.Join(t.TempDir(), "a folder",
+			"100% #1?.db")
+	},
 	"postgres": newPostgres,
 }
 

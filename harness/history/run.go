@@ -37,14 +37,16 @@ type Run struct {
 // NewRun is what is kept of a run and of its report.
 func NewRun(suite, digest string, baseline *compare.Baseline, report *check.Report) Run {
 	r := Run{
-		Suite: suite, Digest: digest, Baseline: *baseline, Files: report.Files, Checkpoints: report.Checkpoints,
-		HighWater: report.HighWater, Findings: []check.Finding{},
+		Suite: suite, Digest: digest, Baseline: *baseline, Files: report.Files,
+		Checkpoints: report.Checkpoints,
+		HighWater:   report.HighWater, Findings: []check.Finding{},
 	}
 	for _, f := range report.Findings {
 		if f.Verdict == check.Fail || f.Verdict == check.Undecided {
 			r.Findings = append(r.Findings, f)
 		}
-		if f.Check != check.Leak || f.Unit != check.BytesPerFile || f.Measured == nil || f.Verdict == check.Skipped {
+		if f.Check != check.Leak || f.Unit != check.BytesPerFile || f.Measured == nil ||
+			f.Verdict == check.Skipped {
 			continue
 		}
 		if r.Growth == nil {
@@ -74,8 +76,9 @@ type Entry struct {
 
 // Statistics of a metric over the files of a run.
 const (
-	MedianOf   = "median"
-	P95        = "p95" // the value that 95 % of the files do not exceed; of those where higher is better, do not fall below
+	MedianOf = "median"
+	// The value that 95 % of the files do not exceed; of those where higher is better, do not fall below.
+	P95        = "p95"
 	Worst      = "worst"
 	GrowthRate = "growth" // of the leak check, bytes a file
 )
@@ -95,7 +98,8 @@ type scalar struct {
 func (r *Run) scalars() []scalar {
 	var out []scalar
 	for _, m := range r.Baseline.Metrics {
-		values := slices.DeleteFunc(slices.Clone(m.Values), func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+		values := slices.DeleteFunc(slices.Clone(m.Values),
+			func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 		if len(values) == 0 {
 			continue
 		}
@@ -109,12 +113,14 @@ func (r *Run) scalars() []scalar {
 		}{{MedianOf, 0.5}, {P95, 0.95}, {Worst, 1}} {
 			out = append(out, scalar{
 				metric: m.Name, statistic: of.statistic, unit: m.Unit, rank: m.Rank, device: m.Device,
-				higherIsBetter: m.HigherIsBetter, resolution: m.Resolution, value: quantile(values, of.quantile),
+				higherIsBetter: m.HigherIsBetter, resolution: m.Resolution,
+				value: quantile(values, of.quantile),
 			})
 		}
 	}
 	for _, subject := range slices.Sorted(maps.Keys(r.Growth)) {
-		out = append(out, scalar{metric: subject, statistic: GrowthRate, unit: check.BytesPerFile, value: r.Growth[subject]})
+		out = append(out, scalar{metric: subject, statistic: GrowthRate, unit: check.BytesPerFile,
+			value: r.Growth[subject]})
 	}
 	return out
 }

@@ -74,7 +74,8 @@ func (s *Store) Add(ctx context.Context, r Run) (id int64, added bool, err error
 	err = inTransaction(ctx, s.db, s.backend, func(tx *sql.Tx) error {
 		find := func() error {
 			return tx.QueryRowContext(ctx,
-				"SELECT id FROM vramsoak_runs WHERE suite = $1 AND started = $2 AND host = $3 AND digest = $4", key...).Scan(&id)
+				"SELECT id FROM vramsoak_runs WHERE suite = $1 AND started = $2 AND host = $3 AND digest = $4",
+				key...).Scan(&id)
 		}
 		if err := find(); !errors.Is(err, sql.ErrNoRows) {
 			return err
@@ -83,7 +84,8 @@ func (s *Store) Add(ctx context.Context, r Run) (id int64, added bool, err error
 			(suite, started, host, digest, commit_id, gpu, driver, version, log, verdict, files, detail)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 			ON CONFLICT (suite, started, host, digest) DO NOTHING RETURNING id`,
-			append(key, text(info.Commit), text(info.GPU), text(info.Driver), text(info.Version), text(info.Log),
+			append(key, text(info.Commit), text(info.GPU), text(info.Driver), text(info.Version),
+				text(info.Log),
 				string(info.Verdict), r.Files, detail)...).Scan(&id)
 		if errors.Is(err, sql.ErrNoRows) { // another program has just added it
 			return find()
@@ -122,9 +124,11 @@ func insertValues(ctx context.Context, tx *sql.Tx, id int64, all []scalar) error
 			if v.higherIsBetter {
 				better = 1
 			}
-			args = append(args, id, text(v.metric), v.statistic, v.rank, v.device, v.unit, better, v.resolution, v.value)
+			args = append(args, id, text(v.metric), v.statistic, v.rank, v.device, v.unit, better,
+				v.resolution, v.value)
 		}
-		query.WriteString(" ON CONFLICT DO NOTHING") // names of a log that differ only in what text cannot hold
+		// Names of a log that differ only in what text cannot hold.
+		query.WriteString(" ON CONFLICT DO NOTHING")
 		if _, err := tx.ExecContext(ctx, query.String(), args...); err != nil {
 			return err
 		}
@@ -137,16 +141,19 @@ const longest = 1000
 
 // text is a string as every database can hold it: PostgreSQL takes neither NUL nor what is not UTF-8.
 func text(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(s[:min(len(s), longest)], "\uFFFD"), "\x00", "\uFFFD")
+	return strings.ReplaceAll(strings.ToValidUTF8(s[:min(len(s), longest)], "\uFFFD"), "\x00",
+		"\uFFFD")
 }
 
 // entryColumns are what [Store.List] reads.
-const entryColumns = "id, suite, started, host, commit_id, gpu, driver, version, log, verdict, files"
+const entryColumns = "id, suite, started, host, commit_id, gpu, driver, version, log, verdict, " +
+	"files"
 
 func scanEntry(row interface{ Scan(...any) error }, more ...any) (e Entry, err error) {
 	started := int64(0)
 	err = row.Scan(append([]any{
-		&e.ID, &e.Suite, &started, &e.Host, &e.Commit, &e.GPU, &e.Driver, &e.Version, &e.Log, &e.Verdict, &e.Files,
+		&e.ID, &e.Suite, &started, &e.Host, &e.Commit, &e.GPU, &e.Driver, &e.Version, &e.Log, &e.Verdict,
+		&e.Files,
 	}, more...)...)
 	e.Started = time.UnixMicro(started).UTC()
 	return e, err
@@ -155,15 +162,18 @@ func scanEntry(row interface{ Scan(...any) error }, more ...any) (e Entry, err e
 // List lists the runs of a suite, or where suite is "" of all, in the order of their start.
 func (s *Store) List(ctx context.Context, suite string) ([]Entry, error) {
 	return query(ctx, s, func(rows *sql.Rows) (Entry, error) { return scanEntry(rows) },
-		"SELECT "+entryColumns+" FROM vramsoak_runs WHERE suite = $1 OR $1 = '' ORDER BY started, id", text(suite))
+		"SELECT "+entryColumns+" FROM vramsoak_runs WHERE suite = $1 OR $1 = '' ORDER BY started, id",
+		text(suite))
 }
 
 // Get is a run by its number.
 func (s *Store) Get(ctx context.Context, id int64) (Entry, *Run, error) {
 	var detail []byte
-	e, err := scanEntry(s.db.QueryRowContext(ctx, "SELECT "+entryColumns+", detail FROM vramsoak_runs WHERE id = $1", id), &detail)
+	e, err := scanEntry(s.db.QueryRowContext(ctx,
+		"SELECT "+entryColumns+", detail FROM vramsoak_runs WHERE id = $1", id), &detail)
 	if errors.Is(err, sql.ErrNoRows) {
-		return e, nil, fmt.Errorf("history %s has no run %d; vramsoak history list shows those that it has", s.name, id)
+		return e, nil,
+			fmt.Errorf("history %s has no run %d; vramsoak history list shows those that it has", s.name, id)
 	}
 	if err != nil {
 		return e, nil, s.fail("cannot be read", err)
@@ -176,7 +186,8 @@ func (s *Store) Get(ctx context.Context, id int64) (Entry, *Run, error) {
 }
 
 // query reads the rows of a query.
-func query[T any](ctx context.Context, s *Store, scan func(*sql.Rows) (T, error), q string, args ...any) ([]T, error) {
+func query[T any](ctx context.Context, s *Store, scan func(*sql.Rows) (T, error), q string,
+	args ...any) ([]T, error) {
 	rows, err := s.db.QueryContext(ctx, q, args...)
 	if err != nil {
 		return nil, s.fail("cannot be read", err)

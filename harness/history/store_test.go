@@ -46,9 +46,11 @@ func night(n int, peaks ...float64) history.Run {
 		Baseline: compare.Baseline{
 			Schema: compare.Schema,
 			Run: compare.RunInfo{
-				Started: firstNight.AddDate(0, 0, n), Host: "gpu-1", Commit: strings.Repeat(string(rune('a'+n%26)), 40), Verdict: check.Pass,
+				Started: firstNight.AddDate(0, 0, n), Host: "gpu-1",
+				Commit: strings.Repeat(string(rune('a'+n%26)), 40), Verdict: check.Pass,
 			},
-			Measurements: check.Measurements{Metrics: []check.Metric{{Name: "peak", Unit: check.Bytes, Values: values}}},
+			Measurements: check.Measurements{Metrics: []check.Metric{{Name: "peak", Unit: check.Bytes,
+				Values: values}}},
 		},
 	}
 }
@@ -89,13 +91,16 @@ func TestAddAndGet(t *testing.T) {
 	onEach(t, func(t *testing.T, name string) {
 		s := create(t, name)
 		want := night(0, 100, math.NaN(), 120)
-		want.Baseline.Run.GPU, want.Baseline.Run.Command = "NVIDIA H100", []string{"python", "transcribe.py"}
+		want.Baseline.Run.GPU, want.Baseline.Run.Command = "NVIDIA H100",
+			[]string{"python", "transcribe.py"}
 		want.Growth = map[string]float64{"idle level": 4096}
 		limit := 0.95
 		want.Findings = []check.Finding{
-			{Check: "recovery", Verdict: check.Fail, Subject: "Whisper\x00\xff Cleanup", Limit: &limit, Message: "kept"},
+			{Check: "recovery", Verdict: check.Fail, Subject: "Whisper\x00\xff Cleanup", Limit: &limit,
+				Message: "kept"},
 		}
-		want.Baseline.Metrics[0].Name = "peak of \x00 a name \xff that a log may hold " + strings.Repeat("long ", 1000)
+		want.Baseline.Metrics[0].Name = "peak of \x00 a name \xff that a log may hold " +
+			strings.Repeat("long ", 1000)
 		id := add(t, s, want)
 
 		entry, got, err := s.Get(t.Context(), id)
@@ -104,11 +109,13 @@ func TestAddAndGet(t *testing.T) {
 		}
 		want.Findings[0].Subject = "Whisper\x00\uFFFD Cleanup" // JSON is UTF-8
 		want.Baseline.Metrics[0].Name = strings.ToValidUTF8(want.Baseline.Metrics[0].Name, "\uFFFD")
-		if diff := cmp.Diff(&want, got, cmpopts.EquateNaNs(), cmpopts.IgnoreUnexported(check.Finding{})); diff != "" {
+		if diff := cmp.Diff(&want, got, cmpopts.EquateNaNs(),
+			cmpopts.IgnoreUnexported(check.Finding{})); diff != "" {
 			t.Errorf("run (-want +got):\n%s", diff)
 		}
 		wantEntry := history.Entry{
-			ID: id, Suite: "nightly", Started: firstNight, Commit: strings.Repeat("a", 40), Host: "gpu-1", GPU: "NVIDIA H100",
+			ID: id, Suite: "nightly", Started: firstNight, Commit: strings.Repeat("a", 40), Host: "gpu-1",
+			GPU:     "NVIDIA H100",
 			Verdict: check.Pass, Files: 3,
 		}
 		if diff := cmp.Diff(wantEntry, entry); diff != "" {
@@ -124,7 +131,8 @@ func TestAddAndGet(t *testing.T) {
 		if again = add(t, s, other); again == id {
 			t.Error("a run of another suite has the same number")
 		}
-		if _, _, err := s.Get(t.Context(), 99); err == nil || !strings.Contains(err.Error(), "has no run 99") {
+		if _, _, err := s.Get(t.Context(), 99); err == nil ||
+			!strings.Contains(err.Error(), "has no run 99") {
 			t.Errorf("Get of a run that is not there: %v", err)
 		}
 		if _, _, err := s.Add(t.Context(), history.Run{Suite: "nightly", Digest: "d"}); err == nil {
@@ -188,14 +196,17 @@ func TestOpen(t *testing.T) {
 		t.Error("Open made the file")
 	}
 	text := filepath.Join(t.TempDir(), "run.log")
-	if err := os.WriteFile(text, []byte(strings.Repeat("[GPU Memory] no database\n", 100)), 0o644); err != nil {
+	if err := os.WriteFile(text, []byte(strings.Repeat("[GPU Memory] no database\n", 100)),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := history.Open(t.Context(), text); err == nil || !strings.Contains(err.Error(), "not an SQLite file") {
+	if _, err := history.Open(t.Context(), text); err == nil ||
+		!strings.Contains(err.Error(), "not an SQLite file") {
 		t.Errorf("a file of another kind: %v", err)
 	}
 	_, err = history.Open(t.Context(), "postgres://user:secret@127.0.0.1:1/db?connect_timeout=1")
-	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "see that the server runs") {
+	if err == nil || strings.Contains(err.Error(), "secret") ||
+		!strings.Contains(err.Error(), "see that the server runs") {
 		t.Errorf("a server that is not there: %v", err)
 	}
 }

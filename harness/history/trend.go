@@ -49,7 +49,8 @@ func (h *History) Judged() []*Series {
 	for i := range h.Series {
 		s := &h.Series[i]
 		statistic := MedianOf
-		if s.Metric == "peak" || s.Metric == check.PeakReserved || strings.HasPrefix(s.Metric, "peak of ") {
+		if s.Metric == "peak" || s.Metric == check.PeakReserved ||
+			strings.HasPrefix(s.Metric, "peak of ") {
 			statistic = Worst
 		}
 		if s.Statistic == statistic || s.Statistic == GrowthRate {
@@ -84,7 +85,8 @@ func (s *Series) changes(policy check.RegressionPolicy, level float64) []Change 
 	bounds := s.merge(policy, changepoint.Find(s.Values, level))
 	last := bounds[len(bounds)-2]
 	young, found := changepoint.Recent(s.Values[last:], s.Resolution, level)
-	if found && s.matters(policy, shape.Median(s.Values[last:last+young]), shape.Median(s.Values[last+young:])) {
+	if found && s.matters(policy, shape.Median(s.Values[last:last+young]),
+		shape.Median(s.Values[last+young:])) {
 		bounds = slices.Insert(bounds, len(bounds)-1, last+young)
 	} else {
 		found = false
@@ -97,7 +99,8 @@ func (s *Series) changes(policy check.RegressionPolicy, level float64) []Change 
 	for i := 1; i < len(levels); i++ {
 		at := bounds[i]
 		c := Change{
-			Series: s, Good: s.Runs[at-1], Bad: s.Runs[at], Before: levels[i-1], After: levels[i], Runs: bounds[i+1] - at,
+			Series: s, Good: s.Runs[at-1], Bad: s.Runs[at], Before: levels[i-1], After: levels[i],
+			Runs:  bounds[i+1] - at,
 			Young: found && i == len(levels)-1,
 		}
 		c.Worse = c.Step() > 0

@@ -19,7 +19,8 @@ func nights(metric, unit string, higherIsBetter bool, values ...float64) *histor
 	if strings.HasPrefix(metric, "peak") {
 		statistic = history.Worst
 	}
-	s := history.Series{SeriesKey: history.SeriesKey{Metric: metric, Statistic: statistic}, Unit: unit, HigherIsBetter: higherIsBetter}
+	s := history.Series{SeriesKey: history.SeriesKey{Metric: metric, Statistic: statistic}, Unit: unit,
+		HigherIsBetter: higherIsBetter}
 	h := &history.History{Suite: "nightly"}
 	for i, v := range values {
 		h.Runs = append(h.Runs, history.Entry{ID: int64(100 + i), Started: firstNight.AddDate(0, 0, i)})
@@ -62,36 +63,45 @@ func TestChanges(t *testing.T) {
 		{"nights without a value", nights("peak", check.Bytes, false, gap...), []history.Change{
 			{Good: 28, Bad: 31, Before: 499 * mib, After: 601 * mib, Worse: true, Lasting: true, Runs: 29},
 		}},
-		{"mended", nights("peak", check.Bytes, false, around(mib, 30, 500, 30, 600, 30, 500)...), []history.Change{
-			{Good: 29, Bad: 30, Before: 500 * mib, After: 600 * mib, Worse: true, Runs: 30},
-			{Good: 59, Bad: 60, Before: 600 * mib, After: 500 * mib, Runs: 30},
-		}},
-		{"mended in part", nights("peak", check.Bytes, false, around(mib, 30, 500, 30, 600, 30, 550)...), []history.Change{
-			{Good: 29, Bad: 30, Before: 500 * mib, After: 600 * mib, Worse: true, Lasting: true, Runs: 30},
-			{Good: 59, Bad: 60, Before: 600 * mib, After: 550 * mib, Runs: 30},
-		}},
+		{"mended", nights("peak", check.Bytes, false, around(mib, 30, 500, 30, 600, 30, 500)...),
+			[]history.Change{
+				{Good: 29, Bad: 30, Before: 500 * mib, After: 600 * mib, Worse: true, Runs: 30},
+				{Good: 59, Bad: 60, Before: 600 * mib, After: 500 * mib, Runs: 30},
+			}},
+		{"mended in part", nights("peak", check.Bytes, false, around(mib, 30, 500, 30, 600, 30, 550)...),
+			[]history.Change{
+				{Good: 29, Bad: 30, Before: 500 * mib, After: 600 * mib, Worse: true, Lasting: true, Runs: 30},
+				{Good: 59, Bad: 60, Before: 600 * mib, After: 550 * mib, Runs: 30},
+			}},
 		{"tonight", nights("peak", check.Bytes, false, around(mib, 30, 500, 1, 600)...), []history.Change{
-			{Good: 29, Bad: 30, Before: 500 * mib, After: 599 * mib, Worse: true, Lasting: true, Runs: 1, Young: true},
+			{Good: 29, Bad: 30, Before: 500 * mib, After: 599 * mib, Worse: true, Lasting: true, Runs: 1,
+				Young: true},
 		}},
 		// The noise is 25 MiB, 1.4826 times that a standard deviation: 11 (37.1 / 100)^2 = 1.5.
-		{"a rise in noise", nights("peak", check.Bytes, false, around(25*mib, 30, 20, 30, 24)...), []history.Change{
-			{Good: 29, Bad: 30, Before: 500 * mib, After: 600 * mib, Worse: true, Lasting: true, Runs: 30, Off: 1},
-		}},
+		{"a rise in noise", nights("peak", check.Bytes, false, around(25*mib, 30, 20, 30, 24)...),
+			[]history.Change{
+				{Good: 29, Bad: 30, Before: 500 * mib, After: 600 * mib, Worse: true, Lasting: true, Runs: 30,
+					Off: 1},
+			}},
 		{"less than 8 MiB", nights("peak", check.Bytes, false, around(mib/10, 30, 500, 30, 560)...), nil},
 		{"less than 1 %", nights("peak", check.Bytes, false, around(mib, 30, 5000, 30, 5040)...), nil},
-		{"slower", nights("throughput", check.TimesRealTime, true, around(1, 30, 50, 30, 40)...), []history.Change{
-			{Good: 29, Bad: 30, Before: 50, After: 40, Worse: true, Lasting: true, Runs: 30},
-		}},
-		{"faster", nights("throughput", check.TimesRealTime, true, around(1, 30, 40, 30, 50)...), []history.Change{
-			{Good: 29, Bad: 30, Before: 40, After: 50, Runs: 30},
-		}},
-		{"a recovery 0.4 % less", nights("recovery of X", check.Ratio, true, around(0.0001, 30, 9900, 30, 9860)...), nil},
+		{"slower", nights("throughput", check.TimesRealTime, true, around(1, 30, 50, 30, 40)...),
+			[]history.Change{
+				{Good: 29, Bad: 30, Before: 50, After: 40, Worse: true, Lasting: true, Runs: 30},
+			}},
+		{"faster", nights("throughput", check.TimesRealTime, true, around(1, 30, 40, 30, 50)...),
+			[]history.Change{
+				{Good: 29, Bad: 30, Before: 40, After: 50, Runs: 30},
+			}},
+		{"a recovery 0.4 % less", nights("recovery of X", check.Ratio, true,
+			around(0.0001, 30, 9900, 30, 9860)...), nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for i := range tt.want {
 				tt.want[i].Series = &tt.h.Series[0]
 			}
-			if diff := cmp.Diff(tt.want, tt.h.Changes(tt.h.Judged(), policy), cmpopts.EquateEmpty(), cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+			if diff := cmp.Diff(tt.want, tt.h.Changes(tt.h.Judged(), policy), cmpopts.EquateEmpty(),
+				cmpopts.EquateApprox(1e-9, 0)); diff != "" {
 				t.Errorf("changes (-want +got):\n%s", diff)
 			}
 		})
@@ -100,10 +110,14 @@ func TestChanges(t *testing.T) {
 
 func TestGate(t *testing.T) {
 	accepted := func(h *history.History, night int, step float64) *history.History {
-		h.Accepted = append(h.Accepted, history.Acceptance{SeriesKey: h.Series[0].SeriesKey, Run: h.Runs[night].ID, Step: step * mib})
+		h.Accepted = append(h.Accepted, history.Acceptance{SeriesKey: h.Series[0].SeriesKey,
+			Run: h.Runs[night].ID, Step: step * mib})
 		return h
 	}
-	rise := func() *history.History { return nights("peak", check.Bytes, false, around(mib, 30, 500, 30, 600)...) }
+	rise := func() *history.History {
+		return nights("peak", check.Bytes, false,
+			around(mib, 30, 500, 30, 600)...)
+	}
 	for _, tt := range []struct {
 		name       string
 		h          *history.History
@@ -112,10 +126,12 @@ func TestGate(t *testing.T) {
 		reason     string
 	}{
 		{"no runs", &history.History{Suite: "nightly"}, check.Undecided, 0, 0, "has no runs"},
-		{"eight runs", nights("peak", check.Bytes, false, around(mib, 8, 500)...), check.Undecided, 0, 0, "at least 9 are needed"},
+		{"eight runs", nights("peak", check.Bytes, false, around(mib, 8, 500)...), check.Undecided, 0, 0,
+			"at least 9 are needed"},
 		{"nine runs", nights("peak", check.Bytes, false, around(mib, 9, 500)...), check.Pass, 0, 0, ""},
 		{
-			"nothing measured tonight", nights("peak", check.Bytes, false, append(around(mib, 20, 500), math.NaN())...),
+			"nothing measured tonight", nights("peak", check.Bytes, false,
+				append(around(mib, 20, 500), math.NaN())...),
 			check.Undecided, 0, 0, "run 120 measured nothing",
 		},
 		{"a rise", rise(), check.Fail, 1, 0, ""},
@@ -123,16 +139,20 @@ func TestGate(t *testing.T) {
 		{"accepted where it was seen first", accepted(rise(), 33, 100), check.Pass, 0, 1, ""},
 		{"another was accepted", accepted(rise(), 20, 100), check.Fail, 1, 0, ""},
 		{"a smaller one was accepted", accepted(rise(), 30, 60), check.Fail, 1, 0, ""},
-		{"mended", nights("peak", check.Bytes, false, around(mib, 30, 500, 30, 600, 30, 500)...), check.Pass, 0, 0, ""},
-		{"better", nights("peak", check.Bytes, false, around(mib, 30, 600, 30, 500)...), check.Pass, 0, 0, ""},
+		{"mended", nights("peak", check.Bytes, false, around(mib, 30, 500, 30, 600, 30, 500)...),
+			check.Pass, 0, 0, ""},
+		{"better", nights("peak", check.Bytes, false, around(mib, 30, 600, 30, 500)...), check.Pass, 0, 0,
+			""},
 		{
-			"known, and one more tonight", accepted(nights("peak", check.Bytes, false, around(mib, 30, 500, 30, 600, 1, 700)...), 30, 100),
+			"known, and one more tonight", accepted(nights("peak", check.Bytes, false,
+				around(mib, 30, 500, 30, 600, 1, 700)...), 30, 100),
 			check.Fail, 1, 1, "",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := tt.h.Gate(policy)
-			if o.Verdict != tt.want || len(o.New) != tt.fresh || len(o.Known) != tt.old || !strings.Contains(o.Reason, tt.reason) {
+			if o.Verdict != tt.want || len(o.New) != tt.fresh || len(o.Known) != tt.old ||
+				!strings.Contains(o.Reason, tt.reason) {
 				t.Errorf("Gate = %s (%s), %d new, %d known, want %s (%s), %d new, %d known",
 					o.Verdict, o.Reason, len(o.New), len(o.Known), tt.want, tt.reason, tt.fresh, tt.old)
 			}

@@ -30,7 +30,10 @@ func (n Names) awaits(arg, next string) bool {
 	return strings.HasPrefix(arg, "-") && flagName().MatchString(arg) && n.holds(arg, next)
 }
 
-func marked(arg string) bool { return strings.Contains(arg, "{}") || strings.Contains(arg, "{list}") }
+func marked(arg string) bool {
+	return strings.Contains(arg, "{}") ||
+		strings.Contains(arg, "{list}")
+}
 
 // authSchemes are words between "Authorization:" and the token.
 const authSchemes = `bearer|basic|token|apikey|api-key|key|digest|negotiate|ntlm`

@@ -28,7 +28,8 @@ func Digest(argv []string) (string, error) {
 
 // Matches reports whether a command is the one that a digest was made of.
 func Matches(digest string, argv []string) (bool, error) {
-	expected := fmt.Errorf("expected a digest such as pbkdf2-sha256$%d$SALT$SUM, found %.100q", rounds, digest)
+	expected := fmt.Errorf("expected a digest such as pbkdf2-sha256$%d$SALT$SUM, found %.100q", rounds,
+		digest)
 	field := strings.Split(digest, "$")
 	if len(field) != 4 || field[0] != "pbkdf2-sha256" {
 		return false, expected

@@ -12,7 +12,8 @@ import (
 //	host=h dbname=d password='x'        user:password@host:5432/db
 func IsDSN(text string) bool {
 	text = strings.TrimSpace(text)
-	return database().MatchString(text) || account().MatchString(text) || bareAccount().MatchString(text) || keywords(text)
+	return database().MatchString(text) || account().MatchString(text) ||
+		bareAccount().MatchString(text) || keywords(text)
 }
 
 const products = `postgres(?:ql)?|pgsql|psql|pg|cockroach(?:db)?|mysql|mariadb|mssql|sqlserver|oracle|mongodb|rediss?|` +
@@ -26,7 +27,9 @@ var (
 	// bareAccount is one without a scheme: user:password@host/db, or user:password@tcp(host)/db.
 	bareAccount = expression(`(?s)^[^\s/.:@\\][^\s/:@\\]*:.+@(?:[A-Za-z0-9.\[\]:_-]+|[a-z0-9+]*\([^()]*\))(?:/[^/@]*)?$`)
 	// key is a name and its "=" in the keyword form of libpq, in a query, or in an ADO connection string.
-	key       = expression(`(?i)(?:^|[\s;&?])(host|hostaddr|server|port|user|username|user id|uid|dbname|database|` + secretKey + `|sslmode|passfile|service|application_name|connect_timeout)\s*=`)
+	key = expression(`(?i)(?:^|[\s;&?])(host|hostaddr|server|port|user|username|user ` +
+		`id|uid|dbname|database|` + secretKey +
+		`|sslmode|passfile|service|application_name|connect_timeout)\s*=`)
 	secretKey = `password|passwd|pass|pwd|sslpassword`
 	secretOf  = expression(`(?i)^(?:` + secretKey + `)$`)
 )

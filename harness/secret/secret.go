@@ -87,15 +87,19 @@ var (
 	// endings do so only at the end of a name.
 	endings = []string{"auth", "bearer", "cookie", "pass", "jwt", "pat", "signature"}
 	// places are ends of names of where a secret lies.
-	places = []string{"file", "path", "dir", "folder", "name", "length", "store", "manager", "stdin", "env", "policy", "prompt"}
+	places = []string{"file", "path", "dir", "folder", "name", "length", "store", "manager", "stdin",
+		"env", "policy", "prompt"}
 	// textTokens come before "token" in settings of language models.
 	textTokens = []string{
-		"eos", "bos", "pad", "unk", "sep", "cls", "mask", "max", "min", "num", "start", "end", "stop", "special",
-		"per", "next", "first", "last", "image", "audio", "prefix", "suffix", "text", "forced", "new", "by", "each",
+		"eos", "bos", "pad", "unk", "sep", "cls", "mask", "max", "min", "num", "start", "end", "stop",
+		"special",
+		"per", "next", "first", "last", "image", "audio", "prefix", "suffix", "text", "forced", "new",
+		"by", "each",
 	}
 	// keys come before "key" in names of secrets.
 	keys = []string{
-		"api", "access", "secret", "private", "auth", "account", "license", "encryption", "signing", "service",
+		"api", "access", "secret", "private", "auth", "account", "license", "encryption", "signing",
+		"service",
 		"subscription", "storage", "shared", "master", "app", "client", "ssh", "deploy", "session", "sas",
 	}
 )

@@ -18,19 +18,25 @@ type tool struct {
 
 // tools are those that pipelines use, with the flags of their manuals.
 var tools = []tool{
-	{programs: []string{"curl"}, flags: []string{"-u", "-U", "--user", "--proxy-user"}, joined: true, account: true},
-	{programs: []string{"http", "https"}, flags: []string{"-a", "--auth"}, joined: true, account: true},
+	{programs: []string{"curl"}, flags: []string{"-u", "-U", "--user", "--proxy-user"}, joined: true,
+		account: true},
+	{programs: []string{"http", "https"}, flags: []string{"-a", "--auth"}, joined: true,
+		account: true},
 	{
-		programs: []string{"mysql", "mysqldump", "mysqladmin", "mysqlimport", "mariadb", "mariadb-dump", "mariadb-admin"},
-		flags:    []string{"-p"}, joined: true, onlyJoined: true,
+		programs: []string{"mysql", "mysqldump", "mysqladmin", "mysqlimport", "mariadb", "mariadb-dump",
+			"mariadb-admin"},
+		flags: []string{"-p"}, joined: true, onlyJoined: true,
 	},
-	{programs: []string{"7z", "7za", "7zr", "rar", "unrar"}, flags: []string{"-p"}, joined: true, onlyJoined: true},
+	{programs: []string{"7z", "7za", "7zr", "rar", "unrar"}, flags: []string{"-p"}, joined: true,
+		onlyJoined: true},
 	{programs: []string{"sshpass"}, flags: []string{"-p"}, joined: true, runs: true},
-	{programs: []string{"mongosh", "mongo", "mongodump", "mongorestore"}, flags: []string{"-p"}, joined: true},
+	{programs: []string{"mongosh", "mongo", "mongodump", "mongorestore"}, flags: []string{"-p"},
+		joined: true},
 	{programs: []string{"zip", "unzip", "sqlcmd", "bcp"}, flags: []string{"-P"}, joined: true},
 	{programs: []string{"ssh-keygen"}, flags: []string{"-N", "-P"}},
 	{programs: []string{"redis-cli"}, flags: []string{"-a"}},
-	{programs: []string{"ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldapwhoami"}, flags: []string{"-w"}, joined: true},
+	{programs: []string{"ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldapwhoami"},
+		flags: []string{"-w"}, joined: true},
 }
 
 // toolSecrets returns by their index, and masked, the arguments of well-known tools that have a
@@ -59,7 +65,8 @@ func toolSecrets(argv []string) map[int]string {
 		}
 		for _, flag := range now.flags {
 			value, is := strings.CutPrefix(arg, flag)
-			if !is || !now.joined || value == "" || strings.HasPrefix(flag, "--") != strings.HasPrefix(value, "=") {
+			if !is || !now.joined || value == "" || strings.HasPrefix(flag, "--") != strings.HasPrefix(value,
+				"=") {
 				continue
 			}
 			secret := strings.TrimPrefix(value, "=")

@@ -20,7 +20,8 @@ func newAudio(s Series, x []float64) audio {
 	if math.IsNaN(r) { // all are as long
 		return audio{}
 	}
-	return audio{seconds: s.Audio, ordered: math.Abs(r) > orderedCorrelation, rate: rate(s.Values, s.Audio)}
+	return audio{seconds: s.Audio, ordered: math.Abs(r) > orderedCorrelation,
+		rate: rate(s.Values, s.Audio)}
 }
 
 // cleaned is [cleaned] of what the length of the audio does not explain.

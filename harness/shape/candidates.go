@@ -88,10 +88,13 @@ func (b *bench) steps() {
 	if k, ok := b.file(sideMin, n-sideMin+1, one); ok {
 		b.add(model{shape: Step, breaks: []float64{k}, searched: 1}, b.step(k))
 		// The second step beside the first, and then the first anew.
-		second, _ := b.file(sideMin, n-sideMin+1, func(j float64) [][]float64 { return [][]float64{b.step(k), b.step(j)} })
-		first, ok := b.file(sideMin, n-sideMin+1, func(j float64) [][]float64 { return [][]float64{b.step(j), b.step(second)} })
+		second, _ := b.file(sideMin, n-sideMin+1,
+			func(j float64) [][]float64 { return [][]float64{b.step(k), b.step(j)} })
+		first, ok := b.file(sideMin, n-sideMin+1,
+			func(j float64) [][]float64 { return [][]float64{b.step(j), b.step(second)} })
 		if ok {
-			two := model{shape: Steps, breaks: []float64{min(first, second), max(first, second)}, searched: 2}
+			two := model{shape: Steps, breaks: []float64{min(first, second), max(first, second)},
+				searched: 2}
 			b.add(two, b.step(first), b.step(second))
 			two.growing = true
 			b.add(two, b.step(first), b.step(second), b.line)
@@ -132,7 +135,8 @@ func (b *bench) warmUps() {
 				}
 			}
 		}
-		look(b.width, (b.x[n-1]-b.x[0])/6, 1.05) // after three time constants 5 % are left: in half the files
+		// After three time constants 5 % are left: in half the files.
+		look(b.width, (b.x[n-1]-b.x[0])/6, 1.05)
 		if at > 0 {
 			look(at/1.05, at*1.05, 1.005)
 			b.add(model{shape: WarmUp, growing: growing, tau: at, searched: 1}, columns(at)...)

@@ -35,7 +35,8 @@ func (b *bench) chosen(resolution float64) (m, growth *model, grows bool) {
 	if growing != nil && b.certain(growing, clean, resolution) {
 		return growing, growing, true
 	}
-	if line, ok := b.model(model{shape: Flat, growing: true}, b.line); ok && line.slope() < 0 && line.bic() > clean.bic() {
+	if line, ok := b.model(model{shape: Flat, growing: true}, b.line); ok && line.slope() < 0 &&
+		line.bic() > clean.bic() {
 		return &line, &line, false // no shape: it falls
 	}
 	if with, ok := b.beside(clean); ok {
@@ -67,7 +68,8 @@ func (b *bench) goesOn(growing *model) bool {
 	r := regression{y: b.y[half:], columns: [][]float64{b.fixed[0][half:], b.line[half:]}}
 	if len(b.fixed) > 1 {
 		with := regression{r.y, [][]float64{b.fixed[0][half:], b.fixed[1][half:], b.line[half:]}}
-		if _, ok := with.solve(growing.phi); ok { // the audio varies in the second half too, and not as a line
+		// The audio varies in the second half too, and not as a line.
+		if _, ok := with.solve(growing.phi); ok {
 			r = with
 		}
 	}

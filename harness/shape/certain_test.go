@@ -55,15 +55,18 @@ func TestHidden(t *testing.T) {
 		worst := 0.0
 		for level := 0.0; level < 0.5; level += 0.001 {
 			mean := 0.0
-			for k := -9.0; k <= 9; k++ { // k is read where the noise carries the level to within half a digit of it
+			// K is read where the noise carries the level to within half a digit of it.
+			for k := -9.0; k <= 9; k++ {
 				mean += k * (normal((k+0.5-level)/sigma) - normal((k-0.5-level)/sigma))
 			}
 			worst = max(worst, math.Abs(mean-level))
 		}
 		// Seen is the deviation of both, noise and rounding.
 		for _, digit := range []float64{1, 10} {
-			if got := hidden(digit/2, digit*math.Sqrt(sigma*sigma+1.0/12)); math.Abs(got-digit*worst) > digit*0.002 {
-				t.Errorf("noise of %g digits: %g digits hidden, by definition it is %g", sigma, got/digit, worst)
+			if got := hidden(digit/2,
+				digit*math.Sqrt(sigma*sigma+1.0/12)); math.Abs(got-digit*worst) > digit*0.002 {
+				t.Errorf("noise of %g digits: %g digits hidden, by definition it is %g", sigma, got/digit,
+					worst)
 			}
 		}
 	}

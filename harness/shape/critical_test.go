@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-var criticalRuns = flag.Int("critical.runs", 3000, "how many series TestCritical simulates of each kind; the table was made with a million")
+var criticalRuns = flag.Int("critical.runs", 3000,
+	"how many series TestCritical simulates of each kind; the table was made with a million")
 
 // TestCritical simulates series without growth, and counts the lines whose slopes are more standard errors above 0 than the table
 // allows: at most 0.1 %, and as much more as chance leaves in one case of 10,000.
@@ -19,7 +20,8 @@ func TestCritical(t *testing.T) {
 		for _, n := range []int{30, 50, 120} {
 			alarms := falseLines(n, phi, *criticalRuns)
 			if most := mostByChance(*criticalRuns, 0.001); alarms > most {
-				t.Errorf("phi %g, %d values: %d of %d lines are false alarms, at most %d are as many as 0.1 %%", phi, n, alarms, *criticalRuns, most)
+				t.Errorf("phi %g, %d values: %d of %d lines are false alarms, at most %d are as many as 0.1 %%",
+					phi, n, alarms, *criticalRuns, most)
 			} else {
 				t.Logf("phi %g, %d values: %d of %d lines are false alarms", phi, n, alarms, *criticalRuns)
 			}
@@ -86,7 +88,8 @@ func TestCriticalT(t *testing.T) {
 		{8, 0.225, (critical[0][2] + critical[0][3]) / 2},
 		// 10 is ln(10/8) / ln(12/8) = 0.55034 of the way from 8 to 12.
 		{10, 0, critical[0][0] + 0.55034*(critical[1][0]-critical[0][0])},
-		{10, 0.225, (critical[0][2]+critical[0][3])/2*0.44966 + (critical[1][2]+critical[1][3])/2*0.55034},
+		{10, 0.225, (critical[0][2]+critical[0][3])/2*0.44966 +
+			(critical[1][2]+critical[1][3])/2*0.55034},
 	} {
 		if got := criticalT(c.files, c.phi); !near(got, c.want, 1e-5) {
 			t.Errorf("%d values, phi %g: %g, interpolated by hand it is %g", c.files, c.phi, got, c.want)

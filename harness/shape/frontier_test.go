@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-var frontierRuns = flag.Int("frontier.runs", 20_000, "series without growth for the bound on the power, of each autocorrelation")
+var frontierRuns = flag.Int("frontier.runs", 20_000,
+	"series without growth for the bound on the power, of each autocorrelation")
 
 // A grid counts series by the phi and the t that are found in them.
 type grid [19][100]float64
@@ -81,7 +82,8 @@ func TestFrontier(t *testing.T) {
 			cost[i] = max(0.01, cost[i]*min(1.1, 1+0.05*(alarm[i]/alarms-1)))
 		}
 	}
-	t.Logf("the best rule of slope and autocorrelation finds %.1f %% of leaks of 1 MiB a file in noise of 20 MiB", 100*best)
+	t.Logf("the best rule of slope and autocorrelation finds %.1f %% of leaks of 1 MiB a file in "+
+		"noise of 20 MiB", 100*best)
 	if best < 0.8 || best > 0.95 {
 		t.Errorf("the bound is %.3f, by the normal approximation it lies between 0.8 and 0.95", best)
 	}

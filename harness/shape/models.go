@@ -41,9 +41,10 @@ func (m *model) at(i int) float64 {
 
 // A bench fits shapes to one series.
 type bench struct {
-	y     []float64
-	x     []float64   // numbers of the files
-	fixed [][]float64 // columns that every model has: the constant, and the length of the audio where it counts
+	y []float64
+	x []float64 // numbers of the files
+	// Columns that every model has: the constant, and the length of the audio where it counts.
+	fixed [][]float64
 	line  []float64
 	width float64 // how many files a value stands for: 1, and more in a series of blocks
 	floor float64 // see regression.fit
@@ -55,7 +56,8 @@ type bench struct {
 
 func newBench(y, x []float64, a *audio, floor, grain float64) *bench {
 	b := &bench{y: y, x: x, width: 1, floor: floor, grain: grain, trust: 1}
-	b.line = b.column(func(x float64) float64 { return x - b.x[0] }) // of files far from 0, x is nearly a constant
+	// Of files far from 0, x is nearly a constant.
+	b.line = b.column(func(x float64) float64 { return x - b.x[0] })
 	b.fixed = [][]float64{b.column(func(float64) float64 { return 1 })}
 	if a.seconds != nil {
 		seconds, _ := centred(a.seconds) // lengths that hardly differ are nearly a constant
@@ -117,7 +119,8 @@ func (b *bench) bare() model {
 
 // model fits the columns beside the fixed ones.
 func (b *bench) model(m model, columns ...[]float64) (model, bool) {
-	m.regression = regression{b.y, append(append(make([][]float64, 0, maxColumns), b.fixed...), columns...)}
+	m.regression = regression{b.y, append(append(make([][]float64, 0, maxColumns), b.fixed...),
+		columns...)}
 	f, ok := m.regression.fit(b.floor, b.grain)
 	m.fit = f
 	return m, ok

@@ -28,10 +28,12 @@ func TestNoiseIsFlat(t *testing.T) {
 	most := mostByChance(series, share)
 	t.Logf("%d of %d series are not flat, a rise begins in %d", shaped, series, rises)
 	if shaped > most {
-		t.Errorf("%d of %d series are not flat, at most %d are as many as %g %%", shaped, series, most, 100*share)
+		t.Errorf("%d of %d series are not flat, at most %d are as many as %g %%", shaped, series, most,
+			100*share)
 	}
 	if rises > most {
-		t.Errorf("a rise begins in %d of %d series, at most %d are as many as %g %%", rises, series, most, 100*share)
+		t.Errorf("a rise begins in %d of %d series, at most %d are as many as %g %%", rises, series, most,
+			100*share)
 	}
 }
 
@@ -58,7 +60,8 @@ func TestCriticalBreak(t *testing.T) {
 	}
 	t.Logf("growth looks certain in %d of %d series", alarms, series)
 	if most := mostByChance(series, share); alarms > most {
-		t.Errorf("growth looks certain in %d of %d series, at most %d are as many as %g %%", alarms, series, most, 100*share)
+		t.Errorf("growth looks certain in %d of %d series, at most %d are as many as %g %%", alarms,
+			series, most, 100*share)
 	}
 }
 

@@ -98,7 +98,8 @@ func TestProperties(t *testing.T) {
 // same compares results, one of which is in other units.
 func same(t *testing.T, what string, got, want Result, unit float64) {
 	t.Helper()
-	if got.Shape != want.Shape || got.Growing != want.Growing || got.From != want.From || got.Period != want.Period ||
+	if got.Shape != want.Shape || got.Growing != want.Growing || got.From != want.From ||
+		got.Period != want.Period ||
 		len(got.Outliers) != len(want.Outliers) || got.Phi != want.Phi {
 		t.Errorf("%s: got %+v\nwant %+v", what, got, want)
 	}
@@ -148,7 +149,8 @@ func TestAnyFinite(t *testing.T) {
 				s.Grain, s.Resolution = 512*float64(r.IntN(2)), 5e6*float64(r.IntN(2))
 				invariants(t, Of(s), s)
 				if t.Failed() {
-					t.Fatalf("%s, %d values, audio %s, grain %g, resolution %g", name, n, audio, s.Grain, s.Resolution)
+					t.Fatalf("%s, %d values, audio %s, grain %g, resolution %g", name, n, audio, s.Grain,
+						s.Resolution)
 				}
 			}
 		}
@@ -166,7 +168,8 @@ func FuzzOf(f *testing.F) {
 	}
 	f.Add(encode(1, 2, 3, 4, 5, 6, 7, 8, 9), encode(60, 90), 0.5, 512.0)
 	f.Add(encode(1, math.NaN(), 1e18, -1e18, 0, 0, 0, 0, 0, 5e-324, 1), encode(0, 1), 0.0, 0.0)
-	f.Add(encode(made(300, func(i int) float64 { return float64(i % 7) })...), encode(300, 300, 300.001), 1.0, 0.0)
+	f.Add(encode(made(300, func(i int) float64 { return float64(i % 7) })...),
+		encode(300, 300, 300.001), 1.0, 0.0)
 	f.Fuzz(func(t *testing.T, values, audio []byte, resolution, grain float64) {
 		const most = 1e100 // squares of more are no numbers
 		decode := func(data []byte) (v []float64) {

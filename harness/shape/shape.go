@@ -109,7 +109,8 @@ func Of(s Series) Result {
 		}
 		tail := judge(last, index[n-blocksMax:])
 		// Growth that began late ends higher than all that came before; the rise of a long sawtooth does not.
-		higher := tail.Fitted != nil && tail.Fitted[blocksMax-1] > slices.Max(blocks(s.Values[:n-blocksMax]))
+		higher := tail.Fitted != nil &&
+			tail.Fitted[blocksMax-1] > slices.Max(blocks(s.Values[:n-blocksMax]))
 		if tail.Growing && higher && (!r.Growing || tail.Slope.Low > r.Slope.High) {
 			r, at = tail, index[n-blocksMax:]
 		}
@@ -192,7 +193,8 @@ func judge(s Series, index []int) Result {
 		b.width = (x[last] - x[0]) / float64(last)
 	}
 	m, growth, grows := b.chosen(s.Resolution)
-	r := Result{Shape: m.shape, Growing: grows, Ordered: a.ordered, Ends: ends, Rounding: b.rounding(growth, s.Resolution)}
+	r := Result{Shape: m.shape, Growing: grows, Ordered: a.ordered, Ends: ends,
+		Rounding: b.rounding(growth, s.Resolution)}
 	slope, se := b.slope(growth, grows)
 	half := normal95*se + r.Rounding
 	r.Slope = Interval{slope, slope - half, slope + half}

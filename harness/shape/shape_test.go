@@ -42,72 +42,107 @@ func TestOf(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		series Series
-		want   Result  // of it Shape, Growing, From, Size, Period, FollowsAudio, PerSecond, Ordered and Files
-		slope  float64 // that it was made with
+		// Of it Shape, Growing, From, Size, Period, FollowsAudio, PerSecond, Ordered and Files.
+		want  Result
+		slope float64 // that it was made with
 	}{
 		{"nothing", Series{}, Result{}, 0},
 		{"7 values", bytes(7, func(i int) float64 { return mib * float64(i) }), Result{Files: 7}, 0},
-		{"7 values among 100", Series{Values: with(made(100, func(int) float64 { return math.NaN() }), map[int]float64{
-			3: 1, 9: 2, 20: 3, 30: 4, 31: 5, 32: 6, 99: 7,
-		})}, Result{Files: 7}, 0},
-		{"8 values that grow", bytes(8, func(i int) float64 { return mib * (100 + float64(i)) }), Result{Shape: Flat, Growing: true}, mib},
-		{"8 values that do not", bytes(8, func(int) float64 { return 100 * mib }), Result{Shape: Flat}, 0},
+		{"7 values among 100", Series{Values: with(made(100, func(int) float64 { return math.NaN() }),
+			map[int]float64{
+				3: 1, 9: 2, 20: 3, 30: 4, 31: 5, 32: 6, 99: 7,
+			})}, Result{Files: 7}, 0},
+		{"8 values that grow", bytes(8, func(i int) float64 { return mib * (100 + float64(i)) }),
+			Result{Shape: Flat, Growing: true}, mib},
+		{"8 values that do not", bytes(8, func(int) float64 { return 100 * mib }), Result{Shape: Flat},
+			0},
 		{"constant", bytes(50, func(int) float64 { return 100 * mib }), Result{Shape: Flat}, 0},
 		{"all 0", bytes(50, func(int) float64 { return 0 }), Result{Shape: Flat}, 0},
-		{"constant, with no grain", Series{Values: made(50, func(int) float64 { return 0.1 })}, Result{Shape: Flat}, 0},
-		{"two values in turn", bytes(50, func(i int) float64 { return mib * (100 + 30*float64(i%2)) }), Result{Shape: Flat}, 0},
-		{"an exact leak", bytes(50, func(i int) float64 { return mib * (100 + 4*float64(i)) }), Result{Shape: Flat, Growing: true}, 4 * mib},
-		{"an exact leak of one allocation", bytes(50, func(i int) float64 { return 100*mib + 512*float64(i) }), Result{Shape: Flat, Growing: true}, 512},
-		{"and on a large device", bytes(50, func(i int) float64 { return 8e10 + 512*float64(i) }), Result{Shape: Flat, Growing: true}, 512},
-		{"a fall", bytes(50, func(i int) float64 { return mib * (500 - 4*float64(i)) }), Result{Shape: Flat}, -4 * mib},
+		{"constant, with no grain", Series{Values: made(50, func(int) float64 { return 0.1 })},
+			Result{Shape: Flat}, 0},
+		{"two values in turn", bytes(50, func(i int) float64 { return mib * (100 + 30*float64(i%2)) }),
+			Result{Shape: Flat}, 0},
+		{"an exact leak", bytes(50, func(i int) float64 { return mib * (100 + 4*float64(i)) }),
+			Result{Shape: Flat, Growing: true}, 4 * mib},
+		{"an exact leak of one allocation", bytes(50,
+			func(i int) float64 { return 100*mib + 512*float64(i) }), Result{Shape: Flat, Growing: true},
+			512},
+		{"and on a large device", bytes(50, func(i int) float64 { return 8e10 + 512*float64(i) }),
+			Result{Shape: Flat, Growing: true}, 512},
+		{"a fall", bytes(50, func(i int) float64 { return mib * (500 - 4*float64(i)) }),
+			Result{Shape: Flat}, -4 * mib},
 		{
 			"a leak from file 25 on", bytes(50, func(i int) float64 { return mib * (100 + 4*after(i, 25)) }),
 			Result{Shape: Flat, Growing: true, From: 26},
 			4 * mib,
 		},
 		{
-			"a leak with gaps", gaps(bytes(60, func(i int) float64 { return mib * (100 + 4*float64(i)) }), 3),
+			"a leak with gaps", gaps(bytes(60, func(i int) float64 { return mib * (100 + 4*float64(i)) }),
+				3),
 			Result{Shape: Flat, Growing: true},
 			4 * mib,
 		},
 		{
-			"a leak from file 30 on with gaps", gaps(bytes(60, func(i int) float64 { return mib * (100 + 4*after(i, 30)) }), 4),
+			"a leak from file 30 on with gaps", gaps(bytes(60,
+				func(i int) float64 { return mib * (100 + 4*after(i, 30)) }), 4),
 			Result{Shape: Flat, Growing: true, From: 31},
 			4 * mib,
 		},
 		{
-			"an even warm-up", bytes(50, func(i int) float64 { return mib * (100 + 30*min(float64(i), 10)) }),
+			"an even warm-up", bytes(50, func(i int) float64 {
+				return mib * (100 +
+					30*min(float64(i), 10))
+			}),
 			Result{Shape: WarmUp, From: 10, Size: 300 * mib},
 			0,
 		},
 		{
-			"an even warm-up, then a leak", bytes(50, func(i int) float64 { return mib * (100 + 30*min(float64(i), 10) + 2*float64(i)) }),
+			"an even warm-up, then a leak", bytes(50, func(i int) float64 {
+				return mib * (100 +
+					30*min(float64(i), 10) + 2*float64(i))
+			}),
 			Result{Shape: WarmUp, Growing: true, From: 10, Size: 300 * mib},
 			2 * mib,
 		},
 		{
-			"a warm-up that decays", bytes(60, func(i int) float64 { return mib * (100 + 300*(1-math.Exp(-float64(i)/4))) }),
+			"a warm-up that decays", bytes(60, func(i int) float64 {
+				return mib * (100 +
+					300*(1-math.Exp(-float64(i)/4)))
+			}),
 			Result{Shape: WarmUp, From: 12, Size: 300 * mib},
 			0, // 5 % are left after 3 times 4 files
 		},
 		{
-			"a warm-up of one file", bytes(50, func(i int) float64 { return mib * (100 + 300*min(float64(i), 1)) }),
+			"a warm-up of one file", bytes(50, func(i int) float64 {
+				return mib * (100 +
+					300*min(float64(i), 1))
+			}),
 			Result{Shape: WarmUp, From: 1, Size: 300 * mib},
 			0,
 		},
-		{"one step", bytes(50, func(i int) float64 { return mib * (100 + 300*min(1, after(i, 29))) }), Result{Shape: Step, From: 30, Size: 300 * mib}, 0},
+		{"one step", bytes(50, func(i int) float64 { return mib * (100 + 300*min(1, after(i, 29))) }),
+			Result{Shape: Step, From: 30, Size: 300 * mib}, 0},
 		{
-			"one step down with gaps", gaps(bytes(50, func(i int) float64 { return mib * (500 - 300*min(1, after(i, 29))) }), 7),
+			"one step down with gaps", gaps(bytes(50, func(i int) float64 {
+				return mib * (500 - 300*min(1,
+					after(i, 29)))
+			}), 7),
 			Result{Shape: Step, From: 30, Size: -300 * mib},
 			0,
 		},
 		{
-			"one step, and a leak", bytes(50, func(i int) float64 { return mib * (100 + 300*min(1, after(i, 29)) + 4*float64(i)) }),
+			"one step, and a leak", bytes(50, func(i int) float64 {
+				return mib * (100 +
+					300*min(1, after(i, 29)) + 4*float64(i))
+			}),
 			Result{Shape: Step, Growing: true, From: 30, Size: 300 * mib},
 			4 * mib,
 		},
 		{
-			"two steps", bytes(60, func(i int) float64 { return mib * (100 + 300*min(1, after(i, 19)) + 200*min(1, after(i, 39))) }),
+			"two steps", bytes(60, func(i int) float64 {
+				return mib * (100 + 300*min(1, after(i, 19)) +
+					200*min(1, after(i, 39)))
+			}),
 			Result{Shape: Steps, From: 20, Size: 500 * mib},
 			0,
 		},
@@ -117,7 +152,10 @@ func TestOf(t *testing.T) {
 			0,
 		},
 		{
-			"a sawtooth on a leak", bytes(50, func(i int) float64 { return mib * (100 + 8*float64(i%10) + float64(i)) }),
+			"a sawtooth on a leak", bytes(50, func(i int) float64 {
+				return mib * (100 + 8*float64(i%10) +
+					float64(i))
+			}),
 			Result{Shape: Sawtooth, Growing: true, Period: 10, Size: 72 * mib},
 			mib,
 		},
@@ -140,12 +178,16 @@ func TestOf(t *testing.T) {
 			4 * mib,
 		},
 		{
-			"300 values, the last 50 leak", bytes(300, func(i int) float64 { return mib*(100+after(i, 250)) + noise[i] }),
+			"300 values, the last 50 leak", bytes(300, func(i int) float64 {
+				return mib*(100+after(i, 250)) +
+					noise[i]
+			}),
 			Result{Shape: Flat, Growing: true, From: 250},
 			mib,
 		},
 		{
-			"100,000 values, the last 100 leak", bytes(100_000, func(i int) float64 { return mib*(100+after(i, 99_900)) + noise[i] }),
+			"100,000 values, the last 100 leak", bytes(100_000,
+				func(i int) float64 { return mib*(100+after(i, 99_900)) + noise[i] }),
 			Result{Shape: Flat, Growing: true, From: 99_900},
 			mib,
 		},
@@ -156,13 +198,16 @@ func TestOf(t *testing.T) {
 			mib,
 		},
 		{
-			"100,000 values that leak one allocation every 8", bytes(100_000, func(i int) float64 { return 8e10 + 512*float64(i/8) }),
+			"100,000 values that leak one allocation every 8",
+			bytes(100_000, func(i int) float64 { return 8e10 + 512*float64(i/8) }),
 			Result{Shape: Flat, Growing: true},
 			64,
 		},
-		{"100,000 values that do not", bytes(100_000, func(i int) float64 { return 100*mib + noise[i] }), Result{Shape: Flat}, 0},
+		{"100,000 values that do not", bytes(100_000, func(i int) float64 { return 100*mib + noise[i] }),
+			Result{Shape: Flat}, 0},
 		{
-			"100,000 values with a step", bytes(100_000, func(i int) float64 { return mib * (100 + 300*min(1, after(i, 49_999))) }),
+			"100,000 values with a step", bytes(100_000,
+				func(i int) float64 { return mib * (100 + 300*min(1, after(i, 49_999))) }),
 			Result{Shape: Step, From: 50_000, Size: 300 * mib},
 			0,
 		},
@@ -177,14 +222,19 @@ func TestOf(t *testing.T) {
 			}
 			got := Of(c.series)
 			invariants(t, got, c.series)
-			got.Fitted = nil                      // up to 100,000 numbers, which no message needs
-			block := max(1, blockSize(got.Files)) // places are known to a block, or to what noise leaves of a break
-			if got.Shape != c.want.Shape || got.Growing != c.want.Growing || got.Period != c.want.Period || got.Files != c.want.Files ||
-				max(got.From, c.want.From)-min(got.From, c.want.From) >= 2*block || block == 1 && got.From != c.want.From {
+			got.Fitted = nil // up to 100,000 numbers, which no message needs
+			// Places are known to a block, or to what noise leaves of a break.
+			block := max(1, blockSize(got.Files))
+			if got.Shape != c.want.Shape || got.Growing != c.want.Growing || got.Period != c.want.Period ||
+				got.Files != c.want.Files ||
+				max(got.From, c.want.From)-min(got.From, c.want.From) >= 2*block || block == 1 &&
+				got.From != c.want.From {
 				t.Errorf("got %+v\nwant %+v", got, c.want)
 			}
-			if got.FollowsAudio != c.want.FollowsAudio || got.Ordered != c.want.Ordered || !near(got.PerSecond, c.want.PerSecond, 1e-3) {
-				t.Errorf("audio %v, %g a second, ordered %v; want %v, %g, %v", got.FollowsAudio, got.PerSecond, got.Ordered,
+			if got.FollowsAudio != c.want.FollowsAudio || got.Ordered != c.want.Ordered ||
+				!near(got.PerSecond, c.want.PerSecond, 1e-3) {
+				t.Errorf("audio %v, %g a second, ordered %v; want %v, %g, %v", got.FollowsAudio, got.PerSecond,
+					got.Ordered,
 					c.want.FollowsAudio, c.want.PerSecond, c.want.Ordered)
 			}
 			if !near(got.Size, c.want.Size, 0.01) {
@@ -194,7 +244,8 @@ func TestOf(t *testing.T) {
 			if c.want.Shape == WarmUp { // its time constant is one of a grid, and slightly off
 				slack = c.want.Size / 5000
 			}
-			if got.Slope.Low-slack > c.slope || c.slope > got.Slope.High+slack || c.slope != 0 && !near(got.Slope.Estimate, c.slope, 0.01) {
+			if got.Slope.Low-slack > c.slope || c.slope > got.Slope.High+slack || c.slope != 0 &&
+				!near(got.Slope.Estimate, c.slope, 0.01) {
 				t.Errorf("slope %+v, made with %g", got.Slope, c.slope)
 			}
 			if len(got.Outliers) > 0 {
@@ -208,14 +259,16 @@ func TestOf(t *testing.T) {
 func invariants(t testing.TB, r Result, s Series) {
 	t.Helper()
 	for _, v := range []float64{
-		r.Slope.Low, r.Slope.Estimate, r.Slope.High, r.Rounding, r.Detectable, r.Size, r.PerSecond, r.Phi, r.Sigma,
+		r.Slope.Low, r.Slope.Estimate, r.Slope.High, r.Rounding, r.Detectable, r.Size, r.PerSecond, r.Phi,
+		r.Sigma,
 	} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			t.Errorf("not finite: %+v", r)
 			break
 		}
 	}
-	if !(r.Slope.Low <= r.Slope.Estimate && r.Slope.Estimate <= r.Slope.High) || r.Rounding < 0 || r.Detectable < 0 || r.Sigma < 0 {
+	if !(r.Slope.Low <= r.Slope.Estimate && r.Slope.Estimate <= r.Slope.High) || r.Rounding < 0 ||
+		r.Detectable < 0 || r.Sigma < 0 {
 		t.Errorf("the estimate is not within its bounds, or something is below 0: %+v", r)
 	}
 	if r.Growing && !(r.Slope.Estimate > 0) {
@@ -232,12 +285,14 @@ func invariants(t testing.TB, r Result, s Series) {
 		t.Errorf("From %d is no value", r.From)
 	}
 	for i, v := range r.Fitted {
-		if math.IsInf(v, 0) || math.IsNaN(v) && present(i) && r.Files <= valuesMax || !math.IsNaN(v) && !present(i) {
+		if math.IsInf(v, 0) || math.IsNaN(v) && present(i) && r.Files <= valuesMax || !math.IsNaN(v) &&
+			!present(i) {
 			t.Errorf("fitted %g at %d, where %g was seen", v, i, s.Values[i])
 			break
 		}
 	}
-	if !slices.IsSorted(r.Outliers) || slices.ContainsFunc(r.Outliers, func(i int) bool { return !present(i) }) {
+	if !slices.IsSorted(r.Outliers) || slices.ContainsFunc(r.Outliers,
+		func(i int) bool { return !present(i) }) {
 		t.Errorf("outliers %v", r.Outliers)
 	}
 }
@@ -257,7 +312,8 @@ func TestOfAudioAsEvenAsALine(t *testing.T) {
 		s.Audio = made(30, func(i int) float64 { return 600 + c.step*float64(i) })
 		r := Of(s)
 		invariants(t, r, s)
-		if r.Growing || !r.Ordered || r.Slope.Low > min(0, c.grow) || r.Slope.High < max(0, c.grow) || !near(r.Slope.Estimate, c.grow, 1e-6) {
+		if r.Growing || !r.Ordered || r.Slope.Low > min(0, c.grow) || r.Slope.High < max(0, c.grow) ||
+			!near(r.Slope.Estimate, c.grow, 1e-6) {
 			t.Errorf("%s: %+v", c.name, r)
 		}
 		if r.Detectable < math.Abs(c.grow) {
@@ -315,10 +371,12 @@ func TestOfOutliers(t *testing.T) {
 // TestOfRounded: a leak of a tenth of a digit a file makes a staircase.
 func TestOfRounded(t *testing.T) {
 	const digit = 1e7
-	s := Series{Values: made(60, func(i int) float64 { return 1e9 + digit*math.Round(float64(i)/10) }), Resolution: digit / 2, Grain: 512}
+	s := Series{Values: made(60, func(i int) float64 { return 1e9 + digit*math.Round(float64(i)/10) }),
+		Resolution: digit / 2, Grain: 512}
 	r := Of(s)
 	invariants(t, r, s)
-	if !r.Growing || r.Slope.Low > digit/10 || r.Slope.High < digit/10 || r.Rounding <= 0 || r.Rounding > digit/59 {
+	if !r.Growing || r.Slope.Low > digit/10 || r.Slope.High < digit/10 || r.Rounding <= 0 ||
+		r.Rounding > digit/59 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -333,15 +391,19 @@ func TestPresent(t *testing.T) {
 		index         []int
 	}{
 		{"all", []float64{1, 2}, []float64{60, 90}, []float64{1, 2}, []float64{60, 90}, []int{0, 1}},
-		{"gaps", []float64{nan, 1, nan, 2, nan}, []float64{10, 20, 30, 40, 50}, []float64{1, 2}, []float64{20, 40}, []int{1, 3}},
+		{"gaps", []float64{nan, 1, nan, 2, nan}, []float64{10, 20, 30, 40, 50}, []float64{1, 2},
+			[]float64{20, 40}, []int{1, 3}},
 		{"no audio", []float64{1, nan, 2}, nil, []float64{1, 2}, nil, []int{0, 2}},
-		{"audio not known of one", []float64{1, 2}, []float64{60, nan}, []float64{1, 2}, nil, []int{0, 1}},
+		{"audio not known of one", []float64{1, 2}, []float64{60, nan}, []float64{1, 2}, nil,
+			[]int{0, 1}},
 		{"audio of 0", []float64{1, 2}, []float64{0, 60}, []float64{1, 2}, nil, []int{0, 1}},
-		{"audio not known where there is no value", []float64{1, nan}, []float64{60, nan}, []float64{1}, []float64{60}, []int{0}},
+		{"audio not known where there is no value", []float64{1, nan}, []float64{60, nan}, []float64{1},
+			[]float64{60}, []int{0}},
 		{"nothing", []float64{nan}, []float64{60}, nil, nil, nil},
 	} {
 		got, index := present(Series{Values: c.values, Audio: c.audio, Resolution: 5, Grain: 7})
-		if !slices.Equal(got.Values, c.want) || !slices.Equal(got.Audio, c.wantAudio) || !slices.Equal(index, c.index) ||
+		if !slices.Equal(got.Values, c.want) || !slices.Equal(got.Audio, c.wantAudio) ||
+			!slices.Equal(index, c.index) ||
 			got.Resolution != 5 || got.Grain != 7 {
 			t.Errorf("%s: %+v %v", c.name, got, index)
 		}

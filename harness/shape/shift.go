@@ -43,7 +43,8 @@ func Shifted(values []float64) (s Shift, ok bool) {
 		if sure || part[1]-part[0] < 2*shiftSide {
 			continue
 		}
-		if k := risesAt(y[part[0]:part[1]]); k > 0 && lasts(y, part[0]+k) && stepIsSure(y[part[0]:part[1]], k, floor, trust) {
+		if k := risesAt(y[part[0]:part[1]]); k > 0 && lasts(y, part[0]+k) &&
+			stepIsSure(y[part[0]:part[1]], k, floor, trust) {
 			at, sure = part[0]+k, true
 		}
 	}
@@ -130,7 +131,8 @@ func Began(values []float64) int {
 		try(first, n-1)
 	}
 	// The breaks were searched for.
-	if at <= 1 || float64(n)*math.Log(max(straight, 1e-300)/max(best, 1e-300)) < searchCost*math.Log(float64(n)) {
+	if at <= 1 || float64(n)*math.Log(max(straight, 1e-300)/max(best,
+		1e-300)) < searchCost*math.Log(float64(n)) {
 		return 0
 	}
 	return at * each

@@ -51,7 +51,8 @@ func split(values []float64, level float64) (at int, significant bool) {
 	x := scores(values)
 	sum, layers := sums(x), intervals(len(x))
 	most, from, to := best(layers, sum)
-	if most < 1e-9 || !rare(layers, x, most*(1-1e-9), level) { // the same sum in another order may differ in its last digits
+	// The same sum in another order may differ in its last digits.
+	if most < 1e-9 || !rare(layers, x, most*(1-1e-9), level) {
 		return 0, false
 	}
 	return from + place(sum[from:to+1]), true
@@ -112,7 +113,10 @@ func intervals(n int) []layer {
 				l.starts[i] = i * (n - length) / (count - 1)
 			}
 		}
-		add := func(k int) { l.tries = append(l.tries, try{k, float64(k) / float64(length), weight(k, length)}) }
+		add := func(k int) {
+			l.tries = append(l.tries,
+				try{k, float64(k) / float64(length), weight(k, length)})
+		}
 		for k := MinSegment; k <= length/2; k += max(1, k/4) {
 			add(k)
 			if 2*k < length {

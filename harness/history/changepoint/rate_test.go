@@ -79,32 +79,41 @@ func TestFalseAlarms(t *testing.T) {
 		{"normal", normal, true, true},
 		{"heavy tails", heavy, true, false},
 		{"two values", twoLevels, true, false},
-		{"correlation 0.3", func(r *rand.Rand, n int) []float64 { return following(r, n, 0.3) }, false, false},
-		{"correlation 0.6", func(r *rand.Rand, n int) []float64 { return following(r, n, 0.6) }, false, false},
+		{"correlation 0.3", func(r *rand.Rand, n int) []float64 { return following(r, n, 0.3) }, false,
+			false},
+		{"correlation 0.6", func(r *rand.Rand, n int) []float64 { return following(r, n, 0.6) }, false,
+			false},
 	} {
 		for _, nights := range []int{20, 50, 200} {
 			for _, level := range []float64{0.001, 0.01} {
-				find := share(nights, kind.noise, func(x []float64) bool { return len(changepoint.Find(x, level)) > 0 })
+				find := share(nights, kind.noise, func(x []float64) bool {
+					return len(changepoint.Find(x,
+						level)) > 0
+				})
 				recent := share(nights, kind.noise, func(x []float64) bool {
 					_, found := changepoint.Recent(x, 0, level)
 					return found
 				})
 				plain := share(nights, kind.noise, func(x []float64) bool { return plainEDivisive(x, level) })
-				t.Logf("| %s | %d | %.1f %% | %.2f %% | %.2f %% | %.2f %% |", kind.name, nights, 100*level, 100*find, 100*recent, 100*plain)
+				t.Logf("| %s | %d | %.1f %% | %.2f %% | %.2f %% | %.2f %% |", kind.name, nights, 100*level,
+					100*find, 100*recent, 100*plain)
 
 				// The count is binomial: more than this has a probability of some 1e-4 where the level is kept.
 				n := float64(*histories)
 				most := level + 3.7*math.Sqrt(level*(1-level)/n) + 1/n
 				if kind.exchangeable && find > most {
-					t.Errorf("%s, %d nights: Find gives a false alarm in %.2f %% of the histories, want at most %.2f %%",
+					t.Errorf("%s, %d nights: Find gives a false alarm in %.2f %% of the histories, want at "+
+						"most %.2f %%",
 						kind.name, nights, 100*find, 100*most)
 				}
 				if kind.normal && recent > most {
-					t.Errorf("%d nights: Recent gives a false alarm in %.2f %% of the histories, want at most %.2f %%",
+					t.Errorf("%d nights: Recent gives a false alarm in %.2f %% of the histories, want at most "+
+						"%.2f %%",
 						nights, 100*recent, 100*most)
 				}
 				if kind.normal && nights >= 50 && plain < 5*level {
-					t.Errorf("%d nights: the plain test gives a false alarm in %.2f %% only, so that there was nothing to mend", nights, 100*plain)
+					t.Errorf("%d nights: the plain test gives a false alarm in %.2f %% only, so that there was "+
+						"nothing to mend", nights, 100*plain)
 				}
 			}
 		}
@@ -161,7 +170,8 @@ func studentT(a, b []float64) float64 {
 
 // TestPower counts how often a step is found, at a level of 0.1 % and of 0.005 %, which is 0.1 % shared by 20 metrics.
 func TestPower(t *testing.T) {
-	t.Logf("| nights | since | step, standard deviations | level | found | at the right night | Find or Recent |")
+	t.Logf("| nights | since | step, standard deviations | level | found | at the right night | " +
+		"Find or Recent |")
 	for _, c := range []struct {
 		nights, since int
 		step, level   float64
@@ -199,7 +209,8 @@ func TestPower(t *testing.T) {
 		t.Logf("| %d | %d | %g | %g %% | %.1f %% | %.1f %% | %.1f %% |",
 			c.nights, c.since, c.step, 100*c.level, 100*of(found), 100*of(right), 100*of(either))
 		if of(found) < c.find || of(either) < c.either {
-			t.Errorf("%d nights, a step of %g standard deviations since %d: found %.1f %% and %.1f %% with Recent, want %.1f %% and %.1f %%",
+			t.Errorf("%d nights, a step of %g standard deviations since %d: found %.1f %% and %.1f %% "+
+				"with Recent, want %.1f %% and %.1f %%",
 				c.nights, c.step, c.since, 100*of(found), 100*of(either), 100*c.find, 100*c.either)
 		}
 	}

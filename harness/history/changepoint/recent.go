@@ -38,7 +38,8 @@ func tTest(a, b []float64, resolution float64) float64 {
 	meanA, squaresA := meanAndSquares(a)
 	meanB, squaresB := meanAndSquares(b)
 	free := na + nb - 2
-	variance := max((squaresA+squaresB)/free, resolution*resolution/3) // of a uniform error of ± resolution
+	// Of a uniform error of ± resolution.
+	variance := max((squaresA+squaresB)/free, resolution*resolution/3)
 	if variance == 0 {
 		if meanA == meanB {
 			return 1
