@@ -61,10 +61,9 @@ func Of(runs []*compare.Baseline, policy check.Policy, o Options) (*Report, erro
 		dense.Metrics = make([]check.Metric, len(b.Metrics))
 		for i, m := range b.Metrics { // a history is not read by compare.ReadBaseline, which sees to that
 			if !m.Fits(len(b.Files)) {
-				return nil,
-					fmt.Errorf("%s: expected a value for each of its %d files in the metric %q, found %d; what "+
-						"is stored of the run is "+
-						"damaged: leave it out", b.Run.Log, len(b.Files), m.Name, len(m.Values))
+				return nil, fmt.Errorf("%s: expected a value for each of its %d files in the metric %q, "+
+					"found %d; what is stored of the run is "+
+					"damaged: leave it out", b.Run.Log, len(b.Files), m.Name, len(m.Values))
 			}
 			dense.Metrics[i] = m.Dense(len(b.Files))
 		}

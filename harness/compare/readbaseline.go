@@ -21,9 +21,9 @@ const baselineMax = 64 << 20
 func ReadBaseline(r io.Reader, name string) (*Baseline, error) {
 	src, err := bounded.ReadAll(r, name, baselineMax)
 	if large, ok := errors.AsType[*bounded.TooLargeError](err); ok {
-		return nil,
-			fmt.Errorf("%s: expected a baseline of at most %d MiB, found %s; save it again from the run",
-				name, baselineMax>>20, large.Found())
+		return nil, fmt.Errorf("%s: expected a baseline of at most %d MiB, found %s; save it again "+
+			"from the run",
+			name, baselineMax>>20, large.Found())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
@@ -48,10 +48,9 @@ func ReadBaseline(r io.Reader, name string) (*Baseline, error) {
 				"to less than %d, the number of files, and a value for each", m.Name, len(b.Files)))
 		}
 		if !m.Fits(len(b.Files)) {
-			return nil,
-				d.fail(d.offsets[i],
-					fmt.Sprintf("expected a value for each of the %d files of the metric %q, found %d",
-						len(b.Files), m.Name, len(m.Values)))
+			return nil, d.fail(d.offsets[i],
+				fmt.Sprintf("expected a value for each of the %d files of the metric %q, found %d",
+					len(b.Files), m.Name, len(m.Values)))
 		}
 	}
 	return New(b.Measurements, b.Run), nil
@@ -91,9 +90,8 @@ func (d *baselineReader) schema() error {
 	if *head.Schema != Schema {
 		at := max(0, bytes.Index(d.src, []byte(`"schema"`)))
 		return d.fail(int64(at),
-			fmt.Sprintf("expected the schema %q, found %q; save the baseline again from its run with "+
-				"this vramsoak: "+
-				"vramsoak baseline save", Schema, *head.Schema))
+			fmt.Sprintf("expected the schema %q, found %q; save the baseline again from its run with this "+
+				"vramsoak: vramsoak baseline save", Schema, *head.Schema))
 	}
 	return nil
 }

@@ -13,19 +13,18 @@ import (
 	"vramsoak/harness/secret"
 )
 
-// IsPostgres reports whether a history is in a database server rather than in a file: its name is an
-// address. What looks like one, however misspelled, is never taken for the name of a file, which
-// would then have the password in it; [Open] refuses it.
+// IsPostgres reports whether a history's name is the address of a database server, not of a file. A
+// misspelled address also counts: as a file name it would show its password. [Open] refuses it.
 func IsPostgres(name string) bool { return secret.IsDSN(name) || strings.Contains(name, "://") }
 
-// display is a history's name as messages have it: without a password.
+// display returns a history's name for messages, without a password.
 func display(name string) string {
 	if !IsPostgres(name) {
 		return name
 	}
 	config, err := parsePostgres(name)
 	if err != nil {
-		return "address" // what is wrong with it, nobody knows where its password ends
+		return "address" // in a malformed address the password may be anywhere
 	}
 	u := url.URL{Scheme: "postgres", Path: "/" + config.Database}
 	if config.User != "" {
@@ -35,15 +34,14 @@ func display(name string) string {
 	if config.Port != 5432 {
 		u.Host = net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
 	}
-	if strings.HasPrefix(config.Host, "/") { // the folder of a socket
+	if strings.HasPrefix(config.Host, "/") { // a folder that holds a socket
 		u.Host, u.RawQuery = "", "host="+config.Host
 	}
 	return u.String()
 }
 
-// parsePostgres reads the address of a PostgreSQL database in either of libpq's forms, the URL and
-// the keywords. Its errors never hold a part of the address: where one is malformed, what was meant
-// as the password may be anywhere in it.
+// parsePostgres parses the address of a PostgreSQL database, as a URL or as libpq's keywords. Its
+// errors never quote the address, because in a malformed address the password may be anywhere.
 func parsePostgres(name string) (*pgx.ConnConfig, error) {
 	name = strings.TrimSpace(name)
 	const hidden = " (it is not shown: it may hold a password)"
@@ -51,35 +49,28 @@ func parsePostgres(name string) (*pgx.ConnConfig, error) {
 	if isURL && !strings.ContainsAny(scheme, " =") {
 		switch scheme = strings.ToLower(scheme); {
 		case scheme != "postgres" && scheme != "postgresql":
-			return nil,
-				errors.New("expected postgres://user@host/database, or the path of an SQLite file, found an " +
-					"address of another kind" +
-					hidden)
+			return nil, errors.New("expected postgres://user@host/database, or the path of an SQLite " +
+				"file, found an address of another kind" + hidden)
 		case !escaped(rest):
-			return nil,
-				errors.New("expected an address whose user and password are percent-encoded (@ is %40, / is " +
-					"%2F, : is %3A, # is %23, " +
-					"? is %3F, % is %25), found one with such characters as they are" + hidden +
-					"; the password may be in ~/.pgpass instead")
+			return nil, errors.New("expected an address whose user and password are percent-encoded (@ is " +
+				"%40, / is %2F, : is %3A, # is %23, ? is %3F, % is %25), found one with such characters as " +
+				"they are" + hidden + "; the password may be in ~/.pgpass instead")
 		}
 		name = scheme + "://" + rest
 	} else if !strings.Contains(name, "=") || strings.Contains(name, ";") {
-		return nil,
-			errors.New("expected postgres://user@host/database, or the path of an SQLite file, found a " +
-				"malformed " +
-				"address" + hidden)
+		return nil, errors.New("expected postgres://user@host/database, or the path of an SQLite file, " +
+			"found a malformed address" + hidden)
 	}
 	config, err := pgx.ParseConfig(name)
 	if err != nil {
-		return nil,
-			fmt.Errorf("expected postgres://user@host/database, found an address that cannot be read%s%s",
-				hidden, reason(name, err))
+		return nil, fmt.Errorf("expected postgres://user@host/database, found an address that cannot "+
+			"be read%s%s", hidden, reason(name, err))
 	}
 	return config, nil
 }
 
-// escaped reports whether the rest of a URL, after its scheme, can only be read in one way: with one
-// "@" at most, at the end of the account.
+// escaped reports whether the rest of a URL, after its scheme, can be read in only one way. It then
+// has at most one "@", at the end of the account.
 func escaped(rest string) bool {
 	authority := rest
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
@@ -97,7 +88,7 @@ func escaped(rest string) bool {
 	return err == nil
 }
 
-// reason is what pgx found wrong with a URL, "" where that could hold a part of its password.
+// reason returns pgx's error about a URL, or "" if the error may contain part of the password.
 func reason(name string, err error) string {
 	u, failed := url.Parse(name)
 	inner := errors.Unwrap(err)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// However an address is spelled, its password is in no message and in no file name.
+// TestPasswordsAreNotShown: for every spelling of an address, its password appears in no message
+// and no file name.
 func TestPasswordsAreNotShown(t *testing.T) {
 	const p = "Tr0ub4dor"
 	t.Chdir(t.TempDir())
@@ -55,7 +56,7 @@ func TestPasswordsAreNotShown(t *testing.T) {
 	}
 }
 
-// What a message shows of an address that can be read.
+// TestDisplay: messages show a valid address without its password.
 func TestDisplay(t *testing.T) {
 	t.Setenv("PGPASSFILE", filepath.Join(t.TempDir(), "none"))
 	for name, want := range map[string]string{

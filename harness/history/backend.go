@@ -18,15 +18,16 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// A backend is what differs between the databases. Both know $1, ON CONFLICT and RETURNING.
+// A backend holds the differences between the databases. Both understand $1, ON CONFLICT and
+// RETURNING.
 type backend struct {
-	words *strings.Replacer // of the types in migrations
-	known string            // a query that counts the table of versions
-	begin []string          // of a transaction that writes
-	lock  string            // taken before the schema is changed
+	words *strings.Replacer // replaces the types in migrations
+	known string            // a query that returns 1 if the table of versions exists, else 0
+	begin []string          // the first statements of a writing transaction
+	lock  string            // a statement that takes the lock for changing the schema
 }
 
-// busy is how long a writer waits for the others.
+// busy limits how long a writer waits for other writers.
 const busy = 30 * time.Second
 
 var sqliteBackend = backend{
@@ -39,7 +40,7 @@ var postgresBackend = backend{
 		"BYTEA"),
 	known: "SELECT COUNT(*) FROM pg_catalog.pg_class WHERE relname = 'vramsoak_schema' AND " +
 		"pg_catalog.pg_table_is_visible(oid)",
-	// A server may be set to acknowledge before the disk did.
+	// A server may be configured to acknowledge a commit before it is on the disk.
 	begin: []string{"SELECT set_config('synchronous_commit', 'on', true) WHERE " +
 		"current_setting('synchronous_commit') = 'off'"},
 	lock: "SELECT pg_advisory_xact_lock(7236280172)",
@@ -56,7 +57,7 @@ func openPostgres(name string) (*sql.DB, error) {
 	return stdlib.OpenDB(*config), nil
 }
 
-// openSQLite opens a file in WAL mode, in which each commit is synced to the disk.
+// openSQLite opens a file in WAL mode, and syncs each commit to the disk.
 func openSQLite(ctx context.Context, name string, create bool) (*sql.DB, error) {
 	mode := "rw"
 	if create {
@@ -68,17 +69,19 @@ func openSQLite(ctx context.Context, name string, create bool) (*sql.DB, error) 
 		return nil, err
 	}
 	path := (&url.URL{Path: name}).EscapedPath()
-	const options = "_txlock=immediate&_pragma=busy_timeout(%d)&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)"
+	const options = "_txlock=immediate&_pragma=busy_timeout(%d)&_pragma=synchronous(FULL)&" +
+		"_pragma=foreign_keys(ON)"
 	db, err := sql.Open("sqlite", fmt.Sprintf("file:%s?mode=%s&"+options, path, mode,
 		busy.Milliseconds()))
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(1) // writers of one process wait in it, not at the file's lock
+	db.SetMaxOpenConns(1) // so writers of one process wait for each other without the file's lock
 	return db, useWAL(ctx, db)
 }
 
-// useWAL turns WAL mode on. The file keeps it. SQLite does not wait for others when it changes the mode, so this does.
+// useWAL turns on WAL mode, which the file keeps. SQLite does not wait for other programs when it
+// changes the mode, so useWAL does.
 func useWAL(ctx context.Context, db *sql.DB) error {
 	for deadline := time.Now().Add(busy); ; {
 		_, err := db.ExecContext(ctx, "PRAGMA journal_mode = WAL")
@@ -93,7 +96,7 @@ func useWAL(ctx context.Context, db *sql.DB) error {
 	}
 }
 
-// sqliteCode is the primary result code of an error of SQLite, else 0.
+// sqliteCode returns the primary result code of an SQLite error, or 0 for other errors.
 func sqliteCode(err error) int {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return e.Code() & 0xff
@@ -101,7 +104,7 @@ func sqliteCode(err error) int {
 	return 0
 }
 
-// advice is what to do about an error, "" where it speaks for itself.
+// advice returns what to do about an error, or "" if the error says so itself.
 func advice(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code { // https://www.postgresql.org/docs/current/errcodes-appendix.html

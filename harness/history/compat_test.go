@@ -13,11 +13,11 @@ import (
 	"vramsoak/harness/history"
 )
 
-// compat holds the history that an earlier version wrote, as an SQLite file and as rows; see
+// compat holds the history that an earlier version wrote, as an SQLite file and as rows. See
 // fixtures/compat/README.md.
 const compat = "../../fixtures/compat/history"
 
-// TestCompatRows reads what an earlier version stored, from both databases.
+// TestCompatRows reads the rows that an earlier version stored, from both databases.
 func TestCompatRows(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, name string) {
@@ -49,8 +49,8 @@ func TestCompatFile(t *testing.T) {
 	checkCompat(t, create(t, name))
 }
 
-// checkCompat checks two suites. One has twelve nights, and the model of the last three is 512 MiB
-// larger. The other has two run folders, and the second one leaks 4 MiB a file.
+// checkCompat checks two suites. One has twelve nights, and in the last three the model is 512 MiB
+// larger. The other has two run folders, and the second run leaks 4 MiB a file.
 func checkCompat(t *testing.T, s *history.Store) {
 	t.Helper()
 	nights, err := s.Load(t.Context(), "nightly")
@@ -61,7 +61,7 @@ func checkCompat(t *testing.T, s *history.Store) {
 	for _, of := range nights.Series {
 		series[of.String()] = of.Values
 	}
-	// The largest of a night's four files is the last: 24 MiB and 512 B when it begins, 108 s of 1
+	// The last of a night's four files is the largest: 24 MiB and 512 B when it begins, 108 s of 1
 	// MiB each, and the model, which is 8 KiB larger in the second of three nights and 16 KiB in
 	// the third.
 	var peaks []float64

@@ -1,5 +1,5 @@
-// Package history keeps what earlier runs measured, in an SQLite file or in PostgreSQL, and finds in it the run with which
-// memory, or time, got worse.
+// Package history stores the measurements of earlier runs, in an SQLite file or in PostgreSQL. It
+// finds the run with which memory or time got worse.
 //
 //	store, err := history.Create(ctx, "runs/history.db") // or postgres://host/database
 //	id, added, err := store.Add(ctx, history.NewRun("nightly", digest, baseline, report))
@@ -7,7 +7,7 @@
 //	changes := h.Changes(h.Judged(), policy.Regression)
 //	outcome := h.Gate(policy.Regression)
 //
-// A run that Add returned without an error is on the disk: a writer that is killed, a machine that loses power and a disk
-// that fills up afterwards take nothing of it. Any number of processes may add at once. What is judged is a pure function of
-// what was loaded.
+// When Add returns without an error, the run is on the disk. A killed writer, a power failure or a
+// full disk cannot remove it later. Any number of processes may add runs at once. The judgement is
+// a pure function of the loaded history.
 package history

@@ -20,9 +20,9 @@ import (
 	"vramsoak/harness/history"
 )
 
-// child is the test program as a process of its own: "add NAME FIRST COUNT" adds nights and prints the number of each that
-// was acknowledged; "fill NAME BYTES" adds heavy nights with a limit on the size of files until one fails, prints the error,
-// and adds one more without the limit.
+// child runs the test program as a separate process. "add NAME FIRST COUNT" adds nights and prints
+// the number of each acknowledged run. "fill NAME BYTES" adds heavy nights under a limit on file
+// size until one fails, prints the error, and adds one more without the limit.
 func child(job string, args []string) int {
 	ctx := context.Background()
 	name := args[0]
@@ -59,7 +59,7 @@ func child(job string, args []string) int {
 	return 0
 }
 
-// fill adds heavy nights until one fails, and prints how each ended.
+// fill adds heavy nights until one fails, and prints the result of each.
 func fill(ctx context.Context, s *history.Store) {
 	for n := range 1000 {
 		id, _, err := s.Add(ctx, heavyNight(n))
@@ -89,7 +89,7 @@ func startChild(t *testing.T, job string, args ...any) (*exec.Cmd, *bufio.Scanne
 	return cmd, bufio.NewScanner(out)
 }
 
-// checkIntact fails the test where a run that was acknowledged is not there, or the database is damaged.
+// checkIntact fails the test if an acknowledged run is missing, or the database is damaged.
 func checkIntact(t *testing.T, name string, acknowledged []int64) *history.History {
 	t.Helper()
 	s, err := history.Open(t.Context(), name)
@@ -134,7 +134,7 @@ func TestManyWriters(t *testing.T) {
 		var acknowledged []int64
 		var work sync.WaitGroup
 		for p := range processes {
-			cmd, out := startChild(t, "add", name, p*1000, runs) // the first makes the schema, in a race
+			cmd, out := startChild(t, "add", name, p*1000, runs) // they race to create the schema
 			work.Go(func() {
 				for out.Scan() {
 					id, err := strconv.ParseInt(out.Text(), 10, 64)
@@ -205,7 +205,7 @@ func TestKilledWriter(t *testing.T) {
 	})
 }
 
-// TestKilledServer: what a server acknowledged is there when it has recovered.
+// TestKilledServer: after a crash, the recovered server has every run that it acknowledged.
 func TestKilledServer(t *testing.T) {
 	name := newPostgres(t)
 	var acknowledged []int64
@@ -229,7 +229,7 @@ func TestKilledServer(t *testing.T) {
 	}
 }
 
-// TestFileSizeLimit limits the size of files, which every system can do.
+// TestFileSizeLimit limits the size of files, which every system supports.
 func TestFileSizeLimit(t *testing.T) {
 	t.Parallel()
 	name := backends["sqlite"](t)
@@ -262,7 +262,7 @@ func TestFileSizeLimit(t *testing.T) {
 	checkIntact(t, name, acknowledged)
 }
 
-// ballast fills a file system but for 1 MiB, which is room for some heavy nights.
+// ballast fills a file system except for 1 MiB, enough room for some heavy nights.
 func ballast(t *testing.T, dir string) {
 	t.Helper()
 	var disk unix.Statfs_t
@@ -276,7 +276,8 @@ func ballast(t *testing.T, dir string) {
 	}
 }
 
-// TestFullDisk fills a small file system: the whole history, or the tables of the server's database.
+// TestFullDisk fills a small file system. It holds the whole history, or the tables of the server's
+// database.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	mount := func(t *testing.T, size string, flags uintptr, dir string) {
@@ -290,7 +291,7 @@ func TestFullDisk(t *testing.T) {
 			return filepath.Join(dir, "history.db")
 		},
 		"postgres": func(t *testing.T, dir string) string {
-			info, err := os.Stat(running(t).dir) // whose owner is the server's
+			info, err := os.Stat(running(t).dir) // its owner is the server's user
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -304,7 +305,7 @@ func TestFullDisk(t *testing.T) {
 			if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { // for the server
 				t.Fatal(err)
 			}
-			t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) }) // where it was mounted
+			t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) }) // if it was mounted
 			name := prepare(t, dir)
 			s := create(t, name)
 			ballast(t, dir)

@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// Fixture fills an empty database with what version 1 left, for the tests with every backend.
+// Fixture fills an empty database with rows of version 1, for tests with every backend.
 func Fixture(ctx context.Context, s *Store) error {
 	return Execute(ctx, s,
 		"testdata/version1.sql")
 }
 
-// Execute runs the statements of a file. IDENTITY and BYTES stand for the backend's words, HEX'00ff' for a value of bytes.
+// Execute runs the SQL statements of a file. IDENTITY and BYTES are replaced by the backend's
+// words, and HEX'00ff' by bytes.
 func Execute(ctx context.Context, s *Store, path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -34,7 +35,7 @@ func Execute(ctx context.Context, s *Store, path string) error {
 	return nil
 }
 
-// OpenWith opens a history with the first n migrations of the program and then those of a test.
+// OpenWith opens a history with the program's first n migrations, followed by those of a test.
 func OpenWith(ctx context.Context, name string, n int, more ...[]string) (*Store, error) {
 	list := append([]migration{}, migrations[:n]...)
 	for _, m := range more {
@@ -43,7 +44,7 @@ func OpenWith(ctx context.Context, name string, n int, more ...[]string) (*Store
 	return open(ctx, name, true, list)
 }
 
-// OpenBare opens a database without looking at its schema.
+// OpenBare opens a database without checking its schema.
 func OpenBare(ctx context.Context, name string) (*Store, error) {
 	if IsPostgres(name) {
 		db, err := openPostgres(name)
@@ -53,7 +54,7 @@ func OpenBare(ctx context.Context, name string) (*Store, error) {
 	return &Store{db: db, backend: &sqliteBackend, name: name}, err
 }
 
-// Version is the version of a store's schema.
+// Version returns the version of a store's schema.
 func (s *Store) Version(ctx context.Context) (int,
 	error) {
 	return schemaVersion(ctx, s.db, s.backend)

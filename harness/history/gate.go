@@ -9,33 +9,35 @@ import (
 	"vramsoak/harness/history/changepoint"
 )
 
-// MinRuns is how many runs a suite must have to be judged.
+// MinRuns is the smallest number of runs that a suite needs to be judged.
 const MinRuns = changepoint.MinBefore + 1
 
-// What makes a regression the one that was accepted: the same series, a first bad run at most so many runs away, or as many as
-// [Change.Off] says, because more runs show the place more clearly, and a step at most so many times as large.
+// A regression counts as accepted if three things hold. It is in the same series. Its first bad run
+// is at most sameWithin runs away, or [Change.Off] runs, because more runs show the position more
+// exactly. Its step is at most sameStep times as large.
 const (
 	sameWithin = 3
 	sameStep   = 1.5
 )
 
-// An Outcome is a suite's judgement: a regression that lasts and is not known fails it.
+// An Outcome is the judgement of a suite. A lasting regression that nobody accepted fails it.
 type Outcome struct {
 	Verdict check.Verdict
 	Reason  string // why it is undecided
 	Newest  Entry  // the run up to which it was judged
-	Judged  int    // series
+	Judged  int    // how many series were judged
 	New     []Change
 	Known   []Known
 }
 
-// A Known regression was accepted.
+// A Known regression is one that a person accepted.
 type Known struct {
 	Change
 	Acceptance
 }
 
-// Gate judges the newest run against those before it. A regression that was mended since fails nothing.
+// Gate judges the newest run against the runs before it. A regression that was fixed since then
+// does not fail it.
 func (h *History) Gate(policy check.RegressionPolicy) Outcome {
 	o := Outcome{Verdict: check.Pass}
 	if len(h.Runs) == 0 {
@@ -77,7 +79,7 @@ func (h *History) Gate(policy check.RegressionPolicy) Outcome {
 	return o
 }
 
-// same says whether a regression is the one that was accepted.
+// same reports whether an acceptance covers a regression.
 func (h *History) same(c Change, a Acceptance) bool {
 	first := slices.IndexFunc(h.Runs, func(e Entry) bool { return e.ID == a.Run })
 	away := max(c.Bad-first, first-c.Bad)
@@ -85,7 +87,7 @@ func (h *History) same(c Change, a Acceptance) bool {
 		c.Step() <= sameStep*a.Step
 }
 
-// Acceptances are what is to be stored when a person accepts the new regressions.
+// Acceptances returns the entries to store when a person accepts the new regressions.
 func (o Outcome) Acceptances(h *History, at time.Time, note string) []Acceptance {
 	var out []Acceptance
 	for _, c := range o.New {

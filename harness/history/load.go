@@ -11,7 +11,8 @@ import (
 	"vramsoak/harness/check"
 )
 
-// A History is what a suite's runs measured, in the order of their start. Everything that is judged is judged by it.
+// A History holds the measurements of a suite's runs, in the order of their start. All judgements
+// use it alone.
 type History struct {
 	Suite    string
 	Runs     []Entry
@@ -19,17 +20,17 @@ type History struct {
 	Accepted []Acceptance
 }
 
-// A Series is one statistic of one metric, run by run.
+// A Series is one statistic of one metric, with a value for each run.
 type Series struct {
 	SeriesKey
-	Unit           string // as of [check.Metric], or [check.BytesPerFile]
+	Unit           string // a unit of [check.Metric], or [check.BytesPerFile]
 	HigherIsBetter bool
-	Resolution     float64   // the coarsest of its values, see [check.Metric]
-	Runs           []int     // places in History.Runs of the runs that have a value
-	Values         []float64 // of each
+	Resolution     float64   // of the coarsest value, see [check.Metric]
+	Runs           []int     // indexes in History.Runs of the runs with a value
+	Values         []float64 // one for each of Runs
 }
 
-// A SeriesKey names a series.
+// A SeriesKey identifies a series.
 type SeriesKey struct {
 	Metric    string
 	Statistic string
@@ -37,8 +38,8 @@ type SeriesKey struct {
 	Device    int
 }
 
-// String is a series for a person: "peak, worst", with its device or rank where that is not 0, and without a statistic where it
-// has none.
+// String returns the name of a series for a person: "peak, worst". A rank or a device other than 0
+// is added. The statistic is left out if it is empty.
 func (k SeriesKey) String() string {
 	s := k.Metric
 	if k.Statistic != "" {
@@ -53,25 +54,25 @@ func (k SeriesKey) String() string {
 	return s
 }
 
-// An Acceptance says that a person knows of a regression.
+// An Acceptance records that a person knows about a regression.
 type Acceptance struct {
 	SeriesKey
 	Run  int64   // the first bad run
-	Step float64 // by how much it was worse, in the series' unit
+	Step float64 // how much worse the runs got, in the series' unit
 	At   time.Time
 	Note string
 }
 
-// Load reads a suite: its runs, the series of its metrics, and which regressions were accepted.
+// Load reads a suite: its runs, the series of its metrics, and the accepted regressions.
 func (s *Store) Load(ctx context.Context, suite string) (*History, error) {
 	h := &History{Suite: suite}
 	var err error
 	if h.Runs, err = s.List(ctx, suite); err != nil {
 		return nil, err
 	}
-	place := map[int64]int{}
+	index := map[int64]int{}
 	for i, r := range h.Runs {
-		place[r.ID] = i
+		index[r.ID] = i
 	}
 	type row struct {
 		run int64
@@ -81,15 +82,17 @@ func (s *Store) Load(ctx context.Context, suite string) (*History, error) {
 		err = rows.Scan(&r.run, &r.metric, &r.statistic, &r.rank, &r.device, &r.unit, &r.higherIsBetter,
 			&r.resolution, &r.value)
 		return r, err
-	}, `SELECT v.run_id, v.metric, v.statistic, v.rank, v.device, v.unit, v.higher_is_better, v.resolution, v.value
-		FROM vramsoak_values v JOIN vramsoak_runs r ON r.id = v.run_id WHERE r.suite = $1 ORDER BY r.started, r.id`, text(suite))
+	}, `SELECT v.run_id, v.metric, v.statistic, v.rank, v.device, v.unit, v.higher_is_better,
+		v.resolution, v.value
+		FROM vramsoak_values v JOIN vramsoak_runs r ON r.id = v.run_id
+		WHERE r.suite = $1 ORDER BY r.started, r.id`, text(suite))
 	if err != nil {
 		return nil, err
 	}
 	series := map[SeriesKey]*Series{}
 	for _, r := range rows {
-		i, known := place[r.run]
-		if !known { // added since the runs were read
+		i, known := index[r.run]
+		if !known { // another program added it after the runs were read
 			continue
 		}
 		key := SeriesKey{r.metric, r.statistic, r.rank, r.device}
@@ -109,7 +112,7 @@ func (s *Store) Load(ctx context.Context, suite string) (*History, error) {
 	return h, err
 }
 
-// compare orders series as a report does: what is of the whole run first, then by name.
+// compare orders series as reports do: memory of the whole run first, then by name.
 func (k SeriesKey) compare(other SeriesKey) int {
 	return cmp.Or(
 		cmp.Compare(importance(k.Metric), importance(other.Metric)), cmp.Compare(k.Metric, other.Metric),
@@ -134,15 +137,18 @@ func (s *Store) accepted(ctx context.Context, suite string) ([]Acceptance, error
 		a.At = time.UnixMicro(at).UTC()
 		return a, err
 	}, `SELECT a.run_id, a.metric, a.statistic, a.rank, a.device, a.step, a.accepted, a.note
-		FROM vramsoak_accepted a JOIN vramsoak_runs r ON r.id = a.run_id WHERE r.suite = $1 ORDER BY a.id`, text(suite))
+		FROM vramsoak_accepted a JOIN vramsoak_runs r ON r.id = a.run_id
+		WHERE r.suite = $1 ORDER BY a.id`, text(suite))
 }
 
-// Accept stores that regressions are known, all or none. Of one that is stored already, the larger step counts.
+// Accept stores that regressions are known: all of them, or none after an error. If one is stored
+// already, the larger step counts.
 func (s *Store) Accept(ctx context.Context, all []Acceptance) error {
 	err := inTransaction(ctx, s.db, s.backend, func(tx *sql.Tx) error {
 		for _, a := range all {
 			_, err := tx.ExecContext(ctx, `INSERT INTO vramsoak_accepted
-				(run_id, metric, statistic, rank, device, step, accepted, note) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+				(run_id, metric, statistic, rank, device, step, accepted, note)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 				ON CONFLICT (run_id, metric, statistic, rank, device)
 				DO UPDATE SET step = excluded.step, accepted = excluded.accepted, note = excluded.note
 				WHERE excluded.step > vramsoak_accepted.step`,
@@ -159,7 +165,7 @@ func (s *Store) Accept(ctx context.Context, all []Acceptance) error {
 	return nil
 }
 
-// Until is the history as it was when a run was the newest.
+// Until returns the history as it was when a run was the newest.
 func (h *History) Until(run int64) (*History, error) {
 	last := slices.IndexFunc(h.Runs, func(e Entry) bool { return e.ID == run })
 	if last < 0 {

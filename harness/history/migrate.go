@@ -6,12 +6,12 @@ import (
 	"fmt"
 )
 
-// A migration takes the schema from one version to the next. What was released is never changed; a new version is a new
-// migration at the end of the list.
+// A migration changes the schema from one version to the next. Released migrations never change; a
+// new version is a new migration at the end of the list.
 type migration []string
 
-// migrations begin with that of an empty database to version 1. IDENTITY and BYTES are the backend's words. Times are
-// microseconds since 1970.
+// migrations lists all migrations. The first one creates version 1 in an empty database. Each
+// backend replaces the words IDENTITY and BYTES. Times are microseconds since 1970.
 var migrations = []migration{
 	{
 		`CREATE TABLE vramsoak_runs (
@@ -57,7 +57,7 @@ var migrations = []migration{
 	},
 }
 
-// A NewerError says that a database was made by a newer program.
+// A NewerError reports that a newer program made the database.
 type NewerError struct{ Found, Known int }
 
 func (e NewerError) Error() string {
@@ -65,8 +65,8 @@ func (e NewerError) Error() string {
 		"use the newer vramsoak that made it, or another --db", e.Found, e.Known)
 }
 
-// migrate brings a database to the newest version of the list: wholly or, where a step fails, not at all. Whoever comes at
-// the same time waits.
+// migrate brings a database to the newest version of the list. If a step fails, the database stays
+// unchanged. Other programs wait until it is done.
 func migrate(ctx context.Context, db *sql.DB, b *backend, list []migration) error {
 	version, err := schemaVersion(ctx, db, b)
 	if err != nil || version == len(list) {
@@ -85,7 +85,7 @@ func migrate(ctx context.Context, db *sql.DB, b *backend, list []migration) erro
 				return err
 			}
 		}
-		version, err := newestVersion(ctx, tx) // another process may have been here
+		version, err := newestVersion(ctx, tx) // another process may have migrated meanwhile
 		if err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// schemaVersion is 0 for a database that has nothing of ours.
+// schemaVersion returns the version of the schema, or 0 for a database without our tables.
 func schemaVersion(ctx context.Context, db querier, b *backend) (int, error) {
 	tables := 0
 	if err := db.QueryRowContext(ctx, b.known).Scan(&tables); err != nil || tables == 0 {
@@ -127,13 +127,13 @@ func newestVersion(ctx context.Context, db querier) (version int, err error) {
 	return version, err
 }
 
-// inTransaction does all of it or nothing.
+// inTransaction runs a function in a transaction, and rolls back after an error.
 func inTransaction(ctx context.Context, db *sql.DB, b *backend, do func(*sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // of what was not committed
+	defer func() { _ = tx.Rollback() }() // does nothing after a commit
 	for _, s := range b.begin {
 		if _, err := tx.ExecContext(ctx, s); err != nil {
 			return err

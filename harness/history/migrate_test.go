@@ -11,7 +11,7 @@ import (
 	"vramsoak/harness/history"
 )
 
-// TestVersion1 opens a database that version 1 of the schema left, with this program.
+// TestVersion1 opens a database with version 1 of the schema.
 func TestVersion1(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, name string) {
@@ -60,7 +60,8 @@ func TestVersion1(t *testing.T) {
 	})
 }
 
-// TestMigrations goes from the first version to one that only the test knows, and back.
+// TestMigrations migrates from version 1 to a version that only the test knows. Then it opens the
+// result with the released program.
 func TestMigrations(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, name string) {
@@ -86,7 +87,7 @@ func TestMigrations(t *testing.T) {
 		newer, err := history.OpenWith(t.Context(), name, known, broken[:1],
 			[]string{"CREATE TABLE vramsoak_more (x BIGINT)"})
 		if err != nil {
-			t.Fatal(err) // also where the failed one had left its column
+			t.Fatal(err) // for example if the failed migration had left its column
 		}
 		if v, err := newer.Version(t.Context()); err != nil || v != known+2 {
 			t.Errorf("version %d, %v, want %d", v, err, known+2)

@@ -24,7 +24,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver, to make databases with
 )
 
-// A cluster is a private PostgreSQL server that listens on a socket in its own folder.
+// A cluster is a private PostgreSQL server. It listens on a socket in its own folder.
 type cluster struct {
 	dir     string
 	command []string
@@ -33,11 +33,11 @@ type cluster struct {
 	log     bytes.Buffer
 }
 
-// errNoPostgres says why the tests with PostgreSQL are not run.
-var errNoPostgres = errors.New("no PostgreSQL server on this machine: neither initdb in PATH " +
-	"nor /usr/lib/postgresql/*/bin/initdb")
+// errNoPostgres is the reason why the tests with PostgreSQL are skipped.
+var errNoPostgres = errors.New("no PostgreSQL server on this machine: neither initdb in PATH nor " +
+	"/usr/lib/postgresql/*/bin/initdb")
 
-// server starts the server of the tests, once.
+// server starts the tests' PostgreSQL server once.
 var server = sync.OnceValues(startCluster)
 
 func startCluster() (*cluster, error) {
@@ -53,7 +53,7 @@ func startCluster() (*cluster, error) {
 		return nil, err
 	}
 	c := &cluster{ended: make(chan error, 1)}
-	if c.dir, err = os.MkdirTemp("", "pg"); err != nil { // a socket's path may have 107 bytes only
+	if c.dir, err = os.MkdirTemp("", "pg"); err != nil { // a socket's path may have only 107 bytes
 		return nil, err
 	}
 	as, err := c.owner()
@@ -75,12 +75,12 @@ func startCluster() (*cluster, error) {
 	return c, c.start(as)
 }
 
-// start starts the server and waits until it answers.
+// start starts the server, and waits until it answers.
 func (c *cluster) start(as *syscall.SysProcAttr) error {
 	run := exec.Command(c.command[0], c.command[1:]...)
 	run.SysProcAttr, run.Dir, run.Stderr = as, c.dir, &c.log
 	started := make(chan error, 1)
-	go func() { // Linux ends the server with the thread that started it
+	go func() { // Linux ends the server when the thread that started it ends
 		runtime.LockOSThread()
 		err := run.Start()
 		started <- err
@@ -95,7 +95,7 @@ func (c *cluster) start(as *syscall.SysProcAttr) error {
 	return c.ready()
 }
 
-// owner is as whom the server runs: PostgreSQL refuses to run as root.
+// owner returns the user that runs the server. PostgreSQL refuses to run as root.
 func (c *cluster) owner() (*syscall.SysProcAttr, error) {
 	as := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
 	if os.Getuid() != 0 {
@@ -106,14 +106,13 @@ func (c *cluster) owner() (*syscall.SysProcAttr, error) {
 		if err != nil {
 			continue
 		}
-		uid, _ := strconv.Atoi(u.Uid) // numbers on Linux
+		uid, _ := strconv.Atoi(u.Uid) // user ids are numbers on Linux
 		gid, _ := strconv.Atoi(u.Gid)
 		as.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 		return as, os.Chown(c.dir, uid, gid)
 	}
-	return nil,
-		errors.New("PostgreSQL does not run as root, and this machine has neither a user postgres nor " +
-			"nobody")
+	return nil, errors.New("PostgreSQL does not run as root, and this machine has neither a user " +
+		"postgres nor nobody")
 }
 
 // ready waits until the server answers.
@@ -139,7 +138,8 @@ func (c *cluster) url(database string) string {
 	return "postgres://vramsoak@/" + database + "?host=" + url.QueryEscape(c.dir)
 }
 
-// crash ends the server without a checkpoint, so that it must recover from its log, and starts it again.
+// crash ends the server without a checkpoint, so that it must recover from its log. Then it starts
+// the server again.
 func (c *cluster) crash() error {
 	if err := c.process.Signal(syscall.SIGQUIT); err != nil { // immediate shutdown
 		return err
@@ -154,7 +154,7 @@ func (c *cluster) crash() error {
 	return c.start(as)
 }
 
-// stop ends the server and says how it ended.
+// stop ends the server and returns its error.
 func (c *cluster) stop() error {
 	if err := c.process.Signal(syscall.SIGINT); err != nil { // fast shutdown
 		return err
@@ -162,12 +162,12 @@ func (c *cluster) stop() error {
 	return errors.Join(<-c.ended, os.RemoveAll(c.dir))
 }
 
-var databases atomic.Int64 // made so far
+var databases atomic.Int64 // how many were made so far
 
-// newPostgres makes a database of its own for a test.
+// newPostgres makes a separate database for a test.
 func newPostgres(t *testing.T) string { return newPostgresIn(t, "") }
 
-// running is the server, or skips the test where there is none.
+// running returns the server. Without PostgreSQL it skips the test.
 func running(t *testing.T) *cluster {
 	t.Helper()
 	c, err := server()
@@ -180,7 +180,7 @@ func running(t *testing.T) *cluster {
 	return c
 }
 
-// newPostgresIn makes one whose tables are in a folder.
+// newPostgresIn makes a database whose tables are in a folder.
 func newPostgresIn(t *testing.T, dir string) string {
 	t.Helper()
 	c := running(t)
@@ -197,7 +197,7 @@ func newPostgresIn(t *testing.T, dir string) string {
 	if _, err := db.ExecContext(t.Context(), statement); err != nil {
 		t.Fatal(err)
 	}
-	if dir != "" { // before the folder goes, without which the server could not end well
+	if dir != "" { // before the folder is removed: without it the server cannot shut down cleanly
 		t.Cleanup(func() {
 			for _, what := range []string{"DATABASE " + name + " WITH (FORCE)", "TABLESPACE " + name} {
 				if _, err := sqlDB(t, c.url("postgres")).ExecContext(context.Background(),
@@ -210,7 +210,7 @@ func newPostgresIn(t *testing.T, dir string) string {
 	return c.url(name)
 }
 
-// backends are the databases of which every test of the store is run with each.
+// backends make a new database of each kind. Every test of the store runs with each of them.
 var backends = map[string]func(t *testing.T) string{
 	"sqlite": func(t *testing.T) string {
 		return filepath.Join(t.TempDir(), "a folder",
@@ -219,8 +219,8 @@ var backends = map[string]func(t *testing.T) string{
 	"postgres": newPostgres,
 }
 
-// onEach runs a test on a new database of each kind, in parallel. A test that crashes the server is not parallel itself: it ends
-// before these go on.
+// onEach runs a test on a new database of each kind, in parallel. A test that crashes the server is
+// not parallel itself, so it ends before these tests go on.
 func onEach(t *testing.T, test func(t *testing.T, name string)) {
 	t.Helper()
 	for backend, newName := range backends {
@@ -231,7 +231,7 @@ func onEach(t *testing.T, test func(t *testing.T, name string)) {
 	}
 }
 
-// sqlDB opens a store's database behind its back.
+// sqlDB opens a store's database directly, without the store.
 func sqlDB(t *testing.T, name string) *sql.DB {
 	t.Helper()
 	driver := "sqlite"

@@ -15,26 +15,28 @@ import (
 	"vramsoak/harness/compare"
 )
 
-// DefaultSuite is the suite of runs that name none.
+// DefaultSuite is the suite of runs that name no suite.
 const DefaultSuite = "default"
 
-// A Run is what the history keeps of a run.
+// A Run holds everything that the history stores about a run.
 type Run struct {
 	// Suite groups the runs that are comparable: the same pipeline and batch.
 	Suite string `json:"suite"`
-	// Digest tells logs apart. The same suite, start, host and digest is the same run.
+	// Digest is the checksum of the log. Two runs with the same suite, start, host and digest are the
+	// same run.
 	Digest      string           `json:"digest"`
 	Baseline    compare.Baseline `json:"baseline"`
 	Files       int              `json:"files"`
 	Checkpoints int              `json:"checkpoints"`
 	HighWater   check.HighWater  `json:"peak"`
-	// Findings are those that failed or could not be decided.
+	// Findings are the findings that failed or are undecided.
 	Findings []check.Finding `json:"findings"`
-	// Growth is by subject of the leak check, bytes a file: the largest, where there are several processes.
+	// Growth has the growth for each subject of the leak check, in bytes a file. With several
+	// processes it is the largest one.
 	Growth map[string]float64 `json:"growth,omitempty"`
 }
 
-// NewRun is what is kept of a run and of its report.
+// NewRun returns the part of a run and of its report that is stored.
 func NewRun(suite, digest string, baseline *compare.Baseline, report *check.Report) Run {
 	r := Run{
 		Suite: suite, Digest: digest, Baseline: *baseline, Files: report.Files,
@@ -59,12 +61,12 @@ func NewRun(suite, digest string, baseline *compare.Baseline, report *check.Repo
 	return r
 }
 
-// An Entry is a run in a list.
+// An Entry is one run in a list.
 type Entry struct {
 	ID      int64
 	Suite   string
 	Started time.Time
-	Commit  string // git; "" where unknown
+	Commit  string // git; "" if unknown
 	Host    string
 	GPU     string
 	Driver  string
@@ -77,13 +79,14 @@ type Entry struct {
 // Statistics of a metric over the files of a run.
 const (
 	MedianOf = "median"
-	// The value that 95 % of the files do not exceed; of those where higher is better, do not fall below.
+	// P95 is the value that 95 % of the files do not exceed. If higher is better, 95 % of the files
+	// do not fall below it.
 	P95        = "p95"
 	Worst      = "worst"
-	GrowthRate = "growth" // of the leak check, bytes a file
+	GrowthRate = "growth" // measured by the leak check, in bytes a file
 )
 
-// Statistics are all of them.
+// Statistics lists all statistics.
 var Statistics = []string{MedianOf, P95, Worst, GrowthRate}
 
 // A scalar is one statistic of one metric.
@@ -94,7 +97,7 @@ type scalar struct {
 	resolution, value       float64
 }
 
-// scalars are what trends are made of.
+// scalars returns the numbers that trends are computed from.
 func (r *Run) scalars() []scalar {
 	var out []scalar
 	for _, m := range r.Baseline.Metrics {
@@ -125,7 +128,8 @@ func (r *Run) scalars() []scalar {
 	return out
 }
 
-// quantile is that of ordered values: Hyndman and Fan 1996, "Sample quantiles in statistical packages", definition 7.
+// quantile returns a quantile of ordered values by definition 7 of Hyndman and Fan 1996, "Sample
+// quantiles in statistical packages".
 func quantile(ordered []float64, q float64) float64 {
 	at := q * float64(len(ordered)-1)
 	i := int(at)
@@ -135,10 +139,11 @@ func quantile(ordered []float64, q float64) float64 {
 	return ordered[i] + (at-float64(i))*(ordered[i+1]-ordered[i])
 }
 
-// largeDetail is from how many bytes on a run is stored compressed; below, any SQL client can read it.
+// largeDetail is the size in bytes from which a run is stored compressed. Any SQL client can read a
+// smaller run.
 const largeDetail = 16 << 10
 
-// encode is the run as it is stored: JSON, where it is large compressed with zstd.
+// encode returns the run as JSON, and compresses a large one with zstd.
 func (r *Run) encode() ([]byte, error) {
 	text, err := json.Marshal(r)
 	if err != nil || len(text) < largeDetail {
@@ -151,7 +156,7 @@ func (r *Run) encode() ([]byte, error) {
 	return z.EncodeAll(text, nil), z.Close()
 }
 
-// maxDetail bounds what a stored run may unpack to.
+// maxDetail limits the size of a stored run after decompression.
 const maxDetail = 1 << 30
 
 func decode(detail []byte) (*Run, error) {

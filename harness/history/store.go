@@ -9,20 +9,21 @@ import (
 	"time"
 )
 
-// A Store is a history in a database. It may be used by several goroutines, and the database by several programs.
+// A Store is a history in a database. Several goroutines may use it, and several programs may use
+// the database.
 type Store struct {
 	db      *sql.DB
 	backend *backend
 	name    string
 }
 
-// Open opens a history that exists: an SQLite file by its path, or postgres://user@host/database. An error for a file that
-// is not there wraps [io/fs.ErrNotExist].
+// Open opens an existing history: an SQLite file by its path, or postgres://user@host/database. If
+// the file does not exist, the error wraps [io/fs.ErrNotExist].
 func Open(ctx context.Context, name string) (*Store, error) {
 	return open(ctx, name, false, migrations)
 }
 
-// Create opens a history, and makes an SQLite file that is not there, with its folder.
+// Create opens a history. If an SQLite file does not exist, Create makes it, and its folder.
 func Create(ctx context.Context, name string) (*Store, error) {
 	return open(ctx, name, true, migrations)
 }
@@ -51,7 +52,7 @@ func open(ctx context.Context, name string, create bool, list []migration) (*Sto
 // Close closes the database.
 func (s *Store) Close() error { return s.db.Close() }
 
-// fail says which history failed at what, and what to do.
+// fail returns an error that names the history, the failed action, and what to do.
 func (s *Store) fail(what string, err error) error {
 	if a := advice(err); a != "" {
 		return fmt.Errorf("history %s: %s: %w (%s)", s.name, what, err, a)
@@ -59,8 +60,8 @@ func (s *Store) fail(what string, err error) error {
 	return fmt.Errorf("history %s: %s: %w", s.name, what, err)
 }
 
-// Add stores a run and says under which number. A run that is stored already keeps its number, and added is false. Where err
-// is nil the run is on the disk; otherwise nothing of it is stored.
+// Add stores a run and returns its number. A run that is stored already keeps its number, and added
+// is false. If err is nil, the run is on the disk; otherwise nothing of it is stored.
 func (s *Store) Add(ctx context.Context, r Run) (id int64, added bool, err error) {
 	if r.Suite == "" || r.Digest == "" || r.Baseline.Run.Started.IsZero() {
 		return 0, false, errors.New("expected a run with a suite, a digest and the time of its start")
@@ -87,7 +88,7 @@ func (s *Store) Add(ctx context.Context, r Run) (id int64, added bool, err error
 			append(key, text(info.Commit), text(info.GPU), text(info.Driver), text(info.Version),
 				text(info.Log),
 				string(info.Verdict), r.Files, detail)...).Scan(&id)
-		if errors.Is(err, sql.ErrNoRows) { // another program has just added it
+		if errors.Is(err, sql.ErrNoRows) { // another program has just added the run
 			return find()
 		}
 		if err != nil {
@@ -102,7 +103,8 @@ func (s *Store) Add(ctx context.Context, r Run) (id int64, added bool, err error
 	return id, added, nil
 }
 
-// insertValues inserts many rows with one statement; databases limit the parameters of one, SQLite to 32766.
+// insertValues inserts up to 1,000 rows with one statement. Databases limit the parameters of a
+// statement, SQLite to 32766.
 func insertValues(ctx context.Context, tx *sql.Tx, id int64, all []scalar) error {
 	const columns, most = 9, 1000
 	for len(all) > 0 {
@@ -127,7 +129,7 @@ func insertValues(ctx context.Context, tx *sql.Tx, id int64, all []scalar) error
 			args = append(args, id, text(v.metric), v.statistic, v.rank, v.device, v.unit, better,
 				v.resolution, v.value)
 		}
-		// Names of a log that differ only in what text cannot hold.
+		// Two names may become equal because text replaces characters.
 		query.WriteString(" ON CONFLICT DO NOTHING")
 		if _, err := tx.ExecContext(ctx, query.String(), args...); err != nil {
 			return err
@@ -136,16 +138,18 @@ func insertValues(ctx context.Context, tx *sql.Tx, id int64, all []scalar) error
 	return nil
 }
 
-// longest is how many bytes of a text are stored: an index of PostgreSQL takes no row of more than 2704.
+// longest limits the bytes of a stored text. PostgreSQL's indexes accept no row of more than 2704
+// bytes.
 const longest = 1000
 
-// text is a string as every database can hold it: PostgreSQL takes neither NUL nor what is not UTF-8.
+// text returns a string that every database accepts. PostgreSQL accepts neither NUL nor invalid
+// UTF-8.
 func text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s[:min(len(s), longest)], "\uFFFD"), "\x00",
 		"\uFFFD")
 }
 
-// entryColumns are what [Store.List] reads.
+// entryColumns are the columns that [Store.List] reads.
 const entryColumns = "id, suite, started, host, commit_id, gpu, driver, version, log, verdict, " +
 	"files"
 
@@ -159,21 +163,22 @@ func scanEntry(row interface{ Scan(...any) error }, more ...any) (e Entry, err e
 	return e, err
 }
 
-// List lists the runs of a suite, or where suite is "" of all, in the order of their start.
+// List returns the runs of a suite in the order of their start. If suite is "", it returns all
+// runs.
 func (s *Store) List(ctx context.Context, suite string) ([]Entry, error) {
 	return query(ctx, s, func(rows *sql.Rows) (Entry, error) { return scanEntry(rows) },
 		"SELECT "+entryColumns+" FROM vramsoak_runs WHERE suite = $1 OR $1 = '' ORDER BY started, id",
 		text(suite))
 }
 
-// Get is a run by its number.
+// Get returns the run with a number.
 func (s *Store) Get(ctx context.Context, id int64) (Entry, *Run, error) {
 	var detail []byte
 	e, err := scanEntry(s.db.QueryRowContext(ctx,
 		"SELECT "+entryColumns+", detail FROM vramsoak_runs WHERE id = $1", id), &detail)
 	if errors.Is(err, sql.ErrNoRows) {
-		return e, nil,
-			fmt.Errorf("history %s has no run %d; vramsoak history list shows those that it has", s.name, id)
+		return e, nil, fmt.Errorf("history %s has no run %d; vramsoak history list shows those that it "+
+			"has", s.name, id)
 	}
 	if err != nil {
 		return e, nil, s.fail("cannot be read", err)
@@ -185,14 +190,14 @@ func (s *Store) Get(ctx context.Context, id int64) (Entry, *Run, error) {
 	return e, run, nil
 }
 
-// query reads the rows of a query.
+// query runs a query and returns its rows.
 func query[T any](ctx context.Context, s *Store, scan func(*sql.Rows) (T, error), q string,
 	args ...any) ([]T, error) {
 	rows, err := s.db.QueryContext(ctx, q, args...)
 	if err != nil {
 		return nil, s.fail("cannot be read", err)
 	}
-	defer func() { _ = rows.Close() }() // Err has what there is to tell
+	defer func() { _ = rows.Close() }() // rows.Err returns the same error
 	var out []T
 	for rows.Next() {
 		row, err := scan(rows)

@@ -12,29 +12,32 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// MinGrowth is the least change of the growth by file that is worth naming, in bytes a file: a quarter of what the leak check
-// allows by default.
+// MinGrowth is the smallest change in growth that is reported, in bytes a file. It is a quarter of
+// the leak check's default limit.
 const MinGrowth = 64 << 10
 
-// A Change is a place in a series where its level changed.
+// A Change marks where the level of a series changed.
 type Change struct {
 	Series *Series
-	// Good and Bad are places in History.Runs: the last run of the old level and the first of the new one.
+	// Good is the last run of the old level, and Bad the first run of the new one. Both are indexes in
+	// History.Runs.
 	Good, Bad int
 	// Before and After are the medians of the two levels, in the series' unit.
 	Before, After float64
 	Worse         bool
-	// Lasting says that it is for the worse, and that no later level is back where it was before.
+	// Lasting reports whether the change is for the worse, and no later level returned to the old one.
 	Lasting bool
-	// Runs is how long the new level has lasted, or did.
+	// Runs counts the runs at the new level.
 	Runs int
-	// Off is by how many runs the place may be off, where the step is not much larger than the noise.
+	// Off is how many runs the position may be off. It is above 0 only if the step is not much larger
+	// than the noise.
 	Off int
-	// Young says that it was found by the t test of [changepoint.Recent]: by order alone, so few runs cannot tell.
+	// Young reports whether the t test of [changepoint.Recent] found the change. The new level has too
+	// few runs for a test by random orders.
 	Young bool
 }
 
-// Step is by how much a change is for the worse; for the better it is negative.
+// Step returns how much worse a change is. An improvement is negative.
 func (c Change) Step() float64 {
 	if c.Series.HigherIsBetter {
 		return c.Before - c.After
@@ -42,8 +45,9 @@ func (c Change) Step() float64 {
 	return c.After - c.Before
 }
 
-// Judged are the series in which changes are looked for: of each metric the statistic that says most. A peak is what must
-// fit, so the worst counts; of the others the median.
+// Judged returns the series in which changes are searched, with the most telling statistic of each
+// metric. Memory must fit in the worst case, so peaks use the worst file. Other metrics use the
+// median.
 func (h *History) Judged() []*Series {
 	var out []*Series
 	for i := range h.Series {
@@ -60,21 +64,22 @@ func (h *History) Judged() []*Series {
 	return out
 }
 
-// Changes finds the changes of some series, each in the order of time: those by more than the policy lets a run differ from
-// an earlier one. The policy's rate of false alarms is the probability that a suite whose level never changed is said to have
-// changed, by each of the two tests of [changepoint]. The series share it evenly (Bonferroni), so that it holds for all of
-// them together, however they depend on each other.
+// Changes returns the changes of some series, each series in the order of time. Smaller changes
+// than the policy allows between two runs are left out. The policy sets how often a suite without
+// any change may be reported as changed, by each of the two tests of [changepoint]. Each series
+// gets an equal part of that probability (Bonferroni), so it holds for all of them together, even
+// if they depend on each other.
 func (h *History) Changes(series []*Series, policy check.RegressionPolicy) []Change {
-	const least = 1e-6 // a rarer order takes a million draws to tell
+	const least = 1e-6 // a smaller level would take more than a million random orders
 	level := max(least, float64(policy.FalseAlarms)/float64(len(series)))
 	found := make([][]Change, len(series))
 	var work sync.WaitGroup
-	room := make(chan struct{}, runtime.GOMAXPROCS(0))
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i, s := range series {
 		work.Go(func() {
-			room <- struct{}{}
+			slots <- struct{}{}
 			found[i] = s.changes(policy, level)
-			<-room
+			<-slots
 		})
 	}
 	work.Wait()
@@ -117,8 +122,9 @@ func (s *Series) changes(policy check.RegressionPolicy, level float64) []Change 
 	return out
 }
 
-// off is half the width of a 95 % confidence interval of a change's place, 11 (noise / step)^2 (Bai 1997, "Estimation of a
-// change point in multiple regression models", Rev. Econ. Stat. 79).
+// off returns half the width of a 95 % confidence interval for the position of a change: 11 (noise
+// / step)^2. The source is Bai 1997, "Estimation of a change point in multiple regression models",
+// Rev. Econ. Stat. 79.
 func off(before, after []float64) int {
 	b, a := shape.Median(before), shape.Median(after)
 	var distances []float64
@@ -128,21 +134,22 @@ func off(before, after []float64) int {
 	for _, v := range after {
 		distances = append(distances, math.Abs(v-a))
 	}
-	noise := 1.4826 * shape.Median(distances) // the factor makes it a normal standard deviation
+	// The factor turns a median distance into the standard deviation of normal noise.
+	noise := 1.4826 * shape.Median(distances)
 	return int(min(11*noise*noise/((a-b)*(a-b)), float64(min(len(before), len(after)))))
 }
 
-// merge joins levels that differ by too little to matter, the closest first. The result begins with 0 and ends with the
-// number of values.
-func (s *Series) merge(policy check.RegressionPolicy, places []int) []int {
-	bounds := slices.Concat([]int{0}, places, []int{len(s.Values)})
+// merge joins adjacent levels whose difference is too small to matter, the closest first. The
+// result begins with 0 and ends with the number of values.
+func (s *Series) merge(policy check.RegressionPolicy, changes []int) []int {
+	bounds := slices.Concat([]int{0}, changes, []int{len(s.Values)})
 	for {
 		closest, least := 0, 1.0
 		for i := 1; i+1 < len(bounds); i++ {
 			before := shape.Median(s.Values[bounds[i-1]:bounds[i]])
 			after := shape.Median(s.Values[bounds[i]:bounds[i+1]])
-			if share := math.Abs(after-before) / s.least(policy, before); share < least {
-				closest, least = i, share
+			if size := math.Abs(after-before) / s.least(policy, before); size < least {
+				closest, least = i, size
 			}
 		}
 		if closest == 0 {
@@ -152,12 +159,13 @@ func (s *Series) merge(policy check.RegressionPolicy, places []int) []int {
 	}
 }
 
-// matters says whether a change is large enough to be named.
+// matters reports whether a change is large enough to be reported.
 func (s *Series) matters(policy check.RegressionPolicy, before, after float64) bool {
 	return math.Abs(after-before) >= s.least(policy, before)
 }
 
-// least is the least change that matters. What rounding alone makes does not.
+// least returns the smallest change that matters. It is larger than any change that rounding can
+// cause.
 func (s *Series) least(policy check.RegressionPolicy, before float64) float64 {
 	least := float64(policy.MinEffect) * math.Abs(before)
 	switch s.Unit {

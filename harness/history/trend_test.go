@@ -13,7 +13,7 @@ import (
 	"vramsoak/harness/history"
 )
 
-// nights is a history with one series of the given values, one a night.
+// nights returns a history with one series. It has one of the values for each night.
 func nights(metric, unit string, higherIsBetter bool, values ...float64) *history.History {
 	statistic := history.MedianOf
 	if strings.HasPrefix(metric, "peak") {
@@ -33,7 +33,8 @@ func nights(metric, unit string, higherIsBetter bool, values ...float64) *histor
 	return h
 }
 
-// around is so many nights at each level, with 1 more or less in turn.
+// around takes pairs of a number of nights and a level. The values alternate between 1 below and 1
+// above the level.
 func around(unit float64, pairs ...float64) []float64 {
 	var out []float64
 	for i := 0; i < len(pairs); i += 2 {
@@ -77,7 +78,8 @@ func TestChanges(t *testing.T) {
 			{Good: 29, Bad: 30, Before: 500 * mib, After: 599 * mib, Worse: true, Lasting: true, Runs: 1,
 				Young: true},
 		}},
-		// The noise is 25 MiB, 1.4826 times that a standard deviation: 11 (37.1 / 100)^2 = 1.5.
+		// The median distance is 25 MiB, so the standard deviation is
+		// 1.4826 times that, and Off is 11 (37.1 / 100)^2 = 1.5.
 		{"a rise in noise", nights("peak", check.Bytes, false, around(25*mib, 30, 20, 30, 24)...),
 			[]history.Change{
 				{Good: 29, Bad: 30, Before: 500 * mib, After: 600 * mib, Worse: true, Lasting: true, Runs: 30,
@@ -160,7 +162,8 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// TestAccept: what was accepted is known from then on, also when more nights have shown its place more clearly.
+// TestAccept: an accepted regression stays known, even after more nights show its position more
+// exactly.
 func TestAccept(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, name string) {
@@ -185,7 +188,7 @@ func TestAccept(t *testing.T) {
 			t.Fatalf("a rise tonight: %+v", o)
 		}
 		at := time.Date(2026, 10, 11, 9, 0, 0, 0, time.UTC)
-		for range 2 { // twice is once
+		for range 2 { // accepting twice changes nothing
 			if err := s.Accept(t.Context(), o.Acceptances(h, at, "a larger model")); err != nil {
 				t.Fatal(err)
 			}

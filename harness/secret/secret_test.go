@@ -226,10 +226,9 @@ func TestCredentials(t *testing.T) {
 	for message, want := range map[string]string{
 		`open "postgres://me:pw@db.example/h": no such file`: `open "postgres://me:***@db.example/h": no such file`,
 		"a PostgreSQL:///me:p@w/x@db.example/h b":            "a PostgreSQL:///me:***@db.example/h b",
-		"failed: host=db.example password=pw user=me": "failed: host=db.example " +
-			"password=*** user=me",
-		"line 3: expected a password: found none (see docs: a@b)": "line 3: expected a password: " +
-			"found none (see docs: a@b)",
+		"failed: host=db.example password=pw user=me":        "failed: host=db.example password=*** user=me",
+		"line 3: expected a password: found none (see docs: a@b)": "line 3: expected a password: found " +
+			"none (see docs: a@b)",
 		"s3://bucket/a:b is no file": "s3://bucket/a:b is no file",
 	} {
 		if got := Credentials(message); got != want {

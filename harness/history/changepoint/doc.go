@@ -1,23 +1,27 @@
-// Package changepoint finds where the level of a series of values changed: one value a night, in the order of the nights.
+// Package changepoint finds where the level of a series changed. A series has one value a night, in
+// the order of the nights.
 //
 //	changepoint.Find([]float64{5, 6, 5, 5, 6, 5, 6, 5, 9, 8, 9, 9, 8, 9, 8, 9}, 0.001)  // [8]
 //
-// [Find] is binary segmentation, as E-divisive is (Matteson and James 2014, "A nonparametric approach for multiple change
-// point analysis of multivariate data", JASA 109): the best split of a series is tested, and where it is significant both
-// parts are searched in turn. Three things differ from what performance tests commonly run under that name.
+// [Find] uses binary segmentation, like E-divisive (Matteson and James 2014, "A nonparametric
+// approach for multiple change point analysis of multivariate data", JASA 109). It tests the best
+// split of a series. If the split is significant, it searches both parts in turn. Three things
+// differ from the usual practice in performance tests.
 //
-//   - The best of all splits is compared with the best of all splits of the same values in random order, not with one split
-//     that was fixed in advance. A t test of the split that was chosen because it looks best gives a false alarm in several
-//     of a hundred clean series where one of a thousand was asked for (TestFalseAlarms shows both).
-//   - Splits are looked for in the whole series and in seeded intervals of it (Kovács, Bühlmann, Li and Munk 2023, "Seeded
-//     binary segmentation", Biometrika 110), so that a rise that was mended later is seen. In the whole series the two
-//     changes hide each other.
-//   - Values far from the median are drawn towards it, so that one wild night hides nothing.
+//   - The best of all splits is compared with the best of all splits of the same values in random
+//     order. The usual practice compares it with one split that was fixed in advance. A t test of
+//     the split that looks best gives false alarms in several of a hundred clean series, even if
+//     one in a thousand was asked for. TestFalseAlarms shows both.
+//   - Splits are searched in the whole series and in seeded intervals of it (Kovács, Bühlmann, Li
+//     and Munk 2023, "Seeded binary segmentation", Biometrika 110). This finds a rise that was
+//     fixed later; in the whole series its two changes hide each other.
+//   - Values far from the median are pulled towards it, so that one wild night hides nothing.
 //
-// The random orders are drawn from a seed that the values make: the same values give the same changes. A test of that kind
-// assumes of the noise only that its order means nothing. Where a night resembles the night before it, blocks of nights are
-// put into random order instead, once there are enough to tell; in shorter series false alarms are more frequent then.
+// The seed of the random orders is computed from the values: the same values give the same changes.
+// The test assumes only that the order of the noise means nothing. If a night resembles the night
+// before it, blocks of nights are put into random order instead. This needs enough nights; shorter
+// series of that kind give more false alarms.
 //
-// Random orders cannot be surprised by a level that has lasted for two nights. [Recent] looks at the end of a series with a
-// t test, which assumes more and needs fewer values.
+// A test by random orders needs more than one or two nights at the new level. [Recent] therefore
+// tests the end of a series with a t test, which assumes more and needs fewer values.
 package changepoint

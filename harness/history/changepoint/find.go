@@ -8,11 +8,12 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// MinSegment is the least number of values between two changes, and between a change and the ends of the series.
+// MinSegment is the smallest number of values between two changes, and between a change and either
+// end of the series.
 const MinSegment = 3
 
-// Find returns the places of the values with which a new level begins, in ascending order. The probability that it finds
-// any in a series without change is at most level. The values must be finite.
+// Find returns the indexes at which a new level begins, in ascending order. In a series without
+// change, it finds something with a probability of at most level. The values must be finite.
 func Find(values []float64, level float64) []int {
 	var found []int
 	todo := [][2]int{{0, len(values)}}
@@ -25,11 +26,12 @@ func Find(values []float64, level float64) []int {
 		}
 	}
 	slices.Sort(found)
-	return settle(values, found)
+	return refine(values, found)
 }
 
-// settle moves each change to the best place between its neighbours, now that they are known.
-func settle(values []float64, found []int) []int {
+// refine moves each change to the best position between its neighbours. Find knows the neighbours
+// only at the end.
+func refine(values []float64, found []int) []int {
 	for i := range found {
 		from, to := 0, len(values)
 		if i > 0 {
@@ -38,32 +40,34 @@ func settle(values []float64, found []int) []int {
 		if i+1 < len(found) {
 			to = found[i+1]
 		}
-		found[i] = from + place(sums(scores(values[from:to])))
+		found[i] = from + bestSplit(sums(scores(values[from:to])))
 	}
 	return found
 }
 
-// split finds the best split of a series and says whether it is significant.
+// split returns the best split of a series, and reports whether it is significant.
 func split(values []float64, level float64) (at int, significant bool) {
 	if len(values) < 2*MinSegment {
 		return 0, false
 	}
 	x := scores(values)
 	sum, layers := sums(x), intervals(len(x))
-	most, from, to := best(layers, sum)
-	// The same sum in another order may differ in its last digits.
+	most, from, to := bestInterval(layers, sum)
+	// The factor is slightly below 1, because the same sum in another order may differ in its last
+	// digits.
 	if most < 1e-9 || !rare(layers, x, most*(1-1e-9), level) {
 		return 0, false
 	}
-	return from + place(sum[from:to+1]), true
+	return from + bestSplit(sum[from:to+1]), true
 }
 
-// farthest is how far from the median a value counts, in standard deviations of normal noise.
+// farthest limits how far from the median a value counts, in standard deviations of normal noise.
 const farthest = 3
 
-// scores are values about their median, in units of their scatter, far ones drawn in (Huber 1964, "Robust estimation of a
-// location parameter", Ann. Math. Stat. 35). The scatter is the median distance from the median, or where half the values
-// are the same, the median of the other distances. The sum of the scores is 0.
+// scores returns the distances of values from their median, in units of their scatter. Distant
+// values are pulled in (Huber 1964, "Robust estimation of a location parameter", Ann. Math. Stat.
+// 35). The scatter is the median distance from the median. If that is 0, because half of the values
+// are equal, it is the median of the other distances. The scores add up to 0.
 func scores(values []float64) []float64 {
 	middle := shape.Median(values)
 	distances := make([]float64, len(values))
@@ -78,7 +82,8 @@ func scores(values []float64) []float64 {
 	mean := 0.0
 	for i, v := range values {
 		if v != middle {
-			z := (v - middle) / (1.4826 * scale) // the factor makes the scale a normal standard deviation
+			// The factor turns the scale into the standard deviation of normal noise.
+			z := (v - middle) / (1.4826 * scale)
 			x[i] = max(-farthest, min(farthest, z))
 		}
 		mean += x[i] / float64(len(x))
@@ -89,21 +94,22 @@ func scores(values []float64) []float64 {
 	return x
 }
 
-// A layer is the intervals of one length, each half over the next one.
+// A layer holds the intervals of one length. Each interval overlaps the next one by half.
 type layer struct {
 	length int
 	starts []int
-	tries  []try // near the ends every split, farther from them every fourth part of the distance
+	tries  []try // every split near the ends, and fewer towards the middle
 }
 
 // A try is one split of an interval.
 type try struct {
-	before int     // number of values
-	share  float64 // of the interval
-	weight float64
+	before   int     // how many values lie before the split
+	fraction float64 // before divided by the length
+	weight   float64
 }
 
-// intervals are the seeded intervals of a series of n values, the whole series first, each layer half as long as the last.
+// intervals returns the seeded intervals of a series of n values. The first layer is the whole
+// series; each further layer has intervals of half the length.
 func intervals(n int) []layer {
 	var layers []layer
 	for count, length := 1, n; length >= 2*MinSegment; count, length = 2*count+1, length/2 {
@@ -128,14 +134,15 @@ func intervals(n int) []layer {
 	return layers
 }
 
-// weight makes a difference of sums one of means in units of its standard deviation. In an interval of L values of which the
-// first k have the sum S of a total T, the statistic is |S - kT/L| sqrt(L / (k (L-k))): the CUSUM, which for normal noise is
-// the likelihood ratio (Hawkins 1977, "Testing a sequence of observations for a shift in location", JASA 72).
+// weight scales a difference of sums so that it becomes a difference of means in units of its
+// standard deviation. In an interval of L values with the total T, let S be the sum of the first k.
+// The statistic is |S - kT/L| sqrt(L / (k (L-k))), the CUSUM. For normal noise it is the likelihood
+// ratio (Hawkins 1977, "Testing a sequence of observations for a shift in location", JASA 72).
 func weight(k, length int) float64 {
 	return math.Sqrt(float64(length) / (float64(k) * float64(length-k)))
 }
 
-// sums are the sums of the first 0, 1, 2 ... values.
+// sums returns the sums of the first 0, 1, 2 ... values.
 func sums(x []float64) []float64 {
 	sum := make([]float64, len(x)+1)
 	for i, v := range x {
@@ -144,8 +151,8 @@ func sums(x []float64) []float64 {
 	return sum
 }
 
-// place is the best of all splits of a series.
-func place(sum []float64) int {
+// bestSplit returns the split of a series with the largest statistic.
+func bestSplit(sum []float64) int {
 	at, most, n := 0, -1.0, len(sum)-1
 	slope := (sum[n] - sum[0]) / float64(n)
 	for k := MinSegment; k <= n-MinSegment; k++ {
@@ -156,14 +163,14 @@ func place(sum []float64) int {
 	return at
 }
 
-// best is the interval with the largest statistic.
-func best(layers []layer, sum []float64) (most float64, from, to int) {
+// bestInterval returns the largest statistic of all tries, and the interval that has it.
+func bestInterval(layers []layer, sum []float64) (most float64, from, to int) {
 	for _, l := range layers {
 		for _, start := range l.starts {
 			base := sum[start]
 			all := sum[start+l.length] - base
 			for _, t := range l.tries {
-				if v := math.Abs(sum[start+t.before]-base-t.share*all) * t.weight; v > most {
+				if v := math.Abs(sum[start+t.before]-base-t.fraction*all) * t.weight; v > most {
 					most, from, to = v, start, start+l.length
 				}
 			}
@@ -172,10 +179,12 @@ func best(layers []layer, sum []float64) (most float64, from, to int) {
 	return most, from, to
 }
 
-// rare says whether random orders of the values reach the statistic with a probability of at most level. If order means
-// nothing, at most b of N random orders do so with a probability of at most (b+1)/(N+1) (Dwass 1957, "Modified randomization
-// tests for nonparametric hypotheses", Ann. Math. Stat. 28). A larger b loses less to the luck of the draw and takes longer;
-// in a series without change the search ends soon (Besag and Clifford 1991, "Sequential Monte Carlo p-values", Biometrika 78).
+// rare reports whether random orders of the values reach the statistic with a probability of at
+// most level. If order means nothing, at most b of N random orders do so with a probability of at
+// most (b+1)/(N+1) (Dwass 1957, "Modified randomization tests for nonparametric hypotheses", Ann.
+// Math. Stat. 28). A larger b depends less on the luck of the draw, and takes longer. In a series
+// without change the search ends early (Besag and Clifford 1991, "Sequential Monte Carlo p-values",
+// Biometrika 78).
 func rare(layers []layer, x []float64, most, level float64) bool {
 	allowed := min(9, 200/len(x))
 	random := rand.New(rand.NewPCG(seed(x), 0))
@@ -195,7 +204,8 @@ func rare(layers []layer, x []float64, most, level float64) bool {
 	return true
 }
 
-// reaches says whether any split does; it is best in the loop that takes the time.
+// reaches reports whether any try reaches the statistic. It is a copy of bestInterval that stops at
+// the first success, because this loop takes nearly all of the time.
 func reaches(layers []layer, sum []float64, most float64) bool {
 	for i := range layers {
 		l := &layers[i]
@@ -204,7 +214,7 @@ func reaches(layers []layer, sum []float64, most float64) bool {
 			base := part[0]
 			all := part[l.length] - base
 			for _, t := range l.tries {
-				if v := (part[t.before] - base - t.share*all) * t.weight; v >= most || v <= -most {
+				if v := (part[t.before] - base - t.fraction*all) * t.weight; v >= most || v <= -most {
 					return true
 				}
 			}

@@ -11,7 +11,8 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// levels is a series of so many values about each level, 1 below and above it in turn.
+// levels takes pairs of a number of values and a level. The values alternate between 1 below and 1
+// above the level.
 func levels(pairs ...float64) []float64 {
 	var out []float64
 	for i := 0; i < len(pairs); i += 2 {
@@ -47,13 +48,13 @@ func TestFind(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got := changepoint.Find(tt.values, 0.001)
 			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("places (-want +got):\n%s", diff)
+				t.Errorf("changes (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestFindIsOfNoUnit: bytes, GiB or anything between give the same changes.
+// TestFindIsOfNoUnit: bytes, GiB or any unit between them give the same changes.
 func TestFindIsOfNoUnit(t *testing.T) {
 	values := levels(40, 100, 20, 103, 40, 100)
 	want := changepoint.Find(values, 0.001)
@@ -73,7 +74,7 @@ func TestRecent(t *testing.T) {
 		name       string
 		values     []float64
 		resolution float64
-		want       int // 0 for none
+		want       int // 0 for no change
 	}{
 		{"too few before", levels(7, 100, 3, 500), 0, 0},
 		{"level", levels(30, 100), 0, 0},

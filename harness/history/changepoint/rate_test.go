@@ -17,12 +17,12 @@ var (
 	tries     = flag.Int("tries", 6, "histories with a step of each kind in TestPower")
 )
 
-// noise makes a history of n nights without change.
+// noise returns a history of n nights without change.
 type noise func(r *rand.Rand, n int) []float64
 
 func normal(r *rand.Rand, n int) []float64 { return following(r, n, 0) }
 
-// following is normal noise of which each night resembles the one before it: AR(1).
+// following returns normal noise in which each night resembles the night before: AR(1).
 func following(r *rand.Rand, n int, correlation float64) []float64 {
 	x := make([]float64, n)
 	for i := range x {
@@ -34,7 +34,7 @@ func following(r *rand.Rand, n int, correlation float64) []float64 {
 	return x
 }
 
-// heavy is noise with wild nights: Student's t with 2 degrees of freedom.
+// heavy returns noise with wild nights: Student's t with 2 degrees of freedom.
 func heavy(r *rand.Rand, n int) []float64 {
 	x := make([]float64, n)
 	for i := range x {
@@ -43,7 +43,8 @@ func heavy(r *rand.Rand, n int) []float64 {
 	return x
 }
 
-// twoLevels is noise of an allocator that rounds: nearly always the same value, now and then another.
+// twoLevels returns the noise of an allocator that rounds: nearly always the same value, and
+// sometimes another.
 func twoLevels(r *rand.Rand, n int) []float64 {
 	x := make([]float64, n)
 	for i := range x {
@@ -54,8 +55,8 @@ func twoLevels(r *rand.Rand, n int) []float64 {
 	return x
 }
 
-// share is the share of histories in which a change is found.
-func share(n int, night noise, found func([]float64) bool) float64 {
+// foundRate returns the fraction of histories in which a change is found.
+func foundRate(n int, night noise, found func([]float64) bool) float64 {
 	r := rand.New(rand.NewPCG(2026, uint64(n)))
 	count := 0
 	for range *histories {
@@ -66,8 +67,9 @@ func share(n int, night noise, found func([]float64) bool) float64 {
 	return float64(count) / float64(*histories)
 }
 
-// TestFalseAlarms counts them in clean histories, at a level of 0.1 % and of 1 %, and beside them those of E-divisive with a
-// t test of its best split. It prints the table of docs/explanation/change-points.md.
+// TestFalseAlarms counts false alarms in clean histories, at levels of 0.1 % and 1 %. For
+// comparison it counts those of E-divisive with a t test of its best split. It prints the table of
+// docs/explanation/change-points.md.
 func TestFalseAlarms(t *testing.T) {
 	t.Logf("| noise | nights | level | Find | Recent | E-divisive and t test |")
 	for _, kind := range []struct {
@@ -86,24 +88,27 @@ func TestFalseAlarms(t *testing.T) {
 	} {
 		for _, nights := range []int{20, 50, 200} {
 			for _, level := range []float64{0.001, 0.01} {
-				find := share(nights, kind.noise, func(x []float64) bool {
+				find := foundRate(nights, kind.noise, func(x []float64) bool {
 					return len(changepoint.Find(x,
 						level)) > 0
 				})
-				recent := share(nights, kind.noise, func(x []float64) bool {
+				recent := foundRate(nights, kind.noise, func(x []float64) bool {
 					_, found := changepoint.Recent(x, 0, level)
 					return found
 				})
-				plain := share(nights, kind.noise, func(x []float64) bool { return plainEDivisive(x, level) })
+				plain := foundRate(nights, kind.noise, func(x []float64) bool {
+					return plainEDivisive(x,
+						level)
+				})
 				t.Logf("| %s | %d | %.1f %% | %.2f %% | %.2f %% | %.2f %% |", kind.name, nights, 100*level,
 					100*find, 100*recent, 100*plain)
 
-				// The count is binomial: more than this has a probability of some 1e-4 where the level is kept.
+				// The count is binomial. If the level is kept, a larger count has a probability of about 1e-4.
 				n := float64(*histories)
 				most := level + 3.7*math.Sqrt(level*(1-level)/n) + 1/n
 				if kind.exchangeable && find > most {
-					t.Errorf("%s, %d nights: Find gives a false alarm in %.2f %% of the histories, want at "+
-						"most %.2f %%",
+					t.Errorf("%s, %d nights: Find gives a false alarm in %.2f %% of the histories, want at most "+
+						"%.2f %%",
 						kind.name, nights, 100*find, 100*most)
 				}
 				if kind.normal && recent > most {
@@ -120,11 +125,13 @@ func TestFalseAlarms(t *testing.T) {
 	}
 }
 
-// plainEDivisive is what is known to be wrong: the split with the largest energy statistic (Matteson and James 2014, with
-// exponent 1), and then a t test as if that split had been fixed in advance.
+// plainEDivisive is known to give too many false alarms. It takes the split with the largest energy
+// statistic (Matteson and James 2014, with exponent 1). Then it makes a t test as if that split had
+// been fixed in advance.
 func plainEDivisive(x []float64, level float64) bool {
 	n := len(x)
-	// within[k] is the sum of the distances of all pairs of the first k values, across[k] of all pairs over the split.
+	// within[k] is the sum of the distances of all pairs among the first k values. across[k] is the
+	// sum over all pairs on different sides of the split.
 	within, toEnd := make([]float64, n+1), make([]float64, n+1)
 	for k := 1; k <= n; k++ {
 		within[k] = within[k-1]
@@ -150,7 +157,7 @@ func plainEDivisive(x []float64, level float64) bool {
 	return studentT(x[:at], x[at:]) < level
 }
 
-// studentT is the two-sided p value of Student's test of two means.
+// studentT returns the two-sided p value of Student's test of two means.
 func studentT(a, b []float64) float64 {
 	moments := func(x []float64) (mean, squares float64) {
 		for _, v := range x {
@@ -164,18 +171,20 @@ func studentT(a, b []float64) float64 {
 	meanA, squaresA := moments(a)
 	meanB, squaresB := moments(b)
 	free := float64(len(a) + len(b) - 2)
-	t := math.Abs(meanA-meanB) / math.Sqrt((squaresA+squaresB)/free*(1/float64(len(a))+1/float64(len(b))))
+	variance := (squaresA + squaresB) / free
+	t := math.Abs(meanA-meanB) / math.Sqrt(variance*(1/float64(len(a))+1/float64(len(b))))
 	return 2 * distuv.StudentsT{Sigma: 1, Nu: free}.Survival(t)
 }
 
-// TestPower counts how often a step is found, at a level of 0.1 % and of 0.005 %, which is 0.1 % shared by 20 metrics.
+// TestPower counts how often a step is found, at levels of 0.1 % and 0.005 %. The latter is 0.1 %
+// divided among 20 metrics.
 func TestPower(t *testing.T) {
 	t.Logf("| nights | since | step, standard deviations | level | found | at the right night | " +
 		"Find or Recent |")
 	for _, c := range []struct {
 		nights, since int
 		step, level   float64
-		find, either  float64 // at least
+		find, either  float64 // the smallest accepted rates
 	}{
 		{20, 10, 5, 0.001, 0.99, 0.99},
 		{20, 10, 5, 0.00005, 0.8, 0.8},
@@ -216,7 +225,8 @@ func TestPower(t *testing.T) {
 	}
 }
 
-// BenchmarkFind searches 1,000 nights of 20 metrics, each with a step and every fourth with a rise that was mended later.
+// BenchmarkFind searches 1,000 nights of 20 metrics. Each metric has a step, and every fourth one
+// has a rise that was fixed later.
 func BenchmarkFind(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	series := make([][]float64, 20)

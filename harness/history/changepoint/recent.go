@@ -7,17 +7,19 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// What [Recent] needs: so many values before a change, and how many values after it at most.
+// [Recent] needs MinBefore values before a change. It looks for changes in the last MaxAfter
+// values.
 const (
 	MinBefore = 8
 	MaxAfter  = 8
 )
 
-// Recent finds a new level that began with one of the last [MaxAfter] values, in a series that was level until then. All
-// new values must lie beyond all earlier ones, on one side, and the two means must differ by Student's t test with a common
-// variance: for a single new value that is its prediction interval. The level is shared evenly among the places that are
-// tried (Bonferroni), so that the probability to find one in a series of normal noise is at most level. resolution is half
-// the last digit of the values: noise is taken to be no less than what rounding makes.
+// Recent finds a new level that began in the last [MaxAfter] values, after a series without change.
+// All new values must lie on one side of all earlier ones. The two means must differ by Student's t
+// test with a common variance. For a single new value, that is its prediction interval. Each
+// position that is tried gets an equal part of level (Bonferroni). In a series of normal noise,
+// Recent therefore finds something with a probability of at most level. resolution is half the last
+// digit of the values; the noise is assumed to be at least that of rounding.
 func Recent(values []float64, resolution, level float64) (at int, found bool) {
 	smallest := math.Inf(1)
 	for n := 1; n <= MaxAfter && len(values)-n >= MinBefore; n++ {
@@ -32,13 +34,13 @@ func Recent(values []float64, resolution, level float64) (at int, found bool) {
 	return at, found
 }
 
-// tTest is the two-sided p value of a difference of means.
+// tTest returns the two-sided p value of a difference between two means.
 func tTest(a, b []float64, resolution float64) float64 {
 	na, nb := float64(len(a)), float64(len(b))
 	meanA, squaresA := meanAndSquares(a)
 	meanB, squaresB := meanAndSquares(b)
 	free := na + nb - 2
-	// Of a uniform error of ± resolution.
+	// A uniform error of ± resolution has the variance resolution²/3.
 	variance := max((squaresA+squaresB)/free, resolution*resolution/3)
 	if variance == 0 {
 		if meanA == meanB {
@@ -50,7 +52,7 @@ func tTest(a, b []float64, resolution float64) float64 {
 	return 2 * distuv.StudentsT{Sigma: 1, Nu: free}.Survival(t)
 }
 
-// meanAndSquares is the mean and the sum of the squared distances from it.
+// meanAndSquares returns the mean, and the sum of the squared distances from it.
 func meanAndSquares(values []float64) (mean, squares float64) {
 	for _, v := range values {
 		mean += v / float64(len(values))

@@ -8,24 +8,27 @@ import (
 	"slices"
 )
 
-// seed is of the values, so that the luck of the draw is another in every series, and the same in the same.
+// seed derives the random seed from the values. Each series gets its own random orders, and the
+// same series always gets the same ones.
 func seed(x []float64) uint64 {
 	h := fnv.New64a()
 	for _, v := range x {
-		_ = binary.Write(h, binary.LittleEndian, v) // a hash takes anything
+		_ = binary.Write(h, binary.LittleEndian, v) // writing to a hash never fails
 	}
 	return h.Sum64()
 }
 
-// shuffler puts the values into a new random order with each call. Where a value resembles the one before it, that is an
-// order of blocks of neighbours: what is left in their places does not make the series look as if it had changed (Künsch
-// 1989, "The jackknife and the bootstrap for general stationary observations", Ann. Stat. 17). The slice is the shuffler's.
+// shuffler returns a function that puts the values into a new random order with each call. If a
+// value resembles the one before it, blocks of neighbours are put into random order instead. The
+// correlation within the blocks is then kept, and does not look like a change (Künsch 1989, "The
+// jackknife and the bootstrap for general stationary observations", Ann. Stat. 17). Each call
+// overwrites the slice that the last call returned.
 func shuffler(x []float64, random *rand.Rand) func() []float64 {
 	block := blockLength(x)
 	out := slices.Clone(x)
 	if block == 1 {
 		return func() []float64 {
-			for i := len(out) - 1; i > 0; i-- { // Fisher and Yates
+			for i := len(out) - 1; i > 0; i-- { // the shuffle of Fisher and Yates
 				j := random.IntN(i + 1)
 				out[i], out[j] = out[j], out[i]
 			}
@@ -38,11 +41,11 @@ func shuffler(x []float64, random *rand.Rand) func() []float64 {
 	}
 	return func() []float64 {
 		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-		shift := random.IntN(len(x)) // blocks begin anywhere, and go on at the start of the series
+		shift := random.IntN(len(x)) // blocks may begin anywhere, and wrap around at the end
 		out = out[:0]
 		for _, o := range order {
 			end := (o + 1) * block
-			if o == len(order)-1 { // the last takes what is left over
+			if o == len(order)-1 { // the last block takes the rest
 				end = len(x)
 			}
 			for i := o * block; i < end; i++ {
@@ -53,19 +56,20 @@ func shuffler(x []float64, random *rand.Rand) func() []float64 {
 	}
 }
 
-// manyValues is from how many values on their correlation can be told from chance, and enough blocks remain.
+// manyValues is the smallest number of values for blocks. With fewer values, correlation cannot be
+// separated from chance, and too few blocks remain.
 const manyValues = 100
 
-// blockLength is 1 where no correlation between neighbours is seen, and else what is best for an autoregressive process
-// (Carlstein 1986, "The use of subseries values for estimating the variance of a general statistic from a stationary
-// sequence", Ann. Stat. 14), half as long again.
+// blockLength returns 1 if neighbours show no correlation. Otherwise it returns 1.5 times the best
+// length for an autoregressive process (Carlstein 1986, "The use of subseries values for estimating
+// the variance of a general statistic from a stationary sequence", Ann. Stat. 14).
 func blockLength(x []float64) int {
 	n := float64(len(x))
 	near, far := roughness(x, 1), roughness(x, 2)
 	if len(x) < manyValues || near == 0 {
 		return 1
 	}
-	// In such a process the squared differences over two steps are larger than over one by just this factor less 1.
+	// In an autoregressive process with correlation r, far is (1 + r) times near.
 	correlation := min(far/near-1, 0.9)
 	if correlation < 2/math.Sqrt(n) {
 		return 1
@@ -74,8 +78,8 @@ func blockLength(x []float64) int {
 	return min(len(x)/8, int(math.Ceil(1.5*best)))
 }
 
-// roughness is the mean squared difference of values so far apart, without the largest tenth: where a level changes is no
-// roughness.
+// roughness returns the mean squared difference of values that are `apart` positions apart. It
+// leaves out the largest tenth, because changes of the level are not noise.
 func roughness(x []float64, apart int) float64 {
 	var squares []float64
 	for i := apart; i < len(x); i++ {
