@@ -14,20 +14,21 @@ type RunStart struct {
 	Version string // of vramsoak
 	Policy  string // the policy file's text by which the run is judged; "" for the defaults
 	ID      string // marks the run's processes, in their environment; "" in logs of older versions
-	// Until is how many seconds the run is to soak, with the batch over and over; 0 where it ends
-	// with the batch. Files is then 0: how many there will be is not known.
+	// Until is the number of seconds that the run repeats the batch for, or 0 if it ends with the
+	// batch. With Until, Files is 0: nobody knows how many there will be.
 	Until float64
-	// Workers is on how many GPUs the run works at once, 0 where it does not say: a log then is of
-	// one of them, of the GPU of this number, and Files counts those of all.
+	// Workers is the number of GPUs that the run uses at once, each with a worker and a log of its
+	// own, or 0 for a run without workers. GPU is the GPU of this log. Files counts the files of all
+	// workers.
 	Workers, GPU int
 }
 
-// WorkerID is the ID of the worker of a GPU, in a run of this id.
+// WorkerID returns the ID of the worker of a GPU in a run.
 func WorkerID(run string, gpu int) string { return run + workerMark + strconv.Itoa(gpu) }
 
 const workerMark = "-gpu"
 
-// RunID is the id of the run: what the IDs of its workers share.
+// RunID returns the ID of the run without the suffix of a worker.
 func (r RunStart) RunID() string {
 	if r.Workers == 0 {
 		return r.ID
@@ -35,12 +36,12 @@ func (r RunStart) RunID() string {
 	return strings.TrimSuffix(r.ID, workerMark+strconv.Itoa(r.GPU))
 }
 
-// A FileStart says that work on a file begins. The harness writes one; a pipeline that names its
-// files writes one of its own (see [ProtocolPrefix]), which has no Index.
+// A FileStart says that work on a file begins. The harness writes one. A pipeline that names its
+// files writes its own, which has no Index; see [ProtocolPrefix].
 type FileStart struct {
 	Header
 	Pipeline     bool    // the pipeline's own line, not the harness's
-	Index        int     // place in the batch, from 1; 0 where unknown
+	Index        int     // position in the batch, from 1; 0 where unknown
 	Path         string  // as fed
 	AudioSeconds float64 // length of the audio; 0 where unknown
 }
@@ -62,35 +63,36 @@ const (
 type FileEnd struct {
 	Header
 	Pipeline bool // the pipeline's own line, not the harness's
-	Index    int  // place in the batch, from 1; 0 where unknown
+	Index    int  // position in the batch, from 1; 0 where unknown
 	Path     string
 	Status   Status
 	Seconds  float64 // wall time; 0 where unknown
 	Error    string  // the pipeline's reason where it failed
 }
 
-// A Sample is the harness's look at the pipeline from outside.
+// A Sample is a measurement that the harness took of the pipeline from outside.
 type Sample struct {
 	Header
 	PID    int
 	Lane   Lane
-	Source string // whose memory Used is, by NVML: SourceProcess or SourceDevice; "" without a GPU
-	// Reading has Used and Total of the device where there is one.
+	Source string // whose memory NVML counts in Used: SourceProcess, SourceDevice, or "" without a GPU
+	// Reading holds Used and Total of the device, if there is one.
 	Reading
-	// DeviceUsed is everything in use on the device, in bytes, where Used is the process's; 0 where
-	// the line does not give it. Others is what the driver says of it is other processes', 0 where
+	// DeviceUsed is all memory in use on the device, in bytes, where Used is that of the process; 0 if
+	// the line does not give it. Others is the part that the driver assigns to other processes, 0 if
 	// it names none.
 	DeviceUsed, Others int64
 	RSS                int64 // resident bytes of the process and its descendants, from /proc
-	Run                int   // as in File.Run; known only in a timeline
-	// Cached is how much of Used the allocator held as a cache at least (reserved - allocated), in
-	// bytes: by the checkpoints before and after the sample, the smaller one. 0 where they do not
-	// tell. Known only in a timeline.
+	Run                int   // as in File.Run; only a timeline sets it
+	// Cached is the least memory in Used that the allocator held as a cache (reserved - allocated), in
+	// bytes. It is the smaller of the two caches at the checkpoints before and after the sample, or 0
+	// if they do not say. Only a timeline sets it.
 	Cached int64
 }
 
-// OfDevice is what is in use on the whole device, in bytes, and whether the line gives it.
-func (s *Sample) UsedOnDevice() (int64, bool) {
+// UsedOnDevice returns the memory in use on the whole device, in bytes. ok is false if the line
+// does not give it.
+func (s *Sample) UsedOnDevice() (bytes int64, ok bool) {
 	used, ok := s.Get(Used)
 	if ok && s.Source == SourceDevice {
 		return used.Bytes, true

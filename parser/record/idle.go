@@ -6,22 +6,23 @@ import (
 	"strings"
 )
 
-// An Idle is what is in use on a device while no process of the run lives.
+// An Idle is the memory in use on a device while no process of the run is alive.
 type Idle struct {
 	Header
 	Lane  Lane
-	GPU   int   // the driver's number of the device, where Lane has the pipeline's
-	Phase Phase // of the run
-	// Settled says that the driver's figure had stopped moving; else the harness gave up waiting for that.
+	GPU   int   // the driver's number of the device; Lane has the pipeline's
+	Phase Phase // before or after the run's processes
+	// Settled is set if the driver's figure had stopped moving. Otherwise the harness stopped waiting
+	// for that.
 	Settled bool
 	Reading // Used and Total of the device
-	// Holders are the processes that hold its memory, as far as the driver names them, and Run is as in File.Run; known only
-	// in a timeline.
+	// Holders are the processes that hold the device's memory, as far as the driver names them. Run is
+	// as in File.Run. Only a timeline sets both.
 	Holders []Holder
 	Run     int
 }
 
-// A Phase is a side of a run.
+// A Phase is a time when no process of the run is alive.
 type Phase string
 
 // The sides of a run.
@@ -30,17 +31,18 @@ const (
 	PhaseAfter  Phase = "after"  // the last process has ended
 )
 
-// A Holder is a process that holds memory of the device of the [Idle] before it.
+// A Holder is a process that holds memory of the device that the [Idle] before it is about.
 type Holder struct {
 	Header
 	Lane    Lane
 	PID     int
-	Command string // "" where it cannot be told: a process of another container
-	Reading        // Used, where the driver tells it
-	Ours    bool   // a run of vramsoak left it whose harness is gone
+	Command string // "" if it is unknown, as for a process of another container
+	Reading        // Used, if the driver gives it
+	Ours    bool   // an earlier run of vramsoak left it behind
 }
 
-// String is the holder for a person: "pid 4711 (python train.py) 8.50 GiB, left by a run of vramsoak".
+// String returns the holder as a phrase: "pid 4711 (python train.py) 8.50 GiB, left by a run of
+// vramsoak".
 func (r *Holder) String() string {
 	s := fmt.Sprintf("pid %d", r.PID)
 	if r.Command != "" {
@@ -55,11 +57,12 @@ func (r *Holder) String() string {
 	return s
 }
 
-// holdersMax is how many holders are named.
+// maxHolders is the most holders that a message names.
 const maxHolders = 5
 
-// HeldBy names the processes that hold a device's memory, and what can be done about those that a run of ours left:
-// ", held by pid 4711 (python train.py) 8.50 GiB"; "" where there are none.
+// HeldBy returns a phrase that names the processes that hold a device's memory, or "" without any:
+// ", held by pid 4711 (python train.py) 8.50 GiB". If a run of ours left some behind, it says how
+// to end them.
 func HeldBy(holders []Holder) string {
 	if len(holders) == 0 {
 		return ""

@@ -1,7 +1,7 @@
 package record
 
-// A log is scanned piece by piece, by several workers. The line of a record is first counted from the
-// beginning of its piece, and moved when it is known how many lines are before the piece.
+// Several workers scan a log, each a piece of it. A worker counts the lines of its records from the
+// beginning of the piece. The records are moved when the number of lines before the piece is known.
 
 // Moved implements [Record].
 func (r Checkpoint) Moved(lines int) Record {

@@ -2,7 +2,7 @@ package record
 
 import "strings"
 
-// The two halves of a pair.
+// A pairSide is a checkpoint's side of a Before/After pair.
 type pairSide int
 
 const (
@@ -11,8 +11,12 @@ const (
 	sideAfter
 )
 
-// pairName splits a checkpoint's name: "After Transcription (post-cleanup)" is the after of "Transcription", "Training batch -
-// After" that of "Training batch", "GPU memory after cleanup" that of "GPU memory cleanup".
+// splitPairName returns the side of a checkpoint's name and the name of the pair. These three are
+// all After:
+//
+//	"After Transcription (post-cleanup)"  pair "Transcription"
+//	"Training batch - After"              pair "Training batch"
+//	"GPU memory after cleanup"            pair "GPU memory cleanup"
 func splitPairName(name string) (pairSide, string) {
 	word, rest, _ := strings.Cut(name, " ")
 	if !strings.EqualFold(word, "before") && !strings.EqualFold(word, "after") {
@@ -39,13 +43,15 @@ func splitPairName(name string) (pairSide, string) {
 	if open := strings.LastIndex(rest, " ("); open > 0 && strings.HasSuffix(rest, ")") {
 		rest = rest[:open]
 	}
-	if rest = strings.TrimSpace(rest); strings.Contains(rest, "  ") || strings.ContainsAny(rest, "\t\n\v\f\r") {
+	rest = strings.TrimSpace(rest)
+	if strings.Contains(rest, "  ") || strings.ContainsAny(rest, "\t\n\v\f\r") {
 		rest = strings.Join(strings.Fields(rest), " ")
 	}
 	return kind, rest
 }
 
-// Half is the checkpoint's half of a pair. One that was taken by the clock is none, whatever it is called.
+// side returns the checkpoint's side and the name of its pair. A sampled checkpoint has no side,
+// whatever its name.
 func (c *Checkpoint) side() (pairSide, string) {
 	if c.Sampled {
 		return noPair, c.Name
@@ -53,19 +59,20 @@ func (c *Checkpoint) side() (pairSide, string) {
 	return splitPairName(c.Name)
 }
 
-// OfCleanup says whether the checkpoint is a half of a cleanup's pair, be the other half there or not.
+// InCleanup reports whether the checkpoint's name is half of a cleanup's pair. The other half may
+// be missing.
 func (c *Checkpoint) InCleanup() bool {
 	kind, name := c.side()
 	return kind != noPair && IsCleanup(name)
 }
 
-// Pair is the name of the stage or cleanup that the checkpoint begins or ends, and which of them.
+// Pair returns the name of the stage or cleanup that the checkpoint begins or ends.
 func (c *Checkpoint) Pair() (name string, begins, ends bool) {
 	kind, name := c.side()
 	return name, kind == sideBefore, kind == sideAfter
 }
 
-// IsAfter says whether the checkpoint is an After.
+// IsAfter reports whether the checkpoint ends a stage or a cleanup.
 func (c *Checkpoint) IsAfter() bool {
 	kind, _ := c.side()
 	return kind == sideAfter

@@ -4,14 +4,14 @@ import (
 	"fmt"
 )
 
-// A Lane is one device of one process of a distributed job. Lanes are separate ledgers: nothing is
-// compared across them.
+// A Lane is one device of one process of a distributed job. Each lane is judged by itself: readings
+// of different lanes are never compared.
 type Lane struct {
 	Device int // CUDA device ordinal; 0 where the log names none
 	Rank   int // distributed rank; 0 where the log names none
 }
 
-// Name is "device 1", or in a log that has ranks "rank 3, device 1".
+// Name returns "device 1", or "rank 3, device 1" in a log that has ranks.
 func (l Lane) Name(ranks bool) string {
 	if !ranks {
 		return fmt.Sprintf("device %d", l.Device)
@@ -21,28 +21,29 @@ func (l Lane) Name(ranks bool) string {
 
 // A Checkpoint is one named reading:
 //
-//	[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB (0.7%) | Reserved: 1.02GB (4.3%) | Free: 23.82GB | Total: 24.00GB
+//	[GPU Memory] After Whisper Cleanup: Allocated: 0.18GB (0.7%) |
+//	    Reserved: 1.02GB (4.3%) | Free: 23.82GB | Total: 24.00GB
 type Checkpoint struct {
 	Header
 	Name   string // "After Whisper Cleanup"
 	Lane   Lane
 	Stream string // CUDA stream, where the log names one
-	// Sampled says that the reading was taken by the clock or the step, not at a place in the
-	// program that has a name: it begins no file and is half of no pair.
+	// Sampled is set if a timer or a step counter took the reading, not a named place in the program.
+	// Such a reading begins no file and is half of no pair.
 	Sampled bool
-	// Own says that Used is what the process itself has on the device. Else it is all that is in
-	// use there, whoever's it is.
+	// Own is set if Used is the memory of the process itself. Otherwise Used is all memory in use on
+	// the device, whoever holds it.
 	Own bool
-	// Graphics says that the reading is of a process that only draws: Xorg.
+	// Graphics is set if the reading is of a process that only draws, such as Xorg.
 	Graphics bool
-	// PID is the process whose memory Buffer is, in a row of the driver's table of processes; 0 for
+	// PID is the process that holds Buffer, in a row of the driver's table of processes. It is 0 in
 	// other readings.
 	PID int32
 	Reading
 }
 
-// A Change is a difference between two levels, as the log gives it; the bytes may be negative. It
-// is not a level.
+// A Change is a difference between two levels, as the log gives it. It is not a level, and its
+// bytes may be negative.
 //
 //	Memory freed - Allocated: 1.20GB, Cached: 2.00GB
 type Change struct {
@@ -52,7 +53,7 @@ type Change struct {
 	Reading
 }
 
-// An Event is what a pipeline does about its memory, without a reading.
+// An Event is something that a pipeline did about its memory, without a reading.
 //
 //	CLEANUP: GPU memory cleared
 type Event struct {
@@ -60,9 +61,9 @@ type Event struct {
 	Kind EventKind
 	Lane Lane
 	Text string // the line's message, shortened to 300 bytes
-	// Of an [EventFallback], Speaker is as in [OutOfMemory], and Named says that the line itself
-	// names what failed.
-	Speaker      string
+	// Speaker is as in [OutOfMemory]. Only an [EventFallback] has it.
+	Speaker string
+	// NamesFailure is set for an [EventFallback] whose line also names the failure.
 	NamesFailure bool
 }
 
@@ -71,19 +72,20 @@ type EventKind string
 
 // The kinds of events.
 const (
-	EventCacheCleared EventKind = "cache-cleared" // the allocator gave its cache back
-	EventCleanup      EventKind = "cleanup"       // objects were let go
-	EventPeakReset    EventKind = "peak-reset"    // the peak statistics begin anew
-	EventProgress     EventKind = "progress"      // so many batches or files are done
-	EventFallback     EventKind = "fallback"      // a smaller batch, one by one, or without a model, after a failure
+	EventCacheCleared EventKind = "cache-cleared" // the allocator gave its cache back to the driver
+	EventCleanup      EventKind = "cleanup"       // the pipeline released objects
+	EventPeakReset    EventKind = "peak-reset"    // the pipeline reset the peak statistics
+	EventProgress     EventKind = "progress"      // the pipeline counted batches or files as done
+	EventFallback     EventKind = "fallback"      // smaller batches, or no model, after a failure
 )
 
-// A Warning is a pipeline's own word on memory pressure, or that a reading failed:
+// A Warning is a line in which the pipeline warns of memory pressure, or says that a reading
+// failed:
 //
 //	NOTICE: GPU memory usage is elevated (72.3%). Monitor for potential OOM conditions.
 type Warning struct {
 	Header
-	Level   string  // "notice" (above 70 %), "critical" (above 85 %) or "failed" (no reading could be had)
+	Level   string  // "notice" (above 70 %), "critical" (above 85 %) or "failed" (reading failed)
 	Percent float64 // allocated over total, 0 where Level is "failed"
 	Text    string  // the line's message
 }
@@ -92,40 +94,40 @@ type Warning struct {
 type OutOfMemory struct {
 	Header
 	Lane Lane
-	// Requested is what was asked for, where the message gives it; see HasRequested.
+	// Requested is the size of the failed request. It is valid if HasRequested is set.
 	Requested    Size
 	HasRequested bool
-	// Reading has what the message gives of Total, Free, Allocated, Reserved, Active and Used (by
-	// this process).
+	// Reading holds the quantities that the message gives: Total, Free, Allocated, Reserved, Active,
+	// and Used by this process.
 	Reading
 	Text string // the line's message, shortened to 300 bytes
-	// Speaker is what the head of the line says of the process that prints it: "rank3", "pid=4711";
-	// "" where it says nothing.
+	// Speaker is the process as the head of the line names it: "rank3", "pid=4711"; "" if the line
+	// names none.
 	Speaker string
-	// Named says that the line also tells how the pipeline goes on; Again, that it repeats an
-	// error.
+	// NamesFallback is set if the same line also says how the pipeline goes on. Repeated is set if the
+	// line says that it repeats an error.
 	NamesFallback, Repeated bool
-	// Traceback is how many lines of a traceback are above the message, which ends it.
+	// Traceback is the number of traceback lines above the message, which ends the traceback.
 	Traceback int
-	// Fallback says that the pipeline then said how it goes on with less: see [EventFallback].
-	// Known only in a timeline.
+	// Fallback is set if the pipeline then said how it goes on with less memory: see [EventFallback].
+	// Only a timeline sets it.
 	Fallback bool
-	// Held is what the allocator held then, where a [SegmentMap] of the failure follows the
-	// message; nil else. Known only in a timeline.
+	// Held is what the allocator held at the failure, if a [SegmentMap] of it follows the message;
+	// else nil. Only a timeline sets it.
 	Held *SegmentSums
 }
 
-// A Crash is the words with which a program dies, other than an [OutOfMemory]. A program that catches
-// an exception may print them too.
+// A Crash is the message with which a program dies, other than an [OutOfMemory]. A program that
+// catches an exception may print such a message too.
 type Crash struct {
 	Header
 	Lane Lane
 	Text string // the message, shortened to 300 bytes; of a traceback its last line
-	// Traceback is how many lines below the head of a traceback its last line is.
+	// Traceback is the number of lines from the head of the traceback down to its last line.
 	Traceback int
 }
 
-// Line is that of the words: of a traceback the last one.
+// Line returns the line of the message. In a traceback that is the last line.
 func (c *Crash) Line() Position {
 	at := c.Pos
 	at.Line += c.Traceback

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// A ProcessEnd is how a process ended, as the error of a file says it:
+// A ProcessEnd says how a process ended. The error of a file has it as text:
 //
-//	[vramsoak] file-end index=3 ... status=failed error="the process exited with code 1: ValueError: bad header"
+//	[vramsoak] file-end index=3 ... error="the process exited with code 1: ValueError: bad header"
 //
-// Logs of earlier versions give the reason that a process printed there and nowhere else.
+// In logs of earlier versions this text is the only place for the reason that the process printed.
 type ProcessEnd struct {
 	Code   int
 	Signal string // "SIGKILL"; "" where the process exited by itself
-	Cause  string // the reason that it printed; "" where that is not known
+	Cause  string // the reason that the process printed; "" if it is unknown
 }
 
-// The words of a [ProcessEnd]. They are in logs: do not change them.
+// The words of a [ProcessEnd]. Logs contain them: do not change them.
 const (
 	endPrefix    = "the process "
 	codePrefix   = "exited with code "
@@ -24,7 +24,7 @@ const (
 	causePrefix  = ": "
 )
 
-// How is what the process did: "exited with code 1", "was ended by SIGKILL".
+// How returns what the process did: "exited with code 1", "was ended by SIGKILL".
 func (e ProcessEnd) How() string {
 	if e.Signal != "" {
 		return signalPrefix + e.Signal
@@ -32,7 +32,7 @@ func (e ProcessEnd) How() string {
 	return codePrefix + strconv.Itoa(e.Code)
 }
 
-// String is the error of a file: "the process exited with code 1: ValueError: bad header".
+// String returns the error of a file: "the process exited with code 1: ValueError: bad header".
 func (e ProcessEnd) String() string {
 	said := endPrefix + e.How()
 	if e.Cause != "" {
@@ -41,7 +41,7 @@ func (e ProcessEnd) String() string {
 	return said
 }
 
-// ParseProcessEnd reads what [ProcessEnd.String] wrote. ok is false for any other text.
+// ParseProcessEnd reads the text that [ProcessEnd.String] returns. ok is false for any other text.
 func ParseProcessEnd(text string) (e ProcessEnd, ok bool) {
 	rest, ok := strings.CutPrefix(text, endPrefix)
 	if !ok {

@@ -9,30 +9,32 @@ import (
 // A Quantity names one kind of memory reading.
 type Quantity uint8
 
-// The Quantities, in PyTorch's words (torch.cuda.memory_stats).
+// The quantities, in PyTorch's words (torch.cuda.memory_stats).
 const (
 	Allocated     Quantity = iota // bytes handed out by the allocator
 	Reserved                      // bytes the allocator holds from the driver ("cached" in older logs)
 	Total                         // bytes of the device
-	Free                          // bytes left: total minus allocated in the transcription pipelines, by the driver elsewhere
+	Free                          // bytes left: total minus allocated, or as the driver counts them
 	Peak                          // largest allocated since the last reset
 	PeakReserved                  // largest reserved since the last reset
 	Active                        // allocated, plus blocks waiting for a stream
 	InactiveSplit                 // free pieces of blocks that are partly in use
 	Used                          // bytes in use according to the driver (NVML)
 	Holds                         // bytes that the coming cleanup should free
-	Buffer                        // bytes of one buffer or model: a part of what is allocated, not a level
-	Quantities
+	Buffer                        // bytes of one buffer or model: a part of allocated, not a level
+	Quantities                    // the number of quantities
 )
 
+// QuantityKeys holds the key of each quantity in our lines.
 var QuantityKeys = [Quantities]string{
-	"allocated", "reserved", "total", "free", "peak", "peak_reserved", "active", "inactive_split", "used", "holds", "buffer",
+	"allocated", "reserved", "total", "free", "peak", "peak_reserved", "active", "inactive_split",
+	"used", "holds", "buffer",
 }
 
-// String is the quantity's key in our lines: "inactive_split".
+// String returns the quantity's key in our lines: "inactive_split".
 func (q Quantity) String() string { return QuantityKeys[q] }
 
-// QuantityByKey maps a key of our tail to its quantity.
+// QuantityByKey maps a key of our lines to its quantity.
 var QuantityByKey = func() map[string]Quantity {
 	m := make(map[string]Quantity, Quantities)
 	for q := range Quantities {
@@ -41,29 +43,32 @@ var QuantityByKey = func() map[string]Quantity {
 	return m
 }()
 
-// ParseQuantity is the quantity of a key.
+// ParseQuantity returns the quantity with a key.
 func ParseQuantity(key string) (Quantity, error) {
 	if q, ok := QuantityByKey[key]; ok {
 		return q, nil
 	}
-	return 0, fmt.Errorf("expected a quantity (%s), found %q", strings.Join(QuantityKeys[:], ", "), key)
+	return 0, fmt.Errorf("expected a quantity (%s), found %q",
+		strings.Join(QuantityKeys[:], ", "), key)
 }
 
-// A Reading is the quantities that one line gives. The zero value has none. Lines give four mostly,
-// so that not every quantity has a place of its own.
+// A Reading holds the quantities that one line gives. The zero value has none. Most lines give four
+// quantities, so a reading has room for five and allocates memory for more.
 type Reading struct {
-	// slots has four bits a quantity: its place, from 1, in sizes and then in more; 0 where the
-	// line does not give it. The four highest are the number of places that are taken.
+	// slots has four bits a quantity. They hold 0 if the line does not give it, else its slot: 1 to 5
+	// are in sizes, the others in more. The four highest bits hold the number of slots in use.
 	slots uint64
 	sizes [readingSizes]Size
-	more  *[Quantities - readingSizes]Size // not to be written to: copies share it
+	// more holds the sizes of slot 6 and above. Copies of the reading share it, so it is replaced
+	// and never written to.
+	more *[Quantities - readingSizes]Size
 }
 
 const readingSizes = 5
 
-const _ = 15 - Quantities // a place has four bits
+const _ = 15 - Quantities // a slot number has four bits
 
-// slot is a quantity's, from 1, 0 where it has none.
+// slot returns the slot of a quantity, from 1, or 0 if the line does not give it.
 func (r *Reading) slot(q Quantity) uint64 { return r.slots >> (4 * q) & 15 }
 
 // Get returns a quantity and whether the line gave it.
@@ -78,8 +83,8 @@ func (r *Reading) Get(q Quantity) (Size, bool) {
 	return r.more[place-1-readingSizes], true
 }
 
-// Cache returns what the allocator reserved and did not hand out. ok is false for a reading without
-// both.
+// Cache returns the memory that the allocator reserved and did not hand out. ok is false if the
+// reading lacks reserved or allocated.
 func (r *Reading) Cache() (s Size, ok bool) {
 	allocated, ok := r.Get(Allocated)
 	reserved, hasReserved := r.Get(Reserved)
@@ -97,13 +102,13 @@ func (r *Reading) Cache() (s Size, ok bool) {
 // Has reports whether the line gave a quantity.
 func (r *Reading) Has(q Quantity) bool { return r.slot(q) != 0 }
 
-// Bytes returns a quantity's bytes, 0 where the line does not give it.
+// Bytes returns a quantity in bytes, or 0 if the line does not give it.
 func (r *Reading) Bytes(q Quantity) int64 {
 	s, _ := r.Get(q)
 	return s.Bytes
 }
 
-// Set gives a quantity a value.
+// Set sets the size of a quantity.
 func (r *Reading) Set(q Quantity, s Size) {
 	place := r.slot(q)
 	if place == 0 {
@@ -122,8 +127,8 @@ func (r *Reading) Set(q Quantity, s Size) {
 	r.more = &more
 }
 
-// SameSizes says whether two readings give the same. They are not to be compared with ==, which
-// looks at where the quantities are kept too.
+// SameSizes reports whether two readings have the same quantities with the same sizes. Use it
+// instead of ==, which also compares the slots.
 func (r *Reading) SameSizes(other *Reading) bool {
 	if r.Len() != other.Len() {
 		return false
@@ -136,7 +141,7 @@ func (r *Reading) SameSizes(other *Reading) bool {
 	return true
 }
 
-// Len is the number of quantities that the line gave.
+// Len returns the number of quantities that the line gave.
 func (r *Reading) Len() int { return int(r.slots >> 60) }
 
 // All ranges over the quantities that the line gave, in the order of their constants.

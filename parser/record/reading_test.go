@@ -2,7 +2,7 @@ package record
 
 import "testing"
 
-// Readings are equal by what they give, in whatever order they were given it, and however many quantities they have.
+// Readings are equal if they have the same sizes, whatever the order in which they were set.
 func TestReadingEqual(t *testing.T) {
 	var a, b Reading
 	for q := range Quantities {

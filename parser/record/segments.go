@@ -6,33 +6,38 @@ import (
 	"slices"
 )
 
-// A SegmentMap is what an allocator holds from the driver, segment by segment, at one time:
+// A SegmentMap lists what an allocator holds from the driver at one time, segment by segment:
 //
-//	[pipeline] segments at="out of memory" device=0 total=104857600 requested=31457280 unit=512 map=7f0000000000L:A5000F5000;+0S:A1F7ff.
+//	[pipeline] segments at="out of memory" device=0 total=104857600
+//	    requested=31457280 unit=512 map=7f0000000000L:A5000F5000;+0S:A1F7ff.
 //
-// The segments of PyTorch's caching allocator are what it got by one cudaMalloc each; see torch.cuda.memory_snapshot.
+// PyTorch's caching allocator gets each segment by one cudaMalloc; see torch.cuda.memory_snapshot.
 type SegmentMap struct {
 	Header
 	Lane Lane
-	// Name says when: "file end", "out of memory".
+	// Name says when the map was taken: "file end", "out of memory".
 	Name string
-	// Requested is what was asked for where an allocation failed, in bytes; 0 where none did.
+	// Requested is the size of the request that failed, in bytes; 0 if none did.
 	Requested int64
-	// Total is that of the device, Used what the driver says is in use on it, with what other processes hold, and Allowed what
-	// the process may take of it (torch.cuda.set_per_process_memory_fraction); in bytes, each 0 where the line does not give it.
+	// Total is the memory of the device. Used is all memory in use on it, other processes included, as
+	// the driver counts it. Allowed is the most that the process may take
+	// (torch.cuda.set_per_process_memory_fraction). All are bytes, and 0 if the line does not give
+	// them.
 	Total, Used, Allowed int64
 	Segments             []Segment
 }
 
-// A Segment is memory that the allocator got from the driver in one piece, or in an expandable segment, what of it is mapped.
-// Its blocks follow one another without gaps; Size is the sum of theirs.
+// A Segment is memory that the allocator got from the driver in one piece. Of an expandable segment
+// it is a part that is mapped. Its blocks follow one another without gaps, and their sizes add up
+// to Size.
 type Segment struct {
 	Address uint64
 	Size    int64 // bytes
-	Small   bool  // of the pool for requests of 1 MiB and less
-	// Expandable says that it can grow and shrink in place (expandable_segments:True): it may be given back in part.
+	Small   bool  // in the pool for requests of 1 MiB and less
+	// Expandable is set if the segment can grow and shrink in place (expandable_segments:True). The
+	// allocator may then give back a part of it.
 	Expandable bool
-	Stream     uint64 // the CUDA stream that it is of, 0 for the default one
+	Stream     uint64 // the CUDA stream that uses it; 0 for the default stream
 	Blocks     []Block
 }
 
@@ -42,7 +47,7 @@ type Block struct {
 	State BlockState
 }
 
-// A BlockState is what a block is used for.
+// A BlockState says whether a block is in use.
 type BlockState uint8
 
 // The states of blocks; in PyTorch's words active_allocated, active_pending_free and inactive.
@@ -52,25 +57,27 @@ const (
 	BlockPending                     // freed, but a stream may still be using it
 )
 
-// String is "free", "allocated" or "pending".
+// String returns "free", "allocated" or "pending".
 func (s BlockState) String() string { return [...]string{"free", "allocated", "pending"}[s] }
 
-// A Piece is a block in its place.
+// A Piece is a block with its offset in the segment.
 type Piece struct {
 	Block
-	Offset int64 // in the segment, bytes
-	// Releasable is how much of a free block the driver can have back, in bytes: all of it where nothing of the segment is in
-	// use, the whole pages in it where the segment is expandable.
+	Offset int64 // bytes
+	// Releasable is the number of bytes of a free block that can go back to the driver. It is the
+	// whole block if nothing in the segment is in use. If the segment is expandable, it is the whole
+	// pages within the block.
 	Releasable int64
 }
 
-// The pages by which expandable segments grow and shrink: kLargeBuffer and kSmallBuffer in c10/cuda/CUDACachingAllocator.cpp.
+// The sizes of the pages by which expandable segments grow and shrink: kLargeBuffer and
+// kSmallBuffer in c10/cuda/CUDACachingAllocator.cpp.
 const (
 	largePage = 20 * MiB
 	smallPage = 2 * MiB
 )
 
-// Pieces are the segment's blocks.
+// Pieces ranges over the segment's blocks.
 func (s *Segment) Pieces() iter.Seq[Piece] {
 	page := largePage
 	if s.Small {
@@ -96,27 +103,27 @@ func (s *Segment) Pieces() iter.Seq[Piece] {
 	}
 }
 
-// Whole says that nothing of the segment is in use, so that the driver can have it back.
+// IsFree reports whether nothing in the segment is in use, so that it can go back to the driver.
 func (s *Segment) IsFree() bool {
 	return !slices.ContainsFunc(s.Blocks, func(b Block) bool { return b.State != BlockFree })
 }
 
-// SegmentSums are a map's sums, in bytes.
+// SegmentSums holds the sums of a map, in bytes.
 type SegmentSums struct {
 	Reserved, Allocated, Pending int64
-	// Free is what is cached; of it the driver can have Releasable back, see [Piece]. The rest is pinned by what is in use in
-	// the same segment.
+	// Free is the cached memory. Releasable is the part of it that can go back to the driver, see
+	// [Piece]. Blocks in use pin the rest.
 	Free, Releasable int64
-	// LargestFree is the largest free block that a request of more than 1 MiB can have.
+	// LargestFree is the largest free block that can serve a request of more than 1 MiB.
 	LargestFree int64
 	Segments    int
 	Blocks      int
 }
 
-// Pinned is what is free and cannot be given back.
+// Pinned returns the free memory that cannot go back to the driver.
 func (s *SegmentSums) Pinned() int64 { return s.Free - s.Releasable }
 
-// Sums adds the map up.
+// Sums returns the sums over all segments.
 func (m *SegmentMap) Sums() SegmentSums {
 	sums := SegmentSums{Segments: len(m.Segments)}
 	for i := range m.Segments {
@@ -141,8 +148,8 @@ func (m *SegmentMap) Sums() SegmentSums {
 	return sums
 }
 
-// Unreserved is what the process could still get from the driver, in bytes, and whether the map tells: as far as it knows what
-// others hold.
+// Unreserved returns how many more bytes the process could get from the driver. ok is false if the
+// map does not say. If the map lacks Used, other processes are not counted.
 func (m *SegmentMap) Unreserved(reserved int64) (bytes int64, ok bool) {
 	bytes = math.MaxInt64
 	if m.Total > 0 {

@@ -10,15 +10,15 @@ import (
 type Size struct {
 	// Bytes is the amount as printed, in bytes; negative only in a log that is wrong.
 	Bytes int64
-	// Resolution is half of the last printed digit, in bytes: "7.23GB" is 7.23 GiB give or take 0.005 GiB = 5,368,709
-	// bytes. It is 0 where the log gives exact bytes.
+	// Resolution is half of the last printed digit, in bytes. "7.23GB" is 7.23 GiB give or take 0.005
+	// GiB = 5,368,709 bytes. It is 0 where the log gives exact bytes.
 	Resolution int64
 }
 
-// Exact is a size known to the byte.
+// Exact returns a size known to the byte.
 func Exact(bytes int64) Size { return Size{Bytes: bytes} }
 
-// Low is the least that the printed digits allow. No memory is less than nothing.
+// Low returns the least amount that the printed digits allow, but never less than 0.
 func (s Size) Low() int64 {
 	if s.Bytes >= 0 {
 		return max(0, s.Bytes-s.Resolution)
@@ -26,10 +26,10 @@ func (s Size) Low() int64 {
 	return s.Bytes - s.Resolution
 }
 
-// High is the most that the printed digits allow.
+// High returns the largest amount that the printed digits allow.
 func (s Size) High() int64 { return s.Bytes + s.Resolution }
 
-// String is the size in IEC units: "7.23 GiB".
+// String returns the size in IEC units: "7.23 GiB".
 func (s Size) String() string { return FormatBytes(s.Bytes) }
 
 // IEC units, in bytes.
@@ -40,7 +40,7 @@ const (
 	TiB = int64(1) << 40
 )
 
-// ParseShare reads a ratio above 0 and up to 1: "95%" or "0.95".
+// ParseRatio reads a ratio above 0 and up to 1: "95%" or "0.95".
 func ParseRatio(s string) (share float64, ok bool) {
 	digits, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
 	f, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
@@ -50,7 +50,8 @@ func ParseRatio(s string) (share float64, ok bool) {
 	return f, err == nil && f > 0 && f <= 1
 }
 
-// FormatBytes prints bytes in IEC units with three significant digits or so: "512 B", "4.00 MiB", "7.23 GiB", "-3.1 KiB".
+// FormatBytes returns bytes in IEC units with about three significant digits: "512 B", "4.00 MiB",
+// "7.23 GiB", "-3.1 KiB".
 func FormatBytes(n int64) string {
 	sign := ""
 	f := float64(n)

@@ -13,26 +13,29 @@ const (
 	MemoryPrefix = "[GPU Memory]"
 	// HarnessPrefix begins every line of the harness.
 	HarnessPrefix = "[vramsoak]"
-	// ProtocolPrefix begins the lines by which a pipeline tells which file it works on:
+	// ProtocolPrefix begins the lines in which a pipeline names the file that it works on:
 	//
 	//	[pipeline] file-start path="audio/0001.wav"
 	//	[pipeline] file-end path="audio/0001.wav" status=ok seconds=1.25
 	//
-	// A pipeline need not print them; without them a file begins where the first checkpoint's name recurs.
+	// A pipeline need not print them. Without them a file begins where the name of the first
+	// checkpoint recurs.
 	ProtocolPrefix = "[pipeline]"
 	// SegmentsPrefix begins the lines of a [SegmentMap].
 	SegmentsPrefix = ProtocolPrefix + " segments "
 )
 
-// TimeLayout is how our lines give times: UTC, to the millisecond.
+// TimeLayout is the layout of times in our lines: UTC, to the millisecond.
 const TimeLayout = "2006-01-02T15:04:05.000Z07:00"
 
 // AppendLine appends the checkpoint as our own log line, without a newline:
 //
-//	2026-11-20T02:00:03.123Z [GPU Memory] Before Whisper Cleanup: Allocated: 7.23GB (30.1%) | Reserved: 7.50GB (31.3%) |
-//	Free: 16.77GB | Total: 24.00GB | allocated=7763421184 reserved=8053063680 total=25769803776 device=0
+//	2026-11-20T02:00:03.123Z [GPU Memory] Before Whisper Cleanup: Allocated: 7.23GB (30.1%) |
+//	    Reserved: 7.50GB (31.3%) | Free: 16.77GB | Total: 24.00GB | allocated=7763421184
+//	    reserved=8053063680 total=25769803776 device=0
 //
-// The human fields that have no reading are left out; the exact tail has every quantity.
+// It leaves out the fields for people that have no reading. The exact fields at the end have every
+// quantity.
 func (c *Checkpoint) AppendLine(b []byte) []byte {
 	if !c.Time.IsZero() {
 		b = c.Time.UTC().AppendFormat(b, TimeLayout)
@@ -45,9 +48,9 @@ func (c *Checkpoint) AppendLine(b []byte) []byte {
 	total, _ := c.Get(Total)
 	allocated, hasAllocated := c.Get(Allocated)
 	reserved, hasReserved := c.Get(Reserved)
-	gib := func(name string, bytes int64, share bool) {
+	gib := func(name string, bytes int64, percent bool) {
 		b = fmt.Appendf(b, "%s: %.2fGB", name, float64(bytes)/float64(GiB))
-		if share && total.Bytes > 0 {
+		if percent && total.Bytes > 0 {
 			b = fmt.Appendf(b, " (%.1f%%)", 100*float64(bytes)/float64(total.Bytes))
 		}
 		b = append(b, " | "...)
@@ -68,7 +71,7 @@ func (c *Checkpoint) AppendLine(b []byte) []byte {
 		gib("Total", total.Bytes, false)
 	}
 	for q, s := range c.All() {
-		if q != Free { // derived, and so written only for people
+		if q != Free { // it follows from the others
 			b = fmt.Appendf(b, "%s=%d ", q, s.Bytes)
 		}
 	}
@@ -201,6 +204,8 @@ func (r RunEnd) AppendLine(b []byte) []byte {
 	return b
 }
 
+// AppendHead appends the prefix of a line, the kind of the record and its time. The line is the
+// pipeline's if pipeline is set, else the harness's.
 func AppendHead(b []byte, h Header, pipeline bool, kind string) []byte {
 	if pipeline {
 		b = append(b, ProtocolPrefix...)
@@ -216,11 +221,13 @@ func AppendHead(b []byte, h Header, pipeline bool, kind string) []byte {
 	return b
 }
 
-// commandMarks spells, within quotes, what CI systems take for a command anywhere in a line: "##[error]" and "##vso[" of
-// GitHub and Azure, the sections of GitLab.
-var commandMarks = strings.NewReplacer("##", `#\x23`, "section_start:", `section_start\x3a`, "section_end:", `section_end\x3a`)
+// commandMarks escapes, in a quoted value, the marks that CI systems read as commands anywhere in a
+// line: "##[error]" and "##vso[" of GitHub and Azure, and the section marks of GitLab.
+var commandMarks = strings.NewReplacer("##", `#\x23`,
+	"section_start:", `section_start\x3a`, "section_end:", `section_end\x3a`)
 
-// AppendField appends " key=value", quoted where logfmt asks for it: spaces, quotes, '=', control and invalid bytes.
+// AppendField appends " key=value". It quotes the value if that has spaces, quotes, '=', control
+// bytes or invalid UTF-8.
 func AppendField(b []byte, key, value string) []byte {
 	b = append(b, ' ')
 	b = append(b, key...)
@@ -240,7 +247,7 @@ func AppendField(b []byte, key, value string) []byte {
 
 func seconds(s float64) string { return strconv.FormatFloat(s, 'f', 3, 64) }
 
-// oneLine keeps a name from breaking the line it stands in.
+// oneLine replaces line breaks in a name with blanks.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\r' {
