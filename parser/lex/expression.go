@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Expression compiles a regular expression when it is first used. Otherwise every command would wait
-// for all of them when it starts.
+// Expression returns a function that compiles a regular expression on its first call. Compiling all
+// expressions at once would delay the start of every command.
 func Expression(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

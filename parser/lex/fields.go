@@ -7,14 +7,14 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Fields are the values of one line and the first error in reading them.
+// Fields holds the key=value fields of one line, and the first error in reading them.
 type Fields struct {
 	Values map[string]string
 	Head   record.Header
 	Err    *record.SyntaxError
 }
 
-// Sizes reads the quantities that are there.
+// Sizes sets those of the quantities in r that the line has.
 func (f *Fields) Sizes(r *record.Reading, quantities ...record.Quantity) {
 	for _, q := range quantities {
 		if _, ok := f.Values[q.String()]; ok {
@@ -23,15 +23,17 @@ func (f *Fields) Sizes(r *record.Reading, quantities ...record.Quantity) {
 	}
 }
 
-// count, seconds, bytes and status read a field, absent as zero, and note the first one that cannot be read.
-
+// Count returns a whole number, or 0 if the line lacks the field. Like the methods below it notes
+// an error if the value cannot be read.
 func (f *Fields) Count(key string) int { return number(f, key, "a whole number", ParseCount) }
 
+// Seconds returns a number of seconds, or 0 if the line lacks the field.
 func (f *Fields) Seconds(key string) float64 { return number(f, key, "seconds", parseSeconds) }
 
+// Bytes returns a number of bytes, or 0 if the line lacks the field.
 func (f *Fields) Bytes(key string) int64 { return number(f, key, "whole bytes", parseBytes) }
 
-// Flag is true or false, which is what is absent too.
+// Flag returns a boolean, or false if the line lacks the field.
 func (f *Fields) Flag(key string) bool {
 	s, ok := f.Values[key]
 	if ok && s != "true" && s != "false" {
@@ -40,7 +42,8 @@ func (f *Fields) Flag(key string) bool {
 	return s == "true"
 }
 
-func number[T int | int64 | float64](f *Fields, key, expected string, parse func(string) (T, error)) T {
+func number[T int | int64 | float64](f *Fields, key, expected string,
+	parse func(string) (T, error)) T {
 	s, ok := f.Values[key]
 	if !ok {
 		return 0
@@ -52,7 +55,7 @@ func number[T int | int64 | float64](f *Fields, key, expected string, parse func
 	return n
 }
 
-// Expected notes the first error.
+// Expected notes an error, unless the line has one already.
 func (f *Fields) Expected(what, found string) {
 	if f.Err == nil {
 		bad := f.Bad(what, found)
@@ -60,6 +63,7 @@ func (f *Fields) Expected(what, found string) {
 	}
 }
 
+// Bad returns an error about the line.
 func (f *Fields) Bad(expected, found string) record.SyntaxError {
 	return record.SyntaxError{
 		Header: f.Head, Expected: expected, Found: Shorten(strings.ToValidUTF8(found, "�"), 80),

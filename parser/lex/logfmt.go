@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Logfmt calls field for each key=value of text. Values with spaces are quoted as Go quotes strings. It goes on to the
-// end, or to the first field that cannot be read.
+// Logfmt calls field for each key=value in text. A value with spaces is quoted as Go quotes
+// strings. It returns an error for the first field that it cannot read.
 func Logfmt(text string, field func(key, value string)) error {
 	for {
 		text = strings.TrimLeft(text, " \t")
@@ -42,7 +42,7 @@ func Logfmt(text string, field func(key, value string)) error {
 	}
 }
 
-// parseBytes reads a whole, non-negative number of bytes below 4 EiB.
+// parseBytes reads a whole number of bytes from 0 to below 4 EiB.
 func parseBytes(s string) (int64, error) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 0 || n >= 1<<62 {
@@ -51,7 +51,7 @@ func parseBytes(s string) (int64, error) {
 	return n, nil
 }
 
-// ParseCount reads a number of things: a device, a rank, an index.
+// ParseCount reads a whole number such as a device, a rank or an index.
 func ParseCount(s string) (int, error) {
 	n, err := strconv.ParseUint(s, 10, 31)
 	if err != nil {
@@ -60,7 +60,7 @@ func ParseCount(s string) (int, error) {
 	return int(n), nil
 }
 
-// parseSeconds reads a finite, non-negative number of seconds.
+// parseSeconds reads a finite number of seconds that is not negative.
 func parseSeconds(s string) (float64, error) {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || f < 0 || math.IsNaN(f) || math.IsInf(f, 0) {

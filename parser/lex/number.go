@@ -7,14 +7,15 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Decimal is a number as a log prints it: "7.23" is 723 with two decimals.
+// A Decimal is a number as a log prints it: "7.23" has the digits 723 and two decimals.
 type Decimal struct {
 	Digits   int64
 	Decimals int
 }
 
-// CutNumber cuts a number, with a sign or without, off the text that begins with it. ok is false where there is none, or
-// one of more than 18 digits; decimals behind the eighteenth digit are passed over.
+// CutNumber cuts a number, with or without a sign, off the beginning of the text. ok is false if
+// there is none, or if it has more than 18 digits before the point. Decimals after the eighteenth
+// digit are dropped.
 func CutNumber(text []byte) (n Decimal, rest []byte, ok bool) {
 	i, count := 0, 0
 	negative := false
@@ -42,10 +43,10 @@ func CutNumber(text []byte) (n Decimal, rest []byte, ok bool) {
 	return n, text[i:], count > 0
 }
 
-// Times is the number of units as a size: its resolution is half of the last printed digit, or 0 for whole bytes. ok is
-// false above 4 EiB.
+// Times returns n units as a size. The resolution is half of the last printed digit, or 0 if the
+// unit is a byte. ok is false from 4 EiB on.
 func (n Decimal) Times(unit int64) (s record.Size, ok bool) {
-	if n.Digits >= 0 && n.Digits < 1<<24 && n.Decimals <= 9 && unit <= record.GiB { // all that is usual, in whole numbers
+	if n.Digits >= 0 && n.Digits < 1<<24 && n.Decimals <= 9 && unit <= record.GiB { // nearly always
 		half := unit / 2
 		switch n.Decimals { // constants divide faster
 		case 0:
@@ -61,7 +62,7 @@ func (n Decimal) Times(unit int64) (s record.Size, ok bool) {
 		return s, true
 	}
 	scale := Pow10[n.Decimals]
-	// Both are exact, so that the quotient is the float nearest to the printed number.
+	// Digits and scale are exact floats, so the quotient is the float nearest to the printed number.
 	scaled := float64(n.Digits) / scale * float64(unit)
 	if math.Abs(scaled) >= 1<<62 {
 		return record.Size{}, false
@@ -75,6 +76,7 @@ func (n Decimal) Times(unit int64) (s record.Size, ok bool) {
 
 var pow10int = [10]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}
 
+// Pow10 holds the powers of ten from 10^0 to 10^18.
 var Pow10 = func() (p [19]float64) {
 	for i := range p {
 		p[i] = math.Pow10(i)
@@ -82,15 +84,16 @@ var Pow10 = func() (p [19]float64) {
 	return p
 }()
 
-// Decimal units, in bytes, of the few programs that divide by powers of 1000.
+// Decimal units, in bytes. A few programs divide by powers of 1000.
 const (
 	kB = int64(1e3)
 	mB = int64(1e6)
 	GB = int64(1e9)
 )
 
-// CutUnit cuts a unit off the text that begins with it, after blanks: "GB", "GiB", "MB", "bytes", in any case. The SI
-// spellings are binary, as the programs that print them divide by powers of 1024. Without a unit bytes is 0.
+// CutUnit cuts a unit off the beginning of the text, after blanks: "GB", "GiB", "MB", "bytes", in
+// any case. GB is read as GiB, because the programs that print it divide by powers of 1024. unit is
+// 0 if there is none.
 func CutUnit(text []byte) (unit int64, rest []byte) {
 	for len(text) > 0 && (text[0] == ' ' || text[0] == '\t') {
 		text = text[1:]
@@ -103,7 +106,8 @@ func CutUnit(text []byte) (unit int64, rest []byte) {
 	switch {
 	case end == 0:
 		return 0, text
-	case end == 1 || end == 2 && word[1]|0x20 == 'b' || end == 3 && word[1]|0x20 == 'i' && word[2]|0x20 == 'b':
+	case end == 1 || end == 2 && word[1]|0x20 == 'b' ||
+		end == 3 && word[1]|0x20 == 'i' && word[2]|0x20 == 'b':
 		switch word[0] | 0x20 {
 		case 'b':
 			if end == 1 {
@@ -124,8 +128,8 @@ func CutUnit(text []byte) (unit int64, rest []byte) {
 	return 0, text
 }
 
-// CutSize cuts a number and its unit, binary, off the text that begins with them, after blanks. A number without a unit is
-// one of bare units; bare is 0 where one must be there.
+// CutSize cuts a number and its unit off the beginning of the text, after blanks. Units are powers
+// of 1024. A number without a unit counts units of bare bytes. If bare is 0, ok is false for it.
 func CutSize(text []byte, bare int64) (s record.Size, rest []byte, ok bool) {
 	n, rest, ok := CutNumber(TrimBlanks(text))
 	if !ok {
@@ -142,7 +146,8 @@ func CutSize(text []byte, bare int64) (s record.Size, rest []byte, ok bool) {
 	return s, behind, ok
 }
 
-// CutDecimalUnit is cutUnit for a program whose kB, MB and GB are powers of 1000; KiB, MiB and GiB stay what they are.
+// CutDecimalUnit is [CutUnit] for a program whose kB, MB and GB are powers of 1000. KiB, MiB and
+// GiB stay powers of 1024.
 func CutDecimalUnit(text []byte) (unit int64, rest []byte) {
 	unit, rest = CutUnit(text)
 	if len(bytes.TrimSpace(text[:len(text)-len(rest)])) == 3 {
@@ -161,7 +166,7 @@ func CutDecimalUnit(text []byte) (unit int64, rest []byte) {
 	return unit, rest
 }
 
-// CutDecimalSize is cutSize with the units of cutDecimalUnit, one of which must be there.
+// CutDecimalSize is [CutSize] with the units of [CutDecimalUnit]. The text must have a unit.
 func CutDecimalSize(text []byte) (s record.Size, rest []byte, ok bool) {
 	n, behind, ok := CutNumber(TrimBlanks(text))
 	if !ok {
@@ -175,8 +180,8 @@ func CutDecimalSize(text []byte) (s record.Size, rest []byte, ok bool) {
 	return s, rest, ok
 }
 
-// CutRounded is cutSize for a number that the program rounds to so many decimals, of which Python leaves out zeros at the
-// end: "1.7 GB" of round(x, 2) is 1.70.
+// CutRounded is [CutSize] for a number that a Python program rounded to some decimals. Python drops
+// zeros at the end: round(x, 2) prints 1.70 as "1.7".
 func CutRounded(text []byte, decimals int) (s record.Size, rest []byte, ok bool) {
 	n, rest, ok := CutNumber(TrimBlanks(text))
 	unit, rest := CutUnit(rest)
@@ -187,7 +192,7 @@ func CutRounded(text []byte, decimals int) (s record.Size, rest []byte, ok bool)
 	return s, rest, ok
 }
 
-// Rounded is the number with at least so many decimals.
+// Rounded returns the number with at least that many decimals.
 func (n Decimal) Rounded(decimals int) Decimal {
 	for n.Decimals < decimals && n.Digits < 1e15 && n.Digits > -1e15 {
 		n.Digits *= 10
@@ -196,8 +201,8 @@ func (n Decimal) Rounded(decimals int) Decimal {
 	return n
 }
 
-// CutFloored reads a whole number of units that was rounded down: "5624 MiB" is any size from 5624 to 5625 MiB, and becomes
-// the middle, so that Low and High are those two. Bytes are exact.
+// CutFloored reads a whole number of units that was rounded down. "5624 MiB" is a size from 5624 to
+// 5625 MiB. It returns the middle, so that Low and High are these two. Bytes are exact.
 func CutFloored(text []byte) (s record.Size, ok bool) {
 	n, rest, ok := CutNumber(bytes.TrimSpace(text))
 	unit, _ := CutUnit(rest)
@@ -207,7 +212,7 @@ func CutFloored(text []byte) (s record.Size, ok bool) {
 	return Floored(n, unit)
 }
 
-// Floored is a number of units that was rounded down, see [CutFloored].
+// Floored returns the size of a number of units that was rounded down, see [CutFloored].
 func Floored(n Decimal, unit int64) (s record.Size, ok bool) {
 	n.Digits, n.Decimals = n.Digits/int64(Pow10[n.Decimals]), 0
 	s, ok = n.Times(unit)
@@ -217,7 +222,8 @@ func Floored(n Decimal, unit int64) (s record.Size, ok bool) {
 	return s, ok
 }
 
-// CutFloat is cutNumber for a float as Python prints it: "15492.84619140625", "4.76837158203125e-07".
+// CutFloat is [CutNumber] for a float as Python prints it: "15492.84619140625",
+// "4.76837158203125e-07".
 func CutFloat(text []byte) (n Decimal, rest []byte, ok bool) {
 	n, rest, ok = CutNumber(text)
 	if !ok || len(rest) < 3 || rest[0] != 'e' || rest[1] != '-' {
@@ -234,7 +240,7 @@ func CutFloat(text []byte) (n Decimal, rest []byte, ok bool) {
 	return n, behind, true
 }
 
-// CutInt cuts a whole number of things off the text: a device, a rank.
+// CutInt cuts a whole number of at most nine digits off the text, such as a device or a rank.
 func CutInt(text []byte) (n int, rest []byte, ok bool) {
 	i := 0
 	for ; i < len(text) && IsDigit(text[i]) && i < 9; i++ {
@@ -249,7 +255,8 @@ func CutInt(text []byte) (n int, rest []byte, ok bool) {
 // CutGrouped cuts a whole number with commas off the text: "1,234,567".
 func CutGrouped(text []byte) (n int64, rest []byte, ok bool) {
 	i, digits := 0, 0
-	for ; i < len(text) && (IsDigit(text[i]) || text[i] == ',' && i+1 < len(text) && IsDigit(text[i+1])); i++ {
+	for ; i < len(text) && (IsDigit(text[i]) || text[i] == ',' && i+1 < len(text) &&
+		IsDigit(text[i+1])); i++ {
 		if text[i] == ',' {
 			continue
 		}
@@ -261,7 +268,7 @@ func CutGrouped(text []byte) (n int64, rest []byte, ok bool) {
 	return n, text[i:], digits > 0
 }
 
-// NumberBefore is the offset at which the number begins that ends the text, len(text) where there is none.
+// TrailingNumber returns the offset of the number that ends the text, or len(text) if none does.
 func TrailingNumber(text []byte) int {
 	i := len(text)
 	for i > 0 && (IsDigit(text[i-1]) || text[i-1] == '.' || text[i-1] == ',') {
@@ -270,7 +277,7 @@ func TrailingNumber(text []byte) int {
 	return i
 }
 
-// IsNumberAt says whether a number begins the text.
+// BeginsWithNumber reports whether the text begins with a number.
 func BeginsWithNumber(text []byte) bool {
 	_, _, ok := CutNumber(text)
 	return ok

@@ -9,7 +9,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Both ways of [Decimal.times] give the nearest whole byte, and the resolution rounded down.
+// Both ways of [Decimal.Times] return the nearest whole byte, and the resolution rounded down.
 func TestTimes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 100_000 {
@@ -25,14 +25,16 @@ func TestTimes(t *testing.T) {
 			continue
 		}
 		if !ok || diff.Abs(diff).Cmp(limit) > 0 {
-			t.Fatalf("%d with %d decimals of %d bytes: got %d, want %s", n.Digits, n.Decimals, unit, got.Bytes, exact.FloatString(3))
+			t.Fatalf("%d with %d decimals of %d bytes: got %d, want %s", n.Digits, n.Decimals, unit,
+				got.Bytes, exact.FloatString(3))
 		}
 		want := int64(0)
 		if unit > 1 {
 			want = new(big.Int).Quo(big.NewInt(unit/2), p).Int64()
 		}
 		if d := got.Resolution - want; d < 0 || d > 1 {
-			t.Fatalf("resolution of %s of %d bytes: got %d, want %d", strconv.Itoa(n.Decimals), unit, got.Resolution, want)
+			t.Fatalf("resolution of %s of %d bytes: got %d, want %d", strconv.Itoa(n.Decimals), unit,
+				got.Resolution, want)
 		}
 	}
 }

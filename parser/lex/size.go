@@ -8,14 +8,14 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A listed size is one of a list with commas: "Allocated: 2.34 GB, Reserved: 2.86 GB".
+// A ListedSize is one size of a list such as "Allocated: 2.34 GB, Reserved: 2.86 GB".
 type ListedSize struct {
 	Key  string
 	Size record.Size
 }
 
-// CutSizes reads a list of sizes, each behind one of the keys and a colon. bad is what cannot be read at its end: a line
-// that was cut.
+// CutSizes reads a list of sizes with commas between. Each follows one of the keys and a colon. bad
+// is set if the list ends in the middle of an item, because the line was cut off.
 func CutSizes(text []byte, keys ...string) (list []ListedSize, rest []byte, bad *Mistake) {
 	for {
 		key, after := cutKey(text, keys)
@@ -37,6 +37,7 @@ func CutSizes(text []byte, keys ...string) (list []ListedSize, rest []byte, bad 
 	}
 }
 
+// cutKey cuts one of the keys and its colon off the text. key is "" if there is none.
 func cutKey(text []byte, keys []string) (key string, rest []byte) {
 	for _, key := range keys {
 		if after, ok := CutPrefix(text, key); ok && len(after) > 0 && after[0] == ':' {
@@ -46,7 +47,7 @@ func cutKey(text []byte, keys []string) (key string, rest []byte) {
 	return "", text
 }
 
-// isCutKey says that a word was to be one of the keys, or that nothing follows the comma.
+// isTornKey reports whether a word is the beginning of one of the keys, or empty.
 func isTornKey(word string, keys []string) bool {
 	for _, key := range keys {
 		if strings.HasPrefix(key, word) {
@@ -56,7 +57,7 @@ func isTornKey(word string, keys []string) bool {
 	return false
 }
 
-// SetSize gives a checkpoint a quantity; a level is no less than nothing.
+// SetSize sets a quantity of a checkpoint. It returns a mistake if the size is negative.
 func SetSize(c *record.Checkpoint, q record.Quantity, s record.Size, key string) *Mistake {
 	if s.Bytes < 0 {
 		return &Mistake{fmt.Sprintf("a size of 0 or more after %q", key+":"), []byte(s.String())}
@@ -65,20 +66,21 @@ func SetSize(c *record.Checkpoint, q record.Quantity, s record.Size, key string)
 	return nil
 }
 
-// IsCutSize says that the text is a number and no more, or the first letter of a unit: the line was cut in a size.
+// IsTornSize reports whether the text is a number, alone or with the first letter of a unit: the
+// line was cut off within a size.
 func IsTornSize(text []byte) bool {
 	_, rest, ok := CutNumber(text)
 	return ok && (len(rest) == 0 || len(rest) == 1 && bytes.IndexByte([]byte(" KMGT"), rest[0]) >= 0)
 }
 
-// A Mistake is a place in a line that cannot be read.
+// A Mistake is a part of a line that cannot be read.
 type Mistake struct {
 	Expected string
 	Found    []byte
 }
 
 // ParseSize reads a whole text as a size: "7.23GB", "24 GiB", "512MiB", "4M" or plain bytes, which
-// are exact. If a person typed the size, in a flag or a policy, use its Bytes.
+// are exact. Use only the Bytes of a size that a person typed, in a flag or a policy.
 func ParseSize(s string) (record.Size, error) {
 	n, rest, ok := CutNumber([]byte(strings.TrimSpace(s)))
 	word := strings.TrimSpace(string(rest))

@@ -2,13 +2,13 @@ package lex
 
 // What the dialects share to look at a text.
 
-// FirstBytes is the beginning of a text, of so many bytes at most.
+// FirstBytes returns the beginning of a text, at most n bytes.
 func FirstBytes(text []byte, n int) []byte { return text[:min(len(text), n)] }
 
-// LastBytes is the end of a text, of so many bytes at most.
+// LastBytes returns the end of a text, at most n bytes.
 func LastBytes(text []byte, n int) []byte { return text[max(0, len(text)-n):] }
 
-// TrimBlanks is the text without the blanks and tabs that it begins with.
+// TrimBlanks returns the text without leading blanks and tabs.
 func TrimBlanks(b []byte) []byte {
 	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
 		b = b[1:]
@@ -16,7 +16,7 @@ func TrimBlanks(b []byte) []byte {
 	return b
 }
 
-// CutPrefix is bytes.CutPrefix for a string.
+// CutPrefix is bytes.CutPrefix for a prefix that is a string.
 func CutPrefix(text []byte, prefix string) (rest []byte, ok bool) {
 	if len(text) < len(prefix) || string(text[:len(prefix)]) != prefix {
 		return text, false
@@ -24,13 +24,13 @@ func CutPrefix(text []byte, prefix string) (rest []byte, ok bool) {
 	return text[len(prefix):], true
 }
 
-// IsWordByte says that a byte is of a word or a key, in ASCII: where one stands before a label, the label is the end of a
-// longer one.
+// IsWordByte reports whether a byte can be part of an ASCII word or key. A label that follows such
+// a byte is the end of a longer word.
 func IsWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
 
-// Shorten cuts s to at most n bytes at a rune's edge.
+// Shorten returns at most the first n bytes of s, cut between two runes, with "..." if it cut.
 func Shorten(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -41,16 +41,18 @@ func Shorten(s string, n int) string {
 	return s[:n] + "..."
 }
 
+// IsDigit reports whether a byte is a decimal digit.
 func IsDigit(c byte) bool { return c >= '0' && c <= '9' }
 
+// IsHex reports whether a byte is a hexadecimal digit.
 func IsHex(c byte) bool { return IsDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
 
-// InWord says that a byte is part of a word.
+// IsTextByte reports whether a byte can be part of a word in UTF-8.
 func IsTextByte(c byte) bool {
 	return IsDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c >= 0x80
 }
 
-// CountDigits is the number of digits that the text begins with.
+// CountDigits returns the number of digits that the text begins with.
 func CountDigits(b []byte) (n int) {
 	for n < len(b) && IsDigit(b[n]) {
 		n++
@@ -58,7 +60,7 @@ func CountDigits(b []byte) (n int) {
 	return n
 }
 
-// Digits is the number that a few digits are.
+// ParseDigits returns the number that a few digits make. The text must have only digits.
 func ParseDigits(b []byte) (n int) {
 	for _, c := range b {
 		n = n*10 + int(c-'0')
@@ -66,7 +68,7 @@ func ParseDigits(b []byte) (n int) {
 	return n
 }
 
-// IsWord says that a byte may stand in a number or a name: -1.5e+3, null, NaN.
+// IsScalarByte reports whether a byte can be part of a number or a name: -1.5e+3, null, NaN.
 func IsScalarByte(c byte) bool {
 	return IsDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '-' || c == '+' || c == '.'
 }

@@ -6,15 +6,16 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// A date is what stands before a time of day.
+// A date is the date before a time of day.
 type date struct {
 	year, month, day int
 	gap              Gap
 }
 
-// A Gap is what a date leaves out.
+// A Gap says what a time leaves out.
 type Gap uint8
 
+// The gaps, from the smallest to the largest.
 const (
 	NoGap Gap = iota
 	NoYear
@@ -23,8 +24,8 @@ const (
 
 var undated = date{0, 1, 1, NoDate}
 
-// dateBefore reads the date that the text before a time of day ends with, and where it begins. Where there is none it is
-// undated.
+// dateBefore returns the date that ends the text before a time of day, and where it begins. Without
+// a date it returns undated.
 func dateBefore(b []byte) (d date, start int) {
 	end := len(b)
 	if end == 0 {
@@ -77,27 +78,32 @@ func dateBefore(b []byte) (d date, start int) {
 	case n == 1 || n == 2:
 		d, start = dateEndingInDay(b, start, last)
 	}
-	if d.month < 1 || d.month > 12 || d.day < 1 || d.day > 31 || d.gap == NoGap && (d.year < 1970 || d.year >= 2200) {
+	if d.month < 1 || d.month > 12 || d.day < 1 || d.day > 31 ||
+		d.gap == NoGap && (d.year < 1970 || d.year >= 2200) {
 		return undated, len(b)
 	}
 	return d, start
 }
 
-// isoDate reads "2026-11-20T" and "2026/11/20 ", which nearly all logs have, at once.
+// isoDate reads "2026-11-20T" and "2026/11/20 ". Nearly all logs have one of these, so they have a
+// fast path.
 func isoDate(b []byte) (d date, ok bool) {
 	_ = b[10]
 	if b[4] != '-' && b[4] != '/' || b[7] != b[4] || b[10] != 'T' && b[10] != ' ' {
 		return date{}, false
 	}
-	y1, y2, y3, y4, m1, m2, d1, d2 := b[0]-'0', b[1]-'0', b[2]-'0', b[3]-'0', b[5]-'0', b[6]-'0', b[8]-'0', b[9]-'0'
+	y1, y2, y3, y4, m1, m2, d1, d2 := b[0]-'0', b[1]-'0', b[2]-'0', b[3]-'0', b[5]-'0', b[6]-'0',
+		b[8]-'0', b[9]-'0'
 	if y1 > 9 || y2 > 9 || y3 > 9 || y4 > 9 || m1 > 9 || m2 > 9 || d1 > 9 || d2 > 9 {
 		return date{}, false
 	}
-	d.year, d.month, d.day = int(y1)*1000+int(y2)*100+int(y3)*10+int(y4), int(m1)*10+int(m2), int(d1)*10+int(d2)
-	return d, d.year >= 1970 && d.year < 2200 && d.month >= 1 && d.month <= 12 && d.day >= 1 && d.day <= 31
+	d.year, d.month, d.day = int(y1)*1000+int(y2)*100+int(y3)*10+int(y4), int(m1)*10+int(m2),
+		int(d1)*10+int(d2)
+	return d, d.year >= 1970 && d.year < 2200 && d.month >= 1 && d.month <= 12 && d.day >= 1 &&
+		d.day <= 31
 }
 
-// dayLast reads a date that ends with a number of one or two digits, or a short year.
+// dateEndingInDay reads a date that ends with a number of one or two digits: a day or a short year.
 func dateEndingInDay(b []byte, start, last int) (d date, from int) {
 	if start == 0 {
 		return date{}, 0
@@ -139,8 +145,8 @@ func dateEndingInDay(b []byte, start, last int) (d date, from int) {
 	return date{}, 0
 }
 
-// yearLast reads a date whose year stands last: "11/20/2026", month and day as in Python's examples, or the other way round
-// where there is no such month; "20.11.2026" is day and month.
+// dateEndingInYear reads a date whose year is last. "11/20/2026" is month and day, as in Python's
+// examples, or day and month if there is no such month. "20.11.2026" is day and month.
 func dateEndingInYear(b []byte, year int) (d date, from int) {
 	end := len(b) - 1
 	if end < 3 || b[end] != '/' && b[end] != '-' && b[end] != '.' {
@@ -156,14 +162,16 @@ func dateEndingInYear(b []byte, year int) (d date, from int) {
 	if m < 1 || m > 2 || first > 0 && (lex.IsTextByte(b[first-1]) || b[first-1] == b[end]) {
 		return date{}, 0
 	}
-	d = date{year: year, month: lex.ParseDigits(b[first : first+m]), day: lex.ParseDigits(b[from : from+n])}
+	d = date{year: year, month: lex.ParseDigits(b[first : first+m]),
+		day: lex.ParseDigits(b[from : from+n])}
 	if d.month > 12 || b[end] == '.' {
 		d.month, d.day = d.day, d.month
 	}
 	return d, first
 }
 
-// namedMonth reads a date but for the year that follows it: "20/Nov/", "20-Nov-", "20 Nov ", "Nov 20, ".
+// dateWithMonthName reads the part of a date before its year: "20/Nov/", "20-Nov-", "20 Nov ", "Nov
+// 20, ".
 func dateWithMonthName(b []byte, year int) (d date, from int) {
 	if len(b) == 0 || b[len(b)-1] != '/' && b[len(b)-1] != '-' && b[len(b)-1] != ' ' {
 		return date{}, 0
@@ -199,10 +207,14 @@ func dateWithMonthName(b []byte, year int) (d date, from int) {
 
 const months = "JanFebMarAprMayJunJulAugSepOctNovDec"
 
-// isMonth says that the text begins with a month's name, and not with a level of glog's.
-func beginsWithMonth(b []byte) bool { return len(b) > 1 && !lex.IsDigit(b[0]) && !lex.IsDigit(b[1]) }
+// beginsWithMonth reports whether the text begins with the name of a month, not with a level of
+// glog's.
+func beginsWithMonth(b []byte) bool {
+	return len(b) > 1 && !lex.IsDigit(b[0]) && !lex.IsDigit(b[1])
+}
 
-// monthBefore is the month whose short name the text ends with, from 1, and where the name begins; 0 where there is none.
+// monthBefore returns the month, from 1, whose short name ends the text, and where the name begins.
+// month is 0 if there is none.
 func monthBefore(b []byte) (month, start int) {
 	start = len(b) - 3
 	if start < 0 || start > 0 && lex.IsTextByte(b[start-1]) || b[start] < 'A' || b[start] > 'S' {
@@ -216,8 +228,8 @@ func monthBefore(b []byte) (month, start int) {
 	return 0, 0
 }
 
-// cutYear takes the year of Fri Nov 20 02:00:03 2026 and Fri Nov 20 02:00:03 CET 2026 from what follows the time. A zone
-// that is known is left before it.
+// cutYear reads the year in the text after the time: Fri Nov 20 02:00:03 2026, or Fri Nov 20
+// 02:00:03 CET 2026. It returns the rest, which begins with the zone if there is one.
 func (d *date) cutYear(rest []byte) (behind []byte) {
 	text := lex.TrimBlanks(rest)
 	word := 0
@@ -226,12 +238,14 @@ func (d *date) cutYear(rest []byte) (behind []byte) {
 	}
 	year := text[word:]
 	if word > 0 {
-		if word < 3 || word > 4 || text[word-1] != 'T' && string(text[:word]) != "UTC" && string(text[:word]) != "MSK" {
+		if word < 3 || word > 4 || text[word-1] != 'T' && string(text[:word]) != "UTC" &&
+			string(text[:word]) != "MSK" {
 			return rest
 		}
 		year = lex.TrimBlanks(year)
 	}
-	if lex.CountDigits(year) != 4 || len(text) == len(rest) || len(year) > 4 && lex.IsTextByte(year[4]) {
+	if lex.CountDigits(year) != 4 || len(text) == len(rest) ||
+		len(year) > 4 && lex.IsTextByte(year[4]) {
 		return rest
 	}
 	if n := lex.ParseDigits(year[:4]); n >= 2000 && n < 2100 {
@@ -244,13 +258,15 @@ func (d *date) cutYear(rest []byte) (behind []byte) {
 	return rest
 }
 
-// isGlog says that the text ends with a level of glog's lines: "I" of "I1120 02:00:03.123456".
+// endsWithGlogLevel reports whether the text ends with a level of glog's lines: the "I" of "I1120
+// 02:00:03.123456".
 func endsWithGlogLevel(b []byte) bool {
 	n := len(b)
-	return n > 0 && bytes.IndexByte([]byte("IWEFD"), b[n-1]) >= 0 && (n == 1 || !lex.IsTextByte(b[n-2]))
+	return n > 0 && bytes.IndexByte([]byte("IWEFD"), b[n-1]) >= 0 &&
+		(n == 1 || !lex.IsTextByte(b[n-2]))
 }
 
-// trailingDigits is the number of digits that the text ends with.
+// trailingDigits returns the number of digits that the text ends with.
 func trailingDigits(b []byte) (n int) {
 	for n < len(b) && lex.IsDigit(b[len(b)-1-n]) {
 		n++

@@ -11,12 +11,13 @@ import (
 // A Stamp is the time that a line gives.
 type Stamp struct {
 	time.Time
-	local    bool // without a zone: the digits are as if they were UTC
-	dateless bool // the time of day alone, of January 1 of the year 0
-	yearless bool // of the year 0
+	local    bool // without a zone; Time holds the digits as if they were UTC
+	dateless bool // without a date; Time is on January 1 of the year 0
+	yearless bool // without a year; Time is in the year 0
 }
 
-// worth orders stamps by how much they say.
+// detail returns a number that is larger the more the stamp says: from 0 for no time to 4 for a
+// time with date and zone.
 func (s Stamp) detail() int {
 	switch {
 	case s.IsZero():
@@ -31,24 +32,26 @@ func (s Stamp) detail() int {
 	return 4
 }
 
-// Into makes it a header's time.
+// Into sets the time of a header.
 func (s Stamp) Into(h *record.Header) {
 	h.Time, h.Local, h.Dateless, h.Yearless = s.Time, s.local, s.dateless, s.yearless
 }
 
-// Line are the times of a line, found once for all of its records: a line of 64 KiB may hold thousands.
+// A Line keeps the times found in one line for all of its records. A line of 64 KiB may hold
+// thousands of records.
 type Line struct {
-	head       Stamp // in text[:at], at most stampMargin into the line
-	headEnd    int
-	dated      Stamp // the first with a date behind stampMargin, which ends at end
-	datedEnd   int
-	searched   int   // so far for later
-	keyed      Stamp // behind a key, anywhere
-	keyedKnown bool  // for keyed
+	head     Stamp // the time in text[:headEnd], which is at most SearchLimit bytes
+	headEnd  int
+	dated    Stamp // the first time with a date after SearchLimit; it ends at datedEnd
+	datedEnd int
+	searched int   // bytes that were searched for dated
+	keyed    Stamp // the time after a key, anywhere in the line
+	// keyedKnown is set if the line was searched for keyed.
+	keyedKnown bool
 }
 
-// Of is the time of a record that begins at an offset of the line. What stands before it counts, or behind a key where a
-// wrapper puts the time last.
+// RecordTime returns the time of a record that begins at an offset of the line. It looks for the
+// time before the record, and after a key anywhere, because some wrappers put the time last.
 func (l *Line) RecordTime(text []byte, at int, last *Last) Stamp {
 	begin := min(at, SearchLimit)
 	if begin < l.headEnd || begin > l.headEnd && l.head.detail() < 3 {
@@ -56,7 +59,8 @@ func (l *Line) RecordTime(text []byte, at int, last *Last) Stamp {
 		last.note(text[:begin], l.head)
 	}
 	l.headEnd = begin
-	if l.head.detail() < 4 && (bytes.IndexByte(text[:begin], '{') >= 0 || bytes.IndexByte(text[:begin], '=') >= 0) {
+	if l.head.detail() < 4 && (bytes.IndexByte(text[:begin], '{') >= 0 ||
+		bytes.IndexByte(text[:begin], '=') >= 0) {
 		if !l.keyedKnown {
 			l.keyed, l.keyedKnown = keyedTime(text), true
 		}
@@ -70,34 +74,38 @@ func (l *Line) RecordTime(text []byte, at int, last *Last) Stamp {
 	return l.head
 }
 
-// A Last is the time of an earlier line and what stood before its record. Of the lines that follow most differ from it
-// in the seconds alone, so that only these need be read.
+// A Last is the time of an earlier line and the text before its record. Most lines that follow
+// differ from it in the seconds alone, so only the seconds need to be read.
 type Last struct {
 	Stamp
-	head []byte // what stood before the record, with the time; empty where there is none to go by
-	// head[second:end] are the seconds, with a fraction or without.
+	head []byte // the text before the record, with the time; empty if the time cannot be reused
+	// head[second:end] holds the seconds, with or without a fraction.
 	second, end int
 }
 
-// note keeps the time that was found in what stands before a record.
+// note keeps the time that was found in the text before a record.
 func (l *Last) note(head []byte, s Stamp) {
 	l.head = l.head[:0]
-	if s.detail() < 3 || len(head) > maxHead || bytes.IndexByte(head, '{') >= 0 || bytes.IndexByte(head, '=') >= 0 {
-		return // by a key another time may be found
+	if s.detail() < 3 || len(head) > maxHead || bytes.IndexByte(head, '{') >= 0 ||
+		bytes.IndexByte(head, '=') >= 0 {
+		return // a key may give another time
 	}
-	// It is the one around the first colon that stands between digits.
+	// The time is around the first colon between digits.
 	colon := 1
-	for colon+6 <= len(head) && (head[colon] != ':' || !lex.IsDigit(head[colon-1]) || !lex.IsDigit(head[colon+1])) {
+	for colon+6 <= len(head) && (head[colon] != ':' || !lex.IsDigit(head[colon-1]) ||
+		!lex.IsDigit(head[colon+1])) {
 		colon++
 	}
-	if colon+6 > len(head) || head[colon+3] != ':' || !lex.IsDigit(head[colon+4]) || !lex.IsDigit(head[colon+5]) {
+	if colon+6 > len(head) || head[colon+3] != ':' || !lex.IsDigit(head[colon+4]) ||
+		!lex.IsDigit(head[colon+5]) {
 		return
 	}
 	if found, _, _ := clockAt(head, colon); found != s {
 		return
 	}
 	l.second, l.end = colon+4, colon+6
-	if l.end+1 < len(head) && (head[l.end] == '.' || head[l.end] == ',') && lex.IsDigit(head[l.end+1]) {
+	if l.end+1 < len(head) && (head[l.end] == '.' || head[l.end] == ',') &&
+		lex.IsDigit(head[l.end+1]) {
 		l.end += 1 + min(9, lex.CountDigits(head[l.end+1:]))
 	}
 	second, nanos, _ := secondsOf(head[l.second:l.end])
@@ -105,10 +113,12 @@ func (l *Last) note(head []byte, s Stamp) {
 	l.Stamp, l.head = s, append(l.head, head...)
 }
 
-// Recurs says whether what stands before a record is what stood there last, but for the seconds, and gives a header its time.
+// Reuse reports whether the text before a record equals the last one apart from the seconds. If so,
+// it sets the header's time.
 func (l *Last) Reuse(head []byte, h *record.Header) bool {
 	if len(l.head) != len(head) || len(head) == 0 ||
-		string(head[:l.second]) != string(l.head[:l.second]) || string(head[l.end:]) != string(l.head[l.end:]) {
+		string(head[:l.second]) != string(l.head[:l.second]) ||
+		string(head[l.end:]) != string(l.head[l.end:]) {
 		return false
 	}
 	second, nanos, ok := secondsOf(head[l.second:l.end])
@@ -133,10 +143,11 @@ func secondsOf(b []byte) (second, nanos int, ok bool) {
 	return second, nanos, ok && second < 60
 }
 
-// stampMax is longer than a time with its date, up to the zone.
+// maxStamp is more than the length of a time with its date, up to the zone.
 const maxStamp = 48
 
-// behind is the first time with a date that stands behind the line's first bytes, and before an offset.
+// datedAfterHead returns the first time with a date that is after the line's first SearchLimit
+// bytes and before an offset.
 func (l *Line) datedAfterHead(text []byte, at int) Stamp {
 	if l.datedEnd == 0 && at > l.searched {
 		l.dated, l.datedEnd = firstDated(text[:at], max(SearchLimit, l.searched)-maxStamp)
@@ -148,7 +159,8 @@ func (l *Line) datedAfterHead(text []byte, at int) Stamp {
 	return l.dated
 }
 
-// firstDated is the first time with a date whose colon stands at an offset of the text or behind it, and where it ends.
+// firstDated returns the first time with a date whose colon is at or after an offset, and where it
+// ends.
 func firstDated(b []byte, from int) (s Stamp, end int) {
 	for at := from; ; at++ {
 		colon := bytes.IndexByte(b[at:], ':')
@@ -162,10 +174,12 @@ func firstDated(b []byte, from int) (s Stamp, end int) {
 	}
 }
 
-// Margin is how far into a line a time without a date, or one of another form than 2026-11-20 02:00:03, is looked for.
+// SearchLimit is the number of bytes at the beginning of a line that are searched for a time.
+// Beyond it only times such as 2026-11-20 02:00:03 are found.
 const SearchLimit = 512
 
-// Find looks for the time in what stands before a record. The first that has a date is the line's, else the first one:
+// Find returns the time in the text before a record. The first time with a date wins. Without one
+// it is the first time without a date. These forms are known:
 //
 //	2026-11-20T02:00:03.123Z                        ISO 8601, RFC 3339
 //	[2026-01-10 02:14:07,123] [INFO]                Python's logging
@@ -182,8 +196,8 @@ const SearchLimit = 512
 //	INFO 11-20 02:00:03 [gpu_model_runner.py:1843]  vLLM: no year
 //	[02:00:03,123] [23:16:01:785372]                no date
 //
-// Times of day without a year or a date must stand where logs have them, at the head of the line: elsewhere they are what
-// is left of an epoch, or a place in a film.
+// A time without a year or a date must be at the head of the line, where logs have it. Elsewhere it
+// may be the duration of an epoch, or a position in a film.
 func Find(b []byte) (s Stamp) {
 	b = b[:min(len(b), SearchLimit)]
 	for at := 0; ; at++ {
@@ -210,17 +224,17 @@ func Find(b []byte) (s Stamp) {
 	return s
 }
 
-// stampHead is how long a line's head may be before its time, in bytes.
+// maxHead is the longest text before the time at a line's head, in bytes.
 const maxHead = 128
 
-// atHead says that a time without a date, or one with a month and a day in digits, stands where a log has it: at the head of
-// the line, behind at most what programs and launchers put there.
+// atHead reports whether a time without a date, or one with a month and a day in digits, is at the
+// head of the line. Only texts that programs and launchers write may precede it:
 //
 //	(EngineCore_DP0 pid=964370) INFO 03-09 09:32:24 [gpu_model_runner.py:5360]
 //	[default0]:[02:00:03] [INFO]
 //	2342727,15:47:02.841977,free,0x10012400000,1048576,0
 //
-// A duration stands elsewhere, or is followed by another one:
+// Something that is not a time has other text before it, or after it:
 //
 //	Epoch: [0]  [120/128]  eta: 10:12:43  lr: 0.0001
 //	 50%|█████     | 10/20 [10:02:03<10:00:00, 3600.00s/it]
@@ -229,13 +243,16 @@ func atHead(before, behind []byte) bool {
 	if len(before) > maxHead {
 		return false
 	}
-	if len(behind) > 0 && (lex.IsTextByte(behind[0]) || behind[0] == '<' || behind[0] == '/' || behind[0] == '%' || behind[0] == ':' && len(behind) > 1 && lex.IsDigit(behind[1])) {
+	if len(behind) > 0 && (lex.IsTextByte(behind[0]) || behind[0] == '<' || behind[0] == '/' ||
+		behind[0] == '%' || behind[0] == ':' && len(behind) > 1 && lex.IsDigit(behind[1])) {
 		return false
 	}
-	if next := lex.TrimBlanks(behind); bytes.HasPrefix(next, []byte("-->")) || bytes.HasPrefix(next, []byte("/ ")) || bytes.HasPrefix(next, []byte("<")) {
+	if next := lex.TrimBlanks(behind); bytes.HasPrefix(next, []byte("-->")) ||
+		bytes.HasPrefix(next, []byte("/ ")) || bytes.HasPrefix(next, []byte("<")) {
 		return false
 	}
-	if n := len(before); n > 1 && before[n-1] == ',' && lex.IsDigit(before[n-2]) && len(behind) > 0 && behind[0] == ',' {
+	if n := len(before); n > 1 && before[n-1] == ',' && lex.IsDigit(before[n-2]) && len(behind) > 0 &&
+		behind[0] == ',' {
 		return lex.CountDigits(before) == n-1 // the first column is a number, of a thread
 	}
 	if key, ok := keyBefore(before); ok {
@@ -286,7 +303,7 @@ func atHead(before, behind []byte) bool {
 	}
 }
 
-// trailingWord is the length of the word that the text ends with, such as a program's name.
+// trailingWord returns the length of the word that the text ends with, such as a program's name.
 func trailingWord(b []byte) (n int) {
 	for n < len(b) && (lex.IsTextByte(b[len(b)-1-n]) || b[len(b)-1-n] == '-' || b[len(b)-1-n] == '.') {
 		n++
@@ -296,7 +313,8 @@ func trailingWord(b []byte) (n int) {
 
 func isLevel(word []byte) bool {
 	switch string(word) {
-	case "INFO", "DEBUG", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "TRACE", "NOTICE", "I", "W", "E", "D",
+	case "INFO", "DEBUG", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "TRACE", "NOTICE", "I",
+		"W", "E", "D",
 		"info", "debug", "warning", "warn", "error", "critical", "fatal", "trace", "notice":
 		return true
 	}

@@ -7,10 +7,11 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// clockAt reads the time whose first colon stands at an offset, with the date and the zone around it: b[start:end] is what
-// it takes up.
+// clockAt reads the time whose first colon is at an offset, with the date and the zone around it.
+// All of it is b[start:end].
 func clockAt(b []byte, colon int) (s Stamp, start, end int) {
-	if colon < 1 || colon+2 >= len(b) || !lex.IsDigit(b[colon-1]) || !lex.IsDigit(b[colon+1]) || !lex.IsDigit(b[colon+2]) {
+	if colon < 1 || colon+2 >= len(b) || !lex.IsDigit(b[colon-1]) || !lex.IsDigit(b[colon+1]) ||
+		!lex.IsDigit(b[colon+2]) {
 		return Stamp{}, 0, 0
 	}
 	start = colon - 1
@@ -61,14 +62,16 @@ type clock struct {
 	hasSeconds                  bool
 }
 
-// cutSeconds cuts ":03", a fraction and AM or PM off the text behind "02:00". RMM puts a colon before the fraction:
+// cutSeconds cuts ":03", a fraction, and AM or PM off the text after "02:00". RMM puts a colon
+// before the fraction:
 //
 //	[1051543][23:16:01:785372][error ]
 func (c *clock) cutSeconds(rest []byte) (behind []byte, ok bool) {
 	if len(rest) >= 3 && rest[0] == ':' && lex.IsDigit(rest[1]) && lex.IsDigit(rest[2]) {
 		c.second, c.hasSeconds = lex.ParseDigits(rest[1:3]), true
 		rest = rest[3:]
-		if len(rest) > 1 && (rest[0] == '.' || rest[0] == ',' || rest[0] == ':' && lex.CountDigits(rest[1:]) == 6) && lex.IsDigit(rest[1]) {
+		if len(rest) > 1 && (rest[0] == '.' || rest[0] == ',' ||
+			rest[0] == ':' && lex.CountDigits(rest[1:]) == 6) && lex.IsDigit(rest[1]) {
 			rest = rest[1:]
 			for scale := 100_000_000; len(rest) > 0 && lex.IsDigit(rest[0]); scale /= 10 {
 				c.nanos += int(rest[0]-'0') * scale
@@ -76,10 +79,12 @@ func (c *clock) cutSeconds(rest []byte) (behind []byte, ok bool) {
 			}
 		}
 	}
-	if len(rest) > 0 && (rest[0] == ':' && c.hasSeconds && len(rest) > 1 && lex.IsHex(rest[1]) || lex.IsDigit(rest[0])) {
+	if len(rest) > 0 && (rest[0] == ':' && c.hasSeconds && len(rest) > 1 && lex.IsHex(rest[1]) ||
+		lex.IsDigit(rest[0])) {
 		return nil, false // the address 00:1a:2b:3c:4d:5e
 	}
-	if len(rest) >= 3 && rest[0] == ' ' && rest[2] == 'M' && (rest[1] == 'A' || rest[1] == 'P') && (len(rest) == 3 || !lex.IsTextByte(rest[3])) {
+	if len(rest) >= 3 && rest[0] == ' ' && rest[2] == 'M' && (rest[1] == 'A' || rest[1] == 'P') &&
+		(len(rest) == 3 || !lex.IsTextByte(rest[3])) {
 		if c.hour < 1 || c.hour > 12 {
 			return nil, false
 		}
@@ -92,18 +97,19 @@ func (c *clock) cutSeconds(rest []byte) (behind []byte, ok bool) {
 	return rest, c.hour <= 23 && c.minute <= 59 && c.second <= 60
 }
 
-// on is the time on a date.
+// on returns the time of day on a date.
 func (c clock) on(d date) Stamp {
 	s := Stamp{local: true, dateless: d.gap == NoDate, yearless: d.gap == NoYear}
-	s.Time = time.Date(d.year, time.Month(d.month), d.day, c.hour, c.minute, c.second, c.nanos, time.UTC)
+	s.Time = time.Date(d.year, time.Month(d.month), d.day, c.hour, c.minute, c.second, c.nanos,
+		time.UTC)
 	if d.day > 28 && c.second < 60 && s.Day() != d.day {
 		return Stamp{} // February 30
 	}
 	return s
 }
 
-// cutZone cuts a zone off the text that begins with it, and moves the time to UTC: "Z", "+01:00", "+0100", "+01",
-// " -0800", " UTC". Other words name more than one zone each.
+// cutZone cuts a zone off the beginning of the text and moves the time to UTC: "Z", "+01:00",
+// "+0100", "+01", " -0800", " UTC". Other names of zones are ambiguous.
 func (s *Stamp) cutZone(rest []byte) (behind []byte, ok bool) {
 	text := lex.TrimBlanks(rest)
 	blank := len(text) < len(rest)
@@ -116,7 +122,8 @@ func (s *Stamp) cutZone(rest []byte) (behind []byte, ok bool) {
 			return text[1:], true
 		}
 	case 'U', 'G':
-		if len(text) >= 3 && (string(text[:3]) == "UTC" || string(text[:3]) == "GMT") && (len(text) == 3 || !lex.IsTextByte(text[3])) {
+		if len(text) >= 3 && (string(text[:3]) == "UTC" || string(text[:3]) == "GMT") &&
+			(len(text) == 3 || !lex.IsTextByte(text[3])) {
 			return text[3:], true
 		}
 	case '+', '-':
@@ -150,7 +157,7 @@ func (s *Stamp) cutZone(rest []byte) (behind []byte, ok bool) {
 	return rest, false
 }
 
-// findCompact looks for 20261120T020003Z.
+// findCompact returns the first time in the form 20261120T020003Z.
 func findCompact(b []byte) Stamp {
 	for at := 0; ; at++ {
 		i := bytes.IndexByte(b[at:], 'T')

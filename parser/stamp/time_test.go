@@ -9,7 +9,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// render is a stamp as the table below writes it: without a zone where it has none, without what else is missing.
+// render writes a stamp as the table below does, without the parts that the stamp lacks.
 func (s Stamp) render() string {
 	layout := "2006-01-02T15:04:05.999999999"
 	switch {
@@ -26,7 +26,8 @@ func (s Stamp) render() string {
 	return s.Format(layout)
 }
 
-// The times that logs have, each as its program writes it. Behind a record's mark, "|", a time is looked for by its key.
+// The times in logs, each as its program writes it. After "|", which stands for a record, only times
+// with a key are found.
 func TestFindTime(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		// ISO 8601 and its kin.
@@ -94,7 +95,8 @@ func TestFindTime(t *testing.T) {
 		{"Feb 29 02:00:03 host 2048 |", "--02-29T02:00:03"},
 		{"Nov 20 02:00:03 GPU 2048 MiB |", "--11-20T02:00:03"},
 		{"I1120 02:00:03.123456   2026 file.cc:12] |", "--11-20T02:00:03.123456"},
-		{"(EngineCore_DP0 pid=964370) INFO 03-09 09:32:24 [gpu_model_runner.py:5360] |", "--03-09T09:32:24"},
+		{"(EngineCore_DP0 pid=964370) INFO 03-09 09:32:24 [gpu_model_runner.py:5360] |",
+			"--03-09T09:32:24"},
 		{"INFO 12-15 19:05:24 [gpu_model_runner.py:2634] |", "--12-15T19:05:24"},
 		{"11-20 02:00:03.123  1234  1234 I tag: |", "--11-20T02:00:03.123"},
 		{"[06/17 13:36:46 d2.engine.train_loop]: |", "--06-17T13:36:46"},
@@ -125,7 +127,8 @@ func TestFindTime(t *testing.T) {
 		{`{"ts": 1700000000.123, "msg": "|`, "2023-11-14T22:13:20.123Z"},
 		{"level=info ts=1700000000.5 msg=|", "2023-11-14T22:13:20.5Z"},
 		// Behind the record, and better than what stands before it.
-		{`{"log":"| A","stream":"stderr","time":"2026-11-20T02:00:03.123456789Z"}`, "2026-11-20T02:00:03.123456789Z"},
+		{`{"log":"| A","stream":"stderr","time":"2026-11-20T02:00:03.123456789Z"}`,
+			"2026-11-20T02:00:03.123456789Z"},
 		{`{"log":"2026-11-20 04:00:03 | A","time":"2026-11-20T02:00:03.1Z"}`, "2026-11-20T02:00:03.1Z"},
 		{`{"message": "|", "asctime": "2026-11-20 02:00:03,123"}`, "2026-11-20T02:00:03.123"},
 		{`{"message": "|", "timestamp": "20261120T020003Z"}`, "2026-11-20T02:00:03Z"},
@@ -195,8 +198,10 @@ func TestFindTimeRoundTrip(t *testing.T) {
 	for range 366 * 25 {
 		at = at.Add(57*time.Minute + 36*time.Second)
 		for _, layout := range []string{
-			time.RFC3339Nano, "2006/01/02 15:04:05.000", time.ANSIC, time.UnixDate, time.RFC1123Z, "02/Jan/2006:15:04:05 -0700",
-			"01/02/2006 15:04:05", "20060102T150405.000Z0700", "Jan 2, 2006 3:04:05 PM", "06/01/02 15:04:05 UTC",
+			time.RFC3339Nano, "2006/01/02 15:04:05.000", time.ANSIC, time.UnixDate, time.RFC1123Z,
+			"02/Jan/2006:15:04:05 -0700",
+			"01/02/2006 15:04:05", "20060102T150405.000Z0700", "Jan 2, 2006 3:04:05 PM",
+			"06/01/02 15:04:05 UTC",
 		} {
 			text := at.Format(layout)
 			want, err := time.Parse(layout, text)
@@ -233,8 +238,10 @@ func stampOf(text []byte, at int, last *Last) Stamp {
 // A line whose time is told by that of the line before gives the time that it gives by itself.
 func TestLastStamp(t *testing.T) {
 	for _, layout := range []string{
-		time.RFC3339Nano, "[2006-01-02 15:04:05.000] [INFO] ", "2006/01/02 15:04:05,000000 - INFO - ", "[rank0]: 2006-01-02 15:04:05 ",
-		time.ANSIC, "Jan 2, 2006 3:04:05 PM ", "2006-01-02T15:04:05.000-07:00 x", "01/02/2006 15:04:05 ", "15:04:05.000 ", "Jan 02 15:04:05 ",
+		time.RFC3339Nano, "[2006-01-02 15:04:05.000] [INFO] ", "2006/01/02 15:04:05,000000 - INFO - ",
+		"[rank0]: 2006-01-02 15:04:05 ",
+		time.ANSIC, "Jan 2, 2006 3:04:05 PM ", "2006-01-02T15:04:05.000-07:00 x", "01/02/2006 15:04:05 ",
+		"15:04:05.000 ", "Jan 02 15:04:05 ",
 	} {
 		var last Last
 		recurred := 0
@@ -257,7 +264,8 @@ func TestLastStamp(t *testing.T) {
 }
 
 func FuzzFindTime(f *testing.F) {
-	for _, seed := range []string{"2026-11-20T02:00:03.123Z", "Fri Nov 20 02:00:03 CET 2026", `{"ts": 1700000000.123}`, "I1120 02:00:03", "[1:2:3"} {
+	for _, seed := range []string{"2026-11-20T02:00:03.123Z", "Fri Nov 20 02:00:03 CET 2026",
+		`{"ts": 1700000000.123}`, "I1120 02:00:03", "[1:2:3"} {
 		f.Add([]byte(seed), 3)
 	}
 	f.Fuzz(func(t *testing.T, text []byte, at int) {

@@ -7,15 +7,14 @@ import (
 	"vramsoak/parser/lex"
 )
 
-// keyMax is the longest key that is looked at, in bytes.
+// maxKey is the length of the longest key that counts, in bytes.
 const maxKey = 16
 
-// keyedTime is the time that stands behind a key of JSON or logfmt, wherever in the line:
+// keyedTime returns the time after a key of JSON or logfmt, anywhere in the line. If there are
+// several, it returns the one with most detail:
 //
 //	{"log":"[GPU Memory] Before ...\n","stream":"stderr","time":"2026-11-20T02:00:03.123456789Z"}
 //	level=info msg="..." ts=1700000000.123
-//
-// Of several it is the one that says most.
 func keyedTime(text []byte) (best Stamp) {
 	for i, c := range text {
 		if c != '=' && c != ':' {
@@ -39,7 +38,7 @@ func keyedTime(text []byte) (best Stamp) {
 	return best
 }
 
-// At is the time that the text begins with.
+// Parse returns the time that the text begins with.
 func Parse(text []byte) Stamp {
 	if lex.CountDigits(text) == 8 {
 		if s := findCompact(text); !s.IsZero() {
@@ -59,7 +58,8 @@ func Parse(text []byte) Stamp {
 	return Stamp{}
 }
 
-// keyBefore is the key that the text ends with, along with what joins it to its value: `"time": "`, "ts=".
+// keyBefore returns the key that ends the text. The quotes, blanks and the colon or equals sign
+// between key and value may follow it: `"time": "`, `ts=`.
 func keyBefore(b []byte) (key []byte, ok bool) {
 	b = cutQuote(b)
 	b = bytes.TrimRight(b, " ")
@@ -86,7 +86,7 @@ func keyBefore(b []byte) (key []byte, ok bool) {
 	return b[len(b)-n:], n > 0
 }
 
-// cutQuote cuts a quote off the end of the text, also one that is quoted itself.
+// cutQuote cuts a quotation mark, plain or escaped, off the end of the text.
 func cutQuote(b []byte) []byte {
 	if n := len(b); n > 0 && (b[n-1] == '"' || b[n-1] == '\'') {
 		return bytes.TrimRight(b[:n-1], `\`)
@@ -96,7 +96,8 @@ func cutQuote(b []byte) []byte {
 
 func isTimeKey(key []byte) bool {
 	switch string(key) {
-	case "time", "ts", "timestamp", "@timestamp", "asctime", "datetime", "date", "created", "Time", "Timestamp", "TIMESTAMP":
+	case "time", "ts", "timestamp", "@timestamp", "asctime", "datetime", "date", "created", "Time",
+		"Timestamp", "TIMESTAMP":
 		return true
 	}
 	return false
@@ -110,8 +111,9 @@ func isMessageKey(key []byte) bool {
 	return false
 }
 
-// leadingEpoch is the time that a line begins with as the seconds since 1970: "1700000000.123 ", "[1700000000.123] ". A
-// kernel's "[12345.678]" counts from its start and is none.
+// leadingEpoch returns the time that a line begins with, in seconds since 1970: "1700000000.123 ",
+// "[1700000000.123] ". It does not read a kernel's "[12345.678]", which counts from the start of
+// the machine.
 func leadingEpoch(b []byte) Stamp {
 	b = lex.TrimBlanks(b)
 	b = bytes.TrimLeft(b[:min(len(b), 64)], "[(\"'")
@@ -125,8 +127,9 @@ func leadingEpoch(b []byte) Stamp {
 	return s
 }
 
-// cutEpoch cuts the seconds since 1970 off the text that begins with them, or milliseconds, microseconds or nanoseconds,
-// which are told by the number of digits. Times from 2001 to 2039 are read.
+// cutEpoch cuts a time since 1970 off the beginning of the text. The number of digits tells whether
+// it is in seconds, milliseconds, microseconds or nanoseconds. Only times from 2001 to 2039 are
+// read.
 func cutEpoch(b []byte) (s Stamp, rest []byte) {
 	n := lex.CountDigits(b)
 	if n != 10 && n != 13 && n != 16 && n != 19 {
