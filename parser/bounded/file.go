@@ -7,21 +7,21 @@ import (
 	"os"
 )
 
-// A TooLargeError says that a file is larger than what is read of its kind.
+// A TooLargeError says that a file is larger than the limit for its kind.
 type TooLargeError struct {
 	Name  string
-	Limit int64 // bytes that are read
-	Size  int64 // bytes that it has; 0 where that is not known, as of a pipe or of /dev/zero
+	Limit int64 // bytes
+	Size  int64 // bytes of the file; 0 if unknown, as for a pipe or /dev/zero
 }
 
-// Error is "run.json: expected a file of at most 8 MiB, found one of 2048 MiB; is this the right
-// file?".
+// Error returns "run.json: expected a file of at most 8 MiB, found one of 2048 MiB; is this the
+// right file?".
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%s: expected a file of at most %s, found %s; is this the right file?",
 		e.Name, size(e.Limit), e.Found())
 }
 
-// Found says how large the file is, as far as that is known.
+// Found returns how large the file is: "one of 2048 MiB", or "more" if the size is unknown.
 func (e *TooLargeError) Found() string {
 	if e.Size == 0 {
 		return "more"
@@ -29,8 +29,7 @@ func (e *TooLargeError) Found() string {
 	return "one of " + size(e.Size)
 }
 
-// size is a number of bytes in the largest unit that gives a whole number of at least 1, rounded
-// down.
+// size returns a number of bytes in the largest unit that gives at least 1, rounded down.
 func size(n int64) string {
 	switch {
 	case n >= 1<<20:
@@ -41,8 +40,8 @@ func size(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// ReadFile returns the text of a file of at most that many bytes. A larger one is a
-// [*TooLargeError]; if its size is known, nothing is read.
+// ReadFile returns the text of a file of at most that many bytes. For a larger file it returns a
+// [*TooLargeError]. If the size is known in advance, nothing is read.
 func ReadFile(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -52,11 +51,11 @@ func ReadFile(path string, most int64) ([]byte, error) {
 	return ReadAll(f, path, most)
 }
 
-// streamMax is how much is read, at most, of a pipe or a device. How large it is shows only when it
-// has been read, and refusing it must not take much memory.
+// streamMax is the most that is read of a pipe or a device. Its size is unknown until it has been
+// read, and refusing it must not take much memory.
 const streamMax = 8 << 20
 
-// ReadAll is [ReadFile] for a file that is open already. Its error has the name.
+// ReadAll is [ReadFile] for a file that is already open. Its error has the name.
 func ReadAll(r io.Reader, name string, most int64) ([]byte, error) {
 	if f, ok := r.(*os.File); ok {
 		switch info, err := f.Stat(); {
@@ -78,23 +77,24 @@ func ReadAll(r io.Reader, name string, most int64) ([]byte, error) {
 	return text, nil
 }
 
-// Values in JSON are at least so many bytes apart on average, beyond the first manyValues. Those
-// that vramsoak writes are twice as far apart. "[{},{},{}]" is three bytes a value, and each takes
-// as much memory as a full one.
+// JSON files have at least so many bytes for each value on average, after the first manyValues. The
+// JSON that vramsoak writes has twice as many. "[{},{},{}]" has three bytes a value, and each value
+// takes as much memory as a full one.
 const (
 	valueBytes = 8
 	manyValues = 1 << 16
 )
 
-// ReadJSON is [ReadFile] of a file in JSON, which may not hold more values than a real one of its
-// size.
+// ReadJSON is [ReadFile] for a JSON file. It also refuses a file with more values than a real one
+// of its size has.
 func ReadJSON(path string, most int64) ([]byte, error) {
 	text, err := ReadFile(path, most)
 	if err != nil {
 		return nil, err
 	}
 	if values := bytes.Count(text, []byte{','}); values > manyValues && values > len(text)/valueBytes {
-		return nil, fmt.Errorf("%s: expected values of %d bytes each on average, found %d values in %d bytes; "+
+		return nil, fmt.Errorf("%s: expected values of %d bytes each on average, "+
+			"found %d values in %d bytes; "+
 			"is this the right file?", path, valueBytes, values, len(text))
 	}
 	return text, nil

@@ -8,13 +8,11 @@ import (
 	"iter"
 )
 
-// LineMax is the longest line of a list of files, in bytes. The longest path that Linux takes has
-// 4,096.
+// MaxLine is the longest line of a list of files, in bytes. The longest path on Linux has 4,096.
 const MaxLine = 64 << 10
 
-// Lines yields the lines of a list with their ends, each good until the next, each as soon as it
-// has come. One of more than [LineMax] bytes is an error, with its number and its name, and ends
-// the list.
+// Lines yields the lines of a list, each with its line end and as soon as it arrives. A line is
+// valid until the next one. A line of more than [MaxLine] bytes ends the list with an error.
 func Lines(r io.Reader, name string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		lines := bufio.NewReaderSize(r, MaxLine)

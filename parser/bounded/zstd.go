@@ -9,17 +9,18 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A window is what a zstd file may refer back to, and the reader keeps as much at hand. zstd's
-// levels up to 19 take 8 MiB, --ultra -22 and --long take 128 MiB. A file of some bytes that asks
-// for that is hostile: the window is at most so many times the file, where it is more than 8 MiB.
+// The window is the part of a zstd file that later parts may refer back to. The reader keeps it in
+// memory. zstd's levels up to 19 take 8 MiB, --ultra -22 and --long take 128 MiB. A small file that
+// asks for a large window is hostile, so a window above 8 MiB may be at most maxWindowRatio times
+// the size of the file.
 const (
 	minWindow      = 8 << 20
 	maxWindow      = 128 << 20
 	maxWindowRatio = 100
 )
 
-// Zstd reads what r has, compressed by zstd; file is where it comes from, nil where that is no
-// file.
+// Zstd returns a reader of the zstd data in r. file is the file that r reads, or nil if it reads
+// none.
 func Zstd(r io.Reader, file *os.File) (io.ReadCloser, error) {
 	size := int64(0)
 	if file != nil {
@@ -36,6 +37,7 @@ func Zstd(r io.Reader, file *os.File) (io.ReadCloser, error) {
 	return &unzstd{z, most}, nil
 }
 
+// An unzstd explains the decoder's error about a window that is too large.
 type unzstd struct {
 	*zstd.Decoder
 	window uint64

@@ -8,17 +8,19 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Joiner puts the parts of segment maps together. Other records may stand between them.
+// A Joiner puts the parts of segment maps together. Other records may stand between the parts.
 type Joiner struct {
-	open   map[record.Lane][]Part // the maps that are not whole yet
-	pieces int                    // in them, see [Part.weight]
-	last   record.Position        // of the records so far
+	open   map[record.Lane][]Part // the maps that are incomplete
+	pieces int                    // the weight of their parts, see [Part.weight]
+	last   record.Position        // the line of the last record
 }
 
-// weight is how much a part counts of what a map may have: one without a piece is a line all the same.
+// weight returns how much a part counts towards the limit of a map. A part without pieces counts as
+// one, because it takes a line.
 func (p *Part) weight() int { return p.pieces + 1 }
 
-// Add yields a record; in the place of a part the map that it completes, and what is missing before it.
+// Add yields a record that is not a part of a map. For a part it yields the map that the part
+// completes, or an error if earlier parts are missing.
 func (j *Joiner) Add(rec record.Record, yield func(record.Record, error) bool) bool {
 	j.last = rec.At()
 	p, ok := rec.(Part)
@@ -30,7 +32,8 @@ func (j *Joiner) Add(rec record.Record, yield func(record.Record, error) bool) b
 	for i := range parts {
 		j.pieces -= parts[i].weight()
 	}
-	if n := len(parts); p.part != n+1 || n > 0 && (parts[0].Parts != p.Parts || parts[0].Name != p.Name) {
+	if n := len(parts); p.part != n+1 ||
+		n > 0 && (parts[0].Parts != p.Parts || parts[0].Name != p.Name) {
 		if !yield(p.missing(parts), nil) {
 			return false
 		}
@@ -47,7 +50,8 @@ func (j *Joiner) Add(rec record.Record, yield func(record.Record, error) bool) b
 		pieces += parts[i].weight()
 	}
 	if pieces > maxPieces {
-		return yield(p.bad(fmt.Sprintf("at most %d blocks in segment maps that are not whole yet", maxPieces)), nil)
+		return yield(p.bad(fmt.Sprintf("at most %d blocks in segment maps that are not whole yet",
+			maxPieces)), nil)
 	}
 	if j.open == nil {
 		j.open = map[record.Lane][]Part{}
@@ -56,13 +60,15 @@ func (j *Joiner) Add(rec record.Record, yield func(record.Record, error) bool) b
 	return true
 }
 
-// End yields what is missing where the log ends.
+// End yields an error for each map that is incomplete at the end of the log.
 func (j *Joiner) End(yield func(record.Record, error) bool) bool {
 	lanes := make([]record.Lane, 0, len(j.open))
 	for lane := range j.open {
 		lanes = append(lanes, lane)
 	}
-	slices.SortFunc(lanes, func(a, b record.Lane) int { return j.open[a][0].Pos.Line - j.open[b][0].Pos.Line })
+	slices.SortFunc(lanes, func(a, b record.Lane) int {
+		return j.open[a][0].Pos.Line - j.open[b][0].Pos.Line
+	})
 	for _, lane := range lanes {
 		bad := (*Part)(nil).missing(j.open[lane])
 		bad.Pos = j.last
@@ -73,13 +79,15 @@ func (j *Joiner) End(yield func(record.Record, error) bool) bool {
 	return true
 }
 
-// missing says that after these parts the next one was expected; p was found, or the end of the log.
+// missing returns the error that p was found where the part after these was expected. If p is nil,
+// the log ended there.
 func (p *Part) missing(parts []Part) record.SyntaxError {
 	if len(parts) == 0 {
 		return p.bad("part=1 of a segment map")
 	}
 	first := &parts[0]
-	expected := fmt.Sprintf("part=%d/%d of the segment map of line %d", len(parts)+1, first.Parts, first.Pos.Line)
+	expected := fmt.Sprintf("part=%d/%d of the segment map of line %d", len(parts)+1, first.Parts,
+		first.Pos.Line)
 	if p != nil {
 		return p.bad(expected)
 	}
@@ -88,14 +96,17 @@ func (p *Part) missing(parts []Part) record.SyntaxError {
 	return bad
 }
 
+// bad returns an error at the part's line.
 func (p *Part) bad(expected string) record.SyntaxError {
 	return record.SyntaxError{
-		Header: p.Header, Expected: expected, Found: fmt.Sprintf("part=%d/%d at=%q", p.part, p.Parts, lex.Shorten(p.Name, 40)),
+		Header: p.Header, Expected: expected,
+		Found:  fmt.Sprintf("part=%d/%d at=%q", p.part, p.Parts, lex.Shorten(p.Name, 40)),
 		Advice: record.TornAdvice,
 	}
 }
 
-// Join is the map that has all these parts. It has the head of the first, and stands where the last one does.
+// Join returns the map with all these parts. It has the header of the first and the line of the
+// last.
 func Join(parts []Part) record.Record {
 	m := parts[0].SegmentMap
 	m.Pos = parts[len(parts)-1].Pos

@@ -10,24 +10,24 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Part is a line of a [record.SegmentMap] as it was read. What its map says is kept as it is written: a few bytes of a map
-// may stand for a million blocks, and who judges a log needs none.
+// A Part is one line of a [record.SegmentMap]. It keeps the map as text: a few bytes of text may
+// mean a million blocks, and judging a log needs no blocks.
 type Part struct {
 	record.SegmentMap
 	part, Parts int // from 1
 	unit        int64
 	text        string
-	pieces      int   // segments and blocks
-	size        int64 // sum of the blocks'
+	pieces      int   // number of segments and blocks
+	size        int64 // sum of the blocks, in bytes
 }
 
-// Moved returns the part with its line so many lines further on.
+// Moved returns the part with its line number raised by lines.
 func (p Part) Moved(lines int) record.Record {
 	p.Pos.Line += lines
 	return p
 }
 
-// What a map may have: more is a damaged line.
+// The limits of a map. A line beyond them is damaged.
 const (
 	maxPieces  = 1 << 19
 	maxUnit    = 1 << 40
@@ -35,12 +35,14 @@ const (
 	maxMapSize = 1 << 62
 )
 
-// ReadPart reads a line of a segment map, and its map as far as to know that it can be read.
+// ReadPart reads a line of a segment map and checks that the map in it can be read.
 func ReadPart(f *lex.Fields) Part {
 	p := Part{
 		SegmentMap: record.SegmentMap{
-			Header: f.Head, Lane: record.Lane{Device: f.Count("device"), Rank: f.Count("rank")}, Name: f.Values["at"],
-			Requested: f.Bytes("requested"), Total: f.Bytes("total"), Used: f.Bytes("used"), Allowed: f.Bytes("allowed"),
+			Header: f.Head, Lane: record.Lane{Device: f.Count("device"), Rank: f.Count("rank")},
+			Name:      f.Values["at"],
+			Requested: f.Bytes("requested"), Total: f.Bytes("total"), Used: f.Bytes("used"),
+			Allowed: f.Bytes("allowed"),
 		},
 		part: 1, Parts: 1, unit: 1, text: f.Values["map"],
 	}
@@ -62,24 +64,27 @@ func ReadPart(f *lex.Fields) Part {
 	if f.Err != nil {
 		return p
 	}
-	at, expected := p.walk(func(record.Segment, string) { p.pieces++ }, func(b record.Block, n int) bool {
-		p.pieces += n
-		if p.pieces > maxPieces || b.Size > (maxMapSize-p.size)/int64(n) {
-			return false
-		}
-		p.size += b.Size * int64(n)
-		return true
-	})
+	at, expected := p.walk(func(record.Segment, string) { p.pieces++ },
+		func(b record.Block, n int) bool {
+			p.pieces += n
+			if p.pieces > maxPieces || b.Size > (maxMapSize-p.size)/int64(n) {
+				return false
+			}
+			p.size += b.Size * int64(n)
+			return true
+		})
 	if expected != "" {
 		f.Expected(expected+" in map=", p.text[at:])
 	}
 	return p
 }
 
-// walk calls segment for each segment of the map, with the mark before its address ("" or "+"; "&" where the one before goes
-// on), and block for so many blocks alike, which says whether to go on. It returns what was expected where the map cannot be
-// read, and where in the text that is.
-func (p *Part) walk(segment func(s record.Segment, mark string), block func(b record.Block, n int) bool) (at int, expected string) {
+// walk calls segment for each segment of the map, and block for each run of n equal blocks until
+// block returns false. mark is the sign before the segment's address: "", "+", or "&" if the
+// segment continues the last one. If the map cannot be read, walk returns what was expected and at
+// which offset of the text.
+func (p *Part) walk(segment func(s record.Segment, mark string),
+	block func(b record.Block, n int) bool) (at int, expected string) {
 	rest := p.text
 	wrong := func(expected string) (int, string) { return len(p.text) - len(rest), expected }
 	if rest == "." {
@@ -130,7 +135,7 @@ func (p *Part) walk(segment func(s record.Segment, mark string), block func(b re
 	}
 }
 
-// cutSegment cuts a segment's address, pool and stream off the text that begins with them.
+// cutSegment cuts a segment's address, pool and stream off the beginning of the text.
 func cutSegment(s *record.Segment, text string) (rest, expected string) {
 	var ok bool
 	if s.Address, rest, ok = cutHexadecimal(text); !ok {
@@ -149,7 +154,7 @@ func cutSegment(s *record.Segment, text string) (rest, expected string) {
 	return rest, ""
 }
 
-// cutBlock cuts a block, or several alike, off the text that begins with it.
+// cutBlock cuts a block, or n equal blocks, off the beginning of the text.
 func cutBlock(text string, unit int64) (b record.Block, n int, rest string, ok bool) {
 	i := bytes.IndexByte(blockLetters[:], text[0])
 	size, rest, ok := cutHexadecimal(text[1:])
@@ -164,7 +169,7 @@ func cutBlock(text string, unit int64) (b record.Block, n int, rest string, ok b
 	return b, n, rest, n > 0
 }
 
-// cutHexadecimal cuts a number in lower case off the text that begins with it.
+// cutHexadecimal cuts a hexadecimal number in lower case off the beginning of the text.
 func cutHexadecimal(text string) (n uint64, rest string, ok bool) {
 	end := 0
 	for end < len(text) && (lex.IsDigit(text[end]) || 'a' <= text[end] && text[end] <= 'f') {

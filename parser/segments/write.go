@@ -6,26 +6,40 @@ import (
 	"vramsoak/parser/record"
 )
 
-// The states of blocks as a line's map has them.
-var blockLetters = [...]byte{record.BlockFree: 'F', record.BlockAllocated: 'A', record.BlockPending: 'P'}
+// blockLetters holds the letter of each block state in a map.
+var blockLetters = [...]byte{
+	record.BlockFree: 'F', record.BlockAllocated: 'A', record.BlockPending: 'P',
+}
 
-// BlockGrain is what PyTorch's blocks are multiples of: kMinBlockSize in c10/cuda/CUDACachingAllocator.cpp.
+// BlockGrain is the size that PyTorch's blocks are multiples of: kMinBlockSize in
+// c10/cuda/CUDACachingAllocator.cpp.
 const BlockGrain = 512
 
-// mapMax is how long the map of one line is, about: what Docker's logs keep in one piece is 16 KiB.
+// maxLineMap is the length from which on a map is split over several lines. Docker splits lines of
+// a log at 16 KiB.
 const maxLineMap = 8 << 10
 
-// AppendLine appends the record as a line of the pipeline, without a newline at its end; a map that is too long for one line as
-// several, which are read as one record:
+// AppendLine appends the record as a line of the pipeline, without a newline at its end. A map that
+// is too long for one line takes several, which are read as one record:
 //
-//	[pipeline] segments at="file end" device=0 total=16777216000 part=1/2 unit=512 map=7f0000000000L:A5000F5000;+0Sx@1:A1F1000.
-//	[pipeline] segments at="file end" device=0 total=16777216000 part=2/2 unit=512 map=&:A20*3;7f0010000000L:F1000.
+//	[pipeline] segments at="file end" device=0 total=16777216000 part=1/2 unit=512
+//	    map=7f0000000000L:A5000F5000;+0Sx@1:A1F1000.
+//	[pipeline] segments at="file end" device=0 total=16777216000 part=2/2 unit=512
+//	    map=&:A20*3;7f0010000000L:F1000.
 //
-// Segments are separated by ';', and '.' ends a map, so that one that was cut is noticed. A segment begins with its address in
-// bytes, or how far behind the segment before it begins ("+0"); then L or S for the large or the small pool, x where it is
-// expandable, and '@' and its stream unless that is 0. Behind ':' are its blocks: A for allocated, P for pending, F for free,
-// with the size in units, and "*3" where three are alike. "&" goes on with the segment that the part before ended in. Numbers
-// are hexadecimal, but for those after '*'.
+// The map of a line has this form. Numbers are hexadecimal, except those after '*'.
+//
+//	;        separates segments
+//	.        ends the map, so that a map that was cut off is noticed
+//	7f00     begins a segment: its address in bytes
+//	+0       begins a segment: its distance from the end of the segment before
+//	&        continues the segment in which the part before ended
+//	L, S     the large or the small pool
+//	x        expandable
+//	@1       the stream, if it is not 0
+//	:        precedes the blocks
+//	A, P, F  an allocated, pending or free block, followed by its size in units
+//	*3       three equal blocks
 func AppendLine(m *record.SegmentMap, b []byte) []byte {
 	w := segmentWriter{unit: unitOf(m)}
 	for i := range m.Segments {
@@ -59,7 +73,7 @@ func AppendLine(m *record.SegmentMap, b []byte) []byte {
 	return b
 }
 
-// unitOf is what all sizes of blocks are multiples of: PyTorch's, or a byte.
+// unitOf returns the unit in which all blocks are whole: PyTorch's grain, or a byte.
 func unitOf(m *record.SegmentMap) int64 {
 	for i := range m.Segments {
 		for _, b := range m.Segments[i].Blocks {
@@ -76,9 +90,10 @@ type segmentWriter struct {
 	unit  int64
 	parts []string
 	part  []byte
-	end   uint64 // of the segment before
+	end   uint64 // address at which the last segment ends
 }
 
+// segment writes one segment and begins a new part when the current one is full.
 func (w *segmentWriter) segment(s *record.Segment) {
 	if len(w.part) > maxLineMap {
 		w.cut()
@@ -122,7 +137,7 @@ func (w *segmentWriter) segment(s *record.Segment) {
 	}
 }
 
-// cut ends a part.
+// cut ends the current part.
 func (w *segmentWriter) cut() {
 	w.parts = append(w.parts, string(append(w.part, '.')))
 	w.part = w.part[:0]

@@ -10,32 +10,33 @@ import (
 	"vramsoak/parser/source"
 )
 
-// A changed is a line of the harness in a form that the harness does not write. It stands for the
-// line until it is known whether the harness quoted it. If so, the pipeline printed it. If not, the
-// log was changed after it was written:
+// An alteredLine is a line of the harness in a form that the harness does not write. It stands for
+// the line until it is known whether the harness quoted it. If so, the pipeline printed it. If not,
+// the log was changed after it was written:
 //
 //	ESC[32m[vramsoak] run-start time=2026-11-20T02:00:00.000Z files=2ESC[0m
 //	2026-11-20T02:00:00Z [vramsoak] file-end time=2026-11-20T02:00:02.000Z index=2 status=crashed
 //
-// What such a line says is not taken for the harness's word. It is not passed over either, because a
-// log in which files failed would then pass.
+// Such a line does not count as the harness's word. It is an error all the same, because without it
+// a log in which files failed would pass.
 type alteredLine struct {
-	record.SyntaxError // its Expected is "" if the line hides no failure
+	record.SyntaxError // Expected is "" if a log that fails cannot pass without the line
 	// inside says that an escape is inside the prefix. The harness does not quote such a line.
 	inside bool
 }
 
-// Moved returns the line, so many lines further on.
+// Moved returns the line with its number raised by lines.
 func (c alteredLine) Moved(lines int) record.Record {
 	c.Pos.Line += lines
 	return c
 }
 
-// readChanged reads a line with the harness's prefix in a form that the harness does not write.
+// readAltered reads a line with the harness's prefix in a form that the harness does not write.
 func readAltered(l *scan.Line, at int) (end int) {
 	begins := l.Begins(at)
 	word, hides := alteredWord(l.Text[at+len(record.HarnessPrefix) : min(len(l.Text), at+scan.Near)])
-	if source.IsQuoted(l.Text, at) && (len(bytes.Trim(l.Text[:at], " \t\"'`")) > 0 || !hasHarnessTime(l, at)) {
+	if source.IsQuoted(l.Text, at) &&
+		(len(bytes.Trim(l.Text[:at], " \t\"'`")) > 0 || !hasHarnessTime(l, at)) {
 		word = "" // a mention, or program source
 	}
 	switch {
@@ -62,14 +63,14 @@ func readAltered(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// timed reports whether the line at an offset has the harness's time.
+// hasHarnessTime reports whether the line has the harness's time after an offset.
 func hasHarnessTime(l *scan.Line, at int) bool {
 	return bytes.Contains(l.Text[at:min(len(l.Text), at+scan.Near)], []byte(" time=2"))
 }
 
-// ownWord returns the kind of line by the text behind the harness's prefix, or "" if the harness
-// writes no such line. hides reports whether a log that fails could pass without the line. Markup may
-// stand in between: "**[vramsoak]** file-end time=2026-11-20T...".
+// alteredWord returns the kind of record by the text after the harness's prefix, or "" if the
+// harness writes no such line. hides reports whether a log that fails could pass without the line.
+// Markup may stand between: "**[vramsoak]** file-end time=2026-11-20T...".
 func alteredWord(text []byte) (word string, hides bool) {
 	text = bytes.TrimLeft(text, " \t*_`:")
 	name, rest, _ := bytes.Cut(text, []byte(" "))
@@ -89,7 +90,8 @@ func alteredWord(text []byte) (word string, hides bool) {
 	case "exit":
 		hides = says(" code=") && !says(" code=0") && says("time=")
 	}
-	if stamp, ok := lex.CutPrefix(rest, "time="); !hides && (!ok || len(stamp) == 0 || !lex.IsDigit(stamp[0])) {
+	if stamp, ok := lex.CutPrefix(rest, "time="); !hides &&
+		(!ok || len(stamp) == 0 || !lex.IsDigit(stamp[0])) {
 		return "", false
 	}
 	return word, hides

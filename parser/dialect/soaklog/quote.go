@@ -9,15 +9,16 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// A quote is a QuoteLine, until it is known whether it is itself quoted.
+// A quoteMark is a QuoteLine until it is known whether the line is itself quoted.
 type quoteMark struct{ record.Header }
 
+// Moved returns the mark with its line number raised by lines.
 func (q quoteMark) Moved(lines int) record.Record {
 	q.Pos.Line += lines
 	return q
 }
 
-// readHarness reads a line of the harness, or what looks like one.
+// readHarness reads a line of the harness, or a line that looks like one.
 func readHarness(l *scan.Line, at int) (end int) {
 	switch {
 	case !l.Begins(at) || !l.IsOwn():
@@ -31,20 +32,20 @@ func readHarness(l *scan.Line, at int) (end int) {
 	}
 	l.NoteOwn()
 	if before, ok := l.Previous(1); ok && string(bytes.TrimSpace(before)) == record.QuoteLine {
-		end = at + len(record.HarnessPrefix) // it may be quoted
+		end = at + len(record.HarnessPrefix) // the line may be quoted
 	}
 	return cmp.Or(end, len(l.Text))
 }
 
-// Quotes tells the lines of the harness in a log from those that are quoted.
+// Quotes separates the harness's lines in a log from the lines that the harness quoted.
 type Quotes struct {
-	line int  // the one that is quoted last, 0 where none is
-	own  int  // the last one of the harness
-	seen bool // there was one, in the harness's own form
+	line int  // the line that the last quote is about; 0 if none
+	own  int  // the last line of the harness
+	seen bool // a line of the harness in its own form was read
 }
 
-// Resolve replaces the harness's records of quoted lines in the next batch of the log, and takes out the quotes, and what
-// else was read in the harness's lines.
+// Resolve goes over the next batch of the log. It replaces records in quoted lines by
+// [record.Quoted], removes the quotes, and removes other records in lines of the harness.
 func (q *Quotes) Resolve(b *scan.Batch) {
 	if !b.Own {
 		return
@@ -85,8 +86,7 @@ func (q *Quotes) Resolve(b *scan.Batch) {
 	b.Entries = left
 }
 
-// Resolved returns the batches of a log, in which the lines of the harness are told from those that
-// are quoted.
+// ResolveQuotes returns the batches of a log with their quotes resolved, see [Quotes.Resolve].
 func ResolveQuotes(batches iter.Seq2[*scan.Batch, error]) iter.Seq2[*scan.Batch, error] {
 	return func(yield func(*scan.Batch, error) bool) {
 		var q Quotes

@@ -14,17 +14,19 @@ import (
 	"vramsoak/parser/source"
 )
 
-// Harness is that of the harness:
+// Harness reads the harness's lines:
 //
-//	[vramsoak] file-start time=2026-11-20T02:00:03.123Z index=12 path=audio/0012.wav audio_seconds=14.250
-//	[vramsoak] sample time=2026-11-20T02:00:03.223Z pid=4711 device=0 used=8053063680 total=25769803776 source=process rss=1
+//	[vramsoak] file-start time=2026-11-20T02:00:03.123Z index=12
+//	    path=audio/0012.wav audio_seconds=14.250
+//	[vramsoak] sample time=2026-11-20T02:00:03.223Z pid=4711 device=0
+//	    used=8053063680 total=25769803776 source=process rss=1
 var Harness = scan.Dialect{
 	Name:    "vramsoak",
 	Needles: []string{record.HarnessPrefix},
 	Read:    readHarness,
 }
 
-// Pipeline is that of a pipeline that names its files, or says what its allocator holds:
+// Pipeline reads the lines in which a pipeline names its files, or lists what its allocator holds:
 //
 //	[pipeline] file-start path=audio/0012.wav
 //	[pipeline] segments at="file end" device=0 unit=512 map=7f0000000000L:A5000F5000.
@@ -40,13 +42,14 @@ var Pipeline = scan.Dialect{
 	},
 }
 
-// isBehind adds an error where a line that says how something ended stands behind what a logger or a
-// collector of logs put before it, as "kubectl logs --timestamps" does. It is not read, because it may
-// only be a mention, and not passed over either: then a log in which files failed would pass.
+// addMisplacedEnd adds an error for a line that says how something ended, if a logger put text
+// before it, as "kubectl logs --timestamps" does. It is not read as a record, because it may only
+// be a mention. It is not ignored either, because a log in which files failed would then pass.
 func addMisplacedEnd(l *scan.Line, at int, head string, says ...string) (end int) {
 	text := l.Text[at:min(len(l.Text), at+scan.Near)]
 	mentions := func(word string) bool { return bytes.Contains(text, []byte(word)) }
-	if l.Cut() || source.IsQuoted(l.Text, at) || !bytes.HasPrefix(text, []byte(head)) || !slices.ContainsFunc(says, mentions) {
+	if l.Cut() || source.IsQuoted(l.Text, at) || !bytes.HasPrefix(text, []byte(head)) ||
+		!slices.ContainsFunc(says, mentions) {
 		return 0
 	}
 	l.Bad(at, strings.TrimSpace(head)+" at the beginning of its line, where alone it is read",
@@ -54,6 +57,8 @@ func addMisplacedEnd(l *scan.Line, at int, head string, says ...string) (end int
 	return len(l.Text)
 }
 
+// parseRecord reads the record in the text after a line's prefix, or returns a
+// [record.SyntaxError].
 func parseRecord(text []byte, head record.Header, pipeline bool) record.Record {
 	kind, rest, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
 	f := &lex.Fields{Values: map[string]string{}, Head: head}
@@ -79,6 +84,7 @@ func parseRecord(text []byte, head record.Header, pipeline bool) record.Record {
 	return rec
 }
 
+// recordOf returns the record with these fields. known is false if there is no record of that kind.
 func recordOf(f *lex.Fields, kind string, pipeline bool) (rec record.Record, known bool) {
 	switch kind {
 	case "file-start":
@@ -88,7 +94,8 @@ func recordOf(f *lex.Fields, kind string, pipeline bool) (rec record.Record, kno
 		}, true
 	case "file-end":
 		return record.FileEnd{
-			Header: f.Head, Pipeline: pipeline, Index: f.Count("index"), Path: f.Values["path"], Status: statusOf(f),
+			Header: f.Head, Pipeline: pipeline, Index: f.Count("index"), Path: f.Values["path"],
+			Status:  statusOf(f),
 			Seconds: f.Seconds("seconds"), Error: f.Values["error"],
 		}, true
 	case "segments":
@@ -103,7 +110,8 @@ func recordOf(f *lex.Fields, kind string, pipeline bool) (rec record.Record, kno
 	case "run-start":
 		return record.RunStart{
 			Header: f.Head, Files: f.Count("files"), Feed: f.Values["feed"], Command: f.Values["command"],
-			Version: f.Values["version"], Policy: f.Values["policy"], ID: f.Values["id"], Until: f.Seconds("until"),
+			Version: f.Values["version"], Policy: f.Values["policy"], ID: f.Values["id"],
+			Until:   f.Seconds("until"),
 			Workers: f.Count("workers"), GPU: f.Count("gpu"),
 		}, true
 	case "sample":
@@ -116,7 +124,8 @@ func recordOf(f *lex.Fields, kind string, pipeline bool) (rec record.Record, kno
 			code = f.Count("code")
 		}
 		return record.Exit{
-			Header: f.Head, PID: f.Count("pid"), Code: code, Signal: f.Values["signal"], Reason: record.ExitReason(f.Values["reason"]),
+			Header: f.Head, PID: f.Count("pid"), Code: code, Signal: f.Values["signal"],
+			Reason:   record.ExitReason(f.Values["reason"]),
 			Restarts: f.Count("restarts"), Error: f.Values["error"],
 		}, true
 	case "orphan":
@@ -128,17 +137,20 @@ func recordOf(f *lex.Fields, kind string, pipeline bool) (rec record.Record, kno
 		return idleOf(f), true
 	case "holder":
 		h := record.Holder{
-			Header: f.Head, Lane: record.Lane{Device: f.Count("device")}, PID: f.Count("pid"), Command: f.Values["command"],
-			Ours: f.Flag("ours"),
+			Header: f.Head, Lane: record.Lane{Device: f.Count("device")}, PID: f.Count("pid"),
+			Command: f.Values["command"],
+			Ours:    f.Flag("ours"),
 		}
 		f.Sizes(&h.Reading, record.Used)
 		return h, true
 	case "resume":
-		return record.Resume{Header: f.Head, Index: f.Count("index"), Cut: f.Bytes("cut"), Reason: f.Values["reason"]}, true
+		return record.Resume{Header: f.Head, Index: f.Count("index"), Cut: f.Bytes("cut"),
+			Reason: f.Values["reason"]}, true
 	case "run-end":
 		return record.RunEnd{
-			Header: f.Head, Files: f.Count("files"), Seconds: f.Seconds("seconds"), Reason: f.Values["reason"],
-			Error: f.Values["error"],
+			Header: f.Head, Files: f.Count("files"), Seconds: f.Seconds("seconds"),
+			Reason: f.Values["reason"],
+			Error:  f.Values["error"],
 		}, true
 	}
 	return nil, false
@@ -146,7 +158,8 @@ func recordOf(f *lex.Fields, kind string, pipeline bool) (rec record.Record, kno
 
 func sampleOf(f *lex.Fields) record.Sample {
 	s := record.Sample{
-		Header: f.Head, PID: f.Count("pid"), Lane: record.Lane{Device: f.Count("device")}, Source: f.Values["source"],
+		Header: f.Head, PID: f.Count("pid"), Lane: record.Lane{Device: f.Count("device")},
+		Source:     f.Values["source"],
 		DeviceUsed: f.Bytes("device_used"), Others: f.Bytes("others"), RSS: f.Bytes("rss"),
 	}
 	f.Sizes(&s.Reading, record.Used, record.Total)
@@ -155,8 +168,9 @@ func sampleOf(f *lex.Fields) record.Sample {
 
 func idleOf(f *lex.Fields) record.Idle {
 	i := record.Idle{
-		Header: f.Head, Lane: record.Lane{Device: f.Count("device")}, GPU: f.Count("device"), Settled: f.Flag("settled"),
-		Phase: record.Phase(f.Values["phase"]),
+		Header: f.Head, Lane: record.Lane{Device: f.Count("device")}, GPU: f.Count("device"),
+		Settled: f.Flag("settled"),
+		Phase:   record.Phase(f.Values["phase"]),
 	}
 	if _, ok := f.Values["gpu"]; ok {
 		i.GPU = f.Count("gpu")
@@ -171,7 +185,8 @@ func idleOf(f *lex.Fields) record.Idle {
 func statusOf(f *lex.Fields) record.Status {
 	s := record.Status(f.Values["status"])
 	switch s {
-	case record.StatusOK, record.StatusFailed, record.StatusTimeout, record.StatusCrashed, record.StatusOOM:
+	case record.StatusOK, record.StatusFailed, record.StatusTimeout, record.StatusCrashed,
+		record.StatusOOM:
 	default:
 		f.Expected("status=ok, failed, timeout, crashed or oom", string(s))
 	}
