@@ -9,87 +9,91 @@ import (
 
 // A Builder makes the timeline of one log after another. The zero value is ready.
 //
-// Where a log has the harness's lines, its files are those. Otherwise they begin where the pipeline names one, else where
-// the first checkpoint recurs; see [Splitter]. Nothing is carried from one log to the next: each is a run of its own.
+// In a log with the harness's lines, these say where files begin and end. In other logs a file
+// begins where the pipeline names one, or else where the first checkpoint recurs; see [Splitter].
+// Logs do not influence each other: each is a run of its own.
 type Builder struct {
-	// Done, where it is set, gets each file, and each stretch between files, when its last checkpoint is read. Afterwards
-	// its checkpoints and pairs are gone, but for those of the first files, [Kept] checkpoints in all, so that a log takes
-	// memory by its files. How a file ended may be known only later.
+	// Done, if set, is called with each file, and each stretch between files, after its last
+	// checkpoint. The builder then drops its checkpoints and pairs, except for the first
+	// [KeptCheckpoints] in all, so that the memory for a log depends only on its number of files. How
+	// a file ended may become known later.
 	Done    func(*File)
 	tl      Timeline
-	file    *File // nil between files
+	file    *File // the open file; nil between files
 	outside *File // nil but between files
 	run     int
 	batch   int
 	process int
 	log     logState
-	// resumed says that the last line read was that the run was taken up again, or of a process that it found left behind.
+	// resumed is set if the last record resumed the run, or was an orphan that the resumed run found.
 	resumed bool
 
-	keptCheckpoints  int                 // checkpoints, of those that are done
+	keptCheckpoints  int                 // the checkpoints in files that are done
 	lastPaired       File                // the last file that was paired
 	spareCheckpoints []record.Checkpoint // an array for the next file
-	spareFiles       []File              // for the next files
+	spareFiles       []File              // room for the next files
 }
 
-// AddCheckpoint adds the next record of a log, a checkpoint.
+// AddCheckpoint is Add for a checkpoint.
 func (b *Builder) AddCheckpoint(c *record.Checkpoint) {
 	b.noteLine(c.Pos)
 	b.checkpoint(c)
 }
 
-// AddLines notes how many more lines of the log are read.
+// AddLines adds to the number of lines that were read.
 func (b *Builder) AddLines(n int) { b.tl.Lines += n }
 
-// EndCrashes keeps those crashes with which a log of so many lines ends. It is called where a log was
+// EndCrashes keeps the crashes at the end of a log with that many lines. Call it after a log was
 // read to its end.
 func (b *Builder) EndCrashes(lines int) { b.endCrashes(lines) }
 
-// SoFar is the timeline as far as it is built: the file that is open, and the end of the log, are not in it yet.
+// SoFar returns the timeline without the open file and without the end of the log.
 func (b *Builder) SoFar() *Timeline { return &b.tl }
 
-// Timeline is that of the logs so far; nothing is to be added after.
+// Timeline returns the timeline of the logs. No record may be added after it.
 func (b *Builder) Timeline() *Timeline {
 	b.endLog()
 	return &b.tl
 }
 
-// A logState is what is known of the log that is read.
+// A logState is the builder's knowledge about the current log.
 type logState struct {
 	last       record.Position
 	supervised bool
 	splitter   Splitter
-	// clock is the harness's last time. It dates the pipeline's lines that have no time, or one without a zone, to
-	// within a sample.
+	// clock is the harness's last time. It dates the pipeline's lines that have no time, or one
+	// without a zone, to within a sample.
 	clock time.Time
 	// calendar dates the lines that give no date, or no year.
 	calendar calendar
-	// failing has the last failure of each process that has done nothing else since, by what marks the
-	// process's lines: see [record.OutOfMemory].Speaker.
+	// failing holds the last failure of each process that has done nothing since. Its keys are as
+	// [record.OutOfMemory].Speaker.
 	failing map[string]lastFailure
-	// crashes are those of the ranks that have done nothing since.
+	// crashes holds the crashes of the ranks that have done nothing since.
 	crashes      []CrashEnd
 	harnessLines int  // lines of the harness
 	hasRunStart  bool // by a run-start
-	// maps are those of failures that are not whole yet.
+	// failureMaps joins the maps of failures that take several lines.
 	failureMaps segments.Joiner
-	// before is a map that came before the message of its failure, nil where there is none.
+	// earlyMap is a map that came before the message of its failure, or nil. earlySums are its sums.
 	earlyMap  *record.SegmentMap
-	earlySums record.SegmentSums // of it
-	// files, outside and checkpoints are how many the timeline had when the log began.
+	earlySums record.SegmentSums
+	// files, outside and checkpoints are the counts of the timeline when the log began.
 	files, outside, checkpoints int
-	// settled says that it is known how files begin, so that those that are closed are final.
+	// splitKnown is set if it is known where files begin, so that closed files are final.
 	splitKnown bool
-	// caches are what the allocators hold beside what they handed out, for the samples.
+	// caches holds what the allocators keep as a cache, for the samples.
 	caches allocatorCaches
-	// worker says that the log is of a worker that sees one GPU alone, as its device 0.
+	// worker is set if the log is of a worker that sees one GPU alone, as its device 0. gpu is the
+	// number of that GPU.
 	worker bool
 	gpu    int
-	// paths is the place in the timeline of each file that the log named.
+	// paths holds the index in the timeline of each file that the log named.
 	paths map[string]int
 }
 
-// enter notes the line of a record. One before the last is of another log with the same name: one log given twice.
+// noteLine notes the line of a record. A line number that goes back means another log of the same
+// name: one log may be given twice.
 func (b *Builder) noteLine(at record.Position) {
 	if at.Line < b.log.last.Line || at.Path != b.log.last.Path {
 		if b.log.last != (record.Position{}) {
@@ -99,12 +103,14 @@ func (b *Builder) noteLine(at record.Position) {
 		}
 		b.batch = b.run
 		b.log = logState{
-			files: len(b.tl.Files), outside: len(b.tl.Outside), checkpoints: b.tl.Checkpoints, paths: map[string]int{},
+			files: len(b.tl.Files), outside: len(b.tl.Outside), checkpoints: b.tl.Checkpoints,
+			paths: map[string]int{},
 		}
 	}
 	b.log.last = at
 }
 
+// checkpoint adds a checkpoint to the open file, or to the stretch between files.
 func (b *Builder) checkpoint(c *record.Checkpoint) {
 	b.resumed = false
 	b.date(&c.Header)
@@ -128,7 +134,7 @@ func (b *Builder) checkpoint(c *record.Checkpoint) {
 	case !b.log.splitKnown && b.tl.Checkpoints-b.log.checkpoints >= maxUnsplit:
 		b.finishSplit()
 	case f.Outside && len(f.Checkpoints)%maxUnsplit == 0 && f.allSampled():
-		b.closeOutside() // samples pair with nothing that follows
+		b.closeOutside() // samples are no part of a pair
 	}
 }
 
@@ -148,8 +154,8 @@ func (b *Builder) Add(rec record.Record) {
 	}
 }
 
-// addMap adds a map of segments and reports whether the record is one. A timeline keeps only what a map
-// says of a failed allocation; the rest is for who draws it.
+// addMap adds a map of segments and reports whether the record is one. A timeline keeps only the
+// sums of a map at a failed allocation. Plots read the maps themselves.
 func (b *Builder) addMap(rec record.Record) bool {
 	switch r := rec.(type) {
 	case record.SegmentMap:
@@ -164,7 +170,7 @@ func (b *Builder) addMap(rec record.Record) bool {
 	return true
 }
 
-// addPipeline adds what the pipeline printed, and reports whether the record is of the pipeline.
+// addPipeline adds a record of the pipeline and reports whether it is one.
 func (b *Builder) addPipeline(rec record.Record) bool {
 	switch r := rec.(type) {
 	case record.Checkpoint:
@@ -195,7 +201,7 @@ func (b *Builder) addPipeline(rec record.Record) bool {
 	return true
 }
 
-// event adds what the pipeline said that it did about its memory.
+// event adds what the pipeline said about its memory.
 func (b *Builder) event(r *record.Event) {
 	b.tl.Words++
 	if f := b.file; f != nil && len(f.Checkpoints) == 0 { // else its checkpoints say how far it came
@@ -212,7 +218,7 @@ func (b *Builder) event(r *record.Event) {
 	}
 }
 
-// fileStart adds the beginning of a file, in the harness's words or the pipeline's.
+// fileStart adds the beginning of a file, from a line of the harness or of the pipeline.
 func (b *Builder) fileStart(r record.FileStart) {
 	clear(b.log.failing)
 	b.log.crashes = nil
@@ -236,7 +242,7 @@ func (b *Builder) fileStart(r record.FileStart) {
 	b.noteAudioLength(r)
 }
 
-// fileEnd adds the end of a file, in the harness's words or the pipeline's.
+// fileEnd adds the end of a file, from a line of the harness or of the pipeline.
 func (b *Builder) fileEnd(r record.FileEnd) {
 	clear(b.log.failing)
 	b.log.crashes = nil
@@ -247,8 +253,8 @@ func (b *Builder) fileEnd(r record.FileEnd) {
 	b.end(r)
 }
 
-// date gives a pipeline's record the harness's clock where its own time is missing, without a date or of an unknown zone.
-// Without the harness, days and years that the log leaves out are counted.
+// date completes the time of a pipeline's record. In a supervised log a record without a full time
+// gets the harness's clock. In other logs the calendar counts days and years.
 func (b *Builder) date(h *record.Header) {
 	if (h.Time.IsZero() || h.Local || h.Dateless || h.Yearless) && !b.log.clock.IsZero() {
 		h.Time, h.Local, h.Dateless, h.Yearless = b.log.clock, false, false, false
@@ -257,6 +263,7 @@ func (b *Builder) date(h *record.Header) {
 	b.log.calendar.date(h)
 }
 
+// endLog closes the open file and the crashes at the end of a log.
 func (b *Builder) endLog() {
 	b.endCrashes(b.log.last.Line)
 	if !b.log.splitKnown {
@@ -265,11 +272,11 @@ func (b *Builder) endLog() {
 	b.close()
 }
 
-// settleAt is how many checkpoints a log may have before it is settled how files begin in it, and how many samples outside
-// of files are kept together. It bounds what a log without end takes.
+// maxUnsplit is how many checkpoints are read before the builder decides where files begin, and how
+// many samples between files it keeps together. It bounds the memory for a log without end.
 const maxUnsplit = 1 << 13
 
-// settle decides how files begin in the log, and lets those go that have ended.
+// finishSplit decides where files begin in the log, and finishes the files that have ended.
 func (b *Builder) finishSplit() {
 	if !b.log.supervised && !b.log.splitter.named {
 		b.resplit()

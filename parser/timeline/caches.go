@@ -2,22 +2,23 @@ package timeline
 
 import "vramsoak/parser/record"
 
-// cachesBeside is how much the allocators of a process hold as a cache (see [record.Reading.Cache]), by
-// the last checkpoint of each lane. A sample between two checkpoints gets the smaller cache of the
-// two: at least that much of the driver's number was not needed.
+// allocatorCaches holds what the allocators of a process keep as a cache (see
+// [record.Reading.Cache]) at the last checkpoint of each lane. A sample between two checkpoints
+// gets the smaller cache of the two: the program did not need at least that much of the driver's
+// figure.
 type allocatorCaches struct{ lanes []laneCache }
 
-// A laneCache is of one lane.
+// A laneCache is the cache of one lane.
 type laneCache struct {
 	lane   record.Lane
 	cached int64
-	from   int // first sample that came after the checkpoint, as an index
+	from   int // index of the first sample after the checkpoint
 }
 
-// cacheLanesMax bounds the lanes. Beyond it nothing is known to be a cache.
+// maxCacheLanes bounds the lanes. Lanes beyond it have no known cache.
 const maxCacheLanes = 64
 
-// checkpoint takes the next checkpoint. samples are those of the timeline so far.
+// add takes the next checkpoint. samples are the timeline's samples so far.
 func (b *allocatorCaches) add(c *record.Checkpoint, samples []record.Sample) {
 	cache, ok := c.Cache()
 	if !ok {
@@ -42,7 +43,7 @@ func (b *allocatorCaches) add(c *record.Checkpoint, samples []record.Sample) {
 	}
 }
 
-// of returns the caches on a device, by the driver's number, at the last checkpoints.
+// of returns the sum of the caches on a device, by the driver's number, at the last checkpoints.
 func (b *allocatorCaches) of(device int) (cached int64) {
 	for _, l := range b.lanes {
 		if b.sameDevice(l.lane.Device, device) {
@@ -52,8 +53,8 @@ func (b *allocatorCaches) of(device int) (cached int64) {
 	return cached
 }
 
-// are reports whether a lane's device is the one that the driver calls by a number: the device of
-// that number, or any device if all checkpoints are of one. See [Beside.Device].
+// sameDevice reports whether the driver's number of a lane's device is device. If all checkpoints
+// are of one device, any number is its number. See [DriverLedgers.DeviceNumber].
 func (b *allocatorCaches) sameDevice(lane, device int) bool {
 	if lane == device {
 		return true

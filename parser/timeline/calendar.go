@@ -7,25 +7,26 @@ import (
 	"vramsoak/parser/stamp"
 )
 
-// A calendar counts the days of a log whose lines give the time of day alone, and the years of one whose lines give no
-// year. Lines come in their order but for small steps back, of two writers or of a clock that is set: a step of more than
-// half a day back is midnight, one of more than half a year New Year.
+// A calendar counts the days of a log whose lines give only the time of day, and the years of a log
+// whose lines give no year. Time may step back a little, because of two writers or a clock that is
+// set. A step back of more than half a day is midnight, and one of more than half a year is New
+// Year.
 type calendar struct {
-	latest  time.Time // so far, with what was counted
-	lacks   stamp.Gap // what the best lines so far leave out
-	started bool      // that there were any
+	latest  time.Time // the latest time so far, with the days or years that were counted
+	lacks   stamp.Gap // what the most complete lines so far leave out
+	started bool      // there was a line with a time
 	wraps   int       // days or years that were counted
 }
 
 const (
 	halfDay  = 12 * time.Hour
 	halfYear = 183 * 24 * time.Hour
-	// late is how much older a line may be than the one before it, where that one was the first of a new day or year.
+	// maxLate is how much older a line may be than the first line of a new day or year before it.
 	maxLate = time.Hour
 )
 
-// date completes the time of a header, so far as the lines before it tell; the first line without a date or a year is in
-// the year 0.
+// date completes the time of a header from the lines before it. The first line without a date or a
+// year is in the year 0.
 func (c *calendar) date(h *record.Header) {
 	if h.Time.IsZero() {
 		return
@@ -48,15 +49,15 @@ func (c *calendar) date(h *record.Header) {
 		h.Time = c.unwrap(h.Time)
 	}
 	if h.Time.IsZero() {
-		h.Time = h.Time.Add(1) // New Year after the year 0: the zero time says that there is none
+		h.Time = h.Time.Add(1) // New Year after the year 0; the zero time would mean no time
 	}
 	if h.Time.After(c.latest) {
 		c.latest = h.Time
 	}
 }
 
-// unwrap moves a time by what was counted, or by one more where it is long before the latest, or by one less where it is a
-// late line of the day or year before.
+// unwrap adds the days or years that were counted to a time. It adds one more if the time is then
+// long before the latest one. It adds one less for a late line of the day or year before.
 func (c *calendar) unwrap(t time.Time) time.Time {
 	at := addUnits(t, c.wraps, c.lacks)
 	switch {
@@ -71,13 +72,14 @@ func (c *calendar) unwrap(t time.Time) time.Time {
 	return at
 }
 
-// nearest puts a time on the day, or in the year, that brings it closest to the latest.
+// nearest returns the time on the day, or in the year, that brings it closest to the latest time.
 func (c *calendar) nearest(t time.Time, lacks stamp.Gap) time.Time {
 	month, day := t.Month(), t.Day()
 	if lacks == stamp.NoDate {
 		month, day = c.latest.Month(), c.latest.Day()
 	}
-	t = time.Date(c.latest.Year(), month, day, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
+	t = time.Date(c.latest.Year(), month, day, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(),
+		time.UTC)
 	switch {
 	case c.latest.Sub(t) > minWrap(lacks):
 		return addUnits(t, 1, lacks)
@@ -87,7 +89,7 @@ func (c *calendar) nearest(t time.Time, lacks stamp.Gap) time.Time {
 	return t
 }
 
-// move adds days, or years.
+// addUnits adds n days if the date is missing, else n years.
 func addUnits(t time.Time, n int, lacks stamp.Gap) time.Time {
 	if lacks == stamp.NoDate {
 		return t.AddDate(0, 0, n)
@@ -95,7 +97,7 @@ func addUnits(t time.Time, n int, lacks stamp.Gap) time.Time {
 	return t.AddDate(n, 0, 0)
 }
 
-// wrapStep is how long a step back is that is none, but the next day or year.
+// minWrap is the shortest step back that means the next day or year.
 func minWrap(lacks stamp.Gap) time.Duration {
 	if lacks == stamp.NoDate {
 		return halfDay

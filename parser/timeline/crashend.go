@@ -6,24 +6,25 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A CrashEnd is a crash after which its log does not show that the work went on.
+// A CrashEnd is a crash after which the log does not show any more work.
 type CrashEnd struct {
-	// First and Last are the first and the last words on it: of a traceback, and of the shell.
+	// First and Last are its first and last message: a traceback may be followed by a line of the
+	// shell.
 	First, Last  record.Crash
 	Run, Process int // as in File
-	// alone says that no reading before it is of its rank.
+	// noReadings is set if no reading of its rank came before it.
 	noReadings bool
 }
 
-// afterCrash is how many lines may be between two crashes that are told as one, and between the last
-// one and the end of the log: the stacks of threads, a launcher's summary. A traceback with more behind
-// it was caught.
+// crashRange is the most lines between two crashes that count as one, and between the last crash
+// and the end of the log. The stacks of threads and a launcher's summary take lines. If more
+// follows a traceback, the program caught it.
 const crashRange = 256
 
-// crashesMax is how many ranks may have crashed in a log.
+// maxCrashes is the most ranks of a log whose crashes are kept.
 const maxCrashes = 64
 
-// crashed keeps a crash until the log shows that the work went on.
+// addCrash keeps a crash until the log shows that the work went on.
 func (b *Builder) addCrash(r record.Crash) {
 	for i := range b.log.crashes {
 		if end := &b.log.crashes[i]; end.First.Lane.Rank == r.Lane.Rank {
@@ -45,11 +46,12 @@ func (b *Builder) addCrash(r record.Crash) {
 		f = b.outside
 	}
 	alone := f == nil || !slices.ContainsFunc(f.Checkpoints, ofRank)
-	b.log.crashes = append(b.log.crashes, CrashEnd{First: r, Last: r, Run: b.run, Process: b.process, noReadings: alone})
+	b.log.crashes = append(b.log.crashes, CrashEnd{First: r, Last: r, Run: b.run, Process: b.process,
+		noReadings: alone})
 }
 
-// survived notes that a reading followed a crash. Where the rank that crashed has readings, those of
-// others say nothing on it.
+// noteSurvival drops the crashes that a reading follows. If the rank of the crash has readings,
+// only a reading of that rank counts.
 func (b *Builder) noteSurvival(c *record.Checkpoint) {
 	if len(b.log.crashes) > 0 {
 		b.log.crashes = slices.DeleteFunc(b.log.crashes, func(end CrashEnd) bool {
@@ -58,12 +60,13 @@ func (b *Builder) noteSurvival(c *record.Checkpoint) {
 	}
 }
 
-// ranOut notes that a traceback was of an allocation that failed, which is no crash by itself.
+// dropMemoryCrash drops a crash whose traceback was of a failed allocation.
 func (b *Builder) dropMemoryCrash(r *record.OutOfMemory) {
 	if len(b.log.crashes) == 0 {
 		return
 	}
-	b.log.crashes = slices.DeleteFunc(b.log.crashes, func(end CrashEnd) bool { return end.First.Line().Line == r.Pos.Line })
+	b.log.crashes = slices.DeleteFunc(b.log.crashes,
+		func(end CrashEnd) bool { return end.First.Line().Line == r.Pos.Line })
 	for i := range b.log.crashes {
 		if end := &b.log.crashes[i]; end.Last.Line().Line == r.Pos.Line {
 			end.Last = end.First
@@ -71,8 +74,8 @@ func (b *Builder) dropMemoryCrash(r *record.OutOfMemory) {
 	}
 }
 
-// endCrashes adds the crashes that a log of so many lines ends with. Where the harness watched, it says
-// itself how each process ended.
+// endCrashes adds the crashes near the end of a log with that many lines. In a supervised log the
+// harness says how each process ended, so none is added.
 func (b *Builder) endCrashes(lines int) {
 	for _, end := range b.log.crashes {
 		if !b.log.supervised && lines <= end.Last.Line().Line+crashRange {

@@ -1,5 +1,7 @@
-// Package timeline puts the records of logs together: which file was worked on when, which checkpoints
-// enclose a stage or a cleanup, what the harness saw meanwhile. It judges nothing; harness/check does.
+// Package timeline puts the records of logs together: which file was processed when, which
+// checkpoints enclose a stage or a cleanup, and what the harness saw meanwhile. Judging is the task
+// of harness/check.
 //
-// A [Builder] takes records one by one, in constant memory but for what a [Timeline] keeps of each file.
+// A [Builder] takes records one by one. Beyond what the [Timeline] keeps of each file it needs
+// constant memory.
 package timeline

@@ -9,13 +9,13 @@ import (
 	"vramsoak/parser/segments"
 )
 
-// besideFailure is how many of the pipeline's lines may be between a failure and what belongs to it.
+// failureRange is the most lines of the pipeline between a failure and a line that belongs to it.
 const failureRange = 64
 
-// tracebackGap is how many lines may be between a message and the traceback that repeats it.
+// tracebackGap is the most lines between a message and a traceback that repeats it.
 const tracebackGap = 8
 
-// A lastFailure is the last allocation that failed in one process. It is kept until the log shows that
+// A lastFailure is the last failed allocation of one process. It is kept until the log shows that
 // the process did something else.
 type lastFailure struct {
 	file         *File
@@ -23,8 +23,8 @@ type lastFailure struct {
 	harnessLines int   // lines of the harness before it
 }
 
-// justFailed is the file that ended badly and is followed by nothing yet, nil where there is none: programs print the error
-// of a file once more when they are done with it.
+// failedFile returns the last file if it ended badly and nothing followed it yet, else nil.
+// Programs print the error of a file once more after it.
 func (b *Builder) failedFile() *File {
 	if b.file != nil || b.outside != nil || len(b.tl.Files) == b.log.files {
 		return nil
@@ -36,7 +36,7 @@ func (b *Builder) failedFile() *File {
 	return f
 }
 
-// failed adds a failure to the file in which it happened.
+// addFailure adds a failure to the file in which it happened.
 func (b *Builder) addFailure(r record.OutOfMemory) {
 	f := b.failedFile()
 	if f == nil {
@@ -47,7 +47,8 @@ func (b *Builder) addFailure(r record.OutOfMemory) {
 	this := lastFailure{file: f, records: []int{len(f.OOMs)}, harnessLines: b.log.harnessLines}
 	r.Fallback = r.NamesFallback
 	if last, ok := b.log.failing[r.Speaker]; ok && last.file == f {
-		if shown := last.lastMessage(); repeatsFailure(shown, &r) && (r.Traceback == 0 || !last.hasTraceback()) {
+		if shown := last.lastMessage(); repeatsFailure(shown, &r) &&
+			(r.Traceback == 0 || !last.hasTraceback()) {
 			this.records = append(last.records, len(f.OOMs))
 			r.Fallback = r.NamesFallback || shown.Fallback
 			if r.NamesFallback {
@@ -66,49 +67,51 @@ func (b *Builder) addFailure(r record.OutOfMemory) {
 	b.log.failing[r.Speaker] = this
 }
 
-// failingMax bounds the processes whose last failures are kept: a log may name any number.
+// maxFailing bounds the processes whose last failures are kept. A log may name any number.
 const maxFailing = 4 * failureRange
 
-// forget drops the failures that no fallback at this line, or a later one, can belong to.
+// forget drops the failures that are too far before a line for a fallback to belong to them.
 func (b *Builder) forget(line int) {
 	for speaker, last := range b.log.failing {
 		if b.linesSince(last, line) > failureRange {
 			delete(b.log.failing, speaker)
 		}
 	}
-	if len(b.log.failing) >= maxFailing { // several in one line
+	if len(b.log.failing) >= maxFailing { // many processes in one line
 		clear(b.log.failing)
 	}
 }
 
-// since is how many of the pipeline's lines are between a failure and a line.
+// linesSince returns the number of lines of the pipeline from a failure to a line.
 func (b *Builder) linesSince(last lastFailure, line int) int {
 	return line - last.lastMessage().Pos.Line - (b.log.harnessLines - last.harnessLines)
 }
 
-// isSaidAgain reports whether the next message repeats this one: the same words, at the end of the
-// traceback below it, or after words that say so. A traceback may also come first:
+// repeatsFailure reports whether the next message repeats this one. It has the same words, at the
+// end of a traceback or after words that say so. The traceback may also come first:
 //
 //	❌ Batch processing failed, falling back to sequential: CUDA error: out of memory
 //	⚠️  CUDA error detected: CUDA error: out of memory
 //
-// The same words alone may come from a second attempt that failed as well. A program's own words on
-// a failure stand beside the message: "CUDA OOM during voice enrollment".
+// The same words alone may come from a second attempt that failed as well. A program may also
+// announce the failure in its own words: "CUDA OOM during voice enrollment".
 func repeatsFailure(r *record.OutOfMemory, next *record.OutOfMemory) bool {
 	gap := next.Pos.Line - next.Traceback - r.Pos.Line // 1 for the next line
-	repeats := (next.Traceback > 0 || next.Repeated || r.Traceback > 0 && next.NamesFallback) && r.Text == next.Text
-	beside := !r.Fallback && !next.NamesFallback && isAnnounced(r) != isAnnounced(next)
-	return (repeats || beside) && gap > 0 && gap <= tracebackGap
+	repeats := (next.Traceback > 0 || next.Repeated || r.Traceback > 0 && next.NamesFallback) &&
+		r.Text == next.Text
+	announced := !r.Fallback && !next.NamesFallback && isAnnounced(r) != isAnnounced(next)
+	return (repeats || announced) && gap > 0 && gap <= tracebackGap
 }
 
-// isAnnounced reports whether these are a program's own words on a failure, and nothing on what it does.
+// isAnnounced reports whether the message is a program's own words on a failure, without the
+// fallback.
 func isAnnounced(r *record.OutOfMemory) bool {
 	return !r.NamesFallback && !r.HasRequested && strings.HasPrefix(r.Text, "CUDA OOM ")
 }
 
-// fellBack notes that the pipeline said how it goes on with less. A line that names a failure pardons
-// that one alone: see Named. Any other pardons the failure that it directly follows, which is the last
-// one of the same process.
+// noteFallback marks the failure that a fallback follows. A line that names its failure marks that
+// one alone, see NamesFailure. Other lines mark the last failure of the same process, if it is
+// near.
 func (b *Builder) noteFallback(r *record.Event) {
 	last, ok := b.log.failing[r.Speaker]
 	if !ok || r.NamesFailure || last.file != cmp.Or(b.file, b.outside) {
@@ -119,19 +122,18 @@ func (b *Builder) noteFallback(r *record.Event) {
 	}
 }
 
-// shown is the last message of the failure.
+// lastMessage returns the last message of the failure.
 func (l lastFailure) lastMessage() *record.OutOfMemory {
 	return &l.file.OOMs[l.records[len(l.records)-1]]
 }
 
-// hasTraceback reports whether one of its messages is the end of a traceback: the next one that is, is
-// of another failure.
+// hasTraceback reports whether one of its messages ends a traceback. A second traceback is then of
+// another failure.
 func (l lastFailure) hasTraceback() bool {
 	return slices.ContainsFunc(l.records, func(i int) bool { return l.file.OOMs[i].Traceback > 0 })
 }
 
-// pardon marks every message of the failure as followed by a fallback. Those of one failure are all
-// marked, or none is.
+// pardon marks every message of the failure as followed by a fallback.
 func (l lastFailure) pardon() {
 	if l.lastMessage().Fallback {
 		return
@@ -141,8 +143,9 @@ func (l lastFailure) pardon() {
 	}
 }
 
-// workedOn notes that a process did something else since its last failure: no fallback follows that
-// failure directly any more. vramlog prints "(failed)" where an error leaves a stage.
+// noteWork drops the last failures of a process that reached a checkpoint: no fallback follows them
+// directly any more. A checkpoint with "(failed)" does not count, because vramlog prints it when an
+// error leaves a stage.
 func (b *Builder) noteWork(c *record.Checkpoint) {
 	if len(b.log.failing) == 0 || c.Sampled || strings.HasSuffix(c.Name, "(failed)") {
 		return
@@ -154,7 +157,8 @@ func (b *Builder) noteWork(c *record.Checkpoint) {
 	}
 }
 
-// failedWith gives a failure what the allocator held at it: to the last one, or to the one whose message follows.
+// addFailureMap gives the last failure what the allocator held at it. If the map fits no failure,
+// it is kept for the message that follows.
 func (b *Builder) addFailureMap(rec record.Record, _ error) bool {
 	m, ok := rec.(record.SegmentMap)
 	if !ok || m.Requested == 0 {
@@ -172,7 +176,7 @@ func (b *Builder) addFailureMap(rec record.Record, _ error) bool {
 	return true
 }
 
-// heldBefore gives a failure the map that came shortly before its message.
+// attachEarlyMap gives a failure the map that came shortly before its message.
 func (b *Builder) attachEarlyMap(r *record.OutOfMemory) {
 	if m := b.log.earlyMap; m != nil && mapBelongsTo(r, m) {
 		sums := b.log.earlySums
@@ -181,10 +185,11 @@ func (b *Builder) attachEarlyMap(r *record.OutOfMemory) {
 	b.log.earlyMap = nil
 }
 
-// isOf says that a map may be that of the failure: it stands beside the message, and as much was asked for, as far as the
-// message has digits.
+// mapBelongsTo reports whether a map may be of the failure. It must be near the message, and have
+// the same requested size within the message's digits.
 func mapBelongsTo(r *record.OutOfMemory, m *record.SegmentMap) bool {
 	apart := max(r.Pos.Line-m.Pos.Line, m.Pos.Line-r.Pos.Line)
 	off := max(r.Requested.Bytes-m.Requested, m.Requested-r.Requested.Bytes)
-	return apart < failureRange && (!r.HasRequested || off <= max(segments.BlockGrain, 2*r.Requested.Resolution))
+	return apart < failureRange && (!r.HasRequested ||
+		off <= max(segments.BlockGrain, 2*r.Requested.Resolution))
 }

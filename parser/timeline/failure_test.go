@@ -7,8 +7,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A log may name any number of processes whose last allocation failed. The builder keeps those to which
-// a fallback may still belong.
+// A log may name any number of processes whose last allocation failed. The builder keeps those that
+// a fallback may still follow.
 func TestManyProcessesFail(t *testing.T) {
 	t.Parallel()
 	const n = 20 * maxFailing
@@ -19,14 +19,17 @@ func TestManyProcessesFail(t *testing.T) {
 	}
 	var b Builder
 	for i := range n {
-		b.Add(record.OutOfMemory{Header: head(), Speaker: fmt.Sprintf("rank%d", i+1), Text: "CUDA out of memory."})
+		b.Add(record.OutOfMemory{Header: head(), Speaker: fmt.Sprintf("rank%d", i+1),
+			Text: "CUDA out of memory."})
 		if kept := len(b.log.failing); kept > maxFailing {
-			t.Fatalf("line %d: the failures of %d processes are kept, expected at most %d", line, kept, maxFailing)
+			t.Fatalf("line %d: the failures of %d processes are kept, expected at most %d", line, kept,
+				maxFailing)
 		}
 	}
 	// The first of them failed long ago, the last but one did not.
 	for _, rank := range []int{1, n - 1} {
-		b.Add(record.Event{Header: head(), Kind: record.EventFallback, Speaker: fmt.Sprintf("rank%d", rank)})
+		b.Add(record.Event{Header: head(), Kind: record.EventFallback,
+			Speaker: fmt.Sprintf("rank%d", rank)})
 	}
 	var pardoned []int
 	tl := b.Timeline()
@@ -38,6 +41,7 @@ func TestManyProcessesFail(t *testing.T) {
 		}
 	}
 	if tl.Failures != n || len(pardoned) != 1 || pardoned[0] != n-1 {
-		t.Errorf("%d failures, with a fallback in lines %v; expected %d, and line %d", tl.Failures, pardoned, n, n-1)
+		t.Errorf("%d failures, with a fallback in lines %v; expected %d, and line %d", tl.Failures,
+			pardoned, n, n-1)
 	}
 }

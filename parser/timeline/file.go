@@ -8,16 +8,18 @@ import (
 	"vramsoak/parser/record"
 )
 
-// begin begins a file where a log without the harness's lines shows one.
+// begin begins a file that a log without the harness's lines shows.
 func (b *Builder) begin(start record.FileStart) {
-	if f := b.file; f != nil && len(f.Checkpoints) == 0 && !start.Time.IsZero() { // its work went on up to here
+	// its work went on up to here
+	if f := b.file; f != nil && len(f.Checkpoints) == 0 && !start.Time.IsZero() {
 		f.End = start.Time
 	}
 	start.Index = len(b.tl.Files) - b.log.files + 1
 	b.open(start)
 }
 
-// place is where a record of the pipeline belongs: the open file, else the stretch between files.
+// currentFile returns the file to which a record of the pipeline belongs: the open file, else the
+// stretch between files.
 func (b *Builder) currentFile(h *record.Header) *File {
 	switch {
 	case b.file != nil:
@@ -32,6 +34,7 @@ func (b *Builder) currentFile(h *record.Header) *File {
 	return b.outside
 }
 
+// open closes the open file and begins the next.
 func (b *Builder) open(start record.FileStart) {
 	b.close()
 	b.file = b.newFile(File{
@@ -45,8 +48,8 @@ func (b *Builder) open(start record.FileStart) {
 	}
 }
 
-// length takes the length of the open file from the pipeline, where the harness began the file and did not know it: in a
-// process of its own, or at a checkpoint before the name.
+// noteAudioLength takes the length of the open file's audio from the pipeline, if the harness did
+// not know it.
 func (b *Builder) noteAudioLength(r record.FileStart) {
 	f := b.file
 	if f != nil && f.AudioSeconds == 0 && (f.Path == "" || path.Base(r.Path) == path.Base(f.Path)) {
@@ -54,18 +57,18 @@ func (b *Builder) noteAudioLength(r record.FileStart) {
 	}
 }
 
-// newFile takes the room for a file from an array for several: a log may have a hundred thousand.
+// newFile returns a file from an array of several. A log may have a hundred thousand files.
 func (b *Builder) newFile(f File) *File {
 	if len(b.spareFiles) == 0 {
 		b.spareFiles = make([]File, 64)
 	}
-	place := &b.spareFiles[0]
+	next := &b.spareFiles[0]
 	b.spareFiles = b.spareFiles[1:]
-	*place = f
-	return place
+	*next = f
+	return next
 }
 
-// touch extends the file to a record of its own.
+// extend extends the file to a record in it.
 func (f *File) extend(h *record.Header) {
 	f.EndPos = h.Pos
 	if f.Start.IsZero() {
@@ -76,7 +79,7 @@ func (f *File) extend(h *record.Header) {
 	}
 }
 
-// end ends a file. The pipeline's word does so only where the harness has none.
+// end ends a file. The pipeline's line does so only in a log without the harness's lines.
 func (b *Builder) end(r record.FileEnd) {
 	if r.Pipeline && b.log.supervised {
 		if b.file != nil {
@@ -105,11 +108,12 @@ func (b *Builder) end(r record.FileEnd) {
 	}
 }
 
-// ended is the file that a line ends: the open one, or an earlier one of that path; else, for a pipeline that prints no
-// beginnings, the stretch since the last file, or nothing at all, was the work on it. It is nil where the end of a file is
-// only said again.
+// fileEnding returns the file that a line ends: the open file, or an earlier file with that path.
+// For a pipeline that prints only the ends of files, it is the stretch since the last file, or a
+// new file. It returns nil if the line repeats an end.
 func (b *Builder) fileEnding(r record.FileEnd) *File {
-	if b.file != nil && (r.Path == "" || b.file.Path == "" || b.file.Path == r.Path || b.file.Supervised) {
+	if b.file != nil && (r.Path == "" || b.file.Path == "" || b.file.Path == r.Path ||
+		b.file.Supervised) {
 		return b.file
 	}
 	if i, known := b.log.paths[r.Path]; known {
@@ -152,6 +156,7 @@ func (b *Builder) close() {
 	b.closeOutside()
 }
 
+// closeOutside ends the stretch between files.
 func (b *Builder) closeOutside() {
 	if f := b.outside; f != nil {
 		b.outside = nil
@@ -159,7 +164,7 @@ func (b *Builder) closeOutside() {
 	}
 }
 
-// sampled says that the file's checkpoints were all taken by the clock or the step.
+// allSampled reports whether a timer or a step counter took all of the file's checkpoints.
 func (f *File) allSampled() bool {
 	return !slices.ContainsFunc(f.Checkpoints, func(c record.Checkpoint) bool { return !c.Sampled })
 }

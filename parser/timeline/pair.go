@@ -6,8 +6,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// pair finds the file's stages and cleanups. An After closes the latest open Before of its name in its lane; what was
-// opened since and is still open has no After.
+// pair finds the file's stages and cleanups. An After closes the latest open Before of its name in
+// its lane. Any Before that was opened in between and is still open has no After.
 func (f *File) pair() {
 	type opened struct {
 		name string
@@ -18,7 +18,7 @@ func (f *File) pair() {
 		name string
 	}
 	open := map[record.Lane][]opened{}
-	count := map[key]int{} // of those in open, so that only an After that closes something looks for it
+	count := map[key]int{} // open Befores, so that an After without one costs nothing
 	for i := range f.Checkpoints {
 		lane := f.Checkpoints[i].Lane
 		name, begins, ends := f.Checkpoints[i].Pair()
@@ -54,11 +54,11 @@ func (f *File) pair() {
 	f.nest()
 }
 
-// nest finds each cleanup's innermost stage, and the last cleanup within each stage, those of inner stages counted. Both
-// slices are in the order of Before.
+// nest finds each cleanup's innermost stage, and the last cleanup within each stage and its inner
+// stages. Stages and cleanups are in the order of Before.
 func (f *File) nest() {
 	inside := map[record.Lane][]int{}
-	before := map[record.Lane]int{} // the cleanup before in the lane
+	before := map[record.Lane]int{} // the last cleanup of each lane
 	next := 0
 	for i := range f.Cleanups {
 		c := &f.Cleanups[i]

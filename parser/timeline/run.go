@@ -6,7 +6,7 @@ import (
 	"vramsoak/parser/record"
 )
 
-// thisRun is the run that a line of the harness belongs to.
+// currentRun returns the run that a line of the harness belongs to.
 func (b *Builder) currentRun() *Run {
 	n := len(b.tl.Runs)
 	if n == 0 || b.tl.Runs[n-1].Number != b.run { // the head of the log is missing
@@ -16,13 +16,14 @@ func (b *Builder) currentRun() *Run {
 	return &b.tl.Runs[n-1]
 }
 
-// startRun begins a run, which is a new one where the log had anything before.
+// startRun begins a run. It is a new one if the log had anything before.
 func (b *Builder) startRun(r record.RunStart) {
 	b.close()
 	b.log.hasRunStart = true
 	b.noteHarness(r.Header)
 	n := len(b.tl.Runs)
-	if len(b.tl.Files) > b.log.files || len(b.tl.Outside) > b.log.outside || n > 0 && b.tl.Runs[n-1].Number == b.run {
+	if len(b.tl.Files) > b.log.files || len(b.tl.Outside) > b.log.outside ||
+		n > 0 && b.tl.Runs[n-1].Number == b.run {
 		b.run++
 		b.process++
 	}
@@ -30,7 +31,8 @@ func (b *Builder) startRun(r record.RunStart) {
 	b.tl.Runs = append(b.tl.Runs, Run{Number: b.run, Batch: b.batch, Start: r})
 }
 
-// batchOf is the batch of a run that begins: its own, or that of a worker beside which it works.
+// batchOf returns the batch of a run that begins: the run itself, or the batch of an earlier worker
+// of the same run.
 func (b *Builder) batchOf(r record.RunStart) int {
 	if r.Workers == 0 || r.ID == "" {
 		return b.run
@@ -44,23 +46,23 @@ func (b *Builder) batchOf(r record.RunStart) int {
 			batch = other.Batch
 		}
 	}
-	again := func(other Run) bool { return other.Batch == batch && other.Start.GPU == r.GPU }
-	if slices.ContainsFunc(b.tl.Runs, again) { // the same log was given twice
+	sameWorker := func(other Run) bool { return other.Batch == batch && other.Start.GPU == r.GPU }
+	if slices.ContainsFunc(b.tl.Runs, sameWorker) { // the same log was given twice
 		return b.run
 	}
 	return batch
 }
 
-// number gives a worker's device the number that it has among those of all workers.
+// renumber gives a worker's device 0 the number of its GPU among all workers.
 func (l *logState) renumber(lane *record.Lane) {
 	if l.worker && lane.Device == 0 {
 		lane.Device = l.gpu
 	}
 }
 
-// isQuoted reports whether a record is of a line in the harness's name that is not the harness's. In a
-// log without a run-start, which a program may have printed all by itself, a line on a file that names
-// none is not: the harness always does.
+// isQuoted reports whether a line with the harness's prefix is not the harness's. That includes a
+// line about a file without index and path, in a log without a run-start: the harness always names
+// the file.
 func (b *Builder) isQuoted(rec record.Record) bool {
 	index, path := 1, ""
 	switch r := rec.(type) {
@@ -78,15 +80,15 @@ func (b *Builder) isQuoted(rec record.Record) bool {
 	return !b.log.hasRunStart && index == 0 && path == ""
 }
 
-// quoted counts a line in the harness's name that is not the harness's.
+// countQuoted counts a line with the harness's prefix that is not the harness's.
 func (b *Builder) countQuoted(at record.Position) {
 	if b.tl.Quoted++; b.tl.Quoted == 1 {
 		b.tl.FirstQuoted = at
 	}
 }
 
-// addHarness adds what the harness saw from outside. resumed reports whether the line before says that
-// the run went on.
+// addHarness adds a record of the harness. resumed reports whether the record before resumed the
+// run.
 func (b *Builder) addHarness(rec record.Record, resumed bool) {
 	switch r := rec.(type) {
 	case record.Sample:
@@ -98,7 +100,7 @@ func (b *Builder) addHarness(rec record.Record, resumed bool) {
 	case record.Exit:
 		b.noteHarness(r.Header)
 		clear(b.log.failing)
-		b.closeOutside() // a file that is open gets its end yet
+		b.closeOutside() // an open file gets its own end later
 		r.Process = b.process
 		b.tl.Exits = append(b.tl.Exits, r)
 		b.log.caches = allocatorCaches{} // the allocator's memory ends with the process
@@ -106,7 +108,7 @@ func (b *Builder) addHarness(rec record.Record, resumed bool) {
 	case record.Orphan:
 		b.noteHarness(r.Header)
 		r.Run, r.Process, b.resumed = b.run, b.process, resumed
-		if resumed { // of the process that ended with the part before, whose end nobody saw; not of the one that follows
+		if resumed { // nobody saw the end of its process, which is the last one before the resume
 			r.Process--
 		}
 		b.tl.Orphans = append(b.tl.Orphans, r)
@@ -139,7 +141,7 @@ func (b *Builder) addHarness(rec record.Record, resumed bool) {
 	}
 }
 
-// supervised notes a line of the harness.
+// noteHarness notes that the log has a line of the harness, and its time.
 func (b *Builder) noteHarness(h record.Header) {
 	b.log.supervised = true
 	b.log.harnessLines++

@@ -8,17 +8,18 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Splitter finds where files begin in what a pipeline prints by itself: where it names a file, else where the file's
-// first checkpoint recurs; one that is sampled begins none. The harness uses it while a pipeline runs, [parser.Build] on a log
-// without the harness's lines.
+// A Splitter finds where files begin in the output of a pipeline that runs without the harness's
+// lines. A file begins where the pipeline names one, or else where the file's first checkpoint
+// recurs. Sampled checkpoints begin no file. The harness uses it while a pipeline runs, the
+// [Builder] on a log without the harness's lines.
 type Splitter struct {
 	first *record.Checkpoint
 	named bool
-	// counted says that the number in the first checkpoint's name counts the files.
+	// numbered is set if the number in the first checkpoint's name counts the files.
 	numbered bool
 }
 
-// Begins says whether a file begins with this record.
+// Begins reports whether a file begins with this record.
 func (s *Splitter) Begins(rec record.Record) bool {
 	switch r := rec.(type) {
 	case record.FileStart:
@@ -30,6 +31,7 @@ func (s *Splitter) Begins(rec record.Record) bool {
 	return false
 }
 
+// begins reports whether a file begins with this checkpoint.
 func (s *Splitter) begins(c *record.Checkpoint) bool {
 	switch {
 	case s.named || c.Sampled:
@@ -39,13 +41,15 @@ func (s *Splitter) begins(c *record.Checkpoint) bool {
 		s.first = &first
 		return true
 	}
-	return c.Lane == s.first.Lane && (c.Name == s.first.Name || s.numbered && WithoutNumbers(c.Name) == WithoutNumbers(s.first.Name))
+	return c.Lane == s.first.Lane && (c.Name == s.first.Name ||
+		s.numbered && WithoutNumbers(c.Name) == WithoutNumbers(s.first.Name))
 }
 
-// splitAgain mends what the splitter cannot know while it reads: a program that logs some checkpoints once, before its
-// first file, has a first checkpoint that never recurs, or a cleanup that recurs only when something fails. Its files then
-// begin at the first checkpoint that does recur and does not stand between a Before and its After. In a log whose head is
-// missing, of one that was rotated, they begin behind the rest of the first file.
+// resplit corrects what the splitter cannot know while it reads. Some programs log a few
+// checkpoints once, before the first file. Others log a cleanup that recurs only when something
+// fails. Their files begin at the first checkpoint that recurs and is not inside a pair. If the
+// head of the log is missing because it was rotated, the files begin after the rest of the first
+// file.
 func (b *Builder) resplit() {
 	files := b.tl.Files[b.log.files:]
 	ended := func(f *File) bool { return f.Status != record.StatusUnknown || len(f.Checkpoints) == 0 }
@@ -87,16 +91,19 @@ func (b *Builder) resplit() {
 	b.file.OOMs = append(b.file.OOMs, ooms...)
 }
 
-// unsplit takes back the files that recurring checkpoints have shown, where the pipeline names its first file: what came
-// before, of a model that is loaded, say, is outside of files. A file of which it said how it ended is one.
+// joinFiles is called when the pipeline names its first file. It joins the files that recurring
+// checkpoints had begun before into one stretch outside of files, such as the loading of a model.
+// If the end of such a file was logged, it is a file and nothing changes.
 func (b *Builder) joinFiles() {
 	files := b.tl.Files[b.log.files:]
-	if len(files) == 0 || slices.ContainsFunc(files, func(f *File) bool { return f.Status != record.StatusUnknown }) {
+	if len(files) == 0 || slices.ContainsFunc(files,
+		func(f *File) bool { return f.Status != record.StatusUnknown }) {
 		return
 	}
 	whole := files[0]
 	for _, f := range files[1:] {
-		whole.Checkpoints, whole.OOMs = append(whole.Checkpoints, f.Checkpoints...), append(whole.OOMs, f.OOMs...)
+		whole.Checkpoints, whole.OOMs = append(whole.Checkpoints, f.Checkpoints...),
+			append(whole.OOMs, f.OOMs...)
 		whole.EndPos, whole.End = f.EndPos, f.End
 	}
 	whole.Outside, whole.Index, whole.Path, whole.Seconds = true, 0, "", 0
@@ -105,11 +112,12 @@ func (b *Builder) joinFiles() {
 	b.outside = b.tl.Outside[len(b.tl.Outside)-1]
 }
 
-// restOfFile is how many checkpoints at a log's beginning are of a file whose head is missing, where the very first one recurs
-// after so many: those up to an After whose Before comes only later, and from there to one that is named for the beginning,
-// unless it stands in a pair.
+// partialFile returns how many checkpoints at a log's beginning belong to a file whose head is
+// missing. period is the distance at which the first checkpoint recurs. The partial file ends with
+// an After whose Before comes only later, or before a checkpoint that is named for the beginning
+// and is not inside a pair.
 func partialFile(checkpoints []record.Checkpoint, period int) (rest int) {
-	befores := map[string]int{} // that are to come
+	befores := map[string]int{} // that follow
 	for i := range checkpoints {
 		if name, begins, _ := checkpoints[i].Pair(); begins {
 			befores[name]++
@@ -135,21 +143,24 @@ func partialFile(checkpoints []record.Checkpoint, period int) (rest int) {
 	return max(rest, beginning)
 }
 
-// isBeginning says that a checkpoint is named for the beginning of a file's work, as the transcription pipelines' first is:
-// "Pipeline Initialization". A mere "Start" may be that of anything.
+// namesBeginning reports whether a checkpoint is named for the beginning of a file, as "Pipeline
+// Initialization" of the transcription pipelines is. "Start" alone may be the beginning of
+// anything.
 func namesBeginning(name string) bool {
 	switch strings.ToLower(name) {
-	case "initialization", "pipeline initialization", "file initialization", "pipeline start", "file start":
+	case "initialization", "pipeline initialization", "file initialization", "pipeline start",
+		"file start":
 		return true
 	}
 	return false
 }
 
-// fileStart is the checkpoint with which the first file begins, -1 where none recurs, in a log that has so many files by
-// its very first checkpoint, and begins with a rest of so many checkpoints. counted says that it recurs with another number.
+// firstOfFile returns the index of the checkpoint that begins the first file, or -1 if none recurs.
+// files is the number of files by the log's first checkpoint. rest is the result of partialFile.
+// numbered is set if the checkpoint recurs with another number.
 func firstOfFile(checkpoints []record.Checkpoint, files, rest int) (first int, counted bool) {
 	count := map[string]int{}
-	afters := map[string]int{} // that are to come: "Before model setup" may have none
+	afters := map[string]int{} // that follow; "Before model setup" may have none
 	for i := range checkpoints {
 		c := &checkpoints[i]
 		if name, _, ends := c.Pair(); ends {
@@ -184,13 +195,14 @@ func firstOfFile(checkpoints []record.Checkpoint, files, rest int) (first int, c
 			delete(open, name)
 		}
 	}
-	if number >= 0 && (first < 0 || count[WithoutNumbers(checkpoints[number].Name)] >= count[checkpoints[first].Name]) {
+	if number >= 0 && (first < 0 ||
+		count[WithoutNumbers(checkpoints[number].Name)] >= count[checkpoints[first].Name]) {
 		return number, true
 	}
 	return first, false
 }
 
-// Uncounted is a name without its numbers: that of "Epoch 3 start" and of "Epoch 4 start".
+// WithoutNumbers returns a name with '#' for each number: "Epoch # start" for "Epoch 3 start".
 func WithoutNumbers(name string) string {
 	if !strings.ContainsAny(name, "0123456789") {
 		return name
@@ -207,7 +219,7 @@ func WithoutNumbers(name string) string {
 	return b.String()
 }
 
-// isCounted says that a name counts what a batch is made of: "Epoch 3 start".
+// isNumbered reports whether a name counts the items of a batch: "Epoch 3 start".
 func isNumbered(name string) bool {
 	word, rest, _ := strings.Cut(name, " ")
 	switch strings.ToLower(word) {
