@@ -43,7 +43,8 @@ func (f *Fields) Flag(key string) bool {
 }
 
 func number[T int | int64 | float64](f *Fields, key, expected string,
-	parse func(string) (T, error)) T {
+	parse func(string) (T, error),
+) T {
 	s, ok := f.Values[key]
 	if !ok {
 		return 0

@@ -84,7 +84,8 @@ func ReadPart(f *lex.Fields) Part {
 // segment continues the last one. If the map cannot be read, walk returns what was expected and at
 // which offset of the text.
 func (p *Part) walk(segment func(s record.Segment, mark string),
-	block func(b record.Block, n int) bool) (at int, expected string) {
+	block func(b record.Block, n int) bool,
+) (at int, expected string) {
 	rest := p.text
 	wrong := func(expected string) (int, string) { return len(p.text) - len(rest), expected }
 	if rest == "." {

@@ -162,8 +162,10 @@ func dateEndingInYear(b []byte, year int) (d date, from int) {
 	if m < 1 || m > 2 || first > 0 && (lex.IsTextByte(b[first-1]) || b[first-1] == b[end]) {
 		return date{}, 0
 	}
-	d = date{year: year, month: lex.ParseDigits(b[first : first+m]),
-		day: lex.ParseDigits(b[from : from+n])}
+	d = date{
+		year: year, month: lex.ParseDigits(b[first : first+m]),
+		day: lex.ParseDigits(b[from : from+n]),
+	}
 	if d.month > 12 || b[end] == '.' {
 		d.month, d.day = d.day, d.month
 	}

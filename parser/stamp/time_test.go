@@ -95,8 +95,10 @@ func TestFindTime(t *testing.T) {
 		{"Feb 29 02:00:03 host 2048 |", "--02-29T02:00:03"},
 		{"Nov 20 02:00:03 GPU 2048 MiB |", "--11-20T02:00:03"},
 		{"I1120 02:00:03.123456   2026 file.cc:12] |", "--11-20T02:00:03.123456"},
-		{"(EngineCore_DP0 pid=964370) INFO 03-09 09:32:24 [gpu_model_runner.py:5360] |",
-			"--03-09T09:32:24"},
+		{
+			"(EngineCore_DP0 pid=964370) INFO 03-09 09:32:24 [gpu_model_runner.py:5360] |",
+			"--03-09T09:32:24",
+		},
 		{"INFO 12-15 19:05:24 [gpu_model_runner.py:2634] |", "--12-15T19:05:24"},
 		{"11-20 02:00:03.123  1234  1234 I tag: |", "--11-20T02:00:03.123"},
 		{"[06/17 13:36:46 d2.engine.train_loop]: |", "--06-17T13:36:46"},
@@ -127,8 +129,10 @@ func TestFindTime(t *testing.T) {
 		{`{"ts": 1700000000.123, "msg": "|`, "2023-11-14T22:13:20.123Z"},
 		{"level=info ts=1700000000.5 msg=|", "2023-11-14T22:13:20.5Z"},
 		// Behind the record, and better than what stands before it.
-		{`{"log":"| A","stream":"stderr","time":"2026-11-20T02:00:03.123456789Z"}`,
-			"2026-11-20T02:00:03.123456789Z"},
+		{
+			`{"log":"| A","stream":"stderr","time":"2026-11-20T02:00:03.123456789Z"}`,
+			"2026-11-20T02:00:03.123456789Z",
+		},
 		{`{"log":"2026-11-20 04:00:03 | A","time":"2026-11-20T02:00:03.1Z"}`, "2026-11-20T02:00:03.1Z"},
 		{`{"message": "|", "asctime": "2026-11-20 02:00:03,123"}`, "2026-11-20T02:00:03.123"},
 		{`{"message": "|", "timestamp": "20261120T020003Z"}`, "2026-11-20T02:00:03Z"},
@@ -264,8 +268,10 @@ func TestLastStamp(t *testing.T) {
 }
 
 func FuzzFindTime(f *testing.F) {
-	for _, seed := range []string{"2026-11-20T02:00:03.123Z", "Fri Nov 20 02:00:03 CET 2026",
-		`{"ts": 1700000000.123}`, "I1120 02:00:03", "[1:2:3"} {
+	for _, seed := range []string{
+		"2026-11-20T02:00:03.123Z", "Fri Nov 20 02:00:03 CET 2026",
+		`{"ts": 1700000000.123}`, "I1120 02:00:03", "[1:2:3",
+	} {
 		f.Add([]byte(seed), 3)
 	}
 	f.Fuzz(func(t *testing.T, text []byte, at int) {

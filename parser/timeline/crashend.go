@@ -46,8 +46,10 @@ func (b *Builder) addCrash(r record.Crash) {
 		f = b.outside
 	}
 	alone := f == nil || !slices.ContainsFunc(f.Checkpoints, ofRank)
-	b.log.crashes = append(b.log.crashes, CrashEnd{First: r, Last: r, Run: b.run, Process: b.process,
-		noReadings: alone})
+	b.log.crashes = append(b.log.crashes, CrashEnd{
+		First: r, Last: r, Run: b.run, Process: b.process,
+		noReadings: alone,
+	})
 }
 
 // noteSurvival drops the crashes that a reading follows. If the rank of the crash has readings,

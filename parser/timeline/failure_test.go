@@ -19,8 +19,10 @@ func TestManyProcessesFail(t *testing.T) {
 	}
 	var b Builder
 	for i := range n {
-		b.Add(record.OutOfMemory{Header: head(), Speaker: fmt.Sprintf("rank%d", i+1),
-			Text: "CUDA out of memory."})
+		b.Add(record.OutOfMemory{
+			Header: head(), Speaker: fmt.Sprintf("rank%d", i+1),
+			Text: "CUDA out of memory.",
+		})
 		if kept := len(b.log.failing); kept > maxFailing {
 			t.Fatalf("line %d: the failures of %d processes are kept, expected at most %d", line, kept,
 				maxFailing)
@@ -28,8 +30,10 @@ func TestManyProcessesFail(t *testing.T) {
 	}
 	// The first of them failed long ago, the last but one did not.
 	for _, rank := range []int{1, n - 1} {
-		b.Add(record.Event{Header: head(), Kind: record.EventFallback,
-			Speaker: fmt.Sprintf("rank%d", rank)})
+		b.Add(record.Event{
+			Header: head(), Kind: record.EventFallback,
+			Speaker: fmt.Sprintf("rank%d", rank),
+		})
 	}
 	var pardoned []int
 	tl := b.Timeline()

@@ -144,8 +144,10 @@ func recordOf(f *lex.Fields, kind string, pipeline bool) (rec record.Record, kno
 		f.Sizes(&h.Reading, record.Used)
 		return h, true
 	case "resume":
-		return record.Resume{Header: f.Head, Index: f.Count("index"), Cut: f.Bytes("cut"),
-			Reason: f.Values["reason"]}, true
+		return record.Resume{
+			Header: f.Head, Index: f.Count("index"), Cut: f.Bytes("cut"),
+			Reason: f.Values["reason"],
+		}, true
 	case "run-end":
 		return record.RunEnd{
 			Header: f.Head, Files: f.Count("files"), Seconds: f.Seconds("seconds"),
