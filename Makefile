@@ -112,6 +112,14 @@ test-race:
 test-breaks:
 	@ci/breaks.sh
 
+# Makes N small breaks in a package, drawn by SEED, and lists those that its own tests do not notice.
+PKG ?= ./harness/shape
+N ?= 50
+SEED ?= 1
+.PHONY: test-mutants
+test-mutants:
+	@go run ./ci/mutants -n $(N) -seed $(SEED) $(PKG)
+
 # Every test that this machine can run, in a night: make test, the race detector everywhere,
 # hundreds of killed runs, the statistics on large samples, the allocator against PyTorch's own, a
 # GPU. The last lines name each part: ok, FAILED or not run.
