@@ -15,8 +15,8 @@ import (
 // and the level between the samples is not known.
 const maxBlur = 4
 
-// darkSamples is dark memory at the ends of files by the driver's samples, for logs whose
-// checkpoints do not have device used.
+// darkSamples holds the dark memory at the end of each file. It comes from samples of the driver,
+// for logs whose checkpoints do not have device used.
 type darkSamples struct {
 	ends   []darkEnd
 	levels column

@@ -8,13 +8,13 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// A readingSeries is the level that lines of one kind give, one after another, where no file
-// tells what it leaves behind: samples, and what is printed outside of files.
+// A readingSeries holds the levels of one kind of line, one after another. It is used where files
+// have no idle level: for samples, and for what is printed outside of files.
 //
 //	GPU Memory - Allocated: 2.34 GB, Reserved: 2.86 GB, Total: 11.51 GB
 //
-// Lines with other digits are another kind: one line that is rounded would hide what the others
-// show.
+// Lines with a different number of digits are another series, because lines that are rounded would
+// hide what exact ones show.
 type readingSeries struct {
 	name       string // of the checkpoints, without its numbers
 	level      record.Quantity

@@ -72,8 +72,8 @@ func (j *Journal) Add(l Line) {
 	j.out = append(l.AppendLine(j.out), '\n')
 }
 
-// AddSample adds a line of the harness that may be left out while the pipeline prints one line that
-// does not end.
+// AddSample adds a line of the harness. It may drop the line while the pipeline is printing one
+// line without end.
 func (j *Journal) AddSample(s record.Sample) {
 	if len(j.pending) < pendingMax {
 		j.Add(s)

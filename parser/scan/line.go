@@ -197,8 +197,8 @@ func (l *Line) BadCheckpoint(at int, expected string, found []byte) {
 	})
 }
 
-// Begins reports whether only blanks are before an offset of the line. Text in the middle of a line
-// only mentions a record.
+// Begins reports whether only blanks precede an offset of the line. A record begins its line. One
+// in the middle of other text is only quoted there.
 func (l *Line) Begins(at int) bool { return len(lex.TrimBlanks(l.Text[:at])) == 0 && !l.Cut() }
 
 // IsOwn reports whether the harness can have written the line. Such a line begins with the

@@ -33,15 +33,15 @@ func MessageStart(text []byte) int {
 const messageMax = 320
 
 var (
-	// Brackets, times, a rank, marks and pictures.
+	// Brackets, times, a rank, punctuation and emoji.
 	loggerStart = lex.Expression(
 		`^(?:[\s:|>*#-]|[^\x00-\x7f]|\[[^\]]{0,64}\]:?|\d{1,6}:\s|[0-9][0-9TZ:.,/+-]{7,40})*`,
 	)
 	loggerLevel = lex.Expression(
 		`^.{0,128}?(?:^|[^\w-])(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL)(?:[\s:|\])>-]|[^\x00-\x7f])+`,
 	)
-	// The module, where it stands behind the level: "scripts.common.enhanced_asr - ", "root:",
-	// "gpu_memory.py:41 ", "[gpu_memory] "; and pictures.
+	// The name of a module behind the level, in one of the forms "scripts.common.enhanced_asr - ",
+	// "root:", "gpu_memory.py:41 " and "[gpu_memory] ". Emoji may follow.
 	loggerModule = lex.Expression(`^(?:\[[\w.:-]{1,64}\]\s*|\w[\w.]{0,80}:(?:\d+:?)?\s*` +
 		`|(?:\w{1,80}[._])[\w.]{0,80}\s+[|:-]\s+|\w{1,80}\.py\s+)?(?:[^\x00-\x7f]+\s*)?`)
 )

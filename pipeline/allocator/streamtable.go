@@ -53,8 +53,9 @@ func (t *streamTable) resize(buckets, lookups, shift int) {
 // holds reports whether a slot has a stream.
 func (t *streamTable) holds(k int) bool { return t.slots[k].distance >= 0 && k < len(t.slots)-1 }
 
-// home returns the home slot of a stream: the bits of the c10::Stream (device type CUDA is 1,
-// device 0, the handle), times 2^64 over the golden ratio (fibonacci_hash_policy).
+// home returns the first slot to try for a stream. It hashes as c10 does: the bits of the
+// c10::Stream (device type CUDA is 1, device 0, the handle), times 2^64 over the golden ratio
+// (fibonacci_hash_policy).
 func (t *streamTable) home(s Stream) int {
 	hash := uint64(1)<<56 | uint64(s)*16
 	return int((11400714819323198485 * hash) >> t.shift)

@@ -28,8 +28,8 @@ func NiceStep(length float64, n int) float64 {
 	return 10 * power
 }
 
-// ValueTicks returns about as many marks as wanted, at most, for an axis of values in a finding's
-// unit. Sizes get round numbers of one IEC unit.
+// ValueTicks returns the marks of an axis: at most the wanted number, or a few fewer. Sizes get
+// round numbers of one IEC unit.
 func ValueTicks(bottom, top float64, unit string, most int) []plot.Tick {
 	scale, suffix := 1.0, ""
 	of, overFiles := strings.CutSuffix(unit, check.PerFile)

@@ -54,8 +54,8 @@ type span struct {
 	index    int    // of a file, from 1; of a stage's name in Chart.names
 }
 
-// makeChart collects what a plot shows of the lane with the largest reading. numbers are the
-// checkpoints' places in the log. They are nil if the timeline has all checkpoints.
+// makeChart collects what a plot shows of the lane with the largest reading. numbers says which
+// checkpoint of the log each one is. It is nil if the timeline has all checkpoints of the log.
 func makeChart(tl *timeline.Timeline, rep *check.Report, numbers map[record.Position]int) *Chart {
 	c := &Chart{clock: makeClock(tl, numbers)}
 	c.lane, c.lanes = pattern.BusiestLane(tl)
