@@ -12,37 +12,45 @@ import (
 	"vramsoak/parser/stamp"
 )
 
-// CSV is what nvidia-smi prints with --format=csv, and the like of it that other programs write: rows under
-// a header that names the columns, in any order, and the unit of each. The header may be repeated for every poll:
+// CSV reads what nvidia-smi prints with --format=csv, and similar tables of other programs. Rows
+// follow a header that names the columns, in any order, and the unit of each. The header may be
+// repeated in every poll:
 //
-//	timestamp, index, name, pci.bus_id, utilization.gpu [%], memory.used [record.MiB], memory.free [record.MiB], memory.total [record.MiB]
-//	2023/06/22 18:56:56.252, 0, NVIDIA GeForce RTX 2070, 00000000:01:00.0, 22 %, 841 MiB, 7140 MiB, 8192 MiB
-//	pid, process_name, used_gpu_memory [record.MiB]
+//	timestamp, index, name, pci.bus_id, utilization.gpu [%], memory.used [MiB],
+//	    memory.free [MiB], memory.total [MiB]
+//	2023/06/22 18:56:56.252, 0, NVIDIA GeForce RTX 2070, 00000000:01:00.0, 22 %,
+//	    841 MiB, 7140 MiB, 8192 MiB
+//	pid, process_name, used_gpu_memory [MiB]
 //	2123797, /opt/conda/envs/aucum/bin/python, 1826 MiB
 //	timestamp,gpu_util(%),memory_used(MB),memory_total(MB),memory_util(%),temperature(C)
 //	1747068123.41,37,2210.94,15360.00,14.39,61
 //	device,VRAM Total Memory (B),VRAM Total Used Memory (B)
 //	card0,17163091968,10485760
 //
-// Each row is one reading of a device, or of one process in it, which is a part. "[N/A]", "[Not Supported]" and the like are
-// none. Memory that the driver keeps for itself (memory.reserved) is not PyTorch's reserved and is left out.
+// Each row is one reading of a device, or of one process on it. "[N/A]", "[Not Supported]" and the
+// like give no reading. memory.reserved is left out: it is memory that the driver keeps for itself,
+// not PyTorch's reserved.
 //
-// A device is known by its index, else by its UUID or bus id, which count in the order in which they appear; see
-// [csvHead.device] for rows with neither.
+// A device's number is its index. Without an index, UUIDs or bus ids are numbered in the order in
+// which they appear. For rows with neither see [csvHead.device].
 //
-// Rows without a header, as of --format=csv,noheader, do not say whether memory is used, free or there in total:
+// Rows without a header, as --format=csv,noheader prints them, do not say whether the memory is
+// used, free or the total:
 //
 //	2 %, 588 MiB
 //
-// They are one error a log, and no reading.
+// They give one error for each log, and no readings.
 var CSV = scan.Dialect{
 	Name: "nvidia-smi-csv",
 	Needles: []string{
 		"memory.used", "memory.free", "memory.total", "used_memory", "used_gpu_memory",
-		"memory_used", "memory_free", "memory_total", "mem_used", "mem_free", "mem_total", "vram_used", "vram_free", "vram_total",
+		"memory_used", "memory_free", "memory_total", "mem_used", "mem_free", "mem_total", "vram_used",
+		"vram_free", "vram_total",
 		"memory_usage", "mem_usage", "vram_usage", "memoryUsed", "memoryFree", "memoryTotal",
-		"Memory Used", "Memory Free", "Memory Total", "Memory_Used", "Memory_Free", "Memory_Total", "Memory Usage",
-		"Used Memory", "Free Memory", "Total Memory", "VRAM Used", "VRAM Total", "memory used", "memory free", "memory total",
+		"Memory Used", "Memory Free", "Memory Total", "Memory_Used", "Memory_Free", "Memory_Total",
+		"Memory Usage",
+		"Used Memory", "Free Memory", "Total Memory", "VRAM Used", "VRAM Total", "memory used",
+		"memory free", "memory total",
 		mebibytes, percentage,
 	},
 	Read: readCSV,
@@ -66,7 +74,8 @@ func readCSV(l *scan.Line, at int) (end int) {
 		return 0
 	}
 	if l.Text[at] == ' ' {
-		if before := l.Text[:at]; bytes.Contains(before, []byte(mebibytes)) || bytes.Contains(before, []byte(percentage)) {
+		if before := l.Text[:at]; bytes.Contains(before, []byte(mebibytes)) ||
+			bytes.Contains(before, []byte(percentage)) {
 			return 0 // the line was looked at there
 		}
 		return readHeadless(l)
@@ -90,16 +99,16 @@ func readCSV(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// csvTables are the headers of a log that rows are read by, the last one first.
+// csvTables holds the headers of a log by which rows are read, the last one first.
 type csvTables struct {
 	heads []*csvHead
-	// ids are the devices that UUIDs and bus ids name.
+	// ids maps UUIDs and bus ids to device numbers.
 	ids      map[string]int
 	next     [2]int // number of the next UUID and of the next bus id
-	headless bool   // rows without a header are reported
+	headless bool   // rows without a header were reported
 }
 
-// openTables are those of the log.
+// openTables returns the tables of the log.
 func openTables(l *scan.Line) *csvTables {
 	if t, ok := l.Opened().(*csvTables); ok {
 		return t
@@ -115,7 +124,8 @@ func (t *csvTables) Row(l *scan.Line) bool {
 		return false
 	}
 	commas := bytes.Count(l.Text, comma)
-	if commas == 0 && !slices.ContainsFunc(t.heads, func(h *csvHead) bool { return len(h.columns) == 1 }) {
+	if commas == 0 && !slices.ContainsFunc(t.heads,
+		func(h *csvHead) bool { return len(h.columns) == 1 }) {
 		return false
 	}
 	spans := splitCSV(l.Text)
@@ -134,14 +144,14 @@ func (t *csvTables) Row(l *scan.Line) bool {
 	for _, h := range t.heads {
 		if h.isTornRow(l.Text, spans) {
 			l.Bad(0, "a row of "+strconv.Itoa(len(h.columns))+" columns, as in the header",
-				"what cannot be read is left out; if two writers share the log, give each its own or write whole lines")
+				record.TornAdvice)
 			return true
 		}
 	}
 	return false
 }
 
-// add adds the readings of a row: one for each device that the columns name.
+// add adds the readings of a row, one for each device that the columns name.
 func (h *csvHead) add(l *scan.Line, t *csvTables, fields [][]byte) {
 	device := h.device(l, t, fields)
 	if h.process >= 0 || h.pid >= 0 {
@@ -185,7 +195,7 @@ func (h *csvHead) add(l *scan.Line, t *csvTables, fields [][]byte) {
 	}
 }
 
-// date gives a reading the row's time where it is in seconds since 1970.
+// date gives a reading the row's time if the line has no other.
 func (h *csvHead) date(c *record.Checkpoint, fields [][]byte) {
 	if h.time < 0 || !c.Time.IsZero() {
 		return
@@ -195,13 +205,13 @@ func (h *csvHead) date(c *record.Checkpoint, fields [][]byte) {
 	}
 }
 
-// csvTime is a column's time: of the day, with a date or without, or in seconds or milliseconds since 1970.
+// csvTime returns the time in a field: a time of day, with or without a date, or one since 1970.
 func csvTime(b []byte) (t time.Time, ok bool) {
 	s := stamp.Find(b)
 	return s.Time, !s.IsZero()
 }
 
-// processName is what a process's share of a device is called: "process 2123797 (python)".
+// processName returns the name of a process's reading: "process 2123797 (python)".
 func processName(l *scan.Line, pid, name []byte) string {
 	b := []byte("process")
 	if len(pid) > 0 {
@@ -221,7 +231,7 @@ func processName(l *scan.Line, pid, name []byte) string {
 	return l.Str(b)
 }
 
-// splitCSV is where the fields of a row begin and end, without blanks and quotes around them.
+// splitCSV returns where the fields of a row begin and end, without blanks and quotes around them.
 func splitCSV(text []byte) [][2]int {
 	var spans [][2]int
 	for from := 0; len(spans) < maxCSVFields; {
@@ -258,7 +268,7 @@ func splitCSV(text []byte) [][2]int {
 	return spans
 }
 
-// readHeadless reports rows that have no header before them, once in a log.
+// readHeadless reports rows without a header, once in a log.
 func readHeadless(l *scan.Line) (end int) {
 	if !headlessRow(l.Text) && !headlessColumn(l) {
 		return 0
@@ -271,8 +281,8 @@ func readHeadless(l *scan.Line) (end int) {
 	return len(l.Text)
 }
 
-// headlessRow says that a line can be nothing else than a row of nvidia-smi: there is an amount of memory in it, and beside
-// it another thing as nvidia-smi prints it.
+// headlessRow reports whether a line can only be a row of nvidia-smi. It has an amount of memory,
+// and another value in the form that nvidia-smi prints:
 //
 //	2 %, 588 MiB
 //	2024/01/01 10:00:00.123, NVIDIA A100-SXM4-40GB, 45 %, 1234 MiB, 40960 MiB
@@ -296,12 +306,13 @@ func headlessRow(text []byte) bool {
 	return memory > 0 && memory+other > 1 && texts <= 2 && (other > 0 || texts == 0)
 }
 
-// isPState is a performance state: "P0" to "P15".
+// isPState reports whether a field is a performance state: "P0" to "P15".
 func isPState(f []byte) bool {
 	return (len(f) == 2 || len(f) == 3) && f[0] == 'P' && lex.IsDigit(f[1]) && lex.IsDigit(f[len(f)-1])
 }
 
-// headlessColumn says that the line, and one beside it, are nothing but an amount of memory.
+// headlessColumn reports whether the line, and one next to it, have an amount of memory and nothing
+// else.
 func headlessColumn(l *scan.Line) bool {
 	alone := func(text []byte) bool {
 		n, unit, ok := lex.CutNumber(text)

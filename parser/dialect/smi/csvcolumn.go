@@ -13,13 +13,13 @@ import (
 // A csvColumn is one column of a table.
 type csvColumn struct {
 	kind csvKind
-	// Of an amount of memory:
+	// These fields are set for a column of memory sizes:
 	q      record.Quantity
-	unit   int64 // 0 where the values have one each
-	device int   // that the column is of: 1 in "gpu1_memory_used_mb", -1 where it names none
-	first  bool  // of the device's columns
-	dotted bool  // one of nvidia-smi's own names
-	// Of a time or another thing: what its values are, once a row is read; see [csvColumn.plain].
+	unit   int64 // 0 if each value has a unit
+	device int   // its device: 1 in "gpu1_memory_used_mb", -1 if it names none
+	first  bool  // the first of the device's columns
+	dotted bool  // the name is one of nvidia-smi's own
+	// known is set for other columns after the first row, and number then says what its value was.
 	known, number bool
 }
 
@@ -37,20 +37,22 @@ const (
 	csvProcess         // a process's name
 )
 
-// isColumnName says that a field can name a column: "memory.used [record.MiB]", "gpu_util(%)", "GPU 0 - Memory Used (MB)".
+// isColumnName reports whether a field can name a column: "memory.used [MiB]", "gpu_util(%)", "GPU
+// 0 - Memory Used (MB)".
 func isColumnName(name []byte) bool {
 	if len(name) == 0 || len(name) > 64 || name[0]|0x20 < 'a' || name[0]|0x20 > 'z' {
 		return false
 	}
 	for _, c := range name {
-		if c < 0x80 && !lex.IsDigit(c) && (c|0x20 < 'a' || c|0x20 > 'z') && strings.IndexByte(" ._-/%()[]#:", c) < 0 {
+		if c < 0x80 && !lex.IsDigit(c) && (c|0x20 < 'a' || c|0x20 > 'z') &&
+			strings.IndexByte(" ._-/%()[]#:", c) < 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// columnWords are the words of a column's name, in lower case: "memory", "used", "mib".
+// columnWords returns the words of a column's name, in lower case: "memory", "used", "mib".
 func columnWords(name []byte) []string {
 	var words []string
 	var word strings.Builder
@@ -67,7 +69,8 @@ func columnWords(name []byte) []string {
 			flush()
 			last = r
 			continue
-		case unicode.IsDigit(r) != unicode.IsDigit(last), unicode.IsUpper(r) && unicode.IsLower(last) && (r != 'B' || last != 'i'):
+		case unicode.IsDigit(r) != unicode.IsDigit(last), unicode.IsUpper(r) && unicode.IsLower(last) &&
+			(r != 'B' || last != 'i'):
 			flush()
 		}
 		word.WriteRune(unicode.ToLower(r))
@@ -95,11 +98,12 @@ const (
 	freeWords   = " free available avail "
 	totalWords  = " total capacity "
 	// otherWords make an amount of memory another than what is used, free or there.
-	otherWords = " cpu ram host system sys swap rss heap util utilization utilisation percent percentage pct % ratio rate peak " +
-		"max min avg mean average reserved allocated cached torch bar protected delta diff bandwidth clock shared gtt vis limit "
+	otherWords = " cpu ram host system sys swap rss heap util utilization utilisation percent " +
+		"percentage pct % ratio rate peak max min avg mean average reserved allocated cached torch " +
+		"bar protected delta diff bandwidth clock shared gtt vis limit "
 )
 
-// newCSVColumn is what a column of that name holds.
+// newCSVColumn returns the column with a name.
 func newCSVColumn(name []byte) csvColumn {
 	words := columnWords(name)
 	c := csvColumn{device: -1}
@@ -113,7 +117,8 @@ func newCSVColumn(name []byte) csvColumn {
 	case "process name", "process":
 		c.kind = csvProcess
 		return c
-	case "index", "idx", "gpu index", "gpu idx", "gpu id", "device", "device id", "device index", "card":
+	case "index", "idx", "gpu index", "gpu idx", "gpu id", "device", "device id", "device index",
+		"card":
 		c.kind = csvIndex
 		return c
 	case "name", "gpu name", "product name", "device name", "model", "gpu model":
@@ -121,7 +126,8 @@ func newCSVColumn(name []byte) csvColumn {
 		return c
 	}
 	switch {
-	case hasWord(words, " uuid ") || strings.HasSuffix(joined, "bus id") || strings.HasSuffix(joined, "serial"):
+	case hasWord(words, " uuid ") || strings.HasSuffix(joined, "bus id") ||
+		strings.HasSuffix(joined, "serial"):
 		c.kind = csvID
 		return c
 	case hasWord(words, " timestamp time date datetime "):
@@ -165,16 +171,17 @@ func newCSVColumn(name []byte) csvColumn {
 	return c
 }
 
-// size is the amount of memory in a field.
+// size returns the amount of memory in a field.
 func (c csvColumn) size(field []byte) (s record.Size, ok bool) {
 	if c.kind != csvMemory {
 		return record.Size{}, false
 	}
 	unit := c.unit
 	if unit == 0 && c.dotted {
-		// nvidia-smi gives whole MiB, and its header says so. One that a script wrote by hand may not; another unit than
-		// MiB would show in the digits.
-		if n, rest, ok := lex.CutNumber(field); ok && len(rest) == 0 && n.Decimals == 0 && n.Digits < 1<<20 {
+		// nvidia-smi gives whole MiB, and its header says so. A header that a script wrote may not
+		// name the unit. Another unit than MiB would show in the digits.
+		if n, rest, ok := lex.CutNumber(field); ok && len(rest) == 0 && n.Decimals == 0 &&
+			n.Digits < 1<<20 {
 			unit = record.MiB
 		}
 	}
@@ -182,12 +189,14 @@ func (c csvColumn) size(field []byte) (s record.Size, ok bool) {
 	return s, ok && len(rest) == 0 && s.Bytes >= 0 && lex.IsDigit(field[0])
 }
 
-// isAbsent says that a field says that there is no value: "[N/A]", "[Not Supported]", "N/A", "".
+// isAbsent reports whether a field means that there is no value: "[N/A]", "[Not Supported]", "N/A",
+// "".
 func isAbsent(f []byte) bool {
-	return len(f) == 0 || f[0] == '[' && f[len(f)-1] == ']' || string(f) == "N/A" || string(f) == "-" || string(f) == "nan"
+	return len(f) == 0 || f[0] == '[' && f[len(f)-1] == ']' || string(f) == "N/A" ||
+		string(f) == "-" || string(f) == "nan"
 }
 
-// isSMITime is nvidia-smi's time: "2023/06/22 18:56:56.252".
+// isSMITime reports whether a field is a time as nvidia-smi prints it: "2023/06/22 18:56:56.252".
 func isSMITime(f []byte) bool {
 	if len(f) != 23 || f[4] != '/' || f[19] != '.' {
 		return false
@@ -195,12 +204,12 @@ func isSMITime(f []byte) bool {
 	return !stamp.Parse(f).IsZero()
 }
 
-// isDeviceID is a UUID or a bus id: "GPU-4d9f...", "00000000:01:00.0".
+// isDeviceID reports whether a field is a UUID or a bus id: "GPU-4d9f...", "00000000:01:00.0".
 func isDeviceID(f []byte) bool {
 	return bytes.HasPrefix(f, []byte("GPU-")) || len(busID(f)) == len(f) && len(f) > 0
 }
 
-// busID is the first PCI bus id in a text: "00000000:01:00.0", "0000:05:00.0".
+// busID returns the first PCI bus id in a text: "00000000:01:00.0", "0000:05:00.0".
 func busID(text []byte) []byte {
 	isHex := func(c byte) bool { return lex.IsDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
 	for i := range text {
@@ -211,7 +220,8 @@ func busID(text []byte) []byte {
 		for from > 0 && i-from < 8 && isHex(text[from-1]) {
 			from--
 		}
-		if i-from >= 4 && isHex(text[i+1]) && isHex(text[i+2]) && isHex(text[i+4]) && isHex(text[i+5]) && isHex(text[i+7]) {
+		if i-from >= 4 && isHex(text[i+1]) && isHex(text[i+2]) && isHex(text[i+4]) && isHex(text[i+5]) &&
+			isHex(text[i+7]) {
 			return text[from : i+8]
 		}
 	}

@@ -2,22 +2,24 @@ package smi
 
 import "bytes"
 
-// A csvHead is the header of a table of memory readings, and where its rows have come to.
+// A csvHead is the header of a table of memory readings, with the state of reading its rows.
 type csvHead struct {
-	text    string // without what a wrapper puts before it
-	mark    string // what ends that in every line: ": ", or "" where there is nothing
-	name    string // of the readings
+	text    string // the header without the wrapper's text before it
+	mark    string // the end of the wrapper's text in every line: ": ", or "" without a wrapper
+	name    string // the name of the readings
 	columns []csvColumn
-	// The places of columns, -1 where there is none.
+	// The indices of columns, -1 if there is none.
 	index, time, pid, process int
 	ids                       []int // columns of UUIDs and bus ids
-	// last is the header's last line or row: what follows it is a row with less evidence than elsewhere.
+	// last is the header's last line or row. A line that follows it directly needs less evidence to be
+	// a row.
 	last []byte
 	poll csvPoll
 }
 
-// leadsHeader says that a needle stands in a column's name for an amount of memory, the line's first such. It looks back
-// no further than to the one before, so that a line of many costs no more than its length.
+// leadsHeader reports whether a needle is in the first column of memory in a line. It looks back
+// only to the column of memory before, so that a line with many needles costs no more than its
+// length.
 func leadsHeader(text []byte, at int) bool {
 	from := bytes.LastIndexByte(text[:at], ',') + 1
 	end := len(text)
@@ -37,7 +39,8 @@ func leadsHeader(text []byte, at int) bool {
 	return true
 }
 
-// columnName is a column's name without quotes around it, and the first one's without what a wrapper puts before a line.
+// columnName returns a column's name without quotes. The first column's name may follow the text of
+// a wrapper, which is cut.
 func columnName(field []byte, first bool) []byte {
 	field = bytes.TrimSpace(field)
 	if first {
@@ -46,17 +49,19 @@ func columnName(field []byte, first bool) []byte {
 	return bytes.Trim(field, "\" \t")
 }
 
-// wrapperMark is what stands before a line: "0: ", "[default0]:", "monitor-1  | ".
+// wrapperMark returns the text that a wrapper puts before a line: "0: ", "[default0]:", "monitor-1
+// | ".
 func wrapperMark(field []byte) []byte {
 	for _, mark := range []string{": ", "| ", "]:", "] "} {
-		if i := bytes.LastIndex(field, []byte(mark)); i >= 0 && len(bytes.TrimSpace(field[i+len(mark):])) > 0 {
+		if i := bytes.LastIndex(field, []byte(mark)); i >= 0 &&
+			len(bytes.TrimSpace(field[i+len(mark):])) > 0 {
 			return field[:i+len(mark)]
 		}
 	}
 	return nil
 }
 
-// newCSVHead is the header that a line is, nil where it is none.
+// newCSVHead returns the header in a line, or nil if the line is none.
 func newCSVHead(text []byte) *csvHead {
 	spans := splitCSV(text)
 	if len(spans) == maxCSVFields {
@@ -99,8 +104,9 @@ func newCSVHead(text []byte) *csvHead {
 		}
 		h.columns = append(h.columns, c)
 	}
-	// A CSV file of a program that watches the machine has its memory too, in columns with the same names.
-	if memory == 0 || !dotted && (len(spans) < 2 || !gpu && !h.ofProcess() || host && !h.keepGPUColumns(spans, text)) {
+	// A program that watches the whole machine may have host memory in columns with the same names.
+	if memory == 0 || !dotted && (len(spans) < 2 || !gpu && !h.ofProcess() ||
+		host && !h.keepGPUColumns(spans, text)) {
 		return nil
 	}
 	if !dotted {
@@ -110,10 +116,11 @@ func newCSVHead(text []byte) *csvHead {
 	return h
 }
 
-// ofProcess says that a row is about one process: the amount in it is nvidia-smi's used_gpu_memory.
+// ofProcess reports whether a row is about one process, as with nvidia-smi's used_gpu_memory.
 func (h *csvHead) ofProcess() bool { return h.pid >= 0 && h.process >= 0 }
 
-// named drops the columns of memory that do not say that they are a GPU's, and says whether any is left.
+// keepGPUColumns drops the columns of memory that do not name a GPU, and reports whether any is
+// left.
 func (h *csvHead) keepGPUColumns(spans [][2]int, text []byte) (left bool) {
 	for i, span := range spans {
 		if h.columns[i].kind != csvMemory {
@@ -128,7 +135,7 @@ func (h *csvHead) keepGPUColumns(spans [][2]int, text []byte) (left bool) {
 	return left
 }
 
-// leaders marks the first column of each device.
+// markFirstColumns marks the first column of each device.
 func (h *csvHead) markFirstColumns() {
 	seen := map[int]bool{}
 	for i := range h.columns {

@@ -8,15 +8,16 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// begin is at the header's line.
+// begin starts the rows after the header's line.
 func (h *csvHead) begin(l *scan.Line) {
 	h.noteLast(l)
 	h.poll = csvPoll{size: h.poll.size, gap: h.poll.gap}
 }
 
+// noteLast keeps the line as the last one of the table.
 func (h *csvHead) noteLast(l *scan.Line) { h.last = append(h.last[:0], l.Text...) }
 
-// fit cuts a row into the header's columns; ok is false where it is none of them.
+// fit cuts a row into the header's columns. ok is false if the line is no row of the table.
 func (h *csvHead) fit(l *scan.Line, spans [][2]int) (fields [][]byte, ok bool) {
 	text := l.Text
 	if fields, ok = h.cut(text, spans); !ok {
@@ -50,7 +51,8 @@ func (h *csvHead) fit(l *scan.Line, spans [][2]int) (fields [][]byte, ok bool) {
 	return fields, evidence
 }
 
-// learn notes what the first row has in the columns that may hold this or that, so that the others are told by it.
+// learn notes from the first row whether a column holds numbers or times, so that later rows are
+// recognised by it.
 func (h *csvHead) learn(fields [][]byte) {
 	for i := range h.columns {
 		c := &h.columns[i]
@@ -60,7 +62,7 @@ func (h *csvHead) learn(fields [][]byte) {
 	}
 }
 
-// plain says that a column of times has a time in it, and another one a number.
+// hasForm reports whether the field of a time column is a time, or that of another column a number.
 func (c csvColumn) hasForm(f []byte) (ok bool) {
 	if c.kind == csvTimes {
 		_, ok = csvTime(f)
@@ -70,7 +72,8 @@ func (c csvColumn) hasForm(f []byte) (ok bool) {
 	return ok
 }
 
-// cut is the fields of a row. Where there are more than columns, one with free text has commas in it.
+// cut returns the fields of a row. If there are more fields than columns, one column with free text
+// has commas in it.
 func (h *csvHead) cut(text []byte, spans [][2]int) (fields [][]byte, ok bool) {
 	if len(spans) < len(h.columns) {
 		return nil, false
@@ -100,7 +103,7 @@ func (h *csvHead) cut(text []byte, spans [][2]int) (fields [][]byte, ok bool) {
 	return nil, false
 }
 
-// unwrap is the first field without what a wrapper puts before it.
+// unwrap returns the first field without the text of a wrapper.
 func (h *csvHead) unwrap(f []byte) (rest []byte, ok bool) {
 	if h.mark == "" {
 		return f, true
@@ -112,7 +115,7 @@ func (h *csvHead) unwrap(f []byte) (rest []byte, ok bool) {
 	return bytes.TrimSpace(f[i+len(h.mark):]), true
 }
 
-// typed says that the fields that have a form have it.
+// typed reports whether every field has the form of its column.
 func (h *csvHead) typed(fields [][]byte) bool {
 	for i, col := range h.columns {
 		if !col.holds(fields[i]) {
@@ -122,7 +125,7 @@ func (h *csvHead) typed(fields [][]byte) bool {
 	return true
 }
 
-// holds says that a field has the form of what the column holds.
+// holds reports whether a field has the form of the column's values.
 func (c csvColumn) holds(f []byte) bool {
 	switch c.kind {
 	case csvMemory:
@@ -142,7 +145,7 @@ func (c csvColumn) holds(f []byte) bool {
 	return true
 }
 
-// deviceNumber is the number of a device: "0", "card0", "cuda:0".
+// deviceNumber returns the number of a device: "0", "card0", "cuda:0".
 func deviceNumber(f []byte) (n int, ok bool) {
 	for _, prefix := range []string{"card", "cuda:", "GPU ", "gpu"} {
 		if rest, cut := lex.CutPrefix(f, prefix); cut {
@@ -154,7 +157,7 @@ func deviceNumber(f []byte) (n int, ok bool) {
 	return n, ok && len(rest) == 0
 }
 
-// torn says that a line begins like a row and does not go on like one.
+// isTornRow reports whether a line begins like a row and does not continue like one.
 func (h *csvHead) isTornRow(text []byte, spans [][2]int) bool {
 	if len(h.columns) < 3 || len(spans) < 2 {
 		return false
@@ -171,29 +174,31 @@ func (h *csvHead) isTornRow(text []byte, spans [][2]int) bool {
 	return evidence
 }
 
-// A csvPoll is where a row stands among those that one poll of the devices gave.
+// A csvPoll is the position of a row among the rows of one poll of the devices.
 type csvPoll struct {
 	size int           // rows in a poll; 0 before the first row
 	gap  time.Duration // between polls
-	next int           // place of the next row
+	next int           // position of the next row
 	last time.Time
 }
 
 const (
-	maxPollRows    = 64                     // lines that are looked at to see how many rows there are in a poll
+	// lines that are looked at to see how many rows there are in a poll
+	maxPollRows    = 64
 	maxPollDevices = 16                     // most devices of a machine
 	maxRowGap      = 100 * time.Millisecond // rows of one poll follow each other within
 )
 
-// device is the device that a row is of. Where the row does not name it and nvidia-smi has several, they come in their order
-// in each poll, some milliseconds apart, and polls are further apart:
+// device returns the device that a row is about. If rows do not name it and nvidia-smi lists
+// several devices, their order is the same in each poll. The rows of a poll are some milliseconds
+// apart, and polls are further apart:
 //
 //	2024/01/01 10:00:00.123, 10 MiB
 //	2024/01/01 10:00:00.125, 20 MiB
 //	2024/01/01 10:00:01.126, 10 MiB
 //	2024/01/01 10:00:01.128, 20 MiB
 //
-// So too where each poll has a header. Where there is neither, there is but one device.
+// The same holds if each poll repeats the header. Without either there is one device.
 func (h *csvHead) device(l *scan.Line, t *csvTables, fields [][]byte) int {
 	number := -1
 	if h.index >= 0 {
@@ -212,7 +217,8 @@ func (h *csvHead) device(l *scan.Line, t *csvTables, fields [][]byte) int {
 	return h.pollPosition(l, fields)
 }
 
-// known is the number of the device that an id names: the given one, else the one it had, else the next. -1 is none.
+// numberOf returns the number of the device with an id: the given number, else the one it had
+// before, else the next free one. A given number of -1 means none.
 func (t *csvTables) numberOf(id []byte, number int) int {
 	kind := 0
 	if len(busID(id)) > 0 {
@@ -231,7 +237,7 @@ func (t *csvTables) numberOf(id []byte, number int) int {
 	return number
 }
 
-// place is the row's place in its poll.
+// pollPosition returns the row's position in its poll.
 func (h *csvHead) pollPosition(l *scan.Line, fields [][]byte) int {
 	if h.pid >= 0 || h.process >= 0 {
 		return 0
@@ -252,7 +258,7 @@ func (h *csvHead) pollPosition(l *scan.Line, fields [][]byte) int {
 	return at
 }
 
-// look finds how many rows a poll has, in the rows that follow the first one.
+// measurePoll finds the number of rows in a poll from the rows that follow the first one.
 func (h *csvHead) measurePoll(l *scan.Line, fields [][]byte) {
 	h.poll.size = 1
 	rows, again := 0, false
@@ -275,7 +281,8 @@ func (h *csvHead) measurePoll(l *scan.Line, fields [][]byte) {
 		if !ok {
 			break
 		}
-		if again = bytes.HasSuffix(text, []byte(h.text)) && (h.mark != "" || len(text) == len(h.text)); again || len(text) > maxCSVRow {
+		if again = bytes.HasSuffix(text, []byte(h.text)) &&
+			(h.mark != "" || len(text) == len(h.text)); again || len(text) > maxCSVRow {
 			continue
 		}
 		if fields, ok := h.cut(text, splitCSV(text)); ok {
@@ -290,7 +297,8 @@ func (h *csvHead) measurePoll(l *scan.Line, fields [][]byte) {
 	}
 }
 
-// pollSize is how many rows a poll has, by the times of rows, and how far polls are apart.
+// pollSize returns the number of rows in a poll, and the time between polls, from the times of
+// rows.
 func pollSize(times []time.Time) (size int, gap time.Duration) {
 	quick := true
 	for i := 1; i < len(times); i++ {

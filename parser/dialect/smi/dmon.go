@@ -11,8 +11,9 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// Dmon is what nvidia-smi dmon and nvidia-smi pmon print, a row for each device or process and second under a header
-// that they repeat; -s says which columns there are, -o whether there are dates and times, --format csv puts commas between:
+// Dmon reads nvidia-smi dmon and nvidia-smi pmon. They print a row for each device or process and
+// second under a header, which they repeat. The option -s selects columns, -o adds dates and times,
+// and --format csv puts commas between:
 //
 //	# gpu   pwr gtemp mtemp    sm   mem   enc   dec  mclk  pclk    fb  bar1
 //	# Idx     W     C     C     %     %     %     %   MHz   MHz    MB    MB
@@ -21,22 +22,22 @@ import (
 //	#YYYYMMDD   HH:MM:SS    Idx          #   C/G    MB   name
 //	 20261120   02:00:03      0       1234     C  5678   python
 //
-// fb is the memory in use, in MiB: of the device, or of the process, which is a part.
+// fb is the memory in use, in MiB, by the device or by the process.
 var Dmon = scan.Dialect{
 	Name:    "nvidia-smi-dmon",
 	Needles: []string{"# gpu", "#gpu", "#Date ", "#Time ", "# Date ", "# Time ", "#Date,", "#Time,"},
 	Read:    readDMON,
 }
 
-// A dmonTable is where the columns of a header are, -1 for those that are not there.
+// A dmonTable holds the positions of a header's columns, -1 for missing ones.
 type dmonTable struct {
-	before  int // width of what a wrapper puts before each line
+	before  int // width of a wrapper's text before each line
 	last    byte
 	columns int
 	gpu, fb int
 	unit    int64
 	pid     int
-	kind    int // what a process does on the device
+	kind    int // the process's use of the device: compute or graphics
 	command int
 	date    int
 	time    int
@@ -53,7 +54,8 @@ func readDMON(l *scan.Line, at int) (end int) {
 		return slices.IndexFunc(words, func(w []byte) bool { return string(w) == name })
 	}
 	t := &dmonTable{
-		before: at, columns: len(words), gpu: place("gpu"), fb: place("fb"), unit: record.MiB, pid: place("pid"),
+		before: at, columns: len(words), gpu: place("gpu"), fb: place("fb"), unit: record.MiB,
+		pid:     place("pid"),
 		kind:    place("type"),
 		command: place("command"), date: place("Date"), time: place("Time"),
 	}
@@ -82,12 +84,14 @@ func readDMON(l *scan.Line, at int) (end int) {
 
 // dmonColumns are the columns of dmon and pmon.
 var dmonColumns = []string{
-	"gpu", "pwr", "gtemp", "mtemp", "temp", "sm", "mem", "enc", "dec", "jpg", "ofa", "mclk", "pclk", "pviol", "tviol", "fb", "bar1",
-	"ccpm", "sbecc", "dbecc", "pci", "rxpci", "txpci", "pid", "type", "command", "Date", "Time", "nvlrx", "nvltx", "rxnvl", "txnvl",
+	"gpu", "pwr", "gtemp", "mtemp", "temp", "sm", "mem", "enc", "dec", "jpg", "ofa", "mclk", "pclk",
+	"pviol", "tviol", "fb", "bar1",
+	"ccpm", "sbecc", "dbecc", "pci", "rxpci", "txpci", "pid", "type", "command", "Date", "Time",
+	"nvlrx", "nvltx", "rxnvl", "txnvl",
 	"gpm", "fclk", "vclk", "process", "name",
 }
 
-// dmonWords are the words between blanks or commas.
+// dmonWords returns the words of a line between blanks or commas.
 func dmonWords(text []byte) [][]byte {
 	return bytes.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' })
 }
@@ -95,7 +99,8 @@ func dmonWords(text []byte) [][]byte {
 // Row implements [scan.Table].
 func (t *dmonTable) Row(l *scan.Line) bool {
 	text := l.Text
-	if t.fb < 0 || len(text) <= t.before || len(text) > maxRow || t.before > 0 && text[t.before-1] != t.last {
+	if t.fb < 0 || len(text) <= t.before || len(text) > maxRow ||
+		t.before > 0 && text[t.before-1] != t.last {
 		return false
 	}
 	words := dmonWords(text[t.before:])
@@ -117,7 +122,7 @@ func (t *dmonTable) Row(l *scan.Line) bool {
 	if len(words) < t.columns {
 		if follows {
 			l.Bad(0, "a row of "+strconv.Itoa(t.columns)+" columns, as in the header",
-				"what cannot be read is left out; if two writers share the log, give each its own or write whole lines")
+				record.TornAdvice)
 		}
 		return follows
 	}
@@ -139,14 +144,16 @@ func (t *dmonTable) Row(l *scan.Line) bool {
 		c.Set(record.Buffer, size)
 	}
 	if t.date >= 0 && t.time >= 0 && c.Time.IsZero() { // a time alone is of no day
-		if when, err := time.Parse("20060102 15:04:05", string(words[t.date])+" "+string(words[t.time])); err == nil {
+		if when, err := time.Parse("20060102 15:04:05",
+			string(words[t.date])+" "+string(words[t.time])); err == nil {
 			c.Time, c.Local = when, true
 		}
 	}
 	return true
 }
 
-// isDMONValue is a number, "-" for none, a time, or what a process does: "C+G".
+// isDMONValue reports whether a word is a number, "-" for no value, a time, or a type of process:
+// "C+G".
 func isDMONValue(w []byte) bool {
 	return string(w) == "-" || lex.IsDigit(w[0]) || isProcessType(w)
 }

@@ -8,7 +8,8 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// Gpustat is gpustat's line for each device, under one with the host's name and the time, and that of its likes:
+// Gpustat reads the line that gpustat prints for each device, under a line with the host's name and
+// the time. It also reads similar tools:
 //
 //	node1  Fri Nov 20 02:00:03 2026  535.54.03
 //	[0] NVIDIA GeForce RTX 3090 | 45'C,  12 %,  18 / 350 W |  1234 / 24576 MB | user(567M)

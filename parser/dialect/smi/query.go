@@ -14,8 +14,8 @@ const (
 	queryHead    = "NVSMI LOG"
 )
 
-// readSMIQuery reads the text of nvidia-smi -q, or what is left of it after grep. Its devices follow each other, each under
-// its bus id, and they count in the order in which these appear:
+// readSMIQuery reads the text of nvidia-smi -q, or the lines of it that grep left. Each device
+// follows its bus id. Devices are numbered in the order in which these ids appear:
 //
 //	==============NVSMI LOG==============
 //	Timestamp                                 : Fri Nov 20 02:00:03 2026
@@ -31,7 +31,8 @@ const (
 //	            Name                          : python
 //	            Used GPU Memory               : 5678 MiB
 //
-// What is reserved is the driver's own, and the memory of BAR1 is a window. Drivers before 304 wrote "Memory Usage".
+// "Reserved" is the driver's own memory. The memory of BAR1 is a window and not counted. Drivers
+// before 304 wrote "Memory Usage".
 func readSMIQuery(l *scan.Line, at int) (end int) {
 	switch text := l.Text[at:]; {
 	case bytes.HasPrefix(text, []byte(queryHead)):
@@ -48,10 +49,10 @@ func readSMIQuery(l *scan.Line, at int) (end int) {
 	return readQuerySection(l, at)
 }
 
-// smiQueryMax is how many devices of a log are told apart.
+// maxQueryDevices is the most devices of a log that get numbers of their own.
 const maxQueryDevices = 64
 
-// An smiQuery is where the text of nvidia-smi -q has come to.
+// An smiQuery is the state of reading the text of nvidia-smi -q.
 type smiQuery struct {
 	devices []string // their bus ids
 	device  int
@@ -61,7 +62,7 @@ type smiQuery struct {
 	date    smiDate
 }
 
-// Row implements [scan.Table]. It takes no line away: it only notes what they say.
+// Row implements [scan.Table]. It consumes no line; it notes what the lines say.
 func (q *smiQuery) Row(l *scan.Line) bool {
 	text := bytes.TrimRight(l.Text, " ")
 	if len(text) > maxRow {
@@ -85,7 +86,7 @@ func (q *smiQuery) Row(l *scan.Line) bool {
 	return false
 }
 
-// number is the number of the device with a bus id.
+// number returns the number of the device with a bus id.
 func (q *smiQuery) number(bus string) int {
 	for i, known := range q.devices {
 		if known == bus {
@@ -99,7 +100,7 @@ func (q *smiQuery) number(bus string) int {
 	return maxQueryDevices
 }
 
-// queryField splits "        Used                              : 0 MiB".
+// queryField splits " Used : 0 MiB".
 func queryField(text []byte) (key, value []byte, ok bool) {
 	key, value, ok = bytes.Cut(text, []byte(" : "))
 	if !ok {
@@ -120,10 +121,12 @@ func readQuerySection(l *scan.Line, at int) (end int) {
 	}
 	if rest, cut := bytes.CutSuffix(heading[:at], []byte("FB ")); cut {
 		heading = rest
-	} else if heading = heading[:at]; len(heading) > 0 && heading[len(heading)-1] != ' ' && heading[len(heading)-1] != '\t' {
+	} else if heading = heading[:at]; len(heading) > 0 && heading[len(heading)-1] != ' ' &&
+		heading[len(heading)-1] != '\t' {
 		return 0
 	}
-	if before := bytes.TrimRight(heading, " "); len(before) > 0 && !bytes.ContainsAny(before[len(before)-1:], ":|") {
+	if before := bytes.TrimRight(heading, " "); len(before) > 0 &&
+		!bytes.ContainsAny(before[len(before)-1:], ":|") {
 		return 0 // "BAR1 Memory Usage", "Conf Compute Protected Memory Usage"
 	}
 	var reading record.Reading
@@ -137,7 +140,8 @@ func readQuerySection(l *scan.Line, at int) (end int) {
 		if !ok {
 			break
 		}
-		q, known := map[string]record.Quantity{"Total": record.Total, "Used": record.Used, "Free": record.Free}[string(key)]
+		q, known := map[string]record.Quantity{"Total": record.Total, "Used": record.Used,
+			"Free": record.Free}[string(key)]
 		if !known && string(key) != "Reserved" {
 			break
 		}
@@ -169,7 +173,7 @@ func readQuerySection(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// readQueryProcess reads a process's memory; the lines above give its number and its name.
+// readQueryProcess reads a process's memory. The lines above give its number and its name.
 func readQueryProcess(l *scan.Line, at int) (end int) {
 	key, value, ok := queryField(l.Text)
 	if !ok || string(bytes.TrimSpace(key)) != queryProcess {

@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// ROCm is what rocm-smi --showmeminfo vram prints, with --json or without; its --csv is one of the tables of
-// [CSV]:
+// ROCm reads what rocm-smi --showmeminfo vram prints, with or without --json. [CSV] reads its
+// --csv:
 //
 //	GPU[0]		: VRAM Total Memory (B): 17163091968
 //	GPU[0]		: VRAM Total Used Memory (B): 10485760
@@ -59,7 +59,7 @@ func readROCm(l *scan.Line, at int) (end int) {
 	return stop
 }
 
-// rocmField reads a field at an offset; end is 0 where it is none of a device's memory.
+// rocmField reads a field at an offset. end is 0 if the field is not a device's memory.
 func rocmField(text []byte, at int) (q record.Quantity, s record.Size, device, end int) {
 	before := text[max(0, at-256):at]
 	if !bytes.HasSuffix(before, []byte("VRAM ")) && !bytes.HasSuffix(before, []byte("vram ")) {

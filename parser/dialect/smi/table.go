@@ -10,8 +10,8 @@ import (
 	"vramsoak/parser/scan"
 )
 
-// Table is what nvidia-smi prints for people: the boxed table, in the layouts of its drivers since 2012, and the
-// text of nvidia-smi -q, see [readSMIQuery]:
+// Table reads what nvidia-smi prints for people: the boxed table, in the layouts of its drivers
+// since 2012, and the text of nvidia-smi -q, see [readSMIQuery]:
 //
 //	Sun Jan 25 17:25:39 2026
 //	| NVIDIA-SMI 580.95.05              Driver Version: 580.95.05      CUDA Version: 13.0     |
@@ -19,19 +19,21 @@ import (
 //	|  0%   35C    P0             99W /  300W |    1835MiB /  46068MiB |     30%      Default |
 //	|    0   N/A  N/A         2123797      C   /opt/conda/envs/aucum/bin/python       1826MiB |
 //
-// and of older ones:
+// Older drivers print:
 //
 //	| 0.  Tesla C2050               | 0000:05:00.0  On     |         0          0 |
 //	|  30%   62 C  P0    N/A /  N/A |   3%   70MB / 2687MB |   44%     Default    |
 //	|  0.  7336     ./align                                                 61MB  |
 //
-// A device's row is a reading of what is used and of the total; the row above names the device, and the line above the table
-// gives the time. A process and a MIG device are parts of a device:
+// A device's row gives the memory in use and the total. The row above names the device, and the
+// line above the table gives the time. The memory of a process or a MIG device is part of its
+// device:
 //
 //	|  0    3   0   0  |              12MiB /  5952MiB  | 14      0 |  1   0    1    0    0 |
 //	|                  |               0MiB /  8191MiB  |           |                       |
 //
-// The second of these rows is the BAR1 window, which is no memory. "N/A" and "Not Supported" give nothing.
+// The second of these rows is the BAR1 window, which is not memory of the device. "N/A" and "Not
+// Supported" give no reading.
 var Table = scan.Dialect{
 	Name:    "nvidia-smi",
 	Needles: append([]string{smiHead, querySection, queryProcess, queryHead}, smiRowNeedles...),
@@ -46,7 +48,7 @@ var Table = scan.Dialect{
 	},
 }
 
-// smiRowNeedles stand in the rows about memory.
+// smiRowNeedles are the texts by which rows about memory are found.
 var smiRowNeedles = []string{"MiB /", "MB / ", "MiB |", "MiB  |", "MB  |"}
 
 const (
@@ -89,13 +91,15 @@ func readSMITable(l *scan.Line, at int) (end int) {
 	return len(l.Text)
 }
 
-// isBoxed says that a line may be one of a table: it ends with the box's edge, or is blank.
+// isBoxed reports whether a line may be part of a table: it is blank, or ends with the edge of the
+// box.
 func isBoxed(text []byte) bool {
 	text = bytes.TrimRight(text, " \t")
-	return len(text) <= maxRow && (len(text) == 0 || text[len(text)-1] == '|' || text[len(text)-1] == '+')
+	return len(text) <= maxRow && (len(text) == 0 || text[len(text)-1] == '|' ||
+		text[len(text)-1] == '+')
 }
 
-// readSMIRow reads a row that stands without its table, as of nvidia-smi | grep MiB.
+// readSMIRow reads a row without its table, as nvidia-smi | grep MiB prints it.
 func readSMIRow(l *scan.Line, at int) (end int) {
 	if len(l.Text) > maxRow {
 		return 0
@@ -116,16 +120,16 @@ func readSMIRow(l *scan.Line, at int) (end int) {
 
 // An smiRow is a row of the table that is about memory.
 type smiRow struct {
-	at          int // of the memory in the line
+	at          int // offset of the memory in the line
 	device      int
-	name        string // of the part of the device that it is about; "" for the device
-	pid, what   []byte // of the process that it is about
+	name        string // of the part of the device that the row is about; "" for the device
+	pid, what   []byte // number and name of the process that the row is about
 	used, total record.Size
 	bar1, torn  bool
 	graphics    bool // a process that only draws
 }
 
-// newSMIRow is the row that a line is, nil where it is none.
+// newSMIRow returns the row in a line, or nil if the line is none.
 func newSMIRow(text, above []byte) *smiRow {
 	var before []byte
 	for from := bytes.IndexByte(text, '|') + 1; from > 0; {
@@ -153,11 +157,12 @@ func newSMIRow(text, above []byte) *smiRow {
 	return nil
 }
 
-// newDeviceRow is the row with a cell of memory, used and in total, after the cell before it.
+// newDeviceRow returns the row with a cell of memory, used and total. before is the cell before it.
 func newDeviceRow(cell, before []byte, closed bool) *smiRow {
 	rest := lex.TrimBlanks(cell)
 	row := &smiRow{at: len(cell) - len(rest)}
-	if _, percent, ok := lex.CutNumber(rest); ok && len(percent) > 0 && percent[0] == '%' { // of drivers before 319
+	// of drivers before 319
+	if _, percent, ok := lex.CutNumber(rest); ok && len(percent) > 0 && percent[0] == '%' {
 		rest = percent[1:]
 	}
 	var ok bool
@@ -176,9 +181,10 @@ func newDeviceRow(cell, before []byte, closed bool) *smiRow {
 	return row
 }
 
-// locate finds the device that a row is of: the row above names it, or the same one where the two were torn into one:
+// locate sets the device of a row. The row above names it, or the same row if two rows were joined
+// into one:
 //
-//	|   0  NVIDIA H800                    On  |   00000000:9D:00.0 Off |          N/A   31C    P0              67W / 700W | ...
+//	|   0  NVIDIA H800                    On  |   00000000:9D:00.0 Off | ...
 func (r *smiRow) locate(text, above, before []byte) {
 	if isMIG(before) {
 		words := bytes.Fields(before)
@@ -194,7 +200,7 @@ func (r *smiRow) locate(text, above, before []byte) {
 	}
 }
 
-// isMIG says that a cell names a MIG device: GPU, GPU instance, compute instance and number.
+// isMIG reports whether a cell names a MIG device: GPU, GPU instance, compute instance and number.
 func isMIG(cell []byte) bool {
 	words := bytes.Fields(cell)
 	for _, w := range words {
@@ -205,7 +211,7 @@ func isMIG(cell []byte) bool {
 	return len(words) == 4
 }
 
-// deviceOfRow is the device that a row names, in the cell before that of its bus id.
+// deviceOfRow returns the device that a row names, in the cell before that of its bus id.
 func deviceOfRow(text []byte) (n int, ok bool) {
 	bus := busID(text)
 	if bus == nil {
@@ -220,8 +226,8 @@ func deviceOfRow(text []byte) (n int, ok bool) {
 	return n, ok && len(rest) > 0 && (rest[0] == ' ' || rest[0] == '.')
 }
 
-// newProcessRow is the row of a process: its device, its instances since MIG, its number, its type since 2017, its name and
-// its memory.
+// newProcessRow returns the row of a process. It has the device, the instances since MIG, the
+// process number, the type since 2017, the name and the memory.
 func newProcessRow(cell []byte) *smiRow {
 	cell = bytes.TrimRight(cell, " ")
 	i := bytes.LastIndexByte(cell, ' ')
@@ -263,7 +269,8 @@ func newProcessRow(cell []byte) *smiRow {
 	} else {
 		row.graphics = string(kind) == "G"
 	}
-	if row.what = bytes.TrimSpace(name); len(row.what) > 0 && lex.IsDigit(row.what[0]) && len(bytes.Fields(row.what)) > 1 {
+	if row.what = bytes.TrimSpace(name); len(row.what) > 0 && lex.IsDigit(row.what[0]) &&
+		len(bytes.Fields(row.what)) > 1 {
 		return nil // a table of numbers
 	}
 	return row
@@ -276,19 +283,20 @@ func isPID(w []byte) bool {
 	return ok && len(rest) == 0
 }
 
-// isProcessType is what a process does on the device: compute, graphics, both, or MPS.
+// isProcessType reports whether a word is a process's use of the device: compute, graphics, both,
+// or MPS.
 func isProcessType(w []byte) bool {
 	return len(w) > 0 && len(w) <= 5 && len(bytes.Trim(w, "CGM+")) == 0
 }
 
-// add adds the reading that the row gives.
+// add adds the reading of the row.
 func (r *smiRow) add(l *scan.Line, date smiDate) {
 	switch {
 	case r.bar1:
 		return
 	case r.torn:
 		l.Bad(r.at, "what a device has in use and its total, such as 1835MiB / 46068MiB",
-			"what cannot be read is left out; if two writers share the log, give each its own or write whole lines")
+			record.TornAdvice)
 		return
 	}
 	name := r.name
@@ -310,7 +318,7 @@ func (r *smiRow) add(l *scan.Line, date smiDate) {
 	date.date(c)
 }
 
-// processID is the number of a process, 0 where the text gives none.
+// processID returns the number of a process, or 0 if the text gives none.
 func processID(text []byte) int32 {
 	n, rest, ok := lex.CutInt(text)
 	if !ok || len(rest) > 0 {
@@ -325,14 +333,14 @@ type smiDate struct {
 	local bool
 }
 
-// give dates a reading that has no time of its own.
+// date sets the time of a reading that has none.
 func (d smiDate) date(c *record.Checkpoint) {
 	if c.Time.IsZero() {
 		c.Time, c.Local = d.t, d.local
 	}
 }
 
-// findDate finds a time as C's asctime and as date print it:
+// findDate finds a time as C's asctime and date(1) print it:
 //
 //	Sun Jan 25 17:25:39 2026
 //	Sun Jan 25 17:25:39 UTC 2026
