@@ -13,43 +13,45 @@ type Analysis struct {
 	Totals Totals  `json:"totals"`
 	Holds  []Usage `json:"holds"` // what holds memory, by site, the largest first
 	Free   Free    `json:"free"`
-	// Trace is what the events tell; nil where there are none, as in a snapshot without a recorded history.
+	// Trace is what the events show. It is nil without events, as in a snapshot without a recorded
+	// history.
 	Trace *Trace `json:"trace,omitempty"`
 }
 
 // Totals are sums over all segments.
 type Totals struct {
 	Segments  int   `json:"segments"`
-	Blocks    int   `json:"blocks"`    // that are active
+	Blocks    int   `json:"blocks"`    // active blocks
 	Reserved  int64 `json:"reserved"`  // held from the driver
 	Allocated int64 `json:"allocated"` // handed out
 	Active    int64 `json:"active"`    // handed out, or given back and still in use by another stream
-	Requested int64 `json:"requested"` // of the active: asked for
-	Private   int64 `json:"private"`   // reserved in private pools, of CUDA graphs
+	Requested int64 `json:"requested"` // requested for the active blocks
+	Private   int64 `json:"private"`   // reserved in private pools, as for CUDA graphs
 }
 
-// Rounding is what is lost to rounding: active and not asked for.
+// Rounding returns the memory that is lost to rounding: active and not requested.
 func (t Totals) Rounding() int64 { return t.Active - t.Requested }
 
-// A Usage is what one site holds.
+// A Usage is the memory that one site holds.
 type Usage struct {
 	Site    Site     `json:"site"`
 	Bytes   int64    `json:"bytes"`
 	Blocks  int      `json:"blocks"`
 	Largest int64    `json:"largest"`
-	Stacks  []*Stack `json:"-"` // the different ones that lead there, the one with most bytes first
+	Stacks  []*Stack `json:"-"` // the different stacks of the site, the one with most bytes first
 	bytes   map[*Stack]int64
 }
 
 // Free is the memory that the allocator holds and nobody uses.
 type Free struct {
 	Sum int64 `json:"sum"`
-	// Whole is in segments that hold nothing: torch.cuda.empty_cache() gives them back to the driver.
+	// Whole is in segments without blocks. torch.cuda.empty_cache() gives them back to the driver.
 	Whole int64 `json:"whole"`
-	// InactiveSplit is in segments that hold something, and so cannot be given back.
+	// InactiveSplit is in segments with blocks in use, so it cannot be given back.
 	InactiveSplit int64 `json:"inactive_split"`
 	Largest       int64 `json:"largest"` // the largest block
-	// Pins are the sites that keep segments of which at least half is free, those that keep most first.
+	// Pins are the sites that keep segments of which at least half is free, the one that keeps most
+	// first.
 	Pins []Pin `json:"pins"`
 }
 
@@ -63,39 +65,41 @@ type Pin struct {
 
 // A Trace is what happened while the history was recorded.
 type Trace struct {
-	Events int   `json:"events"`
-	Micros int64 `json:"micros"` // from the first event to the last, in microseconds; 0 where times were not recorded
-	// Start is what was held when the first event came: 0 where the recording began with the program, and was not cut
-	// off by its max_entries.
+	Events int `json:"events"`
+	// from the first event to the last, in microseconds; 0 where times were not recorded
+	Micros int64 `json:"micros"`
+	// StartReserved and StartAllocated are the memory at the first event. They are 0 if the recording
+	// began with the program and max_entries did not cut it off.
 	StartReserved  int64 `json:"start_reserved"`
 	StartAllocated int64 `json:"start_allocated"`
-	// Unexplained events do not fit to the segments in the file.
+	// Unexplained counts events that do not match the segments in the file.
 	Unexplained int     `json:"unexplained"`
 	Allocations int     `json:"allocations"`
 	Peak        Moment  `json:"peak"`
 	PeakHolds   []Usage `json:"peak_holds"` // what was allocated at the peak, by site
-	// Kept are the blocks that were allocated in the trace and not given back in it, by site.
+	// Kept are the blocks that were allocated in the trace and never given back, by site.
 	Kept []Growth      `json:"kept"`
 	OOMs []OutOfMemory `json:"ooms"`
 }
 
-// A Moment is what was held after an event.
+// A Moment is the memory after an event.
 type Moment struct {
 	Event     int   `json:"event"` // its index; -1 before the first
 	Micros    int64 `json:"micros"`
 	Reserved  int64 `json:"reserved"`
 	Allocated int64 `json:"allocated"`
-	// In names what the program was in: an annotation that had begun and not ended.
+	// In is the innermost annotation that had begun and not ended: what the program was doing.
 	In string `json:"in,omitempty"`
 }
 
-// A Growth is what one site allocated and did not give back.
+// A Growth is the memory that one site allocated and did not give back.
 type Growth struct {
 	Usage
-	// Steps counts how often it grew: allocations between which nothing was given back, anywhere, are one step. Loading a
-	// model is one; a loop that keeps something of each round has as many as rounds.
+	// Steps counts how often it grew. Allocations with no free between them, of any site, are one
+	// step. Loading a model is one step. A loop that keeps something in each round has a step for each
+	// round.
 	Steps int `json:"steps"`
-	// From and To are when it first and last grew, as shares of the trace's events.
+	// From and To are the positions in the trace at which it first and last grew, from 0 to 1.
 	From float64 `json:"from"`
 	To   float64 `json:"to"`
 }
@@ -108,18 +112,19 @@ type OutOfMemory struct {
 	DeviceFree int64 `json:"device_free"`
 	Reserved   int64 `json:"reserved"`
 	Allocated  int64 `json:"allocated"`
-	Free       int64 `json:"free"`   // of what was reserved
-	Usable     int64 `json:"usable"` // of it, in the common pool and of the stream of the request: what could have served it, in sum
+	Free       int64 `json:"free"`   // reserved and not in use
+	Usable     int64 `json:"usable"` // the part of Free in the request's pool and stream
 	Largest    int64 `json:"largest_free"`
-	Site       Site  `json:"site"` // who asked
+	Site       Site  `json:"site"` // of the request
 }
 
-// Fragmented says that enough was free in sum, of the driver's and of the allocator's, and not in one piece.
+// Fragmented reports whether the driver and the allocator together had enough free memory, but no
+// block of it was large enough.
 func (o OutOfMemory) Fragmented() bool {
 	return o.Requested > o.Largest && o.Requested <= o.DeviceFree+o.Usable
 }
 
-// Analyze finds out what holds a device's memory. annotations are the snapshot's.
+// Analyze returns what holds the device's memory. annotations are the snapshot's.
 func (d *Device) Analyze(annotations []Annotation) *Analysis {
 	s := d.sites
 	if s == nil {
@@ -159,14 +164,19 @@ func (d *Device) Analyze(annotations []Annotation) *Analysis {
 	return a
 }
 
-// traced says that the events have allocations: that what has no stack was there before.
+// hasAllocations reports whether the events include allocations with stacks. A block without a
+// stack is then older than the recording.
 func (d *Device) hasAllocations() bool {
-	return slices.ContainsFunc(d.Events, func(e Event) bool { return e.Action == Alloc && e.Stack != nil })
+	return slices.ContainsFunc(d.Events, func(e Event) bool {
+		return e.Action == Alloc &&
+			e.Stack != nil
+	})
 }
 
-// sites are those of all stacks that were looked at. Devices may have the same stacks.
+// sites holds the sites of the stacks that were looked at. Devices may share stacks.
 type sites map[*Stack]Site
 
+// of returns the site of a stack. recorded reports whether the history has allocations.
 func (s sites) of(stack *Stack, recorded bool) Site {
 	if stack == nil && recorded {
 		return Site{Function: Before}
@@ -179,13 +189,14 @@ func (s sites) of(stack *Stack, recorded bool) Site {
 	return site
 }
 
-// A tally sums blocks up by site.
+// A tally sums up blocks by site.
 type tally struct {
 	sites    sites
 	recorded bool
 	by       map[Site]*Usage
 }
 
+// add adds a block and returns the usage of its site.
 func (t *tally) add(stack *Stack, size int64) *Usage {
 	if t.by == nil {
 		t.by = map[Site]*Usage{}
@@ -206,17 +217,21 @@ func (t *tally) add(stack *Stack, size int64) *Usage {
 	return u
 }
 
+// usages returns the sums, the largest first.
 func (t *tally) usages() []Usage {
 	out := make([]Usage, 0, len(t.by))
 	for _, u := range t.by {
-		slices.SortStableFunc(u.Stacks, func(a, b *Stack) int { return cmp.Compare(u.bytes[b], u.bytes[a]) })
+		slices.SortStableFunc(u.Stacks, func(a, b *Stack) int {
+			return cmp.Compare(u.bytes[b],
+				u.bytes[a])
+		})
 		out = append(out, *u)
 	}
 	slices.SortFunc(out, byBytes)
 	return out
 }
 
-// byBytes is an order without ties: no two sites are the same.
+// byBytes orders usages by bytes, the largest first. No two are equal, because no two sites are.
 func byBytes(a, b Usage) int {
 	return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), compareSites(a.Site, b.Site))
 }
@@ -229,7 +244,7 @@ func compareSites(a, b Site) int {
 	)
 }
 
-// pins are what keeps the segments of which at least half is free.
+// pins returns the sites that keep segments of which at least half is free.
 func (d *Device) pins(s sites, recorded bool) []Pin {
 	by := map[Site]*Pin{}
 	for _, seg := range d.Segments {
@@ -253,17 +268,26 @@ func (d *Device) pins(s sites, recorded bool) []Pin {
 	for _, p := range by {
 		out = append(out, *p)
 	}
-	slices.SortFunc(out, func(a, b Pin) int { return cmp.Or(cmp.Compare(b.Free, a.Free), compareSites(a.Site, b.Site)) })
+	slices.SortFunc(out, func(a, b Pin) int {
+		return cmp.Or(cmp.Compare(b.Free, a.Free),
+			compareSites(a.Site, b.Site))
+	})
 	return out
 }
 
-// trace goes through the events: once to find the peak and what failed, once more up to the peak.
+// trace goes through the events twice: once to find the peak and the failures, once up to the peak.
 func (d *Device) trace(s sites, annotations []Annotation) *Trace {
 	m := d.first()
 	m.watchGaps(d.Events)
-	t := &Trace{Events: len(d.Events), StartReserved: m.reserved, StartAllocated: m.allocated, OOMs: []OutOfMemory{}}
+	t := &Trace{
+		Events: len(d.Events), StartReserved: m.reserved, StartAllocated: m.allocated,
+		OOMs: []OutOfMemory{},
+	}
 	t.Micros = max(0, d.Events[len(d.Events)-1].Micros-d.Events[0].Micros)
-	t.Peak = Moment{Event: -1, Micros: d.Events[0].Micros, Reserved: m.reserved, Allocated: m.allocated}
+	t.Peak = Moment{
+		Event: -1, Micros: d.Events[0].Micros, Reserved: m.reserved,
+		Allocated: m.allocated,
+	}
 	frees := make([]int, 0, len(d.Events)) // how many blocks were given back before each event
 	completed := 0
 	for i, e := range d.Events {
@@ -275,8 +299,9 @@ func (d *Device) trace(s sites, annotations []Annotation) *Trace {
 			completed++
 		case OOM:
 			o := OutOfMemory{
-				Event: i, Micros: e.Micros, Requested: e.Size, DeviceFree: e.DeviceFree, Reserved: m.reserved, Allocated: m.allocated,
-				Site: s.of(e.Stack, false),
+				Event: i, Micros: e.Micros, Requested: e.Size, DeviceFree: e.DeviceFree, Reserved: m.reserved,
+				Allocated: m.allocated,
+				Site:      s.of(e.Stack, false),
 			}
 			o.Free, o.Usable, o.Largest = m.free(demandOf(e))
 			t.OOMs = append(t.OOMs, o)
@@ -293,16 +318,16 @@ func (d *Device) trace(s sites, annotations []Annotation) *Trace {
 	return t
 }
 
-// A Holding is what is allocated at one moment, by stack: a block's stack is nil where it was allocated before the trace.
+// A Holding lists the blocks that are allocated at one moment.
 type Holding []HeldBlock
 
 // A HeldBlock is a block that is allocated.
 type HeldBlock struct {
-	Stack *Stack
-	Size  int64 // bytes
+	Stack *Stack // nil if the block was allocated before the trace
+	Size  int64  // bytes
 }
 
-// Holding is what is allocated after an event, or before the first where that is -1.
+// Holding returns the blocks that are allocated after an event, or before the first event for -1.
 func (d *Device) Holding(event int) Holding {
 	m := d.first()
 	for i := range event + 1 {
@@ -326,7 +351,8 @@ func (h Holding) usages(s sites, recorded bool) []Usage {
 	return t.usages()
 }
 
-// kept are the blocks that events handed out and that are active still.
+// kept returns the memory of the blocks that the events allocated and that are still active, by
+// site.
 func (m *memory) kept(s sites, frees []int) []Growth {
 	t := tally{sites: s}
 	at := map[*Usage][]int{}
@@ -345,7 +371,10 @@ func (m *memory) kept(s sites, frees []int) []Growth {
 	out := []Growth{}
 	for _, u := range t.usages() {
 		events := bySite[u.Site]
-		g := Growth{Usage: u, Steps: 1, From: position(events[0], len(frees)), To: position(events[len(events)-1], len(frees))}
+		g := Growth{
+			Usage: u, Steps: 1, From: position(events[0], len(frees)),
+			To: position(events[len(events)-1], len(frees)),
+		}
 		for i := 1; i < len(events); i++ {
 			if frees[events[i]] > frees[events[i-1]] {
 				g.Steps++
@@ -356,10 +385,11 @@ func (m *memory) kept(s sites, frees []int) []Growth {
 	return out
 }
 
+// position returns the position of event i among n events, from 0 to 1.
 func position(i, n int) float64 { return float64(i) / float64(max(1, n-1)) }
 
-// within returns the innermost annotation that had begun and not ended. An end belongs to the last one
-// of its name that began.
+// within returns the innermost annotation that had begun and not ended at a time. An end belongs to
+// the last annotation of its name that began.
 func within(annotations []Annotation, device int, micros int64) string {
 	begun := 0
 	open := map[string][]int{} // by name: the numbers of those that began and have not ended

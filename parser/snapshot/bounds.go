@@ -3,7 +3,7 @@ package snapshot
 import "fmt"
 
 // MaxSize is the largest pickle that is read, in bytes. PyTorch writes some 300 to 1,000 bytes for
-// an event with a stack; its default of 2^63 events is used up by memory, not by this.
+// an event with a stack.
 const MaxSize = 2 << 30
 
 // MaxRatio bounds what a compressed pickle may unpack to, for each byte of it, beyond the first 512
@@ -32,8 +32,8 @@ const (
 	depthFree    = 64 << 10
 )
 
-// checked is the number of instructions between two looks at the memory. An instruction takes a few
-// values, or doubles the room of earlier ones.
+// checkInterval is the number of instructions between two checks of the memory. An instruction adds
+// a few values, or doubles a list.
 const checkInterval = 64
 
 // Sizes in memory, in bytes. Lists that grow one by one have up to twice the room.
@@ -48,29 +48,32 @@ const (
 	noteSize       = 16     // wherever one is
 )
 
-// holds is what the machine and the decoder hold, in bytes. What the decoder makes of a dict counts
-// when the dict is made, so that too much of it is refused before all is read.
+// memory returns the bytes that the machine and the decoder hold. What the decoder makes of a dict
+// counts when the dict is made, so that a file that needs too much is refused early.
 func (m *machine) memory() int64 {
 	values := int64(cap(m.stack)+cap(m.memo)) + m.items
-	return int64(cap(m.data)) + values*valueSize + int64(len(m.containers))*chunk*(containerSize+madeSize) + m.made
+	containers := int64(len(m.containers)) * chunk
+	return int64(cap(m.data)) + values*valueSize + containers*(containerSize+madeSize) + m.made
 }
 
 const adviceHostile = "it was made to exhaust memory; do not use it"
 
-// bounded refuses a pickle that takes too much memory for its size.
+// checkMemory returns an error for a pickle that takes too much memory for its size.
 func (m *machine) checkMemory() error {
-	if deepest := depthFree + int(depthPerByte*float64(m.pos)); len(m.stack) > deepest || len(m.memo) > deepest {
+	if deepest := depthFree + int(depthPerByte*float64(m.pos)); len(m.stack) > deepest ||
+		len(m.memo) > deepest {
 		return m.bad(fmt.Sprintf("at most %d values on the stack and in the memo by here", deepest),
 			fmt.Sprintf("%d and %d", len(m.stack), len(m.memo)), adviceHostile)
 	}
 	if m.memory() <= memoryFree+MemoryPerByte*int64(m.pos) {
 		return nil
 	}
-	return m.bad(fmt.Sprintf("a snapshot, which takes at most %d times its size in memory", MemoryPerByte),
+	return m.bad(fmt.Sprintf("a snapshot, which takes at most %d times its size in memory",
+		MemoryPerByte),
 		fmt.Sprintf("%d MiB taken by the first %d KiB", m.memory()>>20, m.pos>>10), adviceHostile)
 }
 
-// make notes that the decoder makes so many things of so many bytes, and refuses those that are too
+// allocate notes that the decoder makes n things of size bytes. It returns an error if they are too
 // much.
 func (m *machine) allocate(n, size int) error {
 	m.made += int64(n) * int64(size)

@@ -10,21 +10,24 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A decoder makes a Snapshot of what the machine made. Nothing is made twice: strings, frames and stacks that a pickle
-// refers to in many places are shared, and what a snapshot has only once cannot be referred to twice.
+// A decoder makes a Snapshot from the machine's values. It makes each string, frame and stack once,
+// though a pickle may refer to it in many places. Other parts of a snapshot must be in one place
+// only.
 type decoder struct {
 	*machine
 	stacks  []*Stack          // numbered by the containers that they are, from 1 on
 	frames  []*Frame          // likewise
 	strings map[string]string // the one copy of each
-	long    map[int64]string  // the same of long ones, by where they are: to look for their text would take as long as they are
+	// the same of long ones, by where they are: to look for their text would take as long as they are
+	long map[int64]string
 }
 
-// longString is the length of a string, in bytes, from which on it is looked up by its place.
+// longString is the length in bytes from which on a string is looked up by its offset instead of
+// its text.
 const longString = 256
 
-// mostText is how many bytes of a string are kept: of the name of a file or a function, or of an
-// action. Many blocks may refer to one string, and it is written for each of them.
+// maxText is how many bytes of a string are kept: the name of a file, a function or an action. Many
+// blocks may refer to one string, and reports write it for each of them.
 const maxText = 4096
 
 // An object is a dict.
@@ -35,7 +38,7 @@ type object struct {
 	items []value // keys and values in turn
 }
 
-// get is the value of a key. Of a key that is there twice it is the last, as in Python.
+// get returns the value of a key. If the key occurs twice it returns the last, as Python does.
 func (o object) get(key string) (value, bool) {
 	for i := len(o.items) - 2; i >= 0; i -= 2 {
 		k := o.items[i]
@@ -48,11 +51,15 @@ func (o object) get(key string) (value, bool) {
 
 const adviceForm = "if PyTorch wrote it, its form is new: say which version"
 
+// wrong returns an error about the form of the snapshot.
 func (d *decoder) wrong(at uint32, expected, found string) error {
-	return &FormatError{Path: d.path, Offset: int64(at), Expected: expected, Found: found, Advice: adviceForm}
+	return &FormatError{
+		Path: d.path, Offset: int64(at), Expected: expected, Found: found,
+		Advice: adviceForm,
+	}
 }
 
-// object is a dict, which no other part of the snapshot may be.
+// object returns a dict and claims it: no other part of the snapshot may be the same dict.
 func (d *decoder) object(v value, what string, at uint32) (object, error) {
 	if v.kind() != dict {
 		return object{}, d.wrong(at, what+" as a dict", v.kind().String())
@@ -65,12 +72,14 @@ func (d *decoder) object(v value, what string, at uint32) (object, error) {
 	return d.open(v, what), nil
 }
 
+// open returns a dict without claiming it.
 func (d *decoder) open(v value, what string) object {
 	c := d.of(v)
 	return object{d: d, what: what, at: c.at, items: c.items}
 }
 
-// items are a list's, which no other part of the snapshot may be.
+// items returns the items of a list and claims it: no other part of the snapshot may be the same
+// list.
 func (d *decoder) items(v value, what string, at uint32) ([]value, error) {
 	if v.kind() != list {
 		return nil, d.wrong(at, what+" as a list", v.kind().String())
@@ -83,7 +92,7 @@ func (d *decoder) items(v value, what string, at uint32) ([]value, error) {
 	return c.items, nil
 }
 
-// need is the value of a key that must be there.
+// need returns the value of a key that must be present.
 func (o object) need(key string, k kind) (value, error) {
 	v, ok := o.get(key)
 	switch {
@@ -95,13 +104,14 @@ func (o object) need(key string, k kind) (value, error) {
 	return v, nil
 }
 
-// sizeMax is more than any device has. What a device holds in sum is no more either: rebuilding it in a trace takes an
-// operation for each MiB.
+// maxSize is more memory than any device has. The segments of a device may not add up to more
+// either, because rebuilding them in a trace takes an operation for each MiB.
 const maxSize = int64(1) << 41
 
-// size is a number of bytes that a device has.
+// size returns a number of bytes that a device can have.
 func (o object) size(key string) (int64, error) { return o.bytes(key, maxSize) }
 
+// bytes returns a number of bytes from 0 to most.
 func (o object) bytes(key string, most int64) (int64, error) {
 	v, err := o.need(key, integer)
 	if err != nil {
@@ -109,11 +119,13 @@ func (o object) bytes(key string, most int64) (int64, error) {
 	}
 	n := o.d.int(v)
 	if n < 0 || n > most {
-		return 0, o.d.wrong(o.at, fmt.Sprintf("%s whose %q is from 0 to %s", o.what, key, record.FormatBytes(most)), fmt.Sprint(n))
+		return 0, o.d.wrong(o.at, fmt.Sprintf("%s whose %q is from 0 to %s", o.what, key,
+			record.FormatBytes(most)), fmt.Sprint(n))
 	}
 	return n, nil
 }
 
+// address returns an address in the memory of a device.
 func (o object) address(key string) (uint64, error) {
 	v, err := o.need(key, integer)
 	if err != nil {
@@ -126,7 +138,7 @@ func (o object) address(key string) (uint64, error) {
 	return uint64(n), nil
 }
 
-// text is the string of a key, "" where there is none. The first [mostText] bytes are kept.
+// text returns the string of a key, or "" without it. It keeps the first [maxText] bytes.
 func (o object) text(key string) string {
 	v, _ := o.get(key)
 	if v.kind() != text {
@@ -155,7 +167,7 @@ func (o object) text(key string) string {
 	return s
 }
 
-// int is the number of a key, 0 where there is none.
+// int returns the number of a key, or 0 without it.
 func (o object) int(key string) int64 {
 	if v, _ := o.get(key); v.kind() == integer {
 		return o.d.int(v)
@@ -163,7 +175,8 @@ func (o object) int(key string) int64 {
 	return 0
 }
 
-// snapshot is the whole: a dict, or the list of segments that torch.cuda.memory_snapshot() returns.
+// snapshot decodes the top value. It is a dict, or the list of segments that
+// torch.cuda.memory_snapshot() returns.
 func (d *decoder) snapshot(top value) (*Snapshot, error) {
 	s := &Snapshot{}
 	byIndex := map[int]*Device{}
@@ -221,27 +234,32 @@ func (d *decoder) snapshot(top value) (*Snapshot, error) {
 	return s, nil
 }
 
-// order sorts a device's segments by address. No two may overlap, nor may all be more than a device has.
+// order sorts a device's segments by address. It returns an error if two overlap, or if they add up
+// to more than a device has.
 func (d *decoder) order(dev *Device) error {
 	slices.SortFunc(dev.Segments, func(a, b Segment) int { return cmp.Compare(a.Address, b.Address) })
 	sum := int64(0)
 	for _, s := range dev.Segments {
 		if sum += s.Size; sum > maxSize {
-			return d.wrong(0, "segments of at most 2 TiB in sum", fmt.Sprintf("more on device %d", dev.Index))
+			return d.wrong(0, "segments of at most 2 TiB in sum",
+				fmt.Sprintf("more on device %d", dev.Index))
 		}
 	}
 	for i := 1; i < len(dev.Segments); i++ {
-		if before, s := dev.Segments[i-1], dev.Segments[i]; before.Address+uint64(before.Size) > s.Address {
+		before, s := dev.Segments[i-1], dev.Segments[i]
+		if before.Address+uint64(before.Size) > s.Address {
 			return d.wrong(0, "segments that do not overlap",
-				fmt.Sprintf("those at %#x (%d bytes) and at %#x of device %d", before.Address, before.Size, s.Address, dev.Index))
+				fmt.Sprintf("those at %#x (%d bytes) and at %#x of device %d", before.Address, before.Size,
+					s.Address, dev.Index))
 		}
 	}
 	return nil
 }
 
-// deviceMax is more devices than a machine has.
+// maxDevices is more devices than a machine has.
 const maxDevices = 1 << 12
 
+// segment decodes a segment and returns the number of its device.
 func (d *decoder) segment(v value) (s Segment, device int, err error) {
 	o, err := d.object(v, "a segment", 0)
 	if err != nil {
@@ -296,16 +314,19 @@ func (d *decoder) segment(v value) (s Segment, device int, err error) {
 		}
 	}
 	if at != s.Address+uint64(s.Size) {
-		return s, 0, d.wrong(o.at, fmt.Sprintf("blocks of %d bytes, as the segment has", s.Size), fmt.Sprintf("%d", at-s.Address))
+		return s, 0, d.wrong(o.at, fmt.Sprintf("blocks of %d bytes, as the segment has", s.Size),
+			fmt.Sprintf("%d", at-s.Address))
 	}
 	return s, int(index), nil
 }
 
 var states = map[string]record.BlockState{
-	"active_allocated": record.BlockAllocated, "active_pending_free": record.BlockPending, "inactive": record.BlockFree,
+	"active_allocated": record.BlockAllocated, "active_pending_free": record.BlockPending,
+	"inactive":             record.BlockFree,
 	"active_awaiting_free": record.BlockPending, // as PyTorch's documentation calls it
 }
 
+// block decodes a block at an address. at is the offset of its segment in the file.
 func (d *decoder) block(v value, address uint64, at uint32) (b Block, err error) {
 	o, err := d.object(v, "a block", at)
 	if err != nil {
@@ -320,7 +341,9 @@ func (d *decoder) block(v value, address uint64, at uint32) (b Block, err error)
 	}
 	state, ok := states[o.text("state")]
 	if !ok {
-		return b, d.wrong(o.at, `a block whose "state" is active_allocated, active_pending_free or inactive`, fmt.Sprintf("%q", o.text("state")))
+		return b, d.wrong(o.at,
+			`a block whose "state" is active_allocated, active_pending_free or inactive`,
+			fmt.Sprintf("%q", o.text("state")))
 	}
 	b.State = state
 	if b.Stack, err = d.stack(o); err != nil {
@@ -344,14 +367,15 @@ func (d *decoder) block(v value, address uint64, at uint32) (b Block, err error)
 	}
 	if b.Requested < 0 || b.Requested > b.Size {
 		if state != record.BlockFree {
-			return b, d.wrong(o.at, fmt.Sprintf("a block of which at most its %d bytes were requested", b.Size), fmt.Sprint(b.Requested))
+			return b, d.wrong(o.at, fmt.Sprintf("a block of which at most its %d bytes were requested",
+				b.Size), fmt.Sprint(b.Requested))
 		}
-		b.Requested = 0 // of one that was there before it was merged with its neighbours
+		b.Requested = 0 // from before the block was merged with its neighbours
 	}
 	return b, nil
 }
 
-// traces are the events of all devices: a list for each.
+// traces decodes the events of all devices, one list for each.
 func (d *decoder) traces(o object, device func(int) *Device) error {
 	v, ok := o.get("device_traces")
 	if !ok || v.kind() == none {
@@ -362,7 +386,8 @@ func (d *decoder) traces(o object, device func(int) *Device) error {
 		return err
 	}
 	if len(devices) > maxDevices {
-		return d.wrong(o.at, fmt.Sprintf("traces of at most %d devices", maxDevices), fmt.Sprint(len(devices)))
+		return d.wrong(o.at, fmt.Sprintf("traces of at most %d devices", maxDevices),
+			fmt.Sprint(len(devices)))
 	}
 	for index, v := range devices {
 		events, err := d.items(v, "a device's trace", o.at)
@@ -386,8 +411,9 @@ func (d *decoder) traces(o object, device func(int) *Device) error {
 	return nil
 }
 
-// event is one of a trace; not known are those that programs put there for themselves (user_defined, which
-// torch.cuda.memory records for annotations), and those of newer versions.
+// event decodes an event of a trace. known is false for events that programs add themselves
+// (user_defined, which torch.cuda.memory records for annotations), and for events of newer
+// versions.
 func (d *decoder) event(v value, at uint32) (e Event, known bool, err error) {
 	o, err := d.object(v, "an event", at)
 	if err != nil {
@@ -401,7 +427,7 @@ func (d *decoder) event(v value, at uint32) (e Event, known bool, err error) {
 		return e, false, nil
 	}
 	e.Action, e.Stream, e.Micros = action, uint64(o.int("stream")), o.int("time_us")
-	if action == OOM { // what nobody has can be asked for: N x N elements of a wrong N
+	if action == OOM { // a program can request any size, as for N x N elements with a wrong N
 		if e.Size, err = o.bytes("size", math.MaxInt64); err == nil {
 			e.DeviceFree, err = o.size("device_free")
 		}
@@ -414,7 +440,7 @@ func (d *decoder) event(v value, at uint32) (e Event, known bool, err error) {
 	return e, true, err
 }
 
-// settings are the allocator's, which older files do not have.
+// settings decodes the allocator's settings. Older files have none.
 func (d *decoder) settings(o object) (*Settings, error) {
 	v, ok := o.get("allocator_settings")
 	if !ok || v.kind() == none {
@@ -439,14 +465,15 @@ func (d *decoder) settings(o object) (*Settings, error) {
 	for i := range s.RoundupPower2Divisions {
 		n := divisions.int(strconv.Itoa(1 << i))
 		if n < 0 || n&(n-1) != 0 { // PyTorch asserts a power of 2, of any size
-			return nil, d.wrong(divisions.at, "roundup_power2_divisions of 0 or a power of 2", strconv.FormatInt(n, 10))
+			return nil, d.wrong(divisions.at, "roundup_power2_divisions of 0 or a power of 2",
+				strconv.FormatInt(n, 10))
 		}
 		s.RoundupPower2Divisions[i] = n
 	}
 	return s, nil
 }
 
-// annotations are what the program named, which older files do not have.
+// annotations decodes the names that the program recorded. Older files have none.
 func (d *decoder) annotations(o object, s *Snapshot) error {
 	v, ok := o.get("external_annotations")
 	if !ok || v.kind() == none {
@@ -462,12 +489,17 @@ func (d *decoder) annotations(o object, s *Snapshot) error {
 			return err
 		}
 		s.Annotations = append(s.Annotations, Annotation{
-			Name: a.text("name"), Device: int(a.int("device")), Start: a.text("stage") == "START", Micros: a.int("time_us"),
+			Name: a.text("name"), Device: int(a.int("device")), Start: a.text("stage") == "START",
+			Micros: a.int("time_us"),
 		})
 		if err := d.allocate(1, annotationSize); err != nil {
 			return err
 		}
 	}
-	slices.SortStableFunc(s.Annotations, func(a, b Annotation) int { return cmp.Compare(a.Device, b.Device) })
+	slices.SortStableFunc(s.Annotations, func(a,
+		b Annotation,
+	) int {
+		return cmp.Compare(a.Device, b.Device)
+	})
 	return nil
 }

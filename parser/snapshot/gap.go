@@ -2,9 +2,9 @@ package snapshot
 
 import "github.com/tidwall/btree"
 
-// A demand is a request for memory. Only free memory of its size class and stream can serve it, and
-// none of private pools. A request may itself be of a private pool, while a CUDA graph is captured.
-// That is rare, and an event does not show it.
+// A demand is a kind of request for memory. Only free memory of its size class and stream can serve
+// it, and none of private pools. A request may itself be of a private pool while a CUDA graph is
+// captured. That is rare, and an event does not show it.
 type demand struct {
 	small  bool
 	stream uint64
@@ -12,8 +12,8 @@ type demand struct {
 
 func demandOf(e Event) demand { return demand{small: e.Size <= smallSize, stream: e.Stream} }
 
-// gaps are the free parts of segments, by the demands that they can serve. They are kept from event to
-// event. Otherwise each failed allocation would have to look at all blocks for the largest gap.
+// gaps holds the free parts of segments, by the demands that they can serve. They are kept from
+// event to event. Otherwise each failed allocation would search all blocks for the largest gap.
 type gaps map[demand]*gapSizes
 
 // gapSizes are the sizes of the gaps that can serve one demand.
@@ -22,7 +22,7 @@ type gapSizes struct {
 	sum   int64                 // bytes
 }
 
-// give adds the gap from one address to another, and take removes it. Equal addresses are no gap.
+// add adds the gap between two addresses, and remove removes it. Equal addresses are no gap.
 func (g gaps) add(s *span, from, until uint64)    { g.change(s, from, until, 1) }
 func (g gaps) remove(s *span, from, until uint64) { g.change(s, from, until, -1) }
 
@@ -41,7 +41,7 @@ func (g gaps) change(s *span, from, until uint64, by int) {
 	}
 }
 
-// watch begins to keep the gaps that can serve the requests that failed.
+// watchGaps begins to keep the gaps that can serve the failed requests.
 func (m *memory) watchGaps(events []Event) {
 	m.gaps = gaps{}
 	for _, e := range events {
@@ -59,8 +59,8 @@ func (m *memory) watchGaps(events []Event) {
 	}
 }
 
-// free returns the memory that nobody uses: all of it, and the sum and the largest block of what can
-// serve a demand.
+// free returns the memory that is reserved and not in use, the sum of the part that can serve a
+// demand, and its largest block.
 func (m *memory) free(d demand) (all, usable, largest int64) {
 	sizes := m.gaps[d]
 	largest, _, _ = sizes.count.Max()

@@ -13,18 +13,18 @@ import (
 	"vramsoak/parser/bounded"
 )
 
-// An input is the part of a pickle that has not been read yet. It is unpacked as it is read, within
-// [MaxSize] and [MaxRatio].
+// An input is the part of a pickle that has not been read yet. It is decompressed while it is read,
+// within [MaxSize] and [MaxRatio].
 type input struct {
 	r      io.Reader // nil when it has ended
-	packed *counter  // nil where it is not compressed
+	packed *counter  // nil if the file is not compressed
 	close  func()
 }
 
 // step is how much is read at a time, in bytes.
 const step = 1 << 20
 
-// open tells by the first bytes whether what r has is compressed.
+// open returns the input of r. The first bytes show whether it is compressed.
 func open(r io.Reader) (*input, error) {
 	head := make([]byte, 4)
 	n, err := io.ReadFull(r, head)
@@ -50,8 +50,7 @@ func open(r io.Reader) (*input, error) {
 	return &input{r: packed, close: func() {}}, nil
 }
 
-// read has n bytes from the next instruction on at hand, or all that there are where the pickle
-// ends before.
+// read reads until n bytes after the current position are in memory, or the pickle ends.
 func (m *machine) read(n int) error {
 	in := m.input
 	for in != nil && in.r != nil && len(m.data)-m.pos < n {
@@ -63,14 +62,15 @@ func (m *machine) read(n int) error {
 			return fmt.Errorf("reading %s: expected a pickle of at most %d GiB, found more; record less: "+
 				"torch.cuda.memory._record_memory_history(max_entries=1000000)", m.path, MaxSize>>30)
 		case in.packed != nil && size > ratioFree+MaxRatio*in.packed.n:
-			return fmt.Errorf("reading %s: expected a pickle that unpacks to at most %d times its size, found %d KiB in the first %d bytes; "+
+			return fmt.Errorf("reading %s: expected a pickle that unpacks to at most %d times its size, "+
+				"found %d KiB in the first %d bytes; "+
 				"if PyTorch wrote it, unpack it first", m.path, MaxRatio, size>>10, in.packed.n)
 		}
 	}
 	return nil
 }
 
-// readStep reads as much as a step, unless the pickle ends before.
+// readStep reads about a step, or up to the end of the pickle.
 func (m *machine) readStep() error {
 	if len(m.data) == cap(m.data) {
 		m.data = slices.Grow(m.data, max(step, len(m.data)/4))

@@ -7,9 +7,12 @@ import (
 	"vramsoak/parser/record"
 )
 
-// Map is the device's segments as the record of a log that plots show.
+// Map returns the device's segments as the record that plots show.
 func (d *Device) Map() record.SegmentMap {
-	m := record.SegmentMap{Lane: record.Lane{Device: d.Index}, Name: "snapshot", Segments: make([]record.Segment, 0, len(d.Segments))}
+	m := record.SegmentMap{
+		Lane: record.Lane{Device: d.Index}, Name: "snapshot",
+		Segments: make([]record.Segment, 0, len(d.Segments)),
+	}
 	if n := len(d.Events); n > 0 {
 		m.Time = moment(d.Events[n-1].Micros)
 	}
@@ -26,12 +29,13 @@ func (d *Device) Map() record.SegmentMap {
 	return m
 }
 
-// MostMaps bounds how many of the allocations that failed [Device.Maps] shows: a program may try again thousands of times, and each
-// map has all blocks.
+// MaxMaps bounds the failed allocations that [Device.Maps] shows. A program may retry thousands of
+// times, and each map has all blocks.
 const MaxMaps = 100
 
-// Maps are the device's segments over the history: when it begins, after the event at which most was allocated, at each
-// allocation that failed (the first [MostMaps]), and in the end. Each is made when it is asked for.
+// Maps ranges over maps of the device's segments in the history. They are taken at its beginning,
+// at the first [MaxMaps] failed allocations, after the event with most allocated memory, and at the
+// end.
 func (d *Device) Maps(t *Trace) iter.Seq[record.SegmentMap] {
 	return func(yield func(record.SegmentMap) bool) {
 		if t == nil || t.Allocations == 0 || d.maps(t, yield) {
@@ -40,7 +44,7 @@ func (d *Device) Maps(t *Trace) iter.Seq[record.SegmentMap] {
 	}
 }
 
-// maps are those before the end; false where no more is asked for.
+// maps yields the maps before the last. It returns false if the loop stopped.
 func (d *Device) maps(t *Trace, yield func(record.SegmentMap) bool) bool {
 	m := d.first()
 	if !yield(d.mapOf(m, "history begins", d.Events[0].Micros)) {
@@ -52,7 +56,8 @@ func (d *Device) maps(t *Trace, yield func(record.SegmentMap) bool) bool {
 		if e.Action == OOM && failures < MaxMaps {
 			failures++
 			failed := d.mapOf(m, "out of memory", e.Micros)
-			failed.Requested, failed.Allowed = e.Size, m.reserved+e.DeviceFree // all that the process could have
+			// all that the process could have
+			failed.Requested, failed.Allowed = e.Size, m.reserved+e.DeviceFree
 			if !yield(failed) {
 				return false
 			}
@@ -66,11 +71,12 @@ func (d *Device) maps(t *Trace, yield func(record.SegmentMap) bool) bool {
 
 func (d *Device) mapOf(m *memory, name string, micros int64) record.SegmentMap {
 	return record.SegmentMap{
-		Header: record.Header{Time: moment(micros)}, Lane: record.Lane{Device: d.Index}, Name: name, Segments: m.segments(),
+		Header: record.Header{Time: moment(micros)}, Lane: record.Lane{Device: d.Index}, Name: name,
+		Segments: m.segments(),
 	}
 }
 
-// moment is a time of the file; the zero Time where it has none.
+// moment returns a time of the file, or the zero Time if the file has none.
 func moment(micros int64) time.Time {
 	if micros == 0 {
 		return time.Time{}
@@ -78,11 +84,14 @@ func moment(micros int64) time.Time {
 	return time.UnixMicro(micros).UTC()
 }
 
-// segments are the memory's, with what is free between the blocks that are in use.
+// segments returns the segments with their blocks, including the free ones.
 func (m *memory) segments() []record.Segment {
 	out := make([]record.Segment, 0, m.spans.Len())
 	for s := range m.inOrder() {
-		seg := record.Segment{Address: s.address, Size: s.size, Small: s.small, Expandable: s.expandable, Stream: s.stream}
+		seg := record.Segment{
+			Address: s.address, Size: s.size, Small: s.small, Expandable: s.expandable,
+			Stream: s.stream,
+		}
 		at := s.address
 		gap := func(until uint64) {
 			if until > at {

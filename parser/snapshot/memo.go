@@ -2,7 +2,7 @@ package snapshot
 
 import "fmt"
 
-// put keeps the top of the stack in the memo. Python and PyTorch number what they keep from 0 on.
+// put stores the top of the stack in the memo. Python and PyTorch number memo entries from 0.
 func (m *machine) put(op byte) error {
 	index := uint64(len(m.memo))
 	if op != opMemoize {
@@ -12,7 +12,8 @@ func (m *machine) put(op byte) error {
 		}
 	}
 	if index > uint64(len(m.memo)) {
-		return m.bad(fmt.Sprintf("a place in the memo of at most %d", len(m.memo)), fmt.Sprintf("%d", index), adviceWrite)
+		return m.bad(fmt.Sprintf("a place in the memo of at most %d", len(m.memo)),
+			fmt.Sprintf("%d", index), adviceWrite)
 	}
 	if len(m.stack) == 0 || m.stack[len(m.stack)-1].kind() == mark {
 		return m.bad("a value to keep", "none", adviceWrite)
@@ -26,7 +27,7 @@ func (m *machine) put(op byte) error {
 	return nil
 }
 
-// indexSize is how many bytes a place in the memo is written in.
+// indexSize returns the number of bytes of a memo index.
 func indexSize(long bool) uint64 {
 	if long {
 		return 4
@@ -34,37 +35,41 @@ func indexSize(long bool) uint64 {
 	return 1
 }
 
+// get pushes an entry of the memo.
 func (m *machine) get(op byte) error {
 	index, err := m.length(indexSize(op == opLongBinGet))
 	if err != nil {
 		return err
 	}
 	if index >= uint64(len(m.memo)) {
-		return m.bad(fmt.Sprintf("a place in the memo below %d", len(m.memo)), fmt.Sprintf("%d", index), adviceWrite)
+		return m.bad(fmt.Sprintf("a place in the memo below %d", len(m.memo)), fmt.Sprintf("%d", index),
+			adviceWrite)
 	}
 	m.push(m.memo[index])
 	return nil
 }
 
-// A frame is a part of the file that Python's reader takes in at once.
+// A frame is a part of the file that Python's reader reads at once.
 type frame struct {
 	at, begin int    // its instruction, and the first of its bytes
 	size      uint64 // bytes
 }
 
-// frame is the head of one: 8 bytes of length. They need not have been read yet.
+// frame reads the head of a frame: 8 bytes of length. The frame itself need not have been read yet.
 func (m *machine) frame() error {
 	n, err := m.length(8)
 	m.framed = frame{at: m.at, begin: m.pos, size: n}
 	return err
 }
 
-// inFrame refuses a frame that goes on behind the end of the file, where all of that has been read.
+// inFrame returns an error if a frame goes on after the end of the file. Call it when the whole
+// file has been read.
 func (m *machine) inFrame() error {
 	f := m.framed
 	if rest := len(m.data) - f.begin; f.size > uint64(rest) {
 		m.at = f.at
-		return m.bad(fmt.Sprintf("a frame of %d bytes", f.size), fmt.Sprintf("%d until the end of the file", rest), adviceWhole)
+		return m.bad(fmt.Sprintf("a frame of %d bytes", f.size),
+			fmt.Sprintf("%d until the end of the file", rest), adviceWhole)
 	}
 	return nil
 }

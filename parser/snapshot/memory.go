@@ -10,23 +10,25 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A memory is what an allocator holds at one moment of a trace. It is found from the end: the file has the segments and
-// blocks as they are when the trace ends; undoing all events gives those at its beginning, and doing them again those at
-// any moment between.
+// A memory is the state of an allocator at one moment of a trace. The file has the segments and
+// blocks at the end of the trace. Undoing all events gives those at its beginning. Redoing them
+// gives those at any moment between.
 //
-// A trace may have as many events as blocks, so an event may take only logarithmic time in the number
-// of blocks. The blocks of all segments are in one tree: a segment grows and is cut without a copy.
+// A trace may have as many events as blocks, so an event may take only logarithmic time in the
+// number of blocks. One tree holds the blocks of all segments: a segment can grow and be cut
+// without a copy.
 type memory struct {
-	// spans have an address and some bytes each, and do not overlap; blocks lie within one each.
+	// spans do not overlap. Each block lies within one span.
 	spans                                  btree.Map[uint64, *span] // by address
 	blocks                                 btree.Map[uint64, *held] // by address
 	idle                                   int                      // spans that hold no block
 	reserved, allocated, active, requested int64                    // bytes
 	gaps                                   gaps
-	// unexplained counts the events that do not fit: a block that is freed in no segment, handed out twice.
+	// unexplained counts the events that do not fit, such as a free outside of all segments.
 	unexplained int
 	divisions   [16]int64 // see Settings
-	// pools are the private pools of the segments that events allocated, by the event. Only the segments in the file tell.
+	// pools holds the private pools of the segments that events allocated, by event. Only the segments
+	// in the file show them.
 	pools map[int][2]int64
 }
 
@@ -43,7 +45,8 @@ func (s *span) end() uint64 { return s.address + uint64(s.size) }
 
 // joins reports whether two spans that are side by side are parts of one expandable segment.
 func (s *span) joins(o *span) bool {
-	return s.expandable && o.expandable && s.stream == o.stream && s.small == o.small && s.pool == o.pool
+	return s.expandable && o.expandable && s.stream == o.stream && s.small == o.small &&
+		s.pool == o.pool
 }
 
 // A held is a block that is handed out, or given back and still in use by another stream.
@@ -52,7 +55,7 @@ type held struct {
 	size, requested int64
 	pending         bool
 	stack           *Stack
-	// event is the one that handed it out, -1 where that was before the trace.
+	// event is the index of the event that handed it out, or -1 before the trace.
 	event int
 }
 
@@ -64,7 +67,7 @@ const (
 	smallPages = 2 << 20 // kSmallBuffer: the size of the small pool's segments
 )
 
-// last is the memory when the trace ends.
+// last returns the memory at the end of the trace.
 func (d *Device) last() *memory {
 	m := &memory{pools: map[int][2]int64{}}
 	if d.Settings != nil {
@@ -74,14 +77,18 @@ func (d *Device) last() *memory {
 		if seg.Size == 0 {
 			continue
 		}
-		s := &span{address: seg.Address, size: seg.Size, small: seg.Small, expandable: seg.Expandable, stream: seg.Stream, pool: seg.Pool}
+		s := &span{
+			address: seg.Address, size: seg.Size, small: seg.Small, expandable: seg.Expandable,
+			stream: seg.Stream, pool: seg.Pool,
+		}
 		m.reserved += s.size
 		m.idle++
 		m.spans.Load(s.address, s)
 		for _, b := range seg.Blocks {
 			if b.State != record.BlockFree {
 				m.add(s, &held{
-					address: b.Address, size: b.Size, requested: b.Requested, pending: b.State == record.BlockPending, stack: b.Stack, event: -1,
+					address: b.Address, size: b.Size, requested: b.Requested,
+					pending: b.State == record.BlockPending, stack: b.Stack, event: -1,
 				})
 			}
 		}
@@ -89,7 +96,7 @@ func (d *Device) last() *memory {
 	return m
 }
 
-// first is the memory when the trace begins.
+// first returns the memory at the beginning of the trace.
 func (d *Device) first() *memory {
 	m := d.last()
 	for i, e := range slices.Backward(d.Events) {
@@ -115,8 +122,8 @@ func (d *Device) first() *memory {
 	return m
 }
 
-// close gives what is not more than 1 MiB between two blocks of the large pool to the first of them, whose it must be, see
-// [memory.blockSize]. When its free was undone the second was not there yet.
+// close extends blocks of the large pool over gaps of at most 1 MiB after them, see
+// [memory.blockSize]. When the free of such a block was undone, the next block did not exist yet.
 func (m *memory) close() {
 	for s := range m.inOrder() {
 		if s.small || s.expandable {
@@ -211,6 +218,7 @@ func (m *memory) nextBlock(s *span, address uint64) uint64 {
 	return next
 }
 
+// insert adds the block of an event, if the memory has room for it.
 func (m *memory) insert(e Event, stack *Stack, index int) {
 	s := m.at(e.Address)
 	if s == nil {
@@ -223,12 +231,15 @@ func (m *memory) insert(e Event, stack *Stack, index int) {
 		m.unexplained++
 		return
 	}
-	m.add(s, &held{address: e.Address, size: size, requested: min(e.Size, size), stack: stack, event: index})
+	m.add(s, &held{
+		address: e.Address, size: size, requested: min(e.Size, size), stack: stack,
+		event: index,
+	})
 }
 
-// blockSize is the size of the block that a request was given, where there is so much room until the next block or the
-// segment's end. The large pool leaves what is not more than 1 MiB with the block (should_split of
-// CUDACachingAllocator.cpp): as no block there is smaller, it cannot be anybody else's.
+// blockSize returns the size of the block for a request. room is the number of bytes up to the next
+// block or the segment's end. The large pool does not split off 1 MiB or less (should_split of
+// CUDACachingAllocator.cpp). As it has no smaller block, such a rest always belongs to this block.
 func (m *memory) blockSize(s *span, requested, room int64) int64 {
 	size := m.round(requested)
 	if !s.small && !s.expandable && room > size && room-size <= smallSize {
@@ -237,8 +248,9 @@ func (m *memory) blockSize(s *span, requested, room int64) int64 {
 	return size
 }
 
-// round is a request's size as the allocator rounds it (round_size and roundup_power2_next_division of
-// CUDACachingAllocator.cpp): to 512 bytes, or to a part of the power of two below it.
+// round returns the size to which the allocator rounds a request (round_size and
+// roundup_power2_next_division of CUDACachingAllocator.cpp): to 512 bytes, or to a part of the
+// power of two below it.
 func (m *memory) round(size int64) int64 {
 	size = max(size, blockGrain)
 	power := bits.Len64(uint64(size)) - 1
@@ -250,7 +262,7 @@ func (m *memory) round(size int64) int64 {
 	return (size + grain - 1) / grain * grain
 }
 
-// add hands a block out, where there is room for it.
+// add adds a block. There must be room for it.
 func (m *memory) add(s *span, h *held) {
 	from, until := m.lastEnd(s, h.address), m.nextBlock(s, h.address)
 	m.gaps.remove(s, from, until)
@@ -266,6 +278,7 @@ func (m *memory) add(s *span, h *held) {
 	}
 }
 
+// remove removes the block at an address.
 func (m *memory) remove(address uint64) {
 	h, there := m.blocks.Delete(address)
 	if !there {
@@ -286,7 +299,7 @@ func (m *memory) remove(address uint64) {
 	}
 }
 
-// wait says whether a block is given back and waits for other streams.
+// setPending sets whether a block is given back and waits for other streams.
 func (m *memory) setPending(address uint64, pending bool) {
 	h, there := m.blocks.Get(address)
 	if !there {
@@ -302,7 +315,7 @@ func (m *memory) setPending(address uint64, pending bool) {
 	h.pending = pending
 }
 
-// include and exclude add a span and take it away; its blocks and what is free in it stay.
+// include adds a span and exclude removes it. Both leave its blocks and gaps as they are.
 func (m *memory) include(s *span) {
 	m.spans.Set(s.address, s)
 	if m.empty(s) {
@@ -319,10 +332,11 @@ func (m *memory) exclude(s *span) {
 
 func (m *memory) empty(s *span) bool { return m.nextBlock(s, s.address) == s.end() }
 
-// reserve adds a segment, or a part to an expandable one.
+// reserve adds a segment, or a part of an expandable one.
 func (m *memory) reserve(e Event, index int) {
 	s := &span{
-		address: e.Address, size: e.Size, stream: e.Stream, expandable: e.Action == SegmentMap || e.Action == SegmentUnmap,
+		address: e.Address, size: e.Size, stream: e.Stream, expandable: e.Action == SegmentMap ||
+			e.Action == SegmentUnmap,
 		small: e.Size == smallPages, pool: m.pools[index],
 	}
 	next := m.after(s.address)
@@ -339,8 +353,8 @@ func (m *memory) reserve(e Event, index int) {
 	m.include(s)
 }
 
-// join adds a part of an expandable segment, and makes one span of it and of what is mapped right
-// before and after it. They tell its pool.
+// join adds a part of an expandable segment. It joins the part with the parts that are mapped
+// directly before and after it, and takes its pool from them.
 func (m *memory) join(s, next *span) {
 	var before *span
 	if s.address > 0 {
@@ -349,9 +363,9 @@ func (m *memory) join(s, next *span) {
 	if next != nil && next.address != s.end() {
 		next = nil
 	}
-	for _, beside := range []*span{next, before} {
-		if beside != nil && beside.expandable && beside.stream == s.stream {
-			s.small, s.pool = beside.small, beside.pool
+	for _, neighbour := range []*span{next, before} {
+		if neighbour != nil && neighbour.expandable && neighbour.stream == s.stream {
+			s.small, s.pool = neighbour.small, neighbour.pool
 		}
 	}
 	from, until := s.address, s.end() // what is free
@@ -371,11 +385,13 @@ func (m *memory) join(s, next *span) {
 	m.include(s)
 }
 
-// unmap takes a segment away, or a part of an expandable one. What it held goes too, which no event that fits does.
+// unmap removes a segment, or a part of an expandable one, with any block in it. An event that
+// removes a block with its segment does not fit the trace.
 func (m *memory) unmap(e Event) {
 	s := m.at(e.Address)
 	end := e.Address + uint64(e.Size)
-	if s == nil || s.end() < end || e.Size == 0 || !s.expandable && (s.address != e.Address || s.end() != end) {
+	if s == nil || s.end() < end || e.Size == 0 ||
+		!s.expandable && (s.address != e.Address || s.end() != end) {
 		m.unexplained++
 		return
 	}
@@ -399,7 +415,7 @@ func (m *memory) unmap(e Event) {
 	}
 }
 
-// within returns the address of a block that has bytes in a part of a span.
+// within returns the address of a block that overlaps a part of a span.
 func (m *memory) within(s *span, from, until uint64) (address uint64, ok bool) {
 	m.blocks.Descend(until-1, func(at uint64, h *held) bool {
 		address, ok = at, at >= s.address && h.end() > from

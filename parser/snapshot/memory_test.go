@@ -8,8 +8,8 @@ import (
 	"vramsoak/parser/record"
 )
 
-// TestMemoryAddsUp does random events, few of which fit, and compares what a memory keeps from event to
-// event with what its spans and blocks say.
+// TestMemoryAddsUp applies random events, few of which fit. It compares the sums that a memory
+// keeps with sums over all its blocks.
 func TestMemoryAddsUp(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -22,7 +22,8 @@ func TestMemoryAddsUp(t *testing.T) {
 		}
 		for range 60 {
 			d.Events = append(d.Events, Event{
-				Action: Action(random.IntN(int(OOM) + 1)), Address: base + uint64(random.IntN(64))*mib, Size: int64(random.IntN(4)) * mib,
+				Action: Action(random.IntN(int(OOM) + 1)), Address: base + uint64(random.IntN(64))*mib,
+				Size:   int64(random.IntN(4)) * mib,
 				Stream: uint64(random.IntN(8) / 7),
 			})
 		}
@@ -87,9 +88,11 @@ func addsUp(t *testing.T, m *memory, asked []demand) {
 		}
 		end, reserved, blocks = s.end(), reserved+s.size, blocks+n
 	}
-	if m.idle != idle || m.reserved != reserved || m.active != active || m.allocated != allocated || m.blocks.Len() != blocks {
+	if m.idle != idle || m.reserved != reserved || m.active != active || m.allocated != allocated ||
+		m.blocks.Len() != blocks {
 		t.Errorf("%d idle, %d reserved, %d active, %d allocated, %d blocks; its spans say %d, %d, %d, %d, %d",
-			m.idle, m.reserved, m.active, m.allocated, m.blocks.Len(), idle, reserved, active, allocated, blocks)
+			m.idle, m.reserved, m.active, m.allocated, m.blocks.Len(), idle, reserved, active, allocated,
+			blocks)
 	}
 	for a, f := range want {
 		var got free
@@ -113,12 +116,15 @@ func blocks(n int, expandable bool) Segment {
 	return s
 }
 
-// TestManyEventsOfManyBlocks: no event takes time in proportion to what is held. Where one did, this
-// test would take minutes.
+// TestManyEventsOfManyBlocks takes minutes if an event takes time in proportion to the number of
+// blocks.
 func TestManyEventsOfManyBlocks(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 15
-	free := Segment{Address: base, Size: n * mib, Blocks: []Block{{Address: base, Size: n * mib, State: record.BlockFree}}}
+	free := Segment{
+		Address: base, Size: n * mib,
+		Blocks: []Block{{Address: base, Size: n * mib, State: record.BlockFree}},
+	}
 	tests := map[string]struct {
 		segment Segment // when the trace ends
 		event   func(d *Device, i uint64)
@@ -135,15 +141,25 @@ func TestManyEventsOfManyBlocks(t *testing.T) {
 		}, n * mib},
 		"an end that grows and shrinks": {blocks(n, true), func(d *Device, _ uint64) {
 			d.Events = append(d.Events, Event{Action: SegmentMap, Address: base + n*mib, Size: mib},
-				Event{Action: OOM, Size: 4 * mib}, Event{Action: SegmentUnmap, Address: base + n*mib, Size: mib})
+				Event{Action: OOM, Size: 4 * mib}, Event{
+					Action: SegmentUnmap, Address: base + n*mib,
+					Size: mib,
+				})
 		}, 2 * mib},
 		"a hole": {blocks(n, true), func(d *Device, _ uint64) {
 			d.Events = append(d.Events, Event{Action: SegmentUnmap, Address: base + (n/2+1)*mib, Size: mib},
-				Event{Action: OOM, Size: 4 * mib}, Event{Action: SegmentMap, Address: base + (n/2+1)*mib, Size: mib})
+				Event{Action: OOM, Size: 4 * mib}, Event{
+					Action: SegmentMap, Address: base + (n/2+1)*mib,
+					Size: mib,
+				})
 		}, mib},
-		"segments from the last to the first": {Segment{Address: base, Size: mib}, func(d *Device, i uint64) {
-			d.Events = append(d.Events, Event{Action: SegmentFree, Address: 2*base - 2*i*mib, Size: mib}, Event{Action: OOM, Size: 4 * mib})
-		}, mib},
+		"segments from the last to the first": {
+			Segment{Address: base, Size: mib},
+			func(d *Device, i uint64) {
+				d.Events = append(d.Events, Event{Action: SegmentFree, Address: 2*base - 2*i*mib, Size: mib},
+					Event{Action: OOM, Size: 4 * mib})
+			}, mib,
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -153,8 +169,10 @@ func TestManyEventsOfManyBlocks(t *testing.T) {
 				tt.event(d, i)
 			}
 			a := d.Analyze(nil)
-			if got := a.Trace.OOMs[len(a.Trace.OOMs)-1].Largest; got != tt.largest || a.Trace.Unexplained != 0 {
-				t.Errorf("the largest free block has %d bytes, expected %d; %d events are unexplained", got, tt.largest, a.Trace.Unexplained)
+			if got := a.Trace.OOMs[len(a.Trace.OOMs)-1].Largest; got != tt.largest ||
+				a.Trace.Unexplained != 0 {
+				t.Errorf("the largest free block has %d bytes, expected %d; %d events are unexplained", got,
+					tt.largest, a.Trace.Unexplained)
 			}
 			ops := 0
 			for range d.Ops() {
@@ -196,7 +214,12 @@ func TestInnermostAnnotation(t *testing.T) {
 	begin := func(name string, device int) Annotation {
 		return Annotation{Name: name, Device: device, Start: true, Micros: 1}
 	}
-	end := func(name string, device int) Annotation { return Annotation{Name: name, Device: device, Micros: 1} }
+	end := func(name string, device int) Annotation {
+		return Annotation{
+			Name: name, Device: device,
+			Micros: 1,
+		}
+	}
 	for _, tt := range []struct {
 		want string
 		all  []Annotation

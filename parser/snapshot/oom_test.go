@@ -22,7 +22,8 @@ func read(t *testing.T, v dictOf) *Device {
 	return &snap.Devices[0]
 }
 
-// TestAsPyTorchWrites: what no device has can be asked for, programs put events of their own in, and any power of 2 is a division.
+// A program can request more than any device has, traces hold events of programs, and a division is
+// any power of 2.
 func TestAsPyTorchWrites(t *testing.T) {
 	oom := func(size int) dictOf {
 		return dictOf{"action", "oom", "device_free", 5 * mib, "size", size, "stream", 0}
@@ -33,31 +34,41 @@ func TestAsPyTorchWrites(t *testing.T) {
 		}
 	}
 	d := read(t, held20("device_traces", []any{[]any{
-		dictOf{"action", "user_defined", "addr", 0, "size", 0, "stream", 0}, oom(1), dictOf{"action", "of later"},
+		dictOf{"action", "user_defined", "addr", 0, "size", 0, "stream", 0},
+		oom(1),
+		dictOf{"action", "of later"},
 	}}))
 	if len(d.Events) != 1 || d.Events[0].Action != OOM {
 		t.Errorf("%+v", d.Events)
 	}
-	if d := read(t, held20("device_traces", []any{[]any{dictOf{"action", "user_defined"}}})); len(d.Events) != 0 || d.Analyze(nil).Trace != nil {
+	if d := read(t, held20("device_traces", []any{[]any{dictOf{
+		"action",
+		"user_defined",
+	}}})); len(d.Events) != 0 || d.Analyze(nil).Trace != nil {
 		t.Errorf("%+v", d.Events)
 	}
 	for _, n := range []int64{128, 1 << 62} {
-		d := read(t, held20("allocator_settings", dictOf{"roundup_power2_divisions", dictOf{"1", int(n)}}))
+		d := read(t, held20("allocator_settings", dictOf{
+			"roundup_power2_divisions",
+			dictOf{"1", int(n)},
+		}))
 		m := d.first()
 		if got := m.divisions[0]; got != n {
 			t.Errorf("%d divisions, expected %d", got, n)
 		}
-		if got, want := m.round(100_000), int64(196*512); got != want { // of 64 KiB and 128 divisions, 512 bytes
+		// of 64 KiB and 128 divisions, 512 bytes
+		if got, want := m.round(100_000), int64(196*512); got != want {
 			t.Errorf("%d divisions: rounded to %d, expected %d", n, got, want)
 		}
 	}
 }
 
-// TestUsable: only free blocks of the common pool, of the request's stream and for its size can serve it.
+// Only free blocks of the common pool, of the request's stream and of its size can serve a request.
 func TestUsable(t *testing.T) {
 	segment := func(n, stream int, kind string, pool [2]int) dictOf {
 		return dictOf{
-			"address", base + 64*mib*n, "total_size", 40 * mib, "segment_type", kind, "segment_pool_id", pool, "stream", stream, "blocks",
+			"address", base + 64*mib*n, "total_size", 40 * mib, "segment_type", kind, "segment_pool_id",
+			pool, "stream", stream, "blocks",
 			[]any{
 				dictOf{"size", 2 * mib, "requested_size", 2 * mib, "state", "active_allocated"},
 				dictOf{"size", 18 * mib, "state", "inactive"},
@@ -91,15 +102,20 @@ func TestUsable(t *testing.T) {
 		d := read(t, dictOf{"segments", []any{tt.segment}, "device_traces", []any{tt.events}})
 		a := d.Analyze(nil)
 		got := a.Trace.OOMs[0]
-		if got.Free != 36*mib || got.Usable != tt.usable || got.Fragmented() != tt.fragmented || a.Trace.Unexplained != 0 {
+		if got.Free != 36*mib || got.Usable != tt.usable || got.Fragmented() != tt.fragmented ||
+			a.Trace.Unexplained != 0 {
 			t.Errorf("%s: %+v, %d unexplained", tt.name, got, a.Trace.Unexplained)
 		}
 	}
 }
 
-// TestMapsAreBounded: of a program that tries again and again only the first failures are shown, and a map is made when it is asked for.
+// Only the first failures of a program are shown if it retries, and a map is made when the loop
+// reaches it.
 func TestMapsAreBounded(t *testing.T) {
-	events := []any{dictOf{"action", "free_completed", "addr", base + 64*mib, "size", mib}, event("alloc", base, 20*mib, 0, 1, 1)}
+	events := []any{
+		dictOf{"action", "free_completed", "addr", base + 64*mib, "size", mib},
+		event("alloc", base, 20*mib, 0, 1, 1),
+	}
 	for range 3 * MaxMaps {
 		events = append(events, dictOf{"action", "oom", "device_free", 0, "size", 30 * mib, "stream", 0})
 	}

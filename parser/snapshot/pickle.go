@@ -25,18 +25,22 @@ const (
 )
 
 func (k kind) String() string {
-	return [...]string{"None", "a boolean", "an integer", "a number", "a string", "a list", "a dict", "a mark"}[k]
+	return [...]string{
+		"None", "a boolean", "an integer", "a number", "a string", "a list", "a dict",
+		"a mark",
+	}[k]
 }
 
-// A value is 8 bytes, whatever it is: its kind, and above that a number. That is an integer's value, 1 for True, the byte of
-// the instruction that made a text or a wide integer, which of the containers a list or a dict is.
+// A value has 8 bytes: its kind, and a number above that. The number depends on the kind. It is an
+// integer's value, 1 for True, the offset of the instruction that made a text or a wide integer, or
+// the index of the container of a list or a dict.
 type value uint64
 
 const kindBits = 4
 
 func valueOf(k kind, n int64) value { return value(n)<<kindBits | value(k) }
 
-// kind is what a value is; a wide integer is an integer.
+// kind returns the kind of a value. A wide integer is an integer.
 func (v value) kind() kind {
 	if k := v.stored(); k != wide {
 		return k
@@ -47,7 +51,8 @@ func (v value) kind() kind {
 func (v value) stored() kind  { return kind(v & (1<<kindBits - 1)) }
 func (v value) number() int64 { return int64(v) >> kindBits }
 
-// integer is a value on the stack: itself, or where its bytes are in the pickle.
+// integer returns n as a value: the number itself, or the offset of its bytes in the pickle if it
+// is wide.
 func (m *machine) integer(n int64) value {
 	if v := valueOf(integer, n); v.number() == n {
 		return v
@@ -55,7 +60,7 @@ func (m *machine) integer(n int64) value {
 	return valueOf(wide, int64(m.at))
 }
 
-// int is an integer's value, 1 for True, 0 for what is neither.
+// int returns an integer's value, 1 for True, and 0 for other values.
 func (m *machine) int(v value) int64 {
 	switch v.stored() {
 	case integer, boolean:
@@ -66,7 +71,7 @@ func (m *machine) int(v value) int64 {
 	return 0
 }
 
-// bytes are a text's.
+// bytes returns the bytes of a text.
 func (m *machine) bytes(v value) []byte {
 	rest := m.data[v.number():]
 	switch op, rest := rest[0], rest[1:]; op {
@@ -79,20 +84,21 @@ func (m *machine) bytes(v value) []byte {
 	}
 }
 
-// A container is a list's items, or a dict's keys and values in turn.
+// A container holds a list's items, or a dict's keys and values in turn.
 type container struct {
 	items []value
 	at    uint32 // the byte of the instruction that made it
-	made  uint32 // what the decoder made of it: claimed, or the number of a frame or a stack
+	made  uint32 // claimed, or the number of the frame or stack that the decoder made of it
 }
 
-// claimed is of a container that a part of the snapshot is.
+// claimed marks a container that is already a part of the snapshot.
 const claimed = math.MaxUint32
 
-// Containers are kept in chunks, so that they are never moved.
+// chunk is the number of containers in a slice. Slices are never grown, so containers never move.
 const chunk = 1 << 10
 
-// A machine runs a pickle: the instructions for plain data, of protocols 2 to 5 (pickletools.py of Python describes them).
+// A machine runs the instructions of a pickle that make plain data, of protocols 2 to 5. Python's
+// pickletools.py describes them.
 type machine struct {
 	path       string
 	data       []byte // of the pickle, as far as it has been read
@@ -144,15 +150,24 @@ const (
 
 // refused are the instructions that a snapshot has no use for, and what they would do.
 var refused = map[byte]string{
-	'c': "GLOBAL, which names a function or a class", 'i': "INST, which makes an object", 'o': "OBJ, which makes an object",
-	'R': "REDUCE, which calls a function", 'b': "BUILD, which sets the state of an object", 'P': "PERSID, a reference to elsewhere",
-	'Q': "BINPERSID, a reference to elsewhere", 0x81: "NEWOBJ, which makes an object", 0x92: "NEWOBJ_EX, which makes an object",
-	0x82: "EXT1, which names a class", 0x83: "EXT2, which names a class", 0x84: "EXT4, which names a class",
-	0x93: "STACK_GLOBAL, which names a function or a class", 'B': "BINBYTES", 'C': "SHORT_BINBYTES", 0x8e: "BINBYTES8",
-	0x96: "BYTEARRAY8", 0x97: "NEXT_BUFFER, data outside of the file", 0x98: "READONLY_BUFFER", 0x8f: "EMPTY_SET",
-	0x90: "ADDITEMS of a set", 0x91: "FROZENSET", '0': "POP", '1': "POP_MARK", '2': "DUP", 0x8b: "LONG4, an integer of any size",
-	'I': "INT of protocol 0", 'L': "LONG of protocol 0", 'F': "FLOAT of protocol 0", 'S': "STRING of protocol 0",
-	'U': "SHORT_BINSTRING of Python 2", 'T': "BINSTRING of Python 2", 'V': "UNICODE of protocol 0", 'g': "GET of protocol 0",
+	'c': "GLOBAL, which names a function or a class", 'i': "INST, which makes an object",
+	'o': "OBJ, which makes an object",
+	'R': "REDUCE, which calls a function", 'b': "BUILD, which sets the state of an object",
+	'P': "PERSID, a reference to elsewhere",
+	'Q': "BINPERSID, a reference to elsewhere", 0x81: "NEWOBJ, which makes an object",
+	0x92: "NEWOBJ_EX, which makes an object",
+	0x82: "EXT1, which names a class", 0x83: "EXT2, which names a class",
+	0x84: "EXT4, which names a class",
+	0x93: "STACK_GLOBAL, which names a function or a class", 'B': "BINBYTES", 'C': "SHORT_BINBYTES",
+	0x8e: "BINBYTES8",
+	0x96: "BYTEARRAY8", 0x97: "NEXT_BUFFER, data outside of the file", 0x98: "READONLY_BUFFER",
+	0x8f: "EMPTY_SET",
+	0x90: "ADDITEMS of a set", 0x91: "FROZENSET", '0': "POP", '1': "POP_MARK", '2': "DUP",
+	0x8b: "LONG4, an integer of any size",
+	'I':  "INT of protocol 0", 'L': "LONG of protocol 0", 'F': "FLOAT of protocol 0",
+	'S': "STRING of protocol 0",
+	'U': "SHORT_BINSTRING of Python 2", 'T': "BINSTRING of Python 2", 'V': "UNICODE of protocol 0",
+	'g': "GET of protocol 0",
 	'p': "PUT of protocol 0", 'd': "DICT of protocol 0", 'l': "LIST of protocol 0",
 }
 
@@ -162,7 +177,8 @@ const (
 	adviceWhole = "give the whole file; write it anew where it was cut off"
 )
 
-// A FormatError says where a file is no snapshot. Its text is "PATH: byte OFFSET: expected ..., found ...; what to do".
+// A FormatError says where a file differs from a snapshot. Its text is "PATH: byte OFFSET: expected
+// ..., found ...; what to do".
 type FormatError struct {
 	Path            string
 	Offset          int64
@@ -171,11 +187,16 @@ type FormatError struct {
 }
 
 func (e *FormatError) Error() string {
-	return fmt.Sprintf("%s: byte %d: expected %s, found %s; %s", e.Path, e.Offset, e.Expected, e.Found, e.Advice)
+	return fmt.Sprintf("%s: byte %d: expected %s, found %s; %s", e.Path, e.Offset, e.Expected,
+		e.Found, e.Advice)
 }
 
+// bad returns an error at the current instruction.
 func (m *machine) bad(expected, found, advice string) error {
-	return &FormatError{Path: m.path, Offset: int64(m.at), Expected: expected, Found: found, Advice: advice}
+	return &FormatError{
+		Path: m.path, Offset: int64(m.at), Expected: expected, Found: found,
+		Advice: advice,
+	}
 }
 
 // run reads the pickle and returns the object that it makes.
@@ -203,7 +224,7 @@ func (m *machine) run() (value, error) {
 	}
 }
 
-// begin is the protocol, as the first two bytes say.
+// begin reads the first two bytes, which give the protocol.
 func (m *machine) begin() error {
 	const expected = "a pickle of protocol 2 to 5"
 	if err := m.read(2); err != nil {
@@ -223,7 +244,7 @@ func (m *machine) begin() error {
 	return nil
 }
 
-// end is the pickle's object, which alone is left on the stack.
+// end returns the pickle's object. The stack must have nothing else, and the file must end.
 func (m *machine) end() (value, error) {
 	if len(m.stack) != 1 || m.stack[0].kind() == mark {
 		return 0, m.bad("one object at STOP", fmt.Sprintf("%d", len(m.stack)), adviceWrite)
@@ -282,13 +303,15 @@ func (m *machine) step(op byte) error {
 		if !ok {
 			return m.bad("an instruction of a pickle", fmt.Sprintf("byte %#02x", op), adviceWhole)
 		}
-		return m.bad(plainData, "the instruction "+name, "it was not run; do not load the file in Python unless you know who made it")
+		return m.bad(plainData, "the instruction "+name,
+			"it was not run; do not load the file in Python unless you know who made it")
 	}
 	return nil
 }
 
 func (m *machine) push(v value) { m.stack = append(m.stack, v) }
 
+// contain makes a list or a dict and pushes it.
 func (m *machine) contain(k kind, items []value) {
 	last := len(m.containers) - 1
 	if last < 0 || len(m.containers[last]) == chunk {
@@ -299,14 +322,17 @@ func (m *machine) contain(k kind, items []value) {
 	m.push(valueOf(k, int64(last*chunk+len(m.containers[last])-1)))
 }
 
-// of is the container that a list or a dict is.
-func (m *machine) of(v value) *container { return &m.containers[v.number()/chunk][v.number()%chunk] }
+// of returns the container of a list or a dict.
+func (m *machine) of(v value) *container {
+	return &m.containers[v.number()/chunk][v.number()%chunk]
+}
 
-// take is the next n bytes.
+// take returns the next n bytes. what names them in the error.
 func (m *machine) take(n uint64, what string) ([]byte, error) {
 	if n > uint64(len(m.data)-m.pos) {
 		if n > MaxSize {
-			return nil, m.bad(fmt.Sprintf("%s (%d bytes) in a file of at most %d GiB", what, n, MaxSize>>30), "a longer one", adviceWhole)
+			return nil, m.bad(fmt.Sprintf("%s (%d bytes) in a file of at most %d GiB", what, n,
+				MaxSize>>30), "a longer one", adviceWhole)
 		}
 		if err := m.read(int(n)); err != nil {
 			return nil, err
@@ -316,14 +342,15 @@ func (m *machine) take(n uint64, what string) ([]byte, error) {
 		if err := m.inFrame(); err != nil {
 			return nil, err
 		}
-		return nil, m.bad(fmt.Sprintf("%s (%d bytes)", what, n), fmt.Sprintf("the end of the file at byte %d", len(m.data)), adviceWhole)
+		return nil, m.bad(fmt.Sprintf("%s (%d bytes)", what, n),
+			fmt.Sprintf("the end of the file at byte %d", len(m.data)), adviceWhole)
 	}
 	b := m.data[m.pos : m.pos+int(n)]
 	m.pos += int(n)
 	return b, nil
 }
 
-// length is an unsigned number of so many bytes, little endian.
+// length returns an unsigned little-endian number of that many bytes.
 func (m *machine) length(size uint64) (uint64, error) {
 	b, err := m.take(size, "a length")
 	if err != nil {
@@ -334,6 +361,7 @@ func (m *machine) length(size uint64) (uint64, error) {
 	return binary.LittleEndian.Uint64(all[:]), nil
 }
 
+// number pushes the number of an instruction.
 func (m *machine) number(op byte) error {
 	var size uint64
 	switch op {
@@ -381,6 +409,7 @@ func (m *machine) number(op byte) error {
 	return nil
 }
 
+// text pushes the string of an instruction.
 func (m *machine) text(op byte) error {
 	size := uint64(1)
 	switch op {
@@ -401,7 +430,8 @@ func (m *machine) text(op byte) error {
 	return nil
 }
 
-// sinceMark takes what is above the last mark off the stack, and the mark. What it returns is valid until the next push.
+// sinceMark pops the values above the last mark, and the mark. The result is valid until the next
+// push.
 func (m *machine) sinceMark() ([]value, error) {
 	for i, v := range slices.Backward(m.stack) {
 		if v.kind() == mark {
@@ -413,10 +443,11 @@ func (m *machine) sinceMark() ([]value, error) {
 	return nil, m.bad("a MARK before this instruction", "none", adviceWrite)
 }
 
-// top takes n values off the stack, none of them a mark.
+// top pops n values, none of which may be a mark.
 func (m *machine) top(n int) ([]value, error) {
 	if len(m.stack) < n {
-		return nil, m.bad(fmt.Sprintf("%d values on the stack", n), fmt.Sprintf("%d", len(m.stack)), adviceWrite)
+		return nil, m.bad(fmt.Sprintf("%d values on the stack", n), fmt.Sprintf("%d", len(m.stack)),
+			adviceWrite)
 	}
 	items := m.stack[len(m.stack)-n:]
 	for _, v := range items {
@@ -428,6 +459,7 @@ func (m *machine) top(n int) ([]value, error) {
 	return items, nil
 }
 
+// tuple makes a tuple and pushes it.
 func (m *machine) tuple(op byte) error {
 	var items []value
 	var err error
@@ -445,7 +477,7 @@ func (m *machine) tuple(op byte) error {
 	return nil
 }
 
-// fill adds one item (APPEND, SETITEM) or those since the mark to the list or dict that is below them.
+// fill adds an item (APPEND, SETITEM), or those since the mark, to the list or dict below them.
 func (m *machine) fill(op byte) error {
 	var items []value
 	var err error
@@ -477,7 +509,8 @@ func (m *machine) fill(op byte) error {
 	return nil
 }
 
-// room is how many values a slice takes. A large one takes twice as much while it grows.
+// room returns the number of values that a slice takes. A large slice takes twice as much while it
+// grows.
 func room(items []value) int64 {
 	if n := int64(cap(items)); n < chunk {
 		return n
@@ -485,7 +518,8 @@ func room(items []value) int64 {
 	return 2 * int64(cap(items))
 }
 
-// utf8Text returns a text. What is not UTF-8 (Python escapes file names that are not) is replaced.
+// utf8Text returns a text with U+FFFD for anything that is not UTF-8. Python escapes such bytes in
+// file names.
 func utf8Text(b []byte) string {
 	if !utf8.Valid(b) {
 		b = bytes.ToValidUTF8(b, []byte("\uFFFD"))

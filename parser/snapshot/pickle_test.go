@@ -18,7 +18,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// TestRefuses: what a snapshot cannot have is refused with the byte where it stands, and is not run.
+// TestRefuses reads files that no snapshot can have. Reading stops with an error at the byte in
+// question, and runs nothing.
 func TestRefuses(t *testing.T) {
 	const proto = "\x80\x04"
 	segments := func(item string) string { return proto + "}\x8c\x08segments]" + item + "as." }
@@ -28,7 +29,10 @@ func TestRefuses(t *testing.T) {
 			"x.pickle: byte 17: expected plain data: dicts, lists, tuples, strings, numbers, booleans, None, found the instruction " +
 				"STACK_GLOBAL, which names a function or a class; it was not run; do not load the file in Python unless you know who made it",
 		},
-		{"a call of protocol 2", "\x80\x02cposix\nsystem\n(X\x02\x00\x00\x00idtR.", "byte 2: expected plain data"},
+		{
+			"a call of protocol 2", "\x80\x02cposix\nsystem\n(X\x02\x00\x00\x00idtR.",
+			"byte 2: expected plain data",
+		},
 		{"a reduction", proto + ")R.", "byte 3: expected plain data: dicts, lists, tuples, strings, numbers, booleans, None, found the instruction REDUCE"},
 		{"an object's state", proto + "}}b.", "byte 4: expected plain data"},
 		{"a persistent id", proto + "Px\n.", "found the instruction PERSID"},
@@ -36,17 +40,35 @@ func TestRefuses(t *testing.T) {
 		{"bytes", proto + "C\x01x.", "found the instruction SHORT_BINBYTES"},
 		{"a set", proto + "\x8f.", "found the instruction EMPTY_SET"},
 		{"a value twice", proto + "]2.", "found the instruction DUP"},
-		{"an unknown instruction", proto + "\xff.", "byte 2: expected an instruction of a pickle, found byte 0xff; give the whole file"},
+		{
+			"an unknown instruction", proto + "\xff.",
+			"byte 2: expected an instruction of a pickle, found byte 0xff; give the whole file",
+		},
 		{"nothing", "", "byte 0: expected a pickle of protocol 2 to 5, found a file of 0 bytes"},
 		{"a log", "[GPU Memory] After", `byte 0: expected a pickle of protocol 2 to 5, found "[GPU Mem"; give what torch.cuda.memory._dump_snapshot`},
 		{"a checkpoint", "PK\x03\x04abc", "found a zip archive, as torch.save writes; give what"},
 		{"protocol 6", "\x80\x06].", "found protocol 6"},
 		{"no end", proto + "]", "byte 3: expected the next instruction; the last is STOP (1 bytes), found the end of the file at byte 3; give the whole file"},
-		{"cut off in a string", proto + "\x8c\xffabc", "byte 2: expected a string (255 bytes), found the end of the file at byte 7"},
-		{"a string of 2^63 bytes", proto + "\x8d\x00\x00\x00\x00\x00\x00\x00\x80abc", "byte 2: expected a string (9223372036854775808 bytes)"},
-		{"an integer of 255 bytes", proto + "\x8a\xff", "byte 2: expected an integer of at most 8 bytes, found one of 255"},
-		{"a frame that is longer", proto + "\x95\x09\x00\x00\x00\x00\x00\x00\x00].", "byte 2: expected a frame of 9 bytes, found 2 until the end of the file"},
-		{"a memo with gaps", proto + "]r\xff\xff\xff\xff.", "byte 3: expected a place in the memo of at most 0, found 4294967295"},
+		{
+			"cut off in a string", proto + "\x8c\xffabc",
+			"byte 2: expected a string (255 bytes), found the end of the file at byte 7",
+		},
+		{
+			"a string of 2^63 bytes", proto + "\x8d\x00\x00\x00\x00\x00\x00\x00\x80abc",
+			"byte 2: expected a string (9223372036854775808 bytes)",
+		},
+		{
+			"an integer of 255 bytes", proto + "\x8a\xff",
+			"byte 2: expected an integer of at most 8 bytes, found one of 255",
+		},
+		{
+			"a frame that is longer", proto + "\x95\x09\x00\x00\x00\x00\x00\x00\x00].",
+			"byte 2: expected a frame of 9 bytes, found 2 until the end of the file",
+		},
+		{
+			"a memo with gaps", proto + "]r\xff\xff\xff\xff.",
+			"byte 3: expected a place in the memo of at most 0, found 4294967295",
+		},
 		{"a memo that is empty", proto + "h\x00.", "byte 2: expected a place in the memo below 0, found 0"},
 		{"nothing to keep", proto + "\x94.", "byte 2: expected a value to keep, found none"},
 		{"items of nothing", proto + "(e.", "byte 3: expected a list to add to, found another value"},
@@ -58,7 +80,10 @@ func TestRefuses(t *testing.T) {
 		{"more after the end", proto + "].]", "byte 4: expected the end of the file after STOP, found 1 bytes more"},
 		{"a number alone", proto + "K\x01.", "byte 0: expected a snapshot: a dict, or its segments as a list, found an integer"},
 		{"a dict of another kind", proto + "}.", `byte 2: expected a snapshot with "segments", found none; if PyTorch wrote it, its form is new`},
-		{"segments that are no dicts", segments("K\x01"), "expected a segment as a dict, found an integer"},
+		{
+			"segments that are no dicts", segments("K\x01"),
+			"expected a segment as a dict, found an integer",
+		},
 		{"a segment of nothing", segments("}"), `byte 14: expected a segment with "address", found none`},
 		{"a list in itself", proto + "]\x94h\x00a.", "expected a segment as a dict, found a list"},
 	}
@@ -72,13 +97,17 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// TestSharedIsRefused: n references to a segment of n references to a block would be n² blocks of a file of 4n bytes.
+// A file of 4n bytes with n references to a segment of n references to a block would make n²
+// blocks.
 func TestSharedIsRefused(t *testing.T) {
 	const block = "}(\x8c\x04sizeM\x00\x02\x8c\x05state\x8c\x08inactiveu\x94" // the memo's 0
 	const segment = "}(\x8c\x07addressK\x00\x8c\x0atotal_sizeM\x00\x04\x8c\x06blocks](" + block + "%seu\x94"
 	for name, tt := range map[string]struct{ blocks, more, want string }{
-		"blocks":   {"h\x00", "", "byte 42: expected a block that is in one place, found one that two places refer to"},
-		"segments": {"}(\x8c\x04sizeM\x00\x02\x8c\x05state\x8c\x08inactiveu", "h\x01", "byte 4: expected a segment that is in one place"},
+		"blocks": {"h\x00", "", "byte 42: expected a block that is in one place, found one that two places refer to"},
+		"segments": {
+			"}(\x8c\x04sizeM\x00\x02\x8c\x05state\x8c\x08inactiveu", "h\x01",
+			"byte 4: expected a segment that is in one place",
+		},
 	} {
 		data := "\x80\x04](" + fmt.Sprintf(segment, tt.blocks) + tt.more + "e."
 		_, err := Read(strings.NewReader(data), "x")
@@ -88,8 +117,8 @@ func TestSharedIsRefused(t *testing.T) {
 	}
 }
 
-// TestMemory runs pickles that are made to take much memory. What the machine holds is what it says that it holds, which is at
-// most a multiple of what it has read.
+// TestMemory runs pickles that are made to take much memory. What the machine holds is what it says
+// that it holds, which is at most a multiple of what it has read.
 func TestMemory(t *testing.T) { // not parallel: it measures the heap
 	const n = 1 << 20
 	repeat := func(head, item, tail string) []byte {
@@ -129,8 +158,10 @@ func TestMemory(t *testing.T) { // not parallel: it measures the heap
 		held := live() - before
 		t.Logf("%-16s %.1f bytes for each of %d; %v", name, float64(held)/float64(m.pos), m.pos, err)
 		// The last 64 instructions may have made their slices larger by a quarter.
-		if says := m.memory(); held > says+says/8+1<<20 || says > (memoryFree+MemoryPerByte*int64(m.pos))*5/4 {
-			t.Errorf("%s: %d bytes are held, %d by its own count, when %d were read", name, held, says, m.pos)
+		if says := m.memory(); held > says+says/8+1<<20 ||
+			says > (memoryFree+MemoryPerByte*int64(m.pos))*5/4 {
+			t.Errorf("%s: %d bytes are held, %d by its own count, when %d were read", name, held, says,
+				m.pos)
 		}
 		runtime.KeepAlive(m)
 		runtime.KeepAlive(snap)
@@ -255,19 +286,21 @@ func segmentsOf(n int) []any {
 	return out
 }
 
-// FuzzRead reads anything: it must end, with a snapshot or an error that names a byte of the file, and what is read must be
-// fit for every use.
+// FuzzRead reads anything: it must end, with a snapshot or an error that names a byte of the file,
+// and what is read must be fit for every use.
 func FuzzRead(f *testing.F) {
 	f.Add(pickled(f, segmentsOf(3)))
 	f.Add(pickled(f, workload()))
 	f.Add([]byte("\x80\x04\x8c\x05posix\x8c\x06system\x93\x8c\x02id\x85R."))
-	if small, err := os.ReadFile(filepath.Join(recordings, "silmont2000-assignment2-systems-mem-snapshot.pickle")); err == nil {
+	if small, err := os.ReadFile(filepath.Join(recordings,
+		"silmont2000-assignment2-systems-mem-snapshot.pickle")); err == nil {
 		f.Add(small)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m := &machine{path: "x", data: data}
 		snap, err := m.snapshot()
-		if bad, ok := errors.AsType[*FormatError](err); ok && (bad.Offset < 0 || bad.Offset > int64(len(data))) {
+		if bad, ok := errors.AsType[*FormatError](err); ok &&
+			(bad.Offset < 0 || bad.Offset > int64(len(data))) {
 			t.Errorf("%v: the file has %d bytes", err, len(data))
 		}
 		if err != nil {

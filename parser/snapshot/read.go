@@ -6,7 +6,8 @@ import (
 	"os"
 )
 
-// Open reads the snapshot in a file, compressed by gzip or zstd (told by its first bytes) or not, or "-" for standard input.
+// Open reads the snapshot in a file, or on standard input for "-". The file may be compressed by
+// gzip or zstd, which its first bytes show.
 func Open(path string) (*Snapshot, error) {
 	file, name := os.Stdin, "standard input"
 	if path != "-" {
@@ -20,12 +21,13 @@ func Open(path string) (*Snapshot, error) {
 	if info, err := file.Stat(); err != nil {
 		return nil, err
 	} else if info.IsDir() {
-		return nil, fmt.Errorf("%s is a folder; expected a snapshot in it, such as %s/snapshot.pickle", path, path)
+		return nil, fmt.Errorf("%s is a folder; expected a snapshot in it, such as %s/snapshot.pickle",
+			path, path)
 	}
 	return Read(file, name)
 }
 
-// Read reads the snapshot that r has, compressed or not; name is what errors call it.
+// Read reads a snapshot from r, compressed or not. name is its name in errors.
 func Read(r io.Reader, name string) (*Snapshot, error) {
 	in, err := open(r)
 	if err != nil {
@@ -35,7 +37,7 @@ func Read(r io.Reader, name string) (*Snapshot, error) {
 	return (&machine{path: name, input: in}).snapshot()
 }
 
-// snapshot runs the pickle and takes its object for a snapshot.
+// snapshot runs the pickle and decodes its object.
 func (m *machine) snapshot() (*Snapshot, error) {
 	top, err := m.run()
 	if err != nil {

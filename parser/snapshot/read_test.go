@@ -11,13 +11,15 @@ import (
 
 const recordings = "../../fixtures/logs/torch_snapshot"
 
-// TestRecordings reads what PyTorch wrote on real GPUs from 2023 to 2026. The sums are those of the fields that PyTorch wrote beside
-// the blocks (allocated_size, active_size, requested_size), as Python's own pickle reads them; the reader sums up blocks. The
-// peaks are those of PyTorch's own allocator on the fake driver, after the events were replayed through it:
+// TestRecordings reads what PyTorch wrote on real GPUs from 2023 to 2026. The sums are those of the
+// fields that PyTorch wrote beside the blocks (allocated_size, active_size, requested_size), as
+// Python's own pickle reads them; the reader sums up blocks. The peaks are those of PyTorch's own
+// allocator on the fake driver, after the events were replayed through it:
 //
 //	vramsoak snapshot FILE.pickle --trace FILE.trace && FAKE_CUDA_TOTAL=80G replay -q -s FILE.trace
 //
-// (The only event of the 1.3b one is the end of a free, which the replay does at once: 8,896,512 bytes less here.)
+// (The only event of the 1.3b one is the end of a free, which the replay does at once: 8,896,512
+// bytes less here.)
 func TestRecordings(t *testing.T) {
 	tests := []struct {
 		file                          string
@@ -27,37 +29,58 @@ func TestRecordings(t *testing.T) {
 	}{
 		{
 			"jaspersolt-eor_nn-snapshot.pickle",
-			Totals{Segments: 10, Blocks: 40, Reserved: 134217728, Allocated: 48760832, Active: 48760832, Requested: 48748928},
+			Totals{
+				Segments: 10, Blocks: 40, Reserved: 134217728, Allocated: 48760832, Active: 48760832,
+				Requested: 48748928,
+			},
 			5803, 85456896, 20971520, 110110720, 134217728,
 		},
 		{
 			"kkaitlyn111-cs336-a2-systems-mory-files-memory-ctx128-forward-.pickle",
-			Totals{Segments: 516, Blocks: 1227, Reserved: 19667091456, Allocated: 19498420224, Active: 19498420224, Requested: 19352504320},
+			Totals{
+				Segments: 516, Blocks: 1227, Reserved: 19667091456, Allocated: 19498420224,
+				Active: 19498420224, Requested: 19352504320,
+			},
 			4657, 168671232, 4194304, 19498420224, 19667091456,
 		},
 		{
 			"silmont2000-assignment2-systems-mem-snapshot.pickle",
-			Totals{Segments: 9, Blocks: 10, Reserved: 3781165056, Allocated: 31719936, Active: 31719936, Requested: 31719428},
+			Totals{
+				Segments: 9, Blocks: 10, Reserved: 3781165056, Allocated: 31719936, Active: 31719936,
+				Requested: 31719428,
+			},
 			97, 3749445120, 536870912, 3249144832, 3781165056,
 		},
 		{
 			"silmont2000-assignment2-systems-memory-forward-bf16-128.pickle",
-			Totals{Segments: 43, Blocks: 137, Reserved: 861929472, Allocated: 525286400, Active: 525286400, Requested: 523811840},
+			Totals{
+				Segments: 43, Blocks: 137, Reserved: 861929472, Allocated: 525286400, Active: 525286400,
+				Requested: 523811840,
+			},
 			2811, 336643072, 20971520, 815783936, 861929472,
 		},
 		{
 			"wedsonlin-assignment2-systems-ium-128-inference-memory-snapshot.pickle",
-			Totals{Segments: 98, Blocks: 223, Reserved: 1763704832, Allocated: 1703276544, Active: 1703276544, Requested: 1701310464},
+			Totals{
+				Segments: 98, Blocks: 223, Reserved: 1763704832, Allocated: 1703276544,
+				Active: 1703276544, Requested: 1701310464,
+			},
 			3840, 60428288, 20971520, 1738928128, 1763704832,
 		},
 		{
 			"yiyi-philosophy-llm-inference-1.3b-snapshot.pickle",
-			Totals{Segments: 257, Blocks: 785, Reserved: 7608467456, Allocated: 5683450880, Active: 5683450880, Requested: 5683449864},
+			Totals{
+				Segments: 257, Blocks: 785, Reserved: 7608467456, Allocated: 5683450880,
+				Active: 5683450880, Requested: 5683449864,
+			},
 			1, 1925016576, 207618048, 5683450880, 7608467456,
 		},
 		{
 			"yiyi-philosophy-llm-inference-oom-snapshot.pickle",
-			Totals{Segments: 176, Blocks: 460, Reserved: 11844714496, Allocated: 11840159744, Active: 11840159744, Requested: 11840159744},
+			Totals{
+				Segments: 176, Blocks: 460, Reserved: 11844714496, Allocated: 11840159744,
+				Active: 11840159744, Requested: 11840159744,
+			},
 			1, 4554752, 2080768, 11840159744, 11844714496,
 		},
 	}
@@ -74,10 +97,14 @@ func TestRecordings(t *testing.T) {
 			if diff := cmp.Diff(tt.totals, a.Totals); diff != "" {
 				t.Errorf("totals (-want +got):\n%s", diff)
 			}
-			got := []int64{int64(a.Trace.Events), a.Free.Sum, a.Free.Largest, a.Trace.Peak.Allocated, a.Trace.Peak.Reserved}
+			got := []int64{
+				int64(a.Trace.Events), a.Free.Sum, a.Free.Largest, a.Trace.Peak.Allocated,
+				a.Trace.Peak.Reserved,
+			}
 			want := []int64{int64(tt.events), tt.free, tt.largest, tt.peak, tt.reserved}
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("events, free, largest free block, peak allocated, reserved then (-want +got):\n%s", diff)
+				t.Errorf("events, free, largest free block, peak allocated, reserved then (-want +got):\n%s",
+					diff)
 			}
 			holds(t, a)
 			redone(t, &snap.Devices[0])
@@ -146,7 +173,8 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func BenchmarkRead(b *testing.B) {
-	data, err := os.ReadFile(filepath.Join(recordings, "wedsonlin-assignment2-systems-ium-128-inference-memory-snapshot.pickle"))
+	data, err := os.ReadFile(filepath.Join(recordings,
+		"wedsonlin-assignment2-systems-ium-128-inference-memory-snapshot.pickle"))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -4,10 +4,12 @@ import (
 	"vramsoak/parser/record"
 )
 
-// A Snapshot is what a file says: the allocators of all devices at one time, and what happened to them before.
+// A Snapshot is the content of a file: the allocators of all devices at one time, and the events
+// before.
 type Snapshot struct {
-	Devices []Device // those that hold memory or have events, in their order
-	// Annotations are what torch.profiler.record_function and optimizers named, by device and time.
+	Devices []Device // those that hold memory or have events, by index
+	// Annotations are the names that torch.profiler.record_function and optimizers recorded, by device
+	// and time.
 	Annotations []Annotation
 }
 
@@ -15,8 +17,8 @@ type Snapshot struct {
 type Device struct {
 	Index    int
 	Segments []Segment // by address
-	Settings *Settings // of its allocator; nil in old files, which do not tell
-	// Events are what happened last, oldest first: everything since the recording began, unless there was more than its
+	Settings *Settings // of its allocator; nil in old files
+	// Events are the last events, oldest first: all since the recording began, or as many as its
 	// max_entries. Without a trace there are none, or one.
 	Events []Event
 	sites  sites // of all devices of a snapshot
@@ -31,11 +33,13 @@ type Segment struct {
 	Requested int64 // bytes that were asked for, of the active blocks
 	Stream    uint64
 	Small     bool // of the pool for blocks of at most 1 MiB
-	// Expandable segments grow and shrink at their end; this one is a part that is mapped without a gap.
+	// Expandable segments grow and shrink at their end. This one is a part that is mapped without a
+	// gap.
 	Expandable bool
-	Pool       [2]int64 // a private pool's id (of a CUDA graph, of torch.cuda.MemPool); 0, 0 for the common one
-	Stack      *Stack   // where it was allocated; nil where that was not recorded
-	Blocks     []Block  // without gaps, from the segment's address on
+	// a private pool's id (of a CUDA graph, of torch.cuda.MemPool); 0, 0 for the common one
+	Pool   [2]int64
+	Stack  *Stack  // where it was allocated; nil where that was not recorded
+	Blocks []Block // without gaps, from the segment's address on
 }
 
 // A Block is a part of a segment.
@@ -47,7 +51,7 @@ type Block struct {
 	Stack     *Stack // where it was allocated; nil where that was not recorded
 }
 
-// An Action is what an event tells.
+// An Action is the kind of an event.
 type Action uint8
 
 // The actions of a trace, in the order of PyTorch's TraceEntry.
@@ -64,8 +68,10 @@ const (
 )
 
 var actions = map[string]Action{
-	"alloc": Alloc, "free_requested": FreeRequested, "free_completed": FreeCompleted, "segment_alloc": SegmentAlloc,
-	"segment_free": SegmentFree, "segment_map": SegmentMap, "segment_unmap": SegmentUnmap, "snapshot": SnapshotTaken, "oom": OOM,
+	"alloc": Alloc, "free_requested": FreeRequested, "free_completed": FreeCompleted,
+	"segment_alloc": SegmentAlloc,
+	"segment_free":  SegmentFree, "segment_map": SegmentMap, "segment_unmap": SegmentUnmap,
+	"snapshot": SnapshotTaken, "oom": OOM,
 }
 
 // An Event is one entry of a trace.
@@ -79,24 +85,25 @@ type Event struct {
 	Stack      *Stack // nil where that was not recorded
 }
 
-// A Stack is who called whom, innermost first. Blocks and events that have the same one point to the same Stack.
+// A Stack is a call stack, innermost frame first. Blocks and events with the same stack point to
+// the same Stack.
 type Stack struct{ Frames []*Frame }
 
-// A Frame is a line of a function. What PyTorch records of C++ has often no file ("??") and no line (0).
+// A Frame is a line of a function. PyTorch often records C++ without a file ("??") and a line (0).
 type Frame struct {
 	Function, File string
 	Line           int
 }
 
-// Settings are an allocator's.
+// Settings are the settings of an allocator.
 type Settings struct {
 	Conf string // PYTORCH_CUDA_ALLOC_CONF, as it was given
-	// RoundupPower2Divisions are those of sizes below 2 MiB, below 4, 8 ... 32768 MiB, and of larger ones; 0 for rounding to
-	// 512 bytes.
+	// RoundupPower2Divisions are the divisions for sizes below 2 MiB, below 4, 8 ... 32768 MiB, and
+	// for larger sizes. 0 means rounding to 512 bytes.
 	RoundupPower2Divisions [16]int64
 }
 
-// An Annotation is the beginning or the end of something with a name.
+// An Annotation is the beginning or the end of a named part of the program.
 type Annotation struct {
 	Name   string
 	Device int

@@ -1,6 +1,6 @@
 package snapshot
 
-// stack is an object's frames, nil where there are none.
+// stack returns the stack in an object's "frames", or nil without any.
 func (d *decoder) stack(o object) (*Stack, error) {
 	v, ok := o.get("frames")
 	if !ok || v.kind() == none {
@@ -36,6 +36,7 @@ func (d *decoder) stack(o object) (*Stack, error) {
 	return s, nil
 }
 
+// frameOf returns the frame in a dict. at is the offset of the list that it is in.
 func (d *decoder) frameOf(v value, at uint32) (*Frame, error) {
 	if v.kind() != dict {
 		return nil, d.wrong(at, "a frame as a dict", v.kind().String())

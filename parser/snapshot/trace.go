@@ -14,12 +14,14 @@ import (
 
 // An Op is one line of a trace for vramsoak replay.
 type Op struct {
-	Kind   byte // 'a' allocate, 'f' free, 'e' empty the cache, 'r' reset the peaks, 'c' configure, '#' a comment
+	// 'a' allocate, 'f' free, 'e' empty the cache, 'r' reset the peaks, 'c' configure, '#' a comment
+	Kind   byte
 	ID     int
 	Size   int64 // bytes, of an allocation
 	Stream int
 	Text   string // of a comment or a configuration
-	// Event is the index of the event that the line is made of, -1 for what sets the memory up that was held before.
+	// Event is the index of the event behind the line, or -1 for a line that builds the memory held
+	// before.
 	Event int
 }
 
@@ -49,23 +51,28 @@ func (d *Device) WriteTrace(w io.Writer) error {
 	return buf.Flush()
 }
 
-// Ops are the device's events as operations of an allocator, preceded by those that build what was held when the first
-// event came.
+// Ops ranges over the device's events as operations of an allocator. Before them come operations
+// that build the memory held at the first event.
 //
-// That is found by undoing all events from the segments in the file. Segment after segment is rebuilt, in the order of
-// their addresses: all of it is allocated, what was in use by its own and what was free as fillers, so that the next
-// segment must be a new one; in the end the fillers are freed. A segment that is larger than its first block made it
-// (because it was made for another, long freed) is allocated whole and freed first. This is done without the settings,
-// which come after it: they could round fillers, or leave large blocks whole. Of expandable segments the parts that are
-// mapped are put side by side.
+// That memory is found by undoing all events from the segments in the file. The operations rebuild
+// one segment after another, in the order of their addresses. They allocate each segment
+// completely: the blocks in use, and fillers for its free parts, so that the next segment must be a
+// new one. At the end they free the fillers. Some segments are larger than their first block needs,
+// because they were made for another block that is long freed. These are first allocated whole and
+// freed. All this comes before the settings, which could round fillers or leave large blocks whole.
+// The mapped parts of expandable segments are put side by side.
 //
-// An allocation is an "a", with what was asked for. A block is freed when its free was completed, not when it was
-// requested: until then no stream can have it. Segments that were given back are an "e" where nothing that could be given
-// back is left after it, as after torch.cuda.empty_cache() and after a failed cudaMalloc; else they are left to the replayed
-// allocator, which finds out by itself where its card is as large. An allocation that failed is an "a", freed at once, in case it does not.
+// An allocation is an "a" with the requested size. A block is freed when its free is completed,
+// because until then no stream can have it. Segments that were given back are an "e" if nothing
+// else could be given back after it. This is so after torch.cuda.empty_cache() and after a failed
+// cudaMalloc. In other cases the replayed allocator gives segments back by itself, if its device is
+// as large. A failed allocation is an "a" that is freed at once, in case it succeeds in the replay.
 func (d *Device) Ops() iter.Seq[Op] {
 	return func(yield func(Op) bool) {
-		t := tracer{device: d, yield: yield, ids: map[uint64]int{}, streams: map[uint64]int{0: 0}, memory: d.first(), event: -1}
+		t := tracer{
+			device: d, yield: yield, ids: map[uint64]int{}, streams: map[uint64]int{0: 0},
+			memory: d.first(), event: -1,
+		}
 		t.setUp()
 		for i := range d.Events {
 			if t.stopped {
@@ -106,7 +113,7 @@ func (t *tracer) stream(s uint64) int {
 	return n
 }
 
-// alloc is an allocation of a new id.
+// alloc emits an allocation and returns its id.
 func (t *tracer) alloc(size int64, stream uint64) int {
 	t.last++
 	t.emit(Op{Kind: 'a', ID: t.last, Size: size, Stream: t.stream(stream)})
@@ -115,12 +122,13 @@ func (t *tracer) alloc(size int64, stream uint64) int {
 
 func (t *tracer) free(id int) { t.emit(Op{Kind: 'f', ID: id}) }
 
-// setUp builds the memory that was held when the first event came.
+// setUp emits the operations that build the memory held at the first event.
 func (t *tracer) setUp() {
 	t.comment("device %d: %d events", t.device.Index, len(t.device.Events))
 	if t.memory.spans.Len() > 0 {
 		t.comment("held when the first event came: %s in %d segments, %s of it allocated",
-			record.FormatBytes(t.memory.reserved), t.memory.spans.Len(), record.FormatBytes(t.memory.allocated))
+			record.FormatBytes(t.memory.reserved), t.memory.spans.Len(),
+			record.FormatBytes(t.memory.allocated))
 	}
 	expandable := false
 	var fillers []int
@@ -153,7 +161,7 @@ func pythonBool(b bool) string {
 	return "False"
 }
 
-// rebuild allocates a segment: the blocks that are in use, and fillers, whose ids it returns.
+// rebuild allocates a segment: its blocks in use, and fillers. It returns the ids of the fillers.
 func (t *tracer) rebuild(s *span) (fillers []int) {
 	blocks := slices.Collect(t.memory.heldBy(s))
 	if !s.small && !s.expandable && len(blocks) > 0 && blocks[0].size != s.size {
@@ -172,7 +180,8 @@ func (t *tracer) rebuild(s *span) (fillers []int) {
 	}
 	shorten := map[int]*held{} // what stands for a block and for the gap behind it
 	for i, h := range blocks {
-		if gap := h.address - at; !s.small && gap > 0 && gap <= smallSize { // only at the beginning, where a part of an expandable segment was unmapped
+		// only at the beginning, where a part of an expandable segment was unmapped
+		if gap := h.address - at; !s.small && gap > 0 && gap <= smallSize {
 			h = &held{address: at, size: h.size + int64(gap)}
 		}
 		fill(h.address)
@@ -190,7 +199,8 @@ func (t *tracer) rebuild(s *span) (fillers []int) {
 		t.ids[blocks[i].address] = t.alloc(unrounded(s, h), s.stream)
 	}
 	fill(s.end())
-	// Now the only free block is the one that is freed here; from the end on, so that it is not merged with a gap before it.
+	// From the end on, free and reallocate one block at a time. It is then the only free block, and is
+	// not merged with a gap before it.
 	for _, id := range slices.Backward(slices.Sorted(maps.Keys(shorten))) {
 		h := shorten[id]
 		t.free(id)
@@ -199,15 +209,17 @@ func (t *tracer) rebuild(s *span) (fillers []int) {
 	return fillers
 }
 
-// unrounded is a size that gives a block its size, without settings: what was asked for, or the block's own.
+// unrounded returns a request that gives the block its size without settings: the requested size,
+// or the block's own.
 func unrounded(s *span, h *held) int64 {
-	if rounded := (h.requested + blockGrain - 1) / blockGrain * blockGrain; rounded == h.size && (s.small || h.requested > smallSize) {
+	if rounded := (h.requested + blockGrain - 1) / blockGrain * blockGrain; rounded == h.size &&
+		(s.small || h.requested > smallSize) {
 		return h.requested
 	}
 	return h.size
 }
 
-// do is one event.
+// do emits the operations of one event.
 func (t *tracer) do(i int) {
 	e := t.device.Events[i]
 	switch e.Action {
@@ -219,7 +231,8 @@ func (t *tracer) do(i int) {
 			delete(t.ids, e.Address)
 		}
 	case OOM:
-		t.comment("out of memory: %s, of which the driver had %s", record.FormatBytes(e.Size), record.FormatBytes(e.DeviceFree))
+		t.comment("out of memory: %s, of which the driver had %s", record.FormatBytes(e.Size),
+			record.FormatBytes(e.DeviceFree))
 		t.free(t.alloc(e.Size, e.Stream))
 	}
 	t.memory.do(e, i)
@@ -232,5 +245,5 @@ func (t *tracer) do(i int) {
 	}
 }
 
-// gives says that memory went back to the driver.
+// returnsMemory reports whether an event gave memory back to the driver.
 func returnsMemory(e Event) bool { return e.Action == SegmentFree || e.Action == SegmentUnmap }

@@ -26,11 +26,15 @@ func line(n int) []any {
 }
 
 func event(action string, addr, size, stream, micros, at int) dictOf {
-	return dictOf{"action", action, "addr", addr, "size", size, "stream", stream, "time_us", micros, "frames", line(at)}
+	return dictOf{
+		"action", action, "addr", addr, "size", size, "stream", stream, "time_us", micros,
+		"frames", line(at),
+	}
 }
 
-// workload is a snapshot of two devices. On device 1 a program began with one segment of 20 MiB held, of which the first 4 MiB
-// were allocated; it leaked 2 MiB in each of three rounds, gave a segment back, and failed to get 12 MiB:
+// workload is a snapshot of two devices. On device 1 a program began with one segment of 20 MiB
+// held, of which the first 4 MiB were allocated; it leaked 2 MiB in each of three rounds, gave a
+// segment back, and failed to get 12 MiB:
 //
 //	before:  A 4 MiB (line 1) | 16 free                                                  segment at 0
 //	round n: temporary 3 MiB (line 10+n), 2 MiB that stay (line 20), temporary freed
@@ -55,24 +59,39 @@ func workload() dictOf {
 		add(event("alloc", stays, 2*mib-100, 0, tick(), 20))
 		add(event("free_requested", temporary, 3*mib, 0, tick(), 10+n))
 		add(event("free_completed", temporary, 3*mib, 0, tick(), 10+n))
-		kept = append(kept, dictOf{"address", stays, "size", 2 * mib, "requested_size", 2*mib - 100, "state", "active_allocated", "frames", line(20)})
+		kept = append(kept, dictOf{
+			"address", stays, "size", 2 * mib, "requested_size", 2*mib - 100,
+			"state", "active_allocated", "frames", line(20),
+		})
 	}
 	add(event("segment_alloc", base+64*mib, 30*mib, 0, tick(), 30))
 	add(event("alloc", base+64*mib, 30*mib, 0, tick(), 30))
 	add(event("free_requested", base+64*mib, 30*mib, 0, tick(), 30))
 	add(event("free_completed", base+64*mib, 30*mib, 0, tick(), 30))
 	add(event("segment_free", base+64*mib, 30*mib, 0, tick(), 40))
-	add(dictOf{"action", "oom", "device_free", 5 * mib, "size", 12 * mib, "stream", 0, "time_us", tick(), "frames", line(40)})
+	add(dictOf{
+		"action", "oom", "device_free", 5 * mib, "size", 12 * mib, "stream", 0, "time_us",
+		tick(), "frames", line(40),
+	})
 	free := func(at, size int) dictOf {
-		return dictOf{"address", base + at*mib, "size", size * mib, "requested_size", 0, "state", "inactive", "frames", []any{}}
+		return dictOf{
+			"address", base + at*mib, "size", size * mib, "requested_size", 0, "state",
+			"inactive", "frames",
+			[]any{},
+		}
 	}
-	blocks := []any{dictOf{"address", base, "size", 4 * mib, "requested_size", 4 * mib, "state", "active_allocated", "frames", []any{}}, free(4, 3)}
+	blocks := []any{dictOf{
+		"address", base, "size", 4 * mib, "requested_size", 4 * mib, "state",
+		"active_allocated", "frames",
+		[]any{},
+	}, free(4, 3)}
 	blocks = append(append(blocks, kept...), free(13, 7))
 	return dictOf{
 		"segments",
 		[]any{
 			dictOf{
-				"device", 1, "address", base, "total_size", 20 * mib, "allocated_size", 10 * mib, "active_size", 10 * mib, "requested_size", 0, "stream", 0,
+				"device", 1, "address", base, "total_size", 20 * mib, "allocated_size", 10 * mib,
+				"active_size", 10 * mib, "requested_size", 0, "stream", 0,
 				"segment_type", "large", "segment_pool_id",
 				[2]int{0, 0},
 				"is_expandable", false, "frames",
@@ -80,14 +99,21 @@ func workload() dictOf {
 				"blocks", blocks,
 			},
 			dictOf{
-				"device", 0, "address", base, "total_size", 2 * mib, "stream", 0x5f5e100, "segment_type", "small", "is_expandable", true, "blocks",
-				[]any{dictOf{"size", 512, "requested_size", 4, "state", "active_pending_free"}, dictOf{"size", 2*mib - 512, "state", "inactive"}},
+				"device", 0, "address", base, "total_size", 2 * mib, "stream", 0x5f5e100, "segment_type",
+				"small", "is_expandable", true, "blocks",
+				[]any{
+					dictOf{"size", 512, "requested_size", 4, "state", "active_pending_free"},
+					dictOf{"size", 2*mib - 512, "state", "inactive"},
+				},
 			},
 		},
 		"device_traces",
 		[]any{[]any{}, events},
 		"allocator_settings",
-		dictOf{"PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:64", "max_split_size", 64 * mib, "garbage_collection_threshold", 0.5},
+		dictOf{
+			"PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:64", "max_split_size", 64 * mib,
+			"garbage_collection_threshold", 0.5,
+		},
 		"external_annotations",
 		[]any{
 			dictOf{"stage", "START", "name", "round 2", "device", 1, "time_us", 1_700_000_000_008_500},
@@ -125,8 +151,14 @@ func TestWorkload(t *testing.T) {
 	before := Site{Function: Before}
 	want := &Analysis{
 		Device: 1,
-		Totals: Totals{Segments: 1, Blocks: 4, Reserved: 20 * mib, Allocated: 10 * mib, Active: 10 * mib, Requested: 10*mib - 300},
-		Holds:  []Usage{{Site: at(20), Bytes: 6 * mib, Blocks: 3, Largest: 2 * mib}, {Site: before, Bytes: 4 * mib, Blocks: 1, Largest: 4 * mib}},
+		Totals: Totals{
+			Segments: 1, Blocks: 4, Reserved: 20 * mib, Allocated: 10 * mib, Active: 10 * mib,
+			Requested: 10*mib - 300,
+		},
+		Holds: []Usage{
+			{Site: at(20), Bytes: 6 * mib, Blocks: 3, Largest: 2 * mib},
+			{Site: before, Bytes: 4 * mib, Blocks: 1, Largest: 4 * mib},
+		},
 		Free: Free{
 			Sum: 10 * mib, InactiveSplit: 10 * mib, Largest: 7 * mib,
 			Pins: []Pin{{Site: at(20), Segments: 1, Free: 10 * mib, Holds: 10 * mib}},
@@ -141,10 +173,12 @@ func TestWorkload(t *testing.T) {
 				{Site: before, Bytes: 4 * mib, Blocks: 1, Largest: 4 * mib},
 			},
 			Kept: []Growth{{
-				Usage: Usage{Site: at(20), Bytes: 6 * mib, Blocks: 3, Largest: 2 * mib}, Steps: 3, From: 1. / 17, To: 9. / 17,
+				Usage: Usage{Site: at(20), Bytes: 6 * mib, Blocks: 3, Largest: 2 * mib}, Steps: 3,
+				From: 1. / 17, To: 9. / 17,
 			}},
 			OOMs: []OutOfMemory{{
-				Event: 17, Micros: 1_700_000_000_018_000, Requested: 12 * mib, DeviceFree: 5 * mib, Reserved: 20 * mib, Allocated: 10 * mib,
+				Event: 17, Micros: 1_700_000_000_018_000, Requested: 12 * mib, DeviceFree: 5 * mib,
+				Reserved: 20 * mib, Allocated: 10 * mib,
 				Free: 10 * mib, Usable: 10 * mib, Largest: 7 * mib, Site: at(40),
 			}},
 		},
@@ -173,7 +207,10 @@ func TestMap(t *testing.T) {
 		Name: "snapshot", Lane: record.Lane{Device: 0},
 		Segments: []record.Segment{{
 			Address: base, Size: 2 * mib, Small: true, Expandable: true, Stream: 0x5f5e100,
-			Blocks: []record.Block{{Size: 512, State: record.BlockPending}, {Size: 2*mib - 512, State: record.BlockFree}},
+			Blocks: []record.Block{
+				{Size: 512, State: record.BlockPending},
+				{Size: 2*mib - 512, State: record.BlockFree},
+			},
 		}},
 	}
 	if diff := cmp.Diff(want, readWorkload(t).Devices[0].Map()); diff != "" {
@@ -181,7 +218,7 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// TestTrace: the segment that was there is allocated whole, freed and filled again; then the events follow.
+// The trace allocates the first segment whole, frees it and fills it again. Then the events follow.
 func TestTrace(t *testing.T) {
 	snap := readWorkload(t)
 	var got strings.Builder
@@ -219,7 +256,8 @@ f 11
 	}
 }
 
-// TestMaps: at the beginning, at the peak with the segment of 30 MiB, at the failure and in the end.
+// Maps are taken at the beginning, at the peak with the segment of 30 MiB, at the failure and at
+// the end.
 func TestMaps(t *testing.T) {
 	snap := readWorkload(t)
 	d := &snap.Devices[1]
@@ -227,7 +265,8 @@ func TestMaps(t *testing.T) {
 	for m := range d.Maps(d.Analyze(nil).Trace) {
 		sums := m.Sums()
 		got = append(got, fmt.Sprintf("%s %s: %d reserved, %d allocated, %d largest free, %d requested, %d allowed",
-			m.Time.Format("05.000"), m.Name, sums.Reserved/mib, sums.Allocated/mib, sums.LargestFree/mib, m.Requested/mib, m.Allowed/mib))
+			m.Time.Format("05.000"), m.Name, sums.Reserved/mib, sums.Allocated/mib, sums.LargestFree/mib,
+			m.Requested/mib, m.Allowed/mib))
 	}
 	want := []string{
 		"20.001 history begins: 20 reserved, 4 allocated, 16 largest free, 0 requested, 0 allowed",
@@ -244,7 +283,10 @@ func TestMaps(t *testing.T) {
 func TestLongTexts(t *testing.T) {
 	t.Parallel()
 	w := workload()
-	w = append(w[:len(w)-1], []any{dictOf{"stage", "START", "name", strings.Repeat("é", 3000), "device", 1, "time_us", 1}})
+	w = append(w[:len(w)-1], []any{dictOf{
+		"stage", "START", "name", strings.Repeat("é", 3000),
+		"device", 1, "time_us", 1,
+	}})
 	snap, err := Read(bytes.NewReader(pickled(t, w)), "x")
 	if err != nil {
 		t.Fatal(err)

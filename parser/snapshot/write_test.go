@@ -9,8 +9,9 @@ import (
 // A dictOf has keys and values in turn.
 type dictOf []any
 
-// pickled writes a value as PyTorch's own pickler does (torch/csrc/jit/serialization/pickler.cpp), whose files the
-// out-of-memory observers write: protocol 2, integers in one, two, four or eight bytes, no memo for what is there once.
+// pickled writes a value as PyTorch's own pickler does (torch/csrc/jit/serialization/pickler.cpp),
+// whose files the out-of-memory observers write: protocol 2, integers in one, two, four or eight
+// bytes, no memo for what is there once.
 func pickled(t testing.TB, v any) []byte {
 	t.Helper()
 	return append(appendValue(t, []byte{opProto, 2}, v), opStop)

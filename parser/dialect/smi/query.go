@@ -140,8 +140,10 @@ func readQuerySection(l *scan.Line, at int) (end int) {
 		if !ok {
 			break
 		}
-		q, known := map[string]record.Quantity{"Total": record.Total, "Used": record.Used,
-			"Free": record.Free}[string(key)]
+		q, known := map[string]record.Quantity{
+			"Total": record.Total, "Used": record.Used,
+			"Free": record.Free,
+		}[string(key)]
 		if !known && string(key) != "Reserved" {
 			break
 		}
