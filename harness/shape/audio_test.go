@@ -46,6 +46,18 @@ func TestCorrelation(t *testing.T) {
 	}
 }
 
+// TestAudioAllAsLong: lengths that are all the same, or differ by a millionth of a second, explain
+// nothing and are dropped.
+func TestAudioAllAsLong(t *testing.T) {
+	x := made(20, func(i int) float64 { return float64(i) })
+	for _, more := range []float64{0, 1e-6} {
+		seconds := with(made(20, func(int) float64 { return 300 }), map[int]float64{19: 300 + more})
+		if a := newAudio(Series{Values: x, Audio: seconds}, x); a.seconds != nil || a.ordered || a.rate != 0 {
+			t.Errorf("one file longer by %g s: %+v", more, a)
+		}
+	}
+}
+
 // TestAudioHardlyDiffers: lengths that differ by a millisecond count, or do not; how many files there are makes no difference.
 func TestAudioHardlyDiffers(t *testing.T) {
 	for _, n := range []int{8, 60, 100_000} {

@@ -95,3 +95,28 @@ func TestGoesOnWithoutAudio(t *testing.T) {
 		t.Error("goes on in a half that is flat")
 	}
 }
+
+// TestNeeded: a line needs the table's threshold, a break 4.5 more, the length of the audio 0.2 more.
+func TestNeeded(t *testing.T) {
+	x := made(30, func(i int) float64 { return float64(i) })
+	line := newBench(x, x, &audio{}, 1, 1)
+	byAudio := newBench(x, x, &audio{seconds: made(30, func(i int) float64 { return float64(60 + i%7) }),
+		ordered: true}, 1, 1)
+	for _, c := range []struct {
+		name     string
+		b        *bench
+		searched int
+		more     float64
+	}{
+		{"a line", line, 0, 0},
+		{"behind a break", line, 1, 4.5},
+		{"behind two breaks", line, 2, 4.5},
+		{"beside audio", byAudio, 0, 0.2},
+		{"behind a break, beside audio", byAudio, 1, 4.7},
+	} {
+		want := criticalT(30, 0.3) + c.more
+		if got := c.b.needed(&model{searched: c.searched, fit: fit{phi: 0.3}}); !near(got, want, 1e-12) {
+			t.Errorf("%s: needs %g, want %g", c.name, got, want)
+		}
+	}
+}

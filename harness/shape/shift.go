@@ -40,8 +40,8 @@ func Shifted(values []float64) (s Shift, ok bool) {
 	}
 	sure := stepIsSure(y, at, floor, trust)
 	for _, part := range [][2]int{{0, at}, {at, len(y)}} {
-		if sure || part[1]-part[0] < 2*shiftSide {
-			continue
+		if sure {
+			break
 		}
 		if k := risesAt(y[part[0]:part[1]]); k > 0 && lasts(y, part[0]+k) &&
 			stepIsSure(y[part[0]:part[1]], k, floor, trust) {
