@@ -169,7 +169,12 @@ func (m *machine) build(re *syntax.Regexp, next int) (pc int, ok bool) {
 // repeat adds a part that is repeated: bytes of a set as a run, a group as copies of it.
 func (m *machine) repeat(re *syntax.Regexp, least, most, next int) (pc int, ok bool) {
 	lazy := re.Flags&syntax.NonGreedy != 0
-	if set, isSet := setOf(re.Sub[0]); isSet {
+	set, isSet := setOf(re.Sub[0])
+	if sub := re.Sub[0]; sub.Op == syntax.OpLiteral && len(sub.Rune) == 1 && isPlain(sub) {
+		set.add(byte(sub.Rune[0]))
+		isSet = true
+	}
+	if isSet {
 		return m.add(node{op: opRun, set: set, min: least, max: most, lazy: lazy, next: next}), true
 	}
 	if most < 0 {
@@ -249,6 +254,7 @@ func (w *walk) find(from int, slots []int) (found, done bool) {
 		for i := range slots {
 			slots[i] = -1
 		}
+		w.saved = 0
 		if w.match(m.start, at, slots) {
 			return true, true
 		}
@@ -262,8 +268,10 @@ func (w *walk) find(from int, slots []int) (found, done bool) {
 // A walk is a search for a match. left is how many steps it may take yet.
 type walk struct {
 	*machine
-	text []byte
-	left int
+	text  []byte
+	left  int
+	saved int // how much of room is taken
+	room  [512]int
 }
 
 // match reports whether the text matches from a node and an offset on.
@@ -287,12 +295,12 @@ func (w *walk) match(pc, at int, slots []int) bool {
 			a, b := w.allows(n.next, at), w.allows(n.alt, at)
 			switch {
 			case a && b:
-				var saved [2 * groupsMax]int
-				kept := saved[:copy(saved[:], slots)]
+				kept := w.save(slots)
 				if w.match(n.next, at, slots) {
 					return true
 				}
-				copy(slots, kept)
+				w.restore(slots, kept)
+				w.saved = kept
 				pc = n.alt
 				continue
 			case b:
@@ -361,16 +369,16 @@ func (w *walk) allows(pc, at int) bool {
 
 // lazily goes on behind a run, from its least end to its most.
 func (w *walk) lazily(n *node, at, least, most int, slots []int) bool {
-	var saved [2 * groupsMax]int
-	kept := saved[:copy(saved[:], slots)]
+	kept := w.save(slots)
 	for end := at; ; end++ {
 		if end >= least && w.allows(n.next, end) {
 			if w.match(n.next, end, slots) {
 				return true
 			}
-			copy(slots, kept)
+			w.restore(slots, kept)
 		}
 		if w.left--; w.left < 0 || end >= most || !n.set.has(w.text[end]) {
+			w.saved = kept
 			return false
 		}
 	}
@@ -378,18 +386,36 @@ func (w *walk) lazily(n *node, at, least, most int, slots []int) bool {
 
 // greedily goes on behind a run, from its most end to its least.
 func (w *walk) greedily(n *node, least, end int, slots []int) bool {
-	var saved [2 * groupsMax]int
-	kept := saved[:copy(saved[:], slots)]
+	kept := w.save(slots)
 	for ; end >= least; end-- {
 		if w.allows(n.next, end) {
 			if w.match(n.next, end, slots) {
 				return true
 			}
-			copy(slots, kept)
+			w.restore(slots, kept)
 		}
 		if w.left--; w.left < 0 {
-			return false
+			break
 		}
 	}
+	w.saved = kept
 	return false
+}
+
+// save keeps the groups for the case that a choice proves wrong. Choices within choices take more room
+// than there is only in patterns that regexp reads as well.
+func (w *walk) save(slots []int) (at int) {
+	at = w.saved
+	if at+len(slots) > len(w.room) {
+		w.left = 0
+		return at
+	}
+	w.saved += copy(w.room[at:], slots)
+	return at
+}
+
+// restore puts back the groups that were saved last.
+func (w *walk) restore(slots []int, at int) {
+	copy(slots, w.room[at:])
+	w.saved = min(at+len(slots), len(w.room))
 }

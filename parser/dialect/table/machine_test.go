@@ -47,7 +47,7 @@ func FuzzMachine(f *testing.F) {
 // Where the machine does not know a pattern, or a line, regexp is asked.
 func TestMachineSubset(t *testing.T) {
 	for text, known := range map[string]bool{
-		`a(?P<used>\d+) MiB`: true, `(?:ab)*c`: false, `é`: false, `[é-ü]x`: true, `(?:ab){2}`: true, `(?:abc(?:x|yz)){900}`: false,
+		`a(?P<used>\d+) MiB`: true, `(?:ab)*c`: false, `é`: false, `[é-ü]x`: true, `(?:ab){2}`: true, ` *x`: true, `(?:abc(?:x|yz)){900}`: false,
 	} {
 		p, err := compile(text, false)
 		if err != nil || (p.machine != nil) != known {

@@ -87,7 +87,6 @@ type finder struct {
 	from  int   // where the next match may begin
 	end   int   // where the one before ends; -1 if there is none
 	slots []int // where the groups of the match begin and end; -1 if they take no part
-	room  [2 * groupsMax]int
 	found [][]int // the matches that regexp found
 	slow  bool
 }
@@ -103,8 +102,10 @@ const (
 
 func (f *finder) begin(p *pattern, text []byte) {
 	f.pattern, f.from, f.end, f.found = p, 0, -1, nil
-	f.walk = walk{machine: p.machine, text: text, left: stepsMin + stepsPerByte*len(text)}
-	f.slots = f.room[:2*len(p.names)]
+	f.walk.machine, f.text, f.left = p.machine, text, stepsMin+stepsPerByte*len(text)
+	if f.slots == nil {
+		f.slots = make([]int, 2*len(p.names))
+	}
 	if f.slow = p.machine == nil || !isASCII(text); f.slow {
 		f.found = p.regexp().FindAllSubmatchIndex(text, -1)
 	}

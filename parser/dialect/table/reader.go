@@ -40,6 +40,7 @@ type reader struct {
 	bare     int64 // the unit of numbers without one
 	named    string
 	sampled  bool
+	finders  sync.Pool
 	whole    string // a line that is not torn; "" if the program has no example
 }
 
@@ -100,7 +101,11 @@ func newReader(program *Program, i int) *reader {
 // read reads all matches of the line at once, where the first of the literals stands that is not in
 // another record.
 func (r *reader) read(l *scan.Line, at int) (end int) {
-	var f finder
+	f, _ := r.finders.Get().(*finder)
+	if f == nil {
+		f = &finder{}
+	}
+	defer r.finders.Put(f)
 	for f.begin(r.pattern, l.Text); f.next(); {
 		if f.slots[1] > at && r.match(l, f.slots) {
 			end = f.slots[1]
@@ -137,6 +142,8 @@ type match struct {
 	mistakes []mistake
 }
 
+func (m *match) wrong(expected string, at int) { m.mistakes = append(m.mistakes, mistake{expected, at}) }
+
 type mistake struct {
 	expected string
 	at       int
@@ -166,12 +173,11 @@ func (r *reader) match(l *scan.Line, slots []int) bool {
 
 // group reads a group of a match.
 func (r *reader) group(l *scan.Line, m *match, g *group, group []byte, start, end int) {
-	wrong := func(expected string) { m.mistakes = append(m.mistakes, mistake{expected, start}) }
 	switch g.kind {
 	case kindQuantity:
 		size, expected := r.size(group, l.Text[end:])
 		if expected != "" {
-			wrong(expected + " in the group " + g.name)
+			m.wrong(expected+" in the group "+g.name, start)
 			return
 		}
 		m.Set(g.quantity, size)
@@ -182,19 +188,19 @@ func (r *reader) group(l *scan.Line, m *match, g *group, group []byte, start, en
 		}
 	case kindFile:
 		if m.file = bytes.TrimSpace(group); len(m.file) == 0 {
-			wrong("the name of a file")
+			m.wrong("the name of a file", start)
 		}
 	case kindFallback:
 		m.fallback = true
 	case kindTime:
 		if m.time = stamp.Find(group); m.time.IsZero() {
-			wrong("a time such as 2026-11-20T02:00:03Z")
+			m.wrong("a time such as 2026-11-20T02:00:03Z", start)
 		}
 	case kindDevice, kindRank:
 		n, rest, ok := lex.CutInt(group)
 		switch {
 		case !ok || len(rest) > 0:
-			wrong("the number of a " + g.name)
+			m.wrong("the number of a "+g.name, start)
 		case g.kind == kindDevice:
 			m.lane.Device = n
 		default:
