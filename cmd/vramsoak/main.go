@@ -127,7 +127,7 @@ checkpoints that the pipeline logs, and fails the build if memory is not given b
 		newPlotCommand(), newSimulateCommand(),
 		newSnapshotCommand(), newReplayCommand(), newProfileCommand(), newFixturesCommand(),
 		newDoctorCommand(),
-		newSchemaCommand(),
+		newSchemaCommand(), newDialectsCommand(),
 	} {
 		cmd.SetHelpTemplate(template + plainStatus)
 		root.AddCommand(cmd)

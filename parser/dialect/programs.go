@@ -2,6 +2,8 @@ package dialect
 
 import (
 	_ "embed"
+	"reflect"
+	"runtime"
 	"strings"
 	"sync"
 
@@ -80,4 +82,22 @@ func (e *entry) dialects() (all []*scan.Dialect) {
 		all = append(all, line.Dialect(e.name, e.program, i))
 	}
 	return all
+}
+
+// Show returns the entry of a built-in program as YAML for a user to start from, under the name
+// my-NAME. For a dialect that is written in Go it returns the file. Both are "" for an unknown name.
+func Show(name string) (yaml, goFile string) {
+	for _, e := range entries() {
+		if e.name == name {
+			return "dialects:\n" + strings.Replace(e.text, "- name: ", "- name: my-", 1), ""
+		}
+	}
+	for _, d := range written {
+		if d.Name == name {
+			pc := reflect.ValueOf(d.Read).Pointer()
+			file, _ := runtime.FuncForPC(pc).FileLine(pc)
+			return "", file[max(0, strings.LastIndex(file, "parser/dialect/")):]
+		}
+	}
+	return "", ""
 }

@@ -84,9 +84,9 @@ func tornTree(re *syntax.Regexp, keep bool) (*syntax.Regexp, error) {
 type finder struct {
 	*pattern
 	walk
-	from  int   // where the next match may begin
-	end   int   // where the one before ends; -1 if there is none
-	slots []int // where the groups of the match begin and end; -1 if they take no part
+	from  int     // where the next match may begin
+	end   int     // where the one before ends; -1 if there is none
+	slots []int   // where the groups of the match begin and end; -1 if they take no part
 	found [][]int // the matches that regexp found
 	slow  bool
 }

@@ -142,7 +142,9 @@ type match struct {
 	mistakes []mistake
 }
 
-func (m *match) wrong(expected string, at int) { m.mistakes = append(m.mistakes, mistake{expected, at}) }
+func (m *match) wrong(expected string, at int) {
+	m.mistakes = append(m.mistakes, mistake{expected, at})
+}
 
 type mistake struct {
 	expected string

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"vramsoak/parser/dialect"
+	"vramsoak/parser/strictyaml"
+)
+
+func newDialectsCommand() *cobra.Command {
+	show := ""
+	cmd := &cobra.Command{
+		Use:   "dialects",
+		Short: "List the log formats that are read, or show one as YAML to start from",
+		Long: `Dialects lists the names of the built-in dialects. With --show it prints the description of
+one as YAML. Change it, and put it under dialects: in vramsoak.yaml: a dialect of your own has all
+the fields that a built-in one has. Programs that print blocks of lines are written in Go; --show
+then names the file.`,
+		Example: `  vramsoak dialects
+  vramsoak dialects --show megatron > mine.yaml
+  vramsoak parse --dialect-file mine.yaml run.log`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runDialects(cmd.OutOrStdout(), show)
+		},
+	}
+	cmd.Flags().StringVar(&show, "show", "", "print the dialect of this `name` as YAML")
+	return cmd
+}
+
+func runDialects(out io.Writer, show string) error {
+	text := strings.Join(dialect.Names(), "\n") + "\n"
+	if show != "" {
+		yaml, goFile := dialect.Show(show)
+		switch {
+		case goFile != "":
+			yaml = fmt.Sprintf("# %s is written in Go: %s\n", show, goFile)
+		case yaml == "":
+			return fmt.Errorf("expected one of the dialects %s, found %q%s",
+				strings.Join(dialect.Names(), ", "), show, strictyaml.Meant(show, dialect.Names()))
+		}
+		text = yaml
+	}
+	if _, err := io.WriteString(out, text); err != nil {
+		return fmt.Errorf("printing the dialects: %w", err)
+	}
+	return nil
+}
