@@ -368,7 +368,7 @@ func (m *memory) join(s, next *span) {
 			s.small, s.pool = neighbour.small, neighbour.pool
 		}
 	}
-	from, until := s.address, s.end() // what is free
+	from, until := s.address, s.end() // the free gap around the part
 	if next != nil && next.joins(s) {
 		until = m.nextBlock(next, next.address)
 		m.gaps.remove(next, next.address, until)

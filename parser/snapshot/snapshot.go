@@ -58,7 +58,7 @@ type Action uint8
 const (
 	Alloc         Action = iota // a block is handed out; Size is what was asked for
 	FreeRequested               // it is given back
-	FreeCompleted               // no stream uses it any more: from now on it can be handed out again
+	FreeCompleted               // no stream uses it any more: the allocator may reuse it
 	SegmentAlloc                // cudaMalloc
 	SegmentFree                 // cudaFree
 	SegmentMap                  // an expandable segment grew

@@ -178,7 +178,7 @@ func (t *tracer) rebuild(s *span) (fillers []int) {
 			at += uint64(n)
 		}
 	}
-	shorten := map[int]*held{} // what stands for a block and for the gap behind it
+	shorten := map[int]*held{} // allocations that cover a block and the gap after it
 	for i, h := range blocks {
 		// only at the beginning, where a part of an expandable segment was unmapped
 		if gap := h.address - at; !s.small && gap > 0 && gap <= smallSize {

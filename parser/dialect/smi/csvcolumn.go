@@ -97,7 +97,7 @@ const (
 	usedWords   = " used usage use "
 	freeWords   = " free available avail "
 	totalWords  = " total capacity "
-	// otherWords make an amount of memory another than what is used, free or there.
+	// A name with one of otherWords is not the used, free or total memory of a device.
 	otherWords = " cpu ram host system sys swap rss heap util utilization utilisation percent " +
 		"percentage pct % ratio rate peak max min avg mean average reserved allocated cached torch " +
 		"bar protected delta diff bandwidth clock shared gtt vis limit "

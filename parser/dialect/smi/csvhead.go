@@ -61,7 +61,7 @@ func wrapperMark(field []byte) []byte {
 	return nil
 }
 
-// newCSVHead returns the header in a line, or nil if the line is none.
+// newCSVHead returns the header in a line, or nil if the line is not a header.
 func newCSVHead(text []byte) *csvHead {
 	spans := splitCSV(text)
 	if len(spans) == maxCSVFields {

@@ -183,7 +183,7 @@ type csvPoll struct {
 }
 
 const (
-	// lines that are looked at to see how many rows there are in a poll
+	// Lines that are searched for the number of rows in a poll.
 	maxPollRows    = 64
 	maxPollDevices = 16                     // most devices of a machine
 	maxRowGap      = 100 * time.Millisecond // rows of one poll follow each other within

@@ -129,7 +129,7 @@ type smiRow struct {
 	graphics    bool // a process that only draws
 }
 
-// newSMIRow returns the row in a line, or nil if the line is none.
+// newSMIRow returns the row in a line, or nil if the line is not about memory.
 func newSMIRow(text, above []byte) *smiRow {
 	var before []byte
 	for from := bytes.IndexByte(text, '|') + 1; from > 0; {
@@ -271,7 +271,7 @@ func newProcessRow(cell []byte) *smiRow {
 	}
 	if row.what = bytes.TrimSpace(name); len(row.what) > 0 && lex.IsDigit(row.what[0]) &&
 		len(bytes.Fields(row.what)) > 1 {
-		return nil // a table of numbers
+		return nil // some other table, with numbers in all columns
 	}
 	return row
 }

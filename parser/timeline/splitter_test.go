@@ -1,12 +1,14 @@
-package parser
+package timeline_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"vramsoak/parser"
 )
 
-// logOf is a log of so many files with these checkpoints, without the first few.
+// logOf returns a log of files with these checkpoints, without the first cut lines.
 func logOf(files int, names []string, cut int) string {
 	var lines []string
 	for range files {
@@ -17,53 +19,50 @@ func logOf(files int, names []string, cut int) string {
 	return strings.Join(lines[cut:], "")
 }
 
-// A log that has its head has all of its files, whatever their checkpoints are called.
+// A log with its head has all files, whatever the names of their checkpoints.
 func TestSplitWithHead(t *testing.T) {
 	for _, names := range [][]string{
 		{"Load model", "Start", "Encoded", "End"},
-		{"Before File", "Pipeline Initialization", "Before Whisper Cleanup", "After Whisper Cleanup", "After File"},
+		{
+			"Before File", "Pipeline Initialization",
+			"Before Whisper Cleanup", "After Whisper Cleanup", "After File",
+		},
 		{"Before model setup", "Initial", "Encoded"},
 	} {
-		tl, err := Build(Read(strings.NewReader(logOf(12, names, 0)), "log"))
+		tl, err := parser.Build(parser.Read(strings.NewReader(logOf(12, names, 0)), "log"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(tl.Files) != 12 || len(tl.Outside) > 0 || tl.Files[0].Checkpoints[0].Name != names[0] {
-			t.Errorf(
-				"%q: %d files from %q on, %d stretches outside",
-				names,
-				len(tl.Files),
-				tl.Files[0].Checkpoints[0].Name,
-				len(tl.Outside),
-			)
+			t.Errorf("%q: %d files from %q on, %d stretches outside",
+				names, len(tl.Files), tl.Files[0].Checkpoints[0].Name, len(tl.Outside))
 		}
 	}
 }
 
-// A log whose head is missing has the files of the whole one, but for what is left of the first.
+// A log without its head has the files of the whole log except the first, cut one.
 func TestSplitWithoutHead(t *testing.T) {
 	for _, names := range [][]string{
-		{"Before Transcription", "Before Whisper Cleanup", "After Whisper Cleanup", "After Transcription"},
 		{
-			"Pipeline Initialization", "Before Audio", "After Audio", "Before Transcription", "Before Whisper Cleanup",
-			"After Whisper Cleanup", "After Transcription (post-cleanup)", "Before Waveform Cleanup", "After Waveform Cleanup",
+			"Before Transcription", "Before Whisper Cleanup", "After Whisper Cleanup",
+			"After Transcription",
+		},
+		{
+			"Pipeline Initialization", "Before Audio", "After Audio", "Before Transcription",
+			"Before Whisper Cleanup", "After Whisper Cleanup", "After Transcription (post-cleanup)",
+			"Before Waveform Cleanup", "After Waveform Cleanup",
 			"Before Final Cleanup", "After Final Cleanup",
 		},
 	} {
 		for cut := range 2*len(names) + 1 {
-			tl, err := Build(Read(strings.NewReader(logOf(12, names, cut)), "log"))
+			tl, err := parser.Build(parser.Read(strings.NewReader(logOf(12, names, cut)), "log"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := 12 - (cut+len(names)-1)/len(names)
 			if len(tl.Files) != want {
-				t.Errorf(
-					"without %d of %d checkpoints a file: %d files, want %d",
-					cut,
-					len(names),
-					len(tl.Files),
-					want,
-				)
+				t.Errorf("without %d of %d checkpoints a file: %d files, want %d",
+					cut, len(names), len(tl.Files), want)
 				continue
 			}
 			for i, f := range tl.Files {

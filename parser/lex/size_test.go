@@ -1,4 +1,4 @@
-package parser_test
+package lex_test
 
 import (
 	"testing"
@@ -25,7 +25,10 @@ func TestParseSize(t *testing.T) {
 			t.Errorf("ParseSize(%q) = %+v, %v; want %+v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "GB", "1.2.3GB", "X.XXgb", "nan", "7 parsecs", "1e3MB", "99999999999GB", "-", ".", "--1MB"} {
+	for _, text := range []string{
+		"", "GB", "1.2.3GB", "X.XXgb", "nan", "7 parsecs", "1e3MB",
+		"99999999999GB", "-", ".", "--1MB",
+	} {
 		if got, err := lex.ParseSize(text); err == nil {
 			t.Errorf("ParseSize(%q) = %+v, want an error", text, got)
 		}
@@ -45,8 +48,9 @@ func TestSizeBounds(t *testing.T) {
 
 func TestFormatBytes(t *testing.T) {
 	for n, want := range map[int64]string{
-		0: "0 B", 1023: "1023 B", 1024: "1.00 KiB", 1048576: "1.00 MiB", 7763153388: "7.23 GiB", 25769803776: "24.0 GiB",
-		140000000: "134 MiB", -4194304: "-4.00 MiB", 1<<40 - 1: "1.00 TiB",
+		0: "0 B", 1023: "1023 B", 1024: "1.00 KiB", 1048576: "1.00 MiB", 7763153388: "7.23 GiB",
+		25769803776: "24.0 GiB",
+		140000000:   "134 MiB", -4194304: "-4.00 MiB", 1<<40 - 1: "1.00 TiB",
 	} {
 		if got := record.FormatBytes(n); got != want {
 			t.Errorf("FormatBytes(%d) = %q, want %q", n, got, want)

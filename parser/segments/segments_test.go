@@ -1,8 +1,9 @@
-package parser_test
+package segments_test
 
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
@@ -90,7 +91,7 @@ func TestSegmentMapRoundTrip(t *testing.T) {
 		log := strings.Join(lines, "\n[GPU Memory] Peak: Allocated: 1.00GB\n") + "\n"
 		checkpoints := 0
 		var got *record.SegmentMap
-		for rec := range fuzzed(t, []byte(log), "run.log") {
+		for rec := range records(t, []byte(log), "run.log") {
 			switch rec := rec.(type) {
 			case record.Checkpoint:
 				checkpoints++
@@ -192,7 +193,7 @@ func TestSegmentMapsDisturbNothing(t *testing.T) {
 		t.Fatalf("%d lines", len(maps))
 	}
 	var cases []string
-	for _, pattern := range []string{"../fixtures/parser/*.txtar", "../fixtures/check/*.txtar"} {
+	for _, pattern := range []string{"../../fixtures/parser/*.txtar", "../../fixtures/check/*.txtar"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatalf("no cases: %v", err)
@@ -271,13 +272,25 @@ func TestSegmentsOfAFailure(t *testing.T) {
 		log  string
 		want []int64 // the largest free block of each failure
 	}{
-		"behind":           {message("29.99 MiB") + line(asked), []int64{314368}},
-		"before":           {line(asked) + "\n" + message("29.99 MiB"), []int64{314368}},
-		"twice before":     {line(asked) + message("29.99 MiB") + line(other) + message("40.00 MiB"), []int64{314368, 419328}},
-		"twice behind":     {message("29.99 MiB") + line(asked) + message("40.00 MiB") + line(other), []int64{314368, 419328}},
-		"of another":       {message("29.99 MiB") + line(other) + message("50.00 MiB"), []int64{0, 0}},
-		"far before":       {line(asked) + strings.Repeat("loading\n", 100) + message("29.99 MiB"), []int64{0}},
-		"one without":      {message("29.99 MiB") + line(other) + message("40.00 MiB"), []int64{0, 419328}},
+		"behind": {message("29.99 MiB") + line(asked), []int64{314368}},
+		"before": {line(asked) + "\n" + message("29.99 MiB"), []int64{314368}},
+		"twice before": {
+			line(asked) + message("29.99 MiB") + line(other) + message("40.00 MiB"),
+			[]int64{314368, 419328},
+		},
+		"twice behind": {
+			message("29.99 MiB") + line(asked) + message("40.00 MiB") + line(other),
+			[]int64{314368, 419328},
+		},
+		"of another": {message("29.99 MiB") + line(other) + message("50.00 MiB"), []int64{0, 0}},
+		"far before": {
+			line(asked) + strings.Repeat("loading\n", 100) + message("29.99 MiB"),
+			[]int64{0},
+		},
+		"one without": {
+			message("29.99 MiB") + line(other) + message("40.00 MiB"),
+			[]int64{0, 419328},
+		},
 		"no failure at it": {line(0) + message("29.99 MiB"), []int64{0}},
 	} {
 		tl, err := parser.Build(
@@ -310,7 +323,7 @@ func FuzzSegments(f *testing.F) {
 		"[pipeline] segments at=a device=0 part=1/2 unit=1 map=0L:A1*3;+0Sx@1:F1.\n[pipeline] segments at=a device=0 part=2/2 map=&:P2;+1L:A1.",
 	)
 	f.Fuzz(func(t *testing.T, log string) {
-		for rec := range fuzzed(t, []byte(log), "fuzz") {
+		for rec := range records(t, []byte(log), "fuzz") {
 			m, ok := rec.(record.SegmentMap)
 			if !ok {
 				continue
@@ -320,11 +333,25 @@ func FuzzSegments(f *testing.F) {
 				sums.LargestFree > sums.Free {
 				t.Fatalf("%+v of %q", sums, log)
 			}
-			for again := range fuzzed(t, segments.AppendLine(&m, nil), "fuzz") {
+			for again := range records(t, segments.AppendLine(&m, nil), "fuzz") {
 				if diff := cmp.Diff(record.Record(m), again, ignoreHeader); diff != "" {
 					t.Fatalf("%q (-first +again):\n%s", log, diff)
 				}
 			}
 		}
 	})
+}
+
+// records returns the records of a log and fails the test if reading returns an error.
+func records(t *testing.T, log []byte, name string) iter.Seq[record.Record] {
+	return func(yield func(record.Record) bool) {
+		for rec, err := range parser.Read(bytes.NewReader(log), name) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !yield(rec) {
+				return
+			}
+		}
+	}
 }
