@@ -10,8 +10,8 @@ import (
 	"vramsoak/parser/timeline"
 )
 
-// driverLog returns the timeline of a run in short notation: "S MILLISECONDS PID DEVICE SOURCE USED" is a
-// sample, "C MILLISECONDS" a checkpoint with a time, "C" one without.
+// driverLog returns the timeline of a run in short notation: "S MILLISECONDS PID DEVICE SOURCE
+// USED" is a sample, "C MILLISECONDS" a checkpoint with a time, "C" one without.
 func driverLog(t *testing.T, lines string) (*timeline.Timeline, []*record.Checkpoint) {
 	t.Helper()
 	var log strings.Builder
