@@ -14,39 +14,39 @@ import (
 	"vramsoak/harness/compare"
 )
 
-// Schema names the form of a Report in JSON.
+// Schema names the version of a Report in JSON.
 const Schema = "vramsoak.calibration/1"
 
-// Options say what to calibrate for.
+// Options set the goals of a calibration.
 type Options struct {
-	FalseAlarms float64 // the share of clean runs that may fail
-	Power       float64 // the share of leaks that are to be found, and of clean runs that are to pass
-	Tries       int     // for each check
+	FalseAlarms float64 // the fraction of clean runs that may fail
+	Power       float64 // the fraction of leaks to find, and of clean runs that must pass
+	Tries       int     // how many for each check
 	Seed        uint64
-	All         bool // runs that failed are taken too
+	All         bool // also use runs that failed
 }
 
-// A Report is what a policy does on clean runs.
+// A Report describes what a policy does on clean runs.
 type Report struct {
 	Schema      string   `json:"schema"`
 	Runs        []string `json:"runs"`     // as the user named them
-	LeftOut     []string `json:"left_out"` // those that failed
+	LeftOut     []string `json:"left_out"` // runs that failed
 	FalseAlarms float64  `json:"false_alarms"`
 	Power       float64  `json:"power"`
 	Tries       int      `json:"tries"`
 	Seed        uint64   `json:"seed"`
-	// Growth is by check: leak, fragmentation and dark-memory, those that gate.
+	// Growth has an entry for each gating check of growth: leak, fragmentation, dark-memory.
 	Growth []Growth `json:"growth"`
-	// Regression is on the comparison of runs; nil where it does not gate.
+	// Regression describes comparisons of runs. It is nil if the check does not gate.
 	Regression *Regression `json:"regression,omitempty"`
-	// Policy is what to put into a policy file, a line each; none where the present limits do.
+	// Policy has the lines to put into a policy file. It is empty if the present limits are enough.
 	Policy []string `json:"policy"`
 }
 
-// LeastRuns is how many clean runs it takes: to see that two of them differ.
+// LeastRuns is the smallest number of clean runs: it takes two to see how runs differ.
 const LeastRuns = 2
 
-// Of calibrates a policy on runs, in the order of time.
+// Of calibrates a policy on runs. The runs are in the order of time.
 func Of(runs []*compare.Baseline, policy check.Policy, o Options) (*Report, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -59,11 +59,11 @@ func Of(runs []*compare.Baseline, policy check.Policy, o Options) (*Report, erro
 	for _, b := range runs {
 		dense := *b
 		dense.Metrics = make([]check.Metric, len(b.Metrics))
-		for i, m := range b.Metrics { // a history is not read by compare.ReadBaseline, which sees to that
+		for i, m := range b.Metrics { // compare.ReadBaseline checks this, but a history is read otherwise
 			if !m.Fits(len(b.Files)) {
 				return nil, fmt.Errorf("%s: expected a value for each of its %d files in the metric %q, "+
-					"found %d; what is stored of the run is "+
-					"damaged: leave it out", b.Run.Log, len(b.Files), m.Name, len(m.Values))
+					"found %d; the stored run is damaged: leave it out", b.Run.Log, len(b.Files), m.Name,
+					len(m.Values))
 			}
 			dense.Metrics[i] = m.Dense(len(b.Files))
 		}
@@ -95,19 +95,19 @@ func leftOut(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %d failed and may have leaked, of which the first is %s: take them too "+
-		"with --all if they did not",
-		len(names), names[0])
+	return fmt.Sprintf("; %d failed and may have leaked, the first is %s; if they did not leak, use "+
+		"them too with --all", len(names), names[0])
 }
 
-// random is the source of random numbers of one try: the same for the same seed, whatever else is tried, and in whichever order.
+// random returns the random numbers of one try. They depend only on the seed, the purpose and the
+// number of the try, not on the order in which tries run.
 func random(seed uint64, what string, try int) *rand.Rand {
 	hash := fnv.New64a()
-	_, _ = io.WriteString(hash, what) // a hash takes anything
+	_, _ = io.WriteString(hash, what) // writing to a hash never fails
 	return rand.New(rand.NewPCG(seed^hash.Sum64(), uint64(try)))
 }
 
-// each does something for every number below n, on all processors.
+// each calls a function for every number below n, on all processors.
 func each(n int, do func(i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup

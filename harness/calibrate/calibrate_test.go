@@ -17,7 +17,7 @@ import (
 
 const mib = 1 << 20
 
-// levels are clean runs of 50 files with an idle level by spec, and nothing else.
+// levels returns clean runs of 50 files with an idle level, and no other metric.
 func levels(runs int, spec fixtures.LevelSpec) []*compare.Baseline {
 	var all []*compare.Baseline
 	for seed := range runs {
@@ -52,12 +52,12 @@ func calibrated(t *testing.T, runs []*compare.Baseline, policy check.Policy,
 	return r
 }
 
-// options are what a test takes: 1 % is shown by 299 tries without an alarm.
+// options returns the goals of a test. 299 tries without an alarm prove a rate below 1 %.
 func options(tries int) calibrate.Options {
 	return calibrate.Options{FalseAlarms: 0.01, Power: 0.9, Tries: tries, Seed: 1}
 }
 
-// The same seed gives the same report, on however many processors.
+// TestSeed: the same seed gives the same report on any number of processors.
 func TestSeed(t *testing.T) {
 	spec := fixtures.LevelSpec{Kind: "white", Files: 12, Sigma: 5}
 	o := options(60)
@@ -71,7 +71,7 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// What cannot be calibrated is said.
+// TestTrouble: each reason why a calibration is impossible gives an error.
 func TestTrouble(t *testing.T) {
 	runs := levels(3, fixtures.LevelSpec{Kind: "white", Files: 20, Sigma: 5})
 	failed := *runs[0]
@@ -86,7 +86,7 @@ func TestTrouble(t *testing.T) {
 	}{
 		{runs[:1], options(300), "expected at least 2 runs that did not fail, found 1"},
 		{[]*compare.Baseline{&failed, runs[1]}, options(300),
-			"found 1; 1 failed and may have leaked, of which the first is run 0: take them too with --all"},
+			"found 1; 1 failed and may have leaked, the first is run 0; if they did not leak, use them too with --all"},
 		// 0.99^299 < 0.05.
 		{runs, options(298),
 			"298 tries cannot show that false alarms are rarer than 1 %; at least 299 can"},

@@ -14,28 +14,29 @@ type metricKey struct {
 	better       bool // higher is better
 }
 
-// edges are the limits between the verdicts on a metric of two runs. Limits are bytes, and shares of the base for times; of
-// ratios they are a difference.
+// edges are the limits at which the verdict on a metric of two runs changes. Limits are bytes. For
+// times they are fractions of the base, for ratios differences.
 type edges struct {
 	metricKey
-	verdict check.Verdict // by the policy
-	loose   bool          // where it is undecided that counts for nothing
+	verdict check.Verdict // at the policy's limits
+	loose   bool          // if undecided, it does not make the run undecided
 	base    float64
-	// The metric fails by every limit below; below 0 where no limit fails, -Inf where no shift would.
+	// The metric fails at every limit below fires. It is negative if no limit fails, and -Inf if no
+	// shift would fail either.
 	fires  float64
-	passes float64 // it passes by this limit and those above; Inf where so few files never pass
+	passes float64 // it passes at this limit and above; Inf if so few files never pass
 }
 
 func (e edges) failed() bool    { return e.verdict == check.Fail }
 func (e edges) undecided() bool { return e.verdict == check.Undecided }
 
-// mustPass says that the run is not decided where the metric is not.
+// mustPass reports whether an undecided metric makes the run undecided.
 func (e edges) mustPass() bool { return !e.loose && !math.IsInf(e.passes, 1) }
 
-// timed says that the unit is one of times, whose limits are shares.
+// timed reports whether the metric is a time or a speed. Its limits are fractions.
 func (k metricKey) timed() bool { return k.unit == check.Seconds || k.unit == check.TimesRealTime }
 
-// limit is what the limits of a policy are for the metric.
+// limit returns the limit that a policy with these settings gives the metric.
 func (e edges) limit(minEffect, minBytes, minSlowdown float64) float64 {
 	switch {
 	case e.timed():
@@ -46,7 +47,7 @@ func (e edges) limit(minEffect, minBytes, minSlowdown float64) float64 {
 	return minEffect * math.Abs(e.base)
 }
 
-// amount is a limit in the metric's unit.
+// amount converts a limit to the metric's unit.
 func (e edges) amount(limit float64) float64 {
 	if e.timed() {
 		return limit * math.Abs(e.base)
@@ -54,39 +55,41 @@ func (e edges) amount(limit float64) float64 {
 	return limit
 }
 
-// caughtAt is the least shift that fails by a limit. Of times, what counts is the sum of the logarithms.
+// caughtAt returns the smallest shift that fails at a limit. For times it adds logarithms.
 func (e edges) caughtAt(limit float64) float64 {
 	switch {
 	case math.IsInf(e.fires, -1):
 		return math.Inf(1)
 	case e.timed():
-		return e.share(e.log(limit) - e.log(e.fires))
+		return e.fractionOf(e.logOf(limit) - e.logOf(e.fires))
 	}
 	return limit - e.fires
 }
 
-// log is by how much the logarithm of a time is worse, of a share by which it is worse; share is the inverse.
-func (k metricKey) log(share float64) float64 {
+// logOf converts a fraction, by which a time is worse, to a difference of logarithms. fractionOf is
+// the inverse.
+func (k metricKey) logOf(fraction float64) float64 {
 	if k.better {
-		return -math.Log1p(-share)
+		return -math.Log1p(-fraction)
 	}
-	return math.Log1p(share)
+	return math.Log1p(fraction)
 }
 
-func (k metricKey) share(log float64) float64 {
+func (k metricKey) fractionOf(log float64) float64 {
 	if k.better {
 		return -math.Expm1(-log)
 	}
 	return math.Expm1(log)
 }
 
-// edgesOf compares two runs by the policy, and finds the edges of the metrics whose verdict is asked for.
+// edgesOf compares two runs by the policy. It returns the edges of the metrics whose verdict the
+// caller wants.
 func edgesOf(base, now *compare.Baseline, whole *check.Policy,
 	asked func(check.Verdict) bool) []edges {
 	var all []edges
 	policy := whole.Regression
 	c := compare.Compare(base, now, policy)
-	ranks := c // where the policy compares byte by byte, the comparison by ranks is another
+	ranks := c // an exact policy needs a second comparison, by ranks
 	if policy.Exact {
 		policy.Exact = false
 		ranks = nil
@@ -100,7 +103,7 @@ func edgesOf(base, now *compare.Baseline, whole *check.Policy,
 		}
 		change := &ranks.Changes[i]
 		key := metricKey{change.Name, change.Unit, change.Rank, change.Device, change.HigherIsBetter}
-		if key.timed() && change.Base == 0 { // nothing is a share of it
+		if key.timed() && change.Base == 0 { // a fraction of 0 has no meaning
 			continue
 		}
 		tests := 0
@@ -111,7 +114,7 @@ func edgesOf(base, now *compare.Baseline, whole *check.Policy,
 		}
 		e := edges{metricKey: key, verdict: c.Changes[i].Verdict, base: change.Base, fires: math.Inf(-1),
 			passes: math.Inf(1)}
-		// Where times are not decided, it is throughput that is not: see compare.Comparison.Findings.
+		// Undecided times belong to the check "throughput"; see compare.Comparison.Findings.
 		e.loose = e.timed() && !slices.Contains(whole.Gate, check.Throughput)
 		if change.Interval != nil {
 			if e.passes = change.Interval.High; e.better {
@@ -121,7 +124,7 @@ func edgesOf(base, now *compare.Baseline, whole *check.Policy,
 				e.passes /= math.Abs(e.base)
 			}
 			p := probe{metricKey: key, base: only(base, key), now: only(now, key)}
-			// By Holm, a metric that is worse alone is tested at this level.
+			// Holm's method tests the only metric that got worse at this level.
 			p.policy.FalseAlarms = policy.FalseAlarms / check.Share(tests)
 			e.fires = p.fires(math.Max(math.Abs(change.Interval.Low),
 				math.Abs(change.Interval.High)) / scaleOf(e))
@@ -131,7 +134,7 @@ func edgesOf(base, now *compare.Baseline, whole *check.Policy,
 	return all
 }
 
-// scaleOf is what an amount of the metric is divided by to be a shift.
+// scaleOf returns the divisor that turns an amount of the metric into a shift.
 func scaleOf(e edges) float64 {
 	if e.timed() {
 		return math.Abs(e.base)
@@ -139,7 +142,7 @@ func scaleOf(e edges) float64 {
 	return 1
 }
 
-// only is a run with one metric.
+// only returns a run that has one metric of another run.
 func only(b *compare.Baseline, key metricKey) *compare.Baseline {
 	one := &compare.Baseline{Measurements: check.Measurements{Files: b.Files}}
 	for _, m := range b.Metrics {
@@ -151,15 +154,15 @@ func only(b *compare.Baseline, key metricKey) *compare.Baseline {
 	return one
 }
 
-// A probe shifts one metric of the new run until it fails. Its policy has limits of 0: a metric fails by a limit where it
-// fails by 0 when it is shifted as much to the better.
+// A probe shifts one metric of the new run until it fails. Its policy has limits of 0. A metric
+// fails at a limit L if it still fails at the limit 0 after it was improved by L.
 type probe struct {
 	metricKey
 	base, now *compare.Baseline
 	policy    check.RegressionPolicy
 }
 
-// fires finds the limit below which the metric fails. width is by how much it differs, roughly.
+// fires returns the limit below which the metric fails. width is an estimate of the difference.
 func (p *probe) fires(width float64) float64 {
 	largest, least := float64(1<<50), 1.0 // bytes
 	switch {
@@ -187,12 +190,12 @@ func (p *probe) fires(width float64) float64 {
 		}
 	}
 	if p.timed() {
-		return p.share(-high)
+		return p.fractionOf(-high)
 	}
 	return -high
 }
 
-// failsAt says whether the metric fails when it is so much worse.
+// failsAt reports whether the metric fails after it was made worse by a shift.
 func (p *probe) failsAt(shift float64) bool {
 	sign := 1.0
 	if p.better {

@@ -12,44 +12,46 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Growth is what a check of growth over files does on clean runs. Amounts are bytes a file.
+// Growth describes what one check of growth does on clean runs. Amounts are bytes a file.
 type Growth struct {
 	Check   string  `json:"check"`
 	Subject string  `json:"subject"`
-	Limit   float64 `json:"limit"` // of the policy
-	// Skipped says why there is nothing to try; the rest is zero then.
+	Limit   float64 `json:"limit"` // the policy's limit
+	// Skipped is the reason why the check cannot be tried. The other fields are then zero.
 	Skipped string `json:"skipped,omitempty"`
-	// Series is how many there are, one a run and device; Files how many files the longest process of a usual one has.
+	// Series counts the series: one for each run and device. Files is the median length of their
+	// longest processes.
 	Series int `json:"series"`
 	Files  int `json:"files"`
-	// Noise is its standard deviation in a usual series, in bytes.
+	// Noise is the median standard deviation of the noise, in bytes.
 	Noise float64 `json:"noise"`
-	// Failed and Unsure are how many of the series failed and could not be decided as they were.
+	// Failed and Unsure count the real series that failed and that were undecided.
 	Failed int `json:"failed"`
 	Unsure int `json:"unsure"`
-	// Fired and Undecided are how often tries failed and could not be decided.
+	// Fired and Undecided are the rates of tries that failed and that were undecided.
 	Fired     Rate `json:"fired"`
 	Undecided Rate `json:"undecided"`
-	// Catches is the least leak that fails with the power that was asked for; nil where none does.
+	// Catches is the smallest leak that fails with the requested power. It is nil if no leak does.
 	Catches *float64 `json:"catches,omitempty"`
-	// Fine says that the limit of the policy does. Enough is the least readable one that does; nil where none does.
+	// Fine reports whether the policy's limit reaches the goals. Enough is the smallest readable limit
+	// that does, or nil.
 	Fine   bool     `json:"fine"`
 	Enough *float64 `json:"enough,omitempty"`
-	// FilesToPass is how many files in one process clean runs would need to pass by the limit of the policy; 0 where they
-	// do, and where no number of files would help.
+	// FilesToPass is how many files in one process clean runs need to pass at the policy's limit. It
+	// is 0 if they pass already, and if no number of files would help.
 	FilesToPass int `json:"files_to_pass,omitempty"`
 }
 
 // A growth is a check that is being calibrated.
 type growth struct {
 	Growth
-	key   string // of the policy
+	key   string // its key in the policy
 	units []unit
-	dealt *noise
-	tries [][]shape.Result // of each, a result for each process
+	drawn *noise
+	tries [][]shape.Result // for each try, the results of its processes
 }
 
-// growths are the checks of growth over files.
+// growths returns the checks of growth over files.
 func growths(p check.Policy) []*growth {
 	all := make([]*growth, len(check.Ledgers))
 	for i := range check.Ledgers {
@@ -84,30 +86,30 @@ func (g *growth) calibrate(runs []*compare.Baseline, policy check.Policy, o Opti
 			"one here has %d", least, longest)
 		return
 	}
-	g.dealt = newNoise(g.units)
+	g.drawn = newNoise(g.units)
 	g.describe()
-	g.deal(o)
+	g.simulate(o)
 	g.Fired, g.Undecided = g.rates(g.Limit)
-	g.Fine = g.does(g.Limit, o)
+	g.Fine = g.suffices(g.Limit, o)
 	for _, limit := range amounts {
-		if g.does(limit, o) {
+		if g.suffices(limit, o) {
 			g.Enough = new(limit)
 			break
 		}
 	}
 	g.Catches = g.least(o)
-	if g.Undecided.Share() > 1-o.Power {
+	if g.Undecided.Estimate() > 1-o.Power {
 		g.FilesToPass = g.filesToPass(o.Power)
 	}
 }
 
-// describe says what there is to try on.
+// describe fills in the counts and the noise of the real series.
 func (g *growth) describe() {
 	g.Series = len(g.units)
 	var files, noise []float64
 	for _, u := range g.units {
-		longest := slices.MaxFunc(u, func(a, b *source) int { return len(a.course) - len(b.course) })
-		files, noise = append(files, float64(len(longest.course))), append(noise, longest.result.Sigma)
+		longest := slices.MaxFunc(u, func(a, b *source) int { return len(a.fitted) - len(b.fitted) })
+		files, noise = append(files, float64(len(longest.fitted))), append(noise, longest.result.Sigma)
 		if longest.quiet {
 			noise[len(noise)-1] = 0
 		}
@@ -121,15 +123,16 @@ func (g *growth) describe() {
 	g.Files, g.Noise = int(quantile(files, 0.5)), quantile(noise, 0.5)
 }
 
-// quantile returns the least value that at least this share of the values does not exceed.
-func quantile(values []float64, share float64) float64 {
-	return stat.Quantile(share, stat.Empirical, slices.Sorted(slices.Values(values)), nil)
+// quantile returns the smallest value that at least this fraction of the values does not exceed.
+func quantile(values []float64, fraction float64) float64 {
+	return stat.Quantile(fraction, stat.Empirical, slices.Sorted(slices.Values(values)), nil)
 }
 
-// deal judges the tries, the units in turn. Where a unit has no noise, all of its tries are the same.
-func (g *growth) deal(o Options) {
+// simulate judges all tries, with the units in turn. All tries of a unit without noise are the
+// same.
+func (g *growth) simulate(o Options) {
 	g.tries = make([][]shape.Result, o.Tries)
-	judged := func(i int) int { // the try that is judged in the place of this one
+	judged := func(i int) int { // the try whose result this one gets
 		if u := i % len(g.units); g.units[u].quiet() {
 			return u
 		}
@@ -145,19 +148,19 @@ func (g *growth) deal(o Options) {
 	}
 }
 
-// try judges one try, with a leak of so many bytes a file on top.
+// try judges one try. A leak of so many bytes a file is added.
 func (g *growth) try(i int, leak float64, o Options) []shape.Result {
 	r := random(o.Seed, g.Check, i)
 	var results []shape.Result
 	for _, s := range g.units[i%len(g.units)] {
-		result := shape.Of(g.dealt.try(s, r, leak))
-		result.Fitted = nil // thousands of them are kept
+		result := shape.Of(g.drawn.try(s, r, leak))
+		result.Fitted = nil // saves memory: thousands of results are kept
 		results = append(results, result)
 	}
 	return results
 }
 
-// rates are how many of the tries fail and cannot be decided at a limit.
+// rates returns how many of the tries fail, and how many are undecided, at a limit.
 func (g *growth) rates(limit float64) (fired, undecided Rate) {
 	count := map[check.Verdict]int{}
 	for _, results := range g.tries {
@@ -166,21 +169,22 @@ func (g *growth) rates(limit float64) (fired, undecided Rate) {
 	return rateOf(count[check.Fail], len(g.tries)), rateOf(count[check.Undecided], len(g.tries))
 }
 
-// does says whether a limit does: alarms are certain to be rare enough, and enough clean runs pass.
-func (g *growth) does(limit float64, o Options) bool {
+// suffices reports whether a limit reaches the goals: alarms are certainly rare enough, and enough
+// clean runs pass.
+func (g *growth) suffices(limit float64, o Options) bool {
 	fired, undecided := g.rates(limit)
-	passed := 1 - fired.Share() - undecided.Share()
+	passed := 1 - fired.Estimate() - undecided.Estimate()
 	return fired.High <= o.FalseAlarms && passed >= o.Power
 }
 
-// powerTries is how many tries tell how often a leak is found: within 2 % where it is 90 %.
+// powerTries is how many tries measure the power. They measure a power of 90 % to within 2 %.
 const powerTries = 200
 
-// largestLeak is the largest one that is tried, bytes a file.
+// largestLeak is the largest leak that is tried, in bytes a file.
 const largestLeak = 1 << 40
 
-// least is the least leak that fails with the power that is asked for. The more a run leaks, the more tries fail: each is dealt
-// the same noise whatever it leaks.
+// least returns the smallest leak that fails with the requested power. A try has the same noise for
+// every leak, so larger leaks never fail less often.
 func (g *growth) least(o Options) *float64 {
 	n := min(o.Tries, powerTries)
 	found := func(leak float64) bool {
@@ -211,18 +215,19 @@ func (g *growth) least(o Options) *float64 {
 	return &high
 }
 
-// mostFiles is how many files are worth advising.
+// mostFiles limits the number of files in an advice.
 const mostFiles = 10_000
 
-// filesToPass is how many files clean runs would need to pass by the limit with the power that is asked for. The standard error
-// of a slope falls with the power 3/2 of the number of files, what digits hide with the number.
+// filesToPass returns how many files clean runs need to pass at the limit with the requested power.
+// With n files, the standard error of a slope falls as n^(3/2), and the error from hidden digits
+// falls as n.
 func (g *growth) filesToPass(power float64) int {
 	passes := func(times float64) bool {
 		count := 0
 		for i, results := range g.tries {
 			within := true
 			for k, r := range results {
-				lasting := 0.0 // growth that the clean run has
+				lasting := 0.0 // the clean run's own growth
 				if s := g.units[i%len(g.units)][k]; s.result.Growing {
 					lasting = s.result.Slope.Estimate
 				}
@@ -243,7 +248,7 @@ func (g *growth) filesToPass(power float64) int {
 	return 0
 }
 
-// lines are what to change in the policy.
+// lines returns the changes to the policy.
 func (g *growth) lines() []string {
 	if g.Fine || g.Enough == nil {
 		return nil

@@ -7,12 +7,13 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// A noise is what all sources of a check have of it. Each source has a standard deviation of its own; how the noise follows
-// itself is taken from all of them, because one run of some fifty files does not tell.
+// A noise describes the noise of all sources of a check. Each source has its own standard
+// deviation. Autocorrelation is estimated from all sources together, because one run of about fifty
+// files is too short for it.
 type noise struct {
-	sources []*source // those that are not quiet
-	values  int       // of all of these
-	phi     float64   // a usual source's
+	sources []*source // the sources that have noise
+	values  int       // how many values they have together
+	phi     float64   // the median autocorrelation
 }
 
 func newNoise(units []unit) *noise {
@@ -32,43 +33,45 @@ func newNoise(units []unit) *noise {
 	return n
 }
 
-// blockOf is how long blocks are: about the third root of the number of values (Künsch, The Jackknife and the Bootstrap for
-// General Stationary Observations, 1989), and where noise is autocorrelated by phi, longer as Carlstein found for an
-// autoregression of order one (The Use of Subseries Values for Estimating the Variance of a General Statistic from a
-// Stationary Sequence, 1986).
+// blockOf returns the length of blocks. It is about the cube root of the number of values (Künsch,
+// The Jackknife and the Bootstrap for General Stationary Observations, 1989). For noise with an
+// autocorrelation of phi, blocks are longer. Carlstein derived their length for an autoregression
+// of order one (The Use of Subseries Values for Estimating the Variance of a General Statistic from
+// a Stationary Sequence, 1986).
 func blockOf(files int, phi float64) int {
 	root := math.Cbrt(float64(files))
 	length := root * max(1, math.Pow(math.Sqrt(6)*phi/(1-phi*phi), 2.0/3))
 	return min(int(math.Ceil(length)), max(1, files/3))
 }
 
-// deal is noise for a source, in its unit. Circular blocks keep the autocorrelation (Politis and Romano, A Circular
-// Block-Resampling Procedure for Stationary Data, 1992); where there is none, the order does not matter, and every second time
-// it is the source's own noise in another order.
-func (n *noise) deal(s *source, r *rand.Rand) []float64 {
-	files := len(s.course)
-	dealt := make([]float64, files)
+// draw returns random noise for a source, in its unit. Circular blocks of residuals keep the
+// autocorrelation (Politis and Romano, A Circular Block-Resampling Procedure for Stationary Data,
+// 1992). Without autocorrelation the order does not matter. Every second draw is then the source's
+// own noise in another order.
+func (n *noise) draw(s *source, r *rand.Rand) []float64 {
+	files := len(s.fitted)
+	drawn := make([]float64, files)
 	switch {
 	case s.quiet:
 	case n.phi == 0 && r.IntN(2) == 0:
 		for i, j := range r.Perm(files) {
-			dealt[i] = s.sigma * s.noise[j]
+			drawn[i] = s.sigma * s.noise[j]
 		}
 	default:
 		block := blockOf(files, n.phi)
 		var from *source
 		at := 0
-		for i := range dealt {
+		for i := range drawn {
 			if i%block == 0 {
 				from, at = n.at(r.IntN(n.values))
 			}
-			dealt[i] = s.sigma * from.noise[(at+i%block)%len(from.noise)]
+			drawn[i] = s.sigma * from.noise[(at+i%block)%len(from.noise)]
 		}
 	}
-	return dealt
+	return drawn
 }
 
-// at is the source of one of the values of all, and its place there.
+// at returns the source of the i-th of all values, and the value's index in it.
 func (n *noise) at(i int) (*source, int) {
 	k := 0
 	for i >= len(n.sources[k].noise) {
@@ -78,17 +81,18 @@ func (n *noise) at(i int) (*source, int) {
 	return n.sources[k], i
 }
 
-// try is a series as the source could have been: its course, noise dealt anew, and a leak of so many bytes a file on top. What
-// the printed digits hid is drawn: for each value, or, where they hide all of the noise, once.
+// try returns a series as the source could have produced it: fitted values, random noise, and a
+// leak of so many bytes a file. What the printed digits hid is drawn at random. It is drawn for
+// each value, or only once if the digits hide all of the noise.
 func (n *noise) try(s *source, r *rand.Rand, leak float64) shape.Series {
 	t := s.Series
-	t.Values = n.deal(s, r)
+	t.Values = n.draw(s, r)
 	hidden := s.Resolution * (2*r.Float64() - 1)
 	for i := range t.Values {
 		if !s.quiet {
 			hidden = s.Resolution * (2*r.Float64() - 1)
 		}
-		t.Values[i] = s.printed(s.course[i] + t.Values[i] + hidden + leak*float64(i))
+		t.Values[i] = s.printed(s.fitted[i] + t.Values[i] + hidden + leak*float64(i))
 	}
 	return t
 }

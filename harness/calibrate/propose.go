@@ -9,35 +9,37 @@ import (
 	"vramsoak/harness/check"
 )
 
-// propose finds limits from those of the policy on by which no pair and no shuffle fails, and so many pairs as are asked for
-// pass in all of their metrics.
+// propose searches for limits, from those of the policy upwards. No pair and no shuffle may fail,
+// and the requested fraction of pairs must pass in all metrics.
 func (g *regression) propose() {
 	g.MinEffect, g.MinBytes, g.MinSlowdown = float64(g.policy.MinEffect),
 		float64(g.policy.MinBytes.Bytes), float64(g.policy.MinSlowdown)
 	present := g.Pairs.Count == 0 && g.Shuffled.High <= g.o.FalseAlarms
-	g.Fine = present && g.does()
+	g.Fine = present && g.suffices()
 	if g.Enough = g.Fine; g.Fine {
 		return
 	}
-	// A share of the pairs that pass in each metric may not pass in all: then more must in each.
+	// If enough pairs pass in each metric, fewer may pass in all metrics. Then more pairs must pass
+	// in each.
 	for _, part := range []float64{0, 0.5, 0.75, 1} {
 		g.MinEffect, g.MinBytes, g.MinSlowdown = float64(g.policy.MinEffect),
 			float64(g.policy.MinBytes.Bytes), float64(g.policy.MinSlowdown)
 		g.raise(g.o.Power + part*(1-g.o.Power))
-		if g.Enough = g.does(); g.Enough {
+		if g.Enough = g.suffices(); g.Enough {
 			return
 		}
 	}
 }
 
-// does says whether the limits at hand do. Pairs of too few files to pass by any limit are left out.
-func (g *regression) does() bool {
+// suffices reports whether the present limits reach the goals. Pairs with too few files to ever
+// pass are left out.
+func (g *regression) suffices() bool {
 	passed, all := 0, 0
 	for _, metrics := range g.observed {
 		decidable, pass := false, true
 		for _, e := range metrics {
 			limit := e.limit(g.MinEffect, g.MinBytes, g.MinSlowdown)
-			if e.fires >= limit { // at its edge one more file decides
+			if e.fires >= limit { // exactly at the edge, one more file could fail it
 				return false
 			}
 			if e.mustPass() {
@@ -59,9 +61,9 @@ func (g *regression) does() bool {
 	return float64(passed) >= g.o.Power*float64(all)
 }
 
-// raise raises the limits so that in each metric a share of the pairs passes. What is in bytes may be worse by the larger of two
-// amounts: the one that is the larger already is raised.
-func (g *regression) raise(share float64) {
+// raise raises the limits so that a fraction of the pairs passes in each metric. Bytes may get
+// worse by the larger of a fraction and an amount; raise changes the one that is larger already.
+func (g *regression) raise(fraction float64) {
 	byMetric := map[metricKey][]edges{}
 	var keys []metricKey
 	for _, metrics := range append(slices.Clone(g.observed), g.shuffles) {
@@ -75,7 +77,7 @@ func (g *regression) raise(share float64) {
 	var effect, bytes, slowdown float64
 	for _, key := range keys {
 		all := byMetric[key]
-		// As shares of the base, and as they are.
+		// The edges as amounts, and (By) as fractions of the base.
 		var fires, passes, firesBy, passesBy []float64
 		for _, e := range all {
 			base := math.Abs(e.base)
@@ -86,7 +88,8 @@ func (g *regression) raise(share float64) {
 		}
 		amount, relative := slices.Max(fires), slices.Max(firesBy)
 		if len(passes) > 0 {
-			amount, relative = max(amount, quantile(passes, share)), max(relative, quantile(passesBy, share))
+			amount, relative = max(amount, quantile(passes, fraction)),
+				max(relative, quantile(passesBy, fraction))
 		}
 		usual := math.Abs(all[0].base)
 		switch {
@@ -106,25 +109,25 @@ func (g *regression) raise(share float64) {
 			*to = limit
 		}
 	}
-	raised(&g.MinEffect, shares, effect)
+	raised(&g.MinEffect, fractions, effect)
 	raised(&g.MinBytes, amounts, bytes)
-	raised(&g.MinSlowdown, shares, slowdown)
+	raised(&g.MinSlowdown, fractions, slowdown)
 }
 
-// lines are what to change in the policy.
+// lines returns the changes to the policy.
 func (r *Regression) lines(policy check.RegressionPolicy) []string {
 	if r.Fine {
 		return nil
 	}
 	var parts []string
 	if r.MinEffect > float64(policy.MinEffect) {
-		parts = append(parts, "min_effect: "+shareText(r.MinEffect))
+		parts = append(parts, "min_effect: "+percent(r.MinEffect))
 	}
 	if r.MinBytes > float64(policy.MinBytes.Bytes) {
 		parts = append(parts, "min_bytes: "+amountText(r.MinBytes))
 	}
 	if r.MinSlowdown > float64(policy.MinSlowdown) {
-		parts = append(parts, "min_slowdown: "+shareText(r.MinSlowdown))
+		parts = append(parts, "min_slowdown: "+percent(r.MinSlowdown))
 	}
 	if policy.Exact && r.Pairs.Count > 0 {
 		parts = append(parts, "exact: false")

@@ -6,7 +6,8 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// A Rate is how often something happened, with the interval that holds its probability in 95 % of cases.
+// A Rate counts how often something happened. The interval from Low to High contains the true
+// probability in 95 % of cases.
 type Rate struct {
 	Count int     `json:"count"`
 	Of    int     `json:"of"`
@@ -14,12 +15,13 @@ type Rate struct {
 	High  float64 `json:"high"`
 }
 
-// outside is the probability that an interval does not hold the truth.
+// outside is the probability that an interval misses the true value.
 const outside = 0.05
 
-// rateOf is the interval of Clopper and Pearson (The Use of Confidence or Fiducial Limits Illustrated in the Case of the
-// Binomial, 1934). Where nothing or everything was counted there is one end only, and it gets all of the 5 %: of 0 in n that
-// is about 3/n (Hanley and Lippman-Hand, If Nothing Goes Wrong, Is Everything All Right?, 1983).
+// rateOf returns a rate with the interval of Clopper and Pearson (The Use of Confidence or Fiducial
+// Limits Illustrated in the Case of the Binomial, 1934). If nothing or everything was counted, only
+// one end is open, and it gets the whole 5 %. For 0 of n it is about 3/n (Hanley and Lippman-Hand,
+// If Nothing Goes Wrong, Is Everything All Right?, 1983).
 func rateOf(count, of int) Rate {
 	r := Rate{Count: count, Of: of, High: 1}
 	k, n := float64(count), float64(of)
@@ -36,15 +38,15 @@ func rateOf(count, of int) Rate {
 	return r
 }
 
-// Share is the estimate.
-func (r Rate) Share() float64 {
+// Estimate returns the estimated probability.
+func (r Rate) Estimate() float64 {
 	if r.Of == 0 {
 		return 0
 	}
 	return float64(r.Count) / float64(r.Of)
 }
 
-// leastTries is how many tries without an alarm it takes to show that alarms are rarer than a target.
+// leastTries returns how many tries without an alarm prove that alarms are rarer than a target.
 func leastTries(target float64) int {
 	n := 1
 	for rateOf(0, n).High > target {
@@ -53,7 +55,7 @@ func leastTries(target float64) int {
 	return n
 }
 
-// check says what cannot be calibrated for.
+// check returns an error if the goals cannot be calibrated.
 func (o Options) check() error {
 	switch {
 	case !(o.FalseAlarms > 0 && o.FalseAlarms < 1):

@@ -8,8 +8,8 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// The ends are those at which the tail of the binomial distribution, summed term by term, is 2.5 %; of nothing and everything
-// they are those of 1 - 0.05^(1/n).
+// TestRate: at each end of an interval, the tail of the binomial distribution is 2.5 %, summed term
+// by term. If nothing or everything was counted, the end is 1 - 0.05^(1/n).
 func TestRate(t *testing.T) {
 	for _, c := range []struct {
 		count, of int
@@ -23,7 +23,7 @@ func TestRate(t *testing.T) {
 			t.Errorf("%d of %d: %g to %g, want %g to %g", c.count, c.of, r.Low, r.High, c.low, c.high)
 		}
 	}
-	// 3 / 0.001, nearly: the least n with 0.999^n <= 0.05 is 2995, and it is looked for in steps of a thousandth.
+	// The smallest n with 0.999^n <= 0.05 is 2995, and the search has steps of a thousandth.
 	if n := leastTries(0.001); n < 2995 || n > 2998 {
 		t.Errorf("%d tries show 0.1 %%, expected 2995", n)
 	}
@@ -39,16 +39,16 @@ func TestReadable(t *testing.T) {
 			t.Errorf("%g: %s, want %s", c.needed, amountText(limit), c.want)
 		}
 	}
-	if limit, ok := readable(shares, 0.0101); !ok || shareText(limit) != "1.2%" {
-		t.Errorf("share %g", limit)
+	if limit, ok := readable(fractions, 0.0101); !ok || percent(limit) != "1.2%" {
+		t.Errorf("limit %g", limit)
 	}
-	if _, ok := readable(shares, 1.01); ok {
-		t.Error("a share above 1 is readable")
+	if _, ok := readable(fractions, 1.01); ok {
+		t.Error("a fraction above 1 is readable")
 	}
 }
 
-// Dealt noise follows itself nearly as the noise does that it is dealt from, and is as large.
-func TestDeal(t *testing.T) {
+// TestDraw: drawn noise has nearly the autocorrelation and the size of the noise it is drawn from.
+func TestDraw(t *testing.T) {
 	const phi, files = 0.6, 200
 	r := rand.New(rand.NewPCG(3, 4))
 	var units []unit
@@ -64,13 +64,13 @@ func TestDeal(t *testing.T) {
 	n := newNoise(units)
 	var square, product float64
 	for range 200 {
-		dealt := n.deal(units[0][0], r)
+		drawn := n.draw(units[0][0], r)
 		for i := 1; i < files; i++ {
-			square, product = square+dealt[i]*dealt[i], product+dealt[i]*dealt[i-1]
+			square, product = square+drawn[i]*drawn[i], product+drawn[i]*drawn[i-1]
 		}
 	}
-	// Of an autoregression with steps of 1, the standard deviation is 1 / sqrt(1 - phi^2) = 1.25. A block of l files loses one of l
-	// neighbours.
+	// An autoregression with steps of 1 has the standard deviation 1 / sqrt(1 - phi^2) = 1.25. A block
+	// of l files loses one of l neighbours.
 	if sigma := math.Sqrt(square / (200 * (files - 1))); math.Abs(sigma/1.25e6-1) > 0.2 {
 		t.Errorf("standard deviation %g, want about 1.25e6", sigma)
 	}

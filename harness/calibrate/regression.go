@@ -8,55 +8,58 @@ import (
 	"vramsoak/harness/compare"
 )
 
-// Regression is what the comparison of runs does on clean ones.
+// Regression describes what the comparison of runs does on clean runs.
 type Regression struct {
-	// Pairs says how often a pair of clean runs failed, in any metric. Its interval counts independent pairs only, of which
-	// there are half as many as runs (Hoeffding, Probability Inequalities for Sums of Bounded Random Variables, 1963, section 5).
+	// Pairs is the rate at which pairs of clean runs failed, in any metric. Its interval counts only
+	// independent pairs; there are half as many as runs (Hoeffding, Probability Inequalities for Sums
+	// of Bounded Random Variables, 1963, section 5).
 	Pairs     Rate `json:"pairs"`
-	Undecided int  `json:"undecided"` // pairs that did not fail and could not be decided
-	// Shuffled says how often runs failed that differ by chance only: two runs that exchanged what they measured, or halves of one.
+	Undecided int  `json:"undecided"` // undecided pairs
+	// Shuffled is the rate at which runs failed that differ only by chance: two runs that exchanged
+	// measurements, or two halves of one run.
 	Shuffled Rate     `json:"shuffled"`
 	Metrics  []Metric `json:"metrics"`
-	Fine     bool     `json:"fine"` // the limits of the policy do
-	// MinEffect, MinBytes and MinSlowdown are the least readable limits from those of the policy on that do, where Enough says
-	// that there are any.
+	Fine     bool     `json:"fine"` // the policy's limits reach the goals
+	// Enough reports whether readable limits reach the goals. MinEffect, MinBytes and MinSlowdown are
+	// then the smallest such limits; none is below the policy's.
 	Enough      bool    `json:"enough"`
 	MinEffect   float64 `json:"min_effect"`
 	MinBytes    float64 `json:"min_bytes"`
 	MinSlowdown float64 `json:"min_slowdown"`
 }
 
-// Metric is what the comparison does on one metric. Amounts are in Unit.
+// Metric describes what the comparison does on one metric. Amounts are in Unit.
 type Metric struct {
 	Name      string  `json:"name"`
 	Unit      string  `json:"unit"`
 	Rank      int     `json:"rank,omitempty"`
 	Device    int     `json:"device,omitempty"`
-	Base      float64 `json:"base"`  // a usual run's median
-	Limit     float64 `json:"limit"` // by which it may be worse
-	Pairs     int     `json:"pairs"` // of runs that both have it
-	Fired     int     `json:"fired"` // of these
+	Base      float64 `json:"base"`  // the median of the runs' medians
+	Limit     float64 `json:"limit"` // how much worse it may get
+	Pairs     int     `json:"pairs"` // pairs of runs that both have the metric
+	Fired     int     `json:"fired"` // how many of them failed
 	Undecided int     `json:"undecided"`
 	Shuffled  int     `json:"shuffled"` // shuffles in which it failed
-	// Catches is the least shift that fails with the power that was asked for; nil where so few files never fail.
+	// Catches is the smallest shift that fails with the requested power. It is nil if so few files
+	// never fail.
 	Catches *float64 `json:"catches,omitempty"`
-	// Enough is the least limit at which no pair or shuffle fails and, where the metric must be decided, enough of the pairs
-	// pass; nil where none is.
+	// Enough is the smallest limit at which no pair and no shuffle fails. If the metric must be
+	// decided, enough pairs also pass. It is nil if no limit does this.
 	Enough *float64 `json:"enough,omitempty"`
 }
 
-// mostPairs bounds the pairs of runs that are compared; of more, so many are drawn.
+// mostPairs limits how many pairs of runs are compared. They are drawn at random if there are more.
 const mostPairs = 100
 
-// A regression is the comparison of runs while it is calibrated.
+// A regression calibrates the comparison of runs.
 type regression struct {
 	Regression
 	runs     []*compare.Baseline
 	whole    *check.Policy
-	policy   check.RegressionPolicy // its part
+	policy   check.RegressionPolicy // whole.Regression
 	o        Options
-	observed [][]edges // of each pair, by metric
-	shuffles []edges   // of the metrics that failed in shuffles
+	observed [][]edges // for each pair, its metrics
+	shuffles []edges   // metrics that failed in shuffles
 }
 
 func regressionOf(runs []*compare.Baseline, policy *check.Policy, o Options) *Regression {
@@ -100,7 +103,7 @@ func (g *regression) comparePairs() {
 }
 
 func (g *regression) compareShuffles() {
-	var alike [][2]int // runs of the same files
+	var alike [][2]int // pairs of runs over the same files
 	for b := range g.runs {
 		for a := range b {
 			if sameFiles(g.runs[a], g.runs[b]) {
@@ -125,7 +128,7 @@ func (g *regression) compareShuffles() {
 		if len(metrics) > 0 {
 			fired++
 			for _, e := range metrics {
-				e.passes = math.Inf(1) // what is to pass are pairs of runs
+				e.passes = math.Inf(1) // only real pairs must pass
 				g.shuffles = append(g.shuffles, e)
 			}
 		}
@@ -133,7 +136,7 @@ func (g *regression) compareShuffles() {
 	g.Shuffled = rateOf(fired, g.o.Tries)
 }
 
-// sumUp gathers what there is on each metric.
+// sumUp summarizes the results of each metric.
 func (g *regression) sumUp() {
 	at := map[metricKey]int{}
 	var all [][]edges

@@ -12,8 +12,8 @@ import (
 	"vramsoak/harness/compare"
 )
 
-// nights are runs of 40 files with noise in their peaks, a speed that is another each night by a share of about sway, and an
-// idle level without any noise.
+// nights returns runs of 40 files with noise in their peaks. Their speed differs from night to
+// night by a fraction of about sway, and their idle level has no noise.
 func nights(n int, noise, sway float64) []*compare.Baseline {
 	r := rand.New(rand.NewPCG(1, 2))
 	var runs []*compare.Baseline
@@ -50,7 +50,7 @@ func metric(t *testing.T, r *calibrate.Report, name string) calibrate.Metric {
 	return r.Regression.Metrics[i]
 }
 
-// Runs that are alike never fail by the present limits, which do.
+// TestAlike: equal runs never fail by the present limits, and these limits are good enough.
 func TestAlike(t *testing.T) {
 	r := calibrated(t, nights(5, 10, 0), only(check.Regression), options(300))
 	g := r.Regression
@@ -58,22 +58,23 @@ func TestAlike(t *testing.T) {
 		len(r.Policy) > 0 {
 		t.Errorf("found %+v, proposed %q, expected the present limits to do in 20 pairs", g, r.Policy)
 	}
-	// Of 5 runs there are 2 independent pairs; 1 - 0.05^(1/2) = 0.776.
+	// 5 runs have 2 independent pairs; 1 - 0.05^(1/2) = 0.776.
 	if math.Abs(g.Pairs.High-0.776) > 0.001 {
 		t.Errorf("the pairs say below %g, expected 0.776", g.Pairs.High)
 	}
-	// Without noise, one byte above the limit is caught: 8 MiB, which are more than 1 % of 100 MiB.
+	// Without noise, one byte above the limit is caught. The limit is 8 MiB, more than 1 % of 100 MiB.
 	if m := metric(t, r, check.IdleLevel); *m.Catches < 8*mib || *m.Catches > 8*mib+8 ||
 		*m.Enough != 0 {
 		t.Errorf("idle level: catches %g, enough %g, expected 8 MiB and 0", *m.Catches, *m.Enough)
 	}
-	// The mean of 40 differences of two files scatters by 10 sqrt(2/40) = 2.2 MiB, the difference itself by as much.
+	// The mean of 40 differences has a standard deviation of 10 sqrt(2/40) = 2.2 MiB.
 	if m := metric(t, r, "peak"); *m.Catches < m.Limit+3*mib || *m.Catches > m.Limit+20*mib {
 		t.Errorf("peak: catches %g MiB, limit %g MiB", *m.Catches/mib, m.Limit/mib)
 	}
 }
 
-// Nights that differ by some 2 % in speed fail by a limit of 1 %. The proposal covers the largest difference that there is.
+// TestNightsThatDiffer: nights whose speed differs by about 2 % fail at a limit of 1 %. The
+// proposed limit covers the largest difference.
 func TestNightsThatDiffer(t *testing.T) {
 	runs := nights(5, 10, 0.02)
 	policy := only(check.Regression)
@@ -92,7 +93,7 @@ func TestNightsThatDiffer(t *testing.T) {
 		*m.Catches < *m.Enough-m.Limit {
 		t.Errorf("throughput: %+v", m)
 	}
-	// With the proposed limit none fails.
+	// At the proposed limit no pair fails.
 	policy.Regression.MinSlowdown = check.Share(g.MinSlowdown)
 	again := calibrated(t, runs, policy, options(300))
 	if again.Regression.Pairs.Count != 0 || !again.Regression.Fine {
@@ -100,7 +101,8 @@ func TestNightsThatDiffer(t *testing.T) {
 	}
 }
 
-// Noise in bytes that no limit of 1 % covers is decided by a larger share, or by more bytes.
+// TestNoisyPeaks: bytes that are too noisy for a limit of 1 % are decided by a larger fraction, or
+// by more bytes.
 func TestNoisyPeaks(t *testing.T) {
 	runs := nights(4, 300, 0)
 	policy := only(check.Regression)
@@ -115,7 +117,7 @@ func TestNoisyPeaks(t *testing.T) {
 	}
 }
 
-// Byte by byte, runs with any noise fail: the comparison by ranks is proposed.
+// TestExact: compared byte by byte, runs with any noise fail. The comparison by ranks is proposed.
 func TestExact(t *testing.T) {
 	policy := only(check.Regression)
 	policy.Regression.Exact = true
@@ -128,7 +130,7 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// Of times whose median is 0, which no log has, nothing is a share: there is nothing to find limits for.
+// TestTimesOfNothing: times with a median of 0, which no log has, get no limits.
 func TestTimesOfNothing(t *testing.T) {
 	m := check.Measurements{Metrics: []check.Metric{{Name: "seconds a file", Unit: check.Seconds}}}
 	for i := range 101 {

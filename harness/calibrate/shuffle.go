@@ -9,7 +9,7 @@ import (
 	"vramsoak/harness/compare"
 )
 
-// sameFiles says that two runs have the same files in the same order, and measured the same.
+// sameFiles reports whether two runs have the same files and the same metrics, in the same order.
 func sameFiles(a, b *compare.Baseline) bool {
 	return slices.EqualFunc(a.Files, b.Files, func(a, b check.MeasuredFile) bool {
 		return a.Path == b.Path && a.AudioSeconds == b.AudioSeconds
@@ -18,8 +18,9 @@ func sameFiles(a, b *compare.Baseline) bool {
 	})
 }
 
-// exchanged are two runs of the same files that gave each other what they measured, for blocks of files in a row by chance,
-// after they were brought to one level: what they differ by is chance then.
+// exchanged returns two runs of the same files that swapped measurements. First they are brought to
+// one level. Then random blocks of consecutive files are swapped, so that the runs differ only by
+// chance.
 func exchanged(r *rand.Rand, a, b *compare.Baseline) (first, second *compare.Baseline) {
 	block := int(math.Ceil(math.Cbrt(float64(len(a.Files)))))
 	swap := make([]bool, len(a.Files))
@@ -34,7 +35,7 @@ func exchanged(r *rand.Rand, a, b *compare.Baseline) (first, second *compare.Bas
 	first.Files, second.Files = a.Files, b.Files
 	for k := range a.Metrics {
 		x, y := a.Metrics[k], b.Metrics[k]
-		// The digits of either may be in both now.
+		// After the exchange, both may hold values with either's digits.
 		x.Resolution = max(x.Resolution, y.Resolution)
 		y.Resolution = x.Resolution
 		x.Values, y.Values = slices.Clone(x.Values), levelled(x, y)
@@ -48,7 +49,8 @@ func exchanged(r *rand.Rand, a, b *compare.Baseline) (first, second *compare.Bas
 	return first, second
 }
 
-// levelled is the second metric without what the runs usually differ by: an amount, of times a factor.
+// levelled removes from the second metric the usual difference between the runs: an amount, or for
+// times a factor.
 func levelled(x, y check.Metric) check.Values {
 	timed := metricKey{unit: x.Unit}.timed()
 	var differences []float64
@@ -76,8 +78,8 @@ func levelled(x, y check.Metric) check.Values {
 	return all
 }
 
-// halves are two halves of a run: of every two files in a row each gets one, by chance. Without names they are compared in
-// their order.
+// halves splits a run at random: of every two consecutive files each half gets one. The files have
+// no names, so they are compared in order.
 func halves(r *rand.Rand, run *compare.Baseline) (first, second *compare.Baseline) {
 	n := len(run.Files) / 2
 	first, second = &compare.Baseline{}, &compare.Baseline{}

@@ -11,10 +11,10 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// These tests compare rates on many simulated runs with theory. The race detector makes that several times slower and finds
-// nothing more in it than in the other tests, which run with it.
+// These tests compare rates on many simulated runs with theory. The race detector would make them
+// several times slower, and the other tests already run the same code with it.
 
-// long skips a test in the inner loop.
+// long skips a test in short mode.
 func long(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -22,10 +22,11 @@ func long(t *testing.T) {
 	}
 }
 
-// On white noise the check fires in at most 0.1 % of clean runs (docs/explanation/false-alarms.md), and a leak shows when it is as many standard
-// errors of a slope, sigma / sqrt(n^3 / 12), as it takes for certainty, 3.27, and for 90 % power, 1.28; a little more, because
-// the autocorrelation is not known. By the same theory a clean run is decided when the slope and two standard errors lie
-// below the limit.
+// TestWhiteNoise: on white noise the check fires in at most 0.1 % of clean runs
+// (docs/explanation/false-alarms.md). The standard error of a slope is sigma / sqrt(n^3 / 12). A
+// leak shows at 3.27 standard errors for certainty plus 1.28 for 90 % power, and a little more,
+// because the autocorrelation is unknown. A clean run is decided if the slope plus two standard
+// errors lies below the limit.
 func TestWhiteNoise(t *testing.T) {
 	long(t)
 	const files, sigma = 50, 20.0
@@ -49,17 +50,18 @@ func TestWhiteNoise(t *testing.T) {
 		t.Errorf("noise of %g, made with %g", g.Noise, sigma*mib)
 	}
 
-	// Runs of as many files as it says are decided by the present limit; the proposed limit decides runs as these.
-	decided := func(files int, limit float64) (share float64) {
+	// Runs with FilesToPass files are decided at the present limit. The proposed limit decides runs
+	// like these.
+	decided := func(files int, limit float64) (fraction float64) {
 		const runs = 100
 		for _, b := range levels(2*runs, fixtures.LevelSpec{Kind: "white", Files: files,
 			Sigma: sigma})[runs:] {
 			one := shape.Of(shape.Series{Values: b.Metrics[0].Values, Grain: 512})
 			if check.GrowthVerdict(&one, limit) == check.Pass {
-				share += 1.0 / runs
+				fraction += 1.0 / runs
 			}
 		}
-		return share
+		return fraction
 	}
 	if d := decided(g.FilesToPass, g.Limit); d < 0.8 || d > 0.97 {
 		t.Errorf("of runs of %d files %g are decided, expected 0.9", g.FilesToPass, d)
@@ -69,37 +71,39 @@ func TestWhiteNoise(t *testing.T) {
 	}
 }
 
-// What is said of eight runs holds for runs that it has not seen, in noise that follows itself too, and beside a step.
+// TestUnseenRuns: a calibration on eight runs holds for runs it has not seen, also with
+// autocorrelated noise, and with a step.
 func TestUnseenRuns(t *testing.T) {
 	long(t)
 	for _, kind := range []string{"white", "autoregressive", "step"} {
 		spec := fixtures.LevelSpec{Kind: kind, Files: 40, Sigma: 20}
 		const known, unseen = 8, 100
 		g := calibrated(t, levels(known, spec), only(check.Leak), options(300)).Growth[0]
-		share := func(growth, limit float64, want check.Verdict) (share float64) {
+		fractionOf := func(growth, limit float64, want check.Verdict) (fraction float64) {
 			leaking := spec
 			leaking.Growth = growth / mib
 			for _, b := range levels(known+unseen, leaking)[known:] {
 				one := shape.Of(shape.Series{Values: b.Metrics[0].Values, Grain: 512})
 				if check.GrowthVerdict(&one, limit) == want {
-					share += 1.0 / unseen
+					fraction += 1.0 / unseen
 				}
 			}
-			return share
+			return fraction
 		}
-		if found := share(*g.Catches, g.Limit, check.Fail); found < 0.78 || found > 0.99 {
+		if found := fractionOf(*g.Catches, g.Limit, check.Fail); found < 0.78 || found > 0.99 {
 			t.Errorf("%s: of leaks of %g MiB a file %g are found, expected 0.9", kind, *g.Catches/mib, found)
 		}
-		if said, is := g.Undecided.Share(), share(0, g.Limit, check.Undecided); math.Abs(said-is) > 0.12 {
+		if said, is := g.Undecided.Estimate(), fractionOf(0, g.Limit,
+			check.Undecided); math.Abs(said-is) > 0.12 {
 			t.Errorf("%s: %g are undecided, expected %g", kind, is, said)
 		}
-		if passed := share(0, *g.Enough, check.Pass); passed < 0.8 {
+		if passed := fractionOf(0, *g.Enough, check.Pass); passed < 0.8 {
 			t.Errorf("%s: by the proposed limit %g pass, expected 0.9", kind, passed)
 		}
 	}
 }
 
-// The shapes that clean runs have stay in the tries: none of them is an alarm.
+// TestShapes: tries keep the shapes of clean runs, and none of them is an alarm.
 func TestShapes(t *testing.T) {
 	long(t)
 	for _, kind := range []string{"warm-up", "step", "sawtooth-5", "outliers", "audio"} {
@@ -114,7 +118,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// Without noise any leak above the limit is caught, and every clean run passes.
+// TestNoNoise: without noise every leak above the limit is caught, and every clean run passes.
 func TestNoNoise(t *testing.T) {
 	g := calibrated(t, levels(2, fixtures.LevelSpec{Kind: "white", Files: 20}), only(check.Leak),
 		options(4000)).Growth[0]

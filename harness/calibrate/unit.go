@@ -9,10 +9,11 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// A unit is what the check judges as one: a run on one device, process by process.
+// A unit is what the check judges together: one run on one device, as a list of its processes.
 type unit []*source
 
-// unitOf is the unit of a metric of a run, nil where no process has enough files; the longest one has so many.
+// unitOf returns the unit of a run's metric, or nil if no process has enough files. longest is the
+// number of files in the longest process.
 func unitOf(run *compare.Baseline, m *check.Metric, warmUp, least int) (u unit, longest int) {
 	byProcess := map[int]*shape.Series{}
 	var order []int
@@ -42,7 +43,7 @@ func unitOf(run *compare.Baseline, m *check.Metric, warmUp, least int) (u unit, 
 	return u, longest
 }
 
-// results are those of the unit as it was.
+// results returns the results of the real series.
 func (u unit) results() []shape.Result {
 	var all []shape.Result
 	for _, s := range u {
@@ -51,12 +52,12 @@ func (u unit) results() []shape.Result {
 	return all
 }
 
-// quiet says that none of the processes has noise.
+// quiet reports whether no process of the unit has noise.
 func (u unit) quiet() bool {
 	return !slices.ContainsFunc(u, func(s *source) bool { return !s.quiet })
 }
 
-// verdict is that of a run: the worst of its processes.
+// verdict returns the verdict of a run: the worst verdict of its processes.
 func verdict(results []shape.Result, limit float64) check.Verdict {
 	worst := check.Pass
 	for i := range results {

@@ -70,7 +70,7 @@ func growthSentence(g calibrate.Growth, power float64) string {
 			percent(power)))
 	}
 	undecided := fmt.Sprintf("of clean runs %s would be undecided at the present limit, %s a file",
-		percent(g.Undecided.Share()), wording.Bytes(g.Limit))
+		percent(g.Undecided.Estimate()), wording.Bytes(g.Limit))
 	switch {
 	case g.Undecided.Count == 0:
 		undecided = fmt.Sprintf("no clean run would be undecided at the present limit, %s a file",
@@ -107,7 +107,7 @@ func rate(r calibrate.Rate, noun string) string {
 	if r.Count == 0 {
 		return s + " (below " + percent(r.High) + ")"
 	}
-	return s + fmt.Sprintf(" (%s, at most %s)", percent(r.Share()), percent(r.High))
+	return s + fmt.Sprintf(" (%s, at most %s)", percent(r.Estimate()), percent(r.High))
 }
 
 // percent prints a ratio with two significant digits: "0.15 %", "62 %".

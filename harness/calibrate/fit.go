@@ -9,10 +9,11 @@ import (
 	"vramsoak/harness/shape"
 )
 
-// fit is the course of the series by least squares, with the columns of the shape that was found, and how many coefficients it
-// has, and the squares of what is left. Growth that was found belongs to what the clean run does; growth that is not certain,
-// which the result's own fit has, does not. Outliers stay out of the fit.
-func (s *source) fit() (columns int, course []float64, left float64) {
+// fit fits the series by least squares, with the columns of the shape that was found. It returns
+// how many coefficients the fit has, the fitted values, and the sum of the squared residuals.
+// Growth is part of the fit only if it is certain; uncertain growth, which the result's own fit
+// includes, stays out. Outliers stay out too.
+func (s *source) fit() (columns int, fitted []float64, left float64) {
 	r := &s.result
 	n := len(s.Values)
 	column := func(f func(i float64) float64) []float64 {
@@ -35,7 +36,7 @@ func (s *source) fit() (columns int, course []float64, left float64) {
 			return 0
 		})
 	}
-	// Where the result does not say all of a shape, what is missing is searched for.
+	// A result does not describe its shape completely; the missing parts are searched.
 	choices := [][][]float64{nil}
 	switch r.Shape {
 	case shape.Flat:
@@ -44,7 +45,7 @@ func (s *source) fit() (columns int, course []float64, left float64) {
 		}
 	case shape.WarmUp:
 		choices = [][][]float64{{column(func(i float64) float64 { return min(i, from) })}}
-		if from > 0 { // a decay of which 5 % are left there
+		if from > 0 { // a decay that has 5 % left there
 			choices = append(choices,
 				[][]float64{column(func(i float64) float64 { return 1 - math.Exp(-3*i/from) })})
 		}
@@ -63,25 +64,26 @@ func (s *source) fit() (columns int, course []float64, left float64) {
 			})})
 		}
 	}
-	line := column(func(i float64) float64 { return i })
+	linear := column(func(i float64) float64 { return i })
 	left = math.Inf(1)
 	for _, choice := range choices {
 		all := slices.Concat(fixed, choice)
 		if r.Growing && r.Shape != shape.Flat {
-			all = append(all, line)
+			all = append(all, linear)
 		}
 		if c, squares, ok := s.leastSquares(all); ok && squares < left {
-			columns, course, left = len(all), c, squares
+			columns, fitted, left = len(all), c, squares
 		}
 	}
-	if course == nil { // no choice can be told from the fixed columns
+	if fitted == nil { // all choices depend on the fixed columns
 		columns = 1
-		course, left, _ = s.leastSquares(fixed[:1])
+		fitted, left, _ = s.leastSquares(fixed[:1])
 	}
-	return columns, course, left
+	return columns, fitted, left
 }
 
-// leastSquares fits columns to the values that are no outliers. ok is false where the columns depend on one another.
+// leastSquares fits columns to the values that are not outliers. ok is false if the columns depend
+// on each other.
 func (s *source) leastSquares(columns [][]float64) (fitted []float64, squares float64, ok bool) {
 	weight := make([]float64, len(s.Values))
 	for i := range weight {
